@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* pawl: delayed work for C. This header includes all the others. */
+#ifndef PAWL_H
+#define PAWL_H
+
+#include <pawl/wheel.h>
+
+#define PAWL_VERSION_MAJOR 0
+#define PAWL_VERSION_MINOR 1
+#define PAWL_VERSION_PATCH 0
+#define PAWL_VERSION       "0.1.0"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The version of the library that is linked, in the form of PAWL_VERSION. Never NULL. */
+PAWL_API const char *pawl_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: MIT */
+#include <pawl/pawl.h>
+
+const char *pawl_version(void)
+{
+	return PAWL_VERSION;
+}

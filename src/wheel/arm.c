@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/* What a user does with a timer: arm, touch, cancel. */
+#include "placing.h"
+
+/* One more timer. After every so many of them another chain has its turn. */
+static void count_arming(struct pawl_wheel *wheel)
+{
+	if (++wheel->armed % TURN)
+		return;
+	wheel->turn_offset += wheel->chain_stride;
+	if (wheel->turn_offset > wheel->chain_mask * wheel->chain_stride)
+		wheel->turn_offset = 0;
+}
+
+/*
+ * Arming in general.
+ *
+ * What is not after `time` is due, but for one moment: if a bounded advance stopped before a slot that
+ * opens at `time`, then pawl_wheel_now() is still the moment before, and a timer for `time` itself
+ * waits with the others that this slot will let out.
+ */
+static __attribute__((noinline)) bool arm_in_general(struct pawl_wheel *wheel,
+                                                     struct pawl_timer *timer, uint64_t deadline)
+{
+	bool waits;
+
+	timer->deadline = deadline <= LAST ? deadline : LAST;
+	waits = timer->deadline > pawl_wheel_now(wheel);
+	if (waits)
+		list_append(list_for(wheel, tick_of_deadline(wheel, timer->deadline),
+		                     tick_of_time(wheel, wheel->time), wheel->turn_offset),
+		            timer);
+	else
+		list_append(due_list(wheel, wheel->turn_offset / wheel->chain_stride), timer);
+	count_arming(wheel);
+	return waits;
+}
+
+static __attribute__((noinline)) bool arm_in_new_slot(struct pawl_wheel *wheel,
+                                                      struct pawl_timer *timer, struct level *level,
+                                                      uint64_t cell, struct pawl_timer *head)
+{
+	occupy(wheel, level, cell, head);
+	list_append(head, timer);
+	count_arming(wheel);
+	return true;
+}
+
+/*
+ * The quick way is for what is usual: the timer waits, its level is ready, the tick is 1 and the slots
+ * are a power of two. One compare with the wheel's reach tells all of it. A deadline that has passed
+ * wraps to a distance of more than half of all time, and the reach is never more than that; which
+ * holds while time itself is in its first half, so in the second half there is no reach.
+ *
+ * All else is out of line, and the last thing done: so no registers are saved for it here.
+ */
+bool pawl_wheel_arm(struct pawl_wheel *wheel, struct pawl_timer *timer, uint64_t deadline)
+{
+	struct pawl_timer *head;
+	struct level *level;
+	uint64_t cell;
+
+	if (timer->next)
+		take_off(wheel, timer);
+	if (deadline - wheel->time - 1 >= wheel->reach)
+		return arm_in_general(wheel, timer, deadline);
+	if (!wheel->powers_of_two)
+		__builtin_unreachable(); /* no reach, then: said so that only shifts remain */
+	timer->deadline = deadline;
+	level = level_for(wheel, deadline, wheel->time);
+	cell = cell_of_tick(wheel, level, deadline);
+	head = head_at(level, slot_of_cell(wheel, cell), wheel->turn_offset);
+	if (list_is_shut(head))
+		return arm_in_new_slot(wheel, timer, level, cell, head);
+	list_append(head, timer);
+	count_arming(wheel);
+	return true;
+}
+
+/*
+ * The timer stays in the slot of its old deadline. That slot opens first, and finds the new one; only
+ * it must look at each timer then. So remember up to which deadline there may be such slots.
+ *
+ * A due timer's deadline is never after `time`, hence one that is after it waits.
+ */
+bool pawl_wheel_touch(struct pawl_wheel *wheel, struct pawl_timer *timer, uint64_t deadline)
+{
+	uint64_t present = timer->deadline;
+
+	if (!timer->next || present <= wheel->time || deadline < present)
+		return pawl_wheel_arm(wheel, timer, deadline);
+	timer->deadline = deadline <= LAST ? deadline : LAST;
+	if (present > wheel->touched)
+		wheel->touched = present;
+	return true;
+}
+
+bool pawl_wheel_cancel(struct pawl_wheel *wheel, struct pawl_timer *timer)
+{
+	if (!timer->next)
+		return false;
+	take_off(wheel, timer);
+	return true;
+}
+
+bool pawl_timer_armed(const struct pawl_timer *timer)
+{
+	return timer->next != NULL;
+}
+
+uint64_t pawl_wheel_now(const struct pawl_wheel *wheel)
+{
+	return wheel->time - wheel->stopped;
+}
+
+size_t pawl_wheel_count(const struct pawl_wheel *wheel)
+{
+	return (size_t)(wheel->armed - wheel->gone);
+}

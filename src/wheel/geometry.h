@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Kafka's geometry: ticks, cells and levels, each formula once.
+ *
+ * A tick is the grain of the wheel; a cell is the stretch of time that a slot stands for. On level L
+ * cells are n^L ticks wide and numbered from the beginning of time, so a cell's slot is its number
+ * modulo n, and the cell that contains now is the level's current one. A level's window is its current
+ * cell and the n-1 after it. Nothing here is stored and renewed as time goes on: everything follows
+ * from the time itself.
+ */
+#ifndef PAWL_WHEEL_GEOMETRY_H
+#define PAWL_WHEEL_GEOMETRY_H
+
+#include "layout.h"
+
+/* The tick by whose beginning a deadline has passed: rounded up, so never early. Not for 0. */
+static inline uint64_t tick_of_deadline(const struct pawl_wheel *wheel, uint64_t deadline)
+{
+	if (wheel->powers_of_two)
+		return ((deadline - 1) >> wheel->tick_shift) + 1;
+	return (deadline - 1) / wheel->tick + 1;
+}
+
+/* The tick that has begun by this time: rounded down. */
+static inline uint64_t tick_of_time(const struct pawl_wheel *wheel, uint64_t time)
+{
+	if (wheel->powers_of_two)
+		return time >> wheel->tick_shift;
+	return time / wheel->tick;
+}
+
+/* When a tick begins. Only a tick rounded up from the last moments can begin after the end of time. */
+static inline uint64_t time_of_tick(const struct pawl_wheel *wheel, uint64_t tick)
+{
+	return tick <= wheel->last_tick ? tick * wheel->tick : LAST;
+}
+
+static inline uint64_t cell_of_tick(const struct pawl_wheel *wheel, const struct level *level,
+                                    uint64_t tick)
+{
+	if (wheel->powers_of_two)
+		return tick >> level->shift;
+	return tick / level->width;
+}
+
+static inline uint64_t tick_of_cell(const struct level *level, uint64_t cell)
+{
+	return cell * level->width;
+}
+
+static inline uint64_t slot_of_cell(const struct pawl_wheel *wheel, uint64_t cell)
+{
+	if (wheel->powers_of_two)
+		return cell & wheel->slot_mask;
+	return cell % wheel->wheel_size;
+}
+
+/*
+ * The level for a timer due at tick `due`, seen from tick `now`: the first whose window reaches it. A
+ * cell of level 0 is a tick, and the coarsest level's window is all of time. (With 256 slots level 1
+ * reaches a minute ahead at a millisecond a tick: there is little to search.)
+ */
+static inline struct level *level_for(struct pawl_wheel *wheel, uint64_t due, uint64_t now)
+{
+	struct level *level = &wheel->level[0];
+
+	if (due - now < wheel->wheel_size)
+		return level;
+	do
+		level++;
+	while (cell_of_tick(wheel, level, due) - cell_of_tick(wheel, level, now) >=
+	       wheel->wheel_size);
+	return level;
+}
+
+#endif

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+/* The wheel's memory: how much, laid out how, and written when. */
+#include "geometry.h"
+#include "list.h"
+
+#define DEFAULT_WHEEL_SIZE 256u
+#define MIN_WHEEL_SIZE     2u
+#define MAX_WHEEL_SIZE     4096u
+
+static unsigned highest_bit(uint64_t x)
+{
+	return 63u - (unsigned)__builtin_clzll(x);
+}
+
+static bool power_of_two(uint64_t x)
+{
+	return (x & (x - 1)) == 0;
+}
+
+/* The options with the defaults filled in. */
+static struct pawl_wheel_options complete(const struct pawl_wheel_options *given)
+{
+	struct pawl_wheel_options options = {0, 0, 0, 0};
+
+	if (given)
+		options = *given;
+	if (options.tick == 0)
+		options.tick = 1;
+	if (options.wheel_size == 0)
+		options.wheel_size = DEFAULT_WHEEL_SIZE;
+	if (options.chains == 0)
+		options.chains = 1;
+	return options;
+}
+
+static bool valid(const struct pawl_wheel_options *options)
+{
+	return options->wheel_size >= MIN_WHEEL_SIZE && options->wheel_size <= MAX_WHEEL_SIZE &&
+	       options->chains <= MAX_CHAINS && power_of_two(options->chains);
+}
+
+/* Levels until the cells are so wide that all of time is less than a turn. */
+static unsigned count_levels(const struct pawl_wheel_options *options)
+{
+	uint64_t cells = (LAST - 1) / options->tick + 1;
+	unsigned levels = 1;
+
+	while (cells >= options->wheel_size) {
+		cells /= options->wheel_size;
+		levels++;
+	}
+	return levels;
+}
+
+static size_t round_up_to_lines(size_t bytes)
+{
+	return (bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
+}
+
+static size_t bitmap_words(uint64_t wheel_size)
+{
+	return (size_t)((wheel_size + BITS_PER_WORD - 1) / BITS_PER_WORD);
+}
+
+static size_t bitmap_bytes(uint64_t wheel_size)
+{
+	return round_up_to_lines(bitmap_words(wheel_size) * sizeof(uint64_t));
+}
+
+/*
+ * An odd number of cache lines, so that the heads of one slot do not all fall into the same set of
+ * the cache when its chains are walked in step.
+ */
+static size_t chain_bytes(uint64_t wheel_size)
+{
+	return round_up_to_lines((size_t)wheel_size * HEAD_SIZE) | CACHE_LINE;
+}
+
+static size_t level_bytes(const struct pawl_wheel_options *options)
+{
+	return bitmap_bytes(options->wheel_size) +
+	       options->chains * chain_bytes(options->wheel_size);
+}
+
+static size_t head_bytes(unsigned levels)
+{
+	return sizeof(struct pawl_wheel) + levels * sizeof(struct level);
+}
+
+/* The slots begin on a cache line, wherever in one the wheel itself begins. */
+static char *first_slots(struct pawl_wheel *wheel, unsigned levels)
+{
+	char *end = (char *)wheel + head_bytes(levels);
+
+	return end + (CACHE_LINE - (uintptr_t)end % CACHE_LINE) % CACHE_LINE;
+}
+
+size_t pawl_wheel_footprint(const struct pawl_wheel_options *given)
+{
+	struct pawl_wheel_options options = complete(given);
+
+	if (!valid(&options))
+		return 0;
+	return head_bytes(count_levels(&options)) + CACHE_LINE +
+	       count_levels(&options) * level_bytes(&options);
+}
+
+static void describe_levels(struct pawl_wheel *wheel)
+{
+	char *slots = first_slots(wheel, wheel->levels);
+	uint64_t width = 1;
+
+	for (unsigned i = 0; i < wheel->levels; i++) {
+		struct level *level = &wheel->level[i];
+
+		level->bits = (uint64_t *)(void *)slots;
+		level->heads = slots + bitmap_bytes(wheel->wheel_size);
+		level->words = 0;
+		level->opens = NO_TICK;
+		level->width = width;
+		level->shift = (uint8_t)highest_bit(width);
+		level->ready = false;
+		slots += wheel->level_stride;
+		width *= wheel->wheel_size; /* may wrap after the last level: not used then */
+	}
+}
+
+static void describe(struct pawl_wheel *wheel, const struct pawl_wheel_options *options)
+{
+	wheel->time = options->start;
+	wheel->reach = 0;
+	wheel->touched = 0;
+	wheel->armed = 0;
+	wheel->gone = 0;
+	wheel->slot_mask = options->wheel_size - 1;
+	wheel->wheel_size = options->wheel_size;
+	wheel->tick = options->tick;
+	wheel->last_tick = LAST / options->tick;
+	wheel->turn_offset = 0;
+	wheel->chain_stride = chain_bytes(options->wheel_size);
+	wheel->level_stride = level_bytes(options);
+	wheel->chain_mask = options->chains - 1;
+	wheel->due_chains = 0;
+	wheel->due_turn = 0;
+	wheel->tick_shift = (uint8_t)highest_bit(options->tick);
+	wheel->powers_of_two = power_of_two(options->tick) && power_of_two(options->wheel_size);
+	wheel->stopped = false;
+	wheel->levels = (uint8_t)count_levels(options);
+	wheel->levels_used = 1;
+	for (unsigned chain = 0; chain < MAX_CHAINS; chain++)
+		list_open(&wheel->due[chain]);
+}
+
+struct pawl_wheel *pawl_wheel_init(void *mem, size_t size, const struct pawl_wheel_options *given)
+{
+	struct pawl_wheel_options options = complete(given);
+	struct pawl_wheel *wheel = mem;
+
+	if (!mem || (uintptr_t)mem % _Alignof(max_align_t) != 0 || !valid(&options) ||
+	    size < pawl_wheel_footprint(&options))
+		return NULL;
+	describe(wheel, &options);
+	describe_levels(wheel);
+	pawl__level_prepare(wheel, &wheel->level[0]);
+	pawl__wake_at(wheel, PAWL_NEVER);
+	return wheel;
+}
+
+/*
+ * How far ahead the quick way of arming may go. What is up to n-1 cells ahead is within a level's
+ * window for certain; so up to there no level is asked that is not ready.
+ */
+static uint64_t reach_of(const struct pawl_wheel *wheel)
+{
+	const struct level *level = wheel->level;
+	uint64_t ticks;
+
+	if (!wheel->powers_of_two || wheel->tick != 1 || wheel->time >= HALF_TIME)
+		return 0;
+	while (level + 1 < wheel->level + wheel->levels && level[1].ready)
+		level++;
+	if (__builtin_mul_overflow(level->width, wheel->slot_mask, &ticks) || ticks > HALF_TIME)
+		return HALF_TIME;
+	return ticks;
+}
+
+void pawl__level_prepare(struct pawl_wheel *wheel, struct level *level)
+{
+	/* volatile: or the compiler would make this a call of memset, and the wheel needs no libc. */
+	volatile uint64_t *word = level->bits;
+	uint8_t number = (uint8_t)(level - wheel->level);
+
+	for (size_t i = 0; i < bitmap_words(wheel->wheel_size); i++)
+		word[i] = 0;
+	for (uint64_t chain = 0; chain <= wheel->chain_mask; chain++)
+		for (uint64_t slot = 0; slot < wheel->wheel_size; slot++)
+			list_shut(slot_head(wheel, level, slot, chain));
+	level->ready = true;
+	wheel->reach = reach_of(wheel);
+	if (wheel->levels_used <= number)
+		wheel->levels_used = (uint8_t)(number + 1);
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+/* Looking at a wheel: where a timer sits, which timers there are, whether all is well. */
+#include "placing.h"
+
+/* The cell that a slot stands for now: the one in the level's window. */
+static uint64_t cell_of_slot(const struct pawl_wheel *wheel, const struct level *level,
+                             uint64_t slot)
+{
+	uint64_t cell = cell_of_tick(wheel, level, tick_of_time(wheel, wheel->time));
+	uint64_t current = slot_of_cell(wheel, cell);
+
+	return cell + (slot >= current ? slot - current : slot + wheel->wheel_size - current);
+}
+
+/* The head that closes the timer's list: the one element in the wheel's own memory. */
+static const struct pawl_timer *head_of(const struct pawl_wheel *wheel,
+                                        const struct pawl_timer *timer)
+{
+	uintptr_t begin = (uintptr_t)wheel;
+	uintptr_t end = (uintptr_t)wheel->level[0].bits + wheel->levels * wheel->level_stride;
+
+	while ((uintptr_t)timer < begin || (uintptr_t)timer >= end)
+		timer = timer->next;
+	return timer;
+}
+
+bool pawl_wheel_place(const struct pawl_wheel *wheel, const struct pawl_timer *timer,
+                      struct pawl_place *place)
+{
+	uintptr_t head, slots = (uintptr_t)wheel->level[0].bits;
+	const struct level *level;
+
+	if (!timer->next)
+		return false;
+	head = (uintptr_t)head_of(wheel, timer);
+	if (head < slots)
+		return false; /* the head of a list of due timers */
+	level = &wheel->level[(head - slots) / wheel->level_stride];
+	place->level = (unsigned)(level - wheel->level);
+	place->slot =
+	        (unsigned)((head - (uintptr_t)level->heads) % wheel->chain_stride / HEAD_SIZE);
+	place->opens =
+	        time_of_tick(wheel, tick_of_cell(level, cell_of_slot(wheel, level, place->slot)));
+	return true;
+}
+
+struct visit {
+	bool (*fn)(struct pawl_timer *timer, void *arg);
+	void *arg;
+};
+
+static bool visit_list(const struct pawl_timer *head, const struct visit *visit)
+{
+	struct pawl_timer *timer, *next;
+
+	if (list_empty(head))
+		return true;
+	for (timer = head->next; timer != head; timer = next) {
+		next = timer->next; /* fn may cancel the timer */
+		if (!visit->fn(timer, visit->arg))
+			return false;
+	}
+	return true;
+}
+
+static bool visit_level(const struct pawl_wheel *wheel, const struct level *level,
+                        const struct visit *visit)
+{
+	uint64_t current =
+	        slot_of_cell(wheel, cell_of_tick(wheel, level, tick_of_time(wheel, wheel->time)));
+
+	for (uint64_t i = 0; i < wheel->wheel_size; i++) {
+		uint64_t slot = slot_of_cell(wheel, current + i);
+
+		for (uint64_t chain = 0; chain <= wheel->chain_mask; chain++)
+			if (!visit_list(slot_head(wheel, level, slot, chain), visit))
+				return false;
+	}
+	return true;
+}
+
+void pawl_wheel_each(struct pawl_wheel *wheel, bool (*fn)(struct pawl_timer *timer, void *arg),
+                     void *arg)
+{
+	const struct visit visit = {fn, arg};
+
+	for (uint64_t chain = 0; chain <= wheel->chain_mask; chain++)
+		if (!visit_list(&wheel->due[chain], &visit))
+			return;
+	for (unsigned i = wheel->levels_used; i-- > 0;)
+		if (wheel->level[i].ready && !visit_level(wheel, &wheel->level[i], &visit))
+			return;
+}
+
+/*
+ * The checker. Each function returns the name of the first invariant that it finds broken, or NULL.
+ * `left` counts down the timers that the wheel says it holds, so a list that runs in a circle ends.
+ */
+
+static const char *check_links(const struct pawl_timer *timer, size_t *left)
+{
+	if (!timer->next || !timer->prev)
+		return "an armed timer has both neighbours";
+	if (timer->next->prev != timer || timer->prev->next != timer)
+		return "neighbours point at each other";
+	if ((*left)-- == 0)
+		return "the lists hold as many timers as are counted";
+	if (timer->deadline > LAST)
+		return "no deadline is after the last moment";
+	return NULL;
+}
+
+static const char *check_due(const struct pawl_wheel *wheel, uint64_t chain, size_t *left)
+{
+	const struct pawl_timer *head = &wheel->due[chain];
+	const char *broken;
+
+	if (!list_empty(head) && !(wheel->due_chains >> chain & 1))
+		return "a chain of due timers has its bit set";
+	for (const struct pawl_timer *timer = head->next; timer != head; timer = timer->next) {
+		if ((broken = check_links(timer, left)) != NULL)
+			return broken;
+		if (timer->deadline > wheel->time)
+			return "a due timer's deadline is not after now";
+	}
+	return head->prev->next == head ? NULL : "a list of due timers is closed";
+}
+
+/* A timer not touched since is in its own cell; a touched one is in an earlier one. */
+static const char *check_cell(const struct pawl_wheel *wheel, const struct level *level,
+                              uint64_t cell, const struct pawl_timer *timer)
+{
+	uint64_t due = tick_of_deadline(wheel, timer->deadline);
+	uint64_t opens = time_of_tick(wheel, tick_of_cell(level, cell));
+	bool untouched = opens >= wheel->tick && wheel->touched <= opens - wheel->tick;
+
+	if (due < tick_of_cell(level, cell))
+		return "a timer's slot opens no later than its tick";
+	if (untouched && cell_of_tick(wheel, level, due) != cell)
+		return "a timer that was not touched is in the slot of its tick";
+	return NULL;
+}
+
+static const char *check_chain(const struct pawl_wheel *wheel, const struct level *level,
+                               uint64_t slot, uint64_t chain, size_t *left)
+{
+	const struct pawl_timer *head = slot_head(wheel, level, slot, chain);
+	uint64_t cell = cell_of_slot(wheel, level, slot);
+	const char *broken;
+
+	if (list_is_shut(head))
+		return NULL;
+	if (!bit_is_set(level, slot))
+		return "a slot in use has its bit set";
+	for (const struct pawl_timer *timer = head->next; timer != head; timer = timer->next) {
+		if ((broken = check_links(timer, left)) != NULL)
+			return broken;
+		if ((broken = check_cell(wheel, level, cell, timer)) != NULL)
+			return broken;
+	}
+	return head->prev->next == head ? NULL : "a slot's list is closed";
+}
+
+static const char *check_bit(const struct pawl_wheel *wheel, const struct level *level,
+                             uint64_t slot)
+{
+	uint64_t now = tick_of_time(wheel, wheel->time);
+	uint64_t cell = cell_of_slot(wheel, level, slot);
+
+	if (!bit_is_set(level, slot))
+		return NULL;
+	if (tick_of_cell(level, cell) < level->opens)
+		return "no slot whose bit is set opens before the level's first";
+	if (time_of_tick(wheel, tick_of_cell(level, cell)) < wheel->wake)
+		return "the wheel wakes for every slot whose bit is set";
+	if (!wheel->stopped && cell == cell_of_tick(wheel, level, now))
+		return "a slot that time has reached is open and empty";
+	return NULL;
+}
+
+static const char *check_level(const struct pawl_wheel *wheel, const struct level *level,
+                               size_t *left)
+{
+	const char *broken;
+
+	for (uint64_t slot = 0; slot < wheel->wheel_size; slot++) {
+		if ((broken = check_bit(wheel, level, slot)) != NULL)
+			return broken;
+		for (uint64_t chain = 0; chain <= wheel->chain_mask; chain++)
+			if ((broken = check_chain(wheel, level, slot, chain, left)) != NULL)
+				return broken;
+	}
+	return NULL;
+}
+
+const char *pawl_wheel_check(const struct pawl_wheel *wheel)
+{
+	size_t left = pawl_wheel_count(wheel);
+	const char *broken;
+
+	for (uint64_t chain = 0; chain <= wheel->chain_mask; chain++)
+		if ((broken = check_due(wheel, chain, &left)) != NULL)
+			return broken;
+	for (unsigned i = 0; i < wheel->levels_used; i++)
+		if (wheel->level[i].ready &&
+		    (broken = check_level(wheel, &wheel->level[i], &left)) != NULL)
+			return broken;
+	return left == 0 ? NULL : "the lists hold as many timers as are counted";
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a wheel looks like in the caller's memory, and how a slot is found in it.
+ *
+ *	mem ->  struct pawl_wheel        clock, counters, the lists of due timers
+ *	        struct level [levels]    a record a level
+ *	        level 0                  \
+ *	        level 1                   > a level's slots: not written until the level is needed
+ *	        ...                      /
+ *
+ *	a level:  occupancy bits | chain 0: head of slot 0, 1, ... n-1 | chain 1: head of slot 0, ...
+ *
+ * The heads of one chain lie side by side, not those of one slot. Arming fills one chain for a while
+ * before it turns to the next one, so for that while only 16 bytes a slot are in use: with 256 slots
+ * 4 KiB, which stay in the first-level cache whatever the number of chains.
+ *
+ * Two things are given up for speed, and the rest of the source lives with them:
+ *
+ *  - A timer does not know its slot. Cancelling writes to its two neighbours and itself, and to
+ *    nothing else that may be cold. So cancelling does not see that it emptied a slot, and an
+ *    occupancy bit means "look here", not "there is something": it is set with the first timer, and
+ *    cleared by whoever next looks there and finds nothing (see advance.c).
+ *  - A list head is a timer of which only the links exist: 16 bytes, so that heads are dense. One
+ *    type for both keeps the compiler's idea of aliasing true.
+ */
+#ifndef PAWL_WHEEL_LAYOUT_H
+#define PAWL_WHEEL_LAYOUT_H
+
+#include <pawl/wheel.h>
+
+#define LAST          (PAWL_NEVER - 1)    /* the last moment: no deadline is later */
+#define HALF_TIME     (UINT64_C(1) << 63) /* in the second half arming is not as quick: arm.c */
+#define NO_TICK       UINT64_MAX          /* after the last tick, which is 2^64-2 */
+#define MAX_CHAINS    16u
+#define CACHE_LINE    64u
+#define BITS_PER_WORD 64u
+#define HEAD_SIZE     offsetof(struct pawl_timer, deadline)
+
+/*
+ * How many timers are armed on one chain before the next one has its turn: a power of two. Long enough
+ * for the heads in use to stay in the cache, short enough for the chains of a slot to be about equally
+ * long.
+ */
+#define TURN 256u
+
+struct level {
+	char *heads;    /* of chain 0 */
+	uint64_t *bits; /* a bit for each slot that may hold timers... */
+	uint64_t words; /* ...and one for each word of `bits` that is not zero */
+	uint64_t opens; /* the tick at which the first slot with its bit set opens; or NO_TICK */
+	uint64_t width; /* ticks in a cell: wheel_size to the power of this level's number */
+	uint8_t shift;  /* its logarithm, for a wheel that counts in powers of two */
+	bool ready;     /* the level's memory has been written */
+};
+
+struct pawl_wheel {
+	uint64_t time;       /* the time last advanced to; timers are placed as seen from here */
+	uint64_t wake;       /* no slot with its bit set opens before this time */
+	uint64_t reach;      /* how far ahead of `time` arming takes the quick way */
+	uint64_t touched;    /* the largest deadline that a touch replaced */
+	uint64_t armed;      /* timers put on the wheel since init, and taken off: two counters, */
+	uint64_t gone;       /* so that arming and cancelling are one store each */
+	uint64_t slot_mask;  /* wheel_size - 1 */
+	uint64_t wheel_size; /* slots in a level */
+	uint64_t tick;       /* time units in a tick */
+	uint64_t last_tick;  /* the last one that begins before the end of time */
+	size_t turn_offset;  /* bytes to the heads of the chain whose turn it is to be filled */
+	size_t chain_stride; /* bytes from a slot's head in one chain to its head in the next one */
+	size_t level_stride; /* bytes from one level's slots to the next one's */
+	uint32_t chain_mask; /* chains - 1 */
+	uint32_t due_chains; /* a bit for each chain of `due` that may hold timers */
+	uint32_t due_turn;   /* the chain of `due` that the next pop tries first */
+	uint8_t tick_shift;  /* the logarithm of the tick, if powers_of_two */
+	bool powers_of_two;  /* tick and wheel_size both: shifts serve in place of divisions */
+	bool stopped;        /* advance reached its bound before a slot that opens at `time` */
+	uint8_t levels;      /* records in `level`: enough for all 64 bits */
+	uint8_t levels_used; /* one more than the coarsest level that is ready */
+
+	struct pawl_timer due[MAX_CHAINS]; /* list heads: what is due and not popped */
+	struct level level[];
+};
+
+/* A slot's list in the chain whose heads begin `offset` bytes after those of chain 0. */
+static inline struct pawl_timer *head_at(const struct level *level, uint64_t slot, size_t offset)
+{
+	return (struct pawl_timer *)(void *)(level->heads + offset + slot * HEAD_SIZE);
+}
+
+static inline struct pawl_timer *slot_head(const struct pawl_wheel *wheel,
+                                           const struct level *level, uint64_t slot, uint64_t chain)
+{
+	return head_at(level, slot, chain * wheel->chain_stride);
+}
+
+/* Write a level's slots for the first time. */
+void pawl__level_prepare(struct pawl_wheel *wheel, struct level *level);
+
+/* Set when advance has to look next: when the first slot opens, and in the middle of all time. */
+void pawl__wake_at(struct pawl_wheel *wheel, uint64_t opens);
+
+#endif

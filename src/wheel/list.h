@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Circular doubly linked lists of timers, closed by a head. A timer on no list has next == NULL.
+ *
+ * A slot's list is shut (prev == NULL) until a timer comes, and again when the slot is done with. So
+ * whoever appends sees from the link that it needs anyway whether the slot is in use already.
+ */
+#ifndef PAWL_WHEEL_LIST_H
+#define PAWL_WHEEL_LIST_H
+
+#include <pawl/wheel.h>
+
+static inline void list_shut(struct pawl_timer *head)
+{
+	head->prev = NULL; /* nobody reads next of such a list */
+}
+
+static inline bool list_is_shut(const struct pawl_timer *head)
+{
+	return !head->prev;
+}
+
+static inline void list_open(struct pawl_timer *head)
+{
+	head->next = head;
+	head->prev = head;
+}
+
+static inline bool list_empty(const struct pawl_timer *head)
+{
+	return list_is_shut(head) || head->prev == head;
+}
+
+static inline void list_append(struct pawl_timer *head, struct pawl_timer *timer)
+{
+	struct pawl_timer *last = head->prev;
+
+	timer->prev = last;
+	last->next = timer;
+	timer->next = head;
+	head->prev = timer;
+}
+
+static inline void list_prepend(struct pawl_timer *head, struct pawl_timer *timer)
+{
+	struct pawl_timer *first = head->next;
+
+	timer->next = first;
+	first->prev = timer;
+	timer->prev = head;
+	head->next = timer;
+}
+
+static inline void list_remove(struct pawl_timer *timer)
+{
+	struct pawl_timer *next = timer->next, *prev = timer->prev;
+
+	prev->next = next;
+	next->prev = prev;
+	timer->next = NULL;
+}
+
+/* Move all of a list that is not empty to the end of another, and shut it. */
+static inline void list_append_all(struct pawl_timer *head, struct pawl_timer *from)
+{
+	struct pawl_timer *first = from->next, *last = from->prev, *before = head->prev;
+
+	before->next = first;
+	first->prev = before;
+	last->next = head;
+	head->prev = last;
+	list_shut(from);
+}
+
+#endif

@@ -1,0 +1,679 @@
+/* SPDX-License-Identifier: MIT */
+#include "wheel_property.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../model/wheel_model.h"
+#include "pawl/wheel.h"
+
+/* Enough to fill 16 chains of one slot unevenly, several times over. */
+#define TIMERS     96
+#define GUARD_SIZE 64
+#define GUARD_BYTE 0xA5
+
+/* Larger memory than this is not filled with GUARD_BYTE: a wheel of 4096 slots would cost the most. */
+#define FILL_MAX (64u << 10)
+
+/* What the operations are read from. After its end come zeroes. */
+struct input {
+	const uint8_t *at;
+	size_t left;
+};
+
+struct run {
+	struct input in;
+	FILE *trace;
+	bool failed;
+	unsigned operation;
+	struct pawl_wheel_options options;
+	size_t footprint;
+	struct pawl_wheel *wheel;
+	struct pawl_timer timers[TIMERS];
+	struct model model;
+	struct model_timer truth[TIMERS];
+	bool ever_armed[TIMERS];
+};
+
+__attribute__((format(printf, 2, 3))) static void fail(struct run *run, const char *format, ...)
+{
+	va_list arguments;
+
+	if (run->failed)
+		return;
+	run->failed = true;
+	fprintf(stderr,
+	        "start %" PRIu64 ", tick %" PRIu64 ", wheel_size %u, chains %u: operation %u: ",
+	        run->options.start, run->options.tick, run->options.wheel_size, run->options.chains,
+	        run->operation);
+	va_start(arguments, format);
+	vfprintf(stderr, format, arguments);
+	va_end(arguments);
+	fputc('\n', stderr);
+}
+
+__attribute__((format(printf, 2, 3))) static void trace(struct run *run, const char *format, ...)
+{
+	va_list arguments;
+
+	if (!run->trace)
+		return;
+	fprintf(run->trace, "%4u  ", run->operation);
+	va_start(arguments, format);
+	vfprintf(run->trace, format, arguments);
+	va_end(arguments);
+	fputc('\n', run->trace);
+}
+
+static void expect(struct run *run, const char *what, uint64_t actual, uint64_t expected)
+{
+	if (actual != expected)
+		fail(run, "%s is %" PRIu64 ", expected %" PRIu64, what, actual, expected);
+}
+
+static uint8_t take_u8(struct run *run)
+{
+	if (run->in.left == 0)
+		return 0;
+	run->in.left--;
+	return *run->in.at++;
+}
+
+static uint16_t take_u16(struct run *run)
+{
+	unsigned high = take_u8(run);
+
+	return (uint16_t)(high << 8 | take_u8(run));
+}
+
+static uint64_t take_u64(struct run *run)
+{
+	uint64_t value = 0;
+
+	for (int i = 0; i < 8; i++)
+		value = value << 8 | take_u8(run);
+	return value;
+}
+
+static uint64_t add(uint64_t a, uint64_t b)
+{
+	return a + b < a ? UINT64_MAX : a + b;
+}
+
+static uint64_t subtract(uint64_t a, uint64_t b)
+{
+	return a < b ? 0 : a - b;
+}
+
+static uint64_t multiply(uint64_t a, uint64_t b)
+{
+	uint64_t product;
+
+	return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
+}
+
+/* The span of a slot of the level, in time units. */
+static uint64_t slot_span(const struct run *run, unsigned level)
+{
+	uint64_t span = run->model.tick;
+
+	while (level-- > 0)
+		span = multiply(span, run->model.wheel_size);
+	return span;
+}
+
+/* Near the beginning of a slot, where every off-by-one lives. */
+static uint64_t take_edge(struct run *run)
+{
+	uint64_t span = slot_span(run, take_u8(run) % 8);
+	uint8_t byte = take_u8(run);
+	uint64_t edge = multiply(add(run->model.now / span, byte >> 2), span);
+
+	return (byte & 3) == 0 ? subtract(edge, 1) : add(edge, (byte & 3) - 1u);
+}
+
+/* A moment: of interest, near, or anywhere. */
+static uint64_t take_time(struct run *run)
+{
+	uint64_t now = run->model.now, tick = run->model.tick;
+	uint8_t shift;
+
+	switch (take_u8(run) % 20) {
+	case 0:
+		return 0;
+	case 1:
+		return now;
+	case 2:
+		return add(now, 1);
+	case 3:
+		return MODEL_LAST;
+	case 4:
+		return PAWL_NEVER;
+	case 5:
+		return subtract(now, take_u8(run));
+	case 6:
+		return take_u64(run);
+	case 7:
+		return UINT64_MAX - take_u8(run);
+	case 8:
+	case 9:
+	case 10:
+		return run->truth[take_u8(run) % TIMERS].deadline;
+	case 11:
+		return add(run->truth[take_u8(run) % TIMERS].deadline, 1);
+	case 12:
+	case 13:
+		return take_edge(run);
+	case 14:
+		shift = take_u8(run) % 64;
+		return add(now, (uint64_t)take_u8(run) << shift);
+	case 15:
+		return add(now, multiply(take_u16(run), tick));
+	case 16:
+		return add(now, take_u8(run));
+	case 17:
+		return add(now, multiply(take_u8(run) % 8u, tick));
+	default:
+		return add(now, multiply(take_u8(run), tick));
+	}
+}
+
+static uint64_t take_tick(struct run *run)
+{
+	static const uint64_t ticks[] = {
+	        0,
+	        1,
+	        1,
+	        1,
+	        1,
+	        1,
+	        2,
+	        3,
+	        4,
+	        7,
+	        10,
+	        16,
+	        60,
+	        1000,
+	        1024,
+	        1u << 20,
+	        1000000000,
+	        UINT32_MAX,
+	        1ull << 32,
+	        (1ull << 32) + 1,
+	        1ull << 40,
+	        1ull << 63,
+	        (1ull << 63) + 1,
+	        UINT64_MAX - 1,
+	        UINT64_MAX,
+	};
+	size_t choice = take_u8(run) % (sizeof(ticks) / sizeof(ticks[0]) + 2);
+
+	if (choice < sizeof(ticks) / sizeof(ticks[0]))
+		return ticks[choice];
+	return choice % 2 ? take_u64(run) : 1ull << take_u8(run) % 64;
+}
+
+/* Small ones most often: their levels are many, their edges near, and checking them is quick. */
+static uint32_t take_wheel_size(struct run *run)
+{
+	static const uint32_t sizes[] = {2, 2,  2,  3,  3,  4,  4,  5,  7, 8,
+	                                 8, 16, 20, 20, 20, 32, 60, 64, 64};
+	uint8_t choice = take_u8(run);
+
+	if (choice == 255)
+		return 4096;
+	if (choice == 254)
+		return 2 + take_u16(run) % 4095u;
+	if (choice >= 248)
+		return 0;
+	if (choice >= 232)
+		return 2 + take_u8(run);
+	return sizes[choice % (sizeof(sizes) / sizeof(sizes[0]))];
+}
+
+static uint32_t take_chains(struct run *run)
+{
+	static const uint32_t chains[] = {0, 1, 1, 1, 1, 2, 4, 8, 16};
+
+	return chains[take_u8(run) % (sizeof(chains) / sizeof(chains[0]))];
+}
+
+static uint64_t take_start(struct run *run)
+{
+	switch (take_u8(run) % 8) {
+	case 0:
+	case 1:
+		return 0;
+	case 2:
+		return take_u8(run);
+	case 3:
+		return take_u64(run);
+	case 4:
+		return UINT64_MAX - take_u8(run);
+	case 5:
+		return UINT64_MAX - take_u16(run);
+	case 6:
+		return subtract(UINT64_MAX, multiply(take_u8(run), run->options.tick));
+	default:
+		return multiply(take_u16(run), run->options.tick);
+	}
+}
+
+/* Whether nothing stands behind the memory that the wheel asked for. */
+static void check_guard(struct run *run)
+{
+	const uint8_t *guard = (const uint8_t *)run->wheel + run->footprint;
+
+	for (size_t i = 0; i < GUARD_SIZE; i++)
+		if (guard[i] != GUARD_BYTE)
+			fail(run, "byte %zu behind the wheel was overwritten", i);
+}
+
+static bool set_up(struct run *run)
+{
+	uint8_t *memory;
+
+	run->options.tick = take_tick(run);
+	run->options.wheel_size = take_wheel_size(run);
+	run->options.chains = take_chains(run);
+	run->options.start = take_start(run);
+	run->footprint = pawl_wheel_footprint(&run->options);
+	memory = malloc(run->footprint + GUARD_SIZE);
+	if (!memory)
+		return false;
+	if (run->footprint <= FILL_MAX)
+		memset(memory, GUARD_BYTE, run->footprint);
+	memset(memory + run->footprint, GUARD_BYTE, GUARD_SIZE);
+	run->wheel = pawl_wheel_init(memory, run->footprint, &run->options);
+	if (!run->wheel) {
+		fail(run, "init refused good options");
+		free(memory);
+		return false;
+	}
+	model_init(&run->model, &run->options, run->truth, TIMERS);
+	trace(run, "start %" PRIu64 ", tick %" PRIu64 ", wheel_size %u, chains %u",
+	      run->options.start, run->options.tick, run->options.wheel_size, run->options.chains);
+	return true;
+}
+
+/*
+ * Everything that can be asked without changing the wheel. Not `next`: it forgets empty slots, and so
+ * would hide an advance that trips over one.
+ */
+static void compare_timer(struct run *run, size_t i)
+{
+	const struct model_timer *truth = &run->truth[i];
+	struct pawl_place place = {.level = 77};
+	bool waits = pawl_wheel_place(run->wheel, &run->timers[i], &place);
+
+	if (pawl_timer_armed(&run->timers[i]) != (truth->state != MODEL_IDLE))
+		fail(run, "timer %zu: armed is wrong", i);
+	if (run->ever_armed[i] && run->timers[i].deadline != truth->deadline)
+		fail(run, "timer %zu: deadline reads %" PRIu64 ", expected %" PRIu64, i,
+		     run->timers[i].deadline, truth->deadline);
+	if (waits != (truth->state == MODEL_WAITING)) {
+		fail(run, "timer %zu: %s, expected state %d", i, waits ? "waits" : "does not wait",
+		     (int)truth->state);
+	} else if (!waits) {
+		if (place.level != 77)
+			fail(run, "timer %zu: place was written without a place", i);
+	} else if (!model_same_place(&place, &truth->place)) {
+		fail(run,
+		     "timer %zu, deadline %" PRIu64 ": level %u slot %u opens %" PRIu64
+		     ", expected level %u slot %u opens %" PRIu64,
+		     i, truth->deadline, place.level, place.slot, place.opens, truth->place.level,
+		     truth->place.slot, truth->place.opens);
+	}
+}
+
+static void compare(struct run *run)
+{
+	const char *broken;
+
+	if (run->failed)
+		return;
+	broken = pawl_wheel_check(run->wheel);
+	if (broken)
+		fail(run, "check: %s", broken);
+	expect(run, "now", pawl_wheel_now(run->wheel), run->model.now);
+	expect(run, "count", pawl_wheel_count(run->wheel), model_count(&run->model));
+	for (size_t i = 0; i < TIMERS && !run->failed; i++)
+		compare_timer(run, i);
+}
+
+static void do_arm(struct run *run, size_t i, uint64_t deadline)
+{
+	bool waits = pawl_wheel_arm(run->wheel, &run->timers[i], deadline);
+
+	trace(run, "arm(%zu, %" PRIu64 ") = %d", i, deadline, waits);
+	run->ever_armed[i] = true;
+	expect(run, "arm", waits, model_arm(&run->model, i, deadline));
+}
+
+static bool stayed(const struct run *run, size_t i)
+{
+	struct pawl_place place;
+
+	return pawl_wheel_place(run->wheel, &run->timers[i], &place) &&
+	       model_same_place(&place, &run->truth[i].place);
+}
+
+static void do_touch(struct run *run, size_t i, uint64_t deadline)
+{
+	bool waits = pawl_wheel_touch(run->wheel, &run->timers[i], deadline);
+	bool as_arm = model_overripe(&run->model, i) && !stayed(run, i);
+
+	trace(run, "touch(%zu, %" PRIu64 ") = %d", i, deadline, waits);
+	run->ever_armed[i] = true;
+	expect(run, "touch", waits,
+	       as_arm ? model_arm(&run->model, i, deadline)
+	              : model_touch(&run->model, i, deadline));
+}
+
+static void do_cancel(struct run *run, size_t i)
+{
+	bool was_armed = pawl_wheel_cancel(run->wheel, &run->timers[i]);
+
+	trace(run, "cancel(%zu) = %d", i, was_armed);
+	expect(run, "cancel", was_armed, model_cancel(&run->model, i));
+}
+
+static void do_next(struct run *run)
+{
+	uint64_t next = pawl_wheel_next(run->wheel);
+
+	trace(run, "next() = %" PRIu64, next);
+	if (!model_may_be_next(&run->model, next))
+		expect(run, "next", next, model_next(&run->model));
+}
+
+/* The bound stopped the wheel at `now`: let the model see what it did of the slot that opens then. */
+static void follow_stop(struct run *run)
+{
+	const char *wrong;
+
+	model_stop(&run->model);
+	for (size_t i = 0; i < TIMERS; i++) {
+		struct pawl_place place;
+		bool waits;
+
+		if (!model_at_stake(&run->model, i))
+			continue;
+		waits = pawl_wheel_place(run->wheel, &run->timers[i], &place);
+		if (!model_saw(&run->model, i, waits ? &place : NULL))
+			fail(run, "timer %zu: stopped at an impossible place", i);
+	}
+	wrong = model_stopped_wrongly(&run->model);
+	if (wrong)
+		fail(run, "stopped at %" PRIu64 ": %s", run->model.now, wrong);
+}
+
+static void compare_advance(struct run *run, uint64_t time, size_t max_moves, size_t moves)
+{
+	uint64_t reached = pawl_wheel_now(run->wheel);
+
+	if (time < run->model.now)
+		time = run->model.now;
+	if (reached < run->model.now || reached > time) {
+		fail(run, "advance reached %" PRIu64, reached);
+		return;
+	}
+	model_advance_begin(&run->model);
+	model_reach(&run->model, reached);
+	if (reached < time) {
+		if (max_moves == 0 || moves != max_moves)
+			fail(run, "advance stopped at %" PRIu64 " before its bound", reached);
+		follow_stop(run);
+	}
+	if (max_moves && moves > max_moves)
+		fail(run, "advance made %zu moves, allowed were %zu", moves, max_moves);
+	if (moves < run->model.least_moves || moves > run->model.most_moves)
+		fail(run, "advance counted %zu moves, expected %" PRIu64 " to %" PRIu64, moves,
+		     run->model.least_moves, run->model.most_moves);
+}
+
+static void do_advance(struct run *run, uint64_t time, size_t max_moves)
+{
+	size_t moves;
+
+	moves = pawl_wheel_advance(run->wheel, time, max_moves);
+	trace(run, "advance(%" PRIu64 ", %zu) = %zu, now() = %" PRIu64, time, max_moves, moves,
+	      pawl_wheel_now(run->wheel));
+	compare_advance(run, time, max_moves, moves);
+}
+
+/* Whether anything was popped. */
+static bool do_pop(struct run *run)
+{
+	struct pawl_timer *timer = pawl_wheel_pop(run->wheel);
+	size_t i = (size_t)(timer - run->timers);
+
+	if (!timer) {
+		trace(run, "pop() = NULL");
+		for (i = 0; i < TIMERS; i++)
+			if (run->truth[i].state == MODEL_DUE)
+				fail(run, "pop gave nothing, but timer %zu is due", i);
+		return false;
+	}
+	trace(run, "pop() = %zu", i);
+	if (!model_may_pop(&run->model, i))
+		fail(run, "pop gave timer %zu out of order", i);
+	model_pop(&run->model, i);
+	return true;
+}
+
+static void do_pops(struct run *run, unsigned count)
+{
+	while (!run->failed && count-- > 0 && do_pop(run))
+		;
+}
+
+/* What a walk with `each` saw, and what it shall do. */
+struct walk {
+	struct run *run;
+	size_t seen[TIMERS];
+	size_t count;
+	size_t stop_after;
+	uint8_t cancels; /* of eight timers in turn, which are cancelled */
+};
+
+static bool visit(struct pawl_timer *timer, void *arg)
+{
+	struct walk *walk = arg;
+	size_t i = (size_t)(timer - walk->run->timers);
+
+	if (walk->count == TIMERS) {
+		fail(walk->run, "each never ends");
+		return false;
+	}
+	walk->seen[walk->count++] = i;
+	if (walk->cancels >> i % 8 & 1 && !pawl_wheel_cancel(walk->run->wheel, timer))
+		fail(walk->run, "each gave timer %zu, which is idle", i);
+	return walk->count < walk->stop_after;
+}
+
+static bool may_follow(const struct run *run, size_t a, size_t b)
+{
+	const struct model_timer *first = &run->truth[a], *second = &run->truth[b];
+
+	if (first->state != second->state)
+		return first->state == MODEL_DUE;
+	if (first->state == MODEL_DUE)
+		return model_may_precede(&run->model, a, b);
+	if (first->place.level != second->place.level)
+		return first->place.level > second->place.level;
+	return first->place.opens <= second->place.opens;
+}
+
+static void compare_walk(struct run *run, const struct walk *walk)
+{
+	size_t count = model_count(&run->model);
+	bool seen[TIMERS] = {false};
+
+	expect(run, "timers given by each", walk->count,
+	       count < walk->stop_after ? count : walk->stop_after);
+	for (size_t k = 0; k < walk->count; k++) {
+		size_t i = walk->seen[k];
+
+		if (seen[i] || run->truth[i].state == MODEL_IDLE)
+			fail(run, "each gave timer %zu twice, or idle", i);
+		seen[i] = true;
+		if (k > 0 && !may_follow(run, walk->seen[k - 1], i))
+			fail(run, "each gave timer %zu after %zu", i, walk->seen[k - 1]);
+	}
+	for (size_t k = 0; k < walk->count; k++)
+		if (walk->cancels >> walk->seen[k] % 8 & 1)
+			model_cancel(&run->model, walk->seen[k]);
+}
+
+static void do_each(struct run *run, size_t stop_after, uint8_t cancels)
+{
+	struct walk walk = {.run = run, .stop_after = stop_after, .cancels = cancels};
+
+	trace(run, "each(): at most %zu, cancelling %02x", stop_after, cancels);
+	pawl_wheel_each(run->wheel, visit, &walk);
+	if (!run->failed)
+		compare_walk(run, &walk);
+}
+
+/* The memory of an idle timer is the user's: spoil it, and begin anew with zeroes. */
+static void do_recycle(struct run *run)
+{
+	trace(run, "zero what is idle");
+	for (size_t i = 0; i < TIMERS; i++) {
+		if (run->truth[i].state != MODEL_IDLE)
+			continue;
+		memset(&run->timers[i], GUARD_BYTE, sizeof(run->timers[i]));
+		memset(&run->timers[i], 0, sizeof(run->timers[i]));
+		run->ever_armed[i] = false;
+	}
+}
+
+/* The same for a whole row of timers: slots with something in every chain. */
+static void do_row(struct run *run)
+{
+	uint8_t what = take_u8(run);
+	size_t first = take_u8(run), count = 1 + take_u8(run) % 40u;
+	uint64_t deadline = take_time(run);
+	uint64_t step = what & 16 ? run->model.tick : what & 32 ? 1 : 0;
+
+	for (size_t k = 0; k < count && !run->failed; k++) {
+		size_t i = (first + k) % TIMERS;
+
+		switch (what % 4) {
+		case 0:
+		case 1:
+			do_arm(run, i, deadline);
+			break;
+		case 2:
+			do_touch(run, i, deadline);
+			break;
+		default:
+			do_cancel(run, i);
+			break;
+		}
+		deadline = add(deadline, step);
+	}
+}
+
+/* Small bounds, and often the smallest: the states between two moves are what matters. */
+static size_t take_bound(uint8_t byte)
+{
+	static const size_t bounds[] = {0, 0, 0, 0, 1, 1, 1, 2, 2, 3, 4, 5, 8, 13, 50, SIZE_MAX};
+
+	return bounds[byte >> 4];
+}
+
+static void step(struct run *run)
+{
+	uint8_t byte = take_u8(run);
+	size_t i;
+
+	switch (byte % 16) {
+	case 0:
+	case 1:
+	case 2:
+	case 3:
+		i = take_u8(run) % TIMERS;
+		do_arm(run, i, take_time(run));
+		break;
+	case 4:
+	case 5:
+		i = take_u8(run) % TIMERS;
+		do_touch(run, i, take_time(run));
+		break;
+	case 6:
+		do_cancel(run, take_u8(run) % TIMERS);
+		break;
+	case 7:
+		do_advance(run, take_time(run), take_bound(byte));
+		break;
+	case 8:
+		do_advance(run, model_next(&run->model), take_bound(byte));
+		break;
+	case 9:
+		do_advance(run, add(run->model.now, run->model.tick), take_bound(byte));
+		break;
+	case 10:
+		do_pops(run, 1 + (byte >> 4));
+		break;
+	case 11:
+		do_pops(run, TIMERS + 1);
+		break;
+	case 12:
+		do_next(run);
+		break;
+	case 13:
+		if (byte >> 4 == 0)
+			do_recycle(run);
+		else
+			do_each(run, byte & 128 ? TIMERS : byte >> 4, byte & 64 ? take_u8(run) : 0);
+		break;
+	default:
+		do_row(run);
+		break;
+	}
+}
+
+/*
+ * Nothing is lost: to the end of time, in bounded advances if the last byte says so, and everything
+ * comes out.
+ */
+static void finish(struct run *run, size_t max_moves)
+{
+	while (!run->failed && run->model.now < MODEL_LAST) {
+		run->operation++;
+		do_advance(run, MODEL_LAST, max_moves);
+		compare(run);
+		do_pops(run, 3);
+	}
+	do_pops(run, TIMERS + 1);
+	if (run->failed)
+		return;
+	expect(run, "count in the end", pawl_wheel_count(run->wheel), 0);
+	expect(run, "next in the end", pawl_wheel_next(run->wheel), PAWL_NEVER);
+	compare(run);
+}
+
+int wheel_property(const uint8_t *data, size_t size, FILE *trace_to)
+{
+	struct run run = {.in = {data, size}, .trace = trace_to};
+	size_t last_bound = take_bound(size ? data[size - 1] : 0);
+
+	if (!set_up(&run))
+		return run.failed;
+	compare(&run);
+	while (run.in.left > 0 && !run.failed) {
+		run.operation++;
+		step(&run);
+		compare(&run);
+	}
+	finish(&run, last_bound);
+	check_guard(&run);
+	free(run.wheel);
+	return run.failed;
+}

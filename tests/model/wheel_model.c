@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: MIT */
+#include "wheel_model.h"
+
+__extension__ typedef unsigned __int128 u128;
+
+static uint64_t at_most_last(u128 time)
+{
+	return time < MODEL_LAST ? (uint64_t)time : MODEL_LAST;
+}
+
+static u128 ticks_up(const struct model *model, uint64_t time)
+{
+	return ((u128)time + model->tick - 1) / model->tick;
+}
+
+static u128 ticks_down(const struct model *model, uint64_t time)
+{
+	return time / model->tick;
+}
+
+void model_init(struct model *model, const struct pawl_wheel_options *options,
+                struct model_timer *timers, size_t timers_count)
+{
+	*model = (struct model){
+	        .tick = options->tick ? options->tick : 1,
+	        .wheel_size = options->wheel_size ? options->wheel_size : 256,
+	        .chains = options->chains ? options->chains : 1,
+	        .now = options->start,
+	        .placing_from = options->start,
+	        .timers = timers,
+	        .timers_count = timers_count,
+	};
+	for (size_t i = 0; i < timers_count; i++)
+		timers[i] = (struct model_timer){.state = MODEL_IDLE};
+}
+
+uint64_t model_due_time(const struct model *model, uint64_t deadline)
+{
+	return at_most_last(ticks_up(model, deadline) * model->tick);
+}
+
+struct pawl_place model_place(const struct model *model, uint64_t deadline, uint64_t from)
+{
+	u128 due = ticks_up(model, deadline), now = ticks_down(model, from);
+	u128 width = 1;
+	struct pawl_place place = {.level = 0};
+
+	while (due / width - now / width >= model->wheel_size) {
+		width *= model->wheel_size;
+		place.level++;
+	}
+	place.slot = (unsigned)(due / width % model->wheel_size);
+	place.opens = at_most_last(due / width * width * model->tick);
+	return place;
+}
+
+bool model_same_place(const struct pawl_place *a, const struct pawl_place *b)
+{
+	return a->level == b->level && a->slot == b->slot && a->opens == b->opens;
+}
+
+static void become_due(struct model_timer *timer, uint64_t batch)
+{
+	timer->state = MODEL_DUE;
+	timer->batch = batch;
+}
+
+bool model_arm(struct model *model, size_t i, uint64_t deadline)
+{
+	struct model_timer *timer = &model->timers[i];
+
+	timer->touched = false;
+	timer->deadline = at_most_last(deadline);
+	timer->arming = ++model->armings;
+	if (timer->deadline <= model->now) {
+		become_due(timer, ++model->batches);
+		return false;
+	}
+	timer->state = MODEL_WAITING;
+	timer->place = model_place(model, timer->deadline, model->placing_from);
+	return true;
+}
+
+bool model_touch(struct model *model, size_t i, uint64_t deadline)
+{
+	struct model_timer *timer = &model->timers[i];
+
+	if (timer->state != MODEL_WAITING || at_most_last(deadline) < timer->deadline)
+		return model_arm(model, i, deadline);
+	timer->touched = true;
+	timer->deadline = at_most_last(deadline);
+	return true;
+}
+
+bool model_overripe(const struct model *model, size_t i)
+{
+	const struct model_timer *timer = &model->timers[i];
+
+	return timer->state == MODEL_WAITING && timer->deadline <= model->placing_from;
+}
+
+bool model_cancel(struct model *model, size_t i)
+{
+	bool was_armed = model->timers[i].state != MODEL_IDLE;
+
+	model->timers[i].state = MODEL_IDLE;
+	return was_armed;
+}
+
+size_t model_count(const struct model *model)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < model->timers_count; i++)
+		count += model->timers[i].state != MODEL_IDLE;
+	return count;
+}
+
+/* When the first slot that holds a timer opens. */
+static uint64_t first_opening(const struct model *model)
+{
+	uint64_t first = PAWL_NEVER;
+
+	for (size_t i = 0; i < model->timers_count; i++) {
+		const struct model_timer *timer = &model->timers[i];
+
+		if (timer->state == MODEL_WAITING && timer->place.opens < first)
+			first = timer->place.opens;
+	}
+	return first;
+}
+
+uint64_t model_next(const struct model *model)
+{
+	for (size_t i = 0; i < model->timers_count; i++)
+		if (model->timers[i].state == MODEL_DUE)
+			return at_most_last(model->now);
+	return first_opening(model);
+}
+
+bool model_may_be_next(const struct model *model, uint64_t next)
+{
+	uint64_t exact = model_next(model);
+	bool stopped = model->placing_from > model->now;
+
+	return next == exact ||
+	       (stopped && next == model->placing_from && exact > next && exact != PAWL_NEVER);
+}
+
+void model_advance_begin(struct model *model)
+{
+	model->least_moves = model->most_moves = 0;
+}
+
+/*
+ * A timer that is moved or put back is one move. One that is made due is a move at most, for a slot
+ * may be made due as a whole. From above level 0 that comes on top of the move down, or instead of it.
+ */
+static void leave_slot(struct model *model, struct model_timer *timer, uint64_t time)
+{
+	bool due = model_due_time(model, timer->deadline) <= time;
+	bool moved = timer->place.level > 0 || !due;
+
+	model->least_moves += moved;
+	model->most_moves += (uint64_t)moved + due;
+	if (due)
+		become_due(timer, model->batches);
+	else
+		timer->place = model_place(model, timer->deadline, time);
+}
+
+/* A slot of level 0 of which something becomes due is a move at least. */
+static bool makes_due(const struct model *model, const struct model_timer *timer, uint64_t time)
+{
+	return timer->place.level == 0 && model_due_time(model, timer->deadline) <= time;
+}
+
+/*
+ * Open every slot that opens at `time`. One pass is enough: as seen from the opening, a timer is due
+ * or belongs in a slot that opens later.
+ */
+static void open_slots(struct model *model, uint64_t time)
+{
+	bool a_slot_is_due = false;
+
+	model->batches++;
+	for (size_t i = 0; i < model->timers_count; i++) {
+		struct model_timer *timer = &model->timers[i];
+
+		if (timer->state != MODEL_WAITING || timer->place.opens != time)
+			continue;
+		a_slot_is_due |= makes_due(model, timer, time);
+		leave_slot(model, timer, time);
+	}
+	model->least_moves += a_slot_is_due;
+}
+
+void model_reach(struct model *model, uint64_t time)
+{
+	uint64_t opening;
+
+	while ((opening = first_opening(model)) <= time && opening != PAWL_NEVER)
+		open_slots(model, opening);
+	model->now = time;
+	if (model->placing_from < time)
+		model->placing_from = time;
+}
+
+void model_stop(struct model *model)
+{
+	model->placing_from = model->now + 1;
+	model->batches++;
+}
+
+bool model_at_stake(const struct model *model, size_t i)
+{
+	const struct model_timer *timer = &model->timers[i];
+
+	return timer->state == MODEL_WAITING && timer->place.opens == model->placing_from;
+}
+
+static bool saw_due(struct model *model, struct model_timer *timer)
+{
+	if (model_due_time(model, timer->deadline) != model->placing_from)
+		return false;
+	leave_slot(model, timer, model->placing_from);
+	return true;
+}
+
+bool model_saw(struct model *model, size_t i, const struct pawl_place *seen)
+{
+	struct model_timer *timer = &model->timers[i];
+	struct pawl_place moved;
+
+	if (!seen)
+		return saw_due(model, timer);
+	if (model_same_place(seen, &timer->place))
+		return true;
+	moved = model_place(model, timer->deadline, model->placing_from);
+	if (!model_same_place(seen, &moved))
+		return false;
+	model->least_moves++;
+	model->most_moves++;
+	timer->place = moved;
+	return true;
+}
+
+static bool in_order(const struct model_timer *earlier, const struct model_timer *later)
+{
+	return earlier->touched || later->touched || earlier->arming < later->arming;
+}
+
+/* Of the tick that is half done, what is due was armed before what is still waiting. */
+static bool half_done_in_order(const struct model *model, const struct model_timer *due)
+{
+	for (size_t i = 0; i < model->timers_count; i++) {
+		const struct model_timer *timer = &model->timers[i];
+
+		if (timer->state != MODEL_WAITING ||
+		    model_due_time(model, timer->deadline) != model->placing_from)
+			continue;
+		if (!in_order(due, timer))
+			return false;
+	}
+	return true;
+}
+
+const char *model_stopped_wrongly(const struct model *model)
+{
+	if (first_opening(model) != model->placing_from)
+		return "no slot is left to open where it stopped";
+	if (model->chains > 1)
+		return NULL;
+	for (size_t i = 0; i < model->timers_count; i++) {
+		const struct model_timer *timer = &model->timers[i];
+
+		if (timer->state == MODEL_DUE && timer->batch == model->batches &&
+		    !half_done_in_order(model, timer))
+			return "made due before one that was armed earlier";
+	}
+	return NULL;
+}
+
+bool model_may_precede(const struct model *model, size_t earlier, size_t later)
+{
+	const struct model_timer *a = &model->timers[earlier], *b = &model->timers[later];
+
+	if (model->chains > 1)
+		return true;
+	if (a->batch != b->batch)
+		return a->batch < b->batch;
+	return in_order(a, b);
+}
+
+bool model_may_pop(const struct model *model, size_t i)
+{
+	if (model->timers[i].state != MODEL_DUE)
+		return false;
+	for (size_t j = 0; j < model->timers_count; j++)
+		if (j != i && model->timers[j].state == MODEL_DUE &&
+		    !model_may_precede(model, i, j))
+			return false;
+	return true;
+}
+
+void model_pop(struct model *model, size_t i)
+{
+	model->timers[i].state = MODEL_IDLE;
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A test is a static function whose name is a sentence. A program is a list of them:
+ *
+ *	static void a_new_wheel_is_empty(void)
+ *	{
+ *		EXPECT_EQ(pawl_wheel_count(wheel), 0);
+ *	}
+ *
+ *	int main(void)
+ *	{
+ *		static const struct test tests[] = {TEST(a_new_wheel_is_empty)};
+ *
+ *		return RUN_TESTS(tests);
+ *	}
+ *
+ * A failed expectation says where, and both values; the test goes on, so that one run shows all that
+ * is wrong. The exit code is 1 if anything was.
+ */
+#ifndef PAWL_TESTS_TEST_H
+#define PAWL_TESTS_TEST_H
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A test in a loop could fail a million times, and nobody reads that. */
+#define TEST_FAILURES_MAX 20
+
+struct test {
+	const char *name;
+	void (*run)(void);
+};
+
+#define TEST(function)              \
+	{                           \
+#function, function \
+	}
+
+#define RUN_TESTS(tests) test_run_all(tests, sizeof(tests) / sizeof((tests)[0]))
+
+#define EXPECT(condition) test_expect(condition, #condition, __FILE__, __LINE__)
+
+#define EXPECT_EQ(actual, expected)                                                            \
+	test_expect_eq((uint64_t)(actual), (uint64_t)(expected), #actual, #expected, __FILE__, \
+	               __LINE__)
+
+/* NULL equals NULL and nothing else. */
+#define EXPECT_STR(actual, expected) test_expect_str(actual, expected, #actual, __FILE__, __LINE__)
+
+static unsigned test_failures;
+
+static inline void test_failed(void)
+{
+	if (++test_failures >= TEST_FAILURES_MAX) {
+		fprintf(stderr, "too many failures, giving up\n");
+		exit(1);
+	}
+}
+
+static inline void test_expect(bool holds, const char *condition, const char *file, int line)
+{
+	if (holds)
+		return;
+	fprintf(stderr, "%s:%d: expected %s\n", file, line, condition);
+	test_failed();
+}
+
+static inline void test_expect_eq(uint64_t actual, uint64_t expected, const char *actual_text,
+                                  const char *expected_text, const char *file, int line)
+{
+	if (actual == expected)
+		return;
+	fprintf(stderr, "%s:%d: %s is %" PRIu64 ", expected %s = %" PRIu64 "\n", file, line,
+	        actual_text, actual, expected_text, expected);
+	test_failed();
+}
+
+static inline void test_expect_str(const char *actual, const char *expected,
+                                   const char *actual_text, const char *file, int line)
+{
+	if (actual == expected || (actual && expected && strcmp(actual, expected) == 0))
+		return;
+	fprintf(stderr, "%s:%d: %s is \"%s\", expected \"%s\"\n", file, line, actual_text,
+	        actual ? actual : "(null)", expected ? expected : "(null)");
+	test_failed();
+}
+
+static inline int test_run_all(const struct test *tests, size_t count)
+{
+	size_t failed = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		unsigned before = test_failures;
+
+		printf("%s\n", tests[i].name);
+		fflush(stdout);
+		tests[i].run();
+		if (test_failures != before) {
+			fprintf(stderr, "FAILED: %s\n", tests[i].name);
+			failed++;
+		}
+	}
+	printf("%zu tests, %zu failed\n", count, failed);
+	return failed ? 1 : 0;
+}
+
+/* Whether `--name` stands among the arguments. */
+static inline bool test_flag(int argc, char **argv, const char *name)
+{
+	for (int i = 1; i < argc; i++)
+		if (strcmp(argv[i], name) == 0)
+			return true;
+	return false;
+}
+
+/* The number after `--name`, else the one in the environment's `variable`, else `fallback`. */
+static inline uint64_t test_number(int argc, char **argv, const char *name, const char *variable,
+                                   uint64_t fallback)
+{
+	const char *text = getenv(variable);
+
+	for (int i = 1; i + 1 < argc; i++)
+		if (strcmp(argv[i], name) == 0)
+			text = argv[i + 1];
+	return text ? strtoull(text, NULL, 0) : fallback;
+}
+
+#endif
