@@ -3,18 +3,20 @@
 #   make             build the libraries and examples
 #   make run         the main job: a million timers on the real clock, every one accounted for
 #   make test        set up what is missing, build everything, run every test
+#   make bench       the benchmark against other structures (BENCH_ARGS=--quick: a minute)
 #   make fuzz        fuzz the wheel (FUZZ_SECONDS=60)
 #   make install     with PREFIX and DESTDIR
 #   make format      clang-format over the source
 
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
+BENCH_ARGS ?=
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 CTEST = ctest --output-on-failure --no-tests=error -j $(JOBS)
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: all run test test-long fuzz install format clean
+.PHONY: all run test test-long bench fuzz install format clean
 
 all:
 	@cmake -S . -B build/release >/dev/null
@@ -25,7 +27,7 @@ run: all
 
 test:
 	@scripts/bootstrap
-	cmake -S . -B build/test -DPAWL_DEV=ON -DPAWL_TESTS=ON
+	cmake -S . -B build/test -DPAWL_DEV=ON -DPAWL_TESTS=ON -DPAWL_BENCH=ON
 	cmake --build build/test -j $(JOBS)
 	cmake -S . -B build/sanitize -DPAWL_DEV=ON -DPAWL_TESTS=ON -DCMAKE_BUILD_TYPE=Debug \
 		-DCMAKE_C_FLAGS_DEBUG="-O1 -g" -DPAWL_SANITIZE=address,undefined
@@ -35,6 +37,11 @@ test:
 
 test-long: test
 	build/test/tests/test_wheel_model --runs 200000
+
+bench:
+	@cmake -S . -B build/bench -DPAWL_BENCH=ON >/dev/null
+	@cmake --build build/bench -j $(JOBS) >/dev/null
+	@build/bench/bench/pawl-bench-wheel $(BENCH_ARGS)
 
 fuzz:
 	@scripts/bootstrap

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "machine.h"
+
+#include <limits.h>
+#include <malloc.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Set by the build: the library's and the benchmark's flags, and where to ask git for the commit. */
+#ifndef PAWL_BENCH_LIBRARY_FLAGS
+#define PAWL_BENCH_LIBRARY_FLAGS "unknown"
+#endif
+#ifndef PAWL_BENCH_FLAGS
+#define PAWL_BENCH_FLAGS "unknown"
+#endif
+#ifndef PAWL_BENCH_SOURCE_DIR
+#define PAWL_BENCH_SOURCE_DIR "."
+#endif
+
+uint64_t clock_cost(void)
+{
+	enum { READINGS = 1000 };
+	uint64_t begin = clock_ns();
+
+	for (int i = 0; i < READINGS; i++)
+		keep(clock_ns());
+	return (clock_ns() - begin) / READINGS;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+double median(double *values, size_t count)
+{
+	qsort(values, count, sizeof(*values), compare_doubles);
+	return (values[count / 2] + values[(count - 1) / 2]) / 2;
+}
+
+static void pin(void)
+{
+	cpu_set_t allowed, chosen;
+
+	if (sched_getaffinity(0, sizeof(allowed), &allowed) < 0)
+		return;
+	for (size_t cpu = CPU_SETSIZE; cpu-- > 0;) {
+		if (!CPU_ISSET(cpu, &allowed))
+			continue;
+		CPU_ZERO(&chosen);
+		CPU_SET(cpu, &chosen);
+		sched_setaffinity(0, sizeof(chosen), &chosen);
+		return;
+	}
+}
+
+/*
+ * By default malloc gives large blocks back to the kernel when they are freed, and a peer opened next
+ * would pay for fresh pages while it is measured.
+ */
+void machine_settle(void)
+{
+	mallopt(M_MMAP_MAX, 0);
+	mallopt(M_TRIM_THRESHOLD, INT_MAX);
+	pin();
+}
+
+static void describe_cpu(void)
+{
+	FILE *info = fopen("/proc/cpuinfo", "r");
+	char line[256], model[256] = "unknown CPU";
+
+	while (info && fgets(line, sizeof(line), info))
+		if (sscanf(line, "model name : %255[^\n]", model) == 1)
+			break;
+	if (info)
+		fclose(info);
+	printf("machine   %s, %ld cores, pinned to CPU %d\n", model, sysconf(_SC_NPROCESSORS_ONLN),
+	       sched_getcpu());
+}
+
+static void describe_commit(void)
+{
+	FILE *git = popen("git -C '" PAWL_BENCH_SOURCE_DIR
+	                  "' describe --always --dirty --abbrev=12 2>/dev/null",
+	                  "r");
+	char commit[128] = "";
+
+	if (git && fgets(commit, sizeof(commit), git))
+		commit[strcspn(commit, "\n")] = '\0';
+	if (git)
+		pclose(git);
+	printf("commit    %s\n", commit[0] ? commit : "unknown");
+}
+
+#ifdef __clang__
+#define COMPILER __VERSION__
+#else
+#define COMPILER "gcc " __VERSION__
+#endif
+
+void machine_describe(void)
+{
+	describe_cpu();
+	printf("compiler  %s\n", COMPILER);
+	printf("flags     library: %s; benchmark: %s\n", PAWL_BENCH_LIBRARY_FLAGS,
+	       PAWL_BENCH_FLAGS);
+	describe_commit();
+}
+
+void fail(const char *format, ...)
+{
+	va_list args;
+
+	fflush(stdout);
+	fputs("pawl-bench-wheel: ", stderr);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+	exit(1);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* machine.h: the clock, the CPU, and what a result must say about where it comes from. */
+#ifndef PAWL_BENCH_MACHINE_H
+#define PAWL_BENCH_MACHINE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+static inline uint64_t clock_ns(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+/* What one clock_ns costs, in whole ns. */
+uint64_t clock_cost(void);
+
+/* The median. Sorts the values. */
+double median(double *values, size_t count);
+
+/* Let the compiler believe that the value is needed. */
+static inline void keep(uint64_t value)
+{
+	__asm__ volatile("" : : "r"(value));
+}
+
+/* Stay on one CPU, the last of those allowed, and have freed memory used again. */
+void machine_settle(void);
+
+/* Lines on machine, compiler and commit. */
+void machine_describe(void);
+
+/* Say so on stderr and exit with 1. */
+_Noreturn void fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+#include "peer.h"
+#include "plain_wheel.h"
+
+#include <stdlib.h>
+
+static void *open_wheel(size_t capacity)
+{
+	struct plain_wheel *wheel = malloc(sizeof(*wheel));
+
+	(void)capacity;
+	if (wheel)
+		plain_wheel_init(wheel);
+	return wheel;
+}
+
+static void close_wheel(void *self)
+{
+	free(self);
+}
+
+static void arm(void *self, void *timer, uint64_t deadline)
+{
+	plain_wheel_arm(self, timer, deadline);
+}
+
+static void cancel(void *self, void *timer)
+{
+	plain_wheel_cancel(self, timer);
+}
+
+static void advance(void *self, uint64_t now)
+{
+	plain_wheel_advance(self, now);
+}
+
+static void *pop(void *self)
+{
+	return plain_wheel_pop(self);
+}
+
+static uint64_t next(void *self)
+{
+	return plain_wheel_next(self);
+}
+
+const struct peer peer_plain = {
+        .name = "plain",
+        .about = "a plain wheel of lists, 64 slots a level: what the others are compared with",
+        .timer_size = sizeof(struct plain_timer),
+        .cascades = true,
+        .open = open_wheel,
+        .close = close_wheel,
+        .arm = arm,
+        .cancel = cancel,
+        .refresh = arm, /* it moves what is armed */
+        .advance = advance,
+        .pop = pop,
+        .next = next,
+};

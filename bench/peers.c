@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* The peers that are measured, in the order of the columns. */
+#include "peer.h"
+
+extern const struct peer peer_pawl_1, peer_pawl_8;
+extern const struct peer peer_heap_2, peer_heap_4;
+
+const struct peer *const peers[] = {
+        &peer_plain, &peer_pawl_1, &peer_pawl_8, &peer_heap_2, &peer_heap_4,
+};
+
+const size_t peer_count = sizeof(peers) / sizeof(peers[0]);

@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "workloads.h"
+
+#include "machine.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	CHURN_TICKS = 70000,
+	REFRESH_DELAY = 30000,
+	REFRESH_AGE = 15000,
+	REFRESH_TICKS = 35000,
+	SPARSE_TICKS = 3600000,
+	SHORTENED = 10, /* of the ticks of churn and refresh, for a peer that does not cascade */
+
+	ENOUGH_TIMERS =
+	        1000000,    /* to measure arm, cancel and expire: rounds are repeated up to it */
+	EXPIRE_ROUNDS = 20, /* but at most: a round is 60,000 ticks, however few the timers */
+	SPARSE_TICK_ROUNDS = 3,
+	SPARSE_JUMP_ROUNDS = 1000,
+
+	/*
+	 * From so many on the reading of the clock around each advance is lost beside the timers
+	 * of a tick (a hundred and more), and one pass serves for `expire` and for `longest`.
+	 */
+	ONE_PASS_TIMERS = 6000000,
+};
+
+void arena_open(struct arena *arena, uint32_t capacity)
+{
+	arena->n = 0;
+	arena->objects = aligned_alloc(OBJECT_SIZE, capacity * sizeof(struct object));
+	arena->arm_order = malloc(capacity * sizeof(uint32_t));
+	arena->cancel_order = malloc(capacity * sizeof(uint32_t));
+	if (!arena->objects || !arena->arm_order || !arena->cancel_order)
+		fail("no memory for %u objects of %d bytes", capacity, OBJECT_SIZE);
+}
+
+void arena_close(struct arena *arena)
+{
+	free(arena->objects);
+	free(arena->arm_order);
+	free(arena->cancel_order);
+}
+
+static void shuffle(uint32_t *order, uint32_t n, struct random *random)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t j = random_below(random, i + 1);
+
+		order[i] = order[j];
+		order[j] = i;
+	}
+}
+
+void arena_resize(struct arena *arena, uint32_t n, struct random *random)
+{
+	arena->n = n;
+	shuffle(arena->arm_order, n, random);
+	shuffle(arena->cancel_order, n, random);
+}
+
+static void arm_all(struct bench *bench, uint32_t min_delay, uint32_t max_delay)
+{
+	const struct peer *peer = bench->peer;
+	const uint32_t *order = bench->arena->arm_order;
+	struct object *objects = bench->arena->objects;
+	struct random random = bench->random;
+
+	for (uint32_t i = 0; i < bench->arena->n; i++) {
+		uint32_t delay = min_delay + random_below(&random, max_delay - min_delay + 1);
+
+		peer->arm(bench->self, &objects[order[i]], bench->now + delay);
+	}
+	bench->random = random;
+}
+
+static void cancel_all(struct bench *bench)
+{
+	const struct peer *peer = bench->peer;
+	const uint32_t *order = bench->arena->cancel_order;
+	struct object *objects = bench->arena->objects;
+
+	for (uint32_t i = 0; i < bench->arena->n; i++)
+		peer->cancel(bench->self, &objects[order[i]]);
+}
+
+/* Move the clock while the structure is empty, so that rounds do not all begin at the same phase. */
+static void skip_ticks(struct bench *bench, uint64_t ticks)
+{
+	bench->now += ticks;
+	if (bench->peer->advance)
+		bench->peer->advance(bench->self, bench->now);
+}
+
+static uint32_t rounds_for(uint32_t n)
+{
+	return (ENOUGH_TIMERS + n - 1) / n;
+}
+
+static void run_arm_and_cancel(struct bench *bench, struct result *result)
+{
+	uint32_t n = bench->arena->n, rounds = rounds_for(n);
+	uint64_t arming = 0, cancelling = 0;
+
+	for (uint32_t round = 0; round < rounds; round++) {
+		uint64_t begin = clock_ns();
+
+		arm_all(bench, 1, MAX_DELAY);
+		uint64_t armed = clock_ns();
+		cancel_all(bench);
+		uint64_t cancelled = clock_ns();
+
+		arming += armed - begin;
+		cancelling += cancelled - armed;
+		skip_ticks(bench, 7919);
+	}
+	result->ns[0] = (double)arming / n / rounds;
+	result->ns[1] = (double)cancelling / n / rounds;
+}
+
+static uint32_t ticks_for(const struct peer *peer, uint32_t ticks)
+{
+	return peer->cascades ? ticks : ticks / SHORTENED;
+}
+
+static void churn_steps(struct bench *bench)
+{
+	const struct peer *peer = bench->peer;
+	struct object *objects = bench->arena->objects;
+	struct random random = bench->random;
+
+	for (uint32_t step = 0; step < bench->steps_per_tick; step++) {
+		uint64_t bits = random_next(&random);
+		uint32_t victim = random_scale((uint32_t)bits, bench->arena->n);
+		uint32_t delay = 1 + random_scale((uint32_t)(bits >> 32), MAX_DELAY);
+
+		peer->cancel(bench->self, &objects[victim]);
+		peer->arm(bench->self, &objects[victim], bench->now + delay);
+	}
+	bench->random = random;
+}
+
+static void tick_and_rearm(struct bench *bench, uint32_t min_delay, uint32_t max_delay)
+{
+	const struct peer *peer = bench->peer;
+	void *timer;
+
+	peer->advance(bench->self, ++bench->now);
+	while ((timer = peer->pop(bench->self)) != NULL) {
+		uint32_t delay =
+		        min_delay + random_below(&bench->random, max_delay - min_delay + 1);
+
+		peer->arm(bench->self, timer, bench->now + delay);
+	}
+}
+
+static void run_churn(struct bench *bench, struct result *result)
+{
+	uint32_t ticks = ticks_for(bench->peer, CHURN_TICKS);
+
+	arm_all(bench, 1, MAX_DELAY);
+	uint64_t begin = clock_ns();
+	for (uint32_t tick = 0; tick < ticks; tick++) {
+		churn_steps(bench);
+		tick_and_rearm(bench, 1, MAX_DELAY);
+	}
+	result->ns[0] = (double)(clock_ns() - begin) / ticks / bench->steps_per_tick;
+}
+
+static void refresh_steps(struct bench *bench)
+{
+	const struct peer *peer = bench->peer;
+	struct object *objects = bench->arena->objects;
+	struct random random = bench->random;
+
+	for (uint32_t step = 0; step < bench->steps_per_tick; step++) {
+		uint32_t active = random_below(&random, bench->arena->n);
+
+		peer->refresh(bench->self, &objects[active], bench->now + REFRESH_DELAY);
+	}
+	bench->random = random;
+}
+
+static void run_refresh(struct bench *bench, struct result *result)
+{
+	uint32_t ticks = ticks_for(bench->peer, REFRESH_TICKS);
+
+	arm_all(bench, REFRESH_DELAY - REFRESH_AGE + 1, REFRESH_DELAY);
+	uint64_t begin = clock_ns();
+	for (uint32_t tick = 0; tick < ticks; tick++) {
+		refresh_steps(bench);
+		tick_and_rearm(bench, REFRESH_DELAY, REFRESH_DELAY);
+	}
+	result->ns[0] = (double)(clock_ns() - begin) / ticks / bench->steps_per_tick;
+}
+
+static uint32_t pop_all(struct bench *bench)
+{
+	uint32_t popped = 0;
+
+	while (bench->peer->pop(bench->self))
+		popped++;
+	return popped;
+}
+
+static void expect_all(const struct bench *bench, uint32_t popped)
+{
+	if (popped != bench->arena->n)
+		fail("%s: %u of %u timers came out", bench->peer->name, popped, bench->arena->n);
+}
+
+/* How long it takes to tick for so long, popping everything. */
+static uint64_t tick_through(struct bench *bench, uint32_t ticks)
+{
+	uint32_t popped = 0;
+	uint64_t begin = clock_ns();
+
+	for (uint32_t tick = 0; tick < ticks; tick++) {
+		bench->peer->advance(bench->self, ++bench->now);
+		popped += pop_all(bench);
+	}
+	uint64_t end = clock_ns();
+	expect_all(bench, popped);
+	return end - begin;
+}
+
+/* The same with a look at the clock before and after each advance, whose own cost is subtracted. */
+static uint64_t tick_through_clocked(struct bench *bench, uint32_t ticks, uint32_t *advance_ns)
+{
+	uint32_t popped = 0;
+	uint64_t reading = clock_cost(), begin = clock_ns();
+
+	for (uint32_t tick = 0; tick < ticks; tick++) {
+		uint64_t before = clock_ns();
+		bench->peer->advance(bench->self, ++bench->now);
+		uint64_t took = clock_ns() - before;
+
+		advance_ns[tick] = (uint32_t)(took > reading ? took - reading : 0);
+		popped += pop_all(bench);
+	}
+	uint64_t end = clock_ns();
+	expect_all(bench, popped);
+	return end - begin - 2 * reading * ticks;
+}
+
+static void run_expire(struct bench *bench, struct result *result)
+{
+	uint32_t n = bench->arena->n, rounds = rounds_for(n);
+	uint64_t expiring = 0;
+
+	arm_all(bench, 1, MAX_DELAY);
+	uint64_t clocked = tick_through_clocked(bench, MAX_DELAY, result->advance_ns);
+	if (n >= ONE_PASS_TIMERS) {
+		result->ns[0] = (double)clocked / n;
+		return;
+	}
+
+	rounds = rounds < EXPIRE_ROUNDS ? rounds : EXPIRE_ROUNDS;
+	for (uint32_t round = 0; round < rounds; round++) {
+		arm_all(bench, 1, MAX_DELAY);
+		expiring += tick_through(bench, MAX_DELAY);
+	}
+	result->ns[0] = (double)expiring / n / rounds;
+}
+
+static void jump_through(struct bench *bench)
+{
+	const struct peer *peer = bench->peer;
+	uint32_t popped = 0;
+	uint64_t next;
+
+	while ((next = peer->next(bench->self)) != PEER_NEVER) {
+		bench->now = next;
+		peer->advance(bench->self, next);
+		popped += pop_all(bench);
+	}
+	expect_all(bench, popped);
+}
+
+static void run_sparse(struct bench *bench, struct result *result)
+{
+	uint64_t ticking = 0, jumping = 0;
+
+	for (uint32_t round = 0; round < SPARSE_TICK_ROUNDS; round++) {
+		arm_all(bench, 1, SPARSE_TICKS);
+		ticking += tick_through(bench, SPARSE_TICKS);
+	}
+	for (uint32_t round = 0; round < SPARSE_JUMP_ROUNDS; round++) {
+		arm_all(bench, 1, SPARSE_TICKS);
+		uint64_t begin = clock_ns();
+		jump_through(bench);
+		jumping += clock_ns() - begin;
+	}
+	result->ns[0] = (double)ticking / SPARSE_TICKS / SPARSE_TICK_ROUNDS;
+	result->ns[1] = (double)jumping / SPARSE_TIMERS / SPARSE_JUMP_ROUNDS;
+}
+
+const struct workload workloads[] = {
+        {
+                .rows = {{.key = "arm", .label = "arm"}, {.key = "cancel", .label = "cancel"}},
+                .run = run_arm_and_cancel,
+        },
+        {
+                .rows = {{.key = "churn", .label = "churn"}},
+                .needs_time = true,
+                .run = run_churn,
+        },
+        {
+                .rows = {{.key = "expire", .label = "expire"},
+                         {.key = "longest", .label = "longest advance", .longest = true}},
+                .needs_time = true,
+                .run = run_expire,
+        },
+        {
+                .rows = {{.key = "refresh", .label = "refresh"}},
+                .needs_time = true,
+                .run = run_refresh,
+        },
+        {
+                .rows = {{.key = "sparse", .label = "sparse, a tick"},
+                         {.key = "sparse", .label = "sparse, a timer"}},
+                .needs_time = true,
+                .needs_next = true,
+                .sparse = true,
+                .run = run_sparse,
+        },
+};
+
+const size_t workload_count = sizeof(workloads) / sizeof(workloads[0]);
+
+bool workload_possible(const struct workload *workload, const struct peer *peer)
+{
+	if (workload->needs_time && (!peer->advance || !peer->pop))
+		return false;
+	return !workload->needs_next || peer->next;
+}
+
+void workload_run(const struct workload *workload, const struct peer *peer,
+                  const struct arena *arena, uint32_t steps_per_tick, uint64_t seed,
+                  struct result *result)
+{
+	struct bench bench = {
+	        .peer = peer,
+	        .self = peer->open(arena->n),
+	        .arena = arena,
+	        .random = {.state = seed},
+	        .steps_per_tick = steps_per_tick,
+	};
+
+	if (!bench.self)
+		fail("%s: no memory for %u timers", peer->name, arena->n);
+	memset(arena->objects, 0, arena->n * sizeof(struct object));
+	skip_ticks(&bench, 1000000 + random_below(&bench.random, MAX_DELAY));
+	workload->run(&bench, result);
+	peer->close(bench.self);
+}
+
+/* String all objects on one ring in random order: each begins with the address of the next. */
+static void string_ring(const struct arena *arena)
+{
+	for (uint32_t i = 0; i < arena->n; i++) {
+		struct object *from = &arena->objects[arena->arm_order[i]];
+		struct object *to = &arena->objects[arena->arm_order[i + 1 < arena->n ? i + 1 : 0]];
+
+		memcpy(from->bytes, &to, sizeof(to));
+	}
+}
+
+static uint64_t first_word(const struct object *object)
+{
+	uint64_t word;
+
+	memcpy(&word, object->bytes, sizeof(word));
+	return word;
+}
+
+struct memory_floor memory_floor(const struct arena *arena, struct random *random)
+{
+	enum { READS = 2000000 };
+	const struct object *at = arena->objects;
+	uint64_t sum = 0;
+
+	string_ring(arena);
+	uint64_t begin = clock_ns();
+	for (uint32_t i = 0; i < READS; i++)
+		sum += first_word(&arena->objects[random_below(random, arena->n)]);
+	uint64_t middle = clock_ns();
+	for (uint32_t i = 0; i < READS; i++)
+		memcpy(&at, at->bytes, sizeof(at));
+	uint64_t end = clock_ns();
+
+	keep(sum + (uintptr_t)at);
+	return (struct memory_floor){
+	        .independent = (double)(middle - begin) / READS,
+	        .dependent = (double)(end - middle) / READS,
+	};
+}
