@@ -31,10 +31,17 @@ struct table {
 	struct result results[MAX_PEERS][MAX_REPETITIONS];
 };
 
+static bool wanted(const struct names *names, const struct peer *peer)
+{
+	if (names->count == 0 && peer->on_request)
+		return false;
+	return names_have(names, peer->name);
+}
+
 static void choose_peers(struct table *table)
 {
 	for (size_t i = 0; i < peer_count && table->peer_count < MAX_PEERS; i++)
-		if (names_have(&table->options->peers, peers[i]->name))
+		if (wanted(&table->options->peers, peers[i]))
 			table->peers[table->peer_count++] = peers[i];
 }
 

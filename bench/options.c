@@ -61,9 +61,10 @@ static void help(void)
 	     "  --help            this\n");
 	fputs("workloads:", stdout);
 	each_row(print_name, stdout);
-	puts("\n\npeers:");
+	puts("\n\npeers (*: only when named):");
 	for (size_t i = 0; i < peer_count; i++)
-		printf("  %-10s %s\n", peers[i]->name, peers[i]->about);
+		printf("%c %-12s %s\n", peers[i]->on_request ? '*' : ' ', peers[i]->name,
+		       peers[i]->about);
 }
 
 static void refuse(const char *option, const char *value)

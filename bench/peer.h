@@ -32,8 +32,14 @@ struct peer {
 	 */
 	bool cascades;
 
+	/* Measured only when --peers names it: a variant, to be compared with its like. */
+	bool on_request;
+
+	/* For the peer's own open, where one file serves several peers. */
+	const void *variant;
+
 	/* An empty structure at time 0 that can take `capacity` timers; NULL if there is no memory. */
-	void *(*open)(size_t capacity);
+	void *(*open)(const struct peer *peer, size_t capacity);
 
 	/* Free it. Timers may still be armed; they are not used again before they are zeroed. */
 	void (*close)(void *self);

@@ -15,13 +15,15 @@ static void *open_heap(size_t capacity, bool (*init)(struct heap *, size_t))
 	return heap;
 }
 
-static void *open_2(size_t capacity)
+static void *open_2(const struct peer *peer, size_t capacity)
 {
+	(void)peer;
 	return open_heap(capacity, heap2_init);
 }
 
-static void *open_4(size_t capacity)
+static void *open_4(const struct peer *peer, size_t capacity)
 {
+	(void)peer;
 	return open_heap(capacity, heap4_init);
 }
 

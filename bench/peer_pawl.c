@@ -1,29 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* pawl's own wheel with its default size, once with ordered slots and once with eight chains. */
+/* pawl's own wheel: with ordered slots, with eight chains, and in other sizes on request. */
 #include "peer.h"
 
 #include <pawl/wheel.h>
 #include <stdlib.h>
 
-static void *open_chains(uint32_t chains)
+static void *open_wheel(const struct peer *peer, size_t capacity)
 {
-	const struct pawl_wheel_options options = {.chains = chains};
-	size_t size = pawl_wheel_footprint(&options);
+	const struct pawl_wheel_options *options = peer->variant;
+	size_t size = pawl_wheel_footprint(options);
 
+	(void)capacity;
 	/* Memory that init refuses would be lost here; but this init has nothing to refuse. */
-	return pawl_wheel_init(malloc(size), size, &options);
-}
-
-static void *open_1(size_t capacity)
-{
-	(void)capacity;
-	return open_chains(1);
-}
-
-static void *open_8(size_t capacity)
-{
-	(void)capacity;
-	return open_chains(8);
+	return pawl_wheel_init(malloc(size), size, options);
 }
 
 static void close_wheel(void *self)
@@ -61,32 +50,33 @@ static uint64_t next(void *self)
 	return pawl_wheel_next(self);
 }
 
+#define PAWL_PEER(NAME, SLOTS, CHAINS)                                                            \
+	.name = (NAME), .timer_size = sizeof(struct pawl_timer), .cascades = true,                \
+	.variant = &(const struct pawl_wheel_options){.wheel_size = (SLOTS), .chains = (CHAINS)}, \
+	.open = open_wheel, .close = close_wheel, .arm = arm, .cancel = cancel,                   \
+	.refresh = refresh, .advance = advance, .pop = pop, .next = next
+
+#define PAWL_VARIANT(NAME, SLOTS, CHAINS)                                                \
+	{                                                                                \
+		PAWL_PEER(NAME, SLOTS, CHAINS),                                          \
+		        .on_request = true,                                              \
+		        .about = "pawl's wheel with " #SLOTS " slots, chains = " #CHAINS \
+	}
+
 const struct peer peer_pawl_1 = {
-        .name = "pawl-1",
+        PAWL_PEER("pawl-1", 0, 1),
         .about = "pawl's wheel, chains = 1: exact order",
-        .timer_size = sizeof(struct pawl_timer),
-        .cascades = true,
-        .open = open_1,
-        .close = close_wheel,
-        .arm = arm,
-        .cancel = cancel,
-        .refresh = refresh,
-        .advance = advance,
-        .pop = pop,
-        .next = next,
 };
 
 const struct peer peer_pawl_8 = {
-        .name = "pawl-8",
+        PAWL_PEER("pawl-8", 0, 8),
         .about = "pawl's wheel, chains = 8: order open within a tick",
-        .timer_size = sizeof(struct pawl_timer),
-        .cascades = true,
-        .open = open_8,
-        .close = close_wheel,
-        .arm = arm,
-        .cancel = cancel,
-        .refresh = refresh,
-        .advance = advance,
-        .pop = pop,
-        .next = next,
+};
+
+const struct peer peer_pawl_variants[] = {
+        PAWL_VARIANT("64x8", 64, 8),     PAWL_VARIANT("128x8", 128, 8),
+        PAWL_VARIANT("256x1", 256, 1),   PAWL_VARIANT("256x2", 256, 2),
+        PAWL_VARIANT("256x4", 256, 4),   PAWL_VARIANT("256x8", 256, 8),
+        PAWL_VARIANT("256x16", 256, 16), PAWL_VARIANT("512x8", 512, 8),
+        PAWL_VARIANT("1024x8", 1024, 8),
 };

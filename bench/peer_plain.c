@@ -4,10 +4,11 @@
 
 #include <stdlib.h>
 
-static void *open_wheel(size_t capacity)
+static void *open_wheel(const struct peer *peer, size_t capacity)
 {
 	struct plain_wheel *wheel = malloc(sizeof(*wheel));
 
+	(void)peer;
 	(void)capacity;
 	if (wheel)
 		plain_wheel_init(wheel);

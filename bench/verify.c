@@ -173,7 +173,7 @@ bool verify_peer(const struct peer *peer, uint64_t seed)
 	/* Not to be told the time, a peer can do nothing wrong that could be seen here. */
 	if (!peer->advance || !peer->pop)
 		return true;
-	script.self = peer->open(TIMERS);
+	script.self = peer->open(peer, TIMERS);
 	script.objects = aligned_alloc(OBJECT_SIZE, TIMERS * sizeof(struct object));
 	if (!script.self || !script.objects)
 		wrong(&script, "no memory");

@@ -344,7 +344,7 @@ void workload_run(const struct workload *workload, const struct peer *peer,
 {
 	struct bench bench = {
 	        .peer = peer,
-	        .self = peer->open(arena->n),
+	        .self = peer->open(peer, arena->n),
 	        .arena = arena,
 	        .random = {.state = seed},
 	        .steps_per_tick = steps_per_tick,
