@@ -3,7 +3,7 @@
 #include "geometry.h"
 #include "list.h"
 
-#define DEFAULT_WHEEL_SIZE 256u
+#define DEFAULT_WHEEL_SIZE 256u /* measured: docs/design/wheel.md */
 #define MIN_WHEEL_SIZE     2u
 #define MAX_WHEEL_SIZE     4096u
 
