@@ -5,6 +5,7 @@
 #   make test        set up what is missing, build everything, run every test
 #   make bench       the benchmark against other structures (BENCH_ARGS=--quick: a minute)
 #   make fuzz        fuzz the wheel (FUZZ_SECONDS=60)
+#   make mutate      break the source in known ways; the tests must notice each
 #   make install     with PREFIX and DESTDIR
 #   make format      clang-format over the source
 
@@ -16,7 +17,7 @@ CTEST = ctest --output-on-failure --no-tests=error -j $(JOBS)
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: all run test test-long bench fuzz install format clean
+.PHONY: all run test test-long bench fuzz mutate install format clean
 
 all:
 	@cmake -S . -B build/release >/dev/null
@@ -48,6 +49,10 @@ fuzz:
 	CC=clang CXX=clang++ cmake -S . -B build/fuzz -DPAWL_FUZZ=ON -DPAWL_EXAMPLES=OFF
 	cmake --build build/fuzz -j $(JOBS)
 	scripts/fuzz build/fuzz $(FUZZ_SECONDS)
+
+mutate:
+	@scripts/bootstrap
+	scripts/mutate
 
 install: all
 	cmake --install build/release --prefix $(PREFIX)
