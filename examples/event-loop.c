@@ -58,7 +58,7 @@ static void read_input(struct pawl_wheel *wheel, struct connection *c)
 	ssize_t size = read(c->fd, buffer, sizeof(buffer));
 
 	if (size > 0)
-		pawl_wheel_touch(wheel, &c->idle, pawl_wheel_now(wheel) + 500);
+		pawl_wheel_touch(wheel, &c->idle, clock_ms() + 500);
 	else
 		c->fd = -1; /* the end of input: poll passes over it, the timers go on */
 }
@@ -81,7 +81,7 @@ int main(void)
 
 		poll(&input, 1, ms_until(pawl_wheel_next(wheel), clock_ms()));
 		pawl_wheel_advance(wheel, clock_ms(), MAX_MOVES);
-		while ((timer = pawl_wheel_pop(wheel)) != NULL)
+		while (c.open && (timer = pawl_wheel_pop(wheel)) != NULL)
 			expire(wheel, &c, timer);
 		if (input.revents)
 			read_input(wheel, &c);

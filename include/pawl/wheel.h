@@ -67,8 +67,10 @@
  *  - Nothing lingers: a cancelled timer is out of every list when cancel returns; its memory is yours.
  *  - Tickless: advancing costs what there is to open, not the ticks passed. A year is one call.
  *  - In order: with chains = 1, timers come out by tick, and within a tick in the order they were
- *    armed, but for those touched since, which come within their tick somewhere.
- *  - Bounded: advance makes at most as many moves as you allow, and goes on in the next call.
+ *    armed. But those touched since come within their tick somewhere, and those armed when already
+ *    due come behind all that was due before.
+ *  - Bounded: advance makes at most as many moves as you allow, and goes on in the next call. (Slots
+ *    that cancelling emptied are looked at on the way and not counted: each once.)
  *  - All 64 bits: no delay is too long, no time too late; a sum that would wrap is yours to cap.
  *
  *
@@ -174,7 +176,7 @@ PAWL_API bool pawl_wheel_arm(struct pawl_wheel *wheel, struct pawl_timer *timer,
  * Push a deadline back, as for an idle time-out that starts anew at every request.
  *
  * If the timer waits, and its present deadline is still to come, and the new one is not earlier, then
- * this is one store: the timer stays in its slot, and when that slot opens it is put where it belongs
+ * this is a store: the timer stays in its slot, and when that slot opens it is put where it belongs
  * by then. However often it was touched in between, that is one move. In every other case (an earlier
  * deadline; a timer that is due or idle, or whose tick is just running out) it does what arm does. The
  * answer is arm's.
@@ -201,7 +203,8 @@ PAWL_API bool pawl_wheel_cancel(struct pawl_wheel *wheel, struct pawl_timer *tim
  * If the bound was reached with a slot still to open at time o (o <= now), then pawl_wheel_now() is o-1
  * and timers are placed as seen from o; pawl_wheel_next() is at most o; what became due can be popped;
  * the next advance goes on where this one stopped. Arm, touch, cancel and pop may be called in
- * between. All is done when pawl_wheel_now() is `now`:
+ * between. All is done when pawl_wheel_now() is `now`. In such a loop take new deadlines from `now`, not
+ * from pawl_wheel_now(), which lags behind: else a timer armed anew may join the slot that is open.
  *
  *	do {
  *		pawl_wheel_advance(wheel, now, 1000);
@@ -225,13 +228,20 @@ PAWL_API struct pawl_timer *pawl_wheel_pop(struct pawl_wheel *wheel);
 /*
  * The time at which advance is next worth calling: now if something is due already (2^64-2 if now is
  * even later); else when the first slot that holds a timer opens; PAWL_NEVER if there is no timer at
- * all. After an advance that its bound stopped it is at most the time of the slot left to open.
+ * all. After an advance that its bound stopped: the time of the slot left to open, while any timer
+ * waits, even if that slot was emptied since.
  *
  * Never after the time at which the earliest timer becomes due (its deadline, rounded up to the
  * tick); it may be before, where timers only move down. Never for a slot whose timers were all
  * cancelled: it looks, and forgets such slots. So it is not const, and pays for them once.
  */
 PAWL_API uint64_t pawl_wheel_next(struct pawl_wheel *wheel);
+
+/*
+ * The same without regard to what is due already: when the next slot that holds a timer opens. For
+ * whoever advances the wheel but leaves it to others to pop.
+ */
+PAWL_API uint64_t pawl_wheel_next_opening(struct pawl_wheel *wheel);
 
 /* The time last advanced to, or options.start. After an advance that its bound stopped, see there. */
 PAWL_API uint64_t pawl_wheel_now(const struct pawl_wheel *wheel);
@@ -260,7 +270,8 @@ PAWL_API void pawl_wheel_each(struct pawl_wheel *wheel,
 /*
  * Look at every list, bit and counter of the wheel, in time proportional to all it holds. Returns NULL
  * if all is well, else the name of the invariant that is broken: memory was overwritten, a timer was
- * freed or copied while armed, or two threads used the wheel at once. For tests and debugging.
+ * freed or copied while armed, or two threads used the wheel at once. For tests and debugging: where
+ * links lead nowhere it may also crash.
  */
 PAWL_API const char *pawl_wheel_check(const struct pawl_wheel *wheel);
 

@@ -24,18 +24,19 @@
  * misses overlap as there are chains.
  */
 #include "placing.h"
+#include "reach.h"
 
 static uint64_t lowest_bit(uint64_t word)
 {
 	return (uint64_t)__builtin_ctzll(word);
 }
 
-/* The next slot whose bit is set, going round from this one, whose own is not. Not if no bit is set. */
+/* The next slot whose bit is set, going round from this one, whose own is not. Some bit must be set. */
 static uint64_t next_slot(const struct level *level, uint64_t slot)
 {
 	uint64_t at = slot / BITS_PER_WORD;
-	uint64_t rest_of_word = level->bits[at] & ~(bit(slot) - 1);
-	uint64_t rest_of_words = level->words & ~(bit(at) * 2 - 1);
+	uint64_t rest_of_word = level->bits[at] & ~(bit_in_word(slot) - 1);
+	uint64_t rest_of_words = level->words & ~(bit_in_word(at) * 2 - 1);
 
 	if (rest_of_word)
 		return at * BITS_PER_WORD + lowest_bit(rest_of_word);
@@ -54,7 +55,7 @@ static void forget_first(const struct pawl_wheel *wheel, struct level *level)
 	uint64_t slot = first_slot(wheel, level), next;
 
 	for (uint64_t chain = 0; chain <= wheel->chain_mask; chain++)
-		list_shut(slot_head(wheel, level, slot, chain));
+		list_retire(slot_head(wheel, level, slot, chain));
 	bit_clear(level, slot);
 	if (level->words == 0) {
 		level->opens = NO_TICK;
@@ -88,19 +89,6 @@ static struct level *first_of_levels(struct pawl_wheel *wheel)
 static uint64_t time_of_opening(const struct pawl_wheel *wheel, const struct level *level)
 {
 	return level->opens != NO_TICK ? time_of_tick(wheel, level->opens) : PAWL_NEVER;
-}
-
-/* Arming has its quick way in the first half of time only (see arm.c): no one must miss its end. */
-void pawl__wake_at(struct pawl_wheel *wheel, uint64_t opens)
-{
-	wheel->wake = wheel->reach && opens > HALF_TIME ? HALF_TIME : opens;
-}
-
-static void set_time(struct pawl_wheel *wheel, uint64_t time)
-{
-	wheel->time = time;
-	if (time >= HALF_TIME)
-		wheel->reach = 0;
 }
 
 /*
@@ -164,9 +152,10 @@ static struct pawl_timer *walk_step(struct walk *walk, bool from_tail)
 	if (walk->first == walk->last)
 		walk->first = walk->last = walk->head;
 	else if (from_tail)
-		__builtin_prefetch(walk->last = timer->prev, 1);
+		walk->last = timer->prev;
 	else
-		__builtin_prefetch(walk->first = timer->next, 1);
+		walk->first = timer->next;
+	__builtin_prefetch(from_tail ? walk->last : walk->first, 1);
 	return timer;
 }
 
@@ -204,7 +193,8 @@ move_each(struct pawl_wheel *wheel, struct level *level, size_t max, unsigned ch
 			move(wheel, timer, now, chain, finest);
 			moves++;
 		}
-		from_tail ^= chains > 1;
+		if (chains > 1) /* the other end's miss has had a round to come in */
+			from_tail = !from_tail;
 	} while (moves > before);
 	for (unsigned chain = 0; chain < chains; chain++)
 		walk_end(&walks[chain]);
@@ -225,20 +215,22 @@ static size_t open_first(struct pawl_wheel *wheel, struct level *level, size_t m
 		moves = move_each(wheel, level, max, 1); /* the compiler drops the inner loop */
 	else
 		moves = move_each(wheel, level, max, wheel->chain_mask + 1);
-	if (moves < max)
+	if (moves < max) /* else it may be empty, too; then the next look finds out */
 		forget_first(wheel, level);
 	return moves;
 }
 
 /* Advance where there may be something to open, or time would go back. */
-static size_t advance_and_open(struct pawl_wheel *wheel, uint64_t now, size_t max_moves)
+static __attribute__((noinline)) size_t advance_and_open(struct pawl_wheel *wheel, uint64_t now,
+                                                         size_t max_moves)
 {
-	uint64_t target = now < LAST ? tick_of_time(wheel, now) : NO_TICK - 1;
 	struct level *level;
+	uint64_t target;
 	size_t moves = 0;
 
 	if (now < wheel->time)
 		return 0;
+	target = now < LAST ? tick_of_time(wheel, now) : NO_TICK - 1;
 	if (max_moves == 0)
 		max_moves = SIZE_MAX;
 	while ((level = first_of_levels(wheel))->opens <= target) {
@@ -256,14 +248,14 @@ static size_t advance_and_open(struct pawl_wheel *wheel, uint64_t now, size_t ma
 	}
 	set_time(wheel, now);
 	wheel->stopped = false;
-	pawl__wake_at(wheel, time_of_opening(wheel, level));
+	wake_at(wheel, time_of_opening(wheel, level));
 	return moves;
 }
 
 /*
  * One compare for two questions: is `now` at or after the wheel's time, and before the next opening?
  * Time that goes back wraps to a distance beyond any opening. After a stop the next opening is no
- * distance away.
+ * distance away. (And half time is never passed here: reach.h.)
  */
 size_t pawl_wheel_advance(struct pawl_wheel *wheel, uint64_t now, size_t max_moves)
 {
@@ -273,7 +265,7 @@ size_t pawl_wheel_advance(struct pawl_wheel *wheel, uint64_t now, size_t max_mov
 	return 0;
 }
 
-/* The first chain of due timers from the one whose turn it is. Not for an empty set. */
+/* The first chain of due timers from the one whose turn it is. There must be one. */
 static uint32_t due_chain_in_turn(const struct pawl_wheel *wheel)
 {
 	uint32_t twice = wheel->due_chains | wheel->due_chains << MAX_CHAINS;
@@ -306,18 +298,23 @@ struct pawl_timer *pawl_wheel_pop(struct pawl_wheel *wheel)
 }
 
 /* Slots that cancelling emptied are no reason to wake: they are forgotten here, one by one. */
-uint64_t pawl_wheel_next(struct pawl_wheel *wheel)
+uint64_t pawl_wheel_next_opening(struct pawl_wheel *wheel)
 {
 	struct level *level = first_of_levels(wheel);
 
-	if (first_due(wheel))
-		return pawl_wheel_now(wheel) <= LAST ? pawl_wheel_now(wheel) : LAST;
 	while (level->opens != NO_TICK && first_slot_empty(wheel, level)) {
 		forget_first(wheel, level);
 		level = first_of_levels(wheel);
 	}
 	if (wheel->stopped) /* wake stays: the advance that was stopped is to be gone on with */
 		return level->opens != NO_TICK ? wheel->time : PAWL_NEVER;
-	pawl__wake_at(wheel, time_of_opening(wheel, level));
+	wake_at(wheel, time_of_opening(wheel, level));
 	return time_of_opening(wheel, level);
+}
+
+uint64_t pawl_wheel_next(struct pawl_wheel *wheel)
+{
+	if (first_due(wheel))
+		return pawl_wheel_now(wheel) <= LAST ? pawl_wheel_now(wheel) : LAST;
+	return pawl_wheel_next_opening(wheel);
 }

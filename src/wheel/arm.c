@@ -48,9 +48,7 @@ static __attribute__((noinline)) bool arm_in_new_slot(struct pawl_wheel *wheel,
 
 /*
  * The quick way is for what is usual: the timer waits, its level is ready, the tick is 1 and the slots
- * are a power of two. One compare with the wheel's reach tells all of it. A deadline that has passed
- * wraps to a distance of more than half of all time, and the reach is never more than that; which
- * holds while time itself is in its first half, so in the second half there is no reach.
+ * are a power of two. One compare with the wheel's reach tells all of it: see reach.h.
  *
  * All else is out of line, and the last thing done: so no registers are saved for it here.
  */
@@ -70,7 +68,7 @@ bool pawl_wheel_arm(struct pawl_wheel *wheel, struct pawl_timer *timer, uint64_t
 	level = level_for(wheel, deadline, wheel->time);
 	cell = cell_of_tick(wheel, level, deadline);
 	head = head_at(level, slot_of_cell(wheel, cell), wheel->turn_offset);
-	if (list_is_shut(head))
+	if (list_unused(head))
 		return arm_in_new_slot(wheel, timer, level, cell, head);
 	list_append(head, timer);
 	count_arming(wheel);
@@ -78,8 +76,9 @@ bool pawl_wheel_arm(struct pawl_wheel *wheel, struct pawl_timer *timer, uint64_t
 }
 
 /*
- * The timer stays in the slot of its old deadline. That slot opens first, and finds the new one; only
- * it must look at each timer then. So remember up to which deadline there may be such slots.
+ * The timer stays in the slot of its old deadline. That slot opens first, and finds the new one. Above
+ * level 0 it looks at each timer anyway. On level 0 it would not, so remember up to which deadline
+ * there may be such a timer; it is less than a turn of level 0 ahead.
  *
  * A due timer's deadline is never after `time`, hence one that is after it waits.
  */
@@ -90,7 +89,7 @@ bool pawl_wheel_touch(struct pawl_wheel *wheel, struct pawl_timer *timer, uint64
 	if (!timer->next || present <= wheel->time || deadline < present)
 		return pawl_wheel_arm(wheel, timer, deadline);
 	timer->deadline = deadline <= LAST ? deadline : LAST;
-	if (present > wheel->touched)
+	if (present > wheel->touched && present - wheel->time <= wheel->turn)
 		wheel->touched = present;
 	return true;
 }
@@ -110,7 +109,7 @@ bool pawl_timer_armed(const struct pawl_timer *timer)
 
 uint64_t pawl_wheel_now(const struct pawl_wheel *wheel)
 {
-	return wheel->time - wheel->stopped;
+	return wheel->stopped ? wheel->time - 1 : wheel->time;
 }
 
 size_t pawl_wheel_count(const struct pawl_wheel *wheel)

@@ -13,7 +13,7 @@
 
 #include "layout.h"
 
-/* The tick by whose beginning a deadline has passed: rounded up, so never early. Not for 0. */
+/* The tick by whose beginning a deadline has passed: rounded up, so never early. It must not be 0. */
 static inline uint64_t tick_of_deadline(const struct pawl_wheel *wheel, uint64_t deadline)
 {
 	if (wheel->powers_of_two)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The wheel's memory: how much, laid out how, and written when. */
-#include "geometry.h"
 #include "list.h"
+#include "reach.h"
 
 #define DEFAULT_WHEEL_SIZE 256u /* measured: docs/design/wheel.md */
 #define MIN_WHEEL_SIZE     2u
@@ -17,13 +17,19 @@ static bool power_of_two(uint64_t x)
 	return (x & (x - 1)) == 0;
 }
 
+static uint64_t saturating_product(uint64_t a, uint64_t b)
+{
+	uint64_t product;
+
+	return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
+}
+
 /* The options with the defaults filled in. */
 static struct pawl_wheel_options complete(const struct pawl_wheel_options *given)
 {
-	struct pawl_wheel_options options = {0, 0, 0, 0};
+	static const struct pawl_wheel_options none;
+	struct pawl_wheel_options options = given ? *given : none;
 
-	if (given)
-		options = *given;
 	if (options.tick == 0)
 		options.tick = 1;
 	if (options.wheel_size == 0)
@@ -135,6 +141,7 @@ static void describe(struct pawl_wheel *wheel, const struct pawl_wheel_options *
 	wheel->slot_mask = options->wheel_size - 1;
 	wheel->wheel_size = options->wheel_size;
 	wheel->tick = options->tick;
+	wheel->turn = saturating_product(options->wheel_size - 1, options->tick);
 	wheel->last_tick = LAST / options->tick;
 	wheel->turn_offset = 0;
 	wheel->chain_stride = chain_bytes(options->wheel_size);
@@ -148,7 +155,7 @@ static void describe(struct pawl_wheel *wheel, const struct pawl_wheel_options *
 	wheel->levels = (uint8_t)count_levels(options);
 	wheel->levels_used = 1;
 	for (unsigned chain = 0; chain < MAX_CHAINS; chain++)
-		list_open(&wheel->due[chain]);
+		list_init(&wheel->due[chain]);
 }
 
 struct pawl_wheel *pawl_wheel_init(void *mem, size_t size, const struct pawl_wheel_options *given)
@@ -162,26 +169,8 @@ struct pawl_wheel *pawl_wheel_init(void *mem, size_t size, const struct pawl_whe
 	describe(wheel, &options);
 	describe_levels(wheel);
 	pawl__level_prepare(wheel, &wheel->level[0]);
-	pawl__wake_at(wheel, PAWL_NEVER);
+	wake_at(wheel, PAWL_NEVER);
 	return wheel;
-}
-
-/*
- * How far ahead the quick way of arming may go. What is up to n-1 cells ahead is within a level's
- * window for certain; so up to there no level is asked that is not ready.
- */
-static uint64_t reach_of(const struct pawl_wheel *wheel)
-{
-	const struct level *level = wheel->level;
-	uint64_t ticks;
-
-	if (!wheel->powers_of_two || wheel->tick != 1 || wheel->time >= HALF_TIME)
-		return 0;
-	while (level + 1 < wheel->level + wheel->levels && level[1].ready)
-		level++;
-	if (__builtin_mul_overflow(level->width, wheel->slot_mask, &ticks) || ticks > HALF_TIME)
-		return HALF_TIME;
-	return ticks;
 }
 
 void pawl__level_prepare(struct pawl_wheel *wheel, struct level *level)
@@ -194,7 +183,7 @@ void pawl__level_prepare(struct pawl_wheel *wheel, struct level *level)
 		word[i] = 0;
 	for (uint64_t chain = 0; chain <= wheel->chain_mask; chain++)
 		for (uint64_t slot = 0; slot < wheel->wheel_size; slot++)
-			list_shut(slot_head(wheel, level, slot, chain));
+			list_retire(slot_head(wheel, level, slot, chain));
 	level->ready = true;
 	wheel->reach = reach_of(wheel);
 	if (wheel->levels_used <= number)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Looking at a wheel: where a timer sits, which timers there are, whether all is well. */
 #include "placing.h"
+#include "reach.h"
 
 /* The cell that a slot stands for now: the one in the level's window. */
 static uint64_t cell_of_slot(const struct pawl_wheel *wheel, const struct level *level,
@@ -132,7 +133,8 @@ static const char *check_cell(const struct pawl_wheel *wheel, const struct level
 {
 	uint64_t due = tick_of_deadline(wheel, timer->deadline);
 	uint64_t opens = time_of_tick(wheel, tick_of_cell(level, cell));
-	bool untouched = opens >= wheel->tick && wheel->touched <= opens - wheel->tick;
+	bool untouched = level == &wheel->level[0] && opens >= wheel->tick &&
+	                 wheel->touched <= opens - wheel->tick;
 
 	if (due < tick_of_cell(level, cell))
 		return "a timer's slot opens no later than its tick";
@@ -148,7 +150,7 @@ static const char *check_chain(const struct pawl_wheel *wheel, const struct leve
 	uint64_t cell = cell_of_slot(wheel, level, slot);
 	const char *broken;
 
-	if (list_is_shut(head))
+	if (list_unused(head))
 		return NULL;
 	if (!bit_is_set(level, slot))
 		return "a slot in use has its bit set";
@@ -178,11 +180,23 @@ static const char *check_bit(const struct pawl_wheel *wheel, const struct level 
 	return NULL;
 }
 
+static const char *check_summary(const struct pawl_wheel *wheel, const struct level *level)
+{
+	for (uint64_t at = 0; at * BITS_PER_WORD < wheel->wheel_size; at++)
+		if (!!(level->words & bit_in_word(at)) != !!level->bits[at])
+			return "a word of the bitmap that is not zero has its bit set";
+	if ((level->words == 0) != (level->opens == NO_TICK))
+		return "a level with bits set has a first opening";
+	return NULL;
+}
+
 static const char *check_level(const struct pawl_wheel *wheel, const struct level *level,
                                size_t *left)
 {
-	const char *broken;
+	const char *broken = check_summary(wheel, level);
 
+	if (broken)
+		return broken;
 	for (uint64_t slot = 0; slot < wheel->wheel_size; slot++) {
 		if ((broken = check_bit(wheel, level, slot)) != NULL)
 			return broken;
@@ -198,6 +212,8 @@ const char *pawl_wheel_check(const struct pawl_wheel *wheel)
 	size_t left = pawl_wheel_count(wheel);
 	const char *broken;
 
+	if (wheel->reach != reach_of(wheel))
+		return "the reach is what the levels that are ready allow";
 	for (uint64_t chain = 0; chain <= wheel->chain_mask; chain++)
 		if ((broken = check_due(wheel, chain, &left)) != NULL)
 			return broken;

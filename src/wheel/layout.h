@@ -28,9 +28,8 @@
 
 #include <pawl/wheel.h>
 
-#define LAST          (PAWL_NEVER - 1)    /* the last moment: no deadline is later */
-#define HALF_TIME     (UINT64_C(1) << 63) /* in the second half arming is not as quick: arm.c */
-#define NO_TICK       UINT64_MAX          /* after the last tick, which is 2^64-2 */
+#define LAST          (PAWL_NEVER - 1) /* the last moment: no deadline is later */
+#define NO_TICK       UINT64_MAX       /* after the last tick, which is 2^64-2 */
 #define MAX_CHAINS    16u
 #define CACHE_LINE    64u
 #define BITS_PER_WORD 64u
@@ -41,7 +40,7 @@
  * for the heads in use to stay in the cache, short enough for the chains of a slot to be about equally
  * long.
  */
-#define TURN 256u
+#define TURN 32u
 
 struct level {
 	char *heads;    /* of chain 0 */
@@ -54,15 +53,16 @@ struct level {
 };
 
 struct pawl_wheel {
-	uint64_t time;       /* the time last advanced to; timers are placed as seen from here */
-	uint64_t wake;       /* no slot with its bit set opens before this time */
-	uint64_t reach;      /* how far ahead of `time` arming takes the quick way */
-	uint64_t touched;    /* the largest deadline that a touch replaced */
+	uint64_t time;       /* timers are placed as seen from here: now, or if stopped, now + 1 */
+	uint64_t wake;       /* before this time advance has nothing to look at */
+	uint64_t reach;      /* how far ahead of `time` arming takes the quick way: reach.h */
+	uint64_t touched;    /* the largest deadline of a timer on level 0 that a touch replaced */
 	uint64_t armed;      /* timers put on the wheel since init, and taken off: two counters, */
 	uint64_t gone;       /* so that arming and cancelling are one store each */
 	uint64_t slot_mask;  /* wheel_size - 1 */
 	uint64_t wheel_size; /* slots in a level */
 	uint64_t tick;       /* time units in a tick */
+	uint64_t turn;       /* time units that level 0 reaches ahead: wheel_size - 1 ticks */
 	uint64_t last_tick;  /* the last one that begins before the end of time */
 	size_t turn_offset;  /* bytes to the heads of the chain whose turn it is to be filled */
 	size_t chain_stride; /* bytes from a slot's head in one chain to its head in the next one */
@@ -94,8 +94,5 @@ static inline struct pawl_timer *slot_head(const struct pawl_wheel *wheel,
 
 /* Write a level's slots for the first time. */
 void pawl__level_prepare(struct pawl_wheel *wheel, struct level *level);
-
-/* Set when advance has to look next: when the first slot opens, and in the middle of all time. */
-void pawl__wake_at(struct pawl_wheel *wheel, uint64_t opens);
 
 #endif

@@ -2,7 +2,7 @@
 /*
  * Circular doubly linked lists of timers, closed by a head. A timer on no list has next == NULL.
  *
- * A slot's list is shut (prev == NULL) until a timer comes, and again when the slot is done with. So
+ * A slot's list is unused (prev == NULL) until a timer comes, and again when the slot is done with. So
  * whoever appends sees from the link that it needs anyway whether the slot is in use already.
  */
 #ifndef PAWL_WHEEL_LIST_H
@@ -10,17 +10,17 @@
 
 #include <pawl/wheel.h>
 
-static inline void list_shut(struct pawl_timer *head)
+static inline void list_retire(struct pawl_timer *head)
 {
 	head->prev = NULL; /* nobody reads next of such a list */
 }
 
-static inline bool list_is_shut(const struct pawl_timer *head)
+static inline bool list_unused(const struct pawl_timer *head)
 {
 	return !head->prev;
 }
 
-static inline void list_open(struct pawl_timer *head)
+static inline void list_init(struct pawl_timer *head)
 {
 	head->next = head;
 	head->prev = head;
@@ -28,7 +28,7 @@ static inline void list_open(struct pawl_timer *head)
 
 static inline bool list_empty(const struct pawl_timer *head)
 {
-	return list_is_shut(head) || head->prev == head;
+	return list_unused(head) || head->prev == head;
 }
 
 static inline void list_append(struct pawl_timer *head, struct pawl_timer *timer)
@@ -60,7 +60,7 @@ static inline void list_remove(struct pawl_timer *timer)
 	timer->next = NULL;
 }
 
-/* Move all of a list that is not empty to the end of another, and shut it. */
+/* Move all of a list that is not empty to the end of another, and retire it. */
 static inline void list_append_all(struct pawl_timer *head, struct pawl_timer *from)
 {
 	struct pawl_timer *first = from->next, *last = from->prev, *before = head->prev;
@@ -69,7 +69,7 @@ static inline void list_append_all(struct pawl_timer *head, struct pawl_timer *f
 	first->prev = before;
 	last->next = head;
 	head->prev = last;
-	list_shut(from);
+	list_retire(from);
 }
 
 #endif

@@ -6,36 +6,36 @@
 #include "geometry.h"
 #include "list.h"
 
-static inline uint64_t bit(uint64_t number)
+static inline uint64_t bit_in_word(uint64_t number)
 {
 	return UINT64_C(1) << number % BITS_PER_WORD;
 }
 
 static inline bool bit_is_set(const struct level *level, uint64_t slot)
 {
-	return level->bits[slot / BITS_PER_WORD] & bit(slot);
+	return level->bits[slot / BITS_PER_WORD] & bit_in_word(slot);
 }
 
 static inline void bit_set(struct level *level, uint64_t slot)
 {
-	level->bits[slot / BITS_PER_WORD] |= bit(slot);
-	level->words |= bit(slot / BITS_PER_WORD);
+	level->bits[slot / BITS_PER_WORD] |= bit_in_word(slot);
+	level->words |= bit_in_word(slot / BITS_PER_WORD);
 }
 
 static inline void bit_clear(struct level *level, uint64_t slot)
 {
-	level->bits[slot / BITS_PER_WORD] &= ~bit(slot);
+	level->bits[slot / BITS_PER_WORD] &= ~bit_in_word(slot);
 	if (level->bits[slot / BITS_PER_WORD] == 0)
-		level->words &= ~bit(slot / BITS_PER_WORD);
+		level->words &= ~bit_in_word(slot / BITS_PER_WORD);
 }
 
-/* A timer comes to a slot's shut list: the slot's bit is set, and the level may open earlier. */
+/* A timer comes to a slot's unused list: the slot's bit is set, and the level may open earlier. */
 static inline void occupy(struct pawl_wheel *wheel, struct level *level, uint64_t cell,
                           struct pawl_timer *head)
 {
 	uint64_t opens = tick_of_cell(level, cell);
 
-	list_open(head);
+	list_init(head);
 	bit_set(level, slot_of_cell(wheel, cell));
 	if (opens >= level->opens)
 		return;
@@ -54,7 +54,7 @@ static inline struct pawl_timer *list_for(struct pawl_wheel *wheel, uint64_t due
 
 	if (!level->ready)
 		pawl__level_prepare(wheel, level);
-	if (list_is_shut(head))
+	if (list_unused(head))
 		occupy(wheel, level, cell, head);
 	return head;
 }

@@ -517,6 +517,25 @@ static void what_is_late_is_due_at_once_in_both_halves_of_time(void)
 	}
 }
 
+/* It was lost: the quick way of arming took it as it is, and tick 2^64-1 passes for "no timer". */
+static void never_is_not_lost_just_before_half_time(void)
+{
+	struct pawl_wheel_options options = {.start = INT64_MAX};
+	struct pawl_wheel *wheel = wheel_with(&options);
+	struct pawl_timer far[7] = {{0}}, never = {0};
+
+	for (unsigned i = 0; i < 7; i++) /* every level is in use */
+		EXPECT(pawl_wheel_arm(wheel, &far[i],
+		                      (uint64_t)INT64_MAX + (UINT64_C(2) << 8 * (i + 1))));
+	EXPECT(pawl_wheel_arm(wheel, &never, PAWL_NEVER));
+	EXPECT_EQ(never.deadline, LAST);
+	pawl_wheel_advance(wheel, PAWL_NEVER, 0);
+	for (unsigned i = 0; i < 7; i++)
+		EXPECT(pawl_wheel_pop(wheel) == &far[i]);
+	EXPECT(pawl_wheel_pop(wheel) == &never);
+	finish(wheel);
+}
+
 /* Order */
 
 static void timers_come_out_by_tick_and_within_a_tick_as_they_were_armed(void)
@@ -916,6 +935,21 @@ static unsigned level_of(const struct pawl_wheel *wheel, const struct pawl_timer
 	return place.level;
 }
 
+static void a_touch_of_a_far_timer_does_not_slow_the_near_ones(void)
+{
+	struct pawl_wheel *wheel = wheel_of_20(0);
+	struct pawl_timer far = {0}, near[3] = {{0}};
+
+	pawl_wheel_arm(wheel, &far, 100000);
+	pawl_wheel_touch(wheel, &far, 200000);
+	for (unsigned i = 0; i < 3; i++)
+		pawl_wheel_arm(wheel, &near[i], 5);
+	EXPECT_EQ(pawl_wheel_advance(wheel, 5, 0), 1); /* made due as a whole */
+	EXPECT_POPS(wheel, near, 0, 1, 2);
+	pawl_wheel_cancel(wheel, &far);
+	finish(wheel);
+}
+
 static void a_bound_stops_advance_in_the_midst_of_a_slot(void)
 {
 	for (size_t c = 0; c < CHAINS_COUNT; c++) {
@@ -1183,6 +1217,24 @@ static void next_is_now_when_something_is_due(void)
 	finish(wheel);
 }
 
+static void next_opening_does_not_mind_what_is_due(void)
+{
+	struct pawl_wheel *wheel = wheel_of_20(0);
+	struct pawl_timer timers[2] = {{0}};
+
+	EXPECT_EQ(pawl_wheel_next_opening(wheel), PAWL_NEVER);
+	pawl_wheel_arm(wheel, &timers[0], 0);
+	EXPECT_EQ(pawl_wheel_next(wheel), 0);
+	EXPECT_EQ(pawl_wheel_next_opening(wheel), PAWL_NEVER);
+	pawl_wheel_arm(wheel, &timers[1], 7);
+	EXPECT_EQ(pawl_wheel_next_opening(wheel), 7);
+	pawl_wheel_cancel(wheel, &timers[1]);
+	EXPECT_EQ(pawl_wheel_next_opening(wheel), PAWL_NEVER);
+	EXPECT_EQ(pawl_wheel_next(wheel), 0);
+	EXPECT_POPS(wheel, timers, 0);
+	finish(wheel);
+}
+
 static void next_is_when_the_first_slot_with_a_timer_opens(void)
 {
 	struct pawl_wheel *wheel = wheel_of_20(0);
@@ -1436,6 +1488,7 @@ int main(void)
 	        TEST(at_the_end_of_time_everything_is_due_at_once),
 	        TEST(next_tells_due_from_never_even_after_the_end_of_time),
 	        TEST(what_is_late_is_due_at_once_in_both_halves_of_time),
+	        TEST(never_is_not_lost_just_before_half_time),
 	        TEST(timers_come_out_by_tick_and_within_a_tick_as_they_were_armed),
 	        TEST(order_holds_where_the_slots_of_several_levels_open_together),
 	        TEST(arming_anew_puts_a_timer_last_within_its_tick),
@@ -1457,6 +1510,7 @@ int main(void)
 	        TEST(an_advance_to_the_end_of_time_makes_everything_due),
 	        TEST(advance_counts_the_timers_it_moves),
 	        TEST(a_slot_made_due_as_a_whole_is_one_move),
+	        TEST(a_touch_of_a_far_timer_does_not_slow_the_near_ones),
 	        TEST(a_bound_stops_advance_in_the_midst_of_a_slot),
 	        TEST(a_stopped_advance_goes_on_where_it_stopped),
 	        TEST(a_bound_that_is_just_enough_stops_nothing),
@@ -1471,6 +1525,7 @@ int main(void)
 	        TEST(a_popped_timer_may_be_armed_again),
 	        TEST(next_is_never_without_timers),
 	        TEST(next_is_now_when_something_is_due),
+	        TEST(next_opening_does_not_mind_what_is_due),
 	        TEST(next_is_when_the_first_slot_with_a_timer_opens),
 	        TEST(next_forgets_slots_whose_timers_were_cancelled),
 	        TEST(next_finds_a_slot_again_that_it_forgot),
