@@ -6,8 +6,11 @@
 #   make bench       the benchmark against other structures (BENCH_ARGS=--quick: a minute)
 #   make fuzz        fuzz the wheel (FUZZ_SECONDS=60)
 #   make mutate      break the source in known ways; the tests must notice each
+#   make test-long   the same, and the random tests for longer
 #   make install     with PREFIX and DESTDIR
 #   make format      clang-format over the source
+#   make clean       remove build/
+#   make help        this list
 
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
@@ -17,7 +20,7 @@ CTEST = ctest --output-on-failure --no-tests=error -j $(JOBS)
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: all run test test-long bench fuzz mutate install format clean
+.PHONY: all run test test-long bench fuzz mutate install help format clean
 
 all:
 	@cmake -S . -B build/release >/dev/null
@@ -33,8 +36,12 @@ test:
 	cmake -S . -B build/sanitize -DPAWL_DEV=ON -DPAWL_TESTS=ON -DCMAKE_BUILD_TYPE=Debug \
 		-DCMAKE_C_FLAGS_DEBUG="-O1 -g" -DPAWL_SANITIZE=address,undefined
 	cmake --build build/sanitize -j $(JOBS)
+	cmake -S . -B build/thread -DPAWL_DEV=ON -DPAWL_TESTS=ON -DPAWL_EXAMPLES=OFF -DCMAKE_BUILD_TYPE=Debug \
+		-DCMAKE_C_FLAGS_DEBUG="-O1 -g" -DPAWL_SANITIZE=thread
+	cmake --build build/thread -j $(JOBS)
 	cd build/test && $(CTEST)
 	cd build/sanitize && $(CTEST)
+	cd build/thread && $(CTEST) -R '^service[.]'
 
 test-long: test
 	build/test/tests/test_wheel_model --runs 200000
@@ -45,17 +52,22 @@ bench:
 	@build/bench/bench/pawl-bench-wheel $(BENCH_ARGS)
 
 fuzz:
-	@scripts/bootstrap
+	@scripts/bootstrap fuzz
 	CC=clang CXX=clang++ cmake -S . -B build/fuzz -DPAWL_FUZZ=ON -DPAWL_EXAMPLES=OFF
 	cmake --build build/fuzz -j $(JOBS)
 	scripts/fuzz build/fuzz $(FUZZ_SECONDS)
 
 mutate:
-	@scripts/bootstrap
+	@scripts/bootstrap mutate
 	scripts/mutate
 
+# The loader learns of the new library where it may; elsewhere that is the packager's affair.
 install: all
-	cmake --install build/release --prefix $(PREFIX)
+	cmake --install build/release --prefix "$(PREFIX)"
+	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" -eq 0 ]; then ldconfig || true; fi
+
+help:
+	@sed -n 's/^#   make/make/p' Makefile
 
 format:
 	git ls-files '*.c' '*.h' '*.cpp' | xargs clang-format -i

@@ -3,6 +3,8 @@
 #ifndef PAWL_H
 #define PAWL_H
 
+#include <pawl/clock.h>
+#include <pawl/service.h>
 #include <pawl/wheel.h>
 
 #define PAWL_VERSION_MAJOR 0

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pawl/clock.h: time and sleeping as one interface, so that a test replaces both.
+ *
+ * A service takes its time from a clock and sleeps on it. Three clocks come with the library: the two
+ * that Linux has for measuring delays, and one that stands still until it is told to go on, for tests
+ * of programs that use time: an hour passes in one call, and nothing sleeps.
+ *
+ *	struct pawl_clock_manual manual;
+ *	pawl_clock_manual_init(&manual);
+ *	struct pawl_service_options options = {.clock = &manual.clock};
+ *	...
+ *	pawl_service_arm(service, &task, 3600 * SECOND);
+ *	pawl_clock_manual_advance(&manual, 3600 * SECOND);
+ *	pawl_service_settle(service);                          // the task has run
+ *
+ * A clock of your own is a struct that begins with a struct pawl_clock, whose three functions you set
+ * and whose other field is zero. Any thread may call them; one thread at a time waits.
+ */
+#ifndef PAWL_CLOCK_H
+#define PAWL_CLOCK_H
+
+#include <pawl/wheel.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct pawl_clock {
+	/* The time in nanoseconds. Never goes back. */
+	uint64_t (*now)(struct pawl_clock *clock);
+
+	/*
+	 * Sleep until now() is at least `deadline` (PAWL_NEVER: for ever), or until a wake(). A wake()
+	 * that came before, since the last wait() returned, is kept: then this returns at once. It may
+	 * also return for no reason.
+	 */
+	void (*wait)(struct pawl_clock *clock, uint64_t deadline);
+
+	/* End the wait() that is under way, or the next one. */
+	void (*wake)(struct pawl_clock *clock);
+
+	void *service; /* private: the service that has it; zero */
+};
+
+/* One of the system's clocks. Transparent, so that it can stand anywhere; its fields are private. */
+struct pawl_clock_system {
+	struct pawl_clock clock;
+	int id;
+	uint64_t state[16];
+};
+
+/* CLOCK_MONOTONIC: stands still while the machine is suspended. What a service uses by default. */
+PAWL_API void pawl_clock_monotonic_init(struct pawl_clock_system *clock);
+
+/* CLOCK_BOOTTIME: goes on while the machine is suspended. A sleep costs a few system calls more. */
+PAWL_API void pawl_clock_boottime_init(struct pawl_clock_system *clock);
+
+/* A clock that begins at 0 and is moved by hand. Its fields are private. */
+struct pawl_clock_manual {
+	struct pawl_clock clock;
+	uint64_t state[32];
+};
+
+PAWL_API void pawl_clock_manual_init(struct pawl_clock_manual *clock);
+
+/*
+ * Let `ns` nanoseconds pass (at the end of time it stops), and wake whoever has waited for that. It does
+ * not wait for what then happens: see pawl_service_settle.
+ */
+PAWL_API void pawl_clock_manual_advance(struct pawl_clock_manual *clock, uint64_t ns);
+
+/*
+ * Let time pass until the deadline that the service's thread waits for, once it waits; none at all if it
+ * waits without one, or if there is no such thread. Returns the time that it is then. What becomes due
+ * runs meanwhile: see pawl_service_settle.
+ */
+PAWL_API uint64_t pawl_clock_manual_step(struct pawl_clock_manual *clock);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

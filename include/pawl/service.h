@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pawl/service.h: timers for many threads.
+ *
+ * A service runs tasks when their time has come. Any thread may arm, touch and cancel any task at any
+ * time, also from inside a task. A task is embedded in your own struct: arming it allocates nothing
+ * and cannot fail for want of memory.
+ *
+ *	struct request { int id; struct pawl_task timeout; };
+ *
+ *	static void expire(struct pawl_task *task) { ... }      // on a thread of the service
+ *
+ *	struct pawl_service *service;
+ *	int error = pawl_service_open(&service, NULL);
+ *
+ *	pawl_task_init(&request->timeout, expire);
+ *	pawl_service_arm(service, &request->timeout, 30 * SECOND);
+ *	...
+ *	if (pawl_service_cancel_wait(service, &request->timeout) ...)  // the memory is yours again
+ *	...
+ *	pawl_service_close(service, NULL);
+ *
+ *
+ * Who does what
+ *
+ *	your threads      arm, touch, cancel         each on one of the service's shards, so that
+ *	                                             threads do not get in each other's way
+ *	the timekeeper    sleeps until the next slot of a wheel opens, and makes its tasks due
+ *	the workers       run what is due, one task each at a time
+ *
+ * With workers = PAWL_INLINE the timekeeper runs the tasks itself, and with PAWL_MANUAL there is no
+ * thread at all: your own loop calls pawl_service_poll.
+ *
+ *
+ * A task's states
+ *
+ *	            arm                   its time has come,
+ *	   idle -----------------> pending ------------------> running ---------> idle
+ *	     ^                     |  ^  |     a worker         |  |     it returns
+ *	     |       cancel        |  |  | arm, touch:          |  | arm, touch: armed again, and
+ *	     +---------------------+  +--+ moved                |  | pending when it has returned
+ *	                                                        |  v
+ *	                     cancel: not armed again after all  running, armed again
+ *
+ * A task that is due and waits for a worker is still pending. A task never runs on two threads at
+ * once: what falls due while it runs is run after it has returned.
+ *
+ *
+ * Memory
+ *
+ * A task's memory is yours. Keep it in place while the task is pending, until its function is called or
+ * a cancel has won (PAWL_CANCELLED), and while it is to be armed again. The function may free its own
+ * task or use it for something else: of a one-shot task the service reads nothing once the function is
+ * called, and of a periodic one only if it was not cancelled meanwhile.
+ *
+ * To free a task from outside, whatever it is doing:
+ *
+ *	pawl_service_cancel_wait(service, &request->timeout);
+ *	free(request);
+ *
+ * which is right unless some other thread may arm it again. The one way to a deadlock is two tasks that
+ * wait for each other; so do not cancel_wait a task from another one that it may cancel_wait:
+ *
+ *	task A, on worker 1                     task B, on worker 2
+ *	-------------------                     -------------------
+ *	cancel_wait(B)  waits for B's end
+ *	                                        cancel_wait(A)  waits for A's end
+ *	                     neither ever comes
+ *
+ * Likewise do not hold a lock during cancel_wait that the task's function takes.
+ *
+ *
+ * Time is in nanoseconds of the service's clock. Deadlines are rounded up to the tick: a task is never
+ * early. After fork() the child may only exec or exit. No call is async-signal-safe, and the service's
+ * threads block all signals. Functions of tasks must not throw C++ exceptions.
+ */
+#ifndef PAWL_SERVICE_H
+#define PAWL_SERVICE_H
+
+#include <pawl/clock.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct pawl_task;
+struct pawl_service;
+
+typedef void pawl_task_fn(struct pawl_task *task);
+
+/* What a periodic task does about periods that it has missed. */
+enum pawl_missed {
+	PAWL_SKIP,  /* leave them out: go on with the next one on the grid */
+	PAWL_BURST, /* make up for them: all of them, one after the other */
+	PAWL_DELAY, /* no grid: a period after the end of each run */
+};
+
+/* What a cancel found. */
+enum pawl_cancel {
+	PAWL_IDLE,      /* neither armed nor running */
+	PAWL_CANCELLED, /* it was pending: it will not run, is not running, and its memory is yours */
+	PAWL_RUNNING,   /* its function was called and has not returned; an arming since is gone */
+};
+
+/* A task. Embed it and initialise it before its first use; its fields are private. */
+struct pawl_task {
+	struct pawl_timer timer;
+	uint64_t deadline_ns;
+	uint64_t period_ns;
+	pawl_task_fn *run;
+	void *home;
+	uint32_t runner;
+	uint32_t missed;
+};
+
+/* The task is idle afterwards. Not for one that is pending or running. */
+PAWL_API void pawl_task_init(struct pawl_task *task, pawl_task_fn *run);
+
+#define PAWL_INLINE (~0u)      /* options.workers: tasks run on the timekeeper's own thread */
+#define PAWL_MANUAL (~0u - 1u) /* options.workers: no threads; see pawl_service_poll */
+
+/* Zeroes, or a NULL pointer in place of the whole struct, mean the defaults. */
+struct pawl_service_options {
+	const char *name;    /* of its threads, cut to 15 bytes; NULL: "pawl". Copied */
+	uint64_t tick_ns;    /* 0: 1 ms */
+	uint32_t wheel_size; /* slots in a level, 2 to 4096; 0: the wheel's default */
+	unsigned workers;    /* threads that run tasks, 1 to 1024; 0: 1; or one of the two above */
+	unsigned shards;     /* 1 to 1024; 0: chosen from the CPUs */
+	size_t max_pending;  /* 0: no limit; beyond it a new arming gives -EAGAIN */
+	struct pawl_clock *clock; /* borrowed until close; NULL: CLOCK_MONOTONIC */
+};
+/*
+ * With shards = 1 and one worker tasks run by tick, and within a tick in the order in which they were
+ * armed. With more of either no order is promised between tasks.
+ */
+
+/*
+ * Open a service and start its threads.
+ *
+ * 0         *service is yours, to be closed with pawl_service_close.
+ * -EINVAL   an option is out of its range.
+ * -EBUSY    another service has the clock.
+ * -ENOMEM, -EAGAIN   no memory, or no more threads. Nothing is left behind.
+ */
+PAWL_API int pawl_service_open(struct pawl_service **service,
+                               const struct pawl_service_options *options);
+
+/*
+ * Arm the task to run `delay_ns` from now, or at `deadline_ns` of the service's clock, once. If it is
+ * pending it is moved; if it is running it will run again. A periodic task becomes a one-shot one. It
+ * never runs on the calling thread, not even with delay 0 (but for PAWL_MANUAL, inside poll). Sums
+ * beyond the end of time just wait.
+ *
+ * 0           it is pending (or runs already).
+ * -EAGAIN     max_pending tasks are pending, and this one is not one of them. Nothing has changed.
+ * -ESHUTDOWN  the service was stopped. Nothing has changed.
+ * -EINVAL     the task has no function.
+ */
+PAWL_API int pawl_service_arm(struct pawl_service *service, struct pawl_task *task,
+                              uint64_t delay_ns);
+PAWL_API int pawl_service_arm_at(struct pawl_service *service, struct pawl_task *task,
+                                 uint64_t deadline_ns);
+
+/*
+ * Arm the task to run every `period_ns`, for the first time a period from now. It ends with a cancel,
+ * also from inside. It does not drift. Returns as arm does; a period of 0, or another `missed` than
+ * the three, is -EINVAL.
+ */
+PAWL_API int pawl_service_arm_every(struct pawl_service *service, struct pawl_task *task,
+                                    uint64_t period_ns, enum pawl_missed missed);
+
+/*
+ * Push the next run back to `delay_ns` from now, at the price of little more than a store. A periodic
+ * task stays one, its grid moves along. Otherwise, and for an idle task, as arm; returns as arm does.
+ */
+PAWL_API int pawl_service_touch(struct pawl_service *service, struct pawl_task *task,
+                                uint64_t delay_ns);
+
+/*
+ * Take the task out. Never waits. Whatever else happens at the same moment, the answer is true: see
+ * enum pawl_cancel. If it is running, an arming made meanwhile is taken away, and a periodic task ends
+ * with this run. Works after stop.
+ */
+PAWL_API enum pawl_cancel pawl_service_cancel(struct pawl_service *service, struct pawl_task *task);
+
+/*
+ * The same, but PAWL_RUNNING only after that run has returned. Inside the task itself it does not wait.
+ */
+PAWL_API enum pawl_cancel pawl_service_cancel_wait(struct pawl_service *service,
+                                                   struct pawl_task *task);
+
+/* How many tasks are pending, or armed again while they run. */
+PAWL_API size_t pawl_service_pending(struct pawl_service *service);
+
+/*
+ * PAWL_MANUAL: run on this thread what is due by the clock, at most `max` tasks (0: no bound). Returns how
+ * many. One thread at a time: a poll beside another one, or inside a task, returns 0. Always 0 for a
+ * service with threads.
+ */
+PAWL_API size_t pawl_service_poll(struct pawl_service *service, size_t max);
+
+/* When the next poll is worth it, in the clock's nanoseconds; PAWL_NEVER if nothing is pending. */
+PAWL_API uint64_t pawl_service_next(struct pawl_service *service);
+
+/*
+ * Wait until all that is due by the clock has run and returned; PAWL_MANUAL: run it. For tests. Not from
+ * a task: see stop.
+ */
+PAWL_API void pawl_service_settle(struct pawl_service *service);
+
+/*
+ * Refuse every arming from now on, wait for the tasks that are running, end the threads, and hand each
+ * task that is still pending to `dropped` (which may be NULL), on this thread and under no lock: it may
+ * free it. The service stays: cancel still tells the truth. (While a task is in the hands of `dropped`,
+ * that counts as running for all other threads, so that a cancel_wait waits for it.) A second stop does
+ * nothing but wait for the first. Not from a task or `dropped`: it would wait for itself, and so ends
+ * the program with a message.
+ */
+PAWL_API void pawl_service_stop(struct pawl_service *service, pawl_task_fn *dropped);
+
+/* Stop, and free the service. No other call may be under way or follow. NULL is allowed. */
+PAWL_API void pawl_service_close(struct pawl_service *service, pawl_task_fn *dropped);
+
+/*
+ * Durations, counted in cells that are at most 1/64 wide of their value, from 1 ns up: two digits.
+ * Use pawl_histogram_percentile.
+ */
+#define PAWL_HISTOGRAM_CELLS 3776
+struct pawl_histogram {
+	uint64_t count;
+	uint64_t max; /* exact */
+	uint64_t cells[PAWL_HISTOGRAM_CELLS];
+};
+
+/*
+ * The duration in ns that `percent` per cent (0 to 100) of those counted do not exceed, rounded up by
+ * less than 1/64; 0 if none was counted.
+ */
+PAWL_API uint64_t pawl_histogram_percentile(const struct pawl_histogram *histogram, double percent);
+
+/* armed = ran + cancelled + dropped + pending, in every snapshot. It is large: do not copy it about. */
+struct pawl_stats {
+	uint64_t armed;     /* armings of tasks that were not pending; each period is one */
+	uint64_t ran;       /* functions called */
+	uint64_t cancelled; /* armings that a cancel took away */
+	uint64_t dropped;   /* handed to `dropped` by stop */
+	uint64_t pending;
+	uint64_t queued;                /* of those pending: due, and waiting for a worker */
+	uint64_t wakeups;               /* of the timekeeper */
+	uint64_t empty_wakeups;         /* of those: with nothing to do */
+	pawl_task_fn *slowest;          /* the function that took longest... */
+	uint64_t slowest_ns;            /* ...and how long; NULL and 0 before the first */
+	struct pawl_histogram lateness; /* from a deadline to the call of the function */
+	struct pawl_histogram run_time; /* from the call to the return */
+};
+PAWL_API void pawl_service_stats(struct pawl_service *service, struct pawl_stats *stats);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+/* What any thread does with a task: arm, touch, cancel. The states are drawn in layout.h. */
+#define _GNU_SOURCE
+#include "placing.h"
+
+#include <errno.h>
+
+void pawl_task_init(struct pawl_task *task, pawl_task_fn *run)
+{
+	*task = (struct pawl_task){.run = run};
+}
+
+/* Threads are numbered as they first arm something, so that neighbours in time get different shards. */
+static unsigned thread_number(void)
+{
+	static unsigned threads;
+	static _Thread_local unsigned number; /* from 1 */
+
+	if (!number)
+		number = __atomic_add_fetch(&threads, 1, __ATOMIC_RELAXED);
+	return number;
+}
+
+/* The task's home, or NULL if it has none in this service. */
+static struct shard *home_of(const struct pawl_service *service, const struct pawl_task *task)
+{
+	struct shard *home = __atomic_load_n((struct shard *const *)&task->home, __ATOMIC_ACQUIRE);
+
+	return home >= service->shards && home < service->shards_end ? home : NULL;
+}
+
+/* Two threads may arm a new task at the same time: one of them gives it a home. */
+static __attribute__((noinline)) struct shard *give_home(struct pawl_service *service,
+                                                         struct pawl_task *task)
+{
+	void *shard = &service->shards[thread_number() % service->shard_count];
+	void *none = __atomic_load_n(&task->home, __ATOMIC_ACQUIRE);
+
+	if (!home_of(service, task) &&
+	    __atomic_compare_exchange_n(&task->home, &none, shard, false, __ATOMIC_ACQ_REL,
+	                                __ATOMIC_ACQUIRE))
+		return shard;
+	return home_of(service, task);
+}
+
+/* The worker that runs the task, or NULL. */
+static struct worker *runner_of(struct pawl_service *service, struct pawl_task *task)
+{
+	struct worker *worker;
+
+	if (task->runner == 0)
+		return NULL;
+	if (task->runner > service->worker_count)
+		return NULL; /* it is from another service, where the task was before */
+	worker = &service->workers[task->runner - 1];
+	if (__atomic_load_n(&worker->current, __ATOMIC_RELAXED) == task)
+		return worker;
+	task->runner = 0; /* it has returned: spare the next one the look */
+	return NULL;
+}
+
+struct arming {
+	uint64_t now_ns, deadline_ns, period_ns;
+	enum pawl_missed missed;
+	bool touch; /* a task that is pending, or periodic and running, keeps its period */
+};
+
+/* An arming of a task that runs: it goes on the wheel when the run is over. */
+static __attribute__((noinline)) int arm_running(struct pawl_service *service, struct shard *shard,
+                                                 struct worker *worker)
+{
+	if (worker->again)
+		return 0;
+	if (!worker->place && !place_take(service))
+		return -EAGAIN;
+	worker->place = true;
+	worker->again = true;
+	shard->armed++;
+	return 0;
+}
+
+static int arm_waiting(struct pawl_service *service, struct shard *shard, struct pawl_task *task)
+{
+	if (pawl_timer_armed(&task->timer))
+		return 0;
+	if (!place_take(service))
+		return -EAGAIN;
+	shard->armed++;
+	return 0;
+}
+
+static bool keeps_period(const struct worker *worker, const struct pawl_task *task)
+{
+	return worker ? worker->again || !worker->ended : pawl_timer_armed(&task->timer);
+}
+
+static inline __attribute__((always_inline)) int
+arm_locked(struct pawl_service *service, struct shard *shard, struct pawl_task *task,
+           const struct arming *arming, struct wakes *wakes)
+{
+	struct worker *worker = runner_of(service, task);
+	bool touch = arming->touch && keeps_period(worker, task);
+	int error;
+
+	if (shard->closed)
+		return -ESHUTDOWN;
+	error = worker ? arm_running(service, shard, worker) : arm_waiting(service, shard, task);
+	if (error)
+		return error;
+	task->deadline_ns = arming->deadline_ns;
+	if (!touch) {
+		task->period_ns = arming->period_ns;
+		task->missed = arming->missed;
+	}
+	if (!worker)
+		put_on_wheel(service, shard, task, arming->now_ns, touch, wakes);
+	return 0;
+}
+
+/* Inlined into each of the calls below, where most of `arming` is known. */
+static inline __attribute__((always_inline)) int
+arm(struct pawl_service *service, struct pawl_task *task, const struct arming *arming)
+{
+	struct shard *shard = home_of(service, task);
+	struct wakes wakes = {false, false};
+	int error;
+
+	if (!task->run)
+		return -EINVAL;
+	if (!shard)
+		shard = give_home(service, task);
+	lock_take(&shard->lock);
+	error = arm_locked(service, shard, task, arming, &wakes);
+	lock_give(&shard->lock);
+	wake(service, &wakes);
+	return error;
+}
+
+int pawl_service_arm(struct pawl_service *service, struct pawl_task *task, uint64_t delay_ns)
+{
+	uint64_t now = clock_now(service);
+
+	return arm(service, task,
+	           &(struct arming){now, add_ns(now, delay_ns), 0, PAWL_SKIP, false});
+}
+
+int pawl_service_arm_at(struct pawl_service *service, struct pawl_task *task, uint64_t deadline_ns)
+{
+	return arm(service, task,
+	           &(struct arming){clock_now(service), deadline_ns, 0, PAWL_SKIP, false});
+}
+
+int pawl_service_arm_every(struct pawl_service *service, struct pawl_task *task, uint64_t period_ns,
+                           enum pawl_missed missed)
+{
+	uint64_t now = clock_now(service);
+
+	if (period_ns == 0 || (missed != PAWL_SKIP && missed != PAWL_BURST && missed != PAWL_DELAY))
+		return -EINVAL;
+	return arm(service, task,
+	           &(struct arming){now, add_ns(now, period_ns), period_ns, missed, false});
+}
+
+int pawl_service_touch(struct pawl_service *service, struct pawl_task *task, uint64_t delay_ns)
+{
+	uint64_t now = clock_now(service);
+
+	return arm(service, task, &(struct arming){now, add_ns(now, delay_ns), 0, PAWL_SKIP, true});
+}
+
+/* Which run to wait for. */
+struct awaited {
+	struct worker *worker; /* NULL: none */
+	uint64_t run;
+};
+
+static enum pawl_cancel cancel_running(struct pawl_service *service, struct shard *shard,
+                                       struct worker *worker, struct awaited *awaited)
+{
+	shard->cancelled += worker->again;
+	worker->again = false;
+	worker->ended = true;
+	if (worker->place)
+		place_give(service);
+	worker->place = false;
+	if (awaited && worker != pawl__service_current_worker()) {
+		worker->awaited = true;
+		*awaited = (struct awaited){worker, worker->runs};
+	}
+	return PAWL_RUNNING;
+}
+
+static enum pawl_cancel cancel_locked(struct pawl_service *service, struct shard *shard,
+                                      struct pawl_task *task, struct awaited *awaited)
+{
+	struct worker *worker = runner_of(service, task);
+
+	if (worker && worker->drops && worker == pawl__service_current_worker())
+		return PAWL_IDLE; /* asked by `dropped` itself, which has it */
+	if (worker)
+		return cancel_running(service, shard, worker, awaited);
+	if (!pawl_wheel_cancel(shard->wheel, &task->timer))
+		return PAWL_IDLE;
+	shard->cancelled++;
+	place_give(service);
+	return PAWL_CANCELLED;
+}
+
+static enum pawl_cancel cancel(struct pawl_service *service, struct pawl_task *task,
+                               struct awaited *awaited)
+{
+	struct shard *shard = home_of(service, task);
+	enum pawl_cancel found;
+
+	if (!shard)
+		return PAWL_IDLE;
+	lock_take(&shard->lock);
+	found = cancel_locked(service, shard, task, awaited);
+	lock_give(&shard->lock);
+	return found;
+}
+
+enum pawl_cancel pawl_service_cancel(struct pawl_service *service, struct pawl_task *task)
+{
+	return cancel(service, task, NULL);
+}
+
+enum pawl_cancel pawl_service_cancel_wait(struct pawl_service *service, struct pawl_task *task)
+{
+	struct awaited awaited = {NULL, 0};
+	enum pawl_cancel found = cancel(service, task, &awaited);
+
+	if (awaited.worker)
+		pawl__service_await(service, awaited.worker, awaited.run);
+	return found;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Histograms with 64 cells for each power of two: a cell is at most 1/64 wide of the values in it. One
+ * thread counts; any thread may read at the same time, so each word is written and read as a whole.
+ */
+#ifndef PAWL_SERVICE_HISTOGRAM_H
+#define PAWL_SERVICE_HISTOGRAM_H
+
+#include <pawl/service.h>
+
+enum { CELL_BITS = 6, CELLS = 1 << CELL_BITS };
+
+static inline unsigned histogram_cell(uint64_t value)
+{
+	unsigned shift;
+
+	if (value < CELLS)
+		return (unsigned)value;
+	shift = 63u - (unsigned)__builtin_clzll(value) - CELL_BITS;
+	return shift * CELLS + (unsigned)(value >> shift);
+}
+
+/* The largest value that falls into the cell. */
+static inline uint64_t histogram_cell_end(unsigned cell)
+{
+	unsigned shift = cell / CELLS - 1;
+
+	if (cell < CELLS)
+		return cell;
+	return ((uint64_t)(cell % CELLS + CELLS + 1) << shift) - 1;
+}
+
+static inline void histogram_add(uint64_t *word, uint64_t count)
+{
+	__atomic_store_n(word, __atomic_load_n(word, __ATOMIC_RELAXED) + count, __ATOMIC_RELAXED);
+}
+
+static inline void histogram_count(struct pawl_histogram *histogram, uint64_t value)
+{
+	histogram_add(&histogram->count, 1);
+	histogram_add(&histogram->cells[histogram_cell(value)], 1);
+	if (value > histogram->max)
+		__atomic_store_n(&histogram->max, value, __ATOMIC_RELAXED);
+}
+
+#endif

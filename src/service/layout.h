@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a service consists of, and who may touch what.
+ *
+ * Tasks are spread over shards, each with a wheel and a lock of its own. A task's home is the shard of the
+ * thread that armed it first, and stays so: every question about a task is decided under the lock of
+ * its home. A thread that arms and cancels its own tasks has a shard to itself.
+ *
+ *	your thread ---- lock ----> shard 0: wheel     <---- lock ---- timekeeper: advance
+ *	your thread ---- lock ----> shard 1: wheel     <---- lock ---- workers: pop, run
+ *	                            ...
+ *
+ * A task is in one of four states, told by two things, both under its home's lock: whether its timer is
+ * on the wheel, and whether a worker's `current` is this task.
+ *
+ *	timer on the wheel | some worker's current | state
+ *	        no         |         no            | idle
+ *	        yes        |         no            | pending: waiting, or due and not popped
+ *	        no         |         yes           | running; worker->again: armed again meanwhile
+ *	        yes        |         yes           | never: what runs is not on the wheel, so it
+ *	                   |                       | cannot be popped by a second worker
+ *
+ * Transitions, each one critical section of the home's lock:
+ *
+ *	arm, idle:      wheel arm                      armed++
+ *	arm, pending:   wheel arm (it moves)
+ *	arm, running:   again = true                   armed++ if it was false
+ *	take (worker):  wheel pop, current = task      ran++
+ *	finish:         current = NULL; again or the next period: wheel arm (a period: armed++)
+ *	cancel:         wheel cancel, or again = false cancelled++; or ended = true
+ *	stop:           wheel pop, current = task      dropped++; finish when `dropped` has returned
+ *
+ * Why cancel cannot lie: take and cancel exclude each other. If cancel comes first, the timer is off the
+ * wheel and no worker can pop it. If take comes first, `current` says so until finish:
+ *
+ *	worker                                  another thread
+ *	------                                  --------------
+ *	lock; pop; current = task; unlock
+ *	run(task)                               lock; cancel: not on the wheel, current is it
+ *	                                        RUNNING; again = false, ended = true; unlock
+ *	lock; current = NULL; not armed again
+ *
+ * A one-shot task may be freed by its own function, and its memory may be a task again before finish.
+ * So finish reads nothing of the task unless it was armed again or is periodic and not ended, and
+ * `current` alone does not say "running": the task's own `runner` must name that worker, and
+ * pawl_task_init clears it.
+ *
+ * The order of locks: a shard's lock, then nothing. The service's mutex (for sleeping and waking) is never
+ * taken with a shard's lock held, and no shard's lock is taken under it.
+ */
+#ifndef PAWL_SERVICE_LAYOUT_H
+#define PAWL_SERVICE_LAYOUT_H
+
+#include "lock.h"
+
+#include <pawl/service.h>
+#include <pthread.h>
+
+#define LINE         128u /* apart by so many bytes, two things do not share a cache line */
+#define BATCH        256u /* moves of a wheel, or tasks, before others have their turn */
+#define MAX_SHARDS   1024u
+#define MAX_WORKERS  1024u
+#define DEFAULT_TICK UINT64_C(1000000)
+#define THREAD_NAME  16 /* bytes with the zero: what Linux has for a thread */
+
+struct shard {
+	/* Under the lock. */
+	struct lock lock;
+	bool closed;              /* stop has begun: nothing is armed or taken any more */
+	struct pawl_wheel *wheel; /* counts in ticks of the service */
+	uint64_t armed, ran, cancelled, dropped;
+
+	/* Written under the lock, read without: */
+	uint64_t promised; /* the tick by which the timekeeper has to come; PAWL_NEVER */
+	bool ready;        /* something is due */
+} __attribute__((aligned(LINE)));
+
+/* A thread that runs tasks; in the manual mode, whoever polls. */
+struct worker {
+	/* Under the lock of current's home. */
+	struct pawl_task *current; /* whose function has been called and has not returned */
+	bool again;                /* current was armed meanwhile: pending once it has returned */
+	bool ended;                /* current was cancelled meanwhile: no further period */
+	bool place;                /* current has a place under max_pending for its next arming */
+	bool awaited;              /* somebody waits for the end of this run */
+	bool drops;                /* it is no run: stop hands current to `dropped` */
+
+	uint64_t runs; /* that have ended; atomic */
+
+	/* The thread's own; read by stats without a lock, each word atomic. */
+	struct pawl_histogram lateness, run_time;
+	pawl_task_fn *slowest;
+
+	struct pawl_service *service;
+	pthread_t thread;
+	unsigned number; /* from 1, as task->runner has it */
+	unsigned shard;  /* where it looks for work first */
+} __attribute__((aligned(LINE)));
+
+struct pawl_service {
+	/* Set at open, and read only. */
+	struct pawl_clock *clock;
+	struct pawl_clock_system default_clock;
+	uint64_t tick_ns;
+	uint64_t tick_inverse; /* 2^64 / tick_ns, rounded down */
+	size_t max_pending;
+	bool with_timekeeper, with_workers;
+	unsigned shard_count, worker_count;
+	struct shard *shards, *shards_end;
+	struct worker *workers;
+	char name[THREAD_NAME];
+	pthread_t timekeeper;
+
+	/* Atomic. */
+	uint64_t sleeps_until __attribute__((aligned(LINE))); /* a tick; the timekeeper's */
+	uint64_t wakeups, empty_wakeups;
+	size_t limited;    /* armings that count against max_pending */
+	unsigned idle;     /* workers that sleep, or are about to */
+	unsigned settling; /* threads in settle */
+	bool stopping;     /* threads shall end */
+	bool polling;      /* manual: somebody polls */
+
+	/* Sleeping and waking. */
+	pthread_mutex_t mutex __attribute__((aligned(LINE)));
+	pthread_cond_t work;    /* something is due, or stopping */
+	pthread_cond_t changed; /* a run that is awaited has ended; or all may have settled */
+	uint64_t changes;       /* how often: under the mutex */
+	enum { OPEN, STOPPING, STOPPED } state; /* under the mutex */
+};
+
+/* run.c: workers */
+void *pawl__service_worker(void *worker);
+size_t pawl__service_run_due(struct pawl_service *service, struct worker *worker, size_t max);
+void pawl__service_work(struct pawl_service *service); /* something is due: wake a worker */
+bool pawl__service_anything_ready(const struct pawl_service *service);
+struct worker *pawl__service_current_worker(void); /* this thread's; or NULL */
+void pawl__service_drop_pending(struct pawl_service *service, pawl_task_fn *dropped);
+void pawl__service_refuse_inside_task(const struct pawl_service *service, const char *call);
+void pawl__service_await(struct pawl_service *service, struct worker *worker, uint64_t run);
+void pawl__service_changed(struct pawl_service *service); /* for those who await or settle */
+
+/* timekeeper.c */
+void *pawl__service_timekeeper(void *service);
+bool pawl__shard_advance(struct pawl_service *service, struct shard *shard, uint64_t tick);
+
+#endif

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT */
+/* A service's beginning and end. */
+#define _GNU_SOURCE
+#include "placing.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool special(unsigned workers)
+{
+	return workers == PAWL_INLINE || workers == PAWL_MANUAL;
+}
+
+static unsigned shards_for_cpus(void)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	unsigned shards = 1;
+
+	while (shards < 64 && (long)shards < 2 * cpus)
+		shards *= 2;
+	return shards;
+}
+
+static struct pawl_service_options complete(const struct pawl_service_options *given)
+{
+	struct pawl_service_options options = {0};
+
+	if (given)
+		options = *given;
+	if (!options.name)
+		options.name = "pawl";
+	if (options.tick_ns == 0)
+		options.tick_ns = DEFAULT_TICK;
+	if (options.workers == 0)
+		options.workers = 1;
+	if (options.shards == 0)
+		options.shards = shards_for_cpus();
+	return options;
+}
+
+static bool valid(const struct pawl_service_options *options)
+{
+	const struct pawl_wheel_options wheel = {.wheel_size = options->wheel_size};
+
+	return pawl_wheel_footprint(&wheel) != 0 && options->shards <= MAX_SHARDS &&
+	       (special(options->workers) || options->workers <= MAX_WORKERS);
+}
+
+/* One shard shall keep the wheel's order; where there are more, order is open, and chains are faster. */
+static bool open_shard(struct pawl_service *service, struct shard *shard,
+                       const struct pawl_service_options *options)
+{
+	const struct pawl_wheel_options wheel = {
+	        .start = ticks_down(service, clock_now(service)),
+	        .wheel_size = options->wheel_size,
+	        .chains = options->shards == 1 ? 1 : 8,
+	};
+	size_t size = pawl_wheel_footprint(&wheel);
+
+	*shard = (struct shard){.promised = PAWL_NEVER};
+	shard->wheel = pawl_wheel_init(malloc(size), size, &wheel);
+	return shard->wheel != NULL;
+}
+
+static void *zeroed_lines(size_t count, size_t size)
+{
+	void *memory = aligned_alloc(LINE, count * size);
+
+	return memory ? memset(memory, 0, count * size) : NULL;
+}
+
+static int open_memory(struct pawl_service *service, const struct pawl_service_options *options)
+{
+	service->shards = zeroed_lines(options->shards, sizeof(struct shard));
+	service->shards_end = service->shards + options->shards;
+	service->workers = zeroed_lines(service->worker_count, sizeof(struct worker));
+	if (!service->shards || !service->workers)
+		return -ENOMEM;
+	for (; service->shard_count < options->shards; service->shard_count++)
+		if (!open_shard(service, &service->shards[service->shard_count], options))
+			return -ENOMEM;
+	for (unsigned i = 0; i < service->worker_count; i++) {
+		service->workers[i].service = service;
+		service->workers[i].number = i + 1;
+		service->workers[i].shard = i % service->shard_count;
+	}
+	return 0;
+}
+
+static void free_memory(struct pawl_service *service)
+{
+	for (unsigned i = 0; i < service->shard_count; i++)
+		free(service->shards[i].wheel);
+	free(service->shards);
+	free(service->workers);
+	pthread_cond_destroy(&service->changed);
+	pthread_cond_destroy(&service->work);
+	pthread_mutex_destroy(&service->mutex);
+	__atomic_store_n(&service->clock->service, NULL, __ATOMIC_RELEASE);
+	free(service);
+}
+
+/* With all signals blocked: they are the program's own affair. */
+static int start_thread(struct pawl_service *service, pthread_t *thread, void *(*run)(void *),
+                        void *arg)
+{
+	sigset_t all, before;
+	int error;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	error = pthread_create(thread, NULL, run, arg);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (!error)
+		pthread_setname_np(*thread, service->name);
+	return -error;
+}
+
+/* End the timekeeper, if it was started, and so many workers. */
+static void end_threads(struct pawl_service *service, bool timekeeper, unsigned workers)
+{
+	__atomic_store_n(&service->stopping, true, __ATOMIC_SEQ_CST);
+	pthread_mutex_lock(&service->mutex);
+	pthread_cond_broadcast(&service->work);
+	pthread_mutex_unlock(&service->mutex);
+	for (unsigned i = 0; i < workers; i++)
+		pthread_join(service->workers[i].thread, NULL);
+	if (timekeeper) {
+		service->clock->wake(service->clock);
+		pthread_join(service->timekeeper, NULL);
+	}
+}
+
+static int start_threads(struct pawl_service *service)
+{
+	unsigned wanted = service->with_workers ? service->worker_count : 0;
+	unsigned started = 0;
+	int error = 0;
+
+	while (!error && started < wanted) {
+		struct worker *worker = &service->workers[started];
+
+		error = start_thread(service, &worker->thread, pawl__service_worker, worker);
+		started += !error;
+	}
+	if (!error && service->with_timekeeper)
+		error = start_thread(service, &service->timekeeper, pawl__service_timekeeper,
+		                     service);
+	if (error)
+		end_threads(service, false, started);
+	return error;
+}
+
+static int take_clock(struct pawl_service *service, struct pawl_clock *clock)
+{
+	void *nobody = NULL;
+
+	if (!clock) {
+		pawl_clock_monotonic_init(&service->default_clock);
+		clock = &service->default_clock.clock;
+	}
+	if (!__atomic_compare_exchange_n(&clock->service, &nobody, service, false, __ATOMIC_ACQ_REL,
+	                                 __ATOMIC_ACQUIRE))
+		return -EBUSY;
+	service->clock = clock;
+	return 0;
+}
+
+static void describe(struct pawl_service *service, const struct pawl_service_options *options)
+{
+	service->tick_ns = options->tick_ns;
+	service->tick_inverse = options->tick_ns > 1 ? inverse_of(options->tick_ns) : 0;
+	service->max_pending = options->max_pending;
+	service->with_timekeeper = options->workers != PAWL_MANUAL;
+	service->with_workers = !special(options->workers);
+	service->worker_count = service->with_workers ? options->workers : 1;
+	strncpy(service->name, options->name, sizeof(service->name) - 1);
+	pthread_mutex_init(&service->mutex, NULL);
+	pthread_cond_init(&service->work, NULL);
+	pthread_cond_init(&service->changed, NULL);
+}
+
+int pawl_service_open(struct pawl_service **opened, const struct pawl_service_options *given)
+{
+	struct pawl_service_options options = complete(given);
+	struct pawl_service *service;
+	int error;
+
+	if (!valid(&options))
+		return -EINVAL;
+	service = zeroed_lines(1, sizeof(*service));
+	if (!service)
+		return -ENOMEM;
+	error = take_clock(service, options.clock);
+	if (error) {
+		free(service);
+		return error;
+	}
+	describe(service, &options);
+	error = open_memory(service, &options);
+	if (!error)
+		error = start_threads(service);
+	if (error) {
+		free_memory(service);
+		return error;
+	}
+	*opened = service;
+	return 0;
+}
+
+static void close_shards(struct pawl_service *service)
+{
+	for (unsigned i = 0; i < service->shard_count; i++) {
+		lock_take(&service->shards[i].lock);
+		service->shards[i].closed = true;
+		lock_give(&service->shards[i].lock);
+	}
+}
+
+/* Whether it is this thread that stops the service. If another one does, wait until it has. */
+static bool begin_stop(struct pawl_service *service)
+{
+	bool first;
+
+	pthread_mutex_lock(&service->mutex);
+	first = service->state == OPEN;
+	if (first)
+		service->state = STOPPING;
+	while (service->state == STOPPING && !first)
+		pthread_cond_wait(&service->changed, &service->mutex);
+	pthread_mutex_unlock(&service->mutex);
+	return first;
+}
+
+/* A poll on another thread takes nothing more once the shards are closed; wait for its last task. */
+static void end_poll(struct pawl_service *service)
+{
+	pthread_mutex_lock(&service->mutex);
+	while (__atomic_load_n(&service->polling, __ATOMIC_SEQ_CST))
+		pthread_cond_wait(&service->changed, &service->mutex);
+	pthread_mutex_unlock(&service->mutex);
+}
+
+void pawl_service_stop(struct pawl_service *service, pawl_task_fn *dropped)
+{
+	pawl__service_refuse_inside_task(service, "pawl_service_stop");
+	if (!begin_stop(service))
+		return;
+	close_shards(service);
+	pawl__service_changed(service); /* nothing more will be due: for those who settle */
+	if (service->with_timekeeper)
+		end_threads(service, true, service->with_workers ? service->worker_count : 0);
+	else
+		end_poll(service);
+	pawl__service_drop_pending(service, dropped);
+	pthread_mutex_lock(&service->mutex);
+	service->state = STOPPED;
+	pthread_mutex_unlock(&service->mutex);
+	pawl__service_changed(service);
+}
+
+void pawl_service_close(struct pawl_service *service, pawl_task_fn *dropped)
+{
+	if (!service)
+		return;
+	pawl__service_refuse_inside_task(service, "pawl_service_close");
+	pawl_service_stop(service, dropped);
+	free_memory(service);
+}

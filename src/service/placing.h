@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/* Putting a task on its wheel, and whom to wake for it: what arming and finishing a run share. */
+#ifndef PAWL_SERVICE_PLACING_H
+#define PAWL_SERVICE_PLACING_H
+
+#include "ticks.h"
+
+/* Whom to wake, once the shard's lock has been given back. */
+struct wakes {
+	bool worker;     /* something is due */
+	bool timekeeper; /* it sleeps for too long */
+};
+
+/*
+ * Places under max_pending. They are counted only where there is a limit: it takes a counter that all
+ * threads share.
+ */
+static inline bool place_take(struct pawl_service *service)
+{
+	if (!service->max_pending)
+		return true;
+	if (__atomic_fetch_add(&service->limited, 1, __ATOMIC_RELAXED) < service->max_pending)
+		return true;
+	__atomic_fetch_sub(&service->limited, 1, __ATOMIC_RELAXED);
+	return false;
+}
+
+static inline void place_give(struct pawl_service *service)
+{
+	if (service->max_pending)
+		__atomic_fetch_sub(&service->limited, 1, __ATOMIC_RELAXED);
+}
+
+/* Whether tasks wait for a worker. */
+static inline bool anything_due(struct shard *shard)
+{
+	return pawl_wheel_next(shard->wheel) <= pawl_wheel_now(shard->wheel);
+}
+
+static inline void mark_ready(struct shard *shard, struct wakes *wakes)
+{
+	__atomic_store_n(&shard->ready, true, __ATOMIC_SEQ_CST);
+	wakes->worker = true;
+}
+
+/*
+ * The timekeeper must come by this tick. It promises each shard a tick; only a tick before the promise
+ * is worth a look at when it wakes, and only one before that is worth waking it:
+ *
+ *	here                                    timekeeper, before it sleeps
+ *	----                                    ----------------------------
+ *	promised = tick                         sleeps_until = the least promise
+ *	tick < sleeps_until? wake it            a promise before that? do not sleep
+ *
+ * Each writes and then reads what the other one writes: one of them sees the other.
+ */
+static inline void promise(struct pawl_service *service, struct shard *shard, uint64_t tick,
+                           struct wakes *wakes)
+{
+	if (tick >= shard->promised)
+		return;
+	__atomic_store_n(&shard->promised, tick, __ATOMIC_SEQ_CST);
+	wakes->timekeeper = tick < __atomic_load_n(&service->sleeps_until, __ATOMIC_SEQ_CST);
+}
+
+/* Under the shard's lock. The wheel is told the time first, so that the timer gets its right place. */
+static inline void put_on_wheel(struct pawl_service *service, struct shard *shard,
+                                struct pawl_task *task, uint64_t now_ns, bool touch,
+                                struct wakes *wakes)
+{
+	uint64_t tick = ticks_up(service, task->deadline_ns);
+	bool waits;
+
+	if (pawl_wheel_advance(shard->wheel, ticks_down(service, now_ns), 1) && anything_due(shard))
+		mark_ready(shard, wakes);
+	waits = touch ? pawl_wheel_touch(shard->wheel, &task->timer, tick)
+	              : pawl_wheel_arm(shard->wheel, &task->timer, tick);
+	if (waits)
+		promise(service, shard, tick, wakes);
+	else
+		mark_ready(shard, wakes);
+}
+
+static inline void wake(struct pawl_service *service, const struct wakes *wakes)
+{
+	if (wakes->worker)
+		pawl__service_work(service);
+	if (wakes->timekeeper && service->with_timekeeper)
+		service->clock->wake(service->clock);
+}
+
+#endif

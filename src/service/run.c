@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Workers: they take what is due, one task at a time, so that a slow task holds up its own worker and
+ * nothing else. Finishing one task and taking the next is one critical section.
+ */
+#define _GNU_SOURCE
+#include "histogram.h"
+#include "placing.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static _Thread_local struct worker *current_worker;
+
+struct worker *pawl__service_current_worker(void)
+{
+	return current_worker;
+}
+
+void pawl__service_refuse_inside_task(const struct pawl_service *service, const char *call)
+{
+	if (!current_worker || current_worker->service != service)
+		return;
+	fprintf(stderr,
+	        "pawl: %s was called from a task of the same service, and would wait for itself\n",
+	        call);
+	abort();
+}
+
+/* What is kept of a task while it runs: its memory may be gone when it returns. */
+struct job {
+	struct pawl_task *task; /* NULL: there was none */
+	pawl_task_fn *run;
+	uint64_t deadline_ns, period_ns;
+	bool more; /* another worker has something to do, too */
+};
+
+static const struct job no_job;
+
+static struct pawl_task *task_of(struct pawl_timer *timer)
+{
+	return (struct pawl_task *)timer; /* its first member */
+}
+
+/* From here on cancel says RUNNING. Under the lock of the task's home, as is the end. */
+static void begin_run(struct worker *worker, struct pawl_task *task)
+{
+	task->runner = worker->number;
+	worker->again = worker->ended = worker->awaited = worker->place = false;
+	__atomic_store_n(&worker->current, task, __ATOMIC_RELAXED);
+}
+
+/* In this order: who sees that nobody runs must see that a run has ended (at_rest, poll.c). */
+static void end_run(struct worker *worker)
+{
+	__atomic_store_n(&worker->runs, worker->runs + 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&worker->current, NULL, __ATOMIC_RELEASE);
+}
+
+/* A periodic task keeps its place under max_pending while it runs. */
+static struct job take(struct pawl_service *service, struct worker *worker, struct shard *shard)
+{
+	struct pawl_timer *timer = shard->closed ? NULL : pawl_wheel_pop(shard->wheel);
+	struct pawl_task *task;
+
+	if (!timer) {
+		__atomic_store_n(&shard->ready, false, __ATOMIC_RELAXED);
+		return no_job;
+	}
+	task = task_of(timer);
+	begin_run(worker, task);
+	worker->place = task->period_ns != 0;
+	if (!worker->place)
+		place_give(service);
+	shard->ran++;
+	return (struct job){task, task->run, task->deadline_ns, task->period_ns,
+	                    service->worker_count > 1 && anything_due(shard)};
+}
+
+/* The next run of a periodic task whose run is over at `now`. */
+static uint64_t next_deadline(const struct pawl_task *task, uint64_t now)
+{
+	uint64_t next = add_ns(task->deadline_ns, task->period_ns);
+
+	if (task->missed == PAWL_DELAY)
+		return add_ns(now, task->period_ns);
+	if (task->missed == PAWL_SKIP && next <= now)
+		return add_ns(next,
+		              (now - next) / task->period_ns * task->period_ns + task->period_ns);
+	return next;
+}
+
+/* The run is over. Its task is looked at only where it cannot be gone: see layout.h. */
+static bool finish(struct pawl_service *service, struct worker *worker, struct shard *shard,
+                   const struct job *job, uint64_t now, struct wakes *wakes)
+{
+	bool next_period = job->period_ns && !worker->again && !worker->ended;
+
+	if (next_period) {
+		job->task->deadline_ns = next_deadline(job->task, now);
+		shard->armed++;
+	}
+	end_run(worker);
+	if (next_period || worker->again)
+		put_on_wheel(service, shard, job->task, now, false, wakes);
+	else if (worker->place)
+		place_give(service);
+	return worker->awaited;
+}
+
+static void record(struct worker *worker, const struct job *job, uint64_t start, uint64_t end)
+{
+	uint64_t took = end - start;
+
+	if (took > worker->run_time.max || !worker->slowest)
+		__atomic_store_n(&worker->slowest, job->run, __ATOMIC_RELAXED);
+	histogram_count(&worker->lateness, start > job->deadline_ns ? start - job->deadline_ns : 0);
+	histogram_count(&worker->run_time, took);
+}
+
+/*
+ * This worker rests, or found nothing, for what was due has been cancelled or moved. Who settles counts
+ * itself first and looks then; here it is the other way round.
+ */
+static void tell_who_settles(struct pawl_service *service)
+{
+	/* Adding nothing: a read that comes after all that was written before, as a load might not. */
+	if (__atomic_add_fetch(&service->settling, 0, __ATOMIC_SEQ_CST))
+		pawl__service_changed(service);
+}
+
+/* Up to `max` tasks of one shard. */
+static size_t run_shard(struct pawl_service *service, struct worker *worker, struct shard *shard,
+                        size_t max)
+{
+	uint64_t start, end;
+	size_t ran = 0;
+	struct job job;
+
+	lock_take(&shard->lock);
+	job = take(service, worker, shard);
+	lock_give(&shard->lock);
+	for (start = clock_now(service); job.task; start = end) {
+		struct wakes wakes = {false, false};
+		struct job done = job;
+		bool awaited;
+
+		if (job.more)
+			pawl__service_work(service);
+		job.run(job.task);
+		end = clock_now(service);
+		record(worker, &done, start, end);
+		lock_take(&shard->lock);
+		awaited = finish(service, worker, shard, &done, end, &wakes);
+		job = ++ran < max ? take(service, worker, shard) : no_job;
+		lock_give(&shard->lock);
+		wakes.worker =
+		        wakes.worker && !job.task; /* what became due is taken care of here */
+		wake(service, &wakes);
+		if (awaited)
+			pawl__service_changed(service);
+	}
+	tell_who_settles(service);
+	return ran;
+}
+
+/* Up to `max` tasks of all shards, a batch of each in turn. */
+size_t pawl__service_run_due(struct pawl_service *service, struct worker *worker, size_t max)
+{
+	struct worker *outer = current_worker;
+	size_t ran = 0;
+
+	current_worker = worker;
+	for (unsigned i = 0; i < service->shard_count && ran < max; i++) {
+		struct shard *shard = &service->shards[worker->shard];
+		size_t most = max - ran < BATCH ? max - ran : BATCH;
+
+		worker->shard = worker->shard + 1 < service->shard_count ? worker->shard + 1 : 0;
+		if (__atomic_load_n(&shard->ready, __ATOMIC_SEQ_CST))
+			ran += run_shard(service, worker, shard, most);
+	}
+	current_worker = outer;
+	return ran;
+}
+
+bool pawl__service_anything_ready(const struct pawl_service *service)
+{
+	for (unsigned i = 0; i < service->shard_count; i++)
+		if (__atomic_load_n(&service->shards[i].ready, __ATOMIC_SEQ_CST))
+			return true;
+	return false;
+}
+
+/*
+ * Something is due. A worker that sleeps is woken; one that is about to sleep has counted itself idle
+ * and looks once more after that, so it is either seen here or sees what is ready. Without workers
+ * the timekeeper runs the tasks, and has its own way of looking twice.
+ */
+void pawl__service_work(struct pawl_service *service)
+{
+	if (service->with_workers) {
+		if (__atomic_load_n(&service->idle, __ATOMIC_SEQ_CST) == 0)
+			return;
+		/* The mutex only orders this after the worker's last look: do not wake it into a wait. */
+		pthread_mutex_lock(&service->mutex);
+		pthread_mutex_unlock(&service->mutex);
+		pthread_cond_signal(&service->work);
+	} else if (service->with_timekeeper &&
+	           __atomic_load_n(&service->sleeps_until, __ATOMIC_SEQ_CST) != 0) {
+		service->clock->wake(service->clock);
+	}
+}
+
+static void sleep_until_work(struct pawl_service *service)
+{
+	pthread_mutex_lock(&service->mutex);
+	__atomic_add_fetch(&service->idle, 1, __ATOMIC_SEQ_CST);
+	while (!__atomic_load_n(&service->stopping, __ATOMIC_SEQ_CST) &&
+	       !pawl__service_anything_ready(service))
+		pthread_cond_wait(&service->work, &service->mutex);
+	__atomic_sub_fetch(&service->idle, 1, __ATOMIC_SEQ_CST);
+	pthread_mutex_unlock(&service->mutex);
+}
+
+void *pawl__service_worker(void *arg)
+{
+	struct worker *worker = arg;
+	struct pawl_service *service = worker->service;
+
+	while (!__atomic_load_n(&service->stopping, __ATOMIC_SEQ_CST))
+		if (pawl__service_run_due(service, worker, SIZE_MAX) == 0)
+			sleep_until_work(service);
+	return NULL;
+}
+
+void pawl__service_changed(struct pawl_service *service)
+{
+	pthread_mutex_lock(&service->mutex);
+	service->changes++;
+	pthread_mutex_unlock(&service->mutex);
+	pthread_cond_broadcast(&service->changed);
+}
+
+/* The worker takes the mutex after it has counted the run: so either that is seen, or the call is. */
+void pawl__service_await(struct pawl_service *service, struct worker *worker, uint64_t run)
+{
+	pthread_mutex_lock(&service->mutex);
+	while (__atomic_load_n(&worker->runs, __ATOMIC_SEQ_CST) == run)
+		pthread_cond_wait(&service->changed, &service->mutex);
+	pthread_mutex_unlock(&service->mutex);
+}
+
+/* The next of what is still pending. At the end of time all of it is due. */
+static struct pawl_task *take_pending(struct pawl_service *service, struct shard *shard)
+{
+	struct pawl_timer *timer;
+
+	lock_take(&shard->lock);
+	do
+		pawl_wheel_advance(shard->wheel, PAWL_NEVER, BATCH);
+	while ((timer = pawl_wheel_pop(shard->wheel)) == NULL &&
+	       pawl_wheel_now(shard->wheel) < PAWL_NEVER);
+	if (timer) {
+		shard->dropped++;
+		place_give(service);
+		begin_run(service->workers, task_of(timer));
+		service->workers->drops = true;
+	}
+	lock_give(&shard->lock);
+	return timer ? task_of(timer) : NULL;
+}
+
+static void end_drop(struct pawl_service *service, struct shard *shard)
+{
+	bool awaited;
+
+	lock_take(&shard->lock);
+	end_run(service->workers);
+	awaited = service->workers->awaited;
+	lock_give(&shard->lock);
+	if (awaited)
+		pawl__service_changed(service);
+}
+
+/*
+ * Hand out what is pending, when no worker is left. To be dropped is a run like any other, of a worker
+ * whose thread has ended: or a cancel_wait beside it would say IDLE, and its caller free the task, while
+ * `dropped` still has it in hand.
+ */
+void pawl__service_drop_pending(struct pawl_service *service, pawl_task_fn *dropped)
+{
+	struct worker *outer = current_worker;
+	struct pawl_task *task;
+
+	current_worker = service->workers;
+	for (unsigned i = 0; i < service->shard_count; i++)
+		while ((task = take_pending(service, &service->shards[i])) != NULL) {
+			if (dropped)
+				dropped(task);
+			end_drop(service, &service->shards[i]);
+		}
+	current_worker = outer;
+}

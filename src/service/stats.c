@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/* Counting. Each shard's numbers are read under its lock, so they add up; and so do their sums. */
+#define _GNU_SOURCE
+#include "histogram.h"
+#include "layout.h"
+
+struct queue {
+	uint64_t now, length;
+};
+
+/* Due timers come first: the first that waits ends the walk. */
+static bool count_due(struct pawl_timer *timer, void *arg)
+{
+	struct queue *queue = arg;
+
+	if (timer->deadline > queue->now)
+		return false;
+	queue->length++;
+	return true;
+}
+
+static void add_shard(struct shard *shard, struct pawl_stats *stats)
+{
+	struct queue queue = {0, 0};
+
+	lock_take(&shard->lock);
+	stats->armed += shard->armed;
+	stats->ran += shard->ran;
+	stats->cancelled += shard->cancelled;
+	stats->dropped += shard->dropped;
+	queue.now = pawl_wheel_now(shard->wheel);
+	pawl_wheel_each(shard->wheel, count_due, &queue);
+	lock_give(&shard->lock);
+	stats->queued += queue.length;
+}
+
+static void add_histogram(const struct pawl_histogram *from, struct pawl_histogram *to)
+{
+	uint64_t max = __atomic_load_n(&from->max, __ATOMIC_RELAXED);
+
+	to->max = max > to->max ? max : to->max;
+	for (unsigned i = 0; i < PAWL_HISTOGRAM_CELLS; i++) {
+		uint64_t count = __atomic_load_n(&from->cells[i], __ATOMIC_RELAXED);
+
+		to->cells[i] += count;
+		to->count += count;
+	}
+}
+
+static void add_worker(const struct worker *worker, struct pawl_stats *stats)
+{
+	uint64_t slowest_ns = __atomic_load_n(&worker->run_time.max, __ATOMIC_RELAXED);
+	pawl_task_fn *slowest = __atomic_load_n(&worker->slowest, __ATOMIC_RELAXED);
+
+	if (slowest && (!stats->slowest || slowest_ns > stats->slowest_ns)) {
+		stats->slowest = slowest;
+		stats->slowest_ns = slowest_ns;
+	}
+	add_histogram(&worker->lateness, &stats->lateness);
+	add_histogram(&worker->run_time, &stats->run_time);
+}
+
+void pawl_service_stats(struct pawl_service *service, struct pawl_stats *stats)
+{
+	*stats = (struct pawl_stats){0};
+	for (unsigned i = 0; i < service->shard_count; i++)
+		add_shard(&service->shards[i], stats);
+	for (unsigned i = 0; i < service->worker_count; i++)
+		add_worker(&service->workers[i], stats);
+	stats->pending = stats->armed - stats->ran - stats->cancelled - stats->dropped;
+	stats->wakeups = __atomic_load_n(&service->wakeups, __ATOMIC_RELAXED);
+	stats->empty_wakeups = __atomic_load_n(&service->empty_wakeups, __ATOMIC_RELAXED);
+}
+
+uint64_t pawl_histogram_percentile(const struct pawl_histogram *histogram, double percent)
+{
+	double wanted = (double)histogram->count * percent / 100;
+	uint64_t seen = 0;
+
+	for (unsigned i = 0; i < PAWL_HISTOGRAM_CELLS && histogram->count; i++) {
+		seen += histogram->cells[i];
+		if (seen && (double)seen >= wanted)
+			return histogram_cell_end(i) < histogram->max ? histogram_cell_end(i)
+			                                              : histogram->max;
+	}
+	return histogram->max;
+}

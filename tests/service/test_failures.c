@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Every allocation and every start of a thread fails once at open: a clean -errno, nothing left behind,
+ * and the clock is free for the next one. The linker puts the functions here in the place of the real
+ * ones (--wrap), so the counts hold without a sanitizer too.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+
+#include "../support/services.h"
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_aligned_alloc(size_t alignment, size_t size);
+void __real_free(void *memory);
+int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
+                          void *arg);
+int __real_pthread_join(pthread_t thread, void **result);
+
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_aligned_alloc(size_t alignment, size_t size);
+void __wrap_free(void *memory);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
+                          void *arg);
+int __wrap_pthread_join(pthread_t thread, void **result);
+
+/* What could fail since begin_counting; the one with the number `failing`, from 1, does. */
+static struct {
+	unsigned calls, failing;
+	bool of_thread; /* what failed was the start of a thread */
+	long memory, threads;
+} state;
+
+static bool fails(bool thread)
+{
+	if (++state.calls != state.failing)
+		return false;
+	state.of_thread = thread;
+	return true;
+}
+
+static void *counted(void *memory)
+{
+	state.memory += memory != NULL;
+	return memory;
+}
+
+void *__wrap_malloc(size_t size)
+{
+	return fails(false) ? NULL : counted(__real_malloc(size));
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+	return fails(false) ? NULL : counted(__real_calloc(count, size));
+}
+
+void *__wrap_aligned_alloc(size_t alignment, size_t size)
+{
+	return fails(false) ? NULL : counted(__real_aligned_alloc(alignment, size));
+}
+
+void __wrap_free(void *memory)
+{
+	state.memory -= memory != NULL;
+	__real_free(memory);
+}
+
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
+                          void *arg)
+{
+	if (fails(true))
+		return EAGAIN;
+	state.threads++;
+	return __real_pthread_create(thread, attributes, run, arg);
+}
+
+int __wrap_pthread_join(pthread_t thread, void **result)
+{
+	state.threads--;
+	return __real_pthread_join(thread, result);
+}
+
+static void begin_counting(unsigned failing)
+{
+	memset(&state, 0, sizeof(state));
+	state.failing = failing;
+}
+
+static void expect_nothing_left(void)
+{
+	EXPECT_EQ(state.memory, 0);
+	EXPECT_EQ(state.threads, 0);
+}
+
+static void expect_that_it_works(const struct pawl_service_options *options)
+{
+	struct pawl_service *service = service_with(options);
+	struct bench bench = {.service = service};
+	struct note note;
+
+	pawl_clock_manual_init(&bench.clock);
+	note_init(&note, &bench);
+	EXPECT_EQ(pawl_service_arm_at(service, &note.task, 0), 0);
+	pawl_service_settle(service);
+	EXPECT_EQ(note.runs, 1);
+	pawl_service_close(service, NULL);
+}
+
+/* How many calls of an open can fail. */
+static unsigned chances_at_open(const struct pawl_service_options *options)
+{
+	struct pawl_service *service;
+	unsigned chances;
+
+	begin_counting(0);
+	service = service_with(options);
+	chances = state.calls;
+	pawl_service_close(service, NULL);
+	expect_nothing_left();
+	return chances;
+}
+
+static void expect_clean_failure(const struct pawl_service_options *options, unsigned failing)
+{
+	struct pawl_service *const untouched = (struct pawl_service *)&state;
+	struct pawl_service *service = untouched;
+	int error;
+
+	begin_counting(failing);
+	error = pawl_service_open(&service, options);
+	EXPECT_EQ(error, state.of_thread ? -EAGAIN : -ENOMEM);
+	EXPECT(service == untouched);
+	expect_nothing_left();
+	if (options->clock)
+		EXPECT(options->clock->service == NULL);
+	expect_that_it_works(options);
+	expect_nothing_left();
+}
+
+static void expect_every_failure_clean(const struct pawl_service_options *options,
+                                       unsigned least_chances)
+{
+	unsigned chances = chances_at_open(options);
+
+	EXPECT(chances >= least_chances);
+	for (unsigned i = 1; i <= chances; i++)
+		expect_clean_failure(options, i);
+}
+
+/* The service, its shards with a wheel each, its workers; and the threads. */
+static unsigned least_chances_of(const struct pawl_service_options *options)
+{
+	unsigned threads = options->workers == PAWL_MANUAL   ? 0
+	                   : options->workers == PAWL_INLINE ? 1
+	                                                     : options->workers + 1;
+
+	return 1 + options->shards + threads;
+}
+
+static void every_allocation_and_thread_fails_once_at_open(void)
+{
+	for (size_t i = 0; i < COUNTOF(every_mode); i++)
+		expect_every_failure_clean(&every_mode[i], least_chances_of(&every_mode[i]));
+}
+
+static void the_clock_is_free_again_after_a_failure(void)
+{
+	for (size_t i = 0; i < COUNTOF(every_mode); i++) {
+		struct pawl_service_options options = every_mode[i];
+		struct pawl_clock_manual clock;
+
+		pawl_clock_manual_init(&clock);
+		options.clock = &clock.clock;
+		expect_every_failure_clean(&options, least_chances_of(&options));
+	}
+}
+
+static void a_refused_open_leaves_nothing_behind(void)
+{
+	const struct pawl_service_options invalid = {.shards = 1025};
+	struct pawl_service *first, *second = NULL;
+	struct pawl_service_options options = {0};
+	struct pawl_clock_manual clock;
+
+	begin_counting(0);
+	EXPECT_EQ(pawl_service_open(&second, &invalid), -EINVAL);
+	expect_nothing_left();
+	pawl_clock_manual_init(&clock);
+	options.clock = &clock.clock;
+	first = service_with(&options);
+	EXPECT_EQ(pawl_service_open(&second, &options), -EBUSY);
+	EXPECT(second == NULL);
+	pawl_service_close(first, NULL);
+	expect_nothing_left();
+}
+
+static void arming_and_running_allocate_nothing(void)
+{
+	for (size_t i = 0; i < COUNTOF(every_mode); i++) {
+		struct note notes[50];
+		struct bench bench;
+
+		bench_open(&bench, &every_mode[i]);
+		begin_counting(0);
+		for (unsigned j = 0; j < 50; j++) {
+			note_init(&notes[j], &bench);
+			pawl_service_arm(bench.service, &notes[j].task, j * j * MS);
+			pawl_service_touch(bench.service, &notes[j].task, j * MS);
+		}
+		pass(&bench, 25 * MS);
+		for (unsigned j = 0; j < 50; j++)
+			pawl_service_cancel_wait(bench.service, &notes[j].task);
+		pawl_service_stop(bench.service, note_drop);
+		EXPECT_EQ(state.calls, 0);
+		pawl_service_close(bench.service, NULL);
+	}
+}
+
+int main(void)
+{
+	static const struct test tests[] = {
+	        TEST(every_allocation_and_thread_fails_once_at_open),
+	        TEST(the_clock_is_free_again_after_a_failure),
+	        TEST(a_refused_open_leaves_nothing_behind),
+	        TEST(arming_and_running_allocate_nothing),
+	};
+
+	return RUN_TESTS(tests);
+}

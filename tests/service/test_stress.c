@@ -1,0 +1,871 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One stress test for every race of a service, with exact accounting at the end: each arming ends in
+ * exactly one of ran, cancelled and dropped. Every thread moves the manual clock on as it goes, so
+ * things fall due all the time, however slow the machine. Bounded by counts:
+ *
+ *	test_service_stress --rounds N      (also PAWL_STRESS_ROUNDS) N operations a thread
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <sched.h>
+
+#include "../support/random.h"
+#include "../support/services.h"
+
+#define THREADS 4
+#define TASKS   16
+
+static uint64_t rounds;
+
+/* A task that counts, and notices if it is not alone. */
+struct load {
+	struct pawl_task task; /* first */
+	struct bench *bench;
+	void (*inside)(struct load *load);
+	uint64_t ran, dropped; /* atomic */
+	unsigned inside_now;   /* atomic */
+	uint64_t earliest;     /* it may run; atomic */
+	uint64_t left;         /* runs that it arms itself for */
+	uint64_t armed, cancelled;
+};
+
+static struct load *load_from(struct pawl_task *task)
+{
+	return (struct load *)(void *)task;
+}
+
+static uint64_t count_of(const uint64_t *word)
+{
+	return __atomic_load_n(word, __ATOMIC_SEQ_CST);
+}
+
+static void count(uint64_t *word)
+{
+	__atomic_fetch_add(word, 1, __ATOMIC_SEQ_CST);
+}
+
+static void load_run(struct pawl_task *task)
+{
+	struct load *load = load_from(task);
+
+	EXPECT_EQ(__atomic_exchange_n(&load->inside_now, 1, __ATOMIC_SEQ_CST), 0);
+	EXPECT(bench_now(load->bench) >= count_of(&load->earliest));
+	if (load->inside)
+		load->inside(load);
+	count(&load->ran);
+	EXPECT_EQ(__atomic_exchange_n(&load->inside_now, 0, __ATOMIC_SEQ_CST), 1);
+}
+
+static void load_drop(struct pawl_task *task)
+{
+	count(&load_from(task)->dropped);
+}
+
+static void load_init(struct load *load, struct bench *bench)
+{
+	memset(load, 0, sizeof(*load));
+	load->bench = bench;
+	pawl_task_init(&load->task, load_run);
+}
+
+/* Threads that all do the same. */
+struct crew {
+	struct bench bench;
+	struct load *loads; /* TASKS for each thread */
+	void (*work)(struct crew *crew, unsigned number, struct random *random);
+	uint64_t cancelled, running; /* answers; atomic */
+	unsigned done;               /* atomic: the poller shall end */
+	unsigned next_number;        /* atomic */
+	unsigned started;            /* atomic: threads that are at work */
+};
+
+static void *crew_run(void *arg)
+{
+	struct crew *crew = arg;
+	unsigned number = __atomic_fetch_add(&crew->next_number, 1, __ATOMIC_SEQ_CST);
+	struct random random = {number + 1};
+
+	__atomic_fetch_add(&crew->started, 1, __ATOMIC_SEQ_CST);
+	crew->work(crew, number, &random);
+	return NULL;
+}
+
+/* In the manual mode somebody has to poll. */
+static void *poller_run(void *arg)
+{
+	struct crew *crew = arg;
+
+	while (!__atomic_load_n(&crew->done, __ATOMIC_SEQ_CST))
+		if (pawl_service_poll(crew->bench.service, 7) == 0)
+			sched_yield();
+	return NULL;
+}
+
+static void crew_open(struct crew *crew, const struct pawl_service_options *options)
+{
+	memset(crew, 0, sizeof(*crew));
+	bench_open(&crew->bench, options);
+	crew->loads = malloc(THREADS * TASKS * sizeof(*crew->loads));
+	for (unsigned i = 0; i < THREADS * TASKS; i++)
+		load_init(&crew->loads[i], &crew->bench);
+}
+
+/* All threads work; `meanwhile` is called on this one. */
+static void crew_work(struct crew *crew, void (*meanwhile)(struct crew *))
+{
+	pthread_t threads[THREADS], poller;
+
+	pthread_create(&poller, NULL, poller_run, crew);
+	for (unsigned i = 0; i < THREADS; i++)
+		pthread_create(&threads[i], NULL, crew_run, crew);
+	if (meanwhile)
+		meanwhile(crew);
+	for (unsigned i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	__atomic_store_n(&crew->done, 1, __ATOMIC_SEQ_CST);
+	pthread_join(poller, NULL);
+}
+
+static uint64_t sum_of_runs(const struct crew *crew)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < THREADS * TASKS; i++)
+		sum += count_of(&crew->loads[i].ran);
+	return sum;
+}
+
+/*
+ * What the service has counted is what the tasks and the threads have counted. A cancel that says
+ * RUNNING may have taken an arming away, or not.
+ */
+static void expect_accounts(struct crew *crew)
+{
+	struct pawl_stats *stats = malloc(sizeof(*stats));
+	uint64_t dropped = 0;
+
+	for (unsigned i = 0; i < THREADS * TASKS; i++)
+		dropped += count_of(&crew->loads[i].dropped);
+	pawl_service_stats(crew->bench.service, stats);
+	EXPECT_EQ(stats->pending, 0);
+	EXPECT_EQ(stats->ran, sum_of_runs(crew));
+	EXPECT_EQ(stats->dropped, dropped);
+	EXPECT_EQ(stats->armed, stats->ran + stats->cancelled + stats->dropped);
+	EXPECT_EQ(stats->lateness.count, stats->ran);
+	EXPECT_EQ(stats->run_time.count, stats->ran);
+	EXPECT(stats->cancelled >= crew->cancelled);
+	EXPECT(stats->cancelled <= crew->cancelled + crew->running);
+	free(stats);
+}
+
+static void crew_close(struct crew *crew)
+{
+	pawl_service_stop(crew->bench.service, load_drop);
+	expect_accounts(crew);
+	pawl_service_close(crew->bench.service, load_drop);
+	free(crew->loads);
+}
+
+static void count_answer(struct crew *crew, enum pawl_cancel found)
+{
+	if (found == PAWL_CANCELLED)
+		count(&crew->cancelled);
+	else if (found == PAWL_RUNNING)
+		count(&crew->running);
+}
+
+static void move_clock(struct crew *crew, struct random *random)
+{
+	if (random_below(random, 4) == 0)
+		pawl_clock_manual_advance(&crew->bench.clock, MS / 2);
+}
+
+/* Let others go on, or not. */
+static void dawdle(struct random *random)
+{
+	uint64_t turns = random_below(random, 8);
+
+	if (turns == 0)
+		sched_yield();
+	for (volatile uint64_t i = 0; i < turns * 50; i++)
+		;
+}
+
+static void in_all_crews(void (*work)(struct crew *, unsigned, struct random *),
+                         void (*meanwhile)(struct crew *))
+{
+	for (size_t i = 0; i < COUNTOF(every_mode); i++) {
+		struct crew crew;
+
+		crew_open(&crew, &every_mode[i]);
+		crew.work = work;
+		crew_work(&crew, meanwhile);
+		crew_close(&crew);
+	}
+}
+
+/* Cancel against expiry: a won cancel means no run, a lost one exactly one. */
+
+static void arm_for(struct load *load, uint64_t delay)
+{
+	__atomic_store_n(&load->earliest, bench_now(load->bench) + delay, __ATOMIC_SEQ_CST);
+	EXPECT_EQ(pawl_service_arm(load->bench->service, &load->task, delay), 0);
+}
+
+/* The first answer; but no run is under way any more. */
+static enum pawl_cancel cancel_either_way(struct crew *crew, struct load *load,
+                                          struct random *random)
+{
+	struct pawl_service *service = crew->bench.service;
+	bool wait = random_below(random, 2);
+	enum pawl_cancel found = wait ? pawl_service_cancel_wait(service, &load->task)
+	                              : pawl_service_cancel(service, &load->task);
+
+	count_answer(crew, found);
+	if (!wait && found == PAWL_RUNNING)
+		count_answer(crew, pawl_service_cancel_wait(service, &load->task));
+	return found;
+}
+
+static void arm_and_cancel(struct crew *crew, unsigned number, struct random *random)
+{
+	for (uint64_t i = 0; i < rounds; i++) {
+		struct load *load = &crew->loads[number * TASKS + i % TASKS];
+		uint64_t ran = count_of(&load->ran);
+		enum pawl_cancel found;
+
+		arm_for(load, random_below(random, 3) * MS / 2);
+		move_clock(crew, random);
+		dawdle(random);
+		found = cancel_either_way(crew, load, random);
+		EXPECT_EQ(count_of(&load->ran), ran + (found == PAWL_CANCELLED ? 0 : 1));
+		EXPECT_EQ(__atomic_load_n(&load->inside_now, __ATOMIC_SEQ_CST), 0);
+	}
+}
+
+static void cancel_against_expiry(void)
+{
+	in_all_crews(arm_and_cancel, NULL);
+}
+
+/* One thread arms, and another one cancels: each arming ends once. */
+
+static void cancel_of_others(struct crew *crew, unsigned number, struct random *random)
+{
+	for (uint64_t i = 0; i < rounds; i++) {
+		struct load *mine = &crew->loads[number * TASKS + i % TASKS];
+		struct load *any = &crew->loads[random_below(random, THREADS * TASKS)];
+
+		EXPECT_EQ(pawl_service_arm(crew->bench.service, &mine->task,
+		                           random_below(random, 4) * MS),
+		          0);
+		move_clock(crew, random);
+		count_answer(crew,
+		             i % 3 ? pawl_service_cancel(crew->bench.service, &any->task)
+		                   : pawl_service_cancel_wait(crew->bench.service, &any->task));
+	}
+}
+
+static void cancel_by_any_thread_against_arm_and_expiry(void)
+{
+	in_all_crews(cancel_of_others, NULL);
+}
+
+/* Re-arm inside the task. */
+
+static void arm_until_none_is_left(struct load *load)
+{
+	if (load->left && load->left--)
+		EXPECT_EQ(pawl_service_arm(load->bench->service, &load->task, 0), 0);
+}
+
+static void start_chains(struct crew *crew, unsigned number, struct random *random)
+{
+	(void)random;
+	for (unsigned i = 0; i < TASKS; i++) {
+		struct load *load = &crew->loads[number * TASKS + i];
+
+		load->inside = arm_until_none_is_left;
+		load->left = rounds / TASKS;
+		EXPECT_EQ(pawl_service_arm(crew->bench.service, &load->task, 0), 0);
+	}
+}
+
+static void a_task_that_arms_itself_runs_each_time(void)
+{
+	for (size_t i = 0; i < COUNTOF(every_mode); i++) {
+		struct crew crew;
+
+		crew_open(&crew, &every_mode[i]);
+		crew.work = start_chains;
+		crew_work(&crew, NULL);
+		pawl_service_settle(crew.bench.service);
+		EXPECT_EQ(sum_of_runs(&crew), THREADS * TASKS * (rounds / TASKS + 1));
+		crew_close(&crew);
+	}
+}
+
+/*
+ * Armed inside, cancelled outside: who wins is open, but nothing is lost. The run that was awaited may
+ * have armed itself after the cancel, and so on until none is left.
+ */
+static void cut_chains(struct crew *crew, unsigned number, struct random *random)
+{
+	for (uint64_t i = 0; i < rounds; i++) {
+		struct load *load = &crew->loads[number * TASKS + i % TASKS];
+		enum pawl_cancel found;
+
+		load->inside = arm_until_none_is_left;
+		load->left = random_below(random, 4);
+		EXPECT_EQ(pawl_service_arm(crew->bench.service, &load->task, 0), 0);
+		do {
+			dawdle(random);
+			found = cancel_either_way(crew, load, random);
+		} while (found == PAWL_RUNNING);
+		EXPECT_EQ(__atomic_load_n(&load->inside_now, __ATOMIC_SEQ_CST), 0);
+	}
+}
+
+static void cancel_against_a_task_that_arms_itself(void)
+{
+	in_all_crews(cut_chains, NULL);
+}
+
+/* Touch against expiry. */
+
+static void touch_and_touch(struct crew *crew, unsigned number, struct random *random)
+{
+	for (uint64_t i = 0; i < rounds; i++) {
+		struct load *load = &crew->loads[number * TASKS + random_below(random, TASKS)];
+		uint64_t delay = random_below(random, 3) * MS;
+
+		EXPECT_EQ(pawl_service_touch(crew->bench.service, &load->task, delay), 0);
+		if (random_below(random, 8) == 0)
+			count_answer(crew,
+			             pawl_service_cancel_wait(crew->bench.service, &load->task));
+		move_clock(crew, random);
+	}
+}
+
+static void touch_against_expiry(void)
+{
+	in_all_crews(touch_and_touch, NULL);
+}
+
+/* A task touched before it is due, again and again, does not run until it is left alone. */
+static void touch_in_time(struct crew *crew, unsigned number, struct random *random)
+{
+	struct load *load = &crew->loads[number * TASKS];
+
+	for (uint64_t i = 0; i < rounds; i++) {
+		uint64_t ran = count_of(&load->ran);
+
+		arm_for(load, 1000 * HOUR);
+		for (unsigned j = 0; j < 4; j++)
+			EXPECT_EQ(pawl_service_touch(crew->bench.service, &load->task,
+			                             1000 * HOUR + j * MS),
+			          0);
+		move_clock(crew, random);
+		EXPECT_EQ(pawl_service_cancel(crew->bench.service, &load->task), PAWL_CANCELLED);
+		count(&crew->cancelled);
+		EXPECT_EQ(count_of(&load->ran), ran);
+	}
+}
+
+static void touch_keeps_what_is_not_due_from_running(void)
+{
+	in_all_crews(touch_in_time, NULL);
+}
+
+/* Stop against arm and cancel, by two threads at once, and beside settle. */
+
+static void *stop_run(void *arg)
+{
+	struct crew *crew = arg;
+
+	pawl_service_stop(crew->bench.service, load_drop);
+	EXPECT_EQ(pawl_service_pending(crew->bench.service), 0);
+	return NULL;
+}
+
+static void *settle_run(void *arg)
+{
+	struct crew *crew = arg;
+
+	pawl_service_settle(crew->bench.service);
+	return NULL;
+}
+
+static void stop_by_two(struct crew *crew)
+{
+	pthread_t stopper, settler;
+
+	while (__atomic_load_n(&crew->started, __ATOMIC_SEQ_CST) < THREADS)
+		sched_yield();
+	pthread_create(&settler, NULL, settle_run, crew);
+	pthread_create(&stopper, NULL, stop_run, crew);
+	stop_run(crew);
+	pthread_join(stopper, NULL);
+	pthread_join(settler, NULL);
+}
+
+/* Each arming is a new one: the one before it has ended. */
+static void arm_until_refused(struct crew *crew, unsigned number, struct random *random)
+{
+	for (unsigned i = 0;; i++) {
+		struct load *load = &crew->loads[number * TASKS + i % TASKS];
+		uint64_t delay = random_below(random, 3) * MS / 2;
+		enum pawl_cancel found;
+
+		if (i >= TASKS) {
+			found = pawl_service_cancel_wait(crew->bench.service, &load->task);
+			load->cancelled += found == PAWL_CANCELLED;
+			count_answer(crew, found);
+		}
+		if (pawl_service_arm(crew->bench.service, &load->task, delay) == -ESHUTDOWN)
+			break;
+		load->armed++;
+		move_clock(crew, random);
+	}
+	for (unsigned i = 0; i < TASKS; i++) {
+		struct load *load = &crew->loads[number * TASKS + i];
+		enum pawl_cancel found = pawl_service_cancel(crew->bench.service, &load->task);
+
+		load->cancelled += found == PAWL_CANCELLED;
+		count_answer(crew, found);
+	}
+}
+
+static void stop_against_arm_and_cancel(void)
+{
+	for (uint64_t i = 0; i < rounds / 20 + 8; i++) {
+		struct crew crew;
+
+		crew_open(&crew, &every_mode[i % COUNTOF(every_mode)]);
+		crew.work = arm_until_refused;
+		crew_work(&crew, stop_by_two);
+		for (unsigned j = 0; j < THREADS * TASKS; j++) {
+			struct load *load = &crew.loads[j];
+
+			EXPECT_EQ(load->armed, load->ran + load->cancelled + load->dropped);
+		}
+		crew_close(&crew);
+	}
+}
+
+/* Settle beside cancel and moves: it returns. */
+
+static void settle_often(struct crew *crew)
+{
+	for (uint64_t i = 0; i < rounds / 4; i++)
+		pawl_service_settle(crew->bench.service);
+}
+
+static void arm_and_take_away(struct crew *crew, unsigned number, struct random *random)
+{
+	for (uint64_t i = 0; i < rounds; i++) {
+		struct load *load = &crew->loads[number * TASKS];
+
+		EXPECT_EQ(pawl_service_arm(crew->bench.service, &load->task, 0), 0);
+		if (random_below(random, 2))
+			EXPECT_EQ(pawl_service_arm(crew->bench.service, &load->task, HOUR), 0);
+		dawdle(random);
+		count_answer(crew, pawl_service_cancel(crew->bench.service, &load->task));
+	}
+}
+
+static void settle_against_cancel(void)
+{
+	in_all_crews(arm_and_take_away, settle_often);
+}
+
+/* What was due when settle was called has run when it returns. */
+static void arm_and_settle(struct crew *crew, unsigned number, struct random *random)
+{
+	struct load *load = &crew->loads[number * TASKS];
+
+	(void)random;
+	for (uint64_t i = 0; i < rounds / 4; i++) {
+		EXPECT_EQ(pawl_service_arm_at(crew->bench.service, &load->task, 0), 0);
+		pawl_service_settle(crew->bench.service);
+		EXPECT_EQ(count_of(&load->ran), i + 1);
+		EXPECT_EQ(pawl_service_cancel(crew->bench.service, &load->task), PAWL_IDLE);
+	}
+}
+
+static void settle_waits_for_all_that_is_due(void)
+{
+	for (size_t i = 0; i < COUNTOF(every_mode); i++) {
+		struct crew crew;
+
+		if (every_mode[i].workers == PAWL_MANUAL)
+			continue; /* one thread at a time polls there */
+		crew_open(&crew, &every_mode[i]);
+		crew.work = arm_and_settle;
+		crew_work(&crew, NULL);
+		crew_close(&crew);
+	}
+}
+
+/* Cancel_wait against the run, and then the memory is freed. */
+
+struct heap_load {
+	struct pawl_task task; /* first */
+	uint64_t *ran;
+	uint64_t begun, ended;
+};
+
+static void heap_run(struct pawl_task *task)
+{
+	struct heap_load *load = (struct heap_load *)(void *)task;
+
+	load->begun++;
+	sched_yield();
+	load->ended++;
+	count(load->ran);
+}
+
+static void arm_wait_and_free(struct crew *crew, unsigned number, struct random *random)
+{
+	struct pawl_service *service = crew->bench.service;
+
+	for (uint64_t i = 0; i < rounds; i++) {
+		struct heap_load *load = malloc(sizeof(*load));
+		enum pawl_cancel found;
+
+		*load = (struct heap_load){.ran = &crew->loads[number].ran};
+		pawl_task_init(&load->task, heap_run);
+		if (i % 2)
+			pawl_service_arm(service, &load->task, random_below(random, 2) * MS / 2);
+		else
+			pawl_service_arm_every(service, &load->task, MS / 2,
+			                       (enum pawl_missed)random_below(random, 3));
+		move_clock(crew, random);
+		dawdle(random);
+		found = pawl_service_cancel_wait(service, &load->task);
+		count_answer(crew, found);
+		EXPECT_EQ(load->begun, load->ended);
+		EXPECT(i % 2 == 0 || load->ended == (found == PAWL_CANCELLED ? 0 : 1));
+		EXPECT(found == PAWL_CANCELLED || load->ended);
+		memset(load, 0xA5, sizeof(*load));
+		free(load);
+	}
+}
+
+static void cancel_wait_against_the_run_and_then_free(void)
+{
+	in_all_crews(arm_wait_and_free, NULL);
+}
+
+/* A task that frees itself: its memory is soon another task, maybe of another thread. */
+
+static void free_itself(struct pawl_task *task)
+{
+	struct heap_load *load = (struct heap_load *)(void *)task;
+	uint64_t *ran = load->ran;
+
+	memset(load, 0xA5, sizeof(*load));
+	free(load);
+	count(ran);
+}
+
+static void arm_and_forget(struct crew *crew, unsigned number, struct random *random)
+{
+	for (uint64_t i = 0; i < rounds; i++) {
+		struct heap_load *load = malloc(sizeof(*load));
+
+		*load = (struct heap_load){.ran = &crew->loads[number].ran};
+		pawl_task_init(&load->task, free_itself);
+		EXPECT_EQ(pawl_service_arm(crew->bench.service, &load->task,
+		                           random_below(random, 3) * MS),
+		          0);
+		move_clock(crew, random);
+	}
+}
+
+static void tasks_that_free_themselves(void)
+{
+	for (size_t i = 0; i < COUNTOF(every_mode); i++) {
+		struct crew crew;
+
+		crew_open(&crew, &every_mode[i]);
+		crew.work = arm_and_forget;
+		crew_work(&crew, NULL);
+		pass(&crew.bench, 3 * MS);
+		EXPECT_EQ(sum_of_runs(&crew), THREADS * rounds);
+		crew_close(&crew);
+	}
+}
+
+/*
+ * The memory is a task of another thread's before the old one's function has returned: the old run's end
+ * must not be taken for the new one's, nor the new arming for the old one's.
+ */
+struct relay {
+	struct pawl_task task; /* first */
+	struct bench *bench;
+	uint64_t left;
+	uint64_t *ran;
+	sem_t *done;
+};
+
+static void relay_run(struct pawl_task *task)
+{
+	struct relay *relay = (struct relay *)(void *)task;
+
+	count(relay->ran);
+	if (relay->left-- == 0) {
+		sem_post(relay->done);
+		return;
+	}
+	pawl_task_init(&relay->task, relay_run);
+	EXPECT_EQ(pawl_service_arm(relay->bench->service, &relay->task, 0), 0);
+	sched_yield(); /* another worker may have it already */
+}
+
+static void a_task_that_becomes_another_one_while_it_runs(void)
+{
+	for (size_t i = 0; i < COUNTOF(every_mode); i++) {
+		struct relay relays[THREADS];
+		uint64_t ran = 0;
+		struct bench bench;
+		sem_t done;
+
+		bench_open(&bench, &every_mode[i]);
+		sem_init(&done, 0, 0);
+		for (unsigned j = 0; j < THREADS; j++) {
+			relays[j] = (struct relay){.bench = &bench, .left = rounds / 2};
+			relays[j].ran = &ran;
+			relays[j].done = &done;
+			pawl_task_init(&relays[j].task, relay_run);
+			pawl_service_arm(bench.service, &relays[j].task, 0);
+		}
+		pawl_service_settle(bench.service);
+		for (unsigned j = 0; j < THREADS; j++)
+			sem_wait(&done);
+		pawl_service_settle(bench.service);
+		EXPECT_EQ(ran, THREADS * (rounds / 2 + 1));
+		expect_counts(bench.service, ran, ran, 0, 0);
+		pawl_service_close(bench.service, NULL);
+	}
+}
+
+/* All threads arm the same few tasks, also while they run: none runs beside itself. */
+
+static void arm_the_same(struct crew *crew, unsigned number, struct random *random)
+{
+	(void)number;
+	for (uint64_t i = 0; i < rounds; i++) {
+		struct load *load = &crew->loads[random_below(random, 3)];
+
+		switch (random_below(random, 8)) {
+		case 0:
+			count_answer(crew, pawl_service_cancel(crew->bench.service, &load->task));
+			break;
+		case 1:
+			pawl_service_touch(crew->bench.service, &load->task, 0);
+			break;
+		case 2:
+			pawl_service_arm_every(crew->bench.service, &load->task, MS,
+			                       (enum pawl_missed)random_below(random, 3));
+			break;
+		default:
+			pawl_service_arm(crew->bench.service, &load->task, 0);
+		}
+		move_clock(crew, random);
+	}
+}
+
+static void a_task_armed_while_it_runs_never_runs_beside_itself(void)
+{
+	in_all_crews(arm_the_same, NULL);
+}
+
+/* Statistics add up under load, and no place under max_pending is lost or made. */
+
+static void sample(struct crew *crew)
+{
+	struct pawl_stats *stats = malloc(sizeof(*stats));
+	uint64_t armed = 0, ran = 0;
+
+	for (uint64_t i = 0; i < rounds / 10; i++) {
+		pawl_service_stats(crew->bench.service, stats);
+		EXPECT_EQ(stats->armed,
+		          stats->ran + stats->cancelled + stats->dropped + stats->pending);
+		EXPECT(stats->pending <= THREADS * TASKS);
+		EXPECT(stats->queued <= stats->pending);
+		EXPECT(stats->armed >= armed && stats->ran >= ran);
+		EXPECT(pawl_service_pending(crew->bench.service) <= THREADS * TASKS);
+		armed = stats->armed;
+		ran = stats->ran;
+	}
+	free(stats);
+}
+
+static void do_anything(struct crew *crew, unsigned number, struct random *random)
+{
+	struct pawl_service *service = crew->bench.service;
+
+	(void)number;
+	for (uint64_t i = 0; i < rounds; i++) {
+		struct load *load = &crew->loads[random_below(random, THREADS * TASKS)];
+		uint64_t delay = random_below(random, 5) * MS / 2;
+		int error = 0;
+
+		switch (random_below(random, 5)) {
+		case 0:
+			count_answer(crew, pawl_service_cancel(service, &load->task));
+			break;
+		case 1:
+			count_answer(crew, pawl_service_cancel_wait(service, &load->task));
+			break;
+		case 2:
+			error = pawl_service_touch(service, &load->task, delay);
+			break;
+		case 3:
+			error = pawl_service_arm_every(service, &load->task, delay + 1,
+			                               (enum pawl_missed)random_below(random, 3));
+			break;
+		default:
+			error = pawl_service_arm(service, &load->task, delay);
+		}
+		EXPECT(error == 0 || error == -EAGAIN);
+		move_clock(crew, random);
+	}
+}
+
+static void cancel_all(struct crew *crew)
+{
+	for (unsigned i = 0; i < THREADS * TASKS; i++)
+		count_answer(crew,
+		             pawl_service_cancel_wait(crew->bench.service, &crew->loads[i].task));
+	EXPECT_EQ(pawl_service_pending(crew->bench.service), 0);
+}
+
+static void statistics_add_up_under_load(void)
+{
+	for (size_t i = 0; i < COUNTOF(every_mode); i++) {
+		struct pawl_service_options options = every_mode[i];
+		const size_t limit = 20;
+		struct crew crew;
+
+		options.max_pending = limit;
+		crew_open(&crew, &options);
+		crew.work = do_anything;
+		crew_work(&crew, sample);
+		cancel_all(&crew);
+		for (unsigned j = 0; j <= limit; j++)
+			EXPECT_EQ(pawl_service_arm(crew.bench.service, &crew.loads[j].task, HOUR),
+			          j < limit ? 0 : -EAGAIN);
+		cancel_all(&crew);
+		crew_close(&crew);
+	}
+}
+
+/*
+ * An arming against the timekeeper that is going to sleep: if neither sees the other, the task never runs,
+ * and this test never ends. With many shards the timekeeper looks at their promises for a long time.
+ */
+
+static void post(struct pawl_task *task)
+{
+	sem_post(&note_from(task)->entered);
+}
+
+static void arm_each_time_it_falls_asleep(unsigned workers)
+{
+	const struct pawl_service_options options = {
+	        .workers = workers, .shards = 1024, .wheel_size = 2};
+	struct random random = {workers};
+	struct note note;
+	struct bench bench;
+
+	bench_open(&bench, &options);
+	note_init(&note, &bench);
+	pawl_task_init(&note.task, post);
+	for (uint64_t i = 0; i < 2 * rounds; i++) {
+		bench.clock.clock.wake(&bench.clock.clock);
+		for (volatile uint64_t j = random_below(&random, 60000); j > 0; j--)
+			;
+		EXPECT_EQ(pawl_service_arm(bench.service, &note.task, i % 4 ? MS : 0), 0);
+		pawl_clock_manual_advance(&bench.clock, i % 4 ? MS : 0);
+		sem_wait(&note.entered);
+		EXPECT(pawl_service_cancel_wait(bench.service, &note.task) != PAWL_CANCELLED);
+	}
+	expect_counts(bench.service, 2 * rounds, 2 * rounds, 0, 0);
+	pawl_service_close(bench.service, NULL);
+}
+
+static void arm_against_the_timekeeper_going_to_sleep(void)
+{
+	arm_each_time_it_falls_asleep(1);
+	arm_each_time_it_falls_asleep(2);
+	arm_each_time_it_falls_asleep(PAWL_INLINE);
+}
+
+/* On the real clock: what the manual clock cannot bring about. */
+
+static void hit_the_real_clock(struct crew *crew, unsigned number, struct random *random)
+{
+	(void)number;
+	for (uint64_t i = 0; i < rounds; i++) {
+		struct load *load = &crew->loads[number * TASKS + random_below(random, TASKS)];
+
+		pawl_service_arm(crew->bench.service, &load->task, random_below(random, 200000));
+		if (random_below(random, 3) == 0)
+			count_answer(crew,
+			             pawl_service_cancel_wait(crew->bench.service, &load->task));
+	}
+}
+
+static void expect_accounts_on(struct pawl_clock *clock, const struct pawl_service_options *mode)
+{
+	struct pawl_service_options options = *mode;
+	struct crew crew;
+
+	crew_open(&crew, mode);
+	pawl_service_close(crew.bench.service, NULL);
+	options.clock = clock;
+	options.tick_ns = 20000;
+	crew.bench.service = service_with(&options);
+	crew.work = hit_the_real_clock;
+	crew_work(&crew, NULL);
+	crew_close(&crew);
+}
+
+static void the_systems_clocks_lose_nothing_either(void)
+{
+	struct pawl_clock_system boottime;
+
+	pawl_clock_boottime_init(&boottime);
+	for (size_t i = 0; i < COUNTOF(every_mode); i++) {
+		expect_accounts_on(NULL, &every_mode[i]);
+		expect_accounts_on(&boottime.clock, &every_mode[i]);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static const struct test tests[] = {
+	        TEST(cancel_against_expiry),
+	        TEST(cancel_by_any_thread_against_arm_and_expiry),
+	        TEST(a_task_that_arms_itself_runs_each_time),
+	        TEST(cancel_against_a_task_that_arms_itself),
+	        TEST(touch_against_expiry),
+	        TEST(touch_keeps_what_is_not_due_from_running),
+	        TEST(stop_against_arm_and_cancel),
+	        TEST(settle_against_cancel),
+	        TEST(settle_waits_for_all_that_is_due),
+	        TEST(cancel_wait_against_the_run_and_then_free),
+	        TEST(tasks_that_free_themselves),
+	        TEST(a_task_that_becomes_another_one_while_it_runs),
+	        TEST(a_task_armed_while_it_runs_never_runs_beside_itself),
+	        TEST(statistics_add_up_under_load),
+	        TEST(arm_against_the_timekeeper_going_to_sleep),
+	        TEST(the_systems_clocks_lose_nothing_either),
+	};
+
+	rounds = test_number(argc, argv, "--rounds", "PAWL_STRESS_ROUNDS", 2000);
+	return RUN_TESTS(tests);
+}

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Services on a manual clock, in every mode there is, and tasks that note when and where they ran.
+ *
+ *	IN_EVERY_MODE(it_runs_when_its_time_has_come)
+ *	{
+ *		struct note note;
+ *
+ *		note_init(&note, bench);
+ *		EXPECT_EQ(pawl_service_arm(bench->service, &note.task, 5 * MS), 0);
+ *		pass(bench, 5 * MS);
+ *		EXPECT_EQ(note.runs, 1);
+ *		end(bench);
+ *	}
+ */
+#ifndef PAWL_TESTS_SERVICES_H
+#define PAWL_TESTS_SERVICES_H
+
+#include <pthread.h>
+#include <semaphore.h>
+
+#include "pawl/service.h"
+#include "test.h"
+
+#define MS             UINT64_C(1000000)
+#define SECOND         (1000 * MS)
+#define HOUR           (3600 * SECOND)
+#define NOTES          64
+#define COUNTOF(array) (sizeof(array) / sizeof((array)[0]))
+
+struct bench {
+	struct pawl_service_options options;
+	struct pawl_clock_manual clock;
+	struct pawl_service *service;
+	pthread_t driver;
+};
+
+/* A task that notes its runs, and may do something more inside. */
+struct note {
+	struct pawl_task task; /* first: a task is its note */
+	struct bench *bench;
+	void (*inside)(struct note *note);
+	unsigned runs, drops;
+	uint64_t at[NOTES]; /* the clock's time of the first runs */
+	pthread_t thread;   /* of the last run */
+	struct note *other; /* for inside */
+	uint64_t number;    /* for inside */
+	int answer;         /* of what inside did */
+	sem_t entered, leave;
+};
+
+static inline uint64_t bench_now(struct bench *bench)
+{
+	return bench->clock.clock.now(&bench->clock.clock);
+}
+
+static inline struct note *note_from(struct pawl_task *task)
+{
+	return (struct note *)(void *)task;
+}
+
+static inline void note_run(struct pawl_task *task)
+{
+	struct note *note = note_from(task);
+
+	if (note->runs < NOTES)
+		note->at[note->runs] = bench_now(note->bench);
+	note->runs++;
+	note->thread = pthread_self();
+	if (note->inside)
+		note->inside(note);
+}
+
+static inline void note_drop(struct pawl_task *task)
+{
+	note_from(task)->drops++;
+}
+
+static inline void note_init(struct note *note, struct bench *bench)
+{
+	memset(note, 0, sizeof(*note));
+	note->bench = bench;
+	sem_init(&note->entered, 0, 0);
+	sem_init(&note->leave, 0, 0);
+	pawl_task_init(&note->task, note_run);
+}
+
+/* Inside: says that it has begun, and stays until it is told to leave. */
+static inline void stay(struct note *note)
+{
+	sem_post(&note->entered);
+	sem_wait(&note->leave);
+}
+
+static inline struct pawl_service *service_with(const struct pawl_service_options *options)
+{
+	struct pawl_service *service = NULL;
+	int error = pawl_service_open(&service, options);
+
+	if (error) {
+		fprintf(stderr, "no service: %s\n", strerror(-error));
+		abort();
+	}
+	return service;
+}
+
+static inline void bench_open(struct bench *bench, const struct pawl_service_options *options)
+{
+	bench->options = *options;
+	pawl_clock_manual_init(&bench->clock);
+	bench->options.clock = &bench->clock.clock;
+	bench->service = service_with(&bench->options);
+}
+
+static inline void settle(struct bench *bench)
+{
+	pawl_service_settle(bench->service);
+}
+
+/* Time passes, and what is due by then has run. */
+static inline void pass(struct bench *bench, uint64_t ns)
+{
+	pawl_clock_manual_advance(&bench->clock, ns);
+	settle(bench);
+}
+
+/* The last call of a test: its tasks are about to go out of scope, pending or not. */
+static inline void end(struct bench *bench)
+{
+	pawl_service_stop(bench->service, NULL);
+}
+
+static inline void *drive(void *bench)
+{
+	settle(bench);
+	return NULL;
+}
+
+/*
+ * What is due runs on some other thread, also in the manual mode, until end_driving. So a test can look
+ * at tasks that are running.
+ */
+static inline void begin_driving(struct bench *bench)
+{
+	pthread_create(&bench->driver, NULL, drive, bench);
+}
+
+static inline void end_driving(struct bench *bench)
+{
+	pthread_join(bench->driver, NULL);
+}
+
+/* The task is armed and running: it stays until let_go. */
+static inline void hold(struct note *note)
+{
+	note->inside = stay;
+	EXPECT_EQ(pawl_service_arm(note->bench->service, &note->task, 0), 0);
+	begin_driving(note->bench);
+	sem_wait(&note->entered);
+}
+
+static inline void let_go(struct note *note)
+{
+	sem_post(&note->leave);
+	end_driving(note->bench);
+	note->inside = NULL;
+}
+
+/* armed = ran + cancelled + dropped + pending, and these. */
+static inline void expect_counts(struct pawl_service *service, uint64_t armed, uint64_t ran,
+                                 uint64_t cancelled, uint64_t dropped)
+{
+	struct pawl_stats *stats = malloc(sizeof(*stats));
+
+	pawl_service_stats(service, stats);
+	EXPECT_EQ(stats->armed, armed);
+	EXPECT_EQ(stats->ran, ran);
+	EXPECT_EQ(stats->cancelled, cancelled);
+	EXPECT_EQ(stats->dropped, dropped);
+	EXPECT_EQ(stats->armed, stats->ran + stats->cancelled + stats->dropped + stats->pending);
+	EXPECT_EQ(stats->pending, pawl_service_pending(service));
+	free(stats);
+}
+
+static const struct pawl_service_options every_mode[] = {
+        {.workers = 1, .shards = 1},           {.workers = 1, .shards = 4},
+        {.workers = 4, .shards = 1},           {.workers = 4, .shards = 4},
+        {.workers = PAWL_INLINE, .shards = 1}, {.workers = PAWL_INLINE, .shards = 4},
+        {.workers = PAWL_MANUAL, .shards = 1}, {.workers = PAWL_MANUAL, .shards = 4},
+};
+
+/* A failure says in which mode. */
+static inline void in_mode(const struct pawl_service_options *options,
+                           void (*test)(struct bench *bench))
+{
+	unsigned before = test_failures;
+	struct bench bench;
+
+	bench_open(&bench, options);
+	test(&bench);
+	pawl_service_close(bench.service, NULL);
+	if (test_failures != before)
+		fprintf(stderr, "... with workers %d, shards %u, max_pending %zu\n",
+		        (int)options->workers, options->shards, options->max_pending);
+}
+
+static inline void in_every_mode(void (*test)(struct bench *bench))
+{
+	for (size_t i = 0; i < COUNTOF(every_mode); i++)
+		in_mode(&every_mode[i], test);
+}
+
+/* In every mode where tasks run without the caller's help. */
+static inline void in_every_mode_with_threads(void (*test)(struct bench *bench))
+{
+	for (size_t i = 0; i < COUNTOF(every_mode); i++)
+		if (every_mode[i].workers != PAWL_MANUAL)
+			in_mode(&every_mode[i], test);
+}
+
+static inline void in_every_mode_limited(size_t max_pending, void (*test)(struct bench *bench))
+{
+	for (size_t i = 0; i < COUNTOF(every_mode); i++) {
+		struct pawl_service_options options = every_mode[i];
+
+		options.max_pending = max_pending;
+		in_mode(&options, test);
+	}
+}
+
+/* A test of one mode's own, once for each mode. */
+#define IN_EVERY_MODE(name)                       \
+	static void name##_(struct bench *bench); \
+	static void name(void)                    \
+	{                                         \
+		in_every_mode(name##_);           \
+	}                                         \
+	static void name##_(struct bench *bench)
+
+#define IN_EVERY_MODE_WITH_THREADS(name)             \
+	static void name##_(struct bench *bench);    \
+	static void name(void)                       \
+	{                                            \
+		in_every_mode_with_threads(name##_); \
+	}                                            \
+	static void name##_(struct bench *bench)
+
+#define IN_EVERY_MODE_LIMITED(max_pending, name)             \
+	static void name##_(struct bench *bench);            \
+	static void name(void)                               \
+	{                                                    \
+		in_every_mode_limited(max_pending, name##_); \
+	}                                                    \
+	static void name##_(struct bench *bench)
+
+#endif
