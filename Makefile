@@ -50,6 +50,7 @@ bench:
 	@cmake -S . -B build/bench -DPAWL_BENCH=ON >/dev/null
 	@cmake --build build/bench -j $(JOBS) >/dev/null
 	@build/bench/bench/pawl-bench-wheel $(BENCH_ARGS)
+	@build/bench/bench/pawl-bench-service $(filter --quick,$(BENCH_ARGS))
 
 fuzz:
 	@scripts/bootstrap fuzz

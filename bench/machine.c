@@ -2,10 +2,12 @@
 #define _GNU_SOURCE
 #include "machine.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <malloc.h>
 #include <sched.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,11 +67,30 @@ static void pin(void)
  * By default malloc gives large blocks back to the kernel when they are freed, and a peer opened next
  * would pay for fresh pages while it is measured.
  */
-void machine_settle(void)
+void machine_keep_memory(void)
 {
 	mallopt(M_MMAP_MAX, 0);
 	mallopt(M_TRIM_THRESHOLD, INT_MAX);
+}
+
+size_t memory_in_use(void)
+{
+	struct mallinfo2 info = mallinfo2();
+
+	return info.uordblks + info.hblkhd;
+}
+
+void machine_settle(void)
+{
+	machine_keep_memory();
 	pin();
+}
+
+static bool pinned(void)
+{
+	cpu_set_t allowed;
+
+	return sched_getaffinity(0, sizeof(allowed), &allowed) == 0 && CPU_COUNT(&allowed) == 1;
 }
 
 static void describe_cpu(void)
@@ -82,8 +103,10 @@ static void describe_cpu(void)
 			break;
 	if (info)
 		fclose(info);
-	printf("machine   %s, %ld cores, pinned to CPU %d\n", model, sysconf(_SC_NPROCESSORS_ONLN),
-	       sched_getcpu());
+	printf("machine   %s, %ld cores", model, sysconf(_SC_NPROCESSORS_ONLN));
+	if (pinned())
+		printf(", pinned to CPU %d", sched_getcpu());
+	printf("\n");
 }
 
 static void describe_commit(void)
@@ -120,7 +143,7 @@ void fail(const char *format, ...)
 	va_list args;
 
 	fflush(stdout);
-	fputs("pawl-bench-wheel: ", stderr);
+	fprintf(stderr, "%s: ", program_invocation_short_name);
 	va_start(args, format);
 	vfprintf(stderr, format, args);
 	va_end(args);

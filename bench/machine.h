@@ -27,6 +27,12 @@ static inline void keep(uint64_t value)
 	__asm__ volatile("" : : "r"(value));
 }
 
+/* Have freed memory used again. */
+void machine_keep_memory(void);
+
+/* Bytes that malloc has given out. */
+size_t memory_in_use(void);
+
 /* Stay on one CPU, the last of those allowed, and have freed memory used again. */
 void machine_settle(void);
 

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* service_workloads.h: what is measured. Each call is one repetition with a service of its own. */
+#ifndef PAWL_BENCH_SERVICE_WORKLOADS_H
+#define PAWL_BENCH_SERVICE_WORKLOADS_H
+
+#include "service_peer.h"
+
+enum { OBJECTS = 1000000, MAX_THREADS = 4 };
+
+#define MILLISECOND UINT64_C(1000000)
+#define SECOND      UINT64_C(1000000000)
+
+/* Begin to count runs; each of them is to come within a minute of await_runs, or the program fails. */
+void expect_runs(uint64_t runs);
+void await_runs(const struct service_peer *peer);
+
+void *open_service(const struct service_peer *peer, const struct service_setup *setup);
+
+struct churn {
+	unsigned threads;
+	bool crowded; /* OBJECTS tasks are pending; else none but the one in hand */
+	uint64_t ns;  /* how long */
+};
+
+/* Pairs of arm and cancel a second, of all threads together. */
+double churn_run(const struct service_peer *peer, struct object *objects, const struct churn *churn,
+                 uint64_t seed);
+
+/* OBJECTS tasks at once: ns a task, until all have run. */
+double backlog_run(const struct service_peer *peer, struct object *objects, bool polled,
+                   uint64_t seed);
+
+struct lateness {
+	int64_t min, p50, p99, p999, max; /* ns; below 0: early */
+	uint64_t tasks, early;
+	uint64_t cpu_ns; /* of the service's threads, all tasks together */
+	uint64_t ns;     /* the time in which the tasks fell due */
+};
+
+/* OBJECTS tasks that are armed at leisure and fall due within one second. */
+struct lateness live_run(const struct service_peer *peer, struct object *objects, uint64_t seed);
+
+/* `rate` tasks a second are armed, each 10 to 110 ms before its time, for so many seconds. */
+struct lateness rate_run(const struct service_peer *peer, struct object *objects, uint32_t rate,
+                         uint32_t seconds, uint64_t seed);
+
+#endif
