@@ -5,8 +5,8 @@
  *
  * What is one step here: a critical section of the shard's lock (the lock itself is taken for right), but
  * cut in two where promise() writes `promised` and then reads `sleeps_until`; and outside of it every
- * single read and write of a word that another thread writes. Memory is sequentially consistent: the
- * words in question are SEQ_CST in the source.
+ * single read and write of a word that another thread writes. Memory is sequentially consistent, as
+ * promised, sleeps_until, ready, idle and stopping are in the source where it matters.
  *
  * What is checked
  *

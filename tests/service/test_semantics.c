@@ -919,7 +919,6 @@ static void a_task_may_cancel_wait_another_one_that_runs(void)
 	pawl_service_close(bench.service, NULL);
 }
 
-/* Each answer in a digit. */
 static void call_everything(struct note *note)
 {
 	struct pawl_service *service = note->bench->service;
@@ -1007,15 +1006,12 @@ IN_EVERY_MODE(a_periodic_task_may_cancel_and_free_itself)
 /* The memory is a new task before the old one's function has returned. */
 static void become_another_task(struct note *note)
 {
-	struct note *other = note->other;
-
 	pawl_task_init(&note->task, note_run);
 	EXPECT_EQ(pawl_service_cancel(note->bench->service, &note->task), PAWL_IDLE);
 	EXPECT_EQ(pawl_service_arm(note->bench->service, &note->task, 5 * MS), 0);
 	EXPECT_EQ(pawl_service_cancel(note->bench->service, &note->task), PAWL_CANCELLED);
 	EXPECT_EQ(pawl_service_arm(note->bench->service, &note->task, 7 * MS), 0);
 	note->inside = NULL;
-	note->other = other;
 }
 
 IN_EVERY_MODE(a_task_may_use_its_memory_for_another_one)
