@@ -193,9 +193,10 @@ PAWL_API enum pawl_cancel pawl_service_cancel_wait(struct pawl_service *service,
 PAWL_API size_t pawl_service_pending(struct pawl_service *service);
 
 /*
- * PAWL_MANUAL: run on this thread what is due by the clock, at most `max` tasks (0: no bound). Returns how
- * many. One thread at a time: a poll beside another one, or inside a task, returns 0. Always 0 for a
- * service with threads.
+ * PAWL_MANUAL: run on this thread what is due by the clock, at most `max` tasks (0: no bound), and at most
+ * as many as are pending when it begins: what a task arms anew is for the next poll. Returns how many.
+ * One thread at a time: a poll beside another one, or inside a task, returns 0. Always 0 for a service
+ * with threads.
  */
 PAWL_API size_t pawl_service_poll(struct pawl_service *service, size_t max);
 

@@ -101,10 +101,8 @@ static bool finish(struct pawl_service *service, struct worker *worker, struct s
 		shard->armed++;
 	}
 	end_run(worker);
-	if (next_period || worker->again)
+	if (next_period || worker->again) /* it has its place: cancel gives that back */
 		put_on_wheel(service, shard, job->task, now, false, wakes);
-	else if (worker->place)
-		place_give(service);
 	return worker->awaited;
 }
 
