@@ -288,12 +288,18 @@ static inline struct pawl_timer *first_due(struct pawl_wheel *wheel)
 	return NULL;
 }
 
+/*
+ * The next pop will take the first timer of the chain whose turn it is, which is in the cache since its
+ * predecessor went, and write to the one behind it, which may be cold: ask for that one now.
+ */
 struct pawl_timer *pawl_wheel_pop(struct pawl_wheel *wheel)
 {
 	struct pawl_timer *timer = first_due(wheel);
 
-	if (timer)
-		take_off(wheel, timer);
+	if (!timer)
+		return NULL;
+	take_off(wheel, timer);
+	__builtin_prefetch(wheel->due[wheel->due_turn].next->next, 1);
 	return timer;
 }
 
