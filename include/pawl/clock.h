@@ -73,7 +73,8 @@ PAWL_API void pawl_clock_manual_advance(struct pawl_clock_manual *clock, uint64_
 /*
  * Let time pass until the deadline that the service's thread waits for, once it waits; none at all if it
  * waits without one, or if there is no such thread. Returns the time that it is then. What becomes due
- * runs meanwhile: see pawl_service_settle.
+ * runs meanwhile: see pawl_service_settle. Not from a task, nor beside the opening or closing of the
+ * service that has the clock.
  */
 PAWL_API uint64_t pawl_clock_manual_step(struct pawl_clock_manual *clock);
 

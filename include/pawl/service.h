@@ -53,6 +53,8 @@
  * task or use it for something else: of a one-shot task the service reads nothing once the function is
  * called, and of a periodic one only if it was not cancelled meanwhile.
  *
+ * A task is in one service at a time: idle, it may go to another one.
+ *
  * To free a task from outside, whatever it is doing:
  *
  *	pawl_service_cancel_wait(service, &request->timeout);
@@ -130,8 +132,9 @@ struct pawl_service_options {
 	struct pawl_clock *clock; /* borrowed until close; NULL: CLOCK_MONOTONIC */
 };
 /*
- * With shards = 1 and one worker tasks run by tick, and within a tick in the order in which they were
- * armed. With more of either no order is promised between tasks.
+ * With shards = 1 and one worker tasks run in the wheel's order: by tick, and within a tick as they were
+ * armed; those armed when already due come behind. With more of either no order is promised between
+ * tasks. A worker takes some 60 KiB, most of it for statistics.
  */
 
 /*
@@ -148,8 +151,7 @@ PAWL_API int pawl_service_open(struct pawl_service **service,
 /*
  * Arm the task to run `delay_ns` from now, or at `deadline_ns` of the service's clock, once. If it is
  * pending it is moved; if it is running it will run again. A periodic task becomes a one-shot one. It
- * never runs on the calling thread, not even with delay 0 (but for PAWL_MANUAL, inside poll). Sums
- * beyond the end of time just wait.
+ * never runs inside this call, not even with delay 0. Sums beyond the end of time just wait.
  *
  * 0           it is pending (or runs already).
  * -EAGAIN     max_pending tasks are pending, and this one is not one of them. Nothing has changed.
@@ -194,7 +196,7 @@ PAWL_API size_t pawl_service_pending(struct pawl_service *service);
 
 /*
  * PAWL_MANUAL: run on this thread what is due by the clock, at most `max` tasks (0: no bound), and at most
- * as many as are pending when it begins: what a task arms anew is for the next poll. Returns how many.
+ * as many as are due when it begins: what a task arms anew is for the next poll. Returns how many.
  * One thread at a time: a poll beside another one, or inside a task, returns 0. Always 0 for a service
  * with threads.
  */
@@ -204,8 +206,8 @@ PAWL_API size_t pawl_service_poll(struct pawl_service *service, size_t max);
 PAWL_API uint64_t pawl_service_next(struct pawl_service *service);
 
 /*
- * Wait until all that is due by the clock has run and returned; PAWL_MANUAL: run it. For tests. Not from
- * a task: see stop.
+ * Wait until all that is due by the clock has run and returned; PAWL_MANUAL: run it, unless another thread
+ * is polling. For tests. Not from a task: see stop.
  */
 PAWL_API void pawl_service_settle(struct pawl_service *service);
 
@@ -246,13 +248,17 @@ struct pawl_stats {
 	uint64_t cancelled; /* armings that a cancel took away */
 	uint64_t dropped;   /* handed to `dropped` by stop */
 	uint64_t pending;
-	uint64_t queued;                /* of those pending: due, and waiting for a worker */
-	uint64_t wakeups;               /* of the timekeeper */
-	uint64_t empty_wakeups;         /* of those: with nothing to do */
-	pawl_task_fn *slowest;          /* the function that took longest... */
-	uint64_t slowest_ns;            /* ...and how long; NULL and 0 before the first */
-	struct pawl_histogram lateness; /* from a deadline to the call of the function */
-	struct pawl_histogram run_time; /* from the call to the return */
+	uint64_t queued;        /* of those pending: due, and waiting for a worker. Walks them */
+	uint64_t wakeups;       /* of the timekeeper */
+	uint64_t empty_wakeups; /* of those: with nothing to do */
+	pawl_task_fn *slowest;  /* the function that took longest... */
+	uint64_t slowest_ns;    /* ...and how long; NULL and 0 before the first */
+
+	/*
+	 * From a deadline to the call of the function, and from there to its return. The clock is read
+	 * once a task: where a worker has the next one at hand, its call counts from that return.
+	 */
+	struct pawl_histogram lateness, run_time;
 };
 PAWL_API void pawl_service_stats(struct pawl_service *service, struct pawl_stats *stats);
 

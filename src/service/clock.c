@@ -231,6 +231,13 @@ void pawl_clock_manual_advance(struct pawl_clock_manual *clock, uint64_t ns)
 	pthread_mutex_unlock(&manual->sleeper.mutex);
 }
 
+/* Whether somebody waits, for something that is still to come. Under the mutex. */
+static bool settled_down(const struct manual *manual)
+{
+	return manual->waiting && !manual->sleeper.wake &&
+	       (manual->deadline > manual->now || manual->deadline == PAWL_NEVER);
+}
+
 /* Whether there is a thread that waits on this clock, or is about to. */
 static bool will_wait(const struct pawl_clock_manual *clock)
 {
@@ -247,8 +254,7 @@ uint64_t pawl_clock_manual_step(struct pawl_clock_manual *clock)
 	uint64_t now;
 
 	pthread_mutex_lock(&manual->sleeper.mutex);
-	while (will_wait(clock) &&
-	       (!manual->waiting || manual->sleeper.wake || manual->deadline <= manual->now))
+	while (will_wait(clock) && !settled_down(manual))
 		pthread_cond_wait(&manual->waits, &manual->sleeper.mutex);
 	if (manual->deadline != PAWL_NEVER && manual->deadline > manual->now)
 		set_time(manual, manual->deadline);

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+_Static_assert(sizeof(struct shard) == LINE, "an address in the array is the address of a shard");
+
 static bool special(unsigned workers)
 {
 	return workers == PAWL_INLINE || workers == PAWL_MANUAL;
@@ -237,8 +239,9 @@ static bool begin_stop(struct pawl_service *service)
 }
 
 /* A poll on another thread takes nothing more once the shards are closed; wait for its last task. */
-static void end_poll(struct pawl_service *service)
+static void await_poll(struct pawl_service *service)
 {
+	__atomic_store_n(&service->stopping, true, __ATOMIC_SEQ_CST);
 	pthread_mutex_lock(&service->mutex);
 	while (__atomic_load_n(&service->polling, __ATOMIC_SEQ_CST))
 		pthread_cond_wait(&service->changed, &service->mutex);
@@ -255,7 +258,7 @@ void pawl_service_stop(struct pawl_service *service, pawl_task_fn *dropped)
 	if (service->with_timekeeper)
 		end_threads(service, true, service->with_workers ? service->worker_count : 0);
 	else
-		end_poll(service);
+		await_poll(service);
 	pawl__service_drop_pending(service, dropped);
 	pthread_mutex_lock(&service->mutex);
 	service->state = STOPPED;

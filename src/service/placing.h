@@ -17,12 +17,16 @@ struct wakes {
  */
 static inline bool place_take(struct pawl_service *service)
 {
+	size_t taken = __atomic_load_n(&service->limited, __ATOMIC_RELAXED);
+
 	if (!service->max_pending)
 		return true;
-	if (__atomic_fetch_add(&service->limited, 1, __ATOMIC_RELAXED) < service->max_pending)
-		return true;
-	__atomic_fetch_sub(&service->limited, 1, __ATOMIC_RELAXED);
-	return false;
+	do
+		if (taken >= service->max_pending)
+			return false;
+	while (!__atomic_compare_exchange_n(&service->limited, &taken, taken + 1, true,
+	                                    __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+	return true;
 }
 
 static inline void place_give(struct pawl_service *service)
@@ -54,13 +58,18 @@ static inline void mark_ready(struct shard *shard, struct wakes *wakes)
  *
  * Each writes and then reads what the other one writes: one of them sees the other.
  */
+static inline void promise_anew(struct pawl_service *service, struct shard *shard, uint64_t tick,
+                                struct wakes *wakes)
+{
+	__atomic_store_n(&shard->promised, tick, __ATOMIC_SEQ_CST);
+	wakes->timekeeper |= tick < __atomic_load_n(&service->sleeps_until, __ATOMIC_SEQ_CST);
+}
+
 static inline void promise(struct pawl_service *service, struct shard *shard, uint64_t tick,
                            struct wakes *wakes)
 {
-	if (tick >= shard->promised)
-		return;
-	__atomic_store_n(&shard->promised, tick, __ATOMIC_SEQ_CST);
-	wakes->timekeeper = tick < __atomic_load_n(&service->sleeps_until, __ATOMIC_SEQ_CST);
+	if (tick < shard->promised)
+		promise_anew(service, shard, tick, wakes);
 }
 
 /* Under the shard's lock. The wheel is told the time first, so that the timer gets its right place. */

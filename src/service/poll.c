@@ -3,10 +3,8 @@
 #define _GNU_SOURCE
 #include "placing.h"
 
-static void advance_all(struct pawl_service *service)
+static void advance_all(struct pawl_service *service, uint64_t tick)
 {
-	uint64_t tick = ticks_down(service, clock_now(service));
-
 	for (unsigned i = 0; i < service->shard_count; i++)
 		pawl__shard_advance(service, &service->shards[i], tick);
 }
@@ -14,6 +12,7 @@ static void advance_all(struct pawl_service *service)
 static bool begin_poll(struct pawl_service *service)
 {
 	return !service->with_timekeeper &&
+	       !__atomic_load_n(&service->stopping, __ATOMIC_SEQ_CST) &&
 	       !__atomic_exchange_n(&service->polling, true, __ATOMIC_SEQ_CST);
 }
 
@@ -23,9 +22,23 @@ static void end_poll(struct pawl_service *service)
 	pawl__service_changed(service);
 }
 
+static uint64_t queued(struct pawl_service *service)
+{
+	uint64_t length = 0;
+
+	for (unsigned i = 0; i < service->shard_count; i++) {
+		struct shard *shard = &service->shards[i];
+
+		lock_take(&shard->lock);
+		length += pawl__shard_queued(shard);
+		lock_give(&shard->lock);
+	}
+	return length;
+}
+
 /*
- * At most as many tasks as are pending when it begins: one that arms itself with delay 0 comes again in
- * the next poll, not in this one for ever.
+ * At most as many tasks as are due when it begins: one that arms itself with delay 0 comes again in the
+ * next poll, not in this one for ever.
  */
 size_t pawl_service_poll(struct pawl_service *service, size_t max)
 {
@@ -33,9 +46,9 @@ size_t pawl_service_poll(struct pawl_service *service, size_t max)
 
 	if (!begin_poll(service))
 		return 0;
-	most = pawl_service_pending(service);
+	advance_all(service, ticks_down(service, clock_now(service)));
+	most = (size_t)queued(service);
 	most = max && max < most ? max : most;
-	advance_all(service);
 	do {
 		before = ran;
 		ran += pawl__service_run_due(service, service->workers, most - ran);
@@ -83,7 +96,7 @@ static bool nothing_due(struct pawl_service *service, uint64_t tick)
 		lock_take(&shard->lock);
 		next = shard->closed ? PAWL_NEVER : pawl_wheel_next(shard->wheel);
 		lock_give(&shard->lock);
-		if (next <= tick)
+		if (next <= tick && next != PAWL_NEVER)
 			return false;
 	}
 	return true;
@@ -110,9 +123,8 @@ static bool nobody_runs(const struct pawl_service *service)
  * A task that is due is on a wheel or runs. It may pass from one to the other while we look; but not
  * without a run that ends: so count those before the first look and after the last one.
  */
-static bool at_rest(struct pawl_service *service)
+static bool at_rest(struct pawl_service *service, uint64_t tick)
 {
-	uint64_t tick = ticks_down(service, clock_now(service));
 	uint64_t runs = runs_ended(service);
 
 	return nobody_runs(service) && nothing_due(service, tick) && nobody_runs(service) &&
@@ -143,9 +155,10 @@ static void settle_threads(struct pawl_service *service)
 	__atomic_add_fetch(&service->settling, 1, __ATOMIC_SEQ_CST);
 	for (;;) {
 		uint64_t changes = changes_so_far(service);
+		uint64_t tick = ticks_down(service, clock_now(service));
 
-		advance_all(service);
-		if (at_rest(service))
+		advance_all(service, tick);
+		if (at_rest(service, tick))
 			break;
 		await_change(service, changes);
 	}

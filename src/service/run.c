@@ -254,10 +254,14 @@ static struct pawl_task *take_pending(struct pawl_service *service, struct shard
 	struct pawl_timer *timer;
 
 	lock_take(&shard->lock);
-	do
+	for (;;) {
 		pawl_wheel_advance(shard->wheel, PAWL_NEVER, BATCH);
-	while ((timer = pawl_wheel_pop(shard->wheel)) == NULL &&
-	       pawl_wheel_now(shard->wheel) < PAWL_NEVER);
+		timer = pawl_wheel_pop(shard->wheel);
+		if (timer || pawl_wheel_now(shard->wheel) == PAWL_NEVER)
+			break;
+		lock_give(&shard->lock); /* a cancel may want it */
+		lock_take(&shard->lock);
+	}
 	if (timer) {
 		shard->dropped++;
 		place_give(service);

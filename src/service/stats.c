@@ -19,19 +19,24 @@ static bool count_due(struct pawl_timer *timer, void *arg)
 	return true;
 }
 
+/* How many tasks are due and wait for a worker. Under the lock. */
+uint64_t pawl__shard_queued(struct shard *shard)
+{
+	struct queue queue = {pawl_wheel_now(shard->wheel), 0};
+
+	pawl_wheel_each(shard->wheel, count_due, &queue);
+	return queue.length;
+}
+
 static void add_shard(struct shard *shard, struct pawl_stats *stats)
 {
-	struct queue queue = {0, 0};
-
 	lock_take(&shard->lock);
 	stats->armed += shard->armed;
 	stats->ran += shard->ran;
 	stats->cancelled += shard->cancelled;
 	stats->dropped += shard->dropped;
-	queue.now = pawl_wheel_now(shard->wheel);
-	pawl_wheel_each(shard->wheel, count_due, &queue);
+	stats->queued += pawl__shard_queued(shard);
 	lock_give(&shard->lock);
-	stats->queued += queue.length;
 }
 
 static void add_histogram(const struct pawl_histogram *from, struct pawl_histogram *to)

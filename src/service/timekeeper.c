@@ -31,7 +31,7 @@ bool pawl__shard_advance(struct pawl_service *service, struct shard *shard, uint
 			break;
 		let_others_in(shard);
 	}
-	__atomic_store_n(&shard->promised, pawl_wheel_next_opening(shard->wheel), __ATOMIC_SEQ_CST);
+	promise_anew(service, shard, pawl_wheel_next_opening(shard->wheel), &wakes);
 	lock_give(&shard->lock);
 	wake(service, &wakes);
 	return all > 0;

@@ -2874,6 +2874,38 @@ IN_EVERY_MODE(next_is_never_after_the_first_deadline)
 	end(bench);
 }
 
+static void tell_the_semaphore(struct note *note)
+{
+	sem_post(&note->entered);
+}
+
+/*
+ * It came late: settle opened a slot for itself, and with it the timekeeper's promise moved from the first
+ * task's deadline to its slot's opening; but the timekeeper slept on until that deadline.
+ */
+static void what_is_armed_after_a_settle_is_not_late(void)
+{
+	for (int i = 0; i < 20; i++) {
+		const struct pawl_service_options options = {.shards = 1};
+		struct bench bench;
+		struct note far, near;
+
+		bench_open(&bench, &options);
+		note_init(&far, &bench);
+		note_init(&near, &bench);
+		near.inside = tell_the_semaphore;
+		EXPECT_EQ(pawl_service_arm(bench.service, &far.task, 1000 * MS), 0);
+		for (int j = 0; j < 1000; j++)
+			sched_yield(); /* most likely the timekeeper sleeps by then, until 1000 ms */
+		pawl_service_settle(bench.service);
+		EXPECT_EQ(pawl_service_arm(bench.service, &near.task, 900 * MS), 0);
+		pawl_clock_manual_advance(&bench.clock, 900 * MS);
+		sem_wait(&near.entered); /* for ever, if it waits for the other one's time */
+		EXPECT_EQ(far.runs, 0);
+		pawl_service_close(bench.service, NULL);
+	}
+}
+
 /* The loop that the manual mode is for. */
 static void a_loop_of_next_and_poll_runs_everything_on_time(void)
 {
@@ -3011,6 +3043,7 @@ int main(void)
 	        TEST(a_poll_inside_a_task_or_beside_another_one_returns_0),
 	        TEST(poll_does_nothing_where_there_are_threads),
 	        TEST(next_is_never_after_the_first_deadline),
+	        TEST(what_is_armed_after_a_settle_is_not_late),
 	        TEST(a_loop_of_next_and_poll_runs_everything_on_time),
 	};
 
