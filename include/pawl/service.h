@@ -196,7 +196,7 @@ PAWL_API size_t pawl_service_pending(struct pawl_service *service);
 
 /*
  * PAWL_MANUAL: run on this thread what is due by the clock, at most `max` tasks (0: no bound), and at most
- * as many as are due when it begins: what a task arms anew is for the next poll. Returns how many.
+ * as many as are pending when it begins, so that it ends whatever they arm. Returns how many.
  * One thread at a time: a poll beside another one, or inside a task, returns 0. Always 0 for a service
  * with threads.
  */

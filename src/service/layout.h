@@ -139,9 +139,6 @@ void pawl__service_refuse_inside_task(const struct pawl_service *service, const 
 void pawl__service_await(struct pawl_service *service, struct worker *worker, uint64_t run);
 void pawl__service_changed(struct pawl_service *service); /* for those who await or settle */
 
-/* stats.c */
-uint64_t pawl__shard_queued(struct shard *shard);
-
 /* timekeeper.c */
 void *pawl__service_timekeeper(void *service);
 bool pawl__shard_advance(struct pawl_service *service, struct shard *shard, uint64_t tick);

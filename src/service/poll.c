@@ -22,23 +22,9 @@ static void end_poll(struct pawl_service *service)
 	pawl__service_changed(service);
 }
 
-static uint64_t queued(struct pawl_service *service)
-{
-	uint64_t length = 0;
-
-	for (unsigned i = 0; i < service->shard_count; i++) {
-		struct shard *shard = &service->shards[i];
-
-		lock_take(&shard->lock);
-		length += pawl__shard_queued(shard);
-		lock_give(&shard->lock);
-	}
-	return length;
-}
-
 /*
- * At most as many tasks as are due when it begins: one that arms itself with delay 0 comes again in the
- * next poll, not in this one for ever.
+ * At most as many tasks as are pending when it begins: one that arms itself with delay 0 comes again in
+ * this poll at the worst so often, and not for ever. (To count those that are due would take a walk.)
  */
 size_t pawl_service_poll(struct pawl_service *service, size_t max)
 {
@@ -46,9 +32,9 @@ size_t pawl_service_poll(struct pawl_service *service, size_t max)
 
 	if (!begin_poll(service))
 		return 0;
-	advance_all(service, ticks_down(service, clock_now(service)));
-	most = (size_t)queued(service);
+	most = pawl_service_pending(service);
 	most = max && max < most ? max : most;
+	advance_all(service, ticks_down(service, clock_now(service)));
 	do {
 		before = ran;
 		ran += pawl__service_run_due(service, service->workers, most - ran);

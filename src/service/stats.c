@@ -20,7 +20,7 @@ static bool count_due(struct pawl_timer *timer, void *arg)
 }
 
 /* How many tasks are due and wait for a worker. Under the lock. */
-uint64_t pawl__shard_queued(struct shard *shard)
+static uint64_t queued(struct shard *shard)
 {
 	struct queue queue = {pawl_wheel_now(shard->wheel), 0};
 
@@ -35,7 +35,7 @@ static void add_shard(struct shard *shard, struct pawl_stats *stats)
 	stats->ran += shard->ran;
 	stats->cancelled += shard->cancelled;
 	stats->dropped += shard->dropped;
-	stats->queued += pawl__shard_queued(shard);
+	stats->queued += queued(shard);
 	lock_give(&shard->lock);
 }
 
