@@ -32,7 +32,7 @@ enum {
 };
 
 const struct service_peer *const service_peers[SERVICE_PEERS] = {
-        &service_peer_pawl, &service_peer_pawl_50us, &service_peer_pawl_inline,
+        &service_peer_pawl, &service_peer_pawl_50us, &service_peer_pawl_2_workers,
         &service_peer_obvious};
 
 struct bench {

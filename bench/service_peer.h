@@ -17,7 +17,7 @@ struct service_peer {
 	const char *name;   /* short, no blanks */
 	const char *about;  /* one line for --help */
 	uint64_t tick_ns;   /* 0: none */
-	bool on_timekeeper; /* pawl with PAWL_INLINE: no worker */
+	unsigned workers; /* of pawl; 0: its default */
 	bool only_rates;    /* a variant that is measured only where ticks matter most: in rates */
 
 	size_t (*pending_bytes)(void); /* for a pending task, the service's part included */
@@ -45,7 +45,7 @@ struct service_peer {
 /* All peers, in the order of the columns, the last being the one that others are compared with. */
 enum { SERVICE_PEERS = 4 };
 extern const struct service_peer service_peer_pawl, service_peer_pawl_50us,
-        service_peer_pawl_inline;
+        service_peer_pawl_2_workers;
 extern const struct service_peer service_peer_obvious;
 extern const struct service_peer *const service_peers[SERVICE_PEERS];
 

@@ -52,13 +52,11 @@ static void skipping_init(struct skipping_clock *clock)
 
 static void *open_pawl(const struct service_peer *peer, const struct service_setup *setup)
 {
-	struct pawl_service_options options = {.tick_ns = peer->tick_ns};
+	struct pawl_service_options options = {.tick_ns = peer->tick_ns, .workers = peer->workers};
 	struct opened *self = malloc(sizeof(*self));
 
 	if (!self)
 		return NULL;
-	if (peer->on_timekeeper)
-		options.workers = PAWL_INLINE;
 	if (setup->polled)
 		options.workers = PAWL_MANUAL;
 	if (setup->skips) {
@@ -168,11 +166,11 @@ const struct service_peer service_peer_pawl_50us = {
         PAWL_PEER,
 };
 
-const struct service_peer service_peer_pawl_inline = {
-        .name = "pawl-inline",
-        .about = "the same, and tasks run on the timekeeper; in rates only",
+const struct service_peer service_peer_pawl_2_workers = {
+        .name = "pawl-2-workers",
+        .about = "the same with two workers; in rates only",
         .tick_ns = 50000,
-        .on_timekeeper = true,
+        .workers = 2,
         .only_rates = true,
         PAWL_PEER,
 };

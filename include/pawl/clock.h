@@ -71,10 +71,10 @@ PAWL_API void pawl_clock_manual_init(struct pawl_clock_manual *clock);
 PAWL_API void pawl_clock_manual_advance(struct pawl_clock_manual *clock, uint64_t ns);
 
 /*
- * Let time pass until the deadline that the service's thread waits for, once it waits; none at all if it
- * waits without one, or if there is no such thread. Returns the time that it is then. What becomes due
- * runs meanwhile: see pawl_service_settle. Not from a task, nor beside the opening or closing of the
- * service that has the clock.
+ * Let time pass until the deadline that the service waits for, once one of its threads has nothing to run
+ * and so waits; none at all if it waits without one, or has no threads. Returns the time that it is then.
+ * What becomes due runs meanwhile: see pawl_service_settle. Not from a task, nor beside the opening or
+ * closing of the service that has the clock.
  */
 PAWL_API uint64_t pawl_clock_manual_step(struct pawl_clock_manual *clock);
 

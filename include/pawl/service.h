@@ -25,11 +25,11 @@
  *
  *	your threads      arm, touch, cancel         each on one of the service's shards, so that
  *	                                             threads do not get in each other's way
- *	the timekeeper    sleeps until the next slot of a wheel opens, and makes its tasks due
- *	the workers       run what is due, one task each at a time
+ *	the workers       run what is due, one task each at a time; and one of those that have nothing
+ *	                  to run sleeps until the next slot of a wheel opens, and then makes its
+ *	                  tasks due
  *
- * With workers = PAWL_INLINE the timekeeper runs the tasks itself, and with PAWL_MANUAL there is no
- * thread at all: your own loop calls pawl_service_poll.
+ * With workers = PAWL_MANUAL there is no thread at all: your own loop calls pawl_service_poll.
  *
  *
  * A task's states
@@ -118,7 +118,7 @@ struct pawl_task {
 /* The task is idle afterwards. Not for one that is pending or running. */
 PAWL_API void pawl_task_init(struct pawl_task *task, pawl_task_fn *run);
 
-#define PAWL_INLINE (~0u)      /* options.workers: tasks run on the timekeeper's own thread */
+#define PAWL_INLINE (~0u)      /* options.workers: one thread for all; the same as 1 */
 #define PAWL_MANUAL (~0u - 1u) /* options.workers: no threads; see pawl_service_poll */
 
 /* Zeroes, or a NULL pointer in place of the whole struct, mean the defaults. */
@@ -249,7 +249,7 @@ struct pawl_stats {
 	uint64_t dropped;   /* handed to `dropped` by stop */
 	uint64_t pending;
 	uint64_t queued;        /* of those pending: due, and waiting for a worker. Walks them */
-	uint64_t wakeups;       /* of the timekeeper */
+	uint64_t wakeups;       /* of the worker that sleeps until something is due */
 	uint64_t empty_wakeups; /* of those: with nothing to do */
 	pawl_task_fn *slowest;  /* the function that took longest... */
 	uint64_t slowest_ns;    /* ...and how long; NULL and 0 before the first */

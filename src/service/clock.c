@@ -244,7 +244,7 @@ static bool will_wait(const struct pawl_clock_manual *clock)
 	const struct pawl_service *service =
 	        __atomic_load_n(&clock->clock.service, __ATOMIC_ACQUIRE);
 
-	return service && service->with_timekeeper &&
+	return service && !service->manual &&
 	       !__atomic_load_n(&service->stopping, __ATOMIC_SEQ_CST);
 }
 

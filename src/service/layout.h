@@ -6,8 +6,8 @@
  * thread that armed it first, and stays so: every question about a task is decided under the lock of
  * its home. A thread that arms and cancels its own tasks has a shard to itself.
  *
- *	your thread ---- lock ----> shard 0: wheel     <---- lock ---- timekeeper: advance
- *	your thread ---- lock ----> shard 1: wheel     <---- lock ---- workers: pop, run
+ *	your thread ---- lock ----> shard 0: wheel     <---- lock ---- worker: advance, pop, run
+ *	your thread ---- lock ----> shard 1: wheel     <---- lock ---- worker
  *	                            ...
  *
  * A task is in one of four states, told by two things, both under its home's lock: whether its timer is
@@ -71,7 +71,7 @@ struct shard {
 	uint64_t armed, ran, cancelled, dropped;
 
 	/* Written under the lock, read without: */
-	uint64_t promised; /* the tick by which the timekeeper has to come; PAWL_NEVER */
+	uint64_t promised; /* the tick by which a worker has to come; PAWL_NEVER */
 	bool ready;        /* something is due */
 } __attribute__((aligned(LINE)));
 
@@ -104,25 +104,26 @@ struct pawl_service {
 	uint64_t tick_ns;
 	uint64_t tick_inverse; /* 2^64 / tick_ns, rounded down */
 	size_t max_pending;
-	bool with_timekeeper, with_workers;
+	bool manual; /* no threads */
 	unsigned shard_count, worker_count;
 	struct shard *shards, *shards_end;
 	struct worker *workers;
 	char name[THREAD_NAME];
-	pthread_t timekeeper;
 
 	/* Atomic. */
-	uint64_t sleeps_until __attribute__((aligned(LINE))); /* a tick; the timekeeper's */
+	uint64_t sleeps_until __attribute__((aligned(LINE))); /* a tick: who has the watch; or 0 */
 	uint64_t wakeups, empty_wakeups;
 	size_t limited;    /* armings that count against max_pending */
-	unsigned idle;     /* workers that sleep, or are about to */
+	unsigned idle;     /* workers that sleep without the watch, or are about to */
 	unsigned settling; /* threads in settle */
+	bool watched;      /* a worker has the watch: it sleeps until something is due */
 	bool stopping;     /* threads shall end */
 	bool polling;      /* manual: somebody polls */
 
 	/* Sleeping and waking. */
 	pthread_mutex_t mutex __attribute__((aligned(LINE)));
-	pthread_cond_t work;    /* something is due, or stopping */
+	pthread_cond_t called;  /* an idle worker is; or stopping */
+	unsigned calls;         /* that no worker has answered yet: under the mutex */
 	pthread_cond_t changed; /* a run that is awaited has ended; or all may have settled */
 	uint64_t changes;       /* how often: under the mutex */
 	enum { OPEN, STOPPING, STOPPED } state; /* under the mutex */
@@ -139,8 +140,13 @@ void pawl__service_refuse_inside_task(const struct pawl_service *service, const 
 void pawl__service_await(struct pawl_service *service, struct worker *worker, uint64_t run);
 void pawl__service_changed(struct pawl_service *service); /* for those who await or settle */
 
-/* timekeeper.c */
-void *pawl__service_timekeeper(void *service);
-bool pawl__shard_advance(struct pawl_service *service, struct shard *shard, uint64_t tick);
+/* watch.c */
+struct wakes;
+bool pawl__shard_advance(struct pawl_service *service, struct shard *shard, uint64_t tick,
+                         struct wakes *wakes);
+bool pawl__service_open_promised(struct pawl_service *service, uint64_t tick);
+bool pawl__service_take_watch(struct pawl_service *service); /* unless another thread has it */
+bool pawl__service_keep_watch(struct pawl_service *service, uint64_t tick); /* and leave it */
+uint64_t pawl__service_first_promise(const struct pawl_service *service);
 
 #endif

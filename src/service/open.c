@@ -100,7 +100,7 @@ static void free_memory(struct pawl_service *service)
 	free(service->shards);
 	free(service->workers);
 	pthread_cond_destroy(&service->changed);
-	pthread_cond_destroy(&service->work);
+	pthread_cond_destroy(&service->called);
 	pthread_mutex_destroy(&service->mutex);
 	__atomic_store_n(&service->clock->service, NULL, __ATOMIC_RELEASE);
 	free(service);
@@ -122,25 +122,21 @@ static int start_thread(struct pawl_service *service, pthread_t *thread, void *(
 	return -error;
 }
 
-/* End the timekeeper, if it was started, and so many workers. */
-static void end_threads(struct pawl_service *service, bool timekeeper, unsigned workers)
+/* So many of them were started. Those that take the watch from now on will not sleep. */
+static void end_threads(struct pawl_service *service, unsigned workers)
 {
 	__atomic_store_n(&service->stopping, true, __ATOMIC_SEQ_CST);
 	pthread_mutex_lock(&service->mutex);
-	pthread_cond_broadcast(&service->work);
+	pthread_cond_broadcast(&service->called);
 	pthread_mutex_unlock(&service->mutex);
+	service->clock->wake(service->clock);
 	for (unsigned i = 0; i < workers; i++)
 		pthread_join(service->workers[i].thread, NULL);
-	if (timekeeper) {
-		service->clock->wake(service->clock);
-		pthread_join(service->timekeeper, NULL);
-	}
 }
 
 static int start_threads(struct pawl_service *service)
 {
-	unsigned wanted = service->with_workers ? service->worker_count : 0;
-	unsigned started = 0;
+	unsigned wanted = service->manual ? 0 : service->worker_count, started = 0;
 	int error = 0;
 
 	while (!error && started < wanted) {
@@ -149,11 +145,8 @@ static int start_threads(struct pawl_service *service)
 		error = start_thread(service, &worker->thread, pawl__service_worker, worker);
 		started += !error;
 	}
-	if (!error && service->with_timekeeper)
-		error = start_thread(service, &service->timekeeper, pawl__service_timekeeper,
-		                     service);
 	if (error)
-		end_threads(service, false, started);
+		end_threads(service, started);
 	return error;
 }
 
@@ -177,12 +170,11 @@ static void describe(struct pawl_service *service, const struct pawl_service_opt
 	service->tick_ns = options->tick_ns;
 	service->tick_inverse = options->tick_ns > 1 ? inverse_of(options->tick_ns) : 0;
 	service->max_pending = options->max_pending;
-	service->with_timekeeper = options->workers != PAWL_MANUAL;
-	service->with_workers = !special(options->workers);
-	service->worker_count = service->with_workers ? options->workers : 1;
+	service->manual = options->workers == PAWL_MANUAL;
+	service->worker_count = special(options->workers) ? 1 : options->workers;
 	strncpy(service->name, options->name, sizeof(service->name) - 1);
 	pthread_mutex_init(&service->mutex, NULL);
-	pthread_cond_init(&service->work, NULL);
+	pthread_cond_init(&service->called, NULL);
 	pthread_cond_init(&service->changed, NULL);
 }
 
@@ -255,10 +247,10 @@ void pawl_service_stop(struct pawl_service *service, pawl_task_fn *dropped)
 		return;
 	close_shards(service);
 	pawl__service_changed(service); /* nothing more will be due: for those who settle */
-	if (service->with_timekeeper)
-		end_threads(service, true, service->with_workers ? service->worker_count : 0);
-	else
+	if (service->manual)
 		await_poll(service);
+	else
+		end_threads(service, service->worker_count);
 	pawl__service_drop_pending(service, dropped);
 	pthread_mutex_lock(&service->mutex);
 	service->state = STOPPED;

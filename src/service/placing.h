@@ -7,8 +7,8 @@
 
 /* Whom to wake, once the shard's lock has been given back. */
 struct wakes {
-	bool worker;     /* something is due */
-	bool timekeeper; /* it sleeps for too long */
+	bool worker; /* something is due */
+	bool watch;  /* who has it sleeps for too long */
 };
 
 /*
@@ -48,11 +48,11 @@ static inline void mark_ready(struct shard *shard, struct wakes *wakes)
 }
 
 /*
- * The timekeeper must come by this tick. It promises each shard a tick; only a tick before the promise
- * is worth a look at when it wakes, and only one before that is worth waking it:
+ * Somebody must come by this tick. Each shard has the promise of a tick; only a tick before that is worth
+ * a look at how long the worker on watch sleeps, and only one before that is worth waking it:
  *
- *	here                                    timekeeper, before it sleeps
- *	----                                    ----------------------------
+ *	here                                    on watch, before it sleeps
+ *	----                                    --------------------------
  *	promised = tick                         sleeps_until = the least promise
  *	tick < sleeps_until? wake it            a promise before that? do not sleep
  *
@@ -62,7 +62,7 @@ static inline void promise_anew(struct pawl_service *service, struct shard *shar
                                 struct wakes *wakes)
 {
 	__atomic_store_n(&shard->promised, tick, __ATOMIC_SEQ_CST);
-	wakes->timekeeper |= tick < __atomic_load_n(&service->sleeps_until, __ATOMIC_SEQ_CST);
+	wakes->watch |= tick < __atomic_load_n(&service->sleeps_until, __ATOMIC_SEQ_CST);
 }
 
 static inline void promise(struct pawl_service *service, struct shard *shard, uint64_t tick,
@@ -94,7 +94,7 @@ static inline void wake(struct pawl_service *service, const struct wakes *wakes)
 {
 	if (wakes->worker)
 		pawl__service_work(service);
-	if (wakes->timekeeper && service->with_timekeeper)
+	if (wakes->watch)
 		service->clock->wake(service->clock);
 }
 

@@ -5,14 +5,16 @@
 
 static void advance_all(struct pawl_service *service, uint64_t tick)
 {
+	struct wakes wakes = {false, false};
+
 	for (unsigned i = 0; i < service->shard_count; i++)
-		pawl__shard_advance(service, &service->shards[i], tick);
+		pawl__shard_advance(service, &service->shards[i], tick, &wakes);
+	wake(service, &wakes);
 }
 
 static bool begin_poll(struct pawl_service *service)
 {
-	return !service->with_timekeeper &&
-	       !__atomic_load_n(&service->stopping, __ATOMIC_SEQ_CST) &&
+	return service->manual && !__atomic_load_n(&service->stopping, __ATOMIC_SEQ_CST) &&
 	       !__atomic_exchange_n(&service->polling, true, __ATOMIC_SEQ_CST);
 }
 
@@ -135,7 +137,7 @@ static void await_change(struct pawl_service *service, uint64_t changes)
 	pthread_mutex_unlock(&service->mutex);
 }
 
-/* Slots that only move tasks down are no business of the timekeeper's yet: so open them here. */
+/* Slots that only move tasks down are nobody's business yet: so open them here. */
 static void settle_threads(struct pawl_service *service)
 {
 	__atomic_add_fetch(&service->settling, 1, __ATOMIC_SEQ_CST);
@@ -154,7 +156,7 @@ static void settle_threads(struct pawl_service *service)
 void pawl_service_settle(struct pawl_service *service)
 {
 	pawl__service_refuse_inside_task(service, "pawl_service_settle");
-	if (service->with_timekeeper)
+	if (!service->manual)
 		settle_threads(service);
 	else
 		while (pawl_service_poll(service, 0) > 0)

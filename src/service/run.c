@@ -9,6 +9,9 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
+
+#define SLACK_PER_TICK 16u
 
 static _Thread_local struct worker *current_worker;
 
@@ -32,7 +35,7 @@ struct job {
 	struct pawl_task *task; /* NULL: there was none */
 	pawl_task_fn *run;
 	uint64_t deadline_ns, period_ns;
-	bool more; /* another worker has something to do, too */
+	bool more; /* another worker has something to do, too: run it, or take the watch */
 };
 
 static const struct job no_job;
@@ -57,6 +60,11 @@ static void end_run(struct worker *worker)
 	__atomic_store_n(&worker->current, NULL, __ATOMIC_RELEASE);
 }
 
+static bool others_needed(const struct pawl_service *service, struct shard *shard)
+{
+	return !__atomic_load_n(&service->watched, __ATOMIC_SEQ_CST) || anything_due(shard);
+}
+
 /* A periodic task keeps its place under max_pending while it runs. */
 static struct job take(struct pawl_service *service, struct worker *worker, struct shard *shard)
 {
@@ -74,7 +82,7 @@ static struct job take(struct pawl_service *service, struct worker *worker, stru
 		place_give(service);
 	shard->ran++;
 	return (struct job){task, task->run, task->deadline_ns, task->period_ns,
-	                    service->worker_count > 1 && anything_due(shard)};
+	                    service->worker_count > 1 && others_needed(service, shard)};
 }
 
 /* The next run of a periodic task whose run is over at `now`. */
@@ -181,6 +189,18 @@ size_t pawl__service_run_due(struct pawl_service *service, struct worker *worker
 	return ran;
 }
 
+/* The caller takes it off `idle`, so that the next one calls another. */
+static void call_idle(struct pawl_service *service)
+{
+	pthread_mutex_lock(&service->mutex);
+	if (service->idle) {
+		__atomic_sub_fetch(&service->idle, 1, __ATOMIC_SEQ_CST);
+		service->calls++;
+		pthread_cond_signal(&service->called);
+	}
+	pthread_mutex_unlock(&service->mutex);
+}
+
 bool pawl__service_anything_ready(const struct pawl_service *service)
 {
 	for (unsigned i = 0; i < service->shard_count; i++)
@@ -190,44 +210,80 @@ bool pawl__service_anything_ready(const struct pawl_service *service)
 }
 
 /*
- * Something is due. A worker that sleeps is woken; one that is about to sleep has counted itself idle
- * and looks once more after that, so it is either seen here or sees what is ready. Without workers
- * the timekeeper runs the tasks, and has its own way of looking twice.
+ * Something is due, or nobody has the watch. An idle worker is called; if there is none, the one on watch
+ * is woken. Both say that they are about to sleep and then look once more, so either they are seen here or
+ * they see what is ready.
  */
 void pawl__service_work(struct pawl_service *service)
 {
-	if (service->with_workers) {
-		if (__atomic_load_n(&service->idle, __ATOMIC_SEQ_CST) == 0)
-			return;
-		/* The mutex only orders this after the worker's last look: do not wake it into a wait. */
-		pthread_mutex_lock(&service->mutex);
-		pthread_mutex_unlock(&service->mutex);
-		pthread_cond_signal(&service->work);
-	} else if (service->with_timekeeper &&
-	           __atomic_load_n(&service->sleeps_until, __ATOMIC_SEQ_CST) != 0) {
+	if (__atomic_load_n(&service->idle, __ATOMIC_SEQ_CST))
+		call_idle(service);
+	else if (__atomic_load_n(&service->sleeps_until, __ATOMIC_SEQ_CST))
 		service->clock->wake(service->clock);
-	}
 }
 
-static void sleep_until_work(struct pawl_service *service)
+static bool has_work(const struct pawl_service *service)
+{
+	return pawl__service_anything_ready(service) ||
+	       !__atomic_load_n(&service->watched, __ATOMIC_SEQ_CST);
+}
+
+static void sleep_until_called(struct pawl_service *service)
 {
 	pthread_mutex_lock(&service->mutex);
 	__atomic_add_fetch(&service->idle, 1, __ATOMIC_SEQ_CST);
-	while (!__atomic_load_n(&service->stopping, __ATOMIC_SEQ_CST) &&
-	       !pawl__service_anything_ready(service))
-		pthread_cond_wait(&service->work, &service->mutex);
-	__atomic_sub_fetch(&service->idle, 1, __ATOMIC_SEQ_CST);
+	if (has_work(service)) {
+		__atomic_sub_fetch(&service->idle, 1, __ATOMIC_SEQ_CST);
+	} else {
+		while (!service->calls && !__atomic_load_n(&service->stopping, __ATOMIC_SEQ_CST))
+			pthread_cond_wait(&service->called, &service->mutex);
+		service->calls -= service->calls > 0;
+	}
 	pthread_mutex_unlock(&service->mutex);
+}
+
+/*
+ * By default Linux lets a thread sleep up to 50 us longer than asked, to wake several at once. That is
+ * much, where a tick is little more.
+ */
+static void sleep_no_longer_than_asked(const struct pawl_service *service)
+{
+	int present = prctl(PR_GET_TIMERSLACK);
+	uint64_t wanted = service->tick_ns / SLACK_PER_TICK;
+
+	if (present > 0 && wanted < (uint64_t)present)
+		prctl(PR_SET_TIMERSLACK, wanted ? wanted : 1);
+}
+
+static void count_wakeup(struct pawl_service *service, bool empty)
+{
+	__atomic_add_fetch(&service->wakeups, 1, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&service->empty_wakeups, empty, __ATOMIC_RELAXED);
 }
 
 void *pawl__service_worker(void *arg)
 {
 	struct worker *worker = arg;
 	struct pawl_service *service = worker->service;
+	bool slept = false; /* on watch */
 
-	while (!__atomic_load_n(&service->stopping, __ATOMIC_SEQ_CST))
-		if (pawl__service_run_due(service, worker, SIZE_MAX) == 0)
-			sleep_until_work(service);
+	sleep_no_longer_than_asked(service);
+	while (!__atomic_load_n(&service->stopping, __ATOMIC_SEQ_CST)) {
+		uint64_t tick = ticks_down(service, clock_now(service));
+		bool due = pawl__service_first_promise(service) <= tick;
+		bool moved = pawl__service_open_promised(service, tick);
+		bool ran = pawl__service_run_due(service, worker, BATCH) > 0;
+
+		if (slept)
+			count_wakeup(service, due && !moved && !ran);
+		slept = false;
+		if (ran)
+			continue;
+		if (pawl__service_take_watch(service))
+			slept = pawl__service_keep_watch(service, tick);
+		else
+			sleep_until_called(service);
+	}
 	return NULL;
 }
 

@@ -2,7 +2,7 @@
 /* Counting. Each shard's numbers are read under its lock, so they add up; and so do their sums. */
 #define _GNU_SOURCE
 #include "histogram.h"
-#include "layout.h"
+#include "placing.h"
 
 struct queue {
 	uint64_t now, length;
@@ -19,7 +19,7 @@ static bool count_due(struct pawl_timer *timer, void *arg)
 	return true;
 }
 
-/* How many tasks are due and wait for a worker. Under the lock. */
+/* How many tasks are due and wait for a worker. Under the lock, the wheel being advanced to now. */
 static uint64_t queued(struct shard *shard)
 {
 	struct queue queue = {pawl_wheel_now(shard->wheel), 0};
@@ -28,8 +28,13 @@ static uint64_t queued(struct shard *shard)
 	return queue.length;
 }
 
-static void add_shard(struct shard *shard, struct pawl_stats *stats)
+/* While every worker is busy, nobody else advances the wheels. */
+static void add_shard(struct pawl_service *service, struct shard *shard, struct pawl_stats *stats)
 {
+	struct wakes wakes = {false, false};
+
+	pawl__shard_advance(service, shard, ticks_down(service, clock_now(service)), &wakes);
+	wake(service, &wakes);
 	lock_take(&shard->lock);
 	stats->armed += shard->armed;
 	stats->ran += shard->ran;
@@ -69,7 +74,7 @@ void pawl_service_stats(struct pawl_service *service, struct pawl_stats *stats)
 {
 	*stats = (struct pawl_stats){0};
 	for (unsigned i = 0; i < service->shard_count; i++)
-		add_shard(&service->shards[i], stats);
+		add_shard(service, &service->shards[i], stats);
 	for (unsigned i = 0; i < service->worker_count; i++)
 		add_worker(&service->workers[i], stats);
 	stats->pending = stats->armed - stats->ran - stats->cancelled - stats->dropped;

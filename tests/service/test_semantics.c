@@ -468,6 +468,67 @@ static void four_tasks_due_at_once_are_run_by_four_workers(void)
 	pawl_service_close(bench.service, NULL);
 }
 
+static void watch_is_handed_on(unsigned shards)
+{
+	const struct pawl_service_options options = {.workers = 4, .shards = shards};
+	struct note notes[4];
+	struct bench bench;
+
+	bench_open(&bench, &options);
+	for (unsigned i = 0; i < 4; i++) {
+		note_init(&notes[i], &bench);
+		notes[i].inside = stay;
+		pawl_service_arm(bench.service, &notes[i].task, (i + 1) * 5 * MS);
+	}
+	for (unsigned i = 0; i < 4; i++) {
+		pawl_clock_manual_advance(&bench.clock, 5 * MS);
+		sem_wait(&notes[i].entered); /* although all before it are still running */
+	}
+	for (unsigned i = 0; i < 4; i++)
+		sem_post(&notes[i].leave);
+	settle(&bench);
+	pawl_service_close(bench.service, NULL);
+}
+
+static void while_a_worker_is_idle_one_keeps_the_time(void)
+{
+	for (unsigned round = 0; round < 50; round++) {
+		watch_is_handed_on(1);
+		watch_is_handed_on(4);
+	}
+}
+
+static void what_falls_due_while_every_worker_is_busy_is_queued(void)
+{
+	const struct pawl_service_options options = {.workers = 1};
+	struct pawl_stats *stats = malloc(sizeof(*stats));
+	struct note slow, quick[3];
+	struct bench bench;
+
+	bench_open(&bench, &options);
+	note_init(&slow, &bench);
+	slow.inside = stay;
+	pawl_service_arm(bench.service, &slow.task, 0);
+	sem_wait(&slow.entered);
+	for (unsigned i = 0; i < 3; i++) {
+		note_init(&quick[i], &bench);
+		pawl_service_arm(bench.service, &quick[i].task, 5 * MS);
+	}
+	pawl_service_stats(bench.service, stats);
+	EXPECT_EQ(stats->queued, 0);
+	pawl_clock_manual_advance(&bench.clock, 5 * MS);
+	pawl_service_stats(bench.service, stats);
+	EXPECT_EQ(stats->queued, 3);
+	EXPECT_EQ(stats->pending, 3);
+	sem_post(&slow.leave);
+	settle(&bench);
+	pawl_service_stats(bench.service, stats);
+	EXPECT_EQ(stats->queued, 0);
+	EXPECT_EQ(stats->ran, 4);
+	pawl_service_close(bench.service, NULL);
+	free(stats);
+}
+
 static void an_idle_task_may_go_to_another_service(void)
 {
 	static const unsigned workers[] = {64, 1, PAWL_MANUAL, 4, PAWL_INLINE, 1};
@@ -2070,7 +2131,7 @@ IN_EVERY_MODE(run_time_is_measured_and_the_slowest_function_is_known)
 
 /* Sleeping and waking */
 
-/* A manual clock that counts. The timekeeper sleeps on it; a test waits until it does. */
+/* A manual clock that counts. The worker on watch sleeps on it; a test waits until it does. */
 struct counting_clock {
 	struct pawl_clock clock;
 	struct pawl_clock_manual manual;
@@ -2130,7 +2191,7 @@ static void counting_init(struct counting_clock *clock)
 	pthread_cond_init(&clock->changed, NULL);
 }
 
-/* Until the timekeeper sleeps, and until this very time. */
+/* Until the worker on watch sleeps, and until this very time. */
 static void await_sleep(struct counting_clock *clock, uint64_t deadline)
 {
 	pthread_mutex_lock(&clock->mutex);
@@ -2139,7 +2200,7 @@ static void await_sleep(struct counting_clock *clock, uint64_t deadline)
 	pthread_mutex_unlock(&clock->mutex);
 }
 
-/* Until the timekeeper has slept so often, and sleeps. */
+/* Until the worker on watch has slept so often, and sleeps. */
 static void await_sleep_number(struct counting_clock *clock, uint64_t waits, uint64_t deadline)
 {
 	pthread_mutex_lock(&clock->mutex);
@@ -2237,7 +2298,7 @@ static void a_service_sleeps_until_the_next_task_and_then_for_ever(void)
 	in_every_mode_that_sleeps(sleep_on_after_work);
 }
 
-/* Touch, arm and cancel of what the timekeeper sleeps for is not worth waking it either. */
+/* Touch, arm and cancel of what the worker on watch sleeps for is not worth waking it either. */
 static void wake_for_what_is_earlier(struct pawl_service *service, struct counting_clock *clock)
 {
 	struct note first, earlier, later;
@@ -2691,11 +2752,11 @@ static void threads_have_the_services_name_and_block_all_signals(void)
 	while (threads_named("pawl")) /* of earlier tests */
 		sched_yield();
 	service = service_with(NULL);
-	EXPECT_EQ(threads_named("pawl"), 2);
+	EXPECT_EQ(threads_named("pawl"), 1);
 	pawl_service_close(service, NULL);
-	expect_threads(0, 2);
-	expect_threads(1, 2);
-	expect_threads(4, 5);
+	expect_threads(0, 1);
+	expect_threads(1, 1);
+	expect_threads(4, 4);
 	expect_threads(PAWL_INLINE, 1);
 	expect_threads(PAWL_MANUAL, 0);
 }
@@ -2880,8 +2941,8 @@ static void tell_the_semaphore(struct note *note)
 }
 
 /*
- * It came late: settle opened a slot for itself, and with it the timekeeper's promise moved from the first
- * task's deadline to its slot's opening; but the timekeeper slept on until that deadline.
+ * It came late: settle opened a slot for itself, and with it the watch's promise moved from the first
+ * task's deadline to its slot's opening; but the worker on watch slept on until that deadline.
  */
 static void what_is_armed_after_a_settle_is_not_late(void)
 {
@@ -2896,7 +2957,7 @@ static void what_is_armed_after_a_settle_is_not_late(void)
 		near.inside = tell_the_semaphore;
 		EXPECT_EQ(pawl_service_arm(bench.service, &far.task, 1000 * MS), 0);
 		for (int j = 0; j < 1000; j++)
-			sched_yield(); /* most likely the timekeeper sleeps by then, until 1000 ms */
+			sched_yield(); /* most likely the worker on watch sleeps by then, until 1000 ms */
 		pawl_service_settle(bench.service);
 		EXPECT_EQ(pawl_service_arm(bench.service, &near.task, 900 * MS), 0);
 		pawl_clock_manual_advance(&bench.clock, 900 * MS);
@@ -2953,6 +3014,8 @@ int main(void)
 	        TEST(a_task_never_runs_beside_itself),
 	        TEST(three_slow_workers_of_four_hold_up_neither_the_fourth_nor_the_clock),
 	        TEST(four_tasks_due_at_once_are_run_by_four_workers),
+	        TEST(while_a_worker_is_idle_one_keeps_the_time),
+	        TEST(what_falls_due_while_every_worker_is_busy_is_queued),
 	        TEST(an_idle_task_may_go_to_another_service),
 	        TEST(a_task_that_many_workers_ran_goes_to_a_service_with_few),
 	        TEST(touch_pushes_the_next_run_back),

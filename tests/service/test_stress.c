@@ -764,8 +764,8 @@ static void statistics_add_up_under_load(void)
 }
 
 /*
- * An arming against the timekeeper that is going to sleep: if neither sees the other, the task never runs,
- * and this test never ends. With many shards the timekeeper looks at their promises for a long time.
+ * An arming against the worker on watch that is going to sleep: if neither sees the other, the task never runs,
+ * and this test never ends. With many shards the worker on watch looks at their promises for a long time.
  */
 
 static void post(struct pawl_task *task)
@@ -797,7 +797,7 @@ static void arm_each_time_it_falls_asleep(unsigned workers)
 	pawl_service_close(bench.service, NULL);
 }
 
-static void arm_against_the_timekeeper_going_to_sleep(void)
+static void arm_against_the_watch_going_to_sleep(void)
 {
 	arm_each_time_it_falls_asleep(1);
 	arm_each_time_it_falls_asleep(2);
@@ -862,7 +862,7 @@ int main(int argc, char **argv)
 	        TEST(a_task_that_becomes_another_one_while_it_runs),
 	        TEST(a_task_armed_while_it_runs_never_runs_beside_itself),
 	        TEST(statistics_add_up_under_load),
-	        TEST(arm_against_the_timekeeper_going_to_sleep),
+	        TEST(arm_against_the_watch_going_to_sleep),
 	        TEST(the_systems_clocks_lose_nothing_either),
 	};
 
