@@ -113,6 +113,7 @@ struct pawl_service {
 	/* Atomic. */
 	uint64_t sleeps_until __attribute__((aligned(LINE))); /* a tick: who has the watch; or 0 */
 	uint64_t wakeups, empty_wakeups;
+	uint64_t moves;    /* of all wheels; what matters is whether there was any */
 	size_t limited;    /* armings that count against max_pending */
 	unsigned idle;     /* workers that sleep without the watch, or are about to */
 	unsigned settling; /* threads in settle */
@@ -142,11 +143,10 @@ void pawl__service_changed(struct pawl_service *service); /* for those who await
 
 /* watch.c */
 struct wakes;
+enum advance_to { FIRST_DUE, TICK };
 bool pawl__shard_advance(struct pawl_service *service, struct shard *shard, uint64_t tick,
-                         struct wakes *wakes);
-bool pawl__service_open_promised(struct pawl_service *service, uint64_t tick);
-bool pawl__service_take_watch(struct pawl_service *service); /* unless another thread has it */
-bool pawl__service_keep_watch(struct pawl_service *service, uint64_t tick); /* and leave it */
-uint64_t pawl__service_first_promise(const struct pawl_service *service);
+                         enum advance_to end, struct wakes *wakes);
+void pawl__service_open_promised(struct pawl_service *service, uint64_t tick);
+bool pawl__service_keep_watch(struct pawl_service *service, uint64_t tick); /* if nobody has it */
 
 #endif

@@ -72,6 +72,21 @@ static inline void promise(struct pawl_service *service, struct shard *shard, ui
 		promise_anew(service, shard, tick, wakes);
 }
 
+static inline void count_moves(struct pawl_service *service, size_t moves)
+{
+	if (moves)
+		__atomic_add_fetch(&service->moves, moves, __ATOMIC_SEQ_CST);
+}
+
+static inline size_t advance_by_one(struct pawl_service *service, struct shard *shard,
+                                    uint64_t tick)
+{
+	size_t moves = pawl_wheel_advance(shard->wheel, tick, 1);
+
+	count_moves(service, moves);
+	return moves;
+}
+
 /* Under the shard's lock. The wheel is told the time first, so that the timer gets its right place. */
 static inline void put_on_wheel(struct pawl_service *service, struct shard *shard,
                                 struct pawl_task *task, uint64_t now_ns, bool touch,
@@ -80,7 +95,7 @@ static inline void put_on_wheel(struct pawl_service *service, struct shard *shar
 	uint64_t tick = ticks_up(service, task->deadline_ns);
 	bool waits;
 
-	if (pawl_wheel_advance(shard->wheel, ticks_down(service, now_ns), 1) && anything_due(shard))
+	if (advance_by_one(service, shard, ticks_down(service, now_ns)) && anything_due(shard))
 		mark_ready(shard, wakes);
 	waits = touch ? pawl_wheel_touch(shard->wheel, &task->timer, tick)
 	              : pawl_wheel_arm(shard->wheel, &task->timer, tick);

@@ -3,13 +3,15 @@
 #define _GNU_SOURCE
 #include "placing.h"
 
-static void advance_all(struct pawl_service *service, uint64_t tick)
+static bool advance_all(struct pawl_service *service, uint64_t tick, enum advance_to end)
 {
 	struct wakes wakes = {false, false};
+	bool moved = false;
 
 	for (unsigned i = 0; i < service->shard_count; i++)
-		pawl__shard_advance(service, &service->shards[i], tick, &wakes);
+		moved |= pawl__shard_advance(service, &service->shards[i], tick, end, &wakes);
 	wake(service, &wakes);
+	return moved;
 }
 
 static bool begin_poll(struct pawl_service *service)
@@ -30,17 +32,22 @@ static void end_poll(struct pawl_service *service)
  */
 size_t pawl_service_poll(struct pawl_service *service, size_t max)
 {
-	size_t most, ran = 0, before;
+	size_t most, ran = 0;
+	uint64_t tick;
+	bool more;
 
 	if (!begin_poll(service))
 		return 0;
 	most = pawl_service_pending(service);
 	most = max && max < most ? max : most;
-	advance_all(service, ticks_down(service, clock_now(service)));
+	tick = ticks_down(service, clock_now(service));
 	do {
-		before = ran;
+		size_t before = ran;
+
+		more = advance_all(service, tick, FIRST_DUE);
 		ran += pawl__service_run_due(service, service->workers, most - ran);
-	} while (ran > before && ran < most);
+		more |= ran > before;
+	} while (more && ran < most);
 	end_poll(service);
 	return ran;
 }
@@ -145,7 +152,7 @@ static void settle_threads(struct pawl_service *service)
 		uint64_t changes = changes_so_far(service);
 		uint64_t tick = ticks_down(service, clock_now(service));
 
-		advance_all(service, tick);
+		advance_all(service, tick, TICK);
 		if (at_rest(service, tick))
 			break;
 		await_change(service, changes);

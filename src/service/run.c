@@ -255,33 +255,19 @@ static void sleep_no_longer_than_asked(const struct pawl_service *service)
 		prctl(PR_SET_TIMERSLACK, wanted ? wanted : 1);
 }
 
-static void count_wakeup(struct pawl_service *service, bool empty)
-{
-	__atomic_add_fetch(&service->wakeups, 1, __ATOMIC_RELAXED);
-	__atomic_add_fetch(&service->empty_wakeups, empty, __ATOMIC_RELAXED);
-}
-
 void *pawl__service_worker(void *arg)
 {
 	struct worker *worker = arg;
 	struct pawl_service *service = worker->service;
-	bool slept = false; /* on watch */
 
 	sleep_no_longer_than_asked(service);
 	while (!__atomic_load_n(&service->stopping, __ATOMIC_SEQ_CST)) {
 		uint64_t tick = ticks_down(service, clock_now(service));
-		bool due = pawl__service_first_promise(service) <= tick;
-		bool moved = pawl__service_open_promised(service, tick);
-		bool ran = pawl__service_run_due(service, worker, BATCH) > 0;
 
-		if (slept)
-			count_wakeup(service, due && !moved && !ran);
-		slept = false;
-		if (ran)
+		pawl__service_open_promised(service, tick);
+		if (pawl__service_run_due(service, worker, BATCH) > 0)
 			continue;
-		if (pawl__service_take_watch(service))
-			slept = pawl__service_keep_watch(service, tick);
-		else
+		if (!pawl__service_keep_watch(service, tick))
 			sleep_until_called(service);
 	}
 	return NULL;

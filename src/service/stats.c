@@ -33,7 +33,7 @@ static void add_shard(struct pawl_service *service, struct shard *shard, struct 
 {
 	struct wakes wakes = {false, false};
 
-	pawl__shard_advance(service, shard, ticks_down(service, clock_now(service)), &wakes);
+	pawl__shard_advance(service, shard, ticks_down(service, clock_now(service)), TICK, &wakes);
 	wake(service, &wakes);
 	lock_take(&shard->lock);
 	stats->armed += shard->armed;

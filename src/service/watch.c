@@ -28,29 +28,36 @@ static void let_others_in(struct shard *shard)
 	lock_take(&shard->lock);
 }
 
-/* Advance the shard's wheel, a batch of moves at a time. True if anything moved or is due. */
+/*
+ * Advance the shard's wheel, a batch of moves at a time, to the end or until something is due: to run that
+ * first, while it is in the cache, is quicker than to make all of a backlog due and then run it. Where it
+ * stopped is what the shard is promised then. True if anything moved or is due.
+ */
 bool pawl__shard_advance(struct pawl_service *service, struct shard *shard, uint64_t tick,
-                         struct wakes *wakes)
+                         enum advance_to end, struct wakes *wakes)
 {
 	size_t moves, all = 0;
+	bool due = false;
 
 	lock_take(&shard->lock);
 	for (;;) {
 		moves = pawl_wheel_advance(shard->wheel, tick, BATCH);
 		all += moves;
-		if (moves && anything_due(shard))
-			mark_ready(shard, wakes);
-		if (pawl_wheel_now(shard->wheel) >= tick)
+		due |= moves && anything_due(shard);
+		if (pawl_wheel_now(shard->wheel) >= tick || (due && end == FIRST_DUE))
 			break;
 		let_others_in(shard);
 	}
+	if (due)
+		mark_ready(shard, wakes);
 	promise_anew(service, shard, pawl_wheel_next_opening(shard->wheel), wakes);
+	count_moves(service, all);
 	lock_give(&shard->lock);
 	return all > 0;
 }
 
 /* Open what was promised for now. Those of the service's threads that are idle learn of it. */
-bool pawl__service_open_promised(struct pawl_service *service, uint64_t tick)
+void pawl__service_open_promised(struct pawl_service *service, uint64_t tick)
 {
 	struct wakes wakes = {false, false};
 	unsigned moved = 0;
@@ -59,14 +66,13 @@ bool pawl__service_open_promised(struct pawl_service *service, uint64_t tick)
 		struct shard *shard = &service->shards[i];
 
 		if (__atomic_load_n(&shard->promised, __ATOMIC_SEQ_CST) <= tick)
-			moved += pawl__shard_advance(service, shard, tick, &wakes);
+			moved += pawl__shard_advance(service, shard, tick, FIRST_DUE, &wakes);
 	}
 	wakes.worker = moved > 1; /* one shard's tasks are for the thread that is here */
 	wake(service, &wakes);
-	return moved > 0;
 }
 
-uint64_t pawl__service_first_promise(const struct pawl_service *service)
+static uint64_t first_promise(const struct pawl_service *service)
 {
 	uint64_t first = PAWL_NEVER;
 
@@ -81,19 +87,19 @@ uint64_t pawl__service_first_promise(const struct pawl_service *service)
 /* What must be looked at before sleeping, after `sleeps_until` has been said. */
 static bool must_stay_awake(const struct pawl_service *service, uint64_t until)
 {
-	return pawl__service_first_promise(service) < until ||
+	return first_promise(service) < until ||
 	       __atomic_load_n(&service->stopping, __ATOMIC_SEQ_CST) ||
 	       pawl__service_anything_ready(service);
 }
 
-/* Sleep until the first promise; with a wake() at the latest. Returns whether it slept. */
-static bool sleep_until_promise(struct pawl_service *service, uint64_t tick)
+/* Sleep until the first promise; with a wake() at the latest. Returns which one, or 0 if it did not sleep. */
+static uint64_t sleep_until_promise(struct pawl_service *service, uint64_t tick)
 {
-	uint64_t until = pawl__service_first_promise(service);
+	uint64_t until = first_promise(service);
 	bool sleeps = until > tick || until == PAWL_NEVER;
 
 	if (!sleeps)
-		return false;
+		return 0;
 	__atomic_store_n(&service->sleeps_until, until, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&service->settling, __ATOMIC_SEQ_CST))
 		pawl__service_changed(service);
@@ -101,19 +107,35 @@ static bool sleep_until_promise(struct pawl_service *service, uint64_t tick)
 	if (sleeps)
 		service->clock->wait(service->clock, ns_of_tick(service, until));
 	__atomic_store_n(&service->sleeps_until, 0, __ATOMIC_SEQ_CST);
-	return sleeps;
+	return sleeps ? until : 0;
 }
 
-bool pawl__service_take_watch(struct pawl_service *service)
+static void count_wakeup(struct pawl_service *service, bool empty)
 {
-	return !__atomic_exchange_n(&service->watched, true, __ATOMIC_SEQ_CST);
+	__atomic_add_fetch(&service->wakeups, 1, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&service->empty_wakeups, empty, __ATOMIC_RELAXED);
 }
 
-/* It is left before anything else is looked at: who calls an idle worker for it looks at that then. */
+/* A wake-up is empty if its time had come and, since before that sleep, nobody found anything to move. */
+static void keep_watch(struct pawl_service *service, uint64_t tick)
+{
+	uint64_t moves = __atomic_load_n(&service->moves, __ATOMIC_SEQ_CST);
+	uint64_t until = sleep_until_promise(service, tick);
+
+	if (until == 0)
+		return;
+	tick = ticks_down(service, clock_now(service));
+	pawl__service_open_promised(service, tick);
+	count_wakeup(service, until <= tick && until != PAWL_NEVER &&
+	                              moves == __atomic_load_n(&service->moves, __ATOMIC_SEQ_CST));
+}
+
+/* It is left before anything is run: whoever runs something next looks whether to call an idle worker. */
 bool pawl__service_keep_watch(struct pawl_service *service, uint64_t tick)
 {
-	bool slept = sleep_until_promise(service, tick);
-
+	if (__atomic_exchange_n(&service->watched, true, __ATOMIC_SEQ_CST))
+		return false;
+	keep_watch(service, tick);
 	__atomic_store_n(&service->watched, false, __ATOMIC_SEQ_CST);
-	return slept;
+	return true;
 }
