@@ -53,7 +53,7 @@
  * task or use it for something else: of a one-shot task the service reads nothing once the function is
  * called, and of a periodic one only if it was not cancelled meanwhile.
  *
- * A task is in one service at a time: idle, it may go to another one.
+ * A task is in one service at a time: idle, and not running, it may go to another one.
  *
  * To free a task from outside, whatever it is doing:
  *
@@ -157,6 +157,7 @@ PAWL_API int pawl_service_open(struct pawl_service **service,
  * -EAGAIN     max_pending tasks are pending, and this one is not one of them. Nothing has changed.
  * -ESHUTDOWN  the service was stopped. Nothing has changed.
  * -EINVAL     the task has no function.
+ * -EBUSY      it is pending in another service. Nothing has changed.
  */
 PAWL_API int pawl_service_arm(struct pawl_service *service, struct pawl_task *task,
                               uint64_t delay_ns);

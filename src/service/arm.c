@@ -29,15 +29,21 @@ static struct shard *home_of(const struct pawl_service *service, const struct pa
 	return home >= service->shards && home < service->shards_end ? home : NULL;
 }
 
-/* Two threads may arm a new task at the same time: one of them gives it a home. */
+/*
+ * Two threads may arm a new task at the same time: one of them gives it a home. NULL: it cannot have one,
+ * since it is pending in another service. (The other one's lock cannot be asked for, since it may be gone
+ * together with its service. So this look is for mistakes, not for a race.)
+ */
 static __attribute__((noinline)) struct shard *give_home(struct pawl_service *service,
                                                          struct pawl_task *task)
 {
 	void *shard = &service->shards[thread_number() % service->shard_count];
-	void *none = __atomic_load_n(&task->home, __ATOMIC_ACQUIRE);
+	void *before = __atomic_load_n(&task->home, __ATOMIC_ACQUIRE);
 
+	if (before && !home_of(service, task) && pawl_timer_armed(&task->timer))
+		return home_of(service, task); /* unless another thread has just armed it here */
 	if (!home_of(service, task) &&
-	    __atomic_compare_exchange_n(&task->home, &none, shard, false, __ATOMIC_ACQ_REL,
+	    __atomic_compare_exchange_n(&task->home, &before, shard, false, __ATOMIC_ACQ_REL,
 	                                __ATOMIC_ACQUIRE))
 		return shard;
 	return home_of(service, task);
@@ -129,6 +135,8 @@ arm(struct pawl_service *service, struct pawl_task *task, const struct arming *a
 		return -EINVAL;
 	if (!shard)
 		shard = give_home(service, task);
+	if (!shard)
+		return -EBUSY;
 	lock_take(&shard->lock);
 	error = arm_locked(service, shard, task, arming, &wakes);
 	lock_give(&shard->lock);
@@ -183,7 +191,7 @@ static enum pawl_cancel cancel_running(struct pawl_service *service, struct shar
 	if (worker->place)
 		place_give(service);
 	worker->place = false;
-	if (awaited && worker != pawl__service_current_worker()) {
+	if (awaited && !pawl__service_runs_here(worker)) {
 		worker->awaited = true;
 		*awaited = (struct awaited){worker, worker->runs};
 	}
@@ -195,7 +203,7 @@ static enum pawl_cancel cancel_locked(struct pawl_service *service, struct shard
 {
 	struct worker *worker = runner_of(service, task);
 
-	if (worker && worker->drops && worker == pawl__service_current_worker())
+	if (worker && worker->drops && pawl__service_runs_here(worker))
 		return PAWL_IDLE; /* asked by `dropped` itself, which has it */
 	if (worker)
 		return cancel_running(service, shard, worker, awaited);

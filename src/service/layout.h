@@ -92,6 +92,7 @@ struct worker {
 	pawl_task_fn *slowest;
 
 	struct pawl_service *service;
+	struct worker *outer; /* a task of which polls this one; or NULL */
 	pthread_t thread;
 	unsigned number; /* from 1, as task->runner has it */
 	unsigned shard;  /* where it looks for work first */
@@ -135,7 +136,7 @@ void *pawl__service_worker(void *worker);
 size_t pawl__service_run_due(struct pawl_service *service, struct worker *worker, size_t max);
 void pawl__service_work(struct pawl_service *service); /* something is due: wake a worker */
 bool pawl__service_anything_ready(const struct pawl_service *service);
-struct worker *pawl__service_current_worker(void); /* this thread's; or NULL */
+bool pawl__service_runs_here(const struct worker *worker); /* whether this thread is inside it */
 void pawl__service_drop_pending(struct pawl_service *service, pawl_task_fn *dropped);
 void pawl__service_refuse_inside_task(const struct pawl_service *service, const char *call);
 void pawl__service_await(struct pawl_service *service, struct worker *worker, uint64_t run);

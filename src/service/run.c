@@ -15,19 +15,44 @@
 
 static _Thread_local struct worker *current_worker;
 
-struct worker *pawl__service_current_worker(void)
+/* Inside a task of one service a thread may poll another one: so look at all of them. */
+bool pawl__service_runs_here(const struct worker *worker)
 {
-	return current_worker;
+	const struct worker *inner = current_worker;
+
+	while (inner && inner != worker)
+		inner = inner->outer;
+	return inner != NULL;
+}
+
+static bool inside_task(const struct pawl_service *service)
+{
+	const struct worker *inner = current_worker;
+
+	while (inner && inner->service != service)
+		inner = inner->outer;
+	return inner != NULL;
 }
 
 void pawl__service_refuse_inside_task(const struct pawl_service *service, const char *call)
 {
-	if (!current_worker || current_worker->service != service)
+	if (!inside_task(service))
 		return;
 	fprintf(stderr,
 	        "pawl: %s was called from a task of the same service, and would wait for itself\n",
 	        call);
 	abort();
+}
+
+static void enter(struct worker *worker)
+{
+	worker->outer = current_worker;
+	current_worker = worker;
+}
+
+static void leave(struct worker *worker)
+{
+	current_worker = worker->outer;
 }
 
 /* What is kept of a task while it runs: its memory may be gone when it returns. */
@@ -173,10 +198,9 @@ static size_t run_shard(struct pawl_service *service, struct worker *worker, str
 /* Up to `max` tasks of all shards, a batch of each in turn. */
 size_t pawl__service_run_due(struct pawl_service *service, struct worker *worker, size_t max)
 {
-	struct worker *outer = current_worker;
 	size_t ran = 0;
 
-	current_worker = worker;
+	enter(worker);
 	for (unsigned i = 0; i < service->shard_count && ran < max; i++) {
 		struct shard *shard = &service->shards[worker->shard];
 		size_t most = max - ran < BATCH ? max - ran : BATCH;
@@ -185,7 +209,7 @@ size_t pawl__service_run_due(struct pawl_service *service, struct worker *worker
 		if (__atomic_load_n(&shard->ready, __ATOMIC_SEQ_CST))
 			ran += run_shard(service, worker, shard, most);
 	}
-	current_worker = outer;
+	leave(worker);
 	return ran;
 }
 
@@ -333,15 +357,14 @@ static void end_drop(struct pawl_service *service, struct shard *shard)
  */
 void pawl__service_drop_pending(struct pawl_service *service, pawl_task_fn *dropped)
 {
-	struct worker *outer = current_worker;
 	struct pawl_task *task;
 
-	current_worker = service->workers;
+	enter(service->workers);
 	for (unsigned i = 0; i < service->shard_count; i++)
 		while ((task = take_pending(service, &service->shards[i])) != NULL) {
 			if (dropped)
 				dropped(task);
 			end_drop(service, &service->shards[i]);
 		}
-	current_worker = outer;
+	leave(service->workers);
 }

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/* What must not be done with a service is refused, and changes nothing. */
+#define _GNU_SOURCE
+#include "../support/services.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void a_task_pending_in_one_service_is_refused_by_another(void)
+{
+	const struct pawl_service_options options = {.workers = PAWL_MANUAL};
+	struct bench one, other;
+	struct note note;
+
+	bench_open(&one, &options);
+	bench_open(&other, &options);
+	note_init(&note, &one);
+	EXPECT_EQ(pawl_service_arm(one.service, &note.task, MS), 0);
+	EXPECT_EQ(pawl_service_arm(other.service, &note.task, MS), -EBUSY);
+	EXPECT_EQ(pawl_service_arm_at(other.service, &note.task, MS), -EBUSY);
+	EXPECT_EQ(pawl_service_arm_every(other.service, &note.task, MS, PAWL_SKIP), -EBUSY);
+	EXPECT_EQ(pawl_service_touch(other.service, &note.task, MS), -EBUSY);
+	EXPECT_EQ(pawl_service_cancel(other.service, &note.task), PAWL_IDLE);
+	EXPECT_EQ(pawl_service_pending(other.service), 0);
+	EXPECT_EQ(pawl_service_pending(one.service), 1);
+	pass(&one, MS);
+	EXPECT_EQ(note.runs, 1);
+	note.bench = &other;
+	EXPECT_EQ(pawl_service_arm(other.service, &note.task, MS), 0);
+	pass(&other, MS);
+	EXPECT_EQ(note.runs, 2);
+	pawl_service_close(other.service, NULL);
+	pawl_service_close(one.service, NULL);
+}
+
+/* A task of one service that polls another, a task of which does something to the first. */
+struct nested {
+	struct pawl_task outer, inner;
+	struct bench outside, inside;
+	void (*act)(struct nested *nested);
+	enum pawl_cancel found;
+};
+
+static struct nested nested;
+
+static void poll_inside(struct pawl_task *task)
+{
+	(void)task;
+	pass(&nested.inside, MS);
+}
+
+static void act_inside(struct pawl_task *task)
+{
+	(void)task;
+	nested.act(&nested);
+}
+
+static void run_nested(void (*act)(struct nested *nested))
+{
+	const struct pawl_service_options options = {.workers = PAWL_MANUAL};
+
+	bench_open(&nested.outside, &options);
+	bench_open(&nested.inside, &options);
+	nested.act = act;
+	pawl_task_init(&nested.outer, poll_inside);
+	pawl_task_init(&nested.inner, act_inside);
+	pawl_service_arm(nested.outside.service, &nested.outer, MS);
+	pawl_service_arm(nested.inside.service, &nested.inner, MS);
+	pass(&nested.outside, MS);
+	pawl_service_close(nested.inside.service, NULL);
+	pawl_service_close(nested.outside.service, NULL);
+}
+
+static void cancel_wait_outer(struct nested *self)
+{
+	self->found = pawl_service_cancel_wait(self->outside.service, &self->outer);
+}
+
+static void cancel_wait_of_a_task_further_out_on_the_same_thread_does_not_wait(void)
+{
+	run_nested(cancel_wait_outer);
+	EXPECT_EQ(nested.found, PAWL_RUNNING);
+}
+
+static void stop_outer(struct nested *self)
+{
+	pawl_service_stop(self->outside.service, NULL);
+}
+
+static void stop_of_a_service_further_out_on_the_same_thread_ends_the_program(void)
+{
+	int status;
+	pid_t child = fork();
+
+	if (child == 0) {
+		fclose(stderr);
+		run_nested(stop_outer);
+		_exit(0);
+	}
+	waitpid(child, &status, 0);
+	EXPECT(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+}
+
+int main(void)
+{
+	static const struct test tests[] = {
+	        TEST(a_task_pending_in_one_service_is_refused_by_another),
+	        TEST(cancel_wait_of_a_task_further_out_on_the_same_thread_does_not_wait),
+	        TEST(stop_of_a_service_further_out_on_the_same_thread_ends_the_program),
+	};
+
+	return test_run_all(tests, COUNTOF(tests));
+}
