@@ -213,16 +213,20 @@ size_t pawl__service_run_due(struct pawl_service *service, struct worker *worker
 	return ran;
 }
 
-/* The caller takes it off `idle`, so that the next one calls another. */
-static void call_idle(struct pawl_service *service)
+/* The caller takes it off `idle`, so that the next one calls another. False: others have called them all. */
+static bool call_idle(struct pawl_service *service)
 {
+	bool found;
+
 	pthread_mutex_lock(&service->mutex);
-	if (service->idle) {
+	found = service->idle > 0;
+	if (found) {
 		__atomic_sub_fetch(&service->idle, 1, __ATOMIC_SEQ_CST);
 		service->calls++;
 		pthread_cond_signal(&service->called);
 	}
 	pthread_mutex_unlock(&service->mutex);
+	return found;
 }
 
 bool pawl__service_anything_ready(const struct pawl_service *service)
@@ -240,9 +244,9 @@ bool pawl__service_anything_ready(const struct pawl_service *service)
  */
 void pawl__service_work(struct pawl_service *service)
 {
-	if (__atomic_load_n(&service->idle, __ATOMIC_SEQ_CST))
-		call_idle(service);
-	else if (__atomic_load_n(&service->sleeps_until, __ATOMIC_SEQ_CST))
+	if (__atomic_load_n(&service->idle, __ATOMIC_SEQ_CST) && call_idle(service))
+		return;
+	if (__atomic_load_n(&service->sleeps_until, __ATOMIC_SEQ_CST))
 		service->clock->wake(service->clock);
 }
 

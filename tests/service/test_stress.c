@@ -804,6 +804,71 @@ static void arm_against_the_watch_going_to_sleep(void)
 	arm_each_time_it_falls_asleep(PAWL_INLINE);
 }
 
+/*
+ * Two threads arm at the same moment, in two shards, while one worker is idle and the other has the watch. The
+ * tasks wait for each other: if both threads call the same worker, they wait for ever.
+ */
+struct meeting {
+	struct bench bench;
+	struct note notes[2];
+	unsigned next_number;      /* atomic */
+	uint64_t rounds_begun[2];  /* by thread; atomic */
+	uint64_t arrivals, leaves; /* atomic */
+};
+
+static void await_count(const uint64_t *word, uint64_t wanted)
+{
+	while (count_of(word) < wanted)
+		sched_yield();
+}
+
+static void meet(struct note *note)
+{
+	struct meeting *meeting = (struct meeting *)(void *)note->bench;
+
+	count(&meeting->arrivals);
+	await_count(&meeting->arrivals, 2 * note->runs);
+	count(&meeting->leaves);
+}
+
+static void *arm_beside_the_other(void *arg)
+{
+	struct meeting *meeting = arg;
+	unsigned number = __atomic_fetch_add(&meeting->next_number, 1, __ATOMIC_SEQ_CST);
+	struct random random = {number};
+
+	for (uint64_t i = 1; i <= 10 * rounds; i++) {
+		await_count(&meeting->leaves, 2 * (i - 1));
+		for (volatile uint64_t j = random_below(&random, 20000); j > 0; j--)
+			;
+		count(&meeting->rounds_begun[number]);
+		await_count(&meeting->rounds_begun[!number], i);
+		EXPECT_EQ(pawl_service_arm(meeting->bench.service, &meeting->notes[number].task, 0),
+		          0);
+	}
+	return NULL;
+}
+
+static void two_who_arm_at_once_do_not_call_the_same_worker(void)
+{
+	const struct pawl_service_options options = {.workers = 2, .shards = 2};
+	struct meeting meeting = {.next_number = 0};
+	pthread_t threads[2];
+
+	bench_open(&meeting.bench, &options);
+	for (unsigned i = 0; i < 2; i++) {
+		note_init(&meeting.notes[i], &meeting.bench);
+		meeting.notes[i].inside = meet;
+	}
+	for (unsigned i = 0; i < 2; i++)
+		pthread_create(&threads[i], NULL, arm_beside_the_other, &meeting);
+	for (unsigned i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+	settle(&meeting.bench);
+	expect_counts(meeting.bench.service, 20 * rounds, 20 * rounds, 0, 0);
+	pawl_service_close(meeting.bench.service, NULL);
+}
+
 /* On the real clock: what the manual clock cannot bring about. */
 
 static void hit_the_real_clock(struct crew *crew, unsigned number, struct random *random)
@@ -863,6 +928,7 @@ int main(int argc, char **argv)
 	        TEST(a_task_armed_while_it_runs_never_runs_beside_itself),
 	        TEST(statistics_add_up_under_load),
 	        TEST(arm_against_the_watch_going_to_sleep),
+	        TEST(two_who_arm_at_once_do_not_call_the_same_worker),
 	        TEST(the_systems_clocks_lose_nothing_either),
 	};
 
