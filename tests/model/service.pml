@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The service as a Promela model: one task, one shard, two workers, a timekeeper, two threads of the
- * user's that do what they like, and a clock. Checked by scripts/check-model.
+ * The states of a task as a Promela model: one task, one shard, two workers, two threads of the user's that
+ * do what they like, and a clock. How the workers sleep and are woken is in watch.pml; here whoever has
+ * something to do is awake. Checked by scripts/check-model.
  *
- * What is one step here: a critical section of the shard's lock (the lock itself is taken for right), but
- * cut in two where promise() writes `promised` and then reads `sleeps_until`; and outside of it every
- * single read and write of a word that another thread writes. Memory is sequentially consistent, as
- * promised, sleeps_until, ready, idle and stopping are in the source where it matters.
+ * What is one step here: a critical section of the shard's lock (the lock itself is taken for right), and
+ * outside of it every single read and write of a word that another thread writes. Memory is sequentially
+ * consistent, as `runs` is in the source where it matters.
  *
  * What is checked
  *
@@ -17,20 +17,15 @@
  *	- Memory: the user frees the task when a cancel says that he may, the task's function may free it
  *	  as well, and it may be initialised and armed once more in the same place. After a free nobody
  *	  of the service touches it until then.
- *	- No lost wake-up: the workers and the timekeeper may sleep for ever only once the users are done, the
- *	  last tick has come and nothing is pending. Any other rest is an invalid end state: the last process,
- *	  `clock`, does not come to its end.
+ *	- No lost task: the workers may sleep for ever only once the users are done, the last tick has come and
+ *	  nothing is pending; and who waits for the end of a run is told of it. Any other rest is an invalid
+ *	  end state: the last process, `clock`, does not come to its end.
  *	- The counts: pending = armed - ran - cancelled - dropped, and the places under max_pending.
  *
- * Left out: several shards and tasks, a wheel's advance that its bound stops half-way, settle, poll, the
- * limit's own refusal, and sleeps that end for no reason (they would hide a lost wake-up).
+ * Left out: several shards and tasks, a wheel's advance that its bound stops half-way, settle, poll, and the
+ * limit's own refusal.
  *
- * All at once is too much to search. Without the first two of these, threads sleep ideally: whoever has
- * something to do is awake.
- *
- *	-DWORKERS_SLEEP       the workers' protocol of ready and idle, and await's of runs and changed
- *	-DTIMEKEEPER_SLEEPS   the timekeeper's, of promised and sleeps_until
- *	-DINLINE              no workers, the timekeeper runs the task: takes both of the above
+ *	-DAWAITS              await's protocol of runs and changed; without it, who awaits sleeps ideally, too
  *	-DSTOP                a third thread stops the service, at any moment; every thread must end
  *	-DPERIODIC            the users use arm_every as well
  *	-DOPS= -DT= -DWORKERS= -DREBIRTHS= -DSELF_ARMS=    sizes
@@ -53,7 +48,6 @@
 #define SELF_ARMS 1 /* how often the task's function arms its own task */
 #endif
 #define PERIODS 1 /* after which a periodic task cancels itself */
-#define NEVER   (T + 1)
 #define W       2
 
 /* The task; `on_wheel`, `due`, `deadline` and `slot` (where the wheel has it) are its timer. */
@@ -61,8 +55,8 @@ bit on_wheel, due, periodic;
 byte deadline, slot, runner;
 
 /* The shard. */
-bit lock, closed, ready;
-byte wheel_now, promised = NEVER;
+bit closed, ready;
+byte wheel_now;
 byte pending; /* armed - ran - cancelled - dropped */
 
 /* The workers. */
@@ -70,12 +64,10 @@ bit current[W], again[W], ended[W], place[W], awaited[W];
 byte runs[W];
 
 /* The service. */
-byte sleeps_until, idle, limited;
+byte limited;
 bit stopping;
 bit mutex;
-bit waits_work[W];    /* in pthread_cond_wait of `work` */
-bit waits_changed[2]; /* in that of `changed`, by user */
-bit clock_wake;       /* the sleeper's flag: a wake() that no wait() has seen */
+bit waits_changed[2]; /* in pthread_cond_wait of `changed`, by user */
 byte now;
 
 /* What is true, as the checks have it: not read by the service. */
@@ -85,22 +77,17 @@ bit running;   /* a run of the task as it is now in memory */
 bit alive = 1; /* its memory is a task */
 bit yours[2];  /* a cancel told this user that the memory is his, and nobody armed it since */
 byte wants[2]; /* the worker, from 1, for the end of whose function this user waits */
-bit worker_ended[W], timekeeper_ended, has_stopped;
+bit worker_ended[W], has_stopped;
 byte users_done;
 byte ops = OPS, periods = PERIODS, rebirths = REBIRTHS, self_arms = SELF_ARMS;
 
 /* Used within one step only. */
-hidden byte rw, moved, keep, waits;
+hidden byte rw, moved, keep;
 
-#ifdef WORKERS_SLEEP
-#define WAKES_WORKER 1
+#ifdef AWAITS
+#define TELLS 1
 #else
-#define WAKES_WORKER 0
-#endif
-#ifdef TIMEKEEPER_SLEEPS
-#define PROMISES 1
-#else
-#define PROMISES 0
+#define TELLS 0
 #endif
 #ifdef STOP
 #define STOPPING stopping
@@ -147,16 +134,12 @@ inline wheel_advance(tick)
 	fi
 }
 
-/* placing.h: put_on_wheel, with promise() up to its write. */
+/* placing.h: put_on_wheel */
 inline put_on_wheel(at, until, touch)
 {
 	assert(alive);
 	wheel_advance(at);
-	if
-	:: moved && on_wheel && due -> ready = 1; wake_worker = WAKES_WORKER /* anything_due */
-	:: else
-	fi;
-	waits = 1;
+	ready = ready || (moved && on_wheel && due); /* anything_due */
 	if
 	:: touch && on_wheel && !due && deadline > wheel_now && until >= deadline ->
 		deadline = until
@@ -165,67 +148,12 @@ inline put_on_wheel(at, until, touch)
 		deadline = until;
 		due = 0;
 		if
-		:: until <= wheel_now -> due = 1; slot = 0; waits = 0
+		:: until <= wheel_now -> due = 1; slot = 0; ready = 1
 		:: until > wheel_now -> slot = until
 		:: until > wheel_now + 1 -> slot = wheel_now + 1 /* a higher level */
 		fi
-	fi;
-	if
-	:: waits && until < promised -> promised = until; promises = PROMISES
-	:: waits && until >= promised
-	:: else -> ready = 1; wake_worker = WAKES_WORKER
 	fi
 }
-
-/*
- * run.c: pawl__service_work; placing.h: wake; clock.c: wake. Who is to be woken stands in wake_worker and
- * wake_timekeeper. Reading `idle` is a step, waiting for the mutex another, and the signal a third. The call
- * for job.more is left out, as with one task there is never more.
- */
-inline wake()
-{
-#ifdef WORKERS_SLEEP
-	if
-	:: !wake_worker
-	:: wake_worker ->
-#ifdef INLINE
-		atomic { wake_worker = 0; signals = (sleeps_until != 0) }
-		if
-		:: !signals
-		:: signals -> atomic { signals = 0; clock_wake = 1 }
-		fi
-#else
-		atomic { wake_worker = 0; signals = (idle != 0) }
-		if
-		:: !signals
-		:: signals ->
-			atomic { !mutex; signals = 0 }
-			atomic {
-				if
-				:: waits_work[0] -> waits_work[0] = 0
-				:: waits_work[1] -> waits_work[1] = 0
-				:: else
-				fi
-			}
-		fi
-#endif
-	fi;
-#endif
-#ifdef TIMEKEEPER_SLEEPS
-	if
-	:: !wake_timekeeper
-	:: wake_timekeeper -> atomic { clock_wake = 1; wake_timekeeper = 0 }
-	fi;
-#endif
-	skip
-}
-
-/* placing.h: the read of promise(), a step of its own, still under the lock. */
-#ifdef TIMEKEEPER_SLEEPS
-#define SLEEPS_TOO_LONG wake_timekeeper = (until < sleeps_until); promises = 0
-#else
-#define SLEEPS_TOO_LONG skip
-#endif
 
 /*
  * arm.c: arm and arm_locked, for arm, arm_every and touch. The time has been read before: `at`. A user does
@@ -234,7 +162,6 @@ inline wake()
 inline arm()
 {
 	atomic {
-		!lock;
 		if
 		:: alive && !closed ->
 			until = (at + delay > T -> T : at + delay);
@@ -267,21 +194,15 @@ inline arm()
 			if
 			:: rw == 0 -> put_on_wheel(at, until, keep)
 			:: else
-			fi;
-			lock = promises
+			fi
 		:: else
 		fi;
 		at = 0;
 		delay = 0;
 		every = 0;
 		touch = 0;
-		until = (promises -> until : 0)
+		until = 0
 	}
-	if
-	:: !promises
-	:: promises -> atomic { SLEEPS_TOO_LONG; until = 0; lock = 0 }
-	fi;
-	wake()
 }
 
 /* arm.c: cancel_locked. In one step, under the lock; `by` waits if it is a user (0 or 1) and not a task. */
@@ -365,7 +286,7 @@ inline task_function(w)
 		if
 		:: !job_periodic || periods > 0
 		:: self_arms > 0 -> self_arms--; delay = 1; at = now
-		:: job_periodic && !lock -> /* pawl_service_cancel; cancel_wait does not wait here */
+		:: job_periodic -> /* pawl_service_cancel; cancel_wait does not wait here */
 			cancel_locked(found, 0, 0);
 			assert(found == RUNNING);
 			cancelled = 1;
@@ -395,73 +316,63 @@ inline task_function(w)
 	}
 }
 
-/* run.c: the last lines of finish, and the take that shares its critical section. */
-inline finish_and_take(w)
-{
-	deadline = (on_wheel || live -> deadline : 0);
-	tell = awaited[w] && WAKES_WORKER;
-	awaited[w] = 0;
-	again[w] = 0;
-	ended[w] = 0;
-	place[w] = 0;
-	job = 0;
-	job_periodic = 0;
-	freed = 0;
-	at = 0;
-	until = 0;
-	take(w);
-	wake_worker = wake_worker && !job;
-	lock = 0
-}
-
 /* run.c: finish. next_deadline is the grid's next tick, or with PAWL_BURST one that is past. */
 inline finish(w)
 {
-	atomic {
-		!lock;
-		if
-		:: job_periodic && !again[w] && !ended[w] ->
-			assert(alive && !freed && !live);
-			live = 1;
-			pending++;
-			periods = (periods > 0 -> periods - 1 : 0);
-			rearm = 1;
-			if
-			:: until = at
-			:: until = (at < T -> at + 1 : T)
-			fi
-		:: again[w] -> until = deadline; rearm = 1
-		:: else
-		fi;
-#ifdef BROKEN_FINISH_READS
-		assert(alive && !freed);
-#endif
-		runs[w]++; /* end_run */
-		current[w] = 0;
-		running = (freed -> running : 0);
-		if
-		:: rearm ->
-			assert(alive && !freed);
-			put_on_wheel(at, until, 0)
-		:: !rearm && place[w] -> limited--
-		:: else
-		fi;
-		rearm = 0;
-		if
-		:: promises -> lock = 1
-		:: else -> finish_and_take(w)
-		fi
-	}
 	if
-	:: !promises
-	:: promises -> atomic { SLEEPS_TOO_LONG; finish_and_take(w) }
-	fi
+	:: job_periodic && !again[w] && !ended[w] ->
+		assert(alive && !freed && !live);
+		live = 1;
+		pending++;
+		periods = (periods > 0 -> periods - 1 : 0);
+		rearm = 1;
+		if
+		:: until = at
+		:: until = (at < T -> at + 1 : T)
+		fi
+	:: again[w] -> until = deadline; rearm = 1
+	:: else
+	fi;
+#ifdef BROKEN_FINISH_READS
+	assert(alive && !freed);
+#endif
+	runs[w]++; /* end_run */
+	current[w] = 0;
+	running = (freed -> running : 0);
+	if
+	:: rearm ->
+		assert(alive && !freed);
+		put_on_wheel(at, until, 0)
+	:: !rearm && place[w] -> limited--
+	:: else
+	fi;
+	rearm = 0
+}
+
+/* run.c: finish and the take that shares its critical section */
+inline finish_and_take(w)
+{
+	atomic {
+		finish(w);
+		deadline = (on_wheel || live -> deadline : 0);
+		tell = awaited[w] && TELLS;
+		awaited[w] = 0;
+		again[w] = 0;
+		ended[w] = 0;
+		place[w] = 0;
+		job = 0;
+		job_periodic = 0;
+		freed = 0;
+		at = 0;
+		until = 0;
+		take(w)
+	}
 }
 
 /* run.c: pawl__service_changed */
 inline tell_changed()
 {
-#ifdef WORKERS_SLEEP
+#ifdef AWAITS
 	if
 	:: !tell
 	:: tell ->
@@ -480,12 +391,11 @@ inline run_due(w)
 {
 	if
 	:: ready ->
-		atomic { !lock; take(w); ran = job }
+		atomic { take(w) }
 		do
 		:: job ->
 			task_function(w);
-			finish(w);
-			wake();
+			finish_and_take(w);
 			tell_changed()
 		:: !job -> break
 		od
@@ -493,148 +403,29 @@ inline run_due(w)
 	fi
 }
 
-#define RUNNING_LOCALS \
-	byte at, delay, until, serial, whom, found; \
-	bit every, touch, wake_worker, wake_timekeeper, signals, promises; \
-	bit job, job_periodic, rearm, freed, cancelled, tell, ran
+#define SOMETHING_TO_DO (STOPPING || ready || (on_wheel && !due && slot <= now))
 
-/*
- * run.c: pawl__service_worker and sleep_until_work. Taking a mutex is one step with what comes after it, and
- * giving it back with what comes before: nobody else sees the difference.
- */
-#ifndef INLINE
+/* run.c: pawl__service_worker; watch.c: pawl__shard_advance */
 active [WORKERS] proctype worker()
 {
-	RUNNING_LOCALS;
+	byte at, delay, until, serial, whom, found;
+	bit every, touch, job, job_periodic, rearm, freed, cancelled, tell;
 
 	do
-#ifndef WORKERS_SLEEP
 	:: STOPPING -> break
 	:: !STOPPING ->
 end_asleep:
-		STOPPING || ready;
-		run_due(_pid);
-		ran = 0
-#else
-	:: STOPPING -> break
-	:: !STOPPING ->
-		run_due(_pid);
-		if
-		:: ran -> ran = 0
-		:: !ran ->
-#ifdef BROKEN_IDLE /* it looks, and counts itself then */
-			atomic { !mutex; mutex = 1 }
-			if
-			:: atomic { STOPPING || ready -> mutex = 0 }
-			:: else ->
-				atomic { idle++; waits_work[_pid] = 1; mutex = 0 }
-end_asleep:
-				atomic { !waits_work[_pid] && !mutex -> idle-- }
-			fi
-#else
-			atomic { !mutex; mutex = 1; idle++ }
-			do
-			:: STOPPING -> break
-			:: !STOPPING ->
-				if
-				:: ready -> break
-				:: !ready ->
-					atomic { waits_work[_pid] = 1; mutex = 0 }
-end_asleep:
-					atomic { !waits_work[_pid] && !mutex -> mutex = 1 }
-				fi
-			od;
-			atomic { idle--; mutex = 0 }
-#endif
-		fi
-#endif
+		SOMETHING_TO_DO;
+		atomic { wheel_advance(now); ready = ready || (moved && due) }
+		run_due(_pid)
 	od;
 	worker_ended[_pid] = 1
-}
-#endif
-
-/* timekeeper.c: pawl__shard_advance */
-#define ADVANCE \
-	wheel_advance(tick); \
-	ready = ready || (moved && due); \
-	wake_worker = moved && due && WAKES_WORKER; \
-	promised = (on_wheel && !due -> slot : NEVER)
-
-/* timekeeper.c */
-active proctype timekeeper()
-{
-	byte tick;
-#ifdef INLINE
-	RUNNING_LOCALS;
-#else
-	bit wake_worker, wake_timekeeper, signals;
-#endif
-#ifdef TIMEKEEPER_SLEEPS
-	byte sleep;
-
-	do
-	:: STOPPING -> break
-	:: atomic { !STOPPING -> tick = now }
-		if
-		:: promised <= tick -> /* advance_promised */
-			atomic { !lock; ADVANCE }
-			wake()
-		:: else
-		fi;
-#ifdef INLINE
-		run_due(0);
-		ran = 0;
-#endif
-		sleep = promised; /* sleep_until_promise */
-		if
-		:: sleep <= tick
-		:: sleep > tick ->
-			sleeps_until = sleep;
-			if /* must_stay_awake */
-#ifndef BROKEN_NO_RECHECK
-			:: promised < sleep -> goto awake
-#endif
-			:: else
-			fi;
-#ifdef STOP
-			if
-			:: stopping -> goto awake
-			:: !stopping
-			fi;
-#endif
-#if defined(INLINE) && !defined(BROKEN_INLINE)
-			if
-			:: ready -> goto awake
-			:: !ready
-			fi;
-#endif
-end_asleep: /* clock.c: wait */
-			atomic { clock_wake || now >= sleep -> clock_wake = 0 }
-awake:
-			sleeps_until = 0
-		fi;
-		atomic { sleep = 0; tick = 0 }
-	od;
-#else
-	do
-	:: STOPPING -> break
-	:: !STOPPING ->
-end_asleep:
-		if
-		:: STOPPING
-		:: atomic { promised <= now && !lock -> tick = now; ADVANCE; tick = 0 }
-			wake()
-		fi
-	od;
-#endif
-	timekeeper_ended = 1
 }
 
 /* arm.c: cancel and cancel_wait; run.c: pawl__service_await. And then the user may free it. */
 inline cancel(by)
 {
 	atomic {
-		!lock;
 		if
 		:: alive ->
 			cancel_locked(found, waiting, by);
@@ -647,7 +438,7 @@ inline cancel(by)
 	if
 	:: whom == 0
 	:: whom != 0 ->
-#ifdef WORKERS_SLEEP
+#ifdef AWAITS
 		atomic { !mutex; mutex = 1 }
 		do
 		:: runs[whom - 1] != serial -> break
@@ -679,7 +470,7 @@ inline cancel(by)
 proctype user(bit by)
 {
 	byte at, delay, until, serial, whom, found;
-	bit every, touch, waiting, wake_worker, wake_timekeeper, signals, promises;
+	bit every, touch, waiting;
 
 	do
 	:: atomic {
@@ -727,21 +518,11 @@ active proctype stop()
 	bit drops, freed, tell;
 
 #ifndef BROKEN_NO_CLOSE
-	atomic { !lock; closed = 1 } /* close_shards */
+	atomic { closed = 1 } /* close_shards */
 #endif
 	stopping = 1; /* end_threads */
-#ifdef BROKEN_STOP_WAKE
-	atomic { waits_work[0] = 0; waits_work[1] = 0 }
-#else
-	atomic { !mutex; waits_work[0] = 0; waits_work[1] = 0 }
-#endif
-#ifndef INLINE
 	worker_ended[0] && (worker_ended[1] || WORKERS < 2);
-#endif
-	clock_wake = 1;
-	timekeeper_ended;
 	atomic { /* drop_pending: take_pending, begin_run of the first worker */
-		!lock;
 		if
 		:: on_wheel ->
 			assert(alive && live && !running);
@@ -780,11 +561,10 @@ active proctype stop()
 			wants[1] = 0
 		}
 		atomic { /* end_drop */
-			!lock;
-			runs[0]++;
+				runs[0]++;
 			current[0] = 0;
 			running = (freed -> running : 0);
-			tell = awaited[0] && WAKES_WORKER;
+			tell = awaited[0] && TELLS;
 			drops = 0;
 			freed = 0
 		}
