@@ -768,11 +768,6 @@ static void statistics_add_up_under_load(void)
  * and this test never ends. With many shards the worker on watch looks at their promises for a long time.
  */
 
-static void post(struct pawl_task *task)
-{
-	sem_post(&note_from(task)->entered);
-}
-
 static void arm_each_time_it_falls_asleep(unsigned workers)
 {
 	const struct pawl_service_options options = {
@@ -782,8 +777,7 @@ static void arm_each_time_it_falls_asleep(unsigned workers)
 	struct bench bench;
 
 	bench_open(&bench, &options);
-	note_init(&note, &bench);
-	pawl_task_init(&note.task, post);
+	note_init_posting(&note);
 	for (uint64_t i = 0; i < 2 * rounds; i++) {
 		bench.clock.clock.wake(&bench.clock.clock);
 		for (volatile uint64_t j = random_below(&random, 60000); j > 0; j--)

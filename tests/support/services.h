@@ -166,6 +166,83 @@ static inline void let_go(struct note *note)
 	note->inside = NULL;
 }
 
+/* How many tasks can run at the same time. */
+static inline unsigned workers_of(const struct bench *bench)
+{
+	return bench->options.workers > 1024 ? 1 : bench->options.workers;
+}
+
+/* Every worker is busy with a gate until open_gates: what is due then stays pending. */
+struct gates {
+	struct note notes[4];
+};
+
+static inline void shut_gates(struct gates *gates, struct bench *bench)
+{
+	for (unsigned i = 0; i < workers_of(bench); i++) {
+		note_init(&gates->notes[i], bench);
+		gates->notes[i].inside = stay;
+		EXPECT_EQ(pawl_service_arm(bench->service, &gates->notes[i].task, 0), 0);
+	}
+	begin_driving(bench);
+	for (unsigned i = 0; i < workers_of(bench); i++)
+		sem_wait(&gates->notes[i].entered);
+}
+
+static inline void open_gates(struct gates *gates, struct bench *bench)
+{
+	for (unsigned i = 0; i < workers_of(bench); i++)
+		sem_post(&gates->notes[i].leave);
+	end_driving(bench);
+}
+
+static inline void *on_thread_run(void *arg)
+{
+	struct note *note = arg;
+
+	note->inside(note);
+	return NULL;
+}
+
+/* Call inside on a thread of its own, and wait for it. */
+static inline void on_another_thread(struct note *note, void (*inside)(struct note *))
+{
+	pthread_t thread;
+
+	note->inside = inside;
+	pthread_create(&thread, NULL, on_thread_run, note);
+	pthread_join(thread, NULL);
+	note->inside = NULL;
+}
+
+static inline void free_it(struct pawl_task *task)
+{
+	memset(task, 0xA5, sizeof(*task));
+	free(task);
+}
+
+static inline void cancel_it(struct note *note)
+{
+	note->answer = (int)pawl_service_cancel(note->bench->service, &note->task);
+}
+
+static inline void post_entered(struct pawl_task *task)
+{
+	sem_post(&note_from(task)->entered);
+}
+
+static inline void note_init_posting(struct note *note)
+{
+	note_init(note, NULL);
+	pawl_task_init(&note->task, post_entered);
+}
+
+static inline void stay_and_note_the_end(struct note *note)
+{
+	stay(note);
+	note->number = 1;
+}
+
 /* armed = ran + cancelled + dropped + pending, and these. */
 static inline void expect_counts(struct pawl_service *service, uint64_t armed, uint64_t ran,
                                  uint64_t cancelled, uint64_t dropped)

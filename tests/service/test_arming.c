@@ -1,0 +1,570 @@
+/* SPDX-License-Identifier: MIT */
+/* Arming and touching a task: when it runs, and in which order. */
+#define _GNU_SOURCE
+#include <errno.h>
+
+#include "../support/random.h"
+#include "../support/services.h"
+
+#define LONGEST UINT64_MAX
+
+/* Arming */
+
+IN_EVERY_MODE(a_task_runs_once_when_its_time_has_come)
+{
+	struct note note;
+
+	note_init(&note, bench);
+	EXPECT_EQ(pawl_service_arm(bench->service, &note.task, 5 * MS), 0);
+	EXPECT_EQ(pawl_service_pending(bench->service), 1);
+	pass(bench, 5 * MS - 1);
+	EXPECT_EQ(note.runs, 0);
+	pass(bench, 1);
+	EXPECT_EQ(note.runs, 1);
+	EXPECT_EQ(note.at[0], 5 * MS);
+	EXPECT_EQ(pawl_service_pending(bench->service), 0);
+	pass(bench, HOUR);
+	EXPECT_EQ(note.runs, 1);
+	expect_counts(bench->service, 1, 1, 0, 0);
+	end(bench);
+}
+
+IN_EVERY_MODE(a_deadline_is_rounded_up_to_the_tick)
+{
+	struct note after, at;
+
+	note_init(&after, bench);
+	note_init(&at, bench);
+	pass(bench, 7);
+	EXPECT_EQ(pawl_service_arm(bench->service, &after.task, MS), 0);
+	EXPECT_EQ(pawl_service_arm_at(bench->service, &at.task, MS), 0);
+	pass(bench, MS - 8);
+	EXPECT_EQ(at.runs, 0);
+	pass(bench, 1);
+	EXPECT_EQ(at.runs, 1);
+	pass(bench, MS - 1);
+	EXPECT_EQ(after.runs, 0);
+	pass(bench, 1);
+	EXPECT_EQ(after.runs, 1);
+	end(bench);
+}
+
+IN_EVERY_MODE(no_task_is_early_and_none_is_more_than_a_tick_late)
+{
+	struct note *notes = malloc(200 * sizeof(*notes));
+	struct random random = {1};
+	uint64_t deadlines[200];
+
+	pass(bench, 123456789);
+	for (unsigned i = 0; i < 200; i++) {
+		note_init(&notes[i], bench);
+		deadlines[i] = bench_now(bench) + random_below(&random, 500 * MS);
+		pawl_service_arm_at(bench->service, &notes[i].task, deadlines[i]);
+	}
+	for (unsigned i = 0; i < 2000; i++)
+		pass(bench, MS / 4);
+	for (unsigned i = 0; i < 200; i++) {
+		EXPECT_EQ(notes[i].runs, 1);
+		EXPECT(notes[i].at[0] >= deadlines[i]);
+		EXPECT(notes[i].at[0] < deadlines[i] + MS + MS / 4);
+	}
+	free(notes);
+	end(bench);
+}
+
+IN_EVERY_MODE(arming_a_pending_task_moves_it)
+{
+	struct note later, earlier;
+
+	note_init(&later, bench);
+	note_init(&earlier, bench);
+	pawl_service_arm(bench->service, &later.task, 5 * MS);
+	pawl_service_arm(bench->service, &earlier.task, HOUR);
+	EXPECT_EQ(pawl_service_arm(bench->service, &later.task, HOUR), 0);
+	EXPECT_EQ(pawl_service_arm(bench->service, &earlier.task, 3 * MS), 0);
+	EXPECT_EQ(pawl_service_pending(bench->service), 2);
+	pass(bench, 3 * MS);
+	EXPECT_EQ(earlier.runs, 1);
+	pass(bench, HOUR - 3 * MS - 1);
+	EXPECT_EQ(later.runs, 0);
+	pass(bench, 1);
+	EXPECT_EQ(later.runs, 1);
+	pass(bench, HOUR);
+	EXPECT_EQ(earlier.runs, 1);
+	EXPECT_EQ(later.runs, 1);
+	expect_counts(bench->service, 2, 2, 0, 0);
+	end(bench);
+}
+
+IN_EVERY_MODE(arm_at_takes_a_time_of_the_clock_and_the_past_is_now)
+{
+	struct note future, past;
+
+	note_init(&future, bench);
+	note_init(&past, bench);
+	pass(bench, 10 * MS);
+	EXPECT_EQ(pawl_service_arm_at(bench->service, &future.task, 12 * MS), 0);
+	EXPECT_EQ(pawl_service_arm_at(bench->service, &past.task, 0), 0);
+	settle(bench);
+	EXPECT_EQ(past.runs, 1);
+	EXPECT_EQ(future.runs, 0);
+	pass(bench, 2 * MS);
+	EXPECT_EQ(future.runs, 1);
+	end(bench);
+}
+
+IN_EVERY_MODE(a_task_due_and_not_yet_run_can_be_moved_away)
+{
+	struct note armed, touched;
+	struct gates gates;
+
+	note_init(&armed, bench);
+	note_init(&touched, bench);
+	shut_gates(&gates, bench);
+	pawl_service_arm(bench->service, &armed.task, 0);
+	pawl_service_arm(bench->service, &touched.task, 0);
+	EXPECT_EQ(pawl_service_arm(bench->service, &armed.task, 5 * MS), 0);
+	EXPECT_EQ(pawl_service_touch(bench->service, &touched.task, 6 * MS), 0);
+	open_gates(&gates, bench);
+	EXPECT_EQ(armed.runs + touched.runs, 0);
+	pass(bench, 5 * MS);
+	EXPECT_EQ(armed.runs, 1);
+	pass(bench, MS);
+	EXPECT_EQ(touched.runs, 1);
+	end(bench);
+}
+
+static void arm_for_5_ms(struct note *note)
+{
+	note->answer = pawl_service_arm(note->bench->service, &note->task, 5 * MS);
+}
+
+static void arm_for_9_ms(struct note *note)
+{
+	note->answer = pawl_service_arm(note->bench->service, &note->task, 9 * MS);
+}
+
+static void touch_for_20_ms(struct note *note)
+{
+	note->answer = pawl_service_touch(note->bench->service, &note->task, 20 * MS);
+}
+
+IN_EVERY_MODE(any_thread_arms_touches_and_cancels_any_task)
+{
+	struct note note;
+
+	note_init(&note, bench);
+	on_another_thread(&note, arm_for_5_ms);
+	EXPECT_EQ(note.answer, 0);
+	on_another_thread(&note, arm_for_9_ms);
+	EXPECT_EQ(note.answer, 0);
+	pass(bench, 5 * MS);
+	EXPECT_EQ(note.runs, 0);
+	pass(bench, 4 * MS);
+	EXPECT_EQ(note.runs, 1);
+	pawl_service_arm(bench->service, &note.task, MS);
+	on_another_thread(&note, touch_for_20_ms);
+	pass(bench, 19 * MS);
+	EXPECT_EQ(note.runs, 1);
+	on_another_thread(&note, cancel_it);
+	EXPECT_EQ(note.answer, PAWL_CANCELLED);
+	pass(bench, HOUR);
+	EXPECT_EQ(note.runs, 1);
+	expect_counts(bench->service, 2, 1, 1, 0);
+	end(bench);
+}
+
+IN_EVERY_MODE_WITH_THREADS(delay_0_runs_soon_and_never_on_the_callers_thread)
+{
+	struct note note;
+
+	note_init(&note, bench);
+	note.inside = stay;
+	EXPECT_EQ(pawl_service_arm(bench->service, &note.task, 0), 0);
+	sem_wait(&note.entered); /* without settle, and no time passes */
+	sem_post(&note.leave);
+	settle(bench);
+	EXPECT_EQ(note.runs, 1);
+	EXPECT(!pthread_equal(note.thread, pthread_self()));
+	end(bench);
+}
+
+IN_EVERY_MODE_WITH_THREADS(settle_runs_nothing_on_the_callers_thread)
+{
+	struct note note;
+
+	note_init(&note, bench);
+	for (unsigned i = 0; i < 100; i++) {
+		pawl_service_arm(bench->service, &note.task, MS);
+		pass(bench, MS);
+		EXPECT_EQ(note.runs, i + 1);
+		EXPECT(!pthread_equal(note.thread, pthread_self()));
+	}
+	end(bench);
+}
+
+static void arm_again_at_once(struct note *note)
+{
+	int moves_time = note->number == 0;
+
+	if (moves_time)
+		pawl_clock_manual_advance(&note->bench->clock, MS);
+	if (!__atomic_load_n(&note->other->answer, __ATOMIC_ACQUIRE) && note->runs < 1000000)
+		pawl_service_arm(note->bench->service, &note->task, 0);
+}
+
+static void say_so(struct note *note)
+{
+	__atomic_store_n(&note->answer, 1, __ATOMIC_RELEASE);
+}
+
+IN_EVERY_MODE(a_task_that_arms_itself_with_delay_0_starves_nobody_who_is_due)
+{
+	struct note greedy, modest;
+
+	note_init(&greedy, bench);
+	note_init(&modest, bench);
+	greedy.inside = arm_again_at_once;
+	greedy.other = &modest;
+	greedy.number = 1;
+	modest.inside = say_so;
+	pawl_service_arm(bench->service, &greedy.task, 0);
+	pawl_service_arm(bench->service, &modest.task, 0);
+	settle(bench);
+	EXPECT_EQ(modest.runs, 1);
+	EXPECT(greedy.runs < 1000000);
+	end(bench);
+}
+
+IN_EVERY_MODE(a_task_that_arms_itself_with_delay_0_starves_nobody_who_will_be_due)
+{
+	struct note greedy, modest;
+
+	note_init(&greedy, bench);
+	note_init(&modest, bench);
+	greedy.inside = arm_again_at_once;
+	greedy.other = &modest;
+	modest.inside = say_so;
+	pawl_service_arm(bench->service, &modest.task, 400 * MS);
+	pawl_service_arm(bench->service, &greedy.task, 0);
+	settle(bench);
+	EXPECT_EQ(modest.runs, 1);
+	EXPECT(greedy.runs < 1000000);
+	end(bench);
+}
+
+IN_EVERY_MODE(the_longest_delay_just_waits)
+{
+	struct note first, second, third;
+
+	note_init(&first, bench);
+	note_init(&second, bench);
+	note_init(&third, bench);
+	EXPECT_EQ(pawl_service_arm(bench->service, &first.task, LONGEST), 0);
+	pass(bench, HOUR);
+	EXPECT_EQ(pawl_service_arm(bench->service, &second.task, LONGEST), 0);
+	EXPECT_EQ(pawl_service_touch(bench->service, &third.task, LONGEST), 0);
+	EXPECT_EQ(pawl_service_arm_at(bench->service, &third.task, LONGEST), 0);
+	pass(bench, LONGEST - HOUR - 1);
+	EXPECT_EQ(first.runs + second.runs + third.runs, 0);
+	EXPECT_EQ(pawl_service_pending(bench->service), 3);
+	EXPECT_EQ(pawl_service_cancel(bench->service, &first.task), PAWL_CANCELLED);
+	expect_counts(bench->service, 3, 0, 1, 0);
+	end(bench);
+}
+
+IN_EVERY_MODE(a_task_without_a_function_is_refused)
+{
+	struct pawl_task task;
+
+	pawl_task_init(&task, NULL);
+	EXPECT_EQ(pawl_service_arm(bench->service, &task, 0), -EINVAL);
+	EXPECT_EQ(pawl_service_arm_at(bench->service, &task, 0), -EINVAL);
+	EXPECT_EQ(pawl_service_arm_every(bench->service, &task, MS, PAWL_SKIP), -EINVAL);
+	EXPECT_EQ(pawl_service_touch(bench->service, &task, 0), -EINVAL);
+	EXPECT_EQ(pawl_service_cancel(bench->service, &task), PAWL_IDLE);
+	expect_counts(bench->service, 0, 0, 0, 0);
+	end(bench);
+}
+
+IN_EVERY_MODE(a_task_armed_while_it_runs_runs_again_when_its_time_has_come)
+{
+	struct note note;
+
+	note_init(&note, bench);
+	hold(&note);
+	EXPECT_EQ(pawl_service_pending(bench->service), 0);
+	EXPECT_EQ(pawl_service_arm(bench->service, &note.task, 9 * MS), 0);
+	EXPECT_EQ(pawl_service_pending(bench->service), 1);
+	EXPECT_EQ(pawl_service_arm(bench->service, &note.task, 5 * MS), 0);
+	EXPECT_EQ(pawl_service_pending(bench->service), 1);
+	let_go(&note);
+	EXPECT_EQ(note.runs, 1);
+	pass(bench, 5 * MS - 1);
+	EXPECT_EQ(note.runs, 1);
+	pass(bench, 1);
+	EXPECT_EQ(note.runs, 2);
+	pass(bench, HOUR);
+	EXPECT_EQ(note.runs, 2);
+	expect_counts(bench->service, 2, 2, 0, 0);
+	end(bench);
+}
+
+IN_EVERY_MODE(a_task_armed_while_it_runs_and_due_meanwhile_runs_after_it_has_returned)
+{
+	struct note note;
+
+	note_init(&note, bench);
+	hold(&note);
+	EXPECT_EQ(pawl_service_arm(bench->service, &note.task, 5 * MS), 0);
+	pawl_clock_manual_advance(&bench->clock, HOUR);
+	sem_post(&note.leave); /* the first run, and the second one before it begins */
+	let_go(&note);
+	EXPECT_EQ(note.runs, 2);
+	EXPECT_EQ(note.at[1], HOUR);
+	expect_counts(bench->service, 2, 2, 0, 0);
+	end(bench);
+}
+
+/* Touch */
+
+IN_EVERY_MODE(touch_pushes_the_next_run_back)
+{
+	struct note note;
+
+	note_init(&note, bench);
+	pawl_service_arm(bench->service, &note.task, 5 * MS);
+	for (unsigned i = 0; i < 50; i++) {
+		pass(bench, 4 * MS);
+		EXPECT_EQ(pawl_service_touch(bench->service, &note.task, 5 * MS), 0);
+	}
+	EXPECT_EQ(note.runs, 0);
+	pass(bench, 5 * MS - 1);
+	EXPECT_EQ(note.runs, 0);
+	pass(bench, 1);
+	EXPECT_EQ(note.runs, 1);
+	EXPECT_EQ(note.at[0], 205 * MS);
+	expect_counts(bench->service, 1, 1, 0, 0);
+	end(bench);
+}
+
+IN_EVERY_MODE(touch_also_brings_forward_and_arms_what_is_idle)
+{
+	struct note note;
+
+	note_init(&note, bench);
+	EXPECT_EQ(pawl_service_touch(bench->service, &note.task, HOUR), 0);
+	EXPECT_EQ(pawl_service_pending(bench->service), 1);
+	EXPECT_EQ(pawl_service_touch(bench->service, &note.task, 5 * MS), 0);
+	EXPECT_EQ(pawl_service_pending(bench->service), 1);
+	pass(bench, 5 * MS);
+	EXPECT_EQ(note.runs, 1);
+	EXPECT_EQ(pawl_service_touch(bench->service, &note.task, 0), 0);
+	settle(bench);
+	EXPECT_EQ(note.runs, 2);
+	pass(bench, 2 * HOUR);
+	EXPECT_EQ(note.runs, 2);
+	end(bench);
+}
+
+IN_EVERY_MODE(touch_of_a_running_task_arms_it_again)
+{
+	struct note note;
+
+	note_init(&note, bench);
+	hold(&note);
+	EXPECT_EQ(pawl_service_touch(bench->service, &note.task, 5 * MS), 0);
+	EXPECT_EQ(pawl_service_pending(bench->service), 1);
+	let_go(&note);
+	pass(bench, 5 * MS);
+	EXPECT_EQ(note.runs, 2);
+	pass(bench, HOUR);
+	EXPECT_EQ(note.runs, 2);
+	end(bench);
+}
+
+IN_EVERY_MODE(touch_moves_a_periodic_tasks_grid_along)
+{
+	struct note note;
+
+	note_init(&note, bench);
+	pawl_service_arm_every(bench->service, &note.task, 10 * MS, PAWL_SKIP);
+	pass(bench, 10 * MS);
+	pass(bench, 4 * MS);
+	EXPECT_EQ(pawl_service_touch(bench->service, &note.task, 9 * MS), 0);
+	for (unsigned i = 0; i < 40; i++)
+		pass(bench, MS);
+	EXPECT_EQ(note.runs, 5);
+	for (unsigned i = 1; i < 5; i++)
+		EXPECT_EQ(note.at[i], (13 + 10 * i) * MS);
+	end(bench);
+}
+
+static void touch_once_for_3_ms(struct note *note)
+{
+	if (note->runs == 1)
+		note->answer = pawl_service_touch(note->bench->service, &note->task, 3 * MS);
+}
+
+IN_EVERY_MODE(touch_inside_a_periodic_task_moves_its_grid_along)
+{
+	struct note note;
+
+	note_init(&note, bench);
+	note.inside = touch_once_for_3_ms;
+	pawl_service_arm_every(bench->service, &note.task, 10 * MS, PAWL_SKIP);
+	for (unsigned i = 0; i < 33; i++)
+		pass(bench, MS);
+	EXPECT_EQ(note.answer, 0);
+	EXPECT_EQ(note.runs, 4);
+	EXPECT_EQ(note.at[1], 13 * MS);
+	EXPECT_EQ(note.at[2], 23 * MS);
+	EXPECT_EQ(note.at[3], 33 * MS);
+	expect_counts(bench->service, 5, 4, 0, 0);
+	end(bench);
+}
+
+IN_EVERY_MODE(touch_of_a_cancelled_periodic_task_arms_it_once)
+{
+	struct note note;
+
+	note_init(&note, bench);
+	pawl_service_arm_every(bench->service, &note.task, 10 * MS, PAWL_SKIP);
+	EXPECT_EQ(pawl_service_cancel(bench->service, &note.task), PAWL_CANCELLED);
+	pawl_service_touch(bench->service, &note.task, 10 * MS);
+	pass(bench, 10 * MS);
+	pass(bench, HOUR);
+	EXPECT_EQ(note.runs, 1);
+	expect_counts(bench->service, 2, 1, 1, 0);
+	end(bench);
+}
+
+static void cancel_then_touch_for_5_ms(struct note *note)
+{
+	pawl_service_cancel(note->bench->service, &note->task);
+	note->answer = pawl_service_touch(note->bench->service, &note->task, 5 * MS);
+	note->inside = NULL;
+}
+
+IN_EVERY_MODE(touch_of_a_periodic_task_cancelled_while_it_runs_arms_it_once)
+{
+	struct note note;
+
+	note_init(&note, bench);
+	note.inside = cancel_then_touch_for_5_ms;
+	pawl_service_arm_every(bench->service, &note.task, 10 * MS, PAWL_SKIP);
+	pass(bench, 10 * MS);
+	pass(bench, 5 * MS);
+	EXPECT_EQ(note.runs, 2);
+	pass(bench, HOUR);
+	EXPECT_EQ(note.runs, 2);
+	end(bench);
+}
+
+/* Order */
+
+#define ORDERED 600
+
+static struct {
+	unsigned numbers[ORDERED];
+	size_t count;
+} order;
+
+static void note_order(struct note *note)
+{
+	if (order.count < ORDERED)
+		order.numbers[order.count] = (unsigned)note->number;
+	order.count++;
+}
+
+static uint64_t tick_of(uint64_t ns)
+{
+	return (ns + MS - 1) / MS;
+}
+
+/* By tick, and within a tick as armed: each comes after the one before it. */
+static void expect_order(const uint64_t *deadlines, const unsigned *armed)
+{
+	EXPECT_EQ(order.count, ORDERED);
+	for (size_t i = 1; i < order.count && i < ORDERED; i++) {
+		unsigned before = order.numbers[i - 1], after = order.numbers[i];
+		uint64_t tick = tick_of(deadlines[before]), next = tick_of(deadlines[after]);
+
+		EXPECT(tick < next || (tick == next && armed[before] < armed[after]));
+	}
+}
+
+/* In one step of the clock or in many, and some are armed twice: then the second time counts. */
+static void expect_order_with(unsigned workers, uint32_t wheel_size, uint64_t step)
+{
+	const struct pawl_service_options options = {
+	        .workers = workers, .shards = 1, .wheel_size = wheel_size};
+	struct note *notes = malloc(ORDERED * sizeof(*notes));
+	struct random random = {wheel_size + step};
+	uint64_t deadlines[ORDERED];
+	unsigned armed[ORDERED], sequence = 0;
+	struct bench bench;
+
+	bench_open(&bench, &options);
+	order.count = 0;
+	for (unsigned i = 0; i < 2 * ORDERED; i++) {
+		unsigned n = i < ORDERED ? i : (unsigned)random_below(&random, ORDERED);
+
+		if (i < ORDERED) {
+			note_init(&notes[n], &bench);
+			notes[n].inside = note_order;
+			notes[n].number = n;
+		}
+		deadlines[n] = 1 + random_below(&random, 100 * MS);
+		armed[n] = sequence++;
+		pawl_service_arm_at(bench.service, &notes[n].task, deadlines[n]);
+	}
+	while (bench_now(&bench) < 100 * MS)
+		pass(&bench, step);
+	expect_order(deadlines, armed);
+	pawl_service_close(bench.service, NULL);
+	free(notes);
+}
+
+static void one_shard_and_one_worker_run_by_tick_and_within_a_tick_as_armed(void)
+{
+	static const unsigned workers[] = {1, PAWL_INLINE, PAWL_MANUAL};
+	static const uint32_t sizes[] = {0, 2, 16};
+	static const uint64_t steps[] = {100 * MS, 7 * MS, MS};
+
+	for (unsigned i = 0; i < 3; i++)
+		for (unsigned j = 0; j < 3; j++)
+			for (unsigned k = 0; k < 3; k++)
+				expect_order_with(workers[i], sizes[j], steps[k]);
+}
+
+int main(void)
+{
+	static const struct test tests[] = {
+	        TEST(a_task_runs_once_when_its_time_has_come),
+	        TEST(a_deadline_is_rounded_up_to_the_tick),
+	        TEST(no_task_is_early_and_none_is_more_than_a_tick_late),
+	        TEST(arming_a_pending_task_moves_it),
+	        TEST(arm_at_takes_a_time_of_the_clock_and_the_past_is_now),
+	        TEST(a_task_due_and_not_yet_run_can_be_moved_away),
+	        TEST(any_thread_arms_touches_and_cancels_any_task),
+	        TEST(delay_0_runs_soon_and_never_on_the_callers_thread),
+	        TEST(settle_runs_nothing_on_the_callers_thread),
+	        TEST(a_task_that_arms_itself_with_delay_0_starves_nobody_who_is_due),
+	        TEST(a_task_that_arms_itself_with_delay_0_starves_nobody_who_will_be_due),
+	        TEST(the_longest_delay_just_waits),
+	        TEST(a_task_without_a_function_is_refused),
+	        TEST(a_task_armed_while_it_runs_runs_again_when_its_time_has_come),
+	        TEST(a_task_armed_while_it_runs_and_due_meanwhile_runs_after_it_has_returned),
+	        TEST(touch_pushes_the_next_run_back),
+	        TEST(touch_also_brings_forward_and_arms_what_is_idle),
+	        TEST(touch_of_a_running_task_arms_it_again),
+	        TEST(touch_moves_a_periodic_tasks_grid_along),
+	        TEST(touch_inside_a_periodic_task_moves_its_grid_along),
+	        TEST(touch_of_a_cancelled_periodic_task_arms_it_once),
+	        TEST(touch_of_a_periodic_task_cancelled_while_it_runs_arms_it_once),
+	        TEST(one_shard_and_one_worker_run_by_tick_and_within_a_tick_as_armed),
+	};
+
+	return RUN_TESTS(tests);
+}

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Cancel and cancel_wait: what they say and what is true then; and what a task may do inside its
+ * run.
+ */
+#define _GNU_SOURCE
+#include <sched.h>
+
+#include "../support/services.h"
+
+/* Cancel */
+
+IN_EVERY_MODE(cancel_of_an_idle_task_says_idle)
+{
+	struct note note;
+
+	note_init(&note, bench);
+	EXPECT_EQ(pawl_service_cancel(bench->service, &note.task), PAWL_IDLE);
+	EXPECT_EQ(pawl_service_cancel_wait(bench->service, &note.task), PAWL_IDLE);
+	pawl_service_arm(bench->service, &note.task, 0);
+	settle(bench);
+	EXPECT_EQ(pawl_service_cancel(bench->service, &note.task), PAWL_IDLE);
+	pawl_service_arm(bench->service, &note.task, HOUR);
+	EXPECT_EQ(pawl_service_cancel(bench->service, &note.task), PAWL_CANCELLED);
+	EXPECT_EQ(pawl_service_cancel(bench->service, &note.task), PAWL_IDLE);
+	EXPECT_EQ(pawl_service_cancel_wait(bench->service, &note.task), PAWL_IDLE);
+	expect_counts(bench->service, 2, 1, 1, 0);
+	end(bench);
+}
+
+IN_EVERY_MODE(a_cancelled_task_does_not_run_and_its_memory_is_free)
+{
+	struct note *note = malloc(sizeof(*note));
+	struct note *waited = malloc(sizeof(*waited));
+
+	note_init(note, bench);
+	note_init(waited, bench);
+	pawl_service_arm(bench->service, &note->task, 5 * MS);
+	pawl_service_arm(bench->service, &waited->task, 5 * MS);
+	EXPECT_EQ(pawl_service_cancel(bench->service, &note->task), PAWL_CANCELLED);
+	EXPECT_EQ(pawl_service_cancel_wait(bench->service, &waited->task), PAWL_CANCELLED);
+	free(note);
+	free(waited);
+	pass(bench, HOUR);
+	expect_counts(bench->service, 2, 0, 2, 0);
+	end(bench);
+}
+
+IN_EVERY_MODE(a_task_due_and_not_yet_run_is_still_pending)
+{
+	struct note *note = malloc(sizeof(*note));
+	struct gates gates;
+
+	note_init(note, bench);
+	shut_gates(&gates, bench);
+	pawl_service_arm(bench->service, &note->task, 0);
+	EXPECT_EQ(pawl_service_pending(bench->service), 1);
+	EXPECT_EQ(pawl_service_cancel(bench->service, &note->task), PAWL_CANCELLED);
+	free(note);
+	open_gates(&gates, bench);
+	expect_counts(bench->service, workers_of(bench) + 1, workers_of(bench), 1, 0);
+	end(bench);
+}
+
+IN_EVERY_MODE(cancel_of_a_running_task_says_running_and_does_not_wait)
+{
+	struct note note;
+
+	note_init(&note, bench);
+	hold(&note);
+	EXPECT_EQ(pawl_service_cancel(bench->service, &note.task), PAWL_RUNNING);
+	EXPECT_EQ(pawl_service_cancel(bench->service, &note.task), PAWL_RUNNING);
+	expect_counts(bench->service, 1, 1, 0, 0);
+	let_go(&note);
+	EXPECT_EQ(pawl_service_cancel(bench->service, &note.task), PAWL_IDLE);
+	expect_counts(bench->service, 1, 1, 0, 0);
+	end(bench);
+}
+
+IN_EVERY_MODE(cancel_of_a_running_task_takes_away_an_arming_made_meanwhile)
+{
+	struct note note;
+
+	note_init(&note, bench);
+	hold(&note);
+	pawl_service_arm(bench->service, &note.task, 5 * MS);
+	EXPECT_EQ(pawl_service_cancel(bench->service, &note.task), PAWL_RUNNING);
+	EXPECT_EQ(pawl_service_pending(bench->service), 0);
+	EXPECT_EQ(pawl_service_cancel(bench->service, &note.task), PAWL_RUNNING);
+	expect_counts(bench->service, 2, 1, 1, 0);
+	let_go(&note);
+	EXPECT_EQ(pawl_service_cancel(bench->service, &note.task), PAWL_IDLE);
+	pass(bench, HOUR);
+	EXPECT_EQ(note.runs, 1);
+	expect_counts(bench->service, 2, 1, 1, 0);
+	end(bench);
+}
+
+IN_EVERY_MODE(a_running_task_cancelled_and_armed_once_more_runs_again)
+{
+	struct note note;
+
+	note_init(&note, bench);
+	hold(&note);
+	pawl_service_arm(bench->service, &note.task, HOUR);
+	pawl_service_cancel(bench->service, &note.task);
+	EXPECT_EQ(pawl_service_arm(bench->service, &note.task, 5 * MS), 0);
+	let_go(&note);
+	pass(bench, 5 * MS);
+	EXPECT_EQ(note.runs, 2);
+	expect_counts(bench->service, 3, 2, 1, 0);
+	end(bench);
+}
+
+IN_EVERY_MODE(cancel_of_a_running_periodic_task_ends_it_with_this_run)
+{
+	struct note note;
+
+	note_init(&note, bench);
+	note.inside = stay;
+	pawl_service_arm_every(bench->service, &note.task, 10 * MS, PAWL_BURST);
+	pawl_clock_manual_advance(&bench->clock, 25 * MS);
+	begin_driving(bench);
+	sem_wait(&note.entered);
+	EXPECT_EQ(pawl_service_cancel(bench->service, &note.task), PAWL_RUNNING);
+	let_go(&note);
+	EXPECT_EQ(pawl_service_cancel(bench->service, &note.task), PAWL_IDLE);
+	pass(bench, HOUR);
+	EXPECT_EQ(note.runs, 1);
+	expect_counts(bench->service, 1, 1, 0, 0);
+	end(bench);
+}
+
+IN_EVERY_MODE(a_periodic_task_cancelled_and_armed_again_while_it_runs_is_periodic_anew)
+{
+	struct note note;
+
+	note_init(&note, bench);
+	note.inside = stay;
+	pawl_service_arm_every(bench->service, &note.task, 10 * MS, PAWL_SKIP);
+	pawl_clock_manual_advance(&bench->clock, 10 * MS);
+	begin_driving(bench);
+	sem_wait(&note.entered);
+	EXPECT_EQ(pawl_service_cancel(bench->service, &note.task), PAWL_RUNNING);
+	EXPECT_EQ(pawl_service_arm_every(bench->service, &note.task, 7 * MS, PAWL_SKIP), 0);
+	let_go(&note);
+	for (unsigned i = 0; i < 14; i++)
+		pass(bench, MS);
+	EXPECT_EQ(note.runs, 3);
+	EXPECT_EQ(note.at[1], 17 * MS);
+	EXPECT_EQ(note.at[2], 24 * MS);
+	end(bench);
+}
+
+static void *cancel_wait_run(void *arg)
+{
+	struct note *note = arg;
+	enum pawl_cancel found = pawl_service_cancel_wait(note->bench->service, &note->task);
+
+	EXPECT_EQ(note->number, 1); /* the run is over */
+	note->answer = (int)found;
+	return NULL;
+}
+
+/* That the waiting has begun shows in the arming that it takes away. */
+static void let_go_when_cancelled(struct note *note, pthread_t waiter)
+{
+	while (pawl_service_pending(note->bench->service))
+		sched_yield();
+	sem_post(&note->leave);
+	pthread_join(waiter, NULL);
+	end_driving(note->bench);
+}
+
+IN_EVERY_MODE(cancel_wait_of_a_running_task_returns_after_the_run)
+{
+	for (unsigned i = 0; i < 20; i++) {
+		struct note *note = malloc(sizeof(*note));
+		pthread_t waiter;
+
+		note_init(note, bench);
+		note->inside = stay_and_note_the_end;
+		pawl_service_arm(bench->service, &note->task, 0);
+		begin_driving(bench);
+		sem_wait(&note->entered);
+		pawl_service_arm(bench->service, &note->task, 5 * MS);
+		pthread_create(&waiter, NULL, cancel_wait_run, note);
+		let_go_when_cancelled(note, waiter);
+		EXPECT_EQ(note->answer, PAWL_RUNNING);
+		EXPECT_EQ(note->runs, 1);
+		free(note);
+	}
+	pass(bench, HOUR);
+	expect_counts(bench->service, 40, 20, 20, 0);
+	end(bench);
+}
+
+/* Inside */
+
+static void cancel_wait_itself(struct note *note)
+{
+	note->answer = (int)pawl_service_cancel_wait(note->bench->service, &note->task);
+}
+
+IN_EVERY_MODE(cancel_wait_inside_the_task_itself_does_not_wait)
+{
+	struct note note;
+
+	note_init(&note, bench);
+	note.inside = cancel_wait_itself;
+	pawl_service_arm(bench->service, &note.task, 0);
+	settle(bench);
+	EXPECT_EQ(note.runs, 1);
+	EXPECT_EQ(note.answer, PAWL_RUNNING);
+	EXPECT_EQ(pawl_service_cancel(bench->service, &note.task), PAWL_IDLE);
+	end(bench);
+}
+
+static void cancel_wait_the_other(struct note *note)
+{
+	note->answer = (int)pawl_service_cancel_wait(note->bench->service, &note->other->task);
+}
+
+IN_EVERY_MODE(a_task_may_cancel_wait_another_one)
+{
+	struct note note, pending;
+
+	note_init(&note, bench);
+	note_init(&pending, bench);
+	note.inside = cancel_wait_the_other;
+	note.other = &pending;
+	pawl_service_arm(bench->service, &pending.task, 5 * MS);
+	pawl_service_arm(bench->service, &note.task, 0);
+	settle(bench);
+	EXPECT_EQ(note.answer, PAWL_CANCELLED);
+	pawl_service_arm(bench->service, &note.task, 0);
+	settle(bench);
+	EXPECT_EQ(note.answer, PAWL_IDLE);
+	pass(bench, HOUR);
+	EXPECT_EQ(pending.runs, 0);
+	end(bench);
+}
+
+static void a_task_may_cancel_wait_another_one_that_runs(void)
+{
+	const struct pawl_service_options options = {.workers = 2, .shards = 1};
+	struct note note, running;
+	struct bench bench;
+
+	bench_open(&bench, &options);
+	note_init(&note, &bench);
+	note_init(&running, &bench);
+	note.inside = cancel_wait_the_other;
+	note.other = &running;
+	running.inside = stay_and_note_the_end;
+	pawl_service_arm(bench.service, &running.task, 0);
+	sem_wait(&running.entered);
+	pawl_service_arm(bench.service, &running.task, HOUR);
+	pawl_service_arm(bench.service, &note.task, 0);
+	while (pawl_service_pending(bench.service))
+		sched_yield();
+	sem_post(&running.leave);
+	settle(&bench);
+	EXPECT_EQ(note.answer, PAWL_RUNNING);
+	EXPECT_EQ(running.number, 1);
+	expect_counts(bench.service, 3, 2, 1, 0);
+	pawl_service_close(bench.service, NULL);
+}
+
+static void call_everything(struct note *note)
+{
+	struct pawl_service *service = note->bench->service;
+	struct pawl_task *other = &note->other->task;
+
+	EXPECT_EQ(pawl_service_pending(service), 0);
+	EXPECT_EQ(pawl_service_arm(service, other, HOUR), 0);
+	EXPECT_EQ(pawl_service_touch(service, other, 2 * HOUR), 0);
+	EXPECT_EQ(pawl_service_arm_at(service, other, HOUR), 0);
+	EXPECT_EQ(pawl_service_arm_every(service, other, HOUR, PAWL_BURST), 0);
+	EXPECT_EQ(pawl_service_cancel(service, other), PAWL_CANCELLED);
+	EXPECT_EQ(pawl_service_cancel_wait(service, other), PAWL_IDLE);
+	EXPECT_EQ(pawl_service_cancel(service, &note->task), PAWL_RUNNING);
+	EXPECT_EQ(pawl_service_arm(service, &note->task, HOUR), 0);
+	EXPECT_EQ(pawl_service_touch(service, &note->task, 5 * MS), 0);
+	EXPECT_EQ(pawl_service_pending(service), 1);
+	EXPECT_EQ(pawl_service_arm(service, other, 2 * MS), 0);
+	EXPECT_EQ(pawl_service_poll(service, 0), 0);
+	EXPECT(pawl_service_next(service) <= 2 * MS);
+	expect_counts(service, 4, 1, 1, 0);
+	note->inside = NULL;
+}
+
+IN_EVERY_MODE(every_call_is_legal_inside_a_task)
+{
+	struct note note, other;
+
+	note_init(&note, bench);
+	note_init(&other, bench);
+	note.inside = call_everything;
+	note.other = &other;
+	pawl_service_arm(bench->service, &note.task, 0);
+	settle(bench);
+	pass(bench, 2 * MS);
+	EXPECT_EQ(other.runs, 1);
+	pass(bench, 3 * MS);
+	EXPECT_EQ(note.runs, 2);
+	expect_counts(bench->service, 4, 3, 1, 0);
+	end(bench);
+}
+
+IN_EVERY_MODE(a_task_may_free_itself)
+{
+	for (unsigned i = 0; i < 100; i++) {
+		struct pawl_task *task = malloc(sizeof(*task));
+
+		pawl_task_init(task, free_it);
+		pawl_service_arm(bench->service, task, i % 3 * MS);
+	}
+	pass(bench, 2 * MS);
+	expect_counts(bench->service, 100, 100, 0, 0);
+	end(bench);
+}
+
+static void cancel_and_free_it(struct pawl_task *task)
+{
+	struct note *note = note_from(task);
+
+	EXPECT_EQ(pawl_service_cancel(note->bench->service, task), PAWL_RUNNING);
+	memset(note, 0xA5, sizeof(*note));
+	free(note);
+}
+
+IN_EVERY_MODE(a_periodic_task_may_cancel_and_free_itself)
+{
+	for (unsigned i = 0; i < 100; i++) {
+		struct note *note = malloc(sizeof(*note));
+
+		note_init(note, bench);
+		pawl_task_init(&note->task, cancel_and_free_it);
+		pawl_service_arm_every(bench->service, &note->task, MS, (enum pawl_missed)(i % 3));
+	}
+	pass(bench, MS);
+	pass(bench, HOUR);
+	expect_counts(bench->service, 100, 100, 0, 0);
+	end(bench);
+}
+
+/* The memory is a new task before the old one's function has returned. */
+static void become_another_task(struct note *note)
+{
+	pawl_task_init(&note->task, note_run);
+	EXPECT_EQ(pawl_service_cancel(note->bench->service, &note->task), PAWL_IDLE);
+	EXPECT_EQ(pawl_service_arm(note->bench->service, &note->task, 5 * MS), 0);
+	EXPECT_EQ(pawl_service_cancel(note->bench->service, &note->task), PAWL_CANCELLED);
+	EXPECT_EQ(pawl_service_arm(note->bench->service, &note->task, 7 * MS), 0);
+	note->inside = NULL;
+}
+
+IN_EVERY_MODE(a_task_may_use_its_memory_for_another_one)
+{
+	struct note note;
+
+	note_init(&note, bench);
+	note.inside = become_another_task;
+	pawl_service_arm(bench->service, &note.task, 0);
+	settle(bench);
+	EXPECT_EQ(note.runs, 1);
+	pass(bench, 6 * MS);
+	EXPECT_EQ(note.runs, 1);
+	pass(bench, MS);
+	EXPECT_EQ(note.runs, 2);
+	expect_counts(bench->service, 3, 2, 1, 0);
+	end(bench);
+}
+
+int main(void)
+{
+	static const struct test tests[] = {
+	        TEST(cancel_of_an_idle_task_says_idle),
+	        TEST(a_cancelled_task_does_not_run_and_its_memory_is_free),
+	        TEST(a_task_due_and_not_yet_run_is_still_pending),
+	        TEST(cancel_of_a_running_task_says_running_and_does_not_wait),
+	        TEST(cancel_of_a_running_task_takes_away_an_arming_made_meanwhile),
+	        TEST(a_running_task_cancelled_and_armed_once_more_runs_again),
+	        TEST(cancel_of_a_running_periodic_task_ends_it_with_this_run),
+	        TEST(a_periodic_task_cancelled_and_armed_again_while_it_runs_is_periodic_anew),
+	        TEST(cancel_wait_of_a_running_task_returns_after_the_run),
+	        TEST(cancel_wait_inside_the_task_itself_does_not_wait),
+	        TEST(a_task_may_cancel_wait_another_one),
+	        TEST(a_task_may_cancel_wait_another_one_that_runs),
+	        TEST(every_call_is_legal_inside_a_task),
+	        TEST(a_task_may_free_itself),
+	        TEST(a_periodic_task_may_cancel_and_free_itself),
+	        TEST(a_task_may_use_its_memory_for_another_one),
+	};
+
+	return RUN_TESTS(tests);
+}

@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: MIT */
+/* Clocks: when a service sleeps and is woken, and what the clocks promise. */
+#define _GNU_SOURCE
+#include "../support/services.h"
+
+/* Sleeping and waking */
+
+/* A manual clock that counts. The worker on watch sleeps on it; a test waits until it does. */
+struct counting_clock {
+	struct pawl_clock clock;
+	struct pawl_clock_manual manual;
+	pthread_mutex_t mutex;
+	pthread_cond_t changed;
+	uint64_t waits, wakes;
+	bool waiting;
+	uint64_t deadline;
+};
+
+static struct counting_clock *counting(struct pawl_clock *clock)
+{
+	return (struct counting_clock *)(void *)clock;
+}
+
+static uint64_t counting_now(struct pawl_clock *clock)
+{
+	struct pawl_clock *manual = &counting(clock)->manual.clock;
+
+	return manual->now(manual);
+}
+
+static void counting_wait(struct pawl_clock *clock, uint64_t deadline)
+{
+	struct counting_clock *counter = counting(clock);
+
+	pthread_mutex_lock(&counter->mutex);
+	counter->waits++;
+	counter->waiting = true;
+	counter->deadline = deadline;
+	pthread_cond_broadcast(&counter->changed);
+	pthread_mutex_unlock(&counter->mutex);
+	counter->manual.clock.wait(&counter->manual.clock, deadline);
+	pthread_mutex_lock(&counter->mutex);
+	counter->waiting = false;
+	pthread_mutex_unlock(&counter->mutex);
+}
+
+static void counting_wake(struct pawl_clock *clock)
+{
+	struct counting_clock *counter = counting(clock);
+
+	pthread_mutex_lock(&counter->mutex);
+	counter->wakes++;
+	pthread_mutex_unlock(&counter->mutex);
+	counter->manual.clock.wake(&counter->manual.clock);
+}
+
+static void counting_init(struct counting_clock *clock)
+{
+	memset(clock, 0, sizeof(*clock));
+	clock->clock.now = counting_now;
+	clock->clock.wait = counting_wait;
+	clock->clock.wake = counting_wake;
+	pawl_clock_manual_init(&clock->manual);
+	pthread_mutex_init(&clock->mutex, NULL);
+	pthread_cond_init(&clock->changed, NULL);
+}
+
+/* Until the worker on watch sleeps, and until this very time. */
+static void await_sleep(struct counting_clock *clock, uint64_t deadline)
+{
+	pthread_mutex_lock(&clock->mutex);
+	while (!clock->waiting || clock->deadline != deadline)
+		pthread_cond_wait(&clock->changed, &clock->mutex);
+	pthread_mutex_unlock(&clock->mutex);
+}
+
+/* Until the worker on watch has slept so often, and sleeps. */
+static void await_sleep_number(struct counting_clock *clock, uint64_t waits, uint64_t deadline)
+{
+	pthread_mutex_lock(&clock->mutex);
+	while (!clock->waiting || clock->waits < waits)
+		pthread_cond_wait(&clock->changed, &clock->mutex);
+	EXPECT_EQ(clock->waits, waits);
+	EXPECT_EQ(clock->deadline, deadline);
+	pthread_mutex_unlock(&clock->mutex);
+}
+
+static uint64_t wakes_of(struct counting_clock *clock)
+{
+	uint64_t wakes;
+
+	pthread_mutex_lock(&clock->mutex);
+	wakes = clock->wakes;
+	pthread_mutex_unlock(&clock->mutex);
+	return wakes;
+}
+
+static void expect_wakeups(struct pawl_service *service, uint64_t wakeups, uint64_t empty)
+{
+	struct pawl_stats *stats = malloc(sizeof(*stats));
+
+	pawl_service_stats(service, stats);
+	EXPECT_EQ(stats->wakeups, wakeups);
+	EXPECT_EQ(stats->empty_wakeups, empty);
+	free(stats);
+}
+
+static void in_every_mode_that_sleeps(void (*test)(struct pawl_service *, struct counting_clock *))
+{
+	for (size_t i = 0; i < COUNTOF(every_mode); i++) {
+		struct pawl_service_options options = every_mode[i];
+		struct counting_clock clock;
+		struct pawl_service *service;
+
+		if (options.workers == PAWL_MANUAL)
+			continue;
+		counting_init(&clock);
+		options.clock = &clock.clock;
+		service = service_with(&options);
+		await_sleep(&clock, PAWL_NEVER);
+		test(service, &clock);
+		pawl_service_close(service, NULL);
+	}
+}
+
+static void sleep_for_ever(struct pawl_service *service, struct counting_clock *clock)
+{
+	for (unsigned i = 0; i < 100; i++) {
+		pawl_clock_manual_advance(&clock->manual, HOUR);
+		pawl_service_settle(service);
+	}
+	await_sleep_number(clock, 1, PAWL_NEVER);
+	EXPECT_EQ(wakes_of(clock), 0);
+	expect_wakeups(service, 0, 0);
+}
+
+static void an_idle_service_never_wakes(void)
+{
+	in_every_mode_that_sleeps(sleep_for_ever);
+}
+
+static void sleep_on_after_work(struct pawl_service *service, struct counting_clock *clock)
+{
+	struct note note;
+
+	note_init_posting(&note);
+	pawl_service_arm(service, &note.task, HOUR);
+	await_sleep_number(clock, 2, HOUR);
+	EXPECT_EQ(wakes_of(clock), 1);
+	pawl_clock_manual_advance(&clock->manual, HOUR - 1);
+	await_sleep_number(clock, 2, HOUR); /* not a tick sooner */
+	pawl_clock_manual_advance(&clock->manual, 1);
+	sem_wait(&note.entered);
+	await_sleep_number(clock, 3, PAWL_NEVER);
+	EXPECT_EQ(wakes_of(clock), 1);
+	expect_wakeups(service, 2, 0);
+}
+
+static void a_service_sleeps_until_the_next_task_and_then_for_ever(void)
+{
+	in_every_mode_that_sleeps(sleep_on_after_work);
+}
+
+/* Touch, arm and cancel of what the worker on watch sleeps for is not worth waking it either. */
+static void wake_for_what_is_earlier(struct pawl_service *service, struct counting_clock *clock)
+{
+	struct note first, earlier, later;
+
+	note_init_posting(&first);
+	note_init_posting(&earlier);
+	note_init_posting(&later);
+	pawl_service_arm(service, &first.task, 10 * MS);
+	await_sleep_number(clock, 2, 10 * MS);
+	EXPECT_EQ(wakes_of(clock), 1);
+	pawl_service_arm(service, &later.task, 20 * MS);
+	pawl_service_arm(service, &later.task, 30 * MS);
+	pawl_service_arm(service, &later.task, 10 * MS);
+	pawl_service_touch(service, &later.task, 20 * MS);
+	EXPECT_EQ(wakes_of(clock), 1);
+	pawl_service_arm(service, &earlier.task, 5 * MS);
+	EXPECT_EQ(wakes_of(clock), 2);
+	await_sleep_number(clock, 3, 5 * MS);
+	pawl_clock_manual_advance(&clock->manual, 5 * MS);
+	sem_wait(&earlier.entered);
+	await_sleep_number(clock, 4, 10 * MS);
+	pawl_clock_manual_advance(&clock->manual, 5 * MS);
+	sem_wait(&first.entered);
+	await_sleep(clock, 20 * MS);
+	EXPECT_EQ(wakes_of(clock), 2);
+	pawl_clock_manual_advance(&clock->manual, 10 * MS);
+	sem_wait(&later.entered);
+}
+
+static void an_earlier_arm_wakes_the_service_and_a_later_one_does_not(void)
+{
+	in_every_mode_that_sleeps(wake_for_what_is_earlier);
+}
+
+static void forget_nothing_earlier(struct pawl_service *service, struct counting_clock *clock)
+{
+	struct note first, later;
+
+	note_init_posting(&first);
+	note_init_posting(&later);
+	pawl_service_arm(service, &first.task, 10 * MS);
+	await_sleep_number(clock, 2, 10 * MS);
+	pawl_service_arm(service, &later.task, 20 * MS);
+	pawl_clock_manual_advance(&clock->manual, 10 * MS);
+	sem_wait(&first.entered);
+	await_sleep(clock, 20 * MS);
+	pawl_clock_manual_advance(&clock->manual, 10 * MS);
+	sem_wait(&later.entered);
+}
+
+static void a_later_arm_does_not_hold_up_an_earlier_one(void)
+{
+	in_every_mode_that_sleeps(forget_nothing_earlier);
+}
+
+/* Nobody settles, and nothing else is pending. */
+static void go_on_by_itself(struct pawl_service *service, struct counting_clock *clock)
+{
+	struct note note;
+
+	note_init_posting(&note);
+	pawl_service_arm_every(service, &note.task, 5 * MS, PAWL_SKIP);
+	for (unsigned i = 1; i <= 10; i++) {
+		await_sleep(clock, i * 5 * MS);
+		pawl_clock_manual_advance(&clock->manual, 5 * MS);
+		sem_wait(&note.entered);
+	}
+	pawl_service_cancel_wait(service, &note.task);
+}
+
+static void a_run_that_ends_wakes_the_service_for_the_next_period(void)
+{
+	in_every_mode_that_sleeps(go_on_by_itself);
+}
+
+static void find_nothing_to_do(struct pawl_service *service, struct counting_clock *clock)
+{
+	struct note note;
+
+	note_init_posting(&note);
+	pawl_service_arm(service, &note.task, 5 * MS);
+	await_sleep_number(clock, 2, 5 * MS);
+	pawl_service_cancel(service, &note.task);
+	EXPECT_EQ(wakes_of(clock), 1);
+	pawl_clock_manual_advance(&clock->manual, 5 * MS);
+	await_sleep_number(clock, 3, PAWL_NEVER);
+	expect_wakeups(service, 2, 1);
+}
+
+static void a_wakeup_for_a_cancelled_task_is_counted_as_empty(void)
+{
+	in_every_mode_that_sleeps(find_nothing_to_do);
+}
+
+/* wait(PAWL_NEVER) waits for ever, also at the end of time. */
+static void come_to_the_end_of_time(struct pawl_service *service, struct counting_clock *clock)
+{
+	pawl_clock_manual_advance(&clock->manual, UINT64_MAX);
+	pawl_clock_manual_advance(&clock->manual, 1);
+	EXPECT_EQ(counting_now(&clock->clock), UINT64_MAX);
+	for (unsigned i = 0; i < 1000; i++)
+		pawl_service_settle(service);
+	await_sleep(clock, PAWL_NEVER);
+	expect_wakeups(service, 0, 0);
+}
+
+static void at_the_end_of_time_an_idle_service_sleeps(void)
+{
+	in_every_mode_that_sleeps(come_to_the_end_of_time);
+}
+
+/* Clocks */
+
+static void the_manual_clock_begins_at_0_and_is_moved_by_hand(void)
+{
+	struct pawl_clock_manual manual;
+
+	pawl_clock_manual_init(&manual);
+	EXPECT_EQ(manual.clock.now(&manual.clock), 0);
+	pawl_clock_manual_advance(&manual, 5);
+	pawl_clock_manual_advance(&manual, 0);
+	EXPECT_EQ(manual.clock.now(&manual.clock), 5);
+	EXPECT_EQ(pawl_clock_manual_step(&manual), 5); /* nobody waits */
+	pawl_clock_manual_advance(&manual, UINT64_MAX - 6);
+	EXPECT_EQ(manual.clock.now(&manual.clock), UINT64_MAX - 1);
+	pawl_clock_manual_advance(&manual, UINT64_MAX);
+	EXPECT_EQ(manual.clock.now(&manual.clock), UINT64_MAX);
+}
+
+IN_EVERY_MODE_WITH_THREADS(step_goes_to_the_next_deadline)
+{
+	struct note notes[20];
+	uint64_t now = 0;
+
+	EXPECT_EQ(pawl_clock_manual_step(&bench->clock), 0);
+	for (unsigned i = 0; i < 20; i++) {
+		note_init(&notes[i], bench);
+		pawl_service_arm(bench->service, &notes[i].task, (i + 1) * 37 * MS);
+	}
+	for (unsigned i = 0; i < 20; i++) {
+		/* some slots open only to move their tasks down */
+		for (unsigned steps = 0; notes[i].runs == 0 && steps < 10; steps++) {
+			settle(bench);
+			now = pawl_clock_manual_step(&bench->clock);
+			EXPECT_EQ(now, bench_now(bench));
+			settle(bench);
+		}
+		EXPECT_EQ(now, (i + 1) * 37 * MS);
+		EXPECT_EQ(notes[i].runs, 1);
+	}
+	EXPECT_EQ(pawl_clock_manual_step(&bench->clock), now);
+	pawl_service_arm(bench->service, &notes[0].task, HOUR);
+	settle(bench);
+	EXPECT(pawl_clock_manual_step(&bench->clock) > now);
+	EXPECT(bench_now(bench) <= now + HOUR);
+	end(bench);
+}
+
+static void *wait_for_ever(void *clock)
+{
+	((struct pawl_clock *)clock)->wait(clock, PAWL_NEVER);
+	return NULL;
+}
+
+static void expect_a_good_clock(struct pawl_clock *clock, bool moves)
+{
+	uint64_t now = clock->now(clock);
+	pthread_t thread;
+
+	clock->wait(clock, now); /* is over */
+	clock->wait(clock, 0);
+	clock->wake(clock);
+	clock->wait(clock, PAWL_NEVER); /* the wake before it was kept */
+	clock->wake(clock);
+	clock->wake(clock);
+	clock->wait(clock, PAWL_NEVER);
+	pthread_create(&thread, NULL, wait_for_ever, clock);
+	clock->wake(clock);
+	pthread_join(thread, NULL);
+	while (moves && clock->now(clock) < now + MS)
+		clock->wait(clock, now + MS);
+	EXPECT(clock->now(clock) >= now);
+}
+
+static void every_clock_keeps_a_wake_until_the_next_wait(void)
+{
+	struct pawl_clock_system monotonic, boottime;
+	struct pawl_clock_manual manual;
+	struct counting_clock own;
+
+	pawl_clock_monotonic_init(&monotonic);
+	pawl_clock_boottime_init(&boottime);
+	pawl_clock_manual_init(&manual);
+	counting_init(&own);
+	expect_a_good_clock(&monotonic.clock, true);
+	expect_a_good_clock(&boottime.clock, true);
+	expect_a_good_clock(&manual.clock, false);
+	expect_a_good_clock(&own.clock, false);
+}
+
+static void expect_reads(struct pawl_clock *clock, clockid_t id)
+{
+	struct timespec before, after;
+	uint64_t now;
+
+	clock_gettime(id, &before);
+	now = clock->now(clock);
+	clock_gettime(id, &after);
+	EXPECT(now >= (uint64_t)before.tv_sec * SECOND + (uint64_t)before.tv_nsec);
+	EXPECT(now <= (uint64_t)after.tv_sec * SECOND + (uint64_t)after.tv_nsec);
+}
+
+static void the_systems_clocks_are_those_that_they_say(void)
+{
+	struct pawl_clock_system clock;
+
+	pawl_clock_monotonic_init(&clock);
+	expect_reads(&clock.clock, CLOCK_MONOTONIC);
+	pawl_clock_boottime_init(&clock);
+	expect_reads(&clock.clock, CLOCK_BOOTTIME);
+}
+
+static void expect_runs_on(struct pawl_clock *clock, unsigned workers)
+{
+	const struct pawl_service_options options = {.clock = clock, .workers = workers};
+	struct pawl_service *service = service_with(&options);
+	struct note soon, later;
+
+	note_init_posting(&soon);
+	note_init_posting(&later);
+	EXPECT_EQ(pawl_service_arm(service, &later.task, 2 * MS), 0);
+	EXPECT_EQ(pawl_service_arm(service, &soon.task, 0), 0);
+	sem_wait(&soon.entered);
+	sem_wait(&later.entered);
+	pawl_service_close(service, NULL);
+}
+
+static void a_service_works_on_the_systems_clocks(void)
+{
+	struct pawl_clock_system boottime, monotonic;
+
+	pawl_clock_boottime_init(&boottime);
+	pawl_clock_monotonic_init(&monotonic);
+	for (unsigned i = 0; i < 5; i++) {
+		expect_runs_on(&boottime.clock, i % 2 ? PAWL_INLINE : 2);
+		expect_runs_on(&monotonic.clock, i % 2 ? PAWL_INLINE : 2);
+		expect_runs_on(NULL, i % 2 ? PAWL_INLINE : 2);
+	}
+}
+
+int main(void)
+{
+	static const struct test tests[] = {
+	        TEST(an_idle_service_never_wakes),
+	        TEST(a_service_sleeps_until_the_next_task_and_then_for_ever),
+	        TEST(an_earlier_arm_wakes_the_service_and_a_later_one_does_not),
+	        TEST(a_later_arm_does_not_hold_up_an_earlier_one),
+	        TEST(a_run_that_ends_wakes_the_service_for_the_next_period),
+	        TEST(a_wakeup_for_a_cancelled_task_is_counted_as_empty),
+	        TEST(at_the_end_of_time_an_idle_service_sleeps),
+	        TEST(the_manual_clock_begins_at_0_and_is_moved_by_hand),
+	        TEST(step_goes_to_the_next_deadline),
+	        TEST(every_clock_keeps_a_wake_until_the_next_wait),
+	        TEST(the_systems_clocks_are_those_that_they_say),
+	        TEST(a_service_works_on_the_systems_clocks),
+	};
+
+	return RUN_TESTS(tests);
+}

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+/* The manual mode: a service in the caller's own loop. */
+#define _GNU_SOURCE
+#include <sched.h>
+
+#include "../support/random.h"
+#include "../support/services.h"
+
+static void open_manual(struct bench *bench)
+{
+	const struct pawl_service_options options = {.workers = PAWL_MANUAL, .shards = 4};
+
+	bench_open(bench, &options);
+}
+
+static void poll_runs_what_is_due_on_this_thread(void)
+{
+	struct note notes[5];
+	struct bench bench;
+
+	open_manual(&bench);
+	for (unsigned i = 0; i < 5; i++) {
+		note_init(&notes[i], &bench);
+		pawl_service_arm(bench.service, &notes[i].task, i * MS);
+	}
+	EXPECT_EQ(notes[0].runs, 0);
+	EXPECT_EQ(pawl_service_poll(bench.service, 0), 1);
+	EXPECT_EQ(notes[0].runs, 1);
+	EXPECT(pthread_equal(notes[0].thread, pthread_self()));
+	EXPECT_EQ(pawl_service_poll(bench.service, 0), 0);
+	pawl_clock_manual_advance(&bench.clock, 4 * MS);
+	EXPECT_EQ(notes[1].runs, 0); /* nothing happens by itself */
+	EXPECT_EQ(pawl_service_poll(bench.service, 0), 4);
+	EXPECT_EQ(pawl_service_poll(bench.service, 0), 0);
+	pawl_service_close(bench.service, NULL);
+}
+
+static void poll_runs_at_most_so_many(void)
+{
+	struct note notes[10];
+	unsigned ran = 0;
+	struct bench bench;
+
+	open_manual(&bench);
+	for (unsigned i = 0; i < 10; i++) {
+		note_init(&notes[i], &bench);
+		pawl_service_arm(bench.service, &notes[i].task, 0);
+	}
+	EXPECT_EQ(pawl_service_poll(bench.service, 1), 1);
+	EXPECT_EQ(pawl_service_poll(bench.service, 3), 3);
+	EXPECT_EQ(pawl_service_pending(bench.service), 6);
+	EXPECT_EQ(pawl_service_poll(bench.service, 100), 6);
+	for (unsigned i = 0; i < 10; i++)
+		ran += notes[i].runs;
+	EXPECT_EQ(ran, 10);
+	pawl_service_close(bench.service, NULL);
+}
+
+/* More than any batch. */
+static void poll_without_a_bound_runs_ten_thousand(void)
+{
+	struct bench bench;
+
+	open_manual(&bench);
+	for (unsigned i = 0; i < 10000; i++) {
+		struct pawl_task *task = malloc(sizeof(*task));
+
+		pawl_task_init(task, free_it);
+		pawl_service_arm(bench.service, task, i % 700 * MS);
+	}
+	pawl_clock_manual_advance(&bench.clock, 700 * MS);
+	EXPECT_EQ(pawl_service_poll(bench.service, 0), 10000);
+	pawl_service_close(bench.service, NULL);
+}
+
+static void arm_a_thousand_times(struct note *note)
+{
+	if (note->runs < 1000)
+		pawl_service_arm(note->bench->service, &note->task, 0);
+}
+
+static void a_task_that_arms_itself_with_delay_0_does_not_keep_poll_from_returning(void)
+{
+	struct note note;
+	struct bench bench;
+
+	open_manual(&bench);
+	note_init(&note, &bench);
+	note.inside = arm_a_thousand_times;
+	pawl_service_arm(bench.service, &note.task, 0);
+	EXPECT_EQ(pawl_service_poll(bench.service, 0), 1);
+	EXPECT_EQ(pawl_service_poll(bench.service, 100), 1);
+	EXPECT_EQ(note.runs, 2);
+	pawl_service_close(bench.service, NULL);
+}
+
+static void poll_inside(struct note *note)
+{
+	note->answer = (int)pawl_service_poll(note->bench->service, 0);
+}
+
+static void a_poll_inside_a_task_or_beside_another_one_returns_0(void)
+{
+	struct note inside, other, held;
+	struct bench bench;
+
+	open_manual(&bench);
+	note_init(&inside, &bench);
+	note_init(&other, &bench);
+	note_init(&held, &bench);
+	inside.inside = poll_inside;
+	inside.answer = -1;
+	pawl_service_arm(bench.service, &inside.task, 0);
+	pawl_service_arm(bench.service, &other.task, 0);
+	EXPECT_EQ(pawl_service_poll(bench.service, 0), 2);
+	EXPECT_EQ(inside.answer, 0);
+	hold(&held);
+	pawl_service_arm(bench.service, &other.task, 0);
+	EXPECT_EQ(pawl_service_poll(bench.service, 0), 0);
+	let_go(&held);
+	EXPECT_EQ(other.runs, 2);
+	pawl_service_close(bench.service, NULL);
+}
+
+IN_EVERY_MODE_WITH_THREADS(poll_does_nothing_where_there_are_threads)
+{
+	struct note note;
+
+	note_init(&note, bench);
+	pawl_service_arm(bench->service, &note.task, 0);
+	EXPECT_EQ(pawl_service_poll(bench->service, 0), 0);
+	settle(bench);
+	EXPECT_EQ(note.runs, 1);
+	end(bench);
+}
+
+IN_EVERY_MODE(next_is_never_after_the_first_deadline)
+{
+	struct note notes[3];
+
+	EXPECT_EQ(pawl_service_next(bench->service), PAWL_NEVER);
+	for (unsigned i = 0; i < 3; i++)
+		note_init(&notes[i], bench);
+	pawl_service_arm(bench->service, &notes[0].task, 10000 * HOUR);
+	EXPECT(pawl_service_next(bench->service) <= 10000 * HOUR);
+	pawl_service_arm(bench->service, &notes[1].task, 700 * MS + 1);
+	EXPECT(pawl_service_next(bench->service) <= 701 * MS);
+	pawl_service_arm(bench->service, &notes[2].task, 5 * MS - 1);
+	EXPECT_EQ(pawl_service_next(bench->service), 5 * MS);
+	pawl_service_cancel(bench->service, &notes[0].task);
+	pawl_service_cancel(bench->service, &notes[1].task);
+	pawl_service_cancel(bench->service, &notes[2].task);
+	EXPECT_EQ(pawl_service_next(bench->service), PAWL_NEVER);
+	end(bench);
+}
+
+static void tell_the_semaphore(struct note *note)
+{
+	sem_post(&note->entered);
+}
+
+/*
+ * It came late: settle opened a slot for itself, and with it the watch's promise moved from the first
+ * task's deadline to its slot's opening; but the worker on watch slept on until that deadline.
+ */
+static void what_is_armed_after_a_settle_is_not_late(void)
+{
+	for (int i = 0; i < 20; i++) {
+		const struct pawl_service_options options = {.shards = 1};
+		struct bench bench;
+		struct note far, near;
+
+		bench_open(&bench, &options);
+		note_init(&far, &bench);
+		note_init(&near, &bench);
+		near.inside = tell_the_semaphore;
+		EXPECT_EQ(pawl_service_arm(bench.service, &far.task, 1000 * MS), 0);
+		for (int j = 0; j < 1000; j++)
+			sched_yield(); /* most likely the worker on watch sleeps by then, until 1000 ms */
+		pawl_service_settle(bench.service);
+		EXPECT_EQ(pawl_service_arm(bench.service, &near.task, 900 * MS), 0);
+		pawl_clock_manual_advance(&bench.clock, 900 * MS);
+		sem_wait(&near.entered); /* for ever, if it waits for the other one's time */
+		EXPECT_EQ(far.runs, 0);
+		pawl_service_close(bench.service, NULL);
+	}
+}
+
+/* The loop that the manual mode is for. */
+static void a_loop_of_next_and_poll_runs_everything_on_time(void)
+{
+	struct note *notes = malloc(300 * sizeof(*notes));
+	struct random random = {3};
+	unsigned polls = 0;
+	struct bench bench;
+
+	open_manual(&bench);
+	for (unsigned i = 0; i < 300; i++) {
+		note_init(&notes[i], &bench);
+		notes[i].number = 1 + random_below(&random, HOUR);
+		pawl_service_arm(bench.service, &notes[i].task, notes[i].number);
+	}
+	for (uint64_t next; (next = pawl_service_next(bench.service)) != PAWL_NEVER; polls++) {
+		EXPECT(next > bench_now(&bench) || polls == 0);
+		pawl_clock_manual_advance(&bench.clock, next - bench_now(&bench));
+		pawl_service_poll(bench.service, 0);
+	}
+	for (unsigned i = 0; i < 300; i++)
+		EXPECT_EQ(notes[i].at[0], (notes[i].number + MS - 1) / MS * MS);
+	EXPECT(polls < 5 * 300);
+	pawl_service_close(bench.service, NULL);
+	free(notes);
+}
+
+int main(void)
+{
+	static const struct test tests[] = {
+	        TEST(poll_runs_what_is_due_on_this_thread),
+	        TEST(poll_runs_at_most_so_many),
+	        TEST(poll_without_a_bound_runs_ten_thousand),
+	        TEST(a_task_that_arms_itself_with_delay_0_does_not_keep_poll_from_returning),
+	        TEST(a_poll_inside_a_task_or_beside_another_one_returns_0),
+	        TEST(poll_does_nothing_where_there_are_threads),
+	        TEST(next_is_never_after_the_first_deadline),
+	        TEST(what_is_armed_after_a_settle_is_not_late),
+	        TEST(a_loop_of_next_and_poll_runs_everything_on_time),
+	};
+
+	return RUN_TESTS(tests);
+}

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: MIT */
+/* What a service is opened with: ranges, defaults, and max_pending. */
+#define _GNU_SOURCE
+#include <errno.h>
+
+#include "../support/random.h"
+#include "../support/services.h"
+
+/* max_pending */
+
+IN_EVERY_MODE_LIMITED(2, a_new_arming_beyond_max_pending_is_refused_and_changes_nothing)
+{
+	struct note notes[3];
+
+	for (unsigned i = 0; i < 3; i++)
+		note_init(&notes[i], bench);
+	EXPECT_EQ(pawl_service_arm(bench->service, &notes[0].task, 5 * MS), 0);
+	EXPECT_EQ(pawl_service_arm_every(bench->service, &notes[1].task, HOUR, PAWL_SKIP), 0);
+	EXPECT_EQ(pawl_service_arm(bench->service, &notes[2].task, 0), -EAGAIN);
+	EXPECT_EQ(pawl_service_arm_at(bench->service, &notes[2].task, 0), -EAGAIN);
+	EXPECT_EQ(pawl_service_touch(bench->service, &notes[2].task, 0), -EAGAIN);
+	EXPECT_EQ(pawl_service_arm_every(bench->service, &notes[2].task, MS, PAWL_SKIP), -EAGAIN);
+	EXPECT_EQ(pawl_service_cancel(bench->service, &notes[2].task), PAWL_IDLE);
+	expect_counts(bench->service, 2, 0, 0, 0);
+	pass(bench, 4 * MS);
+	EXPECT_EQ(notes[2].runs, 0);
+	end(bench);
+}
+
+IN_EVERY_MODE_LIMITED(2, a_task_that_is_pending_may_always_be_moved)
+{
+	struct note notes[2];
+
+	for (unsigned i = 0; i < 2; i++) {
+		note_init(&notes[i], bench);
+		EXPECT_EQ(pawl_service_arm(bench->service, &notes[i].task, 5 * MS), 0);
+	}
+	EXPECT_EQ(pawl_service_arm(bench->service, &notes[0].task, 7 * MS), 0);
+	EXPECT_EQ(pawl_service_touch(bench->service, &notes[1].task, 8 * MS), 0);
+	EXPECT_EQ(pawl_service_arm_every(bench->service, &notes[0].task, 9 * MS, PAWL_SKIP), 0);
+	pass(bench, 8 * MS);
+	EXPECT_EQ(notes[1].runs, 1);
+	pass(bench, MS);
+	EXPECT_EQ(notes[0].runs, 1);
+	end(bench);
+}
+
+IN_EVERY_MODE_LIMITED(1, a_place_is_free_after_a_run_and_after_a_cancel)
+{
+	struct note note;
+
+	note_init(&note, bench);
+	for (unsigned i = 0; i < 20; i++) {
+		EXPECT_EQ(pawl_service_arm(bench->service, &note.task, MS), 0);
+		pass(bench, MS);
+		EXPECT_EQ(pawl_service_arm(bench->service, &note.task, MS), 0);
+		EXPECT_EQ(pawl_service_cancel(bench->service, &note.task), PAWL_CANCELLED);
+		EXPECT_EQ(pawl_service_touch(bench->service, &note.task, MS), 0);
+		pass(bench, MS);
+	}
+	EXPECT_EQ(note.runs, 40);
+	end(bench);
+}
+
+/* A free place is one, and not more: the next but one arming is refused. */
+static void expect_free_places(struct bench *bench, unsigned places)
+{
+	struct note notes[3];
+
+	for (unsigned i = 0; i <= places; i++) {
+		note_init(&notes[i], bench);
+		EXPECT_EQ(pawl_service_arm(bench->service, &notes[i].task, HOUR),
+		          i < places ? 0 : -EAGAIN);
+	}
+	for (unsigned i = 0; i < places; i++)
+		EXPECT_EQ(pawl_service_cancel(bench->service, &notes[i].task), PAWL_CANCELLED);
+}
+
+IN_EVERY_MODE_LIMITED(2, a_one_shot_task_has_no_place_while_it_runs_unless_armed_again)
+{
+	struct note note;
+
+	note_init(&note, bench);
+	hold(&note);
+	expect_free_places(bench, 2);
+	EXPECT_EQ(pawl_service_arm(bench->service, &note.task, MS), 0);
+	expect_free_places(bench, 1);
+	EXPECT_EQ(pawl_service_arm(bench->service, &note.task, 2 * MS), 0);
+	expect_free_places(bench, 1);
+	let_go(&note);
+	expect_free_places(bench, 1);
+	pass(bench, 2 * MS);
+	expect_free_places(bench, 2);
+	EXPECT_EQ(note.runs, 2);
+	end(bench);
+}
+
+IN_EVERY_MODE_LIMITED(1, a_running_task_is_refused_like_any_other)
+{
+	struct note note, other;
+
+	note_init(&note, bench);
+	note_init(&other, bench);
+	hold(&note);
+	EXPECT_EQ(pawl_service_arm(bench->service, &other.task, HOUR), 0);
+	EXPECT_EQ(pawl_service_arm(bench->service, &note.task, 0), -EAGAIN);
+	EXPECT_EQ(pawl_service_touch(bench->service, &note.task, 0), -EAGAIN);
+	EXPECT_EQ(pawl_service_arm_every(bench->service, &note.task, MS, PAWL_SKIP), -EAGAIN);
+	let_go(&note);
+	pass(bench, 10 * MS);
+	EXPECT_EQ(note.runs, 1);
+	EXPECT_EQ(pawl_service_cancel(bench->service, &note.task), PAWL_IDLE);
+	expect_counts(bench->service, 2, 1, 0, 0);
+	end(bench);
+}
+
+IN_EVERY_MODE_LIMITED(2, a_cancel_of_a_running_task_gives_its_place_back_at_once)
+{
+	struct note note;
+
+	note_init(&note, bench);
+	hold(&note);
+	pawl_service_arm(bench->service, &note.task, MS);
+	pawl_service_cancel(bench->service, &note.task);
+	expect_free_places(bench, 2);
+	EXPECT_EQ(pawl_service_arm(bench->service, &note.task, MS), 0);
+	expect_free_places(bench, 1);
+	let_go(&note);
+	expect_free_places(bench, 1);
+	pass(bench, MS);
+	expect_free_places(bench, 2);
+	end(bench);
+}
+
+IN_EVERY_MODE_LIMITED(2, a_periodic_task_keeps_its_place_while_it_runs)
+{
+	struct note note;
+
+	note_init(&note, bench);
+	note.inside = stay;
+	pawl_service_arm_every(bench->service, &note.task, 10 * MS, PAWL_SKIP);
+	pawl_clock_manual_advance(&bench->clock, 10 * MS);
+	begin_driving(bench);
+	sem_wait(&note.entered);
+	expect_free_places(bench, 1);
+	EXPECT_EQ(pawl_service_touch(bench->service, &note.task, 10 * MS), 0);
+	expect_free_places(bench, 1);
+	let_go(&note);
+	expect_free_places(bench, 1);
+	for (unsigned i = 0; i < 5; i++)
+		pass(bench, 10 * MS);
+	EXPECT_EQ(note.runs, 6);
+	expect_free_places(bench, 1);
+	pawl_service_cancel(bench->service, &note.task);
+	expect_free_places(bench, 2);
+	end(bench);
+}
+
+IN_EVERY_MODE_LIMITED(2, a_periodic_task_that_has_ended_has_no_place)
+{
+	struct note inside, outside;
+
+	note_init(&inside, bench);
+	inside.inside = cancel_it;
+	pawl_service_arm_every(bench->service, &inside.task, 10 * MS, PAWL_SKIP);
+	pass(bench, 10 * MS);
+	expect_free_places(bench, 2);
+
+	note_init(&outside, bench);
+	outside.inside = stay;
+	pawl_service_arm_every(bench->service, &outside.task, 10 * MS, PAWL_SKIP);
+	pawl_clock_manual_advance(&bench->clock, 10 * MS);
+	begin_driving(bench);
+	sem_wait(&outside.entered);
+	EXPECT_EQ(pawl_service_cancel(bench->service, &outside.task), PAWL_RUNNING);
+	expect_free_places(bench, 2);
+	EXPECT_EQ(pawl_service_cancel(bench->service, &outside.task), PAWL_RUNNING);
+	let_go(&outside);
+	expect_free_places(bench, 2);
+	end(bench);
+}
+
+/* Open */
+
+static void null_options_mean_the_defaults(void)
+{
+	struct pawl_service *service = service_with(NULL);
+	struct note note;
+
+	note_init_posting(&note);
+	EXPECT_EQ(pawl_service_arm(service, &note.task, 0), 0);
+	sem_wait(&note.entered);
+	pawl_service_settle(service);
+	expect_counts(service, 1, 1, 0, 0);
+	pawl_service_close(service, NULL);
+}
+
+static void options_out_of_range_are_refused(void)
+{
+	static const struct pawl_service_options invalid[] = {
+	        {.wheel_size = 1},
+	        {.wheel_size = 4097},
+	        {.wheel_size = UINT32_MAX},
+	        {.workers = 1025},
+	        {.workers = ~0u - 2},
+	        {.shards = 1025},
+	        {.shards = ~0u},
+	        {.workers = PAWL_INLINE, .shards = 1025},
+	        {.workers = PAWL_MANUAL, .wheel_size = 1},
+	};
+
+	for (size_t i = 0; i < COUNTOF(invalid); i++) {
+		struct pawl_service_options options = invalid[i];
+		struct pawl_service *service = (struct pawl_service *)&options;
+		struct pawl_clock_manual clock;
+
+		pawl_clock_manual_init(&clock);
+		options.clock = &clock.clock;
+		EXPECT_EQ(pawl_service_open(&service, &options), -EINVAL);
+		EXPECT(service == (struct pawl_service *)&options);
+		EXPECT(clock.clock.service == NULL);
+	}
+}
+
+static void options_at_the_ends_of_their_ranges_are_taken(void)
+{
+	static const struct pawl_service_options valid[] = {
+	        {.wheel_size = 2, .shards = 1},
+	        {.wheel_size = 4096, .shards = 1},
+	        {.shards = 1024, .wheel_size = 2},
+	        {.shards = 1024, .wheel_size = 2, .workers = PAWL_MANUAL},
+	        {.tick_ns = 1},
+	        {.tick_ns = 2},
+	        {.tick_ns = 3},
+	        {.tick_ns = UINT64_MAX},
+	        {.workers = 32, .shards = 3},
+	        {.max_pending = SIZE_MAX},
+	};
+
+	for (size_t i = 0; i < COUNTOF(valid); i++) {
+		struct note note;
+		struct bench bench;
+
+		bench_open(&bench, &valid[i]);
+		note_init(&note, &bench);
+		pawl_service_arm(bench.service, &note.task, 0);
+		settle(&bench);
+		EXPECT_EQ(note.runs, 1);
+		pawl_service_arm(bench.service, &note.task, 12345);
+		pass(&bench, 12344);
+		EXPECT_EQ(note.runs, 1);
+		pawl_service_close(bench.service, NULL);
+	}
+}
+
+/* Ticks of every kind: the run is at the first multiple that is not early. */
+static void deadlines_are_rounded_up_whatever_the_tick(void)
+{
+	static const uint64_t ticks[] = {1, 2, 3, 7, 1000, 4096, 999983, 50000, 1 << 20};
+
+	for (size_t i = 0; i < COUNTOF(ticks); i++) {
+		const struct pawl_service_options options = {
+		        .tick_ns = ticks[i], .workers = PAWL_MANUAL, .shards = 1};
+		struct random random = {ticks[i]};
+		struct bench bench;
+
+		bench_open(&bench, &options);
+		for (unsigned j = 0; j < 200; j++) {
+			uint64_t deadline = bench_now(&bench) + random_below(&random, 9 * ticks[i]);
+			uint64_t due = (deadline + ticks[i] - 1) / ticks[i] * ticks[i];
+			struct note note;
+
+			note_init(&note, &bench);
+			pawl_service_arm_at(bench.service, &note.task, deadline);
+			if (due > bench_now(&bench)) {
+				pass(&bench, due - bench_now(&bench) - 1);
+				EXPECT_EQ(note.runs, 0);
+				pass(&bench, 1);
+			}
+			/* now may be between two ticks: then what is due now waits for the next */
+			pass(&bench, note.runs ? 0 : ticks[i]);
+			EXPECT_EQ(note.runs, 1);
+			EXPECT(note.at[0] >= deadline);
+			EXPECT(note.at[0] < deadline + 2 * ticks[i]);
+			pass(&bench, random_below(&random, ticks[i]));
+		}
+		pawl_service_close(bench.service, NULL);
+	}
+}
+
+static void a_clock_has_one_service_at_a_time(void)
+{
+	for (size_t i = 0; i < COUNTOF(every_mode); i++) {
+		struct pawl_service *service = NULL, *second = NULL;
+		struct pawl_service_options options = every_mode[i];
+		struct pawl_clock_manual clock;
+
+		pawl_clock_manual_init(&clock);
+		options.clock = &clock.clock;
+		EXPECT_EQ(pawl_service_open(&service, &options), 0);
+		EXPECT_EQ(pawl_service_open(&second, &options), -EBUSY);
+		EXPECT(second == NULL);
+		pawl_service_stop(service, NULL);
+		EXPECT_EQ(pawl_service_open(&second, &options), -EBUSY);
+		pawl_service_close(service, NULL);
+		EXPECT_EQ(pawl_service_open(&second, &options), 0);
+		pawl_service_close(second, NULL);
+	}
+}
+
+int main(void)
+{
+	static const struct test tests[] = {
+	        TEST(a_new_arming_beyond_max_pending_is_refused_and_changes_nothing),
+	        TEST(a_task_that_is_pending_may_always_be_moved),
+	        TEST(a_place_is_free_after_a_run_and_after_a_cancel),
+	        TEST(a_one_shot_task_has_no_place_while_it_runs_unless_armed_again),
+	        TEST(a_running_task_is_refused_like_any_other),
+	        TEST(a_cancel_of_a_running_task_gives_its_place_back_at_once),
+	        TEST(a_periodic_task_keeps_its_place_while_it_runs),
+	        TEST(a_periodic_task_that_has_ended_has_no_place),
+	        TEST(null_options_mean_the_defaults),
+	        TEST(options_out_of_range_are_refused),
+	        TEST(options_at_the_ends_of_their_ranges_are_taken),
+	        TEST(deadlines_are_rounded_up_whatever_the_tick),
+	        TEST(a_clock_has_one_service_at_a_time),
+	};
+
+	return RUN_TESTS(tests);
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+/* Statistics: the counts, and the histograms. */
+#define _GNU_SOURCE
+#include "../support/services.h"
+
+IN_EVERY_MODE(a_new_service_has_counted_nothing)
+{
+	struct pawl_stats *stats = malloc(sizeof(*stats));
+
+	memset(stats, 0xA5, sizeof(*stats));
+	pawl_service_stats(bench->service, stats);
+	EXPECT_EQ(stats->armed | stats->ran | stats->cancelled | stats->dropped, 0);
+	EXPECT_EQ(stats->pending | stats->queued | stats->slowest_ns, 0);
+	EXPECT_EQ(stats->wakeups | stats->empty_wakeups, 0);
+	EXPECT(stats->slowest == NULL);
+	EXPECT_EQ(stats->lateness.count | stats->lateness.max, 0);
+	EXPECT_EQ(stats->run_time.count | stats->run_time.max, 0);
+	EXPECT_EQ(pawl_histogram_percentile(&stats->lateness, 50), 0);
+	EXPECT_EQ(pawl_histogram_percentile(&stats->lateness, 100), 0);
+	free(stats);
+	end(bench);
+}
+
+IN_EVERY_MODE(queued_is_what_is_due_and_waits_for_a_worker)
+{
+	struct pawl_stats *stats = malloc(sizeof(*stats));
+	struct note notes[5];
+	struct gates gates;
+
+	shut_gates(&gates, bench);
+	for (unsigned i = 0; i < 5; i++) {
+		note_init(&notes[i], bench);
+		pawl_service_arm(bench->service, &notes[i].task, i < 3 ? 0 : HOUR);
+	}
+	pawl_service_stats(bench->service, stats);
+	EXPECT_EQ(stats->queued, 3);
+	EXPECT_EQ(stats->pending, 5);
+	pawl_service_cancel(bench->service, &notes[0].task);
+	pawl_service_stats(bench->service, stats);
+	EXPECT_EQ(stats->queued, 2);
+	EXPECT_EQ(stats->pending, 4);
+	open_gates(&gates, bench);
+	pawl_service_stats(bench->service, stats);
+	EXPECT_EQ(stats->queued, 0);
+	EXPECT_EQ(stats->pending, 2);
+	free(stats);
+	end(bench);
+}
+
+/* At least the value, and less than 1/64 more. */
+static void expect_percentile(const struct pawl_histogram *histogram, double percent,
+                              uint64_t value)
+{
+	uint64_t found = pawl_histogram_percentile(histogram, percent);
+
+	EXPECT(found >= value);
+	EXPECT(found - value <= value / 64);
+	if (found < value || found - value > value / 64)
+		fprintf(stderr, "the %g %% percentile is %" PRIu64 ", expected %" PRIu64 "\n",
+		        percent, found, value);
+}
+
+IN_EVERY_MODE(lateness_is_the_time_from_the_deadline_to_the_call)
+{
+	struct pawl_stats *stats = malloc(sizeof(*stats));
+	struct note notes[100];
+
+	for (unsigned i = 0; i < 100; i++) {
+		note_init(&notes[i], bench);
+		pawl_service_arm(bench->service, &notes[i].task, (i + 1) * MS);
+	}
+	pass(bench, 100 * MS);
+	pawl_service_stats(bench->service, stats);
+	EXPECT_EQ(stats->lateness.count, 100);
+	EXPECT_EQ(stats->lateness.max, 99 * MS);
+	EXPECT_EQ(pawl_histogram_percentile(&stats->lateness, 100), 99 * MS);
+	EXPECT_EQ(pawl_histogram_percentile(&stats->lateness, 1), 0);
+	expect_percentile(&stats->lateness, 2, MS);
+	expect_percentile(&stats->lateness, 50, 49 * MS);
+	expect_percentile(&stats->lateness, 90, 89 * MS);
+	expect_percentile(&stats->lateness, 99, 98 * MS);
+	expect_percentile(&stats->lateness, 98.5, 98 * MS);
+	EXPECT_EQ(stats->run_time.count, 100);
+	EXPECT_EQ(stats->run_time.max, 0);
+	EXPECT_EQ(pawl_histogram_percentile(&stats->run_time, 100), 0);
+	free(stats);
+	end(bench);
+}
+
+/* Of a deadline between two ticks, not of the tick. */
+IN_EVERY_MODE(lateness_counts_from_the_deadline_as_it_was_given)
+{
+	struct pawl_stats *stats = malloc(sizeof(*stats));
+	struct note note;
+
+	note_init(&note, bench);
+	pawl_service_arm(bench->service, &note.task, 5 * MS - 300);
+	pass(bench, 5 * MS);
+	pawl_service_stats(bench->service, stats);
+	EXPECT_EQ(stats->lateness.max, 300);
+	pawl_service_arm(bench->service, &note.task, 5 * MS);
+	pawl_service_touch(bench->service, &note.task, 7 * MS - 1000);
+	pass(bench, 7 * MS);
+	pawl_service_stats(bench->service, stats);
+	EXPECT_EQ(stats->lateness.max, 1000);
+	EXPECT_EQ(stats->lateness.count, 2);
+	expect_percentile(&stats->lateness, 50, 300);
+	free(stats);
+	end(bench);
+}
+
+/* A value from the smallest to hours comes back with two digits. */
+static void expect_two_digits(struct bench *bench, uint64_t value)
+{
+	struct pawl_stats *stats = malloc(sizeof(*stats));
+	struct note note, late;
+
+	note_init(&note, bench);
+	note_init(&late, bench);
+	pass(bench, value * 3);
+	pawl_service_arm_at(bench->service, &note.task, bench_now(bench) - value);
+	pawl_service_arm_at(bench->service, &late.task, 0);
+	settle(bench);
+	pawl_service_stats(bench->service, stats);
+	expect_percentile(&stats->lateness, 50, value);
+	EXPECT_EQ(pawl_histogram_percentile(&stats->lateness, 100), 3 * value);
+	EXPECT_EQ(stats->lateness.max, 3 * value);
+	free(stats);
+}
+
+static void histograms_are_good_to_two_digits(void)
+{
+	static const struct pawl_service_options options = {
+	        .workers = PAWL_MANUAL, .shards = 1, .tick_ns = 1};
+
+	for (unsigned shift = 1; shift < 45; shift++) {
+		for (int offset = -1; offset <= 1; offset++) {
+			uint64_t value = (UINT64_C(1) << shift) + (uint64_t)(int64_t)offset;
+			struct bench bench;
+
+			bench_open(&bench, &options);
+			expect_two_digits(&bench, value);
+			pawl_service_close(bench.service, NULL);
+		}
+	}
+}
+
+static void take_some_time(struct pawl_task *task)
+{
+	struct note *note = note_from(task);
+
+	pawl_clock_manual_advance(&note->bench->clock, note->number);
+}
+
+static void take_more_time(struct pawl_task *task)
+{
+	take_some_time(task);
+}
+
+static void run_for(struct bench *bench, pawl_task_fn *run, uint64_t ns)
+{
+	struct note note;
+
+	note_init(&note, bench);
+	pawl_task_init(&note.task, run);
+	note.number = ns;
+	pawl_service_arm(bench->service, &note.task, 0);
+	settle(bench);
+}
+
+IN_EVERY_MODE(run_time_is_measured_and_the_slowest_function_is_known)
+{
+	struct pawl_stats *stats = malloc(sizeof(*stats));
+
+	run_for(bench, take_some_time, 0);
+	pawl_service_stats(bench->service, stats);
+	EXPECT(stats->slowest == take_some_time);
+	EXPECT_EQ(stats->slowest_ns, 0);
+	for (unsigned i = 0; i < 8; i++)
+		run_for(bench, take_some_time, 3 * MS);
+	run_for(bench, take_more_time, 5 * MS);
+	run_for(bench, take_some_time, 4 * MS);
+	pawl_service_stats(bench->service, stats);
+	EXPECT(stats->slowest == take_more_time);
+	EXPECT_EQ(stats->slowest_ns, 5 * MS);
+	EXPECT_EQ(stats->run_time.count, 11);
+	EXPECT_EQ(stats->run_time.max, 5 * MS);
+	expect_percentile(&stats->run_time, 50, 3 * MS);
+	expect_percentile(&stats->run_time, 90, 4 * MS);
+	EXPECT_EQ(pawl_histogram_percentile(&stats->run_time, 100), 5 * MS);
+	free(stats);
+	end(bench);
+}
+
+int main(void)
+{
+	static const struct test tests[] = {
+	        TEST(a_new_service_has_counted_nothing),
+	        TEST(queued_is_what_is_due_and_waits_for_a_worker),
+	        TEST(lateness_is_the_time_from_the_deadline_to_the_call),
+	        TEST(lateness_counts_from_the_deadline_as_it_was_given),
+	        TEST(histograms_are_good_to_two_digits),
+	        TEST(run_time_is_measured_and_the_slowest_function_is_known),
+	};
+
+	return RUN_TESTS(tests);
+}

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: MIT */
+/* Stop and close: what runs, what is dropped, and what is true afterwards. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../support/services.h"
+
+#define LONGEST UINT64_MAX
+
+IN_EVERY_MODE(stop_hands_each_pending_task_to_dropped_exactly_once)
+{
+	static const uint64_t delays[] = {0, MS, 5 * MS, 300 * MS, HOUR, 20000 * HOUR, LONGEST};
+	struct note notes[COUNTOF(delays)], periodic, gone, never;
+	struct gates gates;
+	unsigned others = workers_of(bench);
+
+	shut_gates(&gates, bench);
+	for (unsigned i = 0; i < COUNTOF(delays); i++) {
+		note_init(&notes[i], bench);
+		pawl_service_arm(bench->service, &notes[i].task, delays[i]);
+	}
+	note_init(&never, bench);
+	note_init(&gone, bench);
+	note_init(&periodic, bench);
+	pawl_service_arm(bench->service, &gone.task, MS);
+	pawl_service_arm_every(bench->service, &periodic.task, MS, PAWL_BURST);
+	EXPECT_EQ(pawl_service_cancel(bench->service, &gone.task), PAWL_CANCELLED);
+	EXPECT_EQ(pawl_service_cancel(bench->service, &notes[0].task), PAWL_CANCELLED);
+	open_gates(&gates, bench);
+	pawl_service_stop(bench->service, note_drop);
+	EXPECT_EQ(notes[0].drops + never.drops + gone.drops, 0);
+	for (unsigned i = 1; i < COUNTOF(delays); i++)
+		EXPECT_EQ(notes[i].drops, 1);
+	EXPECT_EQ(periodic.drops, 1);
+	expect_counts(bench->service, others + 9, others, 2, 7);
+	end(bench);
+}
+
+static void free_dropped(struct pawl_task *task)
+{
+	struct note *note = note_from(task);
+	struct pawl_service *service = note->bench->service;
+
+	EXPECT_EQ(pawl_service_arm(service, task, 0), -ESHUTDOWN);
+	EXPECT_EQ(pawl_service_cancel(service, task), PAWL_IDLE);
+	EXPECT_EQ(pawl_service_cancel_wait(service, task), PAWL_IDLE);
+	EXPECT(pthread_equal(note->thread, pthread_self()));
+	EXPECT_EQ(pawl_service_cancel(service, &note->other->task),
+	          note->other->number ? PAWL_IDLE : PAWL_CANCELLED);
+	note->other->number = 1;
+	memset(note, 0xA5, sizeof(*note));
+	free(note);
+}
+
+IN_EVERY_MODE(dropped_is_called_on_the_stopping_thread_and_may_free_and_cancel)
+{
+	struct note other;
+
+	note_init(&other, bench);
+	for (unsigned i = 0; i < 20; i++) {
+		struct note *note = malloc(sizeof(*note));
+
+		note_init(note, bench);
+		note->thread = pthread_self();
+		note->other = &other;
+		pawl_service_arm(bench->service, &note->task, (i + 1) * MS);
+	}
+	pawl_service_arm(bench->service, &other.task, LONGEST);
+	pawl_service_stop(bench->service, free_dropped);
+	EXPECT_EQ(other.drops, 0);
+	expect_counts(bench->service, 21, 0, 1, 20);
+	end(bench);
+}
+
+static void *stop_run(void *arg)
+{
+	struct note *note = arg;
+
+	pawl_service_stop(note->bench->service, note_drop);
+	EXPECT_EQ(note->number, 1); /* the run is over */
+	return NULL;
+}
+
+/* Until it refuses. The task is running: so this arming is never carried out. */
+static void await_refusal(struct note *note)
+{
+	while (pawl_service_touch(note->bench->service, &note->task, HOUR) != -ESHUTDOWN)
+		sched_yield();
+}
+
+IN_EVERY_MODE(stop_waits_for_what_runs_and_refuses_meanwhile)
+{
+	struct note note, pending, fresh;
+	pthread_t stopper;
+
+	note_init(&note, bench);
+	note_init(&pending, bench);
+	note_init(&fresh, bench);
+	note.inside = stay_and_note_the_end;
+	pawl_service_arm(bench->service, &note.task, 0);
+	pawl_service_arm(bench->service, &pending.task, HOUR);
+	begin_driving(bench);
+	sem_wait(&note.entered);
+	pthread_create(&stopper, NULL, stop_run, &note);
+	await_refusal(&note);
+	while (pawl_service_arm(bench->service, &fresh.task, HOUR) != -ESHUTDOWN)
+		sched_yield();
+	EXPECT_EQ(pawl_service_arm_every(bench->service, &fresh.task, MS, PAWL_SKIP), -ESHUTDOWN);
+	EXPECT_EQ(pawl_service_arm_at(bench->service, &fresh.task, MS), -ESHUTDOWN);
+	EXPECT_EQ(pawl_service_cancel(bench->service, &note.task), PAWL_RUNNING);
+	while (pawl_service_arm(bench->service, &pending.task, MS) != -ESHUTDOWN)
+		sched_yield();
+	EXPECT_EQ(pawl_service_cancel(bench->service, &pending.task), PAWL_CANCELLED);
+	sem_post(&note.leave);
+	pthread_join(stopper, NULL);
+	end_driving(bench);
+	EXPECT_EQ(note.runs, 1);
+	EXPECT_EQ(note.drops + pending.drops, 0);
+	EXPECT_EQ(pawl_service_pending(bench->service), 0);
+	EXPECT_EQ(pawl_service_cancel(bench->service, &note.task), PAWL_IDLE);
+	end(bench);
+}
+
+IN_EVERY_MODE(a_running_task_armed_again_is_dropped_by_stop)
+{
+	struct note note;
+	pthread_t stopper;
+
+	note_init(&note, bench);
+	note.inside = stay_and_note_the_end;
+	pawl_service_arm(bench->service, &note.task, 0);
+	begin_driving(bench);
+	sem_wait(&note.entered);
+	EXPECT_EQ(pawl_service_arm(bench->service, &note.task, 0), 0);
+	pthread_create(&stopper, NULL, stop_run, &note);
+	await_refusal(&note);
+	sem_post(&note.leave);
+	pthread_join(stopper, NULL);
+	end_driving(bench);
+	EXPECT_EQ(note.runs, 1);
+	EXPECT_EQ(note.drops, 1);
+	expect_counts(bench->service, 2, 1, 0, 1);
+	end(bench);
+}
+
+IN_EVERY_MODE(what_is_due_when_stop_begins_is_dropped_and_not_run)
+{
+	struct note due[3];
+	struct gates gates;
+	pthread_t stopper;
+
+	shut_gates(&gates, bench);
+	for (unsigned i = 0; i < 3; i++) {
+		note_init(&due[i], bench);
+		pawl_service_arm(bench->service, &due[i].task, 0);
+	}
+	due[0].number = 1;
+	pthread_create(&stopper, NULL, stop_run, &due[0]);
+	for (unsigned i = 0; i < 3; i++)
+		await_refusal(&due[i]);
+	for (unsigned i = 0; i < workers_of(bench); i++)
+		await_refusal(&gates.notes[i]);
+	open_gates(&gates, bench);
+	pthread_join(stopper, NULL);
+	for (unsigned i = 0; i < 3; i++) {
+		EXPECT_EQ(due[i].runs, 0);
+		EXPECT_EQ(due[i].drops, 1);
+	}
+	end(bench);
+}
+
+IN_EVERY_MODE(after_stop_the_service_refuses_and_tells_the_truth)
+{
+	struct note ran, dropped, fresh;
+
+	note_init(&ran, bench);
+	note_init(&dropped, bench);
+	note_init(&fresh, bench);
+	pawl_service_arm(bench->service, &ran.task, 0);
+	pawl_service_arm(bench->service, &dropped.task, MS);
+	settle(bench);
+	pawl_service_stop(bench->service, note_drop);
+	EXPECT_EQ(pawl_service_arm(bench->service, &ran.task, 0), -ESHUTDOWN);
+	EXPECT_EQ(pawl_service_arm(bench->service, &fresh.task, 0), -ESHUTDOWN);
+	EXPECT_EQ(pawl_service_touch(bench->service, &fresh.task, 0), -ESHUTDOWN);
+	EXPECT_EQ(pawl_service_arm_at(bench->service, &dropped.task, 0), -ESHUTDOWN);
+	EXPECT_EQ(pawl_service_arm_every(bench->service, &fresh.task, 1, PAWL_SKIP), -ESHUTDOWN);
+	EXPECT_EQ(pawl_service_cancel(bench->service, &ran.task), PAWL_IDLE);
+	EXPECT_EQ(pawl_service_cancel(bench->service, &dropped.task), PAWL_IDLE);
+	EXPECT_EQ(pawl_service_cancel_wait(bench->service, &fresh.task), PAWL_IDLE);
+	EXPECT_EQ(pawl_service_poll(bench->service, 0), 0);
+	EXPECT_EQ(pawl_service_next(bench->service), PAWL_NEVER);
+	pass(bench, HOUR);
+	EXPECT_EQ(ran.runs, 1);
+	EXPECT_EQ(dropped.runs + fresh.runs, 0);
+	expect_counts(bench->service, 2, 1, 0, 1);
+	end(bench);
+}
+
+IN_EVERY_MODE(a_second_stop_does_nothing)
+{
+	struct note note;
+
+	note_init(&note, bench);
+	pawl_service_arm(bench->service, &note.task, MS);
+	pawl_service_stop(bench->service, note_drop);
+	pawl_service_stop(bench->service, note_drop);
+	pawl_service_stop(bench->service, NULL);
+	EXPECT_EQ(note.drops, 1);
+	expect_counts(bench->service, 1, 0, 0, 1);
+	end(bench);
+}
+
+IN_EVERY_MODE(dropped_may_be_null)
+{
+	struct note note;
+
+	note_init(&note, bench);
+	pawl_service_arm(bench->service, &note.task, MS);
+	pawl_service_stop(bench->service, NULL);
+	EXPECT_EQ(note.runs + note.drops, 0);
+	EXPECT_EQ(pawl_service_cancel(bench->service, &note.task), PAWL_IDLE);
+	expect_counts(bench->service, 1, 0, 0, 1);
+	end(bench);
+}
+
+static void close_stops_too(void)
+{
+	for (size_t i = 0; i < COUNTOF(every_mode); i++) {
+		struct note note;
+		struct bench bench;
+
+		bench_open(&bench, &every_mode[i]);
+		note_init(&note, &bench);
+		pawl_service_arm(bench.service, &note.task, MS);
+		pawl_service_close(bench.service, note_drop);
+		EXPECT_EQ(note.drops, 1);
+	}
+	pawl_service_close(NULL, NULL);
+	pawl_service_close(NULL, note_drop);
+}
+
+static void stop_it(struct note *note)
+{
+	pawl_service_stop(note->bench->service, NULL);
+}
+
+static void close_it(struct note *note)
+{
+	pawl_service_close(note->bench->service, NULL);
+}
+
+/* What a child writes to stderr; it ends by a signal, or something is wrong. */
+static size_t child_says(void (*child)(const void *), const void *arg, char *text, size_t size)
+{
+	int fds[2], status = 0;
+	size_t length = 0;
+	ssize_t got;
+	pid_t pid;
+
+	if (pipe(fds) || (pid = fork()) < 0)
+		abort();
+	if (pid == 0) {
+		dup2(fds[1], 2);
+		child(arg);
+		_exit(0);
+	}
+	close(fds[1]);
+	while ((got = read(fds[0], text + length, size - 1 - length)) > 0)
+		length += (size_t)got;
+	text[length] = '\0';
+	close(fds[0]);
+	waitpid(pid, &status, 0);
+	EXPECT(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+	return length;
+}
+
+struct mistake {
+	const struct pawl_service_options *options;
+	void (*inside)(struct note *note);
+};
+
+static void make_mistake(const void *arg)
+{
+	const struct mistake *mistake = arg;
+	struct note note;
+	struct bench bench;
+
+	bench_open(&bench, mistake->options);
+	note_init(&note, &bench);
+	note.inside = mistake->inside;
+	pawl_service_arm(bench.service, &note.task, 0);
+	settle(&bench);
+}
+
+static void stop_inside_a_task_ends_the_program_with_a_message(void)
+{
+	for (size_t i = 0; i < COUNTOF(every_mode); i++) {
+		const struct mistake stopping = {&every_mode[i], stop_it};
+		const struct mistake closing = {&every_mode[i], close_it};
+		char text[1024];
+
+		child_says(make_mistake, &stopping, text, sizeof(text));
+		EXPECT(strstr(text, "pawl_service_stop") != NULL);
+		child_says(make_mistake, &closing, text, sizeof(text));
+		EXPECT(strstr(text, "pawl_service_close") != NULL);
+	}
+}
+
+static void stop_the_others_service(struct note *note)
+{
+	pawl_service_stop(note->other->bench->service, note_drop);
+}
+
+static void a_task_may_stop_another_service(void)
+{
+	const struct pawl_service_options options = {.workers = 1};
+	struct note note, other;
+	struct bench mine, its;
+
+	bench_open(&mine, &options);
+	bench_open(&its, &options);
+	note_init(&note, &mine);
+	note_init(&other, &its);
+	note.inside = stop_the_others_service;
+	note.other = &other;
+	pawl_service_arm(its.service, &other.task, MS);
+	pawl_service_arm(mine.service, &note.task, 0);
+	settle(&mine);
+	EXPECT_EQ(other.drops, 1);
+	pawl_service_close(its.service, NULL);
+	pawl_service_close(mine.service, NULL);
+}
+
+int main(void)
+{
+	static const struct test tests[] = {
+	        TEST(stop_hands_each_pending_task_to_dropped_exactly_once),
+	        TEST(dropped_is_called_on_the_stopping_thread_and_may_free_and_cancel),
+	        TEST(stop_waits_for_what_runs_and_refuses_meanwhile),
+	        TEST(a_running_task_armed_again_is_dropped_by_stop),
+	        TEST(what_is_due_when_stop_begins_is_dropped_and_not_run),
+	        TEST(after_stop_the_service_refuses_and_tells_the_truth),
+	        TEST(a_second_stop_does_nothing),
+	        TEST(dropped_may_be_null),
+	        TEST(close_stops_too),
+	        TEST(stop_inside_a_task_ends_the_program_with_a_message),
+	        TEST(a_task_may_stop_another_service),
+	};
+
+	return RUN_TESTS(tests);
+}

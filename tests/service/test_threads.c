@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: MIT */
+/* Workers: who runs what beside whom, and the threads as the kernel sees them. */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <sched.h>
+#include <signal.h>
+
+#include "../support/services.h"
+
+/* Others of the four workers are free, and show it by running something else. */
+static void a_task_never_runs_beside_itself(void)
+{
+	for (unsigned shards = 1; shards <= 4; shards += 3) {
+		const struct pawl_service_options options = {.workers = 4, .shards = shards};
+		struct note note, others[3];
+		struct bench bench;
+
+		bench_open(&bench, &options);
+		note_init(&note, &bench);
+		hold(&note);
+		pawl_service_arm(bench.service, &note.task, 0);
+		for (unsigned i = 0; i < 3; i++) {
+			note_init(&others[i], &bench);
+			others[i].inside = stay;
+			pawl_service_arm(bench.service, &others[i].task, 0);
+		}
+		for (unsigned i = 0; i < 3; i++)
+			sem_wait(&others[i].entered);
+		EXPECT_EQ(note.runs, 1);
+		for (unsigned i = 0; i < 3; i++)
+			sem_post(&others[i].leave);
+		sem_post(&note.leave);
+		let_go(&note);
+		EXPECT_EQ(note.runs, 2);
+		pawl_service_close(bench.service, NULL);
+	}
+}
+
+static void three_slow_workers_of_four_hold_up_neither_the_fourth_nor_the_clock(void)
+{
+	const struct pawl_service_options options = {.workers = 4, .shards = 1};
+	struct note slow[3], quick;
+	struct bench bench;
+
+	bench_open(&bench, &options);
+	for (unsigned i = 0; i < 3; i++) {
+		note_init(&slow[i], &bench);
+		slow[i].inside = stay;
+		pawl_service_arm(bench.service, &slow[i].task, 0);
+		sem_wait(&slow[i].entered);
+	}
+	note_init(&quick, &bench);
+	quick.inside = stay;
+	for (unsigned i = 0; i < 10; i++) {
+		pawl_service_arm(bench.service, &quick.task, 5 * MS);
+		pawl_clock_manual_advance(&bench.clock, 5 * MS);
+		sem_wait(&quick.entered);
+		sem_post(&quick.leave);
+		while (pawl_service_cancel_wait(bench.service, &quick.task) != PAWL_IDLE)
+			;
+	}
+	for (unsigned i = 0; i < 3; i++)
+		sem_post(&slow[i].leave);
+	settle(&bench);
+	EXPECT_EQ(quick.runs, 10);
+	pawl_service_close(bench.service, NULL);
+}
+
+static void four_tasks_due_at_once_are_run_by_four_workers(void)
+{
+	const struct pawl_service_options options = {.workers = 4, .shards = 1};
+	struct note notes[4];
+	struct bench bench;
+
+	bench_open(&bench, &options);
+	for (unsigned i = 0; i < 4; i++) {
+		note_init(&notes[i], &bench);
+		notes[i].inside = stay;
+		pawl_service_arm(bench.service, &notes[i].task, 5 * MS);
+	}
+	pawl_clock_manual_advance(&bench.clock, 5 * MS);
+	for (unsigned i = 0; i < 4; i++)
+		sem_wait(&notes[i].entered); /* all four at the same time */
+	for (unsigned i = 0; i < 4; i++)
+		sem_post(&notes[i].leave);
+	settle(&bench);
+	pawl_service_close(bench.service, NULL);
+}
+
+static void watch_is_handed_on(unsigned shards)
+{
+	const struct pawl_service_options options = {.workers = 4, .shards = shards};
+	struct note notes[4];
+	struct bench bench;
+
+	bench_open(&bench, &options);
+	for (unsigned i = 0; i < 4; i++) {
+		note_init(&notes[i], &bench);
+		notes[i].inside = stay;
+		pawl_service_arm(bench.service, &notes[i].task, (i + 1) * 5 * MS);
+	}
+	for (unsigned i = 0; i < 4; i++) {
+		pawl_clock_manual_advance(&bench.clock, 5 * MS);
+		sem_wait(&notes[i].entered); /* although all before it are still running */
+	}
+	for (unsigned i = 0; i < 4; i++)
+		sem_post(&notes[i].leave);
+	settle(&bench);
+	pawl_service_close(bench.service, NULL);
+}
+
+static void while_a_worker_is_idle_one_keeps_the_time(void)
+{
+	for (unsigned round = 0; round < 50; round++) {
+		watch_is_handed_on(1);
+		watch_is_handed_on(4);
+	}
+}
+
+static void what_falls_due_while_every_worker_is_busy_is_queued(void)
+{
+	const struct pawl_service_options options = {.workers = 1};
+	struct pawl_stats *stats = malloc(sizeof(*stats));
+	struct note slow, quick[3];
+	struct bench bench;
+
+	bench_open(&bench, &options);
+	note_init(&slow, &bench);
+	slow.inside = stay;
+	pawl_service_arm(bench.service, &slow.task, 0);
+	sem_wait(&slow.entered);
+	for (unsigned i = 0; i < 3; i++) {
+		note_init(&quick[i], &bench);
+		pawl_service_arm(bench.service, &quick[i].task, 5 * MS);
+	}
+	pawl_service_stats(bench.service, stats);
+	EXPECT_EQ(stats->queued, 0);
+	pawl_clock_manual_advance(&bench.clock, 5 * MS);
+	pawl_service_stats(bench.service, stats);
+	EXPECT_EQ(stats->queued, 3);
+	EXPECT_EQ(stats->pending, 3);
+	sem_post(&slow.leave);
+	settle(&bench);
+	pawl_service_stats(bench.service, stats);
+	EXPECT_EQ(stats->queued, 0);
+	EXPECT_EQ(stats->ran, 4);
+	pawl_service_close(bench.service, NULL);
+	free(stats);
+}
+
+static void an_idle_task_may_go_to_another_service(void)
+{
+	static const unsigned workers[] = {64, 1, PAWL_MANUAL, 4, PAWL_INLINE, 1};
+	struct note note;
+	struct bench bench;
+
+	note_init(&note, &bench);
+	for (unsigned i = 0; i < 6; i++) {
+		const struct pawl_service_options options = {.workers = workers[i], .shards = 4};
+
+		bench_open(&bench, &options);
+		EXPECT_EQ(pawl_service_cancel(bench.service, &note.task), PAWL_IDLE);
+		for (unsigned j = 0; j < 10; j++) {
+			EXPECT_EQ(pawl_service_arm(bench.service, &note.task, MS), 0);
+			pass(&bench, MS);
+		}
+		EXPECT_EQ(note.runs, 10 * (i + 1));
+		pawl_service_close(bench.service, NULL);
+	}
+}
+
+/* Whatever worker ran it last, the next service may have fewer. */
+static void a_task_that_many_workers_ran_goes_to_a_service_with_few(void)
+{
+	const struct pawl_service_options many = {.workers = 4, .shards = 1};
+	const struct pawl_service_options one = {.workers = 1, .shards = 1};
+	struct bench first, second;
+	struct note notes[4];
+
+	bench_open(&first, &many);
+	bench_open(&second, &one);
+	for (unsigned i = 0; i < 4; i++) {
+		note_init(&notes[i], &first);
+		notes[i].inside = stay;
+		pawl_service_arm(first.service, &notes[i].task, 0);
+		sem_wait(&notes[i].entered); /* each has a worker of its own */
+	}
+	for (unsigned i = 0; i < 4; i++)
+		sem_post(&notes[i].leave);
+	settle(&first);
+	for (unsigned i = 0; i < 4; i++) {
+		notes[i].inside = NULL;
+		notes[i].bench = &second;
+		EXPECT_EQ(pawl_service_arm(second.service, &notes[i].task, 0), 0);
+		settle(&second);
+		EXPECT_EQ(notes[i].runs, 2);
+	}
+	pawl_service_close(first.service, NULL);
+	pawl_service_close(second.service, NULL);
+}
+
+/* Threads, as the kernel sees them */
+
+static bool read_line(const char *task, const char *file, const char *start, char *line, int size)
+{
+	char path[320];
+	bool found = false;
+	FILE *stream;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%s/%s", task, file);
+	stream = fopen(path, "r");
+	while (stream && !found && fgets(line, size, stream))
+		found = strncmp(line, start, strlen(start)) == 0;
+	if (stream)
+		fclose(stream);
+	line[found ? strcspn(line, "\n") : 0] = '\0';
+	return found;
+}
+
+/* How many threads have the name. Each of them blocks all signals that can be blocked. */
+static unsigned threads_named(const char *name)
+{
+	DIR *tasks = opendir("/proc/self/task");
+	unsigned count = 0;
+	struct dirent *entry;
+
+	while (tasks && (entry = readdir(tasks)) != NULL) {
+		char comm[64], blocked[64];
+
+		if (!read_line(entry->d_name, "comm", "", comm, sizeof(comm)) || strcmp(comm, name))
+			continue;
+		count++;
+		EXPECT(read_line(entry->d_name, "status", "SigBlk:", blocked, sizeof(blocked)));
+		EXPECT_EQ(strtoull(blocked + 7, NULL, 16) | 0x380040100u | UINT64_C(0x80000000),
+		          UINT64_MAX);
+	}
+	if (tasks)
+		closedir(tasks);
+	return count;
+}
+
+static unsigned threads_now(void)
+{
+	DIR *tasks = opendir("/proc/self/task");
+	unsigned count = 0;
+	struct dirent *entry;
+
+	while (tasks && (entry = readdir(tasks)) != NULL)
+		count += entry->d_name[0] != '.';
+	if (tasks)
+		closedir(tasks);
+	return count;
+}
+
+static void expect_threads(unsigned workers, unsigned threads)
+{
+	char name[] = "a-name-longer-than-15";
+	struct pawl_service_options options = {.workers = workers, .name = name};
+	struct pawl_service *service = service_with(&options);
+
+	memset(name, 'x', sizeof(name) - 1);
+	EXPECT_EQ(threads_named("a-name-longer-t"), threads);
+	pawl_service_stop(service, NULL);
+	while (threads_named(
+	        "a-name-longer-t")) /* joined, but the kernel may be about to forget them */
+		sched_yield();
+	pawl_service_close(service, NULL);
+}
+
+static void threads_have_the_services_name_and_block_all_signals(void)
+{
+	struct pawl_service *service;
+
+	while (threads_named("pawl")) /* of earlier tests */
+		sched_yield();
+	service = service_with(NULL);
+	EXPECT_EQ(threads_named("pawl"), 1);
+	pawl_service_close(service, NULL);
+	expect_threads(0, 1);
+	expect_threads(1, 1);
+	expect_threads(4, 4);
+	expect_threads(PAWL_INLINE, 1);
+	expect_threads(PAWL_MANUAL, 0);
+}
+
+static void manual_mode_starts_no_thread(void)
+{
+	const struct pawl_service_options options = {.workers = PAWL_MANUAL};
+	unsigned before = threads_now();
+	struct pawl_service *service = service_with(&options);
+
+	EXPECT(threads_now() <= before); /* one of an earlier test may be about to end */
+	pawl_service_close(service, NULL);
+}
+
+static void the_callers_signals_stay_as_they_are(void)
+{
+	sigset_t some, before, after;
+
+	sigemptyset(&some);
+	sigaddset(&some, SIGUSR2);
+	pthread_sigmask(SIG_SETMASK, &some, &before);
+	pawl_service_close(service_with(NULL), NULL);
+	pthread_sigmask(SIG_SETMASK, &before, &after);
+	EXPECT(sigismember(&after, SIGUSR2) == 1);
+	EXPECT(sigismember(&after, SIGUSR1) == 0);
+	EXPECT(sigismember(&after, SIGTERM) == 0);
+}
+
+int main(void)
+{
+	static const struct test tests[] = {
+	        TEST(a_task_never_runs_beside_itself),
+	        TEST(three_slow_workers_of_four_hold_up_neither_the_fourth_nor_the_clock),
+	        TEST(four_tasks_due_at_once_are_run_by_four_workers),
+	        TEST(while_a_worker_is_idle_one_keeps_the_time),
+	        TEST(what_falls_due_while_every_worker_is_busy_is_queued),
+	        TEST(an_idle_task_may_go_to_another_service),
+	        TEST(a_task_that_many_workers_ran_goes_to_a_service_with_few),
+	        TEST(threads_have_the_services_name_and_block_all_signals),
+	        TEST(manual_mode_starts_no_thread),
+	        TEST(the_callers_signals_stay_as_they_are),
+	};
+
+	return RUN_TESTS(tests);
+}
