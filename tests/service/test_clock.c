@@ -95,11 +95,14 @@ static uint64_t wakes_of(struct counting_clock *clock)
 	return wakes;
 }
 
+/* Who woke counts that after it has run something, when another worker may have the watch already. */
 static void expect_wakeups(struct pawl_service *service, uint64_t wakeups, uint64_t empty)
 {
 	struct pawl_stats *stats = malloc(sizeof(*stats));
 
-	pawl_service_stats(service, stats);
+	do
+		pawl_service_stats(service, stats);
+	while (stats->wakeups < wakeups || stats->empty_wakeups < empty);
 	EXPECT_EQ(stats->wakeups, wakeups);
 	EXPECT_EQ(stats->empty_wakeups, empty);
 	free(stats);
