@@ -240,6 +240,34 @@ static void a_run_that_ends_wakes_the_service_for_the_next_period(void)
 	in_every_mode_that_sleeps(go_on_by_itself);
 }
 
+static void stay_inside(struct pawl_task *task)
+{
+	stay(note_from(task));
+}
+
+static void a_run_that_ends_wakes_another_worker_that_has_the_watch(void)
+{
+	struct pawl_service_options options = {.workers = 2, .shards = 1};
+	struct counting_clock clock;
+	struct pawl_service *service;
+	struct note note;
+
+	counting_init(&clock);
+	options.clock = &clock.clock;
+	service = service_with(&options);
+	note_init(&note, NULL);
+	pawl_task_init(&note.task, stay_inside);
+	pawl_service_arm_every(service, &note.task, 5 * MS, PAWL_SKIP);
+	await_sleep(&clock, 5 * MS);
+	pawl_clock_manual_advance(&clock.manual, 5 * MS);
+	sem_wait(&note.entered);
+	await_sleep(&clock, PAWL_NEVER);
+	sem_post(&note.leave);
+	await_sleep(&clock, 10 * MS);
+	EXPECT_EQ(pawl_service_cancel(service, &note.task), PAWL_CANCELLED);
+	pawl_service_close(service, NULL);
+}
+
 static void find_nothing_to_do(struct pawl_service *service, struct counting_clock *clock)
 {
 	struct note note;
@@ -423,6 +451,7 @@ int main(void)
 	        TEST(an_earlier_arm_wakes_the_service_and_a_later_one_does_not),
 	        TEST(a_later_arm_does_not_hold_up_an_earlier_one),
 	        TEST(a_run_that_ends_wakes_the_service_for_the_next_period),
+	        TEST(a_run_that_ends_wakes_another_worker_that_has_the_watch),
 	        TEST(a_wakeup_for_a_cancelled_task_is_counted_as_empty),
 	        TEST(at_the_end_of_time_an_idle_service_sleeps),
 	        TEST(the_manual_clock_begins_at_0_and_is_moved_by_hand),

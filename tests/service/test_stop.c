@@ -336,6 +336,46 @@ static void a_task_may_stop_another_service(void)
 	pawl_service_close(mine.service, NULL);
 }
 
+/* What `dropped` has in hand is as good as running: who would free it has to wait. */
+
+static void drop_slowly(struct pawl_task *task)
+{
+	stay_and_note_the_end(note_from(task));
+}
+
+static void *stop_dropping_slowly(void *bench)
+{
+	pawl_service_stop(((struct bench *)bench)->service, drop_slowly);
+	return NULL;
+}
+
+static void *cancel_wait_for_the_end(void *arg)
+{
+	struct note *note = arg;
+
+	pawl_service_cancel_wait(note->bench->service, &note->task);
+	EXPECT_EQ(note->number, 1);
+	return NULL;
+}
+
+IN_EVERY_MODE(a_task_that_is_being_dropped_is_running_for_other_threads)
+{
+	pthread_t stopping, waiting;
+	struct note note;
+
+	note_init(&note, bench);
+	EXPECT_EQ(pawl_service_arm(bench->service, &note.task, HOUR), 0);
+	pthread_create(&stopping, NULL, stop_dropping_slowly, bench);
+	sem_wait(&note.entered);
+	EXPECT_EQ(pawl_service_cancel(bench->service, &note.task), PAWL_RUNNING);
+	pthread_create(&waiting, NULL, cancel_wait_for_the_end, &note);
+	sem_post(&note.leave);
+	pthread_join(waiting, NULL);
+	pthread_join(stopping, NULL);
+	EXPECT_EQ(pawl_service_cancel(bench->service, &note.task), PAWL_IDLE);
+	expect_counts(bench->service, 1, 0, 0, 1);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -350,6 +390,7 @@ int main(void)
 	        TEST(close_stops_too),
 	        TEST(stop_inside_a_task_ends_the_program_with_a_message),
 	        TEST(a_task_may_stop_another_service),
+	        TEST(a_task_that_is_being_dropped_is_running_for_other_threads),
 	};
 
 	return RUN_TESTS(tests);
