@@ -92,7 +92,7 @@ typedef void pawl_task_fn(struct pawl_task *task);
 
 /* What a periodic task does about periods that it has missed. */
 enum pawl_missed {
-	PAWL_SKIP,  /* leave them out: go on with the next one on the grid */
+	PAWL_SKIP,  /* leave them out: go on with the first on the grid that is after the run */
 	PAWL_BURST, /* make up for them: all of them, one after the other */
 	PAWL_DELAY, /* no grid: a period after the end of each run */
 };
