@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* pawl: delayed work for C. This header includes all the others. */
+/* pawl: delayed work for C. This header includes all the others, but for those of the
+ * adapters to event loops: pawl/loop.h says which there are. */
 #ifndef PAWL_H
 #define PAWL_H
 

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/* A timerfd that is set to the time of the wheel's next opening. */
+#define _GNU_SOURCE
+#include <pawl/epoll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "../turn.h"
+
+struct pawl_epoll {
+	struct turns turns; /* first: see set_timerfd */
+	int fd;
+};
+
+/*
+ * Setting a timerfd also takes back that it has expired, so it never needs to be read. A time that has
+ * passed makes it readable anew, which an edge-triggered epoll notices too. All zeroes switch it off.
+ */
+static void set_timerfd(struct turns *turns)
+{
+	const struct pawl_epoll *adapter = (struct pawl_epoll *)turns;
+	struct itimerspec at = {0};
+
+	if (turns->wake != PAWL_NEVER) {
+		at.it_value.tv_sec = (time_t)(turns->wake / NS_PER_SECOND);
+		at.it_value.tv_nsec = turns->wake > 0 ? (long)(turns->wake % NS_PER_SECOND) : 1;
+	}
+	timerfd_settime(adapter->fd, TFD_TIMER_ABSTIME, &at, NULL);
+}
+
+int pawl_epoll_open(struct pawl_epoll **adapter, pawl_due_fn *due, void *arg,
+                    const struct pawl_loop_options *options)
+{
+	struct pawl_epoll *made = malloc(sizeof(*made));
+	int error = made ? turns_init(&made->turns, set_timerfd, due, arg, options) : -ENOMEM;
+
+	if (error) {
+		free(made);
+		return error;
+	}
+	made->fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+	if (made->fd < 0) {
+		error = -errno;
+		free(made->turns.wheel);
+		free(made);
+		return error;
+	}
+	*adapter = made;
+	return 0;
+}
+
+int pawl_epoll_fd(const struct pawl_epoll *adapter)
+{
+	return adapter->fd;
+}
+
+static void destroy(struct pawl_epoll *adapter)
+{
+	close(adapter->fd);
+	free(adapter->turns.wheel);
+	free(adapter);
+}
+
+size_t pawl_epoll_turn(struct pawl_epoll *adapter)
+{
+	size_t calls;
+
+	if (adapter->turns.running)
+		return 0;
+	calls = turns_run(&adapter->turns, monotonic_ns());
+	if (adapter->turns.closed)
+		destroy(adapter);
+	return calls;
+}
+
+void pawl_epoll_arm(struct pawl_epoll *adapter, struct pawl_timer *timer, uint64_t delay_ns)
+{
+	turns_arm(&adapter->turns, timer, delay_ns);
+}
+
+void pawl_epoll_arm_at(struct pawl_epoll *adapter, struct pawl_timer *timer, uint64_t deadline_ns)
+{
+	turns_arm_at(&adapter->turns, timer, monotonic_ns(), deadline_ns);
+}
+
+void pawl_epoll_touch(struct pawl_epoll *adapter, struct pawl_timer *timer, uint64_t delay_ns)
+{
+	turns_touch(&adapter->turns, timer, delay_ns);
+}
+
+bool pawl_epoll_cancel(struct pawl_epoll *adapter, struct pawl_timer *timer)
+{
+	return turns_cancel(&adapter->turns, timer);
+}
+
+struct pawl_wheel *pawl_epoll_wheel(struct pawl_epoll *adapter)
+{
+	return adapter->turns.wheel;
+}
+
+void pawl_epoll_close(struct pawl_epoll *adapter, pawl_due_fn *dropped)
+{
+	if (!adapter)
+		return;
+	turns_close(&adapter->turns, dropped);
+	if (!adapter->turns.running)
+		destroy(adapter);
+}

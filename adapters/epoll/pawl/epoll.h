@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pawl/epoll.h: a wheel behind one file descriptor, for epoll and any other loop that polls descriptors.
+ *
+ *	struct pawl_epoll *timers;
+ *	int error = pawl_epoll_open(&timers, expire, NULL, NULL);
+ *
+ *	epoll_ctl(epoll, EPOLL_CTL_ADD, pawl_epoll_fd(timers), &(struct epoll_event){.events = EPOLLIN, ...});
+ *	...
+ *	epoll_wait(epoll, events, COUNT, -1);
+ *	if (it is pawl_epoll_fd(timers))
+ *		pawl_epoll_turn(timers);
+ *
+ * The descriptor is a timerfd. It becomes readable when a turn is worth it, level-triggered or
+ * edge-triggered. Do not read it, set it or close it. See pawl/loop.h for what all adapters promise.
+ */
+#ifndef PAWL_EPOLL_H
+#define PAWL_EPOLL_H
+
+#include <pawl/loop.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct pawl_epoll;
+
+/*
+ * Open an adapter that calls `due` with `arg`.
+ *
+ * 0         *adapter is yours, to be closed with pawl_epoll_close.
+ * -EINVAL   `due` is NULL, or an option is out of its range.
+ * -ENOMEM, -EMFILE, -ENFILE   no memory, or no more descriptors. Nothing is left behind.
+ */
+PAWL_API int pawl_epoll_open(struct pawl_epoll **adapter, pawl_due_fn *due, void *arg,
+                             const struct pawl_loop_options *options);
+
+/* The descriptor, close-on-exec. It stays the same, and becomes invalid with close. */
+PAWL_API int pawl_epoll_fd(const struct pawl_epoll *adapter);
+
+/*
+ * One turn of bounded work; call it when the descriptor is readable (at other times it does no harm). If that
+ * was not all that is due, the descriptor is readable again at once. Returns how many functions it called; 0
+ * inside one of them.
+ */
+PAWL_API size_t pawl_epoll_turn(struct pawl_epoll *adapter);
+
+/*
+ * Arm the timer for `delay_ns` from now, or for `deadline_ns` of CLOCK_MONOTONIC. If it is armed, it is moved.
+ * What is due already is called in the next turn. Never fails.
+ */
+PAWL_API void pawl_epoll_arm(struct pawl_epoll *adapter, struct pawl_timer *timer,
+                             uint64_t delay_ns);
+PAWL_API void pawl_epoll_arm_at(struct pawl_epoll *adapter, struct pawl_timer *timer,
+                                uint64_t deadline_ns);
+
+/* Push the timer back to `delay_ns` from now, for little more than a store; else, and if idle, as arm. */
+PAWL_API void pawl_epoll_touch(struct pawl_epoll *adapter, struct pawl_timer *timer,
+                               uint64_t delay_ns);
+
+/* true: it was armed, and will not be called. false: it was idle. */
+PAWL_API bool pawl_epoll_cancel(struct pawl_epoll *adapter, struct pawl_timer *timer);
+
+/* To look at: count, place, each, check. Arm and cancel through the adapter. */
+PAWL_API struct pawl_wheel *pawl_epoll_wheel(struct pawl_epoll *adapter);
+
+/*
+ * Hand each timer that is still armed to `dropped`, which may free it and cancel others but arm none, and
+ * close and free the adapter; inside the function, when the turn has ended. `dropped`
+ * may be NULL: then they are forgotten, in whatever memory they were, and to be zeroed before they are used
+ * again. Also from inside the function, which then is not called any more. NULL is allowed as adapter.
+ */
+PAWL_API void pawl_epoll_close(struct pawl_epoll *adapter, pawl_due_fn *dropped);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/* The libevent adapter in a base of the real libevent. */
+#define _GNU_SOURCE
+#include <pawl/libevent.h>
+
+#include "../suite.h"
+
+struct loop {
+	struct event_base *base;
+	struct event *event;
+	watch_fn *fn;
+	void *arg;
+};
+
+static int base_flags;
+
+static void *loop_open(void)
+{
+	struct loop *loop = calloc(1, sizeof(*loop));
+	struct event_config *config = event_config_new();
+
+	event_config_set_flag(config, base_flags);
+	loop->base = event_base_new_with_config(config);
+	event_config_free(config);
+	return loop;
+}
+
+static void loop_close(void *arg)
+{
+	struct loop *loop = arg;
+
+	EXPECT_EQ(event_base_get_num_events(loop->base, EVENT_BASE_COUNT_ADDED), 0);
+	event_base_free(loop->base);
+	free(loop);
+}
+
+static void loop_once(void *arg)
+{
+	struct loop *loop = arg;
+
+	event_base_loop(loop->base, EVLOOP_ONCE);
+}
+
+static void on_readable(evutil_socket_t fd, short what, void *arg)
+{
+	struct loop *loop = arg;
+
+	(void)fd;
+	EXPECT_EQ(what, EV_READ);
+	loop->fn(loop->arg);
+}
+
+static void watch(void *arg, int fd, watch_fn *fn, void *fn_arg)
+{
+	struct loop *loop = arg;
+
+	loop->fn = fn;
+	loop->arg = fn_arg;
+	loop->event = event_new(loop->base, fd, EV_READ | EV_PERSIST, on_readable, loop);
+	EXPECT_EQ(event_add(loop->event, NULL), 0);
+}
+
+static void unwatch(void *arg)
+{
+	struct loop *loop = arg;
+
+	event_free(loop->event);
+}
+
+static int open_adapter(void **adapter, void *arg, pawl_due_fn *due, void *due_arg,
+                        const struct pawl_loop_options *options)
+{
+	struct loop *loop = arg;
+	struct pawl_libevent *made = NULL;
+	int error = pawl_libevent_open(&made, loop->base, due, due_arg, options);
+
+	if (!error)
+		*adapter = made;
+	return error;
+}
+
+static unsigned timers_of_loop(void *arg, void *adapter)
+{
+	struct loop *loop = arg;
+
+	(void)adapter;
+	return (unsigned)event_base_get_num_events(loop->base, EVENT_BASE_COUNT_ADDED);
+}
+
+ADAPTER_CALLS(libevent)
+
+static const struct adapter_calls libevent_calls = {.turns_between_looks = 1, THE_CALLS};
+
+static void with_a_precise_base_it_is_as_good(void)
+{
+	base_flags = EVENT_BASE_FLAG_PRECISE_TIMER;
+	each_timer_is_called_once_and_never_early();
+	with_a_fine_tick_it_is_not_early_either();
+	a_delay_counts_from_the_call_not_from_the_loops_cached_time();
+	a_burst_does_not_starve_a_socket();
+	base_flags = 0;
+}
+
+static void without_a_time_cache_it_is_as_good(void)
+{
+	base_flags = EVENT_BASE_FLAG_NO_CACHE_TIME;
+	each_timer_is_called_once_and_never_early();
+	a_burst_does_not_starve_a_socket();
+	base_flags = 0;
+}
+
+static void dispatch_returns_when_nothing_is_armed(void)
+{
+	struct pawl_timer timer = {0};
+	struct loop *loop;
+	struct rig rig;
+
+	rig_open(&rig, NULL);
+	loop = rig.loop;
+	calls->arm(rig.adapter, &timer, 2 * MS);
+	EXPECT_EQ(event_base_dispatch(loop->base), 1);
+	EXPECT_EQ(rig.called, 1);
+	rig_close(&rig);
+}
+
+static void *no_memory(size_t size)
+{
+	(void)size;
+	return NULL;
+}
+
+static void without_memory_for_its_event_open_leaves_nothing_behind(void)
+{
+	void *adapter = &base_flags;
+	struct rig rig;
+
+	rig_open(&rig, NULL);
+	event_set_mem_functions(no_memory, realloc, free);
+	EXPECT_EQ(calls->open(&adapter, rig.loop, on_due, NULL, NULL), -ENOMEM);
+	event_set_mem_functions(malloc, realloc, free);
+	EXPECT(adapter == &base_flags);
+	rig_close(&rig);
+}
+
+int main(void)
+{
+	static const struct test own[] = {
+	        TEST(with_a_precise_base_it_is_as_good),
+	        TEST(without_a_time_cache_it_is_as_good),
+	        TEST(dispatch_returns_when_nothing_is_armed),
+	        TEST(without_memory_for_its_event_open_leaves_nothing_behind),
+	};
+
+	return suite_run(&libevent_calls, own, sizeof(own) / sizeof(own[0]));
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pawl/libuv.h: a wheel behind one timer of a libuv loop.
+ *
+ *	struct pawl_libuv *timers;
+ *	int error = pawl_libuv_open(&timers, loop, expire, NULL, NULL);
+ *
+ * and there is nothing more to do but to arm: uv_run calls `expire`. While anything is armed, the loop is
+ * kept alive, as by an active uv_timer_t.
+ *
+ * A timer is due when uv_now() has passed its deadline, and uv_now() is never ahead of the clock: so nothing
+ * is early by either. (A uv_timer_t, whose delay counts from uv_now(), may be early by as much as that is
+ * behind.) See pawl/loop.h for what all adapters promise.
+ */
+#ifndef PAWL_LIBUV_H
+#define PAWL_LIBUV_H
+
+#include <pawl/loop.h>
+#include <uv.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct pawl_libuv;
+
+/*
+ * Open an adapter on `loop`, which calls `due` with `arg`.
+ *
+ * 0         *adapter is yours, to be closed with pawl_libuv_close.
+ * -EINVAL   `due` is NULL, or an option is out of its range.
+ * -ENOMEM   no memory. Nothing is left behind.
+ */
+PAWL_API int pawl_libuv_open(struct pawl_libuv **adapter, uv_loop_t *loop, pawl_due_fn *due,
+                             void *arg, const struct pawl_loop_options *options);
+
+/*
+ * Arm the timer for `delay_ns` from now, or for `deadline_ns` of CLOCK_MONOTONIC. If it is armed, it is moved.
+ * What is due already is called in the next turn. Never fails.
+ */
+PAWL_API void pawl_libuv_arm(struct pawl_libuv *adapter, struct pawl_timer *timer,
+                             uint64_t delay_ns);
+PAWL_API void pawl_libuv_arm_at(struct pawl_libuv *adapter, struct pawl_timer *timer,
+                                uint64_t deadline_ns);
+
+/* Push the timer back to `delay_ns` from now, for little more than a store; else, and if idle, as arm. */
+PAWL_API void pawl_libuv_touch(struct pawl_libuv *adapter, struct pawl_timer *timer,
+                               uint64_t delay_ns);
+
+/* true: it was armed, and will not be called. false: it was idle. */
+PAWL_API bool pawl_libuv_cancel(struct pawl_libuv *adapter, struct pawl_timer *timer);
+
+/* To look at: count, place, each, check. Arm and cancel through the adapter. */
+PAWL_API struct pawl_wheel *pawl_libuv_wheel(struct pawl_libuv *adapter);
+
+/*
+ * Hand each timer that is still armed to `dropped`, which may free it and cancel others but arm none, and
+ * close the adapter. The loop frees it, as all that uv_close closes, when it next runs. `dropped`
+ * may be NULL: then they are forgotten, in whatever memory they were, and to be zeroed before they are used
+ * again. Also from inside the function, which then is not called any more. NULL is allowed as adapter.
+ */
+PAWL_API void pawl_libuv_close(struct pawl_libuv *adapter, pawl_due_fn *dropped);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

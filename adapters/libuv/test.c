@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+/* The libuv adapter in a loop of the real libuv. */
+#define _GNU_SOURCE
+#include <pawl/libuv.h>
+
+#include "../suite.h"
+
+struct loop {
+	uv_loop_t uv;
+	uv_poll_t poll;
+	watch_fn *fn;
+	void *arg;
+};
+
+static void *loop_open(void)
+{
+	struct loop *loop = calloc(1, sizeof(*loop));
+
+	EXPECT_EQ(uv_loop_init(&loop->uv), 0);
+	return loop;
+}
+
+static void loop_once(void *arg)
+{
+	struct loop *loop = arg;
+
+	uv_run(&loop->uv, UV_RUN_ONCE);
+}
+
+/* uv_run returns when every handle is closed; uv_loop_close is content only then. */
+static void loop_close(void *arg)
+{
+	struct loop *loop = arg;
+
+	EXPECT_EQ(uv_run(&loop->uv, UV_RUN_DEFAULT), 0);
+	EXPECT_EQ(uv_loop_close(&loop->uv), 0);
+	free(loop);
+}
+
+static void on_readable(uv_poll_t *poll, int status, int events)
+{
+	struct loop *loop = poll->data;
+
+	EXPECT_EQ(status, 0);
+	EXPECT_EQ(events, UV_READABLE);
+	loop->fn(loop->arg);
+}
+
+static void watch(void *arg, int fd, watch_fn *fn, void *fn_arg)
+{
+	struct loop *loop = arg;
+
+	loop->fn = fn;
+	loop->arg = fn_arg;
+	loop->poll.data = loop;
+	EXPECT_EQ(uv_poll_init(&loop->uv, &loop->poll, fd), 0);
+	EXPECT_EQ(uv_poll_start(&loop->poll, UV_READABLE, on_readable), 0);
+}
+
+static void unwatch(void *arg)
+{
+	struct loop *loop = arg;
+
+	uv_close((uv_handle_t *)&loop->poll, NULL);
+}
+
+static int open_adapter(void **adapter, void *arg, pawl_due_fn *due, void *due_arg,
+                        const struct pawl_loop_options *options)
+{
+	struct loop *loop = arg;
+	struct pawl_libuv *made = NULL;
+	int error = pawl_libuv_open(&made, &loop->uv, due, due_arg, options);
+
+	if (!error)
+		*adapter = made;
+	return error;
+}
+
+static void count_active(uv_handle_t *handle, void *count)
+{
+	*(unsigned *)count += uv_is_active(handle) != 0;
+}
+
+static unsigned timers_of_loop(void *arg, void *adapter)
+{
+	struct loop *loop = arg;
+	unsigned count = 0;
+
+	(void)adapter;
+	uv_walk(&loop->uv, count_active, &count);
+	return count;
+}
+
+ADAPTER_CALLS(libuv)
+
+static const struct adapter_calls libuv_calls = {.turns_between_looks = 2, THE_CALLS};
+
+static uint64_t loop_ms(const struct rig *rig)
+{
+	const struct loop *loop = rig->loop;
+
+	return uv_now(&loop->uv);
+}
+
+struct by_uv_now {
+	struct pawl_timer timer; /* first: a timer is its struct */
+	uint64_t earliest_ms, earliest_ns;
+	uint64_t delay_ms;
+	unsigned rounds;
+};
+
+static void arm_by_uv_now(struct rig *rig, struct by_uv_now *timer)
+{
+	timer->earliest_ms = loop_ms(rig) + timer->delay_ms;
+	timer->earliest_ns = uv_hrtime() + timer->delay_ms * MS;
+	calls->arm(rig->adapter, &timer->timer, timer->delay_ms * MS);
+}
+
+/* It stays now and then for a while, so that uv_now() falls behind the clock. */
+static void check_by_uv_now(struct rig *rig, struct pawl_timer *popped)
+{
+	struct by_uv_now *timer = (struct by_uv_now *)(void *)popped;
+
+	EXPECT(loop_ms(rig) >= timer->earliest_ms);
+	EXPECT(uv_hrtime() >= timer->earliest_ns);
+	if (timer->rounds-- == 0)
+		return;
+	if (timer->delay_ms % 4 == 0)
+		stay_until(clock_ns() + 3 * MS);
+	arm_by_uv_now(rig, timer);
+}
+
+static void nothing_is_early_by_uv_now_nor_by_uv_hrtime(void)
+{
+	struct by_uv_now timers[12] = {0};
+	struct loop *loop;
+	struct rig rig;
+
+	rig_open(&rig, NULL);
+	loop = rig.loop;
+	rig.inside = check_by_uv_now;
+	for (size_t i = 0; i < 12; i++) {
+		timers[i].delay_ms = i;
+		timers[i].rounds = 4;
+		arm_by_uv_now(&rig, &timers[i]);
+	}
+	EXPECT_EQ(uv_run(&loop->uv, UV_RUN_DEFAULT), 0);
+	EXPECT_EQ(rig.called, 12 * 5);
+	rig_close(&rig);
+}
+
+static void the_loop_ends_when_nothing_is_armed(void)
+{
+	struct pawl_timer timer = {0};
+	struct loop *loop;
+	struct rig rig;
+
+	rig_open(&rig, NULL);
+	loop = rig.loop;
+	EXPECT(!uv_loop_alive(&loop->uv));
+	calls->arm(rig.adapter, &timer, 2 * MS);
+	EXPECT(uv_loop_alive(&loop->uv));
+	EXPECT_EQ(uv_run(&loop->uv, UV_RUN_DEFAULT), 0);
+	EXPECT_EQ(rig.called, 1);
+	rig_close(&rig);
+}
+
+int main(void)
+{
+	static const struct test own[] = {
+	        TEST(nothing_is_early_by_uv_now_nor_by_uv_hrtime),
+	        TEST(the_loop_ends_when_nothing_is_armed),
+	};
+
+	return suite_run(&libuv_calls, own, sizeof(own) / sizeof(own[0]));
+}

@@ -1,0 +1,638 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The promises of pawl/loop.h, held against one adapter in its loop. Each adapter's test fills in a struct
+ * adapter_calls, which is the adapter and its loop by function pointers, and calls suite_run.
+ *
+ * Nothing here depends on how fast the machine is: what is asserted is that nothing comes early, how often
+ * it comes, and how much happens between two looks at a socket. What waits for ever is ended by ctest.
+ */
+#ifndef PAWL_ADAPTERS_SUITE_H
+#define PAWL_ADAPTERS_SUITE_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pawl/loop.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../tests/support/random.h"
+#include "../tests/support/test.h"
+
+#define MS     UINT64_C(1000000)
+#define SECOND (1000 * MS)
+#define HOUR   (3600 * SECOND)
+#define BURST  100000u
+
+typedef void watch_fn(void *arg);
+
+struct adapter_calls {
+	unsigned turns_between_looks; /* at most, from one look at the sockets to the next */
+
+	/* The loop. Its memory is the test's own. */
+	void *(*loop_open)(void);
+	void (*loop_close)(void *loop);
+	void (*loop_once)(void *loop); /* once round: sleeps until there is something to do */
+	void (*watch)(void *loop, int fd, watch_fn *fn, void *arg); /* one at a time */
+	void (*unwatch)(void *loop);
+
+	int (*open)(void **adapter, void *loop, pawl_due_fn *due, void *arg,
+	            const struct pawl_loop_options *options);
+	void (*arm)(void *adapter, struct pawl_timer *timer, uint64_t delay_ns);
+	void (*arm_at)(void *adapter, struct pawl_timer *timer, uint64_t deadline_ns);
+	void (*touch)(void *adapter, struct pawl_timer *timer, uint64_t delay_ns);
+	bool (*cancel)(void *adapter, struct pawl_timer *timer);
+	struct pawl_wheel *(*wheel)(void *adapter);
+	void (*close)(void *adapter, pawl_due_fn *dropped);
+	unsigned (*timers_of_loop)(void *loop, void *adapter); /* set by the adapter: 0 or 1 */
+};
+
+/* The calls that take the adapter alone, with its own type in place of void. */
+#define ADAPTER_CALLS(X)                                                                       \
+	static void call_arm(void *adapter, struct pawl_timer *timer, uint64_t delay_ns)       \
+	{                                                                                      \
+		pawl_##X##_arm(adapter, timer, delay_ns);                                      \
+	}                                                                                      \
+	static void call_arm_at(void *adapter, struct pawl_timer *timer, uint64_t deadline_ns) \
+	{                                                                                      \
+		pawl_##X##_arm_at(adapter, timer, deadline_ns);                                \
+	}                                                                                      \
+	static void call_touch(void *adapter, struct pawl_timer *timer, uint64_t delay_ns)     \
+	{                                                                                      \
+		pawl_##X##_touch(adapter, timer, delay_ns);                                    \
+	}                                                                                      \
+	static bool call_cancel(void *adapter, struct pawl_timer *timer)                       \
+	{                                                                                      \
+		return pawl_##X##_cancel(adapter, timer);                                      \
+	}                                                                                      \
+	static struct pawl_wheel *call_wheel(void *adapter)                                    \
+	{                                                                                      \
+		return pawl_##X##_wheel(adapter);                                              \
+	}                                                                                      \
+	static void call_close(void *adapter, pawl_due_fn *dropped)                            \
+	{                                                                                      \
+		pawl_##X##_close(adapter, dropped);                                            \
+	}
+
+/* For the initialiser of a struct adapter_calls, where the functions have the fields' names. */
+#define THE_CALLS                                                                                 \
+	.loop_open = loop_open, .loop_close = loop_close, .loop_once = loop_once, .watch = watch, \
+	.unwatch = unwatch, .open = open_adapter, .timers_of_loop = timers_of_loop,               \
+	.arm = call_arm, .arm_at = call_arm_at, .touch = call_touch, .cancel = call_cancel,       \
+	.wheel = call_wheel, .close = call_close
+
+static const struct adapter_calls *calls; /* of the adapter under test */
+
+/* The thing under test, and what its function does when it is called. */
+struct rig {
+	void *loop, *adapter;
+	void (*inside)(struct rig *rig, struct pawl_timer *timer);
+	size_t called, dropped;
+	size_t looks, called_at_look, most_between_looks; /* at the busy socket */
+	struct pawl_timer *other;
+	uint64_t number;
+};
+
+static inline uint64_t clock_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * SECOND + (uint64_t)t.tv_nsec;
+}
+
+static inline void on_due(struct pawl_timer *timer, void *arg)
+{
+	struct rig *rig = arg;
+
+	rig->called++;
+	EXPECT(clock_ns() >= timer->deadline);
+	EXPECT(!pawl_timer_armed(timer));
+	if (rig->inside)
+		rig->inside(rig, timer);
+}
+
+static inline void on_dropped(struct pawl_timer *timer, void *arg)
+{
+	struct rig *rig = arg;
+
+	rig->dropped++;
+	EXPECT(!pawl_timer_armed(timer));
+}
+
+static inline void rig_open(struct rig *rig, const struct pawl_loop_options *options)
+{
+	int error;
+
+	*rig = (struct rig){.loop = calls->loop_open()};
+	error = calls->open(&rig->adapter, rig->loop, on_due, rig, options);
+	if (error) {
+		fprintf(stderr, "no adapter: %s\n", strerror(-error));
+		abort();
+	}
+}
+
+static inline void rig_close(struct rig *rig)
+{
+	if (rig->adapter) {
+		EXPECT_STR(pawl_wheel_check(calls->wheel(rig->adapter)), NULL);
+		calls->close(rig->adapter, NULL);
+	}
+	calls->loop_close(rig->loop);
+}
+
+static inline void run_until_called(struct rig *rig, size_t count)
+{
+	while (rig->called < count)
+		calls->loop_once(rig->loop);
+}
+
+/* By the clock, without the loop. */
+static inline void stay_until(uint64_t time)
+{
+	while (clock_ns() < time)
+		;
+}
+
+static inline void expect_timers_of_loop(struct rig *rig, unsigned expected)
+{
+	EXPECT_EQ(calls->timers_of_loop(rig->loop, rig->adapter), expected);
+}
+
+static inline void on_look(void *arg)
+{
+	struct rig *rig = arg;
+	size_t between = rig->called - rig->called_at_look;
+
+	if (rig->looks++ > 0 && between > rig->most_between_looks)
+		rig->most_between_looks = between;
+	rig->called_at_look = rig->called;
+}
+
+/* A pipe with a byte in it that nobody reads: it is readable whenever the loop looks. */
+static inline void busy_socket_open(struct rig *rig, int ends[2])
+{
+	if (pipe(ends) != 0 || write(ends[1], "x", 1) != 1)
+		abort();
+	calls->watch(rig->loop, ends[0], on_look, rig);
+}
+
+static inline void busy_socket_close(struct rig *rig, const int ends[2])
+{
+	calls->unwatch(rig->loop);
+	close(ends[0]);
+	close(ends[1]);
+}
+
+struct stamped {
+	struct pawl_timer timer; /* first: a timer is its struct */
+	uint64_t earliest;
+	unsigned calls;
+};
+
+static inline void check_stamp(struct rig *rig, struct pawl_timer *timer)
+{
+	struct stamped *stamped = (struct stamped *)(void *)timer;
+
+	(void)rig;
+	EXPECT(clock_ns() >= stamped->earliest);
+	stamped->calls++;
+}
+
+static inline void arm_stamped(struct rig *rig, struct stamped *stamped, uint64_t delay_ns)
+{
+	stamped->earliest = clock_ns() + delay_ns;
+	calls->arm(rig->adapter, &stamped->timer, delay_ns);
+	EXPECT(stamped->timer.deadline >= stamped->earliest);
+}
+
+static inline void each_timer_is_called_once_and_never_early(void)
+{
+	struct random random = {.state = 7};
+	struct stamped stamped[300] = {0};
+	struct rig rig;
+
+	rig_open(&rig, NULL);
+	rig.inside = check_stamp;
+	for (size_t i = 0; i < 300; i++)
+		arm_stamped(&rig, &stamped[i], random_below(&random, 60 * MS));
+	EXPECT_EQ(rig.called, 0);
+	run_until_called(&rig, 300);
+	for (size_t i = 0; i < 300; i++)
+		EXPECT_EQ(stamped[i].calls, 1);
+	EXPECT_EQ(pawl_wheel_count(calls->wheel(rig.adapter)), 0);
+	rig_close(&rig);
+}
+
+static inline void with_a_fine_tick_it_is_not_early_either(void)
+{
+	const struct pawl_loop_options options = {.tick_ns = 1000, .wheel_size = 64, .chains = 4};
+	struct stamped stamped[100] = {0};
+	struct rig rig;
+
+	rig_open(&rig, &options);
+	rig.inside = check_stamp;
+	for (size_t i = 0; i < 100; i++)
+		arm_stamped(&rig, &stamped[i], i * 10007);
+	run_until_called(&rig, 100);
+	rig_close(&rig);
+}
+
+/* The loop's time is from before this function: a delay that counted from there would be early. */
+static inline void arm_late_in_the_turn(struct rig *rig, struct pawl_timer *timer)
+{
+	(void)timer;
+	stay_until(clock_ns() + 30 * MS);
+	rig->inside = check_stamp;
+	arm_stamped(rig, (struct stamped *)(void *)rig->other, 10 * MS);
+}
+
+static inline void a_delay_counts_from_the_call_not_from_the_loops_cached_time(void)
+{
+	struct stamped late = {0};
+	struct pawl_timer first = {0};
+	struct rig rig;
+
+	rig_open(&rig, NULL);
+	rig.inside = arm_late_in_the_turn;
+	rig.other = &late.timer;
+	calls->arm(rig.adapter, &first, 0);
+	run_until_called(&rig, 2);
+	EXPECT_EQ(late.calls, 1);
+	rig_close(&rig);
+}
+
+static inline void with_nothing_armed_the_loop_has_no_timer(void)
+{
+	struct pawl_timer one = {0}, two = {0};
+	struct rig rig;
+
+	rig_open(&rig, NULL);
+	expect_timers_of_loop(&rig, 0);
+	calls->arm(rig.adapter, &one, HOUR);
+	calls->arm(rig.adapter, &two, 2 * HOUR);
+	expect_timers_of_loop(&rig, 1);
+	EXPECT(calls->cancel(rig.adapter, &one));
+	EXPECT(!calls->cancel(rig.adapter, &one));
+	expect_timers_of_loop(&rig, 1);
+	EXPECT(calls->cancel(rig.adapter, &two));
+	expect_timers_of_loop(&rig, 0);
+	calls->arm(rig.adapter, &one, 1 * MS);
+	run_until_called(&rig, 1);
+	expect_timers_of_loop(&rig, 0);
+	rig_close(&rig);
+}
+
+static inline void a_thousand_timers_cost_the_loop_one(void)
+{
+	struct pawl_timer timers[1000] = {0};
+	struct rig rig;
+
+	rig_open(&rig, NULL);
+	for (size_t i = 0; i < 1000; i++)
+		calls->arm(rig.adapter, &timers[i], HOUR - i * SECOND);
+	expect_timers_of_loop(&rig, 1);
+	EXPECT_EQ(pawl_wheel_count(calls->wheel(rig.adapter)), 1000);
+	rig_close(&rig);
+}
+
+/* If the loop's timer stayed where it is, this would wait for an hour. */
+static inline void an_earlier_timer_is_not_kept_waiting_by_a_later_one(void)
+{
+	struct pawl_timer late = {0}, soon = {0}, moved = {0};
+	struct rig rig;
+
+	rig_open(&rig, NULL);
+	calls->arm(rig.adapter, &late, HOUR);
+	calls->arm(rig.adapter, &soon, 2 * MS);
+	run_until_called(&rig, 1);
+	calls->arm(rig.adapter, &moved, HOUR);
+	calls->arm(rig.adapter, &moved, 1 * MS);
+	run_until_called(&rig, 2);
+	calls->touch(rig.adapter, &moved, HOUR);
+	calls->touch(rig.adapter, &moved, 0);
+	run_until_called(&rig, 3);
+	calls->arm_at(rig.adapter, &moved, 1);
+	run_until_called(&rig, 4);
+	EXPECT(pawl_timer_armed(&late));
+	rig_close(&rig);
+}
+
+static inline void touch_pushes_back(void)
+{
+	struct stamped idle = {0};
+	struct rig rig;
+
+	rig_open(&rig, NULL);
+	rig.inside = check_stamp;
+	arm_stamped(&rig, &idle, 5 * MS);
+	for (int i = 0; i < 10; i++) {
+		stay_until(clock_ns() + 1 * MS);
+		idle.earliest = clock_ns() + 20 * MS;
+		calls->touch(rig.adapter, &idle.timer, 20 * MS);
+	}
+	run_until_called(&rig, 1);
+	EXPECT_EQ(idle.calls, 1);
+	rig_close(&rig);
+}
+
+static inline void cancel_other_and_arm_again(struct rig *rig, struct pawl_timer *timer)
+{
+	EXPECT(calls->cancel(rig->adapter, rig->other)); /* due, and the next in the queue */
+	if (rig->called < 5) {
+		calls->arm(rig->adapter, timer, 0);
+		calls->arm(rig->adapter, rig->other, 0);
+	}
+}
+
+static inline void inside_the_function_anything_may_be_armed_and_cancelled(void)
+{
+	struct pawl_timer pair[2] = {0};
+	struct rig rig;
+
+	rig_open(&rig, NULL);
+	rig.inside = cancel_other_and_arm_again;
+	rig.other = &pair[1];
+	calls->arm_at(rig.adapter, &pair[0], 1);
+	calls->arm_at(rig.adapter, &pair[1], 1);
+	run_until_called(&rig, 5);
+	expect_timers_of_loop(&rig, 0);
+	EXPECT_EQ(rig.called, 5);
+	rig_close(&rig);
+}
+
+static inline void close_at_third(struct rig *rig, struct pawl_timer *timer)
+{
+	(void)timer;
+	if (rig->called < 3)
+		return;
+	calls->close(rig->adapter, rig->number ? on_dropped : NULL);
+	rig->adapter = NULL;
+}
+
+static inline void close_inside(bool with_dropped)
+{
+	struct pawl_timer timers[10] = {0};
+	struct rig rig;
+
+	rig_open(&rig, NULL);
+	rig.inside = close_at_third;
+	rig.number = with_dropped;
+	for (size_t i = 0; i < 9; i++)
+		calls->arm_at(rig.adapter, &timers[i], 1);
+	calls->arm(rig.adapter, &timers[9], HOUR);
+	run_until_called(&rig, 3);
+	EXPECT_EQ(rig.called, 3);
+	EXPECT_EQ(rig.dropped, with_dropped ? 7 : 0);
+	EXPECT(rig.adapter == NULL);
+	rig_close(&rig);
+}
+
+static inline void inside_the_function_the_adapter_may_be_closed(void)
+{
+	close_inside(false);
+	close_inside(true);
+}
+
+/* Two timers in one allocation, as of a connection: whichever is dropped first takes the other along. */
+static inline void drop_pair(struct pawl_timer *timer, void *arg)
+{
+	struct rig *rig = arg;
+	struct pawl_timer *pair = timer->deadline % 2 ? timer - 1 : timer;
+
+	rig->dropped++;
+	calls->cancel(rig->adapter, &pair[0]);
+	calls->cancel(rig->adapter, &pair[1]);
+	free(pair);
+}
+
+static inline void what_close_drops_may_free_and_cancel(void)
+{
+	struct rig rig;
+
+	rig_open(&rig, NULL);
+	for (uint64_t i = 0; i < 100; i++) {
+		struct pawl_timer *pair = calloc(2, sizeof(*pair));
+		uint64_t even = (clock_ns() + i * SECOND) & ~UINT64_C(1);
+
+		calls->arm_at(rig.adapter, &pair[0], even + 60 * SECOND);
+		calls->arm_at(rig.adapter, &pair[1], even + 31 * SECOND + 1);
+	}
+	calls->close(rig.adapter, drop_pair);
+	rig.adapter = NULL;
+	EXPECT_EQ(rig.dropped, 100);
+	rig_close(&rig);
+	calls->close(NULL, NULL);
+}
+
+static inline void a_burst_does_not_starve_a_socket(void)
+{
+	const struct pawl_loop_options options = {.max_calls = 100};
+	struct pawl_timer *timers = calloc(BURST, sizeof(*timers));
+	struct rig rig;
+	int ends[2];
+
+	rig_open(&rig, &options);
+	busy_socket_open(&rig, ends);
+	for (size_t i = 0; i < BURST; i++)
+		calls->arm_at(rig.adapter, &timers[i], 1);
+	run_until_called(&rig, BURST);
+	EXPECT_EQ(rig.called, BURST);
+	EXPECT(rig.looks >= BURST / (100 * calls->turns_between_looks));
+	EXPECT(rig.most_between_looks > 0);
+	EXPECT(rig.most_between_looks <= 100 * calls->turns_between_looks);
+	busy_socket_close(&rig, ends);
+	rig_close(&rig);
+	free(timers);
+}
+
+static inline void arm_same_at_once(struct rig *rig, struct pawl_timer *timer)
+{
+	calls->arm_at(rig->adapter, timer, 1);
+}
+
+static inline void a_timer_that_arms_itself_at_once_does_not_starve_a_socket(void)
+{
+	const struct pawl_loop_options options = {.max_calls = 10};
+	struct pawl_timer timer = {0};
+	struct rig rig;
+	int ends[2];
+
+	rig_open(&rig, &options);
+	busy_socket_open(&rig, ends);
+	rig.inside = arm_same_at_once;
+	calls->arm_at(rig.adapter, &timer, 1);
+	run_until_called(&rig, 1000);
+	EXPECT(rig.looks >= 1000 / (10 * calls->turns_between_looks) - 1);
+	EXPECT(rig.most_between_looks <= 10 * calls->turns_between_looks);
+	calls->cancel(rig.adapter, &timer);
+	busy_socket_close(&rig, ends);
+	rig_close(&rig);
+}
+
+static inline void moves_in_a_turn_are_bounded_too(void)
+{
+	const struct pawl_loop_options options = {.wheel_size = 8, .max_moves = 10};
+	struct pawl_timer *timers = calloc(10000, sizeof(*timers));
+	size_t turns_at_work = 0;
+	uint64_t start;
+	struct rig rig;
+
+	rig_open(&rig, &options);
+	start = clock_ns();
+	for (size_t i = 0; i < 10000; i++)
+		calls->arm_at(rig.adapter, &timers[i], start + 50 * MS + i % 40 * MS);
+	stay_until(start + 100 * MS);
+	while (rig.called < 10000) {
+		calls->loop_once(rig.loop);
+		turns_at_work++;
+	}
+	EXPECT(turns_at_work * 10 * calls->turns_between_looks >= 10000);
+	rig_close(&rig);
+	free(timers);
+}
+
+static inline void the_end_of_time_is_a_deadline_too(void)
+{
+	struct pawl_timer timers[3] = {0}, soon = {0};
+	struct rig rig;
+
+	rig_open(&rig, NULL);
+	calls->arm(rig.adapter, &timers[0], PAWL_NEVER);
+	calls->arm(rig.adapter, &timers[1], PAWL_NEVER / 2);
+	calls->arm_at(rig.adapter, &timers[2], PAWL_NEVER - 1);
+	expect_timers_of_loop(&rig, 1);
+	calls->arm(rig.adapter, &soon, 1 * MS);
+	run_until_called(&rig, 1);
+	EXPECT_EQ(pawl_wheel_count(calls->wheel(rig.adapter)), 3);
+	rig_close(&rig);
+}
+
+static inline void expect_refused(struct rig *rig, pawl_due_fn *due,
+                                  const struct pawl_loop_options *options)
+{
+	void *adapter = rig;
+
+	EXPECT_EQ(calls->open(&adapter, rig->loop, due, NULL, options), -EINVAL);
+	EXPECT(adapter == rig);
+}
+
+static inline void what_is_out_of_range_is_refused(void)
+{
+	struct rig rig;
+
+	rig_open(&rig, NULL);
+	expect_refused(&rig, NULL, NULL);
+	expect_refused(&rig, on_due, &(struct pawl_loop_options){.wheel_size = 1});
+	expect_refused(&rig, on_due, &(struct pawl_loop_options){.wheel_size = 4097});
+	expect_refused(&rig, on_due, &(struct pawl_loop_options){.chains = 3});
+	rig_close(&rig);
+}
+
+/* The adapter's own allocations, of which malloc_fails_at lets one fail; linked with --wrap=malloc. */
+static int malloc_fails_at = -1;
+void *__real_malloc(size_t size);
+void *__wrap_malloc(size_t size);
+
+void *__wrap_malloc(size_t size)
+{
+	return malloc_fails_at >= 0 && malloc_fails_at-- == 0 ? NULL : __real_malloc(size);
+}
+
+static inline void without_memory_open_leaves_nothing_behind(void)
+{
+	struct rig rig;
+
+	rig_open(&rig, NULL);
+	for (int i = 0; i < 2; i++) {
+		void *adapter = &rig;
+
+		malloc_fails_at = i;
+		EXPECT_EQ(calls->open(&adapter, rig.loop, on_due, NULL, NULL), -ENOMEM);
+		EXPECT(adapter == &rig);
+		malloc_fails_at = -1;
+	}
+	rig_close(&rig);
+}
+
+/* Whatever is armed, touched and cancelled, inside and outside: what was armed is called or cancelled. */
+#define PLAYERS 200u
+
+static struct pawl_timer players[PLAYERS];
+static uint64_t armed, cancelled;
+
+static inline void play(struct rig *rig)
+{
+	static struct random random = {.state = 11};
+	struct pawl_timer *timer = &players[random_below(&random, PLAYERS)];
+	uint64_t delay_ns = random_below(&random, 5 * MS);
+
+	if (random_below(&random, 3) == 0) {
+		cancelled += calls->cancel(rig->adapter, timer);
+		return;
+	}
+	armed += !pawl_timer_armed(timer);
+	if (random_below(&random, 2))
+		calls->arm(rig->adapter, timer, delay_ns);
+	else
+		calls->touch(rig->adapter, timer, delay_ns);
+}
+
+static inline void play_inside(struct rig *rig, struct pawl_timer *timer)
+{
+	(void)timer;
+	if (rig->number == 0)
+		return;
+	rig->number--;
+	for (int i = 0; i < 3; i++)
+		play(rig);
+}
+
+static inline void in_a_random_game_every_timer_is_accounted_for(void)
+{
+	struct rig rig;
+
+	rig_open(&rig,
+	         &(struct pawl_loop_options){.wheel_size = 4, .max_moves = 3, .max_calls = 5});
+	rig.inside = play_inside;
+	rig.number = 3000;
+	for (int i = 0; i < 1000; i++) {
+		play(&rig);
+		if (pawl_wheel_count(calls->wheel(rig.adapter)) > PLAYERS / 4)
+			calls->loop_once(rig.loop);
+	}
+	while (pawl_wheel_count(calls->wheel(rig.adapter)) > 0)
+		calls->loop_once(rig.loop);
+	EXPECT_EQ(rig.called + cancelled, armed);
+	expect_timers_of_loop(&rig, 0);
+	rig_close(&rig);
+}
+
+static inline int suite_run(const struct adapter_calls *given, const struct test *own, size_t count)
+{
+	static const struct test common[] = {
+	        TEST(each_timer_is_called_once_and_never_early),
+	        TEST(with_a_fine_tick_it_is_not_early_either),
+	        TEST(a_delay_counts_from_the_call_not_from_the_loops_cached_time),
+	        TEST(with_nothing_armed_the_loop_has_no_timer),
+	        TEST(a_thousand_timers_cost_the_loop_one),
+	        TEST(an_earlier_timer_is_not_kept_waiting_by_a_later_one),
+	        TEST(touch_pushes_back),
+	        TEST(inside_the_function_anything_may_be_armed_and_cancelled),
+	        TEST(inside_the_function_the_adapter_may_be_closed),
+	        TEST(what_close_drops_may_free_and_cancel),
+	        TEST(a_burst_does_not_starve_a_socket),
+	        TEST(a_timer_that_arms_itself_at_once_does_not_starve_a_socket),
+	        TEST(moves_in_a_turn_are_bounded_too),
+	        TEST(the_end_of_time_is_a_deadline_too),
+	        TEST(what_is_out_of_range_is_refused),
+	        TEST(without_memory_open_leaves_nothing_behind),
+	        TEST(in_a_random_game_every_timer_is_accounted_for),
+	};
+	int failed;
+
+	calls = given;
+	failed = RUN_TESTS(common);
+	return test_run_all(own, count) | failed;
+}
+
+#endif

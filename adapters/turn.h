@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What every adapter does: a wheel behind the one timer of a loop.
+ *
+ * `wake` is the time that the loop's timer is set for. It is never after the time at which any timer
+ * becomes due, so nothing is late; it may be before, where only cancelled timers were. So arming has the
+ * loop's timer set anew only for a deadline before `wake`, which most are not.
+ */
+#ifndef PAWL_ADAPTERS_TURN_H
+#define PAWL_ADAPTERS_TURN_H
+
+#include <errno.h>
+#include <pawl/loop.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define NS_PER_SECOND     UINT64_C(1000000000)
+#define DEFAULT_TICK_NS   (UINT64_C(1) << 20) /* a power of two is placed without a division */
+#define DEFAULT_MAX_MOVES 1024u
+#define DEFAULT_MAX_CALLS 256u
+
+struct turns {
+	struct pawl_wheel *wheel; /* ours: malloc'ed */
+	pawl_due_fn *due;
+	void *arg;
+	void (*set_timer)(struct turns *turns); /* the loop's, to `wake`; PAWL_NEVER: off */
+	size_t max_moves, max_calls;
+	uint64_t wake;
+	bool running; /* a turn is under way, and sets the loop's timer when it ends */
+	bool closed;
+};
+
+static inline uint64_t monotonic_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * NS_PER_SECOND + (uint64_t)t.tv_nsec;
+}
+
+/* 0, -EINVAL or -ENOMEM; then nothing is left behind. */
+static inline int turns_init(struct turns *turns, void (*set_timer)(struct turns *turns),
+                             pawl_due_fn *due, void *arg, const struct pawl_loop_options *given)
+{
+	const struct pawl_loop_options defaults = {0}, *options = given ? given : &defaults;
+	const struct pawl_wheel_options wheel = {
+	        .start = monotonic_ns(),
+	        .tick = options->tick_ns ? options->tick_ns : DEFAULT_TICK_NS,
+	        .wheel_size = options->wheel_size,
+	        .chains = options->chains,
+	};
+	size_t size = pawl_wheel_footprint(&wheel);
+
+	if (!due || size == 0)
+		return -EINVAL;
+	*turns = (struct turns){
+	        .wheel = pawl_wheel_init(malloc(size), size, &wheel),
+	        .due = due,
+	        .arg = arg,
+	        .set_timer = set_timer,
+	        .max_moves = options->max_moves ? options->max_moves : DEFAULT_MAX_MOVES,
+	        .max_calls = options->max_calls ? options->max_calls : DEFAULT_MAX_CALLS,
+	        .wake = PAWL_NEVER,
+	};
+	return turns->wheel ? 0 : -ENOMEM;
+}
+
+/* A turn of bounded work, by the loop's time; how many functions it called. See `closed` afterwards. */
+static inline size_t turns_run(struct turns *turns, uint64_t now)
+{
+	struct pawl_timer *timer;
+	size_t calls = 0;
+
+	turns->running = true;
+	pawl_wheel_advance(turns->wheel, now, turns->max_moves);
+	while (calls < turns->max_calls && !turns->closed &&
+	       (timer = pawl_wheel_pop(turns->wheel)) != NULL) {
+		calls++;
+		turns->due(timer, turns->arg);
+	}
+	turns->running = false;
+	if (!turns->closed) {
+		turns->wake = pawl_wheel_next(turns->wheel);
+		turns->set_timer(turns);
+	}
+	return calls;
+}
+
+/*
+ * A timer is placed by the time that the wheel knows, and after a sleep that is an old one. Before `wake`
+ * nothing becomes due by telling it, though the loop's own time may be behind; the bound is for timers
+ * that are moved down on the way.
+ */
+static inline void turns_tell_time(struct turns *turns, uint64_t now)
+{
+	if (!turns->running && now < turns->wake)
+		pawl_wheel_advance(turns->wheel, now, 1);
+}
+
+static inline void turns_wake_by(struct turns *turns, uint64_t deadline)
+{
+	uint64_t next;
+
+	if (turns->running || deadline >= turns->wake)
+		return;
+	next = pawl_wheel_next(turns->wheel);
+	if (next >= turns->wake)
+		return;
+	turns->wake = next;
+	turns->set_timer(turns);
+}
+
+/* A sum that would pass the end of time stops there. */
+static inline uint64_t turns_deadline(uint64_t now, uint64_t delay_ns)
+{
+	return delay_ns < PAWL_NEVER - now ? now + delay_ns : PAWL_NEVER;
+}
+
+static inline void turns_arm_at(struct turns *turns, struct pawl_timer *timer, uint64_t now,
+                                uint64_t deadline)
+{
+	turns_tell_time(turns, now);
+	pawl_wheel_arm(turns->wheel, timer, deadline);
+	turns_wake_by(turns, deadline);
+}
+
+static inline void turns_arm(struct turns *turns, struct pawl_timer *timer, uint64_t delay_ns)
+{
+	uint64_t now = monotonic_ns();
+
+	turns_arm_at(turns, timer, now, turns_deadline(now, delay_ns));
+}
+
+static inline void turns_touch(struct turns *turns, struct pawl_timer *timer, uint64_t delay_ns)
+{
+	uint64_t now = monotonic_ns(), deadline = turns_deadline(now, delay_ns);
+
+	turns_tell_time(turns, now);
+	pawl_wheel_touch(turns->wheel, timer, deadline);
+	turns_wake_by(turns, deadline);
+}
+
+static inline bool turns_cancel(struct turns *turns, struct pawl_timer *timer)
+{
+	bool was_armed = pawl_wheel_cancel(turns->wheel, timer);
+
+	if (!turns->running && turns->wake != PAWL_NEVER && pawl_wheel_count(turns->wheel) == 0) {
+		turns->wake = PAWL_NEVER;
+		turns->set_timer(turns);
+	}
+	return was_armed;
+}
+
+/* When all are due, one pop after the other leaves `dropped` free to cancel and free what it likes. */
+static inline void turns_close(struct turns *turns, pawl_due_fn *dropped)
+{
+	struct pawl_timer *timer;
+
+	turns->closed = true;
+	if (!dropped)
+		return;
+	pawl_wheel_advance(turns->wheel, PAWL_NEVER, 0);
+	while ((timer = pawl_wheel_pop(turns->wheel)) != NULL)
+		dropped(timer, turns->arg);
+}
+
+#endif

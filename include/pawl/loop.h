@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pawl/loop.h: what the adapters to event loops have in common.
+ *
+ * An adapter puts a wheel behind one timer of an event loop. However many timers are on the wheel, the
+ * loop has one; and the loop is asked to wake for it only when there is something to do.
+ *
+ *	pawl/epoll.h      a file descriptor that any loop can poll; part of libpawl
+ *	pawl/libuv.h      a library of its own, libpawl-libuv
+ *	pawl/libevent.h   a library of its own, libpawl-libevent
+ *
+ * They have the same calls. With any of them in place of X:
+ *
+ *	struct connection { struct pawl_timer idle; int fd; };
+ *
+ *	static void expire(struct pawl_timer *timer, void *arg) { ... }     // in the loop's thread
+ *
+ *	pawl_X_open(&adapter, ..., expire, arg, NULL);
+ *	pawl_X_arm(adapter, &connection->idle, 30 * SECOND);
+ *	pawl_X_touch(adapter, &connection->idle, 30 * SECOND);   // there was input: 30 seconds from now
+ *	pawl_X_cancel(adapter, &connection->idle);
+ *	pawl_X_close(adapter, NULL);
+ *
+ *
+ * A turn
+ *
+ * When the loop's timer fires, the adapter makes one turn: it moves at most max_moves timers on the wheel,
+ * and calls the function for at most max_calls that are due. If that was not all, the loop looks at its
+ * sockets, without sleeping, before the next turn. So a hundred thousand timers due at once delay a
+ * socket by one turn (libuv: two), not by a hundred thousand calls.
+ *
+ *
+ * What is promised, beyond what pawl/wheel.h promises
+ *
+ *  - Time is in nanoseconds of CLOCK_MONOTONIC. A delay counts from the moment of the call, not from the
+ *    time that the loop has in its cache, and is rounded up to the tick: never early.
+ *  - The function is never called inside arm, touch or cancel, nor inside itself. In it, and for any
+ *    timer, everything may be called, close too.
+ *  - The loop's timer is set anew only where the next thing to do comes earlier than it is set for, and at
+ *    the end of a turn. With nothing armed it is not set: no wake-up. (A cancelled timer that was the
+ *    first of several may leave one wake-up behind, which finds nothing.)
+ *
+ * One thread uses an adapter: the one that runs its loop.
+ */
+#ifndef PAWL_LOOP_H
+#define PAWL_LOOP_H
+
+#include <pawl/wheel.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Called for a timer that is due: it is idle, and its memory is yours. `arg` is the one given to open. */
+typedef void pawl_due_fn(struct pawl_timer *timer, void *arg);
+
+/* Zeroes, or a NULL pointer in place of the whole struct, mean the defaults. */
+struct pawl_loop_options {
+	uint64_t tick_ns;    /* deadlines are rounded up to it; 0: 2^20, about a millisecond */
+	uint32_t wheel_size; /* slots in a level, 2 to 4096; 0: the wheel's default */
+	uint32_t chains;     /* as in pawl/wheel.h: 8 is for hundreds of thousands; 0: 1 */
+	size_t max_moves;    /* of timers in a turn; 0: 1024 */
+	size_t max_calls;    /* of the function in a turn; 0: 256 */
+};
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
