@@ -64,7 +64,7 @@ mutate:
 
 # The loader learns of the new library where it may; elsewhere that is the packager's affair.
 install: all
-	cmake --install build/release --prefix "$(PREFIX)"
+	DESTDIR="$(abspath $(DESTDIR))" cmake --install build/release --prefix "$(abspath $(PREFIX))"
 	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" -eq 0 ]; then ldconfig || true; fi
 
 help:

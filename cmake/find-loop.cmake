@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 # pawl_find_loop(NAME HEADER LIBRARY): the target pawl::loop_NAME is the event loop's own library, if it is here.
+# Used by pawl's build and, from where pawl is installed, by its CMake package.
 function(pawl_find_loop name header library)
   find_path(PAWL_${name}_INCLUDE_DIR ${header})
   find_library(PAWL_${name}_LIBRARY ${library})

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: MIT
+# What makes an installed pawl easy to find: the CMake package and the pkg-config files.
+include(CMakePackageConfigHelpers)
+set(PAWL_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/pawl)
+
+# pawl_install_pkgconfig(NAME DESCRIPTION REQUIRES PRIVATE): NAME.pc for libNAME. It is written when it is
+# installed, since only then the prefix is certain: `cmake --install --prefix` may give another one.
+function(pawl_install_pkgconfig name description requires private)
+  cmake_path(APPEND libdir "\${prefix}" "${CMAKE_INSTALL_LIBDIR}")
+  cmake_path(APPEND includedir "\${prefix}" "${CMAKE_INSTALL_INCLUDEDIR}")
+  set(prefix @CMAKE_INSTALL_PREFIX@)
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/pkgconfig.in ${PROJECT_BINARY_DIR}/${name}.pc.in @ONLY)
+  install(CODE "configure_file(\"${PROJECT_BINARY_DIR}/${name}.pc.in\" \"${PROJECT_BINARY_DIR}/${name}.pc\" @ONLY)")
+  install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endfunction()
+
+function(pawl_install_targets export)
+  install(EXPORT ${export} NAMESPACE pawl:: DESTINATION ${PAWL_CMAKE_DIR} FILE ${export}-targets.cmake)
+endfunction()
+
+function(pawl_install_package)
+  configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/pawl-config.cmake.in
+    ${PROJECT_BINARY_DIR}/pawl-config.cmake INSTALL_DESTINATION ${PAWL_CMAKE_DIR}
+    NO_SET_AND_CHECK_MACRO)
+  write_basic_package_version_file(${PROJECT_BINARY_DIR}/pawl-config-version.cmake
+    COMPATIBILITY SameMinorVersion)
+  install(FILES ${PROJECT_BINARY_DIR}/pawl-config.cmake ${PROJECT_BINARY_DIR}/pawl-config-version.cmake
+    ${PROJECT_SOURCE_DIR}/cmake/find-loop.cmake DESTINATION ${PAWL_CMAKE_DIR})
+  pawl_install_targets(pawl)
+  pawl_install_pkgconfig(pawl "Delayed work: timing wheel and timers for many threads" "" "-pthread")
+endfunction()

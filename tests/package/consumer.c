@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/* A program that has nothing of pawl but what is installed or copied: a wheel, a service, a descriptor. */
+#include <pawl/epoll.h>
+#include <pawl/pawl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void count(struct pawl_timer *timer, void *calls)
+{
+	(void)timer;
+	++*(int *)calls;
+}
+
+static void run(struct pawl_task *task)
+{
+	(void)task;
+}
+
+static int wheel_works(void)
+{
+	struct pawl_timer timer = {0};
+	struct pawl_wheel *wheel = pawl_wheel_init(malloc(pawl_wheel_footprint(NULL)),
+	                                           pawl_wheel_footprint(NULL), NULL);
+	int works;
+
+	pawl_wheel_arm(wheel, &timer, 450);
+	pawl_wheel_advance(wheel, 450, 0);
+	works = pawl_wheel_pop(wheel) == &timer;
+	free(wheel);
+	return works;
+}
+
+static int service_works(void)
+{
+	struct pawl_service_options options = {.workers = 2};
+	struct pawl_service *service;
+	struct pawl_stats *stats = malloc(sizeof(*stats));
+	struct pawl_task task;
+	int works;
+
+	if (pawl_service_open(&service, &options) != 0)
+		return 0;
+	pawl_task_init(&task, run);
+	pawl_service_arm(service, &task, 0);
+	while (pawl_service_cancel(service, &task) == PAWL_RUNNING)
+		;
+	pawl_service_stop(service, NULL);
+	pawl_service_stats(service, stats);
+	works = stats->armed == 1 && stats->ran + stats->cancelled == 1;
+	pawl_service_close(service, NULL);
+	free(stats);
+	return works;
+}
+
+static int epoll_works(void)
+{
+	struct pawl_timer timer = {0};
+	struct pawl_epoll *timers;
+	struct pollfd polled = {.events = POLLIN};
+	int calls = 0;
+
+	if (pawl_epoll_open(&timers, count, &calls, NULL) != 0)
+		return 0;
+	polled.fd = pawl_epoll_fd(timers);
+	pawl_epoll_arm(timers, &timer, 1000000);
+	while (calls == 0 && poll(&polled, 1, -1) == 1)
+		pawl_epoll_turn(timers);
+	pawl_epoll_close(timers, NULL);
+	return calls == 1;
+}
+
+int main(void)
+{
+	int works = wheel_works() && service_works() && epoll_works() &&
+	            strcmp(pawl_version(), PAWL_VERSION) == 0;
+
+	puts(works ? "pawl " PAWL_VERSION " works" : "pawl does not work");
+	return works ? 0 : 1;
+}
