@@ -8,6 +8,7 @@
 #   make mutate      break the source in known ways; the tests must notice each
 #   make test-long   the same, and the random tests for longer
 #   make install     with PREFIX and DESTDIR
+#   make amalgamation  the library as one pawl.c and one pawl.h, in build/amalgamation
 #   make format      clang-format over the source
 #   make clean       remove build/
 #   make help        this list
@@ -20,7 +21,7 @@ CTEST = ctest --output-on-failure --no-tests=error -j $(JOBS)
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: all run test test-long bench fuzz mutate install help format clean
+.PHONY: all run test test-long bench fuzz mutate install amalgamation help format clean
 
 all:
 	@cmake -S . -B build/release >/dev/null
@@ -66,6 +67,13 @@ mutate:
 install: all
 	DESTDIR="$(abspath $(DESTDIR))" cmake --install build/release --prefix "$(abspath $(PREFIX))"
 	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" -eq 0 ]; then ldconfig || true; fi
+
+amalgamation:
+	@cmake -S . -B build/release >/dev/null
+	@cmake --build build/release --target amalgamation >/dev/null
+	@mkdir -p build/amalgamation
+	@cp build/release/amalgamation/pawl.c build/release/amalgamation/pawl.h build/amalgamation
+	@echo "build/amalgamation/pawl.c and pawl.h: copy both; cc -std=c11 -c pawl.c; link with -pthread"
 
 help:
 	@sed -n 's/^#   make/make/p' Makefile

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* A program that has nothing of pawl but what is installed or copied: a wheel, a service, a descriptor. */
+#ifdef PAWL_AMALGAMATION
+#include "pawl.h"
+#else
 #include <pawl/epoll.h>
 #include <pawl/pawl.h>
+#endif
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: MIT
 // The same for C++17: every public header compiles, and the library links.
+#ifdef PAWL_AMALGAMATION
+#include "pawl.h"
+#else
 #include <pawl/epoll.h>
 #include <pawl/pawl.h>
+#endif
 #include <cstdio>
 #include <vector>
 
