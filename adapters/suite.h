@@ -317,6 +317,21 @@ static inline void an_earlier_timer_is_not_kept_waiting_by_a_later_one(void)
 	rig_close(&rig);
 }
 
+/* Else it would be placed as from long ago, and moved once more than it needs. */
+static inline void after_a_sleep_a_timer_is_placed_by_the_present(void)
+{
+	struct pawl_timer timer = {0};
+	uint64_t before;
+	struct rig rig;
+
+	rig_open(&rig, NULL);
+	stay_until(clock_ns() + 3 * MS);
+	before = clock_ns();
+	calls->arm(rig.adapter, &timer, HOUR);
+	EXPECT(pawl_wheel_now(calls->wheel(rig.adapter)) >= before);
+	rig_close(&rig);
+}
+
 static inline void touch_pushes_back(void)
 {
 	struct stamped idle = {0};
@@ -616,6 +631,7 @@ static inline int suite_run(const struct adapter_calls *given, const struct test
 	        TEST(with_nothing_armed_the_loop_has_no_timer),
 	        TEST(a_thousand_timers_cost_the_loop_one),
 	        TEST(an_earlier_timer_is_not_kept_waiting_by_a_later_one),
+	        TEST(after_a_sleep_a_timer_is_placed_by_the_present),
 	        TEST(touch_pushes_back),
 	        TEST(inside_the_function_anything_may_be_armed_and_cancelled),
 	        TEST(inside_the_function_the_adapter_may_be_closed),

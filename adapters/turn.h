@@ -38,7 +38,7 @@ static inline uint64_t monotonic_ns(void)
 	return (uint64_t)t.tv_sec * NS_PER_SECOND + (uint64_t)t.tv_nsec;
 }
 
-/* 0, -EINVAL or -ENOMEM; then nothing is left behind. */
+/* 0, -EINVAL or -ENOMEM; but for 0 nothing is left behind. */
 static inline int turns_init(struct turns *turns, void (*set_timer)(struct turns *turns),
                              pawl_due_fn *due, void *arg, const struct pawl_loop_options *given)
 {

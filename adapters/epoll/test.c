@@ -147,6 +147,29 @@ static void arming_what_is_due_is_one_system_call(void)
 	rig_close(&rig);
 }
 
+static void arm_ten(struct rig *rig, struct pawl_timer *timer)
+{
+	for (uint64_t i = 10; i > 0; i--)
+		calls->arm(rig->adapter, &rig->other[i - 1], i * SECOND);
+	calls->arm(rig->adapter, timer, HOUR);
+	calls->cancel(rig->adapter, timer);
+}
+
+static void a_turn_is_one_system_call_whatever_it_arms(void)
+{
+	struct pawl_timer timer = {0}, others[10] = {0};
+	struct rig rig;
+
+	rig_open(&rig, NULL);
+	rig.inside = arm_ten;
+	rig.other = others;
+	calls->arm_at(rig.adapter, &timer, 1);
+	settings = 0;
+	EXPECT_EQ(pawl_epoll_turn(rig.adapter), 1);
+	EXPECT_EQ(settings, 1);
+	rig_close(&rig);
+}
+
 static void edge_triggered_it_is_as_good(void)
 {
 	next_events = EPOLLIN | EPOLLET;
@@ -240,6 +263,7 @@ int main(void)
 	static const struct test own[] = {
 	        TEST(arming_for_later_is_no_system_call),
 	        TEST(arming_what_is_due_is_one_system_call),
+	        TEST(a_turn_is_one_system_call_whatever_it_arms),
 	        TEST(edge_triggered_it_is_as_good),
 	        TEST(poll_takes_the_descriptor_too),
 	        TEST(a_turn_too_early_does_no_harm),
