@@ -9,6 +9,7 @@
 #   make test-long   the same, and the random tests for longer
 #   make install     with PREFIX and DESTDIR
 #   make amalgamation  the library as one pawl.c and one pawl.h, in build/amalgamation
+#   make test-package  build the Debian packages, look at them with lintian, and use them
 #   make format      clang-format over the source
 #   make clean       remove build/
 #   make help        this list
@@ -21,7 +22,7 @@ CTEST = ctest --output-on-failure --no-tests=error -j $(JOBS)
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: all run test test-long bench fuzz mutate install amalgamation help format clean
+.PHONY: all run test test-long bench fuzz mutate install amalgamation test-package help format clean
 
 all:
 	@cmake -S . -B build/release >/dev/null
@@ -74,6 +75,10 @@ amalgamation:
 	@mkdir -p build/amalgamation
 	@cp build/release/amalgamation/pawl.c build/release/amalgamation/pawl.h build/amalgamation
 	@echo "build/amalgamation/pawl.c and pawl.h: copy both; cc -std=c11 -c pawl.c; link with -pthread"
+
+test-package:
+	@scripts/bootstrap package
+	scripts/test-package
 
 help:
 	@sed -n 's/^#   make/make/p' Makefile
