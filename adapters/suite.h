@@ -332,6 +332,22 @@ static inline void after_a_sleep_a_timer_is_placed_by_the_present(void)
 	rig_close(&rig);
 }
 
+static inline void the_options_are_those_of_the_wheel(void)
+{
+	const struct pawl_loop_options options = {.tick_ns = 7 * SECOND, .wheel_size = 9};
+	struct pawl_timer timer = {0};
+	struct pawl_place place;
+	struct rig rig;
+
+	rig_open(&rig, &options);
+	calls->arm(rig.adapter, &timer, 8 * SECOND);
+	EXPECT(pawl_wheel_place(calls->wheel(rig.adapter), &timer, &place));
+	EXPECT_EQ(place.level, 0);
+	EXPECT_EQ(place.opens % (7 * SECOND), 0);
+	EXPECT_EQ(place.slot, place.opens / (7 * SECOND) % 9);
+	rig_close(&rig);
+}
+
 static inline void touch_pushes_back(void)
 {
 	struct stamped idle = {0};
@@ -632,6 +648,7 @@ static inline int suite_run(const struct adapter_calls *given, const struct test
 	        TEST(a_thousand_timers_cost_the_loop_one),
 	        TEST(an_earlier_timer_is_not_kept_waiting_by_a_later_one),
 	        TEST(after_a_sleep_a_timer_is_placed_by_the_present),
+	        TEST(the_options_are_those_of_the_wheel),
 	        TEST(touch_pushes_back),
 	        TEST(inside_the_function_anything_may_be_armed_and_cancelled),
 	        TEST(inside_the_function_the_adapter_may_be_closed),

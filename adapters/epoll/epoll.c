@@ -14,7 +14,8 @@ struct pawl_epoll {
 
 /*
  * Setting a timerfd also takes back that it has expired, so it never needs to be read. A time that has
- * passed makes it readable anew, which an edge-triggered epoll notices too. All zeroes switch it off.
+ * passed makes it readable anew, which an edge-triggered epoll notices too. All zeroes switch it off; the
+ * clock never was at zero while anything ran.
  */
 static void set_timerfd(struct turns *turns)
 {
@@ -23,7 +24,7 @@ static void set_timerfd(struct turns *turns)
 
 	if (turns->wake != PAWL_NEVER) {
 		at.it_value.tv_sec = (time_t)(turns->wake / NS_PER_SECOND);
-		at.it_value.tv_nsec = turns->wake > 0 ? (long)(turns->wake % NS_PER_SECOND) : 1;
+		at.it_value.tv_nsec = (long)(turns->wake % NS_PER_SECOND);
 	}
 	timerfd_settime(adapter->fd, TFD_TIMER_ABSTIME, &at, NULL);
 }
