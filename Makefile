@@ -70,6 +70,7 @@ install: all
 	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" -eq 0 ]; then ldconfig || true; fi
 
 amalgamation:
+	@command -v python3 >/dev/null || { echo "make amalgamation needs python3" >&2; exit 1; }
 	@cmake -S . -B build/release >/dev/null
 	@cmake --build build/release --target amalgamation >/dev/null
 	@mkdir -p build/amalgamation

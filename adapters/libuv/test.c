@@ -149,6 +149,47 @@ static void nothing_is_early_by_uv_now_nor_by_uv_hrtime(void)
 	rig_close(&rig);
 }
 
+static void stay_for_20_ms(uv_timer_t *slow)
+{
+	(void)slow;
+	stay_until(clock_ns() + 20 * MS);
+}
+
+/* Due at once again and again, until the other one has come: so there is a turn each time round. */
+static void keep_turning(struct rig *rig, struct pawl_timer *timer)
+{
+	struct by_uv_now *other = (struct by_uv_now *)(void *)rig->other;
+
+	if (timer == rig->other)
+		EXPECT(loop_ms(rig) >= other->earliest_ms);
+	else if (pawl_timer_armed(rig->other))
+		calls->arm_at(rig->adapter, timer, 1);
+}
+
+/* By the clock it is due after the slow callback; the loop's time is still the one from before. */
+static void nothing_is_early_by_uv_now_behind_a_slow_callback(void)
+{
+	struct by_uv_now timer = {.delay_ms = 10};
+	struct pawl_timer turning = {0};
+	struct loop *loop;
+	uv_timer_t slow;
+	struct rig rig;
+
+	rig_open(&rig, NULL);
+	loop = rig.loop;
+	rig.inside = keep_turning;
+	rig.other = &timer.timer;
+	uv_timer_init(&loop->uv, &slow);
+	uv_update_time(&loop->uv);
+	uv_timer_start(&slow, stay_for_20_ms, 1, 0);
+	arm_by_uv_now(&rig, &timer);
+	calls->arm_at(rig.adapter, &turning, 1);
+	EXPECT_EQ(uv_run(&loop->uv, UV_RUN_DEFAULT), 0);
+	EXPECT(!pawl_timer_armed(&timer.timer));
+	uv_close((uv_handle_t *)&slow, NULL);
+	rig_close(&rig);
+}
+
 static void the_loop_ends_when_nothing_is_armed(void)
 {
 	struct pawl_timer timer = {0};
@@ -169,6 +210,7 @@ int main(void)
 {
 	static const struct test own[] = {
 	        TEST(nothing_is_early_by_uv_now_nor_by_uv_hrtime),
+	        TEST(nothing_is_early_by_uv_now_behind_a_slow_callback),
 	        TEST(the_loop_ends_when_nothing_is_armed),
 	};
 
