@@ -2,8 +2,8 @@
 /*
  * A uv_timer_t that is set to the time of the wheel's next opening, and a uv_idle_t that is active only while
  * more is due than one turn may do: it keeps the loop from sleeping, and comes once each time round. (A
- * uv_timer_t with no time to wait would do on newer versions only: before 1.45 the loop runs it again
- * at once, and the sockets starve.)
+ * uv_timer_t with no time to wait will not do: libuv 1.44, which Debian 12 has, runs it again at once, and
+ * the sockets starve.)
  */
 #define _POSIX_C_SOURCE 200809L
 #include <pawl/libuv.h>
