@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+#define _POSIX_C_SOURCE 200809L
+#include "arguments.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "duration.h"
+
+void complain(const char *format, ...)
+{
+	char text[1024];
+	va_list list;
+
+	va_start(list, format);
+	vsnprintf(text, sizeof(text), format, list);
+	va_end(list);
+	fflush(stdout);
+	fprintf(stderr, "pawl: %s\n", text);
+}
+
+int next_option(int argc, char **argv, const struct option *options)
+{
+	int option;
+
+	opterr = 0;
+	option = getopt_long(argc, argv, ":h", options, NULL);
+	if (option == ':')
+		complain("%s: option %s needs a value", argv[0], argv[optind - 1]);
+	else if (option == '?')
+		complain("%s: option '%s' is unknown, ambiguous or takes no value; try 'pawl %s "
+		         "--help'",
+		         argv[0], argv[optind - 1], argv[0]);
+	return option == ':' ? '?' : option;
+}
+
+/* strtoull takes blanks, signs and wraps; this takes digits. */
+static bool parse_number(const char *text, uint64_t *number)
+{
+	char *end;
+
+	if (*text < '0' || *text > '9')
+		return false;
+	errno = 0;
+	*number = strtoull(text, &end, 10);
+	return *end == '\0' && errno == 0;
+}
+
+bool argument_number(const char *option, const char *text, uint64_t min, uint64_t max,
+                     uint64_t *number)
+{
+	uint64_t found;
+
+	if (!parse_number(text, &found) || found < min || found > max) {
+		complain("%s is '%s'; expected a whole number from %" PRIu64 " to %" PRIu64, option,
+		         text, min, max);
+		return false;
+	}
+	*number = found;
+	return true;
+}
+
+bool argument_decimal(const char *option, const char *text, double min, double max, double *number)
+{
+	size_t digits = strspn(text, "0123456789.");
+	char *end;
+	double found = strtod(text, &end);
+
+	if (digits == 0 || text[digits] != '\0' || *end != '\0' || found < min || found > max) {
+		complain("%s is '%s'; expected a number from %g to %g", option, text, min, max);
+		return false;
+	}
+	*number = found;
+	return true;
+}
+
+bool argument_duration(const char *option, const char *text, uint64_t min_ns, uint64_t *ns)
+{
+	uint64_t found = 0;
+	const char *wrong = duration_parse(text, strlen(text), &found);
+
+	if (!wrong && found < min_ns)
+		wrong = "it is too short";
+	if (wrong) {
+		complain("%s is '%s': %s; expected " DURATION_EXPECTED, option, text, wrong);
+		return false;
+	}
+	*ns = found;
+	return true;
+}
+
+bool finish_output(void)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return true;
+	if (errno != EPIPE)
+		complain("writing to standard output failed: %s", strerror(errno));
+	return false;
+}
