@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* pawl: the command. Finds the subcommand and leaves the rest to it. */
+#include <pawl/pawl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "commands.h"
+#include "text/arguments.h"
+
+static const char help[] =
+        "usage: pawl COMMAND [OPTION...] [ARGUMENT...]\n"
+        "\n"
+        "  pawl explain DELAY...     the journey of a timer through the wheels, drawn\n"
+        "\n"
+        "  pawl COMMAND --help       the options of a command\n"
+        "  pawl --version            the version\n"
+        "\n"
+        "The manual is pawl(1).\n";
+
+static const struct {
+	const char *name;
+	int (*run)(int argc, char **argv);
+} commands[] = {
+        {"explain", command_explain},
+};
+
+static int print(const char *text)
+{
+	fputs(text, stdout);
+	return finish_output() ? EXIT_FINE : EXIT_FAULT;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 2) {
+		fputs(help, stderr);
+		return EXIT_USAGE;
+	}
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
+		return print(help);
+	if (strcmp(argv[1], "--version") == 0) {
+		printf("pawl %s\n", pawl_version());
+		return finish_output() ? EXIT_FINE : EXIT_FAULT;
+	}
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+		if (strcmp(argv[1], commands[i].name) == 0)
+			return commands[i].run(argc - 1, argv + 1);
+	complain("unknown command '%s'; expected explain", argv[1]);
+	return EXIT_USAGE;
+}
