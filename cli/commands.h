@@ -10,6 +10,7 @@ enum {
 	EXIT_INTERRUPTED = 128 /* plus the number of the signal that ended it */
 };
 
+int command_demo(int argc, char **argv);
 int command_explain(int argc, char **argv);
 
 #endif

@@ -10,6 +10,7 @@
 static const char help[] =
         "usage: pawl COMMAND [OPTION...] [ARGUMENT...]\n"
         "\n"
+        "  pawl demo                 a million tasks in ten seconds, every one accounted for\n"
         "  pawl explain DELAY...     the journey of a timer through the wheels, drawn\n"
         "\n"
         "  pawl COMMAND --help       the options of a command\n"
@@ -21,6 +22,7 @@ static const struct {
 	const char *name;
 	int (*run)(int argc, char **argv);
 } commands[] = {
+        {"demo", command_demo},
         {"explain", command_explain},
 };
 
@@ -45,6 +47,6 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (strcmp(argv[1], commands[i].name) == 0)
 			return commands[i].run(argc - 1, argv + 1);
-	complain("unknown command '%s'; expected explain", argv[1]);
+	complain("unknown command '%s'; expected demo or explain", argv[1]);
 	return EXIT_USAGE;
 }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What the tests of the `pawl` command share: the command, and a clock that bounds nothing but a hang."""
 import os
+import pty
 import subprocess
 import sys
 import unittest
@@ -25,6 +26,21 @@ def pawl(*arguments, stdin="", **variables):
 def start(*arguments, **variables):
     return subprocess.Popen([PAWL, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                             stderr=subprocess.PIPE, env=environment(**variables))
+
+
+def on_a_terminal(*arguments, **variables):
+    """What it writes when its standard output is a terminal, and its exit code."""
+    ours, its = pty.openpty()
+    process = subprocess.Popen([PAWL, *arguments], stdout=its, env=environment(TERM="xterm", **variables))
+    os.close(its)
+    written = b""
+    try:
+        while chunk := os.read(ours, 4096):
+            written += chunk
+    except OSError:
+        pass  # the terminal is closed when the command has ended
+    os.close(ours)
+    return process.wait(HANG), written.decode()
 
 
 class CommandTest(unittest.TestCase):

@@ -2,14 +2,13 @@
 """pawl explain, and what all of the command has in common."""
 import os
 import pathlib
-import pty
 import re
 import subprocess
 import tempfile
 import xml.etree.ElementTree
 
 import command
-from command import PAWL, CommandTest, environment, pawl
+from command import PAWL, CommandTest, on_a_terminal, pawl
 
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 
@@ -81,22 +80,6 @@ LEGEND = "\n[n] the slot that the timer sits in   o the slot of the present mome
 def words_of(*arguments):
     """What `pawl explain` says, without its lines."""
     return " ".join(pawl("explain", *arguments)[1].split())
-
-
-def on_a_terminal(*arguments, **variables):
-    """What it writes when its standard output is a terminal."""
-    ours, its = pty.openpty()
-    process = subprocess.Popen([PAWL, *arguments], stdout=its, env=environment(TERM="xterm", **variables))
-    os.close(its)
-    written = b""
-    try:
-        while chunk := os.read(ours, 4096):
-            written += chunk
-    except OSError:
-        pass  # the terminal is closed when the command has ended
-    process.wait(command.HANG)
-    os.close(ours)
-    return written.decode()
 
 
 class Explain(CommandTest):
@@ -192,7 +175,7 @@ class Svg(CommandTest):
 
 class Manners(CommandTest):
     def test_help_and_version_go_to_standard_output(self):
-        for arguments in (["--help"], ["explain", "--help"], ["explain", "-h"]):
+        for arguments in (["--help"], ["demo", "--help"], ["explain", "--help"], ["explain", "-h"]):
             code, out, err = pawl(*arguments)
             self.assertEqual((code, err), (0, ""))
             self.assertTrue(out.startswith("usage: pawl "))
@@ -218,9 +201,9 @@ class Manners(CommandTest):
 
     def test_colours_only_on_a_terminal_and_not_with_no_color(self):
         self.assertNotIn("\033", pawl("explain", "450ms", TERM="xterm")[1])
-        self.assertIn("\033[1;36m[1]", on_a_terminal("explain", "450ms"))
-        self.assertNotIn("\033", on_a_terminal("explain", "450ms", NO_COLOR="1"))
-        self.assertIn("\033", on_a_terminal("explain", "450ms", NO_COLOR=""))
+        self.assertIn("\033[1;36m[1]", on_a_terminal("explain", "450ms")[1])
+        self.assertNotIn("\033", on_a_terminal("explain", "450ms", NO_COLOR="1")[1])
+        self.assertIn("\033", on_a_terminal("explain", "450ms", NO_COLOR="")[1])
 
 
 command.main()
