@@ -12,6 +12,7 @@ static const char help[] =
         "\n"
         "  pawl demo                 a million tasks in ten seconds, every one accounted for\n"
         "  pawl explain DELAY...     the journey of a timer through the wheels, drawn\n"
+        "  pawl run [FILE]           write each line, or run a command, when its time has come\n"
         "\n"
         "  pawl COMMAND --help       the options of a command\n"
         "  pawl --version            the version\n"
@@ -24,12 +25,13 @@ static const struct {
 } commands[] = {
         {"demo", command_demo},
         {"explain", command_explain},
+        {"run", command_run},
 };
 
 static int print(const char *text)
 {
 	fputs(text, stdout);
-	return finish_output() ? EXIT_FINE : EXIT_FAULT;
+	return finish_output(EXIT_FINE);
 }
 
 int main(int argc, char **argv)
@@ -42,11 +44,11 @@ int main(int argc, char **argv)
 		return print(help);
 	if (strcmp(argv[1], "--version") == 0) {
 		printf("pawl %s\n", pawl_version());
-		return finish_output() ? EXIT_FINE : EXIT_FAULT;
+		return finish_output(EXIT_FINE);
 	}
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (strcmp(argv[1], commands[i].name) == 0)
 			return commands[i].run(argc - 1, argv + 1);
-	complain("unknown command '%s'; expected demo or explain", argv[1]);
+	complain("unknown command '%s'; expected demo, explain or run", argv[1]);
 	return EXIT_USAGE;
 }

@@ -44,8 +44,10 @@ static const struct option options[] = {
         {"help", no_argument, NULL, 'h'},          {0},
 };
 
-static bool take_option(struct arguments *a, int option)
+static bool take_option(void *arguments, int option)
 {
+	struct arguments *a = arguments;
+
 	switch (option) {
 	case 'c':
 		return argument_number("--count", optarg, 1, COUNT_MAX, &a->count);
@@ -182,21 +184,16 @@ static int demo(const struct arguments *a)
 	pawl_service_close(service, NULL);
 	jobs_close(&jobs);
 	free(stats);
-	return finish_output() ? code : EXIT_FAULT;
+	return finish_output(code);
 }
 
 int command_demo(int argc, char **argv)
 {
 	struct arguments a = {.count = 1000000, .workers = 1, .seed = clock_now(), .seconds = 10};
+	int code = take_options(argc, argv, options, help, take_option, &a);
 
-	for (int option; (option = next_option(argc, argv, options)) != -1;) {
-		if (option == 'h') {
-			fputs(help, stdout);
-			return finish_output() ? EXIT_FINE : EXIT_FAULT;
-		}
-		if (!take_option(&a, option))
-			return EXIT_USAGE;
-	}
+	if (code >= 0)
+		return code;
 	if (optind < argc) {
 		complain("demo: '%s' is not expected; it takes options only", argv[optind]);
 		return EXIT_USAGE;

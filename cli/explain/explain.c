@@ -35,8 +35,10 @@ static const struct option options[] = {
         {"help", no_argument, NULL, 'h'},        {0},
 };
 
-static bool take_option(struct arguments *a, int option)
+static bool take_option(void *arguments, int option)
 {
+	struct arguments *a = arguments;
+
 	switch (option) {
 	case 't':
 		return argument_duration("--tick", optarg, 1, &a->tick);
@@ -116,7 +118,7 @@ static int write_svg(const char *path, const struct explanation *e)
 	}
 	explain_as_svg(out, e);
 	if (out == stdout)
-		return finish_output() ? EXIT_FINE : EXIT_FAULT;
+		return finish_output(EXIT_FINE);
 	written = !ferror(out);
 	if (fclose(out) == 0 && written)
 		return EXIT_FINE;
@@ -144,7 +146,7 @@ static int explain(const struct arguments *a, int count, char **delays)
 		code = write_svg(a->svg, &e);
 	} else if (code == EXIT_FINE) {
 		explain_in_text(stdout, &e);
-		code = finish_output() ? EXIT_FINE : EXIT_FAULT;
+		code = finish_output(EXIT_FINE);
 	}
 	free(e.timers);
 	return code;
@@ -153,15 +155,10 @@ static int explain(const struct arguments *a, int count, char **delays)
 int command_explain(int argc, char **argv)
 {
 	struct arguments a = {.tick = 1000000, .wheel_size = 20};
+	int code = take_options(argc, argv, options, help, take_option, &a);
 
-	for (int option; (option = next_option(argc, argv, options)) != -1;) {
-		if (option == 'h') {
-			fputs(help, stdout);
-			return finish_output() ? EXIT_FINE : EXIT_FAULT;
-		}
-		if (!take_option(&a, option))
-			return EXIT_USAGE;
-	}
+	if (code >= 0)
+		return code;
 	if (optind == argc) {
 		complain("explain: there is no DELAY; expected one or more, as in 'pawl explain "
 		         "450ms'");

@@ -23,19 +23,38 @@ void complain(const char *format, ...)
 	fprintf(stderr, "pawl: %s\n", text);
 }
 
-int next_option(int argc, char **argv, const struct option *options)
+/* Of letters in a row, -xyz, getopt stays at the word until the last one. */
+static void complain_of_option(char **argv, bool known)
+{
+	const char *word = argv[optind - 1][0] == '-' ? argv[optind - 1] : argv[optind];
+
+	if (known)
+		complain("%s: option %s needs a value", argv[0], word);
+	else
+		complain("%s: option '%s' is unknown, ambiguous or takes no value; try 'pawl %s "
+		         "--help'",
+		         argv[0], word, argv[0]);
+}
+
+int take_options(int argc, char **argv, const struct option *options, const char *help,
+                 bool (*take)(void *arguments, int option), void *arguments)
 {
 	int option;
 
 	opterr = 0;
-	option = getopt_long(argc, argv, ":h", options, NULL);
-	if (option == ':')
-		complain("%s: option %s needs a value", argv[0], argv[optind - 1]);
-	else if (option == '?')
-		complain("%s: option '%s' is unknown, ambiguous or takes no value; try 'pawl %s "
-		         "--help'",
-		         argv[0], argv[optind - 1], argv[0]);
-	return option == ':' ? '?' : option;
+	while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
+		if (option == 'h') {
+			fputs(help, stdout);
+			return finish_output(EXIT_FINE);
+		}
+		if (option == ':' || option == '?') {
+			complain_of_option(argv, option == ':');
+			return EXIT_USAGE;
+		}
+		if (!take(arguments, option))
+			return EXIT_USAGE;
+	}
+	return -1;
 }
 
 /* strtoull takes blanks, signs and wraps; this takes digits. */
@@ -93,11 +112,11 @@ bool argument_duration(const char *option, const char *text, uint64_t min_ns, ui
 	return true;
 }
 
-bool finish_output(void)
+int finish_output(int code)
 {
 	if (fflush(stdout) == 0 && !ferror(stdout))
-		return true;
+		return code;
 	if (errno != EPIPE)
 		complain("writing to standard output failed: %s", strerror(errno));
-	return false;
+	return EXIT_FAULT;
 }

@@ -10,11 +10,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "../exits.h"
+
 /*
- * The next option's `val`, with its value in optarg; -1 after the last, when optind is the first argument
- * that is none; '?' if it is not among `options` or lacks its value, and stderr says so.
+ * Take all options: `take` gets the `val` of each, with its value in optarg, and returns false if that is bad and
+ * stderr says so. `help` is printed for --help, whose val is 'h'. Returns -1 if all is well, and the first argument
+ * that is no option is argv[optind]; else the exit code.
  */
-int next_option(int argc, char **argv, const struct option *options);
+int take_options(int argc, char **argv, const struct option *options, const char *help,
+                 bool (*take)(void *arguments, int option), void *arguments);
 
 /* True, and *number is set; or false, and stderr says why. */
 bool argument_number(const char *option, const char *text, uint64_t min, uint64_t max,
@@ -25,7 +29,10 @@ bool argument_duration(const char *option, const char *text, uint64_t min_ns, ui
 /* "pawl: ..." on stderr, in one piece, with a newline behind it. */
 void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Write out stdout. True if all of it arrived; else stderr says why, unless the reader has gone away. */
-bool finish_output(void);
+/*
+ * Write out stdout. Returns `code` if all of it arrived; else EXIT_FAULT, and stderr says why, unless the reader has
+ * gone away.
+ */
+int finish_output(int code);
 
 #endif

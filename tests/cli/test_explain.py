@@ -127,6 +127,9 @@ class Explain(CommandTest):
         self.expect_usage("explain", "--tick", says=["--tick", "needs a value"])
         self.expect_usage("explain", "--start", "-1s", "5ms", says=["--start", "'-1s'", "negative"])
         self.expect_usage("explain", "--tock", "5ms", says=["'--tock'", "--help"])
+        self.expect_usage("explain", "-xyz", "5ms", says=["'-xyz'"])
+        self.expect_usage("explain", "5ms", "-x", says=["'-x'"])
+        self.expect_usage("explain", "--help=me", "5ms", says=["'--help=me'"])
         for size in ("1", "4097", "", "x", "20x", "-20", "99999999999999999999"):
             self.expect_usage("explain", "--wheel-size", size, "5ms",
                               says=["--wheel-size", f"'{size}'", "2 to 4096"])
@@ -175,7 +178,7 @@ class Svg(CommandTest):
 
 class Manners(CommandTest):
     def test_help_and_version_go_to_standard_output(self):
-        for arguments in (["--help"], ["demo", "--help"], ["explain", "--help"], ["explain", "-h"]):
+        for arguments in (["--help"], ["demo", "--help"], ["run", "--help"], ["explain", "--help"], ["explain", "-h"]):
             code, out, err = pawl(*arguments)
             self.assertEqual((code, err), (0, ""))
             self.assertTrue(out.startswith("usage: pawl "))
