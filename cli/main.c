@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* pawl: the command. Finds the subcommand and leaves the rest to it. */
+#define _POSIX_C_SOURCE 200809L
+#include <fcntl.h>
 #include <pawl/pawl.h>
 #include <stdio.h>
 #include <string.h>
@@ -34,8 +36,20 @@ static int print(const char *text)
 	return finish_output(EXIT_FINE);
 }
 
+/*
+ * If standard input or output is closed, the next file opened would take its place. So something takes it that can
+ * be neither read nor written, and who tries is told.
+ */
+static void guard_standard_files(void)
+{
+	for (int fd = 0; fd < 3; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) < 0)
+			return;
+}
+
 int main(int argc, char **argv)
 {
+	guard_standard_files();
 	if (argc < 2) {
 		fputs(help, stderr);
 		return EXIT_USAGE;

@@ -85,7 +85,7 @@ class Completion(CommandTest):
     def test_zsh_knows_the_same_options(self):
         text = ZSH.read_text()
         for name in ("demo", "explain", "run"):
-            part = text[text.index(f"\t{name})"):].split(";;")[0]
+            part = text[text.index(f"_pawl_{name}()"):].split("\n}")[0]
             self.assertEqual(sorted(re.findall(r"'(--[a-z-]+)\[", part)), options_of(name))
 
     def test_zsh_understands_it(self):

@@ -14,7 +14,7 @@ import threading
 import time
 
 import command
-from command import HANG, PAWL, CommandTest, pawl, start
+from command import HANG, PAWL, CommandTest, environment, pawl, start
 
 SANITIZED = b"__asan_init" in open(PAWL, "rb").read()
 
@@ -214,6 +214,12 @@ class BadLines(CommandTest):
         code, out, err = pawl("run", "/")
         self.assertEqual((code, out), (1, ""))
         self.assertIn("/: Is a directory", err)
+
+    def test_closed_standard_files_are_told(self):
+        for redirection, told in (("<&-", "stdin: Bad file descriptor"), (">&-", "standard output: Bad file descriptor")):
+            done = subprocess.run(["sh", "-c", f'echo 0s x | {{ "$0" run {redirection}; }}', PAWL], timeout=HANG,
+                                  capture_output=True, env=environment())
+            self.assertEqual((done.returncode, done.stdout, done.stderr.decode()), (1, b"", f"pawl: {told}\n"))
 
     def test_bad_options(self):
         self.expect_usage("run", "a", "b", says=["'b'", "at most one"])
