@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "moments.h"
 #include "state.h"
 
 #define VALUE_MAX 60 /* bytes of a bad value that are shown */
@@ -67,14 +68,13 @@ static uint64_t replayed(struct pipe *p, uint64_t stamp, uint64_t now)
 
 static uint64_t deadline_of(struct pipe *p, const struct line *line)
 {
-	uint64_t now = pipe_time(CLOCK_BOOTTIME), wall;
+	uint64_t now = pipe_time(CLOCK_BOOTTIME);
 
 	if (p->options->replay)
 		return replayed(p, line->ns, now);
-	if (line->kind != LINE_AT)
-		return pipe_sum(now, line->ns);
-	wall = pipe_time(CLOCK_REALTIME);
-	return line->ns > wall ? pipe_sum(now, line->ns - wall) : now;
+	if (line->kind == LINE_AT)
+		return moment_deadline(line->ns, now, pipe_time(CLOCK_REALTIME));
+	return pipe_sum(now, line->ns);
 }
 
 static void add_line(struct pipe *p, const struct line *line)

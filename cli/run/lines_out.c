@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "moments.h"
 #include "signals.h"
 #include "state.h"
 
@@ -56,7 +57,7 @@ static uint64_t next_beat(const struct entry *entry, uint64_t now)
 	                                                   : PAWL_NEVER - 1;
 }
 
-/* A clock on the wall that was set back: then its moment is yet to come. */
+/* The clock on the wall was set back a moment ago: then this line's moment is yet to come. */
 static bool comes_later(struct pipe *p, struct entry *entry, uint64_t now)
 {
 	uint64_t wall;
@@ -66,7 +67,7 @@ static bool comes_later(struct pipe *p, struct entry *entry, uint64_t now)
 	wall = pipe_time(CLOCK_REALTIME);
 	if (wall >= entry->ns)
 		return false;
-	pawl_wheel_arm(p->wheel, &entry->timer, pipe_sum(now, entry->ns - wall));
+	pawl_wheel_arm(p->wheel, &entry->timer, moment_deadline(entry->ns, now, wall));
 	return true;
 }
 

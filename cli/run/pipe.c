@@ -18,6 +18,7 @@
 #include "../exits.h"
 #include "../text/arguments.h"
 #include "../text/duration.h"
+#include "moments.h"
 #include "signals.h"
 #include "state.h"
 
@@ -111,6 +112,15 @@ static void set_timer(struct pipe *p, uint64_t time)
 	timerfd_settime(p->timer_fd, TFD_TIMER_ABSTIME, &spec, NULL);
 }
 
+/* A replay does not look at the clock on the wall. */
+static void put_moments_right(struct pipe *p)
+{
+	moments_read(p->moments_fd);
+	if (!p->options->replay &&
+	    !moments_rearm(p->wheel, pipe_time(CLOCK_BOOTTIME), pipe_time(CLOCK_REALTIME)))
+		complain("no memory to put lines right after the clock was set");
+}
+
 /* Until there is input, or a signal, or a line is due and can fire, or nobody reads what is written. */
 static bool wait_for_something(struct pipe *p)
 {
@@ -121,14 +131,17 @@ static bool wait_for_something(struct pipe *p)
 	        {.fd = signals_fd(), .events = POLLIN},
 	        {.fd = next < PAWL_NEVER && !now ? p->timer_fd : -1, .events = POLLIN},
 	        {.fd = p->options->command ? -1 : STDOUT_FILENO, .events = 0},
+	        {.fd = p->moments_fd, .events = POLLIN},
 	};
 
 	if (fds[2].fd >= 0)
 		set_timer(p, next);
-	if (poll(fds, 4, now ? 0 : -1) < 0)
+	if (poll(fds, 5, now ? 0 : -1) < 0)
 		return false;
 	if (fds[3].revents & POLLERR)
 		p->output.error = -EPIPE;
+	if (fds[4].revents)
+		put_moments_right(p);
 	return fds[0].revents != 0;
 }
 
@@ -176,6 +189,9 @@ static int open_all(struct pipe *p)
 	p->timer_fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC);
 	if (!error && p->timer_fd < 0)
 		error = -errno;
+	p->moments_fd = moments_open();
+	if (!error && p->moments_fd < 0)
+		error = p->moments_fd;
 	if (!error)
 		error = signals_open();
 	if (!error && p->options->command)
@@ -203,6 +219,8 @@ static void close_all(struct pipe *p)
 	input_close(&p->input);
 	if (p->timer_fd >= 0)
 		close(p->timer_fd);
+	if (p->moments_fd >= 0)
+		close(p->moments_fd);
 	free(p->wheel);
 }
 

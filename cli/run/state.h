@@ -26,6 +26,7 @@ struct pipe {
 	struct counts counts;
 	enum stop stop;
 	int timer_fd;
+	int moments_fd; /* tells that the clock on the wall was set */
 	bool announced; /* that commands are being waited for */
 	bool based;     /* --replay: the first line has set where the two times meet */
 	uint64_t base_stamp, base_time;
