@@ -12,12 +12,12 @@
 static const char help[] =
         "usage: pawl COMMAND [OPTION...] [ARGUMENT...]\n"
         "\n"
-        "  pawl demo                 a million tasks in ten seconds, every one accounted for\n"
-        "  pawl explain DELAY...     the journey of a timer through the wheels, drawn\n"
-        "  pawl run [FILE]           write each line, or run a command, when its time has come\n"
+        "  pawl demo               a million tasks in ten seconds, all accounted for\n"
+        "  pawl explain DELAY...   the journey of a timer through the wheels, drawn\n"
+        "  pawl run [FILE]         write lines, or run commands, when they are due\n"
         "\n"
-        "  pawl COMMAND --help       the options of a command\n"
-        "  pawl --version            the version\n"
+        "  pawl COMMAND --help     the options of a command\n"
+        "  pawl --version          the version\n"
         "\n"
         "The manual is pawl(1).\n";
 

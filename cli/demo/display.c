@@ -53,6 +53,8 @@ void display_begin(struct display *d, const struct jobs *jobs, unsigned workers,
 {
 	*d = (struct display){.terminal = terminal_of(STDOUT_FILENO), .start = clock_now()};
 	d->next_line = d->start + SECOND;
+	/* A frame is written in one piece, so that whoever ends this does not leave half of one. */
+	setvbuf(stdout, NULL, _IOFBF, BUFSIZ);
 	printf("%s%s tasks in %g s: a third cancelled, some refreshed, some periodic%s\n",
 	       d->terminal.bold, GROUPED(jobs->count), (double)jobs->span / (double)SECOND,
 	       d->terminal.plain);

@@ -13,15 +13,15 @@
 static const char help[] =
         "usage: pawl explain [OPTION...] DELAY...\n"
         "\n"
-        "Shows the journey of a timer with each DELAY through the levels of a timing wheel: where "
-        "it is\n"
-        "put, when each slot opens, where it moves, when it is due. A DELAY is as 450ms or 1.5s.\n"
+        "Shows the journey of a timer with each DELAY through the levels of a timing\n"
+        "wheel: where it is put, when each slot opens, where it moves, when it is due.\n"
+        "A DELAY is as 450ms or 1.5s.\n"
         "\n"
         "  --tick DURATION    width of a slot of level 0 (default 1ms)\n"
         "  --wheel-size N     slots in a level, 2 to 4096 (default 20, as in Kafka)\n"
         "  --start DURATION   the wheel's time when the timers are armed (default 0ms)\n"
-        "  --svg FILE         write a picture of the wheels to FILE, '-' for standard output, and "
-        "no text\n"
+        "  --svg FILE         write a picture of the wheels to FILE instead of text;\n"
+        "                     '-' is standard output\n"
         "  --help             this text\n";
 
 struct arguments {

@@ -151,6 +151,17 @@ bool line_parse(struct span source, struct line *line, struct line_error *error)
 	return true;
 }
 
+/* In many logs a blank stands between the date and the time: then a stamp is two words. */
+static struct span take_stamp(struct span *rest)
+{
+	struct span stamp = take_word(rest), time;
+
+	if (stamp.length != strlen("2026-12-01") || stamp.text[4] != '-')
+		return stamp;
+	time = take_word(rest);
+	return (struct span){stamp.text, (size_t)(time.text + time.length - stamp.text)};
+}
+
 bool line_parse_stamped(struct span source, struct line *line, struct line_error *error)
 {
 	struct span rest = source, word;
@@ -164,7 +175,7 @@ bool line_parse_stamped(struct span source, struct line *line, struct line_error
 	skip_blanks(&rest);
 	if (rest.length == 0)
 		return true;
-	word = take_word(&rest);
+	word = take_stamp(&rest);
 	wrong = timestamp_parse(word.text, word.length, &stamp);
 	if (wrong)
 		return fail(error, "timestamp", word, wrong, TIMESTAMP_EXPECTED);

@@ -2,6 +2,7 @@
 /* pawl run: its options. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "../commands.h"
@@ -11,30 +12,28 @@
 static const char help[] =
         "usage: pawl run [OPTION...] [FILE]\n"
         "\n"
-        "Reads lines from FILE, or from standard input, and writes the text of each when it is "
-        "due.\n"
+        "Reads lines from FILE, or from standard input, also '-', and writes the text of\n"
+        "each when it is due.\n"
         "\n"
-        "  250ms TEXT                    after a delay: a number and ns, us, ms, s, m, h or d\n"
+        "  250ms TEXT                    after a delay: ns, us, ms, s, m, h or d\n"
         "  @2026-12-01T09:00:00Z TEXT    at a moment; also @SECONDS since 1970\n"
         "  every 10s TEXT                again and again\n"
-        "  =NAME 250ms TEXT              with a name: a later line of that name replaces it\n"
+        "  =NAME 250ms TEXT              with a name: a later line of it replaces this\n"
         "  !NAME                         cancels what has that name\n"
         "  # and empty lines             nothing\n"
         "\n"
-        "  --exec CMD     run 'sh -c CMD' for each, with the text on its standard input and in "
-        "$PAWL_TEXT\n"
-        "  --jobs N       commands at once, 1 to 1024 (default: the number of processors)\n"
-        "  --replay       each line begins with its own timestamp, ISO 8601 or since 1970; the "
-        "whole line\n"
-        "                 is written, at its distance in time from the first\n"
-        "  --speed X      with --replay: so many times faster, 0.001 to 1000000 (default 1)\n"
+        "  --exec CMD     run 'sh -c CMD' for each line, with the text on its standard\n"
+        "                 input and in $PAWL_TEXT\n"
+        "  --jobs N       commands at once, 1 to 1024 (default: as many as processors)\n"
+        "  --replay       each line begins with its own timestamp, ISO 8601 or since\n"
+        "                 1970, and is written as far in time behind the first\n"
+        "  --speed X      with --replay: so many times faster, 0.001 to 1000000\n"
         "  --strict       stop at the first bad line\n"
         "  --help         this text\n"
         "\n"
-        "A bad line is told on standard error, and makes the exit code 1. At the end of input it "
-        "waits for\n"
-        "what is pending. SIGUSR1 prints statistics. SIGINT ends it, and says how many lines were "
-        "left.\n";
+        "A bad line is told on standard error, and makes the exit code 1. At the end of\n"
+        "input it waits for what is pending. SIGUSR1 prints statistics. SIGINT ends it,\n"
+        "and it says how many lines were left.\n";
 
 static const struct option long_options[] = {
         {"exec", required_argument, NULL, 'e'},
@@ -107,6 +106,7 @@ int command_run(int argc, char **argv)
 		return code;
 	if (!makes_sense(&options, argc - optind, argv + optind))
 		return EXIT_USAGE;
-	options.path = argv[optind];
+	if (optind < argc && strcmp(argv[optind], "-") != 0)
+		options.path = argv[optind];
 	return pipe_run(&options);
 }

@@ -154,7 +154,7 @@ static const char *parse_iso(struct reader *r, struct timestamp *stamp)
 
 	if (wrong)
 		return wrong;
-	if (!take_either(r, 'T', 't'))
+	if (!take_either(r, 'T', 't') && !take(r, ' '))
 		return malformed;
 	wrong = take_time_of_day(r, &seconds);
 	if (wrong)

@@ -17,6 +17,8 @@ struct timestamp {
 };
 
 /*
+ * Between the date and the time of an ISO 8601 moment a blank may stand for the T, as in many logs.
+ *
  * The moment that the `length` bytes of `text` are. Fractions of a nanosecond are rounded up. A leap
  * second is the second after it. Returns NULL, or what is wrong; *stamp is then as before.
  */

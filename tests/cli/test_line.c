@@ -159,6 +159,14 @@ static void a_stamped_line_is_kept_whole(void)
 	EXPECT_EQ(line.kind, LINE_AT);
 	EXPECT_EQ(line.ns, UINT64_C(1796115600000000000));
 	expect_span(line.text, "2026-12-01T09:00:00 GET /");
+	EXPECT(parse("2026-12-01 09:00:00,5 INFO up", &line, &error, true));
+	EXPECT_EQ(line.ns, UINT64_C(1796115600500000000));
+	expect_span(line.text, "2026-12-01 09:00:00,5 INFO up");
+	EXPECT(!parse("2026-12-01 INFO up", &line, &error, true));
+	expect_span(error.value, "2026-12-01 INFO");
+	EXPECT(!parse("2026-12-01", &line, &error, true));
+	expect_span(error.value, "2026-12-01");
+	EXPECT(!parse("2026-12-01 ", &line, &error, true));
 	EXPECT(parse(" 5.25 x", &line, &error, true));
 	EXPECT_EQ(line.ns, 5250000000);
 	expect_span(line.text, " 5.25 x");
