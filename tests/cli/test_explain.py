@@ -182,7 +182,7 @@ class Manners(CommandTest):
             code, out, err = pawl(*arguments)
             self.assertEqual((code, err), (0, ""))
             self.assertTrue(out.startswith("usage: pawl "))
-            self.assertLessEqual(max(map(len, out.split("\n"))), 100)
+            self.assertLessEqual(max(map(len, out.split("\n"))), 80)
         code, out, err = pawl("--version")
         self.assertEqual((code, err), (0, ""))
         self.assertRegex(out, r"^pawl \d+\.\d+\.\d+\n$")

@@ -149,6 +149,9 @@ class Lines(CommandTest):
     def test_the_last_line_needs_no_newline(self):
         self.assertEqual(pawl("run", stdin="0s a\n0s b"), (0, "a\nb\n", ""))
 
+    def test_a_dash_is_standard_input(self):
+        self.assertEqual(pawl("run", "-", stdin="0s a\n"), (0, "a\n", ""))
+
     def test_empty_input_and_comments(self):
         self.assertEqual(pawl("run"), (0, "", ""))
         self.assertEqual(pawl("run", stdin="\n# 5s x\n \n"), (0, "", ""))
@@ -409,6 +412,10 @@ class Replay(CommandTest):
             self.assertEqual(next_line(process.stdout), line)
             self.assertGreaterEqual(time.monotonic() - begin, delay)
         self.assertEqual(end(process), (0, "", ""))
+
+    def test_a_blank_may_stand_between_date_and_time(self):
+        log = lines("2026-12-01 09:00:00,000 INFO up", "2026-12-01 09:00:00,050 INFO ready")
+        self.assertEqual(pawl("run", "--replay", stdin=log), (0, log, ""))
 
     def test_faster_and_slower(self):
         log = lines("0 a", "3600 b", "7200 c")
