@@ -112,11 +112,10 @@ static void write_line(struct display *d, const struct pawl_stats *stats, double
 {
 	struct late late = late_of(stats);
 
-	printf("%5.1f s  %3.0f %%  pending %s, fired %s, cancelled %s; late p50 %s, p99 %s, max "
-	       "%s; "
-	       "wake-ups %s\n",
-	       seconds, part * 100, GROUPED(stats->pending), GROUPED(stats->ran),
-	       GROUPED(stats->cancelled), late.p50, late.p99, late.max, GROUPED(stats->wakeups));
+	printf("%5.1f s  %3.0f %%  pending %s, fired %s, cancelled %s; ", seconds, part * 100,
+	       GROUPED(stats->pending), GROUPED(stats->ran), GROUPED(stats->cancelled));
+	printf("late p50 %s, p99 %s, max %s; wake-ups %s\n", late.p50, late.p99, late.max,
+	       GROUPED(stats->wakeups));
 	d->next_line += SECOND;
 }
 

@@ -7,6 +7,13 @@
 
 #include "line.h"
 
+/* What the last command of a periodic line is doing. */
+enum entry_command {
+	COMMAND_NONE,
+	COMMAND_RUNS,
+	COMMAND_OUTLIVES_LINE, /* it runs, and its line was cancelled: who reaps it frees the entry */
+};
+
 struct entry {
 	struct pawl_timer timer; /* first, so that a timer is its entry */
 	struct entry *next_named;
@@ -15,8 +22,8 @@ struct entry {
 	uint32_t text_length;
 	uint16_t name_length;
 	uint8_t kind;
-	uint8_t busy; /* LINE_EVERY: its command is running; 2: and it was cancelled meanwhile */
-	char bytes[]; /* the name, the text, a newline and a zero */
+	uint8_t command; /* of a LINE_EVERY: an enum entry_command */
+	char bytes[];    /* the name, the text, a newline and a zero */
 };
 
 /* Yours, to be freed with free(); NULL: no memory. */

@@ -41,8 +41,8 @@ static void remove_entry(struct pipe *p, struct entry *entry)
 {
 	names_remove(&p->names, entry);
 	pawl_wheel_cancel(p->wheel, &entry->timer);
-	if (entry->busy)
-		entry->busy = 2;
+	if (entry->command == COMMAND_RUNS)
+		entry->command = COMMAND_OUTLIVES_LINE;
 	else
 		free(entry);
 }

@@ -29,7 +29,7 @@ static void start_command(struct pipe *p, struct entry *entry)
 	int error = children_start(&p->children, entry);
 
 	if (!error) {
-		entry->busy = entry->kind == LINE_EVERY;
+		entry->command = COMMAND_RUNS;
 		return;
 	}
 	p->counts.failed++;
@@ -42,7 +42,7 @@ static void deliver(struct pipe *p, struct entry *entry)
 {
 	if (!p->options->command)
 		output_put(&p->output, entry_text(entry), (size_t)entry->text_length + 1);
-	else if (!entry->busy)
+	else if (entry->command == COMMAND_NONE)
 		start_command(p, entry);
 	else
 		p->counts.skipped++;
@@ -126,9 +126,9 @@ void pipe_reap(struct pipe *p)
 
 	while (p->options->command && children_reap(&p->children, &child, &status)) {
 		report_end(p, &child, status);
-		if (child.entry && child.entry->busy == 2)
+		if (child.entry && child.entry->command == COMMAND_OUTLIVES_LINE)
 			free(child.entry);
 		else if (child.entry)
-			child.entry->busy = 0;
+			child.entry->command = COMMAND_NONE;
 	}
 }

@@ -22,9 +22,8 @@
 #include "signals.h"
 #include "state.h"
 
-#define SECOND UINT64_C(1000000000)
-#define REPLAY_AHEAD \
-	65536u /* lines read before their time; more of a long file stay where they are */
+#define SECOND       UINT64_C(1000000000)
+#define REPLAY_AHEAD 65536u /* lines read before their time; more stay in their file */
 
 uint64_t pipe_time(clockid_t clock)
 {
@@ -57,13 +56,11 @@ static void print_statistics(const struct pipe *p)
 
 	duration_format(c->fired ? c->late_sum / c->fired : 0, mean);
 	duration_format(c->late_max, max);
-	fprintf(stderr,
-	        "pawl: read %" PRIu64 " lines, %" PRIu64 " of them bad; fired %" PRIu64
-	        ", replaced %" PRIu64 ", cancelled %" PRIu64
-	        ", pending %zu; late by %s on average, "
-	        "%s at most",
-	        c->read, c->bad, c->fired, c->replaced, c->cancelled, pawl_wheel_count(p->wheel),
-	        mean, max);
+	fprintf(stderr, "pawl: read %" PRIu64 " lines, %" PRIu64 " of them bad; ", c->read, c->bad);
+	fprintf(stderr, "fired %" PRIu64 ", replaced %" PRIu64 ", cancelled %" PRIu64 ", ",
+	        c->fired, c->replaced, c->cancelled);
+	fprintf(stderr, "pending %zu; late by %s on average, %s at most",
+	        pawl_wheel_count(p->wheel), mean, max);
 	if (p->options->command)
 		fprintf(stderr,
 		        "; commands running %u, failed %" PRIu64 ", beats left out %" PRIu64,
@@ -206,12 +203,17 @@ static bool free_entry(struct pawl_timer *timer, void *wheel)
 	return true;
 }
 
+/* A line that is on the wheel is freed from there. */
+static void free_outlived(struct child *child)
+{
+	if (child->pid && child->entry && child->entry->command == COMMAND_OUTLIVES_LINE)
+		free(child->entry);
+}
+
 static void close_all(struct pipe *p)
 {
 	for (unsigned i = 0; i < p->children.size; i++)
-		if (p->children.list[i].pid && p->children.list[i].entry &&
-		    p->children.list[i].entry->busy == 2)
-			free(p->children.list[i].entry);
+		free_outlived(&p->children.list[i]);
 	if (p->wheel)
 		pawl_wheel_each(p->wheel, free_entry, p->wheel);
 	children_close(&p->children);

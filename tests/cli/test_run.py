@@ -469,6 +469,17 @@ class Memory(CommandTest):
         self.assertEqual(process.wait(HANG), 130)
         self.assertIn(f"{count} lines were left", end(process)[2])
 
+    def test_without_memory_it_ends_and_says_so(self):
+        if SANITIZED:
+            self.skipTest("a sanitizer needs all addresses there are")
+        process = subprocess.Popen(["sh", "-c", 'ulimit -v 60000; exec "$0" run', PAWL], stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment())
+        feeder = feed(process, itertools.repeat(lines(*["1h x"] * 1000)))
+        self.assertEqual(process.wait(HANG), 1)
+        feeder.join()
+        self.assertEqual(process.stderr.read(), b"pawl: a line cannot be kept: Cannot allocate memory\n")
+        drop(process)
+
     @staticmethod
     def resident(process):
         with open(f"/proc/{process.pid}/status") as file:
