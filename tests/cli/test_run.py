@@ -52,17 +52,25 @@ def wait_until(condition):
         time.sleep(0.01)
 
 
-def is_alive(pid):
+def status_of(pid):
+    """State and parent of a process; None if there is none."""
     try:
         with open(f"/proc/{pid}/stat") as file:
-            return file.read().rsplit(")", 1)[1].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
+            state, parent = file.read().rsplit(")", 1)[1].split()[:2]
+            return state, int(parent)
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+
+
+def is_alive(pid):
+    status = status_of(pid)
+    return status is not None and status[0] != "Z"
 
 
 def children_of(process):
-    with open(f"/proc/{process.pid}/task/{process.pid}/children") as file:
-        return file.read().split()
+    """Also those that have ended and were not waited for."""
+    statuses = (status_of(name) for name in os.listdir("/proc") if name.isdigit())
+    return [status for status in statuses if status and status[1] == process.pid]
 
 
 def feed(process, texts):
@@ -293,8 +301,7 @@ class Signals(CommandTest):
     @staticmethod
     def is_stuck(process):
         """Whether it sleeps although it has not read all of its input: so it does not get rid of its output."""
-        with open(f"/proc/{process.pid}/stat") as file:
-            asleep = file.read().rsplit(")", 1)[1].split()[0] == "S"
+        asleep = status_of(process.pid)[0] == "S"
         unread = array.array("i", [0])
         fcntl.ioctl(process.stdin, termios.FIONREAD, unread)
         return asleep and unread[0] >= 32768
