@@ -46,7 +46,7 @@ class Demo(CommandTest):
         self.expect_fine(code, out, 3000)
         self.assertNotIn("\033", out)
         self.assertTrue(out.isascii())
-        self.assertRegex(out, r"(?m)^ +1\.\d s +\d+ %  pending [\d,]+, fired [\d,]+, cancelled [\d,]+; late p50 ")
+        self.assertRegex(out, r"(?m)^ *\d+\.\d s +\d+ %  pending [\d,]+, fired [\d,]+, cancelled [\d,]+; late p50 ")
 
     def test_a_live_display_on_a_terminal(self):
         code, out = on_a_terminal("demo", "--count", "3000", "--seconds", "0.5", NO_COLOR="1")

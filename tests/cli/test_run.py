@@ -432,8 +432,10 @@ class Replay(CommandTest):
         self.assertGreaterEqual(time.monotonic() - begin, 0.3)
 
     def test_out_of_order_lines_are_put_in_order(self):
-        self.assertEqual(pawl("run", "--replay", stdin=lines("5 a", "5.3 c", "5.1 b", "1 before the first"))[1],
-                         lines("5 a", "1 before the first", "5.1 b", "5.3 c"))
+        self.assertEqual(pawl("run", "--replay", stdin=lines("5 a", "5.3 c", "5.1 b")), (0, lines("5 a", "5.1 b", "5.3 c"), ""))
+
+    def test_a_line_from_before_the_first_comes_at_once(self):
+        self.assertEqual(pawl("run", "--replay", stdin=lines("7200 a", "3600 b")), (0, lines("7200 a", "3600 b"), ""))
 
     def test_a_bad_timestamp_is_told(self):
         code, out, err = pawl("run", "--replay", stdin=lines("5 a", "yesterday b", "", "5 c"))
