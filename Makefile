@@ -1,7 +1,7 @@
 # The front door: cmake does the work in build/.
 #
-#   make             build the libraries and examples
-#   make run         the main job: a million timers on the real clock, every one accounted for
+#   make             build the libraries, the command and the examples
+#   make run         the main job, pawl demo: a million tasks on the real clock, every one accounted for
 #   make test        set up what is missing, build everything, run every test
 #   make bench       the benchmark against other structures (BENCH_ARGS=--quick: a minute)
 #   make fuzz        fuzz the wheel (FUZZ_SECONDS=60)
@@ -29,7 +29,7 @@ all:
 	@cmake --build build/release -j $(JOBS)
 
 run: all
-	@build/release/examples/million-timers
+	@build/release/pawl demo
 
 test:
 	@scripts/bootstrap

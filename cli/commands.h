@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+/* The subcommands. Each takes its own arguments, argv[0] being its name, and returns the exit code. */
+#ifndef PAWL_CLI_COMMANDS_H
+#define PAWL_CLI_COMMANDS_H
+
+int command_demo(int argc, char **argv);
+int command_explain(int argc, char **argv);
+int command_run(int argc, char **argv);
+
+#endif

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: MIT
+# bash completion for pawl(1)
+
+_pawl() {
+	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} options=
+	COMPREPLY=()
+
+	if [ "$COMP_CWORD" -eq 1 ]; then
+		COMPREPLY=($(compgen -W 'demo explain run --help --version' -- "$word"))
+		return
+	fi
+	case ${COMP_WORDS[1]} in
+	demo) options='--count --seconds --workers --seed --help' ;;
+	explain) options='--tick --wheel-size --start --svg --help' ;;
+	run) options='--exec --jobs --replay --speed --strict --help' ;;
+	esac
+	case $before in
+	--svg) COMPREPLY=($(compgen -f -- "$word")) && return ;;
+	--exec) COMPREPLY=($(compgen -c -- "$word")) && return ;;
+	--count | --seconds | --workers | --seed | --tick | --wheel-size | --start | --jobs | --speed) return ;;
+	esac
+	case $word in
+	-*) COMPREPLY=($(compgen -W "$options" -- "$word")) ;;
+	*) [ "${COMP_WORDS[1]}" = run ] && COMPREPLY=($(compgen -f -- "$word")) ;;
+	esac
+}
+
+complete -o filenames -F _pawl pawl

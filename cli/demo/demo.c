@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/* pawl demo: a million tasks on the real clock, and an account of every one. */
+#define _POSIX_C_SOURCE 200809L
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "../commands.h"
+#include "../text/arguments.h"
+#include "display.h"
+#include "jobs.h"
+
+#define FRAME_MAX UINT64_C(100000000) /* ns from one look to the next */
+#define SLICE     UINT64_C(50000)     /* jobs armed between two looks */
+#define PATIENCE  300                 /* frames without progress after the last deadline */
+#define COUNT_MAX UINT64_C(100000000)
+#define SECOND    1e9
+
+static const char help[] =
+        "usage: pawl demo [OPTION...]\n"
+        "\n"
+        "Arms many tasks with random delays on the real clock, cancels a third of them,\n"
+        "refreshes some, runs some periodically, and shows how it goes. At the end every\n"
+        "task is accounted for: the exit code is 1 if any was early, lost, run twice, or\n"
+        "run although it was cancelled.\n"
+        "\n"
+        "  --count N      how many tasks, 1 to 100000000 (default 1000000);\n"
+        "                 each takes some 100 bytes\n"
+        "  --seconds S    the longest delay, 0.1 to 3600 (default 10)\n"
+        "  --workers N    threads that run the tasks, 1 to 1024 (default 1)\n"
+        "  --seed N       of the random delays (default: from the clock)\n"
+        "  --help         this text\n";
+
+struct arguments {
+	uint64_t count, workers, seed;
+	double seconds;
+};
+
+static const struct option options[] = {
+        {"count", required_argument, NULL, 'c'},   {"seconds", required_argument, NULL, 's'},
+        {"workers", required_argument, NULL, 'w'}, {"seed", required_argument, NULL, 'r'},
+        {"help", no_argument, NULL, 'h'},          {0},
+};
+
+static bool take_option(void *arguments, int option)
+{
+	struct arguments *a = arguments;
+
+	switch (option) {
+	case 'c':
+		return argument_number("--count", optarg, 1, COUNT_MAX, &a->count);
+	case 's':
+		return argument_decimal("--seconds", optarg, 0.1, 3600, &a->seconds);
+	case 'w':
+		return argument_number("--workers", optarg, 1, 1024, &a->workers);
+	case 'r':
+		return argument_number("--seed", optarg, 0, UINT64_MAX, &a->seed);
+	default:
+		return false;
+	}
+}
+
+static void sleep_for(uint64_t ns)
+{
+	nanosleep(&(struct timespec){.tv_sec = 0, .tv_nsec = (long)ns}, NULL);
+}
+
+static void look(struct display *display, struct jobs *jobs, struct pawl_stats *stats)
+{
+	pawl_service_stats(jobs->service, stats);
+	display_progress(display, jobs, stats);
+}
+
+static int arm_all(struct display *display, struct jobs *jobs, struct pawl_stats *stats)
+{
+	int error = 0;
+
+	while (!error && jobs->armed < jobs->count) {
+		uint64_t rest = jobs->count - jobs->armed;
+
+		error = jobs_arm(jobs, jobs->armed + (rest < SLICE ? rest : SLICE));
+		look(display, jobs, stats);
+	}
+	return error;
+}
+
+/* How many shall have been cancelled or refreshed by now: all of them within a tenth of the span. */
+static uint64_t to_be_changed(const struct jobs *jobs, uint64_t since)
+{
+	double part = (double)(clock_now() - since) / ((double)jobs->span / 10);
+
+	return part < 1 ? (uint64_t)((double)jobs->count * part) : jobs->count;
+}
+
+/* Short spans are looked at more often, else they would be over before anything was cancelled. */
+static uint64_t frame_of(const struct jobs *jobs)
+{
+	return jobs->span / 100 < FRAME_MAX ? jobs->span / 100 : FRAME_MAX;
+}
+
+/*
+ * One look after the other, until `is_over`. Were a task lost, that would be never: so it gives up when nothing
+ * has run for a long time after the last deadline.
+ */
+static int watch(struct display *display, struct jobs *jobs, struct pawl_stats *stats,
+                 bool (*is_over)(const struct jobs *, const struct pawl_stats *))
+{
+	unsigned idle_frames = 0;
+	int error = 0;
+
+	while (!error && !is_over(jobs, stats) && idle_frames < PATIENCE) {
+		uint64_t before = stats->ran;
+
+		sleep_for(frame_of(jobs));
+		error = jobs_change(jobs, to_be_changed(jobs, display->start));
+		look(display, jobs, stats);
+		idle_frames = stats->ran == before && clock_now() > jobs->last_deadline
+		                      ? idle_frames + 1
+		                      : 0;
+	}
+	return error;
+}
+
+static bool have_run(const struct jobs *jobs, const struct pawl_stats *stats)
+{
+	return jobs->changed == jobs->count && jobs_over(jobs, stats->ran) >= jobs_once(jobs);
+}
+
+static bool are_gone(const struct jobs *jobs, const struct pawl_stats *stats)
+{
+	(void)jobs;
+	return stats->pending == 0;
+}
+
+/* Who was refreshed too late runs twice: so after as many runs as there are tasks some may still wait. */
+static int see_it_through(struct display *display, struct jobs *jobs, struct pawl_stats *stats)
+{
+	int error = arm_all(display, jobs, stats);
+
+	if (!error)
+		error = watch(display, jobs, stats, have_run);
+	jobs_cancel_periodic(jobs);
+	pawl_service_stats(jobs->service, stats);
+	return error ? error : watch(display, jobs, stats, are_gone);
+}
+
+static int run_jobs(const struct arguments *a, struct jobs *jobs, struct pawl_stats *stats)
+{
+	struct display display;
+	struct verdict verdict;
+	int error;
+
+	display_begin(&display, jobs, (unsigned)a->workers, a->seed);
+	error = see_it_through(&display, jobs, stats);
+	pawl_service_stop(jobs->service, NULL);
+	pawl_service_stats(jobs->service, stats);
+	if (error) {
+		complain("demo: the service refused a task: %s", strerror(-error));
+		return EXIT_FAULT;
+	}
+	jobs_judge(jobs, &verdict);
+	return display_summary(&display, jobs, stats, &verdict) ? EXIT_FINE : EXIT_FAULT;
+}
+
+static int demo(const struct arguments *a)
+{
+	struct pawl_service_options service_options = {.name = "demo",
+	                                               .workers = (unsigned)a->workers};
+	struct pawl_stats *stats = calloc(1, sizeof(*stats));
+	struct pawl_service *service = NULL;
+	struct jobs jobs = {0};
+	int error = stats ? pawl_service_open(&service, &service_options) : -1, code = EXIT_FAULT;
+
+	if (!error)
+		error = jobs_open(&jobs, service, a->count, (uint64_t)(a->seconds * SECOND),
+		                  a->seed);
+	if (error)
+		complain("demo: there is no memory for %llu tasks, or no thread for a worker",
+		         (unsigned long long)a->count);
+	else
+		code = run_jobs(a, &jobs, stats);
+	pawl_service_close(service, NULL);
+	jobs_close(&jobs);
+	free(stats);
+	return finish_output(code);
+}
+
+int command_demo(int argc, char **argv)
+{
+	struct arguments a = {.count = 1000000, .workers = 1, .seed = clock_now(), .seconds = 10};
+	int code = take_options(argc, argv, options, help, take_option, &a);
+
+	if (code >= 0)
+		return code;
+	if (optind < argc) {
+		complain("demo: '%s' is not expected; it takes options only", argv[optind]);
+		return EXIT_USAGE;
+	}
+	return demo(&a);
+}

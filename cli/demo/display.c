@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+#include "display.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../text/duration.h"
+
+#define SECOND      UINT64_C(1000000000)
+#define BAR_WIDTH   50
+#define ROW_WIDTH   40
+#define NUMBER_TEXT 32
+#define LINES_DRAWN 3
+#define NO_WRAP     "\033[?7l"
+#define WRAP        "\033[?7h"
+
+/* 1,234,567 */
+static const char *grouped(uint64_t number, char text[NUMBER_TEXT])
+{
+	char *at = text + NUMBER_TEXT;
+	int digits = 0;
+
+	*--at = '\0';
+	do {
+		if (digits > 0 && digits % 3 == 0)
+			*--at = ',';
+		*--at = (char)('0' + number % 10);
+		number /= 10;
+		digits++;
+	} while (number > 0);
+	return at;
+}
+
+#define GROUPED(number) grouped(number, (char[NUMBER_TEXT]){0})
+
+struct late {
+	char p50[DURATION_TEXT], p99[DURATION_TEXT], max[DURATION_TEXT];
+};
+
+static struct late late_of(const struct pawl_stats *stats)
+{
+	struct late late;
+
+	duration_format(pawl_histogram_percentile(&stats->lateness, 50), late.p50);
+	duration_format(pawl_histogram_percentile(&stats->lateness, 99), late.p99);
+	duration_format(stats->lateness.max, late.max);
+	return late;
+}
+
+void display_begin(struct display *d, const struct jobs *jobs, unsigned workers, uint64_t seed)
+{
+	*d = (struct display){.terminal = terminal_of(STDOUT_FILENO), .start = clock_now()};
+	d->next_line = d->start + SECOND;
+	/* A frame is written in one piece, so that whoever ends this does not leave half of one. */
+	setvbuf(stdout, NULL, _IOFBF, BUFSIZ);
+	printf("%s%s tasks in %g s: a third cancelled, some refreshed, some periodic%s\n",
+	       d->terminal.bold, GROUPED(jobs->count), (double)jobs->span / (double)SECOND,
+	       d->terminal.plain);
+	printf("%sworkers %u, seed %" PRIu64 "%s\n\n", d->terminal.dim, workers, seed,
+	       d->terminal.plain);
+	fflush(stdout);
+}
+
+/* `eighths` of a character's width, in block characters; in ASCII whole ones. */
+static void print_bar(const struct terminal *t, unsigned eighths)
+{
+	static const char *const blocks[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+
+	for (unsigned i = 0; i < eighths / 8; i++)
+		fputs(t->utf8 ? "█" : "#", stdout);
+	if (t->utf8)
+		fputs(blocks[eighths % 8], stdout);
+}
+
+static void print_progress_bar(const struct display *d, double part, double seconds)
+{
+	unsigned eighths = (unsigned)(part * BAR_WIDTH * 8);
+	unsigned width = d->terminal.utf8 ? (eighths + 7) / 8 : eighths / 8;
+
+	printf("  %s", d->terminal.accent);
+	print_bar(&d->terminal, eighths);
+	printf("%s%s", d->terminal.plain, d->terminal.dim);
+	for (; width < BAR_WIDTH; width++)
+		fputs(d->terminal.utf8 ? "░" : ".", stdout);
+	printf("%s %3.0f %%  %5.1f s\033[K\n", d->terminal.plain, part * 100, seconds);
+}
+
+/* Without wrapping: a line that took two on a narrow terminal would be missed on the way back up. */
+static void draw_live(struct display *d, const struct jobs *jobs, const struct pawl_stats *stats,
+                      double part, double seconds)
+{
+	const struct terminal *t = &d->terminal;
+	struct late late = late_of(stats);
+
+	if (d->drawn)
+		printf("\033[%dA", LINES_DRAWN);
+	d->drawn = true;
+	printf(NO_WRAP);
+	print_progress_bar(d, part, seconds);
+	printf("  pending %s%9s%s  fired %s%9s%s  cancelled %9s  refreshed %7s\033[K\n", t->bold,
+	       GROUPED(stats->pending), t->plain, t->bold, GROUPED(stats->ran), t->plain,
+	       GROUPED(jobs->cancelled), GROUPED(jobs->refreshed));
+	printf("  late p50 %-8s p99 %-8s max %-8s  wake-ups %s, %s for nothing\033[K\n", late.p50,
+	       late.p99, late.max, GROUPED(stats->wakeups), GROUPED(stats->empty_wakeups));
+	printf(WRAP);
+}
+
+static void write_line(struct display *d, const struct pawl_stats *stats, double part,
+                       double seconds)
+{
+	struct late late = late_of(stats);
+
+	printf("%5.1f s  %3.0f %%  pending %s, fired %s, cancelled %s; ", seconds, part * 100,
+	       GROUPED(stats->pending), GROUPED(stats->ran), GROUPED(stats->cancelled));
+	printf("late p50 %s, p99 %s, max %s; wake-ups %s\n", late.p50, late.p99, late.max,
+	       GROUPED(stats->wakeups));
+	d->next_line += SECOND;
+}
+
+void display_progress(struct display *d, const struct jobs *jobs, const struct pawl_stats *stats)
+{
+	uint64_t now = clock_now();
+	double part = (double)jobs_over(jobs, stats->ran) / (double)jobs_once(jobs);
+	double seconds = (double)(now - d->start) / (double)SECOND;
+
+	part = part < 1 ? part : 1;
+	if (d->terminal.live)
+		draw_live(d, jobs, stats, part, seconds);
+	else if (now >= d->next_line)
+		write_line(d, stats, part, seconds);
+	fflush(stdout);
+}
+
+static void print_histogram(const struct display *d, const struct verdict *v)
+{
+	uint64_t most = 1, all = 0;
+	unsigned first = JOBS_BOUNDS, last = 0;
+	char bound[DURATION_TEXT];
+
+	for (unsigned i = 0; i <= JOBS_BOUNDS; i++) {
+		all += v->lateness[i];
+		most = v->lateness[i] > most ? v->lateness[i] : most;
+		if (v->lateness[i] > 0) {
+			first = i < first ? i : first;
+			last = i;
+		}
+	}
+	printf("\n  How late they were, the periodic ones aside\n");
+	for (unsigned i = first; i <= last && all > 0; i++) {
+		duration_format(jobs_bounds_us[i < JOBS_BOUNDS ? i : JOBS_BOUNDS - 1] * 1000,
+		                bound);
+		printf("  %s %-7s %9s %5.1f %%  %s", i < JOBS_BOUNDS ? "below " : "beyond", bound,
+		       GROUPED(v->lateness[i]), 100.0 * (double)v->lateness[i] / (double)all,
+		       d->terminal.accent);
+		print_bar(&d->terminal,
+		          (unsigned)((double)v->lateness[i] / (double)most * ROW_WIDTH * 8));
+		printf("%s\n", d->terminal.plain);
+	}
+}
+
+/* Two accounts of the same: the service's, and the notes of the tasks themselves. */
+static bool print_account(const struct jobs *jobs, const struct pawl_stats *s,
+                          const struct verdict *v)
+{
+	printf("  armed      %10s = %s ran + %s cancelled + %s left\n", GROUPED(s->armed),
+	       GROUPED(s->ran), GROUPED(s->cancelled), GROUPED(s->dropped + s->pending));
+	printf("  once       %10s = %s ran + %s cancelled in time + %s lost\n",
+	       GROUPED(jobs_once(jobs)), GROUPED(jobs_once(jobs) - jobs->cancelled - v->lost),
+	       GROUPED(jobs->cancelled), GROUPED(v->lost));
+	printf("  periodic   %10s   ran %s times\n", GROUPED(jobs->periodic),
+	       GROUPED(v->periodic_runs));
+	printf("  refreshed  %10s   of those, %s too late\n", GROUPED(jobs->refreshed),
+	       GROUPED(v->refreshed_late));
+	if (jobs->cancelled_late > 0)
+		printf("  and        %10s   were to be cancelled, but had run\n",
+		       GROUPED(jobs->cancelled_late));
+	return s->armed == s->ran + s->cancelled && s->ran == v->runs;
+}
+
+static void print_fault(const struct terminal *t, const char *name, uint64_t count)
+{
+	printf("   %s%s %s%s", count ? t->bad : t->good, name, GROUPED(count), t->plain);
+}
+
+bool display_summary(struct display *d, const struct jobs *jobs, const struct pawl_stats *stats,
+                     const struct verdict *v)
+{
+	const struct terminal *t = &d->terminal;
+	struct late late = late_of(stats);
+	bool adds_up;
+
+	printf("\n");
+	adds_up = print_account(jobs, stats, v);
+	printf("  wake-ups   %10s   of those, %s for nothing\n", GROUPED(stats->wakeups),
+	       GROUPED(stats->empty_wakeups));
+	printf("  late              p50 %s, p99 %s, max %s\n", late.p50, late.p99, late.max);
+	print_histogram(d, v);
+	printf("\n");
+	print_fault(t, "early", v->early);
+	print_fault(t, "lost", v->lost);
+	print_fault(t, "run twice", v->twice);
+	print_fault(t, "run after cancel", v->after_cancel);
+	printf("   %s%s%s\n", adds_up ? t->good : t->bad,
+	       adds_up ? "the numbers add up" : "the numbers do not add up", t->plain);
+	return adds_up && v->early + v->lost + v->twice + v->after_cancel == 0;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* What `pawl demo` shows: how it goes, in place on a terminal, else a line a second; and the summary. */
+#ifndef PAWL_CLI_DISPLAY_H
+#define PAWL_CLI_DISPLAY_H
+
+#include "../text/terminal.h"
+#include "jobs.h"
+
+struct display {
+	struct terminal terminal;
+	uint64_t start;     /* ns */
+	uint64_t next_line; /* not a terminal: when to write again */
+	bool drawn;
+};
+
+void display_begin(struct display *display, const struct jobs *jobs, unsigned workers,
+                   uint64_t seed);
+void display_progress(struct display *display, const struct jobs *jobs,
+                      const struct pawl_stats *stats);
+
+/* Returns whether all was well. */
+bool display_summary(struct display *display, const struct jobs *jobs,
+                     const struct pawl_stats *stats, const struct verdict *verdict);
+
+#endif

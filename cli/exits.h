@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* What the command's exit code means. */
+#ifndef PAWL_CLI_EXITS_H
+#define PAWL_CLI_EXITS_H
+
+enum {
+	EXIT_FINE = 0,
+	EXIT_FAULT = 1,        /* what was asked for was done, but something in it was wrong */
+	EXIT_USAGE = 2,        /* what was asked for was not understood, and nothing was done */
+	EXIT_INTERRUPTED = 128 /* plus the number of the signal that ended it */
+};
+
+#endif

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/* pawl explain: sends each timer through a real wheel, on a time of its own, and notes what happens. */
+#define _POSIX_C_SOURCE 200809L
+#include "explain.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../commands.h"
+#include "../text/arguments.h"
+
+static const char help[] =
+        "usage: pawl explain [OPTION...] DELAY...\n"
+        "\n"
+        "Shows the journey of a timer with each DELAY through the levels of a timing\n"
+        "wheel: where it is put, when each slot opens, where it moves, when it is due.\n"
+        "A DELAY is as 450ms or 1.5s.\n"
+        "\n"
+        "  --tick DURATION    width of a slot of level 0 (default 1ms)\n"
+        "  --wheel-size N     slots in a level, 2 to 4096 (default 20, as in Kafka)\n"
+        "  --start DURATION   the wheel's time when the timers are armed (default 0ms)\n"
+        "  --svg FILE         write a picture of the wheels to FILE instead of text;\n"
+        "                     '-' is standard output\n"
+        "  --help             this text\n";
+
+struct arguments {
+	uint64_t tick, wheel_size, start;
+	const char *svg;
+};
+
+static const struct option options[] = {
+        {"tick", required_argument, NULL, 't'},  {"wheel-size", required_argument, NULL, 'w'},
+        {"start", required_argument, NULL, 's'}, {"svg", required_argument, NULL, 'v'},
+        {"help", no_argument, NULL, 'h'},        {0},
+};
+
+static bool take_option(void *arguments, int option)
+{
+	struct arguments *a = arguments;
+
+	switch (option) {
+	case 't':
+		return argument_duration("--tick", optarg, 1, &a->tick);
+	case 'w':
+		return argument_number("--wheel-size", optarg, 2, 4096, &a->wheel_size);
+	case 's':
+		return argument_duration("--start", optarg, 0, &a->start);
+	case 'v':
+		a->svg = optarg;
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* The coarsest unit in which ticks are whole numbers. */
+static struct journey_unit unit_for(uint64_t tick)
+{
+	static const struct journey_unit units[] = {
+	        {"s", 1000000000}, {"ms", 1000000}, {"us", 1000}};
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (tick % units[i].scale == 0)
+			return units[i];
+	return (struct journey_unit){"ns", 1};
+}
+
+static void follow(struct explained *timer, struct pawl_wheel *wheel)
+{
+	uint64_t start = pawl_wheel_now(wheel);
+	uint64_t deadline = timer->delay < PAWL_NEVER - start ? start + timer->delay : PAWL_NEVER;
+
+	journey_arm(&timer->journey, deadline, &timer->steps[0]);
+	timer->count = 1;
+	while (timer->journey.waiting) {
+		journey_advance(wheel, PAWL_NEVER);
+		timer->count += journey_look(&timer->journey, &timer->steps[timer->count]);
+	}
+}
+
+static bool explain_one(struct explained *timer, const struct pawl_wheel_options *wheel_options)
+{
+	size_t size = pawl_wheel_footprint(wheel_options);
+	struct pawl_wheel *wheel = pawl_wheel_init(malloc(size), size, wheel_options);
+	struct pawl_timer lone = {0};
+
+	if (!wheel)
+		return false;
+	journey_begin(&timer->journey, wheel, wheel_options, &lone);
+	follow(timer, wheel);
+	free(wheel);
+	return true;
+}
+
+static int explain_all(struct explanation *e, char **delays)
+{
+	for (size_t i = 0; i < e->count; i++)
+		if (!argument_duration("DELAY", delays[i], 0, &e->timers[i].delay))
+			return EXIT_USAGE;
+	for (size_t i = 0; i < e->count; i++)
+		if (!explain_one(&e->timers[i], &e->options)) {
+			complain("there is no memory for a wheel of %u slots",
+			         e->options.wheel_size);
+			return EXIT_FAULT;
+		}
+	return EXIT_FINE;
+}
+
+static int write_svg(const char *path, const struct explanation *e)
+{
+	FILE *out = strcmp(path, "-") == 0 ? stdout : fopen(path, "w");
+	bool written;
+
+	if (!out) {
+		complain("cannot write %s: %s", path, strerror(errno));
+		return EXIT_FAULT;
+	}
+	explain_as_svg(out, e);
+	if (out == stdout)
+		return finish_output(EXIT_FINE);
+	written = !ferror(out);
+	if (fclose(out) == 0 && written)
+		return EXIT_FINE;
+	complain("cannot write %s: %s", path, strerror(errno));
+	return EXIT_FAULT;
+}
+
+static int explain(const struct arguments *a, int count, char **delays)
+{
+	struct explanation e = {
+	        .options = {.start = a->start,
+	                    .tick = a->tick,
+	                    .wheel_size = (uint32_t)a->wheel_size},
+	        .unit = unit_for(a->tick),
+	        .count = (size_t)count,
+	        .timers = calloc((size_t)count, sizeof(struct explained)),
+	};
+	int code = EXIT_FAULT;
+
+	if (!e.timers)
+		complain("there is no memory for %d timers", count);
+	else
+		code = explain_all(&e, delays);
+	if (code == EXIT_FINE && a->svg) {
+		code = write_svg(a->svg, &e);
+	} else if (code == EXIT_FINE) {
+		explain_in_text(stdout, &e);
+		code = finish_output(EXIT_FINE);
+	}
+	free(e.timers);
+	return code;
+}
+
+int command_explain(int argc, char **argv)
+{
+	struct arguments a = {.tick = 1000000, .wheel_size = 20};
+	int code = take_options(argc, argv, options, help, take_option, &a);
+
+	if (code >= 0)
+		return code;
+	if (optind == argc) {
+		complain("explain: there is no DELAY; expected one or more, as in 'pawl explain "
+		         "450ms'");
+		return EXIT_USAGE;
+	}
+	return explain(&a, argc - optind, argv + optind);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* What `pawl explain` found out, for those who write it down. */
+#ifndef PAWL_CLI_EXPLAIN_H
+#define PAWL_CLI_EXPLAIN_H
+
+#include <pawl/wheel.h>
+#include <stdio.h>
+
+#include "../journey/journey.h"
+
+/* One to arm it, and two for each level that it may pass: 64 of them on wheels of 2 slots. */
+#define EXPLAIN_STEPS_MAX (1 + 2 * 64)
+
+struct explained {
+	uint64_t delay;
+	struct journey journey; /* to ask for its levels; the wheel is gone */
+	unsigned count;
+	struct journey_step steps[EXPLAIN_STEPS_MAX];
+};
+
+struct explanation {
+	struct pawl_wheel_options options; /* times in ns */
+	struct journey_unit unit;
+	size_t count;
+	struct explained *timers;
+};
+
+void explain_in_text(FILE *out, const struct explanation *explanation);
+void explain_as_svg(FILE *out, const struct explanation *explanation);
+
+#endif

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The journey of a timer through the levels of a wheel: what happens to it, as facts and in words.
+ *
+ * For `pawl explain` and for a page in the browser: so it is on pawl/wheel.h alone, without a library.
+ * Nothing of the wheel's placing is computed a second time: each step is read off a real wheel.
+ *
+ *	struct journey journey;
+ *	struct journey_step step, steps[2];
+ *
+ *	journey_begin(&journey, wheel, &options, &timer);
+ *	journey_arm(&journey, 450, &step);                      // put on level 2, slot 1
+ *	while (!done) {
+ *		done = journey_advance(wheel, now);             // one opening at a time
+ *		count = journey_look(&journey, steps);          // slot 1 opens; it moves to level 1
+ *	}
+ *
+ * Any number of journeys may share a wheel, and the wheel may have other timers too. Who moves time on
+ * in larger steps than journey_advance misses what happened in between.
+ */
+#ifndef PAWL_CLI_JOURNEY_H
+#define PAWL_CLI_JOURNEY_H
+
+#include <pawl/wheel.h>
+
+enum journey_event {
+	JOURNEY_PUT,     /* armed, or touched to an earlier deadline: it sits at `place` */
+	JOURNEY_LATE,    /* armed or touched to a deadline that is not after now: due at once */
+	JOURNEY_TOUCHED, /* a later deadline; it stays at `place`, and is put right when that opens */
+	JOURNEY_OPENED,    /* its slot, `place`, opens; MOVED or DUE follows */
+	JOURNEY_MOVED,     /* it sits at `place` now */
+	JOURNEY_DUE,       /* it can be popped */
+	JOURNEY_CANCELLED, /* taken out of `place`, if it was `waiting`; else it was due already */
+	JOURNEY_IDLE,      /* cancelled, but it was not armed */
+};
+
+/* A level as seen at some moment. All in ticks; tick T begins at T * options.tick. */
+struct journey_level {
+	unsigned level;
+	unsigned slots;      /* wheel_size */
+	unsigned current;    /* the slot that contains this moment */
+	uint64_t slot_ticks; /* the width of a slot */
+	uint64_t first,
+	        last; /* its range, the ticks that it holds: wheel_size slots from `current` on */
+};
+
+struct journey_step {
+	enum journey_event event;
+	uint64_t time;           /* when it happens, in the wheel's units */
+	uint64_t deadline;       /* as asked for */
+	uint64_t due;            /* rounded up to the tick: when it will be due */
+	bool waiting;            /* place is valid */
+	struct pawl_place place; /* where it sits or, OPENED and CANCELLED, sat until now */
+	unsigned from_level;     /* MOVED: the level that it comes from */
+	bool serves_again;   /* PUT, MOVED: the slot was passed in this turn, and is free again */
+	uint64_t below_ends; /* PUT, MOVED: the level below place.level holds what is due before */
+};
+
+struct journey {
+	struct pawl_wheel *wheel;
+	struct pawl_timer *timer;
+	uint64_t tick;
+	uint32_t wheel_size;
+	bool waiting;
+	struct pawl_place place;
+};
+
+/*
+ * Follow `timer`, which is idle, on `wheel`, which was made with `options`: tick and wheel_size must not be
+ * 0 here. All are borrowed but the options.
+ */
+void journey_begin(struct journey *journey, struct pawl_wheel *wheel,
+                   const struct pawl_wheel_options *options, struct pawl_timer *timer);
+
+/* Do it to the timer, and tell what that did. */
+void journey_arm(struct journey *journey, uint64_t deadline, struct journey_step *step);
+void journey_touch(struct journey *journey, uint64_t deadline, struct journey_step *step);
+void journey_cancel(struct journey *journey, struct journey_step *step);
+
+/*
+ * Advance the wheel to `now`, but not beyond the next opening of a slot: all that opens at that moment has
+ * then opened. True: the wheel has reached `now`, or is beyond it.
+ */
+bool journey_advance(struct pawl_wheel *wheel, uint64_t now);
+
+/* What the last journey_advance did to the timer: 0 steps, or 2, OPENED and what came of it. */
+unsigned journey_look(struct journey *journey, struct journey_step steps[2]);
+
+/* The wheel's level, at time `now`. For drawings. */
+struct journey_level journey_level_at(const struct journey *journey, unsigned level, uint64_t now);
+
+/* How times are written: divided by `scale`, with as many decimals as it takes, and `name` behind. */
+struct journey_unit {
+	const char *name; /* "ms"; "" for none */
+	uint64_t scale;   /* wheel units in one of these; a power of ten */
+};
+
+/*
+ * The step as a sentence. Writes at most size - 1 bytes and a zero; returns the length of the whole
+ * sentence, so that a result of `size` or more means that it was cut.
+ */
+size_t journey_words(const struct journey_step *step, const struct journey_unit *unit, char *text,
+                     size_t size);
+
+/* A time as it stands in the sentences, in the same way. */
+size_t journey_time(uint64_t time, const struct journey_unit *unit, char *text, size_t size);
+
+#endif

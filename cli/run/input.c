@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+#define _POSIX_C_SOURCE 200809L
+#include "input.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+int input_open(struct input *input, const char *path)
+{
+	input->fd = path ? open(path, O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
+	input->name = path ? path : "stdin";
+	input->ended = false;
+	input->number = 0;
+	input->skipping = false;
+	input->from = input->to = 0;
+	return input->fd < 0 ? -errno : 0;
+}
+
+void input_close(struct input *input)
+{
+	if (input->fd > STDIN_FILENO)
+		close(input->fd);
+	input->fd = -1;
+}
+
+/* What is left of a line moves to the front: at most a line, so at least half of the buffer is free. */
+static void make_room(struct input *input)
+{
+	memmove(input->buffer, input->buffer + input->from, input->to - input->from);
+	input->to -= input->from;
+	input->from = 0;
+}
+
+int input_read(struct input *input)
+{
+	ssize_t size;
+
+	make_room(input);
+	size = read(input->fd, input->buffer + input->to, sizeof(input->buffer) - input->to);
+	if (size < 0)
+		return errno == EINTR || errno == EAGAIN ? 0 : -errno;
+	input->to += (size_t)size;
+	input->ended = size == 0;
+	return 0;
+}
+
+static enum input_result hand_out(struct input *input, size_t length, struct span *line)
+{
+	bool too_long = input->skipping || length > INPUT_LINE_MAX;
+
+	*line = (struct span){input->buffer + input->from, length};
+	input->skipping = false;
+	input->number++;
+	return too_long ? INPUT_TOO_LONG : INPUT_LINE;
+}
+
+/* The end of a line is not in sight: keep what may become one, drop what is too long already. */
+static enum input_result without_newline(struct input *input, struct span *line)
+{
+	size_t length = input->to - input->from;
+	enum input_result result;
+
+	if (input->ended && (length > 0 || input->skipping)) {
+		result = hand_out(input, length, line);
+		input->from = input->to;
+		return result;
+	}
+	if (length > INPUT_LINE_MAX || input->skipping) {
+		input->skipping = true;
+		input->from = input->to;
+	}
+	return INPUT_NONE;
+}
+
+enum input_result input_next(struct input *input, struct span *line)
+{
+	char *start = input->buffer + input->from;
+	char *newline = memchr(start, '\n', input->to - input->from);
+	enum input_result result;
+
+	if (!newline)
+		return without_newline(input, line);
+	result = hand_out(input, (size_t)(newline - start), line);
+	input->from += line->length + 1;
+	return result;
+}

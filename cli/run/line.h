@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A line of `pawl run`:
+ *
+ *	250ms TEXT                      after a delay
+ *	@2026-12-01T09:00:00Z TEXT      at a moment
+ *	every 10s TEXT                  again and again
+ *	=NAME 250ms TEXT                any of these with a name: a later one of that name replaces it
+ *	!NAME                           cancels what has that name
+ *
+ * Blank lines, and those that begin with #, say nothing. With --replay a line begins with its own timestamp,
+ * and the whole line is its text.
+ */
+#ifndef PAWL_CLI_LINE_H
+#define PAWL_CLI_LINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define LINE_NAME_MAX 255
+
+enum line_kind { LINE_NOTHING, LINE_AFTER, LINE_AT, LINE_EVERY, LINE_CANCEL };
+
+/* A part of the line, borrowed from it. */
+struct span {
+	const char *text;
+	size_t length;
+};
+
+struct line {
+	enum line_kind kind;
+	uint64_t ns; /* the delay, the moment since 1970, or the period */
+	struct span name, text;
+};
+
+/* Why a line is none: `value` is `wrong`; `expected` is what it should be. */
+struct line_error {
+	const char *what, *wrong, *expected;
+	struct span value;
+};
+
+bool line_parse(struct span source, struct line *line, struct line_error *error);
+bool line_parse_stamped(struct span source, struct line *line, struct line_error *error);
+
+#endif

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/* Lines that come in: understood, named, and armed. */
+#define _POSIX_C_SOURCE 200809L
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "moments.h"
+#include "state.h"
+
+#define VALUE_MAX 60 /* bytes of a bad value that are shown */
+
+static void print_value(struct span value)
+{
+	size_t length = value.length < VALUE_MAX ? value.length : VALUE_MAX;
+
+	for (size_t i = 0; i < length; i++)
+		fputc(value.text[i] >= ' ' && value.text[i] != 127 ? value.text[i] : '?', stderr);
+	if (length < value.length)
+		fputs("...", stderr);
+}
+
+static void report_bad(struct pipe *p, const struct line_error *error)
+{
+	fprintf(stderr, "%s:%" PRIu64 ": the %s", p->input.name, p->input.number, error->what);
+	if (error->value.length > 0) {
+		fputs(" is '", stderr);
+		print_value(error->value);
+		fputc('\'', stderr);
+	}
+	fprintf(stderr, ": %s; expected %s\n", error->wrong, error->expected);
+	p->counts.bad++;
+	if (p->options->strict)
+		p->stop = STOP_STRICT;
+}
+
+/* Take it off: freed now or, while its command runs, when that has ended. */
+static void remove_entry(struct pipe *p, struct entry *entry)
+{
+	names_remove(&p->names, entry);
+	pawl_wheel_cancel(p->wheel, &entry->timer);
+	if (entry->command == COMMAND_RUNS)
+		entry->command = COMMAND_OUTLIVES_LINE;
+	else
+		free(entry);
+}
+
+/* The moment of the first line is now, and others keep their distance from it, divided by the speed. */
+static uint64_t replayed(struct pipe *p, uint64_t stamp, uint64_t now)
+{
+	if (!p->based) {
+		p->based = true;
+		p->base_stamp = stamp;
+		p->base_time = now;
+	}
+	if (stamp <= p->base_stamp)
+		return now;
+	stamp -= p->base_stamp;
+	if (p->options->speed != 1.0) {
+		double distance = ceil((double)stamp / p->options->speed);
+
+		stamp = distance < 0x1p63 ? (uint64_t)distance : PAWL_NEVER;
+	}
+	return pipe_sum(p->base_time, stamp);
+}
+
+static uint64_t deadline_of(struct pipe *p, const struct line *line)
+{
+	uint64_t now = pipe_time(CLOCK_BOOTTIME);
+
+	if (p->options->replay)
+		return replayed(p, line->ns, now);
+	if (line->kind == LINE_AT)
+		return moment_deadline(line->ns, now, pipe_time(CLOCK_REALTIME));
+	return pipe_sum(now, line->ns);
+}
+
+static void add_line(struct pipe *p, const struct line *line)
+{
+	struct entry *entry = entry_new(line, p->input.number);
+	struct entry *old = line->name.length ? names_find(&p->names, line->name) : NULL;
+
+	if (!entry || (line->name.length && !names_add(&p->names, entry))) {
+		free(entry);
+		pipe_fail(p, "a line cannot be kept", ENOMEM);
+		return;
+	}
+	if (old) {
+		p->counts.replaced++;
+		remove_entry(p, old);
+	}
+	pawl_wheel_arm(p->wheel, &entry->timer, deadline_of(p, line));
+}
+
+/* What has fired already, or never was, cannot be cancelled: nobody can know, so it is no error. */
+static void cancel_name(struct pipe *p, struct span name)
+{
+	struct entry *entry = names_find(&p->names, name);
+
+	if (!entry)
+		return;
+	p->counts.cancelled++;
+	remove_entry(p, entry);
+}
+
+static void take_line(struct pipe *p, struct span source)
+{
+	struct line_error error;
+	struct line line;
+	bool good = p->options->replay ? line_parse_stamped(source, &line, &error)
+	                               : line_parse(source, &line, &error);
+
+	p->counts.read++;
+	if (!good)
+		report_bad(p, &error);
+	else if (line.kind == LINE_CANCEL)
+		cancel_name(p, line.name);
+	else if (line.kind != LINE_NOTHING)
+		add_line(p, &line);
+}
+
+static void take_too_long(struct pipe *p)
+{
+	static const struct line_error error = {
+	        .what = "line", .wrong = "it is too long", .expected = "at most 65536 bytes"};
+
+	p->counts.read++;
+	report_bad(p, &error);
+}
+
+void pipe_take_input(struct pipe *p)
+{
+	enum input_result result;
+	struct span line;
+	int error = input_read(&p->input);
+
+	if (error) {
+		pipe_fail(p, p->input.name, -error);
+		return;
+	}
+	while (!p->stop && (result = input_next(&p->input, &line)) != INPUT_NONE) {
+		if (result == INPUT_LINE)
+			take_line(p, line);
+		else
+			take_too_long(p);
+	}
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Lines that go out, or to a command. With --exec a due line stays on the wheel until there is a place for its
+ * command: so until then a later line can still replace or cancel it.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "moments.h"
+#include "signals.h"
+#include "state.h"
+
+#define TURN_MAX 10000u /* moves, and lines fired, before input and signals are looked at again */
+
+static void count_lateness(struct pipe *p, uint64_t late)
+{
+	p->counts.fired++;
+	p->counts.late_sum += late;
+	if (late > p->counts.late_max)
+		p->counts.late_max = late;
+}
+
+static void start_command(struct pipe *p, struct entry *entry)
+{
+	int error = children_start(&p->children, entry);
+
+	if (!error) {
+		entry->command = COMMAND_RUNS;
+		return;
+	}
+	p->counts.failed++;
+	fprintf(stderr, "%s:%" PRIu64 ": the command cannot be started: %s\n", p->input.name,
+	        entry->number, strerror(-error));
+}
+
+/* A beat whose last command still runs is left out: they would pile up. */
+static void deliver(struct pipe *p, struct entry *entry)
+{
+	if (!p->options->command)
+		output_put(&p->output, entry_text(entry), (size_t)entry->text_length + 1);
+	else if (entry->command == COMMAND_NONE)
+		start_command(p, entry);
+	else
+		p->counts.skipped++;
+}
+
+static uint64_t next_beat(const struct entry *entry, uint64_t now)
+{
+	uint64_t deadline = entry->timer.deadline;
+	uint64_t beats = (now - deadline) / entry->ns + 1;
+
+	return beats < (PAWL_NEVER - deadline) / entry->ns ? deadline + beats * entry->ns
+	                                                   : PAWL_NEVER - 1;
+}
+
+/* The clock on the wall was set back a moment ago: then this line's moment is yet to come. */
+static bool comes_later(struct pipe *p, struct entry *entry, uint64_t now)
+{
+	uint64_t wall;
+
+	if (entry->kind != LINE_AT || p->options->replay)
+		return false;
+	wall = pipe_time(CLOCK_REALTIME);
+	if (wall >= entry->ns)
+		return false;
+	pawl_wheel_arm(p->wheel, &entry->timer, moment_deadline(entry->ns, now, wall));
+	return true;
+}
+
+static void fire(struct pipe *p, struct entry *entry, uint64_t now)
+{
+	if (comes_later(p, entry, now))
+		return;
+	count_lateness(p, now - entry->timer.deadline);
+	deliver(p, entry);
+	if (entry->kind == LINE_EVERY) {
+		pawl_wheel_arm(p->wheel, &entry->timer, next_beat(entry, now));
+	} else {
+		names_remove(&p->names, entry);
+		free(entry);
+	}
+}
+
+bool pipe_can_fire(const struct pipe *p)
+{
+	if (p->stop || p->output.error || signals_interrupts() > 0)
+		return false;
+	return !p->options->command || p->children.running < p->children.size;
+}
+
+/* What an `every` arms anew is after now, so this ends. */
+void pipe_fire_due(struct pipe *p)
+{
+	uint64_t now = pipe_time(CLOCK_BOOTTIME);
+	struct pawl_timer *timer;
+
+	pawl_wheel_advance(p->wheel, now, TURN_MAX);
+	for (unsigned i = 0; i < TURN_MAX && pipe_can_fire(p); i++) {
+		timer = pawl_wheel_pop(p->wheel);
+		if (!timer)
+			return;
+		fire(p, (struct entry *)timer, now);
+	}
+}
+
+static void report_end(struct pipe *p, const struct child *child, int status)
+{
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+		return;
+	p->counts.failed++;
+	fprintf(stderr, "%s:%" PRIu64 ": the command ", p->input.name, child->number);
+	if (WIFEXITED(status))
+		fprintf(stderr, "exited with %d\n", WEXITSTATUS(status));
+	else
+		fprintf(stderr, "was ended by signal %d\n", WTERMSIG(status));
+}
+
+void pipe_reap(struct pipe *p)
+{
+	struct child child;
+	int status;
+
+	while (p->options->command && children_reap(&p->children, &child, &status)) {
+		report_end(p, &child, status);
+		if (child.entry && child.entry->command == COMMAND_OUTLIVES_LINE)
+			free(child.entry);
+		else if (child.entry)
+			child.entry->command = COMMAND_NONE;
+	}
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+#define _POSIX_C_SOURCE 200809L
+#include "moments.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#define FAR INT64_C(9000000000) /* seconds since 1970: the year 2255 */
+
+/* It is the setting of the clock that shall end the wait, not this time. */
+static void ask(int fd)
+{
+	struct itimerspec spec = {.it_value = {.tv_sec = FAR}};
+
+	timerfd_settime(fd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &spec, NULL);
+}
+
+int moments_open(void)
+{
+	int fd = timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+
+	if (fd < 0)
+		return -errno;
+	ask(fd);
+	return fd;
+}
+
+void moments_read(int fd)
+{
+	uint64_t count;
+
+	/* That it was cancelled is what it is for; that it came, in 2255, is no matter. */
+	if (read(fd, &count, sizeof(count)) >= 0 || errno == ECANCELED)
+		ask(fd);
+}
+
+uint64_t moment_deadline(uint64_t moment, uint64_t now, uint64_t wall)
+{
+	if (moment <= wall)
+		return now;
+	return moment - wall < PAWL_NEVER - now ? now + (moment - wall) : PAWL_NEVER - 1;
+}
+
+/* The wheel may not be changed while it is gone through, but for taking off who is at hand. */
+struct collection {
+	struct pawl_wheel *wheel;
+	struct entry **list; /* NULL: only count */
+	size_t count;
+};
+
+static bool collect(struct pawl_timer *timer, void *arg)
+{
+	struct collection *collection = arg;
+	struct entry *entry = (struct entry *)timer;
+
+	if (entry->kind != LINE_AT)
+		return true;
+	if (collection->list) {
+		pawl_wheel_cancel(collection->wheel, timer);
+		collection->list[collection->count] = entry;
+	}
+	collection->count++;
+	return true;
+}
+
+bool moments_rearm(struct pawl_wheel *wheel, uint64_t now, uint64_t wall)
+{
+	struct collection collection = {.wheel = wheel};
+
+	pawl_wheel_each(wheel, collect, &collection);
+	if (collection.count == 0)
+		return true;
+	collection.list = malloc(collection.count * sizeof(struct entry *));
+	if (!collection.list)
+		return false;
+	collection.count = 0;
+	pawl_wheel_each(wheel, collect, &collection);
+	for (size_t i = 0; i < collection.count; i++)
+		pawl_wheel_arm(wheel, &collection.list[i]->timer,
+		               moment_deadline(collection.list[i]->ns, now, wall));
+	free(collection.list);
+	return true;
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One thread, one wheel, one poll. The wheel's time is CLOCK_BOOTTIME, so that a delay goes on while the machine
+ * sleeps.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include "pipe.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "../exits.h"
+#include "../text/arguments.h"
+#include "../text/duration.h"
+#include "moments.h"
+#include "signals.h"
+#include "state.h"
+
+#define SECOND       UINT64_C(1000000000)
+#define REPLAY_AHEAD 65536u /* lines read before their time; more stay in their file */
+
+uint64_t pipe_time(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * SECOND + (uint64_t)t.tv_nsec;
+}
+
+uint64_t pipe_sum(uint64_t a, uint64_t b)
+{
+	return b < PAWL_NEVER - a ? a + b : PAWL_NEVER - 1;
+}
+
+void pipe_fail(struct pipe *p, const char *what, int error)
+{
+	complain("%s: %s", what, strerror(error));
+	p->stop = STOP_FAILED;
+}
+
+static uint64_t lines_left(const struct pipe *p)
+{
+	return pawl_wheel_count(p->wheel) + output_left(&p->output);
+}
+
+static void print_statistics(const struct pipe *p)
+{
+	const struct counts *c = &p->counts;
+	char mean[DURATION_TEXT], max[DURATION_TEXT];
+
+	duration_format(c->fired ? c->late_sum / c->fired : 0, mean);
+	duration_format(c->late_max, max);
+	fprintf(stderr, "pawl: read %" PRIu64 " lines, %" PRIu64 " of them bad; ", c->read, c->bad);
+	fprintf(stderr, "fired %" PRIu64 ", replaced %" PRIu64 ", cancelled %" PRIu64 ", ",
+	        c->fired, c->replaced, c->cancelled);
+	fprintf(stderr, "pending %zu; late by %s on average, %s at most",
+	        pawl_wheel_count(p->wheel), mean, max);
+	if (p->options->command)
+		fprintf(stderr,
+		        "; commands running %u, failed %" PRIu64 ", beats left out %" PRIu64,
+		        p->children.running, c->failed, c->skipped);
+	fputc('\n', stderr);
+}
+
+/* The first one lets commands end that are running; the second does not wait for anything. */
+static void handle_interrupts(struct pipe *p)
+{
+	int interrupts = signals_interrupts();
+
+	if (interrupts == 0)
+		return;
+	if (interrupts > 1 || p->children.running == 0) {
+		p->stop = STOP_INTERRUPTED;
+	} else if (!p->announced) {
+		p->announced = true;
+		complain("interrupted; waiting for %u running commands, a second signal ends them; "
+		         "%" PRIu64 " lines are left",
+		         p->children.running, lines_left(p));
+	}
+}
+
+static void handle_signals(struct pipe *p)
+{
+	signals_read();
+	pipe_reap(p);
+	if (signals_asked())
+		print_statistics(p);
+	handle_interrupts(p);
+}
+
+static bool wants_input(const struct pipe *p)
+{
+	if (p->input.ended || signals_interrupts() > 0)
+		return false;
+	return !p->options->replay || pawl_wheel_count(p->wheel) < REPLAY_AHEAD;
+}
+
+static void set_timer(struct pipe *p, uint64_t time)
+{
+	struct itimerspec spec = {
+	        .it_value = {.tv_sec = (time_t)(time / SECOND), .tv_nsec = (long)(time % SECOND)}};
+
+	timerfd_settime(p->timer_fd, TFD_TIMER_ABSTIME, &spec, NULL);
+}
+
+/* A replay does not look at the clock on the wall. */
+static void put_moments_right(struct pipe *p)
+{
+	moments_read(p->moments_fd);
+	if (!p->options->replay &&
+	    !moments_rearm(p->wheel, pipe_time(CLOCK_BOOTTIME), pipe_time(CLOCK_REALTIME)))
+		complain("no memory to put lines right after the clock was set");
+}
+
+/* Until there is input, or a signal, or a line is due and can fire, or nobody reads what is written. */
+static bool wait_for_something(struct pipe *p)
+{
+	uint64_t next = pipe_can_fire(p) ? pawl_wheel_next(p->wheel) : PAWL_NEVER;
+	bool now = next <= pipe_time(CLOCK_BOOTTIME);
+	struct pollfd fds[] = {
+	        {.fd = wants_input(p) ? p->input.fd : -1, .events = POLLIN},
+	        {.fd = signals_fd(), .events = POLLIN},
+	        {.fd = next < PAWL_NEVER && !now ? p->timer_fd : -1, .events = POLLIN},
+	        {.fd = p->options->command ? -1 : STDOUT_FILENO, .events = 0},
+	        {.fd = p->moments_fd, .events = POLLIN},
+	};
+
+	if (fds[2].fd >= 0)
+		set_timer(p, next);
+	if (poll(fds, 5, now ? 0 : -1) < 0)
+		return false;
+	if (fds[3].revents & POLLERR)
+		p->output.error = -EPIPE;
+	if (fds[4].revents)
+		put_moments_right(p);
+	return fds[0].revents != 0;
+}
+
+static bool is_over(const struct pipe *p)
+{
+	return p->stop ||
+	       (p->input.ended && pawl_wheel_count(p->wheel) == 0 && p->children.running == 0);
+}
+
+static void look_at_output(struct pipe *p)
+{
+	output_flush(&p->output);
+	if (p->output.error == -EPIPE)
+		p->stop = STOP_CLOSED;
+	else if (p->output.error && p->output.error != -EINTR)
+		pipe_fail(p, "standard output", -p->output.error);
+}
+
+static void loop(struct pipe *p)
+{
+	while (!is_over(p)) {
+		bool input = wait_for_something(p);
+
+		handle_signals(p);
+		pipe_fire_due(p);
+		if (input && !p->stop)
+			pipe_take_input(p);
+		look_at_output(p);
+	}
+}
+
+static int open_wheel(struct pipe *p)
+{
+	struct pawl_wheel_options options = {.start = pipe_time(CLOCK_BOOTTIME)};
+	size_t size = pawl_wheel_footprint(&options);
+
+	p->wheel = pawl_wheel_init(malloc(size), size, &options);
+	return p->wheel ? 0 : -ENOMEM;
+}
+
+static int open_all(struct pipe *p)
+{
+	int error = open_wheel(p);
+
+	p->timer_fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC);
+	if (!error && p->timer_fd < 0)
+		error = -errno;
+	p->moments_fd = moments_open();
+	if (!error && p->moments_fd < 0)
+		error = p->moments_fd;
+	if (!error)
+		error = signals_open();
+	if (!error && p->options->command)
+		error = children_open(&p->children, p->options->command, p->options->jobs);
+	return error;
+}
+
+static bool free_entry(struct pawl_timer *timer, void *wheel)
+{
+	pawl_wheel_cancel(wheel, timer);
+	free(timer); /* its entry begins with it */
+	return true;
+}
+
+/* A line that is on the wheel is freed from there. */
+static void free_outlived(struct child *child)
+{
+	if (child->pid && child->entry && child->entry->command == COMMAND_OUTLIVES_LINE)
+		free(child->entry);
+}
+
+static void close_all(struct pipe *p)
+{
+	for (unsigned i = 0; i < p->children.size; i++)
+		free_outlived(&p->children.list[i]);
+	if (p->wheel)
+		pawl_wheel_each(p->wheel, free_entry, p->wheel);
+	children_close(&p->children);
+	names_close(&p->names);
+	input_close(&p->input);
+	if (p->timer_fd >= 0)
+		close(p->timer_fd);
+	if (p->moments_fd >= 0)
+		close(p->moments_fd);
+	free(p->wheel);
+}
+
+static int conclude(struct pipe *p)
+{
+	switch (p->stop) {
+	case STOP_INTERRUPTED:
+		complain("interrupted; %" PRIu64 " lines were left", lines_left(p));
+		children_terminate(&p->children);
+		return EXIT_INTERRUPTED + signals_last();
+	case STOP_STRICT:
+		complain("stopped at a bad line; %" PRIu64 " lines were left", lines_left(p));
+		return EXIT_FAULT;
+	case STOP_FAILED:
+		return EXIT_FAULT;
+	default:
+		return p->counts.bad + p->counts.failed > 0 ? EXIT_FAULT : EXIT_FINE;
+	}
+}
+
+int pipe_run(const struct pipe_options *options)
+{
+	struct pipe *p = calloc(1, sizeof(*p));
+	int error = p ? input_open(&p->input, options->path) : -ENOMEM, code = EXIT_FAULT;
+
+	if (error) {
+		complain("run: cannot read %s: %s",
+		         options->path ? options->path : "standard input", strerror(-error));
+		free(p);
+		return EXIT_FAULT;
+	}
+	p->options = options;
+	error = open_all(p);
+	if (error) {
+		complain("run: cannot begin: %s", strerror(-error));
+	} else {
+		loop(p);
+		code = conclude(p);
+	}
+	close_all(p);
+	free(p);
+	return code;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* The pipe tool itself: lines in, and out again when they are due. */
+#ifndef PAWL_CLI_PIPE_H
+#define PAWL_CLI_PIPE_H
+
+#include <stdbool.h>
+
+struct pipe_options {
+	const char *path;    /* NULL: standard input */
+	const char *command; /* NULL: lines are written to standard output */
+	unsigned jobs;       /* commands at once */
+	bool replay;
+	double speed;
+	bool strict;
+};
+
+/* Returns the exit code. */
+int pipe_run(const struct pipe_options *options);
+
+#endif

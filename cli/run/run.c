@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/* pawl run: its options. */
+#define _POSIX_C_SOURCE 200809L
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../commands.h"
+#include "../text/arguments.h"
+#include "pipe.h"
+
+static const char help[] =
+        "usage: pawl run [OPTION...] [FILE]\n"
+        "\n"
+        "Reads lines from FILE, or from standard input, also '-', and writes the text of\n"
+        "each when it is due.\n"
+        "\n"
+        "  250ms TEXT                    after a delay: ns, us, ms, s, m, h or d\n"
+        "  @2026-12-01T09:00:00Z TEXT    at a moment; also @SECONDS since 1970\n"
+        "  every 10s TEXT                again and again\n"
+        "  =NAME 250ms TEXT              with a name: a later line of it replaces this\n"
+        "  !NAME                         cancels what has that name\n"
+        "  # and empty lines             nothing\n"
+        "\n"
+        "  --exec CMD     run 'sh -c CMD' for each line, with the text on its standard\n"
+        "                 input and in $PAWL_TEXT\n"
+        "  --jobs N       commands at once, 1 to 1024 (default: as many as processors)\n"
+        "  --replay       each line begins with its own timestamp, ISO 8601 or since\n"
+        "                 1970, and is written as far in time behind the first\n"
+        "  --speed X      with --replay: so many times faster, 0.001 to 1000000\n"
+        "  --strict       stop at the first bad line\n"
+        "  --help         this text\n"
+        "\n"
+        "A bad line is told on standard error, and makes the exit code 1. At the end of\n"
+        "input it waits for what is pending. SIGUSR1 prints statistics. SIGINT ends it,\n"
+        "and it says how many lines were left.\n";
+
+static const struct option long_options[] = {
+        {"exec", required_argument, NULL, 'e'},
+        {"jobs", required_argument, NULL, 'j'},
+        {"replay", no_argument, NULL, 'r'},
+        {"speed", required_argument, NULL, 's'},
+        {"strict", no_argument, NULL, 'x'},
+        {"help", no_argument, NULL, 'h'},
+        {0},
+};
+
+static bool take_jobs(struct pipe_options *options)
+{
+	uint64_t jobs;
+
+	if (!argument_number("--jobs", optarg, 1, 1024, &jobs))
+		return false;
+	options->jobs = (unsigned)jobs;
+	return true;
+}
+
+static bool take_option(void *arguments, int option)
+{
+	struct pipe_options *options = arguments;
+
+	switch (option) {
+	case 'e':
+		options->command = optarg;
+		return true;
+	case 'j':
+		return take_jobs(options);
+	case 'r':
+		options->replay = true;
+		return true;
+	case 's':
+		return argument_decimal("--speed", optarg, 0.001, 1e6, &options->speed);
+	case 'x':
+		options->strict = true;
+		return true;
+	default:
+		return false;
+	}
+}
+
+static unsigned processors(void)
+{
+	long count = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return count < 1 ? 1 : count > 1024 ? 1024 : (unsigned)count;
+}
+
+/* What does not go together, or is too much. */
+static bool makes_sense(const struct pipe_options *options, int count, char **arguments)
+{
+	if (count > 1)
+		complain("run: '%s' is one FILE too many; expected at most one", arguments[1]);
+	else if (options->speed != 1.0 && !options->replay)
+		complain("run: --speed is for --replay only");
+	else
+		return true;
+	return false;
+}
+
+int command_run(int argc, char **argv)
+{
+	struct pipe_options options = {.jobs = processors(), .speed = 1.0};
+	int code = take_options(argc, argv, long_options, help, take_option, &options);
+
+	if (code >= 0)
+		return code;
+	if (!makes_sense(&options, argc - optind, argv + optind))
+		return EXIT_USAGE;
+	if (optind < argc && strcmp(argv[optind], "-") != 0)
+		options.path = argv[optind];
+	return pipe_run(&options);
+}

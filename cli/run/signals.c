@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "signals.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+/* Of the process, as signals are. */
+static int pipe_ends[2];
+static volatile sig_atomic_t interrupts, last, asked;
+
+static void handle(int number)
+{
+	int saved = errno;
+
+	if (number == SIGINT || number == SIGTERM) {
+		interrupts = interrupts + 1;
+		last = number;
+	} else if (number == SIGUSR1) {
+		asked = 1;
+	}
+	/* If the pipe is full there is something to read in it, which is all that is needed. */
+	if (write(pipe_ends[1], "", 1) < 0)
+		errno = saved;
+	errno = saved;
+}
+
+int signals_open(void)
+{
+	static const int numbers[] = {SIGINT, SIGTERM, SIGUSR1, SIGCHLD};
+	struct sigaction action = {.sa_handler = handle, .sa_flags = 0};
+
+	if (pipe2(pipe_ends, O_CLOEXEC | O_NONBLOCK) != 0)
+		return -errno;
+	sigemptyset(&action.sa_mask);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		sigaction(numbers[i], &action, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	return 0;
+}
+
+int signals_fd(void)
+{
+	return pipe_ends[0];
+}
+
+void signals_read(void)
+{
+	char bytes[64];
+
+	while (read(pipe_ends[0], bytes, sizeof(bytes)) > 0)
+		;
+}
+
+int signals_interrupts(void)
+{
+	return interrupts;
+}
+
+int signals_last(void)
+{
+	return last;
+}
+
+bool signals_asked(void)
+{
+	bool was = asked;
+
+	asked = 0;
+	return was;
+}

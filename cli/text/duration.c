@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+#include "duration.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#define LONGEST (UINT64_MAX - 1) /* UINT64_MAX is "never" */
+
+struct unit {
+	const char *name;
+	uint64_t ns;
+};
+
+static const struct unit units[] = {
+        {"ns", 1},
+        {"us", 1000},
+        {"ms", 1000000},
+        {"s", 1000000000},
+        {"m", UINT64_C(60) * 1000000000},
+        {"h", UINT64_C(3600) * 1000000000},
+        {"d", UINT64_C(86400) * 1000000000},
+};
+
+static size_t count_digits(const char *text, size_t length)
+{
+	size_t count = 0;
+
+	while (count < length && text[count] >= '0' && text[count] <= '9')
+		count++;
+	return count;
+}
+
+static uint64_t unit_named(const char *name, size_t length)
+{
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (strlen(units[i].name) == length && memcmp(units[i].name, name, length) == 0)
+			return units[i].ns;
+	return 0;
+}
+
+/* digits * unit, or UINT64_MAX if that is too much. */
+static uint64_t whole_part(const char *digits, size_t count, uint64_t unit)
+{
+	uint64_t value = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		uint64_t digit = (uint64_t)(digits[i] - '0');
+
+		if (value > (LONGEST / unit - digit) / 10)
+			return UINT64_MAX;
+		value = value * 10 + digit;
+	}
+	return value * unit;
+}
+
+/* 0.digits * unit, rounded up. From the last digit to the first, any number of them is exact. */
+static uint64_t decimal_part(const char *digits, size_t count, uint64_t unit)
+{
+	uint64_t value = 0, rest = 0;
+
+	while (count-- > 0) {
+		value += (uint64_t)(digits[count] - '0') * unit;
+		rest |= value % 10;
+		value /= 10;
+	}
+	return value + (rest != 0);
+}
+
+const char *duration_parse(const char *text, size_t length, uint64_t *ns)
+{
+	size_t whole = count_digits(text, length);
+	bool point = whole < length && text[whole] == '.';
+	const char *decimals = text + whole + point;
+	size_t count = point ? count_digits(decimals, length - whole - 1) : 0;
+	size_t number = whole + point + count;
+	uint64_t unit, value, part;
+
+	if (length == 0)
+		return "there is none";
+	if (whole == 0)
+		return text[0] == '-' ? "it is negative" : "it does not begin with a digit";
+	if (point && count == 0)
+		return "there is no digit after the point";
+	if (number == length)
+		return "it has no unit";
+	unit = unit_named(text + number, length - number);
+	if (unit == 0)
+		return "its unit is unknown";
+	value = whole_part(text, whole, unit);
+	part = decimal_part(decimals, count, unit);
+	if (value > LONGEST - part)
+		return "it is too long";
+	*ns = value + part;
+	return NULL;
+}
+
+void duration_format(uint64_t ns, char text[DURATION_TEXT])
+{
+	static const char *const names[] = {"us", "ms", "s"};
+	double value = (double)ns / 1e3;
+	int unit = 0;
+
+	if (ns < 1000) {
+		snprintf(text, DURATION_TEXT, "%d ns", (int)ns);
+		return;
+	}
+	for (; unit < 2 && value >= 999.5; unit++)
+		value /= 1e3;
+	snprintf(text, DURATION_TEXT, "%.*f %s",
+	         value < 9.995   ? 2
+	         : value < 99.95 ? 1
+	                         : 0,
+	         value, names[unit]);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* What may be written to an output: colours, and characters beyond ASCII. */
+#ifndef PAWL_CLI_TERMINAL_H
+#define PAWL_CLI_TERMINAL_H
+
+#include <stdbool.h>
+
+struct terminal {
+	bool live;      /* a terminal that can move its cursor */
+	bool utf8;      /* the locale's characters are UTF-8 */
+	unsigned width; /* columns; 80 where that is unknown */
+
+	/* What to write before and after coloured text; empty where colours are not wanted. */
+	const char *bold, *dim, *good, *bad, *accent, *plain;
+};
+
+/* Of the file descriptor. Colours only on a terminal, and not if NO_COLOR is set or TERM is dumb. */
+struct terminal terminal_of(int fd);
+
+#endif

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+#include "timestamp.h"
+
+#define SECOND UINT64_C(1000000000)
+
+static const char malformed[] = "it is not of that form";
+static const char out_of_range[] = "it is before 1970 or after 2554";
+
+/* What has been read of the text, and what is left. */
+struct reader {
+	const char *at, *end;
+};
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static bool take(struct reader *r, char c)
+{
+	if (r->at == r->end || *r->at != c)
+		return false;
+	r->at++;
+	return true;
+}
+
+static bool take_either(struct reader *r, char a, char b)
+{
+	return take(r, a) || take(r, b);
+}
+
+/* Exactly `count` digits. */
+static bool take_number(struct reader *r, int count, int *number)
+{
+	*number = 0;
+	while (count-- > 0) {
+		if (r->at == r->end || !is_digit(*r->at))
+			return false;
+		*number = *number * 10 + (*r->at++ - '0');
+	}
+	return true;
+}
+
+/* The digits after a point or comma, if there is one, as nanoseconds. */
+static bool take_fraction(struct reader *r, uint64_t *ns)
+{
+	uint64_t weight = SECOND / 10;
+	bool more = false;
+
+	*ns = 0;
+	if (!take_either(r, '.', ','))
+		return true;
+	if (r->at == r->end || !is_digit(*r->at))
+		return false;
+	for (; r->at < r->end && is_digit(*r->at); r->at++, weight /= 10) {
+		*ns += (uint64_t)(*r->at - '0') * weight;
+		more |= weight == 0 && *r->at != '0';
+	}
+	*ns += more;
+	return true;
+}
+
+static bool is_leap(int year)
+{
+	return (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+}
+
+static int days_in(int year, int month)
+{
+	static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+
+	return days[month - 1] + (month == 2 && is_leap(year));
+}
+
+/* Days from 1970-01-01 to the first day of the year. Every fourth is longer, but for three in 400. */
+static int64_t days_before_year(int year)
+{
+	int64_t before = year - 1;
+
+	return 365 * (int64_t)(year - 1970) + (before / 4 - before / 100 + before / 400) - 477;
+}
+
+static int64_t days_before(int year, int month, int day)
+{
+	int64_t days = days_before_year(year) + day - 1;
+
+	for (int m = 1; m < month; m++)
+		days += days_in(year, m);
+	return days;
+}
+
+static const char *take_date(struct reader *r, int64_t *days)
+{
+	int year, month, day;
+
+	if (!take_number(r, 4, &year) || !take(r, '-') || !take_number(r, 2, &month) ||
+	    !take(r, '-') || !take_number(r, 2, &day))
+		return malformed;
+	if (month < 1 || month > 12)
+		return "there is no such month";
+	if (day < 1 || day > days_in(year, month))
+		return "that month has no such day";
+	*days = days_before(year, month, day);
+	return NULL;
+}
+
+static const char *take_time_of_day(struct reader *r, int64_t *seconds)
+{
+	int hour, minute, second;
+
+	if (!take_number(r, 2, &hour) || !take(r, ':') || !take_number(r, 2, &minute) ||
+	    !take(r, ':') || !take_number(r, 2, &second))
+		return malformed;
+	if (hour > 23 || minute > 59 || second > 60)
+		return "there is no such time of day";
+	*seconds = hour * 3600 + minute * 60 + second;
+	return NULL;
+}
+
+/* Z, +hh:mm or +hhmm; nothing is UTC too, but then it is not `zoned`. */
+static const char *take_zone(struct reader *r, int64_t *seconds, bool *zoned)
+{
+	int hours, minutes, sign;
+
+	*seconds = 0;
+	*zoned = r->at < r->end;
+	if (!*zoned || take_either(r, 'Z', 'z'))
+		return NULL;
+	sign = take(r, '+') ? 1 : take(r, '-') ? -1 : 0;
+	if (sign == 0 || !take_number(r, 2, &hours))
+		return malformed;
+	take(r, ':');
+	if (!take_number(r, 2, &minutes))
+		return malformed;
+	if (hours > 23 || minutes > 59)
+		return "there is no such zone";
+	*seconds = sign * (hours * 3600 + minutes * 60);
+	return NULL;
+}
+
+static const char *to_ns(int64_t seconds, uint64_t fraction, uint64_t *ns)
+{
+	if (seconds < 0 || (uint64_t)seconds > (UINT64_MAX - 1 - fraction) / SECOND)
+		return out_of_range;
+	*ns = (uint64_t)seconds * SECOND + fraction;
+	return NULL;
+}
+
+static const char *parse_iso(struct reader *r, struct timestamp *stamp)
+{
+	int64_t days, seconds, offset;
+	const char *wrong = take_date(r, &days);
+	uint64_t fraction;
+
+	if (wrong)
+		return wrong;
+	if (!take_either(r, 'T', 't') && !take(r, ' '))
+		return malformed;
+	wrong = take_time_of_day(r, &seconds);
+	if (wrong)
+		return wrong;
+	if (!take_fraction(r, &fraction))
+		return malformed;
+	wrong = take_zone(r, &offset, &stamp->zoned);
+	if (wrong)
+		return wrong;
+	if (r->at != r->end)
+		return malformed;
+	return to_ns(days * 86400 + seconds - offset, fraction, &stamp->ns);
+}
+
+/* The unit of a number since 1970 shows in its length: none of these reaches from 1970 to the next. */
+static uint64_t unit_of(size_t digits)
+{
+	if (digits <= 11)
+		return SECOND;
+	return digits == 13   ? SECOND / 1000
+	       : digits == 16 ? SECOND / 1000000
+	       : digits == 19 ? 1
+	                      : 0;
+}
+
+static const char *parse_epoch(struct reader *r, size_t digits, struct timestamp *stamp)
+{
+	uint64_t unit = unit_of(digits), value = 0, fraction = 0;
+
+	if (unit == 0)
+		return "so many digits are no unit of time";
+	for (; digits > 0; digits--)
+		value = value * 10 + (uint64_t)(*r->at++ - '0');
+	if (unit == SECOND && !take_fraction(r, &fraction))
+		return malformed;
+	if (r->at != r->end)
+		return malformed;
+	if (value > (UINT64_MAX - 1 - fraction) / unit)
+		return out_of_range;
+	stamp->ns = value * unit + fraction;
+	stamp->zoned = true;
+	return NULL;
+}
+
+const char *timestamp_parse(const char *text, size_t length, struct timestamp *stamp)
+{
+	struct reader r = {text, text + length};
+	struct timestamp found;
+	size_t digits = 0;
+	const char *wrong;
+
+	while (digits < length && is_digit(text[digits]))
+		digits++;
+	if (digits == 0)
+		return length == 0 ? "there is none" : malformed;
+	if (digits < length && text[digits] == '-')
+		wrong = parse_iso(&r, &found);
+	else
+		wrong = parse_epoch(&r, digits, &found);
+	if (!wrong)
+		*stamp = found;
+	return wrong;
+}

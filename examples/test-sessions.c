@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Testing code that uses time: sessions that end after half an hour without a request, and tests in which hours
+ * pass without a sleep. They are as exact as time itself: a second before the half hour is over, the session is there.
+ */
+#include <pawl/pawl.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define SECOND UINT64_C(1000000000)
+#define MINUTE (60 * SECOND)
+
+/* ---- the code to be tested: it takes a service, and so whatever clock that has ---- */
+
+struct session {
+	struct pawl_service *service;
+	struct pawl_task idle;
+	bool open;
+};
+
+static void end_session(struct pawl_task *task)
+{
+	struct session *s = (struct session *)((char *)task - offsetof(struct session, idle));
+
+	s->open = false;
+}
+
+static void session_open(struct session *s, struct pawl_service *service)
+{
+	*s = (struct session){.service = service, .open = true};
+	pawl_task_init(&s->idle, end_session);
+	pawl_service_arm(service, &s->idle, 30 * MINUTE);
+}
+
+static void session_request(struct session *s)
+{
+	pawl_service_touch(s->service, &s->idle, 30 * MINUTE);
+}
+
+static void session_log_out(struct session *s)
+{
+	pawl_service_cancel_wait(s->service, &s->idle);
+	s->open = false;
+}
+
+/* ---- the tests ---- */
+
+static void expect(bool holds, const char *what)
+{
+	if (holds)
+		return;
+	fprintf(stderr, "expected: %s\n", what);
+	exit(1);
+}
+
+static void pass(struct pawl_clock_manual *clock, struct pawl_service *service, uint64_t ns)
+{
+	pawl_clock_manual_advance(clock, ns);
+	pawl_service_settle(service);
+}
+
+static void a_silent_session_ends_after_half_an_hour(struct pawl_clock_manual *clock,
+                                                     struct pawl_service *service)
+{
+	struct session s;
+
+	session_open(&s, service);
+	pass(clock, service, 30 * MINUTE - SECOND);
+	expect(s.open, "open a second before");
+	pass(clock, service, SECOND);
+	expect(!s.open, "ended after half an hour");
+}
+
+static void a_request_starts_the_half_hour_anew(struct pawl_clock_manual *clock,
+                                                struct pawl_service *service)
+{
+	struct session s;
+
+	session_open(&s, service);
+	for (int hour = 0; hour < 24; hour++) {
+		pass(clock, service, 29 * MINUTE);
+		session_request(&s);
+	}
+	expect(s.open, "open after half a day of requests");
+	pass(clock, service, 30 * MINUTE);
+	expect(!s.open, "ended half an hour after the last");
+}
+
+static void nothing_is_left_of_a_session_that_logged_out(struct pawl_clock_manual *clock,
+                                                         struct pawl_service *service)
+{
+	struct session s;
+
+	session_open(&s, service);
+	session_log_out(&s);
+	expect(pawl_service_pending(service) == 0, "nothing pending");
+	pass(clock, service, 60 * MINUTE);
+}
+
+int main(void)
+{
+	struct pawl_clock_manual clock;
+	struct pawl_service_options options = {.clock = &clock.clock};
+	struct pawl_service *service;
+
+	pawl_clock_manual_init(&clock);
+	if (pawl_service_open(&service, &options) != 0)
+		return 1;
+	a_silent_session_ends_after_half_an_hour(&clock, service);
+	a_request_starts_the_half_hour_anew(&clock, service);
+	nothing_is_left_of_a_session_that_logged_out(&clock, service);
+	pawl_service_close(service, NULL);
+	printf("half a day and two hours have passed\n");
+	return 0;
+}

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: MIT
+"""pawl demo: its numbers add up, whatever the machine does meanwhile."""
+import re
+
+import command
+from command import CommandTest, on_a_terminal, pawl
+
+
+def number(text):
+    return int(text.replace(",", ""))
+
+
+def account(out, name):
+    """The numbers of a line `name SUM = A word + B word...`."""
+    line = re.search(rf"^  {name} +([\d,]+) = (.*)$", out, re.M)
+    return number(line[1]), [number(n) for n in re.findall(r"[\d,]*\d", line[2])]
+
+
+class Demo(CommandTest):
+    def expect_fine(self, code, out, count):
+        self.assertEqual(code, 0, out)
+        armed, parts = account(out, "armed")
+        self.assertEqual(armed, sum(parts))
+        self.assertEqual(parts[-1], 0)
+        once, parts = account(out, "once")
+        self.assertEqual(once, sum(parts))
+        periodic = number(re.search(r"^  periodic +([\d,]+)", out, re.M)[1])
+        self.assertEqual(once + periodic, count)
+        self.assertIn("early 0   lost 0   run twice 0   run after cancel 0   the numbers add up", out)
+        rows = re.findall(r"^  (?:below |beyond) \S+ \w+ +([\d,]+) ", out, re.M)
+        self.assertEqual(sum(map(number, rows)), once - parts[1])
+
+    def test_the_numbers_add_up(self):
+        for count in (1, 2, 3, 4, 30000):
+            for workers in ("1", "4"):
+                code, out, err = pawl("demo", "--count", str(count), "--seconds", "0.3", "--workers", workers)
+                self.assertEqual(err, "")
+                self.expect_fine(code, out, count)
+
+    def test_a_seed_is_shown_and_taken(self):
+        self.assertIn("workers 2, seed 42\n", pawl("demo", "--count", "9", "--seconds", "0.1", "--seed", "42",
+                                                  "--workers", "2")[1])
+
+    def test_plain_lines_where_there_is_no_terminal(self):
+        code, out, err = pawl("demo", "--count", "3000", "--seconds", "1.5", TERM="xterm")
+        self.expect_fine(code, out, 3000)
+        self.assertNotIn("\033", out)
+        self.assertTrue(out.isascii())
+        self.assertRegex(out, r"(?m)^ *\d+\.\d s +\d+ %  pending [\d,]+, fired [\d,]+, cancelled [\d,]+; late p50 ")
+
+    def test_a_live_display_on_a_terminal(self):
+        code, out = on_a_terminal("demo", "--count", "3000", "--seconds", "0.5", NO_COLOR="1")
+        self.expect_fine(code, out.replace("\r\n", "\n"), 3000)
+        self.assertIn("\033[3A", out)  # back up, to draw anew
+        self.assertEqual(out.count("\033[?7l"), out.count("\033[?7h"))  # lines wrap again afterwards
+        self.assertRegex(out, r"100 %")
+        self.assertNotIn("\033[1m", out)
+        for line in re.split(r"[\r\n]+", re.sub(r"\033\[[?\d;]*[A-Za-z]", "", out)):
+            self.assertLessEqual(len(line), 80, line)
+
+    def test_bad_options_name_the_thing_the_value_and_the_range(self):
+        self.expect_usage("demo", "--count", "0", says=["--count", "'0'", "1 to 100000000"])
+        self.expect_usage("demo", "--count", "1e6", says=["--count", "'1e6'"])
+        self.expect_usage("demo", "--seconds", "0.01", says=["--seconds", "'0.01'", "0.1 to 3600"])
+        self.expect_usage("demo", "--seconds", "nan", says=["--seconds", "'nan'"])
+        self.expect_usage("demo", "--seconds", "1.2.3", says=["--seconds", "'1.2.3'"])
+        self.expect_usage("demo", "--workers", "1025", says=["--workers", "'1025'", "1 to 1024"])
+        self.expect_usage("demo", "--seed", "-1", says=["--seed", "'-1'"])
+        self.expect_usage("demo", "now", says=["'now'", "options only"])
+
+
+command.main()
