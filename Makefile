@@ -41,7 +41,7 @@ test:
 	cmake --build build/thread -j $(JOBS)
 	cd build/test && $(CTEST)
 	cd build/sanitize && $(CTEST)
-	cd build/thread && $(CTEST) -R '^service[.]'
+	cd build/thread && $(CTEST) -R '^(service|purgatory)[.]'
 
 test-long: test
 	build/test/tests/test_wheel_model --runs 200000

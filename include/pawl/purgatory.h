@@ -184,9 +184,9 @@ struct pawl_op_type {
 	void (*release)(struct pawl_op *op);
 };
 
-/* One operation under one key. */
+/* One operation under one key. Its fields are private. */
 struct pawl_watch {
-	struct pawl_watch *next, *prev;
+	struct pawl_watch *next, **link;
 	struct pawl_op *op;
 	void *place;
 };
@@ -198,10 +198,8 @@ struct pawl_op {
 	const struct pawl_op_type *type;
 	void *home;
 	struct pawl_watch *more;
-	uint32_t watch_count;
-	uint32_t outcome;
-	uint32_t references;
-	uint8_t linked, claimed, again, abandoned;
+	uint32_t watch_count, outcome, references;
+	uint8_t linked, claimed, again, abandoned, timed, late, over;
 	struct pawl_watch watches[PAWL_OP_WATCHES];
 	struct pawl_task deadline;
 };
@@ -239,7 +237,7 @@ PAWL_API bool pawl_op_completed(const struct pawl_op *op);
 
 /* Zeroes, or a NULL pointer in place of the whole struct, mean the defaults. */
 struct pawl_purgatory_options {
-	unsigned shards; /* 1 to 1024; 0: chosen from the CPUs */
+	unsigned shards; /* 1 to 1024, rounded up to a power of two; 0: chosen from the CPUs */
 };
 /*
  * Operations are spread over shards by the thread that brings them, so that threads do not get in each

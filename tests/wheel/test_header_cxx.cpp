@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The public headers serve C++ as well: they compile, the library links, a timer inside a class works.
 #include "pawl/pawl.h"
-#include "pawl/purgatory.h"
 
 #include <cstdio>
 #include <cstdlib>

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The keys that are known, and their places in the shards.
+ *
+ * A key is known while it has a user (a call of resolve, or a call that is under way with its bytes) or a
+ * place. While it has users its places stay, empty or not, so that those who look at them need no lock.
+ * Without users a place goes when its last watch does, and the key goes with its last place.
+ *
+ * A place may become empty just when somebody becomes a user of its key. Each side writes and then reads
+ * what the other one writes:
+ *
+ *	place_retire, under the shard's lock    key_find
+ *	------------------------------------    --------
+ *	key->places[shard] = NULL               users++
+ *	users != 0? put it back                 place = key->places[shard]
+ *
+ * Put back, it is left to the last user, who looks at all places once more when it leaves. (Whoever reads
+ * NULL in between sees an empty place, which is what it is.)
+ */
+#define _GNU_SOURCE
+#include "layout.h"
+#include "siphash.h"
+
+#include <stdlib.h>
+
+static void table_lock(struct table *table)
+{
+	lock_take(&table->lock);
+}
+
+static void table_unlock(struct table *table)
+{
+	lock_give(&table->lock);
+}
+
+/* The top of a hash chooses the table, its bottom the chain in it. */
+static struct table *table_of(struct pawl_purgatory *purgatory, uint64_t hash)
+{
+	return &purgatory->tables[hash >> 60];
+}
+
+_Static_assert(TABLES == 1u << (64 - 60), "four bits of the hash choose the table");
+
+static struct key **chain_of(const struct table *table, uint64_t hash)
+{
+	return &table->chains[hash & (table->chain_count - 1)];
+}
+
+static unsigned char *bytes_of(struct key *key)
+{
+	return (unsigned char *)&key->places[key->purgatory->shard_count];
+}
+
+static bool is_key(struct key *known, struct pawl_key key, uint64_t hash)
+{
+	return known->hash == hash && known->len == key.len &&
+	       (key.len == 0 || memcmp(bytes_of(known), key.data, key.len) == 0);
+}
+
+/* Put the keys into as many chains. For want of memory they stay where they are: slower, but right. */
+static void resize(struct table *table, size_t chain_count)
+{
+	struct key **old = table->chains, *key, *next;
+	size_t old_count = table->chain_count;
+	struct key **chains = calloc(chain_count, sizeof(struct key *));
+
+	if (!chains)
+		return;
+	table->chains = chains;
+	table->chain_count = chain_count;
+	for (size_t i = 0; i < old_count; i++)
+		for (key = old[i]; key; key = next) {
+			struct key **chain = chain_of(table, key->hash);
+
+			next = key->next;
+			key->next = *chain;
+			*chain = key;
+		}
+	free(old);
+}
+
+static void forget_chains(struct table *table)
+{
+	free(table->chains);
+	table->chains = NULL;
+	table->chain_count = 0;
+}
+
+static void insert(struct table *table, struct key *key)
+{
+	struct key **chain = chain_of(table, key->hash);
+
+	key->next = *chain;
+	*chain = key;
+	if (++table->key_count > table->chain_count)
+		resize(table, 2 * table->chain_count);
+}
+
+static void take_out(struct table *table, struct key *key)
+{
+	struct key **at = chain_of(table, key->hash);
+
+	while (*at != key)
+		at = &(*at)->next;
+	*at = key->next;
+	if (--table->key_count == 0)
+		forget_chains(table);
+	else if (table->key_count < table->chain_count / 8)
+		resize(table, table->chain_count / 4);
+}
+
+/* Under the table's lock: so the key cannot be on its way out. */
+static struct key *find(struct table *table, struct pawl_key key, uint64_t hash)
+{
+	struct key *known = table->chain_count ? *chain_of(table, hash) : NULL;
+
+	while (known && !is_key(known, key, hash))
+		known = known->next;
+	if (known)
+		pawl__key_join(known);
+	return known;
+}
+
+void pawl__key_join(struct key *key)
+{
+	__atomic_add_fetch(&key->references, 1, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&key->users, 1, __ATOMIC_SEQ_CST);
+}
+
+struct key *pawl__key_find(struct pawl_purgatory *purgatory, struct pawl_key key)
+{
+	uint64_t hash = siphash(purgatory->secret, key.data, key.len);
+	struct table *table = table_of(purgatory, hash);
+	struct key *known;
+
+	table_lock(table);
+	known = find(table, key, hash);
+	table_unlock(table);
+	return known;
+}
+
+static struct key *new_key(struct pawl_purgatory *purgatory, struct pawl_key key, uint64_t hash)
+{
+	size_t places = purgatory->shard_count * sizeof(struct place *);
+	size_t size;
+	struct key *made;
+
+	if (__builtin_add_overflow(sizeof(*made) + places, key.len, &size))
+		return NULL;
+	made = malloc(size);
+	if (!made)
+		return NULL;
+	*made = (struct key){.hash = hash, .purgatory = purgatory, .len = key.len};
+	made->users = made->references = 1;
+	memset(made->places, 0, places);
+	if (key.len)
+		memcpy(bytes_of(made), key.data, key.len);
+	return made;
+}
+
+/* Under the table's lock. False: the table is new, and there is no memory for it. */
+static bool has_chains(struct table *table)
+{
+	if (!table->chain_count)
+		resize(table, 8);
+	return table->chain_count != 0;
+}
+
+struct key *pawl__key_make(struct pawl_purgatory *purgatory, struct pawl_key key)
+{
+	uint64_t hash = siphash(purgatory->secret, key.data, key.len);
+	struct table *table = table_of(purgatory, hash);
+	struct key *made, *known;
+
+	table_lock(table);
+	known = find(table, key, hash);
+	table_unlock(table);
+	if (known)
+		return known;
+	made = new_key(purgatory, key, hash);
+	if (!made)
+		return NULL;
+	table_lock(table);
+	known = find(table, key, hash); /* another thread may have been faster */
+	if (!known && has_chains(table)) {
+		insert(table, made);
+		known = made;
+	}
+	table_unlock(table);
+	if (known != made)
+		free(made);
+	return known;
+}
+
+/* The last reference is dropped under the table's lock, under which alone new ones are found. */
+static void drop(struct key *key)
+{
+	struct table *table = table_of(key->purgatory, key->hash);
+	uint32_t references = __atomic_load_n(&key->references, __ATOMIC_RELAXED);
+	bool last;
+
+	while (references > 1)
+		if (__atomic_compare_exchange_n(&key->references, &references, references - 1, true,
+		                                __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+			return;
+	table_lock(table);
+	last = __atomic_sub_fetch(&key->references, 1, __ATOMIC_ACQ_REL) == 0;
+	if (last)
+		take_out(table, key);
+	table_unlock(table);
+	if (last)
+		free(key);
+}
+
+bool pawl__place_retire(struct place *place, struct shard *shard)
+{
+	struct place **place_of_key = &place->key->places[shard->number];
+
+	if (__atomic_load_n(&place->key->users, __ATOMIC_RELAXED))
+		return false;
+	__atomic_store_n(place_of_key, NULL, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&place->key->users, __ATOMIC_SEQ_CST) == 0)
+		return true;
+	__atomic_store_n(place_of_key, place, __ATOMIC_RELEASE);
+	return false;
+}
+
+void pawl__places_free(struct place *retired)
+{
+	while (retired) {
+		struct key *key = retired->key;
+		struct place *next = retired->next_retired;
+
+		free(retired);
+		drop(key);
+		retired = next;
+	}
+}
+
+/* What became empty while the key had users. */
+static void retire_empty(struct key *key)
+{
+	struct pawl_purgatory *purgatory = key->purgatory;
+
+	for (unsigned i = 0; i < purgatory->shard_count; i++) {
+		struct shard *shard = &purgatory->shards[i];
+		struct place *place;
+
+		if (!__atomic_load_n(&key->places[i], __ATOMIC_SEQ_CST))
+			continue;
+		shard_lock(shard);
+		place = __atomic_load_n(&key->places[i], __ATOMIC_RELAXED);
+		if (place && (place->count || !pawl__place_retire(place, shard)))
+			place = NULL;
+		shard_unlock(shard);
+		if (place)
+			place->next_retired = NULL;
+		pawl__places_free(place);
+	}
+}
+
+void pawl__key_leave(struct key *key)
+{
+	if (__atomic_sub_fetch(&key->users, 1, __ATOMIC_SEQ_CST) == 0)
+		retire_empty(key);
+	drop(key);
+}
+
+static struct place *new_place(struct key *key)
+{
+	struct place *place = aligned_alloc(64, 64);
+
+	_Static_assert(sizeof(*place) <= 64, "a place has a cache line to itself");
+	if (place)
+		*place = (struct place){.key = key};
+	return place;
+}
+
+static __attribute__((noinline)) struct place *make_place(struct key *key, struct shard *shard)
+{
+	struct place *made = new_place(key), *place;
+
+	if (!made)
+		return NULL;
+	shard_lock(shard);
+	place = __atomic_load_n(&key->places[shard->number], __ATOMIC_RELAXED);
+	if (!place) {
+		__atomic_add_fetch(&key->references, 1, __ATOMIC_RELAXED);
+		__atomic_store_n(&key->places[shard->number], made, __ATOMIC_RELEASE);
+	}
+	shard_unlock(shard);
+	if (!place)
+		return made;
+	free(made);
+	return place;
+}
+
+struct place *pawl__key_place(struct key *key, struct shard *shard)
+{
+	struct place *place = __atomic_load_n(&key->places[shard->number], __ATOMIC_ACQUIRE);
+
+	return place ? place : make_place(key, shard);
+}
+
+static struct key *first_unswept(struct table *table, struct sweep *sweep)
+{
+	if (sweep->chain_count != table->chain_count)
+		sweep->chain = 0; /* they have other chains now */
+	sweep->chain_count = table->chain_count;
+	for (; sweep->chain < table->chain_count; sweep->chain++)
+		for (struct key *key = table->chains[sweep->chain]; key; key = key->next)
+			if (!key->swept)
+				return key;
+	return NULL;
+}
+
+/* The next key that stop has not seen yet, with one user more; NULL: that was all. */
+struct key *pawl__key_sweep(struct pawl_purgatory *purgatory, struct sweep *sweep)
+{
+	for (; sweep->table < TABLES; *sweep = (struct sweep){.table = sweep->table + 1}) {
+		struct table *table = &purgatory->tables[sweep->table];
+		struct key *key;
+
+		table_lock(table);
+		key = first_unswept(table, sweep);
+		if (key) {
+			key->swept = true;
+			pawl__key_join(key);
+		}
+		table_unlock(table);
+		if (key)
+			return key;
+	}
+	return NULL;
+}
+
+static void free_key(struct key *key, unsigned shard_count)
+{
+	for (unsigned i = 0; i < shard_count; i++)
+		free(key->places[i]);
+	free(key);
+}
+
+/* At the very end: what is still resolved. */
+void pawl__keys_free(struct pawl_purgatory *purgatory)
+{
+	for (unsigned i = 0; i < TABLES; i++) {
+		struct table *table = &purgatory->tables[i];
+
+		for (size_t j = 0; j < table->chain_count; j++)
+			for (struct key *key = table->chains[j], *next; key; key = next) {
+				next = key->next;
+				free_key(key, purgatory->shard_count);
+			}
+		forget_chains(table);
+	}
+}
