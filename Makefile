@@ -51,6 +51,7 @@ bench:
 	@cmake --build build/bench -j $(JOBS) >/dev/null
 	@build/bench/bench/pawl-bench-wheel $(BENCH_ARGS)
 	@build/bench/bench/pawl-bench-service $(filter --quick,$(BENCH_ARGS))
+	@build/bench/bench/pawl-bench-purgatory $(filter --quick,$(BENCH_ARGS))
 
 fuzz:
 	@scripts/bootstrap fuzz

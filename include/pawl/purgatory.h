@@ -199,7 +199,7 @@ struct pawl_op {
 	void *home;
 	struct pawl_watch *more;
 	uint32_t watch_count, outcome, references;
-	uint8_t linked, claimed, again, abandoned, timed, late, over;
+	uint8_t claim, timed, late, over;
 	struct pawl_watch watches[PAWL_OP_WATCHES];
 	struct pawl_task deadline;
 };

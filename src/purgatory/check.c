@@ -43,6 +43,7 @@ static size_t walk_on(struct walk *walk, struct pawl_op **ops)
 		at[c] = walk->paused ? resume_at(&walk->marks[c]) : walk->place->chains[c];
 	do {
 		more = false;
+#pragma GCC unroll 4
 		for (unsigned c = 0; c < CHAINS; c++) {
 			if (!at[c])
 				continue;
@@ -66,12 +67,9 @@ static size_t claim(struct pawl_op **ops, size_t count)
 	for (size_t i = 0; i < count; i++) {
 		struct pawl_op *op = ops[i];
 
-		if (op->claimed) {
-			op->again = 1;
-		} else if (op_pending(op)) {
-			op->claimed = 1;
-			ops[claimed++] = op;
-		}
+		ops[claimed] = op;
+		claimed += op->claim == UNCLAIMED;
+		op->claim = op->claim == UNCLAIMED ? CLAIMED : CLAIMED_AGAIN;
 	}
 	return claimed;
 }
@@ -101,7 +99,18 @@ static void try_each(struct batch *batch)
 	}
 }
 
-/* Let go of those that are not won; but keep what another check wants to be tried once more. */
+/* Somebody else has won it, or wants it to be tried once more. */
+static void keep(struct batch *batch, size_t *kept, struct pawl_op *op)
+{
+	if (op->claim == ABANDONED) {
+		batch->others[batch->abandoned++] = op;
+	} else {
+		op->claim = CLAIMED;
+		batch->ops[(*kept)++] = op;
+	}
+}
+
+/* Let go of those that are not won; but keep what there is still something to do about. */
 static void let_go(struct batch *batch)
 {
 	size_t kept = batch->won;
@@ -109,13 +118,10 @@ static void let_go(struct batch *batch)
 	for (size_t i = batch->won; i < batch->claimed; i++) {
 		struct pawl_op *op = batch->ops[i];
 
-		if (op->abandoned)
-			batch->others[batch->abandoned++] = op;
-		else if (op->again && op_pending(op))
-			batch->ops[kept++] = op;
+		if (op->claim == CLAIMED)
+			op->claim = UNCLAIMED;
 		else
-			op->claimed = 0;
-		op->again = 0;
+			keep(batch, &kept, op);
 	}
 	batch->claimed = kept;
 }

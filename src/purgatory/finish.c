@@ -95,7 +95,7 @@ static void expire_won(struct pawl_op *op, struct shard *home)
 	op->over = OVER_AND_TAKEN; /* this is not a deadline that has lost */
 	take_off_unclaimed(home, op, &leftovers);
 	shard_unlock(home);
-	if (!op->abandoned)
+	if (op->claim != ABANDONED)
 		free_more(op);
 	clear_up(home->purgatory, &leftovers);
 	run_expired(op);
@@ -165,7 +165,7 @@ void pawl_op_init(struct pawl_op *op, const struct pawl_op_type *type)
 	op->watch_count = 0;
 	op->outcome = FRESH;
 	op->references = 2; /* the purgatory's, and try_or_watch's: see layout.h */
-	op->linked = op->claimed = op->again = op->abandoned = 0;
+	op->claim = UNCLAIMED;
 	op->timed = op->late = op->over = 0;
 	pawl_task_init(&op->deadline, expire);
 }

@@ -139,20 +139,25 @@ struct key *pawl__key_find(struct pawl_purgatory *purgatory, struct pawl_key key
 	return known;
 }
 
-static struct key *new_key(struct pawl_purgatory *purgatory, struct pawl_key key, uint64_t hash)
+/* With a place in the shard at once: most keys are made to be watched. */
+static struct key *new_key(struct shard *shard, struct pawl_key key, uint64_t hash)
 {
+	struct pawl_purgatory *purgatory = shard->purgatory;
 	size_t places = purgatory->shard_count * sizeof(struct place *);
 	size_t size;
 	struct key *made;
 
-	if (__builtin_add_overflow(sizeof(*made) + places, key.len, &size))
+	if (__builtin_add_overflow(sizeof(*made) + places + CACHE_LINE - 1, key.len, &size))
 		return NULL;
-	made = malloc(size);
+	made = aligned_alloc(CACHE_LINE, size / CACHE_LINE * CACHE_LINE);
 	if (!made)
 		return NULL;
 	*made = (struct key){.hash = hash, .purgatory = purgatory, .len = key.len};
-	made->users = made->references = 1;
+	made->users = 1;
+	made->references = 2;
+	made->first.key = made;
 	memset(made->places, 0, places);
+	made->places[shard->number] = &made->first;
 	if (key.len)
 		memcpy(bytes_of(made), key.data, key.len);
 	return made;
@@ -166,8 +171,9 @@ static bool has_chains(struct table *table)
 	return table->chain_count != 0;
 }
 
-struct key *pawl__key_make(struct pawl_purgatory *purgatory, struct pawl_key key)
+struct key *pawl__key_make(struct shard *shard, struct pawl_key key)
 {
+	struct pawl_purgatory *purgatory = shard->purgatory;
 	uint64_t hash = siphash(purgatory->secret, key.data, key.len);
 	struct table *table = table_of(purgatory, hash);
 	struct key *made, *known;
@@ -177,7 +183,7 @@ struct key *pawl__key_make(struct pawl_purgatory *purgatory, struct pawl_key key
 	table_unlock(table);
 	if (known)
 		return known;
-	made = new_key(purgatory, key, hash);
+	made = new_key(shard, key, hash);
 	if (!made)
 		return NULL;
 	table_lock(table);
@@ -216,13 +222,17 @@ bool pawl__place_retire(struct place *place, struct shard *shard)
 {
 	struct place **place_of_key = &place->key->places[shard->number];
 
-	if (__atomic_load_n(&place->key->users, __ATOMIC_RELAXED))
-		return false;
 	__atomic_store_n(place_of_key, NULL, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&place->key->users, __ATOMIC_SEQ_CST) == 0)
 		return true;
 	__atomic_store_n(place_of_key, place, __ATOMIC_RELEASE);
 	return false;
+}
+
+static void free_place(struct place *place)
+{
+	if (place && place != &place->key->first)
+		free(place);
 }
 
 void pawl__places_free(struct place *retired)
@@ -231,7 +241,7 @@ void pawl__places_free(struct place *retired)
 		struct key *key = retired->key;
 		struct place *next = retired->next_retired;
 
-		free(retired);
+		free_place(retired);
 		drop(key);
 		retired = next;
 	}
@@ -268,15 +278,15 @@ void pawl__key_leave(struct key *key)
 
 static struct place *new_place(struct key *key)
 {
-	struct place *place = aligned_alloc(64, 64);
+	struct place *place = aligned_alloc(CACHE_LINE, sizeof(*place));
 
-	_Static_assert(sizeof(*place) <= 64, "a place has a cache line to itself");
+	_Static_assert(sizeof(*place) == CACHE_LINE, "a place has a cache line to itself");
 	if (place)
 		*place = (struct place){.key = key};
 	return place;
 }
 
-static __attribute__((noinline)) struct place *make_place(struct key *key, struct shard *shard)
+struct place *pawl__key_make_place(struct key *key, struct shard *shard)
 {
 	struct place *made = new_place(key), *place;
 
@@ -293,13 +303,6 @@ static __attribute__((noinline)) struct place *make_place(struct key *key, struc
 		return made;
 	free(made);
 	return place;
-}
-
-struct place *pawl__key_place(struct key *key, struct shard *shard)
-{
-	struct place *place = __atomic_load_n(&key->places[shard->number], __ATOMIC_ACQUIRE);
-
-	return place ? place : make_place(key, shard);
 }
 
 static struct key *first_unswept(struct table *table, struct sweep *sweep)
@@ -337,7 +340,7 @@ struct key *pawl__key_sweep(struct pawl_purgatory *purgatory, struct sweep *swee
 static void free_key(struct key *key, unsigned shard_count)
 {
 	for (unsigned i = 0; i < shard_count; i++)
-		free(key->places[i]);
+		free_place(key->places[i]);
 	free(key);
 }
 

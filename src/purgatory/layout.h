@@ -25,28 +25,27 @@
  *	try_complete                            place->count != 0?
  *
  *
- * An operation, under its home's lock
+ * An operation's claim, under its home's lock
  *
- *	linked      its watches are in their places; counted in watched and delayed
- *	claimed     some thread is about to try it, or trying it: nobody else may. It is the operation's own
- *	            lock, but nobody waits for it.
- *	again       a check came by while it was claimed: the claimer tries once more before it lets go
- *	abandoned   it was taken off while claimed: the claimer has a reference of its own to drop
+ *	CLAIMED         some thread is about to try it, or trying it: nobody else may. It is the operation's
+ *	                own lock, but nobody waits for it.
+ *	CLAIMED_AGAIN   a check came by meanwhile: the claimer tries once more before it lets go
+ *	ABANDONED       it was taken off while claimed: the claimer has a reference of its own to drop
  *
  * A check claims a batch of operations in one critical section, tries them under no lock, and lets them go
- * in a second one. Whoever finds an operation claimed sets `again` and goes on:
+ * in a second one. Whoever finds an operation claimed leaves word and goes on:
  *
  *	claimer                                 another check
  *	-------                                 -------------
- *	lock; claimed = 1; unlock
+ *	lock; CLAIMED; unlock
  *	try_complete: no                        change something
- *	                                        lock; claimed: again = 1; unlock
- *	lock; again: again = 0; unlock
+ *	                                        lock; CLAIMED_AGAIN; unlock
+ *	lock; CLAIMED; unlock
  *	try_complete: yes
- *	lock; claimed = 0; unlock
+ *	lock; take off; unlock
  *
- * In the lock's order either `again` is set before the claimer lets go, which then sees it; or after, and
- * then the operation is not claimed. try_or_watch links its operation claimed: it is its own first claimer.
+ * In the lock's order the other check comes either before the claimer lets go, which then sees its word; or
+ * after, and then the operation is not claimed. try_or_watch links its operation claimed: it is its own first claimer.
  *
  *
  * Who wins
@@ -92,6 +91,7 @@
 #include <pawl/purgatory.h>
 #include <pthread.h>
 
+#define CACHE_LINE 64u
 #define LINE       128u /* apart by so many bytes, two things do not share a cache line */
 #define MAX_SHARDS 1024u
 #define MAX_DEPTH  16u /* of on_complete inside on_complete */
@@ -100,6 +100,7 @@
 #define TABLES     16u /* of keys, each with a lock of its own */
 
 enum outcome { FRESH, WAITING, COMPLETED, TAKEN_OUT };
+enum claim { UNCLAIMED, CLAIMED, CLAIMED_AGAIN, ABANDONED }; /* op->claim */
 enum over { NOT_OVER, OVER, OVER_AND_TAKEN }; /* op->over, for a deadline that has lost */
 
 struct shard {
@@ -121,7 +122,7 @@ struct place {
 	uint32_t turn;  /* the chain that got the newest one */
 	struct key *key;
 	struct place *next_retired;
-};
+} __attribute__((aligned(CACHE_LINE)));
 
 /*
  * A key that something is watched under, or that somebody uses. It is in its table as long as it has
@@ -130,11 +131,13 @@ struct place {
 struct key {
 	struct key *next; /* in its chain of the table */
 	uint64_t hash;
+	size_t len;
+	bool swept; /* under the table's lock: stop has been here */
+
+	struct place first; /* in the shard of the thread that made the key */
 	struct pawl_purgatory *purgatory;
 	uint32_t users; /* atomic: calls of resolve, and calls that are under way with its bytes */
-	uint32_t references; /* atomic */
-	bool swept;          /* under the table's lock: stop has been here */
-	size_t len;
+	uint32_t references;    /* atomic */
 	struct place *places[]; /* one for each shard, atomic; and then the bytes */
 };
 
@@ -239,11 +242,11 @@ static inline bool key_valid(const struct pawl_purgatory *purgatory, struct pawl
 
 /* keys.c. Each returns a key that has one user more, or NULL; key_leave takes that back. */
 struct key *pawl__key_find(struct pawl_purgatory *purgatory, struct pawl_key key);
-struct key *pawl__key_make(struct pawl_purgatory *purgatory, struct pawl_key key);
+struct key *pawl__key_make(struct shard *shard, struct pawl_key key); /* NULL: no memory */
 void pawl__key_join(struct key *key);
 void pawl__key_leave(struct key *key);
-struct place *pawl__key_place(struct key *key, struct shard *shard); /* NULL: no memory */
-bool pawl__place_retire(struct place *place, struct shard *shard);   /* under the shard's lock */
+struct place *pawl__key_make_place(struct key *key, struct shard *shard); /* NULL: no memory */
+bool pawl__place_retire(struct place *place, struct shard *shard); /* under the shard's lock */
 void pawl__places_free(struct place *retired);
 struct key *pawl__key_sweep(struct pawl_purgatory *purgatory, struct sweep *sweep);
 void pawl__keys_free(struct pawl_purgatory *purgatory);

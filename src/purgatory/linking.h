@@ -48,6 +48,14 @@ static inline bool place_has_newest(const struct place *place, const struct pawl
 	return newest && newest->op == op;
 }
 
+/* The key must have a user, or the place something in it. */
+static inline struct place *key_place(struct key *key, struct shard *shard)
+{
+	struct place *place = __atomic_load_n(&key->places[shard->number], __ATOMIC_ACQUIRE);
+
+	return place ? place : pawl__key_make_place(key, shard);
+}
+
 /* What taking off leaves to be done when the lock has been given back. */
 struct leftovers {
 	struct place *retired; /* empty ones of keys that nobody uses */
@@ -61,7 +69,8 @@ static inline void place_remove(struct shard *home, struct pawl_watch *watch,
 
 	chain_remove(watch);
 	place_count(place, place->count - 1);
-	if (place->count == 0 && pawl__place_retire(place, home)) {
+	if (place->count == 0 && !__atomic_load_n(&place->key->users, __ATOMIC_RELAXED) &&
+	    pawl__place_retire(place, home)) {
 		place->next_retired = leftovers->retired;
 		leftovers->retired = place;
 	}
@@ -82,7 +91,6 @@ static inline void put_on(struct shard *home, struct pawl_op *op, size_t nkeys)
 		count++;
 	}
 	op->watch_count = count;
-	op->linked = 1;
 	home->watched += count;
 	home->delayed++;
 }
@@ -91,7 +99,6 @@ static inline void take_off(struct shard *home, struct pawl_op *op, struct lefto
 {
 	for (size_t i = 0; i < op->watch_count; i++)
 		place_remove(home, watch_of(op, i), leftovers);
-	op->linked = 0;
 	home->watched -= op->watch_count;
 	home->delayed--;
 	leftovers->closed |= home->closed;
@@ -102,8 +109,8 @@ static inline void take_off_unclaimed(struct shard *home, struct pawl_op *op,
                                       struct leftovers *leftovers)
 {
 	take_off(home, op, leftovers);
-	if (op->claimed) {
-		op->abandoned = 1;
+	if (op->claim != UNCLAIMED) {
+		op->claim = ABANDONED;
 		__atomic_add_fetch(&op->references, 1, __ATOMIC_RELAXED);
 	}
 }

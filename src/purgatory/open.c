@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A purgatory's beginning and end, and its numbers. */
 #define _GNU_SOURCE
-#include "layout.h"
+#include "linking.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -129,9 +129,9 @@ int pawl_purgatory_resolve(struct pawl_purgatory *purgatory, struct pawl_key key
 		known = (struct key *)key.data;
 		pawl__key_join(known);
 	} else {
-		known = pawl__key_make(purgatory, key);
+		known = pawl__key_make(own_shard(purgatory), key);
 	}
-	if (known && !pawl__key_place(known, own_shard(purgatory))) {
+	if (known && !key_place(known, own_shard(purgatory))) {
 		pawl__key_leave(known);
 		known = NULL;
 	}

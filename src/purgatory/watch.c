@@ -28,14 +28,14 @@ struct bringing {
 static struct place *find_place(const struct bringing *bringing, struct pawl_key given)
 {
 	struct key *key = key_resolved(given) ? (struct key *)given.data
-	                                      : pawl__key_make(bringing->home->purgatory, given);
+	                                      : pawl__key_make(bringing->home, given);
 	struct place *place;
 
 	if (!key)
 		return NULL;
 	if (bringing->joined && key_resolved(given))
 		pawl__key_join(key);
-	place = pawl__key_place(key, bringing->home);
+	place = key_place(key, bringing->home);
 	if (!place && bringing->joined)
 		pawl__key_leave(key);
 	return place;
@@ -47,6 +47,7 @@ static int find_places(const struct bringing *bringing)
 		struct place *place = find_place(bringing, bringing->keys[i]);
 
 		watch_of(bringing->op, i)->place = place;
+		__builtin_prefetch(place, 1);
 		if (!place) {
 			if (bringing->joined)
 				leave_keys(bringing->op, i);
@@ -74,7 +75,7 @@ static int link_claimed(const struct bringing *bringing)
 	shard_lock(home);
 	closed = home->closed;
 	if (!closed) {
-		op->claimed = 1;
+		op->claim = CLAIMED;
 		op->timed = bringing->timeout_ns != PAWL_NEVER;
 		put_on(home, op, bringing->nkeys);
 	}
@@ -88,27 +89,28 @@ static int freshen(struct pawl_op *op, int error)
 	free_more(op);
 	op->more = NULL;
 	op->watch_count = 0;
-	op->linked = op->claimed = op->timed = 0;
+	op->claim = UNCLAIMED;
+	op->timed = 0;
 	__atomic_store_n(&op->home, NULL, __ATOMIC_RELEASE);
 	return error;
 }
 
 /* How letting go of the claim has ended. */
 enum end {
-	AGAIN,     /* not at all: a check came by, so try once more */
-	STAYS,     /* it waits; or somebody has won it, and is about to take it off */
-	OFF,       /* off its keys, by us */
-	ABANDONED, /* off its keys, by another winner, who has given us a reference */
+	AGAIN, /* not at all: a check came by, so try once more */
+	STAYS, /* it waits; or somebody has won it, and is about to take it off */
+	OFF,   /* off its keys, by us */
+	LEFT,  /* off its keys, by another winner, who has abandoned it to us with a reference */
 };
 
 /* Under the lock. `leave`: to be taken off, by whoever wins it, or to make it fresh again. */
 static enum end end_of_claim(struct pawl_op *op, bool mine, bool leave)
 {
-	if (op->abandoned)
-		return ABANDONED;
+	if (op->claim == ABANDONED)
+		return LEFT;
 	if (mine || (leave && op_win_waiting(op, FRESH)))
 		return OFF;
-	return op->again && op_pending(op) && !leave ? AGAIN : STAYS;
+	return op->claim == CLAIMED_AGAIN && op_pending(op) && !leave ? AGAIN : STAYS;
 }
 
 static enum end let_go(struct shard *home, struct pawl_op *op, bool mine, bool leave)
@@ -120,8 +122,8 @@ static enum end let_go(struct shard *home, struct pawl_op *op, bool mine, bool l
 	end = end_of_claim(op, mine, leave);
 	if (end == OFF)
 		take_off(home, op, &leftovers);
-	op->claimed = end == AGAIN;
-	op->again = 0;
+	if (end != LEFT)
+		op->claim = end == AGAIN ? CLAIMED : UNCLAIMED;
 	shard_unlock(home);
 	clear_up(home->purgatory, &leftovers);
 	return end;
@@ -133,7 +135,7 @@ static int come_too_late(struct shard *home, struct pawl_op *op)
 	enum end end = let_go(home, op, true, false);
 
 	free_more(op);
-	op_drop(op, end == ABANDONED ? 2 : 1);
+	op_drop(op, end == LEFT ? 2 : 1);
 	return 0;
 }
 

@@ -64,7 +64,7 @@ static inline void free_more(struct pawl_op *op)
 /* Its deadline, too. Returns the references that the winner has now. */
 static inline uint32_t op_clear(struct pawl_op *op, struct shard *home)
 {
-	if (!op->abandoned)
+	if (op->claim != ABANDONED)
 		free_more(op);
 	return 1 + (op->timed ? pawl__op_disarm(op, home) : 0);
 }
