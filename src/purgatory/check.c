@@ -32,8 +32,31 @@ static struct pawl_watch *resume_at(struct pawl_watch *mark)
 	return mark->next;
 }
 
-/* The next operations, at most BATCH. The chains in step: a list alone is one cache miss after the other. */
-static size_t walk_on(struct walk *walk, struct pawl_op **ops)
+/*
+ * Whether this thread may try it now. Otherwise it is left to whoever is trying it. (Somebody may have won it
+ * already and be about to take it off: then it is tried in vain.)
+ */
+static inline bool claim(struct pawl_op *op)
+{
+	bool mine = op->claim == UNCLAIMED;
+
+	__builtin_prefetch(op + 1); /* what try_complete looks at is likely to stand there */
+	op->claim = mine ? CLAIMED : CLAIMED_AGAIN;
+	return mine;
+}
+
+static inline bool any(struct pawl_op *op)
+{
+	(void)op;
+	return true;
+}
+
+/*
+ * The next operations that are wanted, at most BATCH. The chains in step: a list alone is one cache miss
+ * after the other.
+ */
+static inline __attribute__((always_inline)) size_t walk_on(struct walk *walk, struct pawl_op **ops,
+                                                            bool (*wanted)(struct pawl_op *))
 {
 	struct pawl_watch *at[CHAINS];
 	size_t count = 0;
@@ -45,33 +68,21 @@ static size_t walk_on(struct walk *walk, struct pawl_op **ops)
 		more = false;
 #pragma GCC unroll 4
 		for (unsigned c = 0; c < CHAINS; c++) {
+			struct pawl_op *op;
+
 			if (!at[c])
 				continue;
-			ops[count] = at[c]->op;
-			count += at[c]->op != NULL; /* else it is the mark of another walk */
+			op = at[c]->op; /* none: it is the mark of another walk */
 			at[c] = at[c]->next;
 			more |= at[c] != NULL;
+			if (op && wanted(op))
+				ops[count++] = op;
 		}
 	} while (more && count + CHAINS <= BATCH);
 	walk->paused = more;
 	for (unsigned c = 0; more && c < CHAINS; c++)
 		pause_at(&walk->marks[c], at[c]);
 	return count;
-}
-
-/* Of those, the ones that this thread may try now. The others it leaves to whoever is trying them. */
-static size_t claim(struct pawl_op **ops, size_t count)
-{
-	size_t claimed = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		struct pawl_op *op = ops[i];
-
-		ops[claimed] = op;
-		claimed += op->claim == UNCLAIMED;
-		op->claim = op->claim == UNCLAIMED ? CLAIMED : CLAIMED_AGAIN;
-	}
-	return claimed;
 }
 
 /* A batch on its way: [0, won) are won, [won, claimed) still claimed, and the abandoned ones apart. */
@@ -91,12 +102,11 @@ static void swap(struct pawl_op **a, struct pawl_op **b)
 
 static void try_each(struct batch *batch)
 {
-	for (size_t i = batch->won; i < batch->claimed; i++) {
-		struct pawl_op *op = batch->ops[i];
+	struct pawl_op **end = batch->ops + batch->claimed;
 
-		if (op->type->try_complete(op) && op_win_waiting(op, COMPLETED))
-			swap(&batch->ops[i], &batch->ops[batch->won++]);
-	}
+	for (struct pawl_op **at = batch->ops + batch->won; at < end; at++)
+		if ((*at)->type->try_complete(*at) && op_win_waiting(*at, COMPLETED))
+			swap(at, &batch->ops[batch->won++]);
 }
 
 /* Somebody else has won it, or wants it to be tried once more. */
@@ -113,16 +123,14 @@ static void keep(struct batch *batch, size_t *kept, struct pawl_op *op)
 /* Let go of those that are not won; but keep what there is still something to do about. */
 static void let_go(struct batch *batch)
 {
+	struct pawl_op **end = batch->ops + batch->claimed;
 	size_t kept = batch->won;
 
-	for (size_t i = batch->won; i < batch->claimed; i++) {
-		struct pawl_op *op = batch->ops[i];
-
-		if (op->claim == CLAIMED)
-			op->claim = UNCLAIMED;
+	for (struct pawl_op **at = batch->ops + batch->won; at < end; at++)
+		if ((*at)->claim == CLAIMED)
+			(*at)->claim = UNCLAIMED;
 		else
-			keep(batch, &kept, op);
-	}
+			keep(batch, &kept, *at);
 	batch->claimed = kept;
 }
 
@@ -165,7 +173,7 @@ static size_t check_place(struct shard *home, struct place *place)
 	do {
 		batch.won = batch.abandoned = 0;
 		shard_lock(home);
-		batch.claimed = claim(batch.ops, walk_on(&walk, batch.ops));
+		batch.claimed = walk_on(&walk, batch.ops, claim);
 		shard_unlock(home);
 		try_claimed(&batch);
 		finish(&batch);
@@ -210,7 +218,7 @@ static size_t take_out_place(struct shard *home, struct place *place, pawl_op_fn
 		struct leftovers leftovers = {NULL, false};
 
 		shard_lock(home);
-		won = win_each(home, ops, walk_on(&walk, ops), &leftovers);
+		won = win_each(home, ops, walk_on(&walk, ops, any), &leftovers);
 		shard_unlock(home);
 		clear_up(home->purgatory, &leftovers);
 		for (size_t i = 0; i < won; i++)

@@ -192,14 +192,17 @@ static int watch(const struct bringing *bringing)
 	return stay(bringing);
 }
 
+/* And *bytes: whether there are any that are not resolved. */
 static int refuse_keys(const struct pawl_purgatory *purgatory, const struct pawl_key *keys,
-                       size_t nkeys)
+                       size_t nkeys, bool *bytes)
 {
 	if (!keys || nkeys == 0 || nkeys > UINT32_MAX)
 		return -EINVAL;
-	for (size_t i = 0; i < nkeys; i++)
+	for (size_t i = 0; i < nkeys; i++) {
 		if (!key_valid(purgatory, keys[i]))
 			return -EINVAL;
+		*bytes |= !key_resolved(keys[i]);
+	}
 	return 0;
 }
 
@@ -212,19 +215,11 @@ static int refuse_op(const struct pawl_op *op)
 	return op->home ? -EBUSY : 0;
 }
 
-static bool any_bytes(const struct pawl_key *keys, size_t nkeys)
-{
-	for (size_t i = 0; i < nkeys; i++)
-		if (!key_resolved(keys[i]))
-			return true;
-	return false;
-}
-
 int pawl_purgatory_try_or_watch(struct pawl_purgatory *purgatory, struct pawl_op *op,
                                 const struct pawl_key *keys, size_t nkeys, uint64_t timeout_ns)
 {
 	struct bringing bringing = {own_shard(purgatory), op, keys, nkeys, timeout_ns, false};
-	int error = refuse_keys(purgatory, keys, nkeys);
+	int error = refuse_keys(purgatory, keys, nkeys, &bringing.joined);
 
 	if (!error)
 		error = refuse_op(op);
@@ -236,7 +231,6 @@ int pawl_purgatory_try_or_watch(struct pawl_purgatory *purgatory, struct pawl_op
 	if (op->type->try_complete(op) && op_win_fresh(op, COMPLETED))
 		return pawl__op_run_completed(op, 2);
 	if (op_pending(op)) {
-		bringing.joined = any_bytes(keys, nkeys);
 		error = watch(&bringing);
 		if (error >= 0 || op_pending(op))
 			return error;
