@@ -300,8 +300,8 @@ PAWL_API size_t pawl_purgatory_cancel_key(struct pawl_purgatory *purgatory, stru
 
 /*
  * For a key that is used many times: look it up once. *resolved then stands for the key in every call of
- * this purgatory that takes one, and is not hashed again: about twice as fast. The key is known, and takes
- * some memory, until as many calls of unresolve or until close; operations may outlast that. The bytes
+ * this purgatory that takes one, and is not hashed, looked up or made again. The key is known, and takes
+ * some 256 bytes, until as many calls of unresolve or until close; operations may outlast that. The bytes
  * are copied if need be. Resolving a resolved key counts once more.
  *
  * 0         *resolved is set.
