@@ -43,7 +43,7 @@ test:
 	cmake --build build/thread -j $(JOBS)
 	cd build/test && $(CTEST)
 	cd build/sanitize && $(CTEST)
-	cd build/thread && $(CTEST) -R '^service[.]'
+	cd build/thread && $(CTEST) -R '^(service|purgatory)[.]'
 
 test-long: test
 	build/test/tests/test_wheel_model --runs 200000
@@ -53,6 +53,7 @@ bench:
 	@cmake --build build/bench -j $(JOBS) >/dev/null
 	@build/bench/bench/pawl-bench-wheel $(BENCH_ARGS)
 	@build/bench/bench/pawl-bench-service $(filter --quick,$(BENCH_ARGS))
+	@build/bench/bench/pawl-bench-purgatory $(filter --quick,$(BENCH_ARGS))
 
 fuzz:
 	@scripts/bootstrap fuzz

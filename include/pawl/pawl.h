@@ -5,6 +5,7 @@
 #define PAWL_H
 
 #include <pawl/clock.h>
+#include <pawl/purgatory.h>
 #include <pawl/service.h>
 #include <pawl/wheel.h>
 

@@ -2,6 +2,7 @@
 /* What any thread does with a task: arm, touch, cancel. The states are drawn in layout.h. */
 #define _GNU_SOURCE
 #include "placing.h"
+#include "uncounted.h"
 
 #include <errno.h>
 
@@ -176,6 +177,28 @@ int pawl_service_touch(struct pawl_service *service, struct pawl_task *task, uin
 	return arm(service, task, &(struct arming){now, add_ns(now, delay_ns), 0, PAWL_SKIP, true});
 }
 
+int pawl__service_arm_uncounted(struct pawl_service *service, struct pawl_task *task,
+                                uint64_t delay_ns)
+{
+	struct shard *shard = &service->shards[thread_number() % service->shard_count];
+	struct wakes wakes = {false, false};
+	uint64_t now = clock_now(service);
+	bool closed;
+
+	lock_take(&shard->lock);
+	closed = shard->closed;
+	if (!closed) {
+		__atomic_store_n(&task->home, shard, __ATOMIC_RELEASE);
+		task->missed = UNCOUNTED;
+		task->deadline_ns = add_ns(now, delay_ns);
+		shard->armed++;
+		put_on_wheel(service, shard, task, now, false, &wakes);
+	}
+	lock_give(&shard->lock);
+	wake(service, &wakes);
+	return closed ? -ESHUTDOWN : 0;
+}
+
 /* Which run to wait for. */
 struct awaited {
 	struct worker *worker; /* NULL: none */
@@ -210,7 +233,7 @@ static enum pawl_cancel cancel_locked(struct pawl_service *service, struct shard
 	if (!pawl_wheel_cancel(shard->wheel, &task->timer))
 		return PAWL_IDLE;
 	shard->cancelled++;
-	place_give(service);
+	place_give_of(service, task);
 	return PAWL_CANCELLED;
 }
 

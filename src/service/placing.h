@@ -35,6 +35,15 @@ static inline void place_give(struct pawl_service *service)
 		__atomic_fetch_sub(&service->limited, 1, __ATOMIC_RELAXED);
 }
 
+/* What stands in task->missed of a task that takes no place: see uncounted.h. */
+#define UNCOUNTED UINT32_C(0x80000000)
+
+static inline void place_give_of(struct pawl_service *service, const struct pawl_task *task)
+{
+	if (!(task->missed & UNCOUNTED))
+		place_give(service);
+}
+
 /* Whether tasks wait for a worker. */
 static inline bool anything_due(struct shard *shard)
 {

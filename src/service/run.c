@@ -104,7 +104,7 @@ static struct job take(struct pawl_service *service, struct worker *worker, stru
 	begin_run(worker, task);
 	worker->place = task->period_ns != 0;
 	if (!worker->place)
-		place_give(service);
+		place_give_of(service, task);
 	shard->ran++;
 	return (struct job){task, task->run, task->deadline_ns, task->period_ns,
 	                    service->worker_count > 1 && others_needed(service, shard)};
@@ -334,7 +334,7 @@ static struct pawl_task *take_pending(struct pawl_service *service, struct shard
 	}
 	if (timer) {
 		shard->dropped++;
-		place_give(service);
+		place_give_of(service, task_of(timer));
 		begin_run(service->workers, task_of(timer));
 		service->workers->drops = true;
 	}

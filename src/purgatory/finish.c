@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+/* An operation by itself: its beginning, its holds, its deadline, and its end. */
+#define _GNU_SOURCE
+#include "winning.h"
+
+_Thread_local struct thread pawl__purgatory_thread;
+
+static struct pawl_op *op_of(struct pawl_task *task)
+{
+	return (struct pawl_op *)((char *)task - offsetof(struct pawl_op, deadline));
+}
+
+/* Nobody uses the watches of a completed operation: here they keep what is put off in order. */
+static void defer(struct thread *thread, struct pawl_op *op, uint32_t references)
+{
+	op->watches[0].op = NULL;
+	op->watch_count = references;
+	if (thread->deferred)
+		thread->last_deferred->watches[0].op = op;
+	else
+		thread->deferred = op;
+	thread->last_deferred = op;
+}
+
+static void run_deferred(struct thread *thread)
+{
+	while (thread->depth >= MAX_DEPTH && thread->deferred) {
+		struct pawl_op *op = thread->deferred;
+
+		thread->deferred = op->watches[0].op;
+		op->type->on_complete(op);
+		op_drop(op, op->watch_count);
+	}
+}
+
+/*
+ * The functions of a completed operation, and then the references that its winner has. They nest as calls do,
+ * down to MAX_DEPTH. There they are put off, and whoever is that deep calls them one after the other
+ * before it returns. False: put off.
+ */
+bool pawl__op_run_completed(struct pawl_op *op, uint32_t references)
+{
+	struct thread *thread = &pawl__purgatory_thread;
+
+	if (thread->depth >= MAX_DEPTH) {
+		defer(thread, op, references);
+		return false;
+	}
+	thread->depth++;
+	op->type->on_complete(op);
+	op_drop(op, references);
+	run_deferred(thread);
+	thread->depth--;
+	return true;
+}
+
+/* Once closed, who stops may be waiting for just this; and when it goes on, the shard may be gone. */
+static void end_expiring(struct shard *home)
+{
+	struct pawl_purgatory *purgatory = home->purgatory;
+	bool closed;
+
+	shard_lock(home);
+	closed = home->closed;
+	home->expiring -= !closed;
+	shard_unlock(home);
+	if (!closed)
+		return;
+	pthread_mutex_lock(&purgatory->mutex);
+	shard_lock(home);
+	home->expiring--;
+	shard_unlock(home);
+	pthread_cond_broadcast(&purgatory->changed);
+	pthread_mutex_unlock(&purgatory->mutex);
+}
+
+static void run_expired(struct pawl_op *op)
+{
+	pawl__purgatory_thread.depth++;
+	op->type->on_complete(op);
+	if (op->type->on_expire)
+		op->type->on_expire(op);
+	op_drop(op, 2); /* the winner's and the deadline's */
+	run_deferred(&pawl__purgatory_thread);
+	pawl__purgatory_thread.depth--;
+}
+
+/* What waits is linked until its winner takes it off. */
+static void expire_won(struct pawl_op *op, struct shard *home)
+{
+	struct leftovers leftovers = {NULL, false};
+
+	shard_lock(home);
+	home->expiring++;
+	op->over = OVER_AND_TAKEN; /* this is not a deadline that has lost */
+	take_off_unclaimed(home, op, &leftovers);
+	shard_unlock(home);
+	if (op->claim != ABANDONED)
+		free_more(op);
+	clear_up(home->purgatory, &leftovers);
+	run_expired(op);
+	end_expiring(home);
+}
+
+/* The winner is in its call still, or has registered us as late: so home is there. */
+static void expire_lost(struct pawl_op *op, struct shard *home)
+{
+	bool late;
+
+	shard_lock(home);
+	late = op->late;
+	if (!late)
+		op->over = OVER;
+	shard_unlock(home);
+	if (!late)
+		return; /* and the operation may be gone */
+	op_drop(op, 1);
+	end_expiring(home);
+}
+
+/* A task of the service: the deadline has come. */
+static void expire(struct pawl_task *task)
+{
+	struct pawl_op *op = op_of(task);
+	struct shard *home = op->home;
+	struct thread *thread = &pawl__purgatory_thread;
+	struct inside inside = {home->purgatory, thread->inside};
+
+	thread->inside = &inside;
+	if (op_win_waiting(op, COMPLETED))
+		expire_won(op, home);
+	else
+		expire_lost(op, home);
+	thread->inside = inside.outer;
+}
+
+/*
+ * Take the deadline away. Returns 1 if its reference is the caller's now, else 0: it was never armed, or
+ * has lost and drops its reference itself, or another caller has it.
+ */
+uint32_t pawl__op_disarm(struct pawl_op *op, struct shard *home)
+{
+	enum pawl_cancel found = pawl_service_cancel(home->purgatory->service, &op->deadline);
+	bool mine;
+
+	if (found == PAWL_CANCELLED)
+		return 1;
+	shard_lock(home);
+	mine = op->over == OVER;
+	if (mine) {
+		op->over = OVER_AND_TAKEN;
+	} else if (found == PAWL_RUNNING && op->over == NOT_OVER && !op->late) {
+		op->late = 1;
+		home->expiring++;
+	}
+	shard_unlock(home);
+	return mine;
+}
+
+void pawl_op_init(struct pawl_op *op, const struct pawl_op_type *type)
+{
+	op->type = type;
+	op->home = NULL;
+	op->more = NULL;
+	op->watch_count = 0;
+	op->outcome = FRESH;
+	op->references = 2; /* the purgatory's, and try_or_watch's: see layout.h */
+	op->claim = UNCLAIMED;
+	op->timed = op->late = op->over = 0;
+	pawl_task_init(&op->deadline, expire);
+}
+
+void pawl_op_hold(struct pawl_op *op)
+{
+	__atomic_add_fetch(&op->references, 1, __ATOMIC_RELAXED);
+}
+
+void pawl_op_unhold(struct pawl_op *op)
+{
+	op_drop(op, 1);
+}
+
+bool pawl_op_completed(const struct pawl_op *op)
+{
+	return __atomic_load_n(&op->outcome, __ATOMIC_ACQUIRE) == COMPLETED;
+}
+
+/* Off its keys and its deadline. Returns the references that the winner has now. */
+static uint32_t leave(struct pawl_op *op)
+{
+	struct leftovers leftovers = {NULL, false};
+	struct shard *home = op->home;
+
+	shard_lock(home);
+	take_off_unclaimed(home, op, &leftovers);
+	shard_unlock(home);
+	clear_up(home->purgatory, &leftovers);
+	return op_clear(op, home);
+}
+
+/* A fresh operation is on no key; or try_or_watch is about to find out that it is late, and takes it off. */
+bool pawl_op_complete(struct pawl_op *op)
+{
+	uint32_t was;
+
+	if (!op_win(op, COMPLETED, &was))
+		return false;
+	pawl__op_run_completed(op, was == WAITING ? leave(op) : 1);
+	return true;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * SipHash-1-3 by Aumasson and Bernstein: a hash with a secret, so that whoever may choose keys cannot
+ * choose such that collide. One round a word and three at the end are what hash tables need of it.
+ */
+#ifndef PAWL_PURGATORY_SIPHASH_H
+#define PAWL_PURGATORY_SIPHASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+struct sip {
+	uint64_t a, b, c, d;
+};
+
+static inline uint64_t rotate_left(uint64_t word, unsigned bits)
+{
+	return word << bits | word >> (64 - bits);
+}
+
+static inline void sip_round(struct sip *sip)
+{
+	sip->a += sip->b;
+	sip->c += sip->d;
+	sip->b = rotate_left(sip->b, 13) ^ sip->a;
+	sip->d = rotate_left(sip->d, 16) ^ sip->c;
+	sip->a = rotate_left(sip->a, 32) + sip->d;
+	sip->c += sip->b;
+	sip->b = rotate_left(sip->b, 17) ^ sip->c;
+	sip->d = rotate_left(sip->d, 21) ^ sip->a;
+	sip->c = rotate_left(sip->c, 32);
+}
+
+static inline void sip_word(struct sip *sip, uint64_t word)
+{
+	sip->d ^= word;
+	sip_round(sip);
+	sip->a ^= word;
+}
+
+/* The last bytes, fewer than 8, and the length above them. */
+static inline uint64_t sip_tail(const unsigned char *bytes, size_t len)
+{
+	uint64_t word = (uint64_t)len << 56;
+
+	for (size_t i = 0; i < len % 8; i++)
+		word |= (uint64_t)bytes[len / 8 * 8 + i] << (8 * i);
+	return word;
+}
+
+/* Words are read as the machine has them: the result stays in this process. */
+static inline uint64_t siphash(const uint64_t secret[2], const void *data, size_t len)
+{
+	struct sip sip = {
+	        secret[0] ^ UINT64_C(0x736f6d6570736575),
+	        secret[1] ^ UINT64_C(0x646f72616e646f6d),
+	        secret[0] ^ UINT64_C(0x6c7967656e657261),
+	        secret[1] ^ UINT64_C(0x7465646279746573),
+	};
+	const unsigned char *bytes = data;
+
+	for (size_t i = 0; i + 8 <= len; i += 8) {
+		uint64_t word;
+
+		memcpy(&word, bytes + i, 8);
+		sip_word(&sip, word);
+	}
+	sip_word(&sip, sip_tail(bytes, len));
+	sip.c ^= 0xff;
+	sip_round(&sip);
+	sip_round(&sip);
+	sip_round(&sip);
+	return sip.a ^ sip.b ^ sip.c ^ sip.d;
+}
+
+#endif

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+/* The least that must hold: where it does not, the other tests are not worth a look. */
+#include "../support/test.h"
+
+#include <pawl/purgatory.h>
+
+#define SECOND UINT64_C(1000000000)
+
+struct waiting {
+	struct pawl_op op;
+	bool ready;
+	int completed, expired, dropped, cancelled, released;
+};
+
+static struct waiting *waiting_of(struct pawl_op *op)
+{
+	return (struct waiting *)op; /* its first member */
+}
+
+static bool is_ready(struct pawl_op *op)
+{
+	return waiting_of(op)->ready;
+}
+
+static void complete(struct pawl_op *op)
+{
+	waiting_of(op)->completed++;
+}
+
+static void expire(struct pawl_op *op)
+{
+	waiting_of(op)->expired++;
+}
+
+static void drop(struct pawl_op *op)
+{
+	waiting_of(op)->dropped++;
+}
+
+static void cancel(struct pawl_op *op)
+{
+	waiting_of(op)->cancelled++;
+}
+
+static void release(struct pawl_op *op)
+{
+	waiting_of(op)->released++;
+}
+
+static const struct pawl_op_type type = {is_ready, complete, expire, drop, release};
+
+static struct pawl_clock_manual manual;
+static struct pawl_service *service;
+static struct pawl_purgatory *purgatory;
+
+static void open_all(void)
+{
+	struct pawl_service_options options = {.clock = &manual.clock, .workers = PAWL_MANUAL};
+
+	pawl_clock_manual_init(&manual);
+	EXPECT_EQ(pawl_service_open(&service, &options), 0);
+	EXPECT_EQ(pawl_purgatory_open(&purgatory, service, NULL), 0);
+}
+
+static void close_all(void)
+{
+	pawl_purgatory_close(purgatory);
+	pawl_service_close(service, NULL);
+}
+
+static struct pawl_key key(const char *text)
+{
+	return (struct pawl_key){text, strlen(text)};
+}
+
+static int watch(struct waiting *waiting, const char *first, const char *second)
+{
+	struct pawl_key keys[] = {key(first), key(second)};
+
+	*waiting = (struct waiting){.ready = waiting->ready};
+	pawl_op_init(&waiting->op, &type);
+	return pawl_purgatory_try_or_watch(purgatory, &waiting->op, keys, 2, SECOND);
+}
+
+static void expect_counts(size_t watched, size_t delayed)
+{
+	EXPECT_EQ(pawl_purgatory_watched(purgatory), watched);
+	EXPECT_EQ(pawl_purgatory_delayed(purgatory), delayed);
+	EXPECT_EQ(pawl_service_pending(service), delayed);
+}
+
+static void an_operation_takes_no_more_than_256_bytes(void)
+{
+	EXPECT(sizeof(struct pawl_op) <= 256);
+}
+
+static void what_is_ready_completes_at_once(void)
+{
+	struct waiting a = {.ready = true};
+
+	open_all();
+	EXPECT_EQ(watch(&a, "one", "two"), 1);
+	EXPECT_EQ(a.completed, 1);
+	EXPECT_EQ(a.released, 1);
+	expect_counts(0, 0);
+	close_all();
+}
+
+static void a_check_completes_what_has_become_ready(void)
+{
+	struct waiting a = {.ready = false}, b = {.ready = false};
+
+	open_all();
+	EXPECT_EQ(pawl_purgatory_check(purgatory, key("one")), 0);
+	EXPECT_EQ(watch(&a, "one", "two"), 0);
+	EXPECT_EQ(watch(&b, "two", "two"), 0);
+	expect_counts(3, 2);
+	a.ready = true;
+	EXPECT_EQ(pawl_purgatory_check(purgatory, key("two")), 1);
+	EXPECT_EQ(a.completed, 1);
+	EXPECT_EQ(a.released, 1);
+	expect_counts(1, 1);
+	EXPECT_EQ(pawl_purgatory_check(purgatory, key("one")), 0);
+	pawl_op_hold(&b.op);
+	EXPECT(pawl_op_complete(&b.op));
+	EXPECT(!pawl_op_complete(&b.op));
+	EXPECT_EQ(b.released, 0);
+	pawl_op_unhold(&b.op);
+	EXPECT_EQ(b.released, 1);
+	expect_counts(0, 0);
+	close_all();
+}
+
+static void a_deadline_completes_and_then_expires(void)
+{
+	struct waiting a = {.ready = false};
+
+	open_all();
+	EXPECT_EQ(watch(&a, "one", "two"), 0);
+	pawl_clock_manual_advance(&manual, SECOND);
+	EXPECT_EQ(pawl_service_poll(service, 0), 1);
+	EXPECT_EQ(a.completed, 1);
+	EXPECT_EQ(a.expired, 1);
+	EXPECT_EQ(a.released, 1);
+	expect_counts(0, 0);
+	close_all();
+}
+
+static void what_is_cancelled_or_dropped_is_not_completed(void)
+{
+	struct waiting a = {.ready = false}, b = {.ready = false};
+	struct pawl_key resolved;
+
+	open_all();
+	EXPECT_EQ(watch(&a, "one", "two"), 0);
+	EXPECT_EQ(watch(&b, "two", "three"), 0);
+	EXPECT_EQ(pawl_purgatory_resolve(purgatory, key("one"), &resolved), 0);
+	EXPECT_EQ(pawl_purgatory_cancel_key(purgatory, resolved, cancel), 1);
+	EXPECT_EQ(a.cancelled, 1);
+	EXPECT_EQ(a.released, 1);
+	expect_counts(2, 1);
+	pawl_purgatory_unresolve(purgatory, resolved);
+	pawl_purgatory_stop(purgatory);
+	EXPECT_EQ(b.dropped, 1);
+	EXPECT_EQ(b.released, 1);
+	EXPECT_EQ(a.completed + b.completed, 0);
+	expect_counts(0, 0);
+	close_all();
+}
+
+/* A table of keys that had shrunk below its least size lost its keys when it grew again. */
+static void keys_that_come_and_go_are_found_again(void)
+{
+	enum { KEYS = 1000 };
+	static struct pawl_key resolved[KEYS];
+
+	open_all();
+	for (int round = 0; round < 2; round++) {
+		for (int i = 0; i < KEYS; i++) {
+			struct pawl_key bytes = {&i, sizeof(i)};
+
+			EXPECT_EQ(pawl_purgatory_resolve(purgatory, bytes, &resolved[i]), 0);
+		}
+		for (int i = 0; i < KEYS; i++) {
+			struct pawl_key bytes = {&i, sizeof(i)}, again = {NULL, 0};
+
+			EXPECT_EQ(pawl_purgatory_resolve(purgatory, bytes, &again), 0);
+			EXPECT(again.data == resolved[i].data);
+			pawl_purgatory_unresolve(purgatory, again);
+		}
+		for (int i = 0; i < KEYS; i++)
+			pawl_purgatory_unresolve(purgatory, resolved[i]);
+	}
+	close_all();
+}
+
+int main(void)
+{
+	static const struct test tests[] = {
+	        TEST(an_operation_takes_no_more_than_256_bytes),
+	        TEST(what_is_ready_completes_at_once),
+	        TEST(a_check_completes_what_has_become_ready),
+	        TEST(a_deadline_completes_and_then_expires),
+	        TEST(what_is_cancelled_or_dropped_is_not_completed),
+	        TEST(keys_that_come_and_go_are_found_again),
+	};
+
+	return RUN_TESTS(tests);
+}
