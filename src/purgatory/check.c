@@ -265,38 +265,42 @@ static size_t check(struct key *key)
 	return completed;
 }
 
+/* The key, if it is known. Given as bytes it has one user more, until leave. */
+static struct key *enter(struct pawl_purgatory *purgatory, struct pawl_key key)
+{
+	if (!key_valid(purgatory, key))
+		return NULL;
+	return key_resolved(key) ? (struct key *)key.data : pawl__key_find(purgatory, key);
+}
+
+static void leave(struct pawl_key key, struct key *known)
+{
+	if (!key_resolved(key))
+		pawl__key_leave(known);
+}
+
 size_t pawl_purgatory_check(struct pawl_purgatory *purgatory, struct pawl_key key)
 {
-	struct key *known;
-	size_t completed;
+	struct key *known = enter(purgatory, key);
+	size_t completed = 0;
 
-	if (!key_valid(purgatory, key))
-		return 0;
-	if (key_resolved(key))
-		return check((struct key *)key.data);
-	known = pawl__key_find(purgatory, key);
-	if (!known)
-		return 0;
-	completed = check(known);
-	pawl__key_leave(known);
+	if (known) {
+		completed = check(known);
+		leave(key, known);
+	}
 	return completed;
 }
 
 size_t pawl_purgatory_cancel_key(struct pawl_purgatory *purgatory, struct pawl_key key,
                                  pawl_op_fn *cancelled)
 {
-	struct key *known;
-	size_t taken;
+	struct key *known = enter(purgatory, key);
+	size_t taken = 0;
 
-	if (!key_valid(purgatory, key))
-		return 0;
-	if (key_resolved(key))
-		return take_out((struct key *)key.data, cancelled);
-	known = pawl__key_find(purgatory, key);
-	if (!known)
-		return 0;
-	taken = take_out(known, cancelled);
-	pawl__key_leave(known);
+	if (known) {
+		taken = take_out(known, cancelled);
+		leave(key, known);
+	}
 	return taken;
 }
 

@@ -57,12 +57,26 @@ static bool is_key(struct key *known, struct pawl_key key, uint64_t hash)
 	       (key.len == 0 || memcmp(bytes_of(known), key.data, key.len) == 0);
 }
 
+/* An array of empty chains; NULL: no memory. */
+static struct key **empty_chains(struct table *table, size_t chain_count)
+{
+	if (chain_count > FEW_CHAINS)
+		return calloc(chain_count, sizeof(struct key *));
+	return memset(table->few, 0, sizeof(table->few));
+}
+
+static void free_chains(struct table *table, struct key **chains)
+{
+	if (chains != table->few)
+		free(chains);
+}
+
 /* Put the keys into as many chains. For want of memory they stay where they are: slower, but right. */
 static void resize(struct table *table, size_t chain_count)
 {
 	struct key **old = table->chains, *key, *next;
+	struct key **chains = empty_chains(table, chain_count);
 	size_t old_count = table->chain_count;
-	struct key **chains = calloc(chain_count, sizeof(struct key *));
 
 	if (!chains)
 		return;
@@ -76,14 +90,7 @@ static void resize(struct table *table, size_t chain_count)
 			key->next = *chain;
 			*chain = key;
 		}
-	free(old);
-}
-
-static void forget_chains(struct table *table)
-{
-	free(table->chains);
-	table->chains = NULL;
-	table->chain_count = 0;
+	free_chains(table, old);
 }
 
 static void insert(struct table *table, struct key *key)
@@ -103,16 +110,14 @@ static void take_out(struct table *table, struct key *key)
 	while (*at != key)
 		at = &(*at)->next;
 	*at = key->next;
-	if (--table->key_count == 0)
-		forget_chains(table);
-	else if (table->key_count < table->chain_count / 8)
+	if (--table->key_count < table->chain_count / 8 && table->chain_count > FEW_CHAINS)
 		resize(table, table->chain_count / 4);
 }
 
 /* Under the table's lock: so the key cannot be on its way out. */
 static struct key *find(struct table *table, struct pawl_key key, uint64_t hash)
 {
-	struct key *known = table->chain_count ? *chain_of(table, hash) : NULL;
+	struct key *known = *chain_of(table, hash);
 
 	while (known && !is_key(known, key, hash))
 		known = known->next;
@@ -139,36 +144,43 @@ struct key *pawl__key_find(struct pawl_purgatory *purgatory, struct pawl_key key
 	return known;
 }
 
+/*
+ * Memory for a key, at the beginning of a cache line. By hand: aligned_alloc is several times as slow as
+ * malloc, and a key may come and go with every operation.
+ */
+static struct key *allocate_key(const struct pawl_purgatory *purgatory, size_t len)
+{
+	size_t size = sizeof(struct key) + purgatory->shard_count * sizeof(struct place *);
+	struct key *key;
+	char *memory;
+
+	if (__builtin_add_overflow(size + CACHE_LINE - 1, len, &size))
+		return NULL;
+	memory = malloc(size);
+	if (!memory)
+		return NULL;
+	key = (struct key *)(memory + -(uintptr_t)memory % CACHE_LINE);
+	*key = (struct key){.memory = memory, .len = len};
+	memset(key->places, 0, purgatory->shard_count * sizeof(struct place *));
+	return key;
+}
+
 /* With a place in the shard at once: most keys are made to be watched. */
 static struct key *new_key(struct shard *shard, struct pawl_key key, uint64_t hash)
 {
-	struct pawl_purgatory *purgatory = shard->purgatory;
-	size_t places = purgatory->shard_count * sizeof(struct place *);
-	size_t size;
-	struct key *made;
+	struct key *made = allocate_key(shard->purgatory, key.len);
 
-	if (__builtin_add_overflow(sizeof(*made) + places + CACHE_LINE - 1, key.len, &size))
-		return NULL;
-	made = aligned_alloc(CACHE_LINE, size / CACHE_LINE * CACHE_LINE);
 	if (!made)
 		return NULL;
-	*made = (struct key){.hash = hash, .purgatory = purgatory, .len = key.len};
+	made->hash = hash;
+	made->purgatory = shard->purgatory;
 	made->users = 1;
 	made->references = 2;
 	made->first.key = made;
-	memset(made->places, 0, places);
 	made->places[shard->number] = &made->first;
 	if (key.len)
 		memcpy(bytes_of(made), key.data, key.len);
 	return made;
-}
-
-/* Under the table's lock. False: the table is new, and there is no memory for it. */
-static bool has_chains(struct table *table)
-{
-	if (!table->chain_count)
-		resize(table, 8);
-	return table->chain_count != 0;
 }
 
 struct key *pawl__key_make(struct shard *shard, struct pawl_key key)
@@ -188,13 +200,12 @@ struct key *pawl__key_make(struct shard *shard, struct pawl_key key)
 		return NULL;
 	table_lock(table);
 	known = find(table, key, hash); /* another thread may have been faster */
-	if (!known && has_chains(table)) {
+	if (!known)
 		insert(table, made);
-		known = made;
-	}
 	table_unlock(table);
-	if (known != made)
-		free(made);
+	if (!known)
+		return made;
+	free(made->memory);
 	return known;
 }
 
@@ -215,7 +226,7 @@ static void drop(struct key *key)
 		take_out(table, key);
 	table_unlock(table);
 	if (last)
-		free(key);
+		free(key->memory);
 }
 
 bool pawl__place_retire(struct place *place, struct shard *shard)
@@ -341,7 +352,15 @@ static void free_key(struct key *key, unsigned shard_count)
 {
 	for (unsigned i = 0; i < shard_count; i++)
 		free_place(key->places[i]);
-	free(key);
+	free(key->memory);
+}
+
+void pawl__keys_init(struct pawl_purgatory *purgatory)
+{
+	for (unsigned i = 0; i < TABLES; i++) {
+		purgatory->tables[i].chains = purgatory->tables[i].few;
+		purgatory->tables[i].chain_count = FEW_CHAINS;
+	}
 }
 
 /* At the very end: what is still resolved. */
@@ -355,6 +374,6 @@ void pawl__keys_free(struct pawl_purgatory *purgatory)
 				next = key->next;
 				free_key(key, purgatory->shard_count);
 			}
-		forget_chains(table);
+		free_chains(table, table->chains);
 	}
 }

@@ -98,6 +98,7 @@
 #define CHAINS     4u  /* lists in a place, walked in step, so that their cache misses overlap */
 #define BATCH      64u /* operations claimed, or taken out, in one critical section */
 #define TABLES     16u /* of keys, each with a lock of its own */
+#define FEW_CHAINS 8u
 
 enum outcome { FRESH, WAITING, COMPLETED, TAKEN_OUT };
 enum claim { UNCLAIMED, CLAIMED, CLAIMED_AGAIN, ABANDONED }; /* op->claim */
@@ -132,7 +133,8 @@ struct key {
 	struct key *next; /* in its chain of the table */
 	uint64_t hash;
 	size_t len;
-	bool swept; /* under the table's lock: stop has been here */
+	bool swept;   /* under the table's lock: stop has been here */
+	void *memory; /* that the key is somewhere in */
 
 	struct place first; /* in the shard of the thread that made the key */
 	struct pawl_purgatory *purgatory;
@@ -144,8 +146,9 @@ struct key {
 struct table {
 	struct lock lock;
 	struct key **chains;
-	size_t chain_count; /* a power of two; or 0, before the first key */
+	size_t chain_count; /* a power of two */
 	size_t key_count;
+	struct key *few[FEW_CHAINS]; /* the chains, as long as there need not be more */
 } __attribute__((aligned(LINE)));
 
 struct pawl_purgatory {
@@ -249,6 +252,7 @@ struct place *pawl__key_make_place(struct key *key, struct shard *shard); /* NUL
 bool pawl__place_retire(struct place *place, struct shard *shard); /* under the shard's lock */
 void pawl__places_free(struct place *retired);
 struct key *pawl__key_sweep(struct pawl_purgatory *purgatory, struct sweep *sweep);
+void pawl__keys_init(struct pawl_purgatory *purgatory);
 void pawl__keys_free(struct pawl_purgatory *purgatory);
 
 /* finish.c */

@@ -74,6 +74,7 @@ int pawl_purgatory_open(struct pawl_purgatory **opened, struct pawl_service *ser
 		return -ENOMEM;
 	purgatory->service = service;
 	purgatory->shard_count = shards_wanted(options);
+	pawl__keys_init(purgatory);
 	error = draw_secret(purgatory->secret);
 	if (!error)
 		error = open_shards(purgatory);
