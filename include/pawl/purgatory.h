@@ -270,9 +270,9 @@ PAWL_API int pawl_purgatory_open(struct pawl_purgatory **purgatory, struct pawl_
  * -ENOMEM     no memory for a key that was not known, or for more than 4 keys.
  * -ESHUTDOWN  the purgatory, or its service, was stopped.
  *
- * It allocates nothing if there are at most 4 keys and this thread knows each: it has resolved it, or
- * watched something under it since it was resolved, or it has brought another operation that is watched
- * under it now. An operation takes sizeof(struct pawl_op) bytes with up to 4 keys, and 32 for each
+ * It allocates nothing if there are at most 4 keys and this thread knows each: it has watched something
+ * under it since it was resolved, or it has brought another operation that is watched under it now. Of a
+ * resolved key the first thread to watch under it needs no memory either. An operation takes sizeof(struct pawl_op) bytes with up to 4 keys, and 32 for each
  * further one. A timeout of 0 is a deadline that is due at once; on_complete then still comes from a
  * thread of the service. A deadline is never early, and does not count against the service's max_pending.
  */

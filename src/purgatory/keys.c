@@ -165,27 +165,23 @@ static struct key *allocate_key(const struct pawl_purgatory *purgatory, size_t l
 	return key;
 }
 
-/* With a place in the shard at once: most keys are made to be watched. */
-static struct key *new_key(struct shard *shard, struct pawl_key key, uint64_t hash)
+static struct key *new_key(struct pawl_purgatory *purgatory, struct pawl_key key, uint64_t hash)
 {
-	struct key *made = allocate_key(shard->purgatory, key.len);
+	struct key *made = allocate_key(purgatory, key.len);
 
 	if (!made)
 		return NULL;
 	made->hash = hash;
-	made->purgatory = shard->purgatory;
-	made->users = 1;
-	made->references = 2;
+	made->purgatory = purgatory;
+	made->users = made->references = 1;
 	made->first.key = made;
-	made->places[shard->number] = &made->first;
 	if (key.len)
 		memcpy(bytes_of(made), key.data, key.len);
 	return made;
 }
 
-struct key *pawl__key_make(struct shard *shard, struct pawl_key key)
+struct key *pawl__key_make(struct pawl_purgatory *purgatory, struct pawl_key key)
 {
-	struct pawl_purgatory *purgatory = shard->purgatory;
 	uint64_t hash = siphash(purgatory->secret, key.data, key.len);
 	struct table *table = table_of(purgatory, hash);
 	struct key *made, *known;
@@ -195,7 +191,7 @@ struct key *pawl__key_make(struct shard *shard, struct pawl_key key)
 	table_unlock(table);
 	if (known)
 		return known;
-	made = new_key(shard, key, hash);
+	made = new_key(purgatory, key, hash);
 	if (!made)
 		return NULL;
 	table_lock(table);
@@ -244,6 +240,8 @@ static void free_place(struct place *place)
 {
 	if (place && place != &place->key->first)
 		free(place);
+	else if (place)
+		__atomic_store_n(&place->key->first_taken, false, __ATOMIC_RELEASE);
 }
 
 void pawl__places_free(struct place *retired)
@@ -287,11 +285,14 @@ void pawl__key_leave(struct key *key)
 	drop(key);
 }
 
+/* Most keys are watched by one thread at a time: its place is part of the key. */
 static struct place *new_place(struct key *key)
 {
-	struct place *place = aligned_alloc(CACHE_LINE, sizeof(*place));
+	struct place *place = &key->first;
 
 	_Static_assert(sizeof(*place) == CACHE_LINE, "a place has a cache line to itself");
+	if (__atomic_exchange_n(&key->first_taken, true, __ATOMIC_ACQUIRE))
+		place = aligned_alloc(CACHE_LINE, sizeof(*place));
 	if (place)
 		*place = (struct place){.key = key};
 	return place;
@@ -312,7 +313,7 @@ struct place *pawl__key_make_place(struct key *key, struct shard *shard)
 	shard_unlock(shard);
 	if (!place)
 		return made;
-	free(made);
+	free_place(made);
 	return place;
 }
 

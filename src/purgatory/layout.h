@@ -136,10 +136,11 @@ struct key {
 	bool swept;   /* under the table's lock: stop has been here */
 	void *memory; /* that the key is somewhere in */
 
-	struct place first; /* in the shard of the thread that made the key */
+	struct place first; /* for the first shard that needs one: see first_taken */
 	struct pawl_purgatory *purgatory;
 	uint32_t users; /* atomic: calls of resolve, and calls that are under way with its bytes */
 	uint32_t references;    /* atomic */
+	bool first_taken;       /* atomic */
 	struct place *places[]; /* one for each shard, atomic; and then the bytes */
 };
 
@@ -245,7 +246,8 @@ static inline bool key_valid(const struct pawl_purgatory *purgatory, struct pawl
 
 /* keys.c. Each returns a key that has one user more, or NULL; key_leave takes that back. */
 struct key *pawl__key_find(struct pawl_purgatory *purgatory, struct pawl_key key);
-struct key *pawl__key_make(struct shard *shard, struct pawl_key key); /* NULL: no memory */
+struct key *pawl__key_make(struct pawl_purgatory *purgatory,
+                           struct pawl_key key); /* NULL: no memory */
 void pawl__key_join(struct key *key);
 void pawl__key_leave(struct key *key);
 struct place *pawl__key_make_place(struct key *key, struct shard *shard); /* NULL: no memory */

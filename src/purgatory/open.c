@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A purgatory's beginning and end, and its numbers. */
 #define _GNU_SOURCE
-#include "linking.h"
+#include "layout.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -130,11 +130,7 @@ int pawl_purgatory_resolve(struct pawl_purgatory *purgatory, struct pawl_key key
 		known = (struct key *)key.data;
 		pawl__key_join(known);
 	} else {
-		known = pawl__key_make(own_shard(purgatory), key);
-	}
-	if (known && !key_place(known, own_shard(purgatory))) {
-		pawl__key_leave(known);
-		known = NULL;
+		known = pawl__key_make(purgatory, key);
 	}
 	if (!known)
 		return -ENOMEM;

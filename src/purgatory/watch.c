@@ -28,7 +28,7 @@ struct bringing {
 static struct place *find_place(const struct bringing *bringing, struct pawl_key given)
 {
 	struct key *key = key_resolved(given) ? (struct key *)given.data
-	                                      : pawl__key_make(bringing->home, given);
+	                                      : pawl__key_make(bringing->home->purgatory, given);
 	struct place *place;
 
 	if (!key)
