@@ -22,8 +22,13 @@
 #define STEPS        150
 #define HELPERS      3
 #define NO_KEY       UINT32_MAX
+#define CROWDS       2
+#define CROWD_KEYS   600
 
-/* One operation, here and in the model. */
+/*
+ * One operation, here and in the model. (A crowd is one under so many keys that what is kept for keys grows
+ * and shrinks.)
+ */
 struct entry {
 	struct request request; /* first: what really happens */
 	/* The model: */
@@ -48,6 +53,13 @@ struct world {
 	size_t completions; /* of the model, but for those that a deadline may have won */
 	bool chains, stopped;
 	FILE *trace;
+	struct crowd {
+		struct request request;
+		bool waits;
+		unsigned tries;
+		size_t nkeys;
+		bool under[CROWD_KEYS];
+	} crowds[CROWDS];
 };
 
 static struct world world;
@@ -167,6 +179,9 @@ static size_t model_count(bool pairs)
 	for (unsigned i = 0; i < OPERATIONS; i++)
 		if (world.entries[i].waits)
 			sum += pairs ? (size_t)__builtin_popcount(world.entries[i].keys) : 1;
+	for (unsigned i = 0; i < CROWDS; i++)
+		if (world.crowds[i].waits)
+			sum += pairs ? world.crowds[i].nkeys : 1;
 	return sum;
 }
 
@@ -503,11 +518,72 @@ static void compare(void)
 	expect_counted(&world.room, model_count(true), model_count(false));
 }
 
+static void begin_crowd(struct crowd *crowd)
+{
+	static uint32_t numbers[CROWD_KEYS];
+	static struct pawl_key keys[CROWD_KEYS];
+	uint64_t one_of = 1 + random_below(&world.random, 8);
+
+	memset(crowd, 0, sizeof(*crowd));
+	request_init(&crowd->request, &world.room);
+	for (uint32_t i = 0; i < CROWD_KEYS; i++) {
+		if (i && random_below(&world.random, one_of))
+			continue;
+		numbers[i] = i;
+		keys[crowd->nkeys++] = (struct pawl_key){&numbers[i], sizeof(numbers[i])};
+		crowd->under[i] = true;
+	}
+	EXPECT_EQ(pawl_purgatory_try_or_watch(world.room.purgatory, &crowd->request.op, keys,
+	                                      crowd->nkeys, PAWL_NEVER),
+	          0);
+	crowd->tries = 2;
+	crowd->waits = true;
+}
+
+/* One key of it is checked; it may be completed by that. */
+static void check_crowds(void)
+{
+	uint32_t number = (uint32_t)random_below(&world.random, CROWD_KEYS);
+	size_t expected = 0;
+
+	for (unsigned i = 0; i < CROWDS; i++) {
+		struct crowd *crowd = &world.crowds[i];
+
+		if (!crowd->waits || !crowd->under[number])
+			continue;
+		crowd->request.ready = random_below(&world.random, 4) == 0;
+		crowd->tries++;
+		crowd->waits = !crowd->request.ready;
+		expected += crowd->request.ready;
+	}
+	EXPECT_EQ(pawl_purgatory_check(world.room.purgatory,
+	                               (struct pawl_key){&number, sizeof(number)}),
+	          expected);
+}
+
+static void step_crowd(void)
+{
+	struct crowd *crowd = &world.crowds[random_below(&world.random, CROWDS)];
+
+	if (!crowd->waits && !world.stopped)
+		begin_crowd(crowd);
+	else
+		check_crowds();
+	for (unsigned i = 0; i < CROWDS; i++) {
+		EXPECT_EQ(world.crowds[i].request.tries, world.crowds[i].tries);
+		if (world.crowds[i].tries)
+			EXPECT_EQ(strlen(world.crowds[i].request.story) == 0,
+			          world.crowds[i].waits);
+	}
+}
+
 static void step_stop(void)
 {
 	trace("stop", NULL, 0);
 	pawl_purgatory_stop(world.room.purgatory);
 	world.stopped = true;
+	for (unsigned i = 0; i < CROWDS; i++)
+		world.crowds[i].waits = false;
 	for (unsigned i = 0; i < OPERATIONS; i++)
 		if (world.entries[i].waits)
 			model_take_out(&world.entries[i], 'd');
@@ -529,8 +605,10 @@ static void step(void)
 		step_hold();
 	else if (which < 84)
 		step_resolve();
-	else if (which < 96)
+	else if (which < 93)
 		step_time();
+	else if (which < 96)
+		step_crowd();
 	else if (which < 99)
 		step_cancel();
 	else if (random_below(&world.random, 3) == 0)
