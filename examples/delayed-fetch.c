@@ -77,12 +77,14 @@ static void fetch(int id, size_t min_bytes, size_t from_clicks, size_t from_view
 {
 	struct pawl_key keys[PARTITIONS] = {topics[0].key, topics[1].key};
 	struct fetch *fetch = broker_alloc(sizeof(*fetch));
+	int error;
 
 	*fetch = (struct fetch){
 	        .id = id, .min_bytes = min_bytes, .offset = {from_clicks, from_views}};
 	pawl_op_init(&fetch->op, &fetch_type);
-	if (pawl_purgatory_try_or_watch(broker.purgatory, &fetch->op, keys, PARTITIONS, max_wait) <
-	    0) {
+	error = pawl_purgatory_try_or_watch(broker.purgatory, &fetch->op, keys, PARTITIONS,
+	                                    max_wait);
+	if (error < 0) {
 		printf("fetch %d: refused\n", id); /* it is still ours */
 		free(fetch);
 	}
