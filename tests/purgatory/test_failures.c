@@ -2,7 +2,7 @@
 /*
  * Every allocation fails once: a clean -ENOMEM, the operation as it was, nothing left behind; and what
  * is over has given back all that it took. The linker puts the functions here in the place of the real
- * ones (--wrap), so the counts hold without a sanitizer too. Nothing here has threads.
+ * ones (--wrap), so the counts hold without a sanitizer too. But for one, the tests have no threads.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -362,6 +362,39 @@ static void known_keys_allocate_nothing_for_up_to_4(void)
 	room_close(&room);
 }
 
+static void *watch_without_memory(void *arg)
+{
+	struct request *request = arg;
+
+	begin_counting(EVERY);
+	EXPECT_EQ(pawl_purgatory_try_or_watch(request->room->purgatory, &request->op,
+	                                      (struct pawl_key *)(void *)request->other, 4, HOUR),
+	          0);
+	EXPECT_EQ(state.calls, 0);
+	state.failing = 0;
+	return NULL;
+}
+
+/* Not the thread that has resolved them: that one may be there to set things up. */
+static void the_first_thread_to_watch_under_resolved_keys_needs_no_memory(void)
+{
+	struct pawl_key resolved[4];
+	struct request request;
+	pthread_t thread;
+	struct room room;
+
+	room_open(&room, &manual, 8);
+	for (unsigned i = 0; i < 4; i++)
+		EXPECT_EQ(pawl_purgatory_resolve(room.purgatory, keys[i], &resolved[i]), 0);
+	request_init(&request, &room);
+	request.other = (struct request *)(void *)resolved;
+	pthread_create(&thread, NULL, watch_without_memory, &request);
+	pthread_join(thread, NULL);
+	leave_room(&room);
+	EXPECT_STR(request.story, "dr");
+	room_close(&room);
+}
+
 /* They may ask for some, to have a table made smaller, say, and do without. */
 static void check_complete_expire_cancel_and_stop_need_no_memory(void)
 {
@@ -559,6 +592,7 @@ int main(void)
 	        TEST(every_allocation_fails_once_beside_others),
 	        TEST(every_allocation_fails_once_when_resolving),
 	        TEST(known_keys_allocate_nothing_for_up_to_4),
+	        TEST(the_first_thread_to_watch_under_resolved_keys_needs_no_memory),
 	        TEST(check_complete_expire_cancel_and_stop_need_no_memory),
 	        TEST(chains_need_no_memory),
 	        TEST(after_a_million_operations_memory_is_where_it_was),

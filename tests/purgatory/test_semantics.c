@@ -1358,6 +1358,62 @@ IN_EVERY_ROOM(a_check_tries_each_operation_of_its_key_once)
 	leave_room(room);
 }
 
+IN_EVERY_ROOM(check_cancel_and_stop_go_through_as_many_as_there_are)
+{
+	enum { COUNT = 3000 };
+	struct request *r = malloc(COUNT * sizeof(*r));
+
+	requests_init(r, COUNT, room);
+	for (unsigned i = 0; i < COUNT; i++)
+		EXPECT_EQ(watch(&r[i], i % 3 ? "ab" : "a", HOUR), 0);
+	for (unsigned i = 0; i < COUNT; i++)
+		r[i].ready = i % 2;
+	EXPECT_EQ(check(room, "a"), COUNT / 2);
+	for (unsigned i = 0; i < COUNT; i++)
+		EXPECT_EQ(r[i].tries, 3);
+	EXPECT_EQ(cancel_key(room, "b"), COUNT / 3);
+	expect_counted(room, COUNT / 6, COUNT / 6);
+	leave_room(room);
+	for (unsigned i = 0; i < COUNT; i++)
+		EXPECT_STR(r[i].story, i % 2 ? "cr" : i % 3 ? "kr" : "dr");
+	free(r);
+}
+
+/* While a check goes through them, each that it completes takes the next two away under its feet. */
+static void take_two_away(struct request *request, char event)
+{
+	if (event != 'c' || !request->other)
+		return;
+	pawl_op_complete(&request->other[0].op);
+	pawl_op_complete(&request->other[1].op);
+	check(request->room, "b");
+}
+
+IN_EVERY_ROOM(a_check_goes_on_though_what_it_goes_through_changes)
+{
+	enum { COUNT = 999 };
+	struct request *r = malloc(COUNT * sizeof(*r));
+	size_t completed;
+
+	requests_init(r, COUNT, room);
+	for (unsigned i = 0; i < COUNT; i++) {
+		pawl_op_hold(&r[i].op);
+		EXPECT_EQ(watch(&r[i], "ab", HOUR), 0);
+		r[i].ready = i % 3 == 0;
+		r[i].inside = take_two_away;
+		r[i].other = i % 3 == 0 ? &r[i + 1] : NULL;
+	}
+	completed = check(room, "a");
+	EXPECT(completed >= 1 && completed <= COUNT);
+	expect_counted(room, 0, 0);
+	for (unsigned i = 0; i < COUNT; i++) {
+		EXPECT_STR(r[i].story, "c");
+		pawl_op_unhold(&r[i].op);
+		EXPECT_STR(r[i].story, "cr");
+	}
+	free(r);
+}
+
 IN_EVERY_ROOM(cancel_key_without_a_callback_just_releases)
 {
 	struct request r[3];
@@ -2103,6 +2159,8 @@ int main(void)
 	        TEST(no_deadline_is_early_and_none_more_than_a_tick_late),
 	        TEST(deadlines_do_not_count_against_max_pending),
 	        TEST(a_check_tries_each_operation_of_its_key_once),
+	        TEST(check_cancel_and_stop_go_through_as_many_as_there_are),
+	        TEST(a_check_goes_on_though_what_it_goes_through_changes),
 	        TEST(cancel_key_without_a_callback_just_releases),
 	        TEST(a_check_ends_though_each_completion_starts_another),
 	        TEST(on_complete_may_call_everything),
