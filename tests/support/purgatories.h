@@ -155,6 +155,12 @@ static inline int watch(struct request *request, const char *letters, uint64_t t
 	                                   timeout);
 }
 
+static inline int watch_keys(struct request *request, const struct pawl_key *keys, size_t count)
+{
+	return pawl_purgatory_try_or_watch(request->room->purgatory, &request->op, keys, count,
+	                                   HOUR);
+}
+
 static inline size_t check(struct room *room, const char *key)
 {
 	return pawl_purgatory_check(room->purgatory, key_of(key));
@@ -169,6 +175,16 @@ static inline void expect_counted(struct room *room, size_t watched, size_t dela
 {
 	EXPECT_EQ(pawl_purgatory_watched(room->purgatory), watched);
 	EXPECT_EQ(pawl_purgatory_delayed(room->purgatory), delayed);
+}
+
+/* Inside the functions nothing of the operation is left anywhere. */
+static inline void expect_gone(struct request *request, const char *story)
+{
+	EXPECT_STR(request->story, story);
+	EXPECT_EQ(request->watched, 0);
+	EXPECT_EQ(request->delayed, 0);
+	expect_counted(request->room, 0, 0);
+	EXPECT_EQ(pawl_service_pending(request->room->bench.service), 0);
 }
 
 static inline struct pawl_purgatory *purgatory_with(struct pawl_service *service, unsigned shards)
@@ -215,6 +231,27 @@ static inline void room_close(struct room *room)
 static inline void leave_room(struct room *room)
 {
 	pawl_purgatory_stop(room->purgatory);
+}
+
+/* A call on a thread of its own. */
+struct call {
+	struct room *room;
+	struct request *request;
+	const char *keys;
+	uint64_t timeout;
+	long answer;
+	pthread_t thread;
+};
+
+static inline void begin(struct call *call, void *(*run)(void *))
+{
+	pthread_create(&call->thread, NULL, run, call);
+}
+
+static inline long answer_of(struct call *call)
+{
+	pthread_join(call->thread, NULL);
+	return call->answer;
 }
 
 static const unsigned every_shards[] = {1, 3};
