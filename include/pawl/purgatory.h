@@ -300,9 +300,11 @@ PAWL_API size_t pawl_purgatory_cancel_key(struct pawl_purgatory *purgatory, stru
 
 /*
  * For a key that is used many times: look it up once. *resolved then stands for the key in every call of
- * this purgatory that takes one, and is not hashed again: about twice as fast. The key is known, and takes
- * some memory, until as many calls of unresolve or until close; operations may outlast that. The bytes
- * are copied if need be. Resolving a resolved key counts once more.
+ * this purgatory that takes one, and is not hashed, looked up or made again. The key is known, and takes
+ * some 256 bytes, until as many calls of unresolve or until close; operations may outlast that. The bytes
+ * are copied if need be. Resolving a resolved key counts once more. The last unresolve ends it: no call
+ * that was given *resolved may still be under way then, or follow. (So not from an on_complete that a
+ * check of the same *resolved has called.)
  *
  * 0         *resolved is set.
  * -EINVAL   a key of NULL and not 0 bytes, or a resolved one of another purgatory.

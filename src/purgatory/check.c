@@ -250,17 +250,20 @@ static size_t take_out(struct key *key, pawl_op_fn *fn)
 	return all;
 }
 
+/* From the thread's own shard on, so that threads that check at the same time begin at different ones. */
 static size_t check(struct key *key)
 {
 	struct pawl_purgatory *purgatory = key->purgatory;
+	unsigned own = own_shard(purgatory)->number;
 	size_t completed = 0;
 
 	fence(); /* see layout.h */
 	for (unsigned i = 0; i < purgatory->shard_count; i++) {
-		struct place *place = busy_place(key, i);
+		unsigned shard = (own + i) & (purgatory->shard_count - 1);
+		struct place *place = busy_place(key, shard);
 
 		if (place)
-			completed += check_place(&purgatory->shards[i], place);
+			completed += check_place(&purgatory->shards[shard], place);
 	}
 	return completed;
 }

@@ -57,7 +57,7 @@ static bool is_key(struct key *known, struct pawl_key key, uint64_t hash)
 	       (key.len == 0 || memcmp(bytes_of(known), key.data, key.len) == 0);
 }
 
-/* An array of empty chains; NULL: no memory. */
+/* An array of empty chains, other than those in use; NULL: no memory. */
 static struct key **empty_chains(struct table *table, size_t chain_count)
 {
 	if (chain_count > FEW_CHAINS)
@@ -111,7 +111,7 @@ static void take_out(struct table *table, struct key *key)
 		at = &(*at)->next;
 	*at = key->next;
 	if (--table->key_count < table->chain_count / 8 && table->chain_count > FEW_CHAINS)
-		resize(table, table->chain_count / 4);
+		resize(table, table->chain_count / 2); /* and never to fewer than the few */
 }
 
 /* Under the table's lock: so the key cannot be on its way out. */

@@ -168,6 +168,32 @@ static void what_is_cancelled_or_dropped_is_not_completed(void)
 	close_all();
 }
 
+/* A table of keys that had shrunk below its least size lost its keys when it grew again. */
+static void keys_that_come_and_go_are_found_again(void)
+{
+	enum { KEYS = 1000 };
+	static struct pawl_key resolved[KEYS];
+
+	open_all();
+	for (int round = 0; round < 2; round++) {
+		for (int i = 0; i < KEYS; i++) {
+			struct pawl_key bytes = {&i, sizeof(i)};
+
+			EXPECT_EQ(pawl_purgatory_resolve(purgatory, bytes, &resolved[i]), 0);
+		}
+		for (int i = 0; i < KEYS; i++) {
+			struct pawl_key bytes = {&i, sizeof(i)}, again = {NULL, 0};
+
+			EXPECT_EQ(pawl_purgatory_resolve(purgatory, bytes, &again), 0);
+			EXPECT(again.data == resolved[i].data);
+			pawl_purgatory_unresolve(purgatory, again);
+		}
+		for (int i = 0; i < KEYS; i++)
+			pawl_purgatory_unresolve(purgatory, resolved[i]);
+	}
+	close_all();
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -176,6 +202,7 @@ int main(void)
 	        TEST(a_check_completes_what_has_become_ready),
 	        TEST(a_deadline_completes_and_then_expires),
 	        TEST(what_is_cancelled_or_dropped_is_not_completed),
+	        TEST(keys_that_come_and_go_are_found_again),
 	};
 
 	return RUN_TESTS(tests);
