@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A delayed delete: a client wants the records before an offset to be gone, and is answered when the low
+ * watermark has passed it, that is when every replica has deleted them, or with an error after a time.
+ * A partition that moves to another broker takes its deletes along.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "broker.h"
+
+struct delete_records {
+	struct pawl_op op; /* first: an operation is its delete */
+	int id;
+	struct partition *partition;
+	size_t before; /* this offset */
+};
+
+static struct broker broker;
+
+static size_t low_watermark(struct partition *partition)
+{
+	size_t low;
+
+	pthread_mutex_lock(&partition->lock);
+	low = partition_low_watermark(partition);
+	pthread_mutex_unlock(&partition->lock);
+	return low;
+}
+
+static bool is_deleted(struct pawl_op *op)
+{
+	struct delete_records *delete = (struct delete_records *)op;
+
+	return low_watermark(delete->partition) >= delete->before;
+}
+
+static void answer(struct pawl_op *op)
+{
+	struct delete_records *delete = (struct delete_records *)op;
+	size_t low = low_watermark(delete->partition);
+
+	printf("delete %d: %s, the low watermark is %zu\n", delete->id,
+	       low >= delete->before ? "done" : "timed out", low);
+}
+
+/* Instead of an answer, where nobody will ever be able to give one. */
+static void hand_over(struct pawl_op *op)
+{
+	printf("delete %d: not the leader any more\n", ((struct delete_records *)op)->id);
+}
+
+static void shut_down(struct pawl_op *op)
+{
+	printf("delete %d: the broker shuts down\n", ((struct delete_records *)op)->id);
+}
+
+static void dispose(struct pawl_op *op)
+{
+	free(op);
+}
+
+static const struct pawl_op_type delete_type = {.try_complete = is_deleted,
+                                                .on_complete = answer,
+                                                .on_drop = shut_down,
+                                                .release = dispose};
+
+/* The replica deletes; then look who has waited for it. */
+static void delete_from(struct partition *partition, unsigned replica, size_t before)
+{
+	partition_delete(partition, replica, before);
+	pawl_purgatory_check(broker.purgatory, partition_key(partition));
+}
+
+/* The leader deletes at once, and the others are waited for. */
+static void delete_records(int id, struct partition *partition, size_t before)
+{
+	struct delete_records *delete = broker_alloc(sizeof(*delete));
+	struct pawl_key key = partition_key(partition);
+
+	delete_from(partition, 0, before);
+	*delete = (struct delete_records){.id = id, .partition = partition, .before = before};
+	pawl_op_init(&delete->op, &delete_type);
+	if (pawl_purgatory_try_or_watch(broker.purgatory, &delete->op, &key, 1, 30 * SECOND) < 0) {
+		printf("delete %d: refused\n", id); /* it is still ours */
+		free(delete);
+	}
+}
+
+int main(void)
+{
+	struct partition audit, trace;
+
+	broker_open(&broker);
+	partition_init(&audit, "audit");
+	partition_init(&trace, "trace");
+	partition_append(&audit, "what has happened so far");
+	partition_append(&trace, "and how");
+
+	delete_records(1, &audit, 10);
+	delete_records(2, &audit, 20);
+	delete_from(&audit, 1, 20); /* one replica has gone on to 20... */
+	delete_from(&audit, 2, 15); /* ...and the other one to 15: that is enough for the first */
+	broker_pass(&broker, 30 * SECOND);
+
+	delete_records(3, &trace, 5);
+	printf("%zu handed over\n",
+	       pawl_purgatory_cancel_key(broker.purgatory, partition_key(&trace), hand_over));
+	delete_records(4, &audit, 24);
+	broker_close(&broker);
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* Calls to another machine: each ends with its reply or after a second, whichever comes first. */
+#include "broker.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+struct call {
+	struct pawl_op op; /* first: an operation is its call */
+	unsigned id;
+	const char *reply;
+};
+
+static struct broker broker;
+static struct call *table[8]; /* by id: for whom is a reply? It has a hold on each */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Whoever takes a call out of the table has the table's hold. NULL: somebody was faster. */
+static struct call *swap(unsigned id, struct call *call, const char *reply)
+{
+	pthread_mutex_lock(&lock);
+	struct call *before = table[id];
+	if (before)
+		before->reply = reply;
+	table[id] = call;
+	pthread_mutex_unlock(&lock);
+	return before;
+}
+
+static bool never(struct pawl_op *op)
+{
+	return !op; /* nothing to look at: only pawl_op_complete ends it, or the deadline */
+}
+
+static void end(struct pawl_op *op)
+{
+	struct call *call = (struct call *)op;
+	if (swap(call->id, NULL, "timed out")) /* or else its reply has taken it */
+		pawl_op_unhold(op);
+	printf("call %u: %s\n", call->id, call->reply);
+}
+
+static void dispose(struct pawl_op *op)
+{
+	free(op);
+}
+
+static const struct pawl_op_type type = {never, end, .release = dispose};
+
+static void call(unsigned id)
+{
+	struct call *call = broker_alloc(sizeof(*call));
+	struct pawl_key key = {&id, sizeof(id)};
+	call->id = id;
+	pawl_op_init(&call->op, &type);
+	pawl_op_hold(&call->op); /* the table's, taken while the call is ours alone */
+	swap(id, call, NULL);
+	if (pawl_purgatory_try_or_watch(broker.purgatory, &call->op, &key, 1, SECOND) < 0)
+		free(swap(id, NULL, NULL)); /* not sent yet: no reply can have taken it */
+}
+
+static void reply(unsigned id, const char *text)
+{
+	struct call *call = swap(id, NULL, text);
+	if (!call)
+		return;              /* it comes too late */
+	pawl_op_complete(&call->op); /* false: just now its time was up. It has its reply */
+	pawl_op_unhold(&call->op);
+}
+
+int main(void)
+{
+	broker_open(&broker);
+	call(1);
+	call(2);
+	reply(1, "pong");
+	broker_pass(&broker, SECOND);
+	reply(2, "pong");
+	broker_close(&broker);
+}

@@ -1,0 +1,605 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Every allocation fails once: a clean -ENOMEM, the operation as it was, nothing left behind; and what
+ * is over has given back all that it took. The linker puts the functions here in the place of the real
+ * ones (--wrap), so the counts hold without a sanitizer too. But for one, the tests have no threads.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <malloc.h>
+#include <sys/random.h>
+
+#include "../support/purgatories.h"
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *memory, size_t size);
+void *__real_aligned_alloc(size_t alignment, size_t size);
+int __real_posix_memalign(void **memory, size_t alignment, size_t size);
+void __real_free(void *memory);
+ssize_t __real_getrandom(void *buffer, size_t size, unsigned flags);
+
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *memory, size_t size);
+void *__wrap_aligned_alloc(size_t alignment, size_t size);
+int __wrap_posix_memalign(void **memory, size_t alignment, size_t size);
+void __wrap_free(void *memory);
+ssize_t __wrap_getrandom(void *buffer, size_t size, unsigned flags);
+
+#define EVERY UINT32_MAX
+
+/* Allocations since begin_counting; the one with the number `failing`, from 1, fails, or EVERY one. */
+static struct {
+	unsigned calls, failing;
+	long blocks, bytes; /* those that live; since begin_counting */
+	int random_error;
+} state;
+
+static bool fails(void)
+{
+	return ++state.calls == state.failing || state.failing == EVERY;
+}
+
+static void *counted(void *memory)
+{
+	if (memory) {
+		state.blocks++;
+		state.bytes += (long)malloc_usable_size(memory);
+	}
+	return memory;
+}
+
+static void uncounted(void *memory)
+{
+	if (memory) {
+		state.blocks--;
+		state.bytes -= (long)malloc_usable_size(memory);
+	}
+}
+
+void *__wrap_malloc(size_t size)
+{
+	return fails() ? NULL : counted(__real_malloc(size));
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+	return fails() ? NULL : counted(__real_calloc(count, size));
+}
+
+void *__wrap_realloc(void *memory, size_t size)
+{
+	void *moved;
+
+	if (fails())
+		return NULL;
+	uncounted(memory);
+	moved = __real_realloc(memory, size);
+	return counted(moved ? moved : memory);
+}
+
+void *__wrap_aligned_alloc(size_t alignment, size_t size)
+{
+	return fails() ? NULL : counted(__real_aligned_alloc(alignment, size));
+}
+
+int __wrap_posix_memalign(void **memory, size_t alignment, size_t size)
+{
+	int error = fails() ? ENOMEM : __real_posix_memalign(memory, alignment, size);
+
+	if (!error)
+		counted(*memory);
+	return error;
+}
+
+void __wrap_free(void *memory)
+{
+	uncounted(memory);
+	__real_free(memory);
+}
+
+ssize_t __wrap_getrandom(void *buffer, size_t size, unsigned flags)
+{
+	if (!state.random_error)
+		return __real_getrandom(buffer, size, flags);
+	errno = state.random_error;
+	return -1;
+}
+
+static void begin_counting(unsigned failing)
+{
+	memset(&state, 0, sizeof(state));
+	state.failing = failing;
+}
+
+static void expect_nothing_left(void)
+{
+	state.failing = 0;
+	EXPECT_EQ(state.blocks, 0);
+	EXPECT_EQ(state.bytes, 0);
+}
+
+static const struct pawl_service_options manual = {.workers = PAWL_MANUAL, .shards = 2};
+
+static void expect_that_it_works(struct pawl_service *service, unsigned shards)
+{
+	struct pawl_purgatory *purgatory = purgatory_with(service, shards);
+	struct pawl_key key = key_of("a"), resolved;
+
+	EXPECT_EQ(pawl_purgatory_resolve(purgatory, key, &resolved), 0);
+	EXPECT_EQ(pawl_purgatory_check(purgatory, resolved), 0);
+	pawl_purgatory_close(purgatory);
+}
+
+/* Open */
+
+static void expect_clean_failure_of_open(struct pawl_service *service, unsigned shards,
+                                         unsigned failing)
+{
+	const struct pawl_purgatory_options options = {.shards = shards};
+	struct pawl_purgatory *const untouched = (struct pawl_purgatory *)(void *)&state;
+	struct pawl_purgatory *purgatory = untouched;
+
+	begin_counting(failing);
+	EXPECT_EQ(pawl_purgatory_open(&purgatory, service, &options), -ENOMEM);
+	EXPECT(purgatory == untouched);
+	expect_nothing_left();
+	expect_that_it_works(service, shards);
+	expect_nothing_left();
+}
+
+static void every_allocation_fails_once_at_open(void)
+{
+	static const unsigned every_shards_too[] = {0, 1, 5, 1024};
+	struct pawl_service *service = service_with(&manual);
+
+	for (size_t i = 0; i < COUNTOF(every_shards_too); i++) {
+		unsigned chances;
+
+		begin_counting(0);
+		pawl_purgatory_close(purgatory_with(service, every_shards_too[i]));
+		expect_nothing_left();
+		chances = state.calls;
+		EXPECT(chances >= 1);
+		for (unsigned failing = 1; failing <= chances; failing++)
+			expect_clean_failure_of_open(service, every_shards_too[i], failing);
+	}
+	pawl_service_close(service, NULL);
+}
+
+static void without_random_bytes_there_is_no_purgatory(void)
+{
+	static const int errors[] = {ENOSYS, EPERM, EFAULT};
+	struct pawl_service *service = service_with(&manual);
+	struct pawl_purgatory *const untouched = (struct pawl_purgatory *)(void *)&state;
+	struct pawl_purgatory *purgatory = untouched;
+
+	for (size_t i = 0; i < COUNTOF(errors); i++) {
+		begin_counting(0);
+		state.random_error = errors[i];
+		EXPECT_EQ(pawl_purgatory_open(&purgatory, service, NULL), -errors[i]);
+		EXPECT(purgatory == untouched);
+		expect_nothing_left();
+	}
+	state.random_error = 0;
+	expect_that_it_works(service, 1);
+	pawl_service_close(service, NULL);
+}
+
+static void a_refused_open_allocates_nothing_that_stays(void)
+{
+	const struct pawl_purgatory_options invalid = {.shards = 1025};
+	struct pawl_service *service = service_with(&manual);
+	struct pawl_purgatory *purgatory = NULL;
+
+	begin_counting(0);
+	EXPECT_EQ(pawl_purgatory_open(&purgatory, service, &invalid), -EINVAL);
+	EXPECT(purgatory == NULL);
+	expect_nothing_left();
+	pawl_service_close(service, NULL);
+}
+
+/* Watching */
+
+#define KEYS_MAX 1000
+
+static uint32_t numbers[KEYS_MAX];
+static struct pawl_key keys[KEYS_MAX];
+
+static void make_keys(void)
+{
+	for (uint32_t i = 0; i < KEYS_MAX; i++) {
+		numbers[i] = i;
+		keys[i] = (struct pawl_key){&numbers[i], sizeof(numbers[i])};
+	}
+}
+
+static int watch_first(struct request *request, size_t count)
+{
+	return pawl_purgatory_try_or_watch(request->room->purgatory, &request->op, keys, count,
+	                                   HOUR);
+}
+
+/* It is as it was: with memory it waits, and the hold from before counts. */
+static void expect_fresh(struct request *request, size_t count, size_t watched, size_t delayed)
+{
+	EXPECT(request->tries <= 1);
+	EXPECT_STR(request->story, "");
+	expect_counted(request->room, watched, delayed);
+	expect_nothing_left();
+	EXPECT_EQ(watch_first(request, count), 0);
+}
+
+/*
+ * The allocation of that number fails, and the call with it, unless it can do without (a table that does
+ * not grow is slower, no more). False: it does not need so many.
+ */
+static bool expect_clean_failure_of_watch(struct room *room, size_t count, unsigned failing)
+{
+	size_t watched = pawl_purgatory_watched(room->purgatory);
+	size_t delayed = pawl_purgatory_delayed(room->purgatory);
+	struct request request;
+	bool failed;
+	int answer;
+
+	request_init(&request, room);
+	pawl_op_hold(&request.op);
+	begin_counting(failing);
+	answer = watch_first(&request, count);
+	failed = state.calls >= failing;
+	state.failing = 0;
+	EXPECT(answer == 0 || (answer == -ENOMEM && failed));
+	if (answer)
+		expect_fresh(&request, count, watched, delayed);
+	expect_counted(room, watched + count, delayed + 1);
+	EXPECT(pawl_op_complete(&request.op));
+	EXPECT_STR(request.story, "c");
+	pawl_op_unhold(&request.op);
+	EXPECT_STR(request.story, "cr");
+	expect_counted(room, watched, delayed);
+	expect_nothing_left();
+	return failed;
+}
+
+static void expect_clean_failures_of_watch(struct room *room, size_t count)
+{
+	unsigned failing = 1;
+
+	while (expect_clean_failure_of_watch(room, count, failing))
+		failing++;
+	EXPECT(failing > 1);
+}
+
+static void every_allocation_fails_once_when_watching(void)
+{
+	static const size_t counts[] = {1, 2, 4, 5, 17, 300};
+
+	for (unsigned shards = 1; shards <= 3; shards += 2)
+		for (size_t i = 0; i < COUNTOF(counts); i++) {
+			struct room room;
+
+			room_open(&room, &manual, shards);
+			expect_clean_failures_of_watch(&room, counts[i]);
+			room_close(&room);
+		}
+}
+
+/* Half of the keys are known: those stay as they are, with the operation that is watched there. */
+static void every_allocation_fails_once_beside_others(void)
+{
+	struct request other;
+	struct room room;
+
+	room_open(&room, &manual, 2);
+	request_init(&other, &room);
+	EXPECT_EQ(pawl_purgatory_try_or_watch(room.purgatory, &other.op, &keys[5], 5, HOUR), 0);
+	expect_clean_failures_of_watch(&room, 10);
+	expect_counted(&room, 5, 1);
+	other.ready = 1;
+	for (unsigned i = 0; i < 5; i++)
+		EXPECT_EQ(pawl_purgatory_check(room.purgatory, keys[i]), 0);
+	EXPECT_EQ(pawl_purgatory_check(room.purgatory, keys[9]), 1);
+	EXPECT_STR(other.story, "cr");
+	room_close(&room);
+}
+
+static void every_allocation_fails_once_when_resolving(void)
+{
+	struct pawl_key resolved = {"untouched", 9};
+	struct room room;
+	unsigned failing;
+	int answer;
+
+	room_open(&room, &manual, 3);
+	for (failing = 1;; failing++) {
+		begin_counting(failing);
+		answer = pawl_purgatory_resolve(room.purgatory, key_of("a"), &resolved);
+		if (answer == 0)
+			break;
+		EXPECT_EQ(answer, -ENOMEM);
+		EXPECT_STR(resolved.data, "untouched");
+		EXPECT_EQ(resolved.len, 9);
+		expect_nothing_left();
+	}
+	EXPECT(failing > 1);
+	state.failing = 0;
+	pawl_purgatory_unresolve(room.purgatory, resolved);
+	expect_nothing_left();
+	room_close(&room);
+}
+
+/* What needs no memory works without */
+
+static void known_keys_allocate_nothing_for_up_to_4(void)
+{
+	struct pawl_key resolved[4];
+	struct request first, second;
+	struct room room;
+
+	room_open(&room, &manual, 3);
+	request_init(&first, &room);
+	request_init(&second, &room);
+	EXPECT_EQ(watch_first(&first, 4), 0);
+	begin_counting(EVERY);
+	EXPECT_EQ(watch_first(&second, 4), 0); /* another operation is watched under each */
+	EXPECT_EQ(state.calls, 0);
+	state.failing = 0;
+	first.ready = second.ready = 1;
+	EXPECT_EQ(pawl_purgatory_check(room.purgatory, keys[0]), 2);
+	for (unsigned i = 0; i < 4; i++)
+		EXPECT_EQ(pawl_purgatory_resolve(room.purgatory, keys[i], &resolved[i]), 0);
+	for (unsigned round = 0; round < 3; round++) {
+		request_init(&first, &room);
+		begin_counting(EVERY);
+		EXPECT_EQ(pawl_purgatory_try_or_watch(room.purgatory, &first.op,
+		                                      round == 1 ? keys : resolved, 4, HOUR),
+		          0);
+		EXPECT_EQ(pawl_purgatory_cancel_key(room.purgatory, keys[3], NULL), 1);
+		EXPECT_EQ(state.calls, 0);
+	}
+	state.failing = 0;
+	room_close(&room);
+}
+
+static void *watch_without_memory(void *arg)
+{
+	struct request *request = arg;
+
+	begin_counting(EVERY);
+	EXPECT_EQ(pawl_purgatory_try_or_watch(request->room->purgatory, &request->op,
+	                                      (struct pawl_key *)(void *)request->other, 4, HOUR),
+	          0);
+	EXPECT_EQ(state.calls, 0);
+	state.failing = 0;
+	return NULL;
+}
+
+/* Not the thread that has resolved them: that one may be there to set things up. */
+static void the_first_thread_to_watch_under_resolved_keys_needs_no_memory(void)
+{
+	struct pawl_key resolved[4];
+	struct request request;
+	pthread_t thread;
+	struct room room;
+
+	room_open(&room, &manual, 8);
+	for (unsigned i = 0; i < 4; i++)
+		EXPECT_EQ(pawl_purgatory_resolve(room.purgatory, keys[i], &resolved[i]), 0);
+	request_init(&request, &room);
+	request.other = (struct request *)(void *)resolved;
+	pthread_create(&thread, NULL, watch_without_memory, &request);
+	pthread_join(thread, NULL);
+	leave_room(&room);
+	EXPECT_STR(request.story, "dr");
+	room_close(&room);
+}
+
+/* They may ask for some, to have a table made smaller, say, and do without. */
+static void check_complete_expire_cancel_and_stop_need_no_memory(void)
+{
+	struct request r[6];
+	struct room room;
+
+	room_open(&room, &manual, 2);
+	requests_init(r, 6, &room);
+	for (unsigned i = 0; i < 6; i++) {
+		pawl_op_hold(&r[i].op);
+		EXPECT_EQ(pawl_purgatory_try_or_watch(room.purgatory, &r[i].op, &keys[10 * i], 10,
+		                                      i == 2 ? MS : HOUR),
+		          0);
+	}
+	begin_counting(EVERY);
+	r[0].ready = 1;
+	EXPECT_EQ(pawl_purgatory_check(room.purgatory, keys[9]), 1);
+	EXPECT(pawl_op_complete(&r[1].op));
+	pass(&room.bench, MS);
+	EXPECT_EQ(pawl_purgatory_cancel_key(room.purgatory, keys[31], request_cancelled), 1);
+	EXPECT_EQ(pawl_purgatory_check(room.purgatory, key_of("unknown")), 0);
+	pawl_purgatory_stop(room.purgatory);
+	for (unsigned i = 0; i < 6; i++)
+		pawl_op_unhold(&r[i].op);
+	EXPECT_STR(r[0].story, "cr");
+	EXPECT_STR(r[1].story, "cr");
+	EXPECT_STR(r[2].story, "cer");
+	EXPECT_STR(r[3].story, "kr");
+	EXPECT_STR(r[4].story, "dr");
+	state.failing = 0;
+	room_close(&room);
+}
+
+static void act_on_other(struct request *request, char event)
+{
+	if (event == 'c' && request->other)
+		EXPECT(pawl_op_complete(&request->other->op));
+}
+
+static void chains_need_no_memory(void)
+{
+	enum { COUNT = 1000 };
+	struct request *requests = malloc(COUNT * sizeof(*requests));
+	struct room room;
+
+	room_open(&room, &manual, 2);
+	requests_init(requests, COUNT, &room);
+	for (unsigned i = 0; i < COUNT; i++) {
+		requests[i].inside = act_on_other;
+		requests[i].other = i + 1 < COUNT ? &requests[i + 1] : NULL;
+		pawl_op_hold(&requests[i].op);
+		EXPECT_EQ(watch_first(&requests[i], 1), 0);
+	}
+	begin_counting(EVERY);
+	EXPECT(pawl_op_complete(&requests->op));
+	state.failing = 0;
+	for (unsigned i = 0; i < COUNT; i++) {
+		pawl_op_unhold(&requests[i].op);
+		EXPECT_STR(requests[i].story, "cr");
+	}
+	room_close(&room);
+	free(requests);
+}
+
+/* Memory */
+
+static uint64_t quiet_releases;
+
+static bool quiet_try(struct pawl_op *op)
+{
+	return request_from(op)->ready != 0;
+}
+
+static void quiet_complete(struct pawl_op *op)
+{
+	(void)op;
+}
+
+static void quiet_release(struct pawl_op *op)
+{
+	(void)op;
+	quiet_releases++;
+}
+
+static const struct pawl_op_type quiet_type = {
+        .try_complete = quiet_try, .on_complete = quiet_complete, .release = quiet_release};
+
+/* Watched under a key where another operation waits for ever, and under two of its own. */
+static void watch_and_complete(struct request *request, uint64_t number)
+{
+	const uint64_t own[2] = {2 * number, 2 * number + 1};
+	const struct pawl_key three[3] = {key_of("forever"), {&own[0], 8}, {&own[1], 8}};
+
+	pawl_op_init(&request->op, &quiet_type);
+	request->ready = 0;
+	EXPECT_EQ(pawl_purgatory_try_or_watch(request->room->purgatory, &request->op, three, 3,
+	                                      30 * SECOND),
+	          0);
+	request->ready = 1;
+	EXPECT_EQ(pawl_purgatory_check(request->room->purgatory, three[1 + number % 2]), 1);
+}
+
+/* The thread sanitizer takes twenty times as long, and there are no threads here. */
+#ifdef __SANITIZE_THREAD__
+#define MANY 100000
+#else
+#define MANY 1000000
+#endif
+
+static void after_a_million_operations_memory_is_where_it_was(void)
+{
+	const struct pawl_key key = key_of("forever");
+	struct request forever, request;
+	long blocks, bytes;
+	struct room room;
+
+	begin_counting(0);
+	room_open(&room, &manual, 4);
+	request_init(&forever, &room);
+	request_init(&request, &room);
+	EXPECT_EQ(pawl_purgatory_try_or_watch(room.purgatory, &forever.op, &key, 1, PAWL_NEVER), 0);
+	blocks = state.blocks;
+	bytes = state.bytes;
+	quiet_releases = 0;
+	for (uint64_t i = 0; i < MANY; i++)
+		watch_and_complete(&request, i);
+	EXPECT_EQ(quiet_releases, MANY);
+	EXPECT_EQ(state.blocks, blocks);
+	EXPECT_EQ(state.bytes, bytes);
+	EXPECT_EQ(forever.tries, 2);
+	expect_counted(&room, 1, 1);
+	leave_room(&room);
+	room_close(&room);
+	expect_nothing_left();
+}
+
+/* All at once, each under keys of its own: what grew for them shrinks again. */
+static void what_grew_for_many_keys_shrinks_again(void)
+{
+	enum { COUNT = 100000 };
+	struct request *requests = malloc(COUNT * sizeof(*requests));
+	long blocks, bytes;
+	struct room room;
+
+	room_open(&room, &manual, 2);
+	begin_counting(0);
+	blocks = state.blocks;
+	bytes = state.bytes;
+	for (uint32_t i = 0; i < COUNT; i++) {
+		const struct pawl_key key = {&i, sizeof(i)};
+
+		request_init(&requests[i], &room);
+		pawl_op_init(&requests[i].op, &quiet_type);
+		EXPECT_EQ(
+		        pawl_purgatory_try_or_watch(room.purgatory, &requests[i].op, &key, 1, HOUR),
+		        0);
+		requests[i].ready = 1;
+	}
+	for (uint32_t i = 0; i < COUNT; i++)
+		EXPECT_EQ(pawl_purgatory_check(room.purgatory, (struct pawl_key){&i, sizeof(i)}),
+		          1);
+	EXPECT_EQ(state.blocks, blocks);
+	EXPECT(state.bytes - bytes <= 4096);
+	room_close(&room);
+	free(requests);
+}
+
+/* The header promises sizes: 32 bytes for each key beyond the fourth, and nothing for the first four. */
+static void an_operation_takes_what_the_header_says(void)
+{
+	struct request first, second;
+	struct room room;
+
+	room_open(&room, &manual, 1);
+	request_init(&first, &room);
+	request_init(&second, &room);
+	EXPECT_EQ(watch_first(&first, KEYS_MAX), 0);
+	begin_counting(0);
+	EXPECT_EQ(watch_first(&second, KEYS_MAX), 0);
+	EXPECT(state.bytes >= 0);
+	EXPECT(state.bytes <= (KEYS_MAX - PAWL_OP_WATCHES) * 32 + 64); /* and malloc's rounding */
+	EXPECT_EQ(state.blocks, 1);
+	leave_room(&room);
+	EXPECT_EQ(state.blocks <= 0, true);
+	room_close(&room);
+}
+
+int main(void)
+{
+	static const struct test tests[] = {
+	        TEST(every_allocation_fails_once_at_open),
+	        TEST(without_random_bytes_there_is_no_purgatory),
+	        TEST(a_refused_open_allocates_nothing_that_stays),
+	        TEST(every_allocation_fails_once_when_watching),
+	        TEST(every_allocation_fails_once_beside_others),
+	        TEST(every_allocation_fails_once_when_resolving),
+	        TEST(known_keys_allocate_nothing_for_up_to_4),
+	        TEST(the_first_thread_to_watch_under_resolved_keys_needs_no_memory),
+	        TEST(check_complete_expire_cancel_and_stop_need_no_memory),
+	        TEST(chains_need_no_memory),
+	        TEST(after_a_million_operations_memory_is_where_it_was),
+	        TEST(what_grew_for_many_keys_shrinks_again),
+	        TEST(an_operation_takes_what_the_header_says),
+	};
+
+	make_keys();
+	return RUN_TESTS(tests);
+}

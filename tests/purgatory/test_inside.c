@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: MIT */
+/* Calls from inside the functions of an operation, and chains of them. */
+#define _GNU_SOURCE
+#include <errno.h>
+
+#include "../support/purgatories.h"
+
+/* From inside: everything that the table allows, in each function */
+
+struct others {
+	struct request started, checked, completed, cancelled;
+};
+
+static void others_init(struct others *others, struct room *room)
+{
+	request_init(&others->started, room);
+	request_init(&others->checked, room);
+	request_init(&others->completed, room);
+	request_init(&others->cancelled, room);
+	pawl_op_hold(&others->completed.op);
+	EXPECT_EQ(watch(&others->checked, "x", PAWL_NEVER), 0);
+	EXPECT_EQ(watch(&others->completed, "y", PAWL_NEVER), 0);
+	EXPECT_EQ(watch(&others->cancelled, "z", PAWL_NEVER), 0);
+	others->checked.ready = 1;
+}
+
+static void do_everything(struct request *request, char event)
+{
+	struct others *others = (struct others *)(void *)request->other;
+	struct room *room = request->room;
+	struct pawl_key resolved;
+
+	if (event != (char)request->number)
+		return;
+	EXPECT_EQ(watch(&others->started, "s", PAWL_NEVER), event == 'd' ? -ESHUTDOWN : 0);
+	EXPECT_EQ(pawl_purgatory_resolve(room->purgatory, key_of("x"), &resolved), 0);
+	pawl_purgatory_check(room->purgatory, resolved);
+	pawl_purgatory_unresolve(room->purgatory, resolved);
+	cancel_key(room, "z");
+	pawl_op_complete(&others->completed.op);
+	pawl_op_unhold(&others->completed.op);
+	if (event != 'r') {
+		pawl_op_hold(&request->op);
+		EXPECT(!pawl_op_complete(&request->op));
+		EXPECT_EQ(pawl_op_completed(&request->op), event == 'c' || event == 'e');
+		pawl_op_unhold(&request->op);
+	}
+	if (event != 'd')
+		expect_counted(room, 1, 1);
+}
+
+static void expect_everything_done(struct others *others, char event)
+{
+	bool any = event == 'd'; /* then stop may have been first */
+
+	if (!any || others->checked.story[0] == 'c')
+		EXPECT_STR(others->checked.story, "cr");
+	else
+		EXPECT_STR(others->checked.story, "dr");
+	if (!any || others->completed.story[0] == 'c')
+		EXPECT_STR(others->completed.story, "cr");
+	else
+		EXPECT_STR(others->completed.story, "dr");
+	if (!any || others->cancelled.story[0] == 'k')
+		EXPECT_STR(others->cancelled.story, "kr");
+	else
+		EXPECT_STR(others->cancelled.story, "dr");
+	EXPECT_STR(others->started.story, "");
+}
+
+static void do_everything_in(struct room *room, char event)
+{
+	struct request request;
+	struct others others;
+
+	others_init(&others, room);
+	request_init(&request, room);
+	request.inside = do_everything;
+	request.number = (uint64_t)event;
+	request.other = &others.started;
+	EXPECT_EQ(watch(&request, "abcde", event == 'e' ? MS : PAWL_NEVER), 0);
+	request.ready = 1;
+	if (event == 'e')
+		pass(&room->bench, MS);
+	else if (event == 'k')
+		EXPECT_EQ(cancel_key(room, "a"), 1);
+	else if (event == 'd')
+		pawl_purgatory_stop(room->purgatory);
+	else
+		EXPECT_EQ(check(room, "a"), 1);
+	expect_everything_done(&others, event);
+	pawl_purgatory_stop(room->purgatory);
+	EXPECT_STR(others.started.story, event == 'd' ? "" : "dr");
+}
+
+IN_EVERY_ROOM(on_complete_may_call_everything)
+{
+	do_everything_in(room, 'c');
+}
+
+IN_EVERY_ROOM(on_expire_may_call_everything)
+{
+	do_everything_in(room, 'e');
+}
+
+IN_EVERY_ROOM(on_drop_may_call_everything)
+{
+	do_everything_in(room, 'd');
+}
+
+IN_EVERY_ROOM(cancelled_may_call_everything)
+{
+	do_everything_in(room, 'k');
+}
+
+IN_EVERY_ROOM(release_may_call_everything)
+{
+	do_everything_in(room, 'r');
+}
+
+/* Chains */
+
+static struct {
+	unsigned depth, deepest;
+	unsigned answers
+	        [3]; /* of try_or_watch: 0 and 1; of complete and check: those that said yes */
+} chain;
+
+static void act_on_next(struct request *request)
+{
+	struct request *next = request->other;
+
+	if (request->number == 'w')
+		chain.answers[watch(next, "x", PAWL_NEVER) == 1]++;
+	else if (request->number == 'o')
+		chain.answers[2] += pawl_op_complete(&next->op);
+	else
+		chain.answers[2] += (unsigned)pawl_purgatory_check(
+		        request->room->purgatory, (struct pawl_key){&next, sizeof(next)});
+}
+
+static void go_on(struct request *request, char event)
+{
+	if (event != 'c')
+		return;
+	chain.depth++;
+	if (chain.depth > chain.deepest)
+		chain.deepest = chain.depth;
+	if (request->other)
+		act_on_next(request);
+	chain.depth--;
+}
+
+/* Each completes the next: 'o' by complete, 'k' by a check, 'w' by try_or_watch. */
+static void make_chain(struct request *requests, size_t count, struct room *room, char how)
+{
+	memset(&chain, 0, sizeof(chain));
+	requests_init(requests, count, room);
+	for (size_t i = 0; i < count; i++) {
+		struct request *request = &requests[i];
+		const struct pawl_key key = {&request, sizeof(request)};
+
+		request->inside = go_on;
+		request->number = (uint64_t)how;
+		request->other = i + 1 < count ? request + 1 : NULL;
+		if (how == 'w')
+			request->ready = 1;
+		if (how == 'o')
+			pawl_op_hold(&request->op);
+		if (how != 'w')
+			EXPECT_EQ(watch_keys(request, &key, 1), 0);
+		if (how == 'k')
+			request->ready = 1;
+	}
+}
+
+static void expect_chain_over(struct request *requests, size_t count, char how)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (how == 'o') {
+			EXPECT_STR(requests[i].story, "c");
+			pawl_op_unhold(&requests[i].op);
+		}
+		EXPECT_STR(requests[i].story, "cr");
+	}
+	EXPECT_EQ(chain.depth, 0);
+	EXPECT_EQ(chain.deepest, count < 16 ? count : 16);
+	expect_counted(requests->room, 0, 0);
+}
+
+static void expect_chain(struct room *room, size_t count, char how)
+{
+	struct request *requests = malloc(count * sizeof(*requests));
+	struct pawl_key key = {&requests, sizeof(requests)};
+
+	make_chain(requests, count, room, how);
+	if (how == 'w')
+		EXPECT_EQ(watch(requests, "x", PAWL_NEVER), 1);
+	else if (how == 'o')
+		EXPECT(pawl_op_complete(&requests->op));
+	else
+		EXPECT_EQ(pawl_purgatory_check(room->purgatory, key), 1);
+	expect_chain_over(requests, count, how);
+	if (how == 'w') {
+		EXPECT_EQ(chain.answers[1], count < 16 ? count - 1 : 15);
+		EXPECT_EQ(chain.answers[0], count < 16 ? 0 : count - 16);
+	} else {
+		EXPECT_EQ(chain.answers[2], count - 1);
+	}
+	free(requests);
+}
+
+IN_EVERY_ROOM(chains_of_complete_are_16_deep_at_most_and_complete)
+{
+	expect_chain(room, 5, 'o');
+	expect_chain(room, 16, 'o');
+	expect_chain(room, 17, 'o');
+	expect_chain(room, 100, 'o');
+}
+
+IN_EVERY_ROOM(chains_of_check_are_16_deep_at_most_and_complete)
+{
+	expect_chain(room, 5, 'k');
+	expect_chain(room, 16, 'k');
+	expect_chain(room, 17, 'k');
+	expect_chain(room, 100, 'k');
+}
+
+IN_EVERY_ROOM(chains_of_try_or_watch_are_16_deep_at_most_and_complete)
+{
+	expect_chain(room, 5, 'w');
+	expect_chain(room, 16, 'w');
+	expect_chain(room, 17, 'w');
+	expect_chain(room, 100, 'w');
+}
+
+struct long_chain {
+	struct room *room;
+	char how;
+};
+
+static void *run_long_chain(void *arg)
+{
+	const struct long_chain *job = arg;
+
+	expect_chain(job->room, 100000, job->how);
+	return NULL;
+}
+
+/* Without a bound it would take more than ten times the stack that this thread has. */
+static void expect_chain_on_small_stack(struct room *room, char how)
+{
+	struct long_chain job = {room, how};
+	pthread_attr_t attributes;
+	pthread_t thread;
+
+	pthread_attr_init(&attributes);
+	EXPECT_EQ(pthread_attr_setstacksize(&attributes, 512 * 1024), 0);
+	EXPECT_EQ(pthread_create(&thread, &attributes, run_long_chain, &job), 0);
+	pthread_join(thread, NULL);
+	pthread_attr_destroy(&attributes);
+}
+
+static void in_a_chain_of_100000_the_stack_has_a_bound_(struct room *room)
+{
+	expect_chain_on_small_stack(room, 'o');
+	expect_chain_on_small_stack(room, 'k');
+	expect_chain_on_small_stack(room, 'w');
+}
+
+static void in_a_chain_of_100000_the_stack_has_a_bound(void)
+{
+	in_room(&every_mode[0], 2, in_a_chain_of_100000_the_stack_has_a_bound_);
+}
+
+/* On a thread of the service, too. */
+IN_EVERY_ROOM(a_chain_that_a_deadline_begins_is_over_when_it_has_settled)
+{
+	enum { COUNT = 50 };
+	struct request *requests = malloc(COUNT * sizeof(*requests));
+	struct request first;
+
+	make_chain(requests, COUNT, room, 'k');
+	request_init(&first, room);
+	first.inside = go_on;
+	first.other = requests;
+	EXPECT_EQ(watch(&first, "f", MS), 0);
+	pass(&room->bench, MS);
+	EXPECT_STR(first.story, "cer");
+	for (unsigned i = 0; i < COUNT; i++)
+		EXPECT_STR(requests[i].story, "cr");
+	EXPECT_EQ(chain.deepest, 16);
+	EXPECT_EQ(chain.answers[2], COUNT);
+	free(requests);
+}
+
+/* Many at once at the greatest depth: one check there completes fifty. */
+static void complete_fifty_at_the_bottom(struct request *request, char event)
+{
+	if (event != 'c')
+		return;
+	if (request->number)
+		EXPECT(pawl_op_complete(&request->other->op));
+	else
+		EXPECT_EQ(check(request->room, "bottom"), 50);
+}
+
+IN_EVERY_ROOM(a_check_16_deep_counts_what_it_has_completed_and_all_are_called)
+{
+	struct request deep[16], bottom[50];
+	const struct pawl_key key = key_of("bottom");
+
+	requests_init(deep, 16, room);
+	requests_init(bottom, 50, room);
+	for (unsigned i = 0; i < 50; i++) {
+		EXPECT_EQ(watch_keys(&bottom[i], &key, 1), 0);
+		bottom[i].ready = 1;
+	}
+	for (unsigned i = 0; i < 16; i++) {
+		deep[i].inside = complete_fifty_at_the_bottom;
+		deep[i].number = i < 15;
+		deep[i].other = &deep[i + 1 < 16 ? i + 1 : 0];
+		pawl_op_hold(&deep[i].op);
+		EXPECT_EQ(watch(&deep[i], "d", PAWL_NEVER), 0);
+	}
+	EXPECT(pawl_op_complete(&deep[0].op));
+	for (unsigned i = 0; i < 50; i++)
+		EXPECT_STR(bottom[i].story, "cr");
+	for (unsigned i = 0; i < 16; i++) {
+		EXPECT_STR(deep[i].story, "c");
+		pawl_op_unhold(&deep[i].op);
+	}
+}
+
+int main(void)
+{
+	static const struct test tests[] = {
+	        TEST(on_complete_may_call_everything),
+	        TEST(on_expire_may_call_everything),
+	        TEST(on_drop_may_call_everything),
+	        TEST(cancelled_may_call_everything),
+	        TEST(release_may_call_everything),
+	        TEST(chains_of_complete_are_16_deep_at_most_and_complete),
+	        TEST(chains_of_check_are_16_deep_at_most_and_complete),
+	        TEST(chains_of_try_or_watch_are_16_deep_at_most_and_complete),
+	        TEST(in_a_chain_of_100000_the_stack_has_a_bound),
+	        TEST(a_chain_that_a_deadline_begins_is_over_when_it_has_settled),
+	        TEST(a_check_16_deep_counts_what_it_has_completed_and_all_are_called),
+	};
+
+	return RUN_TESTS(tests);
+}

@@ -1,0 +1,555 @@
+/* SPDX-License-Identifier: MIT */
+/* Keys: what is refused, bytes, resolved keys, and the calls that go by key. */
+#define _GNU_SOURCE
+#include <errno.h>
+
+#include "../support/purgatories.h"
+
+/* What try_or_watch refuses */
+
+/* As it was: fresh, and good for another call. */
+static void expect_fresh(struct request *request)
+{
+	EXPECT_STR(request->story, "");
+	expect_counted(request->room, 0, 0);
+	EXPECT_EQ(pawl_service_pending(request->room->bench.service), 0);
+	request->ready = 1;
+	EXPECT_EQ(watch(request, "abcdef", HOUR), 1);
+	EXPECT_STR(request->story, "cr");
+	request_init(request, request->room);
+}
+
+IN_EVERY_ROOM(bad_keys_are_refused)
+{
+	const struct pawl_key good_then_bad[] = {{"a", 1}, {NULL, 1}};
+	const struct pawl_key null_resolved = {NULL, PAWL_RESOLVED};
+	struct request request;
+
+	request_init(&request, room);
+	EXPECT_EQ(watch_keys(&request, good_then_bad, 0), -EINVAL);
+	expect_fresh(&request);
+	EXPECT_EQ(watch_keys(&request, NULL, 0), -EINVAL);
+	expect_fresh(&request);
+	EXPECT_EQ(watch_keys(&request, good_then_bad, 2), -EINVAL);
+	expect_fresh(&request);
+	EXPECT_EQ(watch_keys(&request, &good_then_bad[1], 1), -EINVAL);
+	expect_fresh(&request);
+	EXPECT_EQ(watch_keys(&request, &null_resolved, 1), -EINVAL);
+	expect_fresh(&request);
+}
+
+/* The keys are not there at all: it must not look at them. */
+IN_EVERY_ROOM(more_keys_than_can_be_counted_are_refused)
+{
+	const struct pawl_key one = {"a", 1};
+	struct request request;
+
+	request_init(&request, room);
+	EXPECT_EQ(watch_keys(&request, &one, UINT64_C(1) << 32), -EINVAL);
+	expect_fresh(&request);
+	EXPECT_EQ(watch_keys(&request, &one, SIZE_MAX), -EINVAL);
+	expect_fresh(&request);
+}
+
+IN_EVERY_ROOM(a_resolved_key_of_another_purgatory_is_refused)
+{
+	struct pawl_purgatory *other = purgatory_with(room->bench.service, 2);
+	struct pawl_key resolved, again = {"untouched", 9};
+	struct request request;
+
+	request_init(&request, room);
+	EXPECT_EQ(pawl_purgatory_resolve(other, key_of("a"), &resolved), 0);
+	EXPECT_EQ(watch_keys(&request, &resolved, 1), -EINVAL);
+	expect_fresh(&request);
+	EXPECT_EQ(pawl_purgatory_resolve(room->purgatory, resolved, &again), -EINVAL);
+	EXPECT_STR(again.data, "untouched");
+	EXPECT_EQ(again.len, 9);
+	pawl_purgatory_close(other);
+}
+
+IN_EVERY_ROOM(a_type_without_one_of_the_three_functions_is_refused)
+{
+	for (unsigned i = 0; i < 3; i++) {
+		struct pawl_op_type type = request_type;
+		struct request request;
+
+		if (i == 0)
+			type.try_complete = NULL;
+		if (i == 1)
+			type.on_complete = NULL;
+		if (i == 2)
+			type.release = NULL;
+		request_init(&request, room);
+		pawl_op_init(&request.op, &type);
+		EXPECT_EQ(watch(&request, "a", HOUR), -EINVAL);
+		EXPECT_STR(request.story, "");
+		expect_counted(room, 0, 0);
+	}
+}
+
+IN_EVERY_ROOM(on_expire_and_on_drop_may_be_missing)
+{
+	struct pawl_op_type type = request_type;
+	struct request expired, dropped;
+
+	type.on_expire = NULL;
+	type.on_drop = NULL;
+	request_init(&expired, room);
+	request_init(&dropped, room);
+	pawl_op_init(&expired.op, &type);
+	pawl_op_init(&dropped.op, &type);
+	EXPECT_EQ(watch(&expired, "a", MS), 0);
+	EXPECT_EQ(watch(&dropped, "a", HOUR), 0);
+	pass(&room->bench, MS);
+	EXPECT_STR(expired.story, "cr");
+	leave_room(room);
+	EXPECT_STR(dropped.story, "r");
+	EXPECT(!dropped.completed);
+}
+
+IN_EVERY_ROOM(an_operation_is_given_once)
+{
+	struct request request;
+
+	request_init(&request, room);
+	pawl_op_hold(&request.op);
+	EXPECT_EQ(watch(&request, "ab", HOUR), 0);
+	EXPECT_EQ(watch(&request, "c", MS), -EBUSY);
+	expect_counted(room, 2, 1);
+	pass(&room->bench, MS);
+	EXPECT_STR(request.story, "");
+	EXPECT(pawl_op_complete(&request.op));
+	EXPECT_EQ(watch(&request, "c", MS), -EBUSY);
+	expect_gone(&request, "c");
+	pawl_op_unhold(&request.op);
+	EXPECT_STR(request.story, "cr");
+}
+
+IN_EVERY_ROOM(what_was_cancelled_dropped_or_completed_at_once_is_not_fresh)
+{
+	struct request cancelled, at_once, dropped;
+
+	request_init(&cancelled, room);
+	request_init(&at_once, room);
+	request_init(&dropped, room);
+	pawl_op_hold(&cancelled.op);
+	pawl_op_hold(&at_once.op);
+	pawl_op_hold(&dropped.op);
+	watch(&cancelled, "a", HOUR);
+	cancel_key(room, "a");
+	EXPECT_EQ(watch(&cancelled, "a", HOUR), -EBUSY);
+	at_once.ready = 1;
+	EXPECT_EQ(watch(&at_once, "a", HOUR), 1);
+	EXPECT_EQ(watch(&at_once, "a", HOUR), -EBUSY);
+	watch(&dropped, "a", HOUR);
+	pawl_purgatory_stop(room->purgatory);
+	EXPECT(watch(&dropped, "a", HOUR) < 0); /* -EBUSY, and stopped as well */
+	pawl_op_unhold(&cancelled.op);
+	pawl_op_unhold(&at_once.op);
+	pawl_op_unhold(&dropped.op);
+	EXPECT_STR(cancelled.story, "kr");
+	EXPECT_STR(at_once.story, "cr");
+	EXPECT_STR(dropped.story, "dr");
+}
+
+IN_EVERY_ROOM(a_stopped_service_is_refused_and_what_waits_can_still_be_completed)
+{
+	struct pawl_purgatory *purgatory = room->purgatory;
+	struct request waiting, armed, late;
+
+	request_init(&waiting, room);
+	request_init(&armed, room);
+	request_init(&late, room);
+	EXPECT_EQ(watch(&waiting, "a", PAWL_NEVER), 0);
+	EXPECT_EQ(watch(&armed, "b", PAWL_NEVER), 0);
+	pawl_service_stop(room->bench.service, NULL);
+	EXPECT_EQ(watch(&late, "a", HOUR), -ESHUTDOWN);
+	EXPECT_STR(late.story, "");
+	expect_counted(room, 2, 2);
+	waiting.ready = 1;
+	EXPECT_EQ(check(room, "a"), 1);
+	EXPECT_STR(waiting.story, "cr");
+	pawl_purgatory_stop(purgatory);
+	EXPECT_STR(armed.story, "dr");
+}
+
+/* Keys */
+
+IN_EVERY_ROOM(equal_keys_count_once)
+{
+	struct request request;
+
+	request_init(&request, room);
+	EXPECT_EQ(watch(&request, "abababaabb", HOUR), 0);
+	expect_counted(room, 2, 1);
+	EXPECT_EQ(check(room, "a"), 0);
+	EXPECT_EQ(request.tries, 3);
+	request.ready = 1;
+	EXPECT_EQ(check(room, "b"), 1);
+	expect_gone(&request, "cr");
+}
+
+/* Keys that differ in length alone, in a byte of zero, or in the last of a million bytes. */
+IN_EVERY_ROOM(keys_are_bytes_of_any_value_and_length)
+{
+	enum { MIB = 1 << 20, COUNT = 10 };
+	char *long_key = calloc(2, MIB);
+	const struct pawl_key keys[COUNT] = {{NULL, 0},           {"\0", 1},
+	                                     {"\0\0", 2},         {"a", 1},
+	                                     {"a\0", 2},          {"a\0b", 3},
+	                                     {"\xff\xfe", 2},     {long_key, MIB},
+	                                     {long_key, MIB - 1}, {long_key + MIB, MIB}};
+	struct request requests[COUNT];
+
+	long_key[2 * MIB - 1] = 1;
+	requests_init(requests, COUNT, room);
+	for (unsigned i = 0; i < COUNT; i++)
+		EXPECT_EQ(watch_keys(&requests[i], &keys[i], 1), 0);
+	expect_counted(room, COUNT, COUNT);
+	for (unsigned i = 0; i < COUNT; i++) {
+		EXPECT_EQ(pawl_purgatory_check(room->purgatory, keys[i]), 0);
+		for (unsigned j = 0; j < COUNT; j++)
+			EXPECT_EQ(requests[j].tries, 2 + (j <= i));
+	}
+	for (unsigned i = 0; i < COUNT; i++) {
+		requests[i].ready = 1;
+		EXPECT_EQ(pawl_purgatory_check(room->purgatory, keys[i]), 1);
+		EXPECT_STR(requests[i].story, "cr");
+	}
+	free(long_key);
+}
+
+IN_EVERY_ROOM(an_empty_key_is_the_same_with_and_without_an_address)
+{
+	const struct pawl_key both[] = {{NULL, 0}, {"xyz", 0}};
+	struct request request;
+
+	request_init(&request, room);
+	EXPECT_EQ(watch_keys(&request, both, 2), 0);
+	expect_counted(room, 1, 1);
+	request.ready = 1;
+	EXPECT_EQ(pawl_purgatory_check(room->purgatory, both[1]), 1);
+	EXPECT_STR(request.story, "cr");
+}
+
+IN_EVERY_ROOM(the_bytes_of_a_key_may_go_when_the_call_returns)
+{
+	char *bytes = strdup("partition");
+	const struct pawl_key key = {bytes, 9};
+	struct pawl_key resolved;
+	struct request request;
+
+	request_init(&request, room);
+	EXPECT_EQ(watch_keys(&request, &key, 1), 0);
+	EXPECT_EQ(pawl_purgatory_resolve(room->purgatory, key, &resolved), 0);
+	memset(bytes, 'x', 9);
+	free(bytes);
+	EXPECT_EQ(check(room, "partition"), 0);
+	EXPECT_EQ(pawl_purgatory_check(room->purgatory, resolved), 0);
+	EXPECT_EQ(request.tries, 4);
+	EXPECT_EQ(check(room, "xxxxxxxxx"), 0);
+	EXPECT_EQ(request.tries, 4);
+	pawl_purgatory_unresolve(room->purgatory, resolved);
+	leave_room(room);
+}
+
+IN_EVERY_ROOM(a_thousand_keys_on_one_operation)
+{
+	enum { COUNT = 1000 };
+	static uint32_t numbers[COUNT];
+	static struct pawl_key keys[2 * COUNT];
+	struct request request;
+
+	for (uint32_t i = 0; i < COUNT; i++) {
+		numbers[i] = i;
+		keys[i] = keys[COUNT + i] = (struct pawl_key){&numbers[i], sizeof(numbers[i])};
+	}
+	for (unsigned round = 0; round < 2; round++) {
+		request_init(&request, room);
+		EXPECT_EQ(watch_keys(&request, keys, round ? 2 * COUNT : COUNT), 0);
+		expect_counted(room, COUNT, 1);
+		for (uint32_t i = 0; i < COUNT; i++)
+			EXPECT_EQ(pawl_purgatory_check(room->purgatory, keys[i]), 0);
+		EXPECT_EQ(request.tries, COUNT + 2);
+		request.ready = 1;
+		EXPECT_EQ(pawl_purgatory_check(room->purgatory, keys[COUNT - 1]), 1);
+		expect_gone(&request, "cr");
+	}
+}
+
+/* A key's life begins and ends again and again, with other keys beside it. */
+IN_EVERY_ROOM(keys_come_and_go)
+{
+	enum { COUNT = 300 };
+	struct request *requests = malloc(COUNT * sizeof(*requests));
+	char name[8];
+
+	for (unsigned round = 0; round < 3; round++) {
+		requests_init(requests, COUNT, room);
+		for (unsigned i = 0; i < COUNT; i++) {
+			snprintf(name, sizeof(name), "%u", i);
+			EXPECT_EQ(
+			        watch_keys(&requests[i], &(struct pawl_key){name, strlen(name)}, 1),
+			        0);
+		}
+		expect_counted(room, COUNT, COUNT);
+		for (unsigned i = 0; i < COUNT; i++) {
+			snprintf(name, sizeof(name), "%u", (i * 7 + round) % COUNT);
+			requests[(i * 7 + round) % COUNT].ready = 1;
+			EXPECT_EQ(check(room, name), 1);
+			EXPECT_EQ(check(room, name), 0);
+			expect_counted(room, COUNT - 1 - i, COUNT - 1 - i);
+		}
+	}
+	free(requests);
+}
+
+/* Resolved keys */
+
+IN_EVERY_ROOM(a_resolved_key_stands_for_the_key_in_every_call)
+{
+	struct pawl_key resolved, again;
+	struct request r[4];
+
+	requests_init(r, 4, room);
+	EXPECT_EQ(pawl_purgatory_resolve(room->purgatory, key_of("a"), &resolved), 0);
+	EXPECT_EQ(resolved.len, PAWL_RESOLVED);
+	EXPECT_EQ(watch_keys(&r[0], &resolved, 1), 0);
+	EXPECT_EQ(watch(&r[1], "a", HOUR), 0);
+	r[0].ready = 1;
+	EXPECT_EQ(check(room, "a"), 1);
+	EXPECT_STR(r[0].story, "cr");
+	r[1].ready = 1;
+	EXPECT_EQ(pawl_purgatory_check(room->purgatory, resolved), 1);
+	EXPECT_STR(r[1].story, "cr");
+	EXPECT_EQ(watch_keys(&r[2], &resolved, 1), 0);
+	EXPECT_EQ(watch(&r[3], "a", HOUR), 0);
+	EXPECT_EQ(pawl_purgatory_cancel_key(room->purgatory, resolved, request_cancelled), 2);
+	EXPECT_STR(r[2].story, "kr");
+	EXPECT_STR(r[3].story, "kr");
+	EXPECT_EQ(pawl_purgatory_resolve(room->purgatory, resolved, &again), 0);
+	expect_counted(room, 0, 0);
+}
+
+IN_EVERY_ROOM(a_resolved_key_and_its_bytes_are_equal)
+{
+	struct pawl_key keys[4] = {{"a", 1}, {"b", 1}};
+	struct request request;
+
+	request_init(&request, room);
+	EXPECT_EQ(pawl_purgatory_resolve(room->purgatory, keys[0], &keys[2]), 0);
+	EXPECT_EQ(pawl_purgatory_resolve(room->purgatory, keys[2], &keys[3]), 0);
+	EXPECT_EQ(watch_keys(&request, keys, 4), 0);
+	expect_counted(room, 2, 1);
+	EXPECT_EQ(pawl_purgatory_check(room->purgatory, keys[2]), 0);
+	EXPECT_EQ(pawl_purgatory_check(room->purgatory, keys[3]), 0);
+	EXPECT_EQ(request.tries, 4);
+	leave_room(room);
+}
+
+IN_EVERY_ROOM(a_key_is_resolved_until_as_many_calls_of_unresolve)
+{
+	struct pawl_key first, second, third;
+	struct request request;
+
+	request_init(&request, room);
+	EXPECT_EQ(pawl_purgatory_resolve(room->purgatory, key_of("a"), &first), 0);
+	EXPECT_EQ(pawl_purgatory_resolve(room->purgatory, key_of("a"), &second), 0);
+	EXPECT_EQ(pawl_purgatory_resolve(room->purgatory, first, &third), 0);
+	pawl_purgatory_unresolve(room->purgatory, first);
+	pawl_purgatory_unresolve(room->purgatory, second);
+	EXPECT_EQ(watch_keys(&request, &third, 1), 0);
+	EXPECT_EQ(pawl_purgatory_check(room->purgatory, third), 0);
+	EXPECT_EQ(check(room, "a"), 0);
+	EXPECT_EQ(request.tries, 4);
+	pawl_purgatory_unresolve(room->purgatory, third);
+	leave_room(room);
+}
+
+IN_EVERY_ROOM(operations_outlast_their_resolved_key)
+{
+	struct pawl_key resolved;
+	struct request first, second;
+
+	request_init(&first, room);
+	request_init(&second, room);
+	EXPECT_EQ(pawl_purgatory_resolve(room->purgatory, key_of("a"), &resolved), 0);
+	EXPECT_EQ(watch_keys(&first, &resolved, 1), 0);
+	pawl_purgatory_unresolve(room->purgatory, resolved);
+	expect_counted(room, 1, 1);
+	EXPECT_EQ(watch(&second, "a", HOUR), 0);
+	first.ready = second.ready = 1;
+	EXPECT_EQ(check(room, "a"), 2);
+	EXPECT_STR(first.story, "cr");
+	EXPECT_STR(second.story, "cr");
+	EXPECT_EQ(pawl_purgatory_resolve(room->purgatory, key_of("a"), &resolved), 0);
+	EXPECT_EQ(pawl_purgatory_check(room->purgatory, resolved), 0);
+	pawl_purgatory_unresolve(room->purgatory, resolved);
+}
+
+IN_EVERY_ROOM(what_cannot_be_resolved_is_refused)
+{
+	struct pawl_key untouched = {"x", 1};
+
+	EXPECT_EQ(pawl_purgatory_resolve(room->purgatory, (struct pawl_key){NULL, 1}, &untouched),
+	          -EINVAL);
+	EXPECT_EQ(pawl_purgatory_resolve(room->purgatory, (struct pawl_key){NULL, PAWL_RESOLVED},
+	                                 &untouched),
+	          -EINVAL);
+	EXPECT_STR(untouched.data, "x");
+	EXPECT_EQ(untouched.len, 1);
+	EXPECT_EQ(pawl_purgatory_resolve(room->purgatory, (struct pawl_key){NULL, 0}, &untouched),
+	          0);
+}
+
+/* Check and cancel_key */
+
+IN_EVERY_ROOM(a_check_tries_each_operation_of_its_key_once)
+{
+	struct request r[10];
+
+	requests_init(r, 10, room);
+	for (unsigned i = 0; i < 10; i++)
+		EXPECT_EQ(watch(&r[i], i % 3 ? "ax" : "b", HOUR), 0);
+	for (unsigned i = 0; i < 10; i++)
+		r[i].ready = i % 2;
+	EXPECT_EQ(check(room, "a"), 3); /* 1, 5 and 7 */
+	for (unsigned i = 0; i < 10; i++) {
+		EXPECT_EQ(r[i].tries, i % 3 ? 3 : 2);
+		EXPECT_STR(r[i].story, i % 3 && i % 2 ? "cr" : "");
+	}
+	expect_counted(room, 3 * 2 + 4, 7);
+	EXPECT(pthread_equal(r[1].thread, pthread_self()));
+	leave_room(room);
+}
+
+IN_EVERY_ROOM(check_cancel_and_stop_go_through_as_many_as_there_are)
+{
+	enum { COUNT = 3000 };
+	struct request *r = malloc(COUNT * sizeof(*r));
+
+	requests_init(r, COUNT, room);
+	for (unsigned i = 0; i < COUNT; i++)
+		EXPECT_EQ(watch(&r[i], i % 3 ? "ab" : "a", HOUR), 0);
+	for (unsigned i = 0; i < COUNT; i++)
+		r[i].ready = i % 2;
+	EXPECT_EQ(check(room, "a"), COUNT / 2);
+	for (unsigned i = 0; i < COUNT; i++)
+		EXPECT_EQ(r[i].tries, 3);
+	EXPECT_EQ(cancel_key(room, "b"), COUNT / 3);
+	expect_counted(room, COUNT / 6, COUNT / 6);
+	leave_room(room);
+	for (unsigned i = 0; i < COUNT; i++)
+		EXPECT_STR(r[i].story, i % 2 ? "cr" : i % 3 ? "kr" : "dr");
+	free(r);
+}
+
+/* While a check goes through them, each that it completes takes the next two away under its feet. */
+static void take_two_away(struct request *request, char event)
+{
+	if (event != 'c' || !request->other)
+		return;
+	pawl_op_complete(&request->other[0].op);
+	pawl_op_complete(&request->other[1].op);
+	check(request->room, "b");
+}
+
+IN_EVERY_ROOM(a_check_goes_on_though_what_it_goes_through_changes)
+{
+	enum { COUNT = 999 };
+	struct request *r = malloc(COUNT * sizeof(*r));
+	size_t completed;
+
+	requests_init(r, COUNT, room);
+	for (unsigned i = 0; i < COUNT; i++) {
+		pawl_op_hold(&r[i].op);
+		EXPECT_EQ(watch(&r[i], "ab", HOUR), 0);
+		r[i].ready = i % 3 == 0;
+		r[i].inside = take_two_away;
+		r[i].other = i % 3 == 0 ? &r[i + 1] : NULL;
+	}
+	completed = check(room, "a");
+	EXPECT(completed >= 1 && completed <= COUNT);
+	expect_counted(room, 0, 0);
+	for (unsigned i = 0; i < COUNT; i++) {
+		EXPECT_STR(r[i].story, "c");
+		pawl_op_unhold(&r[i].op);
+		EXPECT_STR(r[i].story, "cr");
+	}
+	free(r);
+}
+
+IN_EVERY_ROOM(cancel_key_without_a_callback_just_releases)
+{
+	struct request r[3];
+
+	requests_init(r, 3, room);
+	for (unsigned i = 0; i < 3; i++)
+		watch(&r[i], i ? "ab" : "b", HOUR);
+	EXPECT_EQ(pawl_purgatory_cancel_key(room->purgatory, key_of("a"), NULL), 2);
+	EXPECT_STR(r[0].story, "");
+	EXPECT_STR(r[1].story, "r");
+	EXPECT_STR(r[2].story, "r");
+	expect_counted(room, 1, 1);
+	leave_room(room);
+}
+
+/* When it is completed the next one is started, and becomes ready as soon as it is watched. */
+static void start_next(struct request *request, char event)
+{
+	if (event != 'c' || !request->other)
+		return;
+	EXPECT_EQ(watch(request->other, "a", HOUR), 0);
+	request->other->ready = 1;
+}
+
+IN_EVERY_ROOM(a_check_ends_though_each_completion_starts_another)
+{
+	enum { COUNT = 2000 };
+	struct request *requests = malloc(COUNT * sizeof(*requests));
+
+	requests_init(requests, COUNT, room);
+	for (unsigned i = 0; i + 1 < COUNT; i++) {
+		requests[i].inside = start_next;
+		requests[i].other = &requests[i + 1];
+	}
+	EXPECT_EQ(watch(&requests[0], "a", HOUR), 0);
+	requests[0].ready = 1;
+	EXPECT(check(room, "a") >= 1);
+	EXPECT_STR(requests[COUNT - 1].story, "");
+	expect_counted(room, 1, 1);
+	leave_room(room);
+	free(requests);
+}
+
+int main(void)
+{
+	static const struct test tests[] = {
+	        TEST(bad_keys_are_refused),
+	        TEST(more_keys_than_can_be_counted_are_refused),
+	        TEST(a_resolved_key_of_another_purgatory_is_refused),
+	        TEST(a_type_without_one_of_the_three_functions_is_refused),
+	        TEST(on_expire_and_on_drop_may_be_missing),
+	        TEST(an_operation_is_given_once),
+	        TEST(what_was_cancelled_dropped_or_completed_at_once_is_not_fresh),
+	        TEST(a_stopped_service_is_refused_and_what_waits_can_still_be_completed),
+	        TEST(equal_keys_count_once),
+	        TEST(keys_are_bytes_of_any_value_and_length),
+	        TEST(an_empty_key_is_the_same_with_and_without_an_address),
+	        TEST(the_bytes_of_a_key_may_go_when_the_call_returns),
+	        TEST(a_thousand_keys_on_one_operation),
+	        TEST(keys_come_and_go),
+	        TEST(a_resolved_key_stands_for_the_key_in_every_call),
+	        TEST(a_resolved_key_and_its_bytes_are_equal),
+	        TEST(a_key_is_resolved_until_as_many_calls_of_unresolve),
+	        TEST(operations_outlast_their_resolved_key),
+	        TEST(what_cannot_be_resolved_is_refused),
+	        TEST(a_check_tries_each_operation_of_its_key_once),
+	        TEST(check_cancel_and_stop_go_through_as_many_as_there_are),
+	        TEST(a_check_goes_on_though_what_it_goes_through_changes),
+	        TEST(cancel_key_without_a_callback_just_releases),
+	        TEST(a_check_ends_though_each_completion_starts_another),
+	};
+
+	return RUN_TESTS(tests);
+}

@@ -1,0 +1,554 @@
+/* SPDX-License-Identifier: MIT */
+/* The life of an operation, alone with its purgatory: whatever ends it, the holds on it, its deadline. */
+#define _GNU_SOURCE
+#include <errno.h>
+
+#include "../support/purgatories.h"
+#include "../support/random.h"
+
+/* The life of an operation */
+
+IN_EVERY_ROOM(what_can_complete_at_once_is_never_watched)
+{
+	struct request request;
+
+	request_init(&request, room);
+	request.ready = 1;
+	EXPECT_EQ(watch(&request, "abc", HOUR), 1);
+	EXPECT_STR(request.story, "cr");
+	EXPECT_EQ(request.tries, 1);
+	expect_counted(room, 0, 0);
+	pass(&room->bench, 2 * HOUR);
+	EXPECT_STR(request.story, "cr");
+}
+
+IN_EVERY_ROOM(the_second_try_completes_and_nothing_stays_watched)
+{
+	struct request request;
+
+	request_init(&request, room);
+	request.ready_from = 2;
+	EXPECT_EQ(watch(&request, "abc", HOUR), 1);
+	EXPECT_STR(request.story, "cr");
+	EXPECT_EQ(request.tries, 2);
+	EXPECT_EQ(request.watched, 0);
+	expect_counted(room, 0, 0);
+	pass(&room->bench, 2 * HOUR);
+	EXPECT_STR(request.story, "cr");
+}
+
+IN_EVERY_ROOM(what_waits_was_tried_twice_and_is_watched_under_all_its_keys)
+{
+	struct request request;
+
+	request_init(&request, room);
+	EXPECT_EQ(watch(&request, "abc", HOUR), 0);
+	EXPECT_EQ(request.tries, 2);
+	expect_counted(room, 3, 1);
+	EXPECT_EQ(check(room, "a") + check(room, "b") + check(room, "c"), 0);
+	EXPECT_EQ(request.tries, 5);
+	EXPECT_EQ(check(room, "d"), 0);
+	EXPECT_EQ(request.tries, 5);
+	EXPECT_STR(request.story, "");
+	leave_room(room);
+}
+
+IN_EVERY_ROOM(whoever_wins_takes_it_off_every_key_and_its_deadline_before_it_calls)
+{
+	struct request checked, completed, expired, cancelled, dropped;
+
+	request_init(&checked, room);
+	watch(&checked, "abcdef", HOUR);
+	checked.ready = 1;
+	EXPECT_EQ(check(room, "f"), 1);
+	expect_gone(&checked, "cr");
+	request_init(&completed, room);
+	pawl_op_hold(&completed.op);
+	watch(&completed, "abcdef", HOUR);
+	EXPECT(pawl_op_complete(&completed.op));
+	expect_gone(&completed, "c");
+	pawl_op_unhold(&completed.op);
+	expect_gone(&completed, "cr");
+	request_init(&expired, room);
+	watch(&expired, "abcdef", HOUR);
+	pass(&room->bench, HOUR);
+	expect_gone(&expired, "cer");
+	request_init(&cancelled, room);
+	watch(&cancelled, "abcdef", HOUR);
+	EXPECT_EQ(cancel_key(room, "c"), 1);
+	expect_gone(&cancelled, "kr");
+	request_init(&dropped, room);
+	watch(&dropped, "abcdef", HOUR);
+	pawl_purgatory_stop(room->purgatory);
+	expect_gone(&dropped, "dr");
+}
+
+IN_EVERY_ROOM(nothing_happens_to_an_operation_that_is_over)
+{
+	struct request r[4];
+
+	requests_init(r, 4, room);
+	for (unsigned i = 0; i < 4; i++) {
+		pawl_op_hold(&r[i].op);
+		watch(&r[i], "ab", i == 2 ? MS : HOUR);
+	}
+	pass(&room->bench, MS);
+	pawl_op_complete(&r[0].op);
+	EXPECT_EQ(cancel_key(room, "a"), 2);
+	for (unsigned i = 0; i < 4; i++) {
+		r[i].ready = 1;
+		EXPECT(!pawl_op_complete(&r[i].op));
+	}
+	EXPECT_EQ(check(room, "a") + check(room, "b") + cancel_key(room, "b"), 0);
+	pass(&room->bench, 2 * HOUR);
+	EXPECT_STR(r[0].story, "c");
+	EXPECT_STR(r[1].story, "k");
+	EXPECT_STR(r[2].story, "ce");
+	EXPECT_STR(r[3].story, "k");
+	for (unsigned i = 0; i < 4; i++)
+		pawl_op_unhold(&r[i].op);
+	EXPECT_STR(r[0].story, "cr");
+	EXPECT_STR(r[1].story, "kr");
+	EXPECT_STR(r[2].story, "cer");
+	EXPECT_STR(r[3].story, "kr");
+}
+
+/* Holds */
+
+IN_EVERY_ROOM(the_last_unhold_releases_before_it_returns)
+{
+	struct request request;
+
+	request_init(&request, room);
+	for (unsigned i = 0; i < 3; i++)
+		pawl_op_hold(&request.op);
+	request.ready = 1;
+	EXPECT_EQ(watch(&request, "a", HOUR), 1);
+	pawl_op_hold(&request.op);
+	for (unsigned i = 0; i < 3; i++)
+		pawl_op_unhold(&request.op);
+	EXPECT_STR(request.story, "c");
+	pawl_op_unhold(&request.op);
+	EXPECT_STR(request.story, "cr");
+	EXPECT(pthread_equal(request.thread, pthread_self()));
+}
+
+IN_EVERY_ROOM(a_hold_given_back_while_it_waits_releases_nothing)
+{
+	struct request request;
+
+	request_init(&request, room);
+	pawl_op_hold(&request.op);
+	EXPECT_EQ(watch(&request, "a", HOUR), 0);
+	pawl_op_unhold(&request.op);
+	EXPECT_STR(request.story, "");
+	expect_counted(room, 1, 1);
+	request.ready = 1;
+	EXPECT_EQ(check(room, "a"), 1);
+	EXPECT_STR(request.story, "cr");
+}
+
+IN_EVERY_ROOM(holds_of_what_was_not_taken_are_only_counted)
+{
+	struct request request;
+
+	request_init(&request, room);
+	pawl_op_hold(&request.op);
+	pawl_op_unhold(&request.op);
+	pawl_op_hold(&request.op);
+	pawl_op_hold(&request.op);
+	EXPECT_EQ(watch(&request, "", HOUR), -EINVAL);
+	pawl_op_unhold(&request.op);
+	EXPECT_STR(request.story, "");
+	request.ready = 1;
+	EXPECT_EQ(watch(&request, "a", HOUR), 1);
+	EXPECT_STR(request.story, "c");
+	pawl_op_unhold(&request.op);
+	EXPECT_STR(request.story, "cr");
+}
+
+static void hold_inside(struct request *request, char event)
+{
+	if (event == (char)request->number)
+		pawl_op_hold(&request->op);
+}
+
+IN_EVERY_ROOM(a_hold_taken_in_a_function_keeps_it)
+{
+	struct request r[4];
+
+	requests_init(r, 4, room);
+	for (unsigned i = 0; i < 4; i++) {
+		r[i].inside = hold_inside;
+		r[i].number = (uint64_t) "cekd"[i];
+	}
+	watch(&r[0], "a", HOUR);
+	r[0].ready = 1;
+	EXPECT_EQ(check(room, "a"), 1);
+	watch(&r[1], "a", MS);
+	pass(&room->bench, MS);
+	watch(&r[2], "a", HOUR);
+	EXPECT_EQ(cancel_key(room, "a"), 1);
+	watch(&r[3], "a", HOUR);
+	pawl_purgatory_stop(room->purgatory);
+	EXPECT_STR(r[0].story, "c");
+	EXPECT_STR(r[1].story, "ce");
+	EXPECT_STR(r[2].story, "k");
+	EXPECT_STR(r[3].story, "d");
+	for (unsigned i = 0; i < 4; i++)
+		pawl_op_unhold(&r[i].op);
+	EXPECT_STR(r[0].story, "cr");
+	EXPECT_STR(r[1].story, "cer");
+	EXPECT_STR(r[2].story, "kr");
+	EXPECT_STR(r[3].story, "dr");
+}
+
+static void free_in_release(struct request *request, char event)
+{
+	unsigned *released = (unsigned *)(void *)request->other;
+
+	if (event != 'r')
+		return;
+	__atomic_fetch_add(released, 1, __ATOMIC_SEQ_CST);
+	free(request);
+}
+
+IN_EVERY_ROOM(release_may_free_it_whoever_wins)
+{
+	unsigned released = 0;
+
+	for (unsigned i = 0; i < 5; i++) {
+		struct request *request = malloc(sizeof(*request));
+
+		request_init(request, room);
+		request->inside = free_in_release;
+		request->other = (struct request *)(void *)&released;
+		request->ready_from = i == 0 ? 1 : i == 1 ? 3 : 0;
+		EXPECT_EQ(watch(request, "abcdef", i == 2 ? MS : HOUR), i == 0);
+		if (i == 1)
+			EXPECT_EQ(check(room, "a"), 1);
+		if (i == 2)
+			pass(&room->bench, MS);
+		if (i == 3)
+			EXPECT_EQ(cancel_key(room, "a"), 1);
+		if (i == 4)
+			pawl_purgatory_stop(room->purgatory);
+		EXPECT_EQ(__atomic_load_n(&released, __ATOMIC_SEQ_CST), i + 1);
+	}
+}
+
+/* In its release it begins another life, as often as number says; each ends with its third try. */
+static void live_again(struct request *request, char event)
+{
+	if (event != 'r' || request->number == 0)
+		return;
+	request->number--;
+	request->tries = 0;
+	pawl_op_init(&request->op, &request_type);
+	EXPECT_EQ(watch(request, "ab", HOUR), 0);
+}
+
+IN_EVERY_ROOM(release_may_give_it_another_life)
+{
+	struct request request;
+
+	request_init(&request, room);
+	request.inside = live_again;
+	request.number = 3;
+	request.ready_from = 3;
+	EXPECT_EQ(watch(&request, "a", HOUR), 0);
+	EXPECT_EQ(check(room, "a"), 1);
+	EXPECT_STR(request.story, "cr");
+	expect_counted(room, 2, 1);
+	EXPECT_EQ(check(room, "b"), 1);
+	EXPECT_STR(request.story, "crcr");
+	EXPECT_EQ(cancel_key(room, "a"), 1);
+	EXPECT_STR(request.story, "crcrkr");
+	pass(&room->bench, HOUR);
+	EXPECT_STR(request.story, "crcrkrcer");
+	expect_counted(room, 0, 0);
+}
+
+/* Complete */
+
+IN_EVERY_ROOM(complete_asks_nobody_and_says_who_was_first)
+{
+	struct request request;
+
+	request_init(&request, room);
+	pawl_op_hold(&request.op);
+	EXPECT_EQ(watch(&request, "a", HOUR), 0);
+	EXPECT(!pawl_op_completed(&request.op));
+	EXPECT(pawl_op_complete(&request.op));
+	EXPECT_EQ(request.tries, 2);
+	EXPECT(pthread_equal(request.thread, pthread_self()));
+	EXPECT(pawl_op_completed(&request.op));
+	EXPECT(!pawl_op_complete(&request.op));
+	EXPECT_STR(request.story, "c");
+	pawl_op_unhold(&request.op);
+}
+
+IN_EVERY_ROOM(a_fresh_operation_completed_is_not_watched_but_released)
+{
+	struct request request;
+
+	request_init(&request, room);
+	pawl_op_hold(&request.op);
+	EXPECT(pawl_op_complete(&request.op));
+	EXPECT_STR(request.story, "c");
+	EXPECT(!pawl_op_complete(&request.op));
+	EXPECT(pawl_op_completed(&request.op));
+	EXPECT_EQ(watch(&request, "ab", HOUR), 0);
+	expect_gone(&request, "c");
+	pawl_op_unhold(&request.op);
+	EXPECT_STR(request.story, "cr");
+}
+
+IN_EVERY_ROOM(a_fresh_operation_completed_and_not_given_is_not_released)
+{
+	struct request request;
+
+	request_init(&request, room);
+	pawl_op_hold(&request.op);
+	EXPECT(pawl_op_complete(&request.op));
+	pawl_op_unhold(&request.op);
+	EXPECT_STR(request.story, "c");
+}
+
+/* What completed says in the functions, the last of them release. */
+IN_EVERY_ROOM(completed_is_true_of_what_was_completed_alone)
+{
+	struct request r[4];
+
+	requests_init(r, 4, room);
+	watch(&r[0], "a", HOUR);
+	r[0].ready = 1;
+	check(room, "a");
+	EXPECT(r[0].completed);
+	watch(&r[1], "a", MS);
+	pass(&room->bench, MS);
+	EXPECT(r[1].completed);
+	watch(&r[2], "a", HOUR);
+	cancel_key(room, "a");
+	EXPECT(!r[2].completed);
+	watch(&r[3], "a", HOUR);
+	leave_room(room);
+	EXPECT(!r[3].completed);
+}
+
+static void note_completed(struct request *request, char event)
+{
+	(void)event;
+	request->number = request->number * 2 + request->completed;
+}
+
+IN_EVERY_ROOM(completed_says_the_same_in_each_of_its_functions)
+{
+	struct request expired, cancelled, dropped;
+
+	request_init(&expired, room);
+	request_init(&cancelled, room);
+	request_init(&dropped, room);
+	expired.inside = cancelled.inside = dropped.inside = note_completed;
+	watch(&expired, "a", 0);
+	settle(&room->bench);
+	watch(&cancelled, "a", HOUR);
+	cancel_key(room, "a");
+	watch(&dropped, "a", HOUR);
+	leave_room(room);
+	EXPECT_STR(expired.story, "cer");
+	EXPECT_EQ(expired.number, 7);
+	EXPECT_EQ(cancelled.number, 0);
+	EXPECT_EQ(dropped.number, 0);
+}
+
+/* Deadlines */
+
+/* Release is another matter: it comes on the thread that lets go last. */
+static void note_thread(struct request *request, char event)
+{
+	if (event == 'c')
+		request->number = (uint64_t)request->thread;
+	else if (event == 'e')
+		EXPECT_EQ(request->number, (uint64_t)request->thread);
+}
+
+IN_EVERY_ROOM(a_time_out_of_0_is_due_at_once_on_a_thread_of_the_service)
+{
+	bool manual = room->bench.options.workers == PAWL_MANUAL;
+	struct request request;
+
+	request_init(&request, room);
+	request.inside = note_thread;
+	EXPECT_EQ(watch(&request, "a", 0), 0);
+	if (manual)
+		EXPECT_STR(request.story, "");
+	settle(&room->bench);
+	EXPECT_STR(request.story, "cer");
+	EXPECT_EQ(request.at, 0);
+	EXPECT_EQ(request.number == (uint64_t)pthread_self(), manual);
+}
+
+IN_EVERY_ROOM(on_expire_follows_on_complete_on_the_same_thread)
+{
+	struct request r[8];
+
+	requests_init(r, COUNTOF(r), room);
+	for (unsigned i = 0; i < COUNTOF(r); i++) {
+		r[i].inside = note_thread;
+		EXPECT_EQ(watch(&r[i], "a", i % 3 * MS), 0);
+	}
+	pass(&room->bench, 2 * MS);
+	for (unsigned i = 0; i < COUNTOF(r); i++)
+		EXPECT_STR(r[i].story, "cer");
+}
+
+IN_EVERY_ROOM(without_a_deadline_it_waits_for_ever)
+{
+	struct request never, almost;
+
+	request_init(&never, room);
+	request_init(&almost, room);
+	EXPECT_EQ(watch(&never, "a", PAWL_NEVER), 0);
+	pass(&room->bench, 7);
+	EXPECT_EQ(watch(&almost, "a", PAWL_NEVER - 1), 0);
+	pass(&room->bench, UINT64_C(1) << 62);
+	EXPECT_STR(never.story, "");
+	EXPECT_STR(almost.story, "");
+	expect_counted(room, 2, 2);
+	never.ready = almost.ready = 1;
+	EXPECT_EQ(check(room, "a"), 2);
+	EXPECT_STR(never.story, "cr");
+	EXPECT_STR(almost.story, "cr");
+}
+
+IN_EVERY_ROOM(no_deadline_is_early_and_none_more_than_a_tick_late)
+{
+	struct request *requests = malloc(200 * sizeof(*requests));
+	struct random random = {1};
+	uint64_t deadlines[200];
+
+	pass(&room->bench, 123456789);
+	requests_init(requests, 200, room);
+	for (unsigned i = 0; i < 200; i++) {
+		uint64_t timeout = random_below(&random, 100 * MS);
+
+		deadlines[i] = bench_now(&room->bench) + timeout;
+		EXPECT_EQ(watch(&requests[i], "abc", timeout), 0);
+	}
+	for (unsigned i = 0; i < 404; i++)
+		pass(&room->bench, MS / 4);
+	for (unsigned i = 0; i < 200; i++) {
+		EXPECT_STR(requests[i].story, "cer");
+		EXPECT(requests[i].at >= deadlines[i]);
+		EXPECT(requests[i].at < deadlines[i] + MS + MS / 4);
+	}
+	free(requests);
+}
+
+static void deadlines_do_not_count_against_max_pending_in(const struct pawl_service_options *mode)
+{
+	struct pawl_service_options options = *mode;
+	struct request requests[10];
+	struct note first, second;
+	struct room room;
+
+	options.max_pending = 1;
+	room_open(&room, &options, 2);
+	requests_init(requests, 10, &room);
+	for (unsigned i = 0; i < 5; i++)
+		EXPECT_EQ(watch(&requests[i], "a", HOUR), 0);
+	note_init(&first, &room.bench);
+	note_init(&second, &room.bench);
+	EXPECT_EQ(pawl_service_arm(room.bench.service, &first.task, MS), 0);
+	EXPECT_EQ(pawl_service_arm(room.bench.service, &second.task, MS), -EAGAIN);
+	for (unsigned i = 5; i < 10; i++)
+		EXPECT_EQ(watch(&requests[i], "a", HOUR), 0);
+	pass(&room.bench, MS);
+	EXPECT_EQ(first.runs, 1);
+	pass(&room.bench, HOUR);
+	for (unsigned i = 0; i < 10; i++)
+		EXPECT_STR(requests[i].story, "cer");
+	EXPECT_EQ(pawl_service_arm(room.bench.service, &second.task, MS), 0);
+	pass(&room.bench, MS);
+	EXPECT_EQ(second.runs, 1);
+	room_close(&room);
+}
+
+static void deadlines_do_not_count_against_max_pending(void)
+{
+	for (size_t i = 0; i < COUNTOF(every_mode); i++)
+		deadlines_do_not_count_against_max_pending_in(&every_mode[i]);
+}
+
+/* Opening */
+
+static void options_out_of_range_are_refused_and_change_nothing(void)
+{
+	static const unsigned bad[] = {1025, 1u << 31, UINT32_MAX}, good[] = {0, 1, 2, 7, 1024};
+	struct pawl_service *service = service_with(NULL);
+	struct pawl_purgatory *const untouched = (struct pawl_purgatory *)(void *)&service;
+	struct pawl_purgatory *purgatory = untouched;
+
+	for (size_t i = 0; i < COUNTOF(bad); i++) {
+		const struct pawl_purgatory_options options = {.shards = bad[i]};
+
+		EXPECT_EQ(pawl_purgatory_open(&purgatory, service, &options), -EINVAL);
+		EXPECT(purgatory == untouched);
+	}
+	for (size_t i = 0; i < COUNTOF(good); i++)
+		pawl_purgatory_close(purgatory_with(service, good[i]));
+	EXPECT_EQ(pawl_purgatory_open(&purgatory, service, NULL), 0);
+	pawl_purgatory_close(purgatory);
+	pawl_purgatory_close(NULL);
+	pawl_service_close(service, NULL);
+}
+
+IN_EVERY_ROOM(two_purgatories_on_one_service_do_not_meet)
+{
+	struct pawl_purgatory *other = purgatory_with(room->bench.service, 2);
+	const struct pawl_key key = key_of("a");
+	struct request here, there;
+
+	request_init(&here, room);
+	request_init(&there, room);
+	EXPECT_EQ(watch(&here, "a", HOUR), 0);
+	EXPECT_EQ(pawl_purgatory_try_or_watch(other, &there.op, &key, 1, HOUR), 0);
+	here.ready = there.ready = 1;
+	EXPECT_EQ(check(room, "a"), 1);
+	EXPECT_STR(here.story, "cr");
+	EXPECT_STR(there.story, "");
+	pawl_purgatory_close(other);
+	EXPECT_STR(there.story, "dr");
+}
+
+int main(void)
+{
+	static const struct test tests[] = {
+	        TEST(what_can_complete_at_once_is_never_watched),
+	        TEST(the_second_try_completes_and_nothing_stays_watched),
+	        TEST(what_waits_was_tried_twice_and_is_watched_under_all_its_keys),
+	        TEST(whoever_wins_takes_it_off_every_key_and_its_deadline_before_it_calls),
+	        TEST(nothing_happens_to_an_operation_that_is_over),
+	        TEST(the_last_unhold_releases_before_it_returns),
+	        TEST(a_hold_given_back_while_it_waits_releases_nothing),
+	        TEST(holds_of_what_was_not_taken_are_only_counted),
+	        TEST(a_hold_taken_in_a_function_keeps_it),
+	        TEST(release_may_free_it_whoever_wins),
+	        TEST(release_may_give_it_another_life),
+	        TEST(complete_asks_nobody_and_says_who_was_first),
+	        TEST(a_fresh_operation_completed_is_not_watched_but_released),
+	        TEST(a_fresh_operation_completed_and_not_given_is_not_released),
+	        TEST(completed_is_true_of_what_was_completed_alone),
+	        TEST(completed_says_the_same_in_each_of_its_functions),
+	        TEST(a_time_out_of_0_is_due_at_once_on_a_thread_of_the_service),
+	        TEST(on_expire_follows_on_complete_on_the_same_thread),
+	        TEST(without_a_deadline_it_waits_for_ever),
+	        TEST(no_deadline_is_early_and_none_more_than_a_tick_late),
+	        TEST(deadlines_do_not_count_against_max_pending),
+	        TEST(options_out_of_range_are_refused_and_change_nothing),
+	        TEST(two_purgatories_on_one_service_do_not_meet),
+	};
+
+	return RUN_TESTS(tests);
+}

@@ -1,0 +1,672 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_purgatory_model [--seed S] [--runs N] [--trace]
+ *
+ * Random operations on a random purgatory, compared after each step with a naive one: an array that is
+ * walked for everything. The clock is moved by hand and one thing happens at a time, though on several
+ * threads, since a purgatory keeps what different threads bring in different places. Run k of seed S is
+ * run 0 of seed S + k, so that a failure is repeated alone.
+ *
+ * In some runs an operation that is completed goes on to check a key, whose operations may do so again.
+ * What is completed by that does not depend on the order, which is open; who is told, and whether the
+ * deadline was first where both come in one step, does. There the model knows the sum, and either story.
+ */
+#include <errno.h>
+
+#include "../support/purgatories.h"
+#include "../support/random.h"
+
+#define RUNS_DEFAULT 1500
+#define OPERATIONS   24
+#define KEYS         7
+#define STEPS        150
+#define HELPERS      3
+#define NO_KEY       UINT32_MAX
+#define CROWDS       2
+#define CROWD_KEYS   600
+
+/*
+ * One operation, here and in the model. (A crowd is one under so many keys that what is kept for keys grows
+ * and shrinks.)
+ */
+struct entry {
+	struct request request; /* first: what really happens */
+	/* The model: */
+	bool waits;
+	unsigned keys; /* a bit each */
+	uint64_t deadline;
+	unsigned tries;
+	unsigned holds;
+	unsigned checks; /* the key that its on_complete checks; or NO_KEY */
+	bool taken;      /* by try_or_watch: so it will be released */
+	bool due_now;    /* its deadline may have been first in this step */
+	char story[STORY_MAX];
+};
+
+struct world {
+	struct room room;
+	struct random random;
+	struct entry entries[OPERATIONS];
+	struct pawl_key resolved[KEYS];
+	unsigned resolves[KEYS]; /* how often a key is resolved */
+	size_t told;        /* completions that check, complete and try_or_watch answered for */
+	size_t completions; /* of the model, but for those that a deadline may have won */
+	bool chains, stopped;
+	FILE *trace;
+	struct crowd {
+		struct request request;
+		bool waits;
+		unsigned tries;
+		size_t nkeys;
+		bool under[CROWD_KEYS];
+	} crowds[CROWDS];
+};
+
+static struct world world;
+
+static const char *const key_bytes[KEYS] = {
+        "", "a", "b", "ab", "key five", "\xff", "a longer key: 7"};
+
+/* A call on one of the helpers' threads, or on this one; the others wait. */
+
+struct helper {
+	pthread_t thread;
+	sem_t begin, done;
+	void (*call)(void *arg);
+	void *arg;
+};
+
+static struct helper helpers[HELPERS];
+
+static void *helper_run(void *arg)
+{
+	struct helper *helper = arg;
+
+	for (;;) {
+		sem_wait(&helper->begin);
+		if (!helper->call)
+			return NULL;
+		helper->call(helper->arg);
+		sem_post(&helper->done);
+	}
+}
+
+static void on_some_thread(void (*call)(void *), void *arg)
+{
+	uint64_t which = random_below(&world.random, 2 * HELPERS);
+
+	if (which >= HELPERS) {
+		call(arg);
+		return;
+	}
+	helpers[which].call = call;
+	helpers[which].arg = arg;
+	sem_post(&helpers[which].begin);
+	sem_wait(&helpers[which].done);
+}
+
+static void helpers_start(void)
+{
+	for (unsigned i = 0; i < HELPERS; i++) {
+		sem_init(&helpers[i].begin, 0, 0);
+		sem_init(&helpers[i].done, 0, 0);
+		pthread_create(&helpers[i].thread, NULL, helper_run, &helpers[i]);
+	}
+}
+
+static void helpers_end(void)
+{
+	for (unsigned i = 0; i < HELPERS; i++) {
+		helpers[i].call = NULL;
+		sem_post(&helpers[i].begin);
+		pthread_join(helpers[i].thread, NULL);
+	}
+}
+
+/* The model */
+
+static void tell(struct entry *entry, char event)
+{
+	entry->story[strlen(entry->story)] = event;
+}
+
+static void model_release(struct entry *entry)
+{
+	if (entry->taken && entry->holds == 0)
+		tell(entry, 'r');
+}
+
+static void model_check(unsigned key);
+
+static void model_complete(struct entry *entry)
+{
+	entry->waits = false;
+	world.completions++;
+	tell(entry, 'c');
+	if (entry->checks != NO_KEY)
+		model_check(entry->checks);
+	model_release(entry);
+}
+
+static void model_check(unsigned key)
+{
+	bool under[OPERATIONS];
+
+	for (unsigned i = 0; i < OPERATIONS; i++)
+		under[i] = world.entries[i].waits && (world.entries[i].keys >> key & 1);
+	for (unsigned i = 0; i < OPERATIONS; i++) {
+		struct entry *entry = &world.entries[i];
+
+		if (!under[i] || !entry->waits)
+			continue;
+		entry->tries++;
+		if (entry->request.ready)
+			model_complete(entry);
+	}
+}
+
+static void model_take_out(struct entry *entry, char event)
+{
+	entry->waits = false;
+	tell(entry, event);
+	model_release(entry);
+}
+
+static size_t model_count(bool pairs)
+{
+	size_t sum = 0;
+
+	for (unsigned i = 0; i < OPERATIONS; i++)
+		if (world.entries[i].waits)
+			sum += pairs ? (size_t)__builtin_popcount(world.entries[i].keys) : 1;
+	for (unsigned i = 0; i < CROWDS; i++)
+		if (world.crowds[i].waits)
+			sum += pairs ? world.crowds[i].nkeys : 1;
+	return sum;
+}
+
+/* The real one */
+
+static void check_on_complete(struct request *request, char event)
+{
+	const struct entry *entry = (const struct entry *)(const void *)request;
+
+	if (event == 'c' && entry->checks != NO_KEY)
+		world.told += pawl_purgatory_check(
+		        world.room.purgatory, (struct pawl_key){key_bytes[entry->checks],
+		                                                strlen(key_bytes[entry->checks])});
+}
+
+/* By its bytes, or resolved where it is. */
+static struct pawl_key key_now(unsigned key)
+{
+	if (world.resolves[key] && random_below(&world.random, 2))
+		return world.resolved[key];
+	return (struct pawl_key){key_bytes[key], strlen(key_bytes[key])};
+}
+
+struct real_call {
+	struct entry *entry;
+	struct pawl_key keys[2 * KEYS];
+	size_t nkeys;
+	uint64_t timeout;
+	long answer;
+};
+
+static void real_watch(void *arg)
+{
+	struct real_call *call = arg;
+
+	call->answer = pawl_purgatory_try_or_watch(world.room.purgatory, &call->entry->request.op,
+	                                           call->keys, call->nkeys, call->timeout);
+}
+
+static void real_check(void *arg)
+{
+	struct real_call *call = arg;
+
+	call->answer = (long)pawl_purgatory_check(world.room.purgatory, call->keys[0]);
+}
+
+static void real_cancel(void *arg)
+{
+	struct real_call *call = arg;
+
+	call->answer = (long)pawl_purgatory_cancel_key(world.room.purgatory, call->keys[0],
+	                                               request_cancelled);
+}
+
+static void real_complete(void *arg)
+{
+	struct real_call *call = arg;
+
+	call->answer = pawl_op_complete(&call->entry->request.op);
+}
+
+static void real_unhold(void *arg)
+{
+	struct real_call *call = arg;
+
+	pawl_op_unhold(&call->entry->request.op);
+}
+
+/* The steps */
+
+static void trace(const char *what, const struct entry *entry, unsigned number)
+{
+	if (world.trace)
+		fprintf(world.trace, "%s: operation %d, %u\n", what,
+		        entry ? (int)(entry - world.entries) : -1, number);
+}
+
+static struct entry *some_entry(void)
+{
+	return &world.entries[random_below(&world.random, OPERATIONS)];
+}
+
+static bool is_over(const struct entry *entry)
+{
+	size_t length = strlen(entry->story);
+
+	return entry->taken && length && entry->story[length - 1] == 'r';
+}
+
+/* A new life for one that was released, or was never given. */
+static void begin_life(struct entry *entry)
+{
+	memset(entry, 0, sizeof(*entry));
+	request_init(&entry->request, &world.room);
+	entry->checks = NO_KEY;
+	if (world.chains && random_below(&world.random, 2)) {
+		entry->checks = (unsigned)random_below(&world.random, KEYS);
+		entry->request.inside = check_on_complete;
+	}
+	entry->holds = random_below(&world.random, 3) == 0;
+	if (entry->holds)
+		pawl_op_hold(&entry->request.op);
+}
+
+/* Random keys, with equal ones among them. */
+static void choose_keys(struct real_call *call)
+{
+	call->nkeys = 1 + random_below(&world.random, 2 * KEYS);
+	call->entry->keys = 0;
+	for (size_t i = 0; i < call->nkeys; i++) {
+		unsigned key = (unsigned)random_below(&world.random, KEYS);
+
+		call->keys[i] = key_now(key);
+		call->entry->keys |= 1u << key;
+	}
+}
+
+static uint64_t choose_timeout(void)
+{
+	switch (random_below(&world.random, 4)) {
+	case 0:
+		return PAWL_NEVER;
+	case 1:
+		return random_below(&world.random, 3) * MS;
+	default:
+		return random_below(&world.random, 40 * MS);
+	}
+}
+
+/* try_or_watch by the book: try, watch, try again. */
+static long model_watch(struct entry *entry, uint64_t timeout)
+{
+	unsigned from = entry->request.ready_from;
+
+	if (world.stopped)
+		return -ESHUTDOWN;
+	entry->taken = true;
+	if (entry->story[0] == 'c') { /* completed when it was fresh */
+		model_release(entry);
+		return 0;
+	}
+	if (entry->request.ready || from) {
+		entry->tries += from ? from : 1;
+		model_complete(entry);
+		return 1;
+	}
+	entry->tries += 2;
+	entry->waits = true;
+	entry->deadline =
+	        timeout == PAWL_NEVER ? PAWL_NEVER : bench_now(&world.room.bench) + timeout;
+	return 0;
+}
+
+static void step_watch(void)
+{
+	struct real_call call = {.entry = some_entry(), .timeout = choose_timeout()};
+	struct entry *entry = call.entry;
+	long expected;
+
+	if (entry->taken && !is_over(entry)) {
+		if (entry->holds) { /* otherwise it may not be touched */
+			call.keys[0] = key_now(0);
+			call.nkeys = 1;
+			real_watch(&call);
+			EXPECT(call.answer == -EBUSY ||
+			       (world.stopped && call.answer == -ESHUTDOWN));
+		}
+		return;
+	}
+	if (is_over(entry) || entry->story[0] == '\0')
+		begin_life(entry);
+	choose_keys(&call);
+	entry->request.ready = random_below(&world.random, 8) == 0;
+	entry->request.ready_from = random_below(&world.random, 8) ? 0 : 2;
+	if (entry->request.ready)
+		entry->request.ready_from = 0;
+	trace("try_or_watch", entry, entry->keys);
+	on_some_thread(real_watch, &call);
+	world.told += call.answer == 1;
+	expected = model_watch(entry, call.timeout);
+	EXPECT_EQ(call.answer, expected);
+}
+
+static void step_ready(void)
+{
+	struct entry *entry = some_entry();
+
+	if (entry->waits)
+		entry->request.ready = (unsigned)random_below(&world.random, 2);
+}
+
+static void step_check(void)
+{
+	unsigned key = (unsigned)random_below(&world.random, KEYS);
+	struct real_call call = {.keys = {key_now(key)}, .nkeys = 1};
+
+	trace("check", NULL, key);
+	on_some_thread(real_check, &call);
+	world.told += (size_t)call.answer;
+	model_check(key);
+}
+
+static void step_cancel(void)
+{
+	unsigned key = (unsigned)random_below(&world.random, KEYS);
+	struct real_call call = {.keys = {key_now(key)}, .nkeys = 1};
+	long expected = 0;
+
+	trace("cancel_key", NULL, key);
+	on_some_thread(real_cancel, &call);
+	for (unsigned i = 0; i < OPERATIONS; i++)
+		if (world.entries[i].waits && (world.entries[i].keys >> key & 1)) {
+			model_take_out(&world.entries[i], 'k');
+			expected++;
+		}
+	EXPECT_EQ(call.answer, expected);
+}
+
+static void step_complete(void)
+{
+	struct entry *entry = some_entry();
+	struct real_call call = {.entry = entry};
+	bool fresh = !entry->taken && entry->story[0] == '\0' && entry->request.room;
+
+	if (!entry->holds)
+		return;
+	trace("complete", entry, 0);
+	EXPECT_EQ(pawl_op_completed(&entry->request.op), strchr(entry->story, 'c') != NULL);
+	on_some_thread(real_complete, &call);
+	world.told += (size_t)call.answer;
+	EXPECT_EQ(call.answer, entry->waits || fresh);
+	if (call.answer)
+		model_complete(entry);
+}
+
+static void step_hold(void)
+{
+	struct entry *entry = some_entry();
+	struct real_call call = {.entry = entry};
+
+	if (!entry->holds && !entry->waits)
+		return;
+	if (entry->holds && random_below(&world.random, 2)) {
+		trace("unhold", entry, entry->holds);
+		on_some_thread(real_unhold, &call);
+		entry->holds--;
+		if (!entry->waits)
+			model_release(entry);
+	} else {
+		pawl_op_hold(&entry->request.op);
+		entry->holds++;
+	}
+}
+
+static void step_resolve(void)
+{
+	unsigned key = (unsigned)random_below(&world.random, KEYS);
+
+	if (world.resolves[key] && random_below(&world.random, 2)) {
+		pawl_purgatory_unresolve(world.room.purgatory, world.resolved[key]);
+		world.resolves[key]--;
+		return;
+	}
+	EXPECT_EQ(pawl_purgatory_resolve(world.room.purgatory, key_now(key), &world.resolved[key]),
+	          0);
+	world.resolves[key]++;
+}
+
+/* Due when its tick is over: deadlines are rounded up. */
+static bool is_due(const struct entry *entry, uint64_t now)
+{
+	return entry->waits && entry->deadline != PAWL_NEVER &&
+	       (entry->deadline + MS - 1) / MS * MS <= now;
+}
+
+static void step_time(void)
+{
+	uint64_t ns = random_below(&world.random, 4) ? random_below(&world.random, 3 * MS)
+	                                             : random_below(&world.random, 30 * MS);
+	bool due[OPERATIONS];
+
+	trace("time passes", NULL, (unsigned)ns);
+	pass(&world.room.bench, ns);
+	for (unsigned i = 0; i < OPERATIONS; i++)
+		due[i] = is_due(&world.entries[i], bench_now(&world.room.bench));
+	for (unsigned i = 0; i < OPERATIONS; i++) {
+		struct entry *entry = &world.entries[i];
+
+		entry->due_now = due[i];
+		if (entry->waits && due[i])
+			model_complete(entry);
+	}
+}
+
+/* The two stories; where the deadline took part, with the e or without. */
+static bool same_story(const struct entry *entry)
+{
+	char without[STORY_MAX] = "";
+	const char *story = entry->request.story;
+
+	if (!entry->due_now)
+		return strcmp(story, entry->story) == 0;
+	for (size_t i = 0, j = 0; story[i]; i++)
+		if (story[i] != 'e')
+			without[j++] = story[i];
+	return strcmp(without, entry->story) == 0 && (world.chains || strchr(story, 'e'));
+}
+
+/* What the deadline has won is not told to any call. From here on the model has the real story. */
+static void settle_stories(struct entry *entry)
+{
+	if (!entry->due_now)
+		return;
+	if (strchr(entry->request.story, 'e'))
+		world.completions--;
+	strcpy(entry->story, entry->request.story);
+	entry->due_now = false;
+}
+
+static void compare(void)
+{
+	for (unsigned i = 0; i < OPERATIONS; i++) {
+		struct entry *entry = &world.entries[i];
+
+		if (!same_story(entry)) {
+			EXPECT_STR(entry->request.story, entry->story);
+			fprintf(stderr, "... operation %u\n", i);
+		}
+		settle_stories(entry);
+		if (!world.chains)
+			EXPECT_EQ(entry->request.tries, entry->tries);
+	}
+	EXPECT_EQ(world.told, world.completions);
+	expect_counted(&world.room, model_count(true), model_count(false));
+}
+
+static void begin_crowd(struct crowd *crowd)
+{
+	static uint32_t numbers[CROWD_KEYS];
+	static struct pawl_key keys[CROWD_KEYS];
+	uint64_t one_of = 1 + random_below(&world.random, 8);
+
+	memset(crowd, 0, sizeof(*crowd));
+	request_init(&crowd->request, &world.room);
+	for (uint32_t i = 0; i < CROWD_KEYS; i++) {
+		if (i && random_below(&world.random, one_of))
+			continue;
+		numbers[i] = i;
+		keys[crowd->nkeys++] = (struct pawl_key){&numbers[i], sizeof(numbers[i])};
+		crowd->under[i] = true;
+	}
+	EXPECT_EQ(pawl_purgatory_try_or_watch(world.room.purgatory, &crowd->request.op, keys,
+	                                      crowd->nkeys, PAWL_NEVER),
+	          0);
+	crowd->tries = 2;
+	crowd->waits = true;
+}
+
+/* One key of it is checked; it may be completed by that. */
+static void check_crowds(void)
+{
+	uint32_t number = (uint32_t)random_below(&world.random, CROWD_KEYS);
+	size_t expected = 0;
+
+	for (unsigned i = 0; i < CROWDS; i++) {
+		struct crowd *crowd = &world.crowds[i];
+
+		if (!crowd->waits || !crowd->under[number])
+			continue;
+		crowd->request.ready = random_below(&world.random, 4) == 0;
+		crowd->tries++;
+		crowd->waits = !crowd->request.ready;
+		expected += crowd->request.ready;
+	}
+	EXPECT_EQ(pawl_purgatory_check(world.room.purgatory,
+	                               (struct pawl_key){&number, sizeof(number)}),
+	          expected);
+}
+
+static void step_crowd(void)
+{
+	struct crowd *crowd = &world.crowds[random_below(&world.random, CROWDS)];
+
+	if (!crowd->waits && !world.stopped)
+		begin_crowd(crowd);
+	else
+		check_crowds();
+	for (unsigned i = 0; i < CROWDS; i++) {
+		EXPECT_EQ(world.crowds[i].request.tries, world.crowds[i].tries);
+		if (world.crowds[i].tries)
+			EXPECT_EQ(strlen(world.crowds[i].request.story) == 0,
+			          world.crowds[i].waits);
+	}
+}
+
+static void step_stop(void)
+{
+	trace("stop", NULL, 0);
+	pawl_purgatory_stop(world.room.purgatory);
+	world.stopped = true;
+	for (unsigned i = 0; i < CROWDS; i++)
+		world.crowds[i].waits = false;
+	for (unsigned i = 0; i < OPERATIONS; i++)
+		if (world.entries[i].waits)
+			model_take_out(&world.entries[i], 'd');
+}
+
+static void step(void)
+{
+	uint64_t which = random_below(&world.random, 100);
+
+	if (which < 30)
+		step_watch();
+	else if (which < 50)
+		step_check();
+	else if (which < 60)
+		step_ready();
+	else if (which < 66)
+		step_complete();
+	else if (which < 76)
+		step_hold();
+	else if (which < 84)
+		step_resolve();
+	else if (which < 93)
+		step_time();
+	else if (which < 96)
+		step_crowd();
+	else if (which < 99)
+		step_cancel();
+	else if (random_below(&world.random, 3) == 0)
+		step_stop();
+}
+
+static void begin_world(uint64_t seed, FILE *to)
+{
+	static const struct pawl_service_options manual = {.workers = PAWL_MANUAL, .shards = 2};
+
+	memset(&world, 0, sizeof(world));
+	/* Seeds that stand side by side shall not give streams that do. */
+	world.random.state = random_next(&(struct random){seed});
+	world.trace = to;
+	world.chains = random_below(&world.random, 2);
+	room_open(&world.room, &manual, 1 + (unsigned)random_below(&world.random, 4));
+}
+
+/* Everything ends: what still waits is dropped, what is held is given back, all taken are released. */
+static void end_world(void)
+{
+	step_stop();
+	compare();
+	for (unsigned i = 0; i < OPERATIONS; i++) {
+		struct entry *entry = &world.entries[i];
+
+		while (entry->holds) {
+			pawl_op_unhold(&entry->request.op);
+			entry->holds--;
+			model_release(entry);
+		}
+		EXPECT(!entry->taken || is_over(entry));
+	}
+	compare();
+	room_close(&world.room);
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t seed = test_number(argc, argv, "--seed", "PAWL_SEED", 1);
+	uint64_t runs = test_number(argc, argv, "--runs", "PAWL_RUNS", RUNS_DEFAULT);
+	FILE *to = test_flag(argc, argv, "--trace") ? stdout : NULL;
+
+	printf("the purgatory does what the model does: seed %" PRIu64 ", %" PRIu64 " runs\n", seed,
+	       runs);
+	helpers_start();
+	for (uint64_t k = 0; k < runs && !test_failures; k++) {
+		begin_world(seed + k, to);
+		for (unsigned i = 0; i < STEPS && !test_failures; i++) {
+			step();
+			compare();
+		}
+		if (!test_failures)
+			end_world();
+		if (test_failures)
+			fprintf(stderr, "FAILED: repeat with --seed %" PRIu64 " --runs 1 --trace\n",
+			        seed + k);
+	}
+	helpers_end();
+	return test_failures != 0;
+}

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Two threads at one operation, each stopped where the header draws it: no trigger is lost, and nobody
+ * waits for a try. Nothing here sleeps: who has to wait for a thread waits for what it does.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+
+#include "../support/purgatories.h"
+
+static void *run_watch(void *arg)
+{
+	struct call *call = arg;
+
+	call->answer = watch(call->request, call->keys, call->timeout);
+	return NULL;
+}
+
+static void *run_check(void *arg)
+{
+	struct call *call = arg;
+
+	call->answer = (long)check(call->room, call->keys);
+	return NULL;
+}
+
+static void let_try(struct request *request, unsigned times)
+{
+	for (unsigned i = 0; i < times; i++)
+		sem_post(&request->leave);
+}
+
+/* The request waits under "ab", and a check of "a" is inside its try_complete until let_try. */
+static void begin_trying(struct call *call, struct request *request, struct room *room)
+{
+	request_init(request, room);
+	pawl_op_hold(&request->op);
+	EXPECT_EQ(watch(request, "ab", HOUR), 0);
+	request->inside_try = stay_trying;
+	*call = (struct call){.room = room, .keys = "a"};
+	begin(call, run_check);
+	sem_wait(&request->entered);
+}
+
+/* Stays in that try, and in no other. */
+static void stay_in_try_of_number(struct request *request)
+{
+	if (request->tries == request->number)
+		stay_trying(request);
+}
+
+/* A thread is in the first or second try that try_or_watch itself makes, until let_try. */
+static void begin_watching(struct call *call, struct request *request, struct room *room,
+                           unsigned try, uint64_t timeout)
+{
+	request_init(request, room);
+	pawl_op_hold(&request->op);
+	request->inside_try = stay_in_try_of_number;
+	request->number = try;
+	*call = (struct call){.room = room, .request = request, .keys = "ab", .timeout = timeout};
+	begin(call, run_watch);
+	sem_wait(&request->entered);
+}
+
+/* No trigger is lost */
+
+IN_EVERY_ROOM(a_change_before_it_is_watched_is_seen_by_the_second_try)
+{
+	struct request request;
+	struct call call;
+
+	begin_watching(&call, &request, room, 1, HOUR);
+	expect_counted(room, 0, 0);
+	__atomic_store_n(&request.ready, 1, __ATOMIC_SEQ_CST);
+	EXPECT_EQ(check(room, "a"), 0);
+	EXPECT_EQ(request.tries, 1);
+	let_try(&request, 1);
+	EXPECT_EQ(answer_of(&call), 1);
+	EXPECT_EQ(request.tries, 2);
+	EXPECT_STR(request.story, "c");
+	expect_counted(room, 0, 0);
+	pawl_op_unhold(&request.op);
+	EXPECT_STR(request.story, "cr");
+}
+
+IN_EVERY_ROOM(a_change_during_the_second_try_leaves_word)
+{
+	struct request request;
+	struct call call;
+
+	begin_watching(&call, &request, room, 2, HOUR);
+	__atomic_store_n(&request.ready, 1, __ATOMIC_SEQ_CST);
+	EXPECT_EQ(check(room, "b"), 0);
+	let_try(&request, 1);
+	EXPECT_EQ(answer_of(&call), 1);
+	EXPECT_EQ(request.tries, 3);
+	expect_counted(room, 0, 0);
+	pawl_op_unhold(&request.op);
+	EXPECT_STR(request.story, "cr");
+}
+
+IN_EVERY_ROOM(the_time_out_counts_from_the_end_of_the_second_try)
+{
+	struct request request;
+	struct call call;
+
+	begin_watching(&call, &request, room, 2, 5 * MS);
+	pass(&room->bench, HOUR);
+	let_try(&request, 1);
+	EXPECT_EQ(answer_of(&call), 0);
+	pass(&room->bench, 5 * MS - 1);
+	EXPECT_STR(request.story, "");
+	pass(&room->bench, 1);
+	EXPECT_STR(request.story, "ce");
+	EXPECT_EQ(request.at, HOUR + 5 * MS);
+	pawl_op_unhold(&request.op);
+}
+
+/* Locks: nobody waits for a try */
+
+IN_EVERY_ROOM(a_check_beside_a_try_leaves_word_and_goes_on)
+{
+	struct request request;
+	struct call call;
+
+	begin_trying(&call, &request, room);
+	__atomic_store_n(&request.ready, 1, __ATOMIC_SEQ_CST);
+	EXPECT_EQ(check(room, "b"), 0);
+	EXPECT_EQ(check(room, "a"), 0);
+	let_try(&request, 2);
+	EXPECT_EQ(answer_of(&call), 1);
+	EXPECT_EQ(request.tries, 4);
+	EXPECT_STR(request.story, "c");
+	pawl_op_unhold(&request.op);
+	EXPECT_STR(request.story, "cr");
+}
+
+IN_EVERY_ROOM(complete_beside_a_try_wins_and_the_try_releases)
+{
+	struct request request;
+	struct call call;
+
+	begin_trying(&call, &request, room);
+	EXPECT(pawl_op_complete(&request.op));
+	expect_gone(&request, "c");
+	pawl_op_unhold(&request.op);
+	EXPECT_STR(request.story, "c");
+	let_try(&request, 2);
+	EXPECT_EQ(answer_of(&call), 0);
+	EXPECT_STR(request.story, "cr");
+	EXPECT(pthread_equal(request.thread, call.thread));
+}
+
+IN_EVERY_ROOM(the_deadline_beside_a_try_wins_and_the_try_releases)
+{
+	struct request request;
+	struct call call;
+
+	begin_trying(&call, &request, room);
+	pass(&room->bench, HOUR);
+	expect_gone(&request, "ce");
+	pawl_op_unhold(&request.op);
+	EXPECT_STR(request.story, "ce");
+	let_try(&request, 2);
+	EXPECT_EQ(answer_of(&call), 0);
+	EXPECT_STR(request.story, "cer");
+}
+
+IN_EVERY_ROOM(cancel_key_beside_a_try_wins_and_the_try_releases)
+{
+	struct request request;
+	struct call call;
+
+	begin_trying(&call, &request, room);
+	EXPECT_EQ(cancel_key(room, "b"), 1);
+	expect_gone(&request, "k");
+	pawl_op_unhold(&request.op);
+	EXPECT_STR(request.story, "k");
+	let_try(&request, 2);
+	EXPECT_EQ(answer_of(&call), 0);
+	EXPECT_STR(request.story, "kr");
+}
+
+IN_EVERY_ROOM(stop_beside_a_try_wins_and_the_try_releases)
+{
+	struct request request;
+	struct call call;
+
+	begin_trying(&call, &request, room);
+	pawl_purgatory_stop(room->purgatory);
+	expect_gone(&request, "d");
+	pawl_op_unhold(&request.op);
+	EXPECT_STR(request.story, "d");
+	let_try(&request, 2);
+	EXPECT_EQ(answer_of(&call), 0);
+	EXPECT_STR(request.story, "dr");
+}
+
+/* The yes of a try that comes too late counts for nothing. */
+IN_EVERY_ROOM(a_try_that_says_yes_too_late_completes_nothing)
+{
+	struct request request;
+	struct call call;
+
+	request_init(&request, room);
+	pawl_op_hold(&request.op);
+	EXPECT_EQ(watch(&request, "ab", HOUR), 0);
+	request.inside_try = stay_trying;
+	request.ready = 1;
+	call = (struct call){.room = room, .keys = "a"};
+	begin(&call, run_check);
+	sem_wait(&request.entered);
+	EXPECT_EQ(cancel_key(room, "a"), 1);
+	let_try(&request, 2);
+	EXPECT_EQ(answer_of(&call), 0);
+	EXPECT_STR(request.story, "k");
+	EXPECT(!pawl_op_completed(&request.op));
+	pawl_op_unhold(&request.op);
+	EXPECT_STR(request.story, "kr");
+}
+
+IN_EVERY_ROOM(cancel_key_in_the_second_try_takes_it_out)
+{
+	struct request request;
+	struct call call;
+
+	begin_watching(&call, &request, room, 2, MS);
+	EXPECT_EQ(cancel_key(room, "b"), 1);
+	pawl_op_unhold(&request.op);
+	EXPECT_STR(request.story, "k");
+	let_try(&request, 1);
+	EXPECT_EQ(answer_of(&call), 0);
+	expect_gone(&request, "kr");
+	pass(&room->bench, HOUR);
+	EXPECT_STR(request.story, "kr");
+}
+
+IN_EVERY_ROOM(stop_in_the_second_try_drops_it)
+{
+	struct request request;
+	struct call call;
+
+	begin_watching(&call, &request, room, 2, MS);
+	pawl_purgatory_stop(room->purgatory);
+	pawl_op_unhold(&request.op);
+	EXPECT_STR(request.story, "d");
+	let_try(&request, 1);
+	EXPECT_EQ(answer_of(&call), 0);
+	expect_gone(&request, "dr");
+	pass(&room->bench, HOUR);
+	EXPECT_STR(request.story, "dr");
+}
+
+IN_EVERY_ROOM(stop_in_the_first_try_leaves_nothing_watched)
+{
+	struct request request;
+	struct call call;
+	long answer;
+
+	begin_watching(&call, &request, room, 1, MS);
+	pawl_purgatory_stop(room->purgatory);
+	let_try(&request, 1);
+	answer = answer_of(&call);
+	pawl_op_unhold(&request.op);
+	EXPECT(answer == -ESHUTDOWN || answer == 0);
+	EXPECT_STR(request.story, answer ? "" : "dr");
+	expect_counted(room, 0, 0);
+}
+
+IN_EVERY_ROOM(complete_in_either_try_of_try_or_watch_wins)
+{
+	for (unsigned try = 1; try <= 2; try++) {
+		struct request request;
+		struct call call;
+
+		begin_watching(&call, &request, room, try, MS);
+		EXPECT(pawl_op_complete(&request.op));
+		EXPECT_STR(request.story, "c");
+		__atomic_store_n(&request.ready, try, __ATOMIC_SEQ_CST);
+		let_try(&request, 1);
+		EXPECT_EQ(answer_of(&call), 0);
+		EXPECT_STR(request.story, "c");
+		expect_counted(room, 0, 0);
+		pass(&room->bench, HOUR);
+		EXPECT_STR(request.story, "c");
+		pawl_op_unhold(&request.op);
+		EXPECT_STR(request.story, "cr");
+	}
+}
+
+int main(void)
+{
+	static const struct test tests[] = {
+	        TEST(a_change_before_it_is_watched_is_seen_by_the_second_try),
+	        TEST(a_change_during_the_second_try_leaves_word),
+	        TEST(the_time_out_counts_from_the_end_of_the_second_try),
+	        TEST(a_check_beside_a_try_leaves_word_and_goes_on),
+	        TEST(complete_beside_a_try_wins_and_the_try_releases),
+	        TEST(the_deadline_beside_a_try_wins_and_the_try_releases),
+	        TEST(cancel_key_beside_a_try_wins_and_the_try_releases),
+	        TEST(stop_beside_a_try_wins_and_the_try_releases),
+	        TEST(a_try_that_says_yes_too_late_completes_nothing),
+	        TEST(cancel_key_in_the_second_try_takes_it_out),
+	        TEST(stop_in_the_second_try_drops_it),
+	        TEST(stop_in_the_first_try_leaves_nothing_watched),
+	        TEST(complete_in_either_try_of_try_or_watch_wins),
+	};
+
+	return RUN_TESTS(tests);
+}

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: MIT */
+/* Stop and close, also where they may not be called. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../support/purgatories.h"
+
+static void *run_stop(void *arg)
+{
+	struct call *call = arg;
+
+	pawl_purgatory_stop(call->room->purgatory);
+	call->answer = (long)call->request->number;
+	return NULL;
+}
+
+/* Stop and close */
+
+IN_EVERY_ROOM(stop_drops_and_releases_what_waits_and_refuses_the_rest)
+{
+	struct request r[20], late;
+
+	requests_init(r, 20, room);
+	for (unsigned i = 0; i < 20; i++)
+		EXPECT_EQ(watch(&r[i], i % 2 ? "abcdef" : "a", i % 3 ? HOUR : PAWL_NEVER), 0);
+	pawl_purgatory_stop(room->purgatory);
+	for (unsigned i = 0; i < 20; i++) {
+		EXPECT_STR(r[i].story, "dr");
+		EXPECT(pthread_equal(r[i].thread, pthread_self()));
+	}
+	expect_counted(room, 0, 0);
+	EXPECT_EQ(pawl_service_pending(room->bench.service), 0);
+	request_init(&late, room);
+	EXPECT_EQ(watch(&late, "a", HOUR), -ESHUTDOWN);
+	late.ready = 1;
+	EXPECT_EQ(watch(&late, "a", HOUR), -ESHUTDOWN);
+	EXPECT_STR(late.story, "");
+	EXPECT_EQ(check(room, "a") + cancel_key(room, "a"), 0);
+	pawl_purgatory_stop(room->purgatory);
+	pass(&room->bench, 2 * HOUR);
+	for (unsigned i = 0; i < 20; i++)
+		EXPECT_STR(r[i].story, "dr");
+}
+
+IN_EVERY_ROOM(what_is_held_at_stop_is_released_by_unhold)
+{
+	struct request request;
+
+	request_init(&request, room);
+	pawl_op_hold(&request.op);
+	EXPECT_EQ(watch(&request, "a", HOUR), 0);
+	pawl_purgatory_stop(room->purgatory);
+	EXPECT_STR(request.story, "d");
+	EXPECT(!pawl_op_complete(&request.op));
+	EXPECT(!pawl_op_completed(&request.op));
+	pawl_op_unhold(&request.op);
+	EXPECT_STR(request.story, "dr");
+}
+
+/* All that may follow close: calls on what is still held. */
+static void what_is_held_outlives_the_purgatory(void)
+{
+	for (size_t i = 0; i < COUNTOF(every_mode); i++) {
+		struct request dropped, completed;
+		struct room room;
+
+		room_open(&room, &every_mode[i], 3);
+		request_init(&dropped, &room);
+		request_init(&completed, &room);
+		pawl_op_hold(&dropped.op);
+		pawl_op_hold(&completed.op);
+		EXPECT_EQ(watch(&dropped, "abcdef", HOUR), 0);
+		EXPECT_EQ(watch(&completed, "abcdef", HOUR), 0);
+		EXPECT(pawl_op_complete(&completed.op));
+		pawl_purgatory_close(room.purgatory);
+		EXPECT_STR(dropped.story, "d");
+		EXPECT(!pawl_op_complete(&dropped.op));
+		EXPECT(!pawl_op_complete(&completed.op));
+		EXPECT(!pawl_op_completed(&dropped.op));
+		EXPECT(pawl_op_completed(&completed.op));
+		pawl_op_unhold(&dropped.op);
+		pawl_op_unhold(&completed.op);
+		EXPECT_STR(dropped.story, "dr");
+		EXPECT_STR(completed.story, "cr");
+		pawl_service_close(room.bench.service, NULL);
+	}
+}
+
+static void close_frees_what_was_resolved(void)
+{
+	for (unsigned shards = 1; shards <= 3; shards++) {
+		struct pawl_key resolved;
+		struct room room;
+
+		room_open(&room, &every_mode[0], shards);
+		for (unsigned i = 0; i < 100; i++)
+			EXPECT_EQ(pawl_purgatory_resolve(room.purgatory,
+			                                 (struct pawl_key){&i, sizeof(i)},
+			                                 &resolved),
+			          0);
+		room_close(&room);
+	}
+}
+
+static void stay_then_count(struct request *request, char event)
+{
+	if (event != 'e' && event != 'd')
+		return;
+	stay_trying(request);
+	for (unsigned i = 0; i < 20; i++)
+		sched_yield();
+	request->number++;
+}
+
+static void wait_until_refused(struct room *room)
+{
+	struct request request;
+	int error;
+
+	do {
+		request_init(&request, room);
+		request.ready = 1;
+		error = watch(&request, "q", PAWL_NEVER);
+	} while (error != -ESHUTDOWN);
+}
+
+IN_EVERY_ROOM(stop_waits_for_the_functions_of_a_deadline)
+{
+	struct request request;
+	struct call call = {.room = room, .request = &request};
+
+	request_init(&request, room);
+	request.inside = stay_then_count;
+	EXPECT_EQ(watch(&request, "a", 0), 0);
+	begin_driving(&room->bench);
+	sem_wait(&request.entered);
+	begin(&call, run_stop);
+	wait_until_refused(room);
+	sem_post(&request.leave);
+	EXPECT_EQ(answer_of(&call), 1);
+	EXPECT_STR(request.story, "cer");
+	end_driving(&room->bench);
+}
+
+IN_EVERY_ROOM(a_second_stop_waits_for_the_first)
+{
+	struct request request;
+	struct call first = {.room = room, .request = &request}, second = first;
+
+	request_init(&request, room);
+	request.inside = stay_then_count;
+	EXPECT_EQ(watch(&request, "a", HOUR), 0);
+	begin(&first, run_stop);
+	sem_wait(&request.entered);
+	begin(&second, run_stop);
+	sem_post(&request.leave);
+	EXPECT_EQ(answer_of(&second), 1);
+	EXPECT_EQ(answer_of(&first), 1);
+	EXPECT_STR(request.story, "dr");
+}
+
+static void stop_inside(struct request *request, char event)
+{
+	if (event == (char)request->number)
+		pawl_purgatory_stop(request->room->purgatory);
+}
+
+IN_EVERY_ROOM(on_complete_of_a_check_may_stop)
+{
+	struct request request, other;
+
+	request_init(&request, room);
+	request_init(&other, room);
+	request.inside = stop_inside;
+	request.number = 'c';
+	watch(&request, "a", HOUR);
+	watch(&other, "a", HOUR);
+	request.ready = 1;
+	EXPECT_EQ(check(room, "a"), 1);
+	EXPECT_STR(request.story, "cr");
+	EXPECT_STR(other.story, "dr");
+	expect_counted(room, 0, 0);
+}
+
+IN_EVERY_ROOM(cancelled_may_stop)
+{
+	struct request request, other;
+
+	request_init(&request, room);
+	request_init(&other, room);
+	request.inside = stop_inside;
+	request.number = 'k';
+	watch(&request, "a", HOUR);
+	watch(&other, "b", HOUR);
+	EXPECT_EQ(cancel_key(room, "a"), 1);
+	EXPECT_STR(request.story, "kr");
+	EXPECT_STR(other.story, "dr");
+}
+
+IN_EVERY_ROOM(release_of_an_unhold_may_stop)
+{
+	struct request request, other;
+
+	request_init(&request, room);
+	request_init(&other, room);
+	request.inside = stop_inside;
+	request.number = 'r';
+	pawl_op_hold(&request.op);
+	watch(&request, "a", HOUR);
+	watch(&other, "a", HOUR);
+	pawl_op_complete(&request.op);
+	pawl_op_unhold(&request.op);
+	EXPECT_STR(request.story, "cr");
+	EXPECT_STR(other.story, "dr");
+}
+
+/* Stop where it would wait for itself */
+
+struct mistake {
+	const struct pawl_service_options *options;
+	char event; /* in which it stops; 'E': in on_complete of a check in on_expire */
+};
+
+static void check_inside(struct request *request, char event)
+{
+	if (event == 'e')
+		check(request->room, "b");
+}
+
+static void make_mistake(const struct mistake *mistake)
+{
+	struct request request, other;
+	struct room room;
+
+	room_open(&room, mistake->options, 2);
+	request_init(&request, &room);
+	request_init(&other, &room);
+	request.number = (uint64_t)mistake->event;
+	request.inside = mistake->event == 'E' ? check_inside : stop_inside;
+	other.inside = stop_inside;
+	other.number = 'c';
+	watch(&other, "b", HOUR);
+	other.ready = 1;
+	watch(&request, "a", mistake->event == 'd' ? HOUR : MS);
+	if (mistake->event == 'd')
+		pawl_purgatory_stop(room.purgatory);
+	else
+		pass(&room.bench, MS);
+}
+
+/* What the child writes to stderr; it ends by abort, or something is wrong. */
+static void expect_abort_with_message(const struct mistake *mistake)
+{
+	char text[4096];
+	size_t length = 0;
+	int fds[2], status = 0;
+	ssize_t got;
+	pid_t pid;
+
+	if (pipe(fds) || (pid = fork()) < 0)
+		abort();
+	if (pid == 0) {
+		dup2(fds[1], 2);
+		alarm(60); /* it waits for itself: SIGALRM is not SIGABRT */
+		make_mistake(mistake);
+		_exit(0);
+	}
+	close(fds[1]);
+	while ((got = read(fds[0], text + length, sizeof(text) - 1 - length)) > 0)
+		length += (size_t)got;
+	text[length] = '\0';
+	close(fds[0]);
+	waitpid(pid, &status, 0);
+	EXPECT(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+	EXPECT(strstr(text, "pawl_purgatory_stop") != NULL);
+}
+
+static void stop_from_a_deadline_or_from_stop_ends_the_program_with_a_message(void)
+{
+	static const char events[] = {'c', 'e', 'r', 'd', 'E'};
+
+	for (size_t i = 0; i < COUNTOF(every_mode); i++)
+		for (size_t j = 0; j < COUNTOF(events); j++)
+			expect_abort_with_message(&(struct mistake){&every_mode[i], events[j]});
+}
+
+int main(void)
+{
+	static const struct test tests[] = {
+	        TEST(stop_from_a_deadline_or_from_stop_ends_the_program_with_a_message),
+	        TEST(stop_drops_and_releases_what_waits_and_refuses_the_rest),
+	        TEST(what_is_held_at_stop_is_released_by_unhold),
+	        TEST(what_is_held_outlives_the_purgatory),
+	        TEST(close_frees_what_was_resolved),
+	        TEST(stop_waits_for_the_functions_of_a_deadline),
+	        TEST(a_second_stop_waits_for_the_first),
+	        TEST(on_complete_of_a_check_may_stop),
+	        TEST(cancelled_may_stop),
+	        TEST(release_of_an_unhold_may_stop),
+	};
+
+	return RUN_TESTS(tests);
+}
