@@ -3,7 +3,7 @@
 #   make             build the libraries and examples
 #   make run         the main job: a million timers on the real clock, every one accounted for
 #   make test        set up what is missing, build everything, run every test
-#   make bench       the benchmark against other structures (BENCH_ARGS=--quick: a minute)
+#   make bench       the benchmark against other libraries (BENCH_ARGS=--quick: a minute)
 #   make fuzz        fuzz the wheel (FUZZ_SECONDS=60)
 #   make mutate      break the source in known ways; the tests must notice each
 #   make test-long   the same, and the random tests for longer
@@ -46,11 +46,12 @@ test:
 test-long: test
 	build/test/tests/test_wheel_model --runs 200000
 
+# What cannot be installed is left out.
 bench:
-	@cmake -S . -B build/bench -DPAWL_BENCH=ON >/dev/null
+	@scripts/bootstrap bench || echo "bench: going on without it"
+	@cmake -S . -B build/bench -DPAWL_BENCH=ON | sed -n 's/^-- \(benchmark: \)/\1/p'
 	@cmake --build build/bench -j $(JOBS) >/dev/null
-	@build/bench/bench/pawl-bench-wheel $(BENCH_ARGS)
-	@build/bench/bench/pawl-bench-service $(filter --quick,$(BENCH_ARGS))
+	@scripts/bench build/bench/bench build/bench/results $(BENCH_ARGS)
 
 fuzz:
 	@scripts/bootstrap fuzz
