@@ -4,6 +4,7 @@
 #   make run         the main job: a million timers on the real clock, every one accounted for
 #   make test        set up what is missing, build everything, run every test
 #   make bench       the benchmark against other libraries (BENCH_ARGS=--quick: a minute)
+#   make bench-docs  the same in full, and docs/benchmarks.md anew from what it finds
 #   make fuzz        fuzz the wheel (FUZZ_SECONDS=60)
 #   make mutate      break the source in known ways; the tests must notice each
 #   make test-long   the same, and the random tests for longer
@@ -20,7 +21,7 @@ CTEST = ctest --output-on-failure --no-tests=error -j $(JOBS)
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: all run test test-long bench fuzz mutate install help format clean
+.PHONY: all run test test-long bench bench-docs fuzz mutate install help format clean
 
 all:
 	@cmake -S . -B build/release >/dev/null
@@ -52,6 +53,10 @@ bench:
 	@cmake -S . -B build/bench -DPAWL_BENCH=ON | sed -n 's/^-- \(benchmark: \)/\1/p'
 	@cmake --build build/bench -j $(JOBS) >/dev/null
 	@scripts/bench build/bench/bench build/bench/results $(BENCH_ARGS)
+
+# On a quiet machine: what it finds is published.
+bench-docs: bench
+	@scripts/bench-docs build/bench/results
 
 fuzz:
 	@scripts/bootstrap fuzz

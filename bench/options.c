@@ -16,8 +16,8 @@ enum {
 	REPETITIONS_QUICK = 3,
 	REPETITIONS_LARGE = 3, /* above this many timers: */
 	LARGE = 1000000,
-	STEPS_PER_TICK = 200,
-	STEPS_PER_TICK_QUICK = 100,
+	STEPS_PER_TICK = 100,
+	STEPS_PER_TICK_QUICK = 50,
 };
 
 static void each_row(void (*fn)(const char *key, void *arg), void *arg)
@@ -56,12 +56,12 @@ static void help(void)
 	     "\n"
 	     "  --quick           half a minute: 1,000 and 100,000 timers, 3 repetitions, and in "
 	     "churn\n"
-	     "                    and refresh 100 steps a tick instead of 200\n"
+	     "                    and refresh 50 steps a tick instead of 100\n"
 	     "  --n N[,N...]      how many timers; default 1000,10000,100000,1000000, and 10000000 "
 	     "of\n"
 	     "                    64 bytes\n"
 	     "  --reps R          repetitions; default 5, and 3 above 1,000,000 timers\n"
-	     "  --objects S[,S..] bytes of the objects that the timers are in; default 64,192\n"
+	     "  --objects S[,S..] bytes of the objects that the timers are in; default 192,64\n"
 	     "  --only W[,W...]   these workloads only, see below\n"
 	     "  --peers P[,P...]  these peers only, see below\n"
 	     "  --csv FILE        write all figures to this file\n"

@@ -16,7 +16,7 @@ enum {
 	SHORTENED = 10, /* of the ticks of churn and refresh, for a peer that does not cascade */
 
 	ENOUGH_TIMERS =
-	        1000000,    /* to measure arm, cancel and expire: rounds are repeated up to it */
+	        300000,     /* to measure arm, cancel and expire: rounds are repeated up to it */
 	EXPIRE_ROUNDS = 20, /* but at most: a round is 60,000 ticks, however few the timers */
 	SPARSE_TICK_ROUNDS = 3,
 	SPARSE_JUMP_ROUNDS = 1000,
