@@ -48,6 +48,7 @@ void *open_service(const struct service_peer *peer, const struct service_setup *
 
 	if (!service)
 		fail("%s cannot be opened", peer->name);
+	tally.shared = peer->workers > 1;
 	return service;
 }
 
