@@ -208,7 +208,7 @@ int main(int argc, char **argv)
 
 	parse(&settings, argc, argv);
 	machine_settle();
-	machine_describe(stdout, "");
+	machine_describe();
 	verify_loops();
 	if (settings.only_verify)
 		return 0;

@@ -392,7 +392,7 @@ int main(int argc, char **argv)
 
 	service_options_parse(&bench.options, argc, argv);
 	machine_keep_memory();
-	machine_describe(stdout, "");
+	machine_describe();
 	printf("clock     %" PRIu64 " ns a reading\n", clock_cost());
 	printf("seed      %" PRIu64 "\n", SEED);
 	printf("median of %u, of lateness %u\n", repetitions(&bench, false),

@@ -391,7 +391,7 @@ int main(int argc, char **argv)
 
 	options_parse(&options, argc, argv);
 	machine_settle();
-	machine_describe(stdout, "");
+	machine_describe();
 	printf("seed      %" PRIu64 "\n", SEED);
 	printf("steps     %u a tick, in churn and refresh\n", options.steps_per_tick);
 

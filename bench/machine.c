@@ -148,7 +148,7 @@ static void describe_kernel(FILE *to, const char *prefix)
 		        name.machine);
 }
 
-void machine_describe(FILE *to, const char *prefix)
+void machine_describe_in(FILE *to, const char *prefix)
 {
 	describe_cpu(to, prefix);
 	describe_kernel(to, prefix);
@@ -157,6 +157,11 @@ void machine_describe(FILE *to, const char *prefix)
 	        PAWL_BENCH_FLAGS);
 	describe_commit(to, prefix);
 	describe_load(to, prefix);
+}
+
+void machine_describe(void)
+{
+	machine_describe_in(stdout, "");
 }
 
 size_t raise_limit(int resource)

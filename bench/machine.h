@@ -43,8 +43,9 @@ size_t memory_in_use(void);
 /* Stay on one CPU, the last of those allowed, and have freed memory used again. */
 void machine_settle(void);
 
-/* Lines on machine, compiler and commit, each after the prefix. */
-void machine_describe(FILE *to, const char *prefix);
+/* Lines on machine, compiler and commit; in a file, each after the prefix. */
+void machine_describe(void);
+void machine_describe_in(FILE *to, const char *prefix);
 
 /* Have the soft limit of a resource as high as the hard one, and return it. */
 size_t raise_limit(int resource);

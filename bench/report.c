@@ -45,7 +45,7 @@ void report_open(const char *path, const char *bench)
 	csv = fopen(path, "w");
 	if (!csv)
 		fail("%s: %s", path, strerror(errno));
-	machine_describe(csv, "# ");
+	machine_describe_in(csv, "# ");
 	fputs("bench,workload,object_bytes,n,peer,unit,median,least,greatest,repetitions\n", csv);
 }
 
