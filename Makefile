@@ -3,7 +3,8 @@
 #   make             build the libraries, the command and the examples
 #   make run         the main job, pawl demo: a million tasks on the real clock, every one accounted for
 #   make test        set up what is missing, build everything, run every test
-#   make bench       the benchmark against other structures (BENCH_ARGS=--quick: a minute)
+#   make bench       the benchmark against other libraries (BENCH_ARGS=--quick: a minute)
+#   make bench-docs  the same in full, and docs/benchmarks.md anew from what it finds
 #   make fuzz        fuzz the wheel (FUZZ_SECONDS=60)
 #   make mutate      break the source in known ways; the tests must notice each
 #   make test-long   the same, and the random tests for longer
@@ -22,7 +23,7 @@ CTEST = ctest --output-on-failure --no-tests=error -j $(JOBS)
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: all run test test-long bench fuzz mutate install amalgamation test-package help format clean
+.PHONY: all run test test-long bench bench-docs fuzz mutate install amalgamation test-package help format clean
 
 all:
 	@cmake -S . -B build/release >/dev/null
@@ -48,12 +49,16 @@ test:
 test-long: test
 	build/test/tests/test_wheel_model --runs 200000
 
+# What cannot be installed is left out.
 bench:
-	@cmake -S . -B build/bench -DPAWL_BENCH=ON >/dev/null
+	@scripts/bootstrap bench || echo "bench: going on without it"
+	@cmake -S . -B build/bench -DPAWL_BENCH=ON | sed -n 's/^-- \(benchmark: \)/\1/p'
 	@cmake --build build/bench -j $(JOBS) >/dev/null
-	@build/bench/bench/pawl-bench-wheel $(BENCH_ARGS)
-	@build/bench/bench/pawl-bench-service $(filter --quick,$(BENCH_ARGS))
-	@build/bench/bench/pawl-bench-purgatory $(filter --quick,$(BENCH_ARGS))
+	@scripts/bench build/bench/bench build/bench/results $(BENCH_ARGS)
+
+# On a quiet machine: what it finds is published.
+bench-docs: bench
+	@scripts/bench-docs build/bench/results
 
 fuzz:
 	@scripts/bootstrap fuzz

@@ -7,6 +7,7 @@
  * tables show medians; of lateness, the least and the greatest of all repetitions.
  */
 #define _GNU_SOURCE
+#include "report.h"
 #include "service_options.h"
 #include "service_verify.h"
 #include "service_workloads.h"
@@ -15,7 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const uint64_t SEED = 20240229;
 
@@ -67,15 +67,7 @@ static uint32_t repetitions(const struct bench *bench, bool real_time)
 
 static void show_progress(const char *label, uint32_t repetition, size_t peer)
 {
-	if (isatty(STDERR_FILENO))
-		fprintf(stderr, "\r\033[K%s, repetition %u, %s", label, repetition + 1,
-		        service_peers[peer]->name);
-}
-
-static void clear_progress(void)
-{
-	if (isatty(STDERR_FILENO))
-		fputs("\r\033[K", stderr);
+	progress_show("%s, repetition %u, %s", label, repetition + 1, service_peers[peer]->name);
 }
 
 static void verify(const struct bench *bench)
@@ -122,24 +114,40 @@ static double ratio_of(double above, double below)
 /* One repetition: its figure. */
 typedef double run_fn(const struct bench *bench, const struct service_peer *peer, const void *arg);
 
-/* The median of each column. */
-static void sample(const struct bench *bench, const char *label, run_fn *run, const void *arg,
-                   double figures[SERVICE_PEERS])
+static void report_row(const struct report_key *key, const struct figure figures[SERVICE_PEERS])
+{
+	struct report_key of_peer = *key;
+
+	for (size_t i = 0; i < SERVICE_PEERS; i++) {
+		of_peer.peer = service_peers[i]->name;
+		report_figure(&of_peer, &figures[i]);
+	}
+}
+
+/* The medians of all columns, which go to the report as well. */
+static void sample(const struct bench *bench, const struct report_key *key, run_fn *run,
+                   const void *arg, double medians[SERVICE_PEERS])
 {
 	double values[SERVICE_PEERS][MAX_REPETITIONS];
+	struct figure figures[SERVICE_PEERS] = {0};
 	uint32_t count = repetitions(bench, false);
 
 	for (uint32_t repetition = 0; repetition < count; repetition++) {
 		for (size_t i = 0; i < SERVICE_PEERS; i++) {
 			if (!in_columns(bench, i))
 				continue;
-			show_progress(label, repetition, i);
+			show_progress(key->workload, repetition, i);
 			values[i][repetition] = run(bench, service_peers[i], arg);
+			progress_done(1);
 		}
 	}
-	clear_progress();
-	for (size_t i = 0; i < SERVICE_PEERS; i++)
-		figures[i] = in_columns(bench, i) ? median(values[i], count) : 0;
+	progress_clear();
+	for (size_t i = 0; i < SERVICE_PEERS; i++) {
+		if (in_columns(bench, i))
+			figures[i] = figure_of(values[i], count);
+		medians[i] = figures[i].median;
+	}
+	report_row(key, figures);
 }
 
 static double run_churn(const struct bench *bench, const struct service_peer *peer, const void *arg)
@@ -158,12 +166,14 @@ static void measure_churn(const struct bench *bench, bool crowded)
 	for (size_t i = 0; i < sizeof(threads) / sizeof(threads[0]); i++) {
 		double figures[SERVICE_PEERS];
 		char label[LABEL_WIDTH];
+		const struct report_key key = {
+		        .workload = label, .unit = "M pairs/s", .n = crowded ? OBJECTS : 0};
 
 		churn.threads = threads[i];
 		snprintf(label, sizeof(label), "%s, %u thread%s",
 		         crowded ? "1,000,000 pending" : "nothing pending", threads[i],
 		         threads[i] > 1 ? "s" : "");
-		sample(bench, label, run_churn, &churn, figures);
+		sample(bench, &key, run_churn, &churn, figures);
 		print_row(bench, label, figures, 2,
 		          ratio_of(figures[0], figures[SERVICE_PEERS - 1]));
 	}
@@ -178,9 +188,11 @@ static double run_backlog(const struct bench *bench, const struct service_peer *
 static void measure_backlog(const struct bench *bench, bool polled)
 {
 	const char *label = polled ? "polled" : "by the service's thread";
+	const struct report_key key = {
+	        .workload = polled ? "backlog polled" : "backlog", .unit = "ns", .n = OBJECTS};
 	double figures[SERVICE_PEERS];
 
-	sample(bench, label, run_backlog, &polled, figures);
+	sample(bench, &key, run_backlog, &polled, figures);
 	print_row(bench, label, figures, 1, ratio_of(figures[SERVICE_PEERS - 1], figures[0]));
 }
 
@@ -199,19 +211,13 @@ static double median_of(const struct late_row *row, double (*get)(const struct l
 	return median(values, row->count);
 }
 
-static double get_p50(const struct lateness *lateness)
+static struct figure quantile_of(const struct late_row *row, size_t quantile)
 {
-	return (double)lateness->p50;
-}
+	double values[MAX_REPETITIONS];
 
-static double get_p99(const struct lateness *lateness)
-{
-	return (double)lateness->p99;
-}
-
-static double get_p999(const struct lateness *lateness)
-{
-	return (double)lateness->p999;
+	for (uint32_t i = 0; i < row->count; i++)
+		values[i] = (double)row->lateness[i].ns_at[quantile];
+	return figure_of(values, row->count);
 }
 
 static double get_cpu_percent(const struct lateness *lateness)
@@ -222,24 +228,6 @@ static double get_cpu_percent(const struct lateness *lateness)
 static double get_cpu_ns(const struct lateness *lateness)
 {
 	return (double)lateness->cpu_ns / (double)lateness->tasks;
-}
-
-static double least(const struct late_row *row)
-{
-	int64_t min = INT64_MAX;
-
-	for (uint32_t i = 0; i < row->count; i++)
-		min = row->lateness[i].min < min ? row->lateness[i].min : min;
-	return (double)min;
-}
-
-static double greatest(const struct late_row *row)
-{
-	int64_t max = INT64_MIN;
-
-	for (uint32_t i = 0; i < row->count; i++)
-		max = row->lateness[i].max > max ? row->lateness[i].max : max;
-	return (double)max;
 }
 
 static uint64_t early(const struct late_row *row)
@@ -257,13 +245,35 @@ static void print_late_head(const char *title)
 	       "p99.9", "max", "CPU %", "CPU ns", "early");
 }
 
+/* The least and the greatest of all repetitions, of the others the median. */
 static void print_late_row(const char *label, const struct late_row *row)
 {
 	printf("%-*s%10.1f%10.1f%10.1f%10.1f%10.1f%9.2f%9.0f%8" PRIu64 "\n", LABEL_WIDTH, label,
-	       least(row) / 1e3, median_of(row, get_p50) / 1e3, median_of(row, get_p99) / 1e3,
-	       median_of(row, get_p999) / 1e3, greatest(row) / 1e3, median_of(row, get_cpu_percent),
+	       quantile_of(row, Q_MIN).least / 1e3, quantile_of(row, Q_50).median / 1e3,
+	       quantile_of(row, Q_99).median / 1e3, quantile_of(row, Q_999).median / 1e3,
+	       quantile_of(row, Q_MAX).greatest / 1e3, median_of(row, get_cpu_percent),
 	       median_of(row, get_cpu_ns), early(row));
 	fflush(stdout);
+}
+
+/* `rate` tasks a second; 0: all of them within one. */
+static void report_late(const char *peer, uint32_t rate, const struct late_row *row)
+{
+	struct figure cpu = {.median = median_of(row, get_cpu_ns), .repetitions = row->count};
+	struct report_key key = {.peer = peer, .unit = "ns", .n = rate ? rate : OBJECTS};
+	char workload[LABEL_WIDTH];
+
+	key.workload = workload;
+	for (size_t i = 0; i < QUANTILES; i++) {
+		struct figure figure = quantile_of(row, i);
+
+		snprintf(workload, sizeof(workload), "%s p%g", rate ? "late" : "live",
+		         quantiles[i] / 100.0);
+		report_figure(&key, &figure);
+	}
+	cpu.least = cpu.greatest = cpu.median;
+	snprintf(workload, sizeof(workload), "%s cpu", rate ? "late" : "live");
+	report_figure(&key, &cpu);
 }
 
 /* `rate` tasks a second; 0: all of them within one. */
@@ -288,9 +298,10 @@ static void measure_late(const struct bench *bench, const char *what, uint32_t r
 			show_progress(what, repetition, i);
 			rows[i].count = repetition + 1;
 			rows[i].lateness[repetition] = run_late(bench, service_peers[i], rate);
+			progress_done(1);
 		}
 	}
-	clear_progress();
+	progress_clear();
 	for (size_t i = 0; i < SERVICE_PEERS; i++) {
 		char label[LABEL_WIDTH];
 
@@ -298,16 +309,27 @@ static void measure_late(const struct bench *bench, const char *what, uint32_t r
 			continue;
 		snprintf(label, sizeof(label), "%s, %s", what, service_peers[i]->name);
 		print_late_row(label, &rows[i]);
+		report_late(service_peers[i]->name, rate, &rows[i]);
 	}
 }
 
 static void measure_memory(const struct bench *bench)
 {
 	double pending[SERVICE_PEERS], empty[SERVICE_PEERS];
+	struct report_key key = {.unit = "bytes"};
 
 	for (size_t i = 0; i < SERVICE_PEERS; i++) {
+		struct figure figure = {.repetitions = in_columns(bench, i)};
+
 		pending[i] = (double)service_peers[i]->pending_bytes();
 		empty[i] = (double)service_peers[i]->empty_bytes();
+		key.peer = service_peers[i]->name;
+		key.workload = "bytes a task";
+		figure.median = figure.least = figure.greatest = pending[i];
+		report_figure(&key, &figure);
+		key.workload = "empty bytes";
+		figure.median = figure.least = figure.greatest = empty[i];
+		report_figure(&key, &figure);
 	}
 	print_row(bench, "a pending task", pending, 0, 0);
 	print_row(bench, "an empty service", empty, 0, 0);
@@ -339,6 +361,21 @@ static void measure(const struct bench *bench)
 	}
 }
 
+/* Repetitions in all, each of one peer. */
+static double work(const struct bench *bench)
+{
+	uint32_t columns = 0, late = 0;
+
+	for (size_t i = 0; i < SERVICE_PEERS; i++) {
+		columns += in_columns(bench, i);
+		late += peer_chosen(bench, i);
+	}
+	return repetitions(bench, false) * columns *
+	               (6.0 * row_chosen(bench, CHURN) + 2 * row_chosen(bench, BACKLOG)) +
+	       repetitions(bench, true) *
+	               (columns * row_chosen(bench, LIVE) + 2.0 * late * row_chosen(bench, RATES));
+}
+
 /* Touched, so that the first repetition does not pay for the pages. */
 static struct object *make_objects(void)
 {
@@ -349,15 +386,6 @@ static struct object *make_objects(void)
 	return memset(objects, 0, OBJECTS * sizeof(*objects));
 }
 
-/* With more than a few hundredths the figures are not to be trusted: there are as many threads as cores. */
-static void describe_load(void)
-{
-	double load;
-
-	if (getloadavg(&load, 1) == 1)
-		printf("load      %.2f at the start\n", load);
-}
-
 int main(int argc, char **argv)
 {
 	static struct bench bench;
@@ -365,14 +393,16 @@ int main(int argc, char **argv)
 	service_options_parse(&bench.options, argc, argv);
 	machine_keep_memory();
 	machine_describe();
-	describe_load();
 	printf("clock     %" PRIu64 " ns a reading\n", clock_cost());
 	printf("seed      %" PRIu64 "\n", SEED);
 	printf("median of %u, of lateness %u\n", repetitions(&bench, false),
 	       repetitions(&bench, true));
 	verify(&bench);
 	bench.objects = make_objects();
+	report_open(bench.options.csv, "service");
+	progress_begin(work(&bench));
 	measure(&bench);
+	report_close();
 	free(bench.objects);
 	return 0;
 }

@@ -1,34 +1,36 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pawl-bench-wheel: pawl's wheel beside other structures.
+ * pawl-bench-wheel: pawl's wheel beside other structures, libraries and the kernel.
  *
  * Every peer is verified before any is timed. Then, for each N and each workload, the first repetition
  * of every peer is run, then the second, and so on: whatever else the machine does hits all of them
- * alike. The table shows medians, and ratios against the plain wheel.
+ * alike. The tables show medians, how far the repetitions lie apart, and ratios against the plain wheel.
  */
 #define _GNU_SOURCE
 #include "machine.h"
 #include "options.h"
 #include "peer.h"
+#include "report.h"
 #include "verify.h"
 #include "workloads.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 static const uint64_t SEED = 20240229;
 
-enum { MAX_PEERS = 32, LABEL_WIDTH = 16, CELL_WIDTH = 11, RATIO_WIDTH = 8 };
+enum { MAX_PEERS = 32, MAX_WORKLOADS = 8, NAME_WIDTH = 16, CELL_WIDTH = 22, NUMBER_WIDTH = 15 };
 
-/* The chosen peers, and the samples of one workload. */
+/* The chosen peers, and what was measured of them with one number of objects of one size. */
 struct table {
 	const struct options *options;
 	const struct peer *peers[MAX_PEERS];
 	size_t peer_count;
+	struct arena arena;
 	uint32_t repetitions;
-	struct result results[MAX_PEERS][MAX_REPETITIONS];
+	struct result results[MAX_PEERS][MAX_REPETITIONS]; /* of the workload at hand */
+	struct figure figures[MAX_WORKLOADS][ROWS_PER_WORKLOAD][MAX_PEERS];
 };
 
 static bool wanted(const struct names *names, const struct peer *peer)
@@ -45,15 +47,28 @@ static void choose_peers(struct table *table)
 			table->peers[table->peer_count++] = peers[i];
 }
 
+/* The peer that does nothing fails, of course: it is left out, unless it is asked for. */
+static bool to_be_verified(const struct table *table, const struct peer *peer)
+{
+	return !peer->null || (table->options->only_verify && table->options->peers.count > 0);
+}
+
 static void verify_peers(const struct table *table)
 {
-	for (size_t i = 0; i < table->peer_count; i++)
-		if (!verify_peer(table->peers[i], SEED))
-			fail("%s failed its verification (seed %" PRIu64 "); nothing was measured",
-			     table->peers[i]->name, SEED);
 	printf("verified ");
-	for (size_t i = 0; i < table->peer_count; i++)
-		printf(" %s", table->peers[i]->name);
+	for (size_t i = 0; i < table->peer_count; i++) {
+		const struct peer *peer = table->peers[i];
+
+		if (!to_be_verified(table, peer))
+			continue;
+		progress_show("verifying %s", peer->name);
+		if (!verify_peer(peer, SEED))
+			fail("%s failed its verification (seed %" PRIu64 "); nothing was measured",
+			     peer->name, SEED);
+		progress_clear();
+		printf(" %s", peer->name);
+		fflush(stdout);
+	}
 	printf("\n");
 }
 
@@ -78,42 +93,39 @@ static bool any_chosen(const struct table *table, bool sparse)
 	return false;
 }
 
-static void show_progress(const struct table *table, const struct workload *workload,
-                          uint32_t repetition, size_t peer)
+static uint32_t *memory_for_advances(void)
 {
-	if (isatty(STDERR_FILENO))
-		fprintf(stderr, "\r\033[K%s, repetition %u of %u, %s", workload->rows[0].label,
-		        repetition + 1, table->repetitions, table->peers[peer]->name);
+	uint32_t *advance_ns = malloc(MAX_DELAY * sizeof(*advance_ns));
+
+	if (!advance_ns)
+		fail("no memory for %d samples", MAX_DELAY);
+	return advance_ns;
 }
 
-static void clear_progress(void)
-{
-	if (isatty(STDERR_FILENO))
-		fputs("\r\033[K", stderr);
-}
-
-static void sample_peer(struct table *table, const struct workload *workload,
-                        const struct arena *arena, uint32_t repetition, size_t peer)
+static void sample_peer(struct table *table, const struct workload *workload, uint32_t repetition,
+                        size_t peer)
 {
 	struct result *result = &table->results[peer][repetition];
+	uint32_t steps = table->options->steps_per_tick;
+	char text[GROUPED];
 
-	if (!result->advance_ns)
-		result->advance_ns = malloc(MAX_DELAY * sizeof(*result->advance_ns));
-	if (!result->advance_ns)
-		fail("no memory for %d samples", MAX_DELAY);
-	if (!workload_possible(workload, table->peers[peer]))
+	if (!workload_possible(workload, table->peers[peer], &table->arena))
 		return;
-	show_progress(table, workload, repetition, peer);
-	workload_run(workload, table->peers[peer], arena, table->options->steps_per_tick, SEED,
-	             result);
+	if (!result->advance_ns)
+		result->advance_ns = memory_for_advances();
+	progress_show("N = %s x %zu bytes, %s, %u of %u, %s", grouped(table->arena.n, text),
+	              table->arena.object_size, workload->rows[0].label, repetition + 1,
+	              table->repetitions, table->peers[peer]->name);
+	workload_run(workload, table->peers[peer], &table->arena, steps, SEED, result);
+	progress_done(workload_weight(workload, table->peers[peer], &table->arena, steps));
 }
 
-static void sample(struct table *table, const struct workload *workload, const struct arena *arena)
+static void sample(struct table *table, const struct workload *workload)
 {
 	for (uint32_t repetition = 0; repetition < table->repetitions; repetition++)
 		for (size_t peer = 0; peer < table->peer_count; peer++)
-			sample_peer(table, workload, arena, repetition, peer);
-	clear_progress();
+			sample_peer(table, workload, repetition, peer);
+	progress_clear();
 }
 
 static double median_advance(const struct table *table, size_t peer, uint32_t tick)
@@ -125,7 +137,8 @@ static double median_advance(const struct table *table, size_t peer, uint32_t ti
 	return median(values, table->repetitions);
 }
 
-static double longest_advance(const struct table *table, size_t peer)
+/* Each tick at its median: so there is one figure, of all repetitions together. */
+static struct figure longest_advance(const struct table *table, size_t peer)
 {
 	double longest = 0;
 
@@ -134,138 +147,247 @@ static double longest_advance(const struct table *table, size_t peer)
 
 		longest = ns > longest ? ns : longest;
 	}
-	return longest;
+	return (struct figure){longest, longest, longest, table->repetitions};
 }
 
-static double median_result(const struct table *table, size_t peer, size_t row)
+static struct figure median_result(const struct table *table, size_t peer, size_t row)
 {
 	double values[MAX_REPETITIONS];
 
 	for (uint32_t i = 0; i < table->repetitions; i++)
-		values[i] = table->results[peer][i].ns[row];
-	return median(values, table->repetitions);
+		values[i] = table->results[peer][i].figure[row];
+	return figure_of(values, table->repetitions);
 }
 
-/* The figure in the table; 0 if there is none. */
-static double figure(const struct table *table, const struct workload *workload, size_t peer,
-                     size_t row)
+static struct figure figure_at(const struct table *table, const struct workload *workload,
+                               size_t peer, size_t row)
 {
-	if (!workload_possible(workload, table->peers[peer]))
-		return 0;
-	return workload->rows[row].longest ? longest_advance(table, peer)
-	                                   : median_result(table, peer, row);
+	if (!row_chosen(table, &workload->rows[row]) ||
+	    !row_possible(&workload->rows[row], table->peers[peer]) ||
+	    !workload_possible(workload, table->peers[peer], &table->arena))
+		return (struct figure){0};
+	return workload->rows[row].kind == LONGEST ? longest_advance(table, peer)
+	                                           : median_result(table, peer, row);
 }
 
-static void print_head(const struct table *table)
+static void evaluate(struct table *table, size_t workload)
 {
-	printf("%-*s", LABEL_WIDTH, "ns");
-	for (size_t i = 0; i < table->peer_count; i++)
-		printf("%*s", CELL_WIDTH, table->peers[i]->name);
-	printf("   |");
-	for (size_t i = 0; i < table->peer_count; i++)
-		if (table->peers[i] != &peer_plain)
-			printf("%*s", RATIO_WIDTH, table->peers[i]->name);
-	printf("   x as fast as plain\n");
-}
+	for (size_t row = 0; row < ROWS_PER_WORKLOAD; row++) {
+		for (size_t peer = 0; peer < table->peer_count; peer++) {
+			struct figure *figure = &table->figures[workload][row][peer];
+			const struct report_key key = {
+			        .workload = workloads[workload].rows[row].label,
+			        .peer = table->peers[peer]->name,
+			        .unit = workloads[workload].rows[row].unit,
+			        .object_bytes = table->arena.object_size,
+			        .n = table->arena.n,
+			};
 
-static void print_ns(double ns)
-{
-	if (ns > 0)
-		printf("%*.*f", CELL_WIDTH, ns < 100000 ? 1 : 0, ns);
-	else
-		printf("%*s", CELL_WIDTH, "-");
-}
-
-static void print_ratio(double plain, double ns)
-{
-	if (plain > 0 && ns > 0)
-		printf("%*.2f", RATIO_WIDTH, plain / ns);
-	else
-		printf("%*s", RATIO_WIDTH, "-");
-}
-
-static void print_row(const struct table *table, const struct workload *workload, size_t row)
-{
-	double plain = 0, ns[MAX_PEERS];
-
-	printf("%-*s", LABEL_WIDTH, workload->rows[row].label);
-	for (size_t i = 0; i < table->peer_count; i++) {
-		ns[i] = figure(table, workload, i, row);
-		if (table->peers[i] == &peer_plain)
-			plain = ns[i];
-		print_ns(ns[i]);
+			*figure = figure_at(table, &workloads[workload], peer, row);
+			report_figure(&key, figure);
+		}
 	}
-	printf("   |");
-	for (size_t i = 0; i < table->peer_count; i++)
-		if (table->peers[i] != &peer_plain)
-			print_ratio(plain, ns[i]);
+}
+
+static const struct figure *plain_figure(const struct table *table, size_t workload, size_t row)
+{
+	for (size_t peer = 0; peer < table->peer_count; peer++)
+		if (table->peers[peer] == &peer_plain)
+			return &table->figures[workload][row][peer];
+	return NULL;
+}
+
+static void print_compared(const struct figure *figure, const struct figure *plain)
+{
+	char spread[16], ratio[16] = "";
+
+	if (figure->repetitions == 0) {
+		printf("%*s", CELL_WIDTH, "-      ");
+		return;
+	}
+	snprintf(spread, sizeof(spread), "±%.0f%%", figure_spread(figure));
+	if (plain && plain->repetitions && plain != figure)
+		snprintf(ratio, sizeof(ratio), "x%.2f", plain->median / figure->median);
+	/* The sign takes two bytes and one column. */
+	printf("%*.1f %-*s%*s", CELL_WIDTH - 14, figure->median, 7, spread, 7, ratio);
+}
+
+static void print_number(const struct figure *figure)
+{
+	char text[GROUPED];
+
+	printf("%*s", NUMBER_WIDTH,
+	       figure->repetitions ? grouped((uint64_t)(figure->median + 0.5), text) : "-");
+}
+
+typedef void column_fn(const struct table *table, size_t workload, size_t row, size_t peer);
+
+static void print_title_cell(const struct table *table, size_t workload, size_t row, size_t peer)
+{
+	const struct row *what = &workloads[workload].rows[row];
+
+	(void)table;
+	(void)peer;
+	printf("%*s%s", what->kind == COMPARED ? CELL_WIDTH - 6 : NUMBER_WIDTH, what->label,
+	       what->kind == COMPARED ? "      " : "");
+}
+
+static void print_cell(const struct table *table, size_t workload, size_t row, size_t peer)
+{
+	const struct figure *figure = &table->figures[workload][row][peer];
+
+	if (workloads[workload].rows[row].kind == COMPARED)
+		print_compared(figure, plain_figure(table, workload, row));
+	else
+		print_number(figure);
+}
+
+static bool in_table(const struct table *table, size_t column, bool sparse, bool compared)
+{
+	const struct workload *workload = &workloads[column / ROWS_PER_WORKLOAD];
+	const struct row *row = &workload->rows[column % ROWS_PER_WORKLOAD];
+
+	return workload->sparse == sparse && row_chosen(table, row) &&
+	       (row->kind == COMPARED) == compared;
+}
+
+/* One line: the columns with ratios, or the others. */
+static void each_column(const struct table *table, bool sparse, bool compared, column_fn *print,
+                        size_t peer)
+{
+	for (size_t i = 0; i < workload_count * ROWS_PER_WORKLOAD; i++) {
+		if (in_table(table, i, sparse, compared))
+			print(table, i / ROWS_PER_WORKLOAD, i % ROWS_PER_WORKLOAD, peer);
+	}
 	printf("\n");
+}
+
+static bool has_figures(const struct table *table, bool sparse, bool compared, size_t peer)
+{
+	for (size_t i = 0; i < workload_count * ROWS_PER_WORKLOAD; i++)
+		if (in_table(table, i, sparse, compared) &&
+		    table->figures[i / ROWS_PER_WORKLOAD][i % ROWS_PER_WORKLOAD][peer].repetitions)
+			return true;
+	return false;
+}
+
+static void print_table(const struct table *table, bool sparse, bool compared)
+{
+	printf("%-*s", NAME_WIDTH, compared ? "ns, x plain" : "ns; bytes");
+	each_column(table, sparse, compared, print_title_cell, 0);
+	for (size_t peer = 0; peer < table->peer_count; peer++) {
+		if (!has_figures(table, sparse, compared, peer))
+			continue;
+		printf("%-*s", NAME_WIDTH, table->peers[peer]->name);
+		each_column(table, sparse, compared, print_cell, peer);
+	}
 	fflush(stdout);
 }
 
-/* 1234567 as 1,234,567. */
-static const char *grouped(uint32_t number, char text[16])
+static void report_floor(const struct table *table, const char *peer, double ns)
 {
-	char *at = text + 15;
-	int digits = 0;
+	const struct report_key key = {.workload = "floor",
+	                               .peer = peer,
+	                               .unit = "ns",
+	                               .object_bytes = table->arena.object_size,
+	                               .n = table->arena.n};
 
-	*at = '\0';
-	do {
-		if (digits && digits % 3 == 0)
-			*--at = ',';
-		*--at = (char)('0' + number % 10);
-		digits++;
-	} while (number /= 10);
-	return at;
+	report_figure(&key, &(struct figure){ns, ns, ns, 1});
 }
 
-static void print_title(const struct table *table, const struct arena *arena, struct random *random)
+static void print_title(const struct table *table, struct random *random)
 {
-	struct memory_floor floor = memory_floor(arena, random);
-	char text[16];
+	struct memory_floor floor = memory_floor(&table->arena, random);
+	char text[GROUPED];
 
-	printf("\nN = %s, median of %u\n", grouped(arena->n, text), table->repetitions);
+	printf("\nN = %s objects of %zu bytes, median of %u; ±: half from the least to the "
+	       "greatest\n",
+	       grouped(table->arena.n, text), table->arena.object_size, table->repetitions);
 	printf("floor: one object of these read at random takes %.1f ns, %.1f ns if its address "
 	       "depends on the one before\n",
 	       floor.independent, floor.dependent);
-	print_head(table);
+	report_floor(table, "read", floor.independent);
+	report_floor(table, "dependent-read", floor.dependent);
 }
 
-/* The table of one N. */
-static void measure(struct table *table, struct arena *arena, uint32_t n, bool sparse)
+static void measure(struct table *table, uint32_t n, size_t object_size, bool sparse)
 {
 	struct random random = {.state = SEED};
 
-	arena_resize(arena, n, &random);
+	arena_resize(&table->arena, n, object_size, &random);
 	table->repetitions = options_repetitions(table->options, n);
-	print_title(table, arena, &random);
+	print_title(table, &random);
 	for (size_t i = 0; i < workload_count; i++) {
-		const struct workload *workload = &workloads[i];
-
-		if (workload->sparse != sparse || !workload_chosen(table, workload))
+		if (workloads[i].sparse != sparse || !workload_chosen(table, &workloads[i]))
 			continue;
-		sample(table, workload, arena);
-		for (size_t row = 0; row < ROWS_PER_WORKLOAD; row++)
-			if (row_chosen(table, &workload->rows[row]))
-				print_row(table, workload, row);
+		sample(table, &workloads[i]);
+		evaluate(table, i);
 	}
+	print_table(table, sparse, true);
+	if (!sparse)
+		print_table(table, sparse, false);
 }
 
-static uint32_t largest_size(const struct options *options)
+/* What measuring all this will take, by the weight of each repetition. */
+static double work_of(const struct table *table, uint32_t n, size_t object_size, bool sparse)
 {
-	uint32_t largest = SPARSE_TIMERS;
+	const struct arena arena = {.n = n, .object_size = object_size};
+	double work = 0;
 
-	for (size_t i = 0; i < options->size_count; i++)
-		if (options->sizes[i] > largest)
-			largest = options->sizes[i];
-	return largest;
+	for (size_t i = 0; i < workload_count; i++) {
+		if (workloads[i].sparse != sparse || !workload_chosen(table, &workloads[i]))
+			continue;
+		for (size_t peer = 0; peer < table->peer_count; peer++)
+			if (workload_possible(&workloads[i], table->peers[peer], &arena))
+				work += options_repetitions(table->options, n) *
+				        workload_weight(&workloads[i], table->peers[peer], &arena,
+				                        table->options->steps_per_tick);
+	}
+	return work;
+}
+
+typedef double table_fn(struct table *table, uint32_t n, size_t object_size, bool sparse);
+
+static double count_work(struct table *table, uint32_t n, size_t object_size, bool sparse)
+{
+	return work_of(table, n, object_size, sparse);
+}
+
+static double measure_one(struct table *table, uint32_t n, size_t object_size, bool sparse)
+{
+	measure(table, n, object_size, sparse);
+	return 0;
+}
+
+/* Every combination that was asked for. */
+static double each_table(struct table *table, table_fn *fn)
+{
+	const struct options *options = table->options;
+	double sum = 0;
+
+	for (size_t object = 0; object < options->object_count; object++) {
+		for (size_t i = 0; any_chosen(table, false) && i < options->size_count; i++)
+			if (options_have(options, options->sizes[i], options->objects[object]))
+				sum += fn(table, options->sizes[i], options->objects[object],
+				          false);
+		if (any_chosen(table, true))
+			sum += fn(table, SPARSE_TIMERS, options->objects[object], true);
+	}
+	return sum;
+}
+
+static uint32_t largest(const uint32_t *values, size_t count, uint32_t at_least)
+{
+	for (size_t i = 0; i < count; i++)
+		if (values[i] > at_least)
+			at_least = values[i];
+	return at_least;
 }
 
 int main(int argc, char **argv)
 {
 	static struct table table;
 	struct options options;
-	struct arena arena;
 
 	options_parse(&options, argc, argv);
 	machine_settle();
@@ -276,12 +398,15 @@ int main(int argc, char **argv)
 	table.options = &options;
 	choose_peers(&table);
 	verify_peers(&table);
+	if (options.only_verify)
+		return 0;
 
-	arena_open(&arena, largest_size(&options));
-	for (size_t i = 0; any_chosen(&table, false) && i < options.size_count; i++)
-		measure(&table, &arena, options.sizes[i], false);
-	if (any_chosen(&table, true))
-		measure(&table, &arena, SPARSE_TIMERS, true);
-	arena_close(&arena);
+	report_open(options.csv, "wheel");
+	arena_open(&table.arena, largest(options.sizes, options.size_count, SPARSE_TIMERS),
+	           largest(options.objects, options.object_count, CACHE_LINE));
+	progress_begin(each_table(&table, count_work));
+	each_table(&table, measure_one);
+	arena_close(&table.arena);
+	report_close();
 	return 0;
 }

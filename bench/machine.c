@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 /* Set by the build: the library's and the benchmark's flags, and where to ask git for the commit. */
@@ -93,7 +95,7 @@ static bool pinned(void)
 	return sched_getaffinity(0, sizeof(allowed), &allowed) == 0 && CPU_COUNT(&allowed) == 1;
 }
 
-static void describe_cpu(void)
+static void describe_cpu(FILE *to, const char *prefix)
 {
 	FILE *info = fopen("/proc/cpuinfo", "r");
 	char line[256], model[256] = "unknown CPU";
@@ -103,13 +105,13 @@ static void describe_cpu(void)
 			break;
 	if (info)
 		fclose(info);
-	printf("machine   %s, %ld cores", model, sysconf(_SC_NPROCESSORS_ONLN));
+	fprintf(to, "%smachine   %s, %ld cores", prefix, model, sysconf(_SC_NPROCESSORS_ONLN));
 	if (pinned())
-		printf(", pinned to CPU %d", sched_getcpu());
-	printf("\n");
+		fprintf(to, ", pinned to CPU %d", sched_getcpu());
+	fputc('\n', to);
 }
 
-static void describe_commit(void)
+static void describe_commit(FILE *to, const char *prefix)
 {
 	FILE *git = popen("git -C '" PAWL_BENCH_SOURCE_DIR
 	                  "' describe --always --dirty --abbrev=12 2>/dev/null",
@@ -120,7 +122,7 @@ static void describe_commit(void)
 		commit[strcspn(commit, "\n")] = '\0';
 	if (git)
 		pclose(git);
-	printf("commit    %s\n", commit[0] ? commit : "unknown");
+	fprintf(to, "%scommit    %s\n", prefix, commit[0] ? commit : "unknown");
 }
 
 #ifdef __clang__
@@ -129,13 +131,48 @@ static void describe_commit(void)
 #define COMPILER "gcc " __VERSION__
 #endif
 
+static void describe_load(FILE *to, const char *prefix)
+{
+	double load;
+
+	if (getloadavg(&load, 1) == 1)
+		fprintf(to, "%sload      %.2f at the start\n", prefix, load);
+}
+
+static void describe_kernel(FILE *to, const char *prefix)
+{
+	struct utsname name;
+
+	if (uname(&name) == 0)
+		fprintf(to, "%skernel    %s %s %s\n", prefix, name.sysname, name.release,
+		        name.machine);
+}
+
+void machine_describe_in(FILE *to, const char *prefix)
+{
+	describe_cpu(to, prefix);
+	describe_kernel(to, prefix);
+	fprintf(to, "%scompiler  %s\n", prefix, COMPILER);
+	fprintf(to, "%sflags     library: %s; benchmark: %s\n", prefix, PAWL_BENCH_LIBRARY_FLAGS,
+	        PAWL_BENCH_FLAGS);
+	describe_commit(to, prefix);
+	describe_load(to, prefix);
+}
+
 void machine_describe(void)
 {
-	describe_cpu();
-	printf("compiler  %s\n", COMPILER);
-	printf("flags     library: %s; benchmark: %s\n", PAWL_BENCH_LIBRARY_FLAGS,
-	       PAWL_BENCH_FLAGS);
-	describe_commit();
+	machine_describe_in(stdout, "");
+}
+
+size_t raise_limit(int resource)
+{
+	struct rlimit limit;
+
+	if (getrlimit((__rlimit_resource_t)resource, &limit) != 0)
+		return 0;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit((__rlimit_resource_t)resource, &limit);
+	return limit.rlim_cur == RLIM_INFINITY ? SIZE_MAX : limit.rlim_cur;
 }
 
 void fail(const char *format, ...)

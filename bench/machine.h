@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <time.h>
 
 static inline uint64_t clock_ns(void)
@@ -13,6 +14,12 @@ static inline uint64_t clock_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &time);
 	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+static inline struct timespec timespec_of(uint64_t ns)
+{
+	return (struct timespec){.tv_sec = (time_t)(ns / 1000000000),
+	                         .tv_nsec = (long)(ns % 1000000000)};
 }
 
 /* What one clock_ns costs, in whole ns. */
@@ -36,8 +43,12 @@ size_t memory_in_use(void);
 /* Stay on one CPU, the last of those allowed, and have freed memory used again. */
 void machine_settle(void);
 
-/* Lines on machine, compiler and commit. */
+/* Lines on machine, compiler and commit; in a file, each after the prefix. */
 void machine_describe(void);
+void machine_describe_in(FILE *to, const char *prefix);
+
+/* Have the soft limit of a resource as high as the hard one, and return it. */
+size_t raise_limit(int resource);
 
 /* Say so on stderr and exit with 1. */
 _Noreturn void fail(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "options.h"
 
+#include "arguments.h"
 #include "peer.h"
 #include "workloads.h"
 
@@ -15,8 +16,8 @@ enum {
 	REPETITIONS_QUICK = 3,
 	REPETITIONS_LARGE = 3, /* above this many timers: */
 	LARGE = 1000000,
-	STEPS_PER_TICK = 1000,
-	STEPS_PER_TICK_QUICK = 100,
+	STEPS_PER_TICK = 100,
+	STEPS_PER_TICK_QUICK = 50,
 };
 
 static void each_row(void (*fn)(const char *key, void *arg), void *arg)
@@ -49,15 +50,22 @@ static void help(void)
 {
 	puts("usage: pawl-bench-wheel [options]\n"
 	     "\n"
-	     "Measures pawl's wheel against other structures: median ns an operation.\n"
+	     "Measures pawl's wheel against other structures, libraries and the kernel: median ns "
+	     "an\n"
+	     "operation.\n"
 	     "\n"
-	     "  --quick           about a minute: up to 1,000,000 timers, 3 repetitions, and in "
+	     "  --quick           half a minute: 1,000 and 100,000 timers, 3 repetitions, and in "
 	     "churn\n"
-	     "                    and refresh 100 steps a tick instead of 1,000\n"
-	     "  --n N[,N...]      how many timers; default 1000,100000,1000000,10000000\n"
+	     "                    and refresh 50 steps a tick instead of 100\n"
+	     "  --n N[,N...]      how many timers; default 1000,10000,100000,1000000, and 10000000 "
+	     "of\n"
+	     "                    64 bytes\n"
 	     "  --reps R          repetitions; default 5, and 3 above 1,000,000 timers\n"
+	     "  --objects S[,S..] bytes of the objects that the timers are in; default 192,64\n"
 	     "  --only W[,W...]   these workloads only, see below\n"
 	     "  --peers P[,P...]  these peers only, see below\n"
+	     "  --csv FILE        write all figures to this file\n"
+	     "  --verify          only verify the peers: each timer fires once, and not early\n"
 	     "  --help            this\n");
 	fputs("workloads:", stdout);
 	each_row(print_name, stdout);
@@ -65,23 +73,6 @@ static void help(void)
 	for (size_t i = 0; i < peer_count; i++)
 		printf("%c %-12s %s\n", peers[i]->on_request ? '*' : ' ', peers[i]->name,
 		       peers[i]->about);
-}
-
-static void refuse(const char *option, const char *value)
-{
-	fprintf(stderr, "pawl-bench-wheel: %s: bad value '%s'; allowed:", option, value);
-}
-
-static uint32_t parse_number(const char *option, const char *text, uint32_t most)
-{
-	char *end;
-	unsigned long long value = strtoull(text, &end, 10);
-
-	if (text[0] >= '0' && text[0] <= '9' && !*end && value >= 1 && value <= most)
-		return (uint32_t)value;
-	refuse(option, text);
-	fprintf(stderr, " a whole number from 1 to %u\n", most);
-	exit(2);
 }
 
 static void parse_sizes(struct options *options, char *list)
@@ -96,6 +87,22 @@ static void parse_sizes(struct options *options, char *list)
 			exit(2);
 		}
 		options->sizes[options->size_count++] = n;
+	}
+}
+
+static void parse_objects(struct options *options, char *list)
+{
+	options->object_count = 0;
+	for (char *item; (item = strsep(&list, ",")) != NULL;) {
+		uint32_t bytes = parse_number("--objects", item, MAX_OBJECT_SIZE);
+
+		if (bytes % CACHE_LINE || options->object_count == MAX_SIZES) {
+			refuse("--objects", item);
+			fprintf(stderr, " at most %d multiples of %d up to %d\n", MAX_SIZES,
+			        CACHE_LINE, MAX_OBJECT_SIZE);
+			exit(2);
+		}
+		options->objects[options->object_count++] = bytes;
 	}
 }
 
@@ -139,6 +146,11 @@ bool names_have(const struct names *names, const char *name)
 	return names->count == 0;
 }
 
+bool options_have(const struct options *options, uint32_t n, uint32_t object_size)
+{
+	return !options->spare_large || n <= LARGE || object_size <= CACHE_LINE;
+}
+
 uint32_t options_repetitions(const struct options *options, uint32_t n)
 {
 	if (options->repetitions)
@@ -146,38 +158,46 @@ uint32_t options_repetitions(const struct options *options, uint32_t n)
 	return n > LARGE ? REPETITIONS_LARGE : REPETITIONS;
 }
 
+static void default_sizes(struct options *options, bool quick)
+{
+	static const uint32_t sizes[] = {1000, 10000, 100000, 1000000, 10000000};
+	static const uint32_t sizes_quick[] = {1000, 100000};
+
+	options->spare_large = true;
+	options->size_count = quick ? 2 : 5;
+	memcpy(options->sizes, quick ? sizes_quick : sizes, options->size_count * sizeof(sizes[0]));
+}
+
+static void default_objects(struct options *options, bool quick)
+{
+	static const uint32_t objects[] = {192, 64};
+
+	options->object_count = quick ? 1 : 2;
+	memcpy(options->objects, objects, sizeof(objects));
+}
+
 /* What --quick leaves to be said by other options, whichever comes first. */
 static void fill_in(struct options *options, bool quick)
 {
-	static const uint32_t sizes[] = {1000, 100000, 1000000, 10000000};
-
 	options->steps_per_tick = quick ? STEPS_PER_TICK_QUICK : STEPS_PER_TICK;
 	if (quick && !options->repetitions)
 		options->repetitions = REPETITIONS_QUICK;
-	if (options->size_count)
-		return;
-	options->size_count = quick ? 3 : 4;
-	memcpy(options->sizes, sizes, sizeof(sizes));
+	if (!options->size_count)
+		default_sizes(options, quick);
+	if (!options->object_count)
+		default_objects(options, quick);
 }
 
-static _Noreturn void usage_error(const char *what, const char *argument)
-{
-	fprintf(stderr,
-	        "pawl-bench-wheel: %s '%s'; allowed: --quick --n --reps --only --peers --help\n",
-	        what, argument);
-	exit(2);
-}
+#define ALLOWED "--quick --n --reps --objects --only --peers --csv --verify --help"
 
 void options_parse(struct options *options, int argc, char **argv)
 {
 	static const struct option known[] = {
-	        {"quick", no_argument, NULL, 'q'},
-	        {"n", required_argument, NULL, 'n'},
-	        {"reps", required_argument, NULL, 'r'},
-	        {"only", required_argument, NULL, 'o'},
-	        {"peers", required_argument, NULL, 'p'},
-	        {"help", no_argument, NULL, 'h'},
-	        {NULL, 0, NULL, 0},
+	        {"quick", no_argument, NULL, 'q'},      {"n", required_argument, NULL, 'n'},
+	        {"reps", required_argument, NULL, 'r'}, {"objects", required_argument, NULL, 'b'},
+	        {"csv", required_argument, NULL, 'c'},  {"verify", no_argument, NULL, 'v'},
+	        {"only", required_argument, NULL, 'o'}, {"peers", required_argument, NULL, 'p'},
+	        {"help", no_argument, NULL, 'h'},       {NULL, 0, NULL, 0},
 	};
 	bool quick = false;
 	int option;
@@ -194,6 +214,15 @@ void options_parse(struct options *options, int argc, char **argv)
 		case 'r':
 			options->repetitions = parse_number("--reps", optarg, MAX_REPETITIONS);
 			break;
+		case 'b':
+			parse_objects(options, optarg);
+			break;
+		case 'c':
+			options->csv = optarg;
+			break;
+		case 'v':
+			options->only_verify = true;
+			break;
 		case 'o':
 			parse_names(&options->rows, "--only", optarg, each_row);
 			break;
@@ -204,14 +233,14 @@ void options_parse(struct options *options, int argc, char **argv)
 			help();
 			exit(0);
 		case ':':
-			usage_error("a value is missing after", argv[optind - 1]);
+			usage_error("a value is missing after", argv[optind - 1], ALLOWED);
 		case 1:
-			usage_error("unexpected argument", optarg);
+			usage_error("unexpected argument", optarg, ALLOWED);
 		default:
-			usage_error("unknown option", argv[optind - 1]);
+			usage_error("unknown option", argv[optind - 1], ALLOWED);
 		}
 	}
 	if (optind < argc)
-		usage_error("unexpected argument", argv[optind]);
+		usage_error("unexpected argument", argv[optind], ALLOWED);
 	fill_in(options, quick);
 }

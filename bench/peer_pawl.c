@@ -40,6 +40,11 @@ static void advance(void *self, uint64_t now)
 	pawl_wheel_advance(self, now, 0);
 }
 
+static bool advance_bounded(void *self, uint64_t now, size_t max_moves)
+{
+	return pawl_wheel_advance(self, now, max_moves) < max_moves;
+}
+
 static void *pop(void *self)
 {
 	return pawl_wheel_pop(self);
@@ -54,7 +59,8 @@ static uint64_t next(void *self)
 	.name = (NAME), .timer_size = sizeof(struct pawl_timer), .cascades = true,                \
 	.variant = &(const struct pawl_wheel_options){.wheel_size = (SLOTS), .chains = (CHAINS)}, \
 	.open = open_wheel, .close = close_wheel, .arm = arm, .cancel = cancel,                   \
-	.refresh = refresh, .advance = advance, .pop = pop, .next = next
+	.refresh = refresh, .advance = advance, .advance_bounded = advance_bounded, .pop = pop,   \
+	.next = next
 
 #define PAWL_VARIANT(NAME, SLOTS, CHAINS)                                                \
 	{                                                                                \

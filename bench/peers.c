@@ -3,7 +3,9 @@
 #include "peer.h"
 
 extern const struct peer peer_pawl_1, peer_pawl_8, peer_pawl_variants[9];
-extern const struct peer peer_heap_2, peer_heap_4;
+extern const struct peer peer_heap_2, peer_heap_4, peer_marked, peer_null;
+extern const struct peer peer_libuv, peer_libev, peer_libevent, peer_libevent_common, peer_glib;
+extern const struct peer peer_timerfd, peer_posix;
 
 const struct peer *const peers[] = {
         &peer_plain,
@@ -11,6 +13,23 @@ const struct peer *const peers[] = {
         &peer_pawl_8,
         &peer_heap_2,
         &peer_heap_4,
+        &peer_marked,
+#ifdef PAWL_BENCH_LIBUV
+        &peer_libuv,
+#endif
+#ifdef PAWL_BENCH_LIBEV
+        &peer_libev,
+#endif
+#ifdef PAWL_BENCH_LIBEVENT
+        &peer_libevent,
+        &peer_libevent_common,
+#endif
+#ifdef PAWL_BENCH_GLIB
+        &peer_glib,
+#endif
+        &peer_timerfd,
+        &peer_posix,
+        &peer_null,
         &peer_pawl_variants[0],
         &peer_pawl_variants[1],
         &peer_pawl_variants[2],

@@ -48,6 +48,7 @@ void *open_service(const struct service_peer *peer, const struct service_setup *
 
 	if (!service)
 		fail("%s cannot be opened", peer->name);
+	tally.shared = peer->workers > 1;
 	return service;
 }
 
@@ -97,10 +98,15 @@ static int compare_samples(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The sample that so many per mille do not exceed. */
-static int64_t per_mille(const int64_t *sorted, size_t count, size_t share)
+const uint32_t quantiles[QUANTILES] = {0,    1000, 2500, 5000, 7500, 9000, 9500,
+                                       9900, 9950, 9990, 9995, 9999, 10000};
+
+/* The sample that this share of them does not exceed. */
+static int64_t quantile(const int64_t *sorted, size_t count, size_t share)
 {
-	return sorted[(count * share + 999) / 1000 - 1];
+	size_t rank = (count * share + 9999) / 10000;
+
+	return sorted[rank > 0 ? rank - 1 : 0];
 }
 
 /* From the samples that the tasks have taken. */
@@ -116,11 +122,8 @@ static struct lateness lateness_of(const struct object *objects, size_t count)
 		lateness.early += samples[i] < 0;
 	}
 	qsort(samples, count, sizeof(*samples), compare_samples);
-	lateness.min = samples[0];
-	lateness.p50 = per_mille(samples, count, 500);
-	lateness.p99 = per_mille(samples, count, 990);
-	lateness.p999 = per_mille(samples, count, 999);
-	lateness.max = samples[count - 1];
+	for (size_t i = 0; i < QUANTILES; i++)
+		lateness.ns_at[i] = quantile(samples, count, quantiles[i]);
 	free(samples);
 	return lateness;
 }

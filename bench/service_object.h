@@ -14,6 +14,7 @@
 
 #include <pawl/service.h>
 #include <semaphore.h>
+#include <stdbool.h>
 
 struct object {
 	union {
@@ -31,9 +32,10 @@ enum behaviour {
 	STAMP, /* and write down when it was */
 };
 
-/* Runs are counted by one thread, the service's; the last one that is waited for posts. */
+/* Runs are counted by the service's threads, mostly a single one; the last that is waited for posts. */
 struct tally {
 	uint64_t count, target;
+	bool shared; /* by several threads */
 	sem_t done;
 } __attribute__((aligned(128)));
 
@@ -41,10 +43,15 @@ extern struct tally tally;
 
 static inline void object_count(struct object *object)
 {
-	uint64_t count = tally.count + 1;
+	uint64_t count;
 
 	(void)object;
-	__atomic_store_n(&tally.count, count, __ATOMIC_RELAXED);
+	if (tally.shared) {
+		count = __atomic_add_fetch(&tally.count, 1, __ATOMIC_RELAXED);
+	} else {
+		count = tally.count + 1;
+		__atomic_store_n(&tally.count, count, __ATOMIC_RELAXED);
+	}
 	if (count == tally.target)
 		sem_post(&tally.done);
 }

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "service_options.h"
 
+#include "arguments.h"
 #include "service_peer.h"
 
 #include <getopt.h>
@@ -34,6 +35,7 @@ static void help(void)
 	     "  --reps R          repetitions; default 5, with --quick 3 and in real time 1\n"
 	     "  --only W[,W...]   these workloads only, see below\n"
 	     "  --peers P[,P...]  these peers only, see below\n"
+	     "  --csv FILE        write all figures to this file\n"
 	     "  --help            this\n"
 	     "\n"
 	     "workloads:\n"
@@ -46,23 +48,6 @@ static void help(void)
 	     "peers:");
 	for (uint32_t i = 0; i < SERVICE_PEERS; i++)
 		printf("  %-12s %s\n", service_peers[i]->name, service_peers[i]->about);
-}
-
-static void refuse(const char *option, const char *value)
-{
-	fprintf(stderr, "pawl-bench-service: %s: bad value '%s'; allowed:", option, value);
-}
-
-static uint32_t parse_repetitions(const char *text)
-{
-	char *end;
-	unsigned long long value = strtoull(text, &end, 10);
-
-	if (text[0] >= '0' && text[0] <= '9' && !*end && value >= 1 && value <= MAX_REPETITIONS)
-		return (uint32_t)value;
-	refuse("--reps", text);
-	fprintf(stderr, " a whole number from 1 to %d\n", MAX_REPETITIONS);
-	exit(2);
 }
 
 static uint32_t find_name(const char *option, const char *item, const char *(*name)(uint32_t),
@@ -88,20 +73,18 @@ static uint32_t parse_names(const char *option, char *list, const char *(*name)(
 	return bits;
 }
 
-static _Noreturn void usage_error(const char *what, const char *argument)
-{
-	fprintf(stderr,
-	        "pawl-bench-service: %s '%s'; allowed: --quick --reps --only --peers --help\n",
-	        what, argument);
-	exit(2);
-}
+#define ALLOWED "--quick --reps --only --peers --csv --help"
 
 void service_options_parse(struct service_options *options, int argc, char **argv)
 {
 	static const struct option known[] = {
-	        {"quick", no_argument, NULL, 'q'},      {"reps", required_argument, NULL, 'r'},
-	        {"only", required_argument, NULL, 'o'}, {"peers", required_argument, NULL, 'p'},
-	        {"help", no_argument, NULL, 'h'},       {NULL, 0, NULL, 0},
+	        {"quick", no_argument, NULL, 'q'},
+	        {"reps", required_argument, NULL, 'r'},
+	        {"only", required_argument, NULL, 'o'},
+	        {"peers", required_argument, NULL, 'p'},
+	        {"csv", required_argument, NULL, 'c'},
+	        {"help", no_argument, NULL, 'h'},
+	        {NULL, 0, NULL, 0},
 	};
 	int option;
 
@@ -112,7 +95,7 @@ void service_options_parse(struct service_options *options, int argc, char **arg
 			options->quick = true;
 			break;
 		case 'r':
-			options->repetitions = parse_repetitions(optarg);
+			options->repetitions = parse_number("--reps", optarg, MAX_REPETITIONS);
 			break;
 		case 'o':
 			options->rows = parse_names("--only", optarg, row_name, SERVICE_ROWS);
@@ -120,17 +103,20 @@ void service_options_parse(struct service_options *options, int argc, char **arg
 		case 'p':
 			options->peers = parse_names("--peers", optarg, peer_name, SERVICE_PEERS);
 			break;
+		case 'c':
+			options->csv = optarg;
+			break;
 		case 'h':
 			help();
 			exit(0);
 		case ':':
-			usage_error("a value is missing after", argv[optind - 1]);
+			usage_error("a value is missing after", argv[optind - 1], ALLOWED);
 		case 1:
-			usage_error("unexpected argument", optarg);
+			usage_error("unexpected argument", optarg, ALLOWED);
 		default:
-			usage_error("unknown option", argv[optind - 1]);
+			usage_error("unknown option", argv[optind - 1], ALLOWED);
 		}
 	}
 	if (optind < argc)
-		usage_error("unexpected argument", argv[optind]);
+		usage_error("unexpected argument", argv[optind], ALLOWED);
 }

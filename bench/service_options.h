@@ -16,6 +16,7 @@ struct service_options {
 	uint32_t repetitions; /* 0: the default of each row */
 	uint32_t rows;        /* a bit each */
 	uint32_t peers;       /* likewise */
+	const char *csv;      /* the file to write; NULL: none */
 };
 
 /* Exits with 0 after --help, and with 2, having said why, if something is wrong. */

@@ -30,8 +30,12 @@ double churn_run(const struct service_peer *peer, struct object *objects, const 
 double backlog_run(const struct service_peer *peer, struct object *objects, bool polled,
                    uint64_t seed);
 
+/* The shares of tasks, in hundredths of a per cent, for which lateness is told. */
+enum { QUANTILES = 13, Q_MIN = 0, Q_50 = 3, Q_99 = 7, Q_999 = 9, Q_MAX = 12 };
+extern const uint32_t quantiles[QUANTILES];
+
 struct lateness {
-	int64_t min, p50, p99, p999, max; /* ns; below 0: early */
+	int64_t ns_at[QUANTILES]; /* so many tasks are not later than this; below 0: early */
 	uint64_t tasks, early;
 	uint64_t cpu_ns; /* of the service's threads, all tasks together */
 	uint64_t ns;     /* the time in which the tasks fell due */

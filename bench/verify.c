@@ -12,6 +12,10 @@
 
 enum { TIMERS = 500, STEPS = 20000, OPERATIONS_PER_STEP = 20 };
 
+struct object {
+	_Alignas(CACHE_LINE) unsigned char bytes[MAX_OBJECT_SIZE];
+};
+
 struct script {
 	const struct peer *peer;
 	void *self;
@@ -170,15 +174,16 @@ bool verify_peer(const struct peer *peer, uint64_t seed)
 {
 	struct script script = {.peer = peer, .random = {.state = seed}};
 
-	/* Not to be told the time, a peer can do nothing wrong that could be seen here. */
-	if (!peer->advance || !peer->pop)
-		return true;
+	if (peer->timer_size > MAX_OBJECT_SIZE) {
+		wrong(&script, "its timers do not fit into %d bytes", MAX_OBJECT_SIZE);
+		return false;
+	}
+	if (peer->turn)
+		return verify_in_real_time(peer, seed);
 	script.self = peer->open(peer, TIMERS);
-	script.objects = aligned_alloc(OBJECT_SIZE, TIMERS * sizeof(struct object));
+	script.objects = aligned_alloc(CACHE_LINE, TIMERS * sizeof(struct object));
 	if (!script.self || !script.objects)
 		wrong(&script, "no memory");
-	else if (peer->timer_size > OBJECT_SIZE)
-		wrong(&script, "its timers do not fit into %d bytes", OBJECT_SIZE);
 	else {
 		memset(script.objects, 0, TIMERS * sizeof(struct object));
 		memset(script.deadline, 0xff, sizeof(script.deadline));

@@ -11,4 +11,10 @@
  */
 bool verify_peer(const struct peer *peer, uint64_t seed);
 
+/*
+ * The same for a peer with a clock of its own, in real time and for less than a second. That timers are
+ * not late cannot be asked of it: it depends on what else the machine does.
+ */
+bool verify_in_real_time(const struct peer *peer, uint64_t seed);
+
 #endif

@@ -49,13 +49,11 @@ static uint64_t first_slot(const struct pawl_wheel *wheel, const struct level *l
 	return slot_of_cell(wheel, cell_of_tick(wheel, level, level->opens));
 }
 
-/* The level's first slot is empty. Every bit is of a cell in the window, so the next one is ahead. */
-static void forget_first(const struct pawl_wheel *wheel, struct level *level)
+/* The lists of the first slot are retired. Every bit is of a cell in the window: the next one is ahead. */
+static void pass_first(const struct pawl_wheel *wheel, struct level *level)
 {
 	uint64_t slot = first_slot(wheel, level), next;
 
-	for (uint64_t chain = 0; chain <= wheel->chain_mask; chain++)
-		list_retire(slot_head(wheel, level, slot, chain));
 	bit_clear(level, slot);
 	if (level->words == 0) {
 		level->opens = NO_TICK;
@@ -63,6 +61,16 @@ static void forget_first(const struct pawl_wheel *wheel, struct level *level)
 	}
 	next = next_slot(level, slot);
 	level->opens += tick_of_cell(level, next - slot + (next < slot ? wheel->wheel_size : 0));
+}
+
+/* The level's first slot is empty. */
+static void forget_first(const struct pawl_wheel *wheel, struct level *level)
+{
+	uint64_t slot = first_slot(wheel, level);
+
+	for (uint64_t chain = 0; chain <= wheel->chain_mask; chain++)
+		list_retire(slot_head(wheel, level, slot, chain));
+	pass_first(wheel, level);
 }
 
 static bool first_slot_empty(const struct pawl_wheel *wheel, const struct level *level)
@@ -105,8 +113,10 @@ static void make_all_due(struct pawl_wheel *wheel, uint64_t slot)
 	for (uint64_t chain = 0; chain <= wheel->chain_mask; chain++) {
 		struct pawl_timer *head = slot_head(wheel, &wheel->level[0], slot, chain);
 
-		if (!list_empty(head))
-			list_append_all(due_list(wheel, chain), head);
+		if (list_empty(head))
+			list_retire(head);
+		else
+			list_append_all(due_list(wheel, chain), head); /* which retires it */
 	}
 }
 
@@ -129,15 +139,12 @@ move(struct pawl_wheel *wheel, struct pawl_timer *timer, uint64_t now, uint64_t 
 struct walk {
 	struct pawl_timer *head;
 	struct pawl_timer *first, *last; /* not taken yet; both the head if there is none */
+	unsigned chain;
 };
 
-static void walk_begin(struct walk *walk, struct pawl_timer *head)
+static void walk_begin(struct walk *walk, struct pawl_timer *head, unsigned chain)
 {
-	if (list_empty(head)) {
-		*walk = (struct walk){head, head, head};
-		return;
-	}
-	*walk = (struct walk){head, head->next, head->prev};
+	*walk = (struct walk){head, head->next, head->prev, chain};
 	__builtin_prefetch(walk->first, 1);
 	__builtin_prefetch(walk->last, 1);
 }
@@ -170,7 +177,8 @@ static void walk_end(const struct walk *walk)
 /*
  * Empty the level's first slot timer by timer, at most `max` of them. A single chain is walked in the
  * direction that order asks for: from its tail (see above), but on level 0 from its head, since these
- * timers go to the *end* of the due ones. Several chains are walked in step, and each from both ends.
+ * timers go to the *end* of the due ones. Several chains are walked in step, and each from both ends; those
+ * that are empty, as most are on a wheel with few timers, are left out.
  */
 static inline __attribute__((always_inline)) size_t
 move_each(struct pawl_wheel *wheel, struct level *level, size_t max, unsigned chains)
@@ -180,24 +188,30 @@ move_each(struct pawl_wheel *wheel, struct level *level, size_t max, unsigned ch
 	struct walk walks[MAX_CHAINS];
 	bool from_tail = !finest;
 	size_t moves = 0, before;
+	unsigned used = 0;
 
-	for (unsigned chain = 0; chain < chains; chain++)
-		walk_begin(&walks[chain], slot_head(wheel, level, slot, chain));
+	for (unsigned chain = 0; chain < chains; chain++) {
+		struct pawl_timer *head = slot_head(wheel, level, slot, chain);
+
+		/* The slot is not empty, so neither is its single chain. */
+		if (chains == 1 || !list_empty(head))
+			walk_begin(&walks[used++], head, chain);
+	}
 	do {
 		before = moves;
-		for (unsigned chain = 0; chain < chains && moves < max; chain++) {
-			struct pawl_timer *timer = walk_step(&walks[chain], from_tail);
+		for (unsigned i = 0; i < used && moves < max; i++) {
+			struct pawl_timer *timer = walk_step(&walks[i], from_tail);
 
 			if (!timer)
 				continue;
-			move(wheel, timer, now, chain, finest);
+			move(wheel, timer, now, walks[i].chain, finest);
 			moves++;
 		}
 		if (chains > 1) /* the other end's miss has had a round to come in */
 			from_tail = !from_tail;
 	} while (moves > before);
-	for (unsigned chain = 0; chain < chains; chain++)
-		walk_end(&walks[chain]);
+	for (unsigned i = 0; i < used; i++)
+		walk_end(&walks[i]);
 	return moves;
 }
 
@@ -208,7 +222,7 @@ static size_t open_first(struct pawl_wheel *wheel, struct level *level, size_t m
 
 	if (level == &wheel->level[0] && all_due(wheel)) {
 		make_all_due(wheel, first_slot(wheel, level));
-		forget_first(wheel, level);
+		pass_first(wheel, level);
 		return 1;
 	}
 	if (wheel->chain_mask == 0)
