@@ -4,6 +4,9 @@
 #   make run         the main job: a million timers on the real clock, every one accounted for
 #   make test        set up what is missing, build everything, run every test
 #   make bench       the benchmark against other structures (BENCH_ARGS=--quick: a minute)
+#   make redis       a throw-away Redis with the module pawl.so, and what to type (PAWL_SERVER=, REDIS_PORT=)
+#   make test-redis  the tests of the module alone (PAWL_SERVER=)
+#   make test-redis-long  the same for longer
 #   make fuzz        fuzz the wheel (FUZZ_SECONDS=60)
 #   make mutate      break the source in known ways; the tests must notice each
 #   make test-long   the same, and the random tests for longer
@@ -20,7 +23,7 @@ CTEST = ctest --output-on-failure --no-tests=error -j $(JOBS)
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: all run test test-long bench fuzz mutate install help format clean
+.PHONY: all run test test-long redis test-redis test-redis-long bench fuzz mutate install help format clean
 
 all:
 	@cmake -S . -B build/release >/dev/null
@@ -51,6 +54,21 @@ bench:
 	@cmake --build build/bench -j $(JOBS) >/dev/null
 	@build/bench/bench/pawl-bench-wheel $(BENCH_ARGS)
 	@build/bench/bench/pawl-bench-service $(filter --quick,$(BENCH_ARGS))
+
+redis:
+	@scripts/bootstrap redis
+	@$(MAKE) all
+	@scripts/try-redis build/release/pawl.so $(REDIS_PORT)
+
+test-redis:
+	@scripts/bootstrap test
+	@cmake -S . -B build/test -DPAWL_DEV=ON -DPAWL_TESTS=ON -DPAWL_BENCH=ON >/dev/null
+	cmake --build build/test -j $(JOBS)
+	cd build/test && $(CTEST) -R '^redis[.]'
+
+test-redis-long: export PAWL_LONG = 1
+test-redis-long: test-redis
+	build/test/tests/redis/test_redis_queue --runs 20000
 
 fuzz:
 	@scripts/bootstrap fuzz
