@@ -51,7 +51,7 @@ static void write_token(struct bytes *to, uint64_t token)
 
 static unsigned flags_of(const struct task *task)
 {
-	unsigned state = task->place == PLACE_DEAD ? DEAD : task->leased ? LEASED : WAITING;
+	unsigned state = task->leased ? LEASED : task->place == PLACE_DEAD ? DEAD : WAITING;
 
 	return state | (task->made_here ? SHORT_ID : 0u) | (task->tries ? HAS_TRIES : 0u) |
 	       (task->max_tries ? HAS_MAX_TRIES : 0u);

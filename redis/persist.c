@@ -123,11 +123,8 @@ static void rewrite_queue(RedisModuleIO *aof, RedisModuleString *key, void *valu
 static void digest_queue(RedisModuleDigest *digest, void *value)
 {
 	struct queue *queue = value;
-	struct task **tasks;
+	struct task **tasks = queue_sorted(queue);
 
-	queue_settle(queue,
-	             clock_now()); /* so that a lapsed lease looks the same whoever noticed it */
-	tasks = queue_sorted(queue);
 	for (size_t i = 0; i < queue_count(queue); i++) {
 		const struct task *task = tasks[i];
 

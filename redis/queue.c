@@ -49,62 +49,57 @@ static void list_remove(struct task_list *list, struct task *task)
 
 /* Places: these functions, and no others, put a task somewhere or take it from there. */
 
-static void set_leased(struct queue *queue, struct task *task, bool leased)
+/* Where a task is that is not due yet; if it is leased there, the lease holds. */
+static bool is_ahead(const struct task *task)
 {
-	if (task->leased == leased)
-		return;
-	task->leased = leased;
-	queue->leased += leased ? 1 : -(size_t)1;
+	return task->place == PLACE_WHEEL || task->place == PLACE_EARLY ||
+	       task->place == PLACE_DYING;
 }
 
-/* Its lease is over, if it had one: it is like any other task that is due. */
-static void lapse(struct queue *queue, struct task *task)
+static void set_place(struct queue *queue, struct task *task, enum task_place place)
 {
-	set_leased(queue, task, false);
-	task->token = 0;
+	queue->leased -= task->leased && is_ahead(task);
+	task->place = (uint8_t)(place & 15);
+	queue->leased += task->leased && is_ahead(task);
 }
 
 static void push(struct queue *queue, struct heap *heap, struct task *task, enum task_place place)
 {
 	heap_push(heap, task, task_at(task), ++queue->sequence);
-	task->place = place;
+	set_place(queue, task, place);
 }
 
 static void make_ready(struct queue *queue, struct task *task)
 {
-	lapse(queue, task);
 	list_append(&queue->ready, task);
-	task->place = PLACE_READY;
+	set_place(queue, task, PLACE_READY);
 }
 
 static void make_dead(struct queue *queue, struct task *task)
 {
-	lapse(queue, task);
 	list_append(&queue->dead, task);
-	task->place = PLACE_DEAD;
+	set_place(queue, task, PLACE_DEAD);
 }
 
 static void put_on_wheel(struct queue *queue, struct task *task, uint64_t at)
 {
 	task->u.timer = (struct pawl_timer){0};
 	pawl_wheel_arm(queue->wheel, &task->u.timer, at);
-	task->place = PLACE_WHEEL;
+	set_place(queue, task, PLACE_WHEEL);
 }
 
 /* Where a living task belongs. */
 static void place(struct queue *queue, struct task *task, uint64_t at)
 {
 	task->u.timer.deadline = at;
-	if (task->leased && task_last_try(task)) {
+	if (task->leased && task_last_try(task))
 		push(queue, &queue->dying, task, PLACE_DYING);
-	} else if (queue->wheel && at > pawl_wheel_now(queue->wheel)) {
+	else if (queue->wheel && at > pawl_wheel_now(queue->wheel))
 		put_on_wheel(queue, task, at);
-	} else if (at > queue->now) {
+	else if (at > queue->now)
 		push(queue, &queue->early, task, PLACE_EARLY);
-	} else {
-		lapse(queue, task);
+	else
 		push(queue, &queue->past, task, PLACE_PAST);
-	}
 }
 
 static void unplace(struct queue *queue, struct task *task)
@@ -131,7 +126,7 @@ static void unplace(struct queue *queue, struct task *task)
 		list_remove(&queue->dead, task);
 		break;
 	}
-	task->place = PLACE_NONE;
+	set_place(queue, task, PLACE_NONE);
 }
 
 /* Time */
@@ -144,9 +139,8 @@ static void early_to_past(struct queue *queue)
 		uint64_t sequence = task->u.heap.sequence;
 
 		heap_remove(&queue->early, task);
-		lapse(queue, task);
 		heap_push(&queue->past, task, task_at(task), sequence);
-		task->place = PLACE_PAST;
+		set_place(queue, task, PLACE_PAST);
 	}
 }
 
@@ -197,23 +191,30 @@ static void forget_places(struct queue *queue)
 {
 	memory_free(queue->wheel);
 	queue->wheel = NULL;
-	queue->ready = (struct task_list){0};
+	queue->ready = queue->dead = (struct task_list){0};
 	heap_free(&queue->past);
 	heap_free(&queue->early);
 	heap_free(&queue->dying);
+	queue->leased = 0;
 }
 
-/* Place every living task anew, in the form that suits their number, as seen from now. */
+/* Place every task anew, in the form that suits their number, as seen from now. */
 static void rebuild(struct queue *queue)
 {
-	size_t living = queue_count(queue) - queue->dead.count;
 	struct task **tasks = queue_sorted(queue);
 
 	forget_places(queue);
 	if (queue_count(queue) > QUEUE_LARGE)
 		open_wheel(queue);
-	for (size_t i = 0; i < living; i++)
-		place(queue, tasks[i], task_at(tasks[i]));
+	for (size_t i = 0; i < queue_count(queue); i++) {
+		bool buried = tasks[i]->place == PLACE_DEAD && !tasks[i]->leased;
+
+		tasks[i]->place = PLACE_NONE;
+		if (buried)
+			make_dead(queue, tasks[i]);
+		else
+			place(queue, tasks[i], task_at(tasks[i]));
+	}
 	memory_free(tasks);
 }
 
@@ -284,11 +285,10 @@ struct queue *queue_copy(const struct queue *queue)
 		struct task *task = task_copy(tasks[i]);
 		uint64_t at = task_at(task);
 
-		task->leased = false;
-		if (tasks[i]->place == PLACE_DEAD)
-			queue_add_dead(copy, task, at);
-		else if (tasks[i]->leased)
+		if (tasks[i]->leased)
 			queue_add_leased(copy, task, at);
+		else if (tasks[i]->place == PLACE_DEAD)
+			queue_add_dead(copy, task, at);
 		else
 			queue_add(copy, task, at);
 	}
@@ -321,7 +321,7 @@ void queue_add(struct queue *queue, struct task *task, uint64_t at)
 
 void queue_add_leased(struct queue *queue, struct task *task, uint64_t until)
 {
-	set_leased(queue, task, true);
+	task->leased = true;
 	queue_add(queue, task, until);
 }
 
@@ -332,17 +332,23 @@ void queue_add_dead(struct queue *queue, struct task *task, uint64_t since)
 	make_dead(queue, task);
 }
 
+static void end_lease(struct task *task)
+{
+	task->leased = false;
+	task->token = 0;
+}
+
 void queue_schedule(struct queue *queue, struct task *task, uint64_t at)
 {
 	unplace(queue, task);
-	lapse(queue, task);
+	end_lease(task);
 	place(queue, task, at);
 }
 
 void queue_lease(struct queue *queue, struct task *task, uint64_t until, uint64_t token)
 {
 	unplace(queue, task);
-	set_leased(queue, task, true);
+	task->leased = true;
 	task->token = token;
 	place(queue, task, until);
 }
@@ -350,6 +356,7 @@ void queue_lease(struct queue *queue, struct task *task, uint64_t until, uint64_
 void queue_bury(struct queue *queue, struct task *task, uint64_t since)
 {
 	unplace(queue, task);
+	end_lease(task);
 	task->u.timer.deadline = since;
 	make_dead(queue, task);
 }
@@ -357,7 +364,6 @@ void queue_bury(struct queue *queue, struct task *task, uint64_t since)
 void queue_delete(struct queue *queue, struct task *task)
 {
 	unplace(queue, task);
-	set_leased(queue, task, false);
 	ids_remove(&queue->ids, task);
 	queue->task_bytes -= memory_size(task);
 	memory_free(task);
@@ -462,7 +468,7 @@ static bool append_timer(struct pawl_timer *timer, void *arg)
  * first, the wheel lists them with the coarse levels first, where whatever came earlier is; and what
  * is in the heaps came when the wheel had passed that time.
  */
-static size_t append_living(struct sort_item *items, const struct queue *queue)
+static void append_all(struct sort_item *items, const struct queue *queue)
 {
 	struct appending to = {items, append_list(items, 0, &queue->ready)};
 	size_t n;
@@ -471,12 +477,13 @@ static size_t append_living(struct sort_item *items, const struct queue *queue)
 		pawl_wheel_each(queue->wheel, append_timer, &to);
 	n = append_heap(items, to.n, &queue->past);
 	n = append_heap(items, n, &queue->early);
-	return append_heap(items, n, &queue->dying);
+	n = append_heap(items, n, &queue->dying);
+	append_list(items, n, &queue->dead);
 }
 
 struct task **queue_sorted(const struct queue *queue)
 {
-	size_t count = queue_count(queue), living;
+	size_t count = queue_count(queue);
 	struct sort_item *items;
 	struct task **tasks;
 
@@ -484,10 +491,8 @@ struct task **queue_sorted(const struct queue *queue)
 		return NULL;
 	items = memory_new(count * sizeof(*items));
 	tasks = memory_new(count * sizeof(struct task *));
-	living = append_living(items, queue);
-	sort_stable(items, living);
-	append_list(items, living, &queue->dead);
-	sort_stable(items + living, queue->dead.count);
+	append_all(items, queue);
+	sort_stable(items, count);
 	for (size_t i = 0; i < count; i++)
 		tasks[i] = items[i].task;
 	memory_free(items);

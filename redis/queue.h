@@ -21,6 +21,9 @@
  * Compact form: up to QUEUE_LARGE tasks there is no wheel at all, the heaps do; and up to a handful there
  * is no id table either. A queue changes its form as it grows and shrinks.
  *
+ * Nothing is written into a task because time passes. A lease that is over is a lease whose end is not after
+ * now; should the clock be set back, it holds again, here as in any copy that never saw it end.
+ *
  * Order: by due time, to the millisecond, and within one in the order of arrival.
  */
 #ifndef PAWL_REDIS_QUEUE_H
@@ -47,7 +50,7 @@ struct queue {
 	struct lateness *lateness; /* NULL before the first delivery */
 	uint64_t now;              /* as last told */
 	uint64_t sequence;         /* of arrivals in the heaps */
-	size_t leased;             /* tasks that carry the mark */
+	size_t leased;             /* tasks whose lease holds, as far as has been looked */
 	size_t task_bytes;
 };
 
@@ -99,9 +102,7 @@ uint64_t queue_look_again(struct queue *queue);
 /* How many are in each state. After queue_settle. */
 void queue_counts(const struct queue *queue, size_t counts[STATES]);
 
-/*
- * All tasks: first the living ones by `at` and arrival, then the dead ones likewise. The array is yours to free (memory_free); NULL if the queue is empty.
- */
+/* All tasks by `at` and arrival. The array is yours to free (memory_free); NULL if the queue is empty. */
 struct task **queue_sorted(const struct queue *queue);
 
 size_t queue_memory(const struct queue *queue);

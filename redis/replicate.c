@@ -10,9 +10,9 @@ enum { ARGUMENTS_MAX = 3000 }; /* a multiple of 3: tries, token, id */
 
 const char *stored_state(const struct task *task)
 {
-	if (task->place == PLACE_DEAD)
-		return state_names[STATE_DEAD];
-	return state_names[task->leased ? STATE_LEASED : STATE_WAITING];
+	if (task->leased)
+		return state_names[STATE_LEASED];
+	return state_names[task->place == PLACE_DEAD ? STATE_DEAD : STATE_WAITING];
 }
 
 void replicate_put(struct visit *visit, const struct task *task)

@@ -54,7 +54,7 @@ struct task {
 	uint16_t max_tries; /* 0: no limit */
 	uint8_t id_size;
 	uint8_t place : 4;
-	uint8_t leased : 1;    /* out to a taker until `at`, or was until then */
+	uint8_t leased : 1;    /* out to a taker until `at`: it stays so when that has passed */
 	uint8_t made_here : 1; /* the id is in the short form */
 	unsigned char data[];  /* id, payload */
 };

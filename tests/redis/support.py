@@ -210,8 +210,9 @@ class Server:
         except OSError:
             return False
         try:
-            return f"process_id:{self.process.pid}\r" in client.call("INFO", "server").decode()
-        except (Error, Gone):  # it is loading
+            info = client.call("INFO").decode()
+            return f"process_id:{self.process.pid}\r" in info and "\nloading:0\r" in info
+        except (Error, Gone):
             return False
         finally:
             client.close()
@@ -219,6 +220,11 @@ class Server:
     def log_text(self):
         with open(os.path.join(self.folder, "log"), errors="replace") as log:
             return log.read()
+
+    def wait_for_rewrite(self):
+        """Until the append-only file is complete again."""
+        info = lambda: self.client().call("INFO", "persistence").decode()
+        wait_until(lambda: "aof_rewrite_in_progress:0" in info() and "aof_rewrite_scheduled:0" in info(), "rewritten")
 
     def client(self, resp=2):
         client = Client(self.port, resp)

@@ -135,6 +135,7 @@ static void delete (unsigned number)
 static void bury(unsigned number)
 {
 	model.tasks[number].dead = true;
+	model.tasks[number].leased = false;
 	model.tasks[number].at = model.now;
 	queue_bury(queue, find(number), model.now);
 }
@@ -145,18 +146,8 @@ static void pass(uint64_t ms)
 	queue_sync(queue, model.now);
 }
 
-/* Before a step back, in the model too, leases that are over are over. */
 static void step_back(uint64_t ms)
 {
-	queue_settle(queue, model.now);
-	for (unsigned i = 0; i < model.used; i++) {
-		struct model_task *task = &model.tasks[i];
-
-		if (!task->there || task->at > model.now)
-			continue;
-		task->dead = model_state(&model, task) == STATE_DEAD;
-		task->leased = false;
-	}
 	model.now -= ms;
 	queue_sync(queue, model.now);
 }
