@@ -7,6 +7,7 @@
 #   make redis       a throw-away Redis with the module pawl.so, and what to type (PAWL_SERVER=, REDIS_PORT=)
 #   make test-redis  the tests of the module alone (PAWL_SERVER=)
 #   make test-redis-long  the same for longer
+#   make bench-redis the module beside a ZSET with a HASH and Lua (BENCH_ARGS=--quick)
 #   make fuzz        fuzz the wheel (FUZZ_SECONDS=60)
 #   make mutate      break the source in known ways; the tests must notice each
 #   make test-long   the same, and the random tests for longer
@@ -23,7 +24,7 @@ CTEST = ctest --output-on-failure --no-tests=error -j $(JOBS)
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: all run test test-long redis test-redis test-redis-long bench fuzz mutate install help format clean
+.PHONY: all run test test-long redis test-redis test-redis-long bench-redis bench fuzz mutate install help format clean
 
 all:
 	@cmake -S . -B build/release >/dev/null
@@ -69,6 +70,11 @@ test-redis:
 test-redis-long: export PAWL_LONG = 1
 test-redis-long: test-redis
 	build/test/tests/redis/test_redis_queue --runs 20000
+
+bench-redis:
+	@scripts/bootstrap redis
+	@$(MAKE) all
+	@PAWL_MODULE=$(CURDIR)/build/release/pawl.so python3 -B bench/bench_redis.py $(BENCH_ARGS)
 
 fuzz:
 	@scripts/bootstrap fuzz

@@ -14,8 +14,7 @@ static void take(struct visit *visit, uint64_t count)
 	effects_begin_drop(&effects, visit);
 	RedisModule_ReplyWithArray(visit->ctx, REDISMODULE_POSTPONED_LEN);
 	for (; (uint64_t)taken < count && (task = visit->queue->dead.head) != NULL; taken++) {
-		reply_task(visit->ctx, task, task_at(task), 0);
-		effects_add(&effects, task);
+		reply_task(visit->ctx, task, task_at(task), 0, &effects);
 		queue_delete(visit->queue, task);
 	}
 	RedisModule_ReplySetArrayLength(visit->ctx, taken);

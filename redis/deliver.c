@@ -3,24 +3,33 @@
 
 #include "arguments.h"
 #include "random.h"
-#include "replicate.h"
 
-void reply_task(RedisModuleCtx *ctx, const struct task *task, uint64_t due, uint64_t token)
+static void reply_token(RedisModuleCtx *ctx, uint64_t token)
 {
-	char id[TASK_ID_TEXT], text[TOKEN_TEXT];
+	char text[TOKEN_TEXT];
 
-	RedisModule_ReplyWithArray(ctx, 5);
-	RedisModule_ReplyWithStringBuffer(ctx, id, task_id_text(task, id));
-	RedisModule_ReplyWithStringBuffer(ctx, (const char *)task_payload(task),
-	                                  task->payload_size);
-	RedisModule_ReplyWithLongLong(ctx, task->tries);
-	RedisModule_ReplyWithLongLong(ctx, (long long)due);
 	if (token == 0) {
 		RedisModule_ReplyWithNull(ctx);
 		return;
 	}
 	token_text(token, text);
 	RedisModule_ReplyWithStringBuffer(ctx, text, TOKEN_TEXT);
+}
+
+void reply_task(RedisModuleCtx *ctx, const struct task *task, uint64_t due, uint64_t token,
+                struct effects *effects)
+{
+	char id[TASK_ID_TEXT];
+	size_t id_size = task_id_text(task, id);
+
+	RedisModule_ReplyWithArray(ctx, 5);
+	RedisModule_ReplyWithStringBuffer(ctx, id, id_size);
+	RedisModule_ReplyWithStringBuffer(ctx, (const char *)task_payload(task),
+	                                  task->payload_size);
+	RedisModule_ReplyWithLongLong(ctx, task->tries);
+	RedisModule_ReplyWithLongLong(ctx, (long long)due);
+	reply_token(ctx, token);
+	effects_add_id(effects, task, id, id_size);
 }
 
 static uint64_t new_token(void)
@@ -41,10 +50,9 @@ static void deliver_one(struct visit *visit, struct task *task, uint64_t until,
 	if (task->tries < TASK_TRIES_MAX)
 		task->tries++;
 	queue_count_delivery(visit->queue, task);
-	reply_task(visit->ctx, task, due, token);
 	if (until)
 		queue_lease(visit->queue, task, until, token);
-	effects_add(effects, task);
+	reply_task(visit->ctx, task, due, token, effects);
 	if (!until)
 		queue_delete(visit->queue, task);
 }

@@ -3,6 +3,7 @@
 #ifndef PAWL_REDIS_DELIVER_H
 #define PAWL_REDIS_DELIVER_H
 
+#include "replicate.h"
 #include "visit.h"
 
 struct take {
@@ -13,7 +14,11 @@ struct take {
 /* Reply with up to take->count due tasks. At least one must be due. */
 void deliver(struct visit *visit, const struct take *take);
 
-/* [id, payload, tries, due-ms, token]; without a token, nil stands there. */
-void reply_task(RedisModuleCtx *ctx, const struct task *task, uint64_t due, uint64_t token);
+/*
+ * Reply with [id, payload, tries, due-ms, token], nil for the token if it is 0, and remember what happens to
+ * the task.
+ */
+void reply_task(RedisModuleCtx *ctx, const struct task *task, uint64_t due, uint64_t token,
+                struct effects *effects);
 
 #endif

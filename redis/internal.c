@@ -49,24 +49,28 @@ static int done(struct visit *visit, const char *event)
 	return REDISMODULE_OK;
 }
 
-/* What is read from the arguments of PAWL.PUTAT. */
+/* What the arguments of PAWL.PUTAT say; what they leave out is a new task. */
 struct putat {
-	uint64_t at, tries, max_tries;
+	uint64_t at, max_tries, tries, token;
 	enum task_state state;
 	struct task_id id;
 };
 
-static bool read_putat(RedisModuleCtx *ctx, RedisModuleString **argv, struct putat *put)
+static bool read_putat(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, struct putat *put)
 {
-	return arg_number(ctx, argv[2], "at", 0, INT64_MAX, &put->at) &&
-	       read_state(ctx, argv[3], &put->state) &&
-	       arg_number(ctx, argv[4], "tries", 0, TASK_TRIES_MAX, &put->tries) &&
-	       arg_number(ctx, argv[5], "maxtries", 0, TASK_TRIES_MAX, &put->max_tries) &&
-	       arg_id(ctx, argv[7], &put->id);
+	if (!arg_number(ctx, argv[2], "at", 0, INT64_MAX, &put->at) ||
+	    !arg_id(ctx, argv[3], &put->id))
+		return false;
+	if (argc > 5 && !arg_number(ctx, argv[5], "maxtries", 0, TASK_TRIES_MAX, &put->max_tries))
+		return false;
+	if (argc == 6 || argc == 5)
+		return true;
+	put->token = arg_token(argv[8]);
+	return read_state(ctx, argv[6], &put->state) &&
+	       arg_number(ctx, argv[7], "tries", 0, TASK_TRIES_MAX, &put->tries);
 }
 
-static struct task *new_task(const struct putat *put, RedisModuleString *token,
-                             RedisModuleString *payload)
+static struct task *new_task(const struct putat *put, RedisModuleString *payload)
 {
 	size_t size;
 	const char *bytes = RedisModule_StringPtrLen(payload, &size);
@@ -74,25 +78,25 @@ static struct task *new_task(const struct putat *put, RedisModuleString *token,
 
 	task->tries = (uint16_t)put->tries;
 	task->max_tries = (uint16_t)put->max_tries;
-	task->token = arg_token(token);
+	task->token = put->token;
 	return task;
 }
 
 int command_putat(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
-	struct putat put;
+	struct putat put = {.state = STATE_WAITING};
 	struct visit visit;
 	struct task *there;
 
-	if (argc != 9)
+	if (argc != 5 && argc != 6 && argc != 9)
 		return RedisModule_WrongArity(ctx);
-	if (!read_putat(ctx, argv, &put) || !visit_to_write(&visit, ctx, argv[1]))
+	if (!read_putat(ctx, argv, argc, &put) || !visit_to_write(&visit, ctx, argv[1]))
 		return REDISMODULE_OK;
 	visit_create(&visit);
 	there = queue_find(visit.queue, &put.id);
 	if (there)
 		queue_delete(visit.queue, there);
-	add(&visit, new_task(&put, argv[6], argv[8]), put.state, put.at);
+	add(&visit, new_task(&put, argv[4]), put.state, put.at);
 	return done(&visit, "pawl.put");
 }
 

@@ -52,6 +52,7 @@ static int read_arguments(RedisModuleCtx *ctx, RedisModuleString **argv, int arg
 
 static int start(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
+	random_init();
 	ids_secret[0] = random_64();
 	ids_secret[1] = random_64();
 	if (register_type(ctx) != REDISMODULE_OK || register_commands(ctx) != REDISMODULE_OK ||

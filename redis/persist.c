@@ -104,10 +104,10 @@ static void emit_task(RedisModuleIO *aof, RedisModuleString *key, const struct t
 	size_t id_size = task_id_text(task, id);
 
 	token_text(task->token, token);
-	RedisModule_EmitAOF(aof, "PAWL.PUTAT", "slcllbbb", key, (long long)task_at(task),
-	                    stored_state(task), (long long)task->tries, (long long)task->max_tries,
-	                    token, (size_t)TOKEN_TEXT, id, id_size, task_payload(task),
-	                    (size_t)task->payload_size);
+	RedisModule_EmitAOF(aof, "PAWL.PUTAT", "slbblclb", key, (long long)task_at(task), id,
+	                    id_size, task_payload(task), (size_t)task->payload_size,
+	                    (long long)task->max_tries, stored_state(task), (long long)task->tries,
+	                    token, (size_t)TOKEN_TEXT);
 }
 
 static void rewrite_queue(RedisModuleIO *aof, RedisModuleString *key, void *value)

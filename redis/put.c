@@ -87,25 +87,21 @@ static bool read_put(struct args *args, struct put *put)
 	return true;
 }
 
-static struct task *add(struct visit *visit, const struct task_id *id, RedisModuleString *payload,
-                        uint64_t at, uint64_t max_tries)
+/* Put it, and reply with its id. */
+static void add(struct visit *visit, const struct task_id *id, RedisModuleString *payload,
+                uint64_t at, uint64_t max_tries)
 {
 	size_t size;
 	const char *bytes = RedisModule_StringPtrLen(payload, &size);
 	struct task *task = task_new(id, bytes, (uint32_t)size);
+	char text[TASK_ID_TEXT];
+	size_t text_size = task_id_text(task, text);
 
 	task->max_tries = (uint16_t)max_tries;
 	visit_create(visit);
 	queue_add(visit->queue, task, at);
-	replicate_put(visit, task);
-	return task;
-}
-
-static void reply_id(RedisModuleCtx *ctx, const struct task *task)
-{
-	char text[TASK_ID_TEXT];
-
-	RedisModule_ReplyWithStringBuffer(ctx, text, task_id_text(task, text));
+	replicate_put(visit, task, text, text_size);
+	RedisModule_ReplyWithStringBuffer(visit->ctx, text, text_size);
 }
 
 /* Whether the task that has this id stands in the way; then the reply says so. */
@@ -138,7 +134,7 @@ static void put_task(struct visit *visit, struct put *put, RedisModuleString *pa
 		queue_delete(visit->queue, there);
 	if (!put->id_given)
 		make_id(visit, &put->id);
-	reply_id(visit->ctx, add(visit, &put->id, payload, at, put->max_tries));
+	add(visit, &put->id, payload, at, put->max_tries);
 	visit_changed(visit, "pawl.put");
 }
 
@@ -175,7 +171,7 @@ int command_mput(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 	for (int i = 2; i < argc; i += 2) {
 		arg_number(ctx, argv[i], "delay-ms", 0, TASK_TIME_MAX, &delay);
 		make_id(&visit, &id);
-		reply_id(ctx, add(&visit, &id, argv[i + 1], visit.now + delay, 0));
+		add(&visit, &id, argv[i + 1], visit.now + delay, 0);
 	}
 	visit_changed(&visit, "pawl.put");
 	visit_end(&visit);

@@ -156,14 +156,15 @@ static void dying_to_dead(struct queue *queue, size_t steps)
 }
 
 /*
- * At most so many tasks from the wheel to the ready list. Time moves from one opening to the next, and
- * not on before all that is due there has been popped: so what is due on the wheel is due at its now.
+ * At most so many tasks, due by `until`, from the wheel to the ready list. Time moves from one opening to
+ * the next, and not on before all that is due there has been popped: so what is due on the wheel is due at
+ * its now.
  */
-static void wheel_to_ready(struct queue *queue, size_t steps)
+static void wheel_to_ready(struct queue *queue, uint64_t until, size_t steps)
 {
 	uint64_t next;
 
-	while (steps > 0 && (next = pawl_wheel_next(queue->wheel)) <= queue->now) {
+	while (steps > 0 && (next = pawl_wheel_next(queue->wheel)) <= until) {
 		struct pawl_timer *timer = pawl_wheel_pop(queue->wheel);
 
 		if (timer) {
@@ -173,9 +174,19 @@ static void wheel_to_ready(struct queue *queue, size_t steps)
 			pawl_wheel_advance(queue->wheel, next, 0);
 		}
 	}
-	/* Not to now itself: a task without a delay shall find its slot still ahead. */
-	if (steps > 0 && queue->now > 0)
-		pawl_wheel_advance(queue->wheel, queue->now - 1, 0);
+}
+
+/*
+ * The wheel's time when nobody needs more: the moment before now, so that a task without a delay still
+ * finds its slot ahead.
+ */
+static void follow(struct queue *queue, size_t steps)
+{
+	uint64_t before = queue->now > 0 ? queue->now - 1 : 0;
+
+	wheel_to_ready(queue, before, steps);
+	if (pawl_wheel_next(queue->wheel) > before)
+		pawl_wheel_advance(queue->wheel, before, 0);
 }
 
 static void open_wheel(struct queue *queue)
@@ -228,7 +239,7 @@ static void sync(struct queue *queue, uint64_t now, size_t steps)
 	early_to_past(queue);
 	dying_to_dead(queue, steps);
 	if (queue->wheel)
-		wheel_to_ready(queue, steps);
+		follow(queue, steps);
 }
 
 void queue_sync(struct queue *queue, uint64_t now)
@@ -239,6 +250,8 @@ void queue_sync(struct queue *queue, uint64_t now)
 void queue_settle(struct queue *queue, uint64_t now)
 {
 	sync(queue, now, SIZE_MAX);
+	if (queue->wheel)
+		wheel_to_ready(queue, now, SIZE_MAX);
 }
 
 /* Making and ending */
@@ -377,7 +390,7 @@ struct task *queue_first_due(struct queue *queue)
 	struct task *ready, *late = heap_first(&queue->past);
 
 	if (queue->wheel && !queue->ready.head)
-		wheel_to_ready(queue, 1);
+		wheel_to_ready(queue, queue->now, 1);
 	ready = queue->ready.head;
 	if (!ready || (late && task_at(late) < task_at(ready)))
 		return late;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 #include "random.h"
 
+#include "hash.h"
 #include "redis_module.h"
 
-enum { POOL = 256 };
+static uint64_t key[2], counter;
+
+void random_init(void)
+{
+	RedisModule_GetRandomBytes((unsigned char *)key, sizeof(key));
+}
 
 uint64_t random_64(void)
 {
-	static uint64_t pool[POOL];
-	static unsigned left;
-
-	if (left == 0) {
-		RedisModule_GetRandomBytes((unsigned char *)pool, sizeof(pool));
-		left = POOL;
-	}
-	return pool[--left];
+	counter++;
+	return hash_bytes((const unsigned char *)&counter, sizeof(counter), key);
 }

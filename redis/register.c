@@ -87,14 +87,14 @@ static arg dead_actions[] = {PARTS("take", BLOCK, dead_take, NONE),
                              PARTS("requeue", BLOCK, dead_requeue, NONE), END};
 static arg dead_args[] = {KEY, PARTS("action", ONEOF, dead_actions, NONE), END};
 
+static arg putat_state[] = {STRING("state", NULL, NONE), NUMBER("tries", NULL, NONE),
+                            STRING("token", NULL, NONE), END};
 static arg putat_args[] = {KEY,
                            NUMBER("at", NULL, NONE),
-                           STRING("state", NULL, NONE),
-                           NUMBER("tries", NULL, NONE),
-                           NUMBER("maxtries", NULL, NONE),
-                           STRING("token", NULL, NONE),
                            STRING("id", NULL, NONE),
                            STRING("payload", NULL, NONE),
+                           NUMBER("maxtries", NULL, OPTIONAL),
+                           PARTS("state", BLOCK, putat_state, OPTIONAL),
                            END};
 static arg setat_parts[] = {NUMBER("tries", NULL, NONE), STRING("token", NULL, NONE),
                             STRING("id", NULL, NONE), END};
@@ -149,7 +149,7 @@ static const struct entry {
         {"pawl.info", command_info, "readonly", "read slow", COUNTS, 2, key_alone,
          "Tells about a queue: counts, lateness, memory.",
          "O(N) for the N tasks that fell due since it was last asked"},
-        {"pawl.putat", command_putat, "write admin", "write admin slow dangerous", INSERTS, 9,
+        {"pawl.putat", command_putat, "write admin", "write admin slow dangerous", INSERTS, -5,
          putat_args, "Internal: what replicas and the append-only file are told of a task.",
          "O(1)"},
         {"pawl.setat", command_setat, "write admin", "write admin slow dangerous", UPDATES, -7,

@@ -15,16 +15,13 @@ const char *stored_state(const struct task *task)
 	return state_names[task->place == PLACE_DEAD ? STATE_DEAD : STATE_WAITING];
 }
 
-void replicate_put(struct visit *visit, const struct task *task)
+void replicate_put(struct visit *visit, const struct task *task, const char *id, size_t id_size)
 {
-	char id[TASK_ID_TEXT], token[TOKEN_TEXT];
-	size_t id_size = task_id_text(task, id);
-
-	token_text(task->token, token);
-	RedisModule_Replicate(visit->ctx, "PAWL.PUTAT", "slcllbbb", visit->name,
-	                      (long long)task_at(task), stored_state(task), (long long)task->tries,
-	                      (long long)task->max_tries, token, (size_t)TOKEN_TEXT, id, id_size,
-	                      task_payload(task), (size_t)task->payload_size);
+	/* Each argument costs: what can be left out is. */
+	RedisModule_Replicate(visit->ctx, "PAWL.PUTAT", task->max_tries ? "slbbl" : "slbb",
+	                      visit->name, (long long)task_at(task), id, id_size,
+	                      task_payload(task), (size_t)task->payload_size,
+	                      (long long)task->max_tries);
 }
 
 void effects_begin_drop(struct effects *effects, struct visit *visit)
@@ -63,18 +60,26 @@ static void flush(struct effects *effects)
 		RedisModule_FreeString(NULL, effects->items[--effects->count]);
 }
 
-void effects_add(struct effects *effects, const struct task *task)
+void effects_add_id(struct effects *effects, const struct task *task, const char *id,
+                    size_t id_size)
 {
-	char id[TASK_ID_TEXT], token[TOKEN_TEXT], tries[8];
+	char token[TOKEN_TEXT], tries[8];
 
 	if (effects->state) {
 		append(effects, tries, (size_t)snprintf(tries, sizeof(tries), "%u", task->tries));
 		token_text(task->token, token);
 		append(effects, token, TOKEN_TEXT);
 	}
-	append(effects, id, task_id_text(task, id));
+	append(effects, id, id_size);
 	if (effects->count >= ARGUMENTS_MAX)
 		flush(effects);
+}
+
+void effects_add(struct effects *effects, const struct task *task)
+{
+	char id[TASK_ID_TEXT];
+
+	effects_add_id(effects, task, id, task_id_text(task, id));
 }
 
 void effects_send(struct effects *effects)

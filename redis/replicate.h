@@ -2,9 +2,9 @@
 /*
  * What replicas and the append-only file are told: effects only, with absolute times, ids and tokens.
  *
- *	PAWL.PUTAT key at state tries maxtries token id payload     a task as it is now
- *	PAWL.SETAT key at state tries token id [tries token id ...]  tasks that are there: another state
- *	PAWL.DROP  key id [id ...]                                   tasks that are gone
+ *	PAWL.PUTAT key at id payload [maxtries [state tries token]]   a task as it is now
+ *	PAWL.SETAT key at state tries token id [tries token id ...]   tasks that are there: another state
+ *	PAWL.DROP  key id [id ...]                                    tasks that are gone
  *
  * state: waiting (also when it is due: that follows from `at`), leased or dead.
  */
@@ -23,13 +23,17 @@ struct effects {
 	uint64_t at;
 };
 
-void replicate_put(struct visit *visit, const struct task *task);
+/* A new task, whose id reads so. */
+void replicate_put(struct visit *visit, const struct task *task, const char *id, size_t id_size);
 
 /* Collect tasks that are gone, or that now have the given state; then send it off. */
 void effects_begin_drop(struct effects *effects, struct visit *visit);
 void effects_begin_set(struct effects *effects, struct visit *visit, const char *state,
                        uint64_t at);
 void effects_add(struct effects *effects, const struct task *task);
+/* The same for whoever has the text of its id at hand: making it is not free. */
+void effects_add_id(struct effects *effects, const struct task *task, const char *id,
+                    size_t id_size);
 void effects_send(struct effects *effects);
 
 /* A single task that is there. */

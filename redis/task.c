@@ -16,7 +16,7 @@ static void put_big_endian(unsigned char *to, uint64_t value, unsigned bytes)
 		to[i] = (unsigned char)value;
 }
 
-static uint64_t get_big_endian(const unsigned char *from, unsigned bytes)
+static inline uint64_t get_big_endian(const unsigned char *from, unsigned bytes)
 {
 	uint64_t value = 0;
 
@@ -108,18 +108,18 @@ bool task_id_from_bytes(struct task_id *id, const unsigned char *bytes, size_t s
 
 static char *write_decimal(char *to, uint64_t value)
 {
-	char digits[20];
-	unsigned n = 0;
+	char digits[20], *first = digits + sizeof(digits);
+	size_t count;
 
 	do
-		digits[n++] = (char)('0' + value % 10);
+		*--first = (char)('0' + value % 10);
 	while ((value /= 10) != 0);
-	while (n > 0)
-		*to++ = digits[--n];
-	return to;
+	count = (size_t)(digits + sizeof(digits) - first);
+	memcpy(to, first, count);
+	return to + count;
 }
 
-static char *write_hex(char *to, uint64_t value)
+static inline char *write_hex(char *to, uint64_t value)
 {
 	for (unsigned i = RANDOM_DIGITS; i-- > 0;)
 		*to++ = "0123456789abcdef"[value >> (4 * i) & 15];

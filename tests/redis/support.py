@@ -25,7 +25,7 @@ TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 SERVER = os.environ.get("PAWL_SERVER") or "redis-server"
 MODULE = os.environ.get("PAWL_MODULE") or str(TOP / "build/test/pawl.so")
 PRELOAD = os.environ.get("PAWL_PRELOAD", "")
-HANG = 120  # seconds after which something that should have happened is taken to hang
+HANG = int(os.environ.get("PAWL_HANG", 120))  # seconds after which something that should have happened is taken to hang
 START = 1_800_000_000_000  # where the clocks of the tests begin
 
 
@@ -324,3 +324,12 @@ class ServerTest(unittest.TestCase):
 def in_pairs(reply):
     """A map as RESP2 gives it."""
     return dict(zip(reply[::2], reply[1::2]))
+
+
+def node(script, *args, **options):
+    """Start a script of clients/ by Node.js, with the packages that scripts/fetch-clients fetched."""
+    build = os.environ.get("PAWL_BUILD") or str(TOP / "build/test")
+    environment = dict(os.environ, NODE_PATH=os.path.join(build, "npm/node_modules"))
+    environment.pop("LD_PRELOAD", None)
+    path = pathlib.Path(__file__).resolve().parent / "clients" / script
+    return subprocess.Popen(["node", str(path), *map(str, args)], env=environment, text=True, **options)

@@ -207,7 +207,7 @@ class Citizen(ServerTest):
         worker.call("AUTH", "worker", "pw")
         token = worker.call("PAWL.TAKE", "jobs:1", "LEASE", 50)[0][4]
         for command in (("PAWL.PUT", "jobs:1", 0, "p"), ("PAWL.TAKE", "other"), ("PAWL.DROP", "jobs:1", "x"),
-                        ("PAWL.PUTAT", "jobs:1", 0, "waiting", 0, 0, "0", "y", "p"), ("PAWL.GET", "jobs:1", "x")):
+                        ("PAWL.PUTAT", "jobs:1", 0, "y", "p"), ("PAWL.GET", "jobs:1", "x")):
             with self.assertRaises(Error) as caught:
                 worker.call(*command)
             self.assertTrue(str(caught.exception).startswith("NOPERM"), caught.exception)

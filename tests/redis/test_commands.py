@@ -454,7 +454,7 @@ class Everything(ServerTest):
              ("PAWL.EXTEND", "k", "x", "t", 5), ("PAWL.CANCEL", "k", "x"), ("PAWL.MOVE", "k", "x", 5),
              ("PAWL.GET", "k", "x"), ("PAWL.LEN", "k"), ("PAWL.NEXT", "k"), ("PAWL.SCAN", "k", 0),
              ("PAWL.INFO", "k"), ("PAWL.DEAD", "k", "TAKE"), ("PAWL.DEAD", "k", "REQUEUE", "x"),
-             ("PAWL.PUTAT", "k", 5, "waiting", 0, 0, "0", "x", "p"),
+             ("PAWL.PUTAT", "k", 5, "x", "p"),
              ("PAWL.SETAT", "k", 5, "waiting", 0, "0", "x"), ("PAWL.DROP", "k", "x")]
 
     def test_a_key_of_another_type_is_refused_by_every_command(self):
