@@ -20,13 +20,13 @@ enum { NUMBER_MAX = 10, TOKEN_SIZE = 8, SHORT_ID_SIZE = 14 };
 /* Writing */
 
 /* The most that a task takes but for its payload. */
-enum { HEAD_MAX = 1 + 5 * NUMBER_MAX + TOKEN_SIZE + TASK_ID_MAX };
+enum { STEP = 64 * 1024, HEAD_MAX = 1 + 5 * NUMBER_MAX + TOKEN_SIZE + TASK_ID_MAX };
 
 static void reserve(struct bytes *to, size_t more)
 {
 	if (to->size + more <= to->room)
 		return;
-	to->room = (to->size + more) * 2;
+	to->room = to->size + more + STEP;
 	to->data = memory_resize(to->data, to->room);
 }
 

@@ -70,6 +70,17 @@ static bool read_putat(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, 
 	       arg_number(ctx, argv[7], "tries", 0, TASK_TRIES_MAX, &put->tries);
 }
 
+static bool fits(RedisModuleCtx *ctx, const RedisModuleString *payload)
+{
+	size_t size;
+
+	RedisModule_StringPtrLen(payload, &size);
+	if (size <= TASK_PAYLOAD_MAX)
+		return true;
+	RedisModule_ReplyWithError(ctx, "ERR payload is too long");
+	return false;
+}
+
 static struct task *new_task(const struct putat *put, RedisModuleString *payload)
 {
 	size_t size;
@@ -90,7 +101,8 @@ int command_putat(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 
 	if (argc != 5 && argc != 6 && argc != 9)
 		return RedisModule_WrongArity(ctx);
-	if (!read_putat(ctx, argv, argc, &put) || !visit_to_write(&visit, ctx, argv[1]))
+	if (!read_putat(ctx, argv, argc, &put) || !fits(ctx, argv[4]) ||
+	    !visit_to_write(&visit, ctx, argv[1]))
 		return REDISMODULE_OK;
 	visit_create(&visit);
 	there = queue_find(visit.queue, &put.id);

@@ -14,6 +14,7 @@
 enum {
 	ENCODING = 1,
 	BLOCK = 64 * 1024,  /* a block is sent off when it has this size */
+	AHEAD = 24,         /* tasks whose memory is asked for before they are written */
 	ROOM_MAX = 1 << 20, /* tasks for which room is made on the word of a snapshot alone */
 };
 
@@ -32,6 +33,8 @@ static void save_queue(RedisModuleIO *io, void *value)
 
 	RedisModule_SaveUnsigned(io, queue_count(queue));
 	for (size_t i = 0; i < queue_count(queue); i++) {
+		if (i + AHEAD < queue_count(queue))
+			task_prefetch(tasks[i + AHEAD]);
 		if (block.size == 0)
 			last = 0;
 		encode_task(&block, tasks[i], &last);

@@ -317,19 +317,12 @@ static void admit(struct queue *queue, struct task *task)
 	queue->task_bytes += memory_size(task);
 }
 
-static void change_form(struct queue *queue)
-{
-	bool large = queue_count(queue) > QUEUE_LARGE, small = queue_count(queue) < SMALL;
-
-	if (queue->wheel ? small : large)
-		rebuild(queue);
-}
-
 void queue_add(struct queue *queue, struct task *task, uint64_t at)
 {
 	admit(queue, task);
 	place(queue, task, at);
-	change_form(queue);
+	if (!queue->wheel && queue_count(queue) > QUEUE_LARGE)
+		rebuild(queue);
 }
 
 void queue_add_leased(struct queue *queue, struct task *task, uint64_t until)
@@ -380,7 +373,8 @@ void queue_delete(struct queue *queue, struct task *task)
 	ids_remove(&queue->ids, task);
 	queue->task_bytes -= memory_size(task);
 	memory_free(task);
-	change_form(queue);
+	if (queue->wheel && queue_count(queue) < SMALL)
+		rebuild(queue);
 }
 
 /* Looking */

@@ -284,7 +284,7 @@ static int on_key(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 	if (!taker->line || taker->line->first != taker)
 		return REDISMODULE_ERR;
 	if (must_wait(ctx)) {
-		run_in(PAUSE_MS);
+		look_at(taker->line, clock_now());
 		return REDISMODULE_ERR;
 	}
 	if (!try_to_deliver(ctx, argv[1], taker))
