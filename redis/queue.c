@@ -9,9 +9,10 @@
 enum {
 	SMALL = QUEUE_LARGE / 4, /* below it a queue returns to the compact form */
 	SYNC_STEPS = 64,         /* that a queue_sync takes at most */
+	FAR_TICK = 1024,         /* ms in a slot of the far wheel */
+	LEAD = 2 *
+	       FAR_TICK, /* ms that its time is ahead: with its tick, less than a turn of the other */
 };
-
-static const struct pawl_wheel_options wheel_options = {.wheel_size = QUEUE_LARGE};
 
 static struct task *task_of(struct pawl_timer *timer)
 {
@@ -52,8 +53,8 @@ static void list_remove(struct task_list *list, struct task *task)
 /* Where a task is that is not due yet; if it is leased there, the lease holds. */
 static bool is_ahead(const struct task *task)
 {
-	return task->place == PLACE_WHEEL || task->place == PLACE_EARLY ||
-	       task->place == PLACE_DYING;
+	return task->place == PLACE_WHEEL || task->place == PLACE_FAR ||
+	       task->place == PLACE_EARLY || task->place == PLACE_DYING;
 }
 
 static void set_place(struct queue *queue, struct task *task, enum task_place place)
@@ -81,11 +82,43 @@ static void make_dead(struct queue *queue, struct task *task)
 	set_place(queue, task, PLACE_DEAD);
 }
 
-static void put_on_wheel(struct queue *queue, struct task *task, uint64_t at)
+static void put_on(struct queue *queue, struct pawl_wheel *wheel, struct task *task, uint64_t at)
 {
 	task->u.timer = (struct pawl_timer){0};
-	pawl_wheel_arm(queue->wheel, &task->u.timer, at);
-	set_place(queue, task, PLACE_WHEEL);
+	pawl_wheel_arm(wheel, &task->u.timer, at);
+	set_place(queue, task, wheel == queue->far ? PLACE_FAR : PLACE_WHEEL);
+}
+
+/* Whether tasks of the far wheel are due there, so to be brought over. */
+static bool far_is_due(const struct queue *queue)
+{
+	return pawl_wheel_next(queue->far) <= pawl_wheel_now(queue->far);
+}
+
+/* All tasks on the far wheel are due after this: what is due there was rounded up by less than a tick. */
+static uint64_t far_begins(const struct queue *queue)
+{
+	return pawl_wheel_now(queue->far) - FAR_TICK;
+}
+
+/*
+ * Ahead of the far wheel's time. And while others wait there to be brought over, whatever could be due in the
+ * same millisecond as one of them goes behind them: else it would overtake them.
+ */
+static bool is_far(const struct queue *queue, uint64_t at)
+{
+	return at > pawl_wheel_now(queue->far) || (at > far_begins(queue) && far_is_due(queue));
+}
+
+static void place_near(struct queue *queue, struct task *task, uint64_t at)
+{
+	task->u.timer.deadline = at;
+	if (queue->wheel && at > pawl_wheel_now(queue->wheel))
+		put_on(queue, queue->wheel, task, at);
+	else if (at > queue->now)
+		push(queue, &queue->early, task, PLACE_EARLY);
+	else
+		push(queue, &queue->past, task, PLACE_PAST);
 }
 
 /* Where a living task belongs. */
@@ -94,12 +127,10 @@ static void place(struct queue *queue, struct task *task, uint64_t at)
 	task->u.timer.deadline = at;
 	if (task->leased && task_last_try(task))
 		push(queue, &queue->dying, task, PLACE_DYING);
-	else if (queue->wheel && at > pawl_wheel_now(queue->wheel))
-		put_on_wheel(queue, task, at);
-	else if (at > queue->now)
-		push(queue, &queue->early, task, PLACE_EARLY);
+	else if (queue->far && is_far(queue, at))
+		put_on(queue, queue->far, task, at);
 	else
-		push(queue, &queue->past, task, PLACE_PAST);
+		place_near(queue, task, at);
 }
 
 static void unplace(struct queue *queue, struct task *task)
@@ -109,6 +140,9 @@ static void unplace(struct queue *queue, struct task *task)
 		break;
 	case PLACE_WHEEL:
 		pawl_wheel_cancel(queue->wheel, &task->u.timer);
+		break;
+	case PLACE_FAR:
+		pawl_wheel_cancel(queue->far, &task->u.timer);
 		break;
 	case PLACE_READY:
 		list_remove(&queue->ready, task);
@@ -155,18 +189,75 @@ static void dying_to_dead(struct queue *queue, size_t steps)
 	}
 }
 
-/*
- * At most so many tasks, due by `until`, from the wheel to the ready list. Time moves from one opening to
- * the next, and not on before all that is due there has been popped: so what is due on the wheel is due at
- * its now.
- */
-static void wheel_to_ready(struct queue *queue, uint64_t until, size_t steps)
+static bool bring_one(struct queue *queue)
 {
-	uint64_t next;
+	struct pawl_timer *timer = pawl_wheel_pop(queue->far);
 
-	while (steps > 0 && (next = pawl_wheel_next(queue->wheel)) <= until) {
-		struct pawl_timer *timer = pawl_wheel_pop(queue->wheel);
+	if (timer)
+		place_near(queue, task_of(timer), timer->deadline);
+	return timer != NULL;
+}
 
+/* Some of what is due on the far wheel, one opening after the other. */
+static void bring_some(struct queue *queue, size_t steps)
+{
+	while (steps > 0) {
+		uint64_t next = pawl_wheel_next(queue->far);
+		size_t moves = 1;
+
+		if (next > queue->now + LEAD && !far_is_due(queue))
+			break;
+		if (!bring_one(queue))
+			moves = pawl_wheel_advance(queue->far, next, steps);
+		steps -= moves < steps ? moves : steps;
+	}
+	if (steps > 0)
+		pawl_wheel_advance(queue->far, queue->now + LEAD, 0);
+}
+
+/* Whether a task that is due by `until` may be on the far wheel: times are rounded up to the tick there. */
+static bool far_may_hold(const struct queue *queue, uint64_t until)
+{
+	uint64_t next = pawl_wheel_next(queue->far);
+
+	if (next == PAWL_NEVER)
+		return false;
+	if (next <= pawl_wheel_now(queue->far))
+		return until > far_begins(queue);
+	return next <= until || next - until < FAR_TICK;
+}
+
+/* A step to have every task that is due by `until` off the far wheel. False: it is so. */
+static bool bring_by(struct queue *queue, uint64_t until)
+{
+	if (!far_may_hold(queue, until))
+		return false;
+	if (!bring_one(queue))
+		pawl_wheel_advance(queue->far, pawl_wheel_next(queue->far), 0);
+	return true;
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/*
+ * At most so many tasks, due by `until`, to the ready list; true: these were all. Time moves from one
+ * opening to the next, and not on before all that is due there has been popped: so what is due on the wheel
+ * is due at its now.
+ */
+static bool wheel_to_ready(struct queue *queue, uint64_t until, size_t steps)
+{
+	while (steps > 0) {
+		uint64_t next = pawl_wheel_next(queue->wheel);
+		struct pawl_timer *timer;
+
+		if (bring_by(queue, earlier(next, until)))
+			continue;
+		if (next > until)
+			return true;
+		timer = pawl_wheel_pop(queue->wheel);
 		if (timer) {
 			make_ready(queue, task_of(timer));
 			steps--;
@@ -174,6 +265,7 @@ static void wheel_to_ready(struct queue *queue, uint64_t until, size_t steps)
 			pawl_wheel_advance(queue->wheel, next, 0);
 		}
 	}
+	return false;
 }
 
 /*
@@ -184,24 +276,33 @@ static void follow(struct queue *queue, size_t steps)
 {
 	uint64_t before = queue->now > 0 ? queue->now - 1 : 0;
 
-	wheel_to_ready(queue, before, steps);
-	if (pawl_wheel_next(queue->wheel) > before)
+	if (wheel_to_ready(queue, before, steps))
 		pawl_wheel_advance(queue->wheel, before, 0);
+	bring_some(queue, SYNC_STEPS);
 }
 
-static void open_wheel(struct queue *queue)
+static struct pawl_wheel *new_wheel(struct pawl_wheel_options options)
 {
-	struct pawl_wheel_options options = wheel_options;
 	size_t size = pawl_wheel_footprint(&options);
 
-	options.start = queue->now > 0 ? queue->now - 1 : 0;
-	queue->wheel = pawl_wheel_init(memory_new(size), size, &options);
+	return pawl_wheel_init(memory_new(size), size, &options);
+}
+
+static void open_wheels(struct queue *queue)
+{
+	uint64_t before = queue->now > 0 ? queue->now - 1 : 0;
+
+	queue->wheel =
+	        new_wheel((struct pawl_wheel_options){.start = before, .wheel_size = QUEUE_LARGE});
+	queue->far = new_wheel(
+	        (struct pawl_wheel_options){.start = queue->now + LEAD, .tick = FAR_TICK});
 }
 
 static void forget_places(struct queue *queue)
 {
 	memory_free(queue->wheel);
-	queue->wheel = NULL;
+	memory_free(queue->far);
+	queue->wheel = queue->far = NULL;
 	queue->ready = queue->dead = (struct task_list){0};
 	heap_free(&queue->past);
 	heap_free(&queue->early);
@@ -216,7 +317,7 @@ static void rebuild(struct queue *queue)
 
 	forget_places(queue);
 	if (queue_count(queue) > QUEUE_LARGE)
-		open_wheel(queue);
+		open_wheels(queue);
 	for (size_t i = 0; i < queue_count(queue); i++) {
 		bool buried = tasks[i]->place == PLACE_DEAD && !tasks[i]->leased;
 
@@ -284,7 +385,7 @@ void queue_reserve(struct queue *queue, size_t count)
 {
 	ids_reserve(&queue->ids, count);
 	if (count > QUEUE_LARGE)
-		open_wheel(queue);
+		open_wheels(queue);
 }
 
 struct queue *queue_copy(const struct queue *queue)
@@ -403,30 +504,47 @@ static uint64_t heap_next(const struct heap *heap)
 	return heap->count ? task_at(heap_first(heap)) : PAWL_NEVER;
 }
 
+/* The first deadline on the wheel, to which it runs, or `limit` if that is earlier. */
+static uint64_t run_to_first(struct queue *queue, uint64_t limit)
+{
+	uint64_t next;
+
+	/* It is due at the wheel's now if something is: else that slot held what only moves down. */
+	while ((next = pawl_wheel_next(queue->wheel)) < limit &&
+	       next != pawl_wheel_now(queue->wheel))
+		pawl_wheel_advance(queue->wheel, next, 0);
+	return earlier(next, limit);
+}
+
 uint64_t queue_next(struct queue *queue)
 {
-	uint64_t early = heap_next(&queue->early), next;
+	uint64_t next;
 
 	if (queue_first_due(queue))
 		return queue->now;
 	if (!queue->wheel)
-		return early;
-	/* It is due at the wheel's now if something is: else that slot held what only moves down. */
-	while ((next = pawl_wheel_next(queue->wheel)) < early &&
-	       next != pawl_wheel_now(queue->wheel))
-		pawl_wheel_advance(queue->wheel, next, 0);
-	return next < early ? next : early;
+		return heap_next(&queue->early);
+	do
+		next = earlier(pawl_wheel_next(queue->wheel), heap_next(&queue->early));
+	while (bring_by(queue, next));
+	return run_to_first(queue, heap_next(&queue->early));
 }
 
 uint64_t queue_look_again(struct queue *queue)
 {
-	uint64_t early = heap_next(&queue->early), next = PAWL_NEVER;
+	uint64_t next = heap_next(&queue->early), far;
 
 	if (queue_first_due(queue))
 		return queue->now;
-	if (queue->wheel)
-		next = pawl_wheel_next(queue->wheel);
-	return next < early ? next : early;
+	if (!queue->wheel)
+		return next;
+	next = earlier(next, pawl_wheel_next(queue->wheel));
+	far = pawl_wheel_next(queue->far);
+	if (far == PAWL_NEVER)
+		return next;
+	/* In time to bring them over step by step; but not now, since nothing is due. */
+	far = far > queue->now + LEAD ? far - LEAD : queue->now + 1;
+	return earlier(next, far);
 }
 
 void queue_counts(const struct queue *queue, size_t counts[STATES])
@@ -480,8 +598,10 @@ static void append_all(struct sort_item *items, const struct queue *queue)
 	struct appending to = {items, append_list(items, 0, &queue->ready)};
 	size_t n;
 
-	if (queue->wheel)
+	if (queue->wheel) {
 		pawl_wheel_each(queue->wheel, append_timer, &to);
+		pawl_wheel_each(queue->far, append_timer, &to);
+	}
 	n = append_heap(items, to.n, &queue->past);
 	n = append_heap(items, n, &queue->early);
 	n = append_heap(items, n, &queue->dying);
@@ -509,9 +629,9 @@ struct task **queue_sorted(const struct queue *queue)
 size_t queue_memory(const struct queue *queue)
 {
 	return memory_size((void *)(uintptr_t)queue) + memory_size(queue->wheel) +
-	       memory_size(queue->past.tasks) + memory_size(queue->early.tasks) +
-	       memory_size(queue->dying.tasks) + memory_size(queue->lateness) +
-	       ids_memory(&queue->ids) + queue->task_bytes;
+	       memory_size(queue->far) + memory_size(queue->past.tasks) +
+	       memory_size(queue->early.tasks) + memory_size(queue->dying.tasks) +
+	       memory_size(queue->lateness) + ids_memory(&queue->ids) + queue->task_bytes;
 }
 
 static bool heap_orderly(const struct heap *heap, enum task_place place)
@@ -528,12 +648,14 @@ static bool heap_orderly(const struct heap *heap, enum task_place place)
 
 const char *queue_check(const struct queue *queue)
 {
-	size_t on_wheel = queue->wheel ? pawl_wheel_count(queue->wheel) : 0;
-	const char *wheel = queue->wheel ? pawl_wheel_check(queue->wheel) : NULL;
+	size_t on_wheels = 0;
 
-	if (wheel)
-		return wheel;
-	if (on_wheel + queue->ready.count + queue->dead.count + queue->past.count +
+	if (queue->wheel) {
+		if (pawl_wheel_check(queue->wheel) || pawl_wheel_check(queue->far))
+			return "the wheels are sound";
+		on_wheels = pawl_wheel_count(queue->wheel) + pawl_wheel_count(queue->far);
+	}
+	if (on_wheels + queue->ready.count + queue->dead.count + queue->past.count +
 	            queue->early.count + queue->dying.count !=
 	    queue_count(queue))
 		return "every task is in one place";

@@ -2,9 +2,9 @@
 /*
  * A queue of delayed tasks: the value of a key. It knows nothing of the server, and is told the time.
  *
- *	           +--------+  due   +-------+
- *	 put ----> | wheel  | -----> | ready | ----> first_due
- *	           +--------+        +-------+   |
+ *	 +-----+   +--------+  due   +-------+
+ *	 | far | ->| wheel  | -----> | ready | ----> first_due
+ *	 +-----+   +--------+        +-------+   |
  *	 due before the wheel's time:            |   whichever is due earlier; among equals the ready
  *	           +-------+   due   +------+    |   one, which was there first
  *	     ----> | early | ------> | past | ---+
@@ -17,6 +17,11 @@
  * early, past and dying are heaps; ready and dead are lists. A wheel's time only moves forward, and may be
  * ahead of the clock: to tell exactly when the next task is due, queue_next lets it run to that task. What
  * is put before that time afterwards goes to a heap.
+ *
+ * Two wheels: what is more than some seconds ahead is on one with slots of a second, whose time runs ahead of
+ * the clock by more than that. Each command brings a few of its due tasks over to the wheel proper, which is
+ * so never deeper than one level: no command has to move down all tasks of a slot at once, unless none came
+ * for seconds.
  *
  * Compact form: up to QUEUE_LARGE tasks there is no wheel at all, the heaps do; and up to a handful there
  * is no id table either. A queue changes its form as it grows and shrinks.
@@ -45,6 +50,7 @@ struct task_list {
 struct queue {
 	struct ids ids;
 	struct pawl_wheel *wheel; /* NULL in the compact form */
+	struct pawl_wheel *far;   /* likewise: tasks that are seconds ahead */
 	struct task_list ready, dead;
 	struct heap past, early, dying;
 	struct lateness *lateness; /* NULL before the first delivery */

@@ -27,6 +27,7 @@
 enum task_place {
 	PLACE_NONE,
 	PLACE_WHEEL,
+	PLACE_FAR,   /* on the wheel for what is seconds ahead */
 	PLACE_READY, /* due, taken off the wheel, in the list of ready ones */
 	PLACE_PAST,  /* due, in the heap of those that came too late for the wheel */
 	PLACE_EARLY, /* not due yet, in the heap of those that the wheel has passed */
