@@ -189,6 +189,10 @@ def longest(report, n):
     server = Server("--slowlog-log-slower-than", "0", "--slowlog-max-len", "100000")
     server.control = server.client()
     client, rng, slowest = server.client(), random.Random(3), {}
+    try:  # the server's clock goes on while others have its processor: let that be seldom
+        os.setpriority(os.PRIO_PROCESS, server.process.pid, -15)
+    except PermissionError:
+        pass
 
     def look():
         for entry in server.control.call("SLOWLOG", "GET", -1):
