@@ -11,6 +11,7 @@ Which server and which module is told by the environment:
 Servers listen on loopback, on ports that were free, keep their data in a temporary folder, and are stopped
 by the process id with which they were started.
 """
+import atexit
 import os
 import pathlib
 import shutil
@@ -169,6 +170,7 @@ class Server:
         self.module = [MODULE, *(["TEST-CLOCK", str(clock)] if clock is not None else [])] if module else []
         self.clients = []
         self.process = None
+        atexit.register(self._leave_nothing)  # also when a test fails before it stops its server
         self.start()
 
     def start(self, *more):
@@ -234,6 +236,12 @@ class Server:
     def kill(self):
         """kill -9: as if the machine had lost its power, but for the operating system's caches."""
         self._end(signal.SIGKILL)
+
+    def _leave_nothing(self):
+        if self.process and self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
 
     def _end(self, how):
         for client in self.clients:
