@@ -5,6 +5,10 @@
 #   make test        set up what is missing, build everything, run every test
 #   make bench       the benchmark against other libraries (BENCH_ARGS=--quick: a minute)
 #   make bench-docs  the same in full, and docs/benchmarks.md anew from what it finds
+#   make redis       a throw-away Redis with the module pawl.so, and what to type (PAWL_SERVER=, REDIS_PORT=)
+#   make test-redis  the tests of the module alone (PAWL_SERVER=)
+#   make test-redis-long  the same for longer
+#   make bench-redis the module beside a ZSET with a HASH and Lua (BENCH_ARGS=--quick)
 #   make fuzz        fuzz the wheel (FUZZ_SECONDS=60)
 #   make mutate      break the source in known ways; the tests must notice each
 #   make test-long   the same, and the random tests for longer
@@ -23,7 +27,8 @@ CTEST = ctest --output-on-failure --no-tests=error -j $(JOBS)
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: all run test test-long bench bench-docs fuzz mutate install amalgamation test-package help format clean
+.PHONY: all run test test-long redis test-redis test-redis-long bench-redis bench bench-docs fuzz mutate install amalgamation \
+	test-package help format clean
 
 all:
 	@cmake -S . -B build/release >/dev/null
@@ -59,6 +64,26 @@ bench:
 # On a quiet machine: what it finds is published.
 bench-docs: bench
 	@scripts/bench-docs build/bench/results
+
+redis:
+	@scripts/bootstrap redis
+	@$(MAKE) all
+	@scripts/try-redis build/release/pawl.so $(REDIS_PORT)
+
+test-redis:
+	@scripts/bootstrap test
+	@cmake -S . -B build/test -DPAWL_DEV=ON -DPAWL_TESTS=ON -DPAWL_BENCH=ON >/dev/null
+	cmake --build build/test -j $(JOBS)
+	cd build/test && $(CTEST) -R '^redis[.]'
+
+test-redis-long: export PAWL_LONG = 1
+test-redis-long: test-redis
+	build/test/tests/redis/test_redis_queue --runs 20000
+
+bench-redis:
+	@scripts/bootstrap redis
+	@$(MAKE) all
+	@PAWL_MODULE=$(CURDIR)/build/release/pawl.so python3 -B bench/bench_redis.py $(BENCH_ARGS)
 
 fuzz:
 	@scripts/bootstrap fuzz

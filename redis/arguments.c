@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+#include "arguments.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+const char *const state_names[STATES] = {"waiting", "due", "leased", "dead"};
+
+enum { QUOTED_MAX = 64 };
+
+/* A client's value inside an error: cut short, and nothing in it that could break the line. */
+static void quote(char text[QUOTED_MAX + 1], const RedisModuleString *value)
+{
+	size_t size, n = 0;
+	const char *bytes = RedisModule_StringPtrLen(value, &size);
+
+	for (; n < size && n < QUOTED_MAX; n++)
+		text[n] = bytes[n] >= ' ' && bytes[n] <= '~' ? bytes[n] : '?';
+	text[n] = '\0';
+}
+
+int reply_error(RedisModuleCtx *ctx, const char *before, const RedisModuleString *value,
+                const char *after)
+{
+	char quoted[QUOTED_MAX + 1], text[QUOTED_MAX + 256];
+
+	quote(quoted, value);
+	snprintf(text, sizeof(text), "%s '%s'%s", before, quoted, after);
+	return RedisModule_ReplyWithError(ctx, text);
+}
+
+bool arg_is(const RedisModuleString *arg, const char *word)
+{
+	size_t size;
+	const char *text = RedisModule_StringPtrLen(arg, &size);
+
+	return size == strlen(word) && strncasecmp(text, word, size) == 0;
+}
+
+bool args_left(const struct args *args)
+{
+	return args->next < args->argc;
+}
+
+bool args_take(struct args *args, const char *word)
+{
+	if (!arg_is(args->argv[args->next], word))
+		return false;
+	args->next++;
+	return true;
+}
+
+bool arg_number(RedisModuleCtx *ctx, const RedisModuleString *arg, const char *name, uint64_t min,
+                uint64_t max, uint64_t *value)
+{
+	char before[64], after[96];
+	long long number;
+
+	if (RedisModule_StringToLongLong(arg, &number) == REDISMODULE_OK && number >= 0 &&
+	    (uint64_t)number >= min && (uint64_t)number <= max) {
+		*value = (uint64_t)number;
+		return true;
+	}
+	snprintf(before, sizeof(before), "ERR %s is", name);
+	snprintf(after, sizeof(after), ", must be an integer from %llu to %llu",
+	         (unsigned long long)min, (unsigned long long)max);
+	reply_error(ctx, before, arg, after);
+	return false;
+}
+
+bool args_number(struct args *args, const char *name, uint64_t min, uint64_t max, uint64_t *value,
+                 bool *given)
+{
+	RedisModuleString *option = args->argv[args->next - 1];
+
+	if (*given || !args_left(args)) {
+		reply_error(args->ctx, "ERR option", option,
+		            *given ? " is given twice" : " needs a value");
+		return false;
+	}
+	*given = true;
+	return arg_number(args->ctx, args->argv[args->next++], name, min, max, value);
+}
+
+bool arg_id(RedisModuleCtx *ctx, const RedisModuleString *arg, struct task_id *id)
+{
+	size_t size;
+	const char *text = RedisModule_StringPtrLen(arg, &size);
+
+	if (size == 0 || size > TASK_ID_MAX) {
+		reply_error(ctx, "ERR id is", arg, ", must have 1 to 255 bytes");
+		return false;
+	}
+	task_id_from_text(id, text, size);
+	return true;
+}
+
+bool arg_state(RedisModuleCtx *ctx, const RedisModuleString *arg, enum task_state *state)
+{
+	for (int i = 0; i < STATES; i++) {
+		if (arg_is(arg, state_names[i])) {
+			*state = (enum task_state)i;
+			return true;
+		}
+	}
+	reply_error(ctx, "ERR STATE is", arg, ", must be waiting, due, leased or dead");
+	return false;
+}
+
+bool args_unknown(const struct args *args, const char *allowed)
+{
+	char after[128];
+
+	snprintf(after, sizeof(after), ", allowed here: %s", allowed);
+	reply_error(args->ctx, "ERR unknown or misplaced argument", args->argv[args->next], after);
+	return false;
+}
+
+static int digit_of(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+uint64_t arg_token(const RedisModuleString *arg)
+{
+	size_t size;
+	const char *text = RedisModule_StringPtrLen(arg, &size);
+	uint64_t token = 0;
+
+	if (size != TOKEN_TEXT)
+		return 0;
+	for (size_t i = 0; i < size; i++) {
+		if (digit_of(text[i]) < 0)
+			return 0;
+		token = token << 4 | (uint64_t)digit_of(text[i]);
+	}
+	return token;
+}
+
+void token_text(uint64_t token, char text[TOKEN_TEXT])
+{
+	for (unsigned i = 0; i < TOKEN_TEXT; i++)
+		text[i] = "0123456789abcdef"[token >> (4 * (TOKEN_TEXT - 1 - i)) & 15];
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/* PAWL.CANCEL and PAWL.MOVE: what anybody may do to a task, to a leased one only by FORCE. */
+#include "arguments.h"
+#include "commands.h"
+#include "replicate.h"
+
+static bool refuse_leased(struct visit *visit, const struct task *task, RedisModuleString *id)
+{
+	if (task_state(task, visit->now) != STATE_LEASED)
+		return false;
+	reply_error(visit->ctx, "LEASED the task with id", id, " is leased; see FORCE");
+	return true;
+}
+
+static struct task *find(struct visit *visit, RedisModuleString *arg)
+{
+	struct task_id id;
+
+	if (!visit->queue || !arg_id(visit->ctx, arg, &id))
+		return NULL;
+	return queue_find(visit->queue, &id);
+}
+
+static bool any_leased(struct visit *visit, RedisModuleString **ids, int count)
+{
+	for (int i = 0; i < count; i++) {
+		struct task *task = find(visit, ids[i]);
+
+		if (task && refuse_leased(visit, task, ids[i]))
+			return true;
+	}
+	return false;
+}
+
+static void cancel(struct visit *visit, RedisModuleString **ids, int count)
+{
+	struct effects effects;
+	long long cancelled = 0;
+
+	effects_begin_drop(&effects, visit);
+	for (int i = 0; i < count; i++) {
+		struct task *task = find(visit, ids[i]);
+
+		if (!task)
+			continue;
+		effects_add(&effects, task);
+		queue_delete(visit->queue, task);
+		cancelled++;
+	}
+	effects_send(&effects);
+	RedisModule_ReplyWithLongLong(visit->ctx, cancelled);
+	if (cancelled > 0)
+		visit_changed(visit, "pawl.cancel");
+}
+
+int command_cancel(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+	bool force = argc > 3 && arg_is(argv[argc - 1], "FORCE");
+	int count = argc - 2 - force;
+	struct visit visit;
+	struct task_id id;
+
+	if (argc < 3)
+		return RedisModule_WrongArity(ctx);
+	for (int i = 0; i < count; i++)
+		if (!arg_id(ctx, argv[2 + i], &id))
+			return REDISMODULE_OK;
+	if (!visit_to_write(&visit, ctx, argv[1]))
+		return REDISMODULE_OK;
+	if (force || !any_leased(&visit, argv + 2, count))
+		cancel(&visit, argv + 2, count);
+	visit_end(&visit);
+	return REDISMODULE_OK;
+}
+
+static void move(struct visit *visit, struct task *task, uint64_t at)
+{
+	queue_schedule(visit->queue, task, at);
+	replicate_set(visit, task, state_names[STATE_WAITING], at);
+	RedisModule_ReplyWithLongLong(visit->ctx, 1);
+	visit_changed(visit, "pawl.move");
+}
+
+int command_move(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+	bool force = argc == 5 && arg_is(argv[4], "FORCE");
+	struct args args = {ctx, argv, argc, 4};
+	struct task *task;
+	struct visit visit;
+	struct task_id id;
+	uint64_t delay;
+
+	if (argc < 4 || argc > 5)
+		return RedisModule_WrongArity(ctx);
+	if (argc == 5 && !force) {
+		args_unknown(&args, "FORCE");
+		return REDISMODULE_OK;
+	}
+	if (!arg_id(ctx, argv[2], &id) ||
+	    !arg_number(ctx, argv[3], "delay-ms", 0, TASK_TIME_MAX, &delay) ||
+	    !visit_to_write(&visit, ctx, argv[1]))
+		return REDISMODULE_OK;
+	task = visit.queue ? queue_find(visit.queue, &id) : NULL;
+	if (!task)
+		RedisModule_ReplyWithLongLong(ctx, 0);
+	else if (task_state(task, visit.now) == STATE_DEAD)
+		reply_error(ctx, "ERR the task with id", argv[2], " is dead; see PAWL.DEAD");
+	else if (force || !refuse_leased(&visit, task, argv[2]))
+		move(&visit, task, visit.now + delay);
+	visit_end(&visit);
+	return REDISMODULE_OK;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* The commands: each is told about in docs/redis.md, and listed with its documentation in register.c. */
+#ifndef PAWL_REDIS_COMMANDS_H
+#define PAWL_REDIS_COMMANDS_H
+
+#include "redis_module.h"
+
+/* put.c: new tasks */
+RedisModuleCmdFunc command_put, command_mput;
+/* take.c: deliveries */
+RedisModuleCmdFunc command_take;
+/* lease.c: what a taker says about a delivery */
+RedisModuleCmdFunc command_ack, command_nack, command_extend;
+/* change.c: what others do to a task */
+RedisModuleCmdFunc command_cancel, command_move;
+/* dead.c */
+RedisModuleCmdFunc command_dead;
+/* look.c */
+RedisModuleCmdFunc command_get, command_len, command_next, command_scan, command_info;
+/* internal.c: what replication and the append-only file consist of */
+RedisModuleCmdFunc command_putat, command_setat, command_drop;
+/* module.c: for tests only */
+RedisModuleCmdFunc command_clock;
+
+int register_commands(RedisModuleCtx *ctx);
+int register_test_commands(RedisModuleCtx *ctx);
+
+#endif

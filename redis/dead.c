@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/* PAWL.DEAD: tasks that were delivered MAXTRIES times and never acknowledged. */
+#include "arguments.h"
+#include "commands.h"
+#include "deliver.h"
+#include "replicate.h"
+
+static void take(struct visit *visit, uint64_t count)
+{
+	struct effects effects;
+	struct task *task;
+	long taken = 0;
+
+	effects_begin_drop(&effects, visit);
+	RedisModule_ReplyWithArray(visit->ctx, REDISMODULE_POSTPONED_LEN);
+	for (; (uint64_t)taken < count && (task = visit->queue->dead.head) != NULL; taken++) {
+		reply_task(visit->ctx, task, task_at(task), 0, &effects);
+		queue_delete(visit->queue, task);
+	}
+	RedisModule_ReplySetArrayLength(visit->ctx, taken);
+	effects_send(&effects);
+	visit_changed(visit, "pawl.dead");
+}
+
+static int command_take_dead(struct args *args)
+{
+	struct visit visit;
+	uint64_t count = 1;
+	bool given = false;
+
+	while (args_left(args)) {
+		if (!args_take(args, "COUNT"))
+			return args_unknown(args, "COUNT"), REDISMODULE_OK;
+		if (!args_number(args, "COUNT", 1, ARG_COUNT_MAX, &count, &given))
+			return REDISMODULE_OK;
+	}
+	if (!visit_to_write(&visit, args->ctx, args->argv[1]))
+		return REDISMODULE_OK;
+	if (visit.queue)
+		queue_settle(visit.queue, visit.now);
+	if (visit.queue && visit.queue->dead.head)
+		take(&visit, count);
+	else
+		RedisModule_ReplyWithNullArray(args->ctx);
+	visit_end(&visit);
+	return REDISMODULE_OK;
+}
+
+/* It begins anew: with no tries. */
+static void revive(struct visit *visit, struct task *task, uint64_t at, struct effects *effects)
+{
+	task->tries = 0;
+	queue_schedule(visit->queue, task, at);
+	effects_add(effects, task);
+}
+
+static long long revive_all(struct visit *visit, uint64_t at, struct effects *effects)
+{
+	long long count = 0;
+
+	for (; visit->queue->dead.head; count++)
+		revive(visit, visit->queue->dead.head, at, effects);
+	return count;
+}
+
+static long long revive_some(struct visit *visit, RedisModuleString **ids, int n, uint64_t at,
+                             struct effects *effects)
+{
+	struct task_id id;
+	long long count = 0;
+
+	for (int i = 0; i < n; i++) {
+		struct task *task;
+
+		arg_id(visit->ctx, ids[i], &id);
+		task = queue_find(visit->queue, &id);
+		if (!task || task->place != PLACE_DEAD)
+			continue;
+		revive(visit, task, at, effects);
+		count++;
+	}
+	return count;
+}
+
+static void requeue(struct visit *visit, RedisModuleString **ids, int n, uint64_t delay)
+{
+	uint64_t at = visit->now + delay;
+	struct effects effects;
+	long long count;
+
+	queue_settle(visit->queue, visit->now);
+	effects_begin_set(&effects, visit, state_names[STATE_WAITING], at);
+	count = n == 1 && arg_is(ids[0], "ALL") ? revive_all(visit, at, &effects)
+	                                        : revive_some(visit, ids, n, at, &effects);
+	effects_send(&effects);
+	RedisModule_ReplyWithLongLong(visit->ctx, count);
+	if (count > 0)
+		visit_changed(visit, "pawl.requeue");
+}
+
+static int command_requeue(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+	bool delayed = argc > 5 && arg_is(argv[argc - 2], "DELAY");
+	int n = argc - 3 - (delayed ? 2 : 0);
+	struct visit visit;
+	struct task_id id;
+	uint64_t delay = 0;
+
+	if (n < 1)
+		return RedisModule_WrongArity(ctx);
+	if (delayed && !arg_number(ctx, argv[argc - 1], "DELAY", 0, TASK_TIME_MAX, &delay))
+		return REDISMODULE_OK;
+	for (int i = 0; i < n; i++)
+		if (!arg_id(ctx, argv[3 + i], &id))
+			return REDISMODULE_OK;
+	if (!visit_to_write(&visit, ctx, argv[1]))
+		return REDISMODULE_OK;
+	if (visit.queue)
+		requeue(&visit, argv + 3, n, delay);
+	else
+		RedisModule_ReplyWithLongLong(ctx, 0);
+	visit_end(&visit);
+	return REDISMODULE_OK;
+}
+
+int command_dead(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+	struct args args = {ctx, argv, argc, 3};
+
+	if (argc < 3)
+		return RedisModule_WrongArity(ctx);
+	if (arg_is(argv[2], "TAKE"))
+		return command_take_dead(&args);
+	if (arg_is(argv[2], "REQUEUE"))
+		return command_requeue(ctx, argv, argc);
+	return reply_error(ctx, "ERR the action is", argv[2], ", must be TAKE or REQUEUE");
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+#include "deliver.h"
+
+#include "arguments.h"
+#include "random.h"
+
+static void reply_token(RedisModuleCtx *ctx, uint64_t token)
+{
+	char text[TOKEN_TEXT];
+
+	if (token == 0) {
+		RedisModule_ReplyWithNull(ctx);
+		return;
+	}
+	token_text(token, text);
+	RedisModule_ReplyWithStringBuffer(ctx, text, TOKEN_TEXT);
+}
+
+void reply_task(RedisModuleCtx *ctx, const struct task *task, uint64_t due, uint64_t token,
+                struct effects *effects)
+{
+	char id[TASK_ID_TEXT];
+	size_t id_size = task_id_text(task, id);
+
+	RedisModule_ReplyWithArray(ctx, 5);
+	RedisModule_ReplyWithStringBuffer(ctx, id, id_size);
+	RedisModule_ReplyWithStringBuffer(ctx, (const char *)task_payload(task),
+	                                  task->payload_size);
+	RedisModule_ReplyWithLongLong(ctx, task->tries);
+	RedisModule_ReplyWithLongLong(ctx, (long long)due);
+	reply_token(ctx, token);
+	effects_add_id(effects, task, id, id_size);
+}
+
+static uint64_t new_token(void)
+{
+	uint64_t token;
+
+	do
+		token = random_64();
+	while (token == 0);
+	return token;
+}
+
+static void deliver_one(struct visit *visit, struct task *task, uint64_t until,
+                        struct effects *effects)
+{
+	uint64_t due = task_at(task), token = until ? new_token() : 0;
+
+	if (task->tries < TASK_TRIES_MAX)
+		task->tries++;
+	queue_count_delivery(visit->queue, task);
+	if (until)
+		queue_lease(visit->queue, task, until, token);
+	reply_task(visit->ctx, task, due, token, effects);
+	if (!until)
+		queue_delete(visit->queue, task);
+}
+
+void deliver(struct visit *visit, const struct take *take)
+{
+	uint64_t until = take->lease_ms ? visit->now + take->lease_ms : 0;
+	struct effects effects;
+	struct task *task;
+	long count = 0;
+
+	if (until)
+		effects_begin_set(&effects, visit, state_names[STATE_LEASED], until);
+	else
+		effects_begin_drop(&effects, visit);
+	RedisModule_ReplyWithArray(visit->ctx, REDISMODULE_POSTPONED_LEN);
+	for (; (uint64_t)count < take->count && (task = queue_first_due(visit->queue)) != NULL;
+	     count++)
+		deliver_one(visit, task, until, &effects);
+	RedisModule_ReplySetArrayLength(visit->ctx, count);
+	effects_send(&effects);
+	visit_changed(visit, "pawl.take");
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * PAWL.PUTAT, PAWL.SETAT and PAWL.DROP: see replicate.h. They do as they are told, at any time; what they
+ * name and is not there is passed over.
+ */
+#include "arguments.h"
+#include "commands.h"
+#include "visit.h"
+
+static bool read_state(RedisModuleCtx *ctx, RedisModuleString *arg, enum task_state *state)
+{
+	if (!arg_state(ctx, arg, state))
+		return false;
+	if (*state != STATE_DUE)
+		return true;
+	reply_error(ctx, "ERR state is", arg, ", must be waiting, leased or dead");
+	return false;
+}
+
+static void add(struct visit *visit, struct task *task, enum task_state state, uint64_t at)
+{
+	if (state == STATE_LEASED)
+		queue_add_leased(visit->queue, task, at);
+	else if (state == STATE_DEAD)
+		queue_add_dead(visit->queue, task, at);
+	else
+		queue_add(visit->queue, task, at);
+}
+
+static void set(struct visit *visit, struct task *task, enum task_state state, uint64_t at,
+                uint64_t token)
+{
+	if (state == STATE_LEASED)
+		queue_lease(visit->queue, task, at, token);
+	else if (state == STATE_DEAD)
+		queue_bury(visit->queue, task, at);
+	else
+		queue_schedule(visit->queue, task, at);
+}
+
+/* The command itself is its effect, for the replicas and the file of this server. */
+static int done(struct visit *visit, const char *event)
+{
+	RedisModule_ReplicateVerbatim(visit->ctx);
+	RedisModule_ReplyWithSimpleString(visit->ctx, "OK");
+	if (visit->queue)
+		visit_changed(visit, event);
+	visit_end(visit);
+	return REDISMODULE_OK;
+}
+
+/* What the arguments of PAWL.PUTAT say; what they leave out is a new task. */
+struct putat {
+	uint64_t at, max_tries, tries, token;
+	enum task_state state;
+	struct task_id id;
+};
+
+static bool read_putat(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, struct putat *put)
+{
+	if (!arg_number(ctx, argv[2], "at", 0, INT64_MAX, &put->at) ||
+	    !arg_id(ctx, argv[3], &put->id))
+		return false;
+	if (argc > 5 && !arg_number(ctx, argv[5], "maxtries", 0, TASK_TRIES_MAX, &put->max_tries))
+		return false;
+	if (argc == 6 || argc == 5)
+		return true;
+	put->token = arg_token(argv[8]);
+	return read_state(ctx, argv[6], &put->state) &&
+	       arg_number(ctx, argv[7], "tries", 0, TASK_TRIES_MAX, &put->tries);
+}
+
+static bool fits(RedisModuleCtx *ctx, const RedisModuleString *payload)
+{
+	size_t size;
+
+	RedisModule_StringPtrLen(payload, &size);
+	if (size <= TASK_PAYLOAD_MAX)
+		return true;
+	RedisModule_ReplyWithError(ctx, "ERR payload is too long");
+	return false;
+}
+
+static struct task *new_task(const struct putat *put, RedisModuleString *payload)
+{
+	size_t size;
+	const char *bytes = RedisModule_StringPtrLen(payload, &size);
+	struct task *task = task_new(&put->id, bytes, (uint32_t)size);
+
+	task->tries = (uint16_t)put->tries;
+	task->max_tries = (uint16_t)put->max_tries;
+	task->token = put->token;
+	return task;
+}
+
+int command_putat(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+	struct putat put = {.state = STATE_WAITING};
+	struct visit visit;
+	struct task *there;
+
+	if (argc != 5 && argc != 6 && argc != 9)
+		return RedisModule_WrongArity(ctx);
+	if (!read_putat(ctx, argv, argc, &put) || !fits(ctx, argv[4]) ||
+	    !visit_to_write(&visit, ctx, argv[1]))
+		return REDISMODULE_OK;
+	visit_create(&visit);
+	there = queue_find(visit.queue, &put.id);
+	if (there)
+		queue_delete(visit.queue, there);
+	add(&visit, new_task(&put, argv[4]), put.state, put.at);
+	return done(&visit, "pawl.put");
+}
+
+int command_setat(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+	enum task_state state;
+	struct visit visit;
+	struct task_id id;
+	uint64_t at, tries;
+
+	if (argc < 7 || (argc - 4) % 3 != 0)
+		return RedisModule_WrongArity(ctx);
+	if (!arg_number(ctx, argv[2], "at", 0, INT64_MAX, &at) || !read_state(ctx, argv[3], &state))
+		return REDISMODULE_OK;
+	for (int i = 4; i < argc; i += 3)
+		if (!arg_number(ctx, argv[i], "tries", 0, TASK_TRIES_MAX, &tries) ||
+		    !arg_id(ctx, argv[i + 2], &id))
+			return REDISMODULE_OK;
+	if (!visit_to_write(&visit, ctx, argv[1]))
+		return REDISMODULE_OK;
+	for (int i = 4; visit.queue && i < argc; i += 3) {
+		struct task *task;
+
+		arg_number(ctx, argv[i], "tries", 0, TASK_TRIES_MAX, &tries);
+		arg_id(ctx, argv[i + 2], &id);
+		task = queue_find(visit.queue, &id);
+		if (!task)
+			continue;
+		task->tries = (uint16_t)tries;
+		set(&visit, task, state, at, arg_token(argv[i + 1]));
+	}
+	return done(&visit, "pawl.set");
+}
+
+int command_drop(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+	struct visit visit;
+	struct task_id id;
+
+	if (argc < 3)
+		return RedisModule_WrongArity(ctx);
+	for (int i = 2; i < argc; i++)
+		if (!arg_id(ctx, argv[i], &id))
+			return REDISMODULE_OK;
+	if (!visit_to_write(&visit, ctx, argv[1]))
+		return REDISMODULE_OK;
+	for (int i = 2; visit.queue && i < argc; i++) {
+		struct task *task;
+
+		arg_id(ctx, argv[i], &id);
+		task = queue_find(visit.queue, &id);
+		if (task)
+			queue_delete(visit.queue, task);
+	}
+	return done(&visit, "pawl.drop");
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * In a snapshot a queue is: the number of tasks, then blocks of them (encode.h), then an empty block.
+ * The encoding version is the server's business: it hands it to load_queue.
+ */
+#include "persist.h"
+
+#include "arguments.h"
+#include "clock.h"
+#include "encode.h"
+#include "memory.h"
+#include "replicate.h"
+
+enum {
+	ENCODING = 1,
+	BLOCK = 64 * 1024,  /* a block is sent off when it has this size */
+	AHEAD = 24,         /* tasks whose memory is asked for before they are written */
+	ROOM_MAX = 1 << 20, /* tasks for which room is made on the word of a snapshot alone */
+};
+
+static void save_block(RedisModuleIO *io, struct bytes *block)
+{
+	RedisModule_SaveStringBuffer(io, (const char *)block->data, block->size);
+	block->size = 0;
+}
+
+static void save_queue(RedisModuleIO *io, void *value)
+{
+	struct queue *queue = value;
+	struct task **tasks = queue_sorted(queue);
+	struct bytes block = {0};
+	uint64_t last = 0;
+
+	RedisModule_SaveUnsigned(io, queue_count(queue));
+	for (size_t i = 0; i < queue_count(queue); i++) {
+		if (i + AHEAD < queue_count(queue))
+			task_prefetch(tasks[i + AHEAD]);
+		if (block.size == 0)
+			last = 0;
+		encode_task(&block, tasks[i], &last);
+		if (block.size >= BLOCK)
+			save_block(io, &block);
+	}
+	if (block.size > 0)
+		save_block(io, &block);
+	save_block(io, &block);
+	memory_free(block.data);
+	memory_free(tasks);
+}
+
+/* One block into the queue. NULL: it was the last one; or what is wrong. */
+static const char *load_block(RedisModuleIO *io, struct queue *queue, bool *more)
+{
+	const char *wrong = "it cannot be read";
+	size_t size;
+	char *data = RedisModule_LoadStringBuffer(io, &size);
+
+	*more = false;
+	if (data && !RedisModule_IsIOError(io)) {
+		*more = size > 0;
+		wrong = decode_block((const unsigned char *)data, size, queue);
+	}
+	if (data)
+		RedisModule_Free(data);
+	return wrong;
+}
+
+static const char *load_tasks(RedisModuleIO *io, struct queue *queue)
+{
+	uint64_t count = RedisModule_LoadUnsigned(io);
+	const char *wrong = NULL;
+	bool more = true;
+
+	if (RedisModule_IsIOError(io))
+		return "it cannot be read";
+	queue_reserve(queue, count < ROOM_MAX ? (size_t)count : ROOM_MAX);
+	while (more && !wrong)
+		wrong = load_block(io, queue, &more);
+	if (!wrong && (queue_count(queue) != count || count == 0))
+		wrong = "its tasks are not as many as it says";
+	return wrong;
+}
+
+static void *load_queue(RedisModuleIO *io, int encoding)
+{
+	struct queue *queue;
+	const char *wrong;
+
+	if (encoding != ENCODING) {
+		RedisModule_LogIOError(io, "warning", "pawl: cannot read encoding %d, only %d",
+		                       encoding, ENCODING);
+		return NULL;
+	}
+	queue = queue_new();
+	queue_sync(queue, clock_now());
+	wrong = load_tasks(io, queue);
+	if (!wrong)
+		return queue;
+	RedisModule_LogIOError(io, "warning", "pawl: a queue is damaged: %s", wrong);
+	queue_free(queue);
+	return NULL;
+}
+
+static void emit_task(RedisModuleIO *aof, RedisModuleString *key, const struct task *task)
+{
+	char id[TASK_ID_TEXT], token[TOKEN_TEXT];
+	size_t id_size = task_id_text(task, id);
+
+	token_text(task->token, token);
+	RedisModule_EmitAOF(aof, "PAWL.PUTAT", "slbblclb", key, (long long)task_at(task), id,
+	                    id_size, task_payload(task), (size_t)task->payload_size,
+	                    (long long)task->max_tries, stored_state(task), (long long)task->tries,
+	                    token, (size_t)TOKEN_TEXT);
+}
+
+static void rewrite_queue(RedisModuleIO *aof, RedisModuleString *key, void *value)
+{
+	struct queue *queue = value;
+	struct task **tasks = queue_sorted(queue);
+
+	for (size_t i = 0; i < queue_count(queue); i++)
+		emit_task(aof, key, tasks[i]);
+	memory_free(tasks);
+}
+
+static void digest_queue(RedisModuleDigest *digest, void *value)
+{
+	struct queue *queue = value;
+	struct task **tasks = queue_sorted(queue);
+
+	for (size_t i = 0; i < queue_count(queue); i++) {
+		const struct task *task = tasks[i];
+
+		RedisModule_DigestAddStringBuffer(digest, (const char *)task->data,
+		                                  task->id_size + (size_t)task->payload_size);
+		RedisModule_DigestAddStringBuffer(digest, stored_state(task), 4);
+		RedisModule_DigestAddLongLong(digest, (long long)task_at(task));
+		RedisModule_DigestAddLongLong(digest, (long long)task->token);
+		RedisModule_DigestAddLongLong(digest, task->tries);
+		RedisModule_DigestAddLongLong(digest, task->max_tries);
+		RedisModule_DigestEndSequence(digest);
+	}
+	memory_free(tasks);
+}
+
+static void free_queue(void *value)
+{
+	queue_free(value);
+}
+
+static size_t measure_queue(const void *value)
+{
+	return queue_memory(value);
+}
+
+/* UNLINK frees what is more than a little in another thread. */
+static size_t effort_to_free(RedisModuleString *key, const void *value)
+{
+	(void)key;
+	return queue_count(value);
+}
+
+static void *copy_queue(RedisModuleString *from, RedisModuleString *to, const void *value)
+{
+	(void)from;
+	(void)to;
+	return queue_copy(value);
+}
+
+int register_type(RedisModuleCtx *ctx)
+{
+	RedisModuleTypeMethods methods = {
+	        .version = REDISMODULE_TYPE_METHOD_VERSION,
+	        .rdb_load = load_queue,
+	        .rdb_save = save_queue,
+	        .aof_rewrite = rewrite_queue,
+	        .mem_usage = measure_queue,
+	        .digest = digest_queue,
+	        .free = free_queue,
+	        .free_effort = effort_to_free,
+	        .copy = copy_queue,
+	};
+
+	queue_type = RedisModule_CreateDataType(ctx, "pawlqueue", ENCODING, &methods);
+	return queue_type ? REDISMODULE_OK : REDISMODULE_ERR;
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/* The commands as the server and its clients see them: flags, keys, COMMAND DOCS. */
+#include "commands.h"
+
+#define SINCE "0.1.0"
+
+typedef RedisModuleCommandArg arg;
+
+enum { NONE = 0, OPTIONAL = REDISMODULE_CMD_ARG_OPTIONAL, MULTIPLE = REDISMODULE_CMD_ARG_MULTIPLE };
+
+#define KEY                                                                          \
+	{                                                                            \
+		.name = "key", .type = REDISMODULE_ARG_TYPE_KEY, .key_spec_index = 0 \
+	}
+#define NUMBER(text, word, how)                                                                 \
+	{                                                                                       \
+		.name = text, .type = REDISMODULE_ARG_TYPE_INTEGER, .token = word, .flags = how \
+	}
+#define STRING(text, word, how)                                                                \
+	{                                                                                      \
+		.name = text, .type = REDISMODULE_ARG_TYPE_STRING, .token = word, .flags = how \
+	}
+#define WORD(text, word, how)                                                                      \
+	{                                                                                          \
+		.name = text, .type = REDISMODULE_ARG_TYPE_PURE_TOKEN, .token = word, .flags = how \
+	}
+#define PARTS(text, kind, list, how)                                                             \
+	{                                                                                        \
+		.name = text, .type = REDISMODULE_ARG_TYPE_##kind, .subargs = list, .flags = how \
+	}
+#define END       \
+	{         \
+		0 \
+	}
+
+static arg nx_or_replace[] = {WORD("nx", "NX", NONE), WORD("replace", "REPLACE", NONE), END};
+static arg put_args[] = {KEY,
+                         NUMBER("delay-ms", NULL, NONE),
+                         STRING("payload", NULL, NONE),
+                         {.name = "unix-ms",
+                          .type = REDISMODULE_ARG_TYPE_UNIX_TIME,
+                          .token = "AT",
+                          .flags = OPTIONAL},
+                         STRING("id", "ID", OPTIONAL),
+                         PARTS("condition", ONEOF, nx_or_replace, OPTIONAL),
+                         NUMBER("maxtries", "MAXTRIES", OPTIONAL),
+                         END};
+
+static arg task_parts[] = {NUMBER("delay-ms", NULL, NONE), STRING("payload", NULL, NONE), END};
+static arg mput_args[] = {KEY, PARTS("task", BLOCK, task_parts, MULTIPLE), END};
+
+static arg take_args[] = {KEY, NUMBER("count", "COUNT", OPTIONAL),
+                          NUMBER("lease-ms", "LEASE", OPTIONAL),
+                          NUMBER("block-ms", "BLOCK", OPTIONAL), END};
+
+static arg delivery_parts[] = {STRING("id", NULL, NONE), STRING("token", NULL, NONE), END};
+static arg ack_args[] = {KEY, PARTS("delivery", BLOCK, delivery_parts, MULTIPLE), END};
+static arg nack_args[] = {KEY, STRING("id", NULL, NONE), STRING("token", NULL, NONE),
+                          NUMBER("delay-ms", "DELAY", OPTIONAL), END};
+static arg extend_args[] = {KEY, STRING("id", NULL, NONE), STRING("token", NULL, NONE),
+                            NUMBER("ms", NULL, NONE), END};
+
+static arg cancel_args[] = {KEY, STRING("id", NULL, MULTIPLE), WORD("force", "FORCE", OPTIONAL),
+                            END};
+static arg move_args[] = {KEY, STRING("id", NULL, NONE), NUMBER("delay-ms", NULL, NONE),
+                          WORD("force", "FORCE", OPTIONAL), END};
+
+static arg key_and_id[] = {KEY, STRING("id", NULL, NONE), END};
+static arg key_alone[] = {KEY, END};
+static arg states[] = {WORD("waiting", "WAITING", NONE), WORD("due", "DUE", NONE),
+                       WORD("leased", "LEASED", NONE), WORD("dead", "DEAD", NONE), END};
+#define STATE                                                                          \
+	{                                                                              \
+		.name = "state", .type = REDISMODULE_ARG_TYPE_ONEOF, .token = "STATE", \
+		.subargs = states, .flags = OPTIONAL                                   \
+	}
+static arg len_args[] = {KEY, STATE, END};
+static arg scan_args[] = {KEY, NUMBER("cursor", NULL, NONE), NUMBER("count", "COUNT", OPTIONAL),
+                          STATE, END};
+
+static arg dead_take[] = {WORD("take", "TAKE", NONE), NUMBER("count", "COUNT", OPTIONAL), END};
+static arg ids_or_all[] = {STRING("id", NULL, MULTIPLE), WORD("all", "ALL", NONE), END};
+static arg dead_requeue[] = {WORD("requeue", "REQUEUE", NONE),
+                             PARTS("tasks", ONEOF, ids_or_all, NONE),
+                             NUMBER("delay-ms", "DELAY", OPTIONAL), END};
+static arg dead_actions[] = {PARTS("take", BLOCK, dead_take, NONE),
+                             PARTS("requeue", BLOCK, dead_requeue, NONE), END};
+static arg dead_args[] = {KEY, PARTS("action", ONEOF, dead_actions, NONE), END};
+
+static arg putat_state[] = {STRING("state", NULL, NONE), NUMBER("tries", NULL, NONE),
+                            STRING("token", NULL, NONE), END};
+static arg putat_args[] = {KEY,
+                           NUMBER("at", NULL, NONE),
+                           STRING("id", NULL, NONE),
+                           STRING("payload", NULL, NONE),
+                           NUMBER("maxtries", NULL, OPTIONAL),
+                           PARTS("state", BLOCK, putat_state, OPTIONAL),
+                           END};
+static arg setat_parts[] = {NUMBER("tries", NULL, NONE), STRING("token", NULL, NONE),
+                            STRING("id", NULL, NONE), END};
+static arg setat_args[] = {KEY, NUMBER("at", NULL, NONE), STRING("state", NULL, NONE),
+                           PARTS("task", BLOCK, setat_parts, MULTIPLE), END};
+static arg drop_args[] = {KEY, STRING("id", NULL, MULTIPLE), END};
+
+enum {
+	INSERTS = REDISMODULE_CMD_KEY_RW | REDISMODULE_CMD_KEY_INSERT,
+	UPDATES = REDISMODULE_CMD_KEY_RW | REDISMODULE_CMD_KEY_UPDATE,
+	TAKES = REDISMODULE_CMD_KEY_RW | REDISMODULE_CMD_KEY_ACCESS | REDISMODULE_CMD_KEY_DELETE,
+	DELETES = REDISMODULE_CMD_KEY_RW | REDISMODULE_CMD_KEY_DELETE,
+	READS = REDISMODULE_CMD_KEY_RO | REDISMODULE_CMD_KEY_ACCESS,
+	COUNTS = REDISMODULE_CMD_KEY_RO,
+};
+
+static const struct entry {
+	const char *name;
+	RedisModuleCmdFunc *run;
+	const char *flags, *categories;
+	int key_flags, arity;
+	arg *args;
+	const char *summary, *complexity;
+} entries[] = {
+        {"pawl.put", command_put, "write deny-oom fast", "write fast", INSERTS, -4, put_args,
+         "Puts a task into a queue, due after a delay or at a time.", "O(1)"},
+        {"pawl.mput", command_mput, "write deny-oom", "write slow", INSERTS, -4, mput_args,
+         "Puts several tasks into a queue, all or none.", "O(N) for N tasks"},
+        {"pawl.take", command_take, "write blocking", "write slow blocking", TAKES, -2, take_args,
+         "Delivers tasks that are due, for good or on a lease.", "O(N) for N tasks delivered"},
+        {"pawl.ack", command_ack, "write fast", "write fast", DELETES, -4, ack_args,
+         "Acknowledges deliveries: their tasks are done.", "O(N) for N deliveries"},
+        {"pawl.nack", command_nack, "write fast", "write fast", UPDATES, -4, nack_args,
+         "Gives a delivery back: its task is due again, at once or later.", "O(1)"},
+        {"pawl.extend", command_extend, "write fast", "write fast", UPDATES, 5, extend_args,
+         "Makes a lease end so many milliseconds from now.", "O(1)"},
+        {"pawl.cancel", command_cancel, "write fast", "write fast", DELETES, -3, cancel_args,
+         "Takes tasks out of a queue.", "O(N) for N ids"},
+        {"pawl.move", command_move, "write fast", "write fast", UPDATES, -4, move_args,
+         "Gives a task another due time.", "O(1)"},
+        {"pawl.dead", command_dead, "write", "write slow", TAKES, -3, dead_args,
+         "Takes or requeues tasks that used up their tries.", "O(N) for N tasks taken or requeued"},
+        {"pawl.get", command_get, "readonly fast", "read fast", READS, 3, key_and_id,
+         "Shows a task.", "O(1)"},
+        {"pawl.len", command_len, "readonly fast", "read fast", COUNTS, -2, len_args,
+         "Counts the tasks of a queue, all or those in one state.",
+         "O(1); with STATE O(N) for the N tasks that fell due since it was last asked"},
+        {"pawl.next", command_next, "readonly fast", "read fast", COUNTS, 2, key_alone,
+         "Tells how many milliseconds it is to the next due task.", "O(1)"},
+        {"pawl.scan", command_scan, "readonly", "read slow", READS, -3, scan_args,
+         "Goes through the ids of a queue.", "O(N) for COUNT N"},
+        {"pawl.info", command_info, "readonly", "read slow", COUNTS, 2, key_alone,
+         "Tells about a queue: counts, lateness, memory.",
+         "O(N) for the N tasks that fell due since it was last asked"},
+        {"pawl.putat", command_putat, "write admin", "write admin slow dangerous", INSERTS, -5,
+         putat_args, "Internal: what replicas and the append-only file are told of a task.",
+         "O(1)"},
+        {"pawl.setat", command_setat, "write admin", "write admin slow dangerous", UPDATES, -7,
+         setat_args, "Internal: what they are told of a change.", "O(N) for N tasks"},
+        {"pawl.drop", command_drop, "write admin", "write admin slow dangerous", DELETES, -3,
+         drop_args, "Internal: what they are told of tasks that are gone.", "O(N) for N tasks"},
+};
+
+static int document(RedisModuleCtx *ctx, const struct entry *entry)
+{
+	RedisModuleCommand *command = RedisModule_GetCommand(ctx, entry->name);
+	static const RedisModuleCommandInfoVersion version = {
+	        1, sizeof(RedisModuleCommandHistoryEntry), sizeof(RedisModuleCommandKeySpec),
+	        sizeof(RedisModuleCommandArg)};
+	RedisModuleCommandKeySpec keys[2] = {{
+	        .flags = (uint64_t)entry->key_flags,
+	        .begin_search_type = REDISMODULE_KSPEC_BS_INDEX,
+	        .bs.index.pos = 1,
+	        .find_keys_type = REDISMODULE_KSPEC_FK_RANGE,
+	        .fk.range = {0, 1, 0},
+	}};
+	RedisModuleCommandInfo info = {
+	        .version = &version,
+	        .summary = entry->summary,
+	        .complexity = entry->complexity,
+	        .since = SINCE,
+	        .arity = entry->arity,
+	        .key_specs = keys,
+	        .args = entry->args,
+	};
+
+	if (RedisModule_SetCommandACLCategories &&
+	    RedisModule_SetCommandACLCategories(command, entry->categories) != REDISMODULE_OK)
+		return REDISMODULE_ERR;
+	return RedisModule_SetCommandInfo(command, &info);
+}
+
+int register_commands(RedisModuleCtx *ctx)
+{
+	for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++) {
+		const struct entry *entry = &entries[i];
+
+		if (RedisModule_CreateCommand(ctx, entry->name, entry->run, entry->flags, 1, 1,
+		                              1) != REDISMODULE_OK ||
+		    document(ctx, entry) != REDISMODULE_OK)
+			return REDISMODULE_ERR;
+	}
+	return REDISMODULE_OK;
+}
+
+int register_test_commands(RedisModuleCtx *ctx)
+{
+	return RedisModule_CreateCommand(ctx, "pawl.clock", command_clock, "admin", 0, 0, 0);
+}

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "takers.h"
+
+#include <string.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "hash.h"
+#include "memory.h"
+
+enum {
+	LINES = 1 << 14, /* chains in the table of lines */
+	PAUSE_MS = 10,   /* between two looks whether a pause is over */
+};
+
+struct taker {
+	struct line *line; /* NULL: no longer in it */
+	struct taker *next, *prev;
+	RedisModuleBlockedClient *client;
+	struct take take;
+	bool called; /* it is its turn */
+};
+
+/* Those who wait for one key. It exists as long as somebody does. */
+struct line {
+	struct pawl_timer wake; /* first member: when to look at the queue */
+	struct line *chain;
+	struct taker *first, *last;
+	RedisModuleString *name;
+	int db;
+	bool held; /* do not free it yet, even if it is empty */
+};
+
+static struct {
+	struct line *chains[LINES];
+	size_t count;
+	struct pawl_wheel *wheel; /* of the lines' wakes, in milliseconds of the wall clock */
+	RedisModuleCtx *ctx;      /* to make timers with */
+	int timer;                /* file descriptor: rings at `rings_at` */
+	uint64_t rings_at;
+	bool run_pending; /* `run` is on its way */
+	bool running;
+} takers;
+
+/* The table of lines */
+
+static struct line **find_link(int db, RedisModuleString *name)
+{
+	size_t size, other_size;
+	const char *text = RedisModule_StringPtrLen(name, &size);
+	uint64_t hash = hash_bytes((const unsigned char *)text, size, ids_secret);
+	struct line **link = &takers.chains[(hash + (uint64_t)db) % LINES];
+
+	for (; *link; link = &(*link)->chain) {
+		const char *other = RedisModule_StringPtrLen((*link)->name, &other_size);
+
+		if ((*link)->db == db && other_size == size && memcmp(other, text, size) == 0)
+			break;
+	}
+	return link;
+}
+
+static struct line *open_line(int db, RedisModuleString *name)
+{
+	struct line **link = find_link(db, name);
+
+	if (*link)
+		return *link;
+	*link = memory_zeroed(sizeof(struct line));
+	(*link)->name = RedisModule_CreateStringFromString(NULL, name);
+	(*link)->db = db;
+	takers.count++;
+	return *link;
+}
+
+static void close_line(struct line *line)
+{
+	if (line->first || line->held)
+		return;
+	pawl_wheel_cancel(takers.wheel, &line->wake);
+	*find_link(line->db, line->name) = line->chain;
+	RedisModule_FreeString(NULL, line->name);
+	memory_free(line);
+	takers.count--;
+}
+
+static void join(struct line *line, struct taker *taker)
+{
+	taker->line = line;
+	taker->prev = line->last;
+	if (line->last)
+		line->last->next = taker;
+	else
+		line->first = taker;
+	line->last = taker;
+}
+
+static void leave(struct taker *taker)
+{
+	struct line *line = taker->line;
+
+	if (!line)
+		return;
+	*(taker->prev ? &taker->prev->next : &line->first) = taker->next;
+	*(taker->next ? &taker->next->prev : &line->last) = taker->prev;
+	taker->line = NULL;
+	close_line(line);
+}
+
+/* When to look */
+
+static void run(RedisModuleCtx *ctx, void *data);
+
+static void run_in(uint64_t ms)
+{
+	if (takers.run_pending)
+		return;
+	takers.run_pending = true;
+	RedisModule_CreateTimer(takers.ctx, (long long)ms, run, NULL);
+}
+
+/*
+ * The timer of the system, and not the server's, whose milliseconds are rounded up twice on the way. It is
+ * set to the time of day, so it follows the wall clock wherever that steps, and rings when it does.
+ */
+static void ring_at(uint64_t at)
+{
+	struct itimerspec when = {0};
+
+	if (at == takers.rings_at || clock_is_set())
+		return;
+	takers.rings_at = at;
+	if (at != PAWL_NEVER) {
+		when.it_value.tv_sec = (time_t)(at / 1000);
+		when.it_value.tv_nsec = (long)(at % 1000) * 1000000;
+	}
+	timerfd_settime(takers.timer, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &when, NULL);
+}
+
+static void on_ring(int fd, void *data, int mask)
+{
+	uint64_t rings;
+	ssize_t got =
+	        read(fd, &rings, sizeof(rings)); /* fails if the clock was set: look all the same */
+
+	(void)got;
+	(void)data;
+	(void)mask;
+	takers.rings_at = PAWL_NEVER;
+	run_in(0);
+}
+
+static void plan(void)
+{
+	uint64_t next = pawl_wheel_next(takers.wheel);
+
+	if (takers.running)
+		return;
+	if (next <= clock_now())
+		run_in(0);
+	else
+		ring_at(next);
+}
+
+static void look_at(struct line *line, uint64_t at)
+{
+	if (at == PAWL_NEVER)
+		pawl_wheel_cancel(takers.wheel, &line->wake);
+	else
+		pawl_wheel_arm(takers.wheel, &line->wake, at);
+	plan();
+}
+
+/* Begin with a new wheel, at this time, and look at every line. */
+static void start_wheel(uint64_t now)
+{
+	struct pawl_wheel_options options = {.start = now};
+
+	takers.wheel = pawl_wheel_init(takers.wheel, pawl_wheel_footprint(&options), &options);
+	for (size_t i = 0; takers.count > 0 && i < LINES; i++) {
+		for (struct line *line = takers.chains[i]; line; line = line->chain) {
+			line->wake = (struct pawl_timer){0};
+			pawl_wheel_arm(takers.wheel, &line->wake, now);
+		}
+	}
+}
+
+/* Serving */
+
+static bool must_wait(RedisModuleCtx *ctx)
+{
+	return RedisModule_AvoidReplicaTraffic() ||
+	       RedisModule_GetContextFlags(ctx) & REDISMODULE_CTX_FLAGS_LOADING;
+}
+
+static uint64_t next_due(RedisModuleCtx *ctx, RedisModuleString *name)
+{
+	struct visit visit;
+	uint64_t next;
+
+	if (!visit_quietly(&visit, ctx, name))
+		return PAWL_NEVER;
+	next = queue_look_again(visit.queue);
+	visit_end(&visit);
+	return next;
+}
+
+/* Whose turn it is gets what is due, through the callback for time-outs; whoever is gone just leaves. */
+static void call_first(struct line *line)
+{
+	struct taker *taker = line->first;
+
+	taker->called = true;
+	RedisModule_UnblockClient(taker->client, NULL);
+	leave(taker);
+}
+
+static void serve(RedisModuleCtx *ctx, struct line *line)
+{
+	uint64_t next = PAWL_NEVER;
+
+	line->held = true;
+	RedisModule_SelectDb(ctx, line->db);
+	while (line->first && (next = next_due(ctx, line->name)) <= clock_now())
+		call_first(line);
+	line->held = false;
+	if (line->first)
+		look_at(line, next);
+	else
+		close_line(line);
+}
+
+static void run(RedisModuleCtx *ctx, void *data)
+{
+	uint64_t now = clock_now();
+	struct pawl_timer *timer;
+
+	(void)data;
+	takers.run_pending = false;
+	if (takers.count == 0)
+		return;
+	if (must_wait(ctx)) {
+		run_in(PAUSE_MS);
+		return;
+	}
+	if (RedisModule_GetContextFlags(ctx) & REDISMODULE_CTX_FLAGS_SLAVE)
+		return; /* the server sends all who wait away */
+	if (now < pawl_wheel_now(takers.wheel))
+		start_wheel(now);
+	takers.running = true;
+	pawl_wheel_advance(takers.wheel, now, 0);
+	while ((timer = pawl_wheel_pop(takers.wheel)) != NULL)
+		serve(ctx, (struct line *)(void *)timer);
+	takers.running = false;
+	plan();
+}
+
+static bool try_to_deliver(RedisModuleCtx *ctx, RedisModuleString *name, const struct taker *taker)
+{
+	struct visit visit;
+	bool due;
+
+	if (!visit_quietly(&visit, ctx, name))
+		return false;
+	due = queue_first_due(visit.queue) != NULL;
+	if (due)
+		deliver(&visit, &taker->take);
+	else
+		takers_notice(&visit);
+	visit_end(&visit);
+	return due;
+}
+
+/* The server's callbacks for a blocked client */
+
+static int on_key(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+	struct taker *taker = RedisModule_GetBlockedClientPrivateData(ctx);
+
+	(void)argc;
+	if (!taker->line || taker->line->first != taker)
+		return REDISMODULE_ERR;
+	if (must_wait(ctx)) {
+		look_at(taker->line, clock_now());
+		return REDISMODULE_ERR;
+	}
+	if (!try_to_deliver(ctx, argv[1], taker))
+		return REDISMODULE_ERR;
+	leave(taker);
+	return REDISMODULE_OK;
+}
+
+static int on_turn_or_timeout(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+	struct taker *taker = RedisModule_GetBlockedClientPrivateData(ctx);
+
+	(void)argc;
+	if (!taker->called || !try_to_deliver(ctx, argv[1], taker))
+		RedisModule_ReplyWithNullArray(ctx);
+	leave(taker);
+	return REDISMODULE_OK;
+}
+
+static void on_free(RedisModuleCtx *ctx, void *data)
+{
+	(void)ctx;
+	leave(data);
+	memory_free(data);
+}
+
+void takers_block(struct visit *visit, const struct take *take, uint64_t timeout_ms)
+{
+	struct taker *taker = memory_zeroed(sizeof(*taker));
+	struct line *line = open_line(RedisModule_GetSelectedDb(visit->ctx), visit->name);
+
+	taker->take = *take;
+	taker->client =
+	        RedisModule_BlockClientOnKeys(visit->ctx, on_key, on_turn_or_timeout, on_free,
+	                                      (long long)timeout_ms, &visit->name, 1, taker);
+	join(line, taker);
+	look_at(line, visit->queue ? queue_look_again(visit->queue) : PAWL_NEVER);
+}
+
+void takers_notice(struct visit *visit)
+{
+	struct line *line;
+
+	if (takers.count == 0)
+		return;
+	line = *find_link(RedisModule_GetSelectedDb(visit->ctx), visit->name);
+	if (line && !line->held)
+		look_at(line, queue_look_again(visit->queue));
+}
+
+void takers_clock_set(void)
+{
+	start_wheel(clock_now());
+	plan();
+}
+
+int takers_init(RedisModuleCtx *ctx)
+{
+	takers.ctx = RedisModule_GetDetachedThreadSafeContext(ctx);
+	takers.rings_at = PAWL_NEVER;
+	takers.wheel = memory_new(pawl_wheel_footprint(NULL));
+	start_wheel(clock_now());
+	takers.timer = timerfd_create(CLOCK_REALTIME, TFD_NONBLOCK | TFD_CLOEXEC);
+	if (takers.timer < 0)
+		return REDISMODULE_ERR;
+	return RedisModule_EventLoopAdd(takers.timer, REDISMODULE_EVENTLOOP_READABLE, on_ring,
+	                                NULL);
+}

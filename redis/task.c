@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+#include "task.h"
+
+#include <string.h>
+
+#include "memory.h"
+
+enum { MS_BYTES = 6, WORD_BYTES = 4, SHORT_ID_BYTES = MS_BYTES + 2 * WORD_BYTES };
+#define MS_LIMIT       (UINT64_C(1) << 48)
+#define RANDOM_DIGITS  8
+#define SEQUENCE_LIMIT (UINT64_C(1) << 32)
+
+static void put_big_endian(unsigned char *to, uint64_t value, unsigned bytes)
+{
+	for (unsigned i = bytes; i-- > 0; value >>= 8)
+		to[i] = (unsigned char)value;
+}
+
+static inline uint64_t get_big_endian(const unsigned char *from, unsigned bytes)
+{
+	uint64_t value = 0;
+
+	for (unsigned i = 0; i < bytes; i++)
+		value = value << 8 | from[i];
+	return value;
+}
+
+void task_id_from_parts(struct task_id *id, const struct task_id_parts *parts)
+{
+	put_big_endian(id->bytes, parts->ms, MS_BYTES);
+	put_big_endian(id->bytes + MS_BYTES, parts->sequence, WORD_BYTES);
+	put_big_endian(id->bytes + MS_BYTES + WORD_BYTES, parts->random, WORD_BYTES);
+	id->size = SHORT_ID_BYTES;
+	id->made_here = true;
+}
+
+/* A number without sign or needless zeroes, below the limit, up to a '-', which is skipped. */
+static bool read_decimal(const char **text, const char *end, uint64_t limit, uint64_t *value)
+{
+	const char *start = *text, *p = start;
+
+	for (*value = 0; p < end && *p >= '0' && *p <= '9' && *value < limit; p++)
+		*value = *value * 10 + (uint64_t)(*p - '0');
+	if (p == start || p == end || *p != '-' || *value >= limit ||
+	    (*start == '0' && p - start > 1))
+		return false;
+	*text = p + 1;
+	return true;
+}
+
+static bool read_hex(const char *text, const char *end, uint64_t *value)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	*value = 0;
+	if (end - text != RANDOM_DIGITS)
+		return false;
+	for (; text < end; text++) {
+		const char *digit = memchr(digits, *text, 16);
+
+		if (!digit)
+			return false;
+		*value = *value << 4 | (uint64_t)(digit - digits);
+	}
+	return true;
+}
+
+/* Only what task_id_text would write again to the letter. */
+static bool read_parts(const char *text, size_t size, struct task_id_parts *parts)
+{
+	const char *end = text + size;
+	uint64_t sequence, random;
+
+	if (!read_decimal(&text, end, MS_LIMIT, &parts->ms) ||
+	    !read_decimal(&text, end, SEQUENCE_LIMIT, &sequence) || !read_hex(text, end, &random))
+		return false;
+	parts->sequence = (uint32_t)sequence;
+	parts->random = (uint32_t)random;
+	return true;
+}
+
+void task_id_from_text(struct task_id *id, const char *text, size_t size)
+{
+	struct task_id_parts parts;
+
+	if (read_parts(text, size, &parts)) {
+		task_id_from_parts(id, &parts);
+		return;
+	}
+	memcpy(id->bytes, text, size);
+	id->size = (uint8_t)size;
+	id->made_here = false;
+}
+
+bool task_id_from_bytes(struct task_id *id, const unsigned char *bytes, size_t size, bool made_here)
+{
+	if (size == 0 || size > TASK_ID_MAX || (made_here && size != SHORT_ID_BYTES))
+		return false;
+	if (!made_here) {
+		task_id_from_text(id, (const char *)bytes, size);
+		return !id->made_here;
+	}
+	memcpy(id->bytes, bytes, size);
+	id->size = (uint8_t)size;
+	id->made_here = true;
+	return true;
+}
+
+static char *write_decimal(char *to, uint64_t value)
+{
+	char digits[20], *first = digits + sizeof(digits);
+	size_t count;
+
+	do
+		*--first = (char)('0' + value % 10);
+	while ((value /= 10) != 0);
+	count = (size_t)(digits + sizeof(digits) - first);
+	memcpy(to, first, count);
+	return to + count;
+}
+
+static inline char *write_hex(char *to, uint64_t value)
+{
+	for (unsigned i = RANDOM_DIGITS; i-- > 0;)
+		*to++ = "0123456789abcdef"[value >> (4 * i) & 15];
+	return to;
+}
+
+size_t task_id_text(const struct task *task, char text[TASK_ID_TEXT])
+{
+	const unsigned char *sequence = task->data + MS_BYTES;
+	char *end = text;
+
+	if (!task->made_here) {
+		memcpy(text, task->data, task->id_size);
+		return task->id_size;
+	}
+	end = write_decimal(end, get_big_endian(task->data, MS_BYTES));
+	*end++ = '-';
+	end = write_decimal(end, get_big_endian(sequence, WORD_BYTES));
+	*end++ = '-';
+	end = write_hex(end, get_big_endian(sequence + WORD_BYTES, WORD_BYTES));
+	return (size_t)(end - text);
+}
+
+static struct task *allocate(size_t id_size, size_t payload_size)
+{
+	return memory_new(offsetof(struct task, data) + id_size + payload_size);
+}
+
+struct task *task_new(const struct task_id *id, const void *payload, uint32_t payload_size)
+{
+	struct task *task = allocate(id->size, payload_size);
+
+	memset(task, 0, offsetof(struct task, data));
+	task->payload_size = payload_size;
+	task->id_size = id->size;
+	task->made_here = id->made_here;
+	memcpy(task->data, id->bytes, id->size);
+	if (payload_size > 0)
+		memcpy(task->data + id->size, payload, payload_size);
+	return task;
+}
+
+struct task *task_copy(const struct task *task)
+{
+	struct task *copy = allocate(task->id_size, task->payload_size);
+
+	memcpy(copy, task, offsetof(struct task, data) + task->id_size + task->payload_size);
+	copy->place = PLACE_NONE;
+	return copy;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+#include "visit.h"
+
+#include "clock.h"
+#include "takers.h"
+
+RedisModuleType *queue_type;
+
+static bool open_key(struct visit *visit, RedisModuleCtx *ctx, RedisModuleString *name, int mode)
+{
+	*visit = (struct visit){.ctx = ctx, .name = name, .now = clock_now()};
+	visit->key = RedisModule_OpenKey(ctx, name, mode);
+	if (!visit->key || RedisModule_KeyType(visit->key) == REDISMODULE_KEYTYPE_EMPTY)
+		return true;
+	if (RedisModule_ModuleTypeGetType(visit->key) != queue_type)
+		return false;
+	visit->queue = RedisModule_ModuleTypeGetValue(visit->key);
+	queue_sync(visit->queue, visit->now);
+	return true;
+}
+
+static bool open_or_reply(struct visit *visit, RedisModuleCtx *ctx, RedisModuleString *name,
+                          int mode)
+{
+	if (open_key(visit, ctx, name, mode))
+		return true;
+	visit_end(visit);
+	RedisModule_ReplyWithError(
+	        ctx, "WRONGTYPE Operation against a key holding the wrong kind of value");
+	return false;
+}
+
+bool visit_to_read(struct visit *visit, RedisModuleCtx *ctx, RedisModuleString *name)
+{
+	return open_or_reply(visit, ctx, name, REDISMODULE_READ);
+}
+
+bool visit_to_write(struct visit *visit, RedisModuleCtx *ctx, RedisModuleString *name)
+{
+	return open_or_reply(visit, ctx, name, REDISMODULE_READ | REDISMODULE_WRITE);
+}
+
+bool visit_quietly(struct visit *visit, RedisModuleCtx *ctx, RedisModuleString *name)
+{
+	if (open_key(visit, ctx, name, REDISMODULE_READ | REDISMODULE_WRITE) && visit->queue)
+		return true;
+	visit_end(visit);
+	return false;
+}
+
+void visit_create(struct visit *visit)
+{
+	if (visit->queue)
+		return;
+	visit->queue = queue_new();
+	queue_sync(visit->queue, visit->now);
+	RedisModule_ModuleTypeSetValue(visit->key, queue_type, visit->queue);
+}
+
+void visit_changed(struct visit *visit, const char *event)
+{
+	RedisModule_SignalModifiedKey(visit->ctx, visit->name);
+	RedisModule_NotifyKeyspaceEvent(visit->ctx, REDISMODULE_NOTIFY_MODULE, event, visit->name);
+	if (queue_count(visit->queue) > 0) {
+		takers_notice(visit);
+		return;
+	}
+	RedisModule_DeleteKey(visit->key);
+	visit->queue = NULL;
+	RedisModule_NotifyKeyspaceEvent(visit->ctx, REDISMODULE_NOTIFY_GENERIC, "del", visit->name);
+}
+
+void visit_end(struct visit *visit)
+{
+	if (visit->key)
+		RedisModule_CloseKey(visit->key);
+	visit->key = NULL;
+	visit->queue = NULL;
+}

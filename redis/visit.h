@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A visit to a key: opened, looked into, perhaps changed, closed, all within one command. Nothing of it is
+ * kept: between two commands the value may be freed, renamed, swapped or copied.
+ */
+#ifndef PAWL_REDIS_VISIT_H
+#define PAWL_REDIS_VISIT_H
+
+#include "queue.h"
+#include "redis_module.h"
+
+extern RedisModuleType *queue_type;
+
+struct visit {
+	RedisModuleCtx *ctx;
+	RedisModuleString *name; /* borrowed */
+	RedisModuleKey *key;
+	struct queue *queue; /* NULL: the key does not exist */
+	uint64_t now;
+};
+
+/* Open the key and tell its queue the time. False: it holds something else, and WRONGTYPE was replied. */
+bool visit_to_read(struct visit *visit, RedisModuleCtx *ctx, RedisModuleString *name);
+bool visit_to_write(struct visit *visit, RedisModuleCtx *ctx, RedisModuleString *name);
+/* The same without a reply. False also if the key does not exist; then there is nothing to end. */
+bool visit_quietly(struct visit *visit, RedisModuleCtx *ctx, RedisModuleString *name);
+
+/* Make the queue if the key does not exist. */
+void visit_create(struct visit *visit);
+
+/*
+ * The queue was changed: tell WATCH, keyspace notifications (as `event`) and blocked takers, and delete the
+ * key if the last task is gone.
+ */
+void visit_changed(struct visit *visit, const char *event);
+
+void visit_end(struct visit *visit);
+
+#endif

@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: MIT
+"""Takers that wait: who is served, when, and what happens to the others."""
+import resource
+import selectors
+import time
+import unittest
+
+from support import START, Client, Error, ServerTest, wait_until
+
+
+class OnAClockThatStands(ServerTest):
+    options = ("--appendonly", "yes")
+
+    def test_a_taker_is_served_when_a_task_is_put(self):
+        taker = self.block("PAWL.TAKE", "q", "BLOCK", 0)
+        self.call("PAWL.PUT", "q", 0, "p", "ID", "x")
+        self.assertEqual(taker.read(), [[b"x", b"p", 1, START, None]])
+        self.assertEqual(self.call("EXISTS", "q"), 0)
+
+    def test_a_taker_is_served_when_a_task_falls_due(self):
+        self.call("PAWL.PUT", "q", 100, "p", "ID", "x")
+        taker = self.block("PAWL.TAKE", "q", "BLOCK", 0, "LEASE", 50)
+        self.pass_ms(99)
+        self.assertEqual(self.blocked(), 1)
+        self.pass_ms(1)
+        [[name, _, tries, due, token]] = taker.read()
+        self.assertEqual((name, tries, due), (b"x", 1, START + 100))
+        self.assertEqual(self.call("PAWL.ACK", "q", "x", token), 1)
+
+    def test_a_taker_is_served_when_a_lease_lapses(self):
+        self.call("PAWL.PUT", "q", 0, "p", "ID", "x", "MAXTRIES", 2)
+        self.call("PAWL.TAKE", "q", "LEASE", 100)
+        taker = self.block("PAWL.TAKE", "q", "BLOCK", 0, "LEASE", 100)
+        self.pass_ms(100)
+        self.assertEqual(taker.read()[0][2], 2)
+        taker = self.block("PAWL.TAKE", "q", "BLOCK", 0)
+        self.pass_ms(100)  # now it is dead: nobody gets it
+        self.assertEqual(self.call("PAWL.LEN", "q", "STATE", "dead"), 1)
+        self.assertEqual(self.blocked(), 1)
+        self.call("PAWL.DEAD", "q", "REQUEUE", "x")
+        self.assertEqual(taker.read()[0][0], b"x")
+
+    def test_nack_and_move_serve_too(self):
+        self.call("PAWL.PUT", "q", 0, "p", "ID", "x")
+        token = self.call("PAWL.TAKE", "q", "LEASE", 100)[0][4]
+        taker = self.block("PAWL.TAKE", "q", "BLOCK", 0, "LEASE", 100)
+        self.call("PAWL.NACK", "q", "x", token)
+        self.assertEqual(taker.read()[0][2], 2)
+        taker = self.block("PAWL.TAKE", "q", "BLOCK", 0)
+        self.call("PAWL.MOVE", "q", "x", 0, "FORCE")
+        self.assertEqual(taker.read()[0][2], 3)
+
+    def test_takers_are_served_in_the_order_in_which_they_blocked(self):
+        takers = [self.block("PAWL.TAKE", "q", "BLOCK", 0) for _ in range(20)]
+        for n in range(10):  # each creates the key anew
+            self.call("PAWL.PUT", "q", 0, n)
+            self.assertEqual(takers[n].read()[0][1], b"%d" % n)
+        self.call("PAWL.PUT", "q", 5000, "keeps the key")
+        self.redis.calls([("PAWL.PUT", "q", 0, n) for n in range(10, 20)])
+        for n in range(10, 20):
+            self.assertEqual(takers[n].read()[0][1], b"%d" % n)
+
+    def test_one_taker_gets_as_many_as_it_asked_for(self):
+        first = self.block("PAWL.TAKE", "q", "BLOCK", 0, "COUNT", 3)
+        second = self.block("PAWL.TAKE", "q", "BLOCK", 0, "COUNT", 3)
+        self.call("PAWL.MPUT", "q", 0, "a", 0, "b", 0, "c", 0, "d")
+        self.assertEqual([t[1] for t in first.read()], [b"a", b"b", b"c"])
+        self.assertEqual([t[1] for t in second.read()], [b"d"])
+
+    def test_whoever_is_gone_is_passed_over(self):
+        takers = [self.block("PAWL.TAKE", "q", "BLOCK", 0) for _ in range(5)]
+        for gone in takers[:3]:
+            gone.close()
+        wait_until(lambda: self.blocked() == 2, "the server noticed")
+        self.call("PAWL.PUT", "q", 0, "p")
+        self.assertEqual(takers[3].read()[0][1], b"p")
+        self.assertEqual(self.blocked(), 1)
+
+    def test_a_time_out_is_nil_and_takes_nothing(self):
+        taker = self.server.client()
+        taker.send("PAWL.TAKE", "q", "BLOCK", 1)
+        self.assertIsNone(taker.read())
+        self.call("PAWL.PUT", "q", 0, "p")
+        self.assertEqual(self.call("PAWL.LEN", "q"), 1)
+
+    def test_client_unblock(self):
+        taker = self.server.client()
+        number = taker.call("CLIENT", "ID")
+        for how in ("TIMEOUT", "ERROR"):
+            taker.send("PAWL.TAKE", "q", "BLOCK", 0)
+            wait_until(lambda: self.blocked() == 1, "blocked")
+            self.assertEqual(self.call("CLIENT", "UNBLOCK", number, how), 1)
+            if how == "TIMEOUT":
+                self.assertIsNone(taker.read())
+            else:
+                self.assertRaises(Error, taker.read)
+        self.call("PAWL.PUT", "q", 0, "p")
+        self.assertEqual(self.call("PAWL.LEN", "q"), 1)
+
+    def test_takers_stay_when_the_key_goes_and_are_served_when_it_comes_again(self):
+        ways = [("DEL", "q"), ("UNLINK", "q"), ("FLUSHALL",), ("FLUSHALL", "ASYNC"), ("FLUSHDB",), ("PEXPIRE", "q", 1),
+                ("RENAME", "q", "elsewhere"), ("SWAPDB", 0, 1), ("DEBUG", "RELOAD")]
+        for way in ways:
+            self.call("FLUSHALL")
+            self.call("PAWL.PUT", "q", 5000, "waits")
+            taker = self.block("PAWL.TAKE", "q", "BLOCK", 0)
+            self.call(*way)
+            self.assertEqual(self.blocked(), 1, way)
+            self.call("PAWL.PUT", "q", 0, "comes")
+            self.assertEqual(taker.read()[0][1], b"comes", way)
+
+    def test_takers_are_served_by_a_queue_that_is_renamed_copied_restored_or_swapped_in(self):
+        for way in (("RENAME", "r", "q"), ("COPY", "r", "q"), "restore", ("SWAPDB", 0, 1), "move"):
+            self.call("FLUSHALL")
+            self.set_clock(START)
+            self.call("PAWL.PUT", "r", 0, "due")
+            self.call("PAWL.PUT", "r", 100, "later")
+            first = self.block("PAWL.TAKE", "q", "BLOCK", 0)
+            second = self.block("PAWL.TAKE", "q", "BLOCK", 0)
+            if way == "restore":
+                self.call("RESTORE", "q", 0, self.call("DUMP", "r"))
+            elif way == "move":
+                self.call("RENAME", "r", "q2")
+                self.call("COPY", "q2", "q", "DB", 0)
+            elif way[0] == "SWAPDB":
+                self.call("COPY", "r", "q", "DB", 1)
+                self.call(*way)
+            else:
+                self.call(*way)
+            self.assertEqual(first.read()[0][1], b"due", way)
+            self.pass_ms(100)
+            self.assertEqual(second.read()[0][1], b"later", way)
+
+    def test_a_step_of_the_clock_reaches_those_who_wait(self):
+        hour = 3_600_000
+        self.call("PAWL.PUT", "q", hour, "far")
+        taker = self.block("PAWL.TAKE", "q", "BLOCK", 0)
+        self.pass_ms(hour)
+        self.assertEqual(taker.read()[0][1], b"far")
+        self.pass_ms(-hour)
+        self.call("PAWL.PUT", "q", 10, "near")
+        taker = self.block("PAWL.TAKE", "q", "BLOCK", 0)
+        self.pass_ms(9)
+        self.assertEqual(self.blocked(), 1)
+        self.pass_ms(1)
+        self.assertEqual(taker.read()[0][1], b"near")
+
+    def test_nobody_is_served_while_writes_are_paused(self):
+        self.call("PAWL.PUT", "q", 100, "p")
+        taker = self.block("PAWL.TAKE", "q", "BLOCK", 0)
+        self.call("CLIENT", "PAUSE", 100_000, "WRITE")
+        self.pass_ms(100)
+        self.assertEqual(self.call("PAWL.LEN", "q", "STATE", "due"), 1)
+        time.sleep(0.05)  # for a server that does it wrong to fall over
+        self.assertEqual(self.call("PING"), "PONG")
+        self.assertEqual(self.blocked(), 1)
+        self.call("CLIENT", "UNPAUSE")
+        self.assertEqual(taker.read()[0][1], b"p")
+
+    def test_a_taker_blocked_by_one_name_in_two_databases(self):
+        other = self.server.client()
+        other.call("SELECT", 1)
+        other.send("PAWL.TAKE", "q", "BLOCK", 0)
+        wait_until(lambda: self.blocked() == 1, "blocked")
+        self.call("PAWL.PUT", "q", 0, "in 0", "ID", "x")
+        self.assertEqual(self.blocked(), 1)
+        self.call("SELECT", 1)
+        self.call("PAWL.PUT", "q", 0, "in 1")
+        self.assertEqual(other.read()[0][1], b"in 1")
+        self.call("SELECT", 0)
+        self.assertEqual(self.take_all(), [b"in 0"])
+
+    def test_a_put_inside_multi_serves_after_exec(self):
+        taker = self.block("PAWL.TAKE", "q", "BLOCK", 0)
+        self.call("MULTI")
+        self.call("PAWL.PUT", "q", 0, "p", "ID", "x")
+        self.call("PAWL.CANCEL", "q", "x")
+        self.call("PAWL.PUT", "q", 0, "p", "ID", "y")
+        self.assertEqual(self.call("EXEC"), [b"x", 1, b"y"])
+        self.assertEqual(taker.read()[0][0], b"y")
+
+    def test_5000_takers_in_one_line(self):
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, 20_000), most))
+        self.call("CONFIG", "SET", "maxclients", 9000)
+        takers = [Client(self.server.port) for _ in range(5000)]
+        self.server.clients += takers
+        for taker in takers:
+            taker.send("PAWL.TAKE", "q", "BLOCK", 0)
+            if taker is takers[0] or taker is takers[1]:  # of the others the order does not matter here
+                wait_until(lambda: self.blocked() >= 1 + (taker is takers[1]), "blocked")
+        wait_until(lambda: self.blocked() == 5000, "all are blocked")
+        self.call("PAWL.PUT", "q", 0, "first")
+        self.assertEqual(takers[0].read()[0][1], b"first")
+        self.call("PAWL.PUT", "q", 5, "second")
+        self.pass_ms(5)
+        self.assertEqual(takers[1].read()[0][1], b"second")
+        for _ in range(10):
+            self.redis.calls([("PAWL.PUT", "q", 0, n) for n in range(500)])
+        got = set()
+        with selectors.DefaultSelector() as selector:
+            for taker in takers[2:]:
+                selector.register(taker.socket, selectors.EVENT_READ, taker)
+            while len(got) < 4998:
+                for key, _ in selector.select(60):
+                    self.assertEqual(len(key.data.read()), 1)
+                    got.add(key.data)
+                    selector.unregister(key.fileobj)
+        self.assertEqual(self.blocked(), 0)
+        self.assertEqual(self.call("PAWL.LEN", "q"), 2)
+
+
+class OnTheRealClock(ServerTest):
+    clock = None
+
+    def test_a_taker_gets_a_task_at_its_time_and_never_before(self):
+        taker = self.server.client()
+        for delay in (0, 1, 2, 5, 30, 300):
+            taker.send("PAWL.TAKE", "q", "BLOCK", 0)
+            wait_until(lambda: self.blocked() == 1, "blocked")
+            self.call("PAWL.PUT", "q", delay, "p")
+            due = taker.read()[0][3]
+            self.assertGreaterEqual(time.time() * 1000, due)
+
+    def test_many_keys_many_takers_and_every_task_arrives_once(self):
+        takers = {key: self.server.client() for key in range(50)}
+        for key, taker in takers.items():
+            taker.send("PAWL.TAKE", f"q{key}", "BLOCK", 0)
+        wait_until(lambda: self.blocked() == 50, "all are blocked")
+        for round in range(5):
+            self.redis.calls([("PAWL.PUT", f"q{key}", (key * 7 + round) % 60, f"{key}:{round}") for key in takers])
+            for key, taker in takers.items():
+                self.assertEqual(taker.read()[0][1], b"%d:%d" % (key, round))
+                taker.send("PAWL.TAKE", f"q{key}", "BLOCK", 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

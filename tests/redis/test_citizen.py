@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: MIT
+"""A queue among the server's other values: it can be renamed, copied, watched, expired, dumped, measured."""
+import random
+import struct
+import unittest
+
+from support import START, Error, Server, ServerTest, in_pairs, wait_until
+
+
+def crc64(data, table=[]):
+    """The checksum at the end of a DUMP (CRC-64 of Jones), so that damage can be dressed up as sound."""
+    if not table:
+        for byte in range(256):
+            crc = byte
+            for _ in range(8):
+                crc = (crc >> 1) ^ (0x95AC9329AC4BC9B5 if crc & 1 else 0)
+            table.append(crc)
+    crc = 0
+    for byte in data:
+        crc = table[(crc ^ byte) & 255] ^ (crc >> 8)
+    return struct.pack("<Q", crc)
+
+
+class Citizen(ServerTest):
+    def fill(self, key="q"):
+        """A waiting, a due, a leased and a dead task; returns the token of the leased one."""
+        self.call("PAWL.PUT", key, 0, "dead", "ID", "dead", "MAXTRIES", 1)
+        self.call("PAWL.TAKE", key, "LEASE", 1)
+        self.pass_ms(1)
+        self.call("PAWL.PUT", key, 0, "leased", "ID", "leased", "MAXTRIES", 5)
+        token = self.call("PAWL.TAKE", key, "LEASE", 10_000)[0][4]
+        self.call("PAWL.PUT", key, 0, "due", "ID", "due")
+        self.call("PAWL.PUT", key, 5000, "waiting", "ID", "waiting")
+        return token
+
+    def expect_filled(self, key, token):
+        states = {name: in_pairs(self.call("PAWL.GET", key, name))[b"state"].decode()
+                  for name in ("waiting", "due", "leased", "dead")}
+        self.assertEqual(states, {name: name for name in states})
+        self.assertEqual(self.call("PAWL.NEXT", key), 0)
+        self.assertEqual([t[0] for t in self.call("PAWL.TAKE", key, "COUNT", 9)], [b"due"])
+        self.assertEqual(self.call("PAWL.NEXT", key), 5000)
+        self.assertEqual(self.call("PAWL.ACK", key, "leased", token), 1)
+        self.assertEqual(self.call("PAWL.DEAD", key, "TAKE")[0][:3], [b"dead", b"dead", 1])
+        self.pass_ms(5000)
+        self.assertEqual(self.take_all(key), [b"waiting"])
+        self.assertEqual(self.call("EXISTS", key), 0)
+
+    def test_rename(self):
+        token = self.fill()
+        self.call("RENAME", "q", "r")
+        self.assertEqual(self.call("PAWL.LEN", "q"), 0)
+        self.expect_filled("r", token)
+
+    def test_copy_is_a_queue_of_its_own(self):
+        token = self.fill()
+        self.assertEqual(self.call("COPY", "q", "r"), 1)
+        before = self.now
+        self.expect_filled("q", token)
+        self.set_clock(before)
+        self.expect_filled("r", token)
+
+    def test_move_to_another_database_and_swapdb(self):
+        token = self.fill()
+        self.call("MOVE", "q", 1)
+        self.assertEqual(self.call("PAWL.LEN", "q"), 0)
+        self.call("SWAPDB", 0, 1)
+        self.expect_filled("q", token)
+
+    def test_dump_and_restore(self):
+        token = self.fill()
+        dump = self.call("DUMP", "q")
+        self.call("DEL", "q")
+        self.assertEqual(self.call("PAWL.ACK", "q", "leased", token), 0)
+        self.call("RESTORE", "q", 0, dump)
+        self.expect_filled("q", token)
+
+    def test_debug_reload_keeps_the_digest(self):
+        token = self.fill()
+        for n in range(5000):
+            self.call("PAWL.PUT", "large", n * 1000, n)
+        before = self.call("DEBUG", "DIGEST")
+        self.assertEqual(self.call("DEBUG", "RELOAD"), "OK")
+        self.assertEqual(self.call("DEBUG", "DIGEST"), before)
+        self.expect_filled("q", token)
+
+    def test_the_digest_tells_queues_apart(self):
+        self.call("PAWL.PUT", "q", 50, "p", "ID", "a")
+        digests = {self.call("DEBUG", "DIGEST-VALUE", "q")[0]}
+        self.call("PAWL.MOVE", "q", "a", 51)
+        digests.add(self.call("DEBUG", "DIGEST-VALUE", "q")[0])
+        self.pass_ms(51)
+        self.call("PAWL.TAKE", "q", "LEASE", 5)
+        digests.add(self.call("DEBUG", "DIGEST-VALUE", "q")[0])
+        self.call("PAWL.PUT", "q", 50, "p", "ID", "b")
+        digests.add(self.call("DEBUG", "DIGEST-VALUE", "q")[0])
+        self.assertEqual(len(digests), 4)
+
+    def test_del_and_expire_of_a_queue_with_leases(self):
+        for command in (("DEL", "q"), ("UNLINK", "q"), ("PEXPIRE", "q", 1), ("FLUSHALL",), ("FLUSHALL", "ASYNC"),
+                        ("FLUSHDB", "SYNC")):
+            token = self.fill()
+            taker = self.block("PAWL.TAKE", "q", "BLOCK", 0, "COUNT", 1)
+            taker.close()  # "due" is due: it was served at once
+            self.call(*command)
+            wait_until(lambda: self.call("EXISTS", "q") == 0, "the key is gone")
+            self.assertEqual(self.call("PAWL.ACK", "q", "leased", token), 0)
+            self.assertEqual(self.call("PAWL.LEN", "q"), 0)
+
+    def block(self, *args):
+        client = self.server.client()
+        client.send(*args)
+        self.assertIsNotNone(client.read())
+        return client
+
+    def test_a_key_that_expires_keeps_its_time_to_live_meanwhile(self):
+        self.call("PAWL.PUT", "q", 0, "p")
+        self.call("EXPIRE", "q", 1000)
+        self.call("PAWL.PUT", "q", 0, "p")
+        self.assertGreater(self.call("TTL", "q"), 0)
+        self.call("PAWL.TAKE", "q")
+        self.assertGreater(self.call("TTL", "q"), 0)
+
+    def test_watch(self):
+        changes = [("PAWL.PUT", "q", 0, "p"), ("PAWL.CANCEL", "q", "x"), ("PAWL.MOVE", "q", "x", 7),
+                   ("PAWL.TAKE", "q"), ("PAWL.TAKE", "q", "LEASE", 5)]
+        nothing = [("PAWL.LEN", "q"), ("PAWL.CANCEL", "q", "nobody"), ("PAWL.INFO", "q"), ("PAWL.NEXT", "q"),
+                   ("PAWL.ACK", "q", "x", "t"), ("PAWL.SCAN", "q", 0), ("PAWL.TAKE", "empty"),
+                   ("PAWL.PUT", "q", 0, "p", "ID", "x", "NX"), ("PAWL.MOVE", "q", "nobody", 5)]
+        other = self.server.client()
+        for command, changed in [(c, True) for c in changes] + [(c, False) for c in nothing]:
+            self.call("FLUSHALL")
+            self.call("PAWL.PUT", "q", 0, "p", "ID", "x")
+            self.call("WATCH", "q")
+            other.call(*command)
+            self.call("MULTI")
+            self.call("PING")
+            self.assertEqual(self.call("EXEC"), None if changed else ["PONG"], command)
+
+    def test_keyspace_notifications(self):
+        self.call("CONFIG", "SET", "notify-keyspace-events", "KEA" + "d")
+        listener = self.server.client()
+        listener.call("SUBSCRIBE", "__keyspace@0__:q")
+        for command in (("PAWL.PUT", "q", 0, "p", "ID", "a"), ("PAWL.TAKE", "q", "LEASE", 5000),
+                        ("PAWL.MOVE", "q", "a", 5, "FORCE"), ("PAWL.CANCEL", "q", "a")):
+            self.call(*command)
+        events = [listener.read()[2] for _ in range(5)]
+        self.assertEqual(events, [b"pawl.put", b"pawl.take", b"pawl.move", b"pawl.cancel", b"del"])
+        self.call("CONFIG", "SET", "notify-keyspace-events", "")
+
+    def test_memory_usage_follows_the_tasks(self):
+        self.call("PAWL.PUT", "q", 5000, "p", "ID", "first")
+        small = self.call("MEMORY", "USAGE", "q")
+        self.assertLess(small, 1500)
+        self.redis.calls([("PAWL.PUT", "q", 5000, "x" * 64) for _ in range(20_000)])
+        large = self.call("MEMORY", "USAGE", "q")
+        self.assertLess(large / 20_000, 200)
+        self.assertGreater(large, 20_000 * 128)
+        self.pass_ms(5000)
+        for _ in range(2):
+            self.call("PAWL.TAKE", "q", "COUNT", 10_000)
+        self.assertLess(self.call("MEMORY", "USAGE", "q"), 5000)
+
+    def test_unlink_frees_a_large_queue_in_another_thread(self):
+        self.redis.calls([("PAWL.PUT", "q", 5000, "x") for _ in range(5000)])
+        freed = lambda: int(self.call("INFO", "memory").decode().split("lazyfreed_objects:")[1].split()[0])
+        before = freed()
+        self.call("UNLINK", "q")
+        wait_until(lambda: freed() > before, "a value was freed lazily")
+
+    def test_restore_of_damaged_dumps_never_crashes(self):
+        self.fill()
+        self.redis.calls([("PAWL.PUT", "q", n, "x" * (n % 50), "ID", f"id-{n}") for n in range(60)])
+        dump = self.call("DUMP", "q")
+        sound, rng, accepted = dump[:-8], random.Random(7), 0
+        self.assertEqual(crc64(sound), dump[-8:])
+        for n in range(4000):
+            body = bytearray(sound)
+            for _ in range(rng.randrange(1, 5)):
+                body[rng.randrange(1, len(body) - 2)] = rng.randrange(256)
+            if n % 5 == 0:
+                del body[rng.randrange(10, len(body) - 2):-2]
+            try:
+                self.call("RESTORE", "damaged", 0, bytes(body) + crc64(bytes(body)), "REPLACE")
+            except Error:
+                continue
+            accepted += 1
+            for command in (("PAWL.INFO", "damaged"), ("PAWL.TAKE", "damaged", "COUNT", 50), ("PAWL.NEXT", "damaged"),
+                            ("DEBUG", "RELOAD") if n % 50 == 0 else ("PAWL.LEN", "damaged")):
+                self.redis.calls([command])
+        self.assertEqual(self.call("PING"), "PONG")
+        self.assertGreater(accepted, 0)  # else only the envelope was tried
+
+    def test_a_snapshot_of_another_version_is_refused(self):
+        self.call("PAWL.PUT", "q", 5000, "p")
+        body = bytearray(self.call("DUMP", "q")[:-8])
+        # After the type byte: the module's id, 64 bits as a long length; its last 10 bits are the version.
+        body[9] = (body[9] & ~3) | 2
+        with self.assertRaises(Error):
+            self.call("RESTORE", "r", 0, bytes(body) + crc64(bytes(body)))
+        self.assertEqual(self.call("EXISTS", "r"), 0)
+
+    def test_a_user_who_may_only_take(self):
+        self.call("ACL", "SETUSER", "worker", "reset", "on", ">pw", "~jobs:*", "+pawl.take", "+pawl.ack")
+        self.call("PAWL.PUT", "jobs:1", 0, "p", "ID", "x")
+        worker = self.server.client()
+        worker.call("AUTH", "worker", "pw")
+        token = worker.call("PAWL.TAKE", "jobs:1", "LEASE", 50)[0][4]
+        for command in (("PAWL.PUT", "jobs:1", 0, "p"), ("PAWL.TAKE", "other"), ("PAWL.DROP", "jobs:1", "x"),
+                        ("PAWL.PUTAT", "jobs:1", 0, "y", "p"), ("PAWL.GET", "jobs:1", "x")):
+            with self.assertRaises(Error) as caught:
+                worker.call(*command)
+            self.assertTrue(str(caught.exception).startswith("NOPERM"), caught.exception)
+        self.assertEqual(worker.call("PAWL.ACK", "jobs:1", "x", token), 1)
+        self.call("ACL", "DELUSER", "worker")
+
+    def test_a_step_of_the_clock_by_an_hour_either_way(self):
+        hour = 3_600_000
+        for tasks in (10, 6000):
+            self.set_clock(START)
+            self.call("DEL", "q")
+            self.redis.calls([("PAWL.PUT", "q", n, n, "ID", f"t{n}") for n in range(tasks)])
+            self.pass_ms(hour)  # all are due
+            self.assertEqual(self.call("PAWL.LEN", "q", "STATE", "due"), tasks)
+            self.assertEqual([t[1] for t in self.call("PAWL.TAKE", "q", "COUNT", 3)], [b"0", b"1", b"2"])
+            self.pass_ms(-hour)  # and none is but the first ones
+            self.assertIsNone(self.call("PAWL.TAKE", "q"))
+            self.assertEqual(self.call("PAWL.LEN", "q", "STATE", "due"), 0)
+            self.assertEqual(self.call("PAWL.NEXT", "q"), 3)
+            self.pass_ms(4)
+            self.assertEqual([t[1] for t in self.call("PAWL.TAKE", "q", "COUNT", 3)], [b"3", b"4"])
+            self.pass_ms(-hour)
+            self.call("PAWL.PUT", "q", 7, "new")
+            self.assertEqual(self.call("PAWL.NEXT", "q"), 7)
+            self.pass_ms(hour + tasks)
+            self.assertEqual(self.take_all()[:3], [b"new", b"5", b"6"])
+
+    def test_a_lease_survives_a_step_of_the_clock_until_its_time(self):
+        self.call("PAWL.PUT", "q", 0, "p", "ID", "x")
+        token = self.call("PAWL.TAKE", "q", "LEASE", 1000)[0][4]
+        self.pass_ms(-3_600_000)
+        self.assertEqual(self.call("PAWL.NEXT", "q"), 3_601_000)
+        self.assertEqual(self.call("PAWL.ACK", "q", "x", token), 1)
+
+
+class Memory(ServerTest):
+    options = ("--maxmemory", "20mb", "--maxmemory-policy", "noeviction")
+
+    def test_a_full_server_refuses_to_put_and_lets_take(self):
+        put = 0
+        for command in (("PAWL.PUT", "q", 0, "x" * 1000, "ID"), ("PAWL.MPUT", "q", 0, "x" * 1000, 0)):
+            with self.assertRaises(Error) as caught:
+                for _ in range(100_000):
+                    self.call(*command, f"t{put}")
+                    put += 1
+            self.assertTrue(str(caught.exception).startswith("OOM"), caught.exception)
+        self.assertGreaterEqual(self.call("PAWL.LEN", "q"), put)
+        [task] = self.call("PAWL.TAKE", "q", "LEASE", 50)
+        self.assertEqual(self.call("PAWL.ACK", "q", task[0], task[4]), 1)
+        self.assertEqual(self.call("PAWL.CANCEL", "q", "t5"), 1)
+        self.assertEqual(len(self.call("PAWL.TAKE", "q", "COUNT", 100)), 100)
+        self.assertEqual(self.call("PAWL.PUT", "q", 0, "room again", "ID", "new"), b"new")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,536 @@
+# SPDX-License-Identifier: MIT
+"""Every command, with its replies and its errors, on a clock that stands still."""
+import re
+import subprocess
+import unittest
+
+from support import START, Error, ServerTest, cli, in_pairs
+
+MAX = 2**53 - 1
+MADE_ID = re.compile(rb"^\d+-\d+-[0-9a-f]{8}$")
+TOKEN = re.compile(rb"^[0-9a-f]{16}$")
+
+
+class Put(ServerTest):
+    def test_a_task_is_due_after_its_delay(self):
+        made = self.call("PAWL.PUT", "q", 100, "hello")
+        self.assertRegex(made, MADE_ID)
+        self.assertTrue(made.startswith(b"%d-" % START))
+        self.assertIsNone(self.call("PAWL.TAKE", "q"))
+        self.pass_ms(99)
+        self.assertIsNone(self.call("PAWL.TAKE", "q"))
+        self.pass_ms(1)
+        self.assertEqual(self.call("PAWL.TAKE", "q"), [[made, b"hello", 1, START + 100, None]])
+
+    def test_at_is_a_time_of_day(self):
+        self.call("PAWL.PUT", "q", 0, "later", "AT", START + 5)
+        self.call("PAWL.PUT", "q", 0, "long ago", "AT", 0, "ID", "a")
+        self.call("PAWL.PUT", "q", 0, "ages ahead", "AT", MAX)
+        self.assertEqual(self.call("PAWL.TAKE", "q", "COUNT", 9), [[b"a", b"long ago", 1, 0, None]])
+        self.pass_ms(5)
+        self.assertEqual(self.take_all(), [b"later"])
+        self.assertEqual(self.call("PAWL.LEN", "q"), 1)
+
+    def test_tasks_come_by_due_time_and_then_in_the_order_of_arrival(self):
+        for n, at in enumerate((5, 3, 5, 1, 3, 0, 9)):
+            self.call("PAWL.PUT", "q", 0, f"{at}:{n}", "AT", START + at)
+        self.call("PAWL.PUT", "q", 0, "past", "AT", START - 7)
+        self.call("PAWL.PUT", "q", 0, "longer past", "AT", START - 8)
+        self.pass_ms(5)
+        self.assertEqual(self.take_all(), [b"longer past", b"past", b"0:5", b"1:3", b"3:1", b"3:4", b"5:0", b"5:2"])
+
+    def test_ids(self):
+        self.assertEqual(self.call("PAWL.PUT", "q", 0, "one", "ID", "x"), b"x")
+        self.assertIn("'x'", self.fails("EXISTS", "PAWL.PUT", "q", 0, "two", "ID", "x"))
+        self.assertIsNone(self.call("PAWL.PUT", "q", 0, "two", "ID", "x", "NX"))
+        self.assertEqual(self.call("PAWL.PUT", "q", 0, "three", "ID", "y", "NX"), b"y")
+        self.assertEqual(self.call("PAWL.PUT", "q", 7, "four", "ID", "x", "REPLACE"), b"x")
+        self.assertEqual(self.call("PAWL.LEN", "q"), 2)
+        self.assertEqual(in_pairs(self.call("PAWL.GET", "q", "x"))[b"payload"], b"four")
+        self.call("PAWL.TAKE", "q", "LEASE", 100)
+        self.fails("LEASED", "PAWL.PUT", "q", 0, "five", "ID", "y", "REPLACE")
+        self.fails("EXISTS", "PAWL.PUT", "q", 0, "five", "ID", "y")
+        self.assertIsNone(self.call("PAWL.PUT", "q", 0, "five", "ID", "y", "NX"))
+        self.pass_ms(100)  # the lease is over
+        self.assertEqual(self.call("PAWL.PUT", "q", 0, "five", "ID", "y", "REPLACE"), b"y")
+
+    def test_a_dead_task_holds_its_id_until_it_is_replaced(self):
+        self.call("PAWL.PUT", "q", 0, "p", "ID", "x", "MAXTRIES", 1)
+        self.call("PAWL.TAKE", "q", "LEASE", 5)
+        self.pass_ms(5)
+        self.fails("EXISTS", "PAWL.PUT", "q", 0, "p", "ID", "x")
+        self.assertEqual(self.call("PAWL.PUT", "q", 0, "again", "ID", "x", "REPLACE"), b"x")
+        self.assertEqual(self.call("PAWL.LEN", "q", "STATE", "dead"), 0)
+        self.assertEqual(self.take_all(), [b"again"])
+
+    def test_made_ids_differ_even_when_the_key_was_emptied_or_deleted(self):
+        made = set()
+        for n in range(300):
+            made.add(self.call("PAWL.PUT", "q", 0, "p"))
+            made.add(self.call("PAWL.PUT", "other", 0, "p"))
+            if n % 3 == 0:
+                self.take_all()
+            if n % 7 == 0:
+                self.call("DEL", "q", "other")
+        self.assertEqual(len(made), 600)
+
+    def test_binary_payloads_and_ids(self):
+        payload, name = bytes(range(256)), bytes(range(1, 256))
+        self.assertEqual(self.call("PAWL.PUT", "q", 0, payload, "ID", name), name)
+        self.assertEqual(self.call("PAWL.PUT", "q", 0, b"", "ID", b"\0"), b"\0")
+        self.assertEqual(self.call("PAWL.TAKE", "q", "COUNT", 2),
+                         [[name, payload, 1, START, None], [b"\0", b"", 1, START, None]])
+
+    def test_a_payload_of_many_megabytes(self):
+        payload = bytes(range(256)) * 100_000
+        self.call("PAWL.PUT", "q", 0, payload, "ID", "big")
+        self.call("DEBUG", "RELOAD")
+        self.assertEqual(self.call("PAWL.TAKE", "q", "LEASE", 1000)[0][1], payload)
+
+    def test_errors(self):
+        put = ("PAWL.PUT", "q")
+        for bad in ("-1", MAX + 1, "x", "", "1.5", "99999999999999999999", " 1", "1e3"):
+            self.assertIn("delay-ms", self.fails("ERR", *put, bad, "p"))
+            self.assertIn(str(MAX), self.fails("ERR", *put, 0, "p", "AT", bad))
+        for bad in ("0", "-1", "65536", "x"):
+            self.assertIn("65535", self.fails("ERR MAXTRIES", *put, 0, "p", "MAXTRIES", bad))
+        self.fails("ERR id is ''", *put, 0, "p", "ID", "")
+        self.fails("ERR id is", *put, 0, "p", "ID", "x" * 256)
+        self.fails("ERR delay-ms is '5', must be 0 with AT", *put, 5, "p", "AT", START)
+        self.fails("ERR NX and REPLACE exclude", *put, 0, "p", "ID", "x", "NX", "REPLACE")
+        self.fails("ERR NX and REPLACE need ID", *put, 0, "p", "NX")
+        self.fails("ERR option 'ID' is given twice", *put, 0, "p", "ID", "x", "ID", "y")
+        self.fails("ERR option 'AT' is given twice", *put, 0, "p", "AT", 1, "AT", 2)
+        self.fails("ERR option 'AT' needs a value", *put, 0, "p", "AT")
+        self.fails("ERR option 'ID' needs a value", *put, 0, "p", "ID")
+        self.fails("ERR unknown or misplaced argument 'SOON'", *put, 0, "p", "SOON")
+        self.fails("ERR wrong number of arguments", *put, 0)
+        self.fails("ERR wrong number of arguments", "PAWL.PUT")
+        self.assertEqual(self.call("EXISTS", "q"), 0)
+
+    def test_an_error_quotes_no_more_than_a_line_can_bear(self):
+        self.assertIn("'a??b'", self.fails("ERR delay-ms", "PAWL.PUT", "q", b"a\r\nb", "p"))
+        self.assertLess(len(self.fails("ERR delay-ms", "PAWL.PUT", "q", "9" * 100_000, "p")), 250)
+
+    def test_mput_puts_all_or_nothing(self):
+        made = self.call("PAWL.MPUT", "q", 5, "b", 0, "a", 5, "c")
+        self.assertEqual(len(set(made)), 3)
+        self.pass_ms(5)
+        taken = self.call("PAWL.TAKE", "q", "COUNT", 3)
+        self.assertEqual([[t[0], t[1]] for t in taken], [[made[1], b"a"], [made[0], b"b"], [made[2], b"c"]])
+        self.fails("ERR delay-ms is '-1'", "PAWL.MPUT", "q", 0, "a", -1, "b")
+        self.fails("ERR wrong number of arguments", "PAWL.MPUT", "q", 0, "a", 0)
+        self.fails("ERR wrong number of arguments", "PAWL.MPUT", "q")
+        self.assertEqual(self.call("EXISTS", "q"), 0)
+
+
+class Take(ServerTest):
+    def test_nothing_due_is_nil(self):
+        self.assertIsNone(self.call("PAWL.TAKE", "missing"))
+        self.assertEqual(self.call("EXISTS", "missing"), 0)
+        self.call("PAWL.PUT", "q", 5, "p")
+        self.assertIsNone(self.call("PAWL.TAKE", "q", "COUNT", 5, "LEASE", 5))
+
+    def test_count(self):
+        for n in range(5):
+            self.call("PAWL.PUT", "q", 0, n)
+        self.assertEqual([t[1] for t in self.call("PAWL.TAKE", "q")], [b"0"])
+        self.assertEqual([t[1] for t in self.call("PAWL.TAKE", "q", "COUNT", 3)], [b"1", b"2", b"3"])
+        self.assertEqual([t[1] for t in self.call("PAWL.TAKE", "q", "COUNT", 3)], [b"4"])
+        self.assertEqual(self.call("EXISTS", "q"), 0)
+
+    def test_a_lease_brings_a_task_back(self):
+        self.call("PAWL.PUT", "q", 0, "p", "ID", "x")
+        [[name, payload, tries, due, token]] = self.call("PAWL.TAKE", "q", "LEASE", 100)
+        self.assertEqual((name, payload, tries, due), (b"x", b"p", 1, START))
+        self.assertRegex(token, TOKEN)
+        self.assertIsNone(self.call("PAWL.TAKE", "q"))
+        self.pass_ms(100)
+        [[name, payload, tries, due, other]] = self.call("PAWL.TAKE", "q", "LEASE", 100)
+        self.assertEqual((name, payload, tries, due), (b"x", b"p", 2, START + 100))
+        self.assertNotEqual(other, token)
+        self.assertEqual(self.call("PAWL.ACK", "q", "x", token), 0)  # a late worker
+        self.assertEqual(self.call("PAWL.ACK", "q", "x", other), 1)
+        self.assertEqual(self.call("EXISTS", "q"), 0)
+
+    def test_a_lapsed_lease_goes_behind_what_was_due_before(self):
+        self.call("PAWL.PUT", "q", 0, "leased")
+        self.call("PAWL.TAKE", "q", "LEASE", 50)
+        self.call("PAWL.PUT", "q", 49, "before")
+        self.call("PAWL.PUT", "q", 51, "after")
+        self.pass_ms(1000)
+        self.assertEqual(self.take_all(), [b"before", b"leased", b"after"])
+
+    def test_in_multi_and_in_scripts_block_answers_at_once(self):
+        self.call("MULTI")
+        self.call("PAWL.TAKE", "q", "BLOCK", 0)
+        self.call("PAWL.PUT", "q", 0, "p", "ID", "x")
+        self.call("PAWL.TAKE", "q", "BLOCK", 0)
+        self.assertEqual(self.call("EXEC"), [None, b"x", [[b"x", b"p", 1, START, None]]])
+        script = "return redis.call('PAWL.TAKE', KEYS[1], 'BLOCK', 0)"
+        self.assertIsNone(self.call("EVAL", script, 1, "q"))
+        self.call("PAWL.PUT", "q", 0, "p")
+        self.assertEqual(self.call("EVAL", script, 1, "q")[0][1], b"p")
+
+    def test_errors(self):
+        for bad in ("0", "-1", "10001", "x"):
+            self.assertIn("10000", self.fails("ERR COUNT", "PAWL.TAKE", "q", "COUNT", bad))
+        for option in ("LEASE", "BLOCK"):
+            for bad in ("-1", MAX + 1, "x"):
+                self.assertIn(str(MAX), self.fails(f"ERR {option}", "PAWL.TAKE", "q", option, bad))
+        self.fails("ERR option 'LEASE' needs a value", "PAWL.TAKE", "q", "LEASE")
+        self.fails("ERR option 'COUNT' is given twice", "PAWL.TAKE", "q", "COUNT", 1, "COUNT", 1)
+        self.fails("ERR unknown or misplaced argument 'NOW'", "PAWL.TAKE", "q", "NOW")
+        self.fails("ERR wrong number of arguments", "PAWL.TAKE")
+
+
+class Leases(ServerTest):
+    def setUp(self):
+        super().setUp()
+        self.call("PAWL.PUT", "q", 0, "p", "ID", "x", "MAXTRIES", 2)
+        self.token = self.take()
+
+    def take(self, key="q"):
+        return self.call("PAWL.TAKE", key, "LEASE", 100)[0][4]
+
+    def state(self, name="x"):
+        return in_pairs(self.call("PAWL.GET", "q", name))[b"state"]
+
+    def test_ack_counts_what_it_finished(self):
+        self.call("PAWL.PUT", "q", 0, "p", "ID", "y")
+        other = self.take()
+        self.assertEqual(self.call("PAWL.ACK", "q", "x", other, "y", self.token, "z", other), 0)
+        self.assertEqual(self.call("PAWL.ACK", "q", "x", "", "y", "0" * 16), 0)
+        self.assertEqual(self.call("PAWL.ACK", "q", "x", self.token, "y", other, "x", self.token), 2)
+        self.assertEqual(self.call("PAWL.ACK", "q", "x", self.token), 0)
+
+    def test_a_token_in_capitals_or_with_spaces_is_none(self):
+        self.assertEqual(self.call("PAWL.ACK", "q", "x", self.token + b" "), 0)
+        self.assertEqual(self.call("PAWL.ACK", "q", "x", b" " + self.token[1:]), 0)
+
+    def test_a_task_that_is_not_leased_cannot_be_acknowledged(self):
+        self.call("PAWL.PUT", "q", 50, "p", "ID", "waits")
+        for token in (b"0" * 16, self.token):
+            self.assertEqual(self.call("PAWL.ACK", "q", "waits", token), 0)
+            self.assertEqual(self.call("PAWL.NACK", "q", "waits", token), 0)
+            self.assertEqual(self.call("PAWL.EXTEND", "q", "waits", token, 5), 0)
+        self.pass_ms(100)  # lapsed
+        for command in (("PAWL.ACK", "q", "x", self.token), ("PAWL.NACK", "q", "x", self.token),
+                        ("PAWL.EXTEND", "q", "x", self.token, 5)):
+            self.assertEqual(self.call(*command), 0)
+
+    def test_nack_makes_it_due_again_behind_what_is_due(self):
+        self.call("PAWL.PUT", "q", 0, "other")
+        self.assertEqual(self.call("PAWL.NACK", "q", "x", self.token), 1)
+        self.assertEqual(self.call("PAWL.NACK", "q", "x", self.token), 0)
+        self.assertEqual(self.take_all(), [b"other", b"p"])
+
+    def test_nack_with_a_delay(self):
+        self.assertEqual(self.call("PAWL.NACK", "q", "x", self.token, "DELAY", 30), 1)
+        self.assertEqual(self.state(), b"waiting")
+        self.assertEqual(self.call("PAWL.NEXT", "q"), 30)
+        self.pass_ms(30)
+        self.assertEqual(self.call("PAWL.TAKE", "q")[0][2], 2)
+
+    def test_extend_counts_from_now(self):
+        self.pass_ms(60)
+        self.assertEqual(self.call("PAWL.EXTEND", "q", "x", self.token, 100), 1)
+        self.pass_ms(99)
+        self.assertEqual(self.state(), b"leased")
+        self.assertEqual(self.call("PAWL.EXTEND", "q", "x", self.token, 1), 1)
+        self.pass_ms(1)
+        self.assertEqual(self.state(), b"due")
+
+    def test_a_task_is_dead_after_its_last_try(self):
+        self.pass_ms(100)
+        second = self.take()
+        self.assertEqual(self.state(), b"leased")
+        self.assertIsNone(self.call("PAWL.NEXT", "q"))  # it will not be due again
+        self.pass_ms(100)
+        self.assertEqual(self.state(), b"dead")
+        self.assertIsNone(self.call("PAWL.TAKE", "q"))
+        self.assertEqual(self.call("PAWL.ACK", "q", "x", second), 0)
+        self.assertEqual(self.call("PAWL.LEN", "q", "STATE", "dead"), 1)
+
+    def test_nack_of_the_last_try_is_death_too(self):
+        self.pass_ms(100)
+        self.assertEqual(self.call("PAWL.NACK", "q", "x", self.take(), "DELAY", 5), 1)
+        self.assertEqual(self.state(), b"dead")
+
+    def test_ack_of_the_last_try_is_fine(self):
+        self.pass_ms(100)
+        self.assertEqual(self.call("PAWL.ACK", "q", "x", self.take()), 1)
+
+    def test_errors(self):
+        self.fails("ERR wrong number of arguments", "PAWL.ACK", "q", "x")
+        self.fails("ERR wrong number of arguments", "PAWL.ACK", "q", "x", self.token, "y")
+        self.fails("ERR id is ''", "PAWL.ACK", "q", "x", self.token, "", "t")
+        self.fails("ERR wrong number of arguments", "PAWL.NACK", "q", "x")
+        self.fails("ERR DELAY is '-1'", "PAWL.NACK", "q", "x", self.token, "DELAY", -1)
+        self.fails("ERR unknown or misplaced", "PAWL.NACK", "q", "x", self.token, "LATER")
+        self.fails("ERR option 'DELAY' needs", "PAWL.NACK", "q", "x", self.token, "DELAY")
+        self.fails("ERR wrong number of arguments", "PAWL.EXTEND", "q", "x", self.token)
+        self.assertIn("from 1 to", self.fails("ERR ms is '0'", "PAWL.EXTEND", "q", "x", self.token, 0))
+        for command in ("PAWL.ACK", "PAWL.NACK"):
+            self.assertEqual(self.call(command, "missing", "x", self.token), 0)
+        self.assertEqual(self.call("PAWL.EXTEND", "missing", "x", self.token, 5), 0)
+
+
+class Change(ServerTest):
+    def test_cancel(self):
+        for name in "abc":
+            self.call("PAWL.PUT", "q", 5, name, "ID", name)
+        self.assertEqual(self.call("PAWL.CANCEL", "q", "a", "a", "nobody"), 1)
+        self.assertEqual(self.call("PAWL.CANCEL", "missing", "a"), 0)
+        self.pass_ms(5)
+        self.assertEqual(self.call("PAWL.CANCEL", "q", "b"), 1)  # a due one
+        self.call("PAWL.TAKE", "q", "LEASE", 5)
+        self.call("PAWL.PUT", "q", 5, "d", "ID", "d")
+        self.fails("LEASED", "PAWL.CANCEL", "q", "d", "c")
+        self.assertEqual(self.call("PAWL.CANCEL", "q", "d", "c", "FORCE"), 2)
+        self.assertEqual(self.call("EXISTS", "q"), 0)
+
+    def test_force_alone_is_an_id(self):
+        self.call("PAWL.PUT", "q", 5, "p", "ID", "FORCE")
+        self.assertEqual(self.call("PAWL.CANCEL", "q", "FORCE"), 1)
+
+    def test_move(self):
+        self.call("PAWL.PUT", "q", 0, "a", "ID", "a")
+        self.call("PAWL.PUT", "q", 50, "b", "ID", "b")
+        self.assertEqual(self.call("PAWL.MOVE", "q", "a", 100), 1)
+        self.assertEqual(self.call("PAWL.MOVE", "q", "b", 0), 1)
+        self.assertEqual(self.call("PAWL.MOVE", "q", "nobody", 0), 0)
+        self.assertEqual(self.call("PAWL.MOVE", "missing", "a", 0), 0)
+        self.assertEqual(self.take_all(), [b"b"])
+        self.assertEqual(self.call("PAWL.NEXT", "q"), 100)
+
+    def test_a_leased_task_is_moved_by_force_only(self):
+        self.call("PAWL.PUT", "q", 0, "a", "ID", "a", "MAXTRIES", 1)
+        token = self.call("PAWL.TAKE", "q", "LEASE", 50)[0][4]
+        self.fails("LEASED", "PAWL.MOVE", "q", "a", 5)
+        self.assertEqual(self.call("PAWL.MOVE", "q", "a", 5, "FORCE"), 1)
+        self.assertEqual(self.call("PAWL.ACK", "q", "a", token), 0)
+        self.pass_ms(5)
+        self.assertEqual(self.call("PAWL.TAKE", "q", "LEASE", 5)[0][2], 2)
+        self.pass_ms(5)
+        self.fails("ERR the task with id 'a' is dead", "PAWL.MOVE", "q", "a", 5)
+        self.fails("ERR the task with id 'a' is dead", "PAWL.MOVE", "q", "a", 5, "FORCE")
+        self.assertEqual(self.call("PAWL.CANCEL", "q", "a"), 1)
+
+    def test_errors(self):
+        self.fails("ERR wrong number of arguments", "PAWL.CANCEL", "q")
+        self.fails("ERR id is ''", "PAWL.CANCEL", "q", "")
+        self.fails("ERR wrong number of arguments", "PAWL.MOVE", "q", "a")
+        self.fails("ERR wrong number of arguments", "PAWL.MOVE", "q", "a", 5, "FORCE", "FORCE")
+        self.fails("ERR unknown or misplaced", "PAWL.MOVE", "q", "a", 5, "PLEASE")
+        self.fails("ERR delay-ms is '-5'", "PAWL.MOVE", "q", "a", -5)
+
+
+class Look(ServerTest):
+    def test_get(self):
+        self.assertIsNone(self.call("PAWL.GET", "missing", "a"))
+        self.call("PAWL.PUT", "q", 50, "p", "ID", "a", "MAXTRIES", 3)
+        self.assertIsNone(self.call("PAWL.GET", "q", "b"))
+        expected = {b"state": b"waiting", b"payload": b"p", b"due-ms": START + 50, b"tries": 0, b"maxtries": 3}
+        self.assertEqual(in_pairs(self.call("PAWL.GET", "q", "a")), expected)
+        self.pass_ms(50)
+        self.assertEqual(in_pairs(self.call("PAWL.GET", "q", "a")), expected | {b"state": b"due"})
+        self.call("PAWL.TAKE", "q", "LEASE", 10)
+        self.assertEqual(in_pairs(self.call("PAWL.GET", "q", "a")),
+                         expected | {b"state": b"leased", b"tries": 1, b"due-ms": START + 60})
+        three = self.server.client(resp=3)
+        self.assertEqual(three.call("PAWL.GET", "q", "a")[b"state"], b"leased")
+        self.assertIsNone(three.call("PAWL.GET", "q", "b"))
+
+    def test_len_next_and_info(self):
+        self.assertEqual(self.call("PAWL.LEN", "q"), 0)
+        self.assertEqual(self.call("PAWL.LEN", "q", "STATE", "due"), 0)
+        self.assertIsNone(self.call("PAWL.NEXT", "q"))
+        self.assertIsNone(self.call("PAWL.INFO", "q"))
+        self.call("PAWL.PUT", "q", 0, "dead", "MAXTRIES", 1)
+        self.call("PAWL.TAKE", "q", "LEASE", 1)
+        self.pass_ms(1)
+        self.call("PAWL.MPUT", "q", 0, "leased", 0, "due", 9, "w", 8, "w", 7, "w")
+        self.call("PAWL.TAKE", "q", "LEASE", 50)
+        counts = {"waiting": 3, "due": 1, "leased": 1, "dead": 1}
+        for state, count in counts.items():
+            self.assertEqual(self.call("PAWL.LEN", "q", "STATE", state.upper()), count)
+        self.assertEqual(self.call("PAWL.LEN", "q"), 6)
+        self.assertEqual(self.call("PAWL.NEXT", "q"), 0)
+        info = in_pairs(self.call("PAWL.INFO", "q"))
+        for state, count in counts.items():
+            self.assertEqual(info[state.encode()], count)
+        self.assertEqual((info[b"tasks"], info[b"oldest-due-ms"], info[b"deliveries"]), (6, START + 1, 2))
+        self.assertGreater(info[b"memory-bytes"], 0)
+        self.take_all()
+        self.assertEqual(self.call("PAWL.NEXT", "q"), 7)
+
+    def test_lateness(self):
+        for n in range(100):
+            self.call("PAWL.PUT", "q", n, "p")
+        self.call("PAWL.PUT", "q", 1000, "keeps the key")
+        self.pass_ms(99)
+        self.assertEqual(len(self.take_all()), 100)
+        info = in_pairs(self.call("PAWL.INFO", "q"))
+        self.assertEqual(info[b"lateness-max-ms"], 99)
+        self.assertTrue(50 <= info[b"lateness-p50-ms"] <= 63)
+        self.assertTrue(98 <= info[b"lateness-p99-ms"] <= 99)
+
+    def scan(self, *more):
+        found, cursor = [], b"0"
+        while True:
+            cursor, ids = self.call("PAWL.SCAN", "q", cursor, *more)
+            found += ids
+            if cursor == b"0":
+                return found
+
+    def test_scan(self):
+        self.assertEqual(self.call("PAWL.SCAN", "q", 0), [b"0", []])
+        names = {b"task-%d" % n for n in range(700)}
+        for n, name in enumerate(sorted(names)):
+            self.call("PAWL.PUT", "q", n % 2, "p", "ID", name)
+        found = self.scan()
+        self.assertEqual(len(found), 700)
+        self.assertEqual(set(found), names)
+        self.assertEqual(set(self.scan("COUNT", 10000)), names)
+        self.assertEqual(len(self.scan("STATE", "due")), 350)
+        self.assertEqual(len(self.scan("COUNT", 7, "STATE", "waiting")), 350)
+        self.assertEqual(self.scan("STATE", "dead"), [])
+
+    def test_errors(self):
+        self.fails("ERR wrong number of arguments", "PAWL.GET", "q")
+        self.fails("ERR id is ''", "PAWL.GET", "q", "")
+        self.fails("ERR STATE is 'late', must be waiting, due, leased or dead", "PAWL.LEN", "q", "STATE", "late")
+        self.fails("ERR wrong number of arguments", "PAWL.LEN", "q", "STATE")
+        self.fails("ERR unknown or misplaced", "PAWL.LEN", "q", "KIND", "due")
+        self.fails("ERR wrong number of arguments", "PAWL.NEXT")
+        self.fails("ERR wrong number of arguments", "PAWL.INFO", "q", "q")
+        self.fails("ERR cursor is 'x'", "PAWL.SCAN", "q", "x")
+        self.fails("ERR COUNT is '0'", "PAWL.SCAN", "q", 0, "COUNT", 0)
+        self.fails("ERR unknown or misplaced", "PAWL.SCAN", "q", 0, "STATE")
+        self.fails("ERR STATE is", "PAWL.SCAN", "q", 0, "STATE", "x")
+
+
+class Dead(ServerTest):
+    def setUp(self):
+        super().setUp()
+        for name in "abc":
+            self.call("PAWL.PUT", "q", 0, name, "ID", name, "MAXTRIES", 1)
+        self.call("PAWL.TAKE", "q", "COUNT", 3, "LEASE", 10)
+        self.pass_ms(10)
+
+    def test_take(self):
+        self.assertEqual(self.call("PAWL.DEAD", "q", "TAKE"), [[b"a", b"a", 1, START + 10, None]])
+        self.assertEqual([t[0] for t in self.call("PAWL.DEAD", "q", "take", "COUNT", 9)], [b"b", b"c"])
+        self.assertIsNone(self.call("PAWL.DEAD", "q", "TAKE"))
+        self.assertEqual(self.call("EXISTS", "q"), 0)
+
+    def test_requeue_by_id(self):
+        self.call("PAWL.PUT", "q", 50, "p", "ID", "w")
+        self.assertEqual(self.call("PAWL.DEAD", "q", "REQUEUE", "c", "a", "w", "nobody", "a"), 2)
+        self.assertEqual(self.call("PAWL.TAKE", "q", "COUNT", 5),
+                         [[b"c", b"c", 1, START + 10, None], [b"a", b"a", 1, START + 10, None]])
+        self.assertEqual(self.call("PAWL.DEAD", "missing", "REQUEUE", "c"), 0)
+
+    def test_requeue_all_with_a_delay(self):
+        self.assertEqual(self.call("PAWL.DEAD", "q", "REQUEUE", "ALL", "DELAY", 5), 3)
+        self.assertEqual(self.call("PAWL.LEN", "q", "STATE", "waiting"), 3)
+        self.pass_ms(5)
+        self.assertEqual(self.take_all(), [b"a", b"b", b"c"])
+
+    def test_errors(self):
+        self.fails("ERR wrong number of arguments", "PAWL.DEAD", "q")
+        self.fails("ERR the action is 'BURY', must be TAKE or REQUEUE", "PAWL.DEAD", "q", "BURY")
+        self.fails("ERR wrong number of arguments", "PAWL.DEAD", "q", "REQUEUE")
+        self.fails("ERR COUNT is '0'", "PAWL.DEAD", "q", "TAKE", "COUNT", 0)
+        self.fails("ERR unknown or misplaced", "PAWL.DEAD", "q", "TAKE", "a")
+        self.fails("ERR DELAY is 'x'", "PAWL.DEAD", "q", "REQUEUE", "ALL", "DELAY", "x")
+        self.fails("ERR id is ''", "PAWL.DEAD", "q", "REQUEUE", "a", "")
+
+
+class Everything(ServerTest):
+    keyed = [("PAWL.PUT", "k", 0, "p"), ("PAWL.MPUT", "k", 0, "p"), ("PAWL.TAKE", "k"),
+             ("PAWL.TAKE", "k", "BLOCK", 0), ("PAWL.ACK", "k", "x", "t"), ("PAWL.NACK", "k", "x", "t"),
+             ("PAWL.EXTEND", "k", "x", "t", 5), ("PAWL.CANCEL", "k", "x"), ("PAWL.MOVE", "k", "x", 5),
+             ("PAWL.GET", "k", "x"), ("PAWL.LEN", "k"), ("PAWL.NEXT", "k"), ("PAWL.SCAN", "k", 0),
+             ("PAWL.INFO", "k"), ("PAWL.DEAD", "k", "TAKE"), ("PAWL.DEAD", "k", "REQUEUE", "x"),
+             ("PAWL.PUTAT", "k", 5, "x", "p"),
+             ("PAWL.SETAT", "k", 5, "waiting", 0, "0", "x"), ("PAWL.DROP", "k", "x")]
+
+    def test_a_key_of_another_type_is_refused_by_every_command(self):
+        self.call("SET", "k", "text")
+        for command in self.keyed:
+            self.fails("WRONGTYPE", *command)
+
+    def test_queue_commands_and_others_keep_apart(self):
+        self.call("PAWL.PUT", "q", 0, "p")
+        self.assertEqual(self.call("TYPE", "q"), "pawlqueue")
+        self.fails("WRONGTYPE", "LPUSH", "q", "x")
+
+    def test_the_server_knows_flags_keys_and_documentation(self):
+        names = {str(command[0]).lower() for command in self.keyed}
+        for name in names:
+            [info] = self.call("COMMAND", "INFO", name)
+            self.assertEqual(self.call("COMMAND", "GETKEYS", *next(
+                command for command in self.keyed if command[0].lower() == name)), [b"k"])
+            docs = in_pairs(self.call("COMMAND", "DOCS", name)[1])
+            self.assertTrue(docs[b"summary"] and docs[b"complexity"] and docs[b"arguments"], name)
+            flags, categories = set(info[2]), set(info[6])
+            reads = name in ("pawl.get", "pawl.len", "pawl.next", "pawl.scan", "pawl.info")
+            internal = name in ("pawl.putat", "pawl.setat", "pawl.drop")
+            self.assertEqual("readonly" in flags, reads, name)
+            self.assertEqual("write" in flags, not reads, name)
+            self.assertEqual("admin" in flags, internal, name)
+            if categories:  # Redis 7.0 gives the commands of modules none
+                self.assertEqual("@dangerous" in categories, internal, name)
+                self.assertEqual("@blocking" in categories, name == "pawl.take")
+            self.assertEqual("denyoom" in flags, name in ("pawl.put", "pawl.mput"), name)
+            self.assertEqual("blocking" in flags, name == "pawl.take", name)
+            self.assertEqual(in_pairs(info[8][0])[b"flags"][0], "RO" if reads else "RW", name)
+
+    def test_the_clock_of_tests_is_for_tests_only(self):
+        from support import Server
+        server = Server()
+        try:
+            with self.assertRaises(Error):
+                server.client().call("PAWL.CLOCK", 5)
+        finally:
+            server.stop()
+
+    def redis_cli(self, *args):
+        return subprocess.run([cli(), "-p", str(self.server.port), "--no-raw", *map(str, args)],
+                              capture_output=True, text=True, check=True).stdout.rstrip("\n")
+
+    def test_as_seen_in_the_command_line_client(self):
+        for args, shown in (
+                (("PAWL.PUT", "q", 0, "hello", "ID", "a", "MAXTRIES", 1), '"a"'),
+                (("PAWL.PUT", "q", 0, "hello", "ID", "a"),
+                 "(error) EXISTS there is a task with id 'a'; see NX and REPLACE"),
+                (("PAWL.PUT", "q", 0, "hello", "ID", "a", "NX"), "(nil)"),
+                (("PAWL.PUT", "q", 500, "world", "ID", "b"), '"b"'),
+                (("PAWL.LEN", "q"), "(integer) 2"),
+                (("PAWL.LEN", "q", "STATE", "due"), "(integer) 1"),
+                (("PAWL.TAKE", "q"), f'1) 1) "a"\n   2) "hello"\n   3) (integer) 1\n   4) (integer) {START}\n   5) (nil)'),
+                (("PAWL.TAKE", "q"), "(nil)"),
+                (("PAWL.NEXT", "q"), "(integer) 500"),
+                (("PAWL.MOVE", "q", "b", 20), "(integer) 1"),
+                (("PAWL.GET", "q", "b"), f' 1) "state"\n 2) "waiting"\n 3) "payload"\n 4) "world"\n 5) "due-ms"\n'
+                 f' 6) (integer) {START + 20}\n 7) "tries"\n 8) (integer) 0\n 9) "maxtries"\n10) (integer) 0'),
+                (("PAWL.SCAN", "q", 0), '1) "0"\n2) 1) "b"'),
+                (("PAWL.ACK", "q", "b", "0123456789abcdef"), "(integer) 0"),
+                (("PAWL.NACK", "q", "b", "0123456789abcdef"), "(integer) 0"),
+                (("PAWL.EXTEND", "q", "b", "0123456789abcdef", 5), "(integer) 0"),
+                (("PAWL.DEAD", "q", "TAKE"), "(nil)"),
+                (("PAWL.DEAD", "q", "REQUEUE", "ALL"), "(integer) 0"),
+                (("PAWL.CANCEL", "q", "b"), "(integer) 1"),
+                (("PAWL.INFO", "q"), "(nil)"),
+                (("PAWL.PUT", "q", -1, "p"),
+                 f"(error) ERR delay-ms is '-1', must be an integer from 0 to {MAX}"),
+                (("EXISTS", "q"), "(integer) 0")):
+            self.assertEqual(self.redis_cli(*args), shown, args)
+        made = self.redis_cli("PAWL.MPUT", "q", 0, "a", 0, "b").split("\n")
+        self.assertEqual(len(made), 2)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: MIT
+"""What a server knows after it was killed and started again."""
+import os
+import threading
+import time
+import unittest
+
+from support import HANG, START, Gone, Server, in_pairs, wait_until
+
+ROUNDS = 40 if os.environ.get("PAWL_LONG") else 4
+ACTS = 600  # that a round lets happen before the server is killed
+
+
+def all_ids(client, key="q"):
+    found, cursor = set(), b"0"
+    while True:
+        cursor, ids = client.call("PAWL.SCAN", key, cursor, "COUNT", 1000)
+        found |= set(ids)
+        if cursor == b"0":
+            return found
+
+
+class Traffic:
+    """A producer and a worker that remember what the server has confirmed to them, until it is gone."""
+
+    def __init__(self, server, round):
+        self.server, self.round = server, round
+        self.put, self.done, self.doubtful = {}, set(), set()
+        self.acts = 0
+        self.threads = [threading.Thread(target=self.guard, args=(act,)) for act in (self.produce, self.work)]
+        for thread in self.threads:
+            thread.start()
+
+    def guard(self, act):
+        client = self.server.client()
+        try:
+            act(client)
+        except (Gone, OSError, ValueError):
+            pass
+
+    def produce(self, client):
+        for n in range(10_000_000):
+            name = b"r%d-%d" % (self.round, n)
+            client.call("PAWL.PUT", "q", n % 20, name, "ID", name)
+            self.put[name] = time.monotonic()
+            self.acts += 1
+
+    def work(self, client):
+        while True:
+            for task in client.call("PAWL.TAKE", "q", "LEASE", 60_000, "COUNT", 3, "BLOCK", 1000) or []:
+                self.doubtful.add(task[0])  # until the reply is here, nobody knows
+                if client.call("PAWL.ACK", "q", task[0], task[4]) == 1:
+                    self.done.add(task[0])
+                self.acts += 1
+
+    def end(self):
+        for thread in self.threads:
+            thread.join(HANG)
+
+
+class Killed(unittest.TestCase):
+    def traffic_and_kill(self, server, round):
+        traffic = Traffic(server, round)
+        wait_until(lambda: traffic.acts > ACTS, "there is traffic")
+        end = time.monotonic()
+        server.kill()
+        traffic.end()
+        server.start()
+        return traffic, end
+
+    def test_with_fsync_at_every_write_nothing_confirmed_is_lost(self):
+        server = Server("--appendonly", "yes", "--appendfsync", "always")
+        put, done, doubtful = set(), set(), set()
+        for round in range(ROUNDS):
+            traffic, _ = self.traffic_and_kill(server, round)
+            put |= set(traffic.put)
+            done |= traffic.done
+            doubtful |= traffic.doubtful
+            there = all_ids(server.client())
+            self.assertEqual(put - doubtful - there, set(), "confirmed, and lost")
+            self.assertEqual(done & there, set(), "acknowledged, and there again")
+        server.stop()
+
+    def test_with_fsync_every_second_at_most_the_last_second_is_lost(self):
+        server = Server("--appendonly", "yes", "--appendfsync", "everysec")
+        traffic, end = self.traffic_and_kill(server, 0)
+        there = all_ids(server.client())
+        old = {name for name, at in traffic.put.items() if at < end - 1}
+        self.assertEqual(old - traffic.doubtful - there, set())
+        server.stop()
+
+
+class Restarted(unittest.TestCase):
+    """Every state a task can have, through every kind of file."""
+
+    def fill(self, client):
+        call = client.call
+        call("PAWL.PUT", "q", 0, "dead", "ID", "dead", "MAXTRIES", 1)
+        call("PAWL.TAKE", "q", "LEASE", 1)
+        call("PAWL.CLOCK", START + 1)
+        call("PAWL.PUT", "q", 0, "buried", "ID", "buried", "MAXTRIES", 1)
+        token = call("PAWL.TAKE", "q", "LEASE", 100)[0][4]
+        call("PAWL.NACK", "q", "buried", token)
+        call("PAWL.PUT", "q", 0, "leased", "ID", "leased", "MAXTRIES", 3)
+        token = call("PAWL.TAKE", "q", "LEASE", 5000)[0][4]
+        call("PAWL.EXTEND", "q", "leased", token, 60_000)
+        call("PAWL.PUT", "q", 0, b"\0\r\n\xff", "ID", b"\0binary", "AT", 77)
+        call("PAWL.PUT", "q", 50, "moved", "ID", "moved")
+        call("PAWL.MOVE", "q", "moved", 5)
+        call("PAWL.PUT", "q", 50, "replaced", "ID", "replaced")
+        call("PAWL.PUT", "q", 70, "anew", "ID", "replaced", "REPLACE")
+        call("PAWL.PUT", "q", 50, "gone", "ID", "gone")
+        call("PAWL.CANCEL", "q", "gone")
+        call("PAWL.MPUT", "q", 10, "a", 20, "b")
+        client.calls([("PAWL.PUT", "large", n * 37 % 9000, n, "ID", n) for n in range(6000)])
+        return token
+
+    def restarted(self, options, prepare):
+        server = Server(*options, clock=START)
+        client = server.client()
+        token = self.fill(client)
+        prepare(server, client)
+        digest = client.call("DEBUG", "DIGEST")
+        server.kill()
+        server.module[2] = str(START + 1)
+        server.start()
+        client = server.client()
+        self.assertEqual(client.call("DEBUG", "DIGEST"), digest)
+        self.assertEqual(client.call("PAWL.LEN", "q", "STATE", "dead"), 2)
+        self.assertEqual(in_pairs(client.call("PAWL.GET", "q", "replaced"))[b"payload"], b"anew")
+        self.assertEqual(client.call("PAWL.TAKE", "q"), [[b"\0binary", b"\0\r\n\xff", 1, 77, None]])
+        self.assertEqual(client.call("PAWL.ACK", "q", "leased", token), 1)
+        client.call("PAWL.CLOCK", START + 10_000)
+        due = [int(task[3]) for task in client.call("PAWL.TAKE", "large", "COUNT", 10_000)]
+        self.assertEqual(len(due), 6000)
+        self.assertEqual(due, sorted(due))
+        server.stop()
+
+    def rewrite(self, server, client):
+        client.call("BGREWRITEAOF")
+        server.wait_for_rewrite()
+
+    def test_from_the_append_only_file(self):
+        self.restarted(("--appendonly", "yes", "--appendfsync", "always"), lambda server, client: None)
+
+    def test_from_a_rewritten_file_with_a_snapshot_in_front(self):
+        self.restarted(("--appendonly", "yes", "--appendfsync", "always", "--aof-use-rdb-preamble", "yes"), self.rewrite)
+
+    def test_from_a_rewritten_file_of_commands(self):
+        self.restarted(("--appendonly", "yes", "--appendfsync", "always", "--aof-use-rdb-preamble", "no"), self.rewrite)
+
+    def test_from_a_snapshot(self):
+        self.restarted((), lambda server, client: client.call("SAVE"))
+
+    def test_from_a_snapshot_made_in_the_background(self):
+        def save(server, client):
+            client.call("BGSAVE")
+            wait_until(lambda: "rdb_bgsave_in_progress:0" in client.call("INFO", "persistence").decode(), "saved")
+        self.restarted((), save)
+
+
+if __name__ == "__main__":
+    unittest.main()

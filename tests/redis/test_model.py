@@ -1,0 +1,300 @@
+# SPDX-License-Identifier: MIT
+"""Random commands against a naive model of the documentation: every reply must be the one that the model gives.
+
+    test_model.py [--seed N] [--runs N]
+"""
+import argparse
+import os
+import random
+import sys
+
+from support import START, Error, Server
+
+STATES = ("waiting", "due", "leased", "dead")
+
+
+class Task:
+    def __init__(self, name, payload, at, max_tries):
+        self.name, self.payload, self.at, self.max_tries = name, payload, at, max_tries
+        self.tries, self.token, self.arrival, self.leased, self.dead = 0, None, 0, False, False
+
+
+class Model:
+    """One queue. Arrival orders what is due at the same time."""
+
+    def __init__(self):
+        self.tasks, self.now, self.arrivals, self.deaths = {}, START, 0, 0
+
+    def arrive(self, task):
+        self.arrivals += 1
+        task.arrival = self.arrivals
+
+    def last_try(self, task):
+        return task.max_tries and task.tries >= task.max_tries
+
+    def state(self, task):
+        if task.dead:
+            return "dead"
+        if task.at > self.now:
+            return "leased" if task.leased else "waiting"
+        return "dead" if task.leased and self.last_try(task) else "due"
+
+    def in_state(self, state):
+        return [task for task in self.tasks.values() if self.state(task) == state]
+
+    def due(self):
+        return sorted(self.in_state("due"), key=lambda task: (task.at, task.arrival))
+
+    # The commands: each returns the reply, or the code of an error. Tokens are checked by the caller.
+
+    def put(self, name, payload, at, condition, max_tries):
+        there = self.tasks.get(name)
+        if there:
+            if condition == "NX":
+                return None
+            if condition != "REPLACE":
+                return Error("EXISTS")
+            if self.state(there) == "leased":
+                return Error("LEASED")
+            del self.tasks[name]
+        self.tasks[name] = Task(name, payload, at, max_tries)
+        self.arrive(self.tasks[name])
+        return name
+
+    def take(self, count, lease):
+        taken = []
+        for task in self.due()[:count]:
+            task.tries += 1
+            taken.append([task.name, task.payload, task.tries, task.at])
+            if lease:
+                task.at, task.leased = self.now + lease, True
+                self.arrive(task)
+            else:
+                del self.tasks[task.name]
+        return taken or None
+
+    def held(self, name, token):
+        task = self.tasks.get(name)
+        return task if task and self.state(task) == "leased" and task.token == token else None
+
+    def ack(self, name, token):
+        if not self.held(name, token):
+            return 0
+        del self.tasks[name]
+        return 1
+
+    def schedule(self, task, at):
+        task.at, task.leased, task.dead = at, False, False
+        self.arrive(task)
+
+    def nack(self, name, token, delay):
+        task = self.held(name, token)
+        if not task:
+            return 0
+        if self.last_try(task):
+            task.dead, task.leased, task.at = True, False, self.now
+        else:
+            self.schedule(task, self.now + delay)
+        return 1
+
+    def extend(self, name, token, ms):
+        task = self.held(name, token)
+        if not task:
+            return 0
+        task.at = self.now + ms
+        self.arrive(task)
+        return 1
+
+    def cancel(self, names, force):
+        there = [name for name in dict.fromkeys(names) if name in self.tasks]
+        if not force and any(self.state(self.tasks[name]) == "leased" for name in there):
+            return Error("LEASED")
+        for name in there:
+            del self.tasks[name]
+        return len(there)
+
+    def move(self, name, delay, force):
+        task = self.tasks.get(name)
+        if not task:
+            return 0
+        if self.state(task) == "dead":
+            return Error("ERR")
+        if self.state(task) == "leased" and not force:
+            return Error("LEASED")
+        self.schedule(task, self.now + delay)
+        return 1
+
+    def next(self):
+        times = [task.at for task in self.tasks.values()
+                 if not task.dead and not (task.leased and self.last_try(task))]
+        return max(0, min(times) - self.now) if times else None
+
+    def requeue(self, names, delay):
+        count = 0
+        for name in names:
+            task = self.tasks.get(name)
+            if task and self.state(task) == "dead":
+                self.schedule(task, self.now + delay)
+                task.tries = 0
+                count += 1
+        return count
+
+
+class Run:
+    def __init__(self, server, seed):
+        self.rng, self.model = random.Random(seed), Model()
+        self.client = server.client(resp=self.rng.choice((2, 3)))
+        self.client.call("FLUSHALL")
+        self.client.call("PAWL.CLOCK", START)
+        self.names = [b"t%d" % n for n in range(self.rng.choice((3, 20, 60)))]
+        self.history = []
+
+    def expect(self, expected, *command):
+        self.client.send(*command)
+        got = self.client.read(raising=False)
+        self.history.append((command, got))
+        if isinstance(expected, Error):
+            assert isinstance(got, Error) and str(got).startswith(str(expected)), (got, expected)
+        else:
+            assert got == expected, f"got {got}, expected {expected}"
+        return got
+
+    def some(self):
+        return self.rng.choice(self.names)
+
+    def ms(self):
+        return self.rng.randrange(self.rng.choice((1, 5, 100, 5000)) + 1)
+
+    def put(self):
+        at, name, tries = self.model.now + self.ms(), self.some(), self.rng.choice((0, 0, 1, 2))
+        payload = b"p%d" % self.rng.randrange(1000)
+        condition = self.rng.choice(("", "", "NX", "REPLACE"))
+        command = ["PAWL.PUT", "q", at - self.model.now, payload, "ID", name]
+        if self.rng.random() < 0.3:
+            at = self.model.now + self.rng.randrange(-50, 50)
+            command[2:4] = [0, payload, "AT", at]
+        command += [condition] * bool(condition) + ["MAXTRIES", tries] * bool(tries)
+        self.expect(self.model.put(name, payload, at, condition, tries), *command)
+
+    def take(self):
+        count, lease = self.rng.choice((1, 1, 3, 10)), self.rng.choice((0, 1, 50, 1000))
+        expected = self.model.take(count, lease)
+        self.client.send("PAWL.TAKE", "q", "COUNT", count, "LEASE", lease)
+        got = self.client.read()
+        self.history.append((("PAWL.TAKE", count, lease), got))
+        assert (got and [task[:4] for task in got]) == expected, f"got {got}, expected {expected}"
+        for task in got or []:
+            assert bool(task[4]) == bool(lease)
+            if lease:
+                self.model.tasks[task[0]].token = task[4]
+
+    def token(self, name):
+        task = self.model.tasks.get(name)
+        return (self.rng.random() < 0.8 and task and task.token) or b"0123456789abcdef"
+
+    def ack(self):
+        name = self.some()
+        token = self.token(name)
+        self.expect(self.model.ack(name, token), "PAWL.ACK", "q", name, token)
+
+    def nack(self):
+        name, delay = self.some(), self.ms()
+        token = self.token(name)
+        self.expect(self.model.nack(name, token, delay), "PAWL.NACK", "q", name, token, "DELAY", delay)
+
+    def extend(self):
+        name, ms = self.some(), self.ms() + 1
+        token = self.token(name)
+        self.expect(self.model.extend(name, token, ms), "PAWL.EXTEND", "q", name, token, ms)
+
+    def cancel(self):
+        names, force = [self.some() for _ in range(self.rng.randrange(1, 4))], self.rng.random() < 0.3
+        self.expect(self.model.cancel(names, force), "PAWL.CANCEL", "q", *names, *["FORCE"] * force)
+
+    def move(self):
+        name, delay, force = self.some(), self.ms(), self.rng.random() < 0.3
+        self.expect(self.model.move(name, delay, force), "PAWL.MOVE", "q", name, delay, *["FORCE"] * force)
+
+    def look(self):
+        for state in STATES:
+            self.expect(len(self.model.in_state(state)), "PAWL.LEN", "q", "STATE", state)
+        self.expect(self.model.next(), "PAWL.NEXT", "q")
+        self.expect(int(bool(self.model.tasks)), "EXISTS", "q")
+        task = self.model.tasks.get(self.some())
+        if task:
+            got = self.client.call("PAWL.GET", "q", task.name)
+            got = got if isinstance(got, dict) else dict(zip(got[::2], got[1::2]))
+            expected = {b"state": self.model.state(task).encode(), b"payload": task.payload, b"tries": task.tries,
+                        b"due-ms": task.at, b"maxtries": task.max_tries}
+            assert got == expected, f"got {got}, expected {expected}"
+
+    def scan(self):
+        state, found, cursor = self.rng.choice(STATES), [], b"0"
+        while True:
+            cursor, names = self.client.call("PAWL.SCAN", "q", cursor, "STATE", state)
+            found += names
+            if cursor == b"0":
+                break
+        expected = sorted(task.name for task in self.model.in_state(state))
+        assert sorted(found) == expected, f"found {found}, expected {expected}"
+
+    def requeue(self):
+        names, delay = [self.some() for _ in range(3)], self.ms()
+        self.expect(self.model.requeue(names, delay), "PAWL.DEAD", "q", "REQUEUE", *names, "DELAY", delay)
+
+    def take_dead(self):
+        got = self.client.call("PAWL.DEAD", "q", "TAKE", "COUNT", 100)
+        dead = {task.name: task for task in self.model.in_state("dead")}
+        assert {task[0] for task in got or []} == set(dead), f"got {got}, expected {set(dead)}"
+        for name in dead:
+            del self.model.tasks[name]
+
+    def time(self):
+        ms = self.ms() if self.rng.random() < 0.95 else self.rng.choice((-3_600_000, -7, 3_600_000))
+        self.model.now += ms
+        self.client.call("PAWL.CLOCK", self.model.now)
+
+    def persist(self):
+        how = self.rng.choice(("reload", "copy", "rename", "dump", "aof"))
+        if how == "reload":
+            self.client.call("DEBUG", "RELOAD")
+        elif how == "aof":
+            self.client.call("DEBUG", "LOADAOF")
+        elif self.model.tasks:
+            if how == "dump":
+                self.client.call("RESTORE", "q", 0, self.client.call("DUMP", "q"), "REPLACE")
+            else:
+                self.client.call(how.upper(), "q", "r", *["REPLACE"] * (how == "copy"))
+                self.client.call("RENAME", "r", "q")
+
+    def run(self, steps):
+        acts = [self.put] * 8 + [self.take] * 4 + [self.ack, self.nack, self.extend, self.cancel, self.move] * 2 + [
+            self.look, self.scan, self.requeue, self.take_dead] + [self.time] * 6
+        for step in range(steps):
+            (self.persist if step % 97 == 96 else self.rng.choice(acts))()
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seed", type=int, default=None)
+    parser.add_argument("--runs", type=int, default=1500 if os.environ.get("PAWL_LONG") else 60)
+    arguments = parser.parse_args()
+    server = Server("--appendonly", "yes", "--appendfsync", "no", clock=START)
+    seeds = [arguments.seed] if arguments.seed is not None else range(1, arguments.runs + 1)
+    for seed in seeds:
+        run = Run(server, seed)
+        try:
+            run.run(300)
+        except Exception:
+            for command, reply in run.history[-20:]:
+                print(command, "->", reply, file=sys.stderr)
+            print(f"\nseed {seed}: test_model.py --seed {seed}", file=sys.stderr)
+            raise
+        run.client.close()
+    server.clients = []
+    server.stop()
+    print(f"{len(seeds)} runs of 300 commands: every reply as in the model")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,505 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The queue against the naive truth: the same random acts on both, and after each the same answers. Most
+ * runs are small, some grow over the size at which a queue changes its form, and shrink again.
+ */
+#include "../support/random.h"
+#include "../support/test.h"
+#include "encode.h"
+#include "memory.h"
+#include "queue_model.h"
+
+#define HOUR UINT64_C(3600000)
+
+static struct model model;
+static struct queue *queue;
+static struct random rng;
+static uint64_t runs;
+
+static struct task_id id_of(unsigned number)
+{
+	struct task_id id;
+	char text[32];
+
+	/* Every other one has the form that the server makes. */
+	if (number % 2)
+		snprintf(text, sizeof(text), "%u-%u-%08x", number, number % 7,
+		         number * 2654435761u);
+	else
+		snprintf(text, sizeof(text), "task:%u", number);
+	task_id_from_text(&id, text, strlen(text));
+	return id;
+}
+
+static struct task *find(unsigned number)
+{
+	struct task_id id = id_of(number);
+
+	return queue_find(queue, &id);
+}
+
+static unsigned number_of(const struct task *task)
+{
+	unsigned number;
+
+	memcpy(&number, task_payload(task), sizeof(number));
+	return number;
+}
+
+static void begin(uint64_t seed)
+{
+	rng = (struct random){seed};
+	memset(&model, 0, sizeof(model));
+	queue = queue_new();
+	model.now = UINT64_C(1800000000000);
+	queue_sync(queue, model.now);
+}
+
+static void expect_same_counts(void)
+{
+	size_t counts[STATES], expected[STATES] = {0};
+
+	queue_settle(queue, model.now);
+	queue_counts(queue, counts);
+	for (unsigned i = 0; i < model.used; i++)
+		if (model.tasks[i].there)
+			expected[model_state(&model, &model.tasks[i])]++;
+	for (int state = 0; state < STATES; state++)
+		EXPECT_EQ(counts[state], expected[state]);
+}
+
+static void expect_same_first(void)
+{
+	struct model_task *expected = model_first_due(&model);
+	struct task *first = queue_first_due(queue);
+
+	EXPECT_EQ(first != NULL, expected != NULL);
+	if (first && expected)
+		EXPECT_EQ(number_of(first), (unsigned)(expected - model.tasks));
+}
+
+/* Acts */
+
+static uint64_t any_time(void)
+{
+	static const uint64_t reaches[] = {4, 50, 5000, HOUR, 30 * 24 * HOUR};
+	uint64_t reach = reaches[random_below(&rng, 5)];
+
+	return model.now - reach / 2 + random_below(&rng, 2 * reach);
+}
+
+static void add(unsigned number, uint64_t at)
+{
+	struct model_task *task = &model.tasks[number];
+	struct task_id id = id_of(number);
+	struct task *added = task_new(&id, &number, sizeof(number));
+
+	*task = (struct model_task){.there = true, .at = at, .arrival = ++model.arrivals};
+	if (model.used <= number)
+		model.used = number + 1;
+	task->max_tries = (unsigned)random_below(&rng, 3);
+	added->max_tries = (uint16_t)task->max_tries;
+	queue_add(queue, added, at);
+}
+
+static void schedule(unsigned number, uint64_t at)
+{
+	struct model_task *task = &model.tasks[number];
+
+	task->at = at;
+	task->leased = task->dead = false;
+	task->arrival = ++model.arrivals;
+	queue_schedule(queue, find(number), at);
+}
+
+static void lease(unsigned number, uint64_t until)
+{
+	struct model_task *task = &model.tasks[number];
+	struct task *leased = find(number);
+
+	task->at = until;
+	task->leased = true;
+	task->dead = false;
+	task->arrival = ++model.arrivals;
+	task->token = random_next(&rng) | 1;
+	leased->tries = (uint16_t)++task->tries;
+	queue_lease(queue, leased, until, task->token);
+}
+
+static void delete (unsigned number)
+{
+	model.tasks[number].there = false;
+	queue_delete(queue, find(number));
+}
+
+static void bury(unsigned number)
+{
+	model.tasks[number].dead = true;
+	model.tasks[number].leased = false;
+	model.tasks[number].at = model.now;
+	queue_bury(queue, find(number), model.now);
+}
+
+static void pass(uint64_t ms)
+{
+	model.now += ms;
+	queue_sync(queue, model.now);
+}
+
+static void step_back(uint64_t ms)
+{
+	model.now -= ms;
+	queue_sync(queue, model.now);
+}
+
+static void take(uint64_t lease_ms)
+{
+	struct task *first = queue_first_due(queue);
+
+	if (!first)
+		return;
+	if (lease_ms)
+		lease(number_of(first), model.now + lease_ms);
+	else
+		delete (number_of(first));
+}
+
+static void act_on(unsigned number)
+{
+	if (!model.tasks[number].there)
+		add(number, any_time());
+	else if (random_below(&rng, 4) == 0)
+		delete (number);
+	else if (random_below(&rng, 4) == 0)
+		bury(number);
+	else if (random_below(&rng, 2) == 0)
+		lease(number, any_time());
+	else
+		schedule(number, any_time());
+}
+
+static void act(unsigned tasks)
+{
+	switch (random_below(&rng, 16)) {
+	case 0:
+		pass(random_below(&rng, 100));
+		break;
+	case 1:
+		pass(random_below(&rng, 2 * HOUR));
+		break;
+	case 2:
+		if (random_below(&rng, tasks) < 50) /* it costs in proportion to the tasks */
+			step_back(random_below(&rng, 10) == 0 ? HOUR : random_below(&rng, 3));
+		break;
+	case 3:
+		take(0);
+		break;
+	case 4:
+		take(random_below(&rng, 1000) + 1);
+		break;
+	case 5:
+		EXPECT_EQ(queue_next(queue), model_next(&model));
+		break;
+	case 6:
+		EXPECT(queue_look_again(queue) <= model_next(&model));
+		break;
+	default:
+		act_on((unsigned)random_below(&rng, tasks));
+	}
+}
+
+static void expect_sound(uint64_t seed)
+{
+	const char *wrong = queue_check(queue);
+
+	if (wrong)
+		fprintf(stderr, "seed %llu: ", (unsigned long long)seed);
+	EXPECT_STR(wrong, NULL);
+}
+
+static void a_small_queue_answers_like_the_model(void)
+{
+	for (uint64_t seed = 1; seed <= runs; seed++) {
+		unsigned before = test_failures, tasks;
+
+		begin(seed);
+		tasks = 1 + (unsigned)random_below(&rng, 100);
+		for (unsigned i = 0; i < 300; i++) {
+			act(tasks);
+			if (i % 8 == 0)
+				expect_same_first();
+		}
+		expect_same_counts();
+		expect_sound(seed);
+		queue_free(queue);
+		if (test_failures != before)
+			fprintf(stderr, "with seed %llu\n", (unsigned long long)seed);
+	}
+}
+
+/* Everything, in the order in which it is delivered. */
+static void expect_drained_in_order(void)
+{
+	uint64_t last_at = 0, last_arrival = 0;
+	struct task *task;
+
+	pass(100 * 24 * HOUR);
+	while ((task = queue_first_due(queue)) != NULL) {
+		struct model_task *expected = &model.tasks[number_of(task)];
+
+		EXPECT_EQ(model_state(&model, expected), STATE_DUE);
+		EXPECT(expected->at > last_at ||
+		       (expected->at == last_at && expected->arrival > last_arrival));
+		last_at = expected->at;
+		last_arrival = expected->arrival;
+		delete (number_of(task));
+	}
+	EXPECT(model_first_due(&model) == NULL);
+}
+
+static void a_large_queue_answers_like_the_model(void)
+{
+	for (uint64_t seed = 1; seed <= 3; seed++) {
+		bool wheel = false;
+
+		begin(seed);
+		for (unsigned i = 0; i < 12000; i++)
+			add(i, any_time());
+		for (unsigned i = 0; i < 20000; i++) {
+			act(15000);
+			wheel |= queue->wheel != NULL;
+			if (i % 64 == 0)
+				expect_same_first();
+			if (i % 4096 == 0)
+				expect_same_counts();
+		}
+		EXPECT(wheel);
+		expect_same_counts();
+		expect_sound(seed);
+		expect_drained_in_order();
+		expect_same_counts();
+		EXPECT(queue->wheel == NULL || queue_count(queue) > QUEUE_LARGE / 4);
+		queue_free(queue);
+	}
+}
+
+static void a_task_without_a_delay_goes_behind_what_is_due(void)
+{
+	begin(1);
+	for (unsigned i = 0; i < 6000; i++)
+		add(i, model.now);
+	for (unsigned i = 0; i < 6000; i++) {
+		EXPECT_EQ(number_of(queue_first_due(queue)), i);
+		delete (i);
+	}
+	queue_free(queue);
+}
+
+/* Snapshots */
+
+static struct queue *written_and_read(struct queue *original)
+{
+	struct task **tasks = queue_sorted(original);
+	struct queue *read = queue_new();
+	struct bytes bytes = {0};
+	uint64_t last = 0;
+
+	for (size_t i = 0; i < queue_count(original); i++)
+		encode_task(&bytes, tasks[i], &last);
+	queue_sync(read, model.now);
+	queue_reserve(read, queue_count(original));
+	EXPECT_STR(decode_block(bytes.data, bytes.size, read), NULL);
+	memory_free(bytes.data);
+	memory_free(tasks);
+	return read;
+}
+
+static void expect_equal(struct queue *a, struct queue *b)
+{
+	struct task **in_a, **in_b;
+
+	queue_settle(a, model.now);
+	queue_settle(b, model.now);
+	in_a = queue_sorted(a);
+	in_b = queue_sorted(b);
+	EXPECT_EQ(queue_count(a), queue_count(b));
+	for (size_t i = 0; i < queue_count(a); i++) {
+		EXPECT_EQ(number_of(in_a[i]), number_of(in_b[i]));
+		EXPECT_EQ(task_at(in_a[i]), task_at(in_b[i]));
+		EXPECT_EQ(task_state(in_a[i], model.now), task_state(in_b[i], model.now));
+		EXPECT_EQ(in_a[i]->token, in_b[i]->token);
+		EXPECT_EQ(in_a[i]->tries, in_b[i]->tries);
+		EXPECT_EQ(in_a[i]->max_tries, in_b[i]->max_tries);
+	}
+	memory_free(in_a);
+	memory_free(in_b);
+}
+
+static void a_copy_and_a_snapshot_hold_the_same_tasks_in_the_same_order(void)
+{
+	for (uint64_t seed = 1; seed <= 60; seed++) {
+		unsigned tasks = seed % 20 == 0 ? 9000 : 60;
+		struct queue *copy, *read;
+
+		begin(seed);
+		for (unsigned i = 0; i < tasks * 2; i++)
+			act(tasks);
+		copy = queue_copy(queue);
+		read = written_and_read(queue);
+		expect_equal(queue, copy);
+		expect_equal(queue, read);
+		EXPECT_STR(queue_check(copy), NULL);
+		queue_free(copy);
+		queue_free(read);
+		queue_free(queue);
+	}
+}
+
+static void a_damaged_snapshot_is_refused_or_read_but_never_trusted(void)
+{
+	struct bytes bytes = {0};
+	struct task **tasks;
+	uint64_t last = 0;
+
+	begin(5);
+	for (unsigned i = 0; i < 200; i++)
+		act(40);
+	tasks = queue_sorted(queue);
+	for (size_t i = 0; i < queue_count(queue); i++)
+		encode_task(&bytes, tasks[i], &last);
+	for (unsigned i = 0; i < 20000; i++) {
+		unsigned char *copy = memory_new(bytes.size);
+		size_t size =
+		        random_below(&rng, 4) ? bytes.size : (size_t)random_below(&rng, bytes.size);
+		struct queue *read = queue_new();
+
+		memcpy(copy, bytes.data, bytes.size);
+		for (uint64_t flips = random_below(&rng, 4); flips > 0; flips--)
+			copy[random_below(&rng, bytes.size)] = (unsigned char)random_next(&rng);
+		copy = memory_resize(copy,
+		                     size ? size : 1); /* so that reading beyond it is noticed */
+		queue_sync(read, model.now);
+		decode_block(copy, size, read);
+		EXPECT_STR(queue_check(read), NULL);
+		queue_free(read);
+		memory_free(copy);
+	}
+	memory_free(bytes.data);
+	memory_free(tasks);
+	queue_free(queue);
+}
+
+/* Ids */
+
+static void note(struct task *task, void *arg)
+{
+	bool *met = arg;
+
+	met[number_of(task)] = true;
+}
+
+static void a_scan_meets_every_task_that_is_there_all_the_time(void)
+{
+	static bool met[MODEL_TASKS];
+
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		uint64_t cursor = 0;
+		unsigned stay = 2000, come = stay;
+
+		begin(seed);
+		memset(met, 0, sizeof(met));
+		for (unsigned i = 0; i < stay; i++)
+			add(i, any_time());
+		do { /* meanwhile the table grows in even runs, and grew before and shrinks in odd ones */
+			ids_scan(&queue->ids, cursor, note, met);
+			if (seed % 2 == 0 && come < MODEL_TASKS)
+				add(come++, any_time());
+			else if (seed % 2 && come == stay)
+				for (; come < 3 * stay; come++)
+					add(come, any_time());
+			else if (seed % 2 && model.tasks[come - 1].there)
+				delete (--come);
+		} while ((cursor = ids_scan_next(&queue->ids, cursor)) != 0);
+		for (unsigned i = 0; i < stay; i++)
+			EXPECT(met[i]);
+		queue_free(queue);
+	}
+}
+
+static void expect_id(const char *text, bool short_form)
+{
+	char again[TASK_ID_TEXT];
+	struct task_id id;
+	struct task *task;
+
+	task_id_from_text(&id, text, strlen(text));
+	EXPECT_EQ(id.made_here, short_form);
+	task = task_new(&id, "", 0);
+	EXPECT_EQ(task_id_text(task, again), strlen(text));
+	EXPECT(memcmp(again, text, strlen(text)) == 0);
+	memory_free(task);
+}
+
+static void an_id_is_the_same_text_again_in_either_form(void)
+{
+	expect_id("1794786799623-0-4fd1c260", true);
+	expect_id("0-0-00000000", true);
+	expect_id("281474976710655-4294967295-ffffffff", true);
+	expect_id("281474976710656-0-00000000", false);
+	expect_id("1-4294967296-00000000", false);
+	expect_id("01-0-00000000", false);
+	expect_id("1-00-00000000", false);
+	expect_id("1-0-0000000", false);
+	expect_id("1-0-000000000", false);
+	expect_id("1-0-0000000G", false);
+	expect_id("1-0-0000000A", false);
+	expect_id("-1-0-00000000", false);
+	expect_id("99999999999999999999999999-0-00000000", false);
+	expect_id("1-0", false);
+	expect_id("-", false);
+	expect_id("x", false);
+}
+
+static void a_task_of_64_bytes_takes_128_with_an_id_made_here(void)
+{
+	struct task_id_parts parts = {UINT64_C(1800000000000), 1, 2};
+	struct task_id id;
+
+	task_id_from_parts(&id, &parts);
+	EXPECT_EQ(offsetof(struct task, data) + id.size + 64, 128);
+}
+
+static void percentiles_are_at_most_a_quarter_too_high(void)
+{
+	struct lateness lateness = {0};
+
+	EXPECT_EQ(lateness_percentile(&lateness, 99), 0);
+	for (uint64_t ms = 1; ms <= 1000; ms++)
+		lateness_count(&lateness, ms);
+	EXPECT(lateness_percentile(&lateness, 50) >= 500 &&
+	       lateness_percentile(&lateness, 50) <= 625);
+	EXPECT(lateness_percentile(&lateness, 99) >= 990);
+	EXPECT_EQ(lateness_percentile(&lateness, 100), 1000);
+	lateness_count(&lateness, UINT64_MAX);
+	EXPECT_EQ(lateness.max, UINT64_MAX);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct test tests[] = {
+	        TEST(a_small_queue_answers_like_the_model),
+	        TEST(a_large_queue_answers_like_the_model),
+	        TEST(a_task_without_a_delay_goes_behind_what_is_due),
+	        TEST(a_copy_and_a_snapshot_hold_the_same_tasks_in_the_same_order),
+	        TEST(a_damaged_snapshot_is_refused_or_read_but_never_trusted),
+	        TEST(a_scan_meets_every_task_that_is_there_all_the_time),
+	        TEST(an_id_is_the_same_text_again_in_either_form),
+	        TEST(a_task_of_64_bytes_takes_128_with_an_id_made_here),
+	        TEST(percentiles_are_at_most_a_quarter_too_high),
+	};
+
+	runs = test_number(argc, argv, "--runs", "PAWL_TEST_RUNS", 300);
+	ids_secret[0] = 1;
+	ids_secret[1] = 2;
+	return RUN_TESTS(tests);
+}

@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: MIT
+"""Primaries and replicas: what is replicated, what a promoted replica knows, and what a failover may not break."""
+import threading
+import time
+import unittest
+
+from support import HANG, START, Error, Gone, Server, wait_until
+
+
+def offset(server):
+    info = server.client().call("INFO", "replication").decode()
+    return int(info.split("master_repl_offset:")[1].split()[0])
+
+
+def follow(replica, primary):
+    replica.client().call("REPLICAOF", "127.0.0.1", primary.port)
+    in_step(replica, primary)
+
+
+def in_step(replica, primary):
+    wait_until(lambda: "master_link_status:up" in replica.client().call("INFO", "replication").decode(), "linked")
+    wait_until(lambda: offset(replica) == offset(primary), "in step")
+
+
+class Pair(unittest.TestCase):
+    """A primary and its replica, both with an append-only file."""
+    options = ("--repl-diskless-sync-delay", "0", "--appendonly", "yes", "--repl-ping-replica-period", "3600")
+    clock = START
+
+    def setUp(self):
+        self.primary = Server(*self.options, clock=self.clock)
+        self.replica = Server(*self.options, clock=self.clock)
+        follow(self.replica, self.primary)
+        self.p, self.r = self.primary.client(), self.replica.client()
+
+    def tearDown(self):
+        try:
+            self.primary.stop()
+        finally:
+            self.replica.stop()
+
+
+class Replication(Pair):
+    def set_clocks(self, ms):
+        self.p.call("PAWL.CLOCK", ms)
+        self.r.call("PAWL.CLOCK", ms)
+
+    def same(self):
+        in_step(self.replica, self.primary)
+        self.assertEqual(self.r.call("DEBUG", "DIGEST"), self.p.call("DEBUG", "DIGEST"))
+
+    def test_every_effect_is_replicated_and_time_is_not(self):
+        p = self.p
+        p.call("PAWL.PUT", "q", 100, "a", "ID", "a", "MAXTRIES", 2)
+        p.call("PAWL.MPUT", "q", 5, "b", 0, "c", 7, "d")
+        self.same()
+        before = offset(self.primary)
+        self.set_clocks(START + 100)  # all fall due: nothing is said of it
+        self.assertEqual(self.r.call("PAWL.LEN", "q", "STATE", "due"), 4)
+        self.assertEqual(p.call("PAWL.LEN", "q", "STATE", "due"), 4)
+        self.assertEqual(offset(self.primary), before)
+        p.call("PAWL.TAKE", "q", "COUNT", 2)
+        self.same()
+        taken = p.call("PAWL.TAKE", "q", "COUNT", 2, "LEASE", 50)
+        self.same()
+        p.call("PAWL.EXTEND", "q", taken[0][0], taken[0][4], 500)
+        self.same()
+        p.call("PAWL.NACK", "q", taken[1][0], taken[1][4], "DELAY", 9)
+        self.same()
+        p.call("PAWL.ACK", "q", taken[0][0], taken[0][4])
+        self.same()
+        self.set_clocks(START + 200)
+        p.call("PAWL.TAKE", "q", "LEASE", 5)
+        self.set_clocks(START + 300)
+        self.assertEqual(self.r.call("PAWL.LEN", "q", "STATE", "dead"), 1)
+        p.call("PAWL.DEAD", "q", "REQUEUE", "ALL", "DELAY", 7)
+        self.same()
+        p.call("PAWL.MOVE", "q", "a", 9)
+        p.call("PAWL.PUT", "q", 3, "anew", "ID", "a", "REPLACE")
+        self.same()
+        p.call("PAWL.CANCEL", "q", "a")
+        self.same()
+        self.assertEqual(self.r.call("EXISTS", "q"), 0)
+
+    def test_a_blocked_taker_s_delivery_is_replicated(self):
+        taker = self.primary.client()
+        taker.send("PAWL.TAKE", "q", "BLOCK", 0, "LEASE", 50)
+        wait_until(lambda: "blocked_clients:1" in self.p.call("INFO", "clients").decode(), "blocked")
+        self.p.call("PAWL.PUT", "q", 10, "p", "ID", "x")
+        self.set_clocks(START + 10)
+        taker.read()
+        self.same()
+        self.assertEqual(self.r.call("PAWL.LEN", "q", "STATE", "leased"), 1)
+
+    def test_a_replica_reads_by_its_own_clock_and_does_not_take(self):
+        self.p.call("PAWL.PUT", "q", 100, "p")
+        self.same()
+        self.r.call("PAWL.CLOCK", START + 40)
+        self.assertEqual(self.r.call("PAWL.NEXT", "q"), 60)
+        self.r.call("PAWL.CLOCK", START + 100)
+        self.assertEqual(self.r.call("PAWL.LEN", "q", "STATE", "due"), 1)
+        for command in (("PAWL.TAKE", "q"), ("PAWL.TAKE", "q", "BLOCK", 0), ("PAWL.PUT", "q", 0, "p")):
+            with self.assertRaises(Error) as caught:
+                self.r.call(*command)
+            self.assertTrue(str(caught.exception).startswith("READONLY"))
+        self.same()
+
+    def test_a_promoted_replica_keeps_leases_and_tokens(self):
+        for name in "abc":
+            self.p.call("PAWL.PUT", "q", 0, name, "ID", name)
+        tokens = [task[4] for task in self.p.call("PAWL.TAKE", "q", "COUNT", 3, "LEASE", 100)]
+        made = {self.p.call("PAWL.PUT", "other", 0, "p") for _ in range(50)}
+        self.same()
+        self.primary.kill()
+        self.r.call("REPLICAOF", "NO", "ONE")
+        self.assertIsNone(self.r.call("PAWL.TAKE", "q"))
+        self.assertEqual(self.r.call("PAWL.ACK", "q", "a", tokens[0]), 1)
+        self.assertEqual(self.r.call("PAWL.EXTEND", "q", "b", tokens[1], 500), 1)
+        self.r.call("PAWL.CLOCK", START + 100)
+        [[name, _, tries, due, token]] = self.r.call("PAWL.TAKE", "q", "COUNT", 9, "LEASE", 100)
+        self.assertEqual((name, tries, due), (b"c", 2, START + 100))
+        self.assertEqual(self.r.call("PAWL.ACK", "q", "c", tokens[2]), 0)
+        self.assertEqual(self.r.call("PAWL.ACK", "q", "c", token), 1)
+        self.r.call("PAWL.CLOCK", START)  # the same milliseconds again: and other ids all the same
+        self.r.call("DEL", "other")
+        self.assertFalse(made & {self.r.call("PAWL.PUT", "other", 0, "p") for _ in range(50)})
+        self.primary.start()
+
+    def test_a_replica_s_own_file_has_it_all(self):
+        self.p.call("PAWL.MPUT", "q", 5, "a", 0, "b", 0, "c")
+        self.p.call("PAWL.TAKE", "q", "LEASE", 500)
+        self.p.call("PAWL.TAKE", "q")
+        self.same()
+        digest = self.r.call("DEBUG", "DIGEST")
+        self.replica.wait_for_rewrite()  # it began when the replica had synchronised
+        self.r.call("DEBUG", "LOADAOF")
+        self.assertEqual(self.r.call("DEBUG", "DIGEST"), digest)
+
+    def test_takers_of_a_demoted_primary_are_sent_away(self):
+        taker = self.primary.client()
+        taker.send("PAWL.TAKE", "q", "BLOCK", 0)
+        wait_until(lambda: "blocked_clients:1" in self.p.call("INFO", "clients").decode(), "blocked")
+        self.r.call("REPLICAOF", "NO", "ONE")
+        self.p.call("REPLICAOF", "127.0.0.1", self.replica.port)
+        with self.assertRaises(Error) as caught:
+            taker.read()
+        self.assertIn("UNBLOCKED", str(caught.exception))
+        in_step(self.primary, self.replica)
+        self.r.call("PAWL.PUT", "q", 0, "p")
+        in_step(self.primary, self.replica)
+
+
+class FailoverUnderLoad(Pair):
+    """On the real clock, with takers waiting and tasks falling due all the time."""
+    clock = None
+
+    def work(self, servers, done, stop):
+        """Take and acknowledge, from whichever of the servers lets us."""
+        client = None
+        while not stop.is_set():
+            try:
+                client = client or next(s for s in servers if self.is_primary(s)).client()
+                for task in client.call("PAWL.TAKE", "q", "BLOCK", 100, "COUNT", 5, "LEASE", 1000) or []:
+                    client.call("PAWL.ACK", "q", task[0], task[4])
+                    done.add(task[1])
+            except (Error, Gone, StopIteration, OSError, ValueError):
+                client = None
+
+    @staticmethod
+    def is_primary(server):
+        return "role:master" in server.client().call("INFO", "replication").decode()
+
+    def under_load(self, disturb):
+        done, stop = set(), threading.Event()
+        workers = [threading.Thread(target=self.work, args=((self.primary, self.replica), done, stop)) for _ in range(4)]
+        put = {b"%d" % n for n in range(2000)}
+        self.p.calls([("PAWL.PUT", "q", n, n) for n in range(2000)])
+        in_step(self.replica, self.primary)
+        for worker in workers:
+            worker.start()
+        try:
+            disturb()
+            wait_until(lambda: put <= done, "every task was delivered")
+        finally:
+            stop.set()
+            for worker in workers:
+                worker.join(HANG)
+
+    def test_client_pause_while_tasks_fall_due(self):
+        def disturb():
+            for _ in range(5):
+                self.p.call("CLIENT", "PAUSE", 100, "WRITE")
+                time.sleep(0.15)
+        self.under_load(disturb)
+
+    def test_failover_while_tasks_fall_due(self):
+        def failover(old, new):
+            old.client().call("FAILOVER")
+            wait_until(lambda: self.is_primary(new) and not self.is_primary(old), "failed over")
+            in_step(old, new)
+
+        def disturb():
+            failover(self.primary, self.replica)
+            failover(self.replica, self.primary)
+        self.under_load(disturb)
+
+
+if __name__ == "__main__":
+    unittest.main()
