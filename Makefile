@@ -3,13 +3,14 @@
 #   make             build the libraries, the command and the examples
 #   make run         the main job, pawl demo: a million tasks on the real clock, every one accounted for
 #   make test        set up what is missing, build everything, run every test
+#   make playground  the wheel in the browser: docs/playground/index.html
 #   make bench       the benchmark against other structures (BENCH_ARGS=--quick: a minute)
 #   make fuzz        fuzz the wheel (FUZZ_SECONDS=60)
 #   make mutate      break the source in known ways; the tests must notice each
 #   make test-long   the same, and the random tests for longer
 #   make install     with PREFIX and DESTDIR
 #   make format      clang-format over the source
-#   make clean       remove build/
+#   make clean       remove build/ and docs/playground/
 #   make help        this list
 
 PREFIX ?= /usr/local
@@ -20,7 +21,7 @@ CTEST = ctest --output-on-failure --no-tests=error -j $(JOBS)
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: all run test test-long bench fuzz mutate install help format clean
+.PHONY: all run test test-long playground bench fuzz mutate install help format clean
 
 all:
 	@cmake -S . -B build/release >/dev/null
@@ -45,6 +46,10 @@ test:
 
 test-long: test
 	build/test/tests/test_wheel_model --runs 200000
+
+playground:
+	@scripts/bootstrap playground
+	@playground/build docs/playground/index.html
 
 bench:
 	@cmake -S . -B build/bench -DPAWL_BENCH=ON >/dev/null
@@ -74,4 +79,4 @@ format:
 	git ls-files '*.c' '*.h' '*.cpp' | xargs clang-format -i
 
 clean:
-	rm -rf build
+	rm -rf build docs/playground
