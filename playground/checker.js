@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // pawl_wheel_check() looks at every timer. With many of them a worker does so, on a copy of the memory.
 
 const CHECK_EVERY = 2000; // ms, while time flows
@@ -20,16 +21,21 @@ class Checker {
 		this.wheel = wheel;
 		this.last = -Infinity;
 		this.waiting = false;
+		this.onResult = onResult;
+	}
+
+	#start() {
 		this.worker = new Worker(URL.createObjectURL(new Blob([workerSource], { type: "text/javascript" })));
 		this.worker.onmessage = ({ data }) => {
 			this.waiting = false;
-			onResult(data);
+			this.onResult(data);
 		};
 	}
 
 	// Check the wheel as it is, unless a check is under way or was a moment ago. True: it is under way now.
 	ask(number, time, urgent) {
 		if (this.waiting || (!urgent && time - this.last < CHECK_EVERY)) return false;
+		if (!this.worker) this.#start();
 		const memory = this.wheel.copyMemory();
 		this.worker.postMessage({ module: this.wheel.module, memory, number }, [memory]);
 		this.waiting = true;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the user does: forms, buttons, keys, the pointer.
 
 const DRAG_FROM = 6; // px that a press must move to be a drag
@@ -80,7 +81,12 @@ function bindTransport(app) {
 function bindStories(app) {
 	byId("stories").replaceChildren(
 		...STORIES.map((story) => {
-			const button = element("button", { type: "button", "data-story": story.id }, element("b", {}, story.title), element("span", {}, story.summary));
+			const button = element(
+				"button",
+				{ type: "button", "data-story": story.id },
+				element("b", {}, story.title),
+				element("span", {}, story.summary),
+			);
 			button.addEventListener("click", () => app.startStory(story));
 			return element("li", {}, button);
 		}),
@@ -127,7 +133,11 @@ class Pointer {
 		canvas.addEventListener("pointerdown", (event) => this.#pressOnDot(event));
 		canvas.addEventListener("pointerleave", () => this.drag || this.#tip(null));
 		// A finger on a dot drags the dot, not the page.
-		canvas.addEventListener("touchstart", (event) => this.#dotAt(event.touches[0]) !== null && event.preventDefault(), { passive: false });
+		canvas.addEventListener(
+			"touchstart",
+			(event) => this.#dotAt(event.touches[0]) !== null && event.preventDefault(),
+			{ passive: false },
+		);
 		for (const target of [canvas, handle]) {
 			target.addEventListener("pointermove", (event) => this.#move(event));
 			target.addEventListener("pointerup", (event) => this.#release(event));
@@ -174,7 +184,11 @@ class Pointer {
 		const id = event.target === this.canvas ? this.#dotAt(event) : null;
 		this.canvas.style.cursor = id === null ? "" : "pointer";
 		if (id === null) this.#tip(null);
-		else this.#tip(`${nameOf(id)}, due at ${milliseconds(this.app.session.wheel.deadline(id))}: click to cancel, drag to touch`, ...pointIn(this.canvas, event));
+		else
+			this.#tip(
+				`${nameOf(id)}, due at ${milliseconds(this.app.session.wheel.deadline(id))}: click to cancel, drag to touch`,
+				...pointIn(this.canvas, event),
+			);
 	}
 
 	#release() {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Timers as dots that travel: each knows where it comes from, where it goes, and when it set out.
 
 const TRAVEL = 700; // ms
@@ -35,7 +36,13 @@ class Dots {
 		for (const [id, dot] of this.dots)
 			if (!goals.has(id)) {
 				this.dots.delete(id);
-				if (!still) this.leaving.push({ ...dot, from: this.#at(dot, time), began: time + (cancelled.has(id) ? 0 : delay), cancelled: cancelled.has(id) });
+				if (!still)
+					this.leaving.push({
+						...dot,
+						from: this.#at(dot, time),
+						began: time + (cancelled.has(id) ? 0 : delay),
+						cancelled: cancelled.has(id),
+					});
 			}
 		for (const [id, goal] of goals) this.#send(id, goal, time, delay, still);
 	}
@@ -61,8 +68,10 @@ class Dots {
 			this.dots.set(id, { id, goal, from: still ? goal : hub, began: still ? -Infinity : time });
 			return;
 		}
-		if (dot.goal.turn === goal.turn && dot.goal.depth === goal.depth && dot.goal.diameter === goal.diameter) return;
-		const far = Math.floor(dot.goal.depth) !== Math.floor(goal.depth) || Math.abs(dot.goal.turn - goal.turn) > 1e-3;
+		if (dot.goal.turn === goal.turn && dot.goal.depth === goal.depth && dot.goal.diameter === goal.diameter)
+			return;
+		const far =
+			Math.floor(dot.goal.depth) !== Math.floor(goal.depth) || Math.abs(dot.goal.turn - goal.turn) > 1e-3;
 		dot.from = still ? goal : this.#at(dot, time);
 		dot.goal = goal;
 		dot.began = still ? -Infinity : far ? time + delay : time;
@@ -81,7 +90,9 @@ class Dots {
 	spark(moved, wheelSize, time) {
 		for (const m of moved) {
 			const from = { turn: (m.fromSlot + Math.random()) / wheelSize, depth: m.fromLevel + 0.5 };
-			const goal = m.due ? { turn: from.turn, depth: -0.4 } : { turn: (m.slot + 0.5) / wheelSize, depth: m.level + 0.5 };
+			const goal = m.due
+				? { turn: from.turn, depth: -0.4 }
+				: { turn: (m.slot + 0.5) / wheelSize, depth: m.level + 0.5 };
 			if (this.flows.length < 300) this.flows.push({ from, goal, began: time });
 		}
 	}
@@ -105,13 +116,22 @@ class Dots {
 	#departing(dot, time) {
 		const t = Math.min(1, Math.max(0, (time - dot.began) / LEAVE));
 		if (dot.cancelled) return { ...dot.from, diameter: dot.from.diameter * (1 + t), alpha: 1 - t };
-		return { turn: dot.from.turn, depth: between(dot.from.depth, -0.25, ease(t)), diameter: dot.from.diameter, alpha: 1 - t * t };
+		return {
+			turn: dot.from.turn,
+			depth: between(dot.from.depth, -0.25, ease(t)),
+			diameter: dot.from.diameter,
+			alpha: 1 - t * t,
+		};
 	}
 
 	*sparks(time) {
 		for (const { from, goal, began } of this.flows) {
 			const t = ease(Math.min(1, (time - began) / TRAVEL));
-			yield { turn: betweenTurns(from.turn, goal.turn, t), depth: between(from.depth, goal.depth, t), alpha: 1 - t };
+			yield {
+				turn: betweenTurns(from.turn, goal.turn, t),
+				depth: between(from.depth, goal.depth, t),
+				alpha: 1 - t,
+			};
 		}
 	}
 

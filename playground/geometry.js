@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Where things are on the rings. A place is (turn, depth): how far round from the top, 0 to 1, and how far out, where
 // level L is between L and L + 1 and the hub between -1 and 0.
 
@@ -71,7 +72,11 @@ class Geometry {
 		const columns = Math.min(count, across);
 		const middle = level + (this.gap + width / 2) / this.ring;
 		return Array.from({ length: count }, (_, i) => ({
-			turn: (slot + 0.5 + ((Math.floor(i / across) - (rows - 1) / 2) * Math.min(diameter, length / rows)) / length) / this.wheelSize,
+			turn:
+				(slot +
+					0.5 +
+					((Math.floor(i / across) - (rows - 1) / 2) * Math.min(diameter, length / rows)) / length) /
+				this.wheelSize,
 			depth: middle + ((i % across) - (columns - 1) / 2) * (diameter / this.ring),
 			diameter,
 		}));
@@ -88,7 +93,7 @@ class Geometry {
 function deadlineAt(place, level, session) {
 	const { tick, wheelSize } = session.options;
 	const turn = tick * BigInt(wheelSize) ** BigInt(level + 1);
-	const offset = BigInt(Math.round(place.turn * 1e6)) * turn / 1000000n;
+	const offset = (BigInt(Math.round(place.turn * 1e6)) * turn) / 1000000n;
 	const now = session.now;
 	const begin = now - (now % turn) + offset;
 	const deadline = begin > now ? begin : begin + turn;

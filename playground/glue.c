@@ -396,11 +396,6 @@ const char *glue_words(void)
 	return page.words;
 }
 
-const void *glue_heap_entries(void)
-{
-	return page.heap.entries;
-}
-
 const uint32_t *glue_trace(void)
 {
 	return page.heap.trace;

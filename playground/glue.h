@@ -98,8 +98,7 @@ PAGE_API(forgetMoved) void glue_forget_moved(void);
 PAGE_API(tell) uint32_t glue_tell(uint32_t index);
 PAGE_API(words) const char *glue_words(void);
 
-/* The heap's array, and the places in it last written to, since forgetTrace(). */
-PAGE_API(heapEntries) const void *glue_heap_entries(void);
+/* The places in the heap's array last written to, since forgetTrace(). */
 PAGE_API(trace) const uint32_t *glue_trace(void);
 PAGE_API(traceCount) uint32_t glue_trace_count(void);
 PAGE_API(forgetTrace) void glue_forget_trace(void);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The heap as rows: the first timer at the top, below it its two children, and so on. What was written to glows.
 
 const GLOW = 900; // ms

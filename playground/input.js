@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What people type. Each function returns the value, or throws an error that says what is wrong with it.
 
 const LAST_MOMENT = 2n ** 64n - 2n;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The page: the session, its picture and its panels, and the frames in which they go on.
 
 const FRAMES_KEPT = 4000;
@@ -49,7 +50,6 @@ class App {
 	changed({ smooth = true } = {}) {
 		const time = performance.now();
 		this.picture.sync(this.time ?? time, { jump: !this.playing, smooth });
-		this.dirty = true;
 		this.#panels();
 		this.wake();
 	}
@@ -268,7 +268,10 @@ class App {
 		const { text } = story.steps[Math.max(0, index)];
 		setText("story-title", story.title);
 		setText("story-progress", `${index + 1} of ${story.steps.length}`);
-		setText("story-text", this.session.busy ? "One moment…" : typeof text === "string" ? text : text(this.session));
+		setText(
+			"story-text",
+			this.session.busy ? "One moment…" : typeof text === "string" ? text : text(this.session),
+		);
 		byId("story-next").disabled = this.session.busy || index + 1 === story.steps.length;
 		byId("story-back").disabled = index <= 0;
 	}
@@ -279,12 +282,18 @@ class App {
 
 	setTheme(theme) {
 		this.theme = theme;
-		document.documentElement.dataset.theme = theme === "auto" ? (this.dark.matches ? "dark" : "light") : theme;
+		document.documentElement.dataset.theme =
+			theme === "auto" ? (this.dark.matches ? "dark" : "light") : theme;
 		setText("theme-label", theme);
 		this.redraw();
 	}
 }
 
-Wheel.compile(document.getElementById("wasm").textContent.trim()).then((wheel) => {
-	window.playground = new App(wheel);
-});
+Wheel.compile(document.getElementById("wasm").textContent.trim())
+	.then((wheel) => {
+		window.playground = new App(wheel);
+	})
+	.catch((error) => {
+		byId("message").textContent = `This browser cannot run the playground: ${error.message}`;
+		throw error;
+	});

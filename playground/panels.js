@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What stands beside the picture: numbers, the list of timers, the legend, the log.
 
 const LOG_SHOWN = 120;
@@ -21,18 +22,31 @@ const chip = (id) => element("span", { class: "chip", style: `--hue: var(--dot-$
 
 function showNumbers(session, checking) {
 	const n = session.wheel.numbers;
-	for (const name of ["pending", "popped", "moves", "puts", "openings", "empty"]) setText(`n-${name}`, grouped(n[name]));
+	for (const name of ["pending", "popped", "moves", "puts", "openings", "empty"])
+		setText(`n-${name}`, grouped(n[name]));
 	byId("n-empty").parentElement.classList.toggle("bad", n.empty > 0);
 	const check = byId("n-check");
 	check.className = session.broken ? "bad" : "good";
-	setText("n-check", session.broken ? `broken: ${session.broken}` : checking ? "checking…" : `all is well · ${grouped(session.checks)} checks`);
+	setText(
+		"n-check",
+		session.broken
+			? `broken: ${session.broken}`
+			: checking
+				? "checking…"
+				: `all is well · ${grouped(session.checks)} checks`,
+	);
 	showHeapNumbers(n);
 }
 
 function showHeapNumbers(n) {
 	const wheelMoves = n.puts + n.moves;
 	const most = Math.max(1, n.heapComparisons, n.heapMoves, wheelMoves);
-	const rows = { "wheel-comparisons": 0, "heap-comparisons": n.heapComparisons, "wheel-moves": wheelMoves, "heap-moves": n.heapMoves };
+	const rows = {
+		"wheel-comparisons": 0,
+		"heap-comparisons": n.heapComparisons,
+		"wheel-moves": wheelMoves,
+		"heap-moves": n.heapMoves,
+	};
 	for (const [id, value] of Object.entries(rows)) {
 		setText(id, grouped(value));
 		byId(id).style.setProperty("--part", `${(100 * value) / most}%`);
@@ -55,12 +69,23 @@ function showLegend(session) {
 
 function legendRow(level, tick, wheelSize) {
 	const slot = tick * wheelSize ** BigInt(level);
-	return element("li", {}, element("b", {}, `level ${level}`), ` slot ${duration(slot)}, turn ${duration(slot * wheelSize)}`);
+	return element(
+		"li",
+		{},
+		element("b", {}, `level ${level}`),
+		` slot ${duration(slot)}, turn ${duration(slot * wheelSize)}`,
+	);
 }
 
 // 400 ms, 8 s, 2.7 min: short, and exact where it is a whole number.
 function duration(ms) {
-	const scale = [["d", 86400000], ["h", 3600000], ["min", 60000], ["s", 1000], ["ms", 1]].find(([, size]) => Number(ms) >= size) ?? ["ms", 1];
+	const scale = [
+		["d", 86400000],
+		["h", 3600000],
+		["min", 60000],
+		["s", 1000],
+		["ms", 1],
+	].find(([, size]) => Number(ms) >= size) ?? ["ms", 1];
 	const value = Number(ms) / scale[1];
 	if (scale[0] === "d" && value > 730) return `${grouped(Math.round(value / 365.25))} years`;
 	return `${Number.isInteger(value) ? grouped(value) : value.toFixed(1)} ${scale[0]}`;
@@ -71,21 +96,49 @@ function showTimers(session, seen, selected, act) {
 	const all = seen.map((timer) => ({ ...timer, deadline: session.wheel.deadline(timer.id) }));
 	all.sort((a, b) => (a.deadline < b.deadline ? -1 : a.deadline > b.deadline ? 1 : a.id - b.id));
 	const focused = document.activeElement?.dataset?.key;
-	list.replaceChildren(...all.slice(0, TIMERS_SHOWN).map((timer) => timerRow(timer, session.options.tick, selected, act)));
+	list.replaceChildren(
+		...all.slice(0, TIMERS_SHOWN).map((timer) => timerRow(timer, session.options.tick, selected, act)),
+	);
 	if (focused) list.querySelector(`[data-key="${focused}"]`)?.focus();
 	const pending = session.wheel.numbers.pending;
 	const more = pending - Math.min(all.length, TIMERS_SHOWN);
-	setText("timers-more", session.crowded && pending ? `${grouped(pending)} timers: too many for a list` : more > 0 ? `and ${grouped(more)} more` : pending ? "" : "None. Arm one.");
+	setText(
+		"timers-more",
+		session.crowded && pending
+			? `${grouped(pending)} timers: too many for a list`
+			: more > 0
+				? `and ${grouped(more)} more`
+				: pending
+					? ""
+					: "None. Arm one.",
+	);
 }
 
 function timerRow({ id, level, slot, deadline }, tick, selected, act) {
 	const button = (verb, label) => {
-		const made = element("button", { type: "button", class: "small", "data-key": `${verb}-${id}`, "aria-label": `${label} ${nameOf(id)}` }, label);
+		const made = element(
+			"button",
+			{ type: "button", class: "small", "data-key": `${verb}-${id}`, "aria-label": `${label} ${nameOf(id)}` },
+			label,
+		);
 		made.addEventListener("click", () => act(verb, id));
 		return made;
 	};
-	const where = element("span", { class: "where" }, element("b", {}, `due at ${milliseconds(deadline)}`), element("br"), `level ${level}, slot ${slot}`);
-	return element("li", id === selected ? { class: "selected" } : {}, chip(id), where, button("touch", "Touch"), button("cancel", "Cancel"));
+	const where = element(
+		"span",
+		{ class: "where" },
+		element("b", {}, `due at ${milliseconds(deadline)}`),
+		element("br"),
+		`level ${level}, slot ${slot}`,
+	);
+	return element(
+		"li",
+		id === selected ? { class: "selected" } : {},
+		chip(id),
+		where,
+		button("touch", "Touch"),
+		button("cancel", "Cancel"),
+	);
 }
 
 // The newest comes first. Only what is new is added, unless time went back.
@@ -107,6 +160,11 @@ class LogPanel {
 	}
 
 	#entry({ id, text }) {
-		return element("li", {}, id === null ? element("span", { class: "chip many" }, "∗") : chip(id), element("span", {}, text));
+		return element(
+			"li",
+			{},
+			id === null ? element("span", { class: "chip many" }, "∗") : chip(id),
+			element("span", {}, text),
+		);
 	}
 }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The picture of a session: what is to be drawn, and what is on its way.
 
 const SWEEP = 450; // ms for the hands to follow a jump of the clock
@@ -132,6 +133,7 @@ class Picture {
 		setText("now", milliseconds(now));
 		setText("next-label", next === NEVER ? "sleeps:" : "sleeps until");
 		setText("next", next === NEVER ? "nothing waits" : milliseconds(next));
-		for (const id of ["now", "next"]) byId(id).style.setProperty("--digits", Math.max(8, byId(id).textContent.length));
+		for (const id of ["now", "next"])
+			byId(id).style.setProperty("--digits", Math.max(8, byId(id).textContent.length));
 	}
 }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The wheels as rings: slots, hands, dots. Draws what it is told, and knows nothing of the session.
 
 const SEGMENTS_MAX = 720; // beyond so many slots, neighbours are drawn as one
@@ -14,9 +15,17 @@ class Rings {
 	recolour() {
 		const style = getComputedStyle(this.canvas);
 		const colour = (name) => style.getPropertyValue(`--${name}`).trim();
-		this.colours = Object.fromEntries(["track", "lit", "now", "now-soft", "ink", "muted", "card", "spark", "on-dot"].map((name) => [name, colour(name)]));
+		this.colours = Object.fromEntries(
+			["track", "lit", "now", "now-soft", "ink", "muted", "card", "spark", "on-dot"].map((name) => [
+				name,
+				colour(name),
+			]),
+		);
 		this.hues = Array.from({ length: HUES }, (_, i) => colour(`dot-${i}`));
-		this.heat = ramp([0, 1, 2, 3].map((i) => colour(`heat-${i}`)), HEAT_STEPS);
+		this.heat = ramp(
+			[0, 1, 2, 3].map((i) => colour(`heat-${i}`)),
+			HEAT_STEPS,
+		);
 		this.font = style.fontFamily;
 	}
 
@@ -109,7 +118,10 @@ class Rings {
 		for (const i of indices) {
 			const from = geometry.angleAt(i / total);
 			const to = geometry.angleAt((i + 1) / total);
-			c.moveTo(geometry.centre + outer * Math.cos(from + gap / outer), geometry.centre + outer * Math.sin(from + gap / outer));
+			c.moveTo(
+				geometry.centre + outer * Math.cos(from + gap / outer),
+				geometry.centre + outer * Math.sin(from + gap / outer),
+			);
 			c.arc(geometry.centre, geometry.centre, outer, from + gap / outer, to - gap / outer);
 			c.arc(geometry.centre, geometry.centre, inner, to - gap / inner, from + gap / inner, true);
 			c.closePath();
@@ -126,8 +138,13 @@ class Rings {
 		c.textBaseline = "middle";
 		for (let slot = 0; slot < level.segments.length; slot++) {
 			const angle = geometry.angleAt((slot + 0.5) / level.segments.length);
-			c.fillStyle = slot === level.current || level.segments[slot] > 0 ? this.colours.ink : this.colours.muted;
-			c.fillText(slot, geometry.centre + (outer - 9) * Math.cos(angle), geometry.centre + (outer - 9) * Math.sin(angle));
+			c.fillStyle =
+				slot === level.current || level.segments[slot] > 0 ? this.colours.ink : this.colours.muted;
+			c.fillText(
+				slot,
+				geometry.centre + (outer - 9) * Math.cos(angle),
+				geometry.centre + (outer - 9) * Math.sin(angle),
+			);
 		}
 	}
 

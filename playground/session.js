@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What was done, and the wheel to which it was done.
 //
 // Everything is an operation on a list: arm, touch, cancel, fill, advance. Going back is beginning anew and doing
@@ -41,7 +42,6 @@ class Session {
 		this.position = 0; // operations done
 		this.target = position; // operations to do
 		this.progress = null; // of the operation at hand
-		this.ids = 0; // timers named so far
 		this.log = [];
 		this.tally = new Map(); // by id: calls that changed lists, calls that were a store, moves by advance
 		this.broken = null;
@@ -92,9 +92,13 @@ class Session {
 
 	// The next free timers; more memory, if need be, means to begin anew in a larger one.
 	takeIds(count) {
-		const first = this.ops.slice(0, this.target).reduce((ids, op) => ids + (op.count ?? (op.op === "arm" && !op.again ? 1 : 0)), 0);
+		const first = this.ops
+			.slice(0, this.target)
+			.reduce((ids, op) => ids + (op.count ?? (op.op === "arm" && !op.again ? 1 : 0)), 0);
 		if (first + count > TIMERS_MAX)
-			throw new Refused(`${grouped(first)} timers were armed since the beginning, and there is room for ${grouped(TIMERS_MAX)}: clear first`);
+			throw new Refused(
+				`${grouped(first)} timers were armed since the beginning, and there is room for ${grouped(TIMERS_MAX)}: clear first`,
+			);
 		if (first + count > this.options.capacity) {
 			const capacity = 2 ** Math.ceil(Math.log2(first + count));
 			this.reconfigure({ capacity });
@@ -184,7 +188,7 @@ class Session {
 	}
 
 	#say(id, text) {
-		this.log.push({ at: this.position, id, text });
+		this.log.push({ id, text });
 	}
 
 	#count(id, what) {
@@ -224,7 +228,10 @@ class Session {
 		this.progress.done += count;
 		this.progress.finished = this.progress.done === op.count;
 		if (this.progress.finished)
-			this.#say(null, `At ${milliseconds(this.wheel.now)} ${grouped(op.count)} timers are armed, due within ${milliseconds(op.span)}.`);
+			this.#say(
+				null,
+				`At ${milliseconds(this.wheel.now)} ${grouped(op.count)} timers are armed, due within ${milliseconds(op.span)}.`,
+			);
 		return count;
 	}
 
@@ -240,7 +247,10 @@ class Session {
 			if (moves > 0 && !this.crowded) work += this.#tellOpening();
 		}
 		if (this.progress.finished && this.crowded)
-			this.#say(null, `From ${milliseconds(this.progress.began)} to ${milliseconds(op.to)}: ${grouped(this.wheel.numbers.pending)} timers are pending.`);
+			this.#say(
+				null,
+				`From ${milliseconds(this.progress.began)} to ${milliseconds(op.to)}: ${grouped(this.wheel.numbers.pending)} timers are pending.`,
+			);
 		return work;
 	}
 
@@ -260,7 +270,10 @@ class Session {
 			if (index < TOLD_PER_OPENING) this.#say(id, this.wheel.tell(index));
 		});
 		if (moved.length > TOLD_PER_OPENING)
-			this.#say(null, `At ${milliseconds(this.wheel.now)} ${grouped(moved.length - TOLD_PER_OPENING)} more timers move down or are due.`);
+			this.#say(
+				null,
+				`At ${milliseconds(this.wheel.now)} ${grouped(moved.length - TOLD_PER_OPENING)} more timers move down or are due.`,
+			);
 		this.wheel.forgetMoved();
 		return WORK_OF_TELLING + Math.floor(this.wheel.numbers.pending / 8);
 	}

@@ -1,8 +1,19 @@
+// SPDX-License-Identifier: MIT
 // The wheel itself: libpawl's, behind the functions of glue.h. Times are BigInt.
 
 const NEVER = 2n ** 64n - 1n;
 const NOBODY = 0xffffffff;
-const NUMBERS = ["pending", "puts", "moves", "openings", "empty", "popped", "heapCount", "heapComparisons", "heapMoves"];
+const NUMBERS = [
+	"pending",
+	"puts",
+	"moves",
+	"openings",
+	"empty",
+	"popped",
+	"heapCount",
+	"heapComparisons",
+	"heapMoves",
+];
 
 const unsigned = (number) => BigInt.asUintN(64, number);
 
@@ -32,7 +43,9 @@ class Wheel {
 		const { tick, wheelSize, chains, capacity, heap } = options;
 		this.wheelSize = wheelSize;
 		if (!this.calls.init(tick, wheelSize, chains, capacity, heap))
-			throw new Refused(`There is no memory for a wheel of ${wheelSize} slots and ${grouped(capacity)} timers`);
+			throw new Refused(
+				`There is no memory for a wheel of ${wheelSize} slots and ${grouped(capacity)} timers`,
+			);
 	}
 
 	arm(id, deadline) {
@@ -83,7 +96,9 @@ class Wheel {
 	// The levels that have come into being.
 	get levels() {
 		const bits = unsigned(this.calls.levels());
-		return Array.from({ length: bits.toString(2).length }, (_, level) => Boolean((bits >> BigInt(level)) & 1n));
+		return Array.from({ length: bits.toString(2).length }, (_, level) =>
+			Boolean((bits >> BigInt(level)) & 1n),
+		);
 	}
 
 	place(id) {
@@ -110,7 +125,11 @@ class Wheel {
 	each(max) {
 		const count = this.calls.each(max);
 		const words = this.#words(this.calls.seen(), count * 3);
-		return Array.from({ length: count }, (_, i) => ({ id: words[3 * i], level: words[3 * i + 1], slot: words[3 * i + 2] }));
+		return Array.from({ length: count }, (_, i) => ({
+			id: words[3 * i],
+			level: words[3 * i + 1],
+			slot: words[3 * i + 2],
+		}));
 	}
 
 	// What moved or was popped since forgetMoved(): the first `max` of them.

@@ -15,7 +15,8 @@ import { join } from "node:path";
 import { after } from "node:test";
 import { pathToFileURL } from "node:url";
 
-const { PLAYGROUND_PAGE, PLAYGROUND_REPLAY, PLAYGROUND_COMMAND, PLAYGROUND_ARTEFACTS, PLAYGROUND_MODULES } = process.env;
+const { PLAYGROUND_PAGE, PLAYGROUND_REPLAY, PLAYGROUND_COMMAND, PLAYGROUND_ARTEFACTS, PLAYGROUND_MODULES } =
+	process.env;
 const { chromium } = createRequire(join(PLAYGROUND_MODULES, "node_modules", "x.js"))("playwright-core");
 
 export const HANG = 120000; // ms after which something counts as hung, however slow the machine is
@@ -39,7 +40,10 @@ export async function withPage(use, { file = PLAYGROUND_PAGE, viewport = DESKTOP
 	page.setDefaultTimeout(HANG);
 	page.on("pageerror", (error) => wrong.push(error.stack));
 	page.on("console", (message) => message.type() === "error" && wrong.push(message.text()));
-	page.on("request", (request) => /^(file|blob|data):/.test(request.url()) || wrong.push(`requested ${request.url()}`));
+	page.on(
+		"request",
+		(request) => /^(file|blob|data):/.test(request.url()) || wrong.push(`requested ${request.url()}`),
+	);
 	await page.goto(pathToFileURL(file).href);
 	await page.waitForFunction(() => window.playground);
 	try {
@@ -72,9 +76,15 @@ export function stateOf(page) {
 		const { session } = playground;
 		const { wheel } = session;
 		const waiting = session.crowded ? [] : wheel.each(2048);
-		const places = Object.fromEntries(waiting.map(({ id }) => [id, wheel.place(id)]).map(([id, p]) => [id, [p.level, p.slot, String(p.opens)]]));
+		const places = Object.fromEntries(
+			waiting
+				.map(({ id }) => [id, wheel.place(id)])
+				.map(([id, p]) => [id, [p.level, p.slot, String(p.opens)]]),
+		);
 		const slots = {};
-		wheel.levels.forEach((_, level) => wheel.counts(level).forEach((count, slot) => count && (slots[`${level}/${slot}`] = count)));
+		wheel.levels.forEach((_, level) =>
+			wheel.counts(level).forEach((count, slot) => count && (slots[`${level}/${slot}`] = count)),
+		);
 		return {
 			now: String(wheel.now),
 			next: String(wheel.next),
@@ -84,22 +94,24 @@ export function stateOf(page) {
 			broken: session.broken,
 			target: session.target,
 			options: { ...session.options, tick: String(session.options.tick) },
-			ops: session.ops.map((op) => Object.fromEntries(Object.entries(op).map(([k, v]) => [k, typeof v === "bigint" ? String(v) : v]))),
+			ops: session.ops.map((op) =>
+				Object.fromEntries(Object.entries(op).map(([k, v]) => [k, typeof v === "bigint" ? String(v) : v])),
+			),
 		};
 	});
 }
 
 function lineOf(op) {
 	switch (op.op) {
-	case "arm":
-	case "touch":
-		return `${op.op} ${op.id} ${op.deadline}`;
-	case "cancel":
-		return `cancel ${op.id}`;
-	case "fill":
-		return `fill ${op.first} ${op.count} ${op.span} ${op.seed}`;
-	case "advance":
-		return `advance ${op.to}`;
+		case "arm":
+		case "touch":
+			return `${op.op} ${op.id} ${op.deadline}`;
+		case "cancel":
+			return `cancel ${op.id}`;
+		case "fill":
+			return `fill ${op.first} ${op.count} ${op.span} ${op.seed}`;
+		case "advance":
+			return `advance ${op.to}`;
 	}
 	throw new Error(`unknown operation ${op.op}`);
 }
@@ -123,12 +135,17 @@ export function expectNative(state, native) {
 
 function countBySlot(places) {
 	const slots = {};
-	for (const [level, slot] of Object.values(places)) slots[`${level}/${slot}`] = (slots[`${level}/${slot}`] ?? 0) + 1;
+	for (const [level, slot] of Object.values(places))
+		slots[`${level}/${slot}`] = (slots[`${level}/${slot}`] ?? 0) + 1;
 	return slots;
 }
 
 // What `pawl explain` says of these delays: its sentences without the drawings, in one line.
 export function explained(...delays) {
 	const text = execFileSync(PLAYGROUND_COMMAND, ["explain", ...delays], { encoding: "utf8", timeout: HANG });
-	return text.split("\n").filter((line) => !/^\s+level \d+ /.test(line)).join(" ").replace(/\s+/g, " ");
+	return text
+		.split("\n")
+		.filter((line) => !/^\s+level \d+ /.test(line))
+		.join(" ")
+		.replace(/\s+/g, " ");
 }

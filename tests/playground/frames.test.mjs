@@ -22,8 +22,12 @@ function framesOf100000(page) {
 		const { session } = app;
 		let time = 0;
 		const frames = () => app.frames.map(({ script, work }) => ({ script, work }));
-		const run = (count) => { for (let i = 0; i < count; i++) app.frame((time += frameLength)); };
-		const runUntilIdle = () => { for (let i = 0; session.busy && i < 10000; i++) run(1); };
+		const run = (count) => {
+			for (let i = 0; i < count; i++) app.frame((time += frameLength));
+		};
+		const runUntilIdle = () => {
+			for (let i = 0; session.busy && i < 10000; i++) run(1);
+		};
 		app.manual = true;
 		app.time = time;
 		session.restart({ tick: 1n, wheelSize: 256, chains: 8 });
@@ -54,12 +58,18 @@ test("100,000 timers, and no frame above 50 ms of script", () =>
 			assert.equal(run.armed, 100000);
 			assert.ok(run.playedTo > 15000, `time went on to ${run.playedTo}`);
 			assert.deepEqual([run.pending, run.popped, run.empty, run.broken], [0, 100000, 0, null]);
-			assert.deepEqual(run.frames.map(({ work }) => work), runs[0].frames.map(({ work }) => work), "each run does the same");
+			assert.deepEqual(
+				run.frames.map(({ work }) => work),
+				runs[0].frames.map(({ work }) => work),
+				"each run does the same",
+			);
 		}
 		const least = runs[0].frames.map((_, i) => Math.min(...runs.map((run) => run.frames[i].script)));
 		const worst = Math.max(...least);
 		const median = [...least].sort((a, b) => a - b)[least.length >> 1];
-		console.log(`${least.length} frames: median ${median.toFixed(1)} ms, longest ${worst.toFixed(1)} ms of script, number ${least.indexOf(worst)}`);
+		console.log(
+			`${least.length} frames: median ${median.toFixed(1)} ms, longest ${worst.toFixed(1)} ms of script, number ${least.indexOf(worst)}`,
+		);
 		assert.ok(Math.max(...runs[0].frames.map(({ work }) => work)) <= WORK_MAX);
 		assert.ok(worst <= SCRIPT_MAX, `the longest frame took ${worst} ms`);
 	}));
@@ -71,8 +81,13 @@ test("a million timers play without more work in a frame than with a thousand", 
 		await page.click("#play");
 		await page.waitForFunction(() => playground.session.wheel.now > 3000n);
 		await screenshot(page, "million");
-		const { work, script } = await page.evaluate(() => ({ work: playground.frames.map((f) => f.work), script: playground.frames.map((f) => f.script) }));
-		console.log(`${work.length} frames: longest ${Math.max(...script).toFixed(1)} ms, whatever else the machine did`);
+		const { work, script } = await page.evaluate(() => ({
+			work: playground.frames.map((f) => f.work),
+			script: playground.frames.map((f) => f.script),
+		}));
+		console.log(
+			`${work.length} frames: longest ${Math.max(...script).toFixed(1)} ms, whatever else the machine did`,
+		);
 		assert.ok(Math.max(...work) <= WORK_MAX);
 		await page.click("#play");
 		await page.waitForFunction(() => !playground.checker.waiting && playground.session.checks > 0);
