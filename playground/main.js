@@ -48,8 +48,8 @@ class App {
 
 	// Something was done: bring the picture and the panels up to date.
 	changed({ smooth = true } = {}) {
-		const time = performance.now();
-		this.picture.sync(this.time ?? time, { jump: !this.playing, smooth });
+		const time = this.manual ? this.time : performance.now(); // the last frame may be long ago
+		this.picture.sync(time, { jump: !this.playing, smooth });
 		this.#panels();
 		this.wake();
 	}
@@ -153,6 +153,7 @@ class App {
 
 	setPlaying(playing) {
 		this.playing = playing;
+		if (playing && !this.manual) this.time = performance.now(); // time did not flow until now
 		if (!playing) this.picture.fraction = 0;
 		this.#transport();
 		this.wake();

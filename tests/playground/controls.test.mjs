@@ -405,11 +405,18 @@ test("with reduced motion nothing travels, and playing goes from opening to open
 		{ reducedMotion: "reduce" },
 	));
 
-test("without it, dots travel", () =>
+test("without it, dots travel, also when nothing has moved for a while", () =>
 	withPage(async (page) => {
-		await arm(page, "450");
-		assert.ok(await page.evaluate(() => playground.picture.moving(performance.now())));
+		const armAndLook = () =>
+			page.evaluate(() => {
+				playground.session.arm(450n);
+				playground.changed();
+				return playground.picture.moving(performance.now());
+			});
+		assert.ok(await armAndLook());
 		await still(page);
+		await page.waitForFunction(() => performance.now() - playground.time > 2000);
+		assert.ok(await armAndLook());
 	}));
 
 for (const width of [320, 390, 768, 1024, 1280, 1920])
