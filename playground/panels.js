@@ -156,7 +156,14 @@ class LogPanel {
 		const fresh = session.log.slice(Math.max(this.shown, session.log.length - LOG_SHOWN));
 		this.shown = session.log.length;
 		if (fresh.length) this.list.prepend(...fresh.reverse().map((entry) => this.#entry(entry)));
+		else if (this.shown) this.#update(session.log.at(-1));
 		while (this.list.children.length > LOG_SHOWN) this.list.lastChild.remove();
+	}
+
+	// The last line may have grown.
+	#update({ text }) {
+		const line = this.list.firstChild.lastChild;
+		if (line.textContent !== text) line.textContent = text;
 	}
 
 	#entry({ id, text }) {

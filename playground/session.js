@@ -156,7 +156,7 @@ class Session {
 			return;
 		}
 		const idle = this.wheel.next > to;
-		this.perform({ op: "advance", to, idle });
+		this.perform({ op: "advance", to, idle, flows: true });
 	}
 
 	drain() {
@@ -246,12 +246,18 @@ class Session {
 			this.progress.finished = popped.empty && this.wheel.now >= op.to;
 			if (moves > 0 && !this.crowded) work += this.#tellOpening();
 		}
-		if (this.progress.finished && this.crowded)
-			this.#say(
-				null,
-				`From ${milliseconds(this.progress.began)} to ${milliseconds(op.to)}: ${grouped(this.wheel.numbers.pending)} timers are pending.`,
-			);
+		if (this.progress.finished && this.crowded) this.#tellPassage(op);
 		return work;
+	}
+
+	// While time flows, an operation a frame, it is one line that grows.
+	#tellPassage(op) {
+		const last = this.log.at(-1);
+		const began = op.flows && last?.flows ? last.began : this.progress.began;
+		const pending = grouped(this.wheel.numbers.pending);
+		const text = `From ${milliseconds(began)} to ${milliseconds(op.to)}: ${pending} timers are pending.`;
+		if (op.flows && last?.flows) last.text = text;
+		else this.log.push({ id: null, text, flows: op.flows, began });
 	}
 
 	#popAll(max) {
