@@ -3,6 +3,7 @@
 #   make             build the libraries, the command and the examples
 #   make run         the main job, pawl demo: a million tasks on the real clock, every one accounted for
 #   make test        set up what is missing, build everything, run every test
+#   make playground  the wheel in the browser: docs/playground/index.html
 #   make bench       the benchmark against other libraries (BENCH_ARGS=--quick: a minute)
 #   make bench-docs  the same in full, and docs/benchmarks.md anew from what it finds
 #   make redis       a throw-away Redis with the module pawl.so, and what to type (PAWL_SERVER=, REDIS_PORT=)
@@ -16,7 +17,7 @@
 #   make amalgamation  the library as one pawl.c and one pawl.h, in build/amalgamation
 #   make test-package  build the Debian packages, look at them with lintian, and use them
 #   make format      clang-format over the source
-#   make clean       remove build/
+#   make clean       remove build/ and docs/playground/
 #   make help        this list
 
 PREFIX ?= /usr/local
@@ -27,8 +28,8 @@ CTEST = ctest --output-on-failure --no-tests=error -j $(JOBS)
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: all run test test-long redis test-redis test-redis-long bench-redis bench bench-docs fuzz mutate install amalgamation \
-	test-package help format clean
+.PHONY: all run test test-long redis test-redis test-redis-long bench-redis playground bench bench-docs fuzz mutate \
+	install amalgamation test-package help format clean
 
 all:
 	@cmake -S . -B build/release >/dev/null
@@ -53,6 +54,10 @@ test:
 
 test-long: test
 	build/test/tests/test_wheel_model --runs 200000
+
+playground:
+	@scripts/bootstrap playground
+	@playground/build docs/playground/index.html
 
 # What cannot be installed is left out.
 bench:
@@ -119,4 +124,4 @@ format:
 	git ls-files '*.c' '*.h' '*.cpp' | xargs clang-format -i
 
 clean:
-	rm -rf build
+	rm -rf build docs/playground

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* The page's memory: taken piece by piece, given back all at once. */
+#ifndef PAWL_PLAYGROUND_MEMORY_H
+#define PAWL_PLAYGROUND_MEMORY_H
+
+#include <stddef.h>
+
+/* Everything taken so far is free again. */
+void memory_reset(void);
+
+/* Zeroed, and aligned as malloc aligns; NULL if there is no more. */
+void *memory_take(size_t size);
+
+#endif

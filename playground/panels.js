@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT
+// What stands beside the picture: numbers, the list of timers, the legend, the log.
+
+const LOG_SHOWN = 120;
+const TIMERS_SHOWN = 12;
+
+const byId = (id) => document.getElementById(id);
+
+function setText(id, text) {
+	const element = byId(id);
+	if (element.textContent !== String(text)) element.textContent = text;
+}
+
+function element(tag, attributes = {}, ...children) {
+	const made = document.createElement(tag);
+	for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+	made.append(...children);
+	return made;
+}
+
+const chip = (id) => element("span", { class: "chip", style: `--hue: var(--dot-${id % HUES})` }, nameOf(id));
+
+function showNumbers(session, checking) {
+	const n = session.wheel.numbers;
+	for (const name of ["pending", "popped", "moves", "puts", "openings", "empty"])
+		setText(`n-${name}`, grouped(n[name]));
+	byId("n-empty").parentElement.classList.toggle("bad", n.empty > 0);
+	const check = byId("n-check");
+	check.className = session.broken ? "bad" : "good";
+	setText(
+		"n-check",
+		session.broken
+			? `broken: ${session.broken}`
+			: checking
+				? "checking…"
+				: `all is well · ${grouped(session.checks)} checks`,
+	);
+	showHeapNumbers(n);
+}
+
+function showHeapNumbers(n) {
+	const wheelMoves = n.puts + n.moves;
+	const most = Math.max(1, n.heapComparisons, n.heapMoves, wheelMoves);
+	const rows = {
+		"wheel-comparisons": 0,
+		"heap-comparisons": n.heapComparisons,
+		"wheel-moves": wheelMoves,
+		"heap-moves": n.heapMoves,
+	};
+	for (const [id, value] of Object.entries(rows)) {
+		setText(id, grouped(value));
+		byId(id).style.setProperty("--part", `${(100 * value) / most}%`);
+	}
+}
+
+// Each level's slots and turn.
+function showLegend(session) {
+	const { tick, wheelSize } = session.options;
+	const list = byId("legend");
+	const shown = `${tick} ${wheelSize} ${session.wheel.levels}`;
+	if (list.dataset.shown === shown) return;
+	list.dataset.shown = shown;
+	const { levels } = session.wheel;
+	const rows = levels.flatMap((ready, level) => (ready ? [legendRow(level, tick, BigInt(wheelSize))] : []));
+	const missing = levels.length - rows.length;
+	if (missing) rows.push(element("li", {}, `${missing} in between, not needed yet`));
+	list.replaceChildren(...rows);
+}
+
+function legendRow(level, tick, wheelSize) {
+	const slot = tick * wheelSize ** BigInt(level);
+	return element(
+		"li",
+		{},
+		element("b", {}, `level ${level}`),
+		` slot ${duration(slot)}, turn ${duration(slot * wheelSize)}`,
+	);
+}
+
+// 400 ms, 8 s, 2.7 min: short, and exact where it is a whole number.
+function duration(ms) {
+	const scale = [
+		["d", 86400000],
+		["h", 3600000],
+		["min", 60000],
+		["s", 1000],
+		["ms", 1],
+	].find(([, size]) => Number(ms) >= size) ?? ["ms", 1];
+	const value = Number(ms) / scale[1];
+	if (scale[0] === "d" && value > 730) return `${grouped(Math.round(value / 365.25))} years`;
+	return `${Number.isInteger(value) ? grouped(value) : value.toFixed(1)} ${scale[0]}`;
+}
+
+function showTimers(session, seen, selected, act) {
+	const list = byId("timers");
+	const all = seen.map((timer) => ({ ...timer, deadline: session.wheel.deadline(timer.id) }));
+	all.sort((a, b) => (a.deadline < b.deadline ? -1 : a.deadline > b.deadline ? 1 : a.id - b.id));
+	const focused = document.activeElement?.dataset?.key;
+	list.replaceChildren(
+		...all.slice(0, TIMERS_SHOWN).map((timer) => timerRow(timer, session.options.tick, selected, act)),
+	);
+	if (focused) list.querySelector(`[data-key="${focused}"]`)?.focus();
+	const pending = session.wheel.numbers.pending;
+	const more = pending - Math.min(all.length, TIMERS_SHOWN);
+	setText(
+		"timers-more",
+		session.crowded && pending
+			? `${grouped(pending)} timers: too many for a list`
+			: more > 0
+				? `and ${grouped(more)} more`
+				: pending
+					? ""
+					: "None. Arm one.",
+	);
+}
+
+function timerRow({ id, level, slot, deadline }, tick, selected, act) {
+	const button = (verb, label) => {
+		const made = element(
+			"button",
+			{ type: "button", class: "small", "data-key": `${verb}-${id}`, "aria-label": `${label} ${nameOf(id)}` },
+			label,
+		);
+		made.addEventListener("click", () => act(verb, id));
+		return made;
+	};
+	const where = element(
+		"span",
+		{ class: "where" },
+		element("b", {}, `due at ${milliseconds(deadline)}`),
+		element("br"),
+		`level ${level}, slot ${slot}`,
+	);
+	return element(
+		"li",
+		id === selected ? { class: "selected" } : {},
+		chip(id),
+		where,
+		button("touch", "Touch"),
+		button("cancel", "Cancel"),
+	);
+}
+
+// The newest comes first. Only what is new is added, unless time went back.
+class LogPanel {
+	constructor(list) {
+		this.list = list;
+	}
+
+	show(session) {
+		if (this.generation !== session.generation) {
+			this.list.replaceChildren();
+			this.generation = session.generation;
+			this.shown = 0;
+		}
+		const fresh = session.log.slice(Math.max(this.shown, session.log.length - LOG_SHOWN));
+		this.shown = session.log.length;
+		if (fresh.length) this.list.prepend(...fresh.reverse().map((entry) => this.#entry(entry)));
+		else if (this.shown) this.#update(session.log.at(-1));
+		while (this.list.children.length > LOG_SHOWN) this.list.lastChild.remove();
+	}
+
+	// The last line may have grown.
+	#update({ text }) {
+		const line = this.list.firstChild.lastChild;
+		if (line.textContent !== text) line.textContent = text;
+	}
+
+	#entry({ id, text }) {
+		return element(
+			"li",
+			{},
+			id === null ? element("span", { class: "chip many" }, "∗") : chip(id),
+			element("span", {}, text),
+		);
+	}
+}

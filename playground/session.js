@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: MIT
+// What was done, and the wheel to which it was done.
+//
+// Everything is an operation on a list: arm, touch, cancel, fill, advance. Going back is beginning anew and doing
+// the first of them again. So is another tick or wheel size: the same operations on another wheel.
+//
+// Operations are carried out by drain(), which stops when it has done enough for one frame and goes on in the next:
+// a million timers take as many frames as they take, and none of them is long.
+
+const WORK_PER_FRAME = 10000; // timers armed, moved or popped
+const WORK_OF_AN_OPENING = 16; // besides its timers...
+const WORK_OF_TELLING = 60; // ...and more if it is told of and checked
+const TOLD_PER_OPENING = 6; // timers of which the log tells; the others are counted
+const DOTS_MAX = 2048; // timers that are drawn and told of one by one; beyond, slots are coloured by their number
+const FLOWS_MAX = 40; // of those beyond, how many are shown on their way in a frame
+const CHECKED_AT_ONCE = 10000; // timers up to which each operation is followed by a check; beyond, a worker does it
+
+const DEFAULTS = { tick: 1n, wheelSize: 20, chains: 1, capacity: DOTS_MAX, heap: false };
+
+function nameOf(id) {
+	if (id >= 26 * 27) return String(id);
+	const last = String.fromCharCode(65 + (id % 26));
+	return id < 26 ? last : String.fromCharCode(64 + Math.floor(id / 26)) + last;
+}
+
+class Session {
+	constructor(wheel) {
+		this.wheel = wheel;
+		this.restart(DEFAULTS);
+	}
+
+	// Forget everything, and begin with a wheel of these options.
+	restart(options) {
+		this.ops = [];
+		this.options = { ...DEFAULTS, ...options };
+		this.replay(0);
+	}
+
+	// Carry out the first `position` operations on a new wheel.
+	replay(position) {
+		this.wheel.begin(this.options);
+		this.position = 0; // operations done
+		this.target = position; // operations to do
+		this.progress = null; // of the operation at hand
+		this.log = [];
+		this.tally = new Map(); // by id: calls that changed lists, calls that were a store, moves by advance
+		this.broken = null;
+		this.checks = 0;
+		this.cancelled = new Set();
+		this.flows = [];
+		this.generation = (this.generation ?? 0) + 1;
+		this.drain();
+	}
+
+	// The same operations with other options. If there is no memory for them, all stays as it was.
+	reconfigure(options) {
+		const before = this.options;
+		this.options = { ...before, ...options };
+		try {
+			this.replay(this.target);
+		} catch (error) {
+			this.options = before;
+			this.replay(this.target);
+			throw error;
+		}
+	}
+
+	scrub(position) {
+		if (position > this.target) {
+			this.target = position;
+			this.drain();
+		} else if (position < this.target) {
+			this.replay(position);
+		}
+	}
+
+	get busy() {
+		return this.position < this.target;
+	}
+
+	get crowded() {
+		return this.options.capacity > DOTS_MAX;
+	}
+
+	// A new operation comes after those done; what was gone back over is forgotten.
+	perform(op) {
+		this.ops.length = this.target;
+		this.ops.push(op);
+		this.target++;
+		this.drain();
+	}
+
+	// The next free timers; more memory, if need be, means to begin anew in a larger one.
+	takeIds(count) {
+		const first = this.ops
+			.slice(0, this.target)
+			.reduce((ids, op) => ids + (op.count ?? (op.op === "arm" && !op.again ? 1 : 0)), 0);
+		if (first + count > TIMERS_MAX)
+			throw new Refused(
+				`${grouped(first)} timers were armed since the beginning, and there is room for ${grouped(TIMERS_MAX)}: clear first`,
+			);
+		if (first + count > this.options.capacity) {
+			const capacity = 2 ** Math.ceil(Math.log2(first + count));
+			this.reconfigure({ capacity });
+		}
+		return first;
+	}
+
+	// The time at which a new operation happens: the wheel's, once it has done what it was told.
+	get now() {
+		const advances = this.ops.slice(this.position, this.target).filter((op) => op.op === "advance");
+		return advances.length ? advances[advances.length - 1].to : this.wheel.now;
+	}
+
+	arm(delay) {
+		const id = this.takeIds(1);
+		this.perform({ op: "arm", id, deadline: this.now + delay });
+		return id;
+	}
+
+	rearm(id, delay) {
+		this.perform({ op: "arm", id, deadline: this.now + delay, again: true });
+	}
+
+	touch(id, delay) {
+		this.perform({ op: "touch", id, deadline: this.now + delay });
+	}
+
+	cancel(id) {
+		this.perform({ op: "cancel", id });
+	}
+
+	fill(count, span, seed = 1) {
+		const first = this.takeIds(count);
+		this.perform({ op: "fill", first, count, span, seed });
+	}
+
+	advance(to) {
+		this.perform({ op: "advance", to });
+	}
+
+	// To the next opening. False if nothing waits.
+	stepForward() {
+		const next = this.wheel.next;
+		if (next === NEVER) return false;
+		this.advance(next);
+		return true;
+	}
+
+	// Time goes on by itself: operations in which nothing happened become one.
+	flow(to) {
+		const last = this.ops[this.target - 1];
+		if (this.target === this.ops.length && last?.op === "advance" && last.idle && this.wheel.next > to) {
+			last.to = to;
+			this.wheel.step(to, 0);
+			return;
+		}
+		const idle = this.wheel.next > to;
+		this.perform({ op: "advance", to, idle, flows: true });
+	}
+
+	drain() {
+		let left = WORK_PER_FRAME;
+		while (this.busy && left > 0) {
+			const op = this.ops[this.position];
+			this.progress ??= { done: 0, began: this.wheel.now };
+			left -= this[`do_${op.op}`](op, left);
+			if (this.progress.finished) this.#finish();
+		}
+		if (this.crowded) {
+			this.wheel.follow();
+			this.#keepFlows();
+		}
+		this.work = WORK_PER_FRAME - left;
+		return this.work;
+	}
+
+	#finish() {
+		this.progress = null;
+		this.position++;
+		if (!this.busy) this.#checkNow();
+	}
+
+	#checkNow() {
+		if (this.wheel.numbers.pending > CHECKED_AT_ONCE) return;
+		this.checks++;
+		this.broken ??= this.wheel.check();
+	}
+
+	#say(id, text) {
+		this.log.push({ id, text });
+	}
+
+	#count(id, what) {
+		if (!this.tally.has(id)) this.tally.set(id, { changes: 0, stores: 0, moves: 0 });
+		this.tally.get(id)[what]++;
+	}
+
+	do_arm(op) {
+		this.wheel.arm(op.id, op.deadline);
+		return this.#done(op.id, "changes");
+	}
+
+	do_touch(op) {
+		const before = this.wheel.numbers.puts;
+		this.wheel.touch(op.id, op.deadline);
+		return this.#done(op.id, this.wheel.numbers.puts > before ? "changes" : "stores");
+	}
+
+	do_cancel(op) {
+		this.wheel.cancel(op.id);
+		this.cancelled.add(op.id);
+		return this.#done(op.id, "changes");
+	}
+
+	#done(id, what) {
+		this.#say(id, this.wheel.words());
+		this.#count(id, what);
+		this.#checkNow();
+		this.progress.finished = this.#popAll(WORK_PER_FRAME).empty;
+		this.wheel.forgetMoved(); // what was due at once, as the words say
+		return 1;
+	}
+
+	do_fill(op, left) {
+		const count = Math.min(op.count - this.progress.done, left);
+		this.wheel.fill(op.first + this.progress.done, count, op.span, this.progress.done ? 0 : op.seed);
+		this.progress.done += count;
+		this.progress.finished = this.progress.done === op.count;
+		if (this.progress.finished)
+			this.#say(
+				null,
+				`At ${milliseconds(this.wheel.now)} ${grouped(op.count)} timers are armed, due within ${milliseconds(op.span)}.`,
+			);
+		return count;
+	}
+
+	// As far as the work allows: opening by opening, and what is due is popped after each.
+	do_advance(op, left) {
+		let work = 0;
+		while (work < left && !this.progress.finished) {
+			const moves = this.wheel.step(op.to, left - work);
+			const popped = this.#popAll(left - work);
+			this.wheel.expireHeap(left - work);
+			work += moves + popped.count + WORK_OF_AN_OPENING;
+			this.progress.finished = popped.empty && this.wheel.now >= op.to;
+			if (moves > 0 && !this.crowded) work += this.#tellOpening();
+		}
+		if (this.progress.finished && this.crowded) this.#tellPassage(op);
+		return work;
+	}
+
+	// While time flows, an operation a frame, it is one line that grows.
+	#tellPassage(op) {
+		const last = this.log.at(-1);
+		const began = op.flows && last?.flows ? last.began : this.progress.began;
+		const pending = grouped(this.wheel.numbers.pending);
+		const text = `From ${milliseconds(began)} to ${milliseconds(op.to)}: ${pending} timers are pending.`;
+		if (op.flows && last?.flows) last.text = text;
+		else this.log.push({ id: null, text, flows: op.flows, began });
+	}
+
+	#popAll(max) {
+		let count = 0;
+		while (count < max && this.wheel.pop() !== null) count++;
+		return { count, empty: count < max };
+	}
+
+	// Returns how much work that was.
+	#tellOpening() {
+		this.wheel.follow();
+		this.#checkNow();
+		const moved = this.wheel.moved(DOTS_MAX);
+		moved.forEach(({ id }, index) => {
+			this.#count(id, "moves");
+			if (index < TOLD_PER_OPENING) this.#say(id, this.wheel.tell(index));
+		});
+		if (moved.length > TOLD_PER_OPENING)
+			this.#say(
+				null,
+				`At ${milliseconds(this.wheel.now)} ${grouped(moved.length - TOLD_PER_OPENING)} more timers move down or are due.`,
+			);
+		this.wheel.forgetMoved();
+		return WORK_OF_TELLING + Math.floor(this.wheel.numbers.pending / 8);
+	}
+
+	// With too many to tell of, a few are shown on their way.
+	#keepFlows() {
+		this.flows = this.wheel.moved(FLOWS_MAX);
+		this.wheel.forgetMoved();
+	}
+}

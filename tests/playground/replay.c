@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The native library's answer to what was done in the browser: reads operations, carries them out on a wheel, and
+ * prints as JSON where every timer is after each of them.
+ *
+ *	wheel TICK SIZE CHAINS TIMERS     first
+ *	arm ID DEADLINE | touch ID DEADLINE | cancel ID
+ *	fill FIRST COUNT SPAN SEED
+ *	advance TO
+ *
+ * With more than PLACES_MAX timers, only how many there are in each slot.
+ */
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "../../bench/random.h"
+#include "pawl/wheel.h"
+
+#define PLACES_MAX 2048
+
+static struct pawl_wheel *wheel;
+static struct pawl_timer *timers;
+static uint32_t count;
+static uint32_t popped[PLACES_MAX]; /* the first ids, in their order, since the last print */
+static uint32_t popped_count;
+static struct pawl_timer **seen; /* in the order of pawl_wheel_each() */
+static uint32_t seen_count;
+
+static void fail(const char *why, const char *line)
+{
+	fprintf(stderr, "replay: %s: %s\n", why, line);
+	exit(1);
+}
+
+static void make_wheel(const char *line)
+{
+	struct pawl_wheel_options options = {0};
+	size_t size;
+
+	if (sscanf(line, "wheel %" SCNu64 " %" SCNu32 " %" SCNu32 " %" SCNu32, &options.tick,
+	           &options.wheel_size, &options.chains, &count) != 4)
+		fail("not a wheel", line);
+	size = pawl_wheel_footprint(&options);
+	wheel = pawl_wheel_init(malloc(size), size, &options);
+	timers = calloc(count, sizeof(*timers));
+	seen = calloc(count, sizeof(*seen));
+	if (!wheel || !timers || !seen)
+		fail("there is no such wheel", line);
+}
+
+static struct pawl_timer *timer_of(uint32_t id, const char *line)
+{
+	if (id >= count)
+		fail("there is no such timer", line);
+	return &timers[id];
+}
+
+static void pop_all(void)
+{
+	struct pawl_timer *timer;
+
+	while ((timer = pawl_wheel_pop(wheel)) != NULL)
+		if (popped_count < PLACES_MAX)
+			popped[popped_count++] = (uint32_t)(timer - timers);
+}
+
+static void fill(uint32_t first, uint32_t number, uint32_t span, uint32_t seed)
+{
+	struct random random = {seed};
+	uint64_t now = pawl_wheel_now(wheel);
+
+	for (uint32_t id = first; id < first + number; id++) {
+		uint32_t within = 1 + random_below(&random, span);
+
+		pawl_wheel_arm(wheel, &timers[id], now + 1 + random_below(&random, within));
+	}
+}
+
+static void act(const char *line)
+{
+	uint32_t id, number, span, seed;
+	uint64_t time;
+
+	if (sscanf(line, "arm %" SCNu32 " %" SCNu64, &id, &time) == 2)
+		pawl_wheel_arm(wheel, timer_of(id, line), time);
+	else if (sscanf(line, "touch %" SCNu32 " %" SCNu64, &id, &time) == 2)
+		pawl_wheel_touch(wheel, timer_of(id, line), time);
+	else if (sscanf(line, "cancel %" SCNu32, &id) == 1)
+		pawl_wheel_cancel(wheel, timer_of(id, line));
+	else if (sscanf(line, "advance %" SCNu64, &time) == 1)
+		pawl_wheel_advance(wheel, time, 0);
+	else if (sscanf(line, "fill %" SCNu32 " %" SCNu32 " %" SCNu32 " %" SCNu32, &id, &number,
+	                &span, &seed) == 4 &&
+	         timer_of(id + number - 1, line))
+		fill(id, number, span, seed);
+	else
+		fail("not an operation", line);
+	pop_all();
+}
+
+/* "id": [level, slot, opens], as text: 64 bits are more than a number of JSON's readers holds. */
+static void print_places(void)
+{
+	const char *comma = "";
+	struct pawl_place place;
+
+	printf("\"places\":{");
+	for (uint32_t id = 0; id < count; id++) {
+		if (!pawl_wheel_place(wheel, &timers[id], &place))
+			continue;
+		printf("%s\"%" PRIu32 "\":[%u,%u,\"%" PRIu64 "\"]", comma, id, place.level,
+		       place.slot, place.opens);
+		comma = ",";
+	}
+	printf("}");
+}
+
+static bool see(struct pawl_timer *timer, void *unused)
+{
+	(void)unused;
+	seen[seen_count++] = timer;
+	return true;
+}
+
+static bool sits_at(const struct pawl_timer *timer, const struct pawl_place *place)
+{
+	struct pawl_place its;
+
+	return pawl_wheel_place(wheel, timer, &its) && its.level == place->level &&
+	       its.slot == place->slot;
+}
+
+/*
+ * The first timer from `begin` on that sits elsewhere than at `place`. Asking for every timer's place would walk
+ * every slot as often as it has timers; but those of a slot are seen one after the other, so a few will do.
+ */
+static uint32_t end_of_slot(uint32_t begin, const struct pawl_place *place)
+{
+	uint32_t inside = begin, outside = seen_count;
+
+	while (outside - inside > 1) {
+		uint32_t middle = inside + (outside - inside) / 2;
+
+		if (sits_at(seen[middle], place))
+			inside = middle;
+		else
+			outside = middle;
+	}
+	return outside;
+}
+
+static void print_counts(void)
+{
+	const char *comma = "";
+	struct pawl_place place = {0, 0, 0};
+
+	seen_count = 0;
+	pawl_wheel_each(wheel, see, NULL);
+	printf("\"slots\":{");
+	for (uint32_t begin = 0, end; begin < seen_count; begin = end) {
+		pawl_wheel_place(wheel, seen[begin], &place);
+		end = end_of_slot(begin, &place);
+		printf("%s\"%u/%u\":%" PRIu32, comma, place.level, place.slot, end - begin);
+		comma = ",";
+	}
+	printf("}");
+}
+
+static void print_popped(void)
+{
+	printf("\"popped\":[");
+	for (uint32_t i = 0; i < popped_count; i++)
+		printf("%s%" PRIu32, i > 0 ? "," : "", popped[i]);
+	printf("]");
+	popped_count = 0;
+}
+
+static void print_state(bool first)
+{
+	printf("%s\n{\"now\":\"%" PRIu64 "\",\"next\":\"%" PRIu64 "\",\"pending\":%zu,",
+	       first ? "" : ",", pawl_wheel_now(wheel), pawl_wheel_next(wheel),
+	       pawl_wheel_count(wheel));
+	if (count <= PLACES_MAX)
+		print_places();
+	else
+		print_counts();
+	printf(",");
+	print_popped();
+	printf("}");
+}
+
+int main(void)
+{
+	char line[256];
+
+	if (!fgets(line, sizeof(line), stdin))
+		fail("there is no wheel", "");
+	make_wheel(line);
+	printf("[");
+	for (bool first = true; fgets(line, sizeof(line), stdin); first = false) {
+		act(line);
+		print_state(first);
+	}
+	printf("\n]\n");
+	free(seen);
+	free(timers);
+	free(wheel);
+	return 0;
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+// Every story to its end: after each step the timers are where the native library has them.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { PHONE, expectNative, explained, idle, natively, screenshot, stateOf, withPage } from "./browser.mjs";
+
+const STORIES = ["first-wheel", "overflow", "demotions", "order", "touch", "thousand", "heap", "million"];
+const WORK_BOUND = 20000; // what a frame may do, whatever it is told to: see session.js
+
+// Each dot is drawn in the slot in which its timer is.
+async function expectDotsInTheirSlots(page) {
+	const astray = await page.evaluate(() => {
+		const { session, picture } = playground;
+		if (session.crowded) return [];
+		return picture.seen.filter(({ id, level, slot }) => {
+			const { turn, depth } = picture.dots.dots.get(id).goal;
+			return Math.floor(turn * session.options.wheelSize) !== slot || Math.floor(depth) !== level;
+		});
+	});
+	assert.deepEqual(astray, []);
+}
+
+async function tellToTheEnd(page, story, picture = () => {}) {
+	const states = [];
+	await page.click(`[data-story="${story}"]`);
+	for (;;) {
+		await idle(page);
+		states.push(await stateOf(page));
+		await expectDotsInTheirSlots(page);
+		assert.notEqual(await page.textContent("#story-text"), "");
+		if (await page.isDisabled("#story-next")) return states;
+		if (states.length === 2) await picture();
+		await page.click("#story-next");
+	}
+}
+
+for (const story of STORIES)
+	test(`the story ${story} is what the native library does`, () =>
+		withPage(async (page) => {
+			const states = await tellToTheEnd(page, story, () => screenshot(page, `story-${story}`));
+			const last = states.at(-1);
+			const native = natively(last);
+			for (const state of states) if (state.target > 0) expectNative(state, native[state.target - 1]);
+			assert.equal(last.numbers.pending, 0, "every story ends with an empty wheel");
+			assert.equal(last.numbers.empty, 0, "no opening is empty");
+			assert.equal(last.numbers.heapCount, 0);
+			assert.deepEqual(
+				states.map((state) => state.broken),
+				states.map(() => null),
+			);
+			const frames = await page.evaluate(() => playground.frames);
+			assert.ok(Math.max(...frames.map(({ work }) => work ?? 0)) <= WORK_BOUND);
+		}));
+
+test("there is a story for each button, and no other", () =>
+	withPage(async (page) => {
+		const ids = await page.$$eval("[data-story]", (buttons) => buttons.map((button) => button.dataset.story));
+		assert.deepEqual(ids, STORIES);
+	}));
+
+test("a story can be gone back over, and ends the same", () =>
+	withPage(async (page) => {
+		const forth = await tellToTheEnd(page, "touch");
+		for (let i = forth.length - 2; i >= 0; i--) {
+			await page.click("#story-back");
+			await idle(page);
+			const { places, now } = await stateOf(page);
+			assert.deepEqual({ places, now }, { places: forth[i].places, now: forth[i].now });
+		}
+		while (await page.isEnabled("#story-next")) await page.click("#story-next");
+		await idle(page);
+		assert.deepEqual(await stateOf(page), forth.at(-1));
+	}));
+
+test("within a tick timers are due in the order in which they were armed", () =>
+	withPage(async (page) => {
+		const states = await tellToTheEnd(page, "order");
+		assert.deepEqual(natively(states.at(-1)).at(-1).popped, [0, 1, 2, 3]);
+		const due = await page.evaluate(() =>
+			playground.session.log.filter(({ text }) => text.includes("it is due")).map(({ id }) => id),
+		);
+		assert.deepEqual(due, [0, 1, 2, 3]);
+	}));
+
+test("touching changes lists less often than cancelling and arming", () =>
+	withPage(async (page) => {
+		await tellToTheEnd(page, "touch");
+		const [touched, rearmed] = await page.evaluate(() =>
+			[0, 1].map((id) => playground.session.tally.get(id)),
+		);
+		assert.deepEqual(touched, { changes: 1, stores: 8, moves: 3 });
+		assert.deepEqual(rearmed, { changes: 17, stores: 0, moves: 1 });
+	}));
+
+test("the log has the words of pawl explain", () =>
+	withPage(async (page) => {
+		const words = explained("350ms", "450ms");
+		for (const story of ["overflow", "demotions"]) {
+			await tellToTheEnd(page, story);
+			const log = await page.$$eval("#log li > span:last-child", (lines) =>
+				lines.map((line) => line.textContent),
+			);
+			assert.ok(log.length >= 3);
+			for (const line of log) assert.ok(words.includes(line), line);
+		}
+	}));
+
+test("the heap beside it counts comparisons and moves, and more of them than the wheel", () =>
+	withPage(async (page) => {
+		const states = await tellToTheEnd(page, "heap");
+		for (const { numbers } of states)
+			assert.equal(numbers.heapCount, numbers.pending, "both hold the same timers");
+		const { numbers } = states.at(-1);
+		assert.ok(numbers.heapComparisons > 5 * 1000 && numbers.heapMoves > numbers.puts + numbers.moves);
+		assert.equal(await page.textContent("#wheel-comparisons"), "0");
+		assert.equal(
+			(await page.textContent("#heap-comparisons")).replace(/,/g, ""),
+			String(numbers.heapComparisons),
+		);
+	}));
+
+test("the pictures, in light and dark, large and small", async () => {
+	const views = {
+		light: { colorScheme: "light" },
+		dark: { colorScheme: "dark" },
+		phone: { viewport: PHONE, colorScheme: "light" },
+		"phone-dark": { viewport: PHONE, colorScheme: "dark" },
+	};
+	for (const [name, options] of Object.entries(views))
+		await withPage(async (page) => {
+			await page.click('[data-story="demotions"]');
+			await page.click("#story-next");
+			await screenshot(page, name, { fullPage: "viewport" in options });
+		}, options);
+});
+
+// docs/images/playground.png is a copy of this one.
+test("the picture of the README", () =>
+	withPage(
+		async (page) => {
+			await page.click('[data-story="thousand"]');
+			await page.click("#story-next");
+			await screenshot(page, "playground");
+		},
+		{ viewport: { width: 1240, height: 860 } },
+	));
