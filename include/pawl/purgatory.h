@@ -84,6 +84,9 @@
  *		pawl_op_unhold(&request->op);                   // after this it may be gone
  *	}
  *
+ * If try_or_watch fails there is no release: take the request out of the table again yourself. So let
+ * nobody else complete it (do not send it, say) before try_or_watch has returned.
+ *
  * A key's bytes are yours and may go when the call returns: the purgatory copies them when it first needs
  * them, and forgets the key with its last operation.
  *
@@ -198,7 +201,8 @@ struct pawl_op {
 	const struct pawl_op_type *type;
 	void *home;
 	struct pawl_watch *more;
-	uint32_t watch_count, outcome, references;
+	struct pawl_op *deferred;
+	uint32_t watch_count, outcome, references, owed;
 	uint8_t claim, timed, late, over;
 	struct pawl_watch watches[PAWL_OP_WATCHES];
 	struct pawl_task deadline;
@@ -268,12 +272,12 @@ PAWL_API int pawl_purgatory_open(struct pawl_purgatory **purgatory, struct pawl_
  *             purgatory; a type without try_complete, on_complete or release.
  * -EBUSY      the operation is not fresh: it was given to try_or_watch before.
  * -ENOMEM     no memory for a key that was not known, or for more than 4 keys.
- * -ESHUTDOWN  the purgatory, or its service, was stopped.
+ * -ESHUTDOWN  the purgatory was stopped; or its service was, and there is a deadline to arm.
  *
  * It allocates nothing if there are at most 4 keys and this thread knows each: it has watched something
  * under it since it was resolved, or it has brought another operation that is watched under it now. Of a
- * resolved key the first thread to watch under it needs no memory either. An operation takes sizeof(struct pawl_op) bytes with up to 4 keys, and 32 for each
- * further one. A timeout of 0 is a deadline that is due at once; on_complete then still comes from a
+ * resolved key the first thread to watch under it needs no memory either. An operation takes
+ * sizeof(struct pawl_op) bytes with up to 4 keys, and 32 for each further one. A timeout of 0 is a deadline that is due at once; on_complete then still comes from a
  * thread of the service. A deadline is never early, and does not count against the service's max_pending.
  */
 PAWL_API int pawl_purgatory_try_or_watch(struct pawl_purgatory *purgatory, struct pawl_op *op,
@@ -283,7 +287,8 @@ PAWL_API int pawl_purgatory_try_or_watch(struct pawl_purgatory *purgatory, struc
 /*
  * Something about the key has changed: try each operation that is watched under it when the call begins,
  * once, in no particular order. (Of those watched while it runs it may try some.) Returns how many this
- * call has completed; on_complete has returned for each (see "Chains"). An unknown key gives 0.
+ * call has completed; on_complete has returned for each (see "Chains"). A key that is unknown or
+ * invalid gives 0.
  *
  * An operation that another thread is just trying is left to that thread, which tries it once more for
  * this call. Then it may be completed a little after this call has returned, and does not count here.
@@ -332,8 +337,10 @@ PAWL_API size_t pawl_purgatory_delayed(const struct pawl_purgatory *purgatory);
 PAWL_API void pawl_purgatory_stop(struct pawl_purgatory *purgatory);
 
 /*
- * Stop, and free the purgatory, with what was resolved. No other call may be under way or follow, but for
- * those on operations that are still held: unhold, completed, and complete, which is false. NULL is allowed.
+ * Stop, and free the purgatory, with what was resolved: before its service is closed, and better before that
+ * is stopped, for then what waits goes on waiting without its deadline. No other call may be under way or
+ * follow, but for those on operations that are still held: unhold, completed, and a complete that begins
+ * after stop has returned, which is false. NULL is allowed.
  */
 PAWL_API void pawl_purgatory_close(struct pawl_purgatory *purgatory);
 

@@ -231,7 +231,7 @@ static size_t take_out_place(struct shard *home, struct place *place, pawl_op_fn
 /* The key's place in a shard, if there is anything in it. */
 static struct place *busy_place(const struct key *key, unsigned shard)
 {
-	struct place *place = __atomic_load_n(&key->places[shard], __ATOMIC_ACQUIRE);
+	struct place *place = __atomic_load_n(&key->places[shard], __ATOMIC_SEQ_CST);
 
 	return place && __atomic_load_n(&place->count, __ATOMIC_RELAXED) ? place : NULL;
 }

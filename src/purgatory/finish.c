@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* An operation by itself: its beginning, its holds, its deadline, and its end. */
 #define _GNU_SOURCE
+#include "../service/uncounted.h"
 #include "winning.h"
 
 _Thread_local struct thread pawl__purgatory_thread;
@@ -10,13 +11,16 @@ static struct pawl_op *op_of(struct pawl_task *task)
 	return (struct pawl_op *)((char *)task - offsetof(struct pawl_op, deadline));
 }
 
-/* Nobody uses the watches of a completed operation: here they keep what is put off in order. */
+/*
+ * In the order in which they were completed. (The watches of a completed operation are no place for the
+ * link: a try_or_watch that does not know yet that it was completed while fresh may be linking them.)
+ */
 static void defer(struct thread *thread, struct pawl_op *op, uint32_t references)
 {
-	op->watches[0].op = NULL;
-	op->watch_count = references;
+	op->deferred = NULL;
+	op->owed = references;
 	if (thread->deferred)
-		thread->last_deferred->watches[0].op = op;
+		thread->last_deferred->deferred = op;
 	else
 		thread->deferred = op;
 	thread->last_deferred = op;
@@ -27,9 +31,9 @@ static void run_deferred(struct thread *thread)
 	while (thread->depth >= MAX_DEPTH && thread->deferred) {
 		struct pawl_op *op = thread->deferred;
 
-		thread->deferred = op->watches[0].op;
+		thread->deferred = op->deferred;
 		op->type->on_complete(op);
-		op_drop(op, op->watch_count);
+		op_drop(op, op->owed);
 	}
 }
 
@@ -118,7 +122,10 @@ static void expire_lost(struct pawl_op *op, struct shard *home)
 	end_expiring(home);
 }
 
-/* A task of the service: the deadline has come. */
+/*
+ * A task of the service: the deadline has come. Or the service was stopped, against what is asked, before
+ * the purgatory: then the operation waits on, without one, as if it had lost.
+ */
 static void expire(struct pawl_task *task)
 {
 	struct pawl_op *op = op_of(task);
@@ -127,7 +134,7 @@ static void expire(struct pawl_task *task)
 	struct inside inside = {home->purgatory, thread->inside};
 
 	thread->inside = &inside;
-	if (op_win_waiting(op, COMPLETED))
+	if (!pawl__service_drops(task) && op_win_waiting(op, COMPLETED))
 		expire_won(op, home);
 	else
 		expire_lost(op, home);

@@ -14,8 +14,8 @@
  *	key->places[shard] = NULL               users++
  *	users != 0? put it back                 place = key->places[shard]
  *
- * Put back, it is left to the last user, who looks at all places once more when it leaves. (Whoever reads
- * NULL in between sees an empty place, which is what it is.)
+ * Put back, it is left to the last user, who looks at all places once more when it leaves; so look whether
+ * that one has left meanwhile. (Whoever reads NULL in between sees an empty place, which is what it is.)
  */
 #define _GNU_SOURCE
 #include "layout.h"
@@ -229,11 +229,14 @@ bool pawl__place_retire(struct place *place, struct shard *shard)
 {
 	struct place **place_of_key = &place->key->places[shard->number];
 
-	__atomic_store_n(place_of_key, NULL, __ATOMIC_SEQ_CST);
-	if (__atomic_load_n(&place->key->users, __ATOMIC_SEQ_CST) == 0)
-		return true;
-	__atomic_store_n(place_of_key, place, __ATOMIC_RELEASE);
-	return false;
+	for (;;) {
+		__atomic_store_n(place_of_key, NULL, __ATOMIC_SEQ_CST);
+		if (__atomic_load_n(&place->key->users, __ATOMIC_SEQ_CST) == 0)
+			return true;
+		__atomic_store_n(place_of_key, place, __ATOMIC_SEQ_CST);
+		if (__atomic_load_n(&place->key->users, __ATOMIC_SEQ_CST) != 0)
+			return false;
+	}
 }
 
 static void free_place(struct place *place)

@@ -51,7 +51,7 @@ static inline bool place_has_newest(const struct place *place, const struct pawl
 /* The key must have a user, or the place something in it. */
 static inline struct place *key_place(struct key *key, struct shard *shard)
 {
-	struct place *place = __atomic_load_n(&key->places[shard->number], __ATOMIC_ACQUIRE);
+	struct place *place = __atomic_load_n(&key->places[shard->number], __ATOMIC_SEQ_CST);
 
 	return place ? place : pawl__key_make_place(key, shard);
 }

@@ -239,6 +239,7 @@ void pawl_purgatory_close(struct pawl_purgatory *purgatory)
 	if (!purgatory)
 		return;
 	pawl_purgatory_stop(purgatory);
+	await_others(purgatory); /* what was won before stop may have become late after it */
 	pawl__keys_free(purgatory);
 	pthread_cond_destroy(&purgatory->changed);
 	pthread_mutex_destroy(&purgatory->mutex);

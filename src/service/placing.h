@@ -37,6 +37,7 @@ static inline void place_give(struct pawl_service *service)
 
 /* What stands in task->missed of a task that takes no place: see uncounted.h. */
 #define UNCOUNTED UINT32_C(0x80000000)
+#define DROPPED   UINT32_C(0x40000000) /* ...and is taken out by stop */
 
 static inline void place_give_of(struct pawl_service *service, const struct pawl_task *task)
 {

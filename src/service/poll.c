@@ -14,16 +14,21 @@ static bool advance_all(struct pawl_service *service, uint64_t tick, enum advanc
 	return moved;
 }
 
-static bool begin_poll(struct pawl_service *service)
-{
-	return service->manual && !__atomic_load_n(&service->stopping, __ATOMIC_SEQ_CST) &&
-	       !__atomic_exchange_n(&service->polling, true, __ATOMIC_SEQ_CST);
-}
-
 static void end_poll(struct pawl_service *service)
 {
 	__atomic_store_n(&service->polling, false, __ATOMIC_SEQ_CST);
 	pawl__service_changed(service);
+}
+
+/* Stop says that it stops, and looks then whether somebody polls: so here it is the other way round. */
+static bool begin_poll(struct pawl_service *service)
+{
+	if (!service->manual || __atomic_exchange_n(&service->polling, true, __ATOMIC_SEQ_CST))
+		return false;
+	if (!__atomic_load_n(&service->stopping, __ATOMIC_SEQ_CST))
+		return true;
+	end_poll(service);
+	return false;
 }
 
 /*

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "histogram.h"
 #include "placing.h"
+#include "uncounted.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -342,6 +343,21 @@ static struct pawl_task *take_pending(struct pawl_service *service, struct shard
 	return timer ? task_of(timer) : NULL;
 }
 
+static void hand_out(struct pawl_task *task, pawl_task_fn *dropped)
+{
+	if (task->missed & UNCOUNTED) {
+		task->missed |= DROPPED;
+		task->run(task);
+	} else if (dropped) {
+		dropped(task);
+	}
+}
+
+bool pawl__service_drops(const struct pawl_task *task)
+{
+	return task->missed & DROPPED;
+}
+
 static void end_drop(struct pawl_service *service, struct shard *shard)
 {
 	bool awaited;
@@ -366,8 +382,7 @@ void pawl__service_drop_pending(struct pawl_service *service, pawl_task_fn *drop
 	enter(service->workers);
 	for (unsigned i = 0; i < service->shard_count; i++)
 		while ((task = take_pending(service, &service->shards[i])) != NULL) {
-			if (dropped)
-				dropped(task);
+			hand_out(task, dropped);
 			end_drop(service, &service->shards[i]);
 		}
 	leave(service->workers);

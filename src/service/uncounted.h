@@ -15,4 +15,10 @@
 int pawl__service_arm_uncounted(struct pawl_service *service, struct pawl_task *task,
                                 uint64_t delay_ns);
 
+/*
+ * Inside the function of such a task: whether it was called because stop takes the task out, and not because
+ * its time has come. The user's `dropped`, who knows nothing of the task, does not get it.
+ */
+bool pawl__service_drops(const struct pawl_task *task);
+
 #endif

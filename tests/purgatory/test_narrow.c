@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+/* Schedules that are seldom hit by chance, held open by hand. Each was a bug once. */
+#define _GNU_SOURCE
+#include <sched.h>
+
+#include "../support/purgatories.h"
+
+void *__real_calloc(size_t count, size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+
+#define DEPTH 16 /* at which on_complete is put off */
+
+/* An operation given to try_or_watch by one thread while another completes it, 16 deep in a chain. */
+static struct {
+	struct room room;
+	struct request chain[DEPTH], late;
+	sem_t allocating, completed, returned;
+} deep;
+
+static _Thread_local bool holds_calloc;
+
+/* Of the watches beyond the fourth: after try_or_watch has seen that nobody has completed it yet. */
+void *__wrap_calloc(size_t count, size_t size)
+{
+	if (holds_calloc) {
+		holds_calloc = false;
+		sem_post(&deep.allocating);
+		sem_wait(&deep.completed);
+	}
+	return __real_calloc(count, size);
+}
+
+static void go_deeper(struct request *request, char event)
+{
+	if (event != 'c')
+		return;
+	if (request->other) {
+		pawl_op_complete(&request->other->op);
+		return;
+	}
+	sem_wait(&deep.allocating);
+	EXPECT(pawl_op_complete(&deep.late.op));
+	sem_post(&deep.completed);
+	sem_wait(&deep.returned);
+	EXPECT_STR(deep.late.story, ""); /* it is put off until this function has returned */
+}
+
+static void *watch_late(void *arg)
+{
+	(void)arg;
+	holds_calloc = true;
+	EXPECT_EQ(watch(&deep.late, "abcde", HOUR), 0);
+	sem_post(&deep.returned);
+	return NULL;
+}
+
+static void completed_deep_in_a_chain_while_it_is_being_watched_it_completes_once(void)
+{
+	pthread_t thread;
+
+	room_open(&deep.room, &every_mode[0], 1);
+	sem_init(&deep.allocating, 0, 0);
+	sem_init(&deep.completed, 0, 0);
+	sem_init(&deep.returned, 0, 0);
+	request_init(&deep.late, &deep.room);
+	pawl_op_hold(&deep.late.op);
+	for (unsigned i = 0; i < DEPTH; i++) {
+		request_init(&deep.chain[i], &deep.room);
+		pawl_op_hold(&deep.chain[i].op);
+		deep.chain[i].inside = go_deeper;
+		deep.chain[i].other = i + 1 < DEPTH ? &deep.chain[i + 1] : NULL;
+	}
+	pthread_create(&thread, NULL, watch_late, NULL);
+	EXPECT(pawl_op_complete(&deep.chain[0].op));
+	pthread_join(thread, NULL);
+	EXPECT_STR(deep.late.story, "c");
+	expect_counted(&deep.room, 0, 0);
+	pawl_op_unhold(&deep.late.op);
+	EXPECT_STR(deep.late.story, "cr");
+	pawl_purgatory_close(deep.room.purgatory);
+	pawl_service_close(deep.room.bench.service, NULL);
+}
+
+/* The service first, then the purgatory: not as asked, but nothing may be lost or hang. */
+static unsigned strangers; /* tasks that `dropped` got */
+
+static void count_stranger(struct pawl_task *task)
+{
+	(void)task;
+	strangers++;
+}
+
+static void without_its_service_an_operation_waits_on(void)
+{
+	for (size_t i = 0; i < COUNTOF(every_mode); i++) {
+		struct request checked, completed, dropped;
+		struct room room;
+
+		room_open(&room, &every_mode[i], 2);
+		request_init(&checked, &room);
+		request_init(&completed, &room);
+		request_init(&dropped, &room);
+		pawl_op_hold(&completed.op);
+		EXPECT_EQ(watch(&checked, "a", HOUR), 0);
+		EXPECT_EQ(watch(&completed, "bcdef", HOUR), 0);
+		EXPECT_EQ(watch(&dropped, "b", HOUR), 0);
+		strangers = 0;
+		pawl_service_stop(room.bench.service, count_stranger);
+		EXPECT_EQ(strangers, 0);
+		expect_counted(&room, 7, 3);
+		checked.ready = 1;
+		EXPECT_EQ(check(&room, "a"), 1);
+		EXPECT(pawl_op_complete(&completed.op));
+		pawl_op_unhold(&completed.op);
+		pawl_purgatory_close(room.purgatory);
+		EXPECT_STR(checked.story, "cr");
+		EXPECT_STR(completed.story, "cr");
+		EXPECT_STR(dropped.story, "dr");
+		pawl_service_close(room.bench.service, NULL);
+	}
+}
+
+/*
+ * A check wins two operations, and is inside on_complete of the first when the purgatory is stopped; then the
+ * deadline of the second is taken by a poll that does not get on. The clock holds that poll.
+ */
+static struct {
+	struct pawl_clock clock;
+	uint64_t now;
+	struct room room;
+	struct request first, second;
+	sem_t polling, poll_on;
+} slow;
+
+static _Thread_local unsigned looks_at_clock;
+
+enum { LOOK_BEFORE_RUN = 2 }; /* of a poll at the clock: what is due has been taken then */
+
+static uint64_t slow_now(struct pawl_clock *clock)
+{
+	(void)clock;
+	if (looks_at_clock && looks_at_clock++ == LOOK_BEFORE_RUN) {
+		sem_post(&slow.polling);
+		sem_wait(&slow.poll_on);
+	}
+	return __atomic_load_n(&slow.now, __ATOMIC_SEQ_CST);
+}
+
+static void never_wait(struct pawl_clock *clock, uint64_t deadline)
+{
+	(void)clock;
+	(void)deadline;
+}
+
+static void never_wake(struct pawl_clock *clock)
+{
+	(void)clock;
+}
+
+static bool slow_try(struct pawl_op *op)
+{
+	return __atomic_load_n(&request_from(op)->ready, __ATOMIC_SEQ_CST) != 0;
+}
+
+static void slow_note(struct request *request, const char *event)
+{
+	strncat(request->story, event, STORY_MAX - 1 - strlen(request->story));
+}
+
+static void slow_complete(struct pawl_op *op)
+{
+	slow_note(request_from(op), "c");
+	if (op == &slow.first.op)
+		stay_trying(&slow.first);
+}
+
+static void slow_release(struct pawl_op *op)
+{
+	slow_note(request_from(op), "r");
+}
+
+static void *check_slowly(void *arg)
+{
+	(void)arg;
+	EXPECT_EQ(check(&slow.room, "a"), 2);
+	return NULL;
+}
+
+static void *poll_slowly(void *arg)
+{
+	(void)arg;
+	looks_at_clock = 1;
+	pawl_service_poll(slow.room.bench.service, 0);
+	return NULL;
+}
+
+static void *close_slowly(void *arg)
+{
+	pawl_purgatory_close(slow.room.purgatory);
+	__atomic_store_n((bool *)arg, true, __ATOMIC_SEQ_CST);
+	return NULL;
+}
+
+static void close_waits_for_a_deadline_that_became_late_after_stop(void)
+{
+	static const struct pawl_op_type type = {
+	        .try_complete = slow_try, .on_complete = slow_complete, .release = slow_release};
+	struct pawl_service_options options = {.workers = PAWL_MANUAL, .shards = 1};
+	pthread_t checker, poller, closer;
+	bool closed = false;
+
+	slow.clock = (struct pawl_clock){.now = slow_now, .wait = never_wait, .wake = never_wake};
+	options.clock = &slow.clock;
+	sem_init(&slow.polling, 0, 0);
+	sem_init(&slow.poll_on, 0, 0);
+	EXPECT_EQ(pawl_service_open(&slow.room.bench.service, &options), 0);
+	EXPECT_EQ(pawl_purgatory_open(&slow.room.purgatory, slow.room.bench.service, NULL), 0);
+	request_init(&slow.first, &slow.room);
+	request_init(&slow.second, &slow.room);
+	pawl_op_init(&slow.first.op, &type);
+	pawl_op_init(&slow.second.op, &type);
+	EXPECT_EQ(watch(&slow.first, "a", PAWL_NEVER), 0);
+	EXPECT_EQ(watch(&slow.second, "a", MS), 0);
+	__atomic_store_n(&slow.first.ready, 1, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&slow.second.ready, 1, __ATOMIC_SEQ_CST);
+	pthread_create(&checker, NULL, check_slowly, NULL);
+	sem_wait(&slow.first.entered); /* second is won, and its deadline still armed... */
+	EXPECT_STR(slow.second.story, "");
+	pawl_purgatory_stop(slow.room.purgatory);
+	__atomic_store_n(&slow.now, HOUR, __ATOMIC_SEQ_CST);
+	pthread_create(&poller, NULL, poll_slowly, NULL);
+	sem_wait(&slow.polling); /* ...and now it has been taken by the poll, but not called */
+	sem_post(&slow.first.leave);
+	pthread_join(checker, NULL);
+	pthread_create(&closer, NULL, close_slowly, &closed);
+	for (unsigned i = 0; i < 1000; i++)
+		sched_yield();
+	EXPECT(!__atomic_load_n(&closed, __ATOMIC_SEQ_CST));
+	sem_post(&slow.poll_on);
+	pthread_join(poller, NULL);
+	pthread_join(closer, NULL);
+	EXPECT_STR(slow.first.story, "cr");
+	EXPECT_STR(slow.second.story, "cr");
+	pawl_service_close(slow.room.bench.service, NULL);
+}
+
+int main(void)
+{
+	static const struct test tests[] = {
+	        TEST(completed_deep_in_a_chain_while_it_is_being_watched_it_completes_once),
+	        TEST(without_its_service_an_operation_waits_on),
+	        TEST(close_waits_for_a_deadline_that_became_late_after_stop),
+	};
+
+	return RUN_TESTS(tests);
+}
