@@ -34,12 +34,14 @@ struct paced_bench {
 	struct pawl_key keys[KEYS_PER_OPERATION];
 	struct pawl_wheel *wheel;
 	struct request *free;
+	struct request *returned; /* by the service's thread; atomic */
 	uint32_t gaps_ns[SAMPLES],
 	        latencies_us[SAMPLES]; /* drawn before, so as not to be measured */
 	uint64_t made, completed, timed_out;
 };
 
 static struct paced_bench bench;
+static _Thread_local bool on_bench_thread;
 
 static bool never(struct pawl_op *op)
 {
@@ -57,15 +59,40 @@ static void on_expire(struct pawl_op *op)
 	((struct request *)op)->expired = true;
 }
 
-/* Always on the benchmark's thread, which lets go last. */
-static void release(struct pawl_op *op)
+static void take_back(struct request *request)
 {
-	struct request *request = (struct request *)op;
-
 	bench.completed += !request->expired;
 	bench.timed_out += request->expired;
 	request->next_free = bench.free;
 	bench.free = request;
+}
+
+static void return_request(struct request *request)
+{
+	request->next_free = __atomic_load_n(&bench.returned, __ATOMIC_RELAXED);
+	while (!__atomic_compare_exchange_n(&bench.returned, &request->next_free, request, true,
+	                                    __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+		;
+}
+
+/* On the benchmark's thread, unless a deadline was running when that let go. */
+static void release(struct pawl_op *op)
+{
+	if (on_bench_thread)
+		take_back((struct request *)op);
+	else
+		return_request((struct request *)op);
+}
+
+/* When the service's threads have ended. */
+static void take_back_returned(void)
+{
+	struct request *request = bench.returned, *next;
+
+	for (; request; request = next) {
+		next = request->next_free;
+		take_back(request);
+	}
 }
 
 static const struct pawl_op_type type = {.try_complete = never,
@@ -205,11 +232,12 @@ static void open_bench(void)
 static void close_bench(void)
 {
 	complete_due(PAWL_NEVER);
+	pawl_purgatory_close(bench.purgatory);
+	pawl_service_close(bench.service, NULL);
+	take_back_returned();
 	if (bench.completed + bench.timed_out != bench.made)
 		fail("%llu requests were made, but %llu released", (unsigned long long)bench.made,
 		     (unsigned long long)(bench.completed + bench.timed_out));
-	pawl_purgatory_close(bench.purgatory);
-	pawl_service_close(bench.service, NULL);
 	free(bench.wheel);
 }
 
@@ -220,6 +248,7 @@ struct paced_result paced_run(const struct paced *paced)
 	double cpu;
 
 	bench = (struct paced_bench){.paced = paced, .free = bench.free};
+	on_bench_thread = true;
 	draw_samples();
 	open_bench();
 	cpu = cpu_ns();
