@@ -17,6 +17,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const uint64_t SEED = 20240229;
 
@@ -31,6 +32,7 @@ struct table {
 	uint32_t repetitions;
 	struct result results[MAX_PEERS][MAX_REPETITIONS]; /* of the workload at hand */
 	struct figure figures[MAX_WORKLOADS][ROWS_PER_WORKLOAD][MAX_PEERS];
+	double seconds[MAX_WORKLOADS][MAX_PEERS]; /* that measuring took, all repetitions together */
 };
 
 static bool wanted(const struct names *names, const struct peer *peer)
@@ -116,7 +118,9 @@ static void sample_peer(struct table *table, const struct workload *workload, ui
 	progress_show("N = %s x %zu bytes, %s, %u of %u, %s", grouped(table->arena.n, text),
 	              table->arena.object_size, workload->rows[0].label, repetition + 1,
 	              table->repetitions, table->peers[peer]->name);
+	uint64_t begin = clock_ns();
 	workload_run(workload, table->peers[peer], &table->arena, steps, SEED, result);
+	table->seconds[workload - workloads][peer] += (double)(clock_ns() - begin) / 1e9;
 	progress_done(workload_weight(workload, table->peers[peer], &table->arena, steps));
 }
 
@@ -284,6 +288,27 @@ static void print_table(const struct table *table, bool sparse, bool compared)
 	fflush(stdout);
 }
 
+/* Where the time of a run goes, for whoever wants it shorter. */
+static void print_times(const struct table *table, bool sparse)
+{
+	double all = 0;
+
+	printf("%-*s", NAME_WIDTH, "seconds");
+	for (size_t i = 0; i < workload_count; i++)
+		if (workloads[i].sparse == sparse && workload_chosen(table, &workloads[i]))
+			printf("%*s", NUMBER_WIDTH, workloads[i].rows[0].label);
+	for (size_t peer = 0; peer < table->peer_count; peer++) {
+		printf("\n%-*s", NAME_WIDTH, table->peers[peer]->name);
+		for (size_t i = 0; i < workload_count; i++) {
+			if (workloads[i].sparse != sparse || !workload_chosen(table, &workloads[i]))
+				continue;
+			printf("%*.2f", NUMBER_WIDTH, table->seconds[i][peer]);
+			all += table->seconds[i][peer];
+		}
+	}
+	printf("\n%-*s%*.2f\n", NAME_WIDTH, "all", NUMBER_WIDTH, all);
+}
+
 static void report_floor(const struct table *table, const char *peer, double ns)
 {
 	const struct report_key key = {.workload = "floor",
@@ -316,6 +341,7 @@ static void measure(struct table *table, uint32_t n, size_t object_size, bool sp
 
 	arena_resize(&table->arena, n, object_size, &random);
 	table->repetitions = options_repetitions(table->options, n);
+	memset(table->seconds, 0, sizeof(table->seconds));
 	print_title(table, &random);
 	for (size_t i = 0; i < workload_count; i++) {
 		if (workloads[i].sparse != sparse || !workload_chosen(table, &workloads[i]))
@@ -326,6 +352,8 @@ static void measure(struct table *table, uint32_t n, size_t object_size, bool sp
 	print_table(table, sparse, true);
 	if (!sparse)
 		print_table(table, sparse, false);
+	if (table->options->times)
+		print_times(table, sparse);
 }
 
 /* What measuring all this will take, by the weight of each repetition. */

@@ -65,6 +65,7 @@ static void help(void)
 	     "  --only W[,W...]   these workloads only, see below\n"
 	     "  --peers P[,P...]  these peers only, see below\n"
 	     "  --csv FILE        write all figures to this file\n"
+	     "  --times           show how many seconds each workload of each peer took\n"
 	     "  --verify          only verify the peers: each timer fires once, and not early\n"
 	     "  --help            this\n");
 	fputs("workloads:", stdout);
@@ -188,7 +189,7 @@ static void fill_in(struct options *options, bool quick)
 		default_objects(options, quick);
 }
 
-#define ALLOWED "--quick --n --reps --objects --only --peers --csv --verify --help"
+#define ALLOWED "--quick --n --reps --objects --only --peers --csv --times --verify --help"
 
 void options_parse(struct options *options, int argc, char **argv)
 {
@@ -197,7 +198,8 @@ void options_parse(struct options *options, int argc, char **argv)
 	        {"reps", required_argument, NULL, 'r'}, {"objects", required_argument, NULL, 'b'},
 	        {"csv", required_argument, NULL, 'c'},  {"verify", no_argument, NULL, 'v'},
 	        {"only", required_argument, NULL, 'o'}, {"peers", required_argument, NULL, 'p'},
-	        {"help", no_argument, NULL, 'h'},       {NULL, 0, NULL, 0},
+	        {"times", no_argument, NULL, 't'},      {"help", no_argument, NULL, 'h'},
+	        {NULL, 0, NULL, 0},
 	};
 	bool quick = false;
 	int option;
@@ -219,6 +221,9 @@ void options_parse(struct options *options, int argc, char **argv)
 			break;
 		case 'c':
 			options->csv = optarg;
+			break;
+		case 't':
+			options->times = true;
 			break;
 		case 'v':
 			options->only_verify = true;

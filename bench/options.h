@@ -25,6 +25,7 @@ struct options {
 	struct names rows, peers;
 	const char *csv;  /* the file to write; NULL: none */
 	bool only_verify; /* measure nothing */
+	bool times;       /* show where the time of the run goes */
 };
 
 /* Exits with 0 after --help, and with 2, having said why, if something is wrong. */
