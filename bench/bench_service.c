@@ -22,11 +22,12 @@ static const uint64_t SEED = 20240229;
 enum {
 	REPETITIONS = 5,
 	REPETITIONS_QUICK = 3,
-	REPETITIONS_QUICK_REAL = 1, /* of what takes real time */
-	CHURN_MS = 500,
-	CHURN_MS_QUICK = 150,
-	RATE_S = 3,
-	RATE_S_QUICK = 1,
+	REPETITIONS_QUICK_LONG = 1, /* of what takes a million tasks, or real time */
+	CHURN_MS = 300,
+	CHURN_MS_QUICK = 100,
+	RATE_TASKS = 20000, /* but at least for so long: */
+	RATE_MS = 1000,
+	RATE_MS_QUICK = 500,
 	LABEL_WIDTH = 30,
 	CELL_WIDTH = 11,
 };
@@ -56,13 +57,13 @@ static bool in_columns(const struct bench *bench, size_t peer)
 	return peer_chosen(bench, peer) && !service_peers[peer]->only_rates;
 }
 
-static uint32_t repetitions(const struct bench *bench, bool real_time)
+static uint32_t repetitions(const struct bench *bench, bool takes_long)
 {
 	if (bench->options.repetitions)
 		return bench->options.repetitions;
 	if (!bench->options.quick)
 		return REPETITIONS;
-	return real_time ? REPETITIONS_QUICK_REAL : REPETITIONS_QUICK;
+	return takes_long ? REPETITIONS_QUICK_LONG : REPETITIONS_QUICK;
 }
 
 static void show_progress(const char *label, uint32_t repetition, size_t peer)
@@ -130,7 +131,7 @@ static void sample(const struct bench *bench, const struct report_key *key, run_
 {
 	double values[SERVICE_PEERS][MAX_REPETITIONS];
 	struct figure figures[SERVICE_PEERS] = {0};
-	uint32_t count = repetitions(bench, false);
+	uint32_t count = repetitions(bench, key->n == OBJECTS);
 
 	for (uint32_t repetition = 0; repetition < count; repetition++) {
 		for (size_t i = 0; i < SERVICE_PEERS; i++) {
@@ -280,10 +281,15 @@ static void report_late(const char *peer, uint32_t rate, const struct late_row *
 static struct lateness run_late(const struct bench *bench, const struct service_peer *peer,
                                 uint32_t rate)
 {
+	uint32_t ms = RATE_MS;
+
 	if (rate == 0)
 		return live_run(peer, bench->objects, SEED);
-	return rate_run(peer, bench->objects, rate, bench->options.quick ? RATE_S_QUICK : RATE_S,
-	                SEED);
+	if (bench->options.quick)
+		ms = RATE_MS_QUICK;
+	else if (rate < RATE_TASKS)
+		ms = RATE_MS * (RATE_TASKS / rate);
+	return rate_run(peer, bench->objects, rate, ms, SEED);
 }
 
 static void measure_late(const struct bench *bench, const char *what, uint32_t rate)
@@ -370,10 +376,11 @@ static double work(const struct bench *bench)
 		columns += in_columns(bench, i);
 		late += peer_chosen(bench, i);
 	}
-	return repetitions(bench, false) * columns *
-	               (6.0 * row_chosen(bench, CHURN) + 2 * row_chosen(bench, BACKLOG)) +
+	return repetitions(bench, false) * columns * 3.0 * row_chosen(bench, CHURN) +
 	       repetitions(bench, true) *
-	               (columns * row_chosen(bench, LIVE) + 2.0 * late * row_chosen(bench, RATES));
+	               (columns * (3.0 * row_chosen(bench, CHURN) + 2 * row_chosen(bench, BACKLOG) +
+	                           row_chosen(bench, LIVE)) +
+	                2.0 * late * row_chosen(bench, RATES));
 }
 
 /* Touched, so that the first repetition does not pay for the pages. */
@@ -395,8 +402,8 @@ int main(int argc, char **argv)
 	machine_describe();
 	printf("clock     %" PRIu64 " ns a reading\n", clock_cost());
 	printf("seed      %" PRIu64 "\n", SEED);
-	printf("median of %u, of lateness %u\n", repetitions(&bench, false),
-	       repetitions(&bench, true));
+	printf("median of %u, with a million tasks and of lateness %u\n",
+	       repetitions(&bench, false), repetitions(&bench, true));
 	verify(&bench);
 	bench.objects = make_objects();
 	report_open(bench.options.csv, "service");

@@ -32,7 +32,8 @@ struct table {
 	uint32_t repetitions;
 	struct result results[MAX_PEERS][MAX_REPETITIONS]; /* of the workload at hand */
 	struct figure figures[MAX_WORKLOADS][ROWS_PER_WORKLOAD][MAX_PEERS];
-	double seconds[MAX_WORKLOADS][MAX_PEERS]; /* that measuring took, all repetitions together */
+	double seconds[MAX_WORKLOADS]
+	              [MAX_PEERS]; /* that measuring took, all repetitions together */
 };
 
 static bool wanted(const struct names *names, const struct peer *peer)

@@ -16,6 +16,7 @@ enum {
 	REPETITIONS_QUICK = 3,
 	REPETITIONS_LARGE = 3, /* above this many timers: */
 	LARGE = 1000000,
+	BETWEEN = 10000, /* timers, which are as those above and below them: large objects only */
 	STEPS_PER_TICK = 100,
 	STEPS_PER_TICK_QUICK = 50,
 };
@@ -57,9 +58,9 @@ static void help(void)
 	     "  --quick           half a minute: 1,000 and 100,000 timers, 3 repetitions, and in "
 	     "churn\n"
 	     "                    and refresh 50 steps a tick instead of 100\n"
-	     "  --n N[,N...]      how many timers; default 1000,10000,100000,1000000, and 10000000 "
-	     "of\n"
-	     "                    64 bytes\n"
+	     "  --n N[,N...]      how many timers; default 1000,100000,1000000, in objects of "
+	     "192 bytes\n"
+	     "                    also 10000, and of 64 bytes also 10000000\n"
 	     "  --reps R          repetitions; default 5, and 3 above 1,000,000 timers\n"
 	     "  --objects S[,S..] bytes of the objects that the timers are in; default 192,64\n"
 	     "  --only W[,W...]   these workloads only, see below\n"
@@ -149,7 +150,11 @@ bool names_have(const struct names *names, const char *name)
 
 bool options_have(const struct options *options, uint32_t n, uint32_t object_size)
 {
-	return !options->spare_large || n <= LARGE || object_size <= CACHE_LINE;
+	if (!options->spare)
+		return true;
+	if (object_size > CACHE_LINE)
+		return n <= LARGE;
+	return n != BETWEEN;
 }
 
 uint32_t options_repetitions(const struct options *options, uint32_t n)
@@ -161,10 +166,10 @@ uint32_t options_repetitions(const struct options *options, uint32_t n)
 
 static void default_sizes(struct options *options, bool quick)
 {
-	static const uint32_t sizes[] = {1000, 10000, 100000, 1000000, 10000000};
+	static const uint32_t sizes[] = {1000, BETWEEN, 100000, LARGE, 10000000};
 	static const uint32_t sizes_quick[] = {1000, 100000};
 
-	options->spare_large = true;
+	options->spare = true;
 	options->size_count = quick ? 2 : 5;
 	memcpy(options->sizes, quick ? sizes_quick : sizes, options->size_count * sizeof(sizes[0]));
 }
@@ -194,11 +199,16 @@ static void fill_in(struct options *options, bool quick)
 void options_parse(struct options *options, int argc, char **argv)
 {
 	static const struct option known[] = {
-	        {"quick", no_argument, NULL, 'q'},      {"n", required_argument, NULL, 'n'},
-	        {"reps", required_argument, NULL, 'r'}, {"objects", required_argument, NULL, 'b'},
-	        {"csv", required_argument, NULL, 'c'},  {"verify", no_argument, NULL, 'v'},
-	        {"only", required_argument, NULL, 'o'}, {"peers", required_argument, NULL, 'p'},
-	        {"times", no_argument, NULL, 't'},      {"help", no_argument, NULL, 'h'},
+	        {"quick", no_argument, NULL, 'q'},
+	        {"n", required_argument, NULL, 'n'},
+	        {"reps", required_argument, NULL, 'r'},
+	        {"objects", required_argument, NULL, 'b'},
+	        {"csv", required_argument, NULL, 'c'},
+	        {"verify", no_argument, NULL, 'v'},
+	        {"only", required_argument, NULL, 'o'},
+	        {"peers", required_argument, NULL, 'p'},
+	        {"times", no_argument, NULL, 't'},
+	        {"help", no_argument, NULL, 'h'},
 	        {NULL, 0, NULL, 0},
 	};
 	bool quick = false;

@@ -19,7 +19,7 @@ struct options {
 	size_t size_count;
 	uint32_t objects[MAX_SIZES]; /* their sizes in bytes */
 	size_t object_count;
-	bool spare_large;     /* many timers only in small objects: the sizes were not chosen */
+	bool spare;           /* leave out what teaches least: the sizes were not chosen */
 	uint32_t repetitions; /* 0: chosen by N */
 	uint32_t steps_per_tick;
 	struct names rows, peers;

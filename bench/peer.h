@@ -41,10 +41,16 @@ struct peer {
 	/* Measured only when --peers names it: a variant, to be compared with its like. */
 	bool on_request;
 
+	/* If not 0, churn and refresh say nothing of it with more timers than this, and are left out. */
+	uint32_t most_in_steps;
+
 	/* Does nothing: what is measured is the harness's own cost. It would fail a verification. */
 	bool null;
 
-	/* Keeps its timers in the kernel, so that its memory is not to be seen here. */
+	/*
+	 * Keeps its timers in the kernel, so that its memory is not to be seen here; and a call takes a
+	 * microsecond, so that fewer of them are enough.
+	 */
 	bool in_kernel;
 
 	/* If not 0, all timers get this delay, whatever the deadline says; only refresh is measured. */

@@ -186,9 +186,9 @@ static void arm_batch(const struct service_peer *peer, void *service, struct obj
 }
 
 struct lateness rate_run(const struct service_peer *peer, struct object *objects, uint32_t rate,
-                         uint32_t seconds, uint64_t seed)
+                         uint32_t ms, uint64_t seed)
 {
-	const uint32_t count = rate * seconds, batch = rate / BATCHES_PER_SECOND;
+	const uint32_t count = rate / 1000 * ms, batch = rate / BATCHES_PER_SECOND;
 	const struct service_setup setup = {.capacity = count};
 	struct random random = {.state = seed};
 	struct lateness lateness;
@@ -209,6 +209,6 @@ struct lateness rate_run(const struct service_peer *peer, struct object *objects
 	peer->close(service);
 	lateness = lateness_of(objects, count);
 	lateness.cpu_ns = cpu;
-	lateness.ns = seconds * SECOND;
+	lateness.ns = ms * MILLISECOND;
 	return lateness;
 }

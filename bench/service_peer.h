@@ -14,11 +14,11 @@ struct service_setup {
 };
 
 struct service_peer {
-	const char *name;   /* short, no blanks */
-	const char *about;  /* one line for --help */
-	uint64_t tick_ns;   /* 0: none */
-	unsigned workers; /* of pawl; 0: its default */
-	bool only_rates;    /* a variant that is measured only where ticks matter most: in rates */
+	const char *name;  /* short, no blanks */
+	const char *about; /* one line for --help */
+	uint64_t tick_ns;  /* 0: none */
+	unsigned workers;  /* of pawl; 0: its default */
+	bool only_rates;   /* a variant that is measured only where ticks matter most: in rates */
 
 	size_t (*pending_bytes)(void); /* for a pending task, the service's part included */
 	size_t (*empty_bytes)(void);   /* of an empty service, without the stacks of threads */

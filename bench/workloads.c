@@ -14,15 +14,17 @@ enum {
 	REFRESH_TICKS = 35000,
 	SPARSE_TICKS = 3600000,
 	SHORTENED = 10, /* of the ticks of churn and refresh, for a peer that does not cascade */
+	SHORTENED_KERNEL = 100,
 
-	ENOUGH_TIMERS =
-	        300000,     /* to measure arm, cancel and expire: rounds are repeated up to it */
+	/* To measure arm, cancel and expire: rounds are repeated up to it. */
+	ENOUGH_TIMERS = 300000,
+	ENOUGH_KERNEL_TIMERS = 30000,
 	EXPIRE_ROUNDS = 20, /* but at most: a round is 60,000 ticks, however few the timers */
 	SPARSE_TICK_ROUNDS = 3,
 	SPARSE_JUMP_ROUNDS = 1000,
 
-	BOUND = 1000,   /* moves of a bounded advance */
-	TURNS_MS = 100, /* for so long, but at least: */
+	BOUND = 1000,  /* moves of a bounded advance */
+	TURNS_MS = 30, /* for so long, but at least: */
 	TURNS = 3,
 	TURN_TIMERS = 100000,
 
@@ -101,9 +103,9 @@ static void skip_ticks(struct bench *bench, uint64_t ticks)
 		bench->peer->advance(bench->self, bench->now);
 }
 
-static uint32_t rounds_for(uint32_t n)
+static uint32_t rounds_for(const struct peer *peer, uint32_t n)
 {
-	return (ENOUGH_TIMERS + n - 1) / n;
+	return ((peer->in_kernel ? ENOUGH_KERNEL_TIMERS : ENOUGH_TIMERS) + n - 1) / n;
 }
 
 /* Of many at once, since malloc counts what it keeps at hand of freed memory as in use. */
@@ -133,7 +135,7 @@ static double memory_held(const struct bench *bench)
 
 static void run_arm_and_cancel(struct bench *bench, struct result *result)
 {
-	uint32_t n = bench->arena->n, rounds = rounds_for(n);
+	uint32_t n = bench->arena->n, rounds = rounds_for(bench->peer, n);
 	double empty = memory_of_empty(bench->peer);
 	uint64_t arming = 0, cancelling = 0;
 
@@ -157,6 +159,8 @@ static void run_arm_and_cancel(struct bench *bench, struct result *result)
 
 static uint32_t ticks_for(const struct peer *peer, uint32_t ticks)
 {
+	if (peer->in_kernel)
+		return ticks / SHORTENED_KERNEL;
 	return peer->cascades ? ticks : ticks / SHORTENED;
 }
 
@@ -319,7 +323,7 @@ static void run_bounded(struct bench *bench, struct result *result)
 
 static void run_expire(struct bench *bench, struct result *result)
 {
-	uint32_t n = bench->arena->n, rounds = rounds_for(n);
+	uint32_t n = bench->arena->n, rounds = rounds_for(bench->peer, n);
 	uint64_t expiring = 0;
 
 	arm_all(bench, 1, MAX_DELAY);
@@ -470,6 +474,8 @@ bool workload_possible(const struct workload *workload, const struct peer *peer,
 	if (peer->timer_size > arena->object_size || (peer->limit && arena->n > peer->limit()))
 		return false;
 	if (workload->most && arena->n > workload->most)
+		return false;
+	if (workload->ticks && peer->most_in_steps && arena->n > peer->most_in_steps)
 		return false;
 	return (workload->needs & ~abilities(peer)) == 0;
 }
