@@ -9,18 +9,14 @@
 #include "machine.h"
 #include "report.h"
 
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const uint64_t SEED = 20240229;
 
 enum {
 	MAX_LOOPS = 16,
-	MAX_SIZES = 8,
-	MAX_REPETITIONS = 99,
 	MAX_CONNECTIONS = 1000000,
 	REPETITIONS = 5,
 	REPETITIONS_QUICK = 3,
@@ -30,16 +26,13 @@ enum {
 };
 
 struct settings {
-	uint32_t sizes[MAX_SIZES];
-	size_t size_count;
-	uint32_t repetitions; /* 0: the default */
-	bool quick;
-	bool only_verify;
-	const char *csv;
+	struct common common;
+	struct numbers sizes;
 };
 
-static void help(void)
+static void help(void *settings)
 {
+	(void)settings;
 	puts("usage: pawl-bench-connections [options]\n"
 	     "\n"
 	     "Idle connections whose time-outs are refreshed at each message, through real loops: "
@@ -57,81 +50,40 @@ static void help(void)
 	     "loops:");
 	for (size_t i = 0; i < loop_peer_count; i++)
 		printf("  %-16s %s\n", loop_peers[i]->name, loop_peers[i]->about);
+	exit(0);
 }
 
-static void parse_sizes(struct settings *settings, char *list)
-{
-	settings->size_count = 0;
-	for (char *item; (item = strsep(&list, ",")) != NULL;) {
-		uint32_t most = most_connections();
-
-		if (settings->size_count == MAX_SIZES) {
-			refuse("--n", item);
-			fprintf(stderr, " at most %d sizes\n", MAX_SIZES);
-			exit(2);
-		}
-		settings->sizes[settings->size_count++] =
-		        parse_number("--n", item, most < MAX_CONNECTIONS ? most : MAX_CONNECTIONS);
-	}
-}
-
-static void default_sizes(struct settings *settings)
+static void take_sizes(void *settings, const char *option, char *value)
 {
 	uint32_t most = most_connections();
 
-	settings->sizes[0] = most < 1000 ? most : 1000;
-	settings->sizes[1] = most < 10000 ? most : 10000;
-	settings->size_count = most > 1000 ? 2 : 1;
+	parse_numbers(&((struct settings *)settings)->sizes, option, value, 1,
+	              most < MAX_CONNECTIONS ? most : MAX_CONNECTIONS);
+}
+
+static void default_sizes(struct numbers *sizes)
+{
+	uint32_t most = most_connections();
+
+	sizes->value[0] = most < 1000 ? most : 1000;
+	sizes->value[1] = most < 10000 ? most : 10000;
+	sizes->count = most > 1000 ? 2 : 1;
 }
 
 static void parse(struct settings *settings, int argc, char **argv)
 {
-	static const char allowed[] = "--quick --n --reps --csv --verify --help";
-	static const struct option known[] = {
-	        {"quick", no_argument, NULL, 'q'},
-	        {"n", required_argument, NULL, 'n'},
-	        {"reps", required_argument, NULL, 'r'},
-	        {"csv", required_argument, NULL, 'c'},
-	        {"verify", no_argument, NULL, 'v'},
-	        {"help", no_argument, NULL, 'h'},
-	        {NULL, 0, NULL, 0},
+	static const struct argument known[] = {
+	        {"--quick", set_quick, NULL},       {"--n", NULL, take_sizes},
+	        {"--reps", NULL, take_repetitions}, {"--csv", NULL, take_csv},
+	        {"--verify", set_verify, NULL},     {"--help", help, NULL},
 	};
-	int option;
 
-	while ((option = getopt_long(argc, argv, "-:", known, NULL)) != -1) {
-		switch (option) {
-		case 'q':
-			settings->quick = true;
-			break;
-		case 'n':
-			parse_sizes(settings, optarg);
-			break;
-		case 'r':
-			settings->repetitions = parse_number("--reps", optarg, MAX_REPETITIONS);
-			break;
-		case 'c':
-			settings->csv = optarg;
-			break;
-		case 'v':
-			settings->only_verify = true;
-			break;
-		case 'h':
-			help();
-			exit(0);
-		case ':':
-			usage_error("a value is missing after", argv[optind - 1], allowed);
-		case 1:
-			usage_error("unexpected argument", optarg, allowed);
-		default:
-			usage_error("unknown option", argv[optind - 1], allowed);
-		}
-	}
-	if (optind < argc)
-		usage_error("unexpected argument", argv[optind], allowed);
-	if (!settings->size_count)
-		default_sizes(settings);
-	if (!settings->repetitions)
-		settings->repetitions = settings->quick ? REPETITIONS_QUICK : REPETITIONS;
+	arguments_parse(known, sizeof(known) / sizeof(known[0]), settings, argc, argv);
+	if (!settings->sizes.count)
+		default_sizes(&settings->sizes);
+	if (!settings->common.repetitions)
+		settings->common.repetitions =
+		        settings->common.quick ? REPETITIONS_QUICK : REPETITIONS;
 }
 
 static void verify_loops(void)
@@ -152,14 +104,14 @@ static void verify_loops(void)
 static void sample(const struct settings *settings, uint32_t n,
                    double values[MAX_LOOPS][MAX_REPETITIONS])
 {
-	uint64_t messages = settings->quick ? MESSAGES_QUICK : MESSAGES;
+	uint64_t messages = settings->common.quick ? MESSAGES_QUICK : MESSAGES;
 	struct connections connections;
 
 	connections_open(&connections, n);
-	for (uint32_t repetition = 0; repetition < settings->repetitions; repetition++) {
+	for (uint32_t repetition = 0; repetition < settings->common.repetitions; repetition++) {
 		for (size_t i = 0; i < loop_peer_count; i++) {
 			progress_show("%u connections, %u of %u, %s", n, repetition + 1,
-			              settings->repetitions, loop_peers[i]->name);
+			              settings->common.repetitions, loop_peers[i]->name);
 			values[i][repetition] =
 			        message_cost(loop_peers[i], &connections, messages, SEED);
 			progress_done(1);
@@ -186,10 +138,10 @@ static void measure(const struct settings *settings, uint32_t n)
 
 	sample(settings, n, values);
 	printf("\n%s idle connections, CPU ms for a million messages, median of %u\n",
-	       grouped(n, text), settings->repetitions);
+	       grouped(n, text), settings->common.repetitions);
 	printf("%-*s %8s %6s%12s\n", NAME_WIDTH, "", "CPU ms", "", "time-outs");
 	for (size_t i = 0; i < loop_peer_count; i++) {
-		struct figure figure = figure_of(values[i], settings->repetitions);
+		struct figure figure = figure_of(values[i], settings->common.repetitions);
 		const struct report_key key = {.workload = "message",
 		                               .peer = loop_peers[i]->name,
 		                               .unit = "cpu-ns",
@@ -210,12 +162,13 @@ int main(int argc, char **argv)
 	machine_settle();
 	machine_describe();
 	verify_loops();
-	if (settings.only_verify)
+	if (settings.common.only_verify)
 		return 0;
-	report_open(settings.csv, "connections");
-	progress_begin((double)(settings.size_count * settings.repetitions * loop_peer_count));
-	for (size_t i = 0; i < settings.size_count; i++)
-		measure(&settings, settings.sizes[i]);
+	report_open(settings.common.csv, "connections");
+	progress_begin(
+	        (double)(settings.sizes.count * settings.common.repetitions * loop_peer_count));
+	for (size_t i = 0; i < settings.sizes.count; i++)
+		measure(&settings, settings.sizes.value[i]);
 	report_close();
 	return 0;
 }

@@ -43,12 +43,12 @@ struct bench {
 
 static bool row_chosen(const struct bench *bench, enum service_row row)
 {
-	return bench->options.rows >> row & 1;
+	return names_have(&bench->options.rows, service_row_names[row]);
 }
 
 static bool peer_chosen(const struct bench *bench, size_t peer)
 {
-	return bench->options.peers >> peer & 1;
+	return names_have(&bench->options.peers, service_peers[peer]->name);
 }
 
 /* Outside of the rates each service is one column, whatever its variants. */
@@ -59,9 +59,9 @@ static bool in_columns(const struct bench *bench, size_t peer)
 
 static uint32_t repetitions(const struct bench *bench, bool takes_long)
 {
-	if (bench->options.repetitions)
-		return bench->options.repetitions;
-	if (!bench->options.quick)
+	if (bench->options.common.repetitions)
+		return bench->options.common.repetitions;
+	if (!bench->options.common.quick)
 		return REPETITIONS;
 	return takes_long ? REPETITIONS_QUICK_LONG : REPETITIONS_QUICK;
 }
@@ -161,7 +161,7 @@ static void measure_churn(const struct bench *bench, bool crowded)
 	static const unsigned threads[] = {1, 2, 4};
 	struct churn churn = {
 	        .crowded = crowded,
-	        .ns = (bench->options.quick ? CHURN_MS_QUICK : CHURN_MS) * MILLISECOND,
+	        .ns = (bench->options.common.quick ? CHURN_MS_QUICK : CHURN_MS) * MILLISECOND,
 	};
 
 	for (size_t i = 0; i < sizeof(threads) / sizeof(threads[0]); i++) {
@@ -285,7 +285,7 @@ static struct lateness run_late(const struct bench *bench, const struct service_
 
 	if (rate == 0)
 		return live_run(peer, bench->objects, SEED);
-	if (bench->options.quick)
+	if (bench->options.common.quick)
 		ms = RATE_MS_QUICK;
 	else if (rate < RATE_TASKS)
 		ms = RATE_MS * (RATE_TASKS / rate);
@@ -405,8 +405,10 @@ int main(int argc, char **argv)
 	printf("median of %u, with a million tasks and of lateness %u\n",
 	       repetitions(&bench, false), repetitions(&bench, true));
 	verify(&bench);
+	if (bench.options.common.only_verify)
+		return 0;
 	bench.objects = make_objects();
-	report_open(bench.options.csv, "service");
+	report_open(bench.options.common.csv, "service");
 	progress_begin(work(&bench));
 	measure(&bench);
 	report_close();

@@ -32,8 +32,7 @@ struct table {
 	uint32_t repetitions;
 	struct result results[MAX_PEERS][MAX_REPETITIONS]; /* of the workload at hand */
 	struct figure figures[MAX_WORKLOADS][ROWS_PER_WORKLOAD][MAX_PEERS];
-	double seconds[MAX_WORKLOADS]
-	              [MAX_PEERS]; /* that measuring took, all repetitions together */
+	double seconds[MAX_WORKLOADS][MAX_PEERS]; /* all repetitions together */
 };
 
 static bool wanted(const struct names *names, const struct peer *peer)
@@ -53,7 +52,8 @@ static void choose_peers(struct table *table)
 /* The peer that does nothing fails, of course: it is left out, unless it is asked for. */
 static bool to_be_verified(const struct table *table, const struct peer *peer)
 {
-	return !peer->null || (table->options->only_verify && table->options->peers.count > 0);
+	return !peer->null ||
+	       (table->options->common.only_verify && table->options->peers.count > 0);
 }
 
 static void verify_peers(const struct table *table)
@@ -394,22 +394,23 @@ static double each_table(struct table *table, table_fn *fn)
 	const struct options *options = table->options;
 	double sum = 0;
 
-	for (size_t object = 0; object < options->object_count; object++) {
-		for (size_t i = 0; any_chosen(table, false) && i < options->size_count; i++)
-			if (options_have(options, options->sizes[i], options->objects[object]))
-				sum += fn(table, options->sizes[i], options->objects[object],
-				          false);
+	for (size_t object = 0; object < options->objects.count; object++) {
+		uint32_t bytes = options->objects.value[object];
+
+		for (size_t i = 0; any_chosen(table, false) && i < options->sizes.count; i++)
+			if (options_have(options, options->sizes.value[i], bytes))
+				sum += fn(table, options->sizes.value[i], bytes, false);
 		if (any_chosen(table, true))
-			sum += fn(table, SPARSE_TIMERS, options->objects[object], true);
+			sum += fn(table, SPARSE_TIMERS, bytes, true);
 	}
 	return sum;
 }
 
-static uint32_t largest(const uint32_t *values, size_t count, uint32_t at_least)
+static uint32_t largest(const struct numbers *numbers, uint32_t at_least)
 {
-	for (size_t i = 0; i < count; i++)
-		if (values[i] > at_least)
-			at_least = values[i];
+	for (size_t i = 0; i < numbers->count; i++)
+		if (numbers->value[i] > at_least)
+			at_least = numbers->value[i];
 	return at_least;
 }
 
@@ -427,12 +428,12 @@ int main(int argc, char **argv)
 	table.options = &options;
 	choose_peers(&table);
 	verify_peers(&table);
-	if (options.only_verify)
+	if (options.common.only_verify)
 		return 0;
 
-	report_open(options.csv, "wheel");
-	arena_open(&table.arena, largest(options.sizes, options.size_count, SPARSE_TIMERS),
-	           largest(options.objects, options.object_count, CACHE_LINE));
+	report_open(options.common.csv, "wheel");
+	arena_open(&table.arena, largest(&options.sizes, SPARSE_TIMERS),
+	           largest(&options.objects, CACHE_LINE));
 	progress_begin(each_table(&table, count_work));
 	each_table(&table, measure_one);
 	arena_close(&table.arena);

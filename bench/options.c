@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE
 #include "options.h"
 
-#include "arguments.h"
 #include "peer.h"
 #include "workloads.h"
 
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,34 +18,29 @@ enum {
 	STEPS_PER_TICK_QUICK = 50,
 };
 
-static void each_row(void (*fn)(const char *key, void *arg), void *arg)
+/* Those of a workload that has fewer rows than others repeat the last. */
+static const char *row_key(size_t index)
 {
-	const char *last = "";
+	const struct workload *workload = &workloads[index / ROWS_PER_WORKLOAD];
+	size_t row = index % ROWS_PER_WORKLOAD;
 
-	for (size_t i = 0; i < workload_count * ROWS_PER_WORKLOAD; i++) {
-		const struct row *row =
-		        &workloads[i / ROWS_PER_WORKLOAD].rows[i % ROWS_PER_WORKLOAD];
-
-		if (!row->key || strcmp(row->key, last) == 0)
-			continue;
-		fn(row->key, arg);
-		last = row->key;
-	}
+	if (index / ROWS_PER_WORKLOAD >= workload_count)
+		return NULL;
+	while (!workload->rows[row].key)
+		row--;
+	return workload->rows[row].key;
 }
 
-static void each_peer(void (*fn)(const char *name, void *arg), void *arg)
+static const char *peer_name(size_t index)
 {
-	for (size_t i = 0; i < peer_count; i++)
-		fn(peers[i]->name, arg);
+	return index < peer_count ? peers[index]->name : NULL;
 }
 
-static void print_name(const char *name, void *stream)
+static void help(void *settings)
 {
-	fprintf(stream, " %s", name);
-}
+	const char *key, *last = "";
 
-static void help(void)
-{
+	(void)settings;
 	puts("usage: pawl-bench-wheel [options]\n"
 	     "\n"
 	     "Measures pawl's wheel against other structures, libraries and the kernel: median ns "
@@ -70,82 +62,14 @@ static void help(void)
 	     "  --verify          only verify the peers: each timer fires once, and not early\n"
 	     "  --help            this\n");
 	fputs("workloads:", stdout);
-	each_row(print_name, stdout);
+	for (size_t i = 0; (key = row_key(i)) != NULL; last = key, i++)
+		if (strcmp(key, last) != 0)
+			printf(" %s", key);
 	puts("\n\npeers (*: only when named):");
 	for (size_t i = 0; i < peer_count; i++)
 		printf("%c %-12s %s\n", peers[i]->on_request ? '*' : ' ', peers[i]->name,
 		       peers[i]->about);
-}
-
-static void parse_sizes(struct options *options, char *list)
-{
-	options->size_count = 0;
-	for (char *item; (item = strsep(&list, ",")) != NULL;) {
-		uint32_t n = parse_number("--n", item, MAX_TIMERS);
-
-		if (options->size_count == MAX_SIZES) {
-			refuse("--n", item);
-			fprintf(stderr, " at most %d sizes\n", MAX_SIZES);
-			exit(2);
-		}
-		options->sizes[options->size_count++] = n;
-	}
-}
-
-static void parse_objects(struct options *options, char *list)
-{
-	options->object_count = 0;
-	for (char *item; (item = strsep(&list, ",")) != NULL;) {
-		uint32_t bytes = parse_number("--objects", item, MAX_OBJECT_SIZE);
-
-		if (bytes % CACHE_LINE || options->object_count == MAX_SIZES) {
-			refuse("--objects", item);
-			fprintf(stderr, " at most %d multiples of %d up to %d\n", MAX_SIZES,
-			        CACHE_LINE, MAX_OBJECT_SIZE);
-			exit(2);
-		}
-		options->objects[options->object_count++] = bytes;
-	}
-}
-
-struct lookup {
-	const char *name;
-	bool found;
-};
-
-static void look(const char *name, void *arg)
-{
-	struct lookup *lookup = arg;
-
-	if (strcmp(name, lookup->name) == 0)
-		lookup->found = true;
-}
-
-static void parse_names(struct names *names, const char *option, char *list,
-                        void (*each)(void (*)(const char *, void *), void *))
-{
-	names->count = 0;
-	for (char *item; (item = strsep(&list, ",")) != NULL;) {
-		struct lookup lookup = {.name = item};
-
-		each(look, &lookup);
-		if (!lookup.found) {
-			refuse(option, item);
-			each(print_name, stderr);
-			fputs(" (a list with commas between)\n", stderr);
-			exit(2);
-		}
-		if (names->count == 0 || !names_have(names, item)) /* an empty list has all */
-			names->name[names->count++] = item;
-	}
-}
-
-bool names_have(const struct names *names, const char *name)
-{
-	for (size_t i = 0; i < names->count; i++)
-		if (strcmp(names->name[i], name) == 0)
-			return true;
-	return names->count == 0;
+	exit(0);
 }
 
 bool options_have(const struct options *options, uint32_t n, uint32_t object_size)
@@ -159,103 +83,66 @@ bool options_have(const struct options *options, uint32_t n, uint32_t object_siz
 
 uint32_t options_repetitions(const struct options *options, uint32_t n)
 {
-	if (options->repetitions)
-		return options->repetitions;
+	if (options->common.repetitions)
+		return options->common.repetitions;
+	if (options->common.quick)
+		return REPETITIONS_QUICK;
 	return n > LARGE ? REPETITIONS_LARGE : REPETITIONS;
 }
 
-static void default_sizes(struct options *options, bool quick)
-{
-	static const uint32_t sizes[] = {1000, BETWEEN, 100000, LARGE, 10000000};
-	static const uint32_t sizes_quick[] = {1000, 100000};
-
-	options->spare = true;
-	options->size_count = quick ? 2 : 5;
-	memcpy(options->sizes, quick ? sizes_quick : sizes, options->size_count * sizeof(sizes[0]));
-}
-
-static void default_objects(struct options *options, bool quick)
-{
-	static const uint32_t objects[] = {192, 64};
-
-	options->object_count = quick ? 1 : 2;
-	memcpy(options->objects, objects, sizeof(objects));
-}
-
 /* What --quick leaves to be said by other options, whichever comes first. */
-static void fill_in(struct options *options, bool quick)
+static void fill_in(struct options *options)
 {
+	bool quick = options->common.quick;
+
 	options->steps_per_tick = quick ? STEPS_PER_TICK_QUICK : STEPS_PER_TICK;
-	if (quick && !options->repetitions)
-		options->repetitions = REPETITIONS_QUICK;
-	if (!options->size_count)
-		default_sizes(options, quick);
-	if (!options->object_count)
-		default_objects(options, quick);
+	if (!options->sizes.count) {
+		options->spare = true;
+		options->sizes =
+		        quick ? (struct numbers){{1000, 100000}, 2}
+		              : (struct numbers){{1000, BETWEEN, 100000, LARGE, 10000000}, 5};
+	}
+	if (!options->objects.count)
+		options->objects = (struct numbers){{192, 64}, quick ? 1 : 2};
 }
 
-#define ALLOWED "--quick --n --reps --objects --only --peers --csv --times --verify --help"
+static void take_sizes(void *settings, const char *option, char *value)
+{
+	parse_numbers(&((struct options *)settings)->sizes, option, value, 1, MAX_TIMERS);
+}
+
+static void take_objects(void *settings, const char *option, char *value)
+{
+	parse_numbers(&((struct options *)settings)->objects, option, value, CACHE_LINE,
+	              MAX_OBJECT_SIZE);
+}
+
+static void take_rows(void *settings, const char *option, char *value)
+{
+	parse_names(&((struct options *)settings)->rows, option, value, row_key);
+}
+
+static void take_peers(void *settings, const char *option, char *value)
+{
+	parse_names(&((struct options *)settings)->peers, option, value, peer_name);
+}
+
+static void set_times(void *settings)
+{
+	((struct options *)settings)->times = true;
+}
 
 void options_parse(struct options *options, int argc, char **argv)
 {
-	static const struct option known[] = {
-	        {"quick", no_argument, NULL, 'q'},
-	        {"n", required_argument, NULL, 'n'},
-	        {"reps", required_argument, NULL, 'r'},
-	        {"objects", required_argument, NULL, 'b'},
-	        {"csv", required_argument, NULL, 'c'},
-	        {"verify", no_argument, NULL, 'v'},
-	        {"only", required_argument, NULL, 'o'},
-	        {"peers", required_argument, NULL, 'p'},
-	        {"times", no_argument, NULL, 't'},
-	        {"help", no_argument, NULL, 'h'},
-	        {NULL, 0, NULL, 0},
+	static const struct argument known[] = {
+	        {"--quick", set_quick, NULL},       {"--n", NULL, take_sizes},
+	        {"--reps", NULL, take_repetitions}, {"--objects", NULL, take_objects},
+	        {"--only", NULL, take_rows},        {"--peers", NULL, take_peers},
+	        {"--csv", NULL, take_csv},          {"--times", set_times, NULL},
+	        {"--verify", set_verify, NULL},     {"--help", help, NULL},
 	};
-	bool quick = false;
-	int option;
 
 	*options = (struct options){0};
-	while ((option = getopt_long(argc, argv, "-:", known, NULL)) != -1) {
-		switch (option) {
-		case 'q':
-			quick = true;
-			break;
-		case 'n':
-			parse_sizes(options, optarg);
-			break;
-		case 'r':
-			options->repetitions = parse_number("--reps", optarg, MAX_REPETITIONS);
-			break;
-		case 'b':
-			parse_objects(options, optarg);
-			break;
-		case 'c':
-			options->csv = optarg;
-			break;
-		case 't':
-			options->times = true;
-			break;
-		case 'v':
-			options->only_verify = true;
-			break;
-		case 'o':
-			parse_names(&options->rows, "--only", optarg, each_row);
-			break;
-		case 'p':
-			parse_names(&options->peers, "--peers", optarg, each_peer);
-			break;
-		case 'h':
-			help();
-			exit(0);
-		case ':':
-			usage_error("a value is missing after", argv[optind - 1], ALLOWED);
-		case 1:
-			usage_error("unexpected argument", optarg, ALLOWED);
-		default:
-			usage_error("unknown option", argv[optind - 1], ALLOWED);
-		}
-	}
-	if (optind < argc)
-		usage_error("unexpected argument", argv[optind], ALLOWED);
-	fill_in(options, quick);
+	arguments_parse(known, sizeof(known) / sizeof(known[0]), options, argc, argv);
+	fill_in(options);
 }

@@ -2,31 +2,29 @@
 #define _GNU_SOURCE
 #include "service_options.h"
 
-#include "arguments.h"
 #include "service_peer.h"
 
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 const char *const service_row_names[SERVICE_ROWS] = {
         [CHURN] = "churn", [BACKLOG] = "backlog", [LIVE] = "live",
         [RATES] = "rates", [MEMORY] = "memory",
 };
 
-static const char *row_name(uint32_t row)
+static const char *row_name(size_t row)
 {
-	return service_row_names[row];
+	return row < SERVICE_ROWS ? service_row_names[row] : NULL;
 }
 
-static const char *peer_name(uint32_t peer)
+static const char *peer_name(size_t peer)
 {
-	return service_peers[peer]->name;
+	return peer < SERVICE_PEERS ? service_peers[peer]->name : NULL;
 }
 
-static void help(void)
+static void help(void *settings)
 {
+	(void)settings;
 	puts("usage: pawl-bench-service [options]\n"
 	     "\n"
 	     "Measures pawl's service against a heap under a mutex; medians.\n"
@@ -37,6 +35,7 @@ static void help(void)
 	     "  --only W[,W...]   these workloads only, see below\n"
 	     "  --peers P[,P...]  these peers only, see below\n"
 	     "  --csv FILE        write all figures to this file\n"
+	     "  --verify          only verify the services\n"
 	     "  --help            this\n"
 	     "\n"
 	     "workloads:\n"
@@ -49,75 +48,28 @@ static void help(void)
 	     "peers:");
 	for (uint32_t i = 0; i < SERVICE_PEERS; i++)
 		printf("  %-12s %s\n", service_peers[i]->name, service_peers[i]->about);
+	exit(0);
 }
 
-static uint32_t find_name(const char *option, const char *item, const char *(*name)(uint32_t),
-                          uint32_t count)
+static void take_rows(void *settings, const char *option, char *value)
 {
-	for (uint32_t i = 0; i < count; i++)
-		if (strcmp(item, name(i)) == 0)
-			return i;
-	refuse(option, item);
-	for (uint32_t i = 0; i < count; i++)
-		fprintf(stderr, " %s", name(i));
-	fputs(" (a list with commas between)\n", stderr);
-	exit(2);
+	parse_names(&((struct service_options *)settings)->rows, option, value, row_name);
 }
 
-static uint32_t parse_names(const char *option, char *list, const char *(*name)(uint32_t),
-                            uint32_t count)
+static void take_peers(void *settings, const char *option, char *value)
 {
-	uint32_t bits = 0;
-
-	for (char *item; (item = strsep(&list, ",")) != NULL;)
-		bits |= 1u << find_name(option, item, name, count);
-	return bits;
+	parse_names(&((struct service_options *)settings)->peers, option, value, peer_name);
 }
-
-#define ALLOWED "--quick --reps --only --peers --csv --help"
 
 void service_options_parse(struct service_options *options, int argc, char **argv)
 {
-	static const struct option known[] = {
-	        {"quick", no_argument, NULL, 'q'},
-	        {"reps", required_argument, NULL, 'r'},
-	        {"only", required_argument, NULL, 'o'},
-	        {"peers", required_argument, NULL, 'p'},
-	        {"csv", required_argument, NULL, 'c'},
-	        {"help", no_argument, NULL, 'h'},
-	        {NULL, 0, NULL, 0},
+	static const struct argument known[] = {
+	        {"--quick", set_quick, NULL}, {"--reps", NULL, take_repetitions},
+	        {"--only", NULL, take_rows},  {"--peers", NULL, take_peers},
+	        {"--csv", NULL, take_csv},    {"--verify", set_verify, NULL},
+	        {"--help", help, NULL},
 	};
-	int option;
 
-	*options = (struct service_options){.rows = ~0u, .peers = ~0u};
-	while ((option = getopt_long(argc, argv, "-:", known, NULL)) != -1) {
-		switch (option) {
-		case 'q':
-			options->quick = true;
-			break;
-		case 'r':
-			options->repetitions = parse_number("--reps", optarg, MAX_REPETITIONS);
-			break;
-		case 'o':
-			options->rows = parse_names("--only", optarg, row_name, SERVICE_ROWS);
-			break;
-		case 'p':
-			options->peers = parse_names("--peers", optarg, peer_name, SERVICE_PEERS);
-			break;
-		case 'c':
-			options->csv = optarg;
-			break;
-		case 'h':
-			help();
-			exit(0);
-		case ':':
-			usage_error("a value is missing after", argv[optind - 1], ALLOWED);
-		case 1:
-			usage_error("unexpected argument", optarg, ALLOWED);
-		default:
-			usage_error("unknown option", argv[optind - 1], ALLOWED);
-		}
-	}
-	if (optind < argc)
-		usage_error("unexpected argument", argv[optind], ALLOWED);
+	*options = (struct service_options){0};
+	arguments_parse(known, sizeof(known) / sizeof(known[0]), options, argc, argv);
 }
