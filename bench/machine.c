@@ -2,6 +2,8 @@
 #define _GNU_SOURCE
 #include "machine.h"
 
+#include "others.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <malloc.h>
@@ -131,12 +133,30 @@ static void describe_commit(FILE *to, const char *prefix)
 #define COMPILER "gcc " __VERSION__
 #endif
 
-static void describe_load(FILE *to, const char *prefix)
+static void describe_others(FILE *to, const char *prefix, const struct others *others,
+                            const char *when)
 {
-	double load;
+	fprintf(to, "%sothers    %.2f CPUs in use, %.2f stolen, %s\n", prefix, others->used,
+	        others->stolen, when);
+}
 
-	if (getloadavg(&load, 1) == 1)
-		fprintf(to, "%sload      %.2f at the start\n", prefix, load);
+/* Looked at once, however often it is told. */
+static void describe_others_before(FILE *to, const char *prefix)
+{
+	static struct others others;
+	static bool known;
+
+	if (!known)
+		others = others_before();
+	known = true;
+	describe_others(to, prefix, &others, "in the half second before");
+}
+
+void machine_conclude_in(FILE *to, const char *prefix)
+{
+	struct others others = others_since();
+
+	describe_others(to, prefix, &others, "during the run");
 }
 
 static void describe_kernel(FILE *to, const char *prefix)
@@ -156,7 +176,7 @@ void machine_describe_in(FILE *to, const char *prefix)
 	fprintf(to, "%sflags     library: %s; benchmark: %s\n", prefix, PAWL_BENCH_LIBRARY_FLAGS,
 	        PAWL_BENCH_FLAGS);
 	describe_commit(to, prefix);
-	describe_load(to, prefix);
+	describe_others_before(to, prefix);
 }
 
 void machine_describe(void)

@@ -43,9 +43,12 @@ size_t memory_in_use(void);
 /* Stay on one CPU, the last of those allowed, and have freed memory used again. */
 void machine_settle(void);
 
-/* Lines on machine, compiler and commit; in a file, each after the prefix. */
+/* Lines on machine, compiler, commit and what else runs; in a file, each after the prefix. */
 void machine_describe(void);
 void machine_describe_in(FILE *to, const char *prefix);
+
+/* At the end: a line on what else the machine did since it was described. */
+void machine_conclude_in(FILE *to, const char *prefix);
 
 /* Have the soft limit of a resource as high as the hard one, and return it. */
 size_t raise_limit(int resource);

@@ -70,7 +70,12 @@ void report_figure(const struct report_key *key, const struct figure *figure)
 
 void report_close(void)
 {
-	if (csv && (ferror(csv) | fclose(csv)))
+	puts("");
+	machine_conclude_in(stdout, "");
+	if (!csv)
+		return;
+	machine_conclude_in(csv, "# ");
+	if (ferror(csv) | fclose(csv))
 		fail("%s: it could not be written", csv_path);
 	csv = NULL;
 }

@@ -32,6 +32,8 @@ struct report_key {
  */
 void report_open(const char *path, const char *bench);
 void report_figure(const struct report_key *key, const struct figure *figure);
+
+/* Tell, in the file too, what else the machine did meanwhile. */
 void report_close(void);
 
 /* A bar on stderr, if that is a terminal, until all of the work is done. */
