@@ -276,8 +276,18 @@ static bool has_figures(const struct table *table, bool sparse, bool compared, s
 	return false;
 }
 
+static bool has_columns(const struct table *table, bool sparse, bool compared)
+{
+	for (size_t i = 0; i < workload_count * ROWS_PER_WORKLOAD; i++)
+		if (in_table(table, i, sparse, compared))
+			return true;
+	return false;
+}
+
 static void print_table(const struct table *table, bool sparse, bool compared)
 {
+	if (!has_columns(table, sparse, compared))
+		return;
 	printf("%-*s", NAME_WIDTH, compared ? "ns, x plain" : "ns; bytes");
 	each_column(table, sparse, compared, print_title_cell, 0);
 	for (size_t peer = 0; peer < table->peer_count; peer++) {
@@ -351,8 +361,7 @@ static void measure(struct table *table, uint32_t n, size_t object_size, bool sp
 		evaluate(table, i);
 	}
 	print_table(table, sparse, true);
-	if (!sparse)
-		print_table(table, sparse, false);
+	print_table(table, sparse, false);
 	if (table->options->times)
 		print_times(table, sparse);
 }
