@@ -29,7 +29,7 @@ static void help(void *settings)
 	     "\n"
 	     "Measures pawl's service against a heap under a mutex; medians.\n"
 	     "\n"
-	     "  --quick           a quarter of a minute: shorter, and fewer repetitions\n"
+	     "  --quick           a quarter of a minute: shorter, fewer repetitions, without live\n"
 	     "  --reps R          repetitions; default 5, with --quick 3, and 1 of what takes "
 	     "long\n"
 	     "  --only W[,W...]   these workloads only, see below\n"
