@@ -27,7 +27,7 @@ enum {
 	CHURN_MS_QUICK = 100,
 	RATE_TASKS = 20000, /* but at least for so long: */
 	RATE_MS = 1000,
-	RATE_MS_QUICK = 500,
+	RATE_MS_QUICK = 300,
 	LABEL_WIDTH = 30,
 	CELL_WIDTH = 11,
 };
