@@ -4,7 +4,7 @@
 #   make run         the main job, pawl demo: a million tasks on the real clock, every one accounted for
 #   make test        set up what is missing, build everything, run every test
 #   make playground  the wheel in the browser: docs/playground/index.html
-#   make bench       the benchmark against other libraries (BENCH_ARGS=--quick: a minute)
+#   make bench       the benchmark against other libraries (BENCH_ARGS=--quick: a minute; --help: more)
 #   make bench-docs  the same in full, and docs/benchmarks.md anew from what it finds
 #   make redis       a throw-away Redis with the module pawl.so, and what to type (PAWL_SERVER=, REDIS_PORT=)
 #   make test-redis  the tests of the module alone (PAWL_SERVER=)
