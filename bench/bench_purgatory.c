@@ -180,7 +180,6 @@ struct pace {
 	uint32_t timeout_ms, p75_ms, p50_ms;
 	double kafka;   /* thousands a second */
 	double bracket; /* is held, and twice as many are not */
-	double idle_ns; /* what a request costs the benchmark itself, at that rate */
 	double rate[MAX_REPETITIONS], cpu_us[MAX_REPETITIONS], cpu_100k_us[MAX_REPETITIONS];
 	double timed_out[MAX_REPETITIONS]; /* per cent */
 };
@@ -238,8 +237,14 @@ static void find_bracket(const struct settings *settings, struct pace *pace)
 	}
 	while (pace->bracket >= FIRST_RATE && is_held(settings, pace, 2 * pace->bracket))
 		pace->bracket *= 2;
-	pace->idle_ns = run_pace(settings, pace, pace->bracket, true).cpu_ns;
 	progress_done(SEARCH);
+}
+
+/* What a request costs, without what the benchmark itself takes at this rate: waking up, most of all. */
+static double cpu_us(const struct settings *settings, const struct pace *pace, double rate,
+                     const struct paced_result *result)
+{
+	return (result->cpu_ns - run_pace(settings, pace, rate, true).cpu_ns) / 1e3;
 }
 
 static void sample_pace(const struct settings *settings, struct pace *pace, uint32_t repetition)
@@ -258,13 +263,11 @@ static void sample_pace(const struct settings *settings, struct pace *pace, uint
 		last = result;
 	}
 	pace->rate[repetition] = rate / 1e3;
-	pace->cpu_us[repetition] = (last.cpu_ns - pace->idle_ns) / 1e3;
+	pace->cpu_us[repetition] = cpu_us(settings, pace, rate, &last);
 	pace->timed_out[repetition] =
 	        (double)last.timed_out * 100 / (double)(last.timed_out + last.completed);
-	/* Most of what is used at so low a rate is for waking up: each time without a purgatory too. */
-	result = run_pace(settings, pace, LEAST_RATE, true);
-	last = run_pace(settings, pace, LEAST_RATE, false);
-	pace->cpu_100k_us[repetition] = (last.cpu_ns - result.cpu_ns) / 1e3;
+	result = run_pace(settings, pace, LEAST_RATE, false);
+	pace->cpu_100k_us[repetition] = cpu_us(settings, pace, LEAST_RATE, &result);
 	progress_done(SEARCH);
 }
 
