@@ -41,8 +41,8 @@ struct peer {
 	/* Measured only when --peers names it: a variant, to be compared with its like. */
 	bool on_request;
 
-	/* If not 0, churn and refresh say nothing of it with more timers than this, and are left out. */
-	uint32_t most_in_steps;
+	/* If not 0, what happens as time passes is left out with more timers than this: it says nothing new. */
+	uint32_t most_in_time;
 
 	/* Does nothing: what is measured is the harness's own cost. It would fail a verification. */
 	bool null;

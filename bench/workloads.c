@@ -472,7 +472,8 @@ bool workload_possible(const struct workload *workload, const struct peer *peer,
 		return false;
 	if (workload->most && arena->n > workload->most)
 		return false;
-	if (workload->ticks && peer->most_in_steps && arena->n > peer->most_in_steps)
+	if (peer->most_in_time && arena->n > peer->most_in_time &&
+	    (workload->ticks || workload->needs & TELLS_TIME))
 		return false;
 	return (workload->needs & ~abilities(peer)) == 0;
 }
