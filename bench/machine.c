@@ -84,6 +84,20 @@ size_t memory_in_use(void)
 	return info.uordblks + info.hblkhd;
 }
 
+size_t memory_available(void)
+{
+	FILE *info = fopen("/proc/meminfo", "r");
+	size_t kilobytes = SIZE_MAX / 1024;
+	char line[256];
+
+	while (info && fgets(line, sizeof(line), info))
+		if (sscanf(line, "MemAvailable: %zu", &kilobytes) == 1)
+			break;
+	if (info)
+		fclose(info);
+	return kilobytes * 1024;
+}
+
 void machine_settle(void)
 {
 	machine_keep_memory();

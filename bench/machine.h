@@ -40,6 +40,9 @@ void machine_keep_memory(void);
 /* Bytes that malloc has given out. */
 size_t memory_in_use(void);
 
+/* Bytes that the machine could give without swapping; very many if that is not known. */
+size_t memory_available(void);
+
 /* Stay on one CPU, the last of those allowed, and have freed memory used again. */
 void machine_settle(void);
 

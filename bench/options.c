@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
 #include "options.h"
 
+#include "machine.h"
 #include "peer.h"
 #include "workloads.h"
 
@@ -14,9 +16,12 @@ enum {
 	REPETITIONS_LARGE = 3, /* above this many timers: */
 	LARGE = 1000000,
 	BETWEEN = 10000, /* timers, which are as those above and below them: large objects only */
+	LARGEST = 10000000,
 	STEPS_PER_TICK = 100,
 	STEPS_PER_TICK_QUICK = 50,
 };
+
+static const size_t BYTES_FOR_EACH = 200;
 
 /* Those of a workload that has fewer rows than others repeat the last. */
 static const char *row_key(size_t index)
@@ -90,18 +95,29 @@ uint32_t options_repetitions(const struct options *options, uint32_t n)
 	return n > LARGE ? REPETITIONS_LARGE : REPETITIONS;
 }
 
+/* The last of them where there is memory for it: objects, two orders, a heap's entries. */
+static void default_sizes(struct options *options)
+{
+	options->spare = true;
+	options->sizes = options->common.quick
+	                         ? (struct numbers){{1000, 100000}, 2}
+	                         : (struct numbers){{1000, BETWEEN, 100000, LARGE, LARGEST}, 5};
+	if (!options->common.quick && memory_available() < LARGEST * BYTES_FOR_EACH) {
+		fprintf(stderr,
+		        "pawl-bench-wheel: without %d timers, for which %zu MiB should be free\n",
+		        LARGEST, LARGEST * BYTES_FOR_EACH >> 20);
+		options->sizes.count--;
+	}
+}
+
 /* What --quick leaves to be said by other options, whichever comes first. */
 static void fill_in(struct options *options)
 {
 	bool quick = options->common.quick;
 
 	options->steps_per_tick = quick ? STEPS_PER_TICK_QUICK : STEPS_PER_TICK;
-	if (!options->sizes.count) {
-		options->spare = true;
-		options->sizes =
-		        quick ? (struct numbers){{1000, 100000}, 2}
-		              : (struct numbers){{1000, BETWEEN, 100000, LARGE, 10000000}, 5};
-	}
+	if (!options->sizes.count)
+		default_sizes(options);
 	if (!options->objects.count)
 		options->objects = (struct numbers){{192, 64}, quick ? 1 : 2};
 }
