@@ -11,8 +11,8 @@
 #include "options.h"
 #include "peer.h"
 #include "report.h"
+#include "table.h"
 #include "verify.h"
-#include "workloads.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -20,20 +20,6 @@
 #include <string.h>
 
 static const uint64_t SEED = 20240229;
-
-enum { MAX_PEERS = 32, MAX_WORKLOADS = 8, NAME_WIDTH = 16, CELL_WIDTH = 22, NUMBER_WIDTH = 15 };
-
-/* The chosen peers, and what was measured of them with one number of objects of one size. */
-struct table {
-	const struct options *options;
-	const struct peer *peers[MAX_PEERS];
-	size_t peer_count;
-	struct arena arena;
-	uint32_t repetitions;
-	struct result results[MAX_PEERS][MAX_REPETITIONS]; /* of the workload at hand */
-	struct figure figures[MAX_WORKLOADS][ROWS_PER_WORKLOAD][MAX_PEERS];
-	double seconds[MAX_WORKLOADS][MAX_PEERS]; /* all repetitions together */
-};
 
 static bool wanted(const struct names *names, const struct peer *peer)
 {
@@ -73,19 +59,6 @@ static void verify_peers(const struct table *table)
 		fflush(stdout);
 	}
 	printf("\n");
-}
-
-static bool row_chosen(const struct table *table, const struct row *row)
-{
-	return row->key && names_have(&table->options->rows, row->key);
-}
-
-static bool workload_chosen(const struct table *table, const struct workload *workload)
-{
-	for (size_t i = 0; i < ROWS_PER_WORKLOAD; i++)
-		if (row_chosen(table, &workload->rows[i]))
-			return true;
-	return false;
 }
 
 static bool any_chosen(const struct table *table, bool sparse)
@@ -194,132 +167,6 @@ static void evaluate(struct table *table, size_t workload)
 	}
 }
 
-static const struct figure *plain_figure(const struct table *table, size_t workload, size_t row)
-{
-	for (size_t peer = 0; peer < table->peer_count; peer++)
-		if (table->peers[peer] == &peer_plain)
-			return &table->figures[workload][row][peer];
-	return NULL;
-}
-
-static void print_compared(const struct figure *figure, const struct figure *plain)
-{
-	char spread[16], ratio[16] = "";
-
-	if (figure->repetitions == 0) {
-		printf("%*s", CELL_WIDTH, "-      ");
-		return;
-	}
-	snprintf(spread, sizeof(spread), "±%.0f%%", figure_spread(figure));
-	if (plain && plain->repetitions && plain != figure)
-		snprintf(ratio, sizeof(ratio), "x%.2f", plain->median / figure->median);
-	/* The sign takes two bytes and one column. */
-	printf("%*.1f %-*s%*s", CELL_WIDTH - 14, figure->median, 7, spread, 7, ratio);
-}
-
-static void print_number(const struct figure *figure)
-{
-	char text[GROUPED];
-
-	printf("%*s", NUMBER_WIDTH,
-	       figure->repetitions ? grouped((uint64_t)(figure->median + 0.5), text) : "-");
-}
-
-typedef void column_fn(const struct table *table, size_t workload, size_t row, size_t peer);
-
-static void print_title_cell(const struct table *table, size_t workload, size_t row, size_t peer)
-{
-	const struct row *what = &workloads[workload].rows[row];
-
-	(void)table;
-	(void)peer;
-	printf("%*s%s", what->kind == COMPARED ? CELL_WIDTH - 6 : NUMBER_WIDTH, what->label,
-	       what->kind == COMPARED ? "      " : "");
-}
-
-static void print_cell(const struct table *table, size_t workload, size_t row, size_t peer)
-{
-	const struct figure *figure = &table->figures[workload][row][peer];
-
-	if (workloads[workload].rows[row].kind == COMPARED)
-		print_compared(figure, plain_figure(table, workload, row));
-	else
-		print_number(figure);
-}
-
-static bool in_table(const struct table *table, size_t column, bool sparse, bool compared)
-{
-	const struct workload *workload = &workloads[column / ROWS_PER_WORKLOAD];
-	const struct row *row = &workload->rows[column % ROWS_PER_WORKLOAD];
-
-	return workload->sparse == sparse && row_chosen(table, row) &&
-	       (row->kind == COMPARED) == compared;
-}
-
-/* One line: the columns with ratios, or the others. */
-static void each_column(const struct table *table, bool sparse, bool compared, column_fn *print,
-                        size_t peer)
-{
-	for (size_t i = 0; i < workload_count * ROWS_PER_WORKLOAD; i++) {
-		if (in_table(table, i, sparse, compared))
-			print(table, i / ROWS_PER_WORKLOAD, i % ROWS_PER_WORKLOAD, peer);
-	}
-	printf("\n");
-}
-
-static bool has_figures(const struct table *table, bool sparse, bool compared, size_t peer)
-{
-	for (size_t i = 0; i < workload_count * ROWS_PER_WORKLOAD; i++)
-		if (in_table(table, i, sparse, compared) &&
-		    table->figures[i / ROWS_PER_WORKLOAD][i % ROWS_PER_WORKLOAD][peer].repetitions)
-			return true;
-	return false;
-}
-
-static bool has_columns(const struct table *table, bool sparse, bool compared)
-{
-	for (size_t i = 0; i < workload_count * ROWS_PER_WORKLOAD; i++)
-		if (in_table(table, i, sparse, compared))
-			return true;
-	return false;
-}
-
-static void print_table(const struct table *table, bool sparse, bool compared)
-{
-	if (!has_columns(table, sparse, compared))
-		return;
-	printf("%-*s", NAME_WIDTH, compared ? "ns, x plain" : "ns; bytes");
-	each_column(table, sparse, compared, print_title_cell, 0);
-	for (size_t peer = 0; peer < table->peer_count; peer++) {
-		if (!has_figures(table, sparse, compared, peer))
-			continue;
-		printf("%-*s", NAME_WIDTH, table->peers[peer]->name);
-		each_column(table, sparse, compared, print_cell, peer);
-	}
-	fflush(stdout);
-}
-
-/* Where the time of a run goes, for whoever wants it shorter. */
-static void print_times(const struct table *table, bool sparse)
-{
-	double all = 0;
-
-	printf("%-*s", NAME_WIDTH, "seconds");
-	for (size_t i = 0; i < workload_count; i++)
-		if (workloads[i].sparse == sparse && workload_chosen(table, &workloads[i]))
-			printf("%*s", NUMBER_WIDTH, workloads[i].rows[0].label);
-	for (size_t peer = 0; peer < table->peer_count; peer++) {
-		printf("\n%-*s", NAME_WIDTH, table->peers[peer]->name);
-		for (size_t i = 0; i < workload_count; i++) {
-			if (workloads[i].sparse != sparse || !workload_chosen(table, &workloads[i]))
-				continue;
-			printf("%*.2f", NUMBER_WIDTH, table->seconds[i][peer]);
-			all += table->seconds[i][peer];
-		}
-	}
-	printf("\n%-*s%*.2f\n", NAME_WIDTH, "all", NUMBER_WIDTH, all);
-}
-
 static void report_floor(const struct table *table, const char *peer, double ns)
 {
 	const struct report_key key = {.workload = "floor",
@@ -360,10 +207,7 @@ static void measure(struct table *table, uint32_t n, size_t object_size, bool sp
 		sample(table, &workloads[i]);
 		evaluate(table, i);
 	}
-	print_table(table, sparse, true);
-	print_table(table, sparse, false);
-	if (table->options->times)
-		print_times(table, sparse);
+	table_print(table, sparse);
 }
 
 /* What measuring all this will take, by the weight of each repetition. */
