@@ -3,9 +3,9 @@
  * workloads.h: what is measured.
  *
  * One thread, a virtual clock, n timers, each at the beginning of an object of 64 or 192 bytes. (A peer
- * whose timers are larger than that is left out.) Delays are uniform in 1..60,000 ticks unless it says otherwise. Objects are armed in an order that has nothing
- * to do with their addresses, as in a program that has run for a while: armed by address, lists would
- * be walked in the order that the CPU prefetches.
+ * whose timers are larger than that is left out.) Delays are uniform in 1..60,000 ticks unless it says
+ * otherwise. Objects are armed in an order that has nothing to do with their addresses, as in a program
+ * that has run for a while: armed by address, lists would be walked in the order that the CPU prefetches.
  *
  *  arm      all of them on an empty structure; ns a timer. Once all are armed also what they take:
  *           bytes a timer, the timer itself included, above those of an empty structure
@@ -14,7 +14,7 @@
  *  churn    cancel one at random and arm it anew, with the clock moving a tick every so many steps,
  *           for 70,000 ticks, longer than the longest delay, so that all moves between levels are paid
  *           for. What comes due is armed anew. ns a step, all included. A peer that moves nothing as
- *           time passes runs a tenth of the ticks. At the end, what the structure holds: entries,
+ *           time passes runs a tenth of the ticks, one in the kernel a hundredth. At the end, what the structure holds: entries,
  *           and bytes, the timers included
  *  expire   advance tick by tick until the last is due, popping after each tick; ns a timer
  *  longest  the longest single advance in that; ns. All repetitions do the same at the same tick, so
