@@ -187,26 +187,31 @@ struct pawl_op_type {
 	void (*release)(struct pawl_op *op);
 };
 
-/* One operation under one key. Its fields are private. */
+#define PAWL_OP_WATCHES 4 /* keys for which an operation has room in itself */
+
+/* An operation under a further key. Its fields are private. */
 struct pawl_watch {
-	struct pawl_watch *next, **link;
+	uintptr_t next, *link;
 	struct pawl_op *op;
 	void *place;
 };
 
-#define PAWL_OP_WATCHES 4 /* keys for which an operation has room in itself */
-
 /* An operation. Embed it and initialise it before its first use; its fields are private. */
 struct pawl_op {
-	const struct pawl_op_type *type;
-	void *home;
-	struct pawl_watch *more;
-	struct pawl_op *deferred;
-	uint32_t watch_count, outcome, references, owed;
-	uint8_t claim, timed, late, over;
-	struct pawl_watch watches[PAWL_OP_WATCHES];
 	struct pawl_task deadline;
-};
+	struct pawl_op *deferred;
+	struct pawl_watch *more;
+	void *home;
+	uintptr_t *link[PAWL_OP_WATCHES];
+	void *place[PAWL_OP_WATCHES];
+	uint32_t outcome, references, watch_count;
+	uint8_t timed, late, over, owed;
+
+	/* All that a check in vain reads, beside what follows in your struct. */
+	uintptr_t next[PAWL_OP_WATCHES];
+	uint64_t places;
+	const struct pawl_op_type *type;
+} __attribute__((aligned(8)));
 
 /* The operation is fresh afterwards. Not between try_or_watch (0 or 1) and the call of release. */
 PAWL_API void pawl_op_init(struct pawl_op *op, const struct pawl_op_type *type);
@@ -277,8 +282,9 @@ PAWL_API int pawl_purgatory_open(struct pawl_purgatory **purgatory, struct pawl_
  * It allocates nothing if there are at most 4 keys and this thread knows each: it has watched something
  * under it since it was resolved, or it has brought another operation that is watched under it now. Of a
  * resolved key the first thread to watch under it needs no memory either. An operation takes
- * sizeof(struct pawl_op) bytes with up to 4 keys, and 32 for each further one. A timeout of 0 is a deadline that is due at once; on_complete then still comes from a
- * thread of the service. A deadline is never early, and does not count against the service's max_pending.
+ * sizeof(struct pawl_op) bytes with up to 4 keys, and 32 for each further one. A timeout of 0 is a deadline
+ * that is due at once; on_complete then still comes from a thread of the service. A deadline is never
+ * early, and does not count against the service's max_pending.
  */
 PAWL_API int pawl_purgatory_try_or_watch(struct pawl_purgatory *purgatory, struct pawl_op *op,
                                          const struct pawl_key *keys, size_t nkeys,
@@ -291,7 +297,8 @@ PAWL_API int pawl_purgatory_try_or_watch(struct pawl_purgatory *purgatory, struc
  * invalid gives 0.
  *
  * An operation that another thread is just trying is left to that thread, which tries it once more for
- * this call. Then it may be completed a little after this call has returned, and does not count here.
+ * this call; and if another thread is just checking the same key, it does so once more. Then something may be
+ * completed a little after this call has returned, and does not count here.
  */
 PAWL_API size_t pawl_purgatory_check(struct pawl_purgatory *purgatory, struct pawl_key key);
 

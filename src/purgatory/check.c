@@ -6,47 +6,46 @@
 #define _GNU_SOURCE
 #include "winning.h"
 
+#include <string.h>
+
 /*
- * A walk along a place, from the newest watch to the oldest: what is added meanwhile comes before. Between
- * two batches a mark in each chain, which is a watch of no operation, says where to go on.
+ * A walk along a place, from the newest to the oldest: what is added meanwhile comes before. Between two
+ * batches a mark in each chain, which is a watch of no operation, says where to go on.
  */
 struct walk {
+	struct shard *home;
 	struct place *place;
+	uint64_t tried; /* for may_try */
 	bool paused;
 	struct pawl_watch marks[CHAINS];
 };
 
-static void pause_at(struct pawl_watch *mark, struct pawl_watch *watch)
+static void pause_at(struct pawl_watch *mark, uintptr_t node)
 {
 	mark->op = NULL;
 	mark->link = NULL;
-	if (watch)
-		chain_insert(watch->link, mark);
+	if (node)
+		chain_insert(*node_link(node), watch_node(mark), &mark->next, &mark->link);
 }
 
-static struct pawl_watch *resume_at(struct pawl_watch *mark)
+static uintptr_t resume_at(struct pawl_watch *mark)
 {
 	if (!mark->link)
-		return NULL;
-	chain_remove(mark);
+		return 0;
+	chain_remove(mark->next, mark->link);
 	return mark->next;
 }
 
-/*
- * Whether this thread may try it now. Otherwise it is left to whoever is trying it. (Somebody may have won it
- * already and be about to take it off: then it is tried in vain.)
- */
-static inline bool claim(struct pawl_op *op)
+/* Whether this thread may try it. Otherwise somebody else does, and has been left word. */
+static inline bool may_try(struct walk *walk, struct pawl_op *op)
 {
-	bool mine = op->claim == UNCLAIMED;
-
 	__builtin_prefetch(op + 1); /* what try_complete looks at is likely to stand there */
-	op->claim = mine ? CLAIMED : CLAIMED_AGAIN;
-	return mine;
+	return !(op_places(op) & walk->tried) || !op_try_again(walk->home, op);
 }
 
-static inline bool any(struct pawl_op *op)
+static inline bool any(struct walk *walk, struct pawl_op *op)
 {
+	(void)walk;
 	(void)op;
 	return true;
 }
@@ -55,130 +54,183 @@ static inline bool any(struct pawl_op *op)
  * The next operations that are wanted, at most BATCH. The chains in step: a list alone is one cache miss
  * after the other.
  */
-static inline __attribute__((always_inline)) size_t walk_on(struct walk *walk, struct pawl_op **ops,
-                                                            bool (*wanted)(struct pawl_op *))
+static inline __attribute__((always_inline)) uint32_t
+walk_on(struct walk *walk, struct pawl_op **ops, bool (*wanted)(struct walk *, struct pawl_op *))
 {
-	struct pawl_watch *at[CHAINS];
-	size_t count = 0;
-	bool more;
+	uintptr_t at[CHAINS], left;
+	uint32_t count = 0;
 
-	for (unsigned c = 0; c < CHAINS; c++)
-		at[c] = walk->paused ? resume_at(&walk->marks[c]) : walk->place->chains[c];
+	if (walk->paused)
+		for (unsigned c = 0; c < CHAINS; c++)
+			at[c] = resume_at(&walk->marks[c]);
+	else
+		memcpy(at, walk->place->chains, sizeof(at));
 	do {
-		more = false;
+		left = 0;
 #pragma GCC unroll 4
 		for (unsigned c = 0; c < CHAINS; c++) {
 			struct pawl_op *op;
 
 			if (!at[c])
 				continue;
-			op = at[c]->op; /* none: it is the mark of another walk */
-			at[c] = at[c]->next;
-			more |= at[c] != NULL;
-			if (op && wanted(op))
+			op = node_op(at[c]);
+			at[c] = node_next(at[c]);
+			left |= at[c];
+			if (op && wanted(walk, op)) /* none: it is the mark of another walk */
 				ops[count++] = op;
 		}
-	} while (more && count + CHAINS <= BATCH);
-	walk->paused = more;
-	for (unsigned c = 0; more && c < CHAINS; c++)
+	} while (left && count + CHAINS <= BATCH);
+	walk->paused = left;
+	for (unsigned c = 0; left && c < CHAINS; c++)
 		pause_at(&walk->marks[c], at[c]);
 	return count;
 }
 
-/* A batch on its way: [0, won) are won, [won, claimed) still claimed, and the abandoned ones apart. */
-struct batch {
-	struct shard *home;
-	size_t won, claimed, abandoned;
-	struct pawl_op *ops[BATCH], *others[BATCH];
-};
-
-static void swap(struct pawl_op **a, struct pawl_op **b)
+static unsigned next_bit(uint64_t *bits)
 {
-	struct pawl_op *op = *a;
+	unsigned bit = (unsigned)__builtin_ctzll(*bits);
 
-	*a = *b;
-	*b = op;
+	*bits &= *bits - 1;
+	return bit;
 }
 
-static void try_each(struct batch *batch)
+static bool try_one(const struct trial *trial, unsigned i)
 {
-	struct pawl_op **end = batch->ops + batch->claimed;
-
-	for (struct pawl_op **at = batch->ops + batch->won; at < end; at++)
-		if ((*at)->type->try_complete(*at) && op_win_waiting(*at, COMPLETED))
-			swap(at, &batch->ops[batch->won++]);
+	return trial->ops[i]->type->try_complete(trial->ops[i]);
 }
 
-/* Somebody else has won it, or wants it to be tried once more. */
-static void keep(struct batch *batch, size_t *kept, struct pawl_op *op)
+/* Which of them can complete. */
+static uint64_t try_all(const struct trial *trial)
 {
-	if (op->claim == ABANDONED) {
-		batch->others[batch->abandoned++] = op;
-	} else {
-		op->claim = CLAIMED;
-		batch->ops[(*kept)++] = op;
+	uint64_t can = 0;
+
+	for (unsigned i = 0; i < trial->count; i++)
+		if (try_one(trial, i))
+			can |= UINT64_C(1) << i;
+	return can;
+}
+
+static uint64_t try_some(const struct trial *trial, uint64_t which)
+{
+	uint64_t can = 0;
+
+	while (which) {
+		unsigned i = next_bit(&which);
+
+		can |= (uint64_t)try_one(trial, i) << i;
+	}
+	return can;
+}
+
+/* Under the lock. Those that were not taken off meanwhile wait still: nobody else could win them. */
+static void take_off_each(struct shard *home, const struct trial *trial, uint64_t won,
+                          struct leftovers *leftovers)
+{
+	while (won) {
+		struct pawl_op *op = trial->ops[next_bit(&won)];
+
+		op_win_waiting(op, COMPLETED);
+		take_off(home, op, leftovers);
 	}
 }
 
-/* Let go of those that are not won; but keep what there is still something to do about. */
-static void let_go(struct batch *batch)
+/* Under the lock. Those that can complete are won, and those that are to be tried again remain. */
+static uint64_t settle(struct shard *home, struct place *place, struct trial *trial, uint64_t can,
+                       struct leftovers *leftovers)
 {
-	struct pawl_op **end = batch->ops + batch->claimed;
-	size_t kept = batch->won;
+	uint64_t again = trial->again & ~trial->abandoned & ~can;
 
-	for (struct pawl_op **at = batch->ops + batch->won; at < end; at++)
-		if ((*at)->claim == CLAIMED)
-			(*at)->claim = UNCLAIMED;
-		else
-			keep(batch, &kept, *at);
-	batch->claimed = kept;
+	take_off_each(home, trial, can, leftovers);
+	trial->again = 0;
+	place_set_trying(place, again ? TRYING : IDLE);
+	return again;
 }
 
-static void try_claimed(struct batch *batch)
+/* Try all, and some again if asked to. Returns those that are won, which are off their keys then. */
+static uint64_t try_out(struct shard *home, struct place *place, struct trial *trial)
 {
 	struct leftovers leftovers = {NULL, false};
+	uint64_t can = try_all(trial), again, won = 0;
 
-	while (batch->won < batch->claimed) {
-		size_t won = batch->won;
-
-		try_each(batch);
-		shard_lock(batch->home);
-		for (; won < batch->won; won++)
-			take_off(batch->home, batch->ops[won], &leftovers);
-		let_go(batch);
-		shard_unlock(batch->home);
+	while (can || !place_move(place, TRYING, IDLE)) {
+		shard_lock(home);
+		can &= ~trial->abandoned;
+		again = settle(home, place, trial, can, &leftovers);
+		shard_unlock(home);
+		won |= can;
+		if (!again)
+			break;
+		can = try_some(trial, again);
 	}
-	clear_up(batch->home->purgatory, &leftovers);
+	clear_up(home->purgatory, &leftovers);
+	return won;
 }
 
-static void finish(struct batch *batch)
+/* Outside of the lock, and of the trial. Returns how many were won. */
+static size_t finish(struct shard *home, const struct trial *trial, uint64_t won)
 {
-	for (size_t i = 0; i < batch->abandoned; i++) {
-		free_more(batch->others[i]);
-		op_drop(batch->others[i], 1);
+	uint64_t abandoned = trial->abandoned;
+	size_t count = 0;
+
+	while (abandoned)
+		op_drop(trial->ops[next_bit(&abandoned)], 1);
+	for (; won; count++) {
+		struct pawl_op *op = trial->ops[next_bit(&won)];
+
+		pawl__op_run_completed(op, op_clear(op, home));
 	}
-	for (size_t i = 0; i < batch->won; i++)
-		pawl__op_run_completed(batch->ops[i], op_clear(batch->ops[i], batch->home));
+	return count;
+}
+
+static void walk_begin(struct walk *walk, struct shard *home, struct place *place)
+{
+	walk->home = home;
+	walk->place = place;
+	walk->paused = false;
+}
+
+static void walk_stop(struct walk *walk)
+{
+	for (unsigned c = 0; walk->paused && c < CHAINS; c++)
+		resume_at(&walk->marks[c]);
+	walk->paused = false;
+}
+
+/* Under the lock. False: another check of the same key is at it, and begins anew for us. */
+static bool begin_batch(struct walk *walk, struct trial *trial)
+{
+	bool mine = !place_heed(walk->place);
+
+	if (!mine)
+		walk->place->trial->anew = true;
+	if (!mine || trial->anew)
+		walk_stop(walk);
+	trial->anew = false;
+	if (!mine)
+		return false;
+	walk->tried = tried_bits(walk->home);
+	trial->count = walk_on(walk, trial->ops, may_try);
+	if (trial->count)
+		trial_begin(walk->home, walk->place, trial);
+	return trial->count;
 }
 
 static size_t check_place(struct shard *home, struct place *place)
 {
-	struct batch batch;
+	struct trial trial;
 	struct walk walk;
 	size_t completed = 0;
+	bool begun;
 
-	batch.home = home;
-	walk.place = place;
-	walk.paused = false;
+	trial.anew = false;
+	walk_begin(&walk, home, place);
 	do {
-		batch.won = batch.abandoned = 0;
 		shard_lock(home);
-		batch.claimed = walk_on(&walk, batch.ops, claim);
+		begun = begin_batch(&walk, &trial);
 		shard_unlock(home);
-		try_claimed(&batch);
-		finish(&batch);
-		completed += batch.won;
-	} while (walk.paused);
+		if (begun)
+			completed += finish(home, &trial, try_out(home, place, &trial));
+	} while (walk.paused || trial.anew);
 	return completed;
 }
 
@@ -187,11 +239,11 @@ static size_t win_each(struct shard *home, struct pawl_op **ops, size_t count,
                        struct leftovers *leftovers)
 {
 	size_t won = 0;
-	uint32_t was;
 
 	for (size_t i = 0; i < count; i++)
-		if (op_win(ops[i], TAKEN_OUT, &was)) {
-			take_off_unclaimed(home, ops[i], leftovers);
+		if (op_win_fresh(ops[i], TAKEN_OUT) || op_win_waiting(ops[i], TAKEN_OUT)) {
+			take_off(home, ops[i], leftovers);
+			op_abandon(home, ops[i]);
 			ops[won++] = ops[i];
 		}
 	return won;
@@ -212,8 +264,7 @@ static size_t take_out_place(struct shard *home, struct place *place, pawl_op_fn
 	size_t won, all = 0;
 	struct walk walk;
 
-	walk.place = place;
-	walk.paused = false;
+	walk_begin(&walk, home, place);
 	do {
 		struct leftovers leftovers = {NULL, false};
 
@@ -250,20 +301,30 @@ static size_t take_out(struct key *key, pawl_op_fn *fn)
 	return all;
 }
 
-/* From the thread's own shard on, so that threads that check at the same time begin at different ones. */
+/*
+ * From the thread's own shard on, so that threads that check at the same time begin at different ones. Before
+ * a place is passed over as empty there must be a fence: see layout.h.
+ */
 static size_t check(struct key *key)
 {
 	struct pawl_purgatory *purgatory = key->purgatory;
-	unsigned own = own_shard(purgatory)->number;
+	struct shard *shards = purgatory->shards, *own = own_shard(purgatory);
+	const unsigned first = own->number, last = purgatory->shard_count - 1;
+	struct place *place = busy_place(key, first);
 	size_t completed = 0;
 
-	fence(); /* see layout.h */
-	for (unsigned i = 0; i < purgatory->shard_count; i++) {
-		unsigned shard = (own + i) & (purgatory->shard_count - 1);
-		struct place *place = busy_place(key, shard);
-
+	if (!place) {
+		fence();
+		place = busy_place(key, first);
+	}
+	if (place) {
+		completed = check_place(own, place);
+		fence_after_exchange(); /* which is taking its lock */
+	}
+	for (unsigned i = 1; i <= last; i++) {
+		place = busy_place(key, (first + i) & last);
 		if (place)
-			completed += check_place(&purgatory->shards[shard], place);
+			completed += check_place(&shards[(first + i) & last], place);
 	}
 	return completed;
 }

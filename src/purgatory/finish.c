@@ -18,7 +18,7 @@ static struct pawl_op *op_of(struct pawl_task *task)
 static void defer(struct thread *thread, struct pawl_op *op, uint32_t references)
 {
 	op->deferred = NULL;
-	op->owed = references;
+	op->owed = (uint8_t)references; /* at most 3 */
 	if (thread->deferred)
 		thread->last_deferred->deferred = op;
 	else
@@ -89,36 +89,49 @@ static void run_expired(struct pawl_op *op)
 	pawl__purgatory_thread.depth--;
 }
 
-/* What waits is linked until its winner takes it off. */
-static void expire_won(struct pawl_op *op, struct shard *home)
-{
-	struct leftovers leftovers = {NULL, false};
+/* How a deadline has ended. */
+enum expiry {
+	EXPIRED,     /* it has won */
+	LOST,        /* and the operation may be gone when the lock is given back */
+	LOST_LATELY, /* the winner has left its reference to it, and counts it as expiring */
+};
 
-	shard_lock(home);
-	home->expiring++;
-	op->over = OVER_AND_TAKEN; /* this is not a deadline that has lost */
-	take_off_unclaimed(home, op, &leftovers);
-	shard_unlock(home);
-	if (op->claim != ABANDONED)
-		free_more(op);
-	clear_up(home->purgatory, &leftovers);
-	run_expired(op);
-	end_expiring(home);
+/* Under the lock. */
+static enum expiry end_deadline(struct pawl_op *op, struct shard *home, bool dropped,
+                                struct leftovers *leftovers)
+{
+	if (!dropped && op_win_waiting(op, COMPLETED)) {
+		home->expiring++;
+		op->over = OVER_AND_TAKEN; /* this is not a deadline that has lost */
+		take_off(home, op, leftovers);
+		op_abandon(home, op);
+		return EXPIRED;
+	}
+	if (op->late)
+		return LOST_LATELY;
+	op->over = OVER;
+	return LOST;
 }
 
-/* The winner is in its call still, or has registered us as late: so home is there. */
-static void expire_lost(struct pawl_op *op, struct shard *home)
+/* If it has lost, the winner is in its call still, or has registered us as late: so home is there. */
+static void run_deadline(struct pawl_op *op, struct shard *home, bool dropped)
 {
-	bool late;
+	struct leftovers leftovers = {NULL, false};
+	enum expiry end;
 
 	shard_lock(home);
-	late = op->late;
-	if (!late)
-		op->over = OVER;
+	end = end_deadline(op, home, dropped, &leftovers);
 	shard_unlock(home);
-	if (!late)
-		return; /* and the operation may be gone */
-	op_drop(op, 1);
+	if (end == LOST)
+		return;
+	if (end == EXPIRED) {
+		if (!(op_places(op) & ABANDONED))
+			free_more(op);
+		clear_up(home->purgatory, &leftovers);
+		run_expired(op);
+	} else {
+		op_drop(op, 1);
+	}
 	end_expiring(home);
 }
 
@@ -134,10 +147,7 @@ static void expire(struct pawl_task *task)
 	struct inside inside = {home->purgatory, thread->inside};
 
 	thread->inside = &inside;
-	if (!pawl__service_drops(task) && op_win_waiting(op, COMPLETED))
-		expire_won(op, home);
-	else
-		expire_lost(op, home);
+	run_deadline(op, home, pawl__service_drops(task));
 	thread->inside = inside.outer;
 }
 
@@ -172,7 +182,7 @@ void pawl_op_init(struct pawl_op *op, const struct pawl_op_type *type)
 	op->watch_count = 0;
 	op->outcome = FRESH;
 	op->references = 2; /* the purgatory's, and try_or_watch's: see layout.h */
-	op->claim = UNCLAIMED;
+	op->places = 0;
 	op->timed = op->late = op->over = 0;
 	pawl_task_init(&op->deadline, expire);
 }
@@ -192,26 +202,42 @@ bool pawl_op_completed(const struct pawl_op *op)
 	return __atomic_load_n(&op->outcome, __ATOMIC_ACQUIRE) == COMPLETED;
 }
 
-/* Off its keys and its deadline. Returns the references that the winner has now. */
-static uint32_t leave(struct pawl_op *op)
+static bool complete_waiting(struct pawl_op *op, struct shard *home)
 {
 	struct leftovers leftovers = {NULL, false};
-	struct shard *home = op->home;
+	bool won;
 
 	shard_lock(home);
-	take_off_unclaimed(home, op, &leftovers);
+	won = op_win_waiting(op, COMPLETED);
+	if (won) {
+		take_off(home, op, &leftovers);
+		op_abandon(home, op);
+	}
 	shard_unlock(home);
+	if (!won)
+		return false;
 	clear_up(home->purgatory, &leftovers);
-	return op_clear(op, home);
+	pawl__op_run_completed(op, op_clear(op, home));
+	return true;
 }
 
-/* A fresh operation is on no key; or try_or_watch is about to find out that it is late, and takes it off. */
+/*
+ * A fresh operation is on no key; or try_or_watch is about to find out that it is late, and takes it off. One
+ * that waits may be fresh again, and without a home, if its deadline could not be armed: then look again.
+ */
 bool pawl_op_complete(struct pawl_op *op)
 {
-	uint32_t was;
+	for (;;) {
+		uint32_t outcome = op_outcome(op);
+		struct shard *home = __atomic_load_n(&op->home, __ATOMIC_ACQUIRE);
 
-	if (!op_win(op, COMPLETED, &was))
-		return false;
-	pawl__op_run_completed(op, was == WAITING ? leave(op) : 1);
-	return true;
+		if (outcome == FRESH && op_win_fresh(op, COMPLETED)) {
+			pawl__op_run_completed(op, 1);
+			return true;
+		}
+		if (outcome == WAITING && home && complete_waiting(op, home))
+			return true;
+		if (outcome > WAITING)
+			return false;
+	}
 }

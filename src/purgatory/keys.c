@@ -18,8 +18,8 @@
  * that one has left meanwhile. (Whoever reads NULL in between sees an empty place, which is what it is.)
  */
 #define _GNU_SOURCE
-#include "layout.h"
 #include "siphash.h"
+#include "trials.h"
 
 #include <stdlib.h>
 
@@ -229,6 +229,8 @@ bool pawl__place_retire(struct place *place, struct shard *shard)
 {
 	struct place **place_of_key = &place->key->places[shard->number];
 
+	if (place->listed)
+		tried_bits(shard); /* takes it off the list */
 	for (;;) {
 		__atomic_store_n(place_of_key, NULL, __ATOMIC_SEQ_CST);
 		if (__atomic_load_n(&place->key->users, __ATOMIC_SEQ_CST) == 0)
@@ -297,7 +299,7 @@ static struct place *new_place(struct key *key)
 	if (__atomic_exchange_n(&key->first_taken, true, __ATOMIC_ACQUIRE))
 		place = aligned_alloc(CACHE_LINE, sizeof(*place));
 	if (place)
-		*place = (struct place){.key = key};
+		*place = (struct place){.key = key, .number = (uint8_t)(key->hash % PLACE_BITS)};
 	return place;
 }
 

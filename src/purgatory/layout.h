@@ -25,34 +25,36 @@
  *	try_complete                            place->count != 0?
  *
  *
- * An operation's claim, under its home's lock
+ * Who tries
  *
- *	CLAIMED         some thread is about to try it, or trying it: nobody else may. It is the operation's
- *	                own lock, but nobody waits for it.
- *	CLAIMED_AGAIN   a check came by meanwhile: the claimer tries once more before it lets go
- *	ABANDONED       it was taken off while claimed: the claimer has a reference of its own to drop
+ * The operation's own lock, the one that try_complete runs under, is nothing that anybody waits for. First its
+ * bringer has it: try_or_watch links its operation CLAIMED. After that a check that goes through a place
+ * puts what it finds into a trial, in one critical section, and tries it under no lock. Who finds an operation
+ * with its bringer, or in another trial, leaves word and goes on; and who tries does so once more if there is word:
  *
- * A check claims a batch of operations in one critical section, tries them under no lock, and lets them go
- * in a second one. Whoever finds an operation claimed leaves word and goes on:
- *
- *	claimer                                 another check
- *	-------                                 -------------
- *	lock; CLAIMED; unlock
+ *	a check                                 another one, by another key of the operation
+ *	-------                                 --------------------------------------------
+ *	lock; the place is TRYING; unlock
  *	try_complete: no                        change something
- *	                                        lock; CLAIMED_AGAIN; unlock
- *	lock; CLAIMED; unlock
+ *	                                        lock; HEED, `again` in the trial; unlock
+ *	TRYING -> IDLE fails
+ *	lock; TRYING; unlock
  *	try_complete: yes
- *	lock; take off; unlock
+ *	lock; win, take off, IDLE; unlock
  *
- * In the lock's order the other check comes either before the claimer lets go, which then sees its word; or
- * after, and then the operation is not claimed. try_or_watch links its operation claimed: it is its own first claimer.
+ * Either HEED comes before the trial ends, which then sees the word; or after, and then there is no trial any
+ * more. A trial is ended, and a claim given up, without the lock where there is no word: trials.h.
+ *
+ * Of two checks of the same key, the one that comes second has the first go through the place anew.
  *
  *
  * Who wins
  *
- * outcome goes from FRESH to WAITING, and from either to COMPLETED or TAKEN_OUT, by one compare-and-set, under
- * a lock or not. Who wins a waiting operation takes it off under its home's lock, takes its deadline away,
- * calls the user's functions and drops its reference.
+ * outcome goes from FRESH to WAITING, and from either to COMPLETED or TAKEN_OUT: from FRESH by a compare-and-set,
+ * from WAITING under the home's lock. Whoever wins what waits takes it off in the same critical section, then
+ * takes its deadline away, calls the user's functions and drops its reference. If it was in somebody else's
+ * trial, or claimed by its bringer, they are left word of that, too, and a reference to go with it: it is abandoned
+ * to them.
  *
  * try_or_watch links its operation first, and makes it waiting then. pawl_op_complete may be faster. Then it
  * has won a fresh operation, and leaves it to try_or_watch to take it off:
@@ -70,7 +72,7 @@
  *	one of the purgatory's       the winner drops it when the user's functions have returned
  *	one of try_or_watch's        it becomes the deadline's, once that is armed; else it is dropped at the end
  *	one a hold                   unhold
- *	one of an abandoning winner  given to the claimer, who drops it
+ *	one of an abandoning winner  dropped by whoever it was abandoned to
  *
  * A new operation has the first two. Whoever has all that are left need not count down (op_drop).
  *
@@ -96,12 +98,18 @@
 #define MAX_SHARDS 1024u
 #define MAX_DEPTH  16u /* of on_complete inside on_complete */
 #define CHAINS     4u  /* lists in a place, walked in step, so that their cache misses overlap */
-#define BATCH      64u /* operations claimed, or taken out, in one critical section */
+#define BATCH      64u /* operations tried, or taken out, from one critical section to the next */
 #define TABLES     16u /* of keys, each with a lock of its own */
 #define FEW_CHAINS 8u
 
+/* op->places: a bit for each of its places, and about its bringer. See trials.h */
+#define PLACE_BITS 61u
+#define ABANDONED  (UINT64_C(1) << 61)
+#define AGAIN      (UINT64_C(1) << 62)
+#define CLAIMED    (UINT64_C(1) << 63)
+
 enum outcome { FRESH, WAITING, COMPLETED, TAKEN_OUT };
-enum claim { UNCLAIMED, CLAIMED, CLAIMED_AGAIN, ABANDONED }; /* op->claim */
+enum trying { IDLE, TRYING, HEED };           /* place->trying: see trials.h */
 enum over { NOT_OVER, OVER, OVER_AND_TAKEN }; /* op->over, for a deadline that has lost */
 
 struct shard {
@@ -109,6 +117,8 @@ struct shard {
 	struct lock lock;
 	bool closed;       /* stop has begun: nothing is linked any more. Read without, too */
 	unsigned expiring; /* deadlines that call the user's functions, or have lost and are late */
+	struct place *
+	        tried; /* those whose operations a check is trying, and some where that has ended */
 	size_t watched, delayed;
 
 	/* Set at open, and read only. */
@@ -116,13 +126,30 @@ struct shard {
 	unsigned number;
 } __attribute__((aligned(LINE)));
 
+/* The operations of one place that a check is trying. Under the lock of their home, while they are tried. */
+struct trial {
+	uint32_t count;
+	bool anew; /* another check of the same key has come by: go through the place once more */
+	uint64_t
+	        again; /* those that a check of another of their keys came by for: try them once more */
+	uint64_t abandoned; /* those that were taken off meanwhile: each has a reference for us */
+	struct pawl_op *ops[BATCH]; /* does not change */
+};
+
 /* A key in a shard. Under the shard's lock. */
 struct place {
-	struct pawl_watch *chains[CHAINS]; /* the newest first */
-	uint32_t count; /* of its watches; written under the lock, read without */
-	uint32_t turn;  /* the chain that got the newest one */
+	uintptr_t chains[CHAINS]; /* the newest first: see linking.h */
+	uint32_t count;           /* of its watches; written under the lock, read without */
+	uint8_t turn;             /* the chain that got the newest one */
+	uint8_t number;           /* of its bit, by the key's hash: see trials.h */
+	uint8_t trying;           /* atomic */
+	bool listed;              /* in the shard's list of tried ones */
 	struct key *key;
-	struct place *next_retired;
+	struct place *next_tried;
+	union {
+		struct trial *trial;        /* while they are tried */
+		struct place *next_retired; /* when it is over */
+	};
 } __attribute__((aligned(CACHE_LINE)));
 
 /*

@@ -12,7 +12,7 @@
 static void leave_keys(struct pawl_op *op, size_t nkeys)
 {
 	for (size_t i = 0; i < nkeys; i++)
-		pawl__key_leave(((struct place *)watch_of(op, i)->place)->key);
+		pawl__key_leave(op_place(op, i)->key);
 }
 
 /* What try_or_watch was given, and found. */
@@ -46,7 +46,7 @@ static int find_places(const struct bringing *bringing)
 	for (size_t i = 0; i < bringing->nkeys; i++) {
 		struct place *place = find_place(bringing, bringing->keys[i]);
 
-		watch_of(bringing->op, i)->place = place;
+		op_set_place(bringing->op, i, place);
 		__builtin_prefetch(place, 1);
 		if (!place) {
 			if (bringing->joined)
@@ -62,6 +62,8 @@ static int allocate_more(struct pawl_op *op, size_t nkeys)
 	if (nkeys <= PAWL_OP_WATCHES)
 		return 0;
 	op->more = calloc(nkeys - PAWL_OP_WATCHES, sizeof(struct pawl_watch));
+	for (size_t i = 0; op->more && i < nkeys - PAWL_OP_WATCHES; i++)
+		op->more[i].op = op;
 	return op->more ? 0 : -ENOMEM;
 }
 
@@ -75,7 +77,6 @@ static int link_claimed(const struct bringing *bringing)
 	shard_lock(home);
 	closed = home->closed;
 	if (!closed) {
-		op->claim = CLAIMED;
 		op->timed = bringing->timeout_ns != PAWL_NEVER;
 		put_on(home, op, bringing->nkeys);
 	}
@@ -89,7 +90,7 @@ static int freshen(struct pawl_op *op, int error)
 	free_more(op);
 	op->more = NULL;
 	op->watch_count = 0;
-	op->claim = UNCLAIMED;
+	op->places = 0;
 	op->timed = 0;
 	__atomic_store_n(&op->home, NULL, __ATOMIC_RELEASE);
 	return error;
@@ -97,33 +98,44 @@ static int freshen(struct pawl_op *op, int error)
 
 /* How letting go of the claim has ended. */
 enum end {
-	AGAIN, /* not at all: a check came by, so try once more */
-	STAYS, /* it waits; or somebody has won it, and is about to take it off */
+	STAYS, /* it waits */
+	STUCK, /* not at all: a check came by, so try once more */
 	OFF,   /* off its keys, by us */
 	LEFT,  /* off its keys, by another winner, who has abandoned it to us with a reference */
 };
 
-/* Under the lock. `leave`: to be taken off, by whoever wins it, or to make it fresh again. */
-static enum end end_of_claim(struct pawl_op *op, bool mine, bool leave)
+/* To go on waiting, if nobody has left word. Then others may be at it already. */
+static bool let_go_quickly(struct pawl_op *op)
 {
-	if (op->claim == ABANDONED)
-		return LEFT;
-	if (mine || (leave && op_win_waiting(op, FRESH)))
-		return OFF;
-	return op->claim == CLAIMED_AGAIN && op_pending(op) && !leave ? AGAIN : STAYS;
+	uint64_t places = op_places(op);
+
+	return !(places & (AGAIN | ABANDONED)) && op_move_claim(op, &places, places & ~CLAIMED);
 }
 
-static enum end let_go(struct shard *home, struct pawl_op *op, bool mine, bool leave)
+/* Under the lock. `to`: what is to become of it. Whoever else wins it while it is claimed, abandons it. */
+static enum end end_of_claim(struct pawl_op *op, uint32_t to)
+{
+	if (op_places(op) & ABANDONED)
+		return LEFT;
+	if (to == WAITING) {
+		__atomic_and_fetch(&op->places, ~AGAIN, __ATOMIC_RELAXED);
+		return STUCK;
+	}
+	op_win_waiting(op, to);
+	return OFF;
+}
+
+static enum end let_go(struct shard *home, struct pawl_op *op, uint32_t to)
 {
 	struct leftovers leftovers = {NULL, false};
 	enum end end;
 
+	if (to == WAITING && let_go_quickly(op))
+		return STAYS;
 	shard_lock(home);
-	end = end_of_claim(op, mine, leave);
+	end = end_of_claim(op, to);
 	if (end == OFF)
 		take_off(home, op, &leftovers);
-	if (end != LEFT)
-		op->claim = end == AGAIN ? CLAIMED : UNCLAIMED;
 	shard_unlock(home);
 	clear_up(home->purgatory, &leftovers);
 	return end;
@@ -132,7 +144,7 @@ static enum end let_go(struct shard *home, struct pawl_op *op, bool mine, bool l
 /* Somebody has won it before it waited: completed it, or else taken it out, and off. */
 static int come_too_late(struct shard *home, struct pawl_op *op)
 {
-	enum end end = let_go(home, op, true, false);
+	enum end end = let_go(home, op, COMPLETED);
 
 	free_more(op);
 	op_drop(op, end == LEFT ? 2 : 1);
@@ -144,20 +156,20 @@ static int stay(const struct bringing *bringing)
 {
 	struct shard *home = bringing->home;
 	struct pawl_op *op = bringing->op;
-	bool mine, armed = false;
+	bool done, armed = false;
 	uint32_t references;
 	enum end end;
 	int error = 0;
 
 	do {
-		mine = op->type->try_complete(op) && op_win_waiting(op, COMPLETED);
-		if (!armed && op->timed && op_pending(op)) {
+		done = op->type->try_complete(op);
+		if (!done && !armed && op->timed && op_pending(op)) {
 			error = pawl__service_arm_uncounted(home->purgatory->service, &op->deadline,
 			                                    bringing->timeout_ns);
 			armed = !error;
 		}
-		end = let_go(home, op, mine, error != 0);
-	} while (end == AGAIN);
+		end = let_go(home, op, done ? COMPLETED : error ? FRESH : WAITING);
+	} while (end == STUCK);
 	if (end == STAYS) {
 		if (!armed)
 			op_drop(op, 1); /* this call's: there is no deadline to have it */
@@ -167,7 +179,7 @@ static int stay(const struct bringing *bringing)
 		return freshen(op, error);
 	free_more(op);
 	references = 1 + (armed ? pawl__op_disarm(op, home) : 1);
-	if (mine)
+	if (end == OFF)
 		return pawl__op_run_completed(op, references);
 	op_drop(op, references);
 	return 0;

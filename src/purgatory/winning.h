@@ -3,43 +3,36 @@
 #ifndef PAWL_PURGATORY_WINNING_H
 #define PAWL_PURGATORY_WINNING_H
 
-#include "linking.h"
+#include "trials.h"
 
 #include <stdlib.h>
+
+static inline uint32_t op_outcome(const struct pawl_op *op)
+{
+	return __atomic_load_n(&op->outcome, __ATOMIC_ACQUIRE);
+}
 
 /* Nobody has won it yet. */
 static inline bool op_pending(const struct pawl_op *op)
 {
-	return __atomic_load_n(&op->outcome, __ATOMIC_ACQUIRE) <= WAITING;
+	return op_outcome(op) <= WAITING;
 }
 
-static inline bool op_move(struct pawl_op *op, uint32_t *from, uint32_t to)
-{
-	return __atomic_compare_exchange_n(&op->outcome, from, to, false, __ATOMIC_SEQ_CST,
-	                                   __ATOMIC_ACQUIRE);
-}
-
-static inline bool op_win_waiting(struct pawl_op *op, uint32_t outcome)
-{
-	uint32_t waiting = WAITING;
-
-	return op_move(op, &waiting, outcome);
-}
-
+/* What is fresh has no home yet, or its bringer is still at it: so without a lock. */
 static inline bool op_win_fresh(struct pawl_op *op, uint32_t outcome)
 {
 	uint32_t fresh = FRESH;
 
-	return op_move(op, &fresh, outcome);
+	return __atomic_compare_exchange_n(&op->outcome, &fresh, outcome, false, __ATOMIC_SEQ_CST,
+	                                   __ATOMIC_ACQUIRE);
 }
 
-/* From either; *was says from which. */
-static inline bool op_win(struct pawl_op *op, uint32_t outcome, uint32_t *was)
+/* Under its home's lock: whoever wins what waits takes it off in the same critical section. */
+static inline bool op_win_waiting(struct pawl_op *op, uint32_t outcome)
 {
-	*was = WAITING;
-	while (!op_move(op, was, outcome))
-		if (*was > WAITING)
-			return false;
+	if (op_outcome(op) != WAITING)
+		return false;
+	__atomic_store_n(&op->outcome, outcome, __ATOMIC_RELEASE);
 	return true;
 }
 
@@ -54,7 +47,7 @@ static inline void op_drop(struct pawl_op *op, uint32_t references)
 		op->type->release(op);
 }
 
-/* The memory of further watches is freed by the claimer that was abandoned, if any: it may read them. */
+/* The memory of further watches is freed by the bringer that was abandoned, if any: it may read them. */
 static inline void free_more(struct pawl_op *op)
 {
 	if (op->more)
@@ -64,7 +57,7 @@ static inline void free_more(struct pawl_op *op)
 /* Its deadline, too. Returns the references that the winner has now. */
 static inline uint32_t op_clear(struct pawl_op *op, struct shard *home)
 {
-	if (op->claim != ABANDONED)
+	if (!(op_places(op) & ABANDONED))
 		free_more(op);
 	return 1 + (op->timed ? pawl__op_disarm(op, home) : 0);
 }
