@@ -6,8 +6,6 @@
 #define _GNU_SOURCE
 #include "winning.h"
 
-#include <string.h>
-
 /*
  * A walk along a place, from the newest to the oldest: what is added meanwhile comes before. Between two
  * batches a mark in each chain, which is a watch of no operation, says where to go on.
@@ -60,11 +58,11 @@ walk_on(struct walk *walk, struct pawl_op **ops, bool (*wanted)(struct walk *, s
 	uintptr_t at[CHAINS], left;
 	uint32_t count = 0;
 
-	if (walk->paused)
-		for (unsigned c = 0; c < CHAINS; c++)
-			at[c] = resume_at(&walk->marks[c]);
-	else
-		memcpy(at, walk->place->chains, sizeof(at));
+	/* One by one: a wide load would wait for what was stored word by word just before. */
+	for (unsigned c = 0; c < CHAINS; c++)
+		at[c] = __atomic_load_n(&walk->place->chains[c], __ATOMIC_RELAXED);
+	for (unsigned c = 0; walk->paused && c < CHAINS; c++)
+		at[c] = resume_at(&walk->marks[c]);
 	do {
 		left = 0;
 #pragma GCC unroll 4
