@@ -99,7 +99,8 @@
  *	check, cancel_key       yes                             yes
  *	complete, completed     yes, with a hold                yes
  *	hold, unhold            yes, with a hold                yes
- *	resolve, unresolve      yes                             yes
+ *	resolve                 yes                             yes
+ *	unresolve               yes, the last one see there     yes, the last one see there
  *	watched, delayed        yes                             yes
  *	stop                    yes                             not where a deadline or stop has called
  *	close                   no: alone, and last             no
@@ -138,7 +139,8 @@
  * again, without end. They are called at once, inside the call that has completed them, up to 16 deep. What
  * is completed by a call made at that depth has its on_complete called on the same thread as soon as the
  * on_complete at that depth has returned: so the stack has a bound, and still, when a call that you
- * make outside of any on_complete returns, on_complete has returned for all that it has completed.
+ * make outside of any on_complete returns, on_complete has returned for all that it has completed. Of the
+ * others, release, on_drop and cancelled, calls nest as deep as you nest them.
  *
  *
  * After fork() the child may only exec or exit. No call is async-signal-safe. Your functions must not throw
@@ -277,7 +279,8 @@ PAWL_API int pawl_purgatory_open(struct pawl_purgatory **purgatory, struct pawl_
  *             purgatory; a type without try_complete, on_complete or release.
  * -EBUSY      the operation is not fresh: it was given to try_or_watch before.
  * -ENOMEM     no memory for a key that was not known, or for more than 4 keys.
- * -ESHUTDOWN  the purgatory was stopped; or its service was, and there is a deadline to arm.
+ * -ESHUTDOWN  the purgatory was stopped (then nothing is released even if it was completed while fresh);
+ *             or its service was, and there is a deadline to arm.
  *
  * It allocates nothing if there are at most 4 keys and this thread knows each: it has watched something
  * under it since it was resolved, or it has brought another operation that is watched under it now. Of a
