@@ -18,12 +18,8 @@
  *
  * Even a timer whose tick is the present one goes to the front of level 0's present slot rather than
  * straight to the due ones: that slot opens last and takes all of them in order.
- *
- * Latency. A list of cold timers is walked one cache miss after the other. With several chains the
- * walk takes a timer from each in turn and asks for each one's follower in good time, so that as many
- * misses overlap as there are chains.
  */
-#include "placing.h"
+#include "moving.h"
 #include "reach.h"
 
 static uint64_t lowest_bit(uint64_t word)
@@ -50,9 +46,9 @@ static uint64_t first_slot(const struct pawl_wheel *wheel, const struct level *l
 }
 
 /* The lists of the first slot are retired. Every bit is of a cell in the window: the next one is ahead. */
-static void pass_first(const struct pawl_wheel *wheel, struct level *level)
+static inline void pass_first(const struct pawl_wheel *wheel, struct level *level, uint64_t slot)
 {
-	uint64_t slot = first_slot(wheel, level), next;
+	uint64_t next;
 
 	bit_clear(level, slot);
 	if (level->words == 0) {
@@ -63,17 +59,7 @@ static void pass_first(const struct pawl_wheel *wheel, struct level *level)
 	level->opens += tick_of_cell(level, next - slot + (next < slot ? wheel->wheel_size : 0));
 }
 
-/* The level's first slot is empty. */
-static void forget_first(const struct pawl_wheel *wheel, struct level *level)
-{
-	uint64_t slot = first_slot(wheel, level);
-
-	for (uint64_t chain = 0; chain <= wheel->chain_mask; chain++)
-		list_retire(slot_head(wheel, level, slot, chain));
-	pass_first(wheel, level);
-}
-
-static bool first_slot_empty(const struct pawl_wheel *wheel, const struct level *level)
+static inline bool first_slot_empty(const struct pawl_wheel *wheel, const struct level *level)
 {
 	uint64_t slot = first_slot(wheel, level);
 
@@ -83,15 +69,14 @@ static bool first_slot_empty(const struct pawl_wheel *wheel, const struct level 
 	return true;
 }
 
-/* The level whose first slot opens first; of several at the same tick 1, 2, 3, ... and 0 last. */
-static struct level *first_of_levels(struct pawl_wheel *wheel)
+/* The level's first slot is empty. */
+static void forget_first(const struct pawl_wheel *wheel, struct level *level)
 {
-	struct level *first = &wheel->level[0];
+	uint64_t slot = first_slot(wheel, level);
 
-	for (struct level *level = &wheel->level[wheel->levels_used]; --level > &wheel->level[0];)
-		if (level->opens <= first->opens)
-			first = level;
-	return first;
+	for (uint64_t chain = 0; chain <= wheel->chain_mask; chain++)
+		list_retire(slot_head(wheel, level, slot, chain));
+	pass_first(wheel, level, slot);
 }
 
 static uint64_t time_of_opening(const struct pawl_wheel *wheel, const struct level *level)
@@ -108,130 +93,57 @@ static bool all_due(const struct pawl_wheel *wheel)
 	return wheel->time >= wheel->tick && wheel->touched <= wheel->time - wheel->tick;
 }
 
-static void make_all_due(struct pawl_wheel *wheel, uint64_t slot)
+/* Whether there was anything in the slot. */
+static bool make_all_due(struct pawl_wheel *wheel, uint64_t slot)
 {
+	bool any = false;
+
 	for (uint64_t chain = 0; chain <= wheel->chain_mask; chain++) {
 		struct pawl_timer *head = slot_head(wheel, &wheel->level[0], slot, chain);
 
-		if (list_empty(head))
-			list_retire(head);
-		else
-			list_append_all(due_list(wheel, chain), head); /* which retires it */
+		if (!list_in_use(head))
+			continue;
+		list_append_all(due_list(wheel, chain), head); /* which retires it */
+		any = true;
 	}
+	return any;
 }
 
-/* A timer that its slot lets out goes where it belongs by now. */
-static inline __attribute__((always_inline)) void
-move(struct pawl_wheel *wheel, struct pawl_timer *timer, uint64_t now, uint64_t chain, bool finest)
+/* A slot of level 0 in which a touch may have left timers that are not due yet. Seldom: so out of line. */
+static __attribute__((noinline)) size_t look_through(struct pawl_wheel *wheel, uint64_t slot,
+                                                     size_t max)
 {
-	uint64_t due = tick_of_deadline(wheel, timer->deadline);
-
-	if (finest && due <= now)
-		list_append(due_list(wheel, chain), timer);
-	else
-		list_prepend(list_for(wheel, due, now, chain * wheel->chain_stride), timer);
+	return move_each(wheel, &wheel->level[0], slot, max, true);
 }
 
 /*
- * A walk along one chain of a slot, which takes timers off at either end. The list itself is not kept
- * up with each step: what the walk did not reach is closed again at the end.
+ * Open the level's first slot, with at most `max` moves. If they do not suffice, some timers stay. If
+ * they just do, the slot stays without a timer, and the next look finds out.
  */
-struct walk {
-	struct pawl_timer *head;
-	struct pawl_timer *first, *last; /* not taken yet; both the head if there is none */
-	unsigned chain;
-};
-
-static void walk_begin(struct walk *walk, struct pawl_timer *head, unsigned chain)
+static inline size_t open_first(struct pawl_wheel *wheel, struct level *level, size_t max)
 {
-	*walk = (struct walk){head, head->next, head->prev, chain};
-	__builtin_prefetch(walk->first, 1);
-	__builtin_prefetch(walk->last, 1);
-}
-
-/* The timer at one end; the one after it at that end is asked for. NULL if none is left. */
-static struct pawl_timer *walk_step(struct walk *walk, bool from_tail)
-{
-	struct pawl_timer *timer = from_tail ? walk->last : walk->first;
-
-	if (timer == walk->head)
-		return NULL;
-	if (walk->first == walk->last)
-		walk->first = walk->last = walk->head;
-	else if (from_tail)
-		walk->last = timer->prev;
-	else
-		walk->first = timer->next;
-	__builtin_prefetch(from_tail ? walk->last : walk->first, 1);
-	return timer;
-}
-
-static void walk_end(const struct walk *walk)
-{
-	walk->head->next = walk->first;
-	walk->first->prev = walk->head;
-	walk->head->prev = walk->last;
-	walk->last->next = walk->head;
-}
-
-/*
- * Empty the level's first slot timer by timer, at most `max` of them. A single chain is walked in the
- * direction that order asks for: from its tail (see above), but on level 0 from its head, since these
- * timers go to the *end* of the due ones. Several chains are walked in step, and each from both ends; those
- * that are empty, as most are on a wheel with few timers, are left out.
- */
-static inline __attribute__((always_inline)) size_t
-move_each(struct pawl_wheel *wheel, struct level *level, size_t max, unsigned chains)
-{
-	const uint64_t now = level->opens, slot = first_slot(wheel, level);
-	const bool finest = level == &wheel->level[0];
-	struct walk walks[MAX_CHAINS];
-	bool from_tail = !finest;
-	size_t moves = 0, before;
-	unsigned used = 0;
-
-	for (unsigned chain = 0; chain < chains; chain++) {
-		struct pawl_timer *head = slot_head(wheel, level, slot, chain);
-
-		/* The slot is not empty, so neither is its single chain. */
-		if (chains == 1 || !list_empty(head))
-			walk_begin(&walks[used++], head, chain);
-	}
-	do {
-		before = moves;
-		for (unsigned i = 0; i < used && moves < max; i++) {
-			struct pawl_timer *timer = walk_step(&walks[i], from_tail);
-
-			if (!timer)
-				continue;
-			move(wheel, timer, now, walks[i].chain, finest);
-			moves++;
-		}
-		if (chains > 1) /* the other end's miss has had a round to come in */
-			from_tail = !from_tail;
-	} while (moves > before);
-	for (unsigned i = 0; i < used; i++)
-		walk_end(&walks[i]);
-	return moves;
-}
-
-/* Open the level's first slot, with at most `max` moves. If that was not enough, some timers stay. */
-static size_t open_first(struct pawl_wheel *wheel, struct level *level, size_t max)
-{
+	uint64_t slot = first_slot(wheel, level);
 	size_t moves;
 
 	if (level == &wheel->level[0] && all_due(wheel)) {
-		make_all_due(wheel, first_slot(wheel, level));
-		pass_first(wheel, level);
-		return 1;
+		moves = make_all_due(wheel, slot);
+	} else {
+		moves = level == &wheel->level[0] ? look_through(wheel, slot, max)
+		                                  : move_each(wheel, level, slot, max, false);
+		if (moves == max)
+			return moves;
 	}
-	if (wheel->chain_mask == 0)
-		moves = move_each(wheel, level, max, 1); /* the compiler drops the inner loop */
-	else
-		moves = move_each(wheel, level, max, wheel->chain_mask + 1);
-	if (moves < max) /* else it may be empty, too; then the next look finds out */
-		forget_first(wheel, level);
+	pass_first(wheel, level, slot);
 	return moves;
+}
+
+/* The bound is reached, and this level's first slot is still to open. */
+static void stop_before(struct pawl_wheel *wheel, struct level *level)
+{
+	set_time(wheel, time_of_tick(wheel, level->opens));
+	wheel->first = level;
+	wheel->stopped = true;
+	wheel->wake = wheel->time;
 }
 
 /* Advance where there may be something to open, or time would go back. */
@@ -247,20 +159,19 @@ static __attribute__((noinline)) size_t advance_and_open(struct pawl_wheel *whee
 	target = now < LAST ? tick_of_time(wheel, now) : NO_TICK - 1;
 	if (max_moves == 0)
 		max_moves = SIZE_MAX;
-	while ((level = first_of_levels(wheel))->opens <= target) {
-		if (first_slot_empty(wheel, level)) {
+	for (level = wheel->first; level->opens <= target; level = first_of_levels(wheel)) {
+		if (moves < max_moves) {
+			set_time(wheel, time_of_tick(wheel, level->opens));
+			moves += open_first(wheel, level, max_moves - moves);
+		} else if (first_slot_empty(wheel, level)) {
 			forget_first(wheel, level);
-			continue;
-		}
-		set_time(wheel, time_of_tick(wheel, level->opens));
-		if (moves == max_moves) {
-			wheel->stopped = true;
-			wheel->wake = wheel->time;
+		} else {
+			stop_before(wheel, level);
 			return moves;
 		}
-		moves += open_first(wheel, level, max_moves - moves);
 	}
 	set_time(wheel, now);
+	wheel->first = level;
 	wheel->stopped = false;
 	wake_at(wheel, time_of_opening(wheel, level));
 	return moves;
@@ -318,23 +229,35 @@ struct pawl_timer *pawl_wheel_pop(struct pawl_wheel *wheel)
 }
 
 /* Slots that cancelling emptied are no reason to wake: they are forgotten here, one by one. */
+static __attribute__((noinline)) void forget_empty(struct pawl_wheel *wheel)
+{
+	do {
+		forget_first(wheel, wheel->first);
+		wheel->first = first_of_levels(wheel);
+	} while (wheel->first->opens != NO_TICK && first_slot_empty(wheel, wheel->first));
+	if (!wheel->stopped) /* else the advance that was stopped is to be gone on with */
+		wake_at(wheel, time_of_opening(wheel, wheel->first));
+}
+
+static inline uint64_t next_opening(struct pawl_wheel *wheel)
+{
+	if (wheel->first->opens == NO_TICK)
+		return PAWL_NEVER;
+	if (first_slot_empty(wheel, wheel->first))
+		forget_empty(wheel);
+	if (wheel->stopped && wheel->first->opens != NO_TICK)
+		return wheel->time;
+	return time_of_opening(wheel, wheel->first);
+}
+
 uint64_t pawl_wheel_next_opening(struct pawl_wheel *wheel)
 {
-	struct level *level = first_of_levels(wheel);
-
-	while (level->opens != NO_TICK && first_slot_empty(wheel, level)) {
-		forget_first(wheel, level);
-		level = first_of_levels(wheel);
-	}
-	if (wheel->stopped) /* wake stays: the advance that was stopped is to be gone on with */
-		return level->opens != NO_TICK ? wheel->time : PAWL_NEVER;
-	wake_at(wheel, time_of_opening(wheel, level));
-	return time_of_opening(wheel, level);
+	return next_opening(wheel);
 }
 
 uint64_t pawl_wheel_next(struct pawl_wheel *wheel)
 {
 	if (first_due(wheel))
 		return pawl_wheel_now(wheel) <= LAST ? pawl_wheel_now(wheel) : LAST;
-	return pawl_wheel_next_opening(wheel);
+	return next_opening(wheel);
 }

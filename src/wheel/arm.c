@@ -12,6 +12,33 @@ static void count_arming(struct pawl_wheel *wheel)
 		wheel->turn_offset = 0;
 }
 
+/* A timer comes to a slot's unused list: the slot's bit is set, and the wheel may open earlier. */
+static void occupy(struct pawl_wheel *wheel, struct level *level, uint64_t cell,
+                   struct pawl_timer *head)
+{
+	list_init(head);
+	if (!mark(wheel, level, cell))
+		return;
+	wheel->first = first_of_levels(wheel);
+	if (time_of_tick(wheel, level->opens) < wheel->wake)
+		wheel->wake = time_of_tick(wheel, level->opens);
+}
+
+/* Where a timer due at tick `due` belongs, seen from tick `now`: its slot's list in this chain. */
+static struct pawl_timer *list_for(struct pawl_wheel *wheel, uint64_t due, uint64_t now,
+                                   size_t chain_offset)
+{
+	struct level *level = level_for(wheel, due, now);
+	uint64_t cell = cell_of_tick(wheel, level, due);
+	struct pawl_timer *head = head_at(level, slot_of_cell(wheel, cell), chain_offset);
+
+	if (!level->ready)
+		pawl__level_prepare(wheel, level);
+	if (list_unused(head))
+		occupy(wheel, level, cell, head);
+	return head;
+}
+
 /*
  * Arming in general.
  *

@@ -143,6 +143,7 @@ static void describe(struct pawl_wheel *wheel, const struct pawl_wheel_options *
 	wheel->tick = options->tick;
 	wheel->turn = saturating_product(options->wheel_size - 1, options->tick);
 	wheel->last_tick = LAST / options->tick;
+	wheel->first = &wheel->level[0];
 	wheel->turn_offset = 0;
 	wheel->chain_stride = chain_bytes(options->wheel_size);
 	wheel->level_stride = level_bytes(options);

@@ -151,7 +151,7 @@ static const char *check_chain(const struct pawl_wheel *wheel, const struct leve
 	const char *broken;
 
 	if (list_unused(head))
-		return NULL;
+		return head->next == head ? NULL : "a list that is not in use is empty";
 	if (!bit_is_set(level, slot))
 		return "a slot in use has its bit set";
 	for (const struct pawl_timer *timer = head->next; timer != head; timer = timer->next) {
@@ -214,6 +214,9 @@ const char *pawl_wheel_check(const struct pawl_wheel *wheel)
 
 	if (wheel->reach != reach_of(wheel))
 		return "the reach is what the levels that are ready allow";
+	for (unsigned i = 0; i < wheel->levels_used; i++)
+		if (wheel->level[i].opens < wheel->first->opens)
+			return "no level opens before the first one";
 	for (uint64_t chain = 0; chain <= wheel->chain_mask; chain++)
 		if ((broken = check_due(wheel, chain, &left)) != NULL)
 			return broken;

@@ -3,7 +3,8 @@
  * Circular doubly linked lists of timers, closed by a head. A timer on no list has next == NULL.
  *
  * A slot's list is unused (prev == NULL) until a timer comes, and again when the slot is done with. So
- * whoever appends sees from the link that it needs anyway whether the slot is in use already.
+ * whoever appends sees from the link that it needs anyway whether the slot is in use already. And
+ * whoever prepends need not know: next is the head's own address, as in an empty list.
  */
 #ifndef PAWL_WHEEL_LIST_H
 #define PAWL_WHEEL_LIST_H
@@ -12,7 +13,8 @@
 
 static inline void list_retire(struct pawl_timer *head)
 {
-	head->prev = NULL; /* nobody reads next of such a list */
+	head->next = head;
+	head->prev = NULL;
 }
 
 static inline bool list_unused(const struct pawl_timer *head)
@@ -29,6 +31,17 @@ static inline void list_init(struct pawl_timer *head)
 static inline bool list_empty(const struct pawl_timer *head)
 {
 	return list_unused(head) || head->prev == head;
+}
+
+/* Whether the list holds timers. If it does not, it is retired. */
+static inline bool list_in_use(struct pawl_timer *head)
+{
+	if (list_unused(head))
+		return false;
+	if (head->prev != head)
+		return true;
+	list_retire(head);
+	return false;
 }
 
 static inline void list_append(struct pawl_timer *head, struct pawl_timer *timer)

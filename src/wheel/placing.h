@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Putting a timer where it belongs: what arming and moving down share. */
+/* What arming and moving down share: marking slots, and knowing which one opens first. */
 #ifndef PAWL_WHEEL_PLACING_H
 #define PAWL_WHEEL_PLACING_H
 
@@ -29,34 +29,32 @@ static inline void bit_clear(struct level *level, uint64_t slot)
 		level->words &= ~bit_in_word(slot / BITS_PER_WORD);
 }
 
-/* A timer comes to a slot's unused list: the slot's bit is set, and the level may open earlier. */
-static inline void occupy(struct pawl_wheel *wheel, struct level *level, uint64_t cell,
-                          struct pawl_timer *head)
+/*
+ * The level whose first slot opens first; of several at the same tick 1, 2, 3, ... and 0 last. Which it
+ * is cannot be foretold, so this is written for conditional moves.
+ */
+static inline struct level *first_of_levels(struct pawl_wheel *wheel)
+{
+	struct level *first = &wheel->level[0];
+	uint64_t opens = first->opens;
+
+	for (struct level *level = &wheel->level[wheel->levels_used]; --level > &wheel->level[0];) {
+		first = level->opens <= opens ? level : first;
+		opens = level->opens <= opens ? level->opens : opens;
+	}
+	return first;
+}
+
+/* A timer comes to this cell's slot. Whether the level opens earlier than it would have. */
+static inline bool mark(struct pawl_wheel *wheel, struct level *level, uint64_t cell)
 {
 	uint64_t opens = tick_of_cell(level, cell);
 
-	list_init(head);
 	bit_set(level, slot_of_cell(wheel, cell));
 	if (opens >= level->opens)
-		return;
+		return false;
 	level->opens = opens;
-	if (time_of_tick(wheel, opens) < wheel->wake)
-		wheel->wake = time_of_tick(wheel, opens);
-}
-
-/* Where a timer due at tick `due` belongs, seen from tick `now`: its slot's list in this chain. */
-static inline struct pawl_timer *list_for(struct pawl_wheel *wheel, uint64_t due, uint64_t now,
-                                          size_t chain_offset)
-{
-	struct level *level = level_for(wheel, due, now);
-	uint64_t cell = cell_of_tick(wheel, level, due);
-	struct pawl_timer *head = head_at(level, slot_of_cell(wheel, cell), chain_offset);
-
-	if (!level->ready)
-		pawl__level_prepare(wheel, level);
-	if (list_unused(head))
-		occupy(wheel, level, cell, head);
-	return head;
+	return true;
 }
 
 static inline void take_off(struct pawl_wheel *wheel, struct pawl_timer *timer)

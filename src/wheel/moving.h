@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Emptying a slot timer by timer: each goes where it belongs by now.
+ *
+ * What this costs is latency. A list of cold timers is walked one cache miss after the other, for where
+ * a timer is, only its neighbour knows. But a list has two ends, and a slot may have several lists.
+ *
+ *  - A single list is emptied from one end, as order asks for, and at the same pace a second look runs
+ *    through it from the other end, which does nothing but fetch: they meet in the middle, and from
+ *    there on everything is in the cache. So two misses are under way at a time.
+ *  - Several lists are emptied in step and each from both ends, for their order is open. A round takes
+ *    the two timers at the ends of each, asks for those behind them, and then moves what it took. To ask
+ *    for all of them first matters: a prefetch of a page whose translation is not at hand holds up
+ *    what comes after it, but not another prefetch.
+ */
+#ifndef PAWL_WHEEL_MOVING_H
+#define PAWL_WHEEL_MOVING_H
+
+#include "placing.h"
+
+/*
+ * To the front of its new slot, whose bit is set and set again: to look whether it is would be a branch
+ * that nobody can foretell.
+ */
+static inline __attribute__((always_inline)) void put_in_front(struct pawl_wheel *wheel,
+                                                               struct pawl_timer *timer,
+                                                               uint64_t due, uint64_t now,
+                                                               uint64_t chain)
+{
+	struct level *level = level_for(wheel, due, now);
+	uint64_t cell = cell_of_tick(wheel, level, due);
+
+	if (!level->ready)
+		pawl__level_prepare(wheel, level);
+	list_prepend(slot_head(wheel, level, slot_of_cell(wheel, cell), chain), timer);
+	mark(wheel, level, cell);
+}
+
+/* A timer that its slot lets out. Only those of level 0, the finest, can be due now. */
+static inline __attribute__((always_inline)) void
+move(struct pawl_wheel *wheel, struct pawl_timer *timer, uint64_t now, uint64_t chain, bool finest)
+{
+	uint64_t due = tick_of_deadline(wheel, timer->deadline);
+
+	if (finest && due <= now)
+		list_append(due_list(wheel, chain), timer);
+	else
+		put_in_front(wheel, timer, due, now, chain);
+}
+
+/*
+ * A single list, which holds timers; at most `max` of them, which is not 0. From its tail (see
+ * advance.c), but on level 0 from its head, since these timers go to the *end* of the due ones.
+ */
+static inline __attribute__((always_inline)) size_t move_list(struct pawl_wheel *wheel,
+                                                              struct pawl_timer *head,
+                                                              uint64_t chain, uint64_t now,
+                                                              size_t max, bool finest)
+{
+	struct pawl_timer *timer = finest ? head->next : head->prev, *next;
+	struct pawl_timer *ahead = finest ? head->prev : head->next; /* until they meet */
+	size_t moves = 0;
+
+	do {
+		next = finest ? timer->next : timer->prev;
+		__builtin_prefetch(next, 1);
+		if (ahead == timer || ahead == next)
+			ahead = head;
+		if (ahead != head) {
+			ahead = finest ? ahead->prev : ahead->next;
+			__builtin_prefetch(ahead, 1);
+		}
+		move(wheel, timer, now, chain, finest);
+		moves++;
+		timer = next;
+	} while (timer != head && moves < max);
+	if (timer == head) {
+		list_retire(head);
+	} else if (finest) {
+		head->next = timer;
+		timer->prev = head;
+	} else {
+		head->prev = timer;
+		timer->next = head;
+	}
+	return moves;
+}
+
+/*
+ * A walk along one chain of a slot, which takes timers off at either end. The list itself is not kept
+ * up with each step: what the walk did not reach is closed again at the end.
+ */
+struct walk {
+	struct pawl_timer *head;
+	struct pawl_timer *first, *last; /* not taken yet; both the head if there is none */
+	unsigned chain;
+};
+
+static inline void walk_end(const struct walk *walk)
+{
+	if (walk->first == walk->head) {
+		list_retire(walk->head);
+		return;
+	}
+	walk->head->next = walk->first;
+	walk->first->prev = walk->head;
+	walk->head->prev = walk->last;
+	walk->last->next = walk->head;
+}
+
+/* A timer that a walk has taken off its list. */
+struct taken {
+	struct pawl_timer *timer;
+	unsigned chain;
+};
+
+/* Take the timers at both ends, or the one that is left or that there is room for. */
+static inline unsigned walk_step(struct walk *walk, struct taken *taken, size_t room)
+{
+	struct pawl_timer *first = walk->first, *last = walk->last;
+
+	taken[0] = (struct taken){first, walk->chain};
+	if (first == last) {
+		walk->first = walk->last = walk->head;
+		return 1;
+	}
+	walk->first = first->next;
+	__builtin_prefetch(walk->first, 1);
+	if (room == 1)
+		return 1;
+	taken[1] = (struct taken){last, walk->chain};
+	if (walk->first == last) {
+		walk->first = walk->last = walk->head;
+		return 2;
+	}
+	walk->last = last->prev;
+	__builtin_prefetch(walk->last, 1);
+	return 2;
+}
+
+/* A step of every walk, as long as there is room. Returns how many timers were taken. */
+static inline unsigned take_round(struct walk *walks, unsigned used, struct taken *taken,
+                                  size_t max)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < used && n < max; i++)
+		if (walks[i].first != walks[i].head)
+			n += walk_step(&walks[i], &taken[n], max - n);
+	return n;
+}
+
+/* Begin a walk along each list of the slot that holds timers. Returns how many they are. */
+static inline unsigned walks_begin(const struct pawl_wheel *wheel, const struct level *level,
+                                   uint64_t slot, struct walk *walks)
+{
+	unsigned used = 0;
+
+	for (unsigned chain = 0; chain <= wheel->chain_mask; chain++) {
+		struct pawl_timer *head = slot_head(wheel, level, slot, chain);
+
+		if (!list_in_use(head))
+			continue;
+		walks[used++] = (struct walk){head, head->next, head->prev, chain};
+		__builtin_prefetch(head->next, 1);
+		__builtin_prefetch(head->prev, 1);
+	}
+	return used;
+}
+
+/* Several lists, at most `max` timers of them. */
+static __attribute__((noinline)) size_t move_lists(struct pawl_wheel *wheel, struct level *level,
+                                                   uint64_t slot, size_t max)
+{
+	const bool finest = level == &wheel->level[0];
+	const uint64_t now = level->opens;
+	struct taken taken[2 * MAX_CHAINS];
+	struct walk walks[MAX_CHAINS];
+	unsigned used = walks_begin(wheel, level, slot, walks), n;
+	size_t moves = 0;
+
+	while ((n = take_round(walks, used, taken, max - moves)) > 0) {
+		for (unsigned i = 0; i < n; i++)
+			move(wheel, taken[i].timer, now, taken[i].chain, finest);
+		moves += n;
+	}
+	for (unsigned i = 0; i < used; i++)
+		walk_end(&walks[i]);
+	return moves;
+}
+
+/*
+ * Move the timers of a level's first slot, at most `max` of them. Returns how many. On a wheel with few
+ * timers most slots have a single list in use, however many chains there are.
+ */
+static inline __attribute__((always_inline)) size_t
+move_each(struct pawl_wheel *wheel, struct level *level, uint64_t slot, size_t max, bool finest)
+{
+	uint64_t chain_in_use = 0;
+	unsigned used = 0;
+
+	for (uint64_t chain = 0; chain <= wheel->chain_mask; chain++) {
+		if (!list_in_use(slot_head(wheel, level, slot, chain)))
+			continue;
+		chain_in_use = chain;
+		used++;
+	}
+	if (used == 0)
+		return 0;
+	if (used > 1)
+		return move_lists(wheel, level, slot, max);
+	return move_list(wheel, slot_head(wheel, level, slot, chain_in_use), chain_in_use,
+	                 level->opens, max, finest);
+}
+
+#endif
