@@ -194,18 +194,21 @@ static void walk_stop(struct walk *walk)
 	walk->paused = false;
 }
 
-/* Under the lock. False: another check of the same key is at it, and begins anew for us. */
+/*
+ * Under the lock. False: there is nothing to try; or another check of the same key is at it, and begins anew for
+ * us. Who is to begin anew goes on to the end first: else, as long as others keep coming by, the last ones
+ * would never be tried.
+ */
 static bool begin_batch(struct walk *walk, struct trial *trial)
 {
-	bool mine = !place_heed(walk->place);
-
-	if (!mine)
+	if (place_heed(walk->place)) {
 		walk->place->trial->anew = true;
-	if (!mine || trial->anew)
+		trial->anew = false;
 		walk_stop(walk);
-	trial->anew = false;
-	if (!mine)
 		return false;
+	}
+	if (!walk->paused)
+		trial->anew = false;
 	walk->tried = tried_bits(walk->home);
 	trial->count = walk_on(walk, trial->ops, may_try);
 	if (trial->count)

@@ -9,6 +9,7 @@
 
 #define MANY                  1000 /* keys */
 #define CROWD                 200  /* operations, and so several batches */
+#define PATIENCE              100  /* rounds after which something has been put off for too long */
 #define TRIED_BY_TRY_OR_WATCH 2
 
 static void *run_check(void *arg)
@@ -389,6 +390,31 @@ IN_EVERY_ROOM(a_check_overtaken_between_two_batches_leaves_the_rest_to_the_other
 	expect_counted(room, 0, 0);
 }
 
+/* Somebody comes by in every first batch: the last one has its turn all the same. */
+static void check_meanwhile_in_every_try(struct request *request)
+{
+	if (request->tries <= TRIED_BY_TRY_OR_WATCH || request->number == PATIENCE)
+		return;
+	if (request->other->story[0] == '\0') {
+		request->number++;
+		EXPECT_EQ(check_meanwhile(request->room, "a"), 0);
+	}
+}
+
+IN_EVERY_ROOM(checks_that_come_by_in_the_first_batch_do_not_keep_it_from_the_last)
+{
+	struct crowd crowd;
+
+	begin_crowd(&crowd, room);
+	crowd.newest->inside_try = check_meanwhile_in_every_try;
+	crowd.newest->other = crowd.oldest;
+	make_ready(crowd.oldest);
+	EXPECT_EQ(check(room, "a"), 1);
+	EXPECT_STR(crowd.oldest->story, "cr");
+	EXPECT_EQ(crowd.newest->number, 1);
+	leave_room(room);
+}
+
 /* More keys than an operation has room for, or a word has bits */
 
 struct many_keys {
@@ -511,6 +537,7 @@ int main(void)
 	        TEST(what_one_check_has_won_on_complete_cannot_win_again),
 	        TEST(a_check_between_two_batches_of_another_one_does_it_all),
 	        TEST(a_check_overtaken_between_two_batches_leaves_the_rest_to_the_other),
+	        TEST(checks_that_come_by_in_the_first_batch_do_not_keep_it_from_the_last),
 	        TEST(with_a_thousand_keys_it_is_in_one_hand_only),
 	        TEST(and_whichever_check_ends_first),
 	        TEST(a_key_that_goes_after_a_check_in_vain_is_forgotten),
