@@ -300,8 +300,10 @@ PAWL_API int pawl_purgatory_try_or_watch(struct pawl_purgatory *purgatory, struc
  * invalid gives 0.
  *
  * An operation that another thread is just trying is left to that thread, which tries it once more for
- * this call; and if another thread is just checking the same key, it does so once more. Then something may be
- * completed a little after this call has returned, and does not count here.
+ * this call; and if another thread is just checking the same key, it does so once more, as soon as on_complete
+ * has returned for what it has completed so far. Then something may be completed a little after this call
+ * has returned, and does not count here. And a thread is kept in check, or in try_or_watch, for as long as
+ * others check the same operations faster than it tries them.
  */
 PAWL_API size_t pawl_purgatory_check(struct pawl_purgatory *purgatory, struct pawl_key key);
 

@@ -132,14 +132,22 @@ static void take_off_each(struct shard *home, const struct trial *trial, uint64_
 	}
 }
 
-/* Under the lock. Those that can complete are won, and those that are to be tried again remain. */
+/*
+ * Under the lock. Those that can complete are won, and those that are to be tried again remain. But what was
+ * won the last time must not wait for as long as others keep coming by: then they are tried in another
+ * trial.
+ */
 static uint64_t settle(struct shard *home, struct place *place, struct trial *trial, uint64_t can,
-                       struct leftovers *leftovers)
+                       uint64_t won, struct leftovers *leftovers)
 {
 	uint64_t again = trial->again & ~trial->abandoned & ~can;
 
 	take_off_each(home, trial, can, leftovers);
 	trial->again = 0;
+	if (again && won) {
+		trial->anew = true;
+		again = 0;
+	}
 	place_set_trying(place, again ? TRYING : IDLE);
 	return again;
 }
@@ -153,7 +161,7 @@ static uint64_t try_out(struct shard *home, struct place *place, struct trial *t
 	while (can || !place_move(place, TRYING, IDLE)) {
 		shard_lock(home);
 		can &= ~trial->abandoned;
-		again = settle(home, place, trial, can, &leftovers);
+		again = settle(home, place, trial, can, won, &leftovers);
 		shard_unlock(home);
 		won |= can;
 		if (!again)

@@ -415,6 +415,35 @@ IN_EVERY_ROOM(checks_that_come_by_in_the_first_batch_do_not_keep_it_from_the_las
 	leave_room(room);
 }
 
+/* Somebody comes by in every try of one operation: another one, which is won, is completed all the same. */
+static void check_other_key_in_every_try(struct request *request)
+{
+	if (request->tries <= TRIED_BY_TRY_OR_WATCH || request->number == PATIENCE)
+		return;
+	if (request->other->story[0] == '\0') {
+		request->number++;
+		EXPECT_EQ(check_meanwhile(request->room, "b"), 0);
+	}
+}
+
+IN_EVERY_ROOM(checks_that_come_by_for_one_do_not_put_off_what_is_won)
+{
+	struct request wanted, won;
+
+	request_init(&wanted, room);
+	request_init(&won, room);
+	EXPECT_EQ(watch(&wanted, "ab", HOUR), 0);
+	EXPECT_EQ(watch(&won, "a", HOUR), 0);
+	wanted.inside_try = check_other_key_in_every_try;
+	wanted.other = &won;
+	make_ready(&won);
+	EXPECT_EQ(check(room, "a"), 1);
+	EXPECT_STR(won.story, "cr");
+	EXPECT_EQ(wanted.number, 2); /* once more before it moves on, and the second time after */
+	EXPECT_EQ(wanted.tries, TRIED_BY_TRY_OR_WATCH + 3);
+	leave_room(room);
+}
+
 /* More keys than an operation has room for, or a word has bits */
 
 struct many_keys {
@@ -538,6 +567,7 @@ int main(void)
 	        TEST(a_check_between_two_batches_of_another_one_does_it_all),
 	        TEST(a_check_overtaken_between_two_batches_leaves_the_rest_to_the_other),
 	        TEST(checks_that_come_by_in_the_first_batch_do_not_keep_it_from_the_last),
+	        TEST(checks_that_come_by_for_one_do_not_put_off_what_is_won),
 	        TEST(with_a_thousand_keys_it_is_in_one_hand_only),
 	        TEST(and_whichever_check_ends_first),
 	        TEST(a_key_that_goes_after_a_check_in_vain_is_forgotten),
