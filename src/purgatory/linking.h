@@ -127,7 +127,8 @@ static inline void place_remove(struct shard *home, struct place *place, uintptr
 {
 	chain_remove(next, link);
 	place_count(place, place->count - 1);
-	if (place->count == 0 && !__atomic_load_n(&place->key->users, __ATOMIC_RELAXED) &&
+	/* acquire: a trial of the last user's has ended, and retire sees that */
+	if (place->count == 0 && !__atomic_load_n(&place->key->users, __ATOMIC_ACQUIRE) &&
 	    pawl__place_retire(place, home)) {
 		place->next_retired = leftovers->retired;
 		leftovers->retired = place;
