@@ -14,8 +14,16 @@
  *	key->places[shard] = NULL               users++
  *	users != 0? put it back                 place = key->places[shard]
  *
- * Put back, it is left to the last user, who looks at all places once more when it leaves; so look whether
- * that one has left meanwhile. (Whoever reads NULL in between sees an empty place, which is what it is.)
+ * Put back, it is left to the last user, so look whether that one has left meanwhile. (Whoever reads NULL in
+ * between sees an empty place, which is what it is.)
+ *
+ * The last user looks at all places when it leaves, but only if it is told that one has become empty: that takes
+ * the lock of each shard. Again each side writes, then has a fence, and reads what the other one writes:
+ *
+ *	key_unused, under the shard's lock      key_leave
+ *	----------------------------------      ---------
+ *	key->emptied = true                     users--
+ *	users == 0? then it is ours             emptied? then look
  */
 #define _GNU_SOURCE
 #include "siphash.h"
@@ -235,6 +243,7 @@ bool pawl__place_retire(struct place *place, struct shard *shard)
 		__atomic_store_n(place_of_key, NULL, __ATOMIC_SEQ_CST);
 		if (__atomic_load_n(&place->key->users, __ATOMIC_SEQ_CST) == 0)
 			return true;
+		__atomic_store_n(&place->key->emptied, true, __ATOMIC_SEQ_CST);
 		__atomic_store_n(place_of_key, place, __ATOMIC_SEQ_CST);
 		if (__atomic_load_n(&place->key->users, __ATOMIC_SEQ_CST) != 0)
 			return false;
@@ -266,6 +275,7 @@ static void retire_empty(struct key *key)
 {
 	struct pawl_purgatory *purgatory = key->purgatory;
 
+	__atomic_store_n(&key->emptied, false, __ATOMIC_SEQ_CST); /* before looking */
 	for (unsigned i = 0; i < purgatory->shard_count; i++) {
 		struct shard *shard = &purgatory->shards[i];
 		struct place *place;
@@ -285,9 +295,23 @@ static void retire_empty(struct key *key)
 
 void pawl__key_leave(struct key *key)
 {
-	if (__atomic_sub_fetch(&key->users, 1, __ATOMIC_SEQ_CST) == 0)
+	if (__atomic_sub_fetch(&key->users, 1, __ATOMIC_SEQ_CST) == 0 &&
+	    __atomic_load_n(&key->emptied, __ATOMIC_SEQ_CST))
 		retire_empty(key);
 	drop(key);
+}
+
+void pawl__key_resolve(struct key *key)
+{
+	__atomic_add_fetch(&key->resolved, 1, __ATOMIC_RELAXED);
+}
+
+/* What has become empty while it was resolved has told nobody. */
+void pawl__key_unresolve(struct key *key)
+{
+	__atomic_sub_fetch(&key->resolved, 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&key->emptied, true, __ATOMIC_RELAXED);
+	pawl__key_leave(key);
 }
 
 /* Most keys are watched by one thread at a time: its place is part of the key. */
@@ -314,6 +338,7 @@ struct place *pawl__key_make_place(struct key *key, struct shard *shard)
 	if (!place) {
 		__atomic_add_fetch(&key->references, 1, __ATOMIC_RELAXED);
 		__atomic_store_n(&key->places[shard->number], made, __ATOMIC_RELEASE);
+		__atomic_store_n(&key->emptied, true, __ATOMIC_RELAXED); /* and may stay so */
 	}
 	shard_unlock(shard);
 	if (!place)

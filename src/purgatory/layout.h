@@ -166,6 +166,8 @@ struct key {
 	struct place first; /* for the first shard that needs one: see first_taken */
 	struct pawl_purgatory *purgatory;
 	uint32_t users; /* atomic: calls of resolve, and calls that are under way with its bytes */
+	uint32_t resolved; /* atomic: how many of them are calls of resolve */
+	bool emptied;      /* atomic: a place has become empty while there were users: see keys.c */
 	uint32_t references;    /* atomic */
 	bool first_taken;       /* atomic */
 	struct place *places[]; /* one for each shard, atomic; and then the bytes */
@@ -277,6 +279,8 @@ struct key *pawl__key_make(struct pawl_purgatory *purgatory,
                            struct pawl_key key); /* NULL: no memory */
 void pawl__key_join(struct key *key);
 void pawl__key_leave(struct key *key);
+void pawl__key_resolve(struct key *key);   /* the user that it has more is a call of resolve... */
+void pawl__key_unresolve(struct key *key); /* ...which ends */
 struct place *pawl__key_make_place(struct key *key, struct shard *shard); /* NULL: no memory */
 bool pawl__place_retire(struct place *place, struct shard *shard); /* under the shard's lock */
 void pawl__places_free(struct place *retired);

@@ -116,6 +116,21 @@ static inline struct place *key_place(struct key *key, struct shard *shard)
 	return place ? place : pawl__key_make_place(key, shard);
 }
 
+/*
+ * Asked by whoever has emptied a place of it. If it has users, the last one is to see to that place. (Acquire:
+ * the trial of a user that has left has ended, and retire sees that.)
+ */
+static inline bool key_unused(struct key *key)
+{
+	if (!__atomic_load_n(&key->users, __ATOMIC_ACQUIRE))
+		return true;
+	if (__atomic_load_n(&key->resolved, __ATOMIC_RELAXED))
+		return false; /* the last unresolve looks without being told */
+	__atomic_store_n(&key->emptied, true, __ATOMIC_RELAXED);
+	fence();
+	return !__atomic_load_n(&key->users, __ATOMIC_ACQUIRE);
+}
+
 /* What taking off leaves to be done when the lock has been given back. */
 struct leftovers {
 	struct place *retired; /* empty ones of keys that nobody uses */
@@ -127,9 +142,7 @@ static inline void place_remove(struct shard *home, struct place *place, uintptr
 {
 	chain_remove(next, link);
 	place_count(place, place->count - 1);
-	/* acquire: a trial of the last user's has ended, and retire sees that */
-	if (place->count == 0 && !__atomic_load_n(&place->key->users, __ATOMIC_ACQUIRE) &&
-	    pawl__place_retire(place, home)) {
+	if (place->count == 0 && key_unused(place->key) && pawl__place_retire(place, home)) {
 		place->next_retired = leftovers->retired;
 		leftovers->retired = place;
 	}

@@ -134,6 +134,7 @@ int pawl_purgatory_resolve(struct pawl_purgatory *purgatory, struct pawl_key key
 	}
 	if (!known)
 		return -ENOMEM;
+	pawl__key_resolve(known);
 	*resolved = (struct pawl_key){known, PAWL_RESOLVED};
 	return 0;
 }
@@ -141,7 +142,7 @@ int pawl_purgatory_resolve(struct pawl_purgatory *purgatory, struct pawl_key key
 void pawl_purgatory_unresolve(struct pawl_purgatory *purgatory, struct pawl_key resolved)
 {
 	if (key_resolved(resolved) && key_valid(purgatory, resolved))
-		pawl__key_leave((struct key *)resolved.data);
+		pawl__key_unresolve((struct key *)resolved.data);
 }
 
 static void refuse_inside(const struct pawl_purgatory *purgatory, const char *call)
