@@ -196,7 +196,7 @@ struct pawl_watch {
 	uintptr_t next, *link;
 	struct pawl_op *op;
 	void *place;
-};
+} __attribute__((aligned(8)));
 
 /* An operation. Embed it and initialise it before its first use; its fields are private. */
 struct pawl_op {
@@ -211,7 +211,7 @@ struct pawl_op {
 
 	/* All that a check in vain reads, beside what follows in your struct. */
 	uintptr_t next[PAWL_OP_WATCHES];
-	uint64_t places;
+	uint64_t places __attribute__((aligned(8)));
 	const struct pawl_op_type *type;
 } __attribute__((aligned(8)));
 

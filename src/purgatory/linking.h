@@ -20,7 +20,7 @@
 enum { KEY = 3, FURTHER = 4, TAG = KEY | FURTHER }; /* the low bits of a node */
 
 _Static_assert(_Alignof(struct pawl_op) > TAG, "a node's low bits are free");
-_Static_assert(_Alignof(struct pawl_watch) > TAG || sizeof(void *) < 8, "those of a watch, too");
+_Static_assert(_Alignof(struct pawl_watch) > TAG, "those of a watch, too");
 _Static_assert(PAWL_OP_WATCHES == KEY + 1, "a key's number fits in");
 
 static inline struct pawl_watch *node_watch(uintptr_t node)
