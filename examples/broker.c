@@ -80,6 +80,11 @@ void *broker_alloc(size_t size)
 	return memory;
 }
 
+void broker_free(struct pawl_op *op)
+{
+	free(op);
+}
+
 void broker_open(struct broker *broker)
 {
 	struct pawl_service_options options = {.clock = &broker->clock.clock};

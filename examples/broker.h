@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the three delayed operations of a broker work on: partitions with replicas, in memory, and a
+ * What the three delayed operations of a broker, and rpc-timeout, work on: partitions with replicas, in memory, and a
  * purgatory whose clock is moved by hand, so that the examples print the same whenever they run.
  */
 #ifndef EXAMPLES_BROKER_H
@@ -47,6 +47,9 @@ struct broker {
 /* These two end the program if they cannot. */
 void broker_open(struct broker *broker);
 void *broker_alloc(size_t size); /* zeroed; free() it */
+
+/* A release: for operations that stand first in what broker_alloc gave. */
+void broker_free(struct pawl_op *op);
 
 void broker_close(struct broker *broker);
 

@@ -2,11 +2,10 @@
 /* Calls to another machine: each ends with its reply or after a second, whichever comes first. */
 #include "broker.h"
 #include <stdio.h>
-#include <stdlib.h>
 
 struct call {
 	struct pawl_op op; /* first: an operation is its call */
-	unsigned id;
+	unsigned id;       /* no other call ever has it */
 	const char *reply;
 };
 
@@ -34,17 +33,12 @@ static bool never(struct pawl_op *op)
 static void end(struct pawl_op *op)
 {
 	struct call *call = (struct call *)op;
-	if (swap(call->id, NULL, "timed out")) /* or else its reply has taken it */
-		pawl_op_unhold(op);
+	if (swap(call->id, NULL, pawl_op_completed(op) ? "timed out" : "given up"))
+		pawl_op_unhold(op); /* the table's. Otherwise a reply has taken it */
 	printf("call %u: %s\n", call->id, call->reply);
 }
 
-static void dispose(struct pawl_op *op)
-{
-	free(op);
-}
-
-static const struct pawl_op_type type = {never, end, .release = dispose};
+static const struct pawl_op_type type = {never, end, .on_drop = end, .release = broker_free};
 
 static void call(unsigned id)
 {
@@ -52,10 +46,15 @@ static void call(unsigned id)
 	struct pawl_key key = {&id, sizeof(id)};
 	call->id = id;
 	pawl_op_init(&call->op, &type);
-	pawl_op_hold(&call->op); /* the table's, taken while the call is ours alone */
+	pawl_op_hold(&call->op); /* the table's, taken while the call is ours alone... */
+	pawl_op_hold(&call->op); /* ...and ours: it may have timed out before it is sent */
 	swap(id, call, NULL);
-	if (pawl_purgatory_try_or_watch(broker.purgatory, &call->op, &key, 1, SECOND) < 0)
-		free(swap(id, NULL, NULL)); /* not sent yet: no reply can have taken it */
+	if (pawl_purgatory_try_or_watch(broker.purgatory, &call->op, &key, 1, SECOND) < 0) {
+		broker_free(&swap(id, NULL, NULL)->op); /* not sent: no reply has taken it */
+		return;
+	}
+	printf("call %u: sent\n", call->id);
+	pawl_op_unhold(&call->op);
 }
 
 static void reply(unsigned id, const char *text)
@@ -75,5 +74,6 @@ int main(void)
 	reply(1, "pong");
 	broker_pass(&broker, SECOND);
 	reply(2, "pong");
+	call(3);
 	broker_close(&broker);
 }
