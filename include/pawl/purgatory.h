@@ -44,7 +44,7 @@
  *	                                                                                            |
  *	                  the memory is yours again <--- release <--- the last hold is given back --+
  *
- * One compare-and-set decides which of the five arrows out of `waiting` it is. The winner takes the
+ * One step, under one lock, decides which of the five ways out of `waiting` it is. The winner takes the
  * operation off every key and takes its deadline away before it calls anything of yours: nothing of it
  * lingers anywhere.
  *
@@ -72,9 +72,14 @@
  * afterwards, say because a table of requests has a pointer to it, needs a hold:
  *
  *	pawl_op_init(&request->op, &type);
- *	pawl_op_hold(&request->op);                             // the table's hold, taken before...
+ *	pawl_op_hold(&request->op);                             // the table's hold, and one to send it
+ *	pawl_op_hold(&request->op);                             // with, both taken before...
  *	lock(table); insert(table, request); unlock(table);
  *	error = pawl_purgatory_try_or_watch(...);               // ...anybody could let go
+ *	if (error >= 0) {
+ *		send(request);                                  // though its time may be up already
+ *		pawl_op_unhold(&request->op);
+ *	}
  *
  *	lock(table);                                            // the reply has come: find the request
  *	request = find_and_remove(table, id);                   // whoever removes it has the table's hold
@@ -84,8 +89,18 @@
  *		pawl_op_unhold(&request->op);                   // after this it may be gone
  *	}
  *
+ * The deadline finds no request in a table: on_complete has to take it out, and so have on_drop and
+ * cancelled, or the table's hold keeps it for ever:
+ *
+ *	lock(table);
+ *	found = remove(table, request);                         // false: it is a reply that has taken it
+ *	unlock(table);
+ *	if (found)
+ *		pawl_op_unhold(&request->op);
+ *
  * If try_or_watch fails there is no release: take the request out of the table again yourself. So let
- * nobody else complete it (do not send it, say) before try_or_watch has returned.
+ * nobody else complete it (do not send it, say) before try_or_watch has returned. All of it is in
+ * examples/rpc-timeout.c.
  *
  * A key's bytes are yours and may go when the call returns: the purgatory copies them when it first needs
  * them, and forgets the key with its last operation.
@@ -98,7 +113,7 @@
  *	try_or_watch            yes; one call an operation      yes
  *	check, cancel_key       yes                             yes
  *	complete, completed     yes, with a hold                yes
- *	hold, unhold            yes, with a hold                yes
+ *	hold, unhold            yes, with a hold                yes; no hold in its own release
  *	resolve                 yes                             yes
  *	unresolve               yes, the last one see there     yes, the last one see there
  *	watched, delayed        yes                             yes
@@ -130,7 +145,8 @@
  *
  * (or, with one thread, try_complete that wants the lock which its own caller has). The way out: change
  * under your lock, unlock, and check then. Hold no lock in a call of try_or_watch, check, complete,
- * cancel_key, unhold or stop that any try_complete, on_complete, on_drop, cancelled or release takes.
+ * cancel_key, unhold, stop or close that any try_complete, on_complete, on_expire, on_drop, cancelled or
+ * release takes. (stop and close call on_drop themselves, and wait for the deadlines that are running.)
  *
  *
  * Chains
@@ -176,10 +192,13 @@ struct pawl_op_type {
 	 */
 	bool (*try_complete)(struct pawl_op *op);
 
-	/* It is completed. Exactly once, under no lock, on the thread that has won. */
+	/*
+	 * It is completed. Exactly once, under no lock, on the thread that has won: for a deadline one of the
+	 * service's, or with PAWL_MANUAL whichever polls.
+	 */
 	void (*on_complete)(struct pawl_op *op);
 
-	/* After on_complete, on the same thread of the service, if the deadline has won. May be NULL. */
+	/* After on_complete, on the same thread, if the deadline has won. May be NULL. */
 	void (*on_expire)(struct pawl_op *op);
 
 	/* Instead of on_complete, on the thread that stops the purgatory. May be NULL. */
@@ -220,8 +239,9 @@ PAWL_API void pawl_op_init(struct pawl_op *op, const struct pawl_op_type *type);
 
 /*
  * Keep the operation from being released until as many calls of unhold. Only where it cannot be released
- * meanwhile: before try_or_watch, in one of its functions other than release, or where another hold
- * exists that cannot be given back just now. unhold that lets go last calls release before it returns.
+ * meanwhile: before try_or_watch, in one of its functions other than try_complete and release, or where
+ * another hold exists that cannot be given back just now. unhold that lets go last calls release before it
+ * returns.
  *
  * Holds of an operation that try_or_watch has not taken (not called yet, or below 0) are only counted.
  */
@@ -242,13 +262,14 @@ PAWL_API bool pawl_op_complete(struct pawl_op *op);
 
 /*
  * Whether it has been completed, by whomever: then on_complete has been called, is running or is about to be
- * called. False if it was cancelled or dropped. You must have a hold, or be in one of its functions.
+ * called. False if it was cancelled or dropped. You must have a hold, or be in one of its
+ * functions other than try_complete.
  */
 PAWL_API bool pawl_op_completed(const struct pawl_op *op);
 
 /* Zeroes, or a NULL pointer in place of the whole struct, mean the defaults. */
 struct pawl_purgatory_options {
-	unsigned shards; /* 1 to 1024, rounded up to a power of two; 0: chosen from the CPUs */
+	unsigned shards; /* 1 to 1024, rounded up to a power of two; 0: by the CPUs, at most 64 */
 };
 /*
  * Operations are spread over shards by the thread that brings them, so that threads do not get in each
@@ -275,19 +296,20 @@ PAWL_API int pawl_purgatory_open(struct pawl_purgatory **purgatory, struct pawl_
  * 0           it waits; or has waited, and somebody else has completed it already, or taken it out; or
  *             this call has completed it 16 deep in a chain, and on_complete follows.
  * Below 0 the operation is as it was, fresh and yours; try_complete may have been called, nothing else:
- * -EINVAL     no keys, or more than 2^32-1; a key of NULL and not 0 bytes; a resolved key of another
- *             purgatory; a type without try_complete, on_complete or release.
+ * -EINVAL     no keys (or `keys` is NULL), or more than 2^32-1; a key of NULL and not 0 bytes; a resolved
+ *             key of another purgatory; no type, or one without try_complete, on_complete or release.
  * -EBUSY      the operation is not fresh: it was given to try_or_watch before.
  * -ENOMEM     no memory for a key that was not known, or for more than 4 keys.
  * -ESHUTDOWN  the purgatory was stopped (then nothing is released even if it was completed while fresh);
  *             or its service was, and there is a deadline to arm.
+ * Where several apply it is -EINVAL, else -EBUSY, else the -ESHUTDOWN of a stopped purgatory.
  *
  * It allocates nothing if there are at most 4 keys and this thread knows each: it has watched something
  * under it since it was resolved, or it has brought another operation that is watched under it now. Of a
  * resolved key the first thread to watch under it needs no memory either. An operation takes
  * sizeof(struct pawl_op) bytes with up to 4 keys, and 32 for each further one. A timeout of 0 is a deadline
- * that is due at once; on_complete then still comes from a thread of the service. A deadline is never
- * early, and does not count against the service's max_pending.
+ * that is due at once; on_complete then still comes from the service, not from this call. A deadline
+ * is never early, and does not count against the service's max_pending.
  */
 PAWL_API int pawl_purgatory_try_or_watch(struct pawl_purgatory *purgatory, struct pawl_op *op,
                                          const struct pawl_key *keys, size_t nkeys,
@@ -317,11 +339,14 @@ PAWL_API size_t pawl_purgatory_cancel_key(struct pawl_purgatory *purgatory, stru
 
 /*
  * For a key that is used many times: look it up once. *resolved then stands for the key in every call of
- * this purgatory that takes one, and is not hashed, looked up or made again. The key is known, and takes
- * some 256 bytes, until as many calls of unresolve or until close; operations may outlast that. The bytes
- * are copied if need be. Resolving a resolved key counts once more. The last unresolve ends it: no call
- * that was given *resolved may still be under way then, or follow. (So not from an on_complete that a
- * check of the same *resolved has called.)
+ * this purgatory that takes one, and is not hashed, looked up or made again. The key is known until as many
+ * calls of unresolve or until close; operations may outlast that. It takes some 300 bytes and 8 a shard,
+ * and some 80 for each further shard that has watched something under it. The bytes are copied if need be.
+ * Resolving a resolved key counts once more. A stopped purgatory resolves keys as ever.
+ *
+ * The last unresolve ends it: no call that was given *resolved may still be under way then, or follow. (So
+ * not from an on_complete that a check of the same *resolved has called.) Of a key that is not resolved, or
+ * is one of another purgatory, unresolve does nothing.
  *
  * 0         *resolved is set.
  * -EINVAL   a key of NULL and not 0 bytes, or a resolved one of another purgatory.

@@ -4,8 +4,8 @@
  *
  * A chain goes from operation to operation, each time by the link of the key in question. So a node is an
  * operation's address with the number of the key in its low bits, which are free. What a check reads of
- * each operation then stands at its beginning, in one cache line or two. Only for the further keys of an
- * operation, that it has no room for, a node is the address of a struct pawl_watch.
+ * each operation then stands at the end of struct pawl_op, in one cache line or two. Only for the further
+ * keys of an operation, that it has no room for, a node is the address of a struct pawl_watch.
  *
  *	place of "topic-1"              operation a                 operation b
  *	  chains[0] = a, key 0   --->     next[0] = b, key 2   --->   next[0]
