@@ -24,6 +24,10 @@ objects(workload) = system(sprintf("awk -F, '$2 == \"%s\" && !seen[$3]++ { print
 measured(workload, object) = system(sprintf("awk -F, '$2 == \"%s\" && $3 == %s && !seen[$5]++ { print $5 }' wheel.csv", \
     workload, object))
 
+# From the fewest timers to the most, and a little beside: with one number alone there would be no range at all.
+fewest(workload) = system(sprintf("awk -F, '$2 == \"%s\" { print $4 }' wheel.csv | sort -n | head -n 1", workload)) / 1.5
+most(workload) = system(sprintf("awk -F, '$2 == \"%s\" { print $4 }' wheel.csv | sort -n | tail -n 1", workload)) * 1.5
+
 set logscale xy
 set format x "10^{%L}"
 set grid ytics lc rgb "#dddddd"
@@ -33,6 +37,7 @@ set xlabel "timers"
 do for [workload in "arm cancel churn expire refresh longest"] {
     if (words(objects(workload)) == 0) { continue }
     set output workload.".svg"
+    set xrange [fewest(workload):most(workload)]
     set ylabel (workload eq "longest" ? "ns, the longest single advance" : "ns, median; bars: least to greatest")
     set multiplot layout 1,words(objects(workload))
     do for [object in objects(workload)] {
@@ -44,6 +49,7 @@ do for [workload in "arm cancel churn expire refresh longest"] {
     }
     unset multiplot
 }
+set autoscale x
 
 # The user's view: CPU of a message, a group of bars for each number of connections.
 if (system("test -s connections.csv && echo yes") eq "yes") {
