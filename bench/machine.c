@@ -111,17 +111,43 @@ static bool pinned(void)
 	return sched_getaffinity(0, sizeof(allowed), &allowed) == 0 && CPU_COUNT(&allowed) == 1;
 }
 
-static void describe_cpu(FILE *to, const char *prefix)
+/* A virtual machine may name its CPU no closer than "AMD EPYC": family and model tell the generation. */
+static void describe_model(FILE *to)
 {
 	FILE *info = fopen("/proc/cpuinfo", "r");
-	char line[256], model[256] = "unknown CPU";
+	char line[256], name[256] = "unknown CPU";
+	unsigned family = 0, model = 0;
+	bool known = false;
 
-	while (info && fgets(line, sizeof(line), info))
-		if (sscanf(line, "model name : %255[^\n]", model) == 1)
-			break;
+	while (info && fgets(line, sizeof(line), info) && line[0] != '\n') {
+		sscanf(line, "model name : %255[^\n]", name);
+		sscanf(line, "cpu family : %u", &family);
+		known |= sscanf(line, "model : %u", &model) == 1;
+	}
 	if (info)
 		fclose(info);
-	fprintf(to, "%smachine   %s, %ld cores", prefix, model, sysconf(_SC_NPROCESSORS_ONLN));
+	fputs(name, to);
+	if (known)
+		fprintf(to, " (family %u, model %u)", family, model);
+}
+
+static void describe_cache(FILE *to)
+{
+	FILE *file = fopen("/sys/devices/system/cpu/cpu0/cache/index3/size", "r");
+	unsigned kilobytes;
+
+	if (file && fscanf(file, "%uK", &kilobytes) == 1)
+		fprintf(to, ", %u MiB of L3", kilobytes / 1024);
+	if (file)
+		fclose(file);
+}
+
+static void describe_cpu(FILE *to, const char *prefix)
+{
+	fprintf(to, "%smachine   ", prefix);
+	describe_model(to);
+	fprintf(to, ", %ld cores", sysconf(_SC_NPROCESSORS_ONLN));
+	describe_cache(to);
 	if (pinned())
 		fprintf(to, ", pinned to CPU %d", sched_getcpu());
 	fputc('\n', to);
