@@ -206,13 +206,14 @@ struct late_row {
 	uint32_t count;
 };
 
-static double median_of(const struct late_row *row, double (*get)(const struct lateness *))
+static struct figure figure_of_row(const struct late_row *row,
+                                   double (*get)(const struct lateness *))
 {
 	double values[MAX_REPETITIONS];
 
 	for (uint32_t i = 0; i < row->count; i++)
 		values[i] = get(&row->lateness[i]);
-	return median(values, row->count);
+	return figure_of(values, row->count);
 }
 
 static struct figure quantile_of(const struct late_row *row, size_t quantile)
@@ -255,15 +256,15 @@ static void print_late_row(const char *label, const struct late_row *row)
 	printf("%-*s%10.1f%10.1f%10.1f%10.1f%10.1f%9.2f%9.0f%8" PRIu64 "\n", LABEL_WIDTH, label,
 	       quantile_of(row, Q_MIN).least / 1e3, quantile_of(row, Q_50).median / 1e3,
 	       quantile_of(row, Q_99).median / 1e3, quantile_of(row, Q_999).median / 1e3,
-	       quantile_of(row, Q_MAX).greatest / 1e3, median_of(row, get_cpu_percent),
-	       median_of(row, get_cpu_ns), early(row));
+	       quantile_of(row, Q_MAX).greatest / 1e3, figure_of_row(row, get_cpu_percent).median,
+	       figure_of_row(row, get_cpu_ns).median, early(row));
 	fflush(stdout);
 }
 
 /* `rate` tasks a second; 0: all of them within one. */
 static void report_late(const char *peer, uint32_t rate, const struct late_row *row)
 {
-	struct figure cpu = {.median = median_of(row, get_cpu_ns), .repetitions = row->count};
+	struct figure cpu = figure_of_row(row, get_cpu_ns);
 	struct report_key key = {.peer = peer, .unit = "ns", .n = rate ? rate : OBJECTS};
 	char workload[LABEL_WIDTH];
 
@@ -275,7 +276,6 @@ static void report_late(const char *peer, uint32_t rate, const struct late_row *
 		         quantiles[i] / 100.0);
 		report_figure(&key, &figure);
 	}
-	cpu.least = cpu.greatest = cpu.median;
 	snprintf(workload, sizeof(workload), "%s cpu", rate ? "late" : "live");
 	report_figure(&key, &cpu);
 }
