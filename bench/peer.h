@@ -53,6 +53,9 @@ struct peer {
 	 */
 	bool in_kernel;
 
+	/* If not 0, it is measured in objects of this many bytes only. */
+	size_t object_size;
+
 	/* If not 0, all timers get this delay, whatever the deadline says; only refresh is measured. */
 	uint64_t common_delay;
 

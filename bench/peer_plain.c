@@ -45,6 +45,12 @@ static uint64_t next(void *self)
 	return plain_wheel_next(self);
 }
 
+/* Enough to see the noise: ten million, or the larger objects too, would take minutes. */
+static size_t a_million(void)
+{
+	return 1000000;
+}
+
 const struct peer peer_plain = {
         .name = "plain",
         .about = "a plain wheel of lists, 64 slots a level: what the others are compared with",
@@ -55,6 +61,23 @@ const struct peer peer_plain = {
         .arm = arm,
         .cancel = cancel,
         .refresh = arm, /* it moves what is armed */
+        .advance = advance,
+        .pop = pop,
+        .next = next,
+};
+
+const struct peer peer_plain_again = {
+        .name = "plain-again",
+        .about = "the same once more: by how much it differs from plain is noise",
+        .timer_size = sizeof(struct plain_timer),
+        .object_size = 64,
+        .limit = a_million,
+        .cascades = true,
+        .open = open_wheel,
+        .close = close_wheel,
+        .arm = arm,
+        .cancel = cancel,
+        .refresh = arm,
         .advance = advance,
         .pop = pop,
         .next = next,

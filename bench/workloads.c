@@ -470,6 +470,8 @@ bool workload_possible(const struct workload *workload, const struct peer *peer,
 {
 	if (peer->timer_size > arena->object_size || (peer->limit && arena->n > peer->limit()))
 		return false;
+	if (peer->object_size && peer->object_size != arena->object_size)
+		return false;
 	if (workload->most && arena->n > workload->most)
 		return false;
 	if (peer->most_in_time && arena->n > peer->most_in_time &&
