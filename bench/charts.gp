@@ -21,8 +21,8 @@ of(line, workload) = strstrt(line, ":") ? substr(line, 1, strstrt(line, ":") - 1
 
 # Of what there are any.
 objects(workload) = system(sprintf("awk -F, '$2 == \"%s\" && !seen[$3]++ { print $3 }' wheel.csv | sort -n", workload))
-measured(workload, object) = system(sprintf("awk -F, '$2 == \"%s\" && $3 == %s && !seen[$5]++ { print $5 }' wheel.csv", \
-    workload, object))
+measured(workload, object) = system(sprintf("awk -F, '$2 == \"%s\" && $3 == %s && $5 != \"plain-again\" && \
+    !seen[$5]++ { print $5 }' wheel.csv", workload, object))
 
 # From the fewest timers to the most, and a little beside: with one number alone there would be no range at all.
 fewest(workload) = system(sprintf("awk -F, '$2 == \"%s\" { print $4 }' wheel.csv | sort -n | head -n 1", workload)) / 1.5
@@ -116,7 +116,7 @@ if (system("test -s purgatory.csv && echo yes") eq "yes") {
     set origin 0.62,0
     set title "paced: the highest rate held"
     set xlabel "time-out/p75/p50, ms"
-    plot for [p in "pawl kafka"] sprintf("< awk -F, '$2 ~ /^paced [0-9\\/]*$/ && $5 == \"%s\" \
+    plot for [p in "pawl-resolved pawl-bytes kafka"] sprintf("< awk -F, '$2 ~ /^paced [0-9\\/]*$/ && $5 == \"%s\" \
         { print substr($2, 7), $7, $8, $9 }' purgatory.csv", p) using 2:3:4:xtic(1) \
         lc rgb bar(p) title p noenhanced
     unset multiplot

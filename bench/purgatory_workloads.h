@@ -22,9 +22,10 @@ double unpaced_rate(const struct unpaced *unpaced);
 /* Requests as a Poisson process; how long each takes to complete is log-normal. */
 struct paced {
 	uint32_t timeout_ms, p75_ms, p50_ms;
-	double rate; /* requests a second */
-	uint32_t ms; /* how long requests are made */
-	bool idle;   /* all but the purgatory: what the benchmark itself costs */
+	double rate;   /* requests a second */
+	uint32_t ms;   /* how long requests are made */
+	bool resolved; /* else keys are given as bytes */
+	bool idle;     /* all but the purgatory: what the benchmark itself costs */
 };
 
 struct paced_result {
