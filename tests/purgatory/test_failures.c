@@ -531,6 +531,29 @@ static void after_a_million_operations_memory_is_where_it_was(void)
 	expect_nothing_left();
 }
 
+/* Watched by its bytes, and completed while the key is resolved: the last unresolve gives its memory back. */
+static void what_empties_while_resolved_goes_with_unresolve(void)
+{
+	const struct pawl_key key = key_of("a");
+	struct pawl_key resolved;
+	struct request request;
+	struct room room;
+	long blocks;
+
+	room_open(&room, &manual, 2);
+	begin_counting(0);
+	blocks = state.blocks;
+	request_init(&request, &room);
+	EXPECT_EQ(pawl_purgatory_try_or_watch(room.purgatory, &request.op, &key, 1, HOUR), 0);
+	EXPECT_EQ(pawl_purgatory_resolve(room.purgatory, key, &resolved), 0);
+	request.ready = 1;
+	EXPECT_EQ(pawl_purgatory_check(room.purgatory, resolved), 1);
+	EXPECT(state.blocks > blocks);
+	pawl_purgatory_unresolve(room.purgatory, resolved);
+	EXPECT_EQ(state.blocks, blocks);
+	room_close(&room);
+}
+
 /* All at once, each under keys of its own: what grew for them shrinks again. */
 static void what_grew_for_many_keys_shrinks_again(void)
 {
@@ -596,6 +619,7 @@ int main(void)
 	        TEST(check_complete_expire_cancel_and_stop_need_no_memory),
 	        TEST(chains_need_no_memory),
 	        TEST(after_a_million_operations_memory_is_where_it_was),
+	        TEST(what_empties_while_resolved_goes_with_unresolve),
 	        TEST(what_grew_for_many_keys_shrinks_again),
 	        TEST(an_operation_takes_what_the_header_says),
 	};
