@@ -13,7 +13,7 @@
 enum {
 	REPETITIONS = 5,
 	REPETITIONS_QUICK = 3,
-	REPETITIONS_LARGE = 3, /* above this many timers: */
+	REPETITIONS_LARGE = 2, /* above this many timers: */
 	LARGE = 1000000,
 	BETWEEN = 10000, /* timers, which are as those above and below them: large objects only */
 	LARGEST = 10000000,
@@ -58,7 +58,7 @@ static void help(void *settings)
 	     "  --n N[,N...]      how many timers; default 1000,100000,1000000, in objects of "
 	     "192 bytes\n"
 	     "                    also 10000, and of 64 bytes also 10000000\n"
-	     "  --reps R          repetitions; default 5, and 3 above 1,000,000 timers\n"
+	     "  --reps R          repetitions; default 5, and 2 above 1,000,000 timers\n"
 	     "  --objects S[,S..] bytes of the objects that the timers are in; default 192,64\n"
 	     "  --only W[,W...]   these workloads only, see below\n"
 	     "  --peers P[,P...]  these peers only, see below\n"
