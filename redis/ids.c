@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "ids.h"
 
-#include "hash.h"
+#include "../src/hash/siphash.h"
 #include "memory.h"
 
 /*
@@ -14,7 +14,7 @@ uint64_t ids_secret[2];
 
 static uint64_t hash_of(const unsigned char *bytes, size_t size)
 {
-	return hash_bytes(bytes, size, ids_secret);
+	return siphash(ids_secret, bytes, size);
 }
 
 static uint64_t hash_of_task(const struct task *task)

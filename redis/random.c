@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "random.h"
 
-#include "hash.h"
+#include "../src/hash/siphash.h"
 #include "redis_module.h"
 
 static uint64_t key[2], counter;
@@ -14,5 +14,5 @@ void random_init(void)
 uint64_t random_64(void)
 {
 	counter++;
-	return hash_bytes((const unsigned char *)&counter, sizeof(counter), key);
+	return siphash(key, &counter, sizeof(counter));
 }

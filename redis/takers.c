@@ -7,8 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../src/hash/siphash.h"
 #include "clock.h"
-#include "hash.h"
 #include "memory.h"
 
 enum {
@@ -51,7 +51,7 @@ static struct line **find_link(int db, RedisModuleString *name)
 {
 	size_t size, other_size;
 	const char *text = RedisModule_StringPtrLen(name, &size);
-	uint64_t hash = hash_bytes((const unsigned char *)text, size, ids_secret);
+	uint64_t hash = siphash(ids_secret, text, size);
 	struct line **link = &takers.chains[(hash + (uint64_t)db) % LINES];
 
 	for (; *link; link = &(*link)->chain) {

@@ -26,7 +26,7 @@
  *	users == 0? then it is ours             emptied? then look
  */
 #define _GNU_SOURCE
-#include "siphash.h"
+#include "../hash/siphash.h"
 #include "trials.h"
 
 #include <stdlib.h>

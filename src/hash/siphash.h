@@ -3,8 +3,8 @@
  * SipHash-1-3 by Aumasson and Bernstein: a hash with a secret, so that whoever may choose keys cannot
  * choose such that collide. One round a word and three at the end are what hash tables need of it.
  */
-#ifndef PAWL_PURGATORY_SIPHASH_H
-#define PAWL_PURGATORY_SIPHASH_H
+#ifndef PAWL_HASH_SIPHASH_H
+#define PAWL_HASH_SIPHASH_H
 
 #include <stddef.h>
 #include <stdint.h>
