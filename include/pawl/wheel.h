@@ -123,10 +123,10 @@ struct pawl_wheel_options {
 /*
  * chains: what opening a slot costs is memory latency: a list is walked one cache miss after the
  * other. With several chains a slot is as many lists, filled in turn and walked in step, so that
- * their misses overlap. With a million timers 8 chains make expiry three to four times faster than one,
- * with a hundred thousand by a quarter (`make bench`), with a thousand not at all. The price is order:
- * it is then open among all that are due and not yet popped. (Whoever pops everything after each tick
- * still gets the ticks in order.)
+ * their misses overlap. With a million timers 8 chains make expiry some four times as fast as one, with a
+ * hundred thousand up to twice, in large objects, with a thousand not at all (`make bench`). The price is
+ * order: it is then open among all that are due and not yet popped. (Whoever pops everything after each
+ * tick still gets the ticks in order.)
  *
  * A tick that is a power of two together with such a wheel_size is placed without a division.
  */
