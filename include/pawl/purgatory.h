@@ -273,7 +273,8 @@ struct pawl_purgatory_options {
 };
 /*
  * Operations are spread over shards by the thread that brings them, so that threads do not get in each
- * other's way; a check looks at all of them.
+ * other's way; a check looks at all of them. Each shares the lock of a shard of the service: more than that
+ * one has are of no use.
  */
 
 /*
@@ -290,7 +291,8 @@ PAWL_API int pawl_purgatory_open(struct pawl_purgatory **purgatory, struct pawl_
 
 /*
  * Try to complete the operation; if it cannot be, watch it under all the keys, try again, and arm the
- * deadline, timeout_ns from then on (PAWL_NEVER: none). Equal keys count once. Kafka's tryCompleteElseWatch.
+ * deadline (PAWL_NEVER: none), which is timeout_ns after the end of the first try. Equal keys count once.
+ * Kafka's tryCompleteElseWatch.
  *
  * 1           this call has completed it, and on_complete has returned. Release follows, or has been called.
  * 0           it waits; or has waited, and somebody else has completed it already, or taken it out; or

@@ -128,7 +128,7 @@ static void take_off_each(struct shard *home, const struct trial *trial, uint64_
 		struct pawl_op *op = trial->ops[next_bit(&won)];
 
 		op_win_waiting(op, COMPLETED);
-		take_off(home, op, leftovers);
+		clear_off(home, op, leftovers);
 	}
 }
 
@@ -173,7 +173,7 @@ static uint64_t try_out(struct shard *home, struct place *place, struct trial *t
 }
 
 /* Outside of the lock, and of the trial. Returns how many were won. */
-static size_t finish(struct shard *home, const struct trial *trial, uint64_t won)
+static size_t finish(const struct trial *trial, uint64_t won)
 {
 	uint64_t abandoned = trial->abandoned;
 	size_t count = 0;
@@ -183,7 +183,8 @@ static size_t finish(struct shard *home, const struct trial *trial, uint64_t won
 	for (; won; count++) {
 		struct pawl_op *op = trial->ops[next_bit(&won)];
 
-		pawl__op_run_completed(op, op_clear(op, home));
+		free_more_of_won(op);
+		pawl__op_run_completed(op, op->owed);
 	}
 	return count;
 }
@@ -238,7 +239,7 @@ static size_t check_place(struct shard *home, struct place *place)
 		begun = begin_batch(&walk, &trial);
 		shard_unlock(home);
 		if (begun)
-			completed += finish(home, &trial, try_out(home, place, &trial));
+			completed += finish(&trial, try_out(home, place, &trial));
 	} while (walk.paused || trial.anew);
 	return completed;
 }
@@ -250,21 +251,20 @@ static size_t win_each(struct shard *home, struct pawl_op **ops, size_t count,
 	size_t won = 0;
 
 	for (size_t i = 0; i < count; i++)
-		if (op_win_fresh(ops[i], TAKEN_OUT) || op_win_waiting(ops[i], TAKEN_OUT)) {
-			take_off(home, ops[i], leftovers);
+		if (op_win_waiting(ops[i], TAKEN_OUT)) {
+			clear_off(home, ops[i], leftovers);
 			op_abandon(home, ops[i]);
 			ops[won++] = ops[i];
 		}
 	return won;
 }
 
-static void hand_out(struct shard *home, struct pawl_op *op, pawl_op_fn *fn)
+static void hand_out(struct pawl_op *op, pawl_op_fn *fn)
 {
-	uint32_t references = op_clear(op, home);
-
+	free_more_of_won(op);
 	if (fn)
 		fn(op);
-	op_drop(op, references);
+	op_drop(op, op->owed);
 }
 
 static size_t take_out_place(struct shard *home, struct place *place, pawl_op_fn *fn)
@@ -282,7 +282,7 @@ static size_t take_out_place(struct shard *home, struct place *place, pawl_op_fn
 		shard_unlock(home);
 		clear_up(home->purgatory, &leftovers);
 		for (size_t i = 0; i < won; i++)
-			hand_out(home, ops[i], fn);
+			hand_out(ops[i], fn);
 		all += won;
 	} while (walk.paused);
 	return all;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* An operation by itself: its beginning, its holds, its deadline, and its end. */
 #define _GNU_SOURCE
-#include "../service/uncounted.h"
 #include "winning.h"
 
 _Thread_local struct thread pawl__purgatory_thread;
@@ -91,29 +90,28 @@ static void run_expired(struct pawl_op *op)
 
 /* How a deadline has ended. */
 enum expiry {
-	EXPIRED,     /* it has won */
-	LOST,        /* and the operation may be gone when the lock is given back */
-	LOST_LATELY, /* the winner has left its reference to it, and counts it as expiring */
+	EXPIRED, /* it has won */
+	LOST,    /* to a winner who counts it as expiring, and has left its reference to it */
+	DROPPED, /* the operation waits on, and its winner will have the reference */
 };
 
 /* Under the lock. */
 static enum expiry end_deadline(struct pawl_op *op, struct shard *home, bool dropped,
                                 struct leftovers *leftovers)
 {
-	if (!dropped && op_win_waiting(op, COMPLETED)) {
-		home->expiring++;
-		op->over = OVER_AND_TAKEN; /* this is not a deadline that has lost */
-		take_off(home, op, leftovers);
-		op_abandon(home, op);
-		return EXPIRED;
-	}
 	if (op->late)
-		return LOST_LATELY;
-	op->over = OVER;
-	return LOST;
+		return LOST;
+	if (dropped) {
+		op->over = 1;
+		return DROPPED;
+	}
+	op_win_waiting(op, COMPLETED);
+	home->expiring++;
+	take_off(home, op, leftovers);
+	op_abandon(home, op);
+	return EXPIRED;
 }
 
-/* If it has lost, the winner is in its call still, or has registered us as late: so home is there. */
 static void run_deadline(struct pawl_op *op, struct shard *home, bool dropped)
 {
 	struct leftovers leftovers = {NULL, false};
@@ -122,11 +120,10 @@ static void run_deadline(struct pawl_op *op, struct shard *home, bool dropped)
 	shard_lock(home);
 	end = end_deadline(op, home, dropped, &leftovers);
 	shard_unlock(home);
-	if (end == LOST)
+	if (end == DROPPED)
 		return;
 	if (end == EXPIRED) {
-		if (!(op_places(op) & ABANDONED))
-			free_more(op);
+		free_more_of_won(op);
 		clear_up(home->purgatory, &leftovers);
 		run_expired(op);
 	} else {
@@ -149,29 +146,6 @@ static void expire(struct pawl_task *task)
 	thread->inside = &inside;
 	run_deadline(op, home, pawl__service_drops(task));
 	thread->inside = inside.outer;
-}
-
-/*
- * Take the deadline away. Returns 1 if its reference is the caller's now, else 0: it was never armed, or
- * has lost and drops its reference itself, or another caller has it.
- */
-uint32_t pawl__op_disarm(struct pawl_op *op, struct shard *home)
-{
-	enum pawl_cancel found = pawl_service_cancel(home->purgatory->service, &op->deadline);
-	bool mine;
-
-	if (found == PAWL_CANCELLED)
-		return 1;
-	shard_lock(home);
-	mine = op->over == OVER;
-	if (mine) {
-		op->over = OVER_AND_TAKEN;
-	} else if (found == PAWL_RUNNING && op->over == NOT_OVER && !op->late) {
-		op->late = 1;
-		home->expiring++;
-	}
-	shard_unlock(home);
-	return mine;
 }
 
 void pawl_op_init(struct pawl_op *op, const struct pawl_op_type *type)
@@ -210,25 +184,27 @@ static bool complete_waiting(struct pawl_op *op, struct shard *home)
 	shard_lock(home);
 	won = op_win_waiting(op, COMPLETED);
 	if (won) {
-		take_off(home, op, &leftovers);
+		clear_off(home, op, &leftovers);
 		op_abandon(home, op);
 	}
 	shard_unlock(home);
 	if (!won)
 		return false;
 	clear_up(home->purgatory, &leftovers);
-	pawl__op_run_completed(op, op_clear(op, home));
+	free_more_of_won(op);
+	pawl__op_run_completed(op, op->owed);
 	return true;
 }
 
 /*
- * A fresh operation is on no key; or try_or_watch is about to find out that it is late, and takes it off. One
- * that waits may be fresh again, and without a home, if its deadline could not be armed: then look again.
+ * A fresh operation is on no key, and try_or_watch will find out that it is late. One that waits may be fresh
+ * again if its deadline could not be armed: then look again.
  */
 bool pawl_op_complete(struct pawl_op *op)
 {
-	for (;;) {
-		uint32_t outcome = op_outcome(op);
+	uint32_t outcome;
+
+	while ((outcome = op_outcome(op)) <= WAITING) {
 		struct shard *home = __atomic_load_n(&op->home, __ATOMIC_ACQUIRE);
 
 		if (outcome == FRESH && op_win_fresh(op, COMPLETED)) {
@@ -237,7 +213,6 @@ bool pawl_op_complete(struct pawl_op *op)
 		}
 		if (outcome == WAITING && home && complete_waiting(op, home))
 			return true;
-		if (outcome > WAITING)
-			return false;
 	}
+	return false;
 }

@@ -323,7 +323,8 @@ static struct place *new_place(struct key *key)
 	if (__atomic_exchange_n(&key->first_taken, true, __ATOMIC_ACQUIRE))
 		place = aligned_alloc(CACHE_LINE, sizeof(*place));
 	if (place)
-		*place = (struct place){.key = key, .number = (uint8_t)(key->hash % PLACE_BITS)};
+		*place = (struct place){
+		        .key = key, .turn = NO_TURN, .number = (uint8_t)(key->hash % PLACE_BITS)};
 	return place;
 }
 

@@ -3,8 +3,9 @@
  * What a purgatory consists of, and who may touch what.
  *
  * Operations are spread over shards by the thread that brings them. An operation's home is that thread's
- * shard: all its watches live there, and the home's lock guards them. So bringing an operation takes one
- * lock, and so does taking it off all its keys, usually one that no other thread wants just now.
+ * shard: all its watches live there, and the home's lock guards them. That lock is the one of a shard of the
+ * service, the host, which has the operation's deadline, too. So all that is done to an operation at once
+ * takes one lock, usually one that no other thread wants just now.
  *
  *	                     shard 0             shard 1             ...
  *	key "topic-1" ----> place: a -- b       place: d
@@ -20,8 +21,8 @@
  *
  *	try_or_watch                            whoever checks
  *	------------                            --------------
- *	place->count++                          change something
- *	fence (FRESH -> WAITING)                fence
+ *	lock; place->count++                    change something
+ *	fence (FRESH -> WAITING); unlock        fence
  *	try_complete                            place->count != 0?
  *
  *
@@ -50,21 +51,14 @@
  *
  * Who wins
  *
- * outcome goes from FRESH to WAITING, and from either to COMPLETED or TAKEN_OUT: from FRESH by a compare-and-set,
- * from WAITING under the home's lock. Whoever wins what waits takes it off in the same critical section, then
- * takes its deadline away, calls the user's functions and drops its reference. If it was in somebody else's
- * trial, or claimed by its bringer, they are left word of that, too, and a reference to go with it: it is abandoned
- * to them.
+ * outcome goes from FRESH to WAITING, and from either to COMPLETED; from WAITING to TAKEN_OUT, too: from FRESH
+ * by a compare-and-set, from WAITING under the home's lock. Whoever wins what waits takes it off and its
+ * deadline away in the same critical section, then calls the user's functions and drops its references. If it
+ * was in somebody else's trial, or claimed by its bringer, they are left word of that, too, and a reference to
+ * go with it: it is abandoned to them.
  *
- * try_or_watch links its operation first, and makes it waiting then. pawl_op_complete may be faster. Then it
- * has won a fresh operation, and leaves it to try_or_watch to take it off:
- *
- *	try_or_watch                            pawl_op_complete
- *	------------                            ----------------
- *	lock; link, claim; unlock
- *	                                        FRESH -> COMPLETED: it is not our task to take it off
- *	FRESH -> WAITING fails
- *	lock; take off; unlock
+ * What is linked waits: try_or_watch does both in one critical section. Only pawl_op_complete may be faster, and
+ * win the fresh operation; then it comes off in that same section.
  *
  *
  * References: release comes with the last one
@@ -76,11 +70,11 @@
  *
  * A new operation has the first two. Whoever has all that are left need not count down (op_drop).
  *
- * The deadline's reference: cancelling the task gives it to the winner. Where the task's function has been
- * called already and has lost, then either it has come to its end before the winner asks (`over`), and
- * leaves its reference to the winner; or the winner is first (`late`), and it drops it itself. A late one
- * counts as expiring, so that stop waits for it: after close nothing of the library's touches an
- * operation.
+ * The deadline's reference: taking it off the host gives it to the winner (op->owed: how many it has). If the
+ * deadline's function has been called already, the winner is faster all the same: then it is `late`, and drops
+ * its reference itself. A late one counts as expiring, so that stop waits for it: after close nothing of the
+ * library's touches an operation. If it was called because the service was stopped, the operation waits on, and
+ * its winner finds the reference left for it (`over`).
  *
  * The order of locks: the purgatory's mutex, then a shard's; a table's and a shard's never both, nor two of
  * a kind. No function of the user's is called with any of them held.
@@ -88,7 +82,7 @@
 #ifndef PAWL_PURGATORY_LAYOUT_H
 #define PAWL_PURGATORY_LAYOUT_H
 
-#include "../service/lock.h"
+#include "../service/host.h"
 
 #include <pawl/purgatory.h>
 #include <pthread.h>
@@ -98,6 +92,7 @@
 #define MAX_SHARDS 1024u
 #define MAX_DEPTH  16u /* of on_complete inside on_complete */
 #define CHAINS     4u  /* lists in a place, walked in step, so that their cache misses overlap */
+#define NO_TURN    (CHAINS - 1) /* place->turn of an empty place */
 #define BATCH      64u /* operations tried, or taken out, from one critical section to the next */
 #define TABLES     16u /* of keys, each with a lock of its own */
 #define FEW_CHAINS 8u
@@ -109,21 +104,18 @@
 #define CLAIMED    (UINT64_C(1) << 63)
 
 enum outcome { FRESH, WAITING, COMPLETED, TAKEN_OUT };
-enum trying { IDLE, TRYING, HEED };           /* place->trying: see trials.h */
-enum over { NOT_OVER, OVER, OVER_AND_TAKEN }; /* op->over, for a deadline that has lost */
+enum trying { IDLE, TRYING, HEED }; /* place->trying: see trials.h */
 
 struct shard {
-	/* Under the lock. */
-	struct lock lock;
-	bool closed;       /* stop has begun: nothing is linked any more. Read without, too */
-	unsigned expiring; /* deadlines that call the user's functions, or have lost and are late */
-	struct place *
-	        tried; /* those whose operations a check is trying, and some where that has ended */
-	size_t watched, delayed;
-
 	/* Set at open, and read only. */
+	struct host *host; /* of the service: has the lock, and the deadlines */
 	struct pawl_purgatory *purgatory;
 	unsigned number;
+
+	/* Under the lock. */
+	bool closed;       /* stop has begun: nothing is linked any more. Read without, too */
+	unsigned expiring; /* deadlines that call the user's functions, or have lost and are late */
+	size_t watched, delayed;
 } __attribute__((aligned(LINE)));
 
 /* The operations of one place that a check is trying. Under the lock of their home, while they are tried. */
@@ -143,7 +135,7 @@ struct place {
 	uint8_t turn;             /* the chain that got the newest one */
 	uint8_t number;           /* of its bit, by the key's hash: see trials.h */
 	uint8_t trying;           /* atomic */
-	bool listed;              /* in the shard's list of tried ones */
+	bool listed;              /* in the host's list of tried ones */
 	struct key *key;
 	struct place *next_tried;
 	union {
@@ -184,7 +176,8 @@ struct table {
 struct pawl_purgatory {
 	/* Set at open, and read only. */
 	struct pawl_service *service;
-	unsigned shard_count; /* a power of two */
+	struct pawl_clock *clock; /* the service's */
+	unsigned shard_count;     /* a power of two */
 	struct shard *shards;
 	uint64_t secret[2]; /* of the hash */
 
@@ -220,12 +213,12 @@ unsigned pawl__purgatory_number_thread(void);
 
 static inline void shard_lock(struct shard *shard)
 {
-	lock_take(&shard->lock);
+	lock_take(&shard->host->lock);
 }
 
 static inline void shard_unlock(struct shard *shard)
 {
-	lock_give(&shard->lock);
+	lock_give(&shard->host->lock);
 }
 
 /*
@@ -289,7 +282,6 @@ void pawl__keys_init(struct pawl_purgatory *purgatory);
 void pawl__keys_free(struct pawl_purgatory *purgatory);
 
 /* finish.c */
-uint32_t pawl__op_disarm(struct pawl_op *op, struct shard *home);
 bool pawl__op_run_completed(struct pawl_op *op, uint32_t references);
 
 /* open.c */

@@ -97,7 +97,7 @@ static inline void place_count(struct place *place, uint32_t count)
 
 static inline void place_add(struct place *place, uintptr_t node, uintptr_t *next, uintptr_t **link)
 {
-	place->turn = (uint8_t)((place->turn + 1u) % CHAINS);
+	place->turn = (place->turn + 1u) % CHAINS;
 	chain_insert(&place->chains[place->turn], node, next, link);
 	place_count(place, place->count + 1);
 }
@@ -122,10 +122,10 @@ static inline struct place *key_place(struct key *key, struct shard *shard)
  */
 static inline bool key_unused(struct key *key)
 {
-	if (!__atomic_load_n(&key->users, __ATOMIC_ACQUIRE))
-		return true;
 	if (__atomic_load_n(&key->resolved, __ATOMIC_RELAXED))
 		return false; /* the last unresolve looks without being told */
+	if (!__atomic_load_n(&key->users, __ATOMIC_ACQUIRE))
+		return true;
 	__atomic_store_n(&key->emptied, true, __ATOMIC_RELAXED);
 	fence();
 	return !__atomic_load_n(&key->users, __ATOMIC_ACQUIRE);
@@ -137,15 +137,26 @@ struct leftovers {
 	bool closed;           /* tell who stops */
 };
 
-static inline void place_remove(struct shard *home, struct place *place, uintptr_t next,
-                                uintptr_t *link, struct leftovers *leftovers)
+/* What is alone in a place is always in the same chain: so a CPU can tell where a walk will find it. */
+static inline void place_emptied(struct shard *home, struct place *place,
+                                 struct leftovers *leftovers)
 {
-	chain_remove(next, link);
-	place_count(place, place->count - 1);
-	if (place->count == 0 && key_unused(place->key) && pawl__place_retire(place, home)) {
+	place->turn = NO_TURN;
+	if (key_unused(place->key) && pawl__place_retire(place, home)) {
 		place->next_retired = leftovers->retired;
 		leftovers->retired = place;
 	}
+}
+
+static inline void place_remove(struct shard *home, struct place *place, uintptr_t next,
+                                uintptr_t *link, struct leftovers *leftovers)
+{
+	uint32_t count = place->count - 1;
+
+	chain_remove(next, link);
+	place_count(place, count);
+	if (count == 0)
+		place_emptied(home, place, leftovers);
 }
 
 /* The i-th of its keys is that of this place. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A purgatory's beginning and end, and its numbers. */
 #define _GNU_SOURCE
-#include "layout.h"
+#include "trials.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -55,6 +55,7 @@ static int open_shards(struct pawl_purgatory *purgatory)
 	if (!purgatory->shards)
 		return -ENOMEM;
 	for (unsigned i = 0; i < purgatory->shard_count; i++) {
+		purgatory->shards[i].host = pawl__service_host(purgatory->service, i);
 		purgatory->shards[i].purgatory = purgatory;
 		purgatory->shards[i].number = i;
 	}
@@ -73,6 +74,7 @@ int pawl_purgatory_open(struct pawl_purgatory **opened, struct pawl_service *ser
 	if (!purgatory)
 		return -ENOMEM;
 	purgatory->service = service;
+	purgatory->clock = pawl__service_clock(service);
 	purgatory->shard_count = shards_wanted(options);
 	pawl__keys_init(purgatory);
 	error = draw_secret(purgatory->secret);
@@ -235,12 +237,22 @@ void pawl_purgatory_stop(struct pawl_purgatory *purgatory)
 	await_others(purgatory);
 }
 
+/* A trial in vain ends without the lock, and leaves its place in the list of the host, who outlives us. */
+static void leave_hosts(struct pawl_purgatory *purgatory)
+{
+	for (unsigned i = 0; i < purgatory->shard_count; i++) {
+		shard_lock(&purgatory->shards[i]);
+		tried_bits(&purgatory->shards[i]);
+		shard_unlock(&purgatory->shards[i]);
+	}
+}
+
 void pawl_purgatory_close(struct pawl_purgatory *purgatory)
 {
 	if (!purgatory)
 		return;
 	pawl_purgatory_stop(purgatory);
-	await_others(purgatory); /* what was won before stop may have become late after it */
+	leave_hosts(purgatory);
 	pawl__keys_free(purgatory);
 	pthread_cond_destroy(&purgatory->changed);
 	pthread_mutex_destroy(&purgatory->mutex);

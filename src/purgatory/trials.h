@@ -70,7 +70,7 @@ static inline bool place_heed(struct place *place)
 static inline uint64_t tried_bits(struct shard *home)
 {
 	uint64_t bits = CLAIMED;
-	struct place *place, **link = &home->tried;
+	struct place *place, **link = &home->host->tried;
 
 	while ((place = *link) != NULL)
 		if (place_trying(place) == IDLE) {
@@ -90,8 +90,8 @@ static inline void trial_begin(struct shard *home, struct place *place, struct t
 	place_set_trying(place, TRYING);
 	if (!place->listed) {
 		place->listed = true;
-		place->next_tried = home->tried;
-		home->tried = place;
+		place->next_tried = home->host->tried;
+		home->host->tried = place;
 	}
 }
 
@@ -109,7 +109,7 @@ static inline struct trial *trial_of(struct shard *home, const struct pawl_op *o
 {
 	uint64_t places = op_places(op);
 
-	for (struct place *place = home->tried; place; place = place->next_tried)
+	for (struct place *place = home->host->tried; place; place = place->next_tried)
 		if (places & place_bit(place) && place_heed(place) &&
 		    (*bit = trial_find(place->trial, op)))
 			return place->trial;

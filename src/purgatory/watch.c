@@ -4,16 +4,9 @@
  * first watch can be seen, so nothing fails half-way.
  */
 #define _GNU_SOURCE
-#include "../service/uncounted.h"
 #include "winning.h"
 
 #include <errno.h>
-
-static void leave_keys(struct pawl_op *op, size_t nkeys)
-{
-	for (size_t i = 0; i < nkeys; i++)
-		pawl__key_leave(op_place(op, i)->key);
-}
 
 /* What try_or_watch was given, and found. */
 struct bringing {
@@ -22,37 +15,51 @@ struct bringing {
 	const struct pawl_key *keys;
 	size_t nkeys;
 	uint64_t timeout_ns;
-	bool joined; /* some keys were given as bytes: this call is a user of all of them */
+	uint64_t now_ns; /* if there is a time-out: it counts from here */
+	bool joined;     /* some keys were given as bytes: this call is a user of all of them */
 };
 
-static struct place *find_place(const struct bringing *bringing, struct pawl_key given)
+static void leave_keys(struct pawl_op *op, size_t nkeys)
 {
-	struct key *key = key_resolved(given) ? (struct key *)given.data
-	                                      : pawl__key_make(bringing->home->purgatory, given);
-	struct place *place;
+	for (size_t i = 0; i < nkeys; i++)
+		pawl__key_leave(op_place(op, i)->key);
+}
 
-	if (!key)
-		return NULL;
-	if (bringing->joined && key_resolved(given))
-		pawl__key_join(key);
-	place = key_place(key, bringing->home);
-	if (!place && bringing->joined)
+static struct key *join_key(const struct bringing *bringing, struct pawl_key given)
+{
+	if (!key_resolved(given))
+		return pawl__key_make(bringing->home->purgatory, given);
+	pawl__key_join((struct key *)given.data);
+	return (struct key *)given.data;
+}
+
+static struct place *join_place(const struct bringing *bringing, struct pawl_key given)
+{
+	struct key *key = join_key(bringing, given);
+	struct place *place = key ? key_place(key, bringing->home) : NULL;
+
+	if (key && !place)
 		pawl__key_leave(key);
 	return place;
 }
 
 static int find_places(const struct bringing *bringing)
 {
-	for (size_t i = 0; i < bringing->nkeys; i++) {
-		struct place *place = find_place(bringing, bringing->keys[i]);
+	struct pawl_op *op = bringing->op;
 
-		op_set_place(bringing->op, i, place);
-		__builtin_prefetch(place, 1);
+	for (size_t i = 0; i < bringing->nkeys; i++) {
+		struct pawl_key given = bringing->keys[i];
+		struct place *place = bringing->joined
+		                              ? join_place(bringing, given)
+		                              : key_place((struct key *)given.data, bringing->home);
+
 		if (!place) {
 			if (bringing->joined)
-				leave_keys(bringing->op, i);
+				leave_keys(op, i);
 			return -ENOMEM;
 		}
+		__builtin_prefetch(place, 1);
+		op_set_place(op, i, place);
 	}
 	return 0;
 }
@@ -67,44 +74,69 @@ static int allocate_more(struct pawl_op *op, size_t nkeys)
 	return op->more ? 0 : -ENOMEM;
 }
 
-/* In the claim of this thread: others may find it, but do not try it. */
+/*
+ * Under the lock: on its keys, in the claim of this thread, so that others may find it, but do not try it; and
+ * waiting.
+ *
+ * 1            there it is.
+ * 0            it was completed by somebody who has been faster: on no key.
+ * -ESHUTDOWN   the purgatory was stopped.
+ */
+static int put_in(const struct bringing *bringing, struct leftovers *leftovers)
+{
+	struct shard *home = bringing->home;
+
+	if (home->closed)
+		return -ESHUTDOWN;
+	put_on(home, bringing->op, bringing->nkeys);
+	if (op_win_fresh(bringing->op, WAITING))
+		return 1;
+	take_off(home, bringing->op, leftovers);
+	return 0;
+}
+
 static int link_claimed(const struct bringing *bringing)
 {
 	struct shard *home = bringing->home;
-	struct pawl_op *op = bringing->op;
-	bool closed;
+	struct leftovers leftovers = {NULL, false};
+	int linked;
 
 	shard_lock(home);
-	closed = home->closed;
-	if (!closed) {
-		op->timed = bringing->timeout_ns != PAWL_NEVER;
-		put_on(home, op, bringing->nkeys);
-	}
+	linked = put_in(bringing, &leftovers);
 	shard_unlock(home);
-	return closed ? -ESHUTDOWN : 0;
+	fence_after_exchange(); /* it is on its keys: see layout.h */
+	clear_up(home->purgatory, &leftovers);
+	return linked;
 }
 
-/* As it was before: fresh, and on no key. */
-static int freshen(struct pawl_op *op, int error)
+/*
+ * It is on no key. Either that is a failure, and all is as it was before; or somebody has completed it
+ * meanwhile, which is none: then it keeps its home, which says that it was given.
+ */
+static int come_to_nothing(struct pawl_op *op, int error)
 {
 	free_more(op);
+	if (!op_pending(op)) {
+		op_drop(op, 1); /* this call's */
+		return 0;
+	}
 	op->more = NULL;
 	op->watch_count = 0;
 	op->places = 0;
-	op->timed = 0;
 	__atomic_store_n(&op->home, NULL, __ATOMIC_RELEASE);
 	return error;
 }
 
-/* How letting go of the claim has ended. */
+/* How a claim has ended. */
 enum end {
-	STAYS, /* it waits */
-	STUCK, /* not at all: a check came by, so try once more */
-	OFF,   /* off its keys, by us */
-	LEFT,  /* off its keys, by another winner, who has abandoned it to us with a reference */
+	STAYS,   /* it waits; others may be at it already */
+	STUCK,   /* not at all: a check came by, so try once more */
+	OFF,     /* off its keys, by us */
+	LEFT,    /* off its keys, by another winner, who has abandoned it to us with a reference */
+	REFUSED, /* off its keys, and fresh again: the service has no deadlines any more */
 };
 
-/* To go on waiting, if nobody has left word. Then others may be at it already. */
+/* Without the lock: if there is no deadline to arm, and nobody has left word. */
 static bool let_go_quickly(struct pawl_op *op)
 {
 	uint64_t places = op_places(op);
@@ -112,96 +144,101 @@ static bool let_go_quickly(struct pawl_op *op)
 	return !(places & (AGAIN | ABANDONED)) && op_move_claim(op, &places, places & ~CLAIMED);
 }
 
-/* Under the lock. `to`: what is to become of it. Whoever else wins it while it is claimed, abandons it. */
-static enum end end_of_claim(struct pawl_op *op, uint32_t to)
+static enum end leave_as(struct shard *home, struct pawl_op *op, uint32_t outcome,
+                         struct leftovers *leftovers)
 {
-	if (op_places(op) & ABANDONED)
-		return LEFT;
-	if (to == WAITING) {
-		__atomic_and_fetch(&op->places, ~AGAIN, __ATOMIC_RELAXED);
-		return STUCK;
-	}
-	op_win_waiting(op, to);
-	return OFF;
+	op_win_waiting(op, outcome);
+	take_off(home, op, leftovers);
+	return outcome == FRESH ? REFUSED : OFF;
 }
 
-static enum end let_go(struct shard *home, struct pawl_op *op, uint32_t to)
-{
-	struct leftovers leftovers = {NULL, false};
-	enum end end;
-
-	if (to == WAITING && let_go_quickly(op))
-		return STAYS;
-	shard_lock(home);
-	end = end_of_claim(op, to);
-	if (end == OFF)
-		take_off(home, op, &leftovers);
-	shard_unlock(home);
-	clear_up(home->purgatory, &leftovers);
-	return end;
-}
-
-/* Somebody has won it before it waited: completed it, or else taken it out, and off. */
-static int come_too_late(struct shard *home, struct pawl_op *op)
-{
-	enum end end = let_go(home, op, COMPLETED);
-
-	free_more(op);
-	op_drop(op, end == LEFT ? 2 : 1);
-	return 0;
-}
-
-/* It is watched, claimed, and waits. Try again, and arm: then let go, and do not touch it any more. */
-static int stay(const struct bringing *bringing)
+static enum end arm(const struct bringing *bringing, struct wakes *wakes,
+                    struct leftovers *leftovers)
 {
 	struct shard *home = bringing->home;
 	struct pawl_op *op = bringing->op;
-	bool done, armed = false;
-	uint32_t references;
-	enum end end;
-	int error = 0;
 
-	do {
-		done = op->type->try_complete(op);
-		if (!done && !armed && op->timed && op_pending(op)) {
-			error = pawl__service_arm_uncounted(home->purgatory->service, &op->deadline,
-			                                    bringing->timeout_ns);
-			armed = !error;
-		}
-		end = let_go(home, op, done ? COMPLETED : error ? FRESH : WAITING);
-	} while (end == STUCK);
+	if (!pawl__host_arm(home->purgatory->service, home->host, &op->deadline, bringing->now_ns,
+	                    bringing->timeout_ns, wakes))
+		return leave_as(home, op, FRESH, leftovers);
+	op->timed = 1;
+	return STAYS;
+}
+
+/* Under the lock, where alone others leave word. Whoever else wins it while it is claimed, abandons it. */
+static enum end end_claim(const struct bringing *bringing, bool done, struct wakes *wakes,
+                          struct leftovers *leftovers)
+{
+	struct pawl_op *op = bringing->op;
+	uint64_t places = op_places(op);
+	bool again = places & AGAIN;
+	enum end end = again ? STUCK : STAYS;
+
+	if (places & ABANDONED)
+		return LEFT;
+	if (done)
+		return leave_as(bringing->home, op, COMPLETED, leftovers);
+	if (!again && bringing->timeout_ns != PAWL_NEVER)
+		end = arm(bringing, wakes, leftovers);
+	__atomic_store_n(&op->places, places & ~(again ? AGAIN : CLAIMED), __ATOMIC_RELEASE);
+	return end;
+}
+
+/* `done`: it can complete. */
+static enum end let_go(const struct bringing *bringing, bool done)
+{
+	struct shard *home = bringing->home;
+	struct leftovers leftovers = {NULL, false};
+	struct wakes wakes = {false, false};
+	enum end end;
+
+	if (!done && bringing->timeout_ns == PAWL_NEVER && let_go_quickly(bringing->op))
+		return STAYS;
+	shard_lock(home);
+	end = end_claim(bringing, done, &wakes, &leftovers);
+	shard_unlock(home);
+	clear_up(home->purgatory, &leftovers);
+	if (wakes.worker || wakes.watch)
+		pawl__service_wake(home->purgatory->service, &wakes);
+	return end;
+}
+
+/* It is watched, claimed, and waits. Try again: then let go, and do not touch it any more. */
+static int stay(const struct bringing *bringing)
+{
+	struct pawl_op *op = bringing->op;
+	enum end end;
+
+	do
+		end = let_go(bringing, op->type->try_complete(op));
+	while (end == STUCK);
 	if (end == STAYS) {
-		if (!armed)
+		if (bringing->timeout_ns == PAWL_NEVER)
 			op_drop(op, 1); /* this call's: there is no deadline to have it */
 		return 0;
 	}
-	if (end == OFF && error)
-		return freshen(op, error);
+	if (end == REFUSED)
+		return come_to_nothing(op, -ESHUTDOWN);
 	free_more(op);
-	references = 1 + (armed ? pawl__op_disarm(op, home) : 1);
 	if (end == OFF)
-		return pawl__op_run_completed(op, references);
-	op_drop(op, references);
+		return pawl__op_run_completed(op, 2);
+	op_drop(op, 2); /* this call's, and that of who has abandoned it */
 	return 0;
 }
 
+/* Returns what put_in does, or -ENOMEM. */
 static int watch(const struct bringing *bringing)
 {
-	int error = allocate_more(bringing->op, bringing->nkeys);
+	int linked = allocate_more(bringing->op, bringing->nkeys);
 
-	if (!error)
-		error = find_places(bringing);
-	if (error)
-		return freshen(bringing->op, error);
-	error = link_claimed(bringing);
+	if (!linked)
+		linked = find_places(bringing);
+	if (linked)
+		return linked;
+	linked = link_claimed(bringing);
 	if (bringing->joined)
 		leave_keys(bringing->op, bringing->nkeys);
-	if (error)
-		return freshen(bringing->op, error);
-	if (!op_win_fresh(bringing->op, WAITING))
-		return come_too_late(bringing->home, bringing->op);
-	fence_after_exchange(); /* see layout.h */
-	return stay(bringing);
+	return linked;
 }
 
 /* And *bytes: whether there are any that are not resolved. */
@@ -213,7 +250,8 @@ static int refuse_keys(const struct pawl_purgatory *purgatory, const struct pawl
 	for (size_t i = 0; i < nkeys; i++) {
 		if (!key_valid(purgatory, keys[i]))
 			return -EINVAL;
-		*bytes |= !key_resolved(keys[i]);
+		if (!key_resolved(keys[i]))
+			*bytes = true;
 	}
 	return 0;
 }
@@ -230,7 +268,8 @@ static int refuse_op(const struct pawl_op *op)
 int pawl_purgatory_try_or_watch(struct pawl_purgatory *purgatory, struct pawl_op *op,
                                 const struct pawl_key *keys, size_t nkeys, uint64_t timeout_ns)
 {
-	struct bringing bringing = {own_shard(purgatory), op, keys, nkeys, timeout_ns, false};
+	struct bringing bringing = {own_shard(purgatory), op, keys, nkeys, timeout_ns, 0, false};
+	struct pawl_clock *clock = purgatory->clock;
 	int error = refuse_keys(purgatory, keys, nkeys, &bringing.joined);
 
 	if (!error)
@@ -243,10 +282,10 @@ int pawl_purgatory_try_or_watch(struct pawl_purgatory *purgatory, struct pawl_op
 	if (op->type->try_complete(op) && op_win_fresh(op, COMPLETED))
 		return pawl__op_run_completed(op, 2);
 	if (op_pending(op)) {
+		/* Not later: reading the clock waits for all locked instructions before it. */
+		if (timeout_ns != PAWL_NEVER)
+			bringing.now_ns = clock->now(clock);
 		error = watch(&bringing);
-		if (error >= 0 || op_pending(op))
-			return error;
 	}
-	op_drop(op, 1); /* this call's. Somebody has completed it before it could be watched */
-	return 0;
+	return error > 0 ? stay(&bringing) : come_to_nothing(op, error);
 }

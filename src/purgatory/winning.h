@@ -37,6 +37,28 @@ static inline bool op_win_waiting(struct pawl_op *op, uint32_t outcome)
 }
 
 /*
+ * Under the lock. Returns 1 if the deadline's reference is the winner's now. Else its function has been called,
+ * and will find that it has lost: then it drops its reference itself.
+ */
+static inline uint32_t op_disarm(struct shard *home, struct pawl_op *op)
+{
+	if (!op->timed)
+		return 0;
+	if (pawl__host_cancel(home->host, &op->deadline) || op->over)
+		return 1;
+	op->late = 1;
+	home->expiring++;
+	return 0;
+}
+
+/* For the winner, under the lock: off its keys, and the deadline away. It has so many references then. */
+static inline void clear_off(struct shard *home, struct pawl_op *op, struct leftovers *leftovers)
+{
+	take_off(home, op, leftovers);
+	op->owed = (uint8_t)(1 + op_disarm(home, op));
+}
+
+/*
  * Whoever has all the references that are left is alone with the operation: there is nobody who could add
  * or drop one meanwhile, and nothing to count.
  */
@@ -47,19 +69,10 @@ static inline void op_drop(struct pawl_op *op, uint32_t references)
 		op->type->release(op);
 }
 
-/* The memory of further watches is freed by the bringer that was abandoned, if any: it may read them. */
 static inline void free_more(struct pawl_op *op)
 {
 	if (op->more)
 		free(op->more);
-}
-
-/* Its deadline, too. Returns the references that the winner has now. */
-static inline uint32_t op_clear(struct pawl_op *op, struct shard *home)
-{
-	if (!(op_places(op) & ABANDONED))
-		free_more(op);
-	return 1 + (op->timed ? pawl__op_disarm(op, home) : 0);
 }
 
 /* Outside of the lock. */
@@ -69,6 +82,13 @@ static inline void clear_up(struct pawl_purgatory *purgatory, const struct lefto
 		pawl__places_free(leftovers->retired);
 	if (leftovers->closed)
 		pawl__purgatory_changed(purgatory);
+}
+
+/* For the winner, outside of the lock. A bringer that was abandoned may read them still, and frees them. */
+static inline void free_more_of_won(struct pawl_op *op)
+{
+	if (!(op_places(op) & ABANDONED))
+		free_more(op);
 }
 
 #endif

@@ -2,7 +2,6 @@
 /* What any thread does with a task: arm, touch, cancel. The states are drawn in layout.h. */
 #define _GNU_SOURCE
 #include "placing.h"
-#include "uncounted.h"
 
 #include <errno.h>
 
@@ -138,9 +137,9 @@ arm(struct pawl_service *service, struct pawl_task *task, const struct arming *a
 		shard = give_home(service, task);
 	if (!shard)
 		return -EBUSY;
-	lock_take(&shard->lock);
+	lock_take(&shard->host.lock);
 	error = arm_locked(service, shard, task, arming, &wakes);
-	lock_give(&shard->lock);
+	lock_give(&shard->host.lock);
 	wake(service, &wakes);
 	return error;
 }
@@ -175,28 +174,6 @@ int pawl_service_touch(struct pawl_service *service, struct pawl_task *task, uin
 	uint64_t now = clock_now(service);
 
 	return arm(service, task, &(struct arming){now, add_ns(now, delay_ns), 0, PAWL_SKIP, true});
-}
-
-int pawl__service_arm_uncounted(struct pawl_service *service, struct pawl_task *task,
-                                uint64_t delay_ns)
-{
-	struct shard *shard = &service->shards[thread_number() % service->shard_count];
-	struct wakes wakes = {false, false};
-	uint64_t now = clock_now(service);
-	bool closed;
-
-	lock_take(&shard->lock);
-	closed = shard->closed;
-	if (!closed) {
-		__atomic_store_n(&task->home, shard, __ATOMIC_RELEASE);
-		task->missed = UNCOUNTED;
-		task->deadline_ns = add_ns(now, delay_ns);
-		shard->armed++;
-		put_on_wheel(service, shard, task, now, false, &wakes);
-	}
-	lock_give(&shard->lock);
-	wake(service, &wakes);
-	return closed ? -ESHUTDOWN : 0;
 }
 
 /* Which run to wait for. */
@@ -245,9 +222,9 @@ static enum pawl_cancel cancel(struct pawl_service *service, struct pawl_task *t
 
 	if (!shard)
 		return PAWL_IDLE;
-	lock_take(&shard->lock);
+	lock_take(&shard->host.lock);
 	found = cancel_locked(service, shard, task, awaited);
-	lock_give(&shard->lock);
+	lock_give(&shard->host.lock);
 	return found;
 }
 

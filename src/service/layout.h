@@ -51,7 +51,7 @@
 #ifndef PAWL_SERVICE_LAYOUT_H
 #define PAWL_SERVICE_LAYOUT_H
 
-#include "lock.h"
+#include "host.h"
 
 #include <pawl/service.h>
 #include <pthread.h>
@@ -64,15 +64,17 @@
 #define THREAD_NAME  16 /* bytes with the zero: what Linux has for a thread */
 
 struct shard {
+	struct host host; /* has the lock */
+
 	/* Under the lock. */
-	struct lock lock;
-	bool closed;              /* stop has begun: nothing is armed or taken any more */
 	struct pawl_wheel *wheel; /* counts in ticks of the service */
-	uint64_t armed, ran, cancelled, dropped;
+	bool closed;              /* stop has begun: nothing is armed or taken any more */
 
 	/* Written under the lock, read without: */
-	uint64_t promised; /* the tick by which a worker has to come; PAWL_NEVER */
 	bool ready;        /* something is due */
+	uint64_t promised; /* the tick by which a worker has to come; PAWL_NEVER */
+
+	uint64_t armed, cancelled, ran, dropped; /* under the lock */
 } __attribute__((aligned(LINE)));
 
 /* A thread that runs tasks; in the manual mode, whoever polls. */

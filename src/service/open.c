@@ -209,9 +209,9 @@ int pawl_service_open(struct pawl_service **opened, const struct pawl_service_op
 static void close_shards(struct pawl_service *service)
 {
 	for (unsigned i = 0; i < service->shard_count; i++) {
-		lock_take(&service->shards[i].lock);
+		lock_take(&service->shards[i].host.lock);
 		service->shards[i].closed = true;
-		lock_give(&service->shards[i].lock);
+		lock_give(&service->shards[i].host.lock);
 	}
 }
 

@@ -5,12 +5,6 @@
 
 #include "ticks.h"
 
-/* Whom to wake, once the shard's lock has been given back. */
-struct wakes {
-	bool worker; /* something is due */
-	bool watch;  /* who has it sleeps for too long */
-};
-
 /*
  * Places under max_pending. They are counted only where there is a limit: it takes a counter that all
  * threads share.
@@ -35,7 +29,7 @@ static inline void place_give(struct pawl_service *service)
 		__atomic_fetch_sub(&service->limited, 1, __ATOMIC_RELAXED);
 }
 
-/* What stands in task->missed of a task that takes no place: see uncounted.h. */
+/* What stands in task->missed of a task that takes no place: see host.h. */
 #define UNCOUNTED UINT32_C(0x80000000)
 #define DROPPED   UINT32_C(0x40000000) /* ...and is taken out by stop */
 

@@ -65,9 +65,9 @@ uint64_t pawl_service_next(struct pawl_service *service)
 		struct shard *shard = &service->shards[i];
 		uint64_t next;
 
-		lock_take(&shard->lock);
+		lock_take(&shard->host.lock);
 		next = pawl_wheel_next(shard->wheel);
-		lock_give(&shard->lock);
+		lock_give(&shard->host.lock);
 		first = next < first ? next : first;
 	}
 	return first == PAWL_NEVER ? PAWL_NEVER : ns_of_tick(service, first);
@@ -80,9 +80,9 @@ size_t pawl_service_pending(struct pawl_service *service)
 	for (unsigned i = 0; i < service->shard_count; i++) {
 		struct shard *shard = &service->shards[i];
 
-		lock_take(&shard->lock);
+		lock_take(&shard->host.lock);
 		pending += shard->armed - shard->ran - shard->cancelled - shard->dropped;
-		lock_give(&shard->lock);
+		lock_give(&shard->host.lock);
 	}
 	return (size_t)pending;
 }
@@ -93,9 +93,9 @@ static bool nothing_due(struct pawl_service *service, uint64_t tick)
 		struct shard *shard = &service->shards[i];
 		uint64_t next;
 
-		lock_take(&shard->lock);
+		lock_take(&shard->host.lock);
 		next = shard->closed ? PAWL_NEVER : pawl_wheel_next(shard->wheel);
-		lock_give(&shard->lock);
+		lock_give(&shard->host.lock);
 		if (next <= tick && next != PAWL_NEVER)
 			return false;
 	}

@@ -6,7 +6,6 @@
 #define _GNU_SOURCE
 #include "histogram.h"
 #include "placing.h"
-#include "uncounted.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -169,9 +168,9 @@ static size_t run_shard(struct pawl_service *service, struct worker *worker, str
 	size_t ran = 0;
 	struct job job;
 
-	lock_take(&shard->lock);
+	lock_take(&shard->host.lock);
 	job = take(service, worker, shard);
-	lock_give(&shard->lock);
+	lock_give(&shard->host.lock);
 	for (start = clock_now(service); job.task; start = end) {
 		struct wakes wakes = {false, false};
 		struct job done = job;
@@ -182,10 +181,10 @@ static size_t run_shard(struct pawl_service *service, struct worker *worker, str
 		job.run(job.task);
 		end = clock_now(service);
 		record(worker, &done, start, end);
-		lock_take(&shard->lock);
+		lock_take(&shard->host.lock);
 		awaited = finish(service, worker, shard, &done, end, &wakes);
 		job = ++ran < max ? take(service, worker, shard) : no_job;
-		lock_give(&shard->lock);
+		lock_give(&shard->host.lock);
 		wakes.worker =
 		        wakes.worker && !job.task; /* what became due is taken care of here */
 		wake(service, &wakes);
@@ -324,14 +323,14 @@ static struct pawl_task *take_pending(struct pawl_service *service, struct shard
 {
 	struct pawl_timer *timer;
 
-	lock_take(&shard->lock);
+	lock_take(&shard->host.lock);
 	for (;;) {
 		pawl_wheel_advance(shard->wheel, PAWL_NEVER, BATCH);
 		timer = pawl_wheel_pop(shard->wheel);
 		if (timer || pawl_wheel_now(shard->wheel) == PAWL_NEVER)
 			break;
-		lock_give(&shard->lock); /* a cancel may want it */
-		lock_take(&shard->lock);
+		lock_give(&shard->host.lock); /* a cancel may want it */
+		lock_take(&shard->host.lock);
 	}
 	if (timer) {
 		shard->dropped++;
@@ -339,7 +338,7 @@ static struct pawl_task *take_pending(struct pawl_service *service, struct shard
 		begin_run(service->workers, task_of(timer));
 		service->workers->drops = true;
 	}
-	lock_give(&shard->lock);
+	lock_give(&shard->host.lock);
 	return timer ? task_of(timer) : NULL;
 }
 
@@ -362,10 +361,10 @@ static void end_drop(struct pawl_service *service, struct shard *shard)
 {
 	bool awaited;
 
-	lock_take(&shard->lock);
+	lock_take(&shard->host.lock);
 	end_run(service->workers);
 	awaited = service->workers->awaited;
-	lock_give(&shard->lock);
+	lock_give(&shard->host.lock);
 	if (awaited)
 		pawl__service_changed(service);
 }

@@ -35,13 +35,13 @@ static void add_shard(struct pawl_service *service, struct shard *shard, struct 
 
 	pawl__shard_advance(service, shard, ticks_down(service, clock_now(service)), TICK, &wakes);
 	wake(service, &wakes);
-	lock_take(&shard->lock);
+	lock_take(&shard->host.lock);
 	stats->armed += shard->armed;
 	stats->ran += shard->ran;
 	stats->cancelled += shard->cancelled;
 	stats->dropped += shard->dropped;
 	stats->queued += queued(shard);
-	lock_give(&shard->lock);
+	lock_give(&shard->host.lock);
 }
 
 static void add_histogram(const struct pawl_histogram *from, struct pawl_histogram *to)

@@ -22,10 +22,10 @@
 /* Others that wait for the lock have their chance between two batches. */
 static void let_others_in(struct shard *shard)
 {
-	lock_give(&shard->lock);
+	lock_give(&shard->host.lock);
 	for (int i = 0; i < SPINS_BEFORE_YIELD / 2; i++)
 		relax_cpu();
-	lock_take(&shard->lock);
+	lock_take(&shard->host.lock);
 }
 
 /*
@@ -39,7 +39,7 @@ bool pawl__shard_advance(struct pawl_service *service, struct shard *shard, uint
 	size_t moves, all = 0;
 	bool due = false;
 
-	lock_take(&shard->lock);
+	lock_take(&shard->host.lock);
 	for (;;) {
 		moves = pawl_wheel_advance(shard->wheel, tick, BATCH);
 		all += moves;
@@ -52,7 +52,7 @@ bool pawl__shard_advance(struct pawl_service *service, struct shard *shard, uint
 		mark_ready(shard, wakes);
 	promise_anew(service, shard, pawl_wheel_next_opening(shard->wheel), wakes);
 	count_moves(service, all);
-	lock_give(&shard->lock);
+	lock_give(&shard->host.lock);
 	return all > 0;
 }
 

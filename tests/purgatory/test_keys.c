@@ -125,6 +125,20 @@ IN_EVERY_ROOM(an_operation_is_given_once)
 	EXPECT_STR(request.story, "cr");
 }
 
+IN_EVERY_ROOM(what_was_completed_while_fresh_is_given_once_too)
+{
+	struct request request;
+
+	request_init(&request, room);
+	pawl_op_hold(&request.op);
+	EXPECT(pawl_op_complete(&request.op));
+	EXPECT_EQ(watch(&request, "ab", HOUR), 0);
+	EXPECT_EQ(watch(&request, "ab", HOUR), -EBUSY);
+	expect_gone(&request, "c");
+	pawl_op_unhold(&request.op);
+	EXPECT_STR(request.story, "cr");
+}
+
 IN_EVERY_ROOM(what_was_cancelled_dropped_or_completed_at_once_is_not_fresh)
 {
 	struct request cancelled, at_once, dropped;
@@ -531,6 +545,7 @@ int main(void)
 	        TEST(a_type_without_one_of_the_three_functions_is_refused),
 	        TEST(on_expire_and_on_drop_may_be_missing),
 	        TEST(an_operation_is_given_once),
+	        TEST(what_was_completed_while_fresh_is_given_once_too),
 	        TEST(what_was_cancelled_dropped_or_completed_at_once_is_not_fresh),
 	        TEST(a_stopped_service_is_refused_and_what_waits_can_still_be_completed),
 	        TEST(equal_keys_count_once),
