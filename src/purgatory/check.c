@@ -13,7 +13,6 @@
 struct walk {
 	struct shard *home;
 	struct place *place;
-	uint64_t tried; /* for may_try */
 	bool paused;
 	struct pawl_watch marks[CHAINS];
 };
@@ -34,35 +33,29 @@ static uintptr_t resume_at(struct pawl_watch *mark)
 	return mark->next;
 }
 
-/* Whether this thread may try it. Otherwise somebody else does, and has been left word. */
-static inline bool may_try(struct walk *walk, struct pawl_op *op)
-{
-	__builtin_prefetch(op + 1); /* what try_complete looks at is likely to stand there */
-	return !(op_places(op) & walk->tried) || !op_try_again(walk->home, op);
-}
-
-static inline bool any(struct walk *walk, struct pawl_op *op)
-{
-	(void)walk;
-	(void)op;
-	return true;
-}
-
 /*
- * The next operations that are wanted, at most BATCH. The chains in step: a list alone is one cache miss
- * after the other.
+ * The next operations, at most BATCH; and *places: all of theirs. The chains in step: a list alone is one
+ * cache miss after the other.
  */
 static inline __attribute__((always_inline)) uint32_t
-walk_on(struct walk *walk, struct pawl_op **ops, bool (*wanted)(struct walk *, struct pawl_op *))
+walk_on(struct walk *walk, struct pawl_op **ops, uint64_t *places)
 {
 	uintptr_t at[CHAINS], left;
+	uint64_t all = 0;
 	uint32_t count = 0;
 
-	/* One by one: a wide load would wait for what was stored word by word just before. */
+	/*
+	 * One by one: a wide load would wait for what was stored word by word just before. And every loop is
+	 * unrolled, so that the four are in registers.
+	 */
+#pragma GCC unroll 4
 	for (unsigned c = 0; c < CHAINS; c++)
 		at[c] = __atomic_load_n(&walk->place->chains[c], __ATOMIC_RELAXED);
-	for (unsigned c = 0; walk->paused && c < CHAINS; c++)
-		at[c] = resume_at(&walk->marks[c]);
+	if (walk->paused) {
+#pragma GCC unroll 4
+		for (unsigned c = 0; c < CHAINS; c++)
+			at[c] = resume_at(&walk->marks[c]);
+	}
 	do {
 		left = 0;
 #pragma GCC unroll 4
@@ -74,14 +67,33 @@ walk_on(struct walk *walk, struct pawl_op **ops, bool (*wanted)(struct walk *, s
 			op = node_op(at[c]);
 			at[c] = node_next(at[c]);
 			left |= at[c];
-			if (op && wanted(walk, op)) /* none: it is the mark of another walk */
-				ops[count++] = op;
+			if (__builtin_expect(!op, 0))
+				continue;           /* the mark of another walk */
+			__builtin_prefetch(op + 1); /* likely to be what try_complete looks at */
+			all |= op_places(op);
+			ops[count++] = op;
 		}
 	} while (left && count + CHAINS <= BATCH);
+	*places = all;
 	walk->paused = left;
-	for (unsigned c = 0; left && c < CHAINS; c++)
-		pause_at(&walk->marks[c], at[c]);
+	if (left) {
+#pragma GCC unroll 4
+		for (unsigned c = 0; c < CHAINS; c++)
+			pause_at(&walk->marks[c], at[c]);
+	}
 	return count;
+}
+
+/* Leave out those that somebody else is trying, and leave word about them. Returns how many remain. */
+static uint32_t leave_to_others(struct shard *home, uint64_t tried, struct pawl_op **ops,
+                                uint32_t count)
+{
+	uint32_t remaining = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		if (!(op_places(ops[i]) & tried) || !op_try_again(home, ops[i]))
+			ops[remaining++] = ops[i];
+	return remaining;
 }
 
 static unsigned next_bit(uint64_t *bits)
@@ -210,6 +222,8 @@ static void walk_stop(struct walk *walk)
  */
 static bool begin_batch(struct walk *walk, struct trial *trial)
 {
+	uint64_t tried, places;
+
 	if (place_heed(walk->place)) {
 		walk->place->trial->anew = true;
 		trial->anew = false;
@@ -218,8 +232,10 @@ static bool begin_batch(struct walk *walk, struct trial *trial)
 	}
 	if (!walk->paused)
 		trial->anew = false;
-	walk->tried = tried_bits(walk->home);
-	trial->count = walk_on(walk, trial->ops, may_try);
+	tried = tried_bits(walk->home);
+	trial->count = walk_on(walk, trial->ops, &places);
+	if (places & tried)
+		trial->count = leave_to_others(walk->home, tried, trial->ops, trial->count);
 	if (trial->count)
 		trial_begin(walk->home, walk->place, trial);
 	return trial->count;
@@ -276,9 +292,10 @@ static size_t take_out_place(struct shard *home, struct place *place, pawl_op_fn
 	walk_begin(&walk, home, place);
 	do {
 		struct leftovers leftovers = {NULL, false};
+		uint64_t places;
 
 		shard_lock(home);
-		won = win_each(home, ops, walk_on(&walk, ops, any), &leftovers);
+		won = win_each(home, ops, walk_on(&walk, ops, &places), &leftovers);
 		shard_unlock(home);
 		clear_up(home->purgatory, &leftovers);
 		for (size_t i = 0; i < won; i++)
@@ -310,6 +327,14 @@ static size_t take_out(struct key *key, pawl_op_fn *fn)
 	return all;
 }
 
+/* What other threads have written they still have in their caches. Ask for it before it is needed. */
+static void fetch_places(const struct key *key, unsigned own, unsigned last)
+{
+	for (unsigned i = 1; i <= last; i++)
+		__builtin_prefetch(
+		        __atomic_load_n(&key->places[(own + i) & last], __ATOMIC_RELAXED));
+}
+
 /*
  * From the thread's own shard on, so that threads that check at the same time begin at different ones. Before
  * a place is passed over as empty there must be a fence: see layout.h.
@@ -322,6 +347,7 @@ static size_t check(struct key *key)
 	struct place *place = busy_place(key, first);
 	size_t completed = 0;
 
+	fetch_places(key, first, last);
 	if (!place) {
 		fence();
 		place = busy_place(key, first);

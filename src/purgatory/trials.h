@@ -104,13 +104,23 @@ static inline uint64_t trial_find(const struct trial *trial, const struct pawl_o
 	return 0;
 }
 
+/* Whether it may be in a trial of this place. By the bit alone trials would often be kept for nothing. */
+static inline bool op_watches(const struct pawl_op *op, const struct place *place)
+{
+	uint32_t i = 0;
+
+	if (!(op_places(op) & place_bit(place)))
+		return false;
+	while (i < op->watch_count && op_place(op, i) != place)
+		i++;
+	return i < op->watch_count;
+}
+
 /* The trial that it is in, kept from ending; and which of its operations it is. NULL: none. */
 static inline struct trial *trial_of(struct shard *home, const struct pawl_op *op, uint64_t *bit)
 {
-	uint64_t places = op_places(op);
-
 	for (struct place *place = home->host->tried; place; place = place->next_tried)
-		if (places & place_bit(place) && place_heed(place) &&
+		if (op_watches(op, place) && place_heed(place) &&
 		    (*bit = trial_find(place->trial, op)))
 			return place->trial;
 	return NULL;
