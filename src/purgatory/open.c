@@ -237,7 +237,7 @@ void pawl_purgatory_stop(struct pawl_purgatory *purgatory)
 	await_others(purgatory);
 }
 
-/* A trial in vain ends without the lock, and leaves its place in the list of the host, who outlives us. */
+/* A trial that ends leaves its place in the list of the host, who outlives us. */
 static void leave_hosts(struct pawl_purgatory *purgatory)
 {
 	for (unsigned i = 0; i < purgatory->shard_count; i++) {

@@ -554,6 +554,36 @@ IN_EVERY_ROOM(a_key_that_goes_after_a_check_in_vain_is_forgotten)
 	leave_room(room);
 }
 
+/* Two purgatories on one service have the same locks, and know of each other's checks there. */
+IN_EVERY_ROOM(what_another_purgatory_has_in_hand_is_its_own_affair)
+{
+	struct pawl_purgatory *other = purgatory_with(room->bench.service, 1);
+	struct request checked, cancelled;
+	struct many_keys many;
+	const struct pawl_key *keys = many_keys(&many);
+	struct hand hand;
+
+	begin_hand(&hand, room);
+	request_init(&checked, room);
+	request_init(&cancelled, room);
+	EXPECT_EQ(pawl_purgatory_try_or_watch(other, &checked.op, keys, MANY, HOUR), 0);
+	EXPECT_EQ(pawl_purgatory_try_or_watch(other, &cancelled.op, keys, MANY, HOUR), 0);
+	EXPECT_EQ(pawl_purgatory_check(other, keys[5]), 0);
+	EXPECT_EQ(checked.tries, TRIED_BY_TRY_OR_WATCH + 1);
+	make_ready(&checked);
+	EXPECT_EQ(pawl_purgatory_check(other, keys[6]), 1);
+	EXPECT_EQ(pawl_purgatory_cancel_key(other, keys[7], request_cancelled), 1);
+	EXPECT_STR(checked.story, "cr");
+	EXPECT_STR(cancelled.story, "kr");
+	pawl_purgatory_close(other);
+	EXPECT_EQ(let_go_on(&hand), 0);
+	EXPECT_EQ(hand.before.tries, TRIED_BY_TRY_OR_WATCH + 1);
+	EXPECT_EQ(hand.inside.tries, TRIED_BY_TRY_OR_WATCH + 1);
+	EXPECT_EQ(hand.after.tries, TRIED_BY_TRY_OR_WATCH + 1);
+	expect_counted(room, 7, 4);
+	leave_room(room);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -571,6 +601,7 @@ int main(void)
 	        TEST(with_a_thousand_keys_it_is_in_one_hand_only),
 	        TEST(and_whichever_check_ends_first),
 	        TEST(a_key_that_goes_after_a_check_in_vain_is_forgotten),
+	        TEST(what_another_purgatory_has_in_hand_is_its_own_affair),
 	};
 
 	return RUN_TESTS(tests);
