@@ -2,7 +2,7 @@
 /*
  * Every allocation fails once: a clean -ENOMEM, the operation as it was, nothing left behind; and what
  * is over has given back all that it took. The linker puts the functions here in the place of the real
- * ones (--wrap), so the counts hold without a sanitizer too. But for one, the tests have no threads.
+ * ones (--wrap), so the counts hold without a sanitizer too. But for two, the tests have no threads.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -462,6 +462,42 @@ static void chains_need_no_memory(void)
 	free(requests);
 }
 
+static void stay_in_the_second_try(struct request *request)
+{
+	if (request->tries == 2)
+		stay_trying(request);
+}
+
+static void *watch_many(void *arg)
+{
+	EXPECT_EQ(watch_first(arg, 10), 0);
+	return NULL;
+}
+
+/* Whoever takes it out leaves them to who is still bringing it, and may read them. */
+static void further_watches_are_freed_once_and_by_who_brings_them(void)
+{
+	struct request request;
+	pthread_t thread;
+	struct room room;
+	long blocks;
+
+	room_open(&room, &manual, 2);
+	request_init(&request, &room);
+	request.inside_try = stay_in_the_second_try;
+	begin_counting(0);
+	pthread_create(&thread, NULL, watch_many, &request);
+	sem_wait(&request.entered);
+	EXPECT_EQ(pawl_purgatory_cancel_key(room.purgatory, keys[0], request_cancelled), 1);
+	blocks = state.blocks;
+	sem_post(&request.leave);
+	pthread_join(thread, NULL);
+	EXPECT_EQ(blocks, 1);
+	expect_nothing_left();
+	EXPECT_STR(request.story, "kr");
+	room_close(&room);
+}
+
 /*
  * Memory that others look at. The place of a resolved key that was tried is known to the shard of the service, until
  * somebody comes by there who may be of another purgatory.
@@ -669,6 +705,7 @@ int main(void)
 	        TEST(the_first_thread_to_watch_under_resolved_keys_needs_no_memory),
 	        TEST(check_complete_expire_cancel_and_stop_need_no_memory),
 	        TEST(chains_need_no_memory),
+	        TEST(further_watches_are_freed_once_and_by_who_brings_them),
 	        TEST(close_leaves_nothing_to_others_on_the_same_service),
 	        TEST(after_a_million_operations_memory_is_where_it_was),
 	        TEST(what_empties_while_resolved_goes_with_unresolve),

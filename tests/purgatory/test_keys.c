@@ -187,6 +187,27 @@ IN_EVERY_ROOM(a_stopped_service_is_refused_and_what_waits_can_still_be_completed
 	EXPECT_STR(armed.story, "dr");
 }
 
+IN_EVERY_ROOM(what_a_stopped_service_has_refused_is_fresh)
+{
+	struct request waits, completed;
+
+	request_init(&waits, room);
+	request_init(&completed, room);
+	pawl_op_hold(&completed.op);
+	pawl_service_stop(room->bench.service, NULL);
+	EXPECT_EQ(watch(&waits, "abcde", HOUR), -ESHUTDOWN);
+	EXPECT_EQ(watch(&waits, "abcde", PAWL_NEVER), 0);
+	expect_counted(room, 5, 1);
+	waits.ready = 1;
+	EXPECT_EQ(check(room, "e"), 1);
+	expect_gone(&waits, "cr");
+	EXPECT_EQ(watch(&completed, "abcde", HOUR), -ESHUTDOWN);
+	EXPECT(pawl_op_complete(&completed.op));
+	EXPECT_EQ(watch(&completed, "abcde", HOUR), 0);
+	pawl_op_unhold(&completed.op);
+	expect_gone(&completed, "cr");
+}
+
 /* Keys */
 
 IN_EVERY_ROOM(equal_keys_count_once)
@@ -548,6 +569,7 @@ int main(void)
 	        TEST(what_was_completed_while_fresh_is_given_once_too),
 	        TEST(what_was_cancelled_dropped_or_completed_at_once_is_not_fresh),
 	        TEST(a_stopped_service_is_refused_and_what_waits_can_still_be_completed),
+	        TEST(what_a_stopped_service_has_refused_is_fresh),
 	        TEST(equal_keys_count_once),
 	        TEST(keys_are_bytes_of_any_value_and_length),
 	        TEST(an_empty_key_is_the_same_with_and_without_an_address),

@@ -8,6 +8,9 @@
 void *__real_calloc(size_t count, size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 
+bool __real_pawl__service_drops(const struct pawl_task *task);
+bool __wrap_pawl__service_drops(const struct pawl_task *task);
+
 #define DEPTH 16 /* at which on_complete is put off */
 
 /* An operation given to try_or_watch by one thread while another completes it, 16 deep in a chain. */
@@ -229,12 +232,62 @@ static void close_waits_for_a_deadline_that_comes_too_late(void)
 	pawl_service_close(slow.room.bench.service, NULL);
 }
 
+/* A service that is stopped has a deadline in hand, and has not told it yet, when a check wins the operation. */
+static struct {
+	struct room room;
+	struct request request;
+	sem_t dropping, won;
+} leaving;
+
+static _Thread_local bool holds_drop;
+
+bool __wrap_pawl__service_drops(const struct pawl_task *task)
+{
+	if (holds_drop) {
+		sem_post(&leaving.dropping);
+		sem_wait(&leaving.won);
+	}
+	return __real_pawl__service_drops(task);
+}
+
+static void *stop_the_service(void *arg)
+{
+	(void)arg;
+	holds_drop = true;
+	pawl_service_stop(leaving.room.bench.service, NULL);
+	return NULL;
+}
+
+static void what_is_won_while_its_service_drops_the_deadline_is_released(void)
+{
+	for (size_t i = 0; i < COUNTOF(every_mode); i++) {
+		pthread_t thread;
+
+		room_open(&leaving.room, &every_mode[i], 2);
+		sem_init(&leaving.dropping, 0, 0);
+		sem_init(&leaving.won, 0, 0);
+		request_init(&leaving.request, &leaving.room);
+		EXPECT_EQ(watch(&leaving.request, "a", HOUR), 0);
+		pthread_create(&thread, NULL, stop_the_service, NULL);
+		sem_wait(&leaving.dropping);
+		leaving.request.ready = 1;
+		EXPECT_EQ(check(&leaving.room, "a"), 1);
+		EXPECT_STR(leaving.request.story, "c");
+		sem_post(&leaving.won);
+		pthread_join(thread, NULL);
+		EXPECT_STR(leaving.request.story, "cr");
+		pawl_purgatory_close(leaving.room.purgatory);
+		pawl_service_close(leaving.room.bench.service, NULL);
+	}
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
 	        TEST(completed_deep_in_a_chain_while_it_is_being_watched_it_completes_once),
 	        TEST(without_its_service_an_operation_waits_on),
 	        TEST(close_waits_for_a_deadline_that_comes_too_late),
+	        TEST(what_is_won_while_its_service_drops_the_deadline_is_released),
 	};
 
 	return RUN_TESTS(tests);

@@ -83,20 +83,25 @@ IN_EVERY_ROOM(a_change_before_it_is_watched_is_seen_by_the_second_try)
 	EXPECT_STR(request.story, "cr");
 }
 
+/* With a deadline to arm, and without: then what a check has left is looked for without the lock. */
+static const uint64_t every_timeout[] = {MS, PAWL_NEVER};
+
 IN_EVERY_ROOM(a_change_during_the_second_try_leaves_word)
 {
-	struct request request;
-	struct call call;
+	for (size_t i = 0; i < COUNTOF(every_timeout); i++) {
+		struct request request;
+		struct call call;
 
-	begin_watching(&call, &request, room, 2, HOUR);
-	__atomic_store_n(&request.ready, 1, __ATOMIC_SEQ_CST);
-	EXPECT_EQ(check(room, "b"), 0);
-	let_try(&request, 1);
-	EXPECT_EQ(answer_of(&call), 1);
-	EXPECT_EQ(request.tries, 3);
-	expect_counted(room, 0, 0);
-	pawl_op_unhold(&request.op);
-	EXPECT_STR(request.story, "cr");
+		begin_watching(&call, &request, room, 2, every_timeout[i]);
+		__atomic_store_n(&request.ready, 1, __ATOMIC_SEQ_CST);
+		EXPECT_EQ(check(room, "b"), 0);
+		let_try(&request, 1);
+		EXPECT_EQ(answer_of(&call), 1);
+		EXPECT_EQ(request.tries, 3);
+		expect_gone(&request, "c");
+		pawl_op_unhold(&request.op);
+		EXPECT_STR(request.story, "cr");
+	}
 }
 
 /* But the deadline is armed after it: so it cannot come during that try. */
@@ -221,18 +226,20 @@ IN_EVERY_ROOM(a_try_that_says_yes_too_late_completes_nothing)
 
 IN_EVERY_ROOM(cancel_key_in_the_second_try_takes_it_out)
 {
-	struct request request;
-	struct call call;
+	for (size_t i = 0; i < COUNTOF(every_timeout); i++) {
+		struct request request;
+		struct call call;
 
-	begin_watching(&call, &request, room, 2, MS);
-	EXPECT_EQ(cancel_key(room, "b"), 1);
-	pawl_op_unhold(&request.op);
-	EXPECT_STR(request.story, "k");
-	let_try(&request, 1);
-	EXPECT_EQ(answer_of(&call), 0);
-	expect_gone(&request, "kr");
-	pass(&room->bench, HOUR);
-	EXPECT_STR(request.story, "kr");
+		begin_watching(&call, &request, room, 2, every_timeout[i]);
+		EXPECT_EQ(cancel_key(room, "b"), 1);
+		pawl_op_unhold(&request.op);
+		EXPECT_STR(request.story, "k");
+		let_try(&request, 1);
+		EXPECT_EQ(answer_of(&call), 0);
+		expect_gone(&request, "kr");
+		pass(&room->bench, HOUR);
+		EXPECT_STR(request.story, "kr");
+	}
 }
 
 IN_EVERY_ROOM(stop_in_the_second_try_drops_it)
