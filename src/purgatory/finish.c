@@ -176,13 +176,19 @@ bool pawl_op_completed(const struct pawl_op *op)
 	return __atomic_load_n(&op->outcome, __ATOMIC_ACQUIRE) == COMPLETED;
 }
 
+static struct shard *op_home(const struct pawl_op *op)
+{
+	return __atomic_load_n(&op->home, __ATOMIC_ACQUIRE);
+}
+
+/* Not if it was refused meanwhile for want of a service, and waits elsewhere now. */
 static bool complete_waiting(struct pawl_op *op, struct shard *home)
 {
 	struct leftovers leftovers = {NULL, false};
 	bool won;
 
 	shard_lock(home);
-	won = op_win_waiting(op, COMPLETED);
+	won = op_outcome(op) == WAITING && op_home(op) == home && op_win_waiting(op, COMPLETED);
 	if (won) {
 		clear_off(home, op, &leftovers);
 		op_abandon(home, op);
@@ -205,7 +211,7 @@ bool pawl_op_complete(struct pawl_op *op)
 	uint32_t outcome;
 
 	while ((outcome = op_outcome(op)) <= WAITING) {
-		struct shard *home = __atomic_load_n(&op->home, __ATOMIC_ACQUIRE);
+		struct shard *home = op_home(op);
 
 		if (outcome == FRESH && op_win_fresh(op, COMPLETED)) {
 			pawl__op_run_completed(op, 1);
