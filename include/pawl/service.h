@@ -135,6 +135,10 @@ struct pawl_service_options {
  * With shards = 1 and one worker tasks run in the wheel's order: by tick, and within a tick as they were
  * armed; those armed when already due come behind. With more of either no order is promised between
  * tasks. A worker takes some 60 KiB, most of it for statistics.
+ *
+ * Every wheel_size ticks the tasks of the next so many ticks are moved to their slots, in some 40 ns each, and
+ * what is due among them waits for that. With hundreds of thousands of tasks in a second a smaller wheel is
+ * later by less.
  */
 
 /*
