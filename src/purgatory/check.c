@@ -167,7 +167,7 @@ static uint64_t settle(struct shard *home, struct place *place, struct trial *tr
 /* Try all, and some again if asked to. Returns those that are won, which are off their keys then. */
 static uint64_t try_out(struct shard *home, struct place *place, struct trial *trial)
 {
-	struct leftovers leftovers = {NULL, false};
+	struct leftovers leftovers = {NULL};
 	uint64_t can = try_all(trial), again, won = 0;
 
 	while (can || !place_move(place, TRYING, IDLE)) {
@@ -180,7 +180,7 @@ static uint64_t try_out(struct shard *home, struct place *place, struct trial *t
 			break;
 		can = try_some(trial, again);
 	}
-	clear_up(home->purgatory, &leftovers);
+	clear_up(&leftovers);
 	return won;
 }
 
@@ -291,13 +291,13 @@ static size_t take_out_place(struct shard *home, struct place *place, pawl_op_fn
 
 	walk_begin(&walk, home, place);
 	do {
-		struct leftovers leftovers = {NULL, false};
+		struct leftovers leftovers = {NULL};
 		uint64_t places;
 
 		shard_lock(home);
 		won = win_each(home, ops, walk_on(&walk, ops, &places), &leftovers);
 		shard_unlock(home);
-		clear_up(home->purgatory, &leftovers);
+		clear_up(&leftovers);
 		for (size_t i = 0; i < won; i++)
 			hand_out(ops[i], fn);
 		all += won;

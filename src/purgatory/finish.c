@@ -114,7 +114,7 @@ static enum expiry end_deadline(struct pawl_op *op, struct shard *home, bool dro
 
 static void run_deadline(struct pawl_op *op, struct shard *home, bool dropped)
 {
-	struct leftovers leftovers = {NULL, false};
+	struct leftovers leftovers = {NULL};
 	enum expiry end;
 
 	shard_lock(home);
@@ -124,7 +124,7 @@ static void run_deadline(struct pawl_op *op, struct shard *home, bool dropped)
 		return;
 	if (end == EXPIRED) {
 		free_more_of_won(op);
-		clear_up(home->purgatory, &leftovers);
+		clear_up(&leftovers);
 		run_expired(op);
 	} else {
 		op_drop(op, 1);
@@ -184,7 +184,7 @@ static struct shard *op_home(const struct pawl_op *op)
 /* Not if it was refused meanwhile for want of a service, and waits elsewhere now. */
 static bool complete_waiting(struct pawl_op *op, struct shard *home)
 {
-	struct leftovers leftovers = {NULL, false};
+	struct leftovers leftovers = {NULL};
 	bool won;
 
 	shard_lock(home);
@@ -196,7 +196,7 @@ static bool complete_waiting(struct pawl_op *op, struct shard *home)
 	shard_unlock(home);
 	if (!won)
 		return false;
-	clear_up(home->purgatory, &leftovers);
+	clear_up(&leftovers);
 	free_more_of_won(op);
 	pawl__op_run_completed(op, op->owed);
 	return true;

@@ -284,9 +284,6 @@ void pawl__keys_free(struct pawl_purgatory *purgatory);
 /* finish.c */
 bool pawl__op_run_completed(struct pawl_op *op, uint32_t references);
 
-/* open.c */
-void pawl__purgatory_changed(struct pawl_purgatory *purgatory); /* for who stops */
-
 /* check.c */
 void pawl__key_drop_all(struct key *key);
 

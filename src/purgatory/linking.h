@@ -134,7 +134,6 @@ static inline bool key_unused(struct key *key)
 /* What taking off leaves to be done when the lock has been given back. */
 struct leftovers {
 	struct place *retired; /* empty ones of keys that nobody uses */
-	bool closed;           /* tell who stops */
 };
 
 /* What is alone in a place is always in the same chain: so a CPU can tell where a walk will find it. */
@@ -209,7 +208,6 @@ static inline void take_off(struct shard *home, struct pawl_op *op, struct lefto
 		             leftovers);
 	home->watched -= op->watch_count;
 	home->delayed--;
-	leftovers->closed |= home->closed;
 }
 
 #endif

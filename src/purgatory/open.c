@@ -163,13 +163,6 @@ static void refuse_inside(const struct pawl_purgatory *purgatory, const char *ca
 	abort();
 }
 
-void pawl__purgatory_changed(struct pawl_purgatory *purgatory)
-{
-	pthread_mutex_lock(&purgatory->mutex);
-	pthread_cond_broadcast(&purgatory->changed);
-	pthread_mutex_unlock(&purgatory->mutex);
-}
-
 /* Whether it is this thread that stops the purgatory. If another one does, wait until it has. */
 static bool begin_stop(struct pawl_purgatory *purgatory)
 {
@@ -205,18 +198,12 @@ static void drop_all(struct pawl_purgatory *purgatory)
 	}
 }
 
-/* What others have won is theirs to take off, and deadlines may be running. */
+/* Nothing waits any more. But deadlines may be running, or late. */
 static void await_others(struct pawl_purgatory *purgatory)
 {
-	struct numbers left;
-
 	pthread_mutex_lock(&purgatory->mutex);
-	for (;;) {
-		left = count(purgatory);
-		if (left.delayed == 0 && left.expiring == 0)
-			break;
+	while (count(purgatory).expiring)
 		pthread_cond_wait(&purgatory->changed, &purgatory->mutex);
-	}
 	purgatory->state = STOPPED;
 	pthread_cond_broadcast(&purgatory->changed);
 	pthread_mutex_unlock(&purgatory->mutex);

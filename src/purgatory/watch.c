@@ -98,14 +98,14 @@ static int put_in(const struct bringing *bringing, struct leftovers *leftovers)
 static int link_claimed(const struct bringing *bringing)
 {
 	struct shard *home = bringing->home;
-	struct leftovers leftovers = {NULL, false};
+	struct leftovers leftovers = {NULL};
 	int linked;
 
 	shard_lock(home);
 	linked = put_in(bringing, &leftovers);
 	shard_unlock(home);
 	fence_after_exchange(); /* it is on its keys: see layout.h */
-	clear_up(home->purgatory, &leftovers);
+	clear_up(&leftovers);
 	return linked;
 }
 
@@ -188,7 +188,7 @@ static enum end end_claim(const struct bringing *bringing, bool done, struct wak
 static enum end let_go(const struct bringing *bringing, bool done)
 {
 	struct shard *home = bringing->home;
-	struct leftovers leftovers = {NULL, false};
+	struct leftovers leftovers = {NULL};
 	struct wakes wakes = {false, false};
 	enum end end;
 
@@ -197,7 +197,7 @@ static enum end let_go(const struct bringing *bringing, bool done)
 	shard_lock(home);
 	end = end_claim(bringing, done, &wakes, &leftovers);
 	shard_unlock(home);
-	clear_up(home->purgatory, &leftovers);
+	clear_up(&leftovers);
 	if (wakes.worker || wakes.watch)
 		pawl__service_wake(home->purgatory->service, &wakes);
 	return end;

@@ -76,12 +76,10 @@ static inline void free_more(struct pawl_op *op)
 }
 
 /* Outside of the lock. */
-static inline void clear_up(struct pawl_purgatory *purgatory, const struct leftovers *leftovers)
+static inline void clear_up(const struct leftovers *leftovers)
 {
 	if (leftovers->retired)
 		pawl__places_free(leftovers->retired);
-	if (leftovers->closed)
-		pawl__purgatory_changed(purgatory);
 }
 
 /* For the winner, outside of the lock. A bringer that was abandoned may read them still, and frees them. */
