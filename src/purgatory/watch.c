@@ -144,25 +144,17 @@ static bool let_go_quickly(struct pawl_op *op)
 	return !(places & (AGAIN | ABANDONED)) && op_move_claim(op, &places, places & ~CLAIMED);
 }
 
-static enum end leave_as(struct shard *home, struct pawl_op *op, uint32_t outcome,
-                         struct leftovers *leftovers)
-{
-	op_win_waiting(op, outcome);
-	take_off(home, op, leftovers);
-	return outcome == FRESH ? REFUSED : OFF;
-}
-
-static enum end arm(const struct bringing *bringing, struct wakes *wakes,
-                    struct leftovers *leftovers)
+/* Once, however often it is tried again. False: the service was stopped. */
+static bool arm(const struct bringing *bringing, struct wakes *wakes)
 {
 	struct shard *home = bringing->home;
 	struct pawl_op *op = bringing->op;
 
-	if (!pawl__host_arm(home->purgatory->service, home->host, &op->deadline, bringing->now_ns,
-	                    bringing->timeout_ns, wakes))
-		return leave_as(home, op, FRESH, leftovers);
-	op->timed = 1;
-	return STAYS;
+	if (bringing->timeout_ns == PAWL_NEVER || op->timed)
+		return true;
+	op->timed = pawl__host_arm(home->purgatory->service, home->host, &op->deadline,
+	                           bringing->now_ns, bringing->timeout_ns, wakes);
+	return op->timed;
 }
 
 /* Under the lock, where alone others leave word. Whoever else wins it while it is claimed, abandons it. */
@@ -172,16 +164,21 @@ static enum end end_claim(const struct bringing *bringing, bool done, struct wak
 	struct pawl_op *op = bringing->op;
 	uint64_t places = op_places(op);
 	bool again = places & AGAIN;
-	enum end end = again ? STUCK : STAYS;
 
 	if (places & ABANDONED)
 		return LEFT;
-	if (done)
-		return leave_as(bringing->home, op, COMPLETED, leftovers);
-	if (!again && bringing->timeout_ns != PAWL_NEVER)
-		end = arm(bringing, wakes, leftovers);
+	if (done) {
+		op_win_waiting(op, COMPLETED);
+		clear_off(bringing->home, op, leftovers);
+		return OFF;
+	}
+	if (!arm(bringing, wakes)) {
+		take_off(bringing->home, op, leftovers);
+		op_win_waiting(op, FRESH); /* and from here on pawl_op_complete may have it */
+		return REFUSED;
+	}
 	__atomic_store_n(&op->places, places & ~(again ? AGAIN : CLAIMED), __ATOMIC_RELEASE);
-	return end;
+	return again ? STUCK : STAYS;
 }
 
 /* `done`: it can complete. */
@@ -207,6 +204,7 @@ static enum end let_go(const struct bringing *bringing, bool done)
 static int stay(const struct bringing *bringing)
 {
 	struct pawl_op *op = bringing->op;
+	uint32_t own;
 	enum end end;
 
 	do
@@ -220,9 +218,10 @@ static int stay(const struct bringing *bringing)
 	if (end == REFUSED)
 		return come_to_nothing(op, -ESHUTDOWN);
 	free_more(op);
+	own = op->timed ? 0 : 1; /* this call's reference: else it is the deadline's */
 	if (end == OFF)
-		return pawl__op_run_completed(op, 2);
-	op_drop(op, 2); /* this call's, and that of who has abandoned it */
+		return pawl__op_run_completed(op, own + op->owed);
+	op_drop(op, own + 1); /* that of who has abandoned it */
 	return 0;
 }
 

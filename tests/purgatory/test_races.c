@@ -121,6 +121,35 @@ IN_EVERY_ROOM(the_time_out_counts_from_the_beginning_of_the_second_try)
 	pawl_op_unhold(&request.op);
 }
 
+static void stay_from_the_second_try_on(struct request *request)
+{
+	if (request->tries >= 2)
+		stay_trying(request);
+}
+
+IN_EVERY_ROOM(the_deadline_comes_even_if_checks_keep_coming)
+{
+	struct call call = {.room = room, .keys = "ab", .timeout = 5 * MS};
+	struct request request;
+
+	request_init(&request, room);
+	pawl_op_hold(&request.op);
+	request.inside_try = stay_from_the_second_try_on;
+	call.request = &request;
+	begin(&call, run_watch);
+	sem_wait(&request.entered);
+	EXPECT_EQ(check(room, "a"), 0);
+	let_try(&request, 1);
+	sem_wait(&request.entered); /* the third try, for that check */
+	pass(&room->bench, 5 * MS);
+	EXPECT_STR(request.story, "ce");
+	let_try(&request, 1);
+	EXPECT_EQ(answer_of(&call), 0);
+	expect_gone(&request, "ce");
+	pawl_op_unhold(&request.op);
+	EXPECT_STR(request.story, "cer");
+}
+
 /* Locks: nobody waits for a try */
 
 IN_EVERY_ROOM(a_check_beside_a_try_leaves_word_and_goes_on)
@@ -301,6 +330,7 @@ int main(void)
 	        TEST(a_change_before_it_is_watched_is_seen_by_the_second_try),
 	        TEST(a_change_during_the_second_try_leaves_word),
 	        TEST(the_time_out_counts_from_the_beginning_of_the_second_try),
+	        TEST(the_deadline_comes_even_if_checks_keep_coming),
 	        TEST(a_check_beside_a_try_leaves_word_and_goes_on),
 	        TEST(complete_beside_a_try_wins_and_the_try_releases),
 	        TEST(the_deadline_beside_a_try_wins_and_the_try_releases),
