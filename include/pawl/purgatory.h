@@ -28,15 +28,17 @@
  *
  *	pawl_op_init
  *	     |
- *	     v    try_or_watch: try_complete says yes
+ *	     v    try_or_watch: try_complete says yes;
  *	   fresh --------------------------------------+
- *	     |                                         |
- *	     | try_or_watch: no. Watched under all     |
- *	     | its keys, tried again, deadline armed   |
+ *	     |    or pawl_op_complete                  |
+ *	     | try_or_watch: no. Watched under         |
+ *	     | all its keys                            |
  *	     v                                         v
  *	  waiting ---------------------------------> completed ---> on_complete ---> [on_expire] ---+
- *	     |      a check whose try_complete says                                  only if the    |
- *	     |      yes; pawl_op_complete; the deadline                              deadline won   |
+ *	     |      try_or_watch tries again: yes                                    only if the    |
+ *	     |      (no: the deadline is armed); a check                             deadline won   |
+ *	     |      whose try_complete says yes;                                                    |
+ *	     |      pawl_op_complete; the deadline                                                  |
  *	     |                                                                                      |
  *	     +-- cancel_key ---> taken out ---> cancelled(op) --------------------------------------+
  *	     |                                                                                      |
@@ -44,9 +46,9 @@
  *	                                                                                            |
  *	                  the memory is yours again <--- release <--- the last hold is given back --+
  *
- * One step, under one lock, decides which of the five ways out of `waiting` it is. The winner takes the
- * operation off every key and takes its deadline away before it calls anything of yours: nothing of it
- * lingers anywhere.
+ * One step, under one lock, decides which of the six ways out of `waiting` it is. In that step the winner takes
+ * the operation off every key and takes its deadline away, or, if that has just been called, tells it that it
+ * came second; then it calls your functions. Nothing lingers anywhere.
  *
  * No trigger is lost. Whoever changes something and then checks its key either finds the operation
  * watched there, or has changed it before the second try looked:
@@ -85,7 +87,7 @@
  *	request = find_and_remove(table, id);                   // whoever removes it has the table's hold
  *	unlock(table);
  *	if (request) {
- *		pawl_op_complete(&request->op);                 // false: the deadline was faster
+ *		pawl_op_complete(&request->op);                 // false: somebody was faster
  *		pawl_op_unhold(&request->op);                   // after this it may be gone
  *	}
  *
@@ -251,12 +253,12 @@ PAWL_API void pawl_op_unhold(struct pawl_op *op);
 /*
  * Complete it without asking try_complete (Kafka's forceComplete). You must have a hold.
  *
- * true   this call has completed it: off its keys, deadline gone, and on_complete has returned (see
+ * true   this call has completed it: off its keys, without deadline, and on_complete has returned (see
  *        "Chains").
  * false  somebody else was faster: it is, or is about to be, completed, cancelled or dropped.
  *
  * A fresh operation can be completed, too: a try_or_watch that finds it so, or has begun already, returns 0
- * and watches nothing, and release follows. Unless it is given to try_or_watch, it is not released.
+ * and watches nothing, and release follows. If that call fails, or there is none, it is not released.
  */
 PAWL_API bool pawl_op_complete(struct pawl_op *op);
 
@@ -269,12 +271,12 @@ PAWL_API bool pawl_op_completed(const struct pawl_op *op);
 
 /* Zeroes, or a NULL pointer in place of the whole struct, mean the defaults. */
 struct pawl_purgatory_options {
-	unsigned shards; /* 1 to 1024, rounded up to a power of two; 0: by the CPUs, at most 64 */
+	unsigned shards; /* 1 to 1024, rounded up to a power of two; 0: as the service, at most 64 */
 };
 /*
  * Operations are spread over shards by the thread that brings them, so that threads do not get in each
- * other's way; a check looks at all of them. Each shares the lock of a shard of the service: more than that
- * one has are of no use.
+ * other's way; a check looks at all of them. Each uses the lock of a shard of the service, so there is no use in
+ * more than the service has; and with a service of one shard all threads share one lock.
  */
 
 /*
@@ -291,19 +293,19 @@ PAWL_API int pawl_purgatory_open(struct pawl_purgatory **purgatory, struct pawl_
 
 /*
  * Try to complete the operation; if it cannot be, watch it under all the keys, try again, and arm the
- * deadline (PAWL_NEVER: none), which is timeout_ns after the end of the first try. Equal keys count once.
- * Kafka's tryCompleteElseWatch.
+ * deadline (PAWL_NEVER: none), which is timeout_ns after the end of the first try. (It is armed after the
+ * second, so it cannot come before that has returned.) Equal keys count once. Kafka's tryCompleteElseWatch.
  *
  * 1           this call has completed it, and on_complete has returned. Release follows, or has been called.
  * 0           it waits; or has waited, and somebody else has completed it already, or taken it out; or
  *             this call has completed it 16 deep in a chain, and on_complete follows.
- * Below 0 the operation is as it was, fresh and yours; try_complete may have been called, nothing else:
+ * Below 0 the operation is as it was, fresh and yours, and not released even if it was completed while fresh;
+ * try_complete may have been called, nothing else:
  * -EINVAL     no keys (or `keys` is NULL), or more than 2^32-1; a key of NULL and not 0 bytes; a resolved
  *             key of another purgatory; no type, or one without try_complete, on_complete or release.
  * -EBUSY      the operation is not fresh: it was given to try_or_watch before.
  * -ENOMEM     no memory for a key that was not known, or for more than 4 keys.
- * -ESHUTDOWN  the purgatory was stopped (then nothing is released even if it was completed while fresh);
- *             or its service was, and there is a deadline to arm.
+ * -ESHUTDOWN  the purgatory was stopped; or its service was, and there is a deadline to arm.
  * Where several apply it is -EINVAL, else -EBUSY, else the -ESHUTDOWN of a stopped purgatory.
  *
  * It allocates nothing if there are at most 4 keys and this thread knows each: it has watched something
@@ -311,7 +313,7 @@ PAWL_API int pawl_purgatory_open(struct pawl_purgatory **purgatory, struct pawl_
  * resolved key the first thread to watch under it needs no memory either. An operation takes
  * sizeof(struct pawl_op) bytes with up to 4 keys, and 32 for each further one. A timeout of 0 is a deadline
  * that is due at once; on_complete then still comes from the service, not from this call. A deadline
- * is never early, and does not count against the service's max_pending.
+ * is never early. It counts in the service's pending and statistics, but not against its max_pending.
  */
 PAWL_API int pawl_purgatory_try_or_watch(struct pawl_purgatory *purgatory, struct pawl_op *op,
                                          const struct pawl_key *keys, size_t nkeys,
@@ -334,7 +336,7 @@ PAWL_API size_t pawl_purgatory_check(struct pawl_purgatory *purgatory, struct pa
 /*
  * Take the operations that are watched under the key when the call begins out of the purgatory altogether,
  * off all their keys and their deadline, and hand each to `cancelled` (which may be NULL): not completed,
- * and it never will be. Then it is released. Returns how many.
+ * and it never will be. Then it is released. Returns how many: 0 for a key that is unknown or invalid.
  */
 PAWL_API size_t pawl_purgatory_cancel_key(struct pawl_purgatory *purgatory, struct pawl_key key,
                                           pawl_op_fn *cancelled);

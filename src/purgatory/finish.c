@@ -134,7 +134,7 @@ static void run_deadline(struct pawl_op *op, struct shard *home, bool dropped)
 
 /*
  * A task of the service: the deadline has come. Or the service was stopped, against what is asked, before
- * the purgatory: then the operation waits on, without one, as if it had lost.
+ * the purgatory: then the operation waits on, without one, and its winner will have the reference.
  */
 static void expire(struct pawl_task *task)
 {

@@ -51,8 +51,9 @@
  *
  * Who wins
  *
- * outcome goes from FRESH to WAITING, and from either to COMPLETED; from WAITING to TAKEN_OUT, too: from FRESH
- * by a compare-and-set, from WAITING under the home's lock. Whoever wins what waits takes it off and its
+ * outcome goes from FRESH to WAITING, and from either to COMPLETED; from WAITING to TAKEN_OUT, too, and back to
+ * FRESH if the service was stopped and has no deadlines any more: from FRESH by a compare-and-set, from WAITING
+ * under the home's lock. Whoever wins what waits takes it off and its
  * deadline away in the same critical section, then calls the user's functions and drops its references. If it
  * was in somebody else's trial, or claimed by its bringer, they are left word of that, too, and a reference to
  * go with it: it is abandoned to them.
@@ -87,15 +88,16 @@
 #include <pawl/purgatory.h>
 #include <pthread.h>
 
-#define CACHE_LINE 64u
-#define LINE       128u /* apart by so many bytes, two things do not share a cache line */
-#define MAX_SHARDS 1024u
-#define MAX_DEPTH  16u /* of on_complete inside on_complete */
-#define CHAINS     4u  /* lists in a place, walked in step, so that their cache misses overlap */
-#define NO_TURN    (CHAINS - 1) /* place->turn of an empty place */
-#define BATCH      64u /* operations tried, or taken out, from one critical section to the next */
-#define TABLES     16u /* of keys, each with a lock of its own */
-#define FEW_CHAINS 8u
+#define CACHE_LINE     64u
+#define LINE           128u /* apart by so many bytes, two things do not share a cache line */
+#define MAX_SHARDS     1024u
+#define DEFAULT_SHARDS 64u /* at most: a check looks at all of them */
+#define MAX_DEPTH      16u /* of on_complete inside on_complete */
+#define CHAINS         4u /* lists in a place, walked in step, so that their cache misses overlap */
+#define NO_TURN        (CHAINS - 1) /* place->turn of an empty place */
+#define BATCH          64u /* operations tried, or taken out, from one critical section to the next */
+#define TABLES         16u /* of keys, each with a lock of its own */
+#define FEW_CHAINS     8u
 
 /* op->places: a bit for each of its places, and about its bringer. See trials.h */
 #define PLACE_BITS 61u

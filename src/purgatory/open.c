@@ -19,14 +19,15 @@ unsigned pawl__purgatory_number_thread(void)
 	return pawl__purgatory_thread.number;
 }
 
-static unsigned shards_wanted(const struct pawl_purgatory_options *options)
+static unsigned shards_wanted(const struct pawl_service *service,
+                              const struct pawl_purgatory_options *options)
 {
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	unsigned wanted = options ? options->shards : 0;
+	unsigned hosts = pawl__service_hosts(service);
 	unsigned shards = 1;
 
 	if (wanted == 0)
-		wanted = cpus < 1 ? 1 : cpus > 32 ? 64 : 2 * (unsigned)cpus;
+		wanted = hosts < DEFAULT_SHARDS ? hosts : DEFAULT_SHARDS;
 	while (shards < wanted)
 		shards *= 2;
 	return shards;
@@ -75,7 +76,7 @@ int pawl_purgatory_open(struct pawl_purgatory **opened, struct pawl_service *ser
 		return -ENOMEM;
 	purgatory->service = service;
 	purgatory->clock = pawl__service_clock(service);
-	purgatory->shard_count = shards_wanted(options);
+	purgatory->shard_count = shards_wanted(service, options);
 	pawl__keys_init(purgatory);
 	error = draw_secret(purgatory->secret);
 	if (!error)

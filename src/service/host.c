@@ -7,6 +7,11 @@ static struct shard *shard_of(struct host *host)
 	return (struct shard *)host; /* its first member */
 }
 
+unsigned pawl__service_hosts(const struct pawl_service *service)
+{
+	return service->shard_count;
+}
+
 struct host *pawl__service_host(struct pawl_service *service, unsigned number)
 {
 	return &service->shards[number % service->shard_count].host;

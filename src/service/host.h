@@ -4,7 +4,8 @@
  * with it is guarded by the shard's lock. So whoever wins an operation takes it off its keys and its deadline
  * away in one critical section.
  *
- * The tasks armed here take no place under max_pending, and nobody else knows of them.
+ * The tasks armed here count in the service's numbers, but take no place under max_pending, and stop does not
+ * hand them to the user's `dropped`.
  */
 #ifndef PAWL_SERVICE_HOST_H
 #define PAWL_SERVICE_HOST_H
@@ -18,7 +19,7 @@ struct place; /* of the purgatory */
 /* The beginning of a shard. */
 struct host {
 	struct lock lock;
-	struct place *tried; /* of all purgatories on this service: see ../purgatory/trials.h */
+	struct place *tried; /* of all purgatories on this host: see ../purgatory/trials.h */
 };
 
 /* Whom to wake, once the lock has been given back. */
@@ -27,7 +28,9 @@ struct wakes {
 	bool watch;  /* who has it sleeps for too long */
 };
 
-/* There are as many as the service has shards; the number may be higher. */
+unsigned pawl__service_hosts(const struct pawl_service *service); /* how many it has */
+
+/* The number may be higher. */
 struct host *pawl__service_host(struct pawl_service *service, unsigned number);
 
 struct pawl_clock *pawl__service_clock(const struct pawl_service *service);
@@ -39,7 +42,7 @@ struct pawl_clock *pawl__service_clock(const struct pawl_service *service);
 bool pawl__host_arm(struct pawl_service *service, struct host *host, struct pawl_task *task,
                     uint64_t now_ns, uint64_t delay_ns, struct wakes *wakes);
 
-/* Under the lock. False: its function has been called. */
+/* Under the lock. False: its function has been called, or is about to be. */
 bool pawl__host_cancel(struct host *host, struct pawl_task *task);
 
 /* Without the lock. */

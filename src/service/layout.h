@@ -2,9 +2,10 @@
 /*
  * What a service consists of, and who may touch what.
  *
- * Tasks are spread over shards, each with a wheel and a lock of its own. A task's home is the shard of the
- * thread that armed it first, and stays so: every question about a task is decided under the lock of
- * its home. A thread that arms and cancels its own tasks has a shard to itself.
+ * Tasks are spread over shards, each with a wheel and a lock of its own (which guards things of the purgatory's,
+ * too: host.h). A task's home is the shard of the thread that armed it first, and stays so: every question
+ * about a task is decided under the lock of its home. A thread that arms and cancels its own tasks has a
+ * shard to itself.
  *
  *	your thread ---- lock ----> shard 0: wheel     <---- lock ---- worker: advance, pop, run
  *	your thread ---- lock ----> shard 1: wheel     <---- lock ---- worker
