@@ -81,13 +81,20 @@ void set_verify(void *settings)
 	((struct common *)settings)->only_verify = true;
 }
 
+uint32_t take_number(const char *option, char *value, uint32_t least, uint32_t most)
+{
+	uint32_t number;
+
+	if (parse_number(value, 1, most, &number) && number >= least)
+		return number;
+	refuse(option, value);
+	fprintf(stderr, " a whole number from %u to %u\n", least, most);
+	exit(2);
+}
+
 void take_repetitions(void *settings, const char *option, char *value)
 {
-	if (parse_number(value, 1, MAX_REPETITIONS, &((struct common *)settings)->repetitions))
-		return;
-	refuse(option, value);
-	fprintf(stderr, " a whole number from 1 to %d\n", MAX_REPETITIONS);
-	exit(2);
+	((struct common *)settings)->repetitions = take_number(option, value, 1, MAX_REPETITIONS);
 }
 
 void take_csv(void *settings, const char *option, char *value)

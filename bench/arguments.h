@@ -35,6 +35,8 @@ void set_verify(void *settings);
 void take_repetitions(void *settings, const char *option, char *value);
 void take_csv(void *settings, const char *option, char *value);
 
+uint32_t take_number(const char *option, char *value, uint32_t least, uint32_t most);
+
 /* A list of whole numbers. */
 struct numbers {
 	uint32_t value[MAX_NUMBERS];

@@ -287,7 +287,7 @@ static struct lateness run_late(const struct bench *bench, const struct service_
 	uint32_t ms = RATE_MS;
 
 	if (rate == 0)
-		return live_run(peer, bench->objects, SEED);
+		return live_run(peer, bench->objects, bench->options.wheel_size, SEED);
 	if (bench->options.common.quick)
 		ms = RATE_MS_QUICK;
 	else if (rate < RATE_TASKS)

@@ -51,34 +51,21 @@ static size_t a_million(void)
 	return 1000000;
 }
 
+#define PLAIN_PEER                                                                              \
+	.timer_size = sizeof(struct plain_timer), .cascades = true, .open = open_wheel,         \
+	.close = close_wheel, .arm = arm, .cancel = cancel, .refresh = arm, .advance = advance, \
+	.pop = pop, .next = next /* arm moves what is armed */
+
 const struct peer peer_plain = {
         .name = "plain",
         .about = "a plain wheel of lists, 64 slots a level: what the others are compared with",
-        .timer_size = sizeof(struct plain_timer),
-        .cascades = true,
-        .open = open_wheel,
-        .close = close_wheel,
-        .arm = arm,
-        .cancel = cancel,
-        .refresh = arm, /* it moves what is armed */
-        .advance = advance,
-        .pop = pop,
-        .next = next,
+        PLAIN_PEER,
 };
 
 const struct peer peer_plain_again = {
         .name = "plain-again",
         .about = "the same once more: by how much it differs from plain is noise",
-        .timer_size = sizeof(struct plain_timer),
         .object_size = 64,
         .limit = a_million,
-        .cascades = true,
-        .open = open_wheel,
-        .close = close_wheel,
-        .arm = arm,
-        .cancel = cancel,
-        .refresh = arm,
-        .advance = advance,
-        .pop = pop,
-        .next = next,
+        PLAIN_PEER,
 };

@@ -144,9 +144,10 @@ static void init_stamped(const struct service_peer *peer, struct object *objects
 	}
 }
 
-struct lateness live_run(const struct service_peer *peer, struct object *objects, uint64_t seed)
+struct lateness live_run(const struct service_peer *peer, struct object *objects,
+                         uint32_t wheel_size, uint64_t seed)
 {
-	const struct service_setup setup = {.capacity = OBJECTS};
+	const struct service_setup setup = {.capacity = OBJECTS, .wheel_size = wheel_size};
 	struct random random = {.state = seed};
 	struct lateness lateness;
 	uint64_t base, cpu;

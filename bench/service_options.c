@@ -34,6 +34,7 @@ static void help(void *settings)
 	     "long\n"
 	     "  --only W[,W...]   these workloads only, see below\n"
 	     "  --peers P[,P...]  these peers only, see below\n"
+	     "  --wheel-size N    in live, pawl with so many slots a level, 2 to 4096\n"
 	     "  --csv FILE        write all figures to this file\n"
 	     "  --verify          only verify the services\n"
 	     "  --help            this\n"
@@ -61,12 +62,21 @@ static void take_peers(void *settings, const char *option, char *value)
 	parse_names(&((struct service_options *)settings)->peers, option, value, peer_name);
 }
 
+static void take_wheel_size(void *settings, const char *option, char *value)
+{
+	((struct service_options *)settings)->wheel_size = take_number(option, value, 2, 4096);
+}
+
 void service_options_parse(struct service_options *options, int argc, char **argv)
 {
 	static const struct argument known[] = {
-	        {"--quick", set_quick, NULL}, {"--reps", NULL, take_repetitions},
-	        {"--only", NULL, take_rows},  {"--peers", NULL, take_peers},
-	        {"--csv", NULL, take_csv},    {"--verify", set_verify, NULL},
+	        {"--quick", set_quick, NULL},
+	        {"--reps", NULL, take_repetitions},
+	        {"--only", NULL, take_rows},
+	        {"--peers", NULL, take_peers},
+	        {"--csv", NULL, take_csv},
+	        {"--verify", set_verify, NULL},
+	        {"--wheel-size", NULL, take_wheel_size},
 	        {"--help", help, NULL},
 	};
 

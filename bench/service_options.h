@@ -11,6 +11,7 @@ extern const char *const service_row_names[SERVICE_ROWS];
 struct service_options {
 	struct common common; /* repetitions 0: the default of each row */
 	struct names rows, peers;
+	uint32_t wheel_size; /* of pawl in live; 0: its default */
 };
 
 /* Exits with 0 after --help, and with 2, having said why, if something is wrong. */

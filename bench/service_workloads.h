@@ -42,7 +42,8 @@ struct lateness {
 };
 
 /* OBJECTS tasks that are armed at leisure and fall due within one second. */
-struct lateness live_run(const struct service_peer *peer, struct object *objects, uint64_t seed);
+struct lateness live_run(const struct service_peer *peer, struct object *objects,
+                         uint32_t wheel_size, uint64_t seed);
 
 /* `rate` tasks a second are armed, each 10 to 110 ms before its time, for so long. */
 struct lateness rate_run(const struct service_peer *peer, struct object *objects, uint32_t rate,

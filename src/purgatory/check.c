@@ -327,12 +327,19 @@ static size_t take_out(struct key *key, pawl_op_fn *fn)
 	return all;
 }
 
-/* What other threads have written they still have in their caches. Ask for it before it is needed. */
+/*
+ * What other threads have written they still have in their caches: ask for it before it is needed. Not for what is not
+ * there: a CPU would look for page 0 each time, and of many shards most have no place.
+ */
 static void fetch_places(const struct key *key, unsigned own, unsigned last)
 {
-	for (unsigned i = 1; i <= last; i++)
-		__builtin_prefetch(
-		        __atomic_load_n(&key->places[(own + i) & last], __ATOMIC_RELAXED));
+	for (unsigned i = 1; i <= last; i++) {
+		struct place *place =
+		        __atomic_load_n(&key->places[(own + i) & last], __ATOMIC_RELAXED);
+
+		if (place)
+			__builtin_prefetch(place);
+	}
 }
 
 /*

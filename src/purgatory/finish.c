@@ -17,7 +17,7 @@ static struct pawl_op *op_of(struct pawl_task *task)
 static void defer(struct thread *thread, struct pawl_op *op, uint32_t references)
 {
 	op->deferred = NULL;
-	op->owed = (uint8_t)references; /* at most 3 */
+	op->owed = (uint8_t)references; /* at most 2 */
 	if (thread->deferred)
 		thread->last_deferred->deferred = op;
 	else
@@ -181,7 +181,10 @@ static struct shard *op_home(const struct pawl_op *op)
 	return __atomic_load_n(&op->home, __ATOMIC_ACQUIRE);
 }
 
-/* Not if it was refused meanwhile for want of a service, and waits elsewhere now. */
+/*
+ * Not if it was refused meanwhile for want of a service, and waits elsewhere now. (The outcome is looked at first: what
+ * waits keeps its home.)
+ */
 static bool complete_waiting(struct pawl_op *op, struct shard *home)
 {
 	struct leftovers leftovers = {NULL};

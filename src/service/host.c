@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* The service as a host of the purgatory's: see host.h. */
 #define _GNU_SOURCE
 #include "placing.h"
 
