@@ -17,11 +17,17 @@
  *	static const struct pawl_op_type type =
  *		{.try_complete = enough, .on_complete = answer, .release = dispose};
  *
+ *	pawl_service_open(&service, NULL);                // its threads run the deadlines
+ *	pawl_purgatory_open(&purgatory, service, NULL);   // both: 0, or an error
+ *
  *	pawl_op_init(&fetch->op, &type);
  *	error = pawl_purgatory_try_or_watch(purgatory, &fetch->op, keys, 3, 30 * SECOND);
  *	...
  *	append(partition, records);                            // elsewhere: something has changed,
  *	pawl_purgatory_check(purgatory, partition->key);       // so look who waited for it
+ *	...
+ *	pawl_purgatory_close(purgatory);                       // what still waits is dropped
+ *	pawl_service_close(service, NULL);
  *
  *
  * The life of an operation
@@ -251,7 +257,8 @@ PAWL_API void pawl_op_hold(struct pawl_op *op);
 PAWL_API void pawl_op_unhold(struct pawl_op *op);
 
 /*
- * Complete it without asking try_complete (Kafka's forceComplete). You must have a hold.
+ * Complete it without asking try_complete (Kafka's forceComplete). You must have a hold, unless
+ * it is still yours alone.
  *
  * true   this call has completed it: off its keys, without deadline, and on_complete has returned (see
  *        "Chains").
@@ -284,9 +291,10 @@ struct pawl_purgatory_options {
  *
  * 0         *purgatory is yours, to be closed with pawl_purgatory_close, before the service.
  * -EINVAL   shards is above 1024.
- * -ENOMEM   no memory. Nothing is left behind.
+ * -ENOMEM   no memory.
  * another   what getrandom(2) failed with: keys are hashed with a secret, so that nobody can choose keys
  *           that collide.
+ * After an error nothing is left behind, and *purgatory is as it was.
  */
 PAWL_API int pawl_purgatory_open(struct pawl_purgatory **purgatory, struct pawl_service *service,
                                  const struct pawl_purgatory_options *options);
@@ -297,13 +305,13 @@ PAWL_API int pawl_purgatory_open(struct pawl_purgatory **purgatory, struct pawl_
  * second, so it cannot come before that has returned.) Equal keys count once. Kafka's tryCompleteElseWatch.
  *
  * 1           this call has completed it, and on_complete has returned. Release follows, or has been called.
- * 0           it waits; or has waited, and somebody else has completed it already, or taken it out; or
- *             this call has completed it 16 deep in a chain, and on_complete follows.
- * Below 0 the operation is as it was, fresh and yours, and not released even if it was completed while fresh;
- * try_complete may have been called, nothing else:
+ * 0           it waits; or has waited, and somebody else has completed it already, or taken it out; or was
+ *             completed while fresh; or this call has completed it 16 deep in a chain, and on_complete follows.
+ * Below 0 the operation is as it was: fresh and yours but with -EBUSY, and not released even if it was completed
+ * while fresh; try_complete may have been called, nothing else:
  * -EINVAL     no keys (or `keys` is NULL), or more than 2^32-1; a key of NULL and not 0 bytes; a resolved
  *             key of another purgatory; no type, or one without try_complete, on_complete or release.
- * -EBUSY      the operation is not fresh: it was given to try_or_watch before.
+ * -EBUSY      it was given to try_or_watch before. It goes on, and is released in the end: do not free it.
  * -ENOMEM     no memory for a key that was not known, or for more than 4 keys.
  * -ESHUTDOWN  the purgatory was stopped; or its service was, and there is a deadline to arm.
  * Where several apply it is -EINVAL, else -EBUSY, else the -ESHUTDOWN of a stopped purgatory.
@@ -354,7 +362,7 @@ PAWL_API size_t pawl_purgatory_cancel_key(struct pawl_purgatory *purgatory, stru
  *
  * 0         *resolved is set.
  * -EINVAL   a key of NULL and not 0 bytes, or a resolved one of another purgatory.
- * -ENOMEM   no memory. *resolved is as it was.
+ * -ENOMEM   no memory. After an error *resolved is as it was.
  */
 PAWL_API int pawl_purgatory_resolve(struct pawl_purgatory *purgatory, struct pawl_key key,
                                     struct pawl_key *resolved);

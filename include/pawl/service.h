@@ -136,9 +136,9 @@ struct pawl_service_options {
  * armed; those armed when already due come behind. With more of either no order is promised between
  * tasks. A worker takes some 60 KiB, most of it for statistics.
  *
- * Every wheel_size ticks the tasks of the next so many ticks are moved to their slots, in some 40 ns each, and
- * what is due among them waits for that. With hundreds of thousands of tasks in a second a smaller wheel is
- * later by less.
+ * Every wheel_size ticks the tasks of the next so many ticks are moved to their slots, and what is due among them
+ * waits for that. With hundreds of thousands of tasks in a second a larger wheel is later by more: see
+ * docs/benchmarks.md.
  */
 
 /*

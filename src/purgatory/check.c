@@ -328,8 +328,8 @@ static size_t take_out(struct key *key, pawl_op_fn *fn)
 }
 
 /*
- * What other threads have written they still have in their caches: ask for it before it is needed. Not for what is not
- * there: a CPU would look for page 0 each time, and of many shards most have no place.
+ * What other threads have written they still have in their caches: ask for it before it is needed. Not for
+ * what is not there: a CPU would look for page 0 each time, and of many shards most have no place.
  */
 static void fetch_places(const struct key *key, unsigned own, unsigned last)
 {

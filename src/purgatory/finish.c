@@ -182,8 +182,8 @@ static struct shard *op_home(const struct pawl_op *op)
 }
 
 /*
- * Not if it was refused meanwhile for want of a service, and waits elsewhere now. (The outcome is looked at first: what
- * waits keeps its home.)
+ * Not if it was refused meanwhile for want of a service, and waits elsewhere now. (The outcome is looked at
+ * first: what waits keeps its home.)
  */
 static bool complete_waiting(struct pawl_op *op, struct shard *home)
 {
