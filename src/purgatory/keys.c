@@ -14,8 +14,9 @@
  *	key->places[shard] = NULL               users++
  *	users != 0? put it back                 place = key->places[shard]
  *
- * Put back, it is left to the last user, so look whether that one has left meanwhile. (Whoever reads NULL in
- * between sees an empty place, which is what it is.)
+ * Put back, it is left to the last user, who must be told, and must find it then: so it is put back first. And
+ * look whether the last user has left meanwhile. (Whoever reads NULL in between sees an empty place, which is
+ * what it is.)
  *
  * The last user looks at all places when it leaves, but only if it is told that one has become empty: that takes
  * the lock of each shard. Again each side writes, then has a fence, and reads what the other one writes:
@@ -243,8 +244,8 @@ bool pawl__place_retire(struct place *place, struct shard *shard)
 		__atomic_store_n(place_of_key, NULL, __ATOMIC_SEQ_CST);
 		if (__atomic_load_n(&place->key->users, __ATOMIC_SEQ_CST) == 0)
 			return true;
-		__atomic_store_n(&place->key->emptied, true, __ATOMIC_SEQ_CST);
 		__atomic_store_n(place_of_key, place, __ATOMIC_SEQ_CST);
+		__atomic_store_n(&place->key->emptied, true, __ATOMIC_SEQ_CST);
 		if (__atomic_load_n(&place->key->users, __ATOMIC_SEQ_CST) != 0)
 			return false;
 	}
@@ -339,7 +340,8 @@ struct place *pawl__key_make_place(struct key *key, struct shard *shard)
 	if (!place) {
 		__atomic_add_fetch(&key->references, 1, __ATOMIC_RELAXED);
 		__atomic_store_n(&key->places[shard->number], made, __ATOMIC_RELEASE);
-		__atomic_store_n(&key->emptied, true, __ATOMIC_RELAXED); /* and may stay so */
+		/* And may stay so. Release: a last user who is told finds the place. */
+		__atomic_store_n(&key->emptied, true, __ATOMIC_RELEASE);
 	}
 	shard_unlock(shard);
 	if (!place)
