@@ -136,9 +136,9 @@
  *
  * Your functions are called with no lock of the library's held, but for try_complete: no two threads are in
  * try_complete of the same operation at the same time. (It may run beside on_complete of the same
- * operation, since pawl_op_complete and the deadline wait for nobody.) Nobody waits for that lock either: a
- * check that finds another thread inside leaves word, and that thread tries once more before it
- * moves on.
+ * operation, since pawl_op_complete and the deadline wait for nobody.) No thread waits for that lock either: a
+ * check that finds another thread inside asks it to try once more, and that thread does so before it calls
+ * on_complete of another operation. (Only after 16 such requests in a row does it call on_complete in between.)
  *
  * So the library cannot deadlock by itself. What is left is a lock of yours, held while you call the
  * library, which one of the functions takes that are called in turn:

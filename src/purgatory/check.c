@@ -145,18 +145,18 @@ static void take_off_each(struct shard *home, const struct trial *trial, uint64_
 }
 
 /*
- * Under the lock. Those that can complete are won, and those that are to be tried again remain. But what was
- * won the last time must not wait for as long as others keep coming by: then they are tried in another
- * trial.
+ * Under the lock. Operations that can complete are won; those that another check came by for are tried again,
+ * before on_complete of any that is won, so that a slow on_complete does not let them expire. But if others
+ * keep coming by, on_complete must not wait for ever: after so many retries they go into another trial.
  */
 static uint64_t settle(struct shard *home, struct place *place, struct trial *trial, uint64_t can,
-                       uint64_t won, struct leftovers *leftovers)
+                       unsigned retries, struct leftovers *leftovers)
 {
 	uint64_t again = trial->again & ~trial->abandoned & ~can;
 
 	take_off_each(home, trial, can, leftovers);
 	trial->again = 0;
-	if (again && won) {
+	if (again && retries >= MAX_RETRIES) {
 		trial->anew = true;
 		again = 0;
 	}
@@ -169,11 +169,12 @@ static uint64_t try_out(struct shard *home, struct place *place, struct trial *t
 {
 	struct leftovers leftovers = {NULL};
 	uint64_t can = try_all(trial), again, won = 0;
+	unsigned retries = 0;
 
 	while (can || !place_move(place, TRYING, IDLE)) {
 		shard_lock(home);
 		can &= ~trial->abandoned;
-		again = settle(home, place, trial, can, won, &leftovers);
+		again = settle(home, place, trial, can, retries++, &leftovers);
 		shard_unlock(home);
 		won |= can;
 		if (!again)

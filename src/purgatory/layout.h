@@ -93,6 +93,7 @@
 #define MAX_SHARDS     1024u
 #define DEFAULT_SHARDS 64u /* at most: a check looks at all of them */
 #define MAX_DEPTH      16u /* of on_complete inside on_complete */
+#define MAX_RETRIES    16u /* of an operation, before on_complete of others */
 #define CHAINS         4u /* lists in a place, walked in step, so that their cache misses overlap */
 #define NO_TURN        (CHAINS - 1) /* place->turn of an empty place */
 #define BATCH          64u /* operations tried, or taken out, from one critical section to the next */

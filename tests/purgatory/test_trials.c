@@ -10,6 +10,7 @@
 #define MANY                  1000 /* keys */
 #define CROWD                 200  /* operations, and so several batches */
 #define PATIENCE              100  /* rounds after which something has been put off for too long */
+#define RETRIES               16   /* before on_complete of what is won already */
 #define TRIED_BY_TRY_OR_WATCH 2
 
 static void *run_check(void *arg)
@@ -439,8 +440,44 @@ IN_EVERY_ROOM(checks_that_come_by_for_one_do_not_put_off_what_is_won)
 	make_ready(&won);
 	EXPECT_EQ(check(room, "a"), 1);
 	EXPECT_STR(won.story, "cr");
-	EXPECT_EQ(wanted.number, 2); /* once more before it moves on, and the second time after */
-	EXPECT_EQ(wanted.tries, TRIED_BY_TRY_OR_WATCH + 3);
+	EXPECT_EQ(wanted.number, RETRIES + 1); /* so often before it calls on_complete, and then after */
+	EXPECT_EQ(wanted.tries, TRIED_BY_TRY_OR_WATCH + RETRIES + 2);
+	leave_room(room);
+}
+
+/* Somebody comes by in the first three tries of a check, and in the third it can complete from then on. */
+static void can_complete_from_the_third(struct request *request)
+{
+	if (request->tries <= TRIED_BY_TRY_OR_WATCH || request->tries > TRIED_BY_TRY_OR_WATCH + 3)
+		return;
+	if (request->tries == TRIED_BY_TRY_OR_WATCH + 3)
+		make_ready(request);
+	EXPECT_EQ(check_meanwhile(request->room, "b"), 0);
+}
+
+static void expect_other_completed(struct request *request, char event)
+{
+	if (event == 'c')
+		EXPECT(pawl_op_completed(&request->other->op));
+}
+
+/* A slow on_complete must not let another operation expire that somebody has checked before. */
+IN_EVERY_ROOM(what_others_came_by_for_does_not_wait_for_on_complete)
+{
+	struct request wanted, won;
+
+	request_init(&wanted, room);
+	request_init(&won, room);
+	EXPECT_EQ(watch(&wanted, "ab", HOUR), 0);
+	EXPECT_EQ(watch(&won, "a", HOUR), 0);
+	wanted.inside_try = can_complete_from_the_third;
+	won.inside = expect_other_completed;
+	won.other = &wanted;
+	make_ready(&won);
+	EXPECT_EQ(check(room, "a"), 2);
+	EXPECT_STR(won.story, "cr");
+	EXPECT_STR(wanted.story, "cr");
+	expect_counted(room, 0, 0);
 	leave_room(room);
 }
 
@@ -598,6 +635,7 @@ int main(void)
 	        TEST(a_check_overtaken_between_two_batches_leaves_the_rest_to_the_other),
 	        TEST(checks_that_come_by_in_the_first_batch_do_not_keep_it_from_the_last),
 	        TEST(checks_that_come_by_for_one_do_not_put_off_what_is_won),
+	        TEST(what_others_came_by_for_does_not_wait_for_on_complete),
 	        TEST(with_a_thousand_keys_it_is_in_one_hand_only),
 	        TEST(and_whichever_check_ends_first),
 	        TEST(a_key_that_goes_after_a_check_in_vain_is_forgotten),
