@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Atomic operations, by the rules of C11 and not by those of the machine that this runs on.
+ *
+ * Memory has the newest value of each atomic object, and a location has the stores before that. A load may see
+ * any of them that nothing forbids, and the search chooses. A store is forbidden if a newer one
+ *
+ *	- happened before the load, or was seen by a load that happened before it (coherence);
+ *	- precedes a sequentially consistent fence of its thread, and the loading thread has had such a fence
+ *	  after that (29.3p6), or is a sequentially consistent store before such a fence (29.3p4);
+ *	- and for a sequentially consistent load: is a sequentially consistent store (29.3p3), or precedes a
+ *	  sequentially consistent fence of its thread (29.3p5).
+ *
+ * So "write mine, read yours" goes wrong here without its fences, as it does on real machines:
+ *
+ *	thread 1                        thread 2
+ *	--------                        --------
+ *	store x = 1                     store y = 1
+ *	load y: 0 may be seen           load x: 0 may be seen
+ *
+ * What C11 allows beyond that does not occur: a load never sees a store that comes later, and stores to
+ * one object take their order as they are made.
+ */
+#include "explorer.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+/* Spinning on one value so often without another in between, a thread waits for another one. */
+enum { SPINS = 2 };
+
+typedef uint8_t a8;
+typedef uint16_t a16;
+typedef uint32_t a32;
+typedef uint64_t a64;
+
+static uint64_t peek(const void *address, size_t size)
+{
+	uint64_t value = 0;
+
+	memcpy(&value, address, size); /* little-endian */
+	return value;
+}
+
+static struct store *newest(struct location *location)
+{
+	return &location->stores[(location->count - 1) % HISTORY];
+}
+
+/* Stores from before the object was first used atomically are known to everybody: else they race. */
+static struct location *new_location(const void *address, size_t size)
+{
+	struct explorer *e = explorer;
+	struct location *location;
+
+	if (e->location_count == MAX_LOCATIONS)
+		fail("more than %d atomic objects", MAX_LOCATIONS);
+	location = &e->locations[e->location_count++];
+	location->address = address;
+	location->count = 1;
+	location->stores[0] = (struct store){.value = peek(address, size), .thread = 0};
+	return location;
+}
+
+/* NULL: an object in memory that is not watched. */
+static struct location *location_of(const void *address, size_t size)
+{
+	struct cell *cell = memory_cell(address);
+	unsigned byte = (uintptr_t)address % WORD;
+
+	if (!cell)
+		return NULL;
+	if (!cell->locations[byte]) {
+		new_location(address, size);
+		cell->locations[byte] = (uint16_t)(explorer->location_count - 1);
+	}
+	return &explorer->locations[cell->locations[byte]];
+}
+
+static bool acquires(int order)
+{
+	return order == __ATOMIC_ACQUIRE || order == __ATOMIC_CONSUME ||
+	       order == __ATOMIC_ACQ_REL || order == __ATOMIC_SEQ_CST;
+}
+
+static bool releases(int order)
+{
+	return order == __ATOMIC_RELEASE || order == __ATOMIC_ACQ_REL || order == __ATOMIC_SEQ_CST;
+}
+
+static bool was_seen(const struct thread *thread, const struct store *store)
+{
+	for (unsigned i = 0; i < explorer->thread_count; i++)
+		if (store->read_by[i] && store->read_by[i] <= thread->clock.at[i])
+			return true;
+	return false;
+}
+
+/* Whether a load by the thread may see nothing older than this store. */
+static bool hides_older(const struct thread *thread, const struct store *store, int order)
+{
+	uint32_t clock = store->clock;
+	unsigned writer = store->thread;
+
+	if (clock <= thread->clock.at[writer] || was_seen(thread, store))
+		return true;
+	if (clock <= thread->after.at[writer] ||
+	    (store->sc && clock <= thread->after_sc.at[writer]))
+		return true;
+	return order == __ATOMIC_SEQ_CST && (store->sc || clock <= explorer->sc_fences.at[writer]);
+}
+
+/* How many stores the load may choose from, the newest being the first. */
+static unsigned visible(struct location *location, int order)
+{
+	const struct thread *thread = present();
+	unsigned most = location->count < HISTORY ? location->count : HISTORY, count = 0;
+
+	while (count < most) {
+		const struct store *store =
+		        &location->stores[(location->count - 1 - count++) % HISTORY];
+
+		if (hides_older(thread, store, order))
+			break;
+	}
+	return count;
+}
+
+static void see(struct store *store, int order)
+{
+	struct thread *thread = present();
+
+	if (!store->read_by[thread->number])
+		store->read_by[thread->number] = thread->clock.at[thread->number];
+	if (acquires(order))
+		clock_join(&thread->clock, &store->released);
+	else
+		clock_join(&thread->read, &store->released);
+}
+
+/* `before`: the store that a read-modify-write has replaced, whose release it passes on. */
+static void append(struct location *location, uint64_t value, int order, const struct store *before)
+{
+	struct thread *thread = present();
+	struct clock released = releases(order) ? thread->clock : thread->fenced;
+	struct store *store;
+
+	if (before)
+		clock_join(&released, &before->released);
+	store = &location->stores[location->count++ % HISTORY];
+	*store = (struct store){.value = value,
+	                        .clock = thread->clock.at[thread->number],
+	                        .thread = (uint8_t)thread->number,
+	                        .sc = order == __ATOMIC_SEQ_CST,
+	                        .released = released};
+	if (store->sc)
+		explorer->sc_stores.at[thread->number] = store->clock;
+	threads_wake(FOR_VALUE, location->address);
+}
+
+/*
+ * A thread that loads the same value again and again, at one place in its code and with no other step in between,
+ * sees the newest one, and then waits for another.
+ */
+static bool spins(const void *address, uint64_t value, uintptr_t pc)
+{
+	struct thread *thread = present();
+
+	if (thread->spins_on != address || thread->spin_value != value || thread->spin_pc != pc)
+		thread->spins = 0;
+	thread->spins_on = address;
+	thread->spin_value = value;
+	thread->spin_pc = pc;
+	return ++thread->spins > SPINS;
+}
+
+static uint64_t load(const void *address, size_t size, int order, uintptr_t pc)
+{
+	struct location *location;
+	struct store *store;
+	unsigned old = 0;
+
+	scheduling_point(LOAD, address, pc);
+	memory_access(address, size, false, true, pc);
+	location = explorer->running ? location_of(address, size) : NULL;
+	if (!location)
+		return peek(address, size);
+	if (!explorer->strong && !(present()->spins_on == address && present()->spin_pc == pc))
+		old = search_choose(OLD_VALUE, visible(location, order));
+	if (spins(address, newest(location)->value, pc) && !old)
+		thread_wait(FOR_VALUE, address, NEVER);
+	store = &location->stores[(location->count - 1 - old) % HISTORY];
+	see(store, order);
+	step_value(store->value, old > 0);
+	return store->value;
+}
+
+/* What happens with the newest store: the same for all that write. */
+static struct location *begin_write(const void *address, size_t size, enum step step, int order,
+                                    bool read, uintptr_t pc)
+{
+	struct location *location;
+
+	scheduling_point(step, address, pc);
+	memory_access(address, size, true, true, pc);
+	location = explorer->running ? location_of(address, size) : NULL;
+	if (location && read)
+		see(newest(location), order);
+	return location;
+}
+
+static void end_write(struct location *location, uint64_t value, int order, bool read)
+{
+	struct store before;
+
+	if (!location)
+		return;
+	before = *newest(location);
+	append(location, value, order, read ? &before : NULL);
+	step_value(value, false);
+}
+
+static void fence(int order)
+{
+	struct thread *thread = present();
+	struct explorer *e = explorer;
+
+	if (acquires(order))
+		clock_join(&thread->clock, &thread->read);
+	if (order == __ATOMIC_SEQ_CST) {
+		clock_join(&thread->after, &e->sc_fences);
+		clock_join(&thread->after_sc, &e->sc_stores);
+		e->sc_fences.at[thread->number] = thread->clock.at[thread->number];
+	}
+	if (releases(order))
+		thread->fenced = thread->clock;
+}
+
+void __tsan_atomic_thread_fence(int order);
+void __tsan_atomic_signal_fence(int order);
+
+void __tsan_atomic_thread_fence(int order)
+{
+	scheduling_point(FENCE, NULL, CALLER);
+	if (explorer->running)
+		fence(order);
+}
+
+void __tsan_atomic_signal_fence(int order)
+{
+	(void)order;
+}
+
+#define MODIFY(size, name, expression)                                                          \
+	a##size __tsan_atomic##size##_##name(volatile a##size *address, a##size operand,        \
+	                                     int order);                                        \
+	a##size __tsan_atomic##size##_##name(volatile a##size *address, a##size operand,        \
+	                                     int order)                                         \
+	{                                                                                       \
+		struct location *location = begin_write((const void *)address, sizeof(operand), \
+		                                        EXCHANGE, order, true, CALLER);         \
+		a##size old = *address;                                                         \
+                                                                                                \
+		*address = (a##size)(expression);                                               \
+		end_write(location, *address, order, true);                                     \
+		return old;                                                                     \
+	}
+
+/* A failed compare-and-set is a load of the newest value; a weak one may fail for no reason. */
+#define ATOMICS(size)                                                                              \
+	a##size __tsan_atomic##size##_load(const volatile a##size *address, int order);            \
+	void __tsan_atomic##size##_store(volatile a##size *address, a##size value, int order);     \
+	int __tsan_atomic##size##_compare_exchange_strong(                                         \
+	        volatile a##size *address, a##size *expected, a##size value, int order, int fail); \
+	int __tsan_atomic##size##_compare_exchange_weak(                                           \
+	        volatile a##size *address, a##size *expected, a##size value, int order, int fail); \
+	a##size __tsan_atomic##size##_load(const volatile a##size *address, int order)             \
+	{                                                                                          \
+		return (a##size)load((const void *)address, sizeof(*address), order, CALLER);      \
+	}                                                                                          \
+	void __tsan_atomic##size##_store(volatile a##size *address, a##size value, int order)      \
+	{                                                                                          \
+		struct location *location = begin_write((const void *)address, sizeof(value),      \
+		                                        STORE, order, false, CALLER);              \
+                                                                                                   \
+		*address = value;                                                                  \
+		end_write(location, value, order, false);                                          \
+	}                                                                                          \
+	static int compare_exchange##size(volatile a##size *address, a##size *expected,            \
+	                                  a##size value, int order, int fail, bool weak,           \
+	                                  uintptr_t pc)                                            \
+	{                                                                                          \
+		struct location *location;                                                         \
+		bool equal;                                                                        \
+                                                                                                   \
+		scheduling_point(EXCHANGE, (const void *)address, pc);                             \
+		equal = *address == *expected &&                                                   \
+		        !(weak && explorer->running && search_choose(SPURIOUS, 2));                \
+		memory_access((const void *)address, sizeof(value), equal, true, pc);              \
+		location = explorer->running ? location_of((const void *)address, sizeof(value))   \
+		                             : NULL;                                               \
+		if (location)                                                                      \
+			see(newest(location), equal ? order : fail);                               \
+		*expected = equal ? *expected : *address;                                          \
+		step_value(*address, false);                                                       \
+		if (equal) {                                                                       \
+			*address = value;                                                          \
+			end_write(location, value, order, true);                                   \
+		}                                                                                  \
+		return equal;                                                                      \
+	}                                                                                          \
+	int __tsan_atomic##size##_compare_exchange_strong(                                         \
+	        volatile a##size *address, a##size *expected, a##size value, int order, int fail)  \
+	{                                                                                          \
+		return compare_exchange##size(address, expected, value, order, fail, false,        \
+		                              CALLER);                                             \
+	}                                                                                          \
+	int __tsan_atomic##size##_compare_exchange_weak(                                           \
+	        volatile a##size *address, a##size *expected, a##size value, int order, int fail)  \
+	{                                                                                          \
+		return compare_exchange##size(address, expected, value, order, fail, true,         \
+		                              CALLER);                                             \
+	}                                                                                          \
+	a##size __tsan_atomic##size##_compare_exchange_val(                                        \
+	        volatile a##size *address, a##size expected, a##size value, int order, int fail);  \
+	a##size __tsan_atomic##size##_compare_exchange_val(                                        \
+	        volatile a##size *address, a##size expected, a##size value, int order, int fail)   \
+	{                                                                                          \
+		compare_exchange##size(address, &expected, value, order, fail, false, CALLER);     \
+		return expected;                                                                   \
+	}                                                                                          \
+	MODIFY(size, exchange, operand)                                                            \
+	MODIFY(size, fetch_add, old + operand)                                                     \
+	MODIFY(size, fetch_sub, old - operand)                                                     \
+	MODIFY(size, fetch_and, old &operand)                                                      \
+	MODIFY(size, fetch_or, old | operand)                                                      \
+	MODIFY(size, fetch_xor, old ^ operand)                                                     \
+	MODIFY(size, fetch_nand, ~(old & operand))
+
+ATOMICS(8)
+ATOMICS(16)
+ATOMICS(32)
+ATOMICS(64)

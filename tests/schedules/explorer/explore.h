@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Explore the schedules of a program with threads.
+ *
+ * A scenario is a function that starts threads with pthread_create, joins them, and states what must hold.
+ * The explorer runs it thousands of times, each time under another schedule: which thread goes on at each
+ * atomic operation and lock, which store a load sees, which allocation fails, when time passes. An
+ * execution depends on the scenario and a seed alone. When one fails, the explorer prints the seed and the
+ * schedule, and the seed repeats that execution exactly.
+ *
+ *	static int balance;
+ *	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+ *
+ *	static void *withdraw(void *unused) { ... }
+ *
+ *	static void two_withdrawals(void)
+ *	{
+ *		pthread_t threads[2];
+ *
+ *		for (int i = 0; i < 2; i++)
+ *			pthread_create(&threads[i], NULL, withdraw, NULL);
+ *		for (int i = 0; i < 2; i++)
+ *			pthread_join(threads[i], NULL);
+ *		EXPLORE_EXPECT(balance >= 0);
+ *	}
+ *
+ *	int main(int argc, char **argv)
+ *	{
+ *		static const struct explore_scenario scenarios[] = {
+ *			{.name = "two withdrawals", .run = two_withdrawals},
+ *		};
+ *
+ *		return explore_main(argc, argv, scenarios, 1);
+ *	}
+ *
+ * The program is compiled with -fsanitize=thread, which has the compiler call a function at each access
+ * to memory, and is linked with the explorer in place of the thread sanitizer. docs/design/schedules.md
+ * tells how it works; docs/guide/testing.md has the commands.
+ *
+ * Before each execution the program's global and thread-local variables get their first values back.
+ * malloc, free, the mutexes, condition variables and threads of POSIX, clock_gettime, nanosleep and
+ * getrandom are the explorer's: time is virtual, and passes when every thread waits or when the schedule
+ * says so. A scenario has at most 8 threads, the first one included, and must join each.
+ */
+#ifndef PAWL_EXPLORE_H
+#define PAWL_EXPLORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct explore_scenario {
+	const char *name;
+	void (*run)(void);
+
+	/*
+	 * How many executions each search makes at the most. 0: the default, which is 10,000 depth first for
+	 * each number of preemptions, 8,000 by priorities and 4,000 at random. EXPLORE_NONE: none.
+	 */
+	unsigned depth_first, priorities, random;
+};
+
+#define EXPLORE_NONE (~0u)
+
+/* Returns the exit status: 0 all executions passed, 1 one has failed, 2 the arguments are wrong. */
+int explore_main(int argc, char **argv, const struct explore_scenario *scenarios, size_t count);
+
+/* What must hold. Otherwise the execution has failed, and the explorer reports it and exits. */
+#define EXPLORE_EXPECT(condition) \
+	((condition) ? (void)0 : explore_failed(__FILE__, __LINE__, "expected " #condition))
+#define EXPLORE_EXPECT_EQ(actual, expected)                                                       \
+	explore_expect_eq((uint64_t)(actual), (uint64_t)(expected), #actual, #expected, __FILE__, \
+	                  __LINE__)
+
+_Noreturn void explore_failed(const char *file, int line, const char *message);
+void explore_expect_eq(uint64_t actual, uint64_t expected, const char *actual_text,
+                       const char *expected_text, const char *file, int line);
+
+/* From now on up to `most` allocations and starts of threads of this execution may fail. At first none does. */
+void explore_failures(unsigned most);
+
+/* How many blocks of memory the execution has allocated and not freed. After the scenario it must be 0. */
+size_t explore_blocks(void);
+
+/* A place where another thread may go on: for code whose steps the explorer does not see. */
+void explore_point(void);
+
+#endif

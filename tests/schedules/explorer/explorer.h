@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The parts of the explorer. explore.h is what scenarios see.
+ *
+ *	scenario and library      compiled with -fsanitize=thread
+ *	   |           |
+ *	   | malloc,   | each access to memory: __tsan_*
+ *	   | pthread_* |
+ *	   v           v
+ *	system.c     memory.c     allocations, freed memory, data races on plain accesses
+ *	   |         atomics.c    atomic operations, and which stores a load may still see
+ *	   |           |
+ *	   +-----+-----+
+ *	         v
+ *	    scheduler.c           threads: which are runnable, what the others wait for
+ *	     |        |
+ *	     v        v
+ *	 fiber.c   search.c       the decisions: depth first, by priorities, at random, or replayed
+ *
+ *	report.c                  what is printed when an execution fails
+ *	main.c                    arguments; one execution after the other
+ *
+ * All threads of an execution are fibers of one thread of the system, so only one runs at a time, and it
+ * runs until it comes to a scheduling point. All that the explorer knows is in *explorer, outside of the
+ * program's variables: those get their first values back before each execution.
+ */
+#ifndef PAWL_EXPLORER_H
+#define PAWL_EXPLORER_H
+
+#define _GNU_SOURCE /* this comes first in every file */
+
+#include "explore.h"
+
+#include <setjmp.h>
+
+#include "../../support/random.h"
+
+enum {
+	MAX_THREADS = 8,
+	MAX_CALLS = 64,    /* frames of a thread that are shown */
+	MAX_STEPS = 20000, /* of an execution: more is a livelock */
+	MAX_RUN = 1000,    /* steps of one thread while others could go on */
+	PATIENCE = 100,
+	MAX_CHOICES = 65536,     /* of an execution */
+	MAX_LOCATIONS = 16384,   /* atomic ones, of an execution */
+	MAX_BLOCKS = 65536,      /* allocations of an execution */
+	STACK_SIZE = 256 * 1024, /* of a thread */
+	ARENA_SIZE = 64 << 20,   /* for the allocations of an execution */
+	HISTORY = 8,             /* stores to a location that may still be seen */
+	NOBODY = MAX_THREADS,    /* no thread */
+	WORD = 8,                /* bytes that share a cell */
+	ACCESSES = 4,            /* that a cell remembers */
+	PAGE = 256,              /* bytes of which is known whether any were accessed */
+};
+
+#define NEVER UINT64_MAX
+
+/* A vector clock: of each thread, the last step that happened before. */
+struct clock {
+	uint32_t at[MAX_THREADS];
+};
+
+static inline void clock_join(struct clock *clock, const struct clock *other)
+{
+	for (unsigned i = 0; i < MAX_THREADS; i++)
+		if (other->at[i] > clock->at[i])
+			clock->at[i] = other->at[i];
+}
+
+/* fiber.c */
+struct fiber {
+	sigjmp_buf context;
+	char *stack; /* NULL: the thread of the system itself */
+	bool begun;
+	void *variables; /* its thread-local ones, while another fiber runs */
+	int error;       /* its errno */
+};
+
+void fibers_init(void);
+void fiber_renew(struct fiber *fiber); /* thread-local variables as at the beginning */
+void fiber_switch(struct fiber *from, struct fiber *to, void (*body)(void));
+
+/* scheduler.c */
+enum reason {
+	RUNNABLE,
+	FOR_MUTEX,
+	FOR_CONDITION,
+	FOR_THREAD,
+	FOR_VALUE,
+	FOR_TIME,
+	FINISHED,
+	UNUSED
+};
+
+struct thread {
+	struct fiber fiber;
+	unsigned number;
+	enum reason waits;
+	const void *object; /* what it waits for */
+	uint64_t deadline;  /* of the wait; NEVER: none */
+	bool timed_out;
+	bool joined;
+	bool yields; /* others go first */
+	void *(*run)(void *);
+	void *arg, *result;
+
+	struct clock clock;  /* all that happened before its present step */
+	struct clock read;   /* what an acquire fence would add to that */
+	struct clock fenced; /* its clock at the last release fence */
+	struct clock
+	        after; /* stores up to here precede its last sequentially consistent fence... */
+	struct clock after_sc; /* ...and of the sequentially consistent stores those up to here */
+
+	/* The load that it repeats: a thread that spins waits for another value. */
+	const void *spins_on;
+	uint64_t spin_value;
+	uintptr_t spin_pc;
+	unsigned spins;
+
+	uint64_t priority; /* in the search by priorities */
+
+	uintptr_t calls[MAX_CALLS]; /* where the functions that it is in were called */
+	unsigned depth;
+	uintptr_t pc;  /* of its last step... */
+	uint32_t step; /* ...and the number of that */
+};
+
+enum step {
+	LOAD,
+	STORE,
+	EXCHANGE,
+	FENCE,
+	LOCK,
+	UNLOCK,
+	WAIT,
+	WAKE,
+	SIGNAL,
+	START,
+	JOIN,
+	ALLOCATE,
+	FREE,
+	READ_CLOCK,
+	SLEEP,
+	YIELD,
+	POINT,
+	TIME_PASSES,
+	STEPS
+};
+
+/* One step of a thread: for the report. */
+struct trace {
+	uint8_t thread, step;
+	bool old; /* a load of a value that is not the newest */
+	uintptr_t pc;
+	const void *address;
+	uint64_t value;
+};
+
+void execution_run(void); /* the scenario once, from its beginning to its end */
+void scheduling_point(enum step step, const void *address, uintptr_t pc);
+void step_value(uint64_t value, bool old); /* of the present thread's last step */
+void thread_wait(enum reason reason, const void *object, uint64_t deadline);
+void threads_wake(enum reason reason, const void *object);
+unsigned thread_start(void *(*run)(void *), void *arg);
+
+/* search.c: the decisions */
+enum choice { SCHEDULE, OLD_VALUE, ALLOCATION, SIGNALLED, SPURIOUS, CHOICES };
+enum search { DEPTH_FIRST, PRIORITIES, RANDOM, REPLAY };
+
+#define CLOCK NOBODY /* as a candidate: time passes */
+
+void search_begin(enum search search, uint64_t seed, unsigned depth);
+bool search_replay(const char *seed); /* false: it is no seed */
+bool search_next(void);               /* depth first: false if all were seen */
+void search_execution(void);          /* an execution begins */
+unsigned search_choose(enum choice choice, unsigned options);
+unsigned search_schedule(const unsigned *candidates, unsigned count, bool present_first);
+void search_print_seed(void);
+uint64_t search_priority(void); /* of a new thread */
+
+/* What was decided in an execution, and how the next one decides. */
+struct decision {
+	uint16_t options, taken;
+};
+
+struct decisions {
+	enum search search;
+	uint64_t seed;
+	unsigned depth;    /* priorities: how many decisions a defect needs */
+	uint32_t expected; /* priorities: decisions of an execution */
+	struct random random;
+	unsigned most_preemptions, most_old_values; /* depth first */
+	unsigned preemptions, old_values, failures; /* that are left in this execution */
+	unsigned switches;    /* at random: one of so many points has a switch */
+	uint32_t changes[16]; /* priorities: the decisions at which the present thread's drops */
+	uint64_t lowest;      /* priorities: the next one to drop to */
+	uint64_t clock_priority;
+	unsigned count; /* decisions made */
+	unsigned known; /* depth first, replay: the first so many are given */
+	struct decision list[MAX_CHOICES];
+};
+
+/* memory.c and atomics.c */
+struct access {
+	uint32_t pc, clock;
+	uint8_t thread, mask; /* which of the word's bytes */
+	bool write, atomic;
+};
+
+/* What is known of eight bytes of memory. */
+struct cell {
+	uint32_t execution;       /* 0: nothing */
+	uint16_t locations[WORD]; /* atomic ones that begin at each byte; 0: none */
+	struct access accesses[ACCESSES];
+};
+
+struct block {
+	char *memory;
+	size_t size;
+	uintptr_t allocated_at, freed_at;
+};
+
+struct store {
+	uint64_t value;
+	uint32_t clock; /* of its thread */
+	uint8_t thread;
+	bool sc;
+	struct clock released;         /* what a thread that acquires it learns */
+	uint32_t read_by[MAX_THREADS]; /* the clock of each thread's first load of it */
+};
+
+/* An atomic object. Memory has its newest value. */
+struct location {
+	const void *address;
+	uint32_t count; /* of stores; the last HISTORY are in the ring */
+	struct store stores[HISTORY];
+};
+
+void memory_init(void);
+void memory_begin(void); /* an execution */
+void *memory_allocate(size_t size, size_t alignment, uintptr_t pc);
+bool memory_free(void *memory, uintptr_t pc); /* false: not from here */
+size_t memory_size(const void *memory);
+struct cell *memory_cell(const void *address); /* NULL: memory that is not watched */
+void memory_access(const void *address, size_t size, bool write, bool atomic, uintptr_t pc);
+void memory_check_leaks(void);
+
+/* report.c */
+_Noreturn void fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void report_init(void);
+void report_schedule(void);
+
+struct explorer {
+	const struct explore_scenario *scenario;
+	const char *program;
+	bool running; /* an execution is under way */
+	bool trace;   /* show the schedule, though nothing failed */
+	bool strong;  /* a load sees the newest store */
+	uint32_t execution;
+	uint64_t executions; /* of this scenario */
+
+	struct fiber outside; /* of executions */
+	struct thread threads[MAX_THREADS];
+	unsigned thread_count, present; /* the thread that runs */
+	unsigned unjoined;              /* threads beside the first */
+	unsigned run_length;            /* its steps since the last switch */
+	unsigned patience; /* how often those that spin may try again, if nobody else can */
+	uint64_t now;
+	uint32_t steps;
+	struct trace traces[MAX_STEPS + 1];
+	struct clock sc_fences, sc_stores; /* each thread's last one */
+
+	struct random random; /* what getrandom gives */
+	struct decisions decisions;
+
+	char *data, *data_copy; /* the program's variables, and their first values */
+	size_t data_size;
+
+	char *arena;
+	size_t arena_used;
+	uint32_t touched[ARENA_SIZE / PAGE]; /* the last execution that has cells there */
+	uint8_t *usable; /* of each word of the arena: how many bytes; or FREED */
+	struct cell *arena_cells, *data_cells;
+	char *stacks;
+	struct block blocks[MAX_BLOCKS];
+	size_t block_count, blocks_live;
+	struct location locations[MAX_LOCATIONS];
+	unsigned location_count;
+};
+
+extern struct explorer *explorer;
+
+static inline struct thread *present(void)
+{
+	return &explorer->threads[explorer->present];
+}
+
+#define CALLER ((uintptr_t)__builtin_return_address(0))
+
+#endif

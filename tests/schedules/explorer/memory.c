@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Memory: where an execution allocates, and a look at each access.
+ *
+ * Each execution allocates from the beginning of the same arena, at the same addresses, and freed memory
+ * is not used again before the next execution. So every access to freed memory is noticed, and so is one
+ * beside a block.
+ *
+ * Of every eight bytes a cell remembers the last accesses. Two accesses race if they overlap, one of them
+ * writes, not both are atomic, and neither happened before the other: that is an error at once, whether or
+ * not this execution would have gone wrong by it. To free a block counts as writing to all of it.
+ */
+#include "explorer.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { FREED = 0xfd, FRESH_BYTE = 0xcd, FREED_BYTE = 0xdd, GAP = 16 };
+
+/* The same in every run of the program, so that a seed repeats it to the address. */
+#define ARENA_AT ((void *)UINT64_C(0x100000000000))
+
+extern char __data_start[], _end[]; /* the linker's: the program's variables */
+
+static void *map(void *at, size_t size)
+{
+	void *memory = mmap(at, size, PROT_READ | PROT_WRITE,
+	                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (memory == MAP_FAILED || (at && memory != at)) {
+		fprintf(stderr, "explorer: no memory at %p\n", at);
+		__builtin_trap();
+	}
+	return memory;
+}
+
+static struct cell *map_cells(size_t size)
+{
+	return map(NULL, (size / WORD + 1) * sizeof(struct cell));
+}
+
+void memory_init(void)
+{
+	struct explorer *e = map(NULL, sizeof(*e));
+
+	explorer = e;
+	e->arena = map(ARENA_AT, ARENA_SIZE + MAX_THREADS * STACK_SIZE);
+	e->stacks = e->arena + ARENA_SIZE;
+	e->usable = map(NULL, ARENA_SIZE / WORD);
+	e->data = (char *)((uintptr_t)__data_start / WORD * WORD);
+	e->data_size = (size_t)(_end - e->data);
+	e->arena_cells = map_cells(ARENA_SIZE + MAX_THREADS * STACK_SIZE);
+	e->data_cells = map_cells(e->data_size);
+	e->data_copy = map(NULL, e->data_size);
+}
+
+void memory_begin(void)
+{
+	struct explorer *e = explorer;
+
+	memset(e->usable, 0, e->arena_used / WORD);
+	e->arena_used = 0;
+	e->block_count = e->blocks_live = 0;
+	e->location_count = 1; /* 0 means none */
+}
+
+static struct cell *find_cell(const void *address)
+{
+	const struct explorer *e = explorer;
+	size_t offset = (size_t)((const char *)address - e->arena);
+
+	if (offset < ARENA_SIZE + MAX_THREADS * STACK_SIZE)
+		return &e->arena_cells[offset / WORD];
+	offset = (size_t)((const char *)address - e->data);
+	return offset < e->data_size ? &e->data_cells[offset / WORD] : NULL;
+}
+
+struct cell *memory_cell(const void *address)
+{
+	struct explorer *e = explorer;
+	struct cell *cell = find_cell(address);
+	size_t offset = (size_t)((const char *)address - e->arena);
+
+	if (cell && cell->execution != e->execution) {
+		*cell = (struct cell){.execution = e->execution};
+		if (offset < ARENA_SIZE)
+			e->touched[offset / PAGE] = e->execution;
+	}
+	return cell;
+}
+
+static const struct block *block_at(const char *address)
+{
+	const struct explorer *e = explorer;
+
+	for (size_t i = e->block_count; i-- > 0;)
+		if (address >= e->blocks[i].memory - GAP &&
+		    address < e->blocks[i].memory + e->blocks[i].size + GAP)
+			return &e->blocks[i];
+	return NULL;
+}
+
+/* What the only thread does happens after all before it, and before whatever other threads will do. */
+static bool alone(void)
+{
+	return explorer->unjoined == 0;
+}
+
+static void check_usable(const char *address, size_t size, uintptr_t pc)
+{
+	const struct explorer *e = explorer;
+	size_t offset = (size_t)(address - e->arena);
+	uint8_t usable = e->usable[offset / WORD];
+
+	if (usable != FREED && offset % WORD + size <= usable)
+		return;
+	present()->pc = pc;
+	if (usable == FREED)
+		fail("access to freed memory: byte %zu of %zu",
+		     (size_t)(address - block_at(address)->memory), block_at(address)->size);
+	fail("access to memory that is not allocated");
+}
+
+static bool frees(void)
+{
+	return explorer->traces[present()->step].step == FREE;
+}
+
+static void report_race(const void *address, const struct access *other, bool write, uintptr_t pc)
+{
+	present()->pc = pc;
+	explorer->threads[other->thread].pc = other->pc;
+	fail("data race at %p: thread %u %s, and thread %u %s, with nothing to order them", address,
+	     other->thread, other->write ? "wrote" : "read", present()->number,
+	     frees() ? "frees it"
+	     : write ? "writes"
+	             : "reads");
+}
+
+static bool happened_before(const struct access *access)
+{
+	return access->clock <= present()->clock.at[access->thread];
+}
+
+/* Which entry to use for a new access: one that it makes superfluous, or the oldest. */
+static struct access *entry_for(struct cell *cell, uint8_t mask, bool write)
+{
+	struct access *oldest = &cell->accesses[0];
+
+	for (unsigned i = 0; i < ACCESSES; i++) {
+		struct access *access = &cell->accesses[i];
+
+		if (!access->mask || ((access->mask & ~mask) == 0 && access->write <= write &&
+		                      happened_before(access)))
+			return access;
+		if (access->clock < oldest->clock)
+			oldest = access;
+	}
+	return oldest;
+}
+
+/* Stores before a plain one cannot be seen any more. */
+static void forget_stores(struct cell *cell, uint8_t mask)
+{
+	for (unsigned i = 0; i < WORD; i++)
+		if (mask & 1u << i)
+			cell->locations[i] = 0;
+}
+
+static void access_word(const char *address, struct cell *cell, uint8_t mask, bool write,
+                        bool atomic, uintptr_t pc)
+{
+	struct thread *thread = present();
+	struct access access = {(uint32_t)pc,
+	                        thread->clock.at[thread->number],
+	                        (uint8_t)thread->number,
+	                        mask,
+	                        write,
+	                        atomic};
+
+	for (unsigned i = 0; i < ACCESSES; i++) {
+		const struct access *other = &cell->accesses[i];
+
+		if ((other->mask & mask) && (other->write || write) && !(other->atomic && atomic) &&
+		    other->thread != thread->number && !happened_before(other))
+			report_race(address, other, write, pc);
+	}
+	*entry_for(cell, mask, write) = access;
+	if (write && !atomic)
+		forget_stores(cell, mask);
+}
+
+void memory_access(const void *address, size_t size, bool write, bool atomic, uintptr_t pc)
+{
+	const char *at = address;
+
+	if (!explorer || !explorer->running)
+		return;
+	while (size > 0) {
+		size_t offset = (uintptr_t)at % WORD;
+		size_t part = size < WORD - offset ? size : WORD - offset;
+		uint8_t mask = (uint8_t)(((1u << part) - 1) << offset);
+		struct cell *cell;
+
+		if ((size_t)(at - explorer->arena) < ARENA_SIZE)
+			check_usable(at, part, pc);
+		cell = alone() ? find_cell(at) : memory_cell(at);
+		if (!cell)
+			return;
+		if (!alone())
+			access_word(at, cell, mask, write, atomic, pc);
+		else if (write && !atomic && cell->execution == explorer->execution)
+			forget_stores(cell, mask);
+		at += part;
+		size -= part;
+	}
+}
+
+void *memory_allocate(size_t size, size_t alignment, uintptr_t pc)
+{
+	struct explorer *e = explorer;
+	size_t begin = (e->arena_used + GAP + alignment - 1) / alignment * alignment;
+	char *memory = e->arena + begin;
+
+	if (size > ARENA_SIZE / 2 || begin + size + GAP > ARENA_SIZE ||
+	    e->block_count == MAX_BLOCKS)
+		return NULL;
+	e->arena_used = (begin + size + WORD - 1) / WORD * WORD;
+	memset(&e->usable[begin / WORD], WORD, size / WORD);
+	if (size % WORD)
+		e->usable[(begin + size) / WORD] = (uint8_t)(size % WORD);
+	memset(memory, FRESH_BYTE, size);
+	e->blocks[e->block_count++] = (struct block){memory, size, pc, 0};
+	e->blocks_live++;
+	return memory;
+}
+
+static struct block *block_of(const void *memory)
+{
+	struct explorer *e = explorer;
+
+	for (size_t i = e->block_count; i-- > 0;)
+		if (e->blocks[i].memory == memory)
+			return &e->blocks[i];
+	return NULL;
+}
+
+size_t memory_size(const void *memory)
+{
+	const struct block *block = block_of(memory);
+
+	return block ? block->size : 0;
+}
+
+/* To free it is to write to all of it. Only what was accessed in this execution can race with that. */
+static void write_all(const struct block *block, uintptr_t pc)
+{
+	const struct explorer *e = explorer;
+	size_t at = (size_t)(block->memory - e->arena), end = at + block->size;
+
+	while (at < end && !alone()) {
+		size_t next = (at / PAGE + 1) * PAGE;
+
+		next = next < end ? next : end;
+		if (e->touched[at / PAGE] == e->execution)
+			memory_access(e->arena + at, next - at, true, false, pc);
+		at = next;
+	}
+}
+
+bool memory_free(void *memory, uintptr_t pc)
+{
+	struct explorer *e = explorer;
+	struct block *block;
+	size_t begin = (size_t)((char *)memory - e->arena);
+
+	if (begin >= ARENA_SIZE)
+		return false;
+	block = block_of(memory);
+	present()->pc = pc;
+	if (!block)
+		fail("free of %p, which is not the beginning of a block", memory);
+	if (block->freed_at)
+		fail("a block of %zu bytes is freed twice", block->size);
+	write_all(block, pc);
+	memset(memory, FREED_BYTE, block->size);
+	memset(&e->usable[begin / WORD], FREED, (block->size + WORD - 1) / WORD);
+	block->freed_at = pc;
+	e->blocks_live--;
+	return true;
+}
+
+void memory_check_leaks(void)
+{
+	const struct explorer *e = explorer;
+
+	for (size_t i = 0; i < e->block_count; i++)
+		if (!e->blocks[i].freed_at) {
+			present()->pc = e->blocks[i].allocated_at;
+			fail("%zu blocks were not freed, the first of them has %zu bytes",
+			     e->blocks_live, e->blocks[i].size);
+		}
+}
+
+size_t explore_blocks(void)
+{
+	return explorer->blocks_live;
+}
+
+/* What the compiler calls for plain accesses. */
+
+#define PLAIN(size)                                                 \
+	void __tsan_read##size(const void *address);                \
+	void __tsan_write##size(const void *address);               \
+	void __tsan_unaligned_read##size(const void *address);      \
+	void __tsan_unaligned_write##size(const void *address);     \
+	void __tsan_read##size(const void *address)                 \
+	{                                                           \
+		memory_access(address, size, false, false, CALLER); \
+	}                                                           \
+	void __tsan_write##size(const void *address)                \
+	{                                                           \
+		memory_access(address, size, true, false, CALLER);  \
+	}                                                           \
+	void __tsan_unaligned_read##size(const void *address)       \
+	{                                                           \
+		memory_access(address, size, false, false, CALLER); \
+	}                                                           \
+	void __tsan_unaligned_write##size(const void *address)      \
+	{                                                           \
+		memory_access(address, size, true, false, CALLER);  \
+	}
+
+PLAIN(1)
+PLAIN(2)
+PLAIN(4)
+PLAIN(8)
+PLAIN(16)
+
+void __tsan_read_range(const void *address, size_t size);
+void __tsan_write_range(const void *address, size_t size);
+void __tsan_init(void);
+void __tsan_func_entry(const void *caller);
+void __tsan_func_exit(void);
+
+void __tsan_read_range(const void *address, size_t size)
+{
+	memory_access(address, size, false, false, CALLER);
+}
+
+void __tsan_write_range(const void *address, size_t size)
+{
+	memory_access(address, size, true, false, CALLER);
+}
+
+void __tsan_init(void)
+{
+}
+
+void __tsan_func_entry(const void *caller)
+{
+	struct thread *thread;
+
+	if (!explorer || !explorer->running)
+		return;
+	thread = present();
+	if (thread->depth < MAX_CALLS)
+		thread->calls[thread->depth] = (uintptr_t)caller;
+	thread->depth++;
+}
+
+void __tsan_func_exit(void)
+{
+	if (explorer && explorer->running)
+		present()->depth--;
+}

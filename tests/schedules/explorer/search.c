@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Decisions. An execution asks for one wherever it could go on in more than one way: which thread, which
+ * store a load sees, whether an allocation fails. Answer 0 is the plain one: the present thread goes on,
+ * a load sees the newest store, an allocation succeeds.
+ *
+ *	depth first   all executions with at most k preemptions, and so many old values and failures.
+ *	              The list of decisions is a path in a tree; the next execution takes the same path
+ *	              up to the last decision that has an answer left, and there the next answer.
+ *	priorities    probabilistic concurrency testing (Burckhardt and others, 2010): each thread has a
+ *	              random priority, the highest one runs, and at depth - 1 random decisions the thread
+ *	              that runs drops to the lowest. A defect that takes d ordered events is found with a
+ *	              probability of at least 1 / (threads * decisions^(d - 1)), usually far more often.
+ *	random        at each point a switch with the probability that the seed has drawn
+ *	replay        as a list says
+ *
+ * A seed is written r5 (random, seed 5), p3.5 (priorities of depth 3, seed 5), or d12:1,40:2 (decision 12 is
+ * 1, decision 40 is 2, all others are 0).
+ */
+#include "explorer.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_DEPTH = 10, NO_LIMIT = 1 << 30 };
+
+static struct decisions *decisions(void)
+{
+	return &explorer->decisions;
+}
+
+void search_begin(enum search search, uint64_t seed, unsigned depth)
+{
+	struct decisions *d = decisions();
+
+	d->search = search;
+	d->seed = seed;
+	d->depth = depth;
+	d->known = d->count = 0;
+}
+
+static bool parse_number(const char **text, char end, uint64_t *number)
+{
+	char *rest;
+
+	if (**text < '0' || **text > '9')
+		return false;
+	*number = strtoull(*text, &rest, 10);
+	*text = rest;
+	if (end && *rest != end)
+		return false;
+	*text += end ? 1 : 0;
+	return true;
+}
+
+static bool parse_list(const char *text)
+{
+	struct decisions *d = decisions();
+	uint64_t index, taken;
+
+	search_begin(REPLAY, 0, 0);
+	memset(d->list, 0, sizeof(d->list));
+	while (*text) {
+		if (!parse_number(&text, ':', &index) || !parse_number(&text, 0, &taken) ||
+		    index >= MAX_CHOICES || taken > MAX_THREADS + 1)
+			return false;
+		d->list[index].taken = (uint16_t)taken;
+		d->known = (unsigned)index + 1;
+		if (*text == ',')
+			text++;
+	}
+	return true;
+}
+
+bool search_replay(const char *text)
+{
+	uint64_t seed, depth = 0;
+	char kind = *text++;
+
+	if (kind == 'd')
+		return parse_list(text);
+	if (kind == 'p' && (!parse_number(&text, '.', &depth) || depth < 1 || depth > MAX_DEPTH))
+		return false;
+	if ((kind != 'p' && kind != 'r') || !parse_number(&text, 0, &seed) || *text)
+		return false;
+	search_begin(kind == 'p' ? PRIORITIES : RANDOM, seed, (unsigned)depth);
+	return true;
+}
+
+/* As far as the last decision that has an answer left, and there the next answer. */
+bool search_next(void)
+{
+	struct decisions *d = decisions();
+	unsigned last = d->count;
+
+	while (last > 0 && d->list[last - 1].taken + 1u >= d->list[last - 1].options)
+		last--;
+	d->known = last;
+	if (last > 0)
+		d->list[last - 1].taken++;
+	return last > 0;
+}
+
+static void begin_priorities(struct decisions *d)
+{
+	uint32_t expected = d->expected ? d->expected : 1;
+
+	d->lowest = MAX_DEPTH;
+	d->clock_priority = random_next(&d->random) | UINT64_C(1) << 63;
+	for (unsigned i = 0; i + 1 < d->depth; i++)
+		d->changes[i] = (uint32_t)random_below(&d->random, expected);
+}
+
+void search_execution(void)
+{
+	struct decisions *d = decisions();
+	bool bounded = d->search == DEPTH_FIRST;
+
+	d->count = 0;
+	d->preemptions = bounded ? d->most_preemptions : NO_LIMIT;
+	d->old_values = bounded ? d->most_old_values : NO_LIMIT;
+	d->failures = 0;
+	d->random.state = d->seed ^ UINT64_C(0x9e3779b97f4a7c15) * (d->depth + 1);
+	d->switches = 2u << random_below(&d->random, 5);
+	if (d->search == PRIORITIES)
+		begin_priorities(d);
+}
+
+uint64_t search_priority(void)
+{
+	return random_next(&decisions()->random) | UINT64_C(1) << 63;
+}
+
+/* One decision more, among those that the limits leave. */
+static unsigned decide(unsigned options, unsigned allowed, unsigned wanted)
+{
+	struct decisions *d = decisions();
+	unsigned taken = wanted;
+
+	if (d->count == MAX_CHOICES)
+		fail("livelock: %d decisions, and no end", MAX_CHOICES);
+	if (d->search == DEPTH_FIRST || d->search == REPLAY)
+		taken = d->count < d->known ? d->list[d->count].taken : 0;
+	if (taken >= options)
+		fail("the seed does not fit: decision %u has %u answers, not %u", d->count, options,
+		     taken);
+	if (taken >= allowed)
+		taken = 0;
+	d->list[d->count++] = (struct decision){(uint16_t)allowed, (uint16_t)taken};
+	return taken;
+}
+
+static uint64_t priority_of(unsigned candidate)
+{
+	return candidate == CLOCK ? decisions()->clock_priority
+	                          : explorer->threads[candidate].priority;
+}
+
+static void drop_priority(void)
+{
+	struct decisions *d = decisions();
+
+	for (unsigned i = 0; i + 1 < d->depth; i++)
+		if (d->changes[i] <= d->count) {
+			present()->priority = d->depth - 1 - i;
+			d->changes[i] = UINT32_MAX;
+		}
+	if (present()->yields)
+		present()->priority = 0;
+}
+
+static unsigned highest(const unsigned *candidates, unsigned count)
+{
+	unsigned best = 0;
+
+	drop_priority();
+	for (unsigned i = 1; i < count; i++)
+		if (priority_of(candidates[i]) > priority_of(candidates[best]))
+			best = i;
+	if (candidates[best] == CLOCK)
+		decisions()->clock_priority = random_next(&decisions()->random);
+	return best;
+}
+
+static unsigned at_random(unsigned count, bool present_first)
+{
+	struct decisions *d = decisions();
+
+	if (present_first && random_below(&d->random, d->switches))
+		return 0;
+	return (unsigned)random_below(&d->random, count);
+}
+
+/*
+ * Which of the candidates goes on. That it is another one than the present thread, though that could, is
+ * a preemption; and so it is if time passes though a thread could go on.
+ */
+unsigned search_schedule(const unsigned *candidates, unsigned count, bool present_first)
+{
+	struct decisions *d = decisions();
+	bool clock = candidates[count - 1] == CLOCK;
+	unsigned allowed = count, taken, wanted = 0;
+
+	if (count == 1)
+		return 0;
+	if (!d->preemptions)
+		allowed = present_first ? 1 : count - clock;
+	if (d->search == PRIORITIES)
+		wanted = highest(candidates, count);
+	else if (d->search == RANDOM)
+		wanted = at_random(count, present_first);
+	taken = decide(count, allowed, wanted);
+	if (taken && (present_first || candidates[taken] == CLOCK))
+		d->preemptions--;
+	return taken;
+}
+
+static unsigned *limit_of(enum choice choice)
+{
+	struct decisions *d = decisions();
+
+	switch (choice) {
+	case OLD_VALUE:
+	case SPURIOUS:
+		return &d->old_values;
+	case ALLOCATION:
+		return &d->failures;
+	default:
+		return NULL;
+	}
+}
+
+/* Every choice but that of the thread. */
+unsigned search_choose(enum choice choice, unsigned options)
+{
+	static const uint8_t one_of[CHOICES] = {
+	        [OLD_VALUE] = 4, [ALLOCATION] = 8, [SIGNALLED] = 1, [SPURIOUS] = 16};
+	struct decisions *d = decisions();
+	unsigned *limit = limit_of(choice), wanted = 0, taken;
+
+	if (options < 2 || (choice == ALLOCATION && !d->failures))
+		return 0;
+	if (random_below(&d->random, one_of[choice]) == 0)
+		wanted = (unsigned)random_below(&d->random, options);
+	taken = decide(options, limit && !*limit ? 1 : options, wanted);
+	if (taken && limit)
+		--*limit;
+	return taken;
+}
+
+void explore_failures(unsigned most)
+{
+	decisions()->failures = most;
+}
+
+void search_print_seed(void)
+{
+	struct decisions *d = decisions();
+	bool first = true;
+
+	if (d->search == RANDOM) {
+		printf("r%" PRIu64, d->seed);
+		return;
+	}
+	if (d->search == PRIORITIES) {
+		printf("p%u.%" PRIu64, d->depth, d->seed);
+		return;
+	}
+	printf("d");
+	for (unsigned i = 0; i < d->count; i++)
+		if (d->list[i].taken) {
+			printf("%s%u:%u", first ? "" : ",", i, d->list[i].taken);
+			first = false;
+		}
+}

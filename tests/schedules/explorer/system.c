@@ -1,0 +1,484 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the program would get from the system: threads, mutexes, condition variables, memory, time and random
+ * numbers. The linker sends the calls here (--wrap, see wrap.txt). Each is a scheduling point.
+ *
+ * A mutex is a struct mutex in the memory of a pthread_mutex_t. A condition variable needs no memory: the
+ * threads know what they wait for.
+ *
+ * Outside of executions the functions of memory do what they always do, and the others are not called.
+ */
+#include "explorer.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SECOND UINT64_C(1000000000)
+
+enum { UNLOCKED = 0, DESTROYED = MAX_THREADS + 1 };
+
+struct mutex {
+	uint32_t owner; /* a thread's number + 1, UNLOCKED or DESTROYED */
+	struct clock clock;
+};
+
+_Static_assert(sizeof(struct mutex) <= sizeof(pthread_mutex_t), "a mutex has room for ours");
+
+static struct mutex *mutex_of(pthread_mutex_t *mutex)
+{
+	return (struct mutex *)(void *)mutex;
+}
+
+int __wrap_pthread_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *attributes);
+int __wrap_pthread_mutex_destroy(pthread_mutex_t *mutex);
+int __wrap_pthread_mutex_lock(pthread_mutex_t *mutex);
+int __wrap_pthread_mutex_trylock(pthread_mutex_t *mutex);
+int __wrap_pthread_mutex_unlock(pthread_mutex_t *mutex);
+int __wrap_pthread_cond_init(pthread_cond_t *condition, const pthread_condattr_t *attributes);
+int __wrap_pthread_cond_destroy(pthread_cond_t *condition);
+int __wrap_pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex);
+int __wrap_pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex,
+                                  const struct timespec *deadline);
+int __wrap_pthread_cond_signal(pthread_cond_t *condition);
+int __wrap_pthread_cond_broadcast(pthread_cond_t *condition);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
+                          void *arg);
+int __wrap_pthread_join(pthread_t thread, void **result);
+pthread_t __wrap_pthread_self(void);
+int __wrap_pthread_once(pthread_once_t *once, void (*run)(void));
+int __wrap_pthread_setname_np(pthread_t thread, const char *name);
+int __wrap_pthread_sigmask(int how, const sigset_t *set, sigset_t *old);
+int __wrap_sched_yield(void);
+int __wrap_nanosleep(const struct timespec *duration, struct timespec *rest);
+int __wrap_usleep(useconds_t duration);
+int __wrap_clock_gettime(clockid_t id, struct timespec *now);
+ssize_t __wrap_getrandom(void *buffer, size_t size, unsigned flags);
+long __wrap_sysconf(int name);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *memory, size_t size);
+void *__wrap_aligned_alloc(size_t alignment, size_t size);
+int __wrap_posix_memalign(void **memory, size_t alignment, size_t size);
+void __wrap_free(void *memory);
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *memory, size_t size);
+void *__real_aligned_alloc(size_t alignment, size_t size);
+int __real_posix_memalign(void **memory, size_t alignment, size_t size);
+void __real_free(void *memory);
+long __real_sysconf(int name);
+
+/* The mutex's memory must be there, whoever uses it. */
+static struct mutex *use_mutex(pthread_mutex_t *given, enum step step, uintptr_t pc)
+{
+	struct mutex *mutex = mutex_of(given);
+
+	if (!explorer->running)
+		fail("a mutex is used outside of an execution");
+	scheduling_point(step, given, pc);
+	memory_access(given, sizeof(*mutex), false, true, pc);
+	if (mutex->owner == DESTROYED)
+		fail("a mutex is used that was destroyed");
+	return mutex;
+}
+
+static void take(struct mutex *mutex)
+{
+	struct thread *thread = present();
+
+	while (mutex->owner != UNLOCKED)
+		thread_wait(FOR_MUTEX, mutex, NEVER);
+	mutex->owner = thread->number + 1;
+	clock_join(&thread->clock, &mutex->clock);
+}
+
+static void give(struct mutex *mutex)
+{
+	struct thread *thread = present();
+
+	if (mutex->owner != thread->number + 1)
+		fail("a mutex is unlocked that this thread has not locked");
+	mutex->owner = UNLOCKED;
+	mutex->clock = thread->clock;
+	thread->clock.at[thread->number]++;
+	threads_wake(FOR_MUTEX, mutex);
+}
+
+int __wrap_pthread_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *attributes)
+{
+	(void)attributes;
+	memset(mutex, 0, sizeof(*mutex));
+	return 0;
+}
+
+int __wrap_pthread_mutex_destroy(pthread_mutex_t *given)
+{
+	struct mutex *mutex = use_mutex(given, LOCK, CALLER);
+
+	if (mutex->owner != UNLOCKED)
+		fail("a mutex is destroyed that thread %u has locked", mutex->owner - 1);
+	mutex->owner = DESTROYED;
+	return 0;
+}
+
+int __wrap_pthread_mutex_lock(pthread_mutex_t *given)
+{
+	struct mutex *mutex = use_mutex(given, LOCK, CALLER);
+
+	if (mutex->owner == present()->number + 1)
+		fail("a thread locks a mutex that it has locked");
+	take(mutex);
+	return 0;
+}
+
+int __wrap_pthread_mutex_trylock(pthread_mutex_t *given)
+{
+	struct mutex *mutex = use_mutex(given, LOCK, CALLER);
+
+	if (mutex->owner != UNLOCKED)
+		return EBUSY;
+	take(mutex);
+	return 0;
+}
+
+int __wrap_pthread_mutex_unlock(pthread_mutex_t *given)
+{
+	give(use_mutex(given, UNLOCK, CALLER));
+	return 0;
+}
+
+int __wrap_pthread_cond_init(pthread_cond_t *condition, const pthread_condattr_t *attributes)
+{
+	(void)attributes;
+	memset(condition, 0, sizeof(*condition));
+	return 0;
+}
+
+static bool anybody_waits(const pthread_cond_t *condition)
+{
+	for (unsigned i = 0; i < explorer->thread_count; i++)
+		if (explorer->threads[i].waits == FOR_CONDITION &&
+		    explorer->threads[i].object == condition)
+			return true;
+	return false;
+}
+
+int __wrap_pthread_cond_destroy(pthread_cond_t *condition)
+{
+	if (anybody_waits(condition))
+		fail("a condition variable is destroyed that a thread waits for");
+	return 0;
+}
+
+/* It may also return for no reason, and does if the search wants it. */
+static int wait(pthread_cond_t *condition, pthread_mutex_t *given, uint64_t deadline, uintptr_t pc)
+{
+	struct mutex *mutex = use_mutex(given, WAIT, pc);
+	struct thread *thread = present();
+
+	memory_access(condition, sizeof(*condition), false, true, pc);
+	give(mutex);
+	thread->timed_out = false;
+	if (search_choose(SPURIOUS, 2) == 0)
+		thread_wait(FOR_CONDITION, condition, deadline);
+	take(use_mutex(given, WAKE, pc));
+	return thread->timed_out ? ETIMEDOUT : 0;
+}
+
+int __wrap_pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex)
+{
+	return wait(condition, mutex, NEVER, CALLER);
+}
+
+static uint64_t ns_of(const struct timespec *time)
+{
+	return (uint64_t)time->tv_sec * SECOND + (uint64_t)time->tv_nsec;
+}
+
+int __wrap_pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex,
+                                  const struct timespec *deadline)
+{
+	return wait(condition, mutex, ns_of(deadline), CALLER);
+}
+
+/* One of those that wait, and the search says which. */
+static void wake_one(const pthread_cond_t *condition)
+{
+	struct explorer *e = explorer;
+	unsigned waiting[MAX_THREADS], count = 0, chosen;
+
+	for (unsigned i = 0; i < e->thread_count; i++)
+		if (e->threads[i].waits == FOR_CONDITION && e->threads[i].object == condition)
+			waiting[count++] = i;
+	if (count == 0)
+		return;
+	chosen = waiting[search_choose(SIGNALLED, count)];
+	e->threads[chosen].waits = RUNNABLE;
+	e->threads[chosen].deadline = NEVER;
+}
+
+int __wrap_pthread_cond_signal(pthread_cond_t *condition)
+{
+	scheduling_point(SIGNAL, condition, CALLER);
+	memory_access(condition, sizeof(*condition), false, true, CALLER);
+	wake_one(condition);
+	return 0;
+}
+
+int __wrap_pthread_cond_broadcast(pthread_cond_t *condition)
+{
+	scheduling_point(SIGNAL, condition, CALLER);
+	memory_access(condition, sizeof(*condition), false, true, CALLER);
+	threads_wake(FOR_CONDITION, condition);
+	return 0;
+}
+
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
+                          void *arg)
+{
+	unsigned number;
+
+	(void)attributes;
+	scheduling_point(START, NULL, CALLER);
+	if (search_choose(ALLOCATION, 2))
+		return EAGAIN;
+	number = thread_start(run, arg);
+	if (number == NOBODY)
+		fail("more than %d threads", MAX_THREADS);
+	step_value(number, false);
+	*thread = number + 1;
+	present()->clock.at[present()->number]++;
+	return 0;
+}
+
+int __wrap_pthread_join(pthread_t given, void **result)
+{
+	struct thread *thread = &explorer->threads[given - 1];
+
+	scheduling_point(JOIN, NULL, CALLER);
+	step_value(given - 1, false);
+	if (given - 1 >= explorer->thread_count || thread->joined)
+		fail("a thread is joined that cannot be");
+	while (thread->waits != FINISHED)
+		thread_wait(FOR_THREAD, thread, NEVER);
+	thread->joined = true;
+	explorer->unjoined--;
+	clock_join(&present()->clock, &thread->clock);
+	if (result)
+		*result = thread->result;
+	return 0;
+}
+
+pthread_t __wrap_pthread_self(void)
+{
+	return explorer->present + 1;
+}
+
+/* No other thread gets in between: what `run` does are steps of their own, and others wait for it. */
+int __wrap_pthread_once(pthread_once_t *once, void (*run)(void))
+{
+	enum { NOT_YET, RUNNING, DONE };
+
+	scheduling_point(LOCK, once, CALLER);
+	while (*once == RUNNING)
+		thread_wait(FOR_MUTEX, once, NEVER);
+	if (*once == DONE)
+		return 0;
+	*once = RUNNING;
+	run();
+	*once = DONE;
+	threads_wake(FOR_MUTEX, once);
+	return 0;
+}
+
+int __wrap_pthread_setname_np(pthread_t thread, const char *name)
+{
+	(void)thread;
+	(void)name;
+	return 0;
+}
+
+int __wrap_pthread_sigmask(int how, const sigset_t *set, sigset_t *old)
+{
+	(void)how;
+	(void)set;
+	if (old)
+		sigemptyset(old);
+	return 0;
+}
+
+int __wrap_sched_yield(void)
+{
+	scheduling_point(YIELD, NULL, CALLER);
+	return 0;
+}
+
+static void sleep_for(uint64_t duration, uintptr_t pc)
+{
+	scheduling_point(SLEEP, NULL, pc);
+	step_value(duration, false);
+	thread_wait(FOR_TIME, NULL, explorer->now + duration);
+}
+
+int __wrap_nanosleep(const struct timespec *duration, struct timespec *rest)
+{
+	(void)rest;
+	sleep_for(ns_of(duration), CALLER);
+	return 0;
+}
+
+int __wrap_usleep(useconds_t duration)
+{
+	sleep_for(duration * UINT64_C(1000), CALLER);
+	return 0;
+}
+
+int __wrap_clock_gettime(clockid_t id, struct timespec *now)
+{
+	(void)id;
+	scheduling_point(READ_CLOCK, NULL, CALLER);
+	step_value(explorer->now, false);
+	now->tv_sec = (time_t)(explorer->now / SECOND);
+	now->tv_nsec = (long)(explorer->now % SECOND);
+	return 0;
+}
+
+ssize_t __wrap_getrandom(void *buffer, size_t size, unsigned flags)
+{
+	char *bytes = buffer;
+
+	(void)flags;
+	for (size_t i = 0; i < size; i++)
+		bytes[i] = (char)random_next(&explorer->random);
+	return (ssize_t)size;
+}
+
+/* An execution is the same on every machine. */
+long __wrap_sysconf(int name)
+{
+	return name == _SC_NPROCESSORS_ONLN || name == _SC_NPROCESSORS_CONF ? 2
+	                                                                    : __real_sysconf(name);
+}
+
+static bool running(void)
+{
+	return explorer && explorer->running;
+}
+
+static void *allocate(size_t size, size_t alignment, uintptr_t pc)
+{
+	void *memory;
+
+	scheduling_point(ALLOCATE, NULL, pc);
+	step_value(size, false);
+	memory = search_choose(ALLOCATION, 2) ? NULL : memory_allocate(size, alignment, pc);
+	if (!memory)
+		errno = ENOMEM;
+	return memory;
+}
+
+void *__wrap_malloc(size_t size)
+{
+	return running() ? allocate(size, 16, CALLER) : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+	void *memory;
+
+	if (!running())
+		return __real_calloc(count, size);
+	if (size && count > SIZE_MAX / size)
+		return NULL;
+	memory = allocate(count * size, 16, CALLER);
+	return memory ? memset(memory, 0, count * size) : NULL;
+}
+
+void *__wrap_realloc(void *memory, size_t size)
+{
+	size_t before = running() && memory ? memory_size(memory) : 0;
+	void *moved;
+
+	if (!running() || (memory && !before))
+		return __real_realloc(memory, size);
+	moved = allocate(size, 16, CALLER);
+	if (moved && memory) {
+		memcpy(moved, memory, before < size ? before : size);
+		memory_free(memory, CALLER);
+	}
+	return moved;
+}
+
+void *__wrap_aligned_alloc(size_t alignment, size_t size)
+{
+	return running() ? allocate(size, alignment < 16 ? 16 : alignment, CALLER)
+	                 : __real_aligned_alloc(alignment, size);
+}
+
+int __wrap_posix_memalign(void **memory, size_t alignment, size_t size)
+{
+	void *allocated;
+
+	if (!running())
+		return __real_posix_memalign(memory, alignment, size);
+	allocated = allocate(size, alignment < 16 ? 16 : alignment, CALLER);
+	if (!allocated)
+		return ENOMEM;
+	*memory = allocated;
+	return 0;
+}
+
+void __wrap_free(void *memory)
+{
+	if (!memory)
+		return;
+	if (running())
+		scheduling_point(FREE, memory, CALLER);
+	if (!running() || !memory_free(memory, CALLER))
+		__real_free(memory);
+}
+
+void explore_point(void)
+{
+	scheduling_point(POINT, NULL, CALLER);
+}
+
+/* What the explorer does not know would block all threads, or none: so it is refused. */
+
+#define REFUSE(name)                                       \
+	_Noreturn void __wrap_##name(void);                \
+	_Noreturn void __wrap_##name(void)                 \
+	{                                                  \
+		fail("the explorer does not know " #name); \
+	}
+
+REFUSE(pthread_detach)
+REFUSE(pthread_exit)
+REFUSE(pthread_cancel)
+REFUSE(pthread_key_create)
+REFUSE(pthread_rwlock_rdlock)
+REFUSE(pthread_rwlock_wrlock)
+REFUSE(pthread_rwlock_tryrdlock)
+REFUSE(pthread_rwlock_trywrlock)
+REFUSE(pthread_rwlock_unlock)
+REFUSE(pthread_spin_lock)
+REFUSE(pthread_barrier_wait)
+REFUSE(pthread_mutex_timedlock)
+REFUSE(pthread_cond_clockwait)
+REFUSE(sem_wait)
+REFUSE(sem_post)
+REFUSE(sem_timedwait)
+REFUSE(sem_trywait)
+REFUSE(clock_nanosleep)
+REFUSE(poll)
+REFUSE(ppoll)
+REFUSE(select)
+REFUSE(epoll_wait)
+REFUSE(eventfd)
+REFUSE(timerfd_create)
+REFUSE(fork)

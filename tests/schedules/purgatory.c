@@ -1,0 +1,943 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Scenarios of the purgatory. Each is a few calls on two to four threads, and what must hold whatever the
+ * schedule: an operation has exactly one outcome and is released exactly once, after it; no trigger is
+ * lost; keys that nobody needs are forgotten; nobody waits for ever.
+ */
+#include "scenario.h"
+
+#include <string.h>
+
+enum outcome { COMPLETED, EXPIRED, DROPPED, CANCELLED, OUTCOMES };
+
+/* What happened to an operation. It outlives that, which is freed in release. */
+struct fate {
+	int outcomes[OUTCOMES];
+	int released;
+	int needs; /* how many changes it waits for */
+	void (*on_complete)(void);
+};
+
+struct request {
+	struct pawl_op op; /* first: an operation is its request */
+	struct fate *fate;
+	int trying, completing;
+};
+
+static struct pawl_purgatory *purgatory, *other;
+static struct fate fates[4];
+static int changes;
+static size_t blocks; /* of memory, before the first operation */
+
+static const struct pawl_key keys[] = {
+        {"one", 3}, {"two", 3}, {"three", 5}, {"four", 4}, {"five", 4}};
+static struct pawl_key resolved;
+
+/* The changes are seen by nothing but the library's own fences. */
+static bool try_complete(struct pawl_op *op)
+{
+	struct request *request = (struct request *)op;
+	bool can;
+
+	EXPLORE_EXPECT_EQ(request->trying++, 0);
+	explore_point();
+	can = __atomic_load_n(&changes, __ATOMIC_RELAXED) >= request->fate->needs;
+	EXPLORE_EXPECT_EQ(--request->trying, 0);
+	return can;
+}
+
+static void note(struct pawl_op *op, enum outcome outcome)
+{
+	struct request *request = (struct request *)op;
+
+	EXPLORE_EXPECT_EQ(request->fate->released, 0);
+	request->fate->outcomes[outcome]++;
+}
+
+static void on_complete(struct pawl_op *op)
+{
+	struct fate *fate = ((struct request *)op)->fate;
+
+	EXPLORE_EXPECT(pawl_op_completed(op));
+	note(op, COMPLETED);
+	if (fate->on_complete)
+		fate->on_complete();
+}
+
+static void on_expire(struct pawl_op *op)
+{
+	EXPLORE_EXPECT_EQ(((struct request *)op)->fate->outcomes[COMPLETED], 1);
+	note(op, EXPIRED);
+}
+
+static void on_drop(struct pawl_op *op)
+{
+	EXPLORE_EXPECT(!pawl_op_completed(op));
+	note(op, DROPPED);
+}
+
+static void cancelled(struct pawl_op *op)
+{
+	EXPLORE_EXPECT(!pawl_op_completed(op));
+	note(op, CANCELLED);
+}
+
+static void release(struct pawl_op *op)
+{
+	struct fate *fate = ((struct request *)op)->fate;
+
+	EXPLORE_EXPECT_EQ(
+	        fate->outcomes[COMPLETED] + fate->outcomes[DROPPED] + fate->outcomes[CANCELLED], 1);
+	add(&fate->released);
+	free(op);
+}
+
+static const struct pawl_op_type type = {.try_complete = try_complete,
+                                         .on_complete = on_complete,
+                                         .on_expire = on_expire,
+                                         .on_drop = on_drop,
+                                         .release = release};
+
+static void open_purgatory(unsigned workers, unsigned shards)
+{
+	const struct pawl_purgatory_options options = {.shards = shards};
+
+	open_service(workers, shards);
+	EXPLORE_EXPECT_EQ(pawl_purgatory_open(&purgatory, service, &options), 0);
+	blocks = explore_blocks();
+}
+
+static struct request *new_request(unsigned number, int needs)
+{
+	struct request *request = calloc(1, sizeof(*request));
+
+	if (!request)
+		return NULL;
+	pawl_op_init(&request->op, &type);
+	request->fate = &fates[number];
+	fates[number].needs = needs;
+	return request;
+}
+
+static int watch(struct request *request, const struct pawl_key *under, size_t count,
+                 uint64_t timeout)
+{
+	return pawl_purgatory_try_or_watch(purgatory, &request->op, under, count, timeout);
+}
+
+/* Something changes, and whoever waits for it is told. */
+static void change(struct pawl_key key)
+{
+	__atomic_add_fetch(&changes, 1, __ATOMIC_RELAXED);
+	pawl_purgatory_check(purgatory, key);
+}
+
+static void *change_key(void *key)
+{
+	change(*(const struct pawl_key *)key);
+	return NULL;
+}
+
+static void *check_key(void *key)
+{
+	pawl_purgatory_check(purgatory, *(const struct pawl_key *)key);
+	return NULL;
+}
+
+static void *arg(const struct pawl_key *key)
+{
+	return (void *)(uintptr_t)key;
+}
+
+static void expect_completed(unsigned number)
+{
+	EXPLORE_EXPECT_EQ(fates[number].outcomes[COMPLETED], 1);
+	EXPLORE_EXPECT_EQ(fates[number].outcomes[EXPIRED], 0);
+	EXPLORE_EXPECT_EQ(fates[number].released, 1);
+}
+
+/* Nothing waits any more, and no key is known. */
+static void expect_empty(void)
+{
+	EXPLORE_EXPECT_EQ(pawl_purgatory_watched(purgatory), 0);
+	EXPLORE_EXPECT_EQ(pawl_purgatory_delayed(purgatory), 0);
+	EXPLORE_EXPECT_EQ(pawl_service_pending(service), 0);
+	EXPLORE_EXPECT_EQ(explore_blocks(), blocks);
+}
+
+static void close_purgatory(void)
+{
+	expect_empty();
+	pawl_purgatory_close(purgatory);
+	pawl_service_close(service, NULL);
+}
+
+static void *watch_first(void *under)
+{
+	int answer = watch(new_request(0, 1), under, 1, PAWL_NEVER);
+
+	EXPLORE_EXPECT(answer == 0 || answer == 1);
+	return NULL;
+}
+
+/* The change comes before the watching, after it, or in between: it is never missed. */
+static void no_trigger_is_lost(unsigned shards)
+{
+	open_purgatory(PAWL_MANUAL, shards);
+	start(watch_first, arg(&keys[0]));
+	start(change_key, arg(&keys[0]));
+	join_all();
+	expect_completed(0);
+	close_purgatory();
+}
+
+static void no_trigger_is_lost_1(void)
+{
+	no_trigger_is_lost(1);
+}
+
+static void no_trigger_is_lost_2(void)
+{
+	no_trigger_is_lost(2);
+}
+
+static void resolve(void)
+{
+	EXPLORE_EXPECT_EQ(pawl_purgatory_resolve(purgatory, keys[0], &resolved), 0);
+}
+
+static void unresolve(void)
+{
+	pawl_purgatory_unresolve(purgatory, resolved);
+}
+
+static void no_trigger_is_lost_resolved(void)
+{
+	open_purgatory(PAWL_MANUAL, 2);
+	resolve();
+	start(watch_first, &resolved);
+	start(change_key, &resolved);
+	join_all();
+	expect_completed(0);
+	unresolve();
+	close_purgatory();
+}
+
+static void *watch_two_keys(void *unused)
+{
+	watch(new_request(0, 2), keys, 2, PAWL_NEVER);
+	return unused;
+}
+
+/* It needs two changes, of two keys, by two threads. */
+static void two_keys_two_changes(void)
+{
+	open_purgatory(PAWL_MANUAL, 2);
+	start(watch_two_keys, NULL);
+	start(change_key, arg(&keys[0]));
+	start(change_key, arg(&keys[1]));
+	join_all();
+	expect_completed(0);
+	close_purgatory();
+}
+
+/* The same, but it waits already: each check may meet the other one trying. */
+static void two_checks_of_one_that_waits(void)
+{
+	open_purgatory(PAWL_MANUAL, 1);
+	EXPLORE_EXPECT_EQ(watch(new_request(0, 2), keys, 2, PAWL_NEVER), 0);
+	start(change_key, arg(&keys[0]));
+	start(change_key, arg(&keys[1]));
+	join_all();
+	expect_completed(0);
+	close_purgatory();
+}
+
+/* The same under more keys than an operation has room for. */
+static void two_checks_of_one_under_many_keys(void)
+{
+	open_purgatory(PAWL_MANUAL, 1);
+	EXPLORE_EXPECT_EQ(watch(new_request(0, 2), keys, 5, PAWL_NEVER), 0);
+	start(change_key, arg(&keys[4]));
+	start(change_key, arg(&keys[0]));
+	join_all();
+	expect_completed(0);
+	close_purgatory();
+}
+
+/* Two checks of the same key: the second may leave its work to the first. */
+static void two_checks_of_one_key(void)
+{
+	open_purgatory(PAWL_MANUAL, 1);
+	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), keys, 1, PAWL_NEVER), 0);
+	EXPLORE_EXPECT_EQ(watch(new_request(1, 2), keys, 1, PAWL_NEVER), 0);
+	start(change_key, arg(&keys[0]));
+	start(change_key, arg(&keys[0]));
+	join_all();
+	expect_completed(0);
+	expect_completed(1);
+	close_purgatory();
+}
+
+static void two_checks_of_one_resolved_key(void)
+{
+	open_purgatory(PAWL_MANUAL, 2);
+	resolve();
+	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), &resolved, 1, PAWL_NEVER), 0);
+	EXPLORE_EXPECT_EQ(watch(new_request(1, 2), &resolved, 1, PAWL_NEVER), 0);
+	start(change_key, &resolved);
+	start(change_key, &resolved);
+	join_all();
+	expect_completed(0);
+	expect_completed(1);
+	unresolve();
+	close_purgatory();
+}
+
+/* Operations that share keys crosswise, so that a check of one key meets those tried by the other. */
+static void shared_keys(void)
+{
+	const struct pawl_key backwards[] = {keys[1], keys[0]};
+
+	open_purgatory(PAWL_MANUAL, 1);
+	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), keys, 2, PAWL_NEVER), 0);
+	EXPLORE_EXPECT_EQ(watch(new_request(1, 2), backwards, 2, PAWL_NEVER), 0);
+	EXPLORE_EXPECT_EQ(watch(new_request(2, 2), &keys[1], 1, PAWL_NEVER), 0);
+	start(change_key, arg(&keys[0]));
+	start(change_key, arg(&keys[1]));
+	start(check_key, arg(&keys[1]));
+	join_all();
+	pawl_purgatory_check(purgatory,
+	                     keys[1]); /* the third waits for a change of another's key */
+	expect_completed(0);
+	expect_completed(1);
+	expect_completed(2);
+	close_purgatory();
+}
+
+static void await_release(unsigned number)
+{
+	pass(MS);
+	pawl_service_settle(service);
+	EXPLORE_EXPECT_EQ(fates[number].outcomes[COMPLETED], 1);
+	EXPLORE_EXPECT_EQ(fates[number].released, 1);
+}
+
+/* Nobody but the service itself looks at the time: so it must learn of the deadline. */
+static void deadline_wakes_the_service(void)
+{
+	open_purgatory(1, 1);
+	EXPLORE_EXPECT_EQ(watch(new_request(0, 9), keys, 1, MS), 0);
+	pass(MS);
+	await(&fates[0].released, 1);
+	EXPLORE_EXPECT_EQ(fates[0].outcomes[EXPIRED], 1);
+	pawl_service_settle(service);
+	close_purgatory();
+}
+
+static void *watch_for_a_tick(void *unused)
+{
+	int answer = watch(new_request(0, 1), keys, 2, MS);
+
+	EXPLORE_EXPECT(answer == 0 || answer == 1);
+	return unused;
+}
+
+/* The deadline comes while somebody checks: it is one or the other. */
+static void expiry_against_check(unsigned workers)
+{
+	open_purgatory(workers, 1);
+	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), keys, 2, MS), 0);
+	start(change_key, arg(&keys[0]));
+	pass(MS);
+	join_all();
+	await_release(0);
+	EXPLORE_EXPECT(fates[0].outcomes[EXPIRED] <= 1);
+	close_purgatory();
+}
+
+static void expiry_against_check_1(void)
+{
+	expiry_against_check(1);
+}
+
+static void expiry_against_check_2(void)
+{
+	expiry_against_check(2);
+}
+
+/* The deadline of an operation that is just brought, while time passes and somebody checks. */
+static void expiry_against_watch_and_check(void)
+{
+	open_purgatory(1, 1);
+	start(watch_for_a_tick, NULL);
+	start(change_key, arg(&keys[1]));
+	pass(MS);
+	join_all();
+	await_release(0);
+	close_purgatory();
+}
+
+static void *complete(void *request)
+{
+	bool won = pawl_op_complete(request);
+	struct fate *fate = ((struct request *)request)->fate;
+
+	if (won)
+		EXPLORE_EXPECT_EQ(fate->outcomes[COMPLETED], 1);
+	pawl_op_unhold(request);
+	return NULL;
+}
+
+/* Somebody completes it by hand, somebody checks, and the deadline comes. */
+static void complete_against_check_and_expiry(void)
+{
+	struct request *request;
+
+	open_purgatory(1, 1);
+	request = new_request(0, 1);
+	pawl_op_hold(&request->op);
+	EXPLORE_EXPECT_EQ(watch(request, keys, 1, MS), 0);
+	start(complete, request);
+	start(change_key, arg(&keys[0]));
+	pass(MS);
+	join_all();
+	await_release(0);
+	close_purgatory();
+}
+
+static struct request *given;
+
+static void *watch_given(void *unused)
+{
+	EXPLORE_EXPECT(watch(given, keys, 2, PAWL_NEVER) >= 0);
+	return unused;
+}
+
+static void *watch_given_for_a_tick(void *unused)
+{
+	EXPLORE_EXPECT(watch(given, keys, 5, MS) >= 0);
+	return unused;
+}
+
+/* Completed while try_or_watch has it: before the first try, while it is linked, or later. */
+static void complete_against_watch(void)
+{
+	open_purgatory(PAWL_MANUAL, 1);
+	given = new_request(0, 1);
+	pawl_op_hold(&given->op);
+	start(watch_given, NULL);
+	start(complete, given);
+	start(change_key, arg(&keys[0]));
+	join_all();
+	expect_completed(0);
+	close_purgatory();
+}
+
+/* The same with more keys than an operation has room for, and a deadline. */
+static void complete_against_watch_under_many_keys(void)
+{
+	open_purgatory(1, 1);
+	given = new_request(0, 1);
+	pawl_op_hold(&given->op);
+	start(watch_given_for_a_tick, NULL);
+	start(complete, given);
+	pass(MS);
+	join_all();
+	await_release(0);
+	close_purgatory();
+}
+
+static int completed_by_hand;
+
+static void *complete_and_count(void *request)
+{
+	__atomic_add_fetch(&completed_by_hand, pawl_op_complete(request), __ATOMIC_RELAXED);
+	EXPLORE_EXPECT(pawl_op_completed(request));
+	pawl_op_unhold(request);
+	return NULL;
+}
+
+/* Three let go of it, and the last one releases it. */
+static void holds_given_back(void)
+{
+	struct request *request;
+
+	open_purgatory(PAWL_MANUAL, 1);
+	request = new_request(0, 1);
+	pawl_op_hold(&request->op);
+	pawl_op_hold(&request->op);
+	EXPLORE_EXPECT_EQ(watch(request, keys, 1, PAWL_NEVER), 0);
+	start(complete_and_count, request);
+	start(complete_and_count, request);
+	join_all();
+	EXPLORE_EXPECT_EQ(completed_by_hand, 1);
+	expect_completed(0);
+	close_purgatory();
+}
+
+static size_t taken;
+
+static void *cancel_key(void *key)
+{
+	taken = pawl_purgatory_cancel_key(purgatory, *(const struct pawl_key *)key, cancelled);
+	return NULL;
+}
+
+/* Taken out or completed, never both. */
+static void cancel_against_check_and_expiry(void)
+{
+	open_purgatory(1, 1);
+	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), keys, 2, MS), 0);
+	start(cancel_key, arg(&keys[0]));
+	start(change_key, arg(&keys[1]));
+	pass(MS);
+	join_all();
+	pawl_service_settle(service);
+	EXPLORE_EXPECT_EQ(fates[0].released, 1);
+	EXPLORE_EXPECT_EQ(fates[0].outcomes[CANCELLED], taken);
+	close_purgatory();
+}
+
+/* Taken out while one check tries it and another asks for that once more. */
+static void cancel_against_two_checks(void)
+{
+	open_purgatory(PAWL_MANUAL, 1);
+	EXPLORE_EXPECT_EQ(watch(new_request(0, 9), keys, 2, PAWL_NEVER), 0);
+	start(check_key, arg(&keys[0]));
+	start(check_key, arg(&keys[1]));
+	start(cancel_key, arg(&keys[0]));
+	join_all();
+	EXPLORE_EXPECT_EQ(taken, 1);
+	EXPLORE_EXPECT_EQ(fates[0].released, 1);
+	close_purgatory();
+}
+
+/* Taken out while it is being brought: then it is not completed by the second try. */
+static void cancel_against_watch(void)
+{
+	open_purgatory(1, 1);
+	start(watch_for_a_tick, NULL);
+	start(cancel_key, arg(&keys[0]));
+	join_all();
+	pass(MS);
+	pawl_service_settle(service);
+	EXPLORE_EXPECT_EQ(fates[0].released, 1);
+	EXPLORE_EXPECT_EQ(fates[0].outcomes[CANCELLED], taken);
+	close_purgatory();
+}
+
+static void *watch_numbered(void *number)
+{
+	EXPLORE_EXPECT(watch(new_request((unsigned)(uintptr_t)number, 1), keys, 1, PAWL_NEVER) >=
+	               0);
+	return NULL;
+}
+
+/* Operations of two threads, which are in two shards: cancel_key takes both, or another completes them. */
+static void cancel_in_both_shards(void)
+{
+	open_purgatory(PAWL_MANUAL, 2);
+	start(watch_numbered, (void *)0);
+	start(watch_numbered, (void *)1);
+	join_all();
+	start(change_key, arg(&keys[0]));
+	taken = pawl_purgatory_cancel_key(purgatory, keys[0], cancelled);
+	join_all();
+	EXPLORE_EXPECT_EQ(fates[0].outcomes[CANCELLED] + fates[1].outcomes[CANCELLED], taken);
+	EXPLORE_EXPECT_EQ(fates[0].released + fates[1].released, 2);
+	close_purgatory();
+}
+
+static int watched;
+
+static void *try_to_watch(void *unused)
+{
+	struct request *request = new_request(1, 9);
+
+	watched = watch(request, keys, 1, MS);
+	if (watched < 0) {
+		EXPLORE_EXPECT_EQ(watched, -ESHUTDOWN);
+		free(request);
+	}
+	return unused;
+}
+
+/* What was taken in is dropped, completed or expires, what is refused stays its owner's. */
+static void stop_against_watch_and_check(void)
+{
+	open_purgatory(1, 1);
+	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), keys, 2, MS), 0);
+	start(try_to_watch, NULL);
+	start(change_key, arg(&keys[0]));
+	pawl_purgatory_stop(purgatory);
+	join_all();
+	EXPLORE_EXPECT_EQ(fates[0].released, 1);
+	EXPLORE_EXPECT_EQ(fates[1].released, watched >= 0);
+	close_purgatory();
+}
+
+static void *pass_a_tick(void *unused)
+{
+	pass(MS);
+	return unused;
+}
+
+/* Stop waits for the deadlines that are running: after close nothing touches the operation. */
+static void close_against_expiry(unsigned workers)
+{
+	open_purgatory(workers, 1);
+	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), keys, 1, MS), 0);
+	EXPLORE_EXPECT_EQ(watch(new_request(1, 1), keys, 1, MS), 0);
+	start(pass_a_tick, NULL);
+	pawl_purgatory_close(purgatory);
+	EXPLORE_EXPECT_EQ(fates[0].released, 1);
+	EXPLORE_EXPECT_EQ(fates[1].released, 1);
+	join_all();
+	pawl_service_close(service, NULL);
+}
+
+static void close_against_expiry_1(void)
+{
+	close_against_expiry(1);
+}
+
+static void close_against_expiry_2(void)
+{
+	close_against_expiry(2);
+}
+
+static void *stop_purgatory(void *unused)
+{
+	pawl_purgatory_stop(purgatory);
+	EXPLORE_EXPECT_EQ(fates[0].outcomes[DROPPED] + fates[0].outcomes[COMPLETED], 1);
+	return unused;
+}
+
+/* Two threads stop: when either returns, it is over. */
+static void two_stop(void)
+{
+	open_purgatory(1, 1);
+	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), keys, 1, MS), 0);
+	start(stop_purgatory, NULL);
+	start(stop_purgatory, NULL);
+	pass(MS);
+	join_all();
+	EXPLORE_EXPECT_EQ(fates[0].released, 1);
+	close_purgatory();
+}
+
+/* What somebody holds outlasts the purgatory. */
+static void close_against_unhold(void)
+{
+	open_purgatory(PAWL_MANUAL, 1);
+	given = new_request(0, 1);
+	pawl_op_hold(&given->op);
+	EXPLORE_EXPECT_EQ(watch(given, keys, 1, MS), 0);
+	start(complete, given);
+	pawl_purgatory_stop(purgatory);
+	join_all();
+	EXPLORE_EXPECT_EQ(fates[0].released, 1);
+	close_purgatory();
+}
+
+/* Keys come and go with their operations while others look for them. */
+static void keys_come_and_go(void)
+{
+	struct request *request;
+
+	open_purgatory(PAWL_MANUAL, 1);
+	request = new_request(0, 9);
+	pawl_op_hold(&request->op);
+	EXPLORE_EXPECT_EQ(watch(request, keys, 1, PAWL_NEVER), 0);
+	start(check_key, arg(&keys[0]));
+	start(complete, request);
+	start(check_key, arg(&keys[0]));
+	join_all();
+	expect_completed(0);
+	close_purgatory();
+}
+
+static void *watch_and_complete(void *number)
+{
+	struct request *request = new_request((unsigned)(uintptr_t)number, 9);
+
+	pawl_op_hold(&request->op);
+	EXPLORE_EXPECT_EQ(watch(request, keys, 1, PAWL_NEVER), 0);
+	return complete(request);
+}
+
+/* Two threads use one key from nothing to nothing. */
+static void keys_made_and_forgotten(void)
+{
+	open_purgatory(PAWL_MANUAL, 2);
+	start(watch_and_complete, (void *)0);
+	start(watch_and_complete, (void *)1);
+	start(check_key, arg(&keys[0]));
+	join_all();
+	expect_completed(0);
+	expect_completed(1);
+	close_purgatory();
+}
+
+static void *unresolve_key(void *unused)
+{
+	unresolve();
+	return unused;
+}
+
+/* The last user of a resolved key leaves while its operation does, and while another looks by bytes. */
+static void unresolve_against_completion(void)
+{
+	struct request *request;
+
+	open_purgatory(PAWL_MANUAL, 1);
+	resolve();
+	request = new_request(0, 9);
+	pawl_op_hold(&request->op);
+	EXPLORE_EXPECT_EQ(watch(request, &resolved, 1, PAWL_NEVER), 0);
+	start(unresolve_key, NULL);
+	start(complete, request);
+	start(check_key, arg(&keys[0]));
+	join_all();
+	expect_completed(0);
+	close_purgatory();
+}
+
+static void *resolve_and_unresolve(void *unused)
+{
+	struct pawl_key key;
+
+	EXPLORE_EXPECT_EQ(pawl_purgatory_resolve(purgatory, keys[0], &key), 0);
+	pawl_purgatory_check(purgatory, key);
+	pawl_purgatory_unresolve(purgatory, key);
+	return unused;
+}
+
+/* Resolved and given back while it is watched as bytes. */
+static void resolve_against_watch(void)
+{
+	open_purgatory(PAWL_MANUAL, 2);
+	start(resolve_and_unresolve, NULL);
+	start(resolve_and_unresolve, NULL);
+	start(watch_and_complete, (void *)0);
+	join_all();
+	expect_completed(0);
+	close_purgatory();
+}
+
+static void change_second(void)
+{
+	change(keys[1]);
+}
+
+/* on_complete checks another key, which somebody else checks, too. */
+static void nested_check(void)
+{
+	open_purgatory(PAWL_MANUAL, 1);
+	fates[0].on_complete = change_second;
+	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), keys, 1, PAWL_NEVER), 0);
+	EXPLORE_EXPECT_EQ(watch(new_request(1, 2), &keys[1], 1, PAWL_NEVER), 0);
+	start(change_key, arg(&keys[0]));
+	start(check_key, arg(&keys[1]));
+	join_all();
+	expect_completed(0);
+	expect_completed(1);
+	close_purgatory();
+}
+
+static void *stop_service(void *unused)
+{
+	pawl_service_stop(service, NULL);
+	return unused;
+}
+
+/* The service is stopped first: what waits goes on without its deadline, what comes is refused. */
+static void service_stopped_first(void)
+{
+	open_purgatory(1, 1);
+	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), keys, 2, MS), 0);
+	start(stop_service, NULL);
+	start(try_to_watch, NULL);
+	start(change_key, arg(&keys[1]));
+	join_all();
+	EXPLORE_EXPECT_EQ(fates[0].released, 1);
+	pawl_purgatory_stop(purgatory);
+	EXPLORE_EXPECT_EQ(fates[1].released, watched >= 0);
+	close_purgatory();
+}
+
+/* A deadline is running while its service is stopped. */
+static void service_stopped_against_expiry(void)
+{
+	open_purgatory(1, 1);
+	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), keys, 1, MS), 0);
+	start(stop_service, NULL);
+	start(change_key, arg(&keys[0]));
+	pass(MS);
+	join_all();
+	EXPLORE_EXPECT_EQ(fates[0].released, 1);
+	close_purgatory();
+}
+
+static struct pawl_service *other_service;
+static struct pawl_clock_manual other_clock;
+
+static void open_other(void)
+{
+	const struct pawl_service_options options = {
+	        .workers = PAWL_MANUAL, .shards = 1, .wheel_size = 4, .clock = &other_clock.clock};
+
+	pawl_clock_manual_init(&other_clock);
+	EXPLORE_EXPECT_EQ(pawl_service_open(&other_service, &options), 0);
+	EXPLORE_EXPECT_EQ(pawl_purgatory_open(&other, other_service, NULL), 0);
+}
+
+static void *watch_here_or_there(void *unused)
+{
+	watched = watch(given, keys, 1, MS);
+	if (watched == -ESHUTDOWN)
+		watched = pawl_purgatory_try_or_watch(other, &given->op, keys, 1, MS);
+	EXPLORE_EXPECT_EQ(watched, 0);
+	return unused;
+}
+
+/* Refused for want of a service, and given to another purgatory, while somebody completes it. */
+static void refused_and_given_to_another(void)
+{
+	open_purgatory(PAWL_MANUAL, 1);
+	open_other();
+	given = new_request(0, 1);
+	pawl_op_hold(&given->op);
+	start(watch_here_or_there, NULL);
+	start(stop_service, NULL);
+	start(complete, given);
+	join_all();
+	expect_completed(0);
+	EXPLORE_EXPECT_EQ(pawl_purgatory_delayed(other), 0);
+	EXPLORE_EXPECT_EQ(pawl_purgatory_delayed(purgatory), 0);
+	pawl_purgatory_close(other);
+	pawl_service_close(other_service, NULL);
+	pawl_purgatory_close(purgatory);
+	pawl_service_close(service, NULL);
+}
+
+static void *use_and_close_other(void *unused)
+{
+	struct request *request = new_request(1, 1);
+
+	EXPLORE_EXPECT(pawl_purgatory_try_or_watch(other, &request->op, keys, 1, MS) >= 0);
+	pawl_purgatory_check(other, keys[0]);
+	pawl_purgatory_close(other);
+	EXPLORE_EXPECT_EQ(fates[1].released, 1);
+	return unused;
+}
+
+/* Two purgatories on one service leave each other alone, also when one goes. */
+static void two_purgatories(void)
+{
+	const struct pawl_purgatory_options options = {.shards = 1};
+
+	open_service(1, 1);
+	EXPLORE_EXPECT_EQ(pawl_purgatory_open(&purgatory, service, &options), 0);
+	blocks = explore_blocks();
+	EXPLORE_EXPECT_EQ(pawl_purgatory_open(&other, service, &options), 0);
+	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), keys, 1, 2 * MS), 0);
+	start(use_and_close_other, NULL);
+	start(change_key, arg(&keys[0]));
+	pass(MS);
+	join_all();
+	await_release(0);
+	close_purgatory();
+}
+
+/* Without memory try_or_watch says so, and leaves nothing behind. */
+static void no_memory(void)
+{
+	struct request *request;
+	int answer;
+
+	open_purgatory(PAWL_MANUAL, 1);
+	request = new_request(0, 1);
+	explore_failures(1);
+	answer = watch(request, keys, 5, PAWL_NEVER);
+	if (answer < 0) {
+		EXPLORE_EXPECT_EQ(answer, -ENOMEM);
+		free(request);
+	} else {
+		EXPLORE_EXPECT_EQ(pawl_purgatory_watched(purgatory), 5);
+		change(keys[4]);
+		expect_completed(0);
+	}
+	close_purgatory();
+}
+
+static void *watch_without_memory(void *number)
+{
+	struct request *request = new_request((unsigned)(uintptr_t)number, 1);
+	int answer = request ? watch(request, keys, 5, PAWL_NEVER) : -ENOMEM;
+
+	EXPLORE_EXPECT(answer >= 0 || answer == -ENOMEM);
+	if (answer < 0)
+		free(request);
+	return NULL;
+}
+
+/* The same while another thread uses the same keys. */
+static void no_memory_beside_others(void)
+{
+	open_purgatory(PAWL_MANUAL, 2);
+	start(watch_without_memory, (void *)0);
+	start(watch_without_memory, (void *)1);
+	start(change_key, arg(&keys[4]));
+	explore_failures(1);
+	join_all();
+	close_purgatory();
+}
+
+#define SCENARIO(function) .name = #function, .run = function
+
+int main(int argc, char **argv)
+{
+	static const struct explore_scenario scenarios[] = {
+	        {SCENARIO(no_trigger_is_lost_1)},
+	        {SCENARIO(no_trigger_is_lost_2)},
+	        {SCENARIO(no_trigger_is_lost_resolved)},
+	        {SCENARIO(two_keys_two_changes)},
+	        {SCENARIO(two_checks_of_one_that_waits)},
+	        {SCENARIO(two_checks_of_one_under_many_keys)},
+	        {SCENARIO(two_checks_of_one_key)},
+	        {SCENARIO(two_checks_of_one_resolved_key)},
+	        {SCENARIO(shared_keys)},
+	        {SCENARIO(expiry_against_check_1)},
+	        {SCENARIO(expiry_against_check_2)},
+	        {SCENARIO(deadline_wakes_the_service)},
+	        {SCENARIO(expiry_against_watch_and_check)},
+	        {SCENARIO(complete_against_check_and_expiry)},
+	        {SCENARIO(complete_against_watch)},
+	        {SCENARIO(complete_against_watch_under_many_keys)},
+	        {SCENARIO(holds_given_back)},
+	        {SCENARIO(cancel_against_check_and_expiry)},
+	        {SCENARIO(cancel_against_two_checks)},
+	        {SCENARIO(cancel_against_watch)},
+	        {SCENARIO(cancel_in_both_shards)},
+	        {SCENARIO(stop_against_watch_and_check)},
+	        {SCENARIO(close_against_expiry_1)},
+	        {SCENARIO(close_against_expiry_2)},
+	        {SCENARIO(two_stop)},
+	        {SCENARIO(close_against_unhold)},
+	        {SCENARIO(keys_come_and_go)},
+	        {SCENARIO(keys_made_and_forgotten)},
+	        {SCENARIO(unresolve_against_completion)},
+	        {SCENARIO(resolve_against_watch)},
+	        {SCENARIO(nested_check)},
+	        {SCENARIO(service_stopped_first)},
+	        {SCENARIO(service_stopped_against_expiry)},
+	        {SCENARIO(refused_and_given_to_another)},
+	        {SCENARIO(two_purgatories)},
+	        {SCENARIO(no_memory)},
+	        {SCENARIO(no_memory_beside_others)},
+	};
+
+	return explore_main(argc, argv, scenarios, sizeof(scenarios) / sizeof(scenarios[0]));
+}

@@ -1,0 +1,912 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Scenarios of the service. Each is a few calls on two to four threads, and what must hold whatever the
+ * schedule: a task runs as often as it was armed and not cancelled, never on two threads at once; cancel
+ * tells the truth, so that memory may be freed on its word; nobody sleeps while something is due.
+ */
+#include "scenario.h"
+
+/* A task that notes its runs. It is allocated, so that the explorer sees who touches it too late. */
+struct probe {
+	struct pawl_task task; /* first: a task is its probe */
+	int inside;
+	int *runs;
+	void (*then)(struct probe *probe);
+	struct probe *other;
+	int rest; /* for `then` */
+};
+
+static int runs, drops;
+
+static void run_probe(struct pawl_task *task)
+{
+	struct probe *probe = (struct probe *)task;
+
+	EXPLORE_EXPECT_EQ(probe->inside++, 0);
+	explore_point();
+	if (probe->then)
+		probe->then(probe);
+	EXPLORE_EXPECT_EQ(--probe->inside, 0);
+	add(probe->runs);
+}
+
+static void drop_probe(struct pawl_task *task)
+{
+	struct probe *probe = (struct probe *)task;
+
+	EXPLORE_EXPECT_EQ(probe->inside++, 0);
+	explore_point();
+	probe->inside--;
+	add(&drops);
+}
+
+static struct probe *new_probe(void)
+{
+	struct probe *probe = calloc(1, sizeof(*probe));
+
+	pawl_task_init(&probe->task, run_probe);
+	probe->runs = &runs;
+	return probe;
+}
+
+static void arm(struct probe *probe, uint64_t delay)
+{
+	EXPLORE_EXPECT_EQ(pawl_service_arm(service, &probe->task, delay), 0);
+}
+
+static void close_service(void)
+{
+	EXPLORE_EXPECT_EQ(pawl_service_pending(service), 0);
+	pawl_service_close(service, NULL);
+}
+
+static struct probe *one, *two;
+static enum pawl_cancel found;
+
+static void *pass_a_tick(void *unused)
+{
+	pass(MS);
+	return unused;
+}
+
+static void *cancel_one(void *unused)
+{
+	found = pawl_service_cancel(service, &one->task);
+	return unused;
+}
+
+/* After CANCELLED it never runs; otherwise it has run, or is running. */
+static void cancel_against_expiry(unsigned workers, unsigned shards)
+{
+	open_service(workers, shards);
+	one = new_probe();
+	arm(one, MS);
+	start(cancel_one, NULL);
+	pass(MS);
+	join_all();
+	if (found != PAWL_CANCELLED)
+		await(&runs, 1);
+	pawl_service_settle(service);
+	EXPLORE_EXPECT_EQ(get(&runs), found == PAWL_CANCELLED ? 0 : 1);
+	EXPLORE_EXPECT_EQ(pawl_service_cancel(service, &one->task), PAWL_IDLE);
+	free(one);
+	close_service();
+}
+
+static void cancel_against_expiry_1(void)
+{
+	cancel_against_expiry(1, 1);
+}
+
+static void cancel_against_expiry_2(void)
+{
+	cancel_against_expiry(2, 2);
+}
+
+static void *cancel_wait_and_free(void *unused)
+{
+	found = pawl_service_cancel_wait(service, &one->task);
+	free(one);
+	return unused;
+}
+
+/* Whatever cancel_wait says, the memory is the caller's then. */
+static void cancel_wait_against_expiry(unsigned workers)
+{
+	open_service(workers, 1);
+	one = new_probe();
+	arm(one, MS);
+	start(cancel_wait_and_free, NULL);
+	pass(MS);
+	join_all();
+	EXPLORE_EXPECT_EQ(get(&runs), found == PAWL_CANCELLED ? 0 : 1);
+	close_service();
+}
+
+static void cancel_wait_against_expiry_1(void)
+{
+	cancel_wait_against_expiry(1);
+}
+
+static void cancel_wait_against_expiry_2(void)
+{
+	cancel_wait_against_expiry(2);
+}
+
+static void free_itself(struct probe *probe)
+{
+	probe->inside = 0;
+	probe->rest = 0;
+}
+
+static void run_and_free(struct pawl_task *task)
+{
+	struct probe *probe = (struct probe *)task;
+
+	free_itself(probe);
+	free(probe);
+	add(&runs);
+}
+
+/* A task may free itself: nobody looks at it any more, but it is run once. */
+static void a_task_frees_itself(void)
+{
+	open_service(2, 1);
+	one = new_probe();
+	pawl_task_init(&one->task, run_and_free);
+	arm(one, MS);
+	pass(MS);
+	await(&runs, 1);
+	pawl_service_settle(service);
+	EXPLORE_EXPECT_EQ(get(&runs), 1);
+	close_service();
+}
+
+static void *arm_one(void *unused)
+{
+	arm(one, MS);
+	return unused;
+}
+
+/* Two threads give a new task its home. */
+static void two_arm_the_same(unsigned workers)
+{
+	open_service(workers, 2);
+	one = new_probe();
+	start(arm_one, NULL);
+	start(arm_one, NULL);
+	join_all();
+	pass(MS);
+	await(&runs, 1);
+	pawl_service_settle(service);
+	EXPLORE_EXPECT_EQ(get(&runs), 1);
+	EXPLORE_EXPECT_EQ(pawl_service_cancel_wait(service, &one->task), PAWL_IDLE);
+	free(one);
+	close_service();
+}
+
+static void two_arm_the_same_1(void)
+{
+	two_arm_the_same(1);
+}
+
+/* An arming while it runs is another run. */
+static void arming_against_expiry(unsigned workers)
+{
+	open_service(workers, 1);
+	one = new_probe();
+	arm(one, MS);
+	start(arm_one, NULL);
+	pass(MS);
+	join_all();
+	pass(MS);
+	await(&runs, 1);
+	pawl_service_settle(service);
+	EXPLORE_EXPECT(get(&runs) == 1 || get(&runs) == 2);
+	EXPLORE_EXPECT_EQ(pawl_service_cancel_wait(service, &one->task), PAWL_IDLE);
+	free(one);
+	close_service();
+}
+
+static void arming_against_expiry_1(void)
+{
+	arming_against_expiry(1);
+}
+
+static void arming_against_expiry_2(void)
+{
+	arming_against_expiry(2);
+}
+
+static void *touch_one(void *unused)
+{
+	EXPLORE_EXPECT_EQ(pawl_service_touch(service, &one->task, 2 * MS), 0);
+	return unused;
+}
+
+/* Pushed back, or run already and armed anew: it runs after the touch all the same. */
+static void touch_against_expiry(void)
+{
+	open_service(2, 1);
+	one = new_probe();
+	arm(one, MS);
+	start(touch_one, NULL);
+	pass(MS);
+	join_all();
+	pass(2 * MS);
+	await(&runs, 1);
+	pawl_service_settle(service);
+	EXPLORE_EXPECT(get(&runs) == 1 || get(&runs) == 2);
+	EXPLORE_EXPECT_EQ(pawl_service_cancel_wait(service, &one->task), PAWL_IDLE);
+	free(one);
+	close_service();
+}
+
+static int runs_at_cancel;
+
+static void *end_period(void *unused)
+{
+	found = pawl_service_cancel_wait(service, &one->task);
+	runs_at_cancel = get(&runs);
+	free(one);
+	return unused;
+}
+
+/* A cancelled period is over: no run after cancel_wait. */
+static void periodic_against_cancel(unsigned workers)
+{
+	open_service(workers, 1);
+	one = new_probe();
+	EXPLORE_EXPECT_EQ(pawl_service_arm_every(service, &one->task, MS, PAWL_BURST), 0);
+	start(end_period, NULL);
+	pass(2 * MS);
+	join_all();
+	pass(2 * MS);
+	pawl_service_settle(service);
+	EXPLORE_EXPECT_EQ(get(&runs), runs_at_cancel);
+	EXPLORE_EXPECT(found == PAWL_CANCELLED || found == PAWL_RUNNING);
+	close_service();
+}
+
+static void periodic_against_cancel_1(void)
+{
+	periodic_against_cancel(1);
+}
+
+static void periodic_against_cancel_2(void)
+{
+	periodic_against_cancel(2);
+}
+
+static void arm_again(struct probe *probe)
+{
+	if (probe->rest-- > 0)
+		arm(probe, 0);
+}
+
+static void *cancel_until_idle(void *unused)
+{
+	while (pawl_service_cancel_wait(service, &one->task) == PAWL_RUNNING)
+		;
+	runs_at_cancel = get(&runs);
+	free(one);
+	return unused;
+}
+
+/* A task that arms itself is never run twice at once, and ends with a cancel that does not meet it running. */
+static void arms_itself_against_cancel(void)
+{
+	open_service(2, 1);
+	one = new_probe();
+	one->then = arm_again;
+	one->rest = 2;
+	arm(one, 0);
+	start(cancel_until_idle, NULL);
+	join_all();
+	EXPLORE_EXPECT_EQ(get(&runs), runs_at_cancel);
+	pawl_service_settle(service);
+	EXPLORE_EXPECT_EQ(get(&runs), runs_at_cancel);
+	close_service();
+}
+
+static int armed_two;
+
+static void *arm_two(void *unused)
+{
+	armed_two = pawl_service_arm(service, &two->task, MS);
+	return unused;
+}
+
+/* What was armed runs or is dropped, what is refused does neither. */
+static void stop_against_arm(unsigned workers, unsigned shards)
+{
+	open_service(workers, shards);
+	one = new_probe();
+	two = new_probe();
+	arm(one, MS);
+	start(arm_two, NULL);
+	start(pass_a_tick, NULL);
+	pawl_service_stop(service, drop_probe);
+	join_all();
+	EXPLORE_EXPECT(armed_two == 0 || armed_two == -ESHUTDOWN);
+	EXPLORE_EXPECT_EQ(get(&runs) + get(&drops), 1 + (armed_two == 0));
+	free(one);
+	free(two);
+	close_service();
+}
+
+static void stop_against_arm_1(void)
+{
+	stop_against_arm(1, 1);
+}
+
+static void stop_against_arm_2(void)
+{
+	stop_against_arm(2, 2);
+}
+
+/* While `dropped` has a task in hand, cancel_wait waits for it. */
+static void stop_against_cancel_wait(void)
+{
+	open_service(1, 2);
+	one = new_probe();
+	arm(one, MS);
+	start(cancel_wait_and_free, NULL);
+	pawl_service_stop(service, drop_probe);
+	join_all();
+	EXPLORE_EXPECT_EQ(get(&drops), found == PAWL_CANCELLED ? 0 : 1);
+	close_service();
+}
+
+static void *stop_service(void *unused)
+{
+	pawl_service_stop(service, drop_probe);
+	EXPLORE_EXPECT_EQ(get(&drops) + get(&runs), 1);
+	return unused;
+}
+
+/* Two threads stop: when either returns, it is over. */
+static void two_stop(void)
+{
+	open_service(1, 1);
+	one = new_probe();
+	arm(one, MS);
+	start(stop_service, NULL);
+	start(stop_service, NULL);
+	join_all();
+	free(one);
+	close_service();
+}
+
+/* The leader sleeps for a later task, and an earlier one is armed. */
+static void earlier_while_asleep(unsigned workers, unsigned shards)
+{
+	open_service(workers, shards);
+	one = new_probe();
+	two = new_probe();
+	arm(one, 100 * MS);
+	start(arm_two, NULL);
+	join_all();
+	pass(MS);
+	await(&runs, 1);
+	EXPLORE_EXPECT_EQ(pawl_service_cancel_wait(service, &one->task), PAWL_CANCELLED);
+	pawl_service_cancel_wait(service, &two->task);
+	free(one);
+	free(two);
+	close_service();
+}
+
+static void earlier_while_asleep_1(void)
+{
+	earlier_while_asleep(1, 1);
+}
+
+static void earlier_while_asleep_2(void)
+{
+	earlier_while_asleep(2, 2);
+}
+
+/* The one that is due at once, while the leader sleeps or is about to. */
+static void due_at_once(unsigned workers, unsigned shards)
+{
+	open_service(workers, shards);
+	one = new_probe();
+	arm(one, 0);
+	await(&runs, 1);
+	arm(one, 0);
+	await(&runs, 2);
+	pawl_service_cancel_wait(service, &one->task);
+	free(one);
+	close_service();
+}
+
+static void due_at_once_1(void)
+{
+	due_at_once(1, 1);
+}
+
+static void due_at_once_2(void)
+{
+	due_at_once(2, 2);
+}
+
+static int met;
+
+static void meet(struct probe *probe)
+{
+	(void)probe;
+	add(&met);
+	await(&met, 2);
+}
+
+/* Two tasks that need each other: each worker must take one. */
+static void two_tasks_meet(unsigned shards)
+{
+	open_service(2, shards);
+	one = new_probe();
+	two = new_probe();
+	one->then = two->then = meet;
+	arm(one, MS);
+	start(arm_two, NULL);
+	join_all();
+	pass(MS);
+	await(&runs, 2);
+	pawl_service_cancel_wait(service, &one->task);
+	pawl_service_cancel_wait(service, &two->task);
+	free(one);
+	free(two);
+	close_service();
+}
+
+static void two_tasks_meet_1(void)
+{
+	two_tasks_meet(1);
+}
+
+static void two_tasks_meet_2(void)
+{
+	two_tasks_meet(2);
+}
+
+static void wait_for_two(struct probe *probe)
+{
+	(void)probe;
+	await(&met, 1);
+}
+
+static void say_met(struct probe *probe)
+{
+	(void)probe;
+	add(&met);
+}
+
+static int started;
+
+static void start_and_wait_for_two(struct probe *probe)
+{
+	add(&started);
+	wait_for_two(probe);
+}
+
+/* While one worker is busy, the other one must keep the time: what is armed now runs in time. */
+static void time_is_kept_beside_a_long_task(void)
+{
+	open_service(2, 1);
+	one = new_probe();
+	two = new_probe();
+	one->then = start_and_wait_for_two;
+	two->then = say_met;
+	arm(one, MS);
+	arm(two, 3 * MS);
+	pass(MS);
+	await(&started, 1);
+	pass(2 * MS);
+	await(&runs, 2);
+	pawl_service_cancel_wait(service, &one->task);
+	pawl_service_cancel_wait(service, &two->task);
+	free(one);
+	free(two);
+	close_service();
+}
+
+/* A second one falls due while the first runs, and the first waits for it: somebody is free to run it. */
+static void second_while_first_runs(void)
+{
+	open_service(2, 1);
+	one = new_probe();
+	two = new_probe();
+	one->then = start_and_wait_for_two;
+	two->then = say_met;
+	arm(one, 0);
+	await(&started, 1);
+	arm(two, 0);
+	await(&runs, 2);
+	pawl_service_cancel_wait(service, &one->task);
+	pawl_service_cancel_wait(service, &two->task);
+	free(one);
+	free(two);
+	close_service();
+}
+
+static void arm_later_once(struct probe *probe)
+{
+	add(&started);
+	if (probe->rest-- > 0)
+		arm(probe, MS);
+}
+
+/* Armed by its own run, while the leader sleeps without a deadline. */
+static void armed_by_its_run(void)
+{
+	open_service(2, 1);
+	one = new_probe();
+	one->then = arm_later_once;
+	one->rest = 1;
+	arm(one, 0);
+	await(&runs, 1);
+	pass(MS);
+	await(&runs, 2);
+	pawl_service_cancel_wait(service, &one->task);
+	free(one);
+	close_service();
+}
+
+static void cancel_itself(struct probe *probe)
+{
+	EXPLORE_EXPECT_EQ(pawl_service_cancel_wait(service, &probe->task), PAWL_RUNNING);
+}
+
+/* Inside the task itself cancel_wait does not wait; outside it does. */
+static void cancel_wait_inside(void)
+{
+	open_service(1, 1);
+	one = new_probe();
+	one->then = cancel_itself;
+	arm(one, MS);
+	start(cancel_wait_and_free, NULL);
+	pass(MS);
+	join_all();
+	EXPLORE_EXPECT_EQ(get(&runs), found == PAWL_CANCELLED ? 0 : 1);
+	close_service();
+}
+
+/* All that is due has run and returned. */
+static void settle_waits(unsigned workers, unsigned shards)
+{
+	open_service(workers, shards);
+	one = new_probe();
+	two = new_probe();
+	arm(one, 0);
+	start(arm_two, NULL);
+	pass(MS);
+	pawl_service_settle(service);
+	EXPLORE_EXPECT(get(&runs) >= 1);
+	join_all();
+	pass(MS);
+	pawl_service_settle(service);
+	EXPLORE_EXPECT_EQ(get(&runs), 2);
+	free(one);
+	free(two);
+	close_service();
+}
+
+static void settle_waits_1(void)
+{
+	settle_waits(1, 1);
+}
+
+static void settle_waits_2(void)
+{
+	settle_waits(2, 2);
+}
+
+static void *settle(void *unused)
+{
+	pawl_service_settle(service);
+	EXPLORE_EXPECT_EQ(get(&runs), found == PAWL_CANCELLED ? 0 : 1);
+	return unused;
+}
+
+/* Whoever settles learns that what was due is gone. */
+static void settle_against_cancel(void)
+{
+	open_service(1, 1);
+	one = new_probe();
+	arm(one, MS);
+	pass(MS);
+	start(cancel_one, NULL);
+	pawl_service_settle(service);
+	join_all();
+	if (found != PAWL_CANCELLED)
+		EXPLORE_EXPECT_EQ(get(&runs), 1);
+	start(settle, NULL);
+	join_all();
+	pawl_service_cancel_wait(service, &one->task);
+	free(one);
+	close_service();
+}
+
+/* Settle returns, too, if the service is stopped meanwhile. */
+static void settle_against_stop(void)
+{
+	open_service(1, 1);
+	one = new_probe();
+	arm(one, MS);
+	pass(MS);
+	start(stop_service, NULL);
+	pawl_service_settle(service);
+	join_all();
+	free(one);
+	close_service();
+}
+
+static int accepted;
+
+static void *arm_limited(void *probe)
+{
+	int error = pawl_service_arm(service, &((struct probe *)probe)->task, MS);
+
+	EXPLORE_EXPECT(error == 0 || error == -EAGAIN);
+	if (error == 0)
+		add(&accepted);
+	return NULL;
+}
+
+/* Never more than the limit, and each place comes back. */
+static void limit_of_one(void)
+{
+	const struct pawl_service_options options = {.workers = 1,
+	                                             .shards = 2,
+	                                             .wheel_size = 4,
+	                                             .max_pending = 1,
+	                                             .clock = &clock_by_hand.clock};
+
+	pawl_clock_manual_init(&clock_by_hand);
+	EXPLORE_EXPECT_EQ(pawl_service_open(&service, &options), 0);
+	one = new_probe();
+	two = new_probe();
+	start(arm_limited, one);
+	start(arm_limited, two);
+	join_all();
+	EXPLORE_EXPECT_EQ(get(&accepted), 1);
+	start(cancel_one, NULL);
+	pass(MS);
+	join_all();
+	pawl_service_cancel_wait(service, &one->task);
+	pawl_service_cancel_wait(service, &two->task);
+	EXPLORE_EXPECT_EQ(pawl_service_arm(service, &one->task, MS), 0);
+	EXPLORE_EXPECT_EQ(pawl_service_arm(service, &two->task, MS), -EAGAIN);
+	EXPLORE_EXPECT_EQ(pawl_service_cancel_wait(service, &one->task), PAWL_CANCELLED);
+	free(one);
+	free(two);
+	close_service();
+}
+
+static void arm_limited_again(struct probe *probe)
+{
+	int error = pawl_service_arm(service, &probe->task, MS);
+
+	EXPLORE_EXPECT(error == 0 || error == -EAGAIN);
+}
+
+/* A running task arms itself again while another thread takes the only place, and a third cancels. */
+static void limit_of_one_while_running(void)
+{
+	const struct pawl_service_options options = {.workers = 1,
+	                                             .shards = 1,
+	                                             .wheel_size = 4,
+	                                             .max_pending = 1,
+	                                             .clock = &clock_by_hand.clock};
+
+	pawl_clock_manual_init(&clock_by_hand);
+	EXPLORE_EXPECT_EQ(pawl_service_open(&service, &options), 0);
+	one = new_probe();
+	two = new_probe();
+	one->then = arm_limited_again;
+	arm(one, 0);
+	start(arm_limited, two);
+	start(cancel_one, NULL);
+	join_all();
+	EXPLORE_EXPECT(pawl_service_pending(service) <= 1);
+	while (pawl_service_cancel_wait(service, &one->task) == PAWL_RUNNING)
+		;
+	pawl_service_cancel_wait(service, &two->task);
+	EXPLORE_EXPECT_EQ(pawl_service_pending(service), 0);
+	one->then = NULL;
+	EXPLORE_EXPECT_EQ(pawl_service_arm(service, &one->task, MS), 0);
+	EXPLORE_EXPECT_EQ(pawl_service_arm(service, &two->task, MS), -EAGAIN);
+	EXPLORE_EXPECT_EQ(pawl_service_cancel_wait(service, &one->task), PAWL_CANCELLED);
+	free(one);
+	free(two);
+	close_service();
+}
+
+static void *arm_beside_a_period(void *unused)
+{
+	EXPLORE_EXPECT_EQ(pawl_service_arm(service, &two->task, MS), -EAGAIN);
+	return unused;
+}
+
+/* A periodic task keeps its place while it runs. */
+static void limit_of_one_and_a_period(void)
+{
+	const struct pawl_service_options options = {.workers = 1,
+	                                             .shards = 1,
+	                                             .wheel_size = 4,
+	                                             .max_pending = 1,
+	                                             .clock = &clock_by_hand.clock};
+
+	pawl_clock_manual_init(&clock_by_hand);
+	EXPLORE_EXPECT_EQ(pawl_service_open(&service, &options), 0);
+	one = new_probe();
+	two = new_probe();
+	EXPLORE_EXPECT_EQ(pawl_service_arm_every(service, &one->task, MS, PAWL_SKIP), 0);
+	start(arm_beside_a_period, NULL);
+	pass(MS);
+	join_all();
+	pawl_service_cancel_wait(service, &one->task);
+	EXPLORE_EXPECT_EQ(pawl_service_arm(service, &two->task, MS), 0);
+	EXPLORE_EXPECT_EQ(pawl_service_cancel_wait(service, &two->task), PAWL_CANCELLED);
+	free(one);
+	free(two);
+	close_service();
+}
+
+static void *poll(void *unused)
+{
+	pawl_service_poll(service, 0);
+	return unused;
+}
+
+/* Of two polls one runs it, and nobody runs it twice. */
+static void two_poll(void)
+{
+	open_service(PAWL_MANUAL, 1);
+	one = new_probe();
+	two = new_probe();
+	arm(one, MS);
+	arm(two, MS);
+	pass(MS);
+	start(poll, NULL);
+	start(poll, NULL);
+	join_all();
+	EXPLORE_EXPECT_EQ(get(&runs), 2);
+	free(one);
+	free(two);
+	close_service();
+}
+
+/* What a poll runs has returned when stop does. */
+static void poll_against_stop(void)
+{
+	open_service(PAWL_MANUAL, 1);
+	one = new_probe();
+	arm(one, MS);
+	pass(MS);
+	start(poll, NULL);
+	pawl_service_stop(service, drop_probe);
+	EXPLORE_EXPECT_EQ(get(&runs) + get(&drops), 1);
+	free(one);
+	join_all();
+	close_service();
+}
+
+/* Nothing is left behind by an open that fails half-way. */
+static void open_fails(void)
+{
+	const struct pawl_service_options options = {
+	        .workers = 2, .shards = 2, .wheel_size = 2, .clock = &clock_by_hand.clock};
+	int error;
+
+	pawl_clock_manual_init(&clock_by_hand);
+	explore_failures(1);
+	error = pawl_service_open(&service, &options);
+	if (error) {
+		EXPLORE_EXPECT(error == -ENOMEM || error == -EAGAIN);
+		EXPLORE_EXPECT_EQ(explore_blocks(), 0);
+		EXPLORE_EXPECT(!clock_by_hand.clock.service);
+	} else {
+		pawl_service_close(service, NULL);
+	}
+}
+
+/* The clock of the system, in the explorer's time: the leader wakes by the deadline alone. */
+static void the_system_clock(unsigned workers)
+{
+	const struct pawl_service_options options = {
+	        .workers = workers, .shards = 1, .wheel_size = 4};
+
+	EXPLORE_EXPECT_EQ(pawl_service_open(&service, &options), 0);
+	one = new_probe();
+	two = new_probe();
+	arm(one, 5 * MS);
+	start(arm_two, NULL);
+	start(cancel_one, NULL);
+	join_all();
+	await(&runs, found == PAWL_CANCELLED ? 1 : 2);
+	pawl_service_cancel_wait(service, &one->task);
+	pawl_service_cancel_wait(service, &two->task);
+	free(one);
+	free(two);
+	close_service();
+}
+
+static void the_system_clock_1(void)
+{
+	the_system_clock(1);
+}
+
+static void the_system_clock_2(void)
+{
+	the_system_clock(2);
+}
+
+/* A step of the manual clock goes to what is waited for, and no further. */
+static void step_against_arm(void)
+{
+	open_service(1, 1);
+	one = new_probe();
+	two = new_probe();
+	arm(one, 3 * MS);
+	start(arm_two, NULL);
+	while (get(&runs) < 2) {
+		pawl_clock_manual_step(&clock_by_hand);
+		pawl_service_settle(service);
+		if (pawl_service_pending(service) == 0)
+			join_all();
+	}
+	join_all();
+	EXPLORE_EXPECT_EQ(get(&runs), 2);
+	free(one);
+	free(two);
+	close_service();
+}
+
+#define SCENARIO(function) .name = #function, .run = function
+
+int main(int argc, char **argv)
+{
+	static const struct explore_scenario scenarios[] = {
+	        {SCENARIO(cancel_against_expiry_1)},
+	        {SCENARIO(cancel_against_expiry_2)},
+	        {SCENARIO(cancel_wait_against_expiry_1)},
+	        {SCENARIO(cancel_wait_against_expiry_2)},
+	        {SCENARIO(a_task_frees_itself)},
+	        {SCENARIO(two_arm_the_same_1)},
+	        {SCENARIO(arming_against_expiry_1)},
+	        {SCENARIO(arming_against_expiry_2)},
+	        {SCENARIO(touch_against_expiry)},
+	        {SCENARIO(periodic_against_cancel_1)},
+	        {SCENARIO(periodic_against_cancel_2)},
+	        {SCENARIO(arms_itself_against_cancel)},
+	        {SCENARIO(stop_against_arm_1)},
+	        {SCENARIO(stop_against_arm_2)},
+	        {SCENARIO(stop_against_cancel_wait)},
+	        {SCENARIO(two_stop)},
+	        {SCENARIO(earlier_while_asleep_1)},
+	        {SCENARIO(earlier_while_asleep_2)},
+	        {SCENARIO(due_at_once_1)},
+	        {SCENARIO(due_at_once_2)},
+	        {SCENARIO(two_tasks_meet_1)},
+	        {SCENARIO(two_tasks_meet_2)},
+	        {SCENARIO(time_is_kept_beside_a_long_task)},
+	        {SCENARIO(second_while_first_runs)},
+	        {SCENARIO(armed_by_its_run)},
+	        {SCENARIO(cancel_wait_inside)},
+	        {SCENARIO(settle_waits_1)},
+	        {SCENARIO(settle_waits_2)},
+	        {SCENARIO(settle_against_cancel)},
+	        {SCENARIO(settle_against_stop)},
+	        {SCENARIO(limit_of_one)},
+	        {SCENARIO(limit_of_one_while_running)},
+	        {SCENARIO(limit_of_one_and_a_period)},
+	        {SCENARIO(two_poll)},
+	        {SCENARIO(poll_against_stop)},
+	        {SCENARIO(open_fails)},
+	        {SCENARIO(the_system_clock_1)},
+	        {SCENARIO(the_system_clock_2)},
+	        {SCENARIO(step_against_arm)},
+	};
+
+	return explore_main(argc, argv, scenarios, sizeof(scenarios) / sizeof(scenarios[0]));
+}
