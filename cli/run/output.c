@@ -17,6 +17,27 @@ static void wait_until_writable(void)
 	poll(&fd, 1, -1);
 }
 
+int output_trouble(short revents)
+{
+	if (revents & POLLNVAL)
+		return -EBADF;
+	/* POLLERR is what a pipe without a reader answers, POLLHUP a closed socket, both a terminal. */
+	return revents & (POLLERR | POLLHUP) ? -EPIPE : 0;
+}
+
+/*
+ * Where a pipe without a reader says EPIPE, a connection says ECONNRESET and a terminal EIO. A disk says EIO too,
+ * but does not hang up.
+ */
+static int write_error(int error)
+{
+	struct pollfd fd = {.fd = STDOUT_FILENO, .events = 0};
+
+	if ((error == ECONNRESET || error == EIO) && poll(&fd, 1, 0) > 0)
+		return output_trouble(fd.revents);
+	return -error;
+}
+
 static size_t write_some(struct output *output, const char *text, size_t length)
 {
 	ssize_t size = write(STDOUT_FILENO, text, length);
@@ -26,7 +47,7 @@ static size_t write_some(struct output *output, const char *text, size_t length)
 	if (errno == EAGAIN)
 		wait_until_writable();
 	else if (errno != EINTR)
-		output->error = -errno;
+		output->error = write_error(errno);
 	if (signals_interrupts() > 0)
 		output->error = -EINTR;
 	return 0;

@@ -16,6 +16,9 @@ struct output {
 void output_put(struct output *output, const char *text, size_t length);
 void output_flush(struct output *output);
 
+/* What poll tells of standard output when asked for no event, as an error: -EPIPE: nobody reads. Else 0. */
+int output_trouble(short revents);
+
 /* Lines that were put but not written. */
 uint64_t output_left(const struct output *output);
 

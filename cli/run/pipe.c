@@ -135,8 +135,8 @@ static bool wait_for_something(struct pipe *p)
 		set_timer(p, next);
 	if (poll(fds, 5, now ? 0 : -1) < 0)
 		return false;
-	if (fds[3].revents & POLLERR)
-		p->output.error = -EPIPE;
+	if (fds[3].revents)
+		p->output.error = output_trouble(fds[3].revents);
 	if (fds[4].revents)
 		put_moments_right(p);
 	return fds[0].revents != 0;

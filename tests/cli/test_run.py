@@ -5,8 +5,11 @@ import array
 import fcntl
 import itertools
 import os
+import pty
 import re
 import signal
+import socket
+import struct
 import subprocess
 import tempfile
 import termios
@@ -30,6 +33,14 @@ def send(process, *texts):
 
 def next_line(stream):
     return stream.readline().decode().rstrip("\n")
+
+
+def line_from(fd):
+    """The same without a buffer; a terminal ends it with a carriage return too."""
+    line = b""
+    while not line.endswith(b"\n"):
+        line += os.read(fd, 1) or b"(end)\n"
+    return line.decode().rstrip("\r\n")
 
 
 def end(process):
@@ -90,11 +101,19 @@ def feed(process, texts):
 
 def drop(process):
     """Close what is left of one that has ended."""
-    for stream in (process.stdin, process.stdout, process.stderr):
+    for stream in filter(None, (process.stdin, process.stdout, process.stderr)):
         try:
             stream.close()
         except BrokenPipeError:
             pass
+
+
+def is_stuck(process):
+    """Whether it sleeps although it has not read all of its input: so it does not get rid of its output."""
+    asleep = status_of(process.pid)[0] == "S"
+    unread = array.array("i", [0])
+    fcntl.ioctl(process.stdin, termios.FIONREAD, unread)
+    return asleep and unread[0] >= 32768
 
 
 class Lines(CommandTest):
@@ -270,24 +289,10 @@ class Signals(CommandTest):
         self.assertEqual(process.wait(HANG), 130)
         end(process)
 
-    def test_a_closed_output_ends_it_quietly(self):
-        process = self.running("every 1ms x")
-        process.stdout.close()
-        self.assertEqual(process.wait(HANG), 0)
-        self.assertEqual(process.stderr.read(), b"")
-        drop(process)
-
-    def test_a_closed_output_is_noticed_even_with_nothing_to_write(self):
-        process = self.running("1h x")
-        process.stdout.close()
-        self.assertEqual(process.wait(HANG), 0)
-        self.assertEqual(process.stderr.read(), b"")
-        drop(process)
-
     def test_a_second_interrupt_ends_it_even_if_nobody_reads(self):
         process = start("run")
         feeder = feed(process, itertools.repeat(lines(*["0s " + "x" * 1000] * 100)))
-        wait_until(lambda: self.is_stuck(process))
+        wait_until(lambda: is_stuck(process))
         process.send_signal(signal.SIGINT)
         try:
             process.wait(2)
@@ -298,13 +303,100 @@ class Signals(CommandTest):
         self.assertRegex(process.stderr.read().decode(), r"^pawl: interrupted; \d+ lines were left\n$")
         drop(process)
 
-    @staticmethod
-    def is_stuck(process):
-        """Whether it sleeps although it has not read all of its input: so it does not get rid of its output."""
-        asleep = status_of(process.pid)[0] == "S"
-        unread = array.array("i", [0])
-        fcntl.ioctl(process.stdin, termios.FIONREAD, unread)
-        return asleep and unread[0] >= 32768
+
+def a_pipe():
+    return os.pipe()
+
+
+def a_unix_socket():
+    return tuple(end.detach() for end in socket.socketpair(socket.AF_UNIX))
+
+
+def a_tcp_socket():
+    """Closing the first end resets the connection: a mere close would say only that this end writes no more."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        its = socket.create_connection(server.getsockname())
+        ours, _ = server.accept()
+    ours.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    return ours.detach(), its.detach()
+
+
+def a_terminal():
+    return pty.openpty()
+
+
+OUTPUTS = (a_pipe, a_unix_socket, a_tcp_socket, a_terminal)
+
+
+class ClosedOutput(CommandTest):
+    """Whatever standard output is: when nobody reads it any more, the command ends without a word."""
+
+    def writing_to(self, output):
+        """One that has written a line, and the end that it is read from."""
+        ours, its = output()
+        process = subprocess.Popen([PAWL, "run"], stdin=subprocess.PIPE, stdout=its, stderr=subprocess.PIPE,
+                                   env=environment())
+        os.close(its)
+        send(process, "0s ready")
+        self.assertEqual(line_from(ours), "ready")
+        return process, ours
+
+    def expect_quiet_end(self, process, feeder=None):
+        try:
+            code = process.wait(HANG)
+        finally:
+            process.kill()
+            if feeder:
+                feeder.join()
+            err = process.stderr.read().decode()
+            drop(process)
+        self.assertEqual((code, err), (0, ""))
+
+    def test_it_is_noticed_with_nothing_to_write(self):
+        for output in OUTPUTS:
+            with self.subTest(output.__name__):
+                process, ours = self.writing_to(output)
+                send(process, "1h x")
+                os.close(ours)
+                self.expect_quiet_end(process)
+
+    def test_it_is_noticed_while_lines_are_written(self):
+        for output in OUTPUTS:
+            with self.subTest(output.__name__):
+                process, ours = self.writing_to(output)
+                send(process, "every 1ms x")
+                self.assertEqual(line_from(ours), "x")
+                os.close(ours)
+                self.expect_quiet_end(process)
+
+    def test_it_is_noticed_in_a_write_that_hangs(self):
+        for output in OUTPUTS:
+            with self.subTest(output.__name__):
+                process, ours = self.writing_to(output)
+                feeder = feed(process, itertools.repeat(lines(*["0s " + "x" * 1000] * 100)))
+                wait_until(lambda: is_stuck(process))
+                os.close(ours)
+                self.expect_quiet_end(process, feeder)
+
+
+class ClosedInput(CommandTest):
+    """Whatever standard input is: when nobody writes to it any more, that is its end, and it is not polled again."""
+
+    def test_the_command_sleeps_until_the_next_line_is_due(self):
+        for source in (a_pipe, a_unix_socket, a_terminal):
+            with self.subTest(source.__name__):
+                its, ours = source() if source is a_pipe else reversed(source())
+                process = subprocess.Popen([PAWL, "run"], stdin=its, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                           env=environment())
+                os.close(its)
+                os.write(ours, b"1h x\n0s ready\n")
+                self.assertEqual(next_line(process.stdout), "ready")
+                os.close(ours)
+                self.assertIn("pending 1", statistics(process))
+                wait_until(lambda: status_of(process.pid)[0] == "S")
+                process.send_signal(signal.SIGINT)
+                self.assertEqual(process.wait(HANG), 130)
+                self.assertEqual(end(process)[1:], ("", "pawl: interrupted; 1 lines were left\n"))
 
 
 class Exec(CommandTest):
