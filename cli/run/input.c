@@ -25,7 +25,7 @@ void input_close(struct input *input)
 	input->fd = -1;
 }
 
-/* What is left of a line moves to the front: at most a line, so at least half of the buffer is free. */
+/* What is left of a line moves to the front: at most a line and a carriage return, so there is room for more. */
 static void make_room(struct input *input)
 {
 	memmove(input->buffer, input->buffer + input->from, input->to - input->from);
@@ -46,11 +46,21 @@ int input_read(struct input *input)
 	return 0;
 }
 
-static enum input_result hand_out(struct input *input, size_t length, struct span *line)
+/* The next `size` bytes as a line: a carriage return at its end belongs to the end of the line. */
+static struct span line_of(const struct input *input, size_t size)
 {
-	bool too_long = input->skipping || length > INPUT_LINE_MAX;
+	const char *text = input->buffer + input->from;
 
-	*line = (struct span){input->buffer + input->from, length};
+	return (struct span){text, size > 0 && text[size - 1] == '\r' ? size - 1 : size};
+}
+
+static enum input_result hand_out(struct input *input, size_t size, struct span *line)
+{
+	bool too_long;
+
+	*line = line_of(input, size);
+	too_long = input->skipping || line->length > INPUT_LINE_MAX;
+	input->from += size;
 	input->skipping = false;
 	input->number++;
 	return too_long ? INPUT_TOO_LONG : INPUT_LINE;
@@ -59,15 +69,11 @@ static enum input_result hand_out(struct input *input, size_t length, struct spa
 /* The end of a line is not in sight: keep what may become one, drop what is too long already. */
 static enum input_result without_newline(struct input *input, struct span *line)
 {
-	size_t length = input->to - input->from;
-	enum input_result result;
+	size_t size = input->to - input->from;
 
-	if (input->ended && (length > 0 || input->skipping)) {
-		result = hand_out(input, length, line);
-		input->from = input->to;
-		return result;
-	}
-	if (length > INPUT_LINE_MAX || input->skipping) {
+	if (input->ended && (size > 0 || input->skipping))
+		return hand_out(input, size, line);
+	if (line_of(input, size).length > INPUT_LINE_MAX || input->skipping) {
 		input->skipping = true;
 		input->from = input->to;
 	}
@@ -83,6 +89,6 @@ enum input_result input_next(struct input *input, struct span *line)
 	if (!newline)
 		return without_newline(input, line);
 	result = hand_out(input, (size_t)(newline - start), line);
-	input->from += line->length + 1;
+	input->from++;
 	return result;
 }

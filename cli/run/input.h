@@ -5,7 +5,7 @@
 
 #include "line.h"
 
-#define INPUT_LINE_MAX 65536 /* bytes, without the newline */
+#define INPUT_LINE_MAX 65536 /* bytes, without the end of the line */
 
 struct input {
 	int fd;
@@ -30,7 +30,10 @@ int input_read(struct input *input);
 
 enum input_result { INPUT_NONE, INPUT_LINE, INPUT_TOO_LONG };
 
-/* The next whole line that has been read, valid until the next input_read. The last needs no newline. */
+/*
+ * The next whole line that has been read, valid until the next input_read. It ends with LF or CRLF, which are no part
+ * of it; the last one needs neither, and loses a carriage return all the same.
+ */
 enum input_result input_next(struct input *input, struct span *line);
 
 #endif

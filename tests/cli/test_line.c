@@ -242,6 +242,41 @@ static void too_long_lines_are_passed_over_however_they_arrive(void)
 	free(bytes);
 }
 
+/* Of the last lines one has no newline after its carriage return, and one has two carriage returns. */
+static void a_carriage_return_at_the_end_of_a_line_is_no_part_of_it(void)
+{
+	static const size_t lengths[] = {3, 0, 3, 2, 1};
+	static const char bytes[] = "abc\r\n\r\na\rb\nx\r\r\n!\r";
+
+	for (size_t piece = 1; piece <= sizeof(bytes); piece++)
+		expect_lines(bytes, strlen(bytes), piece, lengths, 5);
+	expect_lines("\r\n", 2, 1, (size_t[]){0}, 1);
+	expect_lines("\r", 1, 1, (size_t[]){0}, 1);
+}
+
+static void a_carriage_return_does_not_make_a_line_too_long(void)
+{
+	static const size_t lengths[] = {65536, 65537, 65536};
+	static const size_t pieces[] = {1000, 65535, 65536};
+	char *bytes = malloc(200000);
+	size_t size = 0;
+
+	for (size_t i = 0; i < 3; i++) {
+		memset(bytes + size, 'x', lengths[i]);
+		memcpy(bytes + size + lengths[i], "\r\n", 2);
+		size += lengths[i] + 2;
+	}
+	for (size_t i = 0; i < 3; i++) {
+		expect_lines(bytes, size, pieces[i], lengths, 3);
+		expect_lines(bytes, size - 1, pieces[i], lengths, 3);
+		expect_lines(bytes, size - 2, pieces[i], lengths, 3);
+	}
+	bytes[65537] = 'y'; /* the first line goes on after its carriage return */
+	expect_lines(bytes, 65536, 65536, lengths, 1);
+	expect_lines(bytes, 65538, 65536, (size_t[]){65538}, 1);
+	free(bytes);
+}
+
 /* A table of numbers stands beside it as the model. */
 static void names_are_found_until_they_are_removed(void)
 {
@@ -295,6 +330,8 @@ int main(void)
 	        TEST(a_stamped_line_is_kept_whole),
 	        TEST(lines_are_found_however_they_arrive),
 	        TEST(too_long_lines_are_passed_over_however_they_arrive),
+	        TEST(a_carriage_return_at_the_end_of_a_line_is_no_part_of_it),
+	        TEST(a_carriage_return_does_not_make_a_line_too_long),
 	        TEST(names_are_found_until_they_are_removed),
 	        TEST(an_entry_takes_56_bytes_and_its_text),
 	};

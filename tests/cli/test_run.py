@@ -176,6 +176,14 @@ class Lines(CommandTest):
     def test_the_last_line_needs_no_newline(self):
         self.assertEqual(pawl("run", stdin="0s a\n0s b"), (0, "a\nb\n", ""))
 
+    def test_a_cancel_that_ends_in_crlf_cancels(self):
+        self.assertEqual(pawl("run", stdin="=tea 1h tea\n!tea\r\n"), (0, "", ""))
+        self.assertEqual(pawl("run", stdin="=tea 1h tea\n!tea\r"), (0, "", ""))
+
+    def test_crlf_ends_every_kind_of_line_as_lf_does(self):
+        dos = "\r\n".join(("# comment", "", "0s a", "@1 b", "=n 1h old", "=n 0s", "=e every 1h x", "!e", "0s \r", "0s c\r"))
+        self.assertEqual(pawl("run", stdin=dos), (0, "a\nb\n\n\r\nc\n", ""))
+
     def test_a_dash_is_standard_input(self):
         self.assertEqual(pawl("run", "-", stdin="0s a\n"), (0, "a\n", ""))
 
@@ -406,6 +414,9 @@ class Exec(CommandTest):
         self.assertEqual((code, err), (0, ""))
         self.assertEqual(out, lines("a  b", "[a  b]", "$HOME `x` 'y' \"z\"", "[$HOME `x` 'y' \"z\"]", "", "[]"))
 
+    def test_commands_do_not_see_the_carriage_return_of_crlf(self):
+        self.assertEqual(pawl("run", "--exec", 'cat; echo "[$PAWL_TEXT]"', stdin="0s a\r\n"), (0, "a\n[a]\n", ""))
+
     def test_a_text_from_outside_does_not_get_in(self):
         self.assertEqual(pawl("run", "--exec", "env | grep -c ^PAWL_TEXT=", stdin=lines("0s a"), PAWL_TEXT="old"),
                          (0, "1\n", ""))
@@ -515,6 +526,9 @@ class Replay(CommandTest):
     def test_a_blank_may_stand_between_date_and_time(self):
         log = lines("2026-12-01 09:00:00,000 INFO up", "2026-12-01 09:00:00,050 INFO ready")
         self.assertEqual(pawl("run", "--replay", stdin=log), (0, log, ""))
+
+    def test_crlf_ends_the_lines_of_a_log_too(self):
+        self.assertEqual(pawl("run", "--replay", stdin="5 a\r\n\r\n5\r\n"), (0, "5 a\n5\n", ""))
 
     def test_faster_and_slower(self):
         log = lines("0 a", "3600 b", "7200 c")
