@@ -2,7 +2,7 @@
 #
 #   make             build the libraries, the command and the examples
 #   make run         the main job, pawl demo: a million tasks on the real clock, every one accounted for
-#   make test        set up what is missing, build everything, run every test
+#   make test        set up what is missing, build everything, run every test; the stages are in tests/stages
 #   make playground  the wheel in the browser: docs/playground/index.html
 #   make bench       the benchmark against other libraries (BENCH_ARGS=--quick: a minute; --help: more)
 #   make bench-docs  the same in full, and docs/benchmarks.md anew from what it finds
@@ -42,17 +42,7 @@ run: all
 
 test:
 	@scripts/bootstrap
-	cmake -S . -B build/test -DPAWL_DEV=ON -DPAWL_TESTS=ON -DPAWL_BENCH=ON
-	cmake --build build/test -j $(JOBS)
-	cmake -S . -B build/sanitize -DPAWL_DEV=ON -DPAWL_TESTS=ON -DCMAKE_BUILD_TYPE=Debug \
-		-DCMAKE_C_FLAGS_DEBUG="-O1 -g" -DPAWL_SANITIZE=address,undefined
-	cmake --build build/sanitize -j $(JOBS)
-	cmake -S . -B build/thread -DPAWL_DEV=ON -DPAWL_TESTS=ON -DPAWL_EXAMPLES=OFF -DCMAKE_BUILD_TYPE=Debug \
-		-DCMAKE_C_FLAGS_DEBUG="-O1 -g" -DPAWL_SANITIZE=thread
-	cmake --build build/thread -j $(JOBS)
-	cd build/test && $(CTEST)
-	cd build/sanitize && $(CTEST)
-	cd build/thread && $(CTEST) -R '^(service|purgatory)[.]'
+	@JOBS=$(JOBS) scripts/test-stages
 
 # A round of both after the other, each with other seeds; a failure ends it.
 schedules:
