@@ -7,7 +7,7 @@ import sys
 import unittest
 
 PAWL = os.path.abspath(sys.argv.pop(1))
-HANG = 120  # seconds after which a test counts as hung, however slow the machine is
+HANG = 1200  # seconds after which a test counts as hung, however slow the machine is
 
 
 def environment(**variables):

@@ -181,13 +181,27 @@ static void move_clock(struct crew *crew, struct random *random)
 		pawl_clock_manual_advance(&crew->bench.clock, MS / 2);
 }
 
+/*
+ * A place for another thread to come between. Where the CPUs are busy with something else, a yield lasts until all of
+ * it has had a time slice, and tens of thousands of yields take minutes: so most of them are a short spin.
+ */
+static void give_way(void)
+{
+	static _Thread_local unsigned calls;
+
+	if (calls++ % 64 == 0)
+		sched_yield();
+	for (volatile unsigned i = 0; i < 200; i++)
+		;
+}
+
 /* Let others go on, or not. */
 static void dawdle(struct random *random)
 {
 	uint64_t turns = random_below(random, 8);
 
 	if (turns == 0)
-		sched_yield();
+		give_way();
 	for (volatile uint64_t i = 0; i < turns * 50; i++)
 		;
 }
@@ -521,7 +535,7 @@ static void heap_run(struct pawl_task *task)
 	struct heap_load *load = (struct heap_load *)(void *)task;
 
 	load->begun++;
-	sched_yield();
+	give_way();
 	load->ended++;
 	count(load->ran);
 }
@@ -621,7 +635,7 @@ static void relay_run(struct pawl_task *task)
 	}
 	pawl_task_init(&relay->task, relay_run);
 	EXPECT_EQ(pawl_service_arm(relay->bench->service, &relay->task, 0), 0);
-	sched_yield(); /* another worker may have it already */
+	give_way(); /* another worker may have it already */
 }
 
 static void a_task_that_becomes_another_one_while_it_runs(void)
