@@ -9,9 +9,8 @@
 enum {
 	SMALL = QUEUE_LARGE / 4, /* below it a queue returns to the compact form */
 	SYNC_STEPS = 64,         /* that a queue_sync takes at most */
-	FAR_TICK = 1024,         /* ms in a slot of the far wheel */
-	LEAD = 2 *
-	       FAR_TICK, /* ms that its time is ahead: with its tick, less than a turn of the other */
+	FAR_SLOTS = 2048,        /* in a level of the far wheel: of 1 ms, of 2 s, of 70 min... */
+	LEAD = 2048,             /* ms that its time is ahead: less than a turn of the other */
 };
 
 static struct task *task_of(struct pawl_timer *timer)
@@ -89,25 +88,16 @@ static void put_on(struct queue *queue, struct pawl_wheel *wheel, struct task *t
 	set_place(queue, task, wheel == queue->far ? PLACE_FAR : PLACE_WHEEL);
 }
 
-/* Whether tasks of the far wheel are due there, so to be brought over. */
-static bool far_is_due(const struct queue *queue)
-{
-	return pawl_wheel_next(queue->far) <= pawl_wheel_now(queue->far);
-}
-
-/* All tasks on the far wheel are due after this: what is due there was rounded up by less than a tick. */
-static uint64_t far_begins(const struct queue *queue)
-{
-	return pawl_wheel_now(queue->far) - FAR_TICK;
-}
-
 /*
- * Ahead of the far wheel's time. And while others wait there to be brought over, whatever could be due in the
- * same millisecond as one of them goes behind them: else it would overtake them.
+ * Ahead of the far wheel's time. The tasks that are due on the far wheel are all due at its time (see
+ * bring_some). While some of them have not been brought over, another one for that time queues up behind
+ * them: on the other wheel it would overtake them.
  */
 static bool is_far(const struct queue *queue, uint64_t at)
 {
-	return at > pawl_wheel_now(queue->far) || (at > far_begins(queue) && far_is_due(queue));
+	uint64_t now = pawl_wheel_now(queue->far);
+
+	return at > now || (at == now && pawl_wheel_next(queue->far) == now);
 }
 
 static void place_near(struct queue *queue, struct task *task, uint64_t at)
@@ -198,42 +188,34 @@ static bool bring_one(struct queue *queue)
 	return timer != NULL;
 }
 
-/* Some of what is due on the far wheel, one opening after the other. */
+/*
+ * Some of what is due on the far wheel. Its time moves from one opening to the next, and not on before all
+ * that is due there has been brought over.
+ */
 static void bring_some(struct queue *queue, size_t steps)
 {
-	while (steps > 0) {
-		uint64_t next = pawl_wheel_next(queue->far);
+	uint64_t until = queue->now + LEAD, next;
+
+	while (steps > 0 && (next = pawl_wheel_next(queue->far)) <= until) {
 		size_t moves = 1;
 
-		if (next > queue->now + LEAD && !far_is_due(queue))
-			break;
 		if (!bring_one(queue))
 			moves = pawl_wheel_advance(queue->far, next, steps);
 		steps -= moves < steps ? moves : steps;
 	}
 	if (steps > 0)
-		pawl_wheel_advance(queue->far, queue->now + LEAD, 0);
-}
-
-/* Whether a task that is due by `until` may be on the far wheel: times are rounded up to the tick there. */
-static bool far_may_hold(const struct queue *queue, uint64_t until)
-{
-	uint64_t next = pawl_wheel_next(queue->far);
-
-	if (next == PAWL_NEVER)
-		return false;
-	if (next <= pawl_wheel_now(queue->far))
-		return until > far_begins(queue);
-	return next <= until || next - until < FAR_TICK;
+		pawl_wheel_advance(queue->far, until, 0);
 }
 
 /* A step to have every task that is due by `until` off the far wheel. False: it is so. */
 static bool bring_by(struct queue *queue, uint64_t until)
 {
-	if (!far_may_hold(queue, until))
+	uint64_t next = pawl_wheel_next(queue->far);
+
+	if (next == PAWL_NEVER || next > until)
 		return false;
 	if (!bring_one(queue))
-		pawl_wheel_advance(queue->far, pawl_wheel_next(queue->far), 0);
+		pawl_wheel_advance(queue->far, next, 0);
 	return true;
 }
 
@@ -295,7 +277,7 @@ static void open_wheels(struct queue *queue)
 	queue->wheel =
 	        new_wheel((struct pawl_wheel_options){.start = before, .wheel_size = QUEUE_LARGE});
 	queue->far = new_wheel(
-	        (struct pawl_wheel_options){.start = queue->now + LEAD, .tick = FAR_TICK});
+	        (struct pawl_wheel_options){.start = queue->now + LEAD, .wheel_size = FAR_SLOTS});
 }
 
 static void forget_places(struct queue *queue)

@@ -18,10 +18,11 @@
  * ahead of the clock: to tell exactly when the next task is due, queue_next lets it run to that task. What
  * is put before that time afterwards goes to a heap.
  *
- * Two wheels: what is more than some seconds ahead is on one with slots of a second, whose time runs ahead of
- * the clock by more than that. Each command brings a few of its due tasks over to the wheel proper, which is
- * so never deeper than one level: no command has to move down all tasks of a slot at once, unless none came
- * for seconds.
+ * Two wheels: what is more than two seconds ahead is on the far one, whose time runs ahead of the clock by
+ * as much. Each command brings a few of the tasks that are due there over to the wheel proper, which is so
+ * never deeper than one level: no command has to move down all tasks of a slot at once, unless none came
+ * for seconds. A task is put on the wheel proper only if all tasks for the same millisecond that came before
+ * it have left the far one: else it would be delivered before them.
  *
  * Compact form: up to QUEUE_LARGE tasks there is no wheel at all, the heaps do; and up to a handful there
  * is no id table either. A queue changes its form as it grows and shrinks.

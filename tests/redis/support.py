@@ -313,6 +313,10 @@ class ServerTest(unittest.TestCase):
         self.assertEqual(self.call("DEBUG", "DIGEST"), before, f"{args} failed and changed something")
         return str(caught.exception)
 
+    def make_large(self, key="q"):
+        """So many tasks, due in weeks, that the queue takes the form of a large one."""
+        self.call("PAWL.MPUT", key, *(word for n in range(4500) for word in (10**9 + n, "in weeks")))
+
     def take_all(self, key="q"):
         return [task[1] for task in self.call("PAWL.TAKE", key, "COUNT", 10000) or []]
 

@@ -39,6 +39,17 @@ class Put(ServerTest):
         self.pass_ms(5)
         self.assertEqual(self.take_all(), [b"longer past", b"past", b"0:5", b"1:3", b"3:1", b"3:4", b"5:0", b"5:2"])
 
+    def test_in_a_large_queue_what_is_put_6_ms_later_for_the_same_time_comes_later(self):
+        self.make_large()
+        for n, delay in enumerate(range(2030, 2070)):
+            at = START + 10_000 * n + delay
+            self.set_clock(at - delay)
+            self.call("PAWL.PUT", "q", 0, "first", "AT", at)
+            self.pass_ms(6)
+            self.call("PAWL.PUT", "q", 0, "second", "AT", at)
+            self.set_clock(at)
+            self.assertEqual(self.take_all(), [b"first", b"second"], f"{delay} ms ahead")
+
     def test_ids(self):
         self.assertEqual(self.call("PAWL.PUT", "q", 0, "one", "ID", "x"), b"x")
         self.assertIn("'x'", self.fails("EXISTS", "PAWL.PUT", "q", 0, "two", "ID", "x"))

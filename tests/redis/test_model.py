@@ -148,6 +148,15 @@ class Run:
         self.client.call("PAWL.CLOCK", START)
         self.names = [b"t%d" % n for n in range(self.rng.choice((3, 20, 60)))]
         self.history = []
+        if seed % 8 == 0:
+            self.grow()
+
+    def grow(self):
+        """So many tasks, due in weeks, that the queue is a large one."""
+        delays = [10**9 + n for n in range(4500)]
+        names = self.client.call("PAWL.MPUT", "q", *(word for delay in delays for word in (delay, "p")))
+        for name, delay in zip(names, delays):
+            self.model.put(name, b"p", START + delay, "", 0)
 
     def expect(self, expected, *command):
         self.client.send(*command)
@@ -170,8 +179,9 @@ class Run:
         payload = b"p%d" % self.rng.randrange(1000)
         condition = self.rng.choice(("", "", "NX", "REPLACE"))
         command = ["PAWL.PUT", "q", at - self.model.now, payload, "ID", name]
-        if self.rng.random() < 0.3:
-            at = self.model.now + self.rng.randrange(-50, 50)
+        if self.rng.random() < 0.5:  # a moment ago or soon, or on the second: so tasks put at different times meet
+            at = self.rng.choice((self.model.now + self.rng.randrange(-50, 50),
+                                  (self.model.now // 1000 + self.rng.randrange(5)) * 1000))
             command[2:4] = [0, payload, "AT", at]
         command += [condition] * bool(condition) + ["MAXTRIES", tries] * bool(tries)
         self.expect(self.model.put(name, payload, at, condition, tries), *command)

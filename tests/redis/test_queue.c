@@ -295,6 +295,110 @@ static void a_task_without_a_delay_goes_behind_what_is_due(void)
 	queue_free(queue);
 }
 
+/* Order in a queue that is on the wheels */
+
+/* Tasks that keep a queue on the wheels and are never due. Returns the first number that is free. */
+static unsigned add_ballast(void)
+{
+	unsigned count = QUEUE_LARGE + 1000;
+
+	for (unsigned i = 0; i < count; i++)
+		add(i, model.now + 50 * 24 * HOUR + i);
+	return count;
+}
+
+/* The tasks that were put together have these numbers: `first` came first, and is due no later. */
+static void expect_taken_in_turn(unsigned first, unsigned second)
+{
+	struct task *task = queue_first_due(queue);
+
+	EXPECT_EQ(task ? number_of(task) : 0, first);
+	delete (first);
+	task = queue_first_due(queue);
+	EXPECT_EQ(task ? number_of(task) : 0, second);
+	delete (second);
+}
+
+static void two_tasks_for_one_time_put_some_ms_apart_keep_their_order(void)
+{
+	static const uint64_t gaps[] = {0, 1, 6, 100, 1023, 1024, 2000};
+	unsigned number;
+
+	begin(1);
+	number = add_ballast();
+	for (uint64_t delay = 1; delay < 5000; delay++) {
+		uint64_t gap = gaps[delay % 7], at = model.now + delay;
+
+		if (gap > delay)
+			gap = delay;
+		add(number, at);
+		pass(gap);
+		add(number + 1, at);
+		pass(delay - gap);
+		expect_taken_in_turn(number, number + 1);
+	}
+	EXPECT(queue->wheel != NULL);
+	queue_free(queue);
+}
+
+/* A few seconds, minutes or hours ahead, and on the second: so tasks put at different times meet. */
+static uint64_t round_time(void)
+{
+	static const uint64_t reaches[] = {6, 6, 400, 4000};
+	uint64_t second = model.now / 1000 + random_below(&rng, reaches[random_below(&rng, 4)]);
+
+	return second * 1000 + (random_below(&rng, 4) == 0 ? 500 : 0);
+}
+
+/* Mostly little by little; sometimes as after a pause. */
+static void pass_a_while(void)
+{
+	static const uint64_t reaches[] = {3, 30, 300, 300, 3000, 60000};
+
+	pass(random_below(&rng, reaches[random_below(&rng, 6)]));
+}
+
+static void take_some_in_order(unsigned count)
+{
+	for (; count > 0; count--) {
+		expect_same_first();
+		take(0);
+	}
+}
+
+/* Put as many as a command never moves at once, so that later puts come in between. */
+static void add_many(unsigned first, unsigned count)
+{
+	uint64_t at = round_time();
+
+	for (unsigned i = 0; i < count; i++) {
+		unsigned number = first + (unsigned)random_below(&rng, 6000);
+
+		if (!model.tasks[number].there)
+			add(number, random_below(&rng, 2) ? at : round_time());
+	}
+}
+
+static void tasks_for_one_time_are_taken_in_the_order_in_which_they_were_put(void)
+{
+	for (uint64_t seed = 1; seed <= 10 + runs / 10; seed++) {
+		unsigned before = test_failures, first;
+
+		begin(seed);
+		first = add_ballast();
+		for (unsigned i = 0; i < 1000; i++) {
+			add_many(first, random_below(&rng, 50) == 0 ? 500 : 2);
+			pass_a_while();
+			take_some_in_order((unsigned)random_below(&rng, 4));
+		}
+		expect_sound(seed);
+		expect_drained_in_order();
+		queue_free(queue);
+		if (test_failures != before)
+			fprintf(stderr, "with seed %llu\n", (unsigned long long)seed);
+	}
+}
+
 /* Snapshots */
 
 static struct queue *written_and_read(struct queue *original)
@@ -490,6 +594,8 @@ int main(int argc, char **argv)
 	        TEST(a_small_queue_answers_like_the_model),
 	        TEST(a_large_queue_answers_like_the_model),
 	        TEST(a_task_without_a_delay_goes_behind_what_is_due),
+	        TEST(tasks_for_one_time_are_taken_in_the_order_in_which_they_were_put),
+	        TEST(two_tasks_for_one_time_put_some_ms_apart_keep_their_order),
 	        TEST(a_copy_and_a_snapshot_hold_the_same_tasks_in_the_same_order),
 	        TEST(a_damaged_snapshot_is_refused_or_read_but_never_trusted),
 	        TEST(a_scan_meets_every_task_that_is_there_all_the_time),
