@@ -3,8 +3,7 @@
 
 #include "memory.h"
 
-/* Children of a node: four, so that the heap is half as deep as with two. */
-enum { ARITY = 4, FIRST_CAPACITY = 4 };
+enum { FIRST_CAPACITY = 4 };
 
 static bool before(const struct task *a, const struct task *b)
 {
@@ -22,7 +21,7 @@ static void put(struct heap *heap, size_t index, struct task *task)
 static void sift_up(struct heap *heap, struct task *task, size_t index)
 {
 	while (index > 0) {
-		size_t parent = (index - 1) / ARITY;
+		size_t parent = (index - 1) / HEAP_ARITY;
 
 		if (!before(task, heap->tasks[parent]))
 			break;
@@ -34,9 +33,9 @@ static void sift_up(struct heap *heap, struct task *task, size_t index)
 
 static size_t first_child(const struct heap *heap, size_t index)
 {
-	size_t child = index * ARITY + 1, best = child;
+	size_t child = index * HEAP_ARITY + 1, best = child;
 
-	for (size_t i = child + 1; i < child + ARITY && i < heap->count; i++)
+	for (size_t i = child + 1; i < child + HEAP_ARITY && i < heap->count; i++)
 		if (before(heap->tasks[i], heap->tasks[best]))
 			best = i;
 	return best;
@@ -44,7 +43,7 @@ static size_t first_child(const struct heap *heap, size_t index)
 
 static void sift_down(struct heap *heap, struct task *task, size_t index)
 {
-	while (index * ARITY + 1 < heap->count) {
+	while (index * HEAP_ARITY + 1 < heap->count) {
 		size_t child = first_child(heap, index);
 
 		if (!before(heap->tasks[child], task))

@@ -9,6 +9,9 @@
 
 #include "task.h"
 
+/* Children of a node: four, so that the heap is half as deep as with two. */
+enum { HEAP_ARITY = 4 };
+
 struct heap {
 	struct task **tasks; /* NULL until the first push */
 	size_t count, capacity;

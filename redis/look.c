@@ -63,8 +63,7 @@ static size_t count_state(struct visit *visit, enum task_state state)
 
 	if (!visit->queue)
 		return 0;
-	queue_settle(visit->queue, visit->now);
-	queue_counts(visit->queue, counts);
+	queue_counts(visit->queue, visit->now, counts);
 	return counts[state];
 }
 
@@ -103,7 +102,8 @@ int command_next(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 	if (next == PAWL_NEVER)
 		RedisModule_ReplyWithNull(ctx);
 	else
-		RedisModule_ReplyWithLongLong(ctx, (long long)(next - visit.now));
+		RedisModule_ReplyWithLongLong(ctx,
+		                              next > visit.now ? (long long)(next - visit.now) : 0);
 	visit_end(&visit);
 	return REDISMODULE_OK;
 }
@@ -209,25 +209,25 @@ static void reply_lateness(RedisModuleCtx *ctx, const struct lateness *lateness)
 	reply_number(ctx, "lateness-max-ms", lateness->max);
 }
 
-static void reply_oldest(RedisModuleCtx *ctx, const struct task *oldest)
+static void reply_oldest(RedisModuleCtx *ctx, struct queue *queue, size_t due)
 {
 	RedisModule_ReplyWithCString(ctx, "oldest-due-ms");
-	if (oldest)
-		RedisModule_ReplyWithLongLong(ctx, (long long)task_at(oldest));
+	if (due > 0)
+		RedisModule_ReplyWithLongLong(ctx, (long long)queue_next(queue));
 	else
 		RedisModule_ReplyWithNull(ctx);
 }
 
-static void reply_info(RedisModuleCtx *ctx, struct queue *queue)
+static void reply_info(RedisModuleCtx *ctx, struct queue *queue, uint64_t now)
 {
 	size_t counts[STATES];
 
-	queue_counts(queue, counts);
+	queue_counts(queue, now, counts);
 	RedisModule_ReplyWithMap(ctx, 13);
 	reply_number(ctx, "tasks", queue_count(queue));
 	for (int state = 0; state < STATES; state++)
 		reply_number(ctx, state_names[state], counts[state]);
-	reply_oldest(ctx, queue_first_due(queue));
+	reply_oldest(ctx, queue, counts[STATE_DUE]);
 	reply_lateness(ctx, queue->lateness);
 	reply_number(ctx, "memory-bytes", queue_memory(queue));
 	RedisModule_ReplyWithCString(ctx, "form");
@@ -242,12 +242,10 @@ int command_info(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 		return RedisModule_WrongArity(ctx);
 	if (!visit_to_read(&visit, ctx, argv[1]))
 		return REDISMODULE_OK;
-	if (visit.queue) {
-		queue_settle(visit.queue, visit.now);
-		reply_info(ctx, visit.queue);
-	} else {
+	if (visit.queue)
+		reply_info(ctx, visit.queue, visit.now);
+	else
 		RedisModule_ReplyWithNull(ctx);
-	}
 	visit_end(&visit);
 	return REDISMODULE_OK;
 }

@@ -10,7 +10,8 @@ enum {
 	SMALL = QUEUE_LARGE / 4, /* below it a queue returns to the compact form */
 	SYNC_STEPS = 64,         /* that a queue_sync takes at most */
 	FAR_SLOTS = 2048,        /* in a level of the far wheel: of 1 ms, of 2 s, of 70 min... */
-	LEAD = 2048,             /* ms that its time is ahead: less than a turn of the other */
+	LEAD = 2048,   /* ms that its time is ahead of the other's: less than a turn of that */
+	NOT_KNOWN = 0, /* as far_first: before any time */
 };
 
 static struct task *task_of(struct pawl_timer *timer)
@@ -88,6 +89,20 @@ static void put_on(struct queue *queue, struct pawl_wheel *wheel, struct task *t
 	set_place(queue, task, wheel == queue->far ? PLACE_FAR : PLACE_WHEEL);
 }
 
+static void put_far(struct queue *queue, struct task *task, uint64_t at)
+{
+	if (pawl_wheel_count(queue->far) == 0 || at < queue->far_first)
+		queue->far_first = at;
+	put_on(queue, queue->far, task, at);
+}
+
+/* A task was taken off the far wheel. If it was the first one, the next look has to find the new first. */
+static void left_far(struct queue *queue, const struct task *task)
+{
+	if (task_at(task) == queue->far_first)
+		queue->far_first = NOT_KNOWN;
+}
+
 /*
  * Ahead of the far wheel's time. The tasks that are due on the far wheel are all due at its time (see
  * bring_some). While some of them have not been brought over, another one for that time queues up behind
@@ -118,7 +133,7 @@ static void place(struct queue *queue, struct task *task, uint64_t at)
 	if (task->leased && task_last_try(task))
 		push(queue, &queue->dying, task, PLACE_DYING);
 	else if (queue->far && is_far(queue, at))
-		put_on(queue, queue->far, task, at);
+		put_far(queue, task, at);
 	else
 		place_near(queue, task, at);
 }
@@ -133,6 +148,7 @@ static void unplace(struct queue *queue, struct task *task)
 		break;
 	case PLACE_FAR:
 		pawl_wheel_cancel(queue->far, &task->u.timer);
+		left_far(queue, task);
 		break;
 	case PLACE_READY:
 		list_remove(&queue->ready, task);
@@ -183,18 +199,21 @@ static bool bring_one(struct queue *queue)
 {
 	struct pawl_timer *timer = pawl_wheel_pop(queue->far);
 
-	if (timer)
-		place_near(queue, task_of(timer), timer->deadline);
-	return timer != NULL;
+	if (!timer)
+		return false;
+	left_far(queue, task_of(timer));
+	place_near(queue, task_of(timer), timer->deadline);
+	return true;
 }
 
 /*
  * Some of what is due on the far wheel. Its time moves from one opening to the next, and not on before all
- * that is due there has been brought over.
+ * that is due there has been brought over. It stays so near to the other's time that whatever is brought over
+ * has its place in a slot of 1 ms there.
  */
 static void bring_some(struct queue *queue, size_t steps)
 {
-	uint64_t until = queue->now + LEAD, next;
+	uint64_t until = pawl_wheel_now(queue->wheel) + LEAD, next;
 
 	while (steps > 0 && (next = pawl_wheel_next(queue->far)) <= until) {
 		size_t moves = 1;
@@ -207,15 +226,20 @@ static void bring_some(struct queue *queue, size_t steps)
 		pawl_wheel_advance(queue->far, until, 0);
 }
 
-/* A step to have every task that is due by `until` off the far wheel. False: it is so. */
+/*
+ * A step to have every task that is due by `until` off the far wheel. False: it is so. The other wheel must
+ * have nothing to open before `until`.
+ */
 static bool bring_by(struct queue *queue, uint64_t until)
 {
 	uint64_t next = pawl_wheel_next(queue->far);
 
-	if (next == PAWL_NEVER || next > until)
+	if (next > until)
 		return false;
-	if (!bring_one(queue))
+	if (!bring_one(queue)) {
+		pawl_wheel_advance(queue->wheel, next - 1, 0);
 		pawl_wheel_advance(queue->far, next, 0);
+	}
 	return true;
 }
 
@@ -277,7 +301,7 @@ static void open_wheels(struct queue *queue)
 	queue->wheel =
 	        new_wheel((struct pawl_wheel_options){.start = before, .wheel_size = QUEUE_LARGE});
 	queue->far = new_wheel(
-	        (struct pawl_wheel_options){.start = queue->now + LEAD, .wheel_size = FAR_SLOTS});
+	        (struct pawl_wheel_options){.start = before + LEAD, .wheel_size = FAR_SLOTS});
 }
 
 static void forget_places(struct queue *queue)
@@ -486,30 +510,43 @@ static uint64_t heap_next(const struct heap *heap)
 	return heap->count ? task_at(heap_first(heap)) : PAWL_NEVER;
 }
 
-/* The first deadline on the wheel, to which it runs, or `limit` if that is earlier. */
-static uint64_t run_to_first(struct queue *queue, uint64_t limit)
+static void note_far(struct task *task, void *arg)
 {
-	uint64_t next;
+	uint64_t *first = arg;
 
-	/* It is due at the wheel's now if something is: else that slot held what only moves down. */
-	while ((next = pawl_wheel_next(queue->wheel)) < limit &&
-	       next != pawl_wheel_now(queue->wheel))
-		pawl_wheel_advance(queue->wheel, next, 0);
-	return earlier(next, limit);
+	if (task->place == PLACE_FAR)
+		*first = earlier(*first, task_at(task));
+}
+
+/*
+ * When the first task on the far wheel is due. A slot of level 0 opens just then. One of a coarser level, which
+ * opens before its tasks are due, opens at a multiple of the slots: then all tasks are looked at, and the
+ * answer holds until that task goes.
+ */
+static uint64_t far_next(struct queue *queue)
+{
+	uint64_t next = pawl_wheel_next(queue->far);
+
+	if (next == PAWL_NEVER || next % FAR_SLOTS != 0)
+		return next;
+	if (queue->far_first == NOT_KNOWN) {
+		queue->far_first = PAWL_NEVER;
+		ids_each(&queue->ids, note_far, &queue->far_first);
+	}
+	return queue->far_first;
 }
 
 uint64_t queue_next(struct queue *queue)
 {
-	uint64_t next;
+	uint64_t next = earlier(heap_next(&queue->past), heap_next(&queue->early));
 
-	if (queue_first_due(queue))
-		return queue->now;
+	if (queue->ready.head)
+		next = earlier(next, task_at(queue->ready.head));
 	if (!queue->wheel)
-		return heap_next(&queue->early);
-	do
-		next = earlier(pawl_wheel_next(queue->wheel), heap_next(&queue->early));
-	while (bring_by(queue, next));
-	return run_to_first(queue, heap_next(&queue->early));
+		return next;
+	next = earlier(next,
+	               pawl_wheel_next(queue->wheel)); /* exact: all of it is in slots of 1 ms */
+	return pawl_wheel_next(queue->far) < next ? earlier(next, far_next(queue)) : next;
 }
 
 uint64_t queue_look_again(struct queue *queue)
@@ -529,13 +566,80 @@ uint64_t queue_look_again(struct queue *queue)
 	return earlier(next, far);
 }
 
-void queue_counts(const struct queue *queue, size_t counts[STATES])
+struct counting {
+	uint64_t now;
+	size_t *counts;
+};
+
+static void count_task(struct task *task, void *arg)
 {
+	struct counting *counting = arg;
+
+	counting->counts[task_state(task, counting->now)]++;
+}
+
+/* A task that was counted when it was not due yet. */
+static void recount(const struct task *task, const struct counting *counting)
+{
+	if (task_at(task) > counting->now)
+		return;
+	counting->counts[task->leased ? STATE_LEASED : STATE_WAITING]--;
+	counting->counts[task_state(task, counting->now)]++;
+}
+
+/* The wheel lists its tasks in the order in which they are due, since all are on one level. */
+static bool recount_timer(struct pawl_timer *timer, void *arg)
+{
+	recount(task_of(timer), arg);
+	return timer->deadline <= ((struct counting *)arg)->now;
+}
+
+static void recount_heap(const struct heap *heap, size_t index, const struct counting *counting)
+{
+	if (index >= heap->count || task_at(heap->tasks[index]) > counting->now)
+		return;
+	recount(heap->tasks[index], counting);
+	for (size_t child = 1; child <= HEAP_ARITY; child++)
+		recount_heap(heap, index * HEAP_ARITY + child, counting);
+}
+
+/* What has been looked at is counted; what fell due since then is looked at here, and stays where it is. */
+static void count_since(const struct queue *queue, struct counting *counting)
+{
+	size_t *counts = counting->counts;
+
 	counts[STATE_DUE] = queue->ready.count + queue->past.count;
 	counts[STATE_LEASED] = queue->leased;
 	counts[STATE_DEAD] = queue->dead.count;
 	counts[STATE_WAITING] =
 	        queue_count(queue) - counts[STATE_DUE] - counts[STATE_LEASED] - counts[STATE_DEAD];
+	recount_heap(&queue->early, 0, counting);
+	recount_heap(&queue->dying, 0, counting);
+	if (queue->wheel)
+		pawl_wheel_each(queue->wheel, recount_timer, counting);
+}
+
+/*
+ * Whether to look at what fell due since the last queue_sync is not enough, as the clock was set back and any
+ * task may have another state; or not possible, as some of it is on the far wheel; or no quicker.
+ */
+static bool all_must_be_counted(const struct queue *queue, uint64_t now)
+{
+	if (now < queue->now)
+		return true;
+	return queue->wheel && (pawl_wheel_next(queue->far) <= now ||
+	                        pawl_wheel_count(queue->wheel) > queue_count(queue) / 8);
+}
+
+void queue_counts(const struct queue *queue, uint64_t now, size_t counts[STATES])
+{
+	struct counting counting = {now, counts};
+
+	memset(counts, 0, STATES * sizeof(*counts));
+	if (all_must_be_counted(queue, now))
+		ids_each(&queue->ids, count_task, &counting);
+	else
+		count_since(queue, &counting);
 }
 
 /* All of it */
@@ -622,7 +726,7 @@ static bool heap_orderly(const struct heap *heap, enum task_place place)
 		const struct task *task = heap->tasks[i];
 
 		if (task->place != place || task->u.heap.index != i ||
-		    task_at(heap->tasks[i ? (i - 1) / 4 : 0]) > task_at(task))
+		    task_at(heap->tasks[i ? (i - 1) / HEAP_ARITY : 0]) > task_at(task))
 			return false;
 	}
 	return true;
@@ -637,6 +741,10 @@ const char *queue_check(const struct queue *queue)
 			return "the wheels are sound";
 		on_wheels = pawl_wheel_count(queue->wheel) + pawl_wheel_count(queue->far);
 	}
+	if (queue->wheel && (pawl_wheel_now(queue->wheel) > queue->now || queue->early.count > 0))
+		return "the wheel is not ahead of the clock";
+	if (queue->wheel && pawl_wheel_now(queue->far) > pawl_wheel_now(queue->wheel) + LEAD)
+		return "the far wheel is not too far ahead";
 	if (on_wheels + queue->ready.count + queue->dead.count + queue->past.count +
 	            queue->early.count + queue->dying.count !=
 	    queue_count(queue))

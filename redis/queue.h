@@ -5,8 +5,8 @@
  *	 +-----+   +--------+  due   +-------+
  *	 | far | ->| wheel  | -----> | ready | ----> first_due
  *	 +-----+   +--------+        +-------+   |
- *	 due before the wheel's time:            |   whichever is due earlier; among equals the ready
- *	           +-------+   due   +------+    |   one, which was there first
+ *	 due before the wheel's time, or no      |   whichever is due earlier; among equals the ready
+ *	 wheel:    +-------+   due   +------+    |   one, which was there first
  *	     ----> | early | ------> | past | ---+
  *	           +-------+         +------+
  *	 leased for the last time:
@@ -14,9 +14,8 @@
  *	     ----> | dying | ------> | dead |
  *	           +-------+  over   +------+
  *
- * early, past and dying are heaps; ready and dead are lists. A wheel's time only moves forward, and may be
- * ahead of the clock: to tell exactly when the next task is due, queue_next lets it run to that task. What
- * is put before that time afterwards goes to a heap.
+ * early, past and dying are heaps; ready and dead are lists. The wheel's time only moves forward and is never
+ * ahead of the clock: so with a wheel early is empty, and past gets only what is due when it is put.
  *
  * Two wheels: what is more than two seconds ahead is on the far one, whose time runs ahead of the clock by
  * as much. Each command brings a few of the tasks that are due there over to the wheel proper, which is so
@@ -57,6 +56,7 @@ struct queue {
 	struct lateness *lateness; /* NULL before the first delivery */
 	uint64_t now;              /* as last told */
 	uint64_t sequence;         /* of arrivals in the heaps */
+	uint64_t far_first;        /* when the first task on `far` is due; 0: not known */
 	size_t leased;             /* tasks whose lease holds, as far as has been looked */
 	size_t task_bytes;
 };
@@ -68,8 +68,11 @@ struct queue *queue_copy(const struct queue *queue);
 void queue_reserve(struct queue *queue, size_t count);
 
 /*
- * Tell it the time; before anything else. If time went back, everything is placed anew. It looks at some
- * of what fell due since, so that queue_counts has less to do later.
+ * Tell it the time, before anything that changes it. If time went back, everything is placed anew. It looks at
+ * some of what fell due since, so that queue_counts has less to do later.
+ *
+ * Questions need no queue_sync: queue_find with task_state, queue_next and queue_counts are right at any time, and
+ * move nothing.
  */
 void queue_sync(struct queue *queue, uint64_t now);
 /* The same, and it looks at all that fell due: in proportion to their number, once for each task. */
@@ -102,12 +105,16 @@ void queue_delete(struct queue *queue, struct task *task); /* and free it */
 struct task *queue_first_due(struct queue *queue);
 /* Count a delivery of it: how late is it? */
 void queue_count_delivery(struct queue *queue, const struct task *task);
-/* When the next task falls due: now if one is due, PAWL_NEVER if none waits. Exact. */
+/*
+ * When the first task falls due, or did: the earliest there is, PAWL_NEVER if there is none. Exact. It moves
+ * nothing, but remembers what it had to search for: a first task that is seconds ahead is searched for among
+ * all that are, once for as long as it stays the first.
+ */
 uint64_t queue_next(struct queue *queue);
-/* No later than queue_next, often earlier, and it moves nothing: the time at which to look again. */
+/* After queue_sync: the time at which to look again. Now if a task is due, else no later than queue_next. */
 uint64_t queue_look_again(struct queue *queue);
-/* How many are in each state. After queue_settle. */
-void queue_counts(const struct queue *queue, size_t counts[STATES]);
+/* How many are in each state. It looks at each task that fell due since the last queue_sync, or at all. */
+void queue_counts(const struct queue *queue, uint64_t now, size_t counts[STATES]);
 
 /* All tasks by `at` and arrival. The array is yours to free (memory_free); NULL if the queue is empty. */
 struct task **queue_sorted(const struct queue *queue);

@@ -30,9 +30,9 @@ enum task_place {
 	PLACE_FAR,   /* on the wheel for what is seconds ahead */
 	PLACE_READY, /* due, taken off the wheel, in the list of ready ones */
 	PLACE_PAST,  /* due, in the heap of those that came too late for the wheel */
-	PLACE_EARLY, /* not due yet, in the heap of those that the wheel has passed */
+	PLACE_EARLY, /* not due yet, in the heap of a queue without a wheel */
 	PLACE_DYING, /* leased for its last try: it will be dead, not due */
-	PLACE_DEAD,
+	PLACE_DEAD,  /* buried; or, if it is leased, that was its last lease and it is over */
 };
 
 enum task_state { STATE_WAITING, STATE_DUE, STATE_LEASED, STATE_DEAD, STATES };
@@ -121,7 +121,7 @@ static inline bool task_last_try(const struct task *task)
 /* What it is to the outside: that follows from the time, nothing has to happen for it. */
 static inline enum task_state task_state(const struct task *task, uint64_t now)
 {
-	if (task->place == PLACE_DEAD)
+	if (task->place == PLACE_DEAD && !task->leased)
 		return STATE_DEAD;
 	if (task_at(task) > now)
 		return task->leased ? STATE_LEASED : STATE_WAITING;

@@ -15,7 +15,8 @@ static bool open_key(struct visit *visit, RedisModuleCtx *ctx, RedisModuleString
 	if (RedisModule_ModuleTypeGetType(visit->key) != queue_type)
 		return false;
 	visit->queue = RedisModule_ModuleTypeGetValue(visit->key);
-	queue_sync(visit->queue, visit->now);
+	if (mode & REDISMODULE_WRITE)
+		queue_sync(visit->queue, visit->now);
 	return true;
 }
 

@@ -19,7 +19,10 @@ struct visit {
 	uint64_t now;
 };
 
-/* Open the key and tell its queue the time. False: it holds something else, and WRONGTYPE was replied. */
+/*
+ * Open the key. False: it holds something else, and WRONGTYPE was replied. To write is also to tell the queue the
+ * time. To read changes nothing: only what queue.h calls a question may be asked then.
+ */
 bool visit_to_read(struct visit *visit, RedisModuleCtx *ctx, RedisModuleString *name);
 bool visit_to_write(struct visit *visit, RedisModuleCtx *ctx, RedisModuleString *name);
 /* The same without a reply. False also if the key does not exist; then there is nothing to end. */

@@ -376,6 +376,47 @@ class Look(ServerTest):
         self.take_all()
         self.assertEqual(self.call("PAWL.NEXT", "q"), 7)
 
+    def test_next_is_exact_in_a_large_queue(self):
+        self.make_large()
+        self.call("PAWL.PUT", "q", 8191, "p", "ID", "later")
+        self.call("PAWL.PUT", "q", 7200, "p", "ID", "sooner")
+        self.assertEqual(self.call("PAWL.NEXT", "q"), 7200)
+        self.pass_ms(7000)
+        self.assertEqual(self.call("PAWL.NEXT", "q"), 200)
+        self.call("PAWL.CANCEL", "q", "sooner")
+        self.assertEqual(self.call("PAWL.NEXT", "q"), 1191)
+        self.pass_ms(10_000)
+        self.assertEqual(self.call("PAWL.NEXT", "q"), 0)
+        self.assertEqual(in_pairs(self.call("PAWL.INFO", "q"))[b"oldest-due-ms"], START + 8191)
+        self.take_all()
+        self.assertEqual(self.call("PAWL.NEXT", "q"), 10**9 - 17_000)
+
+    def test_looking_moves_nothing(self):
+        """That tasks are moved from one heap to another shows in the size of both."""
+        for n in range(1000):
+            self.call("PAWL.PUT", "q", n, "p", "ID", n)
+        size = self.call("MEMORY", "USAGE", "q", "SAMPLES", 0)
+        for look in (["GET", "q", 1], ["LEN", "q", "STATE", "due"], ["NEXT", "q"], ["SCAN", "q", 0], ["INFO", "q"],
+                     ["LEN", "q"], ["SCAN", "q", 0, "STATE", "due"]):
+            self.pass_ms(100)
+            self.call("PAWL." + look[0], *look[1:])
+            self.assertEqual(self.call("MEMORY", "USAGE", "q", "SAMPLES", 0), size, look)
+        self.assertEqual(self.call("PAWL.LEN", "q", "STATE", "due"), 701)
+
+    def test_looking_after_the_clock_was_set_back(self):
+        self.call("PAWL.PUT", "q", 0, "p", "ID", "a", "MAXTRIES", 1)
+        self.call("PAWL.TAKE", "q", "LEASE", 100)
+        self.call("PAWL.PUT", "q", 60, "p", "ID", "b")
+        self.pass_ms(100)
+        self.call("PAWL.PUT", "q", 60, "p", "ID", "c")  # the queue has seen that a is dead and b is due
+        state = lambda name: in_pairs(self.call("PAWL.GET", "q", name))[b"state"]
+        count = lambda state: self.call("PAWL.LEN", "q", "STATE", state)
+        self.assertEqual([state("a"), state("b"), count("dead"), count("due")], [b"dead", b"due", 1, 1])
+        self.pass_ms(-50)
+        self.assertEqual([state("a"), state("b"), count("leased"), count("waiting")], [b"leased", b"waiting", 1, 2])
+        self.assertEqual([count("dead"), count("due"), self.call("PAWL.NEXT", "q")], [0, 0, 10])
+        self.assertEqual(self.call("PAWL.SCAN", "q", 0, "STATE", "leased")[1], [b"a"])
+
     def test_lateness(self):
         for n in range(100):
             self.call("PAWL.PUT", "q", n, "p")

@@ -59,13 +59,20 @@ static void expect_same_counts(void)
 {
 	size_t counts[STATES], expected[STATES] = {0};
 
-	queue_settle(queue, model.now);
-	queue_counts(queue, counts);
+	queue_counts(queue, model.now, counts);
 	for (unsigned i = 0; i < model.used; i++)
 		if (model.tasks[i].there)
 			expected[model_state(&model, &model.tasks[i])]++;
 	for (int state = 0; state < STATES; state++)
 		EXPECT_EQ(counts[state], expected[state]);
+}
+
+/* The model gives the present as the time of a task that is due. */
+static void expect_same_next(void)
+{
+	uint64_t next = queue_next(queue);
+
+	EXPECT_EQ(next < model.now ? model.now : next, model_next(&model));
 }
 
 static void expect_same_first(void)
@@ -198,7 +205,7 @@ static void act(unsigned tasks)
 		take(random_below(&rng, 1000) + 1);
 		break;
 	case 5:
-		EXPECT_EQ(queue_next(queue), model_next(&model));
+		expect_same_next();
 		break;
 	case 6:
 		EXPECT(queue_look_again(queue) <= model_next(&model));
@@ -399,6 +406,123 @@ static void tasks_for_one_time_are_taken_in_the_order_in_which_they_were_put(voi
 	}
 }
 
+/* Questions */
+
+static void hash_task(struct task *task, void *arg)
+{
+	const unsigned char *bytes = (const unsigned char *)task;
+	uint64_t *sum = arg, hash = (uintptr_t)task;
+
+	for (size_t i = 0; i < offsetof(struct task, data); i++)
+		hash = (hash ^ bytes[i]) * 0x100000001b3u;
+	*sum += hash;
+}
+
+/* Where every task is and which ones are its neighbours; and the time of the wheels. */
+static uint64_t arrangement(void)
+{
+	uint64_t sum = queue->now, cursor = 0;
+
+	do
+		ids_scan(&queue->ids, cursor, hash_task, &sum);
+	while ((cursor = ids_scan_next(&queue->ids, cursor)) != 0);
+	if (queue->wheel)
+		sum += pawl_wheel_now(queue->wheel) * 3 + pawl_wheel_now(queue->far) * 5;
+	return sum;
+}
+
+/* Asked at another time than the queue was last told, and without telling it. */
+static void ask_at(uint64_t now)
+{
+	uint64_t before = model.now;
+
+	model.now = now;
+	expect_same_next();
+	expect_same_counts();
+	model.now = before;
+}
+
+static void ask_everything(void)
+{
+	uint64_t before = arrangement();
+
+	ask_at(model.now);
+	ask_at(model.now + random_below(&rng, 20000));
+	ask_at(model.now + random_below(&rng, 2 * HOUR));
+	ask_at(model.now - random_below(&rng, 20000));
+	EXPECT_EQ(arrangement(), before);
+}
+
+static void take_all(void)
+{
+	while (queue_first_due(queue))
+		take(random_below(&rng, 2) ? 0 : random_below(&rng, 10000) + 1);
+}
+
+/* A few tasks in the next seconds or minutes, so that mostly none is due, and many in weeks or none. */
+static void questions_have_exact_answers_and_move_nothing(void)
+{
+	for (uint64_t seed = 1; seed <= 10 + runs / 30; seed++) {
+		static const uint64_t reaches[] = {50, 5000, 20000, 20000, 600000};
+		unsigned before = test_failures, first;
+
+		begin(seed);
+		first = seed % 2 ? add_ballast() : 0;
+		for (unsigned i = 0; i < 100; i++) {
+			unsigned number = first + (unsigned)random_below(&rng, 12);
+			uint64_t at =
+			        model.now + random_below(&rng, reaches[random_below(&rng, 5)]);
+
+			if (!model.tasks[number].there)
+				add(number, at);
+			else if (random_below(&rng, 3) == 0)
+				delete (number);
+			else if (random_below(&rng, 3) == 0)
+				lease(number, at);
+			else
+				schedule(number, at);
+			ask_everything();
+			pass_a_while();
+			if (random_below(&rng, 3))
+				take_all();
+			ask_everything();
+		}
+		expect_sound(seed);
+		queue_free(queue);
+		if (test_failures != before)
+			fprintf(stderr, "with seed %llu\n", (unsigned long long)seed);
+	}
+}
+
+static void the_next_of_two_tasks_in_one_second_is_the_earlier_one(void)
+{
+	unsigned first;
+
+	begin(1);
+	first = add_ballast();
+	add(first, model.now + 8191);
+	add(first + 1, model.now + 7200);
+	EXPECT_EQ(queue_next(queue) - model.now, 7200);
+	delete (first + 1);
+	EXPECT_EQ(queue_next(queue) - model.now, 8191);
+	queue_free(queue);
+}
+
+static void what_is_put_after_a_look_at_a_distant_task_goes_on_a_wheel(void)
+{
+	unsigned first;
+
+	begin(1);
+	first = add_ballast();
+	queue_next(queue);
+	for (unsigned i = 0; i < 1000; i++)
+		add(first + i, model.now + 10 * i);
+	EXPECT_EQ(queue->early.count, 0);
+	EXPECT_EQ(find(first + 100)->place, PLACE_WHEEL);
+	EXPECT_EQ(find(first + 999)->place, PLACE_FAR);
+	queue_free(queue);
+}
+
 /* Snapshots */
 
 static struct queue *written_and_read(struct queue *original)
@@ -596,6 +720,9 @@ int main(int argc, char **argv)
 	        TEST(a_task_without_a_delay_goes_behind_what_is_due),
 	        TEST(tasks_for_one_time_are_taken_in_the_order_in_which_they_were_put),
 	        TEST(two_tasks_for_one_time_put_some_ms_apart_keep_their_order),
+	        TEST(questions_have_exact_answers_and_move_nothing),
+	        TEST(the_next_of_two_tasks_in_one_second_is_the_earlier_one),
+	        TEST(what_is_put_after_a_look_at_a_distant_task_goes_on_a_wheel),
 	        TEST(a_copy_and_a_snapshot_hold_the_same_tasks_in_the_same_order),
 	        TEST(a_damaged_snapshot_is_refused_or_read_but_never_trusted),
 	        TEST(a_scan_meets_every_task_that_is_there_all_the_time),
