@@ -15,6 +15,7 @@
 #include "random.h"
 #include "takers.h"
 
+#define MODULE_NAME "pawl"
 enum { MODULE_VERSION = 100 }; /* 0.1.0 */
 
 __attribute__((visibility("default"))) int RedisModule_OnLoad(RedisModuleCtx *ctx,
@@ -64,6 +65,11 @@ static int start(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 	return takers_init(ctx);
 }
 
+/*
+ * The same file may be loaded a second time. It is then not another copy of the module, but this one, with a
+ * queue type, secrets and takers that are in use: so the name is asked for before any of them is written.
+ * What RedisModule_Bind writes is what was there.
+ */
 int RedisModule_OnLoad(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
 	const char *missing = RedisModule_Bind(ctx);
@@ -74,6 +80,10 @@ int RedisModule_OnLoad(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 			                "pawl: this server has no %s: it is too old", missing);
 		return REDISMODULE_ERR;
 	}
-	RedisModule_SetModuleAttribs(ctx, "pawl", MODULE_VERSION, REDISMODULE_APIVER_1);
+	if (RedisModule_IsModuleNameBusy(MODULE_NAME)) {
+		RedisModule_Log(ctx, "warning", "pawl: a module of this name is loaded already");
+		return REDISMODULE_ERR;
+	}
+	RedisModule_SetModuleAttribs(ctx, MODULE_NAME, MODULE_VERSION, REDISMODULE_APIVER_1);
 	return start(ctx, argv, argc);
 }

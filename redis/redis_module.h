@@ -145,6 +145,7 @@ typedef struct RedisModuleCommandInfo {
 	X(void *, Realloc, (void *, size_t))                                                  \
 	X(void, Free, (void *))                                                               \
 	X(size_t, MallocSize, (void *))                                                       \
+	X(int, IsModuleNameBusy, (const char *name))                                          \
 	X(void, SetModuleAttribs, (RedisModuleCtx *, const char *name, int version, int api)) \
 	X(void, SetModuleOptions, (RedisModuleCtx *, int options))                            \
 	X(int, CreateCommand,                                                                 \

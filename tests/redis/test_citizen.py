@@ -4,7 +4,7 @@ import random
 import struct
 import unittest
 
-from support import START, Error, Server, ServerTest, in_pairs, wait_until
+from support import MODULE, START, Error, Gone, Server, ServerTest, in_pairs, wait_until
 
 
 def crc64(data, table=[]):
@@ -241,6 +241,58 @@ class Citizen(ServerTest):
         self.pass_ms(-3_600_000)
         self.assertEqual(self.call("PAWL.NEXT", "q"), 3_601_000)
         self.assertEqual(self.call("PAWL.ACK", "q", "x", token), 1)
+
+
+class LoadedAgain(ServerTest):
+    """A second load is refused, and the module that is there goes on as if nothing had happened."""
+    options = ("--enable-module-command", "yes")
+
+    def refuse(self, *command):
+        self.call("PAWL.PUT", "q", 0, "due", "ID", "a")
+        self.call("PAWL.PUT", "q", 100, "later", "ID", "b")
+        self.make_large("large")
+        first = self.block("PAWL.TAKE", "p", "BLOCK", 0)
+        with self.assertRaises(Error):
+            self.call(*command)
+        second = self.block("PAWL.TAKE", "p", "BLOCK", 0)
+        self.assertEqual([name for _, name, *_ in self.call("MODULE", "LIST")], [b"pawl"])
+        self.assertEqual(in_pairs(self.call("PAWL.GET", "q", "a"))[b"payload"], b"due")
+        self.assertEqual(self.take_all(), [b"due"])
+        self.assertEqual(self.call("PAWL.CANCEL", "q", "b"), 1)
+        self.assertEqual(self.call("PAWL.LEN", "large"), 4500)
+        self.assertEqual(len(self.call("PAWL.SCAN", "large", 0, "COUNT", 10_000)[1]), 4500)
+        self.call("DEBUG", "RELOAD")
+        self.assertEqual(self.call("PAWL.NEXT", "large"), 10**9)
+        self.call("PAWL.MPUT", "p", 0, "one", 5, "two")
+        self.assertEqual(first.read()[0][1], b"one")
+        self.pass_ms(5)
+        self.assertEqual(second.read()[0][1], b"two")
+
+    def test_by_load(self):
+        self.refuse("MODULE", "LOAD", MODULE)
+
+    def test_by_load_with_arguments(self):
+        self.refuse("MODULE", "LOAD", MODULE, "TEST-CLOCK", START + 1_000_000)
+
+    def test_by_loadex_with_a_setting_that_it_does_not_have(self):
+        self.refuse("MODULE", "LOADEX", MODULE, "CONFIG", "pawl.x", "y")
+
+    def test_after_loadex_with_such_a_setting(self):
+        """The server then says that the module is not loaded, and keeps it: a type cannot be unloaded."""
+        server = Server(*self.options, module=False)
+        client = server.client()
+        try:
+            with self.assertRaises(Error):
+                client.call("MODULE", "LOADEX", MODULE, "CONFIG", "pawl.x", "y")
+        except Gone:  # Redis 7.4.1 falls over whenever it cannot unload what it should not have loaded
+            server.kill()
+            self.assertIn("moduleUnload", server.log_text())
+            self.skipTest("this server cannot do it, with any module that has a type")
+        client.call("PAWL.PUT", "q", 0, "p", "ID", "a")
+        with self.assertRaises(Error):
+            client.call("MODULE", "LOAD", MODULE)
+        self.assertEqual(client.call("PAWL.TAKE", "q")[0][:2], [b"a", b"p"])
+        server.stop()
 
 
 class Memory(ServerTest):
