@@ -2,7 +2,13 @@
 #include "deliver.h"
 
 #include "arguments.h"
+#include "memory.h"
 #include "random.h"
+
+struct delivery {
+	struct task *task;
+	uint64_t due, token;
+};
 
 static void reply_token(RedisModuleCtx *ctx, uint64_t token)
 {
@@ -16,12 +22,9 @@ static void reply_token(RedisModuleCtx *ctx, uint64_t token)
 	RedisModule_ReplyWithStringBuffer(ctx, text, TOKEN_TEXT);
 }
 
-void reply_task(RedisModuleCtx *ctx, const struct task *task, uint64_t due, uint64_t token,
-                struct effects *effects)
+static void reply_fields(RedisModuleCtx *ctx, const struct task *task, const char *id,
+                         size_t id_size, uint64_t due, uint64_t token)
 {
-	char id[TASK_ID_TEXT];
-	size_t id_size = task_id_text(task, id);
-
 	RedisModule_ReplyWithArray(ctx, 5);
 	RedisModule_ReplyWithStringBuffer(ctx, id, id_size);
 	RedisModule_ReplyWithStringBuffer(ctx, (const char *)task_payload(task),
@@ -29,7 +32,47 @@ void reply_task(RedisModuleCtx *ctx, const struct task *task, uint64_t due, uint
 	RedisModule_ReplyWithLongLong(ctx, task->tries);
 	RedisModule_ReplyWithLongLong(ctx, (long long)due);
 	reply_token(ctx, token);
+}
+
+void reply_task(RedisModuleCtx *ctx, const struct task *task, uint64_t due, uint64_t token,
+                struct effects *effects)
+{
+	char id[TASK_ID_TEXT];
+	size_t id_size = task_id_text(task, id);
+
+	reply_fields(ctx, task, id, id_size, due, token);
 	effects_add_id(effects, task, id, id_size);
+}
+
+static void parcel_add(struct parcel *parcel, const struct task *task, uint64_t due, uint64_t token)
+{
+	size_t count = parcel->count++;
+
+	if ((count & (count + 1)) == 0) /* 0, 1, 3, 7...: full */
+		parcel->deliveries = memory_resize(parcel->deliveries,
+		                                   (2 * count + 1) * sizeof(*parcel->deliveries));
+	parcel->deliveries[count] = (struct delivery){task_copy(task), due, token};
+}
+
+void parcel_reply(RedisModuleCtx *ctx, const struct parcel *parcel)
+{
+	char id[TASK_ID_TEXT];
+
+	RedisModule_ReplyWithArray(ctx, (long)parcel->count);
+	for (size_t i = 0; i < parcel->count; i++) {
+		const struct delivery *delivery = &parcel->deliveries[i];
+
+		reply_fields(ctx, delivery->task, id, task_id_text(delivery->task, id),
+		             delivery->due, delivery->token);
+	}
+}
+
+void parcel_free(struct parcel *parcel)
+{
+	while (parcel->count > 0)
+		memory_free(parcel->deliveries[--parcel->count].task);
+	memory_free(parcel->deliveries);
+	parcel->deliveries = NULL;
 }
 
 static uint64_t new_token(void)
@@ -43,7 +86,7 @@ static uint64_t new_token(void)
 }
 
 static void deliver_one(struct visit *visit, struct task *task, uint64_t until,
-                        struct effects *effects)
+                        struct effects *effects, struct parcel *parcel)
 {
 	uint64_t due = task_at(task), token = until ? new_token() : 0;
 
@@ -52,12 +95,17 @@ static void deliver_one(struct visit *visit, struct task *task, uint64_t until,
 	queue_count_delivery(visit->queue, task);
 	if (until)
 		queue_lease(visit->queue, task, until, token);
-	reply_task(visit->ctx, task, due, token, effects);
+	if (parcel) {
+		parcel_add(parcel, task, due, token);
+		effects_add(effects, task);
+	} else {
+		reply_task(visit->ctx, task, due, token, effects);
+	}
 	if (!until)
 		queue_delete(visit->queue, task);
 }
 
-void deliver(struct visit *visit, const struct take *take)
+void deliver(struct visit *visit, const struct take *take, struct parcel *parcel)
 {
 	uint64_t until = take->lease_ms ? visit->now + take->lease_ms : 0;
 	struct effects effects;
@@ -68,11 +116,13 @@ void deliver(struct visit *visit, const struct take *take)
 		effects_begin_set(&effects, visit, state_names[STATE_LEASED], until);
 	else
 		effects_begin_drop(&effects, visit);
-	RedisModule_ReplyWithArray(visit->ctx, REDISMODULE_POSTPONED_LEN);
+	if (!parcel)
+		RedisModule_ReplyWithArray(visit->ctx, REDISMODULE_POSTPONED_LEN);
 	for (; (uint64_t)count < take->count && (task = queue_first_due(visit->queue)) != NULL;
 	     count++)
-		deliver_one(visit, task, until, &effects);
-	RedisModule_ReplySetArrayLength(visit->ctx, count);
+		deliver_one(visit, task, until, &effects, parcel);
+	if (!parcel)
+		RedisModule_ReplySetArrayLength(visit->ctx, count);
 	effects_send(&effects);
 	visit_changed(visit, "pawl.take");
 }

@@ -11,8 +11,20 @@ struct take {
 	uint64_t lease_ms; /* 0: delivered is done */
 };
 
-/* Reply with up to take->count due tasks. At least one must be due. */
-void deliver(struct visit *visit, const struct take *take);
+/* Tasks that were delivered to a taker which has not been told yet: copies, as they were then. */
+struct parcel {
+	struct delivery *deliveries;
+	size_t count;
+};
+
+/*
+ * Deliver up to take->count due tasks, and reply with them; or, if there is a parcel, put them into it. At least
+ * one must be due.
+ */
+void deliver(struct visit *visit, const struct take *take, struct parcel *parcel);
+/* Reply as deliver would have. */
+void parcel_reply(RedisModuleCtx *ctx, const struct parcel *parcel);
+void parcel_free(struct parcel *parcel);
 
 /*
  * Reply with [id, payload, tries, due-ms, token], nil for the token if it is 0, and remember what happens to

@@ -25,6 +25,7 @@ typedef uint64_t RedisModuleTimerID;
 typedef int RedisModuleCmdFunc(RedisModuleCtx *, RedisModuleString **argv, int argc);
 typedef void RedisModuleTimerProc(RedisModuleCtx *, void *data);
 typedef void RedisModuleEventLoopFunc(int fd, void *data, int mask);
+typedef void RedisModuleDisconnectFunc(RedisModuleCtx *, RedisModuleBlockedClient *);
 
 enum { REDISMODULE_OK = 0, REDISMODULE_ERR = 1, REDISMODULE_APIVER_1 = 1 };
 enum { REDISMODULE_READ = 1 << 0, REDISMODULE_WRITE = 1 << 1 };
@@ -139,77 +140,78 @@ typedef struct RedisModuleCommandInfo {
 } RedisModuleCommandInfo;
 
 /* The functions: result, name, arguments. */
-#define REDISMODULE_FUNCTIONS(X)                                                              \
-	X(void *, Alloc, (size_t))                                                            \
-	X(void *, Calloc, (size_t, size_t))                                                   \
-	X(void *, Realloc, (void *, size_t))                                                  \
-	X(void, Free, (void *))                                                               \
-	X(size_t, MallocSize, (void *))                                                       \
-	X(int, IsModuleNameBusy, (const char *name))                                          \
-	X(void, SetModuleAttribs, (RedisModuleCtx *, const char *name, int version, int api)) \
-	X(void, SetModuleOptions, (RedisModuleCtx *, int options))                            \
-	X(int, CreateCommand,                                                                 \
-	  (RedisModuleCtx *, const char *name, RedisModuleCmdFunc *, const char *flags,       \
-	   int first_key, int last_key, int key_step))                                        \
-	X(RedisModuleCommand *, GetCommand, (RedisModuleCtx *, const char *name))             \
-	X(int, SetCommandInfo, (RedisModuleCommand *, const RedisModuleCommandInfo *))        \
-	X(RedisModuleType *, CreateDataType,                                                  \
-	  (RedisModuleCtx *, const char *name, int encoding, RedisModuleTypeMethods *))       \
-	X(int, GetContextFlags, (RedisModuleCtx *))                                           \
-	X(int, AvoidReplicaTraffic, (void))                                                   \
-	X(long long, Milliseconds, (void))                                                    \
-	X(void, GetRandomBytes, (unsigned char *, size_t))                                    \
-	X(void, Log, (RedisModuleCtx *, const char *level, const char *format, ...))          \
-	X(RedisModuleString *, CreateString, (RedisModuleCtx *, const char *, size_t))        \
-	X(RedisModuleString *, CreateStringFromString,                                        \
-	  (RedisModuleCtx *, const RedisModuleString *))                                      \
-	X(void, FreeString, (RedisModuleCtx *, RedisModuleString *))                          \
-	X(const char *, StringPtrLen, (const RedisModuleString *, size_t *))                  \
-	X(int, StringToLongLong, (const RedisModuleString *, long long *))                    \
-	X(int, GetSelectedDb, (RedisModuleCtx *))                                             \
-	X(int, SelectDb, (RedisModuleCtx *, int))                                             \
-	X(RedisModuleKey *, OpenKey, (RedisModuleCtx *, RedisModuleString *, int mode))       \
-	X(void, CloseKey, (RedisModuleKey *))                                                 \
-	X(int, KeyType, (RedisModuleKey *))                                                   \
-	X(int, DeleteKey, (RedisModuleKey *))                                                 \
-	X(RedisModuleType *, ModuleTypeGetType, (RedisModuleKey *))                           \
-	X(void *, ModuleTypeGetValue, (RedisModuleKey *))                                     \
-	X(int, ModuleTypeSetValue, (RedisModuleKey *, RedisModuleType *, void *))             \
-	X(int, SignalModifiedKey, (RedisModuleCtx *, RedisModuleString *))                    \
-	X(int, NotifyKeyspaceEvent,                                                           \
-	  (RedisModuleCtx *, int type, const char *, RedisModuleString *))                    \
-	X(int, Replicate, (RedisModuleCtx *, const char *command, const char *format, ...))   \
-	X(int, ReplicateVerbatim, (RedisModuleCtx *))                                         \
-	X(int, WrongArity, (RedisModuleCtx *))                                                \
-	X(int, ReplyWithError, (RedisModuleCtx *, const char *))                              \
-	X(int, ReplyWithLongLong, (RedisModuleCtx *, long long))                              \
-	X(int, ReplyWithArray, (RedisModuleCtx *, long))                                      \
-	X(int, ReplyWithMap, (RedisModuleCtx *, long))                                        \
-	X(int, ReplyWithNull, (RedisModuleCtx *))                                             \
-	X(int, ReplyWithNullArray, (RedisModuleCtx *))                                        \
-	X(int, ReplyWithStringBuffer, (RedisModuleCtx *, const char *, size_t))               \
-	X(int, ReplyWithCString, (RedisModuleCtx *, const char *))                            \
-	X(int, ReplyWithSimpleString, (RedisModuleCtx *, const char *))                       \
-	X(void, ReplySetArrayLength, (RedisModuleCtx *, long))                                \
-	X(void, SaveUnsigned, (RedisModuleIO *, uint64_t))                                    \
-	X(uint64_t, LoadUnsigned, (RedisModuleIO *))                                          \
-	X(void, SaveStringBuffer, (RedisModuleIO *, const char *, size_t))                    \
-	X(char *, LoadStringBuffer, (RedisModuleIO *, size_t *))                              \
-	X(int, IsIOError, (RedisModuleIO *))                                                  \
-	X(void, LogIOError, (RedisModuleIO *, const char *level, const char *format, ...))    \
-	X(void, EmitAOF, (RedisModuleIO *, const char *command, const char *format, ...))     \
-	X(void, DigestAddStringBuffer, (RedisModuleDigest *, const char *, size_t))           \
-	X(void, DigestAddLongLong, (RedisModuleDigest *, long long))                          \
-	X(void, DigestEndSequence, (RedisModuleDigest *))                                     \
-	X(RedisModuleBlockedClient *, BlockClientOnKeys,                                      \
-	  (RedisModuleCtx *, RedisModuleCmdFunc * reply, RedisModuleCmdFunc * timeout,        \
-	   void (*free_data)(RedisModuleCtx *, void *), long long timeout_ms,                 \
-	   RedisModuleString **keys, int count, void *data))                                  \
-	X(int, UnblockClient, (RedisModuleBlockedClient *, void *data))                       \
-	X(void *, GetBlockedClientPrivateData, (RedisModuleCtx *))                            \
-	X(RedisModuleTimerID, CreateTimer,                                                    \
-	  (RedisModuleCtx *, long long ms, RedisModuleTimerProc *, void *data))               \
-	X(int, EventLoopAdd, (int fd, int mask, RedisModuleEventLoopFunc *, void *data))      \
+#define REDISMODULE_FUNCTIONS(X)                                                                  \
+	X(void *, Alloc, (size_t))                                                                \
+	X(void *, Calloc, (size_t, size_t))                                                       \
+	X(void *, Realloc, (void *, size_t))                                                      \
+	X(void, Free, (void *))                                                                   \
+	X(size_t, MallocSize, (void *))                                                           \
+	X(int, IsModuleNameBusy, (const char *name))                                              \
+	X(void, SetModuleAttribs, (RedisModuleCtx *, const char *name, int version, int api))     \
+	X(void, SetModuleOptions, (RedisModuleCtx *, int options))                                \
+	X(int, CreateCommand,                                                                     \
+	  (RedisModuleCtx *, const char *name, RedisModuleCmdFunc *, const char *flags,           \
+	   int first_key, int last_key, int key_step))                                            \
+	X(RedisModuleCommand *, GetCommand, (RedisModuleCtx *, const char *name))                 \
+	X(int, SetCommandInfo, (RedisModuleCommand *, const RedisModuleCommandInfo *))            \
+	X(RedisModuleType *, CreateDataType,                                                      \
+	  (RedisModuleCtx *, const char *name, int encoding, RedisModuleTypeMethods *))           \
+	X(int, GetContextFlags, (RedisModuleCtx *))                                               \
+	X(int, AvoidReplicaTraffic, (void))                                                       \
+	X(long long, Milliseconds, (void))                                                        \
+	X(void, GetRandomBytes, (unsigned char *, size_t))                                        \
+	X(void, Log, (RedisModuleCtx *, const char *level, const char *format, ...))              \
+	X(RedisModuleString *, CreateString, (RedisModuleCtx *, const char *, size_t))            \
+	X(RedisModuleString *, CreateStringFromString,                                            \
+	  (RedisModuleCtx *, const RedisModuleString *))                                          \
+	X(void, FreeString, (RedisModuleCtx *, RedisModuleString *))                              \
+	X(const char *, StringPtrLen, (const RedisModuleString *, size_t *))                      \
+	X(int, StringToLongLong, (const RedisModuleString *, long long *))                        \
+	X(int, GetSelectedDb, (RedisModuleCtx *))                                                 \
+	X(int, SelectDb, (RedisModuleCtx *, int))                                                 \
+	X(RedisModuleKey *, OpenKey, (RedisModuleCtx *, RedisModuleString *, int mode))           \
+	X(void, CloseKey, (RedisModuleKey *))                                                     \
+	X(int, KeyType, (RedisModuleKey *))                                                       \
+	X(int, DeleteKey, (RedisModuleKey *))                                                     \
+	X(RedisModuleType *, ModuleTypeGetType, (RedisModuleKey *))                               \
+	X(void *, ModuleTypeGetValue, (RedisModuleKey *))                                         \
+	X(int, ModuleTypeSetValue, (RedisModuleKey *, RedisModuleType *, void *))                 \
+	X(int, SignalModifiedKey, (RedisModuleCtx *, RedisModuleString *))                        \
+	X(int, NotifyKeyspaceEvent,                                                               \
+	  (RedisModuleCtx *, int type, const char *, RedisModuleString *))                        \
+	X(int, Replicate, (RedisModuleCtx *, const char *command, const char *format, ...))       \
+	X(int, ReplicateVerbatim, (RedisModuleCtx *))                                             \
+	X(int, WrongArity, (RedisModuleCtx *))                                                    \
+	X(int, ReplyWithError, (RedisModuleCtx *, const char *))                                  \
+	X(int, ReplyWithLongLong, (RedisModuleCtx *, long long))                                  \
+	X(int, ReplyWithArray, (RedisModuleCtx *, long))                                          \
+	X(int, ReplyWithMap, (RedisModuleCtx *, long))                                            \
+	X(int, ReplyWithNull, (RedisModuleCtx *))                                                 \
+	X(int, ReplyWithNullArray, (RedisModuleCtx *))                                            \
+	X(int, ReplyWithStringBuffer, (RedisModuleCtx *, const char *, size_t))                   \
+	X(int, ReplyWithCString, (RedisModuleCtx *, const char *))                                \
+	X(int, ReplyWithSimpleString, (RedisModuleCtx *, const char *))                           \
+	X(void, ReplySetArrayLength, (RedisModuleCtx *, long))                                    \
+	X(void, SaveUnsigned, (RedisModuleIO *, uint64_t))                                        \
+	X(uint64_t, LoadUnsigned, (RedisModuleIO *))                                              \
+	X(void, SaveStringBuffer, (RedisModuleIO *, const char *, size_t))                        \
+	X(char *, LoadStringBuffer, (RedisModuleIO *, size_t *))                                  \
+	X(int, IsIOError, (RedisModuleIO *))                                                      \
+	X(void, LogIOError, (RedisModuleIO *, const char *level, const char *format, ...))        \
+	X(void, EmitAOF, (RedisModuleIO *, const char *command, const char *format, ...))         \
+	X(void, DigestAddStringBuffer, (RedisModuleDigest *, const char *, size_t))               \
+	X(void, DigestAddLongLong, (RedisModuleDigest *, long long))                              \
+	X(void, DigestEndSequence, (RedisModuleDigest *))                                         \
+	X(RedisModuleBlockedClient *, BlockClientOnKeys,                                          \
+	  (RedisModuleCtx *, RedisModuleCmdFunc * reply, RedisModuleCmdFunc * timeout,            \
+	   void (*free_data)(RedisModuleCtx *, void *), long long timeout_ms,                     \
+	   RedisModuleString **keys, int count, void *data))                                      \
+	X(int, UnblockClient, (RedisModuleBlockedClient *, void *data))                           \
+	X(void, SetDisconnectCallback, (RedisModuleBlockedClient *, RedisModuleDisconnectFunc *)) \
+	X(void *, GetBlockedClientPrivateData, (RedisModuleCtx *))                                \
+	X(RedisModuleTimerID, CreateTimer,                                                        \
+	  (RedisModuleCtx *, long long ms, RedisModuleTimerProc *, void *data))                   \
+	X(int, EventLoopAdd, (int fd, int mask, RedisModuleEventLoopFunc *, void *data))          \
 	X(RedisModuleCtx *, GetDetachedThreadSafeContext, (RedisModuleCtx *))
 
 #define REDISMODULE_DECLARE(result, name, arguments) extern result(*RedisModule_##name) arguments;

@@ -21,7 +21,7 @@ struct taker {
 	struct taker *next, *prev;
 	RedisModuleBlockedClient *client;
 	struct take take;
-	bool called; /* it is its turn */
+	struct parcel parcel; /* what it got when it was its turn */
 };
 
 /* Those who wait for one key. It exists as long as somebody does. */
@@ -196,36 +196,44 @@ static bool must_wait(RedisModuleCtx *ctx)
 	       RedisModule_GetContextFlags(ctx) & REDISMODULE_CTX_FLAGS_LOADING;
 }
 
-static uint64_t next_due(RedisModuleCtx *ctx, RedisModuleString *name)
+/*
+ * The first in line gets what is due. It is told so by on_timeout: that is what RedisModule_UnblockClient calls for
+ * a client that is blocked on keys, at once up to Redis 7.2, and later, from the event loop, since 7.4. Were the
+ * tasks delivered only then, the next look at the queue would find them still due, and call the whole line.
+ */
+static void serve_first(struct line *line, struct visit *visit)
+{
+	struct taker *taker = line->first;
+
+	deliver(visit, &taker->take, &taker->parcel);
+	leave(taker);
+	RedisModule_UnblockClient(taker->client, NULL);
+}
+
+/* Serve the line if a task is due. Returns when to look again: not after now if there may be more to do. */
+static uint64_t serve_one(RedisModuleCtx *ctx, struct line *line, uint64_t *now)
 {
 	struct visit visit;
 	uint64_t next;
 
-	if (!visit_quietly(&visit, ctx, name))
+	if (!visit_quietly(&visit, ctx, line->name))
 		return PAWL_NEVER;
+	*now = visit.now;
 	next = queue_look_again(visit.queue);
+	if (next <= visit.now)
+		serve_first(line, &visit);
 	visit_end(&visit);
 	return next;
 }
 
-/* Whose turn it is gets what is due, through the callback for time-outs; whoever is gone just leaves. */
-static void call_first(struct line *line)
-{
-	struct taker *taker = line->first;
-
-	taker->called = true;
-	RedisModule_UnblockClient(taker->client, NULL);
-	leave(taker);
-}
-
 static void serve(RedisModuleCtx *ctx, struct line *line)
 {
-	uint64_t next = PAWL_NEVER;
+	uint64_t now = 0, next = 0;
 
 	line->held = true;
 	RedisModule_SelectDb(ctx, line->db);
-	while (line->first && (next = next_due(ctx, line->name)) <= clock_now())
-		call_first(line);
+	while (line->first && next <= now)
+		next = serve_one(ctx, line, &now);
 	line->held = false;
 	if (line->first)
 		look_at(line, next);
@@ -267,7 +275,7 @@ static bool try_to_deliver(RedisModuleCtx *ctx, RedisModuleString *name, const s
 		return false;
 	due = queue_first_due(visit.queue) != NULL;
 	if (due)
-		deliver(&visit, &taker->take);
+		deliver(&visit, &taker->take, NULL);
 	else
 		takers_notice(&visit);
 	visit_end(&visit);
@@ -293,22 +301,36 @@ static int on_key(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 	return REDISMODULE_OK;
 }
 
-static int on_turn_or_timeout(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+/* Its time is up; or it was served, perhaps in the same moment. */
+static int on_timeout(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
 	struct taker *taker = RedisModule_GetBlockedClientPrivateData(ctx);
 
+	(void)argv;
 	(void)argc;
-	if (!taker->called || !try_to_deliver(ctx, argv[1], taker))
+	if (taker->parcel.count > 0)
+		parcel_reply(ctx, &taker->parcel);
+	else
 		RedisModule_ReplyWithNullArray(ctx);
 	leave(taker);
 	return REDISMODULE_OK;
 }
 
+/* It left by itself, or was sent away. on_free comes later, and by then it could have been served. */
+static void on_disconnect(RedisModuleCtx *ctx, RedisModuleBlockedClient *client)
+{
+	(void)client;
+	leave(RedisModule_GetBlockedClientPrivateData(ctx));
+}
+
 static void on_free(RedisModuleCtx *ctx, void *data)
 {
+	struct taker *taker = data;
+
 	(void)ctx;
-	leave(data);
-	memory_free(data);
+	leave(taker);
+	parcel_free(&taker->parcel);
+	memory_free(taker);
 }
 
 void takers_block(struct visit *visit, const struct take *take, uint64_t timeout_ms)
@@ -318,8 +340,9 @@ void takers_block(struct visit *visit, const struct take *take, uint64_t timeout
 
 	taker->take = *take;
 	taker->client =
-	        RedisModule_BlockClientOnKeys(visit->ctx, on_key, on_turn_or_timeout, on_free,
+	        RedisModule_BlockClientOnKeys(visit->ctx, on_key, on_timeout, on_free,
 	                                      (long long)timeout_ms, &visit->name, 1, taker);
+	RedisModule_SetDisconnectCallback(taker->client, on_disconnect);
 	join(line, taker);
 	look_at(line, visit->queue ? queue_look_again(visit->queue) : PAWL_NEVER);
 }

@@ -7,6 +7,9 @@
  * waits for the first of these. So neither a new task nor a due one costs more for a long line: whoever is
  * first is served, and nobody else is woken.
  *
+ * Whose turn it is gets its tasks at once, and is told of them when the server calls it back, which may be
+ * later: see serve_first. If its client goes in between, that is as if it went with the reply on its way.
+ *
  * The server knows for which key each of them is blocked. That is how it moves them on when a slot of the
  * cluster leaves, and it tries all of them when the key appears; but the first in line alone is looked at.
  *

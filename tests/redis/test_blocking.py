@@ -50,6 +50,14 @@ class OnAClockThatStands(ServerTest):
         self.call("PAWL.MOVE", "q", "x", 0, "FORCE")
         self.assertEqual(taker.read()[0][2], 3)
 
+    def test_one_due_task_wakes_one_taker(self):
+        self.call("PAWL.PUT", "q", 5, "p")
+        self.call("PAWL.PUT", "q", 5000, "keeps the key")
+        takers = [self.block("PAWL.TAKE", "q", "BLOCK", 0) for _ in range(3)]
+        self.pass_ms(5)
+        self.assertEqual(takers[0].read()[0][1], b"p")
+        self.assertEqual(self.blocked(), 2)
+
     def test_takers_are_served_in_the_order_in_which_they_blocked(self):
         takers = [self.block("PAWL.TAKE", "q", "BLOCK", 0) for _ in range(20)]
         for n in range(10):  # each creates the key anew

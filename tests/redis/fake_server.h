@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A server for tests of the takers that wait: as much of one as they see, in this process, with a clock and an
+ * event loop that do what the test says. Two things differ from server to server, or from moment to moment, and
+ * are the test's to choose: whether RedisModule_UnblockClient calls back at once, and what the clock tells.
+ */
+#ifndef PAWL_TESTS_REDIS_FAKE_SERVER_H
+#define PAWL_TESTS_REDIS_FAKE_SERVER_H
+
+#include <stdbool.h>
+
+#include "redis_module.h"
+
+enum { FAKE_KEYS = 3, FAKE_CLIENTS = 64, FAKE_REPLIES = 16, FAKE_READINGS_MAX = 10000 };
+
+enum fake_state { FAKE_IDLE, FAKE_BLOCKED, FAKE_SERVED, FAKE_NIL, FAKE_GONE };
+
+/* A client, which blocks once at most between two resets of it. */
+struct fake_client {
+	enum fake_state state;
+	bool called; /* it is unblocked, and has not been called back yet */
+	unsigned key;
+	uint64_t blocked_since;          /* the order in which they blocked: 1, 2, ... */
+	uint64_t timeout_ms;             /* as it was given; the test says when it is over */
+	uint64_t payloads[FAKE_REPLIES]; /* of the tasks that it got: numbers, in this test */
+	unsigned count;
+	struct RedisModuleBlockedClient *handle;
+};
+
+struct fake_server {
+	uint64_t now;           /* what the clock tells... */
+	unsigned readings_left; /* ...so many times more, if not 0; then the time is `then` */
+	uint64_t then;
+	unsigned
+	        readings; /* since fake_timers began; at FAKE_READINGS_MAX the clock leaps, and ends what spins */
+	bool spun;         /* that happened */
+	bool late_unblock; /* clients are called back from the event loop, as since Redis 7.4 */
+	bool paused;       /* CLIENT PAUSE WRITE */
+	uint64_t rings_at; /* what the timer of the system is set to, or PAWL_NEVER */
+	uint64_t arrivals; /* clients that blocked */
+	struct fake_client clients[FAKE_CLIENTS];
+};
+
+extern struct fake_server fake;
+
+/* Begin with no keys and no clients. The module goes on from one server to the next: see takers_clock_set. */
+void fake_start(uint64_t now);
+/* Send all clients away, and delete all keys. */
+void fake_stop(void);
+
+RedisModuleString *fake_key(unsigned key);
+/* The context of a command of this client; NULL: of one that does not matter. */
+RedisModuleCtx *fake_command(struct fake_client *client);
+/* What the server does after a command: those who wait for a key that has appeared are tried. */
+void fake_command_done(void);
+
+/* A turn of the event loop... */
+void fake_loop(void);
+/* ...and its halves: the timer rings if it is time, and timers run; clients that are to be unblocked are. */
+void fake_timers(void);
+void fake_before_sleep(void);
+/* The clock is set, by the operating system: its timer rings. */
+void fake_set_clock(uint64_t now);
+
+/* What happens to a client that is blocked. */
+void fake_time_out(struct fake_client *client);
+void fake_disconnect(struct fake_client *client);
+/* FLUSHALL, DEL... */
+void fake_delete(unsigned key);
+
+#endif

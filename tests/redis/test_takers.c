@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Takers that wait, on a server that does what the test says (fake_server.h): in each order in which it may call
+ * back, and with a clock that may be set between any two readings of it.
+ */
+#include "../support/random.h"
+#include "../support/test.h"
+#include "clock.h"
+#include "fake_server.h"
+#include "takers.h"
+
+#define START UINT64_C(1800000000000)
+
+static struct random rng;
+static uint64_t runs;
+
+/* Both kinds of server. */
+static void begin(bool late_unblock)
+{
+	static bool loaded;
+
+	fake_start(START);
+	fake.late_unblock = late_unblock;
+	if (loaded)
+		takers_clock_set();
+	else
+		EXPECT_EQ(takers_init(fake_command(NULL)), REDISMODULE_OK);
+	loaded = true;
+}
+
+/* PAWL.TAKE with BLOCK */
+static void take(struct fake_client *client, unsigned key, uint64_t count)
+{
+	struct take take = {.count = count};
+	struct visit visit;
+
+	*client = (struct fake_client){.key = key};
+	visit_to_write(&visit, fake_command(client), fake_key(key));
+	if (visit.queue && queue_first_due(visit.queue))
+		deliver(&visit, &take, NULL);
+	else
+		takers_block(&visit, &take, 0);
+	visit_end(&visit);
+	fake_command_done();
+}
+
+/* PAWL.PUT; the payload is the number. */
+static void put(unsigned key, uint64_t number, uint64_t at)
+{
+	struct task_id id;
+	struct visit visit;
+	char text[32];
+
+	snprintf(text, sizeof(text), "task:%llu", (unsigned long long)number);
+	task_id_from_text(&id, text, strlen(text));
+	visit_to_write(&visit, fake_command(NULL), fake_key(key));
+	visit_create(&visit);
+	queue_add(visit.queue, task_new(&id, &number, sizeof(number)), at);
+	visit_changed(&visit, "pawl.put");
+	visit_end(&visit);
+	fake_command_done();
+}
+
+static void loops(unsigned count)
+{
+	while (count-- > 0)
+		fake_loop();
+}
+
+static void expect_served(const struct fake_client *client, uint64_t number)
+{
+	EXPECT_EQ(client->state, FAKE_SERVED);
+	EXPECT_EQ(client->count, 1);
+	EXPECT_EQ(client->payloads[0], number);
+}
+
+static void one_task_in_a_long_line(bool late_unblock)
+{
+	begin(late_unblock);
+	for (unsigned i = 0; i < 20; i++)
+		take(&fake.clients[i], 0, 1);
+	put(0, 1000, START + 50000); /* so that the key stays */
+	for (unsigned i = 0; i < 20; i++) {
+		put(0, i, fake.now + 5 * (i % 2));
+		fake.now += 5;
+		loops(3);
+		expect_served(&fake.clients[i], i);
+		for (unsigned j = i + 1; j < 20; j++)
+			EXPECT_EQ(fake.clients[j].state, FAKE_BLOCKED);
+	}
+	fake_stop();
+}
+
+static void one_due_task_wakes_one_taker(void)
+{
+	one_task_in_a_long_line(false);
+	one_task_in_a_long_line(true);
+}
+
+static void a_taker_whose_time_is_up_just_when_it_is_served_gets_the_task(void)
+{
+	begin(true);
+	put(0, 1, START + 10);
+	put(0, 2, START + 20);
+	take(&fake.clients[0], 0, 1);
+	take(&fake.clients[1], 0, 1);
+	loops(1);
+	fake.now += 10;
+	fake_timers();
+	EXPECT_EQ(fake.clients[0].state, FAKE_BLOCKED); /* the server has not called back yet */
+	fake_time_out(&fake.clients[0]);
+	expect_served(&fake.clients[0], 1);
+	fake.now += 10;
+	loops(3);
+	expect_served(&fake.clients[0], 1);
+	expect_served(&fake.clients[1], 2);
+	fake_stop();
+}
+
+static void one_of_two_leaves(bool late_unblock)
+{
+	begin(late_unblock);
+	put(0, 1, START + 10);
+	put(0, 2, START + 1000);
+	take(&fake.clients[0], 0, 1);
+	take(&fake.clients[1], 0, 1);
+	loops(1);
+	fake_disconnect(&fake.clients[0]);
+	fake.now += 10;
+	fake_timers(); /* before the server has freed what the first one left behind */
+	loops(3);
+	expect_served(&fake.clients[1], 1);
+	fake_stop();
+}
+
+static void a_task_is_not_wasted_on_a_taker_that_is_gone(void)
+{
+	one_of_two_leaves(false);
+	one_of_two_leaves(true);
+}
+
+/* Random acts. What must hold is told by what has been done to each task and each client. */
+
+enum { TASKS = 2000 };
+
+static struct {
+	uint64_t tasks;         /* put so far: their numbers */
+	bool known_gone[TASKS]; /* delivered, or deleted with its key */
+	bool may_be_lost
+	        [TASKS]; /* it was due when a taker went that may have been served with it */
+	unsigned key[TASKS];
+	bool timed_out[FAKE_CLIENTS];
+} history;
+
+static struct fake_client *client_in(enum fake_state state)
+{
+	unsigned from = (unsigned)random_below(&rng, FAKE_CLIENTS);
+
+	for (unsigned i = 0; i < FAKE_CLIENTS; i++) {
+		struct fake_client *client = &fake.clients[(from + i) % FAKE_CLIENTS];
+
+		if (client->state == state)
+			return client;
+	}
+	return NULL;
+}
+
+/* Whoever was served was the first in line, and got what nobody had. */
+static void expect_fair(const struct fake_client *served)
+{
+	for (unsigned i = 0; i < served->count; i++) {
+		uint64_t number = served->payloads[i];
+
+		EXPECT(number < history.tasks && !history.known_gone[number]);
+		EXPECT_EQ(history.key[number], served->key);
+		history.known_gone[number] = true;
+	}
+	EXPECT(served->count > 0);
+	for (unsigned i = 0; served->blocked_since && i < FAKE_CLIENTS; i++) {
+		const struct fake_client *other = &fake.clients[i];
+
+		if (other->state == FAKE_BLOCKED && !other->called && other->key == served->key)
+			EXPECT(other->blocked_since > served->blocked_since);
+	}
+}
+
+static void look_at_clients(void)
+{
+	for (unsigned i = 0; i < FAKE_CLIENTS; i++) {
+		struct fake_client *client = &fake.clients[i];
+
+		if (client->state == FAKE_IDLE || client->state == FAKE_BLOCKED || client->handle)
+			continue;
+		if (client->state == FAKE_SERVED)
+			expect_fair(client);
+		else if (client->state == FAKE_NIL)
+			EXPECT(history.timed_out[i]);
+		*client = (struct fake_client){0};
+	}
+}
+
+/* A task that a taker has been served with is out of the queue; who goes now takes it along. */
+static bool in_queue(uint64_t number)
+{
+	struct task_id id;
+	struct visit visit;
+	char text[32];
+	bool found;
+
+	snprintf(text, sizeof(text), "task:%llu", (unsigned long long)number);
+	task_id_from_text(&id, text, strlen(text));
+	visit_to_read(&visit, fake_command(NULL), fake_key(history.key[number]));
+	found = visit.queue && queue_find(visit.queue, &id);
+	visit_end(&visit);
+	return found;
+}
+
+static void disconnect(struct fake_client *client)
+{
+	fake_disconnect(client);
+	for (uint64_t i = 0; i < history.tasks; i++)
+		if (history.key[i] == client->key && !history.known_gone[i] && !in_queue(i))
+			history.may_be_lost[i] = true;
+}
+
+static void delete_key(unsigned key)
+{
+	for (uint64_t i = 0; i < history.tasks; i++)
+		if (history.key[i] == key && in_queue(i))
+			history.known_gone[i] = true;
+	fake_delete(key);
+}
+
+static void put_any(void)
+{
+	uint64_t number = history.tasks;
+	unsigned key = (unsigned)random_below(&rng, FAKE_KEYS);
+
+	if (number == TASKS)
+		return;
+	history.key[number] = key;
+	history.tasks++;
+	put(key, number, fake.now + random_below(&rng, 2) * random_below(&rng, 60));
+}
+
+static void take_any(void)
+{
+	struct fake_client *client = client_in(FAKE_IDLE);
+
+	if (!client)
+		return;
+	history.timed_out[client - fake.clients] = false;
+	take(client, (unsigned)random_below(&rng, FAKE_KEYS), 1 + random_below(&rng, 3));
+}
+
+static void act(void)
+{
+	struct fake_client *blocked = client_in(FAKE_BLOCKED);
+
+	switch (random_below(&rng, 24)) {
+	case 0:
+		if (blocked)
+			disconnect(blocked);
+		break;
+	case 1:
+		if (blocked) {
+			history.timed_out[blocked - fake.clients] = true;
+			fake_time_out(blocked);
+		}
+		break;
+	case 2:
+		fake.paused = random_below(&rng, 3) == 0;
+		break;
+	case 3:
+		if (random_below(&rng, 4) == 0)
+			delete_key((unsigned)random_below(&rng, FAKE_KEYS));
+		break;
+	case 4:
+	case 5:
+		fake_timers();
+		break;
+	case 6:
+	case 7:
+		fake_before_sleep();
+		break;
+	case 8:
+	case 9:
+	case 10:
+		fake.now += random_below(&rng, 20);
+		break;
+	case 11:
+	case 12:
+		fake_loop();
+		break;
+	default:
+		if (random_below(&rng, 2))
+			put_any();
+		else
+			take_any();
+	}
+}
+
+/* In the end, with time enough, nobody waits for a key that has a task. */
+static void expect_all_served(void)
+{
+	fake.paused = false;
+	fake.now += 1000;
+	loops(50);
+	look_at_clients();
+	for (uint64_t i = 0; i < history.tasks; i++) {
+		EXPECT(history.known_gone[i] || history.may_be_lost[i] || in_queue(i));
+		for (unsigned j = 0; j < FAKE_CLIENTS; j++)
+			EXPECT(!in_queue(i) || fake.clients[j].state != FAKE_BLOCKED ||
+			       fake.clients[j].key != history.key[i]);
+	}
+}
+
+static void every_taker_is_served_in_turn_whatever_happens(void)
+{
+	for (uint64_t seed = 1; seed <= runs; seed++) {
+		unsigned before = test_failures;
+
+		rng = (struct random){seed};
+		memset(&history, 0, sizeof(history));
+		begin(seed % 2);
+		for (unsigned i = 0; i < 400; i++) {
+			act();
+			look_at_clients();
+		}
+		expect_all_served();
+		EXPECT(!fake.spun);
+		fake_stop();
+		if (test_failures != before)
+			fprintf(stderr, "with seed %llu\n", (unsigned long long)seed);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static const struct test tests[] = {
+	        TEST(one_due_task_wakes_one_taker),
+	        TEST(a_taker_whose_time_is_up_just_when_it_is_served_gets_the_task),
+	        TEST(a_task_is_not_wasted_on_a_taker_that_is_gone),
+	        TEST(every_taker_is_served_in_turn_whatever_happens),
+	};
+
+	runs = test_number(argc, argv, "--runs", "PAWL_TEST_RUNS", 300);
+	return RUN_TESTS(tests);
+}
