@@ -153,13 +153,15 @@ static void on_ring(int fd, void *data, int mask)
 	run_in(0);
 }
 
+/* The wheel is ahead of the clock if that was set back; then it cannot tell when to look, and is begun anew. */
 static void plan(void)
 {
-	uint64_t next = pawl_wheel_next(takers.wheel);
+	uint64_t next = pawl_wheel_next(takers.wheel), now;
 
 	if (takers.running)
 		return;
-	if (next <= clock_now())
+	now = clock_now();
+	if (next <= now || now < pawl_wheel_now(takers.wheel))
 		run_in(0);
 	else
 		ring_at(next);
@@ -210,30 +212,30 @@ static void serve_first(struct line *line, struct visit *visit)
 	RedisModule_UnblockClient(taker->client, NULL);
 }
 
-/* Serve the line if a task is due. Returns when to look again: not after now if there may be more to do. */
-static uint64_t serve_one(RedisModuleCtx *ctx, struct line *line, uint64_t *now)
+/* Serve the first in line if a task is due. Returns when to look again: now if there may be more to do. */
+static uint64_t serve_one(RedisModuleCtx *ctx, struct line *line, uint64_t now)
 {
 	struct visit visit;
 	uint64_t next;
 
-	if (!visit_quietly(&visit, ctx, line->name))
+	if (!visit_quietly(&visit, ctx, line->name, now))
 		return PAWL_NEVER;
-	*now = visit.now;
 	next = queue_look_again(visit.queue);
-	if (next <= visit.now)
+	if (next <= now)
 		serve_first(line, &visit);
 	visit_end(&visit);
 	return next;
 }
 
-static void serve(RedisModuleCtx *ctx, struct line *line)
+/* `now` is the time of the wheel. So what is looked at again is looked at later, and `run` comes to an end. */
+static void serve(RedisModuleCtx *ctx, struct line *line, uint64_t now)
 {
-	uint64_t now = 0, next = 0;
+	uint64_t next = now;
 
 	line->held = true;
 	RedisModule_SelectDb(ctx, line->db);
 	while (line->first && next <= now)
-		next = serve_one(ctx, line, &now);
+		next = serve_one(ctx, line, now);
 	line->held = false;
 	if (line->first)
 		look_at(line, next);
@@ -261,7 +263,7 @@ static void run(RedisModuleCtx *ctx, void *data)
 	takers.running = true;
 	pawl_wheel_advance(takers.wheel, now, 0);
 	while ((timer = pawl_wheel_pop(takers.wheel)) != NULL)
-		serve(ctx, (struct line *)(void *)timer);
+		serve(ctx, (struct line *)(void *)timer, now);
 	takers.running = false;
 	plan();
 }
@@ -271,7 +273,7 @@ static bool try_to_deliver(RedisModuleCtx *ctx, RedisModuleString *name, const s
 	struct visit visit;
 	bool due;
 
-	if (!visit_quietly(&visit, ctx, name))
+	if (!visit_quietly(&visit, ctx, name, clock_now()))
 		return false;
 	due = queue_first_due(visit.queue) != NULL;
 	if (due)

@@ -6,9 +6,10 @@
 
 RedisModuleType *queue_type;
 
-static bool open_key(struct visit *visit, RedisModuleCtx *ctx, RedisModuleString *name, int mode)
+static bool open_key(struct visit *visit, RedisModuleCtx *ctx, RedisModuleString *name, int mode,
+                     uint64_t now)
 {
-	*visit = (struct visit){.ctx = ctx, .name = name, .now = clock_now()};
+	*visit = (struct visit){.ctx = ctx, .name = name, .now = now};
 	visit->key = RedisModule_OpenKey(ctx, name, mode);
 	if (!visit->key || RedisModule_KeyType(visit->key) == REDISMODULE_KEYTYPE_EMPTY)
 		return true;
@@ -23,7 +24,7 @@ static bool open_key(struct visit *visit, RedisModuleCtx *ctx, RedisModuleString
 static bool open_or_reply(struct visit *visit, RedisModuleCtx *ctx, RedisModuleString *name,
                           int mode)
 {
-	if (open_key(visit, ctx, name, mode))
+	if (open_key(visit, ctx, name, mode, clock_now()))
 		return true;
 	visit_end(visit);
 	RedisModule_ReplyWithError(
@@ -41,9 +42,9 @@ bool visit_to_write(struct visit *visit, RedisModuleCtx *ctx, RedisModuleString 
 	return open_or_reply(visit, ctx, name, REDISMODULE_READ | REDISMODULE_WRITE);
 }
 
-bool visit_quietly(struct visit *visit, RedisModuleCtx *ctx, RedisModuleString *name)
+bool visit_quietly(struct visit *visit, RedisModuleCtx *ctx, RedisModuleString *name, uint64_t now)
 {
-	if (open_key(visit, ctx, name, REDISMODULE_READ | REDISMODULE_WRITE) && visit->queue)
+	if (open_key(visit, ctx, name, REDISMODULE_READ | REDISMODULE_WRITE, now) && visit->queue)
 		return true;
 	visit_end(visit);
 	return false;

@@ -25,8 +25,11 @@ struct visit {
  */
 bool visit_to_read(struct visit *visit, RedisModuleCtx *ctx, RedisModuleString *name);
 bool visit_to_write(struct visit *visit, RedisModuleCtx *ctx, RedisModuleString *name);
-/* The same without a reply. False also if the key does not exist; then there is nothing to end. */
-bool visit_quietly(struct visit *visit, RedisModuleCtx *ctx, RedisModuleString *name);
+/*
+ * To write at this time, without a reply. False also if the key does not exist; then there is nothing to end.
+ * Whoever visits several keys at one moment reads the clock once for all of them: it may be set in between.
+ */
+bool visit_quietly(struct visit *visit, RedisModuleCtx *ctx, RedisModuleString *name, uint64_t now);
 
 /* Make the queue if the key does not exist. */
 void visit_create(struct visit *visit);

@@ -139,6 +139,76 @@ static void a_task_is_not_wasted_on_a_taker_that_is_gone(void)
 	one_of_two_leaves(true);
 }
 
+/* The clock */
+
+/*
+ * Two takers, two tasks for one time. When that has come, the clock is set back by five seconds, after it was
+ * read so many times more. Returns whether it was read as often as that.
+ */
+static bool set_back_after(unsigned readings, bool late_unblock)
+{
+	bool reached;
+
+	begin(late_unblock);
+	put(0, 1, START + 100);
+	put(0, 2, START + 100);
+	put(1, 3, START + 100);
+	take(&fake.clients[0], 0, 1);
+	take(&fake.clients[1], 0, 1);
+	take(&fake.clients[2], 1, 1);
+	loops(2);
+	fake.now = START + 100;
+	fake.readings_left = readings;
+	fake.then = START - 4900;
+	loops(10);
+	reached = fake.readings_left == 0;
+	EXPECT(!fake.spun);
+	for (unsigned i = 0; i < 3; i++)
+		EXPECT(fake.clients[i].state != FAKE_NIL);
+	fake.readings_left = 0;
+	fake_set_clock(START + 99);
+	loops(10);
+	fake.now = START + 100;
+	loops(10);
+	for (unsigned i = 0; i < 3; i++)
+		expect_served(&fake.clients[i], i + 1);
+	fake_stop();
+	return reached;
+}
+
+static void a_clock_set_back_at_any_moment_neither_hangs_the_server_nor_costs_a_task(void)
+{
+	unsigned readings = 1;
+
+	while (set_back_after(readings, false))
+		readings++;
+	EXPECT(readings > 2);
+	readings = 1;
+	while (set_back_after(readings, true))
+		readings++;
+	EXPECT(readings > 2);
+}
+
+/* Set back while no timer of the system is on, so that none rings. */
+static void a_task_put_after_the_clock_was_set_back_is_delivered_at_its_time(void)
+{
+	begin(false);
+	take(&fake.clients[0], 0, 1);
+	take(&fake.clients[1], 0, 1);
+	put(0, 1, START + 10);
+	fake.now = START + 5000;
+	loops(3);
+	expect_served(&fake.clients[0], 1);
+	EXPECT_EQ(fake.rings_at, PAWL_NEVER);
+	fake_set_clock(START + 20);
+	put(0, 2, START + 30);
+	loops(3);
+	fake.now = START + 30;
+	loops(3);
+	expect_served(&fake.clients[1], 2);
+	fake_stop();
+}
+
 /* Random acts. What must hold is told by what has been done to each task and each client. */
 
 enum { TASKS = 2000 };
@@ -257,7 +327,7 @@ static void act(void)
 {
 	struct fake_client *blocked = client_in(FAKE_BLOCKED);
 
-	switch (random_below(&rng, 24)) {
+	switch (random_below(&rng, 26)) {
 	case 0:
 		if (blocked)
 			disconnect(blocked);
@@ -292,6 +362,16 @@ static void act(void)
 	case 12:
 		fake_loop();
 		break;
+	case 13:
+		if (random_below(&rng, 4) == 0)
+			fake_set_clock(fake.now + random_below(&rng, 50) - 25);
+		break;
+	case 14:
+		if (random_below(&rng, 4) == 0) { /* soon, between two readings */
+			fake.readings_left = 1 + (unsigned)random_below(&rng, 6);
+			fake.then = fake.now + random_below(&rng, 50) - 25;
+		}
+		break;
 	default:
 		if (random_below(&rng, 2))
 			put_any();
@@ -304,6 +384,7 @@ static void act(void)
 static void expect_all_served(void)
 {
 	fake.paused = false;
+	fake.readings_left = 0;
 	fake.now += 1000;
 	loops(50);
 	look_at_clients();
@@ -341,6 +422,8 @@ int main(int argc, char **argv)
 	        TEST(one_due_task_wakes_one_taker),
 	        TEST(a_taker_whose_time_is_up_just_when_it_is_served_gets_the_task),
 	        TEST(a_task_is_not_wasted_on_a_taker_that_is_gone),
+	        TEST(a_clock_set_back_at_any_moment_neither_hangs_the_server_nor_costs_a_task),
+	        TEST(a_task_put_after_the_clock_was_set_back_is_delivered_at_its_time),
 	        TEST(every_taker_is_served_in_turn_whatever_happens),
 	};
 
