@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "explorer/explore.h"
 
@@ -380,6 +381,99 @@ static void beside_a_block(void)
 	free_block();
 }
 
+/* What libc reads and writes for the program. */
+
+static char *text, *volatile kept;
+
+static void set_text(void)
+{
+	text = malloc(6);
+	strcpy(text, "hello");
+}
+
+static void forget_text(void)
+{
+	kept = text;
+	free(text);
+}
+
+#define AFTER_FREE(name, ...)                        \
+	static void name##_after_free(void)          \
+	{                                            \
+		char buffer[16] = "";                \
+                                                     \
+		set_text();                          \
+		forget_text();                       \
+		EXPLORE_EXPECT((__VA_ARGS__, true)); \
+		EXPLORE_EXPECT(buffer[0] >= 0);      \
+	}
+
+AFTER_FREE(memcpy, memcpy(buffer, kept, 6))
+AFTER_FREE(memmove, memmove(kept, buffer, 6))
+AFTER_FREE(memset, memset(kept, 1, 6))
+AFTER_FREE(memcmp, memcmp(kept, buffer, 6) ? x++ : 0)
+AFTER_FREE(strlen, x = (int)strlen(kept))
+AFTER_FREE(strcpy, strcpy(kept, buffer))
+AFTER_FREE(strncpy, strncpy(buffer, kept, 3))
+AFTER_FREE(strcmp, x = strcmp(buffer, kept))
+AFTER_FREE(strncmp, x = strncmp(kept, buffer, 3))
+AFTER_FREE(strchr, x = strchr(kept, 'o') != NULL)
+AFTER_FREE(strdup, free(strdup(kept)))
+AFTER_FREE(strndup, free(strndup(kept, 2)))
+
+static void strings(void)
+{
+	char buffer[8], *copy, *begin;
+
+	set_text();
+	EXPLORE_EXPECT_EQ(strlen(text), 5);
+	EXPLORE_EXPECT_EQ(strlen(strcpy(buffer, text)), 5);
+	EXPLORE_EXPECT_EQ(strcmp(buffer, text), 0);
+	EXPLORE_EXPECT_EQ(strncmp("help", text, 3), 0);
+	EXPLORE_EXPECT(strcmp("help", text) > 0);
+	strncpy(buffer, "jelly beans", 4);
+	EXPLORE_EXPECT_EQ(memcmp(buffer, "jello", 6), 0);
+	EXPLORE_EXPECT(strchr(text, 'l') == text + 2 && !strchr(text, 'x'));
+	memmove(buffer + 1, buffer, 4);
+	EXPLORE_EXPECT_EQ(strcmp(buffer, "jjell"), 0);
+	copy = strdup(text);
+	begin = strndup(text, 2);
+	EXPLORE_EXPECT(strcmp(copy, text) == 0 && strcmp(begin, "he") == 0);
+	EXPLORE_EXPECT_EQ(explore_blocks(), 3);
+	free(begin);
+	free(copy);
+	free(text);
+}
+
+THREAD(fills, memset(seen, 1, sizeof(seen)))
+THREAD(copies, memcpy(&x, seen, sizeof(x)))
+
+static void copy_against_fill(void)
+{
+	RUN(fills, copies);
+}
+
+/* A compiler that knows malloc would remove it, with the failure that must be found. */
+static void block_of_no_use(void)
+{
+	char *unused;
+
+	explore_failures(1);
+	unused = malloc(8);
+	EXPLORE_EXPECT(unused != NULL);
+	free(unused);
+}
+
+static void ends_the_program(void)
+{
+	exit(0);
+}
+
+static void ends_the_program_at_once(void)
+{
+	_exit(0);
+}
+
 static void leak(void)
 {
 	block = malloc(5);
@@ -511,6 +605,23 @@ int main(int argc, char **argv)
 	        {SCENARIO(free_twice)},
 	        {SCENARIO(free_against_use)},
 	        {SCENARIO(beside_a_block)},
+	        {SCENARIO(memcpy_after_free)},
+	        {SCENARIO(memmove_after_free)},
+	        {SCENARIO(memset_after_free)},
+	        {SCENARIO(memcmp_after_free)},
+	        {SCENARIO(strlen_after_free)},
+	        {SCENARIO(strcpy_after_free)},
+	        {SCENARIO(strncpy_after_free)},
+	        {SCENARIO(strcmp_after_free)},
+	        {SCENARIO(strncmp_after_free)},
+	        {SCENARIO(strchr_after_free)},
+	        {SCENARIO(strdup_after_free)},
+	        {SCENARIO(strndup_after_free)},
+	        {SCENARIO(strings)},
+	        {SCENARIO(copy_against_fill)},
+	        {SCENARIO(block_of_no_use)},
+	        {SCENARIO(ends_the_program)},
+	        {SCENARIO(ends_the_program_at_once)},
 	        {SCENARIO(leak)},
 	        {SCENARIO(no_memory)},
 	        {SCENARIO(no_memory_heeded)},

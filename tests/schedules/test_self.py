@@ -13,7 +13,7 @@ PROGRAM = sys.argv.pop(1)
 
 PASS = """store_buffering_with_fences store_buffering_sc message_passing message_passing_with_fences release_sequence
 independent_reads_sc coherence coherence_across_threads atomic_increments same_order_of_locks condition_variable
-spinning no_memory_heeded variables virtual_time""".split()
+spinning strings no_memory_heeded variables virtual_time""".split()
 
 FAIL = {
     "store_buffering": r"expected seen\[0\] \|\| seen\[1\]",
@@ -35,9 +35,15 @@ FAIL = {
     "beside_a_block": r"access to memory that is not allocated",
     "leak": r"1 blocks were not freed, the first of them has 5 bytes",
     "no_memory": r"signal 11",
+    "copy_against_fill": r"data race",
+    "block_of_no_use": r"expected unused != NULL",
+    "ends_the_program": r"the scenario calls exit",
+    "ends_the_program_at_once": r"the scenario calls _exit",
     "not_joined": r"the scenario ends, and thread 1 was not joined",
     "unknown_function": r"the explorer does not know sem_wait",
 }
+for function in "memcpy memmove memset memcmp strlen strcpy strncpy strcmp strncmp strchr strdup strndup".split():
+    FAIL[f"{function}_after_free"] = "access to freed memory: byte 0 of 6"
 
 
 def run(*arguments):

@@ -24,7 +24,6 @@
 #include "explorer.h"
 
 #include <stdatomic.h>
-#include <string.h>
 
 /* Spinning on one value so often without another in between, a thread waits for another one. */
 enum { SPINS = 2 };
@@ -36,10 +35,16 @@ typedef uint64_t a64;
 
 static uint64_t peek(const void *address, size_t size)
 {
-	uint64_t value = 0;
-
-	memcpy(&value, address, size); /* little-endian */
-	return value;
+	switch (size) {
+	case 1:
+		return *(const a8 *)address;
+	case 2:
+		return *(const a16 *)address;
+	case 4:
+		return *(const a32 *)address;
+	default:
+		return *(const a64 *)address;
+	}
 }
 
 static struct store *newest(struct location *location)

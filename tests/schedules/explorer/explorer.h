@@ -8,6 +8,7 @@
  *	   | pthread_* |
  *	   v           v
  *	system.c     memory.c     allocations, freed memory, data races on plain accesses
+ *	   |         strings.c    memcpy, strlen and the like: plain accesses
  *	   |         atomics.c    atomic operations, and which stores a load may still see
  *	   |           |
  *	   +-----+-----+
@@ -32,6 +33,18 @@
 #include "explore.h"
 
 #include <setjmp.h>
+#include <string.h>
+
+/* The program's calls go to strings.c, the explorer's own straight to libc. */
+void *__real_memcpy(void *to, const void *from, size_t size);
+void *__real_memset(void *to, int byte, size_t size);
+int __real_memcmp(const void *a, const void *b, size_t size);
+#undef memcpy
+#undef memset
+#undef memcmp
+#define memcpy __real_memcpy
+#define memset __real_memset
+#define memcmp __real_memcmp
 
 #include "../../support/random.h"
 
@@ -244,6 +257,9 @@ size_t memory_size(const void *memory);
 struct cell *memory_cell(const void *address); /* NULL: memory that is not watched */
 void memory_access(const void *address, size_t size, bool write, bool atomic, uintptr_t pc);
 void memory_check_leaks(void);
+
+/* system.c */
+void *system_allocate(size_t size, size_t alignment, uintptr_t pc); /* as malloc does */
 
 /* report.c */
 _Noreturn void fail(const char *format, ...) __attribute__((format(printf, 1, 2)));

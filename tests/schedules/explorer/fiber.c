@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <link.h>
 #include <stdlib.h>
-#include <string.h>
 #include <ucontext.h>
 
 struct variables {

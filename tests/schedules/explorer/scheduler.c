@@ -16,8 +16,6 @@
  */
 #include "explorer.h"
 
-#include <string.h>
-
 /* In this order: the present thread, unless it yields, the others, and the clock. */
 static unsigned candidates(unsigned *found, bool *present_first)
 {

@@ -22,7 +22,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { MAX_DEPTH = 10, NO_LIMIT = 1 << 30 };
 

@@ -14,7 +14,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -72,6 +71,10 @@ void *__real_aligned_alloc(size_t alignment, size_t size);
 int __real_posix_memalign(void **memory, size_t alignment, size_t size);
 void __real_free(void *memory);
 long __real_sysconf(int name);
+_Noreturn void __real_exit(int status);
+_Noreturn void __real__exit(int status);
+_Noreturn void __real__Exit(int status);
+_Noreturn void __real_quick_exit(int status);
 
 /* The mutex's memory must be there, whoever uses it. */
 static struct mutex *use_mutex(pthread_mutex_t *given, enum step step, uintptr_t pc)
@@ -370,7 +373,7 @@ static bool running(void)
 	return explorer && explorer->running;
 }
 
-static void *allocate(size_t size, size_t alignment, uintptr_t pc)
+void *system_allocate(size_t size, size_t alignment, uintptr_t pc)
 {
 	void *memory;
 
@@ -384,7 +387,7 @@ static void *allocate(size_t size, size_t alignment, uintptr_t pc)
 
 void *__wrap_malloc(size_t size)
 {
-	return running() ? allocate(size, 16, CALLER) : __real_malloc(size);
+	return running() ? system_allocate(size, 16, CALLER) : __real_malloc(size);
 }
 
 void *__wrap_calloc(size_t count, size_t size)
@@ -395,7 +398,7 @@ void *__wrap_calloc(size_t count, size_t size)
 		return __real_calloc(count, size);
 	if (size && count > SIZE_MAX / size)
 		return NULL;
-	memory = allocate(count * size, 16, CALLER);
+	memory = system_allocate(count * size, 16, CALLER);
 	return memory ? memset(memory, 0, count * size) : NULL;
 }
 
@@ -406,7 +409,7 @@ void *__wrap_realloc(void *memory, size_t size)
 
 	if (!running() || (memory && !before))
 		return __real_realloc(memory, size);
-	moved = allocate(size, 16, CALLER);
+	moved = system_allocate(size, 16, CALLER);
 	if (moved && memory) {
 		memcpy(moved, memory, before < size ? before : size);
 		memory_free(memory, CALLER);
@@ -416,7 +419,7 @@ void *__wrap_realloc(void *memory, size_t size)
 
 void *__wrap_aligned_alloc(size_t alignment, size_t size)
 {
-	return running() ? allocate(size, alignment < 16 ? 16 : alignment, CALLER)
+	return running() ? system_allocate(size, alignment < 16 ? 16 : alignment, CALLER)
 	                 : __real_aligned_alloc(alignment, size);
 }
 
@@ -426,7 +429,7 @@ int __wrap_posix_memalign(void **memory, size_t alignment, size_t size)
 
 	if (!running())
 		return __real_posix_memalign(memory, alignment, size);
-	allocated = allocate(size, alignment < 16 ? 16 : alignment, CALLER);
+	allocated = system_allocate(size, alignment < 16 ? 16 : alignment, CALLER);
 	if (!allocated)
 		return ENOMEM;
 	*memory = allocated;
@@ -447,6 +450,24 @@ void explore_point(void)
 {
 	scheduling_point(POINT, NULL, CALLER);
 }
+
+/* Whoever ends the program would end the search, too, and nobody would notice. */
+
+#define EXIT(name)                                         \
+	_Noreturn void __wrap_##name(int status);          \
+	_Noreturn void __wrap_##name(int status)           \
+	{                                                  \
+		if (running()) {                           \
+			present()->pc = CALLER;            \
+			fail("the scenario calls " #name); \
+		}                                          \
+		__real_##name(status);                     \
+	}
+
+EXIT(exit)
+EXIT(_exit)
+EXIT(_Exit)
+EXIT(quick_exit)
 
 /* What the explorer does not know would block all threads, or none: so it is refused. */
 
