@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -563,6 +564,114 @@ static void not_joined(void)
 	pthread_create(&thread, NULL, sets, NULL);
 }
 
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static int made;
+
+static void make(void)
+{
+	made++;
+}
+
+THREAD(uses_what_is_made_once, pthread_once(&once, make); EXPLORE_EXPECT_EQ(made, 1))
+
+static void made_once(void)
+{
+	RUN(uses_what_is_made_once, uses_what_is_made_once);
+}
+
+static pthread_mutex_t recursive;
+
+static void lock_twice(void)
+{
+	pthread_mutex_lock(&recursive);
+	EXPLORE_EXPECT_EQ(pthread_mutex_trylock(&recursive), 0);
+	x++;
+	pthread_mutex_unlock(&recursive);
+	x++;
+	pthread_mutex_unlock(&recursive);
+}
+
+THREAD(locks_twice, lock_twice())
+
+static void recursive_mutex(void)
+{
+	pthread_mutexattr_t attributes;
+
+	pthread_mutexattr_init(&attributes);
+	pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
+	pthread_mutex_init(&recursive, &attributes);
+	RUN(locks_twice, locks_twice);
+	EXPLORE_EXPECT_EQ(x, 4);
+	pthread_mutex_destroy(&recursive);
+}
+
+static void lock_again(void)
+{
+	pthread_mutex_lock(&a);
+	pthread_mutex_lock(&a);
+}
+
+static void negative_number(void)
+{
+	EXPLORE_EXPECT_EQ(-EINVAL, x);
+}
+
+static void signal_at_once(void)
+{
+	*(volatile int *)(uintptr_t)8 = 1;
+}
+
+static void loop_without_steps(void)
+{
+	while (!*(volatile int *)&x)
+		;
+}
+
+static void loop_without_anything(void)
+{
+	for (;;)
+		__asm__ volatile("");
+}
+
+static void interrupted(void)
+{
+	raise(SIGINT);
+}
+
+THREAD(tries_lock, pthread_mutex_trylock(&a))
+
+/* A step of every kind, for the schedule. */
+static void all_steps(void)
+{
+	pthread_t thread;
+
+	explore_failures(1);
+	pthread_mutex_lock(&a);
+	while (pthread_create(&thread, NULL, tries_lock, NULL) != 0)
+		;
+	pthread_join(thread, NULL);
+	pthread_mutex_unlock(&a);
+	pthread_mutex_destroy(&a);
+	pthread_cond_broadcast(&changed);
+	pthread_once(&once, make);
+	block = malloc(8);
+	free_block();
+	fence(ACQUIRE);
+	sleep(2);
+	y = 1;
+	while (!__atomic_compare_exchange_n(&x, &y, 2, false, RELAXED, RELAXED))
+		;
+	EXPLORE_EXPECT_EQ(now(), 3000000000u);
+}
+
+static void join_that_is_not_known(void)
+{
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, sets, NULL);
+	pthread_tryjoin_np(thread, NULL);
+}
+
 static void unknown_function(void)
 {
 	sem_t semaphore;
@@ -628,6 +737,16 @@ int main(int argc, char **argv)
 	        {SCENARIO(variables)},
 	        {SCENARIO(virtual_time)},
 	        {SCENARIO(not_joined)},
+	        {SCENARIO(made_once)},
+	        {SCENARIO(recursive_mutex)},
+	        {SCENARIO(lock_again)},
+	        {SCENARIO(negative_number)},
+	        {SCENARIO(signal_at_once)},
+	        {SCENARIO(loop_without_steps)},
+	        {SCENARIO(loop_without_anything)},
+	        {SCENARIO(interrupted)},
+	        {SCENARIO(all_steps)},
+	        {SCENARIO(join_that_is_not_known)},
 	        {SCENARIO(unknown_function)},
 	};
 

@@ -247,8 +247,10 @@ void __tsan_atomic_signal_fence(int order);
 void __tsan_atomic_thread_fence(int order)
 {
 	scheduling_point(FENCE, NULL, CALLER);
-	if (explorer->running)
+	if (explorer->running) {
+		step_value((uint64_t)order, false);
 		fence(order);
+	}
 }
 
 void __tsan_atomic_signal_fence(int order)
@@ -311,6 +313,8 @@ void __tsan_atomic_signal_fence(int order)
 		if (equal) {                                                                       \
 			*address = value;                                                          \
 			end_write(location, value, order, true);                                   \
+		} else if (explorer->running) {                                                    \
+			step_failed();                                                             \
 		}                                                                                  \
 		return equal;                                                                      \
 	}                                                                                          \

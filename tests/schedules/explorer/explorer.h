@@ -19,6 +19,7 @@
  *	 fiber.c   search.c       the decisions: depth first, by priorities, at random, or replayed
  *
  *	report.c                  what is printed when an execution fails
+ *	places.c                  names of places and variables, for that
  *	main.c                    arguments; one execution after the other
  *
  * All threads of an execution are fibers of one thread of the system, so only one runs at a time, and it
@@ -59,6 +60,7 @@ enum {
 	MAX_BLOCKS = 65536,      /* allocations of an execution */
 	STACK_SIZE = 256 * 1024, /* of a thread */
 	ARENA_SIZE = 64 << 20,   /* for the allocations of an execution */
+	MAX_ONCES = 16,          /* objects for pthread_once */
 	HISTORY = 8,             /* stores to a location that may still be seen */
 	NOBODY = MAX_THREADS,    /* no thread */
 	WORD = 8,                /* bytes that share a cell */
@@ -97,6 +99,7 @@ void fiber_switch(struct fiber *from, struct fiber *to, void (*body)(void));
 enum reason {
 	RUNNABLE,
 	FOR_MUTEX,
+	FOR_ONCE,
 	FOR_CONDITION,
 	FOR_THREAD,
 	FOR_VALUE,
@@ -144,10 +147,14 @@ enum step {
 	EXCHANGE,
 	FENCE,
 	LOCK,
+	TRYLOCK,
 	UNLOCK,
+	DESTROY,
+	ONCE,
 	WAIT,
 	WAKE,
 	SIGNAL,
+	BROADCAST,
 	START,
 	JOIN,
 	ALLOCATE,
@@ -163,7 +170,8 @@ enum step {
 /* One step of a thread: for the report. */
 struct trace {
 	uint8_t thread, step;
-	bool old; /* a load of a value that is not the newest */
+	bool old;    /* a load of a value that is not the newest */
+	bool failed; /* an allocation, a start, a trylock, a compare-and-set */
 	uintptr_t pc;
 	const void *address;
 	uint64_t value;
@@ -171,7 +179,10 @@ struct trace {
 
 void execution_run(void); /* the scenario once, from its beginning to its end */
 void scheduling_point(enum step step, const void *address, uintptr_t pc);
-void step_value(uint64_t value, bool old); /* of the present thread's last step */
+/* Of the present thread's last step. */
+void step_value(uint64_t value, bool old);
+void step_object(const void *object);
+void step_failed(void);
 void thread_wait(enum reason reason, const void *object, uint64_t deadline);
 void threads_wake(enum reason reason, const void *object);
 unsigned thread_start(void *(*run)(void *), void *arg);
@@ -184,6 +195,7 @@ enum search { DEPTH_FIRST, PRIORITIES, RANDOM, REPLAY };
 
 void search_begin(enum search search, uint64_t seed, unsigned depth);
 bool search_replay(const char *seed); /* false: it is no seed */
+void search_check_replayed(void);     /* that all of the seed was used */
 bool search_next(void);               /* depth first: false if all were seen */
 void search_execution(void);          /* an execution begins */
 unsigned search_choose(enum choice choice, unsigned options);
@@ -231,6 +243,7 @@ struct block {
 	char *memory;
 	size_t size;
 	uintptr_t allocated_at, freed_at;
+	unsigned freed_by;
 };
 
 struct store {
@@ -249,6 +262,12 @@ struct location {
 	struct store stores[HISTORY];
 };
 
+/* What has happened when pthread_once returns. */
+struct once {
+	const void *address;
+	struct clock clock;
+};
+
 void memory_init(void);
 void memory_begin(void); /* an execution */
 void *memory_allocate(size_t size, size_t alignment, uintptr_t pc);
@@ -263,17 +282,30 @@ void *system_allocate(size_t size, size_t alignment, uintptr_t pc); /* as malloc
 
 /* report.c */
 _Noreturn void fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void report_begin(void);         /* the execution ends; then print why */
+_Noreturn void report_end(void); /* the rest, and exit */
+void report_hang(uintptr_t pc);  /* if there was really no step */
 void report_init(void);
 void report_schedule(void);
+
+/* places.c: outside of executions only */
+void place_note(uintptr_t pc); /* to be looked up with others */
+const char *place_text(uintptr_t pc);
+const char *variable_of(const void *address, size_t *byte); /* NULL: none */
+const char *object_name(const void *address);               /* until the next call */
 
 struct explorer {
 	const struct explore_scenario *scenario;
 	const char *program;
 	bool running; /* an execution is under way */
+	bool failed;  /* one has */
 	bool trace;   /* show the schedule, though nothing failed */
 	bool strong;  /* a load sees the newest store */
 	uint32_t execution;
 	uint64_t executions; /* of this scenario */
+	unsigned hang_seconds;
+	bool hangs; /* at the last tick there was no step since the one before */
+	uint32_t tick_execution, tick_steps; /* when the last hang_seconds were over */
 
 	struct fiber outside; /* of executions */
 	struct thread threads[MAX_THREADS];
@@ -294,12 +326,15 @@ struct explorer {
 
 	char *arena;
 	size_t arena_used;
+	bool freeing;                        /* a block, which counts as writing to it */
 	uint32_t touched[ARENA_SIZE / PAGE]; /* the last execution that has cells there */
 	uint8_t *usable; /* of each word of the arena: how many bytes; or FREED */
 	struct cell *arena_cells, *data_cells;
 	char *stacks;
 	struct block blocks[MAX_BLOCKS];
 	size_t block_count, blocks_live;
+	struct once onces[MAX_ONCES];
+	unsigned once_count;
 	struct location locations[MAX_LOCATIONS];
 	unsigned location_count;
 };

@@ -2,8 +2,10 @@
 /* One scenario after the other, one search after the other, one execution after the other. */
 #include "explorer.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -19,8 +21,14 @@ struct arguments {
 	uint64_t first_seed;
 	uint64_t times; /* so many times the executions of each search */
 	uint64_t most;  /* but at most so many */
-	bool list, trace, strong;
+	uint64_t hang_seconds;
+	bool help, list, trace, strong, no_depth_first;
 };
+
+static const char *plural(uint64_t count)
+{
+	return count == 1 ? "" : "s";
+}
 
 /* How many executions a search may make. */
 static uint64_t bound(const struct arguments *arguments, unsigned given, unsigned standard)
@@ -53,8 +61,9 @@ static void search_within(unsigned preemptions, unsigned old_values, uint64_t mo
 		executions++;
 		all = !search_next();
 	}
-	printf("  at most %u preemptions, %u old values: %s %" PRIu64 " executions\n", preemptions,
-	       old_values, all ? "all" : "the first", executions);
+	printf("  at most %u preemption%s, %u old value%s: %s %" PRIu64 " execution%s\n",
+	       preemptions, plural(preemptions), old_values, plural(old_values),
+	       all ? "all" : "the first", executions, plural(executions));
 }
 
 static void search_depth_first(uint64_t most)
@@ -74,8 +83,8 @@ static void search_priorities(uint64_t most, uint64_t first_seed)
 	}
 	if (most)
 		printf("  by priorities, depth %d to %d, seeds from %" PRIu64 ": %" PRIu64
-		       " executions\n",
-		       FIRST_DEPTH, LAST_DEPTH, first_seed, most);
+		       " execution%s\n",
+		       FIRST_DEPTH, LAST_DEPTH, first_seed, most, plural(most));
 }
 
 static void search_random(uint64_t most, uint64_t first_seed)
@@ -85,42 +94,39 @@ static void search_random(uint64_t most, uint64_t first_seed)
 		execution_run();
 	}
 	if (most)
-		printf("  at random, seeds from %" PRIu64 ": %" PRIu64 " executions\n", first_seed,
-		       most);
+		printf("  at random, seeds from %" PRIu64 ": %" PRIu64 " execution%s\n", first_seed,
+		       most, plural(most));
 }
 
-static int replay(const struct arguments *arguments)
+static void replay(const struct arguments *arguments)
 {
-	if (!search_replay(arguments->seed)) {
-		fprintf(stderr,
-		        "explorer: --seed %s is no seed: r5, p3.5 (depth 1 to 10) or d12:1,40:2\n",
-		        arguments->seed);
-		return 2;
-	}
 	if (explorer->decisions.search == PRIORITIES) {
 		run_plain();
 		search_replay(arguments->seed);
 	}
 	execution_run();
+	search_check_replayed();
 	if (arguments->trace)
 		report_schedule();
 	printf("  seed %s: passed\n", arguments->seed);
-	return 0;
 }
 
-static int run_scenario(const struct arguments *arguments, const struct explore_scenario *scenario)
+/* Returns if all executions passed. */
+static void run_scenario(const struct arguments *arguments, const struct explore_scenario *scenario)
 {
 	explorer->scenario = scenario;
 	explorer->executions = 0;
 	printf("%s\n", scenario->name);
 	fflush(stdout);
-	if (arguments->seed)
-		return replay(arguments);
+	if (arguments->seed) {
+		replay(arguments);
+		return;
+	}
 	run_plain();
-	search_depth_first(bound(arguments, scenario->depth_first, 10000));
+	if (!arguments->no_depth_first)
+		search_depth_first(bound(arguments, scenario->depth_first, 10000));
 	search_priorities(bound(arguments, scenario->priorities, 8000), arguments->first_seed);
 	search_random(bound(arguments, scenario->random, 4000), arguments->first_seed);
-	return 0;
 }
 
 static void init(const char *program, const struct arguments *arguments)
@@ -128,52 +134,115 @@ static void init(const char *program, const struct arguments *arguments)
 	memory_init();
 	explorer->program = program;
 	explorer->strong = arguments->strong;
+	explorer->hang_seconds = (unsigned)arguments->hang_seconds;
 	fibers_init();
 	report_init();
 	memcpy(explorer->data_copy, explorer->data, explorer->data_size);
 }
 
-static int usage(void)
+static void print_usage(const char *program)
 {
-	fprintf(stderr, "usage: [--list] [--scenario NAME] [--seed SEED] [--first-seed N] [--times "
-	                "N] [--most N] "
-	                "[--trace] [--strong]\n"
-	                "  --scenario NAME  this one only\n"
-	                "  --seed SEED      repeat one execution: r5, p3.5 or d12:1,40:2\n"
-	                "  --first-seed N   where the random searches begin; 0: by the clock\n"
-	                "  --times N        N times as many executions, 1 to 1000000\n"
-	                "  --most N         but at most N a search\n"
-	                "  --trace          with --seed: show the schedule, though it passes\n"
-	                "  --strong         a load sees the newest store\n");
-	return 2;
+	printf("usage: %s [OPTION...]\n"
+	       "Run each scenario under many schedules, until one fails.\n\n"
+	       "  --list            print the names of the scenarios\n"
+	       "  --scenario NAME   run only this scenario\n"
+	       "  --seed SEED       repeat one execution: r5, p3.5 or d12:1,40:2. A seed holds for "
+	       "one\n"
+	       "                    build. After a change, search again.\n"
+	       "  --trace           with --seed: print the schedule even if the execution passes\n"
+	       "  --first-seed N    the first seed of the random searches (1); 0: from the clock\n"
+	       "  --times N         make N times as many executions (1)\n"
+	       "  --most N          make at most N executions a search\n"
+	       "  --no-depth-first  leave out the depth-first search, which has no seeds\n"
+	       "  --strong          a load always sees the newest store\n"
+	       "  --hang SECONDS    report a thread that runs so long between two steps (60)\n"
+	       "  --help            print this\n",
+	       program);
 }
 
-static bool parse_number(const char *text, uint64_t least, uint64_t most, uint64_t *number)
+static bool __attribute__((format(printf, 2, 3)))
+refuse(const char *program, const char *format, ...)
+{
+	va_list args;
+
+	fprintf(stderr, "%s: ", program);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fprintf(stderr, "; see --help\n");
+	return false;
+}
+
+static bool parse_number(char **argv, const char *name, uint64_t least, uint64_t most,
+                         uint64_t *number)
 {
 	char *rest;
 
-	*number = strtoull(text, &rest, 10);
-	return *text >= '0' && *text <= '9' && !*rest && *number >= least && *number <= most;
+	errno = 0;
+	*number = strtoull(optarg, &rest, 10);
+	if (*optarg >= '0' && *optarg <= '9' && !*rest && !errno && *number >= least &&
+	    *number <= most)
+		return true;
+	return refuse(argv[0], "--%s %s: it takes a number from %" PRIu64 " to %" PRIu64, name,
+	              optarg, least, most);
+}
+
+static bool wanted(const struct arguments *arguments, const struct explore_scenario *scenario)
+{
+	return !arguments->scenario || strcmp(arguments->scenario, scenario->name) == 0;
+}
+
+static bool any_wanted(const struct arguments *arguments, const struct explore_scenario *scenarios,
+                       size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (wanted(arguments, &scenarios[i]))
+			return true;
+	return false;
+}
+
+/* Whether the arguments go together. */
+static bool check(int argc, char **argv, const struct arguments *arguments,
+                  const struct explore_scenario *scenarios, size_t count)
+{
+	if (optind < argc)
+		return refuse(argv[0], "%s: it takes options only", argv[optind]);
+	if (!any_wanted(arguments, scenarios, count))
+		return refuse(argv[0], "--scenario %s is not one of those that --list prints",
+		              arguments->scenario);
+	if (arguments->seed && !arguments->scenario && count > 1)
+		return refuse(argv[0], "--seed needs --scenario");
+	if (arguments->trace && !arguments->seed)
+		return refuse(argv[0], "--trace needs --seed");
+	return true;
 }
 
 static bool parse(int argc, char **argv, struct arguments *arguments)
 {
 	static const struct option options[] = {
+	        {"help", no_argument, NULL, 'h'},
 	        {"list", no_argument, NULL, 'l'},
 	        {"scenario", required_argument, NULL, 's'},
 	        {"seed", required_argument, NULL, 'r'},
 	        {"first-seed", required_argument, NULL, 'f'},
 	        {"times", required_argument, NULL, 't'},
 	        {"most", required_argument, NULL, 'm'},
+	        {"no-depth-first", no_argument, NULL, 'd'},
 	        {"trace", no_argument, NULL, 'v'},
 	        {"strong", no_argument, NULL, 'g'},
+	        {"hang", required_argument, NULL, 'a'},
 	        {NULL, 0, NULL, 0},
 	};
 	bool good = true;
-	int option;
+	int option, index = 0;
 
-	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+	while (good && (option = getopt_long(argc, argv, "", options, &index)) != -1) {
+		const char *name = options[index].name;
+
 		switch (option) {
+		case 'h':
+			arguments->help = true;
+			break;
 		case 'l':
 			arguments->list = true;
 			break;
@@ -184,13 +253,16 @@ static bool parse(int argc, char **argv, struct arguments *arguments)
 			arguments->seed = optarg;
 			break;
 		case 'f':
-			good &= parse_number(optarg, 0, UINT64_MAX, &arguments->first_seed);
+			good = parse_number(argv, name, 0, UINT64_MAX, &arguments->first_seed);
 			break;
 		case 't':
-			good &= parse_number(optarg, 1, 1000000, &arguments->times);
+			good = parse_number(argv, name, 1, 1000000, &arguments->times);
 			break;
 		case 'm':
-			good &= parse_number(optarg, 1, UINT64_MAX, &arguments->most);
+			good = parse_number(argv, name, 1, UINT64_MAX, &arguments->most);
+			break;
+		case 'd':
+			arguments->no_depth_first = true;
 			break;
 		case 'v':
 			arguments->trace = true;
@@ -198,37 +270,54 @@ static bool parse(int argc, char **argv, struct arguments *arguments)
 		case 'g':
 			arguments->strong = true;
 			break;
+		case 'a':
+			good = parse_number(argv, name, 1, 86400, &arguments->hang_seconds);
+			break;
 		default:
-			good = false;
+			good = false; /* getopt_long has said why */
 		}
 	}
 	if (arguments->first_seed == 0)
 		arguments->first_seed = (uint64_t)time(NULL) << 20;
-	return good && optind == argc && (!arguments->seed || arguments->scenario);
+	return good;
+}
+
+static void list(const struct explore_scenario *scenarios, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		printf("%s\n", scenarios[i].name);
+}
+
+static int run(const char *program, const struct arguments *arguments,
+               const struct explore_scenario *scenarios, size_t count)
+{
+	init(program, arguments);
+	if (arguments->seed && !search_replay(arguments->seed)) {
+		refuse(program,
+		       "--seed %s: it takes r5, p3.5 with a depth from 1 to 10, or d12:1,40:2 with "
+		       "rising decisions",
+		       arguments->seed);
+		return 2;
+	}
+	for (size_t i = 0; i < count; i++)
+		if (wanted(arguments, &scenarios[i]))
+			run_scenario(arguments, &scenarios[i]);
+	return 0;
 }
 
 int explore_main(int argc, char **argv, const struct explore_scenario *scenarios, size_t count)
 {
-	struct arguments arguments = {.first_seed = 1, .times = 1, .most = UINT64_MAX};
-	bool found = false;
-	int status = 0;
+	struct arguments arguments = {
+	        .first_seed = 1, .times = 1, .most = UINT64_MAX, .hang_seconds = 60};
 
-	if (!parse(argc, argv, &arguments))
-		return usage();
-	init(argv[0], &arguments);
-	for (size_t i = 0; i < count && !status; i++) {
-		if (arguments.list)
-			printf("%s\n", scenarios[i].name);
-		if (arguments.list ||
-		    (arguments.scenario && strcmp(arguments.scenario, scenarios[i].name) != 0))
-			continue;
-		found = true;
-		status = run_scenario(&arguments, &scenarios[i]);
-	}
-	if (!arguments.list && !found) {
-		fprintf(stderr, "explorer: there is no scenario '%s'; see --list\n",
-		        arguments.scenario ? arguments.scenario : "");
+	if (!parse(argc, argv, &arguments) ||
+	    (!arguments.help && !check(argc, argv, &arguments, scenarios, count)))
 		return 2;
-	}
-	return status;
+	if (arguments.help)
+		print_usage(argv[0]);
+	else if (arguments.list)
+		list(scenarios, count);
+	else
+		return run(argv[0], &arguments, scenarios, count);
+	return 0;
 }

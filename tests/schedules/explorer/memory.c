@@ -106,7 +106,41 @@ static bool alone(void)
 	return explorer->unjoined == 0;
 }
 
-static void check_usable(const char *address, size_t size, uintptr_t pc)
+static const char *verb(bool write)
+{
+	return explorer->freeing ? "frees" : write ? "writes" : "reads";
+}
+
+static void print_access(unsigned thread, const char *verb, uintptr_t pc)
+{
+	printf("    thread %u %-6s at %s\n", thread, verb, place_text(pc));
+}
+
+static void print_block(const struct block *block)
+{
+	printf("%zu bytes allocated at %s", block->size, place_text(block->allocated_at));
+}
+
+static void print_object(const char *address)
+{
+	const struct explorer *e = explorer;
+	size_t stack = (size_t)(address - e->stacks) / STACK_SIZE, byte = 0;
+	const struct block *block = block_at(address);
+	const char *variable = variable_of(address, &byte);
+
+	if (block) {
+		printf("byte %td of ", address - block->memory);
+		print_block(block);
+	} else if (variable) {
+		printf("byte %zu of %s", byte, variable);
+	} else if (stack < MAX_THREADS) {
+		printf("a variable on the stack of thread %zu", stack);
+	} else {
+		printf("%p", (const void *)address);
+	}
+}
+
+static void check_usable(const char *address, size_t size, bool write, uintptr_t pc)
 {
 	const struct explorer *e = explorer;
 	size_t offset = (size_t)(address - e->arena);
@@ -115,26 +149,27 @@ static void check_usable(const char *address, size_t size, uintptr_t pc)
 	if (usable != FREED && offset % WORD + size <= usable)
 		return;
 	present()->pc = pc;
+	report_begin();
+	printf("access to %s: ", usable == FREED ? "freed memory" : "memory that is not allocated");
+	print_object(address);
+	printf("\n");
 	if (usable == FREED)
-		fail("access to freed memory: byte %zu of %zu",
-		     (size_t)(address - block_at(address)->memory), block_at(address)->size);
-	fail("access to memory that is not allocated");
+		print_access(block_at(address)->freed_by, "freed", block_at(address)->freed_at);
+	print_access(present()->number, verb(write), pc);
+	report_end();
 }
 
-static bool frees(void)
-{
-	return explorer->traces[present()->step].step == FREE;
-}
-
-static void report_race(const void *address, const struct access *other, bool write, uintptr_t pc)
+static void report_race(const char *address, const struct access *other, bool write, uintptr_t pc)
 {
 	present()->pc = pc;
-	explorer->threads[other->thread].pc = other->pc;
-	fail("data race at %p: thread %u %s, and thread %u %s, with nothing to order them", address,
-	     other->thread, other->write ? "wrote" : "read", present()->number,
-	     frees() ? "frees it"
-	     : write ? "writes"
-	             : "reads");
+	report_begin();
+	printf("data race on ");
+	print_object(address);
+	printf(":\n");
+	print_access(other->thread, other->write ? "wrote" : "read", other->pc);
+	print_access(present()->number, verb(write), pc);
+	printf("Neither happens before the other.\n");
+	report_end();
 }
 
 static bool happened_before(const struct access *access)
@@ -214,6 +249,8 @@ void memory_access(const void *address, size_t size, bool write, bool atomic, ui
 
 	if (!explorer || !explorer->running)
 		return;
+	if (explorer->hangs)
+		report_hang(pc);
 	while (size > 0) {
 		size_t offset = (uintptr_t)at % WORD;
 		size_t part = size < WORD - offset ? size : WORD - offset;
@@ -226,7 +263,7 @@ void memory_access(const void *address, size_t size, bool write, bool atomic, ui
 			continue;
 		}
 		if ((size_t)(at - explorer->arena) < ARENA_SIZE)
-			check_usable(at, part, pc);
+			check_usable(at, part, write, pc);
 		cell = alone() ? find_cell(at) : memory_cell(at);
 		if (!cell)
 			return;
@@ -253,7 +290,7 @@ void *memory_allocate(size_t size, size_t alignment, uintptr_t pc)
 	if (size % WORD)
 		e->usable[(begin + size) / WORD] = (uint8_t)(size % WORD);
 	memset(memory, FRESH_BYTE, size);
-	e->blocks[e->block_count++] = (struct block){memory, size, pc, 0};
+	e->blocks[e->block_count++] = (struct block){memory, size, pc, 0, 0};
 	e->blocks_live++;
 	return memory;
 }
@@ -291,6 +328,17 @@ static void write_all(const struct block *block, uintptr_t pc)
 	}
 }
 
+static _Noreturn void report_second_free(const struct block *block, uintptr_t pc)
+{
+	report_begin();
+	printf("a block is freed twice: ");
+	print_block(block);
+	printf("\n");
+	print_access(block->freed_by, "freed", block->freed_at);
+	print_access(present()->number, "frees", pc);
+	report_end();
+}
+
 bool memory_free(void *memory, uintptr_t pc)
 {
 	struct explorer *e = explorer;
@@ -304,11 +352,14 @@ bool memory_free(void *memory, uintptr_t pc)
 	if (!block)
 		fail("free of %p, which is not the beginning of a block", memory);
 	if (block->freed_at)
-		fail("a block of %zu bytes is freed twice", block->size);
+		report_second_free(block, pc);
+	e->freeing = true;
 	write_all(block, pc);
+	e->freeing = false;
 	memset(memory, FREED_BYTE, block->size);
 	memset(&e->usable[begin / WORD], FREED, (block->size + WORD - 1) / WORD);
 	block->freed_at = pc;
+	block->freed_by = e->present;
 	e->blocks_live--;
 	return true;
 }
@@ -316,13 +367,18 @@ bool memory_free(void *memory, uintptr_t pc)
 void memory_check_leaks(void)
 {
 	const struct explorer *e = explorer;
+	const struct block *block = e->blocks;
 
-	for (size_t i = 0; i < e->block_count; i++)
-		if (!e->blocks[i].freed_at) {
-			present()->pc = e->blocks[i].allocated_at;
-			fail("%zu blocks were not freed, the first of them has %zu bytes",
-			     e->blocks_live, e->blocks[i].size);
-		}
+	if (e->blocks_live == 0)
+		return;
+	while (block->freed_at)
+		block++;
+	report_begin();
+	printf("%zu block%s not freed%s", e->blocks_live, e->blocks_live == 1 ? " was" : "s were",
+	       e->blocks_live == 1 ? ": " : ", the first of them: ");
+	print_block(block);
+	printf("\n");
+	report_end();
 }
 
 size_t explore_blocks(void)

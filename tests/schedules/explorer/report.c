@@ -7,137 +7,93 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
-enum { MAX_SHOWN = 400, MAX_PLACES = 4096, PLACE = 160 };
+enum { MAX_SHOWN = 400, OBJECT = 120 };
 
 static const char *const step_names[STEPS] = {
-        [LOAD] = "load",   [STORE] = "store",      [EXCHANGE] = "exchange",
-        [FENCE] = "fence", [LOCK] = "lock",        [UNLOCK] = "unlock",
-        [WAIT] = "wait",   [WAKE] = "lock again",  [SIGNAL] = "signal",
-        [START] = "start", [JOIN] = "join",        [ALLOCATE] = "allocate",
-        [FREE] = "free",   [READ_CLOCK] = "clock", [SLEEP] = "sleep",
-        [YIELD] = "yield", [POINT] = "point",      [TIME_PASSES] = "time passes",
+        [LOAD] = "load",           [STORE] = "store",
+        [EXCHANGE] = "exchange",   [FENCE] = "fence",
+        [LOCK] = "lock",           [TRYLOCK] = "trylock",
+        [UNLOCK] = "unlock",       [DESTROY] = "destroy",
+        [ONCE] = "once",           [WAIT] = "wait",
+        [WAKE] = "lock again",     [SIGNAL] = "signal",
+        [BROADCAST] = "broadcast", [START] = "start",
+        [JOIN] = "join",           [ALLOCATE] = "allocate",
+        [FREE] = "free",           [READ_CLOCK] = "clock",
+        [SLEEP] = "sleep",         [YIELD] = "yield",
+        [POINT] = "point",         [TIME_PASSES] = "time passes",
 };
-
-/* Where in the source: what addr2line says, asked once for all. */
-struct place {
-	uintptr_t pc;
-	char text[PLACE];
-};
-
-struct places {
-	unsigned count;
-	struct place list[MAX_PLACES];
-};
-
-static struct places *places;
-
-static struct place *place_of(uintptr_t pc)
-{
-	for (unsigned i = 0; i < places->count; i++)
-		if (places->list[i].pc == pc)
-			return &places->list[i];
-	return NULL;
-}
-
-static void note_place(uintptr_t pc)
-{
-	if (pc && !place_of(pc) && places->count < MAX_PLACES) {
-		struct place *place = &places->list[places->count++];
-
-		place->pc = pc;
-		snprintf(place->text, PLACE, "%#" PRIxPTR, pc);
-	}
-}
 
 static unsigned first_shown(void)
 {
 	return explorer->steps > MAX_SHOWN ? explorer->steps - MAX_SHOWN : 0;
 }
 
+/* All at once: to ask addr2line takes a while. */
 static void note_places(void)
 {
 	const struct explorer *e = explorer;
 
 	for (unsigned i = first_shown(); i < e->steps; i++)
-		note_place(e->traces[i].pc);
+		place_note(e->traces[i].pc);
 	for (unsigned i = 0; i < e->thread_count; i++) {
-		note_place(e->threads[i].pc);
+		place_note(e->threads[i].pc);
 		for (unsigned j = 0; j < e->threads[i].depth && j < MAX_CALLS; j++)
-			note_place(e->threads[i].calls[j]);
+			place_note(e->threads[i].calls[j]);
 	}
 }
 
-/* "0x401234" begins an answer; the lines that follow are "function at file:line", the innermost first. */
-static void read_answers(FILE *answers)
+/* What the step was done with, and what came of it. */
+static void describe(char *text, const struct trace *trace)
 {
-	struct place *place = NULL;
-	char line[512];
-	bool first = true;
+	static const char *const orders[] = {"relaxed", "consume", "acquire",
+	                                     "release", "acq_rel", "seq_cst"};
+	const char *fails = trace->failed ? " fails" : "";
 
-	while (fgets(line, sizeof(line), answers)) {
-		line[strcspn(line, "\n")] = '\0';
-		if (strncmp(line, "0x", 2) == 0 && !strchr(line, ' ')) {
-			place = place_of((uintptr_t)strtoull(line, NULL, 16) + 1);
-			first = true;
-		} else if (place && first) {
-			char *file = strstr(line, " at ");
-			char *slash = file ? strrchr(file, '/') : NULL;
-			char *more = strstr(line, " (discriminator");
-
-			if (more)
-				*more = '\0';
-			if (file) {
-				*file = '\0';
-				snprintf(place->text, PLACE, "%.60s (%.80s)",
-				         slash ? slash + 1 : file + 4, line);
-			}
-			first = false;
-		}
+	*text = '\0';
+	switch ((enum step)trace->step) {
+	case LOAD:
+	case STORE:
+	case EXCHANGE:
+		snprintf(text, OBJECT, "%s = %#" PRIx64 "%s%s", object_name(trace->address),
+		         trace->value, trace->old ? " (old)" : "", fails);
+		break;
+	case FENCE:
+		snprintf(text, OBJECT, "%s", orders[trace->value % 6]);
+		break;
+	case START:
+	case JOIN:
+		snprintf(text, OBJECT, trace->failed ? "fails" : "thread %" PRIu64, trace->value);
+		break;
+	case ALLOCATE:
+		snprintf(text, OBJECT, "%" PRIu64 " bytes: %s", trace->value,
+		         trace->failed ? "fails" : object_name(trace->address));
+		break;
+	case READ_CLOCK:
+	case SLEEP:
+		snprintf(text, OBJECT, "%" PRIu64 " ns", trace->value);
+		break;
+	default:
+		if (trace->address)
+			snprintf(text, OBJECT, "%s%s", object_name(trace->address), fails);
 	}
-}
-
-/* A return address belongs to the instruction before it. */
-static void look_up(void)
-{
-	size_t size = (size_t)places->count * 24 + 4200;
-	char *command = malloc(size);
-	size_t used =
-	        (size_t)snprintf(command, size, "addr2line -a -f -i -p -e '%s'", explorer->program);
-	FILE *answers;
-
-	for (unsigned i = 0; i < places->count; i++)
-		used += (size_t)snprintf(command + used, size - used, " %#" PRIxPTR,
-		                         places->list[i].pc - 1);
-	snprintf(command + used, size - used,
-	         " 2>/dev/null | sed 's/^\\(0x[0-9a-f]*\\): /\\1\\n/'");
-	answers = popen(command, "r");
-	if (answers) {
-		read_answers(answers);
-		pclose(answers);
-	}
-	free(command);
-}
-
-static const char *text_of(uintptr_t pc)
-{
-	const struct place *place = place_of(pc);
-
-	return place ? place->text : "the beginning";
 }
 
 static void print_step(unsigned number)
 {
 	const struct trace *trace = &explorer->traces[number];
+	char text[OBJECT];
 
 	if (trace->step == TIME_PASSES) {
 		printf("%6u  -- time passes, to %" PRIu64 " ns --\n", number, trace->value);
 		return;
 	}
-	printf("%6u  %*s%u %-10s %-18" PRIx64 "%s %s\n", number, 2 * trace->thread, "",
-	       trace->thread, step_names[trace->step], trace->value, trace->old ? " (old)" : "",
-	       text_of(trace->pc));
+	describe(text, trace);
+	printf("%6u  %*s%u %-10s %-*s %s\n", number, 2 * trace->thread, "", trace->thread,
+	       step_names[trace->step], 38 - 2 * trace->thread, text, place_text(trace->pc));
 }
 
 /* Time runs downwards, a column a thread. */
@@ -145,12 +101,8 @@ void report_schedule(void)
 {
 	const struct explorer *e = explorer;
 
-	if (!places) {
-		places = calloc(1, sizeof(*places));
-		note_places();
-		look_up();
-	}
-	printf("The schedule:\n");
+	note_places();
+	printf("The schedule:\n%-60s%s\n", "  step  thread, operation, object and value", "where");
 	if (first_shown())
 		printf("        %u steps before\n", first_shown());
 	for (unsigned i = first_shown(); i < e->steps; i++) {
@@ -163,20 +115,23 @@ void report_schedule(void)
 static void print_wait(const struct thread *thread)
 {
 	static const char *const names[] = {
-	        [RUNNABLE] = "can go on",
-	        [FOR_MUTEX] = "waits for a mutex",
-	        [FOR_CONDITION] = "waits for a condition variable",
+	        [RUNNABLE] = "is runnable",
+	        [FOR_MUTEX] = "waits for mutex",
+	        [FOR_ONCE] = "waits for pthread_once of",
+	        [FOR_CONDITION] = "waits for condition variable",
 	        [FOR_THREAD] = "waits for the end of thread",
-	        [FOR_VALUE] = "spins until another value is stored",
+	        [FOR_VALUE] = "spins until another value is stored in",
 	        [FOR_TIME] = "sleeps",
 	        [FINISHED] = "has ended",
 	};
 
 	printf("thread %u %s", thread->number, names[thread->waits]);
-	if (thread->waits == FOR_MUTEX)
-		printf(" that thread %u has", *(const uint32_t *)thread->object - 1);
 	if (thread->waits == FOR_THREAD)
 		printf(" %u", ((const struct thread *)thread->object)->number);
+	else if (thread->waits != RUNNABLE && thread->waits != FINISHED && thread->object)
+		printf(" %s", object_name(thread->object));
+	if (thread->waits == FOR_MUTEX)
+		printf(", which thread %u has locked", *(const uint32_t *)thread->object - 1);
 	printf("\n");
 }
 
@@ -191,48 +146,68 @@ static void print_threads(void)
 		print_wait(thread);
 		if (thread->waits == FINISHED)
 			continue;
-		printf("    at %s\n", text_of(thread->pc));
+		if (thread->pc)
+			printf("    at %s\n", place_text(thread->pc));
+		else
+			printf("    has not begun\n");
 		while (depth-- > 1)
-			printf("    called at %s\n", text_of(thread->calls[depth]));
+			printf("    called at %s\n", place_text(thread->calls[depth]));
 	}
 }
 
-static _Noreturn void report(void)
+static void print_command(void)
 {
-	explorer->running = false;
-	printf("\nFAILED after %" PRIu64 " executions, thread %u at step %u.\n",
-	       explorer->executions, explorer->present, explorer->steps);
-	printf("Repeat it with: %s --scenario '%s' --seed ", explorer->program,
-	       explorer->scenario->name);
+	printf("Repeat it with: %s --scenario '%s' %s--seed ", explorer->program,
+	       explorer->scenario->name, explorer->strong ? "--strong " : "");
 	search_print_seed();
 	printf("\n\n");
-	places = calloc(1, sizeof(*places));
-	note_places();
-	look_up();
-	print_threads();
-	printf("\n");
-	report_schedule();
-	fflush(stdout);
-	_exit(1);
 }
 
-/* A breakpoint for gdb: every failure comes by. */
+/* A breakpoint for gdb: every failure calls this. */
 void explore_stopped(void);
 __attribute__((noinline)) void explore_stopped(void)
 {
 	__asm__ volatile("");
 }
 
+void report_begin(void)
+{
+	explore_stopped();
+	if (!explorer || !explorer->running) {
+		printf("explorer, outside of an execution: ");
+		return;
+	}
+	explorer->running = false;
+	explorer->failed = true;
+	note_places();
+	printf("\n%s: ", explorer->scenario->name);
+}
+
+void report_end(void)
+{
+	if (explorer && explorer->failed) {
+		printf("FAILED after %" PRIu64 " execution%s, thread %u at step %u.\n",
+		       explorer->executions, explorer->executions == 1 ? "" : "s",
+		       explorer->present, explorer->steps);
+		print_command();
+		print_threads();
+		printf("\n");
+		report_schedule();
+	}
+	fflush(stdout);
+	_exit(1);
+}
+
 void fail(const char *format, ...)
 {
 	va_list args;
 
-	explore_stopped();
-	printf("\n%s: ", explorer->scenario ? explorer->scenario->name : "explorer");
+	report_begin();
 	va_start(args, format);
 	vprintf(format, args);
 	va_end(args);
-	report();
+	printf("\n");
+	report_end();
 }
 
 void explore_failed(const char *file, int line, const char *message)
@@ -241,33 +216,129 @@ void explore_failed(const char *file, int line, const char *message)
 	fail("%s:%d: %s", file, line, message);
 }
 
+/* A negative int has become a huge number on its way here. */
+static void print_number(uint64_t number)
+{
+	if (number >= (uint64_t)INT32_MIN)
+		printf("%" PRId64, (int64_t)number);
+	else
+		printf("%" PRIu64, number);
+}
+
 void explore_expect_eq(uint64_t actual, uint64_t expected, const char *actual_text,
                        const char *expected_text, const char *file, int line)
 {
 	if (actual == expected)
 		return;
 	present()->pc = CALLER;
-	fail("%s:%d: %s is %" PRIu64 ", expected %s = %" PRIu64, file, line, actual_text, actual,
-	     expected_text, expected);
+	report_begin();
+	printf("%s:%d: %s is ", file, line, actual_text);
+	print_number(actual);
+	printf(", expected %s = ", expected_text);
+	print_number(expected);
+	printf("\n");
+	report_end();
 }
 
-static void on_signal(int signal)
+/* Where the signal came, if that is in the program and not in libc. */
+static void note_pc(const void *context)
 {
-	if (explorer->running)
-		fail("signal %d, %s", signal, strsignal(signal));
-	_exit(1);
+#ifdef REG_RIP
+	extern const char __executable_start[], etext[];
+	uintptr_t pc = (uintptr_t)((const ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
+
+	if (pc >= (uintptr_t)__executable_start && pc < (uintptr_t)etext)
+		present()->pc = pc + 1;
+#else
+	(void)context;
+#endif
+}
+
+static void on_signal(int signal, siginfo_t *info, void *context)
+{
+	(void)info;
+	if (!explorer->running)
+		_exit(1);
+	note_pc(context);
+	fail("signal %d, %s", signal, strsignal(signal));
+}
+
+/* Whoever waits no longer sees where it is; the schedule is not what is wanted. */
+static void on_interrupt(int signal, siginfo_t *info, void *context)
+{
+	(void)info;
+	if (explorer->running) {
+		note_pc(context);
+		report_begin();
+		printf("interrupted in execution %" PRIu64 ", step %u\n", explorer->executions,
+		       explorer->steps);
+		print_command();
+		print_threads();
+		fflush(stdout);
+	}
+	_exit(128 + signal);
+}
+
+static bool no_step(void)
+{
+	const struct explorer *e = explorer;
+
+	return e->running && e->tick_execution == e->execution && e->tick_steps == e->steps;
+}
+
+void report_hang(uintptr_t pc)
+{
+	if (!no_step())
+		return;
+	if (pc)
+		present()->pc = pc;
+	fail("no step for %u s: a loop without an atomic operation or a lock?",
+	     explorer->hang_seconds);
+}
+
+/*
+ * It counts the processor's time: on a busy machine, or in a debugger, none passes. A thread without a step is reported
+ * at its next access to memory, which knows where it is; or at the next tick, if it has none.
+ */
+static void on_tick(int signal, siginfo_t *info, void *context)
+{
+	struct explorer *e = explorer;
+
+	(void)signal;
+	(void)info;
+	if (e->hangs && no_step()) {
+		note_pc(context);
+		report_hang(0);
+	}
+	e->hangs = no_step();
+	e->tick_execution = e->execution;
+	e->tick_steps = e->steps;
+}
+
+static void handle(int signal, void (*handler)(int, siginfo_t *, void *))
+{
+	struct sigaction action = {.sa_sigaction = handler,
+	                           .sa_flags = SA_ONSTACK | SA_SIGINFO | SA_RESTART},
+	                 before;
+
+	sigaction(signal, NULL, &before);
+	if (before.sa_handler != SIG_IGN)
+		sigaction(signal, &action, NULL);
 }
 
 /* On a stack of its own: the fiber's may be what has overflowed. */
 void report_init(void)
 {
 	const stack_t alternative = {.ss_sp = malloc(STACK_SIZE), .ss_size = STACK_SIZE};
-	struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_ONSTACK};
+	const struct timeval tick = {explorer->hang_seconds, 0};
 
 	sigaltstack(&alternative, NULL);
-	sigaction(SIGSEGV, &action, NULL);
-	sigaction(SIGBUS, &action, NULL);
-	sigaction(SIGFPE, &action, NULL);
-	sigaction(SIGILL, &action, NULL);
-	sigaction(SIGABRT, &action, NULL);
+	handle(SIGSEGV, on_signal);
+	handle(SIGBUS, on_signal);
+	handle(SIGFPE, on_signal);
+	handle(SIGILL, on_signal);
+	handle(SIGABRT, on_signal);
+	handle(SIGINT, on_interrupt);
+	handle(SIGPROF, on_tick);
+	setitimer(ITIMER_PROF, &(struct itimerval){tick, tick}, NULL);
 }

@@ -55,7 +55,8 @@ static void pass_time(void)
 			e->threads[i].deadline = NEVER;
 			e->threads[i].timed_out = true;
 		}
-	e->traces[e->steps++] = (struct trace){NOBODY, TIME_PASSES, false, 0, NULL, e->now};
+	e->traces[e->steps++] =
+	        (struct trace){.thread = NOBODY, .step = TIME_PASSES, .value = e->now};
 }
 
 static void thread_body(void);
@@ -127,8 +128,10 @@ void scheduling_point(enum step step, const void *address, uintptr_t pc)
 	if (step != LOAD)
 		thread->spins_on = NULL;
 	thread->step = e->steps++;
-	e->traces[thread->step] =
-	        (struct trace){(uint8_t)thread->number, (uint8_t)step, false, pc, address, 0};
+	e->traces[thread->step] = (struct trace){.thread = (uint8_t)thread->number,
+	                                         .step = (uint8_t)step,
+	                                         .pc = pc,
+	                                         .address = address};
 }
 
 void step_value(uint64_t value, bool old)
@@ -137,6 +140,16 @@ void step_value(uint64_t value, bool old)
 
 	trace->value = value;
 	trace->old = old;
+}
+
+void step_object(const void *object)
+{
+	explorer->traces[present()->step].address = object;
+}
+
+void step_failed(void)
+{
+	explorer->traces[present()->step].failed = true;
 }
 
 /* The present thread waits until it is woken, or until the deadline. */
@@ -236,7 +249,7 @@ void execution_run(void)
 
 	e->execution++;
 	e->executions++;
-	e->thread_count = e->unjoined = 0;
+	e->thread_count = e->unjoined = e->once_count = 0;
 	e->present = 0;
 	e->run_length = 0;
 	e->steps = 0;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Decisions. An execution asks for one wherever it could go on in more than one way: which thread, which
- * store a load sees, whether an allocation fails. Answer 0 is the plain one: the present thread goes on,
+ * store a load sees, whether an allocation fails. Option 0 is the plain one: the present thread goes on,
  * a load sees the newest store, an allocation succeeds.
  *
  *	depth first   all executions with at most k preemptions, and so many old values and failures.
  *	              The list of decisions is a path in a tree; the next execution takes the same path
- *	              up to the last decision that has an answer left, and there the next answer.
+ *	              up to the last decision that has an option left, and there the next option.
  *	priorities    probabilistic concurrency testing (Burckhardt and others, 2010): each thread has a
  *	              random priority, the highest one runs, and at depth - 1 random decisions the thread
  *	              that runs drops to the lowest. A defect that takes d ordered events is found with a
@@ -14,14 +14,17 @@
  *	random        at each point a switch with the probability that the seed has drawn
  *	replay        as a list says
  *
- * A seed is written r5 (random, seed 5), p3.5 (priorities of depth 3, seed 5), or d12:1,40:2 (decision 12 is
- * 1, decision 40 is 2, all others are 0).
+ * A seed is written r5 (random, seed 5), p3.5 (priorities of depth 3, seed 5), or d12:1,40:2 (at decision 12 take
+ * option 1, at 40 option 2, elsewhere option 0).
  */
 #include "explorer.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 enum { MAX_DEPTH = 10, NO_LIMIT = 1 << 30 };
 
@@ -46,7 +49,10 @@ static bool parse_number(const char **text, char end, uint64_t *number)
 
 	if (**text < '0' || **text > '9')
 		return false;
+	errno = 0;
 	*number = strtoull(*text, &rest, 10);
+	if (errno == ERANGE)
+		return false;
 	*text = rest;
 	if (end && *rest != end)
 		return false;
@@ -62,13 +68,12 @@ static bool parse_list(const char *text)
 	search_begin(REPLAY, 0, 0);
 	memset(d->list, 0, sizeof(d->list));
 	while (*text) {
-		if (!parse_number(&text, ':', &index) || !parse_number(&text, 0, &taken) ||
-		    index >= MAX_CHOICES || taken > MAX_THREADS + 1)
+		if ((d->known && *text++ != ',') || !parse_number(&text, ':', &index) ||
+		    !parse_number(&text, 0, &taken) || index < d->known || index >= MAX_CHOICES ||
+		    taken < 1 || taken > MAX_THREADS + 1)
 			return false;
 		d->list[index].taken = (uint16_t)taken;
 		d->known = (unsigned)index + 1;
-		if (*text == ',')
-			text++;
 	}
 	return true;
 }
@@ -88,7 +93,7 @@ bool search_replay(const char *text)
 	return true;
 }
 
-/* As far as the last decision that has an answer left, and there the next answer. */
+/* As far as the last decision that has an option left, and there the next option. */
 bool search_next(void)
 {
 	struct decisions *d = decisions();
@@ -132,6 +137,29 @@ uint64_t search_priority(void)
 	return random_next(&decisions()->random) | UINT64_C(1) << 63;
 }
 
+static _Noreturn void refuse(const char *format, ...)
+{
+	va_list args;
+
+	explorer->running = false;
+	fflush(stdout);
+	fprintf(stderr, "%s: ", explorer->program);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fprintf(stderr, ": this is not the program that the seed came from.\n"
+	                "A seed holds for one build. After a change, search again.\n");
+	_exit(2);
+}
+
+void search_check_replayed(void)
+{
+	const struct decisions *d = decisions();
+
+	if (d->search == REPLAY && d->known > d->count)
+		refuse("decision %u was never reached", d->known - 1);
+}
+
 /* One decision more, among those that the limits leave. */
 static unsigned decide(unsigned options, unsigned allowed, unsigned wanted)
 {
@@ -142,9 +170,12 @@ static unsigned decide(unsigned options, unsigned allowed, unsigned wanted)
 		fail("livelock: %d decisions, and no end", MAX_CHOICES);
 	if (d->search == DEPTH_FIRST || d->search == REPLAY)
 		taken = d->count < d->known ? d->list[d->count].taken : 0;
+	if (taken >= options && d->search == REPLAY)
+		refuse("decision %u has options 0 to %u, not %u", d->count, options - 1, taken);
 	if (taken >= options)
-		fail("the seed does not fit: decision %u has %u answers, not %u", d->count, options,
-		     taken);
+		fail("decision %u had more options before: the scenario depends on more than the "
+		     "seed",
+		     d->count);
 	if (taken >= allowed)
 		taken = 0;
 	d->list[d->count++] = (struct decision){(uint16_t)allowed, (uint16_t)taken};

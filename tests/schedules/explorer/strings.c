@@ -68,7 +68,7 @@ static size_t read_size(const char *text, size_t most)
 
 WRAP(char *, strcpy, char *to, const char *from)
 {
-	size_t size = read_size(from, SIZE_MAX);
+	size_t size = read_size(from, PTRDIFF_MAX);
 
 	reads(from, size, CALLER);
 	writes(to, size, CALLER);
@@ -96,7 +96,7 @@ static void reads_both(const char *a, const char *b, size_t most, uintptr_t pc)
 
 WRAP(int, strcmp, const char *a, const char *b)
 {
-	reads_both(a, b, SIZE_MAX, CALLER);
+	reads_both(a, b, PTRDIFF_MAX, CALLER);
 	return __real_strcmp(a, b);
 }
 
@@ -110,7 +110,7 @@ WRAP(char *, strchr, const char *text, int character)
 {
 	char *found = __real_strchr(text, character);
 
-	reads(text, found ? (size_t)(found - text) + 1 : read_size(text, SIZE_MAX), CALLER);
+	reads(text, found ? (size_t)(found - text) + 1 : read_size(text, PTRDIFF_MAX), CALLER);
 	return found;
 }
 
@@ -129,7 +129,7 @@ static char *duplicate(const char *text, size_t most, uintptr_t pc)
 
 WRAP(char *, strdup, const char *text)
 {
-	return explorer && explorer->running ? duplicate(text, SIZE_MAX, CALLER)
+	return explorer && explorer->running ? duplicate(text, PTRDIFF_MAX, CALLER)
 	                                     : __real_strdup(text);
 }
 

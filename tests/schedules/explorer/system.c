@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the program would get from the system: threads, mutexes, condition variables, memory, time and random
- * numbers. The linker sends the calls here (--wrap, see wrap.txt). Each is a scheduling point.
+ * numbers. The linker sends the calls here (--wrap, see link.txt). Each is a scheduling point.
  *
  * A mutex is a struct mutex in the memory of a pthread_mutex_t. A condition variable needs no memory: the
  * threads know what they wait for.
@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -23,6 +24,8 @@ enum { UNLOCKED = 0, DESTROYED = MAX_THREADS + 1 };
 
 struct mutex {
 	uint32_t owner; /* a thread's number + 1, UNLOCKED or DESTROYED */
+	uint16_t again; /* how often the owner has locked it beyond the first time */
+	bool recursive;
 	struct clock clock;
 };
 
@@ -55,6 +58,7 @@ int __wrap_pthread_sigmask(int how, const sigset_t *set, sigset_t *old);
 int __wrap_sched_yield(void);
 int __wrap_nanosleep(const struct timespec *duration, struct timespec *rest);
 int __wrap_usleep(useconds_t duration);
+unsigned __wrap_sleep(unsigned duration);
 int __wrap_clock_gettime(clockid_t id, struct timespec *now);
 ssize_t __wrap_getrandom(void *buffer, size_t size, unsigned flags);
 long __wrap_sysconf(int name);
@@ -76,13 +80,18 @@ _Noreturn void __real__exit(int status);
 _Noreturn void __real__Exit(int status);
 _Noreturn void __real_quick_exit(int status);
 
+static bool running(void)
+{
+	return explorer && explorer->running;
+}
+
 /* The mutex's memory must be there, whoever uses it. */
 static struct mutex *use_mutex(pthread_mutex_t *given, enum step step, uintptr_t pc)
 {
 	struct mutex *mutex = mutex_of(given);
 
-	if (!explorer->running)
-		fail("a mutex is used outside of an execution");
+	if (!running())
+		fail("a mutex is used");
 	scheduling_point(step, given, pc);
 	memory_access(given, sizeof(*mutex), false, true, pc);
 	if (mutex->owner == DESTROYED)
@@ -90,10 +99,19 @@ static struct mutex *use_mutex(pthread_mutex_t *given, enum step step, uintptr_t
 	return mutex;
 }
 
+static bool have(const struct mutex *mutex)
+{
+	return mutex->owner == present()->number + 1;
+}
+
 static void take(struct mutex *mutex)
 {
 	struct thread *thread = present();
 
+	if (have(mutex)) {
+		mutex->again++;
+		return;
+	}
 	while (mutex->owner != UNLOCKED)
 		thread_wait(FOR_MUTEX, mutex, NEVER);
 	mutex->owner = thread->number + 1;
@@ -104,8 +122,12 @@ static void give(struct mutex *mutex)
 {
 	struct thread *thread = present();
 
-	if (mutex->owner != thread->number + 1)
+	if (!have(mutex))
 		fail("a mutex is unlocked that this thread has not locked");
+	if (mutex->again > 0) {
+		mutex->again--;
+		return;
+	}
 	mutex->owner = UNLOCKED;
 	mutex->clock = thread->clock;
 	thread->clock.at[thread->number]++;
@@ -114,14 +136,18 @@ static void give(struct mutex *mutex)
 
 int __wrap_pthread_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *attributes)
 {
-	(void)attributes;
+	int type = PTHREAD_MUTEX_DEFAULT;
+
+	if (attributes)
+		pthread_mutexattr_gettype(attributes, &type);
 	memset(mutex, 0, sizeof(*mutex));
+	mutex_of(mutex)->recursive = type == PTHREAD_MUTEX_RECURSIVE;
 	return 0;
 }
 
 int __wrap_pthread_mutex_destroy(pthread_mutex_t *given)
 {
-	struct mutex *mutex = use_mutex(given, LOCK, CALLER);
+	struct mutex *mutex = use_mutex(given, DESTROY, CALLER);
 
 	if (mutex->owner != UNLOCKED)
 		fail("a mutex is destroyed that thread %u has locked", mutex->owner - 1);
@@ -133,7 +159,7 @@ int __wrap_pthread_mutex_lock(pthread_mutex_t *given)
 {
 	struct mutex *mutex = use_mutex(given, LOCK, CALLER);
 
-	if (mutex->owner == present()->number + 1)
+	if (have(mutex) && !mutex->recursive)
 		fail("a thread locks a mutex that it has locked");
 	take(mutex);
 	return 0;
@@ -141,10 +167,12 @@ int __wrap_pthread_mutex_lock(pthread_mutex_t *given)
 
 int __wrap_pthread_mutex_trylock(pthread_mutex_t *given)
 {
-	struct mutex *mutex = use_mutex(given, LOCK, CALLER);
+	struct mutex *mutex = use_mutex(given, TRYLOCK, CALLER);
 
-	if (mutex->owner != UNLOCKED)
+	if (mutex->owner != UNLOCKED && !(have(mutex) && mutex->recursive)) {
+		step_failed();
 		return EBUSY;
+	}
 	take(mutex);
 	return 0;
 }
@@ -184,7 +212,10 @@ static int wait(pthread_cond_t *condition, pthread_mutex_t *given, uint64_t dead
 	struct mutex *mutex = use_mutex(given, WAIT, pc);
 	struct thread *thread = present();
 
+	step_object(condition);
 	memory_access(condition, sizeof(*condition), false, true, pc);
+	if (mutex->again > 0)
+		fail("a thread waits with a mutex that it has locked more than once");
 	give(mutex);
 	thread->timed_out = false;
 	if (search_choose(SPURIOUS, 2) == 0)
@@ -235,7 +266,7 @@ int __wrap_pthread_cond_signal(pthread_cond_t *condition)
 
 int __wrap_pthread_cond_broadcast(pthread_cond_t *condition)
 {
-	scheduling_point(SIGNAL, condition, CALLER);
+	scheduling_point(BROADCAST, condition, CALLER);
 	memory_access(condition, sizeof(*condition), false, true, CALLER);
 	threads_wake(FOR_CONDITION, condition);
 	return 0;
@@ -248,8 +279,10 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, v
 
 	(void)attributes;
 	scheduling_point(START, NULL, CALLER);
-	if (search_choose(ALLOCATION, 2))
+	if (search_choose(ALLOCATION, 2)) {
+		step_failed();
 		return EAGAIN;
+	}
 	number = thread_start(run, arg);
 	if (number == NOBODY)
 		fail("more than %d threads", MAX_THREADS);
@@ -282,20 +315,39 @@ pthread_t __wrap_pthread_self(void)
 	return explorer->present + 1;
 }
 
-/* No other thread gets in between: what `run` does are steps of their own, and others wait for it. */
+/* What happened when `run` returned: a pthread_once_t has no room for it. */
+static struct clock *once_clock(const pthread_once_t *once)
+{
+	struct explorer *e = explorer;
+	unsigned i = 0;
+
+	while (i < e->once_count && e->onces[i].address != once)
+		i++;
+	if (i == MAX_ONCES)
+		fail("more than %d objects for pthread_once", MAX_ONCES);
+	if (i == e->once_count)
+		e->onces[e->once_count++] = (struct once){.address = once};
+	return &e->onces[i].clock;
+}
+
+/* What `run` does are steps of their own; others wait until it has returned. */
 int __wrap_pthread_once(pthread_once_t *once, void (*run)(void))
 {
 	enum { NOT_YET, RUNNING, DONE };
 
-	scheduling_point(LOCK, once, CALLER);
+	scheduling_point(ONCE, once, CALLER);
+	memory_access(once, sizeof(*once), false, true, CALLER);
 	while (*once == RUNNING)
-		thread_wait(FOR_MUTEX, once, NEVER);
-	if (*once == DONE)
-		return 0;
-	*once = RUNNING;
-	run();
-	*once = DONE;
-	threads_wake(FOR_MUTEX, once);
+		thread_wait(FOR_ONCE, once, NEVER);
+	if (*once == NOT_YET) {
+		*once = RUNNING;
+		run();
+		*once = DONE;
+		*once_clock(once) = present()->clock;
+		present()->clock.at[present()->number]++;
+		threads_wake(FOR_ONCE, once);
+	}
+	clock_join(&present()->clock, once_clock(once));
 	return 0;
 }
 
@@ -341,6 +393,12 @@ int __wrap_usleep(useconds_t duration)
 	return 0;
 }
 
+unsigned __wrap_sleep(unsigned duration)
+{
+	sleep_for(duration * SECOND, CALLER);
+	return 0;
+}
+
 int __wrap_clock_gettime(clockid_t id, struct timespec *now)
 {
 	(void)id;
@@ -368,11 +426,6 @@ long __wrap_sysconf(int name)
 	                                                                    : __real_sysconf(name);
 }
 
-static bool running(void)
-{
-	return explorer && explorer->running;
-}
-
 void *system_allocate(size_t size, size_t alignment, uintptr_t pc)
 {
 	void *memory;
@@ -380,8 +433,11 @@ void *system_allocate(size_t size, size_t alignment, uintptr_t pc)
 	scheduling_point(ALLOCATE, NULL, pc);
 	step_value(size, false);
 	memory = search_choose(ALLOCATION, 2) ? NULL : memory_allocate(size, alignment, pc);
-	if (!memory)
+	step_object(memory);
+	if (!memory) {
+		step_failed();
 		errno = ENOMEM;
+	}
 	return memory;
 }
 
@@ -469,37 +525,63 @@ EXIT(_exit)
 EXIT(_Exit)
 EXIT(quick_exit)
 
-/* What the explorer does not know would block all threads, or none: so it is refused. */
+/* What the explorer does not know would block all threads, or none, or tell the real time: so it is refused. */
 
-#define REFUSE(name)                                       \
-	_Noreturn void __wrap_##name(void);                \
-	_Noreturn void __wrap_##name(void)                 \
-	{                                                  \
-		fail("the explorer does not know " #name); \
+#define REFUSE(name, instead)                   \
+	_Noreturn void __wrap_##name(void);     \
+	_Noreturn void __wrap_##name(void)      \
+	{                                       \
+		refuse(#name, instead, CALLER); \
 	}
 
-REFUSE(pthread_detach)
-REFUSE(pthread_exit)
-REFUSE(pthread_cancel)
-REFUSE(pthread_key_create)
-REFUSE(pthread_rwlock_rdlock)
-REFUSE(pthread_rwlock_wrlock)
-REFUSE(pthread_rwlock_tryrdlock)
-REFUSE(pthread_rwlock_trywrlock)
-REFUSE(pthread_rwlock_unlock)
-REFUSE(pthread_spin_lock)
-REFUSE(pthread_barrier_wait)
-REFUSE(pthread_mutex_timedlock)
-REFUSE(pthread_cond_clockwait)
-REFUSE(sem_wait)
-REFUSE(sem_post)
-REFUSE(sem_timedwait)
-REFUSE(sem_trywait)
-REFUSE(clock_nanosleep)
-REFUSE(poll)
-REFUSE(ppoll)
-REFUSE(select)
-REFUSE(epoll_wait)
-REFUSE(eventfd)
-REFUSE(timerfd_create)
-REFUSE(fork)
+static _Noreturn void refuse(const char *name, const char *instead, uintptr_t pc)
+{
+	if (running())
+		present()->pc = pc;
+	report_begin();
+	printf("%s is not supported, %s; %s\n", name, place_text(pc), instead);
+	report_end();
+}
+
+#define USE_MUTEX    "use a mutex and a condition variable"
+#define USE_PTHREADS "use the functions of pthread.h"
+#define USE_JOIN     "use pthread_join"
+#define USE_CLOCK    "use clock_gettime"
+#define LEAVE_OUT    "leave it out of the scenario"
+
+REFUSE(call_once, USE_PTHREADS)
+REFUSE(clock_nanosleep, "use nanosleep")
+REFUSE(cnd_wait, USE_PTHREADS)
+REFUSE(epoll_wait, LEAVE_OUT)
+REFUSE(eventfd, LEAVE_OUT)
+REFUSE(fork, LEAVE_OUT)
+REFUSE(gettimeofday, USE_CLOCK)
+REFUSE(mtx_lock, USE_PTHREADS)
+REFUSE(poll, LEAVE_OUT)
+REFUSE(ppoll, LEAVE_OUT)
+REFUSE(pthread_barrier_wait, USE_MUTEX)
+REFUSE(pthread_cancel, USE_JOIN)
+REFUSE(pthread_clockjoin_np, USE_JOIN)
+REFUSE(pthread_cond_clockwait, "use pthread_cond_timedwait")
+REFUSE(pthread_detach, USE_JOIN)
+REFUSE(pthread_exit, "return from the thread's function")
+REFUSE(pthread_key_create, "use a _Thread_local variable")
+REFUSE(pthread_mutex_clocklock, "use pthread_mutex_trylock")
+REFUSE(pthread_mutex_timedlock, "use pthread_mutex_trylock")
+REFUSE(pthread_rwlock_rdlock, USE_MUTEX)
+REFUSE(pthread_rwlock_tryrdlock, USE_MUTEX)
+REFUSE(pthread_rwlock_trywrlock, USE_MUTEX)
+REFUSE(pthread_rwlock_unlock, USE_MUTEX)
+REFUSE(pthread_rwlock_wrlock, USE_MUTEX)
+REFUSE(pthread_spin_lock, USE_MUTEX)
+REFUSE(pthread_spin_trylock, USE_MUTEX)
+REFUSE(pthread_timedjoin_np, USE_JOIN)
+REFUSE(pthread_tryjoin_np, USE_JOIN)
+REFUSE(select, LEAVE_OUT)
+REFUSE(sem_clockwait, USE_MUTEX)
+REFUSE(sem_post, USE_MUTEX)
+REFUSE(sem_timedwait, USE_MUTEX)
+REFUSE(sem_trywait, USE_MUTEX)
+REFUSE(sem_wait, USE_MUTEX)
+REFUSE(thrd_create, USE_PTHREADS)
+REFUSE(timerfd_create, LEAVE_OUT)

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/* Where in the source, and which variable: what addr2line and nm say about this program. */
+#include "explorer.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { MAX_PLACES = 4096, PLACE = 160, MAX_SYMBOLS = 8192, SYMBOL = 64 };
+
+struct place {
+	uintptr_t pc;
+	char text[PLACE];
+};
+
+struct symbol {
+	uintptr_t begin, size;
+	char name[SYMBOL];
+};
+
+struct places {
+	char program[4096];
+	unsigned count, answered;
+	struct place list[MAX_PLACES];
+	bool symbols_known;
+	unsigned symbol_count;
+	struct symbol symbols[MAX_SYMBOLS];
+	char object[SYMBOL + 24];
+};
+
+/* argv[0] would not do: the shell may have found the program in PATH. */
+static struct places *places(void)
+{
+	static struct places *all;
+
+	if (!all) {
+		all = calloc(1, sizeof(*all));
+		if (readlink("/proc/self/exe", all->program, sizeof(all->program) - 1) < 0)
+			snprintf(all->program, sizeof(all->program), "%s", explorer->program);
+	}
+	return all;
+}
+
+static struct place *find(uintptr_t pc)
+{
+	struct places *p = places();
+
+	for (unsigned i = 0; i < p->count; i++)
+		if (p->list[i].pc == pc)
+			return &p->list[i];
+	return NULL;
+}
+
+void place_note(uintptr_t pc)
+{
+	struct places *p = places();
+
+	if (pc && p->count < MAX_PLACES && !find(pc)) {
+		struct place *place = &p->list[p->count++];
+
+		place->pc = pc;
+		snprintf(place->text, PLACE, "%#" PRIxPTR, pc);
+	}
+}
+
+/* "function at folder/file:line (discriminator 2)" */
+static void set_place(struct place *place, char *line)
+{
+	char *file = strstr(line, " at ");
+	char *slash = file ? strrchr(file, '/') : NULL;
+	char *more = strstr(line, " (discriminator");
+
+	if (!file)
+		return;
+	if (more)
+		*more = '\0';
+	*file = '\0';
+	snprintf(place->text, PLACE, "%.60s (%.80s)", slash ? slash + 1 : file + 4, line);
+}
+
+/* "0x401234" begins an answer; the lines that follow are the places, the innermost function first. */
+static void read_answers(FILE *answers)
+{
+	struct place *place = NULL;
+	char line[512];
+
+	while (fgets(line, sizeof(line), answers)) {
+		line[strcspn(line, "\n")] = '\0';
+		if (strncmp(line, "0x", 2) == 0 && !strchr(line, ' ')) {
+			place = find((uintptr_t)strtoull(line, NULL, 16) + 1);
+		} else if (place) {
+			set_place(place, line);
+			place = NULL;
+		}
+	}
+}
+
+/* A return address belongs to the instruction before it. */
+static void look_up(void)
+{
+	struct places *p = places();
+	size_t size = (size_t)p->count * 24 + sizeof(p->program) + 200, used;
+	char *command = malloc(size);
+	FILE *answers;
+
+	used = (size_t)snprintf(command, size, "addr2line -a -f -i -p -e '%s'", p->program);
+	while (p->answered < p->count)
+		used += (size_t)snprintf(command + used, size - used, " %#" PRIxPTR,
+		                         p->list[p->answered++].pc - 1);
+	snprintf(command + used, size - used,
+	         " 2>/dev/null | sed 's/^\\(0x[0-9a-f]*\\): /\\1\\n/'");
+	answers = popen(command, "r");
+	if (answers) {
+		read_answers(answers);
+		pclose(answers);
+	}
+	free(command);
+}
+
+const char *place_text(uintptr_t pc)
+{
+	place_note(pc);
+	if (places()->answered < places()->count)
+		look_up();
+	return find(pc) ? find(pc)->text : "an unknown place";
+}
+
+/* The program's variables. */
+static void read_symbols(void)
+{
+	struct places *p = places();
+	char command[sizeof(p->program) + 64], line[512], kind;
+	FILE *answers;
+
+	p->symbols_known = true;
+	snprintf(command, sizeof(command), "nm -S --defined-only '%s' 2>/dev/null", p->program);
+	answers = popen(command, "r");
+	while (answers && fgets(line, sizeof(line), answers)) {
+		struct symbol *symbol = &p->symbols[p->symbol_count];
+
+		if (p->symbol_count < MAX_SYMBOLS &&
+		    sscanf(line, "%" SCNxPTR " %" SCNxPTR " %c %63s", &symbol->begin, &symbol->size,
+		           &kind, symbol->name) == 4 &&
+		    strchr("bBdD", kind))
+			p->symbol_count++;
+	}
+	if (answers)
+		pclose(answers);
+}
+
+const char *variable_of(const void *address, size_t *byte)
+{
+	struct places *p = places();
+
+	if (!p->symbols_known)
+		read_symbols();
+	for (unsigned i = 0; i < p->symbol_count; i++) {
+		*byte = (uintptr_t)address - p->symbols[i].begin;
+		if (*byte < p->symbols[i].size)
+			return p->symbols[i].name;
+	}
+	return NULL;
+}
+
+const char *object_name(const void *address)
+{
+	struct places *p = places();
+	size_t byte;
+	const char *name = variable_of(address, &byte);
+
+	if (!name)
+		snprintf(p->object, sizeof(p->object), "%p", address);
+	else if (byte)
+		snprintf(p->object, sizeof(p->object), "%s+%zu", name, byte);
+	else
+		snprintf(p->object, sizeof(p->object), "%s", name);
+	return p->object;
+}
