@@ -226,15 +226,20 @@ static void close_all(struct pipe *p)
 	free(p->wheel);
 }
 
+static void complain_of_the_rest(const char *why, uint64_t lines)
+{
+	complain("%s; %" PRIu64 " line%s left", why, lines, lines == 1 ? " was" : "s were");
+}
+
 static int conclude(struct pipe *p)
 {
 	switch (p->stop) {
 	case STOP_INTERRUPTED:
-		complain("interrupted; %" PRIu64 " lines were left", lines_left(p));
+		complain_of_the_rest("interrupted", lines_left(p));
 		children_terminate(&p->children);
 		return EXIT_INTERRUPTED + signals_last();
 	case STOP_STRICT:
-		complain("stopped at a bad line; %" PRIu64 " lines were left", lines_left(p));
+		complain_of_the_rest("stopped at a bad line", lines_left(p));
 		return EXIT_FAULT;
 	case STOP_FAILED:
 		return EXIT_FAULT;
