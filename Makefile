@@ -12,7 +12,7 @@
 #   make bench-redis the module beside a ZSET with a HASH and Lua (BENCH_ARGS=--quick)
 #   make fuzz        fuzz the wheel (FUZZ_SECONDS=60)
 #   make mutate      break the source in known ways; the tests must notice each
-#   make schedules   explore schedules of the service and the purgatory with new seeds, until stopped (SCHEDULES_TIMES=)
+#   make schedules   explore schedules of the service and the purgatory in rounds, until Ctrl-C (PART=service or purgatory: only that)
 #   make test-long   the same, and the random tests for longer
 #   make install     with PREFIX and DESTDIR
 #   make amalgamation  the library as one pawl.c and one pawl.h, in build/amalgamation
@@ -24,7 +24,7 @@
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
 BENCH_ARGS ?=
-SCHEDULES_TIMES ?= 10
+PART ?= service purgatory
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 CTEST = ctest --output-on-failure --no-tests=error -j $(JOBS)
 
@@ -44,12 +44,10 @@ test:
 	@scripts/bootstrap
 	@JOBS=$(JOBS) scripts/test-stages
 
-# A round of both after the other, each with other seeds; a failure ends it.
 schedules:
 	@cmake -S . -B build/schedules -DPAWL_TESTS=ON -DPAWL_COMMAND=OFF -DPAWL_EXAMPLES=OFF >/dev/null
-	@cmake --build build/schedules -j $(JOBS) --target explore-service explore-purgatory >/dev/null
-	@set -e; while :; do for part in service purgatory; do \
-		build/schedules/tests/schedules/explore-$$part --first-seed 0 --times $(SCHEDULES_TIMES); done; done
+	@cmake --build build/schedules -j $(JOBS) --target $(PART:%=explore-%) >/dev/null
+	@scripts/schedules build/schedules/tests/schedules $(PART)
 
 test-long: test
 	build/test/tests/test_wheel_model --runs 200000
