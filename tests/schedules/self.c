@@ -60,7 +60,7 @@ static void fence(int order)
 	__atomic_thread_fence(order);
 }
 
-/* Write mine, read yours. */
+/* Store buffering: write mine, read yours. */
 
 THREAD(sb1, store(&x, 1, RELEASE); seen[0] = load(&y, ACQUIRE))
 THREAD(sb2, store(&y, 1, RELEASE); seen[1] = load(&x, ACQUIRE))

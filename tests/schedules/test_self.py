@@ -116,7 +116,7 @@ class Self(unittest.TestCase):
         text = run("--scenario", "use_after_free").stdout
         self.assertRegex(text, r"bytes allocated at self.c:\d+ \(use_after_free\)\n"
                                r"    thread 2 freed  at self.c:\d+ \(free_block\)\n"
-                               r"    thread 1 reads  at self.c:\d+ \(uses_under_lock\)\n")
+                               r"    thread 1 (reads |writes) at self.c:\d+ \(uses_under_lock\)\n")
 
     def test_a_signal_before_the_first_step_says_where(self):
         self.assertRegex(run("--scenario", "signal_at_once").stdout, r"at self.c:\d+ \(signal_at_once\)")

@@ -11,15 +11,14 @@
  *	- and for a sequentially consistent load: is a sequentially consistent store (29.3p3), or precedes a
  *	  sequentially consistent fence of its thread (29.3p5).
  *
- * So "write mine, read yours" goes wrong here without its fences, as it does on real machines:
+ * So store buffering (Dekker's pattern) goes wrong here without its fences, as it does on real machines:
  *
  *	thread 1                        thread 2
  *	--------                        --------
  *	store x = 1                     store y = 1
  *	load y: 0 may be seen           load x: 0 may be seen
  *
- * What C11 allows beyond that does not occur: a load never sees a store that comes later, and stores to
- * one object take their order as they are made.
+ * Not modelled: load buffering. Modification order is execution order.
  */
 #include "explorer.h"
 

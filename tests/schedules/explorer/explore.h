@@ -3,7 +3,7 @@
  * Explore the schedules of a program with threads.
  *
  * A scenario is a function that starts threads with pthread_create, joins them, and states what must hold.
- * The explorer runs it thousands of times, each time under another schedule: which thread goes on at each
+ * The explorer runs it thousands of times, each time under another schedule: which thread runs next at each
  * atomic operation and lock, which store a load sees, which allocation fails, when time passes. An
  * execution depends on the scenario and a seed alone. When one fails, the explorer prints the seed and the
  * schedule, and the seed repeats that execution exactly.
@@ -41,6 +41,8 @@
  * malloc, free, the mutexes, condition variables and threads of POSIX, clock_gettime, nanosleep and
  * getrandom are the explorer's: time is virtual, and passes when every thread waits or when the schedule
  * says so. A scenario has at most 8 threads, the first one included, and must join each.
+ *
+ * For C. What C++ adds, like operator new and std::thread, is in a library, which the explorer does not see.
  */
 #ifndef PAWL_EXPLORE_H
 #define PAWL_EXPLORE_H
@@ -65,7 +67,7 @@ struct explore_scenario {
 /* Returns the exit status: 0 all executions passed, 1 one has failed, 2 the arguments are wrong. */
 int explore_main(int argc, char **argv, const struct explore_scenario *scenarios, size_t count);
 
-/* What must hold. Otherwise the execution has failed, and the explorer reports it and exits. */
+/* If the condition is false, report the execution and exit. */
 #define EXPLORE_EXPECT(condition) \
 	((condition) ? (void)0 : explore_failed(__FILE__, __LINE__, "expected " #condition))
 #define EXPLORE_EXPECT_EQ(actual, expected)                                                       \
@@ -76,13 +78,13 @@ _Noreturn void explore_failed(const char *file, int line, const char *message);
 void explore_expect_eq(uint64_t actual, uint64_t expected, const char *actual_text,
                        const char *expected_text, const char *file, int line);
 
-/* From now on up to `most` allocations and starts of threads of this execution may fail. At first none does. */
+/* From now on the search may make up to `most` calls of malloc and pthread_create fail. Default 0. */
 void explore_failures(unsigned most);
 
 /* How many blocks of memory the execution has allocated and not freed. After the scenario it must be 0. */
 size_t explore_blocks(void);
 
-/* A place where another thread may go on: for code whose steps the explorer does not see. */
+/* A scheduling point. Use it where only plain code runs. */
 void explore_point(void);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Threads take turns here. A thread runs until its next step that others may notice; before that step the
- * search decides who goes on:
+ * search decides which thread runs next:
  *
  *	thread 0                thread 1                the search
  *	--------                --------                ----------
@@ -90,7 +90,7 @@ static void wake_spinning(void)
 			explorer->threads[i].waits = RUNNABLE;
 }
 
-/* Who goes on? */
+/* Which thread runs next? */
 static void reschedule(void)
 {
 	unsigned found[MAX_THREADS + 1], count, chosen;
