@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A race that a test meets once in a million runs, found by exploring the schedules.
+ * A race that a stress test rarely hits, found by exploring the schedules.
  *
  * A session ends when its user logs out, or after half an hour of silence, whichever comes first. Both take the
  * session out of the table under a lock, and whoever finds it there frees it. That looks right. Built with
@@ -13,6 +13,8 @@
  *	                                        cancel: PAWL_RUNNING, and goes on
  *	                                        frees the session
  *	reads session->number: freed memory
+ *
+ * The explorer reports the race even in an execution where the read came first: nothing orders the two.
  *
  * pawl_service_cancel_wait is right: it returns when end_by_silence has. How to build it: docs/guide/testing.md.
  */
