@@ -172,28 +172,6 @@ static void report_race(const char *address, const struct access *other, bool wr
 	report_end();
 }
 
-static bool happened_before(const struct access *access)
-{
-	return access->clock <= present()->clock.at[access->thread];
-}
-
-/* Which entry to use for a new access: one that it makes superfluous, or the oldest. */
-static struct access *entry_for(struct cell *cell, uint8_t mask, bool write)
-{
-	struct access *oldest = &cell->accesses[0];
-
-	for (unsigned i = 0; i < ACCESSES; i++) {
-		struct access *access = &cell->accesses[i];
-
-		if (!access->mask || ((access->mask & ~mask) == 0 && access->write <= write &&
-		                      happened_before(access)))
-			return access;
-		if (access->clock < oldest->clock)
-			oldest = access;
-	}
-	return oldest;
-}
-
 /* Stores before a plain one cannot be seen any more. */
 static void forget_stores(struct cell *cell, uint8_t mask)
 {
@@ -202,28 +180,34 @@ static void forget_stores(struct cell *cell, uint8_t mask)
 			cell->locations[i] = 0;
 }
 
+/* The new access takes the entry of one that it makes superfluous, or that of the oldest. */
 static void access_word(const char *address, struct cell *cell, uint8_t mask, bool write,
                         bool atomic, uintptr_t pc)
 {
-	struct thread *thread = present();
-	struct access access = {(uint32_t)pc,
-	                        thread->clock.at[thread->number],
-	                        (uint8_t)thread->number,
-	                        mask,
-	                        write,
-	                        atomic};
+	const struct thread *thread = present();
+	const uint32_t clock = thread->clock.at[thread->number];
+	struct access *entry = NULL, *oldest = &cell->accesses[0];
 
 	for (unsigned i = 0; i < ACCESSES; i++) {
-		const struct access *other = &cell->accesses[i];
+		struct access *other = &cell->accesses[i];
+		bool happened_before = other->clock <= thread->clock.at[other->thread];
 
-		if (other->thread == thread->number && other->clock == access.clock &&
+		if (other->clock == clock && other->thread == thread->number &&
 		    (mask & ~other->mask) == 0 && other->write >= write && other->atomic <= atomic)
 			return; /* the same again, in the same step */
-		if ((other->mask & mask) && (other->write || write) && !(other->atomic && atomic) &&
-		    other->thread != thread->number && !happened_before(other))
+		if (!happened_before && (other->mask & mask) && (other->write || write) &&
+		    !(other->atomic && atomic))
 			report_race(address, other, write, pc);
+		if (!entry && happened_before && (other->mask & ~mask) == 0 &&
+		    other->write <= write)
+			entry = other;
+		if (!other->mask)
+			break; /* this one and those behind it are free */
+		if (other->clock < oldest->clock)
+			oldest = other;
 	}
-	*entry_for(cell, mask, write) = access;
+	*(entry ? entry : oldest) =
+	        (struct access){(uint32_t)pc, clock, (uint8_t)thread->number, mask, write, atomic};
 	if (write && !atomic)
 		forget_stores(cell, mask);
 }
