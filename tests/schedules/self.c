@@ -6,7 +6,9 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,11 +22,11 @@
 #define RELEASE __ATOMIC_RELEASE
 #define SEQ_CST __ATOMIC_SEQ_CST
 
-static int x, y, seen[4];
+static int x, y, z, seen[4];
 
 static void run_all(void *(*const functions[])(void *), unsigned count)
 {
-	pthread_t threads[4];
+	pthread_t threads[7];
 
 	for (unsigned i = 0; i < count; i++)
 		EXPLORE_EXPECT_EQ(pthread_create(&threads[i], NULL, functions[i], NULL), 0);
@@ -135,6 +137,46 @@ static void release_sequence(void)
 	EXPLORE_EXPECT(!seen[0] || seen[1]);
 }
 
+static int message;
+
+THREAD(read_message, seen[0] = load(&x, ACQUIRE) ? message : 0)
+THREAD(release_then_write, store(&x, 1, RELEASE); message = 1)
+THREAD(exchange_then_write, __atomic_fetch_add(&x, 1, SEQ_CST); message = 1)
+THREAD(fence_then_write, fence(RELEASE); message = 1; store(&x, 1, RELAXED))
+THREAD(give_up_then_read, __atomic_fetch_sub(&x, 1, __ATOMIC_ACQ_REL); seen[1] = message)
+THREAD(write_when_given_up, while (load(&x, ACQUIRE)); message = 3)
+THREAD(release_then_store, message = 1; store(&x, 1, RELEASE); store(&x, 2, RELAXED))
+THREAD(read_message_of_two, seen[0] = load(&x, ACQUIRE) == 2 ? message : 0)
+
+/* What comes after a release is not released by it. */
+
+static void write_after_release(void)
+{
+	RUN(release_then_write, read_message);
+}
+
+static void write_after_exchange(void)
+{
+	RUN(exchange_then_write, read_message);
+}
+
+static void write_after_release_fence(void)
+{
+	RUN(fence_then_write, read_message);
+}
+
+static void read_after_last_reference(void)
+{
+	x = 1;
+	RUN(give_up_then_read, write_when_given_up);
+}
+
+/* A plain store of the same thread ends it, since C++20. */
+static void release_sequence_ended(void)
+{
+	RUN(release_then_store, read_message_of_two);
+}
+
 /* Do two readers see two writes in the same order? */
 
 THREAD(write_x, store(&x, 1, RELEASE))
@@ -156,6 +198,37 @@ static void independent_reads_sc(void)
 {
 	RUN(write_x_sc, write_y_sc, read_xy_sc, read_yx_sc);
 	EXPLORE_EXPECT(!(seen[0] && !seen[1] && seen[2] && !seen[3]));
+}
+
+static __attribute__((noinline)) int load_x(void)
+{
+	return load(&x, RELAXED);
+}
+
+THREAD(read_y_x_x, seen[0] = load(&y, RELAXED); seen[1] = load_x(); seen[2] = load_x())
+
+/* Twice at the same place. */
+static void two_old_values(void)
+{
+	RUN(mp_write_relaxed, read_y_x_x);
+	EXPLORE_EXPECT(!(seen[0] && !seen[1] && !seen[2]));
+}
+
+static int compare_and_set_1_to_2(int *object)
+{
+	int value = 1;
+
+	__atomic_compare_exchange_n(object, &value, 2, false, RELAXED, RELAXED);
+	return value;
+}
+
+THREAD(sb1_compare, store(&x, 1, RELAXED); seen[0] = compare_and_set_1_to_2(&y))
+THREAD(sb2_compare, store(&y, 1, RELAXED); seen[1] = compare_and_set_1_to_2(&x))
+
+static void failed_compare_and_set_sees_old(void)
+{
+	RUN(sb1_compare, sb2_compare);
+	EXPLORE_EXPECT(seen[0] || seen[1]);
 }
 
 /* One object never goes back, whoever reads it. */
@@ -214,6 +287,97 @@ static void lost_increment(void)
 static void plain_increments(void)
 {
 	RUN(increment_plainly, increment_plainly);
+}
+
+/* Plain accesses that are not the last ones to their eight bytes. */
+
+THREAD(write_then_store, message = 1; store(&message, 2, RELAXED); store(&x, 1, RELAXED))
+THREAD(load_message_later, while (!load(&x, RELAXED)); seen[0] = load(&message, RELAXED))
+THREAD(read_then_load, seen[1] = message; seen[2] = load(&message, RELAXED); store(&x, 1, RELAXED))
+THREAD(store_message_later, while (!load(&x, RELAXED)); store(&message, 1, RELAXED))
+
+static void plain_write_before_atomic_one(void)
+{
+	RUN(write_then_store, load_message_later);
+}
+
+static void plain_read_before_atomic_one(void)
+{
+	RUN(read_then_load, store_message_later);
+}
+
+static volatile char bytes[8] __attribute__((aligned(8)));
+
+static void use_bytes(bool write)
+{
+	bytes[0] = 1;
+	for (int i = 1; i < 8; i++)
+		if (write)
+			bytes[i] = 1;
+		else
+			seen[1] += bytes[i];
+	store(&x, 1, RELAXED);
+}
+
+THREAD(writes_one_byte, use_bytes(false))
+THREAD(writes_all_bytes, use_bytes(true))
+THREAD(reads_byte_later, while (!load(&x, RELAXED)); seen[0] = bytes[0])
+
+static void write_then_reads_beside_it(void)
+{
+	RUN(writes_one_byte, reads_byte_later);
+}
+
+static void write_then_writes_beside_it(void)
+{
+	RUN(writes_all_bytes, reads_byte_later);
+}
+
+static struct record {
+	int fields[32];
+} from, to;
+
+THREAD(copies_record, to = from)
+
+static void record_copied_twice(void)
+{
+	RUN(copies_record, copies_record);
+}
+
+/* Atomic objects that are also accessed otherwise. */
+
+THREAD(sets_field, store(&to.fields[3], 7, RELEASE); store(&to.fields[3], 0, RELEASE))
+THREAD(loads_field, EXPLORE_EXPECT_EQ(load(&to.fields[3], ACQUIRE), 5))
+
+static void plain_write_over_atomics(void)
+{
+	RUN(sets_field);
+	memset(&to, 0, sizeof(to));
+	EXPLORE_EXPECT_EQ(load(&to.fields[3], ACQUIRE), 0);
+	RUN(sets_field);
+	to.fields[3] = 5;
+	RUN(loads_field);
+}
+
+static union {
+	uint64_t whole;
+	int half[2];
+} parts;
+
+THREAD(sets_whole, __atomic_store_n(&parts.whole, UINT64_C(0x500000005), SEQ_CST))
+THREAD(sets_half, store(&parts.half[0], 1, SEQ_CST))
+
+static void plain_write_over_part(void)
+{
+	RUN(sets_whole);
+	parts.half[0] = parts.half[1] = 0;
+	parts.half[0] = 1;
+	EXPLORE_EXPECT_EQ(__atomic_load_n(&parts.whole, SEQ_CST), 1);
+}
+
+static void atomics_of_two_sizes(void)
+{
+	RUN(sets_whole, sets_half);
 }
 
 /* Mutexes and condition variables. */
@@ -301,6 +465,73 @@ static void lost_signal(void)
 	RUN(awaits_badly, says_badly);
 }
 
+static int plain;
+
+static void write_after_six(void)
+{
+	while (load(&y, RELAXED) != 6)
+		;
+	pthread_mutex_lock(&a);
+	plain = 1;
+	pthread_mutex_unlock(&a);
+}
+
+THREAD(reads_with_lock, pthread_mutex_lock(&a); seen[0] = plain; pthread_mutex_unlock(&a);
+       __atomic_fetch_add(&y, 1, SEQ_CST))
+THREAD(reads_without_lock, seen[1] = plain; __atomic_fetch_add(&y, 1, RELAXED))
+THREAD(writes_after_six, write_after_six())
+
+static void one_of_many_readers(void)
+{
+	RUN(reads_without_lock, reads_with_lock, reads_with_lock, reads_with_lock, reads_with_lock,
+	    reads_with_lock, writes_after_six);
+}
+
+THREAD(inits_lock, pthread_mutex_init(&a, NULL))
+THREAD(locks, pthread_mutex_lock(&a); pthread_mutex_unlock(&a))
+
+static void mutex_init_against_lock(void)
+{
+	RUN(inits_lock, locks);
+}
+
+static void mutex_init_after_free(void)
+{
+	pthread_mutex_t *volatile mutex = malloc(sizeof(*mutex));
+
+	free(mutex);
+	pthread_mutex_init(mutex, NULL);
+}
+
+static void mutex_without_init(void)
+{
+	pthread_mutex_t *mutex = malloc(sizeof(*mutex));
+
+	pthread_mutex_lock(mutex);
+	free(mutex);
+}
+
+static void mutex_init_again(void)
+{
+	pthread_mutex_t mutex;
+
+	for (int i = 0; i < 2; i++) {
+		pthread_mutex_init(&mutex, NULL);
+		pthread_mutex_lock(&mutex);
+		pthread_mutex_unlock(&mutex);
+		pthread_mutex_destroy(&mutex);
+	}
+}
+
+static void condition_destroyed_after_free(void)
+{
+	pthread_cond_t *volatile condition = malloc(sizeof(*condition));
+
+	pthread_cond_init(condition, NULL);
+	free(condition);
+	pthread_cond_destroy(condition);
+}
+
 static void unlock_what_another_has_locked(void)
 {
 	pthread_mutex_unlock(&a);
@@ -325,6 +556,46 @@ static void spinning(void)
 static void spinning_for_ever(void)
 {
 	RUN(spins);
+}
+
+/* How often it looks; 0: x was set. */
+static int look(int times)
+{
+	int i = 0;
+
+	while (i < times && !load(&x, ACQUIRE))
+		i++;
+	return i < times ? 0 : i;
+}
+
+THREAD(looks, look(300))
+
+static void looking_often(void)
+{
+	EXPLORE_EXPECT_EQ(look(150), 150);
+	RUN(looks, looks);
+}
+
+THREAD(looks_or_gives_up, EXPLORE_EXPECT(!look(4) || !load(&y, SEQ_CST) || load(&z, SEQ_CST)))
+THREAD(stores_y_z, store(&y, 1, SEQ_CST); store(&z, 1, SEQ_CST))
+
+/* It stops looking while the other thread is in the middle. */
+static void giving_up(void)
+{
+	RUN(looks_or_gives_up, stores_y_z);
+}
+
+THREAD(spins_and_yields, while (!load(&x, ACQUIRE)) sched_yield())
+THREAD(spins_on_two, while (!load(&x, ACQUIRE) && !load(&y, ACQUIRE)))
+
+static void spinning_and_yielding(void)
+{
+	RUN(spins_and_yields, sets);
+}
+
+static void spinning_on_two(void)
+{
+	RUN(spins_on_two, sets);
 }
 
 static void after_you(int *mine, int *yours)
@@ -380,6 +651,61 @@ static void beside_a_block(void)
 	block = malloc(5);
 	EXPLORE_EXPECT(block[5] < 200);
 	free_block();
+}
+
+static void fill_beside_a_block(void)
+{
+	block = malloc(60);
+	memset((void *)(uintptr_t)block, 0, 64);
+	free_block();
+}
+
+static int *zeros;
+
+THREAD(publishes_zeros, __atomic_store_n(&zeros, calloc(4, sizeof(int)), RELAXED))
+THREAD(reads_zeros, int *found = __atomic_load_n(&zeros, RELAXED); seen[0] = found ? found[1] : 0)
+
+static void zeros_published_relaxed(void)
+{
+	RUN(publishes_zeros, reads_zeros);
+	free(zeros);
+}
+
+static void empty_block_grows(void)
+{
+	block = realloc(malloc(0), 10);
+	block[9] = 1;
+	free_block();
+}
+
+static void too_much_memory(void)
+{
+	for (int i = 0; i < 100; i++) {
+		block = malloc(1 << 20);
+		EXPLORE_EXPECT(block);
+		free_block();
+	}
+}
+
+static int recurse(const volatile char *above, int times)
+{
+	volatile char frame[4096];
+
+	frame[0] = above[0];
+	frame[4095] = 1;
+	return times ? recurse(frame, times - 1) + frame[0] : frame[0];
+}
+
+THREAD(recurses, char top = 0; seen[0] = recurse(&top, 80))
+
+static void deep_recursion(void)
+{
+	recurses(NULL);
+}
+
+static void deep_recursion_in_threads(void)
+{
+	RUN(recurses);
 }
 
 /* What libc reads and writes for the program. */
@@ -475,6 +801,11 @@ static void ends_the_program_at_once(void)
 	_exit(0);
 }
 
+static void aborts(void)
+{
+	abort();
+}
+
 static void leak(void)
 {
 	block = malloc(5);
@@ -555,6 +886,89 @@ THREAD(waits_a_second, wait_a_second())
 static void virtual_time(void)
 {
 	RUN(sleeps, waits_a_second, says);
+}
+
+static void time_in_seconds(void)
+{
+	time_t before = time(NULL), after;
+
+	sleep(5);
+	EXPLORE_EXPECT_EQ(time(&after), before + 5);
+	EXPLORE_EXPECT_EQ(after, now() / 1000000000u);
+}
+
+static void wait_until(time_t second)
+{
+	int error = 0;
+
+	pthread_mutex_lock(&a);
+	while (!ready && !error)
+		error = pthread_cond_timedwait(&changed, &a, &(struct timespec){second, 0});
+	EXPLORE_EXPECT(ready);
+	pthread_mutex_unlock(&a);
+}
+
+THREAD(waits_for_ever, wait_until(INT64_MAX))
+
+static void far_deadline(void)
+{
+	RUN(waits_for_ever, says);
+}
+
+static void wait_once(void)
+{
+	int error;
+
+	pthread_mutex_lock(&a);
+	error = pthread_cond_timedwait(&changed, &a, &(struct timespec){2, 0});
+	EXPLORE_EXPECT(error == ETIMEDOUT || now() < 2000000000u);
+	pthread_mutex_unlock(&a);
+}
+
+THREAD(waits_once, wait_once())
+THREAD(sleeps_with_lock, pthread_mutex_lock(&a); sleep(2); pthread_mutex_unlock(&a))
+
+/* The lock is free long after the deadline. Only a wake-up for no reason is no timeout then. */
+static void late_wake_up(void)
+{
+	RUN(waits_once, sleeps_with_lock);
+}
+
+static void clock_without_sleepers(void)
+{
+	for (uint64_t before = now(); now() == before;)
+		;
+}
+
+THREAD(has_no_error, EXPLORE_EXPECT_EQ(errno, 0))
+
+static void error_of_a_thread(void)
+{
+	errno = EIO;
+	RUN(has_no_error);
+	EXPLORE_EXPECT_EQ(errno, EIO);
+}
+
+static void long_jump(void)
+{
+	jmp_buf place;
+	volatile int times = 0;
+
+	setjmp(place);
+	if (times++ < 3)
+		longjmp(place, 1);
+	EXPLORE_EXPECT_EQ(times, 4);
+}
+
+static void too_many_threads(void)
+{
+	RUN(sets, sets, sets, sets, sets, sets, sets);
+	RUN(sets);
+}
+
+static void random_number(void)
+{
+	x = rand();
 }
 
 static void not_joined(void)
@@ -680,6 +1094,27 @@ static void unknown_function(void)
 	sem_wait(&semaphore);
 }
 
+/* Atomic operations before explore_main do what they always do. */
+static void count_outside(void)
+{
+	int value = 1;
+
+	store(&x, 1, RELEASE);
+	fence(SEQ_CST);
+	__atomic_compare_exchange_n(&x, &value, 2, false, SEQ_CST, SEQ_CST);
+	EXPLORE_EXPECT_EQ(__atomic_fetch_sub(&x, 2, RELAXED), 2);
+	EXPLORE_EXPECT_EQ(load(&x, ACQUIRE), 0);
+}
+
+static int *executions; /* memory that keeps its value from one execution to the next */
+
+static void other_threads_each_time(void)
+{
+	if ((*executions)++ % 2)
+		RUN(sets);
+	RUN(sets, sets);
+}
+
 #define SCENARIO(function) .name = #function, .run = function
 
 int main(int argc, char **argv)
@@ -748,7 +1183,50 @@ int main(int argc, char **argv)
 	        {SCENARIO(all_steps)},
 	        {SCENARIO(join_that_is_not_known)},
 	        {SCENARIO(unknown_function)},
+	        {SCENARIO(write_after_release)},
+	        {SCENARIO(write_after_exchange)},
+	        {SCENARIO(write_after_release_fence)},
+	        {SCENARIO(read_after_last_reference)},
+	        {SCENARIO(release_sequence_ended)},
+	        {SCENARIO(two_old_values)},
+	        {SCENARIO(failed_compare_and_set_sees_old)},
+	        {SCENARIO(plain_write_before_atomic_one)},
+	        {SCENARIO(plain_read_before_atomic_one)},
+	        {SCENARIO(write_then_reads_beside_it)},
+	        {SCENARIO(write_then_writes_beside_it)},
+	        {SCENARIO(record_copied_twice)},
+	        {SCENARIO(plain_write_over_atomics)},
+	        {SCENARIO(plain_write_over_part)},
+	        {SCENARIO(atomics_of_two_sizes)},
+	        {SCENARIO(one_of_many_readers)},
+	        {SCENARIO(mutex_init_against_lock)},
+	        {SCENARIO(mutex_init_after_free)},
+	        {SCENARIO(mutex_without_init)},
+	        {SCENARIO(mutex_init_again)},
+	        {SCENARIO(condition_destroyed_after_free)},
+	        {SCENARIO(looking_often), .depth_first = 100, .priorities = 100, .random = 100},
+	        {SCENARIO(giving_up)},
+	        {SCENARIO(spinning_and_yielding)},
+	        {SCENARIO(spinning_on_two)},
+	        {SCENARIO(fill_beside_a_block)},
+	        {SCENARIO(zeros_published_relaxed)},
+	        {SCENARIO(empty_block_grows)},
+	        {SCENARIO(too_much_memory)},
+	        {SCENARIO(deep_recursion)},
+	        {SCENARIO(deep_recursion_in_threads)},
+	        {SCENARIO(aborts)},
+	        {SCENARIO(time_in_seconds)},
+	        {SCENARIO(far_deadline)},
+	        {SCENARIO(late_wake_up)},
+	        {SCENARIO(clock_without_sleepers)},
+	        {SCENARIO(error_of_a_thread)},
+	        {SCENARIO(long_jump)},
+	        {SCENARIO(too_many_threads)},
+	        {SCENARIO(random_number)},
+	        {SCENARIO(other_threads_each_time)},
 	};
 
+	count_outside();
+	executions = calloc(1, sizeof(*executions));
 	return explore_main(argc, argv, scenarios, sizeof(scenarios) / sizeof(scenarios[0]));
 }

@@ -61,9 +61,23 @@ static struct location *new_location(const void *address, size_t size)
 		fail("more than %d atomic objects", MAX_LOCATIONS);
 	location = &e->locations[e->location_count++];
 	location->address = address;
+	location->size = (uint32_t)size;
 	location->count = 1;
 	location->stores[0] = (struct store){.value = peek(address, size), .thread = 0};
 	return location;
+}
+
+/* What stores of one size leave of those of another is not modelled. */
+static void check_size(const struct cell *cell, unsigned byte, size_t size)
+{
+	for (unsigned i = 0; i < WORD; i++) {
+		const struct location *other = &explorer->locations[cell->locations[i]];
+
+		if (cell->locations[i] && i < byte + size && byte < i + other->size)
+			fail("atomic accesses of %u and of %zu bytes to the same memory are not "
+			     "supported",
+			     other->size, size);
+	}
 }
 
 /* NULL: an object in memory that is not watched. */
@@ -74,7 +88,8 @@ static struct location *location_of(const void *address, size_t size)
 
 	if (!cell)
 		return NULL;
-	if (!cell->locations[byte]) {
+	if (!cell->locations[byte] || explorer->locations[cell->locations[byte]].size != size) {
+		check_size(cell, byte, size);
 		new_location(address, size);
 		cell->locations[byte] = (uint16_t)(explorer->location_count - 1);
 	}
@@ -159,12 +174,14 @@ static void append(struct location *location, uint64_t value, int order, const s
 	                        .released = released};
 	if (store->sc)
 		explorer->sc_stores.at[thread->number] = store->clock;
+	if (releases(order))
+		thread->clock.at[thread->number]++; /* what comes after it is not released */
 	threads_wake(FOR_VALUE, location->address);
 }
 
 /*
- * A thread that loads the same value again and again, at one place in its code and with no other step in between,
- * sees the newest one, and then waits for another.
+ * Whether a thread loads the same value again and again, at one place in its code and with no other step in between.
+ * Then it sees the newest one, and waits for another; or it has looked often enough and does something else.
  */
 static bool spins(const void *address, uint64_t value, uintptr_t pc)
 {
@@ -183,16 +200,21 @@ static uint64_t load(const void *address, size_t size, int order, uintptr_t pc)
 	struct location *location;
 	struct store *store;
 	unsigned old = 0;
+	bool spinning;
 
 	scheduling_point(LOAD, address, pc);
 	memory_access(address, size, false, true, pc);
-	location = explorer->running ? location_of(address, size) : NULL;
+	location = running() ? location_of(address, size) : NULL;
 	if (!location)
 		return peek(address, size);
-	if (!explorer->strong && !(present()->spins_on == address && present()->spin_pc == pc))
+	spinning = spins(address, newest(location)->value, pc);
+	if (!explorer->strong && !spinning)
 		old = search_choose(OLD_VALUE, visible(location, order));
-	if (spins(address, newest(location)->value, pc) && !old)
+	if (spinning && search_choose(SPIN, 2) == 0) {
 		thread_wait(FOR_VALUE, address, NEVER);
+		memory_access(address, size, false, true, pc);
+		location = location_of(address, size);
+	}
 	store = &location->stores[(location->count - 1 - old) % HISTORY];
 	see(store, order);
 	step_value(store->value, old > 0);
@@ -207,7 +229,7 @@ static struct location *begin_write(const void *address, size_t size, enum step 
 
 	scheduling_point(step, address, pc);
 	memory_access(address, size, true, true, pc);
-	location = explorer->running ? location_of(address, size) : NULL;
+	location = running() ? location_of(address, size) : NULL;
 	if (location && read)
 		see(newest(location), order);
 	return location;
@@ -236,8 +258,10 @@ static void fence(int order)
 		clock_join(&thread->after_sc, &e->sc_stores);
 		e->sc_fences.at[thread->number] = thread->clock.at[thread->number];
 	}
-	if (releases(order))
+	if (releases(order)) {
 		thread->fenced = thread->clock;
+		thread->clock.at[thread->number]++; /* what comes after it is not released */
+	}
 }
 
 void __tsan_atomic_thread_fence(int order);
@@ -246,7 +270,7 @@ void __tsan_atomic_signal_fence(int order);
 void __tsan_atomic_thread_fence(int order)
 {
 	scheduling_point(FENCE, NULL, CALLER);
-	if (explorer->running) {
+	if (running()) {
 		step_value((uint64_t)order, false);
 		fence(order);
 	}
@@ -255,6 +279,42 @@ void __tsan_atomic_thread_fence(int order)
 void __tsan_atomic_signal_fence(int order)
 {
 	(void)order;
+}
+
+/*
+ * A compare-and-set that fails is a load. So it may see an old value, too, but not the expected one. NULL: it sees the
+ * newest.
+ */
+static struct store *old_value(struct location *location, uint64_t expected, int order)
+{
+	unsigned count = explorer->strong ? 1 : visible(location, order), options = 1;
+	struct store *others[HISTORY] = {NULL};
+
+	for (unsigned i = 1; i < count; i++) {
+		struct store *store = &location->stores[(location->count - 1 - i) % HISTORY];
+
+		if (store->value != expected)
+			others[options++] = store;
+	}
+	return others[search_choose(OLD_VALUE, options)];
+}
+
+/*
+ * How it ends. Memory has the newest value, and that is the expected one if `equal`. `seen` gets the value that it has
+ * found, and whoever calls this writes the new one.
+ */
+static bool try_exchange(struct location *location, bool equal, uint64_t expected, uint64_t *seen,
+                         int order, int fail_order)
+{
+	struct store *old = old_value(location, expected, fail_order);
+
+	if (old) {
+		*seen = old->value;
+		equal = false;
+	}
+	see(old ? old : newest(location), equal ? order : fail_order);
+	step_value(*seen, old);
+	return equal;
 }
 
 #define MODIFY(size, name, expression)                                                          \
@@ -272,7 +332,7 @@ void __tsan_atomic_signal_fence(int order)
 		return old;                                                                     \
 	}
 
-/* A failed compare-and-set is a load of the newest value; a weak one may fail for no reason. */
+/* A weak compare-and-set may fail for no reason. */
 #define ATOMICS(size)                                                                              \
 	a##size __tsan_atomic##size##_load(const volatile a##size *address, int order);            \
 	void __tsan_atomic##size##_store(volatile a##size *address, a##size value, int order);     \
@@ -296,24 +356,26 @@ void __tsan_atomic_signal_fence(int order)
 	                                  a##size value, int order, int fail, bool weak,           \
 	                                  uintptr_t pc)                                            \
 	{                                                                                          \
-		struct location *location;                                                         \
+		struct location *location = NULL;                                                  \
+		uint64_t seen;                                                                     \
 		bool equal;                                                                        \
                                                                                                    \
 		scheduling_point(EXCHANGE, (const void *)address, pc);                             \
-		equal = *address == *expected &&                                                   \
-		        !(weak && explorer->running && search_choose(SPURIOUS, 2));                \
-		memory_access((const void *)address, sizeof(value), equal, true, pc);              \
-		location = explorer->running ? location_of((const void *)address, sizeof(value))   \
-		                             : NULL;                                               \
+		seen = *address;                                                                   \
+		equal = seen == *expected && !(weak && running() && search_choose(SPURIOUS, 2));   \
+		memory_access((const void *)address, sizeof(value), false, true, pc);              \
+		if (running())                                                                     \
+			location = location_of((const void *)address, sizeof(value));              \
 		if (location)                                                                      \
-			see(newest(location), equal ? order : fail);                               \
-		*expected = equal ? *expected : *address;                                          \
-		step_value(*address, false);                                                       \
+			equal = try_exchange(location, equal, *expected, &seen, order, fail);      \
 		if (equal) {                                                                       \
+			memory_access((const void *)address, sizeof(value), true, true, pc);       \
 			*address = value;                                                          \
 			end_write(location, value, order, true);                                   \
-		} else if (explorer->running) {                                                    \
-			step_failed();                                                             \
+		} else {                                                                           \
+			*expected = (a##size)seen;                                                 \
+			if (running())                                                             \
+				step_failed();                                                     \
 		}                                                                                  \
 		return equal;                                                                      \
 	}                                                                                          \

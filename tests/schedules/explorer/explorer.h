@@ -54,17 +54,18 @@ enum {
 	MAX_CALLS = 64,    /* frames of a thread that are shown */
 	MAX_STEPS = 20000, /* of an execution: more is a livelock */
 	MAX_RUN = 1000,    /* steps of one thread while others could go on */
-	PATIENCE = 100,
+	PATIENCE = 2000,
 	MAX_CHOICES = 65536,     /* of an execution */
 	MAX_LOCATIONS = 16384,   /* atomic ones, of an execution */
 	MAX_BLOCKS = 65536,      /* allocations of an execution */
-	STACK_SIZE = 256 * 1024, /* of a thread */
+	STACK_SIZE = 256 * 1024, /* of a thread... */
+	GUARD = 64 * 1024,       /* ...of which the last so many bytes may not be used */
 	ARENA_SIZE = 64 << 20,   /* for the allocations of an execution */
 	MAX_ONCES = 16,          /* objects for pthread_once */
 	HISTORY = 8,             /* stores to a location that may still be seen */
 	NOBODY = MAX_THREADS,    /* no thread */
 	WORD = 8,                /* bytes that share a cell */
-	ACCESSES = 4,            /* that a cell remembers */
+	ACCESSES = 16,           /* that a cell remembers */
 	PAGE = 256,              /* bytes of which is known whether any were accessed */
 };
 
@@ -188,7 +189,7 @@ void threads_wake(enum reason reason, const void *object);
 unsigned thread_start(void *(*run)(void *), void *arg);
 
 /* search.c: the decisions */
-enum choice { SCHEDULE, OLD_VALUE, ALLOCATION, SIGNALLED, SPURIOUS, CHOICES };
+enum choice { SCHEDULE, OLD_VALUE, ALLOCATION, SIGNALLED, SPURIOUS, SPIN, CHOICES };
 enum search { DEPTH_FIRST, PRIORITIES, RANDOM, REPLAY };
 
 #define CLOCK NOBODY /* as a candidate: time passes */
@@ -236,6 +237,7 @@ struct access {
 struct cell {
 	uint32_t execution;       /* 0: nothing */
 	uint16_t locations[WORD]; /* atomic ones that begin at each byte; 0: none */
+	uint16_t count;           /* of accesses */
 	struct access accesses[ACCESSES];
 };
 
@@ -258,6 +260,7 @@ struct store {
 /* An atomic object. Memory has its newest value. */
 struct location {
 	const void *address;
+	uint32_t size;
 	uint32_t count; /* of stores; the last HISTORY are in the ring */
 	struct store stores[HISTORY];
 };
@@ -271,9 +274,9 @@ struct once {
 void memory_init(void);
 void memory_begin(void); /* an execution */
 void *memory_allocate(size_t size, size_t alignment, uintptr_t pc);
-bool memory_free(void *memory, uintptr_t pc); /* false: not from here */
-size_t memory_size(const void *memory);
-struct cell *memory_cell(const void *address); /* NULL: memory that is not watched */
+bool memory_free(void *memory, uintptr_t pc);       /* false: not from here */
+bool memory_size(const void *memory, size_t *size); /* false: not from here */
+struct cell *memory_cell(const void *address);      /* NULL: memory that is not watched */
 void memory_access(const void *address, size_t size, bool write, bool atomic, uintptr_t pc);
 void memory_check_leaks(void);
 
@@ -302,7 +305,8 @@ struct explorer {
 	bool trace;   /* show the schedule, though nothing failed */
 	bool strong;  /* a load sees the newest store */
 	uint32_t execution;
-	uint64_t executions; /* of this scenario */
+	uint64_t executions; /* of this scenario... */
+	uint64_t forgotten;  /* ...and accesses in them for which a cell had no room */
 	unsigned hang_seconds;
 	bool hangs; /* at the last tick there was no step since the one before */
 	uint32_t tick_execution, tick_steps; /* when the last hang_seconds were over */
@@ -344,6 +348,12 @@ extern struct explorer *explorer;
 static inline struct thread *present(void)
 {
 	return &explorer->threads[explorer->present];
+}
+
+/* An execution is under way. Before explore_main there is not even an explorer. */
+static inline bool running(void)
+{
+	return explorer && explorer->running;
 }
 
 #define CALLER ((uintptr_t)__builtin_return_address(0))

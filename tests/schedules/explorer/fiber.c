@@ -64,6 +64,7 @@ static void begin(struct fiber *fiber, void (*body)(void))
 	context.uc_stack.ss_size = STACK_SIZE;
 	context.uc_link = NULL;
 	makecontext(&context, body, 0);
+	errno = fiber->error;
 	setcontext(&context);
 }
 

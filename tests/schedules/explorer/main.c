@@ -115,7 +115,7 @@ static void replay(const struct arguments *arguments)
 static void run_scenario(const struct arguments *arguments, const struct explore_scenario *scenario)
 {
 	explorer->scenario = scenario;
-	explorer->executions = 0;
+	explorer->executions = explorer->forgotten = 0;
 	printf("%s\n", scenario->name);
 	fflush(stdout);
 	if (arguments->seed) {
@@ -127,6 +127,10 @@ static void run_scenario(const struct arguments *arguments, const struct explore
 		search_depth_first(bound(arguments, scenario->depth_first, 10000));
 	search_priorities(bound(arguments, scenario->priorities, 8000), arguments->first_seed);
 	search_random(bound(arguments, scenario->random, 4000), arguments->first_seed);
+	if (explorer->forgotten)
+		printf("  %" PRIu64 " access%s forgotten: more than %d to the same eight bytes\n",
+		       explorer->forgotten, explorer->forgotten == 1 ? " was" : "es were",
+		       ACCESSES);
 }
 
 static void init(const char *program, const struct arguments *arguments)

@@ -46,6 +46,9 @@ void memory_init(void)
 	explorer = e;
 	e->arena = map(ARENA_AT, ARENA_SIZE + MAX_THREADS * STACK_SIZE);
 	e->stacks = e->arena + ARENA_SIZE;
+	for (unsigned i = 0; i < MAX_THREADS; i++) /* a stack that overflows is noticed */
+		if (mprotect(e->stacks + (size_t)i * STACK_SIZE, GUARD, PROT_NONE) != 0)
+			__builtin_trap();
 	e->usable = map(NULL, ARENA_SIZE / WORD);
 	e->data = (char *)((uintptr_t)__data_start / WORD * WORD);
 	e->data_size = (size_t)(_end - e->data);
@@ -82,7 +85,9 @@ struct cell *memory_cell(const void *address)
 	size_t offset = (size_t)((const char *)address - e->arena);
 
 	if (cell && cell->execution != e->execution) {
-		*cell = (struct cell){.execution = e->execution};
+		cell->execution = e->execution;
+		cell->count = 0;
+		memset(cell->locations, 0, sizeof(cell->locations));
 		if (offset < ARENA_SIZE)
 			e->touched[offset / PAGE] = e->execution;
 	}
@@ -172,42 +177,97 @@ static void report_race(const char *address, const struct access *other, bool wr
 	report_end();
 }
 
-/* Stores before a plain one cannot be seen any more. */
+static bool happened_before(const struct access *access)
+{
+	return access->clock <= present()->clock.at[access->thread];
+}
+
+/* Whether all that races with the other access races with the new one, too. */
+static bool replaces(const struct access *access, const struct access *other)
+{
+	return other->write <= access->write && other->atomic >= access->atomic &&
+	       happened_before(other);
+}
+
+/* Of the other accesses, the bytes that the new one makes superfluous. */
+static void forget_replaced(struct cell *cell, const struct access *access)
+{
+	unsigned i = 0;
+
+	while (i < cell->count) {
+		struct access *other = &cell->accesses[i];
+
+		if ((other->mask & access->mask) && replaces(access, other))
+			other->mask &= (uint8_t)~access->mask;
+		if (other->mask)
+			i++;
+		else
+			*other = cell->accesses[--cell->count];
+	}
+}
+
+/* Where there is no room: together with others of the same step, though they were elsewhere in the code. */
+static bool merge(struct cell *cell, const struct access *access)
+{
+	for (unsigned i = 0; i < ACCESSES; i++) {
+		struct access *other = &cell->accesses[i];
+
+		if (other->thread == access->thread && other->clock == access->clock &&
+		    other->write == access->write && other->atomic == access->atomic) {
+			other->mask |= access->mask;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* If nothing else helps, one is forgotten, rather one that happened before; main.c says so in the end. */
+static void remember(struct cell *cell, const struct access *access)
+{
+	unsigned at = 0;
+
+	forget_replaced(cell, access);
+	if (cell->count < ACCESSES) {
+		cell->accesses[cell->count++] = *access;
+	} else if (!merge(cell, access)) {
+		while (at < ACCESSES - 1 && !happened_before(&cell->accesses[at]))
+			at++;
+		cell->accesses[at] = *access;
+		explorer->forgotten++;
+	}
+}
+
+/* Stores before a plain one to any byte of the object cannot be seen any more. */
 static void forget_stores(struct cell *cell, uint8_t mask)
 {
 	for (unsigned i = 0; i < WORD; i++)
-		if (mask & 1u << i)
+		if (cell->locations[i] &&
+		    mask >> i & ((1u << explorer->locations[cell->locations[i]].size) - 1))
 			cell->locations[i] = 0;
 }
 
-/* The new access takes the entry of one that it makes superfluous, or that of the oldest. */
 static void access_word(const char *address, struct cell *cell, uint8_t mask, bool write,
                         bool atomic, uintptr_t pc)
 {
-	const struct thread *thread = present();
-	const uint32_t clock = thread->clock.at[thread->number];
-	struct access *entry = NULL, *oldest = &cell->accesses[0];
+	struct thread *thread = present();
+	struct access access = {(uint32_t)pc,
+	                        thread->clock.at[thread->number],
+	                        (uint8_t)thread->number,
+	                        mask,
+	                        write,
+	                        atomic};
 
-	for (unsigned i = 0; i < ACCESSES; i++) {
-		struct access *other = &cell->accesses[i];
-		bool happened_before = other->clock <= thread->clock.at[other->thread];
+	for (unsigned i = 0; i < cell->count; i++) {
+		const struct access *other = &cell->accesses[i];
 
-		if (other->clock == clock && other->thread == thread->number &&
+		if (other->thread == thread->number && other->clock == access.clock &&
 		    (mask & ~other->mask) == 0 && other->write >= write && other->atomic <= atomic)
 			return; /* the same again, in the same step */
-		if (!happened_before && (other->mask & mask) && (other->write || write) &&
-		    !(other->atomic && atomic))
+		if ((other->mask & mask) && (other->write || write) && !(other->atomic && atomic) &&
+		    other->thread != thread->number && !happened_before(other))
 			report_race(address, other, write, pc);
-		if (!entry && happened_before && (other->mask & ~mask) == 0 &&
-		    other->write <= write)
-			entry = other;
-		if (!other->mask)
-			break; /* this one and those behind it are free */
-		if (other->clock < oldest->clock)
-			oldest = other;
 	}
-	*(entry ? entry : oldest) =
-	        (struct access){(uint32_t)pc, clock, (uint8_t)thread->number, mask, write, atomic};
+	remember(cell, &access);
 	if (write && !atomic)
 		forget_stores(cell, mask);
 }
@@ -231,7 +291,7 @@ void memory_access(const void *address, size_t size, bool write, bool atomic, ui
 {
 	const char *at = address;
 
-	if (!explorer || !explorer->running)
+	if (!running())
 		return;
 	if (explorer->hangs)
 		report_hang(pc);
@@ -266,9 +326,12 @@ void *memory_allocate(size_t size, size_t alignment, uintptr_t pc)
 	size_t begin = (e->arena_used + GAP + alignment - 1) / alignment * alignment;
 	char *memory = e->arena + begin;
 
-	if (size > ARENA_SIZE / 2 || begin + size + GAP > ARENA_SIZE ||
-	    e->block_count == MAX_BLOCKS)
+	if (size > ARENA_SIZE / 2 || alignment > ARENA_SIZE / 2)
 		return NULL;
+	if (begin + size + GAP > ARENA_SIZE)
+		fail("more than %d bytes are allocated, with those that were freed", ARENA_SIZE);
+	if (e->block_count == MAX_BLOCKS)
+		fail("more than %d blocks are allocated, with those that were freed", MAX_BLOCKS);
 	e->arena_used = (begin + size + WORD - 1) / WORD * WORD;
 	memset(&e->usable[begin / WORD], WORD, size / WORD);
 	if (size % WORD)
@@ -289,11 +352,12 @@ static struct block *block_of(const void *memory)
 	return NULL;
 }
 
-size_t memory_size(const void *memory)
+bool memory_size(const void *memory, size_t *size)
 {
 	const struct block *block = block_of(memory);
 
-	return block ? block->size : 0;
+	*size = block ? block->size : 0;
+	return block;
 }
 
 /* To free it is to write to all of it. Only what was accessed in this execution can race with that. */
@@ -424,7 +488,7 @@ void __tsan_func_entry(const void *caller)
 {
 	struct thread *thread;
 
-	if (!explorer || !explorer->running)
+	if (!running())
 		return;
 	thread = present();
 	if (thread->depth < MAX_CALLS)
@@ -434,6 +498,6 @@ void __tsan_func_entry(const void *caller)
 
 void __tsan_func_exit(void)
 {
-	if (explorer && explorer->running)
+	if (running())
 		present()->depth--;
 }

@@ -173,7 +173,7 @@ __attribute__((noinline)) void explore_stopped(void)
 void report_begin(void)
 {
 	explore_stopped();
-	if (!explorer || !explorer->running) {
+	if (!running()) {
 		printf("explorer, outside of an execution: ");
 		return;
 	}
@@ -212,7 +212,8 @@ void fail(const char *format, ...)
 
 void explore_failed(const char *file, int line, const char *message)
 {
-	present()->pc = CALLER;
+	if (running())
+		present()->pc = CALLER;
 	fail("%s:%d: %s", file, line, message);
 }
 
@@ -230,7 +231,8 @@ void explore_expect_eq(uint64_t actual, uint64_t expected, const char *actual_te
 {
 	if (actual == expected)
 		return;
-	present()->pc = CALLER;
+	if (running())
+		present()->pc = CALLER;
 	report_begin();
 	printf("%s:%d: %s is ", file, line, actual_text);
 	print_number(actual);
@@ -256,10 +258,14 @@ static void note_pc(const void *context)
 
 static void on_signal(int signal, siginfo_t *info, void *context)
 {
-	(void)info;
+	size_t stack = (size_t)((char *)info->si_addr - explorer->stacks);
+
 	if (!explorer->running)
 		_exit(1);
 	note_pc(context);
+	if (signal == SIGSEGV && stack < MAX_THREADS * STACK_SIZE && stack % STACK_SIZE < GUARD)
+		fail("thread %u takes more than %d bytes of stack", explorer->present,
+		     STACK_SIZE - GUARD);
 	fail("signal %d, %s", signal, strsignal(signal));
 }
 

@@ -116,10 +116,11 @@ static void reschedule(void)
 void scheduling_point(enum step step, const void *address, uintptr_t pc)
 {
 	struct explorer *e = explorer;
-	struct thread *thread = present();
+	struct thread *thread;
 
-	if (!e->running)
+	if (!running())
 		return;
+	thread = present();
 	thread->pc = pc;
 	thread->yields = step == YIELD || ++e->run_length > MAX_RUN;
 	reschedule();

@@ -172,10 +172,10 @@ static unsigned decide(unsigned options, unsigned allowed, unsigned wanted)
 		taken = d->count < d->known ? d->list[d->count].taken : 0;
 	if (taken >= options && d->search == REPLAY)
 		refuse("decision %u has options 0 to %u, not %u", d->count, options - 1, taken);
-	if (taken >= options)
-		fail("decision %u had more options before: the scenario depends on more than the "
-		     "seed",
-		     d->count);
+	if (d->search == DEPTH_FIRST && d->count < d->known && d->list[d->count].options != allowed)
+		fail("decision %u had %u options before, and now %u: the scenario depends on more "
+		     "than the seed",
+		     d->count, d->list[d->count].options, allowed);
 	if (taken >= allowed)
 		taken = 0;
 	d->list[d->count++] = (struct decision){(uint16_t)allowed, (uint16_t)taken};
@@ -225,24 +225,27 @@ static unsigned at_random(unsigned count, bool present_first)
 
 /*
  * Which of the candidates goes on. That it is another one than the present thread, though that could, is
- * a preemption; and so it is if time passes though a thread could go on.
+ * a preemption; and so it is if time passes though a thread could go on, or if a thread that yields goes on though
+ * another could: else a loop that yields would have executions without end.
  */
 unsigned search_schedule(const unsigned *candidates, unsigned count, bool present_first)
 {
 	struct decisions *d = decisions();
 	bool clock = candidates[count - 1] == CLOCK;
-	unsigned allowed = count, taken, wanted = 0;
+	unsigned threads = count - clock, allowed = count, taken, wanted = 0;
+	bool yields = threads > 1 && candidates[threads - 1] == explorer->present;
 
 	if (count == 1)
 		return 0;
 	if (!d->preemptions)
-		allowed = present_first ? 1 : count - clock;
+		allowed = present_first ? 1 : threads - yields;
 	if (d->search == PRIORITIES)
 		wanted = highest(candidates, count);
 	else if (d->search == RANDOM)
 		wanted = at_random(count, present_first);
 	taken = decide(count, allowed, wanted);
-	if (taken && (present_first || candidates[taken] == CLOCK))
+	if (taken &&
+	    (present_first || candidates[taken] == CLOCK || candidates[taken] == explorer->present))
 		d->preemptions--;
 	return taken;
 }
@@ -255,6 +258,8 @@ static unsigned *limit_of(enum choice choice)
 	case OLD_VALUE:
 	case SPURIOUS:
 		return &d->old_values;
+	case SPIN:
+		return &d->preemptions;
 	case ALLOCATION:
 		return &d->failures;
 	default:
@@ -266,7 +271,7 @@ static unsigned *limit_of(enum choice choice)
 unsigned search_choose(enum choice choice, unsigned options)
 {
 	static const uint8_t one_of[CHOICES] = {
-	        [OLD_VALUE] = 4, [ALLOCATION] = 8, [SIGNALLED] = 1, [SPURIOUS] = 16};
+	        [OLD_VALUE] = 4, [ALLOCATION] = 8, [SIGNALLED] = 1, [SPURIOUS] = 16, [SPIN] = 4};
 	struct decisions *d = decisions();
 	unsigned *limit = limit_of(choice), wanted = 0, taken;
 

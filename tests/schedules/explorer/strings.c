@@ -129,12 +129,10 @@ static char *duplicate(const char *text, size_t most, uintptr_t pc)
 
 WRAP(char *, strdup, const char *text)
 {
-	return explorer && explorer->running ? duplicate(text, PTRDIFF_MAX, CALLER)
-	                                     : __real_strdup(text);
+	return running() ? duplicate(text, PTRDIFF_MAX, CALLER) : __real_strdup(text);
 }
 
 WRAP(char *, strndup, const char *text, size_t size)
 {
-	return explorer && explorer->running ? duplicate(text, size, CALLER)
-	                                     : __real_strndup(text, size);
+	return running() ? duplicate(text, size, CALLER) : __real_strndup(text, size);
 }

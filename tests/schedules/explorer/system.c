@@ -31,6 +31,12 @@ struct mutex {
 
 _Static_assert(sizeof(struct mutex) <= sizeof(pthread_mutex_t), "a mutex has room for ours");
 
+/* Of what the program gave an address to. */
+static void writes(const void *memory, size_t size, uintptr_t pc)
+{
+	memory_access(memory, size, true, false, pc);
+}
+
 static struct mutex *mutex_of(pthread_mutex_t *mutex)
 {
 	return (struct mutex *)(void *)mutex;
@@ -60,6 +66,7 @@ int __wrap_nanosleep(const struct timespec *duration, struct timespec *rest);
 int __wrap_usleep(useconds_t duration);
 unsigned __wrap_sleep(unsigned duration);
 int __wrap_clock_gettime(clockid_t id, struct timespec *now);
+time_t __wrap_time(time_t *seconds);
 ssize_t __wrap_getrandom(void *buffer, size_t size, unsigned flags);
 long __wrap_sysconf(int name);
 void *__wrap_malloc(size_t size);
@@ -75,15 +82,11 @@ void *__real_aligned_alloc(size_t alignment, size_t size);
 int __real_posix_memalign(void **memory, size_t alignment, size_t size);
 void __real_free(void *memory);
 long __real_sysconf(int name);
+time_t __real_time(time_t *seconds);
 _Noreturn void __real_exit(int status);
 _Noreturn void __real__exit(int status);
 _Noreturn void __real__Exit(int status);
 _Noreturn void __real_quick_exit(int status);
-
-static bool running(void)
-{
-	return explorer && explorer->running;
-}
 
 /* The mutex's memory must be there, whoever uses it. */
 static struct mutex *use_mutex(pthread_mutex_t *given, enum step step, uintptr_t pc)
@@ -96,6 +99,8 @@ static struct mutex *use_mutex(pthread_mutex_t *given, enum step step, uintptr_t
 	memory_access(given, sizeof(*mutex), false, true, pc);
 	if (mutex->owner == DESTROYED)
 		fail("a mutex is used that was destroyed");
+	if (mutex->owner > DESTROYED)
+		fail("a mutex is used that was not initialised");
 	return mutex;
 }
 
@@ -140,6 +145,9 @@ int __wrap_pthread_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t 
 
 	if (attributes)
 		pthread_mutexattr_gettype(attributes, &type);
+	if (type == PTHREAD_MUTEX_ERRORCHECK)
+		fail("mutexes that check for errors are not supported");
+	writes(mutex, sizeof(*mutex), CALLER);
 	memset(mutex, 0, sizeof(*mutex));
 	mutex_of(mutex)->recursive = type == PTHREAD_MUTEX_RECURSIVE;
 	return 0;
@@ -186,6 +194,7 @@ int __wrap_pthread_mutex_unlock(pthread_mutex_t *given)
 int __wrap_pthread_cond_init(pthread_cond_t *condition, const pthread_condattr_t *attributes)
 {
 	(void)attributes;
+	writes(condition, sizeof(*condition), CALLER);
 	memset(condition, 0, sizeof(*condition));
 	return 0;
 }
@@ -201,6 +210,7 @@ static bool anybody_waits(const pthread_cond_t *condition)
 
 int __wrap_pthread_cond_destroy(pthread_cond_t *condition)
 {
+	memory_access(condition, sizeof(*condition), false, true, CALLER);
 	if (anybody_waits(condition))
 		fail("a condition variable is destroyed that a thread waits for");
 	return 0;
@@ -211,6 +221,7 @@ static int wait(pthread_cond_t *condition, pthread_mutex_t *given, uint64_t dead
 {
 	struct mutex *mutex = use_mutex(given, WAIT, pc);
 	struct thread *thread = present();
+	bool timed_out;
 
 	step_object(condition);
 	memory_access(condition, sizeof(*condition), false, true, pc);
@@ -220,8 +231,9 @@ static int wait(pthread_cond_t *condition, pthread_mutex_t *given, uint64_t dead
 	thread->timed_out = false;
 	if (search_choose(SPURIOUS, 2) == 0)
 		thread_wait(FOR_CONDITION, condition, deadline);
+	timed_out = thread->timed_out; /* before it waits for the mutex */
 	take(use_mutex(given, WAKE, pc));
-	return thread->timed_out ? ETIMEDOUT : 0;
+	return timed_out ? ETIMEDOUT : 0;
 }
 
 int __wrap_pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex)
@@ -229,8 +241,13 @@ int __wrap_pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex)
 	return wait(condition, mutex, NEVER, CALLER);
 }
 
+/* What is further away than 64 bits hold is never. */
 static uint64_t ns_of(const struct timespec *time)
 {
+	if (time->tv_sec < 0)
+		return 0;
+	if ((uint64_t)time->tv_sec >= NEVER / SECOND)
+		return NEVER;
 	return (uint64_t)time->tv_sec * SECOND + (uint64_t)time->tv_nsec;
 }
 
@@ -287,6 +304,7 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, v
 	if (number == NOBODY)
 		fail("more than %d threads", MAX_THREADS);
 	step_value(number, false);
+	writes(thread, sizeof(*thread), CALLER);
 	*thread = number + 1;
 	present()->clock.at[present()->number]++;
 	return 0;
@@ -305,8 +323,10 @@ int __wrap_pthread_join(pthread_t given, void **result)
 	thread->joined = true;
 	explorer->unjoined--;
 	clock_join(&present()->clock, &thread->clock);
-	if (result)
+	if (result) {
+		writes(result, sizeof(*result), CALLER);
 		*result = thread->result;
+	}
 	return 0;
 }
 
@@ -377,7 +397,8 @@ static void sleep_for(uint64_t duration, uintptr_t pc)
 {
 	scheduling_point(SLEEP, NULL, pc);
 	step_value(duration, false);
-	thread_wait(FOR_TIME, NULL, explorer->now + duration);
+	thread_wait(FOR_TIME, NULL,
+	            duration < NEVER - explorer->now ? explorer->now + duration : NEVER);
 }
 
 int __wrap_nanosleep(const struct timespec *duration, struct timespec *rest)
@@ -404,9 +425,26 @@ int __wrap_clock_gettime(clockid_t id, struct timespec *now)
 	(void)id;
 	scheduling_point(READ_CLOCK, NULL, CALLER);
 	step_value(explorer->now, false);
+	writes(now, sizeof(*now), CALLER);
 	now->tv_sec = (time_t)(explorer->now / SECOND);
 	now->tv_nsec = (long)(explorer->now % SECOND);
 	return 0;
+}
+
+time_t __wrap_time(time_t *seconds)
+{
+	time_t now;
+
+	if (!running())
+		return __real_time(seconds);
+	scheduling_point(READ_CLOCK, NULL, CALLER);
+	step_value(explorer->now, false);
+	now = (time_t)(explorer->now / SECOND);
+	if (seconds) {
+		writes(seconds, sizeof(*seconds), CALLER);
+		*seconds = now;
+	}
+	return now;
 }
 
 ssize_t __wrap_getrandom(void *buffer, size_t size, unsigned flags)
@@ -414,6 +452,7 @@ ssize_t __wrap_getrandom(void *buffer, size_t size, unsigned flags)
 	char *bytes = buffer;
 
 	(void)flags;
+	writes(buffer, size, CALLER);
 	for (size_t i = 0; i < size; i++)
 		bytes[i] = (char)random_next(&explorer->random);
 	return (ssize_t)size;
@@ -455,19 +494,25 @@ void *__wrap_calloc(size_t count, size_t size)
 	if (size && count > SIZE_MAX / size)
 		return NULL;
 	memory = system_allocate(count * size, 16, CALLER);
-	return memory ? memset(memory, 0, count * size) : NULL;
+	if (!memory)
+		return NULL;
+	writes(memory, count * size, CALLER);
+	return memset(memory, 0, count * size);
 }
 
 void *__wrap_realloc(void *memory, size_t size)
 {
-	size_t before = running() && memory ? memory_size(memory) : 0;
+	size_t before = 0, kept;
 	void *moved;
 
-	if (!running() || (memory && !before))
+	if (!running() || (memory && !memory_size(memory, &before)))
 		return __real_realloc(memory, size);
 	moved = system_allocate(size, 16, CALLER);
 	if (moved && memory) {
-		memcpy(moved, memory, before < size ? before : size);
+		kept = before < size ? before : size;
+		memory_access(memory, kept, false, false, CALLER);
+		writes(moved, kept, CALLER);
+		memcpy(moved, memory, kept);
 		memory_free(memory, CALLER);
 	}
 	return moved;
@@ -488,6 +533,7 @@ int __wrap_posix_memalign(void **memory, size_t alignment, size_t size)
 	allocated = system_allocate(size, alignment < 16 ? 16 : alignment, CALLER);
 	if (!allocated)
 		return ENOMEM;
+	writes(memory, sizeof(*memory), CALLER);
 	*memory = allocated;
 	return 0;
 }
@@ -547,6 +593,7 @@ static _Noreturn void refuse(const char *name, const char *instead, uintptr_t pc
 #define USE_PTHREADS "use the functions of pthread.h"
 #define USE_JOIN     "use pthread_join"
 #define USE_CLOCK    "use clock_gettime"
+#define USE_RANDOM   "use getrandom, or rand_r"
 #define LEAVE_OUT    "leave it out of the scenario"
 
 REFUSE(call_once, USE_PTHREADS)
@@ -577,6 +624,8 @@ REFUSE(pthread_spin_lock, USE_MUTEX)
 REFUSE(pthread_spin_trylock, USE_MUTEX)
 REFUSE(pthread_timedjoin_np, USE_JOIN)
 REFUSE(pthread_tryjoin_np, USE_JOIN)
+REFUSE(rand, USE_RANDOM)
+REFUSE(random, USE_RANDOM)
 REFUSE(select, LEAVE_OUT)
 REFUSE(sem_clockwait, USE_MUTEX)
 REFUSE(sem_post, USE_MUTEX)
