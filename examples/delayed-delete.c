@@ -38,10 +38,9 @@ static bool is_deleted(struct pawl_op *op)
 static void answer(struct pawl_op *op)
 {
 	struct delete_records *delete = (struct delete_records *)op;
-	size_t low = low_watermark(delete->partition);
 
 	printf("delete %d: %s, the low watermark is %zu\n", delete->id,
-	       low >= delete->before ? "done" : "timed out", low);
+	       pawl_op_expired(op) ? "timed out" : "done", low_watermark(delete->partition));
 }
 
 /* Instead of an answer, where nobody will ever be able to give one. */

@@ -24,7 +24,7 @@ static struct partition orders, payments;
 
 /*
  * The partition's own lock is taken inside try_complete. So whoever changes a partition gives the lock
- * back before the check: see "Locks, and the one deadlock" in pawl/purgatory.h.
+ * back before the check: see LOCKS in pawl_purgatory(3).
  */
 static bool has_reached_all(struct partition *partition, size_t offset)
 {

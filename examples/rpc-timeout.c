@@ -6,7 +6,7 @@
 struct call {
 	struct pawl_op op; /* first: an operation is its call */
 	unsigned id;       /* no other call ever has it */
-	const char *reply;
+	const char *reply; /* once pawl_op_complete has completed it */
 };
 
 static struct broker broker;
@@ -14,12 +14,10 @@ static struct call *table[8]; /* by id: for whom is a reply? It has a hold on ea
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* Whoever takes a call out of the table has the table's hold. NULL: somebody was faster. */
-static struct call *swap(unsigned id, struct call *call, const char *reply)
+static struct call *swap(unsigned id, struct call *call)
 {
 	pthread_mutex_lock(&lock);
 	struct call *before = table[id];
-	if (before)
-		before->reply = reply;
 	table[id] = call;
 	pthread_mutex_unlock(&lock);
 	return before;
@@ -30,12 +28,19 @@ static bool never(struct pawl_op *op)
 	return !op; /* nothing to look at: only pawl_op_complete ends it, or the deadline */
 }
 
+static const char *outcome(const struct call *call)
+{
+	if (pawl_op_expired(&call->op))
+		return "timed out";
+	return pawl_op_completed(&call->op) ? call->reply : "given up";
+}
+
 static void end(struct pawl_op *op)
 {
 	struct call *call = (struct call *)op;
-	if (swap(call->id, NULL, pawl_op_completed(op) ? "timed out" : "given up"))
+	if (swap(call->id, NULL))
 		pawl_op_unhold(op); /* the table's. Otherwise a reply has taken it */
-	printf("call %u: %s\n", call->id, call->reply);
+	printf("call %u: %s\n", call->id, outcome(call));
 }
 
 static const struct pawl_op_type type = {never, end, .on_drop = end, .release = broker_free};
@@ -48,9 +53,9 @@ static void call(unsigned id)
 	pawl_op_init(&call->op, &type);
 	pawl_op_hold(&call->op); /* the table's, taken while the call is ours alone... */
 	pawl_op_hold(&call->op); /* ...and ours: it may have timed out before it is sent */
-	swap(id, call, NULL);
+	swap(id, call);
 	if (pawl_purgatory_try_or_watch(broker.purgatory, &call->op, &key, 1, SECOND) < 0) {
-		broker_free(&swap(id, NULL, NULL)->op); /* not sent: no reply has taken it */
+		broker_free(&swap(id, NULL)->op); /* not sent: no reply has taken it */
 		return;
 	}
 	printf("call %u: sent\n", call->id);
@@ -59,10 +64,11 @@ static void call(unsigned id)
 
 static void reply(unsigned id, const char *text)
 {
-	struct call *call = swap(id, NULL, text);
+	struct call *call = swap(id, NULL);
 	if (!call)
-		return;              /* it comes too late */
-	pawl_op_complete(&call->op); /* false: just now its time was up. It has its reply */
+		return; /* it comes too late */
+	call->reply = text;
+	pawl_op_complete(&call->op); /* false: just now its time was up */
 	pawl_op_unhold(&call->op);
 }
 

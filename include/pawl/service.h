@@ -112,7 +112,8 @@ struct pawl_task {
 	pawl_task_fn *run;
 	void *home;
 	uint32_t runner;
-	uint32_t missed;
+	uint8_t missed;
+	bool internal;
 };
 
 /* The task is idle afterwards. Not for one that is pending or running. */
@@ -251,7 +252,7 @@ struct pawl_stats {
 	uint64_t armed;     /* armings of tasks that were not pending; each period is one */
 	uint64_t ran;       /* functions called */
 	uint64_t cancelled; /* armings that a cancel took away */
-	uint64_t dropped;   /* handed to `dropped` by stop, or deadlines of a purgatory's */
+	uint64_t dropped;   /* handed to `dropped` by stop */
 	uint64_t pending;
 	uint64_t queued;        /* of those pending: due, and waiting for a worker. Walks them */
 	uint64_t wakeups;       /* of the worker that sleeps until something is due */

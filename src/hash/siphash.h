@@ -50,11 +50,12 @@ static inline uint64_t sip_tail(const unsigned char *bytes, size_t len)
 }
 
 /* Words are read as the machine has them: the result stays in this process. */
-static inline uint64_t siphash(const uint64_t secret[2], const void *data, size_t len)
+static inline struct sip sip_bytes(const uint64_t secret[2], const void *data, size_t len,
+                                   uint64_t width)
 {
 	struct sip sip = {
 	        secret[0] ^ UINT64_C(0x736f6d6570736575),
-	        secret[1] ^ UINT64_C(0x646f72616e646f6d),
+	        secret[1] ^ UINT64_C(0x646f72616e646f6d) ^ width,
 	        secret[0] ^ UINT64_C(0x6c7967656e657261),
 	        secret[1] ^ UINT64_C(0x7465646279746573),
 	};
@@ -67,11 +68,35 @@ static inline uint64_t siphash(const uint64_t secret[2], const void *data, size_
 		sip_word(&sip, word);
 	}
 	sip_word(&sip, sip_tail(bytes, len));
+	return sip;
+}
+
+static inline uint64_t sip_end(struct sip *sip)
+{
+	sip_round(sip);
+	sip_round(sip);
+	sip_round(sip);
+	return sip->a ^ sip->b ^ sip->c ^ sip->d;
+}
+
+static inline uint64_t siphash(const uint64_t secret[2], const void *data, size_t len)
+{
+	struct sip sip = sip_bytes(secret, data, len, 0);
+
 	sip.c ^= 0xff;
-	sip_round(&sip);
-	sip_round(&sip);
-	sip_round(&sip);
-	return sip.a ^ sip.b ^ sip.c ^ sip.d;
+	return sip_end(&sip);
+}
+
+/* The same with 128 bits of output, as SipHash defines it. */
+static inline void siphash_128(const uint64_t secret[2], const void *data, size_t len,
+                               uint64_t hash[2])
+{
+	struct sip sip = sip_bytes(secret, data, len, 0xee);
+
+	sip.c ^= 0xee;
+	hash[0] = sip_end(&sip);
+	sip.b ^= 0xdd;
+	hash[1] = sip_end(&sip);
 }
 
 #endif

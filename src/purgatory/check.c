@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Going through the operations that are watched under a key: to try them, or to take them out. They are taken
- * in batches, so that a lock is held for a bounded time and nothing need be allocated.
+ * Going through the operations that are watched under a key, to try them or to take them out: in batches, so that
+ * a lock is held for a bounded time and nothing is allocated.
  */
 #define _GNU_SOURCE
-#include "winning.h"
+#include "table.h"
 
 /*
- * A walk along a place, from the newest to the oldest: what is added meanwhile comes before. Between two
- * batches a mark in each chain, which is a watch of no operation, says where to go on.
+ * A walk along a watch list, from the newest to the oldest: operations that are added meanwhile come before it.
+ * Between two batches a mark in each chain, which is a watch of no operation, says where to go on.
  */
 struct walk {
 	struct shard *home;
-	struct place *place;
+	struct hash hash;
 	bool paused;
 	struct pawl_watch marks[CHAINS];
 };
@@ -21,8 +21,11 @@ static void pause_at(struct pawl_watch *mark, uintptr_t node)
 {
 	mark->op = NULL;
 	mark->link = NULL;
-	if (node)
-		chain_insert(*node_link(node), watch_node(mark), &mark->next, &mark->link);
+	if (node) {
+		mark->low = node_low(node);
+		mark->high = node_high(node);
+		chain_insert(*node_link(node), (uintptr_t)mark | FURTHER, &mark->next, &mark->link);
+	}
 }
 
 static uintptr_t resume_at(struct pawl_watch *mark)
@@ -33,67 +36,160 @@ static uintptr_t resume_at(struct pawl_watch *mark)
 	return mark->next;
 }
 
+static void walk_begin(struct walk *walk, struct shard *home, const struct hash *hash)
+{
+	walk->home = home;
+	walk->hash = *hash;
+	walk->paused = false;
+}
+
+static void walk_stop(struct walk *walk)
+{
+	if (!walk->paused)
+		return;
+	for (unsigned c = 0; c < CHAINS; c++)
+		resume_at(&walk->marks[c]);
+	walk->home->walks--;
+	walk->paused = false;
+}
+
 /*
- * The next operations, at most BATCH; and *places: all of theirs. The chains in step: a list alone is one
- * cache miss after the other.
+ * Under the lock: the next operations, at most BATCH; and *claims: all of their claims. The chains are walked in step, since a list alone is one
+ * cache miss after the other. Every loop is unrolled, so that the four positions are in registers.
  */
 static inline __attribute__((always_inline)) uint32_t
-walk_on(struct walk *walk, struct pawl_op **ops, uint64_t *places)
+walk_on(struct walk *walk, struct pawl_op **ops, unsigned *claims)
 {
+	struct bucket *bucket = bucket_of(walk->home->table, walk->hash.low);
+	const uint32_t high = walk->hash.high;
 	uintptr_t at[CHAINS], left;
-	uint64_t all = 0;
+	unsigned all_claims = 0;
 	uint32_t count = 0;
 
-	/*
-	 * One by one: a wide load would wait for what was stored word by word just before. And every loop is
-	 * unrolled, so that the four are in registers.
-	 */
 #pragma GCC unroll 4
 	for (unsigned c = 0; c < CHAINS; c++)
-		at[c] = __atomic_load_n(&walk->place->chains[c], __ATOMIC_RELAXED);
-	if (walk->paused) {
-#pragma GCC unroll 4
+		at[c] = bucket->chains[c];
+	if (__builtin_expect(walk->paused, 0)) {
 		for (unsigned c = 0; c < CHAINS; c++)
 			at[c] = resume_at(&walk->marks[c]);
+		walk->home->walks--;
 	}
 	do {
 		left = 0;
 #pragma GCC unroll 4
 		for (unsigned c = 0; c < CHAINS; c++) {
+			uintptr_t node = at[c];
 			struct pawl_op *op;
+			bool same;
 
-			if (!at[c])
+			if (!node)
 				continue;
-			op = node_op(at[c]);
-			at[c] = node_next(at[c]);
+			if (__builtin_expect(node & FURTHER, 0)) {
+				op = node_op(node);
+				at[c] = node_watch(node)->next;
+				same = op && node_watch(node)->high == high; /* no op: a mark */
+			} else {
+				op = node_op(node);
+				at[c] = op->next[node & KEY];
+				same = op->high[node & KEY] == high;
+			}
 			left |= at[c];
-			if (__builtin_expect(!op, 0))
-				continue;           /* the mark of another walk */
+			if (__builtin_expect(!same, 0))
+				continue;
 			__builtin_prefetch(op + 1); /* likely to be what try_complete looks at */
-			all |= op_places(op);
+			all_claims |= op->claim;
 			ops[count++] = op;
 		}
 	} while (left && count + CHAINS <= BATCH);
-	*places = all;
+	*claims = all_claims;
 	walk->paused = left;
-	if (left) {
-#pragma GCC unroll 4
+	if (__builtin_expect(walk->paused, 0)) {
 		for (unsigned c = 0; c < CHAINS; c++)
 			pause_at(&walk->marks[c], at[c]);
+		walk->home->walks++;
 	}
 	return count;
 }
 
-/* Leave out those that somebody else is trying, and leave word about them. Returns how many remain. */
-static uint32_t leave_to_others(struct shard *home, uint64_t tried, struct pawl_op **ops,
-                                uint32_t count)
+/* Under the lock. Whether somebody else is trying it: then that thread is asked to try once more. */
+static bool ask_to_retry(struct shard *home, struct pawl_op *op)
+{
+	struct batch *batch;
+	uint64_t bit;
+
+	if (op->claim) {
+		op->claim |= AGAIN;
+		return true;
+	}
+	batch = batch_with(home, op, &bit);
+	if (batch)
+		batch->again |= bit;
+	return batch;
+}
+
+static uint32_t leave_to_others(struct shard *home, struct pawl_op **ops, uint32_t count)
 {
 	uint32_t remaining = 0;
 
 	for (uint32_t i = 0; i < count; i++)
-		if (!(op_places(ops[i]) & tried) || !op_try_again(home, ops[i]))
+		if (!ask_to_retry(home, ops[i]))
 			ops[remaining++] = ops[i];
 	return remaining;
+}
+
+/* Another check of the same key that is at it. */
+static struct batch *batch_of_key(const struct shard *home, const struct hash *hash)
+{
+	struct batch *batch = home->batches;
+
+	while (batch && !same_hash(&batch->hash, hash))
+		batch = batch->next;
+	return batch;
+}
+
+static void batch_link(struct shard *home, struct batch *batch)
+{
+	batch->next = home->batches;
+	home->batches = batch;
+}
+
+static void batch_unlink(struct shard *home, struct batch *batch)
+{
+	struct batch **at = &home->batches;
+
+	while (*at != batch)
+		at = &(*at)->next;
+	*at = batch->next;
+}
+
+/*
+ * Under the lock. False: there is nothing to try; or another check of the same key is at it, and goes through the
+ * list once more for us. A check that is to go through it once more comes to the end first: else, as long as
+ * others keep coming by, the last operations would never be tried.
+ */
+static bool batch_begin(struct walk *walk, struct batch *batch)
+{
+	struct shard *home = walk->home;
+	struct batch *other = batch_of_key(home, &walk->hash);
+	unsigned claims;
+
+	if (other) {
+		other->rescan = true;
+		batch->rescan = false;
+		walk_stop(walk);
+		return false;
+	}
+	if (!walk->paused)
+		batch->rescan = false;
+	batch->count = walk_on(walk, batch->ops, &claims);
+	if (claims || home->batches)
+		batch->count = leave_to_others(home, batch->ops, batch->count);
+	if (batch->count == 0)
+		return false;
+	batch->members = ~UINT64_C(0) >> (64 - batch->count);
+	batch->again = batch->gone = 0;
+	batch_link(home, batch);
+	return true;
 }
 
 static unsigned next_bit(uint64_t *bits)
@@ -104,321 +200,241 @@ static unsigned next_bit(uint64_t *bits)
 	return bit;
 }
 
-static bool try_one(const struct trial *trial, unsigned i)
+static bool try_one(const struct batch *batch, unsigned i)
 {
-	return trial->ops[i]->type->try_complete(trial->ops[i]);
+	return batch->ops[i]->type->try_complete(batch->ops[i]);
 }
 
 /* Which of them can complete. */
-static uint64_t try_all(const struct trial *trial)
+static uint64_t try_all(const struct batch *batch)
 {
 	uint64_t can = 0;
 
-	for (unsigned i = 0; i < trial->count; i++)
-		if (try_one(trial, i))
+	for (unsigned i = 0; i < batch->count; i++)
+		if (try_one(batch, i))
 			can |= UINT64_C(1) << i;
 	return can;
 }
 
-static uint64_t try_some(const struct trial *trial, uint64_t which)
+static uint64_t try_some(const struct batch *batch, uint64_t which)
 {
 	uint64_t can = 0;
 
 	while (which) {
 		unsigned i = next_bit(&which);
 
-		can |= (uint64_t)try_one(trial, i) << i;
+		can |= (uint64_t)try_one(batch, i) << i;
 	}
 	return can;
 }
 
-/* Under the lock. Those that were not taken off meanwhile wait still: nobody else could win them. */
-static void take_off_each(struct shard *home, const struct trial *trial, uint64_t won,
-                          struct leftovers *leftovers)
+static void win_each(struct shard *home, struct batch *batch, uint64_t won)
 {
+	batch->members &= ~won;
 	while (won) {
-		struct pawl_op *op = trial->ops[next_bit(&won)];
-
-		op_win_waiting(op, COMPLETED);
-		clear_off(home, op, leftovers);
+		op_win(home, batch->ops[next_bit(&won)], COMPLETED);
+		shard_count(home, BY_CHECK);
 	}
 }
 
 /*
- * Under the lock. Operations that can complete are won; those that another check came by for are tried again,
- * before on_complete of any that is won, so that a slow on_complete does not let them expire. But if others
- * keep coming by, on_complete must not wait for ever: after so many retries they go into another trial.
+ * Under the lock. Returns which are to be tried again: those that another check came by for. They are tried before
+ * on_complete of any that is won, so that a slow on_complete does not let them expire. But if others keep coming
+ * by, on_complete must not wait for ever: after so many retries it is called first.
  */
-static uint64_t settle(struct shard *home, struct place *place, struct trial *trial, uint64_t can,
-                       unsigned retries, struct leftovers *leftovers)
+static uint64_t batch_retries(struct shard *home, struct batch *batch, unsigned retries)
 {
-	uint64_t again = trial->again & ~trial->abandoned & ~can;
+	uint64_t again = batch->again & batch->members;
 
-	take_off_each(home, trial, can, leftovers);
-	trial->again = 0;
+	batch->again = 0;
 	if (again && retries >= MAX_RETRIES) {
-		trial->anew = true;
+		batch->rescan = true;
 		again = 0;
 	}
-	place_set_trying(place, again ? TRYING : IDLE);
+	if (!again)
+		batch_unlink(home, batch);
 	return again;
 }
 
-/* Try all, and some again if asked to. Returns those that are won, which are off their keys then. */
-static uint64_t try_out(struct shard *home, struct place *place, struct trial *trial)
+/* Returns those that are won. */
+static uint64_t batch_try(struct shard *home, struct batch *batch)
 {
-	struct leftovers leftovers = {NULL};
-	uint64_t can = try_all(trial), again, won = 0;
-	unsigned retries = 0;
+	uint64_t can = try_all(batch), again, won = 0;
 
-	while (can || !place_move(place, TRYING, IDLE)) {
-		shard_lock(home);
-		can &= ~trial->abandoned;
-		again = settle(home, place, trial, can, retries++, &leftovers);
-		shard_unlock(home);
+	for (unsigned retries = 0;; retries++) {
+		lock_take(&home->lock);
+		can &= batch->members;
+		win_each(home, batch, can);
+		again = batch_retries(home, batch, retries);
+		lock_give(&home->lock);
 		won |= can;
 		if (!again)
-			break;
-		can = try_some(trial, again);
+			return won;
+		can = try_some(batch, again);
 	}
-	clear_up(&leftovers);
-	return won;
 }
 
-/* Outside of the lock, and of the trial. Returns how many were won. */
-static size_t finish(const struct trial *trial, uint64_t won)
+/* Without the lock. Returns how many were won. */
+static size_t batch_finish(const struct batch *batch, uint64_t won)
 {
-	uint64_t abandoned = trial->abandoned;
-	size_t count = 0;
+	uint64_t gone = batch->gone;
+	size_t completed = 0;
 
-	while (abandoned)
-		op_drop(trial->ops[next_bit(&abandoned)], 1);
-	for (; won; count++) {
-		struct pawl_op *op = trial->ops[next_bit(&won)];
-
-		free_more_of_won(op);
-		pawl__op_run_completed(op, op->owed);
-	}
-	return count;
+	while (gone)
+		op_unref(batch->ops[next_bit(&gone)]);
+	for (; won; completed++)
+		pawl__op_run_completed(batch->ops[next_bit(&won)]);
+	return completed;
 }
 
-static void walk_begin(struct walk *walk, struct shard *home, struct place *place)
+static size_t check_shard(struct shard *home, const struct hash *hash)
 {
-	walk->home = home;
-	walk->place = place;
-	walk->paused = false;
-}
-
-static void walk_stop(struct walk *walk)
-{
-	for (unsigned c = 0; walk->paused && c < CHAINS; c++)
-		resume_at(&walk->marks[c]);
-	walk->paused = false;
-}
-
-/*
- * Under the lock. False: there is nothing to try; or another check of the same key is at it, and begins anew for
- * us. Who is to begin anew goes on to the end first: else, as long as others keep coming by, the last ones
- * would never be tried.
- */
-static bool begin_batch(struct walk *walk, struct trial *trial)
-{
-	uint64_t tried, places;
-
-	if (place_heed(walk->place)) {
-		walk->place->trial->anew = true;
-		trial->anew = false;
-		walk_stop(walk);
-		return false;
-	}
-	if (!walk->paused)
-		trial->anew = false;
-	tried = tried_bits(walk->home);
-	trial->count = walk_on(walk, trial->ops, &places);
-	if (places & tried)
-		trial->count = leave_to_others(walk->home, tried, trial->ops, trial->count);
-	if (trial->count)
-		trial_begin(walk->home, walk->place, trial);
-	return trial->count;
-}
-
-static size_t check_place(struct shard *home, struct place *place)
-{
-	struct trial trial;
+	struct batch batch;
 	struct walk walk;
 	size_t completed = 0;
 	bool begun;
 
-	trial.anew = false;
-	walk_begin(&walk, home, place);
+	batch.hash = *hash;
+	batch.rescan = false;
+	walk_begin(&walk, home, hash);
 	do {
-		shard_lock(home);
-		begun = begin_batch(&walk, &trial);
-		shard_unlock(home);
+		lock_take(&home->lock);
+		begun = batch_begin(&walk, &batch);
+		lock_give(&home->lock);
 		if (begun)
-			completed += finish(&trial, try_out(home, place, &trial));
-	} while (walk.paused || trial.anew);
+			completed += batch_finish(&batch, batch_try(home, &batch));
+	} while (walk.paused || batch.rescan);
 	return completed;
 }
 
-/* Won from whoever may be trying them. */
-static size_t win_each(struct shard *home, struct pawl_op **ops, size_t count,
-                       struct leftovers *leftovers)
+/*
+ * From the thread's own shard on, so that threads that check at the same time begin at different ones. Before a
+ * shard is passed over there must be a fence: see layout.h.
+ */
+size_t pawl_purgatory_check(struct pawl_purgatory *purgatory, struct pawl_key key)
 {
-	size_t won = 0;
+	struct shard *own = own_shard(purgatory);
+	const unsigned last = purgatory->shard_count - 1;
+	size_t completed = 0;
+	struct hash hash;
 
-	for (size_t i = 0; i < count; i++)
-		if (op_win_waiting(ops[i], TAKEN_OUT)) {
-			clear_off(home, ops[i], leftovers);
-			op_abandon(home, ops[i]);
+	if (pawl__key_hash(purgatory, key, &hash) != 0)
+		return 0;
+	if (table_may_have(shard_table(purgatory, own->number), hash.low)) {
+		completed = check_shard(own, &hash);
+		fence_after_lock(); /* which check_shard has taken */
+	} else {
+		fence();
+		if (table_may_have(shard_table(purgatory, own->number), hash.low))
+			completed = check_shard(own, &hash);
+	}
+	for (unsigned i = 1; i <= last; i++) {
+		unsigned number = (own->number + i) & last;
+
+		if (table_may_have(shard_table(purgatory, number), hash.low))
+			completed += check_shard(&purgatory->shards[number], &hash);
+	}
+	return completed;
+}
+
+/* Under the lock. Of the operations collected, those that really have the key are won, whoever is trying them. */
+static uint32_t take_each(struct shard *home, const struct hash *hash, struct pawl_op **ops,
+                          uint32_t collected)
+{
+	uint32_t won = 0;
+
+	for (uint32_t i = 0; i < collected; i++)
+		if (op_watches(ops[i], hash)) {
+			op_win_from_others(home, ops[i], TAKEN_OUT);
+			shard_count(home, CANCELLED);
 			ops[won++] = ops[i];
 		}
 	return won;
 }
 
-static void hand_out(struct pawl_op *op, pawl_op_fn *fn)
+static void hand_out(struct pawl_op **ops, uint32_t count, pawl_op_fn *fn)
 {
-	free_more_of_won(op);
-	if (fn)
-		fn(op);
-	op_drop(op, op->owed);
+	for (uint32_t i = 0; i < count; i++) {
+		if (fn)
+			fn(ops[i]);
+		op_unref(ops[i]);
+	}
 }
 
-static size_t take_out_place(struct shard *home, struct place *place, pawl_op_fn *fn)
+static size_t cancel_in(struct shard *home, const struct hash *hash, pawl_op_fn *cancelled)
 {
 	struct pawl_op *ops[BATCH];
-	size_t won, all = 0;
+	size_t all = 0;
 	struct walk walk;
+	unsigned claims;
+	uint32_t won;
 
-	walk_begin(&walk, home, place);
+	walk_begin(&walk, home, hash);
 	do {
-		struct leftovers leftovers = {NULL};
-		uint64_t places;
-
-		shard_lock(home);
-		won = win_each(home, ops, walk_on(&walk, ops, &places), &leftovers);
-		shard_unlock(home);
-		clear_up(&leftovers);
-		for (size_t i = 0; i < won; i++)
-			hand_out(ops[i], fn);
+		lock_take(&home->lock);
+		won = take_each(home, hash, ops, walk_on(&walk, ops, &claims));
+		lock_give(&home->lock);
+		hand_out(ops, won, cancelled);
 		all += won;
 	} while (walk.paused);
 	return all;
 }
 
-/* The key's place in a shard, if there is anything in it. */
-static struct place *busy_place(const struct key *key, unsigned shard)
-{
-	struct place *place = __atomic_load_n(&key->places[shard], __ATOMIC_SEQ_CST);
-
-	return place && __atomic_load_n(&place->count, __ATOMIC_RELAXED) ? place : NULL;
-}
-
-static size_t take_out(struct key *key, pawl_op_fn *fn)
-{
-	struct pawl_purgatory *purgatory = key->purgatory;
-	size_t all = 0;
-
-	for (unsigned i = 0; i < purgatory->shard_count; i++) {
-		struct place *place = busy_place(key, i);
-
-		if (place)
-			all += take_out_place(&purgatory->shards[i], place, fn);
-	}
-	return all;
-}
-
-/*
- * What other threads have written they still have in their caches: ask for it before it is needed. Not for
- * what is not there: a CPU would look for page 0 each time, and of many shards most have no place.
- */
-static void fetch_places(const struct key *key, unsigned own, unsigned last)
-{
-	for (unsigned i = 1; i <= last; i++) {
-		struct place *place =
-		        __atomic_load_n(&key->places[(own + i) & last], __ATOMIC_RELAXED);
-
-		if (place)
-			__builtin_prefetch(place);
-	}
-}
-
-/*
- * From the thread's own shard on, so that threads that check at the same time begin at different ones. Before
- * a place is passed over as empty there must be a fence: see layout.h.
- */
-static size_t check(struct key *key)
-{
-	struct pawl_purgatory *purgatory = key->purgatory;
-	struct shard *shards = purgatory->shards, *own = own_shard(purgatory);
-	const unsigned first = own->number, last = purgatory->shard_count - 1;
-	struct place *place = busy_place(key, first);
-	size_t completed = 0;
-
-	fetch_places(key, first, last);
-	if (!place) {
-		fence();
-		place = busy_place(key, first);
-	}
-	if (place) {
-		completed = check_place(own, place);
-		fence_after_exchange(); /* which is taking its lock */
-	}
-	for (unsigned i = 1; i <= last; i++) {
-		place = busy_place(key, (first + i) & last);
-		if (place)
-			completed += check_place(&shards[(first + i) & last], place);
-	}
-	return completed;
-}
-
-/* The key, if it is known. Given as bytes it has one user more, until leave. */
-static struct key *enter(struct pawl_purgatory *purgatory, struct pawl_key key)
-{
-	if (!key_valid(purgatory, key))
-		return NULL;
-	return key_resolved(key) ? (struct key *)key.data : pawl__key_find(purgatory, key);
-}
-
-static void leave(struct pawl_key key, struct key *known)
-{
-	if (!key_resolved(key))
-		pawl__key_leave(known);
-}
-
-size_t pawl_purgatory_check(struct pawl_purgatory *purgatory, struct pawl_key key)
-{
-	struct key *known = enter(purgatory, key);
-	size_t completed = 0;
-
-	if (known) {
-		completed = check(known);
-		leave(key, known);
-	}
-	return completed;
-}
-
 size_t pawl_purgatory_cancel_key(struct pawl_purgatory *purgatory, struct pawl_key key,
                                  pawl_op_fn *cancelled)
 {
-	struct key *known = enter(purgatory, key);
-	size_t taken = 0;
+	size_t all = 0;
+	struct hash hash;
 
-	if (known) {
-		taken = take_out(known, cancelled);
-		leave(key, known);
+	if (pawl__key_hash(purgatory, key, &hash) != 0)
+		return 0;
+	fence();
+	for (unsigned i = 0; i < purgatory->shard_count; i++)
+		if (table_may_have(shard_table(purgatory, i), hash.low))
+			all += cancel_in(&purgatory->shards[i], &hash, cancelled);
+	return all;
+}
+
+/* The first operation of a bucket; NULL: none. Marks of walks are passed over. */
+static struct pawl_op *first_of(const struct bucket *bucket)
+{
+	for (unsigned c = 0; c < CHAINS; c++)
+		for (uintptr_t node = bucket->chains[c]; node; node = *node_next(node))
+			if (node_op(node))
+				return node_op(node);
+	return NULL;
+}
+
+/* Under the lock: take out the next operation, beginning at this bucket. NULL: there is none. */
+static struct pawl_op *take_next(struct shard *home, uint64_t *bucket)
+{
+	struct pawl_op *op = NULL;
+
+	while (!op && *bucket <= home->table->mask) {
+		op = first_of(&home->table->buckets[*bucket]);
+		*bucket += !op;
 	}
-	return taken;
+	if (op) {
+		op_win_from_others(home, op, TAKEN_OUT);
+		shard_count(home, DROPPED);
+	}
+	return op;
 }
 
-static void drop(struct pawl_op *op)
+/* For stop, after which nothing is linked any more. A table may still grow: then begin again. */
+void pawl__shard_take_out_all(struct shard *home, pawl_op_fn *fn)
 {
-	if (op->type->on_drop)
-		op->type->on_drop(op);
-}
+	struct table *table = NULL;
+	uint64_t bucket = 0;
+	struct pawl_op *op;
 
-/* For stop. */
-void pawl__key_drop_all(struct key *key)
-{
-	take_out(key, drop);
+	do {
+		lock_take(&home->lock);
+		if (home->table != table)
+			bucket = 0;
+		table = home->table;
+		op = take_next(home, &bucket);
+		lock_give(&home->lock);
+		hand_out(&op, op ? 1 : 0, fn);
+	} while (op);
 }

@@ -1,201 +1,177 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a purgatory consists of, and who may touch what.
+ * What a purgatory consists of.
  *
- * Operations are spread over shards by the thread that brings them. An operation's home is that thread's
- * shard: all its watches live there, and the home's lock guards them. That lock is the one of a shard of the
- * service, the host, which has the operation's deadline, too. So all that is done to an operation at once
- * takes one lock, usually one that no other thread wants just now.
+ * Key. A key is its hash: 96 bits of SipHash with a secret of this purgatory's. Nothing is stored for a key,
+ * so a key has no lifetime. (Two different keys among a million would meet by chance once in 10^17 times.)
  *
- *	                     shard 0             shard 1             ...
- *	key "topic-1" ----> place: a -- b       place: d
- *	key "topic-2" ----> place: b            (none)
- *	key "topic-3" ----> (none)              place: d -- e
+ * Watch list. The operations watched under one key in one shard. It is part of a bucket of the shard's
+ * hash table, linked through the operations themselves, and exists as long as it has an operation.
  *
- * A place is a key in a shard: the watches of that key by the operations that live there. A check goes
- * along a row, and looks without a lock whether a place has anything: the columns of other threads are
- * mostly empty for a key, and looking leaves their cache lines where they are.
+ * Shard. Operations are spread over shards by the thread that submits them. An operation's home is that
+ * thread's shard: the lock there guards its links, its deadline and its state. Winning an operation is one
+ * critical section of one lock, usually one that no other thread wants.
  *
- * That look must not miss an operation whose second try has missed the change. Each side writes, then has
- * a fence, and reads then what the other one writes, so one of them sees the other:
+ *	                 shard 0                        shard 1                  ...
+ *	               table:  a -- b   "topic-1"      table:  d   "topic-1"
+ *	                       b        "topic-2"              d -- e  "topic-3"
+ *	               wheel:  deadlines of a, b       wheel:  deadlines of d, e
+ *	               alarms: tasks of the service    alarms
  *
- *	try_or_watch                            whoever checks
- *	------------                            --------------
- *	lock; place->count++                    change something
- *	fence (FRESH -> WAITING); unlock        fence
- *	try_complete                            place->count != 0?
+ * A check looks at one bucket in each shard. It looks without the lock first, since other threads' shards
+ * mostly have nothing for the key. That look must not miss an operation whose second try has missed
+ * the change. Both sides write, have a fence, and read what the other one writes, so one sees the other:
  *
+ *	try_or_watch                            a thread that checks
+ *	------------                            --------------------
+ *	lock; link (bucket->filter); unlock     change something
+ *	fence                                   fence
+ *	try_complete                            bucket->filter has the key?
  *
- * Who tries
+ * Batch. A check collects up to 64 operations of a watch list under the lock, tries them without it, and
+ * takes it again to win those that can complete. Trying writes nothing into the operations. Until the batch
+ * ends it is in the shard's list of batches, so that others find who is trying an operation:
  *
- * The operation's own lock, the one that try_complete runs under, is nothing that anybody waits for. First its
- * bringer has it: try_or_watch links its operation CLAIMED. After that a check that goes through a place
- * puts what it finds into a trial, in one critical section, and tries it under no lock. Who finds an operation
- * with its bringer, or in another trial, leaves word and goes on; and who tries does so once more if there is word:
+ *	check of key A                          meanwhile, under the lock
+ *	--------------                          -------------------------
+ *	lock; collect; link the batch; unlock
+ *	try each                                check of key B, which one of them has: sets its `again` bit
+ *	                                        check of key A: sets `rescan`, leaves all of it to this batch
+ *	                                        complete, deadline, cancel_key: wins one of them, sets its
+ *	                                        `gone` bit, and leaves a reference
+ *	lock; win those that can, but for `gone`; some are to be tried again? unlock, try those
+ *	else unlink the batch; unlock
+ *	on_complete of those won; drop the references of `gone`; rescan? begin again
  *
- *	a check                                 another one, by another key of the operation
- *	-------                                 --------------------------------------------
- *	lock; the place is TRYING; unlock
- *	try_complete: no                        change something
- *	                                        lock; HEED, `again` in the trial; unlock
- *	TRYING -> IDLE fails
- *	lock; TRYING; unlock
- *	try_complete: yes
- *	lock; win, take off, IDLE; unlock
+ * Claim. While try_or_watch has not returned, its thread tries the operation, and op->claim has the same bits:
+ * CLAIMED, AGAIN, GONE.
  *
- * Either HEED comes before the trial ends, which then sees the word; or after, and then there is no trial any
- * more. A trial is ended, and a claim given up, without the lock where there is no word: trials.h.
+ * State. FRESH -> WAITING -> COMPLETED, EXPIRED or TAKEN_OUT, and FRESH -> COMPLETED. From FRESH by a
+ * compare-and-set, since a fresh operation may have no home yet. From WAITING under the home's lock, in the
+ * same critical section that takes the operation off its lists and its deadline off the wheel. So a linked
+ * operation is WAITING, and a deadline that is popped wins.
  *
- * Of two checks of the same key, the one that comes second has the first go through the place anew.
+ * References. One belongs to the purgatory: the winner drops it when your functions have returned. A winner
+ * that finds somebody trying the operation adds one for that thread. Each hold is one. The last one
+ * releases.
  *
- *
- * Who wins
- *
- * outcome goes from FRESH to WAITING, and from either to COMPLETED; from WAITING to TAKEN_OUT, too, and back to
- * FRESH if the service was stopped and has no deadlines any more: from FRESH by a compare-and-set, from WAITING
- * under the home's lock. Whoever wins what waits takes it off and its
- * deadline away in the same critical section, then calls the user's functions and drops its references. If it
- * was in somebody else's trial, or claimed by its bringer, they are left word of that, too, and a reference to
- * go with it: it is abandoned to them.
- *
- * What is linked waits: try_or_watch does both in one critical section. Only pawl_op_complete may be faster, and
- * win the fresh operation; then it comes off in that same section.
- *
- *
- * References: release comes with the last one
- *
- *	one of the purgatory's       the winner drops it when the user's functions have returned
- *	one of try_or_watch's        it becomes the deadline's, once that is armed; else it is dropped at the end
- *	one a hold                   unhold
- *	one of an abandoning winner  dropped by whoever it was abandoned to
- *
- * A new operation has the first two. Whoever has all that are left need not count down (op_drop).
- *
- * The deadline's reference: taking it off the host gives it to the winner (op->owed: how many it has). If the
- * deadline's function has been called already, the winner is faster all the same: then it is `late`, and drops
- * its reference itself. A late one counts as expiring, so that stop waits for it: after close nothing of the
- * library's touches an operation. If it was called because the service was stopped, the operation waits on, and
- * its winner finds the reference left for it (`over`).
- *
- * The order of locks: the purgatory's mutex, then a shard's; a table's and a shard's never both, nor two of
- * a kind. No function of the user's is called with any of them held.
+ * The order of locks: a shard's, then nothing. Your functions and the service are called without it.
  */
 #ifndef PAWL_PURGATORY_LAYOUT_H
 #define PAWL_PURGATORY_LAYOUT_H
 
-#include "../service/host.h"
+#include "../service/inside.h"
+#include "../service/lock.h"
+#include "../service/ticks.h"
 
 #include <pawl/purgatory.h>
 #include <pthread.h>
 
-#define CACHE_LINE     64u
-#define LINE           128u /* apart by so many bytes, two things do not share a cache line */
-#define MAX_SHARDS     1024u
-#define DEFAULT_SHARDS 64u /* at most: a check looks at all of them */
-#define MAX_DEPTH      16u /* of on_complete inside on_complete */
-#define MAX_RETRIES    16u /* of an operation, before on_complete of others */
-#define CHAINS         4u /* lists in a place, walked in step, so that their cache misses overlap */
-#define NO_TURN        (CHAINS - 1) /* place->turn of an empty place */
-#define BATCH          64u /* operations tried, or taken out, from one critical section to the next */
-#define TABLES         16u /* of keys, each with a lock of its own */
-#define FEW_CHAINS     8u
+#define CACHE_LINE         64u
+#define LINE               128u /* apart by so many bytes, two things do not share a cache line */
+#define MAX_SHARDS         1024u
+#define DEFAULT_SHARDS     64u /* at most: a check looks at all of them */
+#define MAX_DEPTH          16u /* of on_complete inside on_complete */
+#define MAX_RETRIES        16u /* of an operation, before on_complete of others */
+#define CHAINS             4u  /* of a bucket, walked in step, so that their cache misses overlap */
+#define LAST_CHAIN         (CHAINS - 1)
+#define BATCH              64u /* operations tried, or taken out, from one critical section to the next */
+#define FEW_BUCKETS        64u /* of a new shard; a power of two */
+#define WATCHED_PER_BUCKET 2u  /* at most, on average */
 
-/* op->places: a bit for each of its places, and about its bringer. See trials.h */
-#define PLACE_BITS 61u
-#define ABANDONED  (UINT64_C(1) << 61)
-#define AGAIN      (UINT64_C(1) << 62)
-#define CLAIMED    (UINT64_C(1) << 63)
+enum state { FRESH, WAITING, COMPLETED, EXPIRED, TAKEN_OUT };
+enum count { BY_TRY, BY_CHECK, BY_CALL, BY_DEADLINE, CANCELLED, DROPPED, COUNTS };
+enum claim { CLAIMED = 1, AGAIN = 2, GONE = 4 }; /* bits of op->claim, under the lock */
 
-enum outcome { FRESH, WAITING, COMPLETED, TAKEN_OUT };
-enum trying { IDLE, TRYING, HEED }; /* place->trying: see trials.h */
-
-struct shard {
-	/* Set at open, and read only. */
-	struct host *host; /* of the service: has the lock, and the deadlines */
-	struct pawl_purgatory *purgatory;
-	unsigned number;
-
-	/* Under the lock. */
-	bool closed;       /* stop has begun: nothing is linked any more. Read without, too */
-	unsigned expiring; /* deadlines that call the user's functions, or have lost and are late */
-	size_t watched, delayed;
-} __attribute__((aligned(LINE)));
-
-/* The operations of one place that a check is trying. Under the lock of their home, while they are tried. */
-struct trial {
-	uint32_t count;
-	bool anew; /* another check of the same key has come by: go through the place once more */
-	uint64_t
-	        again; /* those that a check of another of their keys came by for: try them once more */
-	uint64_t abandoned; /* those that were taken off meanwhile: each has a reference for us */
-	struct pawl_op *ops[BATCH]; /* does not change */
+struct hash {
+	uint64_t low; /* chooses the bucket */
+	uint32_t high;
 };
 
-/* A key in a shard. Under the shard's lock. */
-struct place {
-	uintptr_t chains[CHAINS]; /* the newest first: see linking.h */
-	uint32_t count;           /* of its watches; written under the lock, read without */
-	uint8_t turn;             /* the chain that got the newest one */
-	uint8_t number;           /* of its bit, by the key's hash: see trials.h */
-	uint8_t trying;           /* atomic */
-	bool listed;              /* in the host's list of tried ones */
-	struct key *key;
-	struct place *next_tried;
-	union {
-		struct trial *trial;        /* while they are tried */
-		struct place *next_retired; /* when it is over */
-	};
+static inline bool same_hash(const struct hash *a, const struct hash *b)
+{
+	return a->low == b->low && a->high == b->high;
+}
+
+/* What a resolved key points to. */
+struct resolved {
+	struct hash hash;
+	uint32_t count; /* of resolve calls; under the purgatory's mutex, as is next */
+	struct pawl_purgatory *purgatory;
+	struct resolved *next; /* with the same low bits */
+};
+
+struct bucket {
+	uintptr_t chains[CHAINS]; /* the newest first: see table.h */
+	uint64_t
+	        filter; /* a bit for each key that may be watched here; written under the lock, read without */
+	uint8_t turn; /* the chain that got the newest one */
 } __attribute__((aligned(CACHE_LINE)));
 
-/*
- * A key that something is watched under, or that somebody uses. It is in its table as long as it has
- * references: one each place, and one each user.
- */
-struct key {
-	struct key *next; /* in its chain of the table */
-	uint64_t hash;
-	size_t len;
-	bool swept;   /* under the table's lock: stop has been here */
-	void *memory; /* that the key is somewhere in */
-
-	struct place first; /* for the first shard that needs one: see first_taken */
-	struct pawl_purgatory *purgatory;
-	uint32_t users; /* atomic: calls of resolve, and calls that are under way with its bytes */
-	uint32_t resolved; /* atomic: how many of them are calls of resolve */
-	bool emptied;      /* atomic: a place has become empty while there were users: see keys.c */
-	uint32_t references;    /* atomic */
-	bool first_taken;       /* atomic */
-	struct place *places[]; /* one for each shard, atomic; and then the bytes */
+/* Grows with the operations that are watched at one time. A check may still be reading an older one. */
+struct table {
+	struct table *older; /* freed at close */
+	uint64_t mask;
+	struct bucket buckets[];
 };
 
-struct table {
+struct batch {
+	struct batch *next; /* in the shard's list */
+	struct hash hash;
+	uint32_t count;
+	bool rescan;      /* another check of the same key has come by */
+	uint64_t members; /* those that nobody has won yet */
+	uint64_t again;   /* another check has come by for them */
+	uint64_t gone;    /* won by others, each with a reference for us */
+	struct pawl_op *ops[BATCH];
+};
+
+/* A task of the service: see alarm.c */
+struct alarm {
+	struct pawl_task task;
+	struct shard *shard;
+	bool runs; /* under the lock */
+};
+
+struct shard {
 	struct lock lock;
-	struct key **chains;
-	size_t chain_count; /* a power of two */
-	size_t key_count;
-	struct key *few[FEW_CHAINS]; /* the chains, as long as there need not be more */
+	bool closed; /* stop has begun: nothing is linked any more. Read without the lock, too */
+	unsigned number;
+	struct pawl_purgatory *purgatory;
+
+	/* Under the lock. */
+	struct table *table;
+	struct batch *batches;
+	unsigned walks; /* that are paused between two batches: the table must not grow */
+	size_t watched, delayed;
+	struct pawl_wheel *wheel;      /* of deadlines, in ticks of the service */
+	struct alarm *alarms, *keeper; /* keeper: the one that is armed for alarm_at; or NULL */
+	uint64_t alarm_at;             /* a tick */
+	uint64_t counts[COUNTS];       /* atomic: BY_TRY is counted without the lock, too */
 } __attribute__((aligned(LINE)));
 
 struct pawl_purgatory {
 	/* Set at open, and read only. */
 	struct pawl_service *service;
 	struct pawl_clock *clock; /* the service's */
+	struct ticks ticks;       /* the service's */
 	unsigned shard_count;     /* a power of two */
+	unsigned alarm_count;     /* of each shard */
 	struct shard *shards;
 	uint64_t secret[2]; /* of the hash */
 
-	struct table tables[TABLES];
+	struct pawl_histogram lateness; /* of deadlines; atomic */
 
-	/* For stop, and those who wait for it. */
 	pthread_mutex_t mutex;
-	pthread_cond_t changed;
-	enum { OPEN, STOPPING, STOPPED } state; /* under the mutex */
-};
+	pthread_cond_t changed; /* stage has */
 
-/* How far stop has come with the keys. */
-struct sweep {
-	unsigned table;
-	size_t chain, chain_count;
+	/* Under the mutex. */
+	enum { OPEN, STOPPING, STOPPED } stage;
+	struct resolved **resolved; /* all resolved keys, by the low bits of their hash */
+	size_t resolved_count, resolved_mask;
+
+	/* Of each shard its table, for those who look without the lock. Atomic, and apart from what is written often. */
+	struct table *tables[] __attribute__((aligned(LINE)));
 };
 
 /* That a thread is in a function called by a deadline or by stop, and of which purgatory. */
@@ -214,19 +190,19 @@ struct thread {
 extern _Thread_local struct thread pawl__purgatory_thread;
 unsigned pawl__purgatory_number_thread(void);
 
-static inline void shard_lock(struct shard *shard)
+/* Where the operations that the calling thread submits live. */
+static inline struct shard *own_shard(struct pawl_purgatory *purgatory)
 {
-	lock_take(&shard->host->lock);
-}
+	unsigned number = pawl__purgatory_thread.number;
 
-static inline void shard_unlock(struct shard *shard)
-{
-	lock_give(&shard->host->lock);
+	if (!number)
+		number = pawl__purgatory_number_thread();
+	return &purgatory->shards[number & (purgatory->shard_count - 1)];
 }
 
 /*
- * All that was written before is seen by others before anything is read after. (The thread sanitizer
- * does not know fences; to it the two sides are ordered by the locks that they take where it matters.)
+ * All that was written before is seen by others before anything is read after. (The thread sanitizer does not
+ * know fences; to it the two sides are ordered by the locks that they take where it matters.)
  */
 static inline void fence(void)
 {
@@ -240,57 +216,32 @@ static inline void fence(void)
 }
 
 /*
- * The same after a compare-and-set, which is a fence itself on some machines. PAWL_BY_C11: judge by the language
- * alone, as tests/schedules does.
+ * The same after a locked instruction, which is a fence itself on some machines. PAWL_BY_C11: judge by the
+ * language alone, as tests/schedules does.
  */
-static inline void fence_after_exchange(void)
+static inline void fence_after_lock(void)
 {
 #if defined(PAWL_BY_C11) || (!defined(__x86_64__) && !defined(__i386__))
 	fence();
 #endif
 }
 
-/* Of the thread that calls: where the operations that it brings live. */
-static inline struct shard *own_shard(struct pawl_purgatory *purgatory)
-{
-	unsigned number = pawl__purgatory_thread.number;
+/* open.c */
+void pawl__table_grow(struct shard *shard, size_t watched); /* without the lock */
 
-	if (!number)
-		number = pawl__purgatory_number_thread();
-	return &purgatory->shards[number & (purgatory->shard_count - 1)];
-}
-
-static inline bool key_resolved(struct pawl_key key)
-{
-	return key.len == PAWL_RESOLVED;
-}
-
-static inline bool key_valid(const struct pawl_purgatory *purgatory, struct pawl_key key)
-{
-	if (key_resolved(key))
-		return key.data && ((const struct key *)key.data)->purgatory == purgatory;
-	return key.data || key.len == 0;
-}
-
-/* keys.c. Each returns a key that has one user more, or NULL; key_leave takes that back. */
-struct key *pawl__key_find(struct pawl_purgatory *purgatory, struct pawl_key key);
-struct key *pawl__key_make(struct pawl_purgatory *purgatory,
-                           struct pawl_key key); /* NULL: no memory */
-void pawl__key_join(struct key *key);
-void pawl__key_leave(struct key *key);
-void pawl__key_resolve(struct key *key);   /* the user that it has more is a call of resolve... */
-void pawl__key_unresolve(struct key *key); /* ...which ends */
-struct place *pawl__key_make_place(struct key *key, struct shard *shard); /* NULL: no memory */
-bool pawl__place_retire(struct place *place, struct shard *shard); /* under the shard's lock */
-void pawl__places_free(struct place *retired);
-struct key *pawl__key_sweep(struct pawl_purgatory *purgatory, struct sweep *sweep);
-void pawl__keys_init(struct pawl_purgatory *purgatory);
-void pawl__keys_free(struct pawl_purgatory *purgatory);
-
-/* finish.c */
-bool pawl__op_run_completed(struct pawl_op *op, uint32_t references);
+/* op.c */
+int pawl__key_hash(const struct pawl_purgatory *purgatory, struct pawl_key key, struct hash *hash);
+bool pawl__op_run_completed(struct pawl_op *op);
+void pawl__op_run_deferred(void);
 
 /* check.c */
-void pawl__key_drop_all(struct key *key);
+void pawl__shard_take_out_all(struct shard *shard, pawl_op_fn *fn);
+
+/* alarm.c */
+int pawl__alarms_open(struct shard *shard);
+void pawl__alarms_stop(struct shard *shard);
+void pawl__alarm_set(struct shard *shard); /* without the lock */
+bool pawl__deadline_arm(struct shard *shard, struct pawl_op *op, uint64_t now_ns,
+                        uint64_t timeout_ns); /* true: call alarm_set */
 
 #endif

@@ -1,33 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* A purgatory's beginning and end, and its numbers. */
+/* A purgatory's beginning and end, its tables, and its numbers. */
 #define _GNU_SOURCE
-#include "trials.h"
+#include "../service/histogram.h"
+#include "table.h"
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
 
-/* Threads are numbered as they first bring something, so that neighbours in time get different shards. */
-unsigned pawl__purgatory_number_thread(void)
-{
-	static unsigned threads;
-
-	pawl__purgatory_thread.number = __atomic_add_fetch(&threads, 1, __ATOMIC_RELAXED);
-	return pawl__purgatory_thread.number;
-}
-
 static unsigned shards_wanted(const struct pawl_service *service,
                               const struct pawl_purgatory_options *options)
 {
-	unsigned wanted = options ? options->shards : 0;
-	unsigned hosts = pawl__service_hosts(service);
-	unsigned shards = 1;
+	unsigned wanted = options ? options->shards : 0, shards = 1;
 
-	if (wanted == 0)
-		wanted = hosts < DEFAULT_SHARDS ? hosts : DEFAULT_SHARDS;
+	if (wanted == 0) {
+		wanted = pawl__service_shards(service);
+		wanted = wanted < DEFAULT_SHARDS ? wanted : DEFAULT_SHARDS;
+	}
 	while (shards < wanted)
 		shards *= 2;
 	return shards;
@@ -45,44 +36,149 @@ static int draw_secret(uint64_t secret[2])
 
 static void *zeroed_lines(size_t size)
 {
-	void *memory = aligned_alloc(LINE, size);
+	void *memory = aligned_alloc(LINE, (size + LINE - 1) / LINE * LINE);
 
 	return memory ? memset(memory, 0, size) : NULL;
 }
 
+static struct table *new_table(uint64_t buckets)
+{
+	struct table *table = zeroed_lines(sizeof(*table) + buckets * sizeof(struct bucket));
+
+	if (!table)
+		return NULL;
+	table->mask = buckets - 1;
+	for (uint64_t i = 0; i < buckets; i++)
+		table->buckets[i].turn = LAST_CHAIN;
+	return table;
+}
+
+/* Under the lock. From the oldest on, so that the newest are first again. */
+static void move_bucket(struct bucket *from, struct table *to)
+{
+	for (unsigned c = 0; c < CHAINS; c++) {
+		uintptr_t reversed = 0, node, next;
+
+		for (node = from->chains[c]; node; node = next) {
+			next = *node_next(node);
+			*node_next(node) = reversed;
+			reversed = node;
+		}
+		for (node = reversed; node; node = next) {
+			next = *node_next(node);
+			bucket_add(bucket_of(to, node_low(node)), node_low(node), node,
+			           node_next(node), node_link(node));
+		}
+	}
+}
+
+static uint64_t buckets_for(size_t watched)
+{
+	uint64_t buckets = FEW_BUCKETS;
+
+	while (watched / WATCHED_PER_BUCKET >= buckets)
+		buckets *= 2;
+	return buckets;
+}
+
+/* Under the lock. Marks of paused walks would be lost in the old table. */
+static bool move_all(struct shard *shard, struct table *to)
+{
+	if (shard->table->mask >= to->mask || shard->walks)
+		return false;
+	for (uint64_t i = 0; i <= shard->table->mask; i++)
+		move_bucket(&shard->table->buckets[i], to);
+	to->older = shard->table;
+	shard->table = to;
+	__atomic_store_n(&shard->purgatory->tables[shard->number], to, __ATOMIC_RELEASE);
+	return true;
+}
+
+/*
+ * For want of memory there are as many buckets as before: slower, but right. Those who look at the filter of the old
+ * table have a fence before that: if they miss an operation that was linked in the new one, its second try
+ * comes after their change (layout.h).
+ */
+void pawl__table_grow(struct shard *shard, size_t watched)
+{
+	struct table *table = new_table(buckets_for(watched));
+	bool moved;
+
+	if (!table)
+		return;
+	lock_take(&shard->lock);
+	moved = move_all(shard, table);
+	lock_give(&shard->lock);
+	if (!moved)
+		free(table);
+}
+
+static void free_tables(struct table *table)
+{
+	while (table) {
+		struct table *older = table->older;
+
+		free(table);
+		table = older;
+	}
+}
+
+static int open_shard(struct pawl_purgatory *purgatory, unsigned number)
+{
+	struct shard *shard = &purgatory->shards[number];
+
+	shard->purgatory = purgatory;
+	shard->number = number;
+	shard->alarm_at = PAWL_NEVER;
+	shard->table = purgatory->tables[number] = new_table(FEW_BUCKETS);
+	return shard->table ? pawl__alarms_open(shard) : -ENOMEM;
+}
+
+static void free_purgatory(struct pawl_purgatory *purgatory)
+{
+	for (unsigned i = 0; purgatory->shards && i < purgatory->shard_count; i++) {
+		free_tables(purgatory->shards[i].table);
+		free(purgatory->shards[i].alarms);
+	}
+	free(purgatory->shards);
+	free(purgatory);
+}
+
 static int open_shards(struct pawl_purgatory *purgatory)
 {
+	int error = 0;
+
 	purgatory->shards = zeroed_lines(purgatory->shard_count * sizeof(struct shard));
 	if (!purgatory->shards)
 		return -ENOMEM;
-	for (unsigned i = 0; i < purgatory->shard_count; i++) {
-		purgatory->shards[i].host = pawl__service_host(purgatory->service, i);
-		purgatory->shards[i].purgatory = purgatory;
-		purgatory->shards[i].number = i;
-	}
-	return 0;
+	for (unsigned i = 0; !error && i < purgatory->shard_count; i++)
+		error = open_shard(purgatory, i);
+	return error;
 }
 
 int pawl_purgatory_open(struct pawl_purgatory **opened, struct pawl_service *service,
                         const struct pawl_purgatory_options *options)
 {
 	struct pawl_purgatory *purgatory;
+	unsigned shards;
 	int error;
 
 	if (options && options->shards > MAX_SHARDS)
 		return -EINVAL;
-	purgatory = zeroed_lines(sizeof(*purgatory));
+	shards = shards_wanted(service, options);
+	purgatory = zeroed_lines(sizeof(*purgatory) + shards * sizeof(struct table *));
 	if (!purgatory)
 		return -ENOMEM;
 	purgatory->service = service;
 	purgatory->clock = pawl__service_clock(service);
-	purgatory->shard_count = shards_wanted(service, options);
-	pawl__keys_init(purgatory);
+	purgatory->ticks = pawl__service_ticks(service);
+	purgatory->shard_count = shards;
+	purgatory->alarm_count = pawl__service_workers(service) + 1;
 	error = draw_secret(purgatory->secret);
 	if (!error)
 		error = open_shards(purgatory);
 	if (error) {
-		free(purgatory);
+		free_purgatory(purgatory);
 		return error;
 	}
 	pthread_mutex_init(&purgatory->mutex, NULL);
@@ -91,61 +187,153 @@ int pawl_purgatory_open(struct pawl_purgatory **opened, struct pawl_service *ser
 	return 0;
 }
 
-struct numbers {
-	size_t watched, delayed;
-	unsigned expiring;
-};
-
-static struct numbers count(const struct pawl_purgatory *purgatory)
+/* The numbers of a shard are read under its lock, so they add up; and so do their sums. */
+static void add_shard(struct shard *shard, struct pawl_op_stats *stats)
 {
-	struct numbers all = {0, 0, 0};
+	lock_take(&shard->lock);
+	stats->watched += shard->watched;
+	stats->delayed += shard->delayed;
+	stats->completed_by_try += __atomic_load_n(&shard->counts[BY_TRY], __ATOMIC_RELAXED);
+	stats->completed_by_check += shard->counts[BY_CHECK];
+	stats->completed_by_call += shard->counts[BY_CALL];
+	stats->expired += shard->counts[BY_DEADLINE];
+	stats->cancelled += shard->counts[CANCELLED];
+	stats->dropped += shard->counts[DROPPED];
+	lock_give(&shard->lock);
+}
+
+void pawl_purgatory_stats(struct pawl_purgatory *purgatory, struct pawl_op_stats *stats)
+{
+	*stats = (struct pawl_op_stats){0};
+	for (unsigned i = 0; i < purgatory->shard_count; i++)
+		add_shard(&purgatory->shards[i], stats);
+	histogram_merge(&purgatory->lateness, &stats->lateness);
+}
+
+static size_t sum(const struct pawl_purgatory *purgatory, bool watched)
+{
+	size_t all = 0;
 
 	for (unsigned i = 0; i < purgatory->shard_count; i++) {
 		struct shard *shard = &purgatory->shards[i];
 
-		shard_lock(shard);
-		all.watched += shard->watched;
-		all.delayed += shard->delayed;
-		all.expiring += shard->expiring;
-		shard_unlock(shard);
+		lock_take(&shard->lock);
+		all += watched ? shard->watched : shard->delayed;
+		lock_give(&shard->lock);
 	}
 	return all;
 }
 
 size_t pawl_purgatory_watched(const struct pawl_purgatory *purgatory)
 {
-	return count(purgatory).watched;
+	return sum(purgatory, true);
 }
 
 size_t pawl_purgatory_delayed(const struct pawl_purgatory *purgatory)
 {
-	return count(purgatory).delayed;
+	return sum(purgatory, false);
+}
+
+/* Where the resolved key is, or is to be put. */
+static struct resolved **find_resolved(struct pawl_purgatory *purgatory, const struct hash *hash)
+{
+	struct resolved **at = &purgatory->resolved[hash->low & purgatory->resolved_mask];
+
+	while (*at && !same_hash(&(*at)->hash, hash))
+		at = &(*at)->next;
+	return at;
+}
+
+/* Twice as many chains, or the first ones. For want of memory there are as many as before, if any. */
+static void grow_resolved(struct pawl_purgatory *purgatory)
+{
+	size_t before = purgatory->resolved ? purgatory->resolved_mask + 1 : 0;
+	size_t wanted = before ? 2 * before : FEW_BUCKETS;
+	struct resolved **chains = calloc(wanted, sizeof(*chains)), *next;
+
+	if (!chains)
+		return;
+	for (size_t i = 0; i < before; i++)
+		for (struct resolved *key = purgatory->resolved[i]; key; key = next) {
+			struct resolved **chain = &chains[key->hash.low & (wanted - 1)];
+
+			next = key->next;
+			key->next = *chain;
+			*chain = key;
+		}
+	free(purgatory->resolved);
+	purgatory->resolved = chains;
+	purgatory->resolved_mask = wanted - 1;
+}
+
+/* Under the mutex. NULL: no memory. */
+static struct resolved *resolve(struct pawl_purgatory *purgatory, const struct hash *hash)
+{
+	struct resolved **at;
+
+	if (!purgatory->resolved || purgatory->resolved_count > purgatory->resolved_mask)
+		grow_resolved(purgatory);
+	if (!purgatory->resolved)
+		return NULL;
+	at = find_resolved(purgatory, hash);
+	if (!*at) {
+		*at = malloc(sizeof(**at));
+		if (!*at)
+			return NULL;
+		**at = (struct resolved){*hash, 0, purgatory, NULL};
+		purgatory->resolved_count++;
+	}
+	(*at)->count++;
+	return *at;
 }
 
 int pawl_purgatory_resolve(struct pawl_purgatory *purgatory, struct pawl_key key,
                            struct pawl_key *resolved)
 {
-	struct key *known;
+	struct resolved *made;
+	struct hash hash;
+	int error = pawl__key_hash(purgatory, key, &hash);
 
-	if (!key_valid(purgatory, key))
-		return -EINVAL;
-	if (key_resolved(key)) {
-		known = (struct key *)key.data;
-		pawl__key_join(known);
-	} else {
-		known = pawl__key_make(purgatory, key);
-	}
-	if (!known)
+	if (error)
+		return error;
+	pthread_mutex_lock(&purgatory->mutex);
+	made = resolve(purgatory, &hash);
+	pthread_mutex_unlock(&purgatory->mutex);
+	if (!made)
 		return -ENOMEM;
-	pawl__key_resolve(known);
-	*resolved = (struct pawl_key){known, PAWL_RESOLVED};
+	*resolved = (struct pawl_key){made, PAWL_RESOLVED};
 	return 0;
 }
 
-void pawl_purgatory_unresolve(struct pawl_purgatory *purgatory, struct pawl_key resolved)
+void pawl_purgatory_unresolve(struct pawl_purgatory *purgatory, struct pawl_key key)
 {
-	if (key_resolved(resolved) && key_valid(purgatory, resolved))
-		pawl__key_unresolve((struct key *)resolved.data);
+	struct resolved *resolved = (struct resolved *)key.data;
+	struct hash hash;
+
+	if (key.len != PAWL_RESOLVED || pawl__key_hash(purgatory, key, &hash) != 0)
+		return;
+	pthread_mutex_lock(&purgatory->mutex);
+	if (--resolved->count == 0) {
+		*find_resolved(purgatory, &hash) = resolved->next;
+		free(resolved);
+		if (--purgatory->resolved_count == 0) {
+			free(purgatory->resolved);
+			purgatory->resolved = NULL;
+		}
+	}
+	pthread_mutex_unlock(&purgatory->mutex);
+}
+
+static void free_resolved(struct pawl_purgatory *purgatory)
+{
+	struct resolved *next;
+
+	for (size_t i = 0; purgatory->resolved && i <= purgatory->resolved_mask; i++)
+		for (struct resolved *key = purgatory->resolved[i]; key; key = next) {
+			next = key->next;
+			free(key);
+		}
+	free(purgatory->resolved);
 }
 
 static void refuse_inside(const struct pawl_purgatory *purgatory, const char *call)
@@ -170,44 +358,34 @@ static bool begin_stop(struct pawl_purgatory *purgatory)
 	bool first;
 
 	pthread_mutex_lock(&purgatory->mutex);
-	first = purgatory->state == OPEN;
+	first = purgatory->stage == OPEN;
 	if (first)
-		purgatory->state = STOPPING;
-	while (purgatory->state == STOPPING && !first)
+		purgatory->stage = STOPPING;
+	while (purgatory->stage == STOPPING && !first)
 		pthread_cond_wait(&purgatory->changed, &purgatory->mutex);
 	pthread_mutex_unlock(&purgatory->mutex);
 	return first;
 }
 
-static void close_shards(struct pawl_purgatory *purgatory)
-{
-	for (unsigned i = 0; i < purgatory->shard_count; i++) {
-		shard_lock(&purgatory->shards[i]);
-		__atomic_store_n(&purgatory->shards[i].closed, true, __ATOMIC_RELAXED);
-		shard_unlock(&purgatory->shards[i]);
-	}
-}
-
-static void drop_all(struct pawl_purgatory *purgatory)
-{
-	struct sweep sweep = {0, 0, 0};
-	struct key *key;
-
-	while ((key = pawl__key_sweep(purgatory, &sweep)) != NULL) {
-		pawl__key_drop_all(key);
-		pawl__key_leave(key);
-	}
-}
-
-/* Nothing waits any more. But deadlines may be running, or late. */
-static void await_others(struct pawl_purgatory *purgatory)
+static void end_stop(struct pawl_purgatory *purgatory)
 {
 	pthread_mutex_lock(&purgatory->mutex);
-	while (count(purgatory).expiring)
-		pthread_cond_wait(&purgatory->changed, &purgatory->mutex);
-	purgatory->state = STOPPED;
+	purgatory->stage = STOPPED;
 	pthread_cond_broadcast(&purgatory->changed);
 	pthread_mutex_unlock(&purgatory->mutex);
+}
+
+static void close_shard(struct shard *shard)
+{
+	lock_take(&shard->lock);
+	__atomic_store_n(&shard->closed, true, __ATOMIC_RELAXED);
+	lock_give(&shard->lock);
+}
+
+static void drop(struct pawl_op *op)
+{
+	if (op->type->on_drop)
+		op->type->on_drop(op);
 }
 
 void pawl_purgatory_stop(struct pawl_purgatory *purgatory)
@@ -219,20 +397,14 @@ void pawl_purgatory_stop(struct pawl_purgatory *purgatory)
 	if (!begin_stop(purgatory))
 		return;
 	thread->inside = &inside;
-	close_shards(purgatory);
-	drop_all(purgatory);
+	for (unsigned i = 0; i < purgatory->shard_count; i++)
+		close_shard(&purgatory->shards[i]);
+	for (unsigned i = 0; i < purgatory->shard_count; i++)
+		pawl__shard_take_out_all(&purgatory->shards[i], drop);
 	thread->inside = inside.outer;
-	await_others(purgatory);
-}
-
-/* A trial that ends leaves its place in the list of the host, who outlives us. */
-static void leave_hosts(struct pawl_purgatory *purgatory)
-{
-	for (unsigned i = 0; i < purgatory->shard_count; i++) {
-		shard_lock(&purgatory->shards[i]);
-		tried_bits(&purgatory->shards[i]);
-		shard_unlock(&purgatory->shards[i]);
-	}
+	for (unsigned i = 0; i < purgatory->shard_count; i++)
+		pawl__alarms_stop(&purgatory->shards[i]);
+	end_stop(purgatory);
 }
 
 void pawl_purgatory_close(struct pawl_purgatory *purgatory)
@@ -240,10 +412,11 @@ void pawl_purgatory_close(struct pawl_purgatory *purgatory)
 	if (!purgatory)
 		return;
 	pawl_purgatory_stop(purgatory);
-	leave_hosts(purgatory);
-	pawl__keys_free(purgatory);
+	/* What was about to arm an alarm when stop took them back has returned by now. */
+	for (unsigned i = 0; i < purgatory->shard_count; i++)
+		pawl__alarms_stop(&purgatory->shards[i]);
+	free_resolved(purgatory);
 	pthread_cond_destroy(&purgatory->changed);
 	pthread_mutex_destroy(&purgatory->mutex);
-	free(purgatory->shards);
-	free(purgatory);
+	free_purgatory(purgatory);
 }

@@ -10,6 +10,11 @@ void pawl_task_init(struct pawl_task *task, pawl_task_fn *run)
 	*task = (struct pawl_task){.run = run};
 }
 
+void pawl__task_init_internal(struct pawl_task *task, pawl_task_fn *run)
+{
+	*task = (struct pawl_task){.run = run, .internal = true};
+}
+
 /* Threads are numbered as they first arm something, so that neighbours in time get different shards. */
 static unsigned thread_number(void)
 {
@@ -73,15 +78,16 @@ struct arming {
 
 /* An arming of a task that runs: it goes on the wheel when the run is over. */
 static __attribute__((noinline)) int arm_running(struct pawl_service *service, struct shard *shard,
-                                                 struct worker *worker)
+                                                 struct worker *worker,
+                                                 const struct pawl_task *task)
 {
 	if (worker->again)
 		return 0;
-	if (!worker->place && !place_take(service))
+	if (!worker->place && !place_take_for(service, task))
 		return -EAGAIN;
 	worker->place = true;
 	worker->again = true;
-	shard->armed++;
+	shard->counts[task->internal].armed++;
 	return 0;
 }
 
@@ -89,9 +95,9 @@ static int arm_waiting(struct pawl_service *service, struct shard *shard, struct
 {
 	if (pawl_timer_armed(&task->timer))
 		return 0;
-	if (!place_take(service))
+	if (!place_take_for(service, task))
 		return -EAGAIN;
-	shard->armed++;
+	shard->counts[task->internal].armed++;
 	return 0;
 }
 
@@ -110,13 +116,14 @@ arm_locked(struct pawl_service *service, struct shard *shard, struct pawl_task *
 
 	if (shard->closed)
 		return -ESHUTDOWN;
-	error = worker ? arm_running(service, shard, worker) : arm_waiting(service, shard, task);
+	error = worker ? arm_running(service, shard, worker, task)
+	               : arm_waiting(service, shard, task);
 	if (error)
 		return error;
 	task->deadline_ns = arming->deadline_ns;
 	if (!touch) {
 		task->period_ns = arming->period_ns;
-		task->missed = arming->missed;
+		task->missed = (uint8_t)arming->missed;
 	}
 	if (!worker)
 		put_on_wheel(service, shard, task, arming->now_ns, touch, wakes);
@@ -137,9 +144,9 @@ arm(struct pawl_service *service, struct pawl_task *task, const struct arming *a
 		shard = give_home(service, task);
 	if (!shard)
 		return -EBUSY;
-	lock_take(&shard->host.lock);
+	lock_take(&shard->lock);
 	error = arm_locked(service, shard, task, arming, &wakes);
-	lock_give(&shard->host.lock);
+	lock_give(&shard->lock);
 	wake(service, &wakes);
 	return error;
 }
@@ -183,13 +190,14 @@ struct awaited {
 };
 
 static enum pawl_cancel cancel_running(struct pawl_service *service, struct shard *shard,
-                                       struct worker *worker, struct awaited *awaited)
+                                       struct worker *worker, const struct pawl_task *task,
+                                       struct awaited *awaited)
 {
-	shard->cancelled += worker->again;
+	shard->counts[task->internal].cancelled += worker->again;
 	worker->again = false;
 	worker->ended = true;
 	if (worker->place)
-		place_give(service);
+		place_give_of(service, task);
 	worker->place = false;
 	if (awaited && !pawl__service_runs_here(worker)) {
 		worker->awaited = true;
@@ -206,10 +214,10 @@ static enum pawl_cancel cancel_locked(struct pawl_service *service, struct shard
 	if (worker && worker->drops && pawl__service_runs_here(worker))
 		return PAWL_IDLE; /* asked by `dropped` itself, which has it */
 	if (worker)
-		return cancel_running(service, shard, worker, awaited);
+		return cancel_running(service, shard, worker, task, awaited);
 	if (!pawl_wheel_cancel(shard->wheel, &task->timer))
 		return PAWL_IDLE;
-	shard->cancelled++;
+	shard->counts[task->internal].cancelled++;
 	place_give_of(service, task);
 	return PAWL_CANCELLED;
 }
@@ -222,9 +230,9 @@ static enum pawl_cancel cancel(struct pawl_service *service, struct pawl_task *t
 
 	if (!shard)
 		return PAWL_IDLE;
-	lock_take(&shard->host.lock);
+	lock_take(&shard->lock);
 	found = cancel_locked(service, shard, task, awaited);
-	lock_give(&shard->host.lock);
+	lock_give(&shard->lock);
 	return found;
 }
 

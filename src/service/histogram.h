@@ -43,4 +43,30 @@ static inline void histogram_count(struct pawl_histogram *histogram, uint64_t va
 		__atomic_store_n(&histogram->max, value, __ATOMIC_RELAXED);
 }
 
+/* The same where several threads count. */
+static inline void histogram_count_shared(struct pawl_histogram *histogram, uint64_t value)
+{
+	uint64_t max = __atomic_load_n(&histogram->max, __ATOMIC_RELAXED);
+
+	__atomic_add_fetch(&histogram->count, 1, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&histogram->cells[histogram_cell(value)], 1, __ATOMIC_RELAXED);
+	while (value > max && !__atomic_compare_exchange_n(&histogram->max, &max, value, true,
+	                                                   __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+}
+
+/* Add what another thread may be counting just now. */
+static inline void histogram_merge(const struct pawl_histogram *from, struct pawl_histogram *to)
+{
+	uint64_t max = __atomic_load_n(&from->max, __ATOMIC_RELAXED);
+
+	to->max = max > to->max ? max : to->max;
+	for (unsigned i = 0; i < PAWL_HISTOGRAM_CELLS; i++) {
+		uint64_t count = __atomic_load_n(&from->cells[i], __ATOMIC_RELAXED);
+
+		to->cells[i] += count;
+		to->count += count;
+	}
+}
+
 #endif

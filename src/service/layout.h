@@ -2,10 +2,9 @@
 /*
  * What a service consists of, and who may touch what.
  *
- * Tasks are spread over shards, each with a wheel and a lock of its own (which guards things of the purgatory's,
- * too: host.h). A task's home is the shard of the thread that armed it first, and stays so: every question
- * about a task is decided under the lock of its home. A thread that arms and cancels its own tasks has a
- * shard to itself.
+ * Tasks are spread over shards, each with a wheel and a lock of its own. A task's home is the shard of the thread
+ * that armed it first, and stays so: every question about a task is decided under the lock of its home. A
+ * thread that arms and cancels its own tasks has a shard to itself.
  *
  *	your thread ---- lock ----> shard 0: wheel     <---- lock ---- worker: advance, pop, run
  *	your thread ---- lock ----> shard 1: wheel     <---- lock ---- worker
@@ -52,9 +51,9 @@
 #ifndef PAWL_SERVICE_LAYOUT_H
 #define PAWL_SERVICE_LAYOUT_H
 
-#include "host.h"
+#include "inside.h"
+#include "lock.h"
 
-#include <pawl/service.h>
 #include <pthread.h>
 
 #define LINE         128u /* apart by so many bytes, two things do not share a cache line */
@@ -64,8 +63,18 @@
 #define DEFAULT_TICK UINT64_C(1000000)
 #define THREAD_NAME  16 /* bytes with the zero: what Linux has for a thread */
 
+/* What happened to armings: armed = ran + cancelled + dropped + pending. */
+struct counts {
+	uint64_t armed, ran, cancelled, dropped;
+};
+
+static inline uint64_t counts_pending(const struct counts *counts)
+{
+	return counts->armed - counts->ran - counts->cancelled - counts->dropped;
+}
+
 struct shard {
-	struct host host; /* has the lock */
+	struct lock lock;
 
 	/* Under the lock. */
 	struct pawl_wheel *wheel; /* counts in ticks of the service */
@@ -75,7 +84,7 @@ struct shard {
 	bool ready;        /* something is due */
 	uint64_t promised; /* the tick by which a worker has to come; PAWL_NEVER */
 
-	uint64_t armed, cancelled, ran, dropped; /* under the lock */
+	struct counts counts[2]; /* of the users' tasks, and of internal ones; under the lock */
 } __attribute__((aligned(LINE)));
 
 /* A thread that runs tasks; in the manual mode, whoever polls. */
@@ -105,8 +114,7 @@ struct pawl_service {
 	/* Set at open, and read only. */
 	struct pawl_clock *clock;
 	struct pawl_clock_system default_clock;
-	uint64_t tick_ns;
-	uint64_t tick_inverse; /* 2^64 / tick_ns, rounded down */
+	struct ticks ticks;
 	size_t max_pending;
 	bool manual; /* no threads */
 	unsigned shard_count, worker_count;
@@ -145,8 +153,13 @@ void pawl__service_refuse_inside_task(const struct pawl_service *service, const 
 void pawl__service_await(struct pawl_service *service, struct worker *worker, uint64_t run);
 void pawl__service_changed(struct pawl_service *service); /* for those who await or settle */
 
+/* Whom to wake, once the lock has been given back. */
+struct wakes {
+	bool worker; /* something is due */
+	bool watch;  /* who has it sleeps for too long */
+};
+
 /* watch.c */
-struct wakes;
 enum advance_to { FIRST_DUE, TICK };
 bool pawl__shard_advance(struct pawl_service *service, struct shard *shard, uint64_t tick,
                          enum advance_to end, struct wakes *wakes);

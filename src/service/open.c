@@ -57,7 +57,7 @@ static bool open_shard(struct pawl_service *service, struct shard *shard,
                        const struct pawl_service_options *options)
 {
 	const struct pawl_wheel_options wheel = {
-	        .start = ticks_down(service, clock_now(service)),
+	        .start = ticks_down(&service->ticks, clock_now(service)),
 	        .wheel_size = options->wheel_size,
 	        .chains = options->shards == 1 ? 1 : 8,
 	};
@@ -167,8 +167,7 @@ static int take_clock(struct pawl_service *service, struct pawl_clock *clock)
 
 static void describe(struct pawl_service *service, const struct pawl_service_options *options)
 {
-	service->tick_ns = options->tick_ns;
-	service->tick_inverse = options->tick_ns > 1 ? inverse_of(options->tick_ns) : 0;
+	service->ticks = ticks_of(options->tick_ns);
 	service->max_pending = options->max_pending;
 	service->manual = options->workers == PAWL_MANUAL;
 	service->worker_count = special(options->workers) ? 1 : options->workers;
@@ -209,9 +208,9 @@ int pawl_service_open(struct pawl_service **opened, const struct pawl_service_op
 static void close_shards(struct pawl_service *service)
 {
 	for (unsigned i = 0; i < service->shard_count; i++) {
-		lock_take(&service->shards[i].host.lock);
-		service->shards[i].closed = true;
-		lock_give(&service->shards[i].host.lock);
+		lock_take(&service->shards[i].lock);
+		__atomic_store_n(&service->shards[i].closed, true, __ATOMIC_RELAXED);
+		lock_give(&service->shards[i].lock);
 	}
 }
 
@@ -265,4 +264,35 @@ void pawl_service_close(struct pawl_service *service, pawl_task_fn *dropped)
 	pawl__service_refuse_inside_task(service, "pawl_service_close");
 	pawl_service_stop(service, dropped);
 	free_memory(service);
+}
+
+struct pawl_clock *pawl__service_clock(const struct pawl_service *service)
+{
+	return service->clock;
+}
+
+struct ticks pawl__service_ticks(const struct pawl_service *service)
+{
+	return service->ticks;
+}
+
+unsigned pawl__service_shards(const struct pawl_service *service)
+{
+	return service->shard_count;
+}
+
+unsigned pawl__service_workers(const struct pawl_service *service)
+{
+	return service->worker_count;
+}
+
+bool pawl__service_manual(const struct pawl_service *service)
+{
+	return service->manual;
+}
+
+/* Once the shards are closed, no task is armed. */
+bool pawl__service_stopped(const struct pawl_service *service)
+{
+	return __atomic_load_n(&service->shards[0].closed, __ATOMIC_RELAXED);
 }

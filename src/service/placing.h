@@ -3,7 +3,12 @@
 #ifndef PAWL_SERVICE_PLACING_H
 #define PAWL_SERVICE_PLACING_H
 
-#include "ticks.h"
+#include "layout.h"
+
+static inline uint64_t clock_now(const struct pawl_service *service)
+{
+	return service->clock->now(service->clock);
+}
 
 /*
  * Places under max_pending. They are counted only where there is a limit: it takes a counter that all
@@ -29,13 +34,15 @@ static inline void place_give(struct pawl_service *service)
 		__atomic_fetch_sub(&service->limited, 1, __ATOMIC_RELAXED);
 }
 
-/* What stands in task->missed of a task that takes no place: see host.h. */
-#define UNCOUNTED UINT32_C(0x80000000)
-#define DROPPED   UINT32_C(0x40000000) /* ...and is taken out by stop */
+/* Internal tasks take none. */
+static inline bool place_take_for(struct pawl_service *service, const struct pawl_task *task)
+{
+	return task->internal || place_take(service);
+}
 
 static inline void place_give_of(struct pawl_service *service, const struct pawl_task *task)
 {
-	if (!(task->missed & UNCOUNTED))
+	if (!task->internal)
 		place_give(service);
 }
 
@@ -96,10 +103,11 @@ static inline void put_on_wheel(struct pawl_service *service, struct shard *shar
                                 struct pawl_task *task, uint64_t now_ns, bool touch,
                                 struct wakes *wakes)
 {
-	uint64_t tick = ticks_up(service, task->deadline_ns);
+	uint64_t tick = ticks_up(&service->ticks, task->deadline_ns);
 	bool waits;
 
-	if (advance_by_one(service, shard, ticks_down(service, now_ns)) && anything_due(shard))
+	if (advance_by_one(service, shard, ticks_down(&service->ticks, now_ns)) &&
+	    anything_due(shard))
 		mark_ready(shard, wakes);
 	waits = touch ? pawl_wheel_touch(shard->wheel, &task->timer, tick)
 	              : pawl_wheel_arm(shard->wheel, &task->timer, tick);

@@ -31,6 +31,22 @@ static bool begin_poll(struct pawl_service *service)
 	return false;
 }
 
+static size_t pending(struct pawl_service *service, bool internal)
+{
+	uint64_t all = 0;
+
+	for (unsigned i = 0; i < service->shard_count; i++) {
+		struct shard *shard = &service->shards[i];
+
+		lock_take(&shard->lock);
+		all += counts_pending(&shard->counts[0]);
+		if (internal)
+			all += counts_pending(&shard->counts[1]);
+		lock_give(&shard->lock);
+	}
+	return (size_t)all;
+}
+
 /*
  * At most as many tasks as are pending when it begins: one that arms itself with delay 0 comes again in
  * this poll at the worst so often, and not for ever. (To count those that are due would take a walk.)
@@ -43,9 +59,9 @@ size_t pawl_service_poll(struct pawl_service *service, size_t max)
 
 	if (!begin_poll(service))
 		return 0;
-	most = pawl_service_pending(service);
+	most = pending(service, true);
 	most = max && max < most ? max : most;
-	tick = ticks_down(service, clock_now(service));
+	tick = ticks_down(&service->ticks, clock_now(service));
 	do {
 		size_t before = ran;
 
@@ -65,26 +81,17 @@ uint64_t pawl_service_next(struct pawl_service *service)
 		struct shard *shard = &service->shards[i];
 		uint64_t next;
 
-		lock_take(&shard->host.lock);
+		lock_take(&shard->lock);
 		next = pawl_wheel_next(shard->wheel);
-		lock_give(&shard->host.lock);
+		lock_give(&shard->lock);
 		first = next < first ? next : first;
 	}
-	return first == PAWL_NEVER ? PAWL_NEVER : ns_of_tick(service, first);
+	return first == PAWL_NEVER ? PAWL_NEVER : ns_of_tick(&service->ticks, first);
 }
 
 size_t pawl_service_pending(struct pawl_service *service)
 {
-	uint64_t pending = 0;
-
-	for (unsigned i = 0; i < service->shard_count; i++) {
-		struct shard *shard = &service->shards[i];
-
-		lock_take(&shard->host.lock);
-		pending += shard->armed - shard->ran - shard->cancelled - shard->dropped;
-		lock_give(&shard->host.lock);
-	}
-	return (size_t)pending;
+	return pending(service, false);
 }
 
 static bool nothing_due(struct pawl_service *service, uint64_t tick)
@@ -93,9 +100,9 @@ static bool nothing_due(struct pawl_service *service, uint64_t tick)
 		struct shard *shard = &service->shards[i];
 		uint64_t next;
 
-		lock_take(&shard->host.lock);
+		lock_take(&shard->lock);
 		next = shard->closed ? PAWL_NEVER : pawl_wheel_next(shard->wheel);
-		lock_give(&shard->host.lock);
+		lock_give(&shard->lock);
 		if (next <= tick && next != PAWL_NEVER)
 			return false;
 	}
@@ -155,7 +162,7 @@ static void settle_threads(struct pawl_service *service)
 	__atomic_add_fetch(&service->settling, 1, __ATOMIC_SEQ_CST);
 	for (;;) {
 		uint64_t changes = changes_so_far(service);
-		uint64_t tick = ticks_down(service, clock_now(service));
+		uint64_t tick = ticks_down(&service->ticks, clock_now(service));
 
 		advance_all(service, tick, TICK);
 		if (at_rest(service, tick))

@@ -60,6 +60,7 @@ struct job {
 	struct pawl_task *task; /* NULL: there was none */
 	pawl_task_fn *run;
 	uint64_t deadline_ns, period_ns;
+	bool internal;
 	bool more; /* another worker has something to do, too: run it, or take the watch */
 };
 
@@ -105,8 +106,12 @@ static struct job take(struct pawl_service *service, struct worker *worker, stru
 	worker->place = task->period_ns != 0;
 	if (!worker->place)
 		place_give_of(service, task);
-	shard->ran++;
-	return (struct job){task, task->run, task->deadline_ns, task->period_ns,
+	shard->counts[task->internal].ran++;
+	return (struct job){task,
+	                    task->run,
+	                    task->deadline_ns,
+	                    task->period_ns,
+	                    task->internal,
 	                    service->worker_count > 1 && others_needed(service, shard)};
 }
 
@@ -131,7 +136,7 @@ static bool finish(struct pawl_service *service, struct worker *worker, struct s
 
 	if (next_period) {
 		job->task->deadline_ns = next_deadline(job->task, now);
-		shard->armed++;
+		shard->counts[job->task->internal].armed++;
 	}
 	end_run(worker);
 	if (next_period || worker->again) /* it has its place: cancel gives that back */
@@ -143,6 +148,8 @@ static void record(struct worker *worker, const struct job *job, uint64_t start,
 {
 	uint64_t took = end - start;
 
+	if (job->internal)
+		return;
 	if (took > worker->run_time.max || !worker->slowest)
 		__atomic_store_n(&worker->slowest, job->run, __ATOMIC_RELAXED);
 	histogram_count(&worker->lateness, start > job->deadline_ns ? start - job->deadline_ns : 0);
@@ -168,9 +175,9 @@ static size_t run_shard(struct pawl_service *service, struct worker *worker, str
 	size_t ran = 0;
 	struct job job;
 
-	lock_take(&shard->host.lock);
+	lock_take(&shard->lock);
 	job = take(service, worker, shard);
-	lock_give(&shard->host.lock);
+	lock_give(&shard->lock);
 	for (start = clock_now(service); job.task; start = end) {
 		struct wakes wakes = {false, false};
 		struct job done = job;
@@ -181,10 +188,10 @@ static size_t run_shard(struct pawl_service *service, struct worker *worker, str
 		job.run(job.task);
 		end = clock_now(service);
 		record(worker, &done, start, end);
-		lock_take(&shard->host.lock);
+		lock_take(&shard->lock);
 		awaited = finish(service, worker, shard, &done, end, &wakes);
 		job = ++ran < max ? take(service, worker, shard) : no_job;
-		lock_give(&shard->host.lock);
+		lock_give(&shard->lock);
 		wakes.worker =
 		        wakes.worker && !job.task; /* what became due is taken care of here */
 		wake(service, &wakes);
@@ -277,7 +284,7 @@ static void sleep_until_called(struct pawl_service *service)
 static void sleep_no_longer_than_asked(const struct pawl_service *service)
 {
 	int present = prctl(PR_GET_TIMERSLACK);
-	uint64_t wanted = service->tick_ns / SLACK_PER_TICK;
+	uint64_t wanted = service->ticks.ns / SLACK_PER_TICK;
 
 	if (present > 0 && wanted < (uint64_t)present)
 		prctl(PR_SET_TIMERSLACK, wanted ? wanted : 1);
@@ -290,7 +297,7 @@ void *pawl__service_worker(void *arg)
 
 	sleep_no_longer_than_asked(service);
 	while (!__atomic_load_n(&service->stopping, __ATOMIC_SEQ_CST)) {
-		uint64_t tick = ticks_down(service, clock_now(service));
+		uint64_t tick = ticks_down(&service->ticks, clock_now(service));
 
 		pawl__service_open_promised(service, tick);
 		if (pawl__service_run_due(service, worker, BATCH) > 0)
@@ -323,48 +330,39 @@ static struct pawl_task *take_pending(struct pawl_service *service, struct shard
 {
 	struct pawl_timer *timer;
 
-	lock_take(&shard->host.lock);
+	lock_take(&shard->lock);
 	for (;;) {
 		pawl_wheel_advance(shard->wheel, PAWL_NEVER, BATCH);
 		timer = pawl_wheel_pop(shard->wheel);
 		if (timer || pawl_wheel_now(shard->wheel) == PAWL_NEVER)
 			break;
-		lock_give(&shard->host.lock); /* a cancel may want it */
-		lock_take(&shard->host.lock);
+		lock_give(&shard->lock); /* a cancel may want it */
+		lock_take(&shard->lock);
 	}
 	if (timer) {
-		shard->dropped++;
+		shard->counts[task_of(timer)->internal].dropped++;
 		place_give_of(service, task_of(timer));
 		begin_run(service->workers, task_of(timer));
 		service->workers->drops = true;
 	}
-	lock_give(&shard->host.lock);
+	lock_give(&shard->lock);
 	return timer ? task_of(timer) : NULL;
 }
 
 static void hand_out(struct pawl_task *task, pawl_task_fn *dropped)
 {
-	if (task->missed & UNCOUNTED) {
-		task->missed |= DROPPED;
-		task->run(task);
-	} else if (dropped) {
+	if (dropped && !task->internal)
 		dropped(task);
-	}
-}
-
-bool pawl__service_drops(const struct pawl_task *task)
-{
-	return task->missed & DROPPED;
 }
 
 static void end_drop(struct pawl_service *service, struct shard *shard)
 {
 	bool awaited;
 
-	lock_take(&shard->host.lock);
+	lock_take(&shard->lock);
 	end_run(service->workers);
 	awaited = service->workers->awaited;
-	lock_give(&shard->host.lock);
+	lock_give(&shard->lock);
 	if (awaited)
 		pawl__service_changed(service);
 }

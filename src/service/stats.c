@@ -15,7 +15,8 @@ static bool count_due(struct pawl_timer *timer, void *arg)
 
 	if (timer->deadline > queue->now)
 		return false;
-	queue->length++;
+	queue->length +=
+	        !((const struct pawl_task *)timer)->internal; /* whose first member it is */
 	return true;
 }
 
@@ -33,28 +34,16 @@ static void add_shard(struct pawl_service *service, struct shard *shard, struct 
 {
 	struct wakes wakes = {false, false};
 
-	pawl__shard_advance(service, shard, ticks_down(service, clock_now(service)), TICK, &wakes);
+	pawl__shard_advance(service, shard, ticks_down(&service->ticks, clock_now(service)), TICK,
+	                    &wakes);
 	wake(service, &wakes);
-	lock_take(&shard->host.lock);
-	stats->armed += shard->armed;
-	stats->ran += shard->ran;
-	stats->cancelled += shard->cancelled;
-	stats->dropped += shard->dropped;
+	lock_take(&shard->lock);
+	stats->armed += shard->counts[0].armed;
+	stats->ran += shard->counts[0].ran;
+	stats->cancelled += shard->counts[0].cancelled;
+	stats->dropped += shard->counts[0].dropped;
 	stats->queued += queued(shard);
-	lock_give(&shard->host.lock);
-}
-
-static void add_histogram(const struct pawl_histogram *from, struct pawl_histogram *to)
-{
-	uint64_t max = __atomic_load_n(&from->max, __ATOMIC_RELAXED);
-
-	to->max = max > to->max ? max : to->max;
-	for (unsigned i = 0; i < PAWL_HISTOGRAM_CELLS; i++) {
-		uint64_t count = __atomic_load_n(&from->cells[i], __ATOMIC_RELAXED);
-
-		to->cells[i] += count;
-		to->count += count;
-	}
+	lock_give(&shard->lock);
 }
 
 static void add_worker(const struct worker *worker, struct pawl_stats *stats)
@@ -66,8 +55,8 @@ static void add_worker(const struct worker *worker, struct pawl_stats *stats)
 		stats->slowest = slowest;
 		stats->slowest_ns = slowest_ns;
 	}
-	add_histogram(&worker->lateness, &stats->lateness);
-	add_histogram(&worker->run_time, &stats->run_time);
+	histogram_merge(&worker->lateness, &stats->lateness);
+	histogram_merge(&worker->run_time, &stats->run_time);
 }
 
 void pawl_service_stats(struct pawl_service *service, struct pawl_stats *stats)

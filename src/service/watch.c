@@ -22,10 +22,10 @@
 /* Others that wait for the lock have their chance between two batches. */
 static void let_others_in(struct shard *shard)
 {
-	lock_give(&shard->host.lock);
+	lock_give(&shard->lock);
 	for (int i = 0; i < SPINS_BEFORE_YIELD / 2; i++)
 		relax_cpu();
-	lock_take(&shard->host.lock);
+	lock_take(&shard->lock);
 }
 
 /*
@@ -39,7 +39,7 @@ bool pawl__shard_advance(struct pawl_service *service, struct shard *shard, uint
 	size_t moves, all = 0;
 	bool due = false;
 
-	lock_take(&shard->host.lock);
+	lock_take(&shard->lock);
 	for (;;) {
 		moves = pawl_wheel_advance(shard->wheel, tick, BATCH);
 		all += moves;
@@ -52,7 +52,7 @@ bool pawl__shard_advance(struct pawl_service *service, struct shard *shard, uint
 		mark_ready(shard, wakes);
 	promise_anew(service, shard, pawl_wheel_next_opening(shard->wheel), wakes);
 	count_moves(service, all);
-	lock_give(&shard->host.lock);
+	lock_give(&shard->lock);
 	return all > 0;
 }
 
@@ -105,7 +105,7 @@ static uint64_t sleep_until_promise(struct pawl_service *service, uint64_t tick)
 		pawl__service_changed(service);
 	sleeps = !must_stay_awake(service, until);
 	if (sleeps)
-		service->clock->wait(service->clock, ns_of_tick(service, until));
+		service->clock->wait(service->clock, ns_of_tick(&service->ticks, until));
 	__atomic_store_n(&service->sleeps_until, 0, __ATOMIC_SEQ_CST);
 	return sleeps ? until : 0;
 }
@@ -124,7 +124,7 @@ static void keep_watch(struct pawl_service *service, uint64_t tick)
 
 	if (until == 0)
 		return;
-	tick = ticks_down(service, clock_now(service));
+	tick = ticks_down(&service->ticks, clock_now(service));
 	pawl__service_open_promised(service, tick);
 	count_wakeup(service, until <= tick && until != PAWL_NEVER &&
 	                              moves == __atomic_load_n(&service->moves, __ATOMIC_SEQ_CST));

@@ -8,9 +8,6 @@
 void *__real_calloc(size_t count, size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 
-bool __real_pawl__service_drops(const struct pawl_task *task);
-bool __wrap_pawl__service_drops(const struct pawl_task *task);
-
 #define DEPTH 16 /* at which on_complete is put off */
 
 /* An operation given to try_or_watch by one thread while another completes it, 16 deep in a chain. */
@@ -124,8 +121,8 @@ static void without_its_service_an_operation_waits_on(void)
 }
 
 /*
- * A deadline has been taken by a poll that does not get on to call it, and meanwhile a check wins the operation. The
- * clock holds that poll.
+ * A poll has taken the alarm and does not get on to run it, and meanwhile a check wins the operation: close waits for
+ * that poll. The clock holds it.
  */
 static struct {
 	struct pawl_clock clock;
@@ -197,7 +194,7 @@ static void *close_slowly(void *arg)
 	return NULL;
 }
 
-static void close_waits_for_a_deadline_that_comes_too_late(void)
+static void close_waits_for_an_alarm_that_comes_too_late(void)
 {
 	static const struct pawl_op_type type = {
 	        .try_complete = slow_try, .on_complete = slow_complete, .release = slow_release};
@@ -216,10 +213,10 @@ static void close_waits_for_a_deadline_that_comes_too_late(void)
 	EXPECT_EQ(watch(&slow.request, "a", MS), 0);
 	__atomic_store_n(&slow.now, HOUR, __ATOMIC_SEQ_CST);
 	pthread_create(&poller, NULL, poll_slowly, NULL);
-	sem_wait(&slow.polling); /* the poll has taken it, and not called it */
+	sem_wait(&slow.polling); /* the poll has taken the alarm, and not called it */
 	__atomic_store_n(&slow.request.ready, 1, __ATOMIC_SEQ_CST);
 	EXPECT_EQ(check(&slow.room, "a"), 1);
-	EXPECT_STR(slow.request.story, "c"); /* not released: the deadline has it in hand */
+	EXPECT_STR(slow.request.story, "cr"); /* the alarm has popped nothing yet */
 	expect_counted(&slow.room, 0, 0);
 	pthread_create(&closer, NULL, close_slowly, &closed);
 	for (unsigned i = 0; i < 1000; i++)
@@ -232,62 +229,12 @@ static void close_waits_for_a_deadline_that_comes_too_late(void)
 	pawl_service_close(slow.room.bench.service, NULL);
 }
 
-/* A service that is stopped has a deadline in hand, and has not told it yet, when a check wins the operation. */
-static struct {
-	struct room room;
-	struct request request;
-	sem_t dropping, won;
-} leaving;
-
-static _Thread_local bool holds_drop;
-
-bool __wrap_pawl__service_drops(const struct pawl_task *task)
-{
-	if (holds_drop) {
-		sem_post(&leaving.dropping);
-		sem_wait(&leaving.won);
-	}
-	return __real_pawl__service_drops(task);
-}
-
-static void *stop_the_service(void *arg)
-{
-	(void)arg;
-	holds_drop = true;
-	pawl_service_stop(leaving.room.bench.service, NULL);
-	return NULL;
-}
-
-static void what_is_won_while_its_service_drops_the_deadline_is_released(void)
-{
-	for (size_t i = 0; i < COUNTOF(every_mode); i++) {
-		pthread_t thread;
-
-		room_open(&leaving.room, &every_mode[i], 2);
-		sem_init(&leaving.dropping, 0, 0);
-		sem_init(&leaving.won, 0, 0);
-		request_init(&leaving.request, &leaving.room);
-		EXPECT_EQ(watch(&leaving.request, "a", HOUR), 0);
-		pthread_create(&thread, NULL, stop_the_service, NULL);
-		sem_wait(&leaving.dropping);
-		leaving.request.ready = 1;
-		EXPECT_EQ(check(&leaving.room, "a"), 1);
-		EXPECT_STR(leaving.request.story, "c");
-		sem_post(&leaving.won);
-		pthread_join(thread, NULL);
-		EXPECT_STR(leaving.request.story, "cr");
-		pawl_purgatory_close(leaving.room.purgatory);
-		pawl_service_close(leaving.room.bench.service, NULL);
-	}
-}
-
 int main(void)
 {
 	static const struct test tests[] = {
 	        TEST(completed_deep_in_a_chain_while_it_is_being_watched_it_completes_once),
 	        TEST(without_its_service_an_operation_waits_on),
-	        TEST(close_waits_for_a_deadline_that_comes_too_late),
-	        TEST(what_is_won_while_its_service_drops_the_deadline_is_released),
+	        TEST(close_waits_for_an_alarm_that_comes_too_late),
 	};
 
 	return RUN_TESTS(tests);

@@ -335,6 +335,64 @@ static void deadline_wakes_the_service(void)
 	close_purgatory();
 }
 
+static void *watch_for(void *ticks)
+{
+	unsigned number = (unsigned)(uintptr_t)ticks;
+
+	EXPLORE_EXPECT_EQ(watch(new_request(number, 9), keys, 1, number * MS), 0);
+	return NULL;
+}
+
+/* Two threads arm deadlines of one shard at the same time: the earlier one is not forgotten for the later. */
+static void two_deadlines(void)
+{
+	open_purgatory(1, 1);
+	start(watch_for, (void *)3);
+	start(watch_for, (void *)1);
+	join_all();
+	pass(MS);
+	await(&fates[1].released, 1);
+	pass(2 * MS);
+	await(&fates[3].released, 1);
+	pawl_service_settle(service);
+	close_purgatory();
+}
+
+/* The alarm comes for a deadline that was taken away: it still has to keep the next one. */
+static void alarm_in_vain(void)
+{
+	open_purgatory(1, 1);
+	EXPLORE_EXPECT_EQ(watch(new_request(1, 1), keys, 1, MS), 0);
+	EXPLORE_EXPECT_EQ(watch(new_request(3, 9), &keys[1], 1, 3 * MS), 0);
+	start(change_key, arg(&keys[0]));
+	join_all();
+	pass(MS);
+	pawl_service_settle(service);
+	pass(2 * MS);
+	await(&fates[3].released, 1);
+	pawl_service_settle(service);
+	close_purgatory();
+}
+
+static void await_third(void)
+{
+	await(&fates[3].released, 1);
+}
+
+/* The on_complete of one deadline waits for the next one, which the other worker must run. */
+static void slow_deadline(void)
+{
+	open_purgatory(2, 1);
+	fates[1].on_complete = await_third;
+	EXPLORE_EXPECT_EQ(watch(new_request(1, 9), keys, 1, MS), 0);
+	EXPLORE_EXPECT_EQ(watch(new_request(3, 9), keys, 1, 3 * MS), 0);
+	pass(MS);
+	pass(2 * MS);
+	await(&fates[1].released, 1);
+	pawl_service_settle(service);
+	close_purgatory();
+}
+
 static void *watch_for_a_tick(void *unused)
 {
 	int answer = watch(new_request(0, 1), keys, 2, MS);
@@ -554,7 +612,7 @@ static void *try_to_watch(void *unused)
 {
 	struct request *request = new_request(1, 9);
 
-	watched = watch(request, keys, 1, MS);
+	watched = watch(request, keys, 5, MS);
 	if (watched < 0) {
 		EXPLORE_EXPECT_EQ(watched, -ESHUTDOWN);
 		free(request);
@@ -572,6 +630,17 @@ static void stop_against_watch_and_check(void)
 	pawl_purgatory_stop(purgatory);
 	join_all();
 	EXPLORE_EXPECT_EQ(fates[0].released, 1);
+	EXPLORE_EXPECT_EQ(fates[1].released, watched >= 0);
+	close_purgatory();
+}
+
+/* A try_or_watch that stop has overtaken may still arm an alarm: close must not leave that to the service. */
+static void close_after_a_late_watch(void)
+{
+	open_purgatory(PAWL_MANUAL, 1);
+	start(try_to_watch, NULL);
+	pawl_purgatory_stop(purgatory);
+	join_all();
 	EXPLORE_EXPECT_EQ(fates[1].released, watched >= 0);
 	close_purgatory();
 }
@@ -912,6 +981,9 @@ int main(int argc, char **argv)
 	        {SCENARIO(expiry_against_check_1)},
 	        {SCENARIO(expiry_against_check_2)},
 	        {SCENARIO(deadline_wakes_the_service)},
+	        {SCENARIO(two_deadlines)},
+	        {SCENARIO(alarm_in_vain)},
+	        {SCENARIO(slow_deadline)},
 	        {SCENARIO(expiry_against_watch_and_check)},
 	        {SCENARIO(complete_against_check_and_expiry)},
 	        {SCENARIO(complete_against_watch)},
@@ -922,6 +994,7 @@ int main(int argc, char **argv)
 	        {SCENARIO(cancel_against_watch)},
 	        {SCENARIO(cancel_in_both_shards)},
 	        {SCENARIO(stop_against_watch_and_check)},
+	        {SCENARIO(close_after_a_late_watch)},
 	        {SCENARIO(close_against_expiry_1)},
 	        {SCENARIO(close_against_expiry_2)},
 	        {SCENARIO(two_stop)},

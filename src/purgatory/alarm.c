@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Deadlines. Each shard has a wheel of them, and alarms: tasks of the service that pop what is due. Popping a
+ * deadline and winning its operation are one critical section, so a deadline that is popped has won.
+ *
+ * One alarm, the keeper, is armed for the next opening of the wheel. When it runs, another one becomes the keeper
+ * before any function of the user's is called, so a slow on_complete holds up no other deadline; and if more is
+ * due, that one runs at once, on another worker. There is one alarm more than workers.
+ *
+ *	worker 1, alarm A                       worker 2, alarm B
+ *	-----------------                       -----------------
+ *	runs: pops a, wins it
+ *	B is the keeper now, armed at once,
+ *	  since b is due, too
+ *	on_complete(a), on_expire(a)            runs: pops b, wins it; A runs, so C becomes the keeper...
+ */
+#define _GNU_SOURCE
+#include "../service/histogram.h"
+#include "table.h"
+
+#include <errno.h>
+
+#define WHEEL_SIZE 64u  /* slots: 14 KiB a shard */
+#define MOVES      256u /* of the wheel in one critical section */
+#define RUNS       64u  /* operations that an alarm expires before other tasks have their turn */
+
+/* Under the lock: an alarm that does not run; NULL: all do, and the first that ends looks for what is next. */
+static struct alarm *free_alarm(struct shard *shard)
+{
+	for (unsigned i = 0; i < shard->purgatory->alarm_count; i++)
+		if (!shard->alarms[i].runs)
+			return &shard->alarms[i];
+	return NULL;
+}
+
+/* Under the lock. True: call alarm_set. */
+static bool keep_until(struct shard *shard, uint64_t tick)
+{
+	if (shard->keeper ? tick >= shard->alarm_at : tick == PAWL_NEVER)
+		return false;
+	if (!shard->keeper)
+		shard->keeper = free_alarm(shard);
+	shard->alarm_at = tick;
+	return shard->keeper;
+}
+
+bool pawl__deadline_arm(struct shard *shard, struct pawl_op *op, uint64_t now_ns,
+                        uint64_t timeout_ns)
+{
+	const struct pawl_purgatory *purgatory = shard->purgatory;
+	uint64_t tick = ticks_up(&purgatory->ticks, add_ns(now_ns, timeout_ns));
+
+	pawl_wheel_advance(shard->wheel, ticks_down(&purgatory->ticks, now_ns), 1);
+	pawl_wheel_arm(shard->wheel, &op->timer, tick);
+	return keep_until(shard, tick);
+}
+
+/*
+ * Arm the keeper. Two threads may do so at the same time, and the one with the later tick come last: so look
+ * again, until nothing has changed meanwhile. An alarm that is armed though it is not the keeper any more
+ * finds nothing to do.
+ */
+void pawl__alarm_set(struct shard *shard)
+{
+	struct pawl_purgatory *purgatory = shard->purgatory;
+	struct alarm *keeper = NULL;
+	uint64_t at = PAWL_NEVER;
+
+	for (;;) {
+		bool done;
+
+		lock_take(&shard->lock);
+		done = !shard->keeper || (shard->keeper == keeper && shard->alarm_at == at);
+		keeper = shard->keeper;
+		at = shard->alarm_at;
+		lock_give(&shard->lock);
+		if (done)
+			return;
+		pawl_service_arm_at(purgatory->service, &keeper->task,
+		                    ns_of_tick(&purgatory->ticks, at));
+	}
+}
+
+static struct pawl_op *op_of(struct pawl_timer *timer)
+{
+	return (struct pawl_op *)timer; /* its first member */
+}
+
+/*
+ * Under the lock: the next operation that is due, won. NULL: none, or so many timers had to move that others have
+ * their turn first; then *more stays true.
+ */
+static struct pawl_op *expire_one(struct shard *shard, uint64_t now_ns, bool *more)
+{
+	uint64_t tick = ticks_down(&shard->purgatory->ticks, now_ns);
+	struct pawl_timer *timer;
+	struct pawl_op *op;
+
+	pawl_wheel_advance(shard->wheel, tick, MOVES);
+	timer = pawl_wheel_pop(shard->wheel);
+	*more = timer || pawl_wheel_now(shard->wheel) < tick;
+	if (!timer)
+		return NULL;
+	op = op_of(timer);
+	op_win_from_others(shard, op, EXPIRED);
+	shard_count(shard, BY_DEADLINE);
+	return op;
+}
+
+/* The keeper's work is done by this alarm, or nothing has a keeper yet: then another one is to come in time. */
+static bool keep_next(struct shard *shard)
+{
+	return !shard->keeper && keep_until(shard, pawl_wheel_next(shard->wheel));
+}
+
+static void count_lateness(struct pawl_purgatory *purgatory, const struct pawl_op *op,
+                           uint64_t now_ns)
+{
+	uint64_t due_ns = ns_of_tick(&purgatory->ticks, op->timer.deadline);
+
+	histogram_count_shared(&purgatory->lateness, now_ns > due_ns ? now_ns - due_ns : 0);
+}
+
+static void run_expired(struct pawl_op *op)
+{
+	pawl__purgatory_thread.depth++;
+	op->type->on_complete(op);
+	if (op->type->on_expire)
+		op->type->on_expire(op);
+	op_unref(op);
+	pawl__op_run_deferred();
+	pawl__purgatory_thread.depth--;
+}
+
+/*
+ * How many operations one run may expire. A worker has other tasks, too. A poll is to run all that is due, but not what
+ * is submitted meanwhile, or it might never end.
+ */
+static size_t most_runs(struct shard *shard)
+{
+	return pawl__service_manual(shard->purgatory->service) ? shard->delayed : RUNS;
+}
+
+/* Returns how many operations it may expire. */
+static size_t begin_run(struct alarm *alarm)
+{
+	struct shard *shard = alarm->shard;
+	size_t most;
+
+	lock_take(&shard->lock);
+	alarm->runs = true;
+	if (shard->keeper == alarm)
+		shard->keeper = NULL;
+	most = most_runs(shard);
+	lock_give(&shard->lock);
+	return most;
+}
+
+static void end_run(struct alarm *alarm)
+{
+	struct shard *shard = alarm->shard;
+	bool set;
+
+	lock_take(&shard->lock);
+	alarm->runs = false;
+	set = keep_next(shard);
+	lock_give(&shard->lock);
+	if (set)
+		pawl__alarm_set(shard);
+}
+
+static void run_alarm(struct alarm *alarm)
+{
+	struct shard *shard = alarm->shard;
+	struct pawl_clock *clock = shard->purgatory->clock;
+	size_t left = begin_run(alarm);
+	bool more = true;
+
+	while (left > 0 && more) {
+		uint64_t now_ns = clock->now(clock);
+		struct pawl_op *op;
+		bool set;
+
+		lock_take(&shard->lock);
+		op = expire_one(shard, now_ns, &more);
+		set = op && keep_next(shard);
+		lock_give(&shard->lock);
+		if (set)
+			pawl__alarm_set(shard);
+		if (op) {
+			left--;
+			count_lateness(shard->purgatory, op, now_ns);
+			run_expired(op);
+		}
+	}
+	end_run(alarm);
+}
+
+/* The function of the service's task. */
+static void alarm_task(struct pawl_task *task)
+{
+	struct alarm *alarm = (struct alarm *)task; /* its first member */
+	struct thread *thread = &pawl__purgatory_thread;
+	struct inside inside = {alarm->shard->purgatory, thread->inside};
+
+	thread->inside = &inside;
+	run_alarm(alarm);
+	thread->inside = inside.outer;
+}
+
+/* The wheel and the alarms are one block of memory. */
+int pawl__alarms_open(struct shard *shard)
+{
+	const struct pawl_purgatory *purgatory = shard->purgatory;
+	const struct pawl_wheel_options options = {
+	        .start = ticks_down(&purgatory->ticks, purgatory->clock->now(purgatory->clock)),
+	        .wheel_size = WHEEL_SIZE,
+	};
+	size_t alarms = purgatory->alarm_count * sizeof(*shard->alarms);
+	size_t size = pawl_wheel_footprint(&options);
+
+	shard->alarms = malloc(alarms + size);
+	if (!shard->alarms)
+		return -ENOMEM;
+	shard->wheel = pawl_wheel_init((char *)shard->alarms + alarms, size, &options);
+	for (unsigned i = 0; i < purgatory->alarm_count; i++) {
+		shard->alarms[i] = (struct alarm){.shard = shard};
+		pawl__task_init_internal(&shard->alarms[i].task, alarm_task);
+	}
+	return 0;
+}
+
+/*
+ * Take the alarms back, and wait for those that run. One that runs may be about to arm another one, and so may a
+ * try_or_watch that stop has overtaken. Such an alarm finds nothing to do; close comes here once more for it.
+ */
+void pawl__alarms_stop(struct shard *shard)
+{
+	struct pawl_purgatory *purgatory = shard->purgatory;
+
+	for (unsigned i = 0; i < purgatory->alarm_count; i++)
+		pawl_service_cancel_wait(purgatory->service, &shard->alarms[i].task);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* What the purgatory knows of a service beyond pawl/service.h. */
+#ifndef PAWL_SERVICE_INSIDE_H
+#define PAWL_SERVICE_INSIDE_H
+
+#include "ticks.h"
+
+#include <pawl/service.h>
+
+struct pawl_clock *pawl__service_clock(const struct pawl_service *service);
+struct ticks pawl__service_ticks(const struct pawl_service *service);
+unsigned pawl__service_shards(const struct pawl_service *service);
+unsigned pawl__service_workers(const struct pawl_service *service);
+bool pawl__service_manual(const struct pawl_service *service);  /* it has no threads */
+bool pawl__service_stopped(const struct pawl_service *service); /* or stopping */
+
+/*
+ * A task of the library's own. It runs like any other, but is in none of the service's public numbers, takes
+ * no place under max_pending, and stop does not hand it to the user's `dropped`.
+ */
+void pawl__task_init_internal(struct pawl_task *task, pawl_task_fn *run);
+
+#endif
