@@ -1,0 +1,859 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One shard of a purgatory as a Promela model: one or two operations under two keys, the threads that submit
+ * them, threads that change something and check a key, a thread that completes an operation, one that cancels
+ * a key, the deadlines, and stop. Claim, batch, state and reference are explained in src/purgatory/layout.h.
+ * Checked by scripts/check-model.
+ *
+ *	              key 0   key 1
+ *	operation 0     x       x       a check of key 1 may meet a check of key 0 that is trying operation 0
+ *	operation 1     x       -
+ *
+ * What is one step here: a critical section of the shard's lock (the lock itself is taken for right), and
+ * outside of it every single read and write of a word that another thread writes. try_complete and each of the
+ * other functions has a beginning and an end, and others may run in between. Memory is sequentially
+ * consistent; the variants without a fence have a store buffer for the word in question.
+ *
+ * What is checked
+ *
+ *	- Exactly one outcome: an operation is completed, expired, cancelled or dropped, once. Only a waiting
+ *	  operation is won under the lock, and a linked one is waiting.
+ *	- No lost trigger: when all calls have returned, no operation waits that could complete. An operation
+ *	  can complete once enough changes were made under its keys; by default all that are ever made,
+ *	  so it is the last check on which it depends.
+ *	- Release comes once, after the function, and when nobody refers to the operation: every touch of an
+ *	  operation asserts that it is not released.
+ *	- No two threads are in try_complete of the same operation.
+ *	- Nobody is blocked: the process `close` comes to its end, else there is an invalid end state.
+ *	- The counts: `delayed` operations wait. After stop there are none. A deadline on the wheel has an alarm
+ *	  that is armed; after close none is.
+ *
+ * Left out: several shards (a check visits one after the other), the growing of a table, more than two operations
+ * in a list, chains of on_complete, the ticks of the wheel (a deadline may be due at any time, or never), and
+ * the choice between several alarms: here is one.
+ *
+ *	-DOPS= -DCHECKERS= -DCHECKS=     sizes; CHECKS is how often each checker changes and checks
+ *	-DKEYS=                          the keys of the checkers, a bit for each: checker c checks key KEYS >> c & 1
+ *	-DBATCH=1                        a batch has room for one operation, so walks are paused
+ *	-DRETRIES=                       MAX_RETRIES
+ *	-DNEED=                          so many changes are enough
+ *	-DCOMPLETER -DCANCEL -DDEADLINE -DSTOP    these threads as well
+ *	-DCOLLISION                      a check of key 1 collects operation 1, too: its hash is similar
+ *	-DBROKEN_*                       a mistake, which spin must find
+ */
+
+#ifndef OPS
+#define OPS 1
+#endif
+#ifndef CHECKERS
+#define CHECKERS 2
+#endif
+#ifndef CHECKS
+#define CHECKS 1
+#endif
+#ifndef KEYS
+#define KEYS 2 /* checker 0: key 0, checker 1: key 1 */
+#endif
+#ifndef BATCH
+#define BATCH 2
+#endif
+#ifndef RETRIES
+#define RETRIES 2
+#endif
+#ifndef CANCEL
+#define CANCEL 0
+#endif
+#ifndef COMPLETER
+#define COMPLETER 0
+#endif
+#ifndef DEADLINE
+#define DEADLINE 0
+#endif
+#ifndef STOP
+#define STOP 0
+#endif
+
+#define FRESH   0
+#define WAITING 1
+#define ENDED   2
+
+#define COMPLETED 1
+#define EXPIRED   2
+#define CANCELLED 3
+#define DROPPED   4
+
+/* The operations. `linked` stands for its place on the list of each of its keys. */
+byte state[OPS], references[OPS];
+bit claimed[OPS], again[OPS], gone[OPS]; /* the bits of op->claim */
+bit linked[OPS], timer[OPS];
+
+/* The shard. */
+bit filter[2]; /* of the bucket of a key */
+byte delayed;
+bit closed;
+bit alarm_armed, alarm_runs;
+
+/* The batches, one a checker; a bit for each operation. */
+bit batch_linked[3], batch_rescan[3];
+byte members[3], batch_again[3], batch_gone[3];
+
+/* What the user's threads change, under a key, and try_complete reads. */
+byte changes[2];
+
+/* What is true, as the checks have it: not read by the purgatory. */
+byte trying[OPS], in_function[OPS];
+byte outcome[OPS];
+bit released[OPS], refused[OPS];
+byte returned; /* threads whose calls have all returned */
+
+/* Used within one step only. */
+hidden byte o, b, collected, held;
+hidden byte found, lost_trigger;
+
+#define THREADS (OPS + CHECKERS + COMPLETER + CANCEL + STOP)
+
+#define KEY(c)      ((KEYS >> (c)) & 1)
+#define BIT(op)     (1 << (op))
+#define FIRST(bits) ((bits) & 1 -> 0 : 1)
+#define HAS(op, key) ((op) == 0 || (key) == 0)
+
+#ifdef COLLISION
+#define COLLECTS(op, key) true
+#else
+#define COLLECTS(op, key) HAS(op, key)
+#endif
+
+/* How many changes an operation needs: all that are made under its keys, or NEED. */
+#define MADE_OF(key) \
+	(CHECKS * ((CHECKERS > 0 && KEY(0) == key) + (CHECKERS > 1 && KEY(1) == key) + (CHECKERS > 2 && KEY(2) == key)))
+#ifndef NEED
+#define NEED (MADE_OF(0) + (o == 0 -> MADE_OF(1) : 0))
+#endif
+#define SEEN(op) (changes[0] + (op == 0 -> changes[1] : 0))
+
+/* The condition of operation `o`. */
+#define CAN_COMPLETE (SEEN(o) >= NEED && SEEN(o) > 0)
+
+/* Which operations a walk finds under a key. */
+#define LIST(key) \
+	((linked[0] && COLLECTS(0, key)) + 2 * (OPS > 1 && linked[OPS - 1] && COLLECTS(1, key)))
+
+inline touch(op)
+{
+	assert(!released[op])
+}
+
+/* try_complete is between these two. */
+inline begin_try(op)
+{
+	touch(op);
+	assert(trying[op] == 0);
+	trying[op]++
+}
+
+/* The operation is `o`; its answer is in `found`. */
+inline end_try(op)
+{
+	o = op;
+	touch(o);
+	found = CAN_COMPLETE;
+	trying[o]--;
+	o = 0
+}
+
+/* on_complete, cancelled or on_drop */
+inline call(op, what)
+{
+	atomic {
+		touch(op);
+		assert(outcome[op] == 0);
+		outcome[op] = what;
+		in_function[op]++
+	}
+	atomic { touch(op); in_function[op]-- }
+}
+
+inline release(op)
+{
+	assert(!released[op] && outcome[op] != 0);
+	assert(trying[op] == 0 && in_function[op] == 0);
+	assert(!linked[op] && !timer[op]);
+	references[op] = 0;
+	released[op] = 1
+}
+
+/* table.h: op_unref */
+inline unref(op)
+{
+	if
+	:: atomic { references[op] == 1 -> release(op) }
+	:: atomic { references[op] != 1 -> touch(op) }
+		atomic {
+			touch(op);
+			assert(references[op] > 0);
+			references[op]--;
+			if
+			:: references[op] == 0 -> release(op)
+			:: else
+			fi
+		}
+	fi
+}
+
+/* op.c: pawl__op_run_completed; check.c: hand_out */
+inline run_and_unref(op, what)
+{
+#ifdef BROKEN_RELEASE_FIRST
+	unref(op);
+	call(op, what)
+#else
+	call(op, what);
+	unref(op)
+#endif
+}
+
+/* table.h: the bits of the filter follow the lists */
+inline set_filter()
+{
+	filter[0] = linked[0] || linked[OPS - 1];
+	filter[1] = linked[0]
+}
+
+/* Broken: only the batches of its own keys are searched, though another batch may have collected it. */
+#ifdef BROKEN_COLLISION
+#define FINDS(op, key) HAS(op, key)
+#else
+#define FINDS(op, key) true
+#endif
+
+/* table.h: batch_with. The batch, from 1, is in `b`; 0: none. */
+inline batch_with(op)
+{
+	b = 0;
+	do
+	:: b == CHECKERS -> b = 0; break
+	:: b < CHECKERS && batch_linked[b] && (members[b] & BIT(op)) && FINDS(op, KEY(b)) -> b++; break
+	:: else -> b++
+	od
+}
+
+/* table.h: op_win, under the lock */
+inline win(op)
+{
+	touch(op);
+	assert(state[op] == WAITING && linked[op]);
+	state[op] = ENDED;
+	linked[op] = 0;
+	timer[op] = 0;
+	delayed--;
+	set_filter()
+}
+
+/* table.h: op_leave_to_tryer and op_win_from_others, under the lock */
+inline win_from_others(op)
+{
+	touch(op);
+	if
+	:: claimed[op] ->
+		gone[op] = 1;
+		leave_reference(op)
+	:: else ->
+		batch_with(op);
+		if
+		:: b > 0 ->
+			batch_gone[b - 1] = batch_gone[b - 1] | BIT(op);
+#ifndef BROKEN_GONE_BATCH
+			members[b - 1] = members[b - 1] & ~BIT(op);
+#endif
+			leave_reference(op);
+			b = 0
+		:: else
+		fi
+	fi;
+	win(op)
+}
+
+inline leave_reference(op)
+{
+#ifndef BROKEN_NO_REFERENCE
+	references[op]++
+#else
+	skip
+#endif
+}
+
+/* What the thread that was told `gone` does with the reference that was left to it. */
+inline drop_left_reference(op)
+{
+#ifndef BROKEN_NO_REFERENCE
+	unref(op)
+#else
+	touch(op)
+#endif
+}
+
+#if defined(BROKEN_LINK_FENCE) || defined(BROKEN_CHECK_FENCE)
+/*
+ * A store buffer: what a thread wrote is seen by others later, at the latest when the thread next takes the lock.
+ * Of a thread that links it has the filter, of one that checks the change.
+ */
+bit buffered_filter, buffered_change[3];
+
+active proctype store_buffer()
+{
+end_empty:
+	do
+	:: atomic { buffered_filter -> buffered_filter = 0; set_filter() }
+	:: atomic { buffered_change[0] -> buffered_change[0] = 0; changes[KEY(0)]++ }
+	:: atomic { buffered_change[1] -> buffered_change[1] = 0; changes[KEY(1)]++ }
+	od
+}
+#endif
+
+/* op.c: link_claimed, in one step. `waits`: it is linked, and claimed by this thread. */
+inline link_claimed(op)
+{
+	touch(op);
+	if
+#ifndef BROKEN_LINK_CLOSED
+	:: closed
+	:: !closed && state[op] == FRESH ->
+#else
+	:: state[op] == FRESH ->
+#endif
+		state[op] = WAITING;
+		linked[op] = 1;
+		claimed[op] = 1;
+		again[op] = 0;
+		gone[op] = 0;
+		delayed++;
+		waits = 1;
+#ifdef BROKEN_LINK_FENCE
+		buffered_filter = 1
+#else
+		set_filter()
+#endif
+	:: else
+	fi
+}
+
+/* op.c: end_claim, under the lock */
+inline end_claim(op)
+{
+	touch(op);
+	waits = 0;
+#ifndef BROKEN_GONE_CLAIM
+	lost = gone[op];
+#endif
+	if
+	:: lost -> claimed[op] = 0
+	:: !lost && can -> claimed[op] = 0; win(op); won = 1
+	:: else ->
+#if DEADLINE
+		set_alarm = !armed;
+		timer[op] = timer[op] || !armed;
+		armed = 1;
+#endif
+#ifndef BROKEN_AGAIN_CLAIM
+		waits = again[op]; /* and is tried again */
+#endif
+		claimed[op] = waits
+	fi;
+	again[op] = 0;
+	gone[op] = 0;
+	can = 0
+}
+
+/* op.c: try_claimed. `waits` is whether to try (again). */
+inline try_claimed(op)
+{
+	do
+	:: waits ->
+#ifndef BROKEN_NO_SECOND_TRY
+		atomic { begin_try(op) }
+		atomic { end_try(op); can = found; found = 0 }
+#endif
+		atomic {
+#ifdef BROKEN_LINK_FENCE
+			!buffered_filter;
+#endif
+			end_claim(op)
+		}
+#if DEADLINE
+		if
+		:: !set_alarm
+		:: set_alarm -> atomic { alarm_armed = 1; set_alarm = 0 } /* pawl__alarm_set */
+		fi
+#endif
+	:: else -> break
+	od;
+	if
+	:: atomic { won -> won = 0; armed = 0 }
+		run_and_unref(op, COMPLETED)
+	:: atomic { lost -> lost = 0; armed = 0 }
+		drop_left_reference(op)
+	:: atomic { else -> armed = 0 }
+	fi
+}
+
+/* op.c: pawl_purgatory_try_or_watch */
+proctype submitter(byte op)
+{
+	bit can, waits, won, lost, armed, set_alarm;
+
+	if
+	:: atomic { closed -> refused[op] = 1; returned++ } /* refuse */
+		goto out
+	:: atomic { !closed -> begin_try(op) }
+	fi;
+	atomic { end_try(op); can = found; found = 0 }
+	if
+	:: atomic { can && state[op] == FRESH -> touch(op); state[op] = ENDED; can = 0 }
+		run_and_unref(op, COMPLETED)
+	:: atomic { !can || state[op] != FRESH -> touch(op); can = 0 }
+		atomic { link_claimed(op) } /* and lock_give; fence */
+		if
+		:: waits -> try_claimed(op)
+		:: !waits -> /* come_to_nothing */
+			if
+			:: atomic { state[op] != FRESH -> touch(op) }
+				unref(op)
+			:: atomic { state[op] == FRESH -> touch(op); refused[op] = 1 }
+			fi
+		fi
+	fi;
+	returned++;
+out:
+	skip
+}
+
+/*
+ * check.c: batch_begin, under the lock. `todo` is the rest of a paused walk: of the operations that were on
+ * the list when it began. (What is added later comes before the walk's mark.)
+ */
+inline batch_begin(c)
+{
+	found = 0; /* another check of the same key is at it */
+	for (b : 0 .. CHECKERS - 1) {
+		if
+		:: b != c && batch_linked[b] && KEY(b) == KEY(c) -> batch_rescan[b] = 1; found = 1
+		:: else
+		fi
+	}
+	if
+	:: found ->
+		found = 0;
+		batch_rescan[c] = 0;
+		todo = 0
+	:: else ->
+		if
+#ifndef BROKEN_RESCAN_EARLY
+		:: todo == 0 -> batch_rescan[c] = 0; todo = LIST(KEY(c))
+#else
+		:: batch_rescan[c] = 0; todo = (todo == 0 -> LIST(KEY(c)) : todo)
+#endif
+		:: else
+		fi;
+		collect(c);
+		members[c] = which;
+		batch_again[c] = 0;
+		batch_gone[c] = 0;
+		batch_linked[c] = which != 0
+	fi;
+	b = 0
+}
+
+/* check.c: walk_on and leave_to_others; what is left for this batch is in `which` */
+inline collect(c)
+{
+	collected = (BATCH == 1 && todo == 3 -> 1 : todo);
+	todo = todo & ~collected;
+	for (o : 0 .. OPS - 1) {
+		if
+		:: (collected & BIT(o)) && linked[o] ->
+			touch(o);
+			assert(state[o] == WAITING);
+			batch_with(o);
+			if
+			:: claimed[o] -> again[o] = 1
+#ifndef BROKEN_TWO_BATCHES
+			:: !claimed[o] && b > 0 -> batch_again[b - 1] = batch_again[b - 1] | BIT(o)
+			:: !claimed[o] && b == 0 -> which = which | BIT(o)
+#else
+			:: !claimed[o] -> which = which | BIT(o)
+#endif
+			fi;
+			b = 0
+		:: else
+		fi
+	}
+	o = 0;
+	collected = 0
+}
+
+/* check.c: try_all and try_some: each of `which`; those that can complete are in `can` */
+inline try_each()
+{
+	atomic { begin_try(FIRST(which)) }
+	do
+	:: atomic {
+		which != 0 ->
+		held = FIRST(which);
+		end_try(held);
+		can = can | (found << held);
+		found = 0;
+		which = which & ~BIT(held);
+		held = 0;
+		if
+		:: which != 0 -> begin_try(1)
+		:: else
+		fi
+	}
+	:: which == 0 -> break
+	od
+}
+
+/* check.c: the critical section of batch_try: win_each and batch_retries. `which`: to be tried again. */
+inline batch_win(c)
+{
+	can = can & members[c];
+	members[c] = members[c] & ~can;
+	for (o : 0 .. OPS - 1) {
+		if
+		:: can & BIT(o) -> win(o)
+		:: else
+		fi
+	}
+	o = 0;
+	won = won | can;
+	can = 0;
+#ifndef BROKEN_AGAIN_BATCH
+	which = batch_again[c] & members[c];
+#endif
+	batch_again[c] = 0;
+	if
+	:: which != 0 && retries >= RETRIES -> batch_rescan[c] = 1; which = 0
+	:: which != 0 && retries < RETRIES -> retries++
+	:: else
+	fi;
+#ifndef BROKEN_BATCH_END
+	if
+	:: which == 0 -> batch_end(c)
+	:: else
+	fi
+#endif
+}
+
+inline batch_end(c)
+{
+	batch_linked[c] = 0;
+	members[c] = 0;
+	batch_again[c] = 0;
+	retries = 0
+}
+
+/* check.c: batch_finish */
+inline batch_finish(c)
+{
+	do
+	:: atomic { batch_gone[c] != 0 -> i = FIRST(batch_gone[c]); batch_gone[c] = batch_gone[c] & ~BIT(i) }
+		drop_left_reference(i);
+		i = 0
+	:: batch_gone[c] == 0 -> break
+	od;
+	do
+	:: atomic { won != 0 -> i = FIRST(won); won = won & ~BIT(i) }
+		run_and_unref(i, COMPLETED);
+		i = 0
+	:: won == 0 -> break
+	od
+}
+
+/* Something changes; then check.c: pawl_purgatory_check and check_shard */
+proctype checker(byte c)
+{
+	byte todo, which, can, won, i, retries, checks = CHECKS;
+
+	do
+	:: checks > 0 ->
+#ifdef BROKEN_CHECK_FENCE
+		atomic { checks--; buffered_change[c] = 1 }
+#else
+		atomic { checks--; changes[KEY(c)]++ } /* fence */
+#endif
+		if
+		:: !filter[KEY(c)] -> goto next
+		:: filter[KEY(c)]
+		fi;
+		do
+		:: atomic {
+#ifdef BROKEN_CHECK_FENCE
+			!buffered_change[c];
+#endif
+			batch_begin(c)
+		}
+			do
+			:: which != 0 -> try_each(); atomic { batch_win(c) }
+			:: which == 0 -> break
+			od;
+#ifdef BROKEN_BATCH_END
+			atomic { batch_end(c) }
+#endif
+			batch_finish(c);
+#ifdef BROKEN_RESCAN
+			batch_rescan[c] = 0;
+#endif
+			if
+			:: todo == 0 && !batch_rescan[c] -> break
+			:: else
+			fi
+		od;
+next:
+		skip
+	:: checks == 0 -> break
+	od;
+	returned++
+}
+
+#if COMPLETER
+/* op.c: complete_fresh */
+inline complete_fresh()
+{
+#ifndef BROKEN_FRESH_REFERENCE
+	atomic { touch(0); references[0]++ } /* pawl_op_hold */
+#endif
+	if
+	:: atomic { state[0] == FRESH -> touch(0); state[0] = ENDED; won = 1 }
+		run_and_unref(0, COMPLETED)
+	:: atomic { state[0] != FRESH -> touch(0) }
+#ifndef BROKEN_FRESH_REFERENCE
+		unref(0)
+#endif
+	fi
+}
+
+/* op.c: complete_waiting. Broken: it looks whether it waits, and wins then. */
+inline complete_waiting()
+{
+	atomic {
+		touch(0);
+		if
+		:: state[0] == WAITING ->
+			won = 1;
+#ifndef BROKEN_COMPLETE_UNLOCKED
+			win_from_others(0)
+#endif
+		:: else
+		fi
+	}
+#ifdef BROKEN_COMPLETE_UNLOCKED
+	atomic {
+		if
+		:: won -> win_from_others(0)
+		:: else
+		fi
+	}
+#endif
+	if
+	:: won -> run_and_unref(0, COMPLETED)
+	:: else
+	fi
+}
+
+/* op.c: pawl_op_complete, and pawl_op_unhold of the hold that it needs */
+proctype completer()
+{
+	bit won;
+
+	if
+	:: atomic { state[0] == FRESH -> touch(0) }
+		complete_fresh()
+	:: atomic { state[0] != FRESH -> touch(0) }
+	fi;
+	if
+	:: !won ->
+		if
+		:: atomic { state[0] == WAITING -> touch(0) }
+			complete_waiting()
+		:: atomic { state[0] != WAITING -> touch(0) }
+		fi
+	:: else
+	fi;
+	won = 0;
+	unref(0);
+	returned++
+}
+#endif
+
+#if CANCEL
+/* check.c: pawl_purgatory_cancel_key of key 0, and cancel_in */
+active proctype canceller()
+{
+	byte todo, won, i;
+
+	if
+	:: !filter[0] -> goto out
+	:: atomic { filter[0] -> todo = 4 } /* the walk has not begun */
+	fi;
+	do
+	:: atomic {
+		todo = (todo == 4 -> LIST(0) : todo);
+		collected = (BATCH == 1 && todo == 3 -> 1 : todo);
+		todo = todo & ~collected;
+		for (o : 0 .. OPS - 1) {
+			if
+			:: (collected & BIT(o)) && linked[o] -> win_from_others(o); won = won | BIT(o)
+			:: else
+			fi
+		}
+		o = 0;
+		collected = 0
+	}
+		do
+		:: atomic { won != 0 -> i = FIRST(won); won = won & ~BIT(i) }
+			run_and_unref(i, CANCELLED);
+			i = 0
+		:: won == 0 -> break
+		od;
+		if
+		:: todo == 0 -> break
+		:: else
+		fi
+	od;
+out:
+	returned++
+}
+#endif
+
+#if DEADLINE
+#define ANY_TIMER (timer[0] || timer[OPS - 1])
+
+/*
+ * alarm.c: expire_one, under the lock: pops a deadline and wins. Broken: the two are two critical sections; the
+ * second looks whether the operation still waits.
+ */
+inline expire_one()
+{
+	atomic {
+		if
+		:: timer[0] -> popped = 1
+		:: OPS > 1 && timer[OPS - 1] -> popped = OPS
+		:: !ANY_TIMER
+		fi;
+		if
+		:: popped ->
+			timer[popped - 1] = 0;
+#ifndef BROKEN_POP
+			win_from_others(popped - 1)
+#endif
+		:: else
+		fi
+	}
+#ifdef BROKEN_POP
+	atomic {
+		if
+		:: popped ->
+			touch(popped - 1);
+			if
+			:: state[popped - 1] == WAITING -> win_from_others(popped - 1)
+			:: else -> popped = 0
+			fi
+		:: else
+		fi
+	}
+#endif
+}
+
+/* alarm.c: run_alarm. Which deadlines are due is left open, but the first. */
+active proctype alarm()
+{
+	byte popped;
+
+end_armed:
+	do
+	:: atomic { alarm_armed -> alarm_armed = 0; alarm_runs = 1 }
+		do
+		:: expire_one();
+			if
+			:: popped -> run_and_unref(popped - 1, EXPIRED); popped = 0
+			:: else -> break
+			fi
+		:: ANY_TIMER -> break
+		od;
+		atomic { alarm_runs = 0; alarm_armed = alarm_armed || ANY_TIMER } /* end_run */
+	od
+}
+#endif
+
+#if STOP
+/* open.c: pawl_purgatory_stop; check.c: pawl__shard_take_out_all; alarm.c: pawl__alarms_stop */
+active proctype stop()
+{
+	byte taken;
+
+	atomic { closed = 1 }
+	do
+	:: atomic {
+		if
+		:: linked[0] -> win_from_others(0); taken = 1
+		:: OPS > 1 && linked[OPS - 1] -> win_from_others(OPS - 1); taken = OPS
+		:: !linked[0] && !linked[OPS - 1]
+		fi
+	}
+		if
+		:: taken -> run_and_unref(taken - 1, DROPPED); taken = 0
+		:: else -> break
+		fi
+	od;
+	atomic { !alarm_runs -> alarm_armed = 0 }
+	returned++
+}
+#endif
+
+/* Starts them, and looks at the end whether all is as it must be. */
+active proctype close()
+{
+	atomic {
+		for (o : 0 .. OPS - 1) {
+			references[o] = 1 + (COMPLETER && o == 0);
+			run submitter(o)
+		}
+		for (b : 0 .. 2) {
+			if
+			:: b < CHECKERS -> run checker(b)
+			:: else
+			fi
+		}
+#if COMPLETER
+		run completer();
+#endif
+		o = 0;
+		b = 0
+	}
+	atomic {
+		returned == THREADS && !alarm_runs;
+		for (o : 0 .. OPS - 1) {
+			if
+			:: refused[o] -> assert(!released[o] && !linked[o] && references[o] == 1)
+			:: !refused[o] && state[o] == WAITING ->
+				lost_trigger = CAN_COMPLETE;
+				assert(!lost_trigger);
+				assert(linked[o] && !claimed[o] && references[o] == 1 && outcome[o] == 0);
+				assert(timer[o] == DEADLINE && !STOP)
+			:: else -> assert(state[o] == ENDED && outcome[o] != 0 && released[o])
+			fi;
+			found = found || timer[o];
+			held = held + (state[o] == WAITING)
+		}
+		assert(delayed == held);
+		assert(!found || alarm_armed);
+		assert(!batch_linked[0] && !batch_linked[1] && !batch_linked[2]);
+#ifndef BROKEN_CLOSE
+		alarm_armed = (STOP -> 0 : alarm_armed); /* pawl__alarms_stop, when no call is under way any more */
+#endif
+		assert(!STOP || !alarm_armed);
+		o = 0;
+		found = 0;
+		held = 0
+	}
+}
