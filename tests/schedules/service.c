@@ -626,6 +626,19 @@ static void settle_against_stop(void)
 	close_service();
 }
 
+/* One worker, and at most one task pending. */
+static void open_limited(unsigned shards)
+{
+	const struct pawl_service_options options = {.workers = 1,
+	                                             .shards = shards,
+	                                             .wheel_size = 4,
+	                                             .max_pending = 1,
+	                                             .clock = &clock_by_hand.clock};
+
+	pawl_clock_manual_init(&clock_by_hand);
+	EXPLORE_EXPECT_EQ(pawl_service_open(&service, &options), 0);
+}
+
 static int accepted;
 
 static void *arm_limited(void *probe)
@@ -641,14 +654,7 @@ static void *arm_limited(void *probe)
 /* Never more than the limit, and each place comes back. */
 static void limit_of_one(void)
 {
-	const struct pawl_service_options options = {.workers = 1,
-	                                             .shards = 2,
-	                                             .wheel_size = 4,
-	                                             .max_pending = 1,
-	                                             .clock = &clock_by_hand.clock};
-
-	pawl_clock_manual_init(&clock_by_hand);
-	EXPLORE_EXPECT_EQ(pawl_service_open(&service, &options), 0);
+	open_limited(2);
 	one = new_probe();
 	two = new_probe();
 	start(arm_limited, one);
@@ -678,14 +684,7 @@ static void arm_limited_again(struct probe *probe)
 /* A running task arms itself again while another thread takes the only place, and a third cancels. */
 static void limit_of_one_while_running(void)
 {
-	const struct pawl_service_options options = {.workers = 1,
-	                                             .shards = 1,
-	                                             .wheel_size = 4,
-	                                             .max_pending = 1,
-	                                             .clock = &clock_by_hand.clock};
-
-	pawl_clock_manual_init(&clock_by_hand);
-	EXPLORE_EXPECT_EQ(pawl_service_open(&service, &options), 0);
+	open_limited(1);
 	one = new_probe();
 	two = new_probe();
 	one->then = arm_limited_again;
@@ -716,14 +715,7 @@ static void *arm_beside_a_period(void *unused)
 /* A periodic task keeps its place while it runs. */
 static void limit_of_one_and_a_period(void)
 {
-	const struct pawl_service_options options = {.workers = 1,
-	                                             .shards = 1,
-	                                             .wheel_size = 4,
-	                                             .max_pending = 1,
-	                                             .clock = &clock_by_hand.clock};
-
-	pawl_clock_manual_init(&clock_by_hand);
-	EXPLORE_EXPECT_EQ(pawl_service_open(&service, &options), 0);
+	open_limited(1);
 	one = new_probe();
 	two = new_probe();
 	EXPLORE_EXPECT_EQ(pawl_service_arm_every(service, &one->task, MS, PAWL_SKIP), 0);
