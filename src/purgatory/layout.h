@@ -102,9 +102,11 @@ struct resolved {
 };
 
 struct bucket {
-	uintptr_t chains[CHAINS]; /* the newest first: see table.h */
-	uint64_t
-	        filter; /* a bit for each key that may be watched here; written under the lock, read without */
+	uintptr_t chains[CHAINS]; /* see table.h */
+
+	/* A bit for each key that may be watched here. Written under the lock, read without. */
+	uint64_t filter;
+
 	uint8_t turn; /* the chain that got the newest one */
 } __attribute__((aligned(CACHE_LINE)));
 

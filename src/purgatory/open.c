@@ -53,23 +53,17 @@ static struct table *new_table(uint64_t buckets)
 	return table;
 }
 
-/* Under the lock. From the oldest on, so that the newest are first again. */
+/* Under the lock. In no particular order. */
 static void move_bucket(struct bucket *from, struct table *to)
 {
-	for (unsigned c = 0; c < CHAINS; c++) {
-		uintptr_t reversed = 0, node, next;
+	uintptr_t next;
 
-		for (node = from->chains[c]; node; node = next) {
-			next = *node_next(node);
-			*node_next(node) = reversed;
-			reversed = node;
-		}
-		for (node = reversed; node; node = next) {
+	for (unsigned c = 0; c < CHAINS; c++)
+		for (uintptr_t node = from->chains[c]; node; node = next) {
 			next = *node_next(node);
 			bucket_add(bucket_of(to, node_low(node)), node_low(node), node,
 			           node_next(node), node_link(node));
 		}
-	}
 }
 
 static uint64_t buckets_for(size_t watched)
