@@ -513,8 +513,8 @@ static void further_watches_are_freed_once_and_by_who_brings_them(void)
 }
 
 /*
- * Memory that others look at. The place of a resolved key that was tried is known to the shard of the service, until
- * somebody comes by there who may be of another purgatory.
+ * Memory that others may look at: a purgatory that has tried an operation under a resolved key goes, while another one
+ * on the same service goes on.
  */
 
 static void close_one_that_has_tried(struct room *room, unsigned shards, bool in_vain)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A check has several operations in hand, and is inside try_complete of one of them when something comes by:
- * another check, another winner, another operation. What it was left word of it sees to before it returns.
- * Nothing here sleeps: who has to wait for a thread waits for what it does.
+ * A check has a batch of operations in hand, and is inside try_complete of one of them when something comes by:
+ * another check, another winner, another operation. It answers all of them before it returns. Nothing here
+ * sleeps: a test that waits for a thread waits for something that the thread does.
  */
 #define _GNU_SOURCE
 #include "../support/purgatories.h"
