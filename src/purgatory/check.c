@@ -7,7 +7,7 @@
 #include "table.h"
 
 /*
- * A walk along a watch list, from the newest to the oldest: operations that are added meanwhile come before it.
+ * A walk along a watch list, from its first node on: operations that are added meanwhile come before it.
  * Between two batches a mark in each chain, which is a watch of no operation, says where to go on.
  */
 struct walk {
