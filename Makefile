@@ -7,8 +7,8 @@
 #   make bench       the benchmark against other libraries (BENCH_ARGS=--quick: a minute; --help: more)
 #   make bench-docs  the same in full, and docs/benchmarks.md anew from what it finds
 #   make redis       a throw-away Redis with the module pawl.so, and what to type (PAWL_SERVER=, REDIS_PORT=)
-#   make test-redis  the tests of the module alone (PAWL_SERVER=)
-#   make test-redis-long  the same for longer
+#   make test-redis  the module's tests on one server (PAWL_SERVER=/path/to/redis-server, PAWL_CLI=, PAWL_MODULE=)
+#   make test-redis-long  the same for longer, and the random test of its queue
 #   make bench-redis the module beside a ZSET with a HASH and Lua (BENCH_ARGS=--quick)
 #   make fuzz        fuzz the wheel (FUZZ_SECONDS=60)
 #   make mutate      break the source in known ways; the tests must notice each
@@ -26,7 +26,6 @@ FUZZ_SECONDS ?= 60
 BENCH_ARGS ?=
 PART ?= service purgatory
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
-CTEST = ctest --output-on-failure --no-tests=error -j $(JOBS)
 
 MAKEFLAGS += --no-print-directory
 
@@ -73,13 +72,12 @@ redis:
 	@scripts/try-redis build/release/pawl.so $(REDIS_PORT)
 
 test-redis:
-	@scripts/bootstrap test
-	@cmake -S . -B build/test -DPAWL_DEV=ON -DPAWL_TESTS=ON -DPAWL_BENCH=ON >/dev/null
-	cmake --build build/test -j $(JOBS)
-	cd build/test && $(CTEST) -R '^redis[.]'
+	@JOBS=$(JOBS) scripts/test-redis
 
 test-redis-long: export PAWL_LONG = 1
 test-redis-long: test-redis
+	@cmake -S . -B build/test -DPAWL_DEV=ON -DPAWL_TESTS=ON >/dev/null
+	@cmake --build build/test -j $(JOBS) --target test_redis_queue >/dev/null
 	build/test/tests/redis/test_redis_queue --runs 20000
 
 bench-redis:

@@ -6,6 +6,7 @@ Which server and which module is told by the environment:
     PAWL_SERVER   the server's binary; default redis-server. Its redis-cli or valkey-cli stands beside it,
                   or is named by PAWL_CLI
     PAWL_MODULE   pawl.so
+    PAWL_HANG_SECONDS  after which ctest ends a test that waits for ever, 3600 unless told
     PAWL_PRELOAD  what the server is to be started with in LD_PRELOAD: the run-time library of a sanitizer
 
 Servers listen on loopback, on ports that were free, keep their data in a temporary folder, and are stopped
@@ -24,18 +25,19 @@ import unittest
 
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 SERVER = os.environ.get("PAWL_SERVER") or "redis-server"
+SERVER = shutil.which(SERVER) or SERVER
 MODULE = os.environ.get("PAWL_MODULE") or str(TOP / "build/test/pawl.so")
 PRELOAD = os.environ.get("PAWL_PRELOAD", "")
-HANG = int(os.environ.get("PAWL_HANG", 120))  # seconds after which something that should have happened is taken to hang
+# Seconds after which something that should have happened is taken to hang. No test passes or fails by it otherwise. Half of
+# what ctest allows a test: so the test itself says what it waited for, and stops its servers.
+HANG = int(os.environ.get("PAWL_HANG_SECONDS", 3600)) / 2
 START = 1_800_000_000_000  # where the clocks of the tests begin
 
 
 def cli():
     """The command-line client that belongs to the server."""
-    if os.environ.get("PAWL_CLI"):
-        return os.environ["PAWL_CLI"]
     beside = os.path.join(os.path.dirname(SERVER), os.path.basename(SERVER).replace("-server", "-cli"))
-    return beside if os.path.exists(beside) else "redis-cli"
+    return os.environ.get("PAWL_CLI") or beside
 
 
 def free_port():
@@ -336,12 +338,3 @@ class ServerTest(unittest.TestCase):
 def in_pairs(reply):
     """A map as RESP2 gives it."""
     return dict(zip(reply[::2], reply[1::2]))
-
-
-def node(script, *args, **options):
-    """Start a script of clients/ by Node.js, with the packages that scripts/fetch-clients fetched."""
-    build = os.environ.get("PAWL_BUILD") or str(TOP / "build/test")
-    environment = dict(os.environ, NODE_PATH=os.path.join(build, "npm/node_modules"))
-    environment.pop("LD_PRELOAD", None)
-    path = pathlib.Path(__file__).resolve().parent / "clients" / script
-    return subprocess.Popen(["node", str(path), *map(str, args)], env=environment, text=True, **options)

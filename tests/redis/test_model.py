@@ -7,6 +7,7 @@ import argparse
 import os
 import random
 import sys
+import unittest
 
 from support import START, Error, Server
 
@@ -284,13 +285,8 @@ class Run:
             (self.persist if step % 97 == 96 else self.rng.choice(acts))()
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--seed", type=int, default=None)
-    parser.add_argument("--runs", type=int, default=1500 if os.environ.get("PAWL_LONG") else 60)
-    arguments = parser.parse_args()
+def play(seeds):
     server = Server("--appendonly", "yes", "--appendfsync", "no", clock=START)
-    seeds = [arguments.seed] if arguments.seed is not None else range(1, arguments.runs + 1)
     for seed in seeds:
         run = Run(server, seed)
         try:
@@ -303,6 +299,23 @@ def main():
         run.client.close()
     server.clients = []
     server.stop()
+
+
+RUNS = 1500 if os.environ.get("PAWL_LONG") else 60
+
+
+class AsInTheModel(unittest.TestCase):
+    def test_every_reply_of_random_commands(self):
+        play(range(1, RUNS + 1))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seed", type=int, default=None)
+    parser.add_argument("--runs", type=int, default=RUNS)
+    arguments = parser.parse_args()
+    seeds = [arguments.seed] if arguments.seed is not None else range(1, arguments.runs + 1)
+    play(seeds)
     print(f"{len(seeds)} runs of 300 commands: every reply as in the model")
 
 

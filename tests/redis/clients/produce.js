@@ -17,14 +17,15 @@ process.stdin.on('end', () => (over = true)).resume();
 
 const owner = new Map(); // of a key: the address that the last redirection named
 
-// WAIT speaks of the connection on which it comes; so both go to one node, and redirections are followed here.
+// WAIT speaks of what was written on its own connection: so both go to one node, redirections are followed here, and a task
+// that is there already is put once more.
 async function put(key, payload) {
 	const masters = cluster.nodes('master');
 	const node = masters.find((n) => `${n.options.host}:${n.options.port}` === owner.get(key)) || masters[0];
 	if (!node)
 		return false;
 	const [[error], [, replicas]] = await node
-		.pipeline([['call', 'PAWL.PUT', key, 5, payload, 'ID', payload, 'NX'], ['call', 'WAIT', 1, 1000]])
+		.pipeline([['call', 'PAWL.PUT', key, 5, payload, 'ID', payload, 'REPLACE'], ['call', 'WAIT', 1, 1000]])
 		.exec();
 	const moved = error && /^MOVED \d+ (\S+)/.exec(error.message);
 	if (moved)

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: MIT
+"""A cluster of three primaries and three replicas, for the tests; and clients that find their way in it."""
+import re
+import subprocess
+import threading
+import time
+import unittest
+
+from support import HANG, Client, Error, Gone, Server, cli, wait_until
+
+KEYS = 6
+
+
+class Wanderer:
+    """A client for one key of a cluster: it goes where the servers send it."""
+
+    def __init__(self, ports):
+        self.ports, self.client = list(ports), None
+
+    def calls(self, commands):
+        """The replies, all from one connection; or None, if they are to be sent again."""
+        try:
+            self.client = self.client or Client(self.ports[0])
+            replies = self.client.calls(commands)
+        except (Gone, OSError):
+            self.go_to(self.ports[1])
+            return None
+        if not isinstance(replies[0], Error):
+            return replies
+        sent = re.match(r"(MOVED|ASK) \d+ \S*:(\d+)", str(replies[0]))
+        if sent and sent[1] == "MOVED":
+            self.go_to(int(sent[2]))
+        elif sent:
+            return self.ask(int(sent[2]), commands)
+        return None
+
+    def go_to(self, port):
+        """And to the others after it, should it not answer."""
+        self.close()
+        at = self.ports.index(port)
+        self.ports = self.ports[at:] + self.ports[:at]
+        time.sleep(0.01)
+
+    def ask(self, port, commands):
+        """Once, there: the slot is on its way."""
+        try:
+            other = Client(port)
+        except OSError:
+            return None
+        try:
+            replies = other.calls([("ASKING",), *commands])[1:]
+        except (Gone, OSError):
+            return None
+        finally:
+            other.close()
+        return None if isinstance(replies[0], Error) else replies
+
+    def close(self):
+        if self.client:
+            self.client.close()
+        self.client = None
+
+
+class Traffic:
+    """A thread for each key, until the end. What it has seen to happen is in `lines`."""
+
+    def __init__(self, ports):
+        self.lines, self.over = [], threading.Event()
+        self.threads = [threading.Thread(target=self._run, args=(ports, f"q{{{n}}}")) for n in range(KEYS)]
+        for thread in self.threads:
+            thread.start()
+
+    def _run(self, ports, key):
+        client = Wanderer(ports)
+        try:
+            self.work(client, key)
+        finally:
+            client.close()
+
+    def end(self):
+        self.over.set()
+        for thread in self.threads:
+            thread.join(HANG)
+
+
+class Producer(Traffic):
+    """Puts tasks. A line for each that WAIT 1 has confirmed to be on a replica too: its payload.
+
+    WAIT speaks of what its own connection wrote: so a task that is there already is put once more."""
+
+    def work(self, client, key):
+        n = 0
+        while not self.over.is_set():
+            payload = f"{key}:{n}"
+            replies = client.calls([("PAWL.PUT", key, 5, payload, "ID", payload, "REPLACE"), ("WAIT", 1, 1000)])
+            if replies and isinstance(replies[1], int) and replies[1] >= 1:
+                self.lines.append(payload)
+                n += 1
+
+
+class Consumer(Traffic):
+    """Takes tasks, and waits for them. A line for each delivery: its payload."""
+
+    def work(self, client, key):
+        while not self.over.is_set():
+            replies = client.calls([("PAWL.TAKE", key, "COUNT", 10, "LEASE", 2000, "BLOCK", 200)])
+            for name, payload, _, _, token in replies[0] or [] if replies else []:
+                self.lines.append(payload.decode())
+                client.calls([("PAWL.ACK", key, name, token)])
+
+
+class ClusterTest(unittest.TestCase):
+    def setUp(self):
+        # Until a server is killed none is given up, however slow the machine.
+        self.servers = [Server("--cluster-enabled", "yes", "--cluster-node-timeout", "3600000", "--appendonly", "yes",
+                               "--repl-diskless-sync-delay", "0", "--cluster-replica-validity-factor", "0")
+                        for _ in range(6)]
+        self.ports = [server.port for server in self.servers]
+        self.cli("create", *(f"127.0.0.1:{port}" for port in self.ports), "--cluster-replicas", 1)
+        wait_until(lambda: all(self.is_whole(server) for server in self.servers), "the cluster is whole")
+
+    def tearDown(self):
+        for server in self.servers:
+            server.stop()
+
+    def cli(self, *args):
+        done = subprocess.run([cli(), "--cluster", *map(str, args), "--cluster-yes"], capture_output=True, text=True,
+                              timeout=HANG)
+        self.assertEqual(done.returncode, 0, done.stdout[-3000:] + done.stderr)
+
+    @staticmethod
+    def is_whole(server):
+        info = server.client().call("CLUSTER", "INFO").decode()
+        nodes = server.client().call("CLUSTER", "NODES").decode().splitlines()
+        roles = [line.split()[2] for line in nodes]
+        return ("cluster_state:ok" in info and len(nodes) == 6 and sum("slave" in role for role in roles) == 3
+                and all(line.split()[7] == "connected" for line in nodes))
+
+    def primaries(self):
+        return [server for server in self.servers if server.process.poll() is None
+                and "role:master" in server.client().call("INFO", "replication").decode()]
+
+    def owner(self, key):
+        for server in self.primaries():
+            slot = server.client().call("CLUSTER", "KEYSLOT", key)
+            for line in server.client().call("CLUSTER", "NODES").decode().splitlines():
+                fields = line.split()
+                for part in fields[8:] if "myself" in fields[2] else ():
+                    first, _, last = part.partition("-")
+                    if not part.startswith("[") and int(first) <= slot <= int(last or first):
+                        return server
+        return None
+
+    def move_slots(self, count):
+        one, other = self.primaries()[:2]
+        names = [server.client().call("CLUSTER", "MYID").decode() for server in (one, other)]
+        self.cli("reshard", f"127.0.0.1:{one.port}", "--cluster-from", names[0], "--cluster-to", names[1],
+                 "--cluster-slots", count, "--cluster-pipeline", 10)
+
+    def kill_a_primary(self):
+        victim = self.owner("q{0}")
+        for server in self.servers:
+            server.client().call("CONFIG", "SET", "cluster-node-timeout", 3000)
+        victim.kill()
+        wait_until(lambda: self.owner("q{0}") not in (None, victim), "its replica took over")
+        return victim
+
+    def nothing_confirmed_is_lost(self, producer, consumer):
+        """While they work slots are moved, and a primary is killed. What WAIT 1 confirmed is delivered."""
+        try:
+            wait_until(lambda: len(producer.lines) > 200 and len(consumer.lines) > 100, "there is traffic")
+            self.move_slots(1700)  # the slot of q{3} is among them
+            before = len(consumer.lines)
+            wait_until(lambda: len(consumer.lines) > before + 100, "it goes on after resharding")
+            victim = self.kill_a_primary()
+            before = len(producer.lines)
+            wait_until(lambda: len(producer.lines) > before + 100, "it goes on after the failover")
+            producer.end()
+            wait_until(lambda: set(producer.lines) <= set(consumer.lines), "every confirmed task was delivered")
+            self.assertGreater(len(producer.lines), 300)
+            victim.start()
+        finally:
+            producer.end()
+            consumer.end()
