@@ -5,7 +5,7 @@ import selectors
 import time
 import unittest
 
-from support import START, Client, Error, ServerTest, wait_until
+from support import HANG, START, Client, Error, ServerTest, wait_until
 
 
 class OnAClockThatStands(ServerTest):
@@ -156,7 +156,8 @@ class OnAClockThatStands(ServerTest):
     def test_nobody_is_served_while_writes_are_paused(self):
         self.call("PAWL.PUT", "q", 100, "p")
         taker = self.block("PAWL.TAKE", "q", "BLOCK", 0)
-        self.call("CLIENT", "PAUSE", 100_000, "WRITE")
+        self.call("CLIENT", "PAUSE", 10**9, "WRITE")
+        self.addCleanup(lambda: self.server.client().call("CLIENT", "UNPAUSE"))
         self.pass_ms(100)
         self.assertEqual(self.call("PAWL.LEN", "q", "STATE", "due"), 1)
         time.sleep(0.05)  # for a server that does it wrong to fall over
@@ -189,6 +190,8 @@ class OnAClockThatStands(ServerTest):
 
     def test_5000_takers_in_one_line(self):
         _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if 0 <= most < 11_000:
+            self.skipTest(f"needs 11,000 open files, the hard limit (ulimit -Hn) is {most}")
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, 20_000), most))
         self.call("CONFIG", "SET", "maxclients", 9000)
         takers = [Client(self.server.port) for _ in range(5000)]
@@ -203,6 +206,7 @@ class OnAClockThatStands(ServerTest):
         self.call("PAWL.PUT", "q", 5, "second")
         self.pass_ms(5)
         self.assertEqual(takers[1].read()[0][1], b"second")
+        self.call("PAWL.PUT", "q", 10**9, "keeps the key")  # else each task brings it back, and the server asks all of them
         for _ in range(10):
             self.redis.calls([("PAWL.PUT", "q", 0, n) for n in range(500)])
         got = set()
@@ -210,12 +214,14 @@ class OnAClockThatStands(ServerTest):
             for taker in takers[2:]:
                 selector.register(taker.socket, selectors.EVENT_READ, taker)
             while len(got) < 4998:
-                for key, _ in selector.select(60):
+                ready = selector.select(HANG)
+                self.assertTrue(ready, f"{len(got)} of 4998 takers were served, and no other after {HANG} s")
+                for key, _ in ready:
                     self.assertEqual(len(key.data.read()), 1)
                     got.add(key.data)
                     selector.unregister(key.fileobj)
         self.assertEqual(self.blocked(), 0)
-        self.assertEqual(self.call("PAWL.LEN", "q"), 2)
+        self.assertEqual(self.call("PAWL.LEN", "q"), 3)
 
 
 class OnTheRealClock(ServerTest):
