@@ -21,9 +21,7 @@ class Cluster(cluster.ClusterTest):
         taker = old.client()
         taker.send("PAWL.TAKE", key, "BLOCK", 0)
         wait_until(lambda: "blocked_clients:1\r" in old.client().call("INFO", "clients").decode(), "blocked")
-        name = new.client().call("CLUSTER", "MYID").decode()
-        for server in (new, old, *self.primaries()):
-            server.client().call("CLUSTER", "SETSLOT", slot, "NODE", name)
+        self.give_slot(slot, old, new)
         with self.assertRaises(Error) as caught:
             taker.read()
         self.assertTrue(str(caught.exception).startswith(f"MOVED {slot} "), caught.exception)
