@@ -255,7 +255,7 @@ class LoadedAgain(ServerTest):
         with self.assertRaises(Error):
             self.call(*command)
         second = self.block("PAWL.TAKE", "p", "BLOCK", 0)
-        self.assertEqual([name for _, name, *_ in self.call("MODULE", "LIST")], [b"pawl"])
+        self.assertEqual([name for _, name, *_ in self.call("MODULE", "LIST")].count(b"pawl"), 1)
         self.assertEqual(in_pairs(self.call("PAWL.GET", "q", "a"))[b"payload"], b"due")
         self.assertEqual(self.take_all(), [b"due"])
         self.assertEqual(self.call("PAWL.CANCEL", "q", "b"), 1)
@@ -278,16 +278,19 @@ class LoadedAgain(ServerTest):
         self.refuse("MODULE", "LOADEX", MODULE, "CONFIG", "pawl.x", "y")
 
     def test_after_loadex_with_such_a_setting(self):
-        """The server then says that the module is not loaded, and keeps it: a type cannot be unloaded."""
+        """The server then says that the module is not loaded. Redis 7.0 keeps it all the same, for a type cannot be unloaded;
+        Redis 8 unloads it by force, and it can be loaded again."""
         server = Server(*self.options, module=False)
         client = server.client()
         try:
             with self.assertRaises(Error):
                 client.call("MODULE", "LOADEX", MODULE, "CONFIG", "pawl.x", "y")
-        except Gone:  # Redis 7.4.1 falls over whenever it cannot unload what it should not have loaded
+        except Gone:  # others fall over whenever they cannot unload what they should not have loaded
             server.kill()
-            self.assertIn("moduleUnload", server.log_text())
-            self.skipTest("this server cannot do it, with any module that has a type")
+            self.assertIn("Unloading the module", server.log_text())
+            self.skipTest("this server crashes, with any module that has a type")
+        if b"pawl" not in [name for _, name, *_ in client.call("MODULE", "LIST")]:
+            client.call("MODULE", "LOAD", MODULE)
         client.call("PAWL.PUT", "q", 0, "p", "ID", "a")
         with self.assertRaises(Error):
             client.call("MODULE", "LOAD", MODULE)
