@@ -2,16 +2,20 @@
 # SPDX-License-Identifier: MIT
 """test_self.py PROGRAM LOGOUT: the explorer finds each known defect of self.c, says what it is, and its seed repeats it.
 
-Each scenario of the program is in one of the two lists below.
+Each scenario of the program is in one of the two lists below. What the pages on the explorer show of its output is
+compared with the output.
 """
 import os
 import re
 import subprocess
 import sys
+import textwrap
 import unittest
+from pathlib import Path
 
 PROGRAM = sys.argv.pop(1)
 LOGOUT = sys.argv.pop(1)  # explore-logout-wrong: one scenario, which fails
+DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 PASS = """store_buffering_with_fences store_buffering_sc message_passing message_passing_with_fences release_sequence
 independent_reads_sc coherence coherence_across_threads atomic_increments same_order_of_locks condition_variable
@@ -99,6 +103,17 @@ def after_the_count(output):
     return re.sub(r"FAILED after \d+ executions?", "", output[output.index("FAILED"):])
 
 
+def sample_of(document, first_words):
+    """The indented lines of the document from those that begin with these words on, as far as they go."""
+    found = re.search(rf"^    {re.escape(first_words)}.*\n(?:(?:    .*)?\n)*", (DOCS / document).read_text(), re.M)
+    return textwrap.dedent(found[0]).rstrip("\n")
+
+
+def without_functions(text):
+    """Compilers differ in which functions they inline, and then the name is the caller's."""
+    return re.sub(r" \(\w+\)", "", text)
+
+
 class Self(unittest.TestCase):
     def test_each_scenario_is_expected_to_pass_or_to_fail(self):
         self.assertEqual(sorted(run("--list").stdout.split()), sorted(PASS + list(FAIL) + STOPPED + NOT_REPEATED))
@@ -172,6 +187,33 @@ class Self(unittest.TestCase):
             self.assertIn(step, text)
         self.assertRegex(run("--scenario", "no_memory").stdout, "allocate   8 bytes: fails ")
 
+    def test_the_schedule_in_the_design_page_is_what_its_command_prints(self):
+        page = (DOCS / "design/schedules.md").read_text()
+        text = run(*re.search(r"explore-self (--scenario late_wake_up --seed [\w:,]+)", page)[1].split()).stdout
+        sample = sample_of("design/schedules.md", "step  thread, operation")
+        schedule = textwrap.dedent(text[text.index("  step  thread, operation"):]).rstrip("\n")
+        self.assertEqual(without_functions(schedule), without_functions(sample))
+
+    def test_the_report_in_the_guide_is_what_the_example_prints(self):
+        text = subprocess.run([LOGOUT], capture_output=True, text=True, check=False).stdout
+        sample = sample_of("guide/testing.md", "data race")
+        self.assertIn(": " + without_functions(sample) + "\n", without_functions(text))
+
+    def test_each_search_makes_as_many_executions_as_the_pages_say(self):
+        lines = run("--scenario", "coherence").stdout
+        self.assertIn("  at most 3 preemptions, 0 old values: the first 10000 executions\n", lines)
+        self.assertIn("  by priorities, depth 3 to 10, seeds from 1: 8000 executions\n", lines)
+        self.assertIn("  at random, seeds from 1: 4000 executions\n", lines)
+        self.assertEqual(len(re.findall("preemption", lines)), 4)
+        self.assertIn("10,000 + 8,000 + 4,000 = 52,000", (DOCS / "design/schedules.md").read_text())
+
+    def test_the_first_seed_does_not_change_the_depth_first_search(self):
+        searches = [run("--scenario", "message_passing", "--first-seed", seed).stdout for seed in ("1", "77")]
+        depth_first = [re.findall(r".*preemption.*", text) for text in searches]
+        self.assertEqual(len(depth_first[0]), 4)
+        self.assertEqual(depth_first[0], depth_first[1])
+        self.assertIn("at random, seeds from 77:", searches[1])
+
     def test_a_loop_without_steps_is_reported(self):
         for name in ("loop_without_steps", "loop_without_anything"):
             done = run("--scenario", name, "--hang", "1")
@@ -215,6 +257,9 @@ class Self(unittest.TestCase):
         done = run("--help")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertIn("explore-self [OPTION...]", done.stdout)
+        self.assertRegex(done.stdout, r"\n +d +take option 0 everywhere\n")
+        self.assertIn("It does not change the depth-first search.", done.stdout)
+        self.assertLessEqual(max(map(len, done.stdout.splitlines()[1:])), 80)  # the first has the program's path
 
     def test_a_seed_of_another_build_is_noticed(self):
         for seed, message in (("d9999:1", "decision 9999 was never reached: this is not the program that the seed came from"),
@@ -235,19 +280,54 @@ class Self(unittest.TestCase):
                 (["--first-seed", "99999999999999999999"], "--first-seed 99999999999999999999: it takes a number"),
                 (["--scenario", "nothing"], "--scenario nothing is not one of those"),
                 (["more"], "more: it takes options only"),
-                (["--nonsense"], "'--nonsense'")):
+                (["--nonsense"], "'--nonsense'"),
+                (["--seed"], "'--seed'"),
+                (["--scenario", "leak", "--seed", "d", "--times", "2"],
+                 "--seed d repeats one execution: it does not go with --times"),
+                (["--first-seed", "1", "--scenario", "leak", "--seed", "r5"], "it does not go with --first-seed"),
+                (["--scenario", "leak", "--seed", "d", "--most", "2"], "it does not go with --most"),
+                (["--scenario", "leak", "--seed", "d", "--no-depth-first"], "it does not go with --no-depth-first")):
             with self.subTest(arguments):
                 done = run(*arguments)
-                self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+                self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
                 self.assertIn(message, done.stderr)
+                self.assertTrue(done.stderr.endswith("see --help\n"), done.stderr)
 
     def test_what_is_no_seed_is_refused(self):
-        for seed in ("q5", "p11.1", "d5", "d5:1,4:1", "d5:1,5:1", "d5:1,", "d5:14:1", "r99999999999999999999",
-                     "d99999999999999999999:1", ""):
+        number = "a number from 0 to 18446744073709551615"
+        for seed, message in (
+                ("", "at the end expected a seed like r5, p3.5, d12:1,40:2 or d"),
+                ("q5", "at 'q5' expected a seed like"),
+                ("r", f"at the end expected {number}"),
+                ("r-5", f"at '-5' expected {number}"),
+                ("r18446744073709551616", f"at '18446744073709551616' expected {number}"),
+                ("r5x", "at 'x' expected nothing more"),
+                ("p0.1", "at '0.1' expected a depth from 1 to 10"),
+                ("p11.1", "at '11.1' expected a depth from 1 to 10"),
+                ("p3", "at the end expected '.'"),
+                ("p3.18446744073709551616", f"at '18446744073709551616' expected {number}"),
+                ("d5", "at the end expected ':'"),
+                ("d5:0", "at '0' expected an option from 1 to 8"),
+                ("d5:9", "at '9' expected an option from 1 to 8"),
+                ("d5:1,4:1", "at '4:1' expected a decision from 6 to 65535"),
+                ("d5:1,5:1", "at '5:1' expected a decision from 6 to 65535"),
+                ("d5:1,", "at the end expected a decision from 6 to 65535"),
+                ("d5:14:1", "at '14:1' expected an option from 1 to 8"),
+                ("d5:1x", "at 'x' expected ','"),
+                ("d65536:1", "at '65536:1' expected a decision from 0 to 65535"),
+                ("d99999999999999999999:1", "at '99999999999999999999:1' expected a decision from 0 to 65535"),
+                ("d65535:1,6:1", "at ',6:1' expected nothing more")):
             with self.subTest(seed):
                 done = run("--scenario", "leak", "--seed", seed)
-                self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
-                self.assertIn(f"--seed {seed}: it takes r5", done.stderr)
+                self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+                self.assertRegex(done.stderr, rf"--seed {re.escape(seed)}: {re.escape(message)}.*; see --help\n$")
+
+    def test_the_largest_seeds_are_seeds(self):
+        for seed in ("r18446744073709551615", "p10.18446744073709551615"):
+            with self.subTest(seed):
+                self.assertIn(f"seed {seed}: passed", run("--scenario", "condition_variable", "--seed", seed).stdout)
+        done = run("--scenario", "condition_variable", "--seed", "d65535:8")
+        self.assertIn("decision 65535 was never reached", done.stderr)
 
 
 unittest.main()

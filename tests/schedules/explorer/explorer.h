@@ -195,10 +195,11 @@ enum search { DEPTH_FIRST, PRIORITIES, RANDOM, REPLAY };
 #define CLOCK NOBODY /* as a candidate: time passes */
 
 void search_begin(enum search search, uint64_t seed, unsigned depth);
-bool search_replay(const char *seed); /* false: it is no seed */
-void search_check_replayed(void);     /* that all of the seed was used */
-bool search_next(void);               /* depth first: false if all were seen */
-void search_execution(void);          /* an execution begins */
+/* NULL, or what is wrong with the seed, until the next call. */
+const char *search_replay(const char *seed);
+void search_check_replayed(void); /* that all of the seed was used */
+bool search_next(void);           /* depth first: false if all were seen */
+void search_execution(void);      /* an execution begins */
 unsigned search_choose(enum choice choice, unsigned options);
 unsigned search_schedule(const unsigned *candidates, unsigned count, bool present_first);
 void search_print_seed(void);
@@ -219,7 +220,6 @@ struct decisions {
 	unsigned preemptions, old_values, failures; /* that are left in this execution */
 	unsigned switches;    /* at random: one of so many points has a switch */
 	uint32_t changes[16]; /* priorities: the decisions at which the present thread's drops */
-	uint64_t lowest;      /* priorities: the next one to drop to */
 	uint64_t clock_priority;
 	unsigned count; /* decisions made */
 	unsigned known; /* depth first, replay: the first so many are given */
@@ -302,7 +302,6 @@ struct explorer {
 	const char *program;
 	bool running; /* an execution is under way */
 	bool failed;  /* one has */
-	bool trace;   /* show the schedule, though nothing failed */
 	bool strong;  /* a load sees the newest store */
 	uint32_t execution;
 	uint64_t executions; /* of this scenario... */

@@ -16,8 +16,9 @@ enum { FIRST_DEPTH = 3, LAST_DEPTH = 10 };
 struct explorer *explorer;
 
 struct arguments {
-	const char *scenario; /* NULL: all */
-	const char *seed;     /* NULL: search */
+	const char *scenario;  /* NULL: all */
+	const char *seed;      /* NULL: search */
+	const char *of_search; /* the last option given that only a search heeds; NULL: none */
 	uint64_t first_seed;
 	uint64_t times; /* so many times the executions of each search */
 	uint64_t most;  /* but at most so many */
@@ -100,9 +101,14 @@ static void search_random(uint64_t most, uint64_t first_seed)
 
 static void replay(const struct arguments *arguments)
 {
-	if (explorer->decisions.search == PRIORITIES) {
+	const struct decisions *decisions = &explorer->decisions;
+
+	if (decisions->search == PRIORITIES) {
+		uint64_t seed = decisions->seed;
+		unsigned depth = decisions->depth;
+
 		run_plain();
-		search_replay(arguments->seed);
+		search_begin(PRIORITIES, seed, depth);
 	}
 	execution_run();
 	search_check_replayed();
@@ -150,17 +156,23 @@ static void print_usage(const char *program)
 	       "Run each scenario under many schedules, until one fails.\n\n"
 	       "  --list            print the names of the scenarios\n"
 	       "  --scenario NAME   run only this scenario\n"
-	       "  --seed SEED       repeat one execution: r5, p3.5 or d12:1,40:2. A seed holds for "
-	       "one\n"
-	       "                    build. After a change, search again.\n"
+	       "  --seed SEED       repeat one execution. A report prints its seed:\n"
+	       "                      r5           at random, seed 5\n"
+	       "                      p3.5         by priorities, depth 3, seed 5\n"
+	       "                      d12:1,40:2   at decision 12 take option 1, at 40 option 2,\n"
+	       "                                   elsewhere option 0\n"
+	       "                      d            take option 0 everywhere\n"
+	       "                    A seed holds for one build. After a change, search again.\n"
 	       "  --trace           with --seed: print the schedule even if the execution passes\n"
-	       "  --first-seed N    the first seed of the random searches (1); 0: from the clock\n"
-	       "  --times N         make N times as many executions (1)\n"
-	       "  --most N          make at most N executions a search\n"
-	       "  --no-depth-first  leave out the depth-first search, which has no seeds\n"
 	       "  --strong          a load always sees the newest store\n"
 	       "  --hang SECONDS    report a thread that runs so long between two steps (60)\n"
-	       "  --help            print this\n",
+	       "  --help            print this\n\n"
+	       "For a search, so not with --seed:\n"
+	       "  --first-seed N    the first seed by priorities and at random (1); 0: from the\n"
+	       "                    clock. It does not change the depth-first search.\n"
+	       "  --times N         make N times as many executions (1)\n"
+	       "  --most N          make at most N executions in each search\n"
+	       "  --no-depth-first  leave out the depth-first search\n",
 	       program);
 }
 
@@ -216,6 +228,9 @@ static bool check(int argc, char **argv, const struct arguments *arguments,
 		              arguments->scenario);
 	if (arguments->seed && !arguments->scenario && count > 1)
 		return refuse(argv[0], "--seed needs --scenario");
+	if (arguments->seed && arguments->of_search)
+		return refuse(argv[0], "--seed %s repeats one execution: it does not go with --%s",
+		              arguments->seed, arguments->of_search);
 	if (arguments->trace && !arguments->seed)
 		return refuse(argv[0], "--trace needs --seed");
 	return true;
@@ -257,15 +272,19 @@ static bool parse(int argc, char **argv, struct arguments *arguments)
 			arguments->seed = optarg;
 			break;
 		case 'f':
+			arguments->of_search = name;
 			good = parse_number(argv, name, 0, UINT64_MAX, &arguments->first_seed);
 			break;
 		case 't':
+			arguments->of_search = name;
 			good = parse_number(argv, name, 1, 1000000, &arguments->times);
 			break;
 		case 'm':
+			arguments->of_search = name;
 			good = parse_number(argv, name, 1, UINT64_MAX, &arguments->most);
 			break;
 		case 'd':
+			arguments->of_search = name;
 			arguments->no_depth_first = true;
 			break;
 		case 'v':
@@ -279,6 +298,7 @@ static bool parse(int argc, char **argv, struct arguments *arguments)
 			break;
 		default:
 			good = false; /* getopt_long has said why */
+			fprintf(stderr, "%s: see --help\n", argv[0]);
 		}
 	}
 	if (arguments->first_seed == 0)
@@ -296,12 +316,13 @@ static int run(const char *program, const struct arguments *arguments,
                const struct explore_scenario *scenarios, size_t count)
 {
 	init(program, arguments);
-	if (arguments->seed && !search_replay(arguments->seed)) {
-		refuse(program,
-		       "--seed %s: it takes r5, p3.5 with a depth from 1 to 10, or d12:1,40:2 with "
-		       "rising decisions",
-		       arguments->seed);
-		return 2;
+	if (arguments->seed) {
+		const char *wrong = search_replay(arguments->seed);
+
+		if (wrong) {
+			refuse(program, "--seed %s: %s", arguments->seed, wrong);
+			return 2;
+		}
 	}
 	for (size_t i = 0; i < count; i++)
 		if (wanted(arguments, &scenarios[i]))

@@ -14,8 +14,8 @@
  *	random        at each point a switch with the probability that the seed has drawn
  *	replay        as a list says
  *
- * A seed is written r5 (random, seed 5), p3.5 (priorities of depth 3, seed 5), or d12:1,40:2 (at decision 12 take
- * option 1, at 40 option 2, elsewhere option 0).
+ * A seed is written r5 (random, seed 5), p3.5 (priorities of depth 3, seed 5), d12:1,40:2 (at decision 12 take
+ * option 1, at 40 option 2, elsewhere option 0), or d (option 0 everywhere).
  */
 #include "explorer.h"
 
@@ -43,54 +43,114 @@ void search_begin(enum search search, uint64_t seed, unsigned depth)
 	d->known = d->count = 0;
 }
 
-static bool parse_number(const char **text, char end, uint64_t *number)
-{
-	char *rest;
+/* A seed as far as it is read. */
+struct seed {
+	const char *rest;
+	char wrong[160]; /* what was found at the rest, and what is expected there */
+};
 
-	if (**text < '0' || **text > '9')
-		return false;
-	errno = 0;
-	*number = strtoull(*text, &rest, 10);
-	if (errno == ERANGE)
-		return false;
-	*text = rest;
-	if (end && *rest != end)
-		return false;
-	*text += end ? 1 : 0;
+static bool __attribute__((format(printf, 2, 3)))
+expected(struct seed *seed, const char *format, ...)
+{
+	const char *quote = *seed->rest ? "'" : "", *at = *seed->rest ? seed->rest : "the end";
+	int length = snprintf(seed->wrong, sizeof(seed->wrong), "at %s%.40s%s expected ", quote, at,
+	                      quote);
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(seed->wrong + length, sizeof(seed->wrong) - (size_t)length, format, args);
+	va_end(args);
+	return false;
+}
+
+static bool parse_sign(struct seed *seed, char sign)
+{
+	if (*seed->rest != sign)
+		return expected(seed, "'%c'", sign);
+	seed->rest++;
 	return true;
 }
 
-static bool parse_list(const char *text)
+static bool parse_number(struct seed *seed, const char *what, uint64_t least, uint64_t most,
+                         uint64_t *number)
+{
+	char *rest;
+
+	errno = 0;
+	*number = strtoull(seed->rest, &rest, 10);
+	if (*seed->rest < '0' || *seed->rest > '9' || errno || *number < least || *number > most)
+		return expected(seed, "%s from %" PRIu64 " to %" PRIu64, what, least, most);
+	seed->rest = rest;
+	return true;
+}
+
+/* The next decision, after those that are known, and its option: at most all threads and the clock. */
+static bool parse_decision(struct seed *seed)
 {
 	struct decisions *d = decisions();
 	uint64_t index, taken;
 
-	search_begin(REPLAY, 0, 0);
-	memset(d->list, 0, sizeof(d->list));
-	while (*text) {
-		if ((d->known && *text++ != ',') || !parse_number(&text, ':', &index) ||
-		    !parse_number(&text, 0, &taken) || index < d->known || index >= MAX_CHOICES ||
-		    taken < 1 || taken > MAX_THREADS + 1)
-			return false;
-		d->list[index].taken = (uint16_t)taken;
-		d->known = (unsigned)index + 1;
-	}
+	if (d->known == MAX_CHOICES)
+		return expected(seed, "nothing more");
+	if ((d->known && !parse_sign(seed, ',')) ||
+	    !parse_number(seed, "a decision", d->known, MAX_CHOICES - 1, &index) ||
+	    !parse_sign(seed, ':') || !parse_number(seed, "an option", 1, MAX_THREADS, &taken))
+		return false;
+	d->list[index].taken = (uint16_t)taken;
+	d->known = (unsigned)index + 1;
 	return true;
 }
 
-bool search_replay(const char *text)
+static bool parse_decisions(struct seed *seed)
 {
-	uint64_t seed, depth = 0;
-	char kind = *text++;
+	struct decisions *d = decisions();
 
-	if (kind == 'd')
-		return parse_list(text);
-	if (kind == 'p' && (!parse_number(&text, '.', &depth) || depth < 1 || depth > MAX_DEPTH))
-		return false;
-	if ((kind != 'p' && kind != 'r') || !parse_number(&text, 0, &seed) || *text)
-		return false;
-	search_begin(kind == 'p' ? PRIORITIES : RANDOM, seed, (unsigned)depth);
+	search_begin(REPLAY, 0, 0);
+	memset(d->list, 0, sizeof(d->list));
+	while (*seed->rest)
+		if (!parse_decision(seed))
+			return false;
 	return true;
+}
+
+static bool parse_random(struct seed *seed, enum search search)
+{
+	uint64_t depth = 0, number;
+
+	if (search == PRIORITIES &&
+	    (!parse_number(seed, "a depth", 1, MAX_DEPTH, &depth) || !parse_sign(seed, '.')))
+		return false;
+	if (!parse_number(seed, "a number", 0, UINT64_MAX, &number))
+		return false;
+	if (*seed->rest)
+		return expected(seed, "nothing more");
+	search_begin(search, number, (unsigned)depth);
+	return true;
+}
+
+static bool parse_seed(struct seed *seed)
+{
+	switch (*seed->rest) {
+	case 'd':
+		seed->rest++;
+		return parse_decisions(seed);
+	case 'p':
+		seed->rest++;
+		return parse_random(seed, PRIORITIES);
+	case 'r':
+		seed->rest++;
+		return parse_random(seed, RANDOM);
+	default:
+		return expected(seed, "a seed like r5, p3.5, d12:1,40:2 or d");
+	}
+}
+
+const char *search_replay(const char *text)
+{
+	static struct seed seed;
+
+	seed.rest = text;
+	return parse_seed(&seed) ? NULL : seed.wrong;
 }
 
 /* As far as the last decision that has an option left, and there the next option. */
@@ -111,7 +171,6 @@ static void begin_priorities(struct decisions *d)
 {
 	uint32_t expected = d->expected ? d->expected : 1;
 
-	d->lowest = MAX_DEPTH;
 	d->clock_priority = random_next(&d->random) | UINT64_C(1) << 63;
 	for (unsigned i = 0; i + 1 < d->depth; i++)
 		d->changes[i] = (uint32_t)random_below(&d->random, expected);
