@@ -123,20 +123,20 @@ struct pawl_service {
 	char name[THREAD_NAME];
 
 	/* Atomic. */
-	uint64_t sleeps_until __attribute__((aligned(LINE))); /* a tick: who has the watch; or 0 */
+	uint64_t sleeps_until __attribute__((aligned(LINE))); /* a tick: the leader; or 0 */
 	uint64_t wakeups, empty_wakeups;
-	uint64_t moves;    /* of all wheels; what matters is whether there was any */
-	size_t limited;    /* armings that count against max_pending */
-	unsigned idle;     /* workers that sleep without the watch, or are about to */
-	unsigned settling; /* threads in settle */
-	bool watched;      /* a worker has the watch: it sleeps until something is due */
-	bool stopping;     /* threads shall end */
-	bool polling;      /* manual: somebody polls */
+	uint64_t moves;     /* of all wheels; what matters is whether there was any */
+	size_t limited;     /* armings that count against max_pending */
+	unsigned followers; /* workers that sleep without leading, or are about to */
+	unsigned settling;  /* threads in settle */
+	bool has_leader;    /* a worker sleeps for all, or is about to */
+	bool stopping;      /* threads shall end */
+	bool polling;       /* manual: somebody polls */
 
-	/* Sleeping and waking. */
+	/* Sleeping and waking: sleep.c. */
 	pthread_mutex_t mutex __attribute__((aligned(LINE)));
-	pthread_cond_t called;  /* an idle worker is; or stopping */
-	unsigned calls;         /* that no worker has answered yet: under the mutex */
+	pthread_cond_t called;  /* a follower is; or stopping */
+	unsigned calls;         /* that no follower has answered yet: under the mutex */
 	pthread_cond_t changed; /* a run that is awaited has ended; or all may have settled */
 	uint64_t changes;       /* how often: under the mutex */
 	enum { OPEN, STOPPING, STOPPED } state; /* under the mutex */
@@ -145,25 +145,18 @@ struct pawl_service {
 /* run.c: workers */
 void *pawl__service_worker(void *worker);
 size_t pawl__service_run_due(struct pawl_service *service, struct worker *worker, size_t max);
-void pawl__service_work(struct pawl_service *service); /* something is due: wake a worker */
-bool pawl__service_anything_ready(const struct pawl_service *service);
 bool pawl__service_runs_here(const struct worker *worker); /* whether this thread is inside it */
 void pawl__service_drop_pending(struct pawl_service *service, pawl_task_fn *dropped);
 void pawl__service_refuse_inside_task(const struct pawl_service *service, const char *call);
 void pawl__service_await(struct pawl_service *service, struct worker *worker, uint64_t run);
 void pawl__service_changed(struct pawl_service *service); /* for those who await or settle */
 
-/* Whom to wake, once the lock has been given back. */
-struct wakes {
-	bool worker; /* something is due */
-	bool watch;  /* who has it sleeps for too long */
-};
+struct wakes; /* sleep.h */
 
-/* watch.c */
+/* advance.c */
 enum advance_to { FIRST_DUE, TICK };
 bool pawl__shard_advance(struct pawl_service *service, struct shard *shard, uint64_t tick,
                          enum advance_to end, struct wakes *wakes);
 void pawl__service_open_promised(struct pawl_service *service, uint64_t tick);
-bool pawl__service_keep_watch(struct pawl_service *service, uint64_t tick); /* if nobody has it */
 
 #endif

@@ -122,14 +122,10 @@ static int start_thread(struct pawl_service *service, pthread_t *thread, void *(
 	return -error;
 }
 
-/* So many of them were started. Those that take the watch from now on will not sleep. */
+/* So many of them were started. */
 static void end_threads(struct pawl_service *service, unsigned workers)
 {
-	__atomic_store_n(&service->stopping, true, __ATOMIC_SEQ_CST);
-	pthread_mutex_lock(&service->mutex);
-	pthread_cond_broadcast(&service->called);
-	pthread_mutex_unlock(&service->mutex);
-	service->clock->wake(service->clock);
+	pawl__sleep_stop(service);
 	for (unsigned i = 0; i < workers; i++)
 		pthread_join(service->workers[i].thread, NULL);
 }

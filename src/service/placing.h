@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Putting a task on its wheel, and whom to wake for it: what arming and finishing a run share. */
+/* Putting a task on its wheel: what arming and the end of a run share. */
 #ifndef PAWL_SERVICE_PLACING_H
 #define PAWL_SERVICE_PLACING_H
 
-#include "layout.h"
+#include "sleep.h"
 
 static inline uint64_t clock_now(const struct pawl_service *service)
 {
@@ -52,37 +52,6 @@ static inline bool anything_due(struct shard *shard)
 	return pawl_wheel_next(shard->wheel) <= pawl_wheel_now(shard->wheel);
 }
 
-static inline void mark_ready(struct shard *shard, struct wakes *wakes)
-{
-	__atomic_store_n(&shard->ready, true, __ATOMIC_SEQ_CST);
-	wakes->worker = true;
-}
-
-/*
- * Somebody must come by this tick. Each shard has the promise of a tick; only a tick before that is worth
- * a look at how long the worker on watch sleeps, and only one before that is worth waking it:
- *
- *	here                                    on watch, before it sleeps
- *	----                                    --------------------------
- *	promised = tick                         sleeps_until = the least promise
- *	tick < sleeps_until? wake it            a promise before that? do not sleep
- *
- * Each writes and then reads what the other one writes: one of them sees the other.
- */
-static inline void promise_anew(struct pawl_service *service, struct shard *shard, uint64_t tick,
-                                struct wakes *wakes)
-{
-	__atomic_store_n(&shard->promised, tick, __ATOMIC_SEQ_CST);
-	wakes->watch |= tick < __atomic_load_n(&service->sleeps_until, __ATOMIC_SEQ_CST);
-}
-
-static inline void promise(struct pawl_service *service, struct shard *shard, uint64_t tick,
-                           struct wakes *wakes)
-{
-	if (tick < shard->promised)
-		promise_anew(service, shard, tick, wakes);
-}
-
 static inline void count_moves(struct pawl_service *service, size_t moves)
 {
 	if (moves)
@@ -115,14 +84,6 @@ static inline void put_on_wheel(struct pawl_service *service, struct shard *shar
 		promise(service, shard, tick, wakes);
 	else
 		mark_ready(shard, wakes);
-}
-
-static inline void wake(struct pawl_service *service, const struct wakes *wakes)
-{
-	if (wakes->worker)
-		pawl__service_work(service);
-	if (wakes->watch)
-		service->clock->wake(service->clock);
 }
 
 #endif

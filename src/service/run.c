@@ -9,9 +9,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
-
-#define SLACK_PER_TICK 16u
 
 static _Thread_local struct worker *current_worker;
 
@@ -61,7 +58,7 @@ struct job {
 	pawl_task_fn *run;
 	uint64_t deadline_ns, period_ns;
 	bool internal;
-	bool more; /* another worker has something to do, too: run it, or take the watch */
+	bool more; /* another worker has something to do, too: run a task, or lead */
 };
 
 static const struct job no_job;
@@ -88,7 +85,7 @@ static void end_run(struct worker *worker)
 
 static bool others_needed(const struct pawl_service *service, struct shard *shard)
 {
-	return !__atomic_load_n(&service->watched, __ATOMIC_SEQ_CST) || anything_due(shard);
+	return !has_leader(service) || anything_due(shard);
 }
 
 /* A periodic task keeps its place under max_pending while it runs. */
@@ -184,7 +181,7 @@ static size_t run_shard(struct pawl_service *service, struct worker *worker, str
 		bool awaited;
 
 		if (job.more)
-			pawl__service_work(service);
+			pawl__sleep_wake_worker(service);
 		job.run(job.task);
 		end = clock_now(service);
 		record(worker, &done, start, end);
@@ -220,90 +217,20 @@ size_t pawl__service_run_due(struct pawl_service *service, struct worker *worker
 	return ran;
 }
 
-/* The caller takes it off `idle`, so that the next one calls another. False: others have called them all. */
-static bool call_idle(struct pawl_service *service)
-{
-	bool found;
-
-	pthread_mutex_lock(&service->mutex);
-	found = service->idle > 0;
-	if (found) {
-		__atomic_sub_fetch(&service->idle, 1, __ATOMIC_SEQ_CST);
-		service->calls++;
-		pthread_cond_signal(&service->called);
-	}
-	pthread_mutex_unlock(&service->mutex);
-	return found;
-}
-
-bool pawl__service_anything_ready(const struct pawl_service *service)
-{
-	for (unsigned i = 0; i < service->shard_count; i++)
-		if (__atomic_load_n(&service->shards[i].ready, __ATOMIC_SEQ_CST))
-			return true;
-	return false;
-}
-
-/*
- * Something is due, or nobody has the watch. An idle worker is called; if there is none, the one on watch
- * is woken. Both say that they are about to sleep and then look once more, so either they are seen here or
- * they see what is ready.
- */
-void pawl__service_work(struct pawl_service *service)
-{
-	if (__atomic_load_n(&service->idle, __ATOMIC_SEQ_CST) && call_idle(service))
-		return;
-	if (__atomic_load_n(&service->sleeps_until, __ATOMIC_SEQ_CST))
-		service->clock->wake(service->clock);
-}
-
-static bool has_work(const struct pawl_service *service)
-{
-	return pawl__service_anything_ready(service) ||
-	       !__atomic_load_n(&service->watched, __ATOMIC_SEQ_CST);
-}
-
-static void sleep_until_called(struct pawl_service *service)
-{
-	pthread_mutex_lock(&service->mutex);
-	__atomic_add_fetch(&service->idle, 1, __ATOMIC_SEQ_CST);
-	if (has_work(service)) {
-		__atomic_sub_fetch(&service->idle, 1, __ATOMIC_SEQ_CST);
-	} else {
-		while (!service->calls && !__atomic_load_n(&service->stopping, __ATOMIC_SEQ_CST))
-			pthread_cond_wait(&service->called, &service->mutex);
-		service->calls -= service->calls > 0;
-	}
-	pthread_mutex_unlock(&service->mutex);
-}
-
-/*
- * By default Linux lets a thread sleep up to 50 us longer than asked, to wake several at once. That is
- * much, where a tick is little more.
- */
-static void sleep_no_longer_than_asked(const struct pawl_service *service)
-{
-	int present = prctl(PR_GET_TIMERSLACK);
-	uint64_t wanted = service->ticks.ns / SLACK_PER_TICK;
-
-	if (present > 0 && wanted < (uint64_t)present)
-		prctl(PR_SET_TIMERSLACK, wanted ? wanted : 1);
-}
-
 void *pawl__service_worker(void *arg)
 {
 	struct worker *worker = arg;
 	struct pawl_service *service = worker->service;
 
-	sleep_no_longer_than_asked(service);
+	pawl__sleep_precisely(service);
 	while (!__atomic_load_n(&service->stopping, __ATOMIC_SEQ_CST)) {
 		uint64_t tick = ticks_down(&service->ticks, clock_now(service));
 
 		pawl__service_open_promised(service, tick);
 		if (pawl__service_run_due(service, worker, BATCH) > 0)
 			continue;
-		if (!pawl__service_keep_watch(service, tick))
-			sleep_until_called(service);
+		if (!pawl__sleep_lead(service, tick))
+			pawl__sleep_follow(service);
 	}
 	return NULL;
 }

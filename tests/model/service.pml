@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The states of a task as a Promela model: one task, one shard, two workers, two threads of the user's that
- * do what they like, and a clock. How the workers sleep and are woken is in watch.pml; here whoever has
+ * do what they like, and a clock. How the workers sleep and are woken is in sleep.pml; here whoever has
  * something to do is awake. Checked by scripts/check-model.
  *
  * What is one step here: a critical section of the shard's lock (the lock itself is taken for right), and
@@ -405,7 +405,7 @@ inline run_due(w)
 
 #define SOMETHING_TO_DO (STOPPING || ready || (on_wheel && !due && slot <= now))
 
-/* run.c: pawl__service_worker; watch.c: pawl__shard_advance */
+/* run.c: pawl__service_worker; advance.c: pawl__shard_advance */
 active [WORKERS] proctype worker()
 {
 	byte at, delay, until, serial, whom, found;

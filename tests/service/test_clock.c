@@ -5,7 +5,7 @@
 
 /* Sleeping and waking */
 
-/* A manual clock that counts. The worker on watch sleeps on it; a test waits until it does. */
+/* A manual clock that counts. The leader sleeps on it; a test waits until it does. */
 struct counting_clock {
 	struct pawl_clock clock;
 	struct pawl_clock_manual manual;
@@ -65,7 +65,7 @@ static void counting_init(struct counting_clock *clock)
 	pthread_cond_init(&clock->changed, NULL);
 }
 
-/* Until the worker on watch sleeps, and until this very time. */
+/* Until the leader sleeps, and until this very time. */
 static void await_sleep(struct counting_clock *clock, uint64_t deadline)
 {
 	pthread_mutex_lock(&clock->mutex);
@@ -74,7 +74,7 @@ static void await_sleep(struct counting_clock *clock, uint64_t deadline)
 	pthread_mutex_unlock(&clock->mutex);
 }
 
-/* Until the worker on watch has slept so often, and sleeps. */
+/* Until the leader has slept so often, and sleeps. */
 static void await_sleep_number(struct counting_clock *clock, uint64_t waits, uint64_t deadline)
 {
 	pthread_mutex_lock(&clock->mutex);
@@ -95,7 +95,7 @@ static uint64_t wakes_of(struct counting_clock *clock)
 	return wakes;
 }
 
-/* Who woke counts that after it has run something, when another worker may have the watch already. */
+/* A wake-up is counted after it has run something, when another worker may be the leader already. */
 static void expect_wakeups(struct pawl_service *service, uint64_t wakeups, uint64_t empty)
 {
 	struct pawl_stats *stats = malloc(sizeof(*stats));
@@ -164,7 +164,7 @@ static void a_service_sleeps_until_the_next_task_and_then_for_ever(void)
 	in_every_mode_that_sleeps(sleep_on_after_work);
 }
 
-/* Touch, arm and cancel of what the worker on watch sleeps for is not worth waking it either. */
+/* Touch, arm and cancel of what the leader sleeps for is not worth waking it either. */
 static void wake_for_what_is_earlier(struct pawl_service *service, struct counting_clock *clock)
 {
 	struct note first, earlier, later;
@@ -245,7 +245,7 @@ static void stay_inside(struct pawl_task *task)
 	stay(note_from(task));
 }
 
-static void a_run_that_ends_wakes_another_worker_that_has_the_watch(void)
+static void a_run_that_ends_wakes_another_worker_that_is_the_leader(void)
 {
 	struct pawl_service_options options = {.workers = 2, .shards = 1};
 	struct counting_clock clock;
@@ -451,7 +451,7 @@ int main(void)
 	        TEST(an_earlier_arm_wakes_the_service_and_a_later_one_does_not),
 	        TEST(a_later_arm_does_not_hold_up_an_earlier_one),
 	        TEST(a_run_that_ends_wakes_the_service_for_the_next_period),
-	        TEST(a_run_that_ends_wakes_another_worker_that_has_the_watch),
+	        TEST(a_run_that_ends_wakes_another_worker_that_is_the_leader),
 	        TEST(a_wakeup_for_a_cancelled_task_is_counted_as_empty),
 	        TEST(at_the_end_of_time_an_idle_service_sleeps),
 	        TEST(the_manual_clock_begins_at_0_and_is_moved_by_hand),

@@ -160,8 +160,8 @@ static void tell_the_semaphore(struct note *note)
 }
 
 /*
- * It came late: settle opened a slot for itself, and with it the watch's promise moved from the first
- * task's deadline to its slot's opening; but the worker on watch slept on until that deadline.
+ * It came late: settle opened a slot for itself, and with it the shard's promise moved from the first
+ * task's deadline to its slot's opening; but the leader slept on until that deadline.
  */
 static void what_is_armed_after_a_settle_is_not_late(void)
 {
@@ -176,7 +176,7 @@ static void what_is_armed_after_a_settle_is_not_late(void)
 		near.inside = tell_the_semaphore;
 		EXPECT_EQ(pawl_service_arm(bench.service, &far.task, 1000 * MS), 0);
 		for (int j = 0; j < 1000; j++)
-			sched_yield(); /* most likely the worker on watch sleeps by then, until 1000 ms */
+			sched_yield(); /* most likely the leader sleeps by then, until 1000 ms */
 		pawl_service_settle(bench.service);
 		EXPECT_EQ(pawl_service_arm(bench.service, &near.task, 900 * MS), 0);
 		pawl_clock_manual_advance(&bench.clock, 900 * MS);

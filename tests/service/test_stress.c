@@ -778,8 +778,8 @@ static void statistics_add_up_under_load(void)
 }
 
 /*
- * An arming against the worker on watch that is going to sleep: if neither sees the other, the task never runs,
- * and this test never ends. With many shards the worker on watch looks at their promises for a long time; and
+ * An arming against the leader that is going to sleep: if neither sees the other, the task never runs,
+ * and this test never ends. With many shards the leader looks at their promises for a long time; and
  * with a clock on which nobody sleeps until shortly before, it goes to sleep all the time.
  */
 struct restless_clock {
@@ -847,7 +847,7 @@ static void arm_each_time_it_falls_asleep(unsigned workers)
 	pawl_service_close(service, NULL);
 }
 
-static void arm_against_the_watch_going_to_sleep(void)
+static void arm_against_the_leader_going_to_sleep(void)
 {
 	arm_each_time_it_falls_asleep(1);
 	arm_each_time_it_falls_asleep(2);
@@ -855,7 +855,7 @@ static void arm_against_the_watch_going_to_sleep(void)
 }
 
 /*
- * Two threads arm at the same moment, in two shards, while one worker is idle and the other has the watch. The
+ * Two threads arm at the same moment, in two shards, while one worker is a follower and the other is the leader. The
  * tasks wait for each other: if both threads call the same worker, they wait for ever.
  */
 struct meeting {
@@ -979,7 +979,7 @@ int main(int argc, char **argv)
 	        TEST(a_task_that_becomes_another_one_while_it_runs),
 	        TEST(a_task_armed_while_it_runs_never_runs_beside_itself),
 	        TEST(statistics_add_up_under_load),
-	        TEST(arm_against_the_watch_going_to_sleep),
+	        TEST(arm_against_the_leader_going_to_sleep),
 	        TEST(two_who_arm_at_once_do_not_call_the_same_worker),
 	        TEST(the_systems_clocks_lose_nothing_either),
 	};

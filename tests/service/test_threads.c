@@ -88,7 +88,7 @@ static void four_tasks_due_at_once_are_run_by_four_workers(void)
 	pawl_service_close(bench.service, NULL);
 }
 
-static void watch_is_handed_on(unsigned shards)
+static void the_lead_is_handed_on(unsigned shards)
 {
 	const struct pawl_service_options options = {.workers = 4, .shards = shards};
 	struct note notes[4];
@@ -113,8 +113,8 @@ static void watch_is_handed_on(unsigned shards)
 static void while_a_worker_is_idle_one_keeps_the_time(void)
 {
 	for (unsigned round = 0; round < 50; round++) {
-		watch_is_handed_on(1);
-		watch_is_handed_on(4);
+		the_lead_is_handed_on(1);
+		the_lead_is_handed_on(4);
 	}
 }
 

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How the threads of a service sleep and are woken, as a Promela model: workers that take turns at the watch,
+ * How the threads of a service sleep and are woken, as a Promela model: workers that lead in turn,
  * two threads of the user's that arm and look at statistics, a clock, and tasks in one or two shards, whose
  * functions may never return. What cancel says and who may free what is in service.pml. Checked by
  * scripts/check-model.
  *
  * What is one step here: every single read and write of a word that another thread reads or writes without
- * a lock: promised, ready, sleeps_until, watched, idle, stopping. What only the shard's lock or the mutex
+ * a lock: promised, ready, sleeps_until, has_leader, followers, stopping. What only the shard's lock or the mutex
  * guards goes into the same step as its neighbour. Memory is sequentially consistent, as the words above
  * are in the source.
  *
  * What is checked
  *
  *	- While a worker sleeps or looks for work, what is due is run, and what will be due is run when its
- *	  time has come, although all the others run for ever. So the watch is never left while somebody
- *	  sleeps who could have it, and no wake-up is lost. Any rest where that does not hold is an invalid
+ *	  time has come, although all the others run for ever. So the leader never resigns while a follower
+ *	  sleeps on, and no wake-up is lost. Any rest where that does not hold is an invalid
  *	  end state: the process `clock` does not come to its end.
- *	- At most one worker has the watch, and `idle` and `calls` are right about who sleeps.
+ *	- At most one worker leads, and `followers` and `calls` are right about who sleeps.
  *	- With -DSTOP, at any moment: every worker ends.
  *
  * Left out: the bound of a batch (a worker that stops at it comes back at once), settle, poll, and sleeps
@@ -61,14 +61,14 @@ bit lock[SHARDS], closed, ready[SHARDS];
 byte wheel_now[SHARDS], promised[SHARDS] = NEVER;
 
 /* The service. */
-byte sleeps_until, idle, calls;
-bit watched, stopping, mutex;
+byte sleeps_until, followers, calls;
+bit has_leader, stopping, mutex;
 bit waits_called[WORKERS]; /* in pthread_cond_wait of `called` */
 bit clock_wake;            /* the sleeper's flag: a wake() that no wait() has seen */
 byte now;
 
 /* What is true, as the checks have it: not read by the service. */
-byte on_watch, stuck, ended, users_done;
+byte leaders, stuck, ended, users_done;
 byte agains = AGAINS;
 bit has_stopped;
 
@@ -114,8 +114,8 @@ inline next_opening(s)
 }
 
 /*
- * run.c: pawl__service_work and call_idle. The call takes the sleeper off `idle`; who finds that others have
- * called all of them since, wakes the watch.
+ * sleep.c: pawl__sleep_wake_worker and call_follower. The call takes one off `followers`; if other threads have
+ * called all of them since, the leader is woken.
  */
 inline work(wanted)
 {
@@ -123,14 +123,14 @@ inline work(wanted)
 	:: !wanted
 	:: wanted ->
 		if
-		:: atomic { idle > 0 -> wanted = 0; calling = 1 }
+		:: atomic { followers > 0 -> wanted = 0; calling = 1 }
 			atomic {
 				!mutex;
 				if
-				:: idle > 0 ->
+				:: followers > 0 ->
 					calling = 0;
-#ifndef BROKEN_STAYS_IDLE
-					idle--;
+#ifndef BROKEN_STAYS_FOLLOWER
+					followers--;
 #endif
 					calls++;
 					signal_called()
@@ -140,7 +140,7 @@ inline work(wanted)
 #endif
 				fi
 			}
-		:: atomic { idle == 0 -> wanted = 0; calling = 1 }
+		:: atomic { followers == 0 -> wanted = 0; calling = 1 }
 		fi;
 		if
 		:: !calling
@@ -171,17 +171,17 @@ inline signal_called()
 	any = 0
 }
 
-/* placing.h: wake */
+/* sleep.h: wake */
 inline wake()
 {
 	work(wake_worker);
 	if
-	:: !wake_watch
-	:: wake_watch -> atomic { clock_wake = 1; wake_watch = 0 }
+	:: !wake_leader
+	:: wake_leader -> atomic { clock_wake = 1; wake_leader = 0 }
 	fi
 }
 
-/* watch.c: pawl__shard_advance. The wheel, ready, promised and the look at sleeps_until, in this order. */
+/* advance.c: pawl__shard_advance. The wheel, ready, promised and the look at sleeps_until, in this order. */
 inline shard_advance(s)
 {
 	atomic {
@@ -198,10 +198,10 @@ inline shard_advance(s)
 	atomic { promise_read(); lock[s] = 0 }
 }
 
-/* placing.h: promise_anew, after its write */
+/* sleep.h: promise_anew, after its write */
 inline promise_read()
 {
-	wake_watch = wake_watch || until < sleeps_until;
+	wake_leader = wake_leader || until < sleeps_until;
 	until = 0
 }
 
@@ -231,11 +231,11 @@ inline put_on_wheel(task, s)
 	fi
 }
 
-/* placing.h: mark_ready. Broken: whom to wake is asked before `ready` is written. */
+/* sleep.h: mark_ready. Broken: whom to wake is asked before `ready` is written. */
 inline mark_ready(s)
 {
 #ifdef BROKEN_WAKE_FIRST
-	wake_worker = idle > 0 || sleeps_until > 0;
+	wake_worker = followers > 0 || sleeps_until > 0;
 	late = 1
 #else
 	ready[s] = 1;
@@ -243,7 +243,7 @@ inline mark_ready(s)
 #endif
 }
 
-/* run.c: take, under the lock; others_needed reads `watched`. Leaves the task, from 1, in `job`. */
+/* run.c: take, under the lock; others_needed reads `has_leader`. Leaves the task, from 1, in `job`. */
 inline take(s)
 {
 	job = 0;
@@ -262,7 +262,7 @@ inline take(s)
 #ifdef BROKEN_NO_CALL
 		more = DUE_IN(s);
 #else
-		more = WORKERS > 1 && (!watched || DUE_IN(s));
+		more = WORKERS > 1 && (!has_leader || DUE_IN(s));
 #endif
 		ran = 1
 	:: else -> ready[s] = 0
@@ -315,19 +315,19 @@ end_stuck:
 	od
 }
 
-/* run.c: sleep_until_called and has_work, which reads `ready` of each shard and then `watched` */
-inline sleep_until_called()
+/* sleep.c: pawl__sleep_follow and has_work, which reads `ready` of each shard and then `has_leader` */
+inline sleep_follow()
 {
-	atomic { !mutex; mutex = 1; idle++ }
+	atomic { !mutex; mutex = 1; followers++ }
 	do
-	:: atomic { i < SHARDS && ready[i] -> i = 0; idle--; mutex = 0 }
+	:: atomic { i < SHARDS && ready[i] -> i = 0; followers--; mutex = 0 }
 		goto next
 	:: atomic { i < SHARDS && !ready[i] -> i++ }
 	:: atomic { i == SHARDS -> i = 0 }
 		break
 	od;
 	if
-	:: atomic { !watched -> idle--; mutex = 0 }
+	:: atomic { !has_leader -> followers--; mutex = 0 }
 		goto next
 	:: else
 	fi;
@@ -335,19 +335,19 @@ inline sleep_until_called()
 	:: calls > 0 || STOPPING -> break
 	:: else ->
 		atomic { waits_called[_pid] = 1; mutex = 0 }
-end_idle:
+end_following:
 		atomic { !waits_called[_pid] && !mutex -> mutex = 1 }
 	od;
 	atomic {
 		calls = (calls > 0 -> calls - 1 : 0);
-#ifdef BROKEN_STAYS_IDLE
-		idle--;
+#ifdef BROKEN_STAYS_FOLLOWER
+		followers--;
 #endif
 		mutex = 0
 	}
 }
 
-/* watch.c: pawl__service_first_promise, each promise a step; and then `after` */
+/* sleep.c: first_promise, each promise a step; and then `after` */
 inline first_promise()
 {
 #if T > 0
@@ -361,7 +361,7 @@ inline first_promise()
 #endif
 }
 
-/* watch.c: sleep_until_promise and must_stay_awake */
+/* sleep.c: sleep_until_promise and must_stay_awake */
 inline sleep_until_promise()
 {
 	first_promise();
@@ -390,7 +390,7 @@ inline sleep_until_promise()
 		break
 	od;
 #endif
-end_on_watch: /* clock.c: wait */
+end_leading: /* clock.c: wait */
 	atomic { clock_wake || (until != NEVER && now >= until) -> clock_wake = 0 }
 awake:
 	sleeps_until = 0
@@ -400,13 +400,13 @@ awake:
 active [WORKERS] proctype worker()
 {
 	byte tick, until, first_seen = NEVER, at, i, opened, job, seen;
-	bit moved, wake_worker, wake_watch, calling, more, ran, late;
+	bit moved, wake_worker, wake_leader, calling, more, ran, late;
 
 	do
 	:: STOPPING -> break
 	:: atomic { !STOPPING -> tick = now }
 #if T > 0
-		do /* watch.c: pawl__service_open_promised */
+		do /* advance.c: pawl__service_open_promised */
 		:: atomic { i < SHARDS && promised[i] > tick -> i++ }
 		:: i < SHARDS && promised[i] <= tick ->
 			shard_advance(i);
@@ -429,17 +429,17 @@ active [WORKERS] proctype worker()
 		:: ran -> goto next
 		:: else
 		fi;
-#ifdef BROKEN_TWO_WATCHES /* it looks, and takes it then */
+#ifdef BROKEN_TWO_LEADERS /* it looks, and then leads */
 		if
-		:: !watched -> atomic { watched = 1; on_watch++ }
+		:: !has_leader -> atomic { has_leader = 1; leaders++ }
 #else
 		if
-		:: atomic { !watched -> watched = 1; on_watch++; assert(on_watch == 1) }
+		:: atomic { !has_leader -> has_leader = 1; leaders++; assert(leaders == 1) }
 #endif
 			sleep_until_promise();
-leave: /* watch.c: pawl__service_keep_watch */
-			atomic { until = 0; first_seen = NEVER; on_watch--; watched = 0 }
-		:: else -> sleep_until_called()
+leave: /* sleep.c: pawl__sleep_lead */
+			atomic { until = 0; first_seen = NEVER; leaders--; has_leader = 0 }
+		:: else -> sleep_follow()
 		fi;
 next:
 		atomic { tick = 0; ran = 0 }
@@ -451,7 +451,7 @@ next:
 proctype user(byte task)
 {
 	byte tick, until, at, ops = OPS;
-	bit moved, wake_worker, wake_watch, calling, late;
+	bit moved, wake_worker, wake_leader, calling, late;
 
 	do
 	:: atomic { ops > 0 -> at = now; ops-- }

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How workers sleep and are woken. The whole protocol is here and in sleep.h, which has the few lines of it
+ * that are inlined into arming.
+ *
+ * A worker that finds nothing to run sleeps in one of two roles:
+ *
+ *	leader      at most one. It sleeps for all, by the service's clock, until the first slot of some wheel
+ *	            opens: the least `promised` of all shards.
+ *	follower    every other one. It sleeps on the condition variable `called` until it is called.
+ *
+ *	worker 1                                worker 2
+ *	--------                                --------
+ *	no leader: becomes the leader           there is a leader: becomes a follower
+ *	sleeps until the next slot opens        sleeps
+ *	resigns, and opens the slot
+ *	takes a task, sees no leader:
+ *	  calls a follower
+ *	runs the task                           wakes up; runs what else is due, or becomes the leader
+ *
+ * So a due task runs on the thread that woke for it: with one worker a tick costs one wake-up, and with more
+ * the second one delays nobody. It is Kafka's ExpiredOperationReaper without a thread of its own, and
+ * without waking every 200 ms. What is given up: while every worker runs a task, nobody advances the wheels;
+ * but nobody could run what would become due, either.
+ *
+ * When to wake. An arming that makes its task due, or an advance that does, wakes a worker: a follower, or the
+ * leader if there is no follower. An arming for later wakes the leader, and only if the leader would sleep
+ * past it: most armings are not earlier than their shard's promise, and look at nothing else. A cancel wakes
+ * nobody and leaves the promise: the leader may wake once for nothing, which `empty_wakeups` counts.
+ *
+ * No wake-up is lost. Each side writes its own word and then reads the other side's, all sequentially
+ * consistent, so at least one of the two sees the other. Time runs downwards:
+ *
+ *	arms for later: promise()               the leader: sleep_until_promise()
+ *	-------------------------               ---------------------------------
+ *	write promised = tick                   write sleeps_until = the least promise
+ *	read  sleeps_until                      read  promised of all shards
+ *	  later than tick: wake the leader        one is earlier: do not sleep
+ *
+ *	makes due: mark_ready(), wake()         the leader, or a follower: pawl__sleep_follow()
+ *	-------------------------------         -----------------------------------------------
+ *	write ready = true                      write sleeps_until, or followers + 1
+ *	read  followers: call one, if any       read  ready of all shards
+ *	read  sleeps_until: wake the leader       one is true: do not sleep
+ *
+ *	resigns: pawl__sleep_lead()             a follower
+ *	---------------------------             ----------
+ *	write has_leader = false                write followers + 1
+ *	takes a task: read followers, call one  read  has_leader: false: do not sleep, but lead
+ *	  (or finds none, and leads again)
+ *
+ *	stop: pawl__sleep_stop()                the leader, or a follower
+ *	------------------------                -------------------------
+ *	write stopping = true                   write sleeps_until; a follower has the mutex
+ *	take the mutex, call all followers      read  stopping: do not sleep
+ *	wake the leader
+ *
+ * To wake the leader is the clock's wake(), which also ends a wait() that begins after it. To call a
+ * follower is to take it off `followers` and to add it to `calls`, under the mutex: so two calls wake two of them.
+ *
+ * In manual mode there are no workers, so there is neither leader nor follower, and wake() finds nobody: the
+ * user polls when pawl_service_next() says so. How stop and a poll meet is in poll.c.
+ *
+ * tests/model/sleep.pml is a model of all this, and of what goes wrong without one of the steps.
+ */
+#define _GNU_SOURCE
+#include "placing.h"
+
+#include <sys/prctl.h>
+
+#define SLACK_PER_TICK 16u
+
+static uint64_t first_promise(const struct pawl_service *service)
+{
+	uint64_t first = PAWL_NEVER;
+
+	for (unsigned i = 0; i < service->shard_count; i++) {
+		uint64_t promised = __atomic_load_n(&service->shards[i].promised, __ATOMIC_SEQ_CST);
+
+		first = promised < first ? promised : first;
+	}
+	return first;
+}
+
+static bool anything_ready(const struct pawl_service *service)
+{
+	for (unsigned i = 0; i < service->shard_count; i++)
+		if (__atomic_load_n(&service->shards[i].ready, __ATOMIC_SEQ_CST))
+			return true;
+	return false;
+}
+
+/* What the leader reads before it sleeps, after it has written `sleeps_until`. */
+static bool must_stay_awake(const struct pawl_service *service, uint64_t until)
+{
+	return first_promise(service) < until ||
+	       __atomic_load_n(&service->stopping, __ATOMIC_SEQ_CST) || anything_ready(service);
+}
+
+/* Sleep until the first promise, or a wake(). Returns the promise, or 0 if it did not sleep. */
+static uint64_t sleep_until_promise(struct pawl_service *service, uint64_t tick)
+{
+	uint64_t until = first_promise(service);
+	bool sleeps = until > tick || until == PAWL_NEVER;
+
+	if (!sleeps)
+		return 0;
+	__atomic_store_n(&service->sleeps_until, until, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&service->settling, __ATOMIC_SEQ_CST))
+		pawl__service_changed(service);
+	sleeps = !must_stay_awake(service, until);
+	if (sleeps)
+		service->clock->wait(service->clock, ns_of_tick(&service->ticks, until));
+	__atomic_store_n(&service->sleeps_until, 0, __ATOMIC_SEQ_CST);
+	return sleeps ? until : 0;
+}
+
+static void count_wakeup(struct pawl_service *service, bool empty)
+{
+	__atomic_add_fetch(&service->wakeups, 1, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&service->empty_wakeups, empty, __ATOMIC_RELAXED);
+}
+
+/* A wake-up is empty if its time had come and, since before that sleep, no thread found anything to move. */
+static void lead(struct pawl_service *service, uint64_t tick)
+{
+	uint64_t moves = __atomic_load_n(&service->moves, __ATOMIC_SEQ_CST);
+	uint64_t until = sleep_until_promise(service, tick);
+
+	if (until == 0)
+		return;
+	tick = ticks_down(&service->ticks, clock_now(service));
+	pawl__service_open_promised(service, tick);
+	count_wakeup(service, until <= tick && until != PAWL_NEVER &&
+	                              moves == __atomic_load_n(&service->moves, __ATOMIC_SEQ_CST));
+}
+
+/* The leader resigns before it runs anything: whoever takes a task then sees that there is no leader. */
+bool pawl__sleep_lead(struct pawl_service *service, uint64_t tick)
+{
+	if (__atomic_exchange_n(&service->has_leader, true, __ATOMIC_SEQ_CST))
+		return false;
+	lead(service, tick);
+	__atomic_store_n(&service->has_leader, false, __ATOMIC_SEQ_CST);
+	return true;
+}
+
+/* What a follower reads before it sleeps, after it has written `followers`. */
+static bool has_work(const struct pawl_service *service)
+{
+	return anything_ready(service) || !has_leader(service);
+}
+
+void pawl__sleep_follow(struct pawl_service *service)
+{
+	pthread_mutex_lock(&service->mutex);
+	__atomic_add_fetch(&service->followers, 1, __ATOMIC_SEQ_CST);
+	if (has_work(service)) {
+		__atomic_sub_fetch(&service->followers, 1, __ATOMIC_SEQ_CST);
+	} else {
+		while (!service->calls && !__atomic_load_n(&service->stopping, __ATOMIC_SEQ_CST))
+			pthread_cond_wait(&service->called, &service->mutex);
+		service->calls -= service->calls > 0;
+	}
+	pthread_mutex_unlock(&service->mutex);
+}
+
+/* False: other threads have called all of them. */
+static bool call_follower(struct pawl_service *service)
+{
+	bool found;
+
+	pthread_mutex_lock(&service->mutex);
+	found = service->followers > 0;
+	if (found) {
+		__atomic_sub_fetch(&service->followers, 1, __ATOMIC_SEQ_CST);
+		service->calls++;
+		pthread_cond_signal(&service->called);
+	}
+	pthread_mutex_unlock(&service->mutex);
+	return found;
+}
+
+void pawl__sleep_wake_worker(struct pawl_service *service)
+{
+	if (__atomic_load_n(&service->followers, __ATOMIC_SEQ_CST) && call_follower(service))
+		return;
+	if (__atomic_load_n(&service->sleeps_until, __ATOMIC_SEQ_CST))
+		service->clock->wake(service->clock);
+}
+
+void pawl__sleep_stop(struct pawl_service *service)
+{
+	__atomic_store_n(&service->stopping, true, __ATOMIC_SEQ_CST);
+	pthread_mutex_lock(&service->mutex);
+	pthread_cond_broadcast(&service->called);
+	pthread_mutex_unlock(&service->mutex);
+	service->clock->wake(service->clock);
+}
+
+/*
+ * By default Linux lets a thread sleep up to 50 us longer than asked, to wake several at once. That is much for
+ * a tick of little more.
+ */
+void pawl__sleep_precisely(const struct pawl_service *service)
+{
+	int present = prctl(PR_GET_TIMERSLACK);
+	uint64_t wanted = service->ticks.ns / SLACK_PER_TICK;
+
+	if (present > 0 && wanted < (uint64_t)present)
+		prctl(PR_SET_TIMERSLACK, wanted ? wanted : 1);
+}

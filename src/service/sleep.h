@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/* How workers sleep and are woken: explained and drawn in sleep.c. */
+#ifndef PAWL_SERVICE_SLEEP_H
+#define PAWL_SERVICE_SLEEP_H
+
+#include "layout.h"
+
+/* For workers. */
+bool pawl__sleep_lead(struct pawl_service *service, uint64_t tick); /* false: there is a leader */
+void pawl__sleep_follow(struct pawl_service *service);
+void pawl__sleep_precisely(const struct pawl_service *service); /* once for each thread */
+
+/* For those that wake them. */
+void pawl__sleep_wake_worker(struct pawl_service *service); /* a task is due, or nobody leads */
+void pawl__sleep_stop(struct pawl_service *service);        /* all of them, for ever */
+
+/* Whom to wake, once the shard's lock has been given back. */
+struct wakes {
+	bool worker; /* a task is due */
+	bool leader; /* it sleeps for too long */
+};
+
+static inline void wake(struct pawl_service *service, const struct wakes *wakes)
+{
+	if (wakes->worker)
+		pawl__sleep_wake_worker(service);
+	if (wakes->leader)
+		service->clock->wake(service->clock);
+}
+
+static inline bool has_leader(const struct pawl_service *service)
+{
+	return __atomic_load_n(&service->has_leader, __ATOMIC_SEQ_CST);
+}
+
+/* A task of the shard is due. Under the shard's lock. */
+static inline void mark_ready(struct shard *shard, struct wakes *wakes)
+{
+	__atomic_store_n(&shard->ready, true, __ATOMIC_SEQ_CST);
+	wakes->worker = true;
+}
+
+/* A worker must come by this tick. Under the shard's lock. */
+static inline void promise_anew(struct pawl_service *service, struct shard *shard, uint64_t tick,
+                                struct wakes *wakes)
+{
+	__atomic_store_n(&shard->promised, tick, __ATOMIC_SEQ_CST);
+	wakes->leader |= tick < __atomic_load_n(&service->sleeps_until, __ATOMIC_SEQ_CST);
+}
+
+/* The same, if no worker is to come by then anyway. Under the shard's lock. */
+static inline void promise(struct pawl_service *service, struct shard *shard, uint64_t tick,
+                           struct wakes *wakes)
+{
+	if (tick < shard->promised)
+		promise_anew(service, shard, tick, wakes);
+}
+
+#endif
