@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Making tasks due: the wheels are advanced to the present tick. */
 #define _GNU_SOURCE
-#include "placing.h"
+#include "shard.h"
 
 /* Others that wait for the lock have their chance between two batches. */
 static void let_others_in(struct shard *shard)
@@ -54,4 +54,15 @@ void pawl__service_open_promised(struct pawl_service *service, uint64_t tick)
 	}
 	wakes.worker = moved > 1; /* one shard's tasks are for the thread that is here */
 	wake(service, &wakes);
+}
+
+bool pawl__service_advance(struct pawl_service *service, uint64_t tick, enum advance_to end)
+{
+	struct wakes wakes = {false, false};
+	bool moved = false;
+
+	for (unsigned i = 0; i < service->shard_count; i++)
+		moved |= pawl__shard_advance(service, &service->shards[i], tick, end, &wakes);
+	wake(service, &wakes);
+	return moved;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What any thread does with a task: arm, touch, cancel. The states are drawn in layout.h. */
 #define _GNU_SOURCE
-#include "placing.h"
+#include "shard.h"
 
 #include <errno.h>
 
@@ -83,9 +83,9 @@ static __attribute__((noinline)) int arm_running(struct pawl_service *service, s
 {
 	if (worker->again)
 		return 0;
-	if (!worker->place && !place_take_for(service, task))
+	if (!worker->quota && !quota_take(service, task))
 		return -EAGAIN;
-	worker->place = true;
+	worker->quota = true;
 	worker->again = true;
 	shard->counts[task->internal].armed++;
 	return 0;
@@ -95,7 +95,7 @@ static int arm_waiting(struct pawl_service *service, struct shard *shard, struct
 {
 	if (pawl_timer_armed(&task->timer))
 		return 0;
-	if (!place_take_for(service, task))
+	if (!quota_take(service, task))
 		return -EAGAIN;
 	shard->counts[task->internal].armed++;
 	return 0;
@@ -196,10 +196,10 @@ static enum pawl_cancel cancel_running(struct pawl_service *service, struct shar
 	shard->counts[task->internal].cancelled += worker->again;
 	worker->again = false;
 	worker->ended = true;
-	if (worker->place)
-		place_give_of(service, task);
-	worker->place = false;
-	if (awaited && !pawl__service_runs_here(worker)) {
+	if (worker->quota)
+		quota_give(service, task);
+	worker->quota = false;
+	if (awaited && !pawl__worker_is_here(worker)) {
 		worker->awaited = true;
 		*awaited = (struct awaited){worker, worker->runs};
 	}
@@ -211,14 +211,14 @@ static enum pawl_cancel cancel_locked(struct pawl_service *service, struct shard
 {
 	struct worker *worker = runner_of(service, task);
 
-	if (worker && worker->drops && pawl__service_runs_here(worker))
+	if (worker && worker->drops && pawl__worker_is_here(worker))
 		return PAWL_IDLE; /* asked by `dropped` itself, which has it */
 	if (worker)
 		return cancel_running(service, shard, worker, task, awaited);
 	if (!pawl_wheel_cancel(shard->wheel, &task->timer))
 		return PAWL_IDLE;
 	shard->counts[task->internal].cancelled++;
-	place_give_of(service, task);
+	quota_give(service, task);
 	return PAWL_CANCELLED;
 }
 
@@ -247,6 +247,6 @@ enum pawl_cancel pawl_service_cancel_wait(struct pawl_service *service, struct p
 	enum pawl_cancel found = cancel(service, task, &awaited);
 
 	if (awaited.worker)
-		pawl__service_await(service, awaited.worker, awaited.run);
+		pawl__service_await_run(service, awaited.worker, awaited.run);
 	return found;
 }

@@ -16,7 +16,7 @@ bool pawl__service_stopped(const struct pawl_service *service); /* or stopping *
 
 /*
  * A task of the library's own. It runs like any other, but is in none of the service's counts and histograms, takes
- * no place under max_pending, and stop does not hand it to the user's `dropped`. A wake-up for it is counted.
+ * nothing of the quota max_pending, and stop does not hand it to the user's `dropped`. A wake-up for it is counted.
  */
 void pawl__task_init_internal(struct pawl_task *task, pawl_task_fn *run);
 

@@ -10,6 +10,10 @@
  *	your thread ---- lock ----> shard 1: wheel     <---- lock ---- worker
  *	                            ...
  *
+ * The files, along the life of a task: arm.c arms and cancels it; shard.h has the steps under the lock; advance.c
+ * makes it due; run.c runs it; sleep.c and sleep.h let workers sleep and wake them. Beside it: await.c
+ * (cancel_wait, settle), poll.c (manual mode), open.c, stop.c, stats.c, clock.c, and inside.c for the purgatory.
+ *
  * A task is in one of four states, told by two things, both under its home's lock: whether its timer is
  * on the wheel, and whether a worker's `current` is this task.
  *
@@ -45,7 +49,7 @@
  * `current` alone does not say "running": the task's own `runner` must name that worker, and
  * pawl_task_init clears it.
  *
- * The order of locks: a shard's lock, then nothing. The service's mutex (for sleeping and waking) is never
+ * The order of locks: a shard's lock, then nothing. The service's mutex (for sleeping and waiting) is never
  * taken with a shard's lock held, and no shard's lock is taken under it.
  */
 #ifndef PAWL_SERVICE_LAYOUT_H
@@ -93,9 +97,9 @@ struct worker {
 	struct pawl_task *current; /* whose function has been called and has not returned */
 	bool again;                /* current was armed meanwhile: pending once it has returned */
 	bool ended;                /* current was cancelled meanwhile: no further period */
-	bool place;                /* current has a place under max_pending for its next arming */
+	bool quota;                /* current has one of max_pending for its next arming */
 	bool awaited;              /* somebody waits for the end of this run */
-	bool drops;                /* it is no run: stop hands current to `dropped` */
+	bool drops;                /* not a run: stop hands current to `dropped` */
 
 	uint64_t runs; /* that have ended; atomic */
 
@@ -126,7 +130,7 @@ struct pawl_service {
 	uint64_t sleeps_until __attribute__((aligned(LINE))); /* a tick: the leader; or 0 */
 	uint64_t wakeups, empty_wakeups;
 	uint64_t moves;     /* of all wheels; what matters is whether there was any */
-	size_t limited;     /* armings that count against max_pending */
+	size_t limited;     /* of the quota max_pending: taken */
 	unsigned followers; /* workers that sleep without leading, or are about to */
 	unsigned settling;  /* threads in settle */
 	bool has_leader;    /* a worker sleeps for all, or is about to */
@@ -142,21 +146,34 @@ struct pawl_service {
 	enum { OPEN, STOPPING, STOPPED } state; /* under the mutex */
 };
 
-/* run.c: workers */
-void *pawl__service_worker(void *worker);
-size_t pawl__service_run_due(struct pawl_service *service, struct worker *worker, size_t max);
-bool pawl__service_runs_here(const struct worker *worker); /* whether this thread is inside it */
-void pawl__service_drop_pending(struct pawl_service *service, pawl_task_fn *dropped);
-void pawl__service_refuse_inside_task(const struct pawl_service *service, const char *call);
-void pawl__service_await(struct pawl_service *service, struct worker *worker, uint64_t run);
-void pawl__service_changed(struct pawl_service *service); /* for those who await or settle */
-
 struct wakes; /* sleep.h */
 
 /* advance.c */
 enum advance_to { FIRST_DUE, TICK };
 bool pawl__shard_advance(struct pawl_service *service, struct shard *shard, uint64_t tick,
                          enum advance_to end, struct wakes *wakes);
+bool pawl__service_advance(struct pawl_service *service, uint64_t tick, enum advance_to end);
 void pawl__service_open_promised(struct pawl_service *service, uint64_t tick);
+
+/* run.c */
+void *pawl__worker_thread(void *worker);
+size_t pawl__worker_run_due(struct worker *worker, size_t max);
+void pawl__worker_enter(struct worker *worker); /* this thread runs its tasks from now on */
+void pawl__worker_leave(struct worker *worker);
+bool pawl__worker_is_here(const struct worker *worker); /* this thread is inside a task of it */
+void pawl__service_refuse_inside_task(const struct pawl_service *service, const char *call);
+
+/* await.c */
+void pawl__service_changed(struct pawl_service *service); /* for all that wait there */
+void pawl__service_await_run(struct pawl_service *service, struct worker *worker, uint64_t run);
+
+/* poll.c */
+void pawl__service_stop_polling(struct pawl_service *service);
+
+/* stats.c */
+size_t pawl__service_pending(struct pawl_service *service, bool internal); /* those, too */
+
+/* stop.c */
+void pawl__service_end_threads(struct pawl_service *service, unsigned started);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A service's beginning and end. */
+/* Open and close: a service's memory and threads. */
 #define _GNU_SOURCE
-#include "placing.h"
+#include "shard.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -122,14 +122,6 @@ static int start_thread(struct pawl_service *service, pthread_t *thread, void *(
 	return -error;
 }
 
-/* So many of them were started. */
-static void end_threads(struct pawl_service *service, unsigned workers)
-{
-	pawl__sleep_stop(service);
-	for (unsigned i = 0; i < workers; i++)
-		pthread_join(service->workers[i].thread, NULL);
-}
-
 static int start_threads(struct pawl_service *service)
 {
 	unsigned wanted = service->manual ? 0 : service->worker_count, started = 0;
@@ -138,11 +130,11 @@ static int start_threads(struct pawl_service *service)
 	while (!error && started < wanted) {
 		struct worker *worker = &service->workers[started];
 
-		error = start_thread(service, &worker->thread, pawl__service_worker, worker);
+		error = start_thread(service, &worker->thread, pawl__worker_thread, worker);
 		started += !error;
 	}
 	if (error)
-		end_threads(service, started);
+		pawl__service_end_threads(service, started);
 	return error;
 }
 
@@ -201,58 +193,6 @@ int pawl_service_open(struct pawl_service **opened, const struct pawl_service_op
 	return 0;
 }
 
-static void close_shards(struct pawl_service *service)
-{
-	for (unsigned i = 0; i < service->shard_count; i++) {
-		lock_take(&service->shards[i].lock);
-		__atomic_store_n(&service->shards[i].closed, true, __ATOMIC_RELAXED);
-		lock_give(&service->shards[i].lock);
-	}
-}
-
-/* Whether it is this thread that stops the service. If another one does, wait until it has. */
-static bool begin_stop(struct pawl_service *service)
-{
-	bool first;
-
-	pthread_mutex_lock(&service->mutex);
-	first = service->state == OPEN;
-	if (first)
-		service->state = STOPPING;
-	while (service->state == STOPPING && !first)
-		pthread_cond_wait(&service->changed, &service->mutex);
-	pthread_mutex_unlock(&service->mutex);
-	return first;
-}
-
-/* A poll on another thread takes nothing more once the shards are closed; wait for its last task. */
-static void await_poll(struct pawl_service *service)
-{
-	__atomic_store_n(&service->stopping, true, __ATOMIC_SEQ_CST);
-	pthread_mutex_lock(&service->mutex);
-	while (__atomic_load_n(&service->polling, __ATOMIC_SEQ_CST))
-		pthread_cond_wait(&service->changed, &service->mutex);
-	pthread_mutex_unlock(&service->mutex);
-}
-
-void pawl_service_stop(struct pawl_service *service, pawl_task_fn *dropped)
-{
-	pawl__service_refuse_inside_task(service, "pawl_service_stop");
-	if (!begin_stop(service))
-		return;
-	close_shards(service);
-	pawl__service_changed(service); /* nothing more will be due: for those who settle */
-	if (service->manual)
-		await_poll(service);
-	else
-		end_threads(service, service->worker_count);
-	pawl__service_drop_pending(service, dropped);
-	pthread_mutex_lock(&service->mutex);
-	service->state = STOPPED;
-	pthread_mutex_unlock(&service->mutex);
-	pawl__service_changed(service);
-}
-
 void pawl_service_close(struct pawl_service *service, pawl_task_fn *dropped)
 {
 	if (!service)
@@ -260,35 +200,4 @@ void pawl_service_close(struct pawl_service *service, pawl_task_fn *dropped)
 	pawl__service_refuse_inside_task(service, "pawl_service_close");
 	pawl_service_stop(service, dropped);
 	free_memory(service);
-}
-
-struct pawl_clock *pawl__service_clock(const struct pawl_service *service)
-{
-	return service->clock;
-}
-
-struct ticks pawl__service_ticks(const struct pawl_service *service)
-{
-	return service->ticks;
-}
-
-unsigned pawl__service_shards(const struct pawl_service *service)
-{
-	return service->shard_count;
-}
-
-unsigned pawl__service_workers(const struct pawl_service *service)
-{
-	return service->worker_count;
-}
-
-bool pawl__service_manual(const struct pawl_service *service)
-{
-	return service->manual;
-}
-
-/* Once the shards are closed, no task is armed. */
-bool pawl__service_stopped(const struct pawl_service *service)
-{
-	return __atomic_load_n(&service->shards[0].closed, __ATOMIC_RELAXED);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Workers: they take what is due, one task at a time, so that a slow task holds up its own worker and
- * nothing else. Finishing one task and taking the next is one critical section.
+ * Workers run due tasks, one at a time, so that a slow task holds up its own worker and nothing else. To
+ * finish one task and to take the next is one critical section.
  */
 #define _GNU_SOURCE
 #include "histogram.h"
-#include "placing.h"
+#include "shard.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 static _Thread_local struct worker *current_worker;
 
 /* Inside a task of one service a thread may poll another one: so look at all of them. */
-bool pawl__service_runs_here(const struct worker *worker)
+bool pawl__worker_is_here(const struct worker *worker)
 {
 	const struct worker *inner = current_worker;
 
@@ -41,13 +41,13 @@ void pawl__service_refuse_inside_task(const struct pawl_service *service, const 
 	abort();
 }
 
-static void enter(struct worker *worker)
+void pawl__worker_enter(struct worker *worker)
 {
 	worker->outer = current_worker;
 	current_worker = worker;
 }
 
-static void leave(struct worker *worker)
+void pawl__worker_leave(struct worker *worker)
 {
 	current_worker = worker->outer;
 }
@@ -63,32 +63,12 @@ struct job {
 
 static const struct job no_job;
 
-static struct pawl_task *task_of(struct pawl_timer *timer)
-{
-	return (struct pawl_task *)timer; /* its first member */
-}
-
-/* From here on cancel says RUNNING. Under the lock of the task's home, as is the end. */
-static void begin_run(struct worker *worker, struct pawl_task *task)
-{
-	task->runner = worker->number;
-	worker->again = worker->ended = worker->awaited = worker->place = false;
-	__atomic_store_n(&worker->current, task, __ATOMIC_RELAXED);
-}
-
-/* In this order: who sees that nobody runs must see that a run has ended (at_rest, poll.c). */
-static void end_run(struct worker *worker)
-{
-	__atomic_store_n(&worker->runs, worker->runs + 1, __ATOMIC_RELEASE);
-	__atomic_store_n(&worker->current, NULL, __ATOMIC_RELEASE);
-}
-
 static bool others_needed(const struct pawl_service *service, struct shard *shard)
 {
 	return !has_leader(service) || anything_due(shard);
 }
 
-/* A periodic task keeps its place under max_pending while it runs. */
+/* A periodic task keeps its quota while it runs. */
 static struct job take(struct pawl_service *service, struct worker *worker, struct shard *shard)
 {
 	struct pawl_timer *timer = shard->closed ? NULL : pawl_wheel_pop(shard->wheel);
@@ -100,9 +80,9 @@ static struct job take(struct pawl_service *service, struct worker *worker, stru
 	}
 	task = task_of(timer);
 	begin_run(worker, task);
-	worker->place = task->period_ns != 0;
-	if (!worker->place)
-		place_give_of(service, task);
+	worker->quota = task->period_ns != 0;
+	if (!worker->quota)
+		quota_give(service, task);
 	shard->counts[task->internal].ran++;
 	return (struct job){task,
 	                    task->run,
@@ -136,7 +116,7 @@ static bool finish(struct pawl_service *service, struct worker *worker, struct s
 		shard->counts[job->task->internal].armed++;
 	}
 	end_run(worker);
-	if (next_period || worker->again) /* it has its place: cancel gives that back */
+	if (next_period || worker->again) /* it has its quota, which a cancel gives back */
 		put_on_wheel(service, shard, job->task, now, false, wakes);
 	return worker->awaited;
 }
@@ -200,11 +180,12 @@ static size_t run_shard(struct pawl_service *service, struct worker *worker, str
 }
 
 /* Up to `max` tasks of all shards, a batch of each in turn. */
-size_t pawl__service_run_due(struct pawl_service *service, struct worker *worker, size_t max)
+size_t pawl__worker_run_due(struct worker *worker, size_t max)
 {
+	struct pawl_service *service = worker->service;
 	size_t ran = 0;
 
-	enter(worker);
+	pawl__worker_enter(worker);
 	for (unsigned i = 0; i < service->shard_count && ran < max; i++) {
 		struct shard *shard = &service->shards[worker->shard];
 		size_t most = max - ran < BATCH ? max - ran : BATCH;
@@ -213,11 +194,11 @@ size_t pawl__service_run_due(struct pawl_service *service, struct worker *worker
 		if (__atomic_load_n(&shard->ready, __ATOMIC_SEQ_CST))
 			ran += run_shard(service, worker, shard, most);
 	}
-	leave(worker);
+	pawl__worker_leave(worker);
 	return ran;
 }
 
-void *pawl__service_worker(void *arg)
+void *pawl__worker_thread(void *arg)
 {
 	struct worker *worker = arg;
 	struct pawl_service *service = worker->service;
@@ -227,87 +208,10 @@ void *pawl__service_worker(void *arg)
 		uint64_t tick = ticks_down(&service->ticks, clock_now(service));
 
 		pawl__service_open_promised(service, tick);
-		if (pawl__service_run_due(service, worker, BATCH) > 0)
+		if (pawl__worker_run_due(worker, BATCH) > 0)
 			continue;
 		if (!pawl__sleep_lead(service, tick))
 			pawl__sleep_follow(service);
 	}
 	return NULL;
-}
-
-void pawl__service_changed(struct pawl_service *service)
-{
-	pthread_mutex_lock(&service->mutex);
-	service->changes++;
-	pthread_mutex_unlock(&service->mutex);
-	pthread_cond_broadcast(&service->changed);
-}
-
-/* The worker takes the mutex after it has counted the run: so either that is seen, or the call is. */
-void pawl__service_await(struct pawl_service *service, struct worker *worker, uint64_t run)
-{
-	pthread_mutex_lock(&service->mutex);
-	while (__atomic_load_n(&worker->runs, __ATOMIC_SEQ_CST) == run)
-		pthread_cond_wait(&service->changed, &service->mutex);
-	pthread_mutex_unlock(&service->mutex);
-}
-
-/* The next of what is still pending. At the end of time all of it is due. */
-static struct pawl_task *take_pending(struct pawl_service *service, struct shard *shard)
-{
-	struct pawl_timer *timer;
-
-	lock_take(&shard->lock);
-	for (;;) {
-		pawl_wheel_advance(shard->wheel, PAWL_NEVER, BATCH);
-		timer = pawl_wheel_pop(shard->wheel);
-		if (timer || pawl_wheel_now(shard->wheel) == PAWL_NEVER)
-			break;
-		lock_give(&shard->lock); /* a cancel may want it */
-		lock_take(&shard->lock);
-	}
-	if (timer) {
-		shard->counts[task_of(timer)->internal].dropped++;
-		place_give_of(service, task_of(timer));
-		begin_run(service->workers, task_of(timer));
-		service->workers->drops = true;
-	}
-	lock_give(&shard->lock);
-	return timer ? task_of(timer) : NULL;
-}
-
-static void hand_out(struct pawl_task *task, pawl_task_fn *dropped)
-{
-	if (dropped && !task->internal)
-		dropped(task);
-}
-
-static void end_drop(struct pawl_service *service, struct shard *shard)
-{
-	bool awaited;
-
-	lock_take(&shard->lock);
-	end_run(service->workers);
-	awaited = service->workers->awaited;
-	lock_give(&shard->lock);
-	if (awaited)
-		pawl__service_changed(service);
-}
-
-/*
- * Hand out what is pending, when no worker is left. To be dropped is a run like any other, of a worker
- * whose thread has ended: or a cancel_wait beside it would say IDLE, and its caller free the task, while
- * `dropped` still has it in hand.
- */
-void pawl__service_drop_pending(struct pawl_service *service, pawl_task_fn *dropped)
-{
-	struct pawl_task *task;
-
-	enter(service->workers);
-	for (unsigned i = 0; i < service->shard_count; i++)
-		while ((task = take_pending(service, &service->shards[i])) != NULL) {
-			hand_out(task, dropped);
-			end_drop(service, &service->shards[i]);
-		}
-	leave(service->workers);
 }

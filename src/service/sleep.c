@@ -64,7 +64,7 @@
  * tests/model/sleep.pml is a model of all this, and of what goes wrong without one of the steps.
  */
 #define _GNU_SOURCE
-#include "placing.h"
+#include "shard.h"
 
 #include <sys/prctl.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Counting. Each shard's numbers are read under its lock, so they add up; and so do their sums. */
+/* Counts. Each shard's numbers are read under its lock, so they add up; and so do their sums. */
 #define _GNU_SOURCE
 #include "histogram.h"
-#include "placing.h"
+#include "shard.h"
 
 struct queue {
 	uint64_t now, length;
@@ -15,8 +15,7 @@ static bool count_due(struct pawl_timer *timer, void *arg)
 
 	if (timer->deadline > queue->now)
 		return false;
-	queue->length +=
-	        !((const struct pawl_task *)timer)->internal; /* whose first member it is */
+	queue->length += !task_of(timer)->internal;
 	return true;
 }
 
@@ -69,6 +68,27 @@ void pawl_service_stats(struct pawl_service *service, struct pawl_stats *stats)
 	stats->pending = stats->armed - stats->ran - stats->cancelled - stats->dropped;
 	stats->wakeups = __atomic_load_n(&service->wakeups, __ATOMIC_RELAXED);
 	stats->empty_wakeups = __atomic_load_n(&service->empty_wakeups, __ATOMIC_RELAXED);
+}
+
+size_t pawl__service_pending(struct pawl_service *service, bool internal)
+{
+	uint64_t all = 0;
+
+	for (unsigned i = 0; i < service->shard_count; i++) {
+		struct shard *shard = &service->shards[i];
+
+		lock_take(&shard->lock);
+		all += counts_pending(&shard->counts[0]);
+		if (internal)
+			all += counts_pending(&shard->counts[1]);
+		lock_give(&shard->lock);
+	}
+	return (size_t)all;
+}
+
+size_t pawl_service_pending(struct pawl_service *service)
+{
+	return pawl__service_pending(service, false);
 }
 
 uint64_t pawl_histogram_percentile(const struct pawl_histogram *histogram, double percent)

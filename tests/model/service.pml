@@ -134,7 +134,7 @@ inline wheel_advance(tick)
 	fi
 }
 
-/* placing.h: put_on_wheel */
+/* shard.h: put_on_wheel */
 inline put_on_wheel(at, until, touch)
 {
 	assert(alive);
@@ -369,7 +369,7 @@ inline finish_and_take(w)
 	}
 }
 
-/* run.c: pawl__service_changed */
+/* await.c: pawl__service_changed */
 inline tell_changed()
 {
 #ifdef AWAITS
@@ -386,7 +386,7 @@ inline tell_changed()
 #endif
 }
 
-/* run.c: pawl__service_run_due and run_shard */
+/* run.c: pawl__worker_run_due and run_shard */
 inline run_due(w)
 {
 	if
@@ -405,7 +405,7 @@ inline run_due(w)
 
 #define SOMETHING_TO_DO (STOPPING || ready || (on_wheel && !due && slot <= now))
 
-/* run.c: pawl__service_worker; advance.c: pawl__shard_advance */
+/* run.c: pawl__worker_thread; advance.c: pawl__shard_advance */
 active [WORKERS] proctype worker()
 {
 	byte at, delay, until, serial, whom, found;
@@ -422,7 +422,7 @@ end_asleep:
 	worker_ended[_pid] = 1
 }
 
-/* arm.c: cancel and cancel_wait; run.c: pawl__service_await. And then the user may free it. */
+/* arm.c: cancel and cancel_wait; await.c: pawl__service_await_run. And then the user may free it. */
 inline cancel(by)
 {
 	atomic {
@@ -512,7 +512,7 @@ end_done:
 }
 
 #ifdef STOP
-/* open.c: pawl_service_stop; run.c: pawl__service_drop_pending */
+/* stop.c: pawl_service_stop and drop_pending */
 active proctype stop()
 {
 	bit drops, freed, tell;

@@ -206,7 +206,7 @@ inline promise_read()
 }
 
 /*
- * placing.h: put_on_wheel, under the lock, with promise() up to its write: then `until` is not 0, and the
+ * shard.h: put_on_wheel, under the lock, with promise() up to its write: then `until` is not 0, and the
  * read is to come. `at` is the clock as the caller has read it.
  */
 inline put_on_wheel(task, s)
@@ -396,7 +396,7 @@ awake:
 	sleeps_until = 0
 }
 
-/* run.c: pawl__service_worker. Each begins to look for work at a shard of its own: worker->shard. */
+/* run.c: pawl__worker_thread. Each begins to look for work at a shard of its own: worker->shard. */
 active [WORKERS] proctype worker()
 {
 	byte tick, until, first_seen = NEVER, at, i, opened, job, seen;
@@ -416,7 +416,7 @@ active [WORKERS] proctype worker()
 		od;
 		wake();
 #endif
-		i = _pid % SHARDS; /* run.c: pawl__service_run_due */
+		i = _pid % SHARDS; /* run.c: pawl__worker_run_due */
 		do
 		:: atomic { seen < SHARDS && !ready[i] -> seen++; i = (i + 1) % SHARDS }
 		:: seen < SHARDS && ready[i] ->
@@ -490,7 +490,7 @@ proctype user(byte task)
 }
 
 #ifdef STOP
-/* open.c: close_shards and end_threads */
+/* stop.c: close_shards and pawl__service_end_threads */
 active proctype stop()
 {
 	atomic { !lock[0] && !lock[SHARDS - 1] -> closed = 1 }

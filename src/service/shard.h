@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Putting a task on its wheel: what arming and the end of a run share. */
-#ifndef PAWL_SERVICE_PLACING_H
-#define PAWL_SERVICE_PLACING_H
+/*
+ * The steps of a task's life that several files take, each under the lock of the task's home: on the wheel, and
+ * into and out of a run. What they mean is in layout.h.
+ */
+#ifndef PAWL_SERVICE_SHARD_H
+#define PAWL_SERVICE_SHARD_H
 
 #include "sleep.h"
 
@@ -10,16 +13,22 @@ static inline uint64_t clock_now(const struct pawl_service *service)
 	return service->clock->now(service->clock);
 }
 
-/*
- * Places under max_pending. They are counted only where there is a limit: it takes a counter that all
- * threads share.
- */
-static inline bool place_take(struct pawl_service *service)
+static inline struct pawl_task *task_of(struct pawl_timer *timer)
 {
-	size_t taken = __atomic_load_n(&service->limited, __ATOMIC_RELAXED);
+	return (struct pawl_task *)timer; /* its first member */
+}
 
-	if (!service->max_pending)
+/*
+ * The quota of max_pending. It is counted only where there is a limit, since the counter is shared by all
+ * threads. Internal tasks take nothing of it.
+ */
+static inline bool quota_take(struct pawl_service *service, const struct pawl_task *task)
+{
+	size_t taken;
+
+	if (!service->max_pending || task->internal)
 		return true;
+	taken = __atomic_load_n(&service->limited, __ATOMIC_RELAXED);
 	do
 		if (taken >= service->max_pending)
 			return false;
@@ -28,25 +37,13 @@ static inline bool place_take(struct pawl_service *service)
 	return true;
 }
 
-static inline void place_give(struct pawl_service *service)
+static inline void quota_give(struct pawl_service *service, const struct pawl_task *task)
 {
-	if (service->max_pending)
+	if (service->max_pending && !task->internal)
 		__atomic_fetch_sub(&service->limited, 1, __ATOMIC_RELAXED);
 }
 
-/* Internal tasks take none. */
-static inline bool place_take_for(struct pawl_service *service, const struct pawl_task *task)
-{
-	return task->internal || place_take(service);
-}
-
-static inline void place_give_of(struct pawl_service *service, const struct pawl_task *task)
-{
-	if (!task->internal)
-		place_give(service);
-}
-
-/* Whether tasks wait for a worker. */
+/* Whether tasks wait for a worker. Under the shard's lock. */
 static inline bool anything_due(struct shard *shard)
 {
 	return pawl_wheel_next(shard->wheel) <= pawl_wheel_now(shard->wheel);
@@ -67,7 +64,7 @@ static inline size_t advance_by_one(struct pawl_service *service, struct shard *
 	return moves;
 }
 
-/* Under the shard's lock. The wheel is told the time first, so that the timer gets its right place. */
+/* Under the shard's lock. The wheel is told the time first, so that the timer gets its right slot. */
 static inline void put_on_wheel(struct pawl_service *service, struct shard *shard,
                                 struct pawl_task *task, uint64_t now_ns, bool touch,
                                 struct wakes *wakes)
@@ -84,6 +81,21 @@ static inline void put_on_wheel(struct pawl_service *service, struct shard *shar
 		promise(service, shard, tick, wakes);
 	else
 		mark_ready(shard, wakes);
+}
+
+/* From here on cancel says RUNNING. Under the lock of the task's home. */
+static inline void begin_run(struct worker *worker, struct pawl_task *task)
+{
+	task->runner = worker->number;
+	worker->again = worker->ended = worker->awaited = worker->quota = false;
+	__atomic_store_n(&worker->current, task, __ATOMIC_RELAXED);
+}
+
+/* In this order: who sees that nobody runs must see that a run has ended (at_rest, await.c). */
+static inline void end_run(struct worker *worker)
+{
+	__atomic_store_n(&worker->runs, worker->runs + 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&worker->current, NULL, __ATOMIC_RELEASE);
 }
 
 #endif

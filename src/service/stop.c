@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/* Stop: close the shards, end the threads, hand out what is still pending. */
+#define _GNU_SOURCE
+#include "shard.h"
+
+void pawl__service_end_threads(struct pawl_service *service, unsigned started)
+{
+	pawl__sleep_stop(service);
+	for (unsigned i = 0; i < started; i++)
+		pthread_join(service->workers[i].thread, NULL);
+}
+
+/* The next of what is still pending. At the end of time all of it is due. */
+static struct pawl_task *take_pending(struct pawl_service *service, struct shard *shard)
+{
+	struct pawl_timer *timer;
+
+	lock_take(&shard->lock);
+	for (;;) {
+		pawl_wheel_advance(shard->wheel, PAWL_NEVER, BATCH);
+		timer = pawl_wheel_pop(shard->wheel);
+		if (timer || pawl_wheel_now(shard->wheel) == PAWL_NEVER)
+			break;
+		lock_give(&shard->lock); /* a cancel may want it */
+		lock_take(&shard->lock);
+	}
+	if (timer) {
+		shard->counts[task_of(timer)->internal].dropped++;
+		quota_give(service, task_of(timer));
+		begin_run(service->workers, task_of(timer));
+		service->workers->drops = true;
+	}
+	lock_give(&shard->lock);
+	return timer ? task_of(timer) : NULL;
+}
+
+static void hand_out(struct pawl_task *task, pawl_task_fn *dropped)
+{
+	if (dropped && !task->internal)
+		dropped(task);
+}
+
+static void end_drop(struct pawl_service *service, struct shard *shard)
+{
+	bool awaited;
+
+	lock_take(&shard->lock);
+	end_run(service->workers);
+	awaited = service->workers->awaited;
+	lock_give(&shard->lock);
+	if (awaited)
+		pawl__service_changed(service);
+}
+
+/*
+ * Hand out what is pending, when no worker is left. To be dropped is a run like any other, of a worker
+ * whose thread has ended: or a cancel_wait beside it would say IDLE, and its caller free the task, while
+ * `dropped` still has it in hand.
+ */
+static void drop_pending(struct pawl_service *service, pawl_task_fn *dropped)
+{
+	struct pawl_task *task;
+
+	pawl__worker_enter(service->workers);
+	for (unsigned i = 0; i < service->shard_count; i++)
+		while ((task = take_pending(service, &service->shards[i])) != NULL) {
+			hand_out(task, dropped);
+			end_drop(service, &service->shards[i]);
+		}
+	pawl__worker_leave(service->workers);
+}
+
+static void close_shards(struct pawl_service *service)
+{
+	for (unsigned i = 0; i < service->shard_count; i++) {
+		lock_take(&service->shards[i].lock);
+		__atomic_store_n(&service->shards[i].closed, true, __ATOMIC_RELAXED);
+		lock_give(&service->shards[i].lock);
+	}
+}
+
+/* Whether it is this thread that stops the service. If another one does, wait until it has. */
+static bool begin_stop(struct pawl_service *service)
+{
+	bool first;
+
+	pthread_mutex_lock(&service->mutex);
+	first = service->state == OPEN;
+	if (first)
+		service->state = STOPPING;
+	while (service->state == STOPPING && !first)
+		pthread_cond_wait(&service->changed, &service->mutex);
+	pthread_mutex_unlock(&service->mutex);
+	return first;
+}
+
+void pawl_service_stop(struct pawl_service *service, pawl_task_fn *dropped)
+{
+	pawl__service_refuse_inside_task(service, "pawl_service_stop");
+	if (!begin_stop(service))
+		return;
+	close_shards(service);
+	pawl__service_changed(service); /* nothing more will be due: for those who settle */
+	if (service->manual)
+		pawl__service_stop_polling(service);
+	else
+		pawl__service_end_threads(service, service->worker_count);
+	drop_pending(service, dropped);
+	pthread_mutex_lock(&service->mutex);
+	service->state = STOPPED;
+	pthread_mutex_unlock(&service->mutex);
+	pawl__service_changed(service);
+}
