@@ -15,7 +15,8 @@ static void let_others_in(struct shard *shard)
 /*
  * Advance the shard's wheel, a batch of moves at a time, to the end or until something is due: to run that
  * first, while it is in the cache, is quicker than to make all of a backlog due and then run it. Where it
- * stopped is what the shard is promised then. True if anything moved or is due.
+ * stopped is what the shard is promised then. Under the lock, which is given back for a moment between two
+ * batches. True if anything moved.
  */
 bool pawl__shard_advance(struct pawl_service *service, struct shard *shard, uint64_t tick,
                          enum advance_to end, struct wakes *wakes)
@@ -23,7 +24,6 @@ bool pawl__shard_advance(struct pawl_service *service, struct shard *shard, uint
 	size_t moves, all = 0;
 	bool due = false;
 
-	lock_take(&shard->lock);
 	for (;;) {
 		moves = pawl_wheel_advance(shard->wheel, tick, BATCH);
 		all += moves;
@@ -36,33 +36,24 @@ bool pawl__shard_advance(struct pawl_service *service, struct shard *shard, uint
 		mark_ready(shard, wakes);
 	promise_anew(service, shard, pawl_wheel_next_opening(shard->wheel), wakes);
 	count_moves(service, all);
-	lock_give(&shard->lock);
 	return all > 0;
 }
 
-/* Open what was promised for now. Those of the service's threads that are idle learn of it. */
+/* Advance each shard that was promised a worker by now. */
 void pawl__service_open_promised(struct pawl_service *service, uint64_t tick)
 {
-	struct wakes wakes = {false, false};
+	struct wakes wakes = {0};
 	unsigned moved = 0;
 
 	for (unsigned i = 0; i < service->shard_count; i++) {
 		struct shard *shard = &service->shards[i];
 
-		if (__atomic_load_n(&shard->promised, __ATOMIC_SEQ_CST) <= tick)
-			moved += pawl__shard_advance(service, shard, tick, FIRST_DUE, &wakes);
+		if (__atomic_load_n(&shard->promised, __ATOMIC_SEQ_CST) > tick)
+			continue;
+		lock_take(&shard->lock);
+		moved += pawl__shard_advance(service, shard, tick, FIRST_DUE, &wakes);
+		lock_give(&shard->lock);
 	}
-	wakes.worker = moved > 1; /* one shard's tasks are for the thread that is here */
+	wakes.worker = moved > 1; /* the tasks of one shard are for this thread */
 	wake(service, &wakes);
-}
-
-bool pawl__service_advance(struct pawl_service *service, uint64_t tick, enum advance_to end)
-{
-	struct wakes wakes = {false, false};
-	bool moved = false;
-
-	for (unsigned i = 0; i < service->shard_count; i++)
-		moved |= pawl__shard_advance(service, &service->shards[i], tick, end, &wakes);
-	wake(service, &wakes);
-	return moved;
 }

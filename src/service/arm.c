@@ -135,7 +135,7 @@ static inline __attribute__((always_inline)) int
 arm(struct pawl_service *service, struct pawl_task *task, const struct arming *arming)
 {
 	struct shard *shard = home_of(service, task);
-	struct wakes wakes = {false, false};
+	struct wakes wakes = {0};
 	int error;
 
 	if (!task->run)

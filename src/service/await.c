@@ -1,5 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads of the user's that wait: for the end of one run (cancel_wait), and for all that is due (settle). */
+/*
+ * Threads of the user's that wait: for the end of one run (cancel_wait), and for all that is due (settle).
+ *
+ * Both leave a flag under a shard's lock and sleep on `changed`: a cancel_wait with the worker that runs its
+ * task (`awaited`), a settle with each shard that is not at rest (`settling`). The worker has that lock
+ * anyway when a run ends. It reads the flags there, and takes the mutex only if one is set: so a run costs
+ * nothing more because others might wait for it, neither an atomic instruction nor a fence nor a shared word.
+ *
+ *	settle                                  a worker
+ *	------                                  --------
+ *	read changes                            run(task)
+ *	lock; not at rest: settling = true;     lock; finish; nothing more is due: leave the shard;
+ *	unlock                                  settling: clear it; unlock
+ *	sleep while changes is the same         changes + 1, wake all that wait
+ *
+ * A shard that is not at rest comes to rest by a worker that leaves it. That holds for a due task that is
+ * cancelled, too: `ready` was set for it, so a worker comes, and finds nothing.
+ */
 #define _GNU_SOURCE
 #include "shard.h"
 
@@ -20,50 +37,6 @@ void pawl__service_await_run(struct pawl_service *service, struct worker *worker
 	pthread_mutex_unlock(&service->mutex);
 }
 
-static bool nothing_due(struct pawl_service *service, uint64_t tick)
-{
-	for (unsigned i = 0; i < service->shard_count; i++) {
-		struct shard *shard = &service->shards[i];
-		uint64_t next;
-
-		lock_take(&shard->lock);
-		next = shard->closed ? PAWL_NEVER : pawl_wheel_next(shard->wheel);
-		lock_give(&shard->lock);
-		if (next <= tick && next != PAWL_NEVER)
-			return false;
-	}
-	return true;
-}
-
-static uint64_t runs_ended(const struct pawl_service *service)
-{
-	uint64_t runs = 0;
-
-	for (unsigned i = 0; i < service->worker_count; i++)
-		runs += __atomic_load_n(&service->workers[i].runs, __ATOMIC_SEQ_CST);
-	return runs;
-}
-
-static bool nobody_runs(const struct pawl_service *service)
-{
-	for (unsigned i = 0; i < service->worker_count; i++)
-		if (__atomic_load_n(&service->workers[i].current, __ATOMIC_SEQ_CST))
-			return false;
-	return true;
-}
-
-/*
- * A task that is due is on a wheel or runs. It may pass from one to the other while we look; but not
- * without a run that ends: so count those before the first look and after the last one.
- */
-static bool at_rest(struct pawl_service *service, uint64_t tick)
-{
-	uint64_t runs = runs_ended(service);
-
-	return nobody_runs(service) && nothing_due(service, tick) && nobody_runs(service) &&
-	       runs_ended(service) == runs;
-}
-
 static uint64_t changes_so_far(struct pawl_service *service)
 {
 	uint64_t changes;
@@ -82,20 +55,51 @@ static void await_change(struct pawl_service *service, uint64_t changes)
 	pthread_mutex_unlock(&service->mutex);
 }
 
-/* Slots that only move tasks down are nobody's business yet: so open them here. */
+/* If it is not, a worker will leave it, and tell. Slots that only move tasks down are opened here. */
+static bool shard_at_rest(struct pawl_service *service, struct shard *shard, uint64_t *ran)
+{
+	uint64_t tick = ticks_down(&service->ticks, clock_now(service));
+	struct wakes wakes = {0};
+	bool rest;
+
+	lock_take(&shard->lock);
+	pawl__shard_advance(service, shard, tick, TICK, &wakes);
+	rest = at_rest(shard);
+	shard->settling |= !rest;
+	*ran += shard->counts[0].ran + shard->counts[1].ran;
+	lock_give(&shard->lock);
+	wake(service, &wakes);
+	return rest;
+}
+
+static bool all_at_rest(struct pawl_service *service, uint64_t *ran)
+{
+	bool rest = true;
+
+	*ran = 0;
+	for (unsigned i = 0; i < service->shard_count; i++)
+		rest &= shard_at_rest(service, &service->shards[i], ran);
+	return rest;
+}
+
+/*
+ * A task may arm another one in a shard that has been looked at. So look at all shards twice: if both times all of
+ * them were at rest, and no run began in between, then all were at rest at the same time.
+ */
 static void settle_threads(struct pawl_service *service)
 {
-	__atomic_add_fetch(&service->settling, 1, __ATOMIC_SEQ_CST);
-	for (;;) {
-		uint64_t changes = changes_so_far(service);
-		uint64_t tick = ticks_down(&service->ticks, clock_now(service));
+	bool rest = false, before;
+	uint64_t ran = 0, ran_before;
 
-		pawl__service_advance(service, tick, TICK);
-		if (at_rest(service, tick))
-			break;
-		await_change(service, changes);
-	}
-	__atomic_sub_fetch(&service->settling, 1, __ATOMIC_SEQ_CST);
+	do {
+		uint64_t changes = changes_so_far(service);
+
+		before = rest;
+		ran_before = ran;
+		rest = all_at_rest(service, &ran);
+		if (!rest)
+			await_change(service, changes);
+	} while (!before || !rest || ran != ran_before);
 }
 
 void pawl_service_settle(struct pawl_service *service)

@@ -83,6 +83,8 @@ struct shard {
 	/* Under the lock. */
 	struct pawl_wheel *wheel; /* counts in ticks of the service */
 	bool closed;              /* stop has begun: nothing is armed or taken any more */
+	bool settling;            /* a settle waits until the shard is at rest */
+	unsigned running;         /* workers that run a task of this shard */
 
 	/* Written under the lock, read without: */
 	bool ready;        /* something is due */
@@ -132,7 +134,6 @@ struct pawl_service {
 	uint64_t moves;     /* of all wheels; what matters is whether there was any */
 	size_t limited;     /* of the quota max_pending: taken */
 	unsigned followers; /* workers that sleep without leading, or are about to */
-	unsigned settling;  /* threads in settle */
 	bool has_leader;    /* a worker sleeps for all, or is about to */
 	bool stopping;      /* threads shall end */
 	bool polling;       /* manual: somebody polls */
@@ -141,7 +142,7 @@ struct pawl_service {
 	pthread_mutex_t mutex __attribute__((aligned(LINE)));
 	pthread_cond_t called;  /* a follower is; or stopping */
 	unsigned calls;         /* that no follower has answered yet: under the mutex */
-	pthread_cond_t changed; /* a run that is awaited has ended; or all may have settled */
+	pthread_cond_t changed; /* what a thread in await.c, poll.c or stop.c waits for may be so */
 	uint64_t changes;       /* how often: under the mutex */
 	enum { OPEN, STOPPING, STOPPED } state; /* under the mutex */
 };
@@ -152,7 +153,6 @@ struct wakes; /* sleep.h */
 enum advance_to { FIRST_DUE, TICK };
 bool pawl__shard_advance(struct pawl_service *service, struct shard *shard, uint64_t tick,
                          enum advance_to end, struct wakes *wakes);
-bool pawl__service_advance(struct pawl_service *service, uint64_t tick, enum advance_to end);
 void pawl__service_open_promised(struct pawl_service *service, uint64_t tick);
 
 /* run.c */

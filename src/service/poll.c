@@ -3,6 +3,22 @@
 #define _GNU_SOURCE
 #include "shard.h"
 
+/* Also the shards in which nothing opens: what next says depends on how far the wheel is. */
+static bool advance_all(struct pawl_service *service, uint64_t tick)
+{
+	struct wakes wakes = {0}; /* there is nobody to wake */
+	bool moved = false;
+
+	for (unsigned i = 0; i < service->shard_count; i++) {
+		struct shard *shard = &service->shards[i];
+
+		lock_take(&shard->lock);
+		moved |= pawl__shard_advance(service, shard, tick, FIRST_DUE, &wakes);
+		lock_give(&shard->lock);
+	}
+	return moved;
+}
+
 static void end_poll(struct pawl_service *service)
 {
 	__atomic_store_n(&service->polling, false, __ATOMIC_SEQ_CST);
@@ -55,7 +71,7 @@ size_t pawl_service_poll(struct pawl_service *service, size_t max)
 	do {
 		size_t before = ran;
 
-		more = pawl__service_advance(service, tick, FIRST_DUE);
+		more = advance_all(service, tick);
 		ran += pawl__worker_run_due(service->workers, most - ran);
 		more |= ran > before;
 	} while (more && ran < most);

@@ -68,7 +68,7 @@ static bool others_needed(const struct pawl_service *service, struct shard *shar
 	return !has_leader(service) || anything_due(shard);
 }
 
-/* A periodic task keeps its quota while it runs. */
+/* Under the lock. A periodic task keeps its quota while it runs. */
 static struct job take(struct pawl_service *service, struct worker *worker, struct shard *shard)
 {
 	struct pawl_timer *timer = shard->closed ? NULL : pawl_wheel_pop(shard->wheel);
@@ -105,8 +105,8 @@ static uint64_t next_deadline(const struct pawl_task *task, uint64_t now)
 	return next;
 }
 
-/* The run is over. Its task is looked at only where it cannot be gone: see layout.h. */
-static bool finish(struct pawl_service *service, struct worker *worker, struct shard *shard,
+/* The run is over. Its task is looked at only where it cannot be gone: see layout.h. Under the lock. */
+static void finish(struct pawl_service *service, struct worker *worker, struct shard *shard,
                    const struct job *job, uint64_t now, struct wakes *wakes)
 {
 	bool next_period = job->period_ns && !worker->again && !worker->ended;
@@ -115,10 +115,9 @@ static bool finish(struct pawl_service *service, struct worker *worker, struct s
 		job->task->deadline_ns = next_deadline(job->task, now);
 		shard->counts[job->task->internal].armed++;
 	}
-	end_run(worker);
+	end_run(worker, wakes);
 	if (next_period || worker->again) /* it has its quota, which a cancel gives back */
 		put_on_wheel(service, shard, job->task, now, false, wakes);
-	return worker->awaited;
 }
 
 static void record(struct worker *worker, const struct job *job, uint64_t start, uint64_t end)
@@ -133,49 +132,47 @@ static void record(struct worker *worker, const struct job *job, uint64_t start,
 	histogram_count(&worker->run_time, took);
 }
 
-/*
- * This worker rests, or found nothing, for what was due has been cancelled or moved. Who settles counts
- * itself first and looks then; here it is the other way round.
- */
-static void tell_who_settles(struct pawl_service *service)
+/* The next task, or none: then this worker leaves the shard. Under the lock. */
+static struct job take_or_leave(struct pawl_service *service, struct worker *worker,
+                                struct shard *shard, bool may_take, struct wakes *wakes)
 {
-	/* Adding nothing: a read that comes after all that was written before, as a load might not. */
-	if (__atomic_add_fetch(&service->settling, 0, __ATOMIC_SEQ_CST))
-		pawl__service_changed(service);
+	struct job job = may_take ? take(service, worker, shard) : no_job;
+
+	if (!job.task)
+		leave_shard(shard, wakes);
+	return job;
 }
 
 /* Up to `max` tasks of one shard. */
 static size_t run_shard(struct pawl_service *service, struct worker *worker, struct shard *shard,
                         size_t max)
 {
+	struct wakes wakes = {0};
 	uint64_t start, end;
 	size_t ran = 0;
 	struct job job;
 
 	lock_take(&shard->lock);
-	job = take(service, worker, shard);
+	shard->running++;
+	job = take_or_leave(service, worker, shard, true, &wakes);
 	lock_give(&shard->lock);
+	wake(service, &wakes);
 	for (start = clock_now(service); job.task; start = end) {
-		struct wakes wakes = {false, false};
 		struct job done = job;
-		bool awaited;
 
 		if (job.more)
 			pawl__sleep_wake_worker(service);
 		job.run(job.task);
 		end = clock_now(service);
 		record(worker, &done, start, end);
+		wakes = (struct wakes){0};
 		lock_take(&shard->lock);
-		awaited = finish(service, worker, shard, &done, end, &wakes);
-		job = ++ran < max ? take(service, worker, shard) : no_job;
+		finish(service, worker, shard, &done, end, &wakes);
+		job = take_or_leave(service, worker, shard, ++ran < max, &wakes);
 		lock_give(&shard->lock);
-		wakes.worker =
-		        wakes.worker && !job.task; /* what became due is taken care of here */
+		wakes.worker &= !job.task; /* the task that became due is run here */
 		wake(service, &wakes);
-		if (awaited)
-			pawl__service_changed(service);
 	}
-	tell_who_settles(service);
 	return ran;
 }
 

@@ -91,11 +91,34 @@ static inline void begin_run(struct worker *worker, struct pawl_task *task)
 	__atomic_store_n(&worker->current, task, __ATOMIC_RELAXED);
 }
 
-/* In this order: who sees that nobody runs must see that a run has ended (at_rest, await.c). */
-static inline void end_run(struct worker *worker)
+/* Under the same lock. Release: what the run wrote is seen by a cancel_wait that sees the count. */
+static inline void end_run(struct worker *worker, struct wakes *wakes)
 {
 	__atomic_store_n(&worker->runs, worker->runs + 1, __ATOMIC_RELEASE);
-	__atomic_store_n(&worker->current, NULL, __ATOMIC_RELEASE);
+	__atomic_store_n(&worker->current, NULL, __ATOMIC_RELAXED);
+	wakes->waiting |= worker->awaited;
+}
+
+/* No task of the shard is due or runs. Under the lock. */
+static inline bool at_rest(struct shard *shard)
+{
+	uint64_t next = pawl_wheel_next(shard->wheel);
+
+	return !shard->running &&
+	       (shard->closed || next == PAWL_NEVER || next > pawl_wheel_now(shard->wheel));
+}
+
+/*
+ * A worker has run a task of the shard, or found none, and takes no other. Under the lock. This is all that
+ * settle costs those that run tasks: how it waits is in await.c.
+ */
+static inline void leave_shard(struct shard *shard, struct wakes *wakes)
+{
+	shard->running--;
+	if (shard->settling && at_rest(shard)) {
+		shard->settling = false;
+		wakes->waiting = true;
+	}
 }
 
 #endif

@@ -106,8 +106,6 @@ static uint64_t sleep_until_promise(struct pawl_service *service, uint64_t tick)
 	if (!sleeps)
 		return 0;
 	__atomic_store_n(&service->sleeps_until, until, __ATOMIC_SEQ_CST);
-	if (__atomic_load_n(&service->settling, __ATOMIC_SEQ_CST))
-		pawl__service_changed(service);
 	sleeps = !must_stay_awake(service, until);
 	if (sleeps)
 		service->clock->wait(service->clock, ns_of_tick(&service->ticks, until));

@@ -16,8 +16,9 @@ void pawl__sleep_stop(struct pawl_service *service);        /* all of them, for 
 
 /* Whom to wake, once the shard's lock has been given back. */
 struct wakes {
-	bool worker; /* a task is due */
-	bool leader; /* it sleeps for too long */
+	bool worker;  /* a task is due */
+	bool leader;  /* it sleeps for too long */
+	bool waiting; /* threads that wait for the end of a run: await.c */
 };
 
 static inline void wake(struct pawl_service *service, const struct wakes *wakes)
@@ -26,6 +27,8 @@ static inline void wake(struct pawl_service *service, const struct wakes *wakes)
 		pawl__sleep_wake_worker(service);
 	if (wakes->leader)
 		service->clock->wake(service->clock);
+	if (wakes->waiting)
+		pawl__service_changed(service);
 }
 
 static inline bool has_leader(const struct pawl_service *service)

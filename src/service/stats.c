@@ -31,18 +31,18 @@ static uint64_t queued(struct shard *shard)
 /* While every worker is busy, nobody else advances the wheels. */
 static void add_shard(struct pawl_service *service, struct shard *shard, struct pawl_stats *stats)
 {
-	struct wakes wakes = {false, false};
+	uint64_t tick = ticks_down(&service->ticks, clock_now(service));
+	struct wakes wakes = {0};
 
-	pawl__shard_advance(service, shard, ticks_down(&service->ticks, clock_now(service)), TICK,
-	                    &wakes);
-	wake(service, &wakes);
 	lock_take(&shard->lock);
+	pawl__shard_advance(service, shard, tick, TICK, &wakes);
 	stats->armed += shard->counts[0].armed;
 	stats->ran += shard->counts[0].ran;
 	stats->cancelled += shard->counts[0].cancelled;
 	stats->dropped += shard->counts[0].dropped;
 	stats->queued += queued(shard);
 	lock_give(&shard->lock);
+	wake(service, &wakes);
 }
 
 static void add_worker(const struct worker *worker, struct pawl_stats *stats)

@@ -27,6 +27,7 @@ static struct pawl_task *take_pending(struct pawl_service *service, struct shard
 	if (timer) {
 		shard->counts[task_of(timer)->internal].dropped++;
 		quota_give(service, task_of(timer));
+		shard->running++;
 		begin_run(service->workers, task_of(timer));
 		service->workers->drops = true;
 	}
@@ -42,14 +43,13 @@ static void hand_out(struct pawl_task *task, pawl_task_fn *dropped)
 
 static void end_drop(struct pawl_service *service, struct shard *shard)
 {
-	bool awaited;
+	struct wakes wakes = {0};
 
 	lock_take(&shard->lock);
-	end_run(service->workers);
-	awaited = service->workers->awaited;
+	end_run(service->workers, &wakes);
+	leave_shard(shard, &wakes);
 	lock_give(&shard->lock);
-	if (awaited)
-		pawl__service_changed(service);
+	wake(service, &wakes);
 }
 
 /*
@@ -100,7 +100,7 @@ void pawl_service_stop(struct pawl_service *service, pawl_task_fn *dropped)
 	if (!begin_stop(service))
 		return;
 	close_shards(service);
-	pawl__service_changed(service); /* nothing more will be due: for those who settle */
+	pawl__service_changed(service); /* for settle: nothing becomes due any more */
 	if (service->manual)
 		pawl__service_stop_polling(service);
 	else

@@ -586,6 +586,37 @@ static void settle_waits_2(void)
 	settle_waits(2, 2);
 }
 
+static void *give_two_a_home(void *unused)
+{
+	arm(two, MS);
+	EXPLORE_EXPECT_EQ(pawl_service_cancel(service, &two->task), PAWL_CANCELLED);
+	return unused;
+}
+
+static void arm_the_other(struct probe *probe)
+{
+	arm(probe->other, 0);
+}
+
+/* A task arms another one, in a shard at which settle may have looked before that. */
+static void settle_waits_for_what_a_task_arms(void)
+{
+	open_service(1, 2);
+	one = new_probe();
+	two = new_probe();
+	one->then = arm_the_other;
+	one->other = two;
+	arm(one, 2 * MS); /* at home in the shard that settle looks at last */
+	start(give_two_a_home, NULL);
+	join_all();
+	pass(2 * MS);
+	pawl_service_settle(service);
+	EXPLORE_EXPECT_EQ(get(&runs), 2);
+	free(one);
+	free(two);
+	close_service();
+}
+
 static void *settle(void *unused)
 {
 	pawl_service_settle(service);
@@ -873,6 +904,7 @@ int main(int argc, char **argv)
 	        {SCENARIO(cancel_wait_inside)},
 	        {SCENARIO(settle_waits_1)},
 	        {SCENARIO(settle_waits_2)},
+	        {SCENARIO(settle_waits_for_what_a_task_arms)},
 	        {SCENARIO(settle_against_cancel)},
 	        {SCENARIO(settle_against_stop)},
 	        {SCENARIO(limit_of_one)},
