@@ -24,6 +24,7 @@ bool pawl__shard_advance(struct pawl_service *service, struct shard *shard, uint
 	size_t moves, all = 0;
 	bool due = false;
 
+	lock_assert_held(&shard->lock);
 	for (;;) {
 		moves = pawl_wheel_advance(shard->wheel, tick, BATCH);
 		all += moves;

@@ -54,7 +54,7 @@ static __attribute__((noinline)) struct shard *give_home(struct pawl_service *se
 	return home_of(service, task);
 }
 
-/* The worker that runs the task, or NULL. */
+/* The worker that runs the task, or NULL. Under the lock of its home. */
 static struct worker *runner_of(struct pawl_service *service, struct pawl_task *task)
 {
 	struct worker *worker;
@@ -81,6 +81,7 @@ static __attribute__((noinline)) int arm_running(struct pawl_service *service, s
                                                  struct worker *worker,
                                                  const struct pawl_task *task)
 {
+	lock_assert_held(&shard->lock);
 	if (worker->again)
 		return 0;
 	if (!worker->quota && !quota_take(service, task))
@@ -93,6 +94,7 @@ static __attribute__((noinline)) int arm_running(struct pawl_service *service, s
 
 static int arm_waiting(struct pawl_service *service, struct shard *shard, struct pawl_task *task)
 {
+	lock_assert_held(&shard->lock);
 	if (pawl_timer_armed(&task->timer))
 		return 0;
 	if (!quota_take(service, task))
@@ -114,6 +116,7 @@ arm_locked(struct pawl_service *service, struct shard *shard, struct pawl_task *
 	bool touch = arming->touch && keeps_period(worker, task);
 	int error;
 
+	lock_assert_held(&shard->lock);
 	if (shard->closed)
 		return -ESHUTDOWN;
 	error = worker ? arm_running(service, shard, worker, task)
@@ -193,6 +196,7 @@ static enum pawl_cancel cancel_running(struct pawl_service *service, struct shar
                                        struct worker *worker, const struct pawl_task *task,
                                        struct awaited *awaited)
 {
+	lock_assert_held(&shard->lock);
 	shard->counts[task->internal].cancelled += worker->again;
 	worker->again = false;
 	worker->ended = true;
@@ -211,6 +215,7 @@ static enum pawl_cancel cancel_locked(struct pawl_service *service, struct shard
 {
 	struct worker *worker = runner_of(service, task);
 
+	lock_assert_held(&shard->lock);
 	if (worker && worker->drops && pawl__worker_is_here(worker))
 		return PAWL_IDLE; /* asked by `dropped` itself, which has it */
 	if (worker)

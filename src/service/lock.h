@@ -5,6 +5,10 @@
  * taken spins for a while and then naps. That is right here because a shard is held for one operation
  * on a wheel, or for a bounded batch of them, never while user code runs; and because napping, unlike
  * spinning on, lets a holder go on that was preempted, whatever its priority.
+ *
+ * A function that is called under a lock says so by lock_assert_held(). With PAWL_ASSERT, which development builds
+ * define, that ends the program where the calling thread does not hold that lock; and so does taking a lock
+ * while holding another one: the order of locks is one, then nothing. Without it there is no code for either.
  */
 #ifndef PAWL_SERVICE_LOCK_H
 #define PAWL_SERVICE_LOCK_H
@@ -16,6 +20,19 @@
 struct lock {
 	int taken;
 };
+
+#ifdef PAWL_ASSERT
+/* lock.c: which lock the calling thread holds, or NULL; and the end, with a message, if that is wrong. */
+extern _Thread_local const struct lock *pawl__lock_held;
+void pawl__lock_expect_held(const struct lock *expected, const char *function);
+#define lock_assert_held(lock) pawl__lock_expect_held(lock, __func__)
+#define lock_assert_none()     pawl__lock_expect_held(NULL, __func__)
+#define lock_note_held(lock)   (pawl__lock_held = (lock))
+#else
+#define lock_assert_held(lock) ((void)(lock))
+#define lock_assert_none()     ((void)0)
+#define lock_note_held(lock)   ((void)(lock))
+#endif
 
 enum { SPINS_BEFORE_YIELD = 100, YIELDS_BEFORE_NAP = 10, NAP_NS = 50000 };
 
@@ -50,12 +67,16 @@ static __attribute__((noinline, unused)) void lock_wait(const struct lock *lock)
 
 static inline void lock_take(struct lock *lock)
 {
+	lock_assert_none();
 	while (!lock_try(lock))
 		lock_wait(lock);
+	lock_note_held(lock);
 }
 
 static inline void lock_give(struct lock *lock)
 {
+	lock_assert_held(lock);
+	lock_note_held(NULL);
 	__atomic_store_n(&lock->taken, 0, __ATOMIC_RELEASE);
 }
 

@@ -63,8 +63,10 @@ struct job {
 
 static const struct job no_job;
 
+/* Under the lock. */
 static bool others_needed(const struct pawl_service *service, struct shard *shard)
 {
+	lock_assert_held(&shard->lock);
 	return !has_leader(service) || anything_due(shard);
 }
 
@@ -74,12 +76,13 @@ static struct job take(struct pawl_service *service, struct worker *worker, stru
 	struct pawl_timer *timer = shard->closed ? NULL : pawl_wheel_pop(shard->wheel);
 	struct pawl_task *task;
 
+	lock_assert_held(&shard->lock);
 	if (!timer) {
 		__atomic_store_n(&shard->ready, false, __ATOMIC_RELAXED);
 		return no_job;
 	}
 	task = task_of(timer);
-	begin_run(worker, task);
+	begin_run(shard, worker, task);
 	worker->quota = task->period_ns != 0;
 	if (!worker->quota)
 		quota_give(service, task);
@@ -111,11 +114,12 @@ static void finish(struct pawl_service *service, struct worker *worker, struct s
 {
 	bool next_period = job->period_ns && !worker->again && !worker->ended;
 
+	lock_assert_held(&shard->lock);
 	if (next_period) {
 		job->task->deadline_ns = next_deadline(job->task, now);
 		shard->counts[job->task->internal].armed++;
 	}
-	end_run(worker, wakes);
+	end_run(shard, worker, wakes);
 	if (next_period || worker->again) /* it has its quota, which a cancel gives back */
 		put_on_wheel(service, shard, job->task, now, false, wakes);
 }
@@ -138,6 +142,7 @@ static struct job take_or_leave(struct pawl_service *service, struct worker *wor
 {
 	struct job job = may_take ? take(service, worker, shard) : no_job;
 
+	lock_assert_held(&shard->lock);
 	if (!job.task)
 		leave_shard(shard, wakes);
 	return job;

@@ -46,6 +46,7 @@ static inline void quota_give(struct pawl_service *service, const struct pawl_ta
 /* Whether tasks wait for a worker. Under the shard's lock. */
 static inline bool anything_due(struct shard *shard)
 {
+	lock_assert_held(&shard->lock);
 	return pawl_wheel_next(shard->wheel) <= pawl_wheel_now(shard->wheel);
 }
 
@@ -72,6 +73,7 @@ static inline void put_on_wheel(struct pawl_service *service, struct shard *shar
 	uint64_t tick = ticks_up(&service->ticks, task->deadline_ns);
 	bool waits;
 
+	lock_assert_held(&shard->lock);
 	if (advance_by_one(service, shard, ticks_down(&service->ticks, now_ns)) &&
 	    anything_due(shard))
 		mark_ready(shard, wakes);
@@ -84,16 +86,18 @@ static inline void put_on_wheel(struct pawl_service *service, struct shard *shar
 }
 
 /* From here on cancel says RUNNING. Under the lock of the task's home. */
-static inline void begin_run(struct worker *worker, struct pawl_task *task)
+static inline void begin_run(struct shard *shard, struct worker *worker, struct pawl_task *task)
 {
+	lock_assert_held(&shard->lock);
 	task->runner = worker->number;
 	worker->again = worker->ended = worker->awaited = worker->quota = false;
 	__atomic_store_n(&worker->current, task, __ATOMIC_RELAXED);
 }
 
 /* Under the same lock. Release: what the run wrote is seen by a cancel_wait that sees the count. */
-static inline void end_run(struct worker *worker, struct wakes *wakes)
+static inline void end_run(struct shard *shard, struct worker *worker, struct wakes *wakes)
 {
+	lock_assert_held(&shard->lock);
 	__atomic_store_n(&worker->runs, worker->runs + 1, __ATOMIC_RELEASE);
 	__atomic_store_n(&worker->current, NULL, __ATOMIC_RELAXED);
 	wakes->waiting |= worker->awaited;
@@ -104,6 +108,7 @@ static inline bool at_rest(struct shard *shard)
 {
 	uint64_t next = pawl_wheel_next(shard->wheel);
 
+	lock_assert_held(&shard->lock);
 	return !shard->running &&
 	       (shard->closed || next == PAWL_NEVER || next > pawl_wheel_now(shard->wheel));
 }
@@ -114,6 +119,7 @@ static inline bool at_rest(struct shard *shard)
  */
 static inline void leave_shard(struct shard *shard, struct wakes *wakes)
 {
+	lock_assert_held(&shard->lock);
 	shard->running--;
 	if (shard->settling && at_rest(shard)) {
 		shard->settling = false;

@@ -39,6 +39,7 @@ static inline bool has_leader(const struct pawl_service *service)
 /* A task of the shard is due. Under the shard's lock. */
 static inline void mark_ready(struct shard *shard, struct wakes *wakes)
 {
+	lock_assert_held(&shard->lock);
 	__atomic_store_n(&shard->ready, true, __ATOMIC_SEQ_CST);
 	wakes->worker = true;
 }
@@ -47,6 +48,7 @@ static inline void mark_ready(struct shard *shard, struct wakes *wakes)
 static inline void promise_anew(struct pawl_service *service, struct shard *shard, uint64_t tick,
                                 struct wakes *wakes)
 {
+	lock_assert_held(&shard->lock);
 	__atomic_store_n(&shard->promised, tick, __ATOMIC_SEQ_CST);
 	wakes->leader |= tick < __atomic_load_n(&service->sleeps_until, __ATOMIC_SEQ_CST);
 }
@@ -55,6 +57,7 @@ static inline void promise_anew(struct pawl_service *service, struct shard *shar
 static inline void promise(struct pawl_service *service, struct shard *shard, uint64_t tick,
                            struct wakes *wakes)
 {
+	lock_assert_held(&shard->lock);
 	if (tick < shard->promised)
 		promise_anew(service, shard, tick, wakes);
 }

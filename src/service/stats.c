@@ -24,6 +24,7 @@ static uint64_t queued(struct shard *shard)
 {
 	struct queue queue = {pawl_wheel_now(shard->wheel), 0};
 
+	lock_assert_held(&shard->lock);
 	pawl_wheel_each(shard->wheel, count_due, &queue);
 	return queue.length;
 }

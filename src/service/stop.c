@@ -28,7 +28,7 @@ static struct pawl_task *take_pending(struct pawl_service *service, struct shard
 		shard->counts[task_of(timer)->internal].dropped++;
 		quota_give(service, task_of(timer));
 		shard->running++;
-		begin_run(service->workers, task_of(timer));
+		begin_run(shard, service->workers, task_of(timer));
 		service->workers->drops = true;
 	}
 	lock_give(&shard->lock);
@@ -46,7 +46,7 @@ static void end_drop(struct pawl_service *service, struct shard *shard)
 	struct wakes wakes = {0};
 
 	lock_take(&shard->lock);
-	end_run(service->workers, &wakes);
+	end_run(shard, service->workers, &wakes);
 	leave_shard(shard, &wakes);
 	lock_give(&shard->lock);
 	wake(service, &wakes);

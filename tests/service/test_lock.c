@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/* What development builds assert of locks can fail, and says what is wrong. */
+#define _GNU_SOURCE
+#include "../../src/service/lock.h"
+#include "../support/test.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static struct lock one, two;
+
+static void be_under_one(void)
+{
+	lock_assert_held(&one);
+}
+
+/* What it writes to stderr before it is aborted; empty if it is not. */
+static const char *last_words(void (*act)(void))
+{
+	static char words[200];
+	int fds[2], status = 0;
+	ssize_t length;
+	pid_t child;
+
+	EXPECT_EQ(pipe(fds), 0);
+	child = fork();
+	if (child == 0) {
+		dup2(fds[1], STDERR_FILENO);
+		act();
+		_exit(0);
+	}
+	close(fds[1]);
+	length = read(fds[0], words, sizeof(words) - 1);
+	words[length > 0 ? length : 0] = 0;
+	close(fds[0]);
+	waitpid(child, &status, 0);
+	EXPECT_EQ(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT, words[0] != 0);
+	return words;
+}
+
+static void under_it(void)
+{
+	lock_take(&one);
+	be_under_one();
+	lock_give(&one);
+}
+
+static void under_another_one(void)
+{
+	lock_take(&two);
+	be_under_one();
+}
+
+static void one_under_another_one(void)
+{
+	lock_take(&two);
+	lock_take(&one);
+}
+
+static void give_what_is_not_held(void)
+{
+	lock_give(&one);
+}
+
+static void *take_one(void *unused)
+{
+	lock_take(&one);
+	return unused;
+}
+
+static void while_another_thread_holds_it(void)
+{
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, take_one, NULL);
+	pthread_join(thread, NULL);
+	be_under_one();
+}
+
+#define EXPECT_WORDS(act, words) EXPECT(strcmp(last_words(act), words) == 0)
+
+static void a_function_that_is_not_under_its_lock_ends_the_program(void)
+{
+	EXPECT_WORDS(under_it, "");
+	EXPECT_WORDS(be_under_one,
+	             "pawl: be_under_one: the thread should hold the lock that this is "
+	             "done under, but holds none\n");
+	EXPECT_WORDS(under_another_one,
+	             "pawl: be_under_one: the thread should hold the lock that this "
+	             "is done under, but holds another one\n");
+	EXPECT_WORDS(while_another_thread_holds_it,
+	             "pawl: be_under_one: the thread should hold the "
+	             "lock that this is done under, but holds none\n");
+}
+
+static void a_lock_taken_or_given_out_of_order_ends_the_program(void)
+{
+	EXPECT_WORDS(one_under_another_one,
+	             "pawl: lock_take: the thread should hold no lock, but holds another one\n");
+	EXPECT_WORDS(give_what_is_not_held,
+	             "pawl: lock_give: the thread should hold the lock that this "
+	             "is done under, but holds none\n");
+}
+
+int main(void)
+{
+	static const struct test tests[] = {
+	        TEST(a_function_that_is_not_under_its_lock_ends_the_program),
+	        TEST(a_lock_taken_or_given_out_of_order_ends_the_program),
+	};
+
+	return RUN_TESTS(tests);
+}
