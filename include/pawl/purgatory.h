@@ -53,7 +53,7 @@
  * and calls nothing of this library; the others may. In pawl_purgatory(3) LOCKS draws the deadlock, CONCURRENCY
  * lists which calls may run together, CHAINS says how on_complete nests, MEMORY what takes how much. After fork()
  * the child may only exec or exit. No call is async-signal-safe. Your functions must not throw C++ exceptions. NULL
- * is no purgatory and no operation, but for close.
+ * is no service, no purgatory and no operation, but for close.
  */
 #ifndef PAWL_PURGATORY_H
 #define PAWL_PURGATORY_H
@@ -71,7 +71,7 @@ typedef void pawl_op_fn(struct pawl_op *op);
 /*
  * Any bytes, also none; borrowed for the time of a call. Two keys are equal if their hashes are, 96 bits of SipHash
  * with a secret: so two different keys are taken for one with a probability of about n^2 / 2^97 for n keys at a time
- * (10^-17 for a million). Invalid is NULL with more than 0 bytes, and a resolved key of another purgatory.
+ * (10^-17 for a million). Invalid is NULL with more than 0 bytes, and a resolved key of another open purgatory.
  */
 struct pawl_key {
 	const void *data;
@@ -92,13 +92,16 @@ struct pawl_op_type {
 
 #define PAWL_OP_WATCHES 4 /* keys for which an operation has room in itself */
 
-/* An operation under a further key. Its fields are private. */
-struct pawl_watch {
-	uintptr_t next, *link;
+/* An operation under up to four of its keys. Its fields are private. */
+struct pawl_watches {
+	uintptr_t *link[PAWL_OP_WATCHES];
+	uint32_t high[PAWL_OP_WATCHES];
+	uint32_t count;
+	struct pawl_watches *more;
+	uint64_t low[PAWL_OP_WATCHES];
+	uintptr_t next[PAWL_OP_WATCHES];
 	struct pawl_op *op;
-	uint64_t low;
-	uint32_t high;
-} __attribute__((aligned(8)));
+};
 
 /* An operation. Embed it and initialise it before its first use; its fields are private. */
 struct pawl_op {
@@ -106,21 +109,14 @@ struct pawl_op {
 		struct pawl_timer timer;
 		struct pawl_op *deferred;
 	};
-	struct pawl_watch *more;
 	void *home;
 	uint32_t state, references;
-	uintptr_t *link[PAWL_OP_WATCHES];
-	uint64_t low[PAWL_OP_WATCHES];
-
-	/* All that a check in vain reads, beside what follows in your struct. */
-	uintptr_t next[PAWL_OP_WATCHES];
-	uint32_t high[PAWL_OP_WATCHES];
-	uint32_t watch_count;
-	uint8_t claim;
+	struct pawl_watches
+	        watches; /* a check in vain reads its end, the type, and what follows in your struct */
 	const struct pawl_op_type *type;
-} __attribute__((aligned(8)));
+};
 
-/* The operation is fresh afterwards. Not between try_or_watch (0 or 1) and the call of release. */
+/* Make the operation fresh, before each use. Once try_or_watch has returned 0 or 1: not before release is called. */
 PAWL_API void pawl_op_init(struct pawl_op *op, const struct pawl_op_type *type);
 
 /*
@@ -135,7 +131,7 @@ struct pawl_purgatory_options {
  * Open a purgatory whose deadlines run on the service, which is borrowed until close.
  *
  * 0         *purgatory is yours, to be closed with pawl_purgatory_close, before the service.
- * -EINVAL   shards is above 1024. After any error nothing is left behind, and *purgatory is as it was.
+ * -EINVAL   shards is above 1024. After an error nothing is left behind, and *purgatory is as it was.
  * -ENOMEM   no memory. Another error: what getrandom(2), for the secret, failed with.
  */
 PAWL_API int pawl_purgatory_open(struct pawl_purgatory **purgatory, struct pawl_service *service,
@@ -146,14 +142,15 @@ PAWL_API int pawl_purgatory_open(struct pawl_purgatory **purgatory, struct pawl_
  * timeout_ns after the end of the first try (PAWL_NEVER: none). Kafka's tryCompleteElseWatch.
  *
  * 1           this call has completed it, and on_complete has returned. Release follows, or has been called.
- * 0           it waits; or somebody else has completed it already, or taken it out; or it was completed while
- *             fresh; or this call has completed it 16 deep in a chain, and on_complete follows.
- * -EINVAL     no keys, or more than 2^32-1; an invalid one; a type without try_complete, on_complete or release.
- * -EBUSY      it was given to try_or_watch before. It goes on, and is released in the end: do not free it.
+ * 0           it waits. Or another thread has completed it or taken it out already. Or this call has completed
+ *             it 16 deep in a chain, and on_complete follows.
+ * -EBUSY      it was given to try_or_watch before, and not initialised since. It may still wait: do not free it.
+ * -EINVAL     `keys` is NULL; no keys, or more than 2^32-1; an invalid key; no type, or a type without try_complete,
+ *             on_complete or release.
  * -ESHUTDOWN  the purgatory was stopped; or its service was, and there is a deadline to arm.
  * -ENOMEM     no memory for more than 4 keys; never with up to 4.
- * Where several apply it is the first of these. Below 0 the operation is as it was: fresh and yours but with -EBUSY,
- * not released even if it was completed while fresh; try_complete may have been called, nothing else.
+ * Where several apply it is the first of these. After -EINVAL, -ESHUTDOWN and -ENOMEM the operation is fresh and
+ * yours, and is not released; try_complete may have been called, nothing else.
  *
  * Equal keys count once. A deadline is never early, nor before the second try has returned. It comes from the
  * service, also with a timeout of 0, but is not in the service's counts: see pawl_purgatory_stats.
@@ -167,10 +164,10 @@ PAWL_API int pawl_purgatory_try_or_watch(struct pawl_purgatory *purgatory, struc
  * no particular order; of those watched since perhaps some. Returns how many this call has completed; on_complete
  * has returned for each (but see CHAINS). An unknown or invalid key gives 0.
  *
- * What another thread is just trying is left to it: it retries that for this call, before it calls on_complete of
- * others (after 16 retries in a row on_complete comes in between); and if it checks the same key, it rescans the
- * watch list. So an operation may be completed, and not counted here, a little after this call has returned; and a
- * thread is kept in check or try_or_watch as long as others check the same operations faster than it tries them.
+ * If thread B is trying an operation, this call does not wait: B tries it once more, before B calls on_complete of
+ * others (after 16 such retries in a row it calls them first). If B is checking the same key, B goes through the list
+ * once more. So an operation may complete a little after this call has returned, and is not counted here. B stays in
+ * its call as long as others check its operations faster than it tries them.
  */
 PAWL_API size_t pawl_purgatory_check(struct pawl_purgatory *purgatory, struct pawl_key key);
 
@@ -182,43 +179,46 @@ PAWL_API size_t pawl_purgatory_cancel_key(struct pawl_purgatory *purgatory, stru
                                           pawl_op_fn *cancelled);
 
 /*
- * Complete it without asking try_complete (Kafka's forceComplete). You must have a hold, unless it is yours alone.
- * true: off its keys, without deadline, and on_complete has returned (but see CHAINS). false: somebody else was
- * faster. A fresh one can be completed, too: try_or_watch, even if it has begun, then returns 0 and watches nothing,
- * and release follows. If that fails, or is never called, there is no release.
+ * Complete the operation without asking try_complete (Kafka's forceComplete). You must have a hold, unless no other
+ * thread knows the operation. true: it is off its keys, has no deadline, and on_complete has returned (but see
+ * CHAINS). false: it was completed or taken out before. A fresh operation can be completed, too: try_or_watch, even
+ * if it has begun, then returns 0, watches nothing, and releases it. Without a try_or_watch that returns 0 there is
+ * no release.
  */
 PAWL_API bool pawl_op_complete(struct pawl_op *op);
 
 /*
- * Whether it has been completed, by whomever (on_complete was called, or is about to be); whether by its deadline.
- * False if it was cancelled or dropped. With a hold, or in its functions but try_complete: also in on_complete.
+ * Has it been completed? Has it been completed by its deadline? True from the moment at which it was won, before
+ * on_complete is called; false if it was cancelled or dropped. Ask with a hold, or in any of its functions but
+ * try_complete.
  */
 PAWL_API bool pawl_op_completed(const struct pawl_op *op);
 PAWL_API bool pawl_op_expired(const struct pawl_op *op);
 
 /*
- * Put release off until as many calls of unhold, the last of which calls it. Only before try_or_watch, in its
- * functions but try_complete and release, or where another hold exists that cannot be given back just now. As long as
- * try_or_watch has not taken the operation (not called yet, or below 0) holds are only counted.
+ * Put release off until unhold has been called as often as hold: the last unhold calls release. Call hold before
+ * try_or_watch, or in any of its functions but try_complete and release, or while another hold exists that is not
+ * given back meanwhile. Before try_or_watch, and after it has failed, holds are only counted.
  */
 PAWL_API void pawl_op_hold(struct pawl_op *op);
 PAWL_API void pawl_op_unhold(struct pawl_op *op);
 
 /*
- * Hash a key once: *resolved stands for it in every call of this purgatory that takes a key, until as many calls of
- * unresolve, or close. 0; or -EINVAL for an invalid key, or -ENOMEM, and *resolved is as it was. At the last
- * unresolve no call that was given *resolved may be under way (so not in an on_complete that such a check has called)
- * or follow; operations may outlast it. Given any other key unresolve does nothing.
+ * Hash a key once: *resolved stands for it in every call of this purgatory that takes a key, until unresolve has been
+ * called as often as resolve, or until close. Returns 0; or -EINVAL for an invalid key, or -ENOMEM, and *resolved is as
+ * it was. At the last unresolve no call that was given *resolved may be under way (so not in an on_complete that such a
+ * check has called), and none may follow: it is freed, and one unresolve too many is not noticed. Operations may
+ * outlast it. For a key that is not resolved unresolve does nothing.
  */
 PAWL_API int pawl_purgatory_resolve(struct pawl_purgatory *purgatory, struct pawl_key key,
                                     struct pawl_key *resolved);
 PAWL_API void pawl_purgatory_unresolve(struct pawl_purgatory *purgatory, struct pawl_key resolved);
 
-/* How many pairs of an operation and a key are watched, and operations wait. Exact if nothing runs beside it. */
+/* How many pairs of an operation and a key are watched; how many operations wait. Exact if nothing runs beside it. */
 PAWL_API size_t pawl_purgatory_watched(const struct pawl_purgatory *purgatory);
 PAWL_API size_t pawl_purgatory_delayed(const struct pawl_purgatory *purgatory);
 
-/* Counted since open, and as exact. It is large: do not copy it about. */
+/* Counts since open. Exact if nothing runs beside it. It is large: pass a pointer. */
 struct pawl_op_stats {
 	uint64_t watched, delayed;   /* now: as the functions above */
 	uint64_t completed_by_try;   /* by try_or_watch, at once or in its second try */
@@ -237,9 +237,9 @@ PAWL_API void pawl_purgatory_stats(struct pawl_purgatory *purgatory, struct pawl
 PAWL_API void pawl_purgatory_stop(struct pawl_purgatory *purgatory);
 
 /*
- * Stop, and free the purgatory, with what was resolved: before its service is closed, and better before that is
- * stopped, for then what waits has no deadline. No other call may be under way or follow, but on operations that
- * are held: unhold, completed, expired, and a complete that begins after stop, which is false. NULL is allowed.
+ * Stop, and free the purgatory with its resolved keys. Close it before you close its service, and better before you
+ * stop that: a stopped service runs no deadlines. No other call may be under way or follow, but for operations that you
+ * hold: unhold, completed, expired, and a complete that begins after stop, which returns false. NULL is allowed.
  */
 PAWL_API void pawl_purgatory_close(struct pawl_purgatory *purgatory);
 

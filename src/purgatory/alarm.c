@@ -20,7 +20,7 @@
 
 #include <errno.h>
 
-#define WHEEL_SIZE 64u  /* slots: 14 KiB a shard */
+#define WHEEL_SIZE 256u /* slots */
 #define MOVES      256u /* of the wheel in one critical section */
 #define RUNS       64u  /* operations that an alarm expires before other tasks have their turn */
 
@@ -83,7 +83,7 @@ void pawl__alarm_set(struct shard *shard)
 
 static struct pawl_op *op_of(struct pawl_timer *timer)
 {
-	return (struct pawl_op *)timer; /* its first member */
+	return (struct pawl_op *)((char *)timer - offsetof(struct pawl_op, timer));
 }
 
 /*
@@ -234,10 +234,10 @@ int pawl__alarms_open(struct shard *shard)
  * Take the alarms back, and wait for those that run. One that runs may be about to arm another one, and so may a
  * try_or_watch that stop has overtaken. Such an alarm finds nothing to do; close comes here once more for it.
  */
-void pawl__alarms_stop(struct shard *shard)
+void pawl__alarms_stop(struct pawl_purgatory *purgatory)
 {
-	struct pawl_purgatory *purgatory = shard->purgatory;
-
-	for (unsigned i = 0; i < purgatory->alarm_count; i++)
-		pawl_service_cancel_wait(purgatory->service, &shard->alarms[i].task);
+	for (unsigned s = 0; s < purgatory->shard_count; s++)
+		for (unsigned i = 0; i < purgatory->alarm_count; i++)
+			pawl_service_cancel_wait(purgatory->service,
+			                         &purgatory->shards[s].alarms[i].task);
 }

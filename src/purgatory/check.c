@@ -7,121 +7,99 @@
 #include "table.h"
 
 /*
- * A walk along a watch list, from its first node on: operations that are added meanwhile come before it.
- * Between two batches a mark in each chain, which is a watch of no operation, says where to go on.
+ * A walk along a watch list, from the first operations on: those that are added meanwhile come before them. Between
+ * two batches a mark in each chain, a node of no operation, says where to go on.
  */
 struct walk {
 	struct shard *home;
-	struct hash hash;
+	const struct hash *hash;
 	bool paused;
-	struct pawl_watch marks[CHAINS];
+	struct pawl_watches marks;
 };
-
-static void pause_at(struct pawl_watch *mark, uintptr_t node)
-{
-	mark->op = NULL;
-	mark->link = NULL;
-	if (node) {
-		mark->low = node_low(node);
-		mark->high = node_high(node);
-		chain_insert(*node_link(node), (uintptr_t)mark | FURTHER, &mark->next, &mark->link);
-	}
-}
-
-static uintptr_t resume_at(struct pawl_watch *mark)
-{
-	if (!mark->link)
-		return 0;
-	chain_remove(mark->next, mark->link);
-	return mark->next;
-}
 
 static void walk_begin(struct walk *walk, struct shard *home, const struct hash *hash)
 {
 	walk->home = home;
-	walk->hash = *hash;
+	walk->hash = hash;
 	walk->paused = false;
+}
+
+/* Under the lock, as what follows. */
+static void walk_pause(struct walk *walk, unsigned chain, uintptr_t at)
+{
+	walk->marks.op = NULL;
+	walk->marks.next[chain] = 0;
+	walk->marks.link[chain] = NULL;
+	if (at)
+		list_insert(*node_link(at), (uintptr_t)&walk->marks | chain);
+}
+
+static uintptr_t walk_resume(struct walk *walk, unsigned chain)
+{
+	if (walk->marks.link[chain])
+		list_remove((uintptr_t)&walk->marks | chain);
+	return walk->marks.next[chain];
 }
 
 static void walk_stop(struct walk *walk)
 {
-	if (!walk->paused)
-		return;
-	for (unsigned c = 0; c < CHAINS; c++)
-		resume_at(&walk->marks[c]);
-	walk->home->walks--;
+	for (unsigned c = 0; walk->paused && c < CHAINS; c++)
+		walk_resume(walk, c);
+	walk->home->walks -= walk->paused;
 	walk->paused = false;
 }
 
 /*
- * Under the lock: the next operations, at most BATCH; and *claims: all of their claims. The chains are walked in step, since a list alone is one
- * cache miss after the other. Every loop is unrolled, so that the four positions are in registers.
+ * The next operations, at most BATCH. 64 bits of the hash are enough to try an operation: if the other 32 differ, it is
+ * tried in vain. The chains are walked in step, since a list alone is one cache miss after the other. Every loop is
+ * unrolled, so that the four positions are in registers.
  */
-static inline __attribute__((always_inline)) uint32_t
-walk_on(struct walk *walk, struct pawl_op **ops, unsigned *claims)
+static inline __attribute__((always_inline)) uint32_t walk_on(struct walk *walk,
+                                                              struct pawl_op **ops)
 {
-	struct bucket *bucket = bucket_of(walk->home->table, walk->hash.low);
-	const uint32_t high = walk->hash.high;
-	uintptr_t at[CHAINS], left;
-	unsigned all_claims = 0;
+	const struct bucket *bucket = bucket_of(walk->home->table, walk->hash->low);
+	const uint64_t low = walk->hash->low;
+	uintptr_t at[CHAINS], more;
 	uint32_t count = 0;
 
 #pragma GCC unroll 4
 	for (unsigned c = 0; c < CHAINS; c++)
-		at[c] = bucket->chains[c];
-	if (__builtin_expect(walk->paused, 0)) {
-		for (unsigned c = 0; c < CHAINS; c++)
-			at[c] = resume_at(&walk->marks[c]);
-		walk->home->walks--;
-	}
+		at[c] = __builtin_expect(walk->paused, 0) ? walk_resume(walk, c)
+		                                          : bucket->chains[c];
+	walk->home->walks -= walk->paused;
 	do {
-		left = 0;
+		more = 0;
 #pragma GCC unroll 4
 		for (unsigned c = 0; c < CHAINS; c++) {
-			uintptr_t node = at[c];
-			struct pawl_op *op;
-			bool same;
+			struct pawl_watches *watches = node_watches(at[c]);
+			unsigned key = at[c] & KEY;
 
-			if (!node)
+			if (!at[c])
 				continue;
-			if (__builtin_expect(node & FURTHER, 0)) {
-				op = node_op(node);
-				at[c] = node_watch(node)->next;
-				same = op && node_watch(node)->high == high; /* no op: a mark */
-			} else {
-				op = node_op(node);
-				at[c] = op->next[node & KEY];
-				same = op->high[node & KEY] == high;
-			}
-			left |= at[c];
-			if (__builtin_expect(!same, 0))
+			at[c] = watches->next[key];
+			more |= at[c];
+			if (__builtin_expect(watches->low[key] != low || !watches->op, 0))
 				continue;
-			__builtin_prefetch(op + 1); /* likely to be what try_complete looks at */
-			all_claims |= op->claim;
-			ops[count++] = op;
+			/* Likely to be what try_complete looks at. */
+			__builtin_prefetch(watches->op + 1);
+			ops[count++] = watches->op;
 		}
-	} while (left && count + CHAINS <= BATCH);
-	*claims = all_claims;
-	walk->paused = left;
-	if (__builtin_expect(walk->paused, 0)) {
+	} while (more && count + CHAINS <= BATCH);
+	walk->paused = more;
+	walk->home->walks += walk->paused;
+	if (__builtin_expect(walk->paused, 0))
+#pragma GCC unroll 4
 		for (unsigned c = 0; c < CHAINS; c++)
-			pause_at(&walk->marks[c], at[c]);
-		walk->home->walks++;
-	}
+			walk_pause(walk, c, at[c]);
 	return count;
 }
 
-/* Under the lock. Whether somebody else is trying it: then that thread is asked to try once more. */
+/* Under the lock. If a thread is trying the operation, it is asked to try once more. */
 static bool ask_to_retry(struct shard *home, struct pawl_op *op)
 {
-	struct batch *batch;
 	uint64_t bit;
+	struct batch *batch = batch_with(home, op, &bit);
 
-	if (op->claim) {
-		op->claim |= AGAIN;
-		return true;
-	}
-	batch = batch_with(home, op, &bit);
 	if (batch)
 		batch->again |= bit;
 	return batch;
@@ -137,41 +115,25 @@ static uint32_t leave_to_others(struct shard *home, struct pawl_op **ops, uint32
 	return remaining;
 }
 
-/* Another check of the same key that is at it. */
+/* Another check of the same key that is under way. */
 static struct batch *batch_of_key(const struct shard *home, const struct hash *hash)
 {
 	struct batch *batch = home->batches;
 
-	while (batch && !same_hash(&batch->hash, hash))
+	while (batch && !(batch->hash && same_hash(batch->hash, hash)))
 		batch = batch->next;
 	return batch;
 }
 
-static void batch_link(struct shard *home, struct batch *batch)
-{
-	batch->next = home->batches;
-	home->batches = batch;
-}
-
-static void batch_unlink(struct shard *home, struct batch *batch)
-{
-	struct batch **at = &home->batches;
-
-	while (*at != batch)
-		at = &(*at)->next;
-	*at = batch->next;
-}
-
 /*
- * Under the lock. False: there is nothing to try; or another check of the same key is at it, and goes through the
+ * Under the lock. False: there is nothing to try; or another check of the same key is under way, and goes through the
  * list once more for us. A check that is to go through it once more comes to the end first: else, as long as
  * others keep coming by, the last operations would never be tried.
  */
 static bool batch_begin(struct walk *walk, struct batch *batch)
 {
 	struct shard *home = walk->home;
-	struct batch *other = batch_of_key(home, &walk->hash);
-	unsigned claims;
+	struct batch *other = batch_of_key(home, walk->hash);
 
 	if (other) {
 		other->rescan = true;
@@ -181,13 +143,11 @@ static bool batch_begin(struct walk *walk, struct batch *batch)
 	}
 	if (!walk->paused)
 		batch->rescan = false;
-	batch->count = walk_on(walk, batch->ops, &claims);
-	if (claims || home->batches)
+	batch->count = walk_on(walk, batch->ops);
+	if (home->batches)
 		batch->count = leave_to_others(home, batch->ops, batch->count);
 	if (batch->count == 0)
 		return false;
-	batch->members = ~UINT64_C(0) >> (64 - batch->count);
-	batch->again = batch->gone = 0;
 	batch_link(home, batch);
 	return true;
 }
@@ -289,13 +249,12 @@ static size_t batch_finish(const struct batch *batch, uint64_t won)
 
 static size_t check_shard(struct shard *home, const struct hash *hash)
 {
-	struct batch batch;
+	struct pawl_op *ops[BATCH];
+	struct batch batch = {.ops = ops, .hash = hash};
 	struct walk walk;
 	size_t completed = 0;
 	bool begun;
 
-	batch.hash = *hash;
-	batch.rescan = false;
 	walk_begin(&walk, home, hash);
 	do {
 		lock_take(&home->lock);
@@ -318,8 +277,9 @@ size_t pawl_purgatory_check(struct pawl_purgatory *purgatory, struct pawl_key ke
 	size_t completed = 0;
 	struct hash hash;
 
-	if (pawl__key_hash(purgatory, key, &hash) != 0)
+	if (!key_valid(purgatory, key))
 		return 0;
+	hash = hash_of(purgatory, key);
 	if (table_may_have(shard_table(purgatory, own->number), hash.low)) {
 		completed = check_shard(own, &hash);
 		fence_after_lock(); /* which check_shard has taken */
@@ -337,21 +297,6 @@ size_t pawl_purgatory_check(struct pawl_purgatory *purgatory, struct pawl_key ke
 	return completed;
 }
 
-/* Under the lock. Of the operations collected, those that really have the key are won, whoever is trying them. */
-static uint32_t take_each(struct shard *home, const struct hash *hash, struct pawl_op **ops,
-                          uint32_t collected)
-{
-	uint32_t won = 0;
-
-	for (uint32_t i = 0; i < collected; i++)
-		if (op_watches(ops[i], hash)) {
-			op_win_from_others(home, ops[i], TAKEN_OUT);
-			shard_count(home, CANCELLED);
-			ops[won++] = ops[i];
-		}
-	return won;
-}
-
 static void hand_out(struct pawl_op **ops, uint32_t count, pawl_op_fn *fn)
 {
 	for (uint32_t i = 0; i < count; i++) {
@@ -361,21 +306,51 @@ static void hand_out(struct pawl_op **ops, uint32_t count, pawl_op_fn *fn)
 	}
 }
 
+static bool op_has(const struct pawl_op *op, const struct hash *hash)
+{
+	for (const struct pawl_watches *watches = &op->watches; watches; watches = watches->more)
+		for (uint32_t i = 0; i < watches->count; i++)
+			if (watches->low[i] == hash->low && watches->high[i] == hash->high)
+				return true;
+	return false;
+}
+
+/* Under the lock. */
+static void take_out(struct shard *home, struct pawl_op *op, enum count count)
+{
+	op_win_from_others(home, op, TAKEN_OUT);
+	shard_count(home, count);
+}
+
+/* Under the lock: those that have the key, by all bits of its hash. */
+static uint32_t take_each(struct shard *home, const struct hash *hash, struct pawl_op **ops,
+                          uint32_t count)
+{
+	uint32_t taken = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		if (op_has(ops[i], hash)) {
+			take_out(home, ops[i], CANCELLED);
+			ops[taken++] = ops[i];
+		}
+	return taken;
+}
+
 static size_t cancel_in(struct shard *home, const struct hash *hash, pawl_op_fn *cancelled)
 {
 	struct pawl_op *ops[BATCH];
-	size_t all = 0;
 	struct walk walk;
-	unsigned claims;
-	uint32_t won;
+	size_t all = 0;
 
 	walk_begin(&walk, home, hash);
 	do {
+		uint32_t count;
+
 		lock_take(&home->lock);
-		won = take_each(home, hash, ops, walk_on(&walk, ops, &claims));
+		count = take_each(home, hash, ops, walk_on(&walk, ops));
 		lock_give(&home->lock);
-		hand_out(ops, won, cancelled);
-		all += won;
+		hand_out(ops, count, cancelled);
+		all += count;
 	} while (walk.paused);
 	return all;
 }
@@ -386,8 +361,9 @@ size_t pawl_purgatory_cancel_key(struct pawl_purgatory *purgatory, struct pawl_k
 	size_t all = 0;
 	struct hash hash;
 
-	if (pawl__key_hash(purgatory, key, &hash) != 0)
+	if (!key_valid(purgatory, key))
 		return 0;
+	hash = hash_of(purgatory, key);
 	fence();
 	for (unsigned i = 0; i < purgatory->shard_count; i++)
 		if (table_may_have(shard_table(purgatory, i), hash.low))
@@ -395,46 +371,29 @@ size_t pawl_purgatory_cancel_key(struct pawl_purgatory *purgatory, struct pawl_k
 	return all;
 }
 
-/* The first operation of a bucket; NULL: none. Marks of walks are passed over. */
+/* Under the lock: the first operation of a bucket; NULL: none. */
 static struct pawl_op *first_of(const struct bucket *bucket)
 {
 	for (unsigned c = 0; c < CHAINS; c++)
 		for (uintptr_t node = bucket->chains[c]; node; node = *node_next(node))
-			if (node_op(node))
-				return node_op(node);
+			if (node_watches(node)->op)
+				return node_watches(node)->op;
 	return NULL;
 }
 
-/* Under the lock: take out the next operation, beginning at this bucket. NULL: there is none. */
-static struct pawl_op *take_next(struct shard *home, uint64_t *bucket)
-{
-	struct pawl_op *op = NULL;
-
-	while (!op && *bucket <= home->table->mask) {
-		op = first_of(&home->table->buckets[*bucket]);
-		*bucket += !op;
-	}
-	if (op) {
-		op_win_from_others(home, op, TAKEN_OUT);
-		shard_count(home, DROPPED);
-	}
-	return op;
-}
-
-/* For stop, after which nothing is linked any more. A table may still grow: then begin again. */
+/* For stop. The shard is closed: nothing is linked, and the table does not grow any more. */
 void pawl__shard_take_out_all(struct shard *home, pawl_op_fn *fn)
 {
-	struct table *table = NULL;
-	uint64_t bucket = 0;
+	struct table *table = home->table;
 	struct pawl_op *op;
 
-	do {
-		lock_take(&home->lock);
-		if (home->table != table)
-			bucket = 0;
-		table = home->table;
-		op = take_next(home, &bucket);
-		lock_give(&home->lock);
-		hand_out(&op, op ? 1 : 0, fn);
-	} while (op);
+	for (uint64_t i = 0; i <= table->mask; i++)
+		do {
+			lock_take(&home->lock);
+			op = first_of(&table->buckets[i]);
+			if (op)
+				take_out(home, op, DROPPED);
+			lock_give(&home->lock);
+			hand_out(&op, op != NULL, fn);
+		} while (op);
 }

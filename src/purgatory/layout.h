@@ -28,9 +28,9 @@
  *	fence                                   fence
  *	try_complete                            bucket->filter has the key?
  *
- * Batch. A check collects up to 64 operations of a watch list under the lock, tries them without it, and
- * takes it again to win those that can complete. Trying writes nothing into the operations. Until the batch
- * ends it is in the shard's list of batches, so that others find who is trying an operation:
+ * Batch. The operations that one thread is trying. A check collects up to 64 operations of a watch list under the
+ * lock, tries them without it, and takes it again to win those that can complete. Trying writes nothing into the
+ * operations. Until the batch ends it is in the shard's list of batches, where other threads find it:
  *
  *	check of key A                          meanwhile, under the lock
  *	--------------                          -------------------------
@@ -43,8 +43,7 @@
  *	else unlink the batch; unlock
  *	on_complete of those won; drop the references of `gone`; rescan? begin again
  *
- * Claim. While try_or_watch has not returned, its thread tries the operation, and op->claim has the same bits:
- * CLAIMED, AGAIN, GONE.
+ * The second try of try_or_watch is a batch of one operation.
  *
  * State. FRESH -> WAITING -> COMPLETED, EXPIRED or TAKEN_OUT, and FRESH -> COMPLETED. From FRESH by a
  * compare-and-set, since a fresh operation may have no home yet. From WAITING under the home's lock, in the
@@ -67,21 +66,19 @@
 #include <pawl/purgatory.h>
 #include <pthread.h>
 
-#define CACHE_LINE         64u
-#define LINE               128u /* apart by so many bytes, two things do not share a cache line */
-#define MAX_SHARDS         1024u
-#define DEFAULT_SHARDS     64u /* at most: a check looks at all of them */
-#define MAX_DEPTH          16u /* of on_complete inside on_complete */
-#define MAX_RETRIES        16u /* of an operation, before on_complete of others */
-#define CHAINS             4u  /* of a bucket, walked in step, so that their cache misses overlap */
-#define LAST_CHAIN         (CHAINS - 1)
-#define BATCH              64u /* operations tried, or taken out, from one critical section to the next */
-#define FEW_BUCKETS        64u /* of a new shard; a power of two */
-#define WATCHED_PER_BUCKET 2u  /* at most, on average */
+#define CACHE_LINE     64u
+#define LINE           128u /* apart by so many bytes, two things do not share a cache line */
+#define MAX_SHARDS     1024u
+#define DEFAULT_SHARDS 64u /* at most: a check looks at all of them */
+#define MAX_DEPTH      16u /* of on_complete inside on_complete */
+#define MAX_RETRIES    16u /* of an operation, before on_complete of others */
+#define CHAINS         4u  /* of a bucket, walked in step, so that their cache misses overlap */
+#define BATCH          64u /* operations tried, or taken out, from one critical section to the next */
+#define PER_BUCKET     2u  /* watches, at most, on average */
+#define FEW_BUCKETS    64u /* of a new table; a power of two */
 
 enum state { FRESH, WAITING, COMPLETED, EXPIRED, TAKEN_OUT };
 enum count { BY_TRY, BY_CHECK, BY_CALL, BY_DEADLINE, CANCELLED, DROPPED, COUNTS };
-enum claim { CLAIMED = 1, AGAIN = 2, GONE = 4 }; /* bits of op->claim, under the lock */
 
 struct hash {
 	uint64_t low; /* chooses the bucket */
@@ -96,18 +93,16 @@ static inline bool same_hash(const struct hash *a, const struct hash *b)
 /* What a resolved key points to. */
 struct resolved {
 	struct hash hash;
-	uint32_t count; /* of resolve calls; under the purgatory's mutex, as is next */
+	uint32_t count; /* of resolve calls; under `resolving`, as is next */
 	struct pawl_purgatory *purgatory;
 	struct resolved *next; /* with the same low bits */
 };
 
 struct bucket {
 	uintptr_t chains[CHAINS]; /* see table.h */
-
-	/* A bit for each key that may be watched here. Written under the lock, read without. */
-	uint64_t filter;
-
-	uint8_t turn; /* the chain that got the newest one */
+	uint64_t
+	        filter; /* a bit for each key that may be watched here; read without the lock, too */
+	uint64_t adds;  /* since it was empty: they go to the chains by turns */
 } __attribute__((aligned(CACHE_LINE)));
 
 /* Grows with the operations that are watched at one time. A check may still be reading an older one. */
@@ -117,15 +112,16 @@ struct table {
 	struct bucket buckets[];
 };
 
+/* On the stack of the thread that tries; the rest under the lock of the shard that has it in its list. */
 struct batch {
-	struct batch *next; /* in the shard's list */
-	struct hash hash;
+	struct batch *next;
+	struct pawl_op **ops;
 	uint32_t count;
-	bool rescan;      /* another check of the same key has come by */
-	uint64_t members; /* those that nobody has won yet */
-	uint64_t again;   /* another check has come by for them */
-	uint64_t gone;    /* won by others, each with a reference for us */
-	struct pawl_op *ops[BATCH];
+	const struct hash *hash; /* of the watch list that is checked; NULL: it is try_or_watch's */
+	bool rescan;             /* another check of the same key has come by */
+	uint64_t members;        /* those that nobody has won yet */
+	uint64_t again;          /* another check has come by for them */
+	uint64_t gone;           /* won by others, each with a reference for this thread */
 };
 
 /* A task of the service: see alarm.c */
@@ -164,12 +160,11 @@ struct pawl_purgatory {
 
 	struct pawl_histogram lateness; /* of deadlines; atomic */
 
-	pthread_mutex_t mutex;
-	pthread_cond_t changed; /* stage has */
+	pthread_mutex_t stopping; /* held by stop */
+	bool stopped;             /* under it */
 
-	/* Under the mutex. */
-	enum { OPEN, STOPPING, STOPPED } stage;
-	struct resolved **resolved; /* all resolved keys, by the low bits of their hash */
+	pthread_mutex_t resolving;
+	struct resolved **resolved; /* under it: all resolved keys, by the low bits of their hash */
 	size_t resolved_count, resolved_mask;
 
 	/* Of each shard its table, for those who look without the lock. Atomic, and apart from what is written often. */
@@ -232,7 +227,7 @@ static inline void fence_after_lock(void)
 void pawl__table_grow(struct shard *shard, size_t watched); /* without the lock */
 
 /* op.c */
-int pawl__key_hash(const struct pawl_purgatory *purgatory, struct pawl_key key, struct hash *hash);
+struct hash pawl__hash_bytes(const struct pawl_purgatory *purgatory, struct pawl_key key);
 bool pawl__op_run_completed(struct pawl_op *op);
 void pawl__op_run_deferred(void);
 
@@ -241,7 +236,7 @@ void pawl__shard_take_out_all(struct shard *shard, pawl_op_fn *fn);
 
 /* alarm.c */
 int pawl__alarms_open(struct shard *shard);
-void pawl__alarms_stop(struct shard *shard);
+void pawl__alarms_stop(struct pawl_purgatory *purgatory);
 void pawl__alarm_set(struct shard *shard); /* without the lock */
 bool pawl__deadline_arm(struct shard *shard, struct pawl_op *op, uint64_t now_ns,
                         uint64_t timeout_ns); /* true: call alarm_set */

@@ -20,15 +20,7 @@ unsigned pawl__purgatory_number_thread(void)
 	return pawl__purgatory_thread.number;
 }
 
-static inline bool key_valid(const struct pawl_purgatory *purgatory, struct pawl_key key)
-{
-	if (key.len == PAWL_RESOLVED)
-		return key.data && ((const struct resolved *)key.data)->purgatory == purgatory;
-	return key.data || key.len == 0;
-}
-
-static __attribute__((noinline)) struct hash hash_bytes(const struct pawl_purgatory *purgatory,
-                                                        struct pawl_key key)
+struct hash pawl__hash_bytes(const struct pawl_purgatory *purgatory, struct pawl_key key)
 {
 	uint64_t words[2];
 
@@ -36,31 +28,14 @@ static __attribute__((noinline)) struct hash hash_bytes(const struct pawl_purgat
 	return (struct hash){words[0], (uint32_t)words[1]};
 }
 
-static inline struct hash hash_of(const struct pawl_purgatory *purgatory, struct pawl_key key)
-{
-	if (key.len == PAWL_RESOLVED)
-		return ((const struct resolved *)key.data)->hash;
-	return hash_bytes(purgatory, key);
-}
-
-int pawl__key_hash(const struct pawl_purgatory *purgatory, struct pawl_key key, struct hash *hash)
-{
-	if (!key_valid(purgatory, key))
-		return -EINVAL;
-	*hash = hash_of(purgatory, key);
-	return 0;
-}
-
 void pawl_op_init(struct pawl_op *op, const struct pawl_op_type *type)
 {
 	op->timer = (struct pawl_timer){0};
 	op->type = type;
 	op->home = NULL;
-	op->more = NULL;
-	op->watch_count = 0;
+	op->watches.more = NULL;
 	op->state = FRESH;
 	op->references = 1; /* the purgatory's */
-	op->claim = 0;
 }
 
 void pawl_op_hold(struct pawl_op *op)
@@ -178,7 +153,6 @@ struct submission {
 	size_t nkeys;
 	uint64_t timeout_ns;
 	uint64_t now_ns; /* if there is a time-out: it counts from here */
-	bool armed;
 };
 
 static int refuse(const struct submission *submission)
@@ -186,6 +160,8 @@ static int refuse(const struct submission *submission)
 	const struct pawl_op_type *type = submission->op->type;
 	struct pawl_purgatory *purgatory = submission->home->purgatory;
 
+	if (submission->op->home)
+		return -EBUSY;
 	if (!submission->keys || submission->nkeys == 0 || submission->nkeys > UINT32_MAX)
 		return -EINVAL;
 	for (size_t i = 0; i < submission->nkeys; i++)
@@ -193,107 +169,120 @@ static int refuse(const struct submission *submission)
 			return -EINVAL;
 	if (!type || !type->try_complete || !type->on_complete || !type->release)
 		return -EINVAL;
-	if (submission->op->home)
-		return -EBUSY;
 	if (__atomic_load_n(&submission->home->closed, __ATOMIC_RELAXED))
 		return -ESHUTDOWN;
 	return 0;
 }
 
-static void set_hash(struct pawl_op *op, size_t i, struct hash hash)
+/*
+ * Room for further keys. Equal keys of one operation are looked for in the list of their bucket, so with many keys the
+ * table grows first.
+ */
+static int add_room(struct shard *home, struct pawl_op *op, size_t nkeys)
 {
-	if (i < PAWL_OP_WATCHES) {
-		op->low[i] = hash.low;
-		op->high[i] = hash.high;
-	} else {
-		op->more[i - PAWL_OP_WATCHES].low = hash.low;
-		op->more[i - PAWL_OP_WATCHES].high = hash.high;
-	}
+	size_t count = (nkeys - 1) / PAWL_OP_WATCHES;
+	struct pawl_watches *more = calloc(count, sizeof(*more));
+
+	if (!more)
+		return -ENOMEM;
+	for (size_t i = 0; i + 1 < count; i++)
+		more[i].more = &more[i + 1];
+	op->watches.more = more;
+	if (nkeys / PER_BUCKET > shard_table(home->purgatory, home->number)->mask)
+		pawl__table_grow(home, nkeys);
+	return 0;
 }
 
-static struct hash get_hash(const struct pawl_op *op, size_t i)
-{
-	if (i < PAWL_OP_WATCHES)
-		return (struct hash){op->low[i], op->high[i]};
-	return (struct hash){op->more[i - PAWL_OP_WATCHES].low, op->more[i - PAWL_OP_WATCHES].high};
-}
-
-/* Memory for further keys, and the hash of every key. Their buckets are fetched meanwhile. */
+/* All memory, and the hash of every key. Their buckets are fetched meanwhile. */
 static int prepare(const struct submission *submission)
 {
-	struct pawl_op *op = submission->op;
-	const struct shard *home = submission->home;
-	struct table *table = shard_table(home->purgatory, home->number);
+	struct shard *home = submission->home;
+	const struct pawl_key *key = submission->keys, *end = key + submission->nkeys;
+	struct pawl_watches *watches = &submission->op->watches;
+	struct table *table;
 
 	if (submission->timeout_ns != PAWL_NEVER && pawl__service_stopped(home->purgatory->service))
 		return -ESHUTDOWN;
-	if (submission->nkeys > PAWL_OP_WATCHES) {
-		op->more = calloc(submission->nkeys - PAWL_OP_WATCHES, sizeof(*op->more));
-		if (!op->more)
-			return -ENOMEM;
-		for (size_t i = 0; i < submission->nkeys - PAWL_OP_WATCHES; i++)
-			op->more[i].op = op;
-	}
-	for (size_t i = 0; i < submission->nkeys; i++) {
-		struct hash hash = hash_of(home->purgatory, submission->keys[i]);
+	if (submission->nkeys > PAWL_OP_WATCHES &&
+	    add_room(home, submission->op, submission->nkeys) != 0)
+		return -ENOMEM;
+	table = shard_table(home->purgatory, home->number);
+	for (; key < end; watches = watches->more) {
+		uint32_t i = 0;
 
-		__builtin_prefetch(bucket_of(table, hash.low), 1);
-		set_hash(op, i, hash);
+		for (; i < PAWL_OP_WATCHES && key < end; i++, key++) {
+			struct hash hash = hash_of(home->purgatory, *key);
+
+			__builtin_prefetch(bucket_of(table, hash.low), 1);
+			watches->low[i] = hash.low;
+			watches->high[i] = hash.high;
+		}
+		watches->count = i;
+		watches->op = submission->op;
 	}
 	return 0;
 }
 
-static void link_key(struct bucket *bucket, struct pawl_op *op, uint32_t i, uint64_t low)
+/*
+ * Under the lock. Whether the operation, which is just being linked, is in the bucket under an equal key already. Its
+ * nodes are the newest of the bucket, so mostly one look is enough.
+ */
+static bool given_before(const struct bucket *bucket, const struct pawl_op *op, uintptr_t node)
 {
-	if (i < PAWL_OP_WATCHES) {
-		bucket_add(bucket, low, (uintptr_t)op | i, &op->next[i], &op->link[i]);
-	} else {
-		struct pawl_watch *watch = &op->more[i - PAWL_OP_WATCHES];
+	uintptr_t newest = bucket->chains[(bucket->adds - 1) % CHAINS];
+	struct hash hash;
 
-		bucket_add(bucket, low, (uintptr_t)watch | FURTHER, &watch->next, &watch->link);
-	}
+	if (__builtin_expect(!newest || node_watches(newest)->op != op, 1))
+		return false;
+	hash = node_hash(node);
+	for (unsigned c = 0; c < CHAINS; c++)
+		for (uintptr_t at = bucket->chains[c]; at && node_watches(at)->op == op;
+		     at = *node_next(at)) {
+			struct hash other = node_hash(at);
+
+			if (same_hash(&hash, &other))
+				return true;
+		}
+	return false;
 }
 
-/* Under the lock. A key that was given before is left out. */
-static void link_all(struct shard *home, struct pawl_op *op, size_t nkeys)
+/* Under the lock. Equal keys are linked once. */
+static void link_all(struct shard *home, struct pawl_op *op)
 {
-	struct table *table = home->table;
-	uint32_t count = 0;
+	for (struct pawl_watches *watches = &op->watches; watches; watches = watches->more)
+		for (uint32_t i = 0; i < watches->count; i++) {
+			struct bucket *bucket = bucket_of(home->table, watches->low[i]);
+			uintptr_t node = (uintptr_t)watches | i;
 
-	for (size_t i = 0; i < nkeys; i++) {
-		struct hash hash = get_hash(op, i);
-		struct bucket *bucket = bucket_of(table, hash.low);
-
-		if (__builtin_expect(bucket_has_newest(bucket, op, &hash), 0))
-			continue;
-		if (__builtin_expect(i != count, 0))
-			set_hash(op, count, hash);
-		link_key(bucket, op, count++, hash.low);
-	}
-	op->watch_count = count;
-	op->claim = CLAIMED;
-	home->watched += count;
+			watches->link[i] = NULL;
+			if (__builtin_expect(given_before(bucket, op, node), 0))
+				continue;
+			bucket_add(bucket, node, watches->low[i]);
+			home->watched++;
+		}
 	home->delayed++;
 }
 
 /*
- * Under the lock. 1: it waits, claimed by this thread. 0: somebody has completed it while it was fresh. It is linked
+ * Under the lock. 1: it waits, and is in the batch. 0: somebody has completed it while it was fresh. It is linked
  * first, so that the compare-and-set comes after that: see fence_after_lock.
  */
-static int link_claimed(const struct submission *submission)
+static int link_to_try(const struct submission *submission, struct batch *batch)
 {
 	struct shard *home = submission->home;
 
 	if (home->closed)
 		return -ESHUTDOWN;
-	link_all(home, submission->op, submission->nkeys);
-	if (op_win_fresh(submission->op, WAITING))
-		return 1;
-	op_unlink(home, submission->op);
-	return 0;
+	link_all(home, submission->op);
+	if (!op_win_fresh(submission->op, WAITING)) {
+		op_unlink(home, submission->op);
+		return 0;
+	}
+	batch_link(home, batch);
+	return 1;
 }
 
-static int watch(const struct submission *submission)
+static int watch(const struct submission *submission, struct batch *batch)
 {
 	struct shard *home = submission->home;
 	size_t watched;
@@ -301,12 +290,12 @@ static int watch(const struct submission *submission)
 	int linked;
 
 	lock_take(&home->lock);
-	linked = link_claimed(submission);
+	linked = link_to_try(submission, batch);
 	watched = home->watched;
 	mask = home->table->mask;
 	lock_give(&home->lock);
 	fence_after_lock(); /* it is on its lists: see layout.h */
-	if (__builtin_expect(watched / WATCHED_PER_BUCKET > mask, 0))
+	if (__builtin_expect(watched / PER_BUCKET > mask, 0))
 		pawl__table_grow(home, watched);
 	return linked;
 }
@@ -317,52 +306,51 @@ static void count_try(struct shard *home)
 	__atomic_add_fetch(&home->counts[BY_TRY], 1, __ATOMIC_RELAXED);
 }
 
-/* How a claim goes on after a try. */
-enum claimed { WAITS, TRY_AGAIN, WON, LOST };
-
-/* Under the lock. */
-static enum claimed end_claim(struct submission *submission, bool can, bool *set_alarm)
+/*
+ * Under the lock, after a try. Returns whether to try once more, since a check has come by meanwhile. *arm: there
+ * is a deadline to arm, *set_alarm: then call alarm_set.
+ */
+static bool end_try(const struct submission *submission, struct batch *batch, bool *can, bool *arm,
+                    bool *set_alarm)
 {
 	struct shard *home = submission->home;
 	struct pawl_op *op = submission->op;
-	uint8_t claim = op->claim;
+	bool again = batch->again && batch->members && !*can;
 
-	op->claim = 0;
-	if (claim & GONE)
-		return LOST;
-	if (can) {
+	*can = *can && batch->members;
+	if (*can) {
 		op_win(home, op, COMPLETED);
 		count_try(home);
-		return WON;
-	}
-	if (submission->timeout_ns != PAWL_NEVER && !submission->armed)
+	} else if (batch->members && *arm) {
 		*set_alarm =
 		        pawl__deadline_arm(home, op, submission->now_ns, submission->timeout_ns);
-	submission->armed = true;
-	if (!(claim & AGAIN))
-		return WAITS;
-	op->claim = CLAIMED;
-	return TRY_AGAIN;
+		*arm = false;
+	}
+	batch->again = 0;
+	if (!again)
+		batch_unlink(home, batch);
+	return again;
 }
 
-/* It is linked and claimed. Try again, until no check has come by during the try. */
-static int try_claimed(struct submission *submission)
+/* It is linked. Try again, until no check has come by during the try. */
+static int try_watched(const struct submission *submission, struct batch *batch)
 {
 	struct pawl_op *op = submission->op;
-	enum claimed claimed;
+	bool arm = submission->timeout_ns != PAWL_NEVER, again, can;
 
 	do {
-		bool can = op->type->try_complete(op), set_alarm = false;
+		bool set_alarm = false;
 
+		can = op->type->try_complete(op);
 		lock_take(&submission->home->lock);
-		claimed = end_claim(submission, can, &set_alarm);
+		again = end_try(submission, batch, &can, &arm, &set_alarm);
 		lock_give(&submission->home->lock);
 		if (set_alarm)
 			pawl__alarm_set(submission->home);
-	} while (claimed == TRY_AGAIN);
-	if (claimed == WON)
+	} while (again);
+	if (can)
 		return pawl__op_run_completed(op);
-	if (claimed == LOST)
+	if (batch->gone)
 		op_unref(op);
 	return 0;
 }
@@ -374,8 +362,8 @@ static int come_to_nothing(struct pawl_op *op, int error)
 		op_unref(op);
 		return 0;
 	}
-	free(op->more);
-	op->more = NULL;
+	free(op->watches.more);
+	op->watches.more = NULL;
 	__atomic_store_n(&op->home, NULL, __ATOMIC_RELEASE);
 	return error;
 }
@@ -383,8 +371,8 @@ static int come_to_nothing(struct pawl_op *op, int error)
 int pawl_purgatory_try_or_watch(struct pawl_purgatory *purgatory, struct pawl_op *op,
                                 const struct pawl_key *keys, size_t nkeys, uint64_t timeout_ns)
 {
-	struct submission submission = {own_shard(purgatory), op, keys, nkeys,
-	                                timeout_ns,           0,  false};
+	struct submission submission = {own_shard(purgatory), op, keys, nkeys, timeout_ns, 0};
+	struct batch batch = {.ops = &op, .count = 1};
 	int error = refuse(&submission);
 
 	if (error)
@@ -395,12 +383,12 @@ int pawl_purgatory_try_or_watch(struct pawl_purgatory *purgatory, struct pawl_op
 		return pawl__op_run_completed(op);
 	}
 	if (op_state(op) == FRESH) {
+		error = prepare(&submission);
 		/* Not later: reading the clock waits for all locked instructions before it. */
 		if (timeout_ns != PAWL_NEVER)
 			submission.now_ns = purgatory->clock->now(purgatory->clock);
-		error = prepare(&submission);
 		if (!error)
-			error = watch(&submission);
+			error = watch(&submission, &batch);
 	}
-	return error > 0 ? try_claimed(&submission) : come_to_nothing(op, error);
+	return error > 0 ? try_watched(&submission, &batch) : come_to_nothing(op, error);
 }

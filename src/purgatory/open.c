@@ -45,63 +45,51 @@ static struct table *new_table(uint64_t buckets)
 {
 	struct table *table = zeroed_lines(sizeof(*table) + buckets * sizeof(struct bucket));
 
-	if (!table)
-		return NULL;
-	table->mask = buckets - 1;
-	for (uint64_t i = 0; i < buckets; i++)
-		table->buckets[i].turn = LAST_CHAIN;
+	if (table)
+		table->mask = buckets - 1;
 	return table;
 }
 
-/* Under the lock. In no particular order. */
-static void move_bucket(struct bucket *from, struct table *to)
+/* In no particular order. The filters stay as they are: a check may be reading them. */
+static void move_all(struct table *from, struct table *to)
 {
 	uintptr_t next;
 
-	for (unsigned c = 0; c < CHAINS; c++)
-		for (uintptr_t node = from->chains[c]; node; node = next) {
-			next = *node_next(node);
-			bucket_add(bucket_of(to, node_low(node)), node_low(node), node,
-			           node_next(node), node_link(node));
-		}
-}
+	for (uint64_t i = 0; i <= from->mask; i++)
+		for (unsigned c = 0; c < CHAINS; c++)
+			for (uintptr_t node = from->buckets[i].chains[c]; node; node = next) {
+				uint64_t low = node_hash(node).low;
 
-static uint64_t buckets_for(size_t watched)
-{
-	uint64_t buckets = FEW_BUCKETS;
-
-	while (watched / WATCHED_PER_BUCKET >= buckets)
-		buckets *= 2;
-	return buckets;
-}
-
-/* Under the lock. Marks of paused walks would be lost in the old table. */
-static bool move_all(struct shard *shard, struct table *to)
-{
-	if (shard->table->mask >= to->mask || shard->walks)
-		return false;
-	for (uint64_t i = 0; i <= shard->table->mask; i++)
-		move_bucket(&shard->table->buckets[i], to);
-	to->older = shard->table;
-	shard->table = to;
-	__atomic_store_n(&shard->purgatory->tables[shard->number], to, __ATOMIC_RELEASE);
-	return true;
+				next = *node_next(node);
+				bucket_add(bucket_of(to, low), node, low);
+			}
 }
 
 /*
- * For want of memory there are as many buckets as before: slower, but right. Those who look at the filter of the old
- * table have a fence before that: if they miss an operation that was linked in the new one, its second try
- * comes after their change (layout.h).
+ * For want of memory there are as many buckets as before: slower, but
+ * right. A check that looks at the filter of the old table has a fence before that: if it misses an operation that was
+ * linked in the new one, the operation's second try comes after the change (layout.h). The marks of paused walks
+ * would be lost in the old table.
  */
 void pawl__table_grow(struct shard *shard, size_t watched)
 {
-	struct table *table = new_table(buckets_for(watched));
+	uint64_t buckets = FEW_BUCKETS;
+	struct table *table;
 	bool moved;
 
+	while (buckets <= watched / PER_BUCKET)
+		buckets *= 2;
+	table = new_table(buckets);
 	if (!table)
 		return;
 	lock_take(&shard->lock);
-	moved = move_all(shard, table);
+	moved = shard->table->mask < table->mask && !shard->walks && !shard->closed;
+	if (moved) {
+		move_all(shard->table, table);
+		table->older = shard->table;
+		shard->table = table;
+		__atomic_store_n(&shard->purgatory->tables[shard->number], table, __ATOMIC_RELEASE);
+	}
 	lock_give(&shard->lock);
 	if (!moved)
 		free(table);
@@ -167,7 +155,9 @@ int pawl_purgatory_open(struct pawl_purgatory **opened, struct pawl_service *ser
 	purgatory->clock = pawl__service_clock(service);
 	purgatory->ticks = pawl__service_ticks(service);
 	purgatory->shard_count = shards;
-	purgatory->alarm_count = pawl__service_workers(service) + 1;
+	/* One more than can run at a time; but a poll runs all that is due in one. */
+	purgatory->alarm_count =
+	        pawl__service_manual(service) ? 1 : pawl__service_workers(service) + 1;
 	error = draw_secret(purgatory->secret);
 	if (!error)
 		error = open_shards(purgatory);
@@ -175,8 +165,8 @@ int pawl_purgatory_open(struct pawl_purgatory **opened, struct pawl_service *ser
 		free_purgatory(purgatory);
 		return error;
 	}
-	pthread_mutex_init(&purgatory->mutex, NULL);
-	pthread_cond_init(&purgatory->changed, NULL);
+	pthread_mutex_init(&purgatory->stopping, NULL);
+	pthread_mutex_init(&purgatory->resolving, NULL);
 	*opened = purgatory;
 	return 0;
 }
@@ -238,7 +228,7 @@ static struct resolved **find_resolved(struct pawl_purgatory *purgatory, const s
 	return at;
 }
 
-/* Twice as many chains, or the first ones. For want of memory there are as many as before, if any. */
+/* For want of memory there are as many chains as before, if any. */
 static void grow_resolved(struct pawl_purgatory *purgatory)
 {
 	size_t before = purgatory->resolved ? purgatory->resolved_mask + 1 : 0;
@@ -260,7 +250,7 @@ static void grow_resolved(struct pawl_purgatory *purgatory)
 	purgatory->resolved_mask = wanted - 1;
 }
 
-/* Under the mutex. NULL: no memory. */
+/* NULL: no memory. */
 static struct resolved *resolve(struct pawl_purgatory *purgatory, const struct hash *hash)
 {
 	struct resolved **at;
@@ -286,13 +276,13 @@ int pawl_purgatory_resolve(struct pawl_purgatory *purgatory, struct pawl_key key
 {
 	struct resolved *made;
 	struct hash hash;
-	int error = pawl__key_hash(purgatory, key, &hash);
 
-	if (error)
-		return error;
-	pthread_mutex_lock(&purgatory->mutex);
+	if (!key_valid(purgatory, key))
+		return -EINVAL;
+	hash = hash_of(purgatory, key);
+	pthread_mutex_lock(&purgatory->resolving);
 	made = resolve(purgatory, &hash);
-	pthread_mutex_unlock(&purgatory->mutex);
+	pthread_mutex_unlock(&purgatory->resolving);
 	if (!made)
 		return -ENOMEM;
 	*resolved = (struct pawl_key){made, PAWL_RESOLVED};
@@ -302,20 +292,16 @@ int pawl_purgatory_resolve(struct pawl_purgatory *purgatory, struct pawl_key key
 void pawl_purgatory_unresolve(struct pawl_purgatory *purgatory, struct pawl_key key)
 {
 	struct resolved *resolved = (struct resolved *)key.data;
-	struct hash hash;
 
-	if (key.len != PAWL_RESOLVED || pawl__key_hash(purgatory, key, &hash) != 0)
+	if (key.len != PAWL_RESOLVED || !key_valid(purgatory, key))
 		return;
-	pthread_mutex_lock(&purgatory->mutex);
+	pthread_mutex_lock(&purgatory->resolving);
 	if (--resolved->count == 0) {
-		*find_resolved(purgatory, &hash) = resolved->next;
+		*find_resolved(purgatory, &resolved->hash) = resolved->next;
+		purgatory->resolved_count--;
 		free(resolved);
-		if (--purgatory->resolved_count == 0) {
-			free(purgatory->resolved);
-			purgatory->resolved = NULL;
-		}
 	}
-	pthread_mutex_unlock(&purgatory->mutex);
+	pthread_mutex_unlock(&purgatory->resolving);
 }
 
 static void free_resolved(struct pawl_purgatory *purgatory)
@@ -346,29 +332,6 @@ static void refuse_inside(const struct pawl_purgatory *purgatory, const char *ca
 	abort();
 }
 
-/* Whether it is this thread that stops the purgatory. If another one does, wait until it has. */
-static bool begin_stop(struct pawl_purgatory *purgatory)
-{
-	bool first;
-
-	pthread_mutex_lock(&purgatory->mutex);
-	first = purgatory->stage == OPEN;
-	if (first)
-		purgatory->stage = STOPPING;
-	while (purgatory->stage == STOPPING && !first)
-		pthread_cond_wait(&purgatory->changed, &purgatory->mutex);
-	pthread_mutex_unlock(&purgatory->mutex);
-	return first;
-}
-
-static void end_stop(struct pawl_purgatory *purgatory)
-{
-	pthread_mutex_lock(&purgatory->mutex);
-	purgatory->stage = STOPPED;
-	pthread_cond_broadcast(&purgatory->changed);
-	pthread_mutex_unlock(&purgatory->mutex);
-}
-
 static void close_shard(struct shard *shard)
 {
 	lock_take(&shard->lock);
@@ -382,23 +345,29 @@ static void drop(struct pawl_op *op)
 		op->type->on_drop(op);
 }
 
-void pawl_purgatory_stop(struct pawl_purgatory *purgatory)
+static void stop_once(struct pawl_purgatory *purgatory)
 {
 	struct thread *thread = &pawl__purgatory_thread;
 	struct inside inside = {purgatory, thread->inside};
 
-	refuse_inside(purgatory, "pawl_purgatory_stop");
-	if (!begin_stop(purgatory))
-		return;
 	thread->inside = &inside;
 	for (unsigned i = 0; i < purgatory->shard_count; i++)
 		close_shard(&purgatory->shards[i]);
 	for (unsigned i = 0; i < purgatory->shard_count; i++)
 		pawl__shard_take_out_all(&purgatory->shards[i], drop);
 	thread->inside = inside.outer;
-	for (unsigned i = 0; i < purgatory->shard_count; i++)
-		pawl__alarms_stop(&purgatory->shards[i]);
-	end_stop(purgatory);
+	pawl__alarms_stop(purgatory);
+}
+
+/* A second stop waits for the mutex. */
+void pawl_purgatory_stop(struct pawl_purgatory *purgatory)
+{
+	refuse_inside(purgatory, "pawl_purgatory_stop");
+	pthread_mutex_lock(&purgatory->stopping);
+	if (!purgatory->stopped)
+		stop_once(purgatory);
+	purgatory->stopped = true;
+	pthread_mutex_unlock(&purgatory->stopping);
 }
 
 void pawl_purgatory_close(struct pawl_purgatory *purgatory)
@@ -406,11 +375,10 @@ void pawl_purgatory_close(struct pawl_purgatory *purgatory)
 	if (!purgatory)
 		return;
 	pawl_purgatory_stop(purgatory);
-	/* What was about to arm an alarm when stop took them back has returned by now. */
-	for (unsigned i = 0; i < purgatory->shard_count; i++)
-		pawl__alarms_stop(&purgatory->shards[i]);
+	pawl__alarms_stop(
+	        purgatory); /* a try_or_watch that stop overtook may have armed one since */
 	free_resolved(purgatory);
-	pthread_cond_destroy(&purgatory->changed);
-	pthread_mutex_destroy(&purgatory->mutex);
+	pthread_mutex_destroy(&purgatory->resolving);
+	pthread_mutex_destroy(&purgatory->stopping);
 	free_purgatory(purgatory);
 }

@@ -115,6 +115,8 @@ IN_EVERY_ROOM(an_operation_is_given_once)
 	pawl_op_hold(&request.op);
 	EXPECT_EQ(watch(&request, "ab", HOUR), 0);
 	EXPECT_EQ(watch(&request, "c", MS), -EBUSY);
+	/* Not -EINVAL, which would mean that it is the caller's to free. */
+	EXPECT_EQ(pawl_purgatory_try_or_watch(room->purgatory, &request.op, NULL, 0, MS), -EBUSY);
 	expect_counted(room, 2, 1);
 	pass(&room->bench, MS);
 	EXPECT_STR(request.story, "");
@@ -157,7 +159,7 @@ IN_EVERY_ROOM(what_was_cancelled_dropped_or_completed_at_once_is_not_fresh)
 	EXPECT_EQ(watch(&at_once, "a", HOUR), -EBUSY);
 	watch(&dropped, "a", HOUR);
 	pawl_purgatory_stop(room->purgatory);
-	EXPECT(watch(&dropped, "a", HOUR) < 0); /* -EBUSY, and stopped as well */
+	EXPECT_EQ(watch(&dropped, "a", HOUR), -EBUSY);
 	pawl_op_unhold(&cancelled.op);
 	pawl_op_unhold(&at_once.op);
 	pawl_op_unhold(&dropped.op);

@@ -165,6 +165,9 @@ static void one_poll_expires_all_that_is_due(void)
 	pawl_clock_manual_advance(&room.bench.clock, HOUR);
 	EXPECT(pawl_service_poll(room.bench.service, 0) > 0);
 	EXPECT_EQ(stats_of(&room)->expired, COUNT);
+	EXPECT_EQ(pawl_service_next(room.bench.service),
+	          PAWL_NEVER); /* nothing is left to be polled for */
+	EXPECT_EQ(pawl_service_poll(room.bench.service, 0), 0);
 	pawl_service_stats(room.bench.service, service);
 	EXPECT_EQ(service->ran, 0);
 	EXPECT_EQ(service->queued, 0);
