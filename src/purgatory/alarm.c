@@ -27,6 +27,7 @@
 /* Under the lock: an alarm that does not run; NULL: all do, and the first that ends looks for what is next. */
 static struct alarm *free_alarm(struct shard *shard)
 {
+	lock_assert_held(&shard->lock);
 	for (unsigned i = 0; i < shard->purgatory->alarm_count; i++)
 		if (!shard->alarms[i].runs)
 			return &shard->alarms[i];
@@ -36,6 +37,7 @@ static struct alarm *free_alarm(struct shard *shard)
 /* Under the lock. True: call alarm_set. */
 static bool keep_until(struct shard *shard, uint64_t tick)
 {
+	lock_assert_held(&shard->lock);
 	if (shard->keeper ? tick >= shard->alarm_at : tick == PAWL_NEVER)
 		return false;
 	if (!shard->keeper)
@@ -50,6 +52,7 @@ bool pawl__deadline_arm(struct shard *shard, struct pawl_op *op, uint64_t now_ns
 	const struct pawl_purgatory *purgatory = shard->purgatory;
 	uint64_t tick = ticks_up(&purgatory->ticks, add_ns(now_ns, timeout_ns));
 
+	lock_assert_held(&shard->lock);
 	pawl_wheel_advance(shard->wheel, ticks_down(&purgatory->ticks, now_ns), 1);
 	pawl_wheel_arm(shard->wheel, &op->timer, tick);
 	return keep_until(shard, tick);
@@ -96,6 +99,7 @@ static struct pawl_op *expire_one(struct shard *shard, uint64_t now_ns, bool *mo
 	struct pawl_timer *timer;
 	struct pawl_op *op;
 
+	lock_assert_held(&shard->lock);
 	pawl_wheel_advance(shard->wheel, tick, MOVES);
 	timer = pawl_wheel_pop(shard->wheel);
 	*more = timer || pawl_wheel_now(shard->wheel) < tick;

@@ -43,6 +43,7 @@ static uintptr_t walk_resume(struct walk *walk, unsigned chain)
 
 static void walk_stop(struct walk *walk)
 {
+	lock_assert_held(&walk->home->lock);
 	for (unsigned c = 0; walk->paused && c < CHAINS; c++)
 		walk_resume(walk, c);
 	walk->home->walks -= walk->paused;
@@ -62,6 +63,7 @@ static inline __attribute__((always_inline)) uint32_t walk_on(struct walk *walk,
 	uintptr_t at[CHAINS], more;
 	uint32_t count = 0;
 
+	lock_assert_held(&walk->home->lock);
 #pragma GCC unroll 4
 	for (unsigned c = 0; c < CHAINS; c++)
 		at[c] = __builtin_expect(walk->paused, 0) ? walk_resume(walk, c)
@@ -328,6 +330,7 @@ static uint32_t take_each(struct shard *home, const struct hash *hash, struct pa
 {
 	uint32_t taken = 0;
 
+	lock_assert_held(&home->lock);
 	for (uint32_t i = 0; i < count; i++)
 		if (op_has(ops[i], hash)) {
 			take_out(home, ops[i], CANCELLED);

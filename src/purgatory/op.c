@@ -249,6 +249,7 @@ static bool given_before(const struct bucket *bucket, const struct pawl_op *op, 
 /* Under the lock. Equal keys are linked once. */
 static void link_all(struct shard *home, struct pawl_op *op)
 {
+	lock_assert_held(&home->lock);
 	for (struct pawl_watches *watches = &op->watches; watches; watches = watches->more)
 		for (uint32_t i = 0; i < watches->count; i++) {
 			struct bucket *bucket = bucket_of(home->table, watches->low[i]);

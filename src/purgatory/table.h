@@ -123,6 +123,7 @@ static inline void bucket_remove(struct bucket *bucket, uintptr_t node)
 
 static inline void op_unlink(struct shard *home, struct pawl_op *op)
 {
+	lock_assert_held(&home->lock);
 	for (struct pawl_watches *watches = &op->watches; watches; watches = watches->more)
 		for (uint32_t i = 0; i < watches->count; i++)
 			if (watches->link[i]) {
@@ -149,6 +150,7 @@ static inline bool op_win_fresh(struct pawl_op *op, uint32_t state)
 
 static inline void batch_link(struct shard *home, struct batch *batch)
 {
+	lock_assert_held(&home->lock);
 	batch->members = ~UINT64_C(0) >> (64 - batch->count);
 	batch->again = batch->gone = 0;
 	batch->next = home->batches;
@@ -159,6 +161,7 @@ static inline void batch_unlink(struct shard *home, struct batch *batch)
 {
 	struct batch **at = &home->batches;
 
+	lock_assert_held(&home->lock);
 	while (*at != batch)
 		at = &(*at)->next;
 	*at = batch->next;
@@ -168,6 +171,7 @@ static inline void batch_unlink(struct shard *home, struct batch *batch)
 static inline struct batch *batch_with(const struct shard *home, const struct pawl_op *op,
                                        uint64_t *bit)
 {
+	lock_assert_held(&home->lock);
 	for (struct batch *batch = home->batches; batch; batch = batch->next)
 		for (uint32_t i = 0; i < batch->count; i++)
 			if (batch->ops[i] == op && batch->members & UINT64_C(1) << i) {
@@ -180,6 +184,7 @@ static inline struct batch *batch_with(const struct shard *home, const struct pa
 /* For a waiting operation that no other thread is trying. */
 static inline void op_win(struct shard *home, struct pawl_op *op, uint32_t state)
 {
+	lock_assert_held(&home->lock);
 	__atomic_store_n(&op->state, state, __ATOMIC_RELEASE);
 	op_unlink(home, op);
 	pawl_wheel_cancel(home->wheel, &op->timer);
