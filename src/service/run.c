@@ -136,18 +136,6 @@ static void record(struct worker *worker, const struct job *job, uint64_t start,
 	histogram_count(&worker->run_time, took);
 }
 
-/* The next task, or none: then this worker leaves the shard. Under the lock. */
-static struct job take_or_leave(struct pawl_service *service, struct worker *worker,
-                                struct shard *shard, bool may_take, struct wakes *wakes)
-{
-	struct job job = may_take ? take(service, worker, shard) : no_job;
-
-	lock_assert_held(&shard->lock);
-	if (!job.task)
-		leave_shard(shard, wakes);
-	return job;
-}
-
 /* Up to `max` tasks of one shard. */
 static size_t run_shard(struct pawl_service *service, struct worker *worker, struct shard *shard,
                         size_t max)
@@ -159,7 +147,9 @@ static size_t run_shard(struct pawl_service *service, struct worker *worker, str
 
 	lock_take(&shard->lock);
 	shard->running++;
-	job = take_or_leave(service, worker, shard, true, &wakes);
+	job = take(service, worker, shard);
+	if (!job.task)
+		leave_shard(shard, &wakes);
 	lock_give(&shard->lock);
 	wake(service, &wakes);
 	for (start = clock_now(service); job.task; start = end) {
@@ -173,7 +163,9 @@ static size_t run_shard(struct pawl_service *service, struct worker *worker, str
 		wakes = (struct wakes){0};
 		lock_take(&shard->lock);
 		finish(service, worker, shard, &done, end, &wakes);
-		job = take_or_leave(service, worker, shard, ++ran < max, &wakes);
+		job = ++ran < max ? take(service, worker, shard) : no_job;
+		if (!job.task)
+			leave_shard(shard, &wakes);
 		lock_give(&shard->lock);
 		wakes.worker &= !job.task; /* the task that became due is run here */
 		wake(service, &wakes);
