@@ -2,7 +2,7 @@
 /*
  * One shard of a purgatory as a Promela model: one or two operations under two keys, the threads that submit
  * them, threads that change something and check a key, a thread that completes an operation, one that cancels
- * a key, the deadlines, and stop. Claim, batch, state and reference are explained in src/purgatory/layout.h.
+ * a key, the deadlines, and stop. Batch, state and reference are explained in src/purgatory/layout.h.
  * Checked by scripts/check-model.
  *
  *	              key 0   key 1
@@ -84,7 +84,6 @@
 
 /* The operations. `linked` stands for its place on the list of each of its keys. */
 byte state[OPS], references[OPS];
-bit claimed[OPS], again[OPS], gone[OPS]; /* the bits of op->claim */
 bit linked[OPS], timer[OPS];
 
 /* The shard. */
@@ -93,9 +92,11 @@ byte delayed;
 bit closed;
 bit alarm_armed, alarm_runs;
 
-/* The batches, one a checker; a bit for each operation. */
-bit batch_linked[3], batch_rescan[3];
-byte members[3], batch_again[3], batch_gone[3];
+/* The batches: of checker c batch c, and of the submitter of an operation OF_SUBMITTER(op). A bit for each operation. */
+#define BATCHES          (CHECKERS + OPS)
+#define OF_SUBMITTER(op) (CHECKERS + (op))
+bit batch_linked[BATCHES], batch_rescan[BATCHES];
+byte members[BATCHES], batch_again[BATCHES], batch_gone[BATCHES];
 
 /* What the user's threads change, under a key, and try_complete reads. */
 byte changes[2];
@@ -144,7 +145,7 @@ inline touch(op)
 }
 
 /* try_complete is between these two. */
-inline begin_try(op)
+inline try_begins(op)
 {
 	touch(op);
 	assert(trying[op] == 0);
@@ -152,7 +153,7 @@ inline begin_try(op)
 }
 
 /* The operation is `o`; its answer is in `found`. */
-inline end_try(op)
+inline try_ends(op)
 {
 	o = op;
 	touch(o);
@@ -221,9 +222,9 @@ inline set_filter()
 
 /* Broken: only the batches of its own keys are searched, though another batch may have collected it. */
 #ifdef BROKEN_COLLISION
-#define FINDS(op, key) HAS(op, key)
+#define FINDS(op, batch) ((batch) >= CHECKERS || HAS(op, KEY(batch)))
 #else
-#define FINDS(op, key) true
+#define FINDS(op, batch) true
 #endif
 
 /* table.h: batch_with. The batch, from 1, is in `b`; 0: none. */
@@ -231,8 +232,8 @@ inline batch_with(op)
 {
 	b = 0;
 	do
-	:: b == CHECKERS -> b = 0; break
-	:: b < CHECKERS && batch_linked[b] && (members[b] & BIT(op)) && FINDS(op, KEY(b)) -> b++; break
+	:: b == BATCHES -> b = 0; break
+	:: b < BATCHES && batch_linked[b] && (members[b] & BIT(op)) && FINDS(op, b) -> b++; break
 	:: else -> b++
 	od
 }
@@ -249,37 +250,41 @@ inline win(op)
 	set_filter()
 }
 
-/* table.h: op_leave_to_tryer and op_win_from_others, under the lock */
+/* table.h: op_win_from_others, under the lock */
 inline win_from_others(op)
 {
 	touch(op);
+	batch_with(op);
 	if
-	:: claimed[op] ->
-		gone[op] = 1;
-		leave_reference(op)
-	:: else ->
-		batch_with(op);
-		if
-		:: b > 0 ->
-			batch_gone[b - 1] = batch_gone[b - 1] | BIT(op);
-#ifndef BROKEN_GONE_BATCH
-			members[b - 1] = members[b - 1] & ~BIT(op);
+	:: b > 0 ->
+		batch_gone[b - 1] = batch_gone[b - 1] | BIT(op);
+		members[b - 1] = members[b - 1] & ~BIT(op);
+#ifndef BROKEN_NO_REFERENCE
+		references[op]++;
 #endif
-			leave_reference(op);
-			b = 0
-		:: else
-		fi
+		b = 0
+	:: else
 	fi;
 	win(op)
 }
 
-inline leave_reference(op)
+/* table.h: batch_link and batch_unlink, under the lock */
+inline batch_link(batch, which_ops)
 {
-#ifndef BROKEN_NO_REFERENCE
-	references[op]++
-#else
-	skip
-#endif
+	members[batch] = which_ops;
+	batch_linked[batch] = 1
+}
+
+/* Nobody else reads or writes it from here on: what the thread still needs goes to its own `gone` and `rescan`. */
+inline batch_unlink(batch)
+{
+	gone = batch_gone[batch];
+	rescan = rescan || batch_rescan[batch];
+	batch_linked[batch] = 0;
+	members[batch] = 0;
+	batch_again[batch] = 0;
+	batch_gone[batch] = 0;
+	batch_rescan[batch] = 0
 }
 
 /* What the thread that was told `gone` does with the reference that was left to it. */
@@ -310,8 +315,8 @@ end_empty:
 }
 #endif
 
-/* op.c: link_claimed, in one step. `waits`: it is linked, and claimed by this thread. */
-inline link_claimed(op)
+/* op.c: link_to_try, in one step. `again`: it waits, and is in this thread's batch. */
+inline link_to_try(op)
 {
 	touch(op);
 	if
@@ -323,11 +328,10 @@ inline link_claimed(op)
 #endif
 		state[op] = WAITING;
 		linked[op] = 1;
-		claimed[op] = 1;
-		again[op] = 0;
-		gone[op] = 0;
+		batch_link(OF_SUBMITTER(op), BIT(op));
 		delayed++;
-		waits = 1;
+		again = 1;
+		arm = DEADLINE;
 #ifdef BROKEN_LINK_FENCE
 		buffered_filter = 1
 #else
@@ -337,47 +341,46 @@ inline link_claimed(op)
 	fi
 }
 
-/* op.c: end_claim, under the lock */
-inline end_claim(op)
+/* op.c: end_try, under the lock */
+inline end_try(op)
 {
 	touch(op);
-	waits = 0;
-#ifndef BROKEN_GONE_CLAIM
-	lost = gone[op];
+#ifdef BROKEN_AGAIN_SUBMITTER
+	again = 0;
+#else
+	again = batch_again[OF_SUBMITTER(op)] && members[OF_SUBMITTER(op)] && !can;
+#endif
+#ifndef BROKEN_GONE_SUBMITTER
+	can = can && members[OF_SUBMITTER(op)];
 #endif
 	if
-	:: lost -> claimed[op] = 0
-	:: !lost && can -> claimed[op] = 0; win(op); won = 1
-	:: else ->
+	:: can -> win(op)
 #if DEADLINE
-		set_alarm = !armed;
-		timer[op] = timer[op] || !armed;
-		armed = 1;
+	:: !can && members[OF_SUBMITTER(op)] && arm -> timer[op] = 1; set_alarm = 1; arm = 0
 #endif
-#ifndef BROKEN_AGAIN_CLAIM
-		waits = again[op]; /* and is tried again */
-#endif
-		claimed[op] = waits
+	:: else
 	fi;
-	again[op] = 0;
-	gone[op] = 0;
-	can = 0
+	batch_again[OF_SUBMITTER(op)] = 0;
+	if
+	:: !again -> batch_unlink(OF_SUBMITTER(op)); arm = 0
+	:: else
+	fi
 }
 
-/* op.c: try_claimed. `waits` is whether to try (again). */
-inline try_claimed(op)
+/* op.c: try_watched. `again` is whether to try (again). */
+inline try_watched(op)
 {
 	do
-	:: waits ->
+	:: again ->
 #ifndef BROKEN_NO_SECOND_TRY
-		atomic { begin_try(op) }
-		atomic { end_try(op); can = found; found = 0 }
+		atomic { try_begins(op) }
+		atomic { try_ends(op); can = found; found = 0 }
 #endif
 		atomic {
 #ifdef BROKEN_LINK_FENCE
 			!buffered_filter;
 #endif
-			end_claim(op)
+			end_try(op)
 		}
 #if DEADLINE
 		if
@@ -388,33 +391,34 @@ inline try_claimed(op)
 	:: else -> break
 	od;
 	if
-	:: atomic { won -> won = 0; armed = 0 }
+	:: atomic { can -> can = 0 }
 		run_and_unref(op, COMPLETED)
-	:: atomic { lost -> lost = 0; armed = 0 }
+	:: atomic { !can && gone -> gone = 0 }
 		drop_left_reference(op)
-	:: atomic { else -> armed = 0 }
+	:: else
 	fi
 }
 
 /* op.c: pawl_purgatory_try_or_watch */
 proctype submitter(byte op)
 {
-	bit can, waits, won, lost, armed, set_alarm;
+	bit can, again, arm, set_alarm, rescan;
+	byte gone;
 
 	if
 	:: atomic { closed -> refused[op] = 1; returned++ } /* refuse */
 		goto out
-	:: atomic { !closed -> begin_try(op) }
+	:: atomic { !closed -> try_begins(op) }
 	fi;
-	atomic { end_try(op); can = found; found = 0 }
+	atomic { try_ends(op); can = found; found = 0 }
 	if
 	:: atomic { can && state[op] == FRESH -> touch(op); state[op] = ENDED; can = 0 }
 		run_and_unref(op, COMPLETED)
 	:: atomic { !can || state[op] != FRESH -> touch(op); can = 0 }
-		atomic { link_claimed(op) } /* and lock_give; fence */
+		atomic { link_to_try(op) } /* and lock_give; fence */
 		if
-		:: waits -> try_claimed(op)
-		:: !waits -> /* come_to_nothing */
+		:: again -> try_watched(op)
+		:: !again -> /* come_to_nothing */
 			if
 			:: atomic { state[op] != FRESH -> touch(op) }
 				unref(op)
@@ -443,22 +447,22 @@ inline batch_begin(c)
 	if
 	:: found ->
 		found = 0;
-		batch_rescan[c] = 0;
+		rescan = 0;
 		todo = 0
 	:: else ->
 		if
 #ifndef BROKEN_RESCAN_EARLY
-		:: todo == 0 -> batch_rescan[c] = 0; todo = LIST(KEY(c))
+		:: todo == 0 -> rescan = 0; todo = LIST(KEY(c))
 #else
-		:: batch_rescan[c] = 0; todo = (todo == 0 -> LIST(KEY(c)) : todo)
+		:: rescan = 0; todo = (todo == 0 -> LIST(KEY(c)) : todo)
 #endif
 		:: else
 		fi;
 		collect(c);
-		members[c] = which;
-		batch_again[c] = 0;
-		batch_gone[c] = 0;
-		batch_linked[c] = which != 0
+		if
+		:: which != 0 -> batch_link(c, which)
+		:: else
+		fi
 	fi;
 	b = 0
 }
@@ -475,13 +479,10 @@ inline collect(c)
 			assert(state[o] == WAITING);
 			batch_with(o);
 			if
-			:: claimed[o] -> again[o] = 1
 #ifndef BROKEN_TWO_BATCHES
-			:: !claimed[o] && b > 0 -> batch_again[b - 1] = batch_again[b - 1] | BIT(o)
-			:: !claimed[o] && b == 0 -> which = which | BIT(o)
-#else
-			:: !claimed[o] -> which = which | BIT(o)
+			:: b > 0 -> batch_again[b - 1] = batch_again[b - 1] | BIT(o)
 #endif
+			:: else -> which = which | BIT(o)
 			fi;
 			b = 0
 		:: else
@@ -494,18 +495,18 @@ inline collect(c)
 /* check.c: try_all and try_some: each of `which`; those that can complete are in `can` */
 inline try_each()
 {
-	atomic { begin_try(FIRST(which)) }
+	atomic { try_begins(FIRST(which)) }
 	do
 	:: atomic {
 		which != 0 ->
 		held = FIRST(which);
-		end_try(held);
+		try_ends(held);
 		can = can | (found << held);
 		found = 0;
 		which = which & ~BIT(held);
 		held = 0;
 		if
-		:: which != 0 -> begin_try(1)
+		:: which != 0 -> try_begins(1)
 		:: else
 		fi
 	}
@@ -516,7 +517,9 @@ inline try_each()
 /* check.c: the critical section of batch_try: win_each and batch_retries. `which`: to be tried again. */
 inline batch_win(c)
 {
+#ifndef BROKEN_GONE_BATCH
 	can = can & members[c];
+#endif
 	members[c] = members[c] & ~can;
 	for (o : 0 .. OPS - 1) {
 		if
@@ -532,34 +535,26 @@ inline batch_win(c)
 #endif
 	batch_again[c] = 0;
 	if
-	:: which != 0 && retries >= RETRIES -> batch_rescan[c] = 1; which = 0
+	:: which != 0 && retries >= RETRIES -> rescan = 1; which = 0
 	:: which != 0 && retries < RETRIES -> retries++
 	:: else
 	fi;
 #ifndef BROKEN_BATCH_END
 	if
-	:: which == 0 -> batch_end(c)
+	:: which == 0 -> batch_unlink(c); retries = 0
 	:: else
 	fi
 #endif
 }
 
-inline batch_end(c)
-{
-	batch_linked[c] = 0;
-	members[c] = 0;
-	batch_again[c] = 0;
-	retries = 0
-}
-
 /* check.c: batch_finish */
-inline batch_finish(c)
+inline batch_finish()
 {
 	do
-	:: atomic { batch_gone[c] != 0 -> i = FIRST(batch_gone[c]); batch_gone[c] = batch_gone[c] & ~BIT(i) }
+	:: atomic { gone != 0 -> i = FIRST(gone); gone = gone & ~BIT(i) }
 		drop_left_reference(i);
 		i = 0
-	:: batch_gone[c] == 0 -> break
+	:: gone == 0 -> break
 	od;
 	do
 	:: atomic { won != 0 -> i = FIRST(won); won = won & ~BIT(i) }
@@ -572,7 +567,8 @@ inline batch_finish(c)
 /* Something changes; then check.c: pawl_purgatory_check and check_shard */
 proctype checker(byte c)
 {
-	byte todo, which, can, won, i, retries, checks = CHECKS;
+	byte todo, which, can, won, gone, i, retries, checks = CHECKS;
+	bit rescan;
 
 	do
 	:: checks > 0 ->
@@ -597,14 +593,14 @@ proctype checker(byte c)
 			:: which == 0 -> break
 			od;
 #ifdef BROKEN_BATCH_END
-			atomic { batch_end(c) }
+			atomic { batch_unlink(c); retries = 0 }
 #endif
-			batch_finish(c);
+			batch_finish();
 #ifdef BROKEN_RESCAN
-			batch_rescan[c] = 0;
+			rescan = 0;
 #endif
 			if
-			:: todo == 0 && !batch_rescan[c] -> break
+			:: todo == 0 && !rescan -> break
 			:: else
 			fi
 		od;
@@ -838,7 +834,7 @@ active proctype close()
 			:: !refused[o] && state[o] == WAITING ->
 				lost_trigger = CAN_COMPLETE;
 				assert(!lost_trigger);
-				assert(linked[o] && !claimed[o] && references[o] == 1 && outcome[o] == 0);
+				assert(linked[o] && references[o] == 1 && outcome[o] == 0);
 				assert(timer[o] == DEADLINE && !STOP)
 			:: else -> assert(state[o] == ENDED && outcome[o] != 0 && released[o])
 			fi;
@@ -847,7 +843,10 @@ active proctype close()
 		}
 		assert(delayed == held);
 		assert(!found || alarm_armed);
-		assert(!batch_linked[0] && !batch_linked[1] && !batch_linked[2]);
+		for (b : 0 .. BATCHES - 1) {
+			assert(!batch_linked[b])
+		}
+		b = 0;
 #ifndef BROKEN_CLOSE
 		alarm_armed = (STOP -> 0 : alarm_armed); /* pawl__alarms_stop, when no call is under way any more */
 #endif
