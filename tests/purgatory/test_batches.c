@@ -401,6 +401,53 @@ IN_EVERY_ROOM(a_check_overtaken_between_two_batches_leaves_the_rest_to_the_other
 	expect_counted(room, 0, 0);
 }
 
+/* What is between two batches of a check has marks in its lists. */
+static void stop_meanwhile(struct request *request, char event)
+{
+	if (event == 'c')
+		pawl_purgatory_stop(request->room->purgatory);
+}
+
+IN_EVERY_ROOM(a_stop_between_two_batches_of_a_check_drops_all_the_rest)
+{
+	struct crowd crowd;
+
+	begin_crowd(&crowd, room);
+	make_ready(crowd.newest);
+	crowd.newest->inside = stop_meanwhile;
+	EXPECT_EQ(check(room, "a"), 1);
+	EXPECT_STR(crowd.newest->story, "cr");
+	for (size_t i = 0; i < CROWD - 1; i++)
+		EXPECT_STR(crowd.requests[i].story, "dr");
+	expect_counted(room, 0, 0);
+}
+
+static void cancel_all_meanwhile(struct request *request, char event)
+{
+	if (event == 'c')
+		request->number = cancel_key(request->room, "a");
+}
+
+/* Its marks go with it though nothing comes after them any more; else the next check would meet them. */
+IN_EVERY_ROOM(a_check_whose_rest_is_taken_out_between_two_batches_leaves_nothing_behind)
+{
+	struct crowd crowd;
+
+	for (unsigned i = 0; i < 3; i++) {
+		begin_crowd(&crowd, room);
+		make_ready(crowd.newest);
+		crowd.newest->inside = cancel_all_meanwhile;
+		EXPECT_EQ(check(room, "a"), 1);
+		EXPECT_EQ(crowd.newest->number, CROWD - 1);
+		expect_counted(room, 0, 0);
+		begin_crowd(&crowd, room);
+		for (size_t j = 0; j < CROWD; j++)
+			make_ready(&crowd.requests[j]);
+		EXPECT_EQ(check(room, "a"), CROWD);
+		expect_all_completed(&crowd);
+	}
+}
+
 /* Somebody comes by in every first batch: the last one has its turn all the same. */
 static void check_meanwhile_in_every_try(struct request *request)
 {
@@ -644,6 +691,8 @@ int main(void)
 	        TEST(what_one_check_has_won_on_complete_cannot_win_again),
 	        TEST(a_check_between_two_batches_of_another_one_does_it_all),
 	        TEST(a_check_overtaken_between_two_batches_leaves_the_rest_to_the_other),
+	        TEST(a_stop_between_two_batches_of_a_check_drops_all_the_rest),
+	        TEST(a_check_whose_rest_is_taken_out_between_two_batches_leaves_nothing_behind),
 	        TEST(checks_that_come_by_in_the_first_batch_do_not_keep_it_from_the_last),
 	        TEST(checks_that_come_by_for_one_do_not_put_off_what_is_won),
 	        TEST(what_others_came_by_for_does_not_wait_for_on_complete),

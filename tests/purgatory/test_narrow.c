@@ -8,7 +8,11 @@
 void *__real_calloc(size_t count, size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 
-#define DEPTH 16 /* at which on_complete is put off */
+void *__real_aligned_alloc(size_t alignment, size_t size);
+void *__wrap_aligned_alloc(size_t alignment, size_t size);
+
+#define DEPTH 16  /* at which on_complete is put off */
+#define FULL  128 /* watches, with which the first table grows */
 
 /* An operation given to try_or_watch by one thread while another completes it, 16 deep in a chain. */
 static struct {
@@ -79,6 +83,69 @@ static void completed_deep_in_a_chain_while_it_is_being_watched_it_completes_onc
 	EXPECT_STR(deep.late.story, "cr");
 	pawl_purgatory_close(deep.room.purgatory);
 	pawl_service_close(deep.room.bench.service, NULL);
+}
+
+/* A try_or_watch is about to let the table grow when stop begins to go through it. */
+static struct {
+	struct room room;
+	struct request requests[FULL];
+	sem_t growing, dropping;
+	pthread_t thread;
+	bool dropped;
+} full;
+
+static _Thread_local bool holds_aligned_alloc;
+
+/* Of the new table: what makes it grow is linked already. */
+void *__wrap_aligned_alloc(size_t alignment, size_t size)
+{
+	if (holds_aligned_alloc) {
+		holds_aligned_alloc = false;
+		sem_post(&full.growing);
+		sem_wait(&full.dropping);
+	}
+	return __real_aligned_alloc(alignment, size);
+}
+
+static void *watch_last(void *arg)
+{
+	(void)arg;
+	holds_aligned_alloc = true;
+	EXPECT_EQ(watch(&full.requests[FULL - 1], "a", HOUR), 0);
+	EXPECT(!holds_aligned_alloc);
+	return NULL;
+}
+
+static void let_it_grow(struct request *request, char event)
+{
+	if (event != 'd')
+		return;
+	if (strcmp(request->story, "d") != 0)
+		abort(); /* stop would go on for ever */
+	if (!full.dropped) {
+		full.dropped = true;
+		sem_post(&full.dropping);
+		pthread_join(full.thread, NULL);
+	}
+}
+
+static void a_table_that_stop_goes_through_does_not_grow(void)
+{
+	room_open(&full.room, &every_mode[0], 1);
+	sem_init(&full.growing, 0, 0);
+	sem_init(&full.dropping, 0, 0);
+	requests_init(full.requests, FULL, &full.room);
+	for (unsigned i = 0; i < FULL; i++)
+		full.requests[i].inside = let_it_grow;
+	for (unsigned i = 0; i < FULL - 1; i++)
+		EXPECT_EQ(watch(&full.requests[i], "a", HOUR), 0);
+	pthread_create(&full.thread, NULL, watch_last, NULL);
+	sem_wait(&full.growing);
+	pawl_purgatory_stop(full.room.purgatory);
+	for (unsigned i = 0; i < FULL; i++)
+		EXPECT_STR(full.requests[i].story, "dr");
+	expect_counted(&full.room, 0, 0);
+	room_close(&full.room);
 }
 
 /* The service first, then the purgatory: not as asked, but nothing may be lost or hang. */
@@ -233,6 +300,7 @@ int main(void)
 {
 	static const struct test tests[] = {
 	        TEST(completed_deep_in_a_chain_while_it_is_being_watched_it_completes_once),
+	        TEST(a_table_that_stop_goes_through_does_not_grow),
 	        TEST(without_its_service_an_operation_waits_on),
 	        TEST(close_waits_for_an_alarm_that_comes_too_late),
 	};
