@@ -17,7 +17,7 @@ static uint64_t opening_of(const struct pawl_wheel *wheel, const struct level *l
 {
 	uint64_t cell = cell_of_tick(wheel, level, tick_of_time(wheel, wheel->time));
 	uint64_t current = slot_of_cell(wheel, cell);
-	uint64_t ahead = slot >= current ? slot - current : slot + wheel->wheel_size - current;
+	uint64_t ahead = slot >= current ? slot - current : slot + wheel->slots - current;
 
 	return time_of_tick(wheel, tick_of_cell(level, cell + ahead));
 }
@@ -26,8 +26,8 @@ static void walk_level(const struct pawl_wheel *wheel, unsigned number, slots_fn
 {
 	const struct level *level = &wheel->level[number];
 
-	for (uint64_t slot = 0; slot < wheel->wheel_size; slot++) {
-		struct pawl_place place = {number, (unsigned)slot, 0};
+	for (uint64_t slot = 0; slot < wheel->slots; slot++) {
+		struct pawl_place place = {number, (unsigned)(slot % wheel->wheel_size), 0};
 
 		if (!bit_is_set(level, slot))
 			continue;

@@ -69,6 +69,7 @@
  *  - In order: with chains = 1, timers come out by tick, and within a tick in the order they were
  *    armed. But those touched since come within their tick somewhere, and those armed when already
  *    due come behind all that was due before.
+ *  - No long moments: pawl_wheel_ahead() moves timers down before their slot opens, a few at a time.
  *  - Bounded: advance makes at most as many moves as you allow, and goes on in the next call. (Slots
  *    that cancelling emptied are looked at on the way and not counted: each once.)
  *  - All 64 bits: no delay is too long, no time too late; a sum that would wrap is yours to cap.
@@ -119,6 +120,7 @@ struct pawl_wheel_options {
 	uint64_t tick;       /* time units in a slot of level 0; 0: 1 */
 	uint32_t wheel_size; /* slots in every level, 2 to 4096; 0: 256 */
 	uint32_t chains;     /* lists in a slot: 1, 2, 4, 8 or 16; 0: 1 */
+	bool ahead;          /* room for pawl_wheel_ahead(): twice the slots */
 };
 /*
  * chains: what opening a slot costs is memory latency: a list is walked one cache miss after the
@@ -134,7 +136,7 @@ struct pawl_wheel_options {
 /* Where a waiting timer sits. */
 struct pawl_place {
 	unsigned level; /* 0 is the finest */
-	unsigned slot;  /* 0 to wheel_size - 1 */
+	unsigned slot;  /* 0 to wheel_size - 1: the number of its cell modulo wheel_size */
 	uint64_t opens; /* the time at which this slot opens */
 };
 
@@ -144,7 +146,8 @@ struct pawl_wheel;
  * The bytes that a wheel of these options takes, for init. It counts all levels that 64 bits of time
  * can need, but memory that is never written costs nothing where it comes from fresh pages.
  *
- *	chains 1: 34 KiB      chains 8: 261 KiB      (default wheel_size and tick)
+ *	chains 1: 34 KiB      chains 8: 262 KiB      (default wheel_size and tick)
+ *	with ahead: 66 KiB              518 KiB
  *
  * Returns 0 if the options are invalid: wheel_size 1 or above 4096, or chains not in the list above.
  */
@@ -219,6 +222,37 @@ PAWL_API bool pawl_wheel_cancel(struct pawl_wheel *wheel, struct pawl_timer *tim
 PAWL_API size_t pawl_wheel_advance(struct pawl_wheel *wheel, uint64_t now, size_t max_moves);
 
 /*
+ * Do a part of what the next openings will do: move down timers whose slot is the next one of its level to
+ * open. At most max_moves of them, 0 is no bound; returns the moves made, and 0 if there is nothing to do.
+ * For whatever time is left over: an opening finds few timers left or none, and no advance takes long. To
+ * see a timer move early changes nothing else: it is due at the same tick, and in the same order.
+ *
+ *	pawl_wheel_advance(wheel, now, 0);
+ *	while ((timer = pawl_wheel_pop(wheel)) != NULL)
+ *		expire(timer);
+ *	pawl_wheel_ahead(wheel, 64);                             // in every turn, or before a sleep
+ *
+ * The wheel of the drawing above, at 395 ms. Level 1's slot at 400 and level 2's are next, and open together:
+ *
+ *	                  now
+ *	                 395  400          420                      800
+ *	level 0      | | | | | | | | | | | | | | | | | | | | | | |            holds what is before 420
+ *	level 1      |         |  a b c   |          |  ...                   a, b, c move to level 0 first,
+ *	level 2      |         |     d  e  f  g            |  ...             then d to g to level 1 or 0
+ *
+ * Once a slot is begun, all that is armed for its stretch of time goes to the finer level too; so where a
+ * timer sits, pawl_wheel_place(), may be one level finer than the formula above says. While pawl_wheel_ahead
+ * is not called, timers are where it says.
+ *
+ * A timer that is cancelled after it was moved early was moved in vain. So a slot is not begun long before it
+ * opens: at most a turn of level 0 before, or an eighth of its own width if that is more.
+ *
+ * Always 0 on a wheel made without options.ahead, and after an advance that its bound stopped, which has to go
+ * on first. An advance over many slots at once has nothing done ahead for it: give it a bound.
+ */
+PAWL_API size_t pawl_wheel_ahead(struct pawl_wheel *wheel, size_t max_moves);
+
+/*
  * The next due timer, now idle; or NULL if none is due. The wheel never calls back, so between two
  * pops anything may be armed, touched or cancelled. A constant number of steps.
  *
@@ -233,7 +267,8 @@ PAWL_API struct pawl_timer *pawl_wheel_pop(struct pawl_wheel *wheel);
  * waits, even if that slot was emptied since.
  *
  * Never after the time at which the earliest timer becomes due (its deadline, rounded up to the
- * tick); it may be before, where timers only move down. Never for a slot whose timers were all
+ * tick); it may be before, where timers only move down. A slot that pawl_wheel_ahead() has emptied is not
+ * named: there is nothing left to open. Never for a slot whose timers were all
  * cancelled: it looks, and forgets such slots. So it is not const, and pays for them once.
  */
 PAWL_API uint64_t pawl_wheel_next(struct pawl_wheel *wheel);

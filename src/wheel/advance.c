@@ -19,70 +19,9 @@
  * Even a timer whose tick is the present one goes to the front of level 0's present slot rather than
  * straight to the due ones: that slot opens last and takes all of them in order.
  */
+#include "first.h"
 #include "moving.h"
 #include "reach.h"
-
-static uint64_t lowest_bit(uint64_t word)
-{
-	return (uint64_t)__builtin_ctzll(word);
-}
-
-/* The next slot whose bit is set, going round from this one, whose own is not. Some bit must be set. */
-static uint64_t next_slot(const struct level *level, uint64_t slot)
-{
-	uint64_t at = slot / BITS_PER_WORD;
-	uint64_t rest_of_word = level->bits[at] & ~(bit_in_word(slot) - 1);
-	uint64_t rest_of_words = level->words & ~(bit_in_word(at) * 2 - 1);
-
-	if (rest_of_word)
-		return at * BITS_PER_WORD + lowest_bit(rest_of_word);
-	at = lowest_bit(rest_of_words ? rest_of_words : level->words);
-	return at * BITS_PER_WORD + lowest_bit(level->bits[at]);
-}
-
-static uint64_t first_slot(const struct pawl_wheel *wheel, const struct level *level)
-{
-	return slot_of_cell(wheel, cell_of_tick(wheel, level, level->opens));
-}
-
-/* The lists of the first slot are retired. Every bit is of a cell in the window: the next one is ahead. */
-static inline void pass_first(const struct pawl_wheel *wheel, struct level *level, uint64_t slot)
-{
-	uint64_t next;
-
-	bit_clear(level, slot);
-	if (level->words == 0) {
-		level->opens = NO_TICK;
-		return;
-	}
-	next = next_slot(level, slot);
-	level->opens += tick_of_cell(level, next - slot + (next < slot ? wheel->wheel_size : 0));
-}
-
-static inline bool first_slot_empty(const struct pawl_wheel *wheel, const struct level *level)
-{
-	uint64_t slot = first_slot(wheel, level);
-
-	for (uint64_t chain = 0; chain <= wheel->chain_mask; chain++)
-		if (!list_empty(slot_head(wheel, level, slot, chain)))
-			return false;
-	return true;
-}
-
-/* The level's first slot is empty. */
-static void forget_first(const struct pawl_wheel *wheel, struct level *level)
-{
-	uint64_t slot = first_slot(wheel, level);
-
-	for (uint64_t chain = 0; chain <= wheel->chain_mask; chain++)
-		list_retire(slot_head(wheel, level, slot, chain));
-	pass_first(wheel, level, slot);
-}
-
-static uint64_t time_of_opening(const struct pawl_wheel *wheel, const struct level *level)
-{
-	return level->opens != NO_TICK ? time_of_tick(wheel, level->opens) : PAWL_NEVER;
-}
 
 /*
  * Whether the slot of level 0 that opens now can be made due without a look at each timer: no touch
@@ -113,7 +52,7 @@ static bool make_all_due(struct pawl_wheel *wheel, uint64_t slot)
 static __attribute__((noinline)) size_t look_through(struct pawl_wheel *wheel, uint64_t slot,
                                                      size_t max)
 {
-	return move_each(wheel, &wheel->level[0], slot, max, true);
+	return move_each(wheel, &wheel->level[0], slot, wheel->level[0].opens, max, true);
 }
 
 /*
@@ -128,8 +67,9 @@ static inline size_t open_first(struct pawl_wheel *wheel, struct level *level, s
 	if (level == &wheel->level[0] && all_due(wheel)) {
 		moves = make_all_due(wheel, slot);
 	} else {
-		moves = level == &wheel->level[0] ? look_through(wheel, slot, max)
-		                                  : move_each(wheel, level, slot, max, false);
+		moves = level == &wheel->level[0]
+		                ? look_through(wheel, slot, max)
+		                : move_each(wheel, level, slot, level->opens, max, false);
 		if (moves == max)
 			return moves;
 	}

@@ -4,9 +4,13 @@
  *
  * A tick is the grain of the wheel; a cell is the stretch of time that a slot stands for. On level L
  * cells are n^L ticks wide and numbered from the beginning of time, so a cell's slot is its number
- * modulo n, and the cell that contains now is the level's current one. A level's window is its current
- * cell and the n-1 after it. Nothing here is stored and renewed as time goes on: everything follows
- * from the time itself.
+ * modulo the slots, and the cell that contains now is the level's current one. A level's window is its
+ * current cell and the n-1 after it. Nothing of this is stored and renewed as time goes on: everything
+ * follows from the time itself.
+ *
+ * A wheel without options.ahead has n slots in a level. One with it has 2n, for what ahead.c adds: a
+ * level also holds, beyond its window, the ticks before its `upto`, which is at most the end of the next
+ * cell of the level above. That is at most 2n cells from the current one on.
  */
 #ifndef PAWL_WHEEL_GEOMETRY_H
 #define PAWL_WHEEL_GEOMETRY_H
@@ -52,24 +56,25 @@ static inline uint64_t slot_of_cell(const struct pawl_wheel *wheel, uint64_t cel
 {
 	if (wheel->powers_of_two)
 		return cell & wheel->slot_mask;
-	return cell % wheel->wheel_size;
+	return cell % wheel->slots;
 }
 
 /*
- * The level for a timer due at tick `due`, seen from tick `now`: the first whose window reaches it. A
- * cell of level 0 is a tick, and the coarsest level's window is all of time. (With 256 slots level 1
- * reaches a minute ahead at a millisecond a tick: there is little to search.)
+ * The level for a timer due at tick `due`, seen from tick `now`: the first whose window or `upto` reaches
+ * it. A cell of level 0 is a tick, and the coarsest level's window is all of time. (With 256 slots level
+ * 1 reaches a minute ahead at a millisecond a tick: there is little to search.)
  */
 static inline struct level *level_for(struct pawl_wheel *wheel, uint64_t due, uint64_t now)
 {
 	struct level *level = &wheel->level[0];
 
-	if (due - now < wheel->wheel_size)
+	if (due - now < wheel->wheel_size || due < level->upto)
 		return level;
 	do
 		level++;
 	while (cell_of_tick(wheel, level, due) - cell_of_tick(wheel, level, now) >=
-	       wheel->wheel_size);
+	               wheel->wheel_size &&
+	       due >= level->upto);
 	return level;
 }
 

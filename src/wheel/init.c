@@ -5,7 +5,7 @@
 
 #define DEFAULT_WHEEL_SIZE 256u /* measured: docs/design/wheel.md */
 #define MIN_WHEEL_SIZE     2u
-#define MAX_WHEEL_SIZE     4096u
+#define MAX_WHEEL_SIZE     4096u /* 2 x 4096 slots are what a word of pairs sums up */
 
 static unsigned highest_bit(uint64_t x)
 {
@@ -63,29 +63,36 @@ static size_t round_up_to_lines(size_t bytes)
 	return (bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
 }
 
-static size_t bitmap_words(uint64_t wheel_size)
+/* A wheel that opens ahead has room for two windows: geometry.h. */
+static uint64_t count_slots(const struct pawl_wheel_options *options)
 {
-	return (size_t)((wheel_size + BITS_PER_WORD - 1) / BITS_PER_WORD);
+	return (uint64_t)options->wheel_size * (options->ahead ? 2 : 1);
 }
 
-static size_t bitmap_bytes(uint64_t wheel_size)
+static size_t bitmap_words(uint64_t slots)
 {
-	return round_up_to_lines(bitmap_words(wheel_size) * sizeof(uint64_t));
+	return (size_t)((slots + BITS_PER_PAIR - 1) / BITS_PER_PAIR * 2);
+}
+
+static size_t bitmap_bytes(uint64_t slots)
+{
+	return round_up_to_lines(bitmap_words(slots) * sizeof(uint64_t));
 }
 
 /*
  * An odd number of cache lines, so that the heads of one slot do not all fall into the same set of
  * the cache when its chains are walked in step.
  */
-static size_t chain_bytes(uint64_t wheel_size)
+static size_t chain_bytes(uint64_t slots)
 {
-	return round_up_to_lines((size_t)wheel_size * HEAD_SIZE) | CACHE_LINE;
+	return round_up_to_lines((size_t)slots * HEAD_SIZE) | CACHE_LINE;
 }
 
 static size_t level_bytes(const struct pawl_wheel_options *options)
 {
-	return bitmap_bytes(options->wheel_size) +
-	       options->chains * chain_bytes(options->wheel_size);
+	uint64_t slots = count_slots(options);
+
+	return bitmap_bytes(slots) + options->chains * chain_bytes(slots);
 }
 
 static size_t head_bytes(unsigned levels)
@@ -120,9 +127,10 @@ static void describe_levels(struct pawl_wheel *wheel)
 		struct level *level = &wheel->level[i];
 
 		level->bits = (uint64_t *)(void *)slots;
-		level->heads = slots + bitmap_bytes(wheel->wheel_size);
-		level->words = 0;
+		level->heads = slots + bitmap_bytes(wheel->slots);
+		level->pairs = 0;
 		level->opens = NO_TICK;
+		level->upto = 0;
 		level->width = width;
 		level->shift = (uint8_t)highest_bit(width);
 		level->ready = false;
@@ -138,14 +146,15 @@ static void describe(struct pawl_wheel *wheel, const struct pawl_wheel_options *
 	wheel->touched = 0;
 	wheel->armed = 0;
 	wheel->gone = 0;
-	wheel->slot_mask = options->wheel_size - 1;
+	wheel->slots = count_slots(options);
+	wheel->slot_mask = wheel->slots - 1;
 	wheel->wheel_size = options->wheel_size;
 	wheel->tick = options->tick;
-	wheel->turn = saturating_product(options->wheel_size - 1, options->tick);
+	wheel->turn = saturating_product(wheel->slots - 1, options->tick);
 	wheel->last_tick = LAST / options->tick;
 	wheel->first = &wheel->level[0];
 	wheel->turn_offset = 0;
-	wheel->chain_stride = chain_bytes(options->wheel_size);
+	wheel->chain_stride = chain_bytes(wheel->slots);
 	wheel->level_stride = level_bytes(options);
 	wheel->chain_mask = options->chains - 1;
 	wheel->due_chains = 0;
@@ -180,10 +189,10 @@ void pawl__level_prepare(struct pawl_wheel *wheel, struct level *level)
 	volatile uint64_t *word = level->bits;
 	uint8_t number = (uint8_t)(level - wheel->level);
 
-	for (size_t i = 0; i < bitmap_words(wheel->wheel_size); i++)
+	for (size_t i = 0; i < bitmap_words(wheel->slots); i++)
 		word[i] = 0;
 	for (uint64_t chain = 0; chain <= wheel->chain_mask; chain++)
-		for (uint64_t slot = 0; slot < wheel->wheel_size; slot++)
+		for (uint64_t slot = 0; slot < wheel->slots; slot++)
 			list_retire(slot_head(wheel, level, slot, chain));
 	level->ready = true;
 	wheel->reach = reach_of(wheel);

@@ -3,14 +3,14 @@
 #include "placing.h"
 #include "reach.h"
 
-/* The cell that a slot stands for now: the one in the level's window. */
+/* The cell that a slot stands for now: the current one or one of those after it. */
 static uint64_t cell_of_slot(const struct pawl_wheel *wheel, const struct level *level,
                              uint64_t slot)
 {
 	uint64_t cell = cell_of_tick(wheel, level, tick_of_time(wheel, wheel->time));
 	uint64_t current = slot_of_cell(wheel, cell);
 
-	return cell + (slot >= current ? slot - current : slot + wheel->wheel_size - current);
+	return cell + (slot >= current ? slot - current : slot + wheel->slots - current);
 }
 
 /* The head that closes the timer's list: the one element in the wheel's own memory. */
@@ -30,6 +30,7 @@ bool pawl_wheel_place(const struct pawl_wheel *wheel, const struct pawl_timer *t
 {
 	uintptr_t head, slots = (uintptr_t)wheel->level[0].bits;
 	const struct level *level;
+	uint64_t slot;
 
 	if (!timer->next)
 		return false;
@@ -38,10 +39,9 @@ bool pawl_wheel_place(const struct pawl_wheel *wheel, const struct pawl_timer *t
 		return false; /* the head of a list of due timers */
 	level = &wheel->level[(head - slots) / wheel->level_stride];
 	place->level = (unsigned)(level - wheel->level);
-	place->slot =
-	        (unsigned)((head - (uintptr_t)level->heads) % wheel->chain_stride / HEAD_SIZE);
-	place->opens =
-	        time_of_tick(wheel, tick_of_cell(level, cell_of_slot(wheel, level, place->slot)));
+	slot = (head - (uintptr_t)level->heads) % wheel->chain_stride / HEAD_SIZE;
+	place->slot = (unsigned)(slot % wheel->wheel_size);
+	place->opens = time_of_tick(wheel, tick_of_cell(level, cell_of_slot(wheel, level, slot)));
 	return true;
 }
 
@@ -70,7 +70,7 @@ static bool visit_level(const struct pawl_wheel *wheel, const struct level *leve
 	uint64_t current =
 	        slot_of_cell(wheel, cell_of_tick(wheel, level, tick_of_time(wheel, wheel->time)));
 
-	for (uint64_t i = 0; i < wheel->wheel_size; i++) {
+	for (uint64_t i = 0; i < wheel->slots; i++) {
 		uint64_t slot = slot_of_cell(wheel, current + i);
 
 		for (uint64_t chain = 0; chain <= wheel->chain_mask; chain++)
@@ -171,6 +171,9 @@ static const char *check_bit(const struct pawl_wheel *wheel, const struct level 
 
 	if (!bit_is_set(level, slot))
 		return NULL;
+	if (cell - cell_of_tick(wheel, level, now) >= wheel->wheel_size &&
+	    tick_of_cell(level, cell) >= level->upto)
+		return "a slot beyond the window is of a cell that was begun ahead";
 	if (tick_of_cell(level, cell) < level->opens)
 		return "no slot whose bit is set opens before the level's first";
 	if (time_of_tick(wheel, tick_of_cell(level, cell)) < wheel->wake)
@@ -182,11 +185,30 @@ static const char *check_bit(const struct pawl_wheel *wheel, const struct level 
 
 static const char *check_summary(const struct pawl_wheel *wheel, const struct level *level)
 {
-	for (uint64_t at = 0; at * BITS_PER_WORD < wheel->wheel_size; at++)
-		if (!!(level->words & bit_in_word(at)) != !!level->bits[at])
-			return "a word of the bitmap that is not zero has its bit set";
-	if ((level->words == 0) != (level->opens == NO_TICK))
+	for (uint64_t pair = 0; pair * BITS_PER_PAIR < wheel->slots; pair++)
+		if (!!(level->pairs & bit_in_word(pair)) !=
+		    !!(level->bits[2 * pair] | level->bits[2 * pair + 1]))
+			return "two words of the bitmap that are not zero have their bit set";
+	if ((level->pairs == 0) != (level->opens == NO_TICK))
 		return "a level with bits set has a first opening";
+	return NULL;
+}
+
+/* Only the next cell of the level above can have been begun, however long ago. */
+static const char *check_upto(const struct pawl_wheel *wheel, const struct level *level)
+{
+	const struct level *above = level + 1;
+	uint64_t now = tick_of_time(wheel, wheel->time), cell;
+
+	if (level->upto == 0)
+		return NULL;
+	if (wheel->slots == wheel->wheel_size || level == &wheel->level[wheel->levels - 1])
+		return "only a wheel with room for it, and not its last level, has an upto";
+	cell = cell_of_tick(wheel, above, level->upto);
+	if (tick_of_cell(above, cell) != level->upto)
+		return "an upto is the end of a cell of the level above";
+	if (cell > cell_of_tick(wheel, above, now) + 2)
+		return "an upto is at most the end of the next cell of the level above";
 	return NULL;
 }
 
@@ -195,9 +217,9 @@ static const char *check_level(const struct pawl_wheel *wheel, const struct leve
 {
 	const char *broken = check_summary(wheel, level);
 
-	if (broken)
+	if (broken || (broken = check_upto(wheel, level)) != NULL)
 		return broken;
-	for (uint64_t slot = 0; slot < wheel->wheel_size; slot++) {
+	for (uint64_t slot = 0; slot < wheel->slots; slot++) {
 		if ((broken = check_bit(wheel, level, slot)) != NULL)
 			return broken;
 		for (uint64_t chain = 0; chain <= wheel->chain_mask; chain++)

@@ -8,7 +8,7 @@
  *	        level 1                   > a level's slots: not written until the level is needed
  *	        ...                      /
  *
- *	a level:  occupancy bits | chain 0: head of slot 0, 1, ... n-1 | chain 1: head of slot 0, ...
+ *	a level:  occupancy bits | chain 0: head of slot 0, 1, 2, ... | chain 1: head of slot 0, ...
  *
  * The heads of one chain lie side by side, not those of one slot. Arming fills one chain for a while
  * before it turns to the next one, so for that while only 16 bytes a slot are in use: with 256 slots
@@ -33,6 +33,7 @@
 #define MAX_CHAINS    16u
 #define CACHE_LINE    64u
 #define BITS_PER_WORD 64u
+#define BITS_PER_PAIR 128u /* so that one word sums up 2 x 4096 slots */
 #define HEAD_SIZE     offsetof(struct pawl_timer, deadline)
 
 /*
@@ -45,8 +46,9 @@
 struct level {
 	char *heads;    /* of chain 0 */
 	uint64_t *bits; /* a bit for each slot that may hold timers... */
-	uint64_t words; /* ...and one for each word of `bits` that is not zero */
+	uint64_t pairs; /* ...and one for each pair of words of `bits` that is not zero */
 	uint64_t opens; /* the tick at which the first slot with its bit set opens; or NO_TICK */
+	uint64_t upto;  /* ticks before this one are this level's even beyond its window: ahead.c */
 	uint64_t width; /* ticks in a cell: wheel_size to the power of this level's number */
 	uint8_t shift;  /* its logarithm, for a wheel that counts in powers of two */
 	bool ready;     /* the level's memory has been written */
@@ -59,10 +61,11 @@ struct pawl_wheel {
 	uint64_t touched;    /* the largest deadline of a timer on level 0 that a touch replaced */
 	uint64_t armed;      /* timers put on the wheel since init, and taken off: two counters, */
 	uint64_t gone;       /* so that arming and cancelling are one store each */
-	uint64_t slot_mask;  /* wheel_size - 1 */
-	uint64_t wheel_size; /* slots in a level */
+	uint64_t slot_mask;  /* slots - 1 */
+	uint64_t slots;      /* in a level: wheel_size, or twice as many to open ahead */
+	uint64_t wheel_size; /* cells in a level's window */
 	uint64_t tick;       /* time units in a tick */
-	uint64_t turn;       /* time units that level 0 reaches ahead: wheel_size - 1 ticks */
+	uint64_t turn;       /* time units that level 0 reaches ahead: slots - 1 ticks */
 	uint64_t last_tick;  /* the last one that begins before the end of time */
 	struct level *first; /* the level whose first slot opens first */
 	size_t turn_offset;  /* bytes to the heads of the chain whose turn it is to be filled */

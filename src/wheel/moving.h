@@ -169,10 +169,9 @@ static inline unsigned walks_begin(const struct pawl_wheel *wheel, const struct 
 
 /* Several lists, at most `max` timers of them. */
 static __attribute__((noinline)) size_t move_lists(struct pawl_wheel *wheel, struct level *level,
-                                                   uint64_t slot, size_t max)
+                                                   uint64_t slot, uint64_t now, size_t max)
 {
 	const bool finest = level == &wheel->level[0];
-	const uint64_t now = level->opens;
 	struct taken taken[2 * MAX_CHAINS];
 	struct walk walks[MAX_CHAINS];
 	unsigned used = walks_begin(wheel, level, slot, walks), n;
@@ -189,11 +188,12 @@ static __attribute__((noinline)) size_t move_lists(struct pawl_wheel *wheel, str
 }
 
 /*
- * Move the timers of a level's first slot, at most `max` of them. Returns how many. On a wheel with few
- * timers most slots have a single list in use, however many chains there are.
+ * Move the timers of a slot, at most `max` of them, placed as seen from tick `now`. Returns how many. On
+ * a wheel with few timers most slots have a single list in use, however many chains there are.
  */
-static inline __attribute__((always_inline)) size_t
-move_each(struct pawl_wheel *wheel, struct level *level, uint64_t slot, size_t max, bool finest)
+static inline __attribute__((always_inline)) size_t move_each(struct pawl_wheel *wheel,
+                                                              struct level *level, uint64_t slot,
+                                                              uint64_t now, size_t max, bool finest)
 {
 	uint64_t chain_in_use = 0;
 	unsigned used = 0;
@@ -207,9 +207,9 @@ move_each(struct pawl_wheel *wheel, struct level *level, uint64_t slot, size_t m
 	if (used == 0)
 		return 0;
 	if (used > 1)
-		return move_lists(wheel, level, slot, max);
-	return move_list(wheel, slot_head(wheel, level, slot, chain_in_use), chain_in_use,
-	                 level->opens, max, finest);
+		return move_lists(wheel, level, slot, now, max);
+	return move_list(wheel, slot_head(wheel, level, slot, chain_in_use), chain_in_use, now, max,
+	                 finest);
 }
 
 #endif

@@ -19,14 +19,16 @@ static inline bool bit_is_set(const struct level *level, uint64_t slot)
 static inline void bit_set(struct level *level, uint64_t slot)
 {
 	level->bits[slot / BITS_PER_WORD] |= bit_in_word(slot);
-	level->words |= bit_in_word(slot / BITS_PER_WORD);
+	level->pairs |= bit_in_word(slot / BITS_PER_PAIR);
 }
 
 static inline void bit_clear(struct level *level, uint64_t slot)
 {
+	uint64_t pair = slot / BITS_PER_PAIR;
+
 	level->bits[slot / BITS_PER_WORD] &= ~bit_in_word(slot);
-	if (level->bits[slot / BITS_PER_WORD] == 0)
-		level->words &= ~bit_in_word(slot / BITS_PER_WORD);
+	if ((level->bits[2 * pair] | level->bits[2 * pair + 1]) == 0)
+		level->pairs &= ~bit_in_word(pair);
 }
 
 /*

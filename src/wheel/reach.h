@@ -31,7 +31,8 @@ static inline uint64_t reach_of(const struct pawl_wheel *wheel)
 		return 0;
 	while (level + 1 < wheel->level + wheel->levels && level[1].ready)
 		level++;
-	if (__builtin_mul_overflow(level->width, wheel->slot_mask, &ticks) || ticks >= HALF_TIME)
+	if (__builtin_mul_overflow(level->width, wheel->wheel_size - 1, &ticks) ||
+	    ticks >= HALF_TIME)
 		return HALF_TIME - 1;
 	return ticks;
 }

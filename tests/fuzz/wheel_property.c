@@ -46,9 +46,10 @@ __attribute__((format(printf, 2, 3))) static void fail(struct run *run, const ch
 		return;
 	run->failed = true;
 	fprintf(stderr,
-	        "start %" PRIu64 ", tick %" PRIu64 ", wheel_size %u, chains %u: operation %u: ",
+	        "start %" PRIu64 ", tick %" PRIu64
+	        ", wheel_size %u, chains %u, ahead %d: operation %u: ",
 	        run->options.start, run->options.tick, run->options.wheel_size, run->options.chains,
-	        run->operation);
+	        run->options.ahead, run->operation);
 	va_start(arguments, format);
 	vfprintf(stderr, format, arguments);
 	va_end(arguments);
@@ -235,11 +236,13 @@ static uint32_t take_wheel_size(struct run *run)
 	return sizes[choice % (sizeof(sizes) / sizeof(sizes[0]))];
 }
 
-static uint32_t take_chains(struct run *run)
+static void take_chains(struct run *run)
 {
 	static const uint32_t chains[] = {0, 1, 1, 1, 1, 2, 4, 8, 16};
+	uint8_t byte = take_u8(run);
 
-	return chains[take_u8(run) % (sizeof(chains) / sizeof(chains[0]))];
+	run->options.chains = chains[byte % (sizeof(chains) / sizeof(chains[0]))];
+	run->options.ahead = byte >= 64;
 }
 
 static uint64_t take_start(struct run *run)
@@ -279,7 +282,7 @@ static bool set_up(struct run *run)
 
 	run->options.tick = take_tick(run);
 	run->options.wheel_size = take_wheel_size(run);
-	run->options.chains = take_chains(run);
+	take_chains(run);
 	run->options.start = take_start(run);
 	run->footprint = pawl_wheel_footprint(&run->options);
 	memory = malloc(run->footprint + GUARD_SIZE);
@@ -295,8 +298,9 @@ static bool set_up(struct run *run)
 		return false;
 	}
 	model_init(&run->model, &run->options, run->truth, TIMERS);
-	trace(run, "start %" PRIu64 ", tick %" PRIu64 ", wheel_size %u, chains %u",
-	      run->options.start, run->options.tick, run->options.wheel_size, run->options.chains);
+	trace(run, "start %" PRIu64 ", tick %" PRIu64 ", wheel_size %u, chains %u, ahead %d",
+	      run->options.start, run->options.tick, run->options.wheel_size, run->options.chains,
+	      run->options.ahead);
 	return true;
 }
 
@@ -444,6 +448,43 @@ static void do_advance(struct run *run, uint64_t time, size_t max_moves)
 	trace(run, "advance(%" PRIu64 ", %zu) = %zu, now() = %" PRIu64, time, max_moves, moves,
 	      pawl_wheel_now(run->wheel));
 	compare_advance(run, time, max_moves, moves);
+}
+
+/*
+ * Move in the model what the wheel has moved of the slot that was begun. Returns how many timers that is.
+ * (Where to is compared afterwards: they may have been moved on from there.)
+ */
+static size_t follow_begun(struct run *run)
+{
+	size_t moved = 0;
+
+	for (size_t i = 0; i < TIMERS; i++) {
+		if (!model_is_begun(&run->model, i) || stayed(run, i))
+			continue;
+		model_move_ahead(&run->model, i);
+		moved++;
+	}
+	return moved;
+}
+
+static void do_ahead(struct run *run, size_t max_moves)
+{
+	size_t moves = pawl_wheel_ahead(run->wheel, max_moves), expected = 0;
+	const char *wrong;
+
+	trace(run, "ahead(%zu) = %zu", max_moves, moves);
+	while (!run->failed && (max_moves == 0 || expected < max_moves) &&
+	       model_begin_ahead(&run->model)) {
+		size_t moved = follow_begun(run);
+
+		if (moved == 0)
+			fail(run, "ahead moved nothing of a slot that is to be begun");
+		expected += moved;
+	}
+	expect(run, "ahead", moves, expected);
+	wrong = model_ahead_wrongly(&run->model);
+	if (wrong)
+		fail(run, "ahead: %s", wrong);
 }
 
 /* Whether anything was popped. */
@@ -633,8 +674,11 @@ static void step(struct run *run)
 		else
 			do_each(run, byte & 128 ? TIMERS : byte >> 4, byte & 64 ? take_u8(run) : 0);
 		break;
-	default:
+	case 14:
 		do_row(run);
+		break;
+	default:
+		do_ahead(run, take_bound(byte));
 		break;
 	}
 }

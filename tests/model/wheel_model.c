@@ -25,6 +25,7 @@ void model_init(struct model *model, const struct pawl_wheel_options *options,
 	        .tick = options->tick ? options->tick : 1,
 	        .wheel_size = options->wheel_size ? options->wheel_size : 256,
 	        .chains = options->chains ? options->chains : 1,
+	        .ahead = options->ahead,
 	        .now = options->start,
 	        .placing_from = options->start,
 	        .timers = timers,
@@ -45,7 +46,7 @@ struct pawl_place model_place(const struct model *model, uint64_t deadline, uint
 	u128 width = 1;
 	struct pawl_place place = {.level = 0};
 
-	while (due / width - now / width >= model->wheel_size) {
+	while (due / width - now / width >= model->wheel_size && due >= model->upto[place.level]) {
 		width *= model->wheel_size;
 		place.level++;
 	}
@@ -278,6 +279,112 @@ const char *model_stopped_wrongly(const struct model *model)
 		    !half_done_in_order(model, timer))
 			return "made due before one that was armed earlier";
 	}
+	return NULL;
+}
+
+/* Only what opens in the last moment opens between two ticks: then the tick is the later one. */
+static u128 opening_tick(const struct model *model, const struct pawl_place *place)
+{
+	return ticks_up(model, place->opens);
+}
+
+static u128 width_of_level(const struct model *model, unsigned level)
+{
+	u128 width = 1;
+
+	while (level-- > 0)
+		width *= model->wheel_size;
+	return width;
+}
+
+static bool is_next_of_its_level(const struct model *model, const struct pawl_place *place)
+{
+	u128 width = width_of_level(model, place->level), now = ticks_down(model, model->now);
+
+	return place->level > 0 && opening_tick(model, place) / width == now / width + 1;
+}
+
+/* Earlier first; at the same tick the finest first. */
+static bool begins_before(const struct model *model, const struct pawl_place *a,
+                          const struct pawl_place *b)
+{
+	if (opening_tick(model, a) != opening_tick(model, b))
+		return opening_tick(model, a) < opening_tick(model, b);
+	return a->level < b->level;
+}
+
+static const struct pawl_place *slot_to_begin(const struct model *model)
+{
+	const struct pawl_place *first = NULL;
+
+	for (size_t i = 0; i < model->timers_count; i++) {
+		const struct model_timer *timer = &model->timers[i];
+
+		if (timer->state != MODEL_WAITING || !is_next_of_its_level(model, &timer->place))
+			continue;
+		if (!first || begins_before(model, &timer->place, first))
+			first = &timer->place;
+	}
+	return first;
+}
+
+static bool too_early(const struct model *model, const struct pawl_place *place)
+{
+	u128 early = width_of_level(model, place->level) / 8;
+	u128 left = opening_tick(model, place) - ticks_down(model, model->now);
+
+	return left > early && left > model->wheel_size;
+}
+
+bool model_begin_ahead(struct model *model)
+{
+	const struct pawl_place *place = slot_to_begin(model);
+	u128 end;
+
+	if (!model->ahead || model->placing_from > model->now || !place || too_early(model, place))
+		return false;
+	end = opening_tick(model, place) + width_of_level(model, place->level);
+	if (end > UINT64_MAX)
+		return false;
+	if (model->upto[place->level - 1] < end)
+		model->upto[place->level - 1] = (uint64_t)end;
+	model->begun = *place;
+	return true;
+}
+
+bool model_is_begun(const struct model *model, size_t i)
+{
+	const struct model_timer *timer = &model->timers[i];
+
+	return timer->state == MODEL_WAITING && model_same_place(&timer->place, &model->begun);
+}
+
+void model_move_ahead(struct model *model, size_t i)
+{
+	struct model_timer *timer = &model->timers[i];
+
+	timer->place = model_place(model, timer->deadline, model->now);
+}
+
+/* What the order rests on: of the timers of a tick those on a coarser level were armed earlier. */
+static bool levels_in_order(const struct model *model, const struct model_timer *a,
+                            const struct model_timer *b)
+{
+	if (a->state != MODEL_WAITING || b->state != MODEL_WAITING ||
+	    a->place.level <= b->place.level ||
+	    ticks_up(model, a->deadline) != ticks_up(model, b->deadline))
+		return true;
+	return in_order(a, b);
+}
+
+const char *model_ahead_wrongly(const struct model *model)
+{
+	if (model->chains > 1)
+		return NULL;
+	for (size_t i = 0; i < model->timers_count; i++)
+		for (size_t j = 0; j < model->timers_count; j++)
+			if (!levels_in_order(model, &model->timers[i], &model->timers[j]))
+				return "moved down before one of its tick that was armed later";
 	return NULL;
 }
 

@@ -5,8 +5,8 @@
  *
  * The model says all that the contract fixes. What the contract leaves open it accepts: the order of
  * timers touched since they were armed within their tick, any order where there are several chains,
- * and how far into a slot a bounded advance came (there the wheel is asked, and its answer must be
- * one of those allowed).
+ * and which timers of a slot a bounded advance, or opening ahead, came to (there the wheel is asked, and
+ * its answer must be one of those allowed).
  */
 #ifndef PAWL_TESTS_WHEEL_MODEL_H
 #define PAWL_TESTS_WHEEL_MODEL_H
@@ -19,6 +19,9 @@
 
 /* The last moment there is. */
 #define MODEL_LAST (UINT64_MAX - 1)
+
+/* With 2 slots and tick 1 there are as many levels as bits. */
+#define MODEL_LEVELS 65
 
 enum model_state { MODEL_IDLE, MODEL_WAITING, MODEL_DUE };
 
@@ -34,6 +37,9 @@ struct model_timer {
 struct model {
 	uint64_t tick, wheel_size;
 	uint32_t chains;
+	bool ahead;
+	uint64_t upto[MODEL_LEVELS]; /* ticks before it are this level's, in its window or not */
+	struct pawl_place begun;     /* the slot that opening ahead is at */
 	uint64_t now;
 	uint64_t placing_from; /* later than now only while an advance is stopped by its bound */
 	uint64_t armings, batches;
@@ -88,6 +94,16 @@ bool model_at_stake(const struct model *model, size_t i);
 bool model_saw(struct model *model, size_t i, const struct pawl_place *seen);
 /* After the last of them: NULL, or what cannot be. */
 const char *model_stopped_wrongly(const struct model *model);
+
+/*
+ * Opening ahead is a row of slots that are begun: false if there is none left to begin. Of the timers in it,
+ * which model_is_begun() names, those that the wheel has somewhere else by now are to be moved.
+ */
+bool model_begin_ahead(struct model *model);
+bool model_is_begun(const struct model *model, size_t i);
+void model_move_ahead(struct model *model, size_t i);
+/* After the last slot: NULL, or what cannot be. */
+const char *model_ahead_wrongly(const struct model *model);
 
 /* Whether the wheel may pop this timer now. */
 bool model_may_pop(const struct model *model, size_t i);

@@ -130,9 +130,10 @@ static void all_valid_options_make_a_wheel(void)
 	static const uint32_t sizes[] = {2, 3, 20, 63, 64, 65, 256, 4095, 4096};
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-		for (size_t j = 0; j < CHAINS_COUNT; j++) {
+		for (size_t j = 0; j < 2 * CHAINS_COUNT; j++) {
 			const struct pawl_wheel_options options = {.wheel_size = sizes[i],
-			                                           .chains = all_chains[j]};
+			                                           .chains = all_chains[j / 2],
+			                                           .ahead = j % 2};
 			struct pawl_wheel *wheel = wheel_with(&options);
 
 			EXPECT_EQ(pawl_wheel_count(wheel), 0);
@@ -170,9 +171,13 @@ static void null_and_zeroed_options_mean_the_defaults(void)
 static void the_footprints_are_those_that_the_header_names(void)
 {
 	const struct pawl_wheel_options eight = {.chains = 8};
+	const struct pawl_wheel_options ahead = {.ahead = true};
+	const struct pawl_wheel_options eight_ahead = {.chains = 8, .ahead = true};
 
 	EXPECT_EQ((pawl_wheel_footprint(NULL) + 512) / 1024, 34);
-	EXPECT_EQ((pawl_wheel_footprint(&eight) + 512) / 1024, 261);
+	EXPECT_EQ((pawl_wheel_footprint(&eight) + 512) / 1024, 262);
+	EXPECT_EQ((pawl_wheel_footprint(&ahead) + 512) / 1024, 66);
+	EXPECT_EQ((pawl_wheel_footprint(&eight_ahead) + 512) / 1024, 518);
 }
 
 static void a_wheel_is_at_its_memory(void)

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Opening ahead: what the next openings would do at once is done before, a few moves at a time.
+ *
+ * When a slot above level 0 opens, all of its timers move down in that moment. But they may as well move
+ * before. Take the wheel of n = 4 slots at tick 6, which is in the middle of level 1's cell 4-7:
+ *
+ *	                       now
+ *	tick            4   5   6   7 | 8   9  10  11 |12  13  14  15 |
+ *	level 0                 [ window, n ticks ]    .               .
+ *	level 1       [  current cell |    next: A    |   ...
+ *	                                               ^ upto of level 0, once A is begun
+ *
+ * A opens at 8. To begin it now is to say: level 0 holds everything before 12, in its window or not. What is
+ * armed from now on for 10 or 11 goes to level 0 (8 and 9 are in its window anyway), and what is in A
+ * already can go there one by one. When time comes to 8, the window reaches to 11, and A is empty, or what
+ * is left of it opens as ever. So nothing has to be undone: `upto` only grows, and the window catches up.
+ *
+ * The lists for it: at 6 level 0 may hold ticks 6 to 11. From the current cell of level L-1 to the end of A on
+ * level L there are at most 2n cells, hence a wheel made for this has 2n slots in a level.
+ *
+ * The order stays exact. Of the timers for one tick D, none of them touched, those on a coarser level were
+ * armed before those on a finer one, and every list is in order of arming: this is what must hold.
+ *
+ *  1. Arming. Windows slide forward and `upto` only grows, so the level for D never becomes coarser. A timer
+ *     armed now is on the finest level that holds D, and is appended.
+ *  2. A move from A, on level L, to the front of a slot on level l. It is right if no level i between, l < i < L,
+ *     holds D. D belongs on l as seen from now, so on level i it is in the current cell or the next one. A's
+ *     opening o is a beginning of a cell on level i too, after now and not after D: so D is in i's next cell,
+ *     which opens at o. Of cells that open at the same tick the *finest* is emptied first: it is empty.
+ *     Within A the last timer goes first, and to the front: as in advance.c.
+ *  3. A slot that opens at o while some of its timers are left. The same as 2, provided that no level counts as
+ *     begun what is beyond o's cell. Hence nothing is done ahead while a bounded advance is stopped.
+ *  4. A begun cell gets no timer any more, and so an emptied one is not filled again.
+ *
+ * Begun early, work may be in vain: the timer may be cancelled before its slot would have opened. So a cell is
+ * begun at most EARLY_PART of its width, or a turn of level 0, before it opens: docs/design/wheel.md.
+ */
+#include "first.h"
+#include "moving.h"
+#include "reach.h"
+
+#define EARLY_PART 8u /* an eighth of a cell; measured: docs/design/wheel.md */
+
+static bool too_early(const struct pawl_wheel *wheel, const struct level *level, uint64_t now)
+{
+	uint64_t early = level->width / EARLY_PART;
+
+	return level->opens - now > (early > wheel->wheel_size ? early : wheel->wheel_size);
+}
+
+/* The level whose next cell may hold timers and opens first; of several at the same tick the finest. */
+static struct level *level_to_begin(struct pawl_wheel *wheel, uint64_t now)
+{
+	struct level *first = NULL;
+
+	for (struct level *level = &wheel->level[1]; level < &wheel->level[wheel->levels_used];
+	     level++)
+		if (level->opens - now <= level->width && (!first || level->opens < first->opens))
+			first = level;
+	return first;
+}
+
+/* The level's first slot is its next cell, and holds timers. Returns the moves made, at most `max`. */
+static size_t empty_first(struct pawl_wheel *wheel, struct level *level, uint64_t now, size_t max)
+{
+	uint64_t slot = first_slot(wheel, level);
+	size_t moves = move_each(wheel, level, slot, now, max, false);
+
+	if (moves < max)
+		pass_first(wheel, level, slot);
+	return moves;
+}
+
+/* The first level may be another one now, and open earlier, where timers have come to. */
+static void look_again(struct pawl_wheel *wheel)
+{
+	wheel->first = first_of_levels(wheel);
+	wake_at(wheel, time_of_opening(wheel, wheel->first));
+}
+
+size_t pawl_wheel_ahead(struct pawl_wheel *wheel, size_t max_moves)
+{
+	uint64_t now = tick_of_time(wheel, wheel->time), end;
+	struct level *level;
+	size_t moves = 0;
+
+	if (wheel->slots == wheel->wheel_size || wheel->stopped)
+		return 0;
+	if (max_moves == 0)
+		max_moves = SIZE_MAX;
+	while (moves < max_moves && (level = level_to_begin(wheel, now)) != NULL) {
+		if (__builtin_add_overflow(level->opens, level->width, &end))
+			break; /* at the end of time, or there is no slot at all */
+		if (first_slot_empty(wheel, level)) {
+			forget_first(wheel, level);
+			continue;
+		}
+		if (too_early(wheel, level, now))
+			break;
+		level[-1].upto = end;
+		moves += empty_first(wheel, level, now, max_moves - moves);
+	}
+	look_again(wheel);
+	return moves;
+}
