@@ -89,6 +89,8 @@ static void sample_peer(struct table *table, const struct workload *workload, ui
 		return;
 	if (!result->advance_ns)
 		result->advance_ns = memory_for_advances();
+	if (!result->call_ns)
+		result->call_ns = memory_for_advances();
 	progress_show("N = %s x %zu bytes, %s, %u of %u, %s", grouped(table->arena.n, text),
 	              table->arena.object_size, workload->rows[0].label, repetition + 1,
 	              table->repetitions, table->peers[peer]->name);
@@ -106,22 +108,26 @@ static void sample(struct table *table, const struct workload *workload)
 	progress_clear();
 }
 
-static double median_advance(const struct table *table, size_t peer, uint32_t tick)
+static double median_advance(const struct table *table, size_t peer, uint32_t tick,
+                             enum row_kind kind)
 {
 	double values[MAX_REPETITIONS];
 
-	for (uint32_t i = 0; i < table->repetitions; i++)
-		values[i] = table->results[peer][i].advance_ns[tick];
+	for (uint32_t i = 0; i < table->repetitions; i++) {
+		const struct result *result = &table->results[peer][i];
+
+		values[i] = (kind == LONGEST ? result->advance_ns : result->call_ns)[tick];
+	}
 	return median(values, table->repetitions);
 }
 
 /* Each tick at its median: so there is one figure, of all repetitions together. */
-static struct figure longest_advance(const struct table *table, size_t peer)
+static struct figure longest_advance(const struct table *table, size_t peer, enum row_kind kind)
 {
 	double longest = 0;
 
 	for (uint32_t tick = 0; tick < MAX_DELAY; tick++) {
-		double ns = median_advance(table, peer, tick);
+		double ns = median_advance(table, peer, tick, kind);
 
 		longest = ns > longest ? ns : longest;
 	}
@@ -144,8 +150,9 @@ static struct figure figure_at(const struct table *table, const struct workload 
 	    !row_possible(&workload->rows[row], table->peers[peer]) ||
 	    !workload_possible(workload, table->peers[peer], &table->arena))
 		return (struct figure){0};
-	return workload->rows[row].kind == LONGEST ? longest_advance(table, peer)
-	                                           : median_result(table, peer, row);
+	if (workload->rows[row].kind == LONGEST || workload->rows[row].kind == LONGEST_CALL)
+		return longest_advance(table, peer, workload->rows[row].kind);
+	return median_result(table, peer, row);
 }
 
 static void evaluate(struct table *table, size_t workload)

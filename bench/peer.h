@@ -71,6 +71,10 @@ struct peer {
 	/* An empty structure at time 0 that can take `capacity` timers; NULL if there is no memory. */
 	void *(*open)(const struct peer *peer, size_t capacity);
 
+	/* The same with room to open ahead; and to do so, in at most so many moves. NULL: it cannot. */
+	void *(*open_ahead)(const struct peer *peer, size_t capacity);
+	size_t (*ahead)(void *self, size_t max_moves);
+
 	/* Free it. Timers may still be armed; they are not used again before they are zeroed. */
 	void (*close)(void *self);
 

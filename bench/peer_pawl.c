@@ -15,6 +15,17 @@ static void *open_wheel(const struct peer *peer, size_t capacity)
 	return pawl_wheel_init(malloc(size), size, options);
 }
 
+static void *open_wheel_ahead(const struct peer *peer, size_t capacity)
+{
+	struct pawl_wheel_options options = *(const struct pawl_wheel_options *)peer->variant;
+	size_t size;
+
+	(void)capacity;
+	options.ahead = true;
+	size = pawl_wheel_footprint(&options);
+	return pawl_wheel_init(malloc(size), size, &options);
+}
+
 static void close_wheel(void *self)
 {
 	free(self);
@@ -22,7 +33,7 @@ static void close_wheel(void *self)
 
 static void arm(void *self, void *timer, uint64_t deadline)
 {
-	pawl_wheel_arm(self, timer, deadline);
+	pawl_wheel_arm_idle(self, timer, deadline);
 }
 
 static void cancel(void *self, void *timer)
@@ -45,6 +56,11 @@ static bool advance_bounded(void *self, uint64_t now, size_t max_moves)
 	return pawl_wheel_advance(self, now, max_moves) < max_moves;
 }
 
+static size_t ahead(void *self, size_t max_moves)
+{
+	return pawl_wheel_ahead(self, max_moves);
+}
+
 static void *pop(void *self)
 {
 	return pawl_wheel_pop(self);
@@ -60,7 +76,7 @@ static uint64_t next(void *self)
 	.variant = &(const struct pawl_wheel_options){.wheel_size = (SLOTS), .chains = (CHAINS)}, \
 	.open = open_wheel, .close = close_wheel, .arm = arm, .cancel = cancel,                   \
 	.refresh = refresh, .advance = advance, .advance_bounded = advance_bounded, .pop = pop,   \
-	.next = next
+	.next = next, .open_ahead = open_wheel_ahead, .ahead = ahead
 
 #define PAWL_VARIANT(NAME, SLOTS, CHAINS)                                                \
 	{                                                                                \

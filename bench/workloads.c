@@ -22,7 +22,8 @@ enum {
 	EXPIRE_ROUNDS = 20, /* but at most: a round is 60,000 ticks, however few the timers */
 	SPARSE_JUMP_ROUNDS = 1000,
 
-	BOUND = 1000,  /* moves of a bounded advance */
+	BOUND = 1000, /* moves of a bounded advance */
+	AHEAD_MOVES = 64,
 	TURNS_MS = 30, /* for so long, but at least: */
 	TURNS = 3,
 	TURN_TIMERS = 100000,
@@ -340,6 +341,76 @@ static void run_expire(struct bench *bench, struct result *result)
 	result->figure[0] = (double)expiring / n / rounds;
 }
 
+/* How many calls a tick open ahead what falls due in two. */
+static uint32_t ahead_calls(const struct bench *bench)
+{
+	return 1 + 2 * bench->arena->n / MAX_DELAY / AHEAD_MOVES;
+}
+
+static uint64_t tick_through_ahead(struct bench *bench, uint32_t ticks)
+{
+	uint32_t popped = 0, calls = ahead_calls(bench);
+	uint64_t begin = clock_ns();
+
+	for (uint32_t tick = 0; tick < ticks; tick++) {
+		bench->peer->advance(bench->self, ++bench->now);
+		popped += pop_all(bench);
+		for (uint32_t call = 0; call < calls; call++)
+			bench->peer->ahead(bench->self, AHEAD_MOVES);
+	}
+	uint64_t end = clock_ns();
+	expect_all(bench, popped);
+	return end - begin;
+}
+
+/* How long this tick's calls that open ahead take at most. */
+static uint64_t longest_ahead(struct bench *bench)
+{
+	uint64_t longest = 0;
+
+	for (uint32_t call = ahead_calls(bench); call > 0; call--) {
+		uint64_t before = clock_ns();
+		bench->peer->ahead(bench->self, AHEAD_MOVES);
+		uint64_t took = clock_ns() - before;
+
+		longest = took > longest ? took : longest;
+	}
+	return longest;
+}
+
+static void tick_through_ahead_clocked(struct bench *bench, uint32_t ticks, struct result *result)
+{
+	uint64_t reading = clock_cost();
+	uint32_t popped = 0;
+
+	for (uint32_t tick = 0; tick < ticks; tick++) {
+		uint64_t before = clock_ns();
+		bench->peer->advance(bench->self, ++bench->now);
+		uint64_t took = clock_ns() - before;
+		popped += pop_all(bench);
+		uint64_t ahead = longest_ahead(bench), call = took > ahead ? took : ahead;
+
+		result->advance_ns[tick] = (uint32_t)(took > reading ? took - reading : 0);
+		result->call_ns[tick] = (uint32_t)(call > reading ? call - reading : 0);
+	}
+	expect_all(bench, popped);
+}
+
+static void run_ahead(struct bench *bench, struct result *result)
+{
+	uint32_t n = bench->arena->n, rounds = rounds_for(bench->peer, n);
+	uint64_t expiring = 0;
+
+	rounds = rounds < EXPIRE_ROUNDS ? rounds : EXPIRE_ROUNDS;
+	arm_all(bench, 1, MAX_DELAY);
+	tick_through_ahead_clocked(bench, MAX_DELAY, result);
+	for (uint32_t round = 0; round < rounds; round++) {
+		arm_all(bench, 1, MAX_DELAY);
+		expiring += tick_through_ahead(bench, MAX_DELAY);
+	}
+	result->figure[0] = (double)expiring / n / rounds;
+}
+
 static void jump_through(struct bench *bench)
 {
 	const struct peer *peer = bench->peer;
@@ -432,6 +503,19 @@ const struct workload workloads[] = {
                 .run = run_bounded,
         },
         {
+                .rows = {NS("ahead", "expire, ahead"),
+                         {.key = "ahead",
+                          .label = "longest, ahead",
+                          .unit = "ns",
+                          .kind = LONGEST_CALL},
+                         {.key = "ahead",
+                          .label = "advance, ahead",
+                          .unit = "ns",
+                          .kind = LONGEST}},
+                .needs = TELLS_TIME | DELIVERS | OPENS_AHEAD,
+                .run = run_ahead,
+        },
+        {
                 .rows = {NS("refresh", "refresh")},
                 .ticks = REFRESH_TICKS,
                 .run = run_refresh,
@@ -459,6 +543,7 @@ static unsigned abilities(const struct peer *peer)
 	able |= peer->advance && peer->pop ? TELLS_TIME : 0;
 	able |= peer->next ? SAYS_NEXT : 0;
 	able |= peer->advance_bounded ? IS_BOUNDED : 0;
+	able |= peer->ahead ? OPENS_AHEAD : 0;
 	able |= peer->turn ? MAKES_TURNS : 0;
 	able |= peer->common_delay ? 0 : ANY_DELAY;
 	able |= peer->null ? 0 : DELIVERS;
@@ -512,10 +597,11 @@ void workload_run(const struct workload *workload, const struct peer *peer,
                   const struct arena *arena, uint32_t steps_per_tick, uint64_t seed,
                   struct result *result)
 {
+	bool ahead = workload->needs & OPENS_AHEAD;
 	size_t memory_before = memory_in_use();
 	struct bench bench = {
 	        .peer = peer,
-	        .self = peer->open(peer, arena->n),
+	        .self = ahead ? peer->open_ahead(peer, arena->n) : peer->open(peer, arena->n),
 	        .arena = arena,
 	        .memory_before = memory_before,
 	        .random = {.state = seed},

@@ -20,6 +20,10 @@
  *  longest  the longest single advance in that; ns. All repetitions do the same at the same tick, so
  *           each tick is taken at its median first: an interrupt hits another tick each time.
  *  bounded  the same where an advance may make 1,000 moves and is called again until all is done
+ *  ahead    expire with opening ahead: after each tick's pops some calls that may make 64 moves each, as
+ *           many as make it twice the timers of a tick, at least one. ns a timer, these calls included;
+ *           the longest single call, of advance or of ahead, and the longest advance among them; ns,
+ *           as in longest
  *  refresh  idle time-outs of 30,000 ticks, each last refreshed within the 15,000 ticks before: pick
  *           one at random and push it back to now + 30,000, the clock moving as in churn, for
  *           35,000 ticks. What comes due is armed anew. ns a step, all included. The same tenth, in
@@ -79,6 +83,7 @@ enum { ROWS_PER_WORKLOAD = 4 };
 struct result {
 	double figure[ROWS_PER_WORKLOAD];
 	uint32_t *advance_ns; /* what each of MAX_DELAY advances took; the caller's memory */
+	uint32_t *call_ns;    /* with opening ahead: the longest call at each tick; likewise */
 };
 
 /* What a peer must be able to do. */
@@ -89,11 +94,13 @@ enum need {
 	MAKES_TURNS = 8,
 	ANY_DELAY = 16,
 	DELIVERS = 32, /* not null */
+	OPENS_AHEAD = 64,
 };
 
 enum row_kind {
-	COMPARED, /* ns, and a ratio against the plain wheel */
-	LONGEST,  /* its figure is the longest of advance_ns */
+	COMPARED,     /* ns, and a ratio against the plain wheel */
+	LONGEST,      /* its figure is the longest of advance_ns */
+	LONGEST_CALL, /* and of call_ns */
 	NUMBER,
 };
 
