@@ -210,7 +210,8 @@ PAWL_API bool pawl_wheel_cancel(struct pawl_wheel *wheel, struct pawl_timer *tim
  *
  * max_moves bounds the work; 0 is no bound. A move is a timer touched one by one: moved down, put
  * back after a touch, or made due; a slot that is made due as a whole counts as one. Returns the
- * moves made.
+ * moves made. If that is 0, nothing has become due by this call: a loop that calls advance at every tick
+ * need not pop then, unless an arm or a touch has returned false since it last popped everything.
  *
  * If the bound was reached with a slot still to open at time o (o <= now), then pawl_wheel_now() is o-1
  * and timers are placed as seen from o; pawl_wheel_next() is at most o; what became due can be popped;

@@ -68,7 +68,7 @@ static inline struct level *level_for(struct pawl_wheel *wheel, uint64_t due, ui
 {
 	struct level *level = &wheel->level[0];
 
-	if (due - now < wheel->wheel_size || due < level->upto)
+	if (due < level->upto || due - now < wheel->wheel_size)
 		return level;
 	do
 		level++;

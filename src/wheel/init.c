@@ -153,6 +153,8 @@ static void describe(struct pawl_wheel *wheel, const struct pawl_wheel_options *
 	wheel->turn = saturating_product(wheel->slots - 1, options->tick);
 	wheel->last_tick = LAST / options->tick;
 	wheel->first = &wheel->level[0];
+	wheel->looked = NULL;
+	wheel->look = NULL;
 	wheel->turn_offset = 0;
 	wheel->chain_stride = chain_bytes(wheel->slots);
 	wheel->level_stride = level_bytes(options);

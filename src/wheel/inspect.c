@@ -229,6 +229,19 @@ static const char *check_level(const struct pawl_wheel *wheel, const struct leve
 	return NULL;
 }
 
+/* If a list was emptied in part, the look through it is at one of its timers, or has come to its end. */
+static const char *check_look(const struct pawl_wheel *wheel)
+{
+	const struct pawl_timer *timer;
+
+	if (!wheel->looked || wheel->look == wheel->looked)
+		return NULL;
+	for (timer = wheel->looked->next; timer != wheel->looked; timer = timer->next)
+		if (timer == wheel->look)
+			return NULL;
+	return "the look through a list is at one of its timers";
+}
+
 const char *pawl_wheel_check(const struct pawl_wheel *wheel)
 {
 	size_t left = pawl_wheel_count(wheel);
@@ -246,5 +259,7 @@ const char *pawl_wheel_check(const struct pawl_wheel *wheel)
 		if (wheel->level[i].ready &&
 		    (broken = check_level(wheel, &wheel->level[i], &left)) != NULL)
 			return broken;
-	return left == 0 ? NULL : "the lists hold as many timers as are counted";
+	if (left > 0)
+		return "the lists hold as many timers as are counted";
+	return check_look(wheel);
 }

@@ -68,7 +68,10 @@ struct pawl_wheel {
 	uint64_t turn;       /* time units that level 0 reaches ahead: slots - 1 ticks */
 	uint64_t last_tick;  /* the last one that begins before the end of time */
 	struct level *first; /* the level whose first slot opens first */
-	size_t turn_offset;  /* bytes to the heads of the chain whose turn it is to be filled */
+	struct pawl_timer
+	        *looked;         /* the list that was last emptied in part, or NULL: moving.h... */
+	struct pawl_timer *look; /* ...and how far the look from its head has come */
+	size_t turn_offset;      /* bytes to the heads of the chain whose turn it is to be filled */
 	size_t chain_stride; /* bytes from a slot's head in one chain to its head in the next one */
 	size_t level_stride; /* bytes from one level's slots to the next one's */
 	uint32_t chain_mask; /* chains - 1 */

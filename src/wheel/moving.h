@@ -7,7 +7,8 @@
  *
  *  - A single list is emptied from one end, as order asks for, and at the same pace a second look runs
  *    through it from the other end, which does nothing but fetch: they meet in the middle, and from
- *    there on everything is in the cache. So two misses are under way at a time.
+ *    there on everything is in the cache. So two misses are under way at a time. Where the list is not
+ *    emptied at once, the look goes on in the next call where it was: placing.h keeps it on the list.
  *  - Several lists are emptied in step and each from both ends, for their order is open. A round takes
  *    the two timers at the ends of each, asks for those behind them, and then moves what it took. To ask
  *    for all of them before moving any was measured to be faster: docs/design/wheel.md.
@@ -47,6 +48,12 @@ move(struct pawl_wheel *wheel, struct pawl_timer *timer, uint64_t now, uint64_t 
 		put_in_front(wheel, timer, due, now, chain);
 }
 
+/* Where the look from the list's head is to go on: it may have begun in a call before. */
+static inline struct pawl_timer *look_of(const struct pawl_wheel *wheel, struct pawl_timer *head)
+{
+	return wheel->looked == head ? wheel->look : head->next;
+}
+
 /*
  * A single list, which holds timers; at most `max` of them, which is not 0. From its tail (see
  * advance.c), but on level 0 from its head, since these timers go to the *end* of the due ones.
@@ -57,17 +64,17 @@ static inline __attribute__((always_inline)) size_t move_list(struct pawl_wheel 
                                                               size_t max, bool finest)
 {
 	struct pawl_timer *timer = finest ? head->next : head->prev, *next;
-	struct pawl_timer *ahead = finest ? head->prev : head->next; /* until they meet */
+	struct pawl_timer *look = finest ? head->prev : look_of(wheel, head); /* until they meet */
 	size_t moves = 0;
 
 	do {
 		next = finest ? timer->next : timer->prev;
 		__builtin_prefetch(next, 1);
-		if (ahead == timer || ahead == next)
-			ahead = head;
-		if (ahead != head) {
-			ahead = finest ? ahead->prev : ahead->next;
-			__builtin_prefetch(ahead, 1);
+		if (look == timer || look == next)
+			look = head;
+		if (look != head) {
+			look = finest ? look->prev : look->next;
+			__builtin_prefetch(look, 1);
 		}
 		move(wheel, timer, now, chain, finest);
 		moves++;
@@ -75,12 +82,15 @@ static inline __attribute__((always_inline)) size_t move_list(struct pawl_wheel 
 	} while (timer != head && moves < max);
 	if (timer == head) {
 		list_retire(head);
+		wheel->looked = NULL;
 	} else if (finest) {
 		head->next = timer;
 		timer->prev = head;
 	} else {
 		head->prev = timer;
 		timer->next = head;
+		wheel->look = look;
+		wheel->looked = head;
 	}
 	return moves;
 }

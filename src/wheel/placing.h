@@ -59,8 +59,11 @@ static inline bool mark(struct pawl_wheel *wheel, struct level *level, uint64_t 
 	return true;
 }
 
+/* Whoever leaves a list passes the look that may be at it (moving.h) on to the next. */
 static inline void take_off(struct pawl_wheel *wheel, struct pawl_timer *timer)
 {
+	if (timer == wheel->look)
+		wheel->look = timer->next;
 	list_remove(timer);
 	wheel->gone++;
 }
