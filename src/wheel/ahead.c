@@ -94,13 +94,13 @@ size_t pawl_wheel_ahead(struct pawl_wheel *wheel, size_t max_moves)
 			break; /* at the end of time, or there is no slot at all */
 		if (first_slot_empty(wheel, level)) {
 			forget_first(wheel, level);
-			continue;
-		}
-		if (too_early(wheel, level, now))
+		} else if (!too_early(wheel, level, now)) {
+			level[-1].upto = end;
+			moves += empty_first(wheel, level, now, max_moves - moves);
+		} else {
 			break;
-		level[-1].upto = end;
-		moves += empty_first(wheel, level, now, max_moves - moves);
+		}
+		look_again(wheel);
 	}
-	look_again(wheel);
 	return moves;
 }
