@@ -288,6 +288,12 @@ PAWL_API uint64_t pawl_wheel_next(struct pawl_wheel *wheel);
  */
 PAWL_API uint64_t pawl_wheel_next_opening(struct pawl_wheel *wheel);
 
+/*
+ * The same, or earlier: when the next slot opens, or when pawl_wheel_ahead() has something to do, whichever
+ * comes first. For a loop that wakes up for opening ahead, too, where it has so many timers that it pays.
+ */
+PAWL_API uint64_t pawl_wheel_next_ahead(struct pawl_wheel *wheel);
+
 /* The time last advanced to, or options.start. After an advance that its bound stopped, see there. */
 PAWL_API uint64_t pawl_wheel_now(const struct pawl_wheel *wheel);
 

@@ -42,11 +42,19 @@
 
 #define EARLY_PART 8u /* an eighth of a cell; measured: docs/design/wheel.md */
 
-static bool too_early(const struct pawl_wheel *wheel, const struct level *level, uint64_t now)
+/* How many ticks before a slot of this level opens it may be begun: not before it is the next one. */
+static uint64_t how_early(const struct pawl_wheel *wheel, const struct level *level)
 {
 	uint64_t early = level->width / EARLY_PART;
 
-	return level->opens - now > (early > wheel->wheel_size ? early : wheel->wheel_size);
+	if (early < wheel->wheel_size)
+		early = wheel->wheel_size;
+	return early < level->width ? early : level->width;
+}
+
+static bool too_early(const struct pawl_wheel *wheel, const struct level *level, uint64_t now)
+{
+	return level->opens - now > how_early(wheel, level);
 }
 
 /* The level whose next cell may hold timers and opens first; of several at the same tick the finest. */
@@ -103,4 +111,43 @@ size_t pawl_wheel_ahead(struct pawl_wheel *wheel, size_t max_moves)
 		look_again(wheel);
 	}
 	return moves;
+}
+
+static void forget_empty_first(struct pawl_wheel *wheel, struct level *level)
+{
+	while (level->opens != NO_TICK && first_slot_empty(wheel, level))
+		forget_first(wheel, level);
+}
+
+/* The tick at which the level's first slot is begun, if it is this level's turn then; NO_TICK if not. */
+static uint64_t begins(struct pawl_wheel *wheel, const struct level *level, uint64_t now)
+{
+	uint64_t early = how_early(wheel, level), end, tick;
+
+	if (__builtin_add_overflow(level->opens, level->width, &end))
+		return NO_TICK; /* at the end of time, or there is no slot at all */
+	tick = level->opens > early ? level->opens - early : 0;
+	tick = tick > now ? tick : now;
+	return level_to_begin(wheel, tick) == level ? tick : NO_TICK;
+}
+
+uint64_t pawl_wheel_next_ahead(struct pawl_wheel *wheel)
+{
+	uint64_t now = tick_of_time(wheel, wheel->time), first = NO_TICK, opening;
+	struct level *end = &wheel->level[wheel->levels_used];
+
+	if (wheel->slots == wheel->wheel_size || wheel->stopped)
+		return pawl_wheel_next_opening(wheel);
+	for (struct level *level = &wheel->level[1]; level < end; level++)
+		forget_empty_first(wheel, level);
+	look_again(wheel);
+	for (struct level *level = &wheel->level[1]; level < end; level++) {
+		uint64_t tick = begins(wheel, level, now);
+
+		first = tick < first ? tick : first;
+	}
+	opening = pawl_wheel_next_opening(wheel);
+	if (first == NO_TICK || time_of_tick(wheel, first) >= opening)
+		return opening;
+	return first > now ? time_of_tick(wheel, first) : wheel->time;
 }

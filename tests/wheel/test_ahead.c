@@ -3,8 +3,11 @@
  * Opening ahead: what pawl/wheel.h says of pawl_wheel_ahead, and the order of timers under all schedules of
  * arming, ticking and opening ahead on small wheels.
  */
+#include "../support/random.h"
 #include "../support/test.h"
 #include "../support/wheels.h"
+
+#include <inttypes.h>
 
 #define LAST UINT64_C(0xfffffffffffffffe)
 
@@ -396,6 +399,57 @@ static void every_schedule_keeps_the_order(void)
 		}
 }
 
+/*
+ * What next_ahead says, against trying it: until then a call has nothing to do, and no slot opens; then it has, or
+ * one does. On wheels of 2 to 20 slots, with timers on several levels, some of them cancelled.
+ */
+static void expect_nothing_until(struct pawl_wheel *wheel, uint64_t next)
+{
+	while (pawl_wheel_now(wheel) + 1 < next) {
+		EXPECT_EQ(pawl_wheel_advance(wheel, pawl_wheel_now(wheel) + 1, 0), 0);
+		EXPECT_EQ(pawl_wheel_ahead(wheel, 1), 0);
+	}
+}
+
+static void walk_from_next_to_next(uint64_t seed)
+{
+	enum { TIMERS = 12 };
+	struct random random = {seed};
+	const struct pawl_wheel_options options = {
+	        .wheel_size = (uint32_t)(2 + random_below(&random, 19)), .ahead = true};
+	struct pawl_wheel *wheel = wheel_with(&options);
+	struct pawl_timer timers[TIMERS] = {0};
+	uint64_t next;
+
+	for (size_t i = 0; i < TIMERS; i++)
+		pawl_wheel_arm(wheel, &timers[i], random_below(&random, UINT64_C(1) << (4 + i)));
+	for (size_t i = 0; i < 3; i++)
+		pawl_wheel_cancel(wheel, &timers[random_below(&random, TIMERS)]);
+	while (pawl_wheel_pop(wheel))
+		;
+	while ((next = pawl_wheel_next_ahead(wheel)) != PAWL_NEVER) {
+		size_t moves;
+
+		EXPECT(next <= pawl_wheel_next_opening(wheel));
+		expect_nothing_until(wheel, next);
+		moves = pawl_wheel_advance(wheel, next, 0);
+		moves += pawl_wheel_ahead(wheel, 1);
+		if (moves == 0)
+			fprintf(stderr, "seed %" PRIu64 ", at %" PRIu64 "\n", seed, next);
+		EXPECT(moves > 0);
+		while (pawl_wheel_pop(wheel))
+			;
+	}
+	EXPECT_EQ(pawl_wheel_count(wheel), 0);
+	finish(wheel);
+}
+
+static void next_ahead_names_the_first_time_at_which_there_is_something_to_do(void)
+{
+	for (uint64_t seed = 1; seed <= 3000; seed++)
+		walk_from_next_to_next(seed);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -414,6 +468,7 @@ int main(void)
 	        TEST(at_the_end_of_time_ahead_begins_nothing),
 	        TEST(the_largest_wheel_opens_ahead),
 	        TEST(every_schedule_keeps_the_order),
+	        TEST(next_ahead_names_the_first_time_at_which_there_is_something_to_do),
 	};
 
 	return RUN_TESTS(tests);
