@@ -137,9 +137,8 @@ struct pawl_service_options {
  * armed; those armed when already due come behind. With more of either no order is promised between
  * tasks. A worker takes some 60 KiB, most of it for statistics.
  *
- * Every wheel_size ticks the tasks of the next so many ticks are moved to their slots, and what is due among them
- * waits for that. With hundreds of thousands of tasks in a second a larger wheel is later by more: see
- * docs/benchmarks.md.
+ * The tasks of a coarse slot are moved to finer ones before it opens, a few at a time, by workers that are idle
+ * and by those that have just run as many tasks: so no moment is long, however many tasks there are.
  */
 
 /*
@@ -254,11 +253,13 @@ struct pawl_stats {
 	uint64_t cancelled; /* armings that a cancel took away */
 	uint64_t dropped;   /* handed to `dropped` by stop */
 	uint64_t pending;
-	uint64_t queued;        /* of those pending: due, and waiting for a worker. Walks them */
-	uint64_t wakeups;       /* of the worker that sleeps until something is due */
-	uint64_t empty_wakeups; /* of those: with nothing to do */
-	pawl_task_fn *slowest;  /* the function that took longest... */
-	uint64_t slowest_ns;    /* ...and how long; NULL and 0 before the first */
+	uint64_t queued;           /* of those pending: due, and waiting for a worker. Walks them */
+	uint64_t wakeups;          /* of the worker that sleeps until something is due */
+	uint64_t empty_wakeups;    /* of those: with nothing to do */
+	uint64_t moved_ahead;      /* tasks moved to a finer slot before their slot opened... */
+	uint64_t moved_at_opening; /* ...and when it did; a slot that is due as a whole is one */
+	pawl_task_fn *slowest;     /* the function that took longest... */
+	uint64_t slowest_ns;       /* ...and how long; NULL and 0 before the first */
 
 	/*
 	 * From a deadline to the call of the function, and from there to its return. The clock is read

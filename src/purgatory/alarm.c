@@ -54,7 +54,7 @@ bool pawl__deadline_arm(struct shard *shard, struct pawl_op *op, uint64_t now_ns
 
 	lock_assert_held(&shard->lock);
 	pawl_wheel_advance(shard->wheel, ticks_down(&purgatory->ticks, now_ns), 1);
-	pawl_wheel_arm(shard->wheel, &op->timer, tick);
+	pawl_wheel_arm_idle(shard->wheel, &op->timer, tick);
 	return keep_until(shard, tick);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Making tasks due: the wheels are advanced to the present tick. */
+/* Making tasks due: the wheels are advanced to the present tick, and, where there is time, opened ahead. */
 #define _GNU_SOURCE
 #include "shard.h"
 
@@ -35,9 +35,48 @@ bool pawl__shard_advance(struct pawl_service *service, struct shard *shard, uint
 	}
 	if (due)
 		mark_ready(shard, wakes);
-	promise_anew(service, shard, pawl_wheel_next_opening(shard->wheel), wakes);
-	count_moves(service, all);
+	promise_anew(service, shard, next_visit(shard), wakes);
+	count_moves(service, &shard->moved_at_opening, all);
 	return all > 0;
+}
+
+/*
+ * Do at most so many moves of what the next openings would do at once (pawl_wheel_ahead). A slot that was emptied is
+ * no reason to come any more, so the promise may be for later. True if anything moved. Under the lock.
+ */
+bool pawl__shard_open_ahead(struct pawl_service *service, struct shard *shard, size_t most,
+                            struct wakes *wakes)
+{
+	size_t moves;
+
+	lock_assert_held(&shard->lock);
+	moves = pawl_wheel_ahead(shard->wheel, most);
+	if (!moves)
+		return false;
+	promise_anew(service, shard, next_visit(shard), wakes);
+	count_moves(service, &shard->moved_ahead, moves);
+	return true;
+}
+
+/*
+ * For a worker that has nothing else to do: a batch of moves in the first shard that has any, from this one on. Then
+ * the worker looks again whether a task is due. False: nothing is left to do ahead.
+ */
+bool pawl__service_open_ahead(struct pawl_service *service, unsigned from)
+{
+	for (unsigned i = 0; i < service->shard_count; i++) {
+		struct shard *shard = &service->shards[(from + i) % service->shard_count];
+		struct wakes wakes = {0};
+		bool moved;
+
+		lock_take(&shard->lock);
+		moved = pawl__shard_open_ahead(service, shard, AHEAD, &wakes);
+		lock_give(&shard->lock);
+		wake(service, &wakes);
+		if (moved)
+			return true;
+	}
+	return false;
 }
 
 /* Advance each shard that was promised a worker by now. */

@@ -60,8 +60,10 @@
 
 #include <pthread.h>
 
-#define LINE         128u /* apart by so many bytes, two things do not share a cache line */
-#define BATCH        256u /* moves of a wheel, or tasks, before others have their turn */
+#define LINE         128u  /* apart by so many bytes, two things do not share a cache line */
+#define BATCH        256u  /* moves of a wheel, or tasks, before others have their turn */
+#define MANY         1024u /* pending tasks of a shard: wake up to open ahead, too */
+#define AHEAD        64u /* moves ahead that an idle worker makes between two looks for due tasks */
 #define MAX_SHARDS   1024u
 #define MAX_WORKERS  1024u
 #define DEFAULT_TICK UINT64_C(1000000)
@@ -91,6 +93,7 @@ struct shard {
 	uint64_t promised; /* the tick by which a worker has to come; PAWL_NEVER */
 
 	struct counts counts[2]; /* of the users' tasks, and of internal ones; under the lock */
+	uint64_t moved_ahead, moved_at_opening; /* under the lock */
 } __attribute__((aligned(LINE)));
 
 /* A thread that runs tasks; in the manual mode, whoever polls. */
@@ -154,6 +157,9 @@ enum advance_to { FIRST_DUE, TICK };
 bool pawl__shard_advance(struct pawl_service *service, struct shard *shard, uint64_t tick,
                          enum advance_to end, struct wakes *wakes);
 void pawl__service_open_promised(struct pawl_service *service, uint64_t tick);
+bool pawl__shard_open_ahead(struct pawl_service *service, struct shard *shard, size_t most,
+                            struct wakes *wakes);
+bool pawl__service_open_ahead(struct pawl_service *service, unsigned from);
 
 /* run.c */
 void *pawl__worker_thread(void *worker);

@@ -136,7 +136,7 @@ static void record(struct worker *worker, const struct job *job, uint64_t start,
 	histogram_count(&worker->run_time, took);
 }
 
-/* Up to `max` tasks of one shard. */
+/* Up to `max` tasks of one shard; and as many moves ahead, for which a busy service may have no other time. */
 static size_t run_shard(struct pawl_service *service, struct worker *worker, struct shard *shard,
                         size_t max)
 {
@@ -164,8 +164,10 @@ static size_t run_shard(struct pawl_service *service, struct worker *worker, str
 		lock_take(&shard->lock);
 		finish(service, worker, shard, &done, end, &wakes);
 		job = ++ran < max ? take(service, worker, shard) : no_job;
-		if (!job.task)
+		if (!job.task) {
 			leave_shard(shard, &wakes);
+			pawl__shard_open_ahead(service, shard, ran, &wakes);
+		}
 		lock_give(&shard->lock);
 		wakes.worker &= !job.task; /* the task that became due is run here */
 		wake(service, &wakes);
@@ -202,7 +204,8 @@ void *pawl__worker_thread(void *arg)
 		uint64_t tick = ticks_down(&service->ticks, clock_now(service));
 
 		pawl__service_open_promised(service, tick);
-		if (pawl__worker_run_due(worker, BATCH) > 0)
+		if (pawl__worker_run_due(worker, BATCH) > 0 ||
+		    pawl__service_open_ahead(service, worker->shard))
 			continue;
 		if (!pawl__sleep_lead(service, tick))
 			pawl__sleep_follow(service);

@@ -50,8 +50,10 @@ static inline bool anything_due(struct shard *shard)
 	return pawl_wheel_next(shard->wheel) <= pawl_wheel_now(shard->wheel);
 }
 
-static inline void count_moves(struct pawl_service *service, size_t moves)
+/* Under the lock of the shard that has the count. */
+static inline void count_moves(struct pawl_service *service, uint64_t *count, size_t moves)
 {
+	*count += moves;
 	if (moves)
 		__atomic_add_fetch(&service->moves, moves, __ATOMIC_SEQ_CST);
 }
@@ -61,8 +63,29 @@ static inline size_t advance_by_one(struct pawl_service *service, struct shard *
 {
 	size_t moves = pawl_wheel_advance(shard->wheel, tick, 1);
 
-	count_moves(service, moves);
+	count_moves(service, &shard->moved_at_opening, moves);
 	return moves;
+}
+
+/*
+ * When a worker has to come to the shard: when its next slot opens. But where many tasks are pending, already when that
+ * slot can be opened ahead: a wake-up more for so many tasks, and none of them has to wait until all the others have
+ * been moved. Under the lock.
+ */
+static inline uint64_t next_visit(struct shard *shard)
+{
+	lock_assert_held(&shard->lock);
+	if (counts_pending(&shard->counts[0]) < MANY)
+		return pawl_wheel_next_opening(shard->wheel);
+	return pawl_wheel_next_ahead(shard->wheel);
+}
+
+/* The same for a task that was just armed for this tick: where few are pending, its slot need not be opened before. */
+static inline uint64_t first_visit(struct shard *shard, uint64_t tick)
+{
+	uint64_t visit = counts_pending(&shard->counts[0]) < MANY ? tick : next_visit(shard);
+
+	return visit < tick ? visit : tick;
 }
 
 /* Under the shard's lock. The wheel is told the time first, so that the timer gets its right slot. */
@@ -79,10 +102,10 @@ static inline void put_on_wheel(struct pawl_service *service, struct shard *shar
 		mark_ready(shard, wakes);
 	waits = touch ? pawl_wheel_touch(shard->wheel, &task->timer, tick)
 	              : pawl_wheel_arm(shard->wheel, &task->timer, tick);
-	if (waits)
-		promise(service, shard, tick, wakes);
-	else
+	if (!waits)
 		mark_ready(shard, wakes);
+	else if (tick < shard->promised || shard->counts[0].armed % MANY == 0)
+		promise(service, shard, first_visit(shard, tick), wakes);
 }
 
 /* From here on cancel says RUNNING. Under the lock of the task's home. */

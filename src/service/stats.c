@@ -42,6 +42,8 @@ static void add_shard(struct pawl_service *service, struct shard *shard, struct 
 	stats->cancelled += shard->counts[0].cancelled;
 	stats->dropped += shard->counts[0].dropped;
 	stats->queued += queued(shard);
+	stats->moved_ahead += shard->moved_ahead;
+	stats->moved_at_opening += shard->moved_at_opening;
 	lock_give(&shard->lock);
 	wake(service, &wakes);
 }

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/* Opening ahead: tasks are in their finest slot before it opens, and nobody wakes up for it alone. */
+#define _GNU_SOURCE
+#include "../support/services.h"
+
+#define MANY 5000
+
+static struct pawl_task tasks[MANY];
+static unsigned ran;
+static uint64_t last; /* number of the task that ran last, and one */
+static bool in_order;
+
+static void run(struct pawl_task *task)
+{
+	uint64_t number = (uint64_t)(task - tasks);
+
+	in_order &= number >= last;
+	last = number + 1;
+	ran++;
+}
+
+/* Five in each tick, from `first` on, and in this order. */
+static void arm_many(struct bench *bench, unsigned count, uint64_t first)
+{
+	ran = 0;
+	last = 0;
+	in_order = true;
+	for (unsigned i = 0; i < count; i++) {
+		pawl_task_init(&tasks[i], run);
+		EXPECT_EQ(pawl_service_arm(bench->service, &tasks[i], first + i / 5 * MS), 0);
+	}
+}
+
+static struct pawl_stats *stats_of(struct bench *bench)
+{
+	static struct pawl_stats stats;
+
+	pawl_service_stats(bench->service, &stats);
+	return &stats;
+}
+
+static void open_with(struct bench *bench, unsigned workers, unsigned shards)
+{
+	const struct pawl_service_options options = {.workers = workers, .shards = shards};
+
+	bench_open(bench, &options);
+}
+
+/* From sleep to sleep. A leader that sleeps has nothing left to open ahead. */
+static void expect_all_moved_ahead(unsigned workers, unsigned shards)
+{
+	struct bench bench;
+
+	open_with(&bench, workers, shards);
+	arm_many(&bench, MANY, 10 * SECOND);
+	while (ran < MANY) {
+		pawl_clock_manual_step(&bench.clock);
+		settle(&bench);
+	}
+	EXPECT(stats_of(&bench)->moved_ahead >= MANY);
+	EXPECT(stats_of(&bench)->moved_at_opening <= MANY / 5 * shards); /* a slot as a whole is one */
+	EXPECT(in_order || shards > 1 || workers > 1);
+	pawl_service_close(bench.service, NULL);
+}
+
+static void no_task_is_moved_when_its_slot_opens(void)
+{
+	expect_all_moved_ahead(1, 1);
+	expect_all_moved_ahead(1, 4);
+}
+
+static void a_few_tasks_are_no_reason_to_wake_up_early(void)
+{
+	struct bench bench;
+
+	open_with(&bench, 1, 1);
+	arm_many(&bench, 5, 10 * SECOND);
+	EXPECT_EQ(pawl_clock_manual_step(&bench.clock), 10 * SECOND);
+	settle(&bench);
+	EXPECT_EQ(ran, 5);
+	EXPECT_EQ(stats_of(&bench)->wakeups, 1);
+	pawl_service_close(bench.service, NULL);
+}
+
+static void many_tasks_are_opened_ahead_even_if_nothing_else_wakes_anybody(void)
+{
+	struct bench bench;
+
+	open_with(&bench, 1, 1);
+	arm_many(&bench, MANY, 10 * SECOND);
+	EXPECT(pawl_clock_manual_step(&bench.clock) < 10 * SECOND);
+	pawl_clock_manual_step(&bench.clock);
+	EXPECT(stats_of(&bench)->moved_ahead > 0);
+	EXPECT_EQ(ran, 0);
+	pawl_service_close(bench.service, NULL);
+}
+
+/* Each poll makes 64 moves, and one for each task that it has run. */
+static void a_poll_opens_ahead(void)
+{
+	struct bench bench;
+	uint64_t before = 0;
+
+	open_with(&bench, PAWL_MANUAL, 1);
+	arm_many(&bench, MANY, 300 * MS);
+	for (unsigned i = 0; i < 1300; i++) {
+		size_t polled = pawl_service_poll(bench.service, 0);
+		uint64_t moved = stats_of(&bench)->moved_ahead;
+
+		EXPECT(moved - before <= polled + 64);
+		before = moved;
+		pawl_clock_manual_advance(&bench.clock, MS);
+	}
+	pawl_service_poll(bench.service, 0);
+	EXPECT_EQ(ran, MANY);
+	EXPECT(in_order);
+	EXPECT(stats_of(&bench)->moved_at_opening <= MANY / 5);
+	pawl_service_close(bench.service, NULL);
+}
+
+/* A worker that always finds a due task makes as many moves as it runs tasks. */
+static void a_busy_service_opens_ahead_too(void)
+{
+	struct note busy;
+	struct bench bench;
+
+	open_with(&bench, PAWL_MANUAL, 1);
+	note_init(&busy, &bench);
+	arm_many(&bench, MANY, 300 * MS);
+	pawl_service_arm_every(bench.service, &busy.task, MS, PAWL_SKIP);
+	for (unsigned i = 0; i < 250; i++) {
+		pawl_clock_manual_advance(&bench.clock, MS);
+		EXPECT_EQ(pawl_service_poll(bench.service, 0), 1);
+	}
+	EXPECT(stats_of(&bench)->moved_ahead >= 250);
+	pawl_service_close(bench.service, NULL);
+}
+
+int main(void)
+{
+	static const struct test tests_of_ahead[] = {
+	        TEST(no_task_is_moved_when_its_slot_opens),
+	        TEST(a_few_tasks_are_no_reason_to_wake_up_early),
+	        TEST(many_tasks_are_opened_ahead_even_if_nothing_else_wakes_anybody),
+	        TEST(a_poll_opens_ahead),
+	        TEST(a_busy_service_opens_ahead_too),
+	};
+
+	return RUN_TESTS(tests_of_ahead);
+}
