@@ -95,7 +95,7 @@ static struct pawl_op *op_of(struct pawl_timer *timer)
  */
 static struct pawl_op *expire_one(struct shard *shard, uint64_t now_ns, bool *more)
 {
-	uint64_t tick = ticks_down(&shard->purgatory->ticks, now_ns);
+	uint64_t tick = ticks_down(&shard->purgatory->ticks, now_ns), due_ns;
 	struct pawl_timer *timer;
 	struct pawl_op *op;
 
@@ -108,6 +108,8 @@ static struct pawl_op *expire_one(struct shard *shard, uint64_t now_ns, bool *mo
 	op = op_of(timer);
 	op_win_from_others(shard, op, EXPIRED);
 	shard_count(shard, BY_DEADLINE);
+	due_ns = ns_of_tick(&shard->purgatory->ticks, timer->deadline);
+	histogram_count(shard->lateness, now_ns > due_ns ? now_ns - due_ns : 0);
 	return op;
 }
 
@@ -115,14 +117,6 @@ static struct pawl_op *expire_one(struct shard *shard, uint64_t now_ns, bool *mo
 static bool keep_next(struct shard *shard)
 {
 	return !shard->keeper && keep_until(shard, pawl_wheel_next(shard->wheel));
-}
-
-static void count_lateness(struct pawl_purgatory *purgatory, const struct pawl_op *op,
-                           uint64_t now_ns)
-{
-	uint64_t due_ns = ns_of_tick(&purgatory->ticks, op->timer.deadline);
-
-	histogram_count_shared(&purgatory->lateness, now_ns > due_ns ? now_ns - due_ns : 0);
 }
 
 static void run_expired(struct pawl_op *op)
@@ -193,7 +187,6 @@ static void run_alarm(struct alarm *alarm)
 			pawl__alarm_set(shard);
 		if (op) {
 			left--;
-			count_lateness(shard->purgatory, op, now_ns);
 			run_expired(op);
 		}
 	}
@@ -212,7 +205,7 @@ static void alarm_task(struct pawl_task *task)
 	thread->inside = inside.outer;
 }
 
-/* The wheel and the alarms are one block of memory. */
+/* The histogram, the alarms and the wheel are one block of memory, most of which is not written until it is used. */
 int pawl__alarms_open(struct shard *shard)
 {
 	const struct pawl_purgatory *purgatory = shard->purgatory;
@@ -223,9 +216,10 @@ int pawl__alarms_open(struct shard *shard)
 	size_t alarms = purgatory->alarm_count * sizeof(*shard->alarms);
 	size_t size = pawl_wheel_footprint(&options);
 
-	shard->alarms = malloc(alarms + size);
-	if (!shard->alarms)
+	shard->lateness = calloc(1, sizeof(*shard->lateness) + alarms + size);
+	if (!shard->lateness)
 		return -ENOMEM;
+	shard->alarms = (struct alarm *)(shard->lateness + 1);
 	shard->wheel = pawl_wheel_init((char *)shard->alarms + alarms, size, &options);
 	for (unsigned i = 0; i < purgatory->alarm_count; i++) {
 		shard->alarms[i] = (struct alarm){.shard = shard};

@@ -74,7 +74,6 @@
 #define MAX_RETRIES    16u /* of an operation, before on_complete of others */
 #define CHAINS         4u  /* of a bucket, walked in step, so that their cache misses overlap */
 #define BATCH          64u /* operations tried, or taken out, from one critical section to the next */
-#define PER_BUCKET     2u  /* watches, at most, on average */
 #define FEW_BUCKETS    64u /* of a new table; a power of two */
 
 enum state { FRESH, WAITING, COMPLETED, EXPIRED, TAKEN_OUT };
@@ -105,7 +104,7 @@ struct bucket {
 	uint64_t adds;  /* since it was empty: they go to the chains by turns */
 } __attribute__((aligned(CACHE_LINE)));
 
-/* Grows with the operations that are watched at one time. A check may still be reading an older one. */
+/* Nothing but buckets is written once it is in use, and read without the lock. A check may still be reading an older one. */
 struct table {
 	struct table *older; /* freed at close */
 	uint64_t mask;
@@ -142,10 +141,12 @@ struct shard {
 	struct batch *batches;
 	unsigned walks; /* that are paused between two batches: the table must not grow */
 	size_t watched, delayed;
+	uint64_t used;                 /* buckets of the table that are not empty */
 	struct pawl_wheel *wheel;      /* of deadlines, in ticks of the service */
 	struct alarm *alarms, *keeper; /* keeper: the one that is armed for alarm_at; or NULL */
 	uint64_t alarm_at;             /* a tick */
-	uint64_t counts[COUNTS];       /* atomic: BY_TRY is counted without the lock, too */
+	struct pawl_histogram *lateness;
+	uint64_t counts[COUNTS]; /* atomic: BY_TRY is counted without the lock, too */
 } __attribute__((aligned(LINE)));
 
 struct pawl_purgatory {
@@ -157,8 +158,6 @@ struct pawl_purgatory {
 	unsigned alarm_count;     /* of each shard */
 	struct shard *shards;
 	uint64_t secret[2]; /* of the hash */
-
-	struct pawl_histogram lateness; /* of deadlines; atomic */
 
 	pthread_mutex_t stopping; /* held by stop */
 	bool stopped;             /* under it */
@@ -224,7 +223,8 @@ static inline void fence_after_lock(void)
 }
 
 /* open.c */
-void pawl__table_grow(struct shard *shard, size_t watched); /* without the lock */
+void pawl__table_grow(struct shard *shard,
+                      uint64_t buckets); /* to more than that; without the lock */
 
 /* op.c */
 struct hash pawl__hash_bytes(const struct pawl_purgatory *purgatory, struct pawl_key key);

@@ -188,7 +188,7 @@ static int add_room(struct shard *home, struct pawl_op *op, size_t nkeys)
 	for (size_t i = 0; i + 1 < count; i++)
 		more[i].more = &more[i + 1];
 	op->watches.more = more;
-	if (nkeys / PER_BUCKET > shard_table(home->purgatory, home->number)->mask)
+	if (nkeys > shard_table(home->purgatory, home->number)->mask)
 		pawl__table_grow(home, nkeys);
 	return 0;
 }
@@ -258,7 +258,7 @@ static void link_all(struct shard *home, struct pawl_op *op)
 			watches->link[i] = NULL;
 			if (__builtin_expect(given_before(bucket, op, node), 0))
 				continue;
-			bucket_add(bucket, node, watches->low[i]);
+			table_add(home, node, watches->low[i]);
 			home->watched++;
 		}
 	home->delayed++;
@@ -286,18 +286,18 @@ static int link_to_try(const struct submission *submission, struct batch *batch)
 static int watch(const struct submission *submission, struct batch *batch)
 {
 	struct shard *home = submission->home;
-	size_t watched;
 	uint64_t mask;
 	int linked;
+	bool full;
 
 	lock_take(&home->lock);
 	linked = link_to_try(submission, batch);
-	watched = home->watched;
 	mask = home->table->mask;
+	full = table_full(home);
 	lock_give(&home->lock);
 	fence_after_lock(); /* it is on its lists: see layout.h */
-	if (__builtin_expect(watched / PER_BUCKET > mask, 0))
-		pawl__table_grow(home, watched);
+	if (__builtin_expect(full, 0))
+		pawl__table_grow(home, mask + 1);
 	return linked;
 }
 

@@ -50,46 +50,44 @@ static struct table *new_table(uint64_t buckets)
 	return table;
 }
 
-/* In no particular order. The filters stay as they are: a check may be reading them. */
-static void move_all(struct table *from, struct table *to)
+/* Under the lock. In no particular order. The old filters stay as they are: a check may be reading them. */
+static void move_all(struct shard *shard, struct table *to)
 {
+	struct table *from = shard->table;
 	uintptr_t next;
 
+	shard->table = to;
+	shard->used = 0;
 	for (uint64_t i = 0; i <= from->mask; i++)
 		for (unsigned c = 0; c < CHAINS; c++)
 			for (uintptr_t node = from->buckets[i].chains[c]; node; node = next) {
-				uint64_t low = node_hash(node).low;
-
 				next = *node_next(node);
-				bucket_add(bucket_of(to, low), node, low);
+				table_add(shard, node, node_hash(node).low);
 			}
+	to->older = from;
+	__atomic_store_n(&shard->purgatory->tables[shard->number], to, __ATOMIC_RELEASE);
 }
 
 /*
- * For want of memory there are as many buckets as before: slower, but
- * right. A check that looks at the filter of the old table has a fence before that: if it misses an operation that was
- * linked in the new one, the operation's second try comes after the change (layout.h). The marks of paused walks
- * would be lost in the old table.
+ * For want of memory there are as many buckets as before: slower, but right. A check that looks at the filter of the
+ * old table has a fence before that: if it misses an operation that was linked in the new one, the operation's second
+ * try comes after the change (layout.h). While a walk is paused the table stays, since its marks are there.
  */
-void pawl__table_grow(struct shard *shard, size_t watched)
+void pawl__table_grow(struct shard *shard, uint64_t buckets)
 {
-	uint64_t buckets = FEW_BUCKETS;
+	uint64_t more = FEW_BUCKETS;
 	struct table *table;
 	bool moved;
 
-	while (buckets <= watched / PER_BUCKET)
-		buckets *= 2;
-	table = new_table(buckets);
+	while (more <= buckets)
+		more *= 2;
+	table = new_table(more);
 	if (!table)
 		return;
 	lock_take(&shard->lock);
 	moved = shard->table->mask < table->mask && !shard->walks && !shard->closed;
-	if (moved) {
-		move_all(shard->table, table);
-		table->older = shard->table;
-		shard->table = table;
-		__atomic_store_n(&shard->purgatory->tables[shard->number], table, __ATOMIC_RELEASE);
-	}
+	if (moved)
+		move_all(shard, table);
 	lock_give(&shard->lock);
 	if (!moved)
 		free(table);
@@ -120,7 +118,7 @@ static void free_purgatory(struct pawl_purgatory *purgatory)
 {
 	for (unsigned i = 0; purgatory->shards && i < purgatory->shard_count; i++) {
 		free_tables(purgatory->shards[i].table);
-		free(purgatory->shards[i].alarms);
+		free(purgatory->shards[i].lateness); /* and what is in the same block */
 	}
 	free(purgatory->shards);
 	free(purgatory);
@@ -183,6 +181,7 @@ static void add_shard(struct shard *shard, struct pawl_op_stats *stats)
 	stats->expired += shard->counts[BY_DEADLINE];
 	stats->cancelled += shard->counts[CANCELLED];
 	stats->dropped += shard->counts[DROPPED];
+	histogram_merge(shard->lateness, &stats->lateness);
 	lock_give(&shard->lock);
 }
 
@@ -191,7 +190,6 @@ void pawl_purgatory_stats(struct pawl_purgatory *purgatory, struct pawl_op_stats
 	*stats = (struct pawl_op_stats){0};
 	for (unsigned i = 0; i < purgatory->shard_count; i++)
 		add_shard(&purgatory->shards[i], stats);
-	histogram_merge(&purgatory->lateness, &stats->lateness);
 }
 
 static size_t sum(const struct pawl_purgatory *purgatory, bool watched)

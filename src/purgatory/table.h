@@ -105,18 +105,33 @@ static inline void list_remove(uintptr_t node)
 		*node_link(next) = link;
 }
 
-static inline void bucket_add(struct bucket *bucket, uintptr_t node, uint64_t low)
+/*
+ * Whether the table is to grow: two nodes in a bucket, on average, and more than a sixteenth of the buckets in use. Else
+ * it is a few keys that have many operations, and more buckets would not shorten their lists.
+ */
+static inline bool table_full(const struct shard *home)
 {
+	return home->watched / 2 > home->table->mask && home->used > home->table->mask / 16;
+}
+
+static inline void table_add(struct shard *home, uintptr_t node, uint64_t low)
+{
+	struct bucket *bucket = bucket_of(home->table, low);
+
+	home->used += bucket->adds == 0;
 	list_insert(&bucket->chains[bucket->adds++ % CHAINS], node);
 	bucket_set_filter(bucket, bucket->filter | filter_bit(low));
 }
 
 /* A node that is alone is always in the first chain, so that a CPU can tell where a walk will find it. */
-static inline void bucket_remove(struct bucket *bucket, uintptr_t node)
+static inline void table_remove(struct shard *home, uintptr_t node, uint64_t low)
 {
+	struct bucket *bucket = bucket_of(home->table, low);
+
 	list_remove(node);
 	if (bucket->chains[0] | bucket->chains[1] | bucket->chains[2] | bucket->chains[3])
 		return;
+	home->used--;
 	bucket->adds = 0;
 	bucket_set_filter(bucket, 0);
 }
@@ -127,8 +142,7 @@ static inline void op_unlink(struct shard *home, struct pawl_op *op)
 	for (struct pawl_watches *watches = &op->watches; watches; watches = watches->more)
 		for (uint32_t i = 0; i < watches->count; i++)
 			if (watches->link[i]) {
-				bucket_remove(bucket_of(home->table, watches->low[i]),
-				              (uintptr_t)watches | i);
+				table_remove(home, (uintptr_t)watches | i, watches->low[i]);
 				home->watched--;
 			}
 	home->delayed--;

@@ -43,18 +43,6 @@ static inline void histogram_count(struct pawl_histogram *histogram, uint64_t va
 		__atomic_store_n(&histogram->max, value, __ATOMIC_RELAXED);
 }
 
-/* The same where several threads count. */
-static inline void histogram_count_shared(struct pawl_histogram *histogram, uint64_t value)
-{
-	uint64_t max = __atomic_load_n(&histogram->max, __ATOMIC_RELAXED);
-
-	__atomic_add_fetch(&histogram->count, 1, __ATOMIC_RELAXED);
-	__atomic_add_fetch(&histogram->cells[histogram_cell(value)], 1, __ATOMIC_RELAXED);
-	while (value > max && !__atomic_compare_exchange_n(&histogram->max, &max, value, true,
-	                                                   __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-		;
-}
-
 /* Add what another thread may be counting just now. */
 static inline void histogram_merge(const struct pawl_histogram *from, struct pawl_histogram *to)
 {

@@ -58,7 +58,8 @@ static void expect_all_moved_ahead(unsigned workers, unsigned shards)
 		settle(&bench);
 	}
 	EXPECT(stats_of(&bench)->moved_ahead >= MANY);
-	EXPECT(stats_of(&bench)->moved_at_opening <= MANY / 5 * shards); /* a slot as a whole is one */
+	EXPECT(stats_of(&bench)->moved_at_opening <=
+	       MANY / 5 * shards); /* a slot as a whole is one */
 	EXPECT(in_order || shards > 1 || workers > 1);
 	pawl_service_close(bench.service, NULL);
 }
