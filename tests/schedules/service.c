@@ -657,6 +657,53 @@ static void settle_against_stop(void)
 	close_service();
 }
 
+static void *arm_two_before_one(void *unused)
+{
+	arm(two, 5 * MS);
+	return unused;
+}
+
+/*
+ * A task in a coarse slot is moved to a finer one by a worker that is about to sleep, while another thread arms an
+ * earlier one into the same slot, or cancels it. Each runs in its tick, and nobody sleeps past it.
+ */
+static void opens_ahead_against(void *(*other)(void *), unsigned workers)
+{
+	open_service(workers, 1);
+	one = new_probe();
+	two = new_probe();
+	two->runs = &drops; /* counted apart */
+	arm(one, 6 * MS);
+	start(other, NULL);
+	join_all();
+	pass(5 * MS);
+	if (other == arm_two_before_one)
+		await(&drops, 1);
+	EXPLORE_EXPECT_EQ(get(&runs), 0);
+	pass(MS);
+	if (other == arm_two_before_one || found != PAWL_CANCELLED)
+		await(&runs, 1);
+	pawl_service_settle(service);
+	free(one);
+	free(two);
+	close_service();
+}
+
+static void opens_ahead_against_arming_1(void)
+{
+	opens_ahead_against(arm_two_before_one, 1);
+}
+
+static void opens_ahead_against_arming_2(void)
+{
+	opens_ahead_against(arm_two_before_one, 2);
+}
+
+static void opens_ahead_against_cancel(void)
+{
+	opens_ahead_against(cancel_one, 1);
+}
+
 /* One worker, and at most one task pending. */
 static void open_limited(unsigned shards)
 {
@@ -907,6 +954,9 @@ int main(int argc, char **argv)
 	        {SCENARIO(settle_waits_for_what_a_task_arms)},
 	        {SCENARIO(settle_against_cancel)},
 	        {SCENARIO(settle_against_stop)},
+	        {SCENARIO(opens_ahead_against_arming_1)},
+	        {SCENARIO(opens_ahead_against_arming_2)},
+	        {SCENARIO(opens_ahead_against_cancel)},
 	        {SCENARIO(limit_of_one)},
 	        {SCENARIO(limit_of_one_while_running)},
 	        {SCENARIO(limit_of_one_and_a_period)},
