@@ -28,6 +28,7 @@ static void walk_begin(struct walk *walk, struct shard *home, const struct hash 
 static void walk_pause(struct walk *walk, unsigned chain, uintptr_t at)
 {
 	walk->marks.op = NULL;
+	walk->marks.low[chain] = 0;
 	walk->marks.next[chain] = 0;
 	walk->marks.link[chain] = NULL;
 	if (at)

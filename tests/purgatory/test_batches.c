@@ -422,6 +422,37 @@ IN_EVERY_ROOM(a_stop_between_two_batches_of_a_check_drops_all_the_rest)
 	expect_counted(room, 0, 0);
 }
 
+/* As many as a table of 64 buckets has to grow for, each under a key of its own. */
+static struct request newcomers[1000];
+
+static void watch_many_meanwhile(struct request *request, char event)
+{
+	if (event != 'c')
+		return;
+	for (uint32_t i = 0; i < COUNTOF(newcomers); i++) {
+		const struct pawl_key key = {&i, sizeof(i)};
+
+		request_init(&newcomers[i], request->room);
+		EXPECT_EQ(pawl_purgatory_try_or_watch(request->room->purgatory, &newcomers[i].op,
+		                                      &key, 1, PAWL_NEVER),
+		          0);
+	}
+}
+
+IN_EVERY_ROOM(a_table_that_has_to_grow_between_two_batches_loses_no_operation)
+{
+	struct crowd crowd;
+
+	begin_crowd(&crowd, room);
+	for (size_t i = 0; i < CROWD; i++)
+		make_ready(&crowd.requests[i]);
+	crowd.newest->inside = watch_many_meanwhile;
+	EXPECT_EQ(check(room, "a"), CROWD);
+	expect_all_completed(&crowd);
+	expect_counted(room, COUNTOF(newcomers), COUNTOF(newcomers));
+	pawl_purgatory_stop(room->purgatory);
+}
+
 static void cancel_all_meanwhile(struct request *request, char event)
 {
 	if (event == 'c')
@@ -693,6 +724,7 @@ int main(void)
 	        TEST(a_check_overtaken_between_two_batches_leaves_the_rest_to_the_other),
 	        TEST(a_stop_between_two_batches_of_a_check_drops_all_the_rest),
 	        TEST(a_check_whose_rest_is_taken_out_between_two_batches_leaves_nothing_behind),
+	        TEST(a_table_that_has_to_grow_between_two_batches_loses_no_operation),
 	        TEST(checks_that_come_by_in_the_first_batch_do_not_keep_it_from_the_last),
 	        TEST(checks_that_come_by_for_one_do_not_put_off_what_is_won),
 	        TEST(what_others_came_by_for_does_not_wait_for_on_complete),
