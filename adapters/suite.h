@@ -22,6 +22,8 @@
 #define SECOND (1000 * MS)
 #define HOUR   (3600 * SECOND)
 #define BURST  100000u
+#define EPOCH \
+	(UINT64_C(1) << 56) /* ns, two years and more: the clock of no machine comes to its end */
 
 typedef void watch_fn(void *arg);
 
@@ -522,6 +524,66 @@ static inline void moves_in_a_turn_are_bounded_too(void)
 	free(timers);
 }
 
+/*
+ * Level 0 holds 8 epochs, of which the first is now. The timers are for the last moment of the next slot of level
+ * 1, and that slot can be begun at any time: so this has nothing to do with how fast the machine is.
+ */
+static const struct pawl_loop_options epochs = {.tick_ns = EPOCH, .wheel_size = 8};
+
+static inline void arm_for_epoch_15(struct rig *rig, struct pawl_timer *timers, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		calls->arm_at(rig->adapter, &timers[i], 15 * EPOCH);
+}
+
+/* The first of a slot is moved last. */
+static inline unsigned level_of(struct rig *rig, const struct pawl_timer *timer)
+{
+	struct pawl_place place = {.level = 9};
+
+	EXPECT(pawl_wheel_place(calls->wheel(rig->adapter), timer, &place));
+	return place.level;
+}
+
+/* One move for the slot of level 0 that is due as a whole; it was one more for each timer. */
+static inline void many_timers_are_moved_before_their_slot_opens_a_few_in_a_turn(void)
+{
+	struct pawl_timer *timers = calloc(10000, sizeof(*timers));
+	size_t turns_at_work = 0;
+	struct rig rig;
+
+	rig_open(&rig, &epochs);
+	arm_for_epoch_15(&rig, timers, 10000);
+	EXPECT_EQ(level_of(&rig, &timers[0]), 1);
+	while (level_of(&rig, &timers[0]) == 1) {
+		calls->loop_once(rig.loop);
+		turns_at_work++;
+	}
+	EXPECT(turns_at_work * 64 * calls->turns_between_looks >= 10000);
+	EXPECT_EQ(pawl_wheel_advance(calls->wheel(rig.adapter), 15 * EPOCH, 0), 1);
+	rig_close(&rig);
+	free(timers);
+}
+
+static inline void a_few_timers_are_moved_ahead_only_in_a_turn_that_is_made_anyway(void)
+{
+	struct pawl_timer timers[50] = {0}, due = {0};
+	struct rig rig;
+	int ends[2];
+
+	rig_open(&rig, &epochs);
+	busy_socket_open(&rig, ends);
+	arm_for_epoch_15(&rig, timers, 50);
+	while (rig.looks < 100)
+		calls->loop_once(rig.loop);
+	EXPECT_EQ(level_of(&rig, &timers[0]), 1);
+	calls->arm_at(rig.adapter, &due, 0);
+	run_until_called(&rig, 1);
+	EXPECT_EQ(level_of(&rig, &timers[0]), 0);
+	busy_socket_close(&rig, ends);
+	rig_close(&rig);
+}
+
 static inline void the_end_of_time_is_a_deadline_too(void)
 {
 	struct pawl_timer timers[3] = {0}, soon = {0};
@@ -656,6 +718,8 @@ static inline int suite_run(const struct adapter_calls *given, const struct test
 	        TEST(a_burst_does_not_starve_a_socket),
 	        TEST(a_timer_that_arms_itself_at_once_does_not_starve_a_socket),
 	        TEST(moves_in_a_turn_are_bounded_too),
+	        TEST(many_timers_are_moved_before_their_slot_opens_a_few_in_a_turn),
+	        TEST(a_few_timers_are_moved_ahead_only_in_a_turn_that_is_made_anyway),
 	        TEST(the_end_of_time_is_a_deadline_too),
 	        TEST(what_is_out_of_range_is_refused),
 	        TEST(without_memory_open_leaves_nothing_behind),

@@ -3,8 +3,9 @@
  * What every adapter does: a wheel behind the one timer of a loop.
  *
  * `wake` is the time that the loop's timer is set for. It is never after the time at which any timer
- * becomes due, so nothing is late; it may be before, where only cancelled timers were. So arming has the
- * loop's timer set anew only for a deadline before `wake`, which most are not.
+ * becomes due, so nothing is late; it may be before, where only cancelled timers were, or where slots are to
+ * be opened ahead. So arming has the loop's timer set anew only for a deadline before `wake`, which most are
+ * not, and looks for work ahead only once in MANY calls.
  */
 #ifndef PAWL_ADAPTERS_TURN_H
 #define PAWL_ADAPTERS_TURN_H
@@ -18,6 +19,8 @@
 #define DEFAULT_TICK_NS   (UINT64_C(1) << 20) /* a power of two is placed without a division */
 #define DEFAULT_MAX_MOVES 1024u
 #define DEFAULT_MAX_CALLS 256u
+#define AHEAD             64u /* moves ahead in a turn, and one more for each call that it has made */
+#define MANY              1024u /* timers: the loop wakes up to open ahead, too */
 
 struct turns {
 	struct pawl_wheel *wheel; /* ours: malloc'ed */
@@ -25,6 +28,7 @@ struct turns {
 	void *arg;
 	void (*set_timer)(struct turns *turns); /* the loop's, to `wake`; PAWL_NEVER: off */
 	size_t max_moves, max_calls;
+	size_t armings; /* by arm and touch */
 	uint64_t wake;
 	bool running; /* a turn is under way, and sets the loop's timer when it ends */
 	bool closed;
@@ -48,6 +52,7 @@ static inline int turns_init(struct turns *turns, void (*set_timer)(struct turns
 	        .tick = options->tick_ns ? options->tick_ns : DEFAULT_TICK_NS,
 	        .wheel_size = options->wheel_size,
 	        .chains = options->chains,
+	        .ahead = true,
 	};
 	size_t size = pawl_wheel_footprint(&wheel);
 
@@ -65,14 +70,43 @@ static inline int turns_init(struct turns *turns, void (*set_timer)(struct turns
 	return turns->wheel ? 0 : -ENOMEM;
 }
 
+/*
+ * When a turn is next worth it: when a timer is due or a slot opens. But where there are many timers, already
+ * when that slot can be opened ahead: one wake-up more for so many timers, and mostly none, since a slot that
+ * was emptied ahead is no reason to wake up when it opens. Otherwise the first slot after a silence would open
+ * with all of its timers.
+ */
+static inline uint64_t turns_next(struct turns *turns)
+{
+	uint64_t next = pawl_wheel_next(turns->wheel), ahead;
+
+	if (pawl_wheel_count(turns->wheel) < MANY)
+		return next;
+	ahead = pawl_wheel_next_ahead(turns->wheel);
+	return ahead < next ? ahead : next;
+}
+
+/*
+ * What the next openings would do at once is done before, a few moves in each turn. As many as there were
+ * calls, since a timer that is called is moved first, mostly once: so a loop that never sleeps keeps up. All
+ * moves of a turn together are within max_moves.
+ */
+static inline void turns_open_ahead(struct turns *turns, size_t moves, size_t calls)
+{
+	size_t left = turns->max_moves - moves;
+
+	if (left > 0)
+		pawl_wheel_ahead(turns->wheel, left < AHEAD + calls ? left : AHEAD + calls);
+}
+
 /* A turn of bounded work, by the loop's time; how many functions it called. See `closed` afterwards. */
 static inline size_t turns_run(struct turns *turns, uint64_t now)
 {
 	struct pawl_timer *timer;
-	size_t calls = 0;
+	size_t calls = 0, moves;
 
 	turns->running = true;
-	pawl_wheel_advance(turns->wheel, now, turns->max_moves);
+	moves = pawl_wheel_advance(turns->wheel, now, turns->max_moves);
 	while (calls < turns->max_calls && !turns->closed &&
 	       (timer = pawl_wheel_pop(turns->wheel)) != NULL) {
 		calls++;
@@ -80,7 +114,8 @@ static inline size_t turns_run(struct turns *turns, uint64_t now)
 	}
 	turns->running = false;
 	if (!turns->closed) {
-		turns->wake = pawl_wheel_next(turns->wheel);
+		turns_open_ahead(turns, moves, calls);
+		turns->wake = turns_next(turns);
 		turns->set_timer(turns);
 	}
 	return calls;
@@ -97,13 +132,15 @@ static inline void turns_tell_time(struct turns *turns, uint64_t now)
 		pawl_wheel_advance(turns->wheel, now, 1);
 }
 
+/* A timer was armed or touched. That it made work ahead is noticed after MANY of them, if not before. */
 static inline void turns_wake_by(struct turns *turns, uint64_t deadline)
 {
+	bool look = ++turns->armings % MANY == 0;
 	uint64_t next;
 
-	if (turns->running || deadline >= turns->wake)
+	if (turns->running || (deadline >= turns->wake && !look))
 		return;
-	next = pawl_wheel_next(turns->wheel);
+	next = turns_next(turns);
 	if (next >= turns->wake)
 		return;
 	turns->wake = next;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A timerfd that is set to the time of the wheel's next opening. */
+/* A timerfd that is set to the time of the next turn. */
 #define _GNU_SOURCE
 #include <pawl/epoll.h>
 #include <sys/timerfd.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A timer event that is set to the time of the wheel's next opening. */
+/* A timer event that is set to the time of the next turn. */
 #define _POSIX_C_SOURCE 200809L
 #include <pawl/libevent.h>
 #include <sys/time.h>
@@ -17,7 +17,7 @@ struct pawl_libevent {
 /*
  * libevent counts the time-out from a time that it may have read some milliseconds ago, so the event may
  * come a little before `wake`. That turn then finds nothing due, and sets the event for the rest.
- * With more due than one turn may do the time-out is 0: libevent looks at the sockets before it comes.
+ * With more to do than one turn may the time-out is 0: libevent looks at the sockets before it comes.
  */
 static void set_event(struct turns *turns)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A uv_timer_t that is set to the time of the wheel's next opening, and a uv_idle_t that is active only while
- * more is due than one turn may do: it keeps the loop from sleeping, and comes once each time round. (A
+ * A uv_timer_t that is set to the time of the next turn, and a uv_idle_t that is active only while there is more
+ * to do than one turn may: it keeps the loop from sleeping, and comes once each time round. (A
  * uv_timer_t with no time to wait will not do: libuv 1.44, which Debian 12 has, runs it again at once, and
  * the sockets starve.)
  */

@@ -29,6 +29,11 @@
  * sockets, without sleeping, before the next turn. So a hundred thousand timers due at once delay a
  * socket by one turn (libuv: two), not by a hundred thousand calls.
  *
+ * Each turn also opens ahead (pawl_wheel_ahead()): it makes 64 of the moves that the next openings would make,
+ * and one more for each call, all within max_moves. With 1,024 timers or more the loop wakes up for that, too;
+ * then a slot is empty when it opens, and no timer waits until thousands of others have been moved. For this the
+ * wheel has twice the slots: 66 KiB, with 8 chains 518.
+ *
  *
  * What is promised, beyond what pawl/wheel.h promises
  *
@@ -59,7 +64,7 @@ struct pawl_loop_options {
 	uint64_t tick_ns;    /* deadlines are rounded up to it; 0: 2^20, about a millisecond */
 	uint32_t wheel_size; /* slots in a level, 2 to 4096; 0: the wheel's default */
 	uint32_t chains;     /* as in pawl/wheel.h: 8 is for hundreds of thousands; 0: 1 */
-	size_t max_moves;    /* of timers in a turn; 0: 1024 */
+	size_t max_moves;    /* of timers in a turn, ahead or not; 0: 1024 */
 	size_t max_calls;    /* of the function in a turn; 0: 256 */
 };
 

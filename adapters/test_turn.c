@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The turns of turn.h in a loop of the test's own, with a clock that goes on only between turns: how many moves
+ * an opening is left with, how long a turn may be, and what the loop wakes up for.
+ */
+#define _GNU_SOURCE
+#include "turn.h"
+
+#include "../tests/support/random.h"
+#include "../tests/support/test.h"
+
+#define MS     DEFAULT_TICK_NS /* a tick */
+#define SECOND (UINT64_C(1000) * MS)
+#define START  (1024 * MS) /* where a slot of level 1 begins */
+#define TIMERS 100000u
+
+static struct pawl_timer timers[TIMERS];
+
+static struct {
+	struct turns turns;
+	uint64_t now;
+	size_t called, wakeups; /* turns to which the loop has slept */
+	size_t at_opening, most_at_opening, ahead, most_in_turn;
+	size_t moves_of_turn, calls_of_turn;
+} loop;
+
+/* Linked with --wrap: the clock, and what a turn has the wheel do. */
+int __wrap_clock_gettime(clockid_t clock, struct timespec *t);
+size_t __real_pawl_wheel_advance(struct pawl_wheel *wheel, uint64_t now, size_t max_moves);
+size_t __wrap_pawl_wheel_advance(struct pawl_wheel *wheel, uint64_t now, size_t max_moves);
+size_t __real_pawl_wheel_ahead(struct pawl_wheel *wheel, size_t max_moves);
+size_t __wrap_pawl_wheel_ahead(struct pawl_wheel *wheel, size_t max_moves);
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *t)
+{
+	EXPECT_EQ(clock, CLOCK_MONOTONIC);
+	t->tv_sec = (time_t)(loop.now / NS_PER_SECOND);
+	t->tv_nsec = (long)(loop.now % NS_PER_SECOND);
+	return 0;
+}
+
+size_t __wrap_pawl_wheel_advance(struct pawl_wheel *wheel, uint64_t now, size_t max_moves)
+{
+	size_t moves = __real_pawl_wheel_advance(wheel, now, max_moves);
+
+	loop.at_opening += moves;
+	loop.moves_of_turn += moves;
+	if (moves > loop.most_at_opening)
+		loop.most_at_opening = moves;
+	return moves;
+}
+
+size_t __wrap_pawl_wheel_ahead(struct pawl_wheel *wheel, size_t max_moves)
+{
+	size_t moves = __real_pawl_wheel_ahead(wheel, max_moves);
+
+	EXPECT(max_moves > 0); /* that would be no bound */
+	EXPECT(moves <= AHEAD + loop.calls_of_turn);
+	loop.ahead += moves;
+	loop.moves_of_turn += moves;
+	return moves;
+}
+
+static void set_nothing(struct turns *turns)
+{
+	(void)turns;
+}
+
+static void on_due(struct pawl_timer *timer, void *arg)
+{
+	(void)arg;
+	EXPECT(timer->deadline <= loop.now);
+	loop.called++;
+	loop.calls_of_turn++;
+}
+
+static void loop_open(const struct pawl_loop_options *options)
+{
+	memset(&loop, 0, sizeof(loop));
+	memset(timers, 0, sizeof(timers));
+	loop.now = START;
+	EXPECT_EQ(turns_init(&loop.turns, set_nothing, on_due, NULL, options), 0);
+}
+
+static void loop_close(void)
+{
+	EXPECT_STR(pawl_wheel_check(loop.turns.wheel), NULL);
+	turns_close(&loop.turns, NULL);
+	free(loop.turns.wheel);
+}
+
+/* The loop sleeps, or finds that it is time, and makes a turn, which takes so long. */
+static void turn(uint64_t takes)
+{
+	if (loop.turns.wake > loop.now) {
+		loop.now = loop.turns.wake;
+		loop.wakeups++;
+	}
+	loop.moves_of_turn = 0;
+	loop.calls_of_turn = 0;
+	turns_run(&loop.turns, loop.now);
+	if (loop.moves_of_turn > loop.most_in_turn)
+		loop.most_in_turn = loop.moves_of_turn;
+	loop.now += takes;
+}
+
+/* A hundred in each tick, from `first` after now on. */
+static void arm(size_t count, uint64_t first)
+{
+	for (size_t i = 0; i < count; i++)
+		turns_arm_at(&loop.turns, &timers[i], loop.now, loop.now + first + i / 100 * MS);
+}
+
+/* 40 slots of level 1, and each would open with 25,600 timers. What is due as a whole is one move. */
+static void at_an_opening_nothing_is_left_to_move(void)
+{
+	loop_open(NULL);
+	arm(TIMERS, 10 * SECOND);
+	while (loop.called < TIMERS)
+		turn(0);
+	EXPECT(loop.ahead >= TIMERS);
+	EXPECT_EQ(loop.most_at_opening, 1);
+	loop_close();
+}
+
+/* 100 calls in each turn: with 64 moves and no more it would fall behind. */
+static void a_loop_that_never_sleeps_keeps_up(void)
+{
+	loop_open(NULL);
+	arm(TIMERS, 100 * MS);
+	while (loop.called == 0)
+		turn(MS);
+	for (int i = 0; i < 600; i++)
+		turn(MS);
+	loop.wakeups = 0;
+	loop.most_at_opening = 0;
+	while (loop.called < TIMERS)
+		turn(MS);
+	EXPECT_EQ(loop.wakeups, 0);
+	EXPECT_EQ(loop.most_at_opening, 1);
+	loop_close();
+}
+
+static void a_turn_makes_no_more_moves_than_it_may(void)
+{
+	const struct pawl_loop_options options = {.max_moves = 10, .wheel_size = 8};
+
+	loop_open(&options);
+	arm(5000, 300 * MS);
+	while (loop.called < 5000)
+		turn(0);
+	EXPECT_EQ(loop.most_in_turn, 10);
+	EXPECT(loop.ahead > 0);
+	loop_close();
+}
+
+static void many_timers_have_the_loop_wake_before_their_slot_opens(void)
+{
+	loop_open(NULL);
+	arm(MANY, 10 * SECOND);
+	EXPECT(pawl_wheel_next_ahead(loop.turns.wheel) < pawl_wheel_next(loop.turns.wheel));
+	EXPECT_EQ(loop.turns.wake, pawl_wheel_next_ahead(loop.turns.wheel));
+	while (loop.called == 0)
+		turn(0);
+	EXPECT_EQ(loop.ahead, MANY);
+	EXPECT_EQ(loop.at_opening, 1);
+	EXPECT_EQ(loop.wakeups, 2); /* to open ahead, and for the first that are due */
+	loop_close();
+}
+
+static void expect_to_sleep_until_the_opening(void)
+{
+	EXPECT(pawl_wheel_next_ahead(loop.turns.wheel) < pawl_wheel_next(loop.turns.wheel));
+	EXPECT_EQ(loop.turns.wake, pawl_wheel_next(loop.turns.wheel));
+}
+
+/* However often they are armed, and whatever a turn was made for. */
+static void a_few_timers_are_no_reason_to_wake_early(void)
+{
+	loop_open(NULL);
+	for (int i = 0; i < 3; i++)
+		arm(MANY - 1, 10 * SECOND);
+	expect_to_sleep_until_the_opening();
+	turns_arm_at(&loop.turns, &timers[0], loop.now, loop.now);
+	turn(0);
+	EXPECT_EQ(loop.called, 1);
+	expect_to_sleep_until_the_opening();
+	loop_close();
+}
+
+/* But a turn that is made anyway opens ahead for them as well. */
+static void a_turn_opens_ahead_for_a_few_timers_too(void)
+{
+	loop_open(NULL);
+	arm(50, 256 * MS);
+	turns_arm_at(&loop.turns, &timers[50], loop.now, loop.now);
+	turn(0);
+	EXPECT_EQ(loop.called, 1);
+	EXPECT_EQ(loop.ahead, 50);
+	loop_close();
+}
+
+/* Were there work that no turn does, the loop would turn for ever at one time. */
+static void whatever_is_armed_the_loop_comes_to_rest(void)
+{
+	const uint64_t span[] = {100 * MS, SECOND, 100 * SECOND, 100000 * SECOND};
+	struct random random = {.state = 5};
+
+	loop_open(&(struct pawl_loop_options){.wheel_size = 16, .max_moves = 40, .max_calls = 9});
+	for (int i = 0; i < 200000; i++) {
+		struct pawl_timer *timer = &timers[random_below(&random, 3000)];
+		uint64_t delay = random_below(&random, span[random_below(&random, 4)]);
+
+		if (random_below(&random, 3) == 0)
+			turns_cancel(&loop.turns, timer);
+		else
+			turns_arm_at(&loop.turns, timer, loop.now, loop.now + delay);
+		if (random_below(&random, 50) == 0)
+			turn(random_below(&random, 20 * MS));
+	}
+	for (int turns = 0; loop.turns.wake != PAWL_NEVER && turns < 100000; turns++)
+		turn(0);
+	EXPECT_EQ(loop.turns.wake, PAWL_NEVER);
+	EXPECT_EQ(pawl_wheel_count(loop.turns.wheel), 0);
+	EXPECT(loop.ahead > 0);
+	loop_close();
+}
+
+int main(void)
+{
+	static const struct test tests[] = {
+	        TEST(at_an_opening_nothing_is_left_to_move),
+	        TEST(a_loop_that_never_sleeps_keeps_up),
+	        TEST(a_turn_makes_no_more_moves_than_it_may),
+	        TEST(many_timers_have_the_loop_wake_before_their_slot_opens),
+	        TEST(a_few_timers_are_no_reason_to_wake_early),
+	        TEST(a_turn_opens_ahead_for_a_few_timers_too),
+	        TEST(whatever_is_armed_the_loop_comes_to_rest),
+	};
+
+	return RUN_TESTS(tests);
+}
