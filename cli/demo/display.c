@@ -12,7 +12,7 @@
 #define BAR_WIDTH   50
 #define ROW_WIDTH   40
 #define NUMBER_TEXT 32
-#define LINES_DRAWN 3
+#define LINES_DRAWN 4
 #define NO_WRAP     "\033[?7l"
 #define WRAP        "\033[?7h"
 
@@ -104,6 +104,8 @@ static void draw_live(struct display *d, const struct jobs *jobs, const struct p
 	       GROUPED(jobs->cancelled), GROUPED(jobs->refreshed));
 	printf("  late p50 %-8s p99 %-8s max %-8s  wake-ups %s, %s for nothing\033[K\n", late.p50,
 	       late.p99, late.max, GROUPED(stats->wakeups), GROUPED(stats->empty_wakeups));
+	printf("  moved before their slot opened %s%9s%s, when it did %9s\033[K\n", t->bold,
+	       GROUPED(stats->moved_ahead), t->plain, GROUPED(stats->moved_at_opening));
 	printf(WRAP);
 }
 
@@ -114,8 +116,10 @@ static void write_line(struct display *d, const struct pawl_stats *stats, double
 
 	printf("%5.1f s  %3.0f %%  pending %s, fired %s, cancelled %s; ", seconds, part * 100,
 	       GROUPED(stats->pending), GROUPED(stats->ran), GROUPED(stats->cancelled));
-	printf("late p50 %s, p99 %s, max %s; wake-ups %s\n", late.p50, late.p99, late.max,
+	printf("late p50 %s, p99 %s, max %s; wake-ups %s; ", late.p50, late.p99, late.max,
 	       GROUPED(stats->wakeups));
+	printf("moved ahead %s, at an opening %s\n", GROUPED(stats->moved_ahead),
+	       GROUPED(stats->moved_at_opening));
 	d->next_line += SECOND;
 }
 
@@ -195,6 +199,9 @@ bool display_summary(struct display *d, const struct jobs *jobs, const struct pa
 	adds_up = print_account(jobs, stats, v);
 	printf("  wake-ups   %10s   of those, %s for nothing\n", GROUPED(stats->wakeups),
 	       GROUPED(stats->empty_wakeups));
+	printf("  moved      %10s = %s before their slot opened + %s when it did\n",
+	       GROUPED(stats->moved_ahead + stats->moved_at_opening), GROUPED(stats->moved_ahead),
+	       GROUPED(stats->moved_at_opening));
 	printf("  late              p50 %s, p99 %s, max %s\n", late.p50, late.p99, late.max);
 	print_histogram(d, v);
 	printf("\n");

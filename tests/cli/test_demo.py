@@ -26,6 +26,11 @@ class Demo(CommandTest):
         self.assertEqual(once, sum(parts))
         periodic = number(re.search(r"^  periodic +([\d,]+)", out, re.M)[1])
         self.assertEqual(once + periodic, count)
+        moved, moves = account(out, "moved")
+        self.assertEqual(moved, sum(moves))
+        self.assertEqual(len(moves), 2)
+        if parts[0] > 0:
+            self.assertGreater(moved, 0, "what has run was moved, or its slot became due as a whole")
         self.assertIn("early 0   lost 0   run twice 0   run after cancel 0   the numbers add up", out)
         rows = re.findall(r"^  (?:below |beyond) \S+ \w+ +([\d,]+) ", out, re.M)
         self.assertEqual(sum(map(number, rows)), once - parts[1])
@@ -46,12 +51,13 @@ class Demo(CommandTest):
         self.expect_fine(code, out, 3000)
         self.assertNotIn("\033", out)
         self.assertTrue(out.isascii())
-        self.assertRegex(out, r"(?m)^ *\d+\.\d s +\d+ %  pending [\d,]+, fired [\d,]+, cancelled [\d,]+; late p50 ")
+        self.assertRegex(out, r"(?m)^ *\d+\.\d s +\d+ %  pending [\d,]+, fired [\d,]+, cancelled [\d,]+; late p50 .*; "
+                              r"moved ahead [\d,]+, at an opening [\d,]+$")
 
     def test_a_live_display_on_a_terminal(self):
         code, out = on_a_terminal("demo", "--count", "3000", "--seconds", "0.5", NO_COLOR="1")
         self.expect_fine(code, out.replace("\r\n", "\n"), 3000)
-        self.assertIn("\033[3A", out)  # back up, to draw anew
+        self.assertIn("\033[4A", out)  # back up, to draw anew
         self.assertEqual(out.count("\033[?7l"), out.count("\033[?7h"))  # lines wrap again afterwards
         self.assertRegex(out, r"100 %")
         self.assertNotIn("\033[1m", out)
