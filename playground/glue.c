@@ -37,6 +37,9 @@ static struct {
 	uint32_t *counts;
 	uint32_t capacity;
 	bool with_heap;
+	uint32_t ahead;         /* moves ahead in a tick; 0: none */
+	uint64_t moving;        /* the tick in which timers were moved last... */
+	uint32_t moved_in_tick; /* ...and how many */
 	struct heap heap;
 	struct random random;
 	struct glue_numbers numbers;
@@ -126,13 +129,15 @@ static bool take_memory(void)
 bool glue_init(uint64_t tick, uint32_t wheel_size, uint32_t chains, uint32_t capacity, bool heap)
 {
 	page.options = (struct pawl_wheel_options){
-	        .tick = tick, .wheel_size = wheel_size, .chains = chains};
+	        .tick = tick, .wheel_size = wheel_size, .chains = chains, .ahead = true};
 	page.capacity = capacity;
 	page.with_heap = heap;
 	page.heap = (struct heap){0};
 	page.numbers = (struct glue_numbers){0};
 	page.moved_count = 0;
 	page.opening = PAWL_NEVER;
+	page.ahead = 0;
+	page.moving = PAWL_NEVER;
 	memory_reset();
 	return tick != 0 && wheel_size != 0 && chains != 0 && take_memory();
 }
@@ -226,7 +231,7 @@ static bool follow(struct pawl_timer *timer, const struct pawl_place *place)
 {
 	struct dot *dot = dot_from(timer);
 
-	if (dot->waits && dot->level == place->level && dot->slot == place->slot)
+	if (dot->waits && dot->level == place->level && dot->opens == place->opens)
 		return false;
 	note_moved(dot);
 	settle(dot, place);
@@ -242,15 +247,53 @@ static void count_opening(uint64_t opening, size_t moves)
 	page.numbers.empty += moves == 0;
 }
 
+void glue_ahead(uint32_t moves_a_tick)
+{
+	page.ahead = moves_a_tick;
+}
+
+/* The time, not before now, at which there is something to do: to open, or ahead from the next tick on. */
+static uint64_t next_to_do(uint64_t opening)
+{
+	uint64_t now = pawl_wheel_now(page.wheel), next, rest;
+
+	if (!page.ahead)
+		return opening;
+	next = pawl_wheel_next_ahead(page.wheel);
+	if (next > now)
+		return next;
+	rest = page.options.tick - now % page.options.tick;
+	return rest < opening - now ? now + rest : opening;
+}
+
+/* A step that its bound stopped goes on with the same tick. */
+static void count_moves(uint64_t time, size_t moves)
+{
+	uint32_t *most = page.ahead ? &page.numbers.most_with_ahead : &page.numbers.most_moves;
+
+	if (time != page.moving)
+		page.moved_in_tick = 0;
+	page.moving = time;
+	page.moved_in_tick += (uint32_t)moves;
+	if (page.moved_in_tick > *most)
+		*most = page.moved_in_tick;
+}
+
 uint32_t glue_step(uint64_t to, uint32_t max_moves)
 {
-	uint64_t opening = pawl_wheel_next_opening(page.wheel);
-	size_t moves = pawl_wheel_advance(page.wheel, opening < to ? opening : to, max_moves);
+	uint64_t opening = pawl_wheel_next_opening(page.wheel), next = next_to_do(opening);
+	uint64_t stop = next < to ? next : to;
+	bool moves_on = pawl_wheel_now(page.wheel) < stop;
+	size_t moves = pawl_wheel_advance(page.wheel, stop, max_moves), ahead = 0;
 
-	if (opening <= to)
+	if (opening <= stop)
 		count_opening(opening, moves);
+	if (page.ahead && moves_on && next == stop && pawl_wheel_now(page.wheel) == stop)
+		ahead = pawl_wheel_ahead(page.wheel, page.ahead);
+	count_moves(stop, moves + ahead);
 	page.numbers.moves += (uint32_t)moves;
-	return (uint32_t)moves;
+	page.numbers.moves_ahead += (uint32_t)ahead;
+	return (uint32_t)(moves + ahead);
 }
 
 void glue_follow(void)

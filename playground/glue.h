@@ -43,6 +43,9 @@ struct glue_numbers {
 	uint32_t empty;    /* ...and moved nothing */
 	uint32_t popped;
 	uint32_t heap_count, heap_comparisons, heap_moves;
+	uint32_t moves_ahead; /* as pawl_wheel_ahead() counts them; they are not among `moves` */
+	uint32_t most_moves;  /* in one tick, while nothing was moved ahead... */
+	uint32_t most_with_ahead; /* ...and since, with those made ahead */
 };
 
 /*
@@ -60,7 +63,13 @@ PAGE_API(cancel) bool glue_cancel(uint32_t id);
 /* Arm `count` timers from `first` on, due 1 to `span` after now at random, most of them soon. A seed other than 0 begins the series. */
 PAGE_API(fill) void glue_fill(uint32_t first, uint32_t count, uint32_t span, uint32_t seed);
 
-/* Advance to `to`, but not beyond the next opening, and make at most max_moves moves. Returns how many. */
+/* From now on make at most that many moves ahead in each tick, pawl_wheel_ahead(); 0: none. */
+PAGE_API(ahead) void glue_ahead(uint32_t moves_a_tick);
+
+/*
+ * Advance to `to`, but not beyond the next opening, and make at most max_moves moves. Returns how many. While moves
+ * are made ahead, not beyond the next tick that has any, and these come on top.
+ */
 PAGE_API(step) uint32_t glue_step(uint64_t to, uint32_t max_moves);
 
 /* See where the timers are after one step or several, and note those that moved. */

@@ -63,6 +63,7 @@ class App {
 		this.#transport();
 		this.#tellStory();
 		document.body.classList.toggle("with-heap", session.options.heap);
+		document.body.classList.toggle("with-ahead", session.options.ahead);
 		document.body.classList.toggle("crowded", session.crowded);
 	}
 

@@ -36,21 +36,30 @@ function showNumbers(session, checking) {
 				: `all is well · ${grouped(session.checks)} checks`,
 	);
 	showHeapNumbers(n);
+	showAheadNumbers(n);
 }
 
-function showHeapNumbers(n) {
-	const wheelMoves = n.puts + n.moves;
-	const most = Math.max(1, n.heapComparisons, n.heapMoves, wheelMoves);
-	const rows = {
-		"wheel-comparisons": 0,
-		"heap-comparisons": n.heapComparisons,
-		"wheel-moves": wheelMoves,
-		"heap-moves": n.heapMoves,
-	};
+// Numbers by the id of their cell, with bars that are to scale.
+function showBars(rows) {
+	const most = Math.max(1, ...Object.values(rows));
 	for (const [id, value] of Object.entries(rows)) {
 		setText(id, grouped(value));
 		byId(id).style.setProperty("--part", `${(100 * value) / most}%`);
 	}
+}
+
+function showAheadNumbers(n) {
+	showBars({ "most-moves": n.mostMoves, "most-with-ahead": n.mostWithAhead });
+	setText("moves-ahead", grouped(n.movesAhead));
+}
+
+function showHeapNumbers(n) {
+	showBars({
+		"wheel-comparisons": 0,
+		"heap-comparisons": n.heapComparisons,
+		"wheel-moves": n.puts + n.moves,
+		"heap-moves": n.heapMoves,
+	});
 }
 
 // Each level's slots and turn.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // What was done, and the wheel to which it was done.
 //
-// Everything is an operation on a list: arm, touch, cancel, fill, advance. Going back is beginning anew and doing
-// the first of them again. So is another tick or wheel size: the same operations on another wheel.
+// Everything is an operation on a list: arm, touch, cancel, fill, advance, ahead. Going back is beginning anew and
+// doing the first of them again. So is another tick or wheel size: the same operations on another wheel.
 //
 // Operations are carried out by drain(), which stops when it has done enough for one frame and goes on in the next:
 // a million timers take as many frames as they take, and none of them is long.
@@ -15,7 +15,7 @@ const DOTS_MAX = 2048; // timers that are drawn and told of one by one; beyond, 
 const FLOWS_MAX = 40; // of those beyond, how many are shown on their way in a frame
 const CHECKED_AT_ONCE = 10000; // timers up to which each operation is followed by a check; beyond, a worker does it
 
-const DEFAULTS = { tick: 1n, wheelSize: 20, chains: 1, capacity: DOTS_MAX, heap: false };
+const DEFAULTS = { tick: 1n, wheelSize: 20, chains: 1, capacity: DOTS_MAX, heap: false, ahead: false };
 
 function nameOf(id) {
 	if (id >= 26 * 27) return String(id);
@@ -42,6 +42,7 @@ class Session {
 		this.position = 0; // operations done
 		this.target = position; // operations to do
 		this.progress = null; // of the operation at hand
+		this.ahead = 0; // moves ahead in each tick
 		this.log = [];
 		this.tally = new Map(); // by id: calls that changed lists, calls that were a store, moves by advance
 		this.broken = null;
@@ -139,6 +140,12 @@ class Session {
 		this.perform({ op: "advance", to });
 	}
 
+	// From now on, that many moves ahead in each tick. Not where each timer is told of: the words are of openings.
+	openAhead(movesATick) {
+		if (!this.crowded) throw new Error("only a crowded wheel is opened ahead");
+		this.perform({ op: "ahead", movesATick });
+	}
+
 	// To the next opening. False if nothing waits.
 	stepForward() {
 		const next = this.wheel.next;
@@ -150,12 +157,12 @@ class Session {
 	// Time goes on by itself: operations in which nothing happened become one.
 	flow(to) {
 		const last = this.ops[this.target - 1];
-		if (this.target === this.ops.length && last?.op === "advance" && last.idle && this.wheel.next > to) {
+		const idle = this.wheel.next > to && !this.ahead;
+		if (this.target === this.ops.length && last?.op === "advance" && last.idle && idle) {
 			last.to = to;
 			this.wheel.step(to, 0);
 			return;
 		}
-		const idle = this.wheel.next > to;
 		this.perform({ op: "advance", to, idle, flows: true });
 	}
 
@@ -196,25 +203,45 @@ class Session {
 		this.tally.get(id)[what]++;
 	}
 
+	do_ahead(op) {
+		this.ahead = op.movesATick;
+		this.wheel.ahead(op.movesATick);
+		this.progress.finished = true;
+		this.#say(
+			null,
+			`From ${milliseconds(this.wheel.now)} on, ${op.movesATick} timers a tick move before their slot opens.`,
+		);
+		return 1;
+	}
+
 	do_arm(op) {
 		this.wheel.arm(op.id, op.deadline);
-		return this.#done(op.id, "changes");
+		return this.#done(op.id, "changes", this.#wordsOfPlace(op.id));
 	}
 
 	do_touch(op) {
 		const before = this.wheel.numbers.puts;
 		this.wheel.touch(op.id, op.deadline);
-		return this.#done(op.id, this.wheel.numbers.puts > before ? "changes" : "stores");
+		const what = this.wheel.numbers.puts > before ? "changes" : "stores";
+		return this.#done(op.id, what, this.#wordsOfPlace(op.id));
 	}
 
 	do_cancel(op) {
 		this.wheel.cancel(op.id);
 		this.cancelled.add(op.id);
-		return this.#done(op.id, "changes");
+		return this.#done(op.id, "changes", this.wheel.words());
 	}
 
-	#done(id, what) {
-		this.#say(id, this.wheel.words());
+	// The words of a journey say what a level holds, of a wheel that is not opened ahead.
+	#wordsOfPlace(id) {
+		if (!this.ahead) return this.wheel.words();
+		const place = this.wheel.place(id);
+		const where = place ? `It waits on level ${place.level}, slot ${place.slot}.` : "It is due at once.";
+		return `At ${milliseconds(this.wheel.now)} it is armed, due at ${milliseconds(this.wheel.deadline(id))}. ${where}`;
+	}
+
+	#done(id, what, words) {
+		this.#say(id, words);
 		this.#count(id, what);
 		this.#checkNow();
 		this.progress.finished = this.#popAll(WORK_PER_FRAME).empty;
@@ -235,12 +262,13 @@ class Session {
 		return count;
 	}
 
-	// As far as the work allows: opening by opening, and what is due is popped after each.
+	// As far as the work allows: opening by opening, and what is due is popped after each, before time goes on.
 	do_advance(op, left) {
 		let work = 0;
 		while (work < left && !this.progress.finished) {
-			const moves = this.wheel.step(op.to, left - work);
+			const moves = this.progress.popping ? 0 : this.wheel.step(op.to, left - work);
 			const popped = this.#popAll(left - work);
+			this.progress.popping = !popped.empty;
 			this.wheel.expireHeap(left - work);
 			work += moves + popped.count + WORK_OF_AN_OPENING;
 			this.progress.finished = popped.empty && this.wheel.now >= op.to;

@@ -4,6 +4,8 @@
 const KAFKA = { tick: 1n, wheelSize: 20, chains: 1 };
 const THOUSAND = { count: 1000, span: 8000, seed: 7 };
 const MILLION = { count: 1000000, span: 120000, seed: 7 };
+const LOAD = { count: 100000, span: 20000, seed: 7, lasts: 20480n }; // whole slots of the second wheel: 80 of 256 ms
+const AHEAD = 64; // moves in a tick
 const REFRESHES = 8;
 const REFRESH_EVERY = 50n;
 const IDLE_TIMEOUT = 300n;
@@ -191,6 +193,38 @@ const STORIES = [
 					return `For each timer the heap made ${share(n.heapComparisons, THOUSAND.count)} comparisons and ${share(n.heapMoves, THOUSAND.count)} moves, and that grows with their number. The wheel compared none with another, and made ${share(n.puts + n.moves, THOUSAND.count)} moves.`;
 				},
 				run: (s) => s.advance(8000n),
+			},
+		],
+	},
+	{
+		id: "ahead",
+		title: "No long moments",
+		summary: "The same load with and without opening ahead",
+		options: { tick: 1n, wheelSize: 256, chains: 1, capacity: 2 ** 18, ahead: true },
+		speed: 2000,
+		steps: [
+			{
+				text: "A hundred thousand timers, due within 20 seconds, most of them soon. The bars beside the picture are the most moves in one millisecond.",
+				run: (s) => s.fill(LOAD.count, LOAD.span, LOAD.seed),
+			},
+			{
+				text: (s) =>
+					`All are gone. Each 256 ms a slot of the second wheel opened, and all of its timers moved down in that one millisecond: up to ${grouped(s.wheel.numbers.mostMoves)}. A timer that was due just then had to wait for them.`,
+				run: (s) => s.advance(LOAD.lasts),
+			},
+			{
+				text: `The same timers once more. But now ${AHEAD} timers a millisecond move before their slot opens: pawl_wheel_ahead().`,
+				run: (s) => {
+					s.openAhead(AHEAD);
+					s.fill(LOAD.count, LOAD.span, LOAD.seed);
+				},
+			},
+			{
+				text: (s) => {
+					const n = s.wheel.numbers;
+					return `All are gone, each at the same millisecond as before. No millisecond had more than ${grouped(n.mostWithAhead)} moves; without opening ahead it was ${grouped(n.mostMoves)}. ${grouped(n.movesAhead)} moves were made ahead.`;
+				},
+				run: (s) => s.advance(s.now + LOAD.lasts),
 			},
 		],
 	},

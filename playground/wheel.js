@@ -13,6 +13,9 @@ const NUMBERS = [
 	"heapCount",
 	"heapComparisons",
 	"heapMoves",
+	"movesAhead",
+	"mostMoves",
+	"mostWithAhead",
 ];
 
 const unsigned = (number) => BigInt.asUintN(64, number);
@@ -66,6 +69,10 @@ class Wheel {
 
 	step(to, maxMoves) {
 		return this.calls.step(to, maxMoves);
+	}
+
+	ahead(movesATick) {
+		this.calls.ahead(movesATick);
 	}
 
 	follow() {

@@ -112,6 +112,8 @@ function lineOf(op) {
 			return `fill ${op.first} ${op.count} ${op.span} ${op.seed}`;
 		case "advance":
 			return `advance ${op.to}`;
+		case "ahead":
+			return `ahead ${op.movesATick}`;
 	}
 	throw new Error(`unknown operation ${op.op}`);
 }

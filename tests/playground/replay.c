@@ -7,6 +7,7 @@
  *	arm ID DEADLINE | touch ID DEADLINE | cancel ID
  *	fill FIRST COUNT SPAN SEED
  *	advance TO
+ *	ahead MOVES                       from now on, in each tick
  *
  * With more than PLACES_MAX timers, only how many there are in each slot.
  */
@@ -14,19 +15,25 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../../bench/random.h"
 #include "pawl/wheel.h"
 
 #define PLACES_MAX 2048
+#define LEVELS_MAX 64
+#define SLOTS_MAX  4096
 
 static struct pawl_wheel *wheel;
 static struct pawl_timer *timers;
 static uint32_t count;
+static uint64_t tick;
+static uint32_t ahead;              /* moves in each tick */
 static uint32_t popped[PLACES_MAX]; /* the first ids, in their order, since the last print */
 static uint32_t popped_count;
 static struct pawl_timer **seen; /* in the order of pawl_wheel_each() */
 static uint32_t seen_count;
+static uint32_t by_slot[LEVELS_MAX][SLOTS_MAX];
 
 static void fail(const char *why, const char *line)
 {
@@ -42,6 +49,8 @@ static void make_wheel(const char *line)
 	if (sscanf(line, "wheel %" SCNu64 " %" SCNu32 " %" SCNu32 " %" SCNu32, &options.tick,
 	           &options.wheel_size, &options.chains, &count) != 4)
 		fail("not a wheel", line);
+	options.ahead = true;
+	tick = options.tick;
 	size = pawl_wheel_footprint(&options);
 	wheel = pawl_wheel_init(malloc(size), size, &options);
 	timers = calloc(count, sizeof(*timers));
@@ -78,6 +87,16 @@ static void fill(uint32_t first, uint32_t number, uint32_t span, uint32_t seed)
 	}
 }
 
+/* Tick by tick where something may be done ahead: the page takes only those in which there is something to do. */
+static void advance(uint64_t to)
+{
+	for (uint64_t t = pawl_wheel_now(wheel) / tick + 1; ahead && t <= to / tick; t++) {
+		pawl_wheel_advance(wheel, t * tick, 0);
+		pawl_wheel_ahead(wheel, ahead);
+	}
+	pawl_wheel_advance(wheel, to, 0);
+}
+
 static void act(const char *line)
 {
 	uint32_t id, number, span, seed;
@@ -90,7 +109,9 @@ static void act(const char *line)
 	else if (sscanf(line, "cancel %" SCNu32, &id) == 1)
 		pawl_wheel_cancel(wheel, timer_of(id, line));
 	else if (sscanf(line, "advance %" SCNu64, &time) == 1)
-		pawl_wheel_advance(wheel, time, 0);
+		advance(time);
+	else if (sscanf(line, "ahead %" SCNu32, &number) == 1)
+		ahead = number;
 	else if (sscanf(line, "fill %" SCNu32 " %" SCNu32 " %" SCNu32 " %" SCNu32, &id, &number,
 	                &span, &seed) == 4 &&
 	         timer_of(id + number - 1, line))
@@ -129,7 +150,7 @@ static bool sits_at(const struct pawl_timer *timer, const struct pawl_place *pla
 	struct pawl_place its;
 
 	return pawl_wheel_place(wheel, timer, &its) && its.level == place->level &&
-	       its.slot == place->slot;
+	       its.opens == place->opens;
 }
 
 /*
@@ -151,20 +172,34 @@ static uint32_t end_of_slot(uint32_t begin, const struct pawl_place *place)
 	return outside;
 }
 
-static void print_counts(void)
+/* A slot may be seen twice: opened ahead, it can hold the timers of this turn and those of the next. */
+static void count_by_slot(void)
 {
-	const char *comma = "";
 	struct pawl_place place = {0, 0, 0};
 
+	memset(by_slot, 0, sizeof(by_slot));
 	seen_count = 0;
 	pawl_wheel_each(wheel, see, NULL);
-	printf("\"slots\":{");
 	for (uint32_t begin = 0, end; begin < seen_count; begin = end) {
 		pawl_wheel_place(wheel, seen[begin], &place);
 		end = end_of_slot(begin, &place);
-		printf("%s\"%u/%u\":%" PRIu32, comma, place.level, place.slot, end - begin);
-		comma = ",";
+		by_slot[place.level][place.slot] += end - begin;
 	}
+}
+
+static void print_counts(void)
+{
+	const char *comma = "";
+
+	count_by_slot();
+	printf("\"slots\":{");
+	for (unsigned level = 0; level < LEVELS_MAX; level++)
+		for (unsigned slot = 0; slot < SLOTS_MAX; slot++) {
+			if (by_slot[level][slot] == 0)
+				continue;
+			printf("%s\"%u/%u\":%" PRIu32, comma, level, slot, by_slot[level][slot]);
+			comma = ",";
+		}
 	printf("}");
 }
 

@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 import { PHONE, expectNative, explained, idle, natively, screenshot, stateOf, withPage } from "./browser.mjs";
 
-const STORIES = ["first-wheel", "overflow", "demotions", "order", "touch", "thousand", "heap", "million"];
+const STORIES = ["first-wheel", "overflow", "demotions", "order", "touch", "thousand", "heap", "ahead", "million"];
 const WORK_BOUND = 20000; // what a frame may do, whatever it is told to: see session.js
 
 // Each dot is drawn in the slot in which its timer is.
@@ -118,6 +118,76 @@ test("the heap beside it counts comparisons and moves, and more of them than the
 			(await page.textContent("#heap-comparisons")).replace(/,/g, ""),
 			String(numbers.heapComparisons),
 		);
+	}));
+
+test("opened ahead, the same load has no tick with many moves, and every timer is due when it was", () =>
+	withPage(async (page) => {
+		await page.evaluate(() => {
+			const { wheel } = playground.session;
+			const pop = wheel.pop.bind(wheel);
+			window.due = []; // by id: when
+			wheel.pop = () => {
+				const id = pop();
+				if (id !== null) due[id] = Number(wheel.now);
+				return id;
+			};
+		});
+		const states = await tellToTheEnd(page, "ahead");
+		const [, without, armedAgain, withAhead] = states.map(({ numbers }) => numbers);
+		assert.equal(without.movesAhead, 0);
+		assert.equal(without.mostWithAhead, 0);
+		assert.equal(without.mostMoves, 5061);
+		assert.equal(armedAgain.pending, 100000);
+		assert.equal(withAhead.mostMoves, without.mostMoves);
+		assert.equal(withAhead.mostWithAhead, 65, "64 ahead, and a slot that is due as a whole");
+		assert.equal(withAhead.movesAhead + withAhead.moves, 2 * without.moves, "moved as often in all");
+		const misses = await page.evaluate(
+			() => due.slice(0, 100000).filter((time, id) => due[100000 + id] !== time + 20480).length,
+		);
+		assert.equal(misses, 0);
+		assert.equal(await page.textContent("#most-moves"), without.mostMoves.toLocaleString("en"));
+		assert.equal(await page.textContent("#most-with-ahead"), "65");
+		const parts = await page.$$eval(".ahead-card .bar", (bars) =>
+			bars.map((bar) => parseFloat(bar.style.getPropertyValue("--part"))),
+		);
+		assert.equal(parts[0], 100);
+		assert.ok(Math.abs(parts[1] - 6500 / without.mostMoves) < 0.01, "to scale");
+		assert.ok(await page.isVisible(".ahead-card"));
+	}));
+
+test("opened ahead, it is the same where time flows", () =>
+	withPage(async (page) => {
+		await page.click('[data-story="ahead"]');
+		for (let step = 1; step <= 2; step++) {
+			await idle(page);
+			await page.click("#story-next");
+		}
+		await idle(page);
+		await page.selectOption("#speed", "10000");
+		await page.click("#play");
+		await page.waitForFunction(() => playground.session.wheel.numbers.pending < 30000);
+		await page.click("#play");
+		await idle(page);
+		const state = await stateOf(page);
+		assert.ok(state.ops.length > 5, "an operation a frame");
+		expectNative(state, natively(state).at(-1));
+		assert.equal(state.numbers.mostWithAhead, 65);
+	}));
+
+test("after that story the log does not say what holds only without opening ahead", () =>
+	withPage(async (page) => {
+		await tellToTheEnd(page, "ahead");
+		await page.fill("#delay", "450");
+		await page.click("#arm button");
+		const last = () => page.textContent("#log li:first-child > span:last-child");
+		assert.match(await last(), /^At 40,?960 ms it is armed, due at 41,?410 ms\. It waits on level 1, slot 161\.$/);
+		for (const pending of [1, 0]) {
+			await page.click("#step"); // to where its slot would have opened, and to its deadline
+			await idle(page);
+			assert.equal(await page.evaluate(() => playground.session.wheel.numbers.pending), pending);
+		}
+		await page.click('[data-story="heap"]');
+		assert.ok(!(await page.isVisible(".ahead-card")));
 	}));
 
 test("the pictures, in light and dark, large and small", async () => {

@@ -86,11 +86,15 @@ static void advance(uint64_t to, uint32_t max_moves)
 	}
 }
 
+static bool opens_ahead; /* now and then, and more or less */
+
 static void act(struct random *random)
 {
 	uint32_t id = (uint32_t)random_below(random, TIMERS);
 	uint64_t deadline = glue_now() + random_below(random, 5000);
 
+	if (opens_ahead && random_below(random, 20) == 0)
+		glue_ahead((uint32_t)random_below(random, 5));
 	switch (random_below(random, 5)) {
 	case 0:
 	case 1:
@@ -139,6 +143,38 @@ static void what_is_shown_is_what_the_wheel_says(void)
 	memory_reset();
 }
 
+static void nor_does_it_differ_where_timers_are_moved_ahead(void)
+{
+	opens_ahead = true;
+	what_is_shown_is_what_the_wheel_says();
+	opens_ahead = false;
+}
+
+/* 300 timers move down from one slot of level 1; then each of the 20 ticks is due as a whole, which is one move. */
+static uint32_t most_moves_of_a_slot(uint32_t ahead)
+{
+	EXPECT(glue_init(1, 20, 1, TIMERS, false));
+	glue_ahead(ahead);
+	for (uint32_t id = 0; id < TIMERS; id++)
+		EXPECT(glue_arm(id, 20 + id % 20));
+	advance(40, 7);
+	EXPECT_EQ(glue_numbers()->popped, TIMERS);
+	EXPECT_EQ(glue_numbers()->openings, 20);
+	EXPECT_EQ(glue_numbers()->moves + glue_numbers()->moves_ahead, TIMERS + 20);
+	return ahead ? glue_numbers()->most_with_ahead : glue_numbers()->most_moves;
+}
+
+static void the_most_moves_in_a_tick_are_counted(void)
+{
+	EXPECT_EQ(most_moves_of_a_slot(0), TIMERS + 1);
+	EXPECT_EQ(glue_numbers()->most_with_ahead, 0);
+	EXPECT_EQ(glue_numbers()->moves_ahead, 0);
+	EXPECT_EQ(most_moves_of_a_slot(20), 20);
+	EXPECT_EQ(glue_numbers()->most_moves, 0);
+	EXPECT_EQ(glue_numbers()->moves_ahead, TIMERS);
+	memory_reset();
+}
+
 static void the_words_are_those_of_a_journey(void)
 {
 	EXPECT(glue_init(1, 20, 1, TIMERS, false));
@@ -170,6 +206,8 @@ int main(void)
 {
 	static const struct test tests[] = {
 	        TEST(what_is_shown_is_what_the_wheel_says),
+	        TEST(nor_does_it_differ_where_timers_are_moved_ahead),
+	        TEST(the_most_moves_in_a_tick_are_counted),
 	        TEST(the_words_are_those_of_a_journey),
 	        TEST(wrong_options_are_refused),
 	};
