@@ -13,8 +13,10 @@ static void take(struct visit *visit, uint64_t count)
 
 	effects_begin_drop(&effects, visit);
 	RedisModule_ReplyWithArray(visit->ctx, REDISMODULE_POSTPONED_LEN);
-	for (; (uint64_t)taken < count && (task = visit->queue->dead.head) != NULL; taken++) {
-		reply_task(visit->ctx, task, task_at(task), 0, &effects);
+	for (;
+	     (uint64_t)taken < count && (task = queue_first_dead(visit->queue, visit->now)) != NULL;
+	     taken++) {
+		reply_task(visit->ctx, task, task->at, 0, &effects);
 		queue_delete(visit->queue, task);
 	}
 	RedisModule_ReplySetArrayLength(visit->ctx, taken);
@@ -36,9 +38,7 @@ static int command_take_dead(struct args *args)
 	}
 	if (!visit_to_write(&visit, args->ctx, args->argv[1]))
 		return REDISMODULE_OK;
-	if (visit.queue)
-		queue_settle(visit.queue, visit.now);
-	if (visit.queue && visit.queue->dead.head)
+	if (visit.queue && queue_first_dead(visit.queue, visit.now))
 		take(&visit, count);
 	else
 		RedisModule_ReplyWithNullArray(args->ctx);
@@ -56,10 +56,11 @@ static void revive(struct visit *visit, struct task *task, uint64_t at, struct e
 
 static long long revive_all(struct visit *visit, uint64_t at, struct effects *effects)
 {
+	struct task *task;
 	long long count = 0;
 
-	for (; visit->queue->dead.head; count++)
-		revive(visit, visit->queue->dead.head, at, effects);
+	for (; (task = queue_first_dead(visit->queue, visit->now)) != NULL; count++)
+		revive(visit, task, at, effects);
 	return count;
 }
 
@@ -74,7 +75,7 @@ static long long revive_some(struct visit *visit, RedisModuleString **ids, int n
 
 		arg_id(visit->ctx, ids[i], &id);
 		task = queue_find(visit->queue, &id);
-		if (!task || task->place != PLACE_DEAD)
+		if (!task || task_state(task, visit->now) != STATE_DEAD)
 			continue;
 		revive(visit, task, at, effects);
 		count++;
@@ -88,7 +89,6 @@ static void requeue(struct visit *visit, RedisModuleString **ids, int n, uint64_
 	struct effects effects;
 	long long count;
 
-	queue_settle(visit->queue, visit->now);
 	effects_begin_set(&effects, visit, state_names[STATE_WAITING], at);
 	count = n == 1 && arg_is(ids[0], "ALL") ? revive_all(visit, at, &effects)
 	                                        : revive_some(visit, ids, n, at, &effects);

@@ -88,11 +88,11 @@ static uint64_t new_token(void)
 static void deliver_one(struct visit *visit, struct task *task, uint64_t until,
                         struct effects *effects, struct parcel *parcel)
 {
-	uint64_t due = task_at(task), token = until ? new_token() : 0;
+	uint64_t due = task->at, token = until ? new_token() : 0;
 
 	if (task->tries < TASK_TRIES_MAX)
 		task->tries++;
-	queue_count_delivery(visit->queue, task);
+	queue_count_delivery(visit->queue, task, visit->now);
 	if (until)
 		queue_lease(visit->queue, task, until, token);
 	if (parcel) {
@@ -118,7 +118,8 @@ void deliver(struct visit *visit, const struct take *take, struct parcel *parcel
 		effects_begin_drop(&effects, visit);
 	if (!parcel)
 		RedisModule_ReplyWithArray(visit->ctx, REDISMODULE_POSTPONED_LEN);
-	for (; (uint64_t)count < take->count && (task = queue_first_due(visit->queue)) != NULL;
+	for (; (uint64_t)count < take->count &&
+	       (task = queue_first_due(visit->queue, visit->now)) != NULL;
 	     count++)
 		deliver_one(visit, task, until, &effects, parcel);
 	if (!parcel)

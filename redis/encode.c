@@ -63,9 +63,11 @@ void encode_task(struct bytes *to, const struct task *task, uint64_t *last)
 
 	reserve(to, HEAD_MAX + (size_t)task->payload_size);
 	to->data[to->size++] = (unsigned char)flags;
-	write_number(to,
-	             task_at(task) - *last); /* dead ones may go back: it wraps, and wraps again */
-	*last = task_at(task);
+	write_number(
+	        to,
+	        task->at -
+	                *last); /* from one timeline to the next it may go back: it wraps, and wraps again */
+	*last = task->at;
 	if (flags & HAS_TRIES)
 		write_number(to, task->tries);
 	if (flags & HAS_MAX_TRIES)

@@ -9,8 +9,9 @@
  *	id          its length (not in the short form), its bytes
  *	payload     its length, its bytes
  *
- * They come in the order of queue_sorted, so the differences of `at` are small, and a queue is
- * built again by putting them in one after the other. Reading trusts nothing.
+ * They come in the order of queue_each, so the differences of `at` are small, and a queue is built again by putting
+ * them in one after the other. Any other order that keeps the tasks of a millisecond in theirs can be read too. Reading
+ * trusts nothing.
  */
 #ifndef PAWL_REDIS_ENCODE_H
 #define PAWL_REDIS_ENCODE_H

@@ -10,8 +10,6 @@
  */
 enum { FEW = 8, SEGMENT_BITS = 9, SEGMENT = 1 << SEGMENT_BITS };
 
-enum { AHEAD = 24 }; /* buckets whose first task is asked for before its turn comes */
-
 uint64_t ids_secret[2];
 
 static uint64_t hash_of(const unsigned char *bytes, size_t size)
@@ -225,22 +223,6 @@ uint64_t ids_scan_next(const struct ids *ids, uint64_t cursor)
 	if (bits == 0)
 		return 0;
 	return ((cursor >> (64 - bits)) + 1) << (64 - bits);
-}
-
-static void each_in(struct task *chain, void (*fn)(struct task *, void *), void *arg)
-{
-	for (; chain; chain = chain->chain)
-		fn(chain, arg);
-}
-
-void ids_each(const struct ids *ids, void (*fn)(struct task *, void *), void *arg)
-{
-	each_in(ids->few, fn, arg);
-	for (uint64_t i = 0; i < ids->buckets; i++) {
-		if (i + AHEAD < ids->buckets)
-			task_prefetch(*bucket_at(ids, i + AHEAD));
-		each_in(*bucket_at(ids, i), fn, arg);
-	}
 }
 
 size_t ids_memory(const struct ids *ids)

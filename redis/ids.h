@@ -43,9 +43,6 @@ void ids_scan(const struct ids *ids, uint64_t cursor, void (*fn)(struct task *, 
 /* The cursor of the next bucket; 0: that was the last one. */
 uint64_t ids_scan_next(const struct ids *ids, uint64_t cursor);
 
-/* Call fn for every task, in no order: faster than along a list, since memory is asked for ahead. fn changes nothing. */
-void ids_each(const struct ids *ids, void (*fn)(struct task *, void *), void *arg);
-
 size_t ids_memory(const struct ids *ids);
 
 #endif

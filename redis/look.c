@@ -33,7 +33,7 @@ static void reply_whole_task(struct visit *visit, const struct task *task)
 	RedisModule_ReplyWithCString(visit->ctx, "state");
 	RedisModule_ReplyWithCString(visit->ctx, state);
 	reply_text(visit->ctx, "payload", (const char *)task_payload(task), task->payload_size);
-	reply_number(visit->ctx, "due-ms", task_at(task));
+	reply_number(visit->ctx, "due-ms", task->at);
 	reply_number(visit->ctx, "tries", task->tries);
 	reply_number(visit->ctx, "maxtries", task->max_tries);
 }
@@ -231,7 +231,7 @@ static void reply_info(RedisModuleCtx *ctx, struct queue *queue, uint64_t now)
 	reply_lateness(ctx, queue->lateness);
 	reply_number(ctx, "memory-bytes", queue_memory(queue));
 	RedisModule_ReplyWithCString(ctx, "form");
-	RedisModule_ReplyWithCString(ctx, queue->wheel ? "wheel" : "compact");
+	RedisModule_ReplyWithCString(ctx, queue_compact(queue) ? "compact" : "cells");
 }
 
 int command_info(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)

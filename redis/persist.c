@@ -6,7 +6,6 @@
 #include "persist.h"
 
 #include "arguments.h"
-#include "clock.h"
 #include "encode.h"
 #include "memory.h"
 #include "replicate.h"
@@ -14,8 +13,13 @@
 enum {
 	ENCODING = 1,
 	BLOCK = 64 * 1024,  /* a block is sent off when it has this size */
-	AHEAD = 24,         /* tasks whose memory is asked for before they are written */
 	ROOM_MAX = 1 << 20, /* tasks for which room is made on the word of a snapshot alone */
+};
+
+struct saving {
+	RedisModuleIO *io;
+	struct bytes block;
+	uint64_t last;
 };
 
 static void save_block(RedisModuleIO *io, struct bytes *block)
@@ -24,28 +28,27 @@ static void save_block(RedisModuleIO *io, struct bytes *block)
 	block->size = 0;
 }
 
+static void save_task(struct task *task, void *arg)
+{
+	struct saving *saving = arg;
+
+	if (saving->block.size == 0)
+		saving->last = 0;
+	encode_task(&saving->block, task, &saving->last);
+	if (saving->block.size >= BLOCK)
+		save_block(saving->io, &saving->block);
+}
+
 static void save_queue(RedisModuleIO *io, void *value)
 {
-	struct queue *queue = value;
-	struct task **tasks = queue_sorted(queue);
-	struct bytes block = {0};
-	uint64_t last = 0;
+	struct saving saving = {.io = io};
 
-	RedisModule_SaveUnsigned(io, queue_count(queue));
-	for (size_t i = 0; i < queue_count(queue); i++) {
-		if (i + AHEAD < queue_count(queue))
-			task_prefetch(tasks[i + AHEAD]);
-		if (block.size == 0)
-			last = 0;
-		encode_task(&block, tasks[i], &last);
-		if (block.size >= BLOCK)
-			save_block(io, &block);
-	}
-	if (block.size > 0)
-		save_block(io, &block);
-	save_block(io, &block);
-	memory_free(block.data);
-	memory_free(tasks);
+	RedisModule_SaveUnsigned(io, queue_count(value));
+	queue_each(value, save_task, &saving);
+	if (saving.block.size > 0)
+		save_block(io, &saving.block);
+	save_block(io, &saving.block);
+	memory_free(saving.block.data);
 }
 
 /* One block into the queue. NULL: it was the last one; or what is wrong. */
@@ -92,7 +95,6 @@ static void *load_queue(RedisModuleIO *io, int encoding)
 		return NULL;
 	}
 	queue = queue_new();
-	queue_sync(queue, clock_now());
 	wrong = load_tasks(io, queue);
 	if (!wrong)
 		return queue;
@@ -101,13 +103,19 @@ static void *load_queue(RedisModuleIO *io, int encoding)
 	return NULL;
 }
 
-static void emit_task(RedisModuleIO *aof, RedisModuleString *key, const struct task *task)
+struct rewriting {
+	RedisModuleIO *aof;
+	RedisModuleString *key;
+};
+
+static void emit_task(struct task *task, void *arg)
 {
+	struct rewriting *to = arg;
 	char id[TASK_ID_TEXT], token[TOKEN_TEXT];
 	size_t id_size = task_id_text(task, id);
 
 	token_text(task->token, token);
-	RedisModule_EmitAOF(aof, "PAWL.PUTAT", "slbblclb", key, (long long)task_at(task), id,
+	RedisModule_EmitAOF(to->aof, "PAWL.PUTAT", "slbblclb", to->key, (long long)task->at, id,
 	                    id_size, task_payload(task), (size_t)task->payload_size,
 	                    (long long)task->max_tries, stored_state(task), (long long)task->tries,
 	                    token, (size_t)TOKEN_TEXT);
@@ -115,32 +123,26 @@ static void emit_task(RedisModuleIO *aof, RedisModuleString *key, const struct t
 
 static void rewrite_queue(RedisModuleIO *aof, RedisModuleString *key, void *value)
 {
-	struct queue *queue = value;
-	struct task **tasks = queue_sorted(queue);
+	queue_each(value, emit_task, &(struct rewriting){aof, key});
+}
 
-	for (size_t i = 0; i < queue_count(queue); i++)
-		emit_task(aof, key, tasks[i]);
-	memory_free(tasks);
+static void digest_task(struct task *task, void *arg)
+{
+	RedisModuleDigest *digest = arg;
+
+	RedisModule_DigestAddStringBuffer(digest, (const char *)task->data,
+	                                  task->id_size + (size_t)task->payload_size);
+	RedisModule_DigestAddStringBuffer(digest, stored_state(task), 4);
+	RedisModule_DigestAddLongLong(digest, (long long)task->at);
+	RedisModule_DigestAddLongLong(digest, (long long)task->token);
+	RedisModule_DigestAddLongLong(digest, task->tries);
+	RedisModule_DigestAddLongLong(digest, task->max_tries);
+	RedisModule_DigestEndSequence(digest);
 }
 
 static void digest_queue(RedisModuleDigest *digest, void *value)
 {
-	struct queue *queue = value;
-	struct task **tasks = queue_sorted(queue);
-
-	for (size_t i = 0; i < queue_count(queue); i++) {
-		const struct task *task = tasks[i];
-
-		RedisModule_DigestAddStringBuffer(digest, (const char *)task->data,
-		                                  task->id_size + (size_t)task->payload_size);
-		RedisModule_DigestAddStringBuffer(digest, stored_state(task), 4);
-		RedisModule_DigestAddLongLong(digest, (long long)task_at(task));
-		RedisModule_DigestAddLongLong(digest, (long long)task->token);
-		RedisModule_DigestAddLongLong(digest, task->tries);
-		RedisModule_DigestAddLongLong(digest, task->max_tries);
-		RedisModule_DigestEndSequence(digest);
-	}
-	memory_free(tasks);
+	queue_each(value, digest_task, digest);
 }
 
 static void free_queue(void *value)

@@ -19,9 +19,8 @@ void replicate_put(struct visit *visit, const struct task *task, const char *id,
 {
 	/* Each argument costs: what can be left out is. */
 	RedisModule_Replicate(visit->ctx, "PAWL.PUTAT", task->max_tries ? "slbbl" : "slbb",
-	                      visit->name, (long long)task_at(task), id, id_size,
-	                      task_payload(task), (size_t)task->payload_size,
-	                      (long long)task->max_tries);
+	                      visit->name, (long long)task->at, id, id_size, task_payload(task),
+	                      (size_t)task->payload_size, (long long)task->max_tries);
 }
 
 void effects_begin_drop(struct effects *effects, struct visit *visit)

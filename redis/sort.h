@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A stable sort by a number, byte by byte: a million tasks take a few hundredths of a second. */
+/* A stable sort by a number, byte by byte. */
 #ifndef PAWL_REDIS_SORT_H
 #define PAWL_REDIS_SORT_H
 

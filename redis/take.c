@@ -51,7 +51,7 @@ int command_take(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 		return RedisModule_WrongArity(ctx);
 	if (!read_take(&args, &reading) || !visit_to_write(&visit, ctx, argv[1]))
 		return REDISMODULE_OK;
-	if (visit.queue && queue_first_due(visit.queue))
+	if (visit.queue && queue_first_due(visit.queue, visit.now))
 		deliver(&visit, &reading.take, NULL);
 	else if (reading.block_given && may_block(ctx))
 		takers_block(&visit, &reading.take, reading.block_ms);

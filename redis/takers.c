@@ -185,7 +185,7 @@ static void start_wheel(uint64_t now)
 	for (size_t i = 0; takers.count > 0 && i < LINES; i++) {
 		for (struct line *line = takers.chains[i]; line; line = line->chain) {
 			line->wake = (struct pawl_timer){0};
-			pawl_wheel_arm(takers.wheel, &line->wake, now);
+			pawl_wheel_arm_idle(takers.wheel, &line->wake, now);
 		}
 	}
 }
@@ -275,7 +275,7 @@ static bool try_to_deliver(RedisModuleCtx *ctx, RedisModuleString *name, const s
 
 	if (!visit_quietly(&visit, ctx, name, clock_now()))
 		return false;
-	due = queue_first_due(visit.queue) != NULL;
+	due = queue_first_due(visit.queue, visit.now) != NULL;
 	if (due)
 		deliver(&visit, &taker->take, NULL);
 	else

@@ -11,7 +11,6 @@
 #ifndef PAWL_REDIS_TASK_H
 #define PAWL_REDIS_TASK_H
 
-#include <pawl/wheel.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -23,38 +22,26 @@
 #define TASK_TIME_MAX \
 	((UINT64_C(1) << 53) - 1) /* of a delay or a time that a client gives, in ms */
 
-/* Where in a queue the task is. */
+/* Which timeline of a queue the task is on. */
 enum task_place {
 	PLACE_NONE,
-	PLACE_WHEEL,
-	PLACE_FAR,   /* on the wheel for what is seconds ahead */
-	PLACE_READY, /* due, taken off the wheel, in the list of ready ones */
-	PLACE_PAST,  /* due, in the heap of those that came too late for the wheel */
-	PLACE_EARLY, /* not due yet, in the heap of a queue without a wheel */
-	PLACE_DYING, /* leased for its last try: it will be dead, not due */
-	PLACE_DEAD,  /* buried; or, if it is leased, that was its last lease and it is over */
+	PLACE_ALIVE, /* it is due at `at`, or will be */
+	PLACE_DYING, /* leased for its last try: it is dead at `at`, not due */
+	PLACE_DEAD,  /* buried at `at` */
 };
 
 enum task_state { STATE_WAITING, STATE_DUE, STATE_LEASED, STATE_DEAD, STATES };
 
 struct task {
-	union {
-		struct pawl_timer timer; /* its deadline is `at` in every place */
-		struct {
-			struct task *next, *prev;
-		} list;
-		struct {
-			size_t index;
-			uint64_t sequence; /* of arrival in the heap: first come, first served */
-		} heap;
-	} u;
+	struct task *next, *prev; /* in the list of its cell */
+	uint64_t at; /* when it becomes due; leased: when the lease ends; dead: when it died */
 	struct task *chain; /* the next one in its bucket of the id table */
 	uint64_t token;     /* of the delivery that holds the lease */
 	uint32_t payload_size;
 	uint16_t tries;
 	uint16_t max_tries; /* 0: no limit */
 	uint8_t id_size;
-	uint8_t place : 4;
+	uint8_t place : 2;
 	uint8_t leased : 1;    /* out to a taker until `at`: it stays so when that has passed */
 	uint8_t made_here : 1; /* the id is in the short form */
 	unsigned char data[];  /* id, payload */
@@ -99,12 +86,6 @@ static inline void task_prefetch(const struct task *task)
 	__builtin_prefetch((const char *)task + 64);
 }
 
-/* When it becomes due; leased: when the lease ends; dead: when it died. */
-static inline uint64_t task_at(const struct task *task)
-{
-	return task->u.timer.deadline;
-}
-
 static inline bool task_has_id(const struct task *task, const struct task_id *id)
 {
 	if (task->id_size != id->size || task->made_here != id->made_here)
@@ -121,11 +102,11 @@ static inline bool task_last_try(const struct task *task)
 /* What it is to the outside: that follows from the time, nothing has to happen for it. */
 static inline enum task_state task_state(const struct task *task, uint64_t now)
 {
-	if (task->place == PLACE_DEAD && !task->leased)
+	if (task->place == PLACE_DEAD)
 		return STATE_DEAD;
-	if (task_at(task) > now)
+	if (task->at > now)
 		return task->leased ? STATE_LEASED : STATE_WAITING;
-	return task->leased && task_last_try(task) ? STATE_DEAD : STATE_DUE;
+	return task->place == PLACE_DYING ? STATE_DEAD : STATE_DUE;
 }
 
 #endif

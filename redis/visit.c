@@ -16,8 +16,6 @@ static bool open_key(struct visit *visit, RedisModuleCtx *ctx, RedisModuleString
 	if (RedisModule_ModuleTypeGetType(visit->key) != queue_type)
 		return false;
 	visit->queue = RedisModule_ModuleTypeGetValue(visit->key);
-	if (mode & REDISMODULE_WRITE)
-		queue_sync(visit->queue, visit->now);
 	return true;
 }
 
@@ -55,7 +53,6 @@ void visit_create(struct visit *visit)
 	if (visit->queue)
 		return;
 	visit->queue = queue_new();
-	queue_sync(visit->queue, visit->now);
 	RedisModule_ModuleTypeSetValue(visit->key, queue_type, visit->queue);
 }
 

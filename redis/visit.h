@@ -20,8 +20,8 @@ struct visit {
 };
 
 /*
- * Open the key. False: it holds something else, and WRONGTYPE was replied. To write is also to tell the queue the
- * time. To read changes nothing: only what queue.h calls a question may be asked then.
+ * Open the key. False: it holds something else, and WRONGTYPE was replied. To read changes nothing: only what
+ * queue.h calls a question may be asked then.
  */
 bool visit_to_read(struct visit *visit, RedisModuleCtx *ctx, RedisModuleString *name);
 bool visit_to_write(struct visit *visit, RedisModuleCtx *ctx, RedisModuleString *name);

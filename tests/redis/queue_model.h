@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The naive truth about a queue: an array of tasks, searched from end to end for every answer. */
+/*
+ * The plain truth about a queue: an array of tasks, and their numbers sorted by the time at which they are due and
+ * by arrival.
+ */
 #ifndef PAWL_TESTS_REDIS_QUEUE_MODEL_H
 #define PAWL_TESTS_REDIS_QUEUE_MODEL_H
+
+#include <string.h>
 
 #include "queue.h"
 
@@ -18,8 +23,17 @@ struct model_task {
 struct model {
 	struct model_task tasks[MODEL_TASKS];
 	unsigned used; /* tasks with a higher number were never there */
+	unsigned order[MODEL_TASKS], count;
 	uint64_t now, arrivals;
 };
+
+/* Whether it is or will be due. */
+static inline bool model_alive(const struct model_task *task)
+{
+	bool dying = task->leased && task->max_tries && task->tries >= task->max_tries;
+
+	return task->there && !task->dead && !dying;
+}
 
 static inline enum task_state model_state(const struct model *model, const struct model_task *task)
 {
@@ -27,43 +41,65 @@ static inline enum task_state model_state(const struct model *model, const struc
 		return STATE_DEAD;
 	if (task->at > model->now)
 		return task->leased ? STATE_LEASED : STATE_WAITING;
-	return task->leased && task->max_tries && task->tries >= task->max_tries ? STATE_DEAD
-	                                                                         : STATE_DUE;
+	return model_alive(task) ? STATE_DUE : STATE_DEAD;
 }
 
-/* Whether it comes before the other among those that are due. */
 static inline bool model_before(const struct model_task *a, const struct model_task *b)
 {
-	return !b || a->at < b->at || (a->at == b->at && a->arrival < b->arrival);
+	return a->at < b->at || (a->at == b->at && a->arrival < b->arrival);
+}
+
+/* The place in the order of a task with this time and arrival. */
+static inline unsigned model_position(const struct model *model, const struct model_task *task)
+{
+	unsigned low = 0, high = model->count;
+
+	while (low < high) {
+		unsigned middle = (low + high) / 2;
+
+		if (model_before(&model->tasks[model->order[middle]], task))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Before the task with this number is changed... */
+static inline struct model_task *model_begin(struct model *model, unsigned number)
+{
+	struct model_task *task = &model->tasks[number];
+	unsigned position = model_position(model, task);
+
+	if (model_alive(task))
+		memmove(&model->order[position], &model->order[position + 1],
+		        (--model->count - position) * sizeof(unsigned));
+	return task;
+}
+
+/* ...and after it. */
+static inline void model_end(struct model *model, struct model_task *task)
+{
+	unsigned position = model_position(model, task);
+
+	if (!model_alive(task))
+		return;
+	memmove(&model->order[position + 1], &model->order[position],
+	        (model->count++ - position) * sizeof(unsigned));
+	model->order[position] = (unsigned)(task - model->tasks);
 }
 
 static inline struct model_task *model_first_due(struct model *model)
 {
-	struct model_task *first = NULL;
+	struct model_task *first = model->count ? &model->tasks[model->order[0]] : NULL;
 
-	for (unsigned i = 0; i < model->used; i++) {
-		struct model_task *task = &model->tasks[i];
-
-		if (task->there && model_state(model, task) == STATE_DUE &&
-		    model_before(task, first))
-			first = task;
-	}
-	return first;
+	return first && first->at <= model->now ? first : NULL;
 }
 
-/* When the next task will be due. */
+/* When the first task is due, or was. */
 static inline uint64_t model_next(const struct model *model)
 {
-	uint64_t next = PAWL_NEVER;
-
-	for (unsigned i = 0; i < model->used; i++) {
-		const struct model_task *task = &model->tasks[i];
-		bool dying = task->leased && task->max_tries && task->tries >= task->max_tries;
-
-		if (task->there && !task->dead && !dying && task->at < next)
-			next = task->at;
-	}
-	return next < model->now ? model->now : next;
+	return model->count ? model->tasks[model->order[0]].at : PAWL_NEVER;
 }
 
 #endif

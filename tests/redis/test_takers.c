@@ -36,7 +36,7 @@ static void take(struct fake_client *client, unsigned key, uint64_t count)
 
 	*client = (struct fake_client){.key = key};
 	visit_to_write(&visit, fake_command(client), fake_key(key));
-	if (visit.queue && queue_first_due(visit.queue))
+	if (visit.queue && queue_first_due(visit.queue, visit.now))
 		deliver(&visit, &take, NULL);
 	else
 		takers_block(&visit, &take, 0);
