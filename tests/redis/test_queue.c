@@ -81,6 +81,23 @@ static void expect_same_first(void)
 		EXPECT_EQ(number_of(first), (unsigned)(expected - model.tasks));
 }
 
+/* The one that died first, or one of those that did. */
+static void expect_same_first_dead(void)
+{
+	struct task *first = queue_first_dead(queue, model.now);
+	uint64_t expected = PAWL_NEVER;
+
+	for (unsigned i = 0; i < model.used; i++) {
+		const struct model_task *task = &model.tasks[i];
+
+		if (task->there && model_state(&model, task) == STATE_DEAD && task->at < expected)
+			expected = task->at;
+	}
+	EXPECT_EQ(first ? first->at : PAWL_NEVER, expected);
+	if (first)
+		EXPECT_EQ(model_state(&model, &model.tasks[number_of(first)]), STATE_DEAD);
+}
+
 /* Acts */
 
 static uint64_t any_time(void)
@@ -234,6 +251,8 @@ static void a_small_queue_answers_like_the_model(void)
 			act(tasks);
 			if (i % 8 == 0)
 				expect_same_first();
+			if (i % 8 == 4)
+				expect_same_first_dead();
 		}
 		expect_same_counts();
 		expect_sound(seed);
@@ -285,6 +304,8 @@ static void a_large_queue_answers_like_the_model_after_every_act(void)
 			expect_all_the_same();
 			if (i % 512 == 0)
 				expect_same_counts();
+			if (i % 512 == 256)
+				expect_same_first_dead();
 		}
 		expect_same_counts();
 		expect_sound(seed);
