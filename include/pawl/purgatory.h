@@ -51,7 +51,7 @@
  * Locks: your functions are called with no lock of the library's held. Hold no lock of yours that one of them takes
  * during a call that may call it: change under your lock, unlock, then check. try_complete may run beside on_complete
  * and calls nothing of this library; the others may. In pawl_purgatory(3) LOCKS draws the deadlock, CONCURRENCY
- * lists which calls may run together, CHAINS says how on_complete nests, MEMORY what takes how much. After fork()
+ * lists which calls may run together, NESTING says how on_complete nests, MEMORY what takes how much. After fork()
  * the child may only exec or exit. No call is async-signal-safe. Your functions must not throw C++ exceptions. NULL
  * is no service, no purgatory and no operation, but for close.
  */
@@ -143,7 +143,7 @@ PAWL_API int pawl_purgatory_open(struct pawl_purgatory **purgatory, struct pawl_
  *
  * 1           this call has completed it, and on_complete has returned. Release follows, or has been called.
  * 0           it waits. Or another thread has completed it or taken it out already. Or this call has completed
- *             it 16 deep in a chain, and on_complete follows.
+ *             it nested 16 deep in on_complete, and its own on_complete follows.
  * -EBUSY      it was given to try_or_watch before, and not initialised since. It may still wait: do not free it.
  * -EINVAL     `keys` is NULL; no keys, or more than 2^32-1; an invalid key; no type, or a type without try_complete,
  *             on_complete or release.
@@ -160,14 +160,12 @@ PAWL_API int pawl_purgatory_try_or_watch(struct pawl_purgatory *purgatory, struc
                                          uint64_t timeout_ns);
 
 /*
- * Something about the key has changed: try each operation that is watched under it when the call begins, once, in
- * no particular order; of those watched since perhaps some. Returns how many this call has completed; on_complete
- * has returned for each (but see CHAINS). An unknown or invalid key gives 0.
+ * Something about the key has changed: try every operation that is watched under it, in no particular order; those
+ * that are added during the call may be tried, too. Returns how many this call has completed; on_complete has
+ * returned for each (but see NESTING). An unknown or invalid key gives 0.
  *
- * If thread B is trying an operation, this call does not wait: B tries it once more, before B calls on_complete of
- * others (after 16 such retries in a row it calls them first). If B is checking the same key, B goes through the list
- * once more. So an operation may complete a little after this call has returned, and is not counted here. B stays in
- * its call as long as others check its operations faster than it tries them.
+ * This call does not wait for another thread that is trying an operation: that thread tries it once more. So an
+ * operation may complete a little after this call has returned, and is not counted here. See CONCURRENCY.
  */
 PAWL_API size_t pawl_purgatory_check(struct pawl_purgatory *purgatory, struct pawl_key key);
 
@@ -181,9 +179,8 @@ PAWL_API size_t pawl_purgatory_cancel_key(struct pawl_purgatory *purgatory, stru
 /*
  * Complete the operation without asking try_complete (Kafka's forceComplete). You must have a hold, unless no other
  * thread knows the operation. true: it is off its keys, has no deadline, and on_complete has returned (but see
- * CHAINS). false: it was completed or taken out before. A fresh operation can be completed, too: try_or_watch, even
- * if it has begun, then returns 0, watches nothing, and releases it. Without a try_or_watch that returns 0 there is
- * no release.
+ * NESTING). false: it was completed or taken out before. A fresh operation can be completed, too: a try_or_watch,
+ * even if it has begun, then returns 0, watches nothing, and releases it. If there is none, free it yourself.
  */
 PAWL_API bool pawl_op_complete(struct pawl_op *op);
 

@@ -137,8 +137,8 @@ struct pawl_service_options {
  * armed; those armed when already due come behind. With more of either no order is promised between
  * tasks. A worker takes some 60 KiB, most of it for statistics.
  *
- * The tasks of a coarse slot are moved to finer ones before it opens, a few at a time, by workers that are idle
- * and by those that have just run as many tasks: so no moment is long, however many tasks there are.
+ * The tasks of a coarse slot are moved to finer ones before it opens, a few at a time: an idle worker moves all of
+ * them, a busy one as many as it has run, a poll 64 more. So no moment is long, however many tasks there are.
  */
 
 /*

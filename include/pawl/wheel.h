@@ -177,8 +177,8 @@ PAWL_API struct pawl_wheel *pawl_wheel_init(void *mem, size_t size,
 PAWL_API bool pawl_wheel_arm(struct pawl_wheel *wheel, struct pawl_timer *timer, uint64_t deadline);
 
 /*
- * The same for a timer that you know to be idle: never armed, popped, or cancelled. Nothing of the timer is
- * read, and with very many of them arming is some 1.7 times as fast. To call an armed timer idle breaks
+ * The same for a timer that you know to be idle: zeroed and never armed, popped, or cancelled. Nothing of the timer
+ * is read, and with very many of them arming is some 1.7 times as fast. To call an armed timer idle breaks
  * the wheel; a library built for development (PAWL_DEV) ends the program there.
  */
 PAWL_API bool pawl_wheel_arm_idle(struct pawl_wheel *wheel, struct pawl_timer *timer,
@@ -232,9 +232,9 @@ PAWL_API size_t pawl_wheel_advance(struct pawl_wheel *wheel, uint64_t now, size_
 
 /*
  * Do a part of what the next openings will do: move down timers whose slot is the next one of its level to
- * open. At most max_moves of them, 0 is no bound; returns the moves made, and 0 if there is nothing to do.
- * For whatever time is left over: an opening finds few timers left or none, and no advance takes long. To
- * see a timer move early changes nothing else: it is due at the same tick, and in the same order.
+ * open. At most max_moves of them, 0 is no bound; returns the moves made: 0 if there is nothing to do, or if the
+ * wheel was made without options.ahead. Call it when you have time to spare: openings then find few timers left,
+ * so no advance takes long. A timer that moves early is due at the same tick and in the same order.
  *
  *	pawl_wheel_advance(wheel, now, 0);
  *	while ((timer = pawl_wheel_pop(wheel)) != NULL)
@@ -256,8 +256,8 @@ PAWL_API size_t pawl_wheel_advance(struct pawl_wheel *wheel, uint64_t now, size_
  * A timer that is cancelled after it was moved early was moved in vain. So a slot is not begun long before it
  * opens: at most a turn of level 0 before, or an eighth of its own width if that is more.
  *
- * Always 0 on a wheel made without options.ahead, and after an advance that its bound stopped, which has to go
- * on first. An advance over many slots at once has nothing done ahead for it: give it a bound.
+ * It is 0, too, after an advance that its bound stopped, which has to go on first. After a long sleep nothing has
+ * been moved ahead: give that advance a bound.
  */
 PAWL_API size_t pawl_wheel_ahead(struct pawl_wheel *wheel, size_t max_moves);
 
@@ -289,8 +289,9 @@ PAWL_API uint64_t pawl_wheel_next(struct pawl_wheel *wheel);
 PAWL_API uint64_t pawl_wheel_next_opening(struct pawl_wheel *wheel);
 
 /*
- * The same, or earlier: when the next slot opens, or when pawl_wheel_ahead() has something to do, whichever
- * comes first. For a loop that wakes up for opening ahead, too, where it has so many timers that it pays.
+ * When to wake up for an advance or for pawl_wheel_ahead(), whichever comes first. Timers that are due already do not
+ * count: pop them first. It is now as long as pawl_wheel_ahead() has something to do: call that before you sleep.
+ * Without options.ahead it is pawl_wheel_next_opening(). For loops with so many timers that the wake-up pays.
  */
 PAWL_API uint64_t pawl_wheel_next_ahead(struct pawl_wheel *wheel);
 

@@ -3,9 +3,10 @@
  * Deadlines. Each shard has a wheel of them, and alarms: tasks of the service that pop what is due. Popping a
  * deadline and winning its operation are one critical section, so a deadline that is popped has won.
  *
- * One alarm, the keeper, is armed for the next opening of the wheel. When it runs, another one becomes the keeper
+ * One alarm, the keeper, is armed for the next deadline, or opening of the wheel. When it runs, another one becomes the keeper
  * before any function of the user's is called, so a slow on_complete holds up no other deadline; and if more is
- * due, that one runs at once, on another worker. There is one alarm more than workers.
+ * due, that one runs at once, on another worker. There is one alarm more than workers; with
+ * PAWL_MANUAL there is one, since one poll runs all that is due.
  *
  *	worker 1, alarm A                       worker 2, alarm B
  *	-----------------                       -----------------
@@ -113,9 +114,10 @@ static struct pawl_op *expire_one(struct shard *shard, uint64_t now_ns, bool *mo
 	return op;
 }
 
-/* The keeper's work is done by this alarm, or nothing has a keeper yet: then another one is to come in time. */
+/* If no alarm is armed for the wheel, make one the keeper, for its next opening. */
 static bool keep_next(struct shard *shard)
 {
+	lock_assert_held(&shard->lock);
 	return !shard->keeper && keep_until(shard, pawl_wheel_next(shard->wheel));
 }
 
@@ -136,6 +138,7 @@ static void run_expired(struct pawl_op *op)
  */
 static size_t most_runs(struct shard *shard)
 {
+	lock_assert_held(&shard->lock);
 	return pawl__service_manual(shard->purgatory->service) ? shard->delayed : RUNS;
 }
 

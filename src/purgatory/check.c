@@ -27,6 +27,7 @@ static void walk_begin(struct walk *walk, struct shard *home, const struct hash 
 /* Under the lock, as what follows. */
 static void walk_pause(struct walk *walk, unsigned chain, uintptr_t at)
 {
+	lock_assert_held(&walk->home->lock);
 	walk->marks.op = NULL;
 	walk->marks.low[chain] = 0;
 	walk->marks.next[chain] = 0;
@@ -37,8 +38,9 @@ static void walk_pause(struct walk *walk, unsigned chain, uintptr_t at)
 
 static uintptr_t walk_resume(struct walk *walk, unsigned chain)
 {
+	lock_assert_held(&walk->home->lock);
 	if (walk->marks.link[chain])
-		list_remove((uintptr_t)&walk->marks | chain);
+		table_remove(walk->home, (uintptr_t)&walk->marks | chain, walk->hash->low);
 	return walk->marks.next[chain];
 }
 
@@ -103,6 +105,7 @@ static bool ask_to_retry(struct shard *home, struct pawl_op *op)
 	uint64_t bit;
 	struct batch *batch = batch_with(home, op, &bit);
 
+	lock_assert_held(&home->lock);
 	if (batch)
 		batch->again |= bit;
 	return batch;
@@ -138,6 +141,7 @@ static bool batch_begin(struct walk *walk, struct batch *batch)
 	struct shard *home = walk->home;
 	struct batch *other = batch_of_key(home, walk->hash);
 
+	lock_assert_held(&home->lock);
 	if (other) {
 		other->rescan = true;
 		batch->rescan = false;
@@ -193,6 +197,7 @@ static uint64_t try_some(const struct batch *batch, uint64_t which)
 
 static void win_each(struct shard *home, struct batch *batch, uint64_t won)
 {
+	lock_assert_held(&home->lock);
 	batch->members &= ~won;
 	while (won) {
 		op_win(home, batch->ops[next_bit(&won)], COMPLETED);
@@ -209,6 +214,7 @@ static uint64_t batch_retries(struct shard *home, struct batch *batch, unsigned 
 {
 	uint64_t again = batch->again & batch->members;
 
+	lock_assert_held(&home->lock);
 	batch->again = 0;
 	if (again && retries >= MAX_RETRIES) {
 		batch->rescan = true;
@@ -321,6 +327,7 @@ static bool op_has(const struct pawl_op *op, const struct hash *hash)
 /* Under the lock. */
 static void take_out(struct shard *home, struct pawl_op *op, enum count count)
 {
+	lock_assert_held(&home->lock);
 	op_win_from_others(home, op, TAKEN_OUT);
 	shard_count(home, count);
 }

@@ -45,6 +45,15 @@
  *
  * The second try of try_or_watch is a batch of one operation.
  *
+ * Walk. A check goes along a watch list from batch to batch. In between it leaves marks in the list, nodes of no
+ * operation, which say where to go on; those that are added meanwhile come before them:
+ *
+ *	bucket --> e --> d --> c --> b --> a            collect e and d
+ *	bucket --> e --> d --> MARK --> c --> b --> a   try them. f is added, c is won by its deadline
+ *	bucket --> f --> e --> d --> MARK --> b --> a   go on with b
+ *
+ * Alarm. A task of the service that pops the deadlines which are due: alarm.c.
+ *
  * State. FRESH -> WAITING -> COMPLETED, EXPIRED or TAKEN_OUT, and FRESH -> COMPLETED. From FRESH by a
  * compare-and-set, since a fresh operation may have no home yet. From WAITING under the home's lock, in the
  * same critical section that takes the operation off its lists and its deadline off the wheel. So a linked
@@ -71,7 +80,7 @@
 #define MAX_SHARDS     1024u
 #define DEFAULT_SHARDS 64u /* at most: a check looks at all of them */
 #define MAX_DEPTH      16u /* of on_complete inside on_complete */
-#define MAX_RETRIES    16u /* of an operation, before on_complete of others */
+#define MAX_RETRIES    16u /* of a batch, before on_complete of those that it has won */
 #define CHAINS         4u  /* of a bucket, walked in step, so that their cache misses overlap */
 #define BATCH          64u /* operations tried, or taken out, from one critical section to the next */
 #define FEW_BUCKETS    64u /* of a new table; a power of two */
@@ -104,14 +113,14 @@ struct bucket {
 	uint64_t adds;  /* since it was empty: they go to the chains by turns */
 } __attribute__((aligned(CACHE_LINE)));
 
-/* Nothing but buckets is written once it is in use, and read without the lock. A check may still be reading an older one. */
+/* Once it is published only its buckets change. Checks read it without the lock, perhaps an older one. */
 struct table {
 	struct table *older; /* freed at close */
 	uint64_t mask;
 	struct bucket buckets[];
 };
 
-/* On the stack of the thread that tries; the rest under the lock of the shard that has it in its list. */
+/* On the stack of the thread that tries. What is not set at its beginning is under the lock of the operations' home. */
 struct batch {
 	struct batch *next;
 	struct pawl_op **ops;

@@ -11,7 +11,7 @@
 
 _Thread_local struct thread pawl__purgatory_thread;
 
-/* Threads are numbered as they first submit something, so that neighbours in time get different shards. */
+/* Threads are numbered at their first call, so that neighbours in time get different shards. */
 unsigned pawl__purgatory_number_thread(void)
 {
 	static unsigned threads;
@@ -151,8 +151,8 @@ struct submission {
 	struct pawl_op *op;
 	const struct pawl_key *keys;
 	size_t nkeys;
-	uint64_t timeout_ns;
-	uint64_t now_ns; /* if there is a time-out: it counts from here */
+	uint64_t timeout_ns; /* PAWL_NEVER: no deadline is to be armed */
+	uint64_t now_ns;     /* if there is one: it counts from here */
 };
 
 static int refuse(const struct submission *submission)
@@ -272,6 +272,7 @@ static int link_to_try(const struct submission *submission, struct batch *batch)
 {
 	struct shard *home = submission->home;
 
+	lock_assert_held(&home->lock);
 	if (home->closed)
 		return -ESHUTDOWN;
 	link_all(home, submission->op);
@@ -307,51 +308,49 @@ static void count_try(struct shard *home)
 	__atomic_add_fetch(&home->counts[BY_TRY], 1, __ATOMIC_RELAXED);
 }
 
-/*
- * Under the lock, after a try. Returns whether to try once more, since a check has come by meanwhile. *arm: there
- * is a deadline to arm, *set_alarm: then call alarm_set.
- */
-static bool end_try(const struct submission *submission, struct batch *batch, bool *can, bool *arm,
-                    bool *set_alarm)
+enum tried { WAITS, TRY_AGAIN, WON, LOST };
+
+/* Under the lock, after a try. The first one in vain arms the deadline; *set_alarm: then call alarm_set. */
+static enum tried end_try(struct submission *submission, struct batch *batch, bool can,
+                          bool *set_alarm)
 {
 	struct shard *home = submission->home;
 	struct pawl_op *op = submission->op;
-	bool again = batch->again && batch->members && !*can;
+	enum tried tried = batch->gone ? LOST : can ? WON : batch->again ? TRY_AGAIN : WAITS;
 
-	*can = *can && batch->members;
-	if (*can) {
+	lock_assert_held(&home->lock);
+	if (tried == WON) {
 		op_win(home, op, COMPLETED);
 		count_try(home);
-	} else if (batch->members && *arm) {
+	} else if (tried != LOST && submission->timeout_ns != PAWL_NEVER) {
 		*set_alarm =
 		        pawl__deadline_arm(home, op, submission->now_ns, submission->timeout_ns);
-		*arm = false;
+		submission->timeout_ns = PAWL_NEVER;
 	}
 	batch->again = 0;
-	if (!again)
+	if (tried != TRY_AGAIN)
 		batch_unlink(home, batch);
-	return again;
+	return tried;
 }
 
 /* It is linked. Try again, until no check has come by during the try. */
-static int try_watched(const struct submission *submission, struct batch *batch)
+static int try_watched(struct submission *submission, struct batch *batch)
 {
 	struct pawl_op *op = submission->op;
-	bool arm = submission->timeout_ns != PAWL_NEVER, again, can;
+	enum tried tried;
 
 	do {
-		bool set_alarm = false;
+		bool can = op->type->try_complete(op), set_alarm = false;
 
-		can = op->type->try_complete(op);
 		lock_take(&submission->home->lock);
-		again = end_try(submission, batch, &can, &arm, &set_alarm);
+		tried = end_try(submission, batch, can, &set_alarm);
 		lock_give(&submission->home->lock);
 		if (set_alarm)
 			pawl__alarm_set(submission->home);
-	} while (again);
-	if (can)
+	} while (tried == TRY_AGAIN);
+	if (tried == WON)
 		return pawl__op_run_completed(op);
-	if (batch->gone)
+	if (tried == LOST)
 		op_unref(op);
 	return 0;
 }

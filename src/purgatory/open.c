@@ -56,6 +56,7 @@ static void move_all(struct shard *shard, struct table *to)
 	struct table *from = shard->table;
 	uintptr_t next;
 
+	lock_assert_held(&shard->lock);
 	shard->table = to;
 	shard->used = 0;
 	for (uint64_t i = 0; i <= from->mask; i++)

@@ -118,6 +118,7 @@ static inline void table_add(struct shard *home, uintptr_t node, uint64_t low)
 {
 	struct bucket *bucket = bucket_of(home->table, low);
 
+	lock_assert_held(&home->lock);
 	home->used += bucket->adds == 0;
 	list_insert(&bucket->chains[bucket->adds++ % CHAINS], node);
 	bucket_set_filter(bucket, bucket->filter | filter_bit(low));
@@ -128,6 +129,7 @@ static inline void table_remove(struct shard *home, uintptr_t node, uint64_t low
 {
 	struct bucket *bucket = bucket_of(home->table, low);
 
+	lock_assert_held(&home->lock);
 	list_remove(node);
 	if (bucket->chains[0] | bucket->chains[1] | bucket->chains[2] | bucket->chains[3])
 		return;

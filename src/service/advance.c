@@ -41,8 +41,8 @@ bool pawl__shard_advance(struct pawl_service *service, struct shard *shard, uint
 }
 
 /*
- * Do at most so many moves of what the next openings would do at once (pawl_wheel_ahead). A slot that was emptied is
- * no reason to come any more, so the promise may be for later. True if anything moved. Under the lock.
+ * Do at most so many moves of what the next openings would do at once (pawl_wheel_ahead). A slot that was emptied
+ * needs no wake-up, so the promise may be for later now. True if anything moved. Under the lock.
  */
 bool pawl__shard_open_ahead(struct pawl_service *service, struct shard *shard, size_t most,
                             struct wakes *wakes)

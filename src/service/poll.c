@@ -89,7 +89,7 @@ uint64_t pawl_service_next(struct pawl_service *service)
 		uint64_t next;
 
 		lock_take(&shard->lock);
-		next = pawl_wheel_next(shard->wheel);
+		next = anything_due(shard) ? pawl_wheel_next(shard->wheel) : next_visit(shard);
 		lock_give(&shard->lock);
 		first = next < first ? next : first;
 	}

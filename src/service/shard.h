@@ -68,9 +68,8 @@ static inline size_t advance_by_one(struct pawl_service *service, struct shard *
 }
 
 /*
- * When a worker has to come to the shard: when its next slot opens. But where many tasks are pending, already when that
- * slot can be opened ahead: a wake-up more for so many tasks, and none of them has to wait until all the others have
- * been moved. Under the lock.
+ * When a worker has to come to the shard: when its next slot opens. With many tasks pending, when that slot can be
+ * opened ahead: one wake-up more, and none of them waits until all the others have been moved. Under the lock.
  */
 static inline uint64_t next_visit(struct shard *shard)
 {
@@ -80,7 +79,7 @@ static inline uint64_t next_visit(struct shard *shard)
 	return pawl_wheel_next_ahead(shard->wheel);
 }
 
-/* The same for a task that was just armed for this tick: where few are pending, its slot need not be opened before. */
+/* The same for a task that was just armed for this tick: with few pending, come when it is due, and not before. */
 static inline uint64_t first_visit(struct shard *shard, uint64_t tick)
 {
 	uint64_t visit = counts_pending(&shard->counts[0]) < MANY ? tick : next_visit(shard);
@@ -104,7 +103,8 @@ static inline void put_on_wheel(struct pawl_service *service, struct shard *shar
 	              : pawl_wheel_arm(shard->wheel, &task->timer, tick);
 	if (!waits)
 		mark_ready(shard, wakes);
-	else if (tick < shard->promised || shard->counts[0].armed % MANY == 0)
+	else if (tick < shard->promised ||
+	         shard->counts[0].armed % MANY == 0) /* they may be many by now */
 		promise(service, shard, first_visit(shard, tick), wakes);
 }
 
@@ -129,9 +129,10 @@ static inline void end_run(struct shard *shard, struct worker *worker, struct wa
 /* No task of the shard is due or runs. Under the lock. */
 static inline bool at_rest(struct shard *shard)
 {
-	uint64_t next = pawl_wheel_next(shard->wheel);
+	uint64_t next;
 
 	lock_assert_held(&shard->lock);
+	next = pawl_wheel_next(shard->wheel);
 	return !shard->running &&
 	       (shard->closed || next == PAWL_NEVER || next > pawl_wheel_now(shard->wheel));
 }

@@ -5,8 +5,8 @@
  *
  * A worker that finds nothing to run sleeps in one of two roles:
  *
- *	leader      at most one. It sleeps for all, by the service's clock, until the first slot of some wheel
- *	            opens: the least `promised` of all shards.
+ *	leader      at most one. It sleeps for all, by the service's clock, until the least `promised` of all
+ *	            shards: when the first slot of some wheel opens or, with many tasks, can be opened ahead.
  *	follower    every other one. It sleeps on the condition variable `called` until it is called.
  *
  *	worker 1                                worker 2
@@ -129,6 +129,7 @@ static void lead(struct pawl_service *service, uint64_t tick)
 		return;
 	tick = ticks_down(&service->ticks, clock_now(service));
 	pawl__service_open_promised(service, tick);
+	pawl__service_open_ahead(service, 0);
 	count_wakeup(service, until <= tick && until != PAWL_NEVER &&
 	                              moves == __atomic_load_n(&service->moves, __ATOMIC_SEQ_CST));
 }

@@ -42,7 +42,7 @@
 
 #define EARLY_PART 8u /* an eighth of a cell; measured: docs/design/wheel.md */
 
-/* How many ticks before a slot of this level opens it may be begun: not before it is the next one. */
+/* How early, in ticks, a slot of this level may be begun; never more than its own width. */
 static uint64_t how_early(const struct pawl_wheel *wheel, const struct level *level)
 {
 	uint64_t early = level->width / EARLY_PART;
@@ -80,7 +80,7 @@ static size_t empty_first(struct pawl_wheel *wheel, struct level *level, uint64_
 	return moves;
 }
 
-/* The first level may be another one now, and open earlier, where timers have come to. */
+/* Moves may have filled an earlier slot, or emptied the first one: find the first level again. */
 static void look_again(struct pawl_wheel *wheel)
 {
 	wheel->first = first_of_levels(wheel);

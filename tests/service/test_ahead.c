@@ -91,6 +91,7 @@ static void many_tasks_are_opened_ahead_even_if_nothing_else_wakes_anybody(void)
 	EXPECT(pawl_clock_manual_step(&bench.clock) < 10 * SECOND);
 	pawl_clock_manual_step(&bench.clock);
 	EXPECT(stats_of(&bench)->moved_ahead > 0);
+	EXPECT_EQ(stats_of(&bench)->empty_wakeups, 0); /* that is something to do */
 	EXPECT_EQ(ran, 0);
 	pawl_service_close(bench.service, NULL);
 }
@@ -113,6 +114,25 @@ static void a_poll_opens_ahead(void)
 	}
 	pawl_service_poll(bench.service, 0);
 	EXPECT_EQ(ran, MANY);
+	EXPECT(in_order);
+	EXPECT(stats_of(&bench)->moved_at_opening <= MANY / 5);
+	pawl_service_close(bench.service, NULL);
+}
+
+/* Polled only when next says so. */
+static void with_many_tasks_next_is_early_enough_to_open_ahead(void)
+{
+	struct bench bench;
+
+	open_with(&bench, PAWL_MANUAL, 1);
+	arm_many(&bench, MANY, 10 * SECOND);
+	while (ran < MANY) {
+		uint64_t now = bench_now(&bench), next = pawl_service_next(bench.service);
+
+		if (next > now)
+			pawl_clock_manual_advance(&bench.clock, next - now);
+		pawl_service_poll(bench.service, 0);
+	}
 	EXPECT(in_order);
 	EXPECT(stats_of(&bench)->moved_at_opening <= MANY / 5);
 	pawl_service_close(bench.service, NULL);
@@ -149,6 +169,7 @@ int main(void)
 	        TEST(a_few_tasks_are_no_reason_to_wake_up_early),
 	        TEST(many_tasks_are_opened_ahead_even_if_nothing_else_wakes_anybody),
 	        TEST(a_poll_opens_ahead),
+	        TEST(with_many_tasks_next_is_early_enough_to_open_ahead),
 	        TEST(a_busy_service_opens_ahead_too),
 	};
 
