@@ -180,7 +180,8 @@ PAWL_API size_t pawl_purgatory_cancel_key(struct pawl_purgatory *purgatory, stru
  * Complete the operation without asking try_complete (Kafka's forceComplete). You must have a hold, unless no other
  * thread knows the operation. true: it is off its keys, has no deadline, and on_complete has returned (but see
  * NESTING). false: it was completed or taken out before. A fresh operation can be completed, too: a try_or_watch,
- * even if it has begun, then returns 0, watches nothing, and releases it. If there is none, free it yourself.
+ * even if it has begun, then returns 0, watches nothing, and releases it. If there is none, or it fails, free it
+ * yourself.
  */
 PAWL_API bool pawl_op_complete(struct pawl_op *op);
 

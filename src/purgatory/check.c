@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Going through the operations that are watched under a key, to try them or to take them out: in batches, so that
- * a lock is held for a bounded time and nothing is allocated.
+ * nothing is allocated, and the lock is given back after every 64 of them. (Those of another key in the same bucket
+ * are passed over and not counted: there are few buckets with two keys.)
  */
 #define _GNU_SOURCE
 #include "table.h"
@@ -29,7 +30,7 @@ static void walk_pause(struct walk *walk, unsigned chain, uintptr_t at)
 {
 	lock_assert_held(&walk->home->lock);
 	walk->marks.op = NULL;
-	walk->marks.low[chain] = 0;
+	walk->marks.low[chain] = walk->hash->low; /* a growing table moves it with its list */
 	walk->marks.next[chain] = 0;
 	walk->marks.link[chain] = NULL;
 	if (at)
@@ -49,7 +50,6 @@ static void walk_stop(struct walk *walk)
 	lock_assert_held(&walk->home->lock);
 	for (unsigned c = 0; walk->paused && c < CHAINS; c++)
 		walk_resume(walk, c);
-	walk->home->walks -= walk->paused;
 	walk->paused = false;
 }
 
@@ -71,7 +71,6 @@ static inline __attribute__((always_inline)) uint32_t walk_on(struct walk *walk,
 	for (unsigned c = 0; c < CHAINS; c++)
 		at[c] = __builtin_expect(walk->paused, 0) ? walk_resume(walk, c)
 		                                          : bucket->chains[c];
-	walk->home->walks -= walk->paused;
 	do {
 		more = 0;
 #pragma GCC unroll 4
@@ -91,7 +90,6 @@ static inline __attribute__((always_inline)) uint32_t walk_on(struct walk *walk,
 		}
 	} while (more && count + CHAINS <= BATCH);
 	walk->paused = more;
-	walk->home->walks += walk->paused;
 	if (__builtin_expect(walk->paused, 0))
 #pragma GCC unroll 4
 		for (unsigned c = 0; c < CHAINS; c++)

@@ -148,7 +148,6 @@ struct shard {
 	/* Under the lock. */
 	struct table *table;
 	struct batch *batches;
-	unsigned walks; /* that are paused between two batches: the table must not grow */
 	size_t watched, delayed;
 	uint64_t used;                 /* buckets of the table that are not empty */
 	struct pawl_wheel *wheel;      /* of deadlines, in ticks of the service */

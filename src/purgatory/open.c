@@ -50,7 +50,22 @@ static struct table *new_table(uint64_t buckets)
 	return table;
 }
 
-/* Under the lock. In no particular order. The old filters stay as they are: a check may be reading them. */
+static uintptr_t reversed(uintptr_t chain)
+{
+	uintptr_t all = 0, next;
+
+	for (; chain; chain = next) {
+		next = *node_next(chain);
+		*node_next(chain) = all;
+		all = chain;
+	}
+	return all;
+}
+
+/*
+ * Under the lock. A node keeps the number of its chain, and a chain its order: so the mark of a paused walk still has
+ * behind it what it had. The old filters stay as they are: a check may be reading them.
+ */
 static void move_all(struct shard *shard, struct table *to)
 {
 	struct table *from = shard->table;
@@ -61,9 +76,10 @@ static void move_all(struct shard *shard, struct table *to)
 	shard->used = 0;
 	for (uint64_t i = 0; i <= from->mask; i++)
 		for (unsigned c = 0; c < CHAINS; c++)
-			for (uintptr_t node = from->buckets[i].chains[c]; node; node = next) {
+			for (uintptr_t node = reversed(from->buckets[i].chains[c]); node;
+			     node = next) {
 				next = *node_next(node);
-				table_add(shard, node, node_hash(node).low);
+				table_insert(shard, node, node_hash(node).low, c);
 			}
 	to->older = from;
 	__atomic_store_n(&shard->purgatory->tables[shard->number], to, __ATOMIC_RELEASE);
@@ -72,7 +88,7 @@ static void move_all(struct shard *shard, struct table *to)
 /*
  * For want of memory there are as many buckets as before: slower, but right. A check that looks at the filter of the
  * old table has a fence before that: if it misses an operation that was linked in the new one, the operation's second
- * try comes after the change (layout.h). While a walk is paused the table stays, since its marks are there.
+ * try comes after the change (layout.h).
  */
 void pawl__table_grow(struct shard *shard, uint64_t buckets)
 {
@@ -86,7 +102,7 @@ void pawl__table_grow(struct shard *shard, uint64_t buckets)
 	if (!table)
 		return;
 	lock_take(&shard->lock);
-	moved = shard->table->mask < table->mask && !shard->walks && !shard->closed;
+	moved = shard->table->mask < table->mask && !shard->closed;
 	if (moved)
 		move_all(shard, table);
 	lock_give(&shard->lock);

@@ -114,17 +114,22 @@ static inline bool table_full(const struct shard *home)
 	return home->watched / 2 > home->table->mask && home->used > home->table->mask / 16;
 }
 
-static inline void table_add(struct shard *home, uintptr_t node, uint64_t low)
+static inline void table_insert(struct shard *home, uintptr_t node, uint64_t low, unsigned chain)
 {
 	struct bucket *bucket = bucket_of(home->table, low);
 
 	lock_assert_held(&home->lock);
-	home->used += bucket->adds == 0;
-	list_insert(&bucket->chains[bucket->adds++ % CHAINS], node);
+	home->used += bucket->adds++ == 0;
+	list_insert(&bucket->chains[chain], node);
 	bucket_set_filter(bucket, bucket->filter | filter_bit(low));
 }
 
-/* A node that is alone is always in the first chain, so that a CPU can tell where a walk will find it. */
+static inline void table_add(struct shard *home, uintptr_t node, uint64_t low)
+{
+	table_insert(home, node, low, bucket_of(home->table, low)->adds % CHAINS);
+}
+
+/* Mostly a node that is alone is in the first chain, so that a CPU can tell where a walk will find it. */
 static inline void table_remove(struct shard *home, uintptr_t node, uint64_t low)
 {
 	struct bucket *bucket = bucket_of(home->table, low);

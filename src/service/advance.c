@@ -69,6 +69,8 @@ bool pawl__service_open_ahead(struct pawl_service *service, unsigned from)
 		struct wakes wakes = {0};
 		bool moved;
 
+		if (__atomic_load_n(&shard->promised, __ATOMIC_RELAXED) == PAWL_NEVER)
+			continue; /* there is no task */
 		lock_take(&shard->lock);
 		moved = pawl__shard_open_ahead(service, shard, AHEAD, &wakes);
 		lock_give(&shard->lock);

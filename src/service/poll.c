@@ -75,7 +75,7 @@ size_t pawl_service_poll(struct pawl_service *service, size_t max)
 		ran += pawl__worker_run_due(service->workers, most - ran);
 		more |= ran > before;
 	} while (more && ran < most);
-	pawl__service_open_ahead(service, 0);
+	pawl__service_open_ahead(service, service->workers->shard);
 	end_poll(service);
 	return ran;
 }
