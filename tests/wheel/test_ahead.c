@@ -3,9 +3,8 @@
  * Opening ahead: what pawl/wheel.h says of pawl_wheel_ahead, and the order of timers under all schedules of
  * arming, ticking and opening ahead on small wheels.
  */
+#include "../support/places.h"
 #include "../support/random.h"
-#include "../support/test.h"
-#include "../support/wheels.h"
 
 #include <inttypes.h>
 
@@ -17,35 +16,6 @@ static struct pawl_wheel *wheel_of_20_ahead(uint64_t start)
 
 	return wheel_with(&options);
 }
-
-static void expect_place(const struct pawl_wheel *wheel, const struct pawl_timer *timer,
-                         unsigned level, unsigned slot, uint64_t opens)
-{
-	struct pawl_place place = {99, 99, 99};
-
-	EXPECT(pawl_wheel_place(wheel, timer, &place));
-	EXPECT_EQ(place.level, level);
-	EXPECT_EQ(place.slot, slot);
-	EXPECT_EQ(place.opens, opens);
-}
-
-/* Exactly these are due, in this order. */
-static void expect_pops(struct pawl_wheel *wheel, const struct pawl_timer *timers,
-                        const size_t *order, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		const struct pawl_timer *popped = pawl_wheel_pop(wheel);
-
-		EXPECT(popped != NULL);
-		if (popped)
-			EXPECT_EQ(popped - timers, order[i]);
-	}
-	EXPECT(pawl_wheel_pop(wheel) == NULL);
-}
-
-#define EXPECT_POPS(wheel, timers, ...)                           \
-	expect_pops(wheel, timers, (const size_t[]){__VA_ARGS__}, \
-	            sizeof((const size_t[]){__VA_ARGS__}) / sizeof(size_t))
 
 static void finish(struct pawl_wheel *wheel)
 {

@@ -8,8 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../support/test.h"
-#include "../support/wheels.h"
+#include "../support/places.h"
 
 #define LAST UINT64_C(0xfffffffffffffffe)
 #define FILL 0xA5
@@ -32,17 +31,6 @@ static struct pawl_wheel *wheel_of_20_with_chains(uint32_t chains)
 	return wheel_with(&options);
 }
 
-static void expect_place(const struct pawl_wheel *wheel, const struct pawl_timer *timer,
-                         unsigned level, unsigned slot, uint64_t opens)
-{
-	struct pawl_place place = {99, 99, 99};
-
-	EXPECT(pawl_wheel_place(wheel, timer, &place));
-	EXPECT_EQ(place.level, level);
-	EXPECT_EQ(place.slot, slot);
-	EXPECT_EQ(place.opens, opens);
-}
-
 static void expect_no_place(const struct pawl_wheel *wheel, const struct pawl_timer *timer)
 {
 	struct pawl_place place = {99, 98, 97};
@@ -52,24 +40,6 @@ static void expect_no_place(const struct pawl_wheel *wheel, const struct pawl_ti
 	EXPECT_EQ(place.slot, 98);
 	EXPECT_EQ(place.opens, 97);
 }
-
-/* Exactly these are due, in this order. */
-static void expect_pops(struct pawl_wheel *wheel, const struct pawl_timer *timers,
-                        const size_t *order, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		const struct pawl_timer *popped = pawl_wheel_pop(wheel);
-
-		EXPECT(popped != NULL);
-		if (popped)
-			EXPECT_EQ(popped - timers, order[i]);
-	}
-	EXPECT(pawl_wheel_pop(wheel) == NULL);
-}
-
-#define EXPECT_POPS(wheel, timers, ...)                           \
-	expect_pops(wheel, timers, (const size_t[]){__VA_ARGS__}, \
-	            sizeof((const size_t[]){__VA_ARGS__}) / sizeof(size_t))
 
 static size_t pop_all(struct pawl_wheel *wheel)
 {

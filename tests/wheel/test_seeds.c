@@ -3,21 +3,9 @@
  * The examples by which Kafka's timing wheel is usually explained, on its wheel of 20 slots of 1 ms:
  * where each timer sits, and when it moves.
  */
-#include "../support/test.h"
-#include "../support/wheels.h"
+#include "../support/places.h"
 
 #define FILL 0xA5
-
-static void expect_place(const struct pawl_wheel *wheel, const struct pawl_timer *timer,
-                         unsigned level, unsigned slot, uint64_t opens)
-{
-	struct pawl_place place = {99, 99, 99};
-
-	EXPECT(pawl_wheel_place(wheel, timer, &place));
-	EXPECT_EQ(place.level, level);
-	EXPECT_EQ(place.slot, slot);
-	EXPECT_EQ(place.opens, opens);
-}
 
 static void two_ms_sit_in_slot_2(void)
 {
