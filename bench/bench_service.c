@@ -33,8 +33,8 @@ enum {
 };
 
 const struct service_peer *const service_peers[SERVICE_PEERS] = {
-        &service_peer_pawl, &service_peer_pawl_50us, &service_peer_pawl_2_workers,
-        &service_peer_obvious};
+        &service_peer_pawl, &service_peer_pawl_without, &service_peer_pawl_50us,
+        &service_peer_pawl_2_workers, &service_peer_obvious};
 
 struct bench {
 	struct service_options options;
@@ -54,10 +54,16 @@ static bool peer_chosen(const struct bench *bench, size_t peer)
 	return names_have(&bench->options.peers, service_peers[peer]->name);
 }
 
-/* Outside of the rates each service is one column, whatever its variants. */
+/* Outside of live and rates each service is one column, whatever its variants. */
 static bool in_columns(const struct bench *bench, size_t peer)
 {
-	return peer_chosen(bench, peer) && !service_peers[peer]->only_rates;
+	return peer_chosen(bench, peer) && service_peers[peer]->measured == EVERYWHERE;
+}
+
+/* `rate` tasks a second; 0: live. */
+static bool in_late(const struct bench *bench, size_t peer, uint32_t rate)
+{
+	return peer_chosen(bench, peer) && (rate || service_peers[peer]->measured != IN_RATES);
 }
 
 static uint32_t repetitions(const struct bench *bench, bool takes_long)
@@ -302,7 +308,7 @@ static void measure_late(const struct bench *bench, const char *what, uint32_t r
 
 	for (uint32_t repetition = 0; repetition < count; repetition++) {
 		for (size_t i = 0; i < SERVICE_PEERS; i++) {
-			if (!(rate ? peer_chosen(bench, i) : in_columns(bench, i)))
+			if (!in_late(bench, i, rate))
 				continue;
 			show_progress(what, repetition, i);
 			rows[i].count = repetition + 1;
@@ -314,7 +320,7 @@ static void measure_late(const struct bench *bench, const char *what, uint32_t r
 	for (size_t i = 0; i < SERVICE_PEERS; i++) {
 		char label[LABEL_WIDTH];
 
-		if (!(rate ? peer_chosen(bench, i) : in_columns(bench, i)))
+		if (!in_late(bench, i, rate))
 			continue;
 		snprintf(label, sizeof(label), "%s, %s", what, service_peers[i]->name);
 		print_late_row(label, &rows[i]);
@@ -373,17 +379,18 @@ static void measure(const struct bench *bench)
 /* Repetitions in all, each of one peer. */
 static double work(const struct bench *bench)
 {
-	uint32_t columns = 0, late = 0;
+	uint32_t columns = 0, live = 0, rates = 0;
 
 	for (size_t i = 0; i < SERVICE_PEERS; i++) {
 		columns += in_columns(bench, i);
-		late += peer_chosen(bench, i);
+		live += in_late(bench, i, 0);
+		rates += in_late(bench, i, 1);
 	}
 	return repetitions(bench, false) * columns * 3.0 * row_chosen(bench, CHURN) +
 	       repetitions(bench, true) *
-	               (columns * (3.0 * row_chosen(bench, CHURN) + 2 * row_chosen(bench, BACKLOG) +
-	                           row_chosen(bench, LIVE)) +
-	                2.0 * late * row_chosen(bench, RATES));
+	               (columns *
+	                        (3.0 * row_chosen(bench, CHURN) + 2 * row_chosen(bench, BACKLOG)) +
+	                live * row_chosen(bench, LIVE) + 2.0 * rates * row_chosen(bench, RATES));
 }
 
 /* Touched, so that the first repetition does not pay for the pages. */

@@ -205,12 +205,13 @@ static void measure(struct table *table, uint32_t n, size_t object_size, bool sp
 	struct random random = {.state = SEED};
 
 	arena_resize(&table->arena, n, object_size, &random);
-	table->repetitions = options_repetitions(table->options, n);
+	table->repetitions = options_repetitions(table->options, n, false);
 	memset(table->seconds, 0, sizeof(table->seconds));
 	print_title(table, &random);
 	for (size_t i = 0; i < workload_count; i++) {
 		if (workloads[i].sparse != sparse || !workload_chosen(table, &workloads[i]))
 			continue;
+		table->repetitions = options_repetitions(table->options, n, workloads[i].calls);
 		sample(table, &workloads[i]);
 		evaluate(table, i);
 	}
@@ -228,7 +229,7 @@ static double work_of(const struct table *table, uint32_t n, size_t object_size,
 			continue;
 		for (size_t peer = 0; peer < table->peer_count; peer++)
 			if (workload_possible(&workloads[i], table->peers[peer], &arena))
-				work += options_repetitions(table->options, n) *
+				work += options_repetitions(table->options, n, workloads[i].calls) *
 				        workload_weight(&workloads[i], table->peers[peer], &arena,
 				                        table->options->steps_per_tick);
 	}

@@ -20,7 +20,7 @@ void options_parse(struct options *options, int argc, char **argv);
 /* Whether to measure n timers in objects of this size. */
 bool options_have(const struct options *options, uint32_t n, uint32_t object_size);
 
-/* How often to measure with n timers. */
-uint32_t options_repetitions(const struct options *options, uint32_t n);
+/* How often to measure with n timers; `calls`: where every single call counts. */
+uint32_t options_repetitions(const struct options *options, uint32_t n, bool calls);
 
 #endif

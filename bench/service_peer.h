@@ -19,7 +19,11 @@ struct service_peer {
 	const char *about; /* one line for --help */
 	uint64_t tick_ns;  /* 0: none */
 	unsigned workers;  /* of pawl; 0: its default */
-	bool only_rates;   /* a variant that is measured only where ticks matter most: in rates */
+	enum {             /* a variant is measured only where it differs most */
+	       EVERYWHERE,
+	       IN_LATENESS, /* live and rates */
+	       IN_RATES,
+	} measured;
 
 	size_t (*pending_bytes)(void); /* for a pending task, the service's part included */
 	size_t (*empty_bytes)(void);   /* of an empty service, without the stacks of threads */
@@ -44,9 +48,9 @@ struct service_peer {
 };
 
 /* All peers, in the order of the columns, the last being the one that others are compared with. */
-enum { SERVICE_PEERS = 4 };
-extern const struct service_peer service_peer_pawl, service_peer_pawl_50us,
-        service_peer_pawl_2_workers;
+enum { SERVICE_PEERS = 5 };
+extern const struct service_peer service_peer_pawl, service_peer_pawl_without,
+        service_peer_pawl_50us, service_peer_pawl_2_workers;
 extern const struct service_peer service_peer_obvious;
 extern const struct service_peer *const service_peers[SERVICE_PEERS];
 

@@ -153,6 +153,19 @@ static size_t empty_bytes(void)
 	.close = close_pawl, .init = init, .arm = arm, .arm_at = arm_at, .cancel = cancel, \
 	.skip = skip, .poll = run_due
 
+#ifdef PAWL_WITHOUT_AHEAD
+
+/* This file is compiled twice: see CMakeLists.txt. */
+const struct service_peer service_peer_pawl_without = {
+        .name = "no-ahead",
+        .about = "pawl's service built without opening ahead; in live and rates only",
+        .tick_ns = 1000000,
+        .measured = IN_LATENESS,
+        PAWL_PEER,
+};
+
+#else
+
 const struct service_peer service_peer_pawl = {
         .name = "pawl",
         .about = "pawl's service with its defaults: ticks of 1 ms, one worker",
@@ -164,7 +177,7 @@ const struct service_peer service_peer_pawl_50us = {
         .name = "pawl-50us",
         .about = "the same with ticks of 50 us; in rates only",
         .tick_ns = 50000,
-        .only_rates = true,
+        .measured = IN_RATES,
         PAWL_PEER,
 };
 
@@ -173,6 +186,8 @@ const struct service_peer service_peer_pawl_2_workers = {
         .about = "the same with two workers; in rates only",
         .tick_ns = 50000,
         .workers = 2,
-        .only_rates = true,
+        .measured = IN_RATES,
         PAWL_PEER,
 };
+
+#endif

@@ -513,6 +513,7 @@ const struct workload workloads[] = {
                           .unit = "ns",
                           .kind = LONGEST}},
                 .needs = TELLS_TIME | DELIVERS | OPENS_AHEAD,
+                .calls = true,
                 .run = run_ahead,
         },
         {

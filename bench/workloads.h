@@ -115,6 +115,7 @@ struct workload {
 	} rows[ROWS_PER_WORKLOAD];
 	unsigned needs;
 	uint32_t ticks; /* in which steps are made; 0: it has no steps */
+	bool calls;     /* every single call counts, so an interrupt must not */
 	uint32_t most;  /* timers; 0: any number */
 	bool sparse;    /* always on SPARSE_TIMERS timers */
 	void (*run)(struct bench *bench, struct result *result);

@@ -60,9 +60,12 @@
 
 #include <pthread.h>
 
-#define LINE         128u  /* apart by so many bytes, two things do not share a cache line */
-#define BATCH        256u  /* moves of a wheel, or tasks, before others have their turn */
-#define MANY         1024u /* pending tasks of a shard: wake up to open ahead, too */
+#define LINE  128u  /* apart by so many bytes, two things do not share a cache line */
+#define BATCH 256u  /* moves of a wheel, or tasks, before others have their turn */
+#define MANY  1024u /* pending tasks of a shard: wake up to open ahead, too */
+#ifndef OPENS_AHEAD
+#define OPENS_AHEAD true /* false: a service for the benchmark, which shows the difference */
+#endif
 #define AHEAD        64u /* moves ahead that an idle worker makes between two looks for due tasks */
 #define MAX_SHARDS   1024u
 #define MAX_WORKERS  1024u
