@@ -150,7 +150,7 @@ INLINE void cancel(struct heap *heap, struct heap_timer *timer, size_t arity)
 	timer->index = IDLE;
 }
 
-INLINE void advance(struct heap *heap, uint64_t now, size_t arity)
+INLINE bool advance(struct heap *heap, uint64_t now, size_t arity)
 {
 	size_t root = arity - 1;
 
@@ -161,6 +161,7 @@ INLINE void advance(struct heap *heap, uint64_t now, size_t arity)
 		take_out(heap, root, arity);
 		due_append(heap, timer);
 	}
+	return heap->due_first != NULL;
 }
 
 bool heap2_init(struct heap *heap, size_t capacity)
@@ -198,14 +199,14 @@ void heap4_cancel(struct heap *heap, struct heap_timer *timer)
 	cancel(heap, timer, 4);
 }
 
-void heap2_advance(struct heap *heap, uint64_t now)
+bool heap2_advance(struct heap *heap, uint64_t now)
 {
-	advance(heap, now, 2);
+	return advance(heap, now, 2);
 }
 
-void heap4_advance(struct heap *heap, uint64_t now)
+bool heap4_advance(struct heap *heap, uint64_t now)
 {
-	advance(heap, now, 4);
+	return advance(heap, now, 4);
 }
 
 struct heap_timer *heap_pop(struct heap *heap)

@@ -48,8 +48,8 @@ void heap4_arm(struct heap *heap, struct heap_timer *timer, uint64_t deadline);
 void heap2_cancel(struct heap *heap, struct heap_timer *timer);
 void heap4_cancel(struct heap *heap, struct heap_timer *timer);
 
-void heap2_advance(struct heap *heap, uint64_t now);
-void heap4_advance(struct heap *heap, uint64_t now);
+bool heap2_advance(struct heap *heap, uint64_t now);
+bool heap4_advance(struct heap *heap, uint64_t now);
 
 /* The next due timer, now idle, or NULL. */
 struct heap_timer *heap_pop(struct heap *heap);

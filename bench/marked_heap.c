@@ -115,10 +115,11 @@ void marked_heap_cancel(struct marked_heap *heap, struct marked_timer *timer)
 		sweep(heap);
 }
 
-void marked_heap_advance(struct marked_heap *heap, uint64_t now)
+bool marked_heap_advance(struct marked_heap *heap, uint64_t now)
 {
 	heap->now = now;
 	drop_dead(heap);
+	return heap->count > 0 && heap->entries[0].deadline <= now;
 }
 
 struct marked_timer *marked_heap_pop(struct marked_heap *heap)

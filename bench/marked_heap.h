@@ -47,7 +47,7 @@ void marked_heap_arm(struct marked_heap *heap, struct marked_timer *timer, uint6
 /* Mark a timer that is armed, and sweep if it is time to. */
 void marked_heap_cancel(struct marked_heap *heap, struct marked_timer *timer);
 
-void marked_heap_advance(struct marked_heap *heap, uint64_t now);
+bool marked_heap_advance(struct marked_heap *heap, uint64_t now);
 
 /* The next due timer, now idle, or NULL. */
 struct marked_timer *marked_heap_pop(struct marked_heap *heap);

@@ -88,11 +88,11 @@ struct peer {
 	void (*refresh)(void *self, void *timer, uint64_t deadline);
 
 	/*
-	 * Tell the time: collect all that is due by `now`. A peer that calls back collects in its
-	 * callback. These three may be NULL where a peer cannot be told the time; the workloads
+	 * Tell the time: collect all that is due by `now`. False: nothing has become due by this call, so if
+	 * all was popped before, pop need not be called. A peer that calls back collects in its callback. These three may be NULL where a peer cannot be told the time; the workloads
 	 * that need them are then left out.
 	 */
-	void (*advance)(void *self, uint64_t now);
+	bool (*advance)(void *self, uint64_t now);
 
 	/* The same in at most so many moves; false if there is more to do. NULL: it has no bound. */
 	bool (*advance_bounded)(void *self, uint64_t now, size_t max_moves);

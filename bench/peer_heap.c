@@ -53,14 +53,14 @@ static void cancel_4(void *self, void *timer)
 	heap4_cancel(self, timer);
 }
 
-static void advance_2(void *self, uint64_t now)
+static bool advance_2(void *self, uint64_t now)
 {
-	heap2_advance(self, now);
+	return heap2_advance(self, now);
 }
 
-static void advance_4(void *self, uint64_t now)
+static bool advance_4(void *self, uint64_t now)
 {
-	heap4_advance(self, now);
+	return heap4_advance(self, now);
 }
 
 static void *pop(void *self)

@@ -37,9 +37,9 @@ static void refresh(void *self, void *timer, uint64_t deadline)
 	marked_heap_arm(self, timer, deadline);
 }
 
-static void advance(void *self, uint64_t now)
+static bool advance(void *self, uint64_t now)
 {
-	marked_heap_advance(self, now);
+	return marked_heap_advance(self, now);
 }
 
 static void *pop(void *self)

@@ -29,10 +29,11 @@ static void cancel(void *self, void *timer)
 	(void)timer;
 }
 
-static void advance(void *self, uint64_t now)
+static bool advance(void *self, uint64_t now)
 {
 	(void)self;
 	(void)now;
+	return true;
 }
 
 static void *pop(void *self)

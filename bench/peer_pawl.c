@@ -46,9 +46,9 @@ static void refresh(void *self, void *timer, uint64_t deadline)
 	pawl_wheel_touch(self, timer, deadline);
 }
 
-static void advance(void *self, uint64_t now)
+static bool advance(void *self, uint64_t now)
 {
-	pawl_wheel_advance(self, now, 0);
+	return pawl_wheel_advance(self, now, 0) > 0;
 }
 
 static bool advance_bounded(void *self, uint64_t now, size_t max_moves)

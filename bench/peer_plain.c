@@ -30,9 +30,9 @@ static void cancel(void *self, void *timer)
 	plain_wheel_cancel(self, timer);
 }
 
-static void advance(void *self, uint64_t now)
+static bool advance(void *self, uint64_t now)
 {
-	plain_wheel_advance(self, now);
+	return plain_wheel_advance(self, now);
 }
 
 static void *pop(void *self)

@@ -160,7 +160,7 @@ static void open_now(struct plain_wheel *wheel)
 	}
 }
 
-void plain_wheel_advance(struct plain_wheel *wheel, uint64_t now)
+bool plain_wheel_advance(struct plain_wheel *wheel, uint64_t now)
 {
 	uint64_t opens;
 
@@ -170,6 +170,7 @@ void plain_wheel_advance(struct plain_wheel *wheel, uint64_t now)
 	}
 	if (now > wheel->now)
 		wheel->now = now;
+	return !list_empty(&wheel->due);
 }
 
 struct plain_timer *plain_wheel_pop(struct plain_wheel *wheel)

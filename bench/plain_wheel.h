@@ -14,6 +14,7 @@
 #define PAWL_BENCH_PLAIN_WHEEL_H
 
 #include <stddef.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { PLAIN_SLOTS = 64, PLAIN_LEVELS = 11 }; /* 11 levels of 6 bits cover all 64 */
@@ -44,7 +45,7 @@ void plain_wheel_arm(struct plain_wheel *wheel, struct plain_timer *timer, uint6
 /* Take off a timer that is armed, waiting or due; nothing happens to one that is idle. */
 void plain_wheel_cancel(struct plain_wheel *wheel, struct plain_timer *timer);
 
-void plain_wheel_advance(struct plain_wheel *wheel, uint64_t now);
+bool plain_wheel_advance(struct plain_wheel *wheel, uint64_t now);
 
 /* The next due timer, now idle, or NULL. */
 struct plain_timer *plain_wheel_pop(struct plain_wheel *wheel);

@@ -128,18 +128,33 @@ static void pop(struct script *script)
 		wrong(script, "nothing came out, with %" PRIu64 " due", first_deadline(script));
 }
 
+/* Tell the peer the time; what it says must be true: false means that nothing has become due by that. */
+static void tell_time(struct script *script, uint64_t now)
+{
+	uint64_t before = script->now;
+
+	script->now = now;
+	if (script->peer->advance(script->self, now))
+		return;
+	for (size_t i = 0; i < TIMERS; i++)
+		if (script->deadline[i] > before && script->deadline[i] <= now)
+			wrong(script, "timer %zu of %" PRIu64 " is due, but advance says no", i,
+			      script->deadline[i]);
+}
+
 /* Mostly a tick, sometimes a jump, sometimes to where the peer says that there is something to do. */
 static void advance(struct script *script)
 {
 	uint32_t choice = random_below(&script->random, 100);
+	uint64_t now = script->now;
 
 	if (choice < 80)
-		script->now++;
+		now++;
 	else if (choice < 90 && script->peer->next && first_deadline(script) != PEER_NEVER)
-		script->now = script->peer->next(script->self);
+		now = script->peer->next(script->self);
 	else
-		script->now += random_delay(script);
-	script->peer->advance(script->self, script->now);
+		now += random_delay(script);
+	tell_time(script, now);
 }
 
 /* After the last step let all that is still armed come out. */
@@ -148,8 +163,7 @@ static void finish(struct script *script)
 	uint64_t first;
 
 	while (!script->failed && (first = first_deadline(script)) != PEER_NEVER) {
-		script->now = first > script->now ? first : script->now;
-		script->peer->advance(script->self, script->now);
+		tell_time(script, first > script->now ? first : script->now);
 		pop(script);
 	}
 	if (!script->failed && script->peer->pop(script->self))

@@ -189,7 +189,8 @@ static void tick_and_rearm(struct bench *bench, uint32_t min_delay, uint32_t max
 	bench->now++;
 	if (!peer->advance)
 		return;
-	peer->advance(bench->self, bench->now);
+	if (!peer->advance(bench->self, bench->now))
+		return;
 	while ((timer = peer->pop(bench->self)) != NULL) {
 		uint32_t delay =
 		        min_delay + random_below(&bench->random, max_delay - min_delay + 1);
@@ -263,8 +264,8 @@ static uint64_t tick_through(struct bench *bench, uint32_t ticks)
 	uint64_t begin = clock_ns();
 
 	for (uint32_t tick = 0; tick < ticks; tick++) {
-		bench->peer->advance(bench->self, ++bench->now);
-		popped += pop_all(bench);
+		if (bench->peer->advance(bench->self, ++bench->now))
+			popped += pop_all(bench);
 	}
 	uint64_t end = clock_ns();
 	expect_all(bench, popped);
@@ -279,11 +280,12 @@ static uint64_t tick_through_clocked(struct bench *bench, uint32_t ticks, uint32
 
 	for (uint32_t tick = 0; tick < ticks; tick++) {
 		uint64_t before = clock_ns();
-		bench->peer->advance(bench->self, ++bench->now);
+		bool due = bench->peer->advance(bench->self, ++bench->now);
 		uint64_t took = clock_ns() - before;
 
 		advance_ns[tick] = (uint32_t)(took > reading ? took - reading : 0);
-		popped += pop_all(bench);
+		if (due)
+			popped += pop_all(bench);
 	}
 	uint64_t end = clock_ns();
 	expect_all(bench, popped);
@@ -353,8 +355,8 @@ static uint64_t tick_through_ahead(struct bench *bench, uint32_t ticks)
 	uint64_t begin = clock_ns();
 
 	for (uint32_t tick = 0; tick < ticks; tick++) {
-		bench->peer->advance(bench->self, ++bench->now);
-		popped += pop_all(bench);
+		if (bench->peer->advance(bench->self, ++bench->now))
+			popped += pop_all(bench);
 		for (uint32_t call = 0; call < calls; call++)
 			bench->peer->ahead(bench->self, AHEAD_MOVES);
 	}
@@ -385,9 +387,11 @@ static void tick_through_ahead_clocked(struct bench *bench, uint32_t ticks, stru
 
 	for (uint32_t tick = 0; tick < ticks; tick++) {
 		uint64_t before = clock_ns();
-		bench->peer->advance(bench->self, ++bench->now);
+		bool due = bench->peer->advance(bench->self, ++bench->now);
 		uint64_t took = clock_ns() - before;
-		popped += pop_all(bench);
+
+		if (due)
+			popped += pop_all(bench);
 		uint64_t ahead = longest_ahead(bench), call = took > ahead ? took : ahead;
 
 		result->advance_ns[tick] = (uint32_t)(took > reading ? took - reading : 0);
@@ -419,8 +423,8 @@ static void jump_through(struct bench *bench)
 
 	while ((next = peer->next(bench->self)) != PEER_NEVER) {
 		bench->now = next;
-		peer->advance(bench->self, next);
-		popped += pop_all(bench);
+		if (peer->advance(bench->self, next))
+			popped += pop_all(bench);
 	}
 	expect_all(bench, popped);
 }

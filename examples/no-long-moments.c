@@ -28,7 +28,7 @@ static size_t turn(struct pawl_wheel *wheel, uint64_t now)
 	struct pawl_timer *timer;
 	size_t moves = pawl_wheel_advance(wheel, now, 0);
 
-	while ((timer = pawl_wheel_pop(wheel)) != NULL)
+	while (moves > 0 && (timer = pawl_wheel_pop(wheel)) != NULL) /* 0: nothing became due */
 		expire((struct request *)timer, now);
 	return moves + pawl_wheel_ahead(wheel, AHEAD);
 }
