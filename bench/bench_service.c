@@ -28,6 +28,7 @@ enum {
 	RATE_TASKS = 20000, /* but at least for so long: */
 	RATE_MS = 1000,
 	RATE_MS_QUICK = 300,
+	WINDOWS_RATE = 10000,
 	LABEL_WIDTH = 30,
 	CELL_WIDTH = 11,
 };
@@ -328,6 +329,63 @@ static void measure_late(const struct bench *bench, const char *what, uint32_t r
 	}
 }
 
+static void print_windows_row(const char *label, const struct figure *wakeups,
+                              const struct figure *cpu)
+{
+	printf("%-*s%12.0f%12.0f\n", LABEL_WIDTH, label, wakeups->median, cpu->median);
+}
+
+static void report_windows(const char *peer, const struct figure *wakeups, const struct figure *cpu)
+{
+	struct report_key key = {.peer = peer, .n = WINDOWS_RATE};
+
+	key.workload = "wake-ups";
+	key.unit = "a second";
+	report_figure(&key, wakeups);
+	key.workload = "wake-ups cpu";
+	key.unit = "ns";
+	report_figure(&key, cpu);
+}
+
+/* The fewest wake-ups there can be take no CPU time: nobody can choose them without knowing the future. */
+static void measure_windows(const struct bench *bench)
+{
+	static const char *const peers[] = {"window", "exact", "fewest"};
+	uint32_t ms = bench->options.common.quick ? RATE_MS_QUICK : RATE_MS;
+	uint32_t count = repetitions(bench, true);
+	double wakeups[3][MAX_REPETITIONS], cpu[3][MAX_REPETITIONS] = {{0}};
+	uint64_t early = 0, late = 0, tasks = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		for (int exact = 0; exact < 2; exact++) {
+			struct wakeups got =
+			        windows_run(bench->objects, WINDOWS_RATE, ms, exact, SEED + i);
+
+			wakeups[exact][i] = (double)got.count * 1000 / ms;
+			cpu[exact][i] = (double)got.cpu_ns / (double)got.tasks;
+			if (exact)
+				continue;
+			wakeups[2][i] = (double)got.fewest * 1000 / ms;
+			early += got.early;
+			late += got.late;
+			tasks += got.tasks;
+		}
+		progress_done(2);
+	}
+	progress_clear();
+	printf("\n%-*s%12s%12s\n", LABEL_WIDTH, "10,000/s, windows of 10 %", "wake-ups/s",
+	       "CPU ns");
+	for (int i = 0; i < 3; i++) {
+		struct figure many = figure_of(wakeups[i], count), took = figure_of(cpu[i], count);
+
+		print_windows_row(peers[i], &many, &took);
+		report_windows(peers[i], &many, &took);
+	}
+	printf("outside of its window: %" PRIu64 " early, %" PRIu64
+	       " late by more than a tick, of %" PRIu64 " tasks\n",
+	       early, late, tasks);
+}
+
 static void measure_memory(const struct bench *bench)
 {
 	double pending[SERVICE_PEERS], empty[SERVICE_PEERS];
@@ -370,6 +428,8 @@ static void measure(const struct bench *bench)
 		measure_late(bench, "10,000/s", 10000);
 		measure_late(bench, "100,000/s", 100000);
 	}
+	if (row_chosen(bench, WINDOWS))
+		measure_windows(bench);
 	if (row_chosen(bench, MEMORY)) {
 		print_head(bench, "bytes", NULL);
 		measure_memory(bench);
@@ -390,7 +450,8 @@ static double work(const struct bench *bench)
 	       repetitions(bench, true) *
 	               (columns *
 	                        (3.0 * row_chosen(bench, CHURN) + 2 * row_chosen(bench, BACKLOG)) +
-	                live * row_chosen(bench, LIVE) + 2.0 * rates * row_chosen(bench, RATES));
+	                live * row_chosen(bench, LIVE) + 2.0 * rates * row_chosen(bench, RATES) +
+	                2.0 * row_chosen(bench, WINDOWS));
 }
 
 /* Touched, so that the first repetition does not pay for the pages. */

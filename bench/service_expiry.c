@@ -83,8 +83,7 @@ static uint64_t cpu_of(clockid_t clock)
 	return (uint64_t)time.tv_sec * SECOND + (uint64_t)time.tv_nsec;
 }
 
-/* Of all threads but this one: those of the service. */
-static uint64_t cpu_of_others(void)
+uint64_t cpu_of_others(void)
 {
 	uint64_t own = cpu_of(CLOCK_THREAD_CPUTIME_ID);
 

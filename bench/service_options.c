@@ -9,7 +9,7 @@
 
 const char *const service_row_names[SERVICE_ROWS] = {
         [CHURN] = "churn", [BACKLOG] = "backlog", [LIVE] = "live",
-        [RATES] = "rates", [MEMORY] = "memory",
+        [RATES] = "rates", [WINDOWS] = "windows", [MEMORY] = "memory",
 };
 
 static const char *row_name(size_t row)
@@ -44,6 +44,8 @@ static void help(void *settings)
 	     "  backlog    1,000,000 tasks that are due at once\n"
 	     "  live       1,000,000 tasks that fall due within a second\n"
 	     "  rates      10,000 and 100,000 tasks a second: lateness and CPU\n"
+	     "  windows    10,000 tasks a second, exact and with a tenth of the delay as a window: "
+	     "wake-ups, CPU\n"
 	     "  memory     bytes\n"
 	     "\n"
 	     "peers:");

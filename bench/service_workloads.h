@@ -49,4 +49,19 @@ struct lateness live_run(const struct service_peer *peer, struct object *objects
 struct lateness rate_run(const struct service_peer *peer, struct object *objects, uint32_t rate,
                          uint32_t ms, uint64_t seed);
 
+struct wakeups {
+	uint64_t count; /* how often the service's thread woke up */
+	uint64_t
+	        fewest; /* how often at least, whoever chooses the times, and knows all tasks beforehand */
+	uint64_t tasks, early, late; /* outside of their windows; late by more than a tick */
+	uint64_t cpu_ns, ns;
+};
+
+/* As rate_run, by pawl with ticks of 50 us, where each task may be late by a tenth of its delay; exact: by nothing. */
+struct wakeups windows_run(struct object *objects, uint32_t rate, uint32_t ms, bool exact,
+                           uint64_t seed);
+
+/* CPU time of all threads but the calling one: those of the service. */
+uint64_t cpu_of_others(void);
+
 #endif

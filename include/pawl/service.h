@@ -169,6 +169,14 @@ PAWL_API int pawl_service_arm_at(struct pawl_service *service, struct pawl_task 
                                  uint64_t deadline_ns);
 
 /*
+ * Arm the task to run once, not before `earliest_ns` from now, and begin by `latest_ns` from now if a worker is free. Within
+ * that the service chooses a time that other tasks have, too, so that it wakes up less often: with a tenth of the delay
+ * as the window, a third as often. Returns as arm does; a latest before earliest is -EINVAL.
+ */
+PAWL_API int pawl_service_arm_within(struct pawl_service *service, struct pawl_task *task,
+                                     uint64_t earliest_ns, uint64_t latest_ns);
+
+/*
  * Arm the task to run every `period_ns`, for the first time a period from now. It ends with a cancel,
  * also from inside. It does not drift. Returns as arm does; a period of 0, or another `missed` than
  * the three, is -EINVAL.

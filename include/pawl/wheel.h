@@ -185,6 +185,17 @@ PAWL_API bool pawl_wheel_arm_idle(struct pawl_wheel *wheel, struct pawl_timer *t
                                   uint64_t deadline);
 
 /*
+ * Arm the timer for a time from `earliest` to `latest`, chosen so that timers with windows that overlap are often due
+ * together, and the loop wakes up less often. What is past of a window does not count; a latest before earliest
+ * counts as earliest. The answer is arm's.
+ */
+PAWL_API bool pawl_wheel_arm_within(struct pawl_wheel *wheel, struct pawl_timer *timer,
+                                    uint64_t earliest, uint64_t latest);
+
+/* The time that is chosen, with ticks of 1: in the window, the multiple of the largest power of two. */
+PAWL_API uint64_t pawl_time_within(uint64_t earliest, uint64_t latest);
+
+/*
  * Push a deadline back, as for an idle time-out that starts anew at every request.
  *
  * If the timer waits, and its present deadline is still to come, and the new one is not earlier, then

@@ -168,6 +168,21 @@ int pawl_service_arm_at(struct pawl_service *service, struct pawl_task *task, ui
 	           &(struct arming){clock_now(service), deadline_ns, 0, PAWL_SKIP, false});
 }
 
+/* By ticks: the service wakes up for a tick. A window without a tick in it is the tick after it, as for arm. */
+int pawl_service_arm_within(struct pawl_service *service, struct pawl_task *task,
+                            uint64_t earliest_ns, uint64_t latest_ns)
+{
+	uint64_t now = clock_now(service), deadline = add_ns(now, earliest_ns);
+	uint64_t first = ticks_up(&service->ticks, deadline);
+	uint64_t last = ticks_down(&service->ticks, add_ns(now, latest_ns));
+
+	if (latest_ns < earliest_ns)
+		return -EINVAL;
+	if (first < last)
+		deadline = ns_of_tick(&service->ticks, pawl_time_within(first, last));
+	return arm(service, task, &(struct arming){now, deadline, 0, PAWL_SKIP, false});
+}
+
 int pawl_service_arm_every(struct pawl_service *service, struct pawl_task *task, uint64_t period_ns,
                            enum pawl_missed missed)
 {
