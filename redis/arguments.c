@@ -117,31 +117,10 @@ bool args_unknown(const struct args *args, const char *allowed)
 	return false;
 }
 
-static int digit_of(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-uint64_t arg_token(const RedisModuleString *arg)
+struct token arg_token(const RedisModuleString *arg)
 {
 	size_t size;
 	const char *text = RedisModule_StringPtrLen(arg, &size);
-	uint64_t token = 0;
 
-	if (size != TOKEN_TEXT)
-		return 0;
-	for (size_t i = 0; i < size; i++) {
-		if (digit_of(text[i]) < 0)
-			return 0;
-		token = token << 4 | (uint64_t)digit_of(text[i]);
-	}
-	return token;
-}
-
-void token_text(uint64_t token, char text[TOKEN_TEXT])
-{
-	for (unsigned i = 0; i < TOKEN_TEXT; i++)
-		text[i] = "0123456789abcdef"[token >> (4 * (TOKEN_TEXT - 1 - i)) & 15];
+	return token_from_text(text, size);
 }

@@ -8,6 +8,7 @@
 
 #include "redis_module.h"
 #include "task.h"
+#include "token.h"
 
 #define ARG_COUNT_MAX  10000 /* tasks that one command gives at most */
 #define ARG_COUNT_TEXT "10000"
@@ -36,10 +37,8 @@ bool arg_state(RedisModuleCtx *ctx, const RedisModuleString *arg, enum task_stat
 /* Reply with the error for an argument that no option explains; false. */
 bool args_unknown(const struct args *args, const char *allowed);
 
-/* Tokens are 16 hexadecimal digits. Any other text is no token, and 0, which no delivery has. */
-enum { TOKEN_TEXT = 16 };
-uint64_t arg_token(const RedisModuleString *arg);
-void token_text(uint64_t token, char text[TOKEN_TEXT]);
+/* All zeroes if it is no token. */
+struct token arg_token(const RedisModuleString *arg);
 
 extern const char *const state_names[STATES];
 

@@ -16,7 +16,7 @@ static void take(struct visit *visit, uint64_t count)
 	for (;
 	     (uint64_t)taken < count && (task = queue_first_dead(visit->queue, visit->now)) != NULL;
 	     taken++) {
-		reply_task(visit->ctx, task, task->at, 0, &effects);
+		reply_task(visit->ctx, task, task->at, &(struct token){0, 0}, &effects);
 		queue_delete(visit->queue, task);
 	}
 	RedisModule_ReplySetArrayLength(visit->ctx, taken);

@@ -3,27 +3,25 @@
 
 #include "arguments.h"
 #include "memory.h"
-#include "random.h"
 
 struct delivery {
 	struct task *task;
-	uint64_t due, token;
+	uint64_t due;
+	struct token token;
 };
 
-static void reply_token(RedisModuleCtx *ctx, uint64_t token)
+static void reply_token(RedisModuleCtx *ctx, const struct token *token)
 {
 	char text[TOKEN_TEXT];
 
-	if (token == 0) {
+	if (token->secret == 0)
 		RedisModule_ReplyWithNull(ctx);
-		return;
-	}
-	token_text(token, text);
-	RedisModule_ReplyWithStringBuffer(ctx, text, TOKEN_TEXT);
+	else
+		RedisModule_ReplyWithStringBuffer(ctx, text, token_text(token, text));
 }
 
 static void reply_fields(RedisModuleCtx *ctx, const struct task *task, const char *id,
-                         size_t id_size, uint64_t due, uint64_t token)
+                         size_t id_size, uint64_t due, const struct token *token)
 {
 	RedisModule_ReplyWithArray(ctx, 5);
 	RedisModule_ReplyWithStringBuffer(ctx, id, id_size);
@@ -34,24 +32,25 @@ static void reply_fields(RedisModuleCtx *ctx, const struct task *task, const cha
 	reply_token(ctx, token);
 }
 
-void reply_task(RedisModuleCtx *ctx, const struct task *task, uint64_t due, uint64_t token,
-                struct effects *effects)
+void reply_task(RedisModuleCtx *ctx, const struct task *task, uint64_t due,
+                const struct token *token, struct effects *effects)
 {
 	char id[TASK_ID_TEXT];
 	size_t id_size = task_id_text(task, id);
 
 	reply_fields(ctx, task, id, id_size, due, token);
-	effects_add_id(effects, task, id, id_size);
+	effects_add_id(effects, task, token, id, id_size);
 }
 
-static void parcel_add(struct parcel *parcel, const struct task *task, uint64_t due, uint64_t token)
+static void parcel_add(struct parcel *parcel, const struct task *task, uint64_t due,
+                       const struct token *token)
 {
 	size_t count = parcel->count++;
 
 	if ((count & (count + 1)) == 0) /* 0, 1, 3, 7...: full */
 		parcel->deliveries = memory_resize(parcel->deliveries,
 		                                   (2 * count + 1) * sizeof(*parcel->deliveries));
-	parcel->deliveries[count] = (struct delivery){task_copy(task), due, token};
+	parcel->deliveries[count] = (struct delivery){task_copy(task), due, *token};
 }
 
 void parcel_reply(RedisModuleCtx *ctx, const struct parcel *parcel)
@@ -63,7 +62,7 @@ void parcel_reply(RedisModuleCtx *ctx, const struct parcel *parcel)
 		const struct delivery *delivery = &parcel->deliveries[i];
 
 		reply_fields(ctx, delivery->task, id, task_id_text(delivery->task, id),
-		             delivery->due, delivery->token);
+		             delivery->due, &delivery->token);
 	}
 }
 
@@ -75,31 +74,23 @@ void parcel_free(struct parcel *parcel)
 	parcel->deliveries = NULL;
 }
 
-static uint64_t new_token(void)
-{
-	uint64_t token;
-
-	do
-		token = random_64();
-	while (token == 0);
-	return token;
-}
-
 static void deliver_one(struct visit *visit, struct task *task, uint64_t until,
                         struct effects *effects, struct parcel *parcel)
 {
-	uint64_t due = task->at, token = until ? new_token() : 0;
+	struct token token = until ? token_new(visit->now) : (struct token){0, 0};
+	uint64_t due = task->at;
+	char id[TASK_ID_TEXT];
 
 	if (task->tries < TASK_TRIES_MAX)
 		task->tries++;
 	queue_count_delivery(visit->queue, task, visit->now);
 	if (until)
-		queue_lease(visit->queue, task, until, token);
+		queue_lease(visit->queue, task, until, token.secret);
 	if (parcel) {
-		parcel_add(parcel, task, due, token);
-		effects_add(effects, task);
+		parcel_add(parcel, task, due, &token);
+		effects_add_id(effects, task, &token, id, task_id_text(task, id));
 	} else {
-		reply_task(visit->ctx, task, due, token, effects);
+		reply_task(visit->ctx, task, due, &token, effects);
 	}
 	if (!until)
 		queue_delete(visit->queue, task);

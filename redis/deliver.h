@@ -27,10 +27,10 @@ void parcel_reply(RedisModuleCtx *ctx, const struct parcel *parcel);
 void parcel_free(struct parcel *parcel);
 
 /*
- * Reply with [id, payload, tries, due-ms, token], nil for the token if it is 0, and remember what happens to
- * the task.
+ * Reply with [id, payload, tries, due-ms, token], nil for the token if it is all zeroes, and remember what happens
+ * to the task.
  */
-void reply_task(RedisModuleCtx *ctx, const struct task *task, uint64_t due, uint64_t token,
-                struct effects *effects);
+void reply_task(RedisModuleCtx *ctx, const struct task *task, uint64_t due,
+                const struct token *token, struct effects *effects);
 
 #endif

@@ -51,7 +51,8 @@ static int done(struct visit *visit, const char *event)
 
 /* What the arguments of PAWL.PUTAT say; what they leave out is a new task. */
 struct putat {
-	uint64_t at, max_tries, tries, token;
+	uint64_t at, max_tries, tries;
+	struct token token;
 	enum task_state state;
 	struct task_id id;
 };
@@ -89,7 +90,8 @@ static struct task *new_task(const struct putat *put, RedisModuleString *payload
 
 	task->tries = (uint16_t)put->tries;
 	task->max_tries = (uint16_t)put->max_tries;
-	task->token = put->token;
+	task->token = put->token.secret;
+	fence_learn(put->token.fence);
 	return task;
 }
 
@@ -130,6 +132,7 @@ int command_setat(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 	if (!visit_to_write(&visit, ctx, argv[1]))
 		return REDISMODULE_OK;
 	for (int i = 4; visit.queue && i < argc; i += 3) {
+		struct token token = arg_token(argv[i + 1]);
 		struct task *task;
 
 		arg_number(ctx, argv[i], "tries", 0, TASK_TRIES_MAX, &tries);
@@ -138,7 +141,8 @@ int command_setat(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 		if (!task)
 			continue;
 		task->tries = (uint16_t)tries;
-		set(&visit, task, state, at, arg_token(argv[i + 1]));
+		fence_learn(token.fence);
+		set(&visit, task, state, at, token.secret);
 	}
 	return done(&visit, "pawl.set");
 }

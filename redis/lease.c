@@ -9,9 +9,10 @@ static struct task *find_leased(struct visit *visit, const struct task_id *id,
                                 RedisModuleString *token)
 {
 	struct task *task = visit->queue ? queue_find(visit->queue, id) : NULL;
+	uint64_t secret = arg_token(token).secret;
 
-	if (!task || task_state(task, visit->now) != STATE_LEASED ||
-	    task->token != arg_token(token))
+	if (!task || task_state(task, visit->now) != STATE_LEASED || secret == 0 ||
+	    task->token != secret)
 		return NULL;
 	return task;
 }

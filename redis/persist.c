@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * In a snapshot a queue is: the number of tasks, then blocks of them (encode.h), then an empty block.
- * The encoding version is the server's business: it hands it to load_queue.
+ * In a snapshot a queue is: the number of tasks, the server's last fence (token.h), then blocks of tasks (encode.h), then
+ * an empty block. The encoding version is the server's business: it hands it to load_queue. Encoding 1 had no fence.
  */
 #include "persist.h"
 
@@ -11,7 +11,8 @@
 #include "replicate.h"
 
 enum {
-	ENCODING = 1,
+	ENCODING = 2,
+	WITHOUT_FENCE = 1,  /* an encoding that can be read too */
 	BLOCK = 64 * 1024,  /* a block is sent off when it has this size */
 	ROOM_MAX = 1 << 20, /* tasks for which room is made on the word of a snapshot alone */
 };
@@ -44,6 +45,7 @@ static void save_queue(RedisModuleIO *io, void *value)
 	struct saving saving = {.io = io};
 
 	RedisModule_SaveUnsigned(io, queue_count(value));
+	RedisModule_SaveUnsigned(io, fence_last());
 	queue_each(value, save_task, &saving);
 	if (saving.block.size > 0)
 		save_block(io, &saving.block);
@@ -68,14 +70,16 @@ static const char *load_block(RedisModuleIO *io, struct queue *queue, bool *more
 	return wrong;
 }
 
-static const char *load_tasks(RedisModuleIO *io, struct queue *queue)
+static const char *load_tasks(RedisModuleIO *io, int encoding, struct queue *queue)
 {
 	uint64_t count = RedisModule_LoadUnsigned(io);
+	uint64_t fence = encoding == WITHOUT_FENCE ? 0 : RedisModule_LoadUnsigned(io);
 	const char *wrong = NULL;
 	bool more = true;
 
 	if (RedisModule_IsIOError(io))
 		return "it cannot be read";
+	fence_learn(fence);
 	queue_reserve(queue, count < ROOM_MAX ? (size_t)count : ROOM_MAX);
 	while (more && !wrong)
 		wrong = load_block(io, queue, &more);
@@ -89,13 +93,13 @@ static void *load_queue(RedisModuleIO *io, int encoding)
 	struct queue *queue;
 	const char *wrong;
 
-	if (encoding != ENCODING) {
-		RedisModule_LogIOError(io, "warning", "pawl: cannot read encoding %d, only %d",
+	if (encoding != ENCODING && encoding != WITHOUT_FENCE) {
+		RedisModule_LogIOError(io, "warning", "pawl: cannot read encoding %d, only 1 to %d",
 		                       encoding, ENCODING);
 		return NULL;
 	}
 	queue = queue_new();
-	wrong = load_tasks(io, queue);
+	wrong = load_tasks(io, encoding, queue);
 	if (!wrong)
 		return queue;
 	RedisModule_LogIOError(io, "warning", "pawl: a queue is damaged: %s", wrong);
@@ -111,14 +115,14 @@ struct rewriting {
 static void emit_task(struct task *task, void *arg)
 {
 	struct rewriting *to = arg;
-	char id[TASK_ID_TEXT], token[TOKEN_TEXT];
+	struct token token = {fence_last(), task->token};
+	char id[TASK_ID_TEXT], text[TOKEN_TEXT];
 	size_t id_size = task_id_text(task, id);
 
-	token_text(task->token, token);
 	RedisModule_EmitAOF(to->aof, "PAWL.PUTAT", "slbblclb", to->key, (long long)task->at, id,
 	                    id_size, task_payload(task), (size_t)task->payload_size,
 	                    (long long)task->max_tries, stored_state(task), (long long)task->tries,
-	                    token, (size_t)TOKEN_TEXT);
+	                    text, token_text(&token, text));
 }
 
 static void rewrite_queue(RedisModuleIO *aof, RedisModuleString *key, void *value)

@@ -59,15 +59,14 @@ static void flush(struct effects *effects)
 		RedisModule_FreeString(NULL, effects->items[--effects->count]);
 }
 
-void effects_add_id(struct effects *effects, const struct task *task, const char *id,
-                    size_t id_size)
+void effects_add_id(struct effects *effects, const struct task *task, const struct token *token,
+                    const char *id, size_t id_size)
 {
-	char token[TOKEN_TEXT], tries[8];
+	char text[TOKEN_TEXT], tries[8];
 
 	if (effects->state) {
 		append(effects, tries, (size_t)snprintf(tries, sizeof(tries), "%u", task->tries));
-		token_text(task->token, token);
-		append(effects, token, TOKEN_TEXT);
+		append(effects, text, token_text(token, text));
 	}
 	append(effects, id, id_size);
 	if (effects->count >= ARGUMENTS_MAX)
@@ -78,7 +77,7 @@ void effects_add(struct effects *effects, const struct task *task)
 {
 	char id[TASK_ID_TEXT];
 
-	effects_add_id(effects, task, id, task_id_text(task, id));
+	effects_add_id(effects, task, &(struct token){0, task->token}, id, task_id_text(task, id));
 }
 
 void effects_send(struct effects *effects)

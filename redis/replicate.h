@@ -11,6 +11,7 @@
 #ifndef PAWL_REDIS_REPLICATE_H
 #define PAWL_REDIS_REPLICATE_H
 
+#include "token.h"
 #include "visit.h"
 
 /* A list of arguments that grows; at most so many go into one command. */
@@ -31,9 +32,9 @@ void effects_begin_drop(struct effects *effects, struct visit *visit);
 void effects_begin_set(struct effects *effects, struct visit *visit, const char *state,
                        uint64_t at);
 void effects_add(struct effects *effects, const struct task *task);
-/* The same for whoever has the text of its id at hand: making it is not free. */
-void effects_add_id(struct effects *effects, const struct task *task, const char *id,
-                    size_t id_size);
+/* The same for whoever has its token and the text of its id at hand: the fence is nowhere else. */
+void effects_add_id(struct effects *effects, const struct task *task, const struct token *token,
+                    const char *id, size_t id_size);
 void effects_send(struct effects *effects);
 
 /* A single task that is there. */

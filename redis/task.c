@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "decimal.h"
 #include "memory.h"
 
 enum { MS_BYTES = 6, WORD_BYTES = 4, SHORT_ID_BYTES = MS_BYTES + 2 * WORD_BYTES };
@@ -106,19 +107,6 @@ bool task_id_from_bytes(struct task_id *id, const unsigned char *bytes, size_t s
 	return true;
 }
 
-static char *write_decimal(char *to, uint64_t value)
-{
-	char digits[20], *first = digits + sizeof(digits);
-	size_t count;
-
-	do
-		*--first = (char)('0' + value % 10);
-	while ((value /= 10) != 0);
-	count = (size_t)(digits + sizeof(digits) - first);
-	memcpy(to, first, count);
-	return to + count;
-}
-
 static inline char *write_hex(char *to, uint64_t value)
 {
 	for (unsigned i = RANDOM_DIGITS; i-- > 0;)
@@ -135,9 +123,9 @@ size_t task_id_text(const struct task *task, char text[TASK_ID_TEXT])
 		memcpy(text, task->data, task->id_size);
 		return task->id_size;
 	}
-	end = write_decimal(end, get_big_endian(task->data, MS_BYTES));
+	end = decimal_write(end, get_big_endian(task->data, MS_BYTES));
 	*end++ = '-';
-	end = write_decimal(end, get_big_endian(sequence, WORD_BYTES));
+	end = decimal_write(end, get_big_endian(sequence, WORD_BYTES));
 	*end++ = '-';
 	end = write_hex(end, get_big_endian(sequence + WORD_BYTES, WORD_BYTES));
 	return (size_t)(end - text);

@@ -36,7 +36,7 @@ struct task {
 	struct task *next, *prev; /* in the list of its cell */
 	uint64_t at; /* when it becomes due; leased: when the lease ends; dead: when it died */
 	struct task *chain; /* the next one in its bucket of the id table */
-	uint64_t token;     /* of the delivery that holds the lease */
+	uint64_t token;     /* the secret of the one that holds the lease (token.h) */
 	uint32_t payload_size;
 	uint16_t tries;
 	uint16_t max_tries; /* 0: no limit */

@@ -195,7 +195,7 @@ class Citizen(ServerTest):
         self.call("PAWL.PUT", "q", 5000, "p")
         body = bytearray(self.call("DUMP", "q")[:-8])
         # After the type byte: the module's id, 64 bits as a long length; its last 10 bits are the version.
-        body[9] = (body[9] & ~3) | 2
+        body[9] = (body[9] & ~3) | 3
         with self.assertRaises(Error):
             self.call("RESTORE", "r", 0, bytes(body) + crc64(bytes(body)))
         self.assertEqual(self.call("EXISTS", "r"), 0)

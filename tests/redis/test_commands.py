@@ -8,7 +8,7 @@ from support import START, Error, ServerTest, cli, in_pairs
 
 MAX = 2**53 - 1
 MADE_ID = re.compile(rb"^\d+-\d+-[0-9a-f]{8}$")
-TOKEN = re.compile(rb"^[0-9a-f]{16}$")
+TOKEN = re.compile(rb"^[1-9][0-9]*-[0-9a-f]{16}$")
 
 
 class Put(ServerTest):
@@ -215,9 +215,33 @@ class Leases(ServerTest):
         self.assertEqual(self.call("PAWL.ACK", "q", "x", self.token, "y", other, "x", self.token), 2)
         self.assertEqual(self.call("PAWL.ACK", "q", "x", self.token), 0)
 
-    def test_a_token_in_capitals_or_with_spaces_is_none(self):
-        self.assertEqual(self.call("PAWL.ACK", "q", "x", self.token + b" "), 0)
-        self.assertEqual(self.call("PAWL.ACK", "q", "x", b" " + self.token[1:]), 0)
+    def test_text_that_only_looks_like_the_token_is_none(self):
+        fence, secret = self.token.split(b"-")
+        for text in (self.token + b" ", b" " + self.token, fence + b"-" + secret.upper(), fence + secret, b"-" + secret,
+                     b"0-" + secret, b"0" + self.token, b"x-" + secret, fence + b"--" + secret, fence + b"-" + secret[1:],
+                     b"%d-" % 2**53 + secret, b"9" * 40 + b"-" + secret, fence, secret[1:], b"",
+                     fence + b"-" + b"0" * 16):
+            if text != fence + b"-" + secret:  # digits alone have no capitals
+                self.assertEqual(self.call("PAWL.ACK", "q", "x", text), 0, text)
+        self.assertEqual(self.call("PAWL.ACK", "q", "x", self.token), 1)
+
+    def test_the_secret_of_a_token_is_enough(self):
+        secret = self.token.split(b"-")[1]
+        self.assertEqual(self.call("PAWL.EXTEND", "q", "x", secret, 50), 1)
+        self.assertEqual(self.call("PAWL.NACK", "q", "x", secret), 1)
+        self.assertEqual(self.call("PAWL.ACK", "q", "x", self.take().split(b"-")[1]), 1)
+
+    def test_the_fence_grows_with_every_delivery(self):
+        fences = [int(self.token.split(b"-")[0])]
+        self.assertGreaterEqual(fences[0], START * 2048)
+        for key, ms in (("q", 0), ("q", 0), ("other", 0), ("q", 1), ("q", -3_600_000), ("other", 0), ("q", 7_200_000)):
+            self.pass_ms(ms)
+            self.call("PAWL.MPUT", key, 0, "one", 0, "two")
+            tasks = self.call("PAWL.TAKE", key, "COUNT", 9, "LEASE", 50)
+            fences += [int(task[4].split(b"-")[0]) for task in tasks]
+        self.assertEqual(fences, sorted(set(fences)))
+        self.assertGreaterEqual(fences[-1], self.now * 2048)
+        self.assertLess(fences[-1], 2**53)
 
     def test_a_task_that_is_not_leased_cannot_be_acknowledged(self):
         self.call("PAWL.PUT", "q", 50, "p", "ID", "waits")

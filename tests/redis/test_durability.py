@@ -166,6 +166,32 @@ class Restarted(unittest.TestCase):
     def test_from_a_rewritten_file_of_commands(self):
         self.restarted(("--appendonly", "yes", "--appendfsync", "always", "--aof-use-rdb-preamble", "no"), self.rewrite)
 
+    def fence_after_restart(self, *options, rewrite=False):
+        """Of deliveries before and after a restart, with a clock that is an hour behind then."""
+        server, fences = Server(*options, clock=START), []
+        for clock in (START, START - 3_600_000):
+            client = server.client()
+            client.call("PAWL.CLOCK", clock)
+            client.call("PAWL.MPUT", "q", 0, "a", 3_600_000, "b")
+            tasks = client.call("PAWL.TAKE", "q", "LEASE", 100)
+            fences.append(int(tasks[0][4].split(b"-")[0]))
+            client.call("PAWL.ACK", "q", tasks[0][0], tasks[0][4])
+            if rewrite:
+                self.rewrite(server, client)
+            if "--appendonly" not in options:
+                client.call("SAVE")
+            server.kill()
+            server.start()
+        server.stop()
+        self.assertGreater(fences[1], fences[0])
+
+    def test_a_fence_grows_over_a_restart_even_if_the_clock_was_set_back(self):
+        appends = ("--appendonly", "yes", "--appendfsync", "always")
+        self.fence_after_restart()
+        self.fence_after_restart(*appends)
+        self.fence_after_restart(*appends, "--aof-use-rdb-preamble", "yes", rewrite=True)
+        self.fence_after_restart(*appends, "--aof-use-rdb-preamble", "no", rewrite=True)
+
     def test_from_a_snapshot(self):
         self.restarted((), lambda server, client: client.call("SAVE"))
 

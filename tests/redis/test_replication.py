@@ -128,6 +128,25 @@ class Replication(Pair):
         self.assertFalse(made & {self.r.call("PAWL.PUT", "other", 0, "p") for _ in range(50)})
         self.primary.start()
 
+    def fence(self, client):
+        client.call("PAWL.PUT", "f", 0, "p")
+        return int(client.call("PAWL.TAKE", "f", "LEASE", 100)[0][4].split(b"-")[0])
+
+    def test_a_promoted_replica_whose_clock_is_behind_goes_on_with_greater_fences(self):
+        before = self.fence(self.p)
+        self.same()
+        self.r.call("PAWL.CLOCK", START - 60_000)
+        self.r.call("REPLICAOF", "NO", "ONE")
+        self.assertGreater(self.fence(self.r), before)
+
+    def test_a_replica_that_came_later_goes_on_with_greater_fences_too(self):
+        self.r.call("REPLICAOF", "NO", "ONE")
+        before = self.fence(self.p)
+        self.r.call("PAWL.CLOCK", START - 60_000)
+        follow(self.replica, self.primary)  # by a snapshot
+        self.r.call("REPLICAOF", "NO", "ONE")
+        self.assertGreater(self.fence(self.r), before)
+
     def test_a_replica_s_own_file_has_it_all(self):
         self.p.call("PAWL.MPUT", "q", 5, "a", 0, "b", 0, "c")
         self.p.call("PAWL.TAKE", "q", "LEASE", 500)

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+#include "token.h"
+
+#include "decimal.h"
+#include "random.h"
+
+static uint64_t last;
+
+uint64_t fence_last(void)
+{
+	return last;
+}
+
+void fence_learn(uint64_t fence)
+{
+	if (fence > last && fence <= FENCE_MAX)
+		last = fence;
+}
+
+static uint64_t next_fence(uint64_t now)
+{
+	uint64_t by_time = now * FENCES_A_MS;
+
+	last = by_time > last ? by_time : last + 1;
+	return last;
+}
+
+struct token token_new(uint64_t now)
+{
+	struct token token = {.fence = next_fence(now)};
+
+	while (token.secret == 0)
+		token.secret = random_64();
+	return token;
+}
+
+size_t token_text(const struct token *token, char text[TOKEN_TEXT])
+{
+	char *end = text;
+
+	if (token->fence != 0) {
+		end = decimal_write(end, token->fence);
+		*end++ = '-';
+	}
+	for (unsigned shift = 4 * SECRET_TEXT; shift > 0;)
+		*end++ = "0123456789abcdef"[token->secret >> (shift -= 4) & 15];
+	return (size_t)(end - text);
+}
+
+static int digit_of(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static uint64_t read_secret(const char *text)
+{
+	uint64_t secret = 0;
+
+	for (size_t i = 0; i < SECRET_TEXT; i++) {
+		if (digit_of(text[i]) < 0)
+			return 0;
+		secret = secret << 4 | (uint64_t)digit_of(text[i]);
+	}
+	return secret;
+}
+
+/* A number from 1 to FENCE_MAX and a '-', or 0. */
+static uint64_t read_fence(const char *text, size_t size)
+{
+	uint64_t fence = 0;
+
+	if (text[0] == '0' || text[size - 1] != '-')
+		return 0;
+	for (size_t i = 0; i < size - 1; i++) {
+		if (text[i] < '0' || text[i] > '9' || fence > FENCE_MAX)
+			return 0;
+		fence = fence * 10 + (uint64_t)(text[i] - '0');
+	}
+	return fence <= FENCE_MAX ? fence : 0;
+}
+
+struct token token_from_text(const char *text, size_t size)
+{
+	size_t before = size - SECRET_TEXT;
+	struct token token = {0, 0};
+
+	if (size < SECRET_TEXT)
+		return token;
+	if (before > 0 && (token.fence = read_fence(text, before)) == 0)
+		return token;
+	token.secret = read_secret(text + before);
+	return token;
+}
