@@ -69,18 +69,46 @@ bool arg_number(RedisModuleCtx *ctx, const RedisModuleString *arg, const char *n
 	return false;
 }
 
-bool args_number(struct args *args, const char *name, uint64_t min, uint64_t max, uint64_t *value,
-                 bool *given)
+/* Whether the option before has a value, and had none yet. */
+static bool has_value(const struct args *args, bool given)
 {
 	RedisModuleString *option = args->argv[args->next - 1];
 
-	if (*given || !args_left(args)) {
-		reply_error(args->ctx, "ERR option", option,
-		            *given ? " is given twice" : " needs a value");
+	if (!given && args_left(args))
+		return true;
+	reply_error(args->ctx, "ERR option", option, given ? " is given twice" : " needs a value");
+	return false;
+}
+
+bool args_number(struct args *args, const char *name, uint64_t min, uint64_t max, uint64_t *value,
+                 bool *given)
+{
+	if (!has_value(args, *given))
 		return false;
-	}
 	*given = true;
 	return arg_number(args->ctx, args->argv[args->next++], name, min, max, value);
+}
+
+bool arg_text(RedisModuleCtx *ctx, const RedisModuleString *arg, const char *name, size_t max)
+{
+	char before[64], after[64];
+	size_t size;
+
+	RedisModule_StringPtrLen(arg, &size);
+	if (size <= max)
+		return true;
+	snprintf(before, sizeof(before), "ERR %s is", name);
+	snprintf(after, sizeof(after), "... of %zu bytes, must have 0 to %zu", size, max);
+	reply_error(ctx, before, arg, after);
+	return false;
+}
+
+bool args_text(struct args *args, const char *name, size_t max, RedisModuleString **value)
+{
+	if (!has_value(args, *value != NULL))
+		return false;
+	*value = args->argv[args->next++];
+	return arg_text(args->ctx, *value, name, max);
 }
 
 bool arg_id(RedisModuleCtx *ctx, const RedisModuleString *arg, struct task_id *id)

@@ -37,13 +37,13 @@ static void cancel(struct visit *visit, RedisModuleString **ids, int count)
 	struct effects effects;
 	long long cancelled = 0;
 
-	effects_begin_drop(&effects, visit);
+	effects_begin(&effects, visit);
 	for (int i = 0; i < count; i++) {
 		struct task *task = find(visit, ids[i]);
 
 		if (!task)
 			continue;
-		effects_add(&effects, task);
+		effects_drop(&effects, task);
 		queue_delete(visit->queue, task);
 		cancelled++;
 	}
@@ -76,7 +76,7 @@ int command_cancel(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 static void move(struct visit *visit, struct task *task, uint64_t at)
 {
 	queue_schedule(visit->queue, task, at);
-	replicate_set(visit, task, state_names[STATE_WAITING], at);
+	replicate_set(visit, task);
 	RedisModule_ReplyWithLongLong(visit->ctx, 1);
 	visit_changed(visit, "pawl.move");
 }

@@ -18,7 +18,7 @@ RedisModuleCmdFunc command_dead;
 /* look.c */
 RedisModuleCmdFunc command_get, command_len, command_next, command_scan, command_info;
 /* internal.c: what replication and the append-only file consist of */
-RedisModuleCmdFunc command_putat, command_setat, command_drop;
+RedisModuleCmdFunc command_putat, command_setat, command_note, command_drop;
 /* module.c: for tests only */
 RedisModuleCmdFunc command_clock;
 

@@ -7,16 +7,19 @@
 
 static void take(struct visit *visit, uint64_t count)
 {
+	struct token none = {0, 0};
 	struct effects effects;
+	char id[TASK_ID_TEXT];
 	struct task *task;
 	long taken = 0;
 
-	effects_begin_drop(&effects, visit);
+	effects_begin(&effects, visit);
 	RedisModule_ReplyWithArray(visit->ctx, REDISMODULE_POSTPONED_LEN);
 	for (;
 	     (uint64_t)taken < count && (task = queue_first_dead(visit->queue, visit->now)) != NULL;
 	     taken++) {
-		reply_task(visit->ctx, task, task->at, &(struct token){0, 0}, &effects);
+		reply_task(visit->ctx, task, id, task_id_text(task, id), task->at, &none);
+		effects_drop(&effects, task);
 		queue_delete(visit->queue, task);
 	}
 	RedisModule_ReplySetArrayLength(visit->ctx, taken);
@@ -46,12 +49,9 @@ static int command_take_dead(struct args *args)
 	return REDISMODULE_OK;
 }
 
-/* It begins anew: with no tries. */
 static void revive(struct visit *visit, struct task *task, uint64_t at, struct effects *effects)
 {
-	task->tries = 0;
-	queue_schedule(visit->queue, task, at);
-	effects_add(effects, task);
+	effects_set(effects, queue_restart(visit->queue, task, at));
 }
 
 static long long revive_all(struct visit *visit, uint64_t at, struct effects *effects)
@@ -89,7 +89,7 @@ static void requeue(struct visit *visit, RedisModuleString **ids, int n, uint64_
 	struct effects effects;
 	long long count;
 
-	effects_begin_set(&effects, visit, state_names[STATE_WAITING], at);
+	effects_begin(&effects, visit);
 	count = n == 1 && arg_is(ids[0], "ALL") ? revive_all(visit, at, &effects)
 	                                        : revive_some(visit, ids, n, at, &effects);
 	effects_send(&effects);

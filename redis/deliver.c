@@ -20,8 +20,18 @@ static void reply_token(RedisModuleCtx *ctx, const struct token *token)
 		RedisModule_ReplyWithStringBuffer(ctx, text, token_text(token, text));
 }
 
-static void reply_fields(RedisModuleCtx *ctx, const struct task *task, const char *id,
-                         size_t id_size, uint64_t due, const struct token *token)
+void reply_reason(RedisModuleCtx *ctx, const struct task *task)
+{
+	struct note note = task_note(task);
+
+	if (note.reason_size == 0)
+		RedisModule_ReplyWithNull(ctx);
+	else
+		RedisModule_ReplyWithStringBuffer(ctx, (const char *)note.reason, note.reason_size);
+}
+
+void reply_task(RedisModuleCtx *ctx, const struct task *task, const char *id, size_t id_size,
+                uint64_t due, const struct token *token)
 {
 	RedisModule_ReplyWithArray(ctx, 5);
 	RedisModule_ReplyWithStringBuffer(ctx, id, id_size);
@@ -30,16 +40,6 @@ static void reply_fields(RedisModuleCtx *ctx, const struct task *task, const cha
 	RedisModule_ReplyWithLongLong(ctx, task->tries);
 	RedisModule_ReplyWithLongLong(ctx, (long long)due);
 	reply_token(ctx, token);
-}
-
-void reply_task(RedisModuleCtx *ctx, const struct task *task, uint64_t due,
-                const struct token *token, struct effects *effects)
-{
-	char id[TASK_ID_TEXT];
-	size_t id_size = task_id_text(task, id);
-
-	reply_fields(ctx, task, id, id_size, due, token);
-	effects_add_id(effects, task, token, id, id_size);
 }
 
 static void parcel_add(struct parcel *parcel, const struct task *task, uint64_t due,
@@ -61,8 +61,8 @@ void parcel_reply(RedisModuleCtx *ctx, const struct parcel *parcel)
 	for (size_t i = 0; i < parcel->count; i++) {
 		const struct delivery *delivery = &parcel->deliveries[i];
 
-		reply_fields(ctx, delivery->task, id, task_id_text(delivery->task, id),
-		             delivery->due, &delivery->token);
+		reply_task(ctx, delivery->task, id, task_id_text(delivery->task, id), delivery->due,
+		           &delivery->token);
 	}
 }
 
@@ -80,20 +80,22 @@ static void deliver_one(struct visit *visit, struct task *task, uint64_t until,
 	struct token token = until ? token_new(visit->now) : (struct token){0, 0};
 	uint64_t due = task->at;
 	char id[TASK_ID_TEXT];
+	size_t id_size = task_id_text(task, id);
 
 	if (task->tries < TASK_TRIES_MAX)
 		task->tries++;
 	queue_count_delivery(visit->queue, task, visit->now);
-	if (until)
-		queue_lease(visit->queue, task, until, token.secret);
-	if (parcel) {
+	if (parcel)
 		parcel_add(parcel, task, due, &token);
-		effects_add_id(effects, task, &token, id, task_id_text(task, id));
+	else
+		reply_task(visit->ctx, task, id, id_size, due, &token);
+	if (until) {
+		queue_lease(visit->queue, task, until, token.secret);
+		effects_set_id(effects, task, &token, id, id_size);
 	} else {
-		reply_task(visit->ctx, task, due, &token, effects);
-	}
-	if (!until)
+		effects_drop_id(effects, id, id_size);
 		queue_delete(visit->queue, task);
+	}
 }
 
 void deliver(struct visit *visit, const struct take *take, struct parcel *parcel)
@@ -103,10 +105,7 @@ void deliver(struct visit *visit, const struct take *take, struct parcel *parcel
 	struct task *task;
 	long count = 0;
 
-	if (until)
-		effects_begin_set(&effects, visit, state_names[STATE_LEASED], until);
-	else
-		effects_begin_drop(&effects, visit);
+	effects_begin(&effects, visit);
 	if (!parcel)
 		RedisModule_ReplyWithArray(visit->ctx, REDISMODULE_POSTPONED_LEN);
 	for (; (uint64_t)count < take->count &&

@@ -26,11 +26,10 @@ void deliver(struct visit *visit, const struct take *take, struct parcel *parcel
 void parcel_reply(RedisModuleCtx *ctx, const struct parcel *parcel);
 void parcel_free(struct parcel *parcel);
 
-/*
- * Reply with [id, payload, tries, due-ms, token], nil for the token if it is all zeroes, and remember what happens
- * to the task.
- */
-void reply_task(RedisModuleCtx *ctx, const struct task *task, uint64_t due,
-                const struct token *token, struct effects *effects);
+/* Reply with why it was given back the last time, or nil. */
+void reply_reason(RedisModuleCtx *ctx, const struct task *task);
+/* Reply with [id, payload, tries, due-ms, token], nil for the token if it is all zeroes. */
+void reply_task(RedisModuleCtx *ctx, const struct task *task, const char *id, size_t id_size,
+                uint64_t due, const struct token *token);
 
 #endif

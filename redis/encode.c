@@ -13,14 +13,18 @@ enum flags {
 	SHORT_ID = 4,
 	HAS_TRIES = 8,
 	HAS_MAX_TRIES = 16,
-	ALL_FLAGS = 31,
+	HAS_REASON = 32,
+	ALL_FLAGS = 63,
 };
 enum { NUMBER_MAX = 10, TOKEN_SIZE = 8, SHORT_ID_SIZE = 14 };
 
 /* Writing */
 
 /* The most that a task takes but for its payload. */
-enum { STEP = 64 * 1024, HEAD_MAX = 1 + 5 * NUMBER_MAX + TOKEN_SIZE + TASK_ID_MAX };
+enum {
+	STEP = 64 * 1024,
+	REST_MAX = 1 + 6 * NUMBER_MAX + TOKEN_SIZE + TASK_ID_MAX + TASK_REASON_MAX
+};
 
 static void reserve(struct bytes *to, size_t more)
 {
@@ -54,14 +58,22 @@ static unsigned flags_of(const struct task *task)
 	unsigned state = task->leased ? LEASED : task->place == PLACE_DEAD ? DEAD : WAITING;
 
 	return state | (task->made_here ? SHORT_ID : 0u) | (task->tries ? HAS_TRIES : 0u) |
-	       (task->max_tries ? HAS_MAX_TRIES : 0u);
+	       (task->max_tries ? HAS_MAX_TRIES : 0u) | (task->noted ? HAS_REASON : 0u);
+}
+
+static void write_note(struct bytes *to, const struct task *task)
+{
+	struct note note = task_note(task);
+
+	write_number(to, note.reason_size);
+	write_bytes(to, note.reason, note.reason_size);
 }
 
 void encode_task(struct bytes *to, const struct task *task, uint64_t *last)
 {
 	unsigned flags = flags_of(task);
 
-	reserve(to, HEAD_MAX + (size_t)task->payload_size);
+	reserve(to, REST_MAX + (size_t)task->payload_size);
 	to->data[to->size++] = (unsigned char)flags;
 	write_number(
 	        to,
@@ -79,6 +91,8 @@ void encode_task(struct bytes *to, const struct task *task, uint64_t *last)
 	write_bytes(to, task->data, task->id_size);
 	write_number(to, task->payload_size);
 	write_bytes(to, task_payload(task), task->payload_size);
+	if (flags & HAS_REASON)
+		write_note(to, task);
 }
 
 /* Reading. Once something is wrong, `wrong` says what, and all that is read is zero. */
@@ -145,7 +159,14 @@ struct record {
 	uint64_t at, tries, max_tries, token, payload_size;
 	struct task_id id;
 	const unsigned char *payload;
+	struct note note;
 };
+
+static void read_note(struct reader *from, unsigned flags, struct note *note)
+{
+	note->reason_size = flags & HAS_REASON ? (uint16_t)read_number(from, TASK_REASON_MAX) : 0;
+	note->reason = read_bytes(from, note->reason_size);
+}
 
 static void read_record(struct reader *from, struct record *record)
 {
@@ -163,6 +184,7 @@ static void read_record(struct reader *from, struct record *record)
 	read_id(from, record->flags, &record->id);
 	record->payload_size = read_number(from, TASK_PAYLOAD_MAX);
 	record->payload = read_bytes(from, (size_t)record->payload_size);
+	read_note(from, record->flags, &record->note);
 }
 
 static void add(struct queue *queue, const struct record *record)
@@ -172,6 +194,8 @@ static void add(struct queue *queue, const struct record *record)
 	task->tries = (uint16_t)record->tries;
 	task->max_tries = (uint16_t)record->max_tries;
 	task->token = record->token;
+	if (record->note.reason_size > 0)
+		task = task_set_note(task, &record->note);
 	switch (record->flags & STATE_BITS) {
 	case LEASED:
 		queue_add_leased(queue, task, record->at);

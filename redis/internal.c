@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * PAWL.PUTAT, PAWL.SETAT and PAWL.DROP: see replicate.h. They do as they are told, at any time; what they
+ * PAWL.PUTAT, PAWL.SETAT, PAWL.NOTE and PAWL.DROP: see replicate.h. They do as they are told, at any time; what they
  * name and is not there is passed over.
  */
 #include "arguments.h"
@@ -34,6 +34,8 @@ static void set(struct visit *visit, struct task *task, enum task_state state, u
 		queue_lease(visit->queue, task, at, token);
 	else if (state == STATE_DEAD)
 		queue_bury(visit->queue, task, at);
+	else if (task->tries == 0)
+		queue_restart(visit->queue, task, at);
 	else
 		queue_schedule(visit->queue, task, at);
 }
@@ -55,6 +57,7 @@ struct putat {
 	struct token token;
 	enum task_state state;
 	struct task_id id;
+	RedisModuleString *reason; /* NULL: none */
 };
 
 static bool read_putat(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, struct putat *put)
@@ -67,6 +70,9 @@ static bool read_putat(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, 
 	if (argc == 6 || argc == 5)
 		return true;
 	put->token = arg_token(argv[8]);
+	put->reason = argc > 9 ? argv[9] : NULL;
+	if (put->reason && !arg_text(ctx, put->reason, "reason", TASK_REASON_MAX))
+		return false;
 	return read_state(ctx, argv[6], &put->state) &&
 	       arg_number(ctx, argv[7], "tries", 0, TASK_TRIES_MAX, &put->tries);
 }
@@ -82,6 +88,15 @@ static bool fits(RedisModuleCtx *ctx, const RedisModuleString *payload)
 	return false;
 }
 
+/* To a task that is nowhere yet. */
+static struct task *set_reason(struct task *task, RedisModuleString *reason)
+{
+	size_t size;
+	const char *text = RedisModule_StringPtrLen(reason, &size);
+
+	return task_set_note(task, &(struct note){(const unsigned char *)text, (uint16_t)size});
+}
+
 static struct task *new_task(const struct putat *put, RedisModuleString *payload)
 {
 	size_t size;
@@ -92,7 +107,7 @@ static struct task *new_task(const struct putat *put, RedisModuleString *payload
 	task->max_tries = (uint16_t)put->max_tries;
 	task->token = put->token.secret;
 	fence_learn(put->token.fence);
-	return task;
+	return put->reason ? set_reason(task, put->reason) : task;
 }
 
 int command_putat(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
@@ -101,7 +116,7 @@ int command_putat(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 	struct visit visit;
 	struct task *there;
 
-	if (argc != 5 && argc != 6 && argc != 9)
+	if (argc != 5 && argc != 6 && argc != 9 && argc != 10)
 		return RedisModule_WrongArity(ctx);
 	if (!read_putat(ctx, argv, argc, &put) || !fits(ctx, argv[4]) ||
 	    !visit_to_write(&visit, ctx, argv[1]))
@@ -147,23 +162,58 @@ int command_setat(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 	return done(&visit, "pawl.set");
 }
 
+/* The ids of a command, which begin at this argument. */
+static bool read_ids(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, int first)
+{
+	struct task_id id;
+
+	for (int i = first; i < argc; i++)
+		if (!arg_id(ctx, argv[i], &id))
+			return false;
+	return true;
+}
+
+static struct task *find(struct visit *visit, RedisModuleString *arg)
+{
+	struct task_id id;
+
+	if (!visit->queue || !arg_id(visit->ctx, arg, &id))
+		return NULL;
+	return queue_find(visit->queue, &id);
+}
+
+int command_note(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+	struct visit visit;
+	const char *reason;
+	size_t size;
+
+	if (argc < 4)
+		return RedisModule_WrongArity(ctx);
+	if (!arg_text(ctx, argv[2], "reason", TASK_REASON_MAX) || !read_ids(ctx, argv, argc, 3) ||
+	    !visit_to_write(&visit, ctx, argv[1]))
+		return REDISMODULE_OK;
+	reason = RedisModule_StringPtrLen(argv[2], &size);
+	for (int i = 3; i < argc; i++) {
+		struct task *task = find(&visit, argv[i]);
+
+		if (task)
+			queue_set_reason(visit.queue, task, reason, size);
+	}
+	return done(&visit, "pawl.set");
+}
+
 int command_drop(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
 	struct visit visit;
-	struct task_id id;
 
 	if (argc < 3)
 		return RedisModule_WrongArity(ctx);
-	for (int i = 2; i < argc; i++)
-		if (!arg_id(ctx, argv[i], &id))
-			return REDISMODULE_OK;
-	if (!visit_to_write(&visit, ctx, argv[1]))
+	if (!read_ids(ctx, argv, argc, 2) || !visit_to_write(&visit, ctx, argv[1]))
 		return REDISMODULE_OK;
-	for (int i = 2; visit.queue && i < argc; i++) {
-		struct task *task;
+	for (int i = 2; i < argc; i++) {
+		struct task *task = find(&visit, argv[i]);
 
-		arg_id(ctx, argv[i], &id);
-		task = queue_find(visit.queue, &id);
 		if (task)
 			queue_delete(visit.queue, task);
 	}

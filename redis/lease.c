@@ -2,15 +2,19 @@
 /* PAWL.ACK, PAWL.NACK and PAWL.EXTEND: what the holder of a lease may say. */
 #include "arguments.h"
 #include "commands.h"
+#include "memory.h"
 #include "replicate.h"
 
-/* The task, if this token holds its lease now. */
-static struct task *find_leased(struct visit *visit, const struct task_id *id,
+/* The task with this id, if this token holds its lease now. */
+static struct task *find_leased(struct visit *visit, RedisModuleString *arg,
                                 RedisModuleString *token)
 {
-	struct task *task = visit->queue ? queue_find(visit->queue, id) : NULL;
 	uint64_t secret = arg_token(token).secret;
+	struct task *task = NULL;
+	struct task_id id;
 
+	if (visit->queue && arg_id(visit->ctx, arg, &id))
+		task = queue_find(visit->queue, &id);
 	if (!task || task_state(task, visit->now) != STATE_LEASED || secret == 0 ||
 	    task->token != secret)
 		return NULL;
@@ -31,15 +35,13 @@ int command_ack(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 			return REDISMODULE_OK;
 	if (!visit_to_write(&visit, ctx, argv[1]))
 		return REDISMODULE_OK;
-	effects_begin_drop(&effects, &visit);
+	effects_begin(&effects, &visit);
 	for (int i = 2; i < argc; i += 2) {
-		struct task *task;
+		struct task *task = find_leased(&visit, argv[i], argv[i + 1]);
 
-		arg_id(ctx, argv[i], &id);
-		task = find_leased(&visit, &id, argv[i + 1]);
 		if (!task)
 			continue;
-		effects_add(&effects, task);
+		effects_drop(&effects, task);
 		queue_delete(visit.queue, task);
 		count++;
 	}
@@ -51,71 +53,184 @@ int command_ack(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 	return REDISMODULE_OK;
 }
 
-static void give_back(struct visit *visit, struct task *task, uint64_t at)
+/* Whoever names one task is told of it by a number, whoever names several by a list of them. */
+static void reply_list(RedisModuleCtx *ctx, int count)
 {
-	if (task_last_try(task)) {
-		queue_bury(visit->queue, task, visit->now);
-		replicate_set(visit, task, state_names[STATE_DEAD], visit->now);
-	} else {
-		queue_schedule(visit->queue, task, at);
-		replicate_set(visit, task, state_names[STATE_WAITING], at);
-	}
-	visit_changed(visit, "pawl.nack");
+	if (count > 1)
+		RedisModule_ReplyWithArray(ctx, count);
 }
 
-static bool read_delay(struct args *args, uint64_t *delay)
-{
-	bool given = false;
+struct nack {
+	int end; /* of the pairs of id and token, which begin at argument 2 */
+	uint64_t delay;
+	bool delay_given;
+	RedisModuleString *reason; /* NULL: not given */
+};
 
+static bool is_option(const RedisModuleString *arg)
+{
+	return arg_is(arg, "DELAY") || arg_is(arg, "REASON");
+}
+
+/* The first pair is one whatever its id; a later one whose id is the name of an option is where the options begin. */
+static bool read_pairs(struct args *args, struct nack *nack)
+{
+	struct task_id id;
+
+	for (; args_left(args); args->next += 2) {
+		RedisModuleString *arg = args->argv[args->next];
+
+		if (args->next > 2 && is_option(arg))
+			break;
+		if (args->next + 1 == args->argc)
+			return args_unknown(args, "id token, DELAY, REASON");
+		if (!arg_id(args->ctx, arg, &id))
+			return false;
+	}
+	nack->end = args->next;
+	return true;
+}
+
+static bool read_nack(struct args *args, struct nack *nack)
+{
+	if (!read_pairs(args, nack))
+		return false;
 	while (args_left(args)) {
-		if (!args_take(args, "DELAY"))
-			return args_unknown(args, "DELAY");
-		if (!args_number(args, "DELAY", 0, TASK_TIME_MAX, delay, &given))
+		bool good;
+
+		if (args_take(args, "DELAY"))
+			good = args_number(args, "DELAY", 0, TASK_TIME_MAX, &nack->delay,
+			                   &nack->delay_given);
+		else if (args_take(args, "REASON"))
+			good = args_text(args, "REASON", TASK_REASON_MAX, &nack->reason);
+		else
+			good = args_unknown(args, "DELAY, REASON");
+		if (!good)
 			return false;
 	}
 	return true;
 }
 
+/* All reasons, before any lease ends: so that one command tells the replicas of them. */
+static void keep_reason(struct visit *visit, RedisModuleString **argv, const struct nack *nack)
+{
+	RedisModuleString **ids = memory_new((size_t)nack->end * sizeof(*ids));
+	size_t size, count = 0;
+	const char *reason = RedisModule_StringPtrLen(nack->reason, &size);
+
+	for (int i = 2; i < nack->end; i += 2) {
+		struct task *task = find_leased(visit, argv[i], argv[i + 1]);
+
+		if (!task)
+			continue;
+		queue_set_reason(visit->queue, task, reason, size);
+		ids[count++] = argv[i];
+	}
+	replicate_reason(visit, nack->reason, ids, count);
+	memory_free(ids);
+}
+
+enum given_back { NOT_HELD, DUE_AGAIN, DEAD };
+
+static enum given_back give_back(struct visit *visit, struct task *task, const struct nack *nack,
+                                 struct effects *effects)
+{
+	bool dead;
+
+	if (!task)
+		return NOT_HELD;
+	dead = task_last_try(task);
+	if (dead)
+		queue_bury(visit->queue, task, visit->now);
+	else
+		queue_schedule(visit->queue, task, visit->now + nack->delay);
+	effects_set(effects, task);
+	return dead ? DEAD : DUE_AGAIN;
+}
+
+static void nack_all(struct visit *visit, RedisModuleString **argv, const struct nack *nack)
+{
+	struct effects effects;
+	bool changed = false;
+
+	if (nack->reason)
+		keep_reason(visit, argv, nack);
+	effects_begin(&effects, visit);
+	reply_list(visit->ctx, nack->end / 2 - 1);
+	for (int i = 2; i < nack->end; i += 2) {
+		enum given_back what =
+		        give_back(visit, find_leased(visit, argv[i], argv[i + 1]), nack, &effects);
+
+		RedisModule_ReplyWithLongLong(visit->ctx, what);
+		changed |= what != NOT_HELD;
+	}
+	effects_send(&effects);
+	if (changed)
+		visit_changed(visit, "pawl.nack");
+}
+
 int command_nack(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
-	struct args args = {ctx, argv, argc, 4};
-	struct task *task;
+	struct args args = {ctx, argv, argc, 2};
+	struct nack nack = {0};
 	struct visit visit;
-	struct task_id id;
-	uint64_t delay = 0;
 
 	if (argc < 4)
 		return RedisModule_WrongArity(ctx);
-	if (!arg_id(ctx, argv[2], &id) || !read_delay(&args, &delay) ||
-	    !visit_to_write(&visit, ctx, argv[1]))
+	if (!read_nack(&args, &nack) || !visit_to_write(&visit, ctx, argv[1]))
 		return REDISMODULE_OK;
-	task = find_leased(&visit, &id, argv[3]);
-	RedisModule_ReplyWithLongLong(ctx, task != NULL);
-	if (task)
-		give_back(&visit, task, visit.now + delay);
+	nack_all(&visit, argv, &nack);
 	visit_end(&visit);
 	return REDISMODULE_OK;
 }
 
+/* Returns whether the token held the lease. */
+static bool extend(struct visit *visit, RedisModuleString **argv, struct effects *effects)
+{
+	struct task *task = find_leased(visit, argv[0], argv[1]);
+	uint64_t ms;
+
+	if (!task)
+		return false;
+	arg_number(visit->ctx, argv[2], "ms", 1, TASK_TIME_MAX, &ms);
+	queue_lease(visit->queue, task, visit->now + ms, task->token);
+	effects_set(effects, task);
+	return true;
+}
+
+static void extend_all(struct visit *visit, RedisModuleString **argv, int argc)
+{
+	struct effects effects;
+	bool changed = false;
+
+	effects_begin(&effects, visit);
+	reply_list(visit->ctx, argc / 3);
+	for (int i = 2; i < argc; i += 3) {
+		bool held = extend(visit, argv + i, &effects);
+
+		RedisModule_ReplyWithLongLong(visit->ctx, held);
+		changed |= held;
+	}
+	effects_send(&effects);
+	if (changed)
+		visit_changed(visit, "pawl.extend");
+}
+
 int command_extend(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
-	struct task *task;
 	struct visit visit;
 	struct task_id id;
 	uint64_t ms;
 
-	if (argc != 5)
+	if (argc < 5 || (argc - 2) % 3 != 0)
 		return RedisModule_WrongArity(ctx);
-	if (!arg_id(ctx, argv[2], &id) || !arg_number(ctx, argv[4], "ms", 1, TASK_TIME_MAX, &ms) ||
-	    !visit_to_write(&visit, ctx, argv[1]))
+	for (int i = 2; i < argc; i += 3)
+		if (!arg_id(ctx, argv[i], &id) ||
+		    !arg_number(ctx, argv[i + 2], "ms", 1, TASK_TIME_MAX, &ms))
+			return REDISMODULE_OK;
+	if (!visit_to_write(&visit, ctx, argv[1]))
 		return REDISMODULE_OK;
-	task = find_leased(&visit, &id, argv[3]);
-	RedisModule_ReplyWithLongLong(ctx, task != NULL);
-	if (task) {
-		queue_lease(visit.queue, task, visit.now + ms, task->token);
-		replicate_set(&visit, task, state_names[STATE_LEASED], visit.now + ms);
-		visit_changed(&visit, "pawl.extend");
-	}
+	extend_all(&visit, argv, argc);
 	visit_end(&visit);
 	return REDISMODULE_OK;
 }

@@ -4,7 +4,7 @@
 
 #include "arguments.h"
 #include "commands.h"
-#include "visit.h"
+#include "deliver.h"
 
 /*
  * Cursors are the upper 48 bits of the table's: the lower ones are zero in any table that fits into
@@ -29,13 +29,15 @@ static void reply_whole_task(struct visit *visit, const struct task *task)
 {
 	const char *state = state_names[task_state(task, visit->now)];
 
-	RedisModule_ReplyWithMap(visit->ctx, 5);
+	RedisModule_ReplyWithMap(visit->ctx, 6);
 	RedisModule_ReplyWithCString(visit->ctx, "state");
 	RedisModule_ReplyWithCString(visit->ctx, state);
 	reply_text(visit->ctx, "payload", (const char *)task_payload(task), task->payload_size);
 	reply_number(visit->ctx, "due-ms", task->at);
 	reply_number(visit->ctx, "tries", task->tries);
 	reply_number(visit->ctx, "maxtries", task->max_tries);
+	RedisModule_ReplyWithCString(visit->ctx, "reason");
+	reply_reason(visit->ctx, task);
 }
 
 int command_get(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)

@@ -116,13 +116,15 @@ static void emit_task(struct task *task, void *arg)
 {
 	struct rewriting *to = arg;
 	struct token token = {fence_last(), task->token};
+	struct note note = task_note(task);
 	char id[TASK_ID_TEXT], text[TOKEN_TEXT];
 	size_t id_size = task_id_text(task, id);
 
-	RedisModule_EmitAOF(to->aof, "PAWL.PUTAT", "slbblclb", to->key, (long long)task->at, id,
-	                    id_size, task_payload(task), (size_t)task->payload_size,
-	                    (long long)task->max_tries, stored_state(task), (long long)task->tries,
-	                    text, token_text(&token, text));
+	RedisModule_EmitAOF(to->aof, "PAWL.PUTAT", task->noted ? "slbblclbb" : "slbblclb", to->key,
+	                    (long long)task->at, id, id_size, task_payload(task),
+	                    (size_t)task->payload_size, (long long)task->max_tries,
+	                    stored_state(task), (long long)task->tries, text,
+	                    token_text(&token, text), note.reason, (size_t)note.reason_size);
 }
 
 static void rewrite_queue(RedisModuleIO *aof, RedisModuleString *key, void *value)
@@ -134,8 +136,7 @@ static void digest_task(struct task *task, void *arg)
 {
 	RedisModuleDigest *digest = arg;
 
-	RedisModule_DigestAddStringBuffer(digest, (const char *)task->data,
-	                                  task->id_size + (size_t)task->payload_size);
+	RedisModule_DigestAddStringBuffer(digest, (const char *)task->data, task_data_size(task));
 	RedisModule_DigestAddStringBuffer(digest, stored_state(task), 4);
 	RedisModule_DigestAddLongLong(digest, (long long)task->at);
 	RedisModule_DigestAddLongLong(digest, (long long)task->token);

@@ -140,12 +140,41 @@ void queue_bury(struct queue *queue, struct task *task, uint64_t since)
 	place(queue, task, PLACE_DEAD, since);
 }
 
+static void dismiss(struct queue *queue, struct task *task)
+{
+	ids_remove(&queue->ids, task);
+	queue->task_bytes -= memory_size(task);
+}
+
 void queue_delete(struct queue *queue, struct task *task)
 {
 	unplace(queue, task);
-	ids_remove(&queue->ids, task);
-	queue->task_bytes -= memory_size(task);
+	dismiss(queue, task);
 	memory_free(task);
+}
+
+struct task *queue_set_reason(struct queue *queue, struct task *task, const void *reason,
+                              size_t size)
+{
+	enum task_place where = task->place;
+	struct note note = {reason, (uint16_t)size};
+
+	if (size == 0 && !task->noted)
+		return task;
+	unplace(queue, task);
+	dismiss(queue, task);
+	task = task_set_note(task, &note);
+	admit(queue, task);
+	place(queue, task, where, task->at);
+	return task;
+}
+
+struct task *queue_restart(struct queue *queue, struct task *task, uint64_t at)
+{
+	task = queue_set_reason(queue, task, NULL, 0);
+	task->tries = 0;
+	queue_schedule(queue, task, at);
+	return task;
 }
 
 /* The first ones */

@@ -67,6 +67,14 @@ void queue_add_dead(struct queue *queue, struct task *task, uint64_t since);
 void queue_schedule(struct queue *queue, struct task *task, uint64_t at);
 void queue_lease(struct queue *queue, struct task *task, uint64_t until, uint64_t token);
 void queue_bury(struct queue *queue, struct task *task, uint64_t since);
+/* Let it begin anew, due at `at`: without tries and without a reason. Returns the task, which may have moved. */
+struct task *queue_restart(struct queue *queue, struct task *task, uint64_t at);
+/*
+ * Keep the reason why it was given back, copied, in place of an earlier one; of size 0: none. Returns the task, which
+ * may have moved; in its millisecond it is the last one now.
+ */
+struct task *queue_set_reason(struct queue *queue, struct task *task, const void *reason,
+                              size_t size);
 
 void queue_delete(struct queue *queue, struct task *task); /* and free it */
 

@@ -55,10 +55,12 @@ static arg take_args[] = {KEY, NUMBER("count", "COUNT", OPTIONAL),
 
 static arg delivery_parts[] = {STRING("id", NULL, NONE), STRING("token", NULL, NONE), END};
 static arg ack_args[] = {KEY, PARTS("delivery", BLOCK, delivery_parts, MULTIPLE), END};
-static arg nack_args[] = {KEY, STRING("id", NULL, NONE), STRING("token", NULL, NONE),
-                          NUMBER("delay-ms", "DELAY", OPTIONAL), END};
-static arg extend_args[] = {KEY, STRING("id", NULL, NONE), STRING("token", NULL, NONE),
+static arg nack_args[] = {KEY, PARTS("delivery", BLOCK, delivery_parts, MULTIPLE),
+                          NUMBER("delay-ms", "DELAY", OPTIONAL),
+                          STRING("reason", "REASON", OPTIONAL), END};
+static arg lease_parts[] = {STRING("id", NULL, NONE), STRING("token", NULL, NONE),
                             NUMBER("ms", NULL, NONE), END};
+static arg extend_args[] = {KEY, PARTS("lease", BLOCK, lease_parts, MULTIPLE), END};
 
 static arg cancel_args[] = {KEY, STRING("id", NULL, MULTIPLE), WORD("force", "FORCE", OPTIONAL),
                             END};
@@ -88,7 +90,7 @@ static arg dead_actions[] = {PARTS("take", BLOCK, dead_take, NONE),
 static arg dead_args[] = {KEY, PARTS("action", ONEOF, dead_actions, NONE), END};
 
 static arg putat_state[] = {STRING("state", NULL, NONE), NUMBER("tries", NULL, NONE),
-                            STRING("token", NULL, NONE), END};
+                            STRING("token", NULL, NONE), STRING("reason", NULL, OPTIONAL), END};
 static arg putat_args[] = {KEY,
                            NUMBER("at", NULL, NONE),
                            STRING("id", NULL, NONE),
@@ -100,6 +102,7 @@ static arg setat_parts[] = {NUMBER("tries", NULL, NONE), STRING("token", NULL, N
                             STRING("id", NULL, NONE), END};
 static arg setat_args[] = {KEY, NUMBER("at", NULL, NONE), STRING("state", NULL, NONE),
                            PARTS("task", BLOCK, setat_parts, MULTIPLE), END};
+static arg note_args[] = {KEY, STRING("reason", NULL, NONE), STRING("id", NULL, MULTIPLE), END};
 static arg drop_args[] = {KEY, STRING("id", NULL, MULTIPLE), END};
 
 enum {
@@ -128,9 +131,10 @@ static const struct entry {
         {"pawl.ack", command_ack, "write fast", "write fast", DELETES, -4, ack_args,
          "Acknowledges deliveries: their tasks are done.", "O(N) for N deliveries"},
         {"pawl.nack", command_nack, "write fast", "write fast", UPDATES, -4, nack_args,
-         "Gives a delivery back: its task is due again, at once or later.", "O(1)"},
-        {"pawl.extend", command_extend, "write fast", "write fast", UPDATES, 5, extend_args,
-         "Makes a lease end so many milliseconds from now.", "O(1)"},
+         "Gives deliveries back: their tasks are due again, at once or later, or dead.",
+         "O(N) for N deliveries"},
+        {"pawl.extend", command_extend, "write fast", "write fast", UPDATES, -5, extend_args,
+         "Makes leases end so many milliseconds from now.", "O(N) for N leases"},
         {"pawl.cancel", command_cancel, "write fast", "write fast", DELETES, -3, cancel_args,
          "Takes tasks out of a queue.", "O(N) for N ids"},
         {"pawl.move", command_move, "write fast", "write fast", UPDATES, -4, move_args,
@@ -152,6 +156,8 @@ static const struct entry {
          "O(1)"},
         {"pawl.setat", command_setat, "write admin", "write admin slow dangerous", UPDATES, -7,
          setat_args, "Internal: what they are told of a change.", "O(N) for N tasks"},
+        {"pawl.note", command_note, "write admin", "write admin slow dangerous", UPDATES, -4,
+         note_args, "Internal: what they are told of reasons.", "O(N) for N tasks"},
         {"pawl.drop", command_drop, "write admin", "write admin slow dangerous", DELETES, -3,
          drop_args, "Internal: what they are told of tasks that are gone.", "O(N) for N tasks"},
 };

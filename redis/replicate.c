@@ -23,15 +23,9 @@ void replicate_put(struct visit *visit, const struct task *task, const char *id,
 	                      (size_t)task->payload_size, (long long)task->max_tries);
 }
 
-void effects_begin_drop(struct effects *effects, struct visit *visit)
+void effects_begin(struct effects *effects, struct visit *visit)
 {
 	*effects = (struct effects){.ctx = visit->ctx, .key = visit->name};
-}
-
-void effects_begin_set(struct effects *effects, struct visit *visit, const char *state, uint64_t at)
-{
-	*effects =
-	        (struct effects){.ctx = visit->ctx, .key = visit->name, .state = state, .at = at};
 }
 
 static void append(struct effects *effects, const char *text, size_t size)
@@ -59,25 +53,45 @@ static void flush(struct effects *effects)
 		RedisModule_FreeString(NULL, effects->items[--effects->count]);
 }
 
-void effects_add_id(struct effects *effects, const struct task *task, const struct token *token,
+/* The next task has this state and time: is something else to be said of those before it? */
+static void continue_with(struct effects *effects, const char *state, uint64_t at)
+{
+	if (effects->state != state || effects->at != at || effects->count >= ARGUMENTS_MAX)
+		flush(effects);
+	effects->state = state;
+	effects->at = at;
+}
+
+void effects_set_id(struct effects *effects, const struct task *task, const struct token *token,
                     const char *id, size_t id_size)
 {
 	char text[TOKEN_TEXT], tries[8];
 
-	if (effects->state) {
-		append(effects, tries, (size_t)snprintf(tries, sizeof(tries), "%u", task->tries));
-		append(effects, text, token_text(token, text));
-	}
+	continue_with(effects, stored_state(task), task->at);
+	append(effects, tries, (size_t)snprintf(tries, sizeof(tries), "%u", task->tries));
+	append(effects, text, token_text(token, text));
 	append(effects, id, id_size);
-	if (effects->count >= ARGUMENTS_MAX)
-		flush(effects);
 }
 
-void effects_add(struct effects *effects, const struct task *task)
+void effects_drop_id(struct effects *effects, const char *id, size_t id_size)
+{
+	continue_with(effects, NULL, 0);
+	append(effects, id, id_size);
+}
+
+void effects_set(struct effects *effects, const struct task *task)
+{
+	char id[TASK_ID_TEXT];
+	struct token token = {0, task->token};
+
+	effects_set_id(effects, task, &token, id, task_id_text(task, id));
+}
+
+void effects_drop(struct effects *effects, const struct task *task)
 {
 	char id[TASK_ID_TEXT];
 
-	effects_add_id(effects, task, &(struct token){0, task->token}, id, task_id_text(task, id));
+	effects_drop_id(effects, id, task_id_text(task, id));
 }
 
 void effects_send(struct effects *effects)
@@ -86,11 +100,19 @@ void effects_send(struct effects *effects)
 	memory_free(effects->items);
 }
 
-void replicate_set(struct visit *visit, const struct task *task, const char *state, uint64_t at)
+void replicate_set(struct visit *visit, const struct task *task)
 {
 	struct effects effects;
 
-	effects_begin_set(&effects, visit, state, at);
-	effects_add(&effects, task);
+	effects_begin(&effects, visit);
+	effects_set(&effects, task);
 	effects_send(&effects);
+}
+
+void replicate_reason(struct visit *visit, const RedisModuleString *reason, RedisModuleString **ids,
+                      size_t count)
+{
+	if (count > 0)
+		RedisModule_Replicate(visit->ctx, "PAWL.NOTE", "ssv", visit->name, reason, ids,
+		                      count);
 }

@@ -2,11 +2,13 @@
 /*
  * What replicas and the append-only file are told: effects only, with absolute times, ids and tokens.
  *
- *	PAWL.PUTAT key at id payload [maxtries [state tries token]]   a task as it is now
- *	PAWL.SETAT key at state tries token id [tries token id ...]   tasks that are there: another state
- *	PAWL.DROP  key id [id ...]                                    tasks that are gone
+ *	PAWL.PUTAT key at id payload [maxtries [state tries token [reason]]]   a task as it is now
+ *	PAWL.SETAT key at state tries token id [tries token id ...]            tasks that are there: another state
+ *	PAWL.NOTE  key reason id [id ...]                                      likewise: why they were given back
+ *	PAWL.DROP  key id [id ...]                                             tasks that are gone
  *
- * state: waiting (also when it is due: that follows from `at`), leased or dead.
+ * state: waiting (also when it is due: that follows from `at`), leased or dead. A task that is set to waiting without
+ * tries begins anew: it loses its reason.
  */
 #ifndef PAWL_REDIS_REPLICATE_H
 #define PAWL_REDIS_REPLICATE_H
@@ -14,31 +16,39 @@
 #include "token.h"
 #include "visit.h"
 
-/* A list of arguments that grows; at most so many go into one command. */
-struct effects {
-	RedisModuleCtx *ctx;
-	RedisModuleString *key;
-	RedisModuleString **items; /* NULL until the first one */
-	size_t count, room;
-	const char *state; /* NULL: PAWL.DROP */
-	uint64_t at;
-};
-
 /* A new task, whose id reads so. */
 void replicate_put(struct visit *visit, const struct task *task, const char *id, size_t id_size);
 
-/* Collect tasks that are gone, or that now have the given state; then send it off. */
-void effects_begin_drop(struct effects *effects, struct visit *visit);
-void effects_begin_set(struct effects *effects, struct visit *visit, const char *state,
-                       uint64_t at);
-void effects_add(struct effects *effects, const struct task *task);
-/* The same for whoever has its token and the text of its id at hand: the fence is nowhere else. */
-void effects_add_id(struct effects *effects, const struct task *task, const struct token *token,
+/*
+ * What a command does to tasks, in order. Neighbours of which the same is to be said go into one command, of a bounded
+ * number of arguments.
+ */
+struct effects {
+	RedisModuleCtx *ctx;
+	RedisModuleString *key;
+	RedisModuleString *
+	        *items; /* of the tasks that have not been sent off; NULL until the first one */
+	size_t count, room;
+	const char *state; /* which all of them have now, NULL: they are gone... */
+	uint64_t at;       /* ...and their time */
+};
+
+void effects_begin(struct effects *effects, struct visit *visit);
+/* It is as it is now. */
+void effects_set(struct effects *effects, const struct task *task);
+/* It will be deleted. */
+void effects_drop(struct effects *effects, const struct task *task);
+/* The same for whoever has the text of its id at hand: making it is not free. Its fence is known from its token only. */
+void effects_set_id(struct effects *effects, const struct task *task, const struct token *token,
                     const char *id, size_t id_size);
+void effects_drop_id(struct effects *effects, const char *id, size_t id_size);
 void effects_send(struct effects *effects);
 
-/* A single task that is there. */
-void replicate_set(struct visit *visit, const struct task *task, const char *state, uint64_t at);
+/* A single task that is there, as it is now. */
+void replicate_set(struct visit *visit, const struct task *task);
+/* The tasks with these ids have this reason. */
+void replicate_reason(struct visit *visit, const RedisModuleString *reason, RedisModuleString **ids,
+                      size_t count);
 
 /* As it is written in these commands. */
 const char *stored_state(const struct task *task);

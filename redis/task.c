@@ -131,14 +131,10 @@ size_t task_id_text(const struct task *task, char text[TASK_ID_TEXT])
 	return (size_t)(end - text);
 }
 
-static struct task *allocate(size_t id_size, size_t payload_size)
-{
-	return memory_new(offsetof(struct task, data) + id_size + payload_size);
-}
-
 struct task *task_new(const struct task_id *id, const void *payload, uint32_t payload_size)
 {
-	struct task *task = allocate(id->size, payload_size);
+	struct task *task =
+	        memory_new(offsetof(struct task, data) + id->size + (size_t)payload_size);
 
 	memset(task, 0, offsetof(struct task, data));
 	task->payload_size = payload_size;
@@ -150,11 +146,52 @@ struct task *task_new(const struct task_id *id, const void *payload, uint32_t pa
 	return task;
 }
 
+/* Notes: the size of the reason, then the reason. */
+
+enum { NOTE_HEAD = sizeof(uint16_t) };
+
+static unsigned char *note_of(const struct task *task)
+{
+	return (unsigned char *)(uintptr_t)task_payload(task) + task->payload_size;
+}
+
+struct note task_note(const struct task *task)
+{
+	struct note note = {NULL, 0};
+
+	if (!task->noted)
+		return note;
+	memcpy(&note.reason_size, note_of(task), sizeof(note.reason_size));
+	note.reason = note_of(task) + NOTE_HEAD;
+	return note;
+}
+
+size_t task_data_size(const struct task *task)
+{
+	size_t size = task->id_size + (size_t)task->payload_size;
+
+	return task->noted ? size + NOTE_HEAD + task_note(task).reason_size : size;
+}
+
+struct task *task_set_note(struct task *task, const struct note *note)
+{
+	size_t size = offsetof(struct task, data) + task->id_size + task->payload_size;
+
+	task->noted = note->reason_size > 0;
+	if (!task->noted)
+		return memory_resize(task, size);
+	task = memory_resize(task, size + NOTE_HEAD + note->reason_size);
+	memcpy(note_of(task), &note->reason_size, sizeof(note->reason_size));
+	memcpy(note_of(task) + NOTE_HEAD, note->reason, note->reason_size);
+	return task;
+}
+
 struct task *task_copy(const struct task *task)
 {
-	struct task *copy = allocate(task->id_size, task->payload_size);
+	size_t size = offsetof(struct task, data) + task_data_size(task);
+	struct task *copy = memory_new(size);
 
-	memcpy(copy, task, offsetof(struct task, data) + task->id_size + task->payload_size);
+	memcpy(copy, task, size);
 	copy->place = PLACE_NONE;
 	return copy;
 }

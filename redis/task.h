@@ -18,6 +18,7 @@
 #define TASK_ID_MAX      255u        /* bytes in an id */
 #define TASK_PAYLOAD_MAX UINT32_MAX  /* bytes in a payload */
 #define TASK_TRIES_MAX   UINT16_MAX  /* deliveries; the count stays there */
+#define TASK_REASON_MAX  1024u       /* bytes in a reason */
 #define TASK_ID_TEXT     TASK_ID_MAX /* room that task_id_text needs: no id is longer */
 #define TASK_TIME_MAX \
 	((UINT64_C(1) << 53) - 1) /* of a delay or a time that a client gives, in ms */
@@ -44,7 +45,14 @@ struct task {
 	uint8_t place : 2;
 	uint8_t leased : 1;    /* out to a taker until `at`: it stays so when that has passed */
 	uint8_t made_here : 1; /* the id is in the short form */
-	unsigned char data[];  /* id, payload */
+	uint8_t noted : 1;     /* a note is behind the payload */
+	unsigned char data[];  /* id, payload, note */
+};
+
+/* What few tasks have: the others need no room for it. All zeroes is none. */
+struct note {
+	const unsigned char *reason; /* borrowed: why it was given back the last time */
+	uint16_t reason_size;        /* 0: none was told */
 };
 
 /* An id as it is kept. */
@@ -73,6 +81,15 @@ size_t task_id_text(const struct task *task, char text[TASK_ID_TEXT]);
 /* A new task, nowhere, due at 0. The payload is copied. */
 struct task *task_new(const struct task_id *id, const void *payload, uint32_t payload_size);
 struct task *task_copy(const struct task *task);
+/* Its note: all zeroes if it has none. What it borrows is the task's. */
+struct note task_note(const struct task *task);
+/*
+ * Give a task that is nowhere this note in place of its own, and copy what it borrows, which must not be the task's.
+ * Returns the task, which may have moved.
+ */
+struct task *task_set_note(struct task *task, const struct note *note);
+/* Bytes in `data`. */
+size_t task_data_size(const struct task *task);
 
 static inline const unsigned char *task_payload(const struct task *task)
 {

@@ -25,7 +25,8 @@ class Citizen(ServerTest):
     def fill(self, key="q"):
         """A waiting, a due, a leased and a dead task; returns the token of the leased one."""
         self.call("PAWL.PUT", key, 0, "dead", "ID", "dead", "MAXTRIES", 1)
-        self.call("PAWL.TAKE", key, "LEASE", 1)
+        token = self.call("PAWL.TAKE", key, "LEASE", 10)[0][4]
+        self.call("PAWL.NACK", key, "dead", token, "REASON", "why")
         self.pass_ms(1)
         self.call("PAWL.PUT", key, 0, "leased", "ID", "leased", "MAXTRIES", 5)
         token = self.call("PAWL.TAKE", key, "LEASE", 10_000)[0][4]
@@ -37,6 +38,7 @@ class Citizen(ServerTest):
         states = {name: in_pairs(self.call("PAWL.GET", key, name))[b"state"].decode()
                   for name in ("waiting", "due", "leased", "dead")}
         self.assertEqual(states, {name: name for name in states})
+        self.assertEqual(in_pairs(self.call("PAWL.GET", key, "dead"))[b"reason"], b"why")
         self.assertEqual(self.call("PAWL.NEXT", key), 0)
         self.assertEqual([t[0] for t in self.call("PAWL.TAKE", key, "COUNT", 9)], [b"due"])
         self.assertEqual(self.call("PAWL.NEXT", key), 5000)
@@ -94,7 +96,10 @@ class Citizen(ServerTest):
         digests.add(self.call("DEBUG", "DIGEST-VALUE", "q")[0])
         self.call("PAWL.PUT", "q", 50, "p", "ID", "b")
         digests.add(self.call("DEBUG", "DIGEST-VALUE", "q")[0])
-        self.assertEqual(len(digests), 4)
+        for reason in ("why", "what"):
+            self.call("PAWL.NOTE", "q", reason, "a")
+            digests.add(self.call("DEBUG", "DIGEST-VALUE", "q")[0])
+        self.assertEqual(len(digests), 6)
 
     def test_del_and_expire_of_a_queue_with_leases(self):
         for command in (("DEL", "q"), ("UNLINK", "q"), ("PEXPIRE", "q", 1), ("FLUSHALL",), ("FLUSHALL", "ASYNC"),

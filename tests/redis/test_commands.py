@@ -289,8 +289,71 @@ class Leases(ServerTest):
 
     def test_nack_of_the_last_try_is_death_too(self):
         self.pass_ms(100)
-        self.assertEqual(self.call("PAWL.NACK", "q", "x", self.take(), "DELAY", 5), 1)
+        self.assertEqual(self.call("PAWL.NACK", "q", "x", self.take(), "DELAY", 5), 2)
         self.assertEqual(self.state(), b"dead")
+
+    def reason(self, name="x"):
+        return in_pairs(self.call("PAWL.GET", "q", name))[b"reason"]
+
+    def test_nack_of_several_tells_of_each(self):
+        for name in ("again", "dead", "lapsed"):
+            self.call("PAWL.PUT", "q", 0, name, "ID", name, "MAXTRIES", 1 if name == "dead" else 2)
+        tokens = {task[0].decode(): task[4] for task in self.call("PAWL.TAKE", "q", "COUNT", 2, "LEASE", 100)}
+        lapsed = self.call("PAWL.TAKE", "q", "LEASE", 1)[0][4]
+        self.pass_ms(1)
+        pairs = ("again", tokens["again"], "dead", tokens["dead"], "lapsed", lapsed, "nobody", lapsed, "x", self.token,
+                 "again", tokens["again"])
+        self.assertEqual(self.call("PAWL.NACK", "q", *pairs, "REASON", "no luck", "DELAY", 7), [1, 2, 0, 0, 1, 0])
+        self.assertEqual([self.state(name) for name in ("again", "dead", "lapsed", "x")],
+                         [b"waiting", b"dead", b"due", b"waiting"])
+        self.assertEqual([self.reason(name) for name in ("again", "dead", "lapsed", "x")],
+                         [b"no luck", b"no luck", None, b"no luck"])
+        self.assertEqual(self.call("PAWL.NACK", "q", *pairs), [0] * 6)
+        self.assertEqual(self.call("PAWL.NACK", "missing", "a", self.token, "b", self.token), [0, 0])
+
+    def test_the_last_reason_given_is_kept(self):
+        self.assertIsNone(self.reason())
+        self.call("PAWL.NACK", "q", "x", self.token, "REASON", "first")
+        self.assertEqual(self.reason(), b"first")
+        second = self.take()
+        self.assertEqual(self.reason(), b"first")
+        self.assertEqual(self.call("PAWL.NACK", "q", "x", second), 2)
+        self.assertEqual(self.reason(), b"first")
+        self.assertEqual(self.call("PAWL.DEAD", "q", "REQUEUE", "x"), 1)
+        self.assertIsNone(self.reason())
+        binary = bytes(range(256)) * 4
+        for reason, kept in ((binary, binary), ("short", b"short"), ("", None)):
+            self.call("PAWL.NACK", "q", "x", self.take(), "REASON", reason)
+            self.assertEqual(self.reason(), kept)
+            self.call("PAWL.DEAD", "q", "REQUEUE", "ALL")
+
+    def test_a_reason_survives_a_move_and_ends_with_its_task(self):
+        self.call("PAWL.NACK", "q", "x", self.token, "REASON", "why")
+        self.call("PAWL.MOVE", "q", "x", 50)
+        self.assertEqual(self.reason(), b"why")
+        self.call("PAWL.PUT", "q", 0, "p", "ID", "x", "REPLACE")
+        self.assertIsNone(self.reason())
+
+    def test_a_task_without_a_reason_takes_no_more_memory(self):
+        size = lambda: self.call("MEMORY", "USAGE", "q", "SAMPLES", 0)
+        before = size()
+        self.call("PAWL.NACK", "q", "x", self.token, "REASON", "r" * 500)
+        self.assertGreaterEqual(size(), before + 400)
+        self.call("PAWL.NACK", "q", "x", self.take(), "REASON", "")
+        self.assertEqual(size(), before)
+
+    def test_an_id_that_is_the_name_of_an_option(self):
+        for name in ("DELAY", "reason"):
+            self.call("PAWL.PUT", "q", 0, "p", "ID", name)
+            self.assertEqual(self.call("PAWL.NACK", "q", name, self.take(), "DELAY", 5), 1)
+            self.assertEqual(self.state(name), b"waiting")
+
+    def test_extend_of_several(self):
+        self.call("PAWL.PUT", "q", 0, "p", "ID", "y")
+        other = self.take()
+        self.assertEqual(self.call("PAWL.EXTEND", "q", "x", self.token, 500, "x", other, 5, "y", other, 700), [1, 0, 1])
+        self.assertEqual([in_pairs(self.call("PAWL.GET", "q", name))[b"due-ms"] for name in "xy"], [START + 500, START + 700])
+        self.assertEqual(self.call("PAWL.EXTEND", "missing", "x", self.token, 5, "y", other, 5), [0, 0])
 
     def test_ack_of_the_last_try_is_fine(self):
         self.pass_ms(100)
@@ -304,7 +367,17 @@ class Leases(ServerTest):
         self.fails("ERR DELAY is '-1'", "PAWL.NACK", "q", "x", self.token, "DELAY", -1)
         self.fails("ERR unknown or misplaced", "PAWL.NACK", "q", "x", self.token, "LATER")
         self.fails("ERR option 'DELAY' needs", "PAWL.NACK", "q", "x", self.token, "DELAY")
+        self.fails("ERR option 'REASON' needs", "PAWL.NACK", "q", "x", self.token, "REASON")
+        self.fails("ERR option 'REASON' is given twice", "PAWL.NACK", "q", "x", self.token, "REASON", "a", "REASON", "b")
+        self.fails("ERR option 'DELAY' is given twice", "PAWL.NACK", "q", "x", self.token, "DELAY", 5, "DELAY", 5)
+        self.assertIn("1025 bytes, must have 0 to 1024",
+                      self.fails("ERR REASON is 'rrr", "PAWL.NACK", "q", "x", self.token, "REASON", "r" * 1025))
+        self.fails("ERR id is ''", "PAWL.NACK", "q", "x", self.token, "", self.token)
+        self.fails("ERR unknown or misplaced argument 'y'", "PAWL.NACK", "q", "x", self.token, "DELAY", 5, "y", "t")
         self.fails("ERR wrong number of arguments", "PAWL.EXTEND", "q", "x", self.token)
+        self.fails("ERR wrong number of arguments", "PAWL.EXTEND", "q", "x", self.token, 5, "y", "t")
+        self.fails("ERR ms is '0'", "PAWL.EXTEND", "q", "x", self.token, 5, "y", "t", 0)
+        self.fails("ERR id is ''", "PAWL.EXTEND", "q", "x", self.token, 5, "", "t", 5)
         self.assertIn("from 1 to", self.fails("ERR ms is '0'", "PAWL.EXTEND", "q", "x", self.token, 0))
         for command in ("PAWL.ACK", "PAWL.NACK"):
             self.assertEqual(self.call(command, "missing", "x", self.token), 0)
@@ -366,7 +439,8 @@ class Look(ServerTest):
         self.assertIsNone(self.call("PAWL.GET", "missing", "a"))
         self.call("PAWL.PUT", "q", 50, "p", "ID", "a", "MAXTRIES", 3)
         self.assertIsNone(self.call("PAWL.GET", "q", "b"))
-        expected = {b"state": b"waiting", b"payload": b"p", b"due-ms": START + 50, b"tries": 0, b"maxtries": 3}
+        expected = {b"state": b"waiting", b"payload": b"p", b"due-ms": START + 50, b"tries": 0, b"maxtries": 3,
+                    b"reason": None}
         self.assertEqual(in_pairs(self.call("PAWL.GET", "q", "a")), expected)
         self.pass_ms(50)
         self.assertEqual(in_pairs(self.call("PAWL.GET", "q", "a")), expected | {b"state": b"due"})
@@ -531,7 +605,7 @@ class Everything(ServerTest):
              ("PAWL.GET", "k", "x"), ("PAWL.LEN", "k"), ("PAWL.NEXT", "k"), ("PAWL.SCAN", "k", 0),
              ("PAWL.INFO", "k"), ("PAWL.DEAD", "k", "TAKE"), ("PAWL.DEAD", "k", "REQUEUE", "x"),
              ("PAWL.PUTAT", "k", 5, "x", "p"),
-             ("PAWL.SETAT", "k", 5, "waiting", 0, "0", "x"), ("PAWL.DROP", "k", "x")]
+             ("PAWL.SETAT", "k", 5, "waiting", 0, "0", "x"), ("PAWL.NOTE", "k", "r", "x"), ("PAWL.DROP", "k", "x")]
 
     def test_a_key_of_another_type_is_refused_by_every_command(self):
         self.call("SET", "k", "text")
@@ -553,7 +627,7 @@ class Everything(ServerTest):
             self.assertTrue(docs[b"summary"] and docs[b"complexity"] and docs[b"arguments"], name)
             flags, categories = set(info[2]), set(info[6])
             reads = name in ("pawl.get", "pawl.len", "pawl.next", "pawl.scan", "pawl.info")
-            internal = name in ("pawl.putat", "pawl.setat", "pawl.drop")
+            internal = name in ("pawl.putat", "pawl.setat", "pawl.note", "pawl.drop")
             self.assertEqual("readonly" in flags, reads, name)
             self.assertEqual("write" in flags, not reads, name)
             self.assertEqual("admin" in flags, internal, name)
@@ -591,7 +665,8 @@ class Everything(ServerTest):
                 (("PAWL.NEXT", "q"), "(integer) 500"),
                 (("PAWL.MOVE", "q", "b", 20), "(integer) 1"),
                 (("PAWL.GET", "q", "b"), f' 1) "state"\n 2) "waiting"\n 3) "payload"\n 4) "world"\n 5) "due-ms"\n'
-                 f' 6) (integer) {START + 20}\n 7) "tries"\n 8) (integer) 0\n 9) "maxtries"\n10) (integer) 0'),
+                 f' 6) (integer) {START + 20}\n 7) "tries"\n 8) (integer) 0\n 9) "maxtries"\n10) (integer) 0\n'
+                 '11) "reason"\n12) (nil)'),
                 (("PAWL.SCAN", "q", 0), '1) "0"\n2) 1) "b"'),
                 (("PAWL.ACK", "q", "b", "0123456789abcdef"), "(integer) 0"),
                 (("PAWL.NACK", "q", "b", "0123456789abcdef"), "(integer) 0"),

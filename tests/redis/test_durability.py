@@ -117,8 +117,10 @@ class Restarted(unittest.TestCase):
         call("PAWL.CLOCK", START + 1)
         call("PAWL.PUT", "q", 0, "buried", "ID", "buried", "MAXTRIES", 1)
         token = call("PAWL.TAKE", "q", "LEASE", 100)[0][4]
-        call("PAWL.NACK", "q", "buried", token)
+        call("PAWL.NACK", "q", "buried", token, "REASON", b"its\0end\r\n")
         call("PAWL.PUT", "q", 0, "leased", "ID", "leased", "MAXTRIES", 3)
+        token = call("PAWL.TAKE", "q", "LEASE", 5000)[0][4]
+        call("PAWL.NACK", "q", "leased", token, "REASON", "first")
         token = call("PAWL.TAKE", "q", "LEASE", 5000)[0][4]
         call("PAWL.EXTEND", "q", "leased", token, 60_000)
         call("PAWL.PUT", "q", 0, b"\0\r\n\xff", "ID", b"\0binary", "AT", 77)
@@ -145,6 +147,8 @@ class Restarted(unittest.TestCase):
         self.assertEqual(client.call("DEBUG", "DIGEST"), digest)
         self.assertEqual(client.call("PAWL.LEN", "q", "STATE", "dead"), 2)
         self.assertEqual(in_pairs(client.call("PAWL.GET", "q", "replaced"))[b"payload"], b"anew")
+        self.assertEqual(in_pairs(client.call("PAWL.GET", "q", "buried"))[b"reason"], b"its\0end\r\n")
+        self.assertEqual(in_pairs(client.call("PAWL.GET", "q", "leased"))[b"reason"], b"first")
         self.assertEqual(client.call("PAWL.TAKE", "q"), [[b"\0binary", b"\0\r\n\xff", 1, 77, None]])
         self.assertEqual(client.call("PAWL.ACK", "q", "leased", token), 1)
         client.call("PAWL.CLOCK", START + 10_000)
@@ -215,7 +219,8 @@ class WrittenBefore(ServerTest):
             self.assertEqual(self.call("PAWL.LEN", "q", "STATE", state), count)
         self.assertEqual(self.call("PAWL.NEXT", "q"), 0)
         self.assertEqual(in_pairs(self.call("PAWL.GET", "q", b"\0binary")), {
-            b"state": b"due", b"payload": b"\0\r\n\xff", b"due-ms": 77, b"tries": 0, b"maxtries": 65_535})
+            b"state": b"due", b"payload": b"\0\r\n\xff", b"due-ms": 77, b"tries": 0, b"maxtries": 65_535,
+            b"reason": None})
 
     def test_what_is_due_comes_in_order_and_the_dead_as_they_died(self):
         self.set_clock(START + 3000)

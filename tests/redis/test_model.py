@@ -17,7 +17,7 @@ STATES = ("waiting", "due", "leased", "dead")
 class Task:
     def __init__(self, name, payload, at, max_tries):
         self.name, self.payload, self.at, self.max_tries = name, payload, at, max_tries
-        self.tries, self.token, self.arrival, self.leased, self.dead = 0, None, 0, False, False
+        self.tries, self.token, self.arrival, self.leased, self.dead, self.reason = 0, None, 0, False, False, None
 
 
 class Model:
@@ -88,14 +88,16 @@ class Model:
         task.at, task.leased, task.dead = at, False, False
         self.arrive(task)
 
-    def nack(self, name, token, delay):
+    def nack(self, name, token, delay, reason):
         task = self.held(name, token)
         if not task:
             return 0
+        if reason is not None:
+            task.reason = reason or None
         if self.last_try(task):
             task.dead, task.leased, task.at = True, False, self.now
-        else:
-            self.schedule(task, self.now + delay)
+            return 2
+        self.schedule(task, self.now + delay)
         return 1
 
     def extend(self, name, token, ms):
@@ -136,7 +138,7 @@ class Model:
             task = self.tasks.get(name)
             if task and self.state(task) == "dead":
                 self.schedule(task, self.now + delay)
-                task.tries = 0
+                task.tries, task.reason = 0, None
                 count += 1
         return count
 
@@ -208,15 +210,26 @@ class Run:
         token = self.token(name)
         self.expect(self.model.ack(name, token), "PAWL.ACK", "q", name, token)
 
+    def several(self):
+        """Names with tokens: mostly one; some of them twice."""
+        names = [self.some() for _ in range(self.rng.choice((1, 1, 1, 2, 5)))]
+        return [(name, self.token(name)) for name in names]
+
+    @staticmethod
+    def one_or_list(replies):
+        return replies[0] if len(replies) == 1 else replies
+
     def nack(self):
-        name, delay = self.some(), self.ms()
-        token = self.token(name)
-        self.expect(self.model.nack(name, token, delay), "PAWL.NACK", "q", name, token, "DELAY", delay)
+        pairs, delay = self.several(), self.rng.choice((None, self.ms()))
+        reason = self.rng.choice((None, None, b"", b"why", b"r" * self.rng.randrange(1025)))
+        replies = [self.model.nack(name, token, delay or 0, reason) for name, token in pairs]
+        self.expect(self.one_or_list(replies), "PAWL.NACK", "q", *(word for pair in pairs for word in pair),
+                    *(() if delay is None else ("DELAY", delay)), *(() if reason is None else ("REASON", reason)))
 
     def extend(self):
-        name, ms = self.some(), self.ms() + 1
-        token = self.token(name)
-        self.expect(self.model.extend(name, token, ms), "PAWL.EXTEND", "q", name, token, ms)
+        leases = [(name, token, self.ms() + 1) for name, token in self.several()]
+        replies = [self.model.extend(*lease) for lease in leases]
+        self.expect(self.one_or_list(replies), "PAWL.EXTEND", "q", *(word for lease in leases for word in lease))
 
     def cancel(self):
         names, force = [self.some() for _ in range(self.rng.randrange(1, 4))], self.rng.random() < 0.3
@@ -236,7 +249,7 @@ class Run:
             got = self.client.call("PAWL.GET", "q", task.name)
             got = got if isinstance(got, dict) else dict(zip(got[::2], got[1::2]))
             expected = {b"state": self.model.state(task).encode(), b"payload": task.payload, b"tries": task.tries,
-                        b"due-ms": task.at, b"maxtries": task.max_tries}
+                        b"due-ms": task.at, b"maxtries": task.max_tries, b"reason": task.reason}
             assert got == expected, f"got {got}, expected {expected}"
 
     def scan(self):

@@ -54,6 +54,26 @@ static void begin(uint64_t seed)
 	model.now = UINT64_C(1800000000000);
 }
 
+/* A text that can be told from others. */
+static const unsigned char *reason_of(unsigned size)
+{
+	static unsigned char text[TASK_REASON_MAX];
+
+	for (unsigned i = 0; i < TASK_REASON_MAX; i++)
+		text[i] = (unsigned char)(size + i);
+	return text;
+}
+
+static void expect_reason(const struct task *task, unsigned size)
+{
+	struct note note = task_note(task);
+
+	EXPECT_EQ(task->noted, size > 0);
+	EXPECT_EQ(note.reason_size, size);
+	if (size > 0 && note.reason_size == size)
+		EXPECT(memcmp(note.reason, reason_of(size), size) == 0);
+}
+
 static void expect_same_counts(void)
 {
 	size_t counts[STATES], expected[STATES] = {0};
@@ -64,6 +84,9 @@ static void expect_same_counts(void)
 			expected[model_state(&model, &model.tasks[i])]++;
 	for (int state = 0; state < STATES; state++)
 		EXPECT_EQ(counts[state], expected[state]);
+	for (unsigned i = 0; i < model.used; i += 1 + model.used / 64)
+		if (model.tasks[i].there)
+			expect_reason(find(i), model.tasks[i].reason);
 }
 
 static void expect_same_next(void)
@@ -149,6 +172,33 @@ static void lease(unsigned number, uint64_t until)
 	model_end(&model, task);
 }
 
+static void give_reason(unsigned number)
+{
+	unsigned size =
+	        random_below(&rng, 4) ? (unsigned)random_below(&rng, TASK_REASON_MAX + 1) : 0;
+	struct model_task *task = &model.tasks[number];
+
+	if (size > 0 || task->reason > 0) {
+		model_begin(&model, number);
+		task->arrival = ++model.arrivals;
+		model_end(&model, task);
+	}
+	task->reason = size;
+	expect_reason(queue_set_reason(queue, find(number), reason_of(size), size), size);
+}
+
+static void restart(unsigned number, uint64_t at)
+{
+	struct model_task *task = model_begin(&model, number);
+
+	task->at = at;
+	task->leased = task->dead = false;
+	task->arrival = ++model.arrivals;
+	task->tries = task->reason = 0;
+	EXPECT_EQ(queue_restart(queue, find(number), at)->tries, 0);
+	model_end(&model, task);
+}
+
 static void delete (unsigned number)
 {
 	model_begin(&model, number)->there = false;
@@ -196,6 +246,10 @@ static void act_on(unsigned number)
 		delete (number);
 	else if (random_below(&rng, 4) == 0)
 		bury(number);
+	else if (random_below(&rng, 6) == 0)
+		give_reason(number);
+	else if (random_below(&rng, 8) == 0)
+		restart(number, any_time());
 	else if (random_below(&rng, 2) == 0)
 		lease(number, any_time());
 	else
@@ -693,6 +747,7 @@ static void expect_equal(const struct queue *a, const struct queue *b)
 		const struct task *one = in_a.tasks[i], *other = in_b.tasks[i];
 
 		EXPECT_EQ(number_of(one), number_of(other));
+		expect_reason(other, model.tasks[number_of(one)].reason);
 		EXPECT_EQ(one->at, other->at);
 		EXPECT_EQ(task_state(one, model.now), task_state(other, model.now));
 		EXPECT_EQ(one->token, other->token);

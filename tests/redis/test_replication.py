@@ -4,7 +4,7 @@ import threading
 import time
 import unittest
 
-from support import HANG, START, Error, Gone, Server, wait_until
+from support import HANG, START, Error, Gone, Server, in_pairs, wait_until
 
 
 def offset(server):
@@ -65,9 +65,9 @@ class Replication(Pair):
         self.same()
         taken = p.call("PAWL.TAKE", "q", "COUNT", 2, "LEASE", 50)
         self.same()
-        p.call("PAWL.EXTEND", "q", taken[0][0], taken[0][4], 500)
+        p.call("PAWL.EXTEND", "q", taken[0][0], taken[0][4], 500, taken[1][0], taken[1][4], 600)
         self.same()
-        p.call("PAWL.NACK", "q", taken[1][0], taken[1][4], "DELAY", 9)
+        p.call("PAWL.NACK", "q", taken[1][0], taken[1][4], "DELAY", 9, "REASON", "why")
         self.same()
         p.call("PAWL.ACK", "q", taken[0][0], taken[0][4])
         self.same()
@@ -83,6 +83,22 @@ class Replication(Pair):
         p.call("PAWL.CANCEL", "q", "a")
         self.same()
         self.assertEqual(self.r.call("EXISTS", "q"), 0)
+
+    def test_several_deliveries_given_back_are_replicated_with_their_reason(self):
+        for n in range(9):
+            self.p.call("PAWL.PUT", "q", 0, n, "ID", n, *(("MAXTRIES", 1) if n % 3 == 0 else ()))
+        taken = self.p.call("PAWL.TAKE", "q", "COUNT", 9, "LEASE", 50)
+        pairs = [word for task in taken for word in (task[0], task[4])]
+        self.assertEqual(self.p.call("PAWL.NACK", "q", *pairs, "REASON", "why"), [2, 1, 1] * 3)
+        self.same()
+        for server in (self.p, self.r):
+            self.assertEqual(in_pairs(server.call("PAWL.GET", "q", 7))[b"reason"], b"why")
+        self.assertEqual(self.p.call("PAWL.DEAD", "q", "REQUEUE", "ALL"), 3)
+        self.same()
+        self.assertIsNone(in_pairs(self.r.call("PAWL.GET", "q", 0))[b"reason"])
+        order = [task[0] for task in self.p.call("PAWL.TAKE", "q", "COUNT", 9)]
+        self.assertEqual(order, [b"1", b"2", b"4", b"5", b"7", b"8", b"0", b"3", b"6"])
+        self.same()
 
     def test_a_blocked_taker_s_delivery_is_replicated(self):
         taker = self.primary.client()

@@ -60,7 +60,7 @@ async function talk({ name, call, wait, end }) {
 	assert.equal(again, 2);
 	assert.equal(await call('PAWL.ACK', 'q', 'a', token), 0);
 	assert.equal(await call('PAWL.EXTEND', 'q', 'a', second, 3600000), 1);
-	assert.equal(await call('PAWL.NACK', 'q', 'a', second), 1);
+	assert.equal(await call('PAWL.NACK', 'q', 'a', second), 2);
 	assert.equal(asMap(await call('PAWL.INFO', 'q')).dead, 1);
 	assert.equal(await call('PAWL.DEAD', 'q', 'REQUEUE', 'ALL'), 1);
 	const ids = (await call('PAWL.SCAN', 'q', 0, 'COUNT', 100))[1];
