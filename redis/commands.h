@@ -5,6 +5,8 @@
 
 #include "redis_module.h"
 
+struct queue;
+
 /* put.c: new tasks */
 RedisModuleCmdFunc command_put, command_mput;
 /* take.c: deliveries */
@@ -13,14 +15,20 @@ RedisModuleCmdFunc command_take;
 RedisModuleCmdFunc command_ack, command_nack, command_extend;
 /* change.c: what others do to a task */
 RedisModuleCmdFunc command_cancel, command_move;
+/* settings.c: what is set for a queue */
+RedisModuleCmdFunc command_config, command_pause, command_resume;
 /* dead.c */
 RedisModuleCmdFunc command_dead;
 /* look.c */
 RedisModuleCmdFunc command_get, command_len, command_next, command_scan, command_info;
 /* internal.c: what replication and the append-only file consist of */
-RedisModuleCmdFunc command_putat, command_setat, command_note, command_drop;
+RedisModuleCmdFunc command_putat, command_setat, command_note, command_drop, command_setup;
 /* module.c: for tests only */
 RedisModuleCmdFunc command_clock;
+
+/* Reply with the settings of a queue, NULL: of one that does not exist; in a map that has so many fields more. */
+enum { SETTINGS = 4 };
+void reply_each_setting(RedisModuleCtx *ctx, const struct queue *queue);
 
 int register_commands(RedisModuleCtx *ctx);
 int register_test_commands(RedisModuleCtx *ctx);

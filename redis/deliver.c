@@ -74,10 +74,15 @@ void parcel_free(struct parcel *parcel)
 	parcel->deliveries = NULL;
 }
 
-static void deliver_one(struct visit *visit, struct task *task, uint64_t until,
+uint64_t lease_end(const struct visit *visit, const struct task *task, uint64_t ms)
+{
+	return visit->now + ms + queue_backoff(visit->queue, task);
+}
+
+static void deliver_one(struct visit *visit, struct task *task, uint64_t lease_ms,
                         struct effects *effects, struct parcel *parcel)
 {
-	struct token token = until ? token_new(visit->now) : (struct token){0, 0};
+	struct token token = lease_ms ? token_new(visit->now) : (struct token){0, 0};
 	uint64_t due = task->at;
 	char id[TASK_ID_TEXT];
 	size_t id_size = task_id_text(task, id);
@@ -89,8 +94,8 @@ static void deliver_one(struct visit *visit, struct task *task, uint64_t until,
 		parcel_add(parcel, task, due, &token);
 	else
 		reply_task(visit->ctx, task, id, id_size, due, &token);
-	if (until) {
-		queue_lease(visit->queue, task, until, token.secret);
+	if (lease_ms) {
+		queue_lease(visit->queue, task, lease_end(visit, task, lease_ms), token.secret);
 		effects_set_id(effects, task, &token, id, id_size);
 	} else {
 		effects_drop_id(effects, id, id_size);
@@ -100,7 +105,6 @@ static void deliver_one(struct visit *visit, struct task *task, uint64_t until,
 
 void deliver(struct visit *visit, const struct take *take, struct parcel *parcel)
 {
-	uint64_t until = take->lease_ms ? visit->now + take->lease_ms : 0;
 	struct effects effects;
 	struct task *task;
 	long count = 0;
@@ -111,7 +115,7 @@ void deliver(struct visit *visit, const struct take *take, struct parcel *parcel
 	for (; (uint64_t)count < take->count &&
 	       (task = queue_first_due(visit->queue, visit->now)) != NULL;
 	     count++)
-		deliver_one(visit, task, until, &effects, parcel);
+		deliver_one(visit, task, take->lease_ms, &effects, parcel);
 	if (!parcel)
 		RedisModule_ReplySetArrayLength(visit->ctx, count);
 	effects_send(&effects);

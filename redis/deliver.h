@@ -22,6 +22,11 @@ struct parcel {
  * one must be due.
  */
 void deliver(struct visit *visit, const struct take *take, struct parcel *parcel);
+/*
+ * When a lease of so many milliseconds ends: later if the queue backs off. No second time is kept for when a task comes
+ * back whose lease lapsed; its holder simply has longer.
+ */
+uint64_t lease_end(const struct visit *visit, const struct task *task, uint64_t ms);
 /* Reply as deliver would have. */
 void parcel_reply(RedisModuleCtx *ctx, const struct parcel *parcel);
 void parcel_free(struct parcel *parcel);

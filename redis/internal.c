@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * PAWL.PUTAT, PAWL.SETAT, PAWL.NOTE and PAWL.DROP: see replicate.h. They do as they are told, at any time; what they
+ * PAWL.PUTAT, PAWL.SETAT, PAWL.NOTE, PAWL.DROP and PAWL.SETUP: see replicate.h. They do as they are told, at any time; what they
  * name and is not there is passed over.
  */
 #include "arguments.h"
@@ -46,7 +46,7 @@ static int done(struct visit *visit, const char *event)
 	RedisModule_ReplicateVerbatim(visit->ctx);
 	RedisModule_ReplyWithSimpleString(visit->ctx, "OK");
 	if (visit->queue)
-		visit_changed(visit, event);
+		visit_followed(visit, event);
 	visit_end(visit);
 	return REDISMODULE_OK;
 }
@@ -218,4 +218,25 @@ int command_drop(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 			queue_delete(visit.queue, task);
 	}
 	return done(&visit, "pawl.drop");
+}
+
+int command_setup(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+	struct settings settings = {0};
+	struct visit visit;
+	uint64_t paused;
+
+	if (argc != 6)
+		return RedisModule_WrongArity(ctx);
+	if (!arg_number(ctx, argv[2], "paused", 0, 1, &paused) ||
+	    !arg_number(ctx, argv[3], "maxdead", 0, TASK_TIME_MAX, &settings.max_dead) ||
+	    !arg_number(ctx, argv[4], "backoff-ms", 0, TASK_TIME_MAX, &settings.backoff_ms) ||
+	    !arg_number(ctx, argv[5], "backoff-max-ms", settings.backoff_ms, TASK_TIME_MAX,
+	                &settings.backoff_max_ms) ||
+	    !visit_to_write(&visit, ctx, argv[1]))
+		return REDISMODULE_OK;
+	settings.paused = paused;
+	visit_create(&visit);
+	visit.queue->settings = settings;
+	return done(&visit, "pawl.set");
 }

@@ -2,8 +2,8 @@
 /* PAWL.ACK, PAWL.NACK and PAWL.EXTEND: what the holder of a lease may say. */
 #include "arguments.h"
 #include "commands.h"
+#include "deliver.h"
 #include "memory.h"
-#include "replicate.h"
 
 /* The task with this id, if this token holds its lease now. */
 static struct task *find_leased(struct visit *visit, RedisModuleString *arg,
@@ -135,15 +135,17 @@ enum given_back { NOT_HELD, DUE_AGAIN, DEAD };
 static enum given_back give_back(struct visit *visit, struct task *task, const struct nack *nack,
                                  struct effects *effects)
 {
+	uint64_t delay;
 	bool dead;
 
 	if (!task)
 		return NOT_HELD;
 	dead = task_last_try(task);
+	delay = nack->delay_given ? nack->delay : queue_backoff(visit->queue, task);
 	if (dead)
 		queue_bury(visit->queue, task, visit->now);
 	else
-		queue_schedule(visit->queue, task, visit->now + nack->delay);
+		queue_schedule(visit->queue, task, visit->now + delay);
 	effects_set(effects, task);
 	return dead ? DEAD : DUE_AGAIN;
 }
@@ -193,7 +195,7 @@ static bool extend(struct visit *visit, RedisModuleString **argv, struct effects
 	if (!task)
 		return false;
 	arg_number(visit->ctx, argv[2], "ms", 1, TASK_TIME_MAX, &ms);
-	queue_lease(visit->queue, task, visit->now + ms, task->token);
+	queue_lease(visit->queue, task, lease_end(visit, task, ms), task->token);
 	effects_set(effects, task);
 	return true;
 }

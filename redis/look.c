@@ -220,17 +220,28 @@ static void reply_oldest(RedisModuleCtx *ctx, struct queue *queue, size_t due)
 		RedisModule_ReplyWithNull(ctx);
 }
 
+void reply_each_setting(RedisModuleCtx *ctx, const struct queue *queue)
+{
+	struct settings settings = queue ? queue->settings : (struct settings){0};
+
+	reply_number(ctx, "paused", settings.paused);
+	reply_number(ctx, "maxdead", settings.max_dead);
+	reply_number(ctx, "backoff-ms", settings.backoff_ms);
+	reply_number(ctx, "backoff-max-ms", settings.backoff_max_ms);
+}
+
 static void reply_info(RedisModuleCtx *ctx, struct queue *queue, uint64_t now)
 {
 	size_t counts[STATES];
 
 	queue_counts(queue, now, counts);
-	RedisModule_ReplyWithMap(ctx, 13);
+	RedisModule_ReplyWithMap(ctx, 13 + SETTINGS);
 	reply_number(ctx, "tasks", queue_count(queue));
 	for (int state = 0; state < STATES; state++)
 		reply_number(ctx, state_names[state], counts[state]);
 	reply_oldest(ctx, queue, counts[STATE_DUE]);
 	reply_lateness(ctx, queue->lateness);
+	reply_each_setting(ctx, queue);
 	reply_number(ctx, "memory-bytes", queue_memory(queue));
 	RedisModule_ReplyWithCString(ctx, "form");
 	RedisModule_ReplyWithCString(ctx, queue_compact(queue) ? "compact" : "cells");

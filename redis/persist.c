@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * In a snapshot a queue is: the number of tasks, the server's last fence (token.h), then blocks of tasks (encode.h), then
- * an empty block. The encoding version is the server's business: it hands it to load_queue. Encoding 1 had no fence.
+ * In a snapshot a queue is: the number of tasks, the server's last fence (token.h), the settings, then blocks of tasks
+ * (encode.h), then an empty block. The encoding version is the server's business: it hands it to load_queue. Encoding 1
+ * had neither fence nor settings.
  */
 #include "persist.h"
 
@@ -12,8 +13,8 @@
 
 enum {
 	ENCODING = 2,
-	WITHOUT_FENCE = 1,  /* an encoding that can be read too */
-	BLOCK = 64 * 1024,  /* a block is sent off when it has this size */
+	ENCODING_OF_TASKS_ALONE = 1, /* it can be read too */
+	BLOCK = 64 * 1024,           /* a block is sent off when it has this size */
 	ROOM_MAX = 1 << 20, /* tasks for which room is made on the word of a snapshot alone */
 };
 
@@ -40,12 +41,21 @@ static void save_task(struct task *task, void *arg)
 		save_block(saving->io, &saving->block);
 }
 
+static void save_settings(RedisModuleIO *io, const struct queue *queue)
+{
+	RedisModule_SaveUnsigned(io, queue->settings.paused);
+	RedisModule_SaveUnsigned(io, queue->settings.max_dead);
+	RedisModule_SaveUnsigned(io, queue->settings.backoff_ms);
+	RedisModule_SaveUnsigned(io, queue->settings.backoff_max_ms);
+}
+
 static void save_queue(RedisModuleIO *io, void *value)
 {
 	struct saving saving = {.io = io};
 
 	RedisModule_SaveUnsigned(io, queue_count(value));
 	RedisModule_SaveUnsigned(io, fence_last());
+	save_settings(io, value);
 	queue_each(value, save_task, &saving);
 	if (saving.block.size > 0)
 		save_block(io, &saving.block);
@@ -70,20 +80,38 @@ static const char *load_block(RedisModuleIO *io, struct queue *queue, bool *more
 	return wrong;
 }
 
+/* The fence and the settings. Returns whether they are sound. */
+static bool load_head(RedisModuleIO *io, struct queue *queue)
+{
+	uint64_t fence = RedisModule_LoadUnsigned(io), paused = RedisModule_LoadUnsigned(io);
+	struct settings *settings = &queue->settings;
+
+	settings->paused = paused == 1;
+	settings->max_dead = RedisModule_LoadUnsigned(io);
+	settings->backoff_ms = RedisModule_LoadUnsigned(io);
+	settings->backoff_max_ms = RedisModule_LoadUnsigned(io);
+	if (RedisModule_IsIOError(io) || paused > 1 || settings->max_dead > TASK_TIME_MAX ||
+	    settings->backoff_ms > settings->backoff_max_ms ||
+	    settings->backoff_max_ms > TASK_TIME_MAX)
+		return false;
+	fence_learn(fence);
+	return true;
+}
+
 static const char *load_tasks(RedisModuleIO *io, int encoding, struct queue *queue)
 {
 	uint64_t count = RedisModule_LoadUnsigned(io);
-	uint64_t fence = encoding == WITHOUT_FENCE ? 0 : RedisModule_LoadUnsigned(io);
 	const char *wrong = NULL;
 	bool more = true;
 
 	if (RedisModule_IsIOError(io))
 		return "it cannot be read";
-	fence_learn(fence);
+	if (encoding != ENCODING_OF_TASKS_ALONE && !load_head(io, queue))
+		return "its settings cannot be read";
 	queue_reserve(queue, count < ROOM_MAX ? (size_t)count : ROOM_MAX);
 	while (more && !wrong)
 		wrong = load_block(io, queue, &more);
-	if (!wrong && (queue_count(queue) != count || count == 0))
+	if (!wrong && (queue_count(queue) != count || queue_empty(queue)))
 		wrong = "its tasks are not as many as it says";
 	return wrong;
 }
@@ -93,7 +121,7 @@ static void *load_queue(RedisModuleIO *io, int encoding)
 	struct queue *queue;
 	const char *wrong;
 
-	if (encoding != ENCODING && encoding != WITHOUT_FENCE) {
+	if (encoding != ENCODING && encoding != ENCODING_OF_TASKS_ALONE) {
 		RedisModule_LogIOError(io, "warning", "pawl: cannot read encoding %d, only 1 to %d",
 		                       encoding, ENCODING);
 		return NULL;
@@ -127,8 +155,20 @@ static void emit_task(struct task *task, void *arg)
 	                    token_text(&token, text), note.reason, (size_t)note.reason_size);
 }
 
+static void emit_settings(RedisModuleIO *aof, RedisModuleString *key,
+                          const struct settings *settings)
+{
+	RedisModule_EmitAOF(aof, "PAWL.SETUP", "sllll", key, (long long)settings->paused,
+	                    (long long)settings->max_dead, (long long)settings->backoff_ms,
+	                    (long long)settings->backoff_max_ms);
+}
+
 static void rewrite_queue(RedisModuleIO *aof, RedisModuleString *key, void *value)
 {
+	const struct queue *queue = value;
+
+	if (settings_any(&queue->settings))
+		emit_settings(aof, key, &queue->settings);
 	queue_each(value, emit_task, &(struct rewriting){aof, key});
 }
 
@@ -147,6 +187,13 @@ static void digest_task(struct task *task, void *arg)
 
 static void digest_queue(RedisModuleDigest *digest, void *value)
 {
+	const struct settings *settings = &((const struct queue *)value)->settings;
+
+	RedisModule_DigestAddLongLong(digest, settings->paused);
+	RedisModule_DigestAddLongLong(digest, (long long)settings->max_dead);
+	RedisModule_DigestAddLongLong(digest, (long long)settings->backoff_ms);
+	RedisModule_DigestAddLongLong(digest, (long long)settings->backoff_max_ms);
+	RedisModule_DigestEndSequence(digest);
 	queue_each(value, digest_task, digest);
 }
 

@@ -87,6 +87,7 @@ struct queue *queue_copy(const struct queue *queue)
 {
 	struct queue *copy = queue_new();
 
+	copy->settings = queue->settings;
 	queue_reserve(copy, queue_count(queue));
 	queue_each(queue, add_copy, copy);
 	return copy;
@@ -183,7 +184,7 @@ struct task *queue_first_due(struct queue *queue, uint64_t now)
 {
 	struct task *task = timeline_first(&queue->alive);
 
-	return task && task->at <= now ? task : NULL;
+	return task && task->at <= now && !queue->settings.paused ? task : NULL;
 }
 
 struct task *queue_first_dead(struct queue *queue, uint64_t now)
@@ -199,7 +200,28 @@ uint64_t queue_look_again(struct queue *queue)
 {
 	const struct task *task = timeline_first(&queue->alive);
 
-	return task ? task->at : PAWL_NEVER;
+	return task && !queue->settings.paused ? task->at : PAWL_NEVER;
+}
+
+size_t queue_dead_beyond(const struct queue *queue, uint64_t now)
+{
+	size_t buried = queue->dead.all.count, most = queue->settings.max_dead, dead;
+
+	if (most == 0 || buried + queue->dying.all.count <= most)
+		return 0;
+	dead = buried + timeline_until(&queue->dying, now).tasks;
+	return dead > most ? dead - most : 0;
+}
+
+uint64_t queue_backoff(const struct queue *queue, const struct task *task)
+{
+	uint64_t ms = queue->settings.backoff_ms, max = queue->settings.backoff_max_ms;
+
+	if (ms == 0 || task_last_try(task))
+		return 0;
+	for (unsigned tries = 1; tries < task->tries && ms < max; tries++)
+		ms *= 2;
+	return ms < max ? ms : max;
 }
 
 void queue_count_delivery(struct queue *queue, const struct task *task, uint64_t now)

@@ -31,6 +31,7 @@
 
 #include "ids.h"
 #include "lateness.h"
+#include "settings.h"
 #include "task.h"
 #include "timeline.h"
 
@@ -38,6 +39,7 @@ struct queue {
 	struct ids ids;
 	struct timeline alive, dying, dead;
 	struct lateness *lateness; /* NULL before the first delivery */
+	struct settings settings;  /* yours to write */
 	size_t task_bytes;
 };
 
@@ -50,6 +52,12 @@ void queue_reserve(struct queue *queue, size_t count);
 static inline size_t queue_count(const struct queue *queue)
 {
 	return queue->ids.count;
+}
+
+/* Whether nothing is lost with it. */
+static inline bool queue_empty(const struct queue *queue)
+{
+	return queue->ids.count == 0 && !settings_any(&queue->settings);
 }
 
 static inline struct task *queue_find(const struct queue *queue, const struct task_id *id)
@@ -78,12 +86,16 @@ struct task *queue_set_reason(struct queue *queue, struct task *task, const void
 
 void queue_delete(struct queue *queue, struct task *task); /* and free it */
 
-/* The task that is to be delivered next, or NULL; it stays in the queue. */
+/* The task that is to be delivered next, or NULL; it stays in the queue. Of a paused queue none is. */
 struct task *queue_first_due(struct queue *queue, uint64_t now);
 /* The task that died first, or NULL; likewise. */
 struct task *queue_first_dead(struct queue *queue, uint64_t now);
-/* queue_next for whoever may change the queue: quicker the next time. */
+/* When that will be one: queue_next, PAWL_NEVER if it is paused. Quicker the next time. */
 uint64_t queue_look_again(struct queue *queue);
+/* How many dead tasks there are beyond what the settings allow. */
+size_t queue_dead_beyond(const struct queue *queue, uint64_t now);
+/* How much later this task is due again if its delivery comes to nothing: not at all if that was its last try. */
+uint64_t queue_backoff(const struct queue *queue, const struct task *task);
 /* Count a delivery of it: how late is it? */
 void queue_count_delivery(struct queue *queue, const struct task *task, uint64_t now);
 

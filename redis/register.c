@@ -80,6 +80,16 @@ static arg len_args[] = {KEY, STATE, END};
 static arg scan_args[] = {KEY, NUMBER("cursor", NULL, NONE), NUMBER("count", "COUNT", OPTIONAL),
                           STATE, END};
 
+static arg backoff_parts[] = {NUMBER("ms", NULL, NONE), NUMBER("max-ms", NULL, NONE), END};
+static arg config_args[] = {KEY,
+                            NUMBER("maxdead", "MAXDEAD", OPTIONAL),
+                            {.name = "backoff",
+                             .type = REDISMODULE_ARG_TYPE_BLOCK,
+                             .token = "BACKOFF",
+                             .subargs = backoff_parts,
+                             .flags = OPTIONAL},
+                            END};
+
 static arg dead_take[] = {WORD("take", "TAKE", NONE), NUMBER("count", "COUNT", OPTIONAL), END};
 static arg ids_or_all[] = {STRING("id", NULL, MULTIPLE), WORD("all", "ALL", NONE), END};
 static arg dead_requeue[] = {WORD("requeue", "REQUEUE", NONE),
@@ -102,6 +112,12 @@ static arg setat_parts[] = {NUMBER("tries", NULL, NONE), STRING("token", NULL, N
                             STRING("id", NULL, NONE), END};
 static arg setat_args[] = {KEY, NUMBER("at", NULL, NONE), STRING("state", NULL, NONE),
                            PARTS("task", BLOCK, setat_parts, MULTIPLE), END};
+static arg setup_args[] = {KEY,
+                           NUMBER("paused", NULL, NONE),
+                           NUMBER("maxdead", NULL, NONE),
+                           NUMBER("backoff-ms", NULL, NONE),
+                           NUMBER("backoff-max-ms", NULL, NONE),
+                           END};
 static arg note_args[] = {KEY, STRING("reason", NULL, NONE), STRING("id", NULL, MULTIPLE), END};
 static arg drop_args[] = {KEY, STRING("id", NULL, MULTIPLE), END};
 
@@ -139,6 +155,12 @@ static const struct entry {
          "Takes tasks out of a queue.", "O(N) for N ids"},
         {"pawl.move", command_move, "write fast", "write fast", UPDATES, -4, move_args,
          "Gives a task another due time.", "O(1)"},
+        {"pawl.config", command_config, "write fast", "write fast", UPDATES, -2, config_args,
+         "Tells or changes the settings of a queue.", "O(1)"},
+        {"pawl.pause", command_pause, "write fast", "write fast", UPDATES, 2, key_alone,
+         "Lets a queue deliver nothing until it is resumed.", "O(1)"},
+        {"pawl.resume", command_resume, "write fast", "write fast", UPDATES, 2, key_alone,
+         "Lets a paused queue deliver again.", "O(1)"},
         {"pawl.dead", command_dead, "write", "write slow", TAKES, -3, dead_args,
          "Takes or requeues tasks that used up their tries.", "O(N) for N tasks taken or requeued"},
         {"pawl.get", command_get, "readonly fast", "read fast", READS, 3, key_and_id,
@@ -160,6 +182,8 @@ static const struct entry {
          note_args, "Internal: what they are told of reasons.", "O(N) for N tasks"},
         {"pawl.drop", command_drop, "write admin", "write admin slow dangerous", DELETES, -3,
          drop_args, "Internal: what they are told of tasks that are gone.", "O(N) for N tasks"},
+        {"pawl.setup", command_setup, "write admin", "write admin slow dangerous", UPDATES, 6,
+         setup_args, "Internal: what they are told of settings.", "O(1)"},
 };
 
 static int document(RedisModuleCtx *ctx, const struct entry *entry)

@@ -116,3 +116,12 @@ void replicate_reason(struct visit *visit, const RedisModuleString *reason, Redi
 		RedisModule_Replicate(visit->ctx, "PAWL.NOTE", "ssv", visit->name, reason, ids,
 		                      count);
 }
+
+void replicate_settings(struct visit *visit)
+{
+	const struct settings *settings = &visit->queue->settings;
+
+	RedisModule_Replicate(visit->ctx, "PAWL.SETUP", "sllll", visit->name,
+	                      (long long)settings->paused, (long long)settings->max_dead,
+	                      (long long)settings->backoff_ms, (long long)settings->backoff_max_ms);
+}

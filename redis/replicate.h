@@ -6,6 +6,7 @@
  *	PAWL.SETAT key at state tries token id [tries token id ...]            tasks that are there: another state
  *	PAWL.NOTE  key reason id [id ...]                                      likewise: why they were given back
  *	PAWL.DROP  key id [id ...]                                             tasks that are gone
+ *	PAWL.SETUP key paused maxdead backoff-ms backoff-max-ms                the settings of the queue
  *
  * state: waiting (also when it is due: that follows from `at`), leased or dead. A task that is set to waiting without
  * tries begins anew: it loses its reason.
@@ -49,6 +50,9 @@ void replicate_set(struct visit *visit, const struct task *task);
 /* The tasks with these ids have this reason. */
 void replicate_reason(struct visit *visit, const RedisModuleString *reason, RedisModuleString **ids,
                       size_t count);
+
+/* The settings of the queue as they are now. */
+void replicate_settings(struct visit *visit);
 
 /* As it is written in these commands. */
 const char *stored_state(const struct task *task);

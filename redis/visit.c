@@ -2,7 +2,10 @@
 #include "visit.h"
 
 #include "clock.h"
+#include "replicate.h"
 #include "takers.h"
+
+enum { TRIM_MAX = 256 }; /* dead tasks that go with one command because they are too many */
 
 RedisModuleType *queue_type;
 
@@ -56,11 +59,36 @@ void visit_create(struct visit *visit)
 	RedisModule_ModuleTypeSetValue(visit->key, queue_type, visit->queue);
 }
 
+static void trim_dead(struct visit *visit)
+{
+	size_t beyond = queue_dead_beyond(visit->queue, visit->now);
+	struct effects effects;
+
+	if (beyond == 0)
+		return;
+	if (beyond > TRIM_MAX)
+		beyond = TRIM_MAX;
+	effects_begin(&effects, visit);
+	for (; beyond > 0; beyond--) {
+		struct task *task = queue_first_dead(visit->queue, visit->now);
+
+		effects_drop(&effects, task);
+		queue_delete(visit->queue, task);
+	}
+	effects_send(&effects);
+}
+
 void visit_changed(struct visit *visit, const char *event)
+{
+	trim_dead(visit);
+	visit_followed(visit, event);
+}
+
+void visit_followed(struct visit *visit, const char *event)
 {
 	RedisModule_SignalModifiedKey(visit->ctx, visit->name);
 	RedisModule_NotifyKeyspaceEvent(visit->ctx, REDISMODULE_NOTIFY_MODULE, event, visit->name);
-	if (queue_count(visit->queue) > 0) {
+	if (!queue_empty(visit->queue)) {
 		takers_notice(visit);
 		return;
 	}

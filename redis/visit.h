@@ -35,10 +35,12 @@ bool visit_quietly(struct visit *visit, RedisModuleCtx *ctx, RedisModuleString *
 void visit_create(struct visit *visit);
 
 /*
- * The queue was changed: tell WATCH, keyspace notifications (as `event`) and blocked takers, and delete the
- * key if the last task is gone.
+ * The queue was changed by a command: drop dead tasks that are more than it may hold, the oldest first and a bounded
+ * number each time, tell WATCH, keyspace notifications (as `event`) and blocked takers, and delete the key if nothing is left in it.
  */
 void visit_changed(struct visit *visit, const char *event);
+/* The same for what was changed on the word of another server: that decides which tasks go. */
+void visit_followed(struct visit *visit, const char *event);
 
 void visit_end(struct visit *visit);
 

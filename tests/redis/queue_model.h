@@ -26,6 +26,7 @@ struct model {
 	unsigned used; /* tasks with a higher number were never there */
 	unsigned order[MODEL_TASKS], count;
 	uint64_t now, arrivals;
+	bool paused;
 };
 
 /* Whether it is or will be due. */
@@ -94,7 +95,7 @@ static inline struct model_task *model_first_due(struct model *model)
 {
 	struct model_task *first = model->count ? &model->tasks[model->order[0]] : NULL;
 
-	return first && first->at <= model->now ? first : NULL;
+	return first && first->at <= model->now && !model->paused ? first : NULL;
 }
 
 /* When the first task is due, or was. */

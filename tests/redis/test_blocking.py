@@ -40,6 +40,20 @@ class OnAClockThatStands(ServerTest):
         self.call("PAWL.DEAD", "q", "REQUEUE", "x")
         self.assertEqual(taker.read()[0][0], b"x")
 
+    def test_takers_of_a_paused_queue_wait_until_it_is_resumed(self):
+        takers = [self.block("PAWL.TAKE", "q", "BLOCK", 0), self.block("PAWL.TAKE", "q", "BLOCK", 0)]
+        self.call("PAWL.PAUSE", "q")
+        takers.append(self.block("PAWL.TAKE", "q", "BLOCK", 0))
+        self.call("PAWL.MPUT", "q", 0, "a", 5, "b", 50, "c")
+        self.pass_ms(10)
+        self.call("DEBUG", "RELOAD")
+        self.assertEqual(self.blocked(), 3)
+        self.assertEqual(self.call("PAWL.LEN", "q", "STATE", "due"), 2)
+        self.call("PAWL.RESUME", "q")
+        self.assertEqual([taker.read()[0][1] for taker in takers[:2]], [b"a", b"b"])
+        self.pass_ms(40)
+        self.assertEqual(takers[2].read()[0][1], b"c")
+
     def test_nack_and_move_serve_too(self):
         self.call("PAWL.PUT", "q", 0, "p", "ID", "x")
         token = self.call("PAWL.TAKE", "q", "LEASE", 100)[0][4]

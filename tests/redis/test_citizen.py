@@ -32,6 +32,7 @@ class Citizen(ServerTest):
         token = self.call("PAWL.TAKE", key, "LEASE", 10_000)[0][4]
         self.call("PAWL.PUT", key, 0, "due", "ID", "due")
         self.call("PAWL.PUT", key, 5000, "waiting", "ID", "waiting")
+        self.call("PAWL.CONFIG", key, "MAXDEAD", 9, "BACKOFF", 0, 0)
         return token
 
     def expect_filled(self, key, token):
@@ -46,6 +47,8 @@ class Citizen(ServerTest):
         self.assertEqual(self.call("PAWL.DEAD", key, "TAKE")[0][:3], [b"dead", b"dead", 1])
         self.pass_ms(5000)
         self.assertEqual(self.take_all(key), [b"waiting"])
+        self.assertEqual(in_pairs(self.call("PAWL.CONFIG", key))[b"maxdead"], 9)
+        self.call("PAWL.CONFIG", key, "MAXDEAD", 0)
         self.assertEqual(self.call("EXISTS", key), 0)
 
     def test_rename(self):
@@ -99,7 +102,11 @@ class Citizen(ServerTest):
         for reason in ("why", "what"):
             self.call("PAWL.NOTE", "q", reason, "a")
             digests.add(self.call("DEBUG", "DIGEST-VALUE", "q")[0])
-        self.assertEqual(len(digests), 6)
+        for setting in (("PAWL.PAUSE", "q"), ("PAWL.CONFIG", "q", "MAXDEAD", 1), ("PAWL.CONFIG", "q", "BACKOFF", 1, 1),
+                        ("PAWL.CONFIG", "q", "BACKOFF", 1, 2)):
+            self.call(*setting)
+            digests.add(self.call("DEBUG", "DIGEST-VALUE", "q")[0])
+        self.assertEqual(len(digests), 10)
 
     def test_del_and_expire_of_a_queue_with_leases(self):
         for command in (("DEL", "q"), ("UNLINK", "q"), ("PEXPIRE", "q", 1), ("FLUSHALL",), ("FLUSHALL", "ASYNC"),
@@ -128,10 +135,12 @@ class Citizen(ServerTest):
 
     def test_watch(self):
         changes = [("PAWL.PUT", "q", 0, "p"), ("PAWL.CANCEL", "q", "x"), ("PAWL.MOVE", "q", "x", 7),
-                   ("PAWL.TAKE", "q"), ("PAWL.TAKE", "q", "LEASE", 5)]
+                   ("PAWL.TAKE", "q"), ("PAWL.TAKE", "q", "LEASE", 5), ("PAWL.PAUSE", "q"),
+                   ("PAWL.CONFIG", "q", "MAXDEAD", 5)]
         nothing = [("PAWL.LEN", "q"), ("PAWL.CANCEL", "q", "nobody"), ("PAWL.INFO", "q"), ("PAWL.NEXT", "q"),
                    ("PAWL.ACK", "q", "x", "t"), ("PAWL.SCAN", "q", 0), ("PAWL.TAKE", "empty"),
-                   ("PAWL.PUT", "q", 0, "p", "ID", "x", "NX"), ("PAWL.MOVE", "q", "nobody", 5)]
+                   ("PAWL.PUT", "q", 0, "p", "ID", "x", "NX"), ("PAWL.MOVE", "q", "nobody", 5), ("PAWL.RESUME", "q"),
+                   ("PAWL.CONFIG", "q"), ("PAWL.CONFIG", "q", "MAXDEAD", 0, "BACKOFF", 0, 0)]
         other = self.server.client()
         for command, changed in [(c, True) for c in changes] + [(c, False) for c in nothing]:
             self.call("FLUSHALL")

@@ -598,6 +598,147 @@ class Dead(ServerTest):
         self.fails("ERR id is ''", "PAWL.DEAD", "q", "REQUEUE", "a", "")
 
 
+class Settings(ServerTest):
+    defaults = {b"paused": 0, b"maxdead": 0, b"backoff-ms": 0, b"backoff-max-ms": 0}
+
+    def config(self, key="q"):
+        return in_pairs(self.call("PAWL.CONFIG", key))
+
+    def due(self, name):
+        return in_pairs(self.call("PAWL.GET", "q", name))[b"due-ms"] - self.now
+
+    def kill(self, *names):
+        for name in names:
+            self.call("PAWL.PUT", "q", 0, name, "ID", name, "MAXTRIES", 1)
+            self.call("PAWL.NACK", "q", name, self.call("PAWL.TAKE", "q", "LEASE", 50)[0][4])
+            self.pass_ms(1)
+
+    def dead(self):
+        return b"".join(sorted(self.call("PAWL.SCAN", "q", 0, "STATE", "dead", "COUNT", 10_000)[1]))
+
+    def test_a_new_queue_has_none_and_asking_makes_none(self):
+        self.assertEqual(self.config(), self.defaults)
+        self.assertEqual(self.call("EXISTS", "q"), 0)
+        self.call("PAWL.PUT", "q", 0, "p")
+        self.assertEqual(self.config(), self.defaults)
+
+    def test_a_setting_keeps_a_queue_without_tasks(self):
+        for command, undo in ((("PAWL.CONFIG", "q", "MAXDEAD", 7), ("PAWL.CONFIG", "q", "MAXDEAD", 0)),
+                              (("PAWL.CONFIG", "q", "BACKOFF", 7, 70), ("PAWL.CONFIG", "q", "BACKOFF", 0, 5)),
+                              (("PAWL.PAUSE", "q"), ("PAWL.RESUME", "q"))):
+            self.call(*command)
+            self.assertEqual(self.call("EXISTS", "q"), 1)
+            self.assertEqual(self.call("PAWL.LEN", "q"), 0)
+            self.assertEqual(self.call("PAWL.SCAN", "q", 0), [b"0", []])
+            self.assertIsNone(self.call("PAWL.NEXT", "q"))
+            self.call("PAWL.PUT", "q", 0, "p", "ID", "x")
+            self.call("PAWL.CANCEL", "q", "x")
+            self.assertEqual(self.call("EXISTS", "q"), 1)
+            self.call(*undo)
+            self.assertEqual(self.call("EXISTS", "q"), 0)
+            self.assertEqual(self.config(), self.defaults)
+
+    def test_what_is_not_given_stays(self):
+        self.assertEqual(self.call("PAWL.CONFIG", "q", "backoff", 10, 100), "OK")
+        self.call("PAWL.PAUSE", "q")
+        self.assertEqual(self.call("PAWL.CONFIG", "q", "MAXDEAD", 5), "OK")
+        expected = {b"paused": 1, b"maxdead": 5, b"backoff-ms": 10, b"backoff-max-ms": 100}
+        self.assertEqual(self.config(), expected)
+        info = in_pairs(self.call("PAWL.INFO", "q"))
+        self.assertEqual({name: info[name] for name in expected}, expected)
+        self.call("PAWL.CONFIG", "q", "MAXDEAD", 1, "BACKOFF", 2, 3)
+        self.assertEqual(self.config(), {b"paused": 1, b"maxdead": 1, b"backoff-ms": 2, b"backoff-max-ms": 3})
+
+    def test_a_paused_queue_delivers_nothing_and_does_all_else(self):
+        self.call("PAWL.PUT", "q", 0, "leased", "ID", "leased")
+        token = self.call("PAWL.TAKE", "q", "LEASE", 50)[0][4]
+        self.assertEqual(self.call("PAWL.PAUSE", "q"), 1)
+        self.assertEqual(self.call("PAWL.PAUSE", "q"), 0)
+        self.call("PAWL.MPUT", "q", 0, "a", 5, "b")
+        self.assertIsNone(self.call("PAWL.TAKE", "q"))
+        self.assertEqual(self.call("PAWL.NEXT", "q"), 0)
+        self.assertEqual(self.call("PAWL.LEN", "q", "STATE", "due"), 1)
+        self.assertEqual(self.call("PAWL.ACK", "q", "leased", token), 1)
+        self.call("DEBUG", "RELOAD")
+        self.pass_ms(5)
+        self.assertIsNone(self.call("PAWL.TAKE", "q", "COUNT", 9))
+        self.assertEqual(self.call("PAWL.RESUME", "q"), 1)
+        self.assertEqual(self.call("PAWL.RESUME", "q"), 0)
+        self.assertEqual(self.take_all(), [b"a", b"b"])
+        self.assertEqual(self.call("PAWL.RESUME", "missing"), 0)
+
+    def test_the_oldest_dead_go_first_when_they_are_too_many(self):
+        self.call("PAWL.CONFIG", "q", "MAXDEAD", 2)
+        self.kill("a", "b")
+        self.assertEqual(self.dead(), b"ab")
+        self.kill("c", "d")
+        self.assertEqual(self.dead(), b"cd")
+        self.call("PAWL.CONFIG", "q", "MAXDEAD", 1)
+        self.assertEqual(self.dead(), b"d")
+        self.call("PAWL.CONFIG", "q", "MAXDEAD", 0)
+        self.kill("e", "f")
+        self.assertEqual(self.dead(), b"def")
+
+    def test_what_lapses_by_itself_goes_with_the_next_write(self):
+        self.call("PAWL.CONFIG", "q", "MAXDEAD", 300)
+        for n in range(1000):
+            self.call("PAWL.PUT", "q", 0, "p", "ID", n, "MAXTRIES", 1)
+        self.call("PAWL.TAKE", "q", "COUNT", 1000, "LEASE", 5)
+        self.pass_ms(5)
+        self.assertEqual(self.call("PAWL.LEN", "q"), 1000)
+        left = []
+        for n in range(4):
+            self.call("PAWL.PUT", "q", 50, "p")
+            left.append(self.call("PAWL.LEN", "q", "STATE", "dead"))
+        self.assertEqual(left, [744, 488, 300, 300])
+        self.assertEqual([task[0] for task in self.call("PAWL.DEAD", "q", "TAKE", "COUNT", 2)], [b"700", b"701"])
+
+    def test_a_lapse_and_a_nack_back_off(self):
+        self.call("PAWL.CONFIG", "q", "BACKOFF", 100, 350)
+        self.call("PAWL.PUT", "q", 0, "p", "ID", "x", "MAXTRIES", 6)
+        for backoff in (100, 200, 350, 350):
+            token = self.call("PAWL.TAKE", "q", "LEASE", 10)[0][4]
+            self.assertEqual(self.due("x"), 10 + backoff)
+            self.assertEqual(self.call("PAWL.EXTEND", "q", "x", token, 20), 1)
+            self.assertEqual(self.due("x"), 20 + backoff)
+            self.assertEqual(self.call("PAWL.NACK", "q", "x", token), 1)
+            self.assertEqual(self.due("x"), backoff)
+            self.pass_ms(backoff)
+        token = self.call("PAWL.TAKE", "q", "LEASE", 10)[0][4]
+        self.call("PAWL.NACK", "q", "x", token, "DELAY", 7)
+        self.assertEqual(self.due("x"), 7)
+        self.pass_ms(7)
+        self.call("PAWL.TAKE", "q", "LEASE", 10)  # the last one: there is nothing to come back
+        self.assertEqual(self.due("x"), 10)
+
+    def test_a_backoff_grows_to_its_bound_and_no_further(self):
+        self.call("PAWL.CONFIG", "q", "BACKOFF", 1, MAX)
+        for tries, backoff in ((1, 1), (2, 2), (53, 2**52), (54, MAX), (65535, MAX)):
+            self.call("PAWL.PUTAT", "q", self.now, "x", "p", 0, "waiting", tries - 1, "0" * 16)
+            self.call("PAWL.TAKE", "q", "LEASE", MAX)
+            self.assertEqual(self.due("x"), MAX + backoff)
+
+    def test_errors(self):
+        config = ("PAWL.CONFIG", "q")
+        for bad in ("-1", MAX + 1, "x"):
+            self.assertIn(str(MAX), self.fails("ERR MAXDEAD is", *config, "MAXDEAD", bad))
+            self.assertIn(str(MAX), self.fails("ERR BACKOFF ms is", *config, "BACKOFF", bad, 5))
+            self.assertIn(str(MAX), self.fails("ERR BACKOFF max-ms is", *config, "BACKOFF", 5, bad))
+        self.assertIn("from 5 to", self.fails("ERR BACKOFF max-ms is '4'", *config, "BACKOFF", 5, 4))
+        self.fails("ERR option 'BACKOFF' needs two values", *config, "BACKOFF", 5)
+        self.fails("ERR option 'BACKOFF' needs two values", *config, "BACKOFF")
+        self.fails("ERR option 'BACKOFF' is given twice", *config, "BACKOFF", 5, 5, "BACKOFF", 5, 5)
+        self.fails("ERR option 'MAXDEAD' needs a value", *config, "MAXDEAD")
+        self.fails("ERR option 'MAXDEAD' is given twice", *config, "MAXDEAD", 1, "MAXDEAD", 1)
+        self.fails("ERR unknown or misplaced argument 'PAUSED'", *config, "PAUSED", 1)
+        self.fails("ERR wrong number of arguments", "PAWL.CONFIG")
+        self.fails("ERR wrong number of arguments", "PAWL.PAUSE")
+        self.fails("ERR wrong number of arguments", "PAWL.RESUME", "q", "q")
+        self.fails("ERR paused is '2'", "PAWL.SETUP", "q", 2, 0, 0, 0)
+        self.fails("ERR backoff-max-ms is '1'", "PAWL.SETUP", "q", 0, 0, 5, 1)
+        self.assertEqual(self.call("EXISTS", "q"), 0)
+
+
 class Everything(ServerTest):
     keyed = [("PAWL.PUT", "k", 0, "p"), ("PAWL.MPUT", "k", 0, "p"), ("PAWL.TAKE", "k"),
              ("PAWL.TAKE", "k", "BLOCK", 0), ("PAWL.ACK", "k", "x", "t"), ("PAWL.NACK", "k", "x", "t"),
@@ -605,7 +746,9 @@ class Everything(ServerTest):
              ("PAWL.GET", "k", "x"), ("PAWL.LEN", "k"), ("PAWL.NEXT", "k"), ("PAWL.SCAN", "k", 0),
              ("PAWL.INFO", "k"), ("PAWL.DEAD", "k", "TAKE"), ("PAWL.DEAD", "k", "REQUEUE", "x"),
              ("PAWL.PUTAT", "k", 5, "x", "p"),
-             ("PAWL.SETAT", "k", 5, "waiting", 0, "0", "x"), ("PAWL.NOTE", "k", "r", "x"), ("PAWL.DROP", "k", "x")]
+             ("PAWL.SETAT", "k", 5, "waiting", 0, "0", "x"), ("PAWL.NOTE", "k", "r", "x"), ("PAWL.DROP", "k", "x"),
+             ("PAWL.CONFIG", "k"), ("PAWL.CONFIG", "k", "MAXDEAD", 5), ("PAWL.PAUSE", "k"), ("PAWL.RESUME", "k"),
+             ("PAWL.SETUP", "k", 1, 0, 0, 0)]
 
     def test_a_key_of_another_type_is_refused_by_every_command(self):
         self.call("SET", "k", "text")
@@ -627,7 +770,7 @@ class Everything(ServerTest):
             self.assertTrue(docs[b"summary"] and docs[b"complexity"] and docs[b"arguments"], name)
             flags, categories = set(info[2]), set(info[6])
             reads = name in ("pawl.get", "pawl.len", "pawl.next", "pawl.scan", "pawl.info")
-            internal = name in ("pawl.putat", "pawl.setat", "pawl.note", "pawl.drop")
+            internal = name in ("pawl.putat", "pawl.setat", "pawl.note", "pawl.drop", "pawl.setup")
             self.assertEqual("readonly" in flags, reads, name)
             self.assertEqual("write" in flags, not reads, name)
             self.assertEqual("admin" in flags, internal, name)

@@ -131,6 +131,9 @@ class Restarted(unittest.TestCase):
         call("PAWL.PUT", "q", 50, "gone", "ID", "gone")
         call("PAWL.CANCEL", "q", "gone")
         call("PAWL.MPUT", "q", 10, "a", 20, "b")
+        call("PAWL.PAUSE", "empty")
+        call("PAWL.CONFIG", "empty", "MAXDEAD", 5, "BACKOFF", 6, 7)
+        call("PAWL.CONFIG", "q", "MAXDEAD", 1000)
         client.calls([("PAWL.PUT", "large", n * 37 % 9000, n, "ID", n) for n in range(6000)])
         return token
 
@@ -146,6 +149,8 @@ class Restarted(unittest.TestCase):
         client = server.client()
         self.assertEqual(client.call("DEBUG", "DIGEST"), digest)
         self.assertEqual(client.call("PAWL.LEN", "q", "STATE", "dead"), 2)
+        self.assertEqual(list(in_pairs(client.call("PAWL.CONFIG", "empty")).values()), [1, 5, 6, 7])
+        self.assertEqual(list(in_pairs(client.call("PAWL.CONFIG", "q")).values()), [0, 1000, 0, 0])
         self.assertEqual(in_pairs(client.call("PAWL.GET", "q", "replaced"))[b"payload"], b"anew")
         self.assertEqual(in_pairs(client.call("PAWL.GET", "q", "buried"))[b"reason"], b"its\0end\r\n")
         self.assertEqual(in_pairs(client.call("PAWL.GET", "q", "leased"))[b"reason"], b"first")

@@ -24,7 +24,23 @@ class Model:
     """One queue. Arrival orders what is due at the same time."""
 
     def __init__(self):
-        self.tasks, self.now, self.arrivals, self.deaths = {}, START, 0, 0
+        self.tasks, self.now, self.arrivals = {}, START, 0
+        self.paused, self.max_dead, self.backoff_ms, self.backoff_max = 0, 0, 0, 0
+
+    def settings(self):
+        return [self.paused, self.max_dead, self.backoff_ms, self.backoff_max]
+
+    def exists(self):
+        return bool(self.tasks) or any(self.settings())
+
+    def backoff(self, task):
+        return 0 if self.last_try(task) else min(self.backoff_ms * 2 ** (task.tries - 1), self.backoff_max)
+
+    def changed(self):
+        """After every command that changed something the dead that are too many go, the oldest first."""
+        if self.max_dead:
+            for task in self.dead()[:-self.max_dead]:
+                del self.tasks[task.name]
 
     def arrive(self, task):
         self.arrivals += 1
@@ -46,6 +62,10 @@ class Model:
     def due(self):
         return sorted(self.in_state("due"), key=lambda task: (task.at, task.arrival))
 
+    def dead(self):
+        """As they died; those that were given back before those whose last lease ended in the same millisecond."""
+        return sorted(self.in_state("dead"), key=lambda task: (task.at, not task.dead, task.arrival))
+
     # The commands: each returns the reply, or the code of an error. Tokens are checked by the caller.
 
     def put(self, name, payload, at, condition, max_tries):
@@ -60,18 +80,21 @@ class Model:
             del self.tasks[name]
         self.tasks[name] = Task(name, payload, at, max_tries)
         self.arrive(self.tasks[name])
+        self.changed()
         return name
 
     def take(self, count, lease):
         taken = []
-        for task in self.due()[:count]:
+        for task in [] if self.paused else self.due()[:count]:
             task.tries += 1
             taken.append([task.name, task.payload, task.tries, task.at])
             if lease:
-                task.at, task.leased = self.now + lease, True
+                task.at, task.leased = self.now + lease + self.backoff(task), True
                 self.arrive(task)
             else:
                 del self.tasks[task.name]
+        if taken:
+            self.changed()
         return taken or None
 
     def held(self, name, token):
@@ -82,6 +105,7 @@ class Model:
         if not self.held(name, token):
             return 0
         del self.tasks[name]
+        self.changed()
         return 1
 
     def schedule(self, task, at):
@@ -96,17 +120,33 @@ class Model:
             task.reason = reason or None
         if self.last_try(task):
             task.dead, task.leased, task.at = True, False, self.now
+            self.arrive(task)
             return 2
-        self.schedule(task, self.now + delay)
+        self.schedule(task, self.now + (self.backoff(task) if delay is None else delay))
         return 1
 
     def extend(self, name, token, ms):
         task = self.held(name, token)
         if not task:
             return 0
-        task.at = self.now + ms
+        task.at = self.now + ms + self.backoff(task)
         self.arrive(task)
         return 1
+
+    def configure(self, settings):
+        if settings != self.settings():
+            self.paused, self.max_dead, self.backoff_ms, self.backoff_max = settings
+            self.changed()
+            return 1
+        return 0
+
+    def take_dead(self, count):
+        taken = self.dead()[:count]
+        for task in taken:
+            del self.tasks[task.name]
+        if taken:
+            self.changed()
+        return [[task.name, task.payload, task.tries, task.at, None] for task in taken] or None
 
     def cancel(self, names, force):
         there = [name for name in dict.fromkeys(names) if name in self.tasks]
@@ -114,6 +154,8 @@ class Model:
             return Error("LEASED")
         for name in there:
             del self.tasks[name]
+        if there:
+            self.changed()
         return len(there)
 
     def move(self, name, delay, force):
@@ -125,6 +167,7 @@ class Model:
         if self.state(task) == "leased" and not force:
             return Error("LEASED")
         self.schedule(task, self.now + delay)
+        self.changed()
         return 1
 
     def next(self):
@@ -140,6 +183,8 @@ class Model:
                 self.schedule(task, self.now + delay)
                 task.tries, task.reason = 0, None
                 count += 1
+        if count:
+            self.changed()
         return count
 
 
@@ -222,13 +267,17 @@ class Run:
     def nack(self):
         pairs, delay = self.several(), self.rng.choice((None, self.ms()))
         reason = self.rng.choice((None, None, b"", b"why", b"r" * self.rng.randrange(1025)))
-        replies = [self.model.nack(name, token, delay or 0, reason) for name, token in pairs]
+        replies = [self.model.nack(name, token, delay, reason) for name, token in pairs]
+        if any(replies):
+            self.model.changed()
         self.expect(self.one_or_list(replies), "PAWL.NACK", "q", *(word for pair in pairs for word in pair),
                     *(() if delay is None else ("DELAY", delay)), *(() if reason is None else ("REASON", reason)))
 
     def extend(self):
         leases = [(name, token, self.ms() + 1) for name, token in self.several()]
         replies = [self.model.extend(*lease) for lease in leases]
+        if any(replies):
+            self.model.changed()
         self.expect(self.one_or_list(replies), "PAWL.EXTEND", "q", *(word for lease in leases for word in lease))
 
     def cancel(self):
@@ -243,7 +292,11 @@ class Run:
         for state in STATES:
             self.expect(len(self.model.in_state(state)), "PAWL.LEN", "q", "STATE", state)
         self.expect(self.model.next(), "PAWL.NEXT", "q")
-        self.expect(int(bool(self.model.tasks)), "EXISTS", "q")
+        self.expect(int(self.model.exists()), "EXISTS", "q")
+        names = (b"paused", b"maxdead", b"backoff-ms", b"backoff-max-ms")
+        got = self.client.call("PAWL.CONFIG", "q")
+        got = got if isinstance(got, dict) else dict(zip(got[::2], got[1::2]))
+        assert got == dict(zip(names, self.model.settings())), f"got {got}, expected {self.model.settings()}"
         task = self.model.tasks.get(self.some())
         if task:
             got = self.client.call("PAWL.GET", "q", task.name)
@@ -267,11 +320,25 @@ class Run:
         self.expect(self.model.requeue(names, delay), "PAWL.DEAD", "q", "REQUEUE", *names, "DELAY", delay)
 
     def take_dead(self):
-        got = self.client.call("PAWL.DEAD", "q", "TAKE", "COUNT", 100)
-        dead = {task.name: task for task in self.model.in_state("dead")}
-        assert {task[0] for task in got or []} == set(dead), f"got {got}, expected {set(dead)}"
-        for name in dead:
-            del self.model.tasks[name]
+        count = self.rng.choice((1, 3, 100))
+        self.expect(self.model.take_dead(count), "PAWL.DEAD", "q", "TAKE", "COUNT", count)
+
+    def pause(self):
+        paused = int(self.rng.random() < 0.3)
+        self.expect(self.model.configure([paused, *self.model.settings()[1:]]), "PAWL.PAUSE" if paused else "PAWL.RESUME", "q")
+
+    def config(self):
+        paused, max_dead, backoff_ms, backoff_max = self.model.settings()
+        command = ["PAWL.CONFIG", "q"]
+        if self.rng.random() < 0.5:
+            max_dead = self.rng.choice((0, 0, 1, 2, 7))
+            command += ["MAXDEAD", max_dead]
+        if self.rng.random() < 0.5 or len(command) == 2:
+            backoff_ms = self.rng.choice((0, 0, 1, 5, 300))
+            backoff_max = backoff_ms * self.rng.choice((1, 3, 100))
+            command += ["BACKOFF", backoff_ms, backoff_max]
+        self.model.configure([paused, max_dead, backoff_ms, backoff_max])
+        self.expect("OK", *command)
 
     def time(self):
         ms = self.ms() if self.rng.random() < 0.95 else self.rng.choice((-3_600_000, -7, 3_600_000))
@@ -284,7 +351,7 @@ class Run:
             self.client.call("DEBUG", "RELOAD")
         elif how == "aof":
             self.client.call("DEBUG", "LOADAOF")
-        elif self.model.tasks:
+        elif self.model.exists():
             if how == "dump":
                 self.client.call("RESTORE", "q", 0, self.client.call("DUMP", "q"), "REPLACE")
             else:
@@ -293,7 +360,7 @@ class Run:
 
     def run(self, steps):
         acts = [self.put] * 8 + [self.take] * 4 + [self.ack, self.nack, self.extend, self.cancel, self.move] * 2 + [
-            self.look, self.scan, self.requeue, self.take_dead] + [self.time] * 6
+            self.look, self.scan, self.requeue, self.take_dead, self.pause, self.config] + [self.time] * 6
         for step in range(steps):
             (self.persist if step % 97 == 96 else self.rng.choice(acts))()
 

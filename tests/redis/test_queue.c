@@ -94,6 +94,11 @@ static void expect_same_next(void)
 	EXPECT_EQ(queue_next(queue), model_next(&model));
 }
 
+static void expect_same_look_again(void)
+{
+	EXPECT_EQ(queue_look_again(queue), model.paused ? PAWL_NEVER : model_next(&model));
+}
+
 static void expect_same_first(void)
 {
 	struct model_task *expected = model_first_due(&model);
@@ -215,6 +220,11 @@ static void bury(unsigned number)
 	queue_bury(queue, find(number), model.now);
 }
 
+static void pause_or_resume(bool paused)
+{
+	queue->settings.paused = model.paused = paused;
+}
+
 /* Nobody tells the queue. */
 static void pass(uint64_t ms)
 {
@@ -278,7 +288,10 @@ static void act(unsigned tasks)
 		expect_same_next();
 		break;
 	case 6:
-		EXPECT_EQ(queue_look_again(queue), model_next(&model));
+		expect_same_look_again();
+		break;
+	case 7:
+		pause_or_resume(random_below(&rng, 8) == 0);
 		break;
 	default:
 		act_on((unsigned)random_below(&rng, tasks));
@@ -323,6 +336,7 @@ static void expect_drained_in_order(void)
 	struct task *task;
 
 	pass(100 * 24 * HOUR);
+	pause_or_resume(false);
 	while ((task = queue_first_due(queue, model.now)) != NULL) {
 		struct model_task *expected = &model.tasks[number_of(task)];
 
@@ -340,7 +354,7 @@ static void expect_all_the_same(void)
 {
 	expect_same_next();
 	expect_same_first();
-	EXPECT_EQ(queue_look_again(queue), model_next(&model));
+	expect_same_look_again();
 }
 
 static void a_large_queue_answers_like_the_model_after_every_act(void)
@@ -806,6 +820,74 @@ static void a_damaged_snapshot_is_refused_or_read_but_never_trusted(void)
 	queue_free(queue);
 }
 
+/* Settings */
+
+static void expect_backoff(unsigned tries, unsigned max_tries, uint64_t expected)
+{
+	struct task task = {.tries = (uint16_t)tries, .max_tries = (uint16_t)max_tries};
+
+	EXPECT_EQ(queue_backoff(queue, &task), expected);
+}
+
+static void a_backoff_doubles_with_every_try_up_to_its_bound(void)
+{
+	begin(1);
+	expect_backoff(1, 0, 0);
+	queue->settings.backoff_ms = 100;
+	queue->settings.backoff_max_ms = 500;
+	expect_backoff(1, 0, 100);
+	expect_backoff(2, 0, 200);
+	expect_backoff(3, 0, 400);
+	expect_backoff(4, 0, 500);
+	expect_backoff(TASK_TRIES_MAX, 0, 500);
+	expect_backoff(2, 3, 200);
+	expect_backoff(3, 3, 0);
+	queue->settings.backoff_max_ms = TASK_TIME_MAX;
+	expect_backoff(TASK_TRIES_MAX, 0, TASK_TIME_MAX);
+	queue_free(queue);
+}
+
+static void a_queue_with_a_setting_is_not_empty_and_its_copy_has_it(void)
+{
+	static const struct settings settings[] = {
+	        {.paused = true}, {.max_dead = 1}, {.backoff_ms = 1}, {.backoff_max_ms = 1}};
+
+	begin(1);
+	EXPECT(queue_empty(queue));
+	for (unsigned i = 0; i < 4; i++) {
+		struct queue *copy;
+
+		queue->settings = settings[i];
+		copy = queue_copy(queue);
+		EXPECT(!queue_empty(queue));
+		EXPECT(settings_equal(&copy->settings, &settings[i]));
+		queue_free(copy);
+	}
+	queue->settings = (struct settings){0};
+	add(0, model.now);
+	EXPECT(!queue_empty(queue));
+	queue_free(queue);
+}
+
+static void dead_tasks_beyond_the_bound_are_counted(void)
+{
+	for (uint64_t seed = 1; seed <= 100; seed++) {
+		size_t counts[STATES], beyond;
+
+		begin(seed);
+		for (unsigned i = 0; i < 300; i++)
+			act(60);
+		queue_counts(queue, model.now, counts);
+		EXPECT_EQ(queue_dead_beyond(queue, model.now), 0);
+		for (size_t most = 1; most < counts[STATE_DEAD] + 3; most++) {
+			queue->settings.max_dead = most;
+			beyond = counts[STATE_DEAD] > most ? counts[STATE_DEAD] - most : 0;
+			EXPECT_EQ(queue_dead_beyond(queue, model.now), beyond);
+		}
+		queue_free(queue);
+	}
+}
+
 /* Ids */
 
 static void note(struct task *task, void *arg)
@@ -917,6 +999,9 @@ int main(int argc, char **argv)
 	        TEST(all_64_bits_of_time_have_their_place),
 	        TEST(a_copy_and_a_snapshot_hold_the_same_tasks_in_the_same_order),
 	        TEST(a_damaged_snapshot_is_refused_or_read_but_never_trusted),
+	        TEST(a_backoff_doubles_with_every_try_up_to_its_bound),
+	        TEST(a_queue_with_a_setting_is_not_empty_and_its_copy_has_it),
+	        TEST(dead_tasks_beyond_the_bound_are_counted),
 	        TEST(a_scan_meets_every_task_that_is_there_all_the_time),
 	        TEST(an_id_is_the_same_text_again_in_either_form),
 	        TEST(a_task_of_64_bytes_takes_128_with_an_id_made_here),

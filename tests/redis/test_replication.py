@@ -100,6 +100,30 @@ class Replication(Pair):
         self.assertEqual(order, [b"1", b"2", b"4", b"5", b"7", b"8", b"0", b"3", b"6"])
         self.same()
 
+    def test_settings_are_replicated_and_so_is_what_they_do(self):
+        self.p.call("PAWL.CONFIG", "q", "MAXDEAD", 2, "BACKOFF", 50, 100)
+        self.p.call("PAWL.PAUSE", "q")
+        self.same()
+        self.assertEqual(self.r.call("EXISTS", "q"), 1)
+        self.assertEqual(self.r.call("PAWL.LEN", "q"), 0)
+        self.p.call("PAWL.RESUME", "q")
+        for n in range(9):
+            self.p.call("PAWL.PUT", "q", 0, n, "ID", n, "MAXTRIES", 1 + n % 2)
+        self.p.call("PAWL.TAKE", "q", "COUNT", 9, "LEASE", 5)
+        self.same()
+        self.set_clocks(START + 100)
+        before = offset(self.primary)
+        self.assertEqual(self.r.call("PAWL.LEN", "q", "STATE", "dead"), 5)
+        self.assertEqual(offset(self.primary), before)
+        self.p.call("PAWL.PUT", "q", 0, "p")
+        self.same()
+        self.assertEqual(self.r.call("PAWL.LEN", "q", "STATE", "dead"), 2)
+        self.p.call("PAWL.CONFIG", "q", "MAXDEAD", 0, "BACKOFF", 0, 0)
+        self.p.call("PAWL.TAKE", "q", "COUNT", 100)
+        self.p.call("PAWL.DEAD", "q", "TAKE", "COUNT", 100)
+        self.same()
+        self.assertEqual(self.r.call("EXISTS", "q"), 0)
+
     def test_a_blocked_taker_s_delivery_is_replicated(self):
         taker = self.primary.client()
         taker.send("PAWL.TAKE", "q", "BLOCK", 0, "LEASE", 50)

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/* PAWL.CONFIG, PAWL.PAUSE and PAWL.RESUME: what is set for a whole queue. */
+#include "arguments.h"
+#include "commands.h"
+#include "replicate.h"
+
+/* The queue has these settings from now on; if they are others than it had, say so. Returns whether they are. */
+static bool change(struct visit *visit, const struct settings *settings, const char *event)
+{
+	struct settings before = visit->queue ? visit->queue->settings : (struct settings){0};
+
+	if (settings_equal(&before, settings))
+		return false;
+	visit_create(visit);
+	visit->queue->settings = *settings;
+	replicate_settings(visit);
+	visit_changed(visit, event);
+	return true;
+}
+
+static void reply_settings(struct visit *visit)
+{
+	RedisModule_ReplyWithMap(visit->ctx, SETTINGS);
+	reply_each_setting(visit->ctx, visit->queue);
+}
+
+struct config {
+	struct settings settings;
+	bool max_dead_given, backoff_given;
+};
+
+/* BACKOFF ms max-ms */
+static bool read_backoff(struct args *args, struct config *config)
+{
+	struct settings *settings = &config->settings;
+	bool good;
+
+	if (args->next + 2 > args->argc) {
+		RedisModule_ReplyWithError(args->ctx, "ERR option 'BACKOFF' needs two values");
+		return false;
+	}
+	good = args_number(args, "BACKOFF ms", 0, TASK_TIME_MAX, &settings->backoff_ms,
+	                   &config->backoff_given) &&
+	       arg_number(args->ctx, args->argv[args->next++], "BACKOFF max-ms",
+	                  settings->backoff_ms, TASK_TIME_MAX, &settings->backoff_max_ms);
+	if (settings->backoff_ms == 0) /* none, whatever its bound */
+		settings->backoff_max_ms = 0;
+	return good;
+}
+
+static bool read_config(struct args *args, struct config *config)
+{
+	while (args_left(args)) {
+		bool good;
+
+		if (args_take(args, "MAXDEAD"))
+			good = args_number(args, "MAXDEAD", 0, TASK_TIME_MAX,
+			                   &config->settings.max_dead, &config->max_dead_given);
+		else if (args_take(args, "BACKOFF"))
+			good = read_backoff(args, config);
+		else
+			good = args_unknown(args, "MAXDEAD n, BACKOFF ms max-ms");
+		if (!good)
+			return false;
+	}
+	return true;
+}
+
+/* What is not given stays as it is. */
+static void configure(struct visit *visit, const struct config *config)
+{
+	struct settings settings = visit->queue ? visit->queue->settings : (struct settings){0};
+
+	if (config->max_dead_given)
+		settings.max_dead = config->settings.max_dead;
+	if (config->backoff_given) {
+		settings.backoff_ms = config->settings.backoff_ms;
+		settings.backoff_max_ms = config->settings.backoff_max_ms;
+	}
+	RedisModule_ReplyWithSimpleString(visit->ctx, "OK");
+	change(visit, &settings, "pawl.config");
+}
+
+int command_config(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+	struct args args = {ctx, argv, argc, 2};
+	struct config config = {.max_dead_given = false};
+	struct visit visit;
+
+	if (argc < 2)
+		return RedisModule_WrongArity(ctx);
+	if (!read_config(&args, &config) || !visit_to_write(&visit, ctx, argv[1]))
+		return REDISMODULE_OK;
+	if (argc == 2)
+		reply_settings(&visit);
+	else
+		configure(&visit, &config);
+	visit_end(&visit);
+	return REDISMODULE_OK;
+}
+
+static int set_paused(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, bool paused,
+                      const char *event)
+{
+	struct settings settings = {0};
+	struct visit visit;
+
+	if (argc != 2)
+		return RedisModule_WrongArity(ctx);
+	if (!visit_to_write(&visit, ctx, argv[1]))
+		return REDISMODULE_OK;
+	if (visit.queue)
+		settings = visit.queue->settings;
+	settings.paused = paused;
+	RedisModule_ReplyWithLongLong(ctx, change(&visit, &settings, event));
+	visit_end(&visit);
+	return REDISMODULE_OK;
+}
+
+int command_pause(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+	return set_paused(ctx, argv, argc, true, "pawl.pause");
+}
+
+int command_resume(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+	return set_paused(ctx, argv, argc, false, "pawl.resume");
+}
