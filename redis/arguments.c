@@ -111,6 +111,11 @@ bool args_text(struct args *args, const char *name, size_t max, RedisModuleStrin
 	return arg_text(args->ctx, *value, name, max);
 }
 
+bool arg_payload(RedisModuleCtx *ctx, const RedisModuleString *arg)
+{
+	return arg_text(ctx, arg, "payload", TASK_PAYLOAD_MAX);
+}
+
 bool arg_id(RedisModuleCtx *ctx, const RedisModuleString *arg, struct task_id *id)
 {
 	size_t size;

@@ -35,6 +35,7 @@ bool args_number(struct args *args, const char *name, uint64_t min, uint64_t max
 /* The same for text of at most so many bytes; *value is NULL before. */
 bool args_text(struct args *args, const char *name, size_t max, RedisModuleString **value);
 bool arg_text(RedisModuleCtx *ctx, const RedisModuleString *arg, const char *name, size_t max);
+bool arg_payload(RedisModuleCtx *ctx, const RedisModuleString *arg);
 bool arg_id(RedisModuleCtx *ctx, const RedisModuleString *arg, struct task_id *id);
 bool arg_state(RedisModuleCtx *ctx, const RedisModuleString *arg, enum task_state *state);
 /* Reply with the error for an argument that no option explains; false. */

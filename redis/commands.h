@@ -9,6 +9,8 @@ struct queue;
 
 /* put.c: new tasks */
 RedisModuleCmdFunc command_put, command_mput;
+/* every.c: periodic tasks */
+RedisModuleCmdFunc command_every;
 /* take.c: deliveries */
 RedisModuleCmdFunc command_take;
 /* lease.c: what a taker says about a delivery */

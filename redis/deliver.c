@@ -74,6 +74,19 @@ void parcel_free(struct parcel *parcel)
 	parcel->deliveries = NULL;
 }
 
+void finish_task(struct visit *visit, struct task *task, const char *id, size_t id_size,
+                 struct effects *effects)
+{
+	uint64_t again = task_again(task, visit->now);
+
+	if (again) {
+		effects_set(effects, queue_restart(visit->queue, task, again));
+	} else {
+		effects_drop_id(effects, id, id_size);
+		queue_delete(visit->queue, task);
+	}
+}
+
 uint64_t lease_end(const struct visit *visit, const struct task *task, uint64_t ms)
 {
 	return visit->now + ms + queue_backoff(visit->queue, task);
@@ -98,8 +111,7 @@ static void deliver_one(struct visit *visit, struct task *task, uint64_t lease_m
 		queue_lease(visit->queue, task, lease_end(visit, task, lease_ms), token.secret);
 		effects_set_id(effects, task, &token, id, id_size);
 	} else {
-		effects_drop_id(effects, id, id_size);
-		queue_delete(visit->queue, task);
+		finish_task(visit, task, id, id_size, effects);
 	}
 }
 

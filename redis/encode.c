@@ -14,7 +14,8 @@ enum flags {
 	HAS_TRIES = 8,
 	HAS_MAX_TRIES = 16,
 	HAS_REASON = 32,
-	ALL_FLAGS = 63,
+	HAS_PERIOD = 64,
+	ALL_FLAGS = 127,
 };
 enum { NUMBER_MAX = 10, TOKEN_SIZE = 8, SHORT_ID_SIZE = 14 };
 
@@ -23,7 +24,7 @@ enum { NUMBER_MAX = 10, TOKEN_SIZE = 8, SHORT_ID_SIZE = 14 };
 /* The most that a task takes but for its payload. */
 enum {
 	STEP = 64 * 1024,
-	REST_MAX = 1 + 6 * NUMBER_MAX + TOKEN_SIZE + TASK_ID_MAX + TASK_REASON_MAX
+	REST_MAX = 1 + 8 * NUMBER_MAX + TOKEN_SIZE + TASK_ID_MAX + TASK_REASON_MAX
 };
 
 static void reserve(struct bytes *to, size_t more)
@@ -53,20 +54,33 @@ static void write_token(struct bytes *to, uint64_t token)
 		to->data[to->size++] = (unsigned char)(token >> (8 * i));
 }
 
+static unsigned note_flags(const struct task *task)
+{
+	struct note note = task_note(task);
+
+	return (note.reason_size ? HAS_REASON : 0u) | (note.period ? HAS_PERIOD : 0u);
+}
+
 static unsigned flags_of(const struct task *task)
 {
 	unsigned state = task->leased ? LEASED : task->place == PLACE_DEAD ? DEAD : WAITING;
 
 	return state | (task->made_here ? SHORT_ID : 0u) | (task->tries ? HAS_TRIES : 0u) |
-	       (task->max_tries ? HAS_MAX_TRIES : 0u) | (task->noted ? HAS_REASON : 0u);
+	       (task->max_tries ? HAS_MAX_TRIES : 0u) | note_flags(task);
 }
 
 static void write_note(struct bytes *to, const struct task *task)
 {
 	struct note note = task_note(task);
 
-	write_number(to, note.reason_size);
-	write_bytes(to, note.reason, note.reason_size);
+	if (note.reason_size) {
+		write_number(to, note.reason_size);
+		write_bytes(to, note.reason, note.reason_size);
+	}
+	if (note.period) {
+		write_number(to, note.period);
+		write_number(to, note.base);
+	}
 }
 
 void encode_task(struct bytes *to, const struct task *task, uint64_t *last)
@@ -91,8 +105,7 @@ void encode_task(struct bytes *to, const struct task *task, uint64_t *last)
 	write_bytes(to, task->data, task->id_size);
 	write_number(to, task->payload_size);
 	write_bytes(to, task_payload(task), task->payload_size);
-	if (flags & HAS_REASON)
-		write_note(to, task);
+	write_note(to, task);
 }
 
 /* Reading. Once something is wrong, `wrong` says what, and all that is read is zero. */
@@ -166,6 +179,8 @@ static void read_note(struct reader *from, unsigned flags, struct note *note)
 {
 	note->reason_size = flags & HAS_REASON ? (uint16_t)read_number(from, TASK_REASON_MAX) : 0;
 	note->reason = read_bytes(from, note->reason_size);
+	note->period = flags & HAS_PERIOD ? read_number(from, TASK_TIME_MAX) : 0;
+	note->base = flags & HAS_PERIOD ? read_number(from, INT64_MAX) : 0;
 }
 
 static void read_record(struct reader *from, struct record *record)
@@ -194,7 +209,7 @@ static void add(struct queue *queue, const struct record *record)
 	task->tries = (uint16_t)record->tries;
 	task->max_tries = (uint16_t)record->max_tries;
 	task->token = record->token;
-	if (record->note.reason_size > 0)
+	if (record->flags & (HAS_REASON | HAS_PERIOD))
 		task = task_set_note(task, &record->note);
 	switch (record->flags & STATE_BITS) {
 	case LEASED:

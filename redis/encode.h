@@ -2,13 +2,14 @@
 /*
  * How tasks are written to a snapshot: one after the other into blocks of bytes.
  *
- *	flags       1 byte: state (2 bits), id in the short form, tries, maxtries, reason
+ *	flags       1 byte: state (2 bits), id in the short form, tries, maxtries, reason, period
  *	at          since the task before, as a number of variable length; the first of a block since 0
  *	tries       if the flag says so; so maxtries
  *	token       8 bytes, for a leased task
  *	id          its length (not in the short form), its bytes
  *	payload     its length, its bytes
  *	reason      if the flag says so: its length, its bytes
+ *	period      if the flag says so: period and base
  *
  * They come in the order of queue_each, so the differences of `at` are small, and a queue is built again by putting
  * them in one after the other. Any other order that keeps the tasks of a millisecond in theirs can be read too. Reading

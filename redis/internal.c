@@ -57,8 +57,21 @@ struct putat {
 	struct token token;
 	enum task_state state;
 	struct task_id id;
-	RedisModuleString *reason; /* NULL: none */
+	struct note note;
 };
+
+static bool read_note(RedisModuleCtx *ctx, RedisModuleString **argv, struct note *note)
+{
+	size_t size;
+
+	if (!arg_text(ctx, argv[0], "reason", TASK_REASON_MAX) ||
+	    !arg_number(ctx, argv[1], "period", 0, TASK_TIME_MAX, &note->period) ||
+	    !arg_number(ctx, argv[2], "base", 0, INT64_MAX, &note->base))
+		return false;
+	note->reason = (const unsigned char *)RedisModule_StringPtrLen(argv[0], &size);
+	note->reason_size = (uint16_t)size;
+	return true;
+}
 
 static bool read_putat(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, struct putat *put)
 {
@@ -70,31 +83,10 @@ static bool read_putat(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, 
 	if (argc == 6 || argc == 5)
 		return true;
 	put->token = arg_token(argv[8]);
-	put->reason = argc > 9 ? argv[9] : NULL;
-	if (put->reason && !arg_text(ctx, put->reason, "reason", TASK_REASON_MAX))
+	if (argc > 9 && !read_note(ctx, argv + 9, &put->note))
 		return false;
 	return read_state(ctx, argv[6], &put->state) &&
 	       arg_number(ctx, argv[7], "tries", 0, TASK_TRIES_MAX, &put->tries);
-}
-
-static bool fits(RedisModuleCtx *ctx, const RedisModuleString *payload)
-{
-	size_t size;
-
-	RedisModule_StringPtrLen(payload, &size);
-	if (size <= TASK_PAYLOAD_MAX)
-		return true;
-	RedisModule_ReplyWithError(ctx, "ERR payload is too long");
-	return false;
-}
-
-/* To a task that is nowhere yet. */
-static struct task *set_reason(struct task *task, RedisModuleString *reason)
-{
-	size_t size;
-	const char *text = RedisModule_StringPtrLen(reason, &size);
-
-	return task_set_note(task, &(struct note){(const unsigned char *)text, (uint16_t)size});
 }
 
 static struct task *new_task(const struct putat *put, RedisModuleString *payload)
@@ -107,7 +99,7 @@ static struct task *new_task(const struct putat *put, RedisModuleString *payload
 	task->max_tries = (uint16_t)put->max_tries;
 	task->token = put->token.secret;
 	fence_learn(put->token.fence);
-	return put->reason ? set_reason(task, put->reason) : task;
+	return task_set_note(task, &put->note);
 }
 
 int command_putat(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
@@ -116,9 +108,9 @@ int command_putat(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 	struct visit visit;
 	struct task *there;
 
-	if (argc != 5 && argc != 6 && argc != 9 && argc != 10)
+	if (argc != 5 && argc != 6 && argc != 9 && argc != 12)
 		return RedisModule_WrongArity(ctx);
-	if (!read_putat(ctx, argv, argc, &put) || !fits(ctx, argv[4]) ||
+	if (!read_putat(ctx, argv, argc, &put) || !arg_payload(ctx, argv[4]) ||
 	    !visit_to_write(&visit, ctx, argv[1]))
 		return REDISMODULE_OK;
 	visit_create(&visit);

@@ -24,6 +24,7 @@ static struct task *find_leased(struct visit *visit, RedisModuleString *arg,
 int command_ack(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
 	struct effects effects;
+	char text[TASK_ID_TEXT];
 	struct visit visit;
 	struct task_id id;
 	long long count = 0;
@@ -41,8 +42,7 @@ int command_ack(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 
 		if (!task)
 			continue;
-		effects_drop(&effects, task);
-		queue_delete(visit.queue, task);
+		finish_task(&visit, task, text, task_id_text(task, text), &effects);
 		count++;
 	}
 	effects_send(&effects);

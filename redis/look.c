@@ -29,7 +29,7 @@ static void reply_whole_task(struct visit *visit, const struct task *task)
 {
 	const char *state = state_names[task_state(task, visit->now)];
 
-	RedisModule_ReplyWithMap(visit->ctx, 6);
+	RedisModule_ReplyWithMap(visit->ctx, 7);
 	RedisModule_ReplyWithCString(visit->ctx, "state");
 	RedisModule_ReplyWithCString(visit->ctx, state);
 	reply_text(visit->ctx, "payload", (const char *)task_payload(task), task->payload_size);
@@ -38,6 +38,7 @@ static void reply_whole_task(struct visit *visit, const struct task *task)
 	reply_number(visit->ctx, "maxtries", task->max_tries);
 	RedisModule_ReplyWithCString(visit->ctx, "reason");
 	reply_reason(visit->ctx, task);
+	reply_number(visit->ctx, "period-ms", task_note(task).period);
 }
 
 int command_get(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)

@@ -148,11 +148,12 @@ static void emit_task(struct task *task, void *arg)
 	char id[TASK_ID_TEXT], text[TOKEN_TEXT];
 	size_t id_size = task_id_text(task, id);
 
-	RedisModule_EmitAOF(to->aof, "PAWL.PUTAT", task->noted ? "slbblclbb" : "slbblclb", to->key,
-	                    (long long)task->at, id, id_size, task_payload(task),
+	RedisModule_EmitAOF(to->aof, "PAWL.PUTAT", task->noted ? "slbblclbbll" : "slbblclb",
+	                    to->key, (long long)task->at, id, id_size, task_payload(task),
 	                    (size_t)task->payload_size, (long long)task->max_tries,
 	                    stored_state(task), (long long)task->tries, text,
-	                    token_text(&token, text), note.reason, (size_t)note.reason_size);
+	                    token_text(&token, text), note.reason, (size_t)note.reason_size,
+	                    (long long)note.period, (long long)note.base);
 }
 
 static void emit_settings(RedisModuleIO *aof, RedisModuleString *key,

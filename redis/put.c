@@ -59,19 +59,10 @@ static bool complain(RedisModuleCtx *ctx, const char *error)
 	return false;
 }
 
-static bool check_payload(RedisModuleCtx *ctx, const RedisModuleString *payload)
-{
-	size_t size;
-
-	RedisModule_StringPtrLen(payload, &size);
-	return size <= TASK_PAYLOAD_MAX ||
-	       complain(ctx, "ERR payload is too long, must have 0 to 4294967295 bytes");
-}
-
 static bool read_put(struct args *args, struct put *put)
 {
 	if (!arg_number(args->ctx, args->argv[2], "delay-ms", 0, TASK_TIME_MAX, &put->delay) ||
-	    !check_payload(args->ctx, args->argv[3]))
+	    !arg_payload(args->ctx, args->argv[3]))
 		return false;
 	while (args_left(args))
 		if (!read_option(args, put))
@@ -163,7 +154,7 @@ int command_mput(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 		return RedisModule_WrongArity(ctx);
 	for (int i = 2; i < argc; i += 2) /* all of them are looked at before any is put */
 		if (!arg_number(ctx, argv[i], "delay-ms", 0, TASK_TIME_MAX, &delay) ||
-		    !check_payload(ctx, argv[i + 1]))
+		    !arg_payload(ctx, argv[i + 1]))
 			return REDISMODULE_OK;
 	if (!visit_to_write(&visit, ctx, argv[1]))
 		return REDISMODULE_OK;

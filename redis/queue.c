@@ -158,10 +158,12 @@ struct task *queue_set_reason(struct queue *queue, struct task *task, const void
                               size_t size)
 {
 	enum task_place where = task->place;
-	struct note note = {reason, (uint16_t)size};
+	struct note note = task_note(task);
 
-	if (size == 0 && !task->noted)
+	if (size == 0 && note.reason_size == 0)
 		return task;
+	note.reason = reason;
+	note.reason_size = (uint16_t)size;
 	unplace(queue, task);
 	dismiss(queue, task);
 	task = task_set_note(task, &note);

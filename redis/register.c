@@ -46,6 +46,16 @@ static arg put_args[] = {KEY,
                          NUMBER("maxtries", "MAXTRIES", OPTIONAL),
                          END};
 
+static arg every_args[] = {KEY,
+                           STRING("id", NULL, NONE),
+                           NUMBER("period-ms", NULL, NONE),
+                           STRING("payload", NULL, NONE),
+                           {.name = "unix-ms",
+                            .type = REDISMODULE_ARG_TYPE_UNIX_TIME,
+                            .token = "AT",
+                            .flags = OPTIONAL},
+                           END};
+
 static arg task_parts[] = {NUMBER("delay-ms", NULL, NONE), STRING("payload", NULL, NONE), END};
 static arg mput_args[] = {KEY, PARTS("task", BLOCK, task_parts, MULTIPLE), END};
 
@@ -99,8 +109,11 @@ static arg dead_actions[] = {PARTS("take", BLOCK, dead_take, NONE),
                              PARTS("requeue", BLOCK, dead_requeue, NONE), END};
 static arg dead_args[] = {KEY, PARTS("action", ONEOF, dead_actions, NONE), END};
 
+static arg note_parts[] = {STRING("reason", NULL, NONE), NUMBER("period", NULL, NONE),
+                           NUMBER("base", NULL, NONE), END};
 static arg putat_state[] = {STRING("state", NULL, NONE), NUMBER("tries", NULL, NONE),
-                            STRING("token", NULL, NONE), STRING("reason", NULL, OPTIONAL), END};
+                            STRING("token", NULL, NONE), PARTS("note", BLOCK, note_parts, OPTIONAL),
+                            END};
 static arg putat_args[] = {KEY,
                            NUMBER("at", NULL, NONE),
                            STRING("id", NULL, NONE),
@@ -142,6 +155,8 @@ static const struct entry {
          "Puts a task into a queue, due after a delay or at a time.", "O(1)"},
         {"pawl.mput", command_mput, "write deny-oom", "write slow", INSERTS, -4, mput_args,
          "Puts several tasks into a queue, all or none.", "O(N) for N tasks"},
+        {"pawl.every", command_every, "write deny-oom fast", "write fast", INSERTS, -5, every_args,
+         "Puts a task into a queue that is due again each time it is done.", "O(1)"},
         {"pawl.take", command_take, "write blocking", "write slow blocking", TAKES, -2, take_args,
          "Delivers tasks that are due, for good or on a lease.", "O(N) for N tasks delivered"},
         {"pawl.ack", command_ack, "write fast", "write fast", DELETES, -4, ack_args,

@@ -23,6 +23,21 @@ void replicate_put(struct visit *visit, const struct task *task, const char *id,
 	                      (size_t)task->payload_size, (long long)task->max_tries);
 }
 
+void replicate_task(struct visit *visit, const struct task *task)
+{
+	struct token token = {0, task->token};
+	struct note note = task_note(task);
+	char id[TASK_ID_TEXT], text[TOKEN_TEXT];
+	size_t id_size = task_id_text(task, id);
+
+	RedisModule_Replicate(visit->ctx, "PAWL.PUTAT", "slbblclbbll", visit->name,
+	                      (long long)task->at, id, id_size, task_payload(task),
+	                      (size_t)task->payload_size, (long long)task->max_tries,
+	                      stored_state(task), (long long)task->tries, text,
+	                      token_text(&token, text), note.reason, (size_t)note.reason_size,
+	                      (long long)note.period, (long long)note.base);
+}
+
 void effects_begin(struct effects *effects, struct visit *visit)
 {
 	*effects = (struct effects){.ctx = visit->ctx, .key = visit->name};

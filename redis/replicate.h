@@ -2,12 +2,13 @@
 /*
  * What replicas and the append-only file are told: effects only, with absolute times, ids and tokens.
  *
- *	PAWL.PUTAT key at id payload [maxtries [state tries token [reason]]]   a task as it is now
+ *	PAWL.PUTAT key at id payload [maxtries [state tries token [note]]]      a task as it is now
  *	PAWL.SETAT key at state tries token id [tries token id ...]            tasks that are there: another state
  *	PAWL.NOTE  key reason id [id ...]                                      likewise: why they were given back
  *	PAWL.DROP  key id [id ...]                                             tasks that are gone
  *	PAWL.SETUP key paused maxdead backoff-ms backoff-max-ms                the settings of the queue
  *
+ * note: reason period base; of none of them empty, 0 and 0.
  * state: waiting (also when it is due: that follows from `at`), leased or dead. A task that is set to waiting without
  * tries begins anew: it loses its reason.
  */
@@ -19,6 +20,9 @@
 
 /* A new task, whose id reads so. */
 void replicate_put(struct visit *visit, const struct task *task, const char *id, size_t id_size);
+
+/* A task with all that it has, new or in place of the one with its id. */
+void replicate_task(struct visit *visit, const struct task *task);
 
 /*
  * What a command does to tasks, in order. Neighbours of which the same is to be said go into one command, of a bounded

@@ -146,9 +146,9 @@ struct task *task_new(const struct task_id *id, const void *payload, uint32_t pa
 	return task;
 }
 
-/* Notes: the size of the reason, then the reason. */
+/* Notes: period and base, the size of the reason, then the reason. Nothing is aligned there. */
 
-enum { NOTE_HEAD = sizeof(uint16_t) };
+enum { PERIOD_AT = 0, BASE_AT = 8, SIZE_AT = 16, NOTE_HEAD = 18 };
 
 static unsigned char *note_of(const struct task *task)
 {
@@ -157,12 +157,15 @@ static unsigned char *note_of(const struct task *task)
 
 struct note task_note(const struct task *task)
 {
-	struct note note = {NULL, 0};
+	struct note note = {NULL, 0, 0, 0};
+	const unsigned char *from = note_of(task);
 
 	if (!task->noted)
 		return note;
-	memcpy(&note.reason_size, note_of(task), sizeof(note.reason_size));
-	note.reason = note_of(task) + NOTE_HEAD;
+	memcpy(&note.period, from + PERIOD_AT, sizeof(note.period));
+	memcpy(&note.base, from + BASE_AT, sizeof(note.base));
+	memcpy(&note.reason_size, from + SIZE_AT, sizeof(note.reason_size));
+	note.reason = from + NOTE_HEAD;
 	return note;
 }
 
@@ -176,14 +179,31 @@ size_t task_data_size(const struct task *task)
 struct task *task_set_note(struct task *task, const struct note *note)
 {
 	size_t size = offsetof(struct task, data) + task->id_size + task->payload_size;
+	bool had = task->noted;
+	unsigned char *to;
 
-	task->noted = note->reason_size > 0;
+	task->noted = note->reason_size > 0 || note->period > 0;
 	if (!task->noted)
-		return memory_resize(task, size);
+		return had ? memory_resize(task, size) : task;
 	task = memory_resize(task, size + NOTE_HEAD + note->reason_size);
-	memcpy(note_of(task), &note->reason_size, sizeof(note->reason_size));
-	memcpy(note_of(task) + NOTE_HEAD, note->reason, note->reason_size);
+	to = note_of(task);
+	memcpy(to + PERIOD_AT, &note->period, sizeof(note->period));
+	memcpy(to + BASE_AT, &note->base, sizeof(note->base));
+	memcpy(to + SIZE_AT, &note->reason_size, sizeof(note->reason_size));
+	if (note->reason_size > 0)
+		memcpy(to + NOTE_HEAD, note->reason, note->reason_size);
 	return task;
+}
+
+uint64_t task_again(const struct task *task, uint64_t now)
+{
+	struct note note = task_note(task);
+
+	if (note.period == 0)
+		return 0;
+	if (note.base > now)
+		return note.base;
+	return now - (now - note.base) % note.period + note.period;
 }
 
 struct task *task_copy(const struct task *task)

@@ -53,6 +53,8 @@ struct task {
 struct note {
 	const unsigned char *reason; /* borrowed: why it was given back the last time */
 	uint16_t reason_size;        /* 0: none was told */
+	uint64_t period;             /* ms; 0: it is done once */
+	uint64_t base;               /* when it was to be due for the first time */
 };
 
 /* An id as it is kept. */
@@ -88,6 +90,8 @@ struct note task_note(const struct task *task);
  * Returns the task, which may have moved.
  */
 struct task *task_set_note(struct task *task, const struct note *note);
+/* When a periodic task that is done is due again: at the first base + n * period after now. 0: it is not periodic. */
+uint64_t task_again(const struct task *task, uint64_t now);
 /* Bytes in `data`. */
 size_t task_data_size(const struct task *task);
 

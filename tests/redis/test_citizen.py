@@ -102,11 +102,17 @@ class Citizen(ServerTest):
         for reason in ("why", "what"):
             self.call("PAWL.NOTE", "q", reason, "a")
             digests.add(self.call("DEBUG", "DIGEST-VALUE", "q")[0])
+        self.call("PAWL.CANCEL", "q", "a", "b", "FORCE")
+        for times in ((5, 7), (6, 7), (6, 8)):
+            self.call("PAWL.CANCEL", "q", "e")
+            self.call("PAWL.EVERY", "q", "e", times[0], "p", "AT", times[1])
+            self.call("PAWL.MOVE", "q", "e", 500)
+            digests.add(self.call("DEBUG", "DIGEST-VALUE", "q")[0])
         for setting in (("PAWL.PAUSE", "q"), ("PAWL.CONFIG", "q", "MAXDEAD", 1), ("PAWL.CONFIG", "q", "BACKOFF", 1, 1),
                         ("PAWL.CONFIG", "q", "BACKOFF", 1, 2)):
             self.call(*setting)
             digests.add(self.call("DEBUG", "DIGEST-VALUE", "q")[0])
-        self.assertEqual(len(digests), 10)
+        self.assertEqual(len(digests), 13)
 
     def test_del_and_expire_of_a_queue_with_leases(self):
         for command in (("DEL", "q"), ("UNLINK", "q"), ("PEXPIRE", "q", 1), ("FLUSHALL",), ("FLUSHALL", "ASYNC"),

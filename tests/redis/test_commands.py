@@ -440,7 +440,7 @@ class Look(ServerTest):
         self.call("PAWL.PUT", "q", 50, "p", "ID", "a", "MAXTRIES", 3)
         self.assertIsNone(self.call("PAWL.GET", "q", "b"))
         expected = {b"state": b"waiting", b"payload": b"p", b"due-ms": START + 50, b"tries": 0, b"maxtries": 3,
-                    b"reason": None}
+                    b"reason": None, b"period-ms": 0}
         self.assertEqual(in_pairs(self.call("PAWL.GET", "q", "a")), expected)
         self.pass_ms(50)
         self.assertEqual(in_pairs(self.call("PAWL.GET", "q", "a")), expected | {b"state": b"due"})
@@ -739,6 +739,106 @@ class Settings(ServerTest):
         self.assertEqual(self.call("EXISTS", "q"), 0)
 
 
+class Periodic(ServerTest):
+    def get(self, name="x"):
+        return in_pairs(self.call("PAWL.GET", "q", name))
+
+    def take(self, lease=10):
+        return self.call("PAWL.TAKE", "q", "LEASE", lease)[0][4]
+
+    def test_it_is_due_after_each_period_and_does_not_pile_up(self):
+        self.assertEqual(self.call("PAWL.EVERY", "q", "x", 100, "p"), 1)
+        self.assertEqual(self.get()[b"period-ms"], 100)
+        self.assertIsNone(self.call("PAWL.TAKE", "q"))
+        self.pass_ms(100)
+        self.assertEqual(self.call("PAWL.TAKE", "q", "COUNT", 9), [[b"x", b"p", 1, START + 100, None]])
+        self.assertEqual(self.call("PAWL.NEXT", "q"), 100)
+        self.pass_ms(1050)  # nobody took for ten periods
+        self.assertEqual(self.call("PAWL.TAKE", "q", "COUNT", 9), [[b"x", b"p", 1, START + 200, None]])
+        self.assertEqual(self.call("PAWL.NEXT", "q"), 50)
+        self.pass_ms(50)
+        self.assertEqual(self.call("PAWL.TAKE", "q", "COUNT", 9), [[b"x", b"p", 1, START + 1200, None]])
+
+    def test_an_acknowledged_one_begins_anew(self):
+        self.call("PAWL.EVERY", "q", "x", 100, "p", "AT", START)
+        self.assertEqual(self.call("PAWL.NACK", "q", "x", self.take(), "REASON", "why"), 1)
+        token = self.take()
+        self.assertEqual((self.get()[b"tries"], self.get()[b"reason"]), (2, b"why"))
+        self.assertEqual(self.call("PAWL.ACK", "q", "x", token), 1)
+        self.assertEqual(self.call("PAWL.ACK", "q", "x", token), 0)
+        self.assertEqual(self.get(), {b"state": b"waiting", b"payload": b"p", b"due-ms": START + 100, b"tries": 0,
+                                      b"maxtries": 0, b"reason": None, b"period-ms": 100})
+        self.pass_ms(250)
+        self.take()
+        self.pass_ms(10)  # lapsed
+        self.assertEqual(self.call("PAWL.TAKE", "q", "LEASE", 100)[0][2:4], [2, START + 260])
+        self.pass_ms(39)
+        self.assertEqual(self.call("PAWL.CANCEL", "q", "x", "FORCE"), 1)
+        self.assertEqual(self.call("EXISTS", "q"), 0)
+
+    def test_a_moved_one_keeps_its_times(self):
+        self.call("PAWL.EVERY", "q", "x", 100, "p")
+        self.call("PAWL.MOVE", "q", "x", 30)
+        self.pass_ms(30)
+        self.assertEqual(self.take_all(), [b"p"])
+        self.assertEqual(self.call("PAWL.NEXT", "q"), 70)
+
+    def test_the_same_again_changes_nothing(self):
+        for at in ((), ("AT", START + 7)):
+            self.call("PAWL.EVERY", "q", "x", 100, "p", *at)
+            before = self.call("DEBUG", "DIGEST")
+            self.pass_ms(20)
+            self.assertEqual(self.call("PAWL.EVERY", "q", "x", 100, "p", *at), 0)
+            self.assertEqual(self.call("PAWL.EVERY", "q", "x", 100, "p"), 0)
+            self.assertEqual(self.call("DEBUG", "DIGEST"), before)
+
+    def test_another_payload_leaves_the_time_and_another_period_changes_it(self):
+        self.call("PAWL.EVERY", "q", "x", 100, "p")
+        self.pass_ms(20)
+        self.assertEqual(self.call("PAWL.EVERY", "q", "x", 100, "longer than before"), 0)
+        self.assertEqual((self.get()[b"payload"], self.get()[b"due-ms"]), (b"longer than before", START + 100))
+        self.assertEqual(self.call("PAWL.EVERY", "q", "x", 500, "p"), 0)
+        self.assertEqual((self.get()[b"payload"], self.get()[b"due-ms"], self.get()[b"period-ms"]), (b"p", START + 520, 500))
+        self.call("PAWL.EVERY", "q", "x", 500, "p", "AT", START + 21)
+        self.assertEqual(self.get()[b"due-ms"], START + 21)
+
+    def test_a_leased_one_keeps_its_lease(self):
+        self.call("PAWL.EVERY", "q", "x", 100, "p", "AT", START)
+        token = self.take(50)
+        self.call("PAWL.EVERY", "q", "x", 100, "other")
+        self.call("PAWL.EVERY", "q", "x", 30, "other")
+        self.assertEqual((self.get()[b"state"], self.get()[b"due-ms"], self.get()[b"tries"]), (b"leased", START + 50, 1))
+        self.assertEqual(self.call("PAWL.ACK", "q", "x", token), 1)
+        self.assertEqual(self.get()[b"due-ms"], START + 30)
+
+    def test_a_task_that_is_not_periodic_stands_in_the_way(self):
+        self.call("PAWL.PUT", "q", 5, "p", "ID", "x")
+        self.fails("EXISTS there is a task with id 'x' that is not periodic", "PAWL.EVERY", "q", "x", 100, "p")
+        self.call("PAWL.EVERY", "q", "y", 100, "p")
+        self.fails("EXISTS", "PAWL.PUT", "q", 5, "p", "ID", "y")
+        self.call("PAWL.PUT", "q", 5, "p", "ID", "y", "REPLACE")
+        self.assertEqual(self.get("y")[b"period-ms"], 0)
+
+    def test_periods_of_any_length(self):
+        self.call("PAWL.EVERY", "q", "x", 1, "p")
+        self.call("PAWL.EVERY", "q", "y", MAX, "p", "AT", 0)
+        self.pass_ms(5)
+        self.assertEqual(len(self.call("PAWL.TAKE", "q", "COUNT", 9)), 2)
+        self.assertEqual((self.get("x")[b"due-ms"], self.get("y")[b"due-ms"]), (self.now + 1, MAX))
+
+    def test_errors(self):
+        every = ("PAWL.EVERY", "q", "x")
+        for bad in ("0", "-1", MAX + 1, "x"):
+            self.assertIn(f"from 1 to {MAX}", self.fails("ERR period-ms is", *every, bad, "p"))
+        self.fails("ERR AT is '-1'", *every, 5, "p", "AT", -1)
+        self.fails("ERR option 'AT' needs a value", *every, 5, "p", "AT")
+        self.fails("ERR option 'AT' is given twice", *every, 5, "p", "AT", 1, "AT", 1)
+        self.fails("ERR unknown or misplaced argument 'MAXTRIES'", *every, 5, "p", "MAXTRIES", 5)
+        self.fails("ERR id is ''", "PAWL.EVERY", "q", "", 5, "p")
+        self.fails("ERR wrong number of arguments", *every, 5)
+        self.assertEqual(self.call("EXISTS", "q"), 0)
+
+
 class Everything(ServerTest):
     keyed = [("PAWL.PUT", "k", 0, "p"), ("PAWL.MPUT", "k", 0, "p"), ("PAWL.TAKE", "k"),
              ("PAWL.TAKE", "k", "BLOCK", 0), ("PAWL.ACK", "k", "x", "t"), ("PAWL.NACK", "k", "x", "t"),
@@ -748,7 +848,7 @@ class Everything(ServerTest):
              ("PAWL.PUTAT", "k", 5, "x", "p"),
              ("PAWL.SETAT", "k", 5, "waiting", 0, "0", "x"), ("PAWL.NOTE", "k", "r", "x"), ("PAWL.DROP", "k", "x"),
              ("PAWL.CONFIG", "k"), ("PAWL.CONFIG", "k", "MAXDEAD", 5), ("PAWL.PAUSE", "k"), ("PAWL.RESUME", "k"),
-             ("PAWL.SETUP", "k", 1, 0, 0, 0)]
+             ("PAWL.SETUP", "k", 1, 0, 0, 0), ("PAWL.EVERY", "k", "x", 5, "p")]
 
     def test_a_key_of_another_type_is_refused_by_every_command(self):
         self.call("SET", "k", "text")
@@ -777,7 +877,7 @@ class Everything(ServerTest):
             if categories:  # Redis 7.0 gives the commands of modules none
                 self.assertEqual("@dangerous" in categories, internal, name)
                 self.assertEqual("@blocking" in categories, name == "pawl.take")
-            self.assertEqual("denyoom" in flags, name in ("pawl.put", "pawl.mput"), name)
+            self.assertEqual("denyoom" in flags, name in ("pawl.put", "pawl.mput", "pawl.every"), name)
             self.assertEqual("blocking" in flags, name == "pawl.take", name)
             self.assertEqual(in_pairs(info[8][0])[b"flags"][0], "RO" if reads else "RW", name)
 
@@ -809,7 +909,7 @@ class Everything(ServerTest):
                 (("PAWL.MOVE", "q", "b", 20), "(integer) 1"),
                 (("PAWL.GET", "q", "b"), f' 1) "state"\n 2) "waiting"\n 3) "payload"\n 4) "world"\n 5) "due-ms"\n'
                  f' 6) (integer) {START + 20}\n 7) "tries"\n 8) (integer) 0\n 9) "maxtries"\n10) (integer) 0\n'
-                 '11) "reason"\n12) (nil)'),
+                 '11) "reason"\n12) (nil)\n13) "period-ms"\n14) (integer) 0'),
                 (("PAWL.SCAN", "q", 0), '1) "0"\n2) 1) "b"'),
                 (("PAWL.ACK", "q", "b", "0123456789abcdef"), "(integer) 0"),
                 (("PAWL.NACK", "q", "b", "0123456789abcdef"), "(integer) 0"),

@@ -131,6 +131,11 @@ class Restarted(unittest.TestCase):
         call("PAWL.PUT", "q", 50, "gone", "ID", "gone")
         call("PAWL.CANCEL", "q", "gone")
         call("PAWL.MPUT", "q", 10, "a", 20, "b")
+        call("PAWL.EVERY", "periodic", "x", 700, "p", "AT", START)
+        call("PAWL.EVERY", "periodic", "y", 30, "p", "AT", START)
+        held = call("PAWL.TAKE", "periodic", "LEASE", 50)[0][4]
+        call("PAWL.NACK", "periodic", "x", held, "REASON", "why", "DELAY", 10)
+        call("PAWL.TAKE", "periodic")
         call("PAWL.PAUSE", "empty")
         call("PAWL.CONFIG", "empty", "MAXDEAD", 5, "BACKOFF", 6, 7)
         call("PAWL.CONFIG", "q", "MAXDEAD", 1000)
@@ -149,6 +154,10 @@ class Restarted(unittest.TestCase):
         client = server.client()
         self.assertEqual(client.call("DEBUG", "DIGEST"), digest)
         self.assertEqual(client.call("PAWL.LEN", "q", "STATE", "dead"), 2)
+        self.assertEqual(in_pairs(client.call("PAWL.GET", "periodic", "x")), {
+            b"state": b"waiting", b"payload": b"p", b"due-ms": START + 11, b"tries": 1, b"maxtries": 0, b"reason": b"why",
+            b"period-ms": 700})
+        self.assertEqual(in_pairs(client.call("PAWL.GET", "periodic", "y"))[b"due-ms"], START + 30)
         self.assertEqual(list(in_pairs(client.call("PAWL.CONFIG", "empty")).values()), [1, 5, 6, 7])
         self.assertEqual(list(in_pairs(client.call("PAWL.CONFIG", "q")).values()), [0, 1000, 0, 0])
         self.assertEqual(in_pairs(client.call("PAWL.GET", "q", "replaced"))[b"payload"], b"anew")
@@ -157,6 +166,9 @@ class Restarted(unittest.TestCase):
         self.assertEqual(client.call("PAWL.TAKE", "q"), [[b"\0binary", b"\0\r\n\xff", 1, 77, None]])
         self.assertEqual(client.call("PAWL.ACK", "q", "leased", token), 1)
         client.call("PAWL.CLOCK", START + 10_000)
+        client.call("PAWL.TAKE", "periodic", "COUNT", 2)
+        self.assertEqual([in_pairs(client.call("PAWL.GET", "periodic", name))[b"due-ms"] - START for name in "xy"],
+                         [10_500, 10_020])
         due = [int(task[3]) for task in client.call("PAWL.TAKE", "large", "COUNT", 10_000)]
         self.assertEqual(len(due), 6000)
         self.assertEqual(due, sorted(due))
@@ -225,7 +237,7 @@ class WrittenBefore(ServerTest):
         self.assertEqual(self.call("PAWL.NEXT", "q"), 0)
         self.assertEqual(in_pairs(self.call("PAWL.GET", "q", b"\0binary")), {
             b"state": b"due", b"payload": b"\0\r\n\xff", b"due-ms": 77, b"tries": 0, b"maxtries": 65_535,
-            b"reason": None})
+            b"reason": None, b"period-ms": 0})
 
     def test_what_is_due_comes_in_order_and_the_dead_as_they_died(self):
         self.set_clock(START + 3000)

@@ -18,6 +18,7 @@ class Task:
     def __init__(self, name, payload, at, max_tries):
         self.name, self.payload, self.at, self.max_tries = name, payload, at, max_tries
         self.tries, self.token, self.arrival, self.leased, self.dead, self.reason = 0, None, 0, False, False, None
+        self.period, self.base = 0, 0
 
 
 class Model:
@@ -92,7 +93,7 @@ class Model:
                 task.at, task.leased = self.now + lease + self.backoff(task), True
                 self.arrive(task)
             else:
-                del self.tasks[task.name]
+                self.finish(task)
         if taken:
             self.changed()
         return taken or None
@@ -104,9 +105,41 @@ class Model:
     def ack(self, name, token):
         if not self.held(name, token):
             return 0
-        del self.tasks[name]
+        self.finish(self.tasks[name])
         self.changed()
         return 1
+
+    def finish(self, task):
+        if not task.period:
+            del self.tasks[task.name]
+            return
+        task.tries, task.reason = 0, None
+        at = task.base
+        if at <= self.now:
+            at += ((self.now - at) // task.period + 1) * task.period
+        self.schedule(task, at)
+
+    def every(self, name, period, payload, at):
+        task, first = self.tasks.get(name), self.now + period if at is None else at
+        if not task:
+            task = self.tasks[name] = Task(name, payload, first, 0)
+            task.period, task.base = period, first
+            self.arrive(task)
+            self.changed()
+            return 1
+        if not task.period:
+            return Error("EXISTS")
+        other = task.period != period or at not in (None, task.base)
+        if not other and task.payload == payload:
+            return 0
+        task.payload = payload
+        if other:
+            task.period, task.base = period, first
+            if self.state(task) != "leased":
+                task.at, task.leased = first, False
+        self.arrive(task)
+        self.changed()
+        return 0
 
     def schedule(self, task, at):
         task.at, task.leased, task.dead = at, False, False
@@ -255,6 +288,13 @@ class Run:
         token = self.token(name)
         self.expect(self.model.ack(name, token), "PAWL.ACK", "q", name, token)
 
+    def every(self):
+        name, period = self.some(), self.rng.choice((1, 10, 10, 1000))
+        at = self.rng.choice((None, None, self.model.now + self.rng.randrange(-50, 50), START))
+        payload = b"p%d" % self.rng.randrange(2)
+        self.expect(self.model.every(name, period, payload, at), "PAWL.EVERY", "q", name, period, payload,
+                    *(() if at is None else ("AT", at)))
+
     def several(self):
         """Names with tokens: mostly one; some of them twice."""
         names = [self.some() for _ in range(self.rng.choice((1, 1, 1, 2, 5)))]
@@ -302,7 +342,8 @@ class Run:
             got = self.client.call("PAWL.GET", "q", task.name)
             got = got if isinstance(got, dict) else dict(zip(got[::2], got[1::2]))
             expected = {b"state": self.model.state(task).encode(), b"payload": task.payload, b"tries": task.tries,
-                        b"due-ms": task.at, b"maxtries": task.max_tries, b"reason": task.reason}
+                        b"due-ms": task.at, b"maxtries": task.max_tries, b"reason": task.reason,
+                        b"period-ms": task.period}
             assert got == expected, f"got {got}, expected {expected}"
 
     def scan(self):
@@ -360,7 +401,8 @@ class Run:
 
     def run(self, steps):
         acts = [self.put] * 8 + [self.take] * 4 + [self.ack, self.nack, self.extend, self.cancel, self.move] * 2 + [
-            self.look, self.scan, self.requeue, self.take_dead, self.pause, self.config] + [self.time] * 6
+            self.look, self.scan, self.requeue, self.take_dead, self.pause, self.config] + [
+            self.every] * 2 + [self.time] * 6
         for step in range(steps):
             (self.persist if step % 97 == 96 else self.rng.choice(acts))()
 

@@ -68,7 +68,7 @@ static void expect_reason(const struct task *task, unsigned size)
 {
 	struct note note = task_note(task);
 
-	EXPECT_EQ(task->noted, size > 0);
+	EXPECT_EQ(task->noted, size > 0 || note.period > 0);
 	EXPECT_EQ(note.reason_size, size);
 	if (size > 0 && note.reason_size == size)
 		EXPECT(memcmp(note.reason, reason_of(size), size) == 0);
@@ -143,6 +143,12 @@ static void add(unsigned number, uint64_t at)
 	struct task *added = task_new(&id, &number, sizeof(number));
 
 	*task = (struct model_task){.there = true, .at = at, .arrival = ++model.arrivals};
+	if (random_below(&rng, 8) == 0) {
+		task->period = 1 + random_below(&rng, TASK_TIME_MAX);
+		task->base = random_below(&rng, INT64_MAX);
+		added = task_set_note(added,
+		                      &(struct note){.period = task->period, .base = task->base});
+	}
 	if (model.used <= number)
 		model.used = number + 1;
 	task->max_tries = (unsigned)random_below(&rng, 3);
@@ -762,6 +768,8 @@ static void expect_equal(const struct queue *a, const struct queue *b)
 
 		EXPECT_EQ(number_of(one), number_of(other));
 		expect_reason(other, model.tasks[number_of(one)].reason);
+		EXPECT_EQ(task_note(other).period, model.tasks[number_of(one)].period);
+		EXPECT_EQ(task_note(other).base, model.tasks[number_of(one)].base);
 		EXPECT_EQ(one->at, other->at);
 		EXPECT_EQ(task_state(one, model.now), task_state(other, model.now));
 		EXPECT_EQ(one->token, other->token);
@@ -818,6 +826,36 @@ static void a_damaged_snapshot_is_refused_or_read_but_never_trusted(void)
 	}
 	memory_free(to.bytes.data);
 	queue_free(queue);
+}
+
+/* Periods */
+
+static uint64_t again(uint64_t period, uint64_t base, uint64_t now)
+{
+	struct task_id id = id_of(0);
+	struct task *task =
+	        task_set_note(task_new(&id, "", 0), &(struct note){.period = period, .base = base});
+	uint64_t at = task_again(task, now);
+
+	memory_free(task);
+	return at;
+}
+
+static void a_periodic_task_is_due_again_at_its_first_time_after_now(void)
+{
+	for (uint64_t period = 1; period < 8; period++) {
+		for (uint64_t base = 0; base < 20; base++) {
+			uint64_t expected = base;
+
+			for (uint64_t now = 0; now < 40; now++) {
+				while (expected <= now)
+					expected += period;
+				EXPECT_EQ(again(period, base, now), expected);
+			}
+		}
+	}
+	EXPECT_EQ(again(TASK_TIME_MAX, TASK_TIME_MAX, TASK_TIME_MAX), 2 * TASK_TIME_MAX);
+	EXPECT_EQ(again(0, 0, 5), 0);
 }
 
 /* Settings */
@@ -999,6 +1037,7 @@ int main(int argc, char **argv)
 	        TEST(all_64_bits_of_time_have_their_place),
 	        TEST(a_copy_and_a_snapshot_hold_the_same_tasks_in_the_same_order),
 	        TEST(a_damaged_snapshot_is_refused_or_read_but_never_trusted),
+	        TEST(a_periodic_task_is_due_again_at_its_first_time_after_now),
 	        TEST(a_backoff_doubles_with_every_try_up_to_its_bound),
 	        TEST(a_queue_with_a_setting_is_not_empty_and_its_copy_has_it),
 	        TEST(dead_tasks_beyond_the_bound_are_counted),

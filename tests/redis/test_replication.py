@@ -124,6 +124,23 @@ class Replication(Pair):
         self.same()
         self.assertEqual(self.r.call("EXISTS", "q"), 0)
 
+    def test_periodic_tasks_go_on_after_a_failover(self):
+        for command in (("PAWL.EVERY", "q", "x", 100, "p"), ("PAWL.EVERY", "q", "x", 100, "other"),
+                        ("PAWL.EVERY", "q", "y", 100, "p", "AT", START), ("PAWL.TAKE", "q"),
+                        ("PAWL.EVERY", "q", "z", 30, "p", "AT", START), ("PAWL.TAKE", "q", "LEASE", 70),
+                        ("PAWL.EVERY", "q", "z", 40, "leased")):
+            self.p.call(*command)
+            self.same()
+        self.set_clocks(START + 130)
+        for server in (self.p, self.r):
+            self.assertEqual(server.call("PAWL.LEN", "q", "STATE", "due"), 3)
+        self.r.call("REPLICAOF", "NO", "ONE")
+        taken = self.r.call("PAWL.TAKE", "q", "COUNT", 9, "LEASE", 5)
+        self.assertEqual([task[:4] for task in taken], [[b"z", b"leased", 2, START + 70], [b"x", b"other", 1, START + 100],
+                                                        [b"y", b"p", 1, START + 100]])
+        self.assertEqual(self.r.call("PAWL.ACK", "q", *(word for task in taken for word in (task[0], task[4]))), 3)
+        self.assertEqual([in_pairs(self.r.call("PAWL.GET", "q", name))[b"due-ms"] - START for name in "xyz"], [200, 200, 160])
+
     def test_a_blocked_taker_s_delivery_is_replicated(self):
         taker = self.primary.client()
         taker.send("PAWL.TAKE", "q", "BLOCK", 0, "LEASE", 50)
