@@ -3,6 +3,8 @@
 #ifndef PAWL_REDIS_COMMANDS_H
 #define PAWL_REDIS_COMMANDS_H
 
+#include <stdbool.h>
+
 #include "redis_module.h"
 
 struct queue;
@@ -13,6 +15,9 @@ RedisModuleCmdFunc command_put, command_mput;
 RedisModuleCmdFunc command_every;
 /* take.c: deliveries */
 RedisModuleCmdFunc command_take;
+struct args;
+/* What follows in the arguments are the options of PAWL.TAKE: take due tasks, or dead ones, from the key in argument 1. */
+int take_from_key(struct args *args, bool dead);
 /* lease.c: what a taker says about a delivery */
 RedisModuleCmdFunc command_ack, command_nack, command_extend;
 /* change.c: what others do to a task */

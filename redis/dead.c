@@ -1,53 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* PAWL.DEAD: tasks that were delivered MAXTRIES times and never acknowledged. */
+/* PAWL.DEAD: tasks that were delivered MAXTRIES times and never acknowledged. They are taken as any others, by take.c. */
 #include "arguments.h"
 #include "commands.h"
-#include "deliver.h"
 #include "replicate.h"
-
-static void take(struct visit *visit, uint64_t count)
-{
-	struct token none = {0, 0};
-	struct effects effects;
-	char id[TASK_ID_TEXT];
-	struct task *task;
-	long taken = 0;
-
-	effects_begin(&effects, visit);
-	RedisModule_ReplyWithArray(visit->ctx, REDISMODULE_POSTPONED_LEN);
-	for (;
-	     (uint64_t)taken < count && (task = queue_first_dead(visit->queue, visit->now)) != NULL;
-	     taken++) {
-		reply_task(visit->ctx, task, id, task_id_text(task, id), task->at, &none);
-		effects_drop(&effects, task);
-		queue_delete(visit->queue, task);
-	}
-	RedisModule_ReplySetArrayLength(visit->ctx, taken);
-	effects_send(&effects);
-	visit_changed(visit, "pawl.dead");
-}
-
-static int command_take_dead(struct args *args)
-{
-	struct visit visit;
-	uint64_t count = 1;
-	bool given = false;
-
-	while (args_left(args)) {
-		if (!args_take(args, "COUNT"))
-			return args_unknown(args, "COUNT"), REDISMODULE_OK;
-		if (!args_number(args, "COUNT", 1, ARG_COUNT_MAX, &count, &given))
-			return REDISMODULE_OK;
-	}
-	if (!visit_to_write(&visit, args->ctx, args->argv[1]))
-		return REDISMODULE_OK;
-	if (visit.queue && queue_first_dead(visit.queue, visit.now))
-		take(&visit, count);
-	else
-		RedisModule_ReplyWithNullArray(args->ctx);
-	visit_end(&visit);
-	return REDISMODULE_OK;
-}
 
 static void revive(struct visit *visit, struct task *task, uint64_t at, struct effects *effects)
 {
@@ -130,7 +85,7 @@ int command_dead(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 	if (argc < 3)
 		return RedisModule_WrongArity(ctx);
 	if (arg_is(argv[2], "TAKE"))
-		return command_take_dead(&args);
+		return take_from_key(&args, true);
 	if (arg_is(argv[2], "REQUEUE"))
 		return command_requeue(ctx, argv, argc);
 	return reply_error(ctx, "ERR the action is", argv[2], ", must be TAKE or REQUEUE");

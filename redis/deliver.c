@@ -4,10 +4,12 @@
 #include "arguments.h"
 #include "memory.h"
 
+/* A task as its taker gets it. */
 struct delivery {
-	struct task *task;
+	struct task *task; /* in a parcel: a copy */
 	uint64_t due;
-	struct token token;
+	struct token token; /* all zeroes: delivered for good */
+	bool dead;
 };
 
 static void reply_token(RedisModuleCtx *ctx, const struct token *token)
@@ -30,27 +32,32 @@ void reply_reason(RedisModuleCtx *ctx, const struct task *task)
 		RedisModule_ReplyWithStringBuffer(ctx, (const char *)note.reason, note.reason_size);
 }
 
-void reply_task(RedisModuleCtx *ctx, const struct task *task, const char *id, size_t id_size,
-                uint64_t due, const struct token *token)
+/* [id, payload, tries, due-ms, token], and of a dead task the reason. The id reads so. */
+static void reply_delivery(RedisModuleCtx *ctx, const struct delivery *delivery, const char *id,
+                           size_t id_size)
 {
-	RedisModule_ReplyWithArray(ctx, 5);
+	const struct task *task = delivery->task;
+
+	RedisModule_ReplyWithArray(ctx, delivery->dead ? 6 : 5);
 	RedisModule_ReplyWithStringBuffer(ctx, id, id_size);
 	RedisModule_ReplyWithStringBuffer(ctx, (const char *)task_payload(task),
 	                                  task->payload_size);
 	RedisModule_ReplyWithLongLong(ctx, task->tries);
-	RedisModule_ReplyWithLongLong(ctx, (long long)due);
-	reply_token(ctx, token);
+	RedisModule_ReplyWithLongLong(ctx, (long long)delivery->due);
+	reply_token(ctx, &delivery->token);
+	if (delivery->dead)
+		reply_reason(ctx, task);
 }
 
-static void parcel_add(struct parcel *parcel, const struct task *task, uint64_t due,
-                       const struct token *token)
+static void parcel_add(struct parcel *parcel, const struct delivery *delivery)
 {
 	size_t count = parcel->count++;
 
 	if ((count & (count + 1)) == 0) /* 0, 1, 3, 7...: full */
 		parcel->deliveries = memory_resize(parcel->deliveries,
 		                                   (2 * count + 1) * sizeof(*parcel->deliveries));
-	parcel->deliveries[count] = (struct delivery){task_copy(task), due, *token};
+	parcel->deliveries[count] = *delivery;
+	parcel->deliveries[count].task = task_copy(delivery->task);
 }
 
 void parcel_reply(RedisModuleCtx *ctx, const struct parcel *parcel)
@@ -61,8 +68,7 @@ void parcel_reply(RedisModuleCtx *ctx, const struct parcel *parcel)
 	for (size_t i = 0; i < parcel->count; i++) {
 		const struct delivery *delivery = &parcel->deliveries[i];
 
-		reply_task(ctx, delivery->task, id, task_id_text(delivery->task, id), delivery->due,
-		           &delivery->token);
+		reply_delivery(ctx, delivery, id, task_id_text(delivery->task, id));
 	}
 }
 
@@ -92,24 +98,43 @@ uint64_t lease_end(const struct visit *visit, const struct task *task, uint64_t 
 	return visit->now + ms + queue_backoff(visit->queue, task);
 }
 
-static void deliver_one(struct visit *visit, struct task *task, uint64_t lease_ms,
-                        struct effects *effects, struct parcel *parcel)
+struct task *take_first(struct queue *queue, const struct take *take, uint64_t now)
 {
-	struct token token = lease_ms ? token_new(visit->now) : (struct token){0, 0};
-	uint64_t due = task->at;
-	char id[TASK_ID_TEXT];
-	size_t id_size = task_id_text(task, id);
+	return take->dead ? queue_first_dead(queue, now) : queue_first_due(queue, now);
+}
 
+uint64_t take_again(struct queue *queue, bool dead)
+{
+	return dead ? queue_look_again_dead(queue) : queue_look_again(queue);
+}
+
+/* A dead task had its tries, and is neither early nor late. */
+static void count_try(struct visit *visit, struct task *task)
+{
 	if (task->tries < TASK_TRIES_MAX)
 		task->tries++;
 	queue_count_delivery(visit->queue, task, visit->now);
+}
+
+static void deliver_one(struct visit *visit, struct task *task, const struct take *take,
+                        struct effects *effects, struct parcel *parcel)
+{
+	struct delivery delivery = {.task = task, .due = task->at, .dead = take->dead};
+	char id[TASK_ID_TEXT];
+	size_t id_size = task_id_text(task, id);
+
+	if (!take->dead)
+		count_try(visit, task);
+	if (take->lease_ms)
+		delivery.token = token_new(visit->now);
 	if (parcel)
-		parcel_add(parcel, task, due, &token);
+		parcel_add(parcel, &delivery);
 	else
-		reply_task(visit->ctx, task, id, id_size, due, &token);
-	if (lease_ms) {
-		queue_lease(visit->queue, task, lease_end(visit, task, lease_ms), token.secret);
-		effects_set_id(effects, task, &token, id, id_size);
+		reply_delivery(visit->ctx, &delivery, id, id_size);
+	if (take->lease_ms) {
+		queue_lease(visit->queue, task, lease_end(visit, task, take->lease_ms),
+		            delivery.token.secret);
+		effects_set_id(effects, task, &delivery.token, id, id_size);
 	} else {
 		finish_task(visit, task, id, id_size, effects);
 	}
@@ -125,11 +150,11 @@ void deliver(struct visit *visit, const struct take *take, struct parcel *parcel
 	if (!parcel)
 		RedisModule_ReplyWithArray(visit->ctx, REDISMODULE_POSTPONED_LEN);
 	for (; (uint64_t)count < take->count &&
-	       (task = queue_first_due(visit->queue, visit->now)) != NULL;
+	       (task = take_first(visit->queue, take, visit->now)) != NULL;
 	     count++)
-		deliver_one(visit, task, take->lease_ms, &effects, parcel);
+		deliver_one(visit, task, take, &effects, parcel);
 	if (!parcel)
 		RedisModule_ReplySetArrayLength(visit->ctx, count);
 	effects_send(&effects);
-	visit_changed(visit, "pawl.take");
+	visit_changed(visit, take->dead ? "pawl.dead" : "pawl.take");
 }

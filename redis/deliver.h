@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Giving due tasks to a taker: at once, or when a blocked one is served. */
+/* Giving tasks to a taker, due ones or dead ones: at once, or when a blocked one is served. */
 #ifndef PAWL_REDIS_DELIVER_H
 #define PAWL_REDIS_DELIVER_H
 
@@ -9,6 +9,7 @@
 struct take {
 	uint64_t count;
 	uint64_t lease_ms; /* 0: delivered is done */
+	bool dead;         /* it is dead tasks that are asked for */
 };
 
 /* Tasks that were delivered to a taker which has not been told yet: copies, as they were then. */
@@ -17,9 +18,14 @@ struct parcel {
 	size_t count;
 };
 
+/* The task that is delivered next, or NULL. */
+struct task *take_first(struct queue *queue, const struct take *take, uint64_t now);
+/* When there will be one, PAWL_NEVER if none is to be. */
+uint64_t take_again(struct queue *queue, bool dead);
+
 /*
- * Deliver up to take->count due tasks, and reply with them; or, if there is a parcel, put them into it. At least
- * one must be due.
+ * Deliver up to take->count tasks, and reply with them; or, if there is a parcel, put them into it. At least one must
+ * be there.
  */
 void deliver(struct visit *visit, const struct take *take, struct parcel *parcel);
 /*
@@ -39,8 +45,5 @@ void parcel_free(struct parcel *parcel);
 
 /* Reply with why it was given back the last time, or nil. */
 void reply_reason(RedisModuleCtx *ctx, const struct task *task);
-/* Reply with [id, payload, tries, due-ms, token], nil for the token if it is all zeroes. */
-void reply_task(RedisModuleCtx *ctx, const struct task *task, const char *id, size_t id_size,
-                uint64_t due, const struct token *token);
 
 #endif

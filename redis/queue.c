@@ -205,6 +205,15 @@ uint64_t queue_look_again(struct queue *queue)
 	return task && !queue->settings.paused ? task->at : PAWL_NEVER;
 }
 
+uint64_t queue_look_again_dead(struct queue *queue)
+{
+	const struct task *dying = timeline_first(&queue->dying);
+
+	if (queue->dead.all.count > 0)
+		return 0;
+	return dying ? dying->at : PAWL_NEVER;
+}
+
 size_t queue_dead_beyond(const struct queue *queue, uint64_t now)
 {
 	size_t buried = queue->dead.all.count, most = queue->settings.max_dead, dead;

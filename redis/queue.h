@@ -10,8 +10,8 @@
  *	           +-------+
  *	           | dying |---> queue_first_dead    when the lease is over
  *	           +-------+
- *	               | given back
- *	               v
+ *	    given back |  ^ leased to whoever looks after dead tasks
+ *	               v  |
  *	           +-------+
  *	           | dead  |---> queue_first_dead
  *	           +-------+
@@ -92,6 +92,8 @@ struct task *queue_first_due(struct queue *queue, uint64_t now);
 struct task *queue_first_dead(struct queue *queue, uint64_t now);
 /* When that will be one: queue_next, PAWL_NEVER if it is paused. Quicker the next time. */
 uint64_t queue_look_again(struct queue *queue);
+/* When there will be a dead task: 0 if there is one that was given back, PAWL_NEVER if none is to be. */
+uint64_t queue_look_again_dead(struct queue *queue);
 /* How many dead tasks there are beyond what the settings allow. */
 size_t queue_dead_beyond(const struct queue *queue, uint64_t now);
 /* How much later this task is due again if its delivery comes to nothing: not at all if that was its last try. */

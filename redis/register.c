@@ -100,7 +100,9 @@ static arg config_args[] = {KEY,
                              .flags = OPTIONAL},
                             END};
 
-static arg dead_take[] = {WORD("take", "TAKE", NONE), NUMBER("count", "COUNT", OPTIONAL), END};
+static arg dead_take[] = {WORD("take", "TAKE", NONE), NUMBER("count", "COUNT", OPTIONAL),
+                          NUMBER("lease-ms", "LEASE", OPTIONAL),
+                          NUMBER("block-ms", "BLOCK", OPTIONAL), END};
 static arg ids_or_all[] = {STRING("id", NULL, MULTIPLE), WORD("all", "ALL", NONE), END};
 static arg dead_requeue[] = {WORD("requeue", "REQUEUE", NONE),
                              PARTS("tasks", ONEOF, ids_or_all, NONE),
@@ -176,7 +178,7 @@ static const struct entry {
          "Lets a queue deliver nothing until it is resumed.", "O(1)"},
         {"pawl.resume", command_resume, "write fast", "write fast", UPDATES, 2, key_alone,
          "Lets a paused queue deliver again.", "O(1)"},
-        {"pawl.dead", command_dead, "write", "write slow", TAKES, -3, dead_args,
+        {"pawl.dead", command_dead, "write blocking", "write slow blocking", TAKES, -3, dead_args,
          "Takes or requeues tasks that used up their tries.", "O(N) for N tasks taken or requeued"},
         {"pawl.get", command_get, "readonly fast", "read fast", READS, 3, key_and_id,
          "Shows a task.", "O(1)"},

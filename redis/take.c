@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* PAWL.TAKE. */
+/* PAWL.TAKE, and PAWL.DEAD with TAKE. */
 #include "arguments.h"
 #include "commands.h"
 #include "deliver.h"
@@ -41,17 +41,15 @@ static bool may_block(RedisModuleCtx *ctx)
 	          REDISMODULE_CTX_FLAGS_DENY_BLOCKING));
 }
 
-int command_take(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+int take_from_key(struct args *args, bool dead)
 {
-	struct reading reading = {.take = {.count = 1}};
-	struct args args = {ctx, argv, argc, 2};
+	struct reading reading = {.take = {.count = 1, .dead = dead}};
+	RedisModuleCtx *ctx = args->ctx;
 	struct visit visit;
 
-	if (argc < 2)
-		return RedisModule_WrongArity(ctx);
-	if (!read_take(&args, &reading) || !visit_to_write(&visit, ctx, argv[1]))
+	if (!read_take(args, &reading) || !visit_to_write(&visit, ctx, args->argv[1]))
 		return REDISMODULE_OK;
-	if (visit.queue && queue_first_due(visit.queue, visit.now))
+	if (visit.queue && take_first(visit.queue, &reading.take, visit.now))
 		deliver(&visit, &reading.take, NULL);
 	else if (reading.block_given && may_block(ctx))
 		takers_block(&visit, &reading.take, reading.block_ms);
@@ -59,4 +57,13 @@ int command_take(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 		RedisModule_ReplyWithNullArray(ctx);
 	visit_end(&visit);
 	return REDISMODULE_OK;
+}
+
+int command_take(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+	struct args args = {ctx, argv, argc, 2};
+
+	if (argc < 2)
+		return RedisModule_WrongArity(ctx);
+	return take_from_key(&args, false);
 }

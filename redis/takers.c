@@ -24,13 +24,14 @@ struct taker {
 	struct parcel parcel; /* what it got when it was its turn */
 };
 
-/* Those who wait for one key. It exists as long as somebody does. */
+/* Those who wait for one key, for due tasks or for dead ones. It exists as long as somebody does. */
 struct line {
 	struct pawl_timer wake; /* first member: when to look at the queue */
 	struct line *chain;
 	struct taker *first, *last;
 	RedisModuleString *name;
 	int db;
+	bool dead; /* it is dead tasks that they wait for */
 	bool held; /* do not free it yet, even if it is empty */
 };
 
@@ -47,7 +48,7 @@ static struct {
 
 /* The table of lines */
 
-static struct line **find_link(int db, RedisModuleString *name)
+static struct line **find_link(int db, RedisModuleString *name, bool dead)
 {
 	size_t size, other_size;
 	const char *text = RedisModule_StringPtrLen(name, &size);
@@ -57,21 +58,23 @@ static struct line **find_link(int db, RedisModuleString *name)
 	for (; *link; link = &(*link)->chain) {
 		const char *other = RedisModule_StringPtrLen((*link)->name, &other_size);
 
-		if ((*link)->db == db && other_size == size && memcmp(other, text, size) == 0)
+		if ((*link)->db == db && (*link)->dead == dead && other_size == size &&
+		    memcmp(other, text, size) == 0)
 			break;
 	}
 	return link;
 }
 
-static struct line *open_line(int db, RedisModuleString *name)
+static struct line *open_line(int db, RedisModuleString *name, bool dead)
 {
-	struct line **link = find_link(db, name);
+	struct line **link = find_link(db, name, dead);
 
 	if (*link)
 		return *link;
 	*link = memory_zeroed(sizeof(struct line));
 	(*link)->name = RedisModule_CreateStringFromString(NULL, name);
 	(*link)->db = db;
+	(*link)->dead = dead;
 	takers.count++;
 	return *link;
 }
@@ -81,7 +84,7 @@ static void close_line(struct line *line)
 	if (line->first || line->held)
 		return;
 	pawl_wheel_cancel(takers.wheel, &line->wake);
-	*find_link(line->db, line->name) = line->chain;
+	*find_link(line->db, line->name, line->dead) = line->chain;
 	RedisModule_FreeString(NULL, line->name);
 	memory_free(line);
 	takers.count--;
@@ -212,7 +215,7 @@ static void serve_first(struct line *line, struct visit *visit)
 	RedisModule_UnblockClient(taker->client, NULL);
 }
 
-/* Serve the first in line if a task is due. Returns when to look again: now if there may be more to do. */
+/* Serve the first in line if there is a task for it. Returns when to look again: now if there may be more to do. */
 static uint64_t serve_one(RedisModuleCtx *ctx, struct line *line, uint64_t now)
 {
 	struct visit visit;
@@ -220,7 +223,7 @@ static uint64_t serve_one(RedisModuleCtx *ctx, struct line *line, uint64_t now)
 
 	if (!visit_quietly(&visit, ctx, line->name, now))
 		return PAWL_NEVER;
-	next = queue_look_again(visit.queue);
+	next = take_again(visit.queue, line->dead);
 	if (next <= now)
 		serve_first(line, &visit);
 	visit_end(&visit);
@@ -271,17 +274,17 @@ static void run(RedisModuleCtx *ctx, void *data)
 static bool try_to_deliver(RedisModuleCtx *ctx, RedisModuleString *name, const struct taker *taker)
 {
 	struct visit visit;
-	bool due;
+	bool there;
 
 	if (!visit_quietly(&visit, ctx, name, clock_now()))
 		return false;
-	due = queue_first_due(visit.queue, visit.now) != NULL;
-	if (due)
+	there = take_first(visit.queue, &taker->take, visit.now) != NULL;
+	if (there)
 		deliver(&visit, &taker->take, NULL);
 	else
 		takers_notice(&visit);
 	visit_end(&visit);
-	return due;
+	return there;
 }
 
 /* The server's callbacks for a blocked client */
@@ -338,7 +341,8 @@ static void on_free(RedisModuleCtx *ctx, void *data)
 void takers_block(struct visit *visit, const struct take *take, uint64_t timeout_ms)
 {
 	struct taker *taker = memory_zeroed(sizeof(*taker));
-	struct line *line = open_line(RedisModule_GetSelectedDb(visit->ctx), visit->name);
+	struct line *line =
+	        open_line(RedisModule_GetSelectedDb(visit->ctx), visit->name, take->dead);
 
 	taker->take = *take;
 	taker->client =
@@ -346,18 +350,23 @@ void takers_block(struct visit *visit, const struct take *take, uint64_t timeout
 	                                      (long long)timeout_ms, &visit->name, 1, taker);
 	RedisModule_SetDisconnectCallback(taker->client, on_disconnect);
 	join(line, taker);
-	look_at(line, visit->queue ? queue_look_again(visit->queue) : PAWL_NEVER);
+	look_at(line, visit->queue ? take_again(visit->queue, take->dead) : PAWL_NEVER);
+}
+
+static void notice(struct visit *visit, bool dead)
+{
+	struct line *line = *find_link(RedisModule_GetSelectedDb(visit->ctx), visit->name, dead);
+
+	if (line && !line->held)
+		look_at(line, take_again(visit->queue, dead));
 }
 
 void takers_notice(struct visit *visit)
 {
-	struct line *line;
-
 	if (takers.count == 0)
 		return;
-	line = *find_link(RedisModule_GetSelectedDb(visit->ctx), visit->name);
-	if (line && !line->held)
-		look_at(line, queue_look_again(visit->queue));
+	notice(visit, false);
+	notice(visit, true);
 }
 
 void takers_clock_set(void)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Takers that wait: PAWL.TAKE with BLOCK on a queue that has nothing due.
+ * Takers that wait: PAWL.TAKE with BLOCK on a queue that has nothing due, and PAWL.DEAD TAKE on one that has nothing dead.
  *
- * They stand in line, one line a key, in the order in which they came. Each key with a line has a place
+ * They stand in line, one line a key, and another one for its dead tasks, in the order in which they came. Each key with a line has a place
  * on a wheel, at the time when its queue is to be looked at again, and one timer of the operating system
  * waits for the first of these. So neither a new task nor a due one costs more for a long line: whoever is
  * first is served, and nobody else is woken.

@@ -54,6 +54,66 @@ class OnAClockThatStands(ServerTest):
         self.pass_ms(40)
         self.assertEqual(takers[2].read()[0][1], b"c")
 
+    def put_leased(self, *names):
+        """The last try of each; returns their tokens."""
+        for name in names:
+            self.call("PAWL.PUT", "q", 0, name, "ID", name, "MAXTRIES", 1)
+        return [task[4] for task in self.call("PAWL.TAKE", "q", "COUNT", len(names), "LEASE", 100)]
+
+    def test_a_taker_of_dead_tasks_is_served_when_one_dies(self):
+        tokens = self.put_leased("a", "b", "c")
+        takers = [self.block("PAWL.DEAD", "q", "TAKE", "BLOCK", 0, "LEASE", 50) for _ in range(3)]
+        self.call("PAWL.NACK", "q", "b", tokens[1], "REASON", "why")
+        name, payload, tries, died, token, reason = takers[0].read()[0]
+        self.assertEqual((name, payload, tries, died, reason), (b"b", b"b", 1, START, b"why"))
+        self.assertEqual(self.blocked(), 2)
+        self.pass_ms(99)
+        self.assertEqual(takers[1].read()[0][0], b"b")  # the first one's lease lapsed
+        self.assertEqual(self.blocked(), 1)
+        self.pass_ms(1)
+        self.assertEqual(takers[2].read()[0][:4], [b"a", b"a", 1, START + 100])
+        self.assertEqual(self.call("PAWL.LEN", "q", "STATE", "dead"), 1)
+
+    def test_takers_of_due_and_of_dead_tasks_do_not_stand_in_each_others_way(self):
+        dead = [self.block("PAWL.DEAD", "q", "TAKE", "BLOCK", 0)]
+        due = [self.block("PAWL.TAKE", "q", "BLOCK", 0, "LEASE", 10), self.block("PAWL.TAKE", "q", "BLOCK", 0)]
+        dead.append(self.block("PAWL.DEAD", "q", "TAKE", "BLOCK", 0, "COUNT", 5))
+        self.call("PAWL.PUT", "q", 0, "first", "MAXTRIES", 1)  # it makes the key: all of them are asked
+        self.assertEqual(due[0].read()[0][1], b"first")
+        self.assertEqual(self.blocked(), 3)
+        self.call("PAWL.PUT", "q", 20, "second")
+        self.pass_ms(10)
+        self.assertEqual(dead[0].read()[0][1], b"first")
+        self.pass_ms(10)
+        self.assertEqual(due[1].read()[0][1], b"second")
+        self.assertEqual(self.blocked(), 1)
+        self.put_leased("x", "y")
+        self.pass_ms(100)
+        self.assertEqual([task[0] for task in dead[1].read()], [b"x", b"y"])
+
+    def test_a_taker_of_dead_tasks_is_served_by_a_queue_that_comes_with_some(self):
+        for way in (("RENAME", "r", "q"), ("COPY", "r", "q"), "restore"):
+            self.call("FLUSHALL")
+            self.put_leased("a")
+            self.call("PAWL.MOVE", "q", "a", 0, "FORCE")
+            self.call("RENAME", "q", "r")
+            self.call("PAWL.TAKE", "r", "LEASE", 5)
+            self.pass_ms(5)
+            taker = self.block("PAWL.DEAD", "q", "TAKE", "BLOCK", 0)
+            if way == "restore":
+                self.call("RESTORE", "q", 0, self.call("DUMP", "r"))
+            else:
+                self.call(*way)
+            self.assertEqual(taker.read()[0][0], b"a", way)
+
+    def test_a_taker_of_dead_tasks_times_out_and_does_not_wait_in_a_transaction(self):
+        taker = self.server.client()
+        taker.send("PAWL.DEAD", "q", "TAKE", "BLOCK", 1)
+        self.assertIsNone(taker.read())
+        self.call("MULTI")
+        self.call("PAWL.DEAD", "q", "TAKE", "BLOCK", 0)
+        self.assertEqual(self.call("EXEC"), [None])
+
     def test_nack_and_move_serve_too(self):
         self.call("PAWL.PUT", "q", 0, "p", "ID", "x")
         token = self.call("PAWL.TAKE", "q", "LEASE", 100)[0][4]

@@ -570,10 +570,45 @@ class Dead(ServerTest):
         self.pass_ms(10)
 
     def test_take(self):
-        self.assertEqual(self.call("PAWL.DEAD", "q", "TAKE"), [[b"a", b"a", 1, START + 10, None]])
+        self.assertEqual(self.call("PAWL.DEAD", "q", "TAKE"), [[b"a", b"a", 1, START + 10, None, None]])
         self.assertEqual([t[0] for t in self.call("PAWL.DEAD", "q", "take", "COUNT", 9)], [b"b", b"c"])
         self.assertIsNone(self.call("PAWL.DEAD", "q", "TAKE"))
         self.assertEqual(self.call("EXISTS", "q"), 0)
+
+    def test_take_with_a_lease(self):
+        [[name, payload, tries, died, token, reason]] = self.call("PAWL.DEAD", "q", "TAKE", "LEASE", 50)
+        self.assertEqual((name, payload, tries, died, reason), (b"a", b"a", 1, START + 10, None))
+        self.assertRegex(token, TOKEN)
+        self.assertEqual(self.call("PAWL.LEN", "q", "STATE", "leased"), 1)
+        self.assertIsNone(self.call("PAWL.NEXT", "q"))
+        self.assertEqual(self.call("PAWL.DEAD", "q", "REQUEUE", "a"), 0)
+        self.assertEqual(self.call("PAWL.EXTEND", "q", "a", token, 70), 1)
+        self.assertEqual(self.call("PAWL.NACK", "q", "a", token, "REASON", "still no luck", "DELAY", 5), 2)
+        taken = self.call("PAWL.DEAD", "q", "TAKE", "COUNT", 9, "LEASE", 50)  # in one millisecond, first what was given back
+        self.assertEqual([[*task[:4], task[5]] for task in taken],
+                         [[b"a", b"a", 1, START + 10, b"still no luck"], [b"b", b"b", 1, START + 10, None],
+                          [b"c", b"c", 1, START + 10, None]])
+        self.assertEqual(self.call("PAWL.ACK", "q", "b", taken[1][4]), 1)
+        self.pass_ms(50)
+        self.assertEqual(self.call("PAWL.ACK", "q", "c", taken[2][4]), 0)
+        self.assertEqual(self.call("PAWL.DEAD", "q", "TAKE", "COUNT", 9),
+                         [[b"a", b"a", 1, START + 60, None, b"still no luck"], [b"c", b"c", 1, START + 60, None, None]])
+        self.assertEqual(self.call("EXISTS", "q"), 0)
+
+    def test_take_counts_no_delivery_and_a_pause_is_not_for_it(self):
+        before = in_pairs(self.call("PAWL.INFO", "q"))[b"deliveries"]
+        self.call("PAWL.PAUSE", "q")
+        self.call("PAWL.CONFIG", "q", "BACKOFF", 1000, 1000)
+        [task] = self.call("PAWL.DEAD", "q", "TAKE", "LEASE", 50)
+        self.assertEqual(in_pairs(self.call("PAWL.INFO", "q"))[b"deliveries"], before)
+        self.assertEqual(in_pairs(self.call("PAWL.GET", "q", task[0]))[b"due-ms"], self.now + 50)
+
+    def test_a_reason_comes_with_the_dead(self):
+        self.call("PAWL.DEAD", "q", "TAKE", "COUNT", 9)
+        self.call("PAWL.PUT", "q", 0, "p", "ID", "x", "MAXTRIES", 1)
+        token = self.call("PAWL.TAKE", "q", "LEASE", 50)[0][4]
+        self.call("PAWL.NACK", "q", "x", token, "REASON", "why")
+        self.assertEqual(self.call("PAWL.DEAD", "q", "TAKE"), [[b"x", b"p", 1, self.now, None, b"why"]])
 
     def test_requeue_by_id(self):
         self.call("PAWL.PUT", "q", 50, "p", "ID", "w")
@@ -594,6 +629,9 @@ class Dead(ServerTest):
         self.fails("ERR wrong number of arguments", "PAWL.DEAD", "q", "REQUEUE")
         self.fails("ERR COUNT is '0'", "PAWL.DEAD", "q", "TAKE", "COUNT", 0)
         self.fails("ERR unknown or misplaced", "PAWL.DEAD", "q", "TAKE", "a")
+        self.fails("ERR LEASE is '-1'", "PAWL.DEAD", "q", "TAKE", "LEASE", -1)
+        self.fails("ERR BLOCK is 'x'", "PAWL.DEAD", "q", "TAKE", "BLOCK", "x")
+        self.fails("ERR option 'LEASE' is given twice", "PAWL.DEAD", "q", "TAKE", "LEASE", 1, "LEASE", 1)
         self.fails("ERR DELAY is 'x'", "PAWL.DEAD", "q", "REQUEUE", "ALL", "DELAY", "x")
         self.fails("ERR id is ''", "PAWL.DEAD", "q", "REQUEUE", "a", "")
 
@@ -844,7 +882,7 @@ class Everything(ServerTest):
              ("PAWL.TAKE", "k", "BLOCK", 0), ("PAWL.ACK", "k", "x", "t"), ("PAWL.NACK", "k", "x", "t"),
              ("PAWL.EXTEND", "k", "x", "t", 5), ("PAWL.CANCEL", "k", "x"), ("PAWL.MOVE", "k", "x", 5),
              ("PAWL.GET", "k", "x"), ("PAWL.LEN", "k"), ("PAWL.NEXT", "k"), ("PAWL.SCAN", "k", 0),
-             ("PAWL.INFO", "k"), ("PAWL.DEAD", "k", "TAKE"), ("PAWL.DEAD", "k", "REQUEUE", "x"),
+             ("PAWL.INFO", "k"), ("PAWL.DEAD", "k", "TAKE"), ("PAWL.DEAD", "k", "TAKE", "BLOCK", 0), ("PAWL.DEAD", "k", "REQUEUE", "x"),
              ("PAWL.PUTAT", "k", 5, "x", "p"),
              ("PAWL.SETAT", "k", 5, "waiting", 0, "0", "x"), ("PAWL.NOTE", "k", "r", "x"), ("PAWL.DROP", "k", "x"),
              ("PAWL.CONFIG", "k"), ("PAWL.CONFIG", "k", "MAXDEAD", 5), ("PAWL.PAUSE", "k"), ("PAWL.RESUME", "k"),
@@ -876,9 +914,9 @@ class Everything(ServerTest):
             self.assertEqual("admin" in flags, internal, name)
             if categories:  # Redis 7.0 gives the commands of modules none
                 self.assertEqual("@dangerous" in categories, internal, name)
-                self.assertEqual("@blocking" in categories, name == "pawl.take")
+                self.assertEqual("@blocking" in categories, name in ("pawl.take", "pawl.dead"))
             self.assertEqual("denyoom" in flags, name in ("pawl.put", "pawl.mput", "pawl.every"), name)
-            self.assertEqual("blocking" in flags, name == "pawl.take", name)
+            self.assertEqual("blocking" in flags, name in ("pawl.take", "pawl.dead"), name)
             self.assertEqual(in_pairs(info[8][0])[b"flags"][0], "RO" if reads else "RW", name)
 
     def test_the_clock_of_tests_is_for_tests_only(self):

@@ -246,8 +246,8 @@ class WrittenBefore(ServerTest):
             b"\0binary", b"lapsed", b"w0", b"w3", b"w6", b"w1", b"w4", b"w7", b"w2", b"w5", b"w8",
             b"1800000000000-0-39de0c52", b"1800000000000-1-9d75d4fb", b"1800000000000-2-5a7c3f00"])
         self.assertEqual(self.call("PAWL.DEAD", "q", "TAKE", "COUNT", 10), [
-            [b"buried", b"", 1, START, None], [b"lapsed-dead", b"lapsed-dead", 1, START + 5, None],
-            [b"dying", b"dying", 1, START + 500, None]])
+            [b"buried", b"", 1, START, None, None], [b"lapsed-dead", b"lapsed-dead", 1, START + 5, None, None],
+            [b"dying", b"dying", 1, START + 500, None, None]])
 
     def test_a_lease_goes_on(self):
         self.assertEqual(self.call("PAWL.ACK", "q", "lapsed", "0aa0839f50730894"), 0)

@@ -173,13 +173,18 @@ class Model:
             return 1
         return 0
 
-    def take_dead(self, count):
-        taken = self.dead()[:count]
-        for task in taken:
-            del self.tasks[task.name]
+    def take_dead(self, count, lease):
+        taken = []
+        for task in self.dead()[:count]:
+            taken.append([task.name, task.payload, task.tries, task.at, task.reason])
+            if lease:
+                task.at, task.dead, task.leased = self.now + lease, False, True
+                self.arrive(task)
+            else:
+                del self.tasks[task.name]
         if taken:
             self.changed()
-        return [[task.name, task.payload, task.tries, task.at, None] for task in taken] or None
+        return taken or None
 
     def cancel(self, names, force):
         there = [name for name in dict.fromkeys(names) if name in self.tasks]
@@ -268,12 +273,19 @@ class Run:
         self.expect(self.model.put(name, payload, at, condition, tries), *command)
 
     def take(self):
+        self.deliver(self.model.take, "PAWL.TAKE", "q")
+
+    def take_dead(self):
+        self.deliver(self.model.take_dead, "PAWL.DEAD", "q", "TAKE")
+
+    def deliver(self, take, *command):
+        """Tokens are not foreseen, but remembered."""
         count, lease = self.rng.choice((1, 1, 3, 10)), self.rng.choice((0, 1, 50, 1000))
-        expected = self.model.take(count, lease)
-        self.client.send("PAWL.TAKE", "q", "COUNT", count, "LEASE", lease)
+        expected = take(count, lease)
+        self.client.send(*command, "COUNT", count, "LEASE", lease)
         got = self.client.read()
-        self.history.append((("PAWL.TAKE", count, lease), got))
-        assert (got and [task[:4] for task in got]) == expected, f"got {got}, expected {expected}"
+        self.history.append(((*command, count, lease), got))
+        assert (got and [task[:4] + task[5:] for task in got]) == expected, f"got {got}, expected {expected}"
         for task in got or []:
             assert bool(task[4]) == bool(lease)
             if lease:
@@ -359,10 +371,6 @@ class Run:
     def requeue(self):
         names, delay = [self.some() for _ in range(3)], self.ms()
         self.expect(self.model.requeue(names, delay), "PAWL.DEAD", "q", "REQUEUE", *names, "DELAY", delay)
-
-    def take_dead(self):
-        count = self.rng.choice((1, 3, 100))
-        self.expect(self.model.take_dead(count), "PAWL.DEAD", "q", "TAKE", "COUNT", count)
 
     def pause(self):
         paused = int(self.rng.random() < 0.3)

@@ -122,6 +122,7 @@ static void expect_same_first_dead(void)
 			expected = task->at;
 	}
 	EXPECT_EQ(first ? first->at : PAWL_NEVER, expected);
+	EXPECT_EQ(queue_look_again_dead(queue) <= model.now, first != NULL);
 	if (first)
 		EXPECT_EQ(model_state(&model, &model.tasks[number_of(first)]), STATE_DEAD);
 }

@@ -100,6 +100,21 @@ class Replication(Pair):
         self.assertEqual(order, [b"1", b"2", b"4", b"5", b"7", b"8", b"0", b"3", b"6"])
         self.same()
 
+    def test_leases_of_dead_tasks_are_replicated(self):
+        for name in "abc":
+            self.p.call("PAWL.PUT", "q", 0, name, "ID", name, "MAXTRIES", 1)
+        self.p.call("PAWL.TAKE", "q", "COUNT", 3, "LEASE", 10)
+        self.set_clocks(START + 10)
+        taken = self.p.call("PAWL.DEAD", "q", "TAKE", "COUNT", 2, "LEASE", 50)
+        self.same()
+        self.assertEqual(self.r.call("PAWL.LEN", "q", "STATE", "leased"), 2)
+        self.p.call("PAWL.DEAD", "q", "TAKE")
+        self.p.call("PAWL.NACK", "q", "a", taken[0][4], "REASON", "why")
+        self.same()
+        self.r.call("REPLICAOF", "NO", "ONE")
+        self.assertEqual(self.r.call("PAWL.ACK", "q", "b", taken[1][4]), 1)
+        self.assertEqual(self.r.call("PAWL.DEAD", "q", "TAKE", "COUNT", 9), [[b"a", b"a", 1, START + 10, None, b"why"]])
+
     def test_settings_are_replicated_and_so_is_what_they_do(self):
         self.p.call("PAWL.CONFIG", "q", "MAXDEAD", 2, "BACKOFF", 50, 100)
         self.p.call("PAWL.PAUSE", "q")

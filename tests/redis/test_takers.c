@@ -139,6 +139,75 @@ static void a_task_is_not_wasted_on_a_taker_that_is_gone(void)
 	one_of_two_leaves(true);
 }
 
+/* PAWL.DEAD TAKE with BLOCK */
+static void take_dead(struct fake_client *client, unsigned key)
+{
+	struct take take = {.count = 1, .dead = true};
+	struct visit visit;
+
+	*client = (struct fake_client){.key = key};
+	visit_to_write(&visit, fake_command(client), fake_key(key));
+	if (visit.queue && take_first(visit.queue, &take, visit.now))
+		deliver(&visit, &take, NULL);
+	else
+		takers_block(&visit, &take, 0);
+	visit_end(&visit);
+	fake_command_done();
+}
+
+/* A task on its last lease, which ends then. */
+static void put_dying(unsigned key, uint64_t number, uint64_t until)
+{
+	struct task_id id;
+	struct task *task;
+	struct visit visit;
+	char text[32];
+
+	snprintf(text, sizeof(text), "task:%llu", (unsigned long long)number);
+	task_id_from_text(&id, text, strlen(text));
+	task = task_new(&id, &number, sizeof(number));
+	task->tries = task->max_tries = 1;
+	visit_to_write(&visit, fake_command(NULL), fake_key(key));
+	visit_create(&visit);
+	queue_add_leased(visit.queue, task, until);
+	visit_changed(&visit, "pawl.take");
+	visit_end(&visit);
+	fake_command_done();
+}
+
+static void lines_of_one_key(bool late_unblock)
+{
+	begin(late_unblock);
+	take_dead(&fake.clients[0], 0);
+	take(&fake.clients[1], 0, 1);
+	take_dead(&fake.clients[2], 0);
+	take(&fake.clients[3], 0, 1);
+	put_dying(0, 1, START + 20);
+	put(0, 2, START + 10);
+	put_dying(0, 3, START + 30);
+	put(0, 4, START + 40);
+	loops(3);
+	for (unsigned i = 0; i < 4; i++)
+		EXPECT_EQ(fake.clients[i].state, FAKE_BLOCKED);
+	for (unsigned i = 0; i < 4; i++) {
+		static const unsigned order[] = {1, 0, 2, 3};
+		static const uint64_t numbers[] = {2, 1, 3, 4};
+
+		fake.now += 10;
+		loops(3);
+		expect_served(&fake.clients[order[i]], numbers[i]);
+		for (unsigned j = i + 1; j < 4; j++)
+			EXPECT_EQ(fake.clients[order[j]].state, FAKE_BLOCKED);
+	}
+	fake_stop();
+}
+
+static void takers_of_due_and_of_dead_tasks_stand_in_lines_of_their_own(void)
+{
+	lines_of_one_key(false);
+	lines_of_one_key(true);
+}
+
 /* The clock */
 
 /*
@@ -422,6 +491,7 @@ int main(int argc, char **argv)
 	        TEST(one_due_task_wakes_one_taker),
 	        TEST(a_taker_whose_time_is_up_just_when_it_is_served_gets_the_task),
 	        TEST(a_task_is_not_wasted_on_a_taker_that_is_gone),
+	        TEST(takers_of_due_and_of_dead_tasks_stand_in_lines_of_their_own),
 	        TEST(a_clock_set_back_at_any_moment_neither_hangs_the_server_nor_costs_a_task),
 	        TEST(a_task_put_after_the_clock_was_set_back_is_delivered_at_its_time),
 	        TEST(every_taker_is_served_in_turn_whatever_happens),
