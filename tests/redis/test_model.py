@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Random commands against a naive model of the documentation: every reply must be the one that the model gives.
+"""Random commands against a naive model of the documentation: every reply must be the one that the model gives. And a replica,
+which is told effects only, must have the same queue to the byte after each run.
 
     test_model.py [--seed N] [--runs N]
 """
@@ -10,6 +11,7 @@ import sys
 import unittest
 
 from support import START, Error, Server
+from test_replication import follow, in_step
 
 STATES = ("waiting", "due", "leased", "dead")
 
@@ -416,18 +418,25 @@ class Run:
 
 
 def play(seeds):
-    server = Server("--appendonly", "yes", "--appendfsync", "no", clock=START)
+    options = ("--repl-diskless-sync-delay", "0", "--repl-ping-replica-period", "3600", "--repl-timeout", "7200")
+    server = Server("--appendonly", "yes", "--appendfsync", "no", *options, clock=START)
+    replica = Server(*options, clock=START)
+    follow(replica, server)
     for seed in seeds:
         run = Run(server, seed)
         try:
             run.run(300)
+            in_step(replica, server)
+            assert replica.client().call("DUMP", "q") == run.client.call("DUMP", "q"), "the replica has another queue"
         except Exception:
             for command, reply in run.history[-20:]:
                 print(command, "->", reply, file=sys.stderr)
             print(f"\nseed {seed}: test_model.py --seed {seed}", file=sys.stderr)
             raise
-        run.client.close()
-    server.clients = []
+        for client in server.clients + replica.clients:
+            client.close()
+        server.clients, replica.clients = [], []
+    replica.stop()
     server.stop()
 
 

@@ -58,6 +58,8 @@ class Questions(ServerTest):
         self.call("PAWL.PUT", key, 0, "p", "ID", "long-due", "AT", 5)
         for n, delay in enumerate((0, 0, 1, 5, 9, 50, 99, 500, 2000, 2100, 5000, HOUR, 100 * HOUR)):
             self.call("PAWL.PUT", key, delay, "p", "ID", f"waiting-{n}" if n else "waiting")
+        self.call("PAWL.EVERY", key, "every", 70, "p")
+        self.call("PAWL.CONFIG", key, "MAXDEAD", 1, "BACKOFF", 10, 1000)  # more will be dead, and go with the next write
 
     def field(self, section, name):
         return int(self.call("INFO", section).decode().split(f"\n{name}:")[1].split()[0])
