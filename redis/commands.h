@@ -14,7 +14,7 @@ RedisModuleCmdFunc command_put, command_mput;
 /* every.c: periodic tasks */
 RedisModuleCmdFunc command_every;
 /* take.c: deliveries */
-RedisModuleCmdFunc command_take;
+RedisModuleCmdFunc command_take, command_mtake;
 struct args;
 /* What follows in the arguments are the options of PAWL.TAKE: take due tasks, or dead ones, from the key in argument 1. */
 int take_from_key(struct args *args, bool dead);

@@ -49,6 +49,16 @@ static void reply_delivery(RedisModuleCtx *ctx, const struct delivery *delivery,
 		reply_reason(ctx, task);
 }
 
+/* What comes before the list of deliveries. */
+static void reply_key(RedisModuleCtx *ctx, const RedisModuleString *key)
+{
+	size_t size;
+	const char *text = RedisModule_StringPtrLen(key, &size);
+
+	RedisModule_ReplyWithArray(ctx, 2);
+	RedisModule_ReplyWithStringBuffer(ctx, text, size);
+}
+
 static void parcel_add(struct parcel *parcel, const struct delivery *delivery)
 {
 	size_t count = parcel->count++;
@@ -64,6 +74,8 @@ void parcel_reply(RedisModuleCtx *ctx, const struct parcel *parcel)
 {
 	char id[TASK_ID_TEXT];
 
+	if (parcel->key)
+		reply_key(ctx, parcel->key);
 	RedisModule_ReplyWithArray(ctx, (long)parcel->count);
 	for (size_t i = 0; i < parcel->count; i++) {
 		const struct delivery *delivery = &parcel->deliveries[i];
@@ -78,6 +90,9 @@ void parcel_free(struct parcel *parcel)
 		memory_free(parcel->deliveries[--parcel->count].task);
 	memory_free(parcel->deliveries);
 	parcel->deliveries = NULL;
+	if (parcel->key)
+		RedisModule_FreeString(NULL, parcel->key);
+	parcel->key = NULL;
 }
 
 void finish_task(struct visit *visit, struct task *task, const char *id, size_t id_size,
@@ -140,6 +155,18 @@ static void deliver_one(struct visit *visit, struct task *task, const struct tak
 	}
 }
 
+static void begin_reply(struct visit *visit, const struct take *take, struct parcel *parcel)
+{
+	if (parcel) {
+		if (take->names_key)
+			parcel->key = RedisModule_CreateStringFromString(NULL, visit->name);
+		return;
+	}
+	if (take->names_key)
+		reply_key(visit->ctx, visit->name);
+	RedisModule_ReplyWithArray(visit->ctx, REDISMODULE_POSTPONED_LEN);
+}
+
 void deliver(struct visit *visit, const struct take *take, struct parcel *parcel)
 {
 	struct effects effects;
@@ -147,8 +174,7 @@ void deliver(struct visit *visit, const struct take *take, struct parcel *parcel
 	long count = 0;
 
 	effects_begin(&effects, visit);
-	if (!parcel)
-		RedisModule_ReplyWithArray(visit->ctx, REDISMODULE_POSTPONED_LEN);
+	begin_reply(visit, take, parcel);
 	for (; (uint64_t)count < take->count &&
 	       (task = take_first(visit->queue, take, visit->now)) != NULL;
 	     count++)

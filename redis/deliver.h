@@ -10,10 +10,12 @@ struct take {
 	uint64_t count;
 	uint64_t lease_ms; /* 0: delivered is done */
 	bool dead;         /* it is dead tasks that are asked for */
+	bool names_key;    /* the reply is [key, deliveries] */
 };
 
 /* Tasks that were delivered to a taker which has not been told yet: copies, as they were then. */
 struct parcel {
+	RedisModuleString *key; /* NULL: the reply does not name it */
 	struct delivery *deliveries;
 	size_t count;
 };

@@ -65,7 +65,8 @@ typedef struct RedisModuleTypeMethods {
 enum { REDISMODULE_TYPE_METHOD_VERSION = 3 };
 
 /* What COMMAND INFO and COMMAND DOCS tell. */
-enum { REDISMODULE_KSPEC_BS_INDEX = 2, REDISMODULE_KSPEC_FK_RANGE = 2 };
+enum { REDISMODULE_KSPEC_BS_INDEX = 2 };
+enum { REDISMODULE_KSPEC_FK_RANGE = 2, REDISMODULE_KSPEC_FK_KEYNUM = 3 };
 enum {
 	REDISMODULE_CMD_KEY_RO = 1 << 0,
 	REDISMODULE_CMD_KEY_RW = 1 << 1,
@@ -156,6 +157,8 @@ typedef struct RedisModuleCommandInfo {
 	X(int, SetCommandInfo, (RedisModuleCommand *, const RedisModuleCommandInfo *))            \
 	X(RedisModuleType *, CreateDataType,                                                      \
 	  (RedisModuleCtx *, const char *name, int encoding, RedisModuleTypeMethods *))           \
+	X(int, IsKeysPositionRequest, (RedisModuleCtx *))                                         \
+	X(void, KeyAtPos, (RedisModuleCtx *, int position))                                       \
 	X(int, GetContextFlags, (RedisModuleCtx *))                                               \
 	X(int, AvoidReplicaTraffic, (void))                                                       \
 	X(long long, Milliseconds, (void))                                                        \
@@ -209,6 +212,7 @@ typedef struct RedisModuleCommandInfo {
 	X(int, UnblockClient, (RedisModuleBlockedClient *, void *data))                           \
 	X(void, SetDisconnectCallback, (RedisModuleBlockedClient *, RedisModuleDisconnectFunc *)) \
 	X(void *, GetBlockedClientPrivateData, (RedisModuleCtx *))                                \
+	X(RedisModuleString *, GetBlockedClientReadyKey, (RedisModuleCtx *))                      \
 	X(RedisModuleTimerID, CreateTimer,                                                        \
 	  (RedisModuleCtx *, long long ms, RedisModuleTimerProc *, void *data))                   \
 	X(int, EventLoopAdd, (int fd, int mask, RedisModuleEventLoopFunc *, void *data))          \

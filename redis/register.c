@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The commands as the server and its clients see them: flags, keys, COMMAND DOCS. */
+#include <stdbool.h>
+
 #include "commands.h"
 
 #define SINCE "0.1.0"
@@ -11,6 +13,11 @@ enum { NONE = 0, OPTIONAL = REDISMODULE_CMD_ARG_OPTIONAL, MULTIPLE = REDISMODULE
 #define KEY                                                                          \
 	{                                                                            \
 		.name = "key", .type = REDISMODULE_ARG_TYPE_KEY, .key_spec_index = 0 \
+	}
+#define KEYS                                                                          \
+	{                                                                             \
+		.name = "key", .type = REDISMODULE_ARG_TYPE_KEY, .key_spec_index = 0, \
+		.flags = MULTIPLE                                                     \
 	}
 #define NUMBER(text, word, how)                                                                 \
 	{                                                                                       \
@@ -62,6 +69,11 @@ static arg mput_args[] = {KEY, PARTS("task", BLOCK, task_parts, MULTIPLE), END};
 static arg take_args[] = {KEY, NUMBER("count", "COUNT", OPTIONAL),
                           NUMBER("lease-ms", "LEASE", OPTIONAL),
                           NUMBER("block-ms", "BLOCK", OPTIONAL), END};
+
+static arg mtake_args[] = {
+        NUMBER("numkeys", NULL, NONE),         KEYS,
+        NUMBER("count", "COUNT", OPTIONAL),    NUMBER("lease-ms", "LEASE", OPTIONAL),
+        NUMBER("block-ms", "BLOCK", OPTIONAL), END};
 
 static arg delivery_parts[] = {STRING("id", NULL, NONE), STRING("token", NULL, NONE), END};
 static arg ack_args[] = {KEY, PARTS("delivery", BLOCK, delivery_parts, MULTIPLE), END};
@@ -161,6 +173,10 @@ static const struct entry {
          "Puts a task into a queue that is due again each time it is done.", "O(1)"},
         {"pawl.take", command_take, "write blocking", "write slow blocking", TAKES, -2, take_args,
          "Delivers tasks that are due, for good or on a lease.", "O(N) for N tasks delivered"},
+        {"pawl.mtake", command_mtake, "write blocking getkeys-api", "write slow blocking", TAKES,
+         -3, mtake_args,
+         "Delivers tasks of the one of several queues in which a task is due earliest.",
+         "O(K + N) for K keys and N tasks delivered"},
         {"pawl.ack", command_ack, "write fast", "write fast", DELETES, -4, ack_args,
          "Acknowledges deliveries: their tasks are done.", "O(N) for N deliveries"},
         {"pawl.nack", command_nack, "write fast", "write fast", UPDATES, -4, nack_args,
@@ -203,19 +219,37 @@ static const struct entry {
          setup_args, "Internal: what they are told of settings.", "O(1)"},
 };
 
+/* Whether the first argument is the number of keys that follow. Else it is the only key. */
+static bool counts_keys(const struct entry *entry)
+{
+	return entry->args == mtake_args;
+}
+
+static RedisModuleCommandKeySpec keys_of(const struct entry *entry)
+{
+	RedisModuleCommandKeySpec keys = {
+	        .flags = (uint64_t)entry->key_flags,
+	        .begin_search_type = REDISMODULE_KSPEC_BS_INDEX,
+	        .bs.index.pos = 1,
+	        .find_keys_type = REDISMODULE_KSPEC_FK_RANGE,
+	        .fk.range = {0, 1, 0},
+	};
+
+	if (counts_keys(entry)) {
+		keys.find_keys_type = REDISMODULE_KSPEC_FK_KEYNUM;
+		keys.fk.keynum.keynumidx = 0;
+		keys.fk.keynum.firstkey = keys.fk.keynum.keystep = 1;
+	}
+	return keys;
+}
+
 static int document(RedisModuleCtx *ctx, const struct entry *entry)
 {
 	RedisModuleCommand *command = RedisModule_GetCommand(ctx, entry->name);
 	static const RedisModuleCommandInfoVersion version = {
 	        1, sizeof(RedisModuleCommandHistoryEntry), sizeof(RedisModuleCommandKeySpec),
 	        sizeof(RedisModuleCommandArg)};
-	RedisModuleCommandKeySpec keys[2] = {{
-	        .flags = (uint64_t)entry->key_flags,
-	        .begin_search_type = REDISMODULE_KSPEC_BS_INDEX,
-	        .bs.index.pos = 1,
-	        .find_keys_type = REDISMODULE_KSPEC_FK_RANGE,
-	        .fk.range = {0, 1, 0},
-	}};
+	RedisModuleCommandKeySpec keys[2] = {keys_of(entry)};
 	RedisModuleCommandInfo info = {
 	        .version = &version,
 	        .summary = entry->summary,
@@ -236,9 +270,10 @@ int register_commands(RedisModuleCtx *ctx)
 {
 	for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++) {
 		const struct entry *entry = &entries[i];
+		int key = counts_keys(entry) ? 0 : 1;
 
-		if (RedisModule_CreateCommand(ctx, entry->name, entry->run, entry->flags, 1, 1,
-		                              1) != REDISMODULE_OK ||
+		if (RedisModule_CreateCommand(ctx, entry->name, entry->run, entry->flags, key, key,
+		                              key) != REDISMODULE_OK ||
 		    document(ctx, entry) != REDISMODULE_OK)
 			return REDISMODULE_ERR;
 	}

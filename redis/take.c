@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* PAWL.TAKE, and PAWL.DEAD with TAKE. */
+/* PAWL.TAKE, PAWL.MTAKE, and PAWL.DEAD with TAKE. */
 #include "arguments.h"
+#include "clock.h"
 #include "commands.h"
 #include "deliver.h"
 #include "takers.h"
@@ -41,21 +42,106 @@ static bool may_block(RedisModuleCtx *ctx)
 	          REDISMODULE_CTX_FLAGS_DENY_BLOCKING));
 }
 
+/* There is nothing for it at these keys. */
+static void wait_for(RedisModuleCtx *ctx, const struct reading *reading, RedisModuleString **keys,
+                     int count)
+{
+	if (reading->block_given && may_block(ctx))
+		takers_block(ctx, &reading->take, reading->block_ms, keys, count);
+	else
+		RedisModule_ReplyWithNullArray(ctx);
+}
+
 int take_from_key(struct args *args, bool dead)
 {
 	struct reading reading = {.take = {.count = 1, .dead = dead}};
 	RedisModuleCtx *ctx = args->ctx;
 	struct visit visit;
+	bool due;
 
 	if (!read_take(args, &reading) || !visit_to_write(&visit, ctx, args->argv[1]))
 		return REDISMODULE_OK;
-	if (visit.queue && take_first(visit.queue, &reading.take, visit.now))
+	due = visit.queue && take_first(visit.queue, &reading.take, visit.now);
+	if (due)
 		deliver(&visit, &reading.take, NULL);
-	else if (reading.block_given && may_block(ctx))
-		takers_block(&visit, &reading.take, reading.block_ms);
-	else
-		RedisModule_ReplyWithNullArray(ctx);
 	visit_end(&visit);
+	if (!due)
+		wait_for(ctx, &reading, args->argv + 1, 1);
+	return REDISMODULE_OK;
+}
+
+/* The key whose first task is due earliest, among equals the first one given: so none of them starves. */
+struct choice {
+	RedisModuleString *key;
+	uint64_t due;
+};
+
+/* False: a key holds something else, and that was replied. The choice is NULL if nothing is due. */
+static bool choose(RedisModuleCtx *ctx, RedisModuleString **keys, int count, uint64_t now,
+                   struct choice *choice)
+{
+	*choice = (struct choice){NULL, now + 1};
+	for (int i = 0; i < count; i++) {
+		const struct task *task = NULL;
+		struct visit visit;
+
+		if (!visit_to_write(&visit, ctx, keys[i]))
+			return false;
+		if (visit.queue)
+			task = queue_first_due(visit.queue, now);
+		if (task && task->at < choice->due)
+			*choice = (struct choice){keys[i], task->at};
+		visit_end(&visit);
+	}
+	return true;
+}
+
+static void deliver_from(RedisModuleCtx *ctx, RedisModuleString *key, const struct take *take,
+                         uint64_t now)
+{
+	struct visit visit;
+
+	visit_quietly(&visit, ctx, key, now);
+	deliver(&visit, take, NULL);
+	visit_end(&visit);
+}
+
+/* So many keys at most: a client that waits costs something at each. */
+enum { KEYS_MAX = 1024 };
+
+/* A cluster sends clients on by what the command says here: Redis 7 does not read a module's key specification for that. */
+static int tell_keys(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+	long long count;
+
+	if (RedisModule_StringToLongLong(argv[1], &count) != REDISMODULE_OK)
+		return REDISMODULE_OK;
+	for (int i = 0; i < count && i < argc - 2; i++)
+		RedisModule_KeyAtPos(ctx, 2 + i);
+	return REDISMODULE_OK;
+}
+
+int command_mtake(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+	struct reading reading = {.take = {.count = 1, .names_key = true}};
+	struct args args = {ctx, argv, argc, 2};
+	uint64_t count, now = clock_now();
+	struct choice choice;
+
+	if (argc < 3)
+		return RedisModule_WrongArity(ctx);
+	if (RedisModule_IsKeysPositionRequest(ctx))
+		return tell_keys(ctx, argv, argc);
+	if (!arg_number(ctx, argv[1], "numkeys", 1,
+	                argc - 2 < KEYS_MAX ? (uint64_t)argc - 2 : KEYS_MAX, &count))
+		return REDISMODULE_OK;
+	args.next += (int)count;
+	if (!read_take(&args, &reading) || !choose(ctx, argv + 2, (int)count, now, &choice))
+		return REDISMODULE_OK;
+	if (choice.key)
+		deliver_from(ctx, choice.key, &reading.take, now);
+	else
+		wait_for(ctx, &reading, argv + 2, (int)count);
 	return REDISMODULE_OK;
 }
 

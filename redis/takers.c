@@ -16,19 +16,26 @@ enum {
 	PAUSE_MS = 10,   /* between two looks whether a pause is over */
 };
 
+/* A taker's place in the line of one of its keys. */
+struct stand {
+	struct line *line;
+	struct stand *next, *prev;
+	struct taker *taker;
+};
+
 struct taker {
-	struct line *line; /* NULL: no longer in it */
-	struct taker *next, *prev;
 	RedisModuleBlockedClient *client;
 	struct take take;
 	struct parcel parcel; /* what it got when it was its turn */
+	int lines;            /* in which it stands: one a key, or 0 when it has left all of them */
+	struct stand stands[];
 };
 
 /* Those who wait for one key, for due tasks or for dead ones. It exists as long as somebody does. */
 struct line {
 	struct pawl_timer wake; /* first member: when to look at the queue */
 	struct line *chain;
-	struct taker *first, *last;
+	struct stand *first, *last;
 	RedisModuleString *name;
 	int db;
 	bool dead; /* it is dead tasks that they wait for */
@@ -90,27 +97,28 @@ static void close_line(struct line *line)
 	takers.count--;
 }
 
-static void join(struct line *line, struct taker *taker)
+static void join(struct line *line, struct stand *stand)
 {
-	taker->line = line;
-	taker->prev = line->last;
+	stand->line = line;
+	stand->prev = line->last;
 	if (line->last)
-		line->last->next = taker;
+		line->last->next = stand;
 	else
-		line->first = taker;
-	line->last = taker;
+		line->first = stand;
+	line->last = stand;
 }
 
+/* All lines at once: so nobody is served twice. */
 static void leave(struct taker *taker)
 {
-	struct line *line = taker->line;
+	while (taker->lines > 0) {
+		struct stand *stand = &taker->stands[--taker->lines];
+		struct line *line = stand->line;
 
-	if (!line)
-		return;
-	*(taker->prev ? &taker->prev->next : &line->first) = taker->next;
-	*(taker->next ? &taker->next->prev : &line->last) = taker->prev;
-	taker->line = NULL;
-	close_line(line);
+		*(stand->prev ? &stand->prev->next : &line->first) = stand->next;
+		*(stand->next ? &stand->next->prev : &line->last) = stand->prev;
+		close_line(line);
+	}
 }
 
 /* When to look */
@@ -170,12 +178,17 @@ static void plan(void)
 		ring_at(next);
 }
 
-static void look_at(struct line *line, uint64_t at)
+static void set_wake(struct line *line, uint64_t at)
 {
 	if (at == PAWL_NEVER)
 		pawl_wheel_cancel(takers.wheel, &line->wake);
 	else
 		pawl_wheel_arm(takers.wheel, &line->wake, at);
+}
+
+static void look_at(struct line *line, uint64_t at)
+{
+	set_wake(line, at);
 	plan();
 }
 
@@ -208,7 +221,7 @@ static bool must_wait(RedisModuleCtx *ctx)
  */
 static void serve_first(struct line *line, struct visit *visit)
 {
-	struct taker *taker = line->first;
+	struct taker *taker = line->first->taker;
 
 	deliver(visit, &taker->take, &taker->parcel);
 	leave(taker);
@@ -289,18 +302,22 @@ static bool try_to_deliver(RedisModuleCtx *ctx, RedisModuleString *name, const s
 
 /* The server's callbacks for a blocked client */
 
+/* The server asks all who wait for a key that has appeared; an answer is given to the first in its line alone. */
 static int on_key(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
 	struct taker *taker = RedisModule_GetBlockedClientPrivateData(ctx);
+	RedisModuleString *key = RedisModule_GetBlockedClientReadyKey(ctx);
+	struct line *line = *find_link(RedisModule_GetSelectedDb(ctx), key, taker->take.dead);
 
+	(void)argv;
 	(void)argc;
-	if (!taker->line || taker->line->first != taker)
+	if (!line || line->first->taker != taker)
 		return REDISMODULE_ERR;
 	if (must_wait(ctx)) {
-		look_at(taker->line, clock_now());
+		look_at(line, clock_now());
 		return REDISMODULE_ERR;
 	}
-	if (!try_to_deliver(ctx, argv[1], taker))
+	if (!try_to_deliver(ctx, key, taker))
 		return REDISMODULE_ERR;
 	leave(taker);
 	return REDISMODULE_OK;
@@ -338,19 +355,39 @@ static void on_free(RedisModuleCtx *ctx, void *data)
 	memory_free(taker);
 }
 
-void takers_block(struct visit *visit, const struct take *take, uint64_t timeout_ms)
+/* When there is a task for those who wait in this line. */
+static uint64_t first_for(RedisModuleCtx *ctx, RedisModuleString *name, uint64_t now, bool dead)
 {
-	struct taker *taker = memory_zeroed(sizeof(*taker));
-	struct line *line =
-	        open_line(RedisModule_GetSelectedDb(visit->ctx), visit->name, take->dead);
+	uint64_t next = PAWL_NEVER;
+	struct visit visit;
+
+	if (visit_quietly(&visit, ctx, name, now)) {
+		next = take_again(visit.queue, dead);
+		visit_end(&visit);
+	}
+	return next;
+}
+
+void takers_block(RedisModuleCtx *ctx, const struct take *take, uint64_t timeout_ms,
+                  RedisModuleString **keys, int count)
+{
+	struct taker *taker =
+	        memory_zeroed(sizeof(*taker) + (size_t)count * sizeof(taker->stands[0]));
+	int db = RedisModule_GetSelectedDb(ctx);
+	uint64_t now = clock_now();
 
 	taker->take = *take;
-	taker->client =
-	        RedisModule_BlockClientOnKeys(visit->ctx, on_key, on_timeout, on_free,
-	                                      (long long)timeout_ms, &visit->name, 1, taker);
+	taker->client = RedisModule_BlockClientOnKeys(ctx, on_key, on_timeout, on_free,
+	                                              (long long)timeout_ms, keys, count, taker);
 	RedisModule_SetDisconnectCallback(taker->client, on_disconnect);
-	join(line, taker);
-	look_at(line, visit->queue ? take_again(visit->queue, take->dead) : PAWL_NEVER);
+	for (; taker->lines < count; taker->lines++) {
+		struct stand *stand = &taker->stands[taker->lines];
+
+		stand->taker = taker;
+		join(open_line(db, keys[taker->lines], take->dead), stand);
+		set_wake(stand->line, first_for(ctx, keys[taker->lines], now, take->dead));
+	}
+	plan();
 }
 
 static void notice(struct visit *visit, bool dead)
@@ -371,7 +408,6 @@ void takers_notice(struct visit *visit)
 
 void takers_clock_set(void)
 {
-	start_wheel(clock_now());
 	plan();
 }
 

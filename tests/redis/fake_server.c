@@ -19,9 +19,11 @@ struct RedisModuleKey {
 
 struct RedisModuleCtx {
 	struct fake_client *client;
-	void *data; /* of the blocked client, in its callbacks */
+	void *data;                   /* of the blocked client, in its callbacks */
+	RedisModuleString *ready_key; /* in the callback for it */
 	bool payload_next;
 	bool id_next;
+	bool key_next;
 };
 
 struct RedisModuleBlockedClient {
@@ -127,6 +129,24 @@ static void free_string(RedisModuleCtx *ctx, RedisModuleString *string)
 	free(string);
 }
 
+RedisModuleString *fake_string(const char *text)
+{
+	return new_string(NULL, text, strlen(text));
+}
+
+void fake_free_string(RedisModuleString *string)
+{
+	free_string(NULL, string);
+}
+
+static int to_number(const RedisModuleString *string, long long *number)
+{
+	char *end;
+
+	*number = strtoll(string->text, &end, 10);
+	return end == string->text ? REDISMODULE_ERR : REDISMODULE_OK;
+}
+
 static const char *string_text(const RedisModuleString *string, size_t *size)
 {
 	*size = string->size;
@@ -210,6 +230,7 @@ static int select_database(RedisModuleCtx *ctx, int db)
 static int reply_array(RedisModuleCtx *ctx, long count)
 {
 	ctx->id_next = count == 5 || count == 6; /* a delivery */
+	ctx->key_next = count == 2;
 	if (ctx->client)
 		ctx->client->state = FAKE_SERVED;
 	return REDISMODULE_OK;
@@ -225,6 +246,9 @@ static int reply_string(RedisModuleCtx *ctx, const char *text, size_t size)
 {
 	struct fake_client *client = ctx->client;
 
+	if (ctx->key_next && client)
+		client->key = (unsigned)(text[0] - '0');
+	ctx->key_next = false;
 	if (ctx->payload_next && client && client->count < FAKE_REPLIES && size == sizeof(uint64_t))
 		memcpy(&client->payloads[client->count++], text, size);
 	ctx->payload_next = ctx->id_next;
@@ -262,7 +286,7 @@ static RedisModuleBlockedClient *block(RedisModuleCtx *ctx, RedisModuleCmdFunc *
 {
 	RedisModuleBlockedClient *handle = calloc(1, sizeof(*handle));
 
-	if (!handle || count != 1)
+	if (!handle)
 		abort();
 	*handle = (RedisModuleBlockedClient){.client = ctx->client,
 	                                     .on_key = on_key,
@@ -271,7 +295,8 @@ static RedisModuleBlockedClient *block(RedisModuleCtx *ctx, RedisModuleCmdFunc *
 	                                     .data = data};
 	ctx->client->handle = handle;
 	ctx->client->state = FAKE_BLOCKED;
-	ctx->client->key = (unsigned)(keys[0]->text[0] - '0');
+	for (int i = 0; i < count; i++)
+		ctx->client->keys |= 1u << (keys[i]->text[0] - '0');
 	ctx->client->blocked_since = ++fake.arrivals;
 	ctx->client->timeout_ms = (uint64_t)timeout_ms;
 	return handle;
@@ -287,12 +312,17 @@ static void *private_data(RedisModuleCtx *ctx)
 	return ctx->data;
 }
 
-static int call_back(RedisModuleBlockedClient *handle, RedisModuleCmdFunc *fn)
+static RedisModuleString *ready_key(RedisModuleCtx *ctx)
 {
-	RedisModuleCtx ctx = {.client = handle->client, .data = handle->data};
-	RedisModuleString *argv[] = {NULL, fake_key(handle->client->key)};
+	return ctx->ready_key;
+}
 
-	return fn(&ctx, argv, 2);
+static int call_back(RedisModuleBlockedClient *handle, RedisModuleCmdFunc *fn,
+                     RedisModuleString *key)
+{
+	RedisModuleCtx ctx = {.client = handle->client, .data = handle->data, .ready_key = key};
+
+	return fn(&ctx, NULL, 0);
 }
 
 /* The reply has been given, or will not be: what is left is to free the handle, from the event loop. */
@@ -317,7 +347,7 @@ static int unblock(RedisModuleBlockedClient *handle, void *data)
 	if (handle->client && fake.late_unblock)
 		handle->call_back = handle->client->called = true;
 	else if (handle->client)
-		call_back(handle, handle->on_timeout);
+		call_back(handle, handle->on_timeout, NULL);
 	handle->on_disconnect = handle->call_back ? handle->on_disconnect : NULL;
 	to_be_unblocked(handle);
 	return REDISMODULE_OK;
@@ -334,7 +364,7 @@ static void unblock_all(void)
 		if (!inside.unblocked)
 			inside.unblocked_end = &inside.unblocked;
 		if (handle->client && handle->call_back)
-			call_back(handle, handle->on_timeout);
+			call_back(handle, handle->on_timeout, NULL);
 		if (handle->client)
 			forget_client(handle);
 		handle->on_free(&ctx, handle->data);
@@ -346,7 +376,7 @@ void fake_time_out(struct fake_client *client)
 {
 	RedisModuleBlockedClient *handle = client->handle;
 
-	call_back(handle, handle->on_timeout);
+	call_back(handle, handle->on_timeout, NULL);
 	forget_client(handle);
 	if (!handle->unblocked)
 		to_be_unblocked(handle);
@@ -371,7 +401,7 @@ static struct fake_client *next_blocked(unsigned key, uint64_t after)
 
 	for (struct fake_client *client = fake.clients; client < fake.clients + FAKE_CLIENTS;
 	     client++)
-		if (client->handle && !client->handle->unblocked && client->key == key &&
+		if (client->handle && !client->handle->unblocked && client->keys >> key & 1 &&
 		    client->blocked_since > after &&
 		    (!next || client->blocked_since < next->blocked_since))
 			next = client;
@@ -389,7 +419,8 @@ void fake_command_done(void)
 		inside.appeared[key] = false;
 		while ((client = next_blocked(key, last)) != NULL) {
 			last = client->blocked_since;
-			if (call_back(client->handle, client->handle->on_key) == REDISMODULE_OK)
+			if (call_back(client->handle, client->handle->on_key, fake_key(key)) ==
+			    REDISMODULE_OK)
 				to_be_unblocked(client->handle);
 		}
 	}
@@ -443,6 +474,12 @@ RedisModuleCtx *fake_command(struct fake_client *client)
 }
 
 static int context_flags(RedisModuleCtx *ctx)
+{
+	(void)ctx;
+	return 0;
+}
+
+static int asked_for_keys(RedisModuleCtx *ctx)
 {
 	(void)ctx;
 	return 0;
@@ -505,6 +542,7 @@ void fake_start(uint64_t now)
 	RedisModule_CreateStringFromString = copy_string;
 	RedisModule_FreeString = free_string;
 	RedisModule_StringPtrLen = string_text;
+	RedisModule_StringToLongLong = to_number;
 	RedisModule_OpenKey = open_key;
 	RedisModule_CloseKey = close_key;
 	RedisModule_KeyType = key_type;
@@ -524,7 +562,9 @@ void fake_start(uint64_t now)
 	RedisModule_SetDisconnectCallback = set_disconnect;
 	RedisModule_UnblockClient = unblock;
 	RedisModule_GetBlockedClientPrivateData = private_data;
+	RedisModule_GetBlockedClientReadyKey = ready_key;
 	RedisModule_GetContextFlags = context_flags;
+	RedisModule_IsKeysPositionRequest = asked_for_keys;
 	RedisModule_AvoidReplicaTraffic = avoid_traffic;
 	RedisModule_GetDetachedThreadSafeContext = detached;
 	RedisModule_SignalModifiedKey = signal_key;

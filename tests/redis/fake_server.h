@@ -18,8 +18,9 @@ enum fake_state { FAKE_IDLE, FAKE_BLOCKED, FAKE_SERVED, FAKE_NIL, FAKE_GONE };
 /* A client, which blocks once at most between two resets of it. */
 struct fake_client {
 	enum fake_state state;
-	bool called; /* it is unblocked, and has not been called back yet */
-	unsigned key;
+	bool called;                     /* it is unblocked, and has not been called back yet */
+	unsigned keys;                   /* for which it blocked: a bit each */
+	unsigned key;                    /* from which it was served, if the reply says so */
 	uint64_t blocked_since;          /* the order in which they blocked: 1, 2, ... */
 	uint64_t timeout_ms;             /* as it was given; the test says when it is over */
 	uint64_t payloads[FAKE_REPLIES]; /* of the tasks that it got: numbers, in this test */
@@ -49,6 +50,8 @@ void fake_start(uint64_t now);
 void fake_stop(void);
 
 RedisModuleString *fake_key(unsigned key);
+RedisModuleString *fake_string(const char *text);
+void fake_free_string(RedisModuleString *string);
 /* The context of a command of this client; NULL: of one that does not matter. */
 RedisModuleCtx *fake_command(struct fake_client *client);
 /* What the server does after a command: those who wait for a key that has appeared are tried. */

@@ -262,14 +262,18 @@ class OnAClockThatStands(ServerTest):
         self.assertEqual(self.call("EXEC"), [b"x", 1, b"y"])
         self.assertEqual(taker.read()[0][0], b"y")
 
-    def test_5000_takers_in_one_line(self):
+    def many_clients(self, count):
         _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
         if 0 <= most < 11_000:
             self.skipTest(f"needs 11,000 open files, the hard limit (ulimit -Hn) is {most}")
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, 20_000), most))
         self.call("CONFIG", "SET", "maxclients", 9000)
-        takers = [Client(self.server.port) for _ in range(5000)]
+        takers = [Client(self.server.port) for _ in range(count)]
         self.server.clients += takers
+        return takers
+
+    def test_5000_takers_in_one_line(self):
+        takers = self.many_clients(5000)
         for taker in takers:
             taker.send("PAWL.TAKE", "q", "BLOCK", 0)
             if taker is takers[0] or taker is takers[1]:  # of the others the order does not matter here
@@ -283,19 +287,140 @@ class OnAClockThatStands(ServerTest):
         self.call("PAWL.PUT", "q", 10**9, "keeps the key")  # else each task brings it back, and the server asks all of them
         for _ in range(10):
             self.redis.calls([("PAWL.PUT", "q", 0, n) for n in range(500)])
-        got = set()
-        with selectors.DefaultSelector() as selector:
-            for taker in takers[2:]:
-                selector.register(taker.socket, selectors.EVENT_READ, taker)
-            while len(got) < 4998:
-                ready = selector.select(HANG)
-                self.assertTrue(ready, f"{len(got)} of 4998 takers were served, and no other after {HANG} s")
-                for key, _ in ready:
-                    self.assertEqual(len(key.data.read()), 1)
-                    got.add(key.data)
-                    selector.unregister(key.fileobj)
+        for reply in self.read_each(takers[2:]):
+            self.assertEqual(len(reply), 1)
         self.assertEqual(self.blocked(), 0)
         self.assertEqual(self.call("PAWL.LEN", "q"), 3)
+
+    def read_each(self, takers):
+        """A reply to each, in any order."""
+        replies = []
+        with selectors.DefaultSelector() as selector:
+            for taker in takers:
+                selector.register(taker.socket, selectors.EVENT_READ, taker)
+            while len(replies) < len(takers):
+                ready = selector.select(HANG)
+                self.assertTrue(ready, f"{len(replies)} of {len(takers)} takers were served, and no other after {HANG} s")
+                for key, _ in ready:
+                    replies.append(key.data.read())
+                    selector.unregister(key.fileobj)
+        return replies
+
+    # Several keys
+
+    def test_a_taker_at_several_keys_is_served_by_any_of_them(self):
+        for key in "abc":
+            taker = self.block("PAWL.MTAKE", 3, "a", "b", "c", "BLOCK", 0)
+            self.call("PAWL.PUT", key, 0, "p", "ID", "x")
+            self.assertEqual(taker.read(), [key.encode(), [[b"x", b"p", 1, self.now, None]]])
+        for key in "abc":
+            self.call("PAWL.PUT", key, 10, "p", "ID", "y")
+            taker = self.block("PAWL.MTAKE", 3, "c", "b", "a", "BLOCK", 0, "LEASE", 5)
+            self.pass_ms(10)
+            name, [[_, _, _, _, token]] = taker.read()
+            self.assertEqual(name, key.encode())
+            self.assertEqual(self.call("PAWL.ACK", key, "y", token), 1)
+        self.assertEqual(self.call("DBSIZE"), 0)
+
+    def test_it_is_served_once(self):
+        first = self.block("PAWL.MTAKE", 2, "a", "b", "BLOCK", 0, "COUNT", 10)
+        second = self.block("PAWL.MTAKE", 2, "b", "a", "BLOCK", 0, "COUNT", 10)
+        self.call("EVAL", "for _, key in ipairs(KEYS) do redis.call('PAWL.MPUT', key, 0, key, 0, key) end", 3, "a", "b", "c")
+        self.assertEqual(sorted((taker.read()[0] for taker in (first, second))), [b"a", b"b"])
+        self.assertEqual(self.blocked(), 0)
+        self.call("PAWL.PUT", "a", 0, "stays")
+        self.assertEqual(self.take_all("a"), [b"stays"])
+        self.assertEqual(first.call("PING"), "PONG")
+
+    def test_each_line_keeps_the_order_in_which_takers_came(self):
+        for key in "ab":
+            self.call("PAWL.PUT", key, 10**6, "keeps the key")
+        one = self.block("PAWL.TAKE", "a", "BLOCK", 0)
+        two = self.block("PAWL.MTAKE", 2, "a", "b", "BLOCK", 0)
+        three = self.block("PAWL.TAKE", "b", "BLOCK", 0)
+        four = self.block("PAWL.MTAKE", 2, "b", "a", "BLOCK", 0)
+        self.call("PAWL.PUT", "b", 0, "1")
+        self.assertEqual(two.read()[1][0][1], b"1")
+        self.call("PAWL.PUT", "b", 0, "2")
+        self.assertEqual(three.read()[0][1], b"2")
+        self.call("PAWL.PUT", "a", 0, "3")
+        self.assertEqual(one.read()[0][1], b"3")
+        self.call("PAWL.PUT", "a", 0, "4")
+        self.assertEqual(four.read()[0], b"a")
+
+    def test_of_several_keys_that_fell_due_the_first_one_counts(self):
+        """The clock leaps over both times at once."""
+        for first, second in ("ab", "ba"):
+            self.call("PAWL.PUT", first, 10, "early")
+            self.call("PAWL.PUT", second, 20, "late")
+            taker = self.block("PAWL.MTAKE", 2, "a", "b", "BLOCK", 0)
+            self.pass_ms(1000)
+            self.assertEqual(taker.read()[1][0][1], b"early")
+            self.assertEqual(self.take_all(second), [b"late"])
+
+    def test_a_time_out_or_a_disconnect_leaves_every_line(self):
+        taker = self.server.client()
+        taker.send("PAWL.MTAKE", 2, "a", "b", "BLOCK", 1)
+        self.assertIsNone(taker.read())
+        gone = self.block("PAWL.MTAKE", 2, "a", "b", "BLOCK", 0)
+        last = self.block("PAWL.MTAKE", 2, "a", "b", "BLOCK", 0)
+        gone.close()
+        wait_until(lambda: self.blocked() == 1, "the server noticed")
+        self.call("PAWL.PUT", "b", 0, "p")
+        self.assertEqual(last.read()[0], b"b")
+        self.call("PAWL.PUT", "a", 0, "p")
+        self.assertEqual(self.call("PAWL.LEN", "a"), 1)
+
+    def test_client_unblock_at_several_keys(self):
+        taker = self.server.client()
+        number = taker.call("CLIENT", "ID")
+        for how in ("TIMEOUT", "ERROR"):
+            taker.send("PAWL.MTAKE", 3, "a", "b", "a", "BLOCK", 0)
+            wait_until(lambda: self.blocked() == 1, "blocked")
+            self.assertEqual(self.call("CLIENT", "UNBLOCK", number, how), 1)
+            if how == "TIMEOUT":
+                self.assertIsNone(taker.read())
+            else:
+                self.assertRaises(Error, taker.read)
+        for key in "ab":
+            self.call("PAWL.PUT", key, 0, "p")
+            self.assertEqual(self.call("PAWL.LEN", key), 1)
+
+    def test_keys_that_go_and_come_again(self):
+        for way in (("DEL", "a", "b"), ("FLUSHALL",), ("RENAME", "a", "elsewhere"), ("SWAPDB", 0, 1), ("DEBUG", "RELOAD")):
+            for key in "ba":
+                self.call("FLUSHALL")
+                self.call("PAWL.PUT", "a", 5000, "waits")
+                self.call("PAWL.PUT", "b", 6000, "waits")
+                taker = self.block("PAWL.MTAKE", 2, "a", "b", "BLOCK", 0)
+                self.call(*way)
+                self.assertEqual(self.blocked(), 1, way)
+                self.call("PAWL.PUT", key, 0, "comes")
+                self.assertEqual(taker.read()[1][0][1], b"comes", way)
+
+    def test_a_queue_that_is_renamed_or_copied_to_one_of_the_keys(self):
+        for way in ("RENAME", "COPY"):
+            self.call("FLUSHALL")
+            self.call("PAWL.PUT", "other", 50, "p")
+            taker = self.block("PAWL.MTAKE", 2, "a", "b", "BLOCK", 0)
+            self.call(way, "other", "b")
+            self.pass_ms(50)
+            self.assertEqual(taker.read()[0], b"b", way)
+
+    def test_1000_takers_at_16_keys_each(self):
+        takers, keys = self.many_clients(1000), [f"q{n}" for n in range(16)]
+        for key in keys:
+            self.call("PAWL.PUT", key, 10**9, "keeps the key")
+        for taker in takers:
+            taker.send("PAWL.MTAKE", 16, *keys, "BLOCK", 0)
+        wait_until(lambda: self.blocked() == 1000, "all are blocked")
+        self.redis.calls([("PAWL.PUT", keys[n % 16], n % 50, n) for n in range(1000)])
+        for ms in range(50):
+            self.pass_ms(1)
+        replies = self.read_each(takers)
+        self.assertEqual(sorted(int(task[1]) for _, tasks in replies for task in tasks), list(range(1000)))
+        self.assertEqual([self.call("PAWL.LEN", key) for key in keys], [1] * 16)
+        self.assertEqual(self.blocked(), 0)
 
 
 class OnTheRealClock(ServerTest):
@@ -320,6 +445,20 @@ class OnTheRealClock(ServerTest):
             for key, taker in takers.items():
                 self.assertEqual(taker.read()[0][1], b"%d:%d" % (key, round))
                 taker.send("PAWL.TAKE", f"q{key}", "BLOCK", 0)
+
+
+    def test_a_few_takers_at_16_keys_and_every_task_arrives_once(self):
+        keys, arrived = [f"q{n}" for n in range(16)], []
+        takers = [self.server.client() for _ in range(4)]
+        self.redis.calls([("PAWL.PUT", keys[n % 16], n * 7 % 60, n) for n in range(400)])
+        while len(arrived) < 400:
+            for taker in takers:
+                taker.send("PAWL.MTAKE", 16, *keys, "BLOCK", 1000, "COUNT", 3)
+            for taker in takers:
+                for task in (taker.read() or [None, []])[1]:
+                    self.assertGreaterEqual(time.time() * 1000, task[3])
+                    arrived.append(int(task[1]))
+        self.assertEqual(sorted(arrived), list(range(400)))
 
 
 if __name__ == "__main__":

@@ -18,13 +18,29 @@ class Cluster(cluster.ClusterTest):
         with self.assertRaises(Error) as caught:
             new.client().call("PAWL.PUT", key, 0, "p")
         self.assertTrue(str(caught.exception).startswith(f"MOVED {slot} "))
+        self.assert_sent_on(("PAWL.TAKE", key, "BLOCK", 0), key)
+
+    def assert_sent_on(self, command, key):
+        """Who waits in the command is told where the slot is now."""
+        old = self.owner(key)
+        new = next(server for server in self.primaries() if server is not old)
+        slot = old.client().call("CLUSTER", "KEYSLOT", key)
         taker = old.client()
-        taker.send("PAWL.TAKE", key, "BLOCK", 0)
+        taker.send(*command)
         wait_until(lambda: "blocked_clients:1\r" in old.client().call("INFO", "clients").decode(), "blocked")
         self.give_slot(slot, old, new)
         with self.assertRaises(Error) as caught:
             taker.read()
         self.assertTrue(str(caught.exception).startswith(f"MOVED {slot} "), caught.exception)
+
+    def test_several_keys_are_of_one_slot(self):
+        server = self.owner("{0}a")
+        with self.assertRaises(Error) as caught:
+            server.client().call("PAWL.MTAKE", 2, "{0}a", "{1}b")
+        self.assertTrue(str(caught.exception).startswith("CROSSSLOT"), caught.exception)
+        server.client().call("PAWL.PUT", "{0}b", 0, "p")
+        self.assertEqual(server.client().call("PAWL.MTAKE", 2, "{0}a", "{0}b")[0], b"{0}b")
+        self.assert_sent_on(("PAWL.MTAKE", 2, "{0}a", "{0}b", "BLOCK", 0), "{0}a")
 
 
 if __name__ == "__main__":

@@ -195,6 +195,102 @@ class Take(ServerTest):
         self.fails("ERR wrong number of arguments", "PAWL.TAKE")
 
 
+class MTake(ServerTest):
+    """PAWL.TAKE from several keys."""
+
+    def test_nothing_due_is_nil(self):
+        self.assertIsNone(self.call("PAWL.MTAKE", 1, "missing"))
+        self.call("PAWL.PUT", "b", 5, "p")
+        self.assertIsNone(self.call("PAWL.MTAKE", 2, "a", "b", "COUNT", 5, "LEASE", 5))
+        self.assertEqual(self.call("EXISTS", "a", "missing"), 0)
+        self.assertIsNone(self.server.client(resp=3).call("PAWL.MTAKE", 2, "a", "b"))
+
+    def test_the_reply_names_the_key(self):
+        self.call("PAWL.PUT", "b", 0, "p", "ID", "x")
+        key, [[name, payload, tries, due, token]] = self.call("PAWL.MTAKE", 3, "a", "b", "c", "LEASE", 50)
+        self.assertEqual((key, name, payload, tries, due), (b"b", b"x", b"p", 1, START))
+        self.assertEqual(self.call("PAWL.ACK", "b", "x", token), 1)
+
+    def test_the_key_whose_first_task_is_due_earliest(self):
+        for key, *times in (("a", 7, 9), ("b", 3, 30), ("c", 5, 6)):
+            for at in times:
+                self.call("PAWL.PUT", key, at, f"{key}{at}")
+        self.pass_ms(20)
+        taken = [self.call("PAWL.MTAKE", 3, *order)[1][0][1] for order in ("abc", "cba", "bca", "abc", "cab")]
+        self.assertEqual(taken, [b"b3", b"c5", b"c6", b"a7", b"a9"])
+        self.assertIsNone(self.call("PAWL.MTAKE", 3, "a", "b", "c"))
+
+    def test_among_equals_the_first_key_given(self):
+        for _ in range(2):
+            for key in "ab":
+                self.call("PAWL.PUT", key, 0, key, "AT", START)
+        self.assertEqual([self.call("PAWL.MTAKE", 2, *keys)[0] for keys in ("ba", "ba", "ab")], [b"b", b"b", b"a"])
+
+    def test_all_tasks_are_of_one_key(self):
+        for n in range(4):
+            self.call("PAWL.PUT", "ab"[n % 2], 0, n, "AT", START - 10 + n)
+        key, tasks = self.call("PAWL.MTAKE", 2, "b", "a", "COUNT", 10)
+        self.assertEqual((key, [task[1] for task in tasks]), (b"a", [b"0", b"2"]))
+
+    def test_a_key_may_be_given_twice(self):
+        self.call("PAWL.MPUT", "a", 0, "one", 0, "two")
+        self.assertEqual(self.call("PAWL.MTAKE", 2, "a", "a")[1][0][1], b"one")
+
+    def test_no_key_starves_beside_one_that_always_has_a_task(self):
+        self.call("PAWL.PUT", "seldom", 5, "here")
+        before = []
+        for n in range(20):
+            self.call("PAWL.MPUT", "busy", 0, n, 0, n)
+            self.pass_ms(1)
+            key, [task] = self.call("PAWL.MTAKE", 2, "busy", "seldom")
+            if key == b"seldom":
+                break
+            before.append(task[3] - START)
+        self.assertEqual(before, [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5])  # what was due before it, or with it
+
+    def test_in_multi_and_in_scripts_block_answers_at_once(self):
+        self.call("MULTI")
+        self.call("PAWL.MTAKE", 2, "a", "b", "BLOCK", 0)
+        self.call("PAWL.PUT", "b", 0, "p", "ID", "x")
+        self.call("PAWL.MTAKE", 2, "a", "b", "BLOCK", 0)
+        self.assertEqual(self.call("EXEC"), [None, b"x", [b"b", [[b"x", b"p", 1, START, None]]]])
+        script = "return redis.call('PAWL.MTAKE', 2, KEYS[1], KEYS[2], 'BLOCK', 0)"
+        self.assertIsNone(self.call("EVAL", script, 2, "a", "b"))
+
+    def test_the_server_finds_the_keys(self):
+        self.assertEqual(self.call("COMMAND", "GETKEYS", "PAWL.MTAKE", 2, "a", "b", "COUNT", 5), [b"a", b"b"])
+
+    def test_every_key_has_to_be_allowed(self):
+        self.call("ACL", "SETUSER", "worker", "reset", "on", ">pw", "~jobs:*", "+pawl.mtake")
+        self.addCleanup(lambda: self.server.client().call("ACL", "DELUSER", "worker"))
+        self.call("PAWL.PUT", "jobs:1", 0, "p")
+        worker = self.server.client()
+        worker.call("AUTH", "worker", "pw")
+        with self.assertRaises(Error) as caught:
+            worker.call("PAWL.MTAKE", 2, "jobs:1", "others")
+        self.assertTrue(str(caught.exception).startswith("NOPERM"), caught.exception)
+        self.assertEqual(worker.call("PAWL.MTAKE", 2, "jobs:2", "jobs:1")[0], b"jobs:1")
+
+    def test_1024_keys(self):
+        keys = [f"q{n}" for n in range(1024)]
+        self.call("PAWL.PUT", "q1000", 0, "p")
+        self.assertEqual(self.call("PAWL.MTAKE", 1024, *keys)[0], b"q1000")
+        self.assertIn("from 1 to 1024", self.fails("ERR numkeys is '1025'", "PAWL.MTAKE", 1025, *keys, "q1024"))
+
+    def test_errors(self):
+        for bad in ("0", "-1", "x", "3"):
+            self.assertIn("from 1 to 2", self.fails(f"ERR numkeys is '{bad}'", "PAWL.MTAKE", bad, "a", "b"))
+        self.fails("ERR unknown or misplaced argument 'b'", "PAWL.MTAKE", 1, "a", "b")
+        self.fails("ERR COUNT is '0'", "PAWL.MTAKE", 1, "a", "COUNT", 0)
+        self.fails("ERR LEASE is '-1'", "PAWL.MTAKE", 1, "a", "LEASE", -1)
+        self.fails("ERR option 'BLOCK' needs a value", "PAWL.MTAKE", 1, "a", "BLOCK")
+        self.fails("ERR wrong number of arguments", "PAWL.MTAKE", 1)
+        self.call("PAWL.PUT", "a", 0, "p")
+        self.call("SET", "text", "x")
+        self.fails("WRONGTYPE", "PAWL.MTAKE", 2, "a", "text")
+        self.fails("WRONGTYPE", "PAWL.MTAKE", 2, "text", "a", "BLOCK", 0)
+
+
 class Leases(ServerTest):
     def setUp(self):
         super().setUp()
@@ -879,7 +975,7 @@ class Periodic(ServerTest):
 
 class Everything(ServerTest):
     keyed = [("PAWL.PUT", "k", 0, "p"), ("PAWL.MPUT", "k", 0, "p"), ("PAWL.TAKE", "k"),
-             ("PAWL.TAKE", "k", "BLOCK", 0), ("PAWL.ACK", "k", "x", "t"), ("PAWL.NACK", "k", "x", "t"),
+             ("PAWL.TAKE", "k", "BLOCK", 0), ("PAWL.MTAKE", 1, "k"), ("PAWL.ACK", "k", "x", "t"), ("PAWL.NACK", "k", "x", "t"),
              ("PAWL.EXTEND", "k", "x", "t", 5), ("PAWL.CANCEL", "k", "x"), ("PAWL.MOVE", "k", "x", 5),
              ("PAWL.GET", "k", "x"), ("PAWL.LEN", "k"), ("PAWL.NEXT", "k"), ("PAWL.SCAN", "k", 0),
              ("PAWL.INFO", "k"), ("PAWL.DEAD", "k", "TAKE"), ("PAWL.DEAD", "k", "TAKE", "BLOCK", 0), ("PAWL.DEAD", "k", "REQUEUE", "x"),
@@ -914,9 +1010,9 @@ class Everything(ServerTest):
             self.assertEqual("admin" in flags, internal, name)
             if categories:  # Redis 7.0 gives the commands of modules none
                 self.assertEqual("@dangerous" in categories, internal, name)
-                self.assertEqual("@blocking" in categories, name in ("pawl.take", "pawl.dead"))
+                self.assertEqual("@blocking" in categories, name in ("pawl.take", "pawl.mtake", "pawl.dead"))
             self.assertEqual("denyoom" in flags, name in ("pawl.put", "pawl.mput", "pawl.every"), name)
-            self.assertEqual("blocking" in flags, name in ("pawl.take", "pawl.dead"), name)
+            self.assertEqual("blocking" in flags, name in ("pawl.take", "pawl.mtake", "pawl.dead"), name)
             self.assertEqual(in_pairs(info[8][0])[b"flags"][0], "RO" if reads else "RW", name)
 
     def test_the_clock_of_tests_is_for_tests_only(self):

@@ -230,7 +230,7 @@ class Model:
 
 class Run:
     def __init__(self, server, seed):
-        self.rng, self.model = random.Random(seed), Model()
+        self.rng, self.model, self.side = random.Random(seed), Model(), Model()
         self.client = server.client(resp=self.rng.choice((2, 3)))
         self.client.call("FLUSHALL")
         self.client.call("PAWL.CLOCK", START)
@@ -292,6 +292,26 @@ class Run:
             assert bool(task[4]) == bool(lease)
             if lease:
                 self.model.tasks[task[0]].token = task[4]
+
+    def mtake(self):
+        """From the queue, a smaller one beside it, and a key that is not there."""
+        for n in range(self.rng.choice((0, 0, 1, 5))):
+            at, name = self.model.now + self.rng.choice((-5, 0, 20, 400)), b"%d" % self.side.arrivals
+            self.expect(self.side.put(name, b"s", at, "", 0), "PAWL.PUT", "s", 0, "s", "AT", at, "ID", name)
+        keys, lease = self.rng.sample(("q", "s", "none"), 3), self.rng.choice((0, 50))
+        self.side.now = self.model.now
+        models = {"q": self.model, "s": self.side, "none": Model()}
+        due = [key for key in keys if models[key].due() and not models[key].paused]
+        got = self.client.call("PAWL.MTAKE", 3, *keys, "COUNT", 2, "LEASE", lease)
+        self.history.append((("PAWL.MTAKE", *keys, lease), got))
+        expected = min(due, key=lambda key: models[key].due()[0].at, default=None)
+        assert (got and got[0]) == (expected and expected.encode()), f"got {got}, expected {expected}"
+        if not got:
+            return
+        taken = models[expected].take(2, lease)
+        assert [task[:4] for task in got[1]] == taken, f"got {got}, expected {taken}"
+        for task in got[1] if lease else ():
+            models[expected].tasks[task[0]].token = task[4]
 
     def token(self, name):
         task = self.model.tasks.get(name)
@@ -410,7 +430,8 @@ class Run:
                 self.client.call("RENAME", "r", "q")
 
     def run(self, steps):
-        acts = [self.put] * 8 + [self.take] * 4 + [self.ack, self.nack, self.extend, self.cancel, self.move] * 2 + [
+        acts = [self.put] * 8 + [self.take] * 4 + [self.mtake] * 2 + [
+            self.ack, self.nack, self.extend, self.cancel, self.move] * 2 + [
             self.look, self.scan, self.requeue, self.take_dead, self.pause, self.config] + [
             self.every] * 2 + [self.time] * 6
         for step in range(steps):

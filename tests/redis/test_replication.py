@@ -166,6 +166,23 @@ class Replication(Pair):
         self.same()
         self.assertEqual(self.r.call("PAWL.LEN", "q", "STATE", "leased"), 1)
 
+    def test_what_is_taken_from_several_keys_is_replicated(self):
+        for n in range(6):
+            self.p.call("PAWL.PUT", "ab"[n % 2], n, n)
+        self.set_clocks(START + 10)
+        for _ in range(3):
+            self.p.call("PAWL.MTAKE", 2, "a", "b", "LEASE", 50)
+            self.same()
+        for _ in range(2):
+            self.p.call("PAWL.MTAKE", 2, "a", "b", "COUNT", 9)
+            self.same()
+        taker = self.primary.client()
+        taker.send("PAWL.MTAKE", 3, "c", "a", "b", "BLOCK", 0)
+        wait_until(lambda: "blocked_clients:1" in self.p.call("INFO", "clients").decode(), "blocked")
+        self.set_clocks(START + 60)
+        taker.read()
+        self.same()
+
     def test_a_replica_reads_by_its_own_clock_and_does_not_take(self):
         self.p.call("PAWL.PUT", "q", 100, "p")
         self.same()
@@ -173,7 +190,7 @@ class Replication(Pair):
         self.assertEqual(self.r.call("PAWL.NEXT", "q"), 60)
         self.r.call("PAWL.CLOCK", START + 100)
         self.assertEqual(self.r.call("PAWL.LEN", "q", "STATE", "due"), 1)
-        for command in (("PAWL.TAKE", "q"), ("PAWL.TAKE", "q", "BLOCK", 0), ("PAWL.PUT", "q", 0, "p")):
+        for command in (("PAWL.TAKE", "q"), ("PAWL.TAKE", "q", "BLOCK", 0), ("PAWL.MTAKE", 1, "q"), ("PAWL.PUT", "q", 0, "p")):
             with self.assertRaises(Error) as caught:
                 self.r.call(*command)
             self.assertTrue(str(caught.exception).startswith("READONLY"))

@@ -6,6 +6,7 @@
 #include "../support/random.h"
 #include "../support/test.h"
 #include "clock.h"
+#include "commands.h"
 #include "fake_server.h"
 #include "takers.h"
 
@@ -28,20 +29,44 @@ static void begin(bool late_unblock)
 	loaded = true;
 }
 
-/* PAWL.TAKE with BLOCK */
-static void take(struct fake_client *client, unsigned key, uint64_t count)
+/* A command with BLOCK 0 and COUNT, at these keys: a bit each. */
+static void command(struct fake_client *client, RedisModuleCmdFunc *run, unsigned keys,
+                    unsigned count, bool counts_keys)
 {
-	struct take take = {.count = count};
-	struct visit visit;
+	RedisModuleString *argv[10];
+	char text[16];
+	int argc = 0;
 
-	*client = (struct fake_client){.key = key};
-	visit_to_write(&visit, fake_command(client), fake_key(key));
-	if (visit.queue && queue_first_due(visit.queue, visit.now))
-		deliver(&visit, &take, NULL);
-	else
-		takers_block(&visit, &take, 0);
-	visit_end(&visit);
+	argv[argc++] = fake_string("PAWL");
+	snprintf(text, sizeof(text), "%d", __builtin_popcount(keys));
+	if (counts_keys)
+		argv[argc++] = fake_string(text);
+	for (unsigned key = 0; key < FAKE_KEYS; key++)
+		if (keys >> key & 1)
+			argv[argc++] = RedisModule_CreateStringFromString(NULL, fake_key(key));
+	snprintf(text, sizeof(text), "%u", count);
+	argv[argc++] = fake_string("COUNT");
+	argv[argc++] = fake_string(text);
+	argv[argc++] = fake_string("BLOCK");
+	argv[argc++] = fake_string("0");
+	run(fake_command(client), argv, argc);
+	while (argc > 0)
+		fake_free_string(argv[--argc]);
 	fake_command_done();
+}
+
+/* PAWL.TAKE with BLOCK */
+static void take(struct fake_client *client, unsigned key, unsigned count)
+{
+	*client = (struct fake_client){.key = key};
+	command(client, command_take, 1u << key, count, false);
+}
+
+/* PAWL.MTAKE with BLOCK */
+static void mtake(struct fake_client *client, unsigned keys, unsigned count)
+{
+	*client = (struct fake_client){.key = FAKE_KEYS};
+	command(client, command_mtake, keys, count, true);
 }
 
 /* PAWL.PUT; the payload is the number. */
@@ -143,15 +168,18 @@ static void a_task_is_not_wasted_on_a_taker_that_is_gone(void)
 static void take_dead(struct fake_client *client, unsigned key)
 {
 	struct take take = {.count = 1, .dead = true};
+	RedisModuleString *name = fake_key(key);
 	struct visit visit;
+	bool there;
 
 	*client = (struct fake_client){.key = key};
-	visit_to_write(&visit, fake_command(client), fake_key(key));
-	if (visit.queue && take_first(visit.queue, &take, visit.now))
+	visit_to_write(&visit, fake_command(client), name);
+	there = visit.queue && take_first(visit.queue, &take, visit.now);
+	if (there)
 		deliver(&visit, &take, NULL);
-	else
-		takers_block(&visit, &take, 0);
 	visit_end(&visit);
+	if (!there)
+		takers_block(visit.ctx, &take, 0, &name, 1);
 	fake_command_done();
 }
 
@@ -206,6 +234,78 @@ static void takers_of_due_and_of_dead_tasks_stand_in_lines_of_their_own(void)
 {
 	lines_of_one_key(false);
 	lines_of_one_key(true);
+}
+
+/* Several keys */
+
+static void both_keys_have_a_task(bool late_unblock)
+{
+	begin(late_unblock);
+	put(0, 1000, START + 50000); /* so that the keys stay */
+	put(1, 1001, START + 50000);
+	mtake(&fake.clients[0], 3, 5);
+	mtake(&fake.clients[1], 3, 5);
+	put(1, 1, START + 10);
+	put(0, 2, START + 10);
+	loops(1);
+	fake.now += 10;
+	loops(3);
+	for (unsigned i = 0; i < 2; i++)
+		EXPECT_EQ(fake.clients[i].count, 1);
+	EXPECT_EQ(fake.clients[0].payloads[0] + fake.clients[1].payloads[0], 3);
+	EXPECT_EQ(fake.clients[0].key + fake.clients[1].key, 1);
+	fake_stop();
+}
+
+static void who_waits_for_two_keys_is_served_once(void)
+{
+	both_keys_have_a_task(false);
+	both_keys_have_a_task(true);
+}
+
+static void who_waits_for_two_keys_gets_what_is_due_first(void)
+{
+	for (unsigned first = 0; first < 2; first++) {
+		begin(false);
+		put(0, 1000, START + 50000);
+		put(1, 1001, START + 50000);
+		mtake(&fake.clients[0], 3, 5);
+		put(first, 1, START + 10);
+		put(1 - first, 2, START + 12);
+		fake.now = START + 5000; /* both at once */
+		loops(3);
+		expect_served(&fake.clients[0], 1);
+		EXPECT_EQ(fake.clients[0].key, first);
+		mtake(&fake.clients[1], 3, 5);
+		expect_served(&fake.clients[1], 2);
+		fake_stop();
+	}
+}
+
+static void who_is_served_or_gone_from_one_line_is_not_in_the_way_in_another(bool late_unblock)
+{
+	begin(late_unblock);
+	mtake(&fake.clients[0], 7, 1);
+	mtake(&fake.clients[1], 5, 1);
+	take(&fake.clients[2], 2, 1);
+	take(&fake.clients[3], 1, 1);
+	put(1, 1, START); /* the key appears */
+	loops(2);
+	expect_served(&fake.clients[0], 1);
+	EXPECT_EQ(fake.clients[0].key, 1);
+	fake_disconnect(&fake.clients[1]);
+	put(2, 2, START);
+	put(1, 3, START);
+	loops(2);
+	expect_served(&fake.clients[2], 2);
+	expect_served(&fake.clients[3], 3);
+	fake_stop();
+}
+
+static void leaving_one_line_is_leaving_all(void)
+{
+	who_is_served_or_gone_from_one_line_is_not_in_the_way_in_another(false);
+	who_is_served_or_gone_from_one_line_is_not_in_the_way_in_another(true);
 }
 
 /* The clock */
@@ -288,6 +388,7 @@ static struct {
 	bool may_be_lost
 	        [TASKS]; /* it was due when a taker went that may have been served with it */
 	unsigned key[TASKS];
+	uint64_t at[TASKS];
 	bool timed_out[FAKE_CLIENTS];
 } history;
 
@@ -318,7 +419,8 @@ static void expect_fair(const struct fake_client *served)
 	for (unsigned i = 0; served->blocked_since && i < FAKE_CLIENTS; i++) {
 		const struct fake_client *other = &fake.clients[i];
 
-		if (other->state == FAKE_BLOCKED && !other->called && other->key == served->key)
+		if (other->state == FAKE_BLOCKED && !other->called &&
+		    other->keys >> served->key & 1)
 			EXPECT(other->blocked_since > served->blocked_since);
 	}
 }
@@ -358,7 +460,7 @@ static void disconnect(struct fake_client *client)
 {
 	fake_disconnect(client);
 	for (uint64_t i = 0; i < history.tasks; i++)
-		if (history.key[i] == client->key && !history.known_gone[i] && !in_queue(i))
+		if (client->keys >> history.key[i] & 1 && !history.known_gone[i] && !in_queue(i))
 			history.may_be_lost[i] = true;
 }
 
@@ -378,8 +480,40 @@ static void put_any(void)
 	if (number == TASKS)
 		return;
 	history.key[number] = key;
+	history.at[number] = fake.now + random_below(&rng, 2) * random_below(&rng, 60);
 	history.tasks++;
-	put(key, number, fake.now + random_below(&rng, 2) * random_below(&rng, 60));
+	put(key, number, history.at[number]);
+}
+
+/* The key that PAWL.MTAKE of these is served from; FAKE_KEYS if nothing is due. */
+static unsigned earliest_of(unsigned keys)
+{
+	uint64_t due[FAKE_KEYS + 1] = {PAWL_NEVER, PAWL_NEVER, PAWL_NEVER, fake.now + 1};
+	unsigned earliest = FAKE_KEYS;
+
+	for (uint64_t i = 0; i < history.tasks; i++) {
+		unsigned key = history.key[i];
+
+		if (keys >> key & 1 && history.at[i] < due[key] && in_queue(i))
+			due[key] = history.at[i];
+	}
+	for (unsigned key = FAKE_KEYS; key-- > 0;)
+		if (due[key] <= due[earliest] && due[key] <= fake.now)
+			earliest = key;
+	return earliest;
+}
+
+static void mtake_any(struct fake_client *client)
+{
+	unsigned keys = 1 + (unsigned)random_below(&rng, (1 << FAKE_KEYS) - 1);
+	bool may_be_set = fake.readings_left > 0; /* the clock, meanwhile: then anything goes */
+	unsigned expected = may_be_set ? FAKE_KEYS + 1 : earliest_of(keys);
+
+	mtake(client, keys, 1 + (unsigned)random_below(&rng, 3));
+	if (expected == FAKE_KEYS)
+		EXPECT_EQ(client->state, FAKE_BLOCKED);
+	else if (expected < FAKE_KEYS)
+		EXPECT_EQ(client->key, expected);
 }
 
 static void take_any(void)
@@ -389,7 +523,11 @@ static void take_any(void)
 	if (!client)
 		return;
 	history.timed_out[client - fake.clients] = false;
-	take(client, (unsigned)random_below(&rng, FAKE_KEYS), 1 + random_below(&rng, 3));
+	if (random_below(&rng, 2))
+		take(client, (unsigned)random_below(&rng, FAKE_KEYS),
+		     1 + (unsigned)random_below(&rng, 3));
+	else
+		mtake_any(client);
 }
 
 static void act(void)
@@ -461,7 +599,7 @@ static void expect_all_served(void)
 		EXPECT(history.known_gone[i] || history.may_be_lost[i] || in_queue(i));
 		for (unsigned j = 0; j < FAKE_CLIENTS; j++)
 			EXPECT(!in_queue(i) || fake.clients[j].state != FAKE_BLOCKED ||
-			       fake.clients[j].key != history.key[i]);
+			       !(fake.clients[j].keys >> history.key[i] & 1));
 	}
 }
 
@@ -492,6 +630,9 @@ int main(int argc, char **argv)
 	        TEST(a_taker_whose_time_is_up_just_when_it_is_served_gets_the_task),
 	        TEST(a_task_is_not_wasted_on_a_taker_that_is_gone),
 	        TEST(takers_of_due_and_of_dead_tasks_stand_in_lines_of_their_own),
+	        TEST(who_waits_for_two_keys_is_served_once),
+	        TEST(who_waits_for_two_keys_gets_what_is_due_first),
+	        TEST(leaving_one_line_is_leaving_all),
 	        TEST(a_clock_set_back_at_any_moment_neither_hangs_the_server_nor_costs_a_task),
 	        TEST(a_task_put_after_the_clock_was_set_back_is_delivered_at_its_time),
 	        TEST(every_taker_is_served_in_turn_whatever_happens),
