@@ -5,7 +5,8 @@
  *	pawl-bench-queue [TASKS]                                two million if not given
  *
  * Each scenario puts that many tasks, and then lets happen what a queue may dread: that nobody touches it for hours,
- * that all of it is due at once, that the clock is set. After it every command has its turn, each measured alone, by
+ * that all of it is due at once, that the clock is set. `from` is PAWL.LEN of a minute, `range` PAWL.RANGE of a hundred
+ * tasks of any state. After it every command has its turn, each measured alone, by
  * the processor time of the thread: what others do on the machine does not count. What is reported is the longest one,
  * in microseconds, and the most tasks that one call moved from a cell to finer ones.
  *
@@ -22,13 +23,13 @@
 #include "queue.h"
 #include "random.h"
 
-enum { ROUNDS = 100000, FIRST = 1000, KINDS = 8 };
+enum { ROUNDS = 100000, FIRST = 1000, KINDS = 10 };
 #define HOUR   UINT64_C(3600000)
 #define MINUTE UINT64_C(60000)
 #define START  UINT64_C(1800000000000)
 
-static const char *const kinds[KINDS] = {"put",    "take", "lease", "ack",
-                                         "cancel", "move", "next",  "len"};
+static const char *const kinds[KINDS] = {"put",  "take", "lease", "ack",  "cancel",
+                                         "move", "next", "len",   "from", "range"};
 
 static struct queue *queue;
 static uint64_t now, made;
@@ -99,6 +100,8 @@ static void move(void)
 
 static void act(unsigned kind)
 {
+	uint64_t from = now - HOUR + spread(2 * HOUR);
+	struct queue_range range;
 	size_t counts[STATES];
 
 	switch (kind) {
@@ -119,8 +122,18 @@ static void act(unsigned kind)
 	case 6:
 		queue_next(queue);
 		break;
-	default:
+	case 7:
 		queue_counts(queue, now, counts);
+		break;
+	case 8:
+		queue_count_in(queue, &(struct queue_span){from, from + MINUTE, STATES, now});
+		break;
+	default:
+		range = queue_range(
+		        queue,
+		        &(struct queue_span){from, UINT64_MAX, (enum task_state)spread(STATES + 1), now},
+		        100);
+		memory_free(range.items);
 	}
 }
 

@@ -27,7 +27,9 @@ RedisModuleCmdFunc command_config, command_pause, command_resume;
 /* dead.c */
 RedisModuleCmdFunc command_dead;
 /* look.c */
-RedisModuleCmdFunc command_get, command_len, command_next, command_scan, command_info;
+RedisModuleCmdFunc command_get, command_len, command_next, command_info;
+/* bulk.c: many tasks at once */
+RedisModuleCmdFunc command_scan, command_range, command_sweep;
 /* internal.c: what replication and the append-only file consist of */
 RedisModuleCmdFunc command_putat, command_setat, command_note, command_drop, command_setup;
 /* module.c: for tests only */

@@ -1,17 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* PAWL.GET, PAWL.LEN, PAWL.NEXT, PAWL.SCAN and PAWL.INFO: they change nothing. */
-#include <stdio.h>
-
+/* PAWL.GET, PAWL.LEN, PAWL.NEXT and PAWL.INFO: they change nothing. */
 #include "arguments.h"
 #include "commands.h"
 #include "deliver.h"
-
-/*
- * Cursors are the upper 48 bits of the table's: the lower ones are zero in any table that fits into
- * memory, and some clients know integers up to 2^53 only.
- */
-enum { CURSOR_SHIFT = 16 };
-#define CURSOR_MAX (UINT64_MAX >> CURSOR_SHIFT)
+#include "filter.h"
 
 static void reply_number(RedisModuleCtx *ctx, const char *name, uint64_t value)
 {
@@ -60,33 +52,23 @@ int command_get(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 	return REDISMODULE_OK;
 }
 
-static size_t count_state(struct visit *visit, enum task_state state)
-{
-	size_t counts[STATES];
-
-	if (!visit->queue)
-		return 0;
-	queue_counts(visit->queue, visit->now, counts);
-	return counts[state];
-}
-
 int command_len(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
 	struct args args = {ctx, argv, argc, 2};
-	enum task_state state = STATE_DUE;
+	struct filter filter = FILTER_ALL;
 	struct visit visit;
-	size_t count;
+	size_t count = 0;
 
-	if (argc != 2 && argc != 4)
+	if (argc < 2)
 		return RedisModule_WrongArity(ctx);
-	if (argc == 4 && !args_take(&args, "STATE"))
-		return args_unknown(&args, "STATE"), REDISMODULE_OK;
-	if ((argc == 4 && !arg_state(ctx, argv[3], &state)) || !visit_to_read(&visit, ctx, argv[1]))
+	while (args_left(&args))
+		if (!filter_option(&args, &filter, "STATE, FROM, TO"))
+			return REDISMODULE_OK;
+	if (!visit_to_read(&visit, ctx, argv[1]))
 		return REDISMODULE_OK;
-	if (argc == 4)
-		count = count_state(&visit, state);
-	else
-		count = visit.queue ? queue_count(visit.queue) : 0;
+	filter.span.now = visit.now;
+	if (visit.queue)
+		count = queue_count_in(visit.queue, &filter.span);
 	RedisModule_ReplyWithLongLong(ctx, (long long)count);
 	visit_end(&visit);
 	return REDISMODULE_OK;
@@ -108,94 +90,6 @@ int command_next(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 		RedisModule_ReplyWithLongLong(ctx,
 		                              next > visit.now ? (long long)(next - visit.now) : 0);
 	visit_end(&visit);
-	return REDISMODULE_OK;
-}
-
-struct scan {
-	struct visit visit;
-	uint64_t cursor, count;
-	bool count_given, state_given;
-	enum task_state state;
-	long found;
-};
-
-static void scan_task(struct task *task, void *arg)
-{
-	struct scan *scan = arg;
-	char id[TASK_ID_TEXT];
-
-	if (scan->state_given && task_state(task, scan->visit.now) != scan->state)
-		return;
-	RedisModule_ReplyWithStringBuffer(scan->visit.ctx, id, task_id_text(task, id));
-	scan->found++;
-}
-
-/*
- * As many buckets as tasks are asked for: that is about one task each, before their state is looked at.
- * Returns the cursor after them; without fn it only counts.
- */
-static uint64_t scan_buckets(struct scan *scan, void (*fn)(struct task *, void *))
-{
-	const struct ids *ids = &scan->visit.queue->ids;
-	uint64_t cursor = scan->cursor << CURSOR_SHIFT, steps = scan->count;
-
-	do {
-		if (fn)
-			ids_scan(ids, cursor, fn, scan);
-		cursor = ids_scan_next(ids, cursor);
-	} while (cursor != 0 && --steps > 0);
-	return cursor >> CURSOR_SHIFT;
-}
-
-static void reply_scan(struct scan *scan)
-{
-	RedisModuleCtx *ctx = scan->visit.ctx;
-	char text[24];
-	int size;
-
-	RedisModule_ReplyWithArray(ctx, 2);
-	if (!scan->visit.queue) {
-		RedisModule_ReplyWithCString(ctx, "0");
-		RedisModule_ReplyWithArray(ctx, 0);
-		return;
-	}
-	size = snprintf(text, sizeof(text), "%llu", (unsigned long long)scan_buckets(scan, NULL));
-	RedisModule_ReplyWithStringBuffer(ctx, text, (size_t)size);
-	RedisModule_ReplyWithArray(ctx, REDISMODULE_POSTPONED_LEN);
-	scan_buckets(scan, scan_task);
-	RedisModule_ReplySetArrayLength(ctx, scan->found);
-}
-
-static bool read_scan(struct args *args, struct scan *scan)
-{
-	while (args_left(args)) {
-		if (args_take(args, "COUNT")) {
-			if (!args_number(args, "COUNT", 1, ARG_COUNT_MAX, &scan->count,
-			                 &scan->count_given))
-				return false;
-		} else if (args->next + 1 < args->argc && args_take(args, "STATE")) {
-			scan->state_given = true;
-			if (!arg_state(args->ctx, args->argv[args->next++], &scan->state))
-				return false;
-		} else {
-			return args_unknown(args, "COUNT n, STATE s");
-		}
-	}
-	return true;
-}
-
-int command_scan(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
-{
-	struct scan scan = {.count = 10};
-	struct args args = {ctx, argv, argc, 3};
-
-	if (argc < 3)
-		return RedisModule_WrongArity(ctx);
-	if (!arg_number(ctx, argv[2], "cursor", 0, CURSOR_MAX, &scan.cursor) ||
-	    !read_scan(&args, &scan) || !visit_to_read(&scan.visit, ctx, argv[1]))
-		return REDISMODULE_OK;
-	reply_scan(&scan);
-	visit_end(&scan.visit);
 	return REDISMODULE_OK;
 }
 

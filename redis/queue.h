@@ -32,6 +32,7 @@
 #include "ids.h"
 #include "lateness.h"
 #include "settings.h"
+#include "sort.h"
 #include "task.h"
 #include "timeline.h"
 
@@ -41,6 +42,19 @@ struct queue {
 	struct lateness *lateness; /* NULL before the first delivery */
 	struct settings settings;  /* yours to write */
 	size_t task_bytes;
+};
+
+/* Tasks of one state, or of any, in a range of time, both ends included: of `at`, as PAWL.GET shows it. */
+struct queue_span {
+	uint64_t from, to;
+	enum task_state state; /* STATES: any */
+	uint64_t now;
+};
+
+/* Tasks in the order of time. Free the items. */
+struct queue_range {
+	struct sort_item *items;
+	size_t count;
 };
 
 struct queue *queue_new(void);
@@ -107,6 +121,11 @@ void queue_count_delivery(struct queue *queue, const struct task *task, uint64_t
 uint64_t queue_next(const struct queue *queue);
 /* How many are in each state. */
 void queue_counts(const struct queue *queue, uint64_t now, size_t counts[STATES]);
+/* How many are in the span. */
+size_t queue_count_in(const struct queue *queue, const struct queue_span *span);
+/* The first ones of the span, at most so many. For one time first those that are or will be due, then the dead. */
+struct queue_range queue_range(const struct queue *queue, const struct queue_span *span,
+                               size_t most);
 /* Call fn for every task, those of each timeline in order: as they have to be put into a copy. fn changes nothing. */
 void queue_each(const struct queue *queue, void (*fn)(struct task *, void *), void *arg);
 bool queue_compact(const struct queue *queue);

@@ -8,16 +8,89 @@ uint64_t queue_next(const struct queue *queue)
 	return timeline_next(&queue->alive);
 }
 
+/*
+ * The part of a timeline that the span is about. False: none of its tasks are in such a state. Which of its tasks are
+ * follows from the time, and, before it has come, from whether they are leased.
+ */
+static bool narrow(const struct queue_span *span, enum task_place place, struct timeline_span *part)
+{
+	bool come = span->state == STATE_DUE || span->state == STATE_DEAD;
+
+	*part = (struct timeline_span){span->from, span->to, TASKS_ALL};
+	if (span->state == STATES)
+		return true;
+	if (place == PLACE_DEAD)
+		return span->state == STATE_DEAD;
+	if (span->state == (place == PLACE_ALIVE ? STATE_DEAD : STATE_DUE))
+		return false;
+	if (come && part->to > span->now)
+		part->to = span->now;
+	if (!come && part->from <= span->now)
+		part->from = span->now + 1;
+	if (!come)
+		part->tasks = span->state == STATE_LEASED ? TASKS_LEASED : TASKS_NOT_LEASED;
+	return true;
+}
+
+static const struct timeline *timeline_at(const struct queue *queue, enum task_place place)
+{
+	if (place == PLACE_ALIVE)
+		return &queue->alive;
+	return place == PLACE_DYING ? &queue->dying : &queue->dead;
+}
+
+size_t queue_count_in(const struct queue *queue, const struct queue_span *span)
+{
+	struct timeline_span part;
+	size_t count = 0;
+
+	for (enum task_place place = PLACE_ALIVE; place <= PLACE_DEAD; place++)
+		if (narrow(span, place, &part))
+			count += timeline_count_in(timeline_at(queue, place), &part);
+	return count;
+}
+
 void queue_counts(const struct queue *queue, uint64_t now, size_t counts[STATES])
 {
-	struct timeline_count due = timeline_until(&queue->alive, now);
-	struct timeline_count dead = timeline_until(&queue->dying, now);
-	const struct cell *alive = &queue->alive.all, *dying = &queue->dying.all;
+	for (enum task_state state = 0; state < STATES; state++)
+		counts[state] =
+		        queue_count_in(queue, &(struct queue_span){0, UINT64_MAX, state, now});
+}
 
-	counts[STATE_DUE] = due.tasks;
-	counts[STATE_LEASED] = alive->leased - due.leased + dying->count - dead.tasks;
-	counts[STATE_DEAD] = queue->dead.all.count + dead.tasks;
-	counts[STATE_WAITING] = (alive->count - alive->leased) - (due.tasks - due.leased);
+struct gathering {
+	struct queue_range range;
+	size_t most; /* with those of this timeline */
+};
+
+static bool gather(struct task *task, void *arg)
+{
+	struct gathering *to = arg;
+
+	to->range.items[to->range.count++] = (struct sort_item){task->at, task};
+	return to->range.count < to->most;
+}
+
+/* As many as asked for of each timeline; then the first ones of all. */
+struct queue_range queue_range(const struct queue *queue, const struct queue_span *span,
+                               size_t most)
+{
+	size_t there = queue_count_in(queue, span);
+	struct timeline_span part;
+	struct gathering to = {0};
+
+	if (there < most)
+		most = there;
+	if (most == 0)
+		return to.range;
+	to.range.items = memory_new(3 * most * sizeof(*to.range.items));
+	for (enum task_place place = PLACE_ALIVE; place <= PLACE_DEAD; place++) {
+		to.most = to.range.count + most;
+		if (narrow(span, place, &part))
+			timeline_walk(timeline_at(queue, place), &part, gather, &to);
+	}
+	sort_stable(to.range.items, to.range.count);
+	to.range.count = most;
+	return to.range;
 }
 
 void queue_each(const struct queue *queue, void (*fn)(struct task *, void *), void *arg)

@@ -98,9 +98,24 @@ static arg states[] = {WORD("waiting", "WAITING", NONE), WORD("due", "DUE", NONE
 		.name = "state", .type = REDISMODULE_ARG_TYPE_ONEOF, .token = "STATE", \
 		.subargs = states, .flags = OPTIONAL                                   \
 	}
-static arg len_args[] = {KEY, STATE, END};
-static arg scan_args[] = {KEY, NUMBER("cursor", NULL, NONE), NUMBER("count", "COUNT", OPTIONAL),
-                          STATE, END};
+#define TIME(text, word, how)                                                                     \
+	{                                                                                         \
+		.name = text, .type = REDISMODULE_ARG_TYPE_UNIX_TIME, .token = word, .flags = how \
+	}
+static arg len_args[] = {KEY, STATE, TIME("from", "FROM", OPTIONAL), TIME("to", "TO", OPTIONAL),
+                         END};
+#define SCAN_ARGS                                                                     \
+	KEY, NUMBER("cursor", NULL, NONE), NUMBER("count", "COUNT", OPTIONAL), STATE, \
+	        STRING("pattern", "MATCH", OPTIONAL), TIME("from", "FROM", OPTIONAL), \
+	        TIME("to", "TO", OPTIONAL)
+static arg scan_args[] = {SCAN_ARGS, WORD("payloads", "PAYLOADS", OPTIONAL), END};
+static arg sweep_args[] = {SCAN_ARGS, WORD("force", "FORCE", OPTIONAL), END};
+static arg range_args[] = {KEY,
+                           TIME("from-ms", NULL, NONE),
+                           TIME("to-ms", NULL, NONE),
+                           NUMBER("count", "COUNT", OPTIONAL),
+                           STATE,
+                           END};
 
 static arg backoff_parts[] = {NUMBER("ms", NULL, NONE), NUMBER("max-ms", NULL, NONE), END};
 static arg config_args[] = {KEY,
@@ -199,11 +214,16 @@ static const struct entry {
         {"pawl.get", command_get, "readonly fast", "read fast", READS, 3, key_and_id,
          "Shows a task.", "O(1)"},
         {"pawl.len", command_len, "readonly fast", "read fast", COUNTS, -2, len_args,
-         "Counts the tasks of a queue, all or those in one state.", "O(1)"},
+         "Counts the tasks of a queue, all or those in one state or a range of time.", "O(1)"},
         {"pawl.next", command_next, "readonly fast", "read fast", COUNTS, 2, key_alone,
          "Tells how many milliseconds it is to the next due task.", "O(1)"},
         {"pawl.scan", command_scan, "readonly", "read slow", READS, -3, scan_args,
-         "Goes through the ids of a queue.", "O(N) for COUNT N"},
+         "Goes through the tasks of a queue.", "O(N) for COUNT N"},
+        {"pawl.range", command_range, "readonly", "read slow", READS, -4, range_args,
+         "Shows the tasks of a range of time, in order.", "O(N) for N tasks shown"},
+        {"pawl.sweep", command_sweep, "write", "write slow", DELETES, -3, sweep_args,
+         "Goes through the tasks of a queue and takes out those of a state, pattern or range.",
+         "O(N) for COUNT N"},
         {"pawl.info", command_info, "readonly", "read slow", COUNTS, 2, key_alone,
          "Tells about a queue: counts, lateness, memory.", "O(1)"},
         {"pawl.putat", command_putat, "write admin", "write admin slow dangerous", INSERTS, -5,

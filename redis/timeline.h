@@ -68,6 +68,12 @@ struct timeline_count {
 	size_t tasks, leased;
 };
 
+/* A stretch of a timeline, both ends included, and of its tasks all, those that are leased, or those that are not. */
+struct timeline_span {
+	uint64_t from, to;
+	enum { TASKS_ALL, TASKS_LEASED, TASKS_NOT_LEASED } tasks;
+};
+
 /* Add a task by its `at`, behind those of the same millisecond. `at` and `leased` must not change before it is removed. */
 void timeline_add(struct timeline *timeline, struct task *task);
 void timeline_remove(struct timeline *timeline, struct task *task);
@@ -81,6 +87,14 @@ void timeline_free(struct timeline *timeline); /* the cells; the tasks are yours
 uint64_t timeline_next(const struct timeline *timeline);
 /* How many tasks have an `at` that is not after this time. */
 struct timeline_count timeline_until(const struct timeline *timeline, uint64_t time);
+/* How many tasks are in the span. */
+size_t timeline_count_in(const struct timeline *timeline, const struct timeline_span *span);
+/*
+ * Call fn for the tasks in the span, in order, until it returns false. fn changes nothing. Cells without such tasks are
+ * not looked into; so for one that is found at most CELL_MAX others are read, but for those of the same millisecond.
+ */
+void timeline_walk(const struct timeline *timeline, const struct timeline_span *span,
+                   bool (*fn)(struct task *, void *), void *arg);
 /* Call fn for every task, in order. fn changes nothing. */
 void timeline_each(const struct timeline *timeline, void (*fn)(struct task *, void *), void *arg);
 size_t timeline_memory(const struct timeline *timeline);

@@ -67,41 +67,88 @@ struct timeline_count timeline_until(const struct timeline *timeline, uint64_t t
 	return sum;
 }
 
-struct each {
-	void (*fn)(struct task *, void *);
+static size_t count_of(const struct timeline_span *span, size_t tasks, size_t leased)
+{
+	if (span->tasks == TASKS_ALL)
+		return tasks;
+	return span->tasks == TASKS_LEASED ? leased : tasks - leased;
+}
+
+size_t timeline_count_in(const struct timeline *timeline, const struct timeline_span *span)
+{
+	struct timeline_count until, before = {0, 0};
+
+	if (span->from > span->to)
+		return 0;
+	until = timeline_until(timeline, span->to);
+	if (span->from > 0)
+		before = timeline_until(timeline, span->from - 1);
+	return count_of(span, until.tasks - before.tasks, until.leased - before.leased);
+}
+
+/* A walk in order, until fn returns false. */
+struct walk {
+	struct timeline_span span;
+	bool whole; /* all of it will be read */
+	bool (*fn)(struct task *, void *);
 	void *arg;
 };
 
+static bool in_span(const struct task *task, const struct timeline_span *span)
+{
+	if (task->at < span->from || task->at > span->to)
+		return false;
+	return count_of(span, 1, task->leased) > 0;
+}
+
 /* A list of tasks for different times: at most CELL_MAX. */
-static void each_sorted(const struct cell *cell, const struct each *each)
+static bool walk_sorted(const struct cell *cell, const struct walk *walk)
 {
 	struct sort_item items[CELL_MAX];
 	size_t count = 0;
 
 	for (struct task *task = cell->in.first; task; task = task->next)
-		items[count++] = (struct sort_item){task->at, task};
+		if (in_span(task, &walk->span))
+			items[count++] = (struct sort_item){task->at, task};
 	sort_stable(items, count);
 	for (size_t i = 0; i < count; i++)
-		each->fn(items[i].task, each->arg);
+		if (!walk->fn(items[i].task, walk->arg))
+			return false;
+	return true;
 }
 
-static void each_in_list(const struct cell *cell, const struct each *each)
+static bool walk_list(const struct cell *cell, const struct walk *walk)
 {
 	for (struct task *task = cell->in.first; task; task = task->next)
-		each->fn(task, each->arg);
+		if (in_span(task, &walk->span) && !walk->fn(task, walk->arg))
+			return false;
+	return true;
+}
+
+/* Whether the cell with this number may hold tasks of the span. */
+static bool cell_in_span(const struct cells *cells, unsigned i, const struct timeline_span *span)
+{
+	uint64_t begin = cells->start + ((uint64_t)i << cells->shift);
+	uint64_t end = begin + ((UINT64_C(1) << cells->shift) - 1);
+
+	return begin <= span->to && end >= span->from &&
+	       count_of(span, cells->cell[i].count, cells->cell[i].leased) > 0;
 }
 
 /*
  * A list of tasks that are not in the cache is one miss after the other. So the lists of an open cell are walked in
- * step before any of their tasks is looked at: then 16 misses are under way at a time.
+ * step before any of their tasks is looked at: then 16 misses are under way at a time. That pays where many are read: all
+ * of them, or those among which a few are looked for.
  */
-static void fetch_lists(const struct cells *cells)
+static void fetch_lists(const struct cells *cells, const struct timeline_span *span)
 {
 	const struct task *at[CELLS];
 	unsigned left = 1;
 
 	for (unsigned i = 0; i < CELLS; i++)
-		at[i] = cell_open(&cells->cell[i]) ? NULL : cells->cell[i].in.first;
+		at[i] = cell_open(&cells->cell[i]) || !cell_in_span(cells, i, span)
+		                ? NULL
+		                : cells->cell[i].in.first;
 	for (unsigned step = 0; left && step < CELL_MAX; step++) {
 		left = 0;
 		for (unsigned i = 0; i < CELLS; i++) {
@@ -114,24 +161,48 @@ static void fetch_lists(const struct cells *cells)
 	}
 }
 
-static void each_in(const struct cell *cell, unsigned shift, const struct each *each)
+static bool walk_cell(const struct cell *cell, unsigned shift, const struct walk *walk)
 {
-	if (cell_open(cell)) {
-		const struct cells *cells = cell->in.cells;
+	const struct cells *cells = cell->in.cells;
 
-		fetch_lists(cells);
-		for (unsigned i = 0; i < CELLS; i++)
-			each_in(&cells->cell[i], cells->shift, each);
-	} else if (shift == 0) {
-		each_in_list(cell, each);
-	} else {
-		each_sorted(cell, each);
-	}
+	if (!cell_open(cell))
+		return shift == 0 ? walk_list(cell, walk) : walk_sorted(cell, walk);
+	if (walk->whole || walk->span.tasks != TASKS_ALL)
+		fetch_lists(cells, &walk->span);
+	for (unsigned i = 0; i < CELLS; i++)
+		if (cell_in_span(cells, i, &walk->span) &&
+		    !walk_cell(&cells->cell[i], cells->shift, walk))
+			return false;
+	return true;
+}
+
+void timeline_walk(const struct timeline *timeline, const struct timeline_span *span,
+                   bool (*fn)(struct task *, void *), void *arg)
+{
+	struct walk walk = {.span = *span, .fn = fn, .arg = arg};
+
+	walk_cell(&timeline->all, 1, &walk);
+}
+
+struct each {
+	void (*fn)(struct task *, void *);
+	void *arg;
+};
+
+static bool each_task(struct task *task, void *arg)
+{
+	struct each *each = arg;
+
+	each->fn(task, each->arg);
+	return true;
 }
 
 void timeline_each(const struct timeline *timeline, void (*fn)(struct task *, void *), void *arg)
 {
-	each_in(&timeline->all, 1, &(struct each){fn, arg});
+	struct each each = {fn, arg};
+	struct walk walk = {{0, UINT64_MAX, TASKS_ALL}, true, each_task, &each};
+
+	walk_cell(&timeline->all, 1, &walk);
 }
 
 size_t timeline_memory(const struct timeline *timeline)

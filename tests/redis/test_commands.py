@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Every command, with its replies and its errors, on a clock that stands still."""
+import random
 import re
 import subprocess
 import unittest
@@ -647,14 +648,144 @@ class Look(ServerTest):
         self.fails("ERR wrong number of arguments", "PAWL.GET", "q")
         self.fails("ERR id is ''", "PAWL.GET", "q", "")
         self.fails("ERR STATE is 'late', must be waiting, due, leased or dead", "PAWL.LEN", "q", "STATE", "late")
-        self.fails("ERR wrong number of arguments", "PAWL.LEN", "q", "STATE")
+        self.fails("ERR option 'STATE' needs a value", "PAWL.LEN", "q", "STATE")
+        self.fails("ERR option 'STATE' is given twice", "PAWL.LEN", "q", "STATE", "due", "STATE", "due")
+        self.fails("ERR unknown or misplaced argument 'MATCH', allowed here: STATE, FROM, TO", "PAWL.LEN", "q", "MATCH", "*")
+        for bad in ("-1", "x", 2**63):
+            self.assertIn(str(2**63 - 1), self.fails("ERR FROM is", "PAWL.LEN", "q", "FROM", bad))
+            self.assertIn(str(2**63 - 1), self.fails("ERR TO is", "PAWL.SCAN", "q", 0, "TO", bad))
         self.fails("ERR unknown or misplaced", "PAWL.LEN", "q", "KIND", "due")
         self.fails("ERR wrong number of arguments", "PAWL.NEXT")
         self.fails("ERR wrong number of arguments", "PAWL.INFO", "q", "q")
         self.fails("ERR cursor is 'x'", "PAWL.SCAN", "q", "x")
         self.fails("ERR COUNT is '0'", "PAWL.SCAN", "q", 0, "COUNT", 0)
-        self.fails("ERR unknown or misplaced", "PAWL.SCAN", "q", 0, "STATE")
+        self.fails("ERR option 'STATE' needs a value", "PAWL.SCAN", "q", 0, "STATE")
         self.fails("ERR STATE is", "PAWL.SCAN", "q", 0, "STATE", "x")
+        self.fails("ERR MATCH is", "PAWL.SCAN", "q", 0, "MATCH", "x" * 256)
+        self.fails("ERR unknown or misplaced argument 'FORCE'", "PAWL.SCAN", "q", 0, "FORCE")
+
+
+class Bulk(ServerTest):
+    """LEN, SCAN and RANGE by time, SWEEP."""
+
+    def setUp(self):
+        super().setUp()
+        self.call("PAWL.PUT", "q", 0, "D", "ID", "dead", "MAXTRIES", 1)
+        self.call("PAWL.TAKE", "q", "LEASE", 1)
+        self.pass_ms(1)
+        self.call("PAWL.PUT", "q", 0, "L", "ID", "leased")
+        self.call("PAWL.TAKE", "q", "LEASE", 50)
+        self.call("PAWL.PUT", "q", 0, "U", "ID", "due")
+        self.call("PAWL.PUT", "q", 9, "W", "ID", "waiting")
+        at = START + 1
+        self.items = [[b"due", b"U", b"due", at, 0, None], [b"dead", b"D", b"dead", at, 1, None],
+                      [b"waiting", b"W", b"waiting", at + 9, 0, None], [b"leased", b"L", b"leased", at + 50, 1, None]]
+
+    def test_len_of_a_range(self):
+        at = START + 1
+        for first, last, count in ((0, at - 1, 0), (0, at, 2), (at, at, 2), (at + 1, at + 8, 0), (at + 9, at + 9, 1),
+                                   (at + 9, at + 50, 2), (at + 50, at + 49, 0), (0, 2**63 - 1, 4)):
+            self.assertEqual(self.call("PAWL.LEN", "q", "FROM", first, "TO", last), count, (first, last))
+        self.assertEqual(self.call("PAWL.LEN", "q", "FROM", at + 1), 2)
+        self.assertEqual(self.call("PAWL.LEN", "q", "TO", at + 9), 3)
+        self.assertEqual(self.call("PAWL.LEN", "q", "TO", at + 9, "STATE", "waiting"), 1)
+        self.assertEqual(self.call("PAWL.LEN", "q", "TO", at + 8, "STATE", "waiting"), 0)
+        self.assertEqual(self.call("PAWL.LEN", "q", "STATE", "dead", "FROM", at, "TO", at), 1)
+        self.assertEqual(self.call("PAWL.LEN", "missing", "FROM", 0), 0)
+
+    def test_range(self):
+        at = START + 1
+        self.assertEqual(self.call("PAWL.RANGE", "q", 0, 2**63 - 1), self.items)
+        self.assertEqual(self.call("PAWL.RANGE", "q", at, at), self.items[:2])
+        self.assertEqual(self.call("PAWL.RANGE", "q", at + 1, at + 49), self.items[2:3])
+        self.assertEqual(self.call("PAWL.RANGE", "q", at, at + 50, "COUNT", 3), self.items[:3])
+        self.assertEqual(self.call("PAWL.RANGE", "q", at + 50, at), [])
+        self.assertEqual(self.call("PAWL.RANGE", "missing", 0, 5), [])
+        for item in self.items:
+            self.assertEqual(self.call("PAWL.RANGE", "q", 0, 2**62, "STATE", item[2]), [item])
+
+    def test_range_gives_100_unless_told(self):
+        self.redis.calls([("PAWL.PUT", "many", n // 3, n) for n in range(700)])
+        payloads = lambda *more: [int(item[1]) for item in self.call("PAWL.RANGE", "many", 0, 2**62, *more)]
+        self.assertEqual(payloads(), list(range(100)))
+        self.assertEqual(payloads("COUNT", 650), list(range(650)))
+        self.assertEqual(payloads("COUNT", 10_000), list(range(700)))
+
+    def test_scan_with_payloads(self):
+        items = self.call("PAWL.SCAN", "q", 0, "PAYLOADS")
+        self.assertEqual(items[0], b"0")
+        self.assertEqual(sorted(items[1]), sorted(self.items))
+
+    def test_scan_by_time_and_name(self):
+        at = START + 1
+        scan = lambda *more: sorted(self.call("PAWL.SCAN", "q", 0, *more)[1])
+        self.assertEqual(scan("FROM", at + 9), [b"leased", b"waiting"])
+        self.assertEqual(scan("TO", at + 9), [b"dead", b"due", b"waiting"])
+        self.assertEqual(scan("FROM", at + 9, "TO", at + 9), [b"waiting"])
+        self.assertEqual(scan("MATCH", "d*"), [b"dead", b"due"])
+        self.assertEqual(scan("MATCH", "d*", "STATE", "dead"), [b"dead"])
+        self.assertEqual(scan("MATCH", "*e*", "FROM", at + 1), [b"leased"])
+        self.assertEqual(scan("MATCH", ""), [])
+
+    def test_match_is_that_of_keys(self):
+        rng = random.Random(5)
+        names = {bytes(rng.choice(b"ab-]^*[\\?\xff\x01") for _ in range(rng.randrange(1, 6))) for _ in range(400)}
+        for name in names:
+            self.call("SET", name, "x")
+            self.call("PAWL.PUT", "{ids", 5, "p", "ID", name)
+        for n in range(3000):
+            pattern = bytes(rng.choice(b"ab-]^*[\\?\xff\x01**") for _ in range(rng.randrange(1, 8)))
+            expected = {key for key in self.call("KEYS", pattern) if key in names}
+            found = set(self.call("PAWL.SCAN", "{ids", 0, "COUNT", 10_000, "MATCH", pattern)[1])
+            self.assertEqual(found, expected, pattern)
+
+    def test_a_pattern_of_many_stars_takes_no_time(self):
+        self.call("PAWL.PUT", "q", 5, "p", "ID", "a" * 255)
+        self.assertEqual(self.call("PAWL.SCAN", "q", 0, "MATCH", "a*" * 126 + "b")[1], [])
+
+    def sweep(self, *more, key="q"):
+        swept, cursor = 0, b"0"
+        while True:
+            cursor, count = self.call("PAWL.SWEEP", key, cursor, *more)
+            swept += count
+            if cursor == b"0":
+                return swept
+
+    def names(self, key="q"):
+        return sorted(item[0] for item in self.call("PAWL.RANGE", key, 0, 2**62, "COUNT", 10_000))
+
+    def test_sweep(self):
+        self.assertEqual(self.sweep("STATE", "dead"), 1)
+        self.assertEqual(self.names(), [b"due", b"leased", b"waiting"])
+        self.assertEqual(self.sweep("MATCH", "*i*"), 1)
+        self.assertEqual(self.sweep("FROM", 0), 1)  # the leased one stays
+        self.assertEqual(self.names(), [b"leased"])
+        self.assertEqual(self.sweep("STATE", "leased"), 0)
+        self.assertEqual(self.sweep("STATE", "leased", "FORCE"), 1)
+        self.assertEqual(self.call("EXISTS", "q"), 0)
+        self.assertEqual(self.call("PAWL.SWEEP", "q", 0, "STATE", "due"), [b"0", 0])
+
+    def test_sweep_of_a_queue_that_shrinks_below_it(self):
+        for count in (1, 10, 333, 10_000):
+            self.redis.calls([("PAWL.PUT", "many", n, n, "ID", f"{'even' if n % 2 == 0 else 'odd'}-{n}") for n in range(3000)])
+            self.assertEqual(self.sweep("MATCH", "even-*", "COUNT", count, key="many"), 1500)
+            self.assertEqual(self.names("many"), sorted(b"odd-%d" % n for n in range(1, 3000, 2)))
+            self.assertEqual(self.sweep("FROM", START + 1000, "COUNT", count, key="many"), 1001)
+            self.assertEqual(self.sweep("TO", START + 999 + 1, "COUNT", count, key="many"), 499)
+            self.assertEqual(self.call("EXISTS", "many"), 0)
+
+    def test_errors(self):
+        self.fails("ERR PAWL.SWEEP needs at least one of STATE, MATCH, FROM and TO", "PAWL.SWEEP", "q", 0)
+        self.fails("ERR PAWL.SWEEP needs", "PAWL.SWEEP", "q", 0, "COUNT", 5, "FORCE")
+        self.fails("ERR unknown or misplaced argument 'PAYLOADS'", "PAWL.SWEEP", "q", 0, "STATE", "due", "PAYLOADS")
+        self.fails("ERR cursor is '-1'", "PAWL.SWEEP", "q", -1, "STATE", "due")
+        self.fails("ERR wrong number of arguments", "PAWL.SWEEP", "q")
+        self.fails("ERR wrong number of arguments", "PAWL.RANGE", "q", 0)
+        self.fails("ERR from-ms is '-1'", "PAWL.RANGE", "q", -1, 0)
+        self.fails("ERR to-ms is 'x'", "PAWL.RANGE", "q", 0, "x")
+        self.fails("ERR COUNT is '10001'", "PAWL.RANGE", "q", 0, 0, "COUNT", 10_001)
+        self.fails("ERR STATE is 'x'", "PAWL.RANGE", "q", 0, 0, "STATE", "x")
+        self.fails("ERR unknown or misplaced argument 'MATCH'", "PAWL.RANGE", "q", 0, 0, "MATCH", "x")
 
 
 class Dead(ServerTest):
@@ -978,7 +1109,8 @@ class Everything(ServerTest):
              ("PAWL.TAKE", "k", "BLOCK", 0), ("PAWL.MTAKE", 1, "k"), ("PAWL.ACK", "k", "x", "t"), ("PAWL.NACK", "k", "x", "t"),
              ("PAWL.EXTEND", "k", "x", "t", 5), ("PAWL.CANCEL", "k", "x"), ("PAWL.MOVE", "k", "x", 5),
              ("PAWL.GET", "k", "x"), ("PAWL.LEN", "k"), ("PAWL.NEXT", "k"), ("PAWL.SCAN", "k", 0),
-             ("PAWL.INFO", "k"), ("PAWL.DEAD", "k", "TAKE"), ("PAWL.DEAD", "k", "TAKE", "BLOCK", 0), ("PAWL.DEAD", "k", "REQUEUE", "x"),
+             ("PAWL.INFO", "k"), ("PAWL.RANGE", "k", 0, 5), ("PAWL.SWEEP", "k", 0, "STATE", "due"),
+             ("PAWL.DEAD", "k", "TAKE"), ("PAWL.DEAD", "k", "TAKE", "BLOCK", 0), ("PAWL.DEAD", "k", "REQUEUE", "x"),
              ("PAWL.PUTAT", "k", 5, "x", "p"),
              ("PAWL.SETAT", "k", 5, "waiting", 0, "0", "x"), ("PAWL.NOTE", "k", "r", "x"), ("PAWL.DROP", "k", "x"),
              ("PAWL.CONFIG", "k"), ("PAWL.CONFIG", "k", "MAXDEAD", 5), ("PAWL.PAUSE", "k"), ("PAWL.RESUME", "k"),
@@ -1003,7 +1135,7 @@ class Everything(ServerTest):
             docs = in_pairs(self.call("COMMAND", "DOCS", name)[1])
             self.assertTrue(docs[b"summary"] and docs[b"complexity"] and docs[b"arguments"], name)
             flags, categories = set(info[2]), set(info[6])
-            reads = name in ("pawl.get", "pawl.len", "pawl.next", "pawl.scan", "pawl.info")
+            reads = name in ("pawl.get", "pawl.len", "pawl.next", "pawl.scan", "pawl.info", "pawl.range")
             internal = name in ("pawl.putat", "pawl.setat", "pawl.note", "pawl.drop", "pawl.setup")
             self.assertEqual("readonly" in flags, reads, name)
             self.assertEqual("write" in flags, not reads, name)

@@ -390,6 +390,48 @@ class Run:
         expected = sorted(task.name for task in self.model.in_state(state))
         assert sorted(found) == expected, f"found {found}, expected {expected}"
 
+    def span(self):
+        """A state or none, and a range of time."""
+        state = self.rng.choice((*STATES, None))
+        first, last = (self.model.now + self.rng.randrange(-6000, 6000) for _ in range(2))
+        if self.rng.random() < 0.3:  # at the edge of a task
+            first = self.rng.choice([task.at for task in self.model.tasks.values()] or [0])
+        if self.rng.random() < 0.2:
+            last = 2**63 - 1
+        return state, first, last
+
+    def in_span(self, state, first, last):
+        """In the order of time, for one time first those that are not dead or will be."""
+        place = lambda task: 2 if task.dead else int(bool(task.leased and self.model.last_try(task)))
+        found = [task for task in self.model.tasks.values()
+                 if first <= task.at <= last and state in (None, self.model.state(task))]
+        return sorted(found, key=lambda task: (task.at, place(task), task.arrival))
+
+    def item(self, task):
+        return [task.name, task.payload, self.model.state(task).encode(), task.at, task.tries, task.reason]
+
+    def range(self):
+        state, first, last = self.span()
+        tasks, count = self.in_span(state, first, last), self.rng.choice((1, 5, 10_000))
+        option = ["STATE", state] if state else []
+        self.expect(len(tasks), "PAWL.LEN", "q", "FROM", first, *option, "TO", last)
+        self.expect([self.item(task) for task in tasks[:count]], "PAWL.RANGE", "q", first, last, "COUNT", count, *option)
+        cursor, found = self.client.call("PAWL.SCAN", "q", 0, "FROM", first, "TO", last, *option, "PAYLOADS", "COUNT", 10_000)
+        assert cursor == b"0" and sorted(found) == sorted(map(self.item, tasks)), f"found {found}"
+
+    def sweep(self):
+        state, first, last = self.span()
+        option, force = ["STATE", state] if state else [], self.rng.random() < 0.3
+        pattern = self.rng.choice((b"*", b"t?", b"t*[1-4]", b"*7*"))
+        fits = {b"*": lambda name: True, b"t?": lambda name: name[:1] == b"t" and len(name) == 2,
+                b"t*[1-4]": lambda name: name[:1] == b"t" and name[-1:] in b"1234", b"*7*": lambda name: b"7" in name}[pattern]
+        gone = [task for task in self.in_span(state, first, last)
+                if fits(task.name) and (force or self.model.state(task) != "leased")]
+        for task in gone:
+            del self.model.tasks[task.name]
+        self.expect([b"0", len(gone)], "PAWL.SWEEP", "q", 0, "COUNT", 10_000, *option, "FROM", first, "TO", last,
+                    "MATCH", pattern, *["FORCE"] * force)
+
     def requeue(self):
         names, delay = [self.some() for _ in range(3)], self.ms()
         self.expect(self.model.requeue(names, delay), "PAWL.DEAD", "q", "REQUEUE", *names, "DELAY", delay)
@@ -432,7 +474,7 @@ class Run:
     def run(self, steps):
         acts = [self.put] * 8 + [self.take] * 4 + [self.mtake] * 2 + [
             self.ack, self.nack, self.extend, self.cancel, self.move] * 2 + [
-            self.look, self.scan, self.requeue, self.take_dead, self.pause, self.config] + [
+            self.look, self.scan, self.range, self.range, self.sweep, self.requeue, self.take_dead, self.pause, self.config] + [
             self.every] * 2 + [self.time] * 6
         for step in range(steps):
             (self.persist if step % 97 == 96 else self.rng.choice(acts))()

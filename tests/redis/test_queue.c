@@ -127,6 +127,77 @@ static void expect_same_first_dead(void)
 		EXPECT_EQ(model_state(&model, &model.tasks[number_of(first)]), STATE_DEAD);
 }
 
+/* Spans */
+
+static bool in_span(const struct model_task *task, const struct queue_span *span)
+{
+	return task->there && task->at >= span->from && task->at <= span->to &&
+	       (span->state == STATES || model_state(&model, task) == span->state);
+}
+
+/* For one time: alive, dying, dead. */
+static int place_of(const struct model_task *task)
+{
+	return task->dead ? 2 : !model_alive(task);
+}
+
+static int compare_tasks(const void *a, const void *b)
+{
+	const struct model_task *x = *(struct model_task *const *)a;
+	const struct model_task *y = *(struct model_task *const *)b;
+
+	if (x->at != y->at)
+		return x->at < y->at ? -1 : 1;
+	if (place_of(x) != place_of(y))
+		return place_of(x) - place_of(y);
+	return x->arrival < y->arrival ? -1 : 1;
+}
+
+static void expect_same_span(const struct queue_span *span, size_t most)
+{
+	static const struct model_task *expected[MODEL_TASKS];
+	struct queue_range range = queue_range(queue, span, most);
+	size_t count = 0;
+
+	for (unsigned i = 0; i < model.used; i++)
+		if (in_span(&model.tasks[i], span))
+			expected[count++] = &model.tasks[i];
+	qsort(expected, count, sizeof(*expected), compare_tasks);
+	EXPECT_EQ(queue_count_in(queue, span), count);
+	EXPECT_EQ(range.count, count < most ? count : most);
+	for (size_t i = 0; i < range.count; i++)
+		EXPECT_EQ(number_of(range.items[i].task), (unsigned)(expected[i] - model.tasks));
+	memory_free(range.items);
+}
+
+static uint64_t any_time(void);
+
+/* One that a task may be at the edge of. */
+static uint64_t edge(void)
+{
+	const struct model_task *task;
+
+	if (model.used == 0 || random_below(&rng, 2))
+		return any_time();
+	task = &model.tasks[random_below(&rng, model.used)];
+	return task->at + random_below(&rng, 3) - 1;
+}
+
+static void expect_same_spans(void)
+{
+	static const size_t counts[] = {1, 3, 100, MODEL_TASKS};
+
+	for (int state = 0; state <= STATES; state++) {
+		struct queue_span span = {0, UINT64_MAX, (enum task_state)state, model.now};
+
+		if (random_below(&rng, 5))
+			span.from = edge();
+		if (random_below(&rng, 5))
+			span.to = edge();
+		expect_same_span(&span, counts[random_below(&rng, 4)]);
+	}
+}
+
 /* Acts */
 
 static uint64_t any_time(void)
@@ -224,6 +295,7 @@ static void bury(unsigned number)
 	task->dead = true;
 	task->leased = false;
 	task->at = model.now;
+	task->arrival = ++model.arrivals;
 	queue_bury(queue, find(number), model.now);
 }
 
@@ -327,6 +399,8 @@ static void a_small_queue_answers_like_the_model(void)
 				expect_same_first();
 			if (i % 8 == 4)
 				expect_same_first_dead();
+			if (i % 8 == 6)
+				expect_same_spans();
 		}
 		expect_same_counts();
 		expect_sound(seed);
@@ -381,6 +455,8 @@ static void a_large_queue_answers_like_the_model_after_every_act(void)
 				expect_same_counts();
 			if (i % 512 == 256)
 				expect_same_first_dead();
+			if (i % 512 == 128)
+				expect_same_spans();
 		}
 		expect_same_counts();
 		expect_sound(seed);
@@ -540,6 +616,7 @@ static void ask_at(uint64_t now)
 	model.now = now;
 	expect_same_next();
 	expect_same_counts();
+	expect_same_spans();
 	model.now = before;
 }
 

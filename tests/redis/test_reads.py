@@ -19,6 +19,10 @@ def questions(key, name="waiting"):
     for state in ("waiting", "due", "leased", "dead"):
         yield "PAWL.LEN", key, "STATE", state
         yield "PAWL.SCAN", key, 0, "COUNT", 10_000, "STATE", state
+        yield "PAWL.LEN", key, "STATE", state, "FROM", START, "TO", START + 1000
+        yield "PAWL.RANGE", key, 0, START + 2 * HOUR, "STATE", state
+    yield "PAWL.RANGE", key, START, START + 100, "COUNT", 10_000
+    yield "PAWL.SCAN", key, 0, "COUNT", 10_000, "MATCH", "*a*", "FROM", START, "PAYLOADS"
     yield "PAWL.LEN", key
     yield "PAWL.NEXT", key
     yield "PAWL.INFO", key

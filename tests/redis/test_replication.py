@@ -83,6 +83,10 @@ class Replication(Pair):
         p.call("PAWL.CANCEL", "q", "a")
         self.same()
         self.assertEqual(self.r.call("EXISTS", "q"), 0)
+        p.call("PAWL.MPUT", "q", *(word for n in range(50) for word in (n, n)))
+        p.call("PAWL.SWEEP", "q", 0, "COUNT", 10_000, "TO", START + 320)
+        self.same()
+        self.assertEqual(self.r.call("PAWL.LEN", "q"), 29)
 
     def test_several_deliveries_given_back_are_replicated_with_their_reason(self):
         for n in range(9):

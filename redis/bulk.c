@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+/* PAWL.SCAN, PAWL.RANGE and PAWL.SWEEP: many tasks at once, and no more of them than COUNT says. */
+#include <stdio.h>
+
+#include "commands.h"
+#include "deliver.h"
+#include "filter.h"
+#include "memory.h"
+#include "replicate.h"
+
+/* [id, payload, state, due-ms, tries, reason] */
+static void reply_item(struct visit *visit, const struct task *task, const char *id, size_t id_size)
+{
+	RedisModuleCtx *ctx = visit->ctx;
+
+	RedisModule_ReplyWithArray(ctx, 6);
+	RedisModule_ReplyWithStringBuffer(ctx, id, id_size);
+	RedisModule_ReplyWithStringBuffer(ctx, (const char *)task_payload(task),
+	                                  task->payload_size);
+	RedisModule_ReplyWithCString(ctx, state_names[task_state(task, visit->now)]);
+	RedisModule_ReplyWithLongLong(ctx, (long long)task->at);
+	RedisModule_ReplyWithLongLong(ctx, task->tries);
+	reply_reason(ctx, task);
+}
+
+/*
+ * Cursors are the upper 48 bits of the table's: the lower ones are zero in any table that fits into
+ * memory, and some clients know integers up to 2^53 only.
+ */
+enum { CURSOR_SHIFT = 16 };
+#define CURSOR_MAX (UINT64_MAX >> CURSOR_SHIFT)
+
+/* PAWL.SCAN, or PAWL.SWEEP, which walks as it does. */
+struct scan {
+	struct visit visit;
+	struct filter filter;
+	uint64_t cursor, count;
+	bool count_given, payloads, sweeps, force;
+	long found;
+	struct task **condemned; /* of one bucket */
+	size_t condemned_count, condemned_room;
+};
+
+static void reply_cursor(RedisModuleCtx *ctx, uint64_t cursor)
+{
+	char text[24];
+	int size =
+	        snprintf(text, sizeof(text), "%llu", (unsigned long long)(cursor >> CURSOR_SHIFT));
+
+	RedisModule_ReplyWithArray(ctx, 2);
+	RedisModule_ReplyWithStringBuffer(ctx, text, (size_t)size);
+}
+
+static void scan_task(struct task *task, void *arg)
+{
+	struct scan *scan = arg;
+	char id[TASK_ID_TEXT];
+	size_t id_size = task_id_text(task, id);
+
+	if (!filter_passes(&scan->filter, task, id, id_size))
+		return;
+	if (scan->payloads)
+		reply_item(&scan->visit, task, id, id_size);
+	else
+		RedisModule_ReplyWithStringBuffer(scan->visit.ctx, id, id_size);
+	scan->found++;
+}
+
+/* The cursor after as many buckets as tasks are asked for: that is about one task each, before they are filtered. */
+static uint64_t cursor_after(const struct scan *scan)
+{
+	uint64_t cursor = scan->cursor, steps = scan->count;
+
+	do
+		cursor = ids_scan_next(&scan->visit.queue->ids, cursor);
+	while (cursor != 0 && --steps > 0);
+	return cursor;
+}
+
+static void reply_scan(struct scan *scan)
+{
+	const struct ids *ids = &scan->visit.queue->ids;
+	uint64_t cursor = scan->cursor, end = cursor_after(scan);
+
+	reply_cursor(scan->visit.ctx, end);
+	RedisModule_ReplyWithArray(scan->visit.ctx, REDISMODULE_POSTPONED_LEN);
+	do
+		ids_scan(ids, cursor, scan_task, scan);
+	while ((cursor = ids_scan_next(ids, cursor)) != end);
+	RedisModule_ReplySetArrayLength(scan->visit.ctx, scan->found);
+}
+
+static void condemn(struct task *task, void *arg)
+{
+	struct scan *scan = arg;
+	char id[TASK_ID_TEXT];
+
+	if (!filter_passes(&scan->filter, task, id, task_id_text(task, id)) ||
+	    (!scan->force && task_state(task, scan->visit.now) == STATE_LEASED))
+		return;
+	if (scan->condemned_count == scan->condemned_room) {
+		scan->condemned_room = 2 * scan->condemned_room + 8;
+		scan->condemned = memory_resize(scan->condemned,
+		                                scan->condemned_room * sizeof(*scan->condemned));
+	}
+	scan->condemned[scan->condemned_count++] = task;
+}
+
+/*
+ * A bucket at a time: its tasks are found first and deleted then, for with every task that goes two buckets may become
+ * one. The cursor stays true all the while (ids.h).
+ */
+static uint64_t sweep(struct scan *scan, struct effects *effects)
+{
+	struct ids *ids = &scan->visit.queue->ids;
+	uint64_t cursor = scan->cursor, steps = scan->count;
+
+	do {
+		ids_scan(ids, cursor, condemn, scan);
+		cursor = ids_scan_next(ids, cursor);
+		scan->found += (long)scan->condemned_count;
+		while (scan->condemned_count > 0) {
+			struct task *task = scan->condemned[--scan->condemned_count];
+
+			effects_drop(effects, task);
+			queue_delete(scan->visit.queue, task);
+		}
+	} while (cursor != 0 && --steps > 0);
+	return cursor;
+}
+
+static void reply_sweep(struct scan *scan)
+{
+	struct effects effects;
+	uint64_t cursor;
+
+	effects_begin(&effects, &scan->visit);
+	cursor = sweep(scan, &effects);
+	memory_free(scan->condemned);
+	effects_send(&effects);
+	reply_cursor(scan->visit.ctx, cursor);
+	RedisModule_ReplyWithLongLong(scan->visit.ctx, scan->found);
+	if (scan->found > 0)
+		visit_changed(&scan->visit, "pawl.cancel");
+}
+
+static void reply_nothing(const struct scan *scan)
+{
+	reply_cursor(scan->visit.ctx, 0);
+	if (scan->sweeps)
+		RedisModule_ReplyWithLongLong(scan->visit.ctx, 0);
+	else
+		RedisModule_ReplyWithArray(scan->visit.ctx, 0);
+}
+
+static bool read_scan_option(struct args *args, struct scan *scan)
+{
+	if (args_take(args, "COUNT"))
+		return args_number(args, "COUNT", 1, ARG_COUNT_MAX, &scan->count,
+		                   &scan->count_given);
+	if (args_take(args, "MATCH"))
+		return filter_match(args, &scan->filter);
+	if (!scan->sweeps && args_take(args, "PAYLOADS"))
+		return scan->payloads = true;
+	if (scan->sweeps && args_take(args, "FORCE"))
+		return scan->force = true;
+	return filter_option(args, &scan->filter,
+	                     scan->sweeps ? "COUNT, STATE, MATCH, FROM, TO, FORCE"
+	                                  : "COUNT, STATE, MATCH, FROM, TO, PAYLOADS");
+}
+
+static bool read_scan(struct args *args, struct scan *scan)
+{
+	if (!arg_number(args->ctx, args->argv[2], "cursor", 0, CURSOR_MAX, &scan->cursor))
+		return false;
+	scan->cursor <<= CURSOR_SHIFT;
+	while (args_left(args))
+		if (!read_scan_option(args, scan))
+			return false;
+	if (!scan->sweeps || filter_given(&scan->filter))
+		return true;
+	RedisModule_ReplyWithError(args->ctx, "ERR PAWL.SWEEP needs at least one of STATE, MATCH, "
+	                                      "FROM and TO; UNLINK deletes a whole queue");
+	return false;
+}
+
+static int scan_or_sweep(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, bool sweeps)
+{
+	struct scan scan = {.filter = FILTER_ALL, .count = 10, .sweeps = sweeps};
+	struct args args = {ctx, argv, argc, 3};
+
+	if (argc < 3)
+		return RedisModule_WrongArity(ctx);
+	if (!read_scan(&args, &scan) || !(sweeps ? visit_to_write(&scan.visit, ctx, argv[1])
+	                                         : visit_to_read(&scan.visit, ctx, argv[1])))
+		return REDISMODULE_OK;
+	scan.filter.span.now = scan.visit.now;
+	if (!scan.visit.queue)
+		reply_nothing(&scan);
+	else if (sweeps)
+		reply_sweep(&scan);
+	else
+		reply_scan(&scan);
+	visit_end(&scan.visit);
+	return REDISMODULE_OK;
+}
+
+int command_scan(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+	return scan_or_sweep(ctx, argv, argc, false);
+}
+
+int command_sweep(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+	return scan_or_sweep(ctx, argv, argc, true);
+}
+
+static void reply_range(struct visit *visit, const struct queue_span *span, size_t most)
+{
+	struct queue_range range = {NULL, 0};
+	char id[TASK_ID_TEXT];
+
+	if (visit->queue)
+		range = queue_range(visit->queue, span, most);
+	RedisModule_ReplyWithArray(visit->ctx, (long)range.count);
+	for (size_t i = 0; i < range.count; i++)
+		reply_item(visit, range.items[i].task, id, task_id_text(range.items[i].task, id));
+	memory_free(range.items);
+}
+
+static bool read_range(struct args *args, struct filter *filter, uint64_t *count)
+{
+	bool given = false, good;
+
+	good = arg_number(args->ctx, args->argv[2], "from-ms", 0, INT64_MAX, &filter->span.from) &&
+	       arg_number(args->ctx, args->argv[3], "to-ms", 0, INT64_MAX, &filter->span.to);
+	while (good && args_left(args)) {
+		if (args_take(args, "COUNT"))
+			good = args_number(args, "COUNT", 1, ARG_COUNT_MAX, count, &given);
+		else if (args_take(args, "STATE"))
+			good = filter_state(args, filter);
+		else
+			good = args_unknown(args, "COUNT, STATE");
+	}
+	return good;
+}
+
+int command_range(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+	struct args args = {ctx, argv, argc, 4};
+	struct filter filter = FILTER_ALL;
+	uint64_t count = 100;
+	struct visit visit;
+
+	if (argc < 4)
+		return RedisModule_WrongArity(ctx);
+	if (!read_range(&args, &filter, &count) || !visit_to_read(&visit, ctx, argv[1]))
+		return REDISMODULE_OK;
+	filter.span.now = visit.now;
+	reply_range(&visit, &filter.span, (size_t)count);
+	visit_end(&visit);
+	return REDISMODULE_OK;
+}
