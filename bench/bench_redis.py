@@ -84,11 +84,11 @@ def cpu_seconds(server):
     return sum(float(info.split(f"used_cpu_{kind}_main_thread:")[1].split()[0]) for kind in ("user", "sys"))
 
 
-def timed(server, client, commands):
+def timed(server, client, commands, batch=BATCH):
     """Seconds of the server's main thread for these commands, sent in pipelines."""
     before = cpu_seconds(server)
-    for start in range(0, len(commands), BATCH):
-        for reply in client.calls(commands[start:start + BATCH]):
+    for start in range(0, len(commands), batch):
+        for reply in client.calls(commands[start:start + batch]):
             if isinstance(reply, Exception):
                 raise reply
     return cpu_seconds(server) - before
@@ -145,11 +145,24 @@ def rates(report, n, rounds, share):
     for side in sides:
         print(f"{'PUT at a million, ' + side.name:<58} {share / statistics.median(seconds[side.name]):>16,.0f} / s CPU")
     report.line("PUT, times the pattern's rate", f"{ratio(seconds):.2f}", "at least 3", ratio(seconds) >= 3)
+    mput_rate(report, servers[1], sides[1], rounds, share)
     for count in (1, 10, 100):
         take_rates(report, servers, sides, count, rounds, share)
     snapshot(report, servers[1], n)
     for server in servers:
         server.stop()
+
+
+def mput_rate(report, server, side, rounds, share):
+    """MPUT of a hundred tasks beside a hundred PUTs that are pipelined."""
+    seconds = {"PUT": [], "MPUT": []}
+    puts = side.puts(delays(share))
+    mputs = [("PAWL.MPUT", "q", *(word for put in puts[start:start + 100] for word in put[2:])) for start in range(0, share, 100)]
+    for _ in range(rounds):
+        seconds["PUT"].append(timed(server, side.client, puts))
+        seconds["MPUT"].append(timed(server, side.client, mputs, batch=5))
+    share_of = statistics.median(m / p for m, p in zip(seconds["MPUT"], seconds["PUT"]))
+    report.line("MPUT of 100, as a share of 100 PUTs", f"{share_of:.2f}", "at most 0.5", share_of <= 0.5)
 
 
 def take_rates(report, servers, sides, count, rounds, share):

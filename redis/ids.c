@@ -8,7 +8,7 @@
  * Up to FEW tasks there is no table: a chain is as quick to search. SEGMENT is the size of the steps
  * in which memory is taken, and small enough to be taken without a thought.
  */
-enum { FEW = 8, SEGMENT_BITS = 9, SEGMENT = 1 << SEGMENT_BITS };
+enum { FEW = 8, SEGMENT_BITS = 9, SEGMENT = 1 << SEGMENT_BITS, SPLITS_AHEAD = 8 };
 
 uint64_t ids_secret[2];
 
@@ -78,15 +78,24 @@ static void add_segment(struct ids *ids)
 	ids->segments[ids->segment_count++] = memory_zeroed(SEGMENT * sizeof(struct task *));
 }
 
+/* Buckets are split one after the other. So what a split will read is known some tasks before, and is fetched then. */
+static void prefetch_split(const struct ids *ids, uint64_t index)
+{
+	if (index + SPLITS_AHEAD < ids->buckets && *bucket_at(ids, index + SPLITS_AHEAD))
+		task_prefetch(*bucket_at(ids, index + SPLITS_AHEAD));
+}
+
 static void split(struct ids *ids)
 {
-	uint64_t fresh = ids->buckets;
+	uint64_t fresh = ids->buckets, source;
 	struct task **from, *task, *next;
 
 	if (fresh >> SEGMENT_BITS == ids->segment_count)
 		add_segment(ids);
 	ids->buckets++;
-	from = bucket_at(ids, low_bits(fresh, depth_of(ids->buckets) - 1));
+	source = low_bits(fresh, depth_of(ids->buckets) - 1);
+	from = bucket_at(ids, source);
+	prefetch_split(ids, source);
 	task = *from;
 	*from = NULL;
 	for (; task; task = next) {
@@ -164,6 +173,12 @@ struct task *ids_find(const struct ids *ids, const struct task_id *id)
 	while (task && !task_has_id(task, id))
 		task = task->chain;
 	return task;
+}
+
+void ids_prefetch(const struct ids *ids, const struct task *task)
+{
+	if (ids->segments)
+		__builtin_prefetch(bucket_at(ids, index_of(ids, hash_of_task(task))), 1);
 }
 
 void ids_add(struct ids *ids, struct task *task)

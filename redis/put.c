@@ -2,43 +2,53 @@
 /* PAWL.PUT and PAWL.MPUT. */
 #include "arguments.h"
 #include "commands.h"
+#include "memory.h"
 #include "random.h"
 #include "replicate.h"
 
+/* What the client says of a task. */
 struct put {
+	RedisModuleString *payload;
 	uint64_t delay, at, max_tries;
 	bool at_given, max_tries_given, nx, replace;
 	RedisModuleString *id_given; /* NULL: an id is made */
 	struct task_id id;
 };
 
-/* An id that is not in the queue, and, for its random part, was not in any other either. */
-static void make_id(struct visit *visit, struct task_id *id)
+/* A task that is on its way into the queue. */
+struct item {
+	struct task *task;
+	struct task *replaces; /* NULL: none */
+	uint64_t at;
+	bool passed_over; /* NX, and there is one with its id */
+};
+
+/*
+ * An id that no task has. It is not looked for: two ids of the same millisecond and sequence, as they could be made after
+ * the clock was set back or by another server, differ in 32 random bits.
+ */
+static void make_id(const struct visit *visit, struct task_id *id)
 {
 	static struct task_id_parts parts;
 
-	do {
-		parts.sequence = parts.ms == visit->now ? parts.sequence + 1 : 0;
-		parts.ms = visit->now;
-		parts.random = (uint32_t)random_64();
-		task_id_from_parts(id, &parts);
-	} while (visit->queue && queue_find(visit->queue, id));
+	parts.sequence = parts.ms == visit->now ? parts.sequence + 1 : 0;
+	parts.ms = visit->now;
+	parts.random = (uint32_t)random_64();
+	task_id_from_parts(id, &parts);
 }
+
+/* Reading */
 
 static bool read_id(struct args *args, struct put *put)
 {
-	if (put->id_given || !args_left(args)) {
-		RedisModule_ReplyWithError(args->ctx, put->id_given
-		                                              ? "ERR option 'ID' is given twice"
-		                                              : "ERR option 'ID' needs a value");
-		return false;
-	}
-	put->id_given = args->argv[args->next++];
-	return arg_id(args->ctx, put->id_given, &put->id);
+	return args_text(args, "ID", SIZE_MAX, &put->id_given) &&
+	       arg_id(args->ctx, put->id_given, &put->id);
 }
 
-static bool read_option(struct args *args, struct put *put)
+/* True as well if the next argument is no option; *taken tells. */
+static bool read_option(struct args *args, struct put *put, bool *taken)
 {
+	*taken = true;
 	if (args_take(args, "AT"))
 		return args_number(args, "AT", 0, TASK_TIME_MAX, &put->at, &put->at_given);
 	if (args_take(args, "MAXTRIES"))
@@ -50,7 +60,8 @@ static bool read_option(struct args *args, struct put *put)
 		return put->nx = true;
 	if (args_take(args, "REPLACE"))
 		return put->replace = true;
-	return args_unknown(args, "AT, ID, NX, REPLACE, MAXTRIES");
+	*taken = false;
+	return true;
 }
 
 static bool complain(RedisModuleCtx *ctx, const char *error)
@@ -59,112 +70,186 @@ static bool complain(RedisModuleCtx *ctx, const char *error)
 	return false;
 }
 
-static bool read_put(struct args *args, struct put *put)
+static bool check_together(RedisModuleCtx *ctx, const struct put *put,
+                           const RedisModuleString *delay)
 {
-	if (!arg_number(args->ctx, args->argv[2], "delay-ms", 0, TASK_TIME_MAX, &put->delay) ||
-	    !arg_payload(args->ctx, args->argv[3]))
-		return false;
-	while (args_left(args))
-		if (!read_option(args, put))
-			return false;
 	if (put->at_given && put->delay != 0)
-		return reply_error(args->ctx, "ERR delay-ms is", args->argv[2],
-		                   ", must be 0 with AT"),
-		       false;
+		return reply_error(ctx, "ERR delay-ms is", delay, ", must be 0 with AT"), false;
 	if (put->nx && put->replace)
-		return complain(args->ctx, "ERR NX and REPLACE exclude each other");
+		return complain(ctx, "ERR NX and REPLACE exclude each other");
 	if ((put->nx || put->replace) && !put->id_given)
-		return complain(args->ctx, "ERR NX and REPLACE need ID");
+		return complain(ctx, "ERR NX and REPLACE need ID");
 	return true;
 }
 
-/* Put it, and reply with its id. */
-static void add(struct visit *visit, const struct task_id *id, RedisModuleString *payload,
-                uint64_t at, uint64_t max_tries)
+/* A delay, a payload, and the options that follow them. */
+static bool read_put(struct args *args, struct put *put)
 {
-	size_t size;
-	const char *bytes = RedisModule_StringPtrLen(payload, &size);
-	struct task *task = task_new(id, bytes, (uint32_t)size);
-	char text[TASK_ID_TEXT];
-	size_t text_size = task_id_text(task, text);
+	RedisModuleString **argv = args->argv + args->next;
+	bool taken = true;
 
-	task->max_tries = (uint16_t)max_tries;
-	visit_create(visit);
-	queue_add(visit->queue, task, at);
-	replicate_put(visit, task, text, text_size);
-	RedisModule_ReplyWithStringBuffer(visit->ctx, text, text_size);
+	*put = (struct put){.payload = argv[1]};
+	args->next += 2;
+	if (!arg_number(args->ctx, argv[0], "delay-ms", 0, TASK_TIME_MAX, &put->delay) ||
+	    !arg_payload(args->ctx, argv[1]))
+		return false;
+	while (taken && args_left(args))
+		if (!read_option(args, put, &taken))
+			return false;
+	return check_together(args->ctx, put, argv[0]);
 }
 
-/* Whether the task that has this id stands in the way; then the reply says so. */
-static bool in_the_way(struct visit *visit, const struct task *there, const struct put *put)
-{
-	RedisModuleString *id = put->id_given;
+/* Putting */
 
-	if (put->nx)
-		RedisModule_ReplyWithNull(visit->ctx);
-	else if (!put->replace)
-		reply_error(visit->ctx, "EXISTS there is a task with id", id,
+/* Whether the task that has this id forbids it; then the reply says so. */
+static bool forbidden(struct visit *visit, const struct task *there, const struct put *put)
+{
+	if (!put->replace)
+		reply_error(visit->ctx, "EXISTS there is a task with id", put->id_given,
 		            "; see NX and REPLACE");
 	else if (task_state(there, visit->now) == STATE_LEASED)
-		reply_error(visit->ctx, "LEASED the task with id", id, " is leased");
+		reply_error(visit->ctx, "LEASED the task with id", put->id_given, " is leased");
 	else
 		return false;
 	return true;
 }
 
-static void put_task(struct visit *visit, struct put *put, RedisModuleString *payload)
+/* Nothing is changed yet. False: an error was replied, and there is no item. */
+static bool prepare(struct visit *visit, struct put *put, struct item *item)
 {
-	uint64_t at = put->at_given ? put->at : visit->now + put->delay;
+	size_t size;
+	const char *payload = RedisModule_StringPtrLen(put->payload, &size);
 	struct task *there = NULL;
 
-	if (put->id_given && visit->queue)
-		there = queue_find(visit->queue, &put->id);
-	if (there && in_the_way(visit, there, put))
-		return;
-	if (there)
-		queue_delete(visit->queue, there);
 	if (!put->id_given)
 		make_id(visit, &put->id);
-	add(visit, &put->id, payload, at, put->max_tries);
-	visit_changed(visit, "pawl.put");
+	else if (visit->queue)
+		there = queue_find(visit->queue, &put->id);
+	if (there && !put->nx && forbidden(visit, there, put))
+		return false;
+	*item = (struct item){.task = task_new(&put->id, payload, (uint32_t)size),
+	                      .replaces = there,
+	                      .at = put->at_given ? put->at : visit->now + put->delay,
+	                      .passed_over = there && put->nx};
+	item->task->max_tries = (uint16_t)put->max_tries;
+	return true;
+}
+
+/* Put it, and reply with its id, or nil. */
+static void finish(struct visit *visit, const struct item *item)
+{
+	char id[TASK_ID_TEXT];
+	size_t id_size;
+
+	if (item->passed_over) {
+		memory_free(item->task);
+		RedisModule_ReplyWithNull(visit->ctx);
+		return;
+	}
+	if (item->replaces)
+		queue_delete(visit->queue, item->replaces);
+	visit_create(visit);
+	queue_add(visit->queue, item->task, item->at);
+	id_size = task_id_text(item->task, id);
+	replicate_put(visit, item->task, id, id_size);
+	RedisModule_ReplyWithStringBuffer(visit->ctx, id, id_size);
 }
 
 int command_put(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
-	struct args args = {ctx, argv, argc, 4};
-	struct put put = {0};
+	struct args args = {ctx, argv, argc, 2};
 	struct visit visit;
+	struct item item;
+	struct put put;
 
 	if (argc < 4)
 		return RedisModule_WrongArity(ctx);
-	if (!read_put(&args, &put) || !visit_to_write(&visit, ctx, argv[1]))
+	if (!read_put(&args, &put))
 		return REDISMODULE_OK;
-	put_task(&visit, &put, argv[3]);
+	if (args_left(&args))
+		return args_unknown(&args, "AT, ID, NX, REPLACE, MAXTRIES"), REDISMODULE_OK;
+	if (!visit_to_write(&visit, ctx, argv[1]))
+		return REDISMODULE_OK;
+	if (prepare(&visit, &put, &item)) {
+		finish(&visit, &item);
+		if (!item.passed_over)
+			visit_changed(&visit, "pawl.put");
+	}
 	visit_end(&visit);
 	return REDISMODULE_OK;
 }
 
+struct batch {
+	struct item *items;
+	size_t count;
+	struct ids named; /* those whose id the client gave */
+};
+
+static bool is_named_once(RedisModuleCtx *ctx, const struct put *put, struct batch *batch)
+{
+	if (!put->id_given)
+		return true;
+	if (ids_find(&batch->named, &put->id))
+		return reply_error(ctx, "ERR id", put->id_given, " is given to two tasks"), false;
+	ids_add(&batch->named, batch->items[batch->count - 1].task);
+	return true;
+}
+
+static bool prepare_all(struct visit *visit, struct args *args, struct batch *batch)
+{
+	while (args_left(args)) {
+		struct put put;
+
+		if (args->next + 1 == args->argc)
+			return RedisModule_WrongArity(args->ctx), false;
+		if (!read_put(args, &put) || !prepare(visit, &put, &batch->items[batch->count]))
+			return false;
+		batch->count++;
+		if (!is_named_once(args->ctx, &put, batch))
+			return false;
+	}
+	return true;
+}
+
+/* Where tasks go lies anywhere in memory: so many are asked for at a time, and arrive together. */
+enum { AHEAD = 32 };
+
+static void finish_all(struct visit *visit, const struct batch *batch)
+{
+	bool changed = false;
+
+	RedisModule_ReplyWithArray(visit->ctx, (long)batch->count);
+	for (size_t i = 0; i < batch->count; i++) {
+		if (i % AHEAD == 0 && visit->queue)
+			for (size_t j = i; j < batch->count && j < i + AHEAD; j++)
+				queue_prefetch(visit->queue, batch->items[j].task,
+				               batch->items[j].at);
+		finish(visit, &batch->items[i]);
+		changed |= !batch->items[i].passed_over;
+	}
+	if (changed)
+		visit_changed(visit, "pawl.put");
+}
+
 int command_mput(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
+	struct args args = {ctx, argv, argc, 2};
+	struct batch batch = {0};
 	struct visit visit;
-	struct task_id id;
-	uint64_t delay;
+	bool good;
 
-	if (argc < 4 || argc % 2 != 0)
+	if (argc < 4)
 		return RedisModule_WrongArity(ctx);
-	for (int i = 2; i < argc; i += 2) /* all of them are looked at before any is put */
-		if (!arg_number(ctx, argv[i], "delay-ms", 0, TASK_TIME_MAX, &delay) ||
-		    !arg_payload(ctx, argv[i + 1]))
-			return REDISMODULE_OK;
 	if (!visit_to_write(&visit, ctx, argv[1]))
 		return REDISMODULE_OK;
-	RedisModule_ReplyWithArray(ctx, (argc - 2) / 2);
-	for (int i = 2; i < argc; i += 2) {
-		arg_number(ctx, argv[i], "delay-ms", 0, TASK_TIME_MAX, &delay);
-		make_id(&visit, &id);
-		add(&visit, &id, argv[i + 1], visit.now + delay, 0);
-	}
-	visit_changed(&visit, "pawl.put");
+	batch.items = memory_new((size_t)argc / 2 * sizeof(*batch.items));
+	good = prepare_all(&visit, &args, &batch);
+	ids_free(&batch.named);
+	if (good)
+		finish_all(&visit, &batch);
+	while (!good && batch.count > 0)
+		memory_free(batch.items[--batch.count].task);
+	memory_free(batch.items);
 	visit_end(&visit);
 	return REDISMODULE_OK;
 }

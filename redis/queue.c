@@ -69,10 +69,26 @@ void queue_reserve(struct queue *queue, size_t count)
 	ids_reserve(&queue->ids, count);
 }
 
+/*
+ * What a task takes. The allocator is asked once for each size, in steps of 8 bytes: it gives the same for all of a step,
+ * but now and then the one of the C library, which adds 16. To ask for each task took a twentieth of a PUT.
+ */
+static size_t bytes_of(struct task *task)
+{
+	static uint16_t known[128];
+	size_t step = (offsetof(struct task, data) + task_data_size(task) + 7) / 8;
+
+	if (step >= sizeof(known) / sizeof(known[0]))
+		return memory_size(task);
+	if (known[step] == 0)
+		known[step] = (uint16_t)memory_size(task);
+	return known[step];
+}
+
 static void admit(struct queue *queue, struct task *task)
 {
 	ids_add(&queue->ids, task);
-	queue->task_bytes += memory_size(task);
+	queue->task_bytes += bytes_of(task);
 }
 
 static void add_copy(struct task *task, void *to)
@@ -94,6 +110,12 @@ struct queue *queue_copy(const struct queue *queue)
 }
 
 /* Tasks */
+
+void queue_prefetch(const struct queue *queue, const struct task *task, uint64_t at)
+{
+	ids_prefetch(&queue->ids, task);
+	timeline_prefetch(&queue->alive, at);
+}
 
 void queue_add(struct queue *queue, struct task *task, uint64_t at)
 {
@@ -144,7 +166,7 @@ void queue_bury(struct queue *queue, struct task *task, uint64_t since)
 static void dismiss(struct queue *queue, struct task *task)
 {
 	ids_remove(&queue->ids, task);
-	queue->task_bytes -= memory_size(task);
+	queue->task_bytes -= bytes_of(task);
 }
 
 void queue_delete(struct queue *queue, struct task *task)

@@ -79,6 +79,8 @@ static inline struct task *queue_find(const struct queue *queue, const struct ta
 	return ids_find(&queue->ids, id);
 }
 
+/* The task will be put in soon, for this time: let the processor fetch what that will touch. */
+void queue_prefetch(const struct queue *queue, const struct task *task, uint64_t at);
 /* Put in a new task, which is the queue's from then on. Its id must not be there. */
 void queue_add(struct queue *queue, struct task *task, uint64_t at);
 /* The same for one that carries its state with it: leased until `at` or dead since. */

@@ -63,7 +63,16 @@ static arg every_args[] = {KEY,
                             .flags = OPTIONAL},
                            END};
 
-static arg task_parts[] = {NUMBER("delay-ms", NULL, NONE), STRING("payload", NULL, NONE), END};
+static arg task_parts[] = {NUMBER("delay-ms", NULL, NONE),
+                           STRING("payload", NULL, NONE),
+                           {.name = "unix-ms",
+                            .type = REDISMODULE_ARG_TYPE_UNIX_TIME,
+                            .token = "AT",
+                            .flags = OPTIONAL},
+                           STRING("id", "ID", OPTIONAL),
+                           PARTS("condition", ONEOF, nx_or_replace, OPTIONAL),
+                           NUMBER("maxtries", "MAXTRIES", OPTIONAL),
+                           END};
 static arg mput_args[] = {KEY, PARTS("task", BLOCK, task_parts, MULTIPLE), END};
 
 static arg take_args[] = {KEY, NUMBER("count", "COUNT", OPTIONAL),

@@ -82,6 +82,8 @@ size_t task_id_text(const struct task *task, char text[TASK_ID_TEXT]);
 
 /* A new task, nowhere, due at 0. The payload is copied. */
 struct task *task_new(const struct task_id *id, const void *payload, uint32_t payload_size);
+/* Bytes in `data`. */
+size_t task_data_size(const struct task *task);
 struct task *task_copy(const struct task *task);
 /* Its note: all zeroes if it has none. What it borrows is the task's. */
 struct note task_note(const struct task *task);
@@ -92,8 +94,6 @@ struct note task_note(const struct task *task);
 struct task *task_set_note(struct task *task, const struct note *note);
 /* When a periodic task that is done is due again: at the first base + n * period after now. 0: it is not periodic. */
 uint64_t task_again(const struct task *task, uint64_t now);
-/* Bytes in `data`. */
-size_t task_data_size(const struct task *task);
 
 static inline const unsigned char *task_payload(const struct task *task)
 {

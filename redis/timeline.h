@@ -83,6 +83,9 @@ void timeline_free(struct timeline *timeline); /* the cells; the tasks are yours
 
 /* Questions, in timeline_look.c: they change nothing. */
 
+/* A task with this `at` will be added soon. */
+void timeline_prefetch(const struct timeline *timeline, uint64_t at);
+
 /* The `at` of the first task; PAWL_NEVER if there is none. */
 uint64_t timeline_next(const struct timeline *timeline);
 /* How many tasks have an `at` that is not after this time. */

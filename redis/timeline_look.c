@@ -23,6 +23,16 @@ uint64_t timeline_next(const struct timeline *timeline)
 	return first ? first->at : PAWL_NEVER;
 }
 
+void timeline_prefetch(const struct timeline *timeline, uint64_t at)
+{
+	const struct cell *cell = &timeline->all;
+
+	while (cell_open(cell) && cells_reach(cell->in.cells, at))
+		cell = &cell->in.cells->cell[cells_index(cell->in.cells, at)];
+	if (!cell_open(cell) && cell->last)
+		__builtin_prefetch(cell->last, 1);
+}
+
 static void add_cell(struct timeline_count *sum, const struct cell *cell)
 {
 	sum->tasks += cell->count;

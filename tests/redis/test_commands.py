@@ -135,6 +135,51 @@ class Put(ServerTest):
         self.fails("ERR wrong number of arguments", "PAWL.MPUT", "q")
         self.assertEqual(self.call("EXISTS", "q"), 0)
 
+    def test_mput_with_options_for_each_task(self):
+        made = self.call("PAWL.MPUT", "q", 5, "a", "ID", "x", "MAXTRIES", 3, 0, "b", "AT", START + 1, 7, "c", 9, "d", "ID", "NX", "NX")
+        self.assertEqual([made[0], made[3]], [b"x", b"NX"])
+        self.assertRegex(made[1], MADE_ID)
+        tasks = [in_pairs(self.call("PAWL.GET", "q", name)) for name in made]
+        self.assertEqual([(t[b"payload"], t[b"due-ms"] - START, t[b"maxtries"]) for t in tasks],
+                         [(b"a", 5, 3), (b"b", 1, 0), (b"c", 7, 0), (b"d", 9, 0)])
+
+    def test_mput_of_ids_that_are_there(self):
+        self.call("PAWL.PUT", "q", 0, "old", "ID", "x")
+        self.assertEqual(self.call("PAWL.MPUT", "q", 0, "n", "ID", "x", "NX", 0, "new", "ID", "y", "NX"), [None, b"y"])
+        self.assertEqual(self.call("PAWL.MPUT", "q", 0, "n", "ID", "x", "NX"), [None])
+        self.assertIn("'x'", self.fails("EXISTS", "PAWL.MPUT", "q", 0, "other", 0, "n", "ID", "x"))
+        self.assertEqual(self.call("PAWL.MPUT", "q", 9, "newer", "ID", "x", "REPLACE", 0, "z", "ID", "z"), [b"x", b"z"])
+        self.assertEqual(self.take_all(), [b"new", b"z"])
+        self.pass_ms(9)
+        self.call("PAWL.TAKE", "q", "LEASE", 50)
+        self.fails("LEASED", "PAWL.MPUT", "q", 0, "other", 0, "n", "ID", "x", "REPLACE")
+        self.assertEqual(self.call("PAWL.LEN", "q"), 1)
+
+    def test_mput_of_one_id_twice_is_an_error(self):
+        self.call("PAWL.PUT", "q", 0, "p", "ID", "there")
+        for first, second in ((("NX",), ("NX",)), ((), ("REPLACE",)), ((), ())):
+            for name in ("there", "new"):
+                if name == "new" or first:
+                    self.fails(f"ERR id '{name}' is given to two tasks", "PAWL.MPUT", "q", 0, "a", "ID", name, *first,
+                               *(word for n in range(20) for word in (n, "p", "ID", n)), 0, "b", "ID", name, *second)
+        self.assertEqual(self.call("PAWL.LEN", "q"), 1)
+        self.fails("ERR id", "PAWL.MPUT", "none", 0, "a", "ID", "x", 0, "b", "ID", "x")
+        self.assertEqual(self.call("EXISTS", "none"), 0)
+
+    def test_mput_errors_change_nothing(self):
+        put = ("PAWL.MPUT", "q", 0, "a", "ID", "a")
+        self.fails("ERR delay-ms is 'SOON'", *put, "SOON", "b")
+        self.fails("ERR wrong number of arguments", *put, 5)
+        self.fails("ERR AT is '-1'", *put, 0, "b", "AT", -1)
+        self.fails("ERR delay-ms is '5', must be 0 with AT", *put, 5, "b", "AT", 1)
+        self.fails("ERR option 'AT' needs a value", *put, 0, "b", "AT")
+        self.fails("ERR option 'ID' is given twice", *put, 0, "b", "ID", "x", "ID", "y")
+        self.fails("ERR MAXTRIES is '0'", *put, 0, "b", "MAXTRIES", 0)
+        self.fails("ERR NX and REPLACE exclude", *put, 0, "b", "ID", "x", "NX", "REPLACE")
+        self.fails("ERR NX and REPLACE need ID", *put, 0, "b", "NX")
+        self.fails("ERR id is ''", *put, 0, "b", "ID", "")
+        self.assertEqual(self.call("EXISTS", "q"), 0)
+
 
 class Take(ServerTest):
     def test_nothing_due_is_nil(self):

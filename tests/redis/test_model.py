@@ -86,6 +86,20 @@ class Model:
         self.changed()
         return name
 
+    def mput(self, puts):
+        """Each is checked against the queue before it is compared with those before it."""
+        seen = set()
+        for name, _, _, condition, _ in puts:
+            there = self.tasks.get(name)
+            if there and not condition:
+                return Error("EXISTS")
+            if there and condition == "REPLACE" and self.state(there) == "leased":
+                return Error("LEASED")
+            if name in seen:
+                return Error("ERR id")
+            seen.add(name)
+        return [self.put(*put) for put in puts]
+
     def take(self, count, lease):
         taken = []
         for task in [] if self.paused else self.due()[:count]:
@@ -273,6 +287,18 @@ class Run:
             command[2:4] = [0, payload, "AT", at]
         command += [condition] * bool(condition) + ["MAXTRIES", tries] * bool(tries)
         self.expect(self.model.put(name, payload, at, condition, tries), *command)
+
+    def mput(self):
+        """Some tasks, with ids or not; what one of them cannot be, none is."""
+        command, puts = ["PAWL.MPUT", "q"], []
+        for _ in range(self.rng.randrange(1, 6)):
+            name, at = self.some(), self.model.now + self.ms()
+            condition, tries = self.rng.choice(("", "NX", "REPLACE")), self.rng.choice((0, 1, 2))
+            by_time = self.rng.random() < 0.5
+            command += [0 if by_time else at - self.model.now, b"m"] + ["AT", at] * by_time + ["ID", name]
+            command += [condition] * bool(condition) + ["MAXTRIES", tries] * bool(tries)
+            puts.append((name, b"m", at, condition, tries))
+        self.expect(self.model.mput(puts), *command)
 
     def take(self):
         self.deliver(self.model.take, "PAWL.TAKE", "q")
@@ -472,7 +498,7 @@ class Run:
                 self.client.call("RENAME", "r", "q")
 
     def run(self, steps):
-        acts = [self.put] * 8 + [self.take] * 4 + [self.mtake] * 2 + [
+        acts = [self.put] * 8 + [self.mput] * 2 + [self.take] * 4 + [self.mtake] * 2 + [
             self.ack, self.nack, self.extend, self.cancel, self.move] * 2 + [
             self.look, self.scan, self.range, self.range, self.sweep, self.requeue, self.take_dead, self.pause, self.config] + [
             self.every] * 2 + [self.time] * 6

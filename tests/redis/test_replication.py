@@ -55,6 +55,10 @@ class Replication(Pair):
         p = self.p
         p.call("PAWL.PUT", "q", 100, "a", "ID", "a", "MAXTRIES", 2)
         p.call("PAWL.MPUT", "q", 5, "b", 0, "c", 7, "d")
+        p.call("PAWL.MPUT", "q", 5, "e", "ID", "e", "MAXTRIES", 2, 0, "f", "AT", START + 3, "ID", "f")
+        p.call("PAWL.MPUT", "q", 9, "E", "ID", "e", "REPLACE", 5, "f", "ID", "f", "NX")
+        self.same()
+        p.call("PAWL.CANCEL", "q", "e", "f")
         self.same()
         before = offset(self.primary)
         self.set_clocks(START + 100)  # all fall due: nothing is said of it
