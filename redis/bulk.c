@@ -6,6 +6,7 @@
 #include "deliver.h"
 #include "filter.h"
 #include "memory.h"
+#include "metrics.h"
 #include "replicate.h"
 
 /* [id, payload, state, due-ms, tries, reason] */
@@ -123,6 +124,7 @@ static uint64_t sweep(struct scan *scan, struct effects *effects)
 			struct task *task = scan->condemned[--scan->condemned_count];
 
 			effects_drop(effects, task);
+			metrics_find(&scan->visit, task);
 			queue_delete(scan->visit.queue, task);
 		}
 	} while (cursor != 0 && --steps > 0);
@@ -138,6 +140,7 @@ static void reply_sweep(struct scan *scan)
 	cursor = sweep(scan, &effects);
 	memory_free(scan->condemned);
 	effects_send(&effects);
+	metrics_add(&scan->visit, METRIC_CANCELLED, (uint64_t)scan->found);
 	reply_cursor(scan->visit.ctx, cursor);
 	RedisModule_ReplyWithLongLong(scan->visit.ctx, scan->found);
 	if (scan->found > 0)

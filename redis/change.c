@@ -2,6 +2,7 @@
 /* PAWL.CANCEL and PAWL.MOVE: what anybody may do to a task, to a leased one only by FORCE. */
 #include "arguments.h"
 #include "commands.h"
+#include "metrics.h"
 #include "replicate.h"
 
 static bool refuse_leased(struct visit *visit, const struct task *task, RedisModuleString *id)
@@ -44,10 +45,12 @@ static void cancel(struct visit *visit, RedisModuleString **ids, int count)
 		if (!task)
 			continue;
 		effects_drop(&effects, task);
+		metrics_find(visit, task);
 		queue_delete(visit->queue, task);
 		cancelled++;
 	}
 	effects_send(&effects);
+	metrics_add(visit, METRIC_CANCELLED, (uint64_t)cancelled);
 	RedisModule_ReplyWithLongLong(visit->ctx, cancelled);
 	if (cancelled > 0)
 		visit_changed(visit, "pawl.cancel");

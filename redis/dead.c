@@ -2,10 +2,12 @@
 /* PAWL.DEAD: tasks that were delivered MAXTRIES times and never acknowledged. They are taken as any others, by take.c. */
 #include "arguments.h"
 #include "commands.h"
+#include "metrics.h"
 #include "replicate.h"
 
 static void revive(struct visit *visit, struct task *task, uint64_t at, struct effects *effects)
 {
+	metrics_find(visit, task);
 	effects_set(effects, queue_restart(visit->queue, task, at));
 }
 

@@ -3,6 +3,7 @@
 
 #include "arguments.h"
 #include "memory.h"
+#include "metrics.h"
 
 /* A task as its taker gets it. */
 struct delivery {
@@ -129,6 +130,7 @@ static void count_try(struct visit *visit, struct task *task)
 	if (task->tries < TASK_TRIES_MAX)
 		task->tries++;
 	queue_count_delivery(visit->queue, task, visit->now);
+	metrics_deliver(visit, task);
 }
 
 static void deliver_one(struct visit *visit, struct task *task, const struct take *take,
@@ -138,7 +140,9 @@ static void deliver_one(struct visit *visit, struct task *task, const struct tak
 	char id[TASK_ID_TEXT];
 	size_t id_size = task_id_text(task, id);
 
-	if (!take->dead)
+	if (take->dead)
+		metrics_find(visit, task);
+	else
 		count_try(visit, task);
 	if (take->lease_ms)
 		delivery.token = token_new(visit->now);

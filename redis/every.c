@@ -4,6 +4,7 @@
 
 #include "arguments.h"
 #include "commands.h"
+#include "metrics.h"
 #include "replicate.h"
 
 struct every {
@@ -86,6 +87,7 @@ static struct task *add(struct visit *visit, const struct every *every)
 
 	visit_create(visit);
 	queue_add(visit->queue, task, first);
+	metrics_add(visit, METRIC_PUT, 1);
 	return task;
 }
 

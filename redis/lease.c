@@ -4,6 +4,7 @@
 #include "commands.h"
 #include "deliver.h"
 #include "memory.h"
+#include "metrics.h"
 
 /* The task with this id, if this token holds its lease now. */
 static struct task *find_leased(struct visit *visit, RedisModuleString *arg,
@@ -46,6 +47,7 @@ int command_ack(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 		count++;
 	}
 	effects_send(&effects);
+	metrics_add(&visit, METRIC_ACKNOWLEDGED, (uint64_t)count);
 	RedisModule_ReplyWithLongLong(ctx, count);
 	if (count > 0)
 		visit_changed(&visit, "pawl.ack");
@@ -141,6 +143,8 @@ static enum given_back give_back(struct visit *visit, struct task *task, const s
 	if (!task)
 		return NOT_HELD;
 	dead = task_last_try(task);
+	metrics_add(visit, METRIC_NACKED, 1);
+	metrics_add(visit, METRIC_DIED, dead);
 	delay = nack->delay_given ? nack->delay : queue_backoff(visit->queue, task);
 	if (dead)
 		queue_bury(visit->queue, task, visit->now);

@@ -10,6 +10,7 @@
 #include "arguments.h"
 #include "clock.h"
 #include "commands.h"
+#include "metrics.h"
 #include "persist.h"
 #include "queue.h"
 #include "random.h"
@@ -62,7 +63,7 @@ static int start(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 	RedisModule_SetModuleOptions(ctx, REDISMODULE_OPTIONS_HANDLE_IO_ERRORS |
 	                                          REDISMODULE_OPTION_NO_IMPLICIT_SIGNAL_MODIFIED |
 	                                          REDISMODULE_OPTIONS_HANDLE_REPL_ASYNC_LOAD);
-	return takers_init(ctx);
+	return metrics_init(ctx) == REDISMODULE_OK ? takers_init(ctx) : REDISMODULE_ERR;
 }
 
 /*

@@ -3,6 +3,7 @@
 #include "arguments.h"
 #include "commands.h"
 #include "memory.h"
+#include "metrics.h"
 #include "random.h"
 #include "replicate.h"
 
@@ -135,6 +136,12 @@ static bool prepare(struct visit *visit, struct put *put, struct item *item)
 	return true;
 }
 
+static void replace(struct visit *visit, struct task *task)
+{
+	metrics_find(visit, task);
+	queue_delete(visit->queue, task);
+}
+
 /* Put it, and reply with its id, or nil. */
 static void finish(struct visit *visit, const struct item *item)
 {
@@ -147,11 +154,12 @@ static void finish(struct visit *visit, const struct item *item)
 		return;
 	}
 	if (item->replaces)
-		queue_delete(visit->queue, item->replaces);
+		replace(visit, item->replaces);
 	visit_create(visit);
 	queue_add(visit->queue, item->task, item->at);
 	id_size = task_id_text(item->task, id);
 	replicate_put(visit, item->task, id, id_size);
+	metrics_add(visit, METRIC_PUT, 1);
 	RedisModule_ReplyWithStringBuffer(visit->ctx, id, id_size);
 }
 

@@ -20,12 +20,14 @@ typedef struct RedisModuleIO RedisModuleIO;
 typedef struct RedisModuleDigest RedisModuleDigest;
 typedef struct RedisModuleBlockedClient RedisModuleBlockedClient;
 typedef struct RedisModuleCommand RedisModuleCommand;
+typedef struct RedisModuleInfoCtx RedisModuleInfoCtx;
 typedef uint64_t RedisModuleTimerID;
 
 typedef int RedisModuleCmdFunc(RedisModuleCtx *, RedisModuleString **argv, int argc);
 typedef void RedisModuleTimerProc(RedisModuleCtx *, void *data);
 typedef void RedisModuleEventLoopFunc(int fd, void *data, int mask);
 typedef void RedisModuleDisconnectFunc(RedisModuleCtx *, RedisModuleBlockedClient *);
+typedef void RedisModuleInfoFunc(RedisModuleInfoCtx *, int for_crash_report);
 
 enum { REDISMODULE_OK = 0, REDISMODULE_ERR = 1, REDISMODULE_APIVER_1 = 1 };
 enum { REDISMODULE_READ = 1 << 0, REDISMODULE_WRITE = 1 << 1 };
@@ -213,6 +215,13 @@ typedef struct RedisModuleCommandInfo {
 	X(void, SetDisconnectCallback, (RedisModuleBlockedClient *, RedisModuleDisconnectFunc *)) \
 	X(void *, GetBlockedClientPrivateData, (RedisModuleCtx *))                                \
 	X(RedisModuleString *, GetBlockedClientReadyKey, (RedisModuleCtx *))                      \
+	X(int, RegisterInfoFunc, (RedisModuleCtx *, RedisModuleInfoFunc *))                       \
+	X(int, InfoAddSection, (RedisModuleInfoCtx *, const char *name))                          \
+	X(int, InfoBeginDictField, (RedisModuleInfoCtx *, const char *name))                      \
+	X(int, InfoEndDictField, (RedisModuleInfoCtx *))                                          \
+	X(int, InfoAddFieldCString, (RedisModuleInfoCtx *, const char *, const char *))           \
+	X(int, InfoAddFieldLongLong, (RedisModuleInfoCtx *, const char *, long long))             \
+	X(int, InfoAddFieldULongLong, (RedisModuleInfoCtx *, const char *, unsigned long long))   \
 	X(RedisModuleTimerID, CreateTimer,                                                        \
 	  (RedisModuleCtx *, long long ms, RedisModuleTimerProc *, void *data))                   \
 	X(int, EventLoopAdd, (int fd, int mask, RedisModuleEventLoopFunc *, void *data))          \

@@ -2,6 +2,7 @@
 #include "visit.h"
 
 #include "clock.h"
+#include "metrics.h"
 #include "replicate.h"
 #include "takers.h"
 
@@ -73,6 +74,7 @@ static void trim_dead(struct visit *visit)
 		struct task *task = queue_first_dead(visit->queue, visit->now);
 
 		effects_drop(&effects, task);
+		metrics_find(visit, task);
 		queue_delete(visit->queue, task);
 	}
 	effects_send(&effects);

@@ -9,6 +9,8 @@
 #include "queue.h"
 #include "redis_module.h"
 
+struct metrics;
+
 extern RedisModuleType *queue_type;
 
 struct visit {
@@ -17,6 +19,7 @@ struct visit {
 	RedisModuleKey *key;
 	struct queue *queue; /* NULL: the key does not exist */
 	uint64_t now;
+	struct metrics *metrics; /* of this name, once it was looked for */
 };
 
 /*

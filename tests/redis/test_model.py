@@ -455,6 +455,8 @@ class Run:
                 if fits(task.name) and (force or self.model.state(task) != "leased")]
         for task in gone:
             del self.model.tasks[task.name]
+        if gone:
+            self.model.changed()
         self.expect([b"0", len(gone)], "PAWL.SWEEP", "q", 0, "COUNT", 10_000, *option, "FROM", first, "TO", last,
                     "MATCH", pattern, *["FORCE"] * force)
 

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+#include "metrics.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "../src/hash/siphash.h"
+#include "memory.h"
+
+enum { CHAINS = 256, BOUNDS = 12, NAME_SHOWN = 128 };
+
+/* OpenMetrics counts seconds. The last bucket has no bound. */
+static const struct bound {
+	uint64_t ms;
+	const char *field;
+} bounds[BOUNDS] = {
+        {1, "le_0.001"},  {5, "le_0.005"},  {10, "le_0.01"},    {50, "le_0.05"},
+        {100, "le_0.1"},  {500, "le_0.5"},  {1000, "le_1"},     {5000, "le_5"},
+        {10000, "le_10"}, {60000, "le_60"}, {300000, "le_300"}, {UINT64_MAX, "le_inf"},
+};
+
+static const char *const names[METRICS] = {
+        "put_total",    "delivered_total", "acknowledged_total", "nacked_total",
+        "lapsed_total", "died_total",      "cancelled_total"};
+
+struct metrics {
+	struct metrics *chain;
+	RedisModuleString
+	        *name; /* NULL: of the server, or of all queues that have none of their own */
+	int db;
+	uint64_t counts[METRICS];
+	uint64_t buckets[BOUNDS]; /* each by itself: they are added up when they are shown */
+	uint64_t late_ms;
+};
+
+long long metrics_queues = 64;
+
+static struct {
+	struct metrics server, other;
+	struct metrics *queues[METRICS_QUEUES_MAX]; /* in the order in which they were met */
+	struct metrics *chains[CHAINS];
+	size_t count;
+} all;
+
+static struct metrics **find_link(int db, const char *name, size_t size)
+{
+	uint64_t hash = siphash(ids_secret, name, size) + (uint64_t)db;
+	struct metrics **link = &all.chains[hash % CHAINS];
+
+	for (; *link; link = &(*link)->chain) {
+		size_t other_size;
+		const char *other = RedisModule_StringPtrLen((*link)->name, &other_size);
+
+		if ((*link)->db == db && other_size == size && memcmp(other, name, size) == 0)
+			break;
+	}
+	return link;
+}
+
+static struct metrics *find_or_make(struct visit *visit)
+{
+	int db = RedisModule_GetSelectedDb(visit->ctx);
+	size_t size;
+	const char *name = RedisModule_StringPtrLen(visit->name, &size);
+	struct metrics **link = find_link(db, name, size);
+
+	if (*link)
+		return *link;
+	if ((long long)all.count >= metrics_queues)
+		return &all.other;
+	*link = memory_zeroed(sizeof(**link));
+	(*link)->name = RedisModule_CreateStringFromString(NULL, visit->name);
+	(*link)->db = db;
+	all.queues[all.count++] = *link;
+	return *link;
+}
+
+static struct metrics *of(struct visit *visit)
+{
+	if (!visit->metrics)
+		visit->metrics = find_or_make(visit);
+	return visit->metrics;
+}
+
+void metrics_add(struct visit *visit, enum metric metric, uint64_t count)
+{
+	if (count == 0)
+		return;
+	of(visit)->counts[metric] += count;
+	all.server.counts[metric] += count;
+}
+
+static unsigned bucket_of(uint64_t ms)
+{
+	unsigned i = 0;
+
+	while (ms > bounds[i].ms)
+		i++;
+	return i;
+}
+
+static void count_lateness(struct metrics *metrics, uint64_t ms)
+{
+	metrics->buckets[bucket_of(ms)]++;
+	metrics->late_ms += ms;
+}
+
+void metrics_deliver(struct visit *visit, const struct task *task)
+{
+	uint64_t ms = visit->now - task->at;
+
+	metrics_add(visit, METRIC_DELIVERED, 1);
+	metrics_add(visit, METRIC_LAPSED, task->leased);
+	count_lateness(of(visit), ms);
+	count_lateness(&all.server, ms);
+}
+
+void metrics_find(struct visit *visit, const struct task *task)
+{
+	if (task->place != PLACE_DYING || task->at > visit->now)
+		return;
+	metrics_add(visit, METRIC_LAPSED, 1);
+	metrics_add(visit, METRIC_DIED, 1);
+}
+
+/* Showing */
+
+static void show_counts(RedisModuleInfoCtx *info, const struct metrics *metrics)
+{
+	for (int i = 0; i < METRICS; i++)
+		RedisModule_InfoAddFieldULongLong(info, names[i], metrics->counts[i]);
+}
+
+/* Each bucket holds those before it too, and the last one is the count. */
+static void show_buckets(RedisModuleInfoCtx *info, const struct metrics *metrics)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < BOUNDS; i++) {
+		sum += metrics->buckets[i];
+		RedisModule_InfoAddFieldULongLong(info, bounds[i].field, sum);
+	}
+}
+
+static void show_lateness(RedisModuleInfoCtx *info, const struct metrics *metrics)
+{
+	char seconds[40];
+
+	snprintf(seconds, sizeof(seconds), "%llu.%03u",
+	         (unsigned long long)(metrics->late_ms / 1000),
+	         (unsigned)(metrics->late_ms % 1000));
+	RedisModule_InfoAddFieldCString(info, "lateness_seconds_sum", seconds);
+	RedisModule_InfoAddFieldULongLong(info, "lateness_seconds_count",
+	                                  metrics->counts[METRIC_DELIVERED]);
+}
+
+static bool is_plain(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       (c != '\0' && strchr("_.-/{}", c));
+}
+
+/* A name as in a URL: nothing in it ends a field or a line of INFO. */
+static void show_name(RedisModuleInfoCtx *info, const RedisModuleString *name)
+{
+	char text[3 * NAME_SHOWN + 4], *to = text;
+	size_t size;
+	const char *bytes = RedisModule_StringPtrLen(name, &size);
+
+	for (size_t i = 0; i < size && i < NAME_SHOWN; i++) {
+		if (is_plain(bytes[i]))
+			*to++ = bytes[i];
+		else
+			to += snprintf(to, 4, "%%%02X", (unsigned char)bytes[i]);
+	}
+	memcpy(to, size > NAME_SHOWN ? "..." : "", size > NAME_SHOWN ? 4 : 1);
+	RedisModule_InfoAddFieldCString(info, "key", text);
+}
+
+static void show_queue(RedisModuleInfoCtx *info, const char *field, const struct metrics *metrics)
+{
+	RedisModule_InfoBeginDictField(info, field);
+	if (metrics->name) {
+		RedisModule_InfoAddFieldLongLong(info, "db", metrics->db);
+		show_name(info, metrics->name);
+	}
+	show_counts(info, metrics);
+	show_lateness(info, metrics);
+	show_buckets(info, metrics);
+	RedisModule_InfoEndDictField(info);
+}
+
+static void show(RedisModuleInfoCtx *info, int for_crash_report)
+{
+	char field[32];
+
+	if (RedisModule_InfoAddSection(info, NULL) == REDISMODULE_OK) {
+		show_counts(info, &all.server);
+		show_lateness(info, &all.server);
+		RedisModule_InfoBeginDictField(info, "lateness_seconds_bucket");
+		show_buckets(info, &all.server);
+		RedisModule_InfoEndDictField(info);
+	}
+	if (for_crash_report || RedisModule_InfoAddSection(info, "queues") != REDISMODULE_OK)
+		return;
+	for (size_t i = 0; i < all.count; i++) {
+		snprintf(field, sizeof(field), "queue_%zu", i);
+		show_queue(info, field, all.queues[i]);
+	}
+	show_queue(info, "other", &all.other);
+}
+
+int metrics_init(RedisModuleCtx *ctx)
+{
+	return RedisModule_RegisterInfoFunc(ctx, show);
+}

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: MIT
+"""INFO pawl: what the server has done, in all and by queue."""
+import unittest
+from urllib.parse import unquote
+
+from support import START, Server, in_pairs, wait_until
+from test_replication import Pair, in_step
+
+COUNTERS = ("put", "delivered", "acknowledged", "nacked", "lapsed", "died", "cancelled")
+
+
+def info(client, section="pawl"):
+    """The fields, and of those that are lists their parts."""
+    fields = {}
+    for line in client.call("INFO", section).decode().splitlines():
+        if line and not line.startswith("#"):
+            name, value = line.split(":", 1)
+            fields[name] = dict(part.split("=", 1) for part in value.split(",")) if "=" in value else value
+    return fields
+
+
+def counts(fields, prefix=""):
+    return {name: int(fields[f"{prefix}{name}_total"]) for name in COUNTERS if int(fields[f"{prefix}{name}_total"])}
+
+
+def queues(client):
+    """By database and name."""
+    return {(int(fields["db"]), unquote(fields["key"])): fields
+            for name, fields in info(client).items() if name.startswith("pawl_queue_")}
+
+
+class Metrics(unittest.TestCase):
+    """Counters begin with the server, so each test has its own."""
+    options = ()
+
+    def setUp(self):
+        self.server = Server(*self.options, clock=START)
+        self.redis, self.now = self.server.client(), START
+
+    def tearDown(self):
+        self.server.stop()
+
+    def call(self, *args):
+        return self.redis.call(*args)
+
+    def pass_ms(self, ms):
+        self.now += ms
+        self.call("PAWL.CLOCK", self.now)
+
+    def expect(self, key="q", **expected):
+        self.assertEqual(counts(queues(self.redis)[0, key]), expected)
+        self.assertEqual(counts(info(self.redis), "pawl_"), expected)
+
+    def test_nothing_has_happened_yet(self):
+        fields = info(self.redis)
+        self.assertEqual(counts(fields, "pawl_"), {})
+        self.assertEqual(fields["pawl_lateness_seconds_count"], "0")
+        self.assertEqual(fields["pawl_lateness_seconds_sum"], "0.000")
+        self.assertEqual(counts(fields["pawl_other"]), {})
+        self.assertEqual(queues(self.redis), {})
+
+    def test_the_life_of_a_task(self):
+        self.call("PAWL.PUT", "q", 0, "p", "ID", "x")
+        self.call("PAWL.MPUT", "q", 0, "p", "ID", "x", "NX", 0, "p", "ID", "y")
+        self.expect(put=2)
+        tokens = [task[4] for task in self.call("PAWL.TAKE", "q", "COUNT", 2, "LEASE", 50)]
+        self.call("PAWL.ACK", "q", "x", tokens[0], "y", tokens[0])
+        self.call("PAWL.NACK", "q", "y", tokens[1])
+        self.call("PAWL.NACK", "q", "y", tokens[1])
+        self.expect(put=2, delivered=2, acknowledged=1, nacked=1)
+        self.call("PAWL.MTAKE", 1, "q", "LEASE", 50)
+        self.pass_ms(50)
+        self.expect(put=2, delivered=3, acknowledged=1, nacked=1)  # nothing happens by itself
+        self.call("PAWL.TAKE", "q")
+        self.expect(put=2, delivered=4, acknowledged=1, nacked=1, lapsed=1)
+
+    def test_deaths_are_counted_when_they_are_found(self):
+        for n in range(4):
+            self.call("PAWL.PUT", "q", 0, "p", "ID", n, "MAXTRIES", 1)
+        token = self.call("PAWL.TAKE", "q", "COUNT", 4, "LEASE", 50)[0][4]
+        self.call("PAWL.NACK", "q", 0, token)
+        self.expect(put=4, delivered=4, nacked=1, died=1)
+        self.pass_ms(50)
+        self.call("PAWL.CANCEL", "q", 1)
+        self.expect(put=4, delivered=4, nacked=1, died=2, lapsed=1, cancelled=1)
+        self.call("PAWL.DEAD", "q", "REQUEUE", 2)
+        self.expect(put=4, delivered=4, nacked=1, died=3, lapsed=2, cancelled=1)
+        self.call("PAWL.DEAD", "q", "TAKE", "COUNT", 5)
+        self.expect(put=4, delivered=4, nacked=1, died=4, lapsed=3, cancelled=1)
+        self.call("PAWL.PUT", "q", 0, "p", "ID", 2, "REPLACE")
+        self.call("PAWL.SWEEP", "q", 0, "STATE", "due")
+        self.expect(put=5, delivered=4, nacked=1, died=4, lapsed=3, cancelled=2)
+
+    def test_lateness_is_a_histogram(self):
+        for late in (0, 1, 2, 5, 6, 999, 1000, 400_000):
+            self.call("PAWL.PUT", "q", 0, "p", "AT", self.now - late)
+        taker = self.server.client()
+        self.call("PAWL.TAKE", "q", "COUNT", 8)
+        taker.send("PAWL.TAKE", "q", "BLOCK", 0)
+        wait_until(lambda: "blocked_clients:1\r" in self.call("INFO", "clients").decode(), "blocked")
+        self.call("PAWL.PUT", "q", 10, "p")
+        self.pass_ms(30)
+        taker.read()
+        expected = {"le_0.001": 2, "le_0.005": 4, "le_0.01": 5, "le_0.05": 6, "le_0.1": 6, "le_0.5": 6, "le_1": 8, "le_5": 8,
+                    "le_10": 8, "le_60": 8, "le_300": 8, "le_inf": 9}
+        fields, queue = info(self.redis), queues(self.redis)[0, "q"]
+        for buckets in (fields["pawl_lateness_seconds_bucket"], queue):
+            self.assertEqual({name: int(count) for name, count in buckets.items() if name.startswith("le_")}, expected)
+        self.assertEqual((fields["pawl_lateness_seconds_count"], fields["pawl_lateness_seconds_sum"]), ("9", "402.033"))
+        self.assertEqual((queue["lateness_seconds_count"], queue["lateness_seconds_sum"]), ("9", "402.033"))
+
+    def test_they_survive_the_key_and_belong_to_its_name(self):
+        self.call("PAWL.PUT", "q", 0, "p")
+        self.call("DEL", "q")
+        self.call("PAWL.PUT", "q", 0, "p")
+        self.call("RENAME", "q", "r")
+        self.call("PAWL.TAKE", "r")
+        self.assertEqual({key: counts(fields) for key, fields in queues(self.redis).items()},
+                         {(0, "q"): {"put": 2}, (0, "r"): {"delivered": 1}})
+        self.call("FLUSHALL")
+        self.call("SELECT", 1)
+        self.call("PAWL.PUT", "q", 0, "p")
+        self.assertEqual(counts(queues(self.redis)[1, "q"]), {"put": 1})
+        self.assertEqual(counts(queues(self.redis)[0, "q"]), {"put": 2})
+
+    def test_names_of_any_bytes(self):
+        for name in (b"a:b", b"a=b,c", b"\r\n# x:1", b"\xff\0", b"jobs:{3}/a.b-c_d"):
+            self.call("PAWL.PUT", name, 0, "p")
+        self.call("PAWL.PUT", "l" * 1000, 0, "p")
+        shown = [fields["key"] for fields in info(self.redis).values() if isinstance(fields, dict) and "key" in fields]
+        self.assertEqual(shown, ["a%3Ab", "a%3Db%2Cc", "%0D%0A%23%20x%3A1", "%FF%00", "jobs%3A{3}/a.b-c_d", "l" * 128 + "..."])
+
+    def test_the_65th_queue_is_one_of_the_others(self):
+        for n in range(70):
+            self.call("PAWL.PUT", f"q{n}", 0, "p")
+        self.call("PAWL.TAKE", "q69")
+        self.call("PAWL.TAKE", "q0")
+        self.assertEqual(set(queues(self.redis)), {(0, f"q{n}") for n in range(64)})
+        self.assertEqual(counts(info(self.redis)["pawl_other"]), {"put": 6, "delivered": 1})
+        self.assertEqual(counts(info(self.redis), "pawl_"), {"put": 70, "delivered": 2})
+
+    def test_sections(self):
+        self.call("PAWL.PUT", "q", 0, "p")
+        self.assertIn("pawl_queue_0", info(self.redis, "pawl_queues"))
+        self.assertNotIn("pawl_put_total", info(self.redis, "pawl_queues"))
+        self.assertIn("pawl_put_total", info(self.redis, "everything"))
+        self.assertNotIn("pawl_put_total", info(self.redis, "default"))
+
+    def test_a_script_reads_them(self):
+        """As exporters do that know the fields of the server itself only: docs/redis.md."""
+        self.call("PAWL.MPUT", "q", 0, "p", 0, "p")
+        script = """
+            local values = {}
+            for name, value in redis.call('INFO', 'pawl'):gmatch('(pawl_[%w_]+):([%d.]+)\\r') do
+                values[#values + 1] = name
+                values[#values + 1] = value
+            end
+            return values"""
+        values = in_pairs(self.call("EVAL", script, 0))
+        self.assertEqual((values[b"pawl_put_total"], values[b"pawl_lateness_seconds_sum"]), (b"2", b"0.000"))
+        self.assertEqual(len(values), len(COUNTERS) + 2)
+
+
+class OnAReplica(Pair):
+    def test_a_replica_counts_what_it_does_itself(self):
+        self.p.call("PAWL.PUT", "q", 0, "p")
+        self.p.call("PAWL.TAKE", "q", "LEASE", 5)
+        in_step(self.replica, self.primary)
+        self.assertEqual(self.r.call("PAWL.LEN", "q"), 1)
+        self.assertEqual(counts(info(self.r), "pawl_"), {})
+        self.assertEqual(counts(info(self.p), "pawl_"), {"put": 1, "delivered": 1})
+
+
+if __name__ == "__main__":
+    unittest.main()
