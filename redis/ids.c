@@ -240,6 +240,37 @@ uint64_t ids_scan_next(const struct ids *ids, uint64_t cursor)
 	return ((cursor >> (64 - bits)) + 1) << (64 - bits);
 }
 
+void ids_move(struct ids *ids, memory_move_fn *move, void *arg)
+{
+	void *moved = ids->segments ? move(ids->segments, arg) : NULL;
+
+	if (moved)
+		ids->segments = moved;
+	for (size_t i = 0; i < ids->segment_count; i++) {
+		moved = move(ids->segments[i], arg);
+		if (moved)
+			ids->segments[i] = moved;
+	}
+}
+
+void ids_move_tasks(struct ids *ids, uint64_t cursor, memory_move_fn *move, void *arg,
+                    void (*moved)(const void *from, struct task *to, void *), void *moved_arg)
+{
+	struct task **link = &ids->few;
+
+	if (ids->segments)
+		link = bucket_at(ids, index_of(ids, reversed(cursor)));
+	for (; *link; link = &(*link)->chain) {
+		const void *from = *link;
+		struct task *to = move(*link, arg);
+
+		if (!to)
+			continue;
+		*link = to;
+		moved(from, to, moved_arg);
+	}
+}
+
 size_t ids_memory(const struct ids *ids)
 {
 	size_t segment = ids->segment_count ? memory_size(ids->segments[0]) : 0;

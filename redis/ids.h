@@ -17,6 +17,7 @@
 #ifndef PAWL_REDIS_IDS_H
 #define PAWL_REDIS_IDS_H
 
+#include "memory.h"
 #include "task.h"
 
 struct ids {
@@ -44,6 +45,11 @@ void ids_remove(struct ids *ids, struct task *task);
 void ids_scan(const struct ids *ids, uint64_t cursor, void (*fn)(struct task *, void *), void *arg);
 /* The cursor of the next bucket; 0: that was the last one. */
 uint64_t ids_scan_next(const struct ids *ids, uint64_t cursor);
+
+/* Move the table; or the tasks of the bucket that the cursor stands at: `moved` is told of each that was. */
+void ids_move(struct ids *ids, memory_move_fn *move, void *arg);
+void ids_move_tasks(struct ids *ids, uint64_t cursor, memory_move_fn *move, void *arg,
+                    void (*moved)(const void *from, struct task *to, void *), void *moved_arg);
 
 size_t ids_memory(const struct ids *ids);
 

@@ -15,4 +15,7 @@ void *memory_resize(void *memory, size_t size);
 void memory_free(void *memory);
 size_t memory_size(void *memory); /* what it really takes; 0 for NULL */
 
+/* Moves a block of memory: returns where it is now, or NULL if it stays. The old place is gone then. */
+typedef void *memory_move_fn(void *memory, void *arg);
+
 #endif

@@ -2,8 +2,9 @@
 /*
  * pawl.so: queues of delayed tasks for Redis and Valkey. This file is where the server comes in.
  *
- *	loadmodule /path/to/pawl.so [TEST-CLOCK unix-ms]
+ *	loadmodule /path/to/pawl.so [METRICS-QUEUES n] [TEST-CLOCK unix-ms]
  *
+ * METRICS-QUEUES is how many queues have a line of their own in INFO pawl, and a setting: pawl.metrics-queues.
  * TEST-CLOCK is for tests: the module's time stands still at unix-ms, and the command PAWL.CLOCK unix-ms,
  * which does not exist otherwise, sets it.
  */
@@ -35,30 +36,89 @@ int command_clock(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 	return RedisModule_ReplyWithSimpleString(ctx, "OK");
 }
 
-static int read_arguments(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
-{
-	long long ms;
+/* What the arguments say. */
+struct options {
+	long long test_clock; /* -1: not given */
+	long long metrics_queues;
+};
 
-	if (argc == 0)
-		return REDISMODULE_OK;
-	if (argc != 2 || !arg_is(argv[0], "TEST-CLOCK") ||
-	    RedisModule_StringToLongLong(argv[1], &ms) != REDISMODULE_OK || ms < 0) {
+static bool read_option(RedisModuleString **argv, struct options *options)
+{
+	long long *value, max = METRICS_QUEUES_MAX;
+
+	if (arg_is(argv[0], "TEST-CLOCK")) {
+		value = &options->test_clock;
+		max = (long long)TASK_TIME_MAX;
+	} else if (arg_is(argv[0], "METRICS-QUEUES")) {
+		value = &options->metrics_queues;
+	} else {
+		return false;
+	}
+	return RedisModule_StringToLongLong(argv[1], value) == REDISMODULE_OK && *value >= 0 &&
+	       *value <= max;
+}
+
+static int read_arguments(RedisModuleCtx *ctx, RedisModuleString **argv, int argc,
+                          struct options *options)
+{
+	for (int i = 0; i < argc; i += 2) {
+		size_t size;
+
+		if (i + 1 < argc && read_option(argv + i, options))
+			continue;
 		RedisModule_Log(ctx, "warning",
-		                "pawl: the only argument it knows is TEST-CLOCK unix-ms");
+		                "pawl: the argument '%.64s' is unknown, or its value is missing or "
+		                "bad; allowed: METRICS-QUEUES 0 to %d, TEST-CLOCK unix-ms",
+		                RedisModule_StringPtrLen(argv[i], &size), METRICS_QUEUES_MAX);
 		return REDISMODULE_ERR;
 	}
+	return REDISMODULE_OK;
+}
+
+static int use_test_clock(RedisModuleCtx *ctx, long long ms)
+{
+	if (ms < 0)
+		return REDISMODULE_OK;
 	RedisModule_Log(ctx, "warning", "pawl: its clock stands still: TEST-CLOCK is for tests");
 	clock_set((uint64_t)ms);
 	return register_test_commands(ctx);
 }
 
+static long long get_number(const char *name, void *data)
+{
+	(void)name;
+	return *(long long *)data;
+}
+
+static int set_number(const char *name, long long value, void *data, RedisModuleString **error)
+{
+	(void)name;
+	(void)error;
+	*(long long *)data = value;
+	return REDISMODULE_OK;
+}
+
+/* CONFIG pawl.metrics-queues. What the argument says is what it is unless the configuration says otherwise. */
+static int register_settings(RedisModuleCtx *ctx, const struct options *options)
+{
+	if (RedisModule_RegisterNumericConfig(ctx, "metrics-queues", options->metrics_queues, 0, 0,
+	                                      METRICS_QUEUES_MAX, get_number, set_number, NULL,
+	                                      &metrics_queues) != REDISMODULE_OK)
+		return REDISMODULE_ERR;
+	return RedisModule_LoadConfigs(ctx);
+}
+
 static int start(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
+	struct options options = {-1, metrics_queues};
+
 	random_init();
 	ids_secret[0] = random_64();
 	ids_secret[1] = random_64();
-	if (register_type(ctx) != REDISMODULE_OK || register_commands(ctx) != REDISMODULE_OK ||
-	    read_arguments(ctx, argv, argc) != REDISMODULE_OK)
+	if (read_arguments(ctx, argv, argc, &options) != REDISMODULE_OK ||
+	    register_settings(ctx, &options) != REDISMODULE_OK ||
+	    register_type(ctx) != REDISMODULE_OK || register_commands(ctx) != REDISMODULE_OK ||
+	    use_test_clock(ctx, options.test_clock) != REDISMODULE_OK)
 		return REDISMODULE_ERR;
 	RedisModule_SetModuleOptions(ctx, REDISMODULE_OPTIONS_HANDLE_IO_ERRORS |
 	                                          REDISMODULE_OPTION_NO_IMPLICIT_SIGNAL_MODIFIED |

@@ -7,6 +7,7 @@
 #include "persist.h"
 
 #include "arguments.h"
+#include "defrag.h"
 #include "encode.h"
 #include "memory.h"
 #include "replicate.h"
@@ -234,6 +235,7 @@ int register_type(RedisModuleCtx *ctx)
 	        .free = free_queue,
 	        .free_effort = effort_to_free,
 	        .copy = copy_queue,
+	        .defrag = defrag_queue,
 	};
 
 	queue_type = RedisModule_CreateDataType(ctx, "pawlqueue", ENCODING, &methods);

@@ -263,3 +263,40 @@ void queue_count_delivery(struct queue *queue, const struct task *task, uint64_t
 		queue->lateness = memory_zeroed(sizeof(*queue->lateness));
 	lateness_count(queue->lateness, now - task->at);
 }
+
+/* Moving */
+
+static void move_block(void **block, memory_move_fn *move, void *arg)
+{
+	void *moved = *block ? move(*block, arg) : NULL;
+
+	if (moved)
+		*block = moved;
+}
+
+struct queue *queue_move(struct queue *queue, memory_move_fn *move, void *arg)
+{
+	void *here = queue, *lateness;
+
+	move_block(&here, move, arg);
+	queue = here;
+	lateness = queue->lateness;
+	move_block(&lateness, move, arg);
+	queue->lateness = lateness;
+	ids_move(&queue->ids, move, arg);
+	timeline_move(&queue->alive, move, arg);
+	timeline_move(&queue->dying, move, arg);
+	timeline_move(&queue->dead, move, arg);
+	return queue;
+}
+
+static void task_moved(const void *from, struct task *to, void *queue)
+{
+	timeline_moved(timeline_of(queue, to), from, to);
+}
+
+uint64_t queue_move_tasks(struct queue *queue, uint64_t cursor, memory_move_fn *move, void *arg)
+{
+	ids_move_tasks(&queue->ids, cursor, move, arg, task_moved, queue);
+	return ids_scan_next(&queue->ids, cursor);
+}

@@ -117,6 +117,11 @@ uint64_t queue_backoff(const struct queue *queue, const struct task *task);
 /* Count a delivery of it: how late is it? */
 void queue_count_delivery(struct queue *queue, const struct task *task, uint64_t now);
 
+/* Move everything but the tasks; returns where the queue is now. */
+struct queue *queue_move(struct queue *queue, memory_move_fn *move, void *arg);
+/* Move the tasks of the bucket that the cursor stands at. Returns that of the next one; 0: that was the last one. */
+uint64_t queue_move_tasks(struct queue *queue, uint64_t cursor, memory_move_fn *move, void *arg);
+
 /* Questions, in queue_look.c: they change nothing. */
 
 /* When the first task falls due, or did: the earliest there is, PAWL_NEVER if there is none. */

@@ -21,12 +21,17 @@ typedef struct RedisModuleDigest RedisModuleDigest;
 typedef struct RedisModuleBlockedClient RedisModuleBlockedClient;
 typedef struct RedisModuleCommand RedisModuleCommand;
 typedef struct RedisModuleInfoCtx RedisModuleInfoCtx;
+typedef struct RedisModuleDefragCtx RedisModuleDefragCtx;
 typedef uint64_t RedisModuleTimerID;
 
 typedef int RedisModuleCmdFunc(RedisModuleCtx *, RedisModuleString **argv, int argc);
 typedef void RedisModuleTimerProc(RedisModuleCtx *, void *data);
 typedef void RedisModuleEventLoopFunc(int fd, void *data, int mask);
 typedef void RedisModuleDisconnectFunc(RedisModuleCtx *, RedisModuleBlockedClient *);
+typedef long long RedisModuleConfigGetNumericFunc(const char *name, void *data);
+typedef int RedisModuleConfigSetNumericFunc(const char *name, long long value, void *data,
+                                            RedisModuleString **error);
+typedef int RedisModuleConfigApplyFunc(RedisModuleCtx *, void *data, RedisModuleString **error);
 typedef void RedisModuleInfoFunc(RedisModuleInfoCtx *, int for_crash_report);
 
 enum { REDISMODULE_OK = 0, REDISMODULE_ERR = 1, REDISMODULE_APIVER_1 = 1 };
@@ -62,7 +67,7 @@ typedef struct RedisModuleTypeMethods {
 	size_t (*free_effort)(RedisModuleString *key, const void *value);
 	void (*unlink)(RedisModuleString *key, const void *value);
 	void *(*copy)(RedisModuleString *from, RedisModuleString *to, const void *value);
-	int (*defrag)(void *, RedisModuleString *key, void **value);
+	int (*defrag)(RedisModuleDefragCtx *, RedisModuleString *key, void **value);
 } RedisModuleTypeMethods;
 enum { REDISMODULE_TYPE_METHOD_VERSION = 3 };
 
@@ -215,6 +220,15 @@ typedef struct RedisModuleCommandInfo {
 	X(void, SetDisconnectCallback, (RedisModuleBlockedClient *, RedisModuleDisconnectFunc *)) \
 	X(void *, GetBlockedClientPrivateData, (RedisModuleCtx *))                                \
 	X(RedisModuleString *, GetBlockedClientReadyKey, (RedisModuleCtx *))                      \
+	X(void *, DefragAlloc, (RedisModuleDefragCtx *, void *))                                  \
+	X(int, DefragShouldStop, (RedisModuleDefragCtx *))                                        \
+	X(int, DefragCursorSet, (RedisModuleDefragCtx *, unsigned long))                          \
+	X(int, DefragCursorGet, (RedisModuleDefragCtx *, unsigned long *))                        \
+	X(int, RegisterNumericConfig,                                                             \
+	  (RedisModuleCtx *, const char *name, long long value, unsigned flags, long long min,    \
+	   long long max, RedisModuleConfigGetNumericFunc *, RedisModuleConfigSetNumericFunc *,   \
+	   RedisModuleConfigApplyFunc *, void *data))                                             \
+	X(int, LoadConfigs, (RedisModuleCtx *))                                                   \
 	X(int, RegisterInfoFunc, (RedisModuleCtx *, RedisModuleInfoFunc *))                       \
 	X(int, InfoAddSection, (RedisModuleInfoCtx *, const char *name))                          \
 	X(int, InfoBeginDictField, (RedisModuleInfoCtx *, const char *name))                      \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The commands as the server and its clients see them: flags, keys, COMMAND DOCS. */
 #include <stdbool.h>
+#include <string.h>
 
 #include "commands.h"
 
@@ -248,6 +249,22 @@ static const struct entry {
          setup_args, "Internal: what they are told of settings.", "O(1)"},
 };
 
+/*
+ * Commands whose reply is another one each time, for proxies and tests that compare: by the time, by ids and tokens that
+ * are made, or by the order of the id table.
+ */
+static const char *tips_of(const struct entry *entry)
+{
+	static const char *const varying[] = {"pawl.put",  "pawl.mput",  "pawl.take", "pawl.mtake",
+	                                      "pawl.dead", "pawl.get",   "pawl.len",  "pawl.next",
+	                                      "pawl.scan", "pawl.range", "pawl.info", "pawl.sweep"};
+
+	for (size_t i = 0; i < sizeof(varying) / sizeof(varying[0]); i++)
+		if (strcmp(entry->name, varying[i]) == 0)
+			return "nondeterministic_output";
+	return NULL;
+}
+
 /* Whether the first argument is the number of keys that follow. Else it is the only key. */
 static bool counts_keys(const struct entry *entry)
 {
@@ -284,6 +301,7 @@ static int document(RedisModuleCtx *ctx, const struct entry *entry)
 	        .summary = entry->summary,
 	        .complexity = entry->complexity,
 	        .since = SINCE,
+	        .tips = tips_of(entry),
 	        .arity = entry->arity,
 	        .key_specs = keys,
 	        .args = entry->args,

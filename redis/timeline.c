@@ -229,3 +229,35 @@ void timeline_free(struct timeline *timeline)
 	free_all(timeline, &timeline->all);
 	*timeline = (struct timeline){0};
 }
+
+/* Moving */
+
+static void move_cells(struct cell *cell, memory_move_fn *move, void *arg)
+{
+	struct cells *moved;
+
+	if (!cell_open(cell))
+		return;
+	moved = move(cell->in.cells, arg);
+	if (moved)
+		cell->in.cells = moved;
+	for (unsigned i = 0; i < CELLS; i++)
+		move_cells(&cell->in.cells->cell[i], move, arg);
+}
+
+void timeline_move(struct timeline *timeline, memory_move_fn *move, void *arg)
+{
+	move_cells(&timeline->all, move, arg);
+}
+
+void timeline_moved(struct timeline *timeline, const void *from, struct task *task)
+{
+	struct cell *cell = &timeline->all;
+
+	while (cell_open(cell))
+		cell = &cell->in.cells->cell[cells_index(cell->in.cells, task->at)];
+	*(task->prev ? &task->prev->next : &cell->in.first) = task;
+	*(task->next ? &task->next->prev : &cell->last) = task;
+	if (timeline->first == from)
+		timeline->first = task;
+}

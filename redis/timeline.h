@@ -27,6 +27,7 @@
 
 #include <pawl/wheel.h>
 
+#include "memory.h"
 #include "task.h"
 
 enum {
@@ -80,6 +81,10 @@ void timeline_remove(struct timeline *timeline, struct task *task);
 /* The first task, or NULL. It may open cells, so that the next call has less to look at. */
 struct task *timeline_first(struct timeline *timeline);
 void timeline_free(struct timeline *timeline); /* the cells; the tasks are yours */
+/* Move the cells. */
+void timeline_move(struct timeline *timeline, memory_move_fn *move, void *arg);
+/* A task was moved from there, byte by byte: what pointed at it is to point at its new place. */
+void timeline_moved(struct timeline *timeline, const void *from, struct task *task);
 
 /* Questions, in timeline_look.c: they change nothing. */
 

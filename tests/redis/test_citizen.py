@@ -263,6 +263,102 @@ class Citizen(ServerTest):
         self.assertEqual(self.call("PAWL.ACK", "q", "x", token), 1)
 
 
+class Settings(unittest.TestCase):
+    """Arguments of the module, CONFIG, and MODULE LOADEX."""
+
+    def value(self, client):
+        return client.call("CONFIG", "GET", "pawl.*")
+
+    def test_config(self):
+        server = Server()
+        self.addCleanup(server.stop)
+        client = server.client()
+        self.assertEqual(self.value(client), [b"pawl.metrics-queues", b"64"])
+        self.assertEqual(client.call("CONFIG", "SET", "pawl.metrics-queues", 1), "OK")
+        self.assertEqual(self.value(client), [b"pawl.metrics-queues", b"1"])
+        for key in "abc":
+            client.call("PAWL.PUT", key, 0, "p")
+        shown = client.call("INFO", "pawl_queues").decode()
+        self.assertIn("pawl_queue_0:db=0,key=a,", shown)
+        self.assertNotIn("pawl_queue_1", shown)
+        self.assertIn("pawl_other:put_total=2,", shown)
+        for bad in ("-1", 1025, "x"):
+            with self.assertRaises(Error):
+                client.call("CONFIG", "SET", "pawl.metrics-queues", bad)
+        self.assertEqual(self.value(client), [b"pawl.metrics-queues", b"1"])
+
+    def test_argument_and_configuration(self):
+        for arguments, options, expected in (
+                (("METRICS-QUEUES", "5"), (), b"5"), (("metrics-queues", "0", "TEST-CLOCK", "7"), (), b"0"),
+                (("METRICS-QUEUES", "5"), ("--pawl.metrics-queues", "7"), b"7"), ((), ("--pawl.metrics-queues", "9"), b"9")):
+            server = Server(module=False)
+            server.kill()
+            server.module = [MODULE, *arguments]
+            server.start(*options)
+            self.addCleanup(server.stop)
+            self.assertEqual(self.value(server.client()), [b"pawl.metrics-queues", expected], (arguments, options))
+
+    def test_arguments_that_are_bad(self):
+        server = Server("--enable-module-command", "yes", module=False)
+        self.addCleanup(server.stop)
+        client = server.client()
+        for arguments in (("METRICS-QUEUES",), ("METRICS-QUEUES", "-1"), ("METRICS-QUEUES", "1025"), ("QUEUES", "5"),
+                          ("TEST-CLOCK", "x"), ("METRICS-QUEUES", "5", "5")):
+            with self.assertRaises(Error):
+                client.call("MODULE", "LOAD", MODULE, *arguments)
+            self.assertIn(f"pawl: the argument '{arguments[-1] if len(arguments) == 3 else arguments[0]}'", server.log_text())
+        self.assertEqual(client.call("MODULE", "LOAD", MODULE), "OK")
+        client.call("PAWL.PUT", "q", 0, "p")
+
+    def test_loadex(self):
+        server = Server("--enable-module-command", "yes", module=False)
+        self.addCleanup(server.stop)
+        client = server.client()
+        self.assertEqual(client.call("MODULE", "LOADEX", MODULE, "CONFIG", "pawl.metrics-queues", 3, "ARGS", "METRICS-QUEUES", 9), "OK")
+        self.assertEqual(self.value(client), [b"pawl.metrics-queues", b"3"])
+
+    def test_loadex_with_a_value_that_is_bad(self):
+        server = Server("--enable-module-command", "yes", module=False)
+        self.addCleanup(server.stop)
+        client = server.client()
+        with self.assertRaises(Error):
+            client.call("MODULE", "LOADEX", MODULE, "CONFIG", "pawl.metrics-queues", "many")
+        self.assertEqual(client.call("MODULE", "LOAD", MODULE), "OK")
+        self.assertEqual(client.call("PING"), "PONG")
+
+
+class Defragmentation(ServerTest):
+    """Where the server has it, and can: it needs its own jemalloc, or Debian's."""
+
+    def test_a_queue_full_of_holes_is_moved_while_it_is_used(self):
+        try:
+            self.call("CONFIG", "SET", "activedefrag", "yes")
+        except Error as error:
+            self.skipTest(str(error))
+        self.addCleanup(lambda: self.server.client().call("CONFIG", "SET", "activedefrag", "no"))
+        self.call("CONFIG", "SET", "active-defrag-ignore-bytes", 1)
+        self.call("CONFIG", "SET", "active-defrag-threshold-lower", 0)
+        self.call("CONFIG", "SET", "active-defrag-cycle-min", 50)
+        self.call("CONFIG", "SET", "active-defrag-cycle-max", 75)
+        for start in range(0, 60_000, 5000):
+            self.call("PAWL.MPUT", "q", *(word for n in range(start, start + 5000) for word in (n, f"{n}".ljust(64), "ID", n)))
+        for n in range(20):
+            self.call("PAWL.PUT", "small", n, n)
+        stat = lambda name: int(self.call("INFO", "stats").decode().split(f"{name}:")[1].split()[0])
+        kept = [n for n in range(60_000) if n % 7 == 0]
+        self.redis.calls([("PAWL.CANCEL", "q", *(n for n in range(start, start + 700) if n % 7)) for start in range(0, 60_000, 700)])
+        before = stat("active_defrag_hits")
+        digest = self.call("DEBUG", "DIGEST")
+        wait_until(lambda: stat("active_defrag_hits") > before + 1000, "tasks were moved")
+        self.assertEqual(self.call("DEBUG", "DIGEST"), digest)
+        self.pass_ms(30_000)
+        self.assertEqual([int(task[1]) for task in self.call("PAWL.TAKE", "q", "COUNT", 10_000)], [n for n in kept if n <= 30_000])
+        self.assertEqual(self.call("PAWL.LEN", "small"), 20)
+        self.call("DEBUG", "RELOAD")
+        self.pass_ms(30_000)
+        self.assertEqual([int(task[1]) for task in self.call("PAWL.TAKE", "q", "COUNT", 10_000)], [n for n in kept if n > 30_000])
+
+
 class LoadedAgain(ServerTest):
     """A second load is refused, and the module that is there goes on as if nothing had happened."""
     options = ("--enable-module-command", "yes")

@@ -1188,6 +1188,9 @@ class Everything(ServerTest):
             if categories:  # Redis 7.0 gives the commands of modules none
                 self.assertEqual("@dangerous" in categories, internal, name)
                 self.assertEqual("@blocking" in categories, name in ("pawl.take", "pawl.mtake", "pawl.dead"))
+            stable = internal or name in ("pawl.ack", "pawl.nack", "pawl.extend", "pawl.cancel", "pawl.move", "pawl.every",
+                                          "pawl.pause", "pawl.resume", "pawl.config")
+            self.assertEqual(info[7], [] if stable else [b"nondeterministic_output"], name)
             self.assertEqual("denyoom" in flags, name in ("pawl.put", "pawl.mput", "pawl.every"), name)
             self.assertEqual("blocking" in flags, name in ("pawl.take", "pawl.mtake", "pawl.dead"), name)
             self.assertEqual(in_pairs(info[8][0])[b"flags"][0], "RO" if reads else "RW", name)

@@ -327,6 +327,37 @@ static void take(uint64_t lease_ms)
 		delete (number_of(first));
 }
 
+static void act_on(unsigned number);
+
+/* To another place, always; the old one is overwritten. */
+static void *move_block(void *memory, void *count)
+{
+	size_t size = memory_size(memory);
+	void *moved = memory_new(size);
+
+	memcpy(moved, memory, size);
+	memset(memory, 0xee, size);
+	memory_free(memory);
+	++*(size_t *)count;
+	return moved;
+}
+
+/* The whole queue; in between, now and then, something else happens. */
+static void move_all(unsigned tasks)
+{
+	uint64_t cursor = 0;
+	size_t count = 0;
+
+	queue = queue_move(queue, move_block, &count);
+	EXPECT(count > 0);
+	do {
+		cursor = queue_move_tasks(queue, cursor, move_block, &count);
+		if (random_below(&rng, 50) == 0)
+			act_on((unsigned)random_below(&rng, tasks));
+	} while (cursor != 0);
+	EXPECT(count > queue_count(queue) / 2);
+}
+
 static void act_on(unsigned number)
 {
 	if (!model.tasks[number].there)
@@ -401,6 +432,8 @@ static void a_small_queue_answers_like_the_model(void)
 				expect_same_first_dead();
 			if (i % 8 == 6)
 				expect_same_spans();
+			if (i % 64 == 32)
+				move_all(tasks);
 		}
 		expect_same_counts();
 		expect_sound(seed);
@@ -457,6 +490,8 @@ static void a_large_queue_answers_like_the_model_after_every_act(void)
 				expect_same_first_dead();
 			if (i % 512 == 128)
 				expect_same_spans();
+			if (i % 5000 == 2500)
+				move_all(tasks);
 		}
 		expect_same_counts();
 		expect_sound(seed);
