@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: MIT
+// Queues and workers on the module pawl.so, through a client of `redis` or `ioredis`. README.md has a complete worker,
+// index.d.ts what everything is for. The library for Python is built the same way.
+'use strict';
+const { setTimeout: sleep } = require('node:timers/promises');
+
+const BUFFERS = { typeMapping: { 36: Buffer } }; // redis: of bulk strings, whose type in the protocol is $
+
+const isCluster = (client) => Boolean(client.isCluster || client.nodeClient); // of ioredis, of redis
+
+function call(client, key, command, ...args) {
+	const words = [command, ...args].map((word) => (Buffer.isBuffer(word) ? word : String(word)));
+	if (client.callBuffer) return client.callBuffer(...words);
+	return client.nodeClient ? client.sendCommand(key, false, words, BUFFERS) : client.sendCommand(words, BUFFERS);
+}
+
+// A connection like the client's, for the worker alone. What is under way when it breaks fails, and is sent again by the
+// worker, which knows whether that still makes sense.
+function open(client, onError) {
+	const own = client.isCluster ? client.duplicate() : client.duplicate({ autoResendUnfulfilledCommands: false });
+	own.on('error', onError);
+	if (!own.callBuffer) own.connect().catch(onError); // ioredis connects by itself
+	return own;
+}
+
+// Commands to one that is not would wait until it is.
+const isReady = (own) => own.isReady ?? (own.status === undefined || own.status === 'ready'); // of redis, of ioredis
+
+function close(own) {
+	try {
+		own.destroy ? own.destroy() : own.disconnect();
+	} catch {
+		/* it was not open */
+	}
+}
+
+function whole(name, value, least, most = Number.MAX_SAFE_INTEGER) {
+	if (Number.isInteger(value) && value >= least && value <= most) return value;
+	throw new RangeError(`pawl: ${name} is ${value}, and must be a whole number from ${least} to ${most}`);
+}
+
+function crc32(text) {
+	let crc = -1;
+	for (const byte of Buffer.from(text)) {
+		crc ^= byte;
+		for (let n = 0; n < 8; n++) crc = (crc >>> 1) ^ (crc & 1 ? 0xedb88320 : 0);
+	}
+	return ~crc >>> 0;
+}
+
+// Doubles from try to try up to most, and from half of that to all of it by chance, so that what failed together does not
+// come back together.
+const backOff = (first, most, tries) => Math.ceil(Math.min(most, first * 2 ** (tries - 1)) * (1 - Math.random() / 2));
+
+// Until it is done, or the time is over.
+async function inTime(promise, ms) {
+	const over = new AbortController();
+	await Promise.race([promise, sleep(ms, null, { signal: over.signal }).catch(() => {})]);
+	over.abort();
+}
+
+function mapOf(reply) {
+	if (reply instanceof Map) return reply;
+	if (!Array.isArray(reply)) return new Map(Object.entries(reply));
+	return new Map(reply.flatMap((name, n) => (n % 2 ? [] : [[String(name), reply[n + 1]]])));
+}
+
+class Queue {
+	#turn = Math.floor(Math.random() * 1024);
+
+	constructor(client, name, { shards = 0, maxTries = 25, raw = false } = {}) {
+		whole('shards', shards, 0, 1024);
+		this.client = client;
+		this.keys = shards ? Array.from({ length: shards }, (_, n) => `${name}:{${n}}`) : [name];
+		this.maxTries = whole('maxTries', maxTries, 0, 65535);
+		this.raw = raw;
+	}
+
+	async put(payload, { delay = 0, at, id, about = id, nx, replace, maxTries = this.maxTries } = {}) {
+		const key = this.keyOf(about);
+		const words = [at === undefined ? delay : 0, this.encode(payload)];
+		if (at !== undefined) words.push('AT', Number(at));
+		if (id !== undefined) words.push('ID', id);
+		if (nx) words.push('NX');
+		if (replace) words.push('REPLACE');
+		if (maxTries) words.push('MAXTRIES', maxTries);
+		const reply = await call(this.client, key, 'PAWL.PUT', key, ...words);
+		return reply && String(reply);
+	}
+
+	async every(id, period, payload, { at, about = id } = {}) {
+		const key = this.keyOf(about);
+		const words = at === undefined ? [] : ['AT', Number(at)];
+		return (await call(this.client, key, 'PAWL.EVERY', key, id, period, this.encode(payload), ...words)) === 1;
+	}
+
+	async cancel(id, { about, force } = {}) {
+		return (await this.#sum(this.#keysOf(about), 'PAWL.CANCEL', id, ...(force ? ['FORCE'] : []))) > 0;
+	}
+
+	async get(id, { about } = {}) {
+		const replies = await this.#each(this.#keysOf(about), 'PAWL.GET', id);
+		const found = replies.find((reply) => reply !== null);
+		if (!found) return null;
+		const map = mapOf(found);
+		const reason = map.get('reason');
+		return { id, state: String(map.get('state')), payload: this.decode(map.get('payload')), due: map.get('due-ms'),
+			tries: map.get('tries'), maxTries: map.get('maxtries'), period: map.get('period-ms'),
+			reason: reason ? String(reason) : null };
+	}
+
+	count(state) {
+		return this.#sum(this.keys, 'PAWL.LEN', ...(state ? ['STATE', state] : []));
+	}
+
+	async pause() {
+		await this.#each(this.keys, 'PAWL.PAUSE');
+	}
+
+	async resume() {
+		await this.#each(this.keys, 'PAWL.RESUME');
+	}
+
+	requeue(ids = ['ALL']) {
+		return this.#sum(this.keys, 'PAWL.DEAD', 'REQUEUE', ...ids);
+	}
+
+	// The shard of what a task is about, the same in every language; without that, each shard in turn.
+	keyOf(about) {
+		return this.keys[(about === undefined ? this.#turn++ : crc32(String(about))) % this.keys.length];
+	}
+
+	encode(payload) {
+		const data = this.raw ? payload : JSON.stringify(payload);
+		if (typeof data === 'string') return data;
+		if (data instanceof Uint8Array) return Buffer.from(data);
+		throw new TypeError(`pawl: a payload must be ${this.raw ? 'text or bytes' : 'a JSON value'}, and is ${typeof payload}`);
+	}
+
+	decode(payload) {
+		return this.raw ? payload : JSON.parse(payload);
+	}
+
+	#keysOf(about) {
+		return about === undefined ? this.keys : [this.keyOf(about)];
+	}
+
+	// DEAD has its verb behind the key, like the others their first argument.
+	#each(keys, command, ...args) {
+		return Promise.all(keys.map((key) => call(this.client, key, command, key, ...args)));
+	}
+
+	async #sum(keys, command, ...args) {
+		return (await this.#each(keys, command, ...args)).reduce((sum, n) => sum + n, 0);
+	}
+}
+
+class Worker {
+	#leases = new Set(); // of the handlers that run
+	#stop = new AbortController();
+	#own; // the connection that settles and extends
+	#extending;
+	#closed = false;
+
+	constructor(queue, handler, options = {}) {
+		const { concurrency = 10, lease = 30000, extendEvery = lease / 3, backoff = 1000, backoffMax = 3600000 } = options;
+		const { block = 2000, grace = 25000, onError = report } = options;
+		this.queue = queue;
+		this.handler = handler;
+		this.onError = onError;
+		this.concurrency = whole('concurrency', concurrency, 1, 10000);
+		this.lease = whole('lease', lease, 1);
+		this.extendEvery = whole('extendEvery', Math.ceil(extendEvery), 1, this.lease);
+		this.backoff = whole('backoff', backoff, 0);
+		this.backoffMax = whole('backoffMax', backoffMax, 0);
+		this.block = whole('block', block, 1);
+		this.grace = whole('grace', grace, 0);
+	}
+
+	stop() {
+		this.#stop.abort();
+	}
+
+	async run() {
+		const { client, keys } = this.queue;
+		const onError = (error) => this.onError(error, null, null);
+		this.#own = open(client, onError);
+		// One connection waits for all keys. A cluster refuses keys of several slots, so there each shard has its own.
+		const takers = (isCluster(client) ? keys.map((key) => [key]) : [keys]).map((some) => {
+			return { keys: some, own: open(client, onError), id: null, busy: new Set(), wake: null };
+		});
+		const keeper = setInterval(() => this.#keep(), this.extendEvery);
+		const taking = takers.map((taker) => this.#take(taker));
+		if (!this.#stop.signal.aborted) await new Promise((resolve) => this.#stop.signal.addEventListener('abort', resolve));
+		for (const taker of takers) this.#unblock(taker);
+		const finished = Promise.all(taking).then(() => Promise.all(takers.flatMap((taker) => [...taker.busy])));
+		await inTime(finished, this.grace);
+		await inTime(Promise.all([...this.#leases].map((lease) => this.#giveUp(lease))), this.lease);
+		clearInterval(keeper);
+		this.#closed = true;
+		for (const own of [this.#own, ...takers.map((taker) => taker.own)]) close(own);
+	}
+
+	async #take(taker) {
+		for (let failures = 0; ; ) {
+			while (taker.busy.size === this.concurrency && !this.#stop.signal.aborted)
+				await new Promise((resolve) => (taker.wake = resolve));
+			if (this.#stop.signal.aborted) return;
+			try {
+				if (!isCluster(taker.own)) taker.id ??= await call(taker.own, null, 'CLIENT', 'ID');
+				if (this.#stop.signal.aborted) return;
+				const room = this.concurrency - taker.busy.size;
+				const reply = await call(taker.own, taker.keys[0], 'PAWL.MTAKE', taker.keys.length, ...taker.keys, 'COUNT', room,
+					'LEASE', this.lease, 'BLOCK', this.block);
+				failures = 0;
+				for (const delivery of reply ? reply[1] : []) this.#begin(taker, String(reply[0]), delivery);
+			} catch (error) {
+				taker.id = null;
+				if (this.#stop.signal.aborted) return;
+				this.onError(error, null, null);
+				await sleep(backOff(100, 5000, ++failures), null, { signal: this.#stop.signal }).catch(() => {});
+			}
+		}
+	}
+
+	// Ends the wait of MTAKE. Does the word come too early, or is it lost, the wait ends after `block`.
+	#unblock(taker) {
+		taker.wake?.();
+		if (taker.id !== null) call(this.#own, null, 'CLIENT', 'UNBLOCK', taker.id).catch(() => {});
+	}
+
+	#begin(taker, key, [id, data, tries, due, token]) {
+		const abort = new AbortController();
+		const task = { id: String(id), key, payload: undefined, tries, due, fence: parseInt(token, 10), signal: abort.signal };
+		const lease = { task, data, id, token, abort, end: performance.now() + this.lease };
+		this.#leases.add(lease);
+		const work = this.#handle(lease).catch((error) => this.onError(error, task, null)); // of onError itself
+		taker.busy.add(work);
+		work.finally(() => {
+			taker.busy.delete(work);
+			taker.wake?.();
+		});
+	}
+
+	async #handle(lease) {
+		const { task } = lease;
+		let failed = null;
+		try {
+			task.payload = this.queue.decode(lease.data);
+			await this.handler(task);
+		} catch (error) {
+			failed = { error };
+		}
+		if (!this.#leases.delete(lease)) return; // stop() has given it back
+		if (failed) {
+			await this.#giveBack(lease, backOff(this.backoff, this.backoffMax, task.tries), failed.error);
+		} else if ((await this.#settle(lease, 'PAWL.ACK')) === 0) {
+			this.onError(new Error('the lease was lost before the work was done'), task, 'lost');
+		}
+	}
+
+	async #giveUp(lease) {
+		this.#leases.delete(lease);
+		const error = new Error('the worker stopped before the work was done');
+		lease.abort.abort(error);
+		lease.end = 0; // NACK is tried once, and no more
+		if (isReady(this.#own)) await this.#giveBack(lease, 0, error);
+		else this.onError(error, lease.task, 'lost'); // it comes back when the lease ends
+	}
+
+	async #giveBack(lease, delay, error) {
+		const reply = await this.#settle(lease, 'PAWL.NACK', 'DELAY', delay, 'REASON', reasonOf(error));
+		this.onError(error, lease.task, ['lost', 'retry', 'dead'][reply]);
+	}
+
+	// ACK or NACK, also when the connection comes back only after a while; the lease's end is the end of that. 0: it was lost.
+	async #settle({ task, id, token, end }, command, ...options) {
+		for (let failures = 0; ; ) {
+			try {
+				return await call(this.#own, task.key, command, task.key, id, token, ...options);
+			} catch (error) {
+				if (this.#closed) return 0;
+				this.onError(error, task, null);
+				const pause = backOff(100, 5000, ++failures);
+				if (performance.now() + pause >= end) return 0;
+				await sleep(pause);
+			}
+		}
+	}
+
+	// Every `extendEvery`: tells those whose lease is over by the clock here, for the server may be out of reach, and extends
+	// the others.
+	#keep() {
+		for (const lease of this.#leases) if (lease.end <= performance.now()) lose(lease);
+		this.#extending ??= this.#extend().finally(() => (this.#extending = null));
+	}
+
+	async #extend() {
+		const held = new Map(this.queue.keys.map((key) => [key, []]));
+		for (const lease of this.#leases) if (!lease.abort.signal.aborted) held.get(lease.task.key).push(lease);
+		await Promise.all([...held].map(([key, leases]) => leases.length && this.#extendAll(key, leases)))
+			.catch((error) => this.onError(error, null, null));
+	}
+
+	async #extendAll(key, leases) {
+		const end = performance.now() + this.lease;
+		const words = leases.flatMap(({ id, token }) => [id, token, this.lease]);
+		const replies = [].concat(await call(this.#own, key, 'PAWL.EXTEND', key, ...words));
+		replies.forEach((reply, n) => {
+			if (reply === 1) leases[n].end = end;
+			else if (this.#leases.has(leases[n])) lose(leases[n]);
+		});
+	}
+}
+
+function lose(lease) {
+	lease.abort.abort(new Error('the lease was lost'));
+}
+
+// At most 1,024 bytes, and no character cut in two.
+function reasonOf(error) {
+	const text = Buffer.from(error instanceof Error ? `${error.name}: ${error.message}` : String(error));
+	let end = Math.min(text.length, 1024);
+	while (end < text.length && (text[end] & 0xc0) === 0x80) end--;
+	return text.subarray(0, end);
+}
+
+function report(error, task, outcome) {
+	console.error('pawl:', task ? `task ${task.id}, try ${task.tries}, ${outcome ?? 'not settled'}:` : 'trying again:', error);
+}
+
+module.exports = { Queue, Worker };

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: MIT
+"""Queues and workers on the module pawl.so, through redis-py, with threads; pawl.asyncio is the same with asyncio.
+README.md has a complete worker. The library for Node.js is built the same way."""
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import queue
+import threading
+from typing import Any, Callable, Optional
+
+from ._core import Outcome, QueueCore, Task, WorkerCore
+
+__all__ = ["Outcome", "Queue", "Task", "Worker"]
+
+
+class Queue(QueueCore):
+    def _each(self, keys: list[str], command: str, words: list[Any], then: Callable[[list[Any]], Any]) -> Any:
+        return then([self.client.execute_command(command, key, *words, NEVER_DECODE=[]) for key in keys])
+
+
+class Worker(WorkerCore):
+    event = threading.Event
+    _loop: Optional[asyncio.AbstractEventLoop] = None
+
+    def stop(self) -> None:
+        """Asks run() to end. A signal handler may call it, and any thread."""
+        self._loop.call_soon_threadsafe(self._stopping.set) if self._loop else self._stopping.set()
+
+    def run(self) -> None:
+        """Takes tasks and handles them, until stop()."""
+        asyncio.run(self._lead())
+
+    async def _lead(self) -> None:
+        # For each handler one, which also settles its task, and for each connection one that takes and one that extends.
+        self._threads = Threads(len(self.groups) * self.concurrency + len(self.groups) + len(self.queue.keys))
+        self._loop = asyncio.get_running_loop()
+        try:
+            await self._run()
+        finally:
+            self._loop = None
+            self._threads.todo.put(None)  # the end of them
+
+    async def _call(self, client: Any, *words: Any) -> Any:
+        return await self._threads.run(lambda: client.execute_command(*words, NEVER_DECODE=[]))
+
+    async def _work(self, task: Task) -> None:
+        await self._threads.run(lambda: self.handler(task))
+
+    async def _close(self, client: Any) -> None:
+        if client.connection:
+            client.connection.disconnect()  # a reply may still be on its way
+        client.close()
+
+
+class Threads:
+    """Threads that stay, as handlers with connections of their own to a database need it; and that a process which ends
+    does not wait for, as it would for those of concurrent.futures."""
+
+    def __init__(self, count: int) -> None:
+        self.todo: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        for _ in range(count):
+            threading.Thread(target=self._work, daemon=True).start()
+
+    def run(self, function: Callable[[], Any]) -> asyncio.Future[Any]:
+        future: concurrent.futures.Future[Any] = concurrent.futures.Future()
+        self.todo.put((future, function))
+        return asyncio.wrap_future(future)
+
+    def _work(self) -> None:
+        for future, function in iter(self.todo.get, None):
+            if future.set_running_or_notify_cancel():
+                try:
+                    future.set_result(function())
+                except BaseException as error:
+                    future.set_exception(error)
+        self.todo.put(None)  # for the next thread

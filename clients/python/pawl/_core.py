@@ -1,0 +1,288 @@
+# SPDX-License-Identifier: MIT
+"""What pawl and pawl.asyncio have in common: nearly all of it. With threads, too, a loop of asyncio leads; only the
+commands and the handlers are run by the threads."""
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import logging
+import math
+import random
+import time
+import zlib
+from dataclasses import dataclass, field
+from typing import Any, Callable, Iterable, Literal, Optional
+
+Outcome = Literal["retry", "dead", "lost"]
+OnError = Callable[[BaseException, "Optional[Task]", Optional[Outcome]], None]
+OUTCOMES: tuple[Outcome, ...] = ("lost", "retry", "dead")  # what NACK replies
+
+
+@dataclass(eq=False)
+class Task:
+    """What a handler gets. Times are milliseconds, `due` of Unix time."""
+    id: str
+    key: str
+    payload: Any
+    tries: int
+    due: int
+    fence: int
+    lost: Any  # threading.Event or asyncio.Event: the lease is lost, or the worker gives up
+    _id: bytes = field(repr=False)
+    _token: bytes = field(repr=False)
+    _end: float = field(repr=False)  # of the lease, by time.monotonic()
+    _work: Any = field(repr=False, default=None)
+
+
+def check(name: str, value: int, least: int, most: int = 2**53 - 1) -> int:
+    if isinstance(value, int) and least <= value <= most:
+        return value
+    raise ValueError(f"pawl: {name} is {value!r}, and must be a whole number from {least} to {most}")
+
+
+def back_off(first: int, most: int, tries: int) -> int:
+    """Doubles from try to try up to most, and from half of that to all of it by chance, so that what failed together does
+    not come back together."""
+    return math.ceil(min(most, first * 2 ** min(tries - 1, 64)) * (1 - random.random() / 2))
+
+
+def reason_of(error: BaseException) -> bytes:
+    """At most 1,024 bytes, and no character cut in two."""
+    return f"{type(error).__name__}: {error}".encode(errors="replace")[:1024].decode(errors="ignore").encode()
+
+
+def report(error: BaseException, task: Optional[Task], outcome: Optional[Outcome]) -> None:
+    what = f"task {task.id}, try {task.tries}, {outcome or 'not settled'}" if task else "trying again"
+    logging.getLogger("pawl").warning("%s: %r", what, error, exc_info=error if task and outcome != "lost" else None)
+
+
+async def in_time(all: Iterable[Any], ms: float) -> None:
+    """Until all of it is done, or the time is over."""
+    futures = [asyncio.ensure_future(each) for each in all]
+    if futures:
+        _, late = await asyncio.wait(futures, timeout=ms / 1000)
+        for each in late:
+            each.cancel()
+
+
+class QueueCore:
+    """The commands of a queue. `_each` sends one to each of some keys; of the asyncio flavour all methods are awaited."""
+
+    def __init__(self, client: Any, name: str, *, shards: int = 0, max_tries: int = 25, raw: bool = False) -> None:
+        self.client, self.raw = client, raw
+        self.keys = [f"{name}:{{{n}}}" for n in range(check("shards", shards, 0, 1024))] or [name]
+        self.max_tries = check("max_tries", max_tries, 0, 65535)
+        self._turn = itertools.count(random.randrange(1024))
+
+    def put(self, payload: Any, *, delay: int = 0, at: Optional[int] = None, id: Optional[str] = None,
+            about: Optional[str] = None, nx: bool = False, replace: bool = False,
+            max_tries: Optional[int] = None) -> Optional[str]:
+        words: list[Any] = [delay if at is None else 0, self.encode(payload)]
+        words += ([] if at is None else ["AT", at]) + ([] if id is None else ["ID", id])
+        words += (["NX"] if nx else []) + (["REPLACE"] if replace else [])
+        words += ["MAXTRIES", tries] if (tries := self.max_tries if max_tries is None else max_tries) else []
+        return self._each([self.key_of(id if about is None else about)], "PAWL.PUT", words,
+                          lambda replies: replies[0] and replies[0].decode())
+
+    def every(self, id: str, period: int, payload: Any, *, at: Optional[int] = None, about: Optional[str] = None) -> bool:
+        words = [id, period, self.encode(payload)] + ([] if at is None else ["AT", at])
+        return self._each([self.key_of(id if about is None else about)], "PAWL.EVERY", words, lambda replies: replies[0] == 1)
+
+    def cancel(self, id: str, *, about: Optional[str] = None, force: bool = False) -> bool:
+        words = [id] + (["FORCE"] if force else [])
+        return self._each([self.key_of(about)] if about is not None else self.keys, "PAWL.CANCEL", words,
+                          lambda replies: sum(replies) > 0)
+
+    def get(self, id: str, *, about: Optional[str] = None) -> Optional[dict[str, Any]]:
+        return self._each([self.key_of(about)] if about is not None else self.keys, "PAWL.GET", [id],
+                          lambda replies: self._found(id, replies))
+
+    def count(self, state: Optional[str] = None) -> int:
+        return self._each(self.keys, "PAWL.LEN", ["STATE", state] if state else [], sum)
+
+    def pause(self) -> None:
+        return self._each(self.keys, "PAWL.PAUSE", [], lambda _: None)
+
+    def resume(self) -> None:
+        return self._each(self.keys, "PAWL.RESUME", [], lambda _: None)
+
+    def requeue(self, ids: Iterable[str] = ("ALL",)) -> int:
+        return self._each(self.keys, "PAWL.DEAD", ["REQUEUE", *ids], sum)
+
+    def key_of(self, about: Optional[str]) -> str:
+        """The shard of what a task is about, the same in every language; without that, each shard in turn."""
+        return self.keys[(next(self._turn) if about is None else zlib.crc32(str(about).encode())) % len(self.keys)]
+
+    def _found(self, id: str, replies: list[Any]) -> Optional[dict[str, Any]]:
+        reply = next((reply for reply in replies if reply is not None), None)
+        if reply is None:
+            return None
+        found = reply if isinstance(reply, dict) else dict(zip(reply[::2], reply[1::2]))
+        reason = found[b"reason"]
+        return {"id": id, "state": found[b"state"].decode(), "payload": self.decode(found[b"payload"]),
+                "due": found[b"due-ms"], "tries": found[b"tries"], "max_tries": found[b"maxtries"],
+                "period": found[b"period-ms"], "reason": reason.decode(errors="replace") if reason else None}
+
+    def encode(self, payload: Any) -> Any:
+        if self.raw and not isinstance(payload, (str, bytes)):
+            raise TypeError(f"pawl: a payload must be text or bytes, and is {type(payload).__name__}")
+        return payload if self.raw else json.dumps(payload, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+    def decode(self, payload: bytes) -> Any:
+        return payload if self.raw else json.loads(payload)
+
+
+class WorkerCore:
+    """A worker. The flavours say how a command is sent (`_call`), a handler run (`_work`), a connection closed (`_close`),
+    and what the `event` of a task is."""
+
+    def __init__(self, queue: Any, handler: Callable[[Task], Any], *, concurrency: int = 10, lease: int = 30000,
+                 extend_every: Optional[int] = None, backoff: int = 1000, backoff_max: int = 3600000, block: int = 2000,
+                 grace: int = 25000, on_error: OnError = report) -> None:
+        self.queue, self.handler, self.on_error = queue, handler, on_error
+        self.concurrency, self.lease = check("concurrency", concurrency, 1, 10000), check("lease", lease, 1)
+        self.extend_every = check("extend_every", math.ceil(lease / 3) if extend_every is None else extend_every, 1, lease)
+        self.backoff, self.backoff_max = check("backoff", backoff, 0), check("backoff_max", backoff_max, 0)
+        self.grace = check("grace", grace, 0)
+        self.in_cluster = not hasattr(queue.client, "connection_pool")
+        # A reply after the client's own limit would be lost, and its tasks come back only when their leases end.
+        limit = None if self.in_cluster else queue.client.connection_pool.connection_kwargs.get("socket_timeout")
+        self.block = min(check("block", block, 1), math.ceil(limit * 500) if limit else block)
+        # One connection waits for all keys. A cluster refuses keys of several slots, so there each shard has its own.
+        self.groups = [[key] for key in queue.keys] if self.in_cluster else [queue.keys]
+        self._running: dict[bytes, Task] = {}  # those whose handler runs, by token; whoever takes one out settles it
+        self._stopping = asyncio.Event()
+
+    async def _run(self) -> None:
+        takers = [Taker(self, keys) for keys in self.groups]
+        own = [asyncio.ensure_future(each) for each in [self._keep(), *(taker.take_all() for taker in takers)]]
+        try:
+            await self._stopping.wait()
+            own += [asyncio.ensure_future(taker.unblock()) for taker in takers]
+            await in_time((taker.done.wait() for taker in takers), self.grace)
+            await in_time((self._give_up(task) for task in list(self._running.values())), self.lease)
+        finally:
+            for each in [*own, *(task._work for task in self._running.values())]:  # these only if this is cancelled itself
+                each.cancel()
+            await asyncio.gather(*own, return_exceptions=True)
+            for taker in takers if not self.in_cluster else []:
+                await self._close(taker.client)
+
+    async def _give_up(self, task: Task) -> None:
+        if self._running.pop(task._token, None):
+            task.lost.set()
+            task._work.cancel()
+            task._end = 0  # NACK is tried once, and no more
+            await self._give_back(task, 0, RuntimeError("the worker stopped before the work was done"))
+
+    async def _handle(self, task: Task) -> None:
+        failed: Optional[BaseException] = None
+        try:
+            task.payload = self.queue.decode(task.payload)
+            await self._work(task)
+        except BaseException as error:
+            failed = error
+        if not self._running.pop(task._token, None):
+            return  # _give_up() has it
+        if failed is not None:
+            await self._give_back(task, back_off(self.backoff, self.backoff_max, task.tries), failed)
+        elif await self._settle(task, "PAWL.ACK") == 0:
+            self.on_error(RuntimeError("the lease was lost before the work was done"), task, "lost")
+
+    async def _give_back(self, task: Task, delay: int, error: BaseException) -> None:
+        reply = await self._settle(task, "PAWL.NACK", "DELAY", delay, "REASON", reason_of(error))
+        self.on_error(error, task, OUTCOMES[reply])
+
+    async def _settle(self, task: Task, command: str, *options: Any) -> int:
+        """ACK or NACK, also when the connection comes back only after a while; the lease's end is the end of that. 0: it was
+        lost."""
+        for failures in itertools.count(1):
+            try:
+                return int(await self._call(self.queue.client, command, task.key, task._id, task._token, *options))
+            except Exception as error:
+                self.on_error(error, task, None)
+                pause = back_off(100, 5000, failures) / 1000
+                if time.monotonic() + pause >= task._end:
+                    break
+                await asyncio.sleep(pause)
+        return 0
+
+    async def _keep(self) -> None:
+        """Every `extend_every`: tells those whose lease is over by the clock here, for the server may be out of reach, and
+        extends the others."""
+        extending: set[asyncio.Future[Any]] = set()
+        while True:
+            await asyncio.sleep(self.extend_every / 1000)
+            held: dict[str, list[Task]] = {}
+            for task in self._running.values():
+                if task._end <= time.monotonic():
+                    task.lost.set()
+                if not task.lost.is_set():
+                    held.setdefault(task.key, []).append(task)
+            if all(each.done() for each in extending):
+                extending = {asyncio.ensure_future(self._extend(key, tasks)) for key, tasks in held.items()}
+
+    async def _extend(self, key: str, tasks: list[Task]) -> None:
+        end = time.monotonic() + self.lease / 1000
+        words = [word for task in tasks for word in (task._id, task._token, self.lease)]
+        try:
+            reply = await self._call(self.queue.client, "PAWL.EXTEND", key, *words)
+        except Exception as error:
+            return self.on_error(error, None, None)
+        for task, held in zip(tasks, reply if isinstance(reply, list) else [reply]):
+            if held == 1:
+                task._end = end
+            elif task._token in self._running:
+                task.lost.set()
+
+
+class Taker:
+    """Takes from some keys with a connection of its own."""
+
+    def __init__(self, worker: WorkerCore, keys: list[str]) -> None:
+        self.worker, self.keys = worker, keys
+        self.client = worker.queue.client if worker.in_cluster else worker.queue.client.client()
+        self.id: Optional[int] = None  # of the connection
+        self.busy: set[asyncio.Future[None]] = set()
+        self.done = asyncio.Event()  # it takes no more, and all that it took is settled
+
+    async def unblock(self) -> None:
+        """Ends the wait of MTAKE. Does the word come too early, or is it lost, the wait ends after `block`."""
+        try:
+            if self.id is not None:
+                await self.worker._call(self.worker.queue.client, "CLIENT", "UNBLOCK", self.id)
+        except Exception as error:
+            self.worker.on_error(error, None, None)
+
+    async def take_all(self) -> None:
+        failures = 0
+        while not self.worker._stopping.is_set():
+            try:
+                if len(self.busy) == self.worker.concurrency:
+                    await asyncio.wait(self.busy, return_when=asyncio.FIRST_COMPLETED)
+                elif self.id is None and not self.worker.in_cluster:
+                    self.id = await self.worker._call(self.client, "CLIENT", "ID")
+                else:
+                    await self._take()
+                    failures = 0
+            except Exception as error:
+                self.id = None
+                self.worker.on_error(error, None, None)
+                failures += 1
+                await in_time([self.worker._stopping.wait()], back_off(100, 5000, failures))
+        while self.busy:
+            await asyncio.wait(self.busy)
+        self.done.set()
+
+    async def _take(self) -> None:
+        worker, room = self.worker, self.worker.concurrency - len(self.busy)
+        reply = await worker._call(self.client, "PAWL.MTAKE", len(self.keys), *self.keys, "COUNT", room,
+                                   "LEASE", worker.lease, "BLOCK", worker.block)
+        for id, payload, tries, due, token in reply[1] if reply else []:
+            task = Task(id.decode(errors="replace"), reply[0].decode(), payload, tries, due, int(token.split(b"-")[0]),
+                        worker.event(), id, token, time.monotonic() + worker.lease / 1000)
+            worker._running[token] = task
+            task._work = asyncio.ensure_future(worker._handle(task))
+            self.busy.add(task._work)
+            task._work.add_done_callback(self.busy.discard)

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: MIT
+"""Queues and workers on the module pawl.so, through redis.asyncio. asyncio.pyi has the types."""
+import asyncio
+
+from ._core import Outcome, QueueCore, Task, WorkerCore
+
+__all__ = ["Outcome", "Queue", "Task", "Worker"]
+
+
+class Queue(QueueCore):
+    async def _each(self, keys, command, words, then):
+        calls = [self.client.execute_command(command, key, *words, NEVER_DECODE=[]) for key in keys]
+        return then(await asyncio.gather(*calls))
+
+
+class Worker(WorkerCore):
+    event = asyncio.Event
+    run = WorkerCore._run
+
+    def stop(self):
+        self._stopping.set()
+
+    async def _call(self, client, *words):
+        return await client.execute_command(*words, NEVER_DECODE=[])
+
+    async def _work(self, task):
+        await self.handler(task)
+
+    async def _close(self, client):
+        if client.connection:
+            await client.connection.disconnect()  # a reply may still be on its way
+        await getattr(client, "aclose", client.close)()  # by its name in redis-py 5 and later

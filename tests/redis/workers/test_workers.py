@@ -1,0 +1,635 @@
+# SPDX-License-Identifier: MIT
+"""The worker libraries, clients/node and clients/python, on a real server: every scenario with every flavour.
+
+They are installed as a user would, by npm and pip, into a temporary folder. A flavour's program is told what to do, and
+says what happens, in lines of JSON:
+
+    {"do": "open", "n": 3}                       lets the handler of the task whose payload has this n go on
+    {"do": "stop"}                               worker.stop()
+    {"do": "call", "method": "put", "args": [{"n": 3, "act": "wait"}], "options": {"delay": 5}}
+
+    {"event": "ready"}, {"event": "ended"}       before and after worker.run()
+    {"event": "start", "n": 3, "id": …, "key": …, "tries": …, "due": …, "fence": …}    its handler begins
+    {"event": "lost", "n": 3}, {"event": "done", "n": 3}                              it was told; it returns
+    {"event": "outcome", "n": 3, "outcome": "dead", "text": …}                        the callback for errors
+    {"event": "reply", "value": …}               of a call; or "error"
+
+What a handler does stands in the payload, as `act`: "wait" for "open", "fail", wait until the lease is "lost", or nothing.
+The module's clock stands still unless a test sets it, so leases and delays end when the test says so. Leases are an hour:
+no worker is so slow that it loses one by its own clock.
+"""
+import ast
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+import cluster
+from support import START, TOP, Server, ServerTest, in_pairs, wait_until
+
+HERE = pathlib.Path(__file__).resolve().parent
+HOUR = 3_600_000
+SOON = {"lease": HOUR, "extend_every": 10}
+FOLDER = None
+PYTHON = None
+READMES = {"node": TOP / "clients/node/README.md", "python": TOP / "clients/python/README.md"}
+
+
+def find_python():
+    """An interpreter that has redis-py and pip: the one that runs this, or Debian's."""
+    for python in (sys.executable, "/usr/bin/python3"):
+        asked = subprocess.run([python, "-c", "import redis.asyncio, setuptools, wheel, pip"], cwd=FOLDER, env=environment(),
+                               capture_output=True)
+        if asked.returncode == 0:
+            return python
+    raise AssertionError("no python3 here has redis-py and pip; please install what Debian calls python3-redis python3-pip")
+
+
+def run(*command):
+    result = subprocess.run([str(word) for word in command], cwd=FOLDER, env=environment(), capture_output=True, text=True)
+    if result.returncode != 0:
+        raise AssertionError(f"{command} failed:\n{result.stdout}{result.stderr}")
+
+
+def environment(port=0, user=""):
+    inherited = {name: value for name, value in os.environ.items() if name not in ("LD_PRELOAD", "NODE_PATH", "PYTHONPATH")}
+    return dict(inherited, REDIS_URL=f"redis://{user}127.0.0.1:{port}", PYTHONPATH=os.environ.get("PAWL_REDIS_PY", "") + ":" +
+                os.path.join(FOLDER, "site"), PYTHONDONTWRITEBYTECODE="1", PYTHONUNBUFFERED="1")
+
+
+def setUpModule():
+    global FOLDER, PYTHON
+    FOLDER = tempfile.mkdtemp(prefix="pawl-workers-")
+    unittest.addModuleCleanup(shutil.rmtree, FOLDER)
+    PYTHON = find_python()
+    (pathlib.Path(FOLDER) / "package.json").write_text('{"type": "module"}')
+    run("npm", "install", "--offline", "--no-audit", "--no-fund", TOP / "clients/node")
+    for package in ("redis", "ioredis"):
+        os.symlink(os.path.join(os.environ["PAWL_BUILD"], "npm/node_modules", package),
+                   os.path.join(FOLDER, "node_modules", package))
+    shutil.copytree(TOP / "clients/python", os.path.join(FOLDER, "python"))  # setuptools writes beside what it builds
+    run(PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-index", "--no-build-isolation",
+        "--no-deps", "--target", os.path.join(FOLDER, "site"), os.path.join(FOLDER, "python"))
+    for program in HERE.glob("worker*"):
+        shutil.copy(program, FOLDER)
+
+
+class Program:
+    """A process, and the lines that it has printed so far."""
+
+    def __init__(self, test, command, port, user=""):
+        self.errors = tempfile.TemporaryFile("w+")
+        self.process = subprocess.Popen(command, cwd=FOLDER, env=environment(port, user), text=True, stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, stderr=self.errors)
+        self.lines = []
+        self.reader = threading.Thread(target=self._read)
+        self.reader.start()
+        test.addCleanup(self._clean)
+
+    def _read(self):
+        for line in self.process.stdout:
+            self.lines.append(line.rstrip("\n"))
+
+    def _clean(self):
+        self.process.kill()
+        self.process.wait()
+        self.reader.join()
+        self.process.stdin.close()
+        self.process.stdout.close()
+        self.errors.close()
+
+    def _complaints(self):
+        self.errors.seek(0)
+        return self.errors.read()[-4000:]
+
+    def wait_until(self, condition, what):
+        """Until it is so; the program has to live until then."""
+        def ask():
+            ended = self.process.poll() is not None
+            return condition() or (ended and not self.reader.is_alive() and "ended")
+        try:
+            answer = wait_until(ask, what)
+        except AssertionError as error:
+            raise AssertionError(f"{error}\n{self.lines[-20:]}\n{self._complaints()}") from None
+        if answer == "ended":
+            raise AssertionError(f"the program ended before this: {what}\n{self.lines[-20:]}\n{self._complaints()}")
+        return answer
+
+    def wait_for_line(self, line):
+        self.wait_until(lambda: line in self.lines, f"it prints {line!r}")
+
+    def signal(self, number):
+        self.process.send_signal(number)
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+        self.reader.join()
+
+    def wait(self):
+        """Until it has ended by itself, and well."""
+        wait_until(lambda: self.process.poll() is not None, "the program ends")
+        self.reader.join()
+        if self.process.returncode != 0:
+            raise AssertionError(f"the program ended with {self.process.returncode}:\n{self._complaints()}")
+
+
+class Flavoured(Program):
+    """The program of a flavour."""
+
+    def __init__(self, test, name="jobs", queue=None, worker=None, ports=None, port=None, user=""):
+        settings = {"name": name, "queue": test.options_of(queue or {}), "worker": worker and test.options_of(worker),
+                    "ports": ports}
+        super().__init__(test, [*test.command(), json.dumps(settings)], port or (0 if ports else test.server.port), user)
+        self.test = test
+        self.wait_for("ready")
+
+    def all(self, event, **fields):
+        found = [json.loads(line) for line in self.lines]
+        return [each for each in found if each["event"] == event and all(each.get(k) == v for k, v in fields.items())]
+
+    def wait_for(self, event, count=1, **fields):
+        """Until that many such events; the last of them."""
+        self.wait_until(lambda: len(self.all(event, **fields)) >= count, f"{count} of {event} {fields}")
+        return self.all(event, **fields)[count - 1]
+
+    def order(self, **order):
+        self.process.stdin.write(json.dumps(order) + "\n")
+        self.process.stdin.flush()
+
+    def open(self, n):
+        self.order(do="open", n=n)
+
+    def call(self, method, *args, **options):
+        before = len(self.all("reply"))
+        self.order(do="call", method=method, args=args, options=self.test.options_of(options) or None)
+        reply = self.wait_for("reply", before + 1)
+        if "error" in reply:
+            raise ValueError(reply["error"])
+        return reply["value"]
+
+    def put_many(self, numbers):
+        """Ten at a time: a pool may have no more than so many connections."""
+        for first in range(0, len(numbers), 10):
+            before = len(self.all("reply"))
+            some = numbers[first:first + 10]
+            for n in some:
+                self.order(do="call", method="put", args=[{"n": n}], options=None)
+            self.wait_for("reply", before + len(some))
+        self.test.assertEqual([each for each in self.all("reply") if "error" in each], [])
+
+    def stop(self):
+        self.order(do="stop")
+
+    def end(self):
+        self.stop()
+        self.wait_for("ended")
+        self.wait()
+
+
+class Flavour:
+    """What differs from flavour to flavour."""
+    language = None
+    listing = None  # the first line of the README's listing
+    words = ()
+
+    def command(self):
+        return [PYTHON if word == "python3" else word for word in self.words]
+
+    def options_of(self, options):
+        """In the language's own spelling."""
+        if self.language == "python":
+            return options
+        return {re.sub(r"_(\w)", lambda match: match[1].upper(), name): value for name, value in options.items()}
+
+
+class NodeRedis(Flavour):
+    language = "node"
+    listing = "import { createClient } from 'redis';"
+    words = ("node", "worker.mjs", "redis")
+
+
+class IoRedis(Flavour):
+    language = "node"
+    listing = "import Redis from 'ioredis';"
+    words = ("node", "worker.mjs", "ioredis")
+
+
+class Threads(Flavour):
+    language = "python"
+    listing = "import os, redis, signal"
+    words = ("python3", "worker_threads.py")
+
+
+class Asyncio(Flavour):
+    language = "python"
+    listing = "import asyncio, os, redis.asyncio, signal"
+    words = ("python3", "worker_asyncio.py")
+
+
+def listing_of(document, first):
+    """The lines of the listing that begins with that line."""
+    for listing in re.findall(r"^```\w+\n(.*?)^```$", document.read_text(), re.M | re.S):
+        if listing.startswith(first + "\n"):
+            return listing
+    raise AssertionError(f"{document} has no listing that begins with {first!r}")
+
+
+class Scenarios:
+    """On a server whose clock stands still."""
+
+    def start(self, **settings):
+        return Flavoured(self, **settings)
+
+    def producer(self, **settings):
+        return self.start(worker=None, **settings)
+
+    def get(self, key, id):
+        reply = self.call("PAWL.GET", key, id)
+        return reply and {name.decode(): value for name, value in in_pairs(reply).items()}
+
+    def count(self, key="jobs", *args):
+        return self.call("PAWL.LEN", key, *args)
+
+    def put(self, n, act=None, *options, key="jobs"):
+        self.call("PAWL.PUT", key, 0, json.dumps({"n": n, "act": act}), "ID", f"task-{n}", *options)
+
+    def no_taker_waits(self):
+        wait_until(lambda: self.blocked() == 0, "no taker waits")
+
+    def test_the_lines_of_the_readme(self):
+        lines = listing_of(READMES[self.language], self.listing)
+        self.assertEqual(listing_of(TOP / "docs/redis.md", self.listing), lines)
+        code = [line for line in lines.split("\n") if line.strip()]
+        self.assertTrue(6 <= len(code) <= 10, f"{len(code)} lines")
+        file = pathlib.Path(FOLDER, "readme" + (".mjs" if self.language == "node" else ".py"))
+        file.write_text(lines)
+        program = Program(self, [PYTHON if self.language == "python" else "node", str(file)], self.server.port)
+        self.call("PAWL.PUT", "jobs:{3}", 0, '{"to":"ann"}')
+        program.wait_for_line("mail to ann")
+        wait_until(lambda: self.count("jobs:{3}") == 0, "it is acknowledged")
+        program.signal(signal.SIGTERM)
+        program.wait()
+
+    def test_the_rights_that_the_documentation_gives_are_enough(self):
+        words = re.search(r"^    ACL SETUSER (worker .*)$", (TOP / "docs/redis.md").read_text(), re.M)[1].split()
+        self.call("ACL", "SETUSER", *words)
+        program = self.start(user="worker:secret@", queue={"shards": 2}, worker=SOON)
+        self.put(1, "wait", key="jobs:{0}")
+        self.put(2, "fail", "MAXTRIES", 1, key="jobs:{1}")
+        program.wait_for("outcome", n=2, outcome="dead")
+        self.pass_ms(1)
+        wait_until(lambda: self.get("jobs:{0}", "task-1")["due-ms"] == self.now + HOUR, "the lease is extended")
+        program.open(1)
+        wait_until(lambda: self.count("jobs:{0}") == 0, "it is acknowledged")
+        program.end()
+
+    def test_each_task_is_handled_once(self):
+        program = self.start(worker={"lease": HOUR, "concurrency": 7})
+        program.put_many(range(100))
+        program.wait_for("done", 100)
+        wait_until(lambda: self.count() == 0, "all are acknowledged")
+        program.end()
+        self.assertEqual(sorted(each["n"] for each in program.all("start")), list(range(100)))
+        self.assertEqual({each["tries"] for each in program.all("start")}, {1})
+        self.assertEqual(len({each["fence"] for each in program.all("start")}), 100)
+        self.assertEqual(program.all("outcome"), [])
+
+    def test_concurrency_is_a_bound_and_is_reached(self):
+        for n in range(5):
+            self.put(n, "wait")
+        program = self.start(worker={"lease": HOUR, "concurrency": 3})
+        program.wait_for("start", 3)
+        for done in range(1, 5):
+            self.assertEqual(self.count("jobs", "STATE", "leased"), 3 if done < 4 else 2)
+            program.open(program.all("start")[done - 1]["n"])
+            program.wait_for("done", done)
+            if done < 3:
+                program.wait_for("start", 3 + done)
+            wait_until(lambda: self.count() == 5 - done, "it is acknowledged")
+        program.open(program.all("start")[4]["n"])
+        program.wait_for("done", 5)
+        program.end()
+
+    def test_the_tasks_of_a_worker_that_is_killed_come_back(self):
+        for n in range(3):
+            self.put(n, "wait")
+        first = self.start(worker={"lease": HOUR})
+        first.wait_for("start", 3)
+        first.kill()
+        self.assertEqual(self.count("jobs", "STATE", "leased"), 3)
+        second = self.start(worker={"lease": HOUR})
+        self.pass_ms(HOUR)
+        second.wait_for("start", 3)
+        self.assertEqual({each["tries"] for each in second.all("start")}, {2})
+        self.assertGreater(min(each["fence"] for each in second.all("start")),
+                           max(each["fence"] for each in first.all("start")))
+        for n in range(3):
+            second.open(n)
+        second.wait_for("done", 3)
+        wait_until(lambda: self.count() == 0, "all are acknowledged")
+        second.end()
+
+    def test_a_lease_is_extended_while_the_handler_runs(self):
+        self.put(1, "wait")
+        self.put(2, "wait")
+        program = self.start(worker=SOON)
+        program.wait_for("start", 2)
+        for _ in range(4):
+            self.pass_ms(HOUR - 1)
+            for n in (1, 2):
+                wait_until(lambda: self.get("jobs", f"task-{n}")["due-ms"] == self.now + HOUR, "the lease is extended")
+        program.open(1)
+        program.open(2)
+        program.wait_for("done", 2)
+        wait_until(lambda: self.count() == 0, "both are acknowledged")
+        program.end()
+        self.assertEqual(len(program.all("start")), 2)
+        self.assertEqual(program.all("outcome"), [])
+
+    def test_a_handler_is_told_that_its_lease_is_lost(self):
+        self.put(1, "lost")
+        self.put(2, "wait")
+        program = self.start(worker=SOON)
+        program.wait_for("start", 2)
+        self.assertEqual(program.all("lost"), [])
+        self.call("PAWL.CANCEL", "jobs", "task-1", "FORCE")
+        program.wait_for("lost", n=1)
+        program.wait_for("outcome", n=1, outcome="lost")
+        program.open(2)
+        program.wait_for("done", n=2)
+        program.end()
+        self.assertEqual(len(program.all("outcome")), 1)
+
+    def test_a_handler_is_told_when_the_server_is_out_of_reach_until_the_lease_ends(self):
+        server = Server(clock=START)
+        self.addCleanup(server.stop)
+        program = self.start(worker={"lease": 2000, "extend_every": 50}, port=server.port)
+        server.client().call("PAWL.PUT", "jobs", 0, '{"n":1,"act":"lost"}')
+        program.wait_for("start")
+        server.process.send_signal(signal.SIGSTOP)
+        program.wait_for("lost")
+        server.process.send_signal(signal.SIGCONT)
+        program.wait_for("done")
+
+    def test_failures_are_tried_again_after_growing_delays_and_then_dead(self):
+        self.put(1, "fail", "MAXTRIES", 5)
+        program = self.start(worker={"lease": HOUR, "backoff": 1000, "backoff_max": 5000})
+        for tries, most in enumerate((1000, 2000, 4000, 5000), 1):
+            program.wait_for("outcome", tries, outcome="retry")
+            task = self.get("jobs", "task-1")
+            self.assertEqual((task["state"], task["tries"], task["reason"]), (b"waiting", tries, b"TypeError: no luck with 1"))
+            self.assertTrue(most / 2 <= task["due-ms"] - self.now <= most, f"try {tries}: {task['due-ms'] - self.now} ms")
+            self.set_clock(task["due-ms"])
+        program.wait_for("outcome", outcome="dead", text="no luck with 1")
+        found = program.call("get", "task-1")
+        self.assertEqual([found[name] for name in ("id", "state", "payload", "tries", "reason")],
+                         ["task-1", "dead", {"n": 1, "act": "fail"}, 5, "TypeError: no luck with 1"])
+        self.assertEqual(program.call("requeue"), 1)
+        program.wait_for("start", 6)
+        program.end()
+
+    def test_what_failed_together_does_not_come_back_together(self):
+        for n in range(10):
+            self.put(n, "fail")
+        program = self.start(worker={"lease": HOUR, "backoff": HOUR})
+        program.wait_for("outcome", 10, outcome="retry")
+        self.assertGreater(len({self.get("jobs", f"task-{n}")["due-ms"] for n in range(10)}), 1)
+        program.end()
+
+    def test_a_payload_that_cannot_be_read_fails_as_a_task_does(self):
+        program = self.start(worker={"lease": HOUR})
+        self.call("PAWL.PUT", "jobs", 0, "{", "ID", "bad", "MAXTRIES", 1)
+        wait_until(lambda: self.count("jobs", "STATE", "dead") == 1, "it is dead")
+        self.assertIn("JSON", self.get("jobs", "bad")["reason"].decode())
+        program.end()
+
+    def test_a_reason_is_cut_between_two_characters(self):
+        self.call("PAWL.PUT", "jobs", 0, json.dumps({"n": "é" * 1000, "act": "fail"}), "ID", "long", "MAXTRIES", 1)
+        program = self.start(worker={"lease": HOUR})
+        program.wait_for("outcome", outcome="dead")
+        reason = self.get("jobs", "long")["reason"].decode()
+        self.assertTrue(reason.startswith("TypeError: no luck with éé"))
+        self.assertIn(len(reason.encode()), (1023, 1024))
+        program.end()
+
+    def test_stop_finishes_what_runs_and_takes_nothing_new(self):
+        self.put(1, "wait")
+        program = self.start(worker={"lease": HOUR, "concurrency": 2, "grace": HOUR, "block": HOUR})
+        program.wait_for("start", n=1)
+        wait_until(lambda: self.blocked() == 1, "it waits for another")
+        program.stop()
+        self.no_taker_waits()  # long before an hour is over: the server was told to unblock it
+        self.put(2)
+        program.open(1)
+        program.wait_for("ended")
+        program.wait()
+        self.assertEqual([each["n"] for each in program.all("done")], [1])
+        self.assertEqual(self.get("jobs", "task-1"), None)
+        self.assertEqual((self.get("jobs", "task-2")["state"], self.get("jobs", "task-2")["tries"]), (b"due", 0))
+
+    def test_what_is_not_done_in_the_grace_time_is_given_back(self):
+        self.put(1, "wait")
+        self.put(2, "wait", "MAXTRIES", 1)
+        program = self.start(worker={"lease": HOUR, "grace": 1})
+        program.wait_for("start", 2)
+        program.end()
+        self.assertEqual({each["n"]: each["outcome"] for each in program.all("outcome")}, {1: "retry", 2: "dead"})
+        for n, state in ((1, b"due"), (2, b"dead")):
+            task = self.get("jobs", f"task-{n}")
+            self.assertEqual((task["state"], task["tries"]), (state, 1))
+            self.assertTrue(task["reason"].endswith(b"Error: the worker stopped before the work was done"), task["reason"])
+
+    def test_stop_ends_while_the_server_is_away(self):
+        server = Server(clock=START)
+        program = self.start(worker={"lease": HOUR, "grace": 1}, port=server.port)
+        server.client().call("PAWL.PUT", "jobs", 0, '{"n":1,"act":"wait"}')
+        program.wait_for("start")
+        server.kill()
+        program.end()
+        self.assertEqual([each["outcome"] for each in program.all("outcome")], ["lost"])
+
+    def test_nothing_is_lost_when_the_server_is_killed_and_restarted(self):
+        server = Server("--appendonly", "yes", "--appendfsync", "always", clock=START)
+        self.addCleanup(server.stop)
+        redis = server.client()
+        program = self.start(worker={"lease": HOUR, "concurrency": 5}, port=server.port)
+        for n in range(5):
+            redis.call("PAWL.PUT", "jobs", 0, json.dumps({"n": n, "act": "wait"}), "ID", n)
+        program.wait_for("start", 5)
+        for n in range(5, 20):
+            redis.call("PAWL.PUT", "jobs", 0, json.dumps({"n": n}))
+        server.kill()
+        program.open(0)
+        program.wait_for("done")  # and there is nobody to tell
+        server.start()
+        redis = server.client()
+        for n in range(1, 5):
+            program.open(n)
+        for n in range(5):  # the worker tells it, when there is somebody again
+            program.wait_until(lambda: redis.call("PAWL.GET", "jobs", n) is None, f"{n} is acknowledged")
+            self.assertEqual(len(program.all("start", n=n)), 1)
+        # What was delivered to nobody comes back when its lease ends.
+        now = START
+        while redis.call("PAWL.LEN", "jobs"):
+            wait_until(lambda: redis.call("PAWL.LEN", "jobs", "STATE", "due") == 0 and
+                       len(program.all("start")) == len(program.all("done")), "all that is due is handled")
+            now += HOUR if redis.call("PAWL.LEN", "jobs", "STATE", "leased") else 0
+            redis.call("PAWL.CLOCK", now)
+        self.assertEqual({each["n"] for each in program.all("done")}, set(range(20)))
+        redis.call("PAWL.PUT", "jobs", 0, json.dumps({"n": 20}))
+        program.wait_for("done", n=20)
+        program.end()
+
+    def test_one_connection_waits_for_sixteen_shards(self):
+        program = self.start(queue={"shards": 16}, worker={"lease": HOUR})
+        wait_until(lambda: self.blocked() == 1, "it waits")
+        self.assertEqual(self.call("CLIENT", "LIST").decode().count(" cmd=pawl.mtake "), 1)
+        program.put_many(range(64))
+        program.wait_for("done", 64)
+        keys = [each["key"] for each in program.all("start")]
+        self.assertEqual({key: keys.count(key) for key in keys}, {f"jobs:{{{n}}}": 4 for n in range(16)})
+        self.assertEqual(program.call("count"), 0)
+        program.end()
+
+    def test_tasks_about_one_thing_share_a_shard_in_every_language(self):
+        program = self.producer(queue={"shards": 16})
+        # The CRC-32 of 123456789 is cbf43926: that is how it is named in the lists of CRCs.
+        for about, shard in (("", 0), ("123456789", 6), ("a", 3), ("grüße", 13)):
+            for n in (1, 2):
+                program.call("put", {"n": n}, about=about, id=f"{about}-{n}")
+                self.assertIsNotNone(self.get(f"jobs:{{{shard}}}", f"{about}-{n}"), f"{about}")
+            self.assertEqual(program.call("get", f"{about}-1", about=about)["payload"], {"n": 1})
+            self.assertEqual(program.call("get", f"{about}-2")["payload"], {"n": 2})
+
+    def test_the_calls_of_a_queue(self):
+        program = self.producer()
+        made = program.call("put", {"n": 1}, delay=5000)
+        self.assertEqual(self.get("jobs", made)["due-ms"], START + 5000)
+        self.assertEqual(self.get("jobs", made)["maxtries"], 25)
+        self.assertEqual(self.get("jobs", made)["payload"], b'{"n":1}')
+        self.assertEqual(program.call("put", "grüße", at=START + 7, id="a", max_tries=0), "a")
+        self.assertEqual((self.get("jobs", "a")["due-ms"], self.get("jobs", "a")["maxtries"]), (START + 7, 0))
+        with self.assertRaisesRegex(ValueError, "EXISTS"):
+            program.call("put", 2, id="a")
+        self.assertIsNone(program.call("put", 2, id="a", nx=True))
+        self.assertEqual(program.call("get", "a")["payload"], "grüße")
+        self.assertEqual(program.call("put", [2], id="a", replace=True), "a")
+        self.assertEqual(program.call("get", "a"), {
+            "id": "a", "state": "due", "payload": [2], "due": START, "tries": 0, "reason": None, "period": 0,
+            "max_tries" if self.language == "python" else "maxTries": 25})
+        self.assertEqual((program.call("count"), program.call("count", "waiting")), (2, 1))
+        self.assertIs(program.call("cancel", "a"), True)
+        self.assertIs(program.call("cancel", "a"), False)
+        self.assertIsNone(program.call("get", "a"))
+
+    def test_raw_payloads_are_bytes(self):
+        data = bytes(range(256))
+        self.call("PAWL.PUT", "jobs", 0, data)
+        program = self.start(queue={"raw": True}, worker={"lease": HOUR})
+        program.wait_for("done", n=data.decode("latin1"))
+        program.call("put", "as it is")
+        program.wait_for("done", n="as it is")
+        program.end()
+
+    def test_a_paused_queue_delivers_nothing_until_it_is_resumed(self):
+        program = self.start(queue={"shards": 2}, worker={"lease": HOUR})
+        program.call("pause")
+        program.put_many(range(4))
+        self.assertEqual(program.call("count", "due"), 4)
+        self.assertEqual(program.all("start"), [])
+        program.call("resume")
+        program.wait_for("done", 4)
+        program.end()
+
+    def test_a_periodic_task_comes_again(self):
+        program = self.start(worker={"lease": HOUR})
+        self.assertIs(program.call("every", "tick", 1000, {"n": 1}), True)
+        for times in (1, 2, 3):
+            self.pass_ms(1000)
+            program.wait_for("done", times)
+            wait_until(lambda: self.count("jobs", "STATE", "waiting") == 1, "it waits for the next time")
+        self.assertIs(program.call("every", "tick", 1000, {"n": 2}), False)
+        self.assertEqual(program.call("get", "tick")["period"], 1000)
+        self.pass_ms(1000)
+        program.wait_for("done", n=2)
+        wait_until(lambda: self.count("jobs", "STATE", "waiting") == 1, "it waits for the next time")
+        self.assertIs(program.call("cancel", "tick"), True)
+        program.end()
+
+    def test_settings_out_of_range_are_refused(self):
+        for settings, text in (({"queue": {"shards": 1025}}, "shards is 1025, and must be a whole number from 0 to 1024"),
+                               ({"worker": {"lease": 1.5}}, "lease is 1.5, and must be a whole number from 1 to")):
+            with self.assertRaisesRegex(AssertionError, text):
+                self.start(**settings)
+
+
+class Types(unittest.TestCase):
+    """What is declared beside the code is what the code has. (No compiler of TypeScript and no mypy is asked.)"""
+
+    @staticmethod
+    def parameters(file, names):
+        """Of each public method of the classes: what it may be given."""
+        classes = [node for node in ast.parse((TOP / "clients/python/pawl" / file).read_text()).body
+                   if isinstance(node, ast.ClassDef) and node.name in names]
+        return [{method.name: [arg.arg for arg in method.args.args + method.args.kwonlyargs] for method in each.body
+                 if isinstance(method, (ast.FunctionDef, ast.AsyncFunctionDef))
+                 and (method.name == "__init__" or not method.name.startswith("_"))} for each in classes]
+
+    def test_of_asyncio(self):
+        queue, worker = self.parameters("_core.py", ("QueueCore", "WorkerCore"))
+        for internal in ("encode", "decode"):
+            del queue[internal]
+        declared_queue, declared_worker = self.parameters("asyncio.pyi", ("Queue", "Worker"))
+        self.assertEqual(declared_queue, queue)
+        self.assertEqual(declared_worker, dict(worker, run=["self"], stop=["self"]))
+
+    def test_of_node(self):
+        code = (TOP / "clients/node/index.js").read_text()
+        declared = (TOP / "clients/node/index.d.ts").read_text()
+        methods = set(re.findall(r"^\t(?:async )?(\w+)\(.*\) \{$", code, re.M)) - {"encode", "decode"}
+        self.assertGreater(len(methods), 10)
+        self.assertEqual(set(re.findall(r"^\t(\w+)\(.*\).*;$", declared, re.M)) - {"duplicate", "onError"}, methods)
+        options = set(re.findall(r"[{,] (\w+)(?: = [^,}]+)?(?=[,} ])", " ".join(
+            re.findall(r"\{[^{}]*\}(?= = \{\}\)| = options;)", code))))
+        self.assertGreater(len(options), 15)
+        self.assertEqual({name for name in options if not re.search(rf"\b{name}\??[:(]", declared)}, set())
+
+
+FLAVOURS = (NodeRedis, IoRedis, Threads, Asyncio)
+for flavour in FLAVOURS:
+    globals()[f"{flavour.__name__}Test"] = type(f"{flavour.__name__}Test", (flavour, Scenarios, ServerTest), {})
+del flavour
+
+
+class InACluster(cluster.ClusterTest):
+    """There each shard has a connection of its own that waits."""
+
+    def test_every_flavour(self):
+        for flavour in FLAVOURS:
+            with self.subTest(flavour.__name__):
+                self.command, self.options_of = flavour().command, flavour().options_of
+                self.handles_all_shards(Flavoured(self, flavour.__name__, queue={"shards": cluster.KEYS}, ports=self.ports,
+                                                  worker={"lease": HOUR, "block": 200}))
+
+    def handles_all_shards(self, program):
+        program.put_many(range(30))
+        program.wait_for("done", 30)
+        self.move_slot(program.all("start")[0]["key"])
+        program.put_many(range(30, 60))
+        program.wait_for("done", 60)
+        program.wait_until(lambda: program.call("count") == 0, "all are acknowledged")
+        self.assertEqual(sorted(each["n"] for each in program.all("start")), list(range(60)))
+        self.assertEqual(len({each["key"] for each in program.all("start")}), cluster.KEYS)
+        program.end()
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+// worker.mjs redis|ioredis SETTINGS: a worker of clients/node for the tests. What it is to do comes as lines of JSON, and
+// so does what it has to say: test_workers.py has the words.
+import { createInterface } from 'node:readline';
+import { createClient, createCluster } from 'redis';
+import Redis from 'ioredis';
+import { Queue, Worker } from 'pawl';
+
+const settings = JSON.parse(process.argv[3]);
+const say = (what) => process.stdout.write(`${JSON.stringify(what)}\n`);
+
+const makers = {
+	redis: () => createClient({ url: process.env.REDIS_URL, RESP: 3 }), // ioredis speaks RESP2
+	ioredis: () => new Redis(process.env.REDIS_URL),
+	'redis cluster': () => createCluster({ rootNodes: settings.ports.map((port) => ({ url: `redis://127.0.0.1:${port}` })) }),
+	'ioredis cluster': () => new Redis.Cluster(settings.ports.map((port) => ({ host: '127.0.0.1', port }))),
+};
+const client = makers[process.argv[2] + (settings.ports ? ' cluster' : '')]();
+client.on('error', () => {});
+if (process.argv[2] === 'redis') await client.connect();
+const queue = new Queue(client, settings.name, settings.queue);
+
+const gates = new Map();
+function gate(n) {
+	if (!gates.has(n)) {
+		let open;
+		const opened = new Promise((resolve) => (open = resolve));
+		gates.set(n, { open, opened });
+	}
+	return gates.get(n);
+}
+
+async function handle(task) {
+	const { id, key, tries, due, fence, signal } = task;
+	const { n, act } = queue.raw ? { n: task.payload.toString('latin1') } : task.payload;
+	say({ event: 'start', n, id, key, tries, due, fence });
+	if (act === 'fail') throw new TypeError(`no luck with ${n}`);
+	if (act === 'wait') await gate(n).opened;
+	if (act === 'lost') {
+		if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve));
+		say({ event: 'lost', n });
+	}
+	say({ event: 'done', n });
+}
+
+function onError(error, task, outcome) {
+	console.error(error);
+	if (outcome) say({ event: 'outcome', n: task.payload.n, outcome, text: error.message });
+}
+
+let worker;
+const orders = {
+	open: ({ n }) => gate(n).open(),
+	stop: () => worker.stop(),
+	call: async ({ method, args, options }) => {
+		try {
+			say({ event: 'reply', value: (await queue[method](...args, ...(options ? [options] : []))) ?? null });
+		} catch (error) {
+			say({ event: 'reply', error: error.message });
+		}
+	},
+};
+const lines = createInterface({ input: process.stdin });
+lines.on('line', (line) => {
+	const order = JSON.parse(line);
+	orders[order.do](order);
+});
+lines.on('close', () => process.exit(1)); // the tests are gone
+
+worker = new Worker(queue, handle, { ...settings.worker, onError });
+say({ event: 'ready' });
+if (settings.worker) await worker.run();
+else await gate('never').opened;
+say({ event: 'ended' });
+lines.removeAllListeners('close');
+process.stdin.destroy();
+client.destroy ? client.destroy() : client.disconnect();
