@@ -6,6 +6,8 @@
 #   make playground  the wheel in the browser: docs/playground/index.html
 #   make bench       the benchmark against other libraries (BENCH_ARGS=--quick: a minute; --help: more)
 #   make bench-docs  the same in full, and docs/benchmarks.md anew from what it finds
+#   make module      the Redis and Valkey module alone, build/module/pawl.so: needs a C compiler, make and cmake
+#   make install-module  puts it into PREFIX/lib/pawl, and its manual page into PREFIX/share/man
 #   make redis       a throw-away Redis with the module pawl.so, and what to type (PAWL_SERVER=, REDIS_PORT=)
 #   make test-redis  the module's tests on one server (PAWL_SERVER=/path/to/redis-server, PAWL_CLI=, PAWL_MODULE=)
 #   make test-redis-long  the same for longer, and the random test of its queue
@@ -29,7 +31,7 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: all run test test-long schedules redis test-redis test-redis-long bench-redis playground bench bench-docs fuzz mutate \
+.PHONY: all run test test-long schedules module install-module redis test-redis test-redis-long bench-redis playground bench bench-docs fuzz mutate \
 	install amalgamation test-package help format clean
 
 all:
@@ -65,6 +67,14 @@ bench:
 # On a quiet machine: what it finds is published.
 bench-docs: bench
 	@scripts/bench-docs build/bench/results
+
+module:
+	@cmake -S . -B build/module -DPAWL_COMMAND=OFF -DPAWL_EXAMPLES=OFF -DPAWL_LIBUV=OFF -DPAWL_LIBEVENT=OFF >/dev/null
+	@cmake --build build/module -j $(JOBS) --target pawl_module >/dev/null
+	@echo "build/module/pawl.so"
+
+install-module: module
+	@DESTDIR="$(abspath $(DESTDIR))" cmake --install build/module --prefix "$(abspath $(PREFIX))" --component module
 
 redis:
 	@scripts/bootstrap redis
