@@ -3,6 +3,7 @@
 #ifndef PAWL_CLI_COMMANDS_H
 #define PAWL_CLI_COMMANDS_H
 
+int command_board(int argc, char **argv);
 int command_demo(int argc, char **argv);
 int command_explain(int argc, char **argv);
 int command_run(int argc, char **argv);

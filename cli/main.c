@@ -12,6 +12,7 @@
 static const char help[] =
         "usage: pawl COMMAND [OPTION...] [ARGUMENT...]\n"
         "\n"
+        "  pawl board              a page for the queues of the Redis and Valkey module\n"
         "  pawl demo               a million tasks in ten seconds, all accounted for\n"
         "  pawl explain DELAY...   the journey of a timer through the wheels, drawn\n"
         "  pawl run [FILE]         write lines, or run commands, when they are due\n"
@@ -25,6 +26,7 @@ static const struct {
 	const char *name;
 	int (*run)(int argc, char **argv);
 } commands[] = {
+        {"board", command_board},
         {"demo", command_demo},
         {"explain", command_explain},
         {"run", command_run},
@@ -63,6 +65,6 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (strcmp(argv[1], commands[i].name) == 0)
 			return commands[i].run(argc - 1, argv + 1);
-	complain("unknown command '%s'; expected demo, explain or run", argv[1]);
+	complain("unknown command '%s'; expected board, demo, explain or run", argv[1]);
 	return EXIT_USAGE;
 }

@@ -6,18 +6,19 @@ _pawl() {
 	COMPREPLY=()
 
 	if [ "$COMP_CWORD" -eq 1 ]; then
-		COMPREPLY=($(compgen -W 'demo explain run --help --version' -- "$word"))
+		COMPREPLY=($(compgen -W 'board demo explain run --help --version' -- "$word"))
 		return
 	fi
 	case ${COMP_WORDS[1]} in
+	board) options='--server --listen --write --token-file --origin --tls-ca --tls-cert --tls-key --help' ;;
 	demo) options='--count --seconds --workers --seed --help' ;;
 	explain) options='--tick --wheel-size --start --svg --help' ;;
 	run) options='--exec --jobs --replay --speed --strict --help' ;;
 	esac
 	case $before in
-	--svg) COMPREPLY=($(compgen -f -- "$word")) && return ;;
+	--svg | --token-file | --tls-ca | --tls-cert | --tls-key) COMPREPLY=($(compgen -f -- "$word")) && return ;;
 	--exec) COMPREPLY=($(compgen -c -- "$word")) && return ;;
-	--count | --seconds | --workers | --seed | --tick | --wheel-size | --start | --jobs | --speed) return ;;
+	--count | --seconds | --workers | --seed | --tick | --wheel-size | --start | --jobs | --speed | --server | --listen | --origin) return ;;
 	esac
 	case $word in
 	-*) COMPREPLY=($(compgen -W "$options" -- "$word")) ;;

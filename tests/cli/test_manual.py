@@ -13,6 +13,7 @@ TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 MANUAL = (TOP / "docs/man/pawl.1").read_text()
 BASH = TOP / "cli/completion/pawl.bash"
 ZSH = TOP / "cli/completion/_pawl"
+COMMANDS = ("board", "demo", "explain", "run")
 
 
 def options_of(subcommand):
@@ -47,7 +48,7 @@ class Manual(CommandTest):
 
     def test_it_has_every_option(self):
         told = set(plain(option) for option in re.findall(r"^\.BI? (\\-\\-[a-z\\-]+)", MANUAL, re.M))
-        known = {option for name in ("demo", "explain", "run") for option in options_of(name)}
+        known = {option for name in COMMANDS for option in options_of(name)}
         self.assertEqual(told | {"--help"}, known)
 
     def test_it_is_good_roff(self):
@@ -73,21 +74,23 @@ class Manual(CommandTest):
 
 class Completion(CommandTest):
     def test_bash_knows_commands_and_options(self):
-        self.assertEqual(completed("pawl", ""), ["--help", "--version", "demo", "explain", "run"])
+        self.assertEqual(completed("pawl", ""), ["--help", "--version", *COMMANDS])
         self.assertEqual(completed("pawl", "ex"), ["explain"])
-        for name in ("demo", "explain", "run"):
+        for name in COMMANDS:
             self.assertEqual(completed("pawl", name, "--"), options_of(name))
         self.assertEqual(completed("pawl", "explain", "--w"), ["--wheel-size"])
         self.assertEqual(completed("pawl", "demo", "--count", ""), [])
+        self.assertEqual(completed("pawl", "board", "--server", ""), [])
 
     def test_bash_completes_files_where_there_are_files(self):
         self.assertEqual(completed("pawl", "run", "READ"), ["README.md"])
         self.assertEqual(completed("pawl", "explain", "--svg", "READ"), ["README.md"])
+        self.assertEqual(completed("pawl", "board", "--token-file", "READ"), ["README.md"])
         self.assertEqual(completed("pawl", "explain", "READ"), [])
 
     def test_zsh_knows_the_same_options(self):
         text = ZSH.read_text()
-        for name in ("demo", "explain", "run"):
+        for name in COMMANDS:
             part = text[text.index(f"_pawl_{name}()"):].split("\n}")[0]
             self.assertEqual(sorted(re.findall(r"'(--[a-z-]+)\[", part)), options_of(name))
 

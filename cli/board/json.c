@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+#include "json.h"
+
+void json_string(struct evbuffer *to, const char *bytes, size_t size)
+{
+	size_t plain = 0; /* from here on nothing had to be written in another way */
+
+	evbuffer_add(to, "\"", 1);
+	for (size_t i = 0; i < size; i++) {
+		unsigned char byte = (unsigned char)bytes[i];
+
+		if (byte >= ' ' && byte < 127 && byte != '"' && byte != '\\')
+			continue;
+		evbuffer_add(to, bytes + plain, i - plain);
+		evbuffer_add_printf(to, "\\u%04x", byte);
+		plain = i + 1;
+	}
+	evbuffer_add(to, bytes + plain, size - plain);
+	evbuffer_add(to, "\"", 1);
+}
+
+static void json_bytes(struct evbuffer *to, const char *bytes, size_t size, size_t longest)
+{
+	if (size <= longest) {
+		json_string(to, bytes, size);
+		return;
+	}
+	evbuffer_add_printf(to, "{\"cut\":");
+	json_string(to, bytes, longest);
+	evbuffer_add_printf(to, ",\"size\":%zu}", size);
+}
+
+/* How deep a reply is nested is the server's affair; hiredis allows nine levels at most. */
+static void json_list(struct evbuffer *to, const redisReply *reply, size_t longest)
+{
+	evbuffer_add(to, "[", 1);
+	for (size_t i = 0; i < reply->elements; i++) {
+		if (i > 0)
+			evbuffer_add(to, ",", 1);
+		json_reply(to, reply->element[i], longest);
+	}
+	evbuffer_add(to, "]", 1);
+}
+
+void json_reply(struct evbuffer *to, const redisReply *reply, size_t longest)
+{
+	switch (reply->type) {
+	case REDIS_REPLY_INTEGER:
+		evbuffer_add_printf(to, "%lld", reply->integer);
+		break;
+	case REDIS_REPLY_ARRAY:
+		json_list(to, reply, longest);
+		break;
+	case REDIS_REPLY_STRING:
+	case REDIS_REPLY_STATUS:
+		json_bytes(to, reply->str, (size_t)reply->len, longest);
+		break;
+	case REDIS_REPLY_ERROR:
+		evbuffer_add_printf(to, "{\"error\":");
+		json_string(to, reply->str, (size_t)reply->len);
+		evbuffer_add(to, "}", 1);
+		break;
+	default:
+		evbuffer_add_printf(to, "null");
+	}
+}

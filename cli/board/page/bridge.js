@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+// The bridge to the server, and the bytes that come over it. A string of the server is a string of bytes here: each
+// character is one byte, U+0000 to U+00FF. bytesOf() and textOf() are the way in and out.
+
+let token = sessionStorage.getItem("pawl-token") ?? "";
+
+export function setToken(text) {
+	token = text;
+	sessionStorage.setItem("pawl-token", text);
+}
+
+export const encode = (bytes) =>
+	String(bytes).replace(/[^A-Za-z0-9_.~-]/g, (c) => "%" + c.charCodeAt(0).toString(16).padStart(2, "0"));
+
+export const decode = (text) => text.replace(/%([0-9a-f]{2})/gi, (_, hex) => String.fromCharCode(parseInt(hex, 16)));
+
+export const bytesOf = (text) => String.fromCharCode(...new TextEncoder().encode(text));
+
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+const escape = (c) => {
+	const code = c.codePointAt(0);
+	return code < 256 ? "\\x" + code.toString(16).padStart(2, "0") : "\\u" + code.toString(16).padStart(4, "0");
+};
+
+// Text to show. What is no text, or would change how the text around it looks, is written as \x.. or \u....
+export function textOf(bytes) {
+	let text;
+	try {
+		text = utf8.decode(Uint8Array.from(bytes, (c) => c.charCodeAt(0)));
+	} catch {
+		return bytes.replace(/[^\t\n\r -~]/g, escape);
+	}
+	return text.replace(/[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g, escape);
+}
+
+// A reply that the bridge has cut: its first bytes, and the size of all.
+// A character of UTF-8 that may have been cut through is left out.
+export const headOf = (value) =>
+	typeof value === "object" && value !== null ? value.cut.replace(/[\xc0-\xff][\x80-\xbf]{0,3}$/, "") : value;
+export const sizeOf = (value) => (typeof value === "object" && value !== null ? value.size : value.length);
+
+export class Away extends Error {}
+export class Refused extends Error {
+	constructor(status, message) {
+		super(message);
+		this.status = status;
+	}
+}
+
+// Run requests, a list of words each, in one go: { write, server, database, replies }. A reply that is an error is { error }.
+export async function ask(requests) {
+	let response, answer;
+	try {
+		response = await fetch("api", {
+			method: "POST",
+			headers: { "X-Pawl-Board": "1", ...(token && { Authorization: `Bearer ${token}` }) },
+			body: requests.map((words) => words.map(encode).join(" ")).join("\n"),
+			signal: AbortSignal.timeout(15000),
+		});
+		answer = await response.json();
+	} catch {
+		throw new Away("pawl board itself does not answer; is it still running?");
+	}
+	if (response.status === 503) throw new Away(`The server ${answer.server} is away: ${textOf(answer.away)}`);
+	if (!response.ok) throw new Refused(response.status, answer.wrong);
+	return answer;
+}
+
+// A map as it comes from the server, as an object.
+export function mapOf(list) {
+	const map = {};
+	for (let i = 0; i + 1 < list.length; i += 2) map[list[i]] = list[i + 1];
+	return map;
+}

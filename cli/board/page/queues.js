@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+// The queues that are known, their numbers, and those that are shards of one: jobs:{0}, jobs:{1}, …
+import { mapOf } from "./bridge.js";
+
+export const STATES = ["waiting", "due", "leased", "dead"];
+const MOST = 1000; // queues that are looked at
+const REST = 10000; // ms between two searches, at most
+const KEEP = 30000; // ms that a queue which is empty, and so deleted, stays in the list
+
+const queues = new Map(); // by key: { key, info, seen }; info is undefined until it was asked for, null if there is no such key
+const search = { cursor: "0", steps: 0, again: 0, found: false, tooMany: false, wrong: "" };
+
+export const searched = search;
+export const allKeys = () => [...queues.keys()];
+export const unasked = () => [...queues.values()].some(({ info }) => info === undefined);
+
+// Those whose numbers are known.
+export const allQueues = () =>
+	[...queues.values()].filter(({ info }) => info !== undefined).sort((a, b) => byName(a.key, b.key));
+export const queueOf = (key) => queues.get(key) ?? { key, info: null };
+
+function byName(a, b) {
+	return a.localeCompare(b, "en", { numeric: true }) || (a < b ? -1 : 1);
+}
+
+// jobs:{3} is a shard of jobs:{*}; null if it is none.
+export function groupName(key) {
+	const parts = /^([^{]*)\{\d+\}(.*)$/s.exec(key);
+	return parts && `${parts[1]}{*}${parts[2]}`;
+}
+
+export function shardsOf(name) {
+	return allQueues().filter(({ key }) => groupName(key) === name);
+}
+
+// What stands in the list: { name, queues }, a group if there are several.
+export function entries() {
+	const groups = new Map();
+	for (const queue of allQueues()) {
+		const name = groupName(queue.key) ?? queue.key;
+		groups.set(name, [...(groups.get(name) ?? []), queue]);
+	}
+	return [...groups].map(([name, members]) =>
+		members.length > 1 ? { name, group: true, queues: members } : { name: members[0].key, queues: members },
+	);
+}
+
+export function know(key, now) {
+	if (!queues.has(key)) queues.set(key, { key, info: undefined, seen: now });
+}
+
+// The step of the search that is next, or null while it rests.
+export function searchStep(now) {
+	return search.cursor === "0" && now < search.again ? null : ["queues", search.cursor];
+}
+
+// Returns whether the search goes on at once.
+export function searchReply(reply, now) {
+	search.wrong = reply.error ?? "";
+	if (reply.error) {
+		search.cursor = "0";
+		search.steps = 0;
+		search.again = now + REST;
+		return false;
+	}
+	for (const key of reply[1]) {
+		search.tooMany = queues.size >= MOST && !queues.has(key);
+		if (!search.tooMany) know(key, now);
+	}
+	search.cursor = reply[0];
+	search.steps++;
+	if (search.cursor !== "0") return true;
+	search.found = true;
+	search.again = now + Math.min(search.steps * 1000, REST); // where there are few keys it takes but a step
+	search.steps = 0;
+	return false;
+}
+
+export function infoReply(key, reply, now) {
+	const queue = queues.get(key);
+	if (!queue || reply?.error) return;
+	queue.info = reply && mapOf(reply);
+	if (reply) queue.seen = now;
+	else if (now - queue.seen > KEEP) queues.delete(key);
+}
+
+const most = (list) => (list.length > 0 ? Math.max(...list) : null);
+const least = (list) => (list.length > 0 ? Math.min(...list) : null);
+
+// The numbers of several queues as those of one. Of the percentiles it is the worst one: all are at most as late.
+export function total(list) {
+	const infos = list.map((queue) => queue.info).filter(Boolean);
+	const of = (name) => infos.map((info) => info[name]).filter((value) => value !== null && value !== undefined);
+	const sum = (name) => of(name).reduce((a, b) => a + b, 0);
+	const numbers = { tasks: sum("tasks"), memory: sum("memory-bytes"), deliveries: sum("deliveries") };
+	for (const state of STATES) numbers[state] = sum(state);
+	numbers.oldest = least(of("oldest-due-ms"));
+	for (const name of ["p50", "p90", "p99", "max"]) numbers[name] = most(of(`lateness-${name}-ms`));
+	numbers.paused = of("paused").filter((value) => Number(value) > 0).length;
+	numbers.maxdead = most(of("maxdead"));
+	numbers.backoff = most(of("backoff-ms"));
+	numbers.backoffMax = most(of("backoff-max-ms"));
+	return numbers;
+}

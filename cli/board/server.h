@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One connection to the Redis or Valkey server, made when it is needed and made again after it was lost. Calls block,
+ * for as long as the timeouts allow; after a failure the next attempt waits a moment, so that pages that ask for a server
+ * which is away do not wait in turn.
+ */
+#ifndef PAWL_CLI_BOARD_SERVER_H
+#define PAWL_CLI_BOARD_SERVER_H
+
+#include <hiredis/hiredis.h>
+#include <stdbool.h>
+
+#include "address.h"
+
+struct server_tls_files {
+	const char *ca, *certificate, *key; /* NULL: not given */
+};
+
+struct server;
+
+/* Connects to nothing yet. NULL, and stderr says why: memory, or TLS that cannot be used. */
+struct server *server_new(const struct server_address *address,
+                          const struct server_tls_files *files);
+void server_free(struct server *server);
+
+/* Connected? Else connects. False: it is away, and server_wrong() says why. */
+bool server_ready(struct server *server);
+
+/* Send a command; replies come in the same order. Either returns false, or NULL, when the connection is lost. */
+bool server_send(struct server *server, int argc, const char **argv, const size_t *sizes);
+redisReply *server_reply(struct server *server);
+
+/* Was the connection that is lost closed by the server, perhaps long ago? Then it is worth while to connect again at once. */
+bool server_closed(const struct server *server);
+
+const char *server_wrong(const struct server *server);
+
+#endif

@@ -1,0 +1,526 @@
+# SPDX-License-Identifier: MIT
+"""pawl board without a browser: its options, who may ask it, and what reaches the server. The first argument is the
+command; the servers are those of tests/redis/support.py."""
+import http.client
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import unittest
+import urllib.parse
+
+from support import HANG, Server, ServerTest, in_pairs, wait_until
+
+PAWL = os.path.abspath(sys.argv.pop(1))
+WRITES = ["pause q", "resume q", "cancel q a", "cancel-leased q a", "requeue q a", "requeue-all q"]
+FOR_EVER = 2**53 - 1
+
+
+def environment(**variables):
+    plain = {k: v for k, v in os.environ.items() if not k.startswith("PAWL_BOARD") and k != "REDISCLI_AUTH"}
+    return {**plain, "LC_ALL": "C", **variables}
+
+
+def refused(*arguments, **variables):
+    """It ends at once: the exit code and what it says on standard error."""
+    done = subprocess.run([PAWL, "board", *arguments], capture_output=True, timeout=HANG, env=environment(**variables),
+                          stdin=subprocess.DEVNULL)
+    return done.returncode, done.stderr.decode()
+
+
+def free_tcp_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Board:
+    """A board that serves, and what it printed first."""
+
+    def __init__(self, *arguments, listen="127.0.0.1:0", **variables):
+        self.process = subprocess.Popen([PAWL, "board", "--listen", listen, *map(str, arguments)], stdin=subprocess.DEVNULL,
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(**variables))
+        self.said = self.process.stdout.readline().decode()
+        self.address = re.search(r"http://(\S+?)/", self.said)
+        if not self.address:
+            raise AssertionError(self.said + self.process.stderr.read().decode())
+        self.port = int(self.address[1].rpartition(":")[2])
+        self.host = f"127.0.0.1:{self.port}"
+
+    def request(self, method, path, body=None, **headers):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=HANG)
+        connection.request(method, path, body, {"Host": self.host, **{k.replace("_", "-"): v for k, v in headers.items()}})
+        response = connection.getresponse()
+        response.body = response.read()
+        connection.close()
+        return response
+
+    def post(self, *lines, **headers):
+        """Lines of words, bytes or text; the status and the JSON."""
+        body = "\n".join(line if isinstance(line, str) else " ".join(urllib.parse.quote_from_bytes(
+            word if isinstance(word, bytes) else str(word).encode(), safe="") for word in line) for line in lines)
+        response = self.request("POST", "/api", body.encode(), **{"X_Pawl_Board": "1", **headers})
+        return response.status, json.loads(response.body)
+
+    def replies(self, *lines, **headers):
+        status, answer = self.post(*lines, **headers)
+        if status != 200:
+            raise AssertionError((status, answer))
+        return answer["replies"]
+
+    def end(self):
+        """By SIGTERM: the exit code and what it said on standard error."""
+        self.process.terminate()
+        out, err = self.process.communicate(timeout=HANG)
+        return self.process.returncode, out.decode() + err.decode()
+
+
+class BoardTest(ServerTest):
+    clock = None
+
+    def board(self, *arguments, **options):
+        board = Board("--server", f"127.0.0.1:{self.server.port}", *arguments, **options)
+        self.addCleanup(self.expect_good_end, board)
+        return board
+
+    def expect_good_end(self, board):
+        code, said = board.end()
+        self.assertEqual(code, 0, said)
+        self.assertNotIn("Sanitizer", said)
+
+    def unchanged(self, act):
+        before = self.call("DEBUG", "DIGEST")
+        result = act()
+        self.assertEqual(self.call("DEBUG", "DIGEST"), before)
+        return result
+
+
+class Options(unittest.TestCase):
+    def expect(self, *arguments, says, code=2, **variables):
+        found, err = refused(*arguments, **variables)
+        self.assertEqual(found, code, err)
+        for part in says:
+            self.assertIn(part, err)
+        return err
+
+    def test_a_bad_option_is_told_with_its_value_and_what_is_expected(self):
+        for option, value, *says in (
+                ("--listen", "8379", "8379", "ADDRESS:PORT"),
+                ("--listen", "127.0.0.1:", "port is ''", "0 to 65535"),
+                ("--listen", "127.0.0.1:65536", "'65536'", "0 to 65535"),
+                ("--listen", "127.0.0.1:12x", "'12x'"),
+                ("--listen", "example.org:80", "'example.org'", "localhost"),
+                ("--listen", "[::1:80", "[IPV6]:PORT"),
+                ("--server", ":6379", "host is ''"),
+                ("--server", "", "host is ''"),
+                ("--server", "host:0", "port is '0'", "1 to 65535"),
+                ("--server", "host:99999", "'99999'"),
+                ("--server", "[::1]6379", "[IPV6]:PORT"),
+                ("--server", "http://host", "'http'", "redis, rediss, valkey or valkeys"),
+                ("--server", "redis://host/x", "database is 'x'", "0 to 65535"),
+                ("--server", "redis://host:1/65536", "'65536'"),
+                ("--server", "/" + "x" * 200, "107 bytes"),
+                ("--server", "h" * 300, "1 to 255 bytes"),
+                ("--origin", "board.example.org", "board.example.org", "https://HOST"),
+                ("--origin", "https://board.example.org/", "nothing behind it"),
+        ):
+            with self.subTest(option=option, value=value):
+                self.expect(option, value, says=[f"board: {option}", *says])
+
+    def test_what_is_not_known_or_too_much_is_told(self):
+        self.expect("--frobnicate", says=["--frobnicate"])
+        self.expect("--server", says=["--server needs a value"])
+        self.expect("jobs", says=["'jobs'", "options only"])
+
+    def test_a_password_is_never_repeated(self):
+        err = self.expect("--server", "redis://me:se%cret@host:1/0", says=["the user or the password"])
+        self.assertNotIn("cret", err)
+        err = self.expect("--server", "redis://me:secret@host:port/0", says=["'port'"])
+        self.assertNotIn("secret", err)
+
+    def test_the_server_of_the_environment_is_checked_too(self):
+        self.expect(PAWL_BOARD_SERVER="host:port", says=["$PAWL_BOARD_SERVER", "'port'"])
+        self.expect(REDISCLI_AUTH="x" * 256, says=["$REDISCLI_AUTH", "255"])
+
+    def test_a_bad_token_is_told_but_not_repeated(self):
+        for token in ("short", "x" * 256, "with a blank in between", "quote\"quote\"quote\""):
+            err = self.expect("--listen", "127.0.0.1:0", PAWL_BOARD_TOKEN=token, says=["$PAWL_BOARD_TOKEN", "16 to 255"])
+            self.assertNotIn(token, err)
+        with tempfile.NamedTemporaryFile("w") as file:
+            self.expect("--token-file", file.name, says=[file.name, "0 bytes", "16 to 255"])
+        self.expect("--token-file", "/nowhere/token", says=["--token-file '/nowhere/token'", "No such file"])
+        self.expect("--token-file", "/", says=["--token-file '/'", "directory"])
+
+    def test_files_for_tls_need_a_server_with_tls(self):
+        self.expect("--tls-ca", "ca.pem", says=["--tls-ca", "rediss://"])
+
+    def test_a_port_that_is_taken_is_told(self):
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            taken.listen()
+            port = taken.getsockname()[1]
+            self.expect("--listen", f"127.0.0.1:{port}", code=1, says=["cannot listen", str(port), "in use"])
+
+    def test_help_names_every_option(self):
+        done = subprocess.run([PAWL, "board", "--help"], capture_output=True, timeout=HANG, env=environment())
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        self.assertTrue(done.stdout.startswith(b"usage: pawl board"))
+        self.assertTrue(all(len(line) <= 80 for line in done.stdout.decode().splitlines()))
+
+
+class Files(BoardTest):
+    def test_the_page_and_what_it_needs_are_served_and_nothing_else(self):
+        board = self.board()
+        page = board.request("GET", "/")
+        self.assertEqual((page.status, page.getheader("Content-Type")), (200, "text/html; charset=utf-8"))
+        links = re.findall(r'(?:src|href)="([^"#]+)"', page.body.decode())
+        self.assertGreaterEqual(len(links), 3)
+        scripts = set(re.findall(r'from "\./(\S+?)"', board.request("GET", "/main.js").body.decode()))
+        for link in {*links, *scripts}:
+            self.assertEqual(board.request("GET", "/" + link).status, 200, link)
+        for path in ("/index.html", "/../etc/passwd", "/api/", "//", "/main.js/", "/%6dain.js"):
+            self.assertEqual(board.request("GET", path).status, 404, path)
+        self.assertEqual(board.request("GET", "/main.js?x=1").status, 200)
+        self.assertEqual(board.request("HEAD", "/").status, 200)
+        self.assertEqual(board.request("POST", "/", b"").status, 404)
+        self.assertEqual(board.request("GET", "/api").status, 405)
+
+    def test_the_page_may_run_its_own_scripts_only_and_be_framed_by_nobody(self):
+        board = self.board()
+        page = board.request("GET", "/")
+        policy = dict(part.strip().split(" ", 1) for part in page.getheader("Content-Security-Policy").split(";"))
+        self.assertEqual(policy["default-src"], "'none'")
+        self.assertEqual((policy["script-src"], policy["style-src"]), ("'self'", "'self'"))
+        self.assertEqual(policy["frame-ancestors"], "'none'")
+        self.assertEqual(policy["require-trusted-types-for"], "'script'")
+        self.assertEqual(page.getheader("X-Content-Type-Options"), "nosniff")
+        self.assertNotRegex(page.body.decode(), r"<script>|\son\w+=|\sstyle=")
+
+
+class WhoMayAsk(BoardTest):
+    def test_a_host_that_is_not_its_own_is_refused(self):
+        board = self.board()
+        for host in ("evil.example", f"evil.example:{board.port}", "127.0.0.1", "127.0.0.1:1", f"127.0.0.1.evil.example:{board.port}",
+                     f"localhost:{board.port}.evil.example", f"x@127.0.0.1:{board.port}"):
+            self.assertEqual(board.request("GET", "/", Host=host).status, 403, host)
+            self.assertEqual(board.post("time", Host=host)[0], 403, host)
+        for host in (f"127.0.0.1:{board.port}", f"localhost:{board.port}", f"LOCALHOST:{board.port}", f"[::1]:{board.port}"):
+            self.assertEqual(board.post("time", Host=host)[0], 200, host)
+
+    def test_an_origin_that_is_not_its_own_is_refused(self):
+        board = self.board("--write")
+        self.call("PAWL.PUT", "q", 0, "x", "ID", "a")
+        for origin in ("http://evil.example", "null", "", f"https://127.0.0.1:{board.port}", f"http://localhost:{board.port}",
+                       f"http://127.0.0.1:{board.port}.evil.example", "http://127.0.0.1:1"):
+            self.assertEqual(board.post("cancel q a", Origin=origin)[0], 403, origin)
+        self.assertEqual(self.call("EXISTS", "q"), 1)
+        self.assertEqual(board.post("cancel q a", Origin=f"http://127.0.0.1:{board.port}")[0], 200)
+        self.assertEqual(self.call("EXISTS", "q"), 0)
+
+    def test_a_form_of_another_site_cannot_send_what_is_asked_for(self):
+        board = self.board("--write")
+        response = board.request("POST", "/api", b"time", Content_Type="text/plain")
+        self.assertEqual(response.status, 403)
+        self.assertIn(b"X-Pawl-Board", response.body)
+        asking = board.request("OPTIONS", "/api", Origin="http://evil.example", Access_Control_Request_Method="POST")
+        self.assertNotEqual(asking.status, 200)
+        self.assertIsNone(asking.getheader("Access-Control-Allow-Origin"))
+
+    def test_behind_a_proxy_its_name_is_known_and_no_other(self):
+        port = free_tcp_port()
+        process = subprocess.Popen([PAWL, "board", "--server", f"127.0.0.1:{self.server.port}", "--listen", f"127.0.0.1:{port}",
+                                    "--origin", "https://board.example.org"], stdout=subprocess.PIPE, env=environment())
+        self.assertIn("https://board.example.org/ shows", process.stdout.readline().decode())
+        board = Board.__new__(Board)
+        board.process, board.port, board.host = process, port, "board.example.org"
+        self.addCleanup(lambda: (process.terminate(), process.wait(HANG), process.stdout.close()))
+        self.assertEqual(board.post("time", Origin="https://board.example.org")[0], 200)
+        self.assertEqual(board.post("time", Origin="https://evil.example")[0], 403)
+        self.assertEqual(board.post("time", Host="evil.example")[0], 403)
+        self.assertEqual(board.post("time", Host=f"127.0.0.1:{port}", Origin="https://board.example.org")[0], 200)
+
+    def test_a_token_is_made_where_it_listens_to_others(self):
+        board = self.board(listen="0.0.0.0:0")
+        token = re.search(r"/#token=([0-9a-f]{32}) ", board.said)[1]
+        for wrong in ({}, {"Authorization": "Bearer "}, {"Authorization": f"Bearer {token[:-1]}"},
+                      {"Authorization": f"Bearer {token}0"}, {"Authorization": f"Basic {token}"},
+                      {"Authorization": "Bearer " + "0" * 32}):
+            status, answer = board.post("time", **wrong)
+            self.assertEqual((status, answer), (401, {"wrong": "the token is missing or wrong"}), wrong)
+        self.assertEqual(board.post("time", Authorization=f"Bearer {token}")[0], 200)
+        self.assertEqual(board.request("GET", "/").status, 200)
+        other = self.board(listen="0.0.0.0:0")
+        self.assertNotIn(token, other.said)
+
+    def test_a_token_that_is_given_is_asked_for_and_not_printed(self):
+        with tempfile.NamedTemporaryFile("w") as file:
+            file.write("of-the-file-0123456789\r\nnot this\n")
+            file.flush()
+            for options, variables, token in (((), {"PAWL_BOARD_TOKEN": "of.the-environment~0"}, "of.the-environment~0"),
+                                              (("--token-file", file.name), {"PAWL_BOARD_TOKEN": "x" * 20}, "of-the-file-0123456789")):
+                board = self.board(*options, **variables)
+                self.assertNotIn(token, board.said)
+                self.assertEqual(board.post("time")[0], 401)
+                self.assertEqual(board.post("time", Authorization=f"Bearer {token}")[0], 200)
+
+
+class ReadOnly(BoardTest):
+    def test_no_request_that_writes_is_run_nor_any_beside_it(self):
+        board = self.board()
+        self.call("PAWL.PUT", "q", 0, "x", "ID", "a", "MAXTRIES", 1)
+        for line in WRITES:
+            status, answer = self.unchanged(lambda: board.post("time", line))
+            self.assertEqual(status, 403, line)
+            self.assertIn(f"line 2: '{line.split()[0]}' writes", answer["wrong"])
+            self.assertIn("--write", answer["wrong"])
+        self.assertIs(board.post("time")[1]["write"], False)
+
+    def test_what_only_reads_changes_nothing(self):
+        board = self.board()
+        self.call("PAWL.PUT", "q", 0, "x", "ID", "a")
+        self.unchanged(lambda: board.replies("time", "server", "metrics", "queues 0", "info q", f"len q 0 {FOR_EVER}",
+                                             f"tasks q 0 {FOR_EVER} 10 due", "task q a"))
+
+    def test_with_write_they_are_run(self):
+        board = self.board("--write")
+        self.assertIs(board.post("time")[1]["write"], True)
+        self.call("PAWL.PUT", "q", 0, "x", "ID", "a")
+        self.call("PAWL.PUT", "q", 0, "y", "ID", "b")
+        self.assertEqual(board.replies("pause q", "pause q"), [1, 0])
+        self.assertIsNone(self.call("PAWL.TAKE", "q"))
+        self.assertEqual(board.replies("resume q", "resume q"), [1, 0])
+        self.assertEqual(board.replies("cancel q a", "cancel q a"), [1, 0])
+        self.call("PAWL.TAKE", "q", "LEASE", 10**9)
+        self.assertTrue(board.replies("cancel q b")[0]["error"].startswith("LEASED"))
+        self.assertEqual(board.replies("cancel-leased q b"), [1])
+        self.assertEqual(self.call("PAWL.LEN", "q"), 0)
+
+    def die(self, *ids):
+        for id in ids:
+            self.call("PAWL.PUT", "q", 0, "x", "ID", id, "MAXTRIES", 1)
+        for id, _, _, _, token in self.call("PAWL.TAKE", "q", "COUNT", 100, "LEASE", 10**9):
+            self.call("PAWL.NACK", "q", id, token)
+        self.assertEqual(self.call("PAWL.LEN", "q", "STATE", "dead"), len(ids))
+
+    def test_requeue_is_for_one_whatever_its_id_reads(self):
+        board = self.board("--write")
+        for id in ("ALL", "all", "DELAY", "a"):
+            self.call("DEL", "q")
+            self.die(id, "another", "third")
+            self.assertEqual(board.replies(["requeue", "q", id]), [1])
+            self.assertEqual(self.call("PAWL.LEN", "q", "STATE", "dead"), 2)
+            self.assertEqual(in_pairs(self.call("PAWL.GET", "q", id))[b"state"], b"due")
+
+    def test_requeue_all_and_an_id_that_reads_force(self):
+        board = self.board("--write")
+        self.die("a", "b", "c")
+        self.assertEqual(board.replies("requeue-all q"), [3])
+        self.call("PAWL.PUT", "p", 0, "x", "ID", "FORCE")
+        self.assertEqual(board.replies("cancel p FORCE"), [1])
+
+
+class Lines(BoardTest):
+    def test_a_line_that_is_not_understood_and_none_is_run(self):
+        board = self.board("--write")
+        self.call("PAWL.PUT", "q", 0, "x", "ID", "a")
+        for line, says in (("FLUSHALL", "'FLUSHALL'"), ("PAWL.CANCEL q a", "'PAWL.CANCEL'"), ("", "''"), ("cancel q", "PAWL.CANCEL $ $"),
+                           ("cancel q a b", "PAWL.CANCEL $ $"), ("cancel q %4", "badly encoded"), ("cancel q %zz", "badly encoded"),
+                           ("cancel  q a", "too many"), ("info", "PAWL.INFO $"), ("x" * 5000, "x" * 40)):
+            status, answer = self.unchanged(lambda: board.post("cancel q a", line, "time"))
+            self.assertEqual(status, 400, line)
+            self.assertIn("line 2: ", answer["wrong"])
+            self.assertIn(says, answer["wrong"])
+
+    def test_more_than_is_allowed_is_refused(self):
+        board = self.board()
+        self.assertEqual(board.replies(*["time"] * 4096)[4095][0].isdigit(), True)
+        self.assertEqual(board.post(*["time"] * 4097)[0], 413)
+        try:
+            status = board.request("POST", "/api", b"info " + b"x" * 2**20, X_Pawl_Board="1").status
+        except (BrokenPipeError, ConnectionResetError):
+            status = 413  # told before all of it was sent, and closed
+        self.assertEqual(status, 413)
+        self.assertEqual(board.replies(), [])
+
+    def test_all_bytes_come_and_go_as_they_are(self):
+        board = self.board("--write")
+        every = bytes(range(256))
+        key, id = b"key " + every, every[1:]
+        self.call("PAWL.PUT", key, 0, every, "ID", id)
+        as_text = every.decode("latin-1")
+        [_, [found]], listed, task = board.replies("queues 0", [b"tasks", key, 0, FOR_EVER, 10, "due"], [b"task", key, id])
+        self.assertEqual(found, key.decode("latin-1"))
+        self.assertEqual(listed[0][:3], [id.decode("latin-1"), as_text, "due"])
+        self.assertEqual(in_pairs(task)["payload"], as_text)
+        self.assertEqual(board.replies([b"cancel", key, id]), [1])
+
+    def test_a_word_stays_a_word(self):
+        board = self.board("--write")
+        for word in (b"q\r\nFLUSHALL\r\n", b"q a FORCE", b"*3\r\n$3\r\nDEL", b"", b"$"):
+            self.call("PAWL.PUT", word, 10**9, "x", "ID", "a")
+            self.assertEqual(in_pairs(board.replies(["info", word])[0])["tasks"], 1)
+            self.assertEqual(board.replies(["cancel", word, "a"]), [1])
+        self.assertIn("FROM", board.replies(["len", "q", "STATE", "0"])[0]["error"])
+
+    def test_long_texts_are_cut_and_it_is_told(self):
+        board = self.board()
+        self.call("PAWL.PUT", "q", 0, "é" * 500_000, "ID", "a")
+        listed, task = board.replies(f"tasks q 0 {FOR_EVER} 1 due", "task q a")
+        self.assertEqual(listed[0][1], {"cut": ("é" * 256).encode().decode("latin-1"), "size": 1_000_000})
+        self.assertEqual(in_pairs(task)["payload"]["size"], 1_000_000)
+        self.assertEqual(len(in_pairs(task)["payload"]["cut"]), 2**18)
+
+    def test_the_hour_is_counted_by_minutes(self):
+        board = self.board()
+        now = int(self.call("TIME")[0]) * 1000 + 10**7
+        for after in (0, 59_999, 60_000, 60_001, 200_000):
+            self.call("PAWL.PUT", "q", 0, "x", "AT", now + after)
+        self.assertEqual(board.replies(*(f"len q {now + m * 60000} {now + m * 60000 + 59999}" for m in range(5))), [2, 2, 0, 1, 0])
+
+
+class TheServer(BoardTest):
+    def test_errors_of_the_server_are_passed_on(self):
+        board = self.board()
+        self.call("SET", "text", "x")
+        info, bad, task = board.replies("info text", "queues x", "task q " + "x" * 256)
+        self.assertTrue(info["error"].startswith("WRONGTYPE"))
+        self.assertIn("cursor", bad["error"])
+        self.assertIn("255", task["error"])
+
+    def test_a_database_and_only_queues(self):
+        board = Board("--server", f"redis://127.0.0.1:{self.server.port}/3")
+        self.addCleanup(self.expect_good_end, board)
+        self.call("PAWL.PUT", "elsewhere", 0, "x")
+        self.call("SELECT", 3)
+        self.call("PAWL.PUT", "here", 0, "x")
+        self.call("SET", "text", "x")
+        status, answer = board.post("queues 0")
+        self.assertEqual((answer["replies"][0][1], answer["database"]), (["here"], 3))
+
+    def test_a_server_that_was_never_there_is_told_and_waited_for(self):
+        port = free_tcp_port()
+        board = Board("--server", f"127.0.0.1:{port}")
+        status, answer = board.post("time")
+        self.assertEqual((status, answer["away"]), (503, "Connection refused"))
+        code, said = board.end()
+        self.assertEqual(code, 0)
+        self.assertIn(f"the server 127.0.0.1:{port} is away: Connection refused", said)
+
+
+class Away(unittest.TestCase):
+    def setUp(self):
+        self.server = Server()
+        self.addCleanup(self.server._leave_nothing)
+        self.board = Board("--server", f"127.0.0.1:{self.server.port}")
+        self.addCleanup(lambda: self.assertEqual(self.board.end()[0], 0))
+        self.assertEqual(self.board.post("time")[0], 200)
+
+    def expect_back(self):
+        wait_until(lambda: self.board.post("time")[0] == 200, "the server is back")
+
+    def test_a_server_that_is_killed_is_away_and_comes_back(self):
+        self.server.kill()
+        status, answer = self.board.post("time")
+        self.assertEqual(status, 503)
+        self.assertTrue(answer["away"])
+        self.assertEqual(set(answer), {"write", "server", "database", "away"})
+        self.server.start()
+        self.expect_back()
+
+    def test_a_connection_that_the_server_has_closed_is_made_again_without_a_word(self):
+        self.server.client().call("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+        self.assertEqual(self.board.post("time")[0], 200)
+        self.server.kill()
+        self.server.start()
+        self.assertEqual(self.board.post("time")[0], 200)
+
+    def test_what_writes_is_not_sent_twice(self):
+        board = Board("--server", f"127.0.0.1:{self.server.port}", "--write")
+        self.addCleanup(lambda: self.assertEqual(board.end()[0], 0))
+        self.assertEqual(board.post("time")[0], 200)
+        self.server.client().call("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+        self.assertEqual(board.post("pause q")[0], 503)
+        self.assertEqual(board.replies("pause q"), [1])
+
+    def test_a_server_that_hangs_is_away_and_comes_back(self):
+        self.server.process.send_signal(signal.SIGSTOP)
+        status, answer = self.board.post("time")
+        self.assertEqual((status, answer["away"]), (503, "it does not answer"))
+        self.server.process.send_signal(signal.SIGCONT)
+        self.expect_back()
+
+
+class Login(unittest.TestCase):
+    SECRET = "s e:c@r/e%t?#"
+
+    @classmethod
+    def setUpClass(cls):
+        cls.path = os.path.join(tempfile.mkdtemp(prefix="pawl-board-"), "socket")
+        cls.server = Server("--unixsocket", cls.path)
+        cls.redis = cls.server.client()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.stop()
+        shutil.rmtree(os.path.dirname(cls.path))
+
+    def board(self, server, **variables):
+        board = Board(*(["--server", server] if server else []), **variables)
+        self.addCleanup(lambda: self.assertEqual(board.end()[0], 0))
+        return board
+
+    def test_the_path_of_a_socket(self):
+        board = self.board(self.path)
+        status, answer = board.post("time")
+        self.assertEqual((status, answer["server"]), (200, self.path))
+
+    def test_the_password_of_the_address_or_of_the_environment(self):
+        self.redis.call("CONFIG", "SET", "requirepass", self.SECRET)
+        self.addCleanup(lambda: self.redis.call("CONFIG", "SET", "requirepass", ""))
+        place = f"127.0.0.1:{self.server.port}"
+        url = f"redis://:{urllib.parse.quote(self.SECRET, safe='')}@{place}"
+        for server, variables in ((url, {}), (None, {"PAWL_BOARD_SERVER": url}), (place, {"REDISCLI_AUTH": self.SECRET}),
+                                  (self.path, {"REDISCLI_AUTH": self.SECRET})):
+            board = self.board(server, **variables)
+            status, answer = board.post("time")
+            self.assertEqual((status, type(answer["replies"][0])), (200, list), server)
+            self.assertNotIn(urllib.parse.quote(self.SECRET, safe=""), board.said + json.dumps(answer))
+        self.assertIn("NOAUTH", self.board(place).replies("time")[0]["error"])
+        status, answer = self.board(place, REDISCLI_AUTH="wrong").post("time")
+        self.assertEqual(status, 503)
+        self.assertTrue(answer["away"].startswith("AUTH: WRONGPASS"), answer)
+
+    def test_a_user_who_may_only_look(self):
+        self.redis.call("ACL", "SETUSER", "board", "on", ">look at it", "~*", "-@all", "+time", "+info", "+scan", "+auth", "+pawl.info",
+                        "+pawl.len", "+pawl.range", "+pawl.get")
+        self.redis.call("PAWL.PUT", "q", 0, "x", "ID", "a")
+        board = self.board(f"redis://board:look%20at%20it@127.0.0.1:{self.server.port}")
+        for reply in board.replies("time", "server", "metrics", "queues 0", "info q", f"len q 0 {FOR_EVER}",
+                                   f"tasks q 0 {FOR_EVER} 10 due", "task q a"):
+            self.assertNotIsInstance(reply, dict)
+
+
+class Garbage(BoardTest):
+    def test_broken_requests_do_it_no_harm(self):
+        board = self.board()
+        for raw in (b"\r\n\r\n", b"GET\r\n\r\n", b"\x16\x03\x01\x02\x00" * 50, b"POST /api HTTP/1.1\r\nContent-Length: -5\r\n\r\n",
+                    b"GET / HTTP/1.1\r\n" + b"A: b\r\n" * 5000 + b"\r\n", b"GET " + b"/" * 100000 + b" HTTP/1.1\r\n\r\n",
+                    b"GET / HTTP/1.0\r\n\r\n", b"POST /api HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"):
+            with socket.create_connection(("127.0.0.1", board.port), timeout=HANG) as connection:
+                try:
+                    connection.sendall(raw)
+                    connection.shutdown(socket.SHUT_WR)
+                    while connection.recv(65536):
+                        pass
+                except OSError:
+                    pass  # it has closed the connection
+        self.assertEqual(board.post("time")[0], 200)
+
+
+if __name__ == "__main__":
+    unittest.main()
