@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
-// What people type. Each function returns the value, or throws an error that says what is wrong with it.
+// Numbers as the page writes them, and as people type them. Every number is grouped, 20,480, and every time is in ms.
+// What parses a field returns the value, or throws an error that says what is wrong with it.
 
 const LAST_MOMENT = 2n ** 64n - 2n;
 const TIMERS_MAX = 1 << 20;
 const UNITS = { "": 1n, ms: 1n, s: 1000n, m: 60000n, h: 3600000n, d: 86400000n };
+const WHOLE = String.raw`\d{1,30}|\d{1,3}(?:,\d{3}){1,10}`; // 20480 or 20,480
 
 const grouped = (number) => String(number).replace(/\B(?=(\d{3})+$)/g, ",");
-const milliseconds = (time) => `${time} ms`;
+const milliseconds = (time) => `${grouped(time)} ms`;
+const groupedIn = (text) => text.replace(/\d{4,}/g, grouped);
 
 class Refused extends Error {}
 
@@ -15,21 +18,28 @@ function refuse(what, text, allowed) {
 	throw new Refused(text.trim() === "" ? `${what} is empty; ${allowed}` : `${what} “${shown}”: ${allowed}`);
 }
 
+const wholeOf = (digits) => BigInt(digits.replaceAll(",", ""));
+const DELAY = new RegExp(`^\\s*(${WHOLE})(?:\\.(\\d{1,30}))?\\s*(ms|s|m|h|d)?\\s*$`);
+const COUNT = new RegExp(`^\\s*(${WHOLE})\\s*$`);
+
 function parseDelay(text, now) {
 	const allowed =
-		`expected a whole number of ms, as in 450, or with a unit, as in 2s, 5m, 1h, 1d; ` +
+		`expected a whole number of ms, as in 450, or a number with a unit, as in 1.5s, 5m, 1h, 1d; ` +
 		`at most ${milliseconds(LAST_MOMENT - now)} from now`;
-	const match = /^\s*(\d{1,30})\s*(ms|s|m|h|d)?\s*$/.exec(text);
+	const match = DELAY.exec(text);
 	if (!match) refuse("Delay", text, allowed);
-	const delay = BigInt(match[1]) * UNITS[match[2] ?? ""];
-	if (delay > LAST_MOMENT - now) refuse("Delay", text, allowed);
-	return delay;
+	const [, whole, decimals = "", unit = ""] = match;
+	const scaled = wholeOf(whole + decimals) * UNITS[unit];
+	const scale = 10n ** BigInt(decimals.length);
+	if (scaled % scale !== 0n || scaled / scale > LAST_MOMENT - now) refuse("Delay", text, allowed);
+	return scaled / scale;
 }
 
 function parseWhole(what, text, least, most) {
 	const allowed = `expected a whole number from ${grouped(least)} to ${grouped(most)}`;
-	if (!/^\s*\d{1,30}\s*$/.test(text)) refuse(what, text, allowed);
-	const value = BigInt(text.trim());
+	const match = COUNT.exec(text);
+	if (!match) refuse(what, text, allowed);
+	const value = wholeOf(match[1]);
 	if (value < BigInt(least) || value > BigInt(most)) refuse(what, text, allowed);
 	return value;
 }

@@ -227,8 +227,8 @@ class App {
 
 	#showOptions() {
 		const { tick, wheelSize, chains, heap } = this.session.options;
-		byId("tick").value = tick;
-		byId("size").value = wheelSize;
+		byId("tick").value = grouped(tick);
+		byId("size").value = grouped(wheelSize);
 		byId("chains").value = chains;
 		byId("heap-on").checked = heap;
 	}

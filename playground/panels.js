@@ -82,22 +82,8 @@ function legendRow(level, tick, wheelSize) {
 		"li",
 		{},
 		element("b", {}, `level ${level}`),
-		` slot ${duration(slot)}, turn ${duration(slot * wheelSize)}`,
+		` slot ${milliseconds(slot)}, turn ${milliseconds(slot * wheelSize)}`,
 	);
-}
-
-// 400 ms, 8 s, 2.7 min: short, and exact where it is a whole number.
-function duration(ms) {
-	const scale = [
-		["d", 86400000],
-		["h", 3600000],
-		["min", 60000],
-		["s", 1000],
-		["ms", 1],
-	].find(([, size]) => Number(ms) >= size) ?? ["ms", 1];
-	const value = Number(ms) / scale[1];
-	if (scale[0] === "d" && value > 730) return `${grouped(Math.round(value / 365.25))} years`;
-	return `${Number.isInteger(value) ? grouped(value) : value.toFixed(1)} ${scale[0]}`;
 }
 
 function showTimers(session, seen, selected, act) {
@@ -138,7 +124,7 @@ function timerRow({ id, level, slot, deadline }, tick, selected, act) {
 		{ class: "where" },
 		element("b", {}, `due at ${milliseconds(deadline)}`),
 		element("br"),
-		`level ${level}, slot ${slot}`,
+		`level ${level}, slot ${grouped(slot)}`,
 	);
 	return element(
 		"li",

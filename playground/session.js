@@ -18,7 +18,7 @@ const CHECKED_AT_ONCE = 10000; // timers up to which each operation is followed 
 const DEFAULTS = { tick: 1n, wheelSize: 20, chains: 1, capacity: DOTS_MAX, heap: false, ahead: false };
 
 function nameOf(id) {
-	if (id >= 26 * 27) return String(id);
+	if (id >= 26 * 27) return grouped(id);
 	const last = String.fromCharCode(65 + (id % 26));
 	return id < 26 ? last : String.fromCharCode(64 + Math.floor(id / 26)) + last;
 }
@@ -236,7 +236,7 @@ class Session {
 	#wordsOfPlace(id) {
 		if (!this.ahead) return this.wheel.words();
 		const place = this.wheel.place(id);
-		const where = place ? `It waits on level ${place.level}, slot ${place.slot}.` : "It is due at once.";
+		const where = place ? `It waits on level ${place.level}, slot ${grouped(place.slot)}.` : "It is due at once.";
 		return `At ${milliseconds(this.wheel.now)} it is armed, due at ${milliseconds(this.wheel.deadline(id))}. ${where}`;
 	}
 

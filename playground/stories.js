@@ -159,14 +159,14 @@ const STORIES = [
 		speed: 500,
 		steps: [
 			{
-				text: "A thousand timers, due within 8 seconds, most of them soon. They wait on three wheels; a slot of the third is 400 ms.",
+				text: "A thousand timers, due within 8,000 ms, most of them soon. They wait on three wheels; a slot of the third is 400 ms.",
 				run: (s) => s.fill(THOUSAND.count, THOUSAND.span, THOUSAND.seed),
 			},
 			{ text: "The first 400 ms. Press play at any time, and watch them fall.", run: (s) => s.advance(400n) },
 			{ text: "Half of the time has passed, and most of them are gone.", run: (s) => s.advance(4000n) },
 			{
 				text: (s) =>
-					`All are gone. ${grouped(s.wheel.numbers.moves)} moves for ${grouped(THOUSAND.count)} timers; ${grouped(s.wheel.numbers.openings)} wake-ups, of which ${s.wheel.numbers.empty} found nothing.`,
+					`All are gone. ${grouped(s.wheel.numbers.moves)} moves for ${grouped(THOUSAND.count)} timers; ${grouped(s.wheel.numbers.openings)} wake-ups, of which ${grouped(s.wheel.numbers.empty)} found nothing.`,
 				run: (s) => s.advance(8000n),
 			},
 		],
@@ -204,7 +204,7 @@ const STORIES = [
 		speed: 2000,
 		steps: [
 			{
-				text: "A hundred thousand timers, due within 20 seconds, most of them soon. The bars beside the picture are the most moves in one millisecond.",
+				text: "A hundred thousand timers, due within 20,000 ms, most of them soon. The bars beside the picture are the most moves in one millisecond.",
 				run: (s) => s.fill(LOAD.count, LOAD.span, LOAD.seed),
 			},
 			{
@@ -240,7 +240,7 @@ const STORIES = [
 				run: (s) => s.fill(MILLION.count, MILLION.span, MILLION.seed),
 			},
 			{
-				text: "Two seconds have passed. Each 256 ms a slot of the second wheel opens, and thousands of timers move down.",
+				text: "2,000 ms have passed. Each 256 ms a slot of the second wheel opens, and thousands of timers move down.",
 				run: (s) => s.advance(2000n),
 			},
 			{
@@ -249,7 +249,7 @@ const STORIES = [
 			},
 			{
 				text: (s) =>
-					`Two minutes: all ${grouped(s.wheel.numbers.popped)} were due on time. ${grouped(s.wheel.numbers.openings)} wake-ups, of which ${s.wheel.numbers.empty} found nothing.`,
+					`Two minutes: all ${grouped(s.wheel.numbers.popped)} were due on time. ${grouped(s.wheel.numbers.openings)} wake-ups, of which ${grouped(s.wheel.numbers.empty)} found nothing.`,
 				run: (s) => s.advance(BigInt(MILLION.span)),
 			},
 		],

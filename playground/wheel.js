@@ -154,7 +154,7 @@ class Wheel {
 	}
 
 	words() {
-		return this.#text(this.calls.words());
+		return groupedIn(this.#text(this.calls.words()));
 	}
 
 	// The words of `pawl explain` for the moved timer with this index.

@@ -74,7 +74,7 @@ test("typing 450 arms a timer, and two overflow wheels appear", () =>
 		await still(page);
 		assert.deepEqual(await page.$$eval("#legend li", (rows) => rows.map((row) => row.textContent)), [
 			"level 0 slot 1 ms, turn 20 ms",
-			"level 2 slot 400 ms, turn 8 s",
+			"level 2 slot 400 ms, turn 8,000 ms",
 			"1 in between, not needed yet",
 		]);
 		assert.equal(await page.evaluate(() => playground.picture.shownLevels), 3);
@@ -92,6 +92,12 @@ const WRONG = [
 			"abc",
 			"-5",
 			"1.5",
+			"1.5.5s",
+			"1,5s",
+			".5s",
+			"1.s",
+			"0.0001s",
+			"1,50,000",
 			"4e2",
 			"450 ns",
 			"0x10",
@@ -101,9 +107,9 @@ const WRONG = [
 			"300000000000000d",
 			"١٢",
 		],
-		/Delay.*expected a whole number.*at most \d+ ms/s,
+		/Delay.*expected a whole number of ms.*as in 1\.5s.*at most [\d,]+ ms/s,
 	],
-	["#many", "#count", ["", "0", "-1", "x", "1048577", "1.5"], /Number of timers.*from 1 to 1,048,576/s],
+	["#many", "#count", ["", "0", "-1", "x", "1048577", "1.5", "1,04,8"], /Number of timers.*from 1 to 1,048,576/s],
 	["#many", "#within", ["", "0", "x", "2147483649"], /Within.*from 1 to 2,147,483,648/s],
 	["#wheel", "#tick", ["", "0", "-1", "x", "4611686018427387905"], /Tick.*from 1 to/s],
 	["#wheel", "#size", ["", "1", "0", "4097", "20.5", "x"], /Wheel size.*from 2 to 4,096/s],
@@ -135,6 +141,12 @@ test("delays may have units, and reach to the last moment there is", () =>
 	withPage(async (page) => {
 		for (const [text, deadline] of [
 			["2s", "2000"],
+			["1.5s", "1500"],
+			["0.25 m", "15000"],
+			["1.5h", "5400000"],
+			["1.500s", "1500"],
+			["1,500.0", "1500"],
+			["20,480", "20480"],
 			["5m", "300000"],
 			[" 7 ms ", "7"],
 			["0", "0"],
