@@ -216,6 +216,9 @@ class App {
 		this.picture.dots.clear();
 		this.story = { story, index: -1, marks: [] };
 		this.#showOptions();
+		document
+			.querySelector(`[data-story="${story.id}"]`)
+			.scrollIntoView({ block: "nearest", inline: "center" });
 		if (story.speed) byId("speed").value = this.speed = story.speed;
 		this.changed({ smooth: false });
 		this.nextStep();

@@ -22,6 +22,7 @@ const { chromium } = createRequire(join(PLAYGROUND_MODULES, "node_modules", "x.j
 export const HANG = 120000; // ms after which something counts as hung, however slow the machine is
 export const DESKTOP = { width: 1440, height: 900 };
 export const PHONE = { width: 390, height: 844 };
+export const STORIES = ["first-wheel", "overflow", "demotions", "order", "touch", "thousand", "heap", "ahead", "million"];
 
 const browser = await chromium.launch({
 	executablePath: "/usr/bin/chromium",

@@ -3,9 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { PHONE, expectNative, explained, idle, natively, screenshot, stateOf, still, withPage } from "./browser.mjs";
+import { PHONE, STORIES, expectNative, explained, idle, natively, screenshot, stateOf, still, withPage } from "./browser.mjs";
 
-const STORIES = ["first-wheel", "overflow", "demotions", "order", "touch", "thousand", "heap", "ahead", "million"];
 const WORK_BOUND = 20000; // what a frame may do, whatever it is told to: see session.js
 
 // Each dot is drawn in the slot in which its timer is.

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+// What is where on the three screens that the page is made for: boxes are measured, and pixels compared.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { PHONE, STORIES, idle, withPage } from "./browser.mjs";
+
+const SCREENS = {
+	laptop: { width: 1280, height: 800 },
+	tablet: { width: 1024, height: 768 },
+	phone: PHONE,
+};
+const TOUCH = { viewport: PHONE, hasTouch: true, isMobile: true };
+
+// The boxes of the picture and the transport, and which of the transport's controls cannot be reached where they are.
+function measure(page) {
+	return page.evaluate(() => {
+		const box = (element) => {
+			const { left, top, right, bottom } = element.getBoundingClientRect();
+			return { left, top, right, bottom };
+		};
+		const controls = [...document.querySelectorAll(".transport button, .transport select, .transport input")];
+		return {
+			picture: box(document.querySelector(".picture")),
+			transport: box(document.querySelector(".transport")),
+			legend: box(document.querySelector("#legend")),
+			controls: controls.length,
+			unreachable: controls
+				.filter((control) => {
+					const { left, top, right, bottom } = box(control);
+					const hit = document.elementFromPoint((left + right) / 2, (top + bottom) / 2);
+					const inside = left >= 0 && top >= 0 && right <= innerWidth && bottom <= innerHeight;
+					return !inside || !control.contains(hit);
+				})
+				.map((control) => control.id),
+			sideways: document.documentElement.scrollWidth - innerWidth,
+		};
+	});
+}
+
+async function scrollTo(page, part) {
+	await page.evaluate((p) => window.scrollTo(0, p * document.documentElement.scrollHeight), part);
+}
+
+// On this screen, at the top of the page and further down. Returns how large the picture is.
+async function expectTransportOnScreen(page, screen) {
+	await page.setViewportSize(SCREENS[screen]);
+	for (const part of [1, 0.5, 0]) {
+		await scrollTo(page, part);
+		const { controls, unreachable, sideways } = await measure(page);
+		assert.equal(controls, 5);
+		assert.deepEqual(unreachable, [], `${screen}, scrolled by ${part}`);
+		assert.equal(sideways, 0, `${screen} does not scroll sideways`);
+	}
+	const { picture, legend, transport } = await measure(page);
+	assert.ok(picture.top >= 0 && picture.bottom <= transport.top, `${screen}: the picture is whole`);
+	assert.ok(legend.bottom <= transport.top, `${screen}: the legend is whole`);
+	return picture.right - picture.left;
+}
+
+async function expectOnEveryScreen(page, sizes) {
+	for (const screen of Object.keys(SCREENS)) {
+		const size = await expectTransportOnScreen(page, screen);
+		assert.ok(size >= (screen === "phone" ? 320 : 400), `${screen}: the picture has ${size} px`);
+		assert.equal(size, (sizes[screen] ??= size), `${screen}: the picture keeps its size`);
+	}
+}
+
+for (const story of STORIES)
+	test(`the transport is on screen beside the whole picture, all through the story ${story}`, () =>
+		withPage(async (page) => {
+			const sizes = {};
+			await page.click(`[data-story="${story}"]`);
+			for (;;) {
+				await idle(page);
+				await expectOnEveryScreen(page, sizes);
+				if (await page.isDisabled("#story-next")) return;
+				await page.click("#story-next");
+			}
+		}));
+
+test("the transport is on screen on the empty page, and with a message and a long list", () =>
+	withPage(async (page) => {
+		const sizes = {};
+		await expectOnEveryScreen(page, sizes);
+		await page.fill("#delay", "x");
+		await page.press("#delay", "Enter");
+		await expectOnEveryScreen(page, sizes);
+		await page.click("#many button");
+		await expectOnEveryScreen(page, sizes);
+	}));
+
+test("in a low window the transport is on screen, too", () =>
+	withPage(
+		async (page) => {
+			await page.click('[data-story="demotions"]');
+			await idle(page);
+			assert.deepEqual((await measure(page)).unreachable, []);
+		},
+		{ viewport: { width: 1280, height: 400 } },
+	));
+
+test("a phone has no help for a keyboard, and a finger reaches what it taps", () =>
+	withPage(async (page) => {
+		assert.equal(await page.isVisible(".keys"), false);
+		assert.doesNotMatch(await page.innerText("body"), /Space|Del\b|Keys/);
+		const small = await page.$$eval("button, select, input:not([type])", (controls) =>
+			controls
+				.filter((control) => control.checkVisibility() && control.getBoundingClientRect().height < 36)
+				.map((control) => control.id),
+		);
+		assert.deepEqual(small, []);
+		assert.deepEqual((await measure(page)).unreachable, []);
+	}, TOUCH));
+
+test("a tablet without a keyboard has no help for one, a laptop has", async () => {
+	await withPage(async (page) => assert.equal(await page.isVisible(".keys"), false), {
+		viewport: SCREENS.tablet,
+		hasTouch: true,
+		isMobile: true,
+	});
+	await withPage(async (page) => assert.equal(await page.isVisible(".keys"), true), { viewport: SCREENS.laptop });
+});
