@@ -131,7 +131,10 @@ class Pointer {
 		handle.addEventListener("pointerdown", (event) => this.#press(event, handle, null));
 		handle.addEventListener("click", (event) => event.detail === 0 && byId("delay").focus());
 		canvas.addEventListener("pointerdown", (event) => this.#pressOnDot(event));
-		canvas.addEventListener("pointerleave", () => this.drag || this.#tip(null));
+		canvas.addEventListener("pointerleave", () => {
+			if (!this.drag) this.#tip(null);
+			this.#pointAt(null);
+		});
 		// A finger on a dot drags the dot, not the page.
 		canvas.addEventListener(
 			"touchstart",
@@ -183,12 +186,20 @@ class Pointer {
 	#hover(event) {
 		const id = event.target === this.canvas ? this.#dotAt(event) : null;
 		this.canvas.style.cursor = id === null ? "" : "pointer";
+		this.#pointAt(id);
 		if (id === null) this.#tip(null);
 		else
 			this.#tip(
 				`${nameOf(id)}, due at ${milliseconds(this.app.session.wheel.deadline(id))}: click to cancel, drag to touch`,
 				...pointIn(this.canvas, event),
 			);
+	}
+
+	// Its trail is shown.
+	#pointAt(id) {
+		if (this.app.picture.pointedAt === id) return;
+		this.app.picture.pointedAt = id;
+		this.app.wake();
 	}
 
 	#release() {

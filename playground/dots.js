@@ -17,6 +17,9 @@ function betweenTurns(a, b, t) {
 	return a + way * t;
 }
 
+// Round and inwards at the same time.
+const onTheWay = (from, to, t) => [betweenTurns(from.turn, to.turn, t), between(from.depth, to.depth, t)];
+
 class Dots {
 	constructor() {
 		this.dots = new Map();
@@ -104,6 +107,13 @@ class Dots {
 		if (this.leaving.length || this.flows.length) return true;
 		for (const dot of this.dots.values()) if (time < dot.began + TRAVEL) return true;
 		return false;
+	}
+
+	// Where a timer's dot is at this time: also one that is leaving; null if it has left.
+	where(id, time) {
+		if (this.dots.has(id)) return this.#at(this.dots.get(id), time);
+		const leaving = this.leaving.find((dot) => dot.id === id && !dot.cancelled);
+		return leaving && time < leaving.began + LEAVE ? this.#departing(leaving, time) : null;
 	}
 
 	// Every dot as it is at this time: where, how large, how faint.

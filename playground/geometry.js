@@ -2,8 +2,10 @@
 // Where things are on the rings. A place is (turn, depth): how far round from the top, 0 to 1, and how far out, where
 // level L is between L and L + 1 and the hub between -1 and 0.
 
-const HUB = 0.36; // of the radius
+const HUB = 0.33; // of the radius
 const RING_GAP = 5; // px
+const NUMBER = 10; // px high: the number of a slot...
+const BAND = 17; // ...and its room, from the outer edge: two digits side by side
 const ROOM_FOR = 2; // rings at least
 const DOT_MIN = 2.5; // px across...
 const DOT_ALONE = 7; // ...and for one that is alone, even if its slot is narrower
@@ -35,11 +37,25 @@ class Geometry {
 
 	// Slots are numbered where there is room, in a band along the outer edge.
 	get numbered() {
-		return this.slotLength(0) >= 17 && this.ring >= 40;
+		return this.slotLength(0) >= 17 && this.ring >= 30;
 	}
 
 	get band() {
-		return this.numbered ? 13 : 0;
+		return this.numbered ? BAND : 0;
+	}
+
+	// The middle of a slot's number.
+	numberAt(level, slot) {
+		const outer = this.edges(level)[1];
+		const angle = this.angleAt((slot + 0.5) / this.wheelSize);
+		const radius = outer - BAND / 2;
+		return [this.centre + radius * Math.cos(angle), this.centre + radius * Math.sin(angle)];
+	}
+
+	// The middle of the room that dots have in a slot.
+	middleOf(level, slot) {
+		const width = this.ring - this.gap - this.band;
+		return { turn: (slot + 0.5) / this.wheelSize, depth: level + (this.gap + width / 2) / this.ring };
 	}
 
 	// The inner and the outer edge of a level's ring.
@@ -66,11 +82,12 @@ class Geometry {
 	pack(level, slot, count, largest) {
 		const length = this.slotLength(level);
 		const width = this.ring - this.gap - this.band;
-		const diameter = this.#diameterFor(count, width - 6, length - 3, largest);
-		const across = Math.max(1, Math.floor((width - 6) / diameter));
+		const room = width - Math.min(6, width / 8);
+		const diameter = this.#diameterFor(count, room, length - 3, largest);
+		const across = Math.max(1, Math.floor(room / diameter));
 		const rows = Math.ceil(count / across);
 		const columns = Math.min(count, across);
-		const middle = level + (this.gap + width / 2) / this.ring;
+		const middle = this.middleOf(level, slot).depth;
 		return Array.from({ length: count }, (_, i) => ({
 			turn:
 				(slot +

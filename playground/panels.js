@@ -70,17 +70,22 @@ function showLegend(session) {
 	if (list.dataset.shown === shown) return;
 	list.dataset.shown = shown;
 	const { levels } = session.wheel;
-	const rows = levels.flatMap((ready, level) => (ready ? [legendRow(level, tick, BigInt(wheelSize))] : []));
+	const rows = levels.flatMap((ready, level) =>
+		ready ? [legendRow(level, levels.length, tick, BigInt(wheelSize))] : [],
+	);
 	const missing = levels.length - rows.length;
 	if (missing) rows.push(element("li", {}, `${missing} in between, not needed yet`));
 	list.replaceChildren(...rows);
 }
 
-function legendRow(level, tick, wheelSize) {
+// Which ring it is, is drawn: as in the picture, in small.
+function legendRow(level, levels, tick, wheelSize) {
 	const slot = tick * wheelSize ** BigInt(level);
+	const edge = (depth) => `${100 * (HUB + ((1 - HUB) * depth) / Math.max(levels, ROOM_FOR))}%`;
 	return element(
 		"li",
 		{},
+		element("i", { style: `--from: ${edge(level)}; --to: ${edge(level + 1)}; --all: ${edge(levels)}` }),
 		element("b", {}, `level ${level}`),
 		` slot ${milliseconds(slot)}, turn ${milliseconds(slot * wheelSize)}`,
 	);

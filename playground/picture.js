@@ -4,6 +4,8 @@
 const SWEEP = 450; // ms for the hands to follow a jump of the clock
 const RING_GROWTH = 140; // ms in which most of the way to another number of rings is done
 const SIDE_MIN = 60; // px
+const TRAILS_MAX = 8; // timers up to which each has its trail; among more, the one that is pointed at or chosen
+const INTO_THE_HUB = -0.12; // depth at which the trail of a due timer ends
 const MICRO = 1000n; // hands are drawn more finely than the wheel counts
 
 class Picture {
@@ -18,6 +20,7 @@ class Picture {
 		this.seen = [];
 		this.side = this.rings.fit();
 		this.selected = null;
+		this.pointedAt = null;
 		this.ghost = null;
 		this.still = false;
 	}
@@ -97,6 +100,7 @@ class Picture {
 			levels: [...levels, ...extra],
 			crowded: session.crowded,
 			hottest,
+			trails: this.#trails(time),
 			dots: this.dots.visible(time),
 			sparks: this.dots.sparks(time),
 			selected: this.selected,
@@ -107,6 +111,24 @@ class Picture {
 		this.#clock(shown / MICRO);
 		setText("hottest", `${grouped(hottest)} timers in a slot`);
 		if (session.options.heap) this.heapView.draw(session.wheel.numbers.heapCount, time, this.still);
+	}
+
+	// From each place to the next, and to where the dot is now.
+	#trails(time) {
+		const { trails, gone } = this.session;
+		const waiting = this.seen.map(({ id }) => id).filter((id) => trails.has(id));
+		const chosen = (id) => id === this.selected || id === this.pointedAt;
+		const some = (ids) => (ids.length <= TRAILS_MAX ? ids : ids.filter(chosen));
+		const { geometry } = this;
+		const trail = (id, places) => {
+			const passed = places.map(({ level, slot }) => geometry.middleOf(level, slot));
+			const now = this.dots.where(id, time) ?? { turn: passed.at(-1).turn, depth: INTO_THE_HUB };
+			return { id, points: [...passed, now] };
+		};
+		return [
+			...some(waiting).map((id) => trail(id, trails.get(id).slice(0, -1))),
+			...some(gone).map((id) => trail(id, trails.get(id))),
+		];
 	}
 
 	#levels(shown) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The wheels as rings: slots, hands, dots. Draws what it is told, and knows nothing of the session.
+// The wheels as rings: slots, hands, trails, dots. Draws what it is told, and knows nothing of the session.
 
 const SEGMENTS_MAX = 720; // beyond so many slots, neighbours are drawn as one
 const HEAT_STEPS = 24;
+const LEG_POINTS = 24; // by which the bent way from one place to the next is drawn
 const LETTERED = 13; // px: dots as large as this have their letters
 
 class Rings {
@@ -43,6 +44,8 @@ class Rings {
 		c.setTransform(scale, 0, 0, scale, 0, 0);
 		c.clearRect(0, 0, scene.geometry.size, scene.geometry.size);
 		for (const level of scene.levels) this.#level(scene, level);
+		for (const trail of scene.trails) this.#trail(scene, trail);
+		if (scene.geometry.numbered) for (const level of scene.levels) this.#numbers(scene, level);
 		for (const spark of scene.sparks) this.#spark(scene, spark);
 		for (const dot of scene.dots) this.#dot(scene, dot);
 		if (scene.ghost) this.#ghost(scene);
@@ -57,25 +60,7 @@ class Rings {
 		}
 		if (scene.crowded) this.#hotSlots(scene, level);
 		else this.#slots(scene, level);
-		if (scene.geometry.numbered) this.#numbers(scene, level);
 		this.#hand(scene.geometry, level);
-		if (scene.geometry.ring >= 34) this.#label(scene.geometry, level.number);
-	}
-
-	// Which level this is: at the bottom, on the inner edge.
-	#label(geometry, number) {
-		const c = this.context;
-		const y = geometry.centre + geometry.edges(number)[0] - 2;
-		c.font = `600 9px ${this.font}`;
-		const width = c.measureText(`level ${number}`).width + 10;
-		c.fillStyle = this.colours.card;
-		c.beginPath();
-		c.roundRect(geometry.centre - width / 2, y - 7, width, 14, 7);
-		c.fill();
-		c.fillStyle = this.colours.ink;
-		c.textAlign = "center";
-		c.textBaseline = "middle";
-		c.fillText(`level ${number}`, geometry.centre, y + 0.5);
 	}
 
 	#outline(geometry, number) {
@@ -130,22 +115,25 @@ class Rings {
 		c.fill();
 	}
 
-	#numbers({ geometry }, level) {
+	// Each on a patch of its slot's colour: hands and trails pass below, and a number can always be read.
+	#numbers({ geometry, crowded }, level) {
+		if (!level.ready) return;
 		const c = this.context;
-		const [, outer] = geometry.edges(level.number);
-		c.font = `500 10px ${this.font}`;
+		c.globalAlpha = level.alpha;
+		c.font = `500 ${NUMBER}px ${this.font}`;
 		c.textAlign = "center";
 		c.textBaseline = "middle";
-		for (let slot = 0; slot < level.segments.length; slot++) {
-			const angle = geometry.angleAt((slot + 0.5) / level.segments.length);
-			c.fillStyle =
-				slot === level.current || level.segments[slot] > 0 ? this.colours.ink : this.colours.muted;
-			c.fillText(
-				slot,
-				geometry.centre + (outer - 9) * Math.cos(angle),
-				geometry.centre + (outer - 9) * Math.sin(angle),
-			);
-		}
+		level.segments.forEach((count, slot) => {
+			const [x, y] = geometry.numberAt(level.number, slot);
+			const width = c.measureText(slot).width + 4;
+			const now = slot === level.current;
+			c.fillStyle = this.colours[crowded ? "card" : count > 0 ? "lit" : now ? "now-soft" : "track"];
+			c.beginPath();
+			c.roundRect(x - width / 2, y - NUMBER / 2 - 1, width, NUMBER + 2, 2);
+			c.fill();
+			c.fillStyle = this.colours[now || count > 0 ? "ink" : "muted"];
+			c.fillText(slot, x, y);
+		});
 	}
 
 	// Now, to scale: a line across the ring, with a tip at its outer edge.
@@ -164,6 +152,24 @@ class Rings {
 		c.closePath();
 		c.fill();
 		c.restore();
+	}
+
+	// The way that a timer took: a small ring at each place that it has left, and lines between, the later the stronger.
+	#trail({ geometry }, { id, points }) {
+		const c = this.context;
+		c.strokeStyle = this.hues[id % HUES];
+		c.lineWidth = 2;
+		points.slice(0, -1).forEach((from, i) => {
+			c.globalAlpha = 0.35 + (0.45 * (i + 1)) / (points.length - 1);
+			c.beginPath();
+			for (let k = 0; k <= LEG_POINTS; k++) c.lineTo(...geometry.point(...onTheWay(from, points[i + 1], k / LEG_POINTS)));
+			c.stroke();
+			c.beginPath();
+			c.arc(...geometry.point(from.turn, from.depth), 4, 0, 2 * Math.PI);
+			c.fillStyle = this.colours.card;
+			c.fill();
+			c.stroke();
+		});
 	}
 
 	#spark({ geometry }, spark) {

@@ -49,6 +49,8 @@ class Session {
 		this.checks = 0;
 		this.cancelled = new Set();
 		this.flows = [];
+		this.trails = new Map(); // by id: the places of a timer that has moved, the first one first
+		this.gone = []; // timers that became due at the latest opening: their trails stay until something is done
 		this.generation = (this.generation ?? 0) + 1;
 		this.drain();
 	}
@@ -170,7 +172,7 @@ class Session {
 		let left = WORK_PER_FRAME;
 		while (this.busy && left > 0) {
 			const op = this.ops[this.position];
-			this.progress ??= { done: 0, began: this.wheel.now };
+			if (!this.progress) this.#begin(op);
 			left -= this[`do_${op.op}`](op, left);
 			if (this.progress.finished) this.#finish();
 		}
@@ -180,6 +182,22 @@ class Session {
 		}
 		this.work = WORK_PER_FRAME - left;
 		return this.work;
+	}
+
+	#begin(op) {
+		this.progress = { done: 0, began: this.wheel.now };
+		if (op.op !== "advance") this.#forgetGone();
+	}
+
+	#forgetGone() {
+		for (const id of this.gone) this.trails.delete(id);
+		this.gone = [];
+	}
+
+	// A timer moved; with what it passed before, that is its trail.
+	#passed(id, from, to) {
+		if (!this.trails.has(id)) this.trails.set(id, [from]);
+		if (to) this.trails.get(id).push(to);
 	}
 
 	#finish() {
@@ -215,19 +233,23 @@ class Session {
 	}
 
 	do_arm(op) {
+		this.trails.delete(op.id); // that was for another deadline
 		this.wheel.arm(op.id, op.deadline);
 		return this.#done(op.id, "changes", this.#wordsOfPlace(op.id));
 	}
 
 	do_touch(op) {
 		const before = this.wheel.numbers.puts;
+		const from = this.wheel.place(op.id);
 		this.wheel.touch(op.id, op.deadline);
 		const what = this.wheel.numbers.puts > before ? "changes" : "stores";
+		if (from && what === "changes") this.#passed(op.id, from, this.wheel.place(op.id));
 		return this.#done(op.id, what, this.#wordsOfPlace(op.id));
 	}
 
 	do_cancel(op) {
 		this.wheel.cancel(op.id);
+		this.trails.delete(op.id);
 		this.cancelled.add(op.id);
 		return this.#done(op.id, "changes", this.wheel.words());
 	}
@@ -299,8 +321,11 @@ class Session {
 		this.wheel.follow();
 		this.#checkNow();
 		const moved = this.wheel.moved(DOTS_MAX);
-		moved.forEach(({ id }, index) => {
+		this.#forgetGone();
+		moved.forEach(({ id, due, fromLevel, fromSlot, level, slot }, index) => {
 			this.#count(id, "moves");
+			this.#passed(id, { level: fromLevel, slot: fromSlot }, due ? null : { level, slot });
+			if (due) this.gone.push(id);
 			if (index < TOLD_PER_OPENING) this.#say(id, this.wheel.tell(index));
 		});
 		if (moved.length > TOLD_PER_OPENING)

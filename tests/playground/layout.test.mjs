@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { PHONE, STORIES, idle, withPage } from "./browser.mjs";
+import { PHONE, STORIES, idle, still, withPage } from "./browser.mjs";
 
 const SCREENS = {
 	laptop: { width: 1280, height: 800 },
@@ -121,3 +121,94 @@ test("a tablet without a keyboard has no help for one, a laptop has", async () =
 	});
 	await withPage(async (page) => assert.equal(await page.isVisible(".keys"), true), { viewport: SCREENS.laptop });
 });
+
+// The numbers of slots whose pixels are not the same when `change` has altered what else is drawn.
+function numbersChangedBy(page, change) {
+	return page.evaluate((source) => {
+		const { picture } = playground;
+		const { rings } = picture;
+		const draw = rings.draw;
+		let scene;
+		rings.draw = (drawn) => (scene = { ...drawn, dots: [...drawn.dots], trails: [...drawn.trails], sparks: [] });
+		picture.draw(performance.now(), 0);
+		rings.draw = draw;
+		const { geometry } = scene;
+		const scale = rings.canvas.width / geometry.size;
+		const boxes = !geometry.numbered
+			? []
+			: scene.levels
+					.filter((level) => level.ready)
+					.flatMap((level) => [...level.segments.keys()].map((slot) => [level.number, slot]));
+		const pixels = (drawn) => {
+			rings.draw(drawn);
+			return boxes.map(([level, slot]) => {
+				const [x, y] = geometry.numberAt(level, slot);
+				const half = slot > 9 ? 7 : 4; // its digits, and some of the patch
+				const [left, top, right, bottom] = [
+					Math.ceil((x - half) * scale),
+					Math.ceil((y - 5) * scale),
+					Math.floor((x + half) * scale),
+					Math.floor((y + 5) * scale),
+				];
+				return rings.context.getImageData(left, top, right - left, bottom - top).data.join();
+			});
+		};
+		const changed = new Function("scene", `return ${source}`)(scene);
+		const [before, after] = [pixels(changed), pixels(scene)];
+		picture.draw(performance.now(), 0);
+		const wrong = boxes.filter((_, i) => before[i] !== after[i]).map((place) => place.join("/"));
+		return { looked: boxes.length, wrong };
+	}, change);
+}
+
+const WITHOUT_OTHERS = "({ ...scene, dots: [], trails: [] })";
+// The hand in the middle of each slot in turn, where the number is; not the slot that is marked as current.
+const handIn = (slot) =>
+	`({ ...scene, levels: scene.levels.map((level) => ({ ...level, hand: (${slot} + 0.5) / level.segments?.length })) })`;
+
+for (const [screen, viewport] of Object.entries(SCREENS))
+	test(`nothing covers the number of a slot on a ${screen}`, () =>
+		withPage(
+			async (page) => {
+				for (const story of ["first-wheel", "demotions", "order", "touch", "thousand"]) {
+					await page.click(`[data-story="${story}"]`);
+					for (;;) {
+						await still(page);
+						const { looked, wrong } = await numbersChangedBy(page, WITHOUT_OTHERS);
+						assert.ok(looked >= 20, `${story} has numbers`);
+						assert.deepEqual(wrong, [], `${story}: covered by a dot or a trail`);
+						if (await page.isDisabled("#story-next")) break;
+						await page.click("#story-next");
+					}
+				}
+				for (let slot = 0; slot < 20; slot++) {
+					const { looked, wrong } = await numbersChangedBy(page, handIn(slot));
+					assert.equal(looked, 60);
+					assert.deepEqual(wrong, [], `covered by the hand in slot ${slot}`);
+				}
+			},
+			{ viewport },
+		));
+
+test("the + is on no number", () =>
+	withPage(async (page) => {
+		for (const viewport of [...Object.values(SCREENS), { width: 1920, height: 1200 }]) {
+			await page.setViewportSize(viewport);
+			for (const story of ["first-wheel", "demotions"]) {
+				await page.click(`[data-story="${story}"]`);
+				await still(page);
+				const nearest = await page.evaluate(() => {
+					const { geometry } = playground.picture;
+					const canvas = document.querySelector("#rings").getBoundingClientRect();
+					const handle = document.querySelector("#handle").getBoundingClientRect();
+					const x = handle.left + handle.width / 2 - canvas.left;
+					const y = handle.top + handle.height / 2 - canvas.top;
+					const away = Math.hypot(x - geometry.centre, y - geometry.centre);
+					const reach = handle.width / 2;
+					const [inner] = geometry.edges(0);
+					return Math.max(inner - (away + reach), away - reach - geometry.radius);
+				});
+				assert.ok(nearest >= 0, `${viewport.width}: ${nearest} px from the rings`);
+			}
+		}
+	}));

@@ -203,6 +203,117 @@ test("after that story the log does not say what holds only without opening ahea
 		assert.ok(!(await page.isVisible(".ahead-card")));
 	}));
 
+// The trails that are drawn: by the timer's name, its places as level/slot, and "hub" where it fell due. Of each line, how
+// many of nine points between its ends have the timer's colour: in a pixel there or beside it, since a line is thin.
+async function trails(page) {
+	await still(page);
+	return page.evaluate(() => {
+		const { picture, session } = playground;
+		const { rings } = picture;
+		let scene;
+		const draw = rings.draw;
+		rings.draw = (drawn) => (scene = { ...drawn, trails: [...drawn.trails] });
+		picture.draw(performance.now(), 0);
+		rings.draw = draw;
+		picture.draw(performance.now(), 0);
+		const name = ({ turn, depth }) =>
+			depth < 0 ? "hub" : `${Math.floor(depth)}/${Math.floor(turn * session.options.wheelSize)}`;
+		const scale = rings.canvas.width / scene.geometry.size;
+		// Timer A is blue, everything else on the rings is not.
+		const blueAt = (x, y) => {
+			const { data } = rings.context.getImageData(Math.floor(x * scale) - 1, Math.floor(y * scale) - 1, 3, 3);
+			return Array.from({ length: 9 }, (_, i) => data[4 * i + 2] - data[4 * i]).some((blue) => blue > 30);
+		};
+		const coloured = (from, to) =>
+			[1, 2, 3, 4, 5, 6, 7, 8, 9].filter((part) => {
+				const t = part / 10;
+				const way = ((to.turn - from.turn + 1.5) % 1) - 0.5;
+				return blueAt(...scene.geometry.point(from.turn + way * t, from.depth + (to.depth - from.depth) * t));
+			}).length;
+		return scene.trails.map(({ id, points }) => ({
+			id,
+			places: points.map(name),
+			coloured: points.slice(1).map((to, i) => coloured(points[i], to)),
+		}));
+	});
+}
+
+test("a trail shows the way that a timer took, down to the hub, and back in time", () =>
+	withPage(async (page) => {
+		const ways = async () => (await trails(page)).map(({ places }) => places);
+		const told = [
+			[],
+			[["2/1", "1/2"]],
+			[["2/1", "1/2", "0/10"]],
+			[["2/1", "1/2", "0/10", "hub"]],
+		];
+		await page.click('[data-story="demotions"]');
+		for (const expected of told) {
+			await idle(page);
+			assert.deepEqual(await ways(), expected);
+			if (await page.isEnabled("#story-next")) await page.click("#story-next");
+		}
+		const [{ coloured }] = await trails(page);
+		assert.equal(coloured.length, 3);
+		for (const points of coloured) assert.ok(points >= 6, `${coloured} of 9: numbers may be on the others`);
+		for (const expected of told.slice(0, -1).reverse()) {
+			await page.click("#back");
+			assert.deepEqual(await ways(), expected);
+		}
+		for (let i = 0; i < 3; i++) await page.click("#step");
+		assert.deepEqual(await ways(), told.at(-1));
+		await page.click("#arm button");
+		assert.deepEqual(await ways(), [], "what is gone is forgotten when something is done");
+	}));
+
+test("a trail has the places between which a touch moved a timer; armed again, it begins anew", () =>
+	withPage(async (page) => {
+		const ways = async () => (await trails(page)).map(({ places }) => places);
+		const press = async (delay) => {
+			await page.fill("#delay", delay);
+			await page.locator("#timers button", { hasText: "Touch" }).click();
+		};
+		await page.fill("#delay", "450");
+		await page.press("#delay", "Enter");
+		await press("7"); // earlier: it moves at once
+		assert.deepEqual(await ways(), [["2/1", "0/7"]]);
+		await press("9"); // later: it stays until its slot opens
+		assert.deepEqual(await ways(), [["2/1", "0/7"]]);
+		await page.click("#step");
+		assert.deepEqual(await ways(), [["2/1", "0/7", "0/9"]]);
+		await page.locator("#timers button", { hasText: "Cancel" }).click();
+		assert.deepEqual(await ways(), []);
+		await page.evaluate(() => {
+			playground.session.rearm(0, 350n);
+			playground.changed();
+		});
+		assert.deepEqual(await ways(), []);
+	}));
+
+test("among many timers only the one that is chosen or pointed at has a trail", () =>
+	withPage(async (page) => {
+		await page.click('[data-story="thousand"]');
+		await page.click("#story-next");
+		assert.deepEqual(await trails(page), []);
+		await page.evaluate(() => document.activeElement.blur());
+		for (let i = 0; i < 4; i++) await page.keyboard.press("ArrowDown"); // it came down at 400 ms
+		const [chosen] = await trails(page);
+		assert.equal(chosen.id, await page.evaluate(() => playground.picture.selected));
+		assert.match(chosen.places.join(), /^2\/1,1\/\d+$/);
+		const [id, x, y] = await page.evaluate(() => {
+			const { picture, session } = playground;
+			const { id } = picture.seen.find((timer) => session.trails.has(timer.id) && timer.id !== picture.selected);
+			const box = document.querySelector("#rings").getBoundingClientRect();
+			const { turn, depth } = picture.dots.dots.get(id).goal;
+			const [x, y] = picture.geometry.point(turn, depth);
+			return [id, box.left + x, box.top + y];
+		});
+		await page.mouse.move(x, y);
+		assert.deepEqual((await trails(page)).map((trail) => trail.id).sort(), [chosen.id, id].sort());
+		await page.mouse.move(1, 1);
+		assert.equal((await trails(page)).length, 1);
+	}));
+
 test("the pictures, in light and dark, large and small", async () => {
 	const views = {
 		light: { colorScheme: "light" },
