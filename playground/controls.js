@@ -75,6 +75,10 @@ function bindTransport(app) {
 	byId("speed").addEventListener("change", () => (app.speed = Number(byId("speed").value)));
 	byId("story-next").addEventListener("click", () => app.nextStep());
 	byId("story-back").addEventListener("click", () => app.previousStep());
+	byId("watch-one").addEventListener("click", () => app.watch((s) => s.arm(EXAMPLE.delay)));
+	byId("watch-many").addEventListener("click", () =>
+		app.watch((s) => s.fill(EXAMPLE.count, EXAMPLE.span, s.target + 1)),
+	);
 	byId("theme").addEventListener("click", () => app.nextTheme());
 }
 
@@ -123,7 +127,7 @@ function pointIn(canvas, event) {
 	return [event.clientX - box.left, event.clientY - box.top];
 }
 
-// Dragging from the hub arms, dragging a dot touches it, and a click on a dot cancels it.
+// Dragging the + arms, dragging a dot touches it, and a click on a dot cancels it.
 class Pointer {
 	constructor(app, canvas, handle) {
 		this.app = app;
@@ -178,7 +182,8 @@ class Pointer {
 		const valid = level >= 0 && level <= app.session.wheel.levels.length;
 		const deadline = valid ? deadlineAt(place, level, app.session) : null;
 		drag.deadline = deadline !== null && deadline <= LAST_MOMENT ? deadline : null;
-		app.picture.ghost = { x, y, level, valid: drag.deadline !== null };
+		const from = pointIn(this.canvas, { clientX: drag.x, clientY: drag.y });
+		app.picture.ghost = { from, x, y, level, valid: drag.deadline !== null };
 		this.#tip(drag.deadline === null ? "drop it on a ring" : `due at ${milliseconds(drag.deadline)}`, x, y);
 		app.wake();
 	}

@@ -8,8 +8,13 @@ const THEMES = ["auto", "light", "dark"];
 
 const WELCOME = {
 	title: "See it turn",
-	text: "Choose a story, type a delay and press Arm, or drag the + onto a ring. Then press Play, or Step to the next opening.",
+	text: "Timers come down from wheel to wheel until they are due. Watch:",
 };
+const ON_YOUR_OWN = {
+	title: "Your own timers",
+	text: "Step jumps to the next opening, Play lets time flow. Tap a dot to cancel it, or drag it to a later place to touch it.",
+};
+const EXAMPLE = { delay: 450n, count: 200, span: 2000, speed: 100 };
 
 class App {
 	constructor(wheel) {
@@ -54,8 +59,17 @@ class App {
 		this.wake();
 	}
 
+	// Nothing waits, and nobody tells a story: the page invites.
+	get empty() {
+		const { session } = this;
+		return !this.story && !session.busy && session.wheel.numbers.pending === 0;
+	}
+
 	#panels() {
 		const { session } = this;
+		this.picture.invites = this.empty && session.wheel.levels.length < ROOM_FOR;
+		document.body.classList.toggle("empty", this.empty);
+		document.body.classList.toggle("beckons", this.picture.invites);
 		showNumbers(session, this.checker.waiting);
 		showLegend(session);
 		this.#timers();
@@ -224,6 +238,14 @@ class App {
 		this.nextStep();
 	}
 
+	// One of the examples of the empty page.
+	watch(arm) {
+		arm(this.session);
+		byId("speed").value = this.speed = EXAMPLE.speed;
+		this.changed();
+		this.setPlaying(true);
+	}
+
 	leaveStory() {
 		this.story = null;
 	}
@@ -261,10 +283,11 @@ class App {
 		for (const button of document.querySelectorAll("[data-story]"))
 			button.setAttribute("aria-current", button.dataset.story === told?.story.id ? "true" : "false");
 		byId("story-back").hidden = !told;
-		setText("story-next", told ? "Next" : "Start");
+		setText("story-next", told ? "Next" : "First story");
 		if (!told) {
-			setText("story-title", WELCOME.title);
-			setText("story-text", WELCOME.text);
+			const { title, text } = this.empty ? WELCOME : ON_YOUR_OWN;
+			setText("story-title", title);
+			setText("story-text", text);
 			setText("story-progress", "");
 			byId("story-next").disabled = false;
 			return;

@@ -22,6 +22,7 @@ class Picture {
 		this.selected = null;
 		this.pointedAt = null;
 		this.ghost = null;
+		this.invites = false; // the ring that would come into being next is shown
 		this.still = false;
 	}
 
@@ -94,7 +95,7 @@ class Picture {
 		const shown = this.#shownTime(time);
 		const levels = this.#levels(shown);
 		const hottest = Math.max(...levels.map((level) => level.hottest));
-		const extra = this.ghost ? [{ number: levels.length, ready: false, alpha: 0.7 }] : [];
+		const extra = this.ghost || this.invites ? [{ number: levels.length, ready: false, alpha: 0.7 }] : [];
 		this.rings.draw({
 			geometry: this.geometry,
 			levels: [...levels, ...extra],

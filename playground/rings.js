@@ -214,7 +214,7 @@ class Rings {
 	}
 
 	// A timer that is being dragged, and the ring that would come into being.
-	#ghost({ geometry, ghost }) {
+	#ghost({ ghost }) {
 		const c = this.context;
 		c.globalAlpha = 0.9;
 		c.beginPath();
@@ -222,7 +222,7 @@ class Rings {
 		c.fillStyle = ghost.valid ? this.colours.now : this.colours.muted;
 		c.fill();
 		c.beginPath();
-		c.moveTo(geometry.centre, geometry.centre + geometry.hub * 0.72);
+		c.moveTo(...ghost.from);
 		c.lineTo(ghost.x, ghost.y);
 		c.setLineDash([2, 5]);
 		c.strokeStyle = c.fillStyle;

@@ -212,3 +212,56 @@ test("the + is on no number", () =>
 			}
 		}
 	}));
+
+for (const [screen, viewport] of Object.entries(SCREENS))
+	test(`the empty page invites on a ${screen}, and one press makes a timer travel`, () =>
+		withPage(
+			async (page) => {
+				const invites = ["#watch-one", "#watch-many", "#story-next", "#handle", "#beckon"];
+				for (const selector of invites) {
+					const { x, y, width, height } = await page.locator(selector).boundingBox();
+					assert.ok(x >= 0 && x + width <= viewport.width, selector);
+					assert.ok(y >= 0 && y + height <= viewport.height, selector);
+				}
+				const free = await page.evaluate(() => {
+					const { geometry } = playground.picture;
+					const canvas = document.querySelector("#rings").getBoundingClientRect();
+					const words = document.querySelector("#beckon").getBoundingClientRect();
+					const [, outer] = geometry.edges(0);
+					return words.top - (canvas.top + geometry.centre + outer);
+				});
+				assert.ok(free > 0, "the words at the + are on no ring");
+				await page.click("#watch-one");
+				assert.equal(await page.isVisible("#invite"), false);
+				assert.equal(await page.isVisible("#beckon"), false);
+				await page.waitForFunction(() => playground.session.gone.length === 1);
+				assert.deepEqual(
+					await page.evaluate(() => playground.session.trails.get(0).map(({ level, slot }) => [level, slot])),
+					[
+						[2, 1],
+						[1, 2],
+						[0, 10],
+					],
+				);
+				await page.waitForFunction(() => !playground.playing);
+				assert.equal(await page.isVisible("#invite"), true, "and again");
+				assert.equal(await page.isVisible("#beckon"), false, "three rings leave no room for words");
+				await page.click("#watch-many");
+				await page.waitForFunction(() => playground.session.wheel.numbers.popped > 10);
+				await page.click("#clear");
+				assert.equal(await page.isVisible("#beckon"), true);
+				await page.click("#story-next");
+				assert.equal(await page.textContent("#story-title"), "2, 8 and 19 ms");
+				assert.equal(await page.isVisible("#invite"), false, "a story tells for itself");
+			},
+			{ viewport },
+		));
+
+test("who wants no motion is invited without", () =>
+	withPage(
+		async (page) => {
+			const animation = await page.$eval("#handle", (handle) => getComputedStyle(handle).animationName);
+			assert.equal(animation, "none");
+		},
+		{ reducedMotion: "reduce" },
+	));
