@@ -2,39 +2,51 @@
 /*
  * Journeys as a picture: a wheel for each level, the coarsest on the left, and for each timer a dot in every
  * slot that it sits in, with an arrow to the next one. What it says in words is in the legend.
+ *
+ * No arrow crosses a label, whatever the timers are:
+ * - The numbers of slots are inside the rim. An arrow leaves its wheel outwards and enters the next one from outside.
+ * - Each timer that moves has a lane: a circle around every wheel, and the line that touches all of these at the top.
+ *   Its arrows run in the lane, as a belt does, and the moments of its moves stand on the line: above it, below the next
+ *   lane, and between two wheels, where no arrow leaves a line.
  */
 #include <math.h>
+#include <string.h>
 
 #include "explain.h"
 
-#define COLUMN     270.0 /* for one wheel */
 #define MARGIN     16.0
-#define CENTRE_Y   172.0
+#define TITLES     60.0 /* above the lanes */
 #define OUTER      92.0 /* radii of a wheel's rim */
-#define INNER      56.0
-#define LEGEND_Y   318.0
+#define INNER      58.0
+#define NUMBERS    49.0 /* radius on which slots are numbered */
+#define HAND       38.0
+#define LANE       10.0 /* from the rim to the first lane... */
+#define STRIP      15.0 /* ...and from one to the next: a line of text */
+#define GLYPH      7.5  /* a character of that text is at most so wide */
+#define GAP        28.0 /* between two wheels and their lanes, at least */
 #define LINE       18.0
 #define MIN_WIDTH  620.0
 #define LINES_MAX  64 /* slots that are told apart by lines... */
-#define LABELS_MAX 32 /* ...and by numbers */
+#define LABELS_MAX 24 /* ...and by numbers */
 #define COLOURS    6
-
-static const char *const colours[COLOURS] = {"#0b6bcb", "#c2410c", "#15803d",
-                                             "#7e22ce", "#b45309", "#be123c"};
 
 struct canvas {
 	FILE *out;
 	const struct explanation *e;
 	unsigned levels;
+	double widest;   /* radius of the outermost lane */
+	double column;   /* from a wheel to the next */
+	double centre_y; /* of all wheels */
 };
 
 struct point {
 	double x, y;
 };
 
-static const char *colour_of(size_t timer)
+/* Colours are classes, since they are others on a dark page. */
+static size_t colour_of(size_t timer)
 {
-	return colours[timer % COLOURS];
+	return timer % COLOURS;
 }
 
 static bool sits(const struct journey_step *step)
@@ -54,7 +66,7 @@ static unsigned levels_used(const struct explanation *e)
 
 static double centre_x(const struct canvas *c, unsigned level)
 {
-	return MARGIN + COLUMN * (c->levels - 1 - level + 0.5);
+	return MARGIN + c->widest + c->column * (c->levels - 1 - level);
 }
 
 /* A point of a wheel: `turns` of the whole from the top, clockwise. */
@@ -63,7 +75,7 @@ static struct point on_wheel(const struct canvas *c, unsigned level, double turn
 	double angle = (turns - 0.25) * 2.0 * 3.14159265358979323846;
 
 	return (struct point){centre_x(c, level) + radius * cos(angle),
-	                      CENTRE_Y + radius * sin(angle)};
+	                      c->centre_y + radius * sin(angle)};
 }
 
 static double middle_of(const struct canvas *c, unsigned slot)
@@ -71,13 +83,23 @@ static double middle_of(const struct canvas *c, unsigned slot)
 	return (slot + 0.5) / c->e->options.wheel_size;
 }
 
-/* Timers that share a slot sit beside each other on its radius. */
-static struct point dot_of(const struct canvas *c, size_t timer, const struct pawl_place *place)
+/* Which part of a slot is a timer's, along it and across it: timers that share one sit beside each other. */
+static double part_of(const struct canvas *c, size_t timer)
 {
 	size_t beside = c->e->count < COLOURS ? c->e->count : COLOURS;
-	double part = (double)(timer % COLOURS + 1) / (double)(beside + 1);
 
-	return on_wheel(c, place->level, middle_of(c, place->slot), INNER + (OUTER - INNER) * part);
+	return (double)(timer % COLOURS + 1) / (double)(beside + 1);
+}
+
+static double turns_of(const struct canvas *c, size_t timer, const struct pawl_place *place)
+{
+	return (place->slot + part_of(c, timer)) / c->e->options.wheel_size;
+}
+
+static struct point dot_of(const struct canvas *c, size_t timer, const struct pawl_place *place)
+{
+	return on_wheel(c, place->level, turns_of(c, timer, place),
+	                INNER + (OUTER - INNER) * part_of(c, timer));
 }
 
 static void print_time(const struct canvas *c, uint64_t time)
@@ -109,18 +131,16 @@ static void draw_rim(const struct canvas *c, unsigned level)
 	unsigned slots = c->e->options.wheel_size;
 
 	for (int i = 0; i < 2; i++)
-		fprintf(c->out,
-		        "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\" fill=\"none\" "
-		        "stroke=\"#444\"/>\n",
-		        centre_x(c, level), CENTRE_Y, i ? OUTER : INNER);
+		fprintf(c->out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\" class=\"rim\"/>\n",
+		        centre_x(c, level), c->centre_y, i ? OUTER : INNER);
 	for (unsigned slot = 0; slot < slots && slots <= LINES_MAX; slot++)
 		line(c, on_wheel(c, level, (double)slot / slots, INNER),
-		     on_wheel(c, level, (double)slot / slots, OUTER), "stroke=\"#bbb\"");
+		     on_wheel(c, level, (double)slot / slots, OUTER), "class=\"line\"");
 }
 
 static void label_slot(const struct canvas *c, unsigned level, unsigned slot)
 {
-	struct point p = on_wheel(c, level, middle_of(c, slot), OUTER + 10);
+	struct point p = on_wheel(c, level, middle_of(c, slot), NUMBERS);
 
 	begin_text(c, p.x, p.y + 3, "class=\"slot\"");
 	fprintf(c->out, "%u", slot);
@@ -148,19 +168,18 @@ static void label_slots(const struct canvas *c, unsigned level)
 			label_slot(c, level, slot);
 }
 
+static void hand(const struct canvas *c, struct point from, struct point to)
+{
+	line(c, from, to, "class=\"hand\"");
+	fprintf(c->out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\"/>\n", from.x, from.y);
+}
+
 static void draw_hand(const struct canvas *c, const struct journey_level *level)
 {
 	double turns = (double)level->current / level->slots;
-	struct point centre = {centre_x(c, level->level), CENTRE_Y};
 
-	line(c, centre, on_wheel(c, level->level, turns, INNER - 4),
-	     "stroke=\"#444\" stroke-width=\"2\"");
-	fprintf(c->out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\" fill=\"#444\"/>\n", centre.x,
-	        centre.y);
-	begin_text(c, centre.x, centre.y + 20, "class=\"small\"");
-	fputs("now ", c->out);
-	print_time(c, c->e->options.start);
-	end_text(c);
+	hand(c, (struct point){centre_x(c, level->level), c->centre_y},
+	     on_wheel(c, level->level, turns, HAND));
 }
 
 static void draw_wheel(const struct canvas *c, unsigned number)
@@ -195,38 +214,102 @@ static void draw_sector(const struct canvas *c, size_t timer, const struct pawl_
 	fprintf(c->out,
 	        "<path d=\"M%.1f %.1f A%.0f %.0f 0 0 1 %.1f %.1f L%.1f %.1f A%.0f %.0f 0 0 0 %.1f "
 	        "%.1f Z\" "
-	        "fill=\"%s\" fill-opacity=\"0.2\"/>\n",
+	        "class=\"t%zu\" fill-opacity=\"0.2\"/>\n",
 	        a.x, a.y, OUTER, OUTER, b.x, b.y, d.x, d.y, INNER, INNER, e.x, e.y,
 	        colour_of(timer));
 }
 
-/* Where an arrow bends: it leads upwards, out of the way of the slots between. */
-static struct point bend_of(struct point a, struct point b)
+static bool moves(const struct explained *t)
 {
-	return (struct point){(a.x + b.x) / 2, (a.y < b.y ? a.y : b.y) - 30};
+	for (unsigned i = 0; i < t->count; i++)
+		if (t->steps[i].event == JOURNEY_MOVED)
+			return true;
+	return false;
+}
+
+/* Radius of the lane of a timer that moves: those before it have the lanes inside. */
+static double lane_of(const struct canvas *c, size_t timer)
+{
+	double radius = OUTER + LANE;
+
+	for (size_t i = 0; i < timer; i++)
+		if (moves(&c->e->timers[i]))
+			radius += STRIP;
+	return radius;
+}
+
+static void line_to(const struct canvas *c, struct point p)
+{
+	fprintf(c->out, "L%.1f %.1f ", p.x, p.y);
+}
+
+/* Along a lane, by less than half a turn. */
+static void arc_to(const struct canvas *c, double lane, bool clockwise, struct point p)
+{
+	fprintf(c->out, "A%.1f %.1f 0 0 %d %.1f %.1f ", lane, lane, clockwise, p.x, p.y);
+}
+
+/* From a slot out to its lane and up to the line: on the left around the wheel, on the right straight up. */
+static void leave_wheel(const struct canvas *c, unsigned level, double turns, double lane)
+{
+	struct point p = on_wheel(c, level, turns, lane);
+
+	line_to(c, p);
+	if (turns >= 0.5) {
+		arc_to(c, lane, true, on_wheel(c, level, 0, lane));
+		return;
+	}
+	if (turns > 0.25) {
+		p = on_wheel(c, level, 0.25, lane);
+		arc_to(c, lane, false, p);
+	}
+	line_to(c, (struct point){p.x, c->centre_y - lane});
+}
+
+/* From the line to a slot: on the left straight down, on the right around the wheel. */
+static void enter_wheel(const struct canvas *c, unsigned level, double turns, double lane)
+{
+	struct point p = on_wheel(c, level, turns, lane);
+
+	if (turns < 0.5) {
+		line_to(c, on_wheel(c, level, 0, lane));
+		arc_to(c, lane, true, p);
+		return;
+	}
+	if (turns < 0.75) {
+		struct point side = on_wheel(c, level, 0.75, lane);
+
+		line_to(c, (struct point){side.x, c->centre_y - lane});
+		line_to(c, side);
+		arc_to(c, lane, false, p);
+		return;
+	}
+	line_to(c, (struct point){p.x, c->centre_y - lane});
+	line_to(c, p);
 }
 
 static void draw_arrow(const struct canvas *c, size_t timer, const struct pawl_place *from,
                        const struct pawl_place *to)
 {
-	struct point a = dot_of(c, timer, from), b = dot_of(c, timer, to), bend = bend_of(a, b);
+	struct point a = dot_of(c, timer, from);
+	double lane = lane_of(c, timer);
 
-	fprintf(c->out,
-	        "<path d=\"M%.1f %.1f Q%.1f %.1f %.1f %.1f\" fill=\"none\" stroke=\"%s\" "
-	        "stroke-width=\"1.5\" marker-end=\"url(#arrow%zu)\"/>\n",
-	        a.x, a.y, bend.x, bend.y, b.x, b.y, colour_of(timer), timer % COLOURS);
+	fprintf(c->out, "<path d=\"M%.1f %.1f ", a.x, a.y);
+	leave_wheel(c, from->level, turns_of(c, timer, from), lane);
+	enter_wheel(c, to->level, turns_of(c, timer, to), lane);
+	line_to(c, dot_of(c, timer, to));
+	fprintf(c->out, "\" class=\"arrow t%zu\" marker-end=\"url(#arrow%zu)\"/>\n",
+	        colour_of(timer), colour_of(timer));
 }
 
-/* The moment of a move, on its arrow; not at the same part of each, since arrows cross in the middle. */
+/* The moment of a move, on its line: halfway to the next wheel, though the timer may go further. */
 static void label_arrow(const struct canvas *c, size_t timer, const struct pawl_place *from,
                         const struct pawl_place *to)
 {
-	struct point a = dot_of(c, timer, from), b = dot_of(c, timer, to), bend = bend_of(a, b);
-	double t = timer % 2 ? 0.35 : 0.55, u = 1 - t;
-
-	fprintf(c->out, "<text x=\"%.1f\" y=\"%.1f\" class=\"move\" fill=\"%s\">at ",
-	        u * u * a.x + 2 * u * t * bend.x + t * t * b.x,
-	        u * u * a.y + 2 * u * t * bend.y + t * t * b.y - 5, colour_of(timer));
+	(void)to;
+	fprintf(c->out, "<text x=\"%.1f\" y=\"%.1f\" class=\"move t%zu\">at ",
+	        centre_x(c, from->level) + c->column / 2, c->centre_y - lane_of(c, timer) - 4,
+	        colour_of(timer));
 	print_time(c, from->opens);
 	end_text(c);
 }
@@ -235,7 +318,7 @@ static void draw_dot(const struct canvas *c, size_t timer, const struct pawl_pla
 {
 	struct point p = dot_of(c, timer, place);
 
-	fprintf(c->out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"5\" fill=\"%s\"/>\n", p.x, p.y,
+	fprintf(c->out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"5\" class=\"t%zu\"/>\n", p.x, p.y,
 	        colour_of(timer));
 }
 
@@ -282,12 +365,28 @@ static void tell_step(const struct canvas *c, const struct journey_step *step)
 	}
 }
 
+static double legend_y(const struct canvas *c)
+{
+	return c->centre_y + c->widest + 30;
+}
+
+static void draw_now(const struct canvas *c)
+{
+	double y = legend_y(c);
+
+	hand(c, (struct point){MARGIN + 5, y}, (struct point){MARGIN + 5, y - 11});
+	begin_text(c, MARGIN + 18, y, "class=\"legend\"");
+	fputs("now: ", c->out);
+	print_time(c, c->e->options.start);
+	end_text(c);
+}
+
 static void draw_legend(const struct canvas *c, size_t timer)
 {
 	const struct explained *t = &c->e->timers[timer];
-	double y = LEGEND_Y + LINE * (double)timer;
+	double y = legend_y(c) + LINE * (double)(timer + 1);
 
-	fprintf(c->out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"5\" fill=\"%s\"/>\n", MARGIN + 5,
+	fprintf(c->out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"5\" class=\"t%zu\"/>\n", MARGIN + 5,
 	        y - 4, colour_of(timer));
 	begin_text(c, MARGIN + 18, y, "class=\"legend\"");
 	print_time(c, t->delay);
@@ -297,10 +396,28 @@ static void draw_legend(const struct canvas *c, size_t timer)
 	end_text(c);
 }
 
+/* The colours of a light page, and those of a dark one. */
+static const char style[] =
+        "text{text-anchor:middle;fill:#1f2328}"
+        ".title{font-weight:bold;font-size:14px}.small,.move{font-size:11px}"
+        ".slot{font-size:9px;fill:#59636e}.legend{text-anchor:start}"
+        ".paper{fill:#fff}.rim{fill:none;stroke:#444}.line{stroke:#bbb}"
+        ".hand{stroke:#1f2328;stroke-width:2}circle{fill:#1f2328}"
+        ".t0{color:#0b6bcb}.t1{color:#c2410c}.t2{color:#15803d}"
+        ".t3{color:#7e22ce}.t4{color:#8a6100}.t5{color:#be123c}"
+        ".t0,.t1,.t2,.t3,.t4,.t5{fill:currentColor}"
+        ".arrow{fill:none;stroke:currentColor;stroke-width:1.5;stroke-linejoin:round}"
+        "@media (prefers-color-scheme:dark){"
+        "text,circle{fill:#e6edf3}.slot{fill:#9198a1}"
+        ".paper{fill:#0d1117}.rim{stroke:#b1bac4}.line{stroke:#3d444d}.hand{stroke:#e6edf3}"
+        ".t0{color:#58a6ff}.t1{color:#ff9b61}.t2{color:#4ade80}"
+        ".t3{color:#d2a8ff}.t4{color:#e3b341}.t5{color:#ff8fa3}"
+        ".t0,.t1,.t2,.t3,.t4,.t5{fill:currentColor}.arrow{fill:none}}";
+
 static void begin_picture(const struct canvas *c)
 {
-	double width = 2 * MARGIN + COLUMN * c->levels;
-	double height = LEGEND_Y + LINE * (double)c->e->count;
+	double width = 2 * (MARGIN + c->widest) + c->column * (c->levels - 1);
+	double height = legend_y(c) + LINE * (double)(c->e->count + 1);
 
 	if (width < MIN_WIDTH)
 		width = MIN_WIDTH;
@@ -308,25 +425,59 @@ static void begin_picture(const struct canvas *c)
 	        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" "
 	        "width=\"%.0f\" "
 	        "height=\"%.0f\" font-family=\"sans-serif\" font-size=\"12\">\n"
-	        "<style>text{text-anchor:middle}.title{font-weight:bold;font-size:14px}"
-	        ".small,.move{font-size:11px}.move{paint-order:stroke;stroke:#fff;stroke-width:3px}"
-	        ".slot{font-size:9px;fill:#666}.legend{text-anchor:start}</"
-	        "style>\n"
-	        "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n<defs>\n",
-	        width, height, width, height);
+	        "<style>%s</style>\n"
+	        "<rect width=\"100%%\" height=\"100%%\" class=\"paper\"/>\n<defs>\n",
+	        width, height, width, height, style);
 	for (size_t i = 0; i < COLOURS && i < c->e->count; i++)
 		fprintf(c->out,
 		        "<marker id=\"arrow%zu\" viewBox=\"0 0 10 10\" refX=\"15\" refY=\"5\" "
 		        "markerWidth=\"6\" markerHeight=\"6\" orient=\"auto\">"
-		        "<path d=\"M0 0 L10 5 L0 10 Z\" fill=\"%s\"/></marker>\n",
-		        i, colour_of(i));
+		        "<path d=\"M0 0 L10 5 L0 10 Z\" class=\"t%zu\"/></marker>\n",
+		        i, i);
 	fputs("</defs>\n", c->out);
+}
+
+/* How wide the moments of a timer's moves are at most. */
+static double width_of_moments(const struct explanation *e, const struct explained *t)
+{
+	double widest = 0;
+
+	for (unsigned i = 0; i < t->count; i++) {
+		char text[48];
+		double width;
+
+		if (!sits(&t->steps[i]))
+			continue;
+		journey_time(t->steps[i].place.opens, &e->unit, text, sizeof(text));
+		width = GLYPH * (double)(strlen("at ") + strlen(text));
+		widest = width > widest ? width : widest;
+	}
+	return widest;
+}
+
+/* Room for the lanes of the timers that move, and between them for their moments. */
+static void lay_out(struct canvas *c)
+{
+	double gap = 0;
+
+	c->widest = OUTER;
+	for (size_t i = 0; i < c->e->count; i++) {
+		const struct explained *t = &c->e->timers[i];
+		double width = moves(t) ? width_of_moments(c->e, t) : 0;
+
+		if (moves(t))
+			c->widest = lane_of(c, i);
+		gap = width > gap ? width : gap;
+	}
+	c->column = 2 * c->widest + gap + GAP;
+	c->centre_y = TITLES + c->widest;
 }
 
 void explain_as_svg(FILE *out, const struct explanation *e)
 {
 	struct canvas c = {.out = out, .e = e, .levels = levels_used(e)};
 
+	lay_out(&c);
 	begin_picture(&c);
 	for (unsigned level = 0; level < c.levels; level++)
 		draw_wheel(&c, level);
@@ -334,6 +485,7 @@ void explain_as_svg(FILE *out, const struct explanation *e)
 		each_place(&c, i, draw_stay, draw_arrow);
 	for (size_t i = 0; i < e->count; i++)
 		each_place(&c, i, NULL, label_arrow);
+	draw_now(&c);
 	for (size_t i = 0; i < e->count; i++)
 		draw_legend(&c, i);
 	fputs("</svg>\n", out);

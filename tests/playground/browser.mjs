@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the tests of the playground share: a page in a real browser, and what the native library says.
+// What the tests in the browser share: a page in a real browser, and what the native library says.
 //
 //	node --test FILE, with these in the environment:
 //	PLAYGROUND_PAGE       the page that is tested
@@ -33,6 +33,18 @@ after(() => browser.close());
 
 mkdirSync(PLAYGROUND_ARTEFACTS, { recursive: true });
 
+// Run `use` with an empty page of its own, for pictures.
+export async function withSvg(use, options = {}) {
+	const context = await browser.newContext(options);
+	try {
+		const page = await context.newPage();
+		page.setDefaultTimeout(HANG);
+		await use(page);
+	} finally {
+		await context.close();
+	}
+}
+
 // Run `use` with a page of its own. An error in the page, or a request to anywhere, fails the test.
 export async function withPage(use, { file = PLAYGROUND_PAGE, viewport = DESKTOP, ...options } = {}) {
 	const context = await browser.newContext({ viewport, ...options });
@@ -53,6 +65,19 @@ export async function withPage(use, { file = PLAYGROUND_PAGE, viewport = DESKTOP
 		await context.close();
 	}
 	assert.deepEqual(wrong, []);
+}
+
+// The contrast of two colours, as WCAG has it.
+function luminance(hex) {
+	const [r, g, b] = [1, 3, 5]
+		.map((at) => parseInt(hex.slice(at, at + 2), 16) / 255)
+		.map((v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
+	return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+}
+
+export function contrast(a, b) {
+	const [low, high] = [luminance(a), luminance(b)].sort((x, y) => x - y);
+	return (high + 0.05) / (low + 0.05);
 }
 
 // Until the page has done what it was told.

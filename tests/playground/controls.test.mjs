@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 
-import { PHONE, expectNative, idle, natively, stateOf, still, withPage } from "./browser.mjs";
+import { PHONE, contrast, expectNative, idle, natively, stateOf, still, withPage } from "./browser.mjs";
 
 async function expectAsNatively(page) {
 	const state = await stateOf(page);
@@ -456,18 +456,6 @@ for (const width of [320, 390, 768, 1024, 1280, 1920])
 			},
 			{ viewport: { width, height: 900 } },
 		));
-
-function luminance(hex) {
-	const [r, g, b] = [1, 3, 5]
-		.map((at) => parseInt(hex.slice(at, at + 2), 16) / 255)
-		.map((v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
-	return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-}
-
-function contrast(a, b) {
-	const [low, high] = [luminance(a), luminance(b)].sort((x, y) => x - y);
-	return (high + 0.05) / (low + 0.05);
-}
 
 const TEXTS = [
 	["ink", "card"],
