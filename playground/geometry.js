@@ -17,7 +17,7 @@ class Geometry {
 		this.radius = size / 2 - 10;
 		this.hub = this.radius * HUB;
 		this.ring = (this.radius - this.hub) / Math.max(shownLevels, ROOM_FOR);
-		this.gap = Math.min(RING_GAP, this.ring / 4);
+		this.gap = Math.min(RING_GAP, this.ring / 10);
 		this.wheelSize = wheelSize;
 	}
 

@@ -190,6 +190,25 @@ for (const [screen, viewport] of Object.entries(SCREENS))
 			{ viewport },
 		));
 
+test("on a phone a timer alone in its slot has its letter, on three rings with numbers", () =>
+	withPage(async (page) => {
+		await page.click('[data-story="demotions"]');
+		for (let step = 1; step <= 3; step++) {
+			await still(page);
+			const { levels, numbered, diameter } = await page.evaluate(() => {
+				const { picture } = playground;
+				return {
+					levels: picture.shownLevels,
+					numbered: picture.geometry.numbered,
+					diameter: picture.dots.dots.get(0).goal.diameter,
+				};
+			});
+			assert.deepEqual([levels, numbered], [3, true]);
+			assert.ok(diameter >= 13, `${diameter} px, and letters need 13`);
+			await page.click("#story-next");
+		}
+	}, TOUCH));
+
 test("the + is on no number", () =>
 	withPage(async (page) => {
 		for (const viewport of [...Object.values(SCREENS), { width: 1920, height: 1200 }]) {
