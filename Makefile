@@ -12,7 +12,7 @@
 #   make test-redis  the module's tests on one server (PAWL_SERVER=/path/to/redis-server, PAWL_CLI=, PAWL_MODULE=)
 #   make test-redis-long  the same for longer, and the random test of its queue
 #   make bench-redis the module beside a ZSET with a HASH and Lua, and the longest calls of its queue (BENCH_ARGS=--quick)
-#   make fuzz        fuzz the wheel (FUZZ_SECONDS=60)
+#   make fuzz        fuzz the wheel and the calendar (FUZZ_SECONDS=60 each)
 #   make mutate      break the source in known ways; the tests must notice each
 #   make schedules   explore schedules of the service and the purgatory in rounds, until Ctrl-C (PART=service or purgatory: only that)
 #   make test-long   the same, and the random tests for longer

@@ -4,6 +4,7 @@
 #ifndef PAWL_H
 #define PAWL_H
 
+#include <pawl/calendar.h>
 #include <pawl/clock.h>
 #include <pawl/purgatory.h>
 #include <pawl/service.h>

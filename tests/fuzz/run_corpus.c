@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * run_corpus [--trace] PATH...
+ * run_corpus [--trace | --calendar] PATH...
  *
- * The property over every file that is given, or stands in a directory that is given: the fuzzer's
- * finds without the fuzzer. With --trace it prints each operation as a call.
+ * The property of the wheel, or that of the calendar, over every file that is given, or stands in a directory that is given: the fuzzer's
+ * finds without the fuzzer. With --trace it prints each operation on the wheel as a call.
  */
 #include <dirent.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "calendar_property.h"
 #include "wheel_property.h"
 
 #define INPUT_MAX 65536
@@ -17,8 +19,21 @@
 
 struct tally {
 	FILE *trace;
+	bool calendar;
 	unsigned files, failed;
 };
+
+static bool holds(const struct tally *tally, const uint8_t *data, size_t size)
+{
+	const char *wrong;
+
+	if (!tally->calendar)
+		return !wheel_property(data, size, tally->trace);
+	wrong = calendar_property(data, size);
+	if (wrong)
+		fprintf(stderr, "%s\n", wrong);
+	return !wrong;
+}
 
 static void run_file(struct tally *tally, const char *path)
 {
@@ -34,7 +49,7 @@ static void run_file(struct tally *tally, const char *path)
 	}
 	size = fread(data, 1, sizeof(data), file);
 	fclose(file);
-	if (wheel_property(data, size, tally->trace)) {
+	if (!holds(tally, data, size)) {
 		fprintf(stderr, "FAILED: %s\n", path);
 		tally->failed++;
 	}
@@ -72,6 +87,8 @@ int main(int argc, char **argv)
 	for (int i = 1; i < argc; i++) {
 		if (strcmp(argv[i], "--trace") == 0)
 			tally.trace = stdout;
+		else if (strcmp(argv[i], "--calendar") == 0)
+			tally.calendar = true;
 		else
 			run_path(&tally, argv[i]);
 	}

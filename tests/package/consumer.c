@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A program that has nothing of pawl but what is installed or copied: a wheel, a service, a descriptor. */
+/* A program that has nothing of pawl but what is installed or copied: a wheel, a service, a descriptor,
+ * a calendar. */
 #ifdef PAWL_AMALGAMATION
 #include "pawl.h"
 #else
@@ -75,9 +76,19 @@ static int epoll_works(void)
 	return calls == 1;
 }
 
+static int calendar_works(void)
+{
+	struct pawl_calendar_rule rule;
+	static struct pawl_zone zone;
+
+	return pawl_zone_load(&zone, "UTC", NULL) == 0 &&
+	       pawl_calendar_parse(&rule, "30 2 * * *", NULL) == 0 &&
+	       pawl_calendar_next(&rule, &zone, 0) == 9000;
+}
+
 int main(void)
 {
-	int works = wheel_works() && service_works() && epoll_works() &&
+	int works = wheel_works() && service_works() && epoll_works() && calendar_works() &&
 	            strcmp(pawl_version(), PAWL_VERSION) == 0;
 
 	puts(works ? "pawl " PAWL_VERSION " works" : "pawl does not work");

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+#include "error.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+/* What was given may hold anything, and is to be shown on terminals and in logs. */
+static void make_printable(char *text)
+{
+	for (; *text; text++)
+		if (*text < ' ' || *text > '~')
+			*text = '?';
+}
+
+int pawl__calendar_fail(struct pawl_calendar_error *error, size_t position, const char *format, ...)
+{
+	va_list arguments;
+
+	if (!error)
+		return -EINVAL;
+	error->position = position;
+	va_start(arguments, format);
+	vsnprintf(error->text, sizeof(error->text), format, arguments);
+	va_end(arguments);
+	make_printable(error->text);
+	return -EINVAL;
+}

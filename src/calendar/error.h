@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PAWL_CALENDAR_FAIL_H
+#define PAWL_CALENDAR_FAIL_H
+
+#include <pawl/calendar.h>
+
+/* Writes the sentence, if there is an error to write to. Returns -EINVAL. */
+__attribute__((format(printf, 3, 4))) int
+pawl__calendar_fail(struct pawl_calendar_error *error, size_t position, const char *format, ...);
+
+#endif

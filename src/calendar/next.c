@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The next time of a rule. On the local calendar a rule is a set of dates and a set of times of day; a zone says when
+ * its clocks show them.
+ */
+#include "date.h"
+#include "zone.h"
+
+#define NEVER PAWL_CALENDAR_NEVER
+
+/* Clocks differ by at most 51 hours, so what they showed longer ago is less than what they show now. */
+#define REACH (OFFSET_MAX - OFFSET_MIN + 1)
+
+/* The first bit of the set that is `from` or higher; -1: none. */
+static int next_in(uint64_t set, int from)
+{
+	for (int bit = from; bit < 64; bit++)
+		if (set >> bit & 1)
+			return bit;
+	return -1;
+}
+
+/* The first second of the day, from that one on, at which the rule fires; -1: none. */
+static int time_of_day(const struct pawl_calendar_rule *rule, int from)
+{
+	int hour = next_in(rule->hours, from / 3600), minute, second;
+
+	if (hour < 0)
+		return -1;
+	if (hour > from / 3600)
+		from = hour * 3600;
+	minute = next_in(rule->minutes, from / 60 % 60);
+	if (minute < 0)
+		return time_of_day(rule, (hour + 1) * 3600);
+	if (minute > from / 60 % 60)
+		from = hour * 3600 + minute * 60;
+	second = next_in(rule->seconds, from % 60);
+	if (second < 0)
+		return time_of_day(rule, hour * 3600 + (minute + 1) * 60);
+	return hour * 3600 + minute * 60 + second;
+}
+
+static bool day_matches(const struct pawl_calendar_rule *rule, int64_t day, int of_month)
+{
+	bool by_month = rule->days >> of_month & 1;
+	bool by_week = rule->weekdays >> date_weekday(day) & 1;
+
+	return rule->either_day ? by_month || by_week : by_month && by_week;
+}
+
+/* The first day, from that one on, on which the rule fires; NEVER if there is none until all dates come again. */
+static int64_t next_day(const struct pawl_calendar_rule *rule, int64_t day)
+{
+	int64_t end = day + DAYS_400_YEARS;
+	struct date date = date_of(day);
+
+	while (day < end) {
+		int days = date_month_days(date.year, date.month);
+
+		if (rule->months >> date.month & 1) {
+			for (; date.day <= days; date.day++, day++)
+				if (day_matches(rule, day, date.day))
+					return day;
+		} else {
+			day += days + 1 - date.day;
+		}
+		date.day = 1;
+		date.year += date.month == 12;
+		date.month = date.month % 12 + 1;
+	}
+	return NEVER;
+}
+
+/* The first local time, from that one on, that matches; NEVER. */
+static int64_t next_match(const struct pawl_calendar_rule *rule, int64_t from)
+{
+	int64_t today = floor_div(from, DAY_SECONDS), day = next_day(rule, today);
+	int second = time_of_day(rule, day == today ? (int)(from - today * DAY_SECONDS) : 0);
+
+	if (day == today && second < 0) {
+		day = next_day(rule, today + 1);
+		second = time_of_day(rule, 0);
+	}
+	return day == NEVER || second < 0 ? NEVER : day * DAY_SECONDS + second;
+}
+
+/* The same within the years 1 to 9999. */
+static int64_t next_local(const struct pawl_calendar_rule *rule, int64_t from)
+{
+	int64_t local = next_match(rule, from < TIME_FIRST ? TIME_FIRST : from);
+
+	return local > TIME_LAST ? NEVER : local;
+}
+
+/* Fires at every moment that matches: so look at one stretch after the other. */
+static int64_t next_by_wildcard(const struct pawl_calendar_rule *rule, const struct pawl_zone *zone,
+                                int64_t from)
+{
+	for (;;) {
+		struct stretch stretch = pawl__zone_stretch(zone, from);
+		int64_t local = next_local(rule, from + stretch.offset);
+
+		if (local == NEVER)
+			return NEVER;
+		if (local - stretch.offset < stretch.end)
+			return local - stretch.offset;
+		from = stretch.end;
+	}
+}
+
+/* The latest that clocks have shown by then: before they were put back they showed more. */
+static int64_t latest_shown(const struct pawl_zone *zone, int64_t time)
+{
+	struct stretch stretch = pawl__zone_stretch(zone, time);
+	int64_t latest = time + stretch.offset;
+
+	while (stretch.start > time - REACH) {
+		stretch = pawl__zone_stretch(zone, stretch.start - 1);
+		if (stretch.end - 1 + stretch.offset > latest)
+			latest = stretch.end - 1 + stretch.offset;
+	}
+	return latest;
+}
+
+/* Fires when clocks first show a local time that matches, or a later one: what they have shown already has fired. */
+static int64_t next_fixed(const struct pawl_calendar_rule *rule, const struct pawl_zone *zone,
+                          int64_t after)
+{
+	int64_t local = next_local(rule, latest_shown(zone, after) + 1);
+
+	return local == NEVER ? NEVER : pawl_zone_time(zone, local);
+}
+
+int64_t pawl_calendar_next(const struct pawl_calendar_rule *rule, const struct pawl_zone *zone,
+                           int64_t after)
+{
+	int64_t time;
+
+	if (after >= TIME_LAST)
+		return NEVER;
+	if (after < TIME_FIRST)
+		after = TIME_FIRST - 1;
+	time = rule->wildcard ? next_by_wildcard(rule, zone, after + 1)
+	                      : next_fixed(rule, zone, after);
+	return time > TIME_LAST ? NEVER : time;
+}

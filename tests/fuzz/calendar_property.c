@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+#include "calendar_property.h"
+
+#include <pawl/calendar.h>
+#include <string.h>
+
+#define FIRES 20
+
+/* Around these: the ends of the years 1 and 9999, some changes that tzdata has, and what seeds have. */
+static const int64_t times[] = {INT64_MIN,  -62135596801, -4000000000,  -1,
+                                0,          1000000000,   1774745999,   1792889999,
+                                4294967296, 253402300000, 253402300799, INT64_MAX};
+
+static const char *clocks_agree(const struct pawl_zone *zone, int64_t time)
+{
+	int32_t offset = pawl_zone_offset(zone, time);
+	int64_t first;
+
+	if (offset < -89999 || offset > 93599)
+		return "an offset is out of range";
+	if (time < -62135596800 + 100000 || time > 253402300799 - 100000)
+		return NULL;
+	first = pawl_zone_time(zone, time + offset);
+	if (first > time)
+		return "clocks first show a local time after they have shown it";
+	if (first + pawl_zone_offset(zone, first) < time + offset)
+		return "clocks do not show the local time yet";
+	if (first - 1 + pawl_zone_offset(zone, first - 1) >= time + offset)
+		return "clocks have shown the local time before";
+	return NULL;
+}
+
+static const char *fires_agree(const struct pawl_calendar_rule *rule, const struct pawl_zone *zone,
+                               int64_t after)
+{
+	for (int i = 0; i < FIRES; i++) {
+		int64_t next = pawl_calendar_next(rule, zone, after);
+
+		if (next == PAWL_CALENDAR_NEVER)
+			return NULL;
+		if (next <= after)
+			return "the next time is not after";
+		if (next < -62135596800 || next > 253402300799)
+			return "a time is outside the years 1 to 9999";
+		if (next - 1 > after && pawl_calendar_next(rule, zone, next - 1) != next)
+			return "a moment before the next time another one is next";
+		after = next;
+	}
+	return NULL;
+}
+
+const char *calendar_property(const uint8_t *data, size_t size)
+{
+	size_t length = size > 0 && data[0] < size ? data[0] : 0;
+	struct pawl_calendar_error error;
+	struct pawl_calendar_rule rule;
+	struct pawl_zone zone;
+	const char *wrong = NULL;
+	char text[256] = "";
+
+	if (size == 0)
+		return NULL;
+	memcpy(text, data + 1, length);
+	if (pawl_calendar_parse(&rule, text, &error) != 0) {
+		if (error.position > strlen(text))
+			return "the error is behind the text";
+		pawl_calendar_parse(&rule, "30 2 * * *", NULL);
+	}
+	if (pawl_zone_parse(&zone, data + 1 + length, size - 1 - length, &error) != 0) {
+		if (error.position > size - 1 - length)
+			return "the error is behind the data";
+		pawl_zone_utc(&zone);
+	}
+	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]) && !wrong; i++)
+		wrong = clocks_agree(&zone, times[i]);
+	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]) && !wrong; i++)
+		wrong = fires_agree(&rule, &zone, times[i]);
+	return wrong;
+}
