@@ -67,31 +67,68 @@ static uint64_t decimal_part(const char *digits, size_t count, uint64_t unit)
 	return value + (rest != 0);
 }
 
-const char *duration_parse(const char *text, size_t length, uint64_t *ns)
+/* A number and its unit, which goes on to the next digit or the end. */
+struct part {
+	size_t length;
+	uint64_t ns, unit;
+};
+
+static size_t unit_length(const char *text, size_t length)
+{
+	size_t count = 0;
+
+	while (count < length && !(text[count] >= '0' && text[count] <= '9'))
+		count++;
+	return count;
+}
+
+static const char *parse_part(const char *text, size_t length, struct part *part)
 {
 	size_t whole = count_digits(text, length);
 	bool point = whole < length && text[whole] == '.';
 	const char *decimals = text + whole + point;
 	size_t count = point ? count_digits(decimals, length - whole - 1) : 0;
-	size_t number = whole + point + count;
-	uint64_t unit, value, part;
+	size_t number = whole + point + count, name = unit_length(text + number, length - number);
+	uint64_t value, rest;
 
-	if (length == 0)
-		return "there is none";
 	if (whole == 0)
 		return text[0] == '-' ? "it is negative" : "it does not begin with a digit";
 	if (point && count == 0)
 		return "there is no digit after the point";
 	if (number == length)
 		return "it has no unit";
-	unit = unit_named(text + number, length - number);
-	if (unit == 0)
+	part->unit = unit_named(text + number, name);
+	if (part->unit == 0)
 		return "its unit is unknown";
-	value = whole_part(text, whole, unit);
-	part = decimal_part(decimals, count, unit);
-	if (value > LONGEST - part)
+	value = whole_part(text, whole, part->unit);
+	rest = decimal_part(decimals, count, part->unit);
+	if (value > LONGEST - rest)
 		return "it is too long";
-	*ns = value + part;
+	part->ns = value + rest;
+	part->length = number + name;
+	return NULL;
+}
+
+const char *duration_parse(const char *text, size_t length, uint64_t *ns)
+{
+	uint64_t sum = 0, unit = UINT64_MAX;
+	struct part part;
+	const char *wrong;
+
+	if (length == 0)
+		return "there is none";
+	for (; length > 0; text += part.length, length -= part.length) {
+		wrong = parse_part(text, length, &part);
+		if (wrong)
+			return wrong;
+		if (part.unit >= unit)
+			return "its units do not go from large to small";
+		if (part.ns > LONGEST - sum)
+			return "it is too long";
+		sum += part.ns;
+		unit = part.unit;
+	}
+	*ns = sum;
 	return NULL;
 }
 

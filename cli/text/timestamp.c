@@ -104,12 +104,14 @@ static const char *take_date(struct reader *r, int64_t *days)
 	return NULL;
 }
 
-static const char *take_time_of_day(struct reader *r, int64_t *seconds)
+/* hh:mm, or hh:mm:ss, perhaps with a fraction. */
+static const char *take_time_of_day(struct reader *r, int64_t *seconds, uint64_t *fraction)
 {
-	int hour, minute, second;
+	int hour, minute, second = 0;
 
+	*fraction = 0;
 	if (!take_number(r, 2, &hour) || !take(r, ':') || !take_number(r, 2, &minute) ||
-	    !take(r, ':') || !take_number(r, 2, &second))
+	    (take(r, ':') && (!take_number(r, 2, &second) || !take_fraction(r, fraction))))
 		return malformed;
 	if (hour > 23 || minute > 59 || second > 60)
 		return "there is no such time of day";
@@ -156,11 +158,9 @@ static const char *parse_iso(struct reader *r, struct timestamp *stamp)
 		return wrong;
 	if (!take_either(r, 'T', 't') && !take(r, ' '))
 		return malformed;
-	wrong = take_time_of_day(r, &seconds);
+	wrong = take_time_of_day(r, &seconds, &fraction);
 	if (wrong)
 		return wrong;
-	if (!take_fraction(r, &fraction))
-		return malformed;
 	wrong = take_zone(r, &offset, &stamp->zoned);
 	if (wrong)
 		return wrong;

@@ -17,6 +17,7 @@ struct timestamp {
 };
 
 /*
+ * The seconds of an ISO 8601 moment may be missing: 2026-12-01T09:00Z.
  * Between the date and the time of an ISO 8601 moment a blank may stand for the T, as in many logs.
  *
  * The moment that the `length` bytes of `text` are. Fractions of a nanosecond are rounded up. A leap

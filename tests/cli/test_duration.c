@@ -37,6 +37,17 @@ static void every_unit_is_known(void)
 	expect_ns("000001ms", 1000000);
 }
 
+static void several_units_are_added(void)
+{
+	expect_ns("1h30m", UINT64_C(5400) * 1000000000);
+	expect_ns("1d2h3m4s5ms6us7ns", UINT64_C(93784005006007));
+	expect_ns("1m0.5s", UINT64_C(60500000000));
+	expect_ns("0.5h30m", UINT64_C(3600) * 1000000000);
+	expect_ns("0h0s", 0);
+	expect_ns("18446744073s709551614ns", UINT64_MAX - 1);
+	expect_wrong("18446744073s709551615ns", "it is too long");
+}
+
 static void decimals_are_exact_and_rounded_up(void)
 {
 	expect_ns("1.5s", 1500000000);
@@ -84,15 +95,20 @@ static void what_is_wrong_is_named(void)
 	expect_wrong("1e3s", "its unit is unknown");
 	expect_wrong("0x5s", "its unit is unknown");
 	expect_wrong("1.5.5s", "its unit is unknown");
-	expect_wrong("1h30m", "its unit is unknown");
+	expect_wrong("30m1h", "its units do not go from large to small");
+	expect_wrong("1h1h", "its units do not go from large to small");
+	expect_wrong("1h30", "it has no unit");
+	expect_wrong("1h 30m", "its unit is unknown");
+	expect_wrong("1h-30m", "its unit is unknown");
+	expect_wrong("1h30.m", "there is no digit after the point");
 	expect_wrong("1,5s", "its unit is unknown");
 }
 
-/* digits [. digits] unit, by hand. */
-static bool is_duration(const char *text)
+/* digits [. digits] unit, by hand, and so on with smaller units; `below` is the first that is too large. */
+static bool is_rest(const char *text, size_t below)
 {
 	static const char *const units[] = {"ns", "us", "ms", "s", "m", "h", "d"};
-	size_t digits = strspn(text, "0123456789");
+	size_t digits = strspn(text, "0123456789"), length;
 
 	if (digits == 0)
 		return false;
@@ -103,10 +119,16 @@ static bool is_duration(const char *text)
 			return false;
 		text += 1 + digits;
 	}
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
-		if (strcmp(text, units[i]) == 0)
-			return true;
+	length = strcspn(text, "0123456789");
+	for (size_t i = 0; i < below; i++)
+		if (strlen(units[i]) == length && strncmp(text, units[i], length) == 0)
+			return !text[length] || is_rest(text + length, i);
 	return false;
+}
+
+static bool is_duration(const char *text)
+{
+	return is_rest(text, 7);
 }
 
 static void every_short_text_is_one_or_is_refused(void)
@@ -172,6 +194,7 @@ int main(void)
 {
 	static const struct test tests[] = {
 	        TEST(every_unit_is_known),
+	        TEST(several_units_are_added),
 	        TEST(decimals_are_exact_and_rounded_up),
 	        TEST(the_longest_is_all_but_never),
 	        TEST(what_is_wrong_is_named),
