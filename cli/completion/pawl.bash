@@ -13,12 +13,13 @@ _pawl() {
 	board) options='--server --listen --write --token-file --origin --tls-ca --tls-cert --tls-key --help' ;;
 	demo) options='--count --seconds --workers --seed --help' ;;
 	explain) options='--tick --wheel-size --start --svg --help' ;;
-	run) options='--exec --jobs --replay --speed --strict --help' ;;
+	run) options='--exec --jobs --replay --speed --zone --strict --help' ;;
 	esac
 	case $before in
 	--svg | --token-file | --tls-ca | --tls-cert | --tls-key) COMPREPLY=($(compgen -f -- "$word")) && return ;;
 	--exec) COMPREPLY=($(compgen -c -- "$word")) && return ;;
 	--count | --seconds | --workers | --seed | --tick | --wheel-size | --start | --jobs | --speed | --server | --listen | --origin) return ;;
+	--zone) COMPREPLY=($(cd /usr/share/zoneinfo 2>/dev/null && compgen -f -- "$word")) && return ;;
 	esac
 	case $word in
 	-*) COMPREPLY=($(compgen -W "$options" -- "$word")) ;;

@@ -144,7 +144,7 @@ int children_start(struct children *children, struct entry *entry)
 		*free_place(children) = (struct child){
 		        .pid = pid,
 		        .number = entry->number,
-		        .entry = entry->kind == LINE_EVERY ? entry : NULL,
+		        .entry = entry_repeats(entry) ? entry : NULL,
 		};
 		children->running++;
 	}

@@ -4,10 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The bytes that a timetable takes in front of the name: few lines have one, so the others have no room for it. */
+static size_t timetable_size(enum line_kind kind)
+{
+	return kind == LINE_CALENDAR ? sizeof(struct timetable) : 0;
+}
+
 struct entry *entry_new(const struct line *line, uint64_t number)
 {
-	struct entry *entry =
-	        malloc(sizeof(*entry) + line->name.length + line->text.length + sizeof("\n"));
+	struct entry *entry = malloc(sizeof(*entry) + timetable_size(line->kind) +
+	                             line->name.length + line->text.length + sizeof("\n"));
 	char *at;
 
 	if (!entry)
@@ -19,7 +25,8 @@ struct entry *entry_new(const struct line *line, uint64_t number)
 	        .name_length = (uint16_t)line->name.length,
 	        .kind = (uint8_t)line->kind,
 	};
-	at = entry->bytes;
+	memcpy(entry->bytes, &line->timetable, timetable_size(line->kind));
+	at = entry->bytes + timetable_size(line->kind);
 	if (line->name.length > 0)
 		memcpy(at, line->name.text, line->name.length);
 	at += line->name.length;
@@ -30,7 +37,25 @@ struct entry *entry_new(const struct line *line, uint64_t number)
 
 const char *entry_text(const struct entry *entry)
 {
-	return entry->bytes + entry->name_length;
+	return entry->bytes + timetable_size(entry->kind) + entry->name_length;
+}
+
+bool entry_repeats(const struct entry *entry)
+{
+	return entry->kind == LINE_EVERY || entry->kind == LINE_CALENDAR;
+}
+
+bool entry_has_moment(const struct entry *entry)
+{
+	return entry->kind == LINE_AT || entry->kind == LINE_CALENDAR;
+}
+
+struct timetable entry_timetable(const struct entry *entry)
+{
+	struct timetable timetable;
+
+	memcpy(&timetable, entry->bytes, sizeof(timetable));
+	return timetable;
 }
 
 /* FNV-1a */
@@ -45,7 +70,7 @@ static uint64_t hash(struct span name)
 
 static struct span name_of(const struct entry *entry)
 {
-	return (struct span){entry->bytes, entry->name_length};
+	return (struct span){entry->bytes + timetable_size(entry->kind), entry->name_length};
 }
 
 static struct entry **bucket_of(const struct names *names, struct span name)
@@ -92,7 +117,7 @@ struct entry *names_find(const struct names *names, struct span name)
 	struct entry *entry = names->size ? *bucket_of(names, name) : NULL;
 
 	while (entry && (entry->name_length != name.length ||
-	                 memcmp(entry->bytes, name.text, name.length) != 0))
+	                 memcmp(name_of(entry).text, name.text, name.length) != 0))
 		entry = entry->next_named;
 	return entry;
 }

@@ -5,9 +5,19 @@
 
 #include "../text/duration.h"
 #include "../text/timestamp.h"
+#include "zones.h"
+
+#define SECOND         UINT64_C(1000000000)
+#define EXPRESSION_MAX 255
+#define FIELDS         5 /* of a cron expression: a sixth would be text */
 
 static const char when_expected[] =
-        DURATION_EXPECTED ", or @ and a moment, or 'every' and a duration";
+        DURATION_EXPECTED ", or @ and a moment, or 'every' and a duration, or 'daily' or 'cron'";
+static const char moment_expected[] =
+        "ISO 8601 as 2026-12-01T09:00Z, 2026-12-01T10:00:00.5+01:00 or "
+        "2026-12-01T10:00[Europe/Berlin], or seconds since 1970 (13 digits: ms, 16: us, 19: ns), "
+        "from 1970 to 2554";
+static const char zone_expected[] = "a zone in brackets, as [Europe/Berlin], or the option --zone";
 static const char name_expected[] = "1 to 255 bytes without blanks";
 
 static bool is_blank(char c)
@@ -42,8 +52,10 @@ static struct span take_word(struct span *rest)
 static bool fail(struct line_error *error, const char *what, struct span value, const char *wrong,
                  const char *expected)
 {
-	*error = (struct line_error){
-	        .what = what, .wrong = wrong, .expected = expected, .value = value};
+	error->what = what;
+	error->wrong = wrong; /* perhaps in error->calendar, which stays */
+	error->expected = expected;
+	error->value = value;
 	return false;
 }
 
@@ -62,18 +74,120 @@ static bool parse_name(struct span word, struct line *line, struct line_error *e
 	return true;
 }
 
-static bool parse_moment(struct span word, struct line *line, struct line_error *error)
+/* Takes a zone in brackets off the end of the word; true: there is one. */
+static bool take_zone_name(struct span *word, struct span *name)
 {
-	struct span moment = {word.text + 1, word.length - 1};
-	struct timestamp stamp = {0};
-	const char *wrong = timestamp_parse(moment.text, moment.length, &stamp);
+	const char *bracket = word->length > 0 ? memchr(word->text, '[', word->length) : NULL;
 
-	if (!wrong && !stamp.zoned)
-		wrong = "it has no zone";
+	if (!bracket || word->text[word->length - 1] != ']')
+		return false;
+	name->text = bracket + 1;
+	name->length = (size_t)(word->text + word->length - 1 - name->text);
+	word->length = (size_t)(bracket - word->text);
+	return true;
+}
+
+/* The zone that the word ends with, else the fallback, else NULL and no error. The word loses it. */
+static bool take_zone(struct span *word, struct zones *zones, const struct pawl_zone **zone,
+                      struct line_error *error)
+{
+	struct span name;
+
+	*zone = zones->fallback;
+	if (!take_zone_name(word, &name))
+		return true;
+	*zone = zones_find(zones, name, &error->calendar);
+	return *zone || fail(error, "zone", name, error->calendar.text, NULL);
+}
+
+/* Seconds and a fraction, as clocks show them. If they never show them, the fraction does not count. */
+static const char *local_moment(const struct pawl_zone *zone, uint64_t local, uint64_t *ns)
+{
+	int64_t seconds = (int64_t)(local / SECOND), time = pawl_zone_time(zone, seconds);
+	uint64_t fraction = time + pawl_zone_offset(zone, time) == seconds ? local % SECOND : 0;
+
+	if (time < 0 || (uint64_t)time >= UINT64_MAX / SECOND)
+		return "it is before 1970 or after 2554";
+	*ns = (uint64_t)time * SECOND + fraction;
+	return NULL;
+}
+
+static bool parse_moment(struct span word, struct zones *zones, struct line *line,
+                         struct line_error *error)
+{
+	struct span whole = {word.text + 1, word.length - 1}, moment = whole;
+	const struct pawl_zone *zone;
+	struct timestamp stamp = {0};
+	const char *wrong;
+
+	if (!take_zone(&moment, zones, &zone, error))
+		return false;
+	wrong = timestamp_parse(moment.text, moment.length, &stamp);
+	if (!wrong && stamp.zoned && moment.length < whole.length)
+		wrong = "it has an offset and a zone";
+	else if (!wrong && !stamp.zoned)
+		wrong = zone ? local_moment(zone, stamp.ns, &stamp.ns) : "it has no zone";
 	if (wrong)
-		return fail(error, "moment", moment, wrong, TIMESTAMP_EXPECTED);
+		return fail(error, "moment", whole, wrong, moment_expected);
 	line->kind = LINE_AT;
 	line->ns = stamp.ns;
+	return true;
+}
+
+/* Whether the word is the name, perhaps with a zone behind it. */
+static bool is_keyword(struct span word, const char *name)
+{
+	struct span zone;
+
+	take_zone_name(&word, &zone);
+	return equals(word, name);
+}
+
+/* The next `count` words, with what is between them. */
+static struct span take_words(struct span *rest, int count)
+{
+	struct span words = {0}, word;
+
+	for (int i = 0; i < count; i++) {
+		skip_blanks(rest);
+		if (i == 0)
+			words.text = rest->text;
+		word = take_word(rest);
+		if (word.length > 0)
+			words.length = (size_t)(word.text + word.length - words.text);
+	}
+	return words;
+}
+
+static bool is_cron_word(struct span rest)
+{
+	skip_blanks(&rest);
+	return rest.length > 0 && *rest.text == '@';
+}
+
+typedef int rule_parser(struct pawl_calendar_rule *rule, const char *text,
+                        struct pawl_calendar_error *error);
+
+/* A rule by the keyword, whose zone it is in, from what follows. */
+static bool parse_rule(struct span keyword, struct span expression, rule_parser *parser,
+                       struct zones *zones, struct line *line, struct line_error *error)
+{
+	char text[EXPRESSION_MAX + 1];
+
+	if (!take_zone(&keyword, zones, &line->timetable.zone, error))
+		return false;
+	if (!line->timetable.zone)
+		return fail(error, "rule", keyword, "it has no zone", zone_expected);
+	if (expression.length > EXPRESSION_MAX)
+		return fail(error, "rule", expression, "it is too long", "at most 255 bytes");
+	if (expression.length > 0)
+		memcpy(text, expression.text, expression.length);
+	text[expression.length] = '\0';
+	if (parser(&line->timetable.rule, text, &error->calendar) != 0)
+		return fail(error, "rule", expression, error->calendar.text, NULL);
+	if (timetable_next(&line->timetable, 0) == PAWL_NEVER)
+		return fail(error, "rule", expression, "it never fires", "a date that comes");
+	line->kind = LINE_CALENDAR;
 	return true;
 }
 
@@ -103,13 +217,19 @@ static bool parse_delay(struct span word, struct line *line, struct line_error *
 	return true;
 }
 
-static bool parse_when(struct span word, struct span *rest, struct line *line,
+static bool parse_when(struct span word, struct span *rest, struct zones *zones, struct line *line,
                        struct line_error *error)
 {
 	if (word.length > 0 && word.text[0] == '@')
-		return parse_moment(word, line, error);
+		return parse_moment(word, zones, line, error);
 	if (equals(word, "every"))
 		return parse_period(rest, line, error);
+	if (is_keyword(word, "daily"))
+		return parse_rule(word, take_words(rest, 1), pawl_calendar_daily, zones, line,
+		                  error);
+	if (is_keyword(word, "cron"))
+		return parse_rule(word, take_words(rest, is_cron_word(*rest) ? 1 : FIELDS),
+		                  pawl_calendar_parse, zones, line, error);
 	return parse_delay(word, line, error);
 }
 
@@ -125,7 +245,8 @@ static bool parse_cancel(struct span word, struct span rest, struct line *line,
 	return true;
 }
 
-bool line_parse(struct span source, struct line *line, struct line_error *error)
+bool line_parse(struct span source, struct zones *zones, struct line *line,
+                struct line_error *error)
 {
 	struct span rest = source, word;
 
@@ -145,7 +266,7 @@ bool line_parse(struct span source, struct line *line, struct line_error *error)
 		skip_blanks(&rest);
 		word = take_word(&rest);
 	}
-	if (!parse_when(word, &rest, line, error))
+	if (!parse_when(word, &rest, zones, line, error))
 		return false;
 	line->text = rest;
 	return true;

@@ -9,6 +9,7 @@
 
 #include "moments.h"
 #include "state.h"
+#include "zones.h"
 
 #define VALUE_MAX 60 /* bytes of a bad value that are shown */
 
@@ -30,7 +31,10 @@ static void report_bad(struct pipe *p, const struct line_error *error)
 		print_value(error->value);
 		fputc('\'', stderr);
 	}
-	fprintf(stderr, ": %s; expected %s\n", error->wrong, error->expected);
+	fprintf(stderr, ": %s", error->wrong);
+	if (error->expected)
+		fprintf(stderr, "; expected %s", error->expected);
+	fputc('\n', stderr);
 	p->counts.bad++;
 	if (p->options->strict)
 		p->stop = STOP_STRICT;
@@ -72,12 +76,12 @@ static uint64_t deadline_of(struct pipe *p, const struct line *line)
 
 	if (p->options->replay)
 		return replayed(p, line->ns, now);
-	if (line->kind == LINE_AT)
+	if (line->kind == LINE_AT || line->kind == LINE_CALENDAR)
 		return moment_deadline(line->ns, now, pipe_time(CLOCK_REALTIME));
 	return pipe_sum(now, line->ns);
 }
 
-static void add_line(struct pipe *p, const struct line *line)
+static void keep_line(struct pipe *p, const struct line *line)
 {
 	struct entry *entry = entry_new(line, p->input.number);
 	struct entry *old = line->name.length ? names_find(&p->names, line->name) : NULL;
@@ -92,6 +96,13 @@ static void add_line(struct pipe *p, const struct line *line)
 		remove_entry(p, old);
 	}
 	pawl_wheel_arm(p->wheel, &entry->timer, deadline_of(p, line));
+}
+
+static void add_line(struct pipe *p, struct line *line)
+{
+	if (line->kind == LINE_CALENDAR)
+		line->ns = timetable_next(&line->timetable, pipe_time(CLOCK_REALTIME));
+	keep_line(p, line);
 }
 
 /* What has fired already, or never was, cannot be cancelled: nobody can know, so it is no error. */
@@ -110,7 +121,7 @@ static void take_line(struct pipe *p, struct span source)
 	struct line_error error;
 	struct line line;
 	bool good = p->options->replay ? line_parse_stamped(source, &line, &error)
-	                               : line_parse(source, &line, &error);
+	                               : line_parse(source, &p->zones, &line, &error);
 
 	p->counts.read++;
 	if (!good)

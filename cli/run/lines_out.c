@@ -13,6 +13,7 @@
 #include "moments.h"
 #include "signals.h"
 #include "state.h"
+#include "zones.h"
 
 #define TURN_MAX 10000u /* moves, and lines fired, before input and signals are looked at again */
 
@@ -62,10 +63,26 @@ static bool comes_later(struct pipe *p, struct entry *entry, uint64_t now)
 {
 	uint64_t wall;
 
-	if (entry->kind != LINE_AT || p->options->replay)
+	if (!entry_has_moment(entry) || p->options->replay)
 		return false;
 	wall = pipe_time(CLOCK_REALTIME);
 	if (wall >= entry->ns)
+		return false;
+	pawl_wheel_arm(p->wheel, &entry->timer, moment_deadline(entry->ns, now, wall));
+	return true;
+}
+
+/*
+ * The next time of the calendar, after the present and after the one that has fired: so a clock that was set back does
+ * not make a time come again, and what was missed is left out. False: there is none any more.
+ */
+static bool rearm_by_calendar(struct pipe *p, struct entry *entry, uint64_t now)
+{
+	struct timetable timetable = entry_timetable(entry);
+	uint64_t wall = pipe_time(CLOCK_REALTIME);
+
+	entry->ns = timetable_next(&timetable, wall > entry->ns ? wall : entry->ns);
+	if (entry->ns == PAWL_NEVER)
 		return false;
 	pawl_wheel_arm(p->wheel, &entry->timer, moment_deadline(entry->ns, now, wall));
 	return true;
@@ -79,7 +96,7 @@ static void fire(struct pipe *p, struct entry *entry, uint64_t now)
 	deliver(p, entry);
 	if (entry->kind == LINE_EVERY) {
 		pawl_wheel_arm(p->wheel, &entry->timer, next_beat(entry, now));
-	} else {
+	} else if (entry->kind != LINE_CALENDAR || !rearm_by_calendar(p, entry, now)) {
 		names_remove(&p->names, entry);
 		free(entry);
 	}

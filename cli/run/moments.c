@@ -55,7 +55,7 @@ static bool collect(struct pawl_timer *timer, void *arg)
 	struct collection *collection = arg;
 	struct entry *entry = (struct entry *)timer;
 
-	if (entry->kind != LINE_AT)
+	if (!entry_has_moment(entry))
 		return true;
 	if (collection->list) {
 		pawl_wheel_cancel(collection->wheel, timer);

@@ -218,6 +218,7 @@ static void close_all(struct pipe *p)
 		pawl_wheel_each(p->wheel, free_entry, p->wheel);
 	children_close(&p->children);
 	names_close(&p->names);
+	zones_close(&p->zones);
 	input_close(&p->input);
 	if (p->timer_fd >= 0)
 		close(p->timer_fd);
@@ -248,6 +249,20 @@ static int conclude(struct pipe *p)
 	}
 }
 
+/* The zone of --zone. */
+static bool open_zone(struct pipe *p)
+{
+	struct pawl_calendar_error error;
+
+	if (!p->options->zone)
+		return true;
+	p->zones.fallback = zones_find(
+	        &p->zones, (struct span){p->options->zone, strlen(p->options->zone)}, &error);
+	if (!p->zones.fallback)
+		complain("run: --zone is '%s': %s", p->options->zone, error.text);
+	return p->zones.fallback != NULL;
+}
+
 int pipe_run(const struct pipe_options *options)
 {
 	struct pipe *p = calloc(1, sizeof(*p));
@@ -261,7 +276,9 @@ int pipe_run(const struct pipe_options *options)
 	}
 	p->options = options;
 	error = open_all(p);
-	if (error) {
+	if (!open_zone(p)) {
+		code = EXIT_USAGE;
+	} else if (error) {
 		complain("run: cannot begin: %s", strerror(-error));
 	} else {
 		loop(p);

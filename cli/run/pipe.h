@@ -9,6 +9,7 @@ struct pipe_options {
 	const char *path;    /* NULL: standard input */
 	const char *command; /* NULL: lines are written to standard output */
 	unsigned jobs;       /* commands at once */
+	const char *zone;    /* of lines that name none; NULL: they have to */
 	bool replay;
 	double speed;
 	bool strict;

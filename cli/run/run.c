@@ -17,7 +17,10 @@ static const char help[] =
         "\n"
         "  1h30m TEXT                    after a delay: ns, us, ms, s, m, h or d\n"
         "  @2026-12-01T09:00Z TEXT       at a moment; also @SECONDS since 1970\n"
+        "  @2026-12-01T10:00[Europe/Berlin] TEXT     at a local time\n"
         "  every 10s TEXT                again and again\n"
+        "  daily[Europe/Berlin] 02:30 TEXT           every day at a local time\n"
+        "  cron[Europe/Berlin] 30 2 * * MON TEXT     by a cron expression\n"
         "  =NAME 250ms TEXT              with a name: a later line of it replaces this\n"
         "  !NAME                         cancels what has that name\n"
         "  # and empty lines             nothing\n"
@@ -28,6 +31,7 @@ static const char help[] =
         "  --replay       each line begins with its own timestamp, ISO 8601 or since\n"
         "                 1970, and is written as far in time behind the first\n"
         "  --speed X      with --replay: so many times faster, 0.001 to 1000000\n"
+        "  --zone ZONE    of lines that name none, as Europe/Berlin, UTC or local\n"
         "  --strict       stop at the first bad line\n"
         "  --help         this text\n"
         "\n"
@@ -36,13 +40,10 @@ static const char help[] =
         "and it says how many lines were left.\n";
 
 static const struct option long_options[] = {
-        {"exec", required_argument, NULL, 'e'},
-        {"jobs", required_argument, NULL, 'j'},
-        {"replay", no_argument, NULL, 'r'},
-        {"speed", required_argument, NULL, 's'},
-        {"strict", no_argument, NULL, 'x'},
-        {"help", no_argument, NULL, 'h'},
-        {0},
+        {"exec", required_argument, NULL, 'e'}, {"jobs", required_argument, NULL, 'j'},
+        {"replay", no_argument, NULL, 'r'},     {"speed", required_argument, NULL, 's'},
+        {"zone", required_argument, NULL, 'z'}, {"strict", no_argument, NULL, 'x'},
+        {"help", no_argument, NULL, 'h'},       {0},
 };
 
 static bool take_jobs(struct pipe_options *options)
@@ -70,6 +71,9 @@ static bool take_option(void *arguments, int option)
 		return true;
 	case 's':
 		return argument_decimal("--speed", optarg, 0.001, 1e6, &options->speed);
+	case 'z':
+		options->zone = optarg;
+		return true;
 	case 'x':
 		options->strict = true;
 		return true;
@@ -92,6 +96,8 @@ static bool makes_sense(const struct pipe_options *options, int count, char **ar
 		complain("run: '%s' is one FILE too many; expected at most one", arguments[1]);
 	else if (options->speed != 1.0 && !options->replay)
 		complain("run: --speed is for --replay only");
+	else if (options->zone && options->replay)
+		complain("run: --zone is not for --replay");
 	else
 		return true;
 	return false;

@@ -10,6 +10,7 @@
 #include "input.h"
 #include "output.h"
 #include "pipe.h"
+#include "zones.h"
 
 enum stop { STOP_NOT, STOP_INTERRUPTED, STOP_STRICT, STOP_CLOSED, STOP_FAILED };
 
@@ -22,6 +23,7 @@ struct pipe {
 	const struct pipe_options *options;
 	struct pawl_wheel *wheel; /* its time is CLOCK_BOOTTIME in ns */
 	struct names names;
+	struct zones zones;
 	struct children children;
 	struct counts counts;
 	enum stop stop;

@@ -7,6 +7,7 @@
 
 #include "../../cli/run/entries.h"
 #include "../../cli/run/input.h"
+#include "../../cli/run/zones.h"
 #include "../support/random.h"
 #include "../support/test.h"
 
@@ -14,6 +15,8 @@ static struct span span_of(const char *text)
 {
 	return (struct span){text, strlen(text)};
 }
+
+static struct zones zones;
 
 /* A copy of exactly its length, so that a sanitizer sees a byte read too many. */
 static bool parse(const char *text, struct line *line, struct line_error *error, bool stamped)
@@ -25,7 +28,8 @@ static bool parse(const char *text, struct line *line, struct line_error *error,
 	copy = malloc(source.length ? source.length : 1);
 	memcpy(copy, text, source.length);
 	source.text = copy;
-	return stamped ? line_parse_stamped(source, line, error) : line_parse(source, line, error);
+	return stamped ? line_parse_stamped(source, line, error)
+	               : line_parse(source, &zones, line, error);
 }
 
 static void expect_span(struct span span, const char *text)
@@ -62,7 +66,7 @@ static void expect_refused(const char *text, const char *what, const char *value
 	EXPECT_STR(error.what, what);
 	expect_span(error.value, value);
 	EXPECT_STR(error.wrong, wrong);
-	EXPECT(error.expected != NULL);
+	EXPECT(error.expected != NULL || strstr(error.wrong, "expected "));
 }
 
 static void every_kind_of_line_is_understood(void)
@@ -76,6 +80,99 @@ static void every_kind_of_line_is_understood(void)
 	expect_line("=beat every 1s x", LINE_EVERY, 1000000000, "beat", "x");
 	expect_line("=dawn @2 x", LINE_AT, 2000000000, "dawn", "x");
 	expect_line("!tea", LINE_CANCEL, 0, "tea", "");
+}
+
+static void expect_rule(const char *text, const char *name, const char *rest, int64_t after,
+                        int64_t next)
+{
+	struct line_error error;
+	struct line line;
+
+	if (!parse(text, &line, &error, false)) {
+		fprintf(stderr, "'%s' is refused: %s\n", text, error.wrong);
+		test_failed();
+		return;
+	}
+	EXPECT_EQ(line.kind, LINE_CALENDAR);
+	expect_span(line.name, name);
+	expect_span(line.text, rest);
+	EXPECT_EQ(timetable_next(&line.timetable, (uint64_t)after * 1000000000),
+	          (uint64_t)next * 1000000000);
+}
+
+static void lines_by_the_calendar_are_understood(void)
+{
+	/* 2026-03-28T12:00Z, and the morning after, on which clocks go forward in Berlin. */
+	const int64_t noon = 1774699200, gap = 1774746000;
+
+	expect_rule("daily[Europe/Berlin] 02:30 wake up", "", "wake up", noon, gap);
+	expect_rule("daily[Europe/Berlin] 02:30", "", "", gap, gap + 84600);
+	expect_rule("daily[UTC] 12:00:01  x", "", " x", noon, noon + 1);
+	expect_rule("=job cron[Europe/Berlin] 30 2 * * * two words", "job", "two words", noon, gap);
+	expect_rule("cron[UTC]   0\t12   *  MAR   MON-SUN  x", "", " x", noon, noon + 86400);
+	expect_rule("cron[UTC] @hourly x", "", "x", noon, noon + 3600);
+	expect_rule("cron[UTC] 0 0 * * * 30 lines", "", "30 lines", noon, noon + 43200);
+}
+
+static void local_times_are_moments(void)
+{
+	expect_line("@2026-03-29T01:59:59[Europe/Berlin] x", LINE_AT,
+	            UINT64_C(1774745999) * 1000000000, "", "x");
+	expect_line("@2026-03-29T02:30[Europe/Berlin] in a gap", LINE_AT,
+	            UINT64_C(1774746000) * 1000000000, "", "in a gap");
+	expect_line("@2026-03-29T02:30:00.75[Europe/Berlin] in a gap", LINE_AT,
+	            UINT64_C(1774746000) * 1000000000, "", "in a gap");
+	expect_line("@2026-10-25T02:30:00.5[Europe/Berlin] the first", LINE_AT,
+	            UINT64_C(1792888200500000000), "", "the first");
+	expect_line("@2026-11-16T02:30[UTC] x", LINE_AT, UINT64_C(1794796200) * 1000000000, "",
+	            "x");
+}
+
+static void the_fallback_is_the_zone_of_lines_that_name_none(void)
+{
+	static struct pawl_zone berlin;
+
+	EXPECT_EQ(pawl_zone_load(&berlin, "Europe/Berlin", NULL), 0);
+	expect_refused("daily 02:30 x", "rule", "daily", "it has no zone");
+	expect_refused("cron 0 0 * * * x", "rule", "cron", "it has no zone");
+	zones.fallback = &berlin;
+	expect_rule("daily 02:30 x", "", "x", 1774699200, 1774746000);
+	expect_rule("daily[UTC] 12:30 x", "", "x", 1774699200, 1774701000);
+	expect_line("@2026-03-29T02:30 x", LINE_AT, UINT64_C(1774746000) * 1000000000, "", "x");
+	expect_line("@2026-03-29T02:30Z x", LINE_AT, UINT64_C(1774751400) * 1000000000, "", "x");
+	expect_refused("@1970-01-01T00:59:59 x", "moment", "1970-01-01T00:59:59",
+	               "it is before 1970 or after 2554");
+	zones.fallback = NULL;
+}
+
+static void what_is_wrong_with_the_calendar_is_named(void)
+{
+	expect_refused(
+	        "daily[Europe/Atlantis] 02:30 x", "zone", "Europe/Atlantis",
+	        "the zone's file /usr/share/zoneinfo/Europe/Atlantis: there is none; expected "
+	        "a name as Europe/Berlin");
+	expect_refused("@2026-03-29T02:30[../passwd] x", "zone", "../passwd",
+	               "the zone is '../passwd'; expected a name as Europe/Berlin, of 1 to 255 "
+	               "bytes, below /usr/share/zoneinfo/");
+	expect_refused("@2026-03-29T02:30Z[UTC] x", "moment", "2026-03-29T02:30Z[UTC]",
+	               "it has an offset and a zone");
+	expect_refused("@5[UTC] x", "moment", "5[UTC]", "it has an offset and a zone");
+	expect_refused("daily[UTC] 25:00 x", "rule", "25:00",
+	               "the time of day is '25:00'; expected hh:mm or hh:mm:ss, 00:00 to 23:59:59");
+	expect_refused("daily[UTC]", "rule", "",
+	               "the time of day is ''; expected hh:mm or hh:mm:ss, 00:00 to 23:59:59");
+	expect_refused("cron[UTC] 0 25 * * * x", "rule", "0 25 * * *",
+	               "the hour is '25'; expected 0 to 23");
+	expect_refused(
+	        "cron[UTC] 0 0", "rule", "0 0",
+	        "there are 2 fields; expected 5: minute, hour, day of the month, month, day of "
+	        "the week; or 6: the second before them");
+	expect_refused("cron[UTC] 0 0 30 2 * x", "rule", "0 0 30 2 *", "it never fires");
+	expect_refused("cron[UTC 0 0 1 1 * x", "delay", "cron[UTC",
+	               "it does not begin with a digit");
+	expect_refused("daily[] 02:30 x", "zone", "",
+	               "the zone is ''; expected a name as Europe/Berlin, of 1 to 255 bytes, below "
+	               "/usr/share/zoneinfo/");
 }
 
 static void blanks_matter_in_the_text_only(void)
@@ -145,7 +242,7 @@ static void a_zero_byte_is_refused(void)
 	struct line_error error;
 	struct line line;
 
-	EXPECT(!line_parse((struct span){"5s a\0b", 6}, &line, &error));
+	EXPECT(!line_parse((struct span){"5s a\0b", 6}, &zones, &line, &error));
 	EXPECT_STR(error.wrong, "it contains a zero byte");
 	EXPECT(!line_parse_stamped((struct span){"5 a\0b", 5}, &line, &error));
 }
@@ -321,6 +418,10 @@ int main(void)
 {
 	static const struct test tests[] = {
 	        TEST(every_kind_of_line_is_understood),
+	        TEST(lines_by_the_calendar_are_understood),
+	        TEST(local_times_are_moments),
+	        TEST(the_fallback_is_the_zone_of_lines_that_name_none),
+	        TEST(what_is_wrong_with_the_calendar_is_named),
 	        TEST(blanks_matter_in_the_text_only),
 	        TEST(the_text_may_be_anything),
 	        TEST(some_lines_say_nothing),

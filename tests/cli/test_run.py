@@ -173,6 +173,31 @@ class Lines(CommandTest):
         self.assertGreaterEqual(time.time(), moment - 1e-6)
         self.assertEqual((code, out, err), (0, "now\n", ""))
 
+    def test_local_times_that_have_passed_come_at_once(self):
+        self.assertEqual(pawl("run", stdin=lines("@2020-01-01T00:00[Europe/Berlin] a", "@2020-03-29T02:30[Europe/Berlin] b")),
+                         (0, "a\nb\n", ""))
+        self.assertEqual(pawl("run", "--zone", "Europe/Berlin", stdin="@2020-01-01T00:00 a\r\n"), (0, "a\n", ""))
+        self.assertEqual(pawl("run", "--zone", "local", stdin="@2020-01-01T00:00 a\n"), (0, "a\n", ""))
+
+    def test_several_units_make_a_delay(self):
+        self.assertEqual(pawl("run", stdin="0s10ms1us a\n"), (0, "a\n", ""))
+
+    def test_lines_by_the_calendar_wait_until_they_are_cancelled(self):
+        dos = lines("=a cron[Europe/Berlin] 0 0 29 2 * x\r", "=b daily[UTC] 02:30 x\r", "=c cron[UTC] @yearly x\r",
+                    "!a\r", "!b\r", "!c\r")
+        self.assertEqual(pawl("run", stdin=dos), (0, "", ""))
+
+    def test_a_cron_line_comes_and_stays(self):
+        """It takes up to a minute: the next full one by the clock on the wall."""
+        with start("run", "--zone", "UTC") as process:
+            send(process, "cron * * * * * tick")
+            self.assertEqual(next_line(process.stdout), "tick")
+            self.assertRegex(statistics(process), "fired 1, .* pending 1;")
+            process.send_signal(signal.SIGTERM)
+            code, out, err = end(process)
+            self.assertEqual((code, out), (143, ""))
+            self.assertIn("1 line was left", err)
+
     def test_the_last_line_needs_no_newline(self):
         self.assertEqual(pawl("run", stdin="0s a\n0s b"), (0, "a\nb\n", ""))
 
@@ -214,6 +239,16 @@ class BadLines(CommandTest):
                 "stdin:4: the moment is 'tomorrow': it is not of that form; expected ISO 8601 as ",
                 "stdin:5: the text after !NAME is 'b': there is none; expected nothing")):
             self.assertTrue(line.startswith(start_of_line), line)
+
+    def test_a_bad_rule_or_zone_is_told(self):
+        code, out, err = pawl("run", stdin=lines("cron[UTC] 0 25 * * * x", "daily[Europe/Atlantis] 02:30 x", "daily 02:30 x"))
+        self.assertEqual((code, out), (1, ""))
+        self.assertEqual(err, lines(
+            "stdin:1: the rule is '0 25 * * *': the hour is '25'; expected 0 to 23",
+            "stdin:2: the zone is 'Europe/Atlantis': the zone's file /usr/share/zoneinfo/Europe/Atlantis: there is none; "
+            "expected a name as Europe/Berlin",
+            "stdin:3: the rule is 'daily': it has no zone; expected a zone in brackets, as [Europe/Berlin], or the option "
+            "--zone"))
 
     def test_the_file_is_named(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -267,6 +302,8 @@ class BadLines(CommandTest):
         for jobs in ("0", "1025", "x"):
             self.expect_usage("run", "--jobs", jobs, says=["--jobs", f"'{jobs}'", "1 to 1024"])
         self.expect_usage("run", "--exec", says=["--exec", "needs a value"])
+        self.expect_usage("run", "--zone", "Europe/Atlantis", says=["--zone is 'Europe/Atlantis'", "expected a name as"])
+        self.expect_usage("run", "--replay", "--zone", "UTC", says=["--zone is not for --replay"])
         self.expect_usage("run", "--strict=yes", says=["'--strict=yes'"])
 
 
