@@ -350,7 +350,7 @@ static void random_window(struct run *run)
 static bool run_passes(struct run *run, uint64_t seed)
 {
 	*run = (struct run){.random = {seed}, .seed = seed};
-	run->unit = one_in(run, 4) ? 1 : 60;
+	run->unit = one_in(run, 8) ? 1 : 60;
 	random_zone(run);
 	random_rule(run);
 	for (int i = 0; i < 3 && !run->failed; i++) {

@@ -35,8 +35,8 @@ def zones():
 
 
 def offset(zone, time):
-    moment = (EPOCH + datetime.timedelta(seconds=time)).astimezone(zone)
-    return int(moment.utcoffset().total_seconds())
+    ahead = datetime.datetime.fromtimestamp(time, zone).utcoffset()
+    return ahead.days * 86400 + ahead.seconds
 
 
 def find_change(zone, low, high):
