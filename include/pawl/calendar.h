@@ -86,7 +86,7 @@ PAWL_API void pawl_zone_utc(struct pawl_zone *zone);
 
 /*
  * The zone of that name, as Europe/Berlin, from the file of that name in /usr/share/zoneinfo. NULL is the machine's own
- * zone, /etc/localtime. "UTC" needs no file. `error` may be NULL.
+ * zone, /etc/localtime, and UTC where that is missing. "UTC" needs no file. `error` may be NULL.
  *
  * 0         *zone is that zone.
  * -EINVAL   the name has 0 or more than 255 bytes, begins with '/' or has a part that begins with '.'; or the file is
@@ -130,8 +130,8 @@ struct pawl_calendar_rule {
  *
  * A field is a list, as 0,15,30, of values, ranges as 9-17, and all values, *. A step after a range or *, as 9-17/2,
  * takes every second value of it; after a value it goes on to the last one, as 5/15. Months have names, JAN to DEC,
- * and days of the week too, SUN to SAT; 0 and 7 are both Sunday, and at the end of a range SUN is 7. Upper and lower case
- * are one. Without seconds it fires at second 0.
+ * and days of the week too, SUN to SAT; 0 and 7 are both Sunday, and at the end of a range SUN is 7. Upper and lower
+ * case are one. Without seconds it fires at second 0.
  *
  * If the day of the month and the day of the week both begin with something else than *, one of the two is enough, as
  * in every cron: "0 0 13 * FRI" is every 13th and every Friday. Else both must match.

@@ -367,12 +367,23 @@ static int load_file(struct pawl_zone *zone, const char *path, struct pawl_calen
 	return pawl_zone_parse(zone, data, (size_t)size, error);
 }
 
+/* A machine without a zone of its own is in UTC, as libc has it. */
+static int load_own(struct pawl_zone *zone, struct pawl_calendar_error *error)
+{
+	int code = load_file(zone, OWN_ZONE, error);
+
+	if (code != -ENOENT)
+		return code;
+	pawl_zone_utc(zone);
+	return 0;
+}
+
 int pawl_zone_load(struct pawl_zone *zone, const char *name, struct pawl_calendar_error *error)
 {
 	char path[sizeof(FOLDER) + ZONE_NAME_MAX];
 
 	if (!name)
-		return load_file(zone, OWN_ZONE, error);
+		return load_own(zone, error);
 	if (!is_name(name))
 		return pawl__calendar_fail(error, 0,
 		                           "the zone is '%.40s'; expected a name as Europe/Berlin, "

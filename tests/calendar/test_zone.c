@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* TZif data: what is read from it, and that nothing in it is trusted. Nothing allocates: malloc and its kin, which the
- * linker replaces (--wrap), count their calls. */
+/* TZif data: what is read from it, and that nothing in it is trusted. The linker replaces some functions (--wrap):
+ * malloc and its kin count their calls, since nothing shall allocate; open and read fail when they are told to. */
 #define _DEFAULT_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "../support/random.h"
 #include "../support/test.h"
@@ -34,6 +36,37 @@ void *__wrap_realloc(void *memory, size_t size)
 {
 	allocations++;
 	return __real_realloc(memory, size);
+}
+
+int __wrap_open(const char *path, int flags, ...);
+int __real_open(const char *path, int flags, ...);
+ssize_t __wrap_read(int fd, void *data, size_t size);
+ssize_t __real_read(int fd, void *data, size_t size);
+
+static const char *missing; /* a file that is not there; NULL: none */
+static int read_error, read_errors,
+        pieces; /* so many reads fail with it; then so many read a byte */
+
+int __wrap_open(const char *path, int flags, ...)
+{
+	if (!missing || strcmp(path, missing) != 0)
+		return __real_open(path, flags);
+	errno = ENOENT;
+	return -1;
+}
+
+ssize_t __wrap_read(int fd, void *data, size_t size)
+{
+	if (read_errors > 0) {
+		read_errors--;
+		errno = read_error;
+		return -1;
+	}
+	if (pieces > 0) {
+		pieces--;
+		return __real_read(fd, data, 1);
+	}
+	return __real_read(fd, data, size);
 }
 
 static struct image image;
@@ -374,6 +407,35 @@ static void zones_of_the_machine_are_loaded(void)
 	                  "TZif: the header begins with other bytes; expected TZif");
 }
 
+static void a_machine_without_a_zone_is_in_utc(void)
+{
+	struct pawl_zone zone;
+
+	memset(&zone, 0x5a, sizeof(zone));
+	missing = "/etc/localtime";
+	EXPECT_EQ(pawl_zone_load(&zone, NULL, NULL), 0);
+	EXPECT_EQ(pawl_zone_offset(&zone, 1774746000), 0);
+	missing = NULL;
+	EXPECT_EQ(pawl_zone_load(&zone, NULL, NULL), 0);
+}
+
+static void reads_may_be_interrupted_short_or_fail(void)
+{
+	struct pawl_zone zone;
+
+	read_error = EINTR;
+	read_errors = 3;
+	pieces = 100;
+	EXPECT_EQ(pawl_zone_load(&zone, "Europe/Berlin", NULL), 0);
+	EXPECT_EQ(pawl_zone_offset(&zone, 1774746000), 7200);
+	EXPECT_EQ(read_errors + pieces, 0);
+	read_error = EIO;
+	read_errors = 2;
+	expect_not_loaded("Europe/Berlin", -EIO,
+	                  "the zone's file /usr/share/zoneinfo/Europe/Berlin: it cannot be read");
+	EXPECT_EQ(read_errors, 0);
+}
+
 static void nothing_allocates(void)
 {
 	struct pawl_calendar_error error;
@@ -403,6 +465,8 @@ int main(void)
 	        TEST(broken_bytes_do_no_harm),
 	        TEST(names_lead_nowhere_but_to_zones),
 	        TEST(zones_of_the_machine_are_loaded),
+	        TEST(a_machine_without_a_zone_is_in_utc),
+	        TEST(reads_may_be_interrupted_short_or_fail),
 	        TEST(nothing_allocates),
 	};
 
