@@ -129,9 +129,10 @@ struct pawl_calendar_rule {
  *	second (0-59)  minute (0-59)  hour (0-23)  day of the month (1-31)  month (1-12)  day of the week (0-7)
  *
  * A field is a list, as 0,15,30, of values, ranges as 9-17, and all values, *. A step after a range or *, as 9-17/2,
- * takes every second value of it; after a value it goes on to the last one, as 5/15. Months have names, JAN to DEC,
- * and days of the week too, SUN to SAT; 0 and 7 are both Sunday, and at the end of a range SUN is 7. Upper and lower
- * case are one. Without seconds it fires at second 0.
+ * takes every second value of it; after a value it goes on to the last one, as 5/15. A step is from 1 to the field's
+ * largest value: there is no "every 90 minutes". Months have names, JAN to DEC, and days of the week too, SUN to SAT; 0
+ * and 7 are both Sunday, and at the end of a range SUN is 7. Upper and lower case are one. Without seconds it fires at
+ * second 0.
  *
  * If the day of the month and the day of the week both begin with something else than *, one of the two is enough, as
  * in every cron: "0 0 13 * FRI" is every 13th and every Friday. Else both must match.
