@@ -17,7 +17,7 @@
 #   make schedules   explore schedules of the service and the purgatory in rounds, until Ctrl-C (PART=service or purgatory: only that)
 #   make test-long   the same, and the random tests for longer
 #   make install     with PREFIX and DESTDIR
-#   make amalgamation  the library as one pawl.c and one pawl.h, in build/amalgamation
+#   make amalgamation  the library as one pawl.c and one pawl.h, and the wheel alone as pawl_wheel.c and .h, in build/amalgamation
 #   make test-package  build the Debian packages, look at them with lintian, and use them
 #   make format      clang-format over the source
 #   make clean       remove build/ and docs/playground/
@@ -118,8 +118,9 @@ amalgamation:
 	@cmake -S . -B build/release >/dev/null
 	@cmake --build build/release --target amalgamation >/dev/null
 	@mkdir -p build/amalgamation
-	@cp build/release/amalgamation/pawl.c build/release/amalgamation/pawl.h build/amalgamation
+	@cp build/release/amalgamation/*.c build/release/amalgamation/*.h build/amalgamation
 	@echo "build/amalgamation/pawl.c and pawl.h: copy both; cc -std=c11 -c pawl.c; link with -pthread"
+	@echo "or the wheel alone, pawl_wheel.c and pawl_wheel.h, which need nothing"
 
 test-package:
 	@scripts/bootstrap package

@@ -1,14 +1,27 @@
 # SPDX-License-Identifier: MIT
-# The target `amalgamation`: what the library is made of, as amalgamation/pawl.c and pawl.h in the build folder.
+# The target `amalgamation`: the library as amalgamation/pawl.c and pawl.h in the build folder, and the wheel alone as
+# pawl_wheel.c and pawl_wheel.h.
 set(PAWL_AMALGAMATION_DIR ${PROJECT_BINARY_DIR}/amalgamation)
-get_target_property(PAWL_ALL_SOURCES pawl SOURCES)
+add_custom_target(amalgamation)
 
 # The private headers have no list; what the sources include is found by the script.
 file(GLOB_RECURSE private_headers CONFIGURE_DEPENDS
   ${PROJECT_SOURCE_DIR}/src/*.h ${PROJECT_SOURCE_DIR}/adapters/turn.h)
-add_custom_command(
-  OUTPUT ${PAWL_AMALGAMATION_DIR}/pawl.c ${PAWL_AMALGAMATION_DIR}/pawl.h
-  COMMAND ${PROJECT_SOURCE_DIR}/scripts/amalgamate ${PAWL_AMALGAMATION_DIR} ${PAWL_HEADERS} ${PAWL_ALL_SOURCES}
-  DEPENDS ${PROJECT_SOURCE_DIR}/scripts/amalgamate ${PAWL_HEADERS} ${PAWL_ALL_SOURCES} ${private_headers}
-  VERBATIM)
-add_custom_target(amalgamation DEPENDS ${PAWL_AMALGAMATION_DIR}/pawl.c ${PAWL_AMALGAMATION_DIR}/pawl.h)
+
+# pawl_amalgamate(NAME FILE...): NAME.c and NAME.h of these public headers and sources.
+function(pawl_amalgamate name)
+  set(made ${PAWL_AMALGAMATION_DIR}/${name}.c ${PAWL_AMALGAMATION_DIR}/${name}.h)
+  add_custom_command(
+    OUTPUT ${made}
+    COMMAND ${PROJECT_SOURCE_DIR}/scripts/amalgamate ${PAWL_AMALGAMATION_DIR} ${name} ${ARGN}
+    DEPENDS ${PROJECT_SOURCE_DIR}/scripts/amalgamate ${ARGN} ${private_headers}
+    VERBATIM)
+  add_custom_target(amalgamation_${name} DEPENDS ${made})
+  add_dependencies(amalgamation amalgamation_${name})
+endfunction()
+
+pawl_amalgamate(pawl_wheel ${PROJECT_SOURCE_DIR}/include/pawl/wheel.h ${PAWL_WHEEL_SOURCES})
+if(NOT PAWL_WHEEL_ONLY)
+  get_target_property(sources pawl SOURCES)
+  pawl_amalgamate(pawl ${PAWL_HEADERS} ${sources})
+endif()

@@ -19,6 +19,7 @@
  * Even a timer whose tick is the present one goes to the front of level 0's present slot rather than
  * straight to the due ones: that slot opens last and takes all of them in order.
  */
+#include "compiler.h"
 #include "first.h"
 #include "moving.h"
 #include "reach.h"
@@ -49,8 +50,7 @@ static bool make_all_due(struct pawl_wheel *wheel, uint64_t slot)
 }
 
 /* A slot of level 0 in which a touch may have left timers that are not due yet. Seldom: so out of line. */
-static __attribute__((noinline)) size_t look_through(struct pawl_wheel *wheel, uint64_t slot,
-                                                     size_t max)
+static NEVER_INLINE size_t look_through(struct pawl_wheel *wheel, uint64_t slot, size_t max)
 {
 	return move_each(wheel, &wheel->level[0], slot, wheel->level[0].opens, max, true);
 }
@@ -87,8 +87,8 @@ static void stop_before(struct pawl_wheel *wheel, struct level *level)
 }
 
 /* Advance where there may be something to open, or time would go back. */
-static __attribute__((noinline)) size_t advance_and_open(struct pawl_wheel *wheel, uint64_t now,
-                                                         size_t max_moves)
+static NEVER_INLINE size_t advance_and_open(struct pawl_wheel *wheel, uint64_t now,
+                                            size_t max_moves)
 {
 	struct level *level;
 	uint64_t target;
@@ -134,7 +134,7 @@ size_t pawl_wheel_advance(struct pawl_wheel *wheel, uint64_t now, size_t max_mov
 static uint32_t due_chain_in_turn(const struct pawl_wheel *wheel)
 {
 	uint32_t twice = wheel->due_chains | wheel->due_chains << MAX_CHAINS;
-	uint32_t ahead = (uint32_t)__builtin_ctz(twice >> wheel->due_turn);
+	uint32_t ahead = (uint32_t)lowest_bit(twice >> wheel->due_turn);
 
 	return (wheel->due_turn + ahead) % MAX_CHAINS;
 }
@@ -164,12 +164,12 @@ struct pawl_timer *pawl_wheel_pop(struct pawl_wheel *wheel)
 	if (!timer)
 		return NULL;
 	take_off(wheel, timer);
-	__builtin_prefetch(wheel->due[wheel->due_turn].next->next, 1);
+	PREFETCH(wheel->due[wheel->due_turn].next->next);
 	return timer;
 }
 
 /* Slots that cancelling emptied are no reason to wake: they are forgotten here, one by one. */
-static __attribute__((noinline)) void forget_empty(struct pawl_wheel *wheel)
+static NEVER_INLINE void forget_empty(struct pawl_wheel *wheel)
 {
 	do {
 		forget_first(wheel, wheel->first);

@@ -42,6 +42,13 @@
 
 #define EARLY_PART 8u /* an eighth of a cell; measured: docs/design/wheel.md */
 
+/* The tick after the level's first slot. Whether there is one: not at the end of time, nor where there is no slot. */
+static bool end_of_first(const struct level *level, uint64_t *end)
+{
+	*end = level->opens + level->width;
+	return *end >= level->opens;
+}
+
 /* How early, in ticks, a slot of this level may be begun; never more than its own width. */
 static uint64_t how_early(const struct pawl_wheel *wheel, const struct level *level)
 {
@@ -98,8 +105,8 @@ size_t pawl_wheel_ahead(struct pawl_wheel *wheel, size_t max_moves)
 	if (max_moves == 0)
 		max_moves = SIZE_MAX;
 	while (moves < max_moves && (level = level_to_begin(wheel, now)) != NULL) {
-		if (__builtin_add_overflow(level->opens, level->width, &end))
-			break; /* at the end of time, or there is no slot at all */
+		if (!end_of_first(level, &end))
+			break;
 		if (first_slot_empty(wheel, level)) {
 			forget_first(wheel, level);
 		} else if (!too_early(wheel, level, now)) {
@@ -124,8 +131,8 @@ static uint64_t begins(struct pawl_wheel *wheel, const struct level *level, uint
 {
 	uint64_t early = how_early(wheel, level), end, tick;
 
-	if (__builtin_add_overflow(level->opens, level->width, &end))
-		return NO_TICK; /* at the end of time, or there is no slot at all */
+	if (!end_of_first(level, &end))
+		return NO_TICK;
 	tick = level->opens > early ? level->opens - early : 0;
 	tick = tick > now ? tick : now;
 	return level_to_begin(wheel, tick) == level ? tick : NO_TICK;

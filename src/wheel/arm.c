@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* What a user does with a timer: arm, touch, cancel. */
+#include "compiler.h"
 #include "placing.h"
 
 /* A development build ends the program where a caller calls an armed timer idle. */
 #ifdef PAWL_ASSERT
-#define EXPECT_IDLE(timer) ((timer)->next ? __builtin_trap() : (void)0)
+#define EXPECT_IDLE(timer) ((timer)->next ? TRAP() : (void)0)
 #else
 #define EXPECT_IDLE(timer) ((void)0)
 #endif
@@ -53,8 +54,8 @@ static struct pawl_timer *list_for(struct pawl_wheel *wheel, uint64_t due, uint6
  * opens at `time`, then pawl_wheel_now() is still the moment before, and a timer for `time` itself
  * waits with the others that this slot will let out.
  */
-static __attribute__((noinline)) bool arm_in_general(struct pawl_wheel *wheel,
-                                                     struct pawl_timer *timer, uint64_t deadline)
+static NEVER_INLINE bool arm_in_general(struct pawl_wheel *wheel, struct pawl_timer *timer,
+                                        uint64_t deadline)
 {
 	bool waits;
 
@@ -70,9 +71,9 @@ static __attribute__((noinline)) bool arm_in_general(struct pawl_wheel *wheel,
 	return waits;
 }
 
-static __attribute__((noinline)) bool arm_in_new_slot(struct pawl_wheel *wheel,
-                                                      struct pawl_timer *timer, struct level *level,
-                                                      uint64_t cell, struct pawl_timer *head)
+static NEVER_INLINE bool arm_in_new_slot(struct pawl_wheel *wheel, struct pawl_timer *timer,
+                                         struct level *level, uint64_t cell,
+                                         struct pawl_timer *head)
 {
 	occupy(wheel, level, cell, head);
 	list_append(head, timer);
@@ -87,8 +88,8 @@ static __attribute__((noinline)) bool arm_in_new_slot(struct pawl_wheel *wheel,
  *
  * All else is out of line, and the last thing done: so no registers are saved for it here.
  */
-static inline __attribute__((always_inline)) bool
-put_on(struct pawl_wheel *wheel, struct pawl_timer *timer, uint64_t deadline)
+static ALWAYS_INLINE bool put_on(struct pawl_wheel *wheel, struct pawl_timer *timer,
+                                 uint64_t deadline)
 {
 	struct pawl_timer *head;
 	struct level *level;
@@ -97,7 +98,7 @@ put_on(struct pawl_wheel *wheel, struct pawl_timer *timer, uint64_t deadline)
 	if (deadline - wheel->time - 1 >= wheel->reach)
 		return arm_in_general(wheel, timer, deadline);
 	if (!wheel->powers_of_two)
-		__builtin_unreachable(); /* no reach, then: said so that only shifts remain */
+		UNREACHABLE(); /* no reach, then: said so that only shifts remain */
 	timer->deadline = deadline;
 	level = level_for(wheel, deadline, wheel->time);
 	cell = cell_of_tick(wheel, level, deadline);

@@ -3,12 +3,8 @@
 #ifndef PAWL_WHEEL_FIRST_H
 #define PAWL_WHEEL_FIRST_H
 
+#include "compiler.h"
 #include "placing.h"
-
-static inline uint64_t lowest_bit(uint64_t word)
-{
-	return (uint64_t)__builtin_ctzll(word);
-}
 
 /* The next slot whose bit is set, going round from this one, whose own is not. Some bit must be set. */
 static inline uint64_t next_slot(const struct level *level, uint64_t slot)

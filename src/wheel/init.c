@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The wheel's memory: how much, laid out how, and written when. */
+#include "compiler.h"
 #include "list.h"
 #include "reach.h"
 
@@ -9,7 +10,11 @@
 
 static unsigned highest_bit(uint64_t x)
 {
-	return 63u - (unsigned)__builtin_clzll(x);
+	unsigned number = 0;
+
+	while (x >>= 1)
+		number++;
+	return number;
 }
 
 static bool power_of_two(uint64_t x)
@@ -17,26 +22,26 @@ static bool power_of_two(uint64_t x)
 	return (x & (x - 1)) == 0;
 }
 
+/* b must not be 0. */
 static uint64_t saturating_product(uint64_t a, uint64_t b)
 {
-	uint64_t product;
-
-	return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
+	return a > UINT64_MAX / b ? UINT64_MAX : a * b;
 }
 
-/* The options with the defaults filled in. */
+/* The options with the defaults filled in. Field by field: gcc for ARM copies a struct by memcpy, and the
+ * wheel needs no libc. */
 static struct pawl_wheel_options complete(const struct pawl_wheel_options *given)
 {
-	static const struct pawl_wheel_options none;
-	struct pawl_wheel_options options = given ? *given : none;
+	static const struct pawl_wheel_options none = {0};
+	const struct pawl_wheel_options *from = given ? given : &none;
 
-	if (options.tick == 0)
-		options.tick = 1;
-	if (options.wheel_size == 0)
-		options.wheel_size = DEFAULT_WHEEL_SIZE;
-	if (options.chains == 0)
-		options.chains = 1;
-	return options;
+	return (struct pawl_wheel_options){
+	        .start = from->start,
+	        .tick = from->tick ? from->tick : 1,
+	        .wheel_size = from->wheel_size ? from->wheel_size : DEFAULT_WHEEL_SIZE,
+	        .chains = from->chains ? from->chains : 1,
+	        .ahead = from->ahead,
+	};
 }
 
 static bool valid(const struct pawl_wheel_options *options)
@@ -175,7 +180,7 @@ struct pawl_wheel *pawl_wheel_init(void *mem, size_t size, const struct pawl_whe
 	struct pawl_wheel_options options = complete(given);
 	struct pawl_wheel *wheel = mem;
 
-	if (!mem || (uintptr_t)mem % _Alignof(max_align_t) != 0 || !valid(&options) ||
+	if (!mem || (uintptr_t)mem % STRICTEST_ALIGNMENT != 0 || !valid(&options) ||
 	    size < pawl_wheel_footprint(&options))
 		return NULL;
 	describe(wheel, &options);

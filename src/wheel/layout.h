@@ -96,7 +96,7 @@ static inline struct pawl_timer *head_at(const struct level *level, uint64_t slo
 static inline struct pawl_timer *slot_head(const struct pawl_wheel *wheel,
                                            const struct level *level, uint64_t slot, uint64_t chain)
 {
-	return head_at(level, slot, chain * wheel->chain_stride);
+	return head_at(level, slot, (size_t)chain * wheel->chain_stride);
 }
 
 /* Write a level's slots for the first time. */

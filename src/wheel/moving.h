@@ -16,16 +16,15 @@
 #ifndef PAWL_WHEEL_MOVING_H
 #define PAWL_WHEEL_MOVING_H
 
+#include "compiler.h"
 #include "placing.h"
 
 /*
  * To the front of its new slot, whose bit is set and set again: to look whether it is would be a branch
  * that nobody can foretell.
  */
-static inline __attribute__((always_inline)) void put_in_front(struct pawl_wheel *wheel,
-                                                               struct pawl_timer *timer,
-                                                               uint64_t due, uint64_t now,
-                                                               uint64_t chain)
+static ALWAYS_INLINE void put_in_front(struct pawl_wheel *wheel, struct pawl_timer *timer,
+                                       uint64_t due, uint64_t now, uint64_t chain)
 {
 	struct level *level = level_for(wheel, due, now);
 	uint64_t cell = cell_of_tick(wheel, level, due);
@@ -37,8 +36,8 @@ static inline __attribute__((always_inline)) void put_in_front(struct pawl_wheel
 }
 
 /* A timer that its slot lets out. Only those of level 0, the finest, can be due now. */
-static inline __attribute__((always_inline)) void
-move(struct pawl_wheel *wheel, struct pawl_timer *timer, uint64_t now, uint64_t chain, bool finest)
+static ALWAYS_INLINE void move(struct pawl_wheel *wheel, struct pawl_timer *timer, uint64_t now,
+                               uint64_t chain, bool finest)
 {
 	uint64_t due = tick_of_deadline(wheel, timer->deadline);
 
@@ -58,10 +57,8 @@ static inline struct pawl_timer *look_of(const struct pawl_wheel *wheel, struct 
  * A single list, which holds timers; at most `max` of them, which is not 0. From its tail (see
  * advance.c), but on level 0 from its head, since these timers go to the *end* of the due ones.
  */
-static inline __attribute__((always_inline)) size_t move_list(struct pawl_wheel *wheel,
-                                                              struct pawl_timer *head,
-                                                              uint64_t chain, uint64_t now,
-                                                              size_t max, bool finest)
+static ALWAYS_INLINE size_t move_list(struct pawl_wheel *wheel, struct pawl_timer *head,
+                                      uint64_t chain, uint64_t now, size_t max, bool finest)
 {
 	struct pawl_timer *timer = finest ? head->next : head->prev, *next;
 	struct pawl_timer *look = finest ? head->prev : look_of(wheel, head); /* until they meet */
@@ -69,12 +66,12 @@ static inline __attribute__((always_inline)) size_t move_list(struct pawl_wheel 
 
 	do {
 		next = finest ? timer->next : timer->prev;
-		__builtin_prefetch(next, 1);
+		PREFETCH(next);
 		if (look == timer || look == next)
 			look = head;
 		if (look != head) {
 			look = finest ? look->prev : look->next;
-			__builtin_prefetch(look, 1);
+			PREFETCH(look);
 		}
 		move(wheel, timer, now, chain, finest);
 		moves++;
@@ -134,7 +131,7 @@ static inline unsigned walk_step(struct walk *walk, struct taken *taken, size_t 
 		return 1;
 	}
 	walk->first = first->next;
-	__builtin_prefetch(walk->first, 1);
+	PREFETCH(walk->first);
 	if (room == 1)
 		return 1;
 	taken[1] = (struct taken){last, walk->chain};
@@ -143,7 +140,7 @@ static inline unsigned walk_step(struct walk *walk, struct taken *taken, size_t 
 		return 2;
 	}
 	walk->last = last->prev;
-	__builtin_prefetch(walk->last, 1);
+	PREFETCH(walk->last);
 	return 2;
 }
 
@@ -171,15 +168,15 @@ static inline unsigned walks_begin(const struct pawl_wheel *wheel, const struct 
 		if (!list_in_use(head))
 			continue;
 		walks[used++] = (struct walk){head, head->next, head->prev, chain};
-		__builtin_prefetch(head->next, 1);
-		__builtin_prefetch(head->prev, 1);
+		PREFETCH(head->next);
+		PREFETCH(head->prev);
 	}
 	return used;
 }
 
 /* Several lists, at most `max` timers of them. */
-static __attribute__((noinline)) size_t move_lists(struct pawl_wheel *wheel, struct level *level,
-                                                   uint64_t slot, uint64_t now, size_t max)
+static NEVER_INLINE size_t move_lists(struct pawl_wheel *wheel, struct level *level, uint64_t slot,
+                                      uint64_t now, size_t max)
 {
 	const bool finest = level == &wheel->level[0];
 	struct taken taken[2 * MAX_CHAINS];
@@ -201,9 +198,8 @@ static __attribute__((noinline)) size_t move_lists(struct pawl_wheel *wheel, str
  * Move the timers of a slot, at most `max` of them, placed as seen from tick `now`. Returns how many. On
  * a wheel with few timers most slots have a single list in use, however many chains there are.
  */
-static inline __attribute__((always_inline)) size_t move_each(struct pawl_wheel *wheel,
-                                                              struct level *level, uint64_t slot,
-                                                              uint64_t now, size_t max, bool finest)
+static ALWAYS_INLINE size_t move_each(struct pawl_wheel *wheel, struct level *level, uint64_t slot,
+                                      uint64_t now, size_t max, bool finest)
 {
 	uint64_t chain_in_use = 0;
 	unsigned used = 0;

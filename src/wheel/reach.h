@@ -25,16 +25,15 @@
 static inline uint64_t reach_of(const struct pawl_wheel *wheel)
 {
 	const struct level *level = wheel->level;
-	uint64_t ticks;
+	uint64_t most = HALF_TIME - 1;
 
 	if (!wheel->powers_of_two || wheel->tick != 1 || wheel->time >= HALF_TIME)
 		return 0;
 	while (level + 1 < wheel->level + wheel->levels && level[1].ready)
 		level++;
-	if (__builtin_mul_overflow(level->width, wheel->wheel_size - 1, &ticks) ||
-	    ticks >= HALF_TIME)
-		return HALF_TIME - 1;
-	return ticks;
+	if (level->width > most / (wheel->wheel_size - 1))
+		return most;
+	return level->width * (wheel->wheel_size - 1);
 }
 
 /* Advance must look when the first slot opens, and at half time. */

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: MIT */
+/* What the wheel needs of C's stddef.h, from the kernel. */
+#ifndef PAWL_KERNEL_STDDEF_H
+#define PAWL_KERNEL_STDDEF_H
+#include <linux/limits.h>
+#include <linux/stddef.h>
+#include <linux/types.h>
+typedef u64 max_align_t; /* kmalloc aligns to 8 bytes at least */
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The words that C11 lacks: for gcc and clang, and in plain C for every other compiler. Only speed depends on them, so
+ * the plain ones may be empty. With -DPAWL_PLAIN_C gcc and clang take those too: the tests run the wheel on both.
+ */
+#ifndef PAWL_WHEEL_COMPILER_H
+#define PAWL_WHEEL_COMPILER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__) && !defined(PAWL_PLAIN_C)
+
+#define ALWAYS_INLINE     inline __attribute__((__always_inline__))
+#define NEVER_INLINE      __attribute__((__noinline__)) /* underscores: kernels have a macro noinline */
+#define PREFETCH(address) __builtin_prefetch(address, 1) /* it will be written to */
+#define UNREACHABLE()     __builtin_unreachable()
+#define TRAP()            __builtin_trap()
+
+/* The number of the lowest bit that is set. One must be. */
+static inline uint64_t lowest_bit(uint64_t word)
+{
+	return (uint64_t)__builtin_ctzll(word);
+}
+
+#else
+
+#define ALWAYS_INLINE inline
+#define NEVER_INLINE
+#define PREFETCH(address) ((void)0)
+#define UNREACHABLE()     ((void)0)
+#define TRAP()            ((void)(*(volatile char *)0 = 0))
+
+static inline uint64_t lowest_bit(uint64_t word)
+{
+	uint64_t number = 0;
+
+	for (unsigned half = 32; half > 0; half /= 2)
+		if ((word & ((UINT64_C(1) << half) - 1)) == 0) {
+			word >>= half;
+			number += half;
+		}
+	return number;
+}
+
+#endif
+
+/* MSVC's C has no max_align_t. */
+#ifdef _MSC_VER
+union strictest {
+	long double number;
+	uint64_t word;
+	void *pointer;
+};
+#define STRICTEST_ALIGNMENT _Alignof(union strictest)
+#else
+#define STRICTEST_ALIGNMENT _Alignof(max_align_t)
+#endif
+
+#endif

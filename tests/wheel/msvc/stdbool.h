@@ -1,0 +1,5 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+#define bool _Bool
+#define true 1
+#define false 0
