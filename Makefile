@@ -32,11 +32,24 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 MAKEFLAGS += --no-print-directory
 
 .PHONY: all run test test-long schedules module install-module redis test-redis test-redis-long bench-redis playground bench bench-docs fuzz mutate \
-	install amalgamation test-package help format clean
+	install amalgamation test-package help format clean cmake-is-here
 
-all:
+all: cmake-is-here
 	@cmake -S . -B build/release >/dev/null
 	@cmake --build build/release -j $(JOBS)
+
+define NEEDS
+make needs cmake 3.20 or later, and gcc or clang:
+    Debian, Ubuntu  apt-get install -y gcc libc6-dev make cmake
+    Fedora          dnf install gcc make cmake
+    Alpine          apk add gcc musl-dev make cmake
+    macOS           brew install cmake
+    FreeBSD         pkg install cmake
+endef
+export NEEDS
+
+cmake-is-here:
+	@command -v cmake >/dev/null || { printf '%s\n' "$$NEEDS" >&2; exit 1; }
 
 run: all
 	@build/release/pawl demo
@@ -45,7 +58,7 @@ test:
 	@scripts/bootstrap
 	@JOBS=$(JOBS) scripts/test-stages
 
-schedules:
+schedules: cmake-is-here
 	@cmake -S . -B build/schedules -DPAWL_TESTS=ON -DPAWL_COMMAND=OFF -DPAWL_EXAMPLES=OFF >/dev/null
 	@cmake --build build/schedules -j $(JOBS) --target $(PART:%=explore-%) >/dev/null
 	@scripts/schedules build/schedules/tests/schedules $(PART)
@@ -113,7 +126,7 @@ install: all
 	DESTDIR="$(abspath $(DESTDIR))" cmake --install build/release --prefix "$(abspath $(PREFIX))"
 	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" -eq 0 ]; then ldconfig || true; fi
 
-amalgamation:
+amalgamation: cmake-is-here
 	@command -v python3 >/dev/null || { echo "make amalgamation needs python3" >&2; exit 1; }
 	@cmake -S . -B build/release >/dev/null
 	@cmake --build build/release --target amalgamation >/dev/null
