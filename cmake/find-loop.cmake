@@ -14,6 +14,15 @@ function(pawl_find_loop name header library)
     INTERFACE_INCLUDE_DIRECTORIES ${PAWL_${name}_INCLUDE_DIR})
 endfunction()
 
+# A kqueue is the system's: there is a header, and nothing to link with.
+function(pawl_find_kqueue)
+  include(CheckIncludeFiles)
+  check_include_files("sys/types.h;sys/event.h" PAWL_HAVE_SYS_EVENT_H)
+  if(PAWL_HAVE_SYS_EVENT_H AND NOT TARGET pawl::loop_kqueue)
+    add_library(pawl::loop_kqueue INTERFACE IMPORTED GLOBAL)
+  endif()
+endfunction()
+
 function(pawl_find_libuv)
   pawl_find_loop(libuv uv.h uv)
 endfunction()

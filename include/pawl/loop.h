@@ -6,6 +6,7 @@
  * loop has one; and the loop is asked to wake for it only when there is something to do.
  *
  *	pawl/epoll.h      a file descriptor that any loop can poll; part of libpawl
+ *	pawl/kqueue.h     a timer of a kqueue: macOS and the BSDs; a library of its own, libpawl-kqueue. Not yet run on a real one
  *	pawl/libuv.h      a library of its own, libpawl-libuv
  *	pawl/libevent.h   a library of its own, libpawl-libevent
  *
