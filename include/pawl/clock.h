@@ -3,7 +3,7 @@
  * pawl/clock.h: time and sleeping as one interface, so that a test replaces both.
  *
  * A service takes its time from a clock and sleeps on it. Three clocks come with the library: the two
- * that Linux has for measuring delays, and one that stands still until it is told to go on, for tests
+ * that systems have for measuring delays, and one that stands still until it is told to go on, for tests
  * of programs that use time: an hour passes in one call, and nothing sleeps.
  *
  *	struct pawl_clock_manual manual;
@@ -50,10 +50,17 @@ struct pawl_clock_system {
 	uint64_t state[16];
 };
 
-/* CLOCK_MONOTONIC: stands still while the machine is suspended. What a service uses by default. */
+/*
+ * The one stands still while the machine is suspended, the other goes on. A service uses the first by default.
+ *
+ *	              Linux            macOS             other POSIX systems
+ *	monotonic     CLOCK_MONOTONIC  CLOCK_UPTIME_RAW  CLOCK_MONOTONIC: the system's choice, see its manual
+ *	boottime      CLOCK_BOOTTIME   CLOCK_MONOTONIC   CLOCK_BOOTTIME if it has that, else CLOCK_MONOTONIC
+ *
+ * On Linux a sleep by boottime costs a few system calls more; elsewhere it looks at the clock once a second, so after a
+ * suspension it ends up to a second late.
+ */
 PAWL_API void pawl_clock_monotonic_init(struct pawl_clock_system *clock);
-
-/* CLOCK_BOOTTIME: goes on while the machine is suspended. A sleep costs a few system calls more. */
 PAWL_API void pawl_clock_boottime_init(struct pawl_clock_system *clock);
 
 /* A clock that begins at 0 and is moved by hand. Its fields are private. */

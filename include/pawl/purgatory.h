@@ -132,7 +132,7 @@ struct pawl_purgatory_options {
  *
  * 0         *purgatory is yours, to be closed with pawl_purgatory_close, before the service.
  * -EINVAL   shards is above 1024. After an error nothing is left behind, and *purgatory is as it was.
- * -ENOMEM   no memory. Another error: what getrandom(2), for the secret, failed with.
+ * -ENOMEM   no memory. Another error: what the system's random bytes, for the secret, failed with.
  */
 PAWL_API int pawl_purgatory_open(struct pawl_purgatory **purgatory, struct pawl_service *service,
                                  const struct pawl_purgatory_options *options);

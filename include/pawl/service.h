@@ -130,7 +130,7 @@ struct pawl_service_options {
 	unsigned workers;    /* threads that run tasks, 1 to 1024; 0: 1; or one of the two above */
 	unsigned shards;     /* 1 to 1024; 0: chosen from the CPUs */
 	size_t max_pending;  /* 0: no limit; beyond it a new arming gives -EAGAIN */
-	struct pawl_clock *clock; /* borrowed until close; NULL: CLOCK_MONOTONIC */
+	struct pawl_clock *clock; /* borrowed until close; NULL: one of its own, monotonic */
 };
 /*
  * With shards = 1 and one worker tasks run in the wheel's order: by tick, and within a tick as they were

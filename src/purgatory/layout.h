@@ -73,10 +73,8 @@
 #include "../service/ticks.h"
 
 #include <pawl/purgatory.h>
-#include <pthread.h>
 
 #define CACHE_LINE     64u
-#define LINE           128u /* apart by so many bytes, two things do not share a cache line */
 #define MAX_SHARDS     1024u
 #define DEFAULT_SHARDS 64u /* at most: a check looks at all of them */
 #define MAX_DEPTH      16u /* of on_complete inside on_complete */
@@ -167,10 +165,10 @@ struct pawl_purgatory {
 	struct shard *shards;
 	uint64_t secret[2]; /* of the hash */
 
-	pthread_mutex_t stopping; /* held by stop */
-	bool stopped;             /* under it */
+	struct mutex stopping; /* held by stop */
+	bool stopped;          /* under it */
 
-	pthread_mutex_t resolving;
+	struct mutex resolving;
 	struct resolved **resolved; /* under it: all resolved keys, by the low bits of their hash */
 	size_t resolved_count, resolved_mask;
 

@@ -7,8 +7,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
-#include <unistd.h>
 
 static unsigned shards_wanted(const struct pawl_service *service,
                               const struct pawl_purgatory_options *options)
@@ -24,26 +22,9 @@ static unsigned shards_wanted(const struct pawl_service *service,
 	return shards;
 }
 
-static int draw_secret(uint64_t secret[2])
-{
-	ssize_t drawn;
-
-	do
-		drawn = getrandom(secret, 16, 0);
-	while (drawn < 0 && errno == EINTR);
-	return drawn == 16 ? 0 : drawn < 0 ? -errno : -EIO;
-}
-
-static void *zeroed_lines(size_t size)
-{
-	void *memory = aligned_alloc(LINE, (size + LINE - 1) / LINE * LINE);
-
-	return memory ? memset(memory, 0, size) : NULL;
-}
-
 static struct table *new_table(uint64_t buckets)
 {
-	struct table *table = zeroed_lines(sizeof(*table) + buckets * sizeof(struct bucket));
+	struct table *table = pawl__system_lines(sizeof(*table) + buckets * sizeof(struct bucket));
 
 	if (table)
 		table->mask = buckets - 1;
@@ -107,7 +88,7 @@ void pawl__table_grow(struct shard *shard, uint64_t buckets)
 		move_all(shard, table);
 	lock_give(&shard->lock);
 	if (!moved)
-		free(table);
+		pawl__system_free_lines(table);
 }
 
 static void free_tables(struct table *table)
@@ -115,7 +96,7 @@ static void free_tables(struct table *table)
 	while (table) {
 		struct table *older = table->older;
 
-		free(table);
+		pawl__system_free_lines(table);
 		table = older;
 	}
 }
@@ -137,15 +118,15 @@ static void free_purgatory(struct pawl_purgatory *purgatory)
 		free_tables(purgatory->shards[i].table);
 		free(purgatory->shards[i].lateness); /* and what is in the same block */
 	}
-	free(purgatory->shards);
-	free(purgatory);
+	pawl__system_free_lines(purgatory->shards);
+	pawl__system_free_lines(purgatory);
 }
 
 static int open_shards(struct pawl_purgatory *purgatory)
 {
 	int error = 0;
 
-	purgatory->shards = zeroed_lines(purgatory->shard_count * sizeof(struct shard));
+	purgatory->shards = pawl__system_lines(purgatory->shard_count * sizeof(struct shard));
 	if (!purgatory->shards)
 		return -ENOMEM;
 	for (unsigned i = 0; !error && i < purgatory->shard_count; i++)
@@ -163,7 +144,7 @@ int pawl_purgatory_open(struct pawl_purgatory **opened, struct pawl_service *ser
 	if (options && options->shards > MAX_SHARDS)
 		return -EINVAL;
 	shards = shards_wanted(service, options);
-	purgatory = zeroed_lines(sizeof(*purgatory) + shards * sizeof(struct table *));
+	purgatory = pawl__system_lines(sizeof(*purgatory) + shards * sizeof(struct table *));
 	if (!purgatory)
 		return -ENOMEM;
 	purgatory->service = service;
@@ -173,15 +154,15 @@ int pawl_purgatory_open(struct pawl_purgatory **opened, struct pawl_service *ser
 	/* One more than can run at a time; but a poll runs all that is due in one. */
 	purgatory->alarm_count =
 	        pawl__service_manual(service) ? 1 : pawl__service_workers(service) + 1;
-	error = draw_secret(purgatory->secret);
+	error = pawl__system_random(purgatory->secret, sizeof(purgatory->secret));
 	if (!error)
 		error = open_shards(purgatory);
 	if (error) {
 		free_purgatory(purgatory);
 		return error;
 	}
-	pthread_mutex_init(&purgatory->stopping, NULL);
-	pthread_mutex_init(&purgatory->resolving, NULL);
+	mutex_init(&purgatory->stopping);
+	mutex_init(&purgatory->resolving);
 	*opened = purgatory;
 	return 0;
 }
@@ -295,9 +276,9 @@ int pawl_purgatory_resolve(struct pawl_purgatory *purgatory, struct pawl_key key
 	if (!key_valid(purgatory, key))
 		return -EINVAL;
 	hash = hash_of(purgatory, key);
-	pthread_mutex_lock(&purgatory->resolving);
+	mutex_lock(&purgatory->resolving);
 	made = resolve(purgatory, &hash);
-	pthread_mutex_unlock(&purgatory->resolving);
+	mutex_unlock(&purgatory->resolving);
 	if (!made)
 		return -ENOMEM;
 	*resolved = (struct pawl_key){made, PAWL_RESOLVED};
@@ -310,13 +291,13 @@ void pawl_purgatory_unresolve(struct pawl_purgatory *purgatory, struct pawl_key 
 
 	if (key.len != PAWL_RESOLVED || !key_valid(purgatory, key))
 		return;
-	pthread_mutex_lock(&purgatory->resolving);
+	mutex_lock(&purgatory->resolving);
 	if (--resolved->count == 0) {
 		*find_resolved(purgatory, &resolved->hash) = resolved->next;
 		purgatory->resolved_count--;
 		free(resolved);
 	}
-	pthread_mutex_unlock(&purgatory->resolving);
+	mutex_unlock(&purgatory->resolving);
 }
 
 static void free_resolved(struct pawl_purgatory *purgatory)
@@ -378,11 +359,11 @@ static void stop_once(struct pawl_purgatory *purgatory)
 void pawl_purgatory_stop(struct pawl_purgatory *purgatory)
 {
 	refuse_inside(purgatory, "pawl_purgatory_stop");
-	pthread_mutex_lock(&purgatory->stopping);
+	mutex_lock(&purgatory->stopping);
 	if (!purgatory->stopped)
 		stop_once(purgatory);
 	purgatory->stopped = true;
-	pthread_mutex_unlock(&purgatory->stopping);
+	mutex_unlock(&purgatory->stopping);
 }
 
 void pawl_purgatory_close(struct pawl_purgatory *purgatory)
@@ -393,7 +374,7 @@ void pawl_purgatory_close(struct pawl_purgatory *purgatory)
 	pawl__alarms_stop(
 	        purgatory); /* a try_or_watch that stop overtook may have armed one since */
 	free_resolved(purgatory);
-	pthread_mutex_destroy(&purgatory->resolving);
-	pthread_mutex_destroy(&purgatory->stopping);
+	mutex_destroy(&purgatory->resolving);
+	mutex_destroy(&purgatory->stopping);
 	free_purgatory(purgatory);
 }

@@ -22,37 +22,37 @@
 
 void pawl__service_changed(struct pawl_service *service)
 {
-	pthread_mutex_lock(&service->mutex);
+	mutex_lock(&service->mutex);
 	service->changes++;
-	pthread_mutex_unlock(&service->mutex);
-	pthread_cond_broadcast(&service->changed);
+	mutex_unlock(&service->mutex);
+	condition_broadcast(&service->changed);
 }
 
 /* The worker takes the mutex after it has counted the run: so either that is seen, or the call is. */
 void pawl__service_await_run(struct pawl_service *service, struct worker *worker, uint64_t run)
 {
-	pthread_mutex_lock(&service->mutex);
+	mutex_lock(&service->mutex);
 	while (__atomic_load_n(&worker->runs, __ATOMIC_SEQ_CST) == run)
-		pthread_cond_wait(&service->changed, &service->mutex);
-	pthread_mutex_unlock(&service->mutex);
+		condition_wait(&service->changed, &service->mutex);
+	mutex_unlock(&service->mutex);
 }
 
 static uint64_t changes_so_far(struct pawl_service *service)
 {
 	uint64_t changes;
 
-	pthread_mutex_lock(&service->mutex);
+	mutex_lock(&service->mutex);
 	changes = service->changes;
-	pthread_mutex_unlock(&service->mutex);
+	mutex_unlock(&service->mutex);
 	return changes;
 }
 
 static void await_change(struct pawl_service *service, uint64_t changes)
 {
-	pthread_mutex_lock(&service->mutex);
+	mutex_lock(&service->mutex);
 	while (service->changes == changes)
-		pthread_cond_wait(&service->changed, &service->mutex);
-	pthread_mutex_unlock(&service->mutex);
+		condition_wait(&service->changed, &service->mutex);
+	mutex_unlock(&service->mutex);
 }
 
 /* If it is not, a worker will leave it, and tell. Slots that only move tasks down are opened here. */

@@ -58,9 +58,6 @@
 #include "inside.h"
 #include "lock.h"
 
-#include <pthread.h>
-
-#define LINE  128u  /* apart by so many bytes, two things do not share a cache line */
 #define BATCH 256u  /* moves of a wheel, or tasks, before others have their turn */
 #define MANY  1024u /* pending tasks of a shard: wake up to open ahead, too */
 #ifndef OPENS_AHEAD
@@ -117,7 +114,7 @@ struct worker {
 
 	struct pawl_service *service;
 	struct worker *outer; /* a task of which polls this one; or NULL */
-	pthread_t thread;
+	struct system_thread thread;
 	unsigned number; /* from 1, as task->runner has it */
 	unsigned shard;  /* where it looks for work first */
 } __attribute__((aligned(LINE)));
@@ -145,11 +142,12 @@ struct pawl_service {
 	bool polling;       /* manual: somebody polls */
 
 	/* Sleeping and waking: sleep.c. */
-	pthread_mutex_t mutex __attribute__((aligned(LINE)));
-	pthread_cond_t called;  /* a follower is; or stopping */
-	unsigned calls;         /* that no follower has answered yet: under the mutex */
-	pthread_cond_t changed; /* what a thread in await.c, poll.c or stop.c waits for may be so */
-	uint64_t changes;       /* how often: under the mutex */
+	struct mutex mutex __attribute__((aligned(LINE)));
+	struct condition called; /* a follower is; or stopping */
+	unsigned calls;          /* that no follower has answered yet: under the mutex */
+	struct condition
+	        changed;  /* what a thread in await.c, poll.c or stop.c waits for may be so */
+	uint64_t changes; /* how often: under the mutex */
 	enum { OPEN, STOPPING, STOPPED } state; /* under the mutex */
 };
 
@@ -165,7 +163,7 @@ bool pawl__shard_open_ahead(struct pawl_service *service, struct shard *shard, s
 bool pawl__service_open_ahead(struct pawl_service *service, unsigned from);
 
 /* run.c */
-void *pawl__worker_thread(void *worker);
+void pawl__worker_thread(void *worker);
 size_t pawl__worker_run_due(struct worker *worker, size_t max);
 void pawl__worker_enter(struct worker *worker); /* this thread runs its tasks from now on */
 void pawl__worker_leave(struct worker *worker);

@@ -13,9 +13,7 @@
 #ifndef PAWL_SERVICE_LOCK_H
 #define PAWL_SERVICE_LOCK_H
 
-#include <sched.h>
-#include <stdbool.h>
-#include <time.h>
+#include "../system/system.h"
 
 struct lock {
 	int taken;
@@ -53,15 +51,13 @@ static inline void relax_cpu(void)
 /* Wait until it looks free: without writing, so that the holder keeps the cache line. */
 static __attribute__((noinline, unused)) void lock_wait(const struct lock *lock)
 {
-	const struct timespec nap = {0, NAP_NS};
-
 	for (int spins = 0; __atomic_load_n(&lock->taken, __ATOMIC_RELAXED); spins++) {
 		if (spins < SPINS_BEFORE_YIELD)
 			relax_cpu();
 		else if (spins < SPINS_BEFORE_YIELD + YIELDS_BEFORE_NAP)
-			sched_yield();
+			yield_cpu();
 		else
-			nanosleep(&nap, NULL);
+			nap(NAP_NS);
 	}
 }
 

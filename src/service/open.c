@@ -4,11 +4,9 @@
 #include "shard.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 _Static_assert(sizeof(struct shard) == LINE, "an address in the array is the address of a shard");
 
@@ -19,10 +17,9 @@ static bool special(unsigned workers)
 
 static unsigned shards_for_cpus(void)
 {
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	unsigned shards = 1;
+	unsigned cpus = pawl__system_cpus(), shards = 1;
 
-	while (shards < 64 && (long)shards < 2 * cpus)
+	while (shards < 64 && shards < 2 * cpus)
 		shards *= 2;
 	return shards;
 }
@@ -69,18 +66,11 @@ static bool open_shard(struct pawl_service *service, struct shard *shard,
 	return shard->wheel != NULL;
 }
 
-static void *zeroed_lines(size_t count, size_t size)
-{
-	void *memory = aligned_alloc(LINE, count * size);
-
-	return memory ? memset(memory, 0, count * size) : NULL;
-}
-
 static int open_memory(struct pawl_service *service, const struct pawl_service_options *options)
 {
-	service->shards = zeroed_lines(options->shards, sizeof(struct shard));
+	service->shards = pawl__system_lines(options->shards * sizeof(struct shard));
 	service->shards_end = service->shards + options->shards;
-	service->workers = zeroed_lines(service->worker_count, sizeof(struct worker));
+	service->workers = pawl__system_lines(service->worker_count * sizeof(struct worker));
 	if (!service->shards || !service->workers)
 		return -ENOMEM;
 	for (; service->shard_count < options->shards; service->shard_count++)
@@ -98,29 +88,13 @@ static void free_memory(struct pawl_service *service)
 {
 	for (unsigned i = 0; i < service->shard_count; i++)
 		free(service->shards[i].wheel);
-	free(service->shards);
-	free(service->workers);
-	pthread_cond_destroy(&service->changed);
-	pthread_cond_destroy(&service->called);
-	pthread_mutex_destroy(&service->mutex);
+	pawl__system_free_lines(service->shards);
+	pawl__system_free_lines(service->workers);
+	condition_destroy(&service->changed);
+	condition_destroy(&service->called);
+	mutex_destroy(&service->mutex);
 	__atomic_store_n(&service->clock->service, NULL, __ATOMIC_RELEASE);
-	free(service);
-}
-
-/* With all signals blocked: they are the program's own affair. */
-static int start_thread(struct pawl_service *service, pthread_t *thread, void *(*run)(void *),
-                        void *arg)
-{
-	sigset_t all, before;
-	int error;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = pthread_create(thread, NULL, run, arg);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (!error)
-		pthread_setname_np(*thread, service->name);
-	return -error;
+	pawl__system_free_lines(service);
 }
 
 static int start_threads(struct pawl_service *service)
@@ -131,7 +105,8 @@ static int start_threads(struct pawl_service *service)
 	while (!error && started < wanted) {
 		struct worker *worker = &service->workers[started];
 
-		error = start_thread(service, &worker->thread, pawl__worker_thread, worker);
+		error = pawl__system_thread_start(&worker->thread, service->name,
+		                                  pawl__worker_thread, worker);
 		started += !error;
 	}
 	if (error)
@@ -161,9 +136,9 @@ static void describe(struct pawl_service *service, const struct pawl_service_opt
 	service->manual = options->workers == PAWL_MANUAL;
 	service->worker_count = special(options->workers) ? 1 : options->workers;
 	strncpy(service->name, options->name, sizeof(service->name) - 1);
-	pthread_mutex_init(&service->mutex, NULL);
-	pthread_cond_init(&service->called, NULL);
-	pthread_cond_init(&service->changed, NULL);
+	mutex_init(&service->mutex);
+	condition_init(&service->called);
+	condition_init(&service->changed);
 }
 
 int pawl_service_open(struct pawl_service **opened, const struct pawl_service_options *given)
@@ -174,12 +149,12 @@ int pawl_service_open(struct pawl_service **opened, const struct pawl_service_op
 
 	if (!valid(&options))
 		return -EINVAL;
-	service = zeroed_lines(1, sizeof(*service));
+	service = pawl__system_lines(sizeof(*service));
 	if (!service)
 		return -ENOMEM;
 	error = take_clock(service, options.clock);
 	if (error) {
-		free(service);
+		pawl__system_free_lines(service);
 		return error;
 	}
 	describe(service, &options);

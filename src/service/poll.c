@@ -47,10 +47,10 @@ static bool begin_poll(struct pawl_service *service)
 void pawl__service_stop_polling(struct pawl_service *service)
 {
 	__atomic_store_n(&service->stopping, true, __ATOMIC_SEQ_CST);
-	pthread_mutex_lock(&service->mutex);
+	mutex_lock(&service->mutex);
 	while (__atomic_load_n(&service->polling, __ATOMIC_SEQ_CST))
-		pthread_cond_wait(&service->changed, &service->mutex);
-	pthread_mutex_unlock(&service->mutex);
+		condition_wait(&service->changed, &service->mutex);
+	mutex_unlock(&service->mutex);
 }
 
 /*

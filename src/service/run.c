@@ -194,7 +194,7 @@ size_t pawl__worker_run_due(struct worker *worker, size_t max)
 	return ran;
 }
 
-void *pawl__worker_thread(void *arg)
+void pawl__worker_thread(void *arg)
 {
 	struct worker *worker = arg;
 	struct pawl_service *service = worker->service;
@@ -210,5 +210,4 @@ void *pawl__worker_thread(void *arg)
 		if (!pawl__sleep_lead(service, tick))
 			pawl__sleep_follow(service);
 	}
-	return NULL;
 }

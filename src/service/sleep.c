@@ -66,8 +66,6 @@
 #define _GNU_SOURCE
 #include "shard.h"
 
-#include <sys/prctl.h>
-
 #define SLACK_PER_TICK 16u
 
 static uint64_t first_promise(const struct pawl_service *service)
@@ -152,16 +150,16 @@ static bool has_work(const struct pawl_service *service)
 
 void pawl__sleep_follow(struct pawl_service *service)
 {
-	pthread_mutex_lock(&service->mutex);
+	mutex_lock(&service->mutex);
 	__atomic_add_fetch(&service->followers, 1, __ATOMIC_SEQ_CST);
 	if (has_work(service)) {
 		__atomic_sub_fetch(&service->followers, 1, __ATOMIC_SEQ_CST);
 	} else {
 		while (!service->calls && !__atomic_load_n(&service->stopping, __ATOMIC_SEQ_CST))
-			pthread_cond_wait(&service->called, &service->mutex);
+			condition_wait(&service->called, &service->mutex);
 		service->calls -= service->calls > 0;
 	}
-	pthread_mutex_unlock(&service->mutex);
+	mutex_unlock(&service->mutex);
 }
 
 /* False: other threads have called all of them. */
@@ -169,14 +167,14 @@ static bool call_follower(struct pawl_service *service)
 {
 	bool found;
 
-	pthread_mutex_lock(&service->mutex);
+	mutex_lock(&service->mutex);
 	found = service->followers > 0;
 	if (found) {
 		__atomic_sub_fetch(&service->followers, 1, __ATOMIC_SEQ_CST);
 		service->calls++;
-		pthread_cond_signal(&service->called);
+		condition_signal(&service->called);
 	}
-	pthread_mutex_unlock(&service->mutex);
+	mutex_unlock(&service->mutex);
 	return found;
 }
 
@@ -191,21 +189,14 @@ void pawl__sleep_wake_worker(struct pawl_service *service)
 void pawl__sleep_stop(struct pawl_service *service)
 {
 	__atomic_store_n(&service->stopping, true, __ATOMIC_SEQ_CST);
-	pthread_mutex_lock(&service->mutex);
-	pthread_cond_broadcast(&service->called);
-	pthread_mutex_unlock(&service->mutex);
+	mutex_lock(&service->mutex);
+	condition_broadcast(&service->called);
+	mutex_unlock(&service->mutex);
 	service->clock->wake(service->clock);
 }
 
-/*
- * By default Linux lets a thread sleep up to 50 us longer than asked, to wake several at once. That is much for
- * a tick of little more.
- */
+/* Systems wake a thread later than asked, to wake several at once: Linux by 50 us, much for a tick of little more. */
 void pawl__sleep_precisely(const struct pawl_service *service)
 {
-	int present = prctl(PR_GET_TIMERSLACK);
-	uint64_t wanted = service->ticks.ns / SLACK_PER_TICK;
-
-	if (present > 0 && wanted < (uint64_t)present)
-		prctl(PR_SET_TIMERSLACK, wanted ? wanted : 1);
+	pawl__system_limit_slack(service->ticks.ns / SLACK_PER_TICK);
 }

@@ -7,7 +7,7 @@ void pawl__service_end_threads(struct pawl_service *service, unsigned started)
 {
 	pawl__sleep_stop(service);
 	for (unsigned i = 0; i < started; i++)
-		pthread_join(service->workers[i].thread, NULL);
+		pawl__system_thread_join(&service->workers[i].thread);
 }
 
 /* The next of what is still pending. At the end of time all of it is due. */
@@ -84,13 +84,13 @@ static bool begin_stop(struct pawl_service *service)
 {
 	bool first;
 
-	pthread_mutex_lock(&service->mutex);
+	mutex_lock(&service->mutex);
 	first = service->state == OPEN;
 	if (first)
 		service->state = STOPPING;
 	while (service->state == STOPPING && !first)
-		pthread_cond_wait(&service->changed, &service->mutex);
-	pthread_mutex_unlock(&service->mutex);
+		condition_wait(&service->changed, &service->mutex);
+	mutex_unlock(&service->mutex);
 	return first;
 }
 
@@ -106,8 +106,8 @@ void pawl_service_stop(struct pawl_service *service, pawl_task_fn *dropped)
 	else
 		pawl__service_end_threads(service, service->worker_count);
 	drop_pending(service, dropped);
-	pthread_mutex_lock(&service->mutex);
+	mutex_lock(&service->mutex);
 	service->state = STOPPED;
-	pthread_mutex_unlock(&service->mutex);
+	mutex_unlock(&service->mutex);
 	pawl__service_changed(service);
 }

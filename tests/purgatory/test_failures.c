@@ -7,7 +7,6 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <malloc.h>
-#include <sys/random.h>
 
 #include "../support/purgatories.h"
 
@@ -17,7 +16,7 @@ void *__real_realloc(void *memory, size_t size);
 void *__real_aligned_alloc(size_t alignment, size_t size);
 int __real_posix_memalign(void **memory, size_t alignment, size_t size);
 void __real_free(void *memory);
-ssize_t __real_getrandom(void *buffer, size_t size, unsigned flags);
+int __real_pawl__system_random(void *bytes, size_t size);
 
 void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t count, size_t size);
@@ -25,7 +24,7 @@ void *__wrap_realloc(void *memory, size_t size);
 void *__wrap_aligned_alloc(size_t alignment, size_t size);
 int __wrap_posix_memalign(void **memory, size_t alignment, size_t size);
 void __wrap_free(void *memory);
-ssize_t __wrap_getrandom(void *buffer, size_t size, unsigned flags);
+int __wrap_pawl__system_random(void *bytes, size_t size);
 
 #define EVERY UINT32_MAX
 
@@ -102,12 +101,9 @@ void __wrap_free(void *memory)
 	__real_free(memory);
 }
 
-ssize_t __wrap_getrandom(void *buffer, size_t size, unsigned flags)
+int __wrap_pawl__system_random(void *bytes, size_t size)
 {
-	if (!state.random_error)
-		return __real_getrandom(buffer, size, flags);
-	errno = state.random_error;
-	return -1;
+	return state.random_error ? -state.random_error : __real_pawl__system_random(bytes, size);
 }
 
 static void begin_counting(unsigned failing)

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/* system.h on POSIX systems: what Linux shares with the others, and then what linux.c does in its own way. */
+#define _GNU_SOURCE
+#include "system.h"
+
+#ifdef PAWL_ON_POSIX
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#if defined(__FreeBSD__) || defined(__OpenBSD__)
+#include <pthread_np.h>
+#endif
+#if defined(__APPLE__) || defined(__sun)
+#include <sys/random.h>
+#endif
+
+/*
+ * How a condition variable is told to wait until a time of MONOTONIC: macOS by a length of time, the others by the
+ * clock, which is set when it is made. PAWL_NO_SETCLOCK: the system has neither.
+ */
+#if defined(__APPLE__)
+#define WAITS_FOR_A_LENGTH 1
+#elif !defined(PAWL_NO_SETCLOCK)
+#define WAITS_BY_MONOTONIC 1
+#endif
+
+void pawl__system_sleeper_init(struct sleeper *sleeper)
+{
+	pthread_condattr_t attributes;
+
+	pthread_condattr_init(&attributes);
+#ifdef WAITS_BY_MONOTONIC
+	pthread_condattr_setclock(&attributes, MONOTONIC);
+#endif
+	mutex_init(&sleeper->mutex);
+	pthread_cond_init(&sleeper->woken.pthread, &attributes);
+	pthread_condattr_destroy(&attributes);
+	sleeper->wake = false;
+	sleeper->event = -1;
+}
+
+/* macOS lets a thread name itself only; the others let the starter do it, so that the name is there when it returns. */
+static void name_started(const struct system_thread *thread)
+{
+#if defined(__FreeBSD__) || defined(__OpenBSD__)
+	pthread_set_name_np(thread->pthread, thread->name);
+#elif defined(__linux__) || defined(__sun)
+	pthread_setname_np(thread->pthread, thread->name);
+#elif defined(__NetBSD__)
+	pthread_setname_np(thread->pthread, "%s", (void *)thread->name);
+#else
+	(void)thread;
+#endif
+}
+
+static void *begin(void *arg)
+{
+	struct system_thread *thread = arg;
+
+#if defined(__APPLE__)
+	pthread_setname_np(thread->name);
+#endif
+	thread->run(thread->arg);
+	return NULL;
+}
+
+int pawl__system_thread_start(struct system_thread *thread, const char *name,
+                              void (*run)(void *arg), void *arg)
+{
+	sigset_t all, before;
+	int error;
+
+	thread->run = run;
+	thread->arg = arg;
+	thread->name = name;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	error = pthread_create(&thread->pthread, NULL, begin, thread);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (!error)
+		name_started(thread);
+	return -error;
+}
+
+void pawl__system_thread_join(struct system_thread *thread)
+{
+	pthread_join(thread->pthread, NULL);
+}
+
+unsigned pawl__system_cpus(void)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return cpus < 1 ? 1 : (unsigned)cpus;
+}
+
+void *pawl__system_lines(size_t size)
+{
+	void *memory = aligned_alloc(LINE, (size + LINE - 1) / LINE * LINE);
+
+	return memory ? memset(memory, 0, size) : NULL;
+}
+
+void pawl__system_free_lines(void *memory)
+{
+	free(memory);
+}
+
+#ifndef PAWL_ON_LINUX
+
+#define STEP UINT64_C(1000000000) /* ns */
+
+/* Under the mutex: wait for a wake, but no longer than so. It may return for no reason. */
+static void wait_for(struct sleeper *sleeper, uint64_t length_ns)
+{
+#if defined(WAITS_FOR_A_LENGTH)
+	const struct timespec length = timespec_of(length_ns);
+
+	pthread_cond_timedwait_relative_np(&sleeper->woken.pthread, &sleeper->mutex.pthread,
+	                                   &length);
+#else
+#if defined(WAITS_BY_MONOTONIC)
+	const struct timespec end = timespec_of(system_now(MONOTONIC) + length_ns);
+#else /* by a clock that people set, so only a step */
+	const uint64_t step_ns = length_ns < STEP ? length_ns : STEP;
+	const struct timespec end = timespec_of(system_now(CLOCK_REALTIME) + step_ns);
+#endif
+
+	pthread_cond_timedwait(&sleeper->woken.pthread, &sleeper->mutex.pthread, &end);
+#endif
+}
+
+/* While the machine is suspended no wait goes on: so a clock that does is looked at after each step. */
+void pawl__system_sleep(struct sleeper *sleeper, int clock, uint64_t until_ns)
+{
+	uint64_t now;
+
+	mutex_lock(&sleeper->mutex);
+	while (!sleeper->wake && (now = system_now(clock)) < until_ns)
+		if (until_ns == UINT64_MAX)
+			condition_wait(&sleeper->woken, &sleeper->mutex);
+		else if (clock == MONOTONIC || until_ns - now < STEP)
+			wait_for(sleeper, until_ns - now);
+		else
+			wait_for(sleeper, STEP);
+	sleeper->wake = false;
+	mutex_unlock(&sleeper->mutex);
+}
+
+void pawl__system_wake(struct sleeper *sleeper)
+{
+	mutex_lock(&sleeper->mutex);
+	sleeper->wake = true;
+	mutex_unlock(&sleeper->mutex);
+	condition_signal(&sleeper->woken);
+}
+
+void pawl__system_limit_slack(uint64_t slack_ns)
+{
+	(void)slack_ns;
+}
+
+int pawl__system_random(void *bytes, size_t size)
+{
+#if defined(__NetBSD__) || defined(__OpenBSD__)
+	arc4random_buf(bytes, size);
+	return 0;
+#else
+	return getentropy(bytes, size) ? -errno : 0;
+#endif
+}
+#endif
+#endif
