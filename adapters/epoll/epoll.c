@@ -7,6 +7,9 @@
 
 #include "../turn.h"
 
+/* Of a time_t. With 32 bits, what is beyond is 68 years after the start of the machine: as good as never. */
+#define MAX_SECONDS (sizeof(time_t) < sizeof(uint64_t) ? (uint64_t)INT32_MAX : UINT64_MAX)
+
 struct pawl_epoll {
 	struct turns turns; /* first: see set_timerfd */
 	int fd;
@@ -22,7 +25,7 @@ static void set_timerfd(struct turns *turns)
 	const struct pawl_epoll *adapter = (struct pawl_epoll *)turns;
 	struct itimerspec at = {0};
 
-	if (turns->wake != PAWL_NEVER) {
+	if (turns->wake != PAWL_NEVER && turns->wake / NS_PER_SECOND <= MAX_SECONDS) {
 		at.it_value.tv_sec = (time_t)(turns->wake / NS_PER_SECOND);
 		at.it_value.tv_nsec = (long)(turns->wake % NS_PER_SECOND);
 	}

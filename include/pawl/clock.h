@@ -26,6 +26,13 @@
 extern "C" {
 #endif
 
+/* Threads share words of 64 bits, which i386 would align to 4 bytes. */
+#if defined(__GNUC__)
+#define PAWL_ALIGNED_8 __attribute__((aligned(8)))
+#else
+#define PAWL_ALIGNED_8
+#endif
+
 struct pawl_clock {
 	/* The time in nanoseconds. Never goes back. */
 	uint64_t (*now)(struct pawl_clock *clock);
@@ -66,7 +73,7 @@ PAWL_API void pawl_clock_boottime_init(struct pawl_clock_system *clock);
 /* A clock that begins at 0 and is moved by hand. Its fields are private. */
 struct pawl_clock_manual {
 	struct pawl_clock clock;
-	uint64_t state[32];
+	PAWL_ALIGNED_8 uint64_t state[32];
 };
 
 PAWL_API void pawl_clock_manual_init(struct pawl_clock_manual *clock);

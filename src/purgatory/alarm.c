@@ -216,7 +216,9 @@ int pawl__alarms_open(struct shard *shard)
 	        .start = ticks_down(&purgatory->ticks, purgatory->clock->now(purgatory->clock)),
 	        .wheel_size = WHEEL_SIZE,
 	};
-	size_t alarms = purgatory->alarm_count * sizeof(*shard->alarms);
+	const size_t align = _Alignof(max_align_t); /* of the wheel */
+	size_t alarms =
+	        (purgatory->alarm_count * sizeof(*shard->alarms) + align - 1) / align * align;
 	size_t size = pawl_wheel_footprint(&options);
 
 	shard->lateness = calloc(1, sizeof(*shard->lateness) + alarms + size);

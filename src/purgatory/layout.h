@@ -106,7 +106,7 @@ struct resolved {
 
 struct bucket {
 	uintptr_t chains[CHAINS]; /* see table.h */
-	uint64_t
+	shared_uint64
 	        filter; /* a bit for each key that may be watched here; read without the lock, too */
 	uint64_t adds;  /* since it was empty: they go to the chains by turns */
 } __attribute__((aligned(CACHE_LINE)));
@@ -152,7 +152,7 @@ struct shard {
 	struct alarm *alarms, *keeper; /* keeper: the one that is armed for alarm_at; or NULL */
 	uint64_t alarm_at;             /* a tick */
 	struct pawl_histogram *lateness;
-	uint64_t counts[COUNTS]; /* atomic: BY_TRY is counted without the lock, too */
+	shared_uint64 counts[COUNTS]; /* atomic: BY_TRY is counted without the lock, too */
 } __attribute__((aligned(LINE)));
 
 struct pawl_purgatory {

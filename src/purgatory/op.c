@@ -9,6 +9,11 @@
 
 #include <errno.h>
 
+/* As many as a count has bits for, and, with 32-bit addresses, as many as fit into memory. */
+#define MOST_KEYS                                                                             \
+	(SIZE_MAX / sizeof(struct pawl_key) < UINT32_MAX ? SIZE_MAX / sizeof(struct pawl_key) \
+	                                                 : UINT32_MAX)
+
 _Thread_local struct thread pawl__purgatory_thread;
 
 /* Threads are numbered at their first call, so that neighbours in time get different shards. */
@@ -162,7 +167,7 @@ static int refuse(const struct submission *submission)
 
 	if (submission->op->home)
 		return -EBUSY;
-	if (!submission->keys || submission->nkeys == 0 || submission->nkeys > UINT32_MAX)
+	if (!submission->keys || submission->nkeys == 0 || submission->nkeys > MOST_KEYS)
 		return -EINVAL;
 	for (size_t i = 0; i < submission->nkeys; i++)
 		if (!key_valid(purgatory, submission->keys[i]))

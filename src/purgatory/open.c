@@ -24,8 +24,12 @@ static unsigned shards_wanted(const struct pawl_service *service,
 
 static struct table *new_table(uint64_t buckets)
 {
-	struct table *table = pawl__system_lines(sizeof(*table) + buckets * sizeof(struct bucket));
+	const size_t most = (SIZE_MAX - sizeof(struct table) - LINE) / sizeof(struct bucket);
+	struct table *table = NULL;
 
+	if (buckets <= most)
+		table = pawl__system_lines(sizeof(*table) +
+		                           (size_t)buckets * sizeof(struct bucket));
 	if (table)
 		table->mask = buckets - 1;
 	return table;

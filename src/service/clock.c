@@ -8,7 +8,7 @@ struct manual {
 	struct mutex mutex;
 	struct condition woken; /* or the time has come */
 	struct condition waits; /* somebody has begun to wait */
-	uint64_t now;
+	shared_uint64 now;
 	uint64_t deadline; /* that is waited for; PAWL_NEVER if there is none */
 	bool waiting;
 	bool wake; /* a wake() that no wait() has seen yet */

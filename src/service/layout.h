@@ -89,8 +89,8 @@ struct shard {
 	unsigned running;         /* workers that run a task of this shard */
 
 	/* Written under the lock, read without: */
-	bool ready;        /* something is due */
-	uint64_t promised; /* the tick by which a worker has to come; PAWL_NEVER */
+	bool ready;             /* something is due */
+	shared_uint64 promised; /* the tick by which a worker has to come; PAWL_NEVER */
 
 	struct counts counts[2]; /* of the users' tasks, and of internal ones; under the lock */
 	uint64_t moved_ahead, moved_at_opening; /* under the lock */
@@ -106,10 +106,11 @@ struct worker {
 	bool awaited;              /* somebody waits for the end of this run */
 	bool drops;                /* not a run: stop hands current to `dropped` */
 
-	uint64_t runs; /* that have ended; atomic */
+	shared_uint64 runs; /* that have ended; atomic */
 
 	/* The thread's own; read by stats without a lock, each word atomic. */
-	struct pawl_histogram lateness, run_time;
+	struct pawl_histogram lateness __attribute__((aligned(8)));
+	struct pawl_histogram run_time __attribute__((aligned(8)));
 	pawl_task_fn *slowest;
 
 	struct pawl_service *service;
@@ -131,15 +132,15 @@ struct pawl_service {
 	struct worker *workers;
 	char name[THREAD_NAME];
 
-	/* Atomic. */
-	uint64_t sleeps_until __attribute__((aligned(LINE))); /* a tick: the leader; or 0 */
-	uint64_t wakeups, empty_wakeups;
-	uint64_t moves;     /* of all wheels; what matters is whether there was any */
-	size_t limited;     /* of the quota max_pending: taken */
-	unsigned followers; /* workers that sleep without leading, or are about to */
-	bool has_leader;    /* a worker sleeps for all, or is about to */
-	bool stopping;      /* threads shall end */
-	bool polling;       /* manual: somebody polls */
+	/* Atomic. Two are no bool since not every CPU can exchange one byte. */
+	shared_uint64 sleeps_until __attribute__((aligned(LINE))); /* a tick: the leader; or 0 */
+	shared_uint64 wakeups, empty_wakeups;
+	shared_uint64 moves; /* of all wheels; what matters is whether there was any */
+	size_t limited;      /* of the quota max_pending: taken */
+	unsigned followers;  /* workers that sleep without leading, or are about to */
+	unsigned has_leader; /* or 0: a worker sleeps for all, or is about to */
+	unsigned polling;    /* or 0, in manual mode: somebody polls */
+	bool stopping;       /* threads shall end */
 
 	/* Sleeping and waking: sleep.c. */
 	struct mutex mutex __attribute__((aligned(LINE)));

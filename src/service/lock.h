@@ -15,6 +15,12 @@
 
 #include "../system/system.h"
 
+/*
+ * A word that threads read and write without a lock. It has an alignment of its own since that of uint64_t is 4 bytes on
+ * i386: then a word may lie in two cache lines, and is not read as a whole.
+ */
+typedef uint64_t shared_uint64 __attribute__((aligned(8)));
+
 struct lock {
 	int taken;
 };

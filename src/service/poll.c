@@ -21,7 +21,7 @@ static bool advance_all(struct pawl_service *service, uint64_t tick)
 
 static void end_poll(struct pawl_service *service)
 {
-	__atomic_store_n(&service->polling, false, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&service->polling, 0, __ATOMIC_SEQ_CST);
 	pawl__service_changed(service);
 }
 
@@ -35,7 +35,7 @@ static void end_poll(struct pawl_service *service)
  */
 static bool begin_poll(struct pawl_service *service)
 {
-	if (!service->manual || __atomic_exchange_n(&service->polling, true, __ATOMIC_SEQ_CST))
+	if (!service->manual || __atomic_exchange_n(&service->polling, 1, __ATOMIC_SEQ_CST))
 		return false;
 	if (!__atomic_load_n(&service->stopping, __ATOMIC_SEQ_CST))
 		return true;

@@ -135,10 +135,10 @@ static void lead(struct pawl_service *service, uint64_t tick)
 /* The leader resigns before it runs anything: whoever takes a task then sees that there is no leader. */
 bool pawl__sleep_lead(struct pawl_service *service, uint64_t tick)
 {
-	if (__atomic_exchange_n(&service->has_leader, true, __ATOMIC_SEQ_CST))
+	if (__atomic_exchange_n(&service->has_leader, 1, __ATOMIC_SEQ_CST))
 		return false;
 	lead(service, tick);
-	__atomic_store_n(&service->has_leader, false, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&service->has_leader, 0, __ATOMIC_SEQ_CST);
 	return true;
 }
 

@@ -8,16 +8,36 @@
 
 #include <pawl/wheel.h>
 
-__extension__ typedef unsigned __int128 uint128;
-
 struct ticks {
 	uint64_t ns;      /* in a tick */
 	uint64_t inverse; /* 2^64 / ns, rounded down; not used if ns is 1 */
 };
 
+/* (2^64 - 1) / ns is the inverse already, unless 2^64 can be divided by ns: then it is one too small. */
 static inline struct ticks ticks_of(uint64_t ns)
 {
-	return (struct ticks){ns, ns > 1 ? (uint64_t)(((uint128)1 << 64) / ns) : 0};
+	return (struct ticks){ns, ns > 1 ? UINT64_MAX / ns + ((ns & (ns - 1)) == 0) : 0};
+}
+
+/* The upper half of a product of 128 bits, by the products of the halves. */
+static inline uint64_t multiply_high_by_halves(uint64_t a, uint64_t b)
+{
+	uint64_t a_low = (uint32_t)a, a_high = a >> 32, b_low = (uint32_t)b, b_high = b >> 32;
+	uint64_t middle = a_high * b_low + (a_low * b_low >> 32); /* no sum here overflows */
+	uint64_t other = a_low * b_high + (uint32_t)middle;
+
+	return a_high * b_high + (middle >> 32) + (other >> 32);
+}
+
+static inline uint64_t multiply_high(uint64_t a, uint64_t b)
+{
+#ifdef __SIZEOF_INT128__
+	__extension__ typedef unsigned __int128 uint128;
+
+	return (uint64_t)((uint128)a * b >> 64);
+#else
+	return multiply_high_by_halves(a, b);
+#endif
 }
 
 /*
@@ -27,7 +47,7 @@ static inline struct ticks ticks_of(uint64_t ns)
  */
 static inline uint64_t ticks_down(const struct ticks *ticks, uint64_t ns)
 {
-	uint64_t quotient = (uint64_t)((uint128)ns * ticks->inverse >> 64);
+	uint64_t quotient = multiply_high(ns, ticks->inverse);
 
 	if (ticks->ns == 1)
 		return ns; /* the inverse would be 2^64 */

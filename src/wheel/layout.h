@@ -90,7 +90,7 @@ struct pawl_wheel {
 /* A slot's list in the chain whose heads begin `offset` bytes after those of chain 0. */
 static inline struct pawl_timer *head_at(const struct level *level, uint64_t slot, size_t offset)
 {
-	return (struct pawl_timer *)(void *)(level->heads + offset + slot * HEAD_SIZE);
+	return (struct pawl_timer *)(void *)(level->heads + offset + (size_t)slot * HEAD_SIZE);
 }
 
 static inline struct pawl_timer *slot_head(const struct pawl_wheel *wheel,

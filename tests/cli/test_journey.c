@@ -307,38 +307,48 @@ static void times_have_as_many_decimals_as_it_takes(void)
 	expect_time(UINT64_MAX, "", 1, "18446744073709551615");
 }
 
-/* The contract's formula, in the widest arithmetic there is. */
-__extension__ typedef unsigned __int128 wide;
-
-static wide width_of(const struct tale *tale, unsigned level)
+/* When a tick begins, but no later than the last moment. */
+static uint64_t time_of_tick(const struct tale *tale, uint64_t tick)
 {
-	wide width = 1;
+	uint64_t time;
+
+	if (__builtin_mul_overflow(tick, tale->options.tick, &time) || time == PAWL_NEVER)
+		return PAWL_NEVER - 1;
+	return time;
+}
+
+/* Of a level that is used: at most as many ticks as there are. */
+static uint64_t width_of(const struct tale *tale, unsigned level)
+{
+	uint64_t width = 1;
 
 	while (level-- > 0)
 		width *= tale->options.wheel_size;
 	return width;
 }
 
+/* The contract's formula. */
 static void expect_place_by_formula(const struct tale *tale, const struct journey_step *step)
 {
 	uint64_t tick = tale->options.tick;
-	wide due = ((wide)step->deadline + tick - 1) / tick, now = step->time / tick;
+	uint64_t due = step->deadline / tick + (step->deadline % tick != 0),
+	         now = step->time / tick;
 	unsigned level = 0;
-	wide cell, opens;
+	uint64_t cell;
 
 	while (due / width_of(tale, level) - now / width_of(tale, level) >=
 	       tale->options.wheel_size)
 		level++;
 	cell = due / width_of(tale, level);
-	opens = cell * width_of(tale, level) * tick;
 	EXPECT_EQ(step->place.level, level);
 	EXPECT_EQ(step->place.slot, cell % tale->options.wheel_size);
-	EXPECT_EQ(step->place.opens, opens < PAWL_NEVER ? (uint64_t)opens : PAWL_NEVER - 1);
+	EXPECT_EQ(step->place.opens, time_of_tick(tale, cell * width_of(tale, level)));
 	if (level > 0) {
-		wide below = width_of(tale, level - 1);
-		wide ends = (now / below + tale->options.wheel_size) * below * tick;
+		uint64_t below = width_of(tale, level - 1), ends;
 
-		EXPECT_EQ(step->below_ends, ends < PAWL_NEVER ? (uint64_t)ends : PAWL_NEVER - 1);
+		if (__builtin_add_overflow(now / below * below, width_of(tale, level), &ends))
+			ends = PAWL_NEVER;
+		EXPECT_EQ(step->below_ends, time_of_tick(tale, ends));
 	}
 }
 

@@ -1,19 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 #include "wheel_model.h"
 
-__extension__ typedef unsigned __int128 u128;
-
-static uint64_t at_most_last(u128 time)
+static uint64_t at_most_last(uint64_t time)
 {
-	return time < MODEL_LAST ? (uint64_t)time : MODEL_LAST;
+	return time < MODEL_LAST ? time : MODEL_LAST;
 }
 
-static u128 ticks_up(const struct model *model, uint64_t time)
+/* When a tick begins, but no later than the last moment. */
+static uint64_t time_of_tick(const struct model *model, uint64_t tick)
 {
-	return ((u128)time + model->tick - 1) / model->tick;
+	uint64_t time;
+
+	return __builtin_mul_overflow(tick, model->tick, &time) ? MODEL_LAST : at_most_last(time);
 }
 
-static u128 ticks_down(const struct model *model, uint64_t time)
+static uint64_t ticks_up(const struct model *model, uint64_t time)
+{
+	return time / model->tick + (time % model->tick != 0);
+}
+
+static uint64_t ticks_down(const struct model *model, uint64_t time)
 {
 	return time / model->tick;
 }
@@ -37,13 +43,13 @@ void model_init(struct model *model, const struct pawl_wheel_options *options,
 
 uint64_t model_due_time(const struct model *model, uint64_t deadline)
 {
-	return at_most_last(ticks_up(model, deadline) * model->tick);
+	return time_of_tick(model, ticks_up(model, deadline));
 }
 
 struct pawl_place model_place(const struct model *model, uint64_t deadline, uint64_t from)
 {
-	u128 due = ticks_up(model, deadline), now = ticks_down(model, from);
-	u128 width = 1;
+	uint64_t due = ticks_up(model, deadline), now = ticks_down(model, from);
+	uint64_t width = 1; /* never more than `due` */
 	struct pawl_place place = {.level = 0};
 
 	while (due / width - now / width >= model->wheel_size && due >= model->upto[place.level]) {
@@ -51,7 +57,7 @@ struct pawl_place model_place(const struct model *model, uint64_t deadline, uint
 		place.level++;
 	}
 	place.slot = (unsigned)(due / width % model->wheel_size);
-	place.opens = at_most_last(due / width * width * model->tick);
+	place.opens = time_of_tick(model, due / width * width);
 	return place;
 }
 
@@ -283,14 +289,14 @@ const char *model_stopped_wrongly(const struct model *model)
 }
 
 /* Only what opens in the last moment opens between two ticks: then the tick is the later one. */
-static u128 opening_tick(const struct model *model, const struct pawl_place *place)
+static uint64_t opening_tick(const struct model *model, const struct pawl_place *place)
 {
 	return ticks_up(model, place->opens);
 }
 
-static u128 width_of_level(const struct model *model, unsigned level)
+static uint64_t width_of_level(const struct model *model, unsigned level)
 {
-	u128 width = 1;
+	uint64_t width = 1;
 
 	while (level-- > 0)
 		width *= model->wheel_size;
@@ -299,7 +305,7 @@ static u128 width_of_level(const struct model *model, unsigned level)
 
 static bool is_next_of_its_level(const struct model *model, const struct pawl_place *place)
 {
-	u128 width = width_of_level(model, place->level), now = ticks_down(model, model->now);
+	uint64_t width = width_of_level(model, place->level), now = ticks_down(model, model->now);
 
 	return place->level > 0 && opening_tick(model, place) / width == now / width + 1;
 }
@@ -330,8 +336,8 @@ static const struct pawl_place *slot_to_begin(const struct model *model)
 
 static bool too_early(const struct model *model, const struct pawl_place *place)
 {
-	u128 early = width_of_level(model, place->level) / 8;
-	u128 left = opening_tick(model, place) - ticks_down(model, model->now);
+	uint64_t early = width_of_level(model, place->level) / 8;
+	uint64_t left = opening_tick(model, place) - ticks_down(model, model->now);
 
 	return left > early && left > model->wheel_size;
 }
@@ -339,15 +345,15 @@ static bool too_early(const struct model *model, const struct pawl_place *place)
 bool model_begin_ahead(struct model *model)
 {
 	const struct pawl_place *place = slot_to_begin(model);
-	u128 end;
+	uint64_t end;
 
 	if (!model->ahead || model->placing_from > model->now || !place || too_early(model, place))
 		return false;
-	end = opening_tick(model, place) + width_of_level(model, place->level);
-	if (end > UINT64_MAX)
+	if (__builtin_add_overflow(opening_tick(model, place), width_of_level(model, place->level),
+	                           &end))
 		return false;
 	if (model->upto[place->level - 1] < end)
-		model->upto[place->level - 1] = (uint64_t)end;
+		model->upto[place->level - 1] = end;
 	model->begun = *place;
 	return true;
 }

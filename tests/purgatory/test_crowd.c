@@ -101,7 +101,7 @@ static void bring(struct member *member, struct random *random)
 	struct crew *crew = member->crew;
 	uint32_t numbers[MOST];
 	struct pawl_key keys[MOST];
-	size_t nkeys = 1 + random_below(random, MOST);
+	size_t nkeys = 1 + (size_t)random_below(random, MOST);
 
 	for (size_t i = 0; i < nkeys; i++) {
 		numbers[i] = (uint32_t)random_below(random, KEYS);

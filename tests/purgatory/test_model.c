@@ -289,7 +289,7 @@ static void begin_life(struct entry *entry)
 /* Random keys, with equal ones among them. */
 static void choose_keys(struct real_call *call)
 {
-	call->nkeys = 1 + random_below(&world.random, 2 * KEYS);
+	call->nkeys = 1 + (size_t)random_below(&world.random, 2 * KEYS);
 	call->entry->keys = 0;
 	for (size_t i = 0; i < call->nkeys; i++) {
 		unsigned key = (unsigned)random_below(&world.random, KEYS);

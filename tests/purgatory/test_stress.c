@@ -194,7 +194,7 @@ static void insert(struct crew *crew, uint64_t slot, struct job *job)
 static int give(struct crew *crew, struct job *job, struct random *random)
 {
 	struct pawl_purgatory *purgatory = crew->room.purgatory;
-	size_t nkeys = 1 + random_below(random, MOST);
+	size_t nkeys = 1 + (size_t)random_below(random, MOST);
 	bool resolved = random_below(random, 4) == 0;
 	uint64_t pick = random_below(random, 6);
 	struct pawl_key keys[MOST];
@@ -822,6 +822,7 @@ static void a_key_resolved_and_given_back_by_all_threads_keeps_its_operations(vo
 	struct pair pairs[THREADS];
 	pthread_t threads[THREADS];
 	struct room room;
+	size_t left;
 
 	room_open(&room, &every_mode[0], 4);
 	for (unsigned i = 0; i < THREADS; i++) {
@@ -831,8 +832,8 @@ static void a_key_resolved_and_given_back_by_all_threads_keeps_its_operations(vo
 	for (unsigned i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
 	EXPECT_EQ(account.cancelled, account.by_cancel);
-	expect_counted(&room, THREADS * rounds - account.cancelled,
-	               THREADS * rounds - account.cancelled);
+	left = (size_t)(THREADS * rounds - account.cancelled);
+	expect_counted(&room, left, left);
 	leave_room(&room);
 	EXPECT_EQ(account.dropped, THREADS * rounds - account.cancelled);
 	EXPECT_EQ(account.released, THREADS * rounds);

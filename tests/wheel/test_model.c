@@ -16,7 +16,7 @@ static size_t random_input(uint64_t seed, uint8_t *data)
 {
 	/* Seeds that stand side by side shall not give streams that do. */
 	struct random random = {random_next(&(struct random){seed})};
-	size_t size = random_below(&random, random_below(&random, 4) ? 300 : INPUT_MAX);
+	size_t size = (size_t)random_below(&random, random_below(&random, 4) ? 300 : INPUT_MAX);
 
 	for (size_t i = 0; i < size; i++)
 		data[i] = (uint8_t)random_next(&random);
