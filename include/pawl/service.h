@@ -131,8 +131,19 @@ struct pawl_service_options {
 	unsigned shards;     /* 1 to 1024; 0: chosen from the CPUs */
 	size_t max_pending;  /* 0: no limit; beyond it a new arming gives -EAGAIN */
 	struct pawl_clock *clock; /* borrowed until close; NULL: one of its own, monotonic */
+	size_t stack_size;        /* of its threads, 64 KiB or more; 0: see below */
+	void (*on_thread_start)(unsigned worker, void *arg); /* NULL: nothing; see below */
+	void *on_thread_start_arg;                           /* borrowed until close */
 };
 /*
+ * stack_size 0 is the system's default, but no less than 1 MiB: musl's would be 128 KiB, and one struct pawl_stats
+ * takes 60 of them.
+ *
+ * on_thread_start is called once on each thread of the service, before anything else runs there, with the thread's number
+ * from 0 to workers - 1: for affinity, priority, a name of your own. It may run after pawl_service_open has returned, and
+ * beside those of other threads. It may arm and cancel; what waits for the service (cancel_wait, settle, stop, close) would
+ * wait for itself. With PAWL_MANUAL it is not called.
+ *
  * With shards = 1 and one worker tasks run in the wheel's order: by tick, and within a tick as they were
  * armed; those armed when already due come behind. With more of either no order is promised between
  * tasks. A worker takes some 60 KiB, most of it for statistics.

@@ -67,6 +67,8 @@
 #define MAX_SHARDS   1024u
 #define MAX_WORKERS  1024u
 #define DEFAULT_TICK UINT64_C(1000000)
+#define MIN_STACK    (UINT64_C(1) << 16)
+#define MAX_STACK    (SIZE_MAX / 2)
 #define THREAD_NAME  16 /* bytes with the zero: what Linux has for a thread */
 
 /* What happened to armings: armed = ran + cancelled + dropped + pending. */
@@ -131,6 +133,9 @@ struct pawl_service {
 	struct shard *shards, *shards_end;
 	struct worker *workers;
 	char name[THREAD_NAME];
+	size_t stack_size;
+	void (*on_thread_start)(unsigned worker, void *arg); /* or NULL */
+	void *on_thread_start_arg;
 
 	/* Atomic. Two are no bool since not every CPU can exchange one byte. */
 	shared_uint64 sleeps_until __attribute__((aligned(LINE))); /* a tick: the leader; or 0 */

@@ -46,7 +46,9 @@ static bool valid(const struct pawl_service_options *options)
 	const struct pawl_wheel_options wheel = {.wheel_size = options->wheel_size};
 
 	return pawl_wheel_footprint(&wheel) != 0 && options->shards <= MAX_SHARDS &&
-	       (special(options->workers) || options->workers <= MAX_WORKERS);
+	       (special(options->workers) || options->workers <= MAX_WORKERS) &&
+	       (options->stack_size == 0 ||
+	        (options->stack_size >= MIN_STACK && options->stack_size <= MAX_STACK));
 }
 
 /* One shard shall keep the wheel's order; where there are more, order is open, and chains are faster. */
@@ -106,7 +108,7 @@ static int start_threads(struct pawl_service *service)
 		struct worker *worker = &service->workers[started];
 
 		error = pawl__system_thread_start(&worker->thread, service->name,
-		                                  pawl__worker_thread, worker);
+		                                  service->stack_size, pawl__worker_thread, worker);
 		started += !error;
 	}
 	if (error)
@@ -135,6 +137,9 @@ static void describe(struct pawl_service *service, const struct pawl_service_opt
 	service->max_pending = options->max_pending;
 	service->manual = options->workers == PAWL_MANUAL;
 	service->worker_count = special(options->workers) ? 1 : options->workers;
+	service->stack_size = options->stack_size;
+	service->on_thread_start = options->on_thread_start;
+	service->on_thread_start_arg = options->on_thread_start_arg;
 	strncpy(service->name, options->name, sizeof(service->name) - 1);
 	mutex_init(&service->mutex);
 	condition_init(&service->called);

@@ -200,6 +200,8 @@ void pawl__worker_thread(void *arg)
 	struct pawl_service *service = worker->service;
 
 	pawl__sleep_precisely(service);
+	if (service->on_thread_start)
+		service->on_thread_start(worker->number - 1, service->on_thread_start_arg);
 	while (!__atomic_load_n(&service->stopping, __ATOMIC_SEQ_CST)) {
 		uint64_t tick = ticks_down(&service->ticks, clock_now(service));
 

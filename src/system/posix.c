@@ -41,17 +41,19 @@ void pawl__system_sleeper_init(struct sleeper *sleeper)
 	sleeper->event = -1;
 }
 
-/* macOS lets a thread name itself only; the others let the starter do it, so that the name is there when it returns. */
-static void name_started(const struct system_thread *thread)
+/* macOS lets a thread name itself only. */
+static void name_self(const char *name)
 {
-#if defined(__FreeBSD__) || defined(__OpenBSD__)
-	pthread_set_name_np(thread->pthread, thread->name);
+#if defined(__APPLE__)
+	pthread_setname_np(name);
+#elif defined(__FreeBSD__) || defined(__OpenBSD__)
+	pthread_set_name_np(pthread_self(), name);
 #elif defined(__linux__) || defined(__sun)
-	pthread_setname_np(thread->pthread, thread->name);
+	pthread_setname_np(pthread_self(), name);
 #elif defined(__NetBSD__)
-	pthread_setname_np(thread->pthread, "%s", (void *)thread->name);
+	pthread_setname_np(pthread_self(), "%s", (void *)name);
 #else
-	(void)thread;
+	(void)name;
 #endif
 }
 
@@ -59,28 +61,43 @@ static void *begin(void *arg)
 {
 	struct system_thread *thread = arg;
 
-#if defined(__APPLE__)
-	pthread_setname_np(thread->name);
-#endif
+	name_self(thread->name);
 	thread->run(thread->arg);
 	return NULL;
 }
 
-int pawl__system_thread_start(struct system_thread *thread, const char *name,
+/* 0, or an errno for less than the system allows. Some systems want whole pages. */
+static int set_stack(pthread_attr_t *attributes, size_t stack_size)
+{
+	const size_t page = 65536; /* the largest there is */
+	size_t present = 0;
+
+	pthread_attr_getstacksize(attributes, &present);
+	if (!stack_size && present >= LEAST_DEFAULT_STACK)
+		return 0;
+	if (!stack_size)
+		stack_size = LEAST_DEFAULT_STACK;
+	return pthread_attr_setstacksize(attributes, (stack_size + page - 1) / page * page);
+}
+
+int pawl__system_thread_start(struct system_thread *thread, const char *name, size_t stack_size,
                               void (*run)(void *arg), void *arg)
 {
+	pthread_attr_t attributes;
 	sigset_t all, before;
 	int error;
 
 	thread->run = run;
 	thread->arg = arg;
 	thread->name = name;
+	pthread_attr_init(&attributes);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = pthread_create(&thread->pthread, NULL, begin, thread);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	error = set_stack(&attributes, stack_size);
 	if (!error)
-		name_started(thread);
+		error = pthread_create(&thread->pthread, &attributes, begin, thread);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attributes);
 	return -error;
 }
 

@@ -38,10 +38,12 @@ void pawl__system_wake(struct sleeper *sleeper);
 void pawl__system_limit_slack(uint64_t slack_ns);
 
 /*
- * Start a thread with all signals blocked: they are the program's own affair. The struct stays in place until the
- * thread has been joined; the name is read once. 0 or -errno.
+ * Start a thread with all signals blocked: they are the program's own affair. The struct and the name stay in place until
+ * the thread has been joined. A stack of 0 bytes is the system's default, but no less than LEAST_DEFAULT_STACK: with
+ * musl it would be 128 KiB, and half of that is one struct pawl_stats. 0 or -errno.
  */
-int pawl__system_thread_start(struct system_thread *thread, const char *name,
+#define LEAST_DEFAULT_STACK ((size_t)1 << 20)
+int pawl__system_thread_start(struct system_thread *thread, const char *name, size_t stack_size,
                               void (*run)(void *arg), void *arg);
 void pawl__system_thread_join(struct system_thread *thread);
 

@@ -207,6 +207,11 @@ static void options_out_of_range_are_refused(void)
 	        {.shards = ~0u},
 	        {.workers = PAWL_INLINE, .shards = 1025},
 	        {.workers = PAWL_MANUAL, .wheel_size = 1},
+	        {.stack_size = 1},
+	        {.stack_size = 65535},
+	        {.stack_size = SIZE_MAX / 2 + 1},
+	        {.stack_size = SIZE_MAX},
+	        {.workers = PAWL_MANUAL, .stack_size = 65535},
 	};
 
 	for (size_t i = 0; i < COUNTOF(invalid); i++) {
@@ -235,6 +240,7 @@ static void options_at_the_ends_of_their_ranges_are_taken(void)
 	        {.tick_ns = UINT64_MAX},
 	        {.workers = 32, .shards = 3},
 	        {.max_pending = SIZE_MAX},
+	        {.stack_size = 65536},
 	};
 
 	for (size_t i = 0; i < COUNTOF(valid); i++) {

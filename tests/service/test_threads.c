@@ -260,6 +260,8 @@ static void expect_threads(unsigned workers, unsigned threads)
 	struct pawl_service *service = service_with(&options);
 
 	memset(name, 'x', sizeof(name) - 1);
+	while (threads_named("a-name-longer-t") < threads)
+		sched_yield();
 	EXPECT_EQ(threads_named("a-name-longer-t"), threads);
 	pawl_service_stop(service, NULL);
 	while (threads_named(
@@ -275,6 +277,8 @@ static void threads_have_the_services_name_and_block_all_signals(void)
 	while (threads_named("pawl")) /* of earlier tests */
 		sched_yield();
 	service = service_with(NULL);
+	while (threads_named("pawl") < 1) /* a thread names itself */
+		sched_yield();
 	EXPECT_EQ(threads_named("pawl"), 1);
 	pawl_service_close(service, NULL);
 	expect_threads(0, 1);
@@ -282,6 +286,143 @@ static void threads_have_the_services_name_and_block_all_signals(void)
 	expect_threads(4, 4);
 	expect_threads(PAWL_INLINE, 1);
 	expect_threads(PAWL_MANUAL, 0);
+}
+
+/* on_thread_start */
+
+struct starts {
+	unsigned calls[4];
+	unsigned
+	        wrong; /* calls on a thread that had run something before, or with another number */
+};
+
+static _Thread_local unsigned started_as; /* from 1 */
+
+static void note_start(unsigned worker, void *arg)
+{
+	struct starts *starts = arg;
+
+	if (worker >= COUNTOF(starts->calls) || started_as) {
+		__atomic_add_fetch(&starts->wrong, 1, __ATOMIC_SEQ_CST);
+		return;
+	}
+	started_as = worker + 1;
+	__atomic_add_fetch(&starts->calls[worker], 1, __ATOMIC_SEQ_CST);
+	pthread_setname_np(pthread_self(), "my-own-name");
+}
+
+static void note_started_as(struct note *note)
+{
+	char name[16] = "";
+
+	pthread_getname_np(pthread_self(), name, sizeof(name));
+	note->number = strcmp(name, "my-own-name") == 0 ? started_as : UINT64_MAX;
+}
+
+static void on_thread_start_is_called_once_on_each_thread_before_any_task(void)
+{
+	struct starts starts = {0};
+	const struct pawl_service_options options = {
+	        .workers = 4, .on_thread_start = note_start, .on_thread_start_arg = &starts};
+	struct note notes[20];
+	struct bench bench;
+
+	bench_open(&bench, &options);
+	for (unsigned i = 0; i < COUNTOF(notes); i++) {
+		note_init(&notes[i], &bench);
+		notes[i].inside = note_started_as;
+		EXPECT_EQ(pawl_service_arm(bench.service, &notes[i].task, 0), 0);
+	}
+	settle(&bench);
+	pawl_service_close(bench.service,
+	                   NULL); /* a thread that was not needed has started by then */
+	for (unsigned i = 0; i < COUNTOF(notes); i++)
+		EXPECT(notes[i].number >= 1 && notes[i].number <= 4);
+	for (unsigned i = 0; i < 4; i++)
+		EXPECT_EQ(starts.calls[i], 1);
+	EXPECT_EQ(starts.wrong, 0);
+}
+
+static void without_threads_on_thread_start_is_not_called(void)
+{
+	struct starts starts = {0};
+	const struct pawl_service_options options = {.workers = PAWL_MANUAL,
+	                                             .on_thread_start = note_start,
+	                                             .on_thread_start_arg = &starts};
+	struct bench bench;
+	struct note note;
+
+	bench_open(&bench, &options);
+	note_init(&note, &bench);
+	EXPECT_EQ(pawl_service_arm(bench.service, &note.task, 0), 0);
+	settle(&bench);
+	EXPECT_EQ(note.runs, 1);
+	pawl_service_close(bench.service, NULL);
+	EXPECT_EQ(starts.calls[0] + starts.wrong, 0);
+}
+
+/* stack_size */
+
+static void ask_stack(struct note *note)
+{
+	pthread_attr_t attributes;
+	size_t size = 0;
+
+	pthread_getattr_np(pthread_self(), &attributes);
+	pthread_attr_getstacksize(&attributes, &size);
+	pthread_attr_destroy(&attributes);
+	note->number = size;
+}
+
+static uint64_t stack_with(size_t stack_size)
+{
+	const struct pawl_service_options options = {.stack_size = stack_size, .shards = 1};
+	struct bench bench;
+	struct note note;
+
+	bench_open(&bench, &options);
+	note_init(&note, &bench);
+	note.inside = ask_stack;
+	EXPECT_EQ(pawl_service_arm(bench.service, &note.task, 0), 0);
+	settle(&bench);
+	pawl_service_close(bench.service, NULL);
+	return note.number;
+}
+
+/* A C library may add its own needs, or take them from it: a few pages. */
+static void a_stack_is_as_large_as_asked(void)
+{
+	const uint64_t page = 65536;
+
+	EXPECT(stack_with(256 * 1024) >= 256 * 1024 - page / 4);
+	EXPECT(stack_with(256 * 1024) < 256 * 1024 + 2 * page);
+	EXPECT(stack_with(3 * 1024 * 1024 + 1) >= 3 * 1024 * 1024 + 1);
+	EXPECT(stack_with(0) >= 1024 * 1024 - page / 4);
+}
+
+/* Half of musl's 128 KiB is one of them. */
+static void use_stack(struct note *note)
+{
+	struct pawl_stats stats[8];
+
+	for (unsigned i = 0; i < COUNTOF(stats); i++)
+		pawl_service_stats(note->bench->service, &stats[i]);
+	note->number = stats[0].armed + stats[COUNTOF(stats) - 1].armed;
+}
+
+static void a_task_may_have_statistics_on_its_stack(void)
+{
+	const struct pawl_service_options options = {.shards = 1};
+	struct bench bench;
+	struct note note;
+
+	bench_open(&bench, &options);
+	note_init(&note, &bench);
+	note.inside = use_stack;
+	EXPECT_EQ(pawl_service_arm(bench.service, &note.task, 0), 0);
+	settle(&bench);
+	EXPECT_EQ(note.number, 2);
+	pawl_service_close(bench.service, NULL);
 }
 
 static void manual_mode_starts_no_thread(void)
@@ -351,6 +492,10 @@ int main(void)
 	        TEST(an_idle_task_may_go_to_another_service),
 	        TEST(a_task_that_many_workers_ran_goes_to_a_service_with_few),
 	        TEST(threads_have_the_services_name_and_block_all_signals),
+	        TEST(on_thread_start_is_called_once_on_each_thread_before_any_task),
+	        TEST(without_threads_on_thread_start_is_not_called),
+	        TEST(a_stack_is_as_large_as_asked),
+	        TEST(a_task_may_have_statistics_on_its_stack),
 	        TEST(manual_mode_starts_no_thread),
 	        TEST(the_callers_signals_stay_as_they_are),
 #ifndef PAWL_POSIX
