@@ -64,6 +64,8 @@ struct pawl_clock_system {
  *	monotonic     CLOCK_MONOTONIC  CLOCK_UPTIME_RAW  CLOCK_MONOTONIC: the system's choice, see its manual
  *	boottime      CLOCK_BOOTTIME   CLOCK_MONOTONIC   CLOCK_BOOTTIME if it has that, else CLOCK_MONOTONIC
  *
+ *	Windows       QueryUnbiasedInterruptTime; QueryPerformanceCounter for boottime
+ *
  * On Linux a sleep by boottime costs a few system calls more; elsewhere it looks at the clock once a second, so after a
  * suspension it ends up to a second late.
  */

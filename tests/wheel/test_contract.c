@@ -5,8 +5,10 @@
 #define _POSIX_C_SOURCE 200809L
 #include <signal.h>
 #include <stdalign.h>
+#ifndef _WIN32
 #include <sys/wait.h>
 #include <unistd.h>
+#endif
 
 #include "../support/places.h"
 
@@ -285,7 +287,7 @@ static void an_idle_timer_may_be_armed_as_such(void)
 /* Whether arming an armed timer as an idle one ends the program. */
 static void a_development_build_notices_an_armed_timer_that_is_called_idle(void)
 {
-#ifdef PAWL_ASSERT
+#if defined(PAWL_ASSERT) && !defined(_WIN32) /* which has no fork */
 	struct pawl_wheel *wheel = wheel_of_20(0);
 	struct pawl_timer timer = {0};
 	int status = 0;

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * system.h on Windows 7 and later, without winpthreads. What only newer versions have is asked for by name: a clock that
+ * stands still while the machine is suspended and is exact (Windows 10), and names of threads (the same).
+ *
+ * Sleeping is by a condition variable, whose time-outs are whole milliseconds of the system's timer: 15.6 ms unless some
+ * program has asked for less by timeBeginPeriod(). They are rounded up, so nothing is early.
+ */
+#include "system.h"
+
+#ifdef PAWL_ON_WINDOWS
+#include <malloc.h>
+#include <process.h>
+#include <string.h>
+
+#define SECOND UINT64_C(1000000000)
+#define MS     UINT64_C(1000000)
+
+typedef void WINAPI precise_fn(PULONGLONG time);
+typedef HRESULT WINAPI describe_fn(HANDLE thread, PCWSTR description);
+
+/* Of kernelbase.dll; NULL: this Windows does not have it. */
+static void (*newer(const char *name))(void)
+{
+	HMODULE module = GetModuleHandleA("kernelbase.dll");
+
+	return module ? (void (*)(void))(uintptr_t)GetProcAddress(module, name) : NULL;
+}
+
+/* In units of 100 ns. Two threads may look for the function at once, and find the same. */
+static uint64_t unbiased_time(void)
+{
+	static precise_fn *precise;
+	static int looked;
+	ULONGLONG time = 0;
+
+	if (!__atomic_load_n(&looked, __ATOMIC_ACQUIRE)) {
+		precise_fn *found = (precise_fn *)newer("QueryUnbiasedInterruptTimePrecise");
+
+		__atomic_store_n(&precise, found, __ATOMIC_RELAXED);
+		__atomic_store_n(&looked, 1, __ATOMIC_RELEASE);
+	}
+	if (__atomic_load_n(&precise, __ATOMIC_RELAXED))
+		precise(&time);
+	else
+		QueryUnbiasedInterruptTime(&time);
+	return time;
+}
+
+/* BOOTTIME: the performance counter goes on while the machine is suspended. */
+uint64_t pawl__system_windows_now(int clock)
+{
+	LARGE_INTEGER count, frequency;
+	uint64_t ticks, per_second;
+
+	if (clock == MONOTONIC)
+		return unbiased_time() * 100;
+	QueryPerformanceFrequency(&frequency);
+	QueryPerformanceCounter(&count);
+	ticks = (uint64_t)count.QuadPart;
+	per_second = (uint64_t)frequency.QuadPart;
+	return ticks / per_second * SECOND + ticks % per_second * SECOND / per_second;
+}
+
+void pawl__system_sleeper_init(struct sleeper *sleeper)
+{
+	mutex_init(&sleeper->mutex);
+	condition_init(&sleeper->woken);
+	sleeper->wake = false;
+}
+
+/* Whole milliseconds, at least that long; a day at the most, and a second by a clock that goes on while no wait does. */
+static DWORD time_out(int clock, uint64_t length_ns)
+{
+	const uint64_t most = clock == MONOTONIC ? 86400 * SECOND : SECOND;
+
+	return (DWORD)((length_ns < most ? length_ns : most) / MS) + 1;
+}
+
+void pawl__system_sleep(struct sleeper *sleeper, int clock, uint64_t until_ns)
+{
+	uint64_t now;
+
+	mutex_lock(&sleeper->mutex);
+	while (!sleeper->wake && (now = system_now(clock)) < until_ns)
+		if (until_ns == UINT64_MAX)
+			condition_wait(&sleeper->woken, &sleeper->mutex);
+		else
+			SleepConditionVariableSRW(&sleeper->woken.windows, &sleeper->mutex.windows,
+			                          time_out(clock, until_ns - now), 0);
+	sleeper->wake = false;
+	mutex_unlock(&sleeper->mutex);
+}
+
+void pawl__system_wake(struct sleeper *sleeper)
+{
+	mutex_lock(&sleeper->mutex);
+	sleeper->wake = true;
+	mutex_unlock(&sleeper->mutex);
+	condition_signal(&sleeper->woken);
+}
+
+void pawl__system_limit_slack(uint64_t slack_ns)
+{
+	(void)slack_ns;
+}
+
+static void name_self(const char *name)
+{
+	describe_fn *describe = (describe_fn *)newer("SetThreadDescription");
+	WCHAR wide[64];
+
+	if (describe && MultiByteToWideChar(CP_UTF8, 0, name, -1, wide, 64))
+		describe(GetCurrentThread(), wide);
+}
+
+static unsigned __stdcall begin(void *arg)
+{
+	struct system_thread *thread = arg;
+
+	name_self(thread->name);
+	thread->run(thread->arg);
+	return 0;
+}
+
+int pawl__system_thread_start(struct system_thread *thread, const char *name, size_t stack_size,
+                              void (*run)(void *arg), void *arg)
+{
+	size_t size = stack_size ? stack_size : LEAST_DEFAULT_STACK;
+
+	if (size > UINT32_MAX)
+		return -EAGAIN; /* there is no room for so large a stack */
+	thread->run = run;
+	thread->arg = arg;
+	thread->name = name;
+	thread->windows = (HANDLE)_beginthreadex(NULL, (unsigned)size, begin, thread,
+	                                         STACK_SIZE_PARAM_IS_A_RESERVATION, NULL);
+	return thread->windows ? 0 : -EAGAIN;
+}
+
+void pawl__system_thread_join(struct system_thread *thread)
+{
+	WaitForSingleObject(thread->windows, INFINITE);
+	CloseHandle(thread->windows);
+}
+
+unsigned pawl__system_cpus(void)
+{
+	SYSTEM_INFO info;
+
+	GetSystemInfo(&info);
+	return info.dwNumberOfProcessors ? (unsigned)info.dwNumberOfProcessors : 1;
+}
+
+/* RtlGenRandom, under the name that the library exports it by. */
+BOOLEAN NTAPI SystemFunction036(PVOID bytes, ULONG size);
+
+int pawl__system_random(void *bytes, size_t size)
+{
+	return SystemFunction036(bytes, (ULONG)size) ? 0 : -EIO;
+}
+
+void *pawl__system_lines(size_t size)
+{
+	size_t whole = (size + LINE - 1) / LINE * LINE;
+	void *memory = _aligned_malloc(whole, LINE);
+
+	return memory ? memset(memory, 0, whole) : NULL;
+}
+
+void pawl__system_free_lines(void *memory)
+{
+	_aligned_free(memory);
+}
+#endif
