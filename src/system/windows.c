@@ -6,6 +6,7 @@
  * Sleeping is by a condition variable, whose time-outs are whole milliseconds of the system's timer: 15.6 ms unless some
  * program has asked for less by timeBeginPeriod(). They are rounded up, so nothing is early.
  */
+#define _GNU_SOURCE
 #include "system.h"
 
 #ifdef PAWL_ON_WINDOWS

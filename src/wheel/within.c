@@ -14,12 +14,13 @@
 
 uint64_t pawl_time_within(uint64_t earliest, uint64_t latest)
 {
-	unsigned bit;
+	uint64_t differ = (earliest - 1) ^ latest;
 
 	if (earliest == 0 || latest <= earliest)
 		return earliest;
-	bit = 63u - (unsigned)__builtin_clzll((earliest - 1) ^ latest);
-	return latest >> bit << bit;
+	for (unsigned shift = 1; shift < 64; shift *= 2)
+		differ |= differ >> shift; /* ones from the first bit in which they differ on */
+	return latest & ~(differ >> 1);
 }
 
 /* By ticks: two times within one tick are one opening. */
