@@ -13,6 +13,7 @@
 #   make test-redis-long  the same for longer, and the random test of its queue
 #   make bench-redis the module beside a ZSET with a HASH and Lua, and the longest calls of its queue (BENCH_ARGS=--quick)
 #   make fuzz        fuzz the wheel and the calendar (FUZZ_SECONDS=60 each)
+#   make analyse     cppcheck and clang-tidy, which must find nothing, and the tests' coverage by lcov
 #   make mutate      break the source in known ways; the tests must notice each
 #   make schedules   explore schedules of the service and the purgatory in rounds, until Ctrl-C (PART=service or purgatory: only that)
 #   make test-long   the same, and the random tests for longer
@@ -31,7 +32,7 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: all run test test-long schedules module install-module redis test-redis test-redis-long bench-redis playground bench bench-docs fuzz mutate \
+.PHONY: all run test test-long schedules module install-module redis test-redis test-redis-long bench-redis playground bench bench-docs analyse fuzz mutate \
 	install amalgamation test-package help format clean cmake-is-here
 
 all: cmake-is-here
@@ -116,6 +117,10 @@ fuzz:
 	CC=clang CXX=clang++ cmake -S . -B build/fuzz -DPAWL_FUZZ=ON -DPAWL_EXAMPLES=OFF
 	cmake --build build/fuzz -j $(JOBS)
 	scripts/fuzz build/fuzz $(FUZZ_SECONDS)
+
+analyse:
+	@scripts/bootstrap analyse
+	@JOBS=$(JOBS) scripts/analyse
 
 mutate:
 	@scripts/bootstrap mutate

@@ -12,7 +12,7 @@
  * A timer is set for at most a day: no kernel refuses that, and 64 bits of nanoseconds are more than some accept. The turn
  * that it then makes finds nothing due and sets it again.
  */
-#define LONGEST_NS (24 * 3600 * NS_PER_SECOND)
+#define LONGEST_NS (UINT64_C(86400) * NS_PER_SECOND)
 
 /* Where a kernel counts in milliseconds only, rounded up: a turn too early would be one in vain. */
 #ifdef NOTE_NSECONDS
