@@ -326,7 +326,8 @@ function reasonOf(error) {
 }
 
 function report(error, task, outcome) {
-	console.error('pawl:', task ? `task ${task.id}, try ${task.tries}, ${outcome ?? 'not settled'}:` : 'trying again:', error);
+	const what = task ? `task ${task.id}, try ${task.tries}, ${outcome ?? 'not settled'}:` : 'trying again:';
+	console.error('pawl:', what, task ? error : error.message || error); // the stack is of the client's own
 }
 
 module.exports = { Queue, Worker };
