@@ -95,6 +95,8 @@ void timeline_prefetch(const struct timeline *timeline, uint64_t at);
 uint64_t timeline_next(const struct timeline *timeline);
 /* How many tasks have an `at` that is not after this time. */
 struct timeline_count timeline_until(const struct timeline *timeline, uint64_t time);
+/* So many at least, told without reading a list: those in a cell that is not over at this time are left out. */
+size_t timeline_until_at_least(const struct timeline *timeline, uint64_t time);
 /* How many tasks are in the span. */
 size_t timeline_count_in(const struct timeline *timeline, const struct timeline_span *span);
 /*

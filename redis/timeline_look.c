@@ -77,6 +77,18 @@ struct timeline_count timeline_until(const struct timeline *timeline, uint64_t t
 	return sum;
 }
 
+size_t timeline_until_at_least(const struct timeline *timeline, uint64_t time)
+{
+	const struct cell *cell = &timeline->all;
+	struct timeline_count sum = {0, 0};
+
+	while (cell_open(cell) && cells_reach(cell->in.cells, time))
+		cell = add_cells_before(&sum, cell->in.cells, time);
+	if (cell_open(cell) && time > cell->in.cells->start)
+		add_cell(&sum, cell);
+	return sum.tasks;
+}
+
 static size_t count_of(const struct timeline_span *span, size_t tasks, size_t leased)
 {
 	if (span->tasks == TASKS_ALL)
