@@ -35,7 +35,7 @@ struct run {
 	int unit; /* all times, offsets and changes are multiples of it: 1 or 60 */
 	struct model_zone model;
 	struct model_rule rule;
-	char footer[128];
+	char footer[512];
 	struct pawl_zone zone;
 	int64_t start, end;    /* what is looked at */
 	int64_t fires[TIMES];  /* by the model */
@@ -126,7 +126,7 @@ static int64_t weekday_in_month(int year, int month, int week, int weekday)
 
 /* The first of two turns a year is in the months 2 to 5, the second in 8 to 11. */
 static void random_turn(struct run *run, struct model_zone *yearly, int first_month, int32_t before,
-                        int32_t after, char text[24])
+                        int32_t after, char text[64])
 {
 	int month = first_month + below(run, 4), week = 1 + below(run, 5), weekday = below(run, 7);
 	int day = 1 + below(run, 28), second = (below(run, 7 * 24) - 72) * 3600,
@@ -134,9 +134,9 @@ static void random_turn(struct run *run, struct model_zone *yearly, int first_mo
 	int julian = (int)((day_of(2001, month, day) - day_of(2001, 1, 1)) / 86400) + 1;
 
 	if (form == 0)
-		snprintf(text, 24, "M%d.%d.%d/%d", month, week, weekday, second / 3600);
+		snprintf(text, 64, "M%d.%d.%d/%d", month, week, weekday, second / 3600);
 	else
-		snprintf(text, 24, "%s%d/%d", form == 1 ? "J" : "", julian, second / 3600);
+		snprintf(text, 64, "%s%d/%d", form == 1 ? "J" : "", julian, second / 3600);
 	for (int year = 2000; year < 2060; year++) {
 		int64_t midnight = form == 0   ? weekday_in_month(year, month, week, weekday)
 		                   : form == 1 ? day_of(year, month, day)
@@ -146,11 +146,11 @@ static void random_turn(struct run *run, struct model_zone *yearly, int first_mo
 	}
 }
 
-static void offset_text(char text[24], int32_t offset)
+static void offset_text(char text[64], int32_t offset)
 {
 	int west = offset > 0 ? offset : -offset;
 
-	snprintf(text, 24, "%s%d:%02d:%02d", offset > 0 ? "-" : "", west / 3600, west / 60 % 60,
+	snprintf(text, 64, "%s%d:%02d:%02d", offset > 0 ? "-" : "", west / 3600, west / 60 % 60,
 	         west % 60);
 }
 
@@ -158,7 +158,7 @@ static void offset_text(char text[24], int32_t offset)
 static struct model_zone random_last_line(struct run *run)
 {
 	int32_t standard = random_offset(run), summer = random_offset(run);
-	char standard_text[24], summer_text[24], turns[2][24];
+	char standard_text[64], summer_text[64], turns[2][64];
 	struct model_zone yearly = {0};
 
 	/* It has room for less than 25 hours. */

@@ -395,7 +395,9 @@ static void a_stack_is_as_large_as_asked(void)
 	const uint64_t page = 65536;
 
 	EXPECT(stack_with(256 * 1024) >= 256 * 1024 - page / 4);
+#ifndef __SANITIZE_THREAD__ /* whose stacks are never so small */
 	EXPECT(stack_with(256 * 1024) < 256 * 1024 + 2 * page);
+#endif
 	EXPECT(stack_with(3 * 1024 * 1024 + 1) >= 3 * 1024 * 1024 + 1);
 	EXPECT(stack_with(0) >= 1024 * 1024 - page / 4);
 }

@@ -302,7 +302,7 @@ static void a_development_build_notices_an_armed_timer_that_is_called_idle(void)
 		_exit(0);
 	}
 	EXPECT(waitpid(child, &status, 0) == child);
-	EXPECT(WIFSIGNALED(status));
+	EXPECT(!WIFEXITED(status) || WEXITSTATUS(status) != 0); /* a sanitizer ends it in its own way */
 	free(wheel);
 #endif
 }
