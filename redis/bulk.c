@@ -220,7 +220,7 @@ int command_sweep(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 
 static void reply_range(struct visit *visit, const struct queue_span *span, size_t most)
 {
-	struct queue_range range = {NULL, 0};
+	struct queue_range range = {.items = NULL};
 	char id[TASK_ID_TEXT];
 
 	if (visit->queue)

@@ -55,6 +55,7 @@ struct queue_span {
 struct queue_range {
 	struct sort_item *items;
 	size_t count;
+	size_t looked; /* how many tasks were read for it: for tests */
 };
 
 struct queue *queue_new(void);
@@ -130,7 +131,10 @@ uint64_t queue_next(const struct queue *queue);
 void queue_counts(const struct queue *queue, uint64_t now, size_t counts[STATES]);
 /* How many are in the span. */
 size_t queue_count_in(const struct queue *queue, const struct queue_span *span);
-/* The first ones of the span, at most so many. For one time first those that are or will be due, then the dead. */
+/*
+ * The first ones of the span, at most so many. For one time first those that are or will be due, then the dead. Fewer, but
+ * still the first ones, if too many others lie among them (timeline_walk).
+ */
 struct queue_range queue_range(const struct queue *queue, const struct queue_span *span,
                                size_t most);
 /* Call fn for every task, those of each timeline in order: as they have to be put into a copy. fn changes nothing. */

@@ -76,18 +76,29 @@ static bool gather(struct task *task, void *arg)
 	return to->range.count < to->most;
 }
 
-/* As many as asked for of each timeline; then the first ones of all. */
+/*
+ * As many as asked for of each timeline; then the first ones of all. Only among tasks that are or will be due can there be
+ * too many others: those that are leased among those that wait, or the other way round. What is later than where that
+ * walk gave up is not among the first ones then.
+ */
 struct queue_range queue_range(const struct queue *queue, const struct queue_span *span,
                                size_t most)
 {
+	struct queue_span left = *span;
 	struct timeline_span part;
 	struct gathering to = {0};
 
 	to.range.items = memory_new(3 * most * sizeof(*to.range.items));
 	for (enum task_place place = PLACE_ALIVE; place <= PLACE_DEAD; place++) {
+		struct timeline_walked walked;
+
 		to.most = to.range.count + most;
-		if (narrow(span, place, &part))
-			timeline_walk(timeline_at(queue, place), &part, gather, &to);
+		if (!narrow(&left, place, &part))
+			continue;
+		walked = timeline_walk(timeline_at(queue, place), &part, gather, &to);
+		to.range.looked += walked.looked;
+		if (walked.gave_up_at != PAWL_NEVER)
+			left.to = walked.gave_up_at - 1;
 	}
 	sort_stable(to.range.items, to.range.count);
 	if (to.range.count > most)

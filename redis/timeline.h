@@ -36,6 +36,8 @@ enum {
 	CELL_MAX = 512,         /* tasks in a list, but for those of a single millisecond */
 	CELL_FEW = 16,          /* the same in the first cell, when a task is taken from it */
 	CELL_CLOSE = 8,         /* an open cell with no more tasks than this is a list again */
+	WALK_SKIPS =
+	        10000, /* tasks that are not of the span which a walk passes over before it gives up */
 };
 
 struct cells;
@@ -101,10 +103,17 @@ size_t timeline_until_at_least(const struct timeline *timeline, uint64_t time);
 size_t timeline_count_in(const struct timeline *timeline, const struct timeline_span *span);
 /*
  * Call fn for the tasks in the span, in order, until it returns false. fn changes nothing. Cells without such tasks are
- * not looked into; so for one that is found at most CELL_MAX others are read, but for those of the same millisecond.
+ * not looked into; but a list may hold many others, as where thousands are due in one millisecond and few of them are
+ * leased. So after WALK_SKIPS others, or a list more, it gives up: fn was called for all tasks of the span before that
+ * time, and perhaps for the first ones at it.
  */
-void timeline_walk(const struct timeline *timeline, const struct timeline_span *span,
-                   bool (*fn)(struct task *, void *), void *arg);
+struct timeline_walked {
+	uint64_t gave_up_at; /* PAWL_NEVER: it did not */
+	size_t looked;       /* how many tasks it read: for tests */
+};
+struct timeline_walked timeline_walk(const struct timeline *timeline,
+                                     const struct timeline_span *span,
+                                     bool (*fn)(struct task *, void *), void *arg);
 /* Call fn for every task, in order. fn changes nothing. */
 void timeline_each(const struct timeline *timeline, void (*fn)(struct task *, void *), void *arg);
 size_t timeline_memory(const struct timeline *timeline);

@@ -114,7 +114,15 @@ struct walk {
 	bool whole; /* all of it will be read */
 	bool (*fn)(struct task *, void *);
 	void *arg;
+	size_t looked, skipped, fetched; /* tasks */
+	uint64_t gave_up_at;
 };
+
+static bool give_up(struct walk *walk, uint64_t at)
+{
+	walk->gave_up_at = at;
+	return false;
+}
 
 static bool in_span(const struct task *task, const struct timeline_span *span)
 {
@@ -123,14 +131,24 @@ static bool in_span(const struct task *task, const struct timeline_span *span)
 	return count_of(span, 1, task->leased) > 0;
 }
 
+/* Whether it is in the span; if not, it was skipped. */
+static bool look(struct walk *walk, const struct task *task)
+{
+	bool in = in_span(task, &walk->span);
+
+	walk->looked++;
+	walk->skipped += !in;
+	return in;
+}
+
 /* A list of tasks for different times: at most CELL_MAX. */
-static bool walk_sorted(const struct cell *cell, const struct walk *walk)
+static bool walk_sorted(const struct cell *cell, struct walk *walk)
 {
 	struct sort_item items[CELL_MAX];
 	size_t count = 0;
 
 	for (struct task *task = cell->in.first; task; task = task->next)
-		if (in_span(task, &walk->span))
+		if (look(walk, task))
 			items[count++] = (struct sort_item){task->at, task};
 	sort_stable(items, count);
 	for (size_t i = 0; i < count; i++)
@@ -139,18 +157,27 @@ static bool walk_sorted(const struct cell *cell, const struct walk *walk)
 	return true;
 }
 
-static bool walk_list(const struct cell *cell, const struct walk *walk)
+/* A list of tasks for one millisecond: as many as there are. */
+static bool walk_list(const struct cell *cell, struct walk *walk)
 {
-	for (struct task *task = cell->in.first; task; task = task->next)
-		if (in_span(task, &walk->span) && !walk->fn(task, walk->arg))
+	for (struct task *task = cell->in.first; task; task = task->next) {
+		if (walk->skipped > WALK_SKIPS)
+			return give_up(walk, task->at);
+		if (look(walk, task) && !walk->fn(task, walk->arg))
 			return false;
+	}
 	return true;
+}
+
+static uint64_t cell_begin(const struct cells *cells, unsigned i)
+{
+	return cells->start + ((uint64_t)i << cells->shift);
 }
 
 /* Whether the cell with this number may hold tasks of the span. */
 static bool cell_in_span(const struct cells *cells, unsigned i, const struct timeline_span *span)
 {
-	uint64_t begin = cells->start + ((uint64_t)i << cells->shift);
+	uint64_t begin = cell_begin(cells, i);
 	uint64_t end = begin + ((UINT64_C(1) << cells->shift) - 1);
 
 	return begin <= span->to && end >= span->from &&
@@ -162,13 +189,13 @@ static bool cell_in_span(const struct cells *cells, unsigned i, const struct tim
  * step before any of their tasks is looked at: then 16 misses are under way at a time. That pays where many are read: all
  * of them, or those among which a few are looked for.
  */
-static void fetch_lists(const struct cells *cells, const struct timeline_span *span)
+static void fetch_lists(const struct cells *cells, struct walk *walk)
 {
 	const struct task *at[CELLS];
 	unsigned left = 1;
 
 	for (unsigned i = 0; i < CELLS; i++)
-		at[i] = cell_open(&cells->cell[i]) || !cell_in_span(cells, i, span)
+		at[i] = cell_open(&cells->cell[i]) || !cell_in_span(cells, i, &walk->span)
 		                ? NULL
 		                : cells->cell[i].in.first;
 	for (unsigned step = 0; left && step < CELL_MAX; step++) {
@@ -180,30 +207,37 @@ static void fetch_lists(const struct cells *cells, const struct timeline_span *s
 			at[i] = at[i]->next;
 			left++;
 		}
+		walk->fetched += left;
 	}
 }
 
-static bool walk_cell(const struct cell *cell, unsigned shift, const struct walk *walk)
+static bool walk_cell(const struct cell *cell, unsigned shift, struct walk *walk)
 {
 	const struct cells *cells = cell->in.cells;
 
 	if (!cell_open(cell))
 		return shift == 0 ? walk_list(cell, walk) : walk_sorted(cell, walk);
-	if (walk->whole || walk->span.tasks != TASKS_ALL)
-		fetch_lists(cells, &walk->span);
-	for (unsigned i = 0; i < CELLS; i++)
-		if (cell_in_span(cells, i, &walk->span) &&
-		    !walk_cell(&cells->cell[i], cells->shift, walk))
+	if (walk->whole || (walk->span.tasks != TASKS_ALL && walk->fetched <= WALK_SKIPS))
+		fetch_lists(cells, walk);
+	for (unsigned i = 0; i < CELLS; i++) {
+		if (!cell_in_span(cells, i, &walk->span))
+			continue;
+		if (walk->skipped > WALK_SKIPS)
+			return give_up(walk, cell_begin(cells, i));
+		if (!walk_cell(&cells->cell[i], cells->shift, walk))
 			return false;
+	}
 	return true;
 }
 
-void timeline_walk(const struct timeline *timeline, const struct timeline_span *span,
-                   bool (*fn)(struct task *, void *), void *arg)
+struct timeline_walked timeline_walk(const struct timeline *timeline,
+                                     const struct timeline_span *span,
+                                     bool (*fn)(struct task *, void *), void *arg)
 {
-	struct walk walk = {.span = *span, .fn = fn, .arg = arg};
+	struct walk walk = {.span = *span, .fn = fn, .arg = arg, .gave_up_at = PAWL_NEVER};
 
 	walk_cell(&timeline->all, 1, &walk);
+	return (struct timeline_walked){walk.gave_up_at, walk.looked + walk.fetched};
 }
 
 struct each {
@@ -222,7 +256,8 @@ static bool each_task(struct task *task, void *arg)
 void timeline_each(const struct timeline *timeline, void (*fn)(struct task *, void *), void *arg)
 {
 	struct each each = {fn, arg};
-	struct walk walk = {{0, UINT64_MAX, TASKS_ALL}, true, each_task, &each};
+	struct walk walk = {
+	        .span = {0, UINT64_MAX, TASKS_ALL}, .whole = true, .fn = each_task, .arg = &each};
 
 	walk_cell(&timeline->all, 1, &walk);
 }

@@ -781,6 +781,83 @@ static void no_call_moves_many_tasks_however_many_fell_due_while_nobody_looked(v
 	}
 }
 
+enum {
+	CROWD = 200000,
+	/* Tasks that are passed over, and read ahead for that, each with the lists that it began; and those that it gives. */
+	MOST_LOOKS = 2 * WALK_SKIPS + CELL_MAX + CELLS * CELL_MAX + 10000
+};
+
+/* Tasks of a second, so many a millisecond, and each of `rare` leased: every other one of these for the last time. */
+static void add_crowd(unsigned a_ms, unsigned rare)
+{
+	for (unsigned i = 0; i < CROWD; i++) {
+		unsigned number = i + 1;
+		struct task_id id;
+		struct task *task;
+
+		task_id_from_text(&id, (const char *)&number, sizeof(number));
+		task = task_new(&id, &number, sizeof(number));
+		task->max_tries = task->tries = i / rare % 2;
+		if (i % rare == rare - 1)
+			queue_add_leased(queue, task, model.now + HOUR + i / a_ms);
+		else
+			queue_add(queue, task, model.now + HOUR + i / a_ms);
+	}
+}
+
+static int compare_leased(const void *a, const void *b)
+{
+	const struct task *x = *(struct task *const *)a, *y = *(struct task *const *)b;
+
+	if (x->at != y->at)
+		return x->at < y->at ? -1 : 1;
+	if (x->place != y->place)
+		return x->place < y->place ? -1 : 1;
+	return number_of(x) < number_of(y) ? -1 : 1;
+}
+
+struct leased {
+	struct task *tasks[CROWD];
+	size_t count;
+};
+
+static void note_leased(struct task *task, void *arg)
+{
+	struct leased *leased = arg;
+
+	if (task->leased)
+		leased->tasks[leased->count++] = task;
+}
+
+static void a_range_of_few_among_many_gives_up_with_the_first_ones(void)
+{
+	static const struct {
+		unsigned a_ms, rare;
+		bool all; /* are found */
+	} crowds[] = {{CROWD, 2000, false},  {2000, 2000, false}, {200, 200, false}, {3, 50, false},
+	              {CROWD, CROWD, false}, {200, 7, false},     {3, 40000, true}};
+	static struct leased leased;
+
+	for (unsigned i = 0; i < sizeof(crowds) / sizeof(crowds[0]); i++) {
+		struct queue_range range;
+
+		begin(i + 1);
+		add_crowd(crowds[i].a_ms, crowds[i].rare);
+		leased.count = 0;
+		queue_each(queue, note_leased, &leased);
+		qsort(leased.tasks, leased.count, sizeof(*leased.tasks), compare_leased);
+		range = queue_range(
+		        queue, &(struct queue_span){0, UINT64_MAX, STATE_LEASED, model.now}, 10000);
+		EXPECT(range.looked <= MOST_LOOKS);
+		EXPECT(range.count <= leased.count);
+		EXPECT_EQ(range.count == leased.count, crowds[i].all);
+		for (size_t j = 0; j < range.count; j++)
+			EXPECT_EQ(number_of(range.items[j].task), number_of(leased.tasks[j]));
+		memory_free(range.items);
+		queue_free(queue);
+	}
+}
+
 static void a_queue_is_compact_again_when_it_has_shrunk(void)
 {
 	begin(1);
@@ -1145,6 +1222,7 @@ int main(int argc, char **argv)
 	        TEST(questions_have_exact_answers_and_move_nothing),
 	        TEST(the_next_of_two_tasks_in_one_second_is_the_earlier_one),
 	        TEST(no_call_moves_many_tasks_however_many_fell_due_while_nobody_looked),
+	        TEST(a_range_of_few_among_many_gives_up_with_the_first_ones),
 	        TEST(a_queue_is_compact_again_when_it_has_shrunk),
 	        TEST(a_task_in_a_hundred_years_makes_it_one_level_deeper),
 	        TEST(all_64_bits_of_time_have_their_place),
