@@ -66,7 +66,7 @@ static uint64_t read_secret(const char *text)
 	return secret;
 }
 
-/* A number from 1 to FENCE_MAX and a '-', or 0. */
+/* A number and a '-', or 0. Beyond FENCE_MAX too: such a token was given all the same, and must hold its lease. */
 static uint64_t read_fence(const char *text, size_t size)
 {
 	uint64_t fence = 0;
@@ -74,11 +74,11 @@ static uint64_t read_fence(const char *text, size_t size)
 	if (text[0] == '0' || text[size - 1] != '-')
 		return 0;
 	for (size_t i = 0; i < size - 1; i++) {
-		if (text[i] < '0' || text[i] > '9' || fence > FENCE_MAX)
+		if (text[i] < '0' || text[i] > '9' || fence > (UINT64_MAX - 9) / 10)
 			return 0;
 		fence = fence * 10 + (uint64_t)(text[i] - '0');
 	}
-	return fence <= FENCE_MAX ? fence : 0;
+	return fence;
 }
 
 struct token token_from_text(const char *text, size_t size)

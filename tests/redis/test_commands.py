@@ -361,7 +361,7 @@ class Leases(ServerTest):
         fence, secret = self.token.split(b"-")
         for text in (self.token + b" ", b" " + self.token, fence + b"-" + secret.upper(), fence + secret, b"-" + secret,
                      b"0-" + secret, b"0" + self.token, b"x-" + secret, fence + b"--" + secret, fence + b"-" + secret[1:],
-                     b"%d-" % 2**53 + secret, b"9" * 40 + b"-" + secret, fence, secret[1:], b"",
+                     b"%d-" % 2**64 + secret, b"9" * 40 + b"-" + secret, fence, secret[1:], b"",
                      fence + b"-" + b"0" * 16):
             if text != fence + b"-" + secret:  # digits alone have no capitals
                 self.assertEqual(self.call("PAWL.ACK", "q", "x", text), 0, text)
@@ -524,6 +524,18 @@ class Leases(ServerTest):
         for command in ("PAWL.ACK", "PAWL.NACK"):
             self.assertEqual(self.call(command, "missing", "x", self.token), 0)
         self.assertEqual(self.call("PAWL.EXTEND", "missing", "x", self.token, 5), 0)
+
+
+class LargeFences(ServerTest):
+    """On a server of its own: fences do not become smaller again."""
+
+    def test_a_token_whose_fence_is_above_2_to_the_53_holds_its_lease(self):
+        self.set_clock(2**43)
+        self.call("PAWL.PUT", "q", 0, "p", "ID", "x")
+        token = self.call("PAWL.TAKE", "q", "LEASE", 50)[0][4]
+        self.assertGreater(int(token.split(b"-")[0]), 2**53)
+        self.assertEqual(self.call("PAWL.EXTEND", "q", "x", token, 70), 1)
+        self.assertEqual(self.call("PAWL.ACK", "q", "x", token), 1)
 
 
 class Change(ServerTest):
