@@ -37,7 +37,7 @@ enum {
 	CELL_FEW = 16,          /* the same in the first cell, when a task is taken from it */
 	CELL_CLOSE = 8,         /* an open cell with no more tasks than this is a list again */
 	WALK_SKIPS =
-	        10000, /* tasks that are not of the span which a walk passes over before it gives up */
+	        2000, /* tasks that are not of the span which a walk passes over before it gives up */
 };
 
 struct cells;

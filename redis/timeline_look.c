@@ -114,7 +114,7 @@ struct walk {
 	bool whole; /* all of it will be read */
 	bool (*fn)(struct task *, void *);
 	void *arg;
-	size_t looked, skipped, fetched; /* tasks */
+	size_t looked, skipped; /* tasks */
 	uint64_t gave_up_at;
 };
 
@@ -186,18 +186,15 @@ static bool cell_in_span(const struct cells *cells, unsigned i, const struct tim
 
 /*
  * A list of tasks that are not in the cache is one miss after the other. So the lists of an open cell are walked in
- * step before any of their tasks is looked at: then 16 misses are under way at a time. That pays where many are read: all
- * of them, or those among which a few are looked for.
+ * step before any of their tasks is looked at: then 16 misses are under way at a time. That pays where all are read.
  */
-static void fetch_lists(const struct cells *cells, struct walk *walk)
+static void fetch_lists(const struct cells *cells)
 {
 	const struct task *at[CELLS];
 	unsigned left = 1;
 
 	for (unsigned i = 0; i < CELLS; i++)
-		at[i] = cell_open(&cells->cell[i]) || !cell_in_span(cells, i, &walk->span)
-		                ? NULL
-		                : cells->cell[i].in.first;
+		at[i] = cell_open(&cells->cell[i]) ? NULL : cells->cell[i].in.first;
 	for (unsigned step = 0; left && step < CELL_MAX; step++) {
 		left = 0;
 		for (unsigned i = 0; i < CELLS; i++) {
@@ -207,7 +204,6 @@ static void fetch_lists(const struct cells *cells, struct walk *walk)
 			at[i] = at[i]->next;
 			left++;
 		}
-		walk->fetched += left;
 	}
 }
 
@@ -217,8 +213,8 @@ static bool walk_cell(const struct cell *cell, unsigned shift, struct walk *walk
 
 	if (!cell_open(cell))
 		return shift == 0 ? walk_list(cell, walk) : walk_sorted(cell, walk);
-	if (walk->whole || (walk->span.tasks != TASKS_ALL && walk->fetched <= WALK_SKIPS))
-		fetch_lists(cells, walk);
+	if (walk->whole)
+		fetch_lists(cells);
 	for (unsigned i = 0; i < CELLS; i++) {
 		if (!cell_in_span(cells, i, &walk->span))
 			continue;
@@ -237,7 +233,7 @@ struct timeline_walked timeline_walk(const struct timeline *timeline,
 	struct walk walk = {.span = *span, .fn = fn, .arg = arg, .gave_up_at = PAWL_NEVER};
 
 	walk_cell(&timeline->all, 1, &walk);
-	return (struct timeline_walked){walk.gave_up_at, walk.looked + walk.fetched};
+	return (struct timeline_walked){walk.gave_up_at, walk.looked};
 }
 
 struct each {

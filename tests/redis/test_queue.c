@@ -783,8 +783,8 @@ static void no_call_moves_many_tasks_however_many_fell_due_while_nobody_looked(v
 
 enum {
 	CROWD = 200000,
-	/* Tasks that are passed over, and read ahead for that, each with the lists that it began; and those that it gives. */
-	MOST_LOOKS = 2 * WALK_SKIPS + CELL_MAX + CELLS * CELL_MAX + 10000
+	/* Tasks that are passed over, with the last list of them; and those that it gives. */
+	MOST_LOOKS = WALK_SKIPS + CELL_MAX + 10000
 };
 
 /* Tasks of a second, so many a millisecond, and each of `rare` leased: every other one of these for the last time. */
@@ -835,7 +835,7 @@ static void a_range_of_few_among_many_gives_up_with_the_first_ones(void)
 		unsigned a_ms, rare;
 		bool all; /* are found */
 	} crowds[] = {{CROWD, 2000, false},  {2000, 2000, false}, {200, 200, false}, {3, 50, false},
-	              {CROWD, CROWD, false}, {200, 7, false},     {3, 40000, true}};
+	              {CROWD, CROWD, false}, {200, 7, false},     {3, 100000, true}};
 	static struct leased leased;
 
 	for (unsigned i = 0; i < sizeof(crowds) / sizeof(crowds[0]); i++) {
