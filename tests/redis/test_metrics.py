@@ -91,6 +91,16 @@ class Metrics(unittest.TestCase):
         self.call("PAWL.SWEEP", "q", 0, "STATE", "due")
         self.expect(put=5, delivered=4, nacked=1, died=4, lapsed=3, cancelled=2)
 
+    def test_a_dead_task_that_was_taken_with_a_lease_dies_again(self):
+        self.call("PAWL.PUT", "q", 0, "p", "ID", "x", "MAXTRIES", 1)
+        self.call("PAWL.NACK", "q", "x", self.call("PAWL.TAKE", "q", "LEASE", 50)[0][4])
+        self.call("PAWL.NACK", "q", "x", self.call("PAWL.DEAD", "q", "TAKE", "LEASE", 50)[0][4])
+        self.expect(put=1, delivered=1, nacked=2, died=2)
+        self.call("PAWL.DEAD", "q", "TAKE", "LEASE", 50)
+        self.pass_ms(50)
+        self.call("PAWL.DEAD", "q", "TAKE")
+        self.expect(put=1, delivered=1, nacked=2, died=3, lapsed=1)
+
     def test_lateness_is_a_histogram(self):
         for late in (0, 1, 2, 5, 6, 999, 1000, 400_000):
             self.call("PAWL.PUT", "q", 0, "p", "AT", self.now - late)
