@@ -599,6 +599,24 @@ static void *watch_numbered(void *number)
 	return NULL;
 }
 
+static void *change_and_cancel(void *key)
+{
+	__atomic_add_fetch(&changes, 1, __ATOMIC_RELAXED);
+	return cancel_key(key);
+}
+
+/* An operation that cancel_key does not find yet sees what changed before: it does not stay behind. */
+static void no_cancel_is_lost(void)
+{
+	open_purgatory(PAWL_MANUAL, 2);
+	start(watch_first, arg(&keys[0]));
+	start(change_and_cancel, arg(&keys[0]));
+	join_all();
+	EXPLORE_EXPECT_EQ(fates[0].released, 1);
+	EXPLORE_EXPECT_EQ(fates[0].outcomes[CANCELLED], taken);
+	close_purgatory();
+}
+
 /* Operations of two threads, which are in two shards: cancel_key takes both, whoever is trying them. */
 static void cancel_in_both_shards(void)
 {
@@ -998,6 +1016,7 @@ int main(int argc, char **argv)
 	        {SCENARIO(holds_given_back)},
 	        {SCENARIO(cancel_against_check_and_expiry)},
 	        {SCENARIO(cancel_against_two_checks)},
+	        {SCENARIO(no_cancel_is_lost)},
 	        {SCENARIO(cancel_against_watch)},
 	        {SCENARIO(cancel_in_both_shards)},
 	        {SCENARIO(stop_against_watch_and_check)},
