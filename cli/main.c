@@ -17,7 +17,7 @@ static const char help[] =
         "  pawl explain DELAY...   the journey of a timer through the wheels, drawn\n"
         "  pawl run [FILE]         write lines, or run commands, when they are due\n"
         "\n"
-        "  pawl COMMAND --help     the options of a command\n"
+        "  pawl help [COMMAND]     this text, or the options of a command\n"
         "  pawl --version          the version\n"
         "\n"
         "The manual is pawl(1).\n";
@@ -49,6 +49,34 @@ static void guard_standard_files(void)
 			return;
 }
 
+/* The subcommand that argv[0] names. */
+static int run_command(int argc, char **argv)
+{
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+		if (strcmp(argv[0], commands[i].name) == 0)
+			return commands[i].run(argc, argv);
+	complain("unknown command '%s'; expected board, demo, explain, help or run", argv[0]);
+	return EXIT_USAGE;
+}
+
+static bool is_help(const char *word)
+{
+	return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0;
+}
+
+/* pawl help COMMAND is pawl COMMAND --help. */
+static int help_on(int argc, char **argv)
+{
+	char option[] = "--help", *arguments[] = {argc > 1 ? argv[1] : NULL, option, NULL};
+
+	if (argc == 1 || (argc == 2 && is_help(argv[1])))
+		return print(help);
+	if (argc == 2)
+		return run_command(2, arguments);
+	complain("help: '%s' is one COMMAND too many; expected at most one", argv[2]);
+	return EXIT_USAGE;
+}
+
 int main(int argc, char **argv)
 {
 	guard_standard_files();
@@ -56,15 +84,11 @@ int main(int argc, char **argv)
 		fputs(help, stderr);
 		return EXIT_USAGE;
 	}
-	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
-		return print(help);
+	if (is_help(argv[1]))
+		return help_on(argc - 1, argv + 1);
 	if (strcmp(argv[1], "--version") == 0) {
 		printf("pawl %s\n", pawl_version());
 		return finish_output(EXIT_FINE);
 	}
-	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
-		if (strcmp(argv[1], commands[i].name) == 0)
-			return commands[i].run(argc - 1, argv + 1);
-	complain("unknown command '%s'; expected board, demo, explain or run", argv[1]);
-	return EXIT_USAGE;
+	return run_command(argc - 1, argv + 1);
 }

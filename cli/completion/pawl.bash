@@ -6,7 +6,11 @@ _pawl() {
 	COMPREPLY=()
 
 	if [ "$COMP_CWORD" -eq 1 ]; then
-		COMPREPLY=($(compgen -W 'board demo explain run --help --version' -- "$word"))
+		COMPREPLY=($(compgen -W 'board demo explain help run --help --version' -- "$word"))
+		return
+	fi
+	if [ "${COMP_WORDS[1]}" = help ]; then
+		[ "$COMP_CWORD" -eq 2 ] && COMPREPLY=($(compgen -W 'board demo explain run' -- "$word"))
 		return
 	fi
 	case ${COMP_WORDS[1]} in

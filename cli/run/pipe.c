@@ -49,6 +49,11 @@ static uint64_t lines_left(const struct pipe *p)
 	return pawl_wheel_count(p->wheel) + output_left(&p->output);
 }
 
+static const char *plural(uint64_t count)
+{
+	return count == 1 ? "" : "s";
+}
+
 static void print_statistics(const struct pipe *p)
 {
 	const struct counts *c = &p->counts;
@@ -56,7 +61,8 @@ static void print_statistics(const struct pipe *p)
 
 	duration_format(c->fired ? c->late_sum / c->fired : 0, mean);
 	duration_format(c->late_max, max);
-	fprintf(stderr, "pawl: read %" PRIu64 " lines, %" PRIu64 " of them bad; ", c->read, c->bad);
+	fprintf(stderr, "pawl: read %" PRIu64 " line%s, %" PRIu64 " of them bad; ", c->read,
+	        plural(c->read), c->bad);
 	fprintf(stderr, "fired %" PRIu64 ", replaced %" PRIu64 ", cancelled %" PRIu64 ", ",
 	        c->fired, c->replaced, c->cancelled);
 	fprintf(stderr, "pending %zu; late by %s on average, %s at most",
@@ -72,6 +78,7 @@ static void print_statistics(const struct pipe *p)
 static void handle_interrupts(struct pipe *p)
 {
 	int interrupts = signals_interrupts();
+	uint64_t left = lines_left(p);
 
 	if (interrupts == 0)
 		return;
@@ -79,9 +86,10 @@ static void handle_interrupts(struct pipe *p)
 		p->stop = STOP_INTERRUPTED;
 	} else if (!p->announced) {
 		p->announced = true;
-		complain("interrupted; waiting for %u running commands, a second signal ends them; "
-		         "%" PRIu64 " lines are left",
-		         p->children.running, lines_left(p));
+		complain("interrupted; waiting for %u running command%s, a second signal ends "
+		         "them; %" PRIu64 " line%s left",
+		         p->children.running, plural(p->children.running), left,
+		         left == 1 ? " is" : "s are");
 	}
 }
 

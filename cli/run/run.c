@@ -27,7 +27,8 @@ static const char help[] =
         "\n"
         "  --exec CMD     run 'sh -c CMD' for each line, with the text on its standard\n"
         "                 input and in $PAWL_TEXT\n"
-        "  --jobs N       commands at once, 1 to 1024 (default: as many as processors)\n"
+        "  --jobs N       with --exec: commands at once, 1 to 1024 (default: as many as\n"
+        "                 processors)\n"
         "  --replay       each line begins with its own timestamp, ISO 8601 or since\n"
         "                 1970, and is written as far in time behind the first\n"
         "  --speed X      with --replay: so many times faster, 0.001 to 1000000\n"
@@ -96,6 +97,8 @@ static bool makes_sense(const struct pipe_options *options, int count, char **ar
 		complain("run: '%s' is one FILE too many; expected at most one", arguments[1]);
 	else if (options->speed != 1.0 && !options->replay)
 		complain("run: --speed is for --replay only");
+	else if (options->jobs && !options->command)
+		complain("run: --jobs is for --exec only");
 	else if (options->zone && options->replay)
 		complain("run: --zone is not for --replay");
 	else
@@ -105,13 +108,15 @@ static bool makes_sense(const struct pipe_options *options, int count, char **ar
 
 int command_run(int argc, char **argv)
 {
-	struct pipe_options options = {.jobs = processors(), .speed = 1.0};
+	struct pipe_options options = {.speed = 1.0};
 	int code = take_options(argc, argv, long_options, help, take_option, &options);
 
 	if (code >= 0)
 		return code;
 	if (!makes_sense(&options, argc - optind, argv + optind))
 		return EXIT_USAGE;
+	if (options.jobs == 0)
+		options.jobs = processors();
 	if (optind < argc && strcmp(argv[optind], "-") != 0)
 		options.path = argv[optind];
 	return pipe_run(&options);

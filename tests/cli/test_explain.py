@@ -187,6 +187,14 @@ class Manners(CommandTest):
         self.assertEqual((code, err), (0, ""))
         self.assertRegex(out, r"^pawl \d+\.\d+\.\d+\n$")
 
+    def test_help_is_a_command_too(self):
+        self.assertEqual(pawl("help"), pawl("--help"))
+        for command in ("board", "demo", "explain", "run"):
+            self.assertEqual(pawl("help", command), pawl(command, "--help"))
+        self.expect_usage("help", "wind", says=["'wind'", "explain"])
+        self.assertEqual(pawl("help", "--help"), pawl("help"))
+        self.expect_usage("help", "run", "demo", says=["'demo'", "at most one"])
+
     def test_without_a_command_or_with_an_unknown_one_nothing_is_done(self):
         code, out, err = pawl()
         self.assertEqual((code, out), (2, ""))

@@ -81,8 +81,10 @@ class Manual(CommandTest):
 
 class Completion(CommandTest):
     def test_bash_knows_commands_and_options(self):
-        self.assertEqual(completed("pawl", ""), ["--help", "--version", *COMMANDS])
+        self.assertEqual(completed("pawl", ""), sorted(["--help", "--version", "help", *COMMANDS]))
         self.assertEqual(completed("pawl", "ex"), ["explain"])
+        self.assertEqual(completed("pawl", "help", ""), [*COMMANDS])
+        self.assertEqual(completed("pawl", "help", "run", ""), [])
         for name in COMMANDS:
             self.assertEqual(completed("pawl", name, "--"), options_of(name))
         self.assertEqual(completed("pawl", "explain", "--w"), ["--wheel-size"])

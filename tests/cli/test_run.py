@@ -301,6 +301,7 @@ class BadLines(CommandTest):
             self.expect_usage("run", "--replay", "--speed", speed, says=["--speed", f"'{speed}'", "0.001 to 1e+06"])
         for jobs in ("0", "1025", "x"):
             self.expect_usage("run", "--jobs", jobs, says=["--jobs", f"'{jobs}'", "1 to 1024"])
+        self.expect_usage("run", "--jobs", "2", says=["--jobs is for --exec only"])
         self.expect_usage("run", "--exec", says=["--exec", "needs a value"])
         self.expect_usage("run", "--zone", "Europe/Atlantis", says=["--zone is 'Europe/Atlantis'", "expected a name as"])
         self.expect_usage("run", "--replay", "--zone", "UTC", says=["--zone is not for --replay"])
@@ -530,8 +531,8 @@ class Exec(CommandTest):
             send(process, "1h left", "0s x")
             self.assertEqual(next_line(process.stdout), "started")
             process.send_signal(signal.SIGINT)
-            self.assertEqual(next_line(process.stderr), "pawl: interrupted; waiting for 1 running commands, a second "
-                                                        "signal ends them; 1 lines are left")
+            self.assertEqual(next_line(process.stderr), "pawl: interrupted; waiting for 1 running command, a second "
+                                                        "signal ends them; 1 line is left")
             open(gate, "w").close()
             self.assertEqual(next_line(process.stdout), "done")
             self.assertEqual(process.wait(HANG), 130)
