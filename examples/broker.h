@@ -11,7 +11,6 @@
 
 #define REPLICAS 3 /* the first one leads, the others copy from it */
 #define LOG_MAX  256
-#define SECOND   UINT64_C(1000000000)
 
 /* A log of bytes. Its lock is its own: nothing of pawl knows of it. */
 struct partition {

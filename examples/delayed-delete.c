@@ -80,7 +80,8 @@ static void delete_records(int id, struct partition *partition, size_t before)
 	delete_from(partition, 0, before);
 	*delete = (struct delete_records){.id = id, .partition = partition, .before = before};
 	pawl_op_init(&delete->op, &delete_type);
-	if (pawl_purgatory_try_or_watch(broker.purgatory, &delete->op, &key, 1, 30 * SECOND) < 0) {
+	if (pawl_purgatory_try_or_watch(broker.purgatory, &delete->op, &key, 1, 30 * PAWL_SECOND) <
+	    0) {
 		printf("delete %d: refused\n", id); /* it is still ours */
 		free(delete);
 	}
@@ -100,7 +101,7 @@ int main(void)
 	delete_records(2, &audit, 20);
 	delete_from(&audit, 1, 20); /* one replica has gone on to 20... */
 	delete_from(&audit, 2, 15); /* ...and the other one to 15: that is enough for the first */
-	broker_pass(&broker, 30 * SECOND);
+	broker_pass(&broker, 30 * PAWL_SECOND);
 
 	delete_records(3, &trace, 5);
 	printf("%zu handed over\n",

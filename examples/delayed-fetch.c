@@ -114,13 +114,13 @@ int main(void)
 		return 1;
 
 	append(&topics[0], "here ");
-	fetch(1, 5, 0, 0, 10 * SECOND);  /* enough is there: answered at once */
-	fetch(2, 12, 0, 0, 10 * SECOND); /* waits for both partitions together */
+	fetch(1, 5, 0, 0, 10 * PAWL_SECOND);  /* enough is there: answered at once */
+	fetch(2, 12, 0, 0, 10 * PAWL_SECOND); /* waits for both partitions together */
 	append(&topics[0], "and ");
 	append(&topics[1], "seen ");
-	fetch(3, 100, 5, 5, 10 * SECOND); /* so much will not come in time */
+	fetch(3, 100, 5, 5, 10 * PAWL_SECOND); /* so much will not come in time */
 	append(&topics[0], "there ");
-	broker_pass(&broker, 10 * SECOND);
+	broker_pass(&broker, 10 * PAWL_SECOND);
 
 	for (int i = 0; i < PARTITIONS; i++)
 		pawl_purgatory_unresolve(broker.purgatory, topics[i].key);

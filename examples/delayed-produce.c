@@ -89,7 +89,7 @@ static void produce(int id, const char *order, const char *payment)
 	produce->written[1].offset = partition_append(&payments, payment);
 	pawl_op_init(&produce->op, &produce_type);
 	answered = pawl_purgatory_try_or_watch(broker.purgatory, &produce->op, keys, PARTITIONS,
-	                                       30 * SECOND);
+	                                       30 * PAWL_SECOND);
 	if (answered < 0) {
 		printf("produce %d: refused\n", id); /* it is still ours */
 		free(produce);
@@ -130,6 +130,6 @@ int main(void)
 	produce(2, "two books", "19.98");
 	follow(&replicas[0]);
 	copy(&payments, 2);
-	broker_pass(&broker, 30 * SECOND);
+	broker_pass(&broker, 30 * PAWL_SECOND);
 	broker_close(&broker);
 }

@@ -28,7 +28,7 @@
 #endif
 
 #define SESSIONS  4
-#define HALF_HOUR (UINT64_C(1800) * 1000000000)
+#define HALF_HOUR (30 * PAWL_MINUTE)
 
 struct session {
 	struct pawl_task silence; /* first: a task is its session */

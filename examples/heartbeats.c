@@ -7,8 +7,6 @@
 #include <semaphore.h>
 #include <stdio.h>
 
-#define MS UINT64_C(1000000)
-
 struct peer {
 	struct pawl_service *service;
 	struct pawl_task heartbeat, idle;
@@ -18,17 +16,17 @@ struct peer {
 
 static void beat(struct pawl_task *task)
 {
-	struct peer *peer = (struct peer *)((char *)task - offsetof(struct peer, heartbeat));
+	struct peer *peer = PAWL_CONTAINER_OF(task, struct peer, heartbeat);
 
 	printf("heartbeat %u\n", ++peer->beats);
-	pawl_service_touch(peer->service, &peer->idle, 150 * MS);
+	pawl_service_touch(peer->service, &peer->idle, 150 * PAWL_MS);
 	if (peer->beats == 3)
 		pawl_service_cancel(peer->service, task); /* from inside: this was the last run */
 }
 
 static void give_up(struct pawl_task *task)
 {
-	struct peer *peer = (struct peer *)((char *)task - offsetof(struct peer, idle));
+	struct peer *peer = PAWL_CONTAINER_OF(task, struct peer, idle);
 
 	printf("silent for 150 ms\n");
 	sem_post(&peer->gone);
@@ -43,8 +41,8 @@ int main(void)
 	sem_init(&peer.gone, 0, 0);
 	pawl_task_init(&peer.heartbeat, beat);
 	pawl_task_init(&peer.idle, give_up);
-	pawl_service_arm(peer.service, &peer.idle, 10000 * MS);
-	pawl_service_arm_every(peer.service, &peer.heartbeat, 50 * MS, PAWL_SKIP);
+	pawl_service_arm(peer.service, &peer.idle, 10000 * PAWL_MS);
+	pawl_service_arm_every(peer.service, &peer.heartbeat, 50 * PAWL_MS, PAWL_SKIP);
 	sem_wait(&peer.gone);
 	pawl_service_close(peer.service, NULL);
 	return 0;

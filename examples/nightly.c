@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define SECOND UINT64_C(1000000000)
-
 struct job {
 	struct pawl_task task;
 	struct pawl_service *service;
@@ -41,7 +39,8 @@ static void arm_next(struct job *job)
 
 	job->due = pawl_calendar_next(&job->rule, &job->zone, job->due > now ? job->due : now);
 	if (job->due != PAWL_CALENDAR_NEVER)
-		pawl_service_arm(job->service, &job->task, (uint64_t)(job->due - now) * SECOND);
+		pawl_service_arm(job->service, &job->task,
+		                 (uint64_t)(job->due - now) * PAWL_SECOND);
 }
 
 static void run(struct pawl_task *task)
@@ -60,7 +59,7 @@ static void let_pass(struct job *job, struct pawl_clock_manual *clock, int64_t f
 	arm_next(job);
 	while (wall_clock < to) {
 		wall_clock += 60;
-		pawl_clock_manual_advance(clock, 60 * SECOND);
+		pawl_clock_manual_advance(clock, 60 * PAWL_SECOND);
 		pawl_service_settle(job->service);
 	}
 	pawl_service_cancel(job->service, &job->task);

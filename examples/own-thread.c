@@ -8,9 +8,6 @@
 #include <stdio.h>
 #include <time.h>
 
-#define MS     UINT64_C(1000000)
-#define SECOND UINT64_C(1000000000)
-
 static void say_hello(struct pawl_task *task)
 {
 	(void)task;
@@ -19,7 +16,7 @@ static void say_hello(struct pawl_task *task)
 
 static void sleep_until(uint64_t ns)
 {
-	struct timespec t = {(time_t)(ns / SECOND), (long)(ns % SECOND)};
+	struct timespec t = {(time_t)(ns / PAWL_SECOND), (long)(ns % PAWL_SECOND)};
 
 	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) != 0)
 		;
@@ -35,7 +32,7 @@ int main(void)
 	if (pawl_service_open(&service, &options) != 0)
 		return 1;
 	pawl_task_init(&task, say_hello);
-	pawl_service_arm(service, &task, 100 * MS);
+	pawl_service_arm(service, &task, 100 * PAWL_MS);
 
 	while ((next = pawl_service_next(service)) != PAWL_NEVER) {
 		sleep_until(next);

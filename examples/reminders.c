@@ -32,7 +32,7 @@ static void sleep_until(uint64_t ms)
 
 static struct reminder *reminder_of(struct pawl_timer *timer)
 {
-	return (struct reminder *)((char *)timer - offsetof(struct reminder, timer));
+	return PAWL_CONTAINER_OF(timer, struct reminder, timer);
 }
 
 int main(void)

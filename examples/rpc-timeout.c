@@ -54,7 +54,7 @@ static void call(unsigned id)
 	pawl_op_hold(&call->op); /* the table's, taken while the call is ours alone... */
 	pawl_op_hold(&call->op); /* ...and ours: it may have timed out before it is sent */
 	swap(id, call);
-	if (pawl_purgatory_try_or_watch(broker.purgatory, &call->op, &key, 1, SECOND) < 0) {
+	if (pawl_purgatory_try_or_watch(broker.purgatory, &call->op, &key, 1, PAWL_SECOND) < 0) {
 		broker_free(&swap(id, NULL)->op); /* not sent: no reply has taken it */
 		return;
 	}
@@ -78,7 +78,7 @@ int main(void)
 	call(1);
 	call(2);
 	reply(1, "pong");
-	broker_pass(&broker, SECOND);
+	broker_pass(&broker, PAWL_SECOND);
 	reply(2, "pong");
 	call(3);
 	broker_close(&broker);

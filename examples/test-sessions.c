@@ -7,9 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define SECOND UINT64_C(1000000000)
-#define MINUTE (60 * SECOND)
-
 /* ---- the code to be tested: it takes a service, and so whatever clock that has ---- */
 
 struct session {
@@ -20,7 +17,7 @@ struct session {
 
 static void end_session(struct pawl_task *task)
 {
-	struct session *s = (struct session *)((char *)task - offsetof(struct session, idle));
+	struct session *s = PAWL_CONTAINER_OF(task, struct session, idle);
 
 	s->open = false;
 }
@@ -29,12 +26,18 @@ static void session_open(struct session *s, struct pawl_service *service)
 {
 	*s = (struct session){.service = service, .open = true};
 	pawl_task_init(&s->idle, end_session);
-	pawl_service_arm(service, &s->idle, 30 * MINUTE);
+	pawl_service_arm(service, &s->idle, 30 * PAWL_MINUTE);
 }
 
 static void session_request(struct session *s)
 {
-	pawl_service_touch(s->service, &s->idle, 30 * MINUTE);
+	pawl_service_touch(s->service, &s->idle, 30 * PAWL_MINUTE);
+}
+
+/* Until when it lasts without a further request; PAWL_NEVER: it is over. */
+static uint64_t session_until(struct session *s)
+{
+	return pawl_service_deadline(s->service, &s->idle);
 }
 
 static void session_log_out(struct session *s)
@@ -65,9 +68,9 @@ static void a_silent_session_ends_after_half_an_hour(struct pawl_clock_manual *c
 	struct session s;
 
 	session_open(&s, service);
-	pass(clock, service, 30 * MINUTE - SECOND);
+	pass(clock, service, 30 * PAWL_MINUTE - PAWL_SECOND);
 	expect(s.open, "open a second before");
-	pass(clock, service, SECOND);
+	pass(clock, service, PAWL_SECOND);
 	expect(!s.open, "ended after half an hour");
 }
 
@@ -78,11 +81,13 @@ static void a_request_starts_the_half_hour_anew(struct pawl_clock_manual *clock,
 
 	session_open(&s, service);
 	for (int hour = 0; hour < 24; hour++) {
-		pass(clock, service, 29 * MINUTE);
+		pass(clock, service, 29 * PAWL_MINUTE);
 		session_request(&s);
 	}
+	expect(session_until(&s) == clock->clock.now(&clock->clock) + 30 * PAWL_MINUTE,
+	       "half an hour");
 	expect(s.open, "open after half a day of requests");
-	pass(clock, service, 30 * MINUTE);
+	pass(clock, service, 30 * PAWL_MINUTE);
 	expect(!s.open, "ended half an hour after the last");
 }
 
@@ -93,8 +98,9 @@ static void nothing_is_left_of_a_session_that_logged_out(struct pawl_clock_manua
 
 	session_open(&s, service);
 	session_log_out(&s);
+	expect(session_until(&s) == PAWL_NEVER, "over");
 	expect(pawl_service_pending(service) == 0, "nothing pending");
-	pass(clock, service, 60 * MINUTE);
+	pass(clock, service, 60 * PAWL_MINUTE);
 }
 
 int main(void)

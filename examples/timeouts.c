@@ -19,7 +19,7 @@ static struct pawl_service *service;
 /* Runs on a thread of the service. */
 static void expire(struct pawl_task *task)
 {
-	struct request *r = (struct request *)((char *)task - offsetof(struct request, timeout));
+	struct request *r = PAWL_CONTAINER_OF(task, struct request, timeout);
 
 	printf("request %d timed out\n", r->id);
 	sem_post(&r->expired);
@@ -32,7 +32,7 @@ static void *client(void *first)
 
 		sem_init(&r.expired, 0, 0);
 		pawl_task_init(&r.timeout, expire);
-		pawl_service_arm(service, &r.timeout, 50 * UINT64_C(1000000)); /* 50 ms */
+		pawl_service_arm(service, &r.timeout, 50 * PAWL_MS);
 		if (id % 3 == 0)
 			sem_wait(&r.expired);
 		/* After this the request may go: its time-out neither runs nor will run. */

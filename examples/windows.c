@@ -6,7 +6,6 @@
 #include <pawl/pawl.h>
 #include <stdio.h>
 
-#define SECOND  UINT64_C(1000000000)
 #define ENTRIES 1000
 
 struct entry {
@@ -31,7 +30,7 @@ static void expire(struct pawl_task *task)
 /* From 10 to 70 seconds. */
 static uint64_t life_of(unsigned entry)
 {
-	return 10 * SECOND + entry * UINT64_C(7919) % 1000 * 60 * SECOND / 1000;
+	return 10 * PAWL_SECOND + entry * UINT64_C(7919) % 1000 * 60 * PAWL_SECOND / 1000;
 }
 
 /* Returns how often the program woke up. */

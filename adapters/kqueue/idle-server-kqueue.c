@@ -19,7 +19,6 @@
 #include <sys/event.h>
 #include <sys/socket.h>
 
-#define MS     UINT64_C(1000000)
 #define EVENTS 64
 
 struct connection {
@@ -138,7 +137,8 @@ static void on_dropped(struct pawl_timer *timer, void *arg)
 
 int main(int argc, char **argv)
 {
-	struct server server = {.idle_ns = (argc > 2 ? strtoull(argv[2], NULL, 10) : 30000) * MS};
+	struct server server = {.idle_ns =
+	                                (argc > 2 ? strtoull(argv[2], NULL, 10) : 30000) * PAWL_MS};
 	int error;
 
 	server.kqueue = kqueue();

@@ -15,8 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MS UINT64_C(1000000)
-
 struct server {
 	struct event_base *base;
 	struct pawl_libevent *timers;
@@ -129,7 +127,8 @@ static void run(struct server *server, struct evconnlistener *listener)
 
 int main(int argc, char **argv)
 {
-	struct server server = {.idle_ns = (argc > 2 ? strtoull(argv[2], NULL, 10) : 30000) * MS,
+	struct server server = {.idle_ns =
+	                                (argc > 2 ? strtoull(argv[2], NULL, 10) : 30000) * PAWL_MS,
 	                        .base = event_base_new()};
 	int error = pawl_libevent_open(&server.timers, server.base, on_idle, NULL, NULL);
 	struct evconnlistener *listener =

@@ -10,8 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define MS UINT64_C(1000000)
-
 struct server {
 	uv_tcp_t listener;
 	uv_signal_t signals[2];
@@ -135,7 +133,8 @@ static int listen_on(struct server *server, uv_loop_t *loop, int port)
 int main(int argc, char **argv)
 {
 	uv_loop_t *loop = uv_default_loop();
-	struct server server = {.idle_ns = (argc > 2 ? strtoull(argv[2], NULL, 10) : 30000) * MS};
+	struct server server = {.idle_ns =
+	                                (argc > 2 ? strtoull(argv[2], NULL, 10) : 30000) * PAWL_MS};
 	int error = pawl_libuv_open(&server.timers, loop, on_idle, NULL, NULL);
 
 	if (!error)

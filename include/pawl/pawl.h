@@ -15,12 +15,19 @@
 #define PAWL_VERSION_PATCH 0
 #define PAWL_VERSION       "0.1.0"
 
+/* The same as one number, major * 1,000,000 + minor * 1,000 + patch: 0.1.0 is 1000. For #if. */
+#define PAWL_VERSION_NUMBER \
+	(PAWL_VERSION_MAJOR * 1000000 + PAWL_VERSION_MINOR * 1000 + PAWL_VERSION_PATCH)
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 /* The version of the library that is linked, in the form of PAWL_VERSION. Never NULL. */
 PAWL_API const char *pawl_version(void);
+
+/* The same in the form of PAWL_VERSION_NUMBER. */
+PAWL_API int pawl_version_number(void);
 
 #ifdef __cplusplus
 }

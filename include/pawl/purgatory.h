@@ -119,6 +119,12 @@ struct pawl_op {
 /* Make the operation fresh, before each use. Once try_or_watch has returned 0 or 1: not before release is called. */
 PAWL_API void pawl_op_init(struct pawl_op *op, const struct pawl_op_type *type);
 
+/* The same where the operation is defined: struct pawl_op op = PAWL_OP_INIT(&type); */
+#define PAWL_OP_INIT(type)                                                                  \
+	{                                                                                   \
+		{PAWL_TIMER_INIT}, NULL, 0, 1, {{NULL}, {0}, 0, NULL, {0}, {0}, NULL}, type \
+	}
+
 /*
  * Operations are spread over shards by the thread that submits them, so that threads do not get in each other's
  * way; a check looks at all shards. Zeroes, or a NULL pointer in place of the whole struct, mean the defaults.

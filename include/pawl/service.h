@@ -119,15 +119,21 @@ struct pawl_task {
 /* The task is idle afterwards. Not for one that is pending or running. */
 PAWL_API void pawl_task_init(struct pawl_task *task, pawl_task_fn *run);
 
-#define PAWL_INLINE (~0u)      /* options.workers: one thread for all; the same as 1 */
+/* The same where the task is defined: struct pawl_task task = PAWL_TASK_INIT(run); */
+#define PAWL_TASK_INIT(run)                                   \
+	{                                                     \
+		PAWL_TIMER_INIT, 0, 0, run, NULL, 0, 0, false \
+	}
+
 #define PAWL_MANUAL (~0u - 1u) /* options.workers: no threads; see pawl_service_poll */
+#define PAWL_INLINE 1u         /* another word for 1 worker, for programs that have it */
 
 /* Zeroes, or a NULL pointer in place of the whole struct, mean the defaults. */
 struct pawl_service_options {
 	const char *name;    /* of its threads, cut to 15 bytes; NULL: "pawl". Copied */
 	uint64_t tick_ns;    /* 0: 1 ms */
 	uint32_t wheel_size; /* slots in a level, 2 to 4096; 0: the wheel's default */
-	unsigned workers;    /* threads that run tasks, 1 to 1024; 0: 1; or one of the two above */
+	unsigned workers;    /* threads that run tasks, 1 to 1024; 0: 1; or PAWL_MANUAL, above */
 	unsigned shards;     /* 1 to 1024; 0: chosen from the CPUs */
 	size_t max_pending;  /* 0: no limit; beyond it a new arming gives -EAGAIN */
 	struct pawl_clock *clock; /* borrowed until close; NULL: one of its own, monotonic */
@@ -214,6 +220,14 @@ PAWL_API enum pawl_cancel pawl_service_cancel(struct pawl_service *service, stru
  */
 PAWL_API enum pawl_cancel pawl_service_cancel_wait(struct pawl_service *service,
                                                    struct pawl_task *task);
+
+/*
+ * Is it pending, and until when? The time of the service's clock for which the task is armed, before it is rounded up
+ * to the tick, at most 2^64-2; also that of a task that is due and waits for a worker, and of one that was armed again while
+ * it runs. PAWL_NEVER if it is not pending: idle, or running (a periodic task is given its next time when it has
+ * returned). True at the moment of the call; another thread may arm or cancel it right after.
+ */
+PAWL_API uint64_t pawl_service_deadline(struct pawl_service *service, struct pawl_task *task);
 
 /* How many tasks are pending, or armed again while they run. */
 PAWL_API size_t pawl_service_pending(struct pawl_service *service);

@@ -106,13 +106,38 @@ extern "C" {
 #define PAWL_NEVER UINT64_MAX
 
 /*
- * A timer. Embed it in your struct and find your struct again from the pointer that pop returns.
- * All zeroes is an idle timer: nothing else is needed to initialise it.
+ * Nanoseconds, for all that counts in them: 30 * PAWL_SECOND. They have 64 bits and no sign, and can be used in #if.
+ * A wheel of your own counts in whatever you like.
+ */
+#define PAWL_US     UINT64_C(1000)
+#define PAWL_MS     UINT64_C(1000000)
+#define PAWL_SECOND UINT64_C(1000000000)
+#define PAWL_MINUTE UINT64_C(60000000000)
+#define PAWL_HOUR   UINT64_C(3600000000000)
+
+/*
+ * The struct `type` whose `member` the pointer points to: of a timer, task or operation to what it is embedded in.
+ * A pointer to something else than that member's type is a warning in C and an error in C++.
+ *
+ *	struct request *request = PAWL_CONTAINER_OF(timer, struct request, timeout);
+ */
+#define PAWL_CONTAINER_OF(pointer, type, member) \
+	((type *)(void *)((char *)(1 ? (pointer) : &((type *)0)->member) - offsetof(type, member)))
+
+/*
+ * A timer. Embed it in your struct and find your struct again from the pointer that pop returns, by
+ * PAWL_CONTAINER_OF. All zeroes is an idle timer: nothing else is needed to initialise it.
  */
 struct pawl_timer {
 	struct pawl_timer *next, *prev; /* private */
 	uint64_t deadline;              /* as given to arm or touch; read it, do not write it */
 };
+
+/* The same as zeroes: struct pawl_timer timer = PAWL_TIMER_INIT; */
+#define PAWL_TIMER_INIT       \
+	{                     \
+		NULL, NULL, 0 \
+	}
 
 /* Zeroes, or a NULL pointer in place of the whole struct, mean the defaults. */
 struct pawl_wheel_options {
@@ -315,6 +340,9 @@ PAWL_API size_t pawl_wheel_count(const struct pawl_wheel *wheel);
 
 /* Whether the timer is on a wheel: waiting, or due and not popped. */
 PAWL_API bool pawl_timer_armed(const struct pawl_timer *timer);
+
+/* The deadline of a timer that is on a wheel, at most 2^64-2; PAWL_NEVER if it is idle. */
+PAWL_API uint64_t pawl_timer_deadline(const struct pawl_timer *timer);
 
 /*
  * Where a waiting timer sits: after a touch that is not where its deadline belongs. For teaching and

@@ -201,6 +201,29 @@ int pawl_service_touch(struct pawl_service *service, struct pawl_task *task, uin
 	return arm(service, task, &(struct arming){now, add_ns(now, delay_ns), 0, PAWL_SKIP, true});
 }
 
+/* Under the lock. */
+static bool pending(struct pawl_service *service, struct shard *shard, struct pawl_task *task)
+{
+	struct worker *worker = runner_of(service, task);
+
+	lock_assert_held(&shard->lock);
+	return worker ? worker->again : pawl_timer_armed(&task->timer);
+}
+
+uint64_t pawl_service_deadline(struct pawl_service *service, struct pawl_task *task)
+{
+	struct shard *shard = home_of(service, task);
+	uint64_t deadline = PAWL_NEVER;
+
+	if (!shard)
+		return PAWL_NEVER;
+	lock_take(&shard->lock);
+	if (pending(service, shard, task))
+		deadline = task->deadline_ns < PAWL_NEVER ? task->deadline_ns : PAWL_NEVER - 1;
+	lock_give(&shard->lock);
+	return deadline;
+}
+
 /* Which run to wait for. */
 struct awaited {
 	struct worker *worker; /* NULL: none */

@@ -10,11 +10,6 @@
 
 _Static_assert(sizeof(struct shard) == LINE, "an address in the array is the address of a shard");
 
-static bool special(unsigned workers)
-{
-	return workers == PAWL_INLINE || workers == PAWL_MANUAL;
-}
-
 static unsigned shards_for_cpus(void)
 {
 	unsigned cpus = pawl__system_cpus(), shards = 1;
@@ -46,7 +41,7 @@ static bool valid(const struct pawl_service_options *options)
 	const struct pawl_wheel_options wheel = {.wheel_size = options->wheel_size};
 
 	return pawl_wheel_footprint(&wheel) != 0 && options->shards <= MAX_SHARDS &&
-	       (special(options->workers) || options->workers <= MAX_WORKERS) &&
+	       (options->workers == PAWL_MANUAL || options->workers <= MAX_WORKERS) &&
 	       (options->stack_size == 0 ||
 	        (options->stack_size >= MIN_STACK && options->stack_size <= MAX_STACK));
 }
@@ -136,7 +131,7 @@ static void describe(struct pawl_service *service, const struct pawl_service_opt
 	service->ticks = ticks_of(options->tick_ns);
 	service->max_pending = options->max_pending;
 	service->manual = options->workers == PAWL_MANUAL;
-	service->worker_count = special(options->workers) ? 1 : options->workers;
+	service->worker_count = service->manual ? 1 : options->workers;
 	service->stack_size = options->stack_size;
 	service->on_thread_start = options->on_thread_start;
 	service->on_thread_start_arg = options->on_thread_start_arg;

@@ -156,6 +156,11 @@ bool pawl_timer_armed(const struct pawl_timer *timer)
 	return timer->next != NULL;
 }
 
+uint64_t pawl_timer_deadline(const struct pawl_timer *timer)
+{
+	return pawl_timer_armed(timer) ? timer->deadline : PAWL_NEVER;
+}
+
 uint64_t pawl_wheel_now(const struct pawl_wheel *wheel)
 {
 	return wheel->stopped ? wheel->time - 1 : wheel->time;

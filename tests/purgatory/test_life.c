@@ -522,9 +522,34 @@ IN_EVERY_ROOM(two_purgatories_on_one_service_do_not_meet)
 	EXPECT_STR(there.story, "dr");
 }
 
+static struct pawl_op defined = PAWL_OP_INIT(&request_type);
+
+static void an_initialiser_makes_what_init_makes(void)
+{
+	struct pawl_op made;
+
+	memset(&made, 0, sizeof(made)); /* init leaves alone what is written before it is read */
+	pawl_op_init(&made, &request_type);
+	EXPECT(memcmp(&defined, &made, sizeof(made)) == 0);
+}
+
+IN_EVERY_ROOM(an_initialised_operation_lives)
+{
+	struct request request;
+
+	request_init(&request, room);
+	request.op = (struct pawl_op)PAWL_OP_INIT(&request_type);
+	EXPECT_EQ(watch(&request, "ab", HOUR), 0);
+	request.ready = 1;
+	EXPECT_EQ(check(room, "b"), 1);
+	EXPECT_STR(request.story, "cr");
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
+	        TEST(an_initialiser_makes_what_init_makes),
+	        TEST(an_initialised_operation_lives),
 	        TEST(what_can_complete_at_once_is_never_watched),
 	        TEST(the_second_try_completes_and_nothing_stays_watched),
 	        TEST(what_waits_was_tried_twice_and_is_watched_under_all_its_keys),

@@ -205,7 +205,7 @@ static void options_out_of_range_are_refused(void)
 	        {.workers = ~0u - 2},
 	        {.shards = 1025},
 	        {.shards = ~0u},
-	        {.workers = PAWL_INLINE, .shards = 1025},
+	        {.workers = ~0u},
 	        {.workers = PAWL_MANUAL, .wheel_size = 1},
 	        {.stack_size = 1},
 	        {.stack_size = 65535},

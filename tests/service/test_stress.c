@@ -851,7 +851,6 @@ static void arm_against_the_leader_going_to_sleep(void)
 {
 	arm_each_time_it_falls_asleep(1);
 	arm_each_time_it_falls_asleep(2);
-	arm_each_time_it_falls_asleep(PAWL_INLINE);
 }
 
 /*

@@ -151,7 +151,7 @@ static void what_falls_due_while_every_worker_is_busy_is_queued(void)
 
 static void an_idle_task_may_go_to_another_service(void)
 {
-	static const unsigned workers[] = {64, 1, PAWL_MANUAL, 4, PAWL_INLINE, 1};
+	static const unsigned workers[] = {64, 1, PAWL_MANUAL, 4, 1, 2};
 	struct note note;
 	struct bench bench;
 

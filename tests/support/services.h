@@ -262,7 +262,6 @@ static inline void expect_counts(struct pawl_service *service, uint64_t armed, u
 static const struct pawl_service_options every_mode[] = {
         {.workers = 1, .shards = 1},           {.workers = 1, .shards = 4},
         {.workers = 4, .shards = 1},           {.workers = 4, .shards = 4},
-        {.workers = PAWL_INLINE, .shards = 1}, {.workers = PAWL_INLINE, .shards = 4},
         {.workers = PAWL_MANUAL, .shards = 1}, {.workers = PAWL_MANUAL, .shards = 4},
 };
 

@@ -55,9 +55,36 @@ bool a_timer_inside_a_class_is_due_on_time()
 	return good;
 }
 
+#if PAWL_VERSION_NUMBER < 1000 || PAWL_MS * 1000 != PAWL_SECOND
+#error "the preprocessor cannot compare them"
+#endif
+
 bool the_library_has_the_version_of_its_header()
 {
-	return expect(std::strcmp(pawl_version(), PAWL_VERSION) == 0, PAWL_VERSION);
+	int number = PAWL_VERSION_MAJOR * 1000000 + PAWL_VERSION_MINOR * 1000 + PAWL_VERSION_PATCH;
+	bool good = expect(std::strcmp(pawl_version(), PAWL_VERSION) == 0, PAWL_VERSION);
+
+	good &= expect(PAWL_VERSION_NUMBER == number, "the number of the parts");
+	return expect(pawl_version_number() == number, "the library to have it, too") && good;
+}
+
+void run_nothing(pawl_task *)
+{
+}
+
+pawl_task task_at_file_scope = PAWL_TASK_INIT(run_nothing);
+const pawl_op_type type_without_functions = {};
+pawl_op op_at_file_scope = PAWL_OP_INIT(&type_without_functions);
+
+bool initialisers_and_container_of_serve_cxx()
+{
+	request one = {7, PAWL_TIMER_INIT};
+	pawl_timer *timer = &one.timeout;
+	bool good = expect(PAWL_CONTAINER_OF(timer, request, timeout)->id == 7, "its struct");
+
+	good &= expect(pawl_timer_deadline(timer) == PAWL_NEVER, "an idle timer");
+	good &= expect(task_at_file_scope.run == run_nothing, "a task's function");
+	return expect(op_at_file_scope.type == &type_without_functions, "a type") && good;
 }
 
 } // namespace
@@ -67,7 +94,8 @@ int main()
 	bool good = a_timer_inside_a_class_is_due_on_time();
 
 	good &= the_library_has_the_version_of_its_header();
+	good &= initialisers_and_container_of_serve_cxx();
 	std::printf("C++ %ld: %s\n", static_cast<long>(__cplusplus),
-	            good ? "2 tests, 0 failed" : "failed");
+	            good ? "3 tests, 0 failed" : "failed");
 	return good ? 0 : 1;
 }
