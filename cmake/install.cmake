@@ -14,6 +14,22 @@ function(pawl_install_pkgconfig name description requires private)
   install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endfunction()
 
+# pawl_install_man(PAGE HEADER...): docs/man/PAGE.3, and a page that refers to it for each function that these headers
+# declare, so that `man pawl_service_arm` finds it.
+function(pawl_install_man page)
+  install(FILES ${PROJECT_SOURCE_DIR}/docs/man/${page}.3 DESTINATION ${CMAKE_INSTALL_MANDIR}/man3)
+  foreach(header IN LISTS ARGN)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${header})
+    file(READ ${header} text)
+    string(REGEX MATCHALL "\nPAWL_API [^;(]*[(]" declarations "${text}")
+    foreach(declaration IN LISTS declarations)
+      string(REGEX REPLACE ".*[ *]([a-z0-9_]+)[(]" "\\1" name "${declaration}")
+      file(WRITE ${PROJECT_BINARY_DIR}/man3/${name}.3 ".so man3/${page}.3\n")
+      install(FILES ${PROJECT_BINARY_DIR}/man3/${name}.3 DESTINATION ${CMAKE_INSTALL_MANDIR}/man3)
+    endforeach()
+  endforeach()
+endfunction()
+
 function(pawl_install_targets export)
   install(EXPORT ${export} NAMESPACE pawl:: DESTINATION ${PAWL_CMAKE_DIR} FILE ${export}-targets.cmake)
 endfunction()
