@@ -3,14 +3,24 @@
  * pawl/calendar.h: times of the calendar: "every day at 02:30 in Berlin", cron expressions, and what happens to them
  * when a zone puts its clocks forward or back.
  *
- *	struct pawl_zone berlin;                               // nothing is allocated, nothing to close
- *	struct pawl_calendar_rule nightly;
- *	struct pawl_calendar_error wrong;
+ *	#include <pawl/calendar.h>
+ *	#include <stdio.h>
+ *	#include <time.h>
  *
- *	if (pawl_zone_load(&berlin, "Europe/Berlin", &wrong) != 0 ||
- *	    pawl_calendar_parse(&nightly, "30 2 * * MON-FRI", &wrong) != 0)
- *		fprintf(stderr, "%s\n", wrong.text);
- *	next = pawl_calendar_next(&nightly, &berlin, time(NULL));    // the first time after now
+ *	int main(void)
+ *	{
+ *		struct pawl_zone berlin;                       // nothing is allocated, nothing to close
+ *		struct pawl_calendar_rule nightly;
+ *		struct pawl_calendar_error wrong;
+ *
+ *		if (pawl_zone_load(&berlin, "Europe/Berlin", &wrong) != 0 ||
+ *		    pawl_calendar_parse(&nightly, "30 2 * * MON-FRI", &wrong) != 0) {
+ *			puts(wrong.text);
+ *			return 1;
+ *		}
+ *		time_t now = time(NULL), next = (time_t)pawl_calendar_next(&nightly, &berlin, now);
+ *		printf("in %ld seconds, %s", (long)(next - now), ctime(&next));
+ *	}
  *
  * A time is a number of seconds since 1970-01-01T00:00:00Z, as of time(2), without leap seconds; from the year 1 to the
  * year 9999. A local time is what the clocks of a zone show, as the number of seconds since they showed 1970-01-01

@@ -6,13 +6,26 @@
  * that systems have for measuring delays, and one that stands still until it is told to go on, for tests
  * of programs that use time: an hour passes in one call, and nothing sleeps.
  *
- *	struct pawl_clock_manual manual;
- *	pawl_clock_manual_init(&manual);
- *	struct pawl_service_options options = {.clock = &manual.clock};
- *	...
- *	pawl_service_arm(service, &task, 3600 * SECOND);
- *	pawl_clock_manual_advance(&manual, 3600 * SECOND);
- *	pawl_service_settle(service);                          // the task has run
+ *	#include <pawl/service.h>
+ *	#include <stdio.h>
+ *
+ *	static void ring(struct pawl_task *task) { (void)task; puts("an hour has passed"); }
+ *
+ *	int main(void)
+ *	{
+ *		struct pawl_clock_manual manual;
+ *		struct pawl_service_options options = {.clock = &manual.clock};
+ *		struct pawl_task task = PAWL_TASK_INIT(ring);
+ *		struct pawl_service *service;
+ *
+ *		pawl_clock_manual_init(&manual);
+ *		if (pawl_service_open(&service, &options) != 0)
+ *			return 1;
+ *		pawl_service_arm(service, &task, PAWL_HOUR);
+ *		pawl_clock_manual_advance(&manual, PAWL_HOUR);
+ *		pawl_service_settle(service);                          // the task has run
+ *		pawl_service_close(service, NULL);
+ *	}
  *
  * A clock of your own is a struct that begins with a struct pawl_clock, whose three functions you set
  * and whose other field is zero. Any thread may call them; one thread at a time waits.

@@ -2,14 +2,29 @@
 /*
  * pawl/epoll.h: a wheel behind one file descriptor, for epoll and any other loop that polls descriptors.
  *
- *	struct pawl_epoll *timers;
- *	int error = pawl_epoll_open(&timers, expire, NULL, NULL);
+ *	#include <pawl/epoll.h>
+ *	#include <stdio.h>
+ *	#include <sys/epoll.h>
  *
- *	epoll_ctl(epoll, EPOLL_CTL_ADD, pawl_epoll_fd(timers), &(struct epoll_event){.events = EPOLLIN, ...});
- *	...
- *	epoll_wait(epoll, events, COUNT, -1);
- *	if (it is pawl_epoll_fd(timers))
- *		pawl_epoll_turn(timers);
+ *	static void expire(struct pawl_timer *timer, void *arg) { (void)timer; (void)arg; puts("time is up"); }
+ *
+ *	int main(void)
+ *	{
+ *		struct pawl_timer timer = PAWL_TIMER_INIT;
+ *		struct epoll_event event = {.events = EPOLLIN};
+ *		struct pawl_epoll *timers;
+ *		int epoll = epoll_create1(EPOLL_CLOEXEC);
+ *
+ *		if (pawl_epoll_open(&timers, expire, NULL, NULL) != 0)
+ *			return 1;
+ *		event.data.fd = pawl_epoll_fd(timers);
+ *		epoll_ctl(epoll, EPOLL_CTL_ADD, pawl_epoll_fd(timers), &event);
+ *		pawl_epoll_arm(timers, &timer, 20 * PAWL_MS);
+ *		while (pawl_timer_armed(&timer))
+ *			if (epoll_wait(epoll, &event, 1, -1) == 1 && event.data.fd == pawl_epoll_fd(timers))
+ *				pawl_epoll_turn(timers);
+ *		pawl_epoll_close(timers, NULL);
+ *	}
  *
  * The descriptor is a timerfd. It becomes readable when a turn is worth it, level-triggered or
  * edge-triggered. Do not read it, set it or close it. See pawl/loop.h for what all adapters promise.

@@ -10,17 +10,33 @@
  *	pawl/libuv.h      a library of its own, libpawl-libuv
  *	pawl/libevent.h   a library of its own, libpawl-libevent
  *
- * They have the same calls. With any of them in place of X:
+ * They have the same calls; where this has epoll, the others have their names:
+ *
+ *	#include <pawl/epoll.h>
+ *	#include <stdio.h>
  *
  *	struct connection { struct pawl_timer idle; int fd; };
  *
- *	static void expire(struct pawl_timer *timer, void *arg) { ... }     // in the loop's thread
+ *	static void expire(struct pawl_timer *timer, void *arg)             // in the loop's thread
+ *	{
+ *		struct connection *connection = PAWL_CONTAINER_OF(timer, struct connection, idle);
+ *		printf("%s: connection %d is idle\n", (const char *)arg, connection->fd);
+ *	}
  *
- *	pawl_X_open(&adapter, ..., expire, arg, NULL);
- *	pawl_X_arm(adapter, &connection->idle, 30 * SECOND);
- *	pawl_X_touch(adapter, &connection->idle, 30 * SECOND);   // there was input: 30 seconds from now
- *	pawl_X_cancel(adapter, &connection->idle);
- *	pawl_X_close(adapter, NULL);
+ *	int main(void)
+ *	{
+ *		struct connection connection = {PAWL_TIMER_INIT, 3};
+ *		static char name[] = "server";
+ *		struct pawl_epoll *adapter;
+ *
+ *		if (pawl_epoll_open(&adapter, expire, name, NULL) != 0)
+ *			return 1;
+ *		pawl_epoll_arm(adapter, &connection.idle, 30 * PAWL_SECOND);
+ *		pawl_epoll_touch(adapter, &connection.idle, 30 * PAWL_SECOND); // there was input: 30 seconds from now
+ *		if (pawl_epoll_cancel(adapter, &connection.idle))              // it was hung up
+ *			puts("it was armed, and will not be called");
+ *		pawl_epoll_close(adapter, NULL);
+ *	}
  *
  *
  * A turn

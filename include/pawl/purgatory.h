@@ -7,22 +7,39 @@
  * checks its key, and the operations that can complete now are completed, each exactly once, however many threads
  * check at the same time and whatever the deadline does. This is Kafka's DelayedOperationPurgatory.
  *
- *	struct fetch { struct pawl_op op; struct partition *from; ... };
+ *	#include <pawl/purgatory.h>
+ *	#include <stdio.h>
  *
- *	static bool enough(struct pawl_op *op) { ... }         // can it complete now? a question only
- *	static void answer(struct pawl_op *op) { ... }         // exactly once
- *	static void dispose(struct pawl_op *op) { ... }        // last: its memory is yours again
- *	static const struct pawl_op_type type = {.try_complete = enough, .on_complete = answer, .release = dispose};
+ *	struct fetch { struct pawl_op op; int wanted; };
+ *	static _Atomic int records = 2;
  *
- *	pawl_service_open(&service, NULL);                     // its threads run the deadlines
- *	pawl_purgatory_open(&purgatory, service, NULL);        // both: 0, or an error
- *	pawl_op_init(&fetch->op, &type);
- *	error = pawl_purgatory_try_or_watch(purgatory, &fetch->op, keys, 3, 30 * SECOND);
+ *	static bool enough(struct pawl_op *op)                 // can it complete now? a question only
+ *	{
+ *		return records >= PAWL_CONTAINER_OF(op, struct fetch, op)->wanted;
+ *	}
+ *	static void answer(struct pawl_op *op)                 // exactly once
+ *	{
+ *		puts(pawl_op_expired(op) ? "time is up" : "enough");
+ *	}
+ *	static void dispose(struct pawl_op *op) { (void)op; }  // last: its memory is yours again
+ *	static const struct pawl_op_type type = {enough, answer, NULL, NULL, dispose};
  *
- *	append(partition, records);                            // elsewhere: change something,
- *	pawl_purgatory_check(purgatory, partition->key);       // then check its key
- *	pawl_purgatory_close(purgatory);                       // operations that still wait are dropped
- *	pawl_service_close(service, NULL);
+ *	int main(void)
+ *	{
+ *		struct fetch fetch = {PAWL_OP_INIT(&type), 3};
+ *		struct pawl_key key = {"orders", 6};
+ *		struct pawl_service *service;
+ *		struct pawl_purgatory *purgatory;
+ *
+ *		if (pawl_service_open(&service, NULL) != 0 ||  // its threads run the deadlines
+ *		    pawl_purgatory_open(&purgatory, service, NULL) != 0 ||
+ *		    pawl_purgatory_try_or_watch(purgatory, &fetch.op, &key, 1, 30 * PAWL_SECOND) < 0)
+ *			return 1;
+ *		records++;                                             // elsewhere: change something,
+ *		pawl_purgatory_check(purgatory, key);                  // then check its key
+ *		pawl_purgatory_close(purgatory);                       // operations that still wait are dropped
+ *		pawl_service_close(service, NULL);
+ *	}
  *
  * The life of an operation:
  *

@@ -6,19 +6,29 @@
  * time, also from inside a task. A task is embedded in your own struct: arming it allocates nothing
  * and cannot fail for want of memory.
  *
+ *	#include <pawl/service.h>
+ *	#include <stdio.h>
+ *	#include <stdlib.h>
+ *
  *	struct request { int id; struct pawl_task timeout; };
  *
- *	static void expire(struct pawl_task *task) { ... }      // on a thread of the service
+ *	static void expire(struct pawl_task *task)              // on a thread of the service
+ *	{
+ *		printf("request %d timed out\n", PAWL_CONTAINER_OF(task, struct request, timeout)->id);
+ *	}
  *
- *	struct pawl_service *service;
- *	int error = pawl_service_open(&service, NULL);
+ *	int main(void)
+ *	{
+ *		struct request request = {7, PAWL_TASK_INIT(expire)};
+ *		struct pawl_service *service;
  *
- *	pawl_task_init(&request->timeout, expire);
- *	pawl_service_arm(service, &request->timeout, 30 * SECOND);
- *	...
- *	if (pawl_service_cancel_wait(service, &request->timeout) ...)  // the memory is yours again
- *	...
- *	pawl_service_close(service, NULL);
+ *		if (pawl_service_open(&service, NULL) != 0)
+ *			return 1;
+ *		pawl_service_arm(service, &request.timeout, PAWL_HOUR);
+ *		if (pawl_service_cancel_wait(service, &request.timeout) == PAWL_CANCELLED)
+ *			puts("answered in time");               // the memory is yours again
+ *		pawl_service_close(service, NULL);
+ *	}
  *
  *
  * Who does what

@@ -6,18 +6,29 @@
  * has no thread, no clock, no allocation and no callback: you bring the memory and the time. Arming
  * and cancelling take a constant number of steps however many timers there are.
  *
+ *	#include <pawl/wheel.h>
+ *	#include <stdio.h>
+ *
  *	struct request { int id; struct pawl_timer timeout; };
  *
- *	void *mem = malloc(pawl_wheel_footprint(NULL));
- *	struct pawl_wheel *wheel = pawl_wheel_init(mem, pawl_wheel_footprint(NULL), NULL);
+ *	int main(void)
+ *	{
+ *		static _Alignas(max_align_t) char memory[64 * 1024];
+ *		struct pawl_wheel *wheel = pawl_wheel_init(memory, sizeof(memory), NULL);
+ *		struct request one = {1, PAWL_TIMER_INIT}, two = {2, PAWL_TIMER_INIT};
+ *		struct pawl_timer *timer;
  *
- *	pawl_wheel_arm(wheel, &request->timeout, now + 450);     // due at now + 450
- *	pawl_wheel_cancel(wheel, &request->timeout);             // or not
+ *		pawl_wheel_arm(wheel, &one.timeout, 450);            // due at 450
+ *		pawl_wheel_arm(wheel, &two.timeout, 300);            // due at 300,
+ *		pawl_wheel_cancel(wheel, &two.timeout);              // or not
  *
- *	pawl_wheel_advance(wheel, now, 0);                       // the loop's turn: tell the time,
- *	while ((timer = pawl_wheel_pop(wheel)) != NULL)          // take what is due,
- *		expire(timer);
- *	sleep_until(pawl_wheel_next(wheel));                     // and sleep until it matters again
+ *		while (pawl_wheel_count(wheel) > 0) {                // the loop:
+ *			uint64_t now = pawl_wheel_next(wheel);       // sleep until it matters again,
+ *			pawl_wheel_advance(wheel, now, 0);           // tell the time,
+ *			while ((timer = pawl_wheel_pop(wheel)) != NULL)      // take what is due
+ *				printf("request %d timed out\n", PAWL_CONTAINER_OF(timer, struct request, timeout)->id);
+ *		}
+ *	}
  *
  * The wheel's time is an unsigned 64-bit number of units, and what a unit is only you know:
  * milliseconds, nanoseconds, the frames of a game.
@@ -118,8 +129,6 @@ extern "C" {
 /*
  * The struct `type` whose `member` the pointer points to: of a timer, task or operation to what it is embedded in.
  * A pointer to something else than that member's type is a warning in C and an error in C++.
- *
- *	struct request *request = PAWL_CONTAINER_OF(timer, struct request, timeout);
  */
 #define PAWL_CONTAINER_OF(pointer, type, member) \
 	((type *)(void *)((char *)(1 ? (pointer) : &((type *)0)->member) - offsetof(type, member)))

@@ -2,14 +2,28 @@
 /*
  * pawl/kqueue.h: a wheel behind one timer of a kqueue, for macOS and the BSDs.
  *
- *	struct pawl_kqueue *timers;
- *	int error = pawl_kqueue_open(&timers, kq, expire, NULL, NULL);
- *	...
- *	int count = kevent(kq, NULL, 0, events, COUNT, NULL);
+ *	#include <pawl/kqueue.h>
+ *	#include <stdio.h>
+ *	#include <sys/types.h>
+ *	#include <sys/event.h>
  *
- *	for (int i = 0; i < count; i++)
- *		if (events[i].udata == timers)
- *			pawl_kqueue_turn(timers);
+ *	static void expire(struct pawl_timer *timer, void *arg) { (void)timer; (void)arg; puts("time is up"); }
+ *
+ *	int main(void)
+ *	{
+ *		struct pawl_timer timer = PAWL_TIMER_INIT;
+ *		struct pawl_kqueue *timers;
+ *		struct kevent event;
+ *		int kq = kqueue();
+ *
+ *		if (pawl_kqueue_open(&timers, kq, expire, NULL, NULL) != 0)
+ *			return 1;
+ *		pawl_kqueue_arm(timers, &timer, 20 * PAWL_MS);
+ *		while (pawl_timer_armed(&timer))
+ *			if (kevent(kq, NULL, 0, &event, 1, NULL) == 1 && event.udata == timers)
+ *				pawl_kqueue_turn(timers);
+ *		pawl_kqueue_close(timers, NULL);
+ *	}
  *
  * The adapter's event has the filter EVFILT_TIMER, and the adapter's address as its ident and its udata. The kqueue is
  * yours. For a loop that takes descriptors, make a kqueue for the adapter alone: it is readable when a turn is worth it, and

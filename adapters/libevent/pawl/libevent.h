@@ -2,11 +2,26 @@
 /*
  * pawl/libevent.h: a wheel behind one event of a libevent base.
  *
- *	struct pawl_libevent *timers;
- *	int error = pawl_libevent_open(&timers, base, expire, NULL, NULL);
+ *	#include <pawl/libevent.h>
+ *	#include <stdio.h>
  *
- * and there is nothing more to do but to arm: event_base_dispatch calls `expire`. While anything is armed,
- * the base has a pending event.
+ *	static void expire(struct pawl_timer *timer, void *arg) { (void)timer; (void)arg; puts("time is up"); }
+ *
+ *	int main(void)
+ *	{
+ *		struct pawl_timer timer = PAWL_TIMER_INIT;
+ *		struct event_base *base = event_base_new();
+ *		struct pawl_libevent *timers;
+ *
+ *		if (pawl_libevent_open(&timers, base, expire, NULL, NULL) != 0)
+ *			return 1;
+ *		pawl_libevent_arm(timers, &timer, 20 * PAWL_MS);
+ *		event_base_dispatch(base);                     // calls `expire`
+ *		pawl_libevent_close(timers, NULL);
+ *		event_base_free(base);
+ *	}
+ *
+ * While anything is armed, the base has a pending event.
  *
  * How late a timer is is up to the base's clock, which unless it has EVENT_BASE_FLAG_PRECISE_TIMER goes in
  * steps of some milliseconds. See pawl/loop.h for what all adapters promise.

@@ -2,11 +2,27 @@
 /*
  * pawl/libuv.h: a wheel behind one timer of a libuv loop.
  *
- *	struct pawl_libuv *timers;
- *	int error = pawl_libuv_open(&timers, loop, expire, NULL, NULL);
+ *	#include <pawl/libuv.h>
+ *	#include <stdio.h>
  *
- * and there is nothing more to do but to arm: uv_run calls `expire`. While anything is armed, the loop is
- * kept alive, as by an active uv_timer_t.
+ *	static void expire(struct pawl_timer *timer, void *arg) { (void)timer; (void)arg; puts("time is up"); }
+ *
+ *	int main(void)
+ *	{
+ *		struct pawl_timer timer = PAWL_TIMER_INIT;
+ *		uv_loop_t *loop = uv_default_loop();
+ *		struct pawl_libuv *timers;
+ *
+ *		if (pawl_libuv_open(&timers, loop, expire, NULL, NULL) != 0)
+ *			return 1;
+ *		pawl_libuv_arm(timers, &timer, 20 * PAWL_MS);
+ *		uv_run(loop, UV_RUN_DEFAULT);                  // calls `expire`
+ *		pawl_libuv_close(timers, NULL);
+ *		uv_run(loop, UV_RUN_DEFAULT);                  // frees the adapter
+ *		uv_loop_close(loop);
+ *	}
+ *
+ * While anything is armed, the loop is kept alive, as by an active uv_timer_t.
  *
  * A timer is due when uv_now() has passed its deadline, and uv_now() is never ahead of the clock: so nothing
  * is early by either. (A uv_timer_t, whose delay counts from uv_now(), may be early by as much as that is
