@@ -96,11 +96,12 @@ PAWL_API void pawl_zone_utc(struct pawl_zone *zone);
 
 /*
  * The zone of that name, as Europe/Berlin, from the file of that name in /usr/share/zoneinfo. NULL is the machine's own
- * zone, /etc/localtime, and UTC where that is missing. "UTC" needs no file. `error` may be NULL.
+ * zone, /etc/localtime, and UTC where that is missing. "UTC" needs no file. `error` may be NULL. Windows has neither file:
+ * there, give pawl_zone_parse the data.
  *
  * 0         *zone is that zone.
- * -EINVAL   the name has 0 or more than 255 bytes, begins with '/' or has a part that begins with '.'; or the file is
- *           not what pawl_zone_parse takes.
+ * -EINVAL   the name has 0 or more than 255 bytes, begins with '/' has a part that begins with '.', or a backslash or
+ *           a colon in it; or the file is not what pawl_zone_parse takes.
  * -ENOENT   there is no such file. Another error: what open(2) or read(2) failed with.
  * After an error *zone is as it was.
  */

@@ -9,13 +9,12 @@
  *
  * Changes that do not change the offset, but only its name, are left out.
  */
-#define _POSIX_C_SOURCE 200809L
+#define _GNU_SOURCE
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "../system/system.h"
 #include "error.h"
 #include "zone.h"
 
@@ -58,13 +57,19 @@ static int64_t get_time(const unsigned char *p, size_t width)
 	return signed64((uint64_t)get32(p) << 32 | get32(p + 4));
 }
 
+/* What has not been read yet, for a text. */
+static unsigned long rest_of(const struct reader *r)
+{
+	return (unsigned long)(r->size - r->at);
+}
+
 static int read_header(struct reader *r, struct header *h)
 {
 	const unsigned char *p = r->data + r->at;
 
 	if (r->size - r->at < HEADER_SIZE)
-		return fail(r, "TZif: there are %zu bytes; expected a header of %d",
-		            r->size - r->at, HEADER_SIZE);
+		return fail(r, "TZif: there are %lu bytes; expected a header of %d", rest_of(r),
+		            HEADER_SIZE);
 	if (memcmp(p, "TZif", 4) != 0)
 		return fail(r, "TZif: the header begins with other bytes; expected TZif");
 	*h = (struct header){get32(p + 20), get32(p + 24), get32(p + 28), get32(p + 32),
@@ -83,8 +88,8 @@ static uint64_t body_size(const struct header *h, size_t width)
 static int check_counts(const struct reader *r, const struct header *h, size_t width)
 {
 	if (body_size(h, width) > r->size - r->at)
-		return fail(r, "TZif: there are %zu bytes of data; its header announces more",
-		            r->size - r->at);
+		return fail(r, "TZif: there are %lu bytes of data; its header announces more",
+		            rest_of(r));
 	if (h->typecnt < 1 || h->typecnt > 256)
 		return fail(r, "TZif: there are %lu types of local time; expected 1 to 256",
 		            (unsigned long)h->typecnt);
@@ -129,7 +134,7 @@ static int read_changes(struct reader *r, const struct header *h, size_t width,
                         struct pawl_zone *zone)
 {
 	const unsigned char *times = r->data + r->at, *indices = times + h->timecnt * width;
-	int32_t offsets[256];
+	int32_t offsets[256] = {0}; /* there is at least one, which not every compiler sees */
 	int64_t last = -EVER;
 	int error = read_types(r, h, indices + h->timecnt, offsets);
 
@@ -276,8 +281,8 @@ static int read_footer(struct reader *r, struct pawl_zone *zone)
 		good = take_rule(r, zone);
 	if (good && take(r, '\n'))
 		return 0;
-	return fail(r, "TZif: its last line goes wrong at byte %zu; expected a rule as of POSIX TZ",
-	            r->at);
+	return fail(r, "TZif: its last line goes wrong at byte %lu; expected a rule as of POSIX TZ",
+	            (unsigned long)r->at);
 }
 
 /* Version 1 has 32-bit times and nothing else; later ones have that first, for old readers, and then all again. */
@@ -291,8 +296,8 @@ static int read_all(struct reader *r, struct pawl_zone *zone)
 		width = 8;
 		if (body_size(&h, 4) > r->size - r->at)
 			return fail(r,
-			            "TZif: there are %zu bytes of data; its header announces more",
-			            r->size - r->at);
+			            "TZif: there are %lu bytes of data; its header announces more",
+			            rest_of(r));
 		r->at += (size_t)body_size(&h, 4);
 		error = read_header(r, &h);
 	}
@@ -318,39 +323,21 @@ int pawl_zone_parse(struct pawl_zone *zone, const void *data, size_t size,
 	return code;
 }
 
-/* Below the folder, and nowhere else. */
+/* Below the folder, and nowhere else: on Windows a backslash is a slash, too, and a colon ends the name of a drive. */
 static bool is_name(const char *name)
 {
 	size_t length = strlen(name);
 
 	if (length == 0 || length > ZONE_NAME_MAX || name[0] == '/' || name[0] == '.')
 		return false;
-	return !strstr(name, "/.");
+	return !strstr(name, "/.") && !strpbrk(name, "\\:");
 }
 
-/* The whole file; its size, or -errno. One byte more than there may be is read, so that too much is noticed. */
-static ssize_t read_file(const char *path, unsigned char data[FILE_MAX + 1])
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	ssize_t size = 0, part = 1, result;
-
-	if (fd < 0)
-		return -errno;
-	while (part != 0 && size <= FILE_MAX) {
-		part = read(fd, data + size, (size_t)(FILE_MAX + 1 - size));
-		if (part < 0 && errno != EINTR)
-			break;
-		size += part > 0 ? part : 0;
-	}
-	result = part < 0 ? -errno : size;
-	close(fd);
-	return result;
-}
-
+/* One byte more than there may be is read, so that too much is noticed. */
 static int load_file(struct pawl_zone *zone, const char *path, struct pawl_calendar_error *error)
 {
 	unsigned char data[FILE_MAX + 1];
-	ssize_t size = read_file(path, data);
+	int64_t size = pawl__system_read_file(path, data, sizeof(data));
 
 	if (size < 0) {
 		pawl__calendar_fail(error, 0, "the zone's file %.80s: %s", path,

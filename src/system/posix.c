@@ -5,6 +5,7 @@
 
 #ifdef PAWL_ON_POSIX
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,6 +124,26 @@ void *pawl__system_lines(size_t size)
 void pawl__system_free_lines(void *memory)
 {
 	free(memory);
+}
+
+int64_t pawl__system_read_file(const char *path, void *data, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	size_t done = 0;
+	ssize_t part = 1;
+	int64_t result;
+
+	if (fd < 0)
+		return -errno;
+	while (part != 0 && done < size) {
+		part = read(fd, (char *)data + done, size - done);
+		if (part < 0 && errno != EINTR)
+			break;
+		done += part > 0 ? (size_t)part : 0;
+	}
+	result = part < 0 ? -errno : (int64_t)done;
+	close(fd);
+	return result;
 }
 
 #ifndef PAWL_ON_LINUX

@@ -57,4 +57,7 @@ int pawl__system_random(void *bytes, size_t size);
 void *pawl__system_lines(size_t size);
 void pawl__system_free_lines(void *memory); /* NULL is allowed */
 
+/* The first `size` bytes of a file, or all, if it has fewer: how many, or -errno. A pipe or a device is not waited for. */
+int64_t pawl__system_read_file(const char *path, void *data, size_t size);
+
 #endif

@@ -10,6 +10,9 @@
 #include "system.h"
 
 #ifdef PAWL_ON_WINDOWS
+#include <fcntl.h>
+#include <io.h>
+#include <limits.h>
 #include <malloc.h>
 #include <process.h>
 #include <string.h>
@@ -172,5 +175,25 @@ void *pawl__system_lines(size_t size)
 void pawl__system_free_lines(void *memory)
 {
 	_aligned_free(memory);
+}
+
+int64_t pawl__system_read_file(const char *path, void *data, size_t size)
+{
+	int fd = _open(path, _O_RDONLY | _O_BINARY | _O_NOINHERIT);
+	size_t done = 0;
+	int part = 1;
+	int64_t result;
+
+	if (fd < 0)
+		return -errno;
+	while (part > 0 && done < size) {
+		size_t rest = size - done;
+
+		part = _read(fd, (char *)data + done, rest < INT_MAX ? (unsigned)rest : INT_MAX);
+		done += part > 0 ? (size_t)part : 0;
+	}
+	result = part < 0 ? -errno : (int64_t)done;
+	_close(fd);
+	return result;
 }
 #endif

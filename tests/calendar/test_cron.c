@@ -274,7 +274,7 @@ static void any_text_is_a_rule_or_an_error(void)
 	struct random random = {1};
 
 	for (int i = 0; i < 200000; i++) {
-		size_t length = random_below(&random, 24);
+		size_t length = (size_t)random_below(&random, 24);
 		char *text = malloc(length + 1);
 		struct pawl_calendar_rule rule;
 		struct pawl_calendar_error error = {.position = 0};

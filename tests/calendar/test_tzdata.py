@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""test_tzdata.py PROBE: every zone of this machine's tzdata against Python's own reader of it.
+"""test_tzdata.py [EMULATOR...] PROBE: every zone of this machine's tzdata against Python's own reader of it.
 
 For the years 2016 to 2035, of which tzdata has the later ones only as a rule in the last line of each file: the offset
 every day, and each change of it to the second. Of zones that change alike in these years one is looked at closely:
@@ -151,7 +151,7 @@ def main():
     for name in names:
         questions = Questions()
         changes += ask_of_zone(questions, name, seen)
-        run = subprocess.run([sys.argv[1]], input="\n".join(questions.lines) + "\n", capture_output=True, text=True,
+        run = subprocess.run(sys.argv[1:], input="\n".join(questions.lines) + "\n", capture_output=True, text=True,
                              check=True)
         answers = run.stdout.split("\n")[:-1]
         asked += len(questions.expected)

@@ -342,8 +342,9 @@ static void broken_bytes_do_no_harm(void)
 			image.data[random_below(&random, image.size)] =
 			        (unsigned char)random_next(&random);
 		if (parse_exactly(&zone, &image,
-		                  random_below(&random, 4) ? image.size
-		                                           : random_below(&random, image.size),
+		                  random_below(&random, 4)
+		                          ? image.size
+		                          : (size_t)random_below(&random, image.size),
 		                  NULL) == 0)
 			expect_sane(&zone, &random);
 	}
@@ -364,9 +365,15 @@ static void expect_not_loaded(const char *name, int code, const char *wrong)
 
 static void names_lead_nowhere_but_to_zones(void)
 {
-	static const char *const bad[] = {
-	        "",  "/etc/localtime", "../passwd", "Europe/../../passwd", "Europe/.hidden",
-	        ".", "Europe/."};
+	static const char *const bad[] = {"",
+	                                  "/etc/localtime",
+	                                  "../passwd",
+	                                  "Europe/../../passwd",
+	                                  "Europe/.hidden",
+	                                  ".",
+	                                  "Europe/.",
+	                                  "Europe\\..\\..\\passwd",
+	                                  "C:passwd"};
 	char text[400], name[300];
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
