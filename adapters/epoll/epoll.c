@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A timerfd that is set to the time of the next turn. */
+/* A timerfd that is set to the time of the next turn. Empty on other systems: the library has the same sources on all. */
 #define _GNU_SOURCE
 #include <pawl/epoll.h>
+#ifdef __linux__
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -110,3 +111,4 @@ void pawl_epoll_close(struct pawl_epoll *adapter, pawl_due_fn *dropped)
 	if (!adapter->turns.running)
 		destroy(adapter);
 }
+#endif
