@@ -8,7 +8,7 @@
 
 #include "../turn.h"
 
-/* Of a time_t. With 32 bits, what is beyond is 68 years after the start of the machine: as good as never. */
+/* Of a time_t. With 32 bits that is 68 years after the start of the machine: a turn then sets what is beyond again. */
 #define MAX_SECONDS (sizeof(time_t) < sizeof(uint64_t) ? (uint64_t)INT32_MAX : UINT64_MAX)
 
 struct pawl_epoll {
@@ -24,10 +24,11 @@ struct pawl_epoll {
 static void set_timerfd(struct turns *turns)
 {
 	const struct pawl_epoll *adapter = (struct pawl_epoll *)turns;
+	uint64_t seconds = turns->wake / NS_PER_SECOND;
 	struct itimerspec at = {0};
 
-	if (turns->wake != PAWL_NEVER && turns->wake / NS_PER_SECOND <= MAX_SECONDS) {
-		at.it_value.tv_sec = (time_t)(turns->wake / NS_PER_SECOND);
+	if (turns->wake != PAWL_NEVER) {
+		at.it_value.tv_sec = (time_t)(seconds < MAX_SECONDS ? seconds : MAX_SECONDS);
 		at.it_value.tv_nsec = (long)(turns->wake % NS_PER_SECOND);
 	}
 	timerfd_settime(adapter->fd, TFD_TIMER_ABSTIME, &at, NULL);

@@ -33,7 +33,7 @@ static int change(struct pawl_kqueue *adapter, unsigned short flags, uint64_t un
 {
 	struct kevent event = {0};
 
-	EV_SET(&event, (uintptr_t)adapter, EVFILT_TIMER, flags, UNIT, (intptr_t)units, adapter);
+	EV_SET(&event, (uintptr_t)adapter, EVFILT_TIMER, flags, UNIT, (int64_t)units, adapter);
 	return kevent(adapter->kqueue, &event, 1, NULL, 0, NULL) < 0 ? -errno : 0;
 }
 
