@@ -1,43 +1,69 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A service without threads, whose tasks run in your own loop: here it sleeps until the next one is worth it. It is what
- * Kafka's reaper does with advanceClock.
+ * A service without threads, whose tasks run in your own loop. The loop sleeps on the service's clock until the next poll is
+ * worth it; any thread may arm, and the service wakes the loop if that is sooner. It is what Kafka's reaper does with
+ * advanceClock.
  */
-#define _POSIX_C_SOURCE 200809L
 #include <pawl/pawl.h>
+#include <pthread.h>
 #include <stdio.h>
-#include <time.h>
 
-static void say_hello(struct pawl_task *task)
+struct loop {
+	struct pawl_clock_system clock;
+	struct pawl_service *service;
+	struct pawl_task tea, end; /* `end` is armed by another thread */
+	bool over;
+};
+
+static void tea_is_ready(struct pawl_task *task)
 {
 	(void)task;
-	printf("hello\n");
+	printf("tea\n"); /* in an hour, if the loop goes on for so long */
 }
 
-static void sleep_until(uint64_t ns)
+static void end_loop(struct pawl_task *task)
 {
-	struct timespec t = {(time_t)(ns / PAWL_SECOND), (long)(ns % PAWL_SECOND)};
+	struct loop *loop = PAWL_CONTAINER_OF(task, struct loop, end);
 
-	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) != 0)
-		;
+	printf("over\n");
+	loop->over = true; /* no atomic: tasks run on the loop's own thread */
+}
+
+static void *another_thread(void *arg)
+{
+	struct loop *loop = arg;
+
+	pawl_service_arm(loop->service, &loop->end, 0); /* it wakes the loop */
+	return NULL;
+}
+
+static void run(struct loop *loop)
+{
+	struct pawl_clock *clock = &loop->clock.clock;
+
+	while (!loop->over) {
+		clock->wait(clock, pawl_service_next(loop->service));
+		pawl_service_poll(loop->service, 0);
+	}
 }
 
 int main(void)
 {
-	struct pawl_service_options options = {.workers = PAWL_MANUAL};
-	struct pawl_service *service;
-	struct pawl_task task;
-	uint64_t next;
+	static struct loop loop;
+	const struct pawl_service_options options = {.workers = PAWL_MANUAL,
+	                                             .clock = &loop.clock.clock};
+	pthread_t thread;
 
-	if (pawl_service_open(&service, &options) != 0)
+	pawl_clock_monotonic_init(&loop.clock);
+	if (pawl_service_open(&loop.service, &options) != 0)
 		return 1;
-	pawl_task_init(&task, say_hello);
-	pawl_service_arm(service, &task, 100 * PAWL_MS);
-
-	while ((next = pawl_service_next(service)) != PAWL_NEVER) {
-		sleep_until(next);
-		pawl_service_poll(service, 0);
-	}
-	pawl_service_close(service, NULL);
+	pawl_task_init(&loop.tea, tea_is_ready);
+	pawl_task_init(&loop.end, end_loop);
+	pawl_service_arm(loop.service, &loop.tea, PAWL_HOUR);
+	if (pthread_create(&thread, NULL, another_thread, &loop) != 0)
+		return 1;
+	run(&loop);
+	pthread_join(thread, NULL);
+	pawl_service_close(loop.service, NULL);
 	return 0;
 }

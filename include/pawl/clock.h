@@ -28,7 +28,8 @@
  *	}
  *
  * A clock of your own is a struct that begins with a struct pawl_clock, whose three functions you set
- * and whose other field is zero. Any thread may call them; one thread at a time waits.
+ * and whose other field is zero. Any thread may call them; one thread at a time waits. A service without threads never calls
+ * wait(): its user does, or sleeps elsewhere, and wake() is to end that.
  */
 #ifndef PAWL_CLOCK_H
 #define PAWL_CLOCK_H

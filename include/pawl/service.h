@@ -39,7 +39,7 @@
  *	                  to run sleeps until the next slot of a wheel opens, and then makes its
  *	                  tasks due
  *
- * With workers = PAWL_MANUAL there is no thread at all: your own loop calls pawl_service_poll.
+ * With workers = PAWL_MANUAL there is no thread at all: your own loop calls pawl_service_poll, and any thread may arm.
  *
  *
  * A task's states
@@ -250,8 +250,32 @@ PAWL_API size_t pawl_service_pending(struct pawl_service *service);
  */
 PAWL_API size_t pawl_service_poll(struct pawl_service *service, size_t max);
 
-/* When the next poll is worth it, in the clock's nanoseconds; PAWL_NEVER if nothing is pending. */
+/*
+ * When the next poll is worth it, in the clock's nanoseconds; PAWL_NEVER if nothing is pending. PAWL_MANUAL: your loop may sleep
+ * until then. If any thread arms for sooner, the service calls the clock's wake(), once, on that thread and under no lock. So the
+ * whole loop is
+ *
+ *	for (;;) {
+ *		clock->wait(clock, pawl_service_next(service));
+ *		pawl_service_poll(service, 0);
+ *	}
+ *
+ * and a loop that sleeps elsewhere has a clock whose wake() ends that sleep. wake() may also be called for nothing.
+ */
 PAWL_API uint64_t pawl_service_next(struct pawl_service *service);
+
+/*
+ * PAWL_MANUAL on Linux: a descriptor for any loop that polls descriptors, readable when pawl_service_poll is worth it, and sooner if
+ * any thread arms for sooner. Level-triggered or edge-triggered. Do not read it, set it or close it: a poll does what is needed,
+ * and the service closes it. It is made by the first call, is the same in each, and is close-on-exec; from then on the clock's
+ * wake() is not called any more. After a stop it is never readable.
+ *
+ * >= 0        the descriptor.
+ * -EINVAL     the service has threads.
+ * -ENOTSUP    the system is not Linux, or the clock is one of your own: use pawl_service_next and the clock's wake().
+ * -EMFILE, -ENFILE, -ENOMEM   no more descriptors, or no memory. Ask again.
+ */
+PAWL_API int pawl_service_fd(struct pawl_service *service);
 
 /*
  * Wait until all that is due by the clock has run and returned; PAWL_MANUAL: run it, unless another thread

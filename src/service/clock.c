@@ -3,6 +3,8 @@
 #define _GNU_SOURCE
 #include "layout.h"
 
+#include <errno.h>
+
 /* What the public struct has room for. */
 struct manual {
 	struct mutex mutex;
@@ -11,7 +13,8 @@ struct manual {
 	shared_uint64 now;
 	uint64_t deadline; /* that is waited for; PAWL_NEVER if there is none */
 	bool waiting;
-	bool wake; /* a wake() that no wait() has seen yet */
+	bool wake;                 /* a wake() that no wait() has seen yet */
+	struct pawl_service *loop; /* whose descriptor follows this clock, or NULL */
 };
 
 _Static_assert(sizeof(struct sleeper) <= sizeof(((struct pawl_clock_system *)0)->state),
@@ -115,6 +118,29 @@ void pawl_clock_manual_init(struct pawl_clock_manual *clock)
 	manual->now = 0;
 	manual->deadline = PAWL_NEVER;
 	manual->waiting = false;
+	manual->loop = NULL;
+}
+
+int pawl__clock_of_system(const struct pawl_clock *clock)
+{
+	if (clock->now == boottime_now)
+		return BOOTTIME;
+	return clock->now == monotonic_now || pawl__clock_by_hand(clock) ? MONOTONIC : -ENOTSUP;
+}
+
+bool pawl__clock_by_hand(const struct pawl_clock *clock)
+{
+	return clock->now == manual_now;
+}
+
+/* From now on, whenever a clock that is moved by hand is moved. */
+void pawl__clock_tell_loop(struct pawl_clock *clock, struct pawl_service *service)
+{
+	if (!pawl__clock_by_hand(clock))
+		return;
+	mutex_lock(&manual_of(clock)->mutex);
+	manual_of(clock)->loop = service;
+	mutex_unlock(&manual_of(clock)->mutex);
 }
 
 /* Under the mutex. */
@@ -123,6 +149,8 @@ static void set_time(struct manual *manual, uint64_t now)
 	__atomic_store_n(&manual->now, now, __ATOMIC_RELEASE);
 	if (now >= manual->deadline)
 		condition_signal(&manual->woken);
+	if (manual->loop)
+		pawl__service_wake_loop(manual->loop);
 }
 
 void pawl_clock_manual_advance(struct pawl_clock_manual *clock, uint64_t ns)

@@ -155,6 +155,7 @@ struct pawl_service {
 	        changed;  /* what a thread in await.c, poll.c or stop.c waits for may be so */
 	uint64_t changes; /* how often: under the mutex */
 	enum { OPEN, STOPPING, STOPPED } state; /* under the mutex */
+	int fd; /* manual mode: what pawl_service_fd() gives, or -1: under the mutex */
 };
 
 struct wakes; /* sleep.h */
@@ -182,6 +183,13 @@ void pawl__service_await_run(struct pawl_service *service, struct worker *worker
 
 /* poll.c */
 void pawl__service_stop_polling(struct pawl_service *service);
+void pawl__service_wake_loop(struct pawl_service *service); /* a poll is worth it sooner */
+void pawl__service_close_fd(struct pawl_service *service);
+
+/* clock.c: for a descriptor */
+int pawl__clock_of_system(const struct pawl_clock *clock); /* -ENOTSUP: it is none of ours */
+void pawl__clock_tell_loop(struct pawl_clock *clock, struct pawl_service *service); /* or NULL */
+bool pawl__clock_by_hand(const struct pawl_clock *clock);
 
 /* stats.c */
 size_t pawl__service_pending(struct pawl_service *service, bool internal); /* those, too */

@@ -83,6 +83,7 @@ static int open_memory(struct pawl_service *service, const struct pawl_service_o
 
 static void free_memory(struct pawl_service *service)
 {
+	pawl__service_close_fd(service);
 	for (unsigned i = 0; i < service->shard_count; i++)
 		free(service->shards[i].wheel);
 	pawl__system_free_lines(service->shards);
@@ -135,6 +136,7 @@ static void describe(struct pawl_service *service, const struct pawl_service_opt
 	service->stack_size = options->stack_size;
 	service->on_thread_start = options->on_thread_start;
 	service->on_thread_start_arg = options->on_thread_start_arg;
+	service->fd = -1;
 	strncpy(service->name, options->name, sizeof(service->name) - 1);
 	mutex_init(&service->mutex);
 	condition_init(&service->called);

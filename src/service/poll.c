@@ -1,12 +1,99 @@
 /* SPDX-License-Identifier: MIT */
-/* Driving a service by hand: manual mode. */
+/*
+ * Driving a service by hand: manual mode. A loop of the user's polls, and sleeps in between: until the time that
+ * pawl_service_next() said, or on the descriptor of pawl_service_fd(). Any thread may arm for sooner meanwhile.
+ *
+ * So the loop is what the leader is in sleep.c, by the same words. `sleeps_until` is the tick that the loop was told; 0 while
+ * it polls, or once it was woken: then it will look again. Each side writes, then reads what the other side writes:
+ *
+ *	arms for sooner: promise()              tells the loop when to come: tell_loop(), set_timer()
+ *	--------------------------              ----------------------------------------------------
+ *	write promised = tick, or ready         write sleeps_until
+ *	read  sleeps_until                      read  promised and ready of all shards
+ *	  later than tick: wake the loop          sooner: tell it anew
+ *
+ * `sleeps_until` is written under the mutex, together with the timer of the descriptor. Whoever makes it less wakes the loop, since a
+ * thread that has just armed may have read the lesser one, and so leaves the loop asleep.
+ */
 #define _GNU_SOURCE
 #include "shard.h"
+
+#include <errno.h>
+
+static uint64_t told_to_loop(const struct pawl_service *service)
+{
+	return __atomic_load_n(&service->sleeps_until, __ATOMIC_SEQ_CST);
+}
+
+static void set_told(struct pawl_service *service, uint64_t tick)
+{
+	__atomic_store_n(&service->sleeps_until, tick, __ATOMIC_SEQ_CST);
+}
+
+/* A time of the clock for the descriptor. One that is moved by hand is asked instead: it tells when it is moved. */
+static uint64_t timer_of(const struct pawl_service *service, uint64_t tick)
+{
+	uint64_t ns = ns_of_tick(&service->ticks, tick);
+
+	if (!pawl__clock_by_hand(service->clock))
+		return ns;
+	return ns <= clock_now(service) && tick != PAWL_NEVER ? 0 : PAWL_NEVER;
+}
+
+/* Under the mutex. After a stop nothing is worth a poll. */
+static void set_timer(struct pawl_service *service)
+{
+	bool stopped = service->state != OPEN;
+	uint64_t tick;
+
+	do {
+		tick = stopped ? PAWL_NEVER : pawl__sleep_first_visit(service);
+		set_told(service, tick);
+	} while (!stopped && pawl__sleep_first_visit(service) < tick);
+	pawl__system_timer_set(service->fd, timer_of(service, tick));
+}
+
+/* Any thread, under no lock. Once told, the loop needs no second wake-up until it sleeps again. */
+void pawl__service_wake_loop(struct pawl_service *service)
+{
+	bool sleeps, has_fd;
+
+	mutex_lock(&service->mutex);
+	sleeps = told_to_loop(service) != 0;
+	has_fd = service->fd >= 0;
+	if (sleeps && has_fd)
+		set_timer(service);
+	else
+		set_told(service, 0);
+	mutex_unlock(&service->mutex);
+	if (sleeps && !has_fd)
+		service->clock->wake(service->clock);
+}
+
+/*
+ * The loop will be told to come by this tick, 0: at once. False: somebody has to come sooner by now. With a descriptor
+ * the timer alone says when to come.
+ */
+static bool tell_loop(struct pawl_service *service, uint64_t tick)
+{
+	bool in_time = true, sooner = false;
+
+	mutex_lock(&service->mutex);
+	if (service->fd < 0) {
+		sooner = tick < told_to_loop(service);
+		set_told(service, tick);
+		in_time = tick == 0 || pawl__sleep_first_visit(service) >= tick;
+	}
+	mutex_unlock(&service->mutex);
+	if (sooner)
+		service->clock->wake(service->clock);
+	return in_time;
+}
 
 /* Also the shards in which nothing opens: what next says depends on how far the wheel is. */
 static bool advance_all(struct pawl_service *service, uint64_t tick)
 {
-	struct wakes wakes = {0}; /* there is nobody to wake */
+	struct wakes wakes = {0}; /* nobody: see end_poll */
 	bool moved = false;
 
 	for (unsigned i = 0; i < service->shard_count; i++) {
@@ -17,6 +104,72 @@ static bool advance_all(struct pawl_service *service, uint64_t tick)
 		lock_give(&shard->lock);
 	}
 	return moved;
+}
+
+/*
+ * When somebody has to come to the shard, and in *due whether that is now. The loop is told this, so the shard is promised no
+ * more and no less; and `ready` may be left over from a task that ran, or was cancelled.
+ */
+static uint64_t look_at(struct pawl_service *service, struct shard *shard, bool *due)
+{
+	struct wakes wakes = {0}; /* whoever tells the loop wakes it */
+	uint64_t next;
+
+	lock_take(&shard->lock);
+	*due = anything_due(shard);
+	next = next_visit(shard);
+	if (service->manual) {
+		promise_anew(service, shard, next, &wakes);
+		__atomic_store_n(&shard->ready, *due, __ATOMIC_SEQ_CST);
+	}
+	next = *due ? pawl_wheel_next(shard->wheel) : next;
+	lock_give(&shard->lock);
+	return next;
+}
+
+static uint64_t look_at_all(struct pawl_service *service, bool *due)
+{
+	uint64_t first = PAWL_NEVER;
+
+	*due = false;
+	for (unsigned i = 0; i < service->shard_count; i++) {
+		bool shard_due;
+		uint64_t next = look_at(service, &service->shards[i], &shard_due);
+
+		first = next < first ? next : first;
+		*due |= shard_due;
+	}
+	return first;
+}
+
+/* What the loop was told, which counts for nothing during the poll. */
+static uint64_t keep_loop_awake(struct pawl_service *service)
+{
+	uint64_t told;
+
+	mutex_lock(&service->mutex);
+	told = told_to_loop(service);
+	set_told(service, 0);
+	mutex_unlock(&service->mutex);
+	return told;
+}
+
+/* The poll may have been made by another thread than the loop's, which then sleeps on as it was told. */
+static void let_loop_sleep(struct pawl_service *service, uint64_t told)
+{
+	bool wakes = false, due;
+
+	look_at_all(service, &due);
+	mutex_lock(&service->mutex);
+	if (service->fd >= 0) {
+		set_timer(service);
+	} else if (told && !told_to_loop(service)) {
+		set_told(service, told);
+		wakes = pawl__sleep_first_visit(service) < told;
+	}
+	mutex_unlock(&service->mutex);
+	if (wakes)
+		pawl__service_wake_loop(service);
 }
 
 static void end_poll(struct pawl_service *service)
@@ -48,6 +201,8 @@ void pawl__service_stop_polling(struct pawl_service *service)
 {
 	__atomic_store_n(&service->stopping, true, __ATOMIC_SEQ_CST);
 	mutex_lock(&service->mutex);
+	if (service->fd >= 0)
+		set_timer(service);
 	while (__atomic_load_n(&service->polling, __ATOMIC_SEQ_CST))
 		condition_wait(&service->changed, &service->mutex);
 	mutex_unlock(&service->mutex);
@@ -60,11 +215,12 @@ void pawl__service_stop_polling(struct pawl_service *service)
 size_t pawl_service_poll(struct pawl_service *service, size_t max)
 {
 	size_t most, ran = 0;
-	uint64_t tick;
+	uint64_t tick, told;
 	bool more;
 
 	if (!begin_poll(service))
 		return 0;
+	told = keep_loop_awake(service);
 	most = pawl__service_pending(service, true);
 	most = max && max < most ? max : most;
 	tick = ticks_down(&service->ticks, clock_now(service));
@@ -76,22 +232,47 @@ size_t pawl_service_poll(struct pawl_service *service, size_t max)
 		more |= ran > before;
 	} while (more && ran < most);
 	pawl__service_open_ahead(service, service->workers->shard);
+	let_loop_sleep(service, told);
 	end_poll(service);
 	return ran;
 }
 
 uint64_t pawl_service_next(struct pawl_service *service)
 {
-	uint64_t first = PAWL_NEVER;
+	uint64_t first;
+	bool due;
 
-	for (unsigned i = 0; i < service->shard_count; i++) {
-		struct shard *shard = &service->shards[i];
-		uint64_t next;
-
-		lock_take(&shard->lock);
-		next = anything_due(shard) ? pawl_wheel_next(shard->wheel) : next_visit(shard);
-		lock_give(&shard->lock);
-		first = next < first ? next : first;
-	}
+	do
+		first = look_at_all(service, &due);
+	while (service->manual && !tell_loop(service, due ? 0 : first));
 	return first == PAWL_NEVER ? PAWL_NEVER : ns_of_tick(&service->ticks, first);
+}
+
+int pawl_service_fd(struct pawl_service *service)
+{
+	int clock = pawl__clock_of_system(service->clock), fd;
+
+	if (!service->manual)
+		return -EINVAL;
+	if (clock < 0)
+		return clock;
+	mutex_lock(&service->mutex);
+	fd = service->fd;
+	if (fd < 0)
+		fd = pawl__system_timer_open(clock);
+	if (fd >= 0) {
+		service->fd = fd;
+		set_timer(service);
+	}
+	mutex_unlock(&service->mutex);
+	if (fd >= 0)
+		pawl__clock_tell_loop(service->clock, service);
+	return fd;
+}
+
+void pawl__service_close_fd(struct pawl_service *service)
+{
+	pawl__clock_tell_loop(service->clock, NULL);
+	if (service->fd >= 0)
+		pawl__system_timer_close(service->fd);
 }

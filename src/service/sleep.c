@@ -58,8 +58,8 @@
  * To wake the leader is the clock's wake(), which also ends a wait() that begins after it. To call a
  * follower is to take it off `followers` and to add it to `calls`, under the mutex: so two calls wake two of them.
  *
- * In manual mode there are no workers, so there is neither leader nor follower, and wake() finds nobody: the
- * user polls when pawl_service_next() says so. How stop and a poll meet is in poll.c.
+ * In manual mode there are no workers: the user's loop is the leader, and `sleeps_until` is what it was told. That, and how
+ * stop and a poll meet, is in poll.c.
  *
  * tests/model/sleep.pml is a model of all this, and of what goes wrong without one of the steps.
  */
@@ -86,6 +86,11 @@ static bool anything_ready(const struct pawl_service *service)
 		if (__atomic_load_n(&service->shards[i].ready, __ATOMIC_SEQ_CST))
 			return true;
 	return false;
+}
+
+uint64_t pawl__sleep_first_visit(const struct pawl_service *service)
+{
+	return anything_ready(service) ? 0 : first_promise(service);
 }
 
 /* What the leader reads before it sleeps, after it has written `sleeps_until`. */
@@ -183,6 +188,14 @@ void pawl__sleep_wake_worker(struct pawl_service *service)
 	if (__atomic_load_n(&service->followers, __ATOMIC_SEQ_CST) && call_follower(service))
 		return;
 	if (__atomic_load_n(&service->sleeps_until, __ATOMIC_SEQ_CST))
+		pawl__sleep_wake_leader(service);
+}
+
+void pawl__sleep_wake_leader(struct pawl_service *service)
+{
+	if (service->manual)
+		pawl__service_wake_loop(service);
+	else
 		service->clock->wake(service->clock);
 }
 

@@ -10,8 +10,12 @@ bool pawl__sleep_lead(struct pawl_service *service, uint64_t tick); /* false: th
 void pawl__sleep_follow(struct pawl_service *service);
 void pawl__sleep_precisely(const struct pawl_service *service); /* once for each thread */
 
+/* For a loop of the user's: 0 if a task is due, else the tick by which somebody has to come. */
+uint64_t pawl__sleep_first_visit(const struct pawl_service *service);
+
 /* For those that wake them. */
 void pawl__sleep_wake_worker(struct pawl_service *service); /* a task is due, or nobody leads */
+void pawl__sleep_wake_leader(struct pawl_service *service); /* it sleeps for too long */
 void pawl__sleep_stop(struct pawl_service *service);        /* all of them, for ever */
 
 /* Whom to wake, once the shard's lock has been given back. */
@@ -26,7 +30,7 @@ static inline void wake(struct pawl_service *service, const struct wakes *wakes)
 	if (wakes->worker)
 		pawl__sleep_wake_worker(service);
 	if (wakes->leader)
-		service->clock->wake(service->clock);
+		pawl__sleep_wake_leader(service);
 	if (wakes->waiting)
 		pawl__service_changed(service);
 }

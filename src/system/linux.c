@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What Linux does better than posix.c: sleeping, random bytes, timer slack. */
+/* What Linux does better than posix.c: sleeping, descriptors that are timers, random bytes, timer slack. */
 #define _GNU_SOURCE
 #include "system.h"
 
@@ -87,6 +87,31 @@ void pawl__system_wake(struct sleeper *sleeper)
 		sleeper->wake = true; /* it is full: somebody has woken it already */
 	mutex_unlock(&sleeper->mutex);
 	condition_signal(&sleeper->woken);
+}
+
+int pawl__system_timer_open(int clock)
+{
+	int timer = timerfd_create(clock, TFD_CLOEXEC | TFD_NONBLOCK);
+
+	return timer < 0 ? -errno : timer;
+}
+
+/*
+ * To set it also takes back that it was readable, so it needs no read. A time that has passed makes it readable anew, which
+ * an edge-triggered loop notices, too. Zero would switch it off.
+ */
+void pawl__system_timer_set(int timer, uint64_t at_ns)
+{
+	struct itimerspec at = {.it_value = timespec_of(at_ns ? at_ns : 1)};
+
+	if (at_ns == UINT64_MAX)
+		at = (struct itimerspec){0};
+	timerfd_settime(timer, TFD_TIMER_ABSTIME, &at, NULL);
+}
+
+void pawl__system_timer_close(int timer)
+{
+	close(timer);
 }
 
 /* By default Linux lets a thread sleep up to 50 us longer than asked, to wake several at once. */

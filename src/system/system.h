@@ -4,7 +4,7 @@
  * which one it is.
  *
  *	posix.h    types and inlined calls       posix.c    the rest, for any POSIX system
- *	                                         linux.c    what Linux does better: sleeping, random bytes, timer slack
+ *	                                         linux.c    what Linux does better: sleeping, descriptors, random bytes, slack
  *	windows.h  types and inlined calls       windows.c  the rest
  *
  * Each of these files is empty on the systems that it is not for, so a build compiles all of them. With PAWL_POSIX
@@ -33,6 +33,14 @@
 void pawl__system_sleeper_init(struct sleeper *sleeper);
 void pawl__system_sleep(struct sleeper *sleeper, int clock, uint64_t until_ns);
 void pawl__system_wake(struct sleeper *sleeper);
+
+/*
+ * A descriptor that is readable from a time of a clock on (UINT64_MAX: never), until it is set anew. The descriptor, or
+ * -errno: -ENOTSUP where the system has no such thing, which is everywhere but on Linux.
+ */
+int pawl__system_timer_open(int clock);
+void pawl__system_timer_set(int timer, uint64_t at_ns);
+void pawl__system_timer_close(int timer);
 
 /* Let the calling thread sleep at most so much longer than asked, where a system has that. */
 void pawl__system_limit_slack(uint64_t slack_ns);

@@ -104,6 +104,23 @@ void pawl__system_wake(struct sleeper *sleeper)
 	condition_signal(&sleeper->woken);
 }
 
+int pawl__system_timer_open(int clock)
+{
+	(void)clock;
+	return -ENOTSUP;
+}
+
+void pawl__system_timer_set(int timer, uint64_t at_ns)
+{
+	(void)timer;
+	(void)at_ns;
+}
+
+void pawl__system_timer_close(int timer)
+{
+	(void)timer;
+}
+
 void pawl__system_limit_slack(uint64_t slack_ns)
 {
 	(void)slack_ns;

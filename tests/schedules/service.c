@@ -832,6 +832,93 @@ static void two_poll(void)
 	close_service();
 }
 
+static void *loop_until_one_ran(void *unused)
+{
+	struct pawl_clock *clock = &clock_by_hand.clock;
+
+	while (get(&runs) == 0) {
+		clock->wait(clock, pawl_service_next(service));
+		pawl_service_poll(service, 0);
+	}
+	return unused;
+}
+
+/* A loop of the user's sleeps on the clock, and is woken for what another thread arms for sooner. Or it waits for ever. */
+static void loop_against_arm(unsigned shards, uint64_t delay)
+{
+	open_service(PAWL_MANUAL, shards);
+	one = new_probe();
+	two = new_probe();
+	arm(one, 40 * MS);
+	start(loop_until_one_ran, NULL);
+	arm(two, delay);
+	pass(delay);
+	join_all();
+	EXPLORE_EXPECT_EQ(get(&runs), 1);
+	EXPLORE_EXPECT_EQ(pawl_service_cancel(service, &one->task), PAWL_CANCELLED);
+	free(one);
+	free(two);
+	close_service();
+}
+
+static void loop_against_sooner(void)
+{
+	loop_against_arm(1, MS);
+}
+
+static void loop_against_due(void)
+{
+	loop_against_arm(2, 0);
+}
+
+/* The shard was promised a visit for the cancelled one, which the loop is not told any more. */
+static void loop_after_a_cancel(void)
+{
+	open_service(PAWL_MANUAL, 1);
+	one = new_probe();
+	arm(one, MS);
+	EXPLORE_EXPECT_EQ(pawl_service_cancel(service, &one->task), PAWL_CANCELLED);
+	start(loop_until_one_ran, NULL);
+	arm(one, 2 * MS);
+	pass(2 * MS);
+	join_all();
+	free(one);
+	close_service();
+}
+
+static void *look_when_next(void *unused)
+{
+	pawl_service_next(service);
+	return unused;
+}
+
+/* The same, while a third thread asks when the next poll is worth it, or polls itself. */
+static void loop_beside(void *(*call)(void *), uint64_t delay)
+{
+	open_service(PAWL_MANUAL, 1);
+	one = new_probe();
+	start(loop_until_one_ran, NULL);
+	start(call, NULL);
+	arm(one, delay);
+	pass(delay);
+	await(&runs, 1);
+	clock_by_hand.clock.wake(
+	        &clock_by_hand.clock); /* for the loop's end, if another one has run it */
+	join_all();
+	free(one);
+	close_service();
+}
+
+static void loop_beside_next(void)
+{
+	loop_beside(look_when_next, 0);
+}
+
+static void loop_beside_a_poll(void)
+{
+	loop_beside(poll, MS);
+}
+
 /* What a poll runs has returned when stop does. */
 static void poll_against_stop(void)
 {
@@ -961,6 +1048,11 @@ int main(int argc, char **argv)
 	        {SCENARIO(limit_of_one_while_running)},
 	        {SCENARIO(limit_of_one_and_a_period)},
 	        {SCENARIO(two_poll)},
+	        {SCENARIO(loop_against_sooner)},
+	        {SCENARIO(loop_against_due)},
+	        {SCENARIO(loop_after_a_cancel)},
+	        {SCENARIO(loop_beside_next)},
+	        {SCENARIO(loop_beside_a_poll)},
 	        {SCENARIO(poll_against_stop)},
 	        {SCENARIO(open_fails)},
 	        {SCENARIO(the_system_clock_1)},
