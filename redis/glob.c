@@ -11,9 +11,9 @@ static bool between(char a, char b, char c)
 static bool in_class(const char **p, const char *end, char c)
 {
 	const char *at = *p + 1;
-	bool not = at < end && *at == '^', found = false;
+	bool negated = at < end && *at == '^', found = false;
 
-	for (at += not ; at < end && *at != ']'; at++) {
+	for (at += negated; at < end && *at != ']'; at++) {
 		if (*at == '\\' && end - at >= 2) {
 			found |= *++at == c;
 		} else if (end - at >= 3 && at[1] == '-') {
@@ -24,7 +24,7 @@ static bool in_class(const char **p, const char *end, char c)
 		}
 	}
 	*p = at < end ? at + 1 : at;
-	return found != not ;
+	return found != negated;
 }
 
 /* Whether c fits the part at *p, which is no `*`. *p is left behind that part. */
