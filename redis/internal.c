@@ -58,6 +58,7 @@ struct putat {
 	enum task_state state;
 	struct task_id id;
 	struct note note;
+	RedisModuleString *payload;
 };
 
 static bool read_note(RedisModuleCtx *ctx, RedisModuleString **argv, struct note *note)
@@ -73,26 +74,28 @@ static bool read_note(RedisModuleCtx *ctx, RedisModuleString **argv, struct note
 	return true;
 }
 
+/* The arguments of one task, from its time on. */
 static bool read_putat(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, struct putat *put)
 {
-	if (!arg_number(ctx, argv[2], "at", 0, INT64_MAX, &put->at) ||
-	    !arg_id(ctx, argv[3], &put->id))
+	*put = (struct putat){.state = STATE_WAITING, .payload = argv[2]};
+	if (!arg_number(ctx, argv[0], "at", 0, INT64_MAX, &put->at) ||
+	    !arg_id(ctx, argv[1], &put->id) || !arg_payload(ctx, argv[2]))
 		return false;
-	if (argc > 5 && !arg_number(ctx, argv[5], "maxtries", 0, TASK_TRIES_MAX, &put->max_tries))
+	if (argc > 3 && !arg_number(ctx, argv[3], "maxtries", 0, TASK_TRIES_MAX, &put->max_tries))
 		return false;
-	if (argc == 6 || argc == 5)
+	if (argc <= 4)
 		return true;
-	put->token = arg_token(argv[8]);
-	if (argc > 9 && !read_note(ctx, argv + 9, &put->note))
+	put->token = arg_token(argv[6]);
+	if (argc > 7 && !read_note(ctx, argv + 7, &put->note))
 		return false;
-	return read_state(ctx, argv[6], &put->state) &&
-	       arg_number(ctx, argv[7], "tries", 0, TASK_TRIES_MAX, &put->tries);
+	return read_state(ctx, argv[4], &put->state) &&
+	       arg_number(ctx, argv[5], "tries", 0, TASK_TRIES_MAX, &put->tries);
 }
 
-static struct task *new_task(const struct putat *put, RedisModuleString *payload)
+static struct task *new_task(const struct putat *put)
 {
 	size_t size;
-	const char *bytes = RedisModule_StringPtrLen(payload, &size);
+	const char *bytes = RedisModule_StringPtrLen(put->payload, &size);
 	struct task *task = task_new(&put->id, bytes, (uint32_t)size);
 
 	task->tries = (uint16_t)put->tries;
@@ -102,22 +105,34 @@ static struct task *new_task(const struct putat *put, RedisModuleString *payload
 	return task_set_note(task, &put->note);
 }
 
+static void put_one(struct visit *visit, const struct putat *put)
+{
+	struct task *there = queue_find(visit->queue, &put->id);
+
+	if (there)
+		queue_delete(visit->queue, there);
+	add(visit, new_task(put), put->state, put->at);
+}
+
 int command_putat(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
-	struct putat put = {.state = STATE_WAITING};
+	/* One task has 3, 4, 7 or 10 arguments, several have 4 each. */
+	int step = argc % 4 == 2 ? 4 : argc - 2;
 	struct visit visit;
-	struct task *there;
+	struct putat put;
 
-	if (argc != 5 && argc != 6 && argc != 9 && argc != 12)
+	if (argc < 5 || (step != 3 && step != 4 && step != 7 && step != 10))
 		return RedisModule_WrongArity(ctx);
-	if (!read_putat(ctx, argv, argc, &put) || !arg_payload(ctx, argv[4]) ||
-	    !visit_to_write(&visit, ctx, argv[1]))
+	for (int i = 2; i < argc; i += step)
+		if (!read_putat(ctx, argv + i, step, &put))
+			return REDISMODULE_OK;
+	if (!visit_to_write(&visit, ctx, argv[1]))
 		return REDISMODULE_OK;
 	visit_create(&visit);
-	there = queue_find(visit.queue, &put.id);
-	if (there)
-		queue_delete(visit.queue, there);
-	add(&visit, new_task(&put, argv[4]), put.state, put.at);
+	for (int i = 2; i < argc; i += step) {
+		read_putat(ctx, argv + i, step, &put);
+		put_one(&visit, &put);
+	}
 	return done(&visit, "pawl.put");
 }
 

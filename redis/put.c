@@ -20,6 +20,7 @@ struct put {
 struct item {
 	struct task *task;
 	struct task *replaces; /* NULL: none */
+	RedisModuleString *payload;
 	uint64_t at;
 	bool passed_over; /* NX, and there is one with its id */
 };
@@ -130,6 +131,7 @@ static bool prepare(struct visit *visit, struct put *put, struct item *item)
 		return false;
 	*item = (struct item){.task = task_new(&put->id, payload, (uint32_t)size),
 	                      .replaces = there,
+	                      .payload = put->payload,
 	                      .at = put->at_given ? put->at : visit->now + put->delay,
 	                      .passed_over = there && put->nx};
 	item->task->max_tries = (uint16_t)put->max_tries;
@@ -142,8 +144,8 @@ static void replace(struct visit *visit, struct task *task)
 	queue_delete(visit->queue, task);
 }
 
-/* Put it, and reply with its id, or nil. */
-static void finish(struct visit *visit, const struct item *item)
+/* Put it, and reply with its id, or nil. Without effects it is replicated by itself, which is quicker for one task. */
+static void finish(struct visit *visit, const struct item *item, struct effects *effects)
 {
 	char id[TASK_ID_TEXT];
 	size_t id_size;
@@ -158,7 +160,10 @@ static void finish(struct visit *visit, const struct item *item)
 	visit_create(visit);
 	queue_add(visit->queue, item->task, item->at);
 	id_size = task_id_text(item->task, id);
-	replicate_put(visit, item->task, id, id_size);
+	if (effects)
+		effects_put(effects, item->task, id, id_size, item->payload);
+	else
+		replicate_put(visit, item->task, id, id_size, item->payload);
 	metrics_add(visit, METRIC_PUT, 1);
 	RedisModule_ReplyWithStringBuffer(visit->ctx, id, id_size);
 }
@@ -179,7 +184,7 @@ int command_put(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 	if (!visit_to_write(&visit, ctx, argv[1]))
 		return REDISMODULE_OK;
 	if (prepare(&visit, &put, &item)) {
-		finish(&visit, &item);
+		finish(&visit, &item, NULL);
 		if (!item.passed_over)
 			visit_changed(&visit, "pawl.put");
 	}
@@ -224,17 +229,20 @@ enum { AHEAD = 32 };
 
 static void finish_all(struct visit *visit, const struct batch *batch)
 {
+	struct effects effects;
 	bool changed = false;
 
+	effects_begin(&effects, visit);
 	RedisModule_ReplyWithArray(visit->ctx, (long)batch->count);
 	for (size_t i = 0; i < batch->count; i++) {
 		if (i % AHEAD == 0 && visit->queue)
 			for (size_t j = i; j < batch->count && j < i + AHEAD; j++)
 				queue_prefetch(visit->queue, batch->items[j].task,
 				               batch->items[j].at);
-		finish(visit, &batch->items[i]);
+		finish(visit, &batch->items[i], &effects);
 		changed |= !batch->items[i].passed_over;
 	}
+	effects_send(&effects);
 	if (changed)
 		visit_changed(visit, "pawl.put");
 }

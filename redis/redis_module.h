@@ -175,6 +175,7 @@ typedef struct RedisModuleCommandInfo {
 	X(RedisModuleString *, CreateStringFromString,                                            \
 	  (RedisModuleCtx *, const RedisModuleString *))                                          \
 	X(void, FreeString, (RedisModuleCtx *, RedisModuleString *))                              \
+	X(void, RetainString, (RedisModuleCtx *, RedisModuleString *))                            \
 	X(const char *, StringPtrLen, (const RedisModuleString *, size_t *))                      \
 	X(int, StringToLongLong, (const RedisModuleString *, long long *))                        \
 	X(int, GetSelectedDb, (RedisModuleCtx *))                                                 \

@@ -153,12 +153,15 @@ static arg note_parts[] = {STRING("reason", NULL, NONE), NUMBER("period", NULL, 
 static arg putat_state[] = {STRING("state", NULL, NONE), NUMBER("tries", NULL, NONE),
                             STRING("token", NULL, NONE), PARTS("note", BLOCK, note_parts, OPTIONAL),
                             END};
+static arg putat_more[] = {NUMBER("at", NULL, NONE), STRING("id", NULL, NONE),
+                           STRING("payload", NULL, NONE), NUMBER("maxtries", NULL, NONE), END};
 static arg putat_args[] = {KEY,
                            NUMBER("at", NULL, NONE),
                            STRING("id", NULL, NONE),
                            STRING("payload", NULL, NONE),
                            NUMBER("maxtries", NULL, OPTIONAL),
                            PARTS("state", BLOCK, putat_state, OPTIONAL),
+                           PARTS("more", BLOCK, putat_more, OPTIONAL | MULTIPLE),
                            END};
 static arg setat_parts[] = {NUMBER("tries", NULL, NONE), STRING("token", NULL, NONE),
                             STRING("id", NULL, NONE), END};

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "replicate.h"
 
-#include <stdio.h>
+#include <string.h>
 
 #include "arguments.h"
+#include "decimal.h"
 #include "memory.h"
 
-enum { ARGUMENTS_MAX = 3000 }; /* a multiple of 3: tries, token, id */
+enum { ARGUMENTS_MAX = 3000 }; /* a multiple of 3 and of 4: so many a task takes */
+
+static const char new_tasks[] = "new"; /* as the state of effects */
 
 const char *stored_state(const struct task *task)
 {
@@ -15,12 +18,15 @@ const char *stored_state(const struct task *task)
 	return state_names[task->place == PLACE_DEAD ? STATE_DEAD : STATE_WAITING];
 }
 
-void replicate_put(struct visit *visit, const struct task *task, const char *id, size_t id_size)
+void replicate_put(struct visit *visit, const struct task *task, const char *id, size_t id_size,
+                   RedisModuleString *payload)
 {
+	char at[DECIMAL_TEXT]; /* as text: the server takes twice as long to make a string of a number */
+
 	/* Each argument costs: what can be left out is. */
-	RedisModule_Replicate(visit->ctx, "PAWL.PUTAT", task->max_tries ? "slbbl" : "slbb",
-	                      visit->name, (long long)task->at, id, id_size, task_payload(task),
-	                      (size_t)task->payload_size, (long long)task->max_tries);
+	RedisModule_Replicate(visit->ctx, "PAWL.PUTAT", task->max_tries ? "sbbsl" : "sbbs",
+	                      visit->name, at, (size_t)(decimal_write(at, task->at) - at), id,
+	                      id_size, payload, (long long)task->max_tries);
 }
 
 void replicate_task(struct visit *visit, const struct task *task)
@@ -40,24 +46,64 @@ void replicate_task(struct visit *visit, const struct task *task)
 
 void effects_begin(struct effects *effects, struct visit *visit)
 {
-	*effects = (struct effects){.ctx = visit->ctx, .key = visit->name};
+	*effects = (struct effects){.ctx = visit->ctx, .key = visit->name, .room = EFFECTS_FEW};
+	effects->items = effects->few;
 }
 
-static void append(struct effects *effects, const char *text, size_t size)
+static void grow(struct effects *effects)
 {
-	if (effects->count == effects->room) {
-		effects->room = effects->room ? effects->room * 2 : 4;
-		effects->items =
-		        memory_resize(effects->items, effects->room * sizeof(*effects->items));
+	size_t used = effects->count * sizeof(*effects->items);
+	bool few = effects->items == effects->few;
+
+	effects->room *= 4;
+	effects->items =
+	        memory_resize(few ? NULL : effects->items, effects->room * sizeof(*effects->items));
+	if (few)
+		memcpy(effects->items, effects->few, used);
+}
+
+static void append(struct effects *effects, RedisModuleString *item)
+{
+	if (effects->count == effects->room)
+		grow(effects);
+	effects->items[effects->count++] = item;
+}
+
+static void append_text(struct effects *effects, const char *text, size_t size)
+{
+	append(effects, RedisModule_CreateString(NULL, text, size));
+}
+
+static void append_number(struct effects *effects, uint64_t number)
+{
+	char text[DECIMAL_TEXT];
+
+	append_text(effects, text, (size_t)(decimal_write(text, number) - text));
+}
+
+/* Mostly the same few: those are made once, and only lent. */
+static void append_tries(struct effects *effects, uint16_t tries)
+{
+	static RedisModuleString *made[4];
+
+	if (tries >= sizeof(made) / sizeof(made[0])) {
+		append_number(effects, tries);
+		return;
 	}
-	effects->items[effects->count++] = RedisModule_CreateString(NULL, text, size);
+	if (!made[tries])
+		made[tries] = RedisModule_CreateString(NULL, &"0123"[tries], 1);
+	RedisModule_RetainString(NULL, made[tries]);
+	append(effects, made[tries]);
 }
 
 static void flush(struct effects *effects)
 {
 	if (effects->count == 0)
 		return;
-	if (effects->state)
+	if (effects->state == new_tasks)
+		RedisModule_Replicate(effects->ctx, "PAWL.PUTAT", "sv", effects->key,
+		                      effects->items, effects->count);
+	else if (effects->state)
 		RedisModule_Replicate(effects->ctx, "PAWL.SETAT", "slcv", effects->key,
 		                      (long long)effects->at, effects->state, effects->items,
 		                      effects->count);
@@ -77,21 +123,32 @@ static void continue_with(struct effects *effects, const char *state, uint64_t a
 	effects->at = at;
 }
 
+void effects_put(struct effects *effects, const struct task *task, const char *id, size_t id_size,
+                 RedisModuleString *payload)
+{
+	continue_with(effects, new_tasks, 0);
+	append_number(effects, task->at);
+	append_text(effects, id, id_size);
+	RedisModule_RetainString(NULL, payload);
+	append(effects, payload);
+	append_tries(effects, task->max_tries);
+}
+
 void effects_set_id(struct effects *effects, const struct task *task, const struct token *token,
                     const char *id, size_t id_size)
 {
-	char text[TOKEN_TEXT], tries[8];
+	char text[TOKEN_TEXT];
 
 	continue_with(effects, stored_state(task), task->at);
-	append(effects, tries, (size_t)snprintf(tries, sizeof(tries), "%u", task->tries));
-	append(effects, text, token_text(token, text));
-	append(effects, id, id_size);
+	append_tries(effects, task->tries);
+	append_text(effects, text, token_text(token, text));
+	append_text(effects, id, id_size);
 }
 
 void effects_drop_id(struct effects *effects, const char *id, size_t id_size)
 {
 	continue_with(effects, NULL, 0);
-	append(effects, id, id_size);
+	append_text(effects, id, id_size);
 }
 
 void effects_set(struct effects *effects, const struct task *task)
@@ -112,7 +169,8 @@ void effects_drop(struct effects *effects, const struct task *task)
 void effects_send(struct effects *effects)
 {
 	flush(effects);
-	memory_free(effects->items);
+	if (effects->items != effects->few)
+		memory_free(effects->items);
 }
 
 void replicate_set(struct visit *visit, const struct task *task)

@@ -2,7 +2,8 @@
 /*
  * What replicas and the append-only file are told: effects only, with absolute times, ids and tokens.
  *
- *	PAWL.PUTAT key at id payload [maxtries [state tries token [note]]]      a task as it is now
+ *	PAWL.PUTAT key at id payload maxtries [at id payload maxtries ...]     new tasks
+ *	PAWL.PUTAT key at id payload [maxtries [state tries token [note]]]     a task as it is now
  *	PAWL.SETAT key at state tries token id [tries token id ...]            tasks that are there: another state
  *	PAWL.NOTE  key reason id [id ...]                                      likewise: why they were given back
  *	PAWL.DROP  key id [id ...]                                             tasks that are gone
@@ -18,8 +19,9 @@
 #include "token.h"
 #include "visit.h"
 
-/* A new task, whose id reads so. */
-void replicate_put(struct visit *visit, const struct task *task, const char *id, size_t id_size);
+/* A new task, whose id reads so and whose payload that is. */
+void replicate_put(struct visit *visit, const struct task *task, const char *id, size_t id_size,
+                   RedisModuleString *payload);
 
 /* A task with all that it has, new or in place of the one with its id. */
 void replicate_task(struct visit *visit, const struct task *task);
@@ -28,17 +30,21 @@ void replicate_task(struct visit *visit, const struct task *task);
  * What a command does to tasks, in order. Neighbours of which the same is to be said go into one command, of a bounded
  * number of arguments.
  */
+enum { EFFECTS_FEW = 8 };
 struct effects {
 	RedisModuleCtx *ctx;
 	RedisModuleString *key;
-	RedisModuleString *
-	        *items; /* of the tasks that have not been sent off; NULL until the first one */
+	RedisModuleString **items;           /* of the tasks that have not been sent off */
+	RedisModuleString *few[EFFECTS_FEW]; /* where the items are as long as they fit in */
 	size_t count, room;
 	const char *state; /* which all of them have now, NULL: they are gone... */
 	uint64_t at;       /* ...and their time */
 };
 
 void effects_begin(struct effects *effects, struct visit *visit);
+/* It is new, as for replicate_put. */
+void effects_put(struct effects *effects, const struct task *task, const char *id, size_t id_size,
+                 RedisModuleString *payload);
 /* It is as it is now. */
 void effects_set(struct effects *effects, const struct task *task);
 /* It will be deleted. */

@@ -11,6 +11,7 @@
 struct RedisModuleString {
 	char text[256];
 	size_t size;
+	unsigned owners;
 };
 
 struct RedisModuleKey {
@@ -115,6 +116,7 @@ static RedisModuleString *new_string(RedisModuleCtx *ctx, const char *text, size
 		abort();
 	memcpy(string->text, text, size);
 	string->size = size;
+	string->owners = 1;
 	return string;
 }
 
@@ -126,7 +128,14 @@ static RedisModuleString *copy_string(RedisModuleCtx *ctx, const RedisModuleStri
 static void free_string(RedisModuleCtx *ctx, RedisModuleString *string)
 {
 	(void)ctx;
-	free(string);
+	if (--string->owners == 0)
+		free(string);
+}
+
+static void retain_string(RedisModuleCtx *ctx, RedisModuleString *string)
+{
+	(void)ctx;
+	string->owners++;
 }
 
 RedisModuleString *fake_string(const char *text)
@@ -532,7 +541,7 @@ void fake_start(uint64_t now)
 	                            .rings_at = inside.on_ring ? fake.rings_at : PAWL_NEVER};
 	inside.unblocked_end = &inside.unblocked;
 	for (unsigned key = 0; key < FAKE_KEYS; key++)
-		inside.names[key] = (RedisModuleString){{(char)('0' + key)}, 1};
+		inside.names[key] = (RedisModuleString){{(char)('0' + key)}, 1, 1};
 	queue_type = the_type;
 
 	RedisModule_Milliseconds = milliseconds;
@@ -541,6 +550,7 @@ void fake_start(uint64_t now)
 	RedisModule_CreateString = new_string;
 	RedisModule_CreateStringFromString = copy_string;
 	RedisModule_FreeString = free_string;
+	RedisModule_RetainString = retain_string;
 	RedisModule_StringPtrLen = string_text;
 	RedisModule_StringToLongLong = to_number;
 	RedisModule_OpenKey = open_key;

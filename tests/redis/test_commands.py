@@ -1178,6 +1178,17 @@ class Everything(ServerTest):
         for command in self.keyed:
             self.fails("WRONGTYPE", *command)
 
+    def test_putat_takes_several_tasks_and_all_or_none_of_them(self):
+        self.fails("ERR maxtries is", "PAWL.PUTAT", "q", 5, "x", "p", 0, 5, "y", "p", 65536)
+        self.fails("ERR at is", "PAWL.PUTAT", "q", 5, "x", "p", 0, -1, "y", "p", 0)
+        self.fails("ERR wrong number", "PAWL.PUTAT", "q", 5, "x", "p", 0, 5, "y")
+        self.assertEqual(self.call("EXISTS", "q"), 0)
+        self.call("PAWL.PUTAT", "q", 5, "x", "p", 0, 6, "y", "r", 3, 5, "z", "s", 0)
+        self.assertEqual(self.call("PAWL.LEN", "q"), 3)
+        y = in_pairs(self.call("PAWL.GET", "q", "y"))
+        self.assertEqual((y[b"payload"], y[b"due-ms"], y[b"maxtries"]), (b"r", 6, 3))
+        self.assertEqual([task[0] for task in self.call("PAWL.TAKE", "q", "COUNT", 3)], [b"x", b"z", b"y"])
+
     def test_queue_commands_and_others_keep_apart(self):
         self.call("PAWL.PUT", "q", 0, "p")
         self.assertEqual(self.call("TYPE", "q"), "pawlqueue")

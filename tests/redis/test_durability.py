@@ -131,6 +131,8 @@ class Restarted(unittest.TestCase):
         call("PAWL.PUT", "q", 50, "gone", "ID", "gone")
         call("PAWL.CANCEL", "q", "gone")
         call("PAWL.MPUT", "q", 10, "a", 20, "b")
+        call("PAWL.MPUT", "many", *(word for n in range(1600) for word in (n % 9, n, "ID", n, "MAXTRIES", n % 5 + 1)))
+        call("PAWL.MPUT", "many", *(word for n in range(9) for word in (5, b"\0\r\n", "ID", n, "REPLACE")))
         call("PAWL.EVERY", "periodic", "x", 700, "p", "AT", START)
         call("PAWL.EVERY", "periodic", "y", 30, "p", "AT", START)
         held = call("PAWL.TAKE", "periodic", "LEASE", 50)[0][4]
@@ -163,6 +165,8 @@ class Restarted(unittest.TestCase):
         self.assertEqual(in_pairs(client.call("PAWL.GET", "q", "replaced"))[b"payload"], b"anew")
         self.assertEqual(in_pairs(client.call("PAWL.GET", "q", "buried"))[b"reason"], b"its\0end\r\n")
         self.assertEqual(in_pairs(client.call("PAWL.GET", "q", "leased"))[b"reason"], b"first")
+        self.assertEqual(in_pairs(client.call("PAWL.GET", "many", 1599))[b"maxtries"], 5)
+        self.assertEqual(in_pairs(client.call("PAWL.GET", "many", 8))[b"payload"], b"\0\r\n")
         self.assertEqual(client.call("PAWL.TAKE", "q"), [[b"\0binary", b"\0\r\n\xff", 1, 77, None]])
         self.assertEqual(client.call("PAWL.ACK", "q", "leased", token), 1)
         client.call("PAWL.CLOCK", START + 10_000)

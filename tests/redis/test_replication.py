@@ -92,6 +92,74 @@ class Replication(Pair):
         self.same()
         self.assertEqual(self.r.call("PAWL.LEN", "q"), 29)
 
+    def test_many_tasks_put_at_once_are_replicated_in_order(self):
+        words = []
+        for n in range(2000):
+            words += [n % 3, n, "ID", n, *(("MAXTRIES", n % 7) if n % 7 else ())]
+        self.p.call("PAWL.MPUT", "q", *words)
+        self.same()
+        for n in (0, 749, 750, 1999):
+            self.assertEqual(self.r.call("PAWL.GET", "q", n), self.p.call("PAWL.GET", "q", n))
+        self.p.call("PAWL.MPUT", "q", *(word for n in range(1000) for word in (2, "anew", "ID", n, "REPLACE")))
+        self.same()
+        self.replica.client().call("REPLICAOF", "NO", "ONE")
+        self.set_clocks(START + 10)
+        taken = [[task[:2] for task in server.call("PAWL.TAKE", "q", "COUNT", 2000)] for server in (self.p, self.r)]
+        self.assertEqual(len(taken[0]), 2000)
+        self.assertEqual(taken[0], taken[1])
+
+    def test_an_mput_is_replicated_from_a_transaction_and_from_a_script(self):
+        self.p.calls([("MULTI",), ("PAWL.MPUT", "q", 5, "a", "ID", "a", 7, "b"), ("PAWL.TAKE", "q"),
+                      ("PAWL.MPUT", "q", 0, "A", "ID", "a", "REPLACE", "MAXTRIES", 3, 0, "c", "AT", START + 9), ("EXEC",)])
+        self.same()
+        put = "return redis.call('PAWL.MPUT', KEYS[1], 0, 'x' .. ARGV[1], 'ID', ARGV[1], ARGV[2], ARGV[1], 3, 4)"
+        for n in range(3):  # a script's arguments are used again for its next command
+            self.p.call("EVAL", put + " and redis.call('PAWL.MPUT', KEYS[1], 1, 'after')", 1, "q", f"id{n}", n)
+            self.same()
+        self.assertEqual(self.r.call("PAWL.LEN", "q"), 15)
+        self.assertEqual(in_pairs(self.r.call("PAWL.GET", "q", "a"))[b"payload"], b"A")
+        self.assertEqual(in_pairs(self.r.call("PAWL.GET", "q", "id1"))[b"payload"], b"xid1")
+
+    def test_of_an_mput_that_is_refused_or_passed_over_nothing_is_replicated(self):
+        self.p.call("PAWL.MPUT", "q", 5, "a", "ID", "a", 5, "b", "ID", "b")
+        in_step(self.replica, self.primary)
+        before = offset(self.primary)
+        for words in ((0, "c", 0, "b", "ID", "b"), (0, "c", "ID", "c", 0, "d", "ID", "c"), (0, "c", 0, "d", "MAXTRIES", 0)):
+            with self.assertRaises(Error):
+                self.p.call("PAWL.MPUT", "q", *words)
+        self.assertEqual(self.p.call("PAWL.MPUT", "q", 0, "A", "ID", "a", "NX", 0, "B", "ID", "b", "NX"), [None, None])
+        self.assertEqual(offset(self.primary), before)
+        self.same()
+        self.p.call("PAWL.MPUT", "q", 0, "A", "ID", "a", "NX", 0, "c", "ID", "c", 0, "B", "ID", "b", "NX")
+        self.same()
+        self.assertEqual(self.r.call("PAWL.LEN", "q"), 3)
+        self.assertEqual(in_pairs(self.r.call("PAWL.GET", "q", "b"))[b"payload"], b"b")
+
+    def test_a_replica_notifies_of_an_mput_once(self):
+        self.r.call("CONFIG", "SET", "notify-keyspace-events", "KEAd")
+        listener = self.replica.client()
+        listener.call("SUBSCRIBE", "__keyspace@0__:q")
+        self.p.call("PAWL.MPUT", "q", *(word for n in range(20) for word in (n, n)))
+        self.p.call("PAWL.CANCEL", "q", *(self.p.call("PAWL.PUT", "q", 5, "last"),))
+        self.assertEqual([listener.read()[2] for _ in range(3)], [b"pawl.put", b"pawl.put", b"pawl.drop"])
+
+    def test_acknowledgements_of_many_are_replicated_whichever_tokens_hold(self):
+        p = self.p
+        p.call("PAWL.MPUT", "q", *(word for n in range(40) for word in (0, n, "ID", f"id{n}")))
+        for n in range(5):
+            p.call("PAWL.EVERY", "q", f"again{n}", 1000, "p", "AT", START)
+        taken = p.call("PAWL.TAKE", "q", "COUNT", 45, "LEASE", 100)
+        self.assertEqual(len(taken), 45)
+        pairs = []
+        for n, task in enumerate(taken):  # every third one by a token of another, some of them twice
+            pairs += [(task[0], task[4] if n % 3 else taken[0][4])] * (2 if n % 5 == 0 else 1)
+        pairs.insert(17, ("nobody", taken[0][4]))
+        held = sum(1 for n in range(45) if n % 3) + 1
+        self.assertEqual(p.call("PAWL.ACK", "q", *(word for pair in pairs for word in pair)), held)
+        self.same()
+        self.assertEqual(p.call("PAWL.LEN", "q"), 45 - held + sum(1 for n, task in enumerate(taken)
+                                                                  if task[0].startswith(b"again") and n % 3))
+
     def test_several_deliveries_given_back_are_replicated_with_their_reason(self):
         for n in range(9):
             self.p.call("PAWL.PUT", "q", 0, n, "ID", n, *(("MAXTRIES", 1) if n % 3 == 0 else ()))
