@@ -84,6 +84,7 @@ static void expect_same_counts(void)
 			expected[model_state(&model, &model.tasks[i])]++;
 	for (int state = 0; state < STATES; state++)
 		EXPECT_EQ(counts[state], expected[state]);
+	EXPECT(timeline_until_at_least(&queue->alive, model.now) <= expected[STATE_DUE]);
 	for (unsigned i = 0; i < model.used; i += 1 + model.used / 64)
 		if (model.tasks[i].there)
 			expect_reason(find(i), model.tasks[i].reason);
