@@ -146,6 +146,8 @@ static void deliver_one(struct visit *visit, struct task *task, const struct tak
 		count_try(visit, task);
 	if (take->lease_ms)
 		delivery.token = token_new(visit->now);
+	else
+		queue_prefetch_behind(visit->queue, task);
 	if (parcel)
 		parcel_add(parcel, &delivery);
 	else

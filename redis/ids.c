@@ -78,11 +78,23 @@ static void add_segment(struct ids *ids)
 	ids->segments[ids->segment_count++] = memory_zeroed(SEGMENT * sizeof(struct task *));
 }
 
-/* Buckets are split one after the other. So what a split will read is known some tasks before, and is fetched then. */
+/*
+ * Buckets are split one after the other. So what a split will read is known some tasks before, and is fetched then: the
+ * first task of a bucket SPLITS_AHEAD splits before it, and each further one, which only the one before it tells, two
+ * splits later.
+ */
 static void prefetch_split(const struct ids *ids, uint64_t index)
 {
-	if (index + SPLITS_AHEAD < ids->buckets && *bucket_at(ids, index + SPLITS_AHEAD))
-		task_prefetch(*bucket_at(ids, index + SPLITS_AHEAD));
+	for (unsigned ahead = SPLITS_AHEAD; ahead > 0; ahead -= 2) {
+		const struct task *task = NULL;
+
+		if (index + ahead < ids->buckets)
+			task = *bucket_at(ids, index + ahead);
+		for (unsigned i = ahead; task && i < SPLITS_AHEAD; i += 2)
+			task = task->chain;
+		if (task)
+			task_prefetch(task);
+	}
 }
 
 static void split(struct ids *ids)
@@ -175,10 +187,10 @@ struct task *ids_find(const struct ids *ids, const struct task_id *id)
 	return task;
 }
 
-void ids_prefetch(const struct ids *ids, const struct task *task)
+void ids_prefetch(const struct ids *ids, const unsigned char *id, size_t size)
 {
 	if (ids->segments)
-		__builtin_prefetch(bucket_at(ids, index_of(ids, hash_of_task(task))), 1);
+		__builtin_prefetch(bucket_at(ids, index_of(ids, hash_of(id, size))), 1);
 }
 
 void ids_add(struct ids *ids, struct task *task)

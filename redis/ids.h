@@ -36,8 +36,8 @@ void ids_reserve(struct ids *ids, size_t count);
 void ids_free(struct ids *ids); /* the table; the tasks are yours */
 
 struct task *ids_find(const struct ids *ids, const struct task_id *id);
-/* It will be added soon. */
-void ids_prefetch(const struct ids *ids, const struct task *task);
+/* A task with this id, as it is kept, will be added, found or removed soon. */
+void ids_prefetch(const struct ids *ids, const unsigned char *id, size_t size);
 void ids_add(struct ids *ids, struct task *task); /* one whose id is not there */
 void ids_remove(struct ids *ids, struct task *task);
 

@@ -144,7 +144,10 @@ static void replace(struct visit *visit, struct task *task)
 	queue_delete(visit->queue, task);
 }
 
-/* Put it, and reply with its id, or nil. Without effects it is replicated by itself, which is quicker for one task. */
+/*
+ * Put it, and reply with its id, or nil. Without effects it is the only one: it is replicated by itself, which is quicker,
+ * and what the queue will touch for it is fetched meanwhile.
+ */
 static void finish(struct visit *visit, const struct item *item, struct effects *effects)
 {
 	char id[TASK_ID_TEXT];
@@ -158,14 +161,17 @@ static void finish(struct visit *visit, const struct item *item, struct effects 
 	if (item->replaces)
 		replace(visit, item->replaces);
 	visit_create(visit);
-	queue_add(visit->queue, item->task, item->at);
+	item->task->at = item->at;
 	id_size = task_id_text(item->task, id);
-	if (effects)
+	if (effects) {
 		effects_put(effects, item->task, id, id_size, item->payload);
-	else
+	} else {
+		queue_prefetch(visit->queue, item->task, item->at);
 		replicate_put(visit, item->task, id, id_size, item->payload);
+	}
 	metrics_add(visit, METRIC_PUT, 1);
 	RedisModule_ReplyWithStringBuffer(visit->ctx, id, id_size);
+	queue_add(visit->queue, item->task, item->at);
 }
 
 int command_put(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)

@@ -113,8 +113,17 @@ struct queue *queue_copy(const struct queue *queue)
 
 void queue_prefetch(const struct queue *queue, const struct task *task, uint64_t at)
 {
-	ids_prefetch(&queue->ids, task);
+	ids_prefetch(&queue->ids, task->data, task->id_size);
 	timeline_prefetch(&queue->alive, at);
+}
+
+void queue_prefetch_behind(const struct queue *queue, const struct task *task)
+{
+	if (!task->next)
+		return;
+	ids_prefetch(&queue->ids, task->next->data, task->next->id_size);
+	if (task->next->next)
+		task_prefetch(task->next->next);
 }
 
 void queue_add(struct queue *queue, struct task *task, uint64_t at)

@@ -82,6 +82,8 @@ static inline struct task *queue_find(const struct queue *queue, const struct ta
 
 /* The task will be put in soon, for this time: let the processor fetch what that will touch. */
 void queue_prefetch(const struct queue *queue, const struct task *task, uint64_t at);
+/* The tasks behind this one will be deleted soon. */
+void queue_prefetch_behind(const struct queue *queue, const struct task *task);
 /* Put in a new task, which is the queue's from then on. Its id must not be there. */
 void queue_add(struct queue *queue, struct task *task, uint64_t at);
 /* The same for one that carries its state with it: leased until `at` or dead since. */
