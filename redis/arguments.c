@@ -116,15 +116,24 @@ bool arg_payload(RedisModuleCtx *ctx, const RedisModuleString *arg)
 	return arg_text(ctx, arg, "payload", TASK_PAYLOAD_MAX);
 }
 
+bool arg_can_be_id(RedisModuleCtx *ctx, const RedisModuleString *arg)
+{
+	size_t size;
+
+	RedisModule_StringPtrLen(arg, &size);
+	if (size > 0 && size <= TASK_ID_MAX)
+		return true;
+	reply_error(ctx, "ERR id is", arg, ", must have 1 to 255 bytes");
+	return false;
+}
+
 bool arg_id(RedisModuleCtx *ctx, const RedisModuleString *arg, struct task_id *id)
 {
 	size_t size;
 	const char *text = RedisModule_StringPtrLen(arg, &size);
 
-	if (size == 0 || size > TASK_ID_MAX) {
-		reply_error(ctx, "ERR id is", arg, ", must have 1 to 255 bytes");
+	if (!arg_can_be_id(ctx, arg))
 		return false;
-	}
 	task_id_from_text(id, text, size);
 	return true;
 }

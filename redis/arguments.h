@@ -37,6 +37,8 @@ bool args_text(struct args *args, const char *name, size_t max, RedisModuleStrin
 bool arg_text(RedisModuleCtx *ctx, const RedisModuleString *arg, const char *name, size_t max);
 bool arg_payload(RedisModuleCtx *ctx, const RedisModuleString *arg);
 bool arg_id(RedisModuleCtx *ctx, const RedisModuleString *arg, struct task_id *id);
+/* Whether arg_id will succeed; if not, the error is replied. */
+bool arg_can_be_id(RedisModuleCtx *ctx, const RedisModuleString *arg);
 bool arg_state(RedisModuleCtx *ctx, const RedisModuleString *arg, enum task_state *state);
 /* Reply with the error for an argument that no option explains; false. */
 bool args_unknown(const struct args *args, const char *allowed);

@@ -7,18 +7,35 @@
 
 enum { DECIMAL_TEXT = 20 }; /* the most digits that a number has */
 
-/* A number in decimal; returns the end. */
+/* A number in decimal; returns the end. Two digits at a time: each needs the one before, and a division is slow. */
 static inline char *decimal_write(char *to, uint64_t value)
 {
+	static const char pairs[] = "00010203040506070809101112131415161718192021222324"
+	                            "25262728293031323334353637383940414243444546474849"
+	                            "50515253545556575859606162636465666768697071727374"
+	                            "75767778798081828384858687888990919293949596979899";
 	char digits[DECIMAL_TEXT], *first = digits + sizeof(digits);
 	size_t count;
 
-	do
-		*--first = (char)('0' + value % 10);
-	while ((value /= 10) != 0);
+	for (; value >= 10; value /= 100)
+		memcpy(first -= 2, pairs + value % 100 * 2, 2);
+	if (value > 0 || first == digits + sizeof(digits))
+		*--first = (char)('0' + value);
 	count = (size_t)(digits + sizeof(digits) - first);
 	memcpy(to, first, count);
 	return to + count;
+}
+
+/* What a hexadecimal digit stands for; -1: it is none, or a capital letter. A table, as no branch could be foretold. */
+static inline int hex_digit(char c)
+{
+	static const unsigned char above[256] = {
+	        ['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,
+	        ['6'] = 7,  ['7'] = 8,  ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12,
+	        ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,
+	};
+
+	return above[(unsigned char)c] - 1;
 }
 
 #endif

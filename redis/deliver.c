@@ -13,14 +13,18 @@ struct delivery {
 	bool dead;
 };
 
-static void reply_token(RedisModuleCtx *ctx, const struct token *token)
-{
-	char text[TOKEN_TEXT];
+/* How its id and its token are written: for the reply and for the replicas. */
+struct texts {
+	char id[TASK_ID_TEXT], token[TOKEN_TEXT];
+	size_t id_size, token_size; /* without a token 0 */
+};
 
-	if (token->secret == 0)
-		RedisModule_ReplyWithNull(ctx);
-	else
-		RedisModule_ReplyWithStringBuffer(ctx, text, token_text(token, text));
+static void write_texts(struct texts *texts, const struct delivery *delivery)
+{
+	texts->id_size = task_id_text(delivery->task, texts->id);
+	texts->token_size = 0;
+	if (delivery->token.secret != 0)
+		texts->token_size = token_text(&delivery->token, texts->token);
 }
 
 void reply_reason(RedisModuleCtx *ctx, const struct task *task)
@@ -33,19 +37,22 @@ void reply_reason(RedisModuleCtx *ctx, const struct task *task)
 		RedisModule_ReplyWithStringBuffer(ctx, (const char *)note.reason, note.reason_size);
 }
 
-/* [id, payload, tries, due-ms, token], and of a dead task the reason. The id reads so. */
-static void reply_delivery(RedisModuleCtx *ctx, const struct delivery *delivery, const char *id,
-                           size_t id_size)
+/* [id, payload, tries, due-ms, token], and of a dead task the reason. */
+static void reply_delivery(RedisModuleCtx *ctx, const struct delivery *delivery,
+                           const struct texts *texts)
 {
 	const struct task *task = delivery->task;
 
 	RedisModule_ReplyWithArray(ctx, delivery->dead ? 6 : 5);
-	RedisModule_ReplyWithStringBuffer(ctx, id, id_size);
+	RedisModule_ReplyWithStringBuffer(ctx, texts->id, texts->id_size);
 	RedisModule_ReplyWithStringBuffer(ctx, (const char *)task_payload(task),
 	                                  task->payload_size);
 	RedisModule_ReplyWithLongLong(ctx, task->tries);
 	RedisModule_ReplyWithLongLong(ctx, (long long)delivery->due);
-	reply_token(ctx, &delivery->token);
+	if (texts->token_size > 0)
+		RedisModule_ReplyWithStringBuffer(ctx, texts->token, texts->token_size);
+	else
+		RedisModule_ReplyWithNull(ctx);
 	if (delivery->dead)
 		reply_reason(ctx, task);
 }
@@ -73,15 +80,14 @@ static void parcel_add(struct parcel *parcel, const struct delivery *delivery)
 
 void parcel_reply(RedisModuleCtx *ctx, const struct parcel *parcel)
 {
-	char id[TASK_ID_TEXT];
+	struct texts texts;
 
 	if (parcel->key)
 		reply_key(ctx, parcel->key);
 	RedisModule_ReplyWithArray(ctx, (long)parcel->count);
 	for (size_t i = 0; i < parcel->count; i++) {
-		const struct delivery *delivery = &parcel->deliveries[i];
-
-		reply_delivery(ctx, delivery, id, task_id_text(delivery->task, id));
+		write_texts(&texts, &parcel->deliveries[i]);
+		reply_delivery(ctx, &parcel->deliveries[i], &texts);
 	}
 }
 
@@ -96,17 +102,15 @@ void parcel_free(struct parcel *parcel)
 	parcel->key = NULL;
 }
 
-void finish_task(struct visit *visit, struct task *task, const char *id, size_t id_size,
-                 struct effects *effects)
+bool finish_task(struct visit *visit, struct task *task, struct effects *effects)
 {
 	uint64_t again = task_again(task, visit->now);
 
-	if (again) {
+	if (again)
 		effects_set(effects, queue_restart(visit->queue, task, again));
-	} else {
-		effects_drop_id(effects, id, id_size);
+	else
 		queue_delete(visit->queue, task);
-	}
+	return !again;
 }
 
 uint64_t lease_end(const struct visit *visit, const struct task *task, uint64_t ms)
@@ -137,8 +141,7 @@ static void deliver_one(struct visit *visit, struct task *task, const struct tak
                         struct effects *effects, struct parcel *parcel)
 {
 	struct delivery delivery = {.task = task, .due = task->at, .dead = take->dead};
-	char id[TASK_ID_TEXT];
-	size_t id_size = task_id_text(task, id);
+	struct texts texts;
 
 	if (take->dead)
 		metrics_find(visit, task);
@@ -148,16 +151,18 @@ static void deliver_one(struct visit *visit, struct task *task, const struct tak
 		delivery.token = token_new(visit->now);
 	else
 		queue_prefetch_behind(visit->queue, task);
+	write_texts(&texts, &delivery);
 	if (parcel)
 		parcel_add(parcel, &delivery);
 	else
-		reply_delivery(visit->ctx, &delivery, id, id_size);
+		reply_delivery(visit->ctx, &delivery, &texts);
 	if (take->lease_ms) {
 		queue_lease(visit->queue, task, lease_end(visit, task, take->lease_ms),
 		            delivery.token.secret);
-		effects_set_id(effects, task, &delivery.token, id, id_size);
-	} else {
-		finish_task(visit, task, id, id_size, effects);
+		effects_set_id(effects, task, texts.token, texts.token_size, texts.id,
+		               texts.id_size);
+	} else if (finish_task(visit, task, effects)) {
+		effects_drop_id(effects, texts.id, texts.id_size);
 	}
 }
 

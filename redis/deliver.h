@@ -36,11 +36,10 @@ void deliver(struct visit *visit, const struct take *take, struct parcel *parcel
  */
 uint64_t lease_end(const struct visit *visit, const struct task *task, uint64_t ms);
 /*
- * It is done: delivered for good, or acknowledged. A periodic task is due again, and any other is deleted. Its id reads
- * so.
+ * It is done: delivered for good, or acknowledged. A periodic task is due again, and any other is deleted. Returns
+ * whether it was deleted: that is yours to tell the effects.
  */
-void finish_task(struct visit *visit, struct task *task, const char *id, size_t id_size,
-                 struct effects *effects);
+bool finish_task(struct visit *visit, struct task *task, struct effects *effects);
 /* Reply as deliver would have. */
 void parcel_reply(RedisModuleCtx *ctx, const struct parcel *parcel);
 void parcel_free(struct parcel *parcel);

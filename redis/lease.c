@@ -6,46 +6,69 @@
 #include "memory.h"
 #include "metrics.h"
 
-/* The task with this id, if this token holds its lease now. */
-static struct task *find_leased(struct visit *visit, RedisModuleString *arg,
-                                RedisModuleString *token)
+static struct task *find_held(struct visit *visit, const struct task_id *id,
+                              RedisModuleString *token)
 {
 	uint64_t secret = arg_token(token).secret;
-	struct task *task = NULL;
-	struct task_id id;
+	struct task *task = visit->queue ? queue_find(visit->queue, id) : NULL;
 
-	if (visit->queue && arg_id(visit->ctx, arg, &id))
-		task = queue_find(visit->queue, &id);
 	if (!task || task_state(task, visit->now) != STATE_LEASED || secret == 0 ||
 	    task->token != secret)
 		return NULL;
 	return task;
 }
 
+/* The task with this id, if this token holds its lease now. */
+static struct task *find_leased(struct visit *visit, RedisModuleString *arg,
+                                RedisModuleString *token)
+{
+	struct task_id id;
+
+	return arg_id(visit->ctx, arg, &id) ? find_held(visit, &id, token) : NULL;
+}
+
+/* Where tasks are found lies anywhere in memory: so many are asked for at a time, and arrive together. */
+enum { AHEAD = 16 };
+
+/* Up to AHEAD pairs of id and token. Returns how many tokens held their lease. */
+static int ack_some(struct visit *visit, RedisModuleString **argv, int pairs,
+                    struct effects *effects)
+{
+	struct task_id ids[AHEAD];
+	int count = 0;
+
+	for (int i = 0; i < pairs; i++)
+		if (arg_id(visit->ctx, argv[2 * i], &ids[i]) && visit->queue)
+			queue_prefetch_id(visit->queue, &ids[i]);
+	for (int i = 0; i < pairs; i++) {
+		struct task *task = find_held(visit, &ids[i], argv[2 * i + 1]);
+
+		if (!task)
+			continue;
+		if (finish_task(visit, task, effects))
+			effects_drop_arg(effects, argv[2 * i]);
+		count++;
+	}
+	return count;
+}
+
 int command_ack(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
 	struct effects effects;
-	char text[TASK_ID_TEXT];
 	struct visit visit;
-	struct task_id id;
-	long long count = 0;
+	int count = 0;
 
 	if (argc < 4 || argc % 2 != 0)
 		return RedisModule_WrongArity(ctx);
 	for (int i = 2; i < argc; i += 2)
-		if (!arg_id(ctx, argv[i], &id))
+		if (!arg_can_be_id(ctx, argv[i]))
 			return REDISMODULE_OK;
 	if (!visit_to_write(&visit, ctx, argv[1]))
 		return REDISMODULE_OK;
 	effects_begin(&effects, &visit);
-	for (int i = 2; i < argc; i += 2) {
-		struct task *task = find_leased(&visit, argv[i], argv[i + 1]);
-
-		if (!task)
-			continue;
-		finish_task(&visit, task, text, task_id_text(task, text), &effects);
-		count++;
-	}
+	for (int i = 2; i < argc; i += 2 * AHEAD)
+		count += ack_some(&visit, argv + i, argc - i < 2 * AHEAD ? (argc - i) / 2 : AHEAD,
+		                  &effects);
 	effects_send(&effects);
 	metrics_add(&visit, METRIC_ACKNOWLEDGED, (uint64_t)count);
 	RedisModule_ReplyWithLongLong(ctx, count);

@@ -47,10 +47,21 @@ static bool read_id(struct args *args, struct put *put)
 	       arg_id(args->ctx, put->id_given, &put->id);
 }
 
+/* An option does not; the delay of MPUT's next task does. */
+static bool begins_with_digit(const RedisModuleString *arg)
+{
+	size_t size;
+	const char *text = RedisModule_StringPtrLen(arg, &size);
+
+	return size > 0 && text[0] >= '0' && text[0] <= '9';
+}
+
 /* True as well if the next argument is no option; *taken tells. */
 static bool read_option(struct args *args, struct put *put, bool *taken)
 {
-	*taken = true;
+	*taken = !begins_with_digit(args->argv[args->next]);
+	if (!*taken)
+		return true;
 	if (args_take(args, "AT"))
 		return args_number(args, "AT", 0, TASK_TIME_MAX, &put->at, &put->at_given);
 	if (args_take(args, "MAXTRIES"))

@@ -80,6 +80,12 @@ static inline struct task *queue_find(const struct queue *queue, const struct ta
 	return ids_find(&queue->ids, id);
 }
 
+/* The task with this id, if there is one, will be looked for soon. */
+static inline void queue_prefetch_id(const struct queue *queue, const struct task_id *id)
+{
+	ids_prefetch(&queue->ids, id->bytes, id->size);
+}
+
 /* The task will be put in soon, for this time: let the processor fetch what that will touch. */
 void queue_prefetch(const struct queue *queue, const struct task *task, uint64_t at);
 /* The tasks behind this one will be deleted soon. */

@@ -96,6 +96,21 @@ static void append_tries(struct effects *effects, uint16_t tries)
 	append(effects, made[tries]);
 }
 
+/* A single task is told of without "v": for that the server resizes its arguments. */
+static void flush_set(struct effects *effects)
+{
+	char at[DECIMAL_TEXT];
+	size_t at_size = (size_t)(decimal_write(at, effects->at) - at);
+
+	if (effects->count == 3)
+		RedisModule_Replicate(effects->ctx, "PAWL.SETAT", "sbcsss", effects->key, at,
+		                      at_size, effects->state, effects->items[0], effects->items[1],
+		                      effects->items[2]);
+	else
+		RedisModule_Replicate(effects->ctx, "PAWL.SETAT", "sbcv", effects->key, at, at_size,
+		                      effects->state, effects->items, effects->count);
+}
+
 static void flush(struct effects *effects)
 {
 	if (effects->count == 0)
@@ -104,9 +119,10 @@ static void flush(struct effects *effects)
 		RedisModule_Replicate(effects->ctx, "PAWL.PUTAT", "sv", effects->key,
 		                      effects->items, effects->count);
 	else if (effects->state)
-		RedisModule_Replicate(effects->ctx, "PAWL.SETAT", "slcv", effects->key,
-		                      (long long)effects->at, effects->state, effects->items,
-		                      effects->count);
+		flush_set(effects);
+	else if (effects->count == 1)
+		RedisModule_Replicate(effects->ctx, "PAWL.DROP", "ss", effects->key,
+		                      effects->items[0]);
 	else
 		RedisModule_Replicate(effects->ctx, "PAWL.DROP", "sv", effects->key, effects->items,
 		                      effects->count);
@@ -134,14 +150,12 @@ void effects_put(struct effects *effects, const struct task *task, const char *i
 	append_tries(effects, task->max_tries);
 }
 
-void effects_set_id(struct effects *effects, const struct task *task, const struct token *token,
-                    const char *id, size_t id_size)
+void effects_set_id(struct effects *effects, const struct task *task, const char *token,
+                    size_t token_size, const char *id, size_t id_size)
 {
-	char text[TOKEN_TEXT];
-
 	continue_with(effects, stored_state(task), task->at);
 	append_tries(effects, task->tries);
-	append_text(effects, text, token_text(token, text));
+	append_text(effects, token, token_size);
 	append_text(effects, id, id_size);
 }
 
@@ -151,12 +165,19 @@ void effects_drop_id(struct effects *effects, const char *id, size_t id_size)
 	append_text(effects, id, id_size);
 }
 
+void effects_drop_arg(struct effects *effects, RedisModuleString *id)
+{
+	continue_with(effects, NULL, 0);
+	RedisModule_RetainString(NULL, id);
+	append(effects, id);
+}
+
 void effects_set(struct effects *effects, const struct task *task)
 {
-	char id[TASK_ID_TEXT];
+	char id[TASK_ID_TEXT], text[TOKEN_TEXT];
 	struct token token = {0, task->token};
 
-	effects_set_id(effects, task, &token, id, task_id_text(task, id));
+	effects_set_id(effects, task, text, token_text(&token, text), id, task_id_text(task, id));
 }
 
 void effects_drop(struct effects *effects, const struct task *task)

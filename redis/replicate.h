@@ -49,10 +49,11 @@ void effects_put(struct effects *effects, const struct task *task, const char *i
 void effects_set(struct effects *effects, const struct task *task);
 /* It will be deleted. */
 void effects_drop(struct effects *effects, const struct task *task);
-/* The same for whoever has the text of its id at hand: making it is not free. Its fence is known from its token only. */
-void effects_set_id(struct effects *effects, const struct task *task, const struct token *token,
-                    const char *id, size_t id_size);
+/* The same for whoever has the texts at hand: making them is not free. The fence is known from the token's text only. */
+void effects_set_id(struct effects *effects, const struct task *task, const char *token,
+                    size_t token_size, const char *id, size_t id_size);
 void effects_drop_id(struct effects *effects, const char *id, size_t id_size);
+void effects_drop_arg(struct effects *effects, RedisModuleString *id); /* as the client wrote it */
 void effects_send(struct effects *effects);
 
 /* A single task that is there, as it is now. */

@@ -17,13 +17,15 @@ static void put_big_endian(unsigned char *to, uint64_t value, unsigned bytes)
 		to[i] = (unsigned char)value;
 }
 
-static inline uint64_t get_big_endian(const unsigned char *from, unsigned bytes)
+/* Written out: so a compiler sees that it is one load. */
+static inline uint32_t get_word(const unsigned char *from)
 {
-	uint64_t value = 0;
+	return (uint32_t)from[0] << 24 | (uint32_t)from[1] << 16 | (uint32_t)from[2] << 8 | from[3];
+}
 
-	for (unsigned i = 0; i < bytes; i++)
-		value = value << 8 | from[i];
-	return value;
+static inline uint64_t get_ms(const unsigned char *from)
+{
+	return (uint64_t)(from[0] << 8 | from[1]) << 32 | get_word(from + 2);
 }
 
 void task_id_from_parts(struct task_id *id, const struct task_id_parts *parts)
@@ -51,17 +53,15 @@ static bool read_decimal(const char **text, const char *end, uint64_t limit, uin
 
 static bool read_hex(const char *text, const char *end, uint64_t *value)
 {
-	static const char digits[] = "0123456789abcdef";
-
 	*value = 0;
 	if (end - text != RANDOM_DIGITS)
 		return false;
 	for (; text < end; text++) {
-		const char *digit = memchr(digits, *text, 16);
+		int digit = hex_digit(*text);
 
-		if (!digit)
+		if (digit < 0)
 			return false;
-		*value = *value << 4 | (uint64_t)(digit - digits);
+		*value = *value << 4 | (uint64_t)digit;
 	}
 	return true;
 }
@@ -123,11 +123,11 @@ size_t task_id_text(const struct task *task, char text[TASK_ID_TEXT])
 		memcpy(text, task->data, task->id_size);
 		return task->id_size;
 	}
-	end = decimal_write(end, get_big_endian(task->data, MS_BYTES));
+	end = decimal_write(end, get_ms(task->data));
 	*end++ = '-';
-	end = decimal_write(end, get_big_endian(sequence, WORD_BYTES));
+	end = decimal_write(end, get_word(sequence));
 	*end++ = '-';
-	end = write_hex(end, get_big_endian(sequence + WORD_BYTES, WORD_BYTES));
+	end = write_hex(end, get_word(sequence + WORD_BYTES));
 	return (size_t)(end - text);
 }
 

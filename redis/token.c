@@ -47,21 +47,16 @@ size_t token_text(const struct token *token, char text[TOKEN_TEXT])
 	return (size_t)(end - text);
 }
 
-static int digit_of(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 static uint64_t read_secret(const char *text)
 {
 	uint64_t secret = 0;
 
 	for (size_t i = 0; i < SECRET_TEXT; i++) {
-		if (digit_of(text[i]) < 0)
+		int digit = hex_digit(text[i]);
+
+		if (digit < 0)
 			return 0;
-		secret = secret << 4 | (uint64_t)digit_of(text[i]);
+		secret = secret << 4 | (uint64_t)digit;
 	}
 	return secret;
 }

@@ -5,6 +5,7 @@
  */
 #include "../support/random.h"
 #include "../support/test.h"
+#include "decimal.h"
 #include "encode.h"
 #include "memory.h"
 #include "queue_model.h"
@@ -1188,6 +1189,40 @@ static void an_id_is_the_same_text_again_in_either_form(void)
 	expect_id("x", false);
 }
 
+static void expect_written(uint64_t number)
+{
+	char text[DECIMAL_TEXT + 1], expected[DECIMAL_TEXT + 1];
+
+	*decimal_write(text, number) = '\0';
+	snprintf(expected, sizeof(expected), "%llu", (unsigned long long)number);
+	EXPECT(strcmp(text, expected) == 0);
+}
+
+static void numbers_are_written_as_printf_writes_them(void)
+{
+	for (uint64_t number = 0; number < 20000; number++)
+		expect_written(number);
+	for (uint64_t power = 10; power <= UINT64_MAX / 10; power *= 10) {
+		expect_written(power - 1);
+		expect_written(power);
+		expect_written(UINT64_MAX / 10 - UINT64_MAX / 10 % power);
+	}
+	expect_written(UINT64_MAX);
+	for (unsigned i = 0; i < 1000; i++)
+		expect_written(random_next(&rng) >> i % 64);
+}
+
+static void a_hexadecimal_digit_is_one_of_sixteen_characters(void)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	for (int c = 0; c < 256; c++) {
+		const char *digit = c ? strchr(digits, c) : NULL;
+
+		EXPECT_EQ(hex_digit((char)c), digit ? digit - digits : -1);
+	}
+}
+
 static void a_task_of_64_bytes_takes_128_with_an_id_made_here(void)
 {
 	struct task_id_parts parts = {UINT64_C(1800000000000), 1, 2};
@@ -1235,6 +1270,8 @@ int main(int argc, char **argv)
 	        TEST(dead_tasks_beyond_the_bound_are_counted),
 	        TEST(a_scan_meets_every_task_that_is_there_all_the_time),
 	        TEST(an_id_is_the_same_text_again_in_either_form),
+	        TEST(numbers_are_written_as_printf_writes_them),
+	        TEST(a_hexadecimal_digit_is_one_of_sixteen_characters),
 	        TEST(a_task_of_64_bytes_takes_128_with_an_id_made_here),
 	        TEST(percentiles_are_at_most_a_quarter_too_high),
 	};
