@@ -11,7 +11,7 @@
 #   make redis       a throw-away Redis with the module pawl.so, and what to type (PAWL_SERVER=, REDIS_PORT=)
 #   make test-redis  the module's tests on one server (PAWL_SERVER=/path/to/redis-server, PAWL_CLI=, PAWL_MODULE=)
 #   make test-redis-long  the same for longer, and the random test of its queue
-#   make bench-redis the module beside a ZSET with a HASH and Lua, and the longest calls of its queue (BENCH_ARGS=--quick)
+#   make bench-redis the longest calls of the module's queue, and the module beside Lua, Sidekiq and BullMQ (BENCH_ARGS=--quick)
 #   make fuzz        fuzz the wheel and the calendar (FUZZ_SECONDS=60 each)
 #   make analyse     cppcheck and clang-tidy, which must find nothing, and the tests' coverage by lcov
 #   make mutate      break the source in known ways; the tests must notice each
@@ -107,10 +107,10 @@ test-redis-long: test-redis
 bench-redis:
 	@scripts/bootstrap redis
 	@$(MAKE) all
-	@PAWL_MODULE=$(CURDIR)/build/release/pawl.so python3 -B bench/bench_redis.py $(BENCH_ARGS)
 	@cmake -S . -B build/bench -DPAWL_BENCH=ON >/dev/null
 	@cmake --build build/bench -j $(JOBS) --target pawl-bench-queue >/dev/null
 	@LD_PRELOAD=$$(PATH=$$PATH:/sbin ldconfig -p | sed -n '/libjemalloc\.so\.2/{s/.* //p;q;}') build/bench/bench/pawl-bench-queue
+	@PAWL_MODULE=$(CURDIR)/build/release/pawl.so python3 -B bench/bench_redis.py $(BENCH_ARGS)
 
 fuzz:
 	@scripts/bootstrap fuzz

@@ -1,97 +1,186 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The module beside what people use today, a ZSET with a HASH and Lua, on the same server in the same run.
+"""The module beside what people use today, on the same server program in the same run:
 
-    bench_redis.py [--quick] [--n N] [--json FILE]
+    Lua        a ZSET of times with a HASH of payloads, and Lua scripts that change the pair together
+    Sidekiq    the job as JSON, which is the member of a ZSET, and Sidekiq's script that pops by score
+    BullMQ     as its users use it, where node and npm are there (its package is fetched once)
 
-Both get the same tasks of 64 bytes, at N pending ones (a million), through the same pipelined connection. PUT and
-TAKE are measured in turns, pattern and module, and the median of the ratios is reported. --quick: a tenth of it all.
+    bench_redis.py [--quick] [--only PART]
+
+All get the same payloads of 64 bytes, at a million pending tasks; --quick: a tenth of it all. What is compared is the
+processor time of the server's main thread a task: other work on the machine counts least there. The sides take turns,
+and the median of the ratios is reported. A row says how many commands are sent before the first reply is read: "500
+deep". Wherever that is more than one, it is 500 tasks at a time.
 """
 import argparse
+import json
 import os
 import pathlib
 import random
 import resource
 import selectors
+import shutil
 import statistics
+import subprocess
 import sys
-import threading
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests/redis"))
+TOP = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(TOP / "tests/redis"))
 from support import MODULE, SERVER, Client, Server, wait_until  # noqa: E402
 
 PAYLOAD = os.urandom(48).hex()[:64]
-BATCH = 500  # commands in a pipeline
+BATCH = 500  # tasks in a pipeline
+LEASE = 60_000
+BULLMQ = "bullmq@5.81.5"
 
-# One key holds the times, one the payloads, and scripts make the pair of them change together. The replies tell as much
-# as those of the module can be compared with: the id; and the id, the payload and the due time of each task taken.
+# The replies tell what can be compared with those of the module: the id; and the id, the payload and the due time of each
+# task taken. A lease is an entry in a second ZSET; who brings back those that lapse is left out, as are tokens and tries.
 PUT_LUA = """
 redis.call('ZADD', KEYS[1], ARGV[1], ARGV[2])
 redis.call('HSET', KEYS[2], ARGV[2], ARGV[3])
 return ARGV[2]
 """
-TAKE_LUA = """
+FIRST_LUA = """
 local due = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', ARGV[1], 'WITHSCORES', 'LIMIT', 0, ARGV[2])
 if #due == 0 then return nil end
-local ids, tasks = {}, {}
+local ids, tasks, leases = {}, {}, {}
 for i = 1, #due, 2 do ids[#ids + 1] = due[i] end
 local payloads = redis.call('HMGET', KEYS[2], unpack(ids))
 redis.call('ZREM', KEYS[1], unpack(ids))
-redis.call('HDEL', KEYS[2], unpack(ids))
+"""
+LAST_LUA = """
 for i, id in ipairs(ids) do tasks[i] = {id, payloads[i], due[2 * i]} end
 return tasks
 """
+TAKE_LUA = FIRST_LUA + "redis.call('HDEL', KEYS[2], unpack(ids))" + LAST_LUA
+LEASE_LUA = FIRST_LUA + """
+for i, id in ipairs(ids) do leases[2 * i - 1], leases[2 * i] = ARGV[3], id end
+redis.call('ZADD', KEYS[3], unpack(leases))
+""" + LAST_LUA
+ACK_LUA = """
+local gone = redis.call('ZREM', KEYS[3], unpack(ARGV))
+redis.call('HDEL', KEYS[2], unpack(ARGV))
+return gone
+"""
+# As Sidekiq 7 has it (lib/sidekiq/scheduled.rb), but for as many jobs as are asked for.
+SIDEKIQ_LUA = """
+local jobs = redis.call('ZRANGE', KEYS[1], '-inf', ARGV[1], 'BYSCORE', 'LIMIT', 0, ARGV[2])
+if jobs[1] then
+  redis.call('ZREM', KEYS[1], unpack(jobs))
+  return jobs
+end
+"""
 
 
-class Pattern:
-    """The ZSET, the HASH and the Lua, with ids like the module's, made by the client."""
-    name = "ZSET+HASH+Lua"
+def now_ms():
+    return int(time.time() * 1000)
 
-    def __init__(self, client):
-        self.client, self.made = client, 0
-        self.put_sha = client.call("SCRIPT", "LOAD", PUT_LUA)
-        self.take_sha = client.call("SCRIPT", "LOAD", TAKE_LUA)
 
-    def make_id(self, now):
+class Side:
+    """A server with one way of keeping tasks."""
+
+    def __init__(self):
+        self.server = Server()
+        self.client, self.control = self.server.client(), self.server.client()
+        self.made, self.empty = 0, self.used_memory()
+
+    def made_number(self):
         self.made += 1
-        return f"{now}-{self.made % 100}-{self.made * 2654435761 % 2**32:08x}"
+        return self.made * 2654435761 % 2**32
+
+    def cpu_seconds(self):
+        """What the server has used so far: other people's work on the machine does not count."""
+        info = self.control.call("INFO", "cpu").decode()
+        return sum(float(info.split(f"used_cpu_{kind}_main_thread:")[1].split()[0]) for kind in ("user", "sys"))
+
+    def used_memory(self):
+        return int(self.control.call("INFO", "memory").decode().split("used_memory:")[1].split()[0])
+
+    def run(self, commands, depth):
+        replies = []
+        for start in range(0, len(commands), depth):
+            replies += self.client.calls(commands[start:start + depth])
+        for reply in replies:
+            if isinstance(reply, Exception):
+                raise reply
+        return replies
+
+    def timed(self, commands, depth):
+        """Seconds of the server's main thread for these commands."""
+        before = self.cpu_seconds()
+        self.run(commands, depth)
+        return self.cpu_seconds() - before
+
+    def timed_with_acks(self, commands, depth):
+        """The same for commands that take, and for what acknowledges each of their replies."""
+        before = self.cpu_seconds()
+        for start in range(0, len(commands), depth):
+            self.run([self.ack(tasks) for tasks in self.run(commands[start:start + depth], depth)], depth)
+        return self.cpu_seconds() - before
+
+
+class Pattern(Side):
+    """The ZSET, the HASH and the Lua, with ids like the module's, made by the client."""
+    name = "Lua"
+
+    def __init__(self):
+        super().__init__()
+        self.put, self.take, self.lease, self.acked = (
+            self.control.call("SCRIPT", "LOAD", script).decode() for script in (PUT_LUA, TAKE_LUA, LEASE_LUA, ACK_LUA))
 
     def puts(self, delays):
-        now = int(time.time() * 1000)
-        return [("EVALSHA", self.put_sha, 2, "z", "h", now + delay, self.make_id(now), PAYLOAD) for delay in delays]
+        now = now_ms()
+        return [("EVALSHA", self.put, 2, "z", "h", now + delay, f"{now}-{i % 100}-{self.made_number():08x}", PAYLOAD)
+                for i, delay in enumerate(delays)]
 
     def takes(self, count, times):
-        return [("EVALSHA", self.take_sha, 2, "z", "h", int(time.time() * 1000), count)] * times
+        return [("EVALSHA", self.take, 2, "z", "h", now_ms(), count)] * times
+
+    def leases(self, count, times):
+        return [("EVALSHA", self.lease, 3, "z", "h", "l", now_ms(), count, now_ms() + LEASE)] * times
+
+    def ack(self, tasks):
+        return ("EVALSHA", self.acked, 3, "z", "h", "l", *(task[0] for task in tasks))
 
 
-class Module:
+class Sidekiq(Side):
+    """A job as Sidekiq makes it, with the payload as its argument."""
+    name = "Sidekiq"
+
+    def __init__(self):
+        super().__init__()
+        self.pop = self.control.call("SCRIPT", "LOAD", SIDEKIQ_LUA).decode()
+
+    def puts(self, delays):
+        now = now_ms()
+        return [("ZADD", "schedule", now + delay,
+                 json.dumps({"retry": True, "queue": "default", "class": "Work", "args": [PAYLOAD],
+                             "jid": f"{self.made_number():024x}", "created_at": now / 1000})) for delay in delays]
+
+    def takes(self, count, times):
+        return [("EVALSHA", self.pop, 1, "schedule", now_ms(), count)] * times
+
+
+class Module(Side):
     name = "pawl"
-
-    def __init__(self, client):
-        self.client = client
 
     def puts(self, delays):
         return [("PAWL.PUT", "q", delay, PAYLOAD) for delay in delays]
 
+    def mputs(self, delays, count):
+        return [("PAWL.MPUT", "q", *(word for delay in delays[start:start + count] for word in (delay, PAYLOAD)))
+                for start in range(0, len(delays), count)]
+
     def takes(self, count, times):
-        return [("PAWL.TAKE", "q", "COUNT", count)] * times
+        return [("PAWL.TAKE", "q", *(("COUNT", count) if count > 1 else ()))] * times
 
+    def leases(self, count, times):
+        return [(*self.takes(count, 1)[0], "LEASE", LEASE)] * times
 
-def cpu_seconds(server):
-    """What the server has used so far: other people's work on the machine does not count."""
-    info = server.control.call("INFO", "cpu").decode()
-    return sum(float(info.split(f"used_cpu_{kind}_main_thread:")[1].split()[0]) for kind in ("user", "sys"))
-
-
-def timed(server, client, commands, batch=BATCH):
-    """Seconds of the server's main thread for these commands, sent in pipelines."""
-    before = cpu_seconds(server)
-    for start in range(0, len(commands), batch):
-        for reply in client.calls(commands[start:start + batch]):
-            if isinstance(reply, Exception):
-                raise reply
-    return cpu_seconds(server) - before
+    def ack(self, tasks):
+        return ("PAWL.ACK", "q", *(word for task in tasks for word in (task[0], task[4])))
 
 
 def delays(n, least=3_600_000, most=7_200_000):
@@ -99,100 +188,153 @@ def delays(n, least=3_600_000, most=7_200_000):
     return [rng.randrange(least, most) for _ in range(n)]
 
 
-def used_memory(server):
-    return int(server.control.call("INFO", "memory").decode().split("used_memory:")[1].split()[0])
-
-
-def in_turns(servers, sides, make, rounds):
-    """Seconds of each side for each round."""
-    seconds = {side.name: [] for side in sides}
-    for _ in range(rounds):
-        for server, side in zip(servers, sides):
-            seconds[side.name].append(timed(server, side.client, make(side)))
-    return seconds
-
-
-def ratio(seconds):
-    pattern, module = seconds["ZSET+HASH+Lua"], seconds["pawl"]
-    return statistics.median(p / m for p, m in zip(pattern, module))
-
-
 class Report:
     def __init__(self):
-        self.missed = 0
+        self.reached = self.missed = 0
+
+    def verdict(self, reached):
+        self.reached += reached
+        self.missed += not reached
+        return "reached" if reached else "MISSED"
 
     def line(self, what, value, goal, reached):
-        self.missed += not reached
-        print(f"{what:<58} {value:>24}   {goal:<16} {'reached' if reached else 'MISSED'}", flush=True)
+        print(f"{what:<58} {value:>24}   {goal:<16} {self.verdict(reached)}", flush=True)
+
+
+def how_deep(depth):
+    return f"{depth} deep" if depth > 1 else "not pipelined"
+
+
+def compare(report, what, depth, tasks, rounds, sides, measure, goals):
+    """Let the sides take turns: measure returns a side's seconds for so many tasks. The last side is the module."""
+    seconds = {side.name: [] for side in sides}
+    for _ in range(rounds):
+        for side in sides:
+            seconds[side.name].append(measure(side))
+    times = {name: statistics.median(other / own for other, own in zip(spent, seconds["pawl"]))
+             for name, spent in seconds.items()}
+    print(f"{what:<22} {how_deep(depth):<14}", end="")
+    for name, spent in seconds.items():
+        print(f" {name} {statistics.median(spent) / tasks * 1e6:6.2f} us", end="")
+    for name in seconds:
+        if name == "pawl":
+            continue
+        goal = goals.get(name)
+        verdict = f" (at least {goal}: {report.verdict(times[name] >= goal)})" if goal else ""
+        print(f"; {name} takes {times[name]:.1f} times as long{verdict}", end="")
+    print(flush=True)
 
 
 def rates(report, n, rounds, share):
-    servers = [Server(), Server()]
-    for server in servers:
-        server.control = server.client()
-    sides = [Pattern(servers[0].client()), Module(servers[1].client())]
-    empty = [used_memory(server) for server in servers]
-    for server, side in zip(servers, sides):
-        timed(server, side.client, side.puts(delays(n)))
-    for server, side, before in zip(servers, sides, empty):
-        each = (used_memory(server) - before) / n
-        if side.name == "pawl":
-            report.line(f"memory a task, {n:,} of 64 bytes", f"{each:.0f} bytes", "at most 138", each <= 138)
+    lua, sidekiq, pawl = sides = [Pattern(), Sidekiq(), Module()]
+    for side in sides:
+        side.timed(side.puts(delays(n)), BATCH)
+        each = (side.used_memory() - side.empty) / n
+        if side is pawl:
+            report.line(f"memory a task, {n:,} of 64 bytes, pawl", f"{each:.0f} bytes", "at most 138", each <= 138)
         else:
-            print(f"{'memory a task, ' + side.name:<58} {each:>18.0f} bytes")
+            print(f"{'memory a task, ' + side.name:<58} {f'{each:.0f} bytes':>24}")
+    print("\nprocessor time of the server for a task, microseconds")
     some = delays(share)
-    seconds = in_turns(servers, sides, lambda side: side.puts(some), rounds)
+    compare(report, "PUT", BATCH, share, rounds, sides, lambda side: side.timed(side.puts(some), BATCH),
+            {"Lua": 5, "Sidekiq": 2.5})
+    for count, least in ((1, {"Lua": 5, "Sidekiq": 3}), (10, {"Lua": 6, "Sidekiq": 2.5}), (100, {"Lua": 7, "Sidekiq": 2})):
+        take_rates(report, sides, count, BATCH // count, rounds, share, least)
+    for count, least in ((1, {"Lua": 6}), (10, {"Lua": 12}), (100, {"Lua": 12})):
+        ack_rates(report, [lua, pawl], count, rounds, share, least)
+    few = share // 10
+    compare(report, "PUT", 1, few, rounds, sides, lambda side: side.timed(side.puts(some[:few]), 1), {})
+    take_rates(report, sides, 1, 1, rounds, few, {})
+    mput_rate(report, pawl, rounds, share)
+    bullmq(n, share)
+    snapshot(report, pawl, n)
     for side in sides:
-        print(f"{'PUT at a million, ' + side.name:<58} {share / statistics.median(seconds[side.name]):>16,.0f} / s CPU")
-    report.line("PUT, times the pattern's rate", f"{ratio(seconds):.2f}", "at least 3", ratio(seconds) >= 3)
-    mput_rate(report, servers[1], sides[1], rounds, share)
-    for count in (1, 10, 100):
-        take_rates(report, servers, sides, count, rounds, share)
-    snapshot(report, servers[1], n)
-    for server in servers:
-        server.stop()
+        side.server.stop()
 
 
-def mput_rate(report, server, side, rounds, share):
-    """MPUT of a hundred tasks beside a hundred PUTs that are pipelined."""
-    seconds = {"PUT": [], "MPUT": []}
-    puts = side.puts(delays(share))
-    mputs = [("PAWL.MPUT", "q", *(word for put in puts[start:start + 100] for word in put[2:])) for start in range(0, share, 100)]
-    for _ in range(rounds):
-        seconds["PUT"].append(timed(server, side.client, puts))
-        seconds["MPUT"].append(timed(server, side.client, mputs, batch=5))
-    share_of = statistics.median(m / p for m, p in zip(seconds["MPUT"], seconds["PUT"]))
-    report.line("MPUT of 100, as a share of 100 PUTs", f"{share_of:.2f}", "at most 0.5", share_of <= 0.5)
-
-
-def take_rates(report, servers, sides, count, rounds, share):
+def put_due(side, count):
     """Tasks that are due already come before the million that waits."""
-    due = max(share // 5, 100) * (5 if count > 1 else 1)
-    seconds = {side.name: [] for side in sides}
+    side.run(side.puts([0] * count), BATCH)
+    time.sleep(0.002)  # so that the clock has moved on: all are due
+
+
+def take_rates(report, sides, count, depth, rounds, share, goals):
+    def measure(side):
+        put_due(side, share)
+        return side.timed(side.takes(count, share // count), depth)
+
+    compare(report, f"TAKE {count}", depth, share, rounds, sides, measure, goals)
+
+
+def ack_rates(report, sides, count, rounds, share, goals):
+    depth = BATCH // count
+
+    def measure(side):
+        put_due(side, share)
+        return side.timed_with_acks(side.leases(count, share // count), depth)
+
+    compare(report, f"TAKE {count} LEASE, ACK", depth, share, rounds, sides, measure, goals)
+
+
+def mput_rate(report, pawl, rounds, share):
+    """MPUT of a hundred tasks beside a hundred PUTs that are pipelined."""
+    some, ratios = delays(share), []
     for _ in range(rounds):
-        for server, side in zip(servers, sides):
-            timed(server, side.client, side.puts([0] * due))
-        time.sleep(0.01)  # so that the clock has moved on: all are due
-        for server, side in zip(servers, sides):
-            seconds[side.name].append(timed(server, side.client, side.takes(count, due // count)))
-    for side in sides:
-        print(f"{f'TAKE {count} at a time, ' + side.name:<58} {due / statistics.median(seconds[side.name]):>10,.0f} tasks / s CPU")
-    report.line(f"TAKE {count} at a time, times the pattern's rate", f"{ratio(seconds):.2f}", "at least 2.5", ratio(seconds) >= 2.5)
+        puts = pawl.timed(pawl.puts(some), BATCH)
+        ratios.append(pawl.timed(pawl.mputs(some, 100), BATCH // 100) / puts)
+    share_of = statistics.median(ratios)
+    report.line("MPUT of 100, 5 deep, as a share of PUTs, 500 deep", f"{share_of:.2f}", "at most 0.5", share_of <= 0.5)
 
 
-def snapshot(report, server, n):
+def fetch_bullmq():
+    """The folder that has it, or None."""
+    folder = TOP / "build/bench-redis"
+    if not shutil.which("node") or not shutil.which("npm"):
+        return None
+    folder.mkdir(parents=True, exist_ok=True)
+    command = ["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", str(folder), BULLMQ]
+    fetched = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return folder if fetched.returncode == 0 else None
+
+
+def bullmq(n, share):
+    folder = fetch_bullmq()
+    if not folder:
+        print(f"BullMQ is left out: node or npm is not there, or {BULLMQ} cannot be fetched")
+        return
+    side, per_task, pending = Side(), {}, n // 10
+    share = min(share, 20_000)
+
+    def spend(act, *numbers):
+        before = side.cpu_seconds()
+        subprocess.run(["node", str(TOP / "bench/bullmq.js"), str(folder), str(side.server.port), PAYLOAD, act,
+                        *map(str, numbers)], check=True)
+        return side.cpu_seconds() - before
+
+    spend("add", pending, 3_600_000, 7_200_000)
+    each = (side.used_memory() - side.empty) / pending
+    per_task["add a delayed job, 500 under way"] = spend("add", share, 3_600_000, 7_200_000)
+    spend("add", share, 0, 1)
+    per_task["a worker takes and completes a job, concurrency 100"] = spend("work", share)
+    for what, seconds in per_task.items():
+        print(f"{BULLMQ}, {pending:,} pending: {what:<55} {seconds / share * 1e6:6.2f} us")
+    print(f"{BULLMQ}: memory a job {each:.0f} bytes", flush=True)
+    side.server.stop()
+
+
+def snapshot(report, side, n):
     """Seconds by the clock on the wall decide; those of the processor are for a machine that is busy otherwise."""
     scale, walls, loads = n / 1_000_000, [], []
-    cpu = cpu_seconds(server)
+    cpu = side.cpu_seconds()
     for _ in range(3):
         start = time.monotonic()
-        server.control.call("SAVE")
+        side.control.call("SAVE")
         walls.append(time.monotonic() - start)
-    cpu = (cpu_seconds(server) - cpu) / 3
+    cpu = (side.cpu_seconds() - cpu) / 3
     for _ in range(3):
-        server.kill()
-        server.start()
-        loads.append(float(server.log_text().split("DB loaded from disk: ")[-1].split()[0]))
+        side.server.kill()
+        side.server.start()
+        loads.append(float(side.server.log_text().split("DB loaded from disk: ")[-1].split()[0]))
     report.line(f"SAVE of {n:,} ({cpu:.2f} s CPU)", f"{min(walls):.2f} s", f"below {0.5 * scale:.2f} s", min(walls) < 0.5 * scale)
     report.line(f"load of {n:,}", f"{min(loads):.2f} s", f"below {1 * scale:.2f} s", min(loads) < 1 * scale)
 
@@ -221,17 +363,23 @@ def longest(report, n):
     end = time.monotonic() + (20 if n >= 1_000_000 else 5)
     while time.monotonic() < end:
         commands = []
-        for _ in range(200):
-            name = rng.randrange(n)
+        for i in range(200):
+            name, soon = rng.randrange(n), now_ms() + rng.randrange(spread)
             commands += [("PAWL.PUT", "q", rng.randrange(spread), PAYLOAD), ("PAWL.TAKE", "q", "COUNT", 10),
                          ("PAWL.TAKE", "q", "LEASE", 1000), ("PAWL.CANCEL", "q", name), ("PAWL.GET", "q", name + 1),
                          ("PAWL.MOVE", "q", name + 2, rng.randrange(spread), "FORCE"), ("PAWL.LEN", "q", "STATE", "due"),
                          ("PAWL.NEXT", "q"), ("PAWL.SCAN", "q", 0, "COUNT", 100), ("PAWL.INFO", "q")]
-        client.calls(commands)
+            if i % 10 == 0:
+                commands += [("PAWL.MPUT", "q", *(word for _ in range(100) for word in (rng.randrange(spread), PAYLOAD))),
+                             ("PAWL.RANGE", "q", soon, soon + 60_000),
+                             ("PAWL.SWEEP", "q", rng.randrange(2**48), "COUNT", 100, "FROM", soon, "TO", soon + 1000)]
+        for reply in client.calls(commands):
+            if isinstance(reply, Exception) and not str(reply).startswith("LEASED"):
+                raise reply
         look()
     worst = max(slowest, key=slowest.get)
     print(*(f"{name} {ms:.2f} ms" for name, ms in sorted(slowest.items())), sep=", ")
-    report.line(f"longest command at {n:,} tasks", f"{slowest[worst]:.2f} ms ({worst})", "at most 10 ms", slowest[worst] <= 10)
+    report.line(f"longest command at {n:,} tasks", f"{slowest[worst]:.2f} ms ({worst})", "at most 2 ms", slowest[worst] <= 2)
     server.stop()
 
 
@@ -277,7 +425,7 @@ def main():
         longest(report, 2 * n)
     if arguments.only in (None, "lateness"):
         lateness(report, 1000, 2_000 if arguments.quick else 10_000)
-    print("all goals reached" if report.missed == 0 else f"{report.missed} goals missed")
+    print(f"{report.reached} goals reached, {report.missed} missed")
     return 1 if report.missed else 0
 
 
