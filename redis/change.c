@@ -108,7 +108,12 @@ int command_move(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 		RedisModule_ReplyWithLongLong(ctx, 0);
 	else if (task_state(task, visit.now) == STATE_DEAD)
 		reply_error(ctx, "ERR the task with id", argv[2], " is dead; see PAWL.DEAD");
-	else if (force || !refuse_leased(&visit, task, argv[2]))
+	else if (!force && refuse_leased(&visit, task, argv[2]))
+		;
+	else if (task->place == PLACE_DYING)
+		reply_error(ctx, "ERR the task with id", argv[2],
+		            " is leased for the last time and has no try left; see PAWL.DEAD");
+	else
 		move(&visit, task, visit.now + delay);
 	visit_end(&visit);
 	return REDISMODULE_OK;

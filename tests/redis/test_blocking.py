@@ -95,10 +95,8 @@ class OnAClockThatStands(ServerTest):
         for way in (("RENAME", "r", "q"), ("COPY", "r", "q"), "restore"):
             self.call("FLUSHALL")
             self.put_leased("a")
-            self.call("PAWL.MOVE", "q", "a", 0, "FORCE")
             self.call("RENAME", "q", "r")
-            self.call("PAWL.TAKE", "r", "LEASE", 5)
-            self.pass_ms(5)
+            self.pass_ms(100)
             taker = self.block("PAWL.DEAD", "q", "TAKE", "BLOCK", 0)
             if way == "restore":
                 self.call("RESTORE", "q", 0, self.call("DUMP", "r"))

@@ -567,7 +567,7 @@ class Change(ServerTest):
         self.assertEqual(self.call("PAWL.NEXT", "q"), 100)
 
     def test_a_leased_task_is_moved_by_force_only(self):
-        self.call("PAWL.PUT", "q", 0, "a", "ID", "a", "MAXTRIES", 1)
+        self.call("PAWL.PUT", "q", 0, "a", "ID", "a", "MAXTRIES", 2)
         token = self.call("PAWL.TAKE", "q", "LEASE", 50)[0][4]
         self.fails("LEASED", "PAWL.MOVE", "q", "a", 5)
         self.assertEqual(self.call("PAWL.MOVE", "q", "a", 5, "FORCE"), 1)
@@ -593,6 +593,14 @@ class Look(ServerTest):
         self.assertIsNone(self.call("PAWL.GET", "missing", "a"))
         self.call("PAWL.PUT", "q", 50, "p", "ID", "a", "MAXTRIES", 3)
         self.assertIsNone(self.call("PAWL.GET", "q", "b"))
+    def test_a_task_is_not_moved_beyond_its_last_try(self):
+        self.call("PAWL.PUT", "q", 0, "a", "ID", "a", "MAXTRIES", 1)
+        for take in (("PAWL.TAKE", "q"), ("PAWL.DEAD", "q", "TAKE")):
+            token = self.call(*take, "LEASE", 50)[0][4]
+            self.fails("LEASED", "PAWL.MOVE", "q", "a", 5)
+            self.fails("ERR the task with id 'a' is leased for the last time", "PAWL.MOVE", "q", "a", 5, "FORCE")
+            self.assertEqual(self.call("PAWL.NACK", "q", "a", token), 2)
+
         expected = {b"state": b"waiting", b"payload": b"p", b"due-ms": START + 50, b"tries": 0, b"maxtries": 3,
                     b"reason": None, b"period-ms": 0}
         self.assertEqual(in_pairs(self.call("PAWL.GET", "q", "a")), expected)

@@ -220,6 +220,8 @@ class Model:
             return Error("ERR")
         if self.state(task) == "leased" and not force:
             return Error("LEASED")
+        if task.leased and self.last_try(task):
+            return Error("ERR")
         self.schedule(task, self.now + delay)
         self.changed()
         return 1
