@@ -132,9 +132,10 @@ int command_mtake(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 		return RedisModule_WrongArity(ctx);
 	if (RedisModule_IsKeysPositionRequest(ctx))
 		return tell_keys(ctx, argv, argc);
-	if (!arg_number(ctx, argv[1], "numkeys", 1,
-	                argc - 2 < KEYS_MAX ? (uint64_t)argc - 2 : KEYS_MAX, &count))
+	if (!arg_number(ctx, argv[1], "numkeys", 1, KEYS_MAX, &count))
 		return REDISMODULE_OK;
+	if (count > (uint64_t)argc - 2)
+		return reply_error(ctx, "ERR numkeys is", argv[1], ", and fewer keys follow it");
 	args.next += (int)count;
 	if (!read_take(&args, &reading) || !choose(ctx, argv + 2, (int)count, now, &choice))
 		return REDISMODULE_OK;

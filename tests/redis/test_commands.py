@@ -324,8 +324,9 @@ class MTake(ServerTest):
         self.assertIn("from 1 to 1024", self.fails("ERR numkeys is '1025'", "PAWL.MTAKE", 1025, *keys, "q1024"))
 
     def test_errors(self):
-        for bad in ("0", "-1", "x", "3"):
-            self.assertIn("from 1 to 2", self.fails(f"ERR numkeys is '{bad}'", "PAWL.MTAKE", bad, "a", "b"))
+        for bad in ("0", "-1", "x", "1025"):
+            self.assertIn("from 1 to 1024", self.fails(f"ERR numkeys is '{bad}'", "PAWL.MTAKE", bad, "a", "b"))
+        self.fails("ERR numkeys is '3', and fewer keys follow it", "PAWL.MTAKE", 3, "a", "b")
         self.fails("ERR unknown or misplaced argument 'b'", "PAWL.MTAKE", 1, "a", "b")
         self.fails("ERR COUNT is '0'", "PAWL.MTAKE", 1, "a", "COUNT", 0)
         self.fails("ERR LEASE is '-1'", "PAWL.MTAKE", 1, "a", "LEASE", -1)
