@@ -31,10 +31,15 @@ static bool read_every(struct args *args, struct every *every)
 	return true;
 }
 
-/* The next time, from which all later ones are counted. */
+/* The first time, from which all later ones are counted. It may be in the past; then it is due at once. */
 static uint64_t first_time(const struct visit *visit, const struct every *every)
 {
 	return every->at_given ? every->at : visit->now + every->period;
+}
+
+static uint64_t not_before(uint64_t now, uint64_t at)
+{
+	return at > now ? at : now;
 }
 
 static struct task *new_task(const struct every *every, const struct note *note)
@@ -67,7 +72,7 @@ static struct task *replace(struct visit *visit, struct task *there, const struc
 	if (other) {
 		note.period = every->period;
 		note.base = first_time(visit, every);
-		at = leased ? at : note.base;
+		at = leased ? at : not_before(visit->now, note.base);
 	}
 	task = new_task(every, &note);
 	task->tries = there->tries;
@@ -86,7 +91,7 @@ static struct task *add(struct visit *visit, const struct every *every)
 	struct task *task = new_task(every, &(struct note){.period = every->period, .base = first});
 
 	visit_create(visit);
-	queue_add(visit->queue, task, first);
+	queue_add(visit->queue, task, not_before(visit->now, first));
 	metrics_add(visit, METRIC_PUT, 1);
 	return task;
 }

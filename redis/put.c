@@ -127,6 +127,12 @@ static bool forbidden(struct visit *visit, const struct task *there, const struc
 	return true;
 }
 
+/* Not before now: whatever is in the past is due at once, in its turn behind what is due already, and is not late yet. */
+static uint64_t due_at(const struct visit *visit, const struct put *put)
+{
+	return put->at_given && put->at > visit->now ? put->at : visit->now + put->delay;
+}
+
 /* Nothing is changed yet. False: an error was replied, and there is no item. */
 static bool prepare(struct visit *visit, struct put *put, struct item *item)
 {
@@ -143,7 +149,7 @@ static bool prepare(struct visit *visit, struct put *put, struct item *item)
 	*item = (struct item){.task = task_new(&put->id, payload, (uint32_t)size),
 	                      .replaces = there,
 	                      .payload = put->payload,
-	                      .at = put->at_given ? put->at : visit->now + put->delay,
+	                      .at = due_at(visit, put),
 	                      .passed_over = there && put->nx};
 	item->task->max_tries = (uint16_t)put->max_tries;
 	return true;

@@ -163,7 +163,7 @@ describe("what it shows", () => {
 			reader,
 			async (page) => {
 				await expectText(page, "#lateness-values dd", "–");
-				server.call("PAWL.PUT", "mail", 0, "late", "AT", now() - 7200000);
+				server.call("PAWL.PUTAT", "mail", now() - 7200000, "late", "late"); // as a replica gets what was put then
 				server.call("PAWL.TAKE", "mail");
 				await expectText(page, "#lateness-values div:last-child dd", /^2 h/);
 				await expectText(page, "#facts div:first-child dd", "1");

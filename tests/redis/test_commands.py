@@ -27,7 +27,7 @@ class Put(ServerTest):
         self.call("PAWL.PUT", "q", 0, "later", "AT", START + 5)
         self.call("PAWL.PUT", "q", 0, "long ago", "AT", 0, "ID", "a")
         self.call("PAWL.PUT", "q", 0, "ages ahead", "AT", MAX)
-        self.assertEqual(self.call("PAWL.TAKE", "q", "COUNT", 9), [[b"a", b"long ago", 1, 0, None]])
+        self.assertEqual(self.call("PAWL.TAKE", "q", "COUNT", 9), [[b"a", b"long ago", 1, START, None]])
         self.pass_ms(5)
         self.assertEqual(self.take_all(), [b"later"])
         self.assertEqual(self.call("PAWL.LEN", "q"), 1)
@@ -35,10 +35,22 @@ class Put(ServerTest):
     def test_tasks_come_by_due_time_and_then_in_the_order_of_arrival(self):
         for n, at in enumerate((5, 3, 5, 1, 3, 0, 9)):
             self.call("PAWL.PUT", "q", 0, f"{at}:{n}", "AT", START + at)
-        self.call("PAWL.PUT", "q", 0, "past", "AT", START - 7)
-        self.call("PAWL.PUT", "q", 0, "longer past", "AT", START - 8)
         self.pass_ms(5)
-        self.assertEqual(self.take_all(), [b"longer past", b"past", b"0:5", b"1:3", b"3:1", b"3:4", b"5:0", b"5:2"])
+        self.assertEqual(self.take_all(), [b"0:5", b"1:3", b"3:1", b"3:4", b"5:0", b"5:2"])
+
+    def test_what_is_put_for_the_past_is_due_at_once_and_comes_in_its_turn(self):
+        """Else it would go before tasks that have been due for long, and count as late by as much as its time is past."""
+        self.call("PAWL.PUT", "q", 0, "due now")
+        self.pass_ms(5)
+        self.call("PAWL.PUT", "q", 0, "past", "AT", START - 7)
+        self.call("PAWL.MPUT", "q", 0, "1970", "AT", 1)
+        self.call("PAWL.EVERY", "q", "x", 10, "periodic", "AT", START - 8)
+        self.assertEqual(self.call("PAWL.LEN", "q", "FROM", START + 5, "TO", START + 5), 3)
+        self.assertEqual(self.take_all(), [b"due now", b"past", b"1970", b"periodic"])
+        self.assertEqual(in_pairs(self.call("PAWL.INFO", "q"))[b"lateness-max-ms"], 5)
+        self.assertEqual(in_pairs(self.call("PAWL.GET", "q", "x"))[b"due-ms"], START + 12)
+        self.call("PAWL.EVERY", "q", "x", 20, "periodic", "AT", START - 8)
+        self.assertEqual(in_pairs(self.call("PAWL.GET", "q", "x"))[b"due-ms"], START + 5)
 
     def test_in_a_large_queue_what_is_put_6_ms_later_for_the_same_time_comes_later(self):
         self.make_large()
@@ -274,7 +286,8 @@ class MTake(ServerTest):
 
     def test_all_tasks_are_of_one_key(self):
         for n in range(4):
-            self.call("PAWL.PUT", "ab"[n % 2], 0, n, "AT", START - 10 + n)
+            self.call("PAWL.PUT", "ab"[n % 2], n, n)
+        self.pass_ms(3)
         key, tasks = self.call("PAWL.MTAKE", 2, "b", "a", "COUNT", 10)
         self.assertEqual((key, [task[1] for task in tasks]), (b"a", [b"0", b"2"]))
 
@@ -580,6 +593,14 @@ class Change(ServerTest):
         self.fails("ERR the task with id 'a' is dead", "PAWL.MOVE", "q", "a", 5, "FORCE")
         self.assertEqual(self.call("PAWL.CANCEL", "q", "a"), 1)
 
+    def test_a_task_is_not_moved_beyond_its_last_try(self):
+        self.call("PAWL.PUT", "q", 0, "a", "ID", "a", "MAXTRIES", 1)
+        for take in (("PAWL.TAKE", "q"), ("PAWL.DEAD", "q", "TAKE")):
+            token = self.call(*take, "LEASE", 50)[0][4]
+            self.fails("LEASED", "PAWL.MOVE", "q", "a", 5)
+            self.fails("ERR the task with id 'a' is leased for the last time", "PAWL.MOVE", "q", "a", 5, "FORCE")
+            self.assertEqual(self.call("PAWL.NACK", "q", "a", token), 2)
+
     def test_errors(self):
         self.fails("ERR wrong number of arguments", "PAWL.CANCEL", "q")
         self.fails("ERR id is ''", "PAWL.CANCEL", "q", "")
@@ -594,14 +615,6 @@ class Look(ServerTest):
         self.assertIsNone(self.call("PAWL.GET", "missing", "a"))
         self.call("PAWL.PUT", "q", 50, "p", "ID", "a", "MAXTRIES", 3)
         self.assertIsNone(self.call("PAWL.GET", "q", "b"))
-    def test_a_task_is_not_moved_beyond_its_last_try(self):
-        self.call("PAWL.PUT", "q", 0, "a", "ID", "a", "MAXTRIES", 1)
-        for take in (("PAWL.TAKE", "q"), ("PAWL.DEAD", "q", "TAKE")):
-            token = self.call(*take, "LEASE", 50)[0][4]
-            self.fails("LEASED", "PAWL.MOVE", "q", "a", 5)
-            self.fails("ERR the task with id 'a' is leased for the last time", "PAWL.MOVE", "q", "a", 5, "FORCE")
-            self.assertEqual(self.call("PAWL.NACK", "q", "a", token), 2)
-
         expected = {b"state": b"waiting", b"payload": b"p", b"due-ms": START + 50, b"tries": 0, b"maxtries": 3,
                     b"reason": None, b"period-ms": 0}
         self.assertEqual(in_pairs(self.call("PAWL.GET", "q", "a")), expected)

@@ -123,7 +123,7 @@ class Restarted(unittest.TestCase):
         call("PAWL.NACK", "q", "leased", token, "REASON", "first")
         token = call("PAWL.TAKE", "q", "LEASE", 5000)[0][4]
         call("PAWL.EXTEND", "q", "leased", token, 60_000)
-        call("PAWL.PUT", "q", 0, b"\0\r\n\xff", "ID", b"\0binary", "AT", 77)
+        call("PAWL.PUT", "q", 0, b"\0\r\n\xff", "ID", b"\0binary")
         call("PAWL.PUT", "q", 50, "moved", "ID", "moved")
         call("PAWL.MOVE", "q", "moved", 5)
         call("PAWL.PUT", "q", 50, "replaced", "ID", "replaced")
@@ -167,7 +167,7 @@ class Restarted(unittest.TestCase):
         self.assertEqual(in_pairs(client.call("PAWL.GET", "q", "leased"))[b"reason"], b"first")
         self.assertEqual(in_pairs(client.call("PAWL.GET", "many", 1599))[b"maxtries"], 5)
         self.assertEqual(in_pairs(client.call("PAWL.GET", "many", 8))[b"payload"], b"\0\r\n")
-        self.assertEqual(client.call("PAWL.TAKE", "q"), [[b"\0binary", b"\0\r\n\xff", 1, 77, None]])
+        self.assertEqual(client.call("PAWL.TAKE", "q"), [[b"\0binary", b"\0\r\n\xff", 1, START + 1, None]])
         self.assertEqual(client.call("PAWL.ACK", "q", "leased", token), 1)
         client.call("PAWL.CLOCK", START + 10_000)
         client.call("PAWL.TAKE", "periodic", "COUNT", 2)

@@ -81,7 +81,7 @@ class Model:
             if self.state(there) == "leased":
                 return Error("LEASED")
             del self.tasks[name]
-        self.tasks[name] = Task(name, payload, at, max_tries)
+        self.tasks[name] = Task(name, payload, max(at, self.now), max_tries)
         self.arrive(self.tasks[name])
         self.changed()
         return name
@@ -138,7 +138,7 @@ class Model:
     def every(self, name, period, payload, at):
         task, first = self.tasks.get(name), self.now + period if at is None else at
         if not task:
-            task = self.tasks[name] = Task(name, payload, first, 0)
+            task = self.tasks[name] = Task(name, payload, max(first, self.now), 0)
             task.period, task.base = period, first
             self.arrive(task)
             self.changed()
@@ -152,7 +152,7 @@ class Model:
         if other:
             task.period, task.base = period, first
             if self.state(task) != "leased":
-                task.at, task.leased = first, False
+                task.at, task.leased = max(first, self.now), False
         self.arrive(task)
         self.changed()
         return 0
@@ -325,6 +325,7 @@ class Run:
         """From the queue, a smaller one beside it, and a key that is not there."""
         for n in range(self.rng.choice((0, 0, 1, 5))):
             at, name = self.model.now + self.rng.choice((-5, 0, 20, 400)), b"%d" % self.side.arrivals
+            self.side.now = self.model.now
             self.expect(self.side.put(name, b"s", at, "", 0), "PAWL.PUT", "s", 0, "s", "AT", at, "ID", name)
         keys, lease = self.rng.sample(("q", "s", "none"), 3), self.rng.choice((0, 50))
         self.side.now = self.model.now
