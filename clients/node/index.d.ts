@@ -19,7 +19,7 @@ export interface QueueOptions {
 }
 
 export interface PutOptions {
-	/** How long from now it is due; 0 unless told. */
+	/** How long from now it is due: 0 unless told. */
 	delay?: number;
 	/** When it is due, in place of delay: a Date, or Unix time. */
 	at?: number | Date;
@@ -66,7 +66,7 @@ export class Queue {
 	/** Nothing is delivered until resume(). */
 	pause(): Promise<void>;
 	resume(): Promise<void>;
-	/** Dead tasks are due again, with no tries: how many. All of them unless told. */
+	/** Dead tasks are due again, with no tries: how many. All of them unless ids are told. */
 	requeue(ids?: string[]): Promise<number>;
 	/** The key of the shard. */
 	keyOf(about?: string): string;
@@ -102,6 +102,9 @@ export interface WorkerOptions {
 	backoffMax?: number;
 	/** How long the server is asked to wait for tasks, at a time. 2000 unless told. */
 	block?: number;
+	/** How long a reply may take, beyond what the server was asked to wait; then the connection is taken to be cut, and is
+	 *  opened anew. 5000 unless told. */
+	timeout?: number;
 	/** How long run() waits for its handlers after stop(). 25000 unless told: less than the 30 seconds that Kubernetes gives. */
 	grace?: number;
 	/** Of a handler: with its task and what became of that. Of a connection: with null and null, and the worker goes on. Of a
@@ -111,7 +114,7 @@ export interface WorkerOptions {
 
 export class Worker {
 	constructor(queue: Queue, handler: (task: Task) => unknown, options?: WorkerOptions);
-	/** Takes tasks and handles them until stop(). Once. */
+	/** Takes tasks and handles them until stop(). Once. Rejected if the server has not loaded the module. */
 	run(): Promise<void>;
 	/** Asks run() to end. */
 	stop(): void;

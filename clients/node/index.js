@@ -6,6 +6,8 @@ const { setTimeout: sleep } = require('node:timers/promises');
 
 const BUFFERS = { typeMapping: { 36: Buffer } }; // redis: of bulk strings, whose type in the protocol is $
 
+const TIMER_MAX = 2 ** 30; // ms: two of them are what a timer of Node.js can wait
+
 const isCluster = (client) => Boolean(client.isCluster || client.nodeClient); // of ioredis, of redis
 
 function call(client, key, command, ...args) {
@@ -15,28 +17,63 @@ function call(client, key, command, ...args) {
 }
 
 // A connection like the client's, for the worker alone. What is under way when it breaks fails, and is sent again by the
-// worker, which knows whether that still makes sense.
-function open(client, onError) {
-	const own = client.isCluster ? client.duplicate() : client.duplicate({ autoResendUnfulfilledCommands: false });
-	own.on('error', onError);
-	if (!own.callBuffer) own.connect().catch(onError); // ioredis connects by itself
-	return own;
-}
+// worker, which knows whether that still makes sense. One that does not reply in time may have been cut without a word: a
+// new one takes its place.
+class Connection {
+	constructor(client, timeout, onError) {
+		Object.assign(this, { client, timeout, onError });
+		this.open();
+	}
 
-// Commands to one that is not would wait until it is.
-const isReady = (own) => own.isReady ?? (own.status === undefined || own.status === 'ready'); // of redis, of ioredis
+	open() {
+		this.own = this.client.duplicate(this.client.isCluster ? undefined : { autoResendUnfulfilledCommands: false });
+		this.own.on('error', this.onError);
+		if (!this.own.callBuffer) this.own.connect().catch(this.onError); // ioredis connects by itself
+	}
 
-function close(own) {
-	try {
-		own.destroy ? own.destroy() : own.disconnect();
-	} catch {
-		/* it was not open */
+	close() {
+		try {
+			this.own.destroy ? this.own.destroy() : this.own.disconnect();
+		} catch {
+			/* it was not open */
+		}
+	}
+
+	// Commands to one that is not would wait until it is.
+	get isReady() {
+		return this.own.isReady ?? (this.own.status === undefined || this.own.status === 'ready'); // of redis, of ioredis
+	}
+
+	// For as long as the server may block, and the time that a reply takes.
+	async call(block, key, ...words) {
+		const { own } = this;
+		const over = new AbortController();
+		const late = sleep(block + this.timeout, null, { signal: over.signal, ref: false }).then(() => {
+			if (own === this.own) this.close(), this.open();
+			throw new Error(`no reply to ${words[0]} within ${block + this.timeout} ms: the connection is opened anew`);
+		});
+		try {
+			return await Promise.race([call(own, key, ...words), late]);
+		} finally {
+			over.abort();
+		}
 	}
 }
 
 function whole(name, value, least, most = Number.MAX_SAFE_INTEGER) {
 	if (Number.isInteger(value) && value >= least && value <= most) return value;
-	throw new RangeError(`pawl: ${name} is ${value}, and must be a whole number from ${least} to ${most}`);
+	throw new RangeError(`pawl: ${name} is ${show(value)}, and must be a whole number from ${least} to ${most}`);
+}
+
+const show = (value) => (typeof value === 'string' ? `'${value}'` : String(value));
+
+function must(good, name, value, allowed) {
+	if (!good) throw new TypeError(`pawl: ${name} is ${show(value)}, and must be ${allowed}`);
+}
+
+// A misspelt option would be without effect otherwise.
+function noOther(of, other, known) {
+	for (const name in other) throw new TypeError(`pawl: ${of} has no option ${name}; its options are ${known}`);
 }
 
 function crc32(text) {
@@ -68,37 +105,45 @@ function mapOf(reply) {
 class Queue {
 	#turn = Math.floor(Math.random() * 1024);
 
-	constructor(client, name, { shards = 0, maxTries = 25, raw = false } = {}) {
-		whole('shards', shards, 0, 1024);
+	constructor(client, name, { shards, maxTries = 25, raw = false, ...other } = {}) {
+		noOther('Queue', other, 'shards, maxTries, raw');
+		must(typeof client?.duplicate === 'function', 'client', client, 'a client of redis or ioredis');
+		must(typeof name === 'string' && name !== '', 'name', name, 'text that is not empty');
 		this.client = client;
-		this.keys = shards ? Array.from({ length: shards }, (_, n) => `${name}:{${n}}`) : [name];
+		this.keys = [name];
+		if (shards !== undefined) this.keys = Array.from({ length: whole('shards', shards, 1, 1024) }, (_, n) => `${name}:{${n}}`);
 		this.maxTries = whole('maxTries', maxTries, 0, 65535);
 		this.raw = raw;
 	}
 
-	async put(payload, { delay = 0, at, id, about = id, nx, replace, maxTries = this.maxTries } = {}) {
+	async put(payload, { delay, at, id, about = id, nx, replace, maxTries = this.maxTries, ...other } = {}) {
+		noOther('put()', other, 'delay, at, id, about, nx, replace, maxTries');
+		must(delay === undefined || at === undefined, 'delay', delay, 'left out where at is given');
 		const key = this.keyOf(about);
-		const words = [at === undefined ? delay : 0, this.encode(payload)];
-		if (at !== undefined) words.push('AT', Number(at));
+		const words = [whole('delay', delay ?? 0, 0), this.encode(payload)];
+		if (at !== undefined) words.push('AT', whole('at', Number(at), 0));
 		if (id !== undefined) words.push('ID', id);
 		if (nx) words.push('NX');
 		if (replace) words.push('REPLACE');
-		if (maxTries) words.push('MAXTRIES', maxTries);
+		if (whole('maxTries', maxTries, 0, 65535)) words.push('MAXTRIES', maxTries);
 		const reply = await call(this.client, key, 'PAWL.PUT', key, ...words);
 		return reply && String(reply);
 	}
 
-	async every(id, period, payload, { at, about = id } = {}) {
+	async every(id, period, payload, { at, about = id, ...other } = {}) {
+		noOther('every()', other, 'at, about');
 		const key = this.keyOf(about);
-		const words = at === undefined ? [] : ['AT', Number(at)];
+		const words = at === undefined ? [] : ['AT', whole('at', Number(at), 0)];
 		return (await call(this.client, key, 'PAWL.EVERY', key, id, period, this.encode(payload), ...words)) === 1;
 	}
 
-	async cancel(id, { about, force } = {}) {
+	async cancel(id, { about, force, ...other } = {}) {
+		noOther('cancel()', other, 'about, force');
 		return (await this.#sum(this.#keysOf(about), 'PAWL.CANCEL', id, ...(force ? ['FORCE'] : []))) > 0;
 	}
 
-	async get(id, { about } = {}) {
+	async get(id, { about, ...other } = {}) {
+		noOther('get()', other, 'about');
 		const replies = await this.#each(this.#keysOf(about), 'PAWL.GET', id);
 		const found = replies.find((reply) => reply !== null);
 		if (!found) return null;
@@ -121,8 +166,11 @@ class Queue {
 		await this.#each(this.keys, 'PAWL.RESUME');
 	}
 
-	requeue(ids = ['ALL']) {
-		return this.#sum(this.keys, 'PAWL.DEAD', 'REQUEUE', ...ids);
+	// An only id goes twice, or ALL would mean all; and DELAY is said, or the last but one could mean it.
+	async requeue(ids) {
+		if (ids === undefined) return this.#sum(this.keys, 'PAWL.DEAD', 'REQUEUE', 'ALL');
+		must(Array.isArray(ids), 'ids', ids, 'a list of ids');
+		return ids.length && this.#sum(this.keys, 'PAWL.DEAD', 'REQUEUE', ids[0], ...ids, 'DELAY', 0);
 	}
 
 	// The shard of what a task is about, the same in every language; without that, each shard in turn.
@@ -161,20 +209,26 @@ class Worker {
 	#own; // the connection that settles and extends
 	#extending;
 	#closed = false;
+	#failed = null;
 
 	constructor(queue, handler, options = {}) {
-		const { concurrency = 10, lease = 30000, extendEvery = lease / 3, backoff = 1000, backoffMax = 3600000 } = options;
-		const { block = 2000, grace = 25000, onError = report } = options;
+		const { concurrency = 10, lease = 30000, extendEvery = lease / 3, backoff = 1000, ...more } = options;
+		const { backoffMax = 3600000, block = 2000, timeout = 5000, grace = 25000, onError = report, ...other } = more;
+		noOther('Worker', other, 'concurrency, lease, extendEvery, backoff, backoffMax, block, timeout, grace, onError');
+		must(queue instanceof Queue, 'queue', queue, 'a Queue');
+		must(typeof handler === 'function', 'handler', handler, 'a function');
+		must(typeof onError === 'function', 'onError', onError, 'a function');
 		this.queue = queue;
 		this.handler = handler;
 		this.onError = onError;
 		this.concurrency = whole('concurrency', concurrency, 1, 10000);
-		this.lease = whole('lease', lease, 1);
+		this.lease = whole('lease', lease, 1, TIMER_MAX);
 		this.extendEvery = whole('extendEvery', Math.ceil(extendEvery), 1, this.lease);
 		this.backoff = whole('backoff', backoff, 0);
 		this.backoffMax = whole('backoffMax', backoffMax, 0);
-		this.block = whole('block', block, 1);
-		this.grace = whole('grace', grace, 0);
+		this.block = whole('block', block, 1, TIMER_MAX);
+		this.timeout = whole('timeout', timeout, 1, TIMER_MAX);
+		this.grace = whole('grace', grace, 0, TIMER_MAX);
 	}
 
 	stop() {
@@ -184,10 +238,10 @@ class Worker {
 	async run() {
 		const { client, keys } = this.queue;
 		const onError = (error) => this.onError(error, null, null);
-		this.#own = open(client, onError);
+		this.#own = new Connection(client, this.timeout, onError);
 		// One connection waits for all keys. A cluster refuses keys of several slots, so there each shard has its own.
 		const takers = (isCluster(client) ? keys.map((key) => [key]) : [keys]).map((some) => {
-			return { keys: some, own: open(client, onError), id: null, busy: new Set(), wake: null };
+			return { keys: some, own: new Connection(client, this.timeout, onError), id: null, busy: new Set(), wake: null };
 		});
 		const keeper = setInterval(() => this.#keep(), this.extendEvery);
 		const taking = takers.map((taker) => this.#take(taker));
@@ -198,7 +252,8 @@ class Worker {
 		await inTime(Promise.all([...this.#leases].map((lease) => this.#giveUp(lease))), this.lease);
 		clearInterval(keeper);
 		this.#closed = true;
-		for (const own of [this.#own, ...takers.map((taker) => taker.own)]) close(own);
+		for (const own of [this.#own, ...takers.map((taker) => taker.own)]) own.close();
+		if (this.#failed) throw this.#failed;
 	}
 
 	async #take(taker) {
@@ -207,26 +262,34 @@ class Worker {
 				await new Promise((resolve) => (taker.wake = resolve));
 			if (this.#stop.signal.aborted) return;
 			try {
-				if (!isCluster(taker.own)) taker.id ??= await call(taker.own, null, 'CLIENT', 'ID');
+				if (!isCluster(this.queue.client)) taker.id ??= await taker.own.call(0, null, 'CLIENT', 'ID');
 				if (this.#stop.signal.aborted) return;
 				const room = this.concurrency - taker.busy.size;
-				const reply = await call(taker.own, taker.keys[0], 'PAWL.MTAKE', taker.keys.length, ...taker.keys, 'COUNT', room,
-					'LEASE', this.lease, 'BLOCK', this.block);
+				const reply = await taker.own.call(this.block, taker.keys[0], 'PAWL.MTAKE', taker.keys.length, ...taker.keys,
+					'COUNT', room, 'LEASE', this.lease, 'BLOCK', this.block);
 				failures = 0;
 				for (const delivery of reply ? reply[1] : []) this.#begin(taker, String(reply[0]), delivery);
 			} catch (error) {
 				taker.id = null;
 				if (this.#stop.signal.aborted) return;
+				if (/unknown command/i.test(error.message)) return this.#fail(error);
 				this.onError(error, null, null);
 				await sleep(backOff(100, 5000, ++failures), null, { signal: this.#stop.signal }).catch(() => {});
 			}
 		}
 	}
 
+	// No time makes this good, so run() ends with it.
+	#fail(cause) {
+		this.#failed ??= new Error('unknown command PAWL.MTAKE: load the module pawl.so into the server; ' +
+			'see Install in docs/redis-running.md', { cause });
+		this.stop();
+	}
+
 	// Ends the wait of MTAKE. Does the word come too early, or is it lost, the wait ends after `block`.
 	#unblock(taker) {
 		taker.wake?.();
-		if (taker.id !== null) call(this.#own, null, 'CLIENT', 'UNBLOCK', taker.id).catch(() => {});
+		if (taker.id !== null) this.#own.call(0, null, 'CLIENT', 'UNBLOCK', taker.id).catch(() => {});
 	}
 
 	#begin(taker, key, [id, data, tries, due, token]) {
@@ -264,7 +327,7 @@ class Worker {
 		const error = new Error('the worker stopped before the work was done');
 		lease.abort.abort(error);
 		lease.end = 0; // NACK is tried once, and no more
-		if (isReady(this.#own)) await this.#giveBack(lease, 0, error);
+		if (this.#own.isReady) await this.#giveBack(lease, 0, error);
 		else this.onError(error, lease.task, 'lost'); // it comes back when the lease ends
 	}
 
@@ -277,7 +340,7 @@ class Worker {
 	async #settle({ task, id, token, end }, command, ...options) {
 		for (let failures = 0; ; ) {
 			try {
-				return await call(this.#own, task.key, command, task.key, id, token, ...options);
+				return await this.#own.call(0, task.key, command, task.key, id, token, ...options);
 			} catch (error) {
 				if (this.#closed) return 0;
 				this.onError(error, task, null);
@@ -305,7 +368,7 @@ class Worker {
 	async #extendAll(key, leases) {
 		const end = performance.now() + this.lease;
 		const words = leases.flatMap(({ id, token }) => [id, token, this.lease]);
-		const replies = [].concat(await call(this.#own, key, 'PAWL.EXTEND', key, ...words));
+		const replies = [].concat(await this.#own.call(0, key, 'PAWL.EXTEND', key, ...words));
 		replies.forEach((reply, n) => {
 			if (reply === 1) leases[n].end = end;
 			else if (this.#leases.has(leases[n])) lose(leases[n]);

@@ -3,10 +3,7 @@
 README.md has a complete worker. The library for Node.js is built the same way."""
 from __future__ import annotations
 
-import asyncio
-import concurrent.futures
-import queue
-import threading
+import asyncio, concurrent.futures, queue, threading
 from typing import Any, Callable, Optional
 
 from ._core import Outcome, QueueCore, Task, WorkerCore
@@ -33,7 +30,7 @@ class Worker(WorkerCore):
 
     async def _lead(self) -> None:
         # For each handler one, which also settles its task, and for each connection one that takes and one that extends.
-        self._threads = Threads(len(self.groups) * self.concurrency + len(self.groups) + len(self.queue.keys))
+        self._threads = Threads(self.connections)
         self._loop = asyncio.get_running_loop()
         try:
             await self._run()
@@ -50,7 +47,7 @@ class Worker(WorkerCore):
     async def _close(self, client: Any) -> None:
         if client.connection:
             client.connection.disconnect()  # a reply may still be on its way
-        client.close()
+        client.close()  # the other connections end with the pool: a thread may still be reading from one
 
 
 class Threads:

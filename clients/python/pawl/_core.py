@@ -3,19 +3,13 @@
 commands and the handlers are run by the threads."""
 from __future__ import annotations
 
-import asyncio
-import itertools
-import json
-import logging
-import math
-import random
-import time
-import zlib
+import asyncio, copy, itertools, json, logging, math, random, time, zlib
 from dataclasses import dataclass, field
 from typing import Any, Callable, Iterable, Literal, Optional
 
 Outcome = Literal["retry", "dead", "lost"]
 OnError = Callable[[BaseException, "Optional[Task]", Optional[Outcome]], None]
+NO_MODULE = "unknown command PAWL.MTAKE: load the module pawl.so into the server; see Install in docs/redis-running.md"
 OUTCOMES: tuple[Outcome, ...] = ("lost", "retry", "dead")  # what NACK replies
 
 
@@ -36,9 +30,24 @@ class Task:
 
 
 def check(name: str, value: int, least: int, most: int = 2**53 - 1) -> int:
-    if isinstance(value, int) and least <= value <= most:
-        return value
-    raise ValueError(f"pawl: {name} is {value!r}, and must be a whole number from {least} to {most}")
+    must(type(value) is int and least <= value <= most, name, value, f"a whole number from {least} to {most}")
+    return value
+
+
+def must(good: bool, name: str, value: Any, allowed: str) -> None:
+    if not good:
+        raise ValueError(f"pawl: {name} is {value!r}, and must be {allowed}")
+
+
+def own_client(client: Any, connections: int, timeout: int) -> Any:
+    """Like the client, with a pool of its own whose connections notice that they were cut without a word: a reply that does
+    not come in time is an error. What fails is sent again by the worker, which knows whether that still makes sense."""
+    own, pool = copy.copy(client), copy.copy(client.connection_pool)
+    pool.connection_kwargs = {k: v for k, v in pool.connection_kwargs.items() if not k.startswith("retry")}
+    pool.connection_kwargs["socket_timeout"], pool.max_connections = timeout / 1000, connections
+    pool.reset()
+    own.connection_pool = pool
+    return own
 
 
 def back_off(first: int, most: int, tries: int) -> int:
@@ -69,24 +78,28 @@ async def in_time(all: Iterable[Any], ms: float) -> None:
 class QueueCore:
     """The commands of a queue. `_each` sends one to each of some keys; of the asyncio flavour all methods are awaited."""
 
-    def __init__(self, client: Any, name: str, *, shards: int = 0, max_tries: int = 25, raw: bool = False) -> None:
-        self.client, self.raw = client, raw
-        self.keys = [f"{name}:{{{n}}}" for n in range(check("shards", shards, 0, 1024))] or [name]
+    def __init__(self, client: Any, name: str, *, shards: Optional[int] = None, max_tries: int = 25, raw: bool = False) -> None:
+        must(hasattr(client, "execute_command"), "client", client, "a client of redis-py")
+        must(isinstance(name, str) and name != "", "name", name, "text that is not empty")
+        self.client, self.raw, self.keys = client, raw, [name]
+        if shards is not None:
+            self.keys = [f"{name}:{{{n}}}" for n in range(check("shards", shards, 1, 1024))]
         self.max_tries = check("max_tries", max_tries, 0, 65535)
         self._turn = itertools.count(random.randrange(1024))
 
-    def put(self, payload: Any, *, delay: int = 0, at: Optional[int] = None, id: Optional[str] = None,
+    def put(self, payload: Any, *, delay: Optional[int] = None, at: Optional[int] = None, id: Optional[str] = None,
             about: Optional[str] = None, nx: bool = False, replace: bool = False,
             max_tries: Optional[int] = None) -> Optional[str]:
-        words: list[Any] = [delay if at is None else 0, self.encode(payload)]
-        words += ([] if at is None else ["AT", at]) + ([] if id is None else ["ID", id])
-        words += (["NX"] if nx else []) + (["REPLACE"] if replace else [])
-        words += ["MAXTRIES", tries] if (tries := self.max_tries if max_tries is None else max_tries) else []
+        must(delay is None or at is None, "delay", delay, "left out where at is given")
+        words: list[Any] = [check("delay", delay or 0, 0), self.encode(payload)] + ([] if at is None else ["AT", check("at", at, 0)])
+        words += ([] if id is None else ["ID", id]) + (["NX"] if nx else []) + (["REPLACE"] if replace else [])
+        tries = self.max_tries if max_tries is None else check("max_tries", max_tries, 0, 65535)
+        words += ["MAXTRIES", tries] if tries else []
         return self._each([self.key_of(id if about is None else about)], "PAWL.PUT", words,
                           lambda replies: replies[0] and replies[0].decode())
 
     def every(self, id: str, period: int, payload: Any, *, at: Optional[int] = None, about: Optional[str] = None) -> bool:
-        words = [id, period, self.encode(payload)] + ([] if at is None else ["AT", at])
+        words = [id, period, self.encode(payload)] + ([] if at is None else ["AT", check("at", at, 0)])
         return self._each([self.key_of(id if about is None else about)], "PAWL.EVERY", words, lambda replies: replies[0] == 1)
 
     def cancel(self, id: str, *, about: Optional[str] = None, force: bool = False) -> bool:
@@ -107,8 +120,11 @@ class QueueCore:
     def resume(self) -> None:
         return self._each(self.keys, "PAWL.RESUME", [], lambda _: None)
 
-    def requeue(self, ids: Iterable[str] = ("ALL",)) -> int:
-        return self._each(self.keys, "PAWL.DEAD", ["REQUEUE", *ids], sum)
+    def requeue(self, ids: Optional[list[str]] = None) -> int:
+        must(ids is None or isinstance(ids, list), "ids", ids, "a list of ids")
+        # An only id goes twice, or ALL would mean all; and DELAY is said, or the last but one could mean it.
+        words = ["ALL"] if ids is None else [*ids[:1], *ids, "DELAY", 0]
+        return self._each(self.keys if ids != [] else [], "PAWL.DEAD", ["REQUEUE", *words], sum)
 
     def key_of(self, about: Optional[str]) -> str:
         """The shard of what a task is about, the same in every language; without that, each shard in turn."""
@@ -139,18 +155,20 @@ class WorkerCore:
 
     def __init__(self, queue: Any, handler: Callable[[Task], Any], *, concurrency: int = 10, lease: int = 30000,
                  extend_every: Optional[int] = None, backoff: int = 1000, backoff_max: int = 3600000, block: int = 2000,
-                 grace: int = 25000, on_error: OnError = report) -> None:
+                 timeout: int = 5000, grace: int = 25000, on_error: OnError = report) -> None:
+        must(isinstance(queue, QueueCore), "queue", queue, "a Queue")
+        must(callable(handler), "handler", handler, "a function")
         self.queue, self.handler, self.on_error = queue, handler, on_error
         self.concurrency, self.lease = check("concurrency", concurrency, 1, 10000), check("lease", lease, 1)
         self.extend_every = check("extend_every", math.ceil(lease / 3) if extend_every is None else extend_every, 1, lease)
         self.backoff, self.backoff_max = check("backoff", backoff, 0), check("backoff_max", backoff_max, 0)
-        self.grace = check("grace", grace, 0)
+        self.grace, self.block, self.timeout = check("grace", grace, 0), check("block", block, 1), check("timeout", timeout, 1)
         self.in_cluster = not hasattr(queue.client, "connection_pool")
-        # A reply after the client's own limit would be lost, and its tasks come back only when their leases end.
-        limit = None if self.in_cluster else queue.client.connection_pool.connection_kwargs.get("socket_timeout")
-        self.block = min(check("block", block, 1), math.ceil(limit * 500) if limit else block)
         # One connection waits for all keys. A cluster refuses keys of several slots, so there each shard has its own.
         self.groups = [[key] for key in queue.keys] if self.in_cluster else [queue.keys]
+        self.connections = len(self.groups) * (self.concurrency + 2) + len(queue.keys)  # at once, at most
+        self.client = queue.client if self.in_cluster else own_client(queue.client, self.connections, block + timeout)
+        self._failed: Optional[Exception] = None
         self._running: dict[bytes, Task] = {}  # those whose handler runs, by token; whoever takes one out settles it
         self._stopping = asyncio.Event()
 
@@ -168,6 +186,8 @@ class WorkerCore:
             await asyncio.gather(*own, return_exceptions=True)
             for taker in takers if not self.in_cluster else []:
                 await self._close(taker.client)
+        if self._failed:
+            raise self._failed
 
     async def _give_up(self, task: Task) -> None:
         if self._running.pop(task._token, None):
@@ -199,7 +219,7 @@ class WorkerCore:
         lost."""
         for failures in itertools.count(1):
             try:
-                return int(await self._call(self.queue.client, command, task.key, task._id, task._token, *options))
+                return int(await self._call(self.client, command, task.key, task._id, task._token, *options))
             except Exception as error:
                 self.on_error(error, task, None)
                 pause = back_off(100, 5000, failures) / 1000
@@ -227,7 +247,7 @@ class WorkerCore:
         end = time.monotonic() + self.lease / 1000
         words = [word for task in tasks for word in (task._id, task._token, self.lease)]
         try:
-            reply = await self._call(self.queue.client, "PAWL.EXTEND", key, *words)
+            reply = await self._call(self.client, "PAWL.EXTEND", key, *words)
         except Exception as error:
             return self.on_error(error, None, None)
         for task, held in zip(tasks, reply if isinstance(reply, list) else [reply]):
@@ -242,18 +262,15 @@ class Taker:
 
     def __init__(self, worker: WorkerCore, keys: list[str]) -> None:
         self.worker, self.keys = worker, keys
-        self.client = worker.queue.client if worker.in_cluster else worker.queue.client.client()
+        self.client = worker.client if worker.in_cluster else worker.client.client()
         self.id: Optional[int] = None  # of the connection
         self.busy: set[asyncio.Future[None]] = set()
         self.done = asyncio.Event()  # it takes no more, and all that it took is settled
 
     async def unblock(self) -> None:
         """Ends the wait of MTAKE. Does the word come too early, or is it lost, the wait ends after `block`."""
-        try:
-            if self.id is not None:
-                await self.worker._call(self.worker.queue.client, "CLIENT", "UNBLOCK", self.id)
-        except Exception as error:
-            self.worker.on_error(error, None, None)
+        if self.id is not None:
+            await self.worker._call(self.worker.client, "CLIENT", "UNBLOCK", self.id)
 
     async def take_all(self) -> None:
         failures = 0
@@ -268,6 +285,10 @@ class Taker:
                     failures = 0
             except Exception as error:
                 self.id = None
+                if "unknown command" in str(error).lower():  # no time makes this good, so run() ends with it
+                    self.worker._failed = RuntimeError(NO_MODULE)
+                    self.worker._stopping.set()
+                    break
                 self.worker.on_error(error, None, None)
                 failures += 1
                 await in_time([self.worker._stopping.wait()], back_off(100, 5000, failures))

@@ -27,6 +27,5 @@ class Worker(WorkerCore):
         await self.handler(task)
 
     async def _close(self, client):
-        if client.connection:
-            await client.connection.disconnect()  # a reply may still be on its way
+        await client.connection_pool.disconnect()  # a reply may still be on its way
         await getattr(client, "aclose", client.close)()  # by its name in redis-py 5 and later

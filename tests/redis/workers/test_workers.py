@@ -8,7 +8,7 @@ says what happens, in lines of JSON:
     {"do": "stop"}                               worker.stop()
     {"do": "call", "method": "put", "args": [{"n": 3, "act": "wait"}], "options": {"delay": 5}}
 
-    {"event": "ready"}, {"event": "ended"}       before and after worker.run()
+    {"event": "ready"}, {"event": "ended"}       before and after worker.run(); the latter with the "error" of it
     {"event": "start", "n": 3, "id": …, "key": …, "tries": …, "due": …, "fence": …}    its handler begins
     {"event": "lost", "n": 3}, {"event": "done", "n": 3}                              it was told; it returns
     {"event": "outcome", "n": 3, "outcome": "dead", "text": …}                        the callback for errors
@@ -25,6 +25,7 @@ import pathlib
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -145,8 +146,8 @@ class Flavoured(Program):
     """The program of a flavour."""
 
     def __init__(self, test, name="jobs", queue=None, worker=None, ports=None, port=None, user=""):
-        settings = {"name": name, "queue": test.options_of(queue or {}), "worker": worker and test.options_of(worker),
-                    "ports": ports}
+        worker = worker and test.options_of({"timeout": HOUR, **worker})  # no machine is so slow
+        settings = {"name": name, "queue": test.options_of(queue or {}), "worker": worker, "ports": ports}
         super().__init__(test, [*test.command(), json.dumps(settings)], port or (0 if ports else test.server.port), user)
         self.test = test
         self.wait_for("ready")
@@ -192,6 +193,52 @@ class Flavoured(Program):
         self.stop()
         self.wait_for("ended")
         self.wait()
+
+
+class Wire:
+    """Passes bytes on between connections to its port and the server, until they are cut."""
+
+    def __init__(self, to):
+        self.to, self.pairs = to, []
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self):
+        while True:
+            try:
+                near = self.listener.accept()[0]
+            except OSError:
+                return  # it is closed
+            far = socket.create_connection(("127.0.0.1", self.to))
+            pair = {"cut": False, "ends": (near, far)}
+            self.pairs.append(pair)
+            for ends in ((near, far), (far, near)):
+                threading.Thread(target=self._pass_on, args=(pair, *ends), daemon=True).start()
+
+    @staticmethod
+    def _pass_on(pair, near, far):
+        try:
+            while data := near.recv(65536):
+                if not pair["cut"]:
+                    far.sendall(data)
+            if not pair["cut"]:
+                far.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass  # the other end is gone
+
+    def cut(self):
+        for pair in self.pairs:
+            pair["cut"] = True
+
+    def close(self):
+        self.listener.close()
+        for end in (end for pair in self.pairs for end in pair["ends"]):
+            try:
+                end.shutdown(socket.SHUT_RDWR)  # a thread may be reading from it
+            except OSError:
+                pass  # the other end has done that
+            end.close()
 
 
 class Flavour:
@@ -565,10 +612,74 @@ class Scenarios:
         program.end()
 
     def test_settings_out_of_range_are_refused(self):
-        for settings, text in (({"queue": {"shards": 1025}}, "shards is 1025, and must be a whole number from 0 to 1024"),
-                               ({"worker": {"lease": 1.5}}, "lease is 1.5, and must be a whole number from 1 to")):
+        for settings, text in (({"queue": {"shards": 1025}}, "shards is 1025, and must be a whole number from 1 to 1024"),
+                               ({"queue": {"shards": 0}}, "shards is 0, and must be a whole number from 1 to 1024"),
+                               ({"queue": {"attempts": 3}}, "option attempts|argument 'attempts'"),
+                               ({"name": ""}, "name is '', and must be text that is not empty"),
+                               ({"worker": {"lease": 1.5}}, "lease is 1.5, and must be a whole number from 1 to"),
+                               ({"worker": {"concurency": 3}}, "option concurency|argument 'concurency'")):
             with self.assertRaisesRegex(AssertionError, text):
                 self.start(**settings)
+
+    def test_bad_arguments_of_a_call_are_refused(self):
+        program = self.producer()
+        self.put(1, "fail", "MAXTRIES", 1)
+        self.call("PAWL.NACK", "jobs", "task-1", self.call("PAWL.TAKE", "jobs", "LEASE", 5)[0][4])
+        most = "must be a whole number from 0 to"
+        for method, args, options, text in (
+                ("put", [1], {"delay": 5, "at": START}, "delay is 5, and must be left out where at is given"),
+                ("put", [1], {"delay": -1}, f"delay is -1, and {most}"),
+                ("put", [1], {"delay": "5"}, f"delay is '5', and {most}"),
+                ("put", [1], {"at": -1}, f"at is -1, and {most}"),
+                ("put", [1], {"max_tries": 65536}, "ries is 65536, and must be a whole number from 0 to 65535"),
+                ("put", [1], {"attempts": 3}, "option attempts; its options are delay, at|argument 'attempts'"),
+                ("every", ["x", 5, 1], {"every": 3}, "option every; its options are at, about|argument 'every'"),
+                ("cancel", ["x"], {"all": True}, "option all; its options are about, force|argument 'all'"),
+                ("get", ["x"], {"key": "x"}, "option key; its options are about|argument 'key'"),
+                ("requeue", ["task-1"], {}, "ids is 'task-1', and must be a list of ids")):
+            with self.subTest(method=method, options=options), self.assertRaisesRegex(ValueError, text):
+                program.call(method, *args, **options)
+        self.assertEqual(self.count(), 1)
+        for ids, count in (([], 0), (["ALL"], 0), (["DELAY", "5"], 0), (["x", "DELAY"], 0), (["x", "task-1"], 1)):
+            self.assertEqual(program.call("requeue", ids), count, ids)
+
+    def test_a_server_without_the_module_is_an_error_that_says_so(self):
+        server = Server(module=False)
+        self.addCleanup(server.stop)
+        program = self.start(worker={"lease": HOUR}, port=server.port)
+        self.assertIn("unknown command PAWL.MTAKE: load the module pawl.so", program.wait_for("ended")["error"])
+
+    def cut(self, wire):
+        """And wait until the server has ended what blocks there: what it took would come back only with the end of the lease."""
+        before = set(re.findall(r"^id=\d+", self.call("CLIENT", "LIST").decode(), re.M))
+        wire.cut()
+        wait_until(lambda: not before & set(re.findall(r"^(id=\d+) .* flags=b", self.call("CLIENT", "LIST").decode(), re.M)),
+                   "no taker waits there")
+
+    def test_a_connection_that_is_cut_without_a_word_is_opened_anew(self):
+        """Nothing is closed: the two sides just do not hear of each other any more."""
+        wire = Wire(self.server.port)
+        self.addCleanup(wire.close)
+        program = self.start(worker={**SOON, "block": 50, "timeout": 200}, port=wire.port)
+        self.put(1, "wait")
+        program.wait_for("start", n=1)
+        self.cut(wire)
+        self.put(2)
+        program.wait_for("done", n=2)  # the connection that takes
+        self.pass_ms(1)
+        wait_until(lambda: self.get("jobs", "task-1")["due-ms"] == self.now + HOUR, "the one that extends")
+        self.cut(wire)
+        program.open(1)
+        program.wait_for("done", n=1)
+        wait_until(lambda: self.get("jobs", "task-1") is None, "the one that acknowledges")
+        program.end()
+
+
+class Size(unittest.TestCase):
+    def test_less_than_400_lines_of_code_each(self):
+        for files in ([TOP / "clients/node/index.js"], (TOP / "clients/python/pawl").glob("*.py")):
+            lines = [line for file in files for line in file.read_text().splitlines() if line.strip()]
+            self.assertTrue(200 < len(lines) < 400, len(lines))
 
 
 class Types(unittest.TestCase):
@@ -594,11 +705,13 @@ class Types(unittest.TestCase):
     def test_of_node(self):
         code = (TOP / "clients/node/index.js").read_text()
         declared = (TOP / "clients/node/index.d.ts").read_text()
-        methods = set(re.findall(r"^\t(?:async )?(\w+)\(.*\) \{$", code, re.M)) - {"encode", "decode"}
+        methods = set(re.findall(r"^\t(?:async )?(\w+)\(.*\) \{$", code, re.M)) - {
+            "encode", "decode", "open", "close", "call"}
         self.assertGreater(len(methods), 10)
         self.assertEqual(set(re.findall(r"^\t(\w+)\(.*\).*;$", declared, re.M)) - {"duplicate", "onError"}, methods)
         options = set(re.findall(r"[{,] (\w+)(?: = [^,}]+)?(?=[,} ])", " ".join(
-            re.findall(r"\{[^{}]*\}(?= = \{\}\)| = options;)", code))))
+            re.findall(r"\{[^{}]*\}(?= = \{\}\)| = options;| = more;)", code)))) | set(
+                ", ".join(re.findall(r"noOther\('\S+', other, '(.*)'\)", code)).split(", "))
         self.assertGreater(len(options), 15)
         self.assertEqual({name for name in options if not re.search(rf"\b{name}\??[:(]", declared)}, set())
 

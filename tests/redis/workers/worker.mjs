@@ -69,9 +69,10 @@ lines.on('close', () => process.exit(1)); // the tests are gone
 
 worker = new Worker(queue, handle, { ...settings.worker, onError });
 say({ event: 'ready' });
-if (settings.worker) await worker.run();
+let error;
+if (settings.worker) await worker.run().catch((failed) => (error = failed.message));
 else await gate('never').opened;
-say({ event: 'ended' });
+say({ event: 'ended', error });
 lines.removeAllListeners('close');
 process.stdin.destroy();
 client.destroy ? client.destroy() : client.disconnect();

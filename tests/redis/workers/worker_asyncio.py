@@ -78,11 +78,15 @@ async def main():
 
     threading.Thread(target=read_orders, args=(asyncio.get_running_loop(), obey), daemon=True).start()
     say(event="ready")
+    ended = {}
     if settings["worker"]:
-        await worker.run()
+        try:
+            await worker.run()
+        except RuntimeError as error:
+            ended["error"] = str(error)
     else:
         await gates["never"].wait()
-    say(event="ended")
+    say(event="ended", **ended)
     await getattr(client, "aclose", client.close)()
 
 

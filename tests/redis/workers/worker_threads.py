@@ -66,8 +66,12 @@ def obey():
 worker = Worker(queue, handle, **settings["worker"] or {}, on_error=on_error)
 threading.Thread(target=obey, daemon=True).start()
 say(event="ready")
+ended = {}
 if settings["worker"]:
-    worker.run()
+    try:
+        worker.run()
+    except RuntimeError as error:
+        ended["error"] = str(error)
 else:
     gates["never"].wait()
-say(event="ended")
+say(event="ended", **ended)
