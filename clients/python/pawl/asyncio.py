@@ -15,7 +15,14 @@ class Queue(QueueCore):
 
 class Worker(WorkerCore):
     event = asyncio.Event
-    run = WorkerCore._run
+
+    async def run(self):
+        if self.in_cluster:
+            try:  # in redis-py 8.0.0 commands that are the first ones together disturb each other
+                await self.client.initialize()
+            except Exception as error:
+                self.on_error(error, None, None)
+        await self._run()
 
     def stop(self):
         self._stopping.set()

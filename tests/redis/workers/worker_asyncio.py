@@ -64,6 +64,8 @@ def read_orders(loop, obey):
 
 async def main():
     client = make_client()
+    if settings.get("ports"):
+        await client.initialize()  # as the README says
     queue = Queue(client, settings["name"], **settings["queue"])
     worker = Worker(queue, handle, **settings["worker"] or {}, on_error=on_error)
     calls = set()
