@@ -227,6 +227,17 @@ bool listen_address_parse(const char *text, struct listen_address *address, char
 	return true;
 }
 
+bool is_loopback_address(const char *text)
+{
+	char host[ADDRESS_TEXT], wrong[ADDRESS_TEXT + 100];
+	bool numeric;
+	int port;
+
+	return host_and_port((struct piece){text, strlen(text)}, 0, host, &port, wrong,
+	                     sizeof(wrong)) &&
+	       is_loopback(host, &numeric);
+}
+
 void host_port_text(const char *host, int port, char *text, size_t size)
 {
 	snprintf(text, size, strchr(host, ':') ? "[%s]:%d" : "%s:%d", host, port);

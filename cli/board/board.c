@@ -30,7 +30,8 @@ static const char help[] =
         "  --write            the page may also pause, resume, requeue and cancel\n"
         "  --token-file FILE  its first line is the token; default $PAWL_BOARD_TOKEN,\n"
         "                     else one is made where it is needed, and printed\n"
-        "  --origin URL       behind a proxy: as what browsers know the page\n"
+        "  --origin URL       behind a proxy: as what browsers know the page; other than\n"
+        "                     loopback needs a token\n"
         "  --tls-ca FILE      who signed the server's certificate; default the system's\n"
         "  --tls-cert FILE    a certificate of one's own, and\n"
         "  --tls-key FILE     its key\n"
@@ -52,6 +53,7 @@ struct arguments {
 	bool server_given;
 	struct listen_address listen;
 	const char *token_file, *origin;
+	bool origin_loopback;
 	struct server_tls_files tls;
 	bool write;
 	char token[TOKEN_MAX + 1];
@@ -93,6 +95,7 @@ static bool take_origin(struct arguments *arguments, const char *text)
 		return false;
 	}
 	arguments->origin = text;
+	arguments->origin_loopback = is_loopback_address(host);
 	return true;
 }
 
@@ -174,17 +177,22 @@ static bool make_token(struct arguments *arguments)
 	return true;
 }
 
-/* None is needed on loopback, where a token is asked for only if one is given. */
+/*
+ * None is needed on loopback, where a token is asked for only if one is given. A proxy that others reach is as good as a
+ * port that they reach.
+ */
 static bool find_token(struct arguments *arguments, bool *made)
 {
 	const char *given = getenv("PAWL_BOARD_TOKEN");
+	bool needed = !arguments->listen.loopback ||
+	              (arguments->origin && !arguments->origin_loopback);
 
 	if (arguments->token_file)
 		return read_token(arguments, arguments->token_file);
 	if (given && *given)
 		return keep_token(arguments, "$PAWL_BOARD_TOKEN", given);
-	*made = !arguments->listen.loopback;
-	return arguments->listen.loopback || make_token(arguments);
+	*made = needed;
+	return !needed || make_token(arguments);
 }
 
 static bool find_server(struct arguments *arguments)

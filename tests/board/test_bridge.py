@@ -46,10 +46,10 @@ class Board:
         self.process = subprocess.Popen([PAWL, "board", "--listen", listen, *map(str, arguments)], stdin=subprocess.DEVNULL,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(**variables))
         self.said = self.process.stdout.readline().decode()
-        self.address = re.search(r"http://(\S+?)/", self.said)
+        self.address = re.search(r"https?://(\S+?)/", self.said)
         if not self.address:
             raise AssertionError(self.said + self.process.stderr.read().decode())
-        self.port = int(self.address[1].rpartition(":")[2])
+        self.port = int(listen.rpartition(":")[2]) or int(self.address[1].rpartition(":")[2])
         self.host = f"127.0.0.1:{self.port}"
 
     def request(self, method, path, body=None, **headers):
@@ -232,17 +232,25 @@ class WhoMayAsk(BoardTest):
         self.assertIsNone(asking.getheader("Access-Control-Allow-Origin"))
 
     def test_behind_a_proxy_its_name_is_known_and_no_other(self):
-        port = free_tcp_port()
-        process = subprocess.Popen([PAWL, "board", "--server", f"127.0.0.1:{self.server.port}", "--listen", f"127.0.0.1:{port}",
-                                    "--origin", "https://board.example.org"], stdout=subprocess.PIPE, env=environment())
-        self.assertIn("https://board.example.org/ shows", process.stdout.readline().decode())
-        board = Board.__new__(Board)
-        board.process, board.port, board.host = process, port, "board.example.org"
-        self.addCleanup(lambda: (process.terminate(), process.wait(HANG), process.stdout.close()))
-        self.assertEqual(board.post("time", Origin="https://board.example.org")[0], 200)
-        self.assertEqual(board.post("time", Origin="https://evil.example")[0], 403)
-        self.assertEqual(board.post("time", Host="evil.example")[0], 403)
-        self.assertEqual(board.post("time", Host=f"127.0.0.1:{port}", Origin="https://board.example.org")[0], 200)
+        board = self.board("--origin", "https://board.example.org", listen=f"127.0.0.1:{free_tcp_port()}")
+        self.assertIn("https://board.example.org/#token=", board.said)
+        token = {"Authorization": "Bearer " + re.search(r"#token=(\w+) shows", board.said)[1]}
+        own, board.host = board.host, "board.example.org"
+        self.assertEqual(board.post("time", Origin="https://board.example.org", **token)[0], 200)
+        self.assertEqual(board.post("time", Origin="https://board.example.org")[0], 401)
+        self.assertEqual(board.post("time", Origin="https://evil.example", **token)[0], 403)
+        self.assertEqual(board.post("time", Host="evil.example", **token)[0], 403)
+        self.assertEqual(board.post("time", Host=own, Origin="https://board.example.org", **token)[0], 200)
+
+    def test_a_proxy_that_others_reach_needs_a_token_as_a_port_would(self):
+        for origin, asks in (("https://board.example.org", True), ("http://10.0.0.1:80", True), ("https://localhost.example", True),
+                             ("http://127.0.0.1.example", True), ("http://[2001:db8::1]:80", True), ("http://::1", True),
+                             ("http://localhost", False), ("https://localhost:8443", False), ("http://127.1.2.3:80", False),
+                             ("http://[::1]:80", False)):
+            board = self.board("--write", "--origin", origin, listen=f"127.0.0.1:{free_tcp_port()}")
+            with self.subTest(origin):
+                self.assertEqual("#token=" in board.said, asks)
+                self.assertEqual(board.post("time", Host=origin.split("//")[1])[0], 401 if asks else 200)
 
     def test_a_token_is_made_where_it_listens_to_others(self):
         board = self.board(listen="0.0.0.0:0")
