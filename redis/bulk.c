@@ -10,14 +10,14 @@
 #include "replicate.h"
 
 /* [id, payload, state, due-ms, tries, reason] */
-static void reply_item(struct visit *visit, const struct task *task, const char *id, size_t id_size)
+static void reply_item(struct visit *visit, const struct task *task, const char *id, size_t id_size,
+                       uint64_t head)
 {
 	RedisModuleCtx *ctx = visit->ctx;
 
 	RedisModule_ReplyWithArray(ctx, 6);
 	RedisModule_ReplyWithStringBuffer(ctx, id, id_size);
-	RedisModule_ReplyWithStringBuffer(ctx, (const char *)task_payload(task),
-	                                  task->payload_size);
+	reply_payload(ctx, task, head);
 	RedisModule_ReplyWithCString(ctx, state_names[task_state(task, visit->now)]);
 	RedisModule_ReplyWithLongLong(ctx, (long long)task->at);
 	RedisModule_ReplyWithLongLong(ctx, task->tries);
@@ -61,7 +61,7 @@ static void scan_task(struct task *task, void *arg)
 	if (!filter_passes(&scan->filter, task, id, id_size))
 		return;
 	if (scan->payloads)
-		reply_item(&scan->visit, task, id, id_size);
+		reply_item(&scan->visit, task, id, id_size, HEAD_ALL);
 	else
 		RedisModule_ReplyWithStringBuffer(scan->visit.ctx, id, id_size);
 	scan->found++;
@@ -218,20 +218,27 @@ int command_sweep(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 	return scan_or_sweep(ctx, argv, argc, true);
 }
 
-static void reply_range(struct visit *visit, const struct queue_span *span, size_t most)
+/* How much of it is shown. */
+struct extent {
+	uint64_t count, head;
+};
+
+static void reply_range(struct visit *visit, const struct queue_span *span,
+                        const struct extent *extent)
 {
 	struct queue_range range = {.items = NULL};
 	char id[TASK_ID_TEXT];
 
 	if (visit->queue)
-		range = queue_range(visit->queue, span, most);
+		range = queue_range(visit->queue, span, (size_t)extent->count);
 	RedisModule_ReplyWithArray(visit->ctx, (long)range.count);
 	for (size_t i = 0; i < range.count; i++)
-		reply_item(visit, range.items[i].task, id, task_id_text(range.items[i].task, id));
+		reply_item(visit, range.items[i].task, id, task_id_text(range.items[i].task, id),
+		           extent->head);
 	memory_free(range.items);
 }
 
-static bool read_range(struct args *args, struct filter *filter, uint64_t *count)
+static bool read_range(struct args *args, struct filter *filter, struct extent *extent)
 {
 	bool given = false, good;
 
@@ -239,11 +246,13 @@ static bool read_range(struct args *args, struct filter *filter, uint64_t *count
 	       arg_number(args->ctx, args->argv[3], "to-ms", 0, INT64_MAX, &filter->span.to);
 	while (good && args_left(args)) {
 		if (args_take(args, "COUNT"))
-			good = args_number(args, "COUNT", 1, ARG_COUNT_MAX, count, &given);
+			good = args_number(args, "COUNT", 1, ARG_COUNT_MAX, &extent->count, &given);
 		else if (args_take(args, "STATE"))
 			good = filter_state(args, filter);
+		else if (args_take(args, "HEAD"))
+			good = args_head(args, &extent->head);
 		else
-			good = args_unknown(args, "COUNT, STATE");
+			good = args_unknown(args, "COUNT, STATE, HEAD");
 	}
 	return good;
 }
@@ -252,15 +261,15 @@ int command_range(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
 	struct args args = {ctx, argv, argc, 4};
 	struct filter filter = FILTER_ALL;
-	uint64_t count = 100;
+	struct extent extent = {.count = 100, .head = HEAD_ALL};
 	struct visit visit;
 
 	if (argc < 4)
 		return RedisModule_WrongArity(ctx);
-	if (!read_range(&args, &filter, &count) || !visit_to_read(&visit, ctx, argv[1]))
+	if (!read_range(&args, &filter, &extent) || !visit_to_read(&visit, ctx, argv[1]))
 		return REDISMODULE_OK;
 	filter.span.now = visit.now;
-	reply_range(&visit, &filter.span, (size_t)count);
+	reply_range(&visit, &filter.span, &extent);
 	visit_end(&visit);
 	return REDISMODULE_OK;
 }

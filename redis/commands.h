@@ -8,6 +8,7 @@
 #include "redis_module.h"
 
 struct queue;
+struct task;
 
 /* put.c: new tasks */
 RedisModuleCmdFunc command_put, command_mput;
@@ -38,6 +39,12 @@ RedisModuleCmdFunc command_clock;
 /* Reply with the settings of a queue, NULL: of one that does not exist; in a map that has so many fields more. */
 enum { SETTINGS = 4 };
 void reply_each_setting(RedisModuleCtx *ctx, const struct queue *queue);
+
+/* Reply with the payload; or, with `head`, with at most so many bytes of it and the size of all. */
+#define HEAD_ALL UINT64_MAX
+void reply_payload(RedisModuleCtx *ctx, const struct task *task, uint64_t head);
+/* Read the value of the option HEAD. */
+bool args_head(struct args *args, uint64_t *head);
 
 int register_commands(RedisModuleCtx *ctx);
 int register_test_commands(RedisModuleCtx *ctx);

@@ -11,20 +11,36 @@ static void reply_number(RedisModuleCtx *ctx, const char *name, uint64_t value)
 	RedisModule_ReplyWithLongLong(ctx, (long long)value);
 }
 
-static void reply_text(RedisModuleCtx *ctx, const char *name, const char *text, size_t size)
+void reply_payload(RedisModuleCtx *ctx, const struct task *task, uint64_t head)
 {
-	RedisModule_ReplyWithCString(ctx, name);
-	RedisModule_ReplyWithStringBuffer(ctx, text, size);
+	const char *bytes = (const char *)task_payload(task);
+	uint32_t size = task->payload_size;
+
+	if (head == HEAD_ALL) {
+		RedisModule_ReplyWithStringBuffer(ctx, bytes, size);
+		return;
+	}
+	RedisModule_ReplyWithArray(ctx, 2);
+	RedisModule_ReplyWithStringBuffer(ctx, bytes, size < head ? size : (size_t)head);
+	RedisModule_ReplyWithLongLong(ctx, size);
 }
 
-static void reply_whole_task(struct visit *visit, const struct task *task)
+bool args_head(struct args *args, uint64_t *head)
+{
+	bool given = *head != HEAD_ALL;
+
+	return args_number(args, "HEAD", 0, TASK_PAYLOAD_MAX, head, &given);
+}
+
+static void reply_whole_task(struct visit *visit, const struct task *task, uint64_t head)
 {
 	const char *state = state_names[task_state(task, visit->now)];
 
 	RedisModule_ReplyWithMap(visit->ctx, 7);
 	RedisModule_ReplyWithCString(visit->ctx, "state");
 	RedisModule_ReplyWithCString(visit->ctx, state);
-	reply_text(visit->ctx, "payload", (const char *)task_payload(task), task->payload_size);
+	RedisModule_ReplyWithCString(visit->ctx, "payload");
+	reply_payload(visit->ctx, task, head);
 	reply_number(visit->ctx, "due-ms", task->at);
 	reply_number(visit->ctx, "tries", task->tries);
 	reply_number(visit->ctx, "maxtries", task->max_tries);
@@ -35,17 +51,23 @@ static void reply_whole_task(struct visit *visit, const struct task *task)
 
 int command_get(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
+	struct args args = {ctx, argv, argc, 3};
+	uint64_t head = HEAD_ALL;
 	struct task *task;
 	struct visit visit;
 	struct task_id id;
 
-	if (argc != 3)
+	if (argc < 3)
 		return RedisModule_WrongArity(ctx);
+	while (args_left(&args))
+		if (!(args_take(&args, "HEAD") ? args_head(&args, &head)
+		                               : args_unknown(&args, "HEAD")))
+			return REDISMODULE_OK;
 	if (!arg_id(ctx, argv[2], &id) || !visit_to_read(&visit, ctx, argv[1]))
 		return REDISMODULE_OK;
 	task = visit.queue ? queue_find(visit.queue, &id) : NULL;
 	if (task)
-		reply_whole_task(&visit, task);
+		reply_whole_task(&visit, task, head);
 	else
 		RedisModule_ReplyWithNull(ctx);
 	visit_end(&visit);

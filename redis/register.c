@@ -99,7 +99,7 @@ static arg cancel_args[] = {KEY, STRING("id", NULL, MULTIPLE), WORD("force", "FO
 static arg move_args[] = {KEY, STRING("id", NULL, NONE), NUMBER("delay-ms", NULL, NONE),
                           WORD("force", "FORCE", OPTIONAL), END};
 
-static arg key_and_id[] = {KEY, STRING("id", NULL, NONE), END};
+static arg get_args[] = {KEY, STRING("id", NULL, NONE), NUMBER("bytes", "HEAD", OPTIONAL), END};
 static arg key_alone[] = {KEY, END};
 static arg states[] = {WORD("waiting", "WAITING", NONE), WORD("due", "DUE", NONE),
                        WORD("leased", "LEASED", NONE), WORD("dead", "DEAD", NONE), END};
@@ -125,6 +125,7 @@ static arg range_args[] = {KEY,
                            TIME("to-ms", NULL, NONE),
                            NUMBER("count", "COUNT", OPTIONAL),
                            STATE,
+                           NUMBER("bytes", "HEAD", OPTIONAL),
                            END};
 
 static arg backoff_parts[] = {NUMBER("ms", NULL, NONE), NUMBER("max-ms", NULL, NONE), END};
@@ -224,7 +225,7 @@ static const struct entry {
          "Lets a paused queue deliver again.", "O(1)"},
         {"pawl.dead", command_dead, "write blocking", "write slow blocking", TAKES, -3, dead_args,
          "Takes or requeues tasks that used up their tries.", "O(N) for N tasks taken or requeued"},
-        {"pawl.get", command_get, "readonly fast", "read fast", READS, 3, key_and_id,
+        {"pawl.get", command_get, "readonly fast", "read fast", READS, -3, get_args,
          "Shows a task.", "O(1)"},
         {"pawl.len", command_len, "readonly fast", "read fast", COUNTS, -2, len_args,
          "Counts the tasks of a queue, all or those in one state or a range of time.", "O(1)"},

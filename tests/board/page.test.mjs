@@ -172,6 +172,23 @@ describe("what it shows", () => {
 		);
 	});
 
+	test("a payload has a size, and of a large one the beginning is shown", async () => {
+		server.call("PAWL.PUT", "mail", HOUR, "x", "ID", "one");
+		server.call("EVAL", "return redis.call('PAWL.PUT', KEYS[1], ARGV[1], string.rep('y', 300000), 'ID', 'large')", 1, "mail", HOUR);
+		await withPage(
+			reader,
+			async (page) => {
+				for (const [id, size] of [["one", "1 byte"], ["large", "293 KiB, the first 256 KiB shown"]]) {
+					await page.getByRole("button", { name: id }).click();
+					await expectText(page, "#task-size", size);
+					await page.locator("#task .close").click();
+				}
+				await expectText(page, "#task-table tr:last-child .payload .text", "y".repeat(300));
+			},
+			queue("mail"),
+		);
+	});
+
 	test("the dead with their reasons", async () => {
 		die("mail", "bounced", "550 no such mailbox");
 		await withPage(

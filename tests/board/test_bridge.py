@@ -363,8 +363,8 @@ class Lines(BoardTest):
         as_text = every.decode("latin-1")
         [_, [found]], listed, task = board.replies("queues 0", [b"tasks", key, 0, FOR_EVER, 10, "due"], [b"task", key, id])
         self.assertEqual(found, key.decode("latin-1"))
-        self.assertEqual(listed[0][:3], [id.decode("latin-1"), as_text, "due"])
-        self.assertEqual(in_pairs(task)["payload"], as_text)
+        self.assertEqual(listed[0][:3], [id.decode("latin-1"), [as_text, 256], "due"])
+        self.assertEqual(in_pairs(task)["payload"], [as_text, 256])
         self.assertEqual(board.replies([b"cancel", key, id]), [1])
 
     def test_a_word_stays_a_word(self):
@@ -379,9 +379,20 @@ class Lines(BoardTest):
         board = self.board()
         self.call("PAWL.PUT", "q", 0, "é" * 500_000, "ID", "a")
         listed, task = board.replies(f"tasks q 0 {FOR_EVER} 1 due", "task q a")
-        self.assertEqual(listed[0][1], {"cut": ("é" * 256).encode().decode("latin-1"), "size": 1_000_000})
-        self.assertEqual(in_pairs(task)["payload"]["size"], 1_000_000)
-        self.assertEqual(len(in_pairs(task)["payload"]["cut"]), 2**18)
+        self.assertEqual(listed[0][1], [("é" * 256).encode().decode("latin-1"), 1_000_000])
+        self.assertEqual(in_pairs(task)["payload"], [("é" * 2**17).encode().decode("latin-1"), 1_000_000])
+
+    def test_large_payloads_are_not_read(self):
+        """Of 50 tasks of 10 MB the server sends some KB, so they need neither memory nor time."""
+        board = self.board()
+        for n in range(50):
+            self.call("PAWL.PUT", "q", 0, "x" * 10_000_000, "ID", n)
+        sent = lambda: int(re.search(r"total_net_output_bytes:(\d+)", self.call("INFO", "stats").decode())[1])
+        before = sent()
+        listed, task = board.replies(f"tasks q 0 {FOR_EVER} 50 due", "task q 7")
+        self.assertEqual([len(item[1][0]) for item in listed], [512] * 50)
+        self.assertEqual(in_pairs(task)["payload"][1], 10_000_000)
+        self.assertLess(sent() - before, 1_000_000)
 
     def test_the_hour_is_counted_by_minutes(self):
         board = self.board()

@@ -627,6 +627,22 @@ class Look(ServerTest):
         self.assertEqual(three.call("PAWL.GET", "q", "a")[b"state"], b"leased")
         self.assertIsNone(three.call("PAWL.GET", "q", "b"))
 
+    def test_the_head_of_a_payload(self):
+        """Of a large one: neither the server nor who asks needs room for all of it."""
+        self.call("PAWL.PUT", "q", 0, "x" * 10_000_000, "ID", "large")
+        self.call("PAWL.PUT", "q", 0, "small", "ID", "small")
+        for head in (0, 5, 100):
+            large, small = [b"x" * head, 10_000_000], [b"small"[:head], 5]
+            listed = self.call("PAWL.RANGE", "q", 0, MAX, "HEAD", head, "COUNT", 9)
+            self.assertEqual([task[1] for task in listed], [large, small])
+            self.assertEqual(in_pairs(self.call("PAWL.GET", "q", "large", "HEAD", head))[b"payload"], large)
+        self.assertEqual(self.call("PAWL.RANGE", "q", 0, MAX)[1][1], b"small")
+        for command in (("PAWL.GET", "q", "small"), ("PAWL.RANGE", "q", 0, MAX)):
+            self.fails("ERR HEAD is '-1', must be an integer from 0 to", *command, "HEAD", -1)
+            self.fails("ERR option 'HEAD' needs a value", *command, "HEAD")
+            self.fails("ERR option 'HEAD' is given twice", *command, "HEAD", 5, "HEAD", 5)
+            self.fails("ERR unknown or misplaced argument 'TAIL'", *command, "TAIL", 5)
+
     def test_len_next_and_info(self):
         self.assertEqual(self.call("PAWL.LEN", "q"), 0)
         self.assertEqual(self.call("PAWL.LEN", "q", "STATE", "due"), 0)

@@ -33,6 +33,9 @@ export function textOf(bytes) {
 	return text.replace(/[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g, escape);
 }
 
+// A payload as the server shows the head of it: [first bytes, size of all].
+export const payloadOf = ([head, size]) => (head.length < size ? { cut: head, size } : head);
+
 // A reply that the bridge has cut: its first bytes, and the size of all.
 // A character of UTF-8 that may have been cut through is left out.
 export const headOf = (value) =>

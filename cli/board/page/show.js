@@ -58,6 +58,7 @@ export const number = (n) => (n < 1e7 ? whole.format(n) : brief.format(n));
 export const count = (n, word) => `${whole.format(n)} ${word}${n === 1 ? "" : "s"}`;
 
 export function bytes(n) {
+	if (n === 1) return "1 byte";
 	const units = ["bytes", "KiB", "MiB", "GiB", "TiB"];
 	let unit = 0;
 	while (n >= 1024 && unit + 1 < units.length) (n /= 1024), unit++;

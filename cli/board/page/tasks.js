@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The tasks of a queue, or of the shards of one, in the order of time; and one task with its life.
-import { headOf, mapOf, sizeOf, textOf } from "./bridge.js";
+import { headOf, mapOf, payloadOf, sizeOf, textOf } from "./bridge.js";
 import { $, bytes, count, duration, facts, make, moment, notice, number, put, relative, show, sync } from "./show.js";
 
 const STEP = 50;
@@ -71,7 +71,7 @@ export function taskRequests(queues) {
 }
 
 function taskOf(key, [id, payload, state, due, tries, reason]) {
-	return { key, id, payload, state, due, tries, reason };
+	return { key, id, payload: payloadOf(payload), state, due, tries, reason };
 }
 
 const oneLine = (value) => textOf(headOf(value)).replace(/\s+/g, " ").slice(0, 300);
@@ -192,9 +192,10 @@ export function fillTask(reply, now, write) {
 		["Tries", task.maxtries > 0 ? `${number(task.tries)} of ${number(task.maxtries)}` : number(task.tries)],
 		...(task["period-ms"] > 0 ? [["Period", duration(task["period-ms"])]] : []),
 	]);
-	const size = sizeOf(task.payload);
-	const head = headOf(task.payload);
+	const payload = payloadOf(task.payload);
+	const size = sizeOf(payload);
+	const head = headOf(payload);
 	put($("task-payload"), textOf(head));
-	put($("task-size"), bytes(size) + (head.length < size ? `, the first ${bytes(head.length)} are shown` : ""));
+	put($("task-size"), bytes(size) + (head.length < size ? `, the first ${bytes(head.length)} shown` : ""));
 }
 
