@@ -345,7 +345,7 @@ def longest(report, n):
     server.control = server.client()
     client, rng, slowest = server.client(), random.Random(3), {}
     try:  # the server's clock goes on while others have its processor: let that be seldom
-        os.setpriority(os.PRIO_PROCESS, server.process.pid, -15)
+        os.sched_setscheduler(server.process.pid, os.SCHED_FIFO, os.sched_param(1))
     except PermissionError:
         pass
 
