@@ -239,8 +239,8 @@ static int parse_fields(struct pawl_calendar_rule *rule, const char *text,
                         struct pawl_calendar_error *error)
 {
 	struct reader r = {.text = text, .at = text, .error = error};
-	uint64_t sets[FIELDS];
-	bool stars[FIELDS];
+	uint64_t sets[FIELDS] = {0};
+	bool stars[FIELDS] = {0};
 	int code = take_fields(&r, sets, stars);
 
 	if (code)

@@ -21,6 +21,7 @@ int pawl__calendar_fail(struct pawl_calendar_error *error, size_t position, cons
 		return -EINVAL;
 	error->position = position;
 	va_start(arguments, format);
+	/* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): va_start is the line before. */
 	vsnprintf(error->text, sizeof(error->text), format, arguments);
 	va_end(arguments);
 	make_printable(error->text);

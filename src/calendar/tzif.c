@@ -288,7 +288,7 @@ static int read_footer(struct reader *r, struct pawl_zone *zone)
 /* Version 1 has 32-bit times and nothing else; later ones have that first, for old readers, and then all again. */
 static int read_all(struct reader *r, struct pawl_zone *zone)
 {
-	struct header h;
+	struct header h = {0};
 	size_t width = 4, end;
 	int error = read_header(r, &h);
 

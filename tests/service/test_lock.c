@@ -23,7 +23,7 @@ static const char *last_words(void (*act)(void))
 {
 	static char words[200];
 	int fds[2], status = 0;
-	ssize_t length;
+	ssize_t length = 0, part;
 	pid_t child;
 
 	EXPECT_EQ(pipe(fds), 0);
@@ -34,8 +34,9 @@ static const char *last_words(void (*act)(void))
 		_exit(0);
 	}
 	close(fds[1]);
-	length = read(fds[0], words, sizeof(words) - 1);
-	words[length > 0 ? length : 0] = 0;
+	while ((part = read(fds[0], words + length, sizeof(words) - 1 - (size_t)length)) > 0)
+		length += part; /* musl writes it in pieces */
+	words[length] = 0;
 	if (strchr(words, '\n'))
 		strchr(words, '\n')[1] = 0;
 	close(fds[0]);
