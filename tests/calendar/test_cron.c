@@ -181,7 +181,7 @@ static void what_is_wrong_is_named(void)
 
 	for (int i = 0; i < 5; i++) {
 		snprintf(text, sizeof(text), count, i);
-		expect_refused("* * * *" + 7 - 2 * i + (i > 0), i ? (size_t)(2 * i - 1) : 0, text);
+		expect_refused(&"* * * *"[7 - 2 * i + (i > 0)], i ? (size_t)(2 * i - 1) : 0, text);
 	}
 	snprintf(text, sizeof(text), count, 7);
 	expect_refused("* * * * * * *", 13, text);
