@@ -41,11 +41,15 @@ struct adapter_calls {
 	            const struct pawl_loop_options *options);
 	void (*arm)(void *adapter, struct pawl_timer *timer, uint64_t delay_ns);
 	void (*arm_at)(void *adapter, struct pawl_timer *timer, uint64_t deadline_ns);
+	int (*arm_every)(void *adapter, struct pawl_loop_timer *timer, uint64_t period_ns);
 	void (*touch)(void *adapter, struct pawl_timer *timer, uint64_t delay_ns);
 	bool (*cancel)(void *adapter, struct pawl_timer *timer);
+	uint64_t (*now)(void *adapter);
 	struct pawl_wheel *(*wheel)(void *adapter);
 	void (*close)(void *adapter, pawl_due_fn *dropped);
 	unsigned (*timers_of_loop)(void *loop, void *adapter); /* set by the adapter: 0 or 1 */
+	void (*turn)(
+	        void *adapter); /* what the kernel has it do after a suspension; NULL: nothing */
 };
 
 /* The calls that take the adapter alone, with its own type in place of void. */
@@ -57,6 +61,15 @@ struct adapter_calls {
 	static void call_arm_at(void *adapter, struct pawl_timer *timer, uint64_t deadline_ns) \
 	{                                                                                      \
 		pawl_##X##_arm_at(adapter, timer, deadline_ns);                                \
+	}                                                                                      \
+	static int call_arm_every(void *adapter, struct pawl_loop_timer *timer,                \
+	                          uint64_t period_ns)                                          \
+	{                                                                                      \
+		return pawl_##X##_arm_every(adapter, timer, period_ns);                        \
+	}                                                                                      \
+	static uint64_t call_now(void *adapter)                                                \
+	{                                                                                      \
+		return pawl_##X##_now(adapter);                                                \
 	}                                                                                      \
 	static void call_touch(void *adapter, struct pawl_timer *timer, uint64_t delay_ns)     \
 	{                                                                                      \
@@ -79,8 +92,8 @@ struct adapter_calls {
 #define THE_CALLS                                                                                 \
 	.loop_open = loop_open, .loop_close = loop_close, .loop_once = loop_once, .watch = watch, \
 	.unwatch = unwatch, .open = open_adapter, .timers_of_loop = timers_of_loop,               \
-	.arm = call_arm, .arm_at = call_arm_at, .touch = call_touch, .cancel = call_cancel,       \
-	.wheel = call_wheel, .close = call_close
+	.arm = call_arm, .arm_at = call_arm_at, .arm_every = call_arm_every, .now = call_now,     \
+	.touch = call_touch, .cancel = call_cancel, .wheel = call_wheel, .close = call_close
 
 static const struct adapter_calls *calls; /* of the adapter under test */
 
@@ -94,12 +107,31 @@ struct rig {
 	uint64_t number;
 };
 
-static inline uint64_t clock_ns(void)
+static inline uint64_t ns_of(clockid_t clock)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(clock, &t);
 	return (uint64_t)t.tv_sec * SECOND + (uint64_t)t.tv_nsec;
+}
+
+static inline uint64_t clock_ns(void)
+{
+	return ns_of(CLOCK_MONOTONIC);
+}
+
+/* How long the machine was asleep, which only CLOCK_BOOTTIME knows; linked with --wrap=clock_gettime. */
+static uint64_t asleep_ns;
+int __real_clock_gettime(clockid_t clock, struct timespec *t);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *t);
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *t)
+{
+	int error = __real_clock_gettime(clock, t);
+
+	if (clock == CLOCK_BOOTTIME)
+		t->tv_sec += (time_t)(asleep_ns / SECOND);
+	return error;
 }
 
 static inline void on_due(struct pawl_timer *timer, void *arg)
@@ -121,16 +153,22 @@ static inline void on_dropped(struct pawl_timer *timer, void *arg)
 	EXPECT(!pawl_timer_armed(timer));
 }
 
-static inline void rig_open(struct rig *rig, const struct pawl_loop_options *options)
+static inline void rig_open_with(struct rig *rig, pawl_due_fn *due,
+                                 const struct pawl_loop_options *options)
 {
 	int error;
 
 	*rig = (struct rig){.loop = calls->loop_open()};
-	error = calls->open(&rig->adapter, rig->loop, on_due, rig, options);
+	error = calls->open(&rig->adapter, rig->loop, due, rig, options);
 	if (error) {
 		fprintf(stderr, "no adapter: %s\n", strerror(-error));
 		abort();
 	}
+}
+
+static inline void rig_open(struct rig *rig, const struct pawl_loop_options *options)
+{
+	rig_open_with(rig, on_due, options);
 }
 
 static inline void rig_close(struct rig *rig)
@@ -647,6 +685,185 @@ static inline void without_memory_open_leaves_nothing_behind(void)
 	rig_close(&rig);
 }
 
+/* Timers with functions of their own, and periodic ones. */
+struct beat {
+	struct pawl_loop_timer timer;
+	unsigned beats, last;          /* after the last it is cancelled; 0: never */
+	uint64_t first, period, stays; /* the grid; and how long each call takes */
+};
+
+static inline void on_beat(struct pawl_loop_timer *timer, void *arg)
+{
+	struct beat *beat = PAWL_CONTAINER_OF(timer, struct beat, timer);
+	struct rig *rig = arg;
+
+	rig->called++;
+	beat->beats++;
+	EXPECT(pawl_timer_armed(&timer->timer)); /* for the next time already */
+	EXPECT(timer->timer.deadline > beat->first);
+	EXPECT_EQ((timer->timer.deadline - beat->first) % beat->period, 0);
+	EXPECT(clock_ns() + beat->period >= timer->timer.deadline); /* not early */
+	if (beat->beats == beat->last)
+		EXPECT(calls->cancel(rig->adapter, &timer->timer));
+	stay_until(clock_ns() + beat->stays);
+}
+
+static inline void count_loop_timer(struct pawl_loop_timer *timer, void *arg)
+{
+	struct rig *rig = arg;
+
+	rig->number++;
+	rig->called++;
+	EXPECT(calls->now(rig->adapter) >= timer->timer.deadline);
+	EXPECT(!pawl_timer_armed(&timer->timer));
+}
+
+static inline void beat_every(struct rig *rig, struct beat *beat, uint64_t period)
+{
+	pawl_loop_timer_init(&beat->timer, on_beat);
+	beat->period = period;
+	EXPECT_EQ(calls->arm_every(rig->adapter, &beat->timer, period), 0);
+	beat->first = beat->timer.timer.deadline;
+	EXPECT(beat->first <= clock_ns() + period);
+}
+
+static inline void each_kind_of_timer_has_its_function(void)
+{
+	struct pawl_loop_timer once = PAWL_LOOP_TIMER_INIT(count_loop_timer);
+	struct beat beat = {.last = 3};
+	struct rig rig;
+
+	rig_open_with(&rig, pawl_loop_due, NULL);
+	beat_every(&rig, &beat, 2 * MS);
+	calls->arm(rig.adapter, &once.timer, 1 * MS);
+	run_until_called(&rig, 4);
+	EXPECT_EQ(rig.number, 1);
+	EXPECT_EQ(beat.beats, 3);
+	EXPECT(!pawl_timer_armed(&beat.timer.timer));
+	expect_timers_of_loop(&rig, 0);
+	rig_close(&rig);
+}
+
+static inline void a_period_that_is_missed_is_left_out(void)
+{
+	struct beat beat = {.last = 4, .stays = 10 * MS};
+	uint64_t begin = clock_ns();
+	struct rig rig;
+
+	rig_open_with(&rig, pawl_loop_due, NULL);
+	beat_every(&rig, &beat, 3 * MS);
+	while (pawl_timer_armed(&beat.timer.timer))
+		calls->loop_once(rig.loop);
+	EXPECT_EQ(beat.beats, 4);
+	EXPECT(clock_ns() >= begin + 4 * 10 * MS); /* 12 and more periods */
+	rig_close(&rig);
+}
+
+static inline void touch_keeps_the_period_and_arm_ends_it(void)
+{
+	struct beat beat = {0};
+	struct rig rig;
+
+	rig_open_with(&rig, pawl_loop_due, NULL);
+	beat_every(&rig, &beat, HOUR);
+	calls->touch(rig.adapter, &beat.timer.timer, 1 * MS);
+	beat.first = beat.timer.timer.deadline;
+	run_until_called(&rig, 1);
+	EXPECT_EQ(beat.timer.timer.deadline, beat.first + HOUR); /* the grid has moved */
+	beat.timer.run = count_loop_timer;
+	calls->arm(rig.adapter, &beat.timer.timer, 1 * MS);
+	run_until_called(&rig, 2);
+	EXPECT(!pawl_timer_armed(&beat.timer.timer));
+	beat.timer.run = on_beat;
+	EXPECT_EQ(calls->arm_every(rig.adapter, &beat.timer, HOUR), 0);
+	EXPECT(calls->cancel(rig.adapter, &beat.timer.timer));
+	beat.timer.run = count_loop_timer;
+	calls->touch(rig.adapter, &beat.timer.timer, 0); /* idle: armed once */
+	run_until_called(&rig, 3);
+	EXPECT(!pawl_timer_armed(&beat.timer.timer));
+	rig_close(&rig);
+}
+
+static inline void a_bad_period_is_refused(void)
+{
+	struct pawl_loop_timer timer = PAWL_LOOP_TIMER_INIT(count_loop_timer);
+	struct rig rig;
+
+	rig_open_with(&rig, pawl_loop_due, NULL);
+	EXPECT_EQ(calls->arm_every(rig.adapter, &timer, 0), -EINVAL);
+	EXPECT(!pawl_timer_armed(&timer.timer));
+	EXPECT_EQ(calls->arm_every(rig.adapter, &timer, PAWL_NEVER), 0);
+	EXPECT_EQ(pawl_timer_deadline(&timer.timer), PAWL_NEVER - 1);
+	rig_close(&rig);
+	rig_open(&rig, NULL); /* with a function of its own, which knows no periods */
+	timer = (struct pawl_loop_timer)PAWL_LOOP_TIMER_INIT(count_loop_timer);
+	EXPECT_EQ(calls->arm_every(rig.adapter, &timer, MS), -EINVAL);
+	EXPECT(!pawl_timer_armed(&timer.timer));
+	rig_close(&rig);
+}
+
+static inline void the_time_of_deadlines_can_be_asked_for(void)
+{
+	struct pawl_timer timer = {0};
+	struct rig rig;
+	uint64_t before, now;
+
+	rig_open(&rig, NULL);
+	before = clock_ns();
+	now = calls->now(rig.adapter);
+	EXPECT(before <= now && now <= clock_ns());
+	calls->arm_at(rig.adapter, &timer, now + 2 * MS);
+	run_until_called(&rig, 1);
+	EXPECT(clock_ns() >= now + 2 * MS);
+	rig_close(&rig);
+}
+
+static inline void nothing_is_early_where_time_asleep_counts(void)
+{
+	struct pawl_loop_timer timers[50];
+	struct rig rig;
+
+	rig_open_with(&rig, pawl_loop_due, &(struct pawl_loop_options){.count_sleep = true});
+	for (size_t i = 0; i < 50; i++) {
+		pawl_loop_timer_init(&timers[i], count_loop_timer);
+		calls->arm(rig.adapter, &timers[i].timer, i * MS / 3);
+	}
+	run_until_called(&rig, 50);
+	expect_timers_of_loop(&rig, 0);
+	rig_close(&rig);
+}
+
+/* Its clock is hours ahead of the other one. Without the option it is not: an hour is an hour. */
+static inline void time_asleep_counts_if_that_is_asked_for(void)
+{
+	struct pawl_loop_timer hour = PAWL_LOOP_TIMER_INIT(count_loop_timer), soon = hour;
+	uint64_t before;
+	struct rig rig;
+
+	asleep_ns = 5 * HOUR;
+	rig_open_with(&rig, pawl_loop_due, &(struct pawl_loop_options){.count_sleep = true});
+	before = ns_of(CLOCK_BOOTTIME);
+	calls->arm(rig.adapter, &hour.timer, HOUR);
+	EXPECT(hour.timer.deadline >= before + HOUR);
+	EXPECT(calls->now(rig.adapter) >= before);
+	asleep_ns += HOUR + SECOND; /* more than a tick after it */
+	if (calls->turn)
+		calls->turn(rig.adapter);
+	while (pawl_timer_armed(&hour.timer))
+		calls->loop_once(rig.loop);
+	EXPECT_EQ(rig.called, 1);
+	rig_close(&rig);
+
+	rig_open_with(&rig, pawl_loop_due, NULL);
+	calls->arm(rig.adapter, &hour.timer, HOUR);
+	asleep_ns += HOUR;
+	calls->arm(rig.adapter, &soon.timer, 0);
+	run_until_called(&rig, 1);
+	EXPECT(pawl_timer_armed(&hour.timer));
+	rig_close(&rig);
+	asleep_ns = 0;
+}
+
 /* Whatever is armed, touched and cancelled, inside and outside: what was armed is called or cancelled. */
 #define PLAYERS 200u
 
@@ -723,6 +940,13 @@ static inline int suite_run(const struct adapter_calls *given, const struct test
 	        TEST(the_end_of_time_is_a_deadline_too),
 	        TEST(what_is_out_of_range_is_refused),
 	        TEST(without_memory_open_leaves_nothing_behind),
+	        TEST(each_kind_of_timer_has_its_function),
+	        TEST(a_period_that_is_missed_is_left_out),
+	        TEST(touch_keeps_the_period_and_arm_ends_it),
+	        TEST(a_bad_period_is_refused),
+	        TEST(the_time_of_deadlines_can_be_asked_for),
+	        TEST(nothing_is_early_where_time_asleep_counts),
+	        TEST(time_asleep_counts_if_that_is_asked_for),
 	        TEST(in_a_random_game_every_timer_is_accounted_for),
 	};
 	int failed;

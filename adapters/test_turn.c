@@ -18,7 +18,7 @@ static struct pawl_timer timers[TIMERS];
 
 static struct {
 	struct turns turns;
-	uint64_t now;
+	uint64_t now, asleep;   /* by the clock, and how long CLOCK_BOOTTIME is ahead of it */
 	size_t called, wakeups; /* turns to which the loop has slept */
 	size_t at_opening, most_at_opening, ahead, most_in_turn;
 	size_t moves_of_turn, calls_of_turn;
@@ -33,9 +33,11 @@ size_t __wrap_pawl_wheel_ahead(struct pawl_wheel *wheel, size_t max_moves);
 
 int __wrap_clock_gettime(clockid_t clock, struct timespec *t)
 {
-	EXPECT_EQ(clock, CLOCK_MONOTONIC);
-	t->tv_sec = (time_t)(loop.now / NS_PER_SECOND);
-	t->tv_nsec = (long)(loop.now % NS_PER_SECOND);
+	uint64_t now = loop.now + (clock == CLOCK_BOOTTIME ? loop.asleep : 0);
+
+	EXPECT(clock == CLOCK_MONOTONIC || clock == CLOCK_BOOTTIME);
+	t->tv_sec = (time_t)(now / NS_PER_SECOND);
+	t->tv_nsec = (long)(now % NS_PER_SECOND);
 	return 0;
 }
 
@@ -69,17 +71,22 @@ static void set_nothing(struct turns *turns)
 static void on_due(struct pawl_timer *timer, void *arg)
 {
 	(void)arg;
-	EXPECT(timer->deadline <= loop.now);
+	EXPECT(timer->deadline <= loop.now + loop.asleep);
 	loop.called++;
 	loop.calls_of_turn++;
 }
 
-static void loop_open(const struct pawl_loop_options *options)
+static void loop_open_with(pawl_due_fn *due, const struct pawl_loop_options *options)
 {
 	memset(&loop, 0, sizeof(loop));
 	memset(timers, 0, sizeof(timers));
 	loop.now = START;
-	EXPECT_EQ(turns_init(&loop.turns, set_nothing, on_due, NULL, options), 0);
+	EXPECT_EQ(turns_init(&loop.turns, monotonic_ns, set_nothing, due, NULL, options), 0);
+}
+
+static void loop_open(const struct pawl_loop_options *options)
+{
+	loop_open_with(on_due, options);
 }
 
 static void loop_close(void)
@@ -108,7 +115,7 @@ static void turn(uint64_t takes)
 static void arm(size_t count, uint64_t first)
 {
 	for (size_t i = 0; i < count; i++)
-		turns_arm_at(&loop.turns, &timers[i], loop.now, loop.now + first + i / 100 * MS);
+		turns_arm_at(&loop.turns, &timers[i], loop.now + first + i / 100 * MS);
 }
 
 /* 40 slots of level 1, and each would open with 25,600 timers. What is due as a whole is one move. */
@@ -181,7 +188,7 @@ static void a_few_timers_are_no_reason_to_wake_early(void)
 	for (int i = 0; i < 3; i++)
 		arm(MANY - 1, 10 * SECOND);
 	expect_to_sleep_until_the_opening();
-	turns_arm_at(&loop.turns, &timers[0], loop.now, loop.now);
+	turns_arm_at(&loop.turns, &timers[0], loop.now);
 	turn(0);
 	EXPECT_EQ(loop.called, 1);
 	expect_to_sleep_until_the_opening();
@@ -193,7 +200,7 @@ static void a_turn_opens_ahead_for_a_few_timers_too(void)
 {
 	loop_open(NULL);
 	arm(50, 256 * MS);
-	turns_arm_at(&loop.turns, &timers[50], loop.now, loop.now);
+	turns_arm_at(&loop.turns, &timers[50], loop.now);
 	turn(0);
 	EXPECT_EQ(loop.called, 1);
 	EXPECT_EQ(loop.ahead, 50);
@@ -214,7 +221,7 @@ static void whatever_is_armed_the_loop_comes_to_rest(void)
 		if (random_below(&random, 3) == 0)
 			turns_cancel(&loop.turns, timer);
 		else
-			turns_arm_at(&loop.turns, timer, loop.now, loop.now + delay);
+			turns_arm_at(&loop.turns, timer, loop.now + delay);
 		if (random_below(&random, 50) == 0)
 			turn(random_below(&random, 20 * MS));
 	}
@@ -224,6 +231,100 @@ static void whatever_is_armed_the_loop_comes_to_rest(void)
 	EXPECT_EQ(pawl_wheel_count(loop.turns.wheel), 0);
 	EXPECT(loop.ahead > 0);
 	loop_close();
+}
+
+/* Periodic timers. */
+
+static uint64_t naive_next_period(uint64_t deadline, uint64_t period, uint64_t now)
+{
+	do
+		deadline += period;
+	while (deadline <= now);
+	return deadline;
+}
+
+static void the_next_period_is_the_first_on_the_grid_after_now(void)
+{
+	for (uint64_t deadline = 0; deadline < 40; deadline++)
+		for (uint64_t period = 1; period < 40; period++)
+			for (uint64_t now = deadline; now < 130; now++)
+				EXPECT_EQ(turns_next_period(deadline, period, now),
+				          naive_next_period(deadline, period, now));
+	EXPECT_EQ(turns_next_period(PAWL_NEVER - 10, 9, PAWL_NEVER - 10), PAWL_NEVER - 1);
+	EXPECT_EQ(turns_next_period(PAWL_NEVER - 10, 11, PAWL_NEVER - 10), PAWL_NEVER);
+	EXPECT_EQ(turns_next_period(5, PAWL_NEVER, 5), PAWL_NEVER);
+}
+
+static void count_beat(struct pawl_loop_timer *timer, void *arg)
+{
+	(void)arg;
+	EXPECT(timer->timer.deadline > loop.now);
+	loop.called++;
+}
+
+/* A day of seconds, and no drift; then an hour in which the loop does not come: that is one call. */
+static void a_periodic_timer_does_not_drift(void)
+{
+	struct pawl_loop_timer beat = PAWL_LOOP_TIMER_INIT(count_beat);
+
+	loop_open_with(pawl_loop_due, NULL);
+	EXPECT_EQ(turns_arm_every(&loop.turns, &beat, NS_PER_SECOND), 0);
+	while (loop.called < 86400)
+		turn(3 * MS);
+	EXPECT_EQ(beat.timer.deadline, START + 86401 * NS_PER_SECOND);
+	loop.now += PAWL_HOUR;
+	turn(0);
+	EXPECT_EQ(loop.called, 86401);
+	EXPECT_EQ((beat.timer.deadline - START) % NS_PER_SECOND, 0);
+	EXPECT(beat.timer.deadline > loop.now);
+	EXPECT(beat.timer.deadline <= loop.now + NS_PER_SECOND);
+	loop_close();
+}
+
+/* A period of less than a tick comes once a tick; it does not keep the loop in its turn. */
+static void a_period_of_a_nanosecond_ends_the_turn(void)
+{
+	struct pawl_loop_timer beat = PAWL_LOOP_TIMER_INIT(count_beat);
+
+	loop_open_with(pawl_loop_due, NULL);
+	EXPECT_EQ(turns_arm_every(&loop.turns, &beat, 1), 0);
+	for (int i = 0; i < 100; i++) {
+		turn(0);
+		EXPECT(loop.turns.wake > loop.now);
+	}
+	EXPECT_EQ(loop.called, 100);
+	EXPECT_EQ(loop.now, START + 100 * MS);
+	loop_close();
+}
+
+/* Time asleep. */
+
+static void a_loop_whose_timers_stand_still_looks_once_a_second(void)
+{
+	loop_open(&(struct pawl_loop_options){.count_sleep = true});
+	turns_arm(&loop.turns, &timers[0], 10 * PAWL_SECOND);
+	EXPECT_EQ(turns_sleep_ns(&loop.turns, loop.turns.wake), 0);
+	EXPECT_EQ(turns_sleep_ns(&loop.turns, loop.turns.wake + 1), 0);
+	EXPECT_EQ(turns_sleep_ns(&loop.turns, loop.turns.wake - 7), 7);
+	EXPECT_EQ(turns_sleep_ns(&loop.turns, loop.turns.wake - PAWL_SECOND), PAWL_SECOND);
+	EXPECT_EQ(turns_sleep_ns(&loop.turns, loop.turns.wake - PAWL_SECOND - 1), PAWL_SECOND);
+	loop_close();
+	loop_open(NULL);
+	turns_arm(&loop.turns, &timers[0], 10 * PAWL_SECOND);
+	EXPECT_EQ(turns_sleep_ns(&loop.turns, loop.turns.wake - 5 * PAWL_SECOND), 5 * PAWL_SECOND);
+	loop_close();
+}
+
+static void time_asleep_counts_only_if_that_is_asked_for(void)
+{
+	for (int counts = 0; counts < 2; counts++) {
+		loop_open(&(struct pawl_loop_options){.count_sleep = counts});
+		turns_arm(&loop.turns, &timers[0], PAWL_HOUR);
+		loop.asleep = PAWL_HOUR + MS;
+		turns_run(&loop.turns, loop.turns.now());
+		EXPECT_EQ(pawl_timer_armed(&timers[0]), !counts);
+		loop_close();
+	}
 }
 
 int main(void)
@@ -236,6 +337,11 @@ int main(void)
 	        TEST(a_few_timers_are_no_reason_to_wake_early),
 	        TEST(a_turn_opens_ahead_for_a_few_timers_too),
 	        TEST(whatever_is_armed_the_loop_comes_to_rest),
+	        TEST(the_next_period_is_the_first_on_the_grid_after_now),
+	        TEST(a_periodic_timer_does_not_drift),
+	        TEST(a_period_of_a_nanosecond_ends_the_turn),
+	        TEST(a_loop_whose_timers_stand_still_looks_once_a_second),
+	        TEST(time_asleep_counts_only_if_that_is_asked_for),
 	};
 
 	return RUN_TESTS(tests);

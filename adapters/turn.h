@@ -26,29 +26,49 @@ struct turns {
 	struct pawl_wheel *wheel; /* ours: malloc'ed */
 	pawl_due_fn *due;
 	void *arg;
+	uint64_t (*now)(void);                  /* the clock of all deadlines */
 	void (*set_timer)(struct turns *turns); /* the loop's, to `wake`; PAWL_NEVER: off */
 	size_t max_moves, max_calls;
 	size_t armings; /* by arm and touch */
 	uint64_t wake;
-	bool running; /* a turn is under way, and sets the loop's timer when it ends */
+	bool count_sleep; /* the clock goes on while the loop's timers stand still */
+	bool running;     /* a turn is under way, and sets the loop's timer when it ends */
 	bool closed;
 };
 
-static inline uint64_t monotonic_ns(void)
+#ifdef CLOCK_BOOTTIME
+#define CLOCK_OF_SLEEP CLOCK_BOOTTIME
+#else
+#define CLOCK_OF_SLEEP CLOCK_MONOTONIC
+#endif
+
+static inline uint64_t clock_ns_of(clockid_t clock)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(clock, &t);
 	return (uint64_t)t.tv_sec * NS_PER_SECOND + (uint64_t)t.tv_nsec;
 }
 
-/* 0, -EINVAL or -ENOMEM; but for 0 nothing is left behind. */
-static inline int turns_init(struct turns *turns, void (*set_timer)(struct turns *turns),
-                             pawl_due_fn *due, void *arg, const struct pawl_loop_options *given)
+static inline uint64_t monotonic_ns(void)
+{
+	return clock_ns_of(CLOCK_MONOTONIC);
+}
+
+static inline uint64_t sleep_counting_ns(void)
+{
+	return clock_ns_of(CLOCK_OF_SLEEP);
+}
+
+/* `now` is the loop's own clock. 0, -EINVAL or -ENOMEM; but for 0 nothing is left behind. */
+static inline int turns_init(struct turns *turns, uint64_t (*now)(void),
+                             void (*set_timer)(struct turns *turns), pawl_due_fn *due, void *arg,
+                             const struct pawl_loop_options *given)
 {
 	const struct pawl_loop_options defaults = {0}, *options = given ? given : &defaults;
+	uint64_t (*clock)(void) = options->count_sleep ? sleep_counting_ns : now;
 	const struct pawl_wheel_options wheel = {
-	        .start = monotonic_ns(),
+	        .start = clock(),
 	        .tick = options->tick_ns ? options->tick_ns : DEFAULT_TICK_NS,
 	        .wheel_size = options->wheel_size,
 	        .chains = options->chains,
@@ -62,7 +82,9 @@ static inline int turns_init(struct turns *turns, void (*set_timer)(struct turns
 	        .wheel = pawl_wheel_init(malloc(size), size, &wheel),
 	        .due = due,
 	        .arg = arg,
+	        .now = clock,
 	        .set_timer = set_timer,
+	        .count_sleep = options->count_sleep,
 	        .max_moves = options->max_moves ? options->max_moves : DEFAULT_MAX_MOVES,
 	        .max_calls = options->max_calls ? options->max_calls : DEFAULT_MAX_CALLS,
 	        .wake = PAWL_NEVER,
@@ -99,6 +121,44 @@ static inline void turns_open_ahead(struct turns *turns, size_t moves, size_t ca
 		pawl_wheel_ahead(turns->wheel, left < AHEAD + calls ? left : AHEAD + calls);
 }
 
+/*
+ * How long the loop may sleep. A timer of the loop that stands still while the machine is suspended is set for a
+ * second at most: the turn then finds out how late it is.
+ */
+static inline uint64_t turns_sleep_ns(const struct turns *turns, uint64_t now)
+{
+	uint64_t left = turns->wake > now ? turns->wake - now : 0;
+
+	return turns->count_sleep && left > NS_PER_SECOND ? NS_PER_SECOND : left;
+}
+
+/* What a timer with a function of its own has beside the struct pawl_timer; NULL: the adapter has plain timers. */
+static inline struct pawl_loop_timer *turns_own(const struct turns *turns, struct pawl_timer *timer)
+{
+	return turns->due == pawl_loop_due ? PAWL_CONTAINER_OF(timer, struct pawl_loop_timer, timer)
+	                                   : NULL;
+}
+
+/* The first time on the grid of a periodic timer that is after now: what was missed is left out. */
+static inline uint64_t turns_next_period(uint64_t deadline, uint64_t period, uint64_t now)
+{
+	uint64_t missed = now > deadline ? (now - deadline) / period : 0;
+	uint64_t last = deadline + missed * period; /* not after now */
+
+	return period < PAWL_NEVER - last ? last + period : PAWL_NEVER;
+}
+
+/* A periodic timer is armed again before its function is called, which may then do with it what it likes. */
+static inline void turns_call(struct turns *turns, struct pawl_timer *timer, uint64_t now)
+{
+	const struct pawl_loop_timer *own = turns_own(turns, timer);
+
+	if (own && own->period_ns)
+		pawl_wheel_arm(turns->wheel, timer,
+		               turns_next_period(timer->deadline, own->period_ns, now));
+	turns->due(timer, turns->arg);
+}
+
 /* A turn of bounded work, by the loop's time; how many functions it called. See `closed` afterwards. */
 static inline size_t turns_run(struct turns *turns, uint64_t now)
 {
@@ -110,7 +170,7 @@ static inline size_t turns_run(struct turns *turns, uint64_t now)
 	while (calls < turns->max_calls && !turns->closed &&
 	       (timer = pawl_wheel_pop(turns->wheel)) != NULL) {
 		calls++;
-		turns->due(timer, turns->arg);
+		turns_call(turns, timer, now);
 	}
 	turns->running = false;
 	if (!turns->closed) {
@@ -153,24 +213,44 @@ static inline uint64_t turns_deadline(uint64_t now, uint64_t delay_ns)
 	return delay_ns < PAWL_NEVER - now ? now + delay_ns : PAWL_NEVER;
 }
 
-static inline void turns_arm_at(struct turns *turns, struct pawl_timer *timer, uint64_t now,
-                                uint64_t deadline)
+static inline void turns_put(struct turns *turns, struct pawl_timer *timer, uint64_t now,
+                             uint64_t deadline, uint64_t period_ns)
 {
+	struct pawl_loop_timer *own = turns_own(turns, timer);
+
+	if (own)
+		own->period_ns = period_ns;
 	turns_tell_time(turns, now);
 	pawl_wheel_arm(turns->wheel, timer, deadline);
 	turns_wake_by(turns, deadline);
 }
 
+static inline void turns_arm_at(struct turns *turns, struct pawl_timer *timer, uint64_t deadline)
+{
+	turns_put(turns, timer, turns->now(), deadline, 0);
+}
+
 static inline void turns_arm(struct turns *turns, struct pawl_timer *timer, uint64_t delay_ns)
 {
-	uint64_t now = monotonic_ns();
+	uint64_t now = turns->now();
 
-	turns_arm_at(turns, timer, now, turns_deadline(now, delay_ns));
+	turns_put(turns, timer, now, turns_deadline(now, delay_ns), 0);
+}
+
+static inline int turns_arm_every(struct turns *turns, struct pawl_loop_timer *timer,
+                                  uint64_t period_ns)
+{
+	uint64_t now = turns->now();
+
+	if (period_ns == 0 || turns->due != pawl_loop_due)
+		return -EINVAL;
+	turns_put(turns, &timer->timer, now, turns_deadline(now, period_ns), period_ns);
+	return 0;
 }
 
 static inline void turns_touch(struct turns *turns, struct pawl_timer *timer, uint64_t delay_ns)
 {
-	uint64_t now = monotonic_ns(), deadline = turns_deadline(now, delay_ns);
+	uint64_t now = turns->now(), deadline = turns_deadline(now, delay_ns);
 
 	turns_tell_time(turns, now);
 	pawl_wheel_touch(turns->wheel, timer, deadline);
@@ -179,8 +259,11 @@ static inline void turns_touch(struct turns *turns, struct pawl_timer *timer, ui
 
 static inline bool turns_cancel(struct turns *turns, struct pawl_timer *timer)
 {
+	struct pawl_loop_timer *own = turns_own(turns, timer);
 	bool was_armed = pawl_wheel_cancel(turns->wheel, timer);
 
+	if (own)
+		own->period_ns = 0; /* a touch of an idle timer arms it once */
 	if (!turns->running && turns->wake != PAWL_NEVER && pawl_wheel_count(turns->wheel) == 0) {
 		turns->wake = PAWL_NEVER;
 		turns->set_timer(turns);

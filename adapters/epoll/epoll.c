@@ -38,13 +38,15 @@ int pawl_epoll_open(struct pawl_epoll **adapter, pawl_due_fn *due, void *arg,
                     const struct pawl_loop_options *options)
 {
 	struct pawl_epoll *made = malloc(sizeof(*made));
-	int error = made ? turns_init(&made->turns, set_timerfd, due, arg, options) : -ENOMEM;
+	int error = made ? turns_init(&made->turns, monotonic_ns, set_timerfd, due, arg, options)
+	                 : -ENOMEM;
 
 	if (error) {
 		free(made);
 		return error;
 	}
-	made->fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+	made->fd = timerfd_create(made->turns.count_sleep ? CLOCK_OF_SLEEP : CLOCK_MONOTONIC,
+	                          TFD_NONBLOCK | TFD_CLOEXEC);
 	if (made->fd < 0) {
 		error = -errno;
 		free(made->turns.wheel);
@@ -73,7 +75,7 @@ size_t pawl_epoll_turn(struct pawl_epoll *adapter)
 
 	if (adapter->turns.running)
 		return 0;
-	calls = turns_run(&adapter->turns, monotonic_ns());
+	calls = turns_run(&adapter->turns, adapter->turns.now());
 	if (adapter->turns.closed)
 		destroy(adapter);
 	return calls;
@@ -86,7 +88,13 @@ void pawl_epoll_arm(struct pawl_epoll *adapter, struct pawl_timer *timer, uint64
 
 void pawl_epoll_arm_at(struct pawl_epoll *adapter, struct pawl_timer *timer, uint64_t deadline_ns)
 {
-	turns_arm_at(&adapter->turns, timer, monotonic_ns(), deadline_ns);
+	turns_arm_at(&adapter->turns, timer, deadline_ns);
+}
+
+int pawl_epoll_arm_every(struct pawl_epoll *adapter, struct pawl_loop_timer *timer,
+                         uint64_t period_ns)
+{
+	return turns_arm_every(&adapter->turns, timer, period_ns);
 }
 
 void pawl_epoll_touch(struct pawl_epoll *adapter, struct pawl_timer *timer, uint64_t delay_ns)
@@ -97,6 +105,11 @@ void pawl_epoll_touch(struct pawl_epoll *adapter, struct pawl_timer *timer, uint
 bool pawl_epoll_cancel(struct pawl_epoll *adapter, struct pawl_timer *timer)
 {
 	return turns_cancel(&adapter->turns, timer);
+}
+
+uint64_t pawl_epoll_now(const struct pawl_epoll *adapter)
+{
+	return adapter->turns.now();
 }
 
 struct pawl_wheel *pawl_epoll_wheel(struct pawl_epoll *adapter)

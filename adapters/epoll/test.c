@@ -108,9 +108,14 @@ static unsigned timers_of_loop(void *loop, void *adapter)
 	return left.it_value.tv_sec != 0 || left.it_value.tv_nsec != 0;
 }
 
+static void turn(void *adapter)
+{
+	pawl_epoll_turn(adapter);
+}
+
 ADAPTER_CALLS(epoll)
 
-static const struct adapter_calls epoll_calls = {.turns_between_looks = 1, THE_CALLS};
+static const struct adapter_calls epoll_calls = {.turns_between_looks = 1, THE_CALLS, .turn = turn};
 
 static void arming_for_later_is_no_system_call(void)
 {

@@ -59,14 +59,11 @@ static void stop(struct pawl_kqueue *adapter)
 static void set_kqueue(struct turns *turns)
 {
 	struct pawl_kqueue *adapter = (struct pawl_kqueue *)turns;
-	uint64_t now;
 
-	if (turns->wake == PAWL_NEVER) {
+	if (turns->wake == PAWL_NEVER)
 		stop(adapter);
-		return;
-	}
-	now = monotonic_ns();
-	start(adapter, turns->wake > now ? turns->wake - now : 0);
+	else
+		start(adapter, turns_sleep_ns(turns, turns->now()));
 }
 
 /* To start a timer and stop it tells whether the kqueue is one, and has room. */
@@ -74,7 +71,8 @@ int pawl_kqueue_open(struct pawl_kqueue **adapter, int kqueue, pawl_due_fn *due,
                      const struct pawl_loop_options *options)
 {
 	struct pawl_kqueue *made = malloc(sizeof(*made));
-	int error = made ? turns_init(&made->turns, set_kqueue, due, arg, options) : -ENOMEM;
+	int error = made ? turns_init(&made->turns, monotonic_ns, set_kqueue, due, arg, options)
+	                 : -ENOMEM;
 
 	if (error) {
 		free(made);
@@ -105,7 +103,7 @@ size_t pawl_kqueue_turn(struct pawl_kqueue *adapter)
 
 	if (adapter->turns.running)
 		return 0;
-	calls = turns_run(&adapter->turns, monotonic_ns());
+	calls = turns_run(&adapter->turns, adapter->turns.now());
 	if (adapter->turns.closed)
 		destroy(adapter);
 	return calls;
@@ -118,7 +116,13 @@ void pawl_kqueue_arm(struct pawl_kqueue *adapter, struct pawl_timer *timer, uint
 
 void pawl_kqueue_arm_at(struct pawl_kqueue *adapter, struct pawl_timer *timer, uint64_t deadline_ns)
 {
-	turns_arm_at(&adapter->turns, timer, monotonic_ns(), deadline_ns);
+	turns_arm_at(&adapter->turns, timer, deadline_ns);
+}
+
+int pawl_kqueue_arm_every(struct pawl_kqueue *adapter, struct pawl_loop_timer *timer,
+                          uint64_t period_ns)
+{
+	return turns_arm_every(&adapter->turns, timer, period_ns);
 }
 
 void pawl_kqueue_touch(struct pawl_kqueue *adapter, struct pawl_timer *timer, uint64_t delay_ns)
@@ -129,6 +133,11 @@ void pawl_kqueue_touch(struct pawl_kqueue *adapter, struct pawl_timer *timer, ui
 bool pawl_kqueue_cancel(struct pawl_kqueue *adapter, struct pawl_timer *timer)
 {
 	return turns_cancel(&adapter->turns, timer);
+}
+
+uint64_t pawl_kqueue_now(const struct pawl_kqueue *adapter)
+{
+	return adapter->turns.now();
 }
 
 struct pawl_wheel *pawl_kqueue_wheel(struct pawl_kqueue *adapter)

@@ -22,8 +22,8 @@ struct pawl_libevent {
 static void set_event(struct turns *turns)
 {
 	struct pawl_libevent *adapter = (struct pawl_libevent *)turns;
-	uint64_t now = monotonic_ns();
-	uint64_t left_us = turns->wake > now ? (turns->wake - now - 1) / NS_PER_US + 1 : 0;
+	uint64_t left_ns = turns_sleep_ns(turns, turns->now());
+	uint64_t left_us = left_ns / NS_PER_US + (left_ns % NS_PER_US > 0);
 	struct timeval timeout = {.tv_sec = (time_t)(left_us / US_PER_SECOND),
 	                          .tv_usec = (suseconds_t)(left_us % US_PER_SECOND)};
 
@@ -46,7 +46,7 @@ static void on_event(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
-	turns_run(&adapter->turns, monotonic_ns());
+	turns_run(&adapter->turns, adapter->turns.now());
 	if (adapter->turns.closed)
 		destroy(adapter);
 }
@@ -55,7 +55,8 @@ int pawl_libevent_open(struct pawl_libevent **adapter, struct event_base *base, 
                        void *arg, const struct pawl_loop_options *options)
 {
 	struct pawl_libevent *made = malloc(sizeof(*made));
-	int error = made ? turns_init(&made->turns, set_event, due, arg, options) : -ENOMEM;
+	int error = made ? turns_init(&made->turns, monotonic_ns, set_event, due, arg, options)
+	                 : -ENOMEM;
 
 	if (error) {
 		free(made);
@@ -79,7 +80,13 @@ void pawl_libevent_arm(struct pawl_libevent *adapter, struct pawl_timer *timer, 
 void pawl_libevent_arm_at(struct pawl_libevent *adapter, struct pawl_timer *timer,
                           uint64_t deadline_ns)
 {
-	turns_arm_at(&adapter->turns, timer, monotonic_ns(), deadline_ns);
+	turns_arm_at(&adapter->turns, timer, deadline_ns);
+}
+
+int pawl_libevent_arm_every(struct pawl_libevent *adapter, struct pawl_loop_timer *timer,
+                            uint64_t period_ns)
+{
+	return turns_arm_every(&adapter->turns, timer, period_ns);
 }
 
 void pawl_libevent_touch(struct pawl_libevent *adapter, struct pawl_timer *timer, uint64_t delay_ns)
@@ -90,6 +97,11 @@ void pawl_libevent_touch(struct pawl_libevent *adapter, struct pawl_timer *timer
 bool pawl_libevent_cancel(struct pawl_libevent *adapter, struct pawl_timer *timer)
 {
 	return turns_cancel(&adapter->turns, timer);
+}
+
+uint64_t pawl_libevent_now(const struct pawl_libevent *adapter)
+{
+	return adapter->turns.now();
 }
 
 struct pawl_wheel *pawl_libevent_wheel(struct pawl_libevent *adapter)

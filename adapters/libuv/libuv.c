@@ -10,8 +10,6 @@
 
 #include "../turn.h"
 
-#define NS_PER_MS UINT64_C(1000000)
-
 struct pawl_libuv {
 	struct turns turns; /* first: see set_handles */
 	uv_timer_t timer;
@@ -19,10 +17,15 @@ struct pawl_libuv {
 	unsigned open_handles;
 };
 
-/* The loop's time is a number of whole milliseconds, rounded down: so never ahead of the clock. */
+/*
+ * The loop's time is a number of whole milliseconds of uv_hrtime(), rounded down: so never ahead of the clock. Time asleep
+ * is not in it.
+ */
 static uint64_t loop_ns(const struct pawl_libuv *adapter)
 {
-	return uv_now(adapter->timer.loop) * NS_PER_MS;
+	if (adapter->turns.count_sleep)
+		return adapter->turns.now();
+	return uv_now(adapter->timer.loop) * PAWL_MS;
 }
 
 static void turn(struct pawl_libuv *adapter)
@@ -52,8 +55,8 @@ static void set_handles(struct turns *turns)
 	if (turns->wake <= now)
 		uv_idle_start(&adapter->more, on_more);
 	else
-		uv_timer_start(&adapter->timer, on_timer, (turns->wake - now - 1) / NS_PER_MS + 1,
-		               0);
+		uv_timer_start(&adapter->timer, on_timer,
+		               (turns_sleep_ns(turns, now) - 1) / PAWL_MS + 1, 0);
 }
 
 static void open_handles(struct pawl_libuv *adapter, uv_loop_t *loop)
@@ -69,7 +72,8 @@ int pawl_libuv_open(struct pawl_libuv **adapter, uv_loop_t *loop, pawl_due_fn *d
                     const struct pawl_loop_options *options)
 {
 	struct pawl_libuv *made = malloc(sizeof(*made));
-	int error = made ? turns_init(&made->turns, set_handles, due, arg, options) : -ENOMEM;
+	int error = made ? turns_init(&made->turns, uv_hrtime, set_handles, due, arg, options)
+	                 : -ENOMEM;
 
 	if (error) {
 		free(made);
@@ -87,7 +91,13 @@ void pawl_libuv_arm(struct pawl_libuv *adapter, struct pawl_timer *timer, uint64
 
 void pawl_libuv_arm_at(struct pawl_libuv *adapter, struct pawl_timer *timer, uint64_t deadline_ns)
 {
-	turns_arm_at(&adapter->turns, timer, monotonic_ns(), deadline_ns);
+	turns_arm_at(&adapter->turns, timer, deadline_ns);
+}
+
+int pawl_libuv_arm_every(struct pawl_libuv *adapter, struct pawl_loop_timer *timer,
+                         uint64_t period_ns)
+{
+	return turns_arm_every(&adapter->turns, timer, period_ns);
 }
 
 void pawl_libuv_touch(struct pawl_libuv *adapter, struct pawl_timer *timer, uint64_t delay_ns)
@@ -98,6 +108,11 @@ void pawl_libuv_touch(struct pawl_libuv *adapter, struct pawl_timer *timer, uint
 bool pawl_libuv_cancel(struct pawl_libuv *adapter, struct pawl_timer *timer)
 {
 	return turns_cancel(&adapter->turns, timer);
+}
+
+uint64_t pawl_libuv_now(const struct pawl_libuv *adapter)
+{
+	return adapter->turns.now();
 }
 
 struct pawl_wheel *pawl_libuv_wheel(struct pawl_libuv *adapter)

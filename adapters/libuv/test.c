@@ -190,6 +190,27 @@ static void nothing_is_early_by_uv_now_behind_a_slow_callback(void)
 	rig_close(&rig);
 }
 
+static void expect_uv_now(struct rig *rig, struct pawl_timer *timer)
+{
+	(void)timer;
+	EXPECT(loop_ms(rig) >= rig->number);
+}
+
+static void a_deadline_may_be_in_the_loops_own_time(void)
+{
+	struct pawl_timer timer = {0};
+	struct rig rig;
+
+	rig_open(&rig, NULL);
+	rig.inside = expect_uv_now;
+	rig.number = loop_ms(&rig) + 5;
+	calls->arm_at(rig.adapter, &timer, rig.number * PAWL_MS);
+	run_until_called(&rig, 1);
+	EXPECT(uv_hrtime() >= rig.number * PAWL_MS);
+	EXPECT(calls->now(rig.adapter) / PAWL_MS >= loop_ms(&rig)); /* one clock */
+	rig_close(&rig);
+}
+
 static void the_loop_ends_when_nothing_is_armed(void)
 {
 	struct pawl_timer timer = {0};
@@ -211,6 +232,7 @@ int main(void)
 	static const struct test own[] = {
 	        TEST(nothing_is_early_by_uv_now_nor_by_uv_hrtime),
 	        TEST(nothing_is_early_by_uv_now_behind_a_slow_callback),
+	        TEST(a_deadline_may_be_in_the_loops_own_time),
 	        TEST(the_loop_ends_when_nothing_is_armed),
 	};
 

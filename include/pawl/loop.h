@@ -54,8 +54,8 @@
  *
  * What is promised, beyond what pawl/wheel.h promises
  *
- *  - Time is in nanoseconds of CLOCK_MONOTONIC. A delay counts from the moment of the call, not from the
- *    time that the loop has in its cache, and is rounded up to the tick: never early.
+ *  - Time is in nanoseconds of the loop's own clock, which pawl_X_now() reads: see "The clock". A delay counts from the
+ *    moment of the call, not from the time that the loop has in its cache, and is rounded up to the tick: never early.
  *  - The function is never called inside arm, touch or cancel, nor inside itself. In it, and for any
  *    timer, everything may be called, close too.
  *  - The loop's timer is set anew only where the next thing to do comes earlier than it is set for, and at
@@ -63,6 +63,27 @@
  *    first of several may leave one wake-up behind, which finds nothing.)
  *
  * One thread uses an adapter: the one that runs its loop.
+ *
+ *
+ * A function for each kind of timer, and periodic timers
+ *
+ * Give pawl_loop_due to open in place of a function of your own. Then each timer has its own function: all timers of that
+ * adapter are struct pawl_loop_timer, and arm, touch and cancel take the `timer` in them. pawl_X_arm_every() makes one
+ * periodic.
+ *
+ *
+ * The clock
+ *
+ *	            the loop's own, by default           options.count_sleep
+ *	epoll       CLOCK_MONOTONIC                      CLOCK_BOOTTIME; the descriptor is exact by it
+ *	kqueue      CLOCK_MONOTONIC                      CLOCK_BOOTTIME *
+ *	libuv       uv_hrtime(), uv_now() in whole ms    CLOCK_BOOTTIME *
+ *	libevent    CLOCK_MONOTONIC                      CLOCK_BOOTTIME *
+ *
+ * On Linux all of the first column are one clock, which stands still while the machine is suspended. With
+ * options.count_sleep that time counts: a time-out of an hour is over when the machine was asleep for two. (* The loop's
+ * timers do not know that clock. So while anything is armed the adapter looks at it once a second, and after a
+ * suspension is up to a second late.) Where there is no CLOCK_BOOTTIME, it is CLOCK_MONOTONIC.
  */
 #ifndef PAWL_LOOP_H
 #define PAWL_LOOP_H
@@ -83,7 +104,30 @@ struct pawl_loop_options {
 	uint32_t chains;     /* as in pawl/wheel.h: 8 is for hundreds of thousands; 0: 1 */
 	size_t max_moves;    /* of timers in a turn, ahead or not; 0: 1024 */
 	size_t max_calls;    /* of the function in a turn; 0: 256 */
+	bool count_sleep;    /* time that the machine is suspended counts: see "The clock" */
 };
+
+/* A timer with a function of its own. Embed it and initialise it before its first use; but for `timer` it is private. */
+struct pawl_loop_timer;
+typedef void pawl_loop_fn(struct pawl_loop_timer *timer, void *arg); /* `arg`: given to open */
+
+struct pawl_loop_timer {
+	struct pawl_timer timer; /* for arm, touch and cancel */
+	pawl_loop_fn *run;
+	uint64_t period_ns;
+};
+
+/* The timer is idle afterwards, and not periodic. Not for one that is armed. */
+PAWL_API void pawl_loop_timer_init(struct pawl_loop_timer *timer, pawl_loop_fn *run);
+
+/* The same where it is defined: struct pawl_loop_timer timer = PAWL_LOOP_TIMER_INIT(run); */
+#define PAWL_LOOP_TIMER_INIT(run)       \
+	{                               \
+		PAWL_TIMER_INIT, run, 0 \
+	}
+
+/* Calls the timer's own function. For open: then every timer of the adapter is a struct pawl_loop_timer. */
+PAWL_API void pawl_loop_due(struct pawl_timer *timer, void *arg);
 
 #ifdef __cplusplus
 }

@@ -33,7 +33,7 @@
  * fake kqueue over Linux's epoll and timerfd, by what kqueue(2) of FreeBSD and macOS says.
  *
  * On macOS a kqueue's timers stand still while the machine sleeps, and CLOCK_MONOTONIC goes on: after a sleep a timer may be
- * late by as long as that was, if nothing else wakes the loop.
+ * late by as long as that was, if nothing else wakes the loop; with options.count_sleep by a second at the most.
  */
 #ifndef PAWL_KQUEUE_H
 #define PAWL_KQUEUE_H
@@ -64,13 +64,24 @@ PAWL_API int pawl_kqueue_open(struct pawl_kqueue **adapter, int kqueue, pawl_due
 PAWL_API size_t pawl_kqueue_turn(struct pawl_kqueue *adapter);
 
 /*
- * Arm the timer for `delay_ns` from now, or for `deadline_ns` of CLOCK_MONOTONIC. If it is armed, it is moved.
- * What is due already is called in the next turn. Never fails.
+ * Arm the timer for `delay_ns` from now, or for `deadline_ns` of the adapter's clock, see pawl_kqueue_now. If it is
+ * armed, it is moved; if it was periodic, it is no more. What is due already is called in the next turn. Never fails.
  */
 PAWL_API void pawl_kqueue_arm(struct pawl_kqueue *adapter, struct pawl_timer *timer,
                               uint64_t delay_ns);
 PAWL_API void pawl_kqueue_arm_at(struct pawl_kqueue *adapter, struct pawl_timer *timer,
                                  uint64_t deadline_ns);
+
+/*
+ * Arm the timer for every `period_ns`, for the first time a period from now, until it is cancelled or armed otherwise. It
+ * does not drift, and periods that were missed are left out. When its function is called it is armed for the next time
+ * already: cancel it before you free it. touch moves its grid. Only with pawl_loop_due as open's `due`.
+ *
+ * 0         it is armed.
+ * -EINVAL   the period is 0, or the adapter was opened with another function. Nothing has changed.
+ */
+PAWL_API int pawl_kqueue_arm_every(struct pawl_kqueue *adapter, struct pawl_loop_timer *timer,
+                                   uint64_t period_ns);
 
 /* Push the timer back to `delay_ns` from now, for little more than a store; else, and if idle, as arm. */
 PAWL_API void pawl_kqueue_touch(struct pawl_kqueue *adapter, struct pawl_timer *timer,
@@ -78,6 +89,9 @@ PAWL_API void pawl_kqueue_touch(struct pawl_kqueue *adapter, struct pawl_timer *
 
 /* true: it was armed, and will not be called. false: it was idle. */
 PAWL_API bool pawl_kqueue_cancel(struct pawl_kqueue *adapter, struct pawl_timer *timer);
+
+/* The present time of the adapter's clock, in which deadlines are: see "The clock" in pawl/loop.h. */
+PAWL_API uint64_t pawl_kqueue_now(const struct pawl_kqueue *adapter);
 
 /* To look at: count, place, each, check. Arm and cancel through the adapter. */
 PAWL_API struct pawl_wheel *pawl_kqueue_wheel(struct pawl_kqueue *adapter);

@@ -51,13 +51,24 @@ PAWL_API int pawl_libuv_open(struct pawl_libuv **adapter, uv_loop_t *loop, pawl_
                              void *arg, const struct pawl_loop_options *options);
 
 /*
- * Arm the timer for `delay_ns` from now, or for `deadline_ns` of CLOCK_MONOTONIC. If it is armed, it is moved.
- * What is due already is called in the next turn. Never fails.
+ * Arm the timer for `delay_ns` from now, or for `deadline_ns` of the adapter's clock, see pawl_libuv_now. If it is
+ * armed, it is moved; if it was periodic, it is no more. What is due already is called in the next turn. Never fails.
  */
 PAWL_API void pawl_libuv_arm(struct pawl_libuv *adapter, struct pawl_timer *timer,
                              uint64_t delay_ns);
 PAWL_API void pawl_libuv_arm_at(struct pawl_libuv *adapter, struct pawl_timer *timer,
                                 uint64_t deadline_ns);
+
+/*
+ * Arm the timer for every `period_ns`, for the first time a period from now, until it is cancelled or armed otherwise. It
+ * does not drift, and periods that were missed are left out. When its function is called it is armed for the next time
+ * already: cancel it before you free it. touch moves its grid. Only with pawl_loop_due as open's `due`.
+ *
+ * 0         it is armed.
+ * -EINVAL   the period is 0, or the adapter was opened with another function. Nothing has changed.
+ */
+PAWL_API int pawl_libuv_arm_every(struct pawl_libuv *adapter, struct pawl_loop_timer *timer,
+                                  uint64_t period_ns);
 
 /* Push the timer back to `delay_ns` from now, for little more than a store; else, and if idle, as arm. */
 PAWL_API void pawl_libuv_touch(struct pawl_libuv *adapter, struct pawl_timer *timer,
@@ -65,6 +76,12 @@ PAWL_API void pawl_libuv_touch(struct pawl_libuv *adapter, struct pawl_timer *ti
 
 /* true: it was armed, and will not be called. false: it was idle. */
 PAWL_API bool pawl_libuv_cancel(struct pawl_libuv *adapter, struct pawl_timer *timer);
+
+/*
+ * The present time of the adapter's clock, in which deadlines are: see "The clock" in pawl/loop.h. By default it is
+ * uv_hrtime(), so (uv_now(loop) + 40) * PAWL_MS is a deadline in the loop's own time.
+ */
+PAWL_API uint64_t pawl_libuv_now(const struct pawl_libuv *adapter);
 
 /* To look at: count, place, each, check. Arm and cancel through the adapter. */
 PAWL_API struct pawl_wheel *pawl_libuv_wheel(struct pawl_libuv *adapter);
