@@ -148,8 +148,10 @@ struct pawl_service_options {
 	size_t max_pending;  /* 0: no limit; beyond it a new arming gives -EAGAIN */
 	struct pawl_clock *clock; /* borrowed until close; NULL: one of its own, monotonic */
 	size_t stack_size;        /* of its threads, 64 KiB or more; 0: see below */
-	void (*on_thread_start)(unsigned worker, void *arg); /* NULL: nothing; see below */
-	void *on_thread_start_arg;                           /* borrowed until close */
+	void (*on_thread_start)(unsigned worker, void *arg);       /* NULL: nothing; see below */
+	void *on_thread_start_arg;                                 /* borrowed until close */
+	void (*dispatch)(struct pawl_service *service, void *arg); /* NULL: no pool; see below */
+	void *dispatch_arg;                                        /* borrowed until close */
 };
 /*
  * stack_size 0 is the system's default, but no less than 1 MiB: musl's would be 128 KiB, and one struct pawl_stats
@@ -159,6 +161,16 @@ struct pawl_service_options {
  * from 0 to workers - 1: for affinity, priority, a name of your own. It may run after pawl_service_open has returned, and
  * beside those of other threads. It may arm and cancel; what waits for the service (cancel_wait, settle, stop, close) would
  * wait for itself. With PAWL_MANUAL it is not called.
+ *
+ * dispatch makes a pool of threads of your own run the tasks. The service then has one thread, which keeps the time. When a task is
+ * due, and fewer than `workers` of your threads run tasks, it calls dispatch. Answer each call by one pawl_service_poll, on any
+ * thread, now or later: so dispatch puts a job into the queue of your pool, and the job polls. No task is in that queue: a
+ * due task stays pending in the service until a poll takes it. So all that is promised for cancel, cancel_wait, states, memory and
+ * order holds as it does with the service's own threads, and a poll whose task was cancelled meanwhile runs nothing. At most
+ * one call at a time is not answered yet; the poll that answers it looks whether there is more to do. dispatch is never called from
+ * inside an arming, a task or a poll. It must not wait for the service, as on_thread_start must not. If your pool takes no job,
+ * dispatch may poll itself. A stop waits until every call has been answered: so stop the service before its pool. Not with
+ * PAWL_MANUAL.
  *
  * With shards = 1 and one worker tasks run in the wheel's order: by tick, and within a tick as they were
  * armed; those armed when already due come behind. With more of either no order is promised between
@@ -245,8 +257,12 @@ PAWL_API size_t pawl_service_pending(struct pawl_service *service);
 /*
  * PAWL_MANUAL: run on this thread what is due by the clock, at most `max` tasks (0: no bound), and at most
  * as many as are pending when it begins, so that it ends whatever they arm. Returns how many.
- * One thread at a time: a poll beside another one, or inside a task, returns 0. Always 0 for a service
- * with threads.
+ * One thread at a time: a poll beside another one, or inside a task, returns 0.
+ *
+ * With options.dispatch: answer one call of it. Run on this thread what is due, within the same bounds, beside up to workers - 1
+ * other threads. What is then left is another call's. If no call is waiting for an answer, 0.
+ *
+ * Always 0 for a service with threads that run tasks.
  */
 PAWL_API size_t pawl_service_poll(struct pawl_service *service, size_t max);
 

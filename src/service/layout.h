@@ -12,7 +12,7 @@
  *
  * The files, along the life of a task: arm.c arms and cancels it; shard.h has the steps under the lock; advance.c
  * makes it due; run.c runs it; sleep.c and sleep.h let workers sleep and wake them. Beside it: await.c
- * (cancel_wait, settle), poll.c (manual mode), open.c, stop.c, stats.c, clock.c, and inside.c for the purgatory.
+ * (cancel_wait, settle), poll.c (manual mode, pools), open.c, stop.c, stats.c, clock.c, and inside.c for the purgatory.
  *
  * A task is in one of four states, told by two things, both under its home's lock: whether its timer is
  * on the wheel, and whether a worker's `current` is this task.
@@ -98,7 +98,7 @@ struct shard {
 	uint64_t moved_ahead, moved_at_opening; /* under the lock */
 } __attribute__((aligned(LINE)));
 
-/* A thread that runs tasks; in the manual mode, whoever polls. */
+/* A thread that runs tasks; in the manual mode, whoever polls; with a pool, a thread of it while that polls. */
 struct worker {
 	/* Under the lock of current's home. */
 	struct pawl_task *current; /* whose function has been called and has not returned */
@@ -116,7 +116,9 @@ struct worker {
 	pawl_task_fn *slowest;
 
 	struct pawl_service *service;
-	struct worker *outer; /* a task of which polls this one; or NULL */
+	struct worker *outer;     /* a task of which polls this one; or NULL */
+	bool called;              /* pool: it answers a call, and has not taken a task yet */
+	struct worker *next_free; /* of those that no thread of a pool has: under the mutex */
 	struct system_thread thread;
 	unsigned number; /* from 1, as task->runner has it */
 	unsigned shard;  /* where it looks for work first */
@@ -129,21 +131,25 @@ struct pawl_service {
 	struct ticks ticks;
 	size_t max_pending;
 	bool manual; /* no threads */
-	unsigned shard_count, worker_count;
+	unsigned shard_count, worker_count, thread_count;
 	struct shard *shards, *shards_end;
 	struct worker *workers;
 	char name[THREAD_NAME];
 	size_t stack_size;
 	void (*on_thread_start)(unsigned worker, void *arg); /* or NULL */
 	void *on_thread_start_arg;
+	void (*dispatch)(struct pawl_service *service, void *arg); /* to a pool; or NULL */
+	void *dispatch_arg;
 
-	/* Atomic. Two are no bool since not every CPU can exchange one byte. */
+	/* Atomic. Three are no bool since not every CPU can exchange one byte. */
 	shared_uint64 sleeps_until __attribute__((aligned(LINE))); /* a tick: the leader; or 0 */
 	shared_uint64 wakeups, empty_wakeups;
 	shared_uint64 moves; /* of all wheels; what matters is whether there was any */
 	size_t limited;      /* of the quota max_pending: taken */
-	unsigned followers;  /* workers that sleep without leading, or are about to */
+	unsigned
+	        followers; /* workers that sleep without leading, or are about to; pool: are free */
 	unsigned has_leader; /* or 0: a worker sleeps for all, or is about to */
+	unsigned calling;    /* or 0, with a pool: who was called has not taken a task yet */
 	unsigned polling;    /* or 0, in manual mode: somebody polls */
 	bool stopping;       /* threads shall end */
 
@@ -151,6 +157,8 @@ struct pawl_service {
 	struct mutex mutex __attribute__((aligned(LINE)));
 	struct condition called; /* a follower is; or stopping */
 	unsigned calls;          /* that no follower has answered yet: under the mutex */
+	unsigned in_pool;        /* polls of a pool that are under way: under the mutex */
+	struct worker *free;     /* pool: those that are followers; under the mutex */
 	struct condition
 	        changed;  /* what a thread in await.c, poll.c or stop.c waits for may be so */
 	uint64_t changes; /* how often: under the mutex */
@@ -171,8 +179,10 @@ bool pawl__service_open_ahead(struct pawl_service *service, unsigned from);
 
 /* run.c */
 void pawl__worker_thread(void *worker);
+void pawl__leader_thread(void *worker); /* with a pool: the service's one thread */
 size_t pawl__worker_run_due(struct worker *worker, size_t max);
-void pawl__worker_enter(struct worker *worker); /* this thread runs its tasks from now on */
+void pawl__worker_answered(struct worker *worker); /* pool: the next may be called */
+void pawl__worker_enter(struct worker *worker);    /* this thread runs its tasks from now on */
 void pawl__worker_leave(struct worker *worker);
 bool pawl__worker_is_here(const struct worker *worker); /* this thread is inside a task of it */
 void pawl__service_refuse_inside_task(const struct pawl_service *service, const char *call);
@@ -183,6 +193,8 @@ void pawl__service_await_run(struct pawl_service *service, struct worker *worker
 
 /* poll.c */
 void pawl__service_stop_polling(struct pawl_service *service);
+void pawl__service_stop_pool(struct pawl_service *service);
+void pawl__service_open_pool(struct pawl_service *service);
 void pawl__service_wake_loop(struct pawl_service *service); /* a poll is worth it sooner */
 void pawl__service_close_fd(struct pawl_service *service);
 

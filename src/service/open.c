@@ -41,7 +41,8 @@ static bool valid(const struct pawl_service_options *options)
 	const struct pawl_wheel_options wheel = {.wheel_size = options->wheel_size};
 
 	return pawl_wheel_footprint(&wheel) != 0 && options->shards <= MAX_SHARDS &&
-	       (options->workers == PAWL_MANUAL || options->workers <= MAX_WORKERS) &&
+	       (options->workers == PAWL_MANUAL ? !options->dispatch
+	                                        : options->workers <= MAX_WORKERS) &&
 	       (options->stack_size == 0 ||
 	        (options->stack_size >= MIN_STACK && options->stack_size <= MAX_STACK));
 }
@@ -78,6 +79,8 @@ static int open_memory(struct pawl_service *service, const struct pawl_service_o
 		service->workers[i].number = i + 1;
 		service->workers[i].shard = i % service->shard_count;
 	}
+	if (service->dispatch)
+		pawl__service_open_pool(service);
 	return 0;
 }
 
@@ -97,14 +100,15 @@ static void free_memory(struct pawl_service *service)
 
 static int start_threads(struct pawl_service *service)
 {
-	unsigned wanted = service->manual ? 0 : service->worker_count, started = 0;
+	void (*run)(void *) = service->dispatch ? pawl__leader_thread : pawl__worker_thread;
+	unsigned started = 0;
 	int error = 0;
 
-	while (!error && started < wanted) {
+	while (!error && started < service->thread_count) {
 		struct worker *worker = &service->workers[started];
 
 		error = pawl__system_thread_start(&worker->thread, service->name,
-		                                  service->stack_size, pawl__worker_thread, worker);
+		                                  service->stack_size, run, worker);
 		started += !error;
 	}
 	if (error)
@@ -133,6 +137,9 @@ static void describe(struct pawl_service *service, const struct pawl_service_opt
 	service->max_pending = options->max_pending;
 	service->manual = options->workers == PAWL_MANUAL;
 	service->worker_count = service->manual ? 1 : options->workers;
+	service->dispatch = options->dispatch;
+	service->dispatch_arg = options->dispatch_arg;
+	service->thread_count = service->manual ? 0 : service->dispatch ? 1 : options->workers;
 	service->stack_size = options->stack_size;
 	service->on_thread_start = options->on_thread_start;
 	service->on_thread_start_arg = options->on_thread_start_arg;

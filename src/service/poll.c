@@ -208,6 +208,74 @@ void pawl__service_stop_polling(struct pawl_service *service)
 	mutex_unlock(&service->mutex);
 }
 
+void pawl__service_open_pool(struct pawl_service *service)
+{
+	for (unsigned i = service->worker_count; i-- > 0;) {
+		service->workers[i].next_free = service->free;
+		service->free = &service->workers[i];
+	}
+	service->followers = service->worker_count;
+}
+
+/* The worker that was called; NULL: none was. */
+static struct worker *answer_call(struct pawl_service *service)
+{
+	struct worker *worker = NULL;
+
+	mutex_lock(&service->mutex);
+	if (service->calls) {
+		worker = service->free;
+		service->free = worker->next_free;
+		worker->called = true;
+		service->calls--;
+		service->in_pool++;
+	}
+	mutex_unlock(&service->mutex);
+	return worker;
+}
+
+/* It is free again; and if tasks are due, to be called again. A stop waits for the last line, and may be that of a close. */
+static void leave_pool(struct pawl_service *service, struct worker *worker)
+{
+	pawl__worker_answered(worker);
+	mutex_lock(&service->mutex);
+	worker->next_free = service->free;
+	service->free = worker;
+	__atomic_add_fetch(&service->followers, 1, __ATOMIC_SEQ_CST);
+	mutex_unlock(&service->mutex);
+	pawl__sleep_wake_worker(service);
+	mutex_lock(&service->mutex);
+	service->in_pool--;
+	if (service->state != OPEN)
+		condition_broadcast(&service->changed);
+	mutex_unlock(&service->mutex);
+}
+
+/* The leader has ended, and calls nobody any more. Wait for those that it has called. */
+void pawl__service_stop_pool(struct pawl_service *service)
+{
+	mutex_lock(&service->mutex);
+	while (service->calls || service->in_pool)
+		condition_wait(&service->changed, &service->mutex);
+	mutex_unlock(&service->mutex);
+}
+
+static size_t poll_for_pool(struct pawl_service *service, size_t max)
+{
+	struct worker *worker = answer_call(service);
+	size_t most, ran = 0, before;
+
+	if (!worker)
+		return 0;
+	most = max ? max : pawl__service_pending(service, true);
+	do {
+		before = ran;
+		ran += pawl__worker_run_due(worker, most - ran);
+	} while (ran > before && ran < most);
+	leave_pool(service, worker);
+	return ran;
+}
+
 /*
  * At most as many tasks as are pending when it begins: one that arms itself with delay 0 comes again in
  * this poll at the worst so often, and not for ever. (To count those that are due would take a walk.)
@@ -218,6 +286,8 @@ size_t pawl_service_poll(struct pawl_service *service, size_t max)
 	uint64_t tick, told;
 	bool more;
 
+	if (service->dispatch)
+		return poll_for_pool(service, max);
 	if (!begin_poll(service))
 		return 0;
 	told = keep_loop_awake(service);

@@ -67,7 +67,7 @@ static const struct job no_job;
 static bool others_needed(const struct pawl_service *service, struct shard *shard)
 {
 	lock_assert_held(&shard->lock);
-	return !has_leader(service) || anything_due(shard);
+	return service->dispatch || !has_leader(service) || anything_due(shard);
 }
 
 /* Under the lock. A periodic task keeps its quota while it runs. */
@@ -87,6 +87,8 @@ static struct job take(struct pawl_service *service, struct worker *worker, stru
 	if (!worker->quota)
 		quota_give(service, task);
 	shard->counts[task->internal].ran++;
+	if (service->dispatch && !anything_due(shard)) /* or it would call the pool for nothing */
+		__atomic_store_n(&shard->ready, false, __ATOMIC_RELAXED);
 	return (struct job){task,
 	                    task->run,
 	                    task->deadline_ns,
@@ -136,6 +138,13 @@ static void record(struct worker *worker, const struct job *job, uint64_t start,
 	histogram_count(&worker->run_time, took);
 }
 
+void pawl__worker_answered(struct worker *worker)
+{
+	if (worker->called)
+		__atomic_store_n(&worker->service->calling, 0, __ATOMIC_SEQ_CST);
+	worker->called = false;
+}
+
 /* Up to `max` tasks of one shard; and as many moves ahead, for which a busy service may have no other time. */
 static size_t run_shard(struct pawl_service *service, struct worker *worker, struct shard *shard,
                         size_t max)
@@ -155,8 +164,10 @@ static size_t run_shard(struct pawl_service *service, struct worker *worker, str
 	for (start = clock_now(service); job.task; start = end) {
 		struct job done = job;
 
-		if (job.more)
+		if (job.more) {
+			pawl__worker_answered(worker);
 			pawl__sleep_wake_worker(service);
+		}
 		job.run(job.task);
 		end = clock_now(service);
 		record(worker, &done, start, end);
@@ -194,14 +205,21 @@ size_t pawl__worker_run_due(struct worker *worker, size_t max)
 	return ran;
 }
 
+static void begin_thread(const struct worker *worker)
+{
+	const struct pawl_service *service = worker->service;
+
+	pawl__sleep_precisely(service);
+	if (service->on_thread_start)
+		service->on_thread_start(worker->number - 1, service->on_thread_start_arg);
+}
+
 void pawl__worker_thread(void *arg)
 {
 	struct worker *worker = arg;
 	struct pawl_service *service = worker->service;
 
-	pawl__sleep_precisely(service);
-	if (service->on_thread_start)
-		service->on_thread_start(worker->number - 1, service->on_thread_start_arg);
+	begin_thread(worker);
 	while (!__atomic_load_n(&service->stopping, __ATOMIC_SEQ_CST)) {
 		uint64_t tick = ticks_down(&service->ticks, clock_now(service));
 
@@ -211,5 +229,22 @@ void pawl__worker_thread(void *arg)
 			continue;
 		if (!pawl__sleep_lead(service, tick))
 			pawl__sleep_follow(service);
+	}
+}
+
+/* With a pool: makes tasks due, and calls the pool to run them. Of `worker` it has the thread, and no more. */
+void pawl__leader_thread(void *arg)
+{
+	struct pawl_service *service = ((struct worker *)arg)->service;
+
+	begin_thread(arg);
+	while (!__atomic_load_n(&service->stopping, __ATOMIC_SEQ_CST)) {
+		uint64_t tick = ticks_down(&service->ticks, clock_now(service));
+
+		pawl__service_open_promised(service, tick);
+		if (pawl__sleep_call_pool(service))
+			service->dispatch(service, service->dispatch_arg);
+		else if (!pawl__service_open_ahead(service, 0))
+			pawl__sleep_lead(service, tick);
 	}
 }

@@ -58,6 +58,16 @@
  * To wake the leader is the clock's wake(), which also ends a wait() that begins after it. To call a
  * follower is to take it off `followers` and to add it to `calls`, under the mutex: so two calls wake two of them.
  *
+ * With a pool of the user's, who polls (poll.c) is a worker, and one that is free counts as a follower. The service's one thread
+ * leads all the time. It alone calls: it takes one off `followers`, adds it to `calls`, and calls the user's `dispatch`. `calling`
+ * is true until the worker that answers has taken a task, or found none.
+ *
+ *	makes due, or begins to run, or ends    the leader
+ *	------------------------------------    ----------
+ *	write ready, calling or followers       write sleeps_until
+ *	read  sleeps_until: if a call is        read  ready, calling, followers: a call is needed: do not
+ *	  needed, wake the leader                 sleep, but call
+ *
  * In manual mode there are no workers: the user's loop is the leader, and `sleeps_until` is what it was told. That, and how
  * stop and a poll meet, is in poll.c.
  *
@@ -93,11 +103,27 @@ uint64_t pawl__sleep_first_visit(const struct pawl_service *service)
 	return anything_ready(service) ? 0 : first_promise(service);
 }
 
+/*
+ * With a pool, where a free worker is a follower: whether to call one. One call at a time: the worker that answers it takes
+ * a task, and then looks whether there is more.
+ */
+static bool pool_needed(const struct pawl_service *service)
+{
+	return __atomic_load_n(&service->followers, __ATOMIC_SEQ_CST) &&
+	       !__atomic_load_n(&service->calling, __ATOMIC_SEQ_CST) && anything_ready(service);
+}
+
+/* Whether a due task needs the leader. */
+static bool leader_needed(const struct pawl_service *service)
+{
+	return service->dispatch ? pool_needed(service) : anything_ready(service);
+}
+
 /* What the leader reads before it sleeps, after it has written `sleeps_until`. */
 static bool must_stay_awake(const struct pawl_service *service, uint64_t until)
 {
 	return first_promise(service) < until ||
-	       __atomic_load_n(&service->stopping, __ATOMIC_SEQ_CST) || anything_ready(service);
+	       __atomic_load_n(&service->stopping, __ATOMIC_SEQ_CST) || leader_needed(service);
 }
 
 /* Sleep until the first promise, or a wake(). Returns the promise, or 0 if it did not sleep. */
@@ -183,9 +209,28 @@ static bool call_follower(struct pawl_service *service)
 	return found;
 }
 
+/* The leader alone calls the pool, so that its function is never called from inside an arming or a task. */
+bool pawl__sleep_call_pool(struct pawl_service *service)
+{
+	bool needed;
+
+	mutex_lock(&service->mutex);
+	needed = pool_needed(service);
+	if (needed) {
+		__atomic_sub_fetch(&service->followers, 1, __ATOMIC_SEQ_CST);
+		__atomic_store_n(&service->calling, 1, __ATOMIC_SEQ_CST);
+		service->calls++;
+	}
+	mutex_unlock(&service->mutex);
+	return needed;
+}
+
 void pawl__sleep_wake_worker(struct pawl_service *service)
 {
-	if (__atomic_load_n(&service->followers, __ATOMIC_SEQ_CST) && call_follower(service))
+	if (service->dispatch && !pool_needed(service))
+		return;
+	if (!service->dispatch && __atomic_load_n(&service->followers, __ATOMIC_SEQ_CST) &&
+	    call_follower(service))
 		return;
 	if (__atomic_load_n(&service->sleeps_until, __ATOMIC_SEQ_CST))
 		pawl__sleep_wake_leader(service);

@@ -8,6 +8,7 @@
 /* For workers. */
 bool pawl__sleep_lead(struct pawl_service *service, uint64_t tick); /* false: there is a leader */
 void pawl__sleep_follow(struct pawl_service *service);
+bool pawl__sleep_call_pool(struct pawl_service *service);       /* true: and so it is to be told */
 void pawl__sleep_precisely(const struct pawl_service *service); /* once for each thread */
 
 /* For a loop of the user's: 0 if a task is due, else the tick by which somebody has to come. */

@@ -104,7 +104,9 @@ void pawl_service_stop(struct pawl_service *service, pawl_task_fn *dropped)
 	if (service->manual)
 		pawl__service_stop_polling(service);
 	else
-		pawl__service_end_threads(service, service->worker_count);
+		pawl__service_end_threads(service, service->thread_count);
+	if (service->dispatch)
+		pawl__service_stop_pool(service);
 	drop_pending(service, dropped);
 	mutex_lock(&service->mutex);
 	service->state = STOPPED;

@@ -919,6 +919,141 @@ static void loop_beside_a_poll(void)
 	loop_beside(poll, MS);
 }
 
+/* A pool: a queue of jobs, all of them the same, and threads that do them. */
+static pthread_mutex_t queue_mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t queue_changed = PTHREAD_COND_INITIALIZER;
+static int queued_jobs, pool_is_over, cancels;
+
+static void queue_a_job(struct pawl_service *unused, void *end)
+{
+	(void)unused;
+	pthread_mutex_lock(&queue_mutex);
+	queued_jobs += end == NULL;
+	pool_is_over |= end != NULL;
+	pthread_cond_broadcast(&queue_changed);
+	pthread_mutex_unlock(&queue_mutex);
+}
+
+static void *pool_thread(void *unused)
+{
+	bool more = true;
+
+	while (more) {
+		pthread_mutex_lock(&queue_mutex);
+		while (!queued_jobs && !pool_is_over)
+			pthread_cond_wait(&queue_changed, &queue_mutex);
+		more = queued_jobs > 0;
+		queued_jobs -= more;
+		pthread_mutex_unlock(&queue_mutex);
+		if (more)
+			pawl_service_poll(service, 1);
+	}
+	return unused;
+}
+
+static void open_pool(unsigned threads, unsigned shards)
+{
+	const struct pawl_service_options options = {.workers = threads,
+	                                             .shards = shards,
+	                                             .wheel_size = 4,
+	                                             .clock = &clock_by_hand.clock,
+	                                             .dispatch = queue_a_job};
+
+	pawl_clock_manual_init(&clock_by_hand);
+	EXPLORE_EXPECT_EQ(pawl_service_open(&service, &options), 0);
+	for (unsigned i = 0; i < threads; i++)
+		start(pool_thread, NULL);
+}
+
+/* The service first, since it waits for its calls to be answered. */
+static void close_pool(void)
+{
+	pawl_service_close(service, drop_probe);
+	queue_a_job(NULL, &queued_jobs);
+	join_all();
+	EXPLORE_EXPECT_EQ(queued_jobs, 0);
+}
+
+static void *cancel_wait_one(void *unused)
+{
+	found = pawl_service_cancel_wait(service, &one->task);
+	free(one);
+	add(&cancels);
+	return unused;
+}
+
+/* While it waits in the queue of a pool, too, cancel_wait tells the truth, and the memory is the caller's. */
+static void pool_against_cancel_wait(void)
+{
+	open_pool(1, 1);
+	one = new_probe();
+	arm(one, MS);
+	start(cancel_wait_one, NULL);
+	pass(MS);
+	await(&cancels, 1);
+	EXPLORE_EXPECT_EQ(get(&runs), found == PAWL_CANCELLED ? 0 : 1);
+	close_pool();
+}
+
+static void meet_in_the_pool(struct probe *probe)
+{
+	(void)probe;
+	add(&cancels);
+	await(&cancels, 2);
+}
+
+/* Each waits for the other: so two threads must have been called. */
+static void pool_runs_two_at_once(unsigned shards, uint64_t delay)
+{
+	open_pool(2, shards);
+	one = new_probe();
+	two = new_probe();
+	one->then = two->then = meet_in_the_pool;
+	arm(one, delay);
+	arm(two, MS);
+	pass(MS);
+	await(&runs, 2);
+	close_pool();
+	free(one);
+	free(two);
+}
+
+static void two_meet_in_a_pool_1(void)
+{
+	pool_runs_two_at_once(1, MS);
+}
+
+static void two_meet_in_a_pool_2(void)
+{
+	pool_runs_two_at_once(2, 0);
+}
+
+/* One thread of the pool, and more than one task: it is called again. */
+static void pool_is_called_again(void)
+{
+	open_pool(1, 1);
+	one = new_probe();
+	two = new_probe();
+	arm(one, MS);
+	arm(two, 0);
+	pass(MS);
+	await(&runs, 2);
+	close_pool();
+	free(one);
+	free(two);
+}
+
+/* A call that the pool has not answered yet: the service is not freed before. */
+static void pool_against_close(void)
+{
+	open_pool(2, 1);
+	one = new_probe();
+	arm(one, 0);
+	close_pool();
+	EXPLORE_EXPECT_EQ(get(&runs) + get(&drops), 1);
+	free(one);
+}
+
 /* What a poll runs has returned when stop does. */
 static void poll_against_stop(void)
 {
@@ -1054,6 +1189,11 @@ int main(int argc, char **argv)
 	        {SCENARIO(loop_beside_next)},
 	        {SCENARIO(loop_beside_a_poll)},
 	        {SCENARIO(poll_against_stop)},
+	        {SCENARIO(pool_against_cancel_wait)},
+	        {SCENARIO(two_meet_in_a_pool_1)},
+	        {SCENARIO(two_meet_in_a_pool_2)},
+	        {SCENARIO(pool_is_called_again)},
+	        {SCENARIO(pool_against_close)},
 	        {SCENARIO(open_fails)},
 	        {SCENARIO(the_system_clock_1)},
 	        {SCENARIO(the_system_clock_2)},

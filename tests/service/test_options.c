@@ -212,6 +212,7 @@ static void options_out_of_range_are_refused(void)
 	        {.stack_size = SIZE_MAX / 2 + 1},
 	        {.stack_size = SIZE_MAX},
 	        {.workers = PAWL_MANUAL, .stack_size = 65535},
+	        {.workers = PAWL_MANUAL, .dispatch = pool_dispatch},
 	};
 
 	for (size_t i = 0; i < COUNTOF(invalid); i++) {

@@ -265,6 +265,29 @@ static const struct pawl_service_options every_mode[] = {
         {.workers = PAWL_MANUAL, .shards = 1}, {.workers = PAWL_MANUAL, .shards = 4},
 };
 
+/* The simplest pool: a thread for each job. */
+static inline void *pool_job(void *service)
+{
+	pawl_service_poll(service, 0);
+	return NULL;
+}
+
+static inline void pool_dispatch(struct pawl_service *service, void *unused)
+{
+	pthread_t thread;
+
+	(void)unused;
+	if (pthread_create(&thread, NULL, pool_job, service) == 0)
+		pthread_detach(thread);
+	else
+		pool_job(service);
+}
+
+static const struct pawl_service_options every_pool[] = {
+        {.workers = 1, .shards = 1, .dispatch = pool_dispatch},
+        {.workers = 4, .shards = 4, .dispatch = pool_dispatch},
+};
+
 /* A failure says in which mode. */
 static inline void in_mode(const struct pawl_service_options *options,
                            void (*test)(struct bench *bench))
@@ -276,14 +299,22 @@ static inline void in_mode(const struct pawl_service_options *options,
 	test(&bench);
 	pawl_service_close(bench.service, NULL);
 	if (test_failures != before)
-		fprintf(stderr, "... with workers %d, shards %u, max_pending %zu\n",
-		        (int)options->workers, options->shards, options->max_pending);
+		fprintf(stderr, "... with %s %d, shards %u, max_pending %zu\n",
+		        options->dispatch ? "a pool of" : "workers", (int)options->workers,
+		        options->shards, options->max_pending);
+}
+
+static inline void in_every_pool(void (*test)(struct bench *bench))
+{
+	for (size_t i = 0; i < COUNTOF(every_pool); i++)
+		in_mode(&every_pool[i], test);
 }
 
 static inline void in_every_mode(void (*test)(struct bench *bench))
 {
 	for (size_t i = 0; i < COUNTOF(every_mode); i++)
 		in_mode(&every_mode[i], test);
+	in_every_pool(test);
 }
 
 /* In every mode where tasks run without the caller's help. */
@@ -292,6 +323,7 @@ static inline void in_every_mode_with_threads(void (*test)(struct bench *bench))
 	for (size_t i = 0; i < COUNTOF(every_mode); i++)
 		if (every_mode[i].workers != PAWL_MANUAL)
 			in_mode(&every_mode[i], test);
+	in_every_pool(test);
 }
 
 static inline void in_every_mode_limited(size_t max_pending, void (*test)(struct bench *bench))

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: MIT */
+/* A pool of the user's: options.dispatch, and polls that answer its calls. Here the test itself is the pool. */
+#define _GNU_SOURCE
+#include "../support/services.h"
+
+static sem_t called;
+static pthread_t dispatcher;
+
+static void note_call(struct pawl_service *service, void *arg)
+{
+	EXPECT(arg == &called);
+	EXPECT(service != NULL);
+	dispatcher = pthread_self();
+	sem_post(&called);
+}
+
+static void open_pool(struct bench *bench, unsigned workers, unsigned shards)
+{
+	const struct pawl_service_options options = {.workers = workers,
+	                                             .shards = shards,
+	                                             .dispatch = note_call,
+	                                             .dispatch_arg = &called};
+
+	sem_init(&called, 0, 0);
+	bench_open(bench, &options);
+}
+
+static int calls_waiting(void)
+{
+	int waiting = 0;
+
+	sem_getvalue(&called, &waiting);
+	return waiting;
+}
+
+static void a_due_task_calls_the_pool_and_is_pending_until_a_poll_takes_it(void)
+{
+	struct bench bench;
+	struct note note;
+
+	open_pool(&bench, 4, 4);
+	note_init(&note, &bench);
+	pawl_service_arm(bench.service, &note.task, 5 * MS);
+	pawl_clock_manual_advance(&bench.clock, 5 * MS);
+	sem_wait(&called);
+	EXPECT(!pthread_equal(dispatcher, pthread_self()));
+	EXPECT_EQ(pawl_service_pending(bench.service), 1);
+	EXPECT_EQ(note.runs, 0);
+	EXPECT_EQ(pawl_service_poll(bench.service, 0), 1);
+	EXPECT_EQ(note.runs, 1);
+	EXPECT(pthread_equal(note.thread, pthread_self()));
+	expect_counts(bench.service, 1, 1, 0, 0);
+	pawl_service_close(bench.service, NULL);
+	EXPECT_EQ(calls_waiting(), 0);
+}
+
+static void what_waits_in_the_queue_of_the_pool_can_be_cancelled(void)
+{
+	struct bench bench;
+	struct note *note = malloc(sizeof(*note));
+
+	open_pool(&bench, 1, 1);
+	note_init(note, &bench);
+	pawl_service_arm(bench.service, &note->task, 0);
+	sem_wait(&called);
+	EXPECT_EQ(pawl_service_cancel(bench.service, &note->task), PAWL_CANCELLED);
+	free(note); /* it is not in that queue */
+	EXPECT_EQ(pawl_service_poll(bench.service, 0), 0);
+	pawl_service_close(bench.service, NULL);
+}
+
+static void *poll_one(void *service)
+{
+	return (void *)(uintptr_t)pawl_service_poll(service, 1);
+}
+
+/* A task that stays: its thread is busy until `leave`. */
+static pthread_t keep_busy(struct note *note)
+{
+	pthread_t thread;
+
+	note->inside = stay;
+	pawl_service_arm(note->bench->service, &note->task, 0);
+	sem_wait(&called);
+	pthread_create(&thread, NULL, poll_one, note->bench->service);
+	sem_wait(&note->entered);
+	return thread;
+}
+
+static void a_second_thread_is_called_while_the_first_is_busy(void)
+{
+	struct note busy, other;
+	pthread_t thread;
+	struct bench bench;
+
+	open_pool(&bench, 2, 1);
+	note_init(&busy, &bench);
+	note_init(&other, &bench);
+	thread = keep_busy(&busy);
+	pawl_clock_manual_step(&bench.clock); /* the service's thread sleeps */
+	EXPECT_EQ(calls_waiting(), 0);        /* and has called nobody for nothing */
+	EXPECT_EQ(pawl_service_cancel(bench.service, &busy.task), PAWL_RUNNING);
+	pawl_service_arm(bench.service, &other.task, 0);
+	sem_wait(&called);
+	EXPECT_EQ(pawl_service_poll(bench.service, 0), 1);
+	EXPECT_EQ(other.runs, 1);
+	sem_post(&busy.leave);
+	EXPECT_EQ(pawl_service_cancel_wait(bench.service, &busy.task) == PAWL_CANCELLED, 0);
+	pthread_join(thread, NULL);
+	pawl_service_close(bench.service, NULL);
+}
+
+/* Both are due before the first poll: it takes one, and a second thread is called for the other. */
+static void the_poll_that_answers_looks_whether_there_is_more(void)
+{
+	for (unsigned shards = 1; shards <= 4; shards += 3) {
+		struct note busy, other;
+		pthread_t thread;
+		struct bench bench;
+
+		open_pool(&bench, 2, shards);
+		note_init(&busy, &bench);
+		note_init(&other, &bench);
+		busy.inside = other.inside = stay;
+		pawl_service_arm(bench.service, &busy.task, 0);
+		on_another_thread(&other, cancel_it); /* nothing: gives threads their numbers */
+		pawl_service_arm(bench.service, &other.task, 0);
+		other.inside = stay;
+		sem_wait(&called);
+		pthread_create(&thread, NULL, poll_one, bench.service);
+		sem_wait(&called); /* although the first one is in its task, or will be */
+		sem_post(&busy.leave);
+		sem_post(&other.leave);
+		EXPECT_EQ(pawl_service_poll(bench.service, 1), 1);
+		pthread_join(thread, NULL);
+		EXPECT_EQ(busy.runs + other.runs, 2);
+		pawl_service_close(bench.service, NULL);
+	}
+}
+
+static void no_more_threads_are_called_than_workers(void)
+{
+	struct note busy, other;
+	pthread_t thread;
+	struct bench bench;
+
+	open_pool(&bench, 1, 1);
+	note_init(&busy, &bench);
+	note_init(&other, &bench);
+	thread = keep_busy(&busy);
+	pawl_service_arm(bench.service, &other.task, 0);
+	pawl_clock_manual_step(&bench.clock); /* the service's thread sleeps: it does not call */
+	EXPECT_EQ(calls_waiting(), 0);
+	EXPECT_EQ(pawl_service_poll(bench.service, 0), 0);
+	sem_post(&busy.leave);
+	pthread_join(thread, NULL);
+	sem_wait(&called); /* since a thread is free again */
+	EXPECT_EQ(pawl_service_poll(bench.service, 0), 1);
+	EXPECT_EQ(other.runs, 1);
+	pawl_service_close(bench.service, NULL);
+}
+
+static void what_a_bounded_poll_leaves_is_called_for_again(void)
+{
+	struct note notes[3];
+	struct bench bench;
+
+	open_pool(&bench, 2, 1);
+	for (unsigned i = 0; i < 3; i++) {
+		note_init(&notes[i], &bench);
+		pawl_service_arm(bench.service, &notes[i].task, MS);
+	}
+	pawl_clock_manual_advance(&bench.clock, MS);
+	for (unsigned i = 0; i < 3; i++) {
+		sem_wait(&called);
+		EXPECT_EQ(pawl_service_poll(bench.service, 1), 1);
+	}
+	for (unsigned i = 0; i < 3; i++)
+		EXPECT_EQ(notes[i].runs, 1);
+	settle(&bench);
+	while (sem_trywait(&called) == 0) /* one may have been called when the last was taken */
+		EXPECT_EQ(pawl_service_poll(bench.service, 1), 0);
+	pawl_service_close(bench.service, NULL);
+}
+
+static void a_poll_without_a_call_runs_nothing(void)
+{
+	struct bench bench;
+	struct note note;
+
+	open_pool(&bench, 2, 1);
+	note_init(&note, &bench);
+	EXPECT_EQ(pawl_service_poll(bench.service, 0), 0);
+	pawl_service_arm(bench.service, &note.task, 5 * MS);
+	EXPECT_EQ(pawl_service_poll(bench.service, 0), 0);
+	end(&bench);
+	EXPECT_EQ(pawl_service_poll(bench.service, 0), 0);
+	pawl_service_close(bench.service, NULL);
+}
+
+static unsigned dropped;
+
+static void count_dropped(struct pawl_task *task)
+{
+	(void)task;
+	__atomic_add_fetch(&dropped, 1, __ATOMIC_SEQ_CST);
+}
+
+static void *stop_and_close(void *service)
+{
+	pawl_service_close(service, count_dropped);
+	return NULL;
+}
+
+static void a_stop_waits_until_the_call_was_answered(void)
+{
+	pthread_t thread;
+	struct bench bench;
+	struct note note;
+
+	open_pool(&bench, 2, 1);
+	dropped = 0;
+	note_init(&note, &bench);
+	pawl_service_arm(bench.service, &note.task, 0);
+	sem_wait(&called);
+	pthread_create(&thread, NULL, stop_and_close, bench.service);
+	while (pawl_service_arm(bench.service, &note.task, 0) == 0)
+		; /* until it has begun */
+	EXPECT_EQ(__atomic_load_n(&dropped, __ATOMIC_SEQ_CST), 0);
+	EXPECT_EQ(pawl_service_poll(bench.service, 0), 0); /* takes nothing any more */
+	pthread_join(thread, NULL);
+	EXPECT_EQ(dropped, 1);
+	EXPECT_EQ(note.runs, 0);
+}
+
+static void poll_here(struct pawl_service *service, void *unused)
+{
+	(void)unused;
+	pawl_service_poll(service, 0);
+}
+
+static void dispatch_may_poll_itself(void)
+{
+	const struct pawl_service_options options = {.workers = 2, .dispatch = poll_here};
+	struct bench bench;
+	struct note note;
+
+	bench_open(&bench, &options);
+	note_init(&note, &bench);
+	pawl_service_arm_every(bench.service, &note.task, MS, PAWL_BURST);
+	pass(&bench, 10 * MS);
+	EXPECT_EQ(note.runs, 10);
+	EXPECT(!pthread_equal(note.thread, pthread_self()));
+	pawl_service_close(bench.service, NULL);
+}
+
+static unsigned started;
+
+static void count_start(unsigned worker, void *unused)
+{
+	(void)unused;
+	EXPECT_EQ(worker, 0);
+	__atomic_add_fetch(&started, 1, __ATOMIC_SEQ_CST);
+}
+
+static void the_service_has_one_thread(void)
+{
+	const struct pawl_service_options options = {
+	        .workers = 4, .dispatch = poll_here, .on_thread_start = count_start};
+	struct bench bench;
+
+	started = 0;
+	bench_open(&bench, &options);
+	pawl_service_close(bench.service, NULL);
+	EXPECT_EQ(started, 1);
+}
+
+/* Threads that arm, cancel and free; a thread of the pool for each job. */
+enum { ROUNDS = 2000 };
+
+static unsigned ran;
+
+static void count_run(struct pawl_task *task)
+{
+	free_it(task);
+	__atomic_add_fetch(&ran, 1, __ATOMIC_SEQ_CST);
+}
+
+static void *arm_and_cancel(void *service)
+{
+	uintptr_t cancelled = 0;
+	struct pawl_task kept;
+
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		struct pawl_task *task = malloc(sizeof(*task));
+
+		pawl_task_init(task, count_run);
+		EXPECT_EQ(pawl_service_arm(service, task, i % 3 * MS / 4), 0);
+		pawl_task_init(&kept, count_dropped);
+		EXPECT_EQ(pawl_service_arm(service, &kept, 0), 0);
+		cancelled += pawl_service_cancel_wait(service, &kept) == PAWL_CANCELLED;
+	}
+	return (void *)cancelled;
+}
+
+static void many_threads_and_a_pool_agree(void)
+{
+	const struct pawl_service_options options = {
+	        .workers = 3, .shards = 2, .dispatch = pool_dispatch, .tick_ns = MS / 4};
+	struct pawl_service *service = service_with(&options);
+	uint64_t cancelled = 0;
+	pthread_t threads[3];
+	void *result;
+
+	ran = dropped = 0;
+	for (unsigned i = 0; i < 3; i++)
+		pthread_create(&threads[i], NULL, arm_and_cancel, service);
+	for (unsigned i = 0; i < 3; i++) {
+		pthread_join(threads[i], &result);
+		cancelled += (uintptr_t)result;
+	}
+	while (__atomic_load_n(&ran, __ATOMIC_SEQ_CST) < 3 * ROUNDS)
+		pawl_service_settle(service);
+	EXPECT_EQ(dropped + cancelled,
+	          3 * ROUNDS); /* count_dropped is the function of `kept` here */
+	expect_counts(service, 6 * ROUNDS, 6 * ROUNDS - cancelled, cancelled, 0);
+	pawl_service_close(service, NULL);
+}
+
+int main(void)
+{
+	static const struct test tests[] = {
+	        TEST(a_due_task_calls_the_pool_and_is_pending_until_a_poll_takes_it),
+	        TEST(what_waits_in_the_queue_of_the_pool_can_be_cancelled),
+	        TEST(a_second_thread_is_called_while_the_first_is_busy),
+	        TEST(the_poll_that_answers_looks_whether_there_is_more),
+	        TEST(no_more_threads_are_called_than_workers),
+	        TEST(what_a_bounded_poll_leaves_is_called_for_again),
+	        TEST(a_poll_without_a_call_runs_nothing),
+	        TEST(a_stop_waits_until_the_call_was_answered),
+	        TEST(dispatch_may_poll_itself),
+	        TEST(the_service_has_one_thread),
+	        TEST(many_threads_and_a_pool_agree),
+	};
+
+	return RUN_TESTS(tests);
+}
