@@ -35,6 +35,7 @@
 #define PAWL_CLOCK_H
 
 #include <pawl/wheel.h>
+#include <time.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -99,6 +100,13 @@ PAWL_API void pawl_clock_manual_init(struct pawl_clock_manual *clock);
  * not wait for what then happens: see pawl_service_settle.
  */
 PAWL_API void pawl_clock_manual_advance(struct pawl_clock_manual *clock, uint64_t ns);
+
+/*
+ * Its wall clock, for pawl_service_arm_at_time: set it, forwards or back, and read it. From there it goes on with the clock. It begins in
+ * 1970. (With any other clock, also one of your own, the wall clock is the system's.)
+ */
+PAWL_API void pawl_clock_manual_set_wall(struct pawl_clock_manual *clock, struct timespec time);
+PAWL_API struct timespec pawl_clock_manual_wall(struct pawl_clock_manual *clock);
 
 /*
  * Let time pass until the deadline that the service waits for, once one of its threads has nothing to run

@@ -118,21 +118,21 @@ enum pawl_cancel {
 struct pawl_task {
 	struct pawl_timer timer;
 	uint64_t deadline_ns;
-	uint64_t period_ns;
+	uint64_t period_ns; /* or, at_time, that of the wall clock */
 	pawl_task_fn *run;
 	void *home;
 	uint32_t runner;
 	uint8_t missed;
-	bool internal;
+	bool internal, at_time;
 };
 
 /* The task is idle afterwards. Not for one that is pending or running. */
 PAWL_API void pawl_task_init(struct pawl_task *task, pawl_task_fn *run);
 
 /* The same where the task is defined: struct pawl_task task = PAWL_TASK_INIT(run); */
-#define PAWL_TASK_INIT(run)                                   \
-	{                                                     \
-		PAWL_TIMER_INIT, 0, 0, run, NULL, 0, 0, false \
+#define PAWL_TASK_INIT(run)                                          \
+	{                                                            \
+		PAWL_TIMER_INIT, 0, 0, run, NULL, 0, 0, false, false \
 	}
 
 #define PAWL_MANUAL (~0u - 1u) /* options.workers: no threads; see pawl_service_poll */
@@ -206,6 +206,16 @@ PAWL_API int pawl_service_arm(struct pawl_service *service, struct pawl_task *ta
                               uint64_t delay_ns);
 PAWL_API int pawl_service_arm_at(struct pawl_service *service, struct pawl_task *task,
                                  uint64_t deadline_ns);
+
+/*
+ * Arm the task to run once, when the wall clock (CLOCK_REALTIME, UTC) says `time` or later. It follows that clock wherever that is set:
+ * it never runs before the clock says so, and begins at most a second, and a tick, after the clock was set forwards past it, or
+ * the machine woke up. For that it looks at the wall clock once or twice a second, all such tasks at the same ticks. A time
+ * that has passed is now. Returns as arm does; tv_nsec out of 0 to 999,999,999 is -EINVAL. See pawl/calendar.h for "every day
+ * at 02:30".
+ */
+PAWL_API int pawl_service_arm_at_time(struct pawl_service *service, struct pawl_task *task,
+                                      struct timespec time);
 
 /*
  * Arm the task to run once, not before `earliest_ns` from now, and begin by `latest_ns` from now if a worker is free. Within

@@ -2,6 +2,7 @@
 /* What any thread does with a task: arm, touch, cancel. The states are drawn in layout.h. */
 #define _GNU_SOURCE
 #include "shard.h"
+#include "wall.h"
 
 #include <errno.h>
 
@@ -73,7 +74,8 @@ static struct worker *runner_of(struct pawl_service *service, struct pawl_task *
 struct arming {
 	uint64_t now_ns, deadline_ns, period_ns;
 	enum pawl_missed missed;
-	bool touch; /* a task that is pending, or periodic and running, keeps its period */
+	bool touch;   /* a task that is pending, or periodic and running, keeps its period */
+	bool at_time; /* period_ns is a time of the wall clock */
 };
 
 /* An arming of a task that runs: it goes on the wheel when the run is over. */
@@ -105,6 +107,8 @@ static int arm_waiting(struct pawl_service *service, struct shard *shard, struct
 
 static bool keeps_period(const struct worker *worker, const struct pawl_task *task)
 {
+	if (task->at_time)
+		return false;
 	return worker ? worker->again || !worker->ended : pawl_timer_armed(&task->timer);
 }
 
@@ -127,6 +131,7 @@ arm_locked(struct pawl_service *service, struct shard *shard, struct pawl_task *
 	if (!touch) {
 		task->period_ns = arming->period_ns;
 		task->missed = (uint8_t)arming->missed;
+		task->at_time = arming->at_time;
 	}
 	if (!worker)
 		put_on_wheel(service, shard, task, arming->now_ns, touch, wakes);
@@ -159,13 +164,13 @@ int pawl_service_arm(struct pawl_service *service, struct pawl_task *task, uint6
 	uint64_t now = clock_now(service);
 
 	return arm(service, task,
-	           &(struct arming){now, add_ns(now, delay_ns), 0, PAWL_SKIP, false});
+	           &(struct arming){now, add_ns(now, delay_ns), 0, PAWL_SKIP, false, false});
 }
 
 int pawl_service_arm_at(struct pawl_service *service, struct pawl_task *task, uint64_t deadline_ns)
 {
 	return arm(service, task,
-	           &(struct arming){clock_now(service), deadline_ns, 0, PAWL_SKIP, false});
+	           &(struct arming){clock_now(service), deadline_ns, 0, PAWL_SKIP, false, false});
 }
 
 /* By ticks: the service wakes up for a tick. A window without a tick in it is the tick after it, as for arm. */
@@ -180,7 +185,19 @@ int pawl_service_arm_within(struct pawl_service *service, struct pawl_task *task
 		return -EINVAL;
 	if (first < last)
 		deadline = ns_of_tick(&service->ticks, pawl_time_within(first, last));
-	return arm(service, task, &(struct arming){now, deadline, 0, PAWL_SKIP, false});
+	return arm(service, task, &(struct arming){now, deadline, 0, PAWL_SKIP, false, false});
+}
+
+int pawl_service_arm_at_time(struct pawl_service *service, struct pawl_task *task,
+                             struct timespec time)
+{
+	uint64_t now = clock_now(service), wall = wall_ns(time);
+
+	if (time.tv_nsec < 0 || time.tv_nsec >= (long)PAWL_SECOND)
+		return -EINVAL;
+	return arm(service, task,
+	           &(struct arming){now, wall_look(service, now, wall_wait(service, wall)), wall,
+	                            PAWL_SKIP, false, true});
 }
 
 int pawl_service_arm_every(struct pawl_service *service, struct pawl_task *task, uint64_t period_ns,
@@ -191,14 +208,15 @@ int pawl_service_arm_every(struct pawl_service *service, struct pawl_task *task,
 	if (period_ns == 0 || (missed != PAWL_SKIP && missed != PAWL_BURST && missed != PAWL_DELAY))
 		return -EINVAL;
 	return arm(service, task,
-	           &(struct arming){now, add_ns(now, period_ns), period_ns, missed, false});
+	           &(struct arming){now, add_ns(now, period_ns), period_ns, missed, false, false});
 }
 
 int pawl_service_touch(struct pawl_service *service, struct pawl_task *task, uint64_t delay_ns)
 {
 	uint64_t now = clock_now(service);
 
-	return arm(service, task, &(struct arming){now, add_ns(now, delay_ns), 0, PAWL_SKIP, true});
+	return arm(service, task,
+	           &(struct arming){now, add_ns(now, delay_ns), 0, PAWL_SKIP, true, false});
 }
 
 /* Under the lock. */
@@ -219,7 +237,11 @@ uint64_t pawl_service_deadline(struct pawl_service *service, struct pawl_task *t
 		return PAWL_NEVER;
 	lock_take(&shard->lock);
 	if (pending(service, shard, task))
-		deadline = task->deadline_ns < PAWL_NEVER ? task->deadline_ns : PAWL_NEVER - 1;
+		deadline = task->at_time
+		                   ? add_ns(clock_now(service), wall_wait(service, task->period_ns))
+		                   : task->deadline_ns;
+	if (pending(service, shard, task) && deadline == PAWL_NEVER)
+		deadline = PAWL_NEVER - 1;
 	lock_give(&shard->lock);
 	return deadline;
 }

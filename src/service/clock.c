@@ -2,6 +2,7 @@
 /* The system's clocks, and the one that is moved by hand. */
 #define _GNU_SOURCE
 #include "layout.h"
+#include "wall.h"
 
 #include <errno.h>
 
@@ -14,6 +15,7 @@ struct manual {
 	uint64_t deadline; /* that is waited for; PAWL_NEVER if there is none */
 	bool waiting;
 	bool wake;                 /* a wake() that no wait() has seen yet */
+	shared_uint64 wall;        /* minus now, modulo 2^64 */
 	struct pawl_service *loop; /* whose descriptor follows this clock, or NULL */
 };
 
@@ -116,6 +118,7 @@ void pawl_clock_manual_init(struct pawl_clock_manual *clock)
 	condition_init(&manual->woken);
 	condition_init(&manual->waits);
 	manual->now = 0;
+	manual->wall = 0;
 	manual->deadline = PAWL_NEVER;
 	manual->waiting = false;
 	manual->loop = NULL;
@@ -131,6 +134,13 @@ int pawl__clock_of_system(const struct pawl_clock *clock)
 bool pawl__clock_by_hand(const struct pawl_clock *clock)
 {
 	return clock->now == manual_now;
+}
+
+uint64_t pawl__clock_wall(struct pawl_clock *clock)
+{
+	if (!pawl__clock_by_hand(clock))
+		return system_now(WALL);
+	return manual_now(clock) + __atomic_load_n(&manual_of(clock)->wall, __ATOMIC_SEQ_CST);
 }
 
 /* From now on, whenever a clock that is moved by hand is moved. */
@@ -160,6 +170,22 @@ void pawl_clock_manual_advance(struct pawl_clock_manual *clock, uint64_t ns)
 	mutex_lock(&manual->mutex);
 	set_time(manual, ns < PAWL_NEVER - manual->now ? manual->now + ns : PAWL_NEVER);
 	mutex_unlock(&manual->mutex);
+}
+
+void pawl_clock_manual_set_wall(struct pawl_clock_manual *clock, struct timespec time)
+{
+	struct manual *manual = manual_of(&clock->clock);
+
+	__atomic_store_n(&manual->wall, wall_ns(time) - manual_now(&clock->clock),
+	                 __ATOMIC_SEQ_CST);
+}
+
+struct timespec pawl_clock_manual_wall(struct pawl_clock_manual *clock)
+{
+	uint64_t ns = pawl__clock_wall(&clock->clock);
+
+	return (struct timespec){.tv_sec = (time_t)(ns / PAWL_SECOND),
+	                         .tv_nsec = (long)(ns % PAWL_SECOND)};
 }
 
 /* Whether somebody waits, for something that is still to come. Under the mutex. */

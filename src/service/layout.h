@@ -12,7 +12,7 @@
  *
  * The files, along the life of a task: arm.c arms and cancels it; shard.h has the steps under the lock; advance.c
  * makes it due; run.c runs it; sleep.c and sleep.h let workers sleep and wake them. Beside it: await.c
- * (cancel_wait, settle), poll.c (manual mode, pools), open.c, stop.c, stats.c, clock.c, and inside.c for the purgatory.
+ * (cancel_wait, settle), poll.c (manual mode, pools), open.c, stop.c, stats.c, clock.c, wall.h (times of the wall clock), and inside.c for the purgatory.
  *
  * A task is in one of four states, told by two things, both under its home's lock: whether its timer is
  * on the wheel, and whether a worker's `current` is this task.
@@ -202,6 +202,7 @@ void pawl__service_close_fd(struct pawl_service *service);
 int pawl__clock_of_system(const struct pawl_clock *clock); /* -ENOTSUP: it is none of ours */
 void pawl__clock_tell_loop(struct pawl_clock *clock, struct pawl_service *service); /* or NULL */
 bool pawl__clock_by_hand(const struct pawl_clock *clock);
+uint64_t pawl__clock_wall(struct pawl_clock *clock); /* the wall clock beside it */
 
 /* stats.c */
 size_t pawl__service_pending(struct pawl_service *service, bool internal); /* those, too */

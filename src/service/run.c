@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "histogram.h"
 #include "shard.h"
+#include "wall.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,10 +71,40 @@ static bool others_needed(const struct pawl_service *service, struct shard *shar
 	return service->dispatch || !has_leader(service) || anything_due(shard);
 }
 
-/* Under the lock. A periodic task keeps its quota while it runs. */
-static struct job take(struct pawl_service *service, struct worker *worker, struct shard *shard)
+/* The wall clock was set back, or it was only time to look at it: the task waits on. Under the lock. */
+static __attribute__((noinline)) bool put_back(struct pawl_service *service, struct shard *shard,
+                                               struct pawl_task *task, struct wakes *wakes)
 {
-	struct pawl_timer *timer = shard->closed ? NULL : pawl_wheel_pop(shard->wheel);
+	uint64_t wait = wall_wait(service, task->period_ns), now;
+
+	lock_assert_held(&shard->lock);
+	if (wait == 0)
+		return false;
+	now = clock_now(service);
+	task->deadline_ns = wall_look(service, now, wait);
+	put_on_wheel(service, shard, task, now, false, wakes);
+	return true;
+}
+
+/* The next task that is due. Under the lock. */
+static struct pawl_timer *pop(struct pawl_service *service, struct shard *shard,
+                              struct wakes *wakes)
+{
+	struct pawl_timer *timer;
+
+	lock_assert_held(&shard->lock);
+	do
+		timer = shard->closed ? NULL : pawl_wheel_pop(shard->wheel);
+	while (timer && task_of(timer)->at_time && put_back(service, shard, task_of(timer), wakes));
+	return timer;
+}
+
+/* Under the lock. A periodic task keeps its quota while it runs. */
+static struct job take(struct pawl_service *service, struct worker *worker, struct shard *shard,
+                       struct wakes *wakes)
+{
+	struct pawl_timer *timer = pop(service, shard, wakes);
+	uint64_t period_ns;
 	struct pawl_task *task;
 
 	lock_assert_held(&shard->lock);
@@ -83,7 +114,8 @@ static struct job take(struct pawl_service *service, struct worker *worker, stru
 	}
 	task = task_of(timer);
 	begin_run(shard, worker, task);
-	worker->quota = task->period_ns != 0;
+	period_ns = task->at_time ? 0 : task->period_ns;
+	worker->quota = period_ns != 0;
 	if (!worker->quota)
 		quota_give(service, task);
 	shard->counts[task->internal].ran++;
@@ -92,7 +124,7 @@ static struct job take(struct pawl_service *service, struct worker *worker, stru
 	return (struct job){task,
 	                    task->run,
 	                    task->deadline_ns,
-	                    task->period_ns,
+	                    period_ns,
 	                    task->internal,
 	                    service->worker_count > 1 && others_needed(service, shard)};
 }
@@ -156,7 +188,7 @@ static size_t run_shard(struct pawl_service *service, struct worker *worker, str
 
 	lock_take(&shard->lock);
 	shard->running++;
-	job = take(service, worker, shard);
+	job = take(service, worker, shard, &wakes);
 	if (!job.task)
 		leave_shard(shard, &wakes);
 	lock_give(&shard->lock);
@@ -174,7 +206,7 @@ static size_t run_shard(struct pawl_service *service, struct worker *worker, str
 		wakes = (struct wakes){0};
 		lock_take(&shard->lock);
 		finish(service, worker, shard, &done, end, &wakes);
-		job = ++ran < max ? take(service, worker, shard) : no_job;
+		job = ++ran < max ? take(service, worker, shard, &wakes) : no_job;
 		if (!job.task) {
 			leave_shard(shard, &wakes);
 			pawl__shard_open_ahead(service, shard, ran, &wakes);

@@ -27,6 +27,8 @@
 #endif
 #endif
 
+#define WALL CLOCK_REALTIME
+
 struct mutex {
 	pthread_mutex_t pthread;
 };

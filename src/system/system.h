@@ -16,6 +16,7 @@
  *	mutex_init, mutex_destroy, mutex_lock, mutex_unlock
  *	condition_init, condition_destroy, condition_wait, condition_signal, condition_broadcast
  *	MONOTONIC, BOOTTIME     clocks: which of them stands still while the machine is suspended is in pawl/clock.h
+ *	WALL                    the wall clock, which people set: since 1970, UTC
  *	system_now(clock)       nanoseconds
  *	yield_cpu()             let another thread have the CPU
  *	nap(ns)                 sleep for about so long, on some systems for longer

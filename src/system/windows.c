@@ -51,6 +51,17 @@ static uint64_t unbiased_time(void)
 	return time;
 }
 
+/* Since 1970; Windows counts 100 ns since 1601. */
+static uint64_t wall_time(void)
+{
+	const uint64_t from_1601_to_1970 = UINT64_C(11644473600) * 10000000;
+	FILETIME time;
+
+	GetSystemTimeAsFileTime(&time);
+	return (((uint64_t)time.dwHighDateTime << 32 | time.dwLowDateTime) - from_1601_to_1970) *
+	       100;
+}
+
 /* BOOTTIME: the performance counter goes on while the machine is suspended. */
 uint64_t pawl__system_windows_now(int clock)
 {
@@ -59,6 +70,8 @@ uint64_t pawl__system_windows_now(int clock)
 
 	if (clock == MONOTONIC)
 		return unbiased_time() * 100;
+	if (clock == WALL)
+		return wall_time();
 	QueryPerformanceFrequency(&frequency);
 	QueryPerformanceCounter(&count);
 	ticks = (uint64_t)count.QuadPart;

@@ -21,7 +21,7 @@
 #define ESHUTDOWN 10058 /* as WSAESHUTDOWN: Windows has no errno of that name */
 #endif
 
-enum { MONOTONIC, BOOTTIME };
+enum { MONOTONIC, BOOTTIME, WALL };
 
 struct mutex {
 	SRWLOCK windows;

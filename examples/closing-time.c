@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A task for a time of the wall clock, which somebody sets, back and forth. Here both clocks are a test's, so nothing sleeps, and it prints
+ * the same whenever it runs; with the system's clocks the calls are the same.
+ */
+#include <pawl/pawl.h>
+#include <stdio.h>
+
+#define DAY         86400
+#define SIX_O_CLOCK (UINT64_C(20000) * DAY + 18 * 3600) /* in seconds since 1970, UTC */
+
+static struct pawl_clock_manual manual;
+static struct pawl_service *service;
+
+static void say(const char *what)
+{
+	unsigned second = (unsigned)(pawl_clock_manual_wall(&manual).tv_sec % DAY);
+
+	printf("%02u:%02u:%02u %s\n", second / 3600, second / 60 % 60, second % 60, what);
+}
+
+static void close_the_shop(struct pawl_task *task)
+{
+	(void)task;
+	say("closing time");
+}
+
+static void set_clock(uint64_t seconds, const char *what)
+{
+	pawl_clock_manual_set_wall(&manual, (struct timespec){.tv_sec = (time_t)seconds});
+	say(what);
+}
+
+/* A second at a time, as a machine would. */
+static void pass(unsigned seconds)
+{
+	for (unsigned i = 0; i < seconds; i++) {
+		pawl_clock_manual_advance(&manual, PAWL_SECOND);
+		pawl_service_settle(service);
+	}
+}
+
+int main(void)
+{
+	const struct pawl_service_options options = {.clock = &manual.clock};
+	struct pawl_task closing = PAWL_TASK_INIT(close_the_shop);
+
+	pawl_clock_manual_init(&manual);
+	if (pawl_service_open(&service, &options) != 0)
+		return 1;
+	set_clock(SIX_O_CLOCK - 10, "armed for 18:00:00");
+	pawl_service_arm_at_time(service, &closing, (struct timespec){.tv_sec = SIX_O_CLOCK});
+	set_clock(SIX_O_CLOCK - 3600, "the clock was set back");
+	pass(3700);
+	set_clock(SIX_O_CLOCK + DAY - 600, "the next day, armed for 18:00:00");
+	pawl_service_arm_at_time(service, &closing, (struct timespec){.tv_sec = SIX_O_CLOCK + DAY});
+	pass(10);
+	set_clock(SIX_O_CLOCK + DAY + 3600, "the clock was set forwards");
+	pass(2);
+	pawl_service_close(service, NULL);
+	return 0;
+}

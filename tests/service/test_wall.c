@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: MIT */
+/* Tasks that are armed for a time of the wall clock, which is set forwards and back. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <time.h>
+
+#include "../support/random.h"
+#include "../support/services.h"
+
+#define NOON UINT64_C(1800000000) /* some time, in seconds since 1970 */
+
+static struct timespec at(uint64_t seconds, uint64_t ns)
+{
+	return (struct timespec){.tv_sec = (time_t)seconds, .tv_nsec = (long)ns};
+}
+
+static void set_wall(struct bench *bench, uint64_t seconds)
+{
+	pawl_clock_manual_set_wall(&bench->clock, at(seconds, 0));
+}
+
+static uint64_t wall(struct bench *bench)
+{
+	struct timespec time = pawl_clock_manual_wall(&bench->clock);
+
+	return (uint64_t)time.tv_sec * SECOND + (uint64_t)time.tv_nsec;
+}
+
+static int arm_wall(struct note *note, uint64_t seconds)
+{
+	return pawl_service_arm_at_time(note->bench->service, &note->task, at(seconds, 0));
+}
+
+IN_EVERY_MODE(it_runs_when_the_wall_clock_says_so)
+{
+	struct note note;
+
+	note_init(&note, bench);
+	set_wall(bench, NOON);
+	EXPECT_EQ(pawl_service_arm_at_time(bench->service, &note.task, at(NOON + 9, 500 * MS)), 0);
+	EXPECT_EQ(pawl_service_pending(bench->service), 1);
+	pass(bench, 9499 * MS);
+	EXPECT_EQ(note.runs, 0);
+	pass(bench, MS);
+	EXPECT_EQ(note.runs, 1);
+	EXPECT_EQ(note.at[0], 9500 * MS);
+	pass(bench, HOUR);
+	EXPECT_EQ(note.runs, 1);
+	expect_counts(bench->service, 1, 1, 0, 0); /* its looks at the clock are no armings */
+	end(bench);
+}
+
+IN_EVERY_MODE(it_is_not_early_after_the_clock_was_set_back)
+{
+	struct note note;
+
+	note_init(&note, bench);
+	set_wall(bench, NOON);
+	EXPECT_EQ(arm_wall(&note, NOON + 10), 0);
+	pass(bench, 5 * SECOND);
+	set_wall(bench, NOON - 3600);
+	for (int i = 0; i < 3609; i++)
+		pass(bench, SECOND);
+	EXPECT_EQ(note.runs, 0);
+	pass(bench, SECOND);
+	EXPECT_EQ(note.runs, 1);
+	EXPECT_EQ(wall(bench), (NOON + 10) * SECOND);
+	end(bench);
+}
+
+IN_EVERY_MODE(it_is_at_most_a_second_late_after_the_clock_was_set_forwards)
+{
+	struct note note, later;
+
+	note_init(&note, bench);
+	note_init(&later, bench);
+	set_wall(bench, NOON);
+	EXPECT_EQ(arm_wall(&note, NOON + 3600), 0);
+	EXPECT_EQ(arm_wall(&later, NOON + 7200), 0);
+	pass(bench, 10 * SECOND + 300 * MS);
+	set_wall(bench, NOON + 3600);
+	pass(bench, SECOND + MS);
+	EXPECT_EQ(note.runs, 1);
+	EXPECT_EQ(later.runs, 0);
+	set_wall(bench, NOON + 7200);
+	pass(bench, SECOND + MS);
+	EXPECT_EQ(later.runs, 1);
+	end(bench);
+}
+
+IN_EVERY_MODE(a_time_that_has_passed_is_now)
+{
+	struct note notes[2];
+
+	set_wall(bench, NOON);
+	note_init(&notes[0], bench);
+	note_init(&notes[1], bench);
+	EXPECT_EQ(arm_wall(&notes[0], NOON - 1), 0);
+	EXPECT_EQ(pawl_service_arm_at_time(bench->service, &notes[1].task,
+	                                   (struct timespec){.tv_sec = -5, .tv_nsec = 7}),
+	          0);
+	settle(bench);
+	EXPECT_EQ(notes[0].runs, 1);
+	EXPECT_EQ(notes[1].runs, 1);
+	end(bench);
+}
+
+IN_EVERY_MODE(a_time_beyond_the_end_of_time_waits)
+{
+	const struct timespec never = {
+	        .tv_sec = (time_t)(sizeof(time_t) > 4 ? INT64_MAX : INT32_MAX), .tv_nsec = 0};
+	struct note note;
+
+	note_init(&note, bench);
+	EXPECT_EQ(pawl_service_arm_at_time(bench->service, &note.task, never), 0);
+	pass(bench, 3 * SECOND);
+	EXPECT_EQ(note.runs, 0);
+	EXPECT(pawl_service_deadline(bench->service, &note.task) < PAWL_NEVER);
+	EXPECT_EQ(pawl_service_cancel(bench->service, &note.task), PAWL_CANCELLED);
+	end(bench);
+}
+
+IN_EVERY_MODE(wrong_nanoseconds_are_refused_and_change_nothing)
+{
+	struct note note;
+
+	note_init(&note, bench);
+	set_wall(bench, NOON);
+	EXPECT_EQ(pawl_service_arm(bench->service, &note.task, 5 * MS), 0);
+	EXPECT_EQ(pawl_service_arm_at_time(bench->service, &note.task, at(NOON + 9, 1000 * MS)),
+	          -EINVAL);
+	EXPECT_EQ(
+	        pawl_service_arm_at_time(bench->service, &note.task,
+	                                 (struct timespec){.tv_sec = (time_t)NOON, .tv_nsec = -1}),
+	        -EINVAL);
+	pass(bench, 5 * MS);
+	EXPECT_EQ(note.runs, 1);
+	end(bench);
+}
+
+/* They forget the wall clock, and a set clock moves them no more. */
+IN_EVERY_MODE(arm_and_touch_make_it_an_ordinary_one)
+{
+	struct note armed, touched, periodic;
+
+	note_init(&armed, bench);
+	note_init(&touched, bench);
+	note_init(&periodic, bench);
+	set_wall(bench, NOON);
+	EXPECT_EQ(arm_wall(&armed, NOON + 100), 0);
+	EXPECT_EQ(arm_wall(&touched, NOON + 100), 0);
+	EXPECT_EQ(arm_wall(&periodic, NOON + 100), 0);
+	EXPECT_EQ(pawl_service_arm(bench->service, &armed.task, 5 * SECOND), 0);
+	EXPECT_EQ(pawl_service_touch(bench->service, &touched.task, 5 * SECOND), 0);
+	EXPECT_EQ(pawl_service_arm_every(bench->service, &periodic.task, 5 * SECOND, PAWL_BURST),
+	          0);
+	set_wall(bench, NOON - 1000);
+	pass(bench, 5 * SECOND);
+	EXPECT_EQ(armed.runs, 1);
+	EXPECT_EQ(touched.runs, 1);
+	EXPECT_EQ(periodic.runs, 1);
+	pass(bench, 5 * SECOND);
+	EXPECT_EQ(touched.runs, 1);
+	EXPECT_EQ(periodic.runs, 2);
+	EXPECT_EQ(arm_wall(&periodic, NOON - 980), 0); /* and back: no period any more */
+	pass(bench, 30 * SECOND);
+	EXPECT_EQ(periodic.runs, 3);
+	end(bench);
+}
+
+static void arm_for_tomorrow(struct note *note)
+{
+	note->number += 86400;
+	EXPECT_EQ(arm_wall(note, note->number), 0);
+}
+
+IN_EVERY_MODE(it_arms_itself_again_for_the_next_day)
+{
+	struct note note;
+
+	note_init(&note, bench);
+	note.inside = arm_for_tomorrow;
+	note.number = NOON;
+	set_wall(bench, NOON - 10);
+	EXPECT_EQ(arm_wall(&note, NOON), 0);
+	pass(bench, 10 * SECOND);
+	EXPECT_EQ(note.runs, 1);
+	set_wall(bench, NOON + 86400);
+	pass(bench, SECOND + MS);
+	EXPECT_EQ(note.runs, 2);
+	set_wall(bench, NOON + 2 * 86400 - 2);
+	pass(bench, SECOND);
+	EXPECT_EQ(note.runs, 2);
+	pass(bench, SECOND);
+	EXPECT_EQ(note.runs, 3);
+	end(bench);
+}
+
+IN_EVERY_MODE(it_can_be_cancelled_and_says_until_when_it_is_pending)
+{
+	struct note note;
+
+	note_init(&note, bench);
+	set_wall(bench, NOON);
+	EXPECT_EQ(arm_wall(&note, NOON + 3600), 0);
+	EXPECT_EQ(pawl_service_deadline(bench->service, &note.task), HOUR);
+	pass(bench, 10 * SECOND);
+	EXPECT_EQ(pawl_service_deadline(bench->service, &note.task), HOUR);
+	set_wall(bench, NOON);
+	EXPECT_EQ(pawl_service_deadline(bench->service, &note.task), HOUR + 10 * SECOND);
+	EXPECT_EQ(pawl_service_cancel_wait(bench->service, &note.task), PAWL_CANCELLED);
+	EXPECT_EQ(pawl_service_deadline(bench->service, &note.task), PAWL_NEVER);
+	pass(bench, 2 * HOUR);
+	EXPECT_EQ(note.runs, 0);
+	end(bench);
+}
+
+/* A time of the wall clock is no period, for which a task would keep its quota. */
+static void one_of_one(struct bench *bench)
+{
+	struct note first, second;
+
+	note_init(&first, bench);
+	note_init(&second, bench);
+	EXPECT_EQ(arm_wall(&first, 5), 0);
+	EXPECT_EQ(arm_wall(&second, 5), -EAGAIN);
+	pass(bench, 5 * SECOND);
+	EXPECT_EQ(first.runs, 1);
+	EXPECT_EQ(arm_wall(&second, 6), 0);
+	pass(bench, SECOND);
+	EXPECT_EQ(second.runs, 1);
+	end(bench);
+}
+
+static void it_gives_its_quota_back(void)
+{
+	in_every_mode_limited(1, one_of_one);
+}
+
+/* A loop of next and poll: all of them look at the clock at the same ticks. */
+static void a_thousand_of_them_take_no_more_wakeups_than_one(void)
+{
+	const struct pawl_service_options options = {.workers = PAWL_MANUAL, .shards = 4};
+	struct note *notes = malloc(1000 * sizeof(*notes));
+	unsigned polls = 0;
+	struct bench bench;
+
+	bench_open(&bench, &options);
+	for (unsigned i = 0; i < 1000; i++) {
+		note_init(&notes[i], &bench);
+		EXPECT_EQ(arm_wall(&notes[i], 1000 + i), 0);
+		if (i % 100 == 0)
+			pass(&bench, 7 * MS);
+	}
+	while (bench_now(&bench) < 100 * SECOND) {
+		pawl_clock_manual_advance(&bench.clock,
+		                          pawl_service_next(bench.service) - bench_now(&bench));
+		pawl_service_poll(bench.service, 0);
+		polls++;
+	}
+	EXPECT(polls < 500); /* two a second, and slots that only move tasks down */
+	pawl_service_close(bench.service, NULL);
+	free(notes);
+}
+
+/* Random steps of the clock against what must hold: never early, and late by a second and a tick at most. */
+enum { TASKS = 8 };
+
+static void expect_not_early(struct note *note)
+{
+	EXPECT(wall(note->bench) >= note->number * SECOND);
+	note->number = UINT64_MAX;
+}
+
+IN_EVERY_MODE(at_random_it_is_never_early_and_hardly_late)
+{
+	for (uint64_t seed = 1; seed <= 10; seed++) {
+		struct random random = {seed};
+		struct note notes[TASKS];
+		unsigned before = test_failures;
+
+		for (unsigned i = 0; i < TASKS; i++) {
+			note_init(&notes[i], bench);
+			notes[i].inside = expect_not_early;
+			notes[i].number = UINT64_MAX;
+		}
+		set_wall(bench, NOON);
+		for (int call = 0; call < 100; call++) {
+			struct note *note = &notes[random_below(&random, TASKS)];
+			uint64_t time = wall(bench) / SECOND + random_below(&random, 200) - 100;
+
+			if (random_below(&random, 3) == 0) {
+				set_wall(bench, time);
+			} else if (random_below(&random, 2) == 0) {
+				pass(bench, random_below(&random, 3 * SECOND));
+			} else {
+				pawl_service_cancel_wait(bench->service, &note->task);
+				note->number = time;
+				EXPECT_EQ(arm_wall(note, time), 0);
+			}
+			if (call % 10)
+				continue;
+			pass(bench, SECOND + 2 * MS);
+			for (unsigned i = 0; i < TASKS; i++)
+				EXPECT(notes[i].number == UINT64_MAX ||
+				       notes[i].number * SECOND + SECOND + 2 * MS > wall(bench));
+		}
+		for (unsigned i = 0; i < TASKS; i++)
+			pawl_service_cancel_wait(bench->service, &notes[i].task);
+		if (test_failures != before)
+			fprintf(stderr, "... with seed %" PRIu64 "\n", seed);
+	}
+	end(bench);
+}
+
+/* Of the system: some time ago, and a moment ahead. */
+static void the_wall_clock_of_the_system(void)
+{
+	struct pawl_service *service = service_with(NULL);
+	struct note passed, ahead;
+	struct timespec now;
+
+	note_init_posting(&passed);
+	note_init_posting(&ahead);
+	clock_gettime(CLOCK_REALTIME, &now);
+	EXPECT_EQ(pawl_service_arm_at_time(service, &passed.task, now), 0);
+	sem_wait(&passed.entered);
+	clock_gettime(CLOCK_REALTIME, &now);
+	now.tv_nsec += now.tv_nsec < 900000000 ? 20000000 : 0;
+	EXPECT_EQ(pawl_service_arm_at_time(service, &ahead.task, now), 0);
+	sem_wait(&ahead.entered);
+	pawl_service_settle(service);
+	now.tv_sec += 86400;
+	EXPECT_EQ(pawl_service_arm_at_time(service, &ahead.task, now), 0);
+	EXPECT_EQ(pawl_service_cancel(service, &ahead.task), PAWL_CANCELLED);
+	pawl_service_close(service, NULL);
+}
+
+int main(void)
+{
+	static const struct test tests[] = {
+	        TEST(it_runs_when_the_wall_clock_says_so),
+	        TEST(it_is_not_early_after_the_clock_was_set_back),
+	        TEST(it_is_at_most_a_second_late_after_the_clock_was_set_forwards),
+	        TEST(a_time_that_has_passed_is_now),
+	        TEST(a_time_beyond_the_end_of_time_waits),
+	        TEST(wrong_nanoseconds_are_refused_and_change_nothing),
+	        TEST(arm_and_touch_make_it_an_ordinary_one),
+	        TEST(it_arms_itself_again_for_the_next_day),
+	        TEST(it_can_be_cancelled_and_says_until_when_it_is_pending),
+	        TEST(it_gives_its_quota_back),
+	        TEST(a_thousand_of_them_take_no_more_wakeups_than_one),
+	        TEST(at_random_it_is_never_early_and_hardly_late),
+	        TEST(the_wall_clock_of_the_system),
+	};
+
+	return RUN_TESTS(tests);
+}
