@@ -17,6 +17,7 @@
 #   make mutate      break the source in known ways; the tests must notice each
 #   make schedules   explore schedules of the service and the purgatory in rounds, until Ctrl-C (PART=service or purgatory: only that)
 #   make test-long   the same, and the random tests for longer
+#   make test-platforms  the C library and its tests for other systems, CPUs and compilers (PLATFORMS="musl i386": only these)
 #   make install     with PREFIX and DESTDIR
 #   make amalgamation  the library as one pawl.c and one pawl.h, and the wheel alone as pawl_wheel.c and .h, in build/amalgamation
 #   make test-package  build the Debian packages, look at them with lintian, and use them
@@ -32,7 +33,7 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: all run test test-long schedules module install-module redis test-redis test-redis-long bench-redis playground bench bench-docs analyse fuzz mutate \
+.PHONY: all run test test-long test-platforms schedules module install-module redis test-redis test-redis-long bench-redis playground bench bench-docs analyse fuzz mutate \
 	install amalgamation test-package help format clean cmake-is-here
 
 all: cmake-is-here
@@ -66,6 +67,10 @@ schedules: cmake-is-here
 
 test-long: test
 	build/test/tests/test_wheel_model --runs 200000
+
+test-platforms:
+	@scripts/bootstrap platforms
+	@JOBS=$(JOBS) scripts/test-platforms $(PLATFORMS)
 
 playground:
 	@scripts/bootstrap playground
