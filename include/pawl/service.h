@@ -324,12 +324,13 @@ PAWL_API void pawl_service_close(struct pawl_service *service, pawl_task_fn *dro
 
 /*
  * Durations, counted in cells that are at most 1/64 wide of their value, from 1 ns up: two digits.
- * Use pawl_histogram_percentile.
+ * pawl_histogram_percentile reads it, and pawl_histogram_bound says what is in a cell.
  */
 #define PAWL_HISTOGRAM_CELLS 3776
 struct pawl_histogram {
 	uint64_t count;
 	uint64_t max; /* exact */
+	uint64_t sum; /* of all of them in ns, exact; beyond 584 years it begins at 0 again */
 	uint64_t cells[PAWL_HISTOGRAM_CELLS];
 };
 
@@ -338,6 +339,12 @@ struct pawl_histogram {
  * less than 1/64; 0 if none was counted.
  */
 PAWL_API uint64_t pawl_histogram_percentile(const struct pawl_histogram *histogram, double percent);
+
+/*
+ * The longest duration in ns that is counted in that cell, 0 to PAWL_HISTOGRAM_CELLS - 1; the shortest is one more than
+ * that of the cell before. Beyond the last cell it is the same as of the last: 2^64-1.
+ */
+PAWL_API uint64_t pawl_histogram_bound(unsigned cell);
 
 /* armed = ran + cancelled + dropped + pending, in every snapshot. It is large: do not copy it about. */
 struct pawl_stats {

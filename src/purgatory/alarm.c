@@ -217,15 +217,15 @@ int pawl__alarms_open(struct shard *shard)
 	        .wheel_size = WHEEL_SIZE,
 	};
 	const size_t align = _Alignof(max_align_t); /* of the wheel */
-	size_t alarms =
-	        (purgatory->alarm_count * sizeof(*shard->alarms) + align - 1) / align * align;
+	size_t front = sizeof(*shard->lateness) + purgatory->alarm_count * sizeof(*shard->alarms);
+	size_t wheel_at = (front + align - 1) / align * align;
 	size_t size = pawl_wheel_footprint(&options);
 
-	shard->lateness = calloc(1, sizeof(*shard->lateness) + alarms + size);
+	shard->lateness = calloc(1, wheel_at + size);
 	if (!shard->lateness)
 		return -ENOMEM;
 	shard->alarms = (struct alarm *)(shard->lateness + 1);
-	shard->wheel = pawl_wheel_init((char *)shard->alarms + alarms, size, &options);
+	shard->wheel = pawl_wheel_init((char *)shard->lateness + wheel_at, size, &options);
 	for (unsigned i = 0; i < purgatory->alarm_count; i++) {
 		shard->alarms[i] = (struct alarm){.shard = shard};
 		pawl__task_init_internal(&shard->alarms[i].task, alarm_task);

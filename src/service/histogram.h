@@ -38,6 +38,7 @@ static inline void histogram_add(uint64_t *word, uint64_t count)
 static inline void histogram_count(struct pawl_histogram *histogram, uint64_t value)
 {
 	histogram_add(&histogram->count, 1);
+	histogram_add(&histogram->sum, value);
 	histogram_add(&histogram->cells[histogram_cell(value)], 1);
 	if (value > histogram->max)
 		__atomic_store_n(&histogram->max, value, __ATOMIC_RELAXED);
@@ -49,6 +50,7 @@ static inline void histogram_merge(const struct pawl_histogram *from, struct paw
 	uint64_t max = __atomic_load_n(&from->max, __ATOMIC_RELAXED);
 
 	to->max = max > to->max ? max : to->max;
+	to->sum += __atomic_load_n(&from->sum, __ATOMIC_RELAXED);
 	for (unsigned i = 0; i < PAWL_HISTOGRAM_CELLS; i++) {
 		uint64_t count = __atomic_load_n(&from->cells[i], __ATOMIC_RELAXED);
 

@@ -107,3 +107,8 @@ uint64_t pawl_histogram_percentile(const struct pawl_histogram *histogram, doubl
 	}
 	return histogram->max;
 }
+
+uint64_t pawl_histogram_bound(unsigned cell)
+{
+	return histogram_cell_end(cell < PAWL_HISTOGRAM_CELLS ? cell : PAWL_HISTOGRAM_CELLS - 1);
+}

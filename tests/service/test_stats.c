@@ -73,6 +73,7 @@ IN_EVERY_MODE(lateness_is_the_time_from_the_deadline_to_the_call)
 	pawl_service_stats(bench->service, stats);
 	EXPECT_EQ(stats->lateness.count, 100);
 	EXPECT_EQ(stats->lateness.max, 99 * MS);
+	EXPECT_EQ(stats->lateness.sum, 99 * 100 / 2 * MS);
 	EXPECT_EQ(pawl_histogram_percentile(&stats->lateness, 100), 99 * MS);
 	EXPECT_EQ(pawl_histogram_percentile(&stats->lateness, 1), 0);
 	expect_percentile(&stats->lateness, 2, MS);
