@@ -17,6 +17,7 @@
  */
 #define _GNU_SOURCE
 #include "../service/histogram.h"
+#include "../system/probes.h"
 #include "table.h"
 
 #include <errno.h>
@@ -96,7 +97,7 @@ static struct pawl_op *op_of(struct pawl_timer *timer)
  */
 static struct pawl_op *expire_one(struct shard *shard, uint64_t now_ns, bool *more)
 {
-	uint64_t tick = ticks_down(&shard->purgatory->ticks, now_ns), due_ns;
+	uint64_t tick = ticks_down(&shard->purgatory->ticks, now_ns), due_ns, late_ns;
 	struct pawl_timer *timer;
 	struct pawl_op *op;
 
@@ -110,7 +111,9 @@ static struct pawl_op *expire_one(struct shard *shard, uint64_t now_ns, bool *mo
 	op_win_from_others(shard, op, EXPIRED);
 	shard_count(shard, BY_DEADLINE);
 	due_ns = ns_of_tick(&shard->purgatory->ticks, timer->deadline);
-	histogram_count(shard->lateness, now_ns > due_ns ? now_ns - due_ns : 0);
+	late_ns = now_ns > due_ns ? now_ns - due_ns : 0;
+	histogram_count(shard->lateness, late_ns);
+	probe3(expire, shard->purgatory, op, late_ns);
 	return op;
 }
 

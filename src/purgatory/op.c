@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE
 #include "../hash/siphash.h"
+#include "../system/probes.h"
 #include "table.h"
 
 #include <errno.h>
@@ -97,6 +98,7 @@ bool pawl__op_run_completed(struct pawl_op *op)
 {
 	struct thread *thread = &pawl__purgatory_thread;
 
+	probe1(complete, op);
 	if (thread->depth >= MAX_DEPTH) {
 		defer(thread, op);
 		return false;
@@ -395,5 +397,8 @@ int pawl_purgatory_try_or_watch(struct pawl_purgatory *purgatory, struct pawl_op
 		if (!error)
 			error = watch(&submission, &batch);
 	}
-	return error > 0 ? try_watched(&submission, &batch) : come_to_nothing(op, error);
+	if (error <= 0)
+		return come_to_nothing(op, error);
+	probe3(watch, purgatory, op, nkeys);
+	return try_watched(&submission, &batch);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What any thread does with a task: arm, touch, cancel. The states are drawn in layout.h. */
 #define _GNU_SOURCE
+#include "../system/probes.h"
 #include "shard.h"
 #include "wall.h"
 
@@ -127,6 +128,7 @@ arm_locked(struct pawl_service *service, struct shard *shard, struct pawl_task *
 	               : arm_waiting(service, shard, task);
 	if (error)
 		return error;
+	probe3(arm, service, task, arming->deadline_ns);
 	task->deadline_ns = arming->deadline_ns;
 	if (!touch) {
 		task->period_ns = arming->period_ns;
@@ -298,6 +300,7 @@ static enum pawl_cancel cancel(struct pawl_service *service, struct pawl_task *t
 	lock_take(&shard->lock);
 	found = cancel_locked(service, shard, task, awaited);
 	lock_give(&shard->lock);
+	probe3(cancel, service, task, found);
 	return found;
 }
 

@@ -4,6 +4,7 @@
  * finish one task and to take the next is one critical section.
  */
 #define _GNU_SOURCE
+#include "../system/probes.h"
 #include "histogram.h"
 #include "shard.h"
 #include "wall.h"
@@ -160,13 +161,14 @@ static void finish(struct pawl_service *service, struct worker *worker, struct s
 
 static void record(struct worker *worker, const struct job *job, uint64_t start, uint64_t end)
 {
-	uint64_t took = end - start;
+	uint64_t late = start > job->deadline_ns ? start - job->deadline_ns : 0, took = end - start;
 
 	if (job->internal)
 		return;
+	probe4(late, worker->service, job->run, late, took);
 	if (took > worker->run_time.max || !worker->slowest)
 		__atomic_store_n(&worker->slowest, job->run, __ATOMIC_RELAXED);
-	histogram_count(&worker->lateness, start > job->deadline_ns ? start - job->deadline_ns : 0);
+	histogram_count(&worker->lateness, late);
 	histogram_count(&worker->run_time, took);
 }
 
@@ -200,6 +202,7 @@ static size_t run_shard(struct pawl_service *service, struct worker *worker, str
 			pawl__worker_answered(worker);
 			pawl__sleep_wake_worker(service);
 		}
+		probe3(run, service, job.task, job.run);
 		job.run(job.task);
 		end = clock_now(service);
 		record(worker, &done, start, end);

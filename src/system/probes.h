@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Probes for bpftrace, perf and SystemTap (USDT): a nop each, and a note in the ELF file that says where it is and where its
+ * arguments are. They are compiled in where sys/sdt.h is (Debian: systemtap-sdt-dev), unless PAWL_NO_PROBES is defined;
+ * else they are nothing. docs/probes.md has a script for each.
+ *
+ *	arm        service, task, deadline in ns              a task was armed or touched
+ *	cancel     service, task, enum pawl_cancel            what a cancel found
+ *	run        service, task, function                    its function is called next
+ *	late       service, function, ns late, ns taken       it has returned: how late it began, how long it took
+ *	watch      purgatory, operation, keys                 an operation waits
+ *	complete   operation                                  it was won by a try, a check or a call; on_complete comes next
+ *	expire     purgatory, operation, ns late              it was won by its deadline
+ */
+#ifndef PAWL_SYSTEM_PROBES_H
+#define PAWL_SYSTEM_PROBES_H
+
+#if defined(__has_include) && !defined(PAWL_NO_PROBES)
+#if __has_include(<sys/sdt.h>)
+#include <sys/sdt.h>
+#define PAWL_HAS_PROBES
+#endif
+#endif
+
+#ifdef PAWL_HAS_PROBES
+#define probe1(name, a)          DTRACE_PROBE1(pawl, name, a)
+#define probe3(name, a, b, c)    DTRACE_PROBE3(pawl, name, a, b, c)
+#define probe4(name, a, b, c, d) DTRACE_PROBE4(pawl, name, a, b, c, d)
+#else
+#define probe1(name, a)          ((void)(a))
+#define probe3(name, a, b, c)    ((void)(a), (void)(b), (void)(c))
+#define probe4(name, a, b, c, d) ((void)(a), (void)(b), (void)(c), (void)(d))
+#endif
+
+#endif
