@@ -119,8 +119,8 @@ static uint64_t look_at(struct pawl_service *service, struct shard *shard, bool 
 	*due = anything_due(shard);
 	next = next_visit(shard);
 	if (service->manual) {
-		promise_anew(service, shard, next, &wakes);
 		__atomic_store_n(&shard->ready, *due, __ATOMIC_SEQ_CST);
+		promise_anew(service, shard, next, &wakes);
 	}
 	next = *due ? pawl_wheel_next(shard->wheel) : next;
 	lock_give(&shard->lock);

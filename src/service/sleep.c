@@ -98,9 +98,20 @@ static bool anything_ready(const struct pawl_service *service)
 	return false;
 }
 
+/*
+ * The promises first. Who makes a task due writes `ready` and then a later promise: so a look in the other order could
+ * miss both.
+ *
+ *	makes due: pawl__shard_advance()        looks
+ *	--------------------------------        -----
+ *	write ready = true                      read  promised: later already, so...
+ *	write promised = later                  read  ready: ...it is true
+ */
 uint64_t pawl__sleep_first_visit(const struct pawl_service *service)
 {
-	return anything_ready(service) ? 0 : first_promise(service);
+	uint64_t promised = first_promise(service);
+
+	return anything_ready(service) ? 0 : promised;
 }
 
 /*
