@@ -6,6 +6,7 @@
 
 #include <pawl/calendar.h>
 #include <pawl/clock.h>
+#include <pawl/inspect.h>
 #include <pawl/metrics.h>
 #include <pawl/purgatory.h>
 #include <pawl/service.h>

@@ -148,7 +148,14 @@ PAWL_API void pawl_op_init(struct pawl_op *op, const struct pawl_op_type *type);
  */
 struct pawl_purgatory_options {
 	unsigned shards; /* 1 to 1024, rounded up to a power of two; 0: as the service, up to 64 */
+	/* NULL, or: put an operation into words, for pawl_service_inspect; see below */
+	void (*describe)(struct pawl_op *op, char *text, size_t size);
 };
+/*
+ * The live view of the service shows the keys under which most operations wait, as hashes, since nothing else is kept of
+ * a key. `describe` writes about one operation of each into `text`, at most `size` bytes with the zero at the end. It is called
+ * with a hold on the operation and without a lock, on the thread of the view, and calls nothing of this library.
+ */
 
 /*
  * Open a purgatory whose deadlines run on the service, which is borrowed until close.

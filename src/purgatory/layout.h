@@ -109,6 +109,7 @@ struct bucket {
 	shared_uint64
 	        filter; /* a bit for each key that may be watched here; read without the lock, too */
 	uint64_t adds;  /* since it was empty: they go to the chains by turns */
+	uint64_t count; /* of operations */
 } __attribute__((aligned(CACHE_LINE)));
 
 /* Once it is published only its buckets change. Checks read it without the lock, perhaps an older one. */
@@ -155,8 +156,26 @@ struct shard {
 	shared_uint64 counts[COUNTS]; /* atomic: BY_TRY is counted without the lock, too */
 } __attribute__((aligned(LINE)));
 
+/* A key under which many operations wait. */
+struct busy_key {
+	struct hash hash;
+	uint64_t waiting;
+};
+
+/* How far the live view's pass through the tables has come, and what it has found: view.c. */
+#define BUSY_KEYS 16u
+struct view {
+	unsigned shard;
+	uint64_t bucket;
+	struct busy_key keys[BUSY_KEYS], found[BUSY_KEYS]; /* of this pass, and of the last one */
+};
+
 struct pawl_purgatory {
+	struct service_part part; /* first: of the service's live view */
+	struct view view;         /* for the thread of that view alone */
+
 	/* Set at open, and read only. */
+	void (*describe)(struct pawl_op *op, char *text, size_t size); /* or NULL */
 	struct pawl_service *service;
 	struct pawl_clock *clock; /* the service's */
 	struct ticks ticks;       /* the service's */
@@ -236,6 +255,9 @@ void pawl__table_grow(struct shard *shard,
 struct hash pawl__hash_bytes(const struct pawl_purgatory *purgatory, struct pawl_key key);
 bool pawl__op_run_completed(struct pawl_op *op);
 void pawl__op_run_deferred(void);
+
+/* view.c */
+void pawl__purgatory_write(struct service_part *part, struct json *json);
 
 /* check.c */
 void pawl__shard_take_out_all(struct shard *shard, pawl_op_fn *fn);

@@ -151,6 +151,8 @@ int pawl_purgatory_open(struct pawl_purgatory **opened, struct pawl_service *ser
 	purgatory = pawl__system_lines(sizeof(*purgatory) + shards * sizeof(struct table *));
 	if (!purgatory)
 		return -ENOMEM;
+	purgatory->part.write = pawl__purgatory_write;
+	purgatory->describe = options ? options->describe : NULL;
 	purgatory->service = service;
 	purgatory->clock = pawl__service_clock(service);
 	purgatory->ticks = pawl__service_ticks(service);
@@ -167,6 +169,7 @@ int pawl_purgatory_open(struct pawl_purgatory **opened, struct pawl_service *ser
 	}
 	mutex_init(&purgatory->stopping);
 	mutex_init(&purgatory->resolving);
+	pawl__service_add_part(service, &purgatory->part);
 	*opened = purgatory;
 	return 0;
 }
@@ -351,6 +354,7 @@ static void stop_once(struct pawl_purgatory *purgatory)
 	struct inside inside = {purgatory, thread->inside};
 
 	thread->inside = &inside;
+	pawl__service_remove_part(purgatory->service, &purgatory->part); /* it may hold some */
 	for (unsigned i = 0; i < purgatory->shard_count; i++)
 		close_shard(&purgatory->shards[i]);
 	for (unsigned i = 0; i < purgatory->shard_count; i++)

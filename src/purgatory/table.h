@@ -120,6 +120,7 @@ static inline void table_insert(struct shard *home, uintptr_t node, uint64_t low
 
 	lock_assert_held(&home->lock);
 	home->used += bucket->adds++ == 0;
+	bucket->count += node_watches(node)->op != NULL; /* else it is a mark */
 	list_insert(&bucket->chains[chain], node);
 	bucket_set_filter(bucket, bucket->filter | filter_bit(low));
 }
@@ -149,6 +150,7 @@ static inline void op_unlink(struct shard *home, struct pawl_op *op)
 	for (struct pawl_watches *watches = &op->watches; watches; watches = watches->more)
 		for (uint32_t i = 0; i < watches->count; i++)
 			if (watches->link[i]) {
+				bucket_of(home->table, watches->low[i])->count--;
 				table_remove(home, (uintptr_t)watches | i, watches->low[i]);
 				home->watched--;
 			}

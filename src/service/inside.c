@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the purgatory asks a service: inside.h. */
+/* What the purgatory and the live view ask a service: inside.h. */
 #define _GNU_SOURCE
 #include "layout.h"
 
@@ -32,4 +32,40 @@ bool pawl__service_manual(const struct pawl_service *service)
 bool pawl__service_stopped(const struct pawl_service *service)
 {
 	return __atomic_load_n(&service->shards[0].closed, __ATOMIC_RELAXED);
+}
+
+void pawl__service_add_part(struct pawl_service *service, struct service_part *part)
+{
+	mutex_lock(&service->mutex);
+	part->next = service->parts;
+	service->parts = part;
+	mutex_unlock(&service->mutex);
+}
+
+void pawl__service_remove_part(struct pawl_service *service, struct service_part *part)
+{
+	struct service_part **at = &service->parts;
+
+	mutex_lock(&service->mutex);
+	while (part->busy)
+		condition_wait(&service->changed, &service->mutex);
+	while (*at != part)
+		at = &(*at)->next;
+	*at = part->next;
+	mutex_unlock(&service->mutex);
+}
+
+/* Without the mutex, since `write` calls functions of the user's. A part that is busy stays in the list. */
+void pawl__service_write_parts(struct pawl_service *service, struct json *json)
+{
+	mutex_lock(&service->mutex);
+	for (struct service_part *part = service->parts; part; part = part->next) {
+		part->busy = true;
+		mutex_unlock(&service->mutex);
+		part->write(part, json);
+		mutex_lock(&service->mutex);
+		part->busy = false;
+		condition_broadcast(&service->changed);
+	}
+	mutex_unlock(&service->mutex);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the purgatory knows of a service beyond pawl/service.h. */
+/* What the purgatory and the live view know of a service beyond pawl/service.h. */
 #ifndef PAWL_SERVICE_INSIDE_H
 #define PAWL_SERVICE_INSIDE_H
 
@@ -19,5 +19,20 @@ bool pawl__service_stopped(const struct pawl_service *service); /* or stopping *
  * nothing of the quota max_pending, and stop does not hand it to the user's `dropped`. A wake-up for it is counted.
  */
 void pawl__task_init_internal(struct pawl_task *task, pawl_task_fn *run);
+
+/*
+ * A part of the program that the live view of a service shows, too: `write` adds its JSON object to the snapshot, on the thread of
+ * the view. To remove a part waits until `write`, if it is being called, has returned.
+ */
+struct json;
+struct service_part {
+	void (*write)(struct service_part *part, struct json *json);
+	struct service_part *next;
+	bool busy; /* under the service's mutex, as `next` */
+};
+
+void pawl__service_add_part(struct pawl_service *service, struct service_part *part);
+void pawl__service_remove_part(struct pawl_service *service, struct service_part *part);
+void pawl__service_write_parts(struct pawl_service *service, struct json *json);
 
 #endif

@@ -13,6 +13,7 @@
  * The files, along the life of a task: arm.c arms and cancels it; shard.h has the steps under the lock; advance.c
  * makes it due; run.c runs it; sleep.c and sleep.h let workers sleep and wake them. Beside it: await.c
  * (cancel_wait, settle), poll.c (manual mode, pools), open.c, stop.c, stats.c, clock.c, wall.h (times of the wall clock), and inside.c for the purgatory.
+ * The live view: inspect.c serves it, snapshot.c takes one, write.c writes it; journal.h is what workers note for it.
  *
  * A task is in one of four states, told by two things, both under its home's lock: whether its timer is
  * on the wheel, and whether a worker's `current` is this task.
@@ -115,6 +116,7 @@ struct worker {
 	struct pawl_histogram run_time __attribute__((aligned(8)));
 	pawl_task_fn *slowest;
 
+	struct journal *journal; /* or NULL: nobody looks; atomic */
 	struct pawl_service *service;
 	struct worker *outer;     /* a task of which polls this one; or NULL */
 	bool called;              /* pool: it answers a call, and has not taken a task yet */
@@ -164,6 +166,12 @@ struct pawl_service {
 	uint64_t changes; /* how often: under the mutex */
 	enum { OPEN, STOPPING, STOPPED } state; /* under the mutex */
 	int fd; /* manual mode: what pawl_service_fd() gives, or -1: under the mutex */
+
+	/* The live view: inspect.c. */
+	struct mutex inspecting;     /* held while it begins or ends */
+	struct inspector *inspector; /* under it; or NULL */
+	struct journal *journals;    /* of all workers: once allocated, they stay until close */
+	struct service_part *parts;  /* under `mutex` */
 };
 
 struct wakes; /* sleep.h */
@@ -206,6 +214,9 @@ uint64_t pawl__clock_wall(struct pawl_clock *clock); /* the wall clock beside it
 
 /* stats.c */
 size_t pawl__service_pending(struct pawl_service *service, bool internal); /* those, too */
+
+/* inspect.c */
+void pawl__service_end_inspection(struct pawl_service *service); /* under `inspecting` */
 
 /* stop.c */
 void pawl__service_end_threads(struct pawl_service *service, unsigned started);

@@ -91,6 +91,8 @@ static void free_memory(struct pawl_service *service)
 		free(service->shards[i].wheel);
 	pawl__system_free_lines(service->shards);
 	pawl__system_free_lines(service->workers);
+	free(service->journals);
+	mutex_destroy(&service->inspecting);
 	condition_destroy(&service->changed);
 	condition_destroy(&service->called);
 	mutex_destroy(&service->mutex);
@@ -146,6 +148,7 @@ static void describe(struct pawl_service *service, const struct pawl_service_opt
 	service->fd = -1;
 	strncpy(service->name, options->name, sizeof(service->name) - 1);
 	mutex_init(&service->mutex);
+	mutex_init(&service->inspecting);
 	condition_init(&service->called);
 	condition_init(&service->changed);
 }

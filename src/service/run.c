@@ -5,7 +5,7 @@
  */
 #define _GNU_SOURCE
 #include "../system/probes.h"
-#include "histogram.h"
+#include "journal.h"
 #include "shard.h"
 #include "wall.h"
 
@@ -172,6 +172,15 @@ static void record(struct worker *worker, const struct job *job, uint64_t start,
 	histogram_count(&worker->run_time, took);
 }
 
+/* For the live view, if somebody looks. */
+static void note(const struct worker *worker, const struct job *job, uint64_t start, uint64_t end)
+{
+	struct journal *journal = __atomic_load_n(&worker->journal, __ATOMIC_ACQUIRE);
+
+	if (__builtin_expect(journal != NULL, 0) && !job->internal)
+		journal_note(journal, job->run, job->deadline_ns, start, end - start);
+}
+
 void pawl__worker_answered(struct worker *worker)
 {
 	if (worker->called)
@@ -206,6 +215,7 @@ static size_t run_shard(struct pawl_service *service, struct worker *worker, str
 		job.run(job.task);
 		end = clock_now(service);
 		record(worker, &done, start, end);
+		note(worker, &done, start, end);
 		wakes = (struct wakes){0};
 		lock_take(&shard->lock);
 		finish(service, worker, shard, &done, end, &wakes);

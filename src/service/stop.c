@@ -108,8 +108,11 @@ void pawl_service_stop(struct pawl_service *service, pawl_task_fn *dropped)
 	if (service->dispatch)
 		pawl__service_stop_pool(service);
 	drop_pending(service, dropped);
+	mutex_lock(&service->inspecting);
+	pawl__service_end_inspection(service);
 	mutex_lock(&service->mutex);
 	service->state = STOPPED;
 	mutex_unlock(&service->mutex);
+	mutex_unlock(&service->inspecting);
 	pawl__service_changed(service);
 }

@@ -126,6 +126,11 @@ void pawl__system_free_lines(void *memory)
 	free(memory);
 }
 
+unsigned pawl__system_process(void)
+{
+	return (unsigned)getpid();
+}
+
 int64_t pawl__system_read_file(const char *path, void *data, size_t size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);

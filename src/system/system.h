@@ -5,6 +5,7 @@
  *
  *	posix.h    types and inlined calls       posix.c    the rest, for any POSIX system
  *	                                         linux.c    what Linux does better: sleeping, descriptors, random bytes, slack
+ *	                                         serve.c    a server on a Unix socket
  *	windows.h  types and inlined calls       windows.c  the rest
  *
  * Each of these files is empty on the systems that it is not for, so a build compiles all of them. With PAWL_POSIX
@@ -68,5 +69,25 @@ void pawl__system_free_lines(void *memory); /* NULL is allowed */
 
 /* The first `size` bytes of a file, or all, if it has fewer: how many, or -errno. A pipe or a device is not waited for. */
 int64_t pawl__system_read_file(const char *path, void *data, size_t size);
+
+unsigned pawl__system_process(void); /* the number of this process */
+
+/*
+ * A server on a Unix socket that only this user may connect to, with a thread of its own, and at most 8 clients at a time.
+ * Each line from a client, whatever it says, is answered. Close ends the thread and removes the file.
+ *
+ * 0, or -errno: -EADDRINUSE a process serves there, -EEXIST a file that is no socket is there, -ENAMETOOLONG, and what the
+ * system says; -ENOTSUP where there are no such sockets. A socket whose process is gone is replaced.
+ */
+struct local_server;
+struct local_handler {
+	const char *name;                             /* of the thread */
+	char *(*answer)(void *arg, size_t *size);     /* malloc'ed; NULL: close the connection */
+	void (*clients)(void *arg, unsigned clients); /* there are so many now */
+	void *arg;
+};
+int pawl__system_serve_open(struct local_server **server, const char *path,
+                            const struct local_handler *handler);
+void pawl__system_serve_close(struct local_server *server);
 
 #endif

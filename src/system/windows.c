@@ -226,4 +226,23 @@ int64_t pawl__system_read_file(const char *path, void *data, size_t size)
 	_close(fd);
 	return result;
 }
+
+unsigned pawl__system_process(void)
+{
+	return (unsigned)GetCurrentProcessId();
+}
+
+int pawl__system_serve_open(struct local_server **server, const char *path,
+                            const struct local_handler *handler)
+{
+	(void)server;
+	(void)path;
+	(void)handler;
+	return -ENOTSUP;
+}
+
+void pawl__system_serve_close(struct local_server *server)
+{
+	(void)server;
+}
 #endif

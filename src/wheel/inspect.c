@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Looking at a wheel: where a timer sits, which timers there are, whether all is well. */
+#include "compiler.h"
 #include "placing.h"
 #include "reach.h"
+#include "walk.h"
 
 /* The cell that a slot stands for now: the current one or one of those after it. */
 static uint64_t cell_of_slot(const struct pawl_wheel *wheel, const struct level *level,
@@ -91,6 +93,96 @@ void pawl_wheel_each(struct pawl_wheel *wheel, bool (*fn)(struct pawl_timer *tim
 	for (unsigned i = wheel->levels_used; i-- > 0;)
 		if (wheel->level[i].ready && !visit_level(wheel, &wheel->level[i], &visit))
 			return;
+}
+
+/* Whether the list goes on behind those. */
+static bool first_of_list(const struct pawl_timer *head, struct pawl_timer **timers, unsigned most,
+                          unsigned *count)
+{
+	struct pawl_timer *timer = head->next;
+
+	for (*count = 0; timer != head && *count < most; timer = timer->next)
+		timers[(*count)++] = timer;
+	return timer != head;
+}
+
+/* From this slot to the next one that may hold timers, or to the end of the word or of the level. */
+static uint64_t slots_to_skip(const struct pawl_wheel *wheel, const struct level *level,
+                              uint64_t slot)
+{
+	uint64_t rest = wheel->slots - slot, in_word = slot % BITS_PER_WORD, bits, skip;
+
+	if (!level->ready)
+		return rest;
+	bits = level->bits[slot / BITS_PER_WORD] >> in_word;
+	skip = bits ? lowest_bit(bits) : BITS_PER_WORD - in_word;
+	return skip < rest ? skip : rest;
+}
+
+static uint64_t chains_of(const struct pawl_wheel *wheel)
+{
+	return wheel->chain_mask + UINT64_C(1);
+}
+
+/*
+ * The list that the walk is at. NULL: a slot without timers. The walk goes on to the list behind it, or to the next one
+ * that may have timers.
+ */
+static const struct pawl_timer *next_list(const struct pawl_wheel *wheel, struct wheel_walk *walk)
+{
+	uint64_t number = walk->at++, slot = number / chains_of(wheel), skip;
+	const struct level *level;
+
+	if (walk->level == 0)
+		return &wheel->due[number];
+	level = &wheel->level[walk->level - 1];
+	skip = slots_to_skip(wheel, level, slot);
+	if (skip == 0)
+		return slot_head(wheel, level, slot, number % chains_of(wheel));
+	walk->at = (slot + skip) * chains_of(wheel);
+	return NULL;
+}
+
+bool pawl__wheel_walk(const struct pawl_wheel *wheel, struct wheel_walk *walk, unsigned budget,
+                      wheel_walk_fn *fn, void *arg)
+{
+	uint64_t end = (walk->level ? wheel->slots : 1) * chains_of(wheel);
+	struct pawl_timer *timers[WALK_MOST];
+
+	for (unsigned done = 0; walk->at < end && done < budget; done++) {
+		const struct pawl_timer *head = next_list(wheel, walk);
+		unsigned count = 0;
+		bool cut = false;
+
+		if (!head || walk->skip > 0) {
+			walk->skip -= head != NULL;
+			continue;
+		}
+		walk->skip = walk->stride - 1;
+		if (!list_empty(head))
+			cut = first_of_list(head, timers, walk->most, &count);
+		fn(timers, count, cut, arg);
+		done += count;
+	}
+	return walk->at < end;
+}
+
+unsigned pawl__wheel_levels(const struct pawl_wheel *wheel)
+{
+	return wheel->levels_used + 1u;
+}
+
+uint64_t pawl__wheel_lists(const struct pawl_wheel *wheel, unsigned number, uint64_t *width)
+{
+	const struct level *level = &wheel->level[number ? number - 1 : 0];
+	uint64_t slots = number == 0; /* the lists of due timers are as those of one slot */
+
+	*width = level->width;
+	for (uint64_t word = 0; number && level->ready && word * BITS_PER_WORD < wheel->slots;
+	     word++)
+		for (uint64_t bits = level->bits[word]; bits; bits &= bits - 1)
+			slots++;
+	return slots * chains_of(wheel);
 }
 
 /*

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every allocation and every start of a thread fails once at open: a clean -errno, nothing left behind,
- * and the clock is free for the next one. The linker puts the functions here in the place of the real
+ * Every allocation and every start of a thread fails once, at open and when a service is to be inspected: a clean -errno,
+ * nothing left behind, and the clock is free for the next one. The linker puts the functions here in the place of the real
  * ones (--wrap), so the counts hold without a sanitizer too.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 
 #include "../support/services.h"
+#include "../support/viewer.h"
 
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *memory, size_t size);
 void *__real_aligned_alloc(size_t alignment, size_t size);
 void __real_free(void *memory);
 int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
@@ -19,13 +21,14 @@ int __real_pthread_join(pthread_t thread, void **result);
 
 void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *memory, size_t size);
 void *__wrap_aligned_alloc(size_t alignment, size_t size);
 void __wrap_free(void *memory);
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
                           void *arg);
 int __wrap_pthread_join(pthread_t thread, void **result);
 
-/* What could fail since begin_counting; the one with the number `failing`, from 1, does. */
+/* What could fail since begin_counting; the one with the number `failing`, from 1, does. Atomic: a view has its own thread. */
 static struct {
 	unsigned calls, failing;
 	bool of_thread; /* what failed was the start of a thread */
@@ -34,7 +37,8 @@ static struct {
 
 static bool fails(bool thread)
 {
-	if (++state.calls != state.failing)
+	if (__atomic_add_fetch(&state.calls, 1, __ATOMIC_SEQ_CST) !=
+	    __atomic_load_n(&state.failing, __ATOMIC_SEQ_CST))
 		return false;
 	state.of_thread = thread;
 	return true;
@@ -42,7 +46,7 @@ static bool fails(bool thread)
 
 static void *counted(void *memory)
 {
-	state.memory += memory != NULL;
+	__atomic_add_fetch(&state.memory, memory != NULL, __ATOMIC_SEQ_CST);
 	return memory;
 }
 
@@ -56,6 +60,13 @@ void *__wrap_calloc(size_t count, size_t size)
 	return fails(false) ? NULL : counted(__real_calloc(count, size));
 }
 
+void *__wrap_realloc(void *memory, size_t size)
+{
+	if (fails(false))
+		return NULL;
+	return memory ? __real_realloc(memory, size) : counted(__real_realloc(NULL, size));
+}
+
 void *__wrap_aligned_alloc(size_t alignment, size_t size)
 {
 	return fails(false) ? NULL : counted(__real_aligned_alloc(alignment, size));
@@ -63,7 +74,7 @@ void *__wrap_aligned_alloc(size_t alignment, size_t size)
 
 void __wrap_free(void *memory)
 {
-	state.memory -= memory != NULL;
+	__atomic_sub_fetch(&state.memory, memory != NULL, __ATOMIC_SEQ_CST);
 	__real_free(memory);
 }
 
@@ -194,6 +205,67 @@ static void a_refused_open_leaves_nothing_behind(void)
 	expect_nothing_left();
 }
 
+/* The journals, the inspector, the server and its thread. The journals stay with the service. */
+static void every_allocation_and_thread_fails_once_at_inspect(void)
+{
+	for (unsigned failing = 1; failing <= 4; failing++) {
+		struct pawl_service *service = service_with(NULL);
+		struct viewer viewer;
+		long threads;
+		int error;
+
+		begin_counting(failing);
+		threads = state.threads;
+		error = pawl_service_inspect(service, socket_path());
+		EXPECT_EQ(error, failing == 4 ? -EAGAIN : -ENOMEM);
+		EXPECT_EQ(state.of_thread, failing == 4);
+		EXPECT_EQ(state.threads, threads);
+		EXPECT_EQ(connect_to(socket_path()), -ENOENT);
+		EXPECT_EQ(pawl_service_inspect(service, socket_path()), 0);
+		viewer_open(&viewer, socket_path());
+		viewer_close(&viewer);
+		pawl_service_close(service, NULL);
+	}
+}
+
+/* Asked without memory of this test's own, so that the first that fails is the view's. */
+static bool answered(int fd)
+{
+	char bytes[4096];
+	ssize_t size = 1;
+
+	if (send(fd, "\n", 1, MSG_NOSIGNAL) != 1)
+		return false;
+	do
+		size = read(fd, bytes, sizeof(bytes));
+	while (size > 0 && bytes[size - 1] != '\n');
+	return size > 0;
+}
+
+static void a_snapshot_for_which_there_is_no_memory_ends_the_connection_and_nothing_else(void)
+{
+	struct pawl_service *service;
+	bool complete = false;
+	unsigned failing = 0;
+	int fd;
+
+	begin_counting(0);
+	service = service_with(NULL);
+	EXPECT_EQ(pawl_service_inspect(service, socket_path()), 0);
+	while (!complete) {
+		fd = connect_to(socket_path());
+		EXPECT(answered(fd));
+		__atomic_store_n(&state.calls, 0, __ATOMIC_SEQ_CST);
+		__atomic_store_n(&state.failing, ++failing, __ATOMIC_SEQ_CST);
+		complete = answered(fd);
+		__atomic_store_n(&state.failing, 0, __ATOMIC_SEQ_CST);
+		close(fd);
+	}
+	EXPECT(failing > 1);
+	pawl_service_close(service, NULL);
+	expect_nothing_left();
+}
+
 static void arming_and_running_allocate_nothing(void)
 {
 	for (size_t i = 0; i < COUNTOF(every_mode); i++) {
@@ -222,8 +294,12 @@ int main(void)
 	        TEST(every_allocation_and_thread_fails_once_at_open),
 	        TEST(the_clock_is_free_again_after_a_failure),
 	        TEST(a_refused_open_leaves_nothing_behind),
+	        TEST(every_allocation_and_thread_fails_once_at_inspect),
+	        TEST(a_snapshot_for_which_there_is_no_memory_ends_the_connection_and_nothing_else),
 	        TEST(arming_and_running_allocate_nothing),
 	};
+	int code = RUN_TESTS(tests);
 
-	return RUN_TESTS(tests);
+	remove_socket_folder();
+	return code;
 }

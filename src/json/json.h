@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Writing JSON into memory that grows. Commas are put where they belong: before everything that does not come first. For
+ * want of memory the rest is left out and `failed` is set.
+ */
+#ifndef PAWL_JSON_JSON_H
+#define PAWL_JSON_JSON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct json {
+	char *text; /* malloc'ed */
+	size_t size, room;
+	bool failed;
+};
+
+static inline void json_add(struct json *json, const char *bytes, size_t size)
+{
+	if (json->room - json->size < size && !json->failed) {
+		size_t room = 2 * (json->size + size) + 4096;
+		char *text = realloc(json->text, room);
+
+		json->failed = !text;
+		json->text = text ? text : json->text;
+		json->room = text ? room : json->room;
+	}
+	if (json->failed)
+		return;
+	memcpy(json->text + json->size, bytes, size);
+	json->size += size;
+}
+
+/* What follows is a value, or a name: the comma before it. */
+static inline void json_next(struct json *json)
+{
+	if (json->size > 0 && !strchr("{[:", json->text[json->size - 1]))
+		json_add(json, ",", 1);
+}
+
+/* '{', '[' */
+static inline void json_open(struct json *json, char bracket)
+{
+	json_next(json);
+	json_add(json, &bracket, 1);
+}
+
+static inline void json_close(struct json *json, char bracket)
+{
+	json_add(json, &bracket, 1);
+}
+
+/* Of a member; without characters that would need an escape. */
+static inline void json_name(struct json *json, const char *name)
+{
+	json_next(json);
+	json_add(json, "\"", 1);
+	json_add(json, name, strlen(name));
+	json_add(json, "\":", 2);
+}
+
+static inline void json_number(struct json *json, uint64_t number)
+{
+	char digits[20], *at = digits + sizeof(digits);
+
+	do
+		*--at = (char)('0' + number % 10);
+	while ((number /= 10) > 0);
+	json_next(json);
+	json_add(json, at, (size_t)(digits + sizeof(digits) - at));
+}
+
+static inline void json_null(struct json *json)
+{
+	json_next(json);
+	json_add(json, "null", 4);
+}
+
+static inline void json_member(struct json *json, const char *name, uint64_t number)
+{
+	json_name(json, name);
+	json_number(json, number);
+}
+
+/* The lowest `digits` hexadecimal ones. */
+static inline void json_hex(struct json *json, uint64_t number, unsigned digits)
+{
+	while (digits-- > 0)
+		json_add(json, &"0123456789abcdef"[number >> 4 * digits & 15], 1);
+}
+
+/* How many bytes the character at `text` takes in UTF-8; 0: it is none. */
+static inline size_t json_character(const unsigned char *text, size_t size)
+{
+	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+	size_t length = *text < 0x80   ? 1
+	                : *text < 0xC0 ? 0
+	                : *text < 0xE0 ? 2
+	                : *text < 0xF0 ? 3
+	                               : 4;
+	uint32_t code = *text & 0x7Fu >> length;
+
+	if (length < 2)
+		return length;
+	for (size_t i = 1; i < length; i++) {
+		if (i >= size || (text[i] & 0xC0) != 0x80)
+			return 0;
+		code = code << 6 | (text[i] & 0x3Fu);
+	}
+	return code < least[length] || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)
+	               ? 0
+	               : length;
+}
+
+/* Any bytes: those that are no UTF-8 become U+FFFD. */
+static inline void json_string(struct json *json, const char *bytes, size_t size)
+{
+	const unsigned char *text = (const unsigned char *)bytes;
+
+	json_next(json);
+	json_add(json, "\"", 1);
+	for (size_t i = 0, length; i < size; i += length ? length : 1) {
+		length = json_character(text + i, size - i);
+		if (length == 0) {
+			json_add(json, "\\ufffd", 6);
+		} else if (text[i] < 0x20 || text[i] == 0x7F) {
+			json_add(json, "\\u", 2);
+			json_hex(json, text[i], 4);
+		} else {
+			if (text[i] == '"' || text[i] == '\\')
+				json_add(json, "\\", 1);
+			json_add(json, bytes + i, length);
+		}
+	}
+	json_add(json, "\"", 1);
+}
+
+#endif

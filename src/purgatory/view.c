@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the live view shows of a purgatory: its counts, and the keys under which most operations wait. It runs on the thread of
+ * the view, and its work is bounded: of the buckets some thousands in one snapshot, going on where the last one has stopped, and
+ * the lock of a shard for some hundred of them at a time. A bucket knows how many operations it has, and a few of
+ * these tell their keys.
+ */
+#define _GNU_SOURCE
+#include "../service/cells.h"
+#include "table.h"
+
+#define BUCKETS   2048u /* in one snapshot */
+#define STEP      256u  /* of them with the lock held */
+#define PER_CHAIN 8u    /* operations that are asked for their key */
+#define SHOWN     10u   /* keys */
+#define TEXT_SIZE 128u  /* bytes that describe may write */
+
+/* Of the operations of a bucket that were asked, those with this key. */
+struct asked {
+	struct hash hash;
+	struct pawl_op *op;
+	uint32_t count;
+};
+
+/* At most `most` different keys; *all is how many operations were asked. Under the lock. */
+static unsigned ask(const struct shard *shard, const struct bucket *bucket, struct asked *keys,
+                    unsigned most, uint32_t *all)
+{
+	unsigned count = 0, i;
+
+	lock_assert_held(&shard->lock);
+	*all = 0;
+	for (unsigned c = 0; c < CHAINS; c++) {
+		uintptr_t node = bucket->chains[c];
+
+		for (unsigned n = 0; node && n < PER_CHAIN; n++, node = *node_next(node)) {
+			struct hash hash = node_hash(node);
+
+			if (!node_watches(node)->op)
+				continue; /* a mark */
+			++*all;
+			for (i = 0; i < count && !same_hash(&keys[i].hash, &hash);)
+				i++;
+			if (i == most)
+				continue;
+			if (i == count)
+				keys[count++] = (struct asked){hash, node_watches(node)->op, 0};
+			keys[i].count++;
+		}
+	}
+	return count;
+}
+
+static struct busy_key *least_busy(struct view *view)
+{
+	struct busy_key *least = view->keys;
+
+	for (unsigned i = 1; i < BUSY_KEYS; i++)
+		if (view->keys[i].waiting < least->waiting)
+			least = &view->keys[i];
+	return least;
+}
+
+static void note_key(struct view *view, const struct hash *hash, uint64_t waiting)
+{
+	struct busy_key *key = least_busy(view);
+
+	for (unsigned i = 0; i < BUSY_KEYS; i++)
+		if (view->keys[i].waiting && same_hash(&view->keys[i].hash, hash)) {
+			view->keys[i].waiting += waiting;
+			return;
+		}
+	if (waiting > key->waiting)
+		*key = (struct busy_key){*hash, waiting};
+}
+
+/* Under the lock. */
+static void look_at_bucket(struct view *view, const struct shard *shard,
+                           const struct bucket *bucket)
+{
+	struct asked keys[CHAINS];
+	unsigned count;
+	uint32_t all;
+
+	if (bucket->count <= least_busy(view)->waiting)
+		return;
+	count = ask(shard, bucket, keys, CHAINS, &all);
+	for (unsigned i = 0; i < count; i++)
+		note_key(view, &keys[i].hash, bucket->count * keys[i].count / all);
+}
+
+/* The next buckets of the shard; true: those were the last. */
+static bool look_at_shard(struct view *view, struct shard *shard)
+{
+	uint64_t end = view->bucket + STEP;
+	bool last;
+
+	lock_take(&shard->lock);
+	for (; view->bucket < end && view->bucket <= shard->table->mask; view->bucket++)
+		look_at_bucket(view, shard, &shard->table->buckets[view->bucket]);
+	last = view->bucket > shard->table->mask;
+	lock_give(&shard->lock);
+	return last;
+}
+
+/* A pass goes through all shards. Its keys are shown until the next one has come to its end. */
+static void look_on(struct pawl_purgatory *purgatory)
+{
+	struct view *view = &purgatory->view;
+
+	for (unsigned i = 0; i < BUCKETS / STEP; i++) {
+		if (!look_at_shard(view, &purgatory->shards[view->shard]))
+			continue;
+		view->bucket = 0;
+		if (++view->shard < purgatory->shard_count)
+			continue;
+		view->shard = 0;
+		memcpy(view->found, view->keys, sizeof(view->found));
+		memset(view->keys, 0, sizeof(view->keys));
+		return;
+	}
+}
+
+/* A key that is shown: how many wait under it now, and one of them, held, if it is to be described. */
+struct shown {
+	struct hash hash;
+	uint64_t waiting;
+	struct pawl_op *op;
+};
+
+static void count_in_shard(struct shard *shard, bool describe, struct shown *shown)
+{
+	struct asked keys[CHAINS * PER_CHAIN];
+	struct bucket *bucket;
+	unsigned count;
+	uint32_t all;
+
+	lock_take(&shard->lock);
+	bucket = bucket_of(shard->table, shown->hash.low);
+	count = ask(shard, bucket, keys, CHAINS * PER_CHAIN, &all);
+	for (unsigned i = 0; i < count; i++) {
+		if (!same_hash(&keys[i].hash, &shown->hash))
+			continue;
+		shown->waiting += bucket->count * keys[i].count / all;
+		if (describe && !shown->op) {
+			shown->op = keys[i].op;
+			__atomic_add_fetch(&shown->op->references, 1, __ATOMIC_RELAXED);
+		}
+	}
+	lock_give(&shard->lock);
+}
+
+/* In all shards. Those in which nothing is watched under it are passed over without their lock. */
+static void count_key(struct pawl_purgatory *purgatory, struct shown *shown)
+{
+	for (unsigned i = 0; i < purgatory->shard_count; i++)
+		if (table_may_have(shard_table(purgatory, i), shown->hash.low))
+			count_in_shard(&purgatory->shards[i], purgatory->describe, shown);
+}
+
+static int by_waiting(const void *a, const void *b)
+{
+	uint64_t left = ((const struct shown *)a)->waiting,
+	         right = ((const struct shown *)b)->waiting;
+
+	return left < right ? 1 : left > right ? -1 : 0;
+}
+
+static void write_key(const struct pawl_purgatory *purgatory, const struct shown *shown,
+                      struct json *json)
+{
+	char text[TEXT_SIZE] = "";
+
+	json_open(json, '{');
+	json_name(json, "hash");
+	json_next(json);
+	json_add(json, "\"", 1);
+	json_hex(json, shown->hash.high, 8);
+	json_hex(json, shown->hash.low, 16);
+	json_add(json, "\"", 1);
+	json_member(json, "waiting", shown->waiting);
+	if (shown->op) {
+		purgatory->describe(shown->op, text, sizeof(text));
+		text[TEXT_SIZE - 1] = '\0';
+		json_name(json, "operation");
+		json_string(json, text, strlen(text));
+	}
+	json_close(json, '}');
+}
+
+static void write_keys(struct pawl_purgatory *purgatory, struct json *json)
+{
+	struct shown shown[BUSY_KEYS] = {0};
+	unsigned count = 0;
+
+	look_on(purgatory);
+	for (unsigned i = 0; i < BUSY_KEYS; i++) {
+		if (purgatory->view.found[i].waiting == 0)
+			continue;
+		shown[count].hash = purgatory->view.found[i].hash;
+		count_key(purgatory, &shown[count++]);
+	}
+	qsort(shown, count, sizeof(shown[0]), by_waiting);
+	json_name(json, "keys");
+	json_open(json, '[');
+	for (unsigned i = 0; i < count; i++) {
+		if (i < SHOWN && shown[i].waiting > 0)
+			write_key(purgatory, &shown[i], json);
+		if (shown[i].op)
+			op_unref(shown[i].op);
+	}
+	json_close(json, ']');
+}
+
+void pawl__purgatory_write(struct service_part *part, struct json *json)
+{
+	struct pawl_purgatory *purgatory =
+	        (struct pawl_purgatory *)(void *)part; /* its first member */
+	struct pawl_op_stats *stats = malloc(sizeof(*stats));
+
+	json->failed |= !stats;
+	if (!stats)
+		return;
+	pawl_purgatory_stats(purgatory, stats);
+	json_open(json, '{');
+	json_member(json, "watched", stats->watched);
+	json_member(json, "delayed", stats->delayed);
+	json_member(json, "completed_by_try", stats->completed_by_try);
+	json_member(json, "completed_by_check", stats->completed_by_check);
+	json_member(json, "completed_by_call", stats->completed_by_call);
+	json_member(json, "expired", stats->expired);
+	json_member(json, "cancelled", stats->cancelled);
+	json_member(json, "dropped", stats->dropped);
+	write_histogram(json, "lateness", &stats->lateness);
+	write_keys(purgatory, json);
+	json_close(json, '}');
+	free(stats);
+}

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Taking a snapshot. No lock is held for long: a shard's for some 256 tasks at a time. And the work is bounded however many
+ * tasks there are. With few pending every list of the wheels is looked into. With many, some lists of each level are, chosen
+ * at equal distances, since the lists of one level have about the same length; and those of different levels do not, so
+ * each level is judged by itself:
+ *
+ *	all its lists were looked into                   what was met is what there is
+ *	some were, each to its end                       the others are like them
+ *	some were, and not to their end                  it has what all the others have not: how many tasks are pending is known
+ *
+ * Where several levels have such long lists, they share the rest as if tasks were spread evenly over time. While tasks are moved
+ * beside it, one may be met twice or not at all.
+ */
+#define _GNU_SOURCE
+#include "snapshot.h"
+#include "../wheel/walk.h"
+#include "wall.h"
+
+#define FEW        2048u /* pending tasks: all of them are met */
+#define TRIAL      8u    /* lists of a level, to see how long they are */
+#define TRIAL_MOST 64u   /* tasks of each */
+#define SHORT      48u   /* tasks, on average: then lists are looked into to their end, else... */
+#define SOME       8u    /* ...only so many tasks of each are met */
+#define ENOUGH     512u  /* tasks of a level; but of short lists... */
+#define LISTS      32u   /* ...at least so many lists */
+#define MS         UINT64_C(1000000)
+#define SECOND     (1000 * MS)
+
+const uint64_t pawl__snapshot_due_within[CELLS_DUE - 1] = {
+        0,           MS,           10 * MS,       100 * MS,       SECOND,         10 * SECOND,
+        60 * SECOND, 600 * SECOND, 3600 * SECOND, 21600 * SECOND, 86400 * SECOND,
+};
+
+static unsigned cell_due(uint64_t deadline_ns, uint64_t now)
+{
+	uint64_t within = deadline_ns > now ? deadline_ns - now : 0;
+	unsigned cell = 0;
+
+	while (cell < CELLS_DUE - 1 && within > pawl__snapshot_due_within[cell])
+		cell++;
+	return cell;
+}
+
+/* By the wall clock as it goes now, where a task waits for that. */
+static uint64_t due_at(const struct snapshot *snapshot, const struct pawl_task *task)
+{
+	if (!task->at_time)
+		return task->deadline_ns;
+	return add_ns(snapshot->now,
+	              task->period_ns > snapshot->wall ? task->period_ns - snapshot->wall : 0);
+}
+
+static struct function *function_of(struct snapshot *snapshot, pawl_task_fn *run)
+{
+	unsigned at = (unsigned)((uintptr_t)run * UINT64_C(0x9E3779B97F4A7C15) >> 56);
+
+	for (unsigned i = 0; run && i < FUNCTIONS; i++) {
+		struct function *function = &snapshot->functions[(at + i) % FUNCTIONS];
+
+		if (!function->run)
+			function->run = run;
+		if (function->run == run)
+			return function;
+	}
+	return &snapshot->others;
+}
+
+/* For the trial: nothing but how many there are. */
+static void count_list(struct pawl_timer *const *timers, unsigned count, bool cut, void *arg)
+{
+	struct met_level *level = arg;
+
+	(void)timers;
+	(void)cut;
+	level->looked++;
+	level->met += count;
+}
+
+static void meet_list(struct pawl_timer *const *timers, unsigned count, bool cut, void *arg)
+{
+	struct snapshot *snapshot = arg;
+	struct met_level *level = &snapshot->levels[snapshot->level];
+
+	level->looked++;
+	level->cut |= cut;
+	for (unsigned i = 0; i < count; i++) {
+		const struct pawl_task *task = task_of(timers[i]);
+
+		if (task->internal)
+			continue;
+		snapshot->met++;
+		level->met++;
+		snapshot->due[cell_due(due_at(snapshot, task), snapshot->now)]
+		        .on[snapshot->level]++;
+		function_of(snapshot, task->run)->met.on[snapshot->level]++;
+	}
+}
+
+static unsigned kept_level(unsigned level)
+{
+	return level < LEVELS ? level : LEVELS - 1;
+}
+
+/* Returns how many levels its wheel has. */
+static unsigned add_counts(struct snapshot *snapshot, struct shard *shard)
+{
+	unsigned levels;
+
+	lock_take(&shard->lock);
+	snapshot->counts.armed += shard->counts[0].armed;
+	snapshot->counts.ran += shard->counts[0].ran;
+	snapshot->counts.cancelled += shard->counts[0].cancelled;
+	snapshot->counts.dropped += shard->counts[0].dropped;
+	snapshot->moved_ahead += shard->moved_ahead;
+	snapshot->moved_at_opening += shard->moved_at_opening;
+	levels = pawl__wheel_levels(shard->wheel);
+	for (unsigned i = 0; i < levels; i++) {
+		struct met_level *level = &snapshot->levels[kept_level(i)];
+
+		level->lists += pawl__wheel_lists(shard->wheel, i, &level->width);
+	}
+	lock_give(&shard->lock);
+	return levels;
+}
+
+/* Through one level of all shards, each list that the walk says. */
+static void walk_level(struct snapshot *snapshot, struct wheel_walk *walk, wheel_walk_fn *fn,
+                       void *arg)
+{
+	for (unsigned i = 0; i < snapshot->service->shard_count; i++) {
+		struct shard *shard = &snapshot->service->shards[i];
+		bool more = true;
+
+		for (walk->at = 0; more;) {
+			lock_take(&shard->lock);
+			more = walk->level < pawl__wheel_levels(shard->wheel) &&
+			       pawl__wheel_walk(shard->wheel, walk, BATCH, fn, arg);
+			lock_give(&shard->lock);
+		}
+	}
+}
+
+/* Which lists of a level to look into, and how far, by the length of a few of them. */
+static void choose(struct snapshot *snapshot, const struct met_level *level,
+                   struct wheel_walk *walk)
+{
+	struct wheel_walk few = {.level = walk->level, .most = TRIAL_MOST};
+	struct met_level trial = {0};
+	uint64_t lists;
+
+	few.stride = (level->lists + TRIAL - 1) / TRIAL;
+	few.skip = few.stride / 2;
+	walk_level(snapshot, &few, count_list, &trial);
+	walk->most = trial.met < SHORT * trial.looked ? WALK_MOST : SOME;
+	lists = walk->most == SOME ? ENOUGH / SOME
+	                           : ENOUGH * trial.looked / (trial.met ? trial.met : 1);
+	lists = lists < LISTS ? LISTS : lists;
+	walk->stride = level->lists > lists ? level->lists / lists : 1;
+	walk->skip = snapshot->now / MS % walk->stride; /* others in each snapshot */
+}
+
+static void meet_level(struct snapshot *snapshot, unsigned number, bool few)
+{
+	const struct met_level *level = &snapshot->levels[kept_level(number)];
+	struct wheel_walk walk = {.level = number, .stride = 1, .most = WALK_MOST};
+
+	if (level->lists == 0)
+		return;
+	if (!few)
+		choose(snapshot, level, &walk);
+	snapshot->level = kept_level(number);
+	walk_level(snapshot, &walk, meet_list, snapshot);
+}
+
+/* How many tasks are in the lists that were passed over, if those are like the others. */
+static double passed_over(const struct met_level *level)
+{
+	if (level->cut || level->looked == 0 || level->looked >= level->lists)
+		return 0;
+	return (double)level->met * (double)(level->lists - level->looked) / (double)level->looked;
+}
+
+static double span_of(const struct met_level *level)
+{
+	return level->cut ? (double)level->lists * (double)level->width : 0;
+}
+
+/*
+ * What was not met is known, since the number of pending tasks is. Those in lists that were passed over are estimated; the
+ * rest is behind what was met of long lists. Without such lists the estimate is made to fit.
+ */
+static void weigh_levels(struct snapshot *snapshot)
+{
+	double pending = (double)counts_pending(&snapshot->counts), passed = 0, spans = 0, fit = 1;
+	double rest = pending > (double)snapshot->met ? pending - (double)snapshot->met : 0;
+
+	for (unsigned i = 0; i < LEVELS; i++) {
+		passed += passed_over(&snapshot->levels[i]);
+		spans += span_of(&snapshot->levels[i]);
+	}
+	if (passed > 0 && (spans == 0 || passed > rest))
+		fit = rest / passed;
+	rest -= fit * passed;
+	for (unsigned i = 0; i < LEVELS; i++) {
+		struct met_level *level = &snapshot->levels[i];
+		double more = fit * passed_over(level);
+
+		if (level->cut)
+			more = rest * span_of(level) / spans;
+		level->weight = level->met ? 1 + more / (double)level->met : 0;
+	}
+}
+
+static void add_tally(struct snapshot *snapshot, const struct tally *tally)
+{
+	struct function *function =
+	        function_of(snapshot, __atomic_load_n(&tally->run, __ATOMIC_RELAXED));
+	uint64_t longest = __atomic_load_n(&tally->longest_ns, __ATOMIC_RELAXED);
+
+	function->count += __atomic_load_n(&tally->count, __ATOMIC_RELAXED);
+	function->total_ns += __atomic_load_n(&tally->total_ns, __ATOMIC_RELAXED);
+	function->longest_ns = longest > function->longest_ns ? longest : function->longest_ns;
+}
+
+/* By when it began. */
+static void add_latest(struct snapshot *snapshot, const struct run_note *note, unsigned worker)
+{
+	struct latest *latest = snapshot->latest;
+	unsigned at = snapshot->latest_count;
+
+	if (at < LATEST)
+		snapshot->latest_count++;
+	else if (latest[--at].note.start_ns >= note->start_ns)
+		return;
+	for (; at > 0 && latest[at - 1].note.start_ns < note->start_ns; at--)
+		latest[at] = latest[at - 1];
+	latest[at] = (struct latest){*note, worker};
+}
+
+static void add_journal(struct snapshot *snapshot, const struct journal *journal, unsigned worker)
+{
+	uint64_t end = __atomic_load_n(&journal->written, __ATOMIC_ACQUIRE);
+	struct run_note note;
+
+	for (uint64_t n = end > LATEST ? end - LATEST : 0; n < end; n++)
+		if (journal_read(journal, n, &note))
+			add_latest(snapshot, &note, worker);
+	for (unsigned i = 0; i < TALLIES; i++)
+		add_tally(snapshot, &journal->tallies[i]);
+	add_tally(snapshot, &journal->others);
+}
+
+static void add_worker(struct snapshot *snapshot, const struct worker *worker)
+{
+	uint64_t slowest_ns = __atomic_load_n(&worker->run_time.max, __ATOMIC_RELAXED);
+	pawl_task_fn *slowest = __atomic_load_n(&worker->slowest, __ATOMIC_RELAXED);
+
+	if (slowest && (!snapshot->slowest || slowest_ns > snapshot->slowest_ns)) {
+		snapshot->slowest = slowest;
+		snapshot->slowest_ns = slowest_ns;
+	}
+	histogram_merge(&worker->lateness, &snapshot->lateness);
+	histogram_merge(&worker->run_time, &snapshot->run_time);
+	add_journal(snapshot, &snapshot->service->journals[worker->number - 1], worker->number);
+}
+
+void pawl__snapshot_take(struct snapshot *snapshot, struct pawl_service *service)
+{
+	unsigned levels = 0;
+	bool few;
+
+	memset(snapshot, 0, sizeof(*snapshot));
+	snapshot->service = service;
+	snapshot->now = clock_now(service);
+	snapshot->wall = wall_now(service);
+	for (unsigned i = 0; i < service->shard_count; i++) {
+		unsigned used = add_counts(snapshot, &service->shards[i]);
+
+		levels = used > levels ? used : levels;
+	}
+	few = counts_pending(&snapshot->counts) <= FEW;
+	for (unsigned i = 0; i < levels; i++)
+		meet_level(snapshot, i, few);
+	weigh_levels(snapshot);
+	for (unsigned i = 0; i < service->worker_count; i++)
+		add_worker(snapshot, &service->workers[i]);
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/* A snapshot as JSON, one line: what is in it is in pawl_inspect(3). */
+#define _GNU_SOURCE
+#include "cells.h"
+#include "snapshot.h"
+
+#include <pawl/pawl.h>
+
+#define FORMAT 1 /* renewed when a reader of the old one would read it wrongly */
+
+/* How many tasks those stand for that were met. *sum is of all so far: so the shares add up, however they are rounded. */
+static uint64_t share(const struct snapshot *snapshot, const struct met *met, double *sum)
+{
+	uint64_t before = (uint64_t)(*sum + 0.5);
+
+	for (unsigned i = 0; i < LEVELS; i++)
+		*sum += met->on[i] * snapshot->levels[i].weight;
+	return (uint64_t)(*sum + 0.5) - before;
+}
+
+static void write_function_name(struct json *json, pawl_task_fn *run)
+{
+	char hex[2 + 2 * sizeof(uintptr_t)] = "0x";
+	unsigned digits = 1;
+
+	while (digits < 2 * sizeof(uintptr_t) && (uint64_t)(uintptr_t)run >> 4 * digits)
+		digits++;
+	for (unsigned i = 0; i < digits; i++)
+		hex[2 + i] = "0123456789abcdef"[(uintptr_t)run >> 4 * (digits - 1 - i) & 15];
+	json_name(json, "function");
+	json_string(json, hex, run ? 2 + digits : 0);
+}
+
+static void write_due(const struct snapshot *snapshot, struct json *json)
+{
+	double sum = 0;
+
+	json_name(json, "due");
+	json_open(json, '[');
+	for (unsigned i = 0; i < CELLS_DUE; i++) {
+		json_open(json, '[');
+		if (i < CELLS_DUE - 1)
+			json_number(json, pawl__snapshot_due_within[i]);
+		else
+			json_null(json);
+		json_number(json, share(snapshot, &snapshot->due[i], &sum));
+		json_close(json, ']');
+	}
+	json_close(json, ']');
+}
+
+static void write_function(const struct snapshot *snapshot, const struct function *function,
+                           double *sum, struct json *json)
+{
+	uint64_t pending = share(snapshot, &function->met, sum);
+
+	if (pending == 0 && function->count == 0)
+		return;
+	json_open(json, '{');
+	write_function_name(json, function->run);
+	json_member(json, "pending", pending);
+	json_member(json, "runs", function->count);
+	json_member(json, "total_ns", function->total_ns);
+	json_member(json, "longest_ns", function->longest_ns);
+	json_close(json, '}');
+}
+
+static void write_functions(const struct snapshot *snapshot, struct json *json)
+{
+	double sum = 0;
+
+	json_name(json, "functions");
+	json_open(json, '[');
+	for (unsigned i = 0; i < FUNCTIONS; i++)
+		write_function(snapshot, &snapshot->functions[i], &sum, json);
+	write_function(snapshot, &snapshot->others, &sum, json);
+	json_close(json, ']');
+}
+
+static void write_latest(const struct snapshot *snapshot, struct json *json)
+{
+	json_name(json, "latest");
+	json_open(json, '[');
+	for (unsigned i = 0; i < snapshot->latest_count; i++) {
+		const struct latest *latest = &snapshot->latest[i];
+
+		json_open(json, '{');
+		write_function_name(json, latest->note.run);
+		json_member(json, "worker", latest->worker);
+		json_member(json, "deadline_ns", latest->note.deadline_ns);
+		json_member(json, "start_ns", latest->note.start_ns);
+		json_member(json, "took_ns", latest->note.took_ns);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
+static void write_service(const struct snapshot *snapshot, struct json *json)
+{
+	const struct pawl_service *service = snapshot->service;
+	const struct counts *counts = &snapshot->counts;
+
+	json_name(json, "name");
+	json_string(json, service->name, strlen(service->name));
+	json_member(json, "process", pawl__system_process());
+	json_member(json, "now_ns", snapshot->now);
+	json_member(json, "tick_ns", service->ticks.ns);
+	json_member(json, "workers", service->manual ? 0 : service->worker_count);
+	json_member(json, "shards", service->shard_count);
+	json_member(json, "armed", counts->armed);
+	json_member(json, "ran", counts->ran);
+	json_member(json, "cancelled", counts->cancelled);
+	json_member(json, "dropped", counts->dropped);
+	json_member(json, "pending", counts_pending(counts));
+	json_member(json, "met", snapshot->met);
+	json_member(json, "wakeups", __atomic_load_n(&service->wakeups, __ATOMIC_RELAXED));
+	json_member(json, "empty_wakeups",
+	            __atomic_load_n(&service->empty_wakeups, __ATOMIC_RELAXED));
+	json_member(json, "moved_ahead", snapshot->moved_ahead);
+	json_member(json, "moved_at_opening", snapshot->moved_at_opening);
+}
+
+void pawl__snapshot_write(const struct snapshot *snapshot, struct json *json)
+{
+	json_open(json, '{');
+	json_name(json, "pawl");
+	json_string(json, PAWL_VERSION, strlen(PAWL_VERSION));
+	json_member(json, "format", FORMAT);
+	write_service(snapshot, json);
+	write_due(snapshot, json);
+	write_functions(snapshot, json);
+	write_latest(snapshot, json);
+	write_histogram(json, "lateness", &snapshot->lateness);
+	write_histogram(json, "run_time", &snapshot->run_time);
+	json_name(json, "slowest");
+	json_open(json, '{');
+	write_function_name(json, snapshot->slowest);
+	json_member(json, "took_ns", snapshot->slowest_ns);
+	json_close(json, '}');
+	json_name(json, "purgatories");
+	json_open(json, '[');
+	pawl__service_write_parts(snapshot->service, json);
+	json_close(json, ']');
+	json_close(json, '}');
+	json_add(json, "\n", 1);
+}

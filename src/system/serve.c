@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A server on a Unix socket, one thread: each line that a client writes is answered. What the lines say is nothing to it. A
+ * client that does not read keeps nobody waiting: it is owed its answers, one at a time is made and kept for it, and while
+ * it is owed one nothing further is read from it.
+ */
+#define _GNU_SOURCE
+#include "system.h"
+
+#ifdef PAWL_ON_POSIX
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#ifndef SOCK_CLOEXEC
+#define SOCK_CLOEXEC  0
+#define SOCK_NONBLOCK 0
+#endif
+#ifndef MSG_NOSIGNAL
+#define MSG_NOSIGNAL 0 /* the thread blocks all signals anyway */
+#endif
+
+enum { CLIENTS = 8, READ_SIZE = 512 };
+
+struct client {
+	int fd;
+	unsigned owed; /* answers: at most READ_SIZE */
+	char *answer;  /* what is left of it is being sent; or NULL */
+	size_t size, sent;
+};
+
+struct local_server {
+	int listener, wake[2]; /* wake: a pipe; to close its end is to end the thread */
+	struct sockaddr_un address;
+	dev_t device; /* of the socket's file */
+	ino_t inode;
+	struct system_thread thread;
+	struct client clients[CLIENTS];
+	unsigned client_count;
+	struct local_handler handler;
+};
+
+/* For systems that cannot do it when they make the descriptor. */
+static int prepare_fd(int fd)
+{
+	if (fd < 0)
+		return -errno;
+	if (SOCK_CLOEXEC == 0 &&
+	    (fcntl(fd, F_SETFD, FD_CLOEXEC) != 0 || fcntl(fd, F_SETFL, O_NONBLOCK) != 0)) {
+		int error = -errno;
+
+		close(fd);
+		return error;
+	}
+	return fd;
+}
+
+static int new_socket(void)
+{
+	return prepare_fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+}
+
+static int accept_client(int listener)
+{
+#if SOCK_CLOEXEC
+	return prepare_fd(accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK));
+#else
+	return prepare_fd(accept(listener, NULL, NULL));
+#endif
+}
+
+/* Something has the path. 0: it was the socket of a process that is gone, and is removed; or -errno. */
+static int remove_stale(const struct sockaddr_un *address)
+{
+	struct stat file;
+	int fd, error;
+
+	if (lstat(address->sun_path, &file) != 0)
+		return errno == ENOENT ? 0 : -errno;
+	if (!S_ISSOCK(file.st_mode))
+		return -EEXIST;
+	fd = new_socket();
+	if (fd < 0)
+		return fd;
+	error = connect(fd, (const struct sockaddr *)address, sizeof(*address)) == 0 ? 0 : errno;
+	close(fd);
+	if (error != ECONNREFUSED)
+		return error == EACCES || error == EPERM ? -error : -EADDRINUSE;
+	return unlink(address->sun_path) == 0 || errno == ENOENT ? 0 : -errno;
+}
+
+static int bind_path(int fd, const struct sockaddr_un *address)
+{
+	int error;
+
+	if (bind(fd, (const struct sockaddr *)address, sizeof(*address)) == 0)
+		return 0;
+	if (errno != EADDRINUSE)
+		return -errno;
+	error = remove_stale(address);
+	if (error)
+		return error;
+	return bind(fd, (const struct sockaddr *)address, sizeof(*address)) == 0 ? 0 : -errno;
+}
+
+/*
+ * Nobody can connect before listen(), and then the mode is right already. (On Linux the file has it from the first moment: bind
+ * takes it from the descriptor. Elsewhere fchmod says no, and nothing is lost.)
+ */
+static int listen_privately(struct local_server *server)
+{
+	const char *path = server->address.sun_path;
+	struct stat file;
+	int fd = new_socket(), error;
+
+	if (fd < 0)
+		return fd;
+	fchmod(fd, S_IRUSR | S_IWUSR);
+	error = bind_path(fd, &server->address);
+	if (error) {
+		close(fd);
+		return error;
+	}
+	if (chmod(path, S_IRUSR | S_IWUSR) != 0 || lstat(path, &file) != 0 ||
+	    listen(fd, CLIENTS) != 0) {
+		error = -errno;
+		unlink(path);
+		close(fd);
+		return error;
+	}
+	server->device = file.st_dev;
+	server->inode = file.st_ino;
+	server->listener = fd;
+	return 0;
+}
+
+/* Unless another one has taken the path since. */
+static void remove_file(const struct local_server *server)
+{
+	struct stat file;
+
+	if (lstat(server->address.sun_path, &file) == 0 && file.st_dev == server->device &&
+	    file.st_ino == server->inode)
+		unlink(server->address.sun_path);
+}
+
+static void drop_client(struct local_server *server, struct client *client)
+{
+	close(client->fd);
+	free(client->answer);
+	*client = server->clients[--server->client_count];
+	server->handler.clients(server->handler.arg, server->client_count);
+}
+
+/* One too many is closed at once, so that it does not wait for ever. */
+static void add_client(struct local_server *server)
+{
+	int fd = accept_client(server->listener);
+
+	if (fd < 0) {
+		nap(1000000); /* no descriptor is free, perhaps: it stays in the queue */
+		return;
+	}
+	if (server->client_count == CLIENTS) {
+		close(fd);
+		return;
+	}
+	server->clients[server->client_count++] = (struct client){.fd = fd};
+	server->handler.clients(server->handler.arg, server->client_count);
+}
+
+static bool would_block(void)
+{
+	return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
+}
+
+/* False: the client is gone. */
+static bool read_lines(struct client *client)
+{
+	char bytes[READ_SIZE];
+	ssize_t size = read(client->fd, bytes, sizeof(bytes));
+
+	for (ssize_t i = 0; i < size; i++)
+		client->owed += bytes[i] == '\n';
+	return size > 0 || (size < 0 && would_block());
+}
+
+static bool send_answer(struct client *client)
+{
+	ssize_t sent = send(client->fd, client->answer + client->sent, client->size - client->sent,
+	                    MSG_NOSIGNAL);
+
+	if (sent < 0)
+		return would_block();
+	client->sent += (size_t)sent;
+	if (client->sent == client->size) {
+		free(client->answer);
+		client->answer = NULL;
+		client->owed--;
+	}
+	return true;
+}
+
+static bool make_answer(struct local_server *server, struct client *client)
+{
+	client->sent = 0;
+	client->answer = server->handler.answer(server->handler.arg, &client->size);
+	return client->answer;
+}
+
+static bool serve_client(struct local_server *server, struct client *client, short events)
+{
+	if (client->owed == 0)
+		return !(events & (POLLIN | POLLHUP | POLLERR)) || read_lines(client);
+	if (!(events & (POLLOUT | POLLHUP | POLLERR)))
+		return true;
+	if (!client->answer && !make_answer(server, client))
+		return false;
+	return send_answer(client);
+}
+
+static void serve(void *arg)
+{
+	struct local_server *server = arg;
+	struct pollfd fds[2 + CLIENTS];
+
+	for (;;) {
+		unsigned count = server->client_count;
+
+		fds[0] = (struct pollfd){server->wake[0], POLLIN, 0};
+		fds[1] = (struct pollfd){server->listener, POLLIN, 0};
+		for (unsigned i = 0; i < count; i++)
+			fds[2 + i] = (struct pollfd){server->clients[i].fd,
+			                             server->clients[i].owed ? POLLOUT : POLLIN, 0};
+		if (poll(fds, 2 + count, -1) < 0)
+			nap(1000000); /* no memory for it, perhaps for a moment only */
+		else if (fds[0].revents)
+			return;
+		for (unsigned i = count; i-- > 0;) /* from the end: the last one fills a gap */
+			if (fds[2 + i].revents &&
+			    !serve_client(server, &server->clients[i], fds[2 + i].revents))
+				drop_client(server, &server->clients[i]);
+		if (fds[1].revents)
+			add_client(server);
+	}
+}
+
+static int start(struct local_server *server)
+{
+	int error;
+
+	if (pipe(server->wake) != 0)
+		return -errno;
+	fcntl(server->wake[0], F_SETFD, FD_CLOEXEC);
+	fcntl(server->wake[1], F_SETFD, FD_CLOEXEC);
+	error = listen_privately(server);
+	if (!error)
+		error = pawl__system_thread_start(&server->thread, server->handler.name, 0, serve,
+		                                  server);
+	if (!error)
+		return 0;
+	if (server->listener >= 0) {
+		remove_file(server);
+		close(server->listener);
+	}
+	close(server->wake[0]);
+	close(server->wake[1]);
+	return error;
+}
+
+int pawl__system_serve_open(struct local_server **opened, const char *path,
+                            const struct local_handler *handler)
+{
+	struct local_server *server;
+	int error;
+
+	if (*path == '\0')
+		return -ENOENT;
+	if (strlen(path) >= sizeof(server->address.sun_path))
+		return -ENAMETOOLONG;
+	server = calloc(1, sizeof(*server));
+	if (!server)
+		return -ENOMEM;
+	server->handler = *handler;
+	server->listener = -1;
+	server->address.sun_family = AF_UNIX;
+	strcpy(server->address.sun_path, path);
+	error = start(server);
+	if (error) {
+		free(server);
+		return error;
+	}
+	*opened = server;
+	return 0;
+}
+
+void pawl__system_serve_close(struct local_server *server)
+{
+	close(server->wake[1]);
+	pawl__system_thread_join(&server->thread);
+	close(server->wake[0]);
+	remove_file(server);
+	close(server->listener);
+	while (server->client_count > 0)
+		drop_client(server, &server->clients[0]);
+	free(server);
+}
+#endif

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/* What the live view of a service shows of its purgatories. */
+#define _GNU_SOURCE
+#include "../support/purgatories.h"
+#include "../support/viewer.h"
+
+enum { MOST = 100 };
+
+int __wrap_pawl__system_random(void *bytes, size_t size);
+
+/* The same secret each time, so that keys are in the same buckets in every run. */
+int __wrap_pawl__system_random(void *bytes, size_t size)
+{
+	memset(bytes, 1, size);
+	return 0;
+}
+
+static void describe(struct pawl_op *op, char *text, size_t size)
+{
+	unsigned number = (unsigned)__atomic_load_n(&request_from(op)->number, __ATOMIC_SEQ_CST);
+
+	snprintf(text, size, "number %u\t\"%s\"", number, number & 1 ? "\xc3\xa4" : "\xff");
+}
+
+static struct pawl_purgatory *described_purgatory(struct pawl_service *service, unsigned shards)
+{
+	const struct pawl_purgatory_options options = {.shards = shards, .describe = describe};
+	struct pawl_purgatory *purgatory = NULL;
+
+	EXPECT_EQ(pawl_purgatory_open(&purgatory, service, &options), 0);
+	return purgatory;
+}
+
+static void look(struct room *room, struct viewer *viewer)
+{
+	EXPECT_EQ(pawl_service_inspect(room->bench.service, socket_path()), 0);
+	viewer_open(viewer, socket_path());
+}
+
+/* The number of waiting operations of the key that is shown as number `index`; 0: there is none. */
+static uint64_t waiting_at(const struct viewer *viewer, unsigned index)
+{
+	const char *at = member(member(viewer->text, "purgatories"), "keys");
+
+	do
+		at = strstr(at, "\"waiting\":");
+	while (at && index-- > 0 && at++);
+	return at ? number_in(at, "waiting") : 0;
+}
+
+/* These keys are in different buckets: so the numbers are exact. */
+IN_EVERY_ROOM(the_keys_with_most_waiting_are_shown_with_their_numbers)
+{
+	static struct request requests[MOST];
+	struct viewer viewer;
+	unsigned count = 0;
+	const char *shown;
+
+	look(room, &viewer);
+	for (unsigned key = 0; key < 4; key++)
+		for (unsigned i = 0; i < (key + 1) * 10 && count < MOST; i++) {
+			char letter[] = {(char)('a' + key), '\0'};
+
+			request_init(&requests[count], room);
+			EXPECT_EQ(watch(&requests[count++], letter, HOUR), 0);
+		}
+	EXPECT(ask(&viewer));
+	shown = member(viewer.text, "purgatories");
+	EXPECT_EQ(number_in(shown, "watched"), count);
+	EXPECT_EQ(number_in(shown, "delayed"), count);
+	for (unsigned i = 0; i < 4; i++)
+		EXPECT_EQ(waiting_at(&viewer, i), (4 - i) * 10);
+	cancel_key(room, "d");
+	cancel_key(room, "b");
+	EXPECT(ask(&viewer));
+	EXPECT_EQ(waiting_at(&viewer, 0), 30);
+	EXPECT_EQ(waiting_at(&viewer, 1), 10);
+	EXPECT_EQ(waiting_at(&viewer, 2), 0);
+	EXPECT_EQ(number_in(member(viewer.text, "purgatories"), "cancelled"), 60);
+	cancel_key(room, "a");
+	EXPECT(ask(&viewer));
+	EXPECT_EQ(waiting_at(&viewer, 0), 30);
+	cancel_key(room, "c");
+	EXPECT(ask(&viewer));
+	EXPECT_EQ(waiting_at(&viewer, 0), 0);
+	EXPECT(strstr(viewer.text, "\"keys\":[]"));
+	viewer_close(&viewer);
+	leave_room(room);
+}
+
+/* So many that the table grows, and a pass takes several snapshots. */
+IN_EVERY_ROOM(a_busy_key_is_found_among_thousands)
+{
+	enum { OTHERS = 10000, BUSY = 700 };
+	struct request *requests = calloc(OTHERS + BUSY, sizeof(*requests));
+	struct viewer viewer;
+	char name[32];
+
+	requests_init(requests, OTHERS + BUSY, room);
+	for (unsigned i = 0; i < OTHERS + BUSY; i++) {
+		struct pawl_key key;
+
+		snprintf(name, sizeof(name), i % 15 || i / 15 >= BUSY ? "key %u" : "busy", i);
+		key = key_of(name);
+		EXPECT_EQ(watch_keys(&requests[i], &key, 1), 0);
+	}
+	look(room, &viewer);
+	for (unsigned i = 0; i < 40; i++)
+		EXPECT(ask(&viewer));
+	EXPECT(waiting_at(&viewer, 0) >=
+	       BUSY * 9 / 10); /* a bucket's share may be its neighbour's */
+	EXPECT(waiting_at(&viewer, 0) <= BUSY + 100);
+	EXPECT(waiting_at(&viewer, 1) < 100);
+	EXPECT_EQ(number_in(member(viewer.text, "purgatories"), "watched"), OTHERS + BUSY);
+	viewer_close(&viewer);
+	leave_room(room);
+	free(requests);
+}
+
+IN_EVERY_ROOM(one_operation_of_a_key_is_put_into_words)
+{
+	struct pawl_purgatory *other = room->purgatory;
+	struct request request;
+	struct viewer viewer;
+
+	room->purgatory = described_purgatory(room->bench.service, 1);
+	request_init(&request, room);
+	request.number = 7;
+	EXPECT_EQ(watch(&request, "a", HOUR), 0);
+	look(room, &viewer);
+	EXPECT(strstr(viewer.text, "\"operation\":\"number 7\\u0009\\\"\xc3\xa4\\\"\""));
+	__atomic_store_n(&request.number, 8, __ATOMIC_SEQ_CST);
+	EXPECT(ask(&viewer));
+	EXPECT(strstr(viewer.text, "\"operation\":\"number 8\\u0009\\\"\\ufffd\\\"\""));
+	EXPECT_EQ(cancel_key(room, "a"), 1);
+	EXPECT_STR(request.story, "kr"); /* the view has given its hold back */
+	EXPECT(ask(&viewer));
+	viewer_close(&viewer);
+	pawl_purgatory_close(room->purgatory);
+	room->purgatory = other;
+	leave_room(room);
+}
+
+/* Beside everything else */
+
+static void *look_often(void *stop)
+{
+	struct viewer viewer;
+
+	viewer_open(&viewer, socket_path());
+	while (!__atomic_load_n((bool *)stop, __ATOMIC_SEQ_CST))
+		EXPECT(ask(&viewer));
+	viewer_close(&viewer);
+	return NULL;
+}
+
+/* Operations on the stack, which are gone when stop has returned: whatever the view holds. */
+static void a_purgatory_is_closed_while_it_is_looked_at(void)
+{
+	const struct pawl_service_options options = {.workers = 2, .shards = 2};
+	struct room room;
+	pthread_t viewer;
+	bool stop = false;
+
+	bench_open(&room.bench, &options);
+	EXPECT_EQ(pawl_service_inspect(room.bench.service, socket_path()), 0);
+	pthread_create(&viewer, NULL, look_often, &stop);
+	for (unsigned round = 0; round < 200; round++) {
+		struct request requests[20];
+
+		room.purgatory = described_purgatory(room.bench.service, 2);
+		requests_init(requests, COUNTOF(requests), &room);
+		for (unsigned i = 0; i < COUNTOF(requests); i++)
+			EXPECT_EQ(watch(&requests[i], i % 3 ? "ab" : "c", HOUR), 0);
+		if (round % 2)
+			cancel_key(&room, "c");
+		leave_room(&room);
+		for (unsigned i = 0; i < COUNTOF(requests); i++)
+			EXPECT_EQ(requests[i].story[strlen(requests[i].story) - 1], 'r');
+		memset(requests, 0xA5, sizeof(requests));
+		pawl_purgatory_close(room.purgatory);
+	}
+	__atomic_store_n(&stop, true, __ATOMIC_SEQ_CST);
+	pthread_join(viewer, NULL);
+	pawl_service_close(room.bench.service, NULL);
+}
+
+int main(void)
+{
+	static const struct test tests[] = {
+	        TEST(the_keys_with_most_waiting_are_shown_with_their_numbers),
+	        TEST(a_busy_key_is_found_among_thousands),
+	        TEST(one_operation_of_a_key_is_put_into_words),
+	        TEST(a_purgatory_is_closed_while_it_is_looked_at),
+	};
+	int code;
+
+	code = RUN_TESTS(tests);
+	remove_socket_folder();
+	return code;
+}

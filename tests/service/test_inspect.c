@@ -1,0 +1,687 @@
+/* SPDX-License-Identifier: MIT */
+/* The live view of a service: what a snapshot says, whom it lets in, and what viewers cannot do. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "../support/random.h"
+#include "../support/services.h"
+#include "../support/viewer.h"
+
+enum { CELLS_DUE = 12, FUNCTIONS = 3, SOME = 300 };
+
+/* The bounds as pawl_inspect(3) has them, written down once more. */
+static const uint64_t due_within[CELLS_DUE - 1] = {
+        0,           MS,           10 * MS, 100 * MS, SECOND,    10 * SECOND,
+        60 * SECOND, 600 * SECOND, HOUR,    6 * HOUR, 24 * HOUR,
+};
+
+static void first_function(struct pawl_task *task)
+{
+	(void)task;
+}
+
+static void second_function(struct pawl_task *task)
+{
+	(void)!__atomic_load_n(&task->internal, __ATOMIC_RELAXED); /* unlike the first one */
+}
+
+static void slow_function(struct pawl_task *task)
+{
+	struct note *note = note_from(task);
+
+	pawl_clock_manual_advance(&note->bench->clock, 7 * MS);
+}
+
+static pawl_task_fn *const functions[FUNCTIONS] = {first_function, second_function, slow_function};
+
+static void inspect(struct bench *bench, struct viewer *viewer)
+{
+	EXPECT_EQ(pawl_service_inspect(bench->service, socket_path()), 0);
+	viewer_open(viewer, socket_path());
+}
+
+static void name_of(pawl_task_fn *function, char name[32])
+{
+	snprintf(name, 32, "\"0x%" PRIxPTR "\"", (uintptr_t)function);
+}
+
+/* The object of the function in "functions"; NULL: it has none. */
+static const char *function_in(const struct viewer *viewer, pawl_task_fn *function)
+{
+	const char *found, *end = strstr(viewer->text, "\"latest\":");
+	char name[32];
+
+	name_of(function, name);
+	found = strstr(member(viewer->text, "functions"), name);
+	return found && found < end ? found : NULL;
+}
+
+static uint64_t pending_of(const struct viewer *viewer, pawl_task_fn *function)
+{
+	const char *found = function_in(viewer, function);
+
+	return found ? number_in(found, "pending") : 0;
+}
+
+static void due_of(const struct viewer *viewer, uint64_t due[CELLS_DUE])
+{
+	const char *at = member(viewer->text, "due") + 1;
+
+	for (unsigned i = 0; i < CELLS_DUE; i++) {
+		at = strchr(at, ',') + 1;
+		due[i] = strtoull(at, NULL, 10);
+		at = strchr(at, ']') + 2;
+	}
+}
+
+static uint64_t sum_due(const struct viewer *viewer)
+{
+	uint64_t due[CELLS_DUE], sum = 0;
+
+	due_of(viewer, due);
+	for (unsigned i = 0; i < CELLS_DUE; i++)
+		sum += due[i];
+	return sum;
+}
+
+static uint64_t sum_functions(const struct viewer *viewer)
+{
+	const char *at = member(viewer->text, "functions"), *end = strstr(at, "\"latest\":");
+	uint64_t sum = 0;
+
+	while ((at = strstr(at, "\"pending\":")) != NULL && at < end)
+		sum += number_in(at++, "pending");
+	return sum;
+}
+
+static unsigned cell_of(uint64_t delay)
+{
+	unsigned cell = 0;
+
+	while (cell < CELLS_DUE - 1 && delay > due_within[cell])
+		cell++;
+	return cell;
+}
+
+/* What a snapshot must say, where every list is short. */
+struct model {
+	uint64_t due[CELLS_DUE], pending[FUNCTIONS], all;
+};
+
+static void expect_like(const struct viewer *viewer, const struct model *model)
+{
+	uint64_t due[CELLS_DUE];
+
+	EXPECT_EQ(number_in(viewer->text, "pending"), model->all);
+	EXPECT_EQ(number_in(viewer->text, "met"), model->all);
+	due_of(viewer, due);
+	for (unsigned i = 0; i < CELLS_DUE; i++)
+		EXPECT_EQ(due[i], model->due[i]);
+	for (unsigned i = 0; i < FUNCTIONS; i++)
+		EXPECT_EQ(pending_of(viewer, functions[i]), model->pending[i]);
+}
+
+/* From two seconds to weeks, so that no list is long. */
+static uint64_t any_delay(struct random *random)
+{
+	return 2 * SECOND + random_below(random, UINT64_C(1) << (31 + random_below(random, 20)));
+}
+
+static uint64_t seed;
+
+IN_EVERY_MODE(every_pending_task_is_in_its_cell_and_with_its_function)
+{
+	struct random random = {seed};
+	static struct note notes[SOME];
+	struct model model = {0};
+	struct viewer viewer;
+
+	inspect(bench, &viewer);
+	for (unsigned i = 0; i < SOME; i++) {
+		uint64_t delay = any_delay(&random);
+		unsigned function = (unsigned)random_below(&random, FUNCTIONS);
+
+		note_init(&notes[i], bench);
+		pawl_task_init(&notes[i].task, functions[function]);
+		EXPECT_EQ(pawl_service_arm(bench->service, &notes[i].task, delay), 0);
+		if (random_below(&random, 4) == 0) {
+			pawl_service_cancel(bench->service, &notes[i].task);
+			continue;
+		}
+		if (random_below(&random, 4) == 0) {
+			delay = any_delay(&random);
+			pawl_service_touch(bench->service, &notes[i].task, delay);
+		}
+		model.all++;
+		model.due[cell_of(delay)]++;
+		model.pending[function]++;
+	}
+	EXPECT(ask(&viewer));
+	expect_like(&viewer, &model);
+	viewer_close(&viewer);
+	end(bench);
+}
+
+IN_EVERY_MODE(what_is_due_and_waits_for_a_worker_is_overdue)
+{
+	struct note notes[3];
+	struct gates gates;
+	struct viewer viewer;
+	uint64_t due[CELLS_DUE];
+
+	inspect(bench, &viewer);
+	shut_gates(&gates, bench);
+	for (unsigned i = 0; i < 3; i++) {
+		note_init(&notes[i], bench);
+		EXPECT_EQ(pawl_service_arm(bench->service, &notes[i].task, 5 * MS), 0);
+	}
+	pawl_clock_manual_advance(&bench->clock, 5 * MS);
+	for (unsigned i = 0; i < 2; i++) { /* while still on the wheels, and when made due */
+		EXPECT(ask(&viewer));
+		due_of(&viewer, due);
+		EXPECT_EQ(due[0], 3);
+		EXPECT_EQ(number_in(viewer.text, "met"), 3);
+		expect_counts(bench->service, 3 + workers_of(bench), workers_of(bench), 0, 0);
+	}
+	EXPECT_EQ(sum_due(&viewer), 3);
+	open_gates(&gates, bench);
+	viewer_close(&viewer);
+	end(bench);
+}
+
+IN_EVERY_MODE(a_task_for_a_time_of_the_wall_clock_is_due_then)
+{
+	struct viewer viewer;
+	struct note note;
+	uint64_t due[CELLS_DUE];
+
+	inspect(bench, &viewer);
+	note_init(&note, bench);
+	EXPECT_EQ(pawl_service_arm_at_time(bench->service, &note.task,
+	                                   (struct timespec){.tv_sec = 2 * 3600}),
+	          0);
+	EXPECT(ask(&viewer));
+	due_of(&viewer, due);
+	EXPECT_EQ(due[cell_of(2 * HOUR)], 1);
+	EXPECT_EQ(sum_due(&viewer), 1);
+	viewer_close(&viewer);
+	end(bench);
+}
+
+/* Of a list that is long only the first tasks are met; the others are shared out. */
+IN_EVERY_MODE(where_lists_are_long_the_sums_are_still_exact)
+{
+	enum { MANY = 5000 };
+	struct note *notes = calloc(MANY, sizeof(*notes));
+	struct viewer viewer;
+	uint64_t due[CELLS_DUE];
+
+	inspect(bench, &viewer);
+	for (unsigned i = 0; i < MANY; i++) {
+		note_init(&notes[i], bench);
+		pawl_task_init(&notes[i].task, functions[i % 2]);
+		EXPECT_EQ(pawl_service_arm(bench->service, &notes[i].task,
+		                           i % 10 ? 5 * HOUR : SECOND),
+		          0);
+	}
+	EXPECT(ask(&viewer));
+	EXPECT_EQ(number_in(viewer.text, "pending"), MANY);
+	EXPECT(number_in(viewer.text, "met") < MANY);
+	EXPECT(number_in(viewer.text, "met") > 0);
+	EXPECT_EQ(sum_due(&viewer), MANY);
+	EXPECT_EQ(sum_functions(&viewer), MANY);
+	due_of(&viewer, due);
+	EXPECT_EQ(due[cell_of(SECOND)] + due[cell_of(5 * HOUR)], MANY);
+	viewer_close(&viewer);
+	end(bench);
+	free(notes);
+}
+
+/* Spread evenly over an hour, which are lists of very different lengths: each cell has its part, or nearly so. */
+IN_EVERY_MODE(an_estimate_is_close_where_tasks_are_spread_evenly)
+{
+	enum { MANY = 36000 };
+	struct pawl_task *tasks = calloc(MANY, sizeof(*tasks));
+	uint64_t due[CELLS_DUE], expected[CELLS_DUE] = {0};
+	struct viewer viewer;
+
+	inspect(bench, &viewer);
+	for (unsigned i = 0; i < MANY; i++) {
+		uint64_t delay = (i + 1) * 100 * MS;
+
+		pawl_task_init(&tasks[i], functions[i % 2]);
+		EXPECT_EQ(pawl_service_arm(bench->service, &tasks[i], delay), 0);
+		expected[cell_of(delay)]++;
+	}
+	EXPECT(ask(&viewer));
+	due_of(&viewer, due);
+	EXPECT(number_in(viewer.text, "met") < MANY / 10);
+	EXPECT_EQ(sum_due(&viewer), MANY);
+	for (unsigned i = 0; i < CELLS_DUE; i++)
+		if (expected[i] >= MANY / 10) {
+			EXPECT(due[i] > expected[i] * 3 / 4);
+			EXPECT(due[i] < expected[i] * 5 / 4);
+		}
+	EXPECT(pending_of(&viewer, functions[0]) > MANY / 4);
+	EXPECT(pending_of(&viewer, functions[1]) > MANY / 4);
+	viewer_close(&viewer);
+	end(bench);
+	free(tasks);
+}
+
+IN_EVERY_MODE(more_functions_than_there_is_room_for_add_up)
+{
+	enum { MANY = 400 };
+	static struct pawl_task tasks[MANY];
+	struct viewer viewer;
+
+	inspect(bench, &viewer);
+	for (unsigned i = 0; i < MANY; i++) { /* they never run */
+		pawl_task_init(&tasks[i], (pawl_task_fn *)(uintptr_t)(0x10000 + 64 * i));
+		EXPECT_EQ(pawl_service_arm(bench->service, &tasks[i], HOUR + i * SECOND), 0);
+	}
+	EXPECT(ask(&viewer));
+	EXPECT_EQ(sum_functions(&viewer), MANY);
+	EXPECT(strstr(viewer.text, "{\"function\":\"\","));
+	viewer_close(&viewer);
+	end(bench);
+}
+
+IN_EVERY_MODE(runs_are_noted_while_a_viewer_is_attached)
+{
+	struct note slow, quick;
+	struct viewer viewer;
+	const char *latest, *found;
+	char name[32];
+
+	note_init(&slow, bench);
+	note_init(&quick, bench);
+	pawl_task_init(&slow.task, slow_function);
+	pawl_task_init(&quick.task, first_function);
+	pawl_service_arm(bench->service, &quick.task, MS);
+	pass(bench, MS); /* nobody looks */
+	inspect(bench, &viewer);
+	EXPECT(!function_in(&viewer, first_function));
+	for (unsigned i = 0; i < 3; i++) {
+		pawl_service_arm(bench->service, &slow.task, MS);
+		pass(bench, MS);
+	}
+	pawl_service_arm(bench->service, &quick.task, MS);
+	pass(bench, MS);
+	EXPECT(ask(&viewer));
+	EXPECT_EQ(number_in(viewer.text, "ran"), 5);
+	found = function_in(&viewer, slow_function);
+	EXPECT_EQ(number_in(found ? found : "", "runs"), 3);
+	EXPECT_EQ(number_in(found ? found : "", "total_ns"), 21 * MS);
+	EXPECT_EQ(number_in(found ? found : "", "longest_ns"), 7 * MS);
+	found = function_in(&viewer, first_function);
+	EXPECT_EQ(number_in(found ? found : "", "runs"), 1);
+	latest = member(viewer.text, "latest");
+	name_of(first_function, name);
+	EXPECT(strncmp(latest + strlen("[{\"function\":"), name, strlen(name)) == 0);
+	EXPECT_EQ(number_in(latest, "start_ns"), bench_now(bench));
+	EXPECT_EQ(number_in(latest, "deadline_ns"), bench_now(bench));
+	name_of(slow_function, name);
+	EXPECT(strncmp(member(member(viewer.text, "slowest"), "function"), name, strlen(name)) ==
+	       0);
+	EXPECT_EQ(number_in(member(viewer.text, "slowest"), "took_ns"), 7 * MS);
+	EXPECT_EQ(number_in(member(viewer.text, "lateness"), "count"), 5);
+	viewer_close(&viewer);
+	end(bench);
+}
+
+/* The ring has gone round many times; the counts have lost nothing. */
+IN_EVERY_MODE(the_latest_of_many_runs_are_the_newest)
+{
+	enum { MANY = 1000 };
+	static struct note notes[MANY];
+	struct viewer viewer;
+	const char *found;
+	uint64_t last = UINT64_MAX;
+	unsigned count = 0;
+
+	inspect(bench, &viewer);
+	for (unsigned i = 0; i < MANY; i++) {
+		note_init(&notes[i], bench);
+		pawl_task_init(&notes[i].task, first_function);
+		EXPECT_EQ(pawl_service_arm(bench->service, &notes[i].task, (i + 1) * MS), 0);
+	}
+	for (unsigned i = 0; i < MANY; i++)
+		pass(bench, MS);
+	EXPECT(ask(&viewer));
+	found = function_in(&viewer, first_function);
+	EXPECT_EQ(number_in(found ? found : "", "runs"), MANY);
+	EXPECT_EQ(number_in(found ? found : "", "pending"), 0);
+	for (found = member(viewer.text, "latest"); (found = strstr(found, "\"start_ns\":"));
+	     found++) {
+		uint64_t start = number_in(found, "start_ns");
+
+		EXPECT(start <= last);
+		last = start;
+		count++;
+	}
+	EXPECT_EQ(count, 16);
+	EXPECT_EQ(last, bench_now(bench) - 15 * MS);
+	viewer_close(&viewer);
+	end(bench);
+}
+
+IN_EVERY_MODE(when_the_last_viewer_has_left_nothing_is_noted)
+{
+	struct viewer first, second;
+	struct note note;
+	const char *found;
+
+	inspect(bench, &first);
+	viewer_close(&first);
+	/* The journals are taken away by the thread of the view, which sees the new viewer later. */
+	EXPECT_EQ(pawl_service_inspect(bench->service, NULL), 0);
+	note_init(&note, bench);
+	pawl_task_init(&note.task, first_function);
+	pawl_service_arm(bench->service, &note.task, MS);
+	pass(bench, MS);
+	inspect(bench, &second);
+	EXPECT(!function_in(&second, first_function));
+	pawl_service_arm(bench->service, &note.task, MS);
+	pass(bench, MS);
+	EXPECT(ask(&second));
+	found = function_in(&second, first_function);
+	EXPECT_EQ(number_in(found ? found : "", "runs"), 1);
+	viewer_close(&second);
+	end(bench);
+}
+
+/* Paths and files */
+
+static mode_t mode_of(const char *path)
+{
+	struct stat file;
+
+	return lstat(path, &file) == 0 ? file.st_mode : 0;
+}
+
+IN_EVERY_MODE(the_socket_is_the_users_alone_and_goes_with_the_service)
+{
+	mode_t before = umask(0);
+
+	EXPECT_EQ(pawl_service_inspect(bench->service, socket_path()), 0);
+	umask(before);
+	EXPECT_EQ(mode_of(socket_path()), S_IFSOCK | 0600);
+	EXPECT_EQ(pawl_service_inspect(bench->service, socket_path()), -EBUSY);
+	EXPECT_EQ(pawl_service_inspect(bench->service, "/tmp/elsewhere"), -EBUSY);
+	EXPECT_EQ(pawl_service_inspect(bench->service, NULL), 0);
+	EXPECT_EQ(mode_of(socket_path()), 0);
+	EXPECT_EQ(pawl_service_inspect(bench->service, NULL), 0);
+	EXPECT_EQ(pawl_service_inspect(bench->service, socket_path()), 0);
+	end(bench);
+	EXPECT_EQ(mode_of(socket_path()), 0);
+	EXPECT_EQ(pawl_service_inspect(bench->service, socket_path()), -ESHUTDOWN);
+	EXPECT_EQ(mode_of(socket_path()), 0);
+}
+
+static void a_path_that_cannot_be_is_refused(void)
+{
+	struct pawl_service *service = service_with(NULL);
+	char longest[109] = "/tmp/";
+
+	memset(longest + 5, 'x', 103);
+	EXPECT_EQ(pawl_service_inspect(service, longest), -ENAMETOOLONG);
+	EXPECT_EQ(pawl_service_inspect(service, ""), -ENOENT);
+	EXPECT_EQ(pawl_service_inspect(service, "/nowhere/at/all"), -ENOENT);
+	EXPECT_EQ(pawl_service_inspect(service, "/dev/null/socket"), -ENOTDIR);
+	longest[107] = '\0'; /* as long as it may be */
+	EXPECT_EQ(pawl_service_inspect(service, longest), 0);
+	EXPECT_EQ(mode_of(longest), S_IFSOCK | 0600);
+	pawl_service_close(service, NULL);
+	EXPECT_EQ(mode_of(longest), 0);
+}
+
+static void a_file_that_is_no_socket_is_never_removed(void)
+{
+	struct pawl_service *service = service_with(NULL);
+	int fd = open(socket_path(), O_CREAT | O_EXCL | O_WRONLY, 0644);
+
+	EXPECT(write(fd, "dear", 4) == 4);
+	close(fd);
+	EXPECT_EQ(pawl_service_inspect(service, socket_path()), -EEXIST);
+	EXPECT_EQ(mode_of(socket_path()), S_IFREG | 0644);
+	unlink(socket_path());
+	EXPECT_EQ(symlink("/nowhere", socket_path()), 0);
+	EXPECT_EQ(pawl_service_inspect(service, socket_path()), -EEXIST);
+	EXPECT_EQ(mode_of(socket_path()), S_IFLNK | 0777);
+	unlink(socket_path());
+	pawl_service_close(service, NULL);
+}
+
+static void the_socket_of_a_dead_process_is_replaced_and_a_live_one_is_not(void)
+{
+	struct pawl_service *first = service_with(NULL), *second = service_with(NULL);
+	struct viewer viewer;
+	pid_t child = fork();
+
+	if (child == 0) { /* it binds, listens, and is gone */
+		struct sockaddr_un address = {.sun_family = AF_UNIX};
+		int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+		strcpy(address.sun_path, socket_path());
+		_exit(bind(fd, (struct sockaddr *)&address, sizeof(address)) || listen(fd, 1));
+	}
+	EXPECT_EQ(waitpid(child, &(int){0}, 0), child);
+	EXPECT_EQ(mode_of(socket_path()) & S_IFMT, S_IFSOCK);
+	EXPECT_EQ(pawl_service_inspect(first, socket_path()), 0);
+	EXPECT_EQ(mode_of(socket_path()), S_IFSOCK | 0600);
+	EXPECT_EQ(pawl_service_inspect(second, socket_path()), -EADDRINUSE);
+	viewer_open(&viewer, socket_path());
+	viewer_close(&viewer);
+	pawl_service_close(second, NULL);
+	EXPECT_EQ(mode_of(socket_path()), S_IFSOCK | 0600);
+	pawl_service_close(first, NULL);
+}
+
+static void what_has_taken_the_path_since_is_not_removed(void)
+{
+	struct pawl_service *service = service_with(NULL);
+
+	EXPECT_EQ(pawl_service_inspect(service, socket_path()), 0);
+	unlink(socket_path());
+	close(open(socket_path(), O_CREAT | O_EXCL | O_WRONLY, 0600));
+	pawl_service_close(service, NULL);
+	EXPECT_EQ(mode_of(socket_path()), S_IFREG | 0600);
+	unlink(socket_path());
+}
+
+/* Viewers that behave badly */
+
+static void every_line_is_answered_once_whatever_it_says(void)
+{
+	struct pawl_service *service = service_with(NULL);
+	struct viewer viewer;
+	char *line = malloc(1 << 20);
+	int flags;
+
+	memset(line, 'x', 1 << 20);
+	EXPECT_EQ(pawl_service_inspect(service, socket_path()), 0);
+	viewer_open(&viewer, socket_path());
+	for (size_t sent = 0; sent < 1 << 20;) /* a megabyte without an end */
+		sent += (size_t)send(viewer.fd, line + sent, (1 << 20) - sent, MSG_NOSIGNAL);
+	EXPECT(ask(&viewer));
+	EXPECT(send(viewer.fd, "half a li", 9, MSG_NOSIGNAL) == 9);
+	EXPECT(send(viewer.fd, "ne\n\n", 4, MSG_NOSIGNAL) == 4);
+	for (unsigned lines = 0; lines < 2;) {
+		ssize_t size = read(viewer.fd, line, 1 << 20);
+
+		EXPECT(size > 0);
+		for (ssize_t i = 0; i < size; i++)
+			lines += line[i] == '\n';
+	}
+	flags = fcntl(viewer.fd, F_GETFL);
+	fcntl(viewer.fd, F_SETFL, flags | O_NONBLOCK);
+	EXPECT(read(viewer.fd, line, 1) < 0); /* and nothing more */
+	free(line);
+	viewer_close(&viewer);
+	pawl_service_close(service, NULL);
+}
+
+/* One that never reads, one that leaves in the middle, half a line, and more than there is room for. */
+static void bad_viewers_are_no_harm_to_a_good_one(void)
+{
+	enum { CROWD = 30 };
+	struct pawl_service *service = service_with(NULL);
+	struct viewer good;
+	int deaf, crowd[CROWD];
+	unsigned refused = 0;
+	char byte;
+
+	EXPECT_EQ(pawl_service_inspect(service, socket_path()), 0);
+	viewer_open(&good, socket_path());
+	deaf = connect_to(socket_path());
+	for (unsigned i = 0; i < 1000; i++)
+		(void)!send(deaf, "\n", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+	for (unsigned i = 0; i < CROWD; i++) {
+		crowd[i] = connect_to(socket_path());
+		(void)!send(crowd[i], "\n", 1, MSG_NOSIGNAL);
+		refused += recv(crowd[i], &byte, 1, 0) <= 0;
+	}
+	EXPECT_EQ(refused, CROWD - 6); /* 8, of which the good one and the deaf one are two */
+	EXPECT(ask(&good));
+	for (unsigned i = 0; i < CROWD; i++)
+		close(crowd[i]);
+	for (unsigned i = 0; i < 100; i++) {
+		int leaver = connect_to(socket_path());
+
+		(void)!send(leaver, "\n\n\n", i % 4, MSG_NOSIGNAL);
+		close(leaver);
+	}
+	close(deaf);
+	EXPECT(ask(&good));
+	viewer_close(&good);
+	pawl_service_close(service, NULL);
+}
+
+IN_EVERY_MODE(stop_ends_the_view_of_those_that_look)
+{
+	struct viewer viewer;
+	int deaf;
+
+	inspect(bench, &viewer);
+	deaf = connect_to(socket_path());
+	for (unsigned i = 0; i < 1000; i++)
+		(void)!send(deaf, "\n", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+	end(bench);
+	EXPECT(!ask(&viewer));
+	EXPECT_EQ(connect_to(socket_path()), -ENOENT);
+	viewer_close(&viewer);
+	close(deaf);
+}
+
+/* Beside everything else */
+
+enum { ARMERS = 3, ROUNDS = 3000 };
+
+static void arm_again(struct pawl_task *task)
+{
+	struct note *note = note_from(task);
+
+	if (__atomic_add_fetch(&note->number, 1, __ATOMIC_SEQ_CST) < ROUNDS / 10)
+		pawl_service_arm(note->bench->service, task, 1000);
+}
+
+static void *arm_and_cancel(void *arg)
+{
+	struct bench *bench = arg;
+	struct note notes[16];
+
+	for (unsigned i = 0; i < COUNTOF(notes); i++) {
+		note_init(&notes[i], bench);
+		pawl_task_init(&notes[i].task, arm_again);
+	}
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		struct note *note = &notes[i % COUNTOF(notes)];
+
+		pawl_service_arm(bench->service, &note->task, i % 5 ? i * 1000 : i * SECOND);
+		if (i % 3 == 0)
+			pawl_service_cancel(bench->service, &note->task);
+	}
+	for (unsigned i = 0; i < COUNTOF(notes); i++) {
+		__atomic_store_n(&notes[i].number, ROUNDS, __ATOMIC_SEQ_CST);
+		pawl_service_cancel_wait(bench->service, &notes[i].task);
+	}
+	return NULL;
+}
+
+static void *look_often(void *stop)
+{
+	struct viewer viewer;
+	uint64_t armed = 0;
+
+	while (!__atomic_load_n((bool *)stop, __ATOMIC_SEQ_CST)) {
+		viewer_open(&viewer, socket_path());
+		for (unsigned i = 0; i < 10; i++) {
+			uint64_t now;
+
+			EXPECT(ask(&viewer));
+			now = number_in(viewer.text, "armed");
+			EXPECT(now >= armed);
+			armed = now;
+			EXPECT_EQ(number_in(viewer.text, "armed"),
+			          number_in(viewer.text, "ran") +
+			                  number_in(viewer.text, "cancelled") +
+			                  number_in(viewer.text, "dropped") +
+			                  number_in(viewer.text, "pending"));
+		}
+		viewer_close(&viewer);
+	}
+	return NULL;
+}
+
+static void snapshots_beside_threads_that_arm_and_cancel_add_up(void)
+{
+	const struct pawl_service_options options = {.workers = 2, .shards = 2, .tick_ns = 1000};
+	struct bench bench = {.service = service_with(&options)};
+	pthread_t armers[ARMERS], viewer;
+	bool stop = false;
+
+	EXPECT_EQ(pawl_service_inspect(bench.service, socket_path()), 0);
+	pthread_create(&viewer, NULL, look_often, &stop);
+	for (unsigned i = 0; i < ARMERS; i++)
+		pthread_create(&armers[i], NULL, arm_and_cancel, &bench);
+	for (unsigned i = 0; i < ARMERS; i++)
+		pthread_join(armers[i], NULL);
+	__atomic_store_n(&stop, true, __ATOMIC_SEQ_CST);
+	pthread_join(viewer, NULL);
+	pawl_service_close(bench.service, NULL);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct test tests[] = {
+	        TEST(every_pending_task_is_in_its_cell_and_with_its_function),
+	        TEST(what_is_due_and_waits_for_a_worker_is_overdue),
+	        TEST(a_task_for_a_time_of_the_wall_clock_is_due_then),
+	        TEST(where_lists_are_long_the_sums_are_still_exact),
+	        TEST(an_estimate_is_close_where_tasks_are_spread_evenly),
+	        TEST(more_functions_than_there_is_room_for_add_up),
+	        TEST(runs_are_noted_while_a_viewer_is_attached),
+	        TEST(the_latest_of_many_runs_are_the_newest),
+	        TEST(when_the_last_viewer_has_left_nothing_is_noted),
+	        TEST(the_socket_is_the_users_alone_and_goes_with_the_service),
+	        TEST(a_path_that_cannot_be_is_refused),
+	        TEST(a_file_that_is_no_socket_is_never_removed),
+	        TEST(the_socket_of_a_dead_process_is_replaced_and_a_live_one_is_not),
+	        TEST(what_has_taken_the_path_since_is_not_removed),
+	        TEST(every_line_is_answered_once_whatever_it_says),
+	        TEST(bad_viewers_are_no_harm_to_a_good_one),
+	        TEST(stop_ends_the_view_of_those_that_look),
+	        TEST(snapshots_beside_threads_that_arm_and_cancel_add_up),
+	};
+	int code;
+
+	seed = test_number(argc, argv, "--seed", "PAWL_SEED", 20);
+	printf("seed %" PRIu64 "\n", seed);
+	code = RUN_TESTS(tests);
+	remove_socket_folder();
+	return code;
+}
