@@ -16,6 +16,7 @@ static const char help[] =
         "  pawl demo               a million tasks in ten seconds, all accounted for\n"
         "  pawl explain DELAY...   the journey of a timer through the wheels, drawn\n"
         "  pawl run [FILE]         write lines, or run commands, when they are due\n"
+        "  pawl top SOCKET         what goes on in a service of a running program\n"
         "\n"
         "  pawl help [COMMAND]     this text, or the options of a command\n"
         "  pawl --version          the version\n"
@@ -30,6 +31,7 @@ static const struct {
         {"demo", command_demo},
         {"explain", command_explain},
         {"run", command_run},
+        {"top", command_top},
 };
 
 static int print(const char *text)
@@ -55,7 +57,7 @@ static int run_command(int argc, char **argv)
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (strcmp(argv[0], commands[i].name) == 0)
 			return commands[i].run(argc, argv);
-	complain("unknown command '%s'; expected board, demo, explain, help or run", argv[0]);
+	complain("unknown command '%s'; expected board, demo, explain, help, run or top", argv[0]);
 	return EXIT_USAGE;
 }
 

@@ -6,28 +6,29 @@ _pawl() {
 	COMPREPLY=()
 
 	if [ "$COMP_CWORD" -eq 1 ]; then
-		COMPREPLY=($(compgen -W 'board demo explain help run --help --version' -- "$word"))
+		COMPREPLY=($(compgen -W 'board demo explain help run top --help --version' -- "$word"))
 		return
 	fi
 	if [ "${COMP_WORDS[1]}" = help ]; then
-		[ "$COMP_CWORD" -eq 2 ] && COMPREPLY=($(compgen -W 'board demo explain run' -- "$word"))
+		[ "$COMP_CWORD" -eq 2 ] && COMPREPLY=($(compgen -W 'board demo explain run top' -- "$word"))
 		return
 	fi
 	case ${COMP_WORDS[1]} in
 	board) options='--server --listen --write --token-file --origin --tls-ca --tls-cert --tls-key --help' ;;
-	demo) options='--count --seconds --workers --seed --help' ;;
+	demo) options='--count --seconds --workers --seed --inspect --help' ;;
 	explain) options='--tick --wheel-size --start --svg --help' ;;
 	run) options='--exec --jobs --replay --speed --zone --strict --help' ;;
+	top) options='--once --json --interval --help' ;;
 	esac
 	case $before in
-	--svg | --token-file | --tls-ca | --tls-cert | --tls-key) COMPREPLY=($(compgen -f -- "$word")) && return ;;
+	--svg | --inspect | --token-file | --tls-ca | --tls-cert | --tls-key) COMPREPLY=($(compgen -f -- "$word")) && return ;;
 	--exec) COMPREPLY=($(compgen -c -- "$word")) && return ;;
-	--count | --seconds | --workers | --seed | --tick | --wheel-size | --start | --jobs | --speed | --server | --listen | --origin) return ;;
+	--count | --seconds | --workers | --seed | --tick | --wheel-size | --start | --jobs | --speed | --interval | --server | --listen | --origin) return ;;
 	--zone) COMPREPLY=($(cd /usr/share/zoneinfo 2>/dev/null && compgen -f -- "$word")) && return ;;
 	esac
 	case $word in
 	-*) COMPREPLY=($(compgen -W "$options" -- "$word")) ;;
-	*) [ "${COMP_WORDS[1]}" = run ] && COMPREPLY=($(compgen -f -- "$word")) ;;
+	*) case ${COMP_WORDS[1]} in run | top) COMPREPLY=($(compgen -f -- "$word")) ;; esac ;;
 	esac
 }
 

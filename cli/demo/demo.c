@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* pawl demo: a million tasks on the real clock, and an account of every one. */
 #define _POSIX_C_SOURCE 200809L
+#include <pawl/inspect.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,17 +32,23 @@ static const char help[] =
         "  --seconds S    the longest delay, 0.1 to 3600 (default 10)\n"
         "  --workers N    threads that run the tasks, 1 to 1024 (default 1)\n"
         "  --seed N       of the random delays (default: from the clock)\n"
+        "  --inspect PATH serve a live view on a Unix socket there: pawl top PATH\n"
         "  --help         this text\n";
 
 struct arguments {
 	uint64_t count, workers, seed;
 	double seconds;
+	const char *inspect; /* or NULL */
 };
 
 static const struct option options[] = {
-        {"count", required_argument, NULL, 'c'},   {"seconds", required_argument, NULL, 's'},
-        {"workers", required_argument, NULL, 'w'}, {"seed", required_argument, NULL, 'r'},
-        {"help", no_argument, NULL, 'h'},          {0},
+        {"count", required_argument, NULL, 'c'},
+        {"seconds", required_argument, NULL, 's'},
+        {"workers", required_argument, NULL, 'w'},
+        {"seed", required_argument, NULL, 'r'},
+        {"inspect", required_argument, NULL, 'i'},
+        {"help", no_argument, NULL, 'h'},
+        {0},
 };
 
 static bool take_option(void *arguments, int option)
@@ -57,6 +64,9 @@ static bool take_option(void *arguments, int option)
 		return argument_number("--workers", optarg, 1, 1024, &a->workers);
 	case 'r':
 		return argument_number("--seed", optarg, 0, UINT64_MAX, &a->seed);
+	case 'i':
+		a->inspect = optarg;
+		return true;
 	default:
 		return false;
 	}
@@ -164,6 +174,15 @@ static int run_jobs(const struct arguments *a, struct jobs *jobs, struct pawl_st
 	return display_summary(&display, jobs, stats, &verdict) ? EXIT_FINE : EXIT_FAULT;
 }
 
+static bool inspect(const struct arguments *a, struct pawl_service *service)
+{
+	int error = a->inspect ? pawl_service_inspect(service, a->inspect) : 0;
+
+	if (error)
+		complain("demo: --inspect '%s' cannot be served: %s", a->inspect, strerror(-error));
+	return !error;
+}
+
 static int demo(const struct arguments *a)
 {
 	struct pawl_service_options service_options = {.name = "demo",
@@ -179,7 +198,7 @@ static int demo(const struct arguments *a)
 	if (error)
 		complain("demo: there is no memory for %llu tasks, or no thread for a worker",
 		         (unsigned long long)a->count);
-	else
+	else if (inspect(a, service))
 		code = run_jobs(a, &jobs, stats);
 	pawl_service_close(service, NULL);
 	jobs_close(&jobs);

@@ -7,33 +7,14 @@
 #include <unistd.h>
 
 #include "../text/duration.h"
+#include "../text/figures.h"
 
 #define SECOND      UINT64_C(1000000000)
 #define BAR_WIDTH   50
 #define ROW_WIDTH   40
-#define NUMBER_TEXT 32
 #define LINES_DRAWN 4
 #define NO_WRAP     "\033[?7l"
 #define WRAP        "\033[?7h"
-
-/* 1,234,567 */
-static const char *grouped(uint64_t number, char text[NUMBER_TEXT])
-{
-	char *at = text + NUMBER_TEXT;
-	int digits = 0;
-
-	*--at = '\0';
-	do {
-		if (digits > 0 && digits % 3 == 0)
-			*--at = ',';
-		*--at = (char)('0' + number % 10);
-		number /= 10;
-		digits++;
-	} while (number > 0);
-	return at;
-}
-
-#define GROUPED(number) grouped(number, (char[NUMBER_TEXT]){0})
 
 struct late {
 	char p50[DURATION_TEXT], p99[DURATION_TEXT], max[DURATION_TEXT];
@@ -63,24 +44,13 @@ void display_begin(struct display *d, const struct jobs *jobs, unsigned workers,
 	fflush(stdout);
 }
 
-/* `eighths` of a character's width, in block characters; in ASCII whole ones. */
-static void print_bar(const struct terminal *t, unsigned eighths)
-{
-	static const char *const blocks[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-
-	for (unsigned i = 0; i < eighths / 8; i++)
-		fputs(t->utf8 ? "█" : "#", stdout);
-	if (t->utf8)
-		fputs(blocks[eighths % 8], stdout);
-}
-
 static void print_progress_bar(const struct display *d, double part, double seconds)
 {
 	unsigned eighths = (unsigned)(part * BAR_WIDTH * 8);
 	unsigned width = d->terminal.utf8 ? (eighths + 7) / 8 : eighths / 8;
 
 	printf("  %s", d->terminal.accent);
-	print_bar(&d->terminal, eighths);
+	print_bar(stdout, d->terminal.utf8, eighths);
 	printf("%s%s", d->terminal.plain, d->terminal.dim);
 	for (; width < BAR_WIDTH; width++)
 		fputs(d->terminal.utf8 ? "░" : ".", stdout);
@@ -158,7 +128,7 @@ static void print_histogram(const struct display *d, const struct verdict *v)
 		printf("  %s %-7s %9s %5.1f %%  %s", i < JOBS_BOUNDS ? "below " : "beyond", bound,
 		       GROUPED(v->lateness[i]), 100.0 * (double)v->lateness[i] / (double)all,
 		       d->terminal.accent);
-		print_bar(&d->terminal,
+		print_bar(stdout, d->terminal.utf8,
 		          (unsigned)((double)v->lateness[i] / (double)most * ROW_WIDTH * 8));
 		printf("%s\n", d->terminal.plain);
 	}

@@ -13,7 +13,7 @@ TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 MANUAL = (TOP / "docs/man/pawl.1").read_text()
 BASH = TOP / "cli/completion/pawl.bash"
 ZSH = TOP / "cli/completion/_pawl"
-COMMANDS = ("board", "demo", "explain", "run")
+COMMANDS = ("board", "demo", "explain", "run", "top")
 
 
 def options_of(subcommand):
@@ -95,6 +95,7 @@ class Completion(CommandTest):
         self.assertEqual(completed("pawl", "run", "READ"), ["README.md"])
         self.assertEqual(completed("pawl", "explain", "--svg", "READ"), ["README.md"])
         self.assertEqual(completed("pawl", "board", "--token-file", "READ"), ["README.md"])
+        self.assertEqual(completed("pawl", "top", "READ"), ["README.md"])
         self.assertEqual(completed("pawl", "explain", "READ"), [])
 
     def test_zsh_knows_the_same_options(self):

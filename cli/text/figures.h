@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* Numbers and bars as people read them. */
+#ifndef PAWL_CLI_FIGURES_H
+#define PAWL_CLI_FIGURES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define NUMBER_TEXT 32
+
+/* 1,234,567: somewhere in `text`. */
+const char *grouped(uint64_t number, char text[NUMBER_TEXT]);
+
+/* The same, valid until the end of the block. */
+#define GROUPED(number) grouped(number, (char[NUMBER_TEXT]){0})
+
+/* `eighths` of a character's width, in block characters; in ASCII whole ones. */
+void print_bar(FILE *to, bool utf8, unsigned eighths);
+
+#endif

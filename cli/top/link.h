@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* The connection to a service that is inspected. */
+#ifndef PAWL_CLI_TOP_LINK_H
+#define PAWL_CLI_TOP_LINK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct link {
+	int fd;
+	char *text; /* the last answer, with a zero in place of its newline */
+	size_t size, room;
+	char wrong[256];
+};
+
+/* False: `wrong` says why, with the path. */
+bool link_open(struct link *link, const char *path);
+
+/* Ask, and wait for the answer: it is in `text`. False: there is none, and `wrong` says why. */
+bool link_ask(struct link *link, const char *path);
+
+void link_close(struct link *link);
+
+#endif

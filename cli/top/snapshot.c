@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: MIT */
+#include "snapshot.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEPTH_MAX = 32, FORMAT = 1 };
+
+/* Where a reader is in the text. Once something is wrong, nothing further is read. */
+struct reader {
+	const char *at;
+	unsigned depth;
+	bool wrong;
+};
+
+static char peek(struct reader *reader)
+{
+	while (*reader->at == ' ' || *reader->at == '\t' || *reader->at == '\n' ||
+	       *reader->at == '\r')
+		reader->at++;
+	return reader->wrong ? '\0' : *reader->at;
+}
+
+static bool take(struct reader *reader, char expected)
+{
+	if (peek(reader) != expected)
+		return false;
+	reader->at++;
+	return true;
+}
+
+static void expect(struct reader *reader, char expected)
+{
+	if (!take(reader, expected))
+		reader->wrong = true;
+}
+
+static void add(char *text, size_t size, size_t *used, unsigned byte)
+{
+	if (*used + 1 < size)
+		text[(*used)++] = (char)byte;
+}
+
+/* What four hexadecimal digits stand for, in UTF-8. */
+static void add_character(char *text, size_t size, size_t *used, unsigned code)
+{
+	if (code < 0x80) {
+		add(text, size, used, code);
+	} else if (code < 0x800) {
+		add(text, size, used, 0xC0 | code >> 6);
+		add(text, size, used, 0x80 | (code & 0x3F));
+	} else {
+		add(text, size, used, 0xE0 | code >> 12);
+		add(text, size, used, 0x80 | (code >> 6 & 0x3F));
+		add(text, size, used, 0x80 | (code & 0x3F));
+	}
+}
+
+/* What would move a terminal's cursor, or worse, is shown as blanks: in ASCII, and beyond it U+0080 to U+009F. */
+static void blank_controls(char *text)
+{
+	for (unsigned char *at = (unsigned char *)text; *at; at++)
+		if (*at < 0x20 || *at == 0x7F)
+			*at = ' ';
+		else if (*at == 0xC2 && at[1] >= 0x80 && at[1] < 0xA0)
+			at[0] = at[1] = ' ';
+}
+
+/* The rest of a string that is longer than `size` is passed over. */
+static void read_string(struct reader *reader, char *text, size_t size)
+{
+	size_t used = 0;
+
+	expect(reader, '"');
+	while (!reader->wrong && *reader->at != '"') {
+		char digits[5] = "";
+
+		if (*reader->at == '\0') {
+			reader->wrong = true;
+		} else if (*reader->at != '\\') {
+			add(text, size, &used, (unsigned char)*reader->at++);
+		} else if (reader->at[1] == 'u' && strlen(reader->at) >= 6) {
+			memcpy(digits, reader->at + 2, 4);
+			add_character(text, size, &used, (unsigned)strtoul(digits, NULL, 16));
+			reader->at += 6;
+		} else if (reader->at[1] != '\0') { /* one that is shown as it is, or a control */
+			add(text, size, &used,
+			    strchr("bfnrt", reader->at[1]) ? ' ' : (unsigned char)reader->at[1]);
+			reader->at += 2;
+		} else {
+			reader->wrong = true;
+		}
+	}
+	if (size > 0) {
+		text[used] = '\0';
+		blank_controls(text);
+	}
+	if (!reader->wrong)
+		reader->at++;
+}
+
+static uint64_t read_number(struct reader *reader)
+{
+	char *end;
+	uint64_t number;
+
+	peek(reader);
+	number = strtoull(reader->at, &end, 10);
+	if (end == reader->at || *reader->at == '-')
+		reader->wrong = true;
+	reader->at = end;
+	return reader->wrong ? 0 : number;
+}
+
+static uint64_t read_address(struct reader *reader)
+{
+	char text[32];
+
+	read_string(reader, text, sizeof(text));
+	return strtoull(text, NULL, 0);
+}
+
+typedef void read_member(struct reader *reader, const char *name, void *to);
+typedef void read_element(struct reader *reader, void *to);
+
+static void read_object(struct reader *reader, read_member *member, void *to)
+{
+	char name[64];
+
+	expect(reader, '{');
+	if (take(reader, '}'))
+		return;
+	do {
+		read_string(reader, name, sizeof(name));
+		expect(reader, ':');
+		member(reader, name, to);
+	} while (take(reader, ','));
+	expect(reader, '}');
+}
+
+static void read_list(struct reader *reader, read_element *element, void *to)
+{
+	expect(reader, '[');
+	if (take(reader, ']'))
+		return;
+	do
+		element(reader, to);
+	while (take(reader, ','));
+	expect(reader, ']');
+}
+
+static void pass_over(struct reader *reader, void *nothing);
+
+static void pass_member(struct reader *reader, const char *name, void *nothing)
+{
+	(void)name;
+	pass_over(reader, nothing);
+}
+
+static void pass_over(struct reader *reader, void *nothing)
+{
+	char first = peek(reader);
+
+	if (++reader->depth > DEPTH_MAX)
+		reader->wrong = true;
+	else if (first == '{')
+		read_object(reader, pass_member, nothing);
+	else if (first == '[')
+		read_list(reader, pass_over, nothing);
+	else if (first == '"')
+		read_string(reader, NULL, 0);
+	else
+		for (size_t length = strcspn(reader->at, ",]}"); length > 0; length--)
+			reader->at++;
+	reader->depth--;
+}
+
+/* A number whose name tells where it belongs. */
+struct field {
+	const char *name;
+	size_t offset;
+};
+
+#define FIELD(type, name)                          \
+	{                                          \
+#name, offsetof(struct type, name) \
+	}
+#define COUNTOF(array) (sizeof(array) / sizeof((array)[0]))
+
+static bool read_field(struct reader *reader, const char *name, const struct field *fields,
+                       size_t count, void *to)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(name, fields[i].name) == 0) {
+			uint64_t number = read_number(reader);
+
+			memcpy((char *)to + fields[i].offset, &number, sizeof(number));
+			return true;
+		}
+	return false;
+}
+
+static void read_cell(struct reader *reader, void *to)
+{
+	struct cells *cells = to;
+	struct cell *cell = &cells->cell[cells->used < CELLS_MAX ? cells->used++ : CELLS_MAX - 1];
+
+	expect(reader, '[');
+	cell->end_ns = read_number(reader);
+	expect(reader, ',');
+	cell->count = read_number(reader);
+	expect(reader, ']');
+}
+
+static void read_cells(struct reader *reader, const char *name, void *to)
+{
+	static const struct field fields[] = {FIELD(cells, count), FIELD(cells, max_ns)};
+
+	if (strcmp(name, "cells") == 0)
+		read_list(reader, read_cell, to);
+	else if (!read_field(reader, name, fields, COUNTOF(fields), to))
+		pass_over(reader, NULL);
+}
+
+static void read_due(struct reader *reader, void *to)
+{
+	struct snapshot *snapshot = to;
+	struct due *due =
+	        &snapshot->due[snapshot->due_count < DUE_MAX ? snapshot->due_count++ : DUE_MAX - 1];
+
+	expect(reader, '[');
+	if (peek(reader) == 'n') {
+		pass_over(reader, NULL);
+		due->within_ns = UINT64_MAX;
+	} else {
+		due->within_ns = read_number(reader);
+	}
+	expect(reader, ',');
+	due->count = read_number(reader);
+	expect(reader, ']');
+}
+
+static void read_function_member(struct reader *reader, const char *name, void *to)
+{
+	static const struct field fields[] = {FIELD(function, pending), FIELD(function, runs),
+	                                      FIELD(function, total_ns),
+	                                      FIELD(function, longest_ns)};
+
+	if (strcmp(name, "function") == 0)
+		((struct function *)to)->address = read_address(reader);
+	else if (!read_field(reader, name, fields, COUNTOF(fields), to))
+		pass_over(reader, NULL);
+}
+
+static void read_function(struct reader *reader, void *to)
+{
+	struct snapshot *snapshot = to;
+	struct function function = {0};
+
+	read_object(reader, read_function_member, &function);
+	if (snapshot->function_count < FUNCTIONS_MAX)
+		snapshot->functions[snapshot->function_count++] = function;
+}
+
+static void read_run_member(struct reader *reader, const char *name, void *to)
+{
+	static const struct field fields[] = {FIELD(run, worker), FIELD(run, deadline_ns),
+	                                      FIELD(run, start_ns), FIELD(run, took_ns)};
+
+	if (strcmp(name, "function") == 0)
+		((struct run *)to)->address = read_address(reader);
+	else if (!read_field(reader, name, fields, COUNTOF(fields), to))
+		pass_over(reader, NULL);
+}
+
+static void read_run(struct reader *reader, void *to)
+{
+	struct snapshot *snapshot = to;
+	struct run run = {0};
+
+	read_object(reader, read_run_member, &run);
+	if (snapshot->latest_count < LATEST_MAX)
+		snapshot->latest[snapshot->latest_count++] = run;
+}
+
+static void read_key_member(struct reader *reader, const char *name, void *to)
+{
+	struct key *key = to;
+
+	if (strcmp(name, "hash") == 0)
+		read_string(reader, key->hash, sizeof(key->hash));
+	else if (strcmp(name, "operation") == 0)
+		read_string(reader, key->operation, sizeof(key->operation));
+	else if (strcmp(name, "waiting") == 0)
+		key->waiting = read_number(reader);
+	else
+		pass_over(reader, NULL);
+}
+
+static void read_key(struct reader *reader, void *to)
+{
+	struct purgatory *purgatory = to;
+	struct key key = {.hash = ""};
+
+	read_object(reader, read_key_member, &key);
+	if (purgatory->key_count < KEYS_MAX)
+		purgatory->keys[purgatory->key_count++] = key;
+}
+
+static void read_purgatory_member(struct reader *reader, const char *name, void *to)
+{
+	static const struct field fields[] = {
+	        FIELD(purgatory, watched),
+	        FIELD(purgatory, delayed),
+	        FIELD(purgatory, expired),
+	        FIELD(purgatory, completed_by_try),
+	        FIELD(purgatory, completed_by_check),
+	        FIELD(purgatory, completed_by_call),
+	};
+
+	if (strcmp(name, "keys") == 0)
+		read_list(reader, read_key, to);
+	else if (!read_field(reader, name, fields, COUNTOF(fields), to))
+		pass_over(reader, NULL);
+}
+
+static void read_purgatory(struct reader *reader, void *to)
+{
+	struct snapshot *snapshot = to;
+
+	if (snapshot->purgatory_count == PURGATORIES_MAX)
+		pass_over(reader, NULL);
+	else
+		read_object(reader, read_purgatory_member,
+		            &snapshot->purgatories[snapshot->purgatory_count++]);
+}
+
+static void read_slowest_member(struct reader *reader, const char *name, void *to)
+{
+	struct snapshot *snapshot = to;
+
+	if (strcmp(name, "function") == 0)
+		snapshot->slowest_address = read_address(reader);
+	else if (strcmp(name, "took_ns") == 0)
+		snapshot->slowest_ns = read_number(reader);
+	else
+		pass_over(reader, NULL);
+}
+
+static void read_snapshot_member(struct reader *reader, const char *name, void *to)
+{
+	static const struct field fields[] = {
+	        FIELD(snapshot, format),    FIELD(snapshot, process),
+	        FIELD(snapshot, now_ns),    FIELD(snapshot, tick_ns),
+	        FIELD(snapshot, workers),   FIELD(snapshot, shards),
+	        FIELD(snapshot, armed),     FIELD(snapshot, ran),
+	        FIELD(snapshot, cancelled), FIELD(snapshot, dropped),
+	        FIELD(snapshot, pending),   FIELD(snapshot, met),
+	        FIELD(snapshot, wakeups),   FIELD(snapshot, empty_wakeups),
+	};
+	struct snapshot *snapshot = to;
+
+	if (strcmp(name, "pawl") == 0)
+		read_string(reader, snapshot->version, sizeof(snapshot->version));
+	else if (strcmp(name, "name") == 0)
+		read_string(reader, snapshot->name, sizeof(snapshot->name));
+	else if (strcmp(name, "due") == 0)
+		read_list(reader, read_due, snapshot);
+	else if (strcmp(name, "functions") == 0)
+		read_list(reader, read_function, snapshot);
+	else if (strcmp(name, "latest") == 0)
+		read_list(reader, read_run, snapshot);
+	else if (strcmp(name, "lateness") == 0)
+		read_object(reader, read_cells, &snapshot->lateness);
+	else if (strcmp(name, "run_time") == 0)
+		read_object(reader, read_cells, &snapshot->run_time);
+	else if (strcmp(name, "slowest") == 0)
+		read_object(reader, read_slowest_member, snapshot);
+	else if (strcmp(name, "purgatories") == 0)
+		read_list(reader, read_purgatory, snapshot);
+	else if (!read_field(reader, name, fields, COUNTOF(fields), snapshot))
+		pass_over(reader, NULL);
+}
+
+bool snapshot_read(struct snapshot *snapshot, const char *text)
+{
+	struct reader reader = {.at = text};
+
+	memset(snapshot, 0, sizeof(*snapshot));
+	read_object(&reader, read_snapshot_member, snapshot);
+	return !reader.wrong && peek(&reader) == '\0' && snapshot->format == FORMAT;
+}
+
+/* How many were counted in a cell of `now` since `before`, whose cells have the same order; *at goes along them. */
+static uint64_t counted_since(const struct cell *cell, const struct cells *before, unsigned *at)
+{
+	while (before && *at < before->used && before->cell[*at].end_ns < cell->end_ns)
+		++*at;
+	if (!before || *at == before->used || before->cell[*at].end_ns != cell->end_ns ||
+	    before->cell[*at].count > cell->count)
+		return cell->count;
+	return cell->count - before->cell[*at].count;
+}
+
+uint64_t cells_percentile(const struct cells *now, const struct cells *before, double percent)
+{
+	uint64_t all = 0, seen = 0, last = 0;
+	unsigned at = 0;
+
+	for (unsigned i = 0; i < now->used; i++)
+		all += counted_since(&now->cell[i], before, &at);
+	at = 0;
+	for (unsigned i = 0; i < now->used; i++) {
+		uint64_t count = counted_since(&now->cell[i], before, &at);
+
+		seen += count;
+		last = count ? now->cell[i].end_ns : last;
+		if (seen > 0 && (double)seen >= (double)all * percent / 100)
+			break;
+	}
+	return last < now->max_ns ? last : now->max_ns;
+}

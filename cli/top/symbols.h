@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Names of functions in another process: where its memory is mapped from is in /proc/PID/maps, and the symbol tables of those
+ * files have the names, those of static functions among them unless the file was stripped.
+ */
+#ifndef PAWL_CLI_TOP_SYMBOLS_H
+#define PAWL_CLI_TOP_SYMBOLS_H
+
+#include <stdint.h>
+
+struct symbols;
+
+struct symbols *symbols_open(uint64_t process); /* NULL: no memory */
+void symbols_close(struct symbols *symbols);
+
+/* "expire", or without a symbol "program+0x1234", or "0x55d0c4a1b2f0"; valid until close. Address 0: "(others)". */
+const char *symbols_name(struct symbols *symbols, uint64_t address);
+
+#endif

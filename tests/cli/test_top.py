@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: MIT
+"""pawl top: what it shows of a running program, and what it says when there is none."""
+import json
+import os
+import pty
+import re
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+
+import command
+from command import HANG, PAWL, CommandTest, environment, on_a_terminal, pawl
+
+SNAPSHOT = {
+    "pawl": "9.8.7", "format": 1, "name": "orders", "process": os.getpid(), "now_ns": 10_000_000_000, "tick_ns": 1_000_000,
+    "workers": 2, "shards": 4, "armed": 5000, "ran": 3000, "cancelled": 500, "dropped": 0, "pending": 1500, "met": 700,
+    "wakeups": 40, "empty_wakeups": 1, "moved_ahead": 7, "moved_at_opening": 8, "later": [{"unknown": [1, "]", None]}],
+    "due": [[0, 5], [1_000_000, 0], [1_000_000_000, 1000], [None, 495]],
+    "functions": [
+        {"function": "0x10", "pending": 1000, "runs": 10, "total_ns": 5000, "longest_ns": 2000, "new": {}},
+        {"function": "", "pending": 500, "runs": 0, "total_ns": 0, "longest_ns": 0}],
+    "latest": [{"function": "0x10", "worker": 2, "deadline_ns": 9_000_000_000, "start_ns": 9_001_000_000, "took_ns": 500}],
+    "lateness": {"count": 3000, "max_ns": 1_900_000, "cells": [[1000, 1500], [2_000_000, 1500]]},
+    "run_time": {"count": 3000, "max_ns": 2000, "cells": [[500, 3000]]},
+    "slowest": {"function": "0x10", "took_ns": 2000},
+    "purgatories": [{"watched": 30, "delayed": 20, "completed_by_try": 1, "completed_by_check": 2, "completed_by_call": 3,
+                     "expired": 4, "cancelled": 0, "dropped": 0, "lateness": {"count": 0, "max_ns": 0, "cells": []},
+                     "keys": [{"hash": "0123456789abcdef01234567", "waiting": 17, "operation": "user \u00e4\t\x1b\x9b\"7\""}]}],
+}
+
+
+class Service:
+    """Answers each line with the next of these lines, the last one again and again; then it may hang up."""
+
+    def __init__(self, *answers, hang_up=False):
+        self.folder = tempfile.TemporaryDirectory()
+        self.path = f"{self.folder.name}/socket"
+        self.answers, self.hang_up, self.asked = list(answers), hang_up, 0
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(self.path)
+        self.listener.listen()
+        self.thread = threading.Thread(target=self.serve, daemon=True)
+        self.thread.start()
+
+    def serve(self):
+        connection = self.listener.accept()[0]
+        while connection.recv(1):
+            self.asked += 1
+            if self.asked > len(self.answers) and self.hang_up:
+                break
+            connection.sendall(self.answers[min(self.asked, len(self.answers)) - 1] + b"\n")
+        connection.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.listener.close()
+        self.folder.cleanup()
+
+
+def line(**changes):
+    return json.dumps({**SNAPSHOT, **changes}).encode()
+
+
+class Demo:
+    """A real program: pawl demo, for as long as a test needs it."""
+
+    def __enter__(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.path = f"{self.folder.name}/socket"
+        self.process = subprocess.Popen([PAWL, "demo", "--count", "20000", "--seconds", "3600", "--inspect", self.path],
+                                        stdout=subprocess.PIPE, env=environment())
+        while not os.path.exists(self.path):
+            assert self.process.poll() is None
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.communicate()
+        self.folder.cleanup()
+
+
+class Top(CommandTest):
+    def test_all_of_a_snapshot_is_shown_once_where_there_is_no_terminal(self):
+        with Service(line()) as service:
+            code, out, err = pawl("top", service.path, LC_ALL="C.UTF-8")
+        self.assertEqual((code, err), (0, ""))
+        self.assertNotIn("\033", out)
+        for shown in ("orders  process", "2 workers, 4 shards, tick 1.00 ms; pawl 9.8.7",
+                      "pending 1,500  armed 5,000  ran 3,000  cancelled 500  wake-ups 40",
+                      "estimated from 700 of 1,500 tasks", "user \u00e4    \"7\"", "(others)"):
+            self.assertIn(shown, out)
+        self.assertRegex(out, r"since it opened +1\.00 us +1\.90 ms +1\.90 ms +500 ns +500 ns +500 ns")
+        self.assertRegex(out, r"due, not run yet +5 ")
+        self.assertRegex(out, r"within 1\.00 s +1,000  \u2588{40}")
+        self.assertRegex(out, r"beyond 1\.00 s +495 ")
+        self.assertRegex(out, r"  0x10 +1,000 +- +500 ns +2\.00 us\n")
+        self.assertRegex(out, r"  0x10 +999 ms +1\.00 ms +500 ns  2\n")
+        self.assertRegex(out, r"20 operations, watched 30 times; completed 6, expired 4")
+        self.assertRegex(out, r"0123456789abcdef01234567 +17  user")
+
+    def test_an_exact_snapshot_is_not_called_an_estimate(self):
+        with Service(line(met=1500)) as service:
+            self.assertNotIn("estimated", pawl("top", service.path)[1])
+
+    def test_json_is_the_snapshot_with_names(self):
+        with Service(line()) as service:
+            code, out, err = pawl("top", "--json", "--once", service.path)
+        self.assertEqual((code, err), (0, ""))
+        self.assertEqual(json.loads(out), {**SNAPSHOT, "names": {"0x10": "0x10"}})
+
+    def test_a_function_of_a_real_program_has_its_name(self):
+        with Demo() as demo:
+            while True:  # until it has armed some
+                snapshot = json.loads(pawl("top", "--json", "--once", demo.path)[1])
+                if snapshot["pending"] > 1000:
+                    break
+            self.assertIn("run_once", snapshot["names"].values())
+            self.assertEqual(sum(count for _, count in snapshot["due"]), snapshot["pending"])
+            self.assertIn("run_once", pawl("top", demo.path)[1])
+
+    def test_on_a_terminal_it_goes_on_until_q(self):
+        later = line(ran=4000, lateness={"count": 4000, "max_ns": 1_900_000, "cells": [[1000, 2500], [2_000_000, 1500]]})
+        with Service(line(), later) as service:
+            ours, its = pty.openpty()
+            process = subprocess.Popen([PAWL, "top", "--interval", "0.1", service.path], stdin=its, stdout=its,
+                                       env=environment(TERM="xterm"))
+            os.close(its)
+            written = b""
+            while b"a second:" not in written or written.count(b"\033[H") < 3:
+                written += os.read(ours, 65536)
+            os.write(ours, b" ")
+            while b"PAUSED" not in written:
+                written += os.read(ours, 65536)
+            os.write(ours, b"q")
+            while b"\033[?1049l" not in written:
+                written += os.read(ours, 65536)
+            self.assertEqual(process.wait(HANG), 0)
+            os.close(ours)
+        text = written.decode()
+        self.assertTrue(text.startswith("\033[?1049h"))
+        self.assertRegex(re.sub(r"\033\[[^a-zA-Z]*[a-zA-Z]", "", text), r"now +1\.00 us +1\.00 us +1\.00 us")
+
+    def test_a_signal_puts_the_terminal_back(self):
+        with Service(line()) as service:
+            ours, its = pty.openpty()
+            process = subprocess.Popen([PAWL, "top", service.path], stdin=its, stdout=its, env=environment(TERM="xterm"))
+            os.close(its)
+            written = b""
+            while b"orders" not in written:
+                written += os.read(ours, 65536)
+            process.send_signal(signal.SIGTERM)
+            while b"\033[?1049l" not in written:
+                written += os.read(ours, 65536)
+            self.assertEqual(process.wait(HANG), 0)
+            os.close(ours)
+
+    def test_once_on_a_terminal_is_once(self):
+        with Service(line()) as service:
+            code, out = on_a_terminal("top", "--once", service.path)
+        self.assertEqual(code, 0)
+        self.assertNotIn("\033[?1049h", out)
+        self.assertIn("orders", out)
+
+    def test_a_service_that_ends_is_said_after_the_screen_is_put_back(self):
+        with Service(line(), hang_up=True) as service:
+            code, out = on_a_terminal("top", "--interval", "0.1", service.path)
+        self.assertEqual(code, 1)
+        self.assertTrue(out.rstrip().endswith("\033[?1049l"), out[-100:])
+
+    def test_json_ends_with_the_service(self):
+        with Service(line(), line(), hang_up=True) as service:
+            code, out, err = pawl("top", "--json", "--interval", "0.1", service.path)
+        self.assertEqual((code, out.count("\n")), (1, 2))
+        self.assertIn("has closed the connection", err)
+
+    def test_a_bad_socket_is_named(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.expect_usage("top", f"{folder}/nothing", says=["cannot connect to", "nothing", "No such file"])
+            plain = f"{folder}/plain"
+            open(plain, "w").close()
+            self.expect_usage("top", plain, says=["cannot connect to", "plain", "refused"])
+            self.expect_usage("top", "x" * 200, says=["the path has 200 bytes", "at most 107"])
+        self.expect_usage("top", says=["SOCKET is missing"])
+        self.expect_usage("top", "a", "b", says=["too many"])
+        self.expect_usage("top", "--interval", "0", "a", says=["--interval", "0.1", "3600"])
+
+    def test_what_is_no_snapshot_is_refused(self):
+        for answer in (b"", b"hello", b"[]", b"{}", line(format=2), line()[:-1], line() + b"x", b'{"a":' + b"[" * 10000,
+                       b'{"armed":-1}', b'{"name":"\\', b'{"due":[[1,2],[3]]}'):
+            with Service(answer) as service:
+                code, out, err = pawl("top", service.path)
+            self.assertEqual((code, out), (1, ""), answer[:40])
+            self.assertIn("is no snapshot", err)
+
+    def test_demo_says_why_it_cannot_be_inspected(self):
+        code, _, err = pawl("demo", "--count", "1", "--inspect", "/nowhere/at/all")
+        self.assertEqual(code, 1)
+        self.assertIn("--inspect '/nowhere/at/all' cannot be served: No such file", err)
+
+
+command.main()
