@@ -18,46 +18,63 @@ struct json {
 	bool failed;
 };
 
+/* Whether there is room for so many bytes more. */
+static inline bool json_room(struct json *json, size_t size)
+{
+	size_t room = 2 * (json->size + size) + 4096;
+	char *text;
+
+	if (json->room - json->size >= size)
+		return !json->failed;
+	text = json->failed ? NULL : realloc(json->text, room);
+	json->failed = !text;
+	if (!text)
+		return false;
+	json->text = text;
+	json->room = room;
+	return true;
+}
+
 static inline void json_add(struct json *json, const char *bytes, size_t size)
 {
-	if (json->room - json->size < size && !json->failed) {
-		size_t room = 2 * (json->size + size) + 4096;
-		char *text = realloc(json->text, room);
-
-		json->failed = !text;
-		json->text = text ? text : json->text;
-		json->room = text ? room : json->room;
-	}
-	if (json->failed)
+	if (!json_room(json, size))
 		return;
 	memcpy(json->text + json->size, bytes, size);
 	json->size += size;
 }
 
+static inline void json_byte(struct json *json, char byte)
+{
+	if (json_room(json, 1))
+		json->text[json->size++] = byte;
+}
+
 /* What follows is a value, or a name: the comma before it. */
 static inline void json_next(struct json *json)
 {
-	if (json->size > 0 && !strchr("{[:", json->text[json->size - 1]))
-		json_add(json, ",", 1);
+	char last = json->size > 0 ? json->text[json->size - 1] : '[';
+
+	if (last != '{' && last != '[' && last != ':')
+		json_byte(json, ',');
 }
 
 /* '{', '[' */
 static inline void json_open(struct json *json, char bracket)
 {
 	json_next(json);
-	json_add(json, &bracket, 1);
+	json_byte(json, bracket);
 }
 
 static inline void json_close(struct json *json, char bracket)
 {
-	json_add(json, &bracket, 1);
+	json_byte(json, bracket);
 }
 
 /* Of a member; without characters that would need an escape. */
 static inline void json_name(struct json *json, const char *name)
 {
 	json_next(json);
-	json_add(json, "\"", 1);
+	json_byte(json, '"');
 	json_add(json, name, strlen(name));
 	json_add(json, "\":", 2);
 }
@@ -89,7 +106,7 @@ static inline void json_member(struct json *json, const char *name, uint64_t num
 static inline void json_hex(struct json *json, uint64_t number, unsigned digits)
 {
 	while (digits-- > 0)
-		json_add(json, &"0123456789abcdef"[number >> 4 * digits & 15], 1);
+		json_byte(json, "0123456789abcdef"[number >> 4 * digits & 15]);
 }
 
 /* How many bytes the character at `text` takes in UTF-8; 0: it is none. */
@@ -121,7 +138,7 @@ static inline void json_string(struct json *json, const char *bytes, size_t size
 	const unsigned char *text = (const unsigned char *)bytes;
 
 	json_next(json);
-	json_add(json, "\"", 1);
+	json_byte(json, '"');
 	for (size_t i = 0, length; i < size; i += length ? length : 1) {
 		length = json_character(text + i, size - i);
 		if (length == 0) {
@@ -131,11 +148,11 @@ static inline void json_string(struct json *json, const char *bytes, size_t size
 			json_hex(json, text[i], 4);
 		} else {
 			if (text[i] == '"' || text[i] == '\\')
-				json_add(json, "\\", 1);
+				json_byte(json, '\\');
 			json_add(json, bytes + i, length);
 		}
 	}
-	json_add(json, "\"", 1);
+	json_byte(json, '"');
 }
 
 #endif

@@ -24,6 +24,13 @@
 
 enum { RING = 64, TALLIES = 64, PROBES = 8 };
 
+/*
+ * To note a run takes some nanoseconds, which is much where thousands of short ones follow each other. So in a batch, after the
+ * FIRST runs, one of SHARE stands for those before it, too: all are counted, but some for another function than theirs. A run
+ * that took long is always noted, and for itself alone.
+ */
+enum { FIRST = 8, SHARE = 32, LONG_NS = 10000 };
+
 struct run_note {
 	pawl_task_fn *run;
 	shared_uint64 deadline_ns, start_ns, took_ns;
@@ -37,6 +44,7 @@ struct tally {
 
 struct journal {
 	shared_uint64 written;
+	uint64_t skipped; /* runs for which the next one stands; the worker's own */
 	struct run_note ring[RING];
 	struct tally tallies[TALLIES],
 	        others; /* others: of functions for which there was no room */
@@ -60,19 +68,30 @@ static inline struct tally *journal_tally(struct journal *journal, pawl_task_fn 
 	return &journal->others;
 }
 
+/* Whether this run, with so many before it in its batch, is left to a later one. */
+static inline bool journal_skips(struct journal *journal, uint64_t took_ns, size_t before)
+{
+	if (before < FIRST || took_ns >= LONG_NS || journal->skipped == SHARE - 1)
+		return false;
+	journal->skipped++;
+	return true;
+}
+
 static inline void journal_note(struct journal *journal, pawl_task_fn *run, uint64_t deadline_ns,
                                 uint64_t start_ns, uint64_t took_ns)
 {
 	struct run_note *note = &journal->ring[journal->written % RING];
 	struct tally *tally = journal_tally(journal, run);
+	uint64_t runs = took_ns < LONG_NS ? journal->skipped + 1 : 1;
 
+	journal->skipped -= runs - 1;
 	__atomic_store_n(&note->run, run, __ATOMIC_RELEASE);
 	__atomic_store_n(&note->deadline_ns, deadline_ns, __ATOMIC_RELEASE);
 	__atomic_store_n(&note->start_ns, start_ns, __ATOMIC_RELEASE);
 	__atomic_store_n(&note->took_ns, took_ns, __ATOMIC_RELEASE);
 	__atomic_store_n(&journal->written, journal->written + 1, __ATOMIC_RELEASE);
-	histogram_add(&tally->count, 1);
-	histogram_add(&tally->total_ns, took_ns);
+	histogram_add(&tally->count, runs);
+	histogram_add(&tally->total_ns, runs * took_ns);
 	if (took_ns > tally->longest_ns)
 		__atomic_store_n(&tally->longest_ns, took_ns, __ATOMIC_RELAXED);
 }

@@ -172,12 +172,14 @@ static void record(struct worker *worker, const struct job *job, uint64_t start,
 	histogram_count(&worker->run_time, took);
 }
 
-/* For the live view, if somebody looks. */
-static void note(const struct worker *worker, const struct job *job, uint64_t start, uint64_t end)
+/* For the live view, if somebody looks. `before`: runs of the same batch. */
+static void note(const struct worker *worker, const struct job *job, uint64_t start, uint64_t end,
+                 size_t before)
 {
 	struct journal *journal = __atomic_load_n(&worker->journal, __ATOMIC_ACQUIRE);
 
-	if (__builtin_expect(journal != NULL, 0) && !job->internal)
+	if (__builtin_expect(journal != NULL, 0) && !job->internal &&
+	    !journal_skips(journal, end - start, before))
 		journal_note(journal, job->run, job->deadline_ns, start, end - start);
 }
 
@@ -215,7 +217,7 @@ static size_t run_shard(struct pawl_service *service, struct worker *worker, str
 		job.run(job.task);
 		end = clock_now(service);
 		record(worker, &done, start, end);
-		note(worker, &done, start, end);
+		note(worker, &done, start, end, ran);
 		wakes = (struct wakes){0};
 		lock_take(&shard->lock);
 		finish(service, worker, shard, &done, end, &wakes);

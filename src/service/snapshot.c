@@ -18,12 +18,12 @@
 #include "wall.h"
 
 #define FEW        2048u /* pending tasks: all of them are met */
-#define TRIAL      8u    /* lists of a level, to see how long they are */
-#define TRIAL_MOST 64u   /* tasks of each */
-#define SHORT      48u   /* tasks, on average: then lists are looked into to their end, else... */
-#define SOME       8u    /* ...only so many tasks of each are met */
-#define ENOUGH     512u  /* tasks of a level; but of short lists... */
-#define LISTS      32u   /* ...at least so many lists */
+#define TRIAL      4u    /* lists of a level, to see how long they are */
+#define TRIAL_MOST 48u   /* tasks of each */
+#define SHORT      32u   /* tasks, on average: then lists are looked into to their end, else... */
+#define SOME       4u    /* ...only so many tasks of each are met */
+#define ENOUGH     256u  /* tasks of a level; but of short lists... */
+#define LISTS      16u   /* ...at least so many lists */
 #define MS         UINT64_C(1000000)
 #define SECOND     (1000 * MS)
 

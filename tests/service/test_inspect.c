@@ -369,6 +369,34 @@ IN_EVERY_MODE(the_latest_of_many_runs_are_the_newest)
 	end(bench);
 }
 
+/* Of a batch not every run is noted, but every one is counted: but for the last few of each worker. */
+IN_EVERY_MODE(of_many_runs_at_once_the_sum_is_exact)
+{
+	enum { MANY = 1000 };
+	static struct pawl_task tasks[MANY];
+	uint64_t runs[2] = {0};
+	struct viewer viewer;
+
+	inspect(bench, &viewer);
+	for (unsigned i = 0; i < MANY; i++) {
+		pawl_task_init(&tasks[i], functions[i % 7 == 0]);
+		EXPECT_EQ(pawl_service_arm(bench->service, &tasks[i], MS), 0);
+	}
+	pass(bench, MS);
+	EXPECT(ask(&viewer));
+	for (unsigned i = 0; i < 2; i++) {
+		const char *found = function_in(&viewer, functions[i]);
+
+		runs[i] = found ? number_in(found, "runs") : 0;
+		EXPECT(runs[i] > 0);
+	}
+	EXPECT_EQ(number_in(viewer.text, "ran"), MANY);
+	EXPECT(runs[0] + runs[1] <= MANY);
+	EXPECT(runs[0] + runs[1] >= MANY - 31 * workers_of(bench));
+	viewer_close(&viewer);
+	end(bench);
+}
+
 IN_EVERY_MODE(when_the_last_viewer_has_left_nothing_is_noted)
 {
 	struct viewer first, second;
@@ -666,6 +694,7 @@ int main(int argc, char **argv)
 	        TEST(more_functions_than_there_is_room_for_add_up),
 	        TEST(runs_are_noted_while_a_viewer_is_attached),
 	        TEST(the_latest_of_many_runs_are_the_newest),
+	        TEST(of_many_runs_at_once_the_sum_is_exact),
 	        TEST(when_the_last_viewer_has_left_nothing_is_noted),
 	        TEST(the_socket_is_the_users_alone_and_goes_with_the_service),
 	        TEST(a_path_that_cannot_be_is_refused),

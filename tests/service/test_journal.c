@@ -68,6 +68,38 @@ static void every_run_is_counted_once_however_many_functions_there_are(void)
 	}
 }
 
+/* In batches of every length: no run is lost, and long ones are counted for themselves. */
+static void a_run_that_is_skipped_is_counted_with_a_later_one(void)
+{
+	for (unsigned batch = 1; batch < 100; batch++) {
+		uint64_t count = 0, noted = 0, total = 0;
+
+		memset(&journal, 0, sizeof(journal));
+		for (unsigned i = 0; i < 10 * batch; i++) {
+			uint64_t took = i % 50 ? 5 : LONG_NS;
+
+			total += took;
+			if (journal_skips(&journal, took, i % batch))
+				continue;
+			journal_note(&journal, function(took == LONG_NS), 0, 0, took);
+			noted++;
+		}
+		for (unsigned i = 0; i < TALLIES; i++) {
+			count += journal.tallies[i].count;
+			if (journal.tallies[i].longest_ns == LONG_NS)
+				EXPECT_EQ(journal.tallies[i].count, (10 * batch + 49) / 50);
+			total -= journal.tallies[i].total_ns;
+		}
+		EXPECT(journal.skipped < SHARE);
+		EXPECT_EQ(count + journal.skipped, 10 * batch);
+		EXPECT_EQ(total, 5 * journal.skipped);
+		if (batch <= FIRST)
+			EXPECT_EQ(noted, count);
+		else if (batch > 50)
+			EXPECT(noted < count / 2);
+	}
+}
+
 enum { RUNS = 200000 };
 
 static void *write_many(void *arg)
@@ -102,6 +134,7 @@ int main(void)
 	static const struct test tests[] = {
 	        TEST(the_last_runs_are_there_and_older_ones_are_not),
 	        TEST(every_run_is_counted_once_however_many_functions_there_are),
+	        TEST(a_run_that_is_skipped_is_counted_with_a_later_one),
 	        TEST(nothing_torn_is_read_beside_the_writer),
 	};
 
