@@ -29,6 +29,9 @@ enum {
 	RATE_MS = 1000,
 	RATE_MS_QUICK = 300,
 	WINDOWS_RATE = 10000,
+	INSPECT_RATE = 100000,
+	INSPECT_MS = 3000,
+	INSPECT_MS_QUICK = 1000,
 	LABEL_WIDTH = 30,
 	CELL_WIDTH = 11,
 };
@@ -386,6 +389,45 @@ static void measure_windows(const struct bench *bench)
 	       early, late, tasks);
 }
 
+/* The ratios are of what was measured one after the other, since the machine may be slower later. */
+static void measure_inspect(const struct bench *bench)
+{
+	static const char *const peers[] = {"closed", "open", "viewed"};
+	uint32_t ms = bench->options.common.quick ? INSPECT_MS_QUICK : INSPECT_MS;
+	uint32_t count = repetitions(bench, true);
+	double cpu[3][MAX_REPETITIONS], ratio[3][MAX_REPETITIONS], view[3][MAX_REPETITIONS];
+
+	for (uint32_t i = 0; i < count; i++) {
+		for (int how = CLOSED; how <= VIEWED; how++) {
+			struct inspected got = inspect_run(bench->objects, INSPECT_RATE, ms,
+			                                   (enum inspection)how, SEED + i);
+
+			cpu[how][i] = (double)got.cpu_ns / (double)got.tasks;
+			ratio[how][i] = cpu[how][i] / cpu[CLOSED][i];
+			view[how][i] = (double)got.view_ns / 1e3 * 1000 / ms;
+		}
+		progress_done(3);
+	}
+	progress_clear();
+	printf("\n%-*s%12s%12s%20s\n", LABEL_WIDTH, "100,000/s, a live view", "CPU ns", "ratio",
+	       "its thread, us/s");
+	for (int how = CLOSED; how <= VIEWED; how++) {
+		struct figure took = figure_of(cpu[how], count);
+		struct figure times = figure_of(ratio[how], count),
+		              own = figure_of(view[how], count);
+		struct report_key key = {.peer = peers[how], .n = INSPECT_RATE};
+
+		printf("%-*s%12.1f%12.3f%20.0f\n", LABEL_WIDTH, peers[how], took.median,
+		       times.median, own.median);
+		key.workload = "inspect cpu";
+		key.unit = "ns";
+		report_figure(&key, &took);
+		key.workload = "inspect thread";
+		key.unit = "us a second";
+		report_figure(&key, &own);
+	}
+}
+
 static void measure_memory(const struct bench *bench)
 {
 	double pending[SERVICE_PEERS], empty[SERVICE_PEERS];
@@ -430,6 +472,8 @@ static void measure(const struct bench *bench)
 	}
 	if (row_chosen(bench, WINDOWS))
 		measure_windows(bench);
+	if (row_chosen(bench, INSPECT))
+		measure_inspect(bench);
 	if (row_chosen(bench, MEMORY)) {
 		print_head(bench, "bytes", NULL);
 		measure_memory(bench);
@@ -451,7 +495,7 @@ static double work(const struct bench *bench)
 	               (columns *
 	                        (3.0 * row_chosen(bench, CHURN) + 2 * row_chosen(bench, BACKLOG)) +
 	                live * row_chosen(bench, LIVE) + 2.0 * rates * row_chosen(bench, RATES) +
-	                2.0 * row_chosen(bench, WINDOWS));
+	                2.0 * row_chosen(bench, WINDOWS) + 3.0 * row_chosen(bench, INSPECT));
 }
 
 /* Touched, so that the first repetition does not pay for the pages. */

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 const char *const service_row_names[SERVICE_ROWS] = {
-        [CHURN] = "churn", [BACKLOG] = "backlog", [LIVE] = "live",
-        [RATES] = "rates", [WINDOWS] = "windows", [MEMORY] = "memory",
+        [CHURN] = "churn",     [BACKLOG] = "backlog", [LIVE] = "live",     [RATES] = "rates",
+        [WINDOWS] = "windows", [INSPECT] = "inspect", [MEMORY] = "memory",
 };
 
 static const char *row_name(size_t row)
@@ -46,6 +46,7 @@ static void help(void *settings)
 	     "  rates      10,000 and 100,000 tasks a second: lateness and CPU\n"
 	     "  windows    10,000 tasks a second, exact and with a tenth of the delay as a window: "
 	     "wake-ups, CPU\n"
+	     "  inspect    100,000 tasks a second, with and without a live view: CPU\n"
 	     "  memory     bytes\n"
 	     "\n"
 	     "peers:");

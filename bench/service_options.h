@@ -5,7 +5,7 @@
 #include "arguments.h"
 
 /* What --only takes. */
-enum service_row { CHURN, BACKLOG, LIVE, RATES, WINDOWS, MEMORY, SERVICE_ROWS };
+enum service_row { CHURN, BACKLOG, LIVE, RATES, WINDOWS, INSPECT, MEMORY, SERVICE_ROWS };
 extern const char *const service_row_names[SERVICE_ROWS];
 
 struct service_options {

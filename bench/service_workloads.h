@@ -61,6 +61,22 @@ struct wakeups {
 struct wakeups windows_run(struct object *objects, uint32_t rate, uint32_t ms, bool exact,
                            uint64_t seed);
 
+enum inspection {
+	CLOSED,
+	OPEN,
+	VIEWED
+}; /* nobody can look, nobody does, somebody asks once a second */
+
+struct inspected {
+	uint64_t tasks;
+	uint64_t cpu_ns;  /* of the service's threads, that of the view among them */
+	uint64_t view_ns; /* of the thread of the view alone */
+};
+
+/* As rate_run, by pawl. */
+struct inspected inspect_run(struct object *objects, uint32_t rate, uint32_t ms,
+                             enum inspection inspection, uint64_t seed);
+
 /* CPU time of all threads but the calling one: those of the service. */
 uint64_t cpu_of_others(void);
 
