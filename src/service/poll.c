@@ -6,7 +6,7 @@
  * So the loop is what the leader is in sleep.c, by the same words. `sleeps_until` is the tick that the loop was told; 0 while
  * it polls, or once it was woken: then it will look again. Each side writes, then reads what the other side writes:
  *
- *	arms for sooner: promise()              tells the loop when to come: tell_loop(), set_timer()
+ *	arms for sooner: promise()              tells the loop when to come: tell_loop(), set_descriptor()
  *	--------------------------              ----------------------------------------------------
  *	write promised = tick, or ready         write sleeps_until
  *	read  sleeps_until                      read  promised and ready of all shards
@@ -41,7 +41,7 @@ static uint64_t timer_of(const struct pawl_service *service, uint64_t tick)
 }
 
 /* Under the mutex. After a stop nothing is worth a poll. */
-static void set_timer(struct pawl_service *service)
+static void set_descriptor(struct pawl_service *service)
 {
 	bool stopped = service->state != OPEN;
 	uint64_t tick;
@@ -62,7 +62,7 @@ void pawl__service_wake_loop(struct pawl_service *service)
 	sleeps = told_to_loop(service) != 0;
 	has_fd = service->fd >= 0;
 	if (sleeps && has_fd)
-		set_timer(service);
+		set_descriptor(service);
 	else
 		set_told(service, 0);
 	mutex_unlock(&service->mutex);
@@ -162,7 +162,7 @@ static void let_loop_sleep(struct pawl_service *service, uint64_t told)
 	look_at_all(service, &due);
 	mutex_lock(&service->mutex);
 	if (service->fd >= 0) {
-		set_timer(service);
+		set_descriptor(service);
 	} else if (told && !told_to_loop(service)) {
 		set_told(service, told);
 		wakes = pawl__sleep_first_visit(service) < told;
@@ -202,7 +202,7 @@ void pawl__service_stop_polling(struct pawl_service *service)
 	__atomic_store_n(&service->stopping, true, __ATOMIC_SEQ_CST);
 	mutex_lock(&service->mutex);
 	if (service->fd >= 0)
-		set_timer(service);
+		set_descriptor(service);
 	while (__atomic_load_n(&service->polling, __ATOMIC_SEQ_CST))
 		condition_wait(&service->changed, &service->mutex);
 	mutex_unlock(&service->mutex);
@@ -332,7 +332,7 @@ int pawl_service_fd(struct pawl_service *service)
 		fd = pawl__system_timer_open(clock);
 	if (fd >= 0) {
 		service->fd = fd;
-		set_timer(service);
+		set_descriptor(service);
 	}
 	mutex_unlock(&service->mutex);
 	if (fd >= 0)

@@ -125,7 +125,7 @@ static unsigned add_counts(struct snapshot *snapshot, struct shard *shard)
 }
 
 /* Through one level of all shards, each list that the walk says. */
-static void walk_level(struct snapshot *snapshot, struct wheel_walk *walk, wheel_walk_fn *fn,
+static void walk_level(struct snapshot *snapshot, struct list_walk *walk, wheel_walk_fn *fn,
                        void *arg)
 {
 	for (unsigned i = 0; i < snapshot->service->shard_count; i++) {
@@ -142,10 +142,9 @@ static void walk_level(struct snapshot *snapshot, struct wheel_walk *walk, wheel
 }
 
 /* Which lists of a level to look into, and how far, by the length of a few of them. */
-static void choose(struct snapshot *snapshot, const struct met_level *level,
-                   struct wheel_walk *walk)
+static void choose(struct snapshot *snapshot, const struct met_level *level, struct list_walk *walk)
 {
-	struct wheel_walk few = {.level = walk->level, .most = TRIAL_MOST};
+	struct list_walk few = {.level = walk->level, .most = TRIAL_MOST};
 	struct met_level trial = {0};
 	uint64_t lists;
 
@@ -163,7 +162,7 @@ static void choose(struct snapshot *snapshot, const struct met_level *level,
 static void meet_level(struct snapshot *snapshot, unsigned number, bool few)
 {
 	const struct met_level *level = &snapshot->levels[kept_level(number)];
-	struct wheel_walk walk = {.level = number, .stride = 1, .most = WALK_MOST};
+	struct list_walk walk = {.level = number, .stride = 1, .most = WALK_MOST};
 
 	if (level->lists == 0)
 		return;

@@ -128,7 +128,7 @@ static uint64_t chains_of(const struct pawl_wheel *wheel)
  * The list that the walk is at. NULL: a slot without timers. The walk goes on to the list behind it, or to the next one
  * that may have timers.
  */
-static const struct pawl_timer *next_list(const struct pawl_wheel *wheel, struct wheel_walk *walk)
+static const struct pawl_timer *next_list(const struct pawl_wheel *wheel, struct list_walk *walk)
 {
 	uint64_t number = walk->at++, slot = number / chains_of(wheel), skip;
 	const struct level *level;
@@ -143,7 +143,7 @@ static const struct pawl_timer *next_list(const struct pawl_wheel *wheel, struct
 	return NULL;
 }
 
-bool pawl__wheel_walk(const struct pawl_wheel *wheel, struct wheel_walk *walk, unsigned budget,
+bool pawl__wheel_walk(const struct pawl_wheel *wheel, struct list_walk *walk, unsigned budget,
                       wheel_walk_fn *fn, void *arg)
 {
 	uint64_t end = (walk->level ? wheel->slots : 1) * chains_of(wheel);

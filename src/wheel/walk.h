@@ -11,7 +11,7 @@
 
 enum { WALK_MOST = 128 }; /* timers of one list */
 
-struct wheel_walk {
+struct list_walk {
 	unsigned level;  /* from 1; 0 stands for the lists of due timers */
 	uint64_t at;     /* the list to go on with: 0 at the beginning of a wheel */
 	uint64_t skip;   /* so many lists are passed over first... */
@@ -23,7 +23,7 @@ struct wheel_walk {
 typedef void wheel_walk_fn(struct pawl_timer *const *timers, unsigned count, bool cut, void *arg);
 
 /* Go on until lists and timers together are `budget` or a little more. Returns whether the level has further lists. */
-bool pawl__wheel_walk(const struct pawl_wheel *wheel, struct wheel_walk *walk, unsigned budget,
+bool pawl__wheel_walk(const struct pawl_wheel *wheel, struct list_walk *walk, unsigned budget,
                       wheel_walk_fn *fn, void *arg);
 
 /* One more than its last level. */
