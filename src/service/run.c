@@ -72,7 +72,10 @@ static bool others_needed(const struct pawl_service *service, struct shard *shar
 	return service->dispatch || !has_leader(service) || anything_due(shard);
 }
 
-/* The wall clock was set back, or it was only time to look at it: the task waits on. Under the lock. */
+/*
+ * The wall clock was set back, or it was only time to look at it: the task waits on. At the end of time it cannot: all that is
+ * armed then is due, and it would be put back and popped for ever. Under the lock.
+ */
 static __attribute__((noinline)) bool put_back(struct pawl_service *service, struct shard *shard,
                                                struct pawl_task *task, struct wakes *wakes)
 {
@@ -82,6 +85,8 @@ static __attribute__((noinline)) bool put_back(struct pawl_service *service, str
 	if (wait == 0)
 		return false;
 	now = clock_now(service);
+	if (now == PAWL_NEVER)
+		return false;
 	task->deadline_ns = wall_look(service, now, wait);
 	put_on_wheel(service, shard, task, now, false, wakes);
 	return true;

@@ -120,6 +120,24 @@ IN_EVERY_MODE(a_time_beyond_the_end_of_time_waits)
 	end(bench);
 }
 
+/* With this tick the end of time is a tick, so that all is due: the wall clock does not keep a task back for ever. */
+static void at_the_end_of_time_it_runs(void)
+{
+	const struct pawl_service_options options = {.tick_ns = 1, .workers = PAWL_MANUAL};
+	struct bench bench;
+	struct note note;
+
+	bench_open(&bench, &options);
+	note_init(&note, &bench);
+	set_wall(&bench, NOON);
+	EXPECT_EQ(arm_wall(&note, NOON + 1000), 0);
+	pawl_clock_manual_advance(&bench.clock, PAWL_NEVER);
+	set_wall(&bench, NOON);
+	EXPECT_EQ(pawl_service_poll(bench.service, 0), 1);
+	EXPECT_EQ(note.runs, 1);
+	pawl_service_close(bench.service, NULL);
+}
+
 IN_EVERY_MODE(wrong_nanoseconds_are_refused_and_change_nothing)
 {
 	struct note note;
@@ -344,6 +362,7 @@ int main(void)
 	        TEST(it_is_at_most_a_second_late_after_the_clock_was_set_forwards),
 	        TEST(a_time_that_has_passed_is_now),
 	        TEST(a_time_beyond_the_end_of_time_waits),
+	        TEST(at_the_end_of_time_it_runs),
 	        TEST(wrong_nanoseconds_are_refused_and_change_nothing),
 	        TEST(arm_and_touch_make_it_an_ordinary_one),
 	        TEST(it_arms_itself_again_for_the_next_day),
