@@ -36,7 +36,7 @@ struct client {
 };
 
 struct local_server {
-	int listener, wake[2]; /* wake: a pipe; to close its end is to end the thread */
+	int listener, wake[2]; /* wake: a pipe; to write to it is to end the thread */
 	struct sockaddr_un address;
 	dev_t device; /* of the socket's file */
 	ino_t inode;
@@ -150,9 +150,16 @@ static void remove_file(const struct local_server *server)
 		unlink(server->address.sun_path);
 }
 
+/* A child that was forked meanwhile has the descriptor, too. So the client would not notice that it was closed here. */
+static void hang_up(int fd)
+{
+	shutdown(fd, SHUT_RDWR);
+	close(fd);
+}
+
 static void drop_client(struct local_server *server, struct client *client)
 {
-	close(client->fd);
+	hang_up(client->fd);
 	free(client->answer);
 	*client = server->clients[--server->client_count];
 	server->handler.clients(server->handler.arg, server->client_count);
@@ -168,7 +175,7 @@ static void add_client(struct local_server *server)
 		return;
 	}
 	if (server->client_count == CLIENTS) {
-		close(fd);
+		hang_up(fd);
 		return;
 	}
 	server->clients[server->client_count++] = (struct client){.fd = fd};
@@ -300,11 +307,19 @@ int pawl__system_serve_open(struct local_server **opened, const char *path,
 	return 0;
 }
 
+/* To close the pipe would not do: a child that was forked meanwhile may have its end, too. A new pipe has room for a byte. */
+static void end_thread(struct local_server *server)
+{
+	while (write(server->wake[1], "", 1) < 0 && errno == EINTR)
+		;
+	pawl__system_thread_join(&server->thread);
+}
+
 void pawl__system_serve_close(struct local_server *server)
 {
-	close(server->wake[1]);
-	pawl__system_thread_join(&server->thread);
+	end_thread(server);
 	close(server->wake[0]);
+	close(server->wake[1]);
 	remove_file(server);
 	close(server->listener);
 	while (server->client_count > 0)

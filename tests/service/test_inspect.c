@@ -605,6 +605,28 @@ IN_EVERY_MODE(stop_ends_the_view_of_those_that_look)
 	close(deaf);
 }
 
+/* It has all descriptors of the process, as a child has until it is another program. */
+static void a_child_process_does_not_hold_up_the_end(void)
+{
+	struct pawl_service *service = service_with(NULL);
+	struct viewer viewer;
+	pid_t child;
+
+	EXPECT_EQ(pawl_service_inspect(service, socket_path()), 0);
+	viewer_open(&viewer, socket_path());
+	child = fork();
+	if (child == 0) {
+		close(viewer.fd);
+		sleep(60); /* or until it is killed */
+		_exit(0);
+	}
+	pawl_service_close(service, NULL);
+	EXPECT(!ask(&viewer)); /* it was told */
+	viewer_close(&viewer);
+	kill(child, SIGKILL);
+	EXPECT_EQ(waitpid(child, &(int){0}, 0), child);
+}
+
 /* Beside everything else */
 
 enum { ARMERS = 3, ROUNDS = 3000 };
@@ -704,6 +726,7 @@ int main(int argc, char **argv)
 	        TEST(every_line_is_answered_once_whatever_it_says),
 	        TEST(bad_viewers_are_no_harm_to_a_good_one),
 	        TEST(stop_ends_the_view_of_those_that_look),
+	        TEST(a_child_process_does_not_hold_up_the_end),
 	        TEST(snapshots_beside_threads_that_arm_and_cancel_add_up),
 	};
 	int code;
