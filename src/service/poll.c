@@ -260,6 +260,18 @@ void pawl__service_stop_pool(struct pawl_service *service)
 	mutex_unlock(&service->mutex);
 }
 
+/*
+ * The bound of a poll: at most as many tasks as are pending when it begins. So one that arms itself with delay 0 comes again in
+ * this poll at the worst so often, and not for ever. (To count those that are due would take a walk.)
+ */
+static size_t most_to_run(struct pawl_service *service, size_t max)
+{
+	size_t pending = pawl__service_pending(service, true);
+
+	return max && max < pending ? max : pending;
+}
+
+/* It looks into the shards even if nothing is pending: where all was cancelled, `ready` would stay, and call the pool again. */
 static size_t poll_for_pool(struct pawl_service *service, size_t max)
 {
 	struct worker *worker = answer_call(service);
@@ -267,7 +279,8 @@ static size_t poll_for_pool(struct pawl_service *service, size_t max)
 
 	if (!worker)
 		return 0;
-	most = max ? max : pawl__service_pending(service, true);
+	most = most_to_run(service, max);
+	most = most ? most : 1;
 	do {
 		before = ran;
 		ran += pawl__worker_run_due(worker, most - ran);
@@ -276,10 +289,6 @@ static size_t poll_for_pool(struct pawl_service *service, size_t max)
 	return ran;
 }
 
-/*
- * At most as many tasks as are pending when it begins: one that arms itself with delay 0 comes again in
- * this poll at the worst so often, and not for ever. (To count those that are due would take a walk.)
- */
 size_t pawl_service_poll(struct pawl_service *service, size_t max)
 {
 	size_t most, ran = 0;
@@ -291,8 +300,7 @@ size_t pawl_service_poll(struct pawl_service *service, size_t max)
 	if (!begin_poll(service))
 		return 0;
 	told = keep_loop_awake(service);
-	most = pawl__service_pending(service, true);
-	most = max && max < most ? max : most;
+	most = most_to_run(service, max);
 	tick = ticks_down(&service->ticks, clock_now(service));
 	do {
 		size_t before = ran;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A pool of the user's: options.dispatch, and polls that answer its calls. Here the test itself is the pool. */
 #define _GNU_SOURCE
+#include <sched.h>
+
 #include "../support/services.h"
 
 static sem_t called;
@@ -67,6 +69,53 @@ static void what_waits_in_the_queue_of_the_pool_can_be_cancelled(void)
 	free(note); /* it is not in that queue */
 	EXPECT_EQ(pawl_service_poll(bench.service, 0), 0);
 	pawl_service_close(bench.service, NULL);
+}
+
+/* And so that the pool is not called for nothing, again and again. */
+static void a_poll_that_finds_all_cancelled_is_the_last(void)
+{
+	struct bench bench;
+	struct note note;
+
+	open_pool(&bench, 2, 4);
+	note_init(&note, &bench);
+	pawl_service_arm(bench.service, &note.task, 0);
+	sem_wait(&called);
+	EXPECT_EQ(pawl_service_cancel(bench.service, &note.task), PAWL_CANCELLED);
+	EXPECT_EQ(pawl_service_poll(bench.service, 0), 0);
+	pawl_clock_manual_step(&bench.clock); /* the service's thread sleeps */
+	EXPECT_EQ(calls_waiting(), 0);
+	while (sem_trywait(&called) == 0)
+		pawl_service_poll(bench.service, 1);
+	pawl_service_close(bench.service, NULL);
+}
+
+static void *settle_service(void *service)
+{
+	pawl_service_settle(service);
+	return NULL;
+}
+
+/* The settle may begin before the cancel or after it: it ends in both cases. */
+static void a_settle_ends_when_all_was_cancelled(void)
+{
+	for (unsigned i = 0; i < 100; i++) {
+		pthread_t thread;
+		struct bench bench;
+		struct note note;
+
+		open_pool(&bench, 1, 1);
+		note_init(&note, &bench);
+		pawl_service_arm(bench.service, &note.task, 0);
+		sem_wait(&called);
+		pthread_create(&thread, NULL, settle_service, bench.service);
+		for (unsigned j = 0; j < i; j++)
+			sched_yield();
+		EXPECT_EQ(pawl_service_cancel(bench.service, &note.task), PAWL_CANCELLED);
+		EXPECT_EQ(pawl_service_poll(bench.service, 0), 0);
+		pthread_join(thread, NULL);
+		pawl_service_close(bench.service, NULL);
+	}
 }
 
 static void *poll_one(void *service)
@@ -181,6 +230,31 @@ static void what_a_bounded_poll_leaves_is_called_for_again(void)
 	while (sem_trywait(&called) == 0) /* one may have been called when the last was taken */
 		EXPECT_EQ(pawl_service_poll(bench.service, 1), 0);
 	pawl_service_close(bench.service, NULL);
+}
+
+static void arm_ten_times(struct note *note)
+{
+	if (note->runs < 10)
+		pawl_service_arm(note->bench->service, &note->task, 0);
+}
+
+static void a_poll_runs_at_most_what_is_pending_when_it_begins(void)
+{
+	for (size_t max = 0; max <= 100; max += 50) {
+		struct bench bench;
+		struct note note;
+
+		open_pool(&bench, 1, 1);
+		note_init(&note, &bench);
+		note.inside = arm_ten_times;
+		pawl_service_arm(bench.service, &note.task, 0);
+		for (unsigned i = 1; i <= 10; i++) {
+			sem_wait(&called);
+			EXPECT_EQ(pawl_service_poll(bench.service, max), 1);
+			EXPECT_EQ(note.runs, i);
+		}
+		pawl_service_close(bench.service, NULL);
+	}
 }
 
 static void a_poll_without_a_call_runs_nothing(void)
@@ -332,10 +406,13 @@ int main(void)
 	static const struct test tests[] = {
 	        TEST(a_due_task_calls_the_pool_and_is_pending_until_a_poll_takes_it),
 	        TEST(what_waits_in_the_queue_of_the_pool_can_be_cancelled),
+	        TEST(a_poll_that_finds_all_cancelled_is_the_last),
+	        TEST(a_settle_ends_when_all_was_cancelled),
 	        TEST(a_second_thread_is_called_while_the_first_is_busy),
 	        TEST(the_poll_that_answers_looks_whether_there_is_more),
 	        TEST(no_more_threads_are_called_than_workers),
 	        TEST(what_a_bounded_poll_leaves_is_called_for_again),
+	        TEST(a_poll_runs_at_most_what_is_pending_when_it_begins),
 	        TEST(a_poll_without_a_call_runs_nothing),
 	        TEST(a_stop_waits_until_the_call_was_answered),
 	        TEST(dispatch_may_poll_itself),
