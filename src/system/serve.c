@@ -13,6 +13,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -26,7 +27,7 @@
 #define MSG_NOSIGNAL 0 /* the thread blocks all signals anyway */
 #endif
 
-enum { CLIENTS = 8, READ_SIZE = 512 };
+enum { CLIENTS = 8, READ_SIZE = 512, LOCK_TRIES = 1000 };
 
 struct client {
 	int fd;
@@ -73,6 +74,39 @@ static int accept_client(int listener)
 #else
 	return prepare_fd(accept(listener, NULL, NULL));
 #endif
+}
+
+/*
+ * Several may begin to serve at one path at the same moment. None of them must take the socket of another one, to which that does not
+ * listen yet, for the socket of a process that is gone. So each of them has the lock of the folder until it listens. A
+ * folder that cannot be read has none, and whoever keeps the lock for a tenth of a second is not waited for.
+ */
+static int lock_folder(const struct sockaddr_un *address)
+{
+	char folder[sizeof(address->sun_path)];
+	char *slash;
+	int fd;
+
+	strcpy(folder, address->sun_path);
+	slash = strrchr(folder, '/');
+	if (slash)
+		slash[slash == folder] = '\0'; /* of "/name" the slash is the folder */
+	fd = open(slash ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	for (int i = 0; fd >= 0 && i < LOCK_TRIES; i++) {
+		if (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+			break;
+		nap(100000);
+	}
+	return fd;
+}
+
+/* Not by the close alone: a child that was forked meanwhile has the descriptor, too. */
+static void unlock_folder(int fd)
+{
+	if (fd < 0)
+		return;
+	flock(fd, LOCK_UN);
+	close(fd);
 }
 
 /* Something has the path. 0: it was the socket of a process that is gone, and is removed; or -errno. */
@@ -260,13 +294,15 @@ static void serve(void *arg)
 
 static int start(struct local_server *server)
 {
-	int error;
+	int error, folder;
 
 	if (pipe(server->wake) != 0)
 		return -errno;
 	fcntl(server->wake[0], F_SETFD, FD_CLOEXEC);
 	fcntl(server->wake[1], F_SETFD, FD_CLOEXEC);
+	folder = lock_folder(&server->address);
 	error = listen_privately(server);
+	unlock_folder(folder);
 	if (!error)
 		error = pawl__system_thread_start(&server->thread, server->handler.name, 0, serve,
 		                                  server);

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -509,6 +510,81 @@ static void the_socket_of_a_dead_process_is_replaced_and_a_live_one_is_not(void)
 	pawl_service_close(first, NULL);
 }
 
+struct starter {
+	struct pawl_service *service;
+	pthread_barrier_t *together;
+	int answer;
+};
+
+static void *inspect_together(void *arg)
+{
+	struct starter *starter = arg;
+
+	pthread_barrier_wait(starter->together);
+	starter->answer = pawl_service_inspect(starter->service, socket_path());
+	return NULL;
+}
+
+static void leave_dead_socket(void)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+	strcpy(address.sun_path, socket_path());
+	EXPECT_EQ(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	close(fd);
+}
+
+static void of_several_that_begin_at_once_one_serves(void)
+{
+	enum { STARTERS = 4, TIMES = 300 };
+	struct starter starters[STARTERS];
+	pthread_t threads[STARTERS];
+	pthread_barrier_t together;
+	struct viewer viewer;
+
+	pthread_barrier_init(&together, NULL, STARTERS);
+	for (unsigned i = 0; i < STARTERS; i++)
+		starters[i] = (struct starter){service_with(NULL), &together, 0};
+	for (unsigned n = 0; n < TIMES; n++) {
+		unsigned serve = 0;
+
+		if (n % 2)
+			leave_dead_socket();
+		for (unsigned i = 0; i < STARTERS; i++)
+			pthread_create(&threads[i], NULL, inspect_together, &starters[i]);
+		for (unsigned i = 0; i < STARTERS; i++)
+			pthread_join(threads[i], NULL);
+		for (unsigned i = 0; i < STARTERS; i++) {
+			serve += starters[i].answer == 0;
+			EXPECT(starters[i].answer == 0 || starters[i].answer == -EADDRINUSE);
+		}
+		EXPECT_EQ(serve, 1);
+		viewer_open(&viewer, socket_path());
+		viewer_close(&viewer);
+		for (unsigned i = 0; i < STARTERS; i++)
+			EXPECT_EQ(pawl_service_inspect(starters[i].service, NULL), 0);
+	}
+	for (unsigned i = 0; i < STARTERS; i++)
+		pawl_service_close(starters[i].service, NULL);
+	pthread_barrier_destroy(&together);
+}
+
+static void a_lock_on_the_folder_is_not_waited_for_for_ever(void)
+{
+	struct pawl_service *service = service_with(NULL);
+	char folder[64];
+	int fd;
+
+	strcpy(folder, socket_path());
+	*strrchr(folder, '/') = '\0';
+	fd = open(folder, O_RDONLY | O_DIRECTORY);
+	EXPECT_EQ(flock(fd, LOCK_EX), 0);
+	EXPECT_EQ(pawl_service_inspect(service, socket_path()), 0);
+	close(fd);
+	pawl_service_close(service, NULL);
+}
+
 static void what_has_taken_the_path_since_is_not_removed(void)
 {
 	struct pawl_service *service = service_with(NULL);
@@ -722,6 +798,8 @@ int main(int argc, char **argv)
 	        TEST(a_path_that_cannot_be_is_refused),
 	        TEST(a_file_that_is_no_socket_is_never_removed),
 	        TEST(the_socket_of_a_dead_process_is_replaced_and_a_live_one_is_not),
+	        TEST(of_several_that_begin_at_once_one_serves),
+	        TEST(a_lock_on_the_folder_is_not_waited_for_for_ever),
 	        TEST(what_has_taken_the_path_since_is_not_removed),
 	        TEST(every_line_is_answered_once_whatever_it_says),
 	        TEST(bad_viewers_are_no_harm_to_a_good_one),
