@@ -2,9 +2,10 @@
 /*
  * pawl/inspect.h: a live view of a service.
  *
- * A service that is inspected serves what goes on in it on a Unix socket: how many tasks are pending and when they fall due,
- * which functions they have, how often each ran and how long that took, the latest runs, how late they are, and the keys of
- * its purgatories with most waiting. `pawl top SOCKET` draws that in a terminal.
+ * pawl_service_inspect makes a service publish snapshots of itself on a Unix socket. A snapshot says how many tasks
+ * are pending and when they are due, which functions they call, how often each function ran and how long that took,
+ * which tasks ran last and how late, and under which keys of its purgatories most operations wait. `pawl top SOCKET`
+ * draws that in a terminal.
  *
  *	#include <pawl/inspect.h>
  *	#include <stdio.h>
@@ -23,14 +24,16 @@
  *		pawl_service_close(service, NULL);              // the socket is gone
  *	}
  *
- * Who may look: the user that the process runs as, and root; the socket's mode is 0600. A viewer can change nothing.
+ * Who may connect: the user that the process runs as, and root; the socket's mode is 0600. A viewer cannot change
+ * anything.
  *
- * What it costs: a thread that sleeps until somebody asks. While a viewer is connected, each run is noted by its worker,
- * and a snapshot takes each shard's lock for some 256 tasks at a time. It looks at some thousand tasks, however many are
- * pending: where they are more than 2,048, a snapshot is an estimate, and says so.
+ * What it costs: a thread that sleeps until a viewer asks. While a viewer is connected, each worker records its runs,
+ * and a snapshot holds a shard's lock for some 256 tasks at a time. A snapshot looks at a few thousand tasks, however
+ * many are pending. If it has not looked at all of them, it is an estimate and says so: that is with more than 2,048
+ * pending tasks, or with more than 128 in one list of a wheel.
  *
- * The protocol: for each line that a viewer writes, whatever it says, it gets one JSON object on a line. What is in it is in
- * pawl_inspect(3).
+ * The protocol: for each line that a viewer sends, whatever its content, it receives one JSON object on one line.
+ * pawl_inspect(3) describes its members.
  */
 #ifndef PAWL_INSPECT_H
 #define PAWL_INSPECT_H
@@ -42,19 +45,21 @@ extern "C" {
 #endif
 
 /*
- * Serve the live view of the service on a Unix socket at `path`, until stop, close, or a call with NULL in place of the path,
- * which always returns 0. The file is removed then. At most 8 viewers at a time.
+ * Serve the live view of the service on a Unix socket at `path`. It ends with stop, with close, or with a call in
+ * which `path` is NULL, which always returns 0. Then the socket's file is removed. At most 8 viewers may be connected
+ * at a time.
  *
- * 0              it is served.
+ * 0              the socket is open.
  * -EBUSY         the service is inspected already, at this path or another one.
- * -EADDRINUSE    another process, or another service of this one, serves at the path. (The socket of a process that is gone
- *                is replaced.)
- * -EEXIST        there is a file at the path that is no socket. It is never removed.
+ * -EADDRINUSE    another process, or another service of this process, listens at the path. (The socket of a process
+ *                that has ended is replaced.)
+ * -EEXIST        there is a file at the path that is not a socket. Such a file is never removed.
  * -ENAMETOOLONG  the path is longer than a Unix socket's may be: 107 bytes on Linux, 103 on other systems.
  * -ESHUTDOWN     the service was stopped.
  * -ENOTSUP       the system has no Unix sockets for this: Windows.
- * -ENOMEM, -EAGAIN   no memory, or no more threads. Others, such as -EACCES and -ENOENT: what the system says about the path.
- * After an error nothing has changed, and nothing is left behind.
+ * -ENOMEM, -EAGAIN   no memory, or no more threads.
+ * Other errors, such as -EACCES and -ENOENT, are the system's about the path. After an error nothing has changed, and
+ * nothing is left behind.
  */
 PAWL_API int pawl_service_inspect(struct pawl_service *service, const char *path);
 

@@ -33,11 +33,11 @@
  *
  * Who does what
  *
- *	your threads      arm, touch, cancel         each on one of the service's shards, so that
- *	                                             threads do not get in each other's way
- *	the workers       run what is due, one task each at a time; and one of those that have nothing
- *	                  to run sleeps until the next slot of a wheel opens, and then makes its
- *	                  tasks due
+ *	your threads      arm, touch and cancel tasks. A task is on one of several shards, each with a lock
+ *	                  and a wheel of its own, so that threads seldom wait for each other
+ *	the workers       the threads of the service. Each runs the tasks that are due, one at a time. One
+ *	                  of those that have nothing to run sleeps until the next slot of a wheel opens,
+ *	                  and then makes the tasks of that slot due
  *
  * With workers = PAWL_MANUAL there is no thread at all: your own loop calls pawl_service_poll, and any thread may arm.
  *
@@ -53,31 +53,31 @@
  *	                     cancel: not armed again after all  running, armed again
  *
  * A task that is due and waits for a worker is still pending. A task never runs on two threads at
- * once: what falls due while it runs is run after it has returned.
+ * once: if it falls due again while it runs, it runs again after it has returned.
  *
  *
  * Memory
  *
  * A task's memory is yours. Keep it in place while the task is pending, until its function is called or
- * a cancel has won (PAWL_CANCELLED), and while it is to be armed again. The function may free its own
- * task or use it for something else: of a one-shot task the service reads nothing once the function is
- * called, and of a periodic one only if it was not cancelled meanwhile.
+ * a cancel has returned PAWL_CANCELLED, and while it is to be armed again. The function may free its own
+ * task or use the memory for something else: once the function is called, the service does not read a
+ * one-shot task any more, and it reads a periodic one only if that was not cancelled meanwhile.
  *
- * A task is in one service at a time: idle, and not running, it may go to another one.
+ * A task is in one service at a time. Arm it in another one only while it is idle.
  *
  * To free a task from outside, whatever it is doing:
  *
  *	pawl_service_cancel_wait(service, &request->timeout);
  *	free(request);
  *
- * which is right unless some other thread may arm it again. The one way to a deadlock is two tasks that
- * wait for each other; so do not cancel_wait a task from another one that it may cancel_wait:
+ * This is right unless some other thread may arm the task again. Two tasks that wait for each other are
+ * a deadlock, so never let two tasks call cancel_wait on each other:
  *
  *	task A, on worker 1                     task B, on worker 2
  *	-------------------                     -------------------
- *	cancel_wait(B)  waits for B's end
- *	                                        cancel_wait(A)  waits for A's end
- *	                     neither ever comes
+ *	cancel_wait(B)  waits for B to return
+ *	                                        cancel_wait(A)  waits for A to return
+ *	                     neither ever returns
  *
  * Likewise do not hold a lock during cancel_wait that the task's function takes.
  *
@@ -102,9 +102,9 @@ typedef void pawl_task_fn(struct pawl_task *task);
 
 /* What a periodic task does about periods that it has missed. */
 enum pawl_missed {
-	PAWL_SKIP,  /* leave them out: go on with the first on the grid that is after the run */
+	PAWL_SKIP,  /* leave them out: the next run is at the next whole period after this one */
 	PAWL_BURST, /* make up for them: all of them, one after the other */
-	PAWL_DELAY, /* no grid: a period after the end of each run */
+	PAWL_DELAY, /* count anew: the next run is a period after the end of this one */
 };
 
 /* What a cancel found. */
@@ -154,30 +154,36 @@ struct pawl_service_options {
 	void *dispatch_arg;                                        /* borrowed until close */
 };
 /*
- * stack_size 0 is the system's default, but no less than 1 MiB: musl's would be 128 KiB, and one struct pawl_stats
- * takes 60 of them.
+ * stack_size 0 is the system's default, but no less than 1 MiB. (musl's default is 128 KiB, and one struct pawl_stats
+ * on the stack takes 60 KiB.)
  *
- * on_thread_start is called once on each thread of the service, before anything else runs there, with the thread's number
- * from 0 to workers - 1: for affinity, priority, a name of your own. It may run after pawl_service_open has returned, and
- * beside those of other threads. It may arm and cancel; what waits for the service (cancel_wait, settle, stop, close) would
- * wait for itself. With PAWL_MANUAL it is not called.
+ * on_thread_start is called once on each thread of the service, before anything else runs there, with the thread's
+ * number from 0 to workers - 1: for affinity, priority, a name of your own. It may run after pawl_service_open has
+ * returned, and on several threads at the same time. It may arm and cancel. It must not call what waits for the
+ * service (cancel_wait, settle, stop, close): that would wait for itself. With PAWL_MANUAL it is not called.
  *
- * dispatch makes a pool of threads of your own run the tasks. The service then has one thread, which keeps the time. When a task is
- * due, and fewer than `workers` of your threads run tasks, it calls dispatch. Answer each call by one pawl_service_poll, on any
- * thread, now or later: so dispatch puts a job into the queue of your pool, and the job polls. No task is in that queue: a
- * due task stays pending in the service until a poll takes it. So all that is promised for cancel, cancel_wait, states, memory and
- * order holds as it does with the service's own threads, and a poll whose task was cancelled meanwhile runs nothing. At most
- * one call at a time is not answered yet; the poll that answers it looks whether there is more to do. dispatch is never called from
- * inside an arming, a task or a poll. It must not wait for the service, as on_thread_start must not. If your pool takes no job,
- * dispatch may poll itself. A stop waits until every call has been answered: so stop the service before its pool. Not with
- * PAWL_MANUAL.
+ * dispatch lets threads of your own, usually a thread pool, run the tasks. The service then has one thread, which
+ * keeps the time. When a task is due, and fewer than `workers` of your threads run tasks, that thread calls dispatch.
+ * Answer each call with one pawl_service_poll, on any thread, now or later. Usually dispatch submits a job to your
+ * pool, and the job calls pawl_service_poll:
  *
- * With shards = 1 and one worker tasks run in the wheel's order: by tick, and within a tick as they were
- * armed; those armed when already due come behind. With more of either no order is promised between
- * tasks. A worker takes some 60 KiB, most of it for statistics.
+ *  - The pool's queue holds that job, not the task. A due task stays pending in the service until a poll takes it. So
+ *    everything promised about cancel, cancel_wait, states, memory and order holds as it does with the service's own
+ *    threads. If the task was cancelled before the job polls, that poll runs nothing.
+ *  - At most one call at a time is unanswered. The service calls dispatch again when a poll has answered the call and
+ *    further tasks are due.
+ *  - dispatch is never called from inside an arming, a task or a poll. It must not wait for the service, as
+ *    on_thread_start must not. If your pool refuses the job, dispatch may call pawl_service_poll itself.
+ *  - pawl_service_stop waits until every call has been answered: so stop the service before you end the pool.
+ *  - dispatch together with PAWL_MANUAL is -EINVAL.
  *
- * The tasks of a coarse slot are moved to finer ones before it opens, a few at a time: an idle worker moves all of
- * them, a busy one as many as it has run, a poll 64 more. So no moment is long, however many tasks there are.
+ * With one shard and one worker, tasks run in the wheel's order: by tick, and within a tick in the order in which they
+ * were armed; a task that was already due when it was armed runs after them. With more shards or more workers, no order
+ * is promised between tasks. A worker takes some 60 KiB, most of it for statistics.
+ *
+ * The tasks of a coarse slot are moved to finer slots before it opens, a few at a time. An idle worker moves all of
+ * them, a busy worker as many as it has run, and a poll 64 more. So an opening slot never delays the tasks that are due
+ * for long, however many tasks it has.
  */
 
 /*
@@ -194,7 +200,7 @@ PAWL_API int pawl_service_open(struct pawl_service **service,
 /*
  * Arm the task to run `delay_ns` from now, or at `deadline_ns` of the service's clock, once. If it is
  * pending it is moved; if it is running it will run again. A periodic task becomes a one-shot one. It
- * never runs inside this call, not even with delay 0. Sums beyond the end of time just wait.
+ * never runs inside this call, not even with delay 0. A deadline beyond 2^64-1 ns is never reached.
  *
  * 0           it is pending (or runs already).
  * -EAGAIN     max_pending tasks are pending, and this one is not one of them. Nothing has changed.
@@ -208,56 +214,61 @@ PAWL_API int pawl_service_arm_at(struct pawl_service *service, struct pawl_task 
                                  uint64_t deadline_ns);
 
 /*
- * Arm the task to run once, when the wall clock (CLOCK_REALTIME, UTC) says `time` or later. It follows that clock wherever that is set:
- * it never runs before the clock says so, and begins at most a second, and a tick, after the clock was set forwards past it, or
- * the machine woke up. For that it looks at the wall clock once or twice a second, all such tasks at the same ticks. A time
- * that has passed is now. Returns as arm does; tv_nsec out of 0 to 999,999,999 is -EINVAL. See pawl/calendar.h for "every day
- * at 02:30".
+ * Arm the task to run once, when the wall clock (CLOCK_REALTIME, UTC) says `time` or later. If somebody sets that
+ * clock, the task follows it. The task never runs before the wall clock says `time`. If the clock is set forwards
+ * past `time`, or the machine wakes up after it, the task begins at most a second and a tick later. For that, the
+ * service looks at the wall clock once or twice a second while such a task is pending, for all of them at the same
+ * ticks. If `time` has passed, the task is due now. Returns as arm does; a tv_nsec outside 0 to 999,999,999 is
+ * -EINVAL. See pawl/calendar.h for "every day at 02:30".
  */
 PAWL_API int pawl_service_arm_at_time(struct pawl_service *service, struct pawl_task *task,
                                       struct timespec time);
 
 /*
- * Arm the task to run once, not before `earliest_ns` from now, and begin by `latest_ns` from now if a worker is free. Within
- * that the service chooses a time that other tasks have, too, so that it wakes up less often: with a tenth of the delay
- * as the window, a third as often. Returns as arm does; a latest before earliest is -EINVAL.
+ * Arm the task to run once, not before `earliest_ns` from now, and to begin by `latest_ns` from now if a worker is
+ * free. Within that window the service chooses a tick that other windows share, so that it wakes up once for several
+ * tasks. In docs/benchmarks.md a window of a tenth of the delay saves nine of ten wake-ups. Returns as arm does; a
+ * `latest_ns` below `earliest_ns` is -EINVAL.
  */
 PAWL_API int pawl_service_arm_within(struct pawl_service *service, struct pawl_task *task,
                                      uint64_t earliest_ns, uint64_t latest_ns);
 
 /*
- * Arm the task to run every `period_ns`, for the first time a period from now. It ends with a cancel,
- * also from inside. It does not drift. Returns as arm does; a period of 0, or another `missed` than
- * the three, is -EINVAL.
+ * Arm the task to run every `period_ns`, for the first time a period from now. It does not drift, except with
+ * PAWL_DELAY. It runs until it is cancelled, which its own function may do. Returns as arm does; a period of
+ * 0, or a `missed` that is none of the three, is -EINVAL.
  */
 PAWL_API int pawl_service_arm_every(struct pawl_service *service, struct pawl_task *task,
                                     uint64_t period_ns, enum pawl_missed missed);
 
 /*
- * Push the next run back to `delay_ns` from now, at the price of little more than a store. A periodic
- * task stays one, its grid moves along. Otherwise, and for an idle task, as arm; returns as arm does.
+ * Move the next run to `delay_ns` from now. To move it to a later time costs little more than a store. A periodic
+ * task stays periodic, and counts its periods from that run. In all else, and for an idle task, it does what arm
+ * does, and returns as arm does.
  */
 PAWL_API int pawl_service_touch(struct pawl_service *service, struct pawl_task *task,
                                 uint64_t delay_ns);
 
 /*
- * Take the task out. Never waits. Whatever else happens at the same moment, the answer is true: see
- * enum pawl_cancel. If it is running, an arming made meanwhile is taken away, and a periodic task ends
- * with this run. Works after stop.
+ * Cancel the task. Never waits. Whatever other threads do at the same moment, the answer is true: see
+ * enum pawl_cancel. If the task is running and was armed again, that arming is cancelled; a periodic task
+ * ends with this run. Works after stop.
  */
 PAWL_API enum pawl_cancel pawl_service_cancel(struct pawl_service *service, struct pawl_task *task);
 
 /*
- * The same, but PAWL_RUNNING only after that run has returned. Inside the task itself it does not wait.
+ * The same, but if the task is running, wait until that run has returned, and then return PAWL_RUNNING. Inside the
+ * task's own function it does not wait.
  */
 PAWL_API enum pawl_cancel pawl_service_cancel_wait(struct pawl_service *service,
                                                    struct pawl_task *task);
 
 /*
- * Is it pending, and until when? The time of the service's clock for which the task is armed, before it is rounded up
- * to the tick, at most 2^64-2; also that of a task that is due and waits for a worker, and of one that was armed again while
- * it runs. PAWL_NEVER if it is not pending: idle, or running (a periodic task is given its next time when it has
- * returned). True at the moment of the call; another thread may arm or cancel it right after.
+ * Is the task pending, and until when? Returns the time of the service's clock for which it is armed, before it is
+ * rounded up to the tick; at most 2^64-2. A task that is due and waits for a worker, and a task that was armed again
+ * while it runs, are pending, too. For a task of pawl_service_arm_at_time it is the time if nobody sets the wall
+ * clock. Returns PAWL_NEVER if the task is not pending: idle, or running (a periodic task gets its next time when it
+ * has returned). The answer is true at the moment of the call; another thread may arm or cancel the task right after.
  */
 PAWL_API uint64_t pawl_service_deadline(struct pawl_service *service, struct pawl_task *task);
 
@@ -265,57 +276,61 @@ PAWL_API uint64_t pawl_service_deadline(struct pawl_service *service, struct paw
 PAWL_API size_t pawl_service_pending(struct pawl_service *service);
 
 /*
- * PAWL_MANUAL: run on this thread what is due by the clock, at most `max` tasks (0: no bound), and at most
- * as many as are pending when it begins, so that it ends whatever they arm. Returns how many.
- * One thread at a time: a poll beside another one, or inside a task, returns 0.
+ * PAWL_MANUAL: run the tasks that are due by the clock, on this thread. It runs at most `max` tasks (0: no such
+ * bound), and at most as many as are pending when it begins, so that it ends even if tasks arm each other. Returns how
+ * many it ran. Only one thread polls at a time: a poll during another thread's poll, or inside a task, returns 0.
  *
- * With options.dispatch: answer one call of it. Run on this thread what is due, within the same bounds, beside up to workers - 1
- * other threads. What is then left is another call's. If no call is waiting for an answer, 0.
+ * With options.dispatch: answer one call of dispatch. Run the tasks that are due, on this thread and within the same
+ * bounds, beside up to workers - 1 other threads. If due tasks are left over, the service calls dispatch again. Returns
+ * how many it ran; 0 if no call is waiting for an answer.
  *
- * Always 0 for a service with threads that run tasks.
+ * Always 0 for a service whose own threads run the tasks.
  */
 PAWL_API size_t pawl_service_poll(struct pawl_service *service, size_t max);
 
 /*
- * When the next poll is worth it, in the clock's nanoseconds; PAWL_NEVER if nothing is pending. PAWL_MANUAL: your loop may sleep
- * until then. If any thread arms for sooner, the service calls the clock's wake(), once, on that thread and under no lock. So the
- * whole loop is
+ * When the next poll has something to do, in nanoseconds of the service's clock; PAWL_NEVER if nothing is pending.
+ * With PAWL_MANUAL your loop may sleep until then. If any thread arms a task for an earlier time meanwhile, the
+ * service calls the clock's wake() on that thread, with no lock held; and not again before your loop calls
+ * pawl_service_next again. So the whole loop is
  *
  *	for (;;) {
  *		clock->wait(clock, pawl_service_next(service));
  *		pawl_service_poll(service, 0);
  *	}
  *
- * and a loop that sleeps elsewhere has a clock whose wake() ends that sleep. wake() may also be called for nothing.
+ * If your loop does not sleep in clock->wait(), give the service a clock of your own whose wake() ends the loop's sleep
+ * (pawl/clock.h). wake() may also be called when there is nothing to do.
  */
 PAWL_API uint64_t pawl_service_next(struct pawl_service *service);
 
 /*
- * PAWL_MANUAL on Linux: a descriptor for any loop that polls descriptors, readable when pawl_service_poll is worth it, and sooner if
- * any thread arms for sooner. Level-triggered or edge-triggered. Do not read it, set it or close it: a poll does what is needed,
- * and the service closes it. It is made by the first call, is the same in each, and is close-on-exec; from then on the clock's
- * wake() is not called any more. After a stop it is never readable.
+ * PAWL_MANUAL on Linux: a file descriptor for any loop that polls descriptors, level-triggered or edge-triggered. It
+ * becomes readable when pawl_service_poll has something to do, also if another thread armed that task meanwhile. Do
+ * not read it, set it or close it: pawl_service_poll resets it, and pawl_service_close closes it. The first
+ * call creates it, close-on-exec, and every later call returns the same one. From the first call on, the service does
+ * not call the clock's wake() any more. After a stop the descriptor is never readable.
  *
  * >= 0        the descriptor.
  * -EINVAL     the service has threads.
  * -ENOTSUP    the system is not Linux, or the clock is one of your own: use pawl_service_next and the clock's wake().
- * -EMFILE, -ENFILE, -ENOMEM   no more descriptors, or no memory. Ask again.
+ * -EMFILE, -ENFILE, -ENOMEM   no more descriptors, or no memory. You may call it again.
  */
 PAWL_API int pawl_service_fd(struct pawl_service *service);
 
 /*
- * Wait until all that is due by the clock has run and returned; PAWL_MANUAL: run it, unless another thread
- * is polling. For tests. Not from a task: see stop.
+ * Wait until all tasks that are due by the clock have run and returned. With PAWL_MANUAL, run them, unless another
+ * thread is polling. For tests. Not from inside a task: see stop.
  */
 PAWL_API void pawl_service_settle(struct pawl_service *service);
 
 /*
  * Refuse every arming from now on, wait for the tasks that are running, end the threads, and hand each
  * task that is still pending to `dropped` (which may be NULL), on this thread and under no lock: it may
- * free it. The service stays: cancel still tells the truth. (While a task is in the hands of `dropped`,
- * that counts as running for all other threads, so that a cancel_wait waits for it.) A second stop does
- * nothing but wait for the first. Not from a task or `dropped`: it would wait for itself, and so ends
- * the program with a message.
+ * free it. The service itself is not freed: cancel still works, and its answer is true. (While `dropped` has
+ * a task, the task counts as running for all other threads, so a cancel_wait waits for it.) A second stop
+ * only waits for the first one. A stop inside a task or `dropped` would wait for itself; it ends the program
+ * with a message.
  */
 PAWL_API void pawl_service_stop(struct pawl_service *service, pawl_task_fn *dropped);
 
@@ -323,8 +338,8 @@ PAWL_API void pawl_service_stop(struct pawl_service *service, pawl_task_fn *drop
 PAWL_API void pawl_service_close(struct pawl_service *service, pawl_task_fn *dropped);
 
 /*
- * Durations, counted in cells that are at most 1/64 wide of their value, from 1 ns up: two digits.
- * pawl_histogram_percentile reads it, and pawl_histogram_bound says what is in a cell.
+ * A histogram of durations. A cell spans at most 1/64 of its value, so a duration is known to about two digits.
+ * pawl_histogram_percentile reads it, and pawl_histogram_bound says which durations a cell counts.
  */
 #define PAWL_HISTOGRAM_CELLS 3776
 struct pawl_histogram {
@@ -353,7 +368,7 @@ struct pawl_stats {
 	uint64_t cancelled; /* armings that a cancel took away */
 	uint64_t dropped;   /* handed to `dropped` by stop */
 	uint64_t pending;
-	uint64_t queued;           /* of those pending: due, and waiting for a worker. Walks them */
+	uint64_t queued;           /* of those pending: due, and waiting for a worker. Counted by a walk */
 	uint64_t wakeups;          /* of the worker that sleeps until something is due */
 	uint64_t empty_wakeups;    /* of those: with nothing to do */
 	uint64_t moved_ahead;      /* tasks moved to a finer slot before their slot opened... */
@@ -362,8 +377,9 @@ struct pawl_stats {
 	uint64_t slowest_ns;       /* ...and how long; NULL and 0 before the first */
 
 	/*
-	 * From a deadline to the call of the function, and from there to its return. The clock is read
-	 * once a task: where a worker has the next one at hand, its call counts from that return.
+	 * lateness: from the deadline to the call of the function. run_time: from the call to its return. The
+	 * clock is read once a task: if a worker goes on with the next task, the return of the one counts as
+	 * the call of the other.
 	 */
 	struct pawl_histogram lateness, run_time;
 };
