@@ -107,7 +107,7 @@ struct pawl_loop_options {
 	uint32_t chains;     /* as in pawl/wheel.h: 8 is for hundreds of thousands; 0: 1 */
 	size_t max_moves;    /* of timers in a turn, ahead or not; 0: 1024 */
 	size_t max_calls;    /* of the function in a turn; 0: 256 */
-	bool count_sleep;    /* time during which the machine is suspended counts: see "The clock" */
+	bool count_sleep;    /* time while the machine is suspended counts: see "The clock" */
 };
 
 /*

@@ -368,7 +368,7 @@ struct pawl_stats {
 	uint64_t cancelled; /* armings that a cancel took away */
 	uint64_t dropped;   /* handed to `dropped` by stop */
 	uint64_t pending;
-	uint64_t queued;           /* of those pending: due, and waiting for a worker. Counted by a walk */
+	uint64_t queued;           /* of those pending: due, and waiting for a worker. Walks them */
 	uint64_t wakeups;          /* of the worker that sleeps until something is due */
 	uint64_t empty_wakeups;    /* of those: with nothing to do */
 	uint64_t moved_ahead;      /* tasks moved to a finer slot before their slot opened... */
