@@ -177,7 +177,7 @@ static void find_name(uint64_t process, uint64_t address, char *name)
 {
 	char path[PATH_TEXT];
 	struct file file;
-	uint64_t offset;
+	uint64_t offset = 0;
 	bool found = false;
 	int fd;
 
