@@ -23,6 +23,9 @@
 #endif
 
 #ifdef PAWL_HAS_PROBES
+#ifdef __clang__ /* with -Wpedantic it warns of what the macros of sys/sdt.h become in our files */
+#pragma clang diagnostic ignored "-Wgnu-zero-variadic-macro-arguments"
+#endif
 #define probe1(name, a)          DTRACE_PROBE1(pawl, name, a)
 #define probe3(name, a, b, c)    DTRACE_PROBE3(pawl, name, a, b, c)
 #define probe4(name, a, b, c, d) DTRACE_PROBE4(pawl, name, a, b, c, d)

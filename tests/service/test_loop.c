@@ -369,14 +369,6 @@ static void a_loop_is_woken_although_others_ask_for_the_next_time(void)
 
 /* The descriptor */
 
-static bool readable(int fd)
-{
-	struct pollfd poller = {fd, POLLIN, 0};
-
-	EXPECT(poll(&poller, 1, 0) >= 0);
-	return poller.revents & POLLIN;
-}
-
 static void the_descriptor_is_refused_where_there_is_none(void)
 {
 	struct pawl_service *service = open_loop(1);
@@ -393,6 +385,14 @@ static void the_descriptor_is_refused_where_there_is_none(void)
 }
 
 #if HAS_FD
+static bool readable(int fd)
+{
+	struct pollfd poller = {fd, POLLIN, 0};
+
+	EXPECT(poll(&poller, 1, 0) >= 0);
+	return poller.revents & POLLIN;
+}
+
 static int open_fd(struct bench *bench, unsigned shards)
 {
 	const struct pawl_service_options options = {.workers = PAWL_MANUAL, .shards = shards};
