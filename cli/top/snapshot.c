@@ -56,8 +56,8 @@ static void add_character(char *text, size_t size, size_t *used, unsigned code)
 	}
 }
 
-/* What would move a terminal's cursor, or worse, is shown as blanks: in ASCII, and beyond it U+0080 to U+009F. */
-static void blank_controls(char *text)
+/* In ASCII, and beyond it U+0080 to U+009F. */
+void blank_controls(char *text)
 {
 	for (unsigned char *at = (unsigned char *)text; *at; at++)
 		if (*at < 0x20 || *at == 0x7F)

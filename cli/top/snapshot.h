@@ -74,4 +74,7 @@ bool snapshot_read(struct snapshot *snapshot, const char *text);
  */
 uint64_t cells_percentile(const struct cells *now, const struct cells *before, double percent);
 
+/* For texts that come from the process: what would move a terminal's cursor, or worse, becomes blanks. */
+void blank_controls(char *text);
+
 #endif

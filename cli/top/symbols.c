@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
 #include "symbols.h"
+#include "snapshot.h"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -208,5 +209,6 @@ const char *symbols_name(struct symbols *symbols, uint64_t address)
 	}
 	symbols->known[symbols->count].address = address;
 	find_name(symbols->process, address, symbols->known[symbols->count].name);
+	blank_controls(symbols->known[symbols->count].name);
 	return symbols->known[symbols->count++].name;
 }

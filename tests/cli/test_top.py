@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """pawl top: what it shows of a running program, and what it says when there is none."""
+import ctypes
 import json
+import mmap
 import os
 import pty
 import re
@@ -121,6 +123,23 @@ class Top(CommandTest):
             self.assertIn("run_once", snapshot["names"].values())
             self.assertEqual(sum(count for _, count in snapshot["due"]), snapshot["pending"])
             self.assertIn("run_once", pawl("top", demo.path)[1])
+
+    def test_the_name_of_a_file_cannot_control_the_terminal(self):
+        with tempfile.TemporaryDirectory() as folder:
+            with open(f"{folder}/a\x1b[2J\u009b\"b", "w+b") as file:
+                file.write(bytes(4096))
+                file.flush()
+                memory = mmap.mmap(file.fileno(), 4096)
+                address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+            functions = [{"function": hex(address), "pending": 1, "runs": 1, "total_ns": 1, "longest_ns": 1}]
+            with Service(line(functions=functions)) as service:
+                code, out, err = pawl("top", service.path)
+            with Service(line(functions=functions)) as service:
+                names = json.loads(pawl("top", "--json", "--once", service.path)[1])["names"]
+        self.assertEqual((code, err), (0, ""))
+        self.assertIn('a [2J  "b+0x', out)
+        self.assertNotRegex(out, "[\x1b\u009b]")
+        self.assertRegex(names[hex(address)], r'^a \[2J  "b\+0x')
 
     def test_on_a_terminal_it_goes_on_until_q(self):
         later = line(ran=4000, lateness={"count": 4000, "max_ns": 1_900_000, "cells": [[1000, 2500], [2_000_000, 1500]]})
