@@ -27,10 +27,10 @@
  * Who may connect: the user that the process runs as, and root; the socket's mode is 0600. A viewer cannot change
  * anything.
  *
- * What it costs: a thread that sleeps until a viewer asks. While a viewer is connected, each worker records its runs,
- * and a snapshot holds a shard's lock for some 256 tasks at a time. A snapshot looks at a few thousand tasks, however
- * many are pending. If it has not looked at all of them, it is an estimate and says so: that is with more than 2,048
- * pending tasks, or with more than 128 in one list of a wheel.
+ * What it costs: a thread that sleeps until a viewer asks. While a viewer is connected, each worker records its runs; of
+ * many short runs in a row, one in 32. A snapshot holds a shard's lock for some 256 tasks at a time. It looks at a few
+ * thousand tasks, however many are pending. If it has not looked at all of them, it is an estimate and says so: that is
+ * with more than 2,048 pending tasks, or with more than 128 in one list of a wheel.
  *
  * The protocol: for each line that a viewer sends, whatever its content, it receives one JSON object on one line.
  * pawl_inspect(3) describes its members.
