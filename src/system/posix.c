@@ -6,6 +6,7 @@
 #ifdef PAWL_ON_POSIX
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,6 +79,10 @@ static int set_stack(pthread_attr_t *attributes, size_t stack_size)
 		return 0;
 	if (!stack_size)
 		stack_size = LEAST_DEFAULT_STACK;
+#ifdef PTHREAD_STACK_MIN /* 128 KiB on some CPUs */
+	if (stack_size < (size_t)PTHREAD_STACK_MIN)
+		stack_size = (size_t)PTHREAD_STACK_MIN;
+#endif
 	return pthread_attr_setstacksize(attributes, (stack_size + page - 1) / page * page);
 }
 
