@@ -9,7 +9,7 @@
  *	arms for sooner: promise()              tells the loop when to come: tell_loop(), set_descriptor()
  *	--------------------------              ----------------------------------------------------
  *	write promised = tick, or ready         write sleeps_until
- *	read  sleeps_until                      read  promised and ready of all shards
+ *	read  sleeps_until                      read  promised, then ready, of all shards: see sleep.c
  *	  later than tick: wake the loop          sooner: tell it anew
  *
  * `sleeps_until` is written under the mutex, together with the timer of the descriptor. Whoever makes it less wakes the loop, since a
