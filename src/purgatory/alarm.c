@@ -74,11 +74,11 @@ void pawl__alarm_set(struct shard *shard)
 	for (;;) {
 		bool done;
 
-		lock_take(&shard->lock);
+		lock_acquire(&shard->lock);
 		done = !shard->keeper || (shard->keeper == keeper && shard->alarm_at == at);
 		keeper = shard->keeper;
 		at = shard->alarm_at;
-		lock_give(&shard->lock);
+		lock_release(&shard->lock);
 		if (done)
 			return;
 		pawl_service_arm_at(purgatory->service, &keeper->task,
@@ -151,12 +151,12 @@ static size_t begin_run(struct alarm *alarm)
 	struct shard *shard = alarm->shard;
 	size_t most;
 
-	lock_take(&shard->lock);
+	lock_acquire(&shard->lock);
 	alarm->runs = true;
 	if (shard->keeper == alarm)
 		shard->keeper = NULL;
 	most = most_runs(shard);
-	lock_give(&shard->lock);
+	lock_release(&shard->lock);
 	return most;
 }
 
@@ -165,10 +165,10 @@ static void end_run(struct alarm *alarm)
 	struct shard *shard = alarm->shard;
 	bool set;
 
-	lock_take(&shard->lock);
+	lock_acquire(&shard->lock);
 	alarm->runs = false;
 	set = keep_next(shard);
-	lock_give(&shard->lock);
+	lock_release(&shard->lock);
 	if (set)
 		pawl__alarm_set(shard);
 }
@@ -185,10 +185,10 @@ static void run_alarm(struct alarm *alarm)
 		struct pawl_op *op;
 		bool set;
 
-		lock_take(&shard->lock);
+		lock_acquire(&shard->lock);
 		op = expire_one(shard, now_ns, &more);
 		set = op && keep_next(shard);
-		lock_give(&shard->lock);
+		lock_release(&shard->lock);
 		if (set)
 			pawl__alarm_set(shard);
 		if (op) {

@@ -229,11 +229,11 @@ static uint64_t batch_try(struct shard *home, struct batch *batch)
 	uint64_t can = try_all(batch), again, won = 0;
 
 	for (unsigned retries = 0;; retries++) {
-		lock_take(&home->lock);
+		lock_acquire(&home->lock);
 		can &= batch->members;
 		win_each(home, batch, can);
 		again = batch_retries(home, batch, retries);
-		lock_give(&home->lock);
+		lock_release(&home->lock);
 		won |= can;
 		if (!again)
 			return won;
@@ -264,9 +264,9 @@ static size_t check_shard(struct shard *home, const struct hash *hash)
 
 	walk_begin(&walk, home, hash);
 	do {
-		lock_take(&home->lock);
+		lock_acquire(&home->lock);
 		begun = batch_begin(&walk, &batch);
-		lock_give(&home->lock);
+		lock_release(&home->lock);
 		if (begun)
 			completed += batch_finish(&batch, batch_try(home, &batch));
 	} while (walk.paused || batch.rescan);
@@ -355,9 +355,9 @@ static size_t cancel_in(struct shard *home, const struct hash *hash, pawl_op_fn 
 	do {
 		uint32_t count;
 
-		lock_take(&home->lock);
+		lock_acquire(&home->lock);
 		count = take_each(home, hash, ops, walk_on(&walk, ops));
-		lock_give(&home->lock);
+		lock_release(&home->lock);
 		hand_out(ops, count, cancelled);
 		all += count;
 	} while (walk.paused);
@@ -398,11 +398,11 @@ void pawl__shard_take_out_all(struct shard *home, pawl_op_fn *fn)
 
 	for (uint64_t i = 0; i <= table->mask; i++)
 		do {
-			lock_take(&home->lock);
+			lock_acquire(&home->lock);
 			op = first_of(&table->buckets[i]);
 			if (op)
 				take_out(home, op, DROPPED);
-			lock_give(&home->lock);
+			lock_release(&home->lock);
 			hand_out(&op, op != NULL, fn);
 		} while (op);
 }

@@ -116,13 +116,13 @@ static bool complete_waiting(struct pawl_op *op)
 	struct shard *home = __atomic_load_n(&op->home, __ATOMIC_ACQUIRE);
 	bool won;
 
-	lock_take(&home->lock);
+	lock_acquire(&home->lock);
 	won = op_state(op) == WAITING;
 	if (won) {
 		op_win_from_others(home, op, COMPLETED);
 		shard_count(home, BY_CALL);
 	}
-	lock_give(&home->lock);
+	lock_release(&home->lock);
 	if (won)
 		pawl__op_run_completed(op);
 	return won;
@@ -298,11 +298,11 @@ static int watch(const struct submission *submission, struct batch *batch)
 	int linked;
 	bool full;
 
-	lock_take(&home->lock);
+	lock_acquire(&home->lock);
 	linked = link_to_try(submission, batch);
 	mask = home->table->mask;
 	full = table_full(home);
-	lock_give(&home->lock);
+	lock_release(&home->lock);
 	fence_after_lock(); /* it is on its lists: see layout.h */
 	if (__builtin_expect(full, 0))
 		pawl__table_grow(home, mask + 1);
@@ -349,9 +349,9 @@ static int try_watched(struct submission *submission, struct batch *batch)
 	do {
 		bool can = op->type->try_complete(op), set_alarm = false;
 
-		lock_take(&submission->home->lock);
+		lock_acquire(&submission->home->lock);
 		tried = end_try(submission, batch, can, &set_alarm);
-		lock_give(&submission->home->lock);
+		lock_release(&submission->home->lock);
 		if (set_alarm)
 			pawl__alarm_set(submission->home);
 	} while (tried == TRY_AGAIN);

@@ -86,11 +86,11 @@ void pawl__table_grow(struct shard *shard, uint64_t buckets)
 	table = new_table(more);
 	if (!table)
 		return;
-	lock_take(&shard->lock);
+	lock_acquire(&shard->lock);
 	moved = shard->table->mask < table->mask && !shard->closed;
 	if (moved)
 		move_all(shard, table);
-	lock_give(&shard->lock);
+	lock_release(&shard->lock);
 	if (!moved)
 		pawl__system_free_lines(table);
 }
@@ -177,7 +177,7 @@ int pawl_purgatory_open(struct pawl_purgatory **opened, struct pawl_service *ser
 /* The numbers of a shard are read under its lock, so they add up; and so do their sums. */
 static void add_shard(struct shard *shard, struct pawl_op_stats *stats)
 {
-	lock_take(&shard->lock);
+	lock_acquire(&shard->lock);
 	stats->watched += shard->watched;
 	stats->delayed += shard->delayed;
 	stats->completed_by_try += __atomic_load_n(&shard->counts[BY_TRY], __ATOMIC_RELAXED);
@@ -187,7 +187,7 @@ static void add_shard(struct shard *shard, struct pawl_op_stats *stats)
 	stats->cancelled += shard->counts[CANCELLED];
 	stats->dropped += shard->counts[DROPPED];
 	histogram_merge(shard->lateness, &stats->lateness);
-	lock_give(&shard->lock);
+	lock_release(&shard->lock);
 }
 
 void pawl_purgatory_stats(struct pawl_purgatory *purgatory, struct pawl_op_stats *stats)
@@ -204,9 +204,9 @@ static size_t sum(const struct pawl_purgatory *purgatory, bool watched)
 	for (unsigned i = 0; i < purgatory->shard_count; i++) {
 		struct shard *shard = &purgatory->shards[i];
 
-		lock_take(&shard->lock);
+		lock_acquire(&shard->lock);
 		all += watched ? shard->watched : shard->delayed;
-		lock_give(&shard->lock);
+		lock_release(&shard->lock);
 	}
 	return all;
 }
@@ -337,9 +337,9 @@ static void refuse_inside(const struct pawl_purgatory *purgatory, const char *ca
 
 static void close_shard(struct shard *shard)
 {
-	lock_take(&shard->lock);
+	lock_acquire(&shard->lock);
 	__atomic_store_n(&shard->closed, true, __ATOMIC_RELAXED);
-	lock_give(&shard->lock);
+	lock_release(&shard->lock);
 }
 
 static void drop(struct pawl_op *op)

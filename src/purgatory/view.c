@@ -95,11 +95,11 @@ static bool look_at_shard(struct view *view, struct shard *shard)
 	uint64_t end = view->bucket + STEP;
 	bool last;
 
-	lock_take(&shard->lock);
+	lock_acquire(&shard->lock);
 	for (; view->bucket < end && view->bucket <= shard->table->mask; view->bucket++)
 		look_at_bucket(view, shard, &shard->table->buckets[view->bucket]);
 	last = view->bucket > shard->table->mask;
-	lock_give(&shard->lock);
+	lock_release(&shard->lock);
 	return last;
 }
 
@@ -135,7 +135,7 @@ static void count_in_shard(struct shard *shard, bool describe, struct shown *sho
 	unsigned count;
 	uint32_t all;
 
-	lock_take(&shard->lock);
+	lock_acquire(&shard->lock);
 	bucket = bucket_of(shard->table, shown->hash.low);
 	count = ask(shard, bucket, keys, CHAINS * PER_CHAIN, &all);
 	for (unsigned i = 0; i < count; i++) {
@@ -147,7 +147,7 @@ static void count_in_shard(struct shard *shard, bool describe, struct shown *sho
 			__atomic_add_fetch(&shown->op->references, 1, __ATOMIC_RELAXED);
 		}
 	}
-	lock_give(&shard->lock);
+	lock_release(&shard->lock);
 }
 
 /* In all shards. Those in which nothing is watched under it are passed over without their lock. */

@@ -6,10 +6,10 @@
 /* Others that wait for the lock have their chance between two batches. */
 static void let_others_in(struct shard *shard)
 {
-	lock_give(&shard->lock);
+	lock_release(&shard->lock);
 	for (int i = 0; i < SPINS_BEFORE_YIELD / 2; i++)
 		relax_cpu();
-	lock_take(&shard->lock);
+	lock_acquire(&shard->lock);
 }
 
 /*
@@ -71,9 +71,9 @@ bool pawl__service_open_ahead(struct pawl_service *service, unsigned from)
 
 		if (__atomic_load_n(&shard->promised, __ATOMIC_RELAXED) == PAWL_NEVER)
 			continue; /* there is no task */
-		lock_take(&shard->lock);
+		lock_acquire(&shard->lock);
 		moved = pawl__shard_open_ahead(service, shard, AHEAD, &wakes);
-		lock_give(&shard->lock);
+		lock_release(&shard->lock);
 		wake(service, &wakes);
 		if (moved)
 			return true;
@@ -92,9 +92,9 @@ void pawl__service_open_promised(struct pawl_service *service, uint64_t tick)
 
 		if (__atomic_load_n(&shard->promised, __ATOMIC_SEQ_CST) > tick)
 			continue;
-		lock_take(&shard->lock);
+		lock_acquire(&shard->lock);
 		moved += pawl__shard_advance(service, shard, tick, FIRST_DUE, &wakes);
-		lock_give(&shard->lock);
+		lock_release(&shard->lock);
 	}
 	wakes.worker = moved > 1; /* the tasks of one shard are for this thread */
 	wake(service, &wakes);

@@ -87,7 +87,7 @@ static __attribute__((noinline)) int arm_running(struct pawl_service *service, s
 	lock_assert_held(&shard->lock);
 	if (worker->again)
 		return 0;
-	if (!worker->quota && !quota_take(service, task))
+	if (!worker->quota && !quota_reserve(service, task))
 		return -EAGAIN;
 	worker->quota = true;
 	worker->again = true;
@@ -100,7 +100,7 @@ static int arm_waiting(struct pawl_service *service, struct shard *shard, struct
 	lock_assert_held(&shard->lock);
 	if (pawl_timer_armed(&task->timer))
 		return 0;
-	if (!quota_take(service, task))
+	if (!quota_reserve(service, task))
 		return -EAGAIN;
 	shard->counts[task->internal].armed++;
 	return 0;
@@ -154,9 +154,9 @@ arm(struct pawl_service *service, struct pawl_task *task, const struct arming *a
 		shard = give_home(service, task);
 	if (!shard)
 		return -EBUSY;
-	lock_take(&shard->lock);
+	lock_acquire(&shard->lock);
 	error = arm_locked(service, shard, task, arming, &wakes);
-	lock_give(&shard->lock);
+	lock_release(&shard->lock);
 	wake(service, &wakes);
 	return error;
 }
@@ -237,14 +237,14 @@ uint64_t pawl_service_deadline(struct pawl_service *service, struct pawl_task *t
 
 	if (!shard)
 		return PAWL_NEVER;
-	lock_take(&shard->lock);
+	lock_acquire(&shard->lock);
 	if (pending(service, shard, task))
 		deadline = task->at_time
 		                   ? add_ns(clock_now(service), wall_wait(service, task->period_ns))
 		                   : task->deadline_ns;
 	if (pending(service, shard, task) && deadline == PAWL_NEVER)
 		deadline = PAWL_NEVER - 1;
-	lock_give(&shard->lock);
+	lock_release(&shard->lock);
 	return deadline;
 }
 
@@ -263,7 +263,7 @@ static enum pawl_cancel cancel_running(struct pawl_service *service, struct shar
 	worker->again = false;
 	worker->ended = true;
 	if (worker->quota)
-		quota_give(service, task);
+		quota_return(service, task);
 	worker->quota = false;
 	if (awaited && !pawl__worker_is_here(worker)) {
 		worker->awaited = true;
@@ -285,7 +285,7 @@ static enum pawl_cancel cancel_locked(struct pawl_service *service, struct shard
 	if (!pawl_wheel_cancel(shard->wheel, &task->timer))
 		return PAWL_IDLE;
 	shard->counts[task->internal].cancelled++;
-	quota_give(service, task);
+	quota_return(service, task);
 	return PAWL_CANCELLED;
 }
 
@@ -297,9 +297,9 @@ static enum pawl_cancel cancel(struct pawl_service *service, struct pawl_task *t
 
 	if (!shard)
 		return PAWL_IDLE;
-	lock_take(&shard->lock);
+	lock_acquire(&shard->lock);
 	found = cancel_locked(service, shard, task, awaited);
-	lock_give(&shard->lock);
+	lock_release(&shard->lock);
 	probe3(cancel, service, task, found);
 	return found;
 }

@@ -62,12 +62,12 @@ static bool shard_at_rest(struct pawl_service *service, struct shard *shard, uin
 	struct wakes wakes = {0};
 	bool rest;
 
-	lock_take(&shard->lock);
+	lock_acquire(&shard->lock);
 	pawl__shard_advance(service, shard, tick, TICK, &wakes);
 	rest = at_rest(shard);
 	shard->settling |= !rest;
 	*ran += shard->counts[0].ran + shard->counts[1].ran;
-	lock_give(&shard->lock);
+	lock_release(&shard->lock);
 	wake(service, &wakes);
 	return rest;
 }

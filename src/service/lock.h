@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A lock for a few dozen instructions: one locked instruction to take it, a plain store to give it back,
+ * A lock for a few dozen instructions: one locked instruction to acquire it, a plain store to release it,
  * where a mutex has two locked ones and two calls. What it gives up is fairness and a queue: who finds it
  * taken spins for a while and then naps. That is right here because a shard is held for one operation
  * on a wheel, or for a bounded batch of them, never while user code runs; and because napping, unlike
@@ -22,7 +22,7 @@
 typedef uint64_t shared_uint64 __attribute__((aligned(8)));
 
 struct lock {
-	int taken;
+	int held;
 };
 
 #ifdef PAWL_ASSERT
@@ -42,7 +42,7 @@ enum { SPINS_BEFORE_YIELD = 100, YIELDS_BEFORE_NAP = 10, NAP_NS = 50000 };
 
 static inline bool lock_try(struct lock *lock)
 {
-	return !__atomic_exchange_n(&lock->taken, 1, __ATOMIC_ACQUIRE);
+	return !__atomic_exchange_n(&lock->held, 1, __ATOMIC_ACQUIRE);
 }
 
 static inline void relax_cpu(void)
@@ -57,7 +57,7 @@ static inline void relax_cpu(void)
 /* Wait until it looks free: without writing, so that the holder keeps the cache line. */
 static __attribute__((noinline, unused)) void lock_wait(const struct lock *lock)
 {
-	for (int spins = 0; __atomic_load_n(&lock->taken, __ATOMIC_RELAXED); spins++) {
+	for (int spins = 0; __atomic_load_n(&lock->held, __ATOMIC_RELAXED); spins++) {
 		if (spins < SPINS_BEFORE_YIELD)
 			relax_cpu();
 		else if (spins < SPINS_BEFORE_YIELD + YIELDS_BEFORE_NAP)
@@ -67,7 +67,7 @@ static __attribute__((noinline, unused)) void lock_wait(const struct lock *lock)
 	}
 }
 
-static inline void lock_take(struct lock *lock)
+static inline void lock_acquire(struct lock *lock)
 {
 	lock_assert_none();
 	while (!lock_try(lock))
@@ -75,11 +75,11 @@ static inline void lock_take(struct lock *lock)
 	lock_note_held(lock);
 }
 
-static inline void lock_give(struct lock *lock)
+static inline void lock_release(struct lock *lock)
 {
 	lock_assert_held(lock);
 	lock_note_held(NULL);
-	__atomic_store_n(&lock->taken, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&lock->held, 0, __ATOMIC_RELEASE);
 }
 
 #endif

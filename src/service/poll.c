@@ -99,9 +99,9 @@ static bool advance_all(struct pawl_service *service, uint64_t tick)
 	for (unsigned i = 0; i < service->shard_count; i++) {
 		struct shard *shard = &service->shards[i];
 
-		lock_take(&shard->lock);
+		lock_acquire(&shard->lock);
 		moved |= pawl__shard_advance(service, shard, tick, FIRST_DUE, &wakes);
-		lock_give(&shard->lock);
+		lock_release(&shard->lock);
 	}
 	return moved;
 }
@@ -115,7 +115,7 @@ static uint64_t look_at(struct pawl_service *service, struct shard *shard, bool 
 	struct wakes wakes = {0}; /* whoever tells the loop wakes it */
 	uint64_t next;
 
-	lock_take(&shard->lock);
+	lock_acquire(&shard->lock);
 	*due = anything_due(shard);
 	next = next_visit(shard);
 	if (service->manual) {
@@ -123,7 +123,7 @@ static uint64_t look_at(struct pawl_service *service, struct shard *shard, bool 
 		promise_anew(service, shard, next, &wakes);
 	}
 	next = *due ? pawl_wheel_next(shard->wheel) : next;
-	lock_give(&shard->lock);
+	lock_release(&shard->lock);
 	return next;
 }
 

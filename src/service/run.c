@@ -123,7 +123,7 @@ static struct job take(struct pawl_service *service, struct worker *worker, stru
 	period_ns = task->at_time ? 0 : task->period_ns;
 	worker->quota = period_ns != 0;
 	if (!worker->quota)
-		quota_give(service, task);
+		quota_return(service, task);
 	shard->counts[task->internal].ran++;
 	if (service->dispatch && !anything_due(shard)) /* or it would call the pool for nothing */
 		__atomic_store_n(&shard->ready, false, __ATOMIC_RELAXED);
@@ -204,12 +204,12 @@ static size_t run_shard(struct pawl_service *service, struct worker *worker, str
 	size_t ran = 0;
 	struct job job;
 
-	lock_take(&shard->lock);
+	lock_acquire(&shard->lock);
 	shard->running++;
 	job = take(service, worker, shard, &wakes);
 	if (!job.task)
 		leave_shard(shard, &wakes);
-	lock_give(&shard->lock);
+	lock_release(&shard->lock);
 	wake(service, &wakes);
 	for (start = clock_now(service); job.task; start = end) {
 		struct job done = job;
@@ -224,14 +224,14 @@ static size_t run_shard(struct pawl_service *service, struct worker *worker, str
 		record(worker, &done, start, end);
 		note(worker, &done, start, end, ran);
 		wakes = (struct wakes){0};
-		lock_take(&shard->lock);
+		lock_acquire(&shard->lock);
 		finish(service, worker, shard, &done, end, &wakes);
 		job = ++ran < max ? take(service, worker, shard, &wakes) : no_job;
 		if (!job.task) {
 			leave_shard(shard, &wakes);
 			pawl__shard_open_ahead(service, shard, ran, &wakes);
 		}
-		lock_give(&shard->lock);
+		lock_release(&shard->lock);
 		wakes.worker &= !job.task; /* the task that became due is run here */
 		wake(service, &wakes);
 	}

@@ -22,22 +22,22 @@ static inline struct pawl_task *task_of(struct pawl_timer *timer)
  * The quota of max_pending. It is counted only where there is a limit, since the counter is shared by all
  * threads. Internal tasks take nothing of it.
  */
-static inline bool quota_take(struct pawl_service *service, const struct pawl_task *task)
+static inline bool quota_reserve(struct pawl_service *service, const struct pawl_task *task)
 {
-	size_t taken;
+	size_t reserved;
 
 	if (!service->max_pending || task->internal)
 		return true;
-	taken = __atomic_load_n(&service->limited, __ATOMIC_RELAXED);
+	reserved = __atomic_load_n(&service->limited, __ATOMIC_RELAXED);
 	do
-		if (taken >= service->max_pending)
+		if (reserved >= service->max_pending)
 			return false;
-	while (!__atomic_compare_exchange_n(&service->limited, &taken, taken + 1, true,
+	while (!__atomic_compare_exchange_n(&service->limited, &reserved, reserved + 1, true,
 	                                    __ATOMIC_RELAXED, __ATOMIC_RELAXED));
 	return true;
 }
 
-static inline void quota_give(struct pawl_service *service, const struct pawl_task *task)
+static inline void quota_return(struct pawl_service *service, const struct pawl_task *task)
 {
 	if (service->max_pending && !task->internal)
 		__atomic_fetch_sub(&service->limited, 1, __ATOMIC_RELAXED);

@@ -107,7 +107,7 @@ static unsigned add_counts(struct snapshot *snapshot, struct shard *shard)
 {
 	unsigned levels;
 
-	lock_take(&shard->lock);
+	lock_acquire(&shard->lock);
 	snapshot->counts.armed += shard->counts[0].armed;
 	snapshot->counts.ran += shard->counts[0].ran;
 	snapshot->counts.cancelled += shard->counts[0].cancelled;
@@ -120,7 +120,7 @@ static unsigned add_counts(struct snapshot *snapshot, struct shard *shard)
 
 		level->lists += pawl__wheel_lists(shard->wheel, i, &level->width);
 	}
-	lock_give(&shard->lock);
+	lock_release(&shard->lock);
 	return levels;
 }
 
@@ -133,10 +133,10 @@ static void walk_level(struct snapshot *snapshot, struct list_walk *walk, wheel_
 		bool more = true;
 
 		for (walk->at = 0; more;) {
-			lock_take(&shard->lock);
+			lock_acquire(&shard->lock);
 			more = walk->level < pawl__wheel_levels(shard->wheel) &&
 			       pawl__wheel_walk(shard->wheel, walk, BATCH, fn, arg);
-			lock_give(&shard->lock);
+			lock_release(&shard->lock);
 		}
 	}
 }

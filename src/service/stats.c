@@ -35,7 +35,7 @@ static void add_shard(struct pawl_service *service, struct shard *shard, struct 
 	uint64_t tick = ticks_down(&service->ticks, clock_now(service));
 	struct wakes wakes = {0};
 
-	lock_take(&shard->lock);
+	lock_acquire(&shard->lock);
 	pawl__shard_advance(service, shard, tick, TICK, &wakes);
 	stats->armed += shard->counts[0].armed;
 	stats->ran += shard->counts[0].ran;
@@ -44,7 +44,7 @@ static void add_shard(struct pawl_service *service, struct shard *shard, struct 
 	stats->queued += queued(shard);
 	stats->moved_ahead += shard->moved_ahead;
 	stats->moved_at_opening += shard->moved_at_opening;
-	lock_give(&shard->lock);
+	lock_release(&shard->lock);
 	wake(service, &wakes);
 }
 
@@ -80,11 +80,11 @@ size_t pawl__service_pending(struct pawl_service *service, bool internal)
 	for (unsigned i = 0; i < service->shard_count; i++) {
 		struct shard *shard = &service->shards[i];
 
-		lock_take(&shard->lock);
+		lock_acquire(&shard->lock);
 		all += counts_pending(&shard->counts[0]);
 		if (internal)
 			all += counts_pending(&shard->counts[1]);
-		lock_give(&shard->lock);
+		lock_release(&shard->lock);
 	}
 	return (size_t)all;
 }

@@ -15,23 +15,23 @@ static struct pawl_task *take_pending(struct pawl_service *service, struct shard
 {
 	struct pawl_timer *timer;
 
-	lock_take(&shard->lock);
+	lock_acquire(&shard->lock);
 	for (;;) {
 		pawl_wheel_advance(shard->wheel, PAWL_NEVER, BATCH);
 		timer = pawl_wheel_pop(shard->wheel);
 		if (timer || pawl_wheel_now(shard->wheel) == PAWL_NEVER)
 			break;
-		lock_give(&shard->lock); /* a cancel may want it */
-		lock_take(&shard->lock);
+		lock_release(&shard->lock); /* a cancel may want it */
+		lock_acquire(&shard->lock);
 	}
 	if (timer) {
 		shard->counts[task_of(timer)->internal].dropped++;
-		quota_give(service, task_of(timer));
+		quota_return(service, task_of(timer));
 		shard->running++;
 		begin_run(shard, service->workers, task_of(timer));
 		service->workers->drops = true;
 	}
-	lock_give(&shard->lock);
+	lock_release(&shard->lock);
 	return timer ? task_of(timer) : NULL;
 }
 
@@ -45,10 +45,10 @@ static void end_drop(struct pawl_service *service, struct shard *shard)
 {
 	struct wakes wakes = {0};
 
-	lock_take(&shard->lock);
+	lock_acquire(&shard->lock);
 	end_run(shard, service->workers, &wakes);
 	leave_shard(shard, &wakes);
-	lock_give(&shard->lock);
+	lock_release(&shard->lock);
 	wake(service, &wakes);
 }
 
@@ -73,9 +73,9 @@ static void drop_pending(struct pawl_service *service, pawl_task_fn *dropped)
 static void close_shards(struct pawl_service *service)
 {
 	for (unsigned i = 0; i < service->shard_count; i++) {
-		lock_take(&service->shards[i].lock);
+		lock_acquire(&service->shards[i].lock);
 		__atomic_store_n(&service->shards[i].closed, true, __ATOMIC_RELAXED);
-		lock_give(&service->shards[i].lock);
+		lock_release(&service->shards[i].lock);
 	}
 }
 

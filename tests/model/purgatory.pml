@@ -415,7 +415,7 @@ proctype submitter(byte op)
 	:: atomic { can && state[op] == FRESH -> touch(op); state[op] = ENDED; can = 0 }
 		run_and_unref(op, COMPLETED)
 	:: atomic { !can || state[op] != FRESH -> touch(op); can = 0 }
-		atomic { link_to_try(op) } /* and lock_give; fence */
+		atomic { link_to_try(op) } /* and lock_release; fence */
 		if
 		:: again -> try_watched(op)
 		:: !again -> /* come_to_nothing */

@@ -47,31 +47,31 @@ static const char *last_words(void (*act)(void))
 
 static void under_it(void)
 {
-	lock_take(&one);
+	lock_acquire(&one);
 	be_under_one();
-	lock_give(&one);
+	lock_release(&one);
 }
 
 static void under_another_one(void)
 {
-	lock_take(&two);
+	lock_acquire(&two);
 	be_under_one();
 }
 
 static void one_under_another_one(void)
 {
-	lock_take(&two);
-	lock_take(&one);
+	lock_acquire(&two);
+	lock_acquire(&one);
 }
 
-static void give_what_is_not_held(void)
+static void release_what_is_not_held(void)
 {
-	lock_give(&one);
+	lock_release(&one);
 }
 
-static void *take_one(void *unused)
+static void *acquire_one(void *unused)
 {
-	lock_take(&one);
+	lock_acquire(&one);
 	return unused;
 }
 
@@ -79,7 +79,7 @@ static void while_another_thread_holds_it(void)
 {
 	pthread_t thread;
 
-	pthread_create(&thread, NULL, take_one, NULL);
+	pthread_create(&thread, NULL, acquire_one, NULL);
 	pthread_join(thread, NULL);
 	be_under_one();
 }
@@ -100,12 +100,12 @@ static void a_function_that_is_not_under_its_lock_ends_the_program(void)
 	             "lock that this is done under, but holds none\n");
 }
 
-static void a_lock_taken_or_given_out_of_order_ends_the_program(void)
+static void a_lock_acquired_or_released_out_of_order_ends_the_program(void)
 {
 	EXPECT_WORDS(one_under_another_one,
-	             "pawl: lock_take: the thread should hold no lock, but holds another one\n");
-	EXPECT_WORDS(give_what_is_not_held,
-	             "pawl: lock_give: the thread should hold the lock that this "
+	             "pawl: lock_acquire: the thread should hold no lock, but holds another one\n");
+	EXPECT_WORDS(release_what_is_not_held,
+	             "pawl: lock_release: the thread should hold the lock that this "
 	             "is done under, but holds none\n");
 }
 
@@ -113,7 +113,7 @@ int main(void)
 {
 	static const struct test tests[] = {
 	        TEST(a_function_that_is_not_under_its_lock_ends_the_program),
-	        TEST(a_lock_taken_or_given_out_of_order_ends_the_program),
+	        TEST(a_lock_acquired_or_released_out_of_order_ends_the_program),
 	};
 
 	return RUN_TESTS(tests);
