@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../tests/support/random.h"
+#include "../support/random.h"
 #include "../tests/support/test.h"
 
 #define MS     UINT64_C(1000000)

@@ -6,7 +6,7 @@
 #define _GNU_SOURCE
 #include "turn.h"
 
-#include "../tests/support/random.h"
+#include "../support/random.h"
 #include "../tests/support/test.h"
 
 #define MS     DEFAULT_TICK_NS /* a tick */

@@ -2,8 +2,8 @@
 #define _GNU_SOURCE
 #include "connections.h"
 
+#include "../support/random.h"
 #include "machine.h"
-#include "random.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -124,7 +124,7 @@ static void send_batch(struct connections *connections, uint32_t count, struct r
 	static const char message[MESSAGE];
 
 	for (uint32_t sent = 0; sent < count; sent++) {
-		uint32_t i = random_below(random, connections->count);
+		uint32_t i = random_below32(random, connections->count);
 
 		if (write(connections->far_ends[i], message, MESSAGE) != MESSAGE)
 			fail("a message could not be sent: %s", strerror(errno));
@@ -152,7 +152,7 @@ bool verify_loop(const struct loop_peer *peer, uint64_t seed)
 	self = open_loop(peer, &connections);
 	alarm(PATIENCE_S); /* a time-out that never comes would be waited for */
 	for (uint32_t batch = 0; batch < VERIFIED_BATCHES && !connections.wrong; batch++) {
-		send_batch(&connections, 1 + random_below(&random, 4), &random);
+		send_batch(&connections, 1 + random_below32(&random, 4), &random);
 		peer->run(self);
 		nap();
 	}

@@ -7,7 +7,7 @@
  *	pawl-count-instructions               run the scripts
  *	pawl-count-instructions --compiler    say what it was compiled with
  */
-#include "random.h"
+#include "../support/random.h"
 
 #include <pawl/pawl.h>
 #include <stdio.h>
@@ -110,7 +110,7 @@ static void set_stage(struct stage *stage, uint32_t chains)
 	if (!stage->wheel)
 		abort();
 	for (size_t i = 0; i < TIMERS; i++)
-		stage->deadline[i] = 1 + random_below(&random, MAX_DELAY);
+		stage->deadline[i] = 1 + random_below32(&random, MAX_DELAY);
 	arm(stage); /* so that the levels are ready */
 	cancel(stage);
 }

@@ -7,7 +7,7 @@
  * It counts, and so gives the same on every machine. A unit of time is a millisecond. Whatever is popped or
  * cancelled is armed anew. After each tick pawl_wheel_ahead is called without a bound: as early as can be.
  */
-#include "random.h"
+#include "../support/random.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -11,9 +11,9 @@
  * request costs.
  */
 #define _GNU_SOURCE
+#include "../support/random.h"
 #include "machine.h"
 #include "purgatory_workloads.h"
-#include "random.h"
 
 #include <math.h>
 #include <stdlib.h>

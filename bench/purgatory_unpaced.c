@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Threads that watch operations on random keys and complete them by a check, as fast as it goes. */
 #define _GNU_SOURCE
+#include "../support/random.h"
 #include "machine.h"
 #include "purgatory_workloads.h"
-#include "random.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -67,7 +67,7 @@ static void watch(struct worker *worker, struct operation *operation)
 	struct pawl_key keys[KEYS_PER_OPERATION];
 
 	for (int i = 0; i < KEYS_PER_OPERATION; i++)
-		keys[i] = bench->keys[random_below(&worker->random, bench->unpaced->keys)];
+		keys[i] = bench->keys[random_below32(&worker->random, bench->unpaced->keys)];
 	operation->first = keys[0];
 	operation->ready = operation->released = false;
 	pawl_op_init(&operation->op, &type);

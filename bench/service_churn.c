@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Threads that arm and cancel, each with tasks of its own. */
 #define _GNU_SOURCE
-#include "random.h"
+#include "../support/random.h"
 #include "service_workloads.h"
 
 #include <pthread.h>
@@ -32,7 +32,7 @@ static uint64_t crowded_delay(struct random *random)
 {
 	const uint32_t span = CROWDED_MAX_MS - CROWDED_MIN_MS + 1;
 
-	return (CROWDED_MIN_MS + random_below(random, span)) * MILLISECOND;
+	return (CROWDED_MIN_MS + random_below32(random, span)) * MILLISECOND;
 }
 
 static void prepare(struct churner *churner)
@@ -59,7 +59,7 @@ static void steps_crowded(struct churner *churner)
 {
 	for (int i = 0; i < STEPS_PER_LOOK; i++) {
 		struct object *object =
-		        &churner->objects[random_below(&churner->random, churner->count)];
+		        &churner->objects[random_below32(&churner->random, churner->count)];
 
 		churner->peer->cancel(churner->service, object);
 		churner->peer->arm(churner->service, object, crowded_delay(&churner->random));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Tasks that run: a backlog, a crowd within a second, and a steady rate. */
 #define _GNU_SOURCE
-#include "random.h"
+#include "../support/random.h"
 #include "service_workloads.h"
 
 #include <errno.h>
@@ -63,7 +63,7 @@ double backlog_run(const struct service_peer *peer, struct object *objects, bool
 	expect_runs(OBJECTS);
 	for (uint32_t i = 0; i < OBJECTS; i++) {
 		peer->init(&objects[i], COUNT);
-		peer->arm_at(service, &objects[i], base + random_below(&random, BACKLOG_SPAN_NS));
+		peer->arm_at(service, &objects[i], base + random_below32(&random, BACKLOG_SPAN_NS));
 	}
 	begin = clock_ns();
 	peer->skip(service, 2 * PATIENCE_S * SECOND);
@@ -157,7 +157,7 @@ struct lateness live_run(const struct service_peer *peer, struct object *objects
 	expect_runs(OBJECTS);
 	base = clock_ns() + LIVE_LEAD_S * SECOND;
 	for (uint32_t i = 0; i < OBJECTS; i++)
-		arm_stamped(peer, service, &objects[i], base + random_below(&random, SECOND));
+		arm_stamped(peer, service, &objects[i], base + random_below32(&random, SECOND));
 	cpu = cpu_of_others();
 	await_runs(peer);
 	cpu = cpu_of_others() - cpu;
@@ -182,7 +182,8 @@ static void arm_batch(const struct service_peer *peer, void *service, struct obj
 	uint64_t base = clock_ns() + RATE_LEAD_NS;
 
 	for (uint32_t i = 0; i < count; i++)
-		arm_stamped(peer, service, &objects[i], base + random_below(random, RATE_SPAN_NS));
+		arm_stamped(peer, service, &objects[i],
+		            base + random_below32(random, RATE_SPAN_NS));
 }
 
 struct lateness rate_run(const struct service_peer *peer, struct object *objects, uint32_t rate,

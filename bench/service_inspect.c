@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a live view costs the program that is looked at: nobody can look, nobody does, and a viewer asks once a second. */
 #define _GNU_SOURCE
-#include "random.h"
+#include "../support/random.h"
 #include "service_workloads.h"
 
 #include <dirent.h>
@@ -125,7 +125,7 @@ struct inspected inspect_run(struct object *objects, uint32_t rate, uint32_t ms,
 		if (i % batch == 0)
 			sleep_until(begin + i / batch * (SECOND / BATCHES_PER_SECOND));
 		pawl_service_arm(service, &objects[i].task.pawl,
-		                 LEAD_NS + random_below(&random, SPAN_NS));
+		                 LEAD_NS + random_below32(&random, SPAN_NS));
 	}
 	await_runs(&service_peer_pawl);
 	inspected.cpu_ns = cpu_of_others() - cpu;

@@ -2,7 +2,7 @@
 #define _GNU_SOURCE
 #include "service_verify.h"
 
-#include "random.h"
+#include "../support/random.h"
 #include "service_workloads.h"
 
 #include <pthread.h>
@@ -52,8 +52,8 @@ static bool idle(const struct script *script, uint32_t task)
 static void arm(struct script *script, uint32_t task)
 {
 	struct object *object = &script->objects[task];
-	uint64_t delay = random_below(&script->random, DELAY_SPAN_NS);
-	uint32_t way = random_below(&script->random, 3);
+	uint64_t delay = random_below32(&script->random, DELAY_SPAN_NS);
+	uint32_t way = random_below32(&script->random, 3);
 
 	script->runs[task]++;
 	object->deadline_ns = clock_ns() + delay;
@@ -107,12 +107,12 @@ static void cancel(struct script *script, uint32_t task)
 
 static void step(struct script *script)
 {
-	uint32_t task = random_below(&script->random, TASKS);
+	uint32_t task = random_below32(&script->random, TASKS);
 
 	check(script, task);
 	if (idle(script, task))
 		arm(script, task);
-	else if (random_below(&script->random, 2))
+	else if (random_below32(&script->random, 2))
 		cancel(script, task);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Tasks that may be late by a tenth of their delay: how often the service wakes up for them, and what that takes. */
 #define _GNU_SOURCE
-#include "random.h"
+#include "../support/random.h"
 #include "service_workloads.h"
 
 #include <errno.h>
@@ -56,7 +56,7 @@ static void stamp(struct pawl_task *task)
 static struct window arm(struct pawl_service *service, struct object *object, bool exact,
                          struct random *random)
 {
-	uint64_t earliest = LEAST_DELAY_NS + random_below(random, DELAYS_NS);
+	uint64_t earliest = LEAST_DELAY_NS + random_below32(random, DELAYS_NS);
 	uint64_t latest = exact ? earliest : earliest + earliest / 10, now = clock_ns();
 
 	pawl_service_arm_within(service, &object->task.pawl, earliest, latest);

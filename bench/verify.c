@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "verify.h"
 
-#include "random.h"
+#include "../support/random.h"
 #include "workloads.h"
 
 #include <inttypes.h>
@@ -42,28 +42,28 @@ __attribute__((format(printf, 2, 3))) static void wrong(struct script *script, c
 /* Mostly within the workloads' range, sometimes at once, sometimes far beyond. */
 static uint64_t random_delay(struct script *script)
 {
-	switch (random_below(&script->random, 8)) {
+	switch (random_below32(&script->random, 8)) {
 	case 0:
-		return 1 + random_below(&script->random, 4);
+		return 1 + random_below32(&script->random, 4);
 	case 1:
-		return 1 + random_below(&script->random, 100000000);
+		return 1 + random_below32(&script->random, 100000000);
 	case 2:
-		return 1 + random_below(&script->random, 500);
+		return 1 + random_below32(&script->random, 500);
 	default:
-		return 1 + random_below(&script->random, 60000);
+		return 1 + random_below32(&script->random, 60000);
 	}
 }
 
 static void operate(struct script *script)
 {
-	uint32_t i = random_below(&script->random, TIMERS);
+	uint32_t i = random_below32(&script->random, TIMERS);
 	void *timer = &script->objects[i];
 	uint64_t deadline = script->now + random_delay(script);
 
 	if (script->deadline[i] == PEER_NEVER) {
 		script->peer->arm(script->self, timer, deadline);
 		script->deadline[i] = deadline;
-	} else if (random_below(&script->random, 3)) {
+	} else if (random_below32(&script->random, 3)) {
 		script->peer->refresh(script->self, timer, deadline);
 		script->deadline[i] = deadline;
 	} else {
@@ -115,7 +115,7 @@ static void check_popped(struct script *script, struct object *object)
 /* Sometimes only a few are taken, so that others are cancelled or moved while they are due. */
 static void pop(struct script *script)
 {
-	uint32_t most = random_below(&script->random, 4) ? UINT32_MAX : 2;
+	uint32_t most = random_below32(&script->random, 4) ? UINT32_MAX : 2;
 	struct object *object = NULL;
 
 	while (most-- && !script->failed) {
@@ -145,7 +145,7 @@ static void tell_time(struct script *script, uint64_t now)
 /* Mostly a tick, sometimes a jump, sometimes to where the peer says that there is something to do. */
 static void advance(struct script *script)
 {
-	uint32_t choice = random_below(&script->random, 100);
+	uint32_t choice = random_below32(&script->random, 100);
 	uint64_t now = script->now;
 
 	if (choice < 80)
@@ -173,7 +173,7 @@ static void finish(struct script *script)
 static void play(struct script *script)
 {
 	for (uint32_t step = 0; step < STEPS && !script->failed; step++) {
-		uint32_t operations = random_below(&script->random, OPERATIONS_PER_STEP);
+		uint32_t operations = random_below32(&script->random, OPERATIONS_PER_STEP);
 
 		while (operations--)
 			operate(script);

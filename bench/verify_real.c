@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
+#include "../support/random.h"
 #include "machine.h"
-#include "random.h"
 #include "verify.h"
 #include "workloads.h"
 
@@ -50,7 +50,7 @@ static uint64_t random_deadline(struct script *script)
 {
 	uint64_t now = (clock_ns() - script->opened_ns) / MILLISECOND;
 
-	return now + 1 + random_below(&script->random, DELAY_SPAN_MS);
+	return now + 1 + random_below32(&script->random, DELAY_SPAN_MS);
 }
 
 /* Not before this may it fire. */
@@ -63,13 +63,13 @@ static uint64_t due_ns(const struct script *script, uint64_t deadline)
 
 static void operate(struct script *script)
 {
-	uint32_t i = random_below(&script->random, TIMERS);
+	uint32_t i = random_below32(&script->random, TIMERS);
 	uint64_t deadline = random_deadline(script), due = due_ns(script, deadline);
 
 	if (script->due_ns[i] == PEER_NEVER) {
 		script->peer->arm(script->self, timer_at(script, i), deadline);
 		script->due_ns[i] = due;
-	} else if (random_below(&script->random, 3)) {
+	} else if (random_below32(&script->random, 3)) {
 		script->peer->refresh(script->self, timer_at(script, i), deadline);
 		script->due_ns[i] = due;
 	} else {

@@ -55,7 +55,7 @@ void arena_close(struct arena *arena)
 static void shuffle(uint32_t *order, uint32_t n, struct random *random)
 {
 	for (uint32_t i = 0; i < n; i++) {
-		uint32_t j = random_below(random, i + 1);
+		uint32_t j = random_below32(random, i + 1);
 
 		order[i] = order[j];
 		order[j] = i;
@@ -78,7 +78,7 @@ static void arm_all(struct bench *bench, uint32_t min_delay, uint32_t max_delay)
 	struct random random = bench->random;
 
 	for (uint32_t i = 0; i < arena->n; i++) {
-		uint32_t delay = min_delay + random_below(&random, max_delay - min_delay + 1);
+		uint32_t delay = min_delay + random_below32(&random, max_delay - min_delay + 1);
 
 		peer->arm(bench->self, object_at(arena, order[i]), bench->now + delay);
 	}
@@ -193,7 +193,7 @@ static void tick_and_rearm(struct bench *bench, uint32_t min_delay, uint32_t max
 		return;
 	while ((timer = peer->pop(bench->self)) != NULL) {
 		uint32_t delay =
-		        min_delay + random_below(&bench->random, max_delay - min_delay + 1);
+		        min_delay + random_below32(&bench->random, max_delay - min_delay + 1);
 
 		peer->arm(bench->self, timer, bench->now + delay);
 	}
@@ -222,7 +222,7 @@ static void refresh_steps(struct bench *bench)
 	struct random random = bench->random;
 
 	for (uint32_t step = 0; step < bench->steps_per_tick; step++) {
-		uint32_t active = random_below(&random, bench->arena->n);
+		uint32_t active = random_below32(&random, bench->arena->n);
 
 		peer->refresh(bench->self, object_at(arena, active), bench->now + REFRESH_DELAY);
 	}
@@ -617,7 +617,7 @@ void workload_run(const struct workload *workload, const struct peer *peer,
 	if (!bench.self)
 		fail("%s cannot be opened for %u timers", peer->name, arena->n);
 	memset(arena->objects, 0, arena->n * arena->object_size);
-	skip_ticks(&bench, 1000000 + random_below(&bench.random, MAX_DELAY));
+	skip_ticks(&bench, 1000000 + random_below32(&bench.random, MAX_DELAY));
 	if (peer->within && !(workload->needs & MAKES_TURNS))
 		peer->within(bench.self, work, &todo);
 	else
@@ -653,7 +653,7 @@ struct memory_floor memory_floor(const struct arena *arena, struct random *rando
 	string_ring(arena);
 	uint64_t begin = clock_ns();
 	for (uint32_t i = 0; i < READS; i++)
-		sum += first_word(object_at(arena, random_below(random, arena->n)));
+		sum += first_word(object_at(arena, random_below32(random, arena->n)));
 	uint64_t middle = clock_ns();
 	for (uint32_t i = 0; i < READS; i++)
 		memcpy(&at, at, sizeof(at));

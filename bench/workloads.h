@@ -38,8 +38,8 @@
 #ifndef PAWL_BENCH_WORKLOADS_H
 #define PAWL_BENCH_WORKLOADS_H
 
+#include "../support/random.h"
 #include "peer.h"
-#include "random.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -5,8 +5,8 @@
  */
 #include "glue.h"
 
-#include "../bench/random.h"
 #include "../cli/journey/journey.h"
+#include "../support/random.h"
 #include "heap.h"
 #include "memory.h"
 #include "slots.h"
@@ -213,7 +213,7 @@ static void arm_quietly(struct dot *dot, uint64_t deadline)
 /* 1 to span, and rather soon than late. */
 static uint32_t random_delay(uint32_t span)
 {
-	return 1 + random_below(&page.random, 1 + random_below(&page.random, span));
+	return 1 + random_below32(&page.random, 1 + random_below32(&page.random, span));
 }
 
 void glue_fill(uint32_t first, uint32_t count, uint32_t span, uint32_t seed)

@@ -41,7 +41,7 @@ static bool is_refreshed(uint64_t number)
 int jobs_open(struct jobs *jobs, struct pawl_service *service, uint64_t count, uint64_t span,
               uint64_t seed)
 {
-	*jobs = (struct jobs){.service = service, .count = count, .span = span, .seed = seed};
+	*jobs = (struct jobs){.service = service, .count = count, .span = span, .random = {seed}};
 	jobs->list = calloc(count, sizeof(*jobs->list));
 	jobs->refreshes = calloc(count / REFRESH_EVERY + 1, sizeof(*jobs->refreshes));
 	if (jobs->list && jobs->refreshes)
@@ -56,15 +56,12 @@ void jobs_close(struct jobs *jobs)
 	free(jobs->refreshes);
 }
 
-/* splitmix64, and a delay of a tenth of the span to all of it. */
+/* A tenth of the span to all of it. */
 static uint64_t random_delay(struct jobs *jobs)
 {
-	uint64_t z = jobs->seed += 0x9e3779b97f4a7c15u;
+	uint64_t least = jobs->span / 10;
 
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-	z ^= z >> 31;
-	return jobs->span / 10 + z % (jobs->span - jobs->span / 10 + 1);
+	return least + random_below(&jobs->random, jobs->span - least + 1);
 }
 
 static void run_once(struct pawl_task *task)

@@ -16,6 +16,8 @@
 #ifndef PAWL_CLI_JOBS_H
 #define PAWL_CLI_JOBS_H
 
+#include "../../support/random.h"
+
 #include <pawl/service.h>
 
 struct refresh {
@@ -40,7 +42,7 @@ struct jobs {
 	struct refresh *refreshes;
 	uint64_t count;
 	uint64_t span; /* ns: delays are a tenth of it to all of it */
-	uint64_t seed;
+	struct random random;
 
 	uint64_t armed, changed; /* how far arming and then cancelling and refreshing have come */
 	uint64_t last_deadline;

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <pawl/calendar.h>
 
-#include "../support/random.h"
+#include "../../support/random.h"
 #include "../support/test.h"
 
 static const struct {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "../support/random.h"
+#include "../../support/random.h"
 #include "../support/test.h"
 #include "images.h"
 

@@ -5,7 +5,7 @@
  */
 #include "../../cli/journey/journey.h"
 
-#include "../support/random.h"
+#include "../../support/random.h"
 #include "../support/test.h"
 #include "../support/wheels.h"
 

@@ -8,7 +8,7 @@
 #include "../../cli/run/entries.h"
 #include "../../cli/run/input.h"
 #include "../../cli/run/zones.h"
-#include "../support/random.h"
+#include "../../support/random.h"
 #include "../support/test.h"
 
 static struct span span_of(const char *text)

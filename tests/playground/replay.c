@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../bench/random.h"
+#include "../../support/random.h"
 #include "pawl/wheel.h"
 
 #define PLACES_MAX 2048
@@ -81,9 +81,9 @@ static void fill(uint32_t first, uint32_t number, uint32_t span, uint32_t seed)
 	uint64_t now = pawl_wheel_now(wheel);
 
 	for (uint32_t id = first; id < first + number; id++) {
-		uint32_t within = 1 + random_below(&random, span);
+		uint32_t within = 1 + random_below32(&random, span);
 
-		pawl_wheel_arm(wheel, &timers[id], now + 1 + random_below(&random, within));
+		pawl_wheel_arm(wheel, &timers[id], now + 1 + random_below32(&random, within));
 	}
 }
 

@@ -7,7 +7,7 @@
 #include "../../playground/glue.h"
 
 #include "../../playground/memory.h"
-#include "../support/random.h"
+#include "../../support/random.h"
 #include "../support/test.h"
 
 #include <stdlib.h>

@@ -10,8 +10,8 @@
 #define _GNU_SOURCE
 #include <sched.h>
 
+#include "../../support/random.h"
 #include "../support/purgatories.h"
-#include "../support/random.h"
 
 #define THREADS 4
 #define CROWD   160 /* operations of each thread */

@@ -3,8 +3,8 @@
 #define _GNU_SOURCE
 #include <errno.h>
 
+#include "../../support/random.h"
 #include "../support/purgatories.h"
-#include "../support/random.h"
 
 /* The life of an operation */
 

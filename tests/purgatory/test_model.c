@@ -13,8 +13,8 @@
  */
 #include <errno.h>
 
+#include "../../support/random.h"
 #include "../support/purgatories.h"
-#include "../support/random.h"
 
 #define RUNS_DEFAULT 1500
 #define OPERATIONS   24

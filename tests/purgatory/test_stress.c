@@ -13,8 +13,8 @@
 #include <errno.h>
 #include <sched.h>
 
+#include "../../support/random.h"
 #include "../support/purgatories.h"
-#include "../support/random.h"
 
 #define THREADS 8
 #define SLOTS   32

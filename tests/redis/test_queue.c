@@ -3,7 +3,7 @@
  * The queue against the plain truth: the same random acts on both, and after each the same answers. Most runs are
  * small, some have thousands of tasks, so that cells open and close.
  */
-#include "../support/random.h"
+#include "../../support/random.h"
 #include "../support/test.h"
 #include "decimal.h"
 #include "encode.h"

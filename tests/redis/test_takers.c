@@ -3,7 +3,7 @@
  * Takers that wait, on a server that does what the test says (fake_server.h): in each order in which it may call
  * back, and with a clock that may be set between any two readings of it.
  */
-#include "../support/random.h"
+#include "../../support/random.h"
 #include "../support/test.h"
 #include "clock.h"
 #include "commands.h"

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "../support/random.h"
+#include "../../support/random.h"
 #include "../support/services.h"
 #include "../support/viewer.h"
 

@@ -5,7 +5,7 @@
  */
 #include <semaphore.h>
 
-#include "../support/random.h"
+#include "../../support/random.h"
 #include "../support/test.h"
 #include "pawl/service.h"
 

@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "../../src/service/ticks.h"
 
-#include "../support/random.h"
+#include "../../support/random.h"
 #include "../support/test.h"
 
 #define COUNTOF(array) (sizeof(array) / sizeof((array)[0]))

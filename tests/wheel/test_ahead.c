@@ -3,8 +3,8 @@
  * Opening ahead: what pawl/wheel.h says of pawl_wheel_ahead, and the order of timers under all schedules of
  * arming, ticking and opening ahead on small wheels.
  */
+#include "../../support/random.h"
 #include "../support/places.h"
-#include "../support/random.h"
 
 #include <inttypes.h>
 

@@ -5,8 +5,8 @@
  * Random operations on random wheels, compared with the model after each. Run k of seed S is run 0 of
  * seed S + k, so that a failure is repeated alone.
  */
+#include "../../support/random.h"
 #include "../fuzz/wheel_property.h"
-#include "../support/random.h"
 #include "../support/test.h"
 
 #define RUNS_DEFAULT 20000

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_within [--seed S]: windows, the time that is chosen, and how often a loop wakes up for timers that have one. */
-#include "../support/random.h"
+#include "../../support/random.h"
 #include "../support/test.h"
 #include "../support/wheels.h"
 

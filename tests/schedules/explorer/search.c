@@ -185,7 +185,7 @@ void search_execution(void)
 	d->preemptions = bounded ? d->most_preemptions : NO_LIMIT;
 	d->old_values = bounded ? d->most_old_values : NO_LIMIT;
 	d->failures = 0;
-	d->random.state = d->seed ^ UINT64_C(0x9e3779b97f4a7c15) * (d->depth + 1);
+	d->random.state = d->seed ^ RANDOM_STEP * (d->depth + 1);
 	d->switches = 2u << random_below(&d->random, 5);
 	if (d->search == PRIORITIES)
 		begin_priorities(d);
