@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Timers with functions of their own, which are the same for all adapters. What is periodic is in turn.h. */
+/* Timers with their own functions, for all adapters. pass.h has periodic timers. */
 #include <pawl/loop.h>
 
 void pawl_loop_timer_init(struct pawl_loop_timer *timer, pawl_loop_fn *run)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The promises of pawl/loop.h, held against one adapter in its loop. Each adapter's test fills in a struct
- * adapter_calls, which is the adapter and its loop by function pointers, and calls suite_run.
+ * What pawl/loop.h promises, tested with one adapter in its loop. Each adapter's test fills in a struct adapter_calls,
+ * the adapter and its loop by function pointers, and calls suite_run.
  *
- * Nothing here depends on how fast the machine is: what is asserted is that nothing comes early, how often
- * it comes, and how much happens between two looks at a socket. What waits for ever is ended by ctest.
+ * Nothing here depends on how fast the machine is. The tests assert that no timer is early, how often each is called,
+ * and how much happens between two polls of a socket. ctest ends a test that hangs.
  */
 #ifndef PAWL_ADAPTERS_SUITE_H
 #define PAWL_ADAPTERS_SUITE_H
@@ -22,20 +22,19 @@
 #define SECOND (1000 * MS)
 #define HOUR   (3600 * SECOND)
 #define BURST  100000u
-#define EPOCH \
-	(UINT64_C(1) << 56) /* ns, two years and more: the clock of no machine comes to its end */
+#define EPOCH  (UINT64_C(1) << 56) /* ns, more than two years: no machine's clock comes to its end */
 
-typedef void watch_fn(void *arg);
+typedef void socket_fn(void *arg);
 
 struct adapter_calls {
-	unsigned turns_between_looks; /* at most, from one look at the sockets to the next */
+	unsigned passes_between_polls; /* at most, from one poll of the sockets to the next */
 
 	/* The loop. Its memory is the test's own. */
 	void *(*loop_open)(void);
 	void (*loop_close)(void *loop);
-	void (*loop_once)(void *loop); /* once round: sleeps until there is something to do */
-	void (*watch)(void *loop, int fd, watch_fn *fn, void *arg); /* one at a time */
-	void (*unwatch)(void *loop);
+	void (*loop_once)(void *loop); /* one round: sleeps until there is something to do */
+	void (*add_socket)(void *loop, int fd, socket_fn *fn, void *arg); /* one at a time */
+	void (*remove_socket)(void *loop);
 
 	int (*open)(void **adapter, void *loop, pawl_due_fn *due, void *arg,
 	            const struct pawl_loop_options *options);
@@ -48,11 +47,12 @@ struct adapter_calls {
 	struct pawl_wheel *(*wheel)(void *adapter);
 	void (*close)(void *adapter, pawl_due_fn *dropped);
 	unsigned (*timers_of_loop)(void *loop, void *adapter); /* set by the adapter: 0 or 1 */
-	void (*turn)(
-	        void *adapter); /* what the kernel has it do after a suspension; NULL: nothing */
+	size_t (*turn)(void *adapter); /* one pass; NULL: only the loop makes passes */
+	bool follows_sleep;            /* the loop's timer fires after a suspension */
+	const unsigned *settings;      /* of the loop's timer, by system calls; NULL: not counted */
 };
 
-/* The calls that take the adapter alone, with its own type in place of void. */
+/* The calls with the adapter as their first argument, with void in place of its type. */
 #define ADAPTER_CALLS(X)                                                                       \
 	static void call_arm(void *adapter, struct pawl_timer *timer, uint64_t delay_ns)       \
 	{                                                                                      \
@@ -88,21 +88,22 @@ struct adapter_calls {
 		pawl_##X##_close(adapter, dropped);                                            \
 	}
 
-/* For the initialiser of a struct adapter_calls, where the functions have the fields' names. */
+/* For the initialiser of a struct adapter_calls. */
 #define THE_CALLS                                                                                 \
-	.loop_open = loop_open, .loop_close = loop_close, .loop_once = loop_once, .watch = watch, \
-	.unwatch = unwatch, .open = open_adapter, .timers_of_loop = timers_of_loop,               \
-	.arm = call_arm, .arm_at = call_arm_at, .arm_every = call_arm_every, .now = call_now,     \
-	.touch = call_touch, .cancel = call_cancel, .wheel = call_wheel, .close = call_close
+	.loop_open = loop_open, .loop_close = loop_close, .loop_once = loop_once,                 \
+	.add_socket = add_socket, .remove_socket = remove_socket, .open = open_adapter,           \
+	.timers_of_loop = timers_of_loop, .arm = call_arm, .arm_at = call_arm_at,                 \
+	.arm_every = call_arm_every, .now = call_now, .touch = call_touch, .cancel = call_cancel, \
+	.wheel = call_wheel, .close = call_close
 
 static const struct adapter_calls *calls; /* of the adapter under test */
 
-/* The thing under test, and what its function does when it is called. */
+/* The adapter under test in its loop, and what its function does when it is called. */
 struct rig {
 	void *loop, *adapter;
 	void (*inside)(struct rig *rig, struct pawl_timer *timer);
 	size_t called, dropped;
-	size_t looks, called_at_look, most_between_looks; /* at the busy socket */
+	size_t polls, called_at_poll, most_between_polls; /* of the busy socket */
 	struct pawl_timer *other;
 	uint64_t number;
 };
@@ -120,7 +121,7 @@ static inline uint64_t clock_ns(void)
 	return ns_of(CLOCK_MONOTONIC);
 }
 
-/* How long the machine was asleep, which only CLOCK_BOOTTIME knows; linked with --wrap=clock_gettime. */
+/* How long the machine was suspended, which only CLOCK_BOOTTIME counts; linked with --wrap=clock_gettime. */
 static uint64_t asleep_ns;
 int __real_clock_gettime(clockid_t clock, struct timespec *t);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *t);
@@ -198,33 +199,33 @@ static inline void expect_timers_of_loop(struct rig *rig, unsigned expected)
 	EXPECT_EQ(calls->timers_of_loop(rig->loop, rig->adapter), expected);
 }
 
-static inline void on_look(void *arg)
+static inline void on_poll(void *arg)
 {
 	struct rig *rig = arg;
-	size_t between = rig->called - rig->called_at_look;
+	size_t between = rig->called - rig->called_at_poll;
 
-	if (rig->looks++ > 0 && between > rig->most_between_looks)
-		rig->most_between_looks = between;
-	rig->called_at_look = rig->called;
+	if (rig->polls++ > 0 && between > rig->most_between_polls)
+		rig->most_between_polls = between;
+	rig->called_at_poll = rig->called;
 }
 
-/* A pipe with a byte in it that nobody reads: it is readable whenever the loop looks. */
+/* A pipe with a byte in it that is never read: it is readable at each poll. */
 static inline void busy_socket_open(struct rig *rig, int ends[2])
 {
 	if (pipe(ends) != 0 || write(ends[1], "x", 1) != 1)
 		abort();
-	calls->watch(rig->loop, ends[0], on_look, rig);
+	calls->add_socket(rig->loop, ends[0], on_poll, rig);
 }
 
 static inline void busy_socket_close(struct rig *rig, const int ends[2])
 {
-	calls->unwatch(rig->loop);
+	calls->remove_socket(rig->loop);
 	close(ends[0]);
 	close(ends[1]);
 }
 
 struct stamped {
-	struct pawl_timer timer; /* first: a timer is its struct */
+	struct pawl_timer timer; /* first: see check_stamp */
 	uint64_t earliest;
 	unsigned calls;
 };
@@ -277,8 +278,8 @@ static inline void with_a_fine_tick_it_is_not_early_either(void)
 	rig_close(&rig);
 }
 
-/* The loop's time is from before this function: a delay that counted from there would be early. */
-static inline void arm_late_in_the_turn(struct rig *rig, struct pawl_timer *timer)
+/* The loop read its time before this function: a delay counted from there would be early. */
+static inline void arm_late_in_the_pass(struct rig *rig, struct pawl_timer *timer)
 {
 	(void)timer;
 	stay_until(clock_ns() + 30 * MS);
@@ -293,7 +294,7 @@ static inline void a_delay_counts_from_the_call_not_from_the_loops_cached_time(v
 	struct rig rig;
 
 	rig_open(&rig, NULL);
-	rig.inside = arm_late_in_the_turn;
+	rig.inside = arm_late_in_the_pass;
 	rig.other = &late.timer;
 	calls->arm(rig.adapter, &first, 0);
 	run_until_called(&rig, 2);
@@ -335,7 +336,7 @@ static inline void a_thousand_timers_cost_the_loop_one(void)
 	rig_close(&rig);
 }
 
-/* If the loop's timer stayed where it is, this would wait for an hour. */
+/* If the loop's timer stayed as it is, this would wait for an hour. */
 static inline void an_earlier_timer_is_not_kept_waiting_by_a_later_one(void)
 {
 	struct pawl_timer late = {0}, soon = {0}, moved = {0};
@@ -357,8 +358,8 @@ static inline void an_earlier_timer_is_not_kept_waiting_by_a_later_one(void)
 	rig_close(&rig);
 }
 
-/* Else it would be placed as from long ago, and moved once more than it needs. */
-static inline void after_a_sleep_a_timer_is_placed_by_the_present(void)
+/* Otherwise its slot would be chosen by an old time, and it would be moved once more. */
+static inline void after_a_sleep_a_timer_goes_to_the_slot_of_the_present(void)
 {
 	struct pawl_timer timer = {0};
 	uint64_t before;
@@ -464,7 +465,7 @@ static inline void inside_the_function_the_adapter_may_be_closed(void)
 	close_inside(true);
 }
 
-/* Two timers in one allocation, as of a connection: whichever is dropped first takes the other along. */
+/* Two timers in one allocation, as in a connection: the first one that is dropped frees both. */
 static inline void drop_pair(struct pawl_timer *timer, void *arg)
 {
 	struct rig *rig = arg;
@@ -508,9 +509,9 @@ static inline void a_burst_does_not_starve_a_socket(void)
 		calls->arm_at(rig.adapter, &timers[i], 1);
 	run_until_called(&rig, BURST);
 	EXPECT_EQ(rig.called, BURST);
-	EXPECT(rig.looks >= BURST / (100 * calls->turns_between_looks));
-	EXPECT(rig.most_between_looks > 0);
-	EXPECT(rig.most_between_looks <= 100 * calls->turns_between_looks);
+	EXPECT(rig.polls >= BURST / (100 * calls->passes_between_polls));
+	EXPECT(rig.most_between_polls > 0);
+	EXPECT(rig.most_between_polls <= 100 * calls->passes_between_polls);
 	busy_socket_close(&rig, ends);
 	rig_close(&rig);
 	free(timers);
@@ -533,18 +534,18 @@ static inline void a_timer_that_arms_itself_at_once_does_not_starve_a_socket(voi
 	rig.inside = arm_same_at_once;
 	calls->arm_at(rig.adapter, &timer, 1);
 	run_until_called(&rig, 1000);
-	EXPECT(rig.looks >= 1000 / (10 * calls->turns_between_looks) - 1);
-	EXPECT(rig.most_between_looks <= 10 * calls->turns_between_looks);
+	EXPECT(rig.polls >= 1000 / (10 * calls->passes_between_polls) - 1);
+	EXPECT(rig.most_between_polls <= 10 * calls->passes_between_polls);
 	calls->cancel(rig.adapter, &timer);
 	busy_socket_close(&rig, ends);
 	rig_close(&rig);
 }
 
-static inline void moves_in_a_turn_are_bounded_too(void)
+static inline void moves_in_a_pass_are_bounded_too(void)
 {
 	const struct pawl_loop_options options = {.wheel_size = 8, .max_moves = 10};
 	struct pawl_timer *timers = calloc(10000, sizeof(*timers));
-	size_t turns_at_work = 0;
+	size_t passes = 0;
 	uint64_t start;
 	struct rig rig;
 
@@ -555,16 +556,16 @@ static inline void moves_in_a_turn_are_bounded_too(void)
 	stay_until(start + 100 * MS);
 	while (rig.called < 10000) {
 		calls->loop_once(rig.loop);
-		turns_at_work++;
+		passes++;
 	}
-	EXPECT(turns_at_work * 10 * calls->turns_between_looks >= 10000);
+	EXPECT(passes * 10 * calls->passes_between_polls >= 10000);
 	rig_close(&rig);
 	free(timers);
 }
 
 /*
- * Level 0 holds 8 epochs, of which the first is now. The timers are for the last moment of the next slot of level
- * 1, and that slot can be begun at any time: so this has nothing to do with how fast the machine is.
+ * Level 0 holds 8 epochs, the first of which is now. The timers are for the end of the next slot of level 1, which can
+ * be opened ahead at any time: so the speed of the machine does not matter.
  */
 static const struct pawl_loop_options epochs = {.tick_ns = EPOCH, .wheel_size = 8};
 
@@ -583,11 +584,11 @@ static inline unsigned level_of(struct rig *rig, const struct pawl_timer *timer)
 	return place.level;
 }
 
-/* One move for the slot of level 0 that is due as a whole; it was one more for each timer. */
-static inline void many_timers_are_moved_before_their_slot_opens_a_few_in_a_turn(void)
+/* The slot of level 0 is then due as a whole, in one move; otherwise it would be one more for each timer. */
+static inline void many_timers_are_moved_before_their_slot_opens_a_few_in_a_pass(void)
 {
 	struct pawl_timer *timers = calloc(10000, sizeof(*timers));
-	size_t turns_at_work = 0;
+	size_t passes = 0;
 	struct rig rig;
 
 	rig_open(&rig, &epochs);
@@ -595,15 +596,15 @@ static inline void many_timers_are_moved_before_their_slot_opens_a_few_in_a_turn
 	EXPECT_EQ(level_of(&rig, &timers[0]), 1);
 	while (level_of(&rig, &timers[0]) == 1) {
 		calls->loop_once(rig.loop);
-		turns_at_work++;
+		passes++;
 	}
-	EXPECT(turns_at_work * 64 * calls->turns_between_looks >= 10000);
+	EXPECT(passes * 64 * calls->passes_between_polls >= 10000);
 	EXPECT_EQ(pawl_wheel_advance(calls->wheel(rig.adapter), 15 * EPOCH, 0), 1);
 	rig_close(&rig);
 	free(timers);
 }
 
-static inline void a_few_timers_are_moved_ahead_only_in_a_turn_that_is_made_anyway(void)
+static inline void a_few_timers_are_moved_ahead_only_in_a_pass_that_is_made_anyway(void)
 {
 	struct pawl_timer timers[50] = {0}, due = {0};
 	struct rig rig;
@@ -612,7 +613,7 @@ static inline void a_few_timers_are_moved_ahead_only_in_a_turn_that_is_made_anyw
 	rig_open(&rig, &epochs);
 	busy_socket_open(&rig, ends);
 	arm_for_epoch_15(&rig, timers, 50);
-	while (rig.looks < 100)
+	while (rig.polls < 100)
 		calls->loop_once(rig.loop);
 	EXPECT_EQ(level_of(&rig, &timers[0]), 1);
 	calls->arm_at(rig.adapter, &due, 0);
@@ -659,7 +660,7 @@ static inline void what_is_out_of_range_is_refused(void)
 	rig_close(&rig);
 }
 
-/* The adapter's own allocations, of which malloc_fails_at lets one fail; linked with --wrap=malloc. */
+/* The adapter's allocation number malloc_fails_at fails; linked with --wrap=malloc. */
 static int malloc_fails_at = -1;
 void *__real_malloc(size_t size);
 void *__wrap_malloc(size_t size);
@@ -685,7 +686,7 @@ static inline void without_memory_open_leaves_nothing_behind(void)
 	rig_close(&rig);
 }
 
-/* Timers with functions of their own, and periodic ones. */
+/* Timers with their own functions, and periodic timers. */
 struct beat {
 	struct pawl_loop_timer timer;
 	unsigned beats, last;          /* after the last it is cancelled; 0: never */
@@ -795,7 +796,7 @@ static inline void a_bad_period_is_refused(void)
 	EXPECT_EQ(calls->arm_every(rig.adapter, &timer, PAWL_NEVER), 0);
 	EXPECT_EQ(pawl_timer_deadline(&timer.timer), PAWL_NEVER - 1);
 	rig_close(&rig);
-	rig_open(&rig, NULL); /* with a function of its own, which knows no periods */
+	rig_open(&rig, NULL); /* with another function than pawl_loop_due */
 	timer = (struct pawl_loop_timer)PAWL_LOOP_TIMER_INIT(count_loop_timer);
 	EXPECT_EQ(calls->arm_every(rig.adapter, &timer, MS), -EINVAL);
 	EXPECT(!pawl_timer_armed(&timer.timer));
@@ -818,7 +819,7 @@ static inline void the_time_of_deadlines_can_be_asked_for(void)
 	rig_close(&rig);
 }
 
-static inline void nothing_is_early_where_time_asleep_counts(void)
+static inline void nothing_is_early_with_count_sleep(void)
 {
 	struct pawl_loop_timer timers[50];
 	struct rig rig;
@@ -833,7 +834,7 @@ static inline void nothing_is_early_where_time_asleep_counts(void)
 	rig_close(&rig);
 }
 
-/* Its clock is hours ahead of the other one. Without the option it is not: an hour is an hour. */
+/* With the option its clock is hours ahead of the other one. Without it a suspension does not count. */
 static inline void time_asleep_counts_if_that_is_asked_for(void)
 {
 	struct pawl_loop_timer hour = PAWL_LOOP_TIMER_INIT(count_loop_timer), soon = hour;
@@ -847,7 +848,7 @@ static inline void time_asleep_counts_if_that_is_asked_for(void)
 	EXPECT(hour.timer.deadline >= before + HOUR);
 	EXPECT(calls->now(rig.adapter) >= before);
 	asleep_ns += HOUR + SECOND; /* more than a tick after it */
-	if (calls->turn)
+	if (calls->follows_sleep)
 		calls->turn(rig.adapter);
 	while (pawl_timer_armed(&hour.timer))
 		calls->loop_once(rig.loop);
@@ -864,7 +865,7 @@ static inline void time_asleep_counts_if_that_is_asked_for(void)
 	asleep_ns = 0;
 }
 
-/* Whatever is armed, touched and cancelled, inside and outside: what was armed is called or cancelled. */
+/* Timers are armed, touched and cancelled at random, in the function and outside: each is called or cancelled. */
 #define PLAYERS 200u
 
 static struct pawl_timer players[PLAYERS];
@@ -917,6 +918,102 @@ static inline void in_a_random_game_every_timer_is_accounted_for(void)
 	rig_close(&rig);
 }
 
+/* For adapters with a turn() and a count of `settings`: their tests list these. */
+
+static inline void arming_for_later_is_no_system_call(void)
+{
+	struct pawl_timer timers[1000] = {0};
+	unsigned before;
+	struct rig rig;
+
+	rig_open(&rig, NULL);
+	before = *calls->settings;
+	calls->arm(rig.adapter, &timers[0], HOUR);
+	EXPECT_EQ(*calls->settings, before + 1);
+	for (size_t i = 1; i < 1000; i++)
+		calls->arm(rig.adapter, &timers[i], HOUR + i * MS);
+	for (size_t i = 1; i < 1000; i++)
+		calls->touch(rig.adapter, &timers[i], 2 * HOUR);
+	for (size_t i = 1; i < 1000; i++)
+		calls->cancel(rig.adapter, &timers[i]);
+	EXPECT_EQ(*calls->settings, before + 1);
+	calls->cancel(rig.adapter, &timers[0]);
+	EXPECT_EQ(*calls->settings, before + 2);
+	rig_close(&rig);
+}
+
+/* A burst of timers that are due already is one wake-up, too. */
+static inline void arming_what_is_due_is_one_system_call(void)
+{
+	struct pawl_timer timers[1000] = {0};
+	unsigned before;
+	struct rig rig;
+
+	rig_open(&rig, NULL);
+	before = *calls->settings;
+	for (size_t i = 0; i < 1000; i++)
+		calls->arm_at(rig.adapter, &timers[i], 1);
+	EXPECT_EQ(*calls->settings, before + 1);
+	rig_close(&rig);
+}
+
+static inline void arm_ten(struct rig *rig, struct pawl_timer *timer)
+{
+	for (uint64_t i = 10; i > 0; i--)
+		calls->arm(rig->adapter, &rig->other[i - 1], i * SECOND);
+	calls->arm(rig->adapter, timer, HOUR);
+	calls->cancel(rig->adapter, timer);
+}
+
+static inline void a_pass_is_one_system_call_whatever_it_arms(void)
+{
+	struct pawl_timer timer = {0}, others[10] = {0};
+	unsigned before;
+	struct rig rig;
+
+	rig_open(&rig, NULL);
+	rig.inside = arm_ten;
+	rig.other = others;
+	calls->arm_at(rig.adapter, &timer, 1);
+	before = *calls->settings;
+	EXPECT_EQ(calls->turn(rig.adapter), 1);
+	EXPECT_EQ(*calls->settings, before + 1);
+	rig_close(&rig);
+}
+
+static inline void a_pass_too_early_does_no_harm(void)
+{
+	struct pawl_timer timer = {0};
+	struct rig rig;
+
+	rig_open(&rig, NULL);
+	EXPECT_EQ(calls->turn(rig.adapter), 0);
+	calls->arm(rig.adapter, &timer, HOUR);
+	EXPECT_EQ(calls->turn(rig.adapter), 0);
+	expect_timers_of_loop(&rig, 1);
+	EXPECT(pawl_timer_armed(&timer));
+	rig_close(&rig);
+}
+
+static inline void turn_inside(struct rig *rig, struct pawl_timer *timer)
+{
+	(void)timer;
+	EXPECT_EQ(calls->turn(rig->adapter), 0);
+}
+
+static inline void a_pass_inside_a_pass_does_nothing(void)
+{
+	struct pawl_timer timers[3] = {0};
+	struct rig rig;
+
+	rig_open(&rig, NULL);
+	rig.inside = turn_inside;
+	for (size_t i = 0; i < 3; i++)
+		calls->arm_at(rig.adapter, &timers[i], 0);
+	EXPECT_EQ(calls->turn(rig.adapter), 3);
+	rig_close(&rig);
+}
+
 static inline int suite_run(const struct adapter_calls *given, const struct test *own, size_t count)
 {
 	static const struct test common[] = {
@@ -926,7 +1023,7 @@ static inline int suite_run(const struct adapter_calls *given, const struct test
 	        TEST(with_nothing_armed_the_loop_has_no_timer),
 	        TEST(a_thousand_timers_cost_the_loop_one),
 	        TEST(an_earlier_timer_is_not_kept_waiting_by_a_later_one),
-	        TEST(after_a_sleep_a_timer_is_placed_by_the_present),
+	        TEST(after_a_sleep_a_timer_goes_to_the_slot_of_the_present),
 	        TEST(the_options_are_those_of_the_wheel),
 	        TEST(touch_pushes_back),
 	        TEST(inside_the_function_anything_may_be_armed_and_cancelled),
@@ -934,9 +1031,9 @@ static inline int suite_run(const struct adapter_calls *given, const struct test
 	        TEST(what_close_drops_may_free_and_cancel),
 	        TEST(a_burst_does_not_starve_a_socket),
 	        TEST(a_timer_that_arms_itself_at_once_does_not_starve_a_socket),
-	        TEST(moves_in_a_turn_are_bounded_too),
-	        TEST(many_timers_are_moved_before_their_slot_opens_a_few_in_a_turn),
-	        TEST(a_few_timers_are_moved_ahead_only_in_a_turn_that_is_made_anyway),
+	        TEST(moves_in_a_pass_are_bounded_too),
+	        TEST(many_timers_are_moved_before_their_slot_opens_a_few_in_a_pass),
+	        TEST(a_few_timers_are_moved_ahead_only_in_a_pass_that_is_made_anyway),
 	        TEST(the_end_of_time_is_a_deadline_too),
 	        TEST(what_is_out_of_range_is_refused),
 	        TEST(without_memory_open_leaves_nothing_behind),
@@ -945,7 +1042,7 @@ static inline int suite_run(const struct adapter_calls *given, const struct test
 	        TEST(touch_keeps_the_period_and_arm_ends_it),
 	        TEST(a_bad_period_is_refused),
 	        TEST(the_time_of_deadlines_can_be_asked_for),
-	        TEST(nothing_is_early_where_time_asleep_counts),
+	        TEST(nothing_is_early_with_count_sleep),
 	        TEST(time_asleep_counts_if_that_is_asked_for),
 	        TEST(in_a_random_game_every_timer_is_accounted_for),
 	};

@@ -6,7 +6,7 @@ add_custom_target(amalgamation)
 
 # The private headers have no list; what the sources include is found by the script.
 file(GLOB_RECURSE private_headers CONFIGURE_DEPENDS
-  ${PROJECT_SOURCE_DIR}/src/*.h ${PROJECT_SOURCE_DIR}/adapters/turn.h)
+  ${PROJECT_SOURCE_DIR}/src/*.h ${PROJECT_SOURCE_DIR}/adapters/pass.h)
 
 # pawl_amalgamate(NAME FILE...): NAME.c and NAME.h of these public headers and sources.
 function(pawl_amalgamate name)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An echo server that hangs up on whoever is silent for too long: epoll, and a wheel behind one descriptor.
+ * An echo server that closes connections that are silent for too long: epoll, and a wheel behind one descriptor.
+ * It is meant to be read and copied alone, so it shares no header with its like for kqueue.
  *
  *	idle-server-epoll [PORT [IDLE_MS]]      on 127.0.0.1; 0 is a free port; ends on SIGTERM or SIGINT
  */
@@ -29,9 +30,9 @@ struct server {
 	int epoll, listener, signals;
 };
 
-static void watch(struct server *server, int fd, void *who)
+static void add(struct server *server, int fd, void *data)
 {
-	struct epoll_event event = {.events = EPOLLIN, .data.ptr = who};
+	struct epoll_event event = {.events = EPOLLIN, .data.ptr = data};
 
 	epoll_ctl(server->epoll, EPOLL_CTL_ADD, fd, &event);
 }
@@ -59,7 +60,7 @@ static void welcome(struct server *server)
 		return;
 	}
 	c->fd = fd;
-	watch(server, fd, c);
+	add(server, fd, c);
 	pawl_epoll_arm(server->timers, &c->idle, server->idle_ns);
 }
 
@@ -74,10 +75,7 @@ static void echo(struct server *server, struct connection *c)
 		pawl_epoll_touch(server->timers, &c->idle, server->idle_ns);
 }
 
-/*
- * Timers after sockets, and last: an expiry may free a connection that further events of this round
- * still point to.
- */
+/* Timers come after sockets: an expiry may free a connection that a later event of this round points to. */
 static bool serve(struct server *server)
 {
 	struct epoll_event events[EVENTS];
@@ -115,8 +113,8 @@ static int listen_on(int port)
 	return fd;
 }
 
-/* They come as a descriptor; a write to a connection that is gone is an error and not the end. */
-static int take_signals(void)
+/* Signals come through a descriptor. Without SIGPIPE, a write to a closed connection is only an error. */
+static int open_signals(void)
 {
 	sigset_t set;
 
@@ -144,11 +142,11 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	server.epoll = epoll_create1(EPOLL_CLOEXEC);
-	server.signals = take_signals();
+	server.signals = open_signals();
 	server.listener = listen_on(argc > 1 ? atoi(argv[1]) : 0);
-	watch(&server, pawl_epoll_fd(server.timers), &server.timers);
-	watch(&server, server.signals, &server.signals);
-	watch(&server, server.listener, &server.listener);
+	add(&server, pawl_epoll_fd(server.timers), &server.timers);
+	add(&server, server.signals, &server.signals);
+	add(&server, server.listener, &server.listener);
 	while (serve(&server))
 		;
 	pawl_epoll_close(server.timers, on_dropped);

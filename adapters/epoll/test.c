@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The epoll adapter against the kernel's own epoll, poll and timerfd. */
+/* The epoll adapter with the kernel's epoll, poll and timerfd. */
 #define _GNU_SOURCE
 #include <pawl/epoll.h>
 #include <poll.h>
@@ -10,10 +10,10 @@
 #include "../suite.h"
 
 struct loop {
-	int epoll, watched;
-	watch_fn *fn;
+	int epoll, socket;
+	socket_fn *fn;
 	void *arg;
-	uint32_t events; /* how the adapter's descriptor is watched */
+	uint32_t events; /* how the adapter's descriptor is polled */
 	struct pawl_epoll *adapter;
 };
 
@@ -53,21 +53,21 @@ static void add(struct loop *loop, int fd, uint32_t events)
 	EXPECT_EQ(epoll_ctl(loop->epoll, EPOLL_CTL_ADD, fd, &event), 0);
 }
 
-static void watch(void *arg, int fd, watch_fn *fn, void *fn_arg)
+static void add_socket(void *arg, int fd, socket_fn *fn, void *fn_arg)
 {
 	struct loop *loop = arg;
 
-	loop->watched = fd;
+	loop->socket = fd;
 	loop->fn = fn;
 	loop->arg = fn_arg;
 	add(loop, fd, EPOLLIN);
 }
 
-static void unwatch(void *arg)
+static void remove_socket(void *arg)
 {
 	struct loop *loop = arg;
 
-	EXPECT_EQ(epoll_ctl(loop->epoll, EPOLL_CTL_DEL, loop->watched, NULL), 0);
+	EXPECT_EQ(epoll_ctl(loop->epoll, EPOLL_CTL_DEL, loop->socket, NULL), 0);
 	loop->fn = NULL;
 }
 
@@ -93,7 +93,7 @@ static void loop_once(void *arg)
 	int count = epoll_wait(loop->epoll, events, 2, -1);
 
 	for (int i = 0; i < count; i++)
-		if (loop->fn && events[i].data.fd == loop->watched)
+		if (loop->fn && events[i].data.fd == loop->socket)
 			loop->fn(loop->arg);
 		else
 			pawl_epoll_turn(loop->adapter);
@@ -108,72 +108,18 @@ static unsigned timers_of_loop(void *loop, void *adapter)
 	return left.it_value.tv_sec != 0 || left.it_value.tv_nsec != 0;
 }
 
-static void turn(void *adapter)
+static size_t turn(void *adapter)
 {
-	pawl_epoll_turn(adapter);
+	return pawl_epoll_turn(adapter);
 }
 
 ADAPTER_CALLS(epoll)
 
-static const struct adapter_calls epoll_calls = {.turns_between_looks = 1, THE_CALLS, .turn = turn};
-
-static void arming_for_later_is_no_system_call(void)
-{
-	struct pawl_timer timers[1000] = {0};
-	struct rig rig;
-
-	rig_open(&rig, NULL);
-	settings = 0;
-	calls->arm(rig.adapter, &timers[0], HOUR);
-	EXPECT_EQ(settings, 1);
-	for (size_t i = 1; i < 1000; i++)
-		calls->arm(rig.adapter, &timers[i], HOUR + i * MS);
-	for (size_t i = 1; i < 1000; i++)
-		calls->touch(rig.adapter, &timers[i], 2 * HOUR);
-	for (size_t i = 1; i < 1000; i++)
-		calls->cancel(rig.adapter, &timers[i]);
-	EXPECT_EQ(settings, 1);
-	calls->cancel(rig.adapter, &timers[0]);
-	EXPECT_EQ(settings, 2);
-	rig_close(&rig);
-}
-
-/* A burst of what is due already is one wake-up too. */
-static void arming_what_is_due_is_one_system_call(void)
-{
-	struct pawl_timer timers[1000] = {0};
-	struct rig rig;
-
-	rig_open(&rig, NULL);
-	settings = 0;
-	for (size_t i = 0; i < 1000; i++)
-		calls->arm_at(rig.adapter, &timers[i], 1);
-	EXPECT_EQ(settings, 1);
-	rig_close(&rig);
-}
-
-static void arm_ten(struct rig *rig, struct pawl_timer *timer)
-{
-	for (uint64_t i = 10; i > 0; i--)
-		calls->arm(rig->adapter, &rig->other[i - 1], i * SECOND);
-	calls->arm(rig->adapter, timer, HOUR);
-	calls->cancel(rig->adapter, timer);
-}
-
-static void a_turn_is_one_system_call_whatever_it_arms(void)
-{
-	struct pawl_timer timer = {0}, others[10] = {0};
-	struct rig rig;
-
-	rig_open(&rig, NULL);
-	rig.inside = arm_ten;
-	rig.other = others;
-	calls->arm_at(rig.adapter, &timer, 1);
-	settings = 0;
-	EXPECT_EQ(pawl_epoll_turn(rig.adapter), 1);
-	EXPECT_EQ(settings, 1);
-	rig_close(&rig);
-}
+static const struct adapter_calls epoll_calls = {.passes_between_polls = 1,
+                                                 THE_CALLS,
+                                                 .turn = turn,
+                                                 .follows_sleep = true,
+                                                 .settings = &settings};
 
 static void edge_triggered_it_is_as_good(void)
 {
@@ -198,39 +144,6 @@ static void poll_takes_the_descriptor_too(void)
 	while (rig.called == 0)
 		pawl_epoll_turn(rig.adapter);
 	EXPECT_EQ(poll(&polled, 1, 0), 0);
-	rig_close(&rig);
-}
-
-static void a_turn_too_early_does_no_harm(void)
-{
-	struct pawl_timer timer = {0};
-	struct rig rig;
-
-	rig_open(&rig, NULL);
-	EXPECT_EQ(pawl_epoll_turn(rig.adapter), 0);
-	calls->arm(rig.adapter, &timer, HOUR);
-	EXPECT_EQ(pawl_epoll_turn(rig.adapter), 0);
-	expect_timers_of_loop(&rig, 1);
-	EXPECT(pawl_timer_armed(&timer));
-	rig_close(&rig);
-}
-
-static void turn_inside(struct rig *rig, struct pawl_timer *timer)
-{
-	(void)timer;
-	EXPECT_EQ(pawl_epoll_turn(rig->adapter), 0);
-}
-
-static void a_turn_inside_a_turn_does_nothing(void)
-{
-	struct pawl_timer timers[3] = {0};
-	struct rig rig;
-
-	rig_open(&rig, NULL);
-	rig.inside = turn_inside;
-	for (size_t i = 0; i < 3; i++)
-		calls->arm_at(rig.adapter, &timers[i], 0);
-	EXPECT_EQ(pawl_epoll_turn(rig.adapter), 3);
 	rig_close(&rig);
 }
 
@@ -268,11 +181,11 @@ int main(void)
 	static const struct test own[] = {
 	        TEST(arming_for_later_is_no_system_call),
 	        TEST(arming_what_is_due_is_one_system_call),
-	        TEST(a_turn_is_one_system_call_whatever_it_arms),
+	        TEST(a_pass_is_one_system_call_whatever_it_arms),
 	        TEST(edge_triggered_it_is_as_good),
 	        TEST(poll_takes_the_descriptor_too),
-	        TEST(a_turn_too_early_does_no_harm),
-	        TEST(a_turn_inside_a_turn_does_nothing),
+	        TEST(a_pass_too_early_does_no_harm),
+	        TEST(a_pass_inside_a_pass_does_nothing),
 	        TEST(the_descriptor_is_closed_with_the_adapter),
 	        TEST(without_descriptors_open_leaves_nothing_behind),
 	};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An echo server that hangs up on whoever is silent for too long: a kqueue, and a wheel behind one timer of it.
+ * An echo server that closes connections that are silent for too long: a kqueue, and a wheel behind one timer of it.
+ * It is meant to be read and copied alone, so it shares no header with its like for epoll.
  *
  *	idle-server-kqueue [PORT [IDLE_MS]]      on 127.0.0.1; 0 is a free port; ends on SIGTERM or SIGINT
  */
@@ -32,11 +33,11 @@ struct server {
 	int kqueue, listener;
 };
 
-static void watch(struct server *server, int what, short filter, void *who)
+static void add(struct server *server, int what, short filter, void *data)
 {
 	struct kevent event;
 
-	EV_SET(&event, (uintptr_t)what, filter, EV_ADD, 0, 0, who);
+	EV_SET(&event, (uintptr_t)what, filter, EV_ADD, 0, 0, data);
 	kevent(server->kqueue, &event, 1, NULL, 0, NULL);
 }
 
@@ -64,7 +65,7 @@ static void welcome(struct server *server)
 	}
 	c->fd = fd;
 	fcntl(fd, F_SETFL, O_NONBLOCK);
-	watch(server, fd, EVFILT_READ, c);
+	add(server, fd, EVFILT_READ, c);
 	pawl_kqueue_arm(server->timers, &c->idle, server->idle_ns);
 }
 
@@ -79,10 +80,7 @@ static void echo(struct server *server, struct connection *c)
 		pawl_kqueue_touch(server->timers, &c->idle, server->idle_ns);
 }
 
-/*
- * Timers after sockets, and last: an expiry may free a connection that further events of this round
- * still point to.
- */
+/* Timers come after sockets: an expiry may free a connection that a later event of this round points to. */
 static bool serve(struct server *server)
 {
 	struct kevent events[EVENTS];
@@ -120,14 +118,14 @@ static int listen_on(int port)
 	return fd;
 }
 
-/* A kqueue sees a signal that is ignored, too; a write to a connection that is gone is an error and not the end. */
-static void take_signals(struct server *server)
+/* A kqueue sees an ignored signal, too. Without SIGPIPE, a write to a closed connection is only an error. */
+static void add_signals(struct server *server)
 {
 	signal(SIGINT, SIG_IGN);
 	signal(SIGTERM, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
-	watch(server, SIGINT, EVFILT_SIGNAL, NULL);
-	watch(server, SIGTERM, EVFILT_SIGNAL, NULL);
+	add(server, SIGINT, EVFILT_SIGNAL, NULL);
+	add(server, SIGTERM, EVFILT_SIGNAL, NULL);
 }
 
 static void on_dropped(struct pawl_timer *timer, void *arg)
@@ -147,9 +145,9 @@ int main(int argc, char **argv)
 		fprintf(stderr, "idle-server-kqueue: %s\n", strerror(-error));
 		return 1;
 	}
-	take_signals(&server);
+	add_signals(&server);
 	server.listener = listen_on(argc > 1 ? atoi(argv[1]) : 0);
-	watch(&server, server.listener, EVFILT_READ, &server.listener);
+	add(&server, server.listener, EVFILT_READ, &server.listener);
 	while (serve(&server))
 		;
 	pawl_kqueue_close(server.timers, on_dropped);

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* A timer of the caller's kqueue that is set to the time of the next turn. */
+/* The loop's timer is a timer of the caller's kqueue. */
 #define _GNU_SOURCE /* for Linux, where the tests are; a BSD hides nothing */
 #include <pawl/kqueue.h>
 #include <sys/types.h>
 
 #include <sys/event.h>
 
-#include "../turn.h"
+#include "../pass.h"
 
 /*
- * A timer is set for at most a day: no kernel refuses that, and 64 bits of nanoseconds are more than some accept. The turn
- * that it then makes finds nothing due and sets it again.
+ * The timer is set for at most a day: every kernel accepts that, and some refuse 64 bits of nanoseconds. The pass after
+ * a day finds nothing due and sets the timer again.
  */
 #define LONGEST_NS (UINT64_C(86400) * NS_PER_SECOND)
 
-/* Where a kernel counts in milliseconds only, rounded up: a turn too early would be one in vain. */
+/* Where a kernel has only milliseconds, the delay is rounded up: a pass too early would be in vain. */
 #ifdef NOTE_NSECONDS
 #define UNIT    NOTE_NSECONDS
 #define UNIT_NS 1u
@@ -24,7 +24,7 @@
 #endif
 
 struct pawl_kqueue {
-	struct turns turns; /* first: see set_kqueue */
+	struct adapter base;
 	int kqueue;
 };
 
@@ -37,7 +37,7 @@ static int change(struct pawl_kqueue *adapter, unsigned short flags, uint64_t un
 	return kevent(adapter->kqueue, &event, 1, NULL, 0, NULL) < 0 ? -errno : 0;
 }
 
-/* To add a timer that is there starts it anew, and takes back that it has expired. */
+/* Adding a timer that exists starts it again, and clears its expiry. */
 static int start(struct pawl_kqueue *adapter, uint64_t delay_ns)
 {
 	uint64_t delay = delay_ns < LONGEST_NS ? delay_ns : LONGEST_NS;
@@ -46,43 +46,46 @@ static int start(struct pawl_kqueue *adapter, uint64_t delay_ns)
 	              delay > 0 ? (delay + UNIT_NS - 1) / UNIT_NS : 1);
 }
 
-/* One that has expired, and was taken out of the kqueue, is gone already: then this fails, which does no harm. */
+/* A timer whose event was delivered no longer exists: then this fails, which does no harm. */
 static void stop(struct pawl_kqueue *adapter)
 {
 	change(adapter, EV_DELETE, 0);
 }
 
 /*
- * The delay counts from now: the absolute times that some kernels take are those of the wall clock. If the kernel's timer
- * is a little early, the turn finds nothing due and sets it again.
+ * The delay counts from now: where kernels take absolute times, these are of the wall clock. If the kernel's timer is a
+ * little early, the pass finds nothing due and sets it again.
  */
-static void set_kqueue(struct turns *turns)
+static void set_kqueue(struct adapter *base)
 {
-	struct pawl_kqueue *adapter = (struct pawl_kqueue *)turns;
+	struct pawl_kqueue *adapter = (struct pawl_kqueue *)base;
 
-	if (turns->wake == PAWL_NEVER)
+	if (base->wake == PAWL_NEVER)
 		stop(adapter);
 	else
-		start(adapter, turns_sleep_ns(turns, turns->now()));
+		start(adapter, adapter_sleep_ns(base, base->now()));
 }
 
-/* To start a timer and stop it tells whether the kqueue is one, and has room. */
+static void leave_kqueue(struct adapter *base)
+{
+	stop((struct pawl_kqueue *)base);
+	adapter_free(base);
+}
+
+/* Starting a timer and stopping it checks that the descriptor is a kqueue and that the kernel has memory. */
 int pawl_kqueue_open(struct pawl_kqueue **adapter, int kqueue, pawl_due_fn *due, void *arg,
                      const struct pawl_loop_options *options)
 {
-	struct pawl_kqueue *made = malloc(sizeof(*made));
-	int error = made ? turns_init(&made->turns, monotonic_ns, set_kqueue, due, arg, options)
-	                 : -ENOMEM;
+	static const struct adapter_loop loop = {monotonic_ns, set_kqueue, leave_kqueue};
+	int error;
+	struct pawl_kqueue *made = adapter_new(sizeof(*made), &loop, due, arg, options, &error);
 
-	if (error) {
-		free(made);
+	if (!made)
 		return error;
-	}
 	made->kqueue = kqueue;
 	error = start(made, LONGEST_NS);
 	if (error) {
-		free(made->turns.wheel);
-		free(made);
+		adapter_free(&made->base);
 		return error;
 	}
 	stop(made);
@@ -90,66 +93,9 @@ int pawl_kqueue_open(struct pawl_kqueue **adapter, int kqueue, pawl_due_fn *due,
 	return 0;
 }
 
-static void destroy(struct pawl_kqueue *adapter)
-{
-	stop(adapter);
-	free(adapter->turns.wheel);
-	free(adapter);
-}
-
 size_t pawl_kqueue_turn(struct pawl_kqueue *adapter)
 {
-	size_t calls;
-
-	if (adapter->turns.running)
-		return 0;
-	calls = turns_run(&adapter->turns, adapter->turns.now());
-	if (adapter->turns.closed)
-		destroy(adapter);
-	return calls;
+	return adapter_pass(&adapter->base, adapter->base.now());
 }
 
-void pawl_kqueue_arm(struct pawl_kqueue *adapter, struct pawl_timer *timer, uint64_t delay_ns)
-{
-	turns_arm(&adapter->turns, timer, delay_ns);
-}
-
-void pawl_kqueue_arm_at(struct pawl_kqueue *adapter, struct pawl_timer *timer, uint64_t deadline_ns)
-{
-	turns_arm_at(&adapter->turns, timer, deadline_ns);
-}
-
-int pawl_kqueue_arm_every(struct pawl_kqueue *adapter, struct pawl_loop_timer *timer,
-                          uint64_t period_ns)
-{
-	return turns_arm_every(&adapter->turns, timer, period_ns);
-}
-
-void pawl_kqueue_touch(struct pawl_kqueue *adapter, struct pawl_timer *timer, uint64_t delay_ns)
-{
-	turns_touch(&adapter->turns, timer, delay_ns);
-}
-
-bool pawl_kqueue_cancel(struct pawl_kqueue *adapter, struct pawl_timer *timer)
-{
-	return turns_cancel(&adapter->turns, timer);
-}
-
-uint64_t pawl_kqueue_now(const struct pawl_kqueue *adapter)
-{
-	return adapter->turns.now();
-}
-
-struct pawl_wheel *pawl_kqueue_wheel(struct pawl_kqueue *adapter)
-{
-	return adapter->turns.wheel;
-}
-
-void pawl_kqueue_close(struct pawl_kqueue *adapter, pawl_due_fn *dropped)
-{
-	if (!adapter)
-		return;
-	turns_close(&adapter->turns, dropped);
-	if (!adapter->turns.running)
-		destroy(adapter);
-}
+ADAPTER_FUNCTIONS(kqueue)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The kqueue adapter: on Linux against the fake kqueue in fake/, elsewhere against the kernel's. */
+/* The kqueue adapter: on Linux with the fake kqueue in fake/, elsewhere with the kernel's. */
 #define _GNU_SOURCE /* for Linux, where the tests are; a BSD hides nothing */
 #include <pawl/kqueue.h>
 #include <sys/types.h>
@@ -10,13 +10,13 @@
 #include "../suite.h"
 
 struct loop {
-	int kqueue, watched;
-	watch_fn *fn;
+	int kqueue, socket;
+	socket_fn *fn;
 	void *arg;
 	struct pawl_kqueue *adapter;
 };
 
-static unsigned changes_made; /* of a timer: the system calls of the adapter */
+static unsigned changes_made; /* of a timer, by system calls of the adapter */
 static bool timer_set;
 static uint64_t longest_data;
 
@@ -68,21 +68,21 @@ static void change(const struct loop *loop, int fd, unsigned short flags)
 	EXPECT_EQ(kevent(loop->kqueue, &event, 1, NULL, 0, NULL), 0);
 }
 
-static void watch(void *arg, int fd, watch_fn *fn, void *fn_arg)
+static void add_socket(void *arg, int fd, socket_fn *fn, void *fn_arg)
 {
 	struct loop *loop = arg;
 
-	loop->watched = fd;
+	loop->socket = fd;
 	loop->fn = fn;
 	loop->arg = fn_arg;
 	change(loop, fd, EV_ADD);
 }
 
-static void unwatch(void *arg)
+static void remove_socket(void *arg)
 {
 	struct loop *loop = arg;
 
-	change(loop, loop->watched, EV_DELETE);
+	change(loop, loop->socket, EV_DELETE);
 	loop->fn = NULL;
 }
 
@@ -120,55 +120,17 @@ static unsigned timers_of_loop(void *loop, void *adapter)
 	return timer_set;
 }
 
+static size_t turn(void *adapter)
+{
+	return pawl_kqueue_turn(adapter);
+}
+
 ADAPTER_CALLS(kqueue)
 
-static const struct adapter_calls kqueue_calls = {.turns_between_looks = 1, THE_CALLS};
+static const struct adapter_calls kqueue_calls = {
+        .passes_between_polls = 1, THE_CALLS, .turn = turn, .settings = &changes_made};
 
-static void arming_for_later_is_no_system_call(void)
-{
-	struct pawl_timer timers[1000] = {0};
-	struct rig rig;
-
-	rig_open(&rig, NULL);
-	changes_made = 0;
-	calls->arm(rig.adapter, &timers[0], HOUR);
-	EXPECT_EQ(changes_made, 1);
-	for (size_t i = 1; i < 1000; i++)
-		calls->arm(rig.adapter, &timers[i], HOUR + i * MS);
-	for (size_t i = 1; i < 1000; i++)
-		calls->touch(rig.adapter, &timers[i], 2 * HOUR);
-	for (size_t i = 1; i < 1000; i++)
-		calls->cancel(rig.adapter, &timers[i]);
-	EXPECT_EQ(changes_made, 1);
-	calls->cancel(rig.adapter, &timers[0]);
-	EXPECT_EQ(changes_made, 2);
-	rig_close(&rig);
-}
-
-static void arm_ten(struct rig *rig, struct pawl_timer *timer)
-{
-	for (uint64_t i = 10; i > 0; i--)
-		calls->arm(rig->adapter, &rig->other[i - 1], i * SECOND);
-	calls->arm(rig->adapter, timer, HOUR);
-	calls->cancel(rig->adapter, timer);
-}
-
-static void a_turn_is_one_system_call_whatever_it_arms(void)
-{
-	struct pawl_timer timer = {0}, others[10] = {0};
-	struct rig rig;
-
-	rig_open(&rig, NULL);
-	rig.inside = arm_ten;
-	rig.other = others;
-	calls->arm_at(rig.adapter, &timer, 1);
-	changes_made = 0;
-	EXPECT_EQ(pawl_kqueue_turn(rig.adapter), 1);
-	EXPECT_EQ(changes_made, 1);
-	rig_close(&rig);
-}
-
-/* Kernels refuse what is too long, each at a limit of its own. */
+/* Kernels refuse longer times, each with a limit of its own. */
 static void no_timer_is_set_for_more_than_a_day(void)
 {
 	struct pawl_timer timer = {0};
@@ -188,7 +150,7 @@ static void no_timer_is_set_for_more_than_a_day(void)
 	rig_close(&rig);
 }
 
-/* For a loop that takes descriptors: a kqueue is one. */
+/* A kqueue is a descriptor, for loops that poll descriptors. */
 static void poll_takes_a_kqueue_too(void)
 {
 	struct pawl_timer timer = {0};
@@ -226,26 +188,7 @@ static void two_adapters_share_a_kqueue(void)
 	rig_close(&rig);
 }
 
-static void a_turn_inside(struct rig *rig, struct pawl_timer *timer)
-{
-	(void)timer;
-	EXPECT_EQ(pawl_kqueue_turn(rig->adapter), 0);
-}
-
-static void a_turn_inside_a_turn_does_nothing(void)
-{
-	struct pawl_timer timers[3] = {0};
-	struct rig rig;
-
-	rig_open(&rig, NULL);
-	rig.inside = a_turn_inside;
-	for (size_t i = 0; i < 3; i++)
-		calls->arm_at(rig.adapter, &timers[i], 0);
-	EXPECT_EQ(pawl_kqueue_turn(rig.adapter), 3);
-	rig_close(&rig);
-}
-
-/* The kqueue goes on without the adapter: no event of it is left. */
+/* The kqueue outlives the adapter, and keeps no event of it. */
 static void close_leaves_no_timer_in_the_kqueue(void)
 {
 	const struct timespec at_once = {0};
@@ -274,11 +217,13 @@ int main(void)
 {
 	static const struct test own[] = {
 	        TEST(arming_for_later_is_no_system_call),
-	        TEST(a_turn_is_one_system_call_whatever_it_arms),
+	        TEST(arming_what_is_due_is_one_system_call),
+	        TEST(a_pass_is_one_system_call_whatever_it_arms),
 	        TEST(no_timer_is_set_for_more_than_a_day),
 	        TEST(poll_takes_a_kqueue_too),
 	        TEST(two_adapters_share_a_kqueue),
-	        TEST(a_turn_inside_a_turn_does_nothing),
+	        TEST(a_pass_too_early_does_no_harm),
+	        TEST(a_pass_inside_a_pass_does_nothing),
 	        TEST(close_leaves_no_timer_in_the_kqueue),
 	        TEST(what_is_not_a_kqueue_is_refused),
 	};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An echo server that hangs up on whoever is silent for too long: libevent, and a wheel behind one event of it.
+ * An echo server that closes connections that are silent for too long: libevent, and a wheel behind one event of it.
  *
  *	idle-server-libevent [PORT [IDLE_MS]]   on 127.0.0.1; 0 is a free port; ends on SIGTERM or SIGINT
  */

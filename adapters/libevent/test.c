@@ -8,7 +8,7 @@
 struct loop {
 	struct event_base *base;
 	struct event *event;
-	watch_fn *fn;
+	socket_fn *fn;
 	void *arg;
 };
 
@@ -50,7 +50,7 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
 	loop->fn(loop->arg);
 }
 
-static void watch(void *arg, int fd, watch_fn *fn, void *fn_arg)
+static void add_socket(void *arg, int fd, socket_fn *fn, void *fn_arg)
 {
 	struct loop *loop = arg;
 
@@ -60,7 +60,7 @@ static void watch(void *arg, int fd, watch_fn *fn, void *fn_arg)
 	EXPECT_EQ(event_add(loop->event, NULL), 0);
 }
 
-static void unwatch(void *arg)
+static void remove_socket(void *arg)
 {
 	struct loop *loop = arg;
 
@@ -89,7 +89,7 @@ static unsigned timers_of_loop(void *arg, void *adapter)
 
 ADAPTER_CALLS(libevent)
 
-static const struct adapter_calls libevent_calls = {.turns_between_looks = 1, THE_CALLS};
+static const struct adapter_calls libevent_calls = {.passes_between_polls = 1, THE_CALLS};
 
 static void with_a_precise_base_it_is_as_good(void)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An echo server that hangs up on whoever is silent for too long: libuv, and a wheel behind one timer of it.
+ * An echo server that closes connections that are silent for too long: libuv, and a wheel behind one timer of it.
  *
  *	idle-server-libuv [PORT [IDLE_MS]]      on 127.0.0.1; 0 is a free port; ends on SIGTERM or SIGINT
  */
@@ -87,7 +87,7 @@ static void on_dropped(struct pawl_timer *timer, void *arg)
 	hang_up((struct connection *)timer);
 }
 
-/* Everything is closed; so the loop has nothing left, and uv_run returns. */
+/* Everything is closed, so the loop has nothing left to do, and uv_run returns. */
 static void on_signal(uv_signal_t *signal, int number)
 {
 	struct server *server = signal->data;
@@ -99,7 +99,7 @@ static void on_signal(uv_signal_t *signal, int number)
 	uv_close((uv_handle_t *)&server->signals[1], NULL);
 }
 
-static void take_signals(struct server *server, uv_loop_t *loop)
+static void start_signals(struct server *server, uv_loop_t *loop)
 {
 	static const int numbers[2] = {SIGINT, SIGTERM};
 
@@ -143,7 +143,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "idle-server-libuv: %s\n", uv_strerror(error));
 		return 1;
 	}
-	take_signals(&server, loop);
+	start_signals(&server, loop);
 	uv_run(loop, UV_RUN_DEFAULT);
 	return uv_loop_close(loop) == 0 ? 0 : 1;
 }

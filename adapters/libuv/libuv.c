@@ -1,62 +1,61 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A uv_timer_t that is set to the time of the next turn, and a uv_idle_t that is active only while there is more
- * to do than one turn may: it keeps the loop from sleeping, and comes once each time round. (A
- * uv_timer_t with no time to wait will not do: libuv 1.44, which Debian 12 has, runs it again at once, and
- * the sockets starve.)
+ * The loop's timer is a uv_timer_t. While one pass is not enough, a uv_idle_t is active in its place: it keeps the loop
+ * from sleeping, and is called once in each round of the loop. (A uv_timer_t with a time-out of 0 does not do: libuv
+ * 1.44, which Debian 12 has, runs it again at once, and the sockets starve.)
  */
 #define _POSIX_C_SOURCE 200809L
 #include <pawl/libuv.h>
 
-#include "../turn.h"
+#include "../pass.h"
 
 struct pawl_libuv {
-	struct turns turns; /* first: see set_handles */
+	struct adapter base;
 	uv_timer_t timer;
 	uv_idle_t more;
 	unsigned open_handles;
 };
 
 /*
- * The loop's time is a number of whole milliseconds of uv_hrtime(), rounded down: so never ahead of the clock. Time asleep
- * is not in it.
+ * The loop's time is uv_hrtime() rounded down to whole milliseconds, so it is never ahead of the clock. Time in a
+ * suspension does not count in it.
  */
 static uint64_t loop_ns(const struct pawl_libuv *adapter)
 {
-	if (adapter->turns.count_sleep)
-		return adapter->turns.now();
+	if (adapter->base.count_sleep)
+		return adapter->base.now();
 	return uv_now(adapter->timer.loop) * PAWL_MS;
 }
 
-static void turn(struct pawl_libuv *adapter)
+static void pass(struct pawl_libuv *adapter)
 {
-	turns_run(&adapter->turns, loop_ns(adapter));
+	adapter_pass(&adapter->base, loop_ns(adapter));
 }
 
 static void on_timer(uv_timer_t *timer)
 {
-	turn(timer->data);
+	pass(timer->data);
 }
 
 static void on_more(uv_idle_t *more)
 {
-	turn(more->data);
+	pass(more->data);
 }
 
-static void set_handles(struct turns *turns)
+static void set_handles(struct adapter *base)
 {
-	struct pawl_libuv *adapter = (struct pawl_libuv *)turns;
+	struct pawl_libuv *adapter = (struct pawl_libuv *)base;
 	uint64_t now = loop_ns(adapter);
 
 	uv_idle_stop(&adapter->more);
 	uv_timer_stop(&adapter->timer);
-	if (turns->wake == PAWL_NEVER)
+	if (base->wake == PAWL_NEVER)
 		return;
-	if (turns->wake <= now)
+	if (base->wake <= now)
 		uv_idle_start(&adapter->more, on_more);
 	else
 		uv_timer_start(&adapter->timer, on_timer,
-		               (turns_sleep_ns(turns, now) - 1) / PAWL_MS + 1, 0);
+		               (adapter_sleep_ns(base, now) - 1) / PAWL_MS + 1, 0);
 }
 
 static void open_handles(struct pawl_libuv *adapter, uv_loop_t *loop)
@@ -68,74 +67,35 @@ static void open_handles(struct pawl_libuv *adapter, uv_loop_t *loop)
 	adapter->open_handles = 2;
 }
 
+static void on_closed(uv_handle_t *handle)
+{
+	struct pawl_libuv *adapter = handle->data;
+
+	if (--adapter->open_handles == 0)
+		adapter_free(&adapter->base);
+}
+
+/* The loop calls on_closed later, in uv_run(). */
+static void close_handles(struct adapter *base)
+{
+	struct pawl_libuv *adapter = (struct pawl_libuv *)base;
+
+	uv_close((uv_handle_t *)&adapter->timer, on_closed);
+	uv_close((uv_handle_t *)&adapter->more, on_closed);
+}
+
 int pawl_libuv_open(struct pawl_libuv **adapter, uv_loop_t *loop, pawl_due_fn *due, void *arg,
                     const struct pawl_loop_options *options)
 {
-	struct pawl_libuv *made = malloc(sizeof(*made));
-	int error = made ? turns_init(&made->turns, uv_hrtime, set_handles, due, arg, options)
-	                 : -ENOMEM;
+	static const struct adapter_loop handles = {uv_hrtime, set_handles, close_handles};
+	int error;
+	struct pawl_libuv *made = adapter_new(sizeof(*made), &handles, due, arg, options, &error);
 
-	if (error) {
-		free(made);
+	if (!made)
 		return error;
-	}
 	open_handles(made, loop);
 	*adapter = made;
 	return 0;
 }
 
-void pawl_libuv_arm(struct pawl_libuv *adapter, struct pawl_timer *timer, uint64_t delay_ns)
-{
-	turns_arm(&adapter->turns, timer, delay_ns);
-}
-
-void pawl_libuv_arm_at(struct pawl_libuv *adapter, struct pawl_timer *timer, uint64_t deadline_ns)
-{
-	turns_arm_at(&adapter->turns, timer, deadline_ns);
-}
-
-int pawl_libuv_arm_every(struct pawl_libuv *adapter, struct pawl_loop_timer *timer,
-                         uint64_t period_ns)
-{
-	return turns_arm_every(&adapter->turns, timer, period_ns);
-}
-
-void pawl_libuv_touch(struct pawl_libuv *adapter, struct pawl_timer *timer, uint64_t delay_ns)
-{
-	turns_touch(&adapter->turns, timer, delay_ns);
-}
-
-bool pawl_libuv_cancel(struct pawl_libuv *adapter, struct pawl_timer *timer)
-{
-	return turns_cancel(&adapter->turns, timer);
-}
-
-uint64_t pawl_libuv_now(const struct pawl_libuv *adapter)
-{
-	return adapter->turns.now();
-}
-
-struct pawl_wheel *pawl_libuv_wheel(struct pawl_libuv *adapter)
-{
-	return adapter->turns.wheel;
-}
-
-static void on_closed(uv_handle_t *handle)
-{
-	struct pawl_libuv *adapter = handle->data;
-
-	if (--adapter->open_handles > 0)
-		return;
-	free(adapter->turns.wheel);
-	free(adapter);
-}
-
-/* The loop calls on_closed when the turn, if one is under way, has long ended. */
-void pawl_libuv_close(struct pawl_libuv *adapter, pawl_due_fn *dropped)
-{
-	if (!adapter)
-		return;
-	turns_close(&adapter->turns, dropped);
-	uv_close((uv_handle_t *)&adapter->timer, on_closed);
-	uv_close((uv_handle_t *)&adapter->more, on_closed);
-}
+ADAPTER_FUNCTIONS(libuv)

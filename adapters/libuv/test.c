@@ -8,7 +8,7 @@
 struct loop {
 	uv_loop_t uv;
 	uv_poll_t poll;
-	watch_fn *fn;
+	socket_fn *fn;
 	void *arg;
 };
 
@@ -27,7 +27,7 @@ static void loop_once(void *arg)
 	uv_run(&loop->uv, UV_RUN_ONCE);
 }
 
-/* uv_run returns when every handle is closed; uv_loop_close is content only then. */
+/* uv_run returns when every handle is closed; only then does uv_loop_close succeed. */
 static void loop_close(void *arg)
 {
 	struct loop *loop = arg;
@@ -46,7 +46,7 @@ static void on_readable(uv_poll_t *poll, int status, int events)
 	loop->fn(loop->arg);
 }
 
-static void watch(void *arg, int fd, watch_fn *fn, void *fn_arg)
+static void add_socket(void *arg, int fd, socket_fn *fn, void *fn_arg)
 {
 	struct loop *loop = arg;
 
@@ -57,7 +57,7 @@ static void watch(void *arg, int fd, watch_fn *fn, void *fn_arg)
 	EXPECT_EQ(uv_poll_start(&loop->poll, UV_READABLE, on_readable), 0);
 }
 
-static void unwatch(void *arg)
+static void remove_socket(void *arg)
 {
 	struct loop *loop = arg;
 
@@ -93,7 +93,7 @@ static unsigned timers_of_loop(void *arg, void *adapter)
 
 ADAPTER_CALLS(libuv)
 
-static const struct adapter_calls libuv_calls = {.turns_between_looks = 2, THE_CALLS};
+static const struct adapter_calls libuv_calls = {.passes_between_polls = 2, THE_CALLS};
 
 static uint64_t loop_ms(const struct rig *rig)
 {
@@ -103,7 +103,7 @@ static uint64_t loop_ms(const struct rig *rig)
 }
 
 struct by_uv_now {
-	struct pawl_timer timer; /* first: a timer is its struct */
+	struct pawl_timer timer; /* first: see check_by_uv_now */
 	uint64_t earliest_ms, earliest_ns;
 	uint64_t delay_ms;
 	unsigned rounds;
@@ -116,7 +116,7 @@ static void arm_by_uv_now(struct rig *rig, struct by_uv_now *timer)
 	calls->arm(rig->adapter, &timer->timer, timer->delay_ms * MS);
 }
 
-/* It stays now and then for a while, so that uv_now() falls behind the clock. */
+/* Some calls take a while, so that uv_now() falls behind the clock. */
 static void check_by_uv_now(struct rig *rig, struct pawl_timer *popped)
 {
 	struct by_uv_now *timer = (struct by_uv_now *)(void *)popped;
@@ -155,8 +155,8 @@ static void stay_for_20_ms(uv_timer_t *slow)
 	stay_until(clock_ns() + 20 * MS);
 }
 
-/* Due at once again and again, until the other one has come: so there is a turn each time round. */
-static void keep_turning(struct rig *rig, struct pawl_timer *timer)
+/* Due at once again and again, until the other one was called: so each round of the loop has a pass. */
+static void keep_due(struct rig *rig, struct pawl_timer *timer)
 {
 	struct by_uv_now *other = (struct by_uv_now *)(void *)rig->other;
 
@@ -166,24 +166,24 @@ static void keep_turning(struct rig *rig, struct pawl_timer *timer)
 		calls->arm_at(rig->adapter, timer, 1);
 }
 
-/* By the clock it is due after the slow callback; the loop's time is still the one from before. */
+/* By the clock it is due after the slow callback; the loop still has the time from before. */
 static void nothing_is_early_by_uv_now_behind_a_slow_callback(void)
 {
 	struct by_uv_now timer = {.delay_ms = 10};
-	struct pawl_timer turning = {0};
+	struct pawl_timer busy = {0};
 	struct loop *loop;
 	uv_timer_t slow;
 	struct rig rig;
 
 	rig_open(&rig, NULL);
 	loop = rig.loop;
-	rig.inside = keep_turning;
+	rig.inside = keep_due;
 	rig.other = &timer.timer;
 	uv_timer_init(&loop->uv, &slow);
 	uv_update_time(&loop->uv);
 	uv_timer_start(&slow, stay_for_20_ms, 1, 0);
 	arm_by_uv_now(&rig, &timer);
-	calls->arm_at(rig.adapter, &turning, 1);
+	calls->arm_at(rig.adapter, &busy, 1);
 	EXPECT_EQ(uv_run(&loop->uv, UV_RUN_DEFAULT), 0);
 	EXPECT(!pawl_timer_armed(&timer.timer));
 	uv_close((uv_handle_t *)&slow, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A fake kqueue for Linux, by what kqueue(2) says: an epoll, to which each event adds a descriptor: a timerfd, a signalfd, or
- * the one that is to be read. It is strict where a kernel may be: what the adapter and its example do not use is EINVAL.
+ * A fake kqueue for Linux, by the manual page kqueue(2). It is an epoll, to which each event adds a descriptor: a timerfd, a
+ * signalfd, or the descriptor that is to be read. What the adapter and its example do not use is EINVAL.
  */
 #define _GNU_SOURCE
 #include "sys/event.h"
@@ -42,7 +42,7 @@ static struct note **find(int kqueue, const struct kevent *event)
 	return at;
 }
 
-/* By its address in what epoll returned: it may be gone since. */
+/* By the address that epoll returned. The note may be gone since then. */
 static struct note **find_note(const struct note *note)
 {
 	struct note **at = &notes;
@@ -52,7 +52,7 @@ static struct note **find_note(const struct note *note)
 	return at;
 }
 
-static void drop(struct note **at)
+static void forget(struct note **at)
 {
 	struct note *note = *at;
 
@@ -63,15 +63,15 @@ static void drop(struct note **at)
 	free(note);
 }
 
-/* A descriptor that is closed leaves the kqueue; its number may be another one's by now. */
-static bool still_watched(struct note *note)
+/* A closed descriptor leaves the kqueue. By now its number may belong to another one. */
+static bool still_open(struct note *note)
 {
-	struct epoll_event watch = {.events = EPOLLIN, .data.ptr = note};
+	struct epoll_event readable = {.events = EPOLLIN, .data.ptr = note};
 
-	return epoll_ctl(note->kqueue, EPOLL_CTL_MOD, note->fd, &watch) == 0;
+	return epoll_ctl(note->kqueue, EPOLL_CTL_MOD, note->fd, &readable) == 0;
 }
 
-/* A signal is seen even if it is ignored, as with a kqueue: blocked, it stays pending. */
+/* A kqueue sees an ignored signal, too. Here the signal is blocked, so that it stays pending. */
 static int open_signal(int number)
 {
 	sigset_t set;
@@ -116,13 +116,13 @@ static bool valid(const struct kevent *event)
 static struct note *make(int kqueue, const struct kevent *event)
 {
 	struct note *note = calloc(1, sizeof(*note));
-	struct epoll_event watch = {.events = EPOLLIN, .data.ptr = note};
+	struct epoll_event readable = {.events = EPOLLIN, .data.ptr = note};
 
 	if (!note)
 		abort();
 	note->kqueue = kqueue;
 	note->fd = open_fd(event);
-	if (epoll_ctl(kqueue, EPOLL_CTL_ADD, note->fd, &watch) == 0)
+	if (epoll_ctl(kqueue, EPOLL_CTL_ADD, note->fd, &readable) == 0)
 		return note;
 	if (event->filter != EVFILT_READ)
 		close(note->fd);
@@ -131,7 +131,7 @@ static struct note *make(int kqueue, const struct kevent *event)
 	return NULL;
 }
 
-/* To set it takes back that it has expired. */
+/* Setting the timerfd also clears its expiry. */
 static void start(const struct note *note)
 {
 #ifdef NOTE_NSECONDS
@@ -155,15 +155,15 @@ static int change(int kqueue, const struct kevent *event)
 			errno = ENOENT;
 			return -1;
 		}
-		drop(at);
+		forget(at);
 		return 0;
 	}
 	if (!valid(event)) {
 		errno = EINVAL;
 		return -1;
 	}
-	if (note && !still_watched(note)) {
-		drop(at);
+	if (note && !still_open(note)) {
+		forget(at);
 		note = NULL;
 	}
 	if (!note) {
@@ -179,8 +179,8 @@ static int change(int kqueue, const struct kevent *event)
 	return 0;
 }
 
-/* Whether it did happen: a timer may have been started anew since epoll saw it. */
-static bool take(struct note **at)
+/* Whether the event did happen: a timer may have been started again since epoll saw it. */
+static bool consume(struct note **at)
 {
 	struct signalfd_siginfo info;
 	uint64_t times;
@@ -200,7 +200,7 @@ int kevent(int kqueue, const struct kevent *changes, int change_count, struct ke
 {
 	struct epoll_event seen[EVENTS];
 	int wait = timeout ? (int)(timeout->tv_sec * 1000 + timeout->tv_nsec / 1000000) : -1;
-	int count, taken = 0;
+	int count, consumed = 0;
 
 	for (int i = 0; i < change_count; i++)
 		if (change(kqueue, &changes[i]) != 0)
@@ -211,11 +211,11 @@ int kevent(int kqueue, const struct kevent *changes, int change_count, struct ke
 	for (int i = 0; i < count; i++) {
 		struct note **at = find_note(seen[i].data.ptr);
 
-		if (!*at || !take(at))
+		if (!*at || !consume(at))
 			continue;
-		events[taken++] = (*at)->event;
+		events[consumed++] = (*at)->event;
 		if ((*at)->event.flags & EV_ONESHOT)
-			drop(at);
+			forget(at);
 	}
-	return count < 0 ? -1 : taken;
+	return count < 0 ? -1 : consumed;
 }

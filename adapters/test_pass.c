@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The turns of turn.h in a loop of the test's own, with a clock that goes on only between turns: how many moves
- * an opening is left with, how long a turn may be, and what the loop wakes up for.
+ * The passes of pass.h in a loop of the test's own, whose clock goes on only between passes: how many moves are left to
+ * an opening, how much a pass does, and what the loop wakes up for.
  */
 #define _GNU_SOURCE
-#include "turn.h"
+#include "pass.h"
 
 #include "../support/random.h"
 #include "../tests/support/test.h"
@@ -17,14 +17,14 @@
 static struct pawl_timer timers[TIMERS];
 
 static struct {
-	struct turns turns;
-	uint64_t now, asleep;   /* by the clock, and how long CLOCK_BOOTTIME is ahead of it */
-	size_t called, wakeups; /* turns to which the loop has slept */
-	size_t at_opening, most_at_opening, ahead, most_in_turn;
-	size_t moves_of_turn, calls_of_turn;
+	struct adapter adapter;
+	uint64_t now, asleep;   /* by the clock, and how far CLOCK_BOOTTIME is ahead of it */
+	size_t called, wakeups; /* passes before which the loop slept */
+	size_t at_opening, most_at_opening, ahead, most_in_pass;
+	size_t moves_of_pass, calls_of_pass;
 } loop;
 
-/* Linked with --wrap: the clock, and what a turn has the wheel do. */
+/* Linked with --wrap: the clock, and what a pass does with the wheel. */
 int __wrap_clock_gettime(clockid_t clock, struct timespec *t);
 size_t __real_pawl_wheel_advance(struct pawl_wheel *wheel, uint64_t now, size_t max_moves);
 size_t __wrap_pawl_wheel_advance(struct pawl_wheel *wheel, uint64_t now, size_t max_moves);
@@ -46,7 +46,7 @@ size_t __wrap_pawl_wheel_advance(struct pawl_wheel *wheel, uint64_t now, size_t 
 	size_t moves = __real_pawl_wheel_advance(wheel, now, max_moves);
 
 	loop.at_opening += moves;
-	loop.moves_of_turn += moves;
+	loop.moves_of_pass += moves;
 	if (moves > loop.most_at_opening)
 		loop.most_at_opening = moves;
 	return moves;
@@ -57,23 +57,30 @@ size_t __wrap_pawl_wheel_ahead(struct pawl_wheel *wheel, size_t max_moves)
 	size_t moves = __real_pawl_wheel_ahead(wheel, max_moves);
 
 	EXPECT(max_moves > 0); /* that would be no bound */
-	EXPECT(moves <= AHEAD + loop.calls_of_turn);
+	EXPECT(moves <= AHEAD + loop.calls_of_pass);
 	loop.ahead += moves;
-	loop.moves_of_turn += moves;
+	loop.moves_of_pass += moves;
 	return moves;
 }
 
-static void set_nothing(struct turns *turns)
+static void set_nothing(struct adapter *adapter)
 {
-	(void)turns;
+	(void)adapter;
 }
+
+static void free_wheel(struct adapter *adapter)
+{
+	free(adapter->wheel);
+}
+
+static const struct adapter_loop timerless = {monotonic_ns, set_nothing, free_wheel};
 
 static void on_due(struct pawl_timer *timer, void *arg)
 {
 	(void)arg;
 	EXPECT(timer->deadline <= loop.now + loop.asleep);
 	loop.called++;
-	loop.calls_of_turn++;
+	loop.calls_of_pass++;
 }
 
 static void loop_open_with(pawl_due_fn *due, const struct pawl_loop_options *options)
@@ -81,7 +88,7 @@ static void loop_open_with(pawl_due_fn *due, const struct pawl_loop_options *opt
 	memset(&loop, 0, sizeof(loop));
 	memset(timers, 0, sizeof(timers));
 	loop.now = START;
-	EXPECT_EQ(turns_init(&loop.turns, monotonic_ns, set_nothing, due, NULL, options), 0);
+	EXPECT_EQ(adapter_init(&loop.adapter, &timerless, due, NULL, options), 0);
 }
 
 static void loop_open(const struct pawl_loop_options *options)
@@ -91,72 +98,71 @@ static void loop_open(const struct pawl_loop_options *options)
 
 static void loop_close(void)
 {
-	EXPECT_STR(pawl_wheel_check(loop.turns.wheel), NULL);
-	turns_close(&loop.turns, NULL);
-	free(loop.turns.wheel);
+	EXPECT_STR(pawl_wheel_check(loop.adapter.wheel), NULL);
+	adapter_close(&loop.adapter, NULL);
 }
 
-/* The loop sleeps, or finds that it is time, and makes a turn, which takes so long. */
-static void turn(uint64_t takes)
+/* The loop sleeps until its timer fires, and makes a pass of this duration. */
+static void pass(uint64_t takes)
 {
-	if (loop.turns.wake > loop.now) {
-		loop.now = loop.turns.wake;
+	if (loop.adapter.wake > loop.now) {
+		loop.now = loop.adapter.wake;
 		loop.wakeups++;
 	}
-	loop.moves_of_turn = 0;
-	loop.calls_of_turn = 0;
-	turns_run(&loop.turns, loop.now);
-	if (loop.moves_of_turn > loop.most_in_turn)
-		loop.most_in_turn = loop.moves_of_turn;
+	loop.moves_of_pass = 0;
+	loop.calls_of_pass = 0;
+	adapter_pass(&loop.adapter, loop.now);
+	if (loop.moves_of_pass > loop.most_in_pass)
+		loop.most_in_pass = loop.moves_of_pass;
 	loop.now += takes;
 }
 
-/* A hundred in each tick, from `first` after now on. */
+/* A hundred in each tick; the first ones after `first`. */
 static void arm(size_t count, uint64_t first)
 {
 	for (size_t i = 0; i < count; i++)
-		turns_arm_at(&loop.turns, &timers[i], loop.now + first + i / 100 * MS);
+		adapter_arm_at(&loop.adapter, &timers[i], loop.now + first + i / 100 * MS);
 }
 
-/* 40 slots of level 1, and each would open with 25,600 timers. What is due as a whole is one move. */
+/* 40 slots of level 1, each of which would open with 25,600 timers. A slot of level 0 is one move as a whole. */
 static void at_an_opening_nothing_is_left_to_move(void)
 {
 	loop_open(NULL);
 	arm(TIMERS, 10 * SECOND);
 	while (loop.called < TIMERS)
-		turn(0);
+		pass(0);
 	EXPECT(loop.ahead >= TIMERS);
 	EXPECT_EQ(loop.most_at_opening, 1);
 	loop_close();
 }
 
-/* 100 calls in each turn: with 64 moves and no more it would fall behind. */
+/* With 100 calls in each pass, 64 moves would not be enough. */
 static void a_loop_that_never_sleeps_keeps_up(void)
 {
 	loop_open(NULL);
 	arm(TIMERS, 100 * MS);
 	while (loop.called == 0)
-		turn(MS);
+		pass(MS);
 	for (int i = 0; i < 600; i++)
-		turn(MS);
+		pass(MS);
 	loop.wakeups = 0;
 	loop.most_at_opening = 0;
 	while (loop.called < TIMERS)
-		turn(MS);
+		pass(MS);
 	EXPECT_EQ(loop.wakeups, 0);
 	EXPECT_EQ(loop.most_at_opening, 1);
 	loop_close();
 }
 
-static void a_turn_makes_no_more_moves_than_it_may(void)
+static void a_pass_makes_at_most_max_moves(void)
 {
 	const struct pawl_loop_options options = {.max_moves = 10, .wheel_size = 8};
 
 	loop_open(&options);
 	arm(5000, 300 * MS);
 	while (loop.called < 5000)
-		turn(0);
-	EXPECT_EQ(loop.most_in_turn, 10);
+		pass(0);
+	EXPECT_EQ(loop.most_in_pass, 10);
 	EXPECT(loop.ahead > 0);
 	loop_close();
 }
@@ -165,10 +171,10 @@ static void many_timers_have_the_loop_wake_before_their_slot_opens(void)
 {
 	loop_open(NULL);
 	arm(MANY, 10 * SECOND);
-	EXPECT(pawl_wheel_next_ahead(loop.turns.wheel) < pawl_wheel_next(loop.turns.wheel));
-	EXPECT_EQ(loop.turns.wake, pawl_wheel_next_ahead(loop.turns.wheel));
+	EXPECT(pawl_wheel_next_ahead(loop.adapter.wheel) < pawl_wheel_next(loop.adapter.wheel));
+	EXPECT_EQ(loop.adapter.wake, pawl_wheel_next_ahead(loop.adapter.wheel));
 	while (loop.called == 0)
-		turn(0);
+		pass(0);
 	EXPECT_EQ(loop.ahead, MANY);
 	EXPECT_EQ(loop.at_opening, 1);
 	EXPECT_EQ(loop.wakeups, 2); /* to open ahead, and for the first that are due */
@@ -177,38 +183,38 @@ static void many_timers_have_the_loop_wake_before_their_slot_opens(void)
 
 static void expect_to_sleep_until_the_opening(void)
 {
-	EXPECT(pawl_wheel_next_ahead(loop.turns.wheel) < pawl_wheel_next(loop.turns.wheel));
-	EXPECT_EQ(loop.turns.wake, pawl_wheel_next(loop.turns.wheel));
+	EXPECT(pawl_wheel_next_ahead(loop.adapter.wheel) < pawl_wheel_next(loop.adapter.wheel));
+	EXPECT_EQ(loop.adapter.wake, pawl_wheel_next(loop.adapter.wheel));
 }
 
-/* However often they are armed, and whatever a turn was made for. */
+/* However often they are armed, and whatever a pass was made for. */
 static void a_few_timers_are_no_reason_to_wake_early(void)
 {
 	loop_open(NULL);
 	for (int i = 0; i < 3; i++)
 		arm(MANY - 1, 10 * SECOND);
 	expect_to_sleep_until_the_opening();
-	turns_arm_at(&loop.turns, &timers[0], loop.now);
-	turn(0);
+	adapter_arm_at(&loop.adapter, &timers[0], loop.now);
+	pass(0);
 	EXPECT_EQ(loop.called, 1);
 	expect_to_sleep_until_the_opening();
 	loop_close();
 }
 
-/* But a turn that is made anyway opens ahead for them as well. */
-static void a_turn_opens_ahead_for_a_few_timers_too(void)
+/* But a pass that is made anyway opens ahead for them, too. */
+static void a_pass_opens_ahead_for_a_few_timers_too(void)
 {
 	loop_open(NULL);
 	arm(50, 256 * MS);
-	turns_arm_at(&loop.turns, &timers[50], loop.now);
-	turn(0);
+	adapter_arm_at(&loop.adapter, &timers[50], loop.now);
+	pass(0);
 	EXPECT_EQ(loop.called, 1);
 	EXPECT_EQ(loop.ahead, 50);
 	loop_close();
 }
 
-/* Were there work that no turn does, the loop would turn for ever at one time. */
-static void whatever_is_armed_the_loop_comes_to_rest(void)
+/* If there were work that no pass does, the loop would make passes for ever without time going on. */
+static void whatever_is_armed_the_loop_sleeps_in_the_end(void)
 {
 	const uint64_t span[] = {100 * MS, SECOND, 100 * SECOND, 100000 * SECOND};
 	struct random random = {.state = 5};
@@ -219,16 +225,16 @@ static void whatever_is_armed_the_loop_comes_to_rest(void)
 		uint64_t delay = random_below(&random, span[random_below(&random, 4)]);
 
 		if (random_below(&random, 3) == 0)
-			turns_cancel(&loop.turns, timer);
+			adapter_cancel(&loop.adapter, timer);
 		else
-			turns_arm_at(&loop.turns, timer, loop.now + delay);
+			adapter_arm_at(&loop.adapter, timer, loop.now + delay);
 		if (random_below(&random, 50) == 0)
-			turn(random_below(&random, 20 * MS));
+			pass(random_below(&random, 20 * MS));
 	}
-	for (int turns = 0; loop.turns.wake != PAWL_NEVER && turns < 100000; turns++)
-		turn(0);
-	EXPECT_EQ(loop.turns.wake, PAWL_NEVER);
-	EXPECT_EQ(pawl_wheel_count(loop.turns.wheel), 0);
+	for (int passes = 0; loop.adapter.wake != PAWL_NEVER && passes < 100000; passes++)
+		pass(0);
+	EXPECT_EQ(loop.adapter.wake, PAWL_NEVER);
+	EXPECT_EQ(pawl_wheel_count(loop.adapter.wheel), 0);
 	EXPECT(loop.ahead > 0);
 	loop_close();
 }
@@ -248,11 +254,11 @@ static void the_next_period_is_the_first_on_the_grid_after_now(void)
 	for (uint64_t deadline = 0; deadline < 40; deadline++)
 		for (uint64_t period = 1; period < 40; period++)
 			for (uint64_t now = deadline; now < 130; now++)
-				EXPECT_EQ(turns_next_period(deadline, period, now),
+				EXPECT_EQ(adapter_next_period(deadline, period, now),
 				          naive_next_period(deadline, period, now));
-	EXPECT_EQ(turns_next_period(PAWL_NEVER - 10, 9, PAWL_NEVER - 10), PAWL_NEVER - 1);
-	EXPECT_EQ(turns_next_period(PAWL_NEVER - 10, 11, PAWL_NEVER - 10), PAWL_NEVER);
-	EXPECT_EQ(turns_next_period(5, PAWL_NEVER, 5), PAWL_NEVER);
+	EXPECT_EQ(adapter_next_period(PAWL_NEVER - 10, 9, PAWL_NEVER - 10), PAWL_NEVER - 1);
+	EXPECT_EQ(adapter_next_period(PAWL_NEVER - 10, 11, PAWL_NEVER - 10), PAWL_NEVER);
+	EXPECT_EQ(adapter_next_period(5, PAWL_NEVER, 5), PAWL_NEVER);
 }
 
 static void count_beat(struct pawl_loop_timer *timer, void *arg)
@@ -262,18 +268,18 @@ static void count_beat(struct pawl_loop_timer *timer, void *arg)
 	loop.called++;
 }
 
-/* A day of seconds, and no drift; then an hour in which the loop does not come: that is one call. */
+/* A day of seconds without drift; then an hour in which the loop makes no pass: that is one call. */
 static void a_periodic_timer_does_not_drift(void)
 {
 	struct pawl_loop_timer beat = PAWL_LOOP_TIMER_INIT(count_beat);
 
 	loop_open_with(pawl_loop_due, NULL);
-	EXPECT_EQ(turns_arm_every(&loop.turns, &beat, NS_PER_SECOND), 0);
+	EXPECT_EQ(adapter_arm_every(&loop.adapter, &beat, NS_PER_SECOND), 0);
 	while (loop.called < 86400)
-		turn(3 * MS);
+		pass(3 * MS);
 	EXPECT_EQ(beat.timer.deadline, START + 86401 * NS_PER_SECOND);
 	loop.now += PAWL_HOUR;
-	turn(0);
+	pass(0);
 	EXPECT_EQ(loop.called, 86401);
 	EXPECT_EQ((beat.timer.deadline - START) % NS_PER_SECOND, 0);
 	EXPECT(beat.timer.deadline > loop.now);
@@ -281,16 +287,16 @@ static void a_periodic_timer_does_not_drift(void)
 	loop_close();
 }
 
-/* A period of less than a tick comes once a tick; it does not keep the loop in its turn. */
-static void a_period_of_a_nanosecond_ends_the_turn(void)
+/* A period of less than a tick fires once a tick; it does not keep the loop in its pass. */
+static void a_period_of_a_nanosecond_ends_the_pass(void)
 {
 	struct pawl_loop_timer beat = PAWL_LOOP_TIMER_INIT(count_beat);
 
 	loop_open_with(pawl_loop_due, NULL);
-	EXPECT_EQ(turns_arm_every(&loop.turns, &beat, 1), 0);
+	EXPECT_EQ(adapter_arm_every(&loop.adapter, &beat, 1), 0);
 	for (int i = 0; i < 100; i++) {
-		turn(0);
-		EXPECT(loop.turns.wake > loop.now);
+		pass(0);
+		EXPECT(loop.adapter.wake > loop.now);
 	}
 	EXPECT_EQ(loop.called, 100);
 	EXPECT_EQ(loop.now, START + 100 * MS);
@@ -299,19 +305,21 @@ static void a_period_of_a_nanosecond_ends_the_turn(void)
 
 /* Time asleep. */
 
-static void a_loop_whose_timers_stand_still_looks_once_a_second(void)
+static void a_loop_whose_timers_stand_still_wakes_up_once_a_second(void)
 {
 	loop_open(&(struct pawl_loop_options){.count_sleep = true});
-	turns_arm(&loop.turns, &timers[0], 10 * PAWL_SECOND);
-	EXPECT_EQ(turns_sleep_ns(&loop.turns, loop.turns.wake), 0);
-	EXPECT_EQ(turns_sleep_ns(&loop.turns, loop.turns.wake + 1), 0);
-	EXPECT_EQ(turns_sleep_ns(&loop.turns, loop.turns.wake - 7), 7);
-	EXPECT_EQ(turns_sleep_ns(&loop.turns, loop.turns.wake - PAWL_SECOND), PAWL_SECOND);
-	EXPECT_EQ(turns_sleep_ns(&loop.turns, loop.turns.wake - PAWL_SECOND - 1), PAWL_SECOND);
+	adapter_arm(&loop.adapter, &timers[0], 10 * PAWL_SECOND);
+	EXPECT_EQ(adapter_sleep_ns(&loop.adapter, loop.adapter.wake), 0);
+	EXPECT_EQ(adapter_sleep_ns(&loop.adapter, loop.adapter.wake + 1), 0);
+	EXPECT_EQ(adapter_sleep_ns(&loop.adapter, loop.adapter.wake - 7), 7);
+	EXPECT_EQ(adapter_sleep_ns(&loop.adapter, loop.adapter.wake - PAWL_SECOND), PAWL_SECOND);
+	EXPECT_EQ(adapter_sleep_ns(&loop.adapter, loop.adapter.wake - PAWL_SECOND - 1),
+	          PAWL_SECOND);
 	loop_close();
 	loop_open(NULL);
-	turns_arm(&loop.turns, &timers[0], 10 * PAWL_SECOND);
-	EXPECT_EQ(turns_sleep_ns(&loop.turns, loop.turns.wake - 5 * PAWL_SECOND), 5 * PAWL_SECOND);
+	adapter_arm(&loop.adapter, &timers[0], 10 * PAWL_SECOND);
+	EXPECT_EQ(adapter_sleep_ns(&loop.adapter, loop.adapter.wake - 5 * PAWL_SECOND),
+	          5 * PAWL_SECOND);
 	loop_close();
 }
 
@@ -319,9 +327,9 @@ static void time_asleep_counts_only_if_that_is_asked_for(void)
 {
 	for (int counts = 0; counts < 2; counts++) {
 		loop_open(&(struct pawl_loop_options){.count_sleep = counts});
-		turns_arm(&loop.turns, &timers[0], PAWL_HOUR);
+		adapter_arm(&loop.adapter, &timers[0], PAWL_HOUR);
 		loop.asleep = PAWL_HOUR + MS;
-		turns_run(&loop.turns, loop.turns.now());
+		adapter_pass(&loop.adapter, loop.adapter.now());
 		EXPECT_EQ(pawl_timer_armed(&timers[0]), !counts);
 		loop_close();
 	}
@@ -332,15 +340,15 @@ int main(void)
 	static const struct test tests[] = {
 	        TEST(at_an_opening_nothing_is_left_to_move),
 	        TEST(a_loop_that_never_sleeps_keeps_up),
-	        TEST(a_turn_makes_no_more_moves_than_it_may),
+	        TEST(a_pass_makes_at_most_max_moves),
 	        TEST(many_timers_have_the_loop_wake_before_their_slot_opens),
 	        TEST(a_few_timers_are_no_reason_to_wake_early),
-	        TEST(a_turn_opens_ahead_for_a_few_timers_too),
-	        TEST(whatever_is_armed_the_loop_comes_to_rest),
+	        TEST(a_pass_opens_ahead_for_a_few_timers_too),
+	        TEST(whatever_is_armed_the_loop_sleeps_in_the_end),
 	        TEST(the_next_period_is_the_first_on_the_grid_after_now),
 	        TEST(a_periodic_timer_does_not_drift),
-	        TEST(a_period_of_a_nanosecond_ends_the_turn),
-	        TEST(a_loop_whose_timers_stand_still_looks_once_a_second),
+	        TEST(a_period_of_a_nanosecond_ends_the_pass),
+	        TEST(a_loop_whose_timers_stand_still_wakes_up_once_a_second),
 	        TEST(time_asleep_counts_only_if_that_is_asked_for),
 	};
 
