@@ -2,6 +2,7 @@
 #
 #   make             build the libraries, the command and the examples
 #   make run         the main job, pawl demo: a million tasks on the real clock, every one accounted for
+#   make check       the C tests, about a minute: needs a C compiler, make and cmake; no root, server, browser or node
 #   make test        set up what is missing, build everything, run every test; the stages are in tests/stages
 #   make playground  the wheel in the browser: docs/playground/index.html
 #   make bench       the benchmark against other libraries (BENCH_ARGS=--quick: a minute; --help: more)
@@ -33,7 +34,7 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: all run test test-long test-platforms schedules module install-module redis test-redis test-redis-long bench-redis playground bench bench-docs analyse fuzz mutate \
+.PHONY: all run check test test-long test-platforms schedules module install-module redis test-redis test-redis-long bench-redis playground bench bench-docs analyse fuzz mutate \
 	install amalgamation test-package help format clean cmake-is-here
 
 all: cmake-is-here
@@ -55,6 +56,9 @@ cmake-is-here:
 
 run: all
 	@build/release/pawl demo
+
+check: cmake-is-here
+	@JOBS=$(JOBS) scripts/test-stages tests/stages.check
 
 test:
 	@scripts/bootstrap
