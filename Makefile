@@ -21,6 +21,7 @@
 #   make test-platforms  the C library and its tests for other systems, CPUs and compilers (PLATFORMS="musl i386": only these)
 #   make install     with PREFIX and DESTDIR
 #   make amalgamation  the library as one pawl.c and one pawl.h, and the wheel alone as pawl_wheel.c and .h, in build/amalgamation
+#   make dist        build/pawl-VERSION.tar.gz, the release: the files of the commit HEAD; needs git
 #   make test-package  build the Debian packages, look at them with lintian, and use them
 #   make format      clang-format over the source
 #   make clean       remove build/ and docs/playground/
@@ -35,7 +36,7 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 MAKEFLAGS += --no-print-directory
 
 .PHONY: all run check test test-long test-platforms schedules module install-module redis test-redis test-redis-long bench-redis playground bench bench-docs analyse fuzz mutate \
-	install amalgamation test-package help format clean cmake-is-here
+	install amalgamation dist test-package help format clean cmake-is-here
 
 all: cmake-is-here
 	@cmake -S . -B build/release >/dev/null
@@ -149,6 +150,9 @@ amalgamation: cmake-is-here
 	@echo "build/amalgamation/pawl.c and pawl.h: copy both; cc -std=c11 -c pawl.c; link with -pthread"
 	@echo "or the wheel alone, pawl_wheel.c and pawl_wheel.h, which need nothing"
 
+dist:
+	@scripts/dist
+
 test-package:
 	@scripts/bootstrap package
 	scripts/test-package
@@ -157,7 +161,7 @@ help:
 	@sed -n 's/^#   make/make/p' Makefile
 
 format:
-	git ls-files '*.c' '*.h' '*.cpp' | xargs clang-format -i
+	find . \( -name build -o -name 'build-*' -o -name .git \) -prune -o -name '*.[ch]' -print -o -name '*.cpp' -print | xargs clang-format -i
 
 clean:
 	rm -rf build docs/playground
