@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # The front door: cmake does the work in build/.
 #
 #   make             build the libraries, the command and the examples

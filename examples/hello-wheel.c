@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include <pawl/pawl.h>
 #include <stdio.h>
 
