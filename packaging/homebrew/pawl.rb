@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Not released yet, hence only the head: brew install --HEAD pawl.rb
+# There is no address of a release yet, so only the head: brew install --HEAD pawl.rb
 class Pawl < Formula
   desc "Delayed work for C: timing wheel and timers for many threads"
   homepage "https://pawl.example/"
