@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writing JSON into memory that grows. Commas are put where they belong: before everything that does not come first. For
- * want of memory the rest is left out and `failed` is set.
+ * Writes JSON into memory that grows. It adds the commas. If there is no memory, the rest is left out and `failed` is
+ * set.
  */
 #ifndef PAWL_JSON_JSON_H
 #define PAWL_JSON_JSON_H
@@ -18,7 +18,7 @@ struct json {
 	bool failed;
 };
 
-/* Whether there is room for so many bytes more. */
+/* Make room for `size` more bytes. false: there is no memory. */
 static inline bool json_room(struct json *json, size_t size)
 {
 	size_t room = 2 * (json->size + size) + 4096;
@@ -49,7 +49,7 @@ static inline void json_byte(struct json *json, char byte)
 		json->text[json->size++] = byte;
 }
 
-/* What follows is a value, or a name: the comma before it. */
+/* The comma before a value or a name that is not the first. */
 static inline void json_next(struct json *json)
 {
 	char last = json->size > 0 ? json->text[json->size - 1] : '[';
@@ -70,7 +70,7 @@ static inline void json_close(struct json *json, char bracket)
 	json_byte(json, bracket);
 }
 
-/* Of a member; without characters that would need an escape. */
+/* The name of a member. It must not contain characters that need an escape. */
 static inline void json_name(struct json *json, const char *name)
 {
 	json_next(json);
@@ -102,14 +102,14 @@ static inline void json_member(struct json *json, const char *name, uint64_t num
 	json_number(json, number);
 }
 
-/* The lowest `digits` hexadecimal ones. */
+/* The lowest `digits` hexadecimal digits, without quotes. */
 static inline void json_hex(struct json *json, uint64_t number, unsigned digits)
 {
 	while (digits-- > 0)
 		json_byte(json, "0123456789abcdef"[number >> 4 * digits & 15]);
 }
 
-/* How many bytes the character at `text` takes in UTF-8; 0: it is none. */
+/* How many bytes the UTF-8 character at `text` has. 0: it is not valid UTF-8. */
 static inline size_t json_character(const unsigned char *text, size_t size)
 {
 	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -132,7 +132,7 @@ static inline size_t json_character(const unsigned char *text, size_t size)
 	               : length;
 }
 
-/* Any bytes: those that are no UTF-8 become U+FFFD. */
+/* Any bytes may be given: a byte that is not valid UTF-8 becomes U+FFFD. */
 static inline void json_string(struct json *json, const char *bytes, size_t size)
 {
 	const unsigned char *text = (const unsigned char *)bytes;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What Linux does better than posix.c: sleeping, descriptors that are timers, random bytes, timer slack. */
+/* What Linux has beyond POSIX: sleeping by any clock, descriptors that are timers, random bytes, timer slack. */
 #define _GNU_SOURCE
 #include "system.h"
 
@@ -28,7 +28,7 @@ static void sleep_by_condition(struct sleeper *sleeper, uint64_t until_ns)
 	mutex_unlock(&sleeper->mutex);
 }
 
-/* Wait for either of two descriptors; without them, which is rare, for a moment. */
+/* Wait until one of the two descriptors is readable. If one could not be opened, which is rare, wait for 10 ms. */
 static void wait_for_either(int timer, int event)
 {
 	struct pollfd fds[2] = {{timer, POLLIN, 0}, {event, POLLIN, 0}};
@@ -49,8 +49,8 @@ static bool publish_event(struct sleeper *sleeper, int event)
 }
 
 /*
- * No condition variable counts by CLOCK_BOOTTIME, but a timerfd does. The descriptors live only as long as
- * the sleep: so there is nothing to close, and nothing that fails when the clock is made.
+ * No condition variable waits by CLOCK_BOOTTIME, but a timerfd does. The descriptors are open only during the sleep: so a
+ * sleeper needs no close, and its init cannot fail.
  */
 static void sleep_by_timerfd(struct sleeper *sleeper, int clock, uint64_t until_ns)
 {
@@ -84,7 +84,7 @@ void pawl__system_wake(struct sleeper *sleeper)
 	mutex_lock(&sleeper->mutex);
 	sleeper->wake = true;
 	if (sleeper->event >= 0 && write(sleeper->event, &one, sizeof(one)) < 0)
-		sleeper->wake = true; /* it is full: somebody has woken it already */
+		sleeper->wake = true; /* the counter is full: it was woken before */
 	mutex_unlock(&sleeper->mutex);
 	condition_signal(&sleeper->woken);
 }
@@ -97,8 +97,8 @@ int pawl__system_timer_open(int clock)
 }
 
 /*
- * To set it also takes back that it was readable, so it needs no read. A time that has passed makes it readable anew, which
- * an edge-triggered loop notices, too. Zero would switch it off.
+ * Setting a timerfd also clears its expiry, so it needs no read. A time in the past makes it readable again, which an
+ * edge-triggered loop notices, too. Zero would switch it off.
  */
 void pawl__system_timer_set(int timer, uint64_t at_ns)
 {
@@ -114,7 +114,7 @@ void pawl__system_timer_close(int timer)
 	close(timer);
 }
 
-/* By default Linux lets a thread sleep up to 50 us longer than asked, to wake several at once. */
+/* By default Linux lets a thread sleep up to 50 us longer than asked, so as to wake several threads at once. */
 void pawl__system_limit_slack(uint64_t slack_ns)
 {
 	int present = prctl(PR_GET_TIMERSLACK);

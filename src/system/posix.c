@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* system.h on POSIX systems: what Linux shares with the others, and then what linux.c does in its own way. */
+/* system.h on POSIX systems: what Linux shares with the others, then what linux.c does differently. */
 #define _GNU_SOURCE
 #include "system.h"
 
@@ -19,8 +19,8 @@
 #endif
 
 /*
- * How a condition variable is told to wait until a time of MONOTONIC: macOS by a length of time, the others by the
- * clock, which is set when it is made. PAWL_NO_SETCLOCK: the system has neither.
+ * How a condition variable waits by MONOTONIC: on macOS for a length of time, elsewhere by its clock, which is chosen
+ * when it is made. PAWL_NO_SETCLOCK: the system has neither.
  */
 #if defined(__APPLE__)
 #define WAITS_FOR_A_LENGTH 1
@@ -43,7 +43,7 @@ void pawl__system_sleeper_init(struct sleeper *sleeper)
 	sleeper->event = -1;
 }
 
-/* macOS lets a thread name itself only. */
+/* On macOS a thread can only name itself. */
 static void name_self(const char *name)
 {
 #if defined(__APPLE__)
@@ -68,10 +68,10 @@ static void *begin(void *arg)
 	return NULL;
 }
 
-/* 0, or an errno for less than the system allows. Some systems want whole pages. */
+/* 0, or an errno if the system allows no stack of this size. Some systems want whole pages. */
 static int set_stack(pthread_attr_t *attributes, size_t stack_size)
 {
-	const size_t page = 65536; /* the largest there is */
+	const size_t page = 65536; /* the largest of any system */
 	size_t present = 0;
 
 	pthread_attr_getstacksize(attributes, &present);
@@ -160,8 +160,7 @@ int64_t pawl__system_read_file(const char *path, void *data, size_t size)
 
 #define STEP UINT64_C(1000000000) /* ns */
 
-/* Under the mutex: wait for a wake, but no longer than so. It may return for no reason. */
-static void wait_for(struct sleeper *sleeper, uint64_t length_ns)
+static void wait_by_condition(struct sleeper *sleeper, uint64_t length_ns)
 {
 #if defined(WAITS_FOR_A_LENGTH)
 	const struct timespec length = timespec_of(length_ns);
@@ -171,7 +170,7 @@ static void wait_for(struct sleeper *sleeper, uint64_t length_ns)
 #else
 #if defined(WAITS_BY_MONOTONIC)
 	const struct timespec end = timespec_of(system_now(MONOTONIC) + length_ns);
-#else /* by a clock that people set, so only a step */
+#else /* by the wall clock, which may be set: so only one step */
 	const uint64_t step_ns = length_ns < STEP ? length_ns : STEP;
 	const struct timespec end = timespec_of(system_now(CLOCK_REALTIME) + step_ns);
 #endif
@@ -180,51 +179,10 @@ static void wait_for(struct sleeper *sleeper, uint64_t length_ns)
 #endif
 }
 
-/* While the machine is suspended no wait goes on: so a clock that does is looked at after each step. */
-void pawl__system_sleep(struct sleeper *sleeper, int clock, uint64_t until_ns)
+/* A wait stands still while the machine is suspended: so a clock that goes on is read after each step. */
+void pawl__system_wait_for(struct sleeper *sleeper, int clock, uint64_t length_ns)
 {
-	uint64_t now;
-
-	mutex_lock(&sleeper->mutex);
-	while (!sleeper->wake && (now = system_now(clock)) < until_ns)
-		if (until_ns == UINT64_MAX)
-			condition_wait(&sleeper->woken, &sleeper->mutex);
-		else if (clock == MONOTONIC || until_ns - now < STEP)
-			wait_for(sleeper, until_ns - now);
-		else
-			wait_for(sleeper, STEP);
-	sleeper->wake = false;
-	mutex_unlock(&sleeper->mutex);
-}
-
-void pawl__system_wake(struct sleeper *sleeper)
-{
-	mutex_lock(&sleeper->mutex);
-	sleeper->wake = true;
-	mutex_unlock(&sleeper->mutex);
-	condition_signal(&sleeper->woken);
-}
-
-int pawl__system_timer_open(int clock)
-{
-	(void)clock;
-	return -ENOTSUP;
-}
-
-void pawl__system_timer_set(int timer, uint64_t at_ns)
-{
-	(void)timer;
-	(void)at_ns;
-}
-
-void pawl__system_timer_close(int timer)
-{
-	(void)timer;
-}
-
-void pawl__system_limit_slack(uint64_t slack_ns)
-{
-	(void)slack_ns;
+	wait_by_condition(sleeper, clock == MONOTONIC || length_ns < STEP ? length_ns : STEP);
 }
 
 int pawl__system_random(void *bytes, size_t size)

@@ -46,7 +46,7 @@ struct system_thread {
 
 struct sleeper {
 	struct mutex mutex;
-	struct condition woken; /* counts by MONOTONIC, where it can be told to */
+	struct condition woken; /* waits by MONOTONIC, if the system can */
 	bool wake;              /* a wake that no sleep has seen yet */
 	int event;              /* Linux: an eventfd to be written by a wake, or -1 */
 };
@@ -116,7 +116,7 @@ static inline void nap(uint32_t ns) /* less than a second */
 	nanosleep(&length, NULL);
 }
 
-/* A time for the system's calls. Where time_t has 32 bits, what is beyond them is 68 years ahead: as good as never. */
+/* A time for the system's calls. A time_t of 32 bits saturates: 68 years after the start is as good as never. */
 static inline struct timespec timespec_of(uint64_t ns)
 {
 	uint64_t seconds = ns / UINT64_C(1000000000);

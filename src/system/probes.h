@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Probes for bpftrace, perf and SystemTap (USDT): a nop each, and a note in the ELF file that says where it is and where its
- * arguments are. They are compiled in where sys/sdt.h is (Debian: systemtap-sdt-dev), unless PAWL_NO_PROBES is defined;
- * else they are nothing. docs/probes.md has a script for each.
+ * Probes for bpftrace, perf and SystemTap (USDT). Each is a nop, and a note in the ELF file with its address and its
+ * arguments. They are compiled in if sys/sdt.h exists (Debian: systemtap-sdt-dev) and PAWL_NO_PROBES is not defined.
+ * docs/probes.md has a script for each.
  *
  *	arm        service, task, deadline in ns              a task was armed or touched
  *	cancel     service, task, enum pawl_cancel            what a cancel found
- *	run        service, task, function                    its function is called next
- *	late       service, function, ns late, ns taken       it has returned: how late it began, how long it took
+ *	run        service, task, function                    the task's function is called next
+ *	late       service, function, ns late, ns taken       the function returned: how late it began, how long it took
  *	watch      purgatory, operation, keys                 an operation waits
- *	complete   operation                                  it was won by a try, a check or a call; on_complete comes next
- *	expire     purgatory, operation, ns late              it was won by its deadline
+ *	complete   operation                                  a try, a check or a call completed it; on_complete comes next
+ *	expire     purgatory, operation, ns late              its deadline passed before it was completed
  */
 #ifndef PAWL_SYSTEM_PROBES_H
 #define PAWL_SYSTEM_PROBES_H
@@ -23,7 +23,7 @@
 #endif
 
 #ifdef PAWL_HAS_PROBES
-#ifdef __clang__ /* with -Wpedantic it warns of what the macros of sys/sdt.h become in our files */
+#ifdef __clang__ /* with -Wpedantic it warns of the macros of sys/sdt.h */
 #pragma clang diagnostic ignored "-Wgnu-zero-variadic-macro-arguments"
 #endif
 #define probe1(name, a)          DTRACE_PROBE1(pawl, name, a)

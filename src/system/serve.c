@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A server on a Unix socket, one thread: each line that a client writes is answered. What the lines say is nothing to it. A
- * client that does not read keeps nobody waiting: it is owed its answers, one at a time is made and kept for it, and while
- * it is owed one nothing further is read from it.
+ * A server on a Unix socket, with one thread. It answers each line that a client writes, whatever the line says. A client
+ * that does not read its answers delays no other: the server counts the answers that it owes, makes one at a time, and
+ * reads nothing more from that client meanwhile.
  */
 #define _GNU_SOURCE
 #include "system.h"
@@ -32,12 +32,12 @@ enum { CLIENTS = 8, READ_SIZE = 512, LOCK_TRIES = 1000 };
 struct client {
 	int fd;
 	unsigned owed; /* answers: at most READ_SIZE */
-	char *answer;  /* what is left of it is being sent; or NULL */
+	char *answer;  /* being sent, or NULL */
 	size_t size, sent;
 };
 
 struct local_server {
-	int listener, wake[2]; /* wake: a pipe; to write to it is to end the thread */
+	int listener, wake[2]; /* wake: a pipe; a byte in it ends the thread */
 	struct sockaddr_un address;
 	dev_t device; /* of the socket's file */
 	ino_t inode;
@@ -47,7 +47,7 @@ struct local_server {
 	struct local_handler handler;
 };
 
-/* For systems that cannot do it when they make the descriptor. */
+/* For systems that cannot set these flags when they open the descriptor. */
 static int prepare_fd(int fd)
 {
 	if (fd < 0)
@@ -77,9 +77,9 @@ static int accept_client(int listener)
 }
 
 /*
- * Several may begin to serve at one path at the same moment. None of them must take the socket of another one, to which that does not
- * listen yet, for the socket of a process that is gone. So each of them has the lock of the folder until it listens. A
- * folder that cannot be read has none, and whoever keeps the lock for a tenth of a second is not waited for.
+ * Two processes may open a server at one path at the same time. One of them must not mistake the other's socket, which is
+ * bound and does not listen yet, for the socket of a process that ended. So each locks the folder until it listens. It
+ * goes on without the lock if the folder cannot be read, or if another process keeps the lock for a tenth of a second.
  */
 static int lock_folder(const struct sockaddr_un *address)
 {
@@ -90,7 +90,7 @@ static int lock_folder(const struct sockaddr_un *address)
 	strcpy(folder, address->sun_path);
 	slash = strrchr(folder, '/');
 	if (slash)
-		slash[slash == folder] = '\0'; /* of "/name" the slash is the folder */
+		slash[slash == folder] = '\0'; /* the folder of "/name" is "/" */
 	fd = open(slash ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	for (int i = 0; fd >= 0 && i < LOCK_TRIES; i++) {
 		if (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
@@ -100,7 +100,7 @@ static int lock_folder(const struct sockaddr_un *address)
 	return fd;
 }
 
-/* Not by the close alone: a child that was forked meanwhile has the descriptor, too. */
+/* A close alone would not unlock it if a child process, forked meanwhile, has the descriptor, too. */
 static void unlock_folder(int fd)
 {
 	if (fd < 0)
@@ -109,7 +109,7 @@ static void unlock_folder(int fd)
 	close(fd);
 }
 
-/* Something has the path. 0: it was the socket of a process that is gone, and is removed; or -errno. */
+/* The path exists. 0: it was the socket of a process that ended, and is removed; or -errno. */
 static int remove_stale(const struct sockaddr_un *address)
 {
 	struct stat file;
@@ -144,8 +144,8 @@ static int bind_path(int fd, const struct sockaddr_un *address)
 }
 
 /*
- * Nobody can connect before listen(), and then the mode is right already. (On Linux the file has it from the first moment: bind
- * takes it from the descriptor. Elsewhere fchmod says no, and nothing is lost.)
+ * No client can connect before listen(), and by then the mode is right. (On Linux the file has it from the start, since
+ * bind copies it from the descriptor. Elsewhere fchmod fails, which does no harm.)
  */
 static int listen_privately(struct local_server *server)
 {
@@ -174,7 +174,7 @@ static int listen_privately(struct local_server *server)
 	return 0;
 }
 
-/* Unless another one has taken the path since. */
+/* Unless the path is another server's by now. */
 static void remove_file(const struct local_server *server)
 {
 	struct stat file;
@@ -184,32 +184,32 @@ static void remove_file(const struct local_server *server)
 		unlink(server->address.sun_path);
 }
 
-/* A child that was forked meanwhile has the descriptor, too. So the client would not notice that it was closed here. */
-static void hang_up(int fd)
+/* If a child process, forked meanwhile, has the descriptor, too, the client would not notice a close alone. */
+static void disconnect(int fd)
 {
 	shutdown(fd, SHUT_RDWR);
 	close(fd);
 }
 
-static void drop_client(struct local_server *server, struct client *client)
+static void remove_client(struct local_server *server, struct client *client)
 {
-	hang_up(client->fd);
+	disconnect(client->fd);
 	free(client->answer);
 	*client = server->clients[--server->client_count];
 	server->handler.clients(server->handler.arg, server->client_count);
 }
 
-/* One too many is closed at once, so that it does not wait for ever. */
+/* One client too many is disconnected at once, so that it does not wait for ever. */
 static void add_client(struct local_server *server)
 {
 	int fd = accept_client(server->listener);
 
 	if (fd < 0) {
-		nap(1000000); /* no descriptor is free, perhaps: it stays in the queue */
+		nap(1000000); /* perhaps no descriptor is free: the client stays in the queue */
 		return;
 	}
 	if (server->client_count == CLIENTS) {
-		hang_up(fd);
+		disconnect(fd);
 		return;
 	}
 	server->clients[server->client_count++] = (struct client){.fd = fd};
@@ -221,7 +221,7 @@ static bool would_block(void)
 	return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
 }
 
-/* False: the client is gone. */
+/* false: the client has disconnected. */
 static bool read_lines(struct client *client)
 {
 	char bytes[READ_SIZE];
@@ -280,13 +280,13 @@ static void serve(void *arg)
 			fds[2 + i] = (struct pollfd){server->clients[i].fd,
 			                             server->clients[i].owed ? POLLOUT : POLLIN, 0};
 		if (poll(fds, 2 + count, -1) < 0)
-			nap(1000000); /* no memory for it, perhaps for a moment only */
+			nap(1000000); /* perhaps the kernel has no memory now */
 		else if (fds[0].revents)
 			return;
 		for (unsigned i = count; i-- > 0;) /* from the end: the last one fills a gap */
 			if (fds[2 + i].revents &&
 			    !serve_client(server, &server->clients[i], fds[2 + i].revents))
-				drop_client(server, &server->clients[i]);
+				remove_client(server, &server->clients[i]);
 		if (fds[1].revents)
 			add_client(server);
 	}
@@ -343,7 +343,7 @@ int pawl__system_serve_open(struct local_server **opened, const char *path,
 	return 0;
 }
 
-/* To close the pipe would not do: a child that was forked meanwhile may have its end, too. A new pipe has room for a byte. */
+/* A close of the pipe would not do: a forked child may have the descriptor, too. An empty pipe has room for a byte. */
 static void end_thread(struct local_server *server)
 {
 	while (write(server->wake[1], "", 1) < 0 && errno == EINTR)
@@ -359,7 +359,7 @@ void pawl__system_serve_close(struct local_server *server)
 	remove_file(server);
 	close(server->listener);
 	while (server->client_count > 0)
-		drop_client(server, &server->clients[0]);
+		remove_client(server, &server->clients[0]);
 	free(server);
 }
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * system.h on Windows 7 and later, without winpthreads. What only newer versions have is asked for by name: a clock that
- * stands still while the machine is suspended and is exact (Windows 10), and names of threads (the same).
+ * system.h on Windows 7 and later, without winpthreads. Two functions of Windows 10 are looked up by name: a precise clock
+ * that stands still while the machine is suspended, and names of threads.
  *
- * Sleeping is by a condition variable, whose time-outs are whole milliseconds of the system's timer: 15.6 ms unless some
- * program has asked for less by timeBeginPeriod(). They are rounded up, so nothing is early.
+ * A sleep is by a condition variable, whose time-outs are in whole milliseconds, and as coarse as the system's timer: 15.6
+ * ms, unless a program asked for less by timeBeginPeriod(). They are rounded up, so nothing is early.
  */
 #define _GNU_SOURCE
 #include "system.h"
@@ -23,7 +23,7 @@
 typedef void WINAPI precise_fn(PULONGLONG time);
 typedef HRESULT WINAPI describe_fn(HANDLE thread, PCWSTR description);
 
-/* Of kernelbase.dll; NULL: this Windows does not have it. */
+/* A function of kernelbase.dll. NULL: this Windows does not have it. */
 static void (*newer(const char *name))(void)
 {
 	HMODULE module = GetModuleHandleA("kernelbase.dll");
@@ -31,18 +31,18 @@ static void (*newer(const char *name))(void)
 	return module ? (void (*)(void))(uintptr_t)GetProcAddress(module, name) : NULL;
 }
 
-/* In units of 100 ns. Two threads may look for the function at once, and find the same. */
+/* In units of 100 ns. Two threads may look up the function at once: both find the same. */
 static uint64_t unbiased_time(void)
 {
 	static precise_fn *precise;
-	static int looked;
+	static int looked_up;
 	ULONGLONG time = 0;
 
-	if (!__atomic_load_n(&looked, __ATOMIC_ACQUIRE)) {
+	if (!__atomic_load_n(&looked_up, __ATOMIC_ACQUIRE)) {
 		precise_fn *found = (precise_fn *)newer("QueryUnbiasedInterruptTimePrecise");
 
 		__atomic_store_n(&precise, found, __ATOMIC_RELAXED);
-		__atomic_store_n(&looked, 1, __ATOMIC_RELEASE);
+		__atomic_store_n(&looked_up, 1, __ATOMIC_RELEASE);
 	}
 	if (__atomic_load_n(&precise, __ATOMIC_RELAXED))
 		precise(&time);
@@ -51,7 +51,7 @@ static uint64_t unbiased_time(void)
 	return time;
 }
 
-/* Since 1970; Windows counts 100 ns since 1601. */
+/* In ns since 1970. Windows counts units of 100 ns since 1601. */
 static uint64_t wall_time(void)
 {
 	const uint64_t from_1601_to_1970 = UINT64_C(11644473600) * 10000000;
@@ -86,7 +86,10 @@ void pawl__system_sleeper_init(struct sleeper *sleeper)
 	sleeper->wake = false;
 }
 
-/* Whole milliseconds, at least that long; a day at the most, and a second by a clock that goes on while no wait does. */
+/*
+ * In whole milliseconds, rounded up; at most a day. A wait stands still while the machine is suspended: by a clock that goes
+ * on it is at most a second.
+ */
 static DWORD time_out(int clock, uint64_t length_ns)
 {
 	const uint64_t most = clock == MONOTONIC ? 86400 * SECOND : SECOND;
@@ -94,49 +97,10 @@ static DWORD time_out(int clock, uint64_t length_ns)
 	return (DWORD)((length_ns < most ? length_ns : most) / MS) + 1;
 }
 
-void pawl__system_sleep(struct sleeper *sleeper, int clock, uint64_t until_ns)
+void pawl__system_wait_for(struct sleeper *sleeper, int clock, uint64_t length_ns)
 {
-	uint64_t now;
-
-	mutex_lock(&sleeper->mutex);
-	while (!sleeper->wake && (now = system_now(clock)) < until_ns)
-		if (until_ns == UINT64_MAX)
-			condition_wait(&sleeper->woken, &sleeper->mutex);
-		else
-			SleepConditionVariableSRW(&sleeper->woken.windows, &sleeper->mutex.windows,
-			                          time_out(clock, until_ns - now), 0);
-	sleeper->wake = false;
-	mutex_unlock(&sleeper->mutex);
-}
-
-void pawl__system_wake(struct sleeper *sleeper)
-{
-	mutex_lock(&sleeper->mutex);
-	sleeper->wake = true;
-	mutex_unlock(&sleeper->mutex);
-	condition_signal(&sleeper->woken);
-}
-
-int pawl__system_timer_open(int clock)
-{
-	(void)clock;
-	return -ENOTSUP;
-}
-
-void pawl__system_timer_set(int timer, uint64_t at_ns)
-{
-	(void)timer;
-	(void)at_ns;
-}
-
-void pawl__system_timer_close(int timer)
-{
-	(void)timer;
-}
-
-void pawl__system_limit_slack(uint64_t slack_ns)
-{
-	(void)slack_ns;
+	SleepConditionVariableSRW(&sleeper->woken.windows, &sleeper->mutex.windows,
+	                          time_out(clock, length_ns), 0);
 }
 
 static void name_self(const char *name)
@@ -163,7 +127,7 @@ int pawl__system_thread_start(struct system_thread *thread, const char *name, si
 	size_t size = stack_size ? stack_size : LEAST_DEFAULT_STACK;
 
 	if (size > UINT32_MAX)
-		return -EAGAIN; /* there is no room for so large a stack */
+		return -EAGAIN; /* no address space has room for such a stack */
 	thread->run = run;
 	thread->arg = arg;
 	thread->name = name;
@@ -186,7 +150,7 @@ unsigned pawl__system_cpus(void)
 	return info.dwNumberOfProcessors ? (unsigned)info.dwNumberOfProcessors : 1;
 }
 
-/* RtlGenRandom, under the name that the library exports it by. */
+/* RtlGenRandom, under its exported name. */
 BOOLEAN NTAPI SystemFunction036(PVOID bytes, ULONG size);
 
 int pawl__system_random(void *bytes, size_t size)
