@@ -1,32 +1,36 @@
 # SPDX-License-Identifier: MIT
 # The front door: cmake does the work in build/.
 #
-#   make             build the libraries, the command and the examples
-#   make run         the main job, pawl demo: a million tasks on the real clock, every one accounted for
+#   make             build the libraries, the command, the module and the examples
+#   make run         run pawl demo: a million tasks on the real clock, every one accounted for
 #   make check       the C tests, about a minute: needs a C compiler, make and cmake; no root, server, browser or node
-#   make test        set up what is missing, build everything, run every test; the stages are in tests/stages
-#   make playground  the wheel in the browser: docs/playground/index.html
-#   make bench       the benchmark against other libraries (BENCH_ARGS=--quick: a minute; --help: more)
-#   make bench-docs  the same in full, and docs/benchmarks.md anew from what it finds
+#   make test        install what is missing, build everything, run every test; tests/stages has the stages
+#   make help        this list
+#
+#   make install     with PREFIX and DESTDIR
+#   make amalgamation  the library as pawl.c and pawl.h, and the wheel alone as pawl_wheel.c and .h, to copy
+#   make dist        build/pawl-VERSION.tar.gz, the release: the files of the commit HEAD; needs git
 #   make module      the Redis and Valkey module alone, build/module/pawl.so: needs a C compiler, make and cmake
-#   make install-module  puts it into PREFIX/lib/pawl, and its manual page into PREFIX/share/man
-#   make redis       a throw-away Redis with the module pawl.so, and what to type (PAWL_SERVER=, REDIS_PORT=)
+#   make install-module  install it into PREFIX/lib/pawl, and its manual page into PREFIX/share/man
+#   make playground  the wheel in the browser: docs/playground/index.html
+#   make redis       a throw-away Redis with the module, and what to type (PAWL_SERVER=, REDIS_PORT=)
+#
+#   make bench       the benchmarks beside other libraries (BENCH_ARGS=--quick: a minute; --help: more)
+#   make bench-docs  the same in full, and docs/benchmarks.md with its figures
+#   make bench-redis the longest calls of the module, and the module beside Lua, Sidekiq and BullMQ (BENCH_ARGS=--quick)
+#
 #   make test-redis  the module's tests on one server (PAWL_SERVER=/path/to/redis-server, PAWL_CLI=, PAWL_MODULE=)
 #   make test-redis-long  the same for longer, and the random test of its queue
-#   make bench-redis the longest calls of the module's queue, and the module beside Lua, Sidekiq and BullMQ (BENCH_ARGS=--quick)
+#   make test-platforms  the C library and its tests for other systems, CPUs and compilers (PLATFORMS="musl i386")
+#   make test-package  build the Debian packages and the release, check them, and use them
+#   make test-long   make test, and the random tests for longer
 #   make fuzz        fuzz the wheel and the calendar (FUZZ_SECONDS=60 each)
-#   make analyse     cppcheck and clang-tidy, which must find nothing, and the tests' coverage by lcov
 #   make mutate      break the source in known ways; the tests must notice each
-#   make schedules   explore schedules of the service and the purgatory in rounds, until Ctrl-C (PART=service or purgatory: only that)
-#   make test-long   the same, and the random tests for longer
-#   make test-platforms  the C library and its tests for other systems, CPUs and compilers (PLATFORMS="musl i386": only these)
-#   make install     with PREFIX and DESTDIR
-#   make amalgamation  the library as one pawl.c and one pawl.h, and the wheel alone as pawl_wheel.c and .h, in build/amalgamation
-#   make dist        build/pawl-VERSION.tar.gz, the release: the files of the commit HEAD; needs git
-#   make test-package  build the Debian packages, look at them with lintian, and use them
+#   make schedules   explore schedules of the service and the purgatory, until Ctrl-C (PART=service: only that)
+#   make analyse     cppcheck and clang-tidy, which must find nothing, and the tests' coverage by lcov
+#
 #   make format      clang-format over the source
 #   make clean       remove build/ and docs/playground/
-#   make help        this list
 
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
@@ -36,8 +40,9 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: all run check test test-long test-platforms schedules module install-module redis test-redis test-redis-long bench-redis playground bench bench-docs analyse fuzz mutate \
-	install amalgamation dist test-package help format clean cmake-is-here
+.PHONY: all run check test help install amalgamation dist module install-module playground redis \
+	bench bench-docs bench-redis test-redis test-redis-long test-platforms test-package test-long \
+	fuzz mutate schedules analyse format clean cmake-is-here
 
 all: cmake-is-here
 	@cmake -S . -B build/release >/dev/null
@@ -82,14 +87,14 @@ playground:
 	@scripts/bootstrap playground
 	@playground/build docs/playground/index.html
 
-# What cannot be installed is left out.
+# A library that cannot be installed is left out.
 bench:
 	@scripts/bootstrap bench || echo "bench: going on without it"
 	@cmake -S . -B build/bench -DPAWL_BENCH=ON | sed -n 's/^-- \(benchmark: \)/\1/p'
 	@cmake --build build/bench -j $(JOBS) >/dev/null
 	@scripts/bench build/bench/bench build/bench/results $(BENCH_ARGS)
 
-# On a quiet machine: what it finds is published.
+# On a quiet machine: the figures are published.
 bench-docs: bench
 	@scripts/bench-docs build/bench/results
 
@@ -137,7 +142,7 @@ mutate:
 	@scripts/bootstrap mutate
 	scripts/mutate
 
-# The loader learns of the new library where it may; elsewhere that is the packager's affair.
+# ldconfig tells the loader of the new library. A package does that itself.
 install: all
 	DESTDIR="$(abspath $(DESTDIR))" cmake --install build/release --prefix "$(abspath $(PREFIX))"
 	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" -eq 0 ]; then ldconfig || true; fi
@@ -159,7 +164,7 @@ test-package:
 	scripts/test-package
 
 help:
-	@sed -n 's/^#   make/make/p' Makefile
+	@sed -n 's/^#   make/make/p; s/^#$$//p' Makefile
 
 format:
 	find . \( -name build -o -name 'build-*' -o -name .git \) -prune -o -name '*.[ch]' -print -o -name '*.cpp' -print | xargs clang-format -i

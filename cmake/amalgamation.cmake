@@ -4,7 +4,7 @@
 set(PAWL_AMALGAMATION_DIR ${PROJECT_BINARY_DIR}/amalgamation)
 add_custom_target(amalgamation)
 
-# The private headers have no list; what the sources include is found by the script.
+# The private headers have no list: the script finds them by the #include lines.
 file(GLOB_RECURSE private_headers CONFIGURE_DEPENDS
   ${PROJECT_SOURCE_DIR}/src/*.h ${PROJECT_SOURCE_DIR}/adapters/pass.h)
 
