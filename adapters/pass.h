@@ -12,6 +12,8 @@
 #ifndef PAWL_ADAPTERS_PASS_H
 #define PAWL_ADAPTERS_PASS_H
 
+#include "../src/wheel/saturate.h"
+
 #include <errno.h>
 #include <pawl/loop.h>
 #include <stddef.h>
@@ -194,7 +196,7 @@ static inline uint64_t adapter_next_period(uint64_t deadline, uint64_t period, u
 	uint64_t missed = now > deadline ? (now - deadline) / period : 0;
 	uint64_t last = deadline + missed * period; /* not after now */
 
-	return period < PAWL_NEVER - last ? last + period : PAWL_NEVER;
+	return saturating_sum(last, period);
 }
 
 /* A periodic timer is armed again before its function is called, so that the function may cancel or arm it. */
@@ -262,7 +264,7 @@ static inline void adapter_wake_by(struct adapter *adapter, uint64_t deadline)
 /* The sum saturates at the end of time. */
 static inline uint64_t adapter_deadline(uint64_t now, uint64_t delay_ns)
 {
-	return delay_ns < PAWL_NEVER - now ? now + delay_ns : PAWL_NEVER;
+	return saturating_sum(now, delay_ns);
 }
 
 static inline void adapter_put(struct adapter *adapter, struct pawl_timer *timer, uint64_t now,

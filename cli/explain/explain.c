@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../src/wheel/saturate.h"
 #include "../commands.h"
 #include "../text/arguments.h"
 
@@ -69,9 +70,8 @@ static struct journey_unit unit_for(uint64_t tick)
 static void follow(struct explained *timer, struct pawl_wheel *wheel)
 {
 	uint64_t start = pawl_wheel_now(wheel);
-	uint64_t deadline = timer->delay < PAWL_NEVER - start ? start + timer->delay : PAWL_NEVER;
 
-	journey_arm(&timer->journey, deadline, &timer->steps[0]);
+	journey_arm(&timer->journey, saturating_sum(start, timer->delay), &timer->steps[0]);
 	timer->count = 1;
 	while (timer->journey.waiting) {
 		journey_advance(wheel, PAWL_NEVER);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "../../src/wheel/saturate.h"
 #include "moments.h"
 #include "state.h"
 #include "zones.h"
@@ -67,7 +68,7 @@ static uint64_t replayed(struct pipe *p, uint64_t stamp, uint64_t now)
 
 		stamp = distance < 0x1p63 ? (uint64_t)distance : PAWL_NEVER;
 	}
-	return pipe_sum(p->base_time, stamp);
+	return deadline_after(p->base_time, stamp);
 }
 
 static uint64_t deadline_of(struct pipe *p, const struct line *line)
@@ -78,7 +79,7 @@ static uint64_t deadline_of(struct pipe *p, const struct line *line)
 		return replayed(p, line->ns, now);
 	if (line->kind == LINE_AT || line->kind == LINE_CALENDAR)
 		return moment_deadline(line->ns, now, pipe_time(CLOCK_REALTIME));
-	return pipe_sum(now, line->ns);
+	return deadline_after(now, line->ns);
 }
 
 static void keep_line(struct pipe *p, const struct line *line)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #define _POSIX_C_SOURCE 200809L
 #include "moments.h"
+#include "../../src/wheel/saturate.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -40,7 +41,7 @@ uint64_t moment_deadline(uint64_t moment, uint64_t now, uint64_t wall)
 {
 	if (moment <= wall)
 		return now;
-	return moment - wall < PAWL_NEVER - now ? now + (moment - wall) : PAWL_NEVER - 1;
+	return deadline_after(now, moment - wall);
 }
 
 /* The wheel may not be changed while it is gone through, but for taking off who is at hand. */

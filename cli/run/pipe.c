@@ -33,11 +33,6 @@ uint64_t pipe_time(clockid_t clock)
 	return (uint64_t)t.tv_sec * SECOND + (uint64_t)t.tv_nsec;
 }
 
-uint64_t pipe_sum(uint64_t a, uint64_t b)
-{
-	return b < PAWL_NEVER - a ? a + b : PAWL_NEVER - 1;
-}
-
 void pipe_fail(struct pipe *p, const char *what, int error)
 {
 	complain("%s: %s", what, strerror(error));

@@ -49,7 +49,6 @@ void pipe_reap(struct pipe *pipe);
 /* Tell why, and stop. */
 void pipe_fail(struct pipe *pipe, const char *what, int error);
 
-uint64_t pipe_time(clockid_t clock);       /* ns */
-uint64_t pipe_sum(uint64_t a, uint64_t b); /* at most the last moment there is */
+uint64_t pipe_time(clockid_t clock); /* ns */
 
 #endif

@@ -52,7 +52,7 @@ bool pawl__deadline_arm(struct shard *shard, struct pawl_op *op, uint64_t now_ns
                         uint64_t timeout_ns)
 {
 	const struct pawl_purgatory *purgatory = shard->purgatory;
-	uint64_t tick = ticks_up(&purgatory->ticks, add_ns(now_ns, timeout_ns));
+	uint64_t tick = ticks_up(&purgatory->ticks, saturating_sum(now_ns, timeout_ns));
 
 	lock_assert_held(&shard->lock);
 	pawl_wheel_advance(shard->wheel, ticks_down(&purgatory->ticks, now_ns), 1);

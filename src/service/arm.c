@@ -165,8 +165,9 @@ int pawl_service_arm(struct pawl_service *service, struct pawl_task *task, uint6
 {
 	uint64_t now = clock_now(service);
 
-	return arm(service, task,
-	           &(struct arming){now, add_ns(now, delay_ns), 0, PAWL_SKIP, false, false});
+	return arm(
+	        service, task,
+	        &(struct arming){now, saturating_sum(now, delay_ns), 0, PAWL_SKIP, false, false});
 }
 
 int pawl_service_arm_at(struct pawl_service *service, struct pawl_task *task, uint64_t deadline_ns)
@@ -179,9 +180,9 @@ int pawl_service_arm_at(struct pawl_service *service, struct pawl_task *task, ui
 int pawl_service_arm_within(struct pawl_service *service, struct pawl_task *task,
                             uint64_t earliest_ns, uint64_t latest_ns)
 {
-	uint64_t now = clock_now(service), deadline = add_ns(now, earliest_ns);
+	uint64_t now = clock_now(service), deadline = saturating_sum(now, earliest_ns);
 	uint64_t first = ticks_up(&service->ticks, deadline);
-	uint64_t last = ticks_down(&service->ticks, add_ns(now, latest_ns));
+	uint64_t last = ticks_down(&service->ticks, saturating_sum(now, latest_ns));
 
 	if (latest_ns < earliest_ns)
 		return -EINVAL;
@@ -210,7 +211,8 @@ int pawl_service_arm_every(struct pawl_service *service, struct pawl_task *task,
 	if (period_ns == 0 || (missed != PAWL_SKIP && missed != PAWL_BURST && missed != PAWL_DELAY))
 		return -EINVAL;
 	return arm(service, task,
-	           &(struct arming){now, add_ns(now, period_ns), period_ns, missed, false, false});
+	           &(struct arming){now, saturating_sum(now, period_ns), period_ns, missed, false,
+	                            false});
 }
 
 int pawl_service_touch(struct pawl_service *service, struct pawl_task *task, uint64_t delay_ns)
@@ -218,7 +220,7 @@ int pawl_service_touch(struct pawl_service *service, struct pawl_task *task, uin
 	uint64_t now = clock_now(service);
 
 	return arm(service, task,
-	           &(struct arming){now, add_ns(now, delay_ns), 0, PAWL_SKIP, true, false});
+	           &(struct arming){now, saturating_sum(now, delay_ns), 0, PAWL_SKIP, true, false});
 }
 
 /* Under the lock. */
@@ -239,9 +241,9 @@ uint64_t pawl_service_deadline(struct pawl_service *service, struct pawl_task *t
 		return PAWL_NEVER;
 	lock_acquire(&shard->lock);
 	if (pending(service, shard, task))
-		deadline = task->at_time
-		                   ? add_ns(clock_now(service), wall_wait(service, task->period_ns))
-		                   : task->deadline_ns;
+		deadline = task->at_time ? saturating_sum(clock_now(service),
+		                                          wall_wait(service, task->period_ns))
+		                         : task->deadline_ns;
 	if (pending(service, shard, task) && deadline == PAWL_NEVER)
 		deadline = PAWL_NEVER - 1;
 	lock_release(&shard->lock);

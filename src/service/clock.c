@@ -168,7 +168,7 @@ void pawl_clock_manual_advance(struct pawl_clock_manual *clock, uint64_t ns)
 	struct manual *manual = manual_of(&clock->clock);
 
 	mutex_lock(&manual->mutex);
-	set_time(manual, ns < PAWL_NEVER - manual->now ? manual->now + ns : PAWL_NEVER);
+	set_time(manual, saturating_sum(manual->now, ns));
 	mutex_unlock(&manual->mutex);
 }
 

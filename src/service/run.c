@@ -138,13 +138,13 @@ static struct job take(struct pawl_service *service, struct worker *worker, stru
 /* The next run of a periodic task whose run is over at `now`. */
 static uint64_t next_deadline(const struct pawl_task *task, uint64_t now)
 {
-	uint64_t next = add_ns(task->deadline_ns, task->period_ns);
+	uint64_t next = saturating_sum(task->deadline_ns, task->period_ns);
 
 	if (task->missed == PAWL_DELAY)
-		return add_ns(now, task->period_ns);
+		return saturating_sum(now, task->period_ns);
 	if (task->missed == PAWL_SKIP && next <= now)
-		return add_ns(next,
-		              (now - next) / task->period_ns * task->period_ns + task->period_ns);
+		return saturating_sum(next, (now - next) / task->period_ns * task->period_ns +
+		                                    task->period_ns);
 	return next;
 }
 

@@ -47,8 +47,9 @@ static uint64_t due_at(const struct snapshot *snapshot, const struct pawl_task *
 {
 	if (!task->at_time)
 		return task->deadline_ns;
-	return add_ns(snapshot->now,
-	              task->period_ns > snapshot->wall ? task->period_ns - snapshot->wall : 0);
+	return saturating_sum(snapshot->now, task->period_ns > snapshot->wall
+	                                             ? task->period_ns - snapshot->wall
+	                                             : 0);
 }
 
 static struct function *function_of(struct snapshot *snapshot, pawl_task_fn *run)

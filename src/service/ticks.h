@@ -6,6 +6,8 @@
 #ifndef PAWL_SERVICE_TICKS_H
 #define PAWL_SERVICE_TICKS_H
 
+#include "../wheel/saturate.h"
+
 #include <pawl/wheel.h>
 
 struct ticks {
@@ -62,14 +64,7 @@ static inline uint64_t ticks_up(const struct ticks *ticks, uint64_t ns)
 /* When a tick begins; PAWL_NEVER for what is beyond all time. */
 static inline uint64_t ns_of_tick(const struct ticks *ticks, uint64_t tick)
 {
-	uint64_t ns;
-
-	return __builtin_mul_overflow(tick, ticks->ns, &ns) ? PAWL_NEVER : ns;
-}
-
-static inline uint64_t add_ns(uint64_t now, uint64_t delay)
-{
-	return delay <= PAWL_NEVER - now ? now + delay : PAWL_NEVER;
+	return saturating_product(tick, ticks->ns);
 }
 
 #endif

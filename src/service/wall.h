@@ -40,13 +40,13 @@ static inline uint64_t wall_wait(const struct pawl_service *service, uint64_t wa
 /* When to look at the wall clock, in so long or before. */
 static inline uint64_t wall_look(const struct pawl_service *service, uint64_t now, uint64_t wait)
 {
-	uint64_t first = ticks_up(&service->ticks, add_ns(now, PAWL_SECOND / 2));
-	uint64_t last = ticks_down(&service->ticks, add_ns(now, PAWL_SECOND));
+	uint64_t first = ticks_up(&service->ticks, saturating_sum(now, PAWL_SECOND / 2));
+	uint64_t last = ticks_down(&service->ticks, saturating_sum(now, PAWL_SECOND));
 
 	if (wait <= PAWL_SECOND)
-		return add_ns(now, wait);
+		return saturating_sum(now, wait);
 	return first < last ? ns_of_tick(&service->ticks, pawl_time_within(first, last))
-	                    : add_ns(now, PAWL_SECOND);
+	                    : saturating_sum(now, PAWL_SECOND);
 }
 
 #endif

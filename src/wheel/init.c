@@ -3,6 +3,7 @@
 #include "compiler.h"
 #include "list.h"
 #include "reach.h"
+#include "saturate.h"
 
 #define DEFAULT_WHEEL_SIZE 256u /* measured: docs/design/wheel.md */
 #define MIN_WHEEL_SIZE     2u
@@ -20,12 +21,6 @@ static unsigned highest_bit(uint64_t x)
 static bool power_of_two(uint64_t x)
 {
 	return (x & (x - 1)) == 0;
-}
-
-/* b must not be 0. */
-static uint64_t saturating_product(uint64_t a, uint64_t b)
-{
-	return a > UINT64_MAX / b ? UINT64_MAX : a * b;
 }
 
 /* The options with the defaults filled in. Field by field: gcc for ARM copies a struct by memcpy, and the

@@ -5,6 +5,7 @@
  */
 #include "../../cli/journey/journey.h"
 
+#include "../../src/wheel/saturate.h"
 #include "../../support/random.h"
 #include "../support/test.h"
 #include "../support/wheels.h"
@@ -387,7 +388,7 @@ static void any_journey_follows_the_formula(void)
 	for (unsigned run = 0; run < 6000; run++) {
 		uint64_t start = random_next(&random) >> random_below(&random, 64);
 		uint64_t delay = random_next(&random) >> random_below(&random, 64);
-		uint64_t deadline = start < PAWL_NEVER - delay ? start + delay : PAWL_NEVER;
+		uint64_t deadline = saturating_sum(start, delay);
 		struct tale *tale = tale_on(start, ticks[run % 6], sizes[random_below(&random, 5)]);
 
 		follow_to_the_end(tale, deadline);

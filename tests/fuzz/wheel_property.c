@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../src/wheel/saturate.h"
 #include "../model/wheel_model.h"
 #include "pawl/wheel.h"
 
@@ -99,21 +100,9 @@ static uint64_t take_u64(struct run *run)
 	return value;
 }
 
-static uint64_t add(uint64_t a, uint64_t b)
-{
-	return a + b < a ? UINT64_MAX : a + b;
-}
-
 static uint64_t subtract(uint64_t a, uint64_t b)
 {
 	return a < b ? 0 : a - b;
-}
-
-static uint64_t multiply(uint64_t a, uint64_t b)
-{
-	uint64_t product;
-
-	return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
 }
 
 /* The span of a slot of the level, in time units. */
@@ -122,7 +111,7 @@ static uint64_t slot_span(const struct run *run, unsigned level)
 	uint64_t span = run->model.tick;
 
 	while (level-- > 0)
-		span = multiply(span, run->model.wheel_size);
+		span = saturating_product(span, run->model.wheel_size);
 	return span;
 }
 
@@ -131,9 +120,9 @@ static uint64_t take_edge(struct run *run)
 {
 	uint64_t span = slot_span(run, take_u8(run) % 8);
 	uint8_t byte = take_u8(run);
-	uint64_t edge = multiply(add(run->model.now / span, byte >> 2), span);
+	uint64_t edge = saturating_product(saturating_sum(run->model.now / span, byte >> 2), span);
 
-	return (byte & 3) == 0 ? subtract(edge, 1) : add(edge, (byte & 3) - 1u);
+	return (byte & 3) == 0 ? subtract(edge, 1) : saturating_sum(edge, (byte & 3) - 1u);
 }
 
 /* A moment: of interest, near, or anywhere. */
@@ -148,7 +137,7 @@ static uint64_t take_time(struct run *run)
 	case 1:
 		return now;
 	case 2:
-		return add(now, 1);
+		return saturating_sum(now, 1);
 	case 3:
 		return MODEL_LAST;
 	case 4:
@@ -164,21 +153,21 @@ static uint64_t take_time(struct run *run)
 	case 10:
 		return run->truth[take_u8(run) % TIMERS].deadline;
 	case 11:
-		return add(run->truth[take_u8(run) % TIMERS].deadline, 1);
+		return saturating_sum(run->truth[take_u8(run) % TIMERS].deadline, 1);
 	case 12:
 	case 13:
 		return take_edge(run);
 	case 14:
 		shift = take_u8(run) % 64;
-		return add(now, (uint64_t)take_u8(run) << shift);
+		return saturating_sum(now, (uint64_t)take_u8(run) << shift);
 	case 15:
-		return add(now, multiply(take_u16(run), tick));
+		return saturating_sum(now, saturating_product(take_u16(run), tick));
 	case 16:
-		return add(now, take_u8(run));
+		return saturating_sum(now, take_u8(run));
 	case 17:
-		return add(now, multiply(take_u8(run) % 8u, tick));
+		return saturating_sum(now, saturating_product(take_u8(run) % 8u, tick));
 	default:
-		return add(now, multiply(take_u8(run), tick));
+		return saturating_sum(now, saturating_product(take_u8(run), tick));
 	}
 }
 
@@ -260,9 +249,9 @@ static uint64_t take_start(struct run *run)
 	case 5:
 		return UINT64_MAX - take_u16(run);
 	case 6:
-		return subtract(UINT64_MAX, multiply(take_u8(run), run->options.tick));
+		return subtract(UINT64_MAX, saturating_product(take_u8(run), run->options.tick));
 	default:
-		return multiply(take_u16(run), run->options.tick);
+		return saturating_product(take_u16(run), run->options.tick);
 	}
 }
 
@@ -625,7 +614,7 @@ static void do_row(struct run *run)
 			do_cancel(run, i);
 			break;
 		}
-		deadline = add(deadline, step);
+		deadline = saturating_sum(deadline, step);
 	}
 }
 
@@ -665,7 +654,7 @@ static void step(struct run *run)
 		do_advance(run, model_next(&run->model), take_bound(byte));
 		break;
 	case 9:
-		do_advance(run, add(run->model.now, run->model.tick), take_bound(byte));
+		do_advance(run, saturating_sum(run->model.now, run->model.tick), take_bound(byte));
 		break;
 	case 10:
 		do_pops(run, 1 + (byte >> 4));

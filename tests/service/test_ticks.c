@@ -125,12 +125,33 @@ static void ticks_are_a_division(void)
 		expect_ticks(draw(&random) | 1, draw(&random));
 }
 
+static void expect_product(uint64_t a, uint64_t b)
+{
+	EXPECT_EQ(saturating_product(a, b), multiply_high_by_halves(a, b) ? UINT64_MAX : a * b);
+}
+
+static void sums_and_products_stop_at_never(void)
+{
+	for (size_t i = 0; i < COUNTOF(edges); i++)
+		for (size_t j = 0; j < COUNTOF(edges); j++) {
+			uint64_t a = edges[i], b = edges[j], sum = a + b;
+
+			EXPECT_EQ(saturating_sum(a, b), sum < a ? PAWL_NEVER : sum);
+			EXPECT_EQ(deadline_after(a, b),
+			          sum < a || sum == PAWL_NEVER ? PAWL_NEVER - 1 : sum);
+			expect_product(a, b);
+		}
+	expect_product(0, UINT64_MAX);
+	expect_product(UINT64_MAX, 0);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
 	        TEST(the_upper_half_of_a_product_is_that_of_its_halves),
 	        TEST(the_inverse_is_two_to_the_64_divided_and_rounded_down),
 	        TEST(ticks_are_a_division),
+	        TEST(sums_and_products_stop_at_never),
 	};
 
 	make_edges();

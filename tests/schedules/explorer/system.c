@@ -397,8 +397,7 @@ static void sleep_for(uint64_t duration, uintptr_t pc)
 {
 	scheduling_point(SLEEP, NULL, pc);
 	step_value(duration, false);
-	thread_wait(FOR_TIME, NULL,
-	            duration < NEVER - explorer->now ? explorer->now + duration : NEVER);
+	thread_wait(FOR_TIME, NULL, saturating_sum(explorer->now, duration));
 }
 
 int __wrap_nanosleep(const struct timespec *duration, struct timespec *rest)
