@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Making tasks due: the wheels are advanced to the present tick, and, where there is time, opened ahead. */
+/* Making tasks due: workers advance the wheels to the current tick and, when there is time, open slots ahead. */
 #define _GNU_SOURCE
 #include "shard.h"
 
-/* Others that wait for the lock have their chance between two batches. */
+/* Between two batches: threads that wait for the lock can get it. */
 static void let_others_in(struct shard *shard)
 {
 	lock_release(&shard->lock);
@@ -13,10 +13,9 @@ static void let_others_in(struct shard *shard)
 }
 
 /*
- * Advance the shard's wheel, a batch of moves at a time, to the end or until something is due: to run that
- * first, while it is in the cache, is quicker than to make all of a backlog due and then run it. Where it
- * stopped is what the shard is promised then. Under the lock, which is given back for a moment between two
- * batches. True if anything moved.
+ * Advance the shard's wheel, a batch of moves at a time, to `tick` or, with FIRST_DUE, until a task is due: running that
+ * task first, while it is in the cache, is quicker than making a whole backlog due. `visit_by` becomes the tick at which the
+ * next visit goes on. Under the lock, which is released between two batches. True if a timer moved.
  */
 bool pawl__shard_advance(struct pawl_service *service, struct shard *shard, uint64_t tick,
                          enum advance_to end, struct wakes *wakes)
@@ -35,14 +34,14 @@ bool pawl__shard_advance(struct pawl_service *service, struct shard *shard, uint
 	}
 	if (due)
 		mark_ready(shard, wakes);
-	promise_anew(service, shard, next_visit(shard), wakes);
+	set_visit(service, shard, next_visit(shard), wakes);
 	count_moves(service, &shard->moved_at_opening, all);
 	return all > 0;
 }
 
 /*
- * Do at most so many moves of what the next openings would do at once (pawl_wheel_ahead). A slot that was emptied
- * needs no wake-up, so the promise may be for later now. True if anything moved. Under the lock.
+ * Make up to `most` of the moves that the next openings would have to make at once (pawl_wheel_ahead). An emptied slot
+ * needs no wake-up, so `visit_by` may be later now. Under the lock. True if a timer moved.
  */
 bool pawl__shard_open_ahead(struct pawl_service *service, struct shard *shard, size_t most,
                             struct wakes *wakes)
@@ -53,14 +52,14 @@ bool pawl__shard_open_ahead(struct pawl_service *service, struct shard *shard, s
 	moves = pawl_wheel_ahead(shard->wheel, most);
 	if (!moves)
 		return false;
-	promise_anew(service, shard, next_visit(shard), wakes);
+	set_visit(service, shard, next_visit(shard), wakes);
 	count_moves(service, &shard->moved_ahead, moves);
 	return true;
 }
 
 /*
- * For a worker that has nothing else to do: a batch of moves in the first shard that has any, from this one on. Then
- * the worker looks again whether a task is due. False: nothing is left to do ahead.
+ * For a worker that has nothing else to do: a batch of moves in the first shard that has any, beginning with shard `from`.
+ * After it the worker looks again whether a task is due. False: no shard has moves to make ahead.
  */
 bool pawl__service_open_ahead(struct pawl_service *service, unsigned from)
 {
@@ -69,7 +68,7 @@ bool pawl__service_open_ahead(struct pawl_service *service, unsigned from)
 		struct wakes wakes = {0};
 		bool moved;
 
-		if (__atomic_load_n(&shard->promised, __ATOMIC_RELAXED) == PAWL_NEVER)
+		if (__atomic_load_n(&shard->visit_by, __ATOMIC_RELAXED) == PAWL_NEVER)
 			continue; /* there is no task */
 		lock_acquire(&shard->lock);
 		moved = pawl__shard_open_ahead(service, shard, AHEAD, &wakes);
@@ -81,8 +80,8 @@ bool pawl__service_open_ahead(struct pawl_service *service, unsigned from)
 	return false;
 }
 
-/* Advance each shard that was promised a worker by now. */
-void pawl__service_open_promised(struct pawl_service *service, uint64_t tick)
+/* Advance each shard whose `visit_by` has come. */
+void pawl__service_visit_shards(struct pawl_service *service, uint64_t tick)
 {
 	struct wakes wakes = {0};
 	unsigned moved = 0;
@@ -90,12 +89,12 @@ void pawl__service_open_promised(struct pawl_service *service, uint64_t tick)
 	for (unsigned i = 0; i < service->shard_count; i++) {
 		struct shard *shard = &service->shards[i];
 
-		if (__atomic_load_n(&shard->promised, __ATOMIC_SEQ_CST) > tick)
+		if (__atomic_load_n(&shard->visit_by, __ATOMIC_SEQ_CST) > tick)
 			continue;
 		lock_acquire(&shard->lock);
 		moved += pawl__shard_advance(service, shard, tick, FIRST_DUE, &wakes);
 		lock_release(&shard->lock);
 	}
-	wakes.worker = moved > 1; /* the tasks of one shard are for this thread */
+	wakes.worker = moved > 1; /* this thread runs the tasks of one shard itself */
 	wake(service, &wakes);
 }

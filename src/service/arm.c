@@ -199,8 +199,8 @@ int pawl_service_arm_at_time(struct pawl_service *service, struct pawl_task *tas
 	if (time.tv_nsec < 0 || time.tv_nsec >= (long)PAWL_SECOND)
 		return -EINVAL;
 	return arm(service, task,
-	           &(struct arming){now, wall_look(service, now, wall_wait(service, wall)), wall,
-	                            PAWL_SKIP, false, true});
+	           &(struct arming){now, wall_check_at(service, now, wall_wait(service, wall)),
+	                            wall, PAWL_SKIP, false, true});
 }
 
 int pawl_service_arm_every(struct pawl_service *service, struct pawl_task *task, uint64_t period_ns,

@@ -56,7 +56,7 @@ static void await_change(struct pawl_service *service, uint64_t changes)
 }
 
 /* If it is not, a worker will leave it, and tell. Slots that only move tasks down are opened here. */
-static bool shard_at_rest(struct pawl_service *service, struct shard *shard, uint64_t *ran)
+static bool shard_settled(struct pawl_service *service, struct shard *shard, uint64_t *ran)
 {
 	uint64_t tick = ticks_down(&service->ticks, clock_now(service));
 	struct wakes wakes = {0};
@@ -64,7 +64,7 @@ static bool shard_at_rest(struct pawl_service *service, struct shard *shard, uin
 
 	lock_acquire(&shard->lock);
 	pawl__shard_advance(service, shard, tick, TICK, &wakes);
-	rest = at_rest(shard);
+	rest = settled(shard);
 	shard->settling |= !rest;
 	*ran += shard->counts[0].ran + shard->counts[1].ran;
 	lock_release(&shard->lock);
@@ -72,13 +72,13 @@ static bool shard_at_rest(struct pawl_service *service, struct shard *shard, uin
 	return rest;
 }
 
-static bool all_at_rest(struct pawl_service *service, uint64_t *ran)
+static bool all_settled(struct pawl_service *service, uint64_t *ran)
 {
 	bool rest = true;
 
 	*ran = 0;
 	for (unsigned i = 0; i < service->shard_count; i++)
-		rest &= shard_at_rest(service, &service->shards[i], ran);
+		rest &= shard_settled(service, &service->shards[i], ran);
 	return rest;
 }
 
@@ -96,7 +96,7 @@ static void settle_threads(struct pawl_service *service)
 
 		before = rest;
 		ran_before = ran;
-		rest = all_at_rest(service, &ran);
+		rest = all_settled(service, &ran);
 		if (!rest)
 			await_change(service, changes);
 	} while (!before || !rest || ran != ran_before);

@@ -189,7 +189,7 @@ struct timespec pawl_clock_manual_wall(struct pawl_clock_manual *clock)
 }
 
 /* Whether somebody waits, for something that is still to come. Under the mutex. */
-static bool settled_down(const struct manual *manual)
+static bool is_asleep(const struct manual *manual)
 {
 	return manual->waiting && !manual->wake &&
 	       (manual->deadline > manual->now || manual->deadline == PAWL_NEVER);
@@ -211,7 +211,7 @@ uint64_t pawl_clock_manual_step(struct pawl_clock_manual *clock)
 	uint64_t now;
 
 	mutex_lock(&manual->mutex);
-	while (will_wait(clock) && !settled_down(manual))
+	while (will_wait(clock) && !is_asleep(manual))
 		condition_wait(&manual->waits, &manual->mutex);
 	if (manual->deadline != PAWL_NEVER && manual->deadline > manual->now)
 		set_time(manual, manual->deadline);

@@ -21,7 +21,7 @@ static char *answer(void *arg, size_t *size)
 	struct inspector *inspector = arg;
 	struct json json = {0};
 
-	pawl__snapshot_take(&inspector->snapshot, inspector->service);
+	pawl__snapshot_gather(&inspector->snapshot, inspector->service);
 	pawl__snapshot_write(&inspector->snapshot, &json);
 	if (json.failed) {
 		free(json.text);

@@ -93,7 +93,7 @@ struct shard {
 
 	/* Written under the lock, read without: */
 	bool ready;             /* something is due */
-	shared_uint64 promised; /* the tick by which a worker has to come; PAWL_NEVER */
+	shared_uint64 visit_by; /* the tick by which a worker has to come; PAWL_NEVER */
 
 	struct counts counts[2]; /* of the users' tasks, and of internal ones; under the lock */
 	uint64_t moved_ahead, moved_at_opening; /* under the lock */
@@ -147,7 +147,7 @@ struct pawl_service {
 	shared_uint64 sleeps_until __attribute__((aligned(LINE))); /* a tick: the leader; or 0 */
 	shared_uint64 wakeups, empty_wakeups;
 	shared_uint64 moves; /* of all wheels; what matters is whether there was any */
-	size_t limited;      /* of the quota max_pending: taken */
+	size_t quota_used;   /* of the quota max_pending: taken */
 	unsigned
 	        followers; /* workers that sleep without leading, or are about to; pool: are free */
 	unsigned has_leader; /* or 0: a worker sleeps for all, or is about to */
@@ -180,7 +180,7 @@ struct wakes; /* sleep.h */
 enum advance_to { FIRST_DUE, TICK };
 bool pawl__shard_advance(struct pawl_service *service, struct shard *shard, uint64_t tick,
                          enum advance_to end, struct wakes *wakes);
-void pawl__service_open_promised(struct pawl_service *service, uint64_t tick);
+void pawl__service_visit_shards(struct pawl_service *service, uint64_t tick);
 bool pawl__shard_open_ahead(struct pawl_service *service, struct shard *shard, size_t most,
                             struct wakes *wakes);
 bool pawl__service_open_ahead(struct pawl_service *service, unsigned from);

@@ -59,7 +59,7 @@ static bool open_shard(struct pawl_service *service, struct shard *shard,
 	};
 	size_t size = pawl_wheel_footprint(&wheel);
 
-	*shard = (struct shard){.promised = PAWL_NEVER};
+	*shard = (struct shard){.visit_by = PAWL_NEVER};
 	shard->wheel = pawl_wheel_init(malloc(size), size, &wheel);
 	return shard->wheel != NULL;
 }
@@ -118,7 +118,7 @@ static int start_threads(struct pawl_service *service)
 	return error;
 }
 
-static int take_clock(struct pawl_service *service, struct pawl_clock *clock)
+static int claim_clock(struct pawl_service *service, struct pawl_clock *clock)
 {
 	void *nobody = NULL;
 
@@ -164,7 +164,7 @@ int pawl_service_open(struct pawl_service **opened, const struct pawl_service_op
 	service = pawl__system_lines(sizeof(*service));
 	if (!service)
 		return -ENOMEM;
-	error = take_clock(service, options.clock);
+	error = claim_clock(service, options.clock);
 	if (error) {
 		pawl__system_free_lines(service);
 		return error;

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Driving a service by hand: manual mode. A loop of the user's polls, and sleeps in between: until the time that
- * pawl_service_next() said, or on the descriptor of pawl_service_fd(). Any thread may arm for sooner meanwhile.
+ * Manual mode, and pools: threads of the user's that poll.
  *
- * So the loop is what the leader is in sleep.c, by the same words. `sleeps_until` is the tick that the loop was told; 0 while
- * it polls, or once it was woken: then it will look again. Each side writes, then reads what the other side writes:
+ * In manual mode the user's loop polls, and sleeps in between: until the time that pawl_service_next() returned, or on the
+ * descriptor of pawl_service_fd(). Any thread may arm for sooner meanwhile. So the loop has the role of the leader in
+ * sleep.c, and uses the same words. `sleeps_until` is the tick that the loop was told; or 0 while it polls, or once it was
+ * woken: then it will ask again. Each side writes its own word, then reads the other side's:
  *
- *	arms for sooner: promise()              tells the loop when to come: tell_loop(), set_descriptor()
- *	--------------------------              ----------------------------------------------------
- *	write promised = tick, or ready         write sleeps_until
- *	read  sleeps_until                      read  promised, then ready, of all shards: see sleep.c
- *	  later than tick: wake the loop          sooner: tell it anew
+ *	arms for sooner: schedule_visit()       tells the loop when to poll: tell_loop(), set_descriptor()
+ *	---------------------------------       ----------------------------------------------------------
+ *	write visit_by = tick, or ready         write sleeps_until
+ *	read  sleeps_until                      read  visit_by, then ready, of all shards: see sleep.c
+ *	  later than tick: wake the loop          sooner: tell the loop that
  *
- * `sleeps_until` is written under the mutex, together with the timer of the descriptor. Whoever makes it less wakes the loop, since a
- * thread that has just armed may have read the lesser one, and so leaves the loop asleep.
+ * `sleeps_until` is written under the mutex, together with the timer of the descriptor. A thread that makes it smaller
+ * wakes the loop: a thread that has just armed may have read the smaller value, and then leaves the loop asleep.
  */
 #define _GNU_SOURCE
 #include "shard.h"
@@ -30,7 +31,7 @@ static void set_told(struct pawl_service *service, uint64_t tick)
 	__atomic_store_n(&service->sleeps_until, tick, __ATOMIC_SEQ_CST);
 }
 
-/* A time of the clock for the descriptor. One that is moved by hand is asked instead: it tells when it is moved. */
+/* The time to which the descriptor's timer is set. A manual clock does not run: whenever it is moved, it sets the timer again. */
 static uint64_t timer_of(const struct pawl_service *service, uint64_t tick)
 {
 	uint64_t ns = ns_of_tick(&service->ticks, tick);
@@ -40,20 +41,20 @@ static uint64_t timer_of(const struct pawl_service *service, uint64_t tick)
 	return ns <= clock_now(service) && tick != PAWL_NEVER ? 0 : PAWL_NEVER;
 }
 
-/* Under the mutex. After a stop nothing is worth a poll. */
+/* Under the mutex. After a stop there is no reason to poll. */
 static void set_descriptor(struct pawl_service *service)
 {
 	bool stopped = service->state != OPEN;
 	uint64_t tick;
 
 	do {
-		tick = stopped ? PAWL_NEVER : pawl__sleep_first_visit(service);
+		tick = stopped ? PAWL_NEVER : pawl__sleep_earliest_visit(service);
 		set_told(service, tick);
-	} while (!stopped && pawl__sleep_first_visit(service) < tick);
+	} while (!stopped && pawl__sleep_earliest_visit(service) < tick);
 	pawl__system_timer_set(service->fd, timer_of(service, tick));
 }
 
-/* Any thread, under no lock. Once told, the loop needs no second wake-up until it sleeps again. */
+/* Called by any thread, under no lock. A loop that was woken needs no second wake-up until it sleeps again. */
 void pawl__service_wake_loop(struct pawl_service *service)
 {
 	bool sleeps, has_fd;
@@ -71,8 +72,8 @@ void pawl__service_wake_loop(struct pawl_service *service)
 }
 
 /*
- * The loop will be told to come by this tick, 0: at once. False: somebody has to come sooner by now. With a descriptor
- * the timer alone says when to come.
+ * The loop is about to be told to poll by this tick; 0: at once. False: by now it must poll sooner. With a descriptor
+ * only its timer says when to poll.
  */
 static bool tell_loop(struct pawl_service *service, uint64_t tick)
 {
@@ -82,7 +83,7 @@ static bool tell_loop(struct pawl_service *service, uint64_t tick)
 	if (service->fd < 0) {
 		sooner = tick < told_to_loop(service);
 		set_told(service, tick);
-		in_time = tick == 0 || pawl__sleep_first_visit(service) >= tick;
+		in_time = tick == 0 || pawl__sleep_earliest_visit(service) >= tick;
 	}
 	mutex_unlock(&service->mutex);
 	if (sooner)
@@ -90,10 +91,10 @@ static bool tell_loop(struct pawl_service *service, uint64_t tick)
 	return in_time;
 }
 
-/* Also the shards in which nothing opens: what next says depends on how far the wheel is. */
+/* Also the shards in which no slot opens: the next visit depends on how far the wheel has advanced. */
 static bool advance_all(struct pawl_service *service, uint64_t tick)
 {
-	struct wakes wakes = {0}; /* nobody: see end_poll */
+	struct wakes wakes = {0}; /* not used: see let_loop_sleep() */
 	bool moved = false;
 
 	for (unsigned i = 0; i < service->shard_count; i++) {
@@ -107,12 +108,12 @@ static bool advance_all(struct pawl_service *service, uint64_t tick)
 }
 
 /*
- * When somebody has to come to the shard, and in *due whether that is now. The loop is told this, so the shard is promised no
- * more and no less; and `ready` may be left over from a task that ran, or was cancelled.
+ * Returns the tick of the next visit, and in *due whether a task is due now. In manual mode this is what the loop will be
+ * told, so `visit_by` is set to exactly that; and `ready`, which may be left from a task that ran or was cancelled, to *due.
  */
-static uint64_t look_at(struct pawl_service *service, struct shard *shard, bool *due)
+static uint64_t update_visit(struct pawl_service *service, struct shard *shard, bool *due)
 {
-	struct wakes wakes = {0}; /* whoever tells the loop wakes it */
+	struct wakes wakes = {0}; /* not used: the caller tells the loop */
 	uint64_t next;
 
 	lock_acquire(&shard->lock);
@@ -120,21 +121,21 @@ static uint64_t look_at(struct pawl_service *service, struct shard *shard, bool 
 	next = next_visit(shard);
 	if (service->manual) {
 		__atomic_store_n(&shard->ready, *due, __ATOMIC_SEQ_CST);
-		promise_anew(service, shard, next, &wakes);
+		set_visit(service, shard, next, &wakes);
 	}
 	next = *due ? pawl_wheel_next(shard->wheel) : next;
 	lock_release(&shard->lock);
 	return next;
 }
 
-static uint64_t look_at_all(struct pawl_service *service, bool *due)
+static uint64_t update_visits(struct pawl_service *service, bool *due)
 {
 	uint64_t first = PAWL_NEVER;
 
 	*due = false;
 	for (unsigned i = 0; i < service->shard_count; i++) {
 		bool shard_due;
-		uint64_t next = look_at(service, &service->shards[i], &shard_due);
+		uint64_t next = update_visit(service, &service->shards[i], &shard_due);
 
 		first = next < first ? next : first;
 		*due |= shard_due;
@@ -142,7 +143,7 @@ static uint64_t look_at_all(struct pawl_service *service, bool *due)
 	return first;
 }
 
-/* What the loop was told, which counts for nothing during the poll. */
+/* Returns what the loop was told: for let_loop_sleep(). During the poll it does not sleep. */
 static uint64_t keep_loop_awake(struct pawl_service *service)
 {
 	uint64_t told;
@@ -154,18 +155,18 @@ static uint64_t keep_loop_awake(struct pawl_service *service)
 	return told;
 }
 
-/* The poll may have been made by another thread than the loop's, which then sleeps on as it was told. */
+/* The thread that polled may not be the loop's thread, which then sleeps on until it was told. */
 static void let_loop_sleep(struct pawl_service *service, uint64_t told)
 {
 	bool wakes = false, due;
 
-	look_at_all(service, &due);
+	update_visits(service, &due);
 	mutex_lock(&service->mutex);
 	if (service->fd >= 0) {
 		set_descriptor(service);
 	} else if (told && !told_to_loop(service)) {
 		set_told(service, told);
-		wakes = pawl__sleep_first_visit(service) < told;
+		wakes = pawl__sleep_earliest_visit(service) < told;
 	}
 	mutex_unlock(&service->mutex);
 	if (wakes)
@@ -179,7 +180,7 @@ static void end_poll(struct pawl_service *service)
 }
 
 /*
- * A poll against stop: each writes and then reads what the other one writes, so one of them sees the other.
+ * A poll and a stop: each writes its own word and then reads the other's, so at least one of them sees the other.
  *
  *	begin_poll                              pawl__service_stop_polling
  *	----------                              --------------------------
@@ -196,7 +197,7 @@ static bool begin_poll(struct pawl_service *service)
 	return false;
 }
 
-/* The poll takes no further task, since the shards are closed. Wait for its last one. */
+/* The poll starts no further task, since the shards are closed. Wait for its last one. */
 void pawl__service_stop_polling(struct pawl_service *service)
 {
 	__atomic_store_n(&service->stopping, true, __ATOMIC_SEQ_CST);
@@ -217,7 +218,7 @@ void pawl__service_open_pool(struct pawl_service *service)
 	service->followers = service->worker_count;
 }
 
-/* The worker that was called; NULL: none was. */
+/* The worker that was called; NULL: there was no call. */
 static struct worker *answer_call(struct pawl_service *service)
 {
 	struct worker *worker = NULL;
@@ -234,7 +235,7 @@ static struct worker *answer_call(struct pawl_service *service)
 	return worker;
 }
 
-/* It is free again; and if tasks are due, to be called again. A stop waits for the last line, and may be that of a close. */
+/* The worker is free again and, if tasks are due, may be called again. A stop waits for the last line; then close may free all. */
 static void leave_pool(struct pawl_service *service, struct worker *worker)
 {
 	pawl__worker_answered(worker);
@@ -251,7 +252,7 @@ static void leave_pool(struct pawl_service *service, struct worker *worker)
 	mutex_unlock(&service->mutex);
 }
 
-/* The leader has ended, and calls nobody any more. Wait for those that it has called. */
+/* The leader has ended, so there are no new calls. Wait for the workers that it has called. */
 void pawl__service_stop_pool(struct pawl_service *service)
 {
 	mutex_lock(&service->mutex);
@@ -261,8 +262,8 @@ void pawl__service_stop_pool(struct pawl_service *service)
 }
 
 /*
- * The bound of a poll: at most as many tasks as are pending when it begins. So one that arms itself with delay 0 comes again in
- * this poll at the worst so often, and not for ever. (To count those that are due would take a walk.)
+ * The bound of a poll: as many tasks as are pending when it begins. So a task that arms itself with delay 0 does not keep
+ * the poll going for ever. (To count the due tasks would take a walk through them.)
  */
 static size_t most_to_run(struct pawl_service *service, size_t max)
 {
@@ -271,7 +272,7 @@ static size_t most_to_run(struct pawl_service *service, size_t max)
 	return max && max < pending ? max : pending;
 }
 
-/* It looks into the shards even if nothing is pending: where all was cancelled, `ready` would stay, and call the pool again. */
+/* Visits the shards even if nothing is pending: after a cancel `ready` would stay set, and call the pool again. */
 static size_t poll_for_pool(struct pawl_service *service, size_t max)
 {
 	struct worker *worker = answer_call(service);
@@ -321,7 +322,7 @@ uint64_t pawl_service_next(struct pawl_service *service)
 	bool due;
 
 	do
-		first = look_at_all(service, &due);
+		first = update_visits(service, &due);
 	while (service->manual && !tell_loop(service, due ? 0 : first));
 	return first == PAWL_NEVER ? PAWL_NEVER : ns_of_tick(&service->ticks, first);
 }

@@ -87,7 +87,7 @@ static __attribute__((noinline)) bool put_back(struct pawl_service *service, str
 	now = clock_now(service);
 	if (now == PAWL_NEVER)
 		return false;
-	task->deadline_ns = wall_look(service, now, wait);
+	task->deadline_ns = wall_check_at(service, now, wait);
 	put_on_wheel(service, shard, task, now, false, wakes);
 	return true;
 }
@@ -106,8 +106,8 @@ static struct pawl_timer *pop(struct pawl_service *service, struct shard *shard,
 }
 
 /* Under the lock. A periodic task keeps its quota while it runs. */
-static struct job take(struct pawl_service *service, struct worker *worker, struct shard *shard,
-                       struct wakes *wakes)
+static struct job begin_next(struct pawl_service *service, struct worker *worker,
+                             struct shard *shard, struct wakes *wakes)
 {
 	struct pawl_timer *timer = pop(service, shard, wakes);
 	uint64_t period_ns;
@@ -206,7 +206,7 @@ static size_t run_shard(struct pawl_service *service, struct worker *worker, str
 
 	lock_acquire(&shard->lock);
 	shard->running++;
-	job = take(service, worker, shard, &wakes);
+	job = begin_next(service, worker, shard, &wakes);
 	if (!job.task)
 		leave_shard(shard, &wakes);
 	lock_release(&shard->lock);
@@ -226,7 +226,7 @@ static size_t run_shard(struct pawl_service *service, struct worker *worker, str
 		wakes = (struct wakes){0};
 		lock_acquire(&shard->lock);
 		finish(service, worker, shard, &done, end, &wakes);
-		job = ++ran < max ? take(service, worker, shard, &wakes) : no_job;
+		job = ++ran < max ? begin_next(service, worker, shard, &wakes) : no_job;
 		if (!job.task) {
 			leave_shard(shard, &wakes);
 			pawl__shard_open_ahead(service, shard, ran, &wakes);
@@ -275,7 +275,7 @@ void pawl__worker_thread(void *arg)
 	while (!__atomic_load_n(&service->stopping, __ATOMIC_SEQ_CST)) {
 		uint64_t tick = ticks_down(&service->ticks, clock_now(service));
 
-		pawl__service_open_promised(service, tick);
+		pawl__service_visit_shards(service, tick);
 		if (pawl__worker_run_due(worker, BATCH) > 0 ||
 		    pawl__service_open_ahead(service, worker->shard))
 			continue;
@@ -293,7 +293,7 @@ void pawl__leader_thread(void *arg)
 	while (!__atomic_load_n(&service->stopping, __ATOMIC_SEQ_CST)) {
 		uint64_t tick = ticks_down(&service->ticks, clock_now(service));
 
-		pawl__service_open_promised(service, tick);
+		pawl__service_visit_shards(service, tick);
 		if (pawl__sleep_call_pool(service))
 			service->dispatch(service, service->dispatch_arg);
 		else if (!pawl__service_open_ahead(service, 0))

@@ -28,11 +28,11 @@ static inline bool quota_reserve(struct pawl_service *service, const struct pawl
 
 	if (!service->max_pending || task->internal)
 		return true;
-	reserved = __atomic_load_n(&service->limited, __ATOMIC_RELAXED);
+	reserved = __atomic_load_n(&service->quota_used, __ATOMIC_RELAXED);
 	do
 		if (reserved >= service->max_pending)
 			return false;
-	while (!__atomic_compare_exchange_n(&service->limited, &reserved, reserved + 1, true,
+	while (!__atomic_compare_exchange_n(&service->quota_used, &reserved, reserved + 1, true,
 	                                    __ATOMIC_RELAXED, __ATOMIC_RELAXED));
 	return true;
 }
@@ -40,7 +40,7 @@ static inline bool quota_reserve(struct pawl_service *service, const struct pawl
 static inline void quota_return(struct pawl_service *service, const struct pawl_task *task)
 {
 	if (service->max_pending && !task->internal)
-		__atomic_fetch_sub(&service->limited, 1, __ATOMIC_RELAXED);
+		__atomic_fetch_sub(&service->quota_used, 1, __ATOMIC_RELAXED);
 }
 
 /* Whether tasks wait for a worker. Under the shard's lock. */
@@ -80,7 +80,7 @@ static inline uint64_t next_visit(struct shard *shard)
 }
 
 /* The same for a task that was just armed for this tick: with few pending, come when it is due, and not before. */
-static inline uint64_t first_visit(struct shard *shard, uint64_t tick)
+static inline uint64_t visit_for(struct shard *shard, uint64_t tick)
 {
 	uint64_t visit = counts_pending(&shard->counts[0]) < MANY ? tick : next_visit(shard);
 
@@ -103,9 +103,9 @@ static inline void put_on_wheel(struct pawl_service *service, struct shard *shar
 	              : pawl_wheel_arm(shard->wheel, &task->timer, tick);
 	if (!waits)
 		mark_ready(shard, wakes);
-	else if (tick < shard->promised ||
+	else if (tick < shard->visit_by ||
 	         shard->counts[0].armed % MANY == 0) /* they may be many by now */
-		promise(service, shard, first_visit(shard, tick), wakes);
+		schedule_visit(service, shard, visit_for(shard, tick), wakes);
 }
 
 /* From here on cancel says RUNNING. Under the lock of the task's home. */
@@ -127,7 +127,7 @@ static inline void end_run(struct shard *shard, struct worker *worker, struct wa
 }
 
 /* No task of the shard is due or runs. Under the lock. */
-static inline bool at_rest(struct shard *shard)
+static inline bool settled(struct shard *shard)
 {
 	uint64_t next;
 
@@ -145,7 +145,7 @@ static inline void leave_shard(struct shard *shard, struct wakes *wakes)
 {
 	lock_assert_held(&shard->lock);
 	shard->running--;
-	if (shard->settling && at_rest(shard)) {
+	if (shard->settling && settled(shard)) {
 		shard->settling = false;
 		wakes->waiting = true;
 	}

@@ -3,38 +3,38 @@
  * How workers sleep and are woken. The whole protocol is here and in sleep.h, which has the few lines of it
  * that are inlined into arming.
  *
- * A worker that finds nothing to run sleeps in one of two roles:
+ * Each shard has a tick `visit_by`: by then a worker must visit it, to advance its wheel. A worker that finds nothing to run
+ * sleeps in one of two roles:
  *
- *	leader      at most one. It sleeps for all, by the service's clock, until the least `promised` of all
- *	            shards: when the first slot of some wheel opens or, with many tasks, can be opened ahead.
- *	follower    every other one. It sleeps on the condition variable `called` until it is called.
+ *	leader      at most one worker. It sleeps by the service's clock until the earliest `visit_by` of all shards.
+ *	follower    every other worker. It sleeps on the condition variable `called` until it is called.
  *
  *	worker 1                                worker 2
  *	--------                                --------
  *	no leader: becomes the leader           there is a leader: becomes a follower
- *	sleeps until the next slot opens        sleeps
- *	resigns, and opens the slot
- *	takes a task, sees no leader:
+ *	sleeps until the earliest visit         sleeps
+ *	resigns, and visits the shard
+ *	starts a task, sees no leader:
  *	  calls a follower
- *	runs the task                           wakes up; runs what else is due, or becomes the leader
+ *	runs the task                           wakes up; runs another due task, or becomes the leader
  *
- * So a due task runs on the thread that woke for it: with one worker a tick costs one wake-up, and with more
- * the second one delays nobody. It is Kafka's ExpiredOperationReaper without a thread of its own, and
- * without waking every 200 ms. What is given up: while every worker runs a task, nobody advances the wheels;
- * but nobody could run what would become due, either.
+ * So a due task runs on the thread that woke up for it. With one worker, a tick costs one wake-up. With more, the
+ * second wake-up does not delay the task. It is Kafka's ExpiredOperationReaper without a thread of its own, and
+ * without a wake-up every 200 ms. What is given up: while every worker runs a task, no thread advances the wheels. But
+ * then no worker is free to run another task, either.
  *
- * When to wake. An arming that makes its task due, or an advance that does, wakes a worker: a follower, or the
- * leader if there is no follower. An arming for later wakes the leader, and only if the leader would sleep
- * past it: most armings are not earlier than their shard's promise, and look at nothing else. A cancel wakes
- * nobody and leaves the promise: the leader may wake once for nothing, which `empty_wakeups` counts.
+ * When to wake. An arming or an advance that makes a task due wakes a worker: a follower or, if there is none, the
+ * leader. An arming for later wakes the leader, and only if the leader would sleep too long: most armings are not earlier
+ * than `visit_by` of their shard, and read no more than that. A cancel wakes no thread and leaves `visit_by` as it is: the
+ * leader may wake once for nothing, which `empty_wakeups` counts.
  *
  * No wake-up is lost. Each side writes its own word and then reads the other side's, all sequentially
  * consistent, so at least one of the two sees the other. Time runs downwards:
  *
- *	arms for later: promise()               the leader: sleep_until_promise()
- *	-------------------------               ---------------------------------
- *	write promised = tick                   write sleeps_until = the least promise
- *	read  sleeps_until                      read  promised of all shards
+ *	arms for later: schedule_visit()        the leader: sleep_until_visit()
+ *	--------------------------------        -------------------------------
+ *	write visit_by = tick                   write sleeps_until = the earliest visit_by
+ *	read  sleeps_until                      read  visit_by of all shards
  *	  later than tick: wake the leader        one is earlier: do not sleep
  *
  *	makes due: mark_ready(), wake()         the leader, or a follower: pawl__sleep_follow()
@@ -46,21 +46,23 @@
  *	resigns: pawl__sleep_lead()             a follower
  *	---------------------------             ----------
  *	write has_leader = false                write followers + 1
- *	takes a task: read followers, call one  read  has_leader: false: do not sleep, but lead
- *	  (or finds none, and leads again)
+ *	starts a task: read followers,          read  has_leader: false: do not sleep, but lead
+ *	  call one (or finds no task,
+ *	  and leads again)
  *
  *	stop: pawl__sleep_stop()                the leader, or a follower
  *	------------------------                -------------------------
  *	write stopping = true                   write sleeps_until; a follower has the mutex
- *	take the mutex, call all followers      read  stopping: do not sleep
+ *	lock the mutex, call all followers      read  stopping: do not sleep
  *	wake the leader
  *
- * To wake the leader is the clock's wake(), which also ends a wait() that begins after it. To call a
- * follower is to take it off `followers` and to add it to `calls`, under the mutex: so two calls wake two of them.
+ * The leader is woken by the clock's wake(), which also ends a wait() that begins after it. A follower is called under
+ * the mutex: `followers` becomes one less and `calls` one more. So two calls wake two followers.
  *
- * With a pool of the user's, who polls (poll.c) is a worker, and one that is free counts as a follower. The service's one thread
- * leads all the time. It alone calls: it takes one off `followers`, adds it to `calls`, and calls the user's `dispatch`. `calling`
- * is true until the worker that answers has taken a task, or found none.
+ * With a pool of the user's threads (poll.c), the workers are the threads that poll, and a worker that no thread uses
+ * counts as a follower. The service's one thread is always the leader, and it alone calls: `followers` becomes one less,
+ * `calls` one more, and it calls the user's `dispatch`. `calling` is true until the called worker has started a task, or
+ * found none.
  *
  *	makes due, or begins to run, or ends    the leader
  *	------------------------------------    ----------
@@ -68,24 +70,24 @@
  *	read  sleeps_until: if a call is        read  ready, calling, followers: a call is needed: do not
  *	  needed, wake the leader                 sleep, but call
  *
- * In manual mode there are no workers: the user's loop is the leader, and `sleeps_until` is what it was told. That, and how
- * stop and a poll meet, is in poll.c.
+ * In manual mode there are no worker threads. The user's loop is the leader, and `sleeps_until` is the tick that it was
+ * told. poll.c explains that, and how stop and a poll meet.
  *
- * tests/model/sleep.pml is a model of all this, and of what goes wrong without one of the steps.
+ * tests/model/sleep.pml is a model of this protocol, and of what goes wrong without one of its steps.
  */
 #define _GNU_SOURCE
 #include "shard.h"
 
 #define SLACK_PER_TICK 16u
 
-static uint64_t first_promise(const struct pawl_service *service)
+static uint64_t earliest_visit(const struct pawl_service *service)
 {
 	uint64_t first = PAWL_NEVER;
 
 	for (unsigned i = 0; i < service->shard_count; i++) {
-		uint64_t promised = __atomic_load_n(&service->shards[i].promised, __ATOMIC_SEQ_CST);
+		uint64_t visit_by = __atomic_load_n(&service->shards[i].visit_by, __ATOMIC_SEQ_CST);
 
-		first = promised < first ? promised : first;
+		first = visit_by < first ? visit_by : first;
 	}
 	return first;
 }
@@ -99,24 +101,24 @@ static bool anything_ready(const struct pawl_service *service)
 }
 
 /*
- * The promises first. Who makes a task due writes `ready` and then a later promise: so a look in the other order could
- * miss both.
+ * Reads `visit_by` first. A thread that makes a task due writes `ready` and then a later `visit_by`: a reader in the other
+ * order could miss both.
  *
- *	makes due: pawl__shard_advance()        looks
- *	--------------------------------        -----
- *	write ready = true                      read  promised: later already, so...
- *	write promised = later                  read  ready: ...it is true
+ *	makes due: pawl__shard_advance()        pawl__sleep_earliest_visit()
+ *	--------------------------------        ----------------------------
+ *	write ready = true                      read  visit_by: later already, so...
+ *	write visit_by = later                  read  ready: ...it is true
  */
-uint64_t pawl__sleep_first_visit(const struct pawl_service *service)
+uint64_t pawl__sleep_earliest_visit(const struct pawl_service *service)
 {
-	uint64_t promised = first_promise(service);
+	uint64_t visit = earliest_visit(service);
 
-	return anything_ready(service) ? 0 : promised;
+	return anything_ready(service) ? 0 : visit;
 }
 
 /*
- * With a pool, where a free worker is a follower: whether to call one. One call at a time: the worker that answers it takes
- * a task, and then looks whether there is more.
+ * With a pool: whether to call a free worker, which is a follower. One call at a time: the worker that answers it starts a
+ * task, and then looks whether there are more.
  */
 static bool pool_needed(const struct pawl_service *service)
 {
@@ -133,14 +135,14 @@ static bool leader_needed(const struct pawl_service *service)
 /* What the leader reads before it sleeps, after it has written `sleeps_until`. */
 static bool must_stay_awake(const struct pawl_service *service, uint64_t until)
 {
-	return first_promise(service) < until ||
+	return earliest_visit(service) < until ||
 	       __atomic_load_n(&service->stopping, __ATOMIC_SEQ_CST) || leader_needed(service);
 }
 
-/* Sleep until the first promise, or a wake(). Returns the promise, or 0 if it did not sleep. */
-static uint64_t sleep_until_promise(struct pawl_service *service, uint64_t tick)
+/* Sleep until the earliest visit, or a wake(). Returns that tick, or 0 if it did not sleep. */
+static uint64_t sleep_until_visit(struct pawl_service *service, uint64_t tick)
 {
-	uint64_t until = first_promise(service);
+	uint64_t until = earliest_visit(service);
 	bool sleeps = until > tick || until == PAWL_NEVER;
 
 	if (!sleeps)
@@ -159,22 +161,22 @@ static void count_wakeup(struct pawl_service *service, bool empty)
 	__atomic_add_fetch(&service->empty_wakeups, empty, __ATOMIC_RELAXED);
 }
 
-/* A wake-up is empty if its time had come and, since before that sleep, no thread found anything to move. */
+/* A wake-up is empty if its time had come and no thread has moved a timer since before that sleep. */
 static void lead(struct pawl_service *service, uint64_t tick)
 {
 	uint64_t moves = __atomic_load_n(&service->moves, __ATOMIC_SEQ_CST);
-	uint64_t until = sleep_until_promise(service, tick);
+	uint64_t until = sleep_until_visit(service, tick);
 
 	if (until == 0)
 		return;
 	tick = ticks_down(&service->ticks, clock_now(service));
-	pawl__service_open_promised(service, tick);
+	pawl__service_visit_shards(service, tick);
 	pawl__service_open_ahead(service, 0);
 	count_wakeup(service, until <= tick && until != PAWL_NEVER &&
 	                              moves == __atomic_load_n(&service->moves, __ATOMIC_SEQ_CST));
 }
 
-/* The leader resigns before it runs anything: whoever takes a task then sees that there is no leader. */
+/* The leader resigns before it runs anything: so a worker that starts a task sees that there is no leader. */
 bool pawl__sleep_lead(struct pawl_service *service, uint64_t tick)
 {
 	if (__atomic_exchange_n(&service->has_leader, 1, __ATOMIC_SEQ_CST))
@@ -204,7 +206,7 @@ void pawl__sleep_follow(struct pawl_service *service)
 	mutex_unlock(&service->mutex);
 }
 
-/* False: other threads have called all of them. */
+/* False: other threads have called all followers. */
 static bool call_follower(struct pawl_service *service)
 {
 	bool found;
@@ -220,7 +222,7 @@ static bool call_follower(struct pawl_service *service)
 	return found;
 }
 
-/* The leader alone calls the pool, so that its function is never called from inside an arming or a task. */
+/* The leader alone calls the pool, so `dispatch` is never called from inside an arming or a task. */
 bool pawl__sleep_call_pool(struct pawl_service *service)
 {
 	bool needed;
@@ -264,7 +266,7 @@ void pawl__sleep_stop(struct pawl_service *service)
 	service->clock->wake(service->clock);
 }
 
-/* Systems wake a thread later than asked, to wake several at once: Linux by 50 us, much for a tick of little more. */
+/* Systems wake a thread later than asked, to wake several at once: Linux by 50 us, which is much for a short tick. */
 void pawl__sleep_precisely(const struct pawl_service *service)
 {
 	pawl__system_limit_slack(service->ticks.ns / SLACK_PER_TICK);

@@ -8,22 +8,23 @@
 /* For workers. */
 bool pawl__sleep_lead(struct pawl_service *service, uint64_t tick); /* false: there is a leader */
 void pawl__sleep_follow(struct pawl_service *service);
-bool pawl__sleep_call_pool(struct pawl_service *service);       /* true: and so it is to be told */
+bool pawl__sleep_call_pool(struct pawl_service *service);       /* true: call `dispatch` now */
 void pawl__sleep_precisely(const struct pawl_service *service); /* once for each thread */
 
-/* For a loop of the user's: 0 if a task is due, else the tick by which somebody has to come. */
-uint64_t pawl__sleep_first_visit(const struct pawl_service *service);
+/* For a loop of the user's: 0 if a task is due, else the tick by which it must poll. */
+uint64_t pawl__sleep_earliest_visit(const struct pawl_service *service);
 
-/* For those that wake them. */
-void pawl__sleep_wake_worker(struct pawl_service *service); /* a task is due, or nobody leads */
-void pawl__sleep_wake_leader(struct pawl_service *service); /* it sleeps for too long */
-void pawl__sleep_stop(struct pawl_service *service);        /* all of them, for ever */
+/* For threads that wake workers. */
+void pawl__sleep_wake_worker(
+        struct pawl_service *service); /* a task is due, or there is no leader */
+void pawl__sleep_wake_leader(struct pawl_service *service); /* it would sleep for too long */
+void pawl__sleep_stop(struct pawl_service *service);        /* wakes all workers, to end */
 
-/* Whom to wake, once the shard's lock has been given back. */
+/* Which threads to wake, once the shard's lock has been released. */
 struct wakes {
 	bool worker;  /* a task is due */
-	bool leader;  /* it sleeps for too long */
-	bool waiting; /* threads that wait for the end of a run: await.c */
+	bool leader;  /* it would sleep for too long */
+	bool waiting; /* threads that wait in await.c */
 };
 
 static inline void wake(struct pawl_service *service, const struct wakes *wakes)
@@ -49,22 +50,22 @@ static inline void mark_ready(struct shard *shard, struct wakes *wakes)
 	wakes->worker = true;
 }
 
-/* A worker must come by this tick. Under the shard's lock. */
-static inline void promise_anew(struct pawl_service *service, struct shard *shard, uint64_t tick,
-                                struct wakes *wakes)
+/* A worker must visit the shard by this tick. Under the shard's lock. */
+static inline void set_visit(struct pawl_service *service, struct shard *shard, uint64_t tick,
+                             struct wakes *wakes)
 {
 	lock_assert_held(&shard->lock);
-	__atomic_store_n(&shard->promised, tick, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&shard->visit_by, tick, __ATOMIC_SEQ_CST);
 	wakes->leader |= tick < __atomic_load_n(&service->sleeps_until, __ATOMIC_SEQ_CST);
 }
 
-/* The same, if no worker is to come by then anyway. Under the shard's lock. */
-static inline void promise(struct pawl_service *service, struct shard *shard, uint64_t tick,
-                           struct wakes *wakes)
+/* The same, unless a worker will visit it by then anyway. Under the shard's lock. */
+static inline void schedule_visit(struct pawl_service *service, struct shard *shard, uint64_t tick,
+                                  struct wakes *wakes)
 {
 	lock_assert_held(&shard->lock);
-	if (tick < shard->promised)
-		promise_anew(service, shard, tick, wakes);
+	if (tick < shard->visit_by)
+		set_visit(service, shard, tick, wakes);
 }
 
 #endif

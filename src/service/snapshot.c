@@ -265,7 +265,7 @@ static void add_worker(struct snapshot *snapshot, const struct worker *worker)
 	add_journal(snapshot, &snapshot->service->journals[worker->number - 1], worker->number);
 }
 
-void pawl__snapshot_take(struct snapshot *snapshot, struct pawl_service *service)
+void pawl__snapshot_gather(struct snapshot *snapshot, struct pawl_service *service)
 {
 	unsigned levels = 0;
 	bool few;

@@ -55,7 +55,7 @@ struct snapshot {
 extern const uint64_t pawl__snapshot_due_within[CELLS_DUE - 1];
 
 /* Anew, from a service. */
-void pawl__snapshot_take(struct snapshot *snapshot, struct pawl_service *service);
+void pawl__snapshot_gather(struct snapshot *snapshot, struct pawl_service *service);
 void pawl__snapshot_write(const struct snapshot *snapshot, struct json *json);
 
 #endif

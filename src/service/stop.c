@@ -11,7 +11,7 @@ void pawl__service_end_threads(struct pawl_service *service, unsigned started)
 }
 
 /* The next of what is still pending. At the end of time all of it is due. */
-static struct pawl_task *take_pending(struct pawl_service *service, struct shard *shard)
+static struct pawl_task *begin_drop(struct pawl_service *service, struct shard *shard)
 {
 	struct pawl_timer *timer;
 
@@ -63,7 +63,7 @@ static void drop_pending(struct pawl_service *service, pawl_task_fn *dropped)
 
 	pawl__worker_enter(service->workers);
 	for (unsigned i = 0; i < service->shard_count; i++)
-		while ((task = take_pending(service, &service->shards[i])) != NULL) {
+		while ((task = begin_drop(service, &service->shards[i])) != NULL) {
 			hand_out(task, dropped);
 			end_drop(service, &service->shards[i]);
 		}

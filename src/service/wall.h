@@ -38,7 +38,8 @@ static inline uint64_t wall_wait(const struct pawl_service *service, uint64_t wa
 }
 
 /* When to look at the wall clock, in so long or before. */
-static inline uint64_t wall_look(const struct pawl_service *service, uint64_t now, uint64_t wait)
+static inline uint64_t wall_check_at(const struct pawl_service *service, uint64_t now,
+                                     uint64_t wait)
 {
 	uint64_t first = ticks_up(&service->ticks, saturating_sum(now, PAWL_SECOND / 2));
 	uint64_t last = ticks_down(&service->ticks, saturating_sum(now, PAWL_SECOND));

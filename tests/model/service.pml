@@ -64,7 +64,7 @@ bit current[W], again[W], ended[W], place[W], awaited[W];
 byte runs[W];
 
 /* The service. */
-byte limited;
+byte quota_used;
 bit stopping;
 bit mutex;
 bit waits_changed[2]; /* in pthread_cond_wait of `changed`, by user */
@@ -171,7 +171,7 @@ inline arm()
 			:: rw != 0 -> /* arm_running */
 				if
 				:: !again[rw - 1] ->
-					limited = limited + !place[rw - 1];
+					quota_used = quota_used + !place[rw - 1];
 					place[rw - 1] = 1;
 					again[rw - 1] = 1;
 					pending++;
@@ -181,7 +181,7 @@ inline arm()
 				fi;
 				deadline = until
 			:: rw == 0 && !on_wheel -> /* arm_waiting */
-				limited++;
+				quota_used++;
 				pending++;
 				assert(!live);
 				live = 1
@@ -223,7 +223,7 @@ inline cancel_locked(found, waiting, by)
 		:: else
 		fi;
 		ended[rw - 1] = 1;
-		limited = limited - place[rw - 1];
+		quota_used = quota_used - place[rw - 1];
 		place[rw - 1] = 0;
 		found = RUNNING;
 		if
@@ -237,7 +237,7 @@ inline cancel_locked(found, waiting, by)
 		deadline = 0;
 		slot = 0;
 		pending--;
-		limited--;
+		quota_used--;
 		live = 0;
 		found = CANCELLED
 	:: else ->
@@ -247,8 +247,8 @@ inline cancel_locked(found, waiting, by)
 	assert(!live)
 }
 
-/* run.c: take. In one step, under the lock. */
-inline take(w)
+/* run.c: begin_next. In one step, under the lock. */
+inline begin_next(w)
 {
 	if
 	:: !closed && on_wheel && due ->
@@ -266,7 +266,7 @@ inline take(w)
 		ended[w] = 0;
 		awaited[w] = 0;
 		place[w] = periodic;
-		limited = limited - !periodic;
+		quota_used = quota_used - !periodic;
 		pending--;
 		job = 1;
 		job_periodic = periodic
@@ -343,14 +343,14 @@ inline finish(w)
 	:: rearm ->
 		assert(alive && !freed);
 		put_on_wheel(at, until, 0)
-	:: !rearm && place[w] -> limited--
+	:: !rearm && place[w] -> quota_used--
 	:: else
 	fi;
 	rearm = 0
 }
 
-/* run.c: finish and the take that shares its critical section */
-inline finish_and_take(w)
+/* run.c: finish, and begin_next in the same critical section */
+inline finish_and_begin(w)
 {
 	atomic {
 		finish(w);
@@ -365,7 +365,7 @@ inline finish_and_take(w)
 		freed = 0;
 		at = 0;
 		until = 0;
-		take(w)
+		begin_next(w)
 	}
 }
 
@@ -391,11 +391,11 @@ inline run_due(w)
 {
 	if
 	:: ready ->
-		atomic { take(w) }
+		atomic { begin_next(w) }
 		do
 		:: job ->
 			task_function(w);
-			finish_and_take(w);
+			finish_and_begin(w);
 			tell_changed()
 		:: !job -> break
 		od
@@ -522,7 +522,7 @@ active proctype stop()
 #endif
 	stopping = 1; /* end_threads */
 	worker_ended[0] && (worker_ended[1] || WORKERS < 2);
-	atomic { /* drop_pending: take_pending, begin_run of the first worker */
+	atomic { /* drop_pending: begin_drop, begin_run of the first worker */
 		if
 		:: on_wheel ->
 			assert(alive && live && !running);
@@ -532,7 +532,7 @@ active proctype stop()
 			slot = 0;
 			live = 0;
 			pending--;
-			limited--;
+			quota_used--;
 			running = 1;
 #ifndef BROKEN_DROP
 			runner = 1;
@@ -591,5 +591,5 @@ active proctype clock()
 #else
 	pending == 0 && !ready && !current[0] && !current[1];
 #endif
-	assert(pending == 0 && !live && limited == 0 && !on_wheel)
+	assert(pending == 0 && !live && quota_used == 0 && !on_wheel)
 }

@@ -6,7 +6,7 @@
  * scripts/check-model.
  *
  * What is one step here: every single read and write of a word that another thread reads or writes without
- * a lock: promised, ready, sleeps_until, has_leader, followers, stopping. What only the shard's lock or the mutex
+ * a lock: visit_by, ready, sleeps_until, has_leader, followers, stopping. What only the shard's lock or the mutex
  * guards goes into the same step as its neighbour. Memory is sequentially consistent, as the words above
  * are in the source.
  *
@@ -58,7 +58,7 @@ byte deadline[TASKS], slot[TASKS];
 
 /* The shards. */
 bit lock[SHARDS], closed, ready[SHARDS];
-byte wheel_now[SHARDS], promised[SHARDS] = NEVER;
+byte wheel_now[SHARDS], visit_by[SHARDS] = NEVER;
 
 /* The service. */
 byte sleeps_until, followers, calls;
@@ -114,7 +114,7 @@ inline next_opening(s)
 }
 
 /*
- * sleep.c: pawl__sleep_wake_worker and call_follower. The call takes one off `followers`; if other threads have
+ * sleep.c: pawl__sleep_wake_worker and call_follower. The call makes `followers` one less; if other threads have
  * called all of them since, the leader is woken.
  */
 inline work(wanted)
@@ -181,7 +181,7 @@ inline wake()
 	fi
 }
 
-/* advance.c: pawl__shard_advance. The wheel, ready, promised and the look at sleeps_until, in this order. */
+/* advance.c: pawl__shard_advance. The wheel, ready, visit_by and the read of sleeps_until, in this order. */
 inline shard_advance(s)
 {
 	atomic {
@@ -194,19 +194,19 @@ inline shard_advance(s)
 		:: else
 		fi
 	}
-	atomic { next_opening(s); promised[s] = first; until = first; first = 0 }
-	atomic { promise_read(); lock[s] = 0 }
+	atomic { next_opening(s); visit_by[s] = first; until = first; first = 0 }
+	atomic { visit_read(); lock[s] = 0 }
 }
 
-/* sleep.h: promise_anew, after its write */
-inline promise_read()
+/* sleep.h: set_visit, after its write */
+inline visit_read()
 {
 	wake_leader = wake_leader || until < sleeps_until;
 	until = 0
 }
 
 /*
- * shard.h: put_on_wheel, under the lock, with promise() up to its write: then `until` is not 0, and the
+ * shard.h: put_on_wheel, under the lock, with schedule_visit() up to its write: then `until` is not 0, and the
  * read is to come. `at` is the clock as the caller has read it.
  */
 inline put_on_wheel(task, s)
@@ -226,7 +226,7 @@ inline put_on_wheel(task, s)
 	:: !due[task] && until > wheel_now[s] + 1 -> slot[task] = wheel_now[s] + 1
 	fi;
 	if
-	:: !due[task] && until < promised[s] -> promised[s] = until
+	:: !due[task] && until < visit_by[s] -> visit_by[s] = until
 	:: else -> until = 0
 	fi
 }
@@ -243,8 +243,8 @@ inline mark_ready(s)
 #endif
 }
 
-/* run.c: take, under the lock; others_needed reads `has_leader`. Leaves the task, from 1, in `job`. */
-inline take(s)
+/* run.c: begin_next, under the lock; others_needed reads `has_leader`. Leaves the task, from 1, in `job`. */
+inline begin_next(s)
 {
 	job = 0;
 	if
@@ -269,10 +269,10 @@ inline take(s)
 	fi
 }
 
-/* run.c: the end of finish, and the take that shares its critical section */
-inline finish_and_take(s)
+/* run.c: the end of finish, and begin_next in the same critical section */
+inline finish_and_begin(s)
 {
-	take(s);
+	begin_next(s);
 	wake_worker = wake_worker && !job;
 	lock[s] = 0
 }
@@ -280,7 +280,7 @@ inline finish_and_take(s)
 /* run.c: run_shard. The task's function returns, or never does; it may arm its task again. */
 inline run_shard(s)
 {
-	atomic { !lock[s]; take(s) }
+	atomic { !lock[s]; begin_next(s) }
 	do
 	:: job ->
 		work(more);
@@ -301,14 +301,14 @@ end_stuck:
 			fi;
 			at = 0;
 			if
-			:: !until -> finish_and_take(s)
+			:: !until -> finish_and_begin(s)
 			:: else
 			fi
 		}
 		fi;
 		if
 		:: !until
-		:: until -> atomic { promise_read(); finish_and_take(s) }
+		:: until -> atomic { visit_read(); finish_and_begin(s) }
 		fi;
 		wake()
 	:: else -> break
@@ -347,12 +347,12 @@ end_following:
 	}
 }
 
-/* sleep.c: first_promise, each promise a step; and then `after` */
-inline first_promise()
+/* sleep.c: earliest_visit, each visit_by a step */
+inline earliest_visit()
 {
 #if T > 0
 	do
-	:: atomic { i < SHARDS -> first_seen = (promised[i] < first_seen -> promised[i] : first_seen); i++ }
+	:: atomic { i < SHARDS -> first_seen = (visit_by[i] < first_seen -> visit_by[i] : first_seen); i++ }
 	:: atomic { i == SHARDS -> i = 0 }
 		break
 	od
@@ -361,16 +361,16 @@ inline first_promise()
 #endif
 }
 
-/* sleep.c: sleep_until_promise and must_stay_awake */
-inline sleep_until_promise()
+/* sleep.c: sleep_until_visit and must_stay_awake */
+inline sleep_until_visit()
 {
-	first_promise();
+	earliest_visit();
 	if
 	:: first_seen <= tick && first_seen != NEVER -> goto leave
 	:: atomic { else -> until = first_seen; first_seen = NEVER; sleeps_until = until }
 	fi;
 #ifndef BROKEN_NO_RECHECK
-	first_promise();
+	earliest_visit();
 	if
 	:: atomic { first_seen < until -> first_seen = NEVER; goto awake }
 	:: atomic { else -> first_seen = NEVER }
@@ -406,9 +406,9 @@ active [WORKERS] proctype worker()
 	:: STOPPING -> break
 	:: atomic { !STOPPING -> tick = now }
 #if T > 0
-		do /* advance.c: pawl__service_open_promised */
-		:: atomic { i < SHARDS && promised[i] > tick -> i++ }
-		:: i < SHARDS && promised[i] <= tick ->
+		do /* advance.c: pawl__service_visit_shards */
+		:: atomic { i < SHARDS && visit_by[i] > tick -> i++ }
+		:: i < SHARDS && visit_by[i] <= tick ->
 			shard_advance(i);
 			atomic { opened = opened + moved; moved = 0; i++ }
 		:: atomic { i == SHARDS -> wake_worker = opened > 1; opened = 0; i = 0 }
@@ -436,7 +436,7 @@ active [WORKERS] proctype worker()
 		if
 		:: atomic { !has_leader -> has_leader = 1; leaders++; assert(leaders == 1) }
 #endif
-			sleep_until_promise();
+			sleep_until_visit();
 leave: /* sleep.c: pawl__sleep_lead */
 			atomic { until = 0; first_seen = NEVER; leaders--; has_leader = 0 }
 		:: else -> sleep_follow()
@@ -474,7 +474,7 @@ proctype user(byte task)
 		fi;
 		if
 		:: !until
-		:: until -> atomic { promise_read(); lock[task % SHARDS] = 0 }
+		:: until -> atomic { visit_read(); lock[task % SHARDS] = 0 }
 		fi;
 #ifdef BROKEN_WAKE_FIRST
 		if
@@ -514,7 +514,7 @@ active proctype clock()
 			on_wheel[k] = 1;
 			deadline[k] = k + 1;
 			slot[k] = k + 1;
-			promised[k % SHARDS] = (k + 1 < promised[k % SHARDS] -> k + 1 : promised[k % SHARDS])
+			visit_by[k % SHARDS] = (k + 1 < visit_by[k % SHARDS] -> k + 1 : visit_by[k % SHARDS])
 		}
 		k = 0;
 		users_done = USERS;

@@ -871,7 +871,7 @@ static void loop_against_due(void)
 	loop_against_arm(2, 0);
 }
 
-/* The shard was promised a visit for the cancelled one, which the loop is not told any more. */
+/* visit_by of the shard is still that of the cancelled task; the loop is told a later tick. */
 static void loop_after_a_cancel(void)
 {
 	open_service(PAWL_MANUAL, 1);

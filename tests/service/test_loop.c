@@ -143,7 +143,7 @@ static void every_way_to_arm_wakes_the_loop(void)
 		}
 }
 
-/* Its shard still promised the time of the cancelled one, and so looked no further: the loop slept on. */
+/* visit_by of the shard was still that of the cancelled task, so the arming woke nobody: the loop slept on. */
 static void what_is_armed_after_a_cancel_is_not_late(void)
 {
 	struct pawl_service *service = open_loop(1);

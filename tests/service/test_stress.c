@@ -779,7 +779,7 @@ static void statistics_add_up_under_load(void)
 
 /*
  * An arming against the leader that is going to sleep: if neither sees the other, the task never runs,
- * and this test never ends. With many shards the leader looks at their promises for a long time; and
+ * and this test never ends. With many shards the leader reads their visit_by for a long time; and
  * with a clock on which nobody sleeps until shortly before, it goes to sleep all the time.
  */
 struct restless_clock {
