@@ -13,9 +13,9 @@ static void let_others_in(struct shard *shard)
 }
 
 /*
- * Advance the shard's wheel, a batch of moves at a time, to `tick` or, with FIRST_DUE, until a task is due: running that
- * task first, while it is in the cache, is quicker than making a whole backlog due. `visit_by` becomes the tick at which the
- * next visit goes on. Under the lock, which is released between two batches. True if a timer moved.
+ * Advance the shard's wheel, a batch of moves at a time, to `tick` or, with FIRST_DUE, until a task is due: running
+ * that task first, while it is in the cache, is quicker than making a whole backlog due. `visit_by` becomes the tick at
+ * which the next visit goes on. Under the lock, which is released between two batches. True if a timer moved.
  */
 bool pawl__shard_advance(struct pawl_service *service, struct shard *shard, uint64_t tick,
                          enum advance_to end, struct wakes *wakes)
@@ -58,8 +58,8 @@ bool pawl__shard_open_ahead(struct pawl_service *service, struct shard *shard, s
 }
 
 /*
- * For a worker that has nothing else to do: a batch of moves in the first shard that has any, beginning with shard `from`.
- * After it the worker looks again whether a task is due. False: no shard has moves to make ahead.
+ * For a worker that has nothing else to do: a batch of moves in the first shard that has any, beginning with shard
+ * `from`. After it the worker looks again whether a task is due. False: no shard has moves to make ahead.
  */
 bool pawl__service_open_ahead(struct pawl_service *service, unsigned from)
 {

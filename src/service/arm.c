@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What any thread does with a task: arm, touch, cancel. The states are drawn in layout.h. */
+/* Arm, touch and cancel: by any thread. layout.h has the states of a task. */
 #define _GNU_SOURCE
 #include "../system/probes.h"
 #include "shard.h"
@@ -17,7 +17,7 @@ void pawl__task_init_internal(struct pawl_task *task, pawl_task_fn *run)
 	*task = (struct pawl_task){.run = run, .internal = true};
 }
 
-/* Threads are numbered as they first arm something, so that neighbours in time get different shards. */
+/* Threads get their numbers in the order of their first arming, so neighbours get different shards. */
 static unsigned thread_number(void)
 {
 	static unsigned threads;
@@ -37,9 +37,9 @@ static struct shard *home_of(const struct pawl_service *service, const struct pa
 }
 
 /*
- * Two threads may arm a new task at the same time: one of them gives it a home. NULL: it cannot have one,
- * since it is pending in another service. (The other one's lock cannot be asked for, since it may be gone
- * together with its service. So this look is for mistakes, not for a race.)
+ * Two threads may arm a new task at the same time: one of them gives it a home. NULL: the task is pending in another
+ * service. (That is read without the other service's lock, since that service may have been closed. So it finds
+ * mistakes, not races.)
  */
 static __attribute__((noinline)) struct shard *give_home(struct pawl_service *service,
                                                          struct pawl_task *task)
@@ -64,22 +64,22 @@ static struct worker *runner_of(struct pawl_service *service, struct pawl_task *
 	if (task->runner == 0)
 		return NULL;
 	if (task->runner > service->worker_count)
-		return NULL; /* it is from another service, where the task was before */
+		return NULL; /* a number from another service, where the task was before */
 	worker = &service->workers[task->runner - 1];
 	if (__atomic_load_n(&worker->current, __ATOMIC_RELAXED) == task)
 		return worker;
-	task->runner = 0; /* it has returned: spare the next one the look */
+	task->runner = 0; /* it has returned: the next call need not look */
 	return NULL;
 }
 
 struct arming {
 	uint64_t now_ns, deadline_ns, period_ns;
 	enum pawl_missed missed;
-	bool touch;   /* a task that is pending, or periodic and running, keeps its period */
-	bool at_time; /* period_ns is a time of the wall clock */
+	bool touch;   /* a pending or running periodic task keeps its period */
+	bool at_time; /* period_ns is a wall-clock time */
 };
 
-/* An arming of a task that runs: it goes on the wheel when the run is over. */
+/* The task is running: it goes on the wheel when the run is over. */
 static __attribute__((noinline)) int arm_running(struct pawl_service *service, struct shard *shard,
                                                  struct worker *worker,
                                                  const struct pawl_task *task)
@@ -140,7 +140,7 @@ arm_locked(struct pawl_service *service, struct shard *shard, struct pawl_task *
 	return 0;
 }
 
-/* Inlined into each of the calls below, where most of `arming` is known. */
+/* Inlined into each function below, where most of `arming` is constant. */
 static inline __attribute__((always_inline)) int
 arm(struct pawl_service *service, struct pawl_task *task, const struct arming *arming)
 {
@@ -176,7 +176,7 @@ int pawl_service_arm_at(struct pawl_service *service, struct pawl_task *task, ui
 	           &(struct arming){clock_now(service), deadline_ns, 0, PAWL_SKIP, false, false});
 }
 
-/* By ticks: the service wakes up for a tick. A window without a tick in it is the tick after it, as for arm. */
+/* In ticks, since the service wakes up at ticks. If no tick is in the window, the deadline is rounded up, as in arm. */
 int pawl_service_arm_within(struct pawl_service *service, struct pawl_task *task,
                             uint64_t earliest_ns, uint64_t latest_ns)
 {
@@ -250,7 +250,7 @@ uint64_t pawl_service_deadline(struct pawl_service *service, struct pawl_task *t
 	return deadline;
 }
 
-/* Which run to wait for. */
+/* The run to wait for. */
 struct awaited {
 	struct worker *worker; /* NULL: none */
 	uint64_t run;
@@ -281,7 +281,7 @@ static enum pawl_cancel cancel_locked(struct pawl_service *service, struct shard
 
 	lock_assert_held(&shard->lock);
 	if (worker && worker->drops && pawl__worker_is_here(worker))
-		return PAWL_IDLE; /* asked by `dropped` itself, which has it */
+		return PAWL_IDLE; /* `dropped` itself asks: it has the task already */
 	if (worker)
 		return cancel_running(service, shard, worker, task, awaited);
 	if (!pawl_wheel_cancel(shard->wheel, &task->timer))

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads of the user's that wait: for the end of one run (cancel_wait), and for all that is due (settle).
+ * Threads of the user's that wait: for the end of one run (cancel_wait), or until nothing is due or running (settle).
  *
- * Both leave a flag under a shard's lock and sleep on `changed`: a cancel_wait with the worker that runs its
- * task (`awaited`), a settle with each shard that is not at rest (`settling`). The worker has that lock
- * anyway when a run ends. It reads the flags there, and takes the mutex only if one is set: so a run costs
- * nothing more because others might wait for it, neither an atomic instruction nor a fence nor a shared word.
+ * Both set a flag under a shard's lock and sleep on `changed`: a cancel_wait sets `awaited` of the worker that runs its
+ * task, a settle sets `settling` of each shard that is not settled. The worker holds that lock anyway when a run ends.
+ * It reads the flags then, and locks the mutex only if one is set. So waiting costs the runs nothing: no atomic
+ * instruction, no fence, no shared word.
  *
  *	settle                                  a worker
  *	------                                  --------
  *	read changes                            run(task)
- *	lock; not at rest: settling = true;     lock; finish; nothing more is due: leave the shard;
+ *	lock; not settled: settling = true;     lock; finish; nothing more is due: leave the shard;
  *	unlock                                  settling: clear it; unlock
  *	sleep while changes is the same         changes + 1, wake all that wait
  *
- * A shard that is not at rest comes to rest by a worker that leaves it. That holds for a due task that is
- * cancelled, too: `ready` was set for it, so a worker comes, and finds nothing.
+ * A shard becomes settled when a worker leaves it. That is so even if its last due task is cancelled: `ready` was set
+ * for that task, so a worker visits the shard and finds nothing.
  */
 #define _GNU_SOURCE
 #include "shard.h"
@@ -28,7 +28,7 @@ void pawl__service_changed(struct pawl_service *service)
 	condition_broadcast(&service->changed);
 }
 
-/* The worker takes the mutex after it has counted the run: so either that is seen, or the call is. */
+/* The worker counts the run and then locks the mutex to broadcast: so this sees the count, or the broadcast. */
 void pawl__service_await_run(struct pawl_service *service, struct worker *worker, uint64_t run)
 {
 	mutex_lock(&service->mutex);
@@ -55,7 +55,7 @@ static void await_change(struct pawl_service *service, uint64_t changes)
 	mutex_unlock(&service->mutex);
 }
 
-/* If it is not, a worker will leave it, and tell. Slots that only move tasks down are opened here. */
+/* If not, a worker will leave the shard and say so. Advances the wheel: a slot may open that makes no task due. */
 static bool shard_settled(struct pawl_service *service, struct shard *shard, uint64_t *ran)
 {
 	uint64_t tick = ticks_down(&service->ticks, clock_now(service));
@@ -83,8 +83,8 @@ static bool all_settled(struct pawl_service *service, uint64_t *ran)
 }
 
 /*
- * A task may arm another one in a shard that has been looked at. So look at all shards twice: if both times all of
- * them were at rest, and no run began in between, then all were at rest at the same time.
+ * A task may arm another one in a shard that was looked at before. So look at all shards twice: if all of them were
+ * settled both times, and no run began in between, then all were settled at the same time.
  */
 static void settle_threads(struct pawl_service *service)
 {

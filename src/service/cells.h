@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A histogram as JSON: of each cell that is not empty its end, in nanoseconds, and its count. */
+/* A histogram as JSON: the end of each cell that is not empty, in nanoseconds, and its count. */
 #ifndef PAWL_SERVICE_CELLS_H
 #define PAWL_SERVICE_CELLS_H
 

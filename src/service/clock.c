@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* The system's clocks, and the one that is moved by hand. */
+/* The system's clocks, and the manual clock. */
 #define _GNU_SOURCE
 #include "layout.h"
 #include "wall.h"
 
 #include <errno.h>
 
-/* What the public struct has room for. */
+/* In `state` of the public struct. */
 struct manual {
 	struct mutex mutex;
-	struct condition woken; /* or the time has come */
-	struct condition waits; /* somebody has begun to wait */
+	struct condition woken; /* for wait(): woken, or the time has come */
+	struct condition waits; /* for step(): a wait() has begun */
 	shared_uint64 now;
-	uint64_t deadline; /* that is waited for; PAWL_NEVER if there is none */
+	uint64_t deadline; /* of the wait(); or PAWL_NEVER */
 	bool waiting;
 	bool wake;                 /* a wake() that no wait() has seen yet */
 	shared_uint64 wall;        /* minus now, modulo 2^64 */
@@ -143,7 +143,7 @@ uint64_t pawl__clock_wall(struct pawl_clock *clock)
 	return manual_now(clock) + __atomic_load_n(&manual_of(clock)->wall, __ATOMIC_SEQ_CST);
 }
 
-/* From now on, whenever a clock that is moved by hand is moved. */
+/* From now on the manual clock tells the loop of this service whenever it is moved. */
 void pawl__clock_tell_loop(struct pawl_clock *clock, struct pawl_service *service)
 {
 	if (!pawl__clock_by_hand(clock))
@@ -188,14 +188,14 @@ struct timespec pawl_clock_manual_wall(struct pawl_clock_manual *clock)
 	                         .tv_nsec = (long)(ns % PAWL_SECOND)};
 }
 
-/* Whether somebody waits, for something that is still to come. Under the mutex. */
+/* Whether a thread waits for a time that is still to come. Under the mutex. */
 static bool is_asleep(const struct manual *manual)
 {
 	return manual->waiting && !manual->wake &&
 	       (manual->deadline > manual->now || manual->deadline == PAWL_NEVER);
 }
 
-/* Whether there is a thread that waits on this clock, or is about to. */
+/* Whether a thread waits on this clock, or is about to. */
 static bool will_wait(const struct pawl_clock_manual *clock)
 {
 	const struct pawl_service *service =

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Histograms with 64 cells for each power of two: a cell is at most 1/64 wide of the values in it. One
- * thread counts; any thread may read at the same time, so each word is written and read as a whole.
+ * Histograms with 64 cells for each power of two: the width of a cell is at most 1/64 of its values. One thread counts;
+ * any thread may read at the same time, so each word is written and read as a whole.
  */
 #ifndef PAWL_SERVICE_HISTOGRAM_H
 #define PAWL_SERVICE_HISTOGRAM_H
@@ -20,7 +20,7 @@ static inline unsigned histogram_cell(uint64_t value)
 	return shift * CELLS + (unsigned)(value >> shift);
 }
 
-/* The largest value that falls into the cell. */
+/* The largest value in the cell. */
 static inline uint64_t histogram_cell_end(unsigned cell)
 {
 	unsigned shift = cell / CELLS - 1;
@@ -44,7 +44,7 @@ static inline void histogram_count(struct pawl_histogram *histogram, uint64_t va
 		__atomic_store_n(&histogram->max, value, __ATOMIC_RELAXED);
 }
 
-/* Add what another thread may be counting just now. */
+/* Add a histogram that another thread may be counting in. */
 static inline void histogram_merge(const struct pawl_histogram *from, struct pawl_histogram *to)
 {
 	uint64_t max = __atomic_load_n(&from->max, __ATOMIC_RELAXED);

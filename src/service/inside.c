@@ -55,7 +55,7 @@ void pawl__service_remove_part(struct pawl_service *service, struct service_part
 	mutex_unlock(&service->mutex);
 }
 
-/* Without the mutex, since `write` calls functions of the user's. A part that is busy stays in the list. */
+/* Calls `write` without the mutex, since that calls functions of the user's. A busy part stays in the list. */
 void pawl__service_write_parts(struct pawl_service *service, struct json *json)
 {
 	mutex_lock(&service->mutex);

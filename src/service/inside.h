@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the purgatory and the live view know of a service beyond pawl/service.h. */
+/* What the purgatory and the live view use of a service beyond pawl/service.h. */
 #ifndef PAWL_SERVICE_INSIDE_H
 #define PAWL_SERVICE_INSIDE_H
 
@@ -15,20 +15,20 @@ bool pawl__service_manual(const struct pawl_service *service);  /* it has no thr
 bool pawl__service_stopped(const struct pawl_service *service); /* or stopping */
 
 /*
- * A task of the library's own. It runs like any other, but is in none of the service's counts and histograms, takes
- * nothing of the quota max_pending, and stop does not hand it to the user's `dropped`. A wake-up for it is counted.
+ * A task of the library itself. It runs like any other, but it is not in the service's counts and histograms, needs no
+ * quota, and stop does not hand it to the user's `dropped`. A wake-up for it is counted.
  */
 void pawl__task_init_internal(struct pawl_task *task, pawl_task_fn *run);
 
 /*
- * A part of the program that the live view of a service shows, too: `write` adds its JSON object to the snapshot, on the thread of
- * the view. To remove a part waits until `write`, if it is being called, has returned.
+ * A part that the live view of a service shows, too: `write` adds its JSON object to the snapshot, on the thread of the
+ * view. Removing a part waits until a running `write` has returned.
  */
 struct json;
 struct service_part {
 	void (*write)(struct service_part *part, struct json *json);
 	struct service_part *next;
-	bool busy; /* under the service's mutex, as `next` */
+	bool busy; /* `write` is running; like `next` under the service's mutex */
 };
 
 void pawl__service_add_part(struct pawl_service *service, struct service_part *part);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The live view: a thread that serves snapshots on a Unix socket. It sleeps until somebody asks. The workers note their runs
- * only while a viewer is connected.
+ * The live view: a thread that serves snapshots on a Unix socket. It sleeps until a viewer asks. The workers note their
+ * runs only while a viewer is connected.
  */
 #define _GNU_SOURCE
 #include "snapshot.h"
@@ -12,10 +12,10 @@
 struct inspector {
 	struct pawl_service *service;
 	struct local_server *server;
-	struct snapshot snapshot; /* for the thread */
+	struct snapshot snapshot; /* used by the thread */
 };
 
-/* The text with its newline; NULL: no memory. */
+/* The text of a snapshot with its newline; NULL: no memory. */
 static char *answer(void *arg, size_t *size)
 {
 	struct inspector *inspector = arg;

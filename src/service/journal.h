@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the live view knows of a worker's runs: the latest ones, and of each function how often it ran and how long that
- * took. A worker writes its journal while a viewer is attached, and only then: worker->journal is NULL else. One
- * thread writes, another one reads at the same time, and nobody waits.
+ * What the live view shows of a worker's runs: the latest ones and, for each function, how often it ran and how long
+ * that took. A worker writes its journal only while a viewer is connected; else worker->journal is NULL. One thread
+ * writes, another one reads at the same time, and neither waits.
  *
- * The latest runs are a ring. Run number n is in place n % RING, and `written` is how many there were. A reader copies
- * places and looks at `written` again: what was overwritten meanwhile it throws away.
+ * The latest runs are a ring. Run number n is in entry n % RING, and `written` is the number of runs so far. A reader
+ * copies entries and then reads `written` again: it discards the runs that may have been overwritten meanwhile.
  *
  *	worker, run n                           reader
  *	-------------                           ------
  *	                                        read  written
- *	write place n % RING, by release        copy  places, by acquire
+ *	write entry n % RING, by release        copy  entries, by acquire
  *	write written = n + 1                   read  written: w. Run i is whole if i + RING > w
  *
- * A copy that has a word of run n has seen `written` = n, too, since that was written before; so run n - RING, whose place
- * that was, is thrown away.
+ * `written` = n was written before run n. So a reader that has copied a word of run n reads at least n afterwards, and
+ * discards run n - RING, which was in that entry before.
  */
 #ifndef PAWL_SERVICE_JOURNAL_H
 #define PAWL_SERVICE_JOURNAL_H
@@ -25,9 +25,9 @@
 enum { RING = 64, TALLIES = 64, PROBES = 8 };
 
 /*
- * To note a run takes some nanoseconds, which is much where thousands of short ones follow each other. So in a batch, after the
- * FIRST runs, one of SHARE stands for those before it, too: all are counted, but some for another function than theirs. A run
- * that took long is always noted, and for itself alone.
+ * To note a run takes some nanoseconds, which is much if thousands of short runs follow each other. So in a batch,
+ * after the FIRST runs, one run in SHARE is noted and stands for the ones before it, too. All runs are counted, but
+ * some for another function than their own. A long run is always noted, and only for itself.
  */
 enum { FIRST = 8, SHARE = 32, LONG_NS = 10000 };
 
@@ -36,7 +36,7 @@ struct run_note {
 	shared_uint64 deadline_ns, start_ns, took_ns;
 };
 
-/* Of all runs of a function. Each word is a statistic of its own. */
+/* All runs of a function. Each word is a statistic by itself. */
 struct tally {
 	pawl_task_fn *run; /* NULL: not in use */
 	shared_uint64 count, total_ns, longest_ns;
@@ -44,7 +44,7 @@ struct tally {
 
 struct journal {
 	shared_uint64 written;
-	uint64_t skipped; /* runs for which the next one stands; the worker's own */
+	uint64_t skipped; /* runs for which the next noted one stands; only the worker uses it */
 	struct run_note ring[RING];
 	struct tally tallies[TALLIES],
 	        others; /* others: of functions for which there was no room */
@@ -68,7 +68,7 @@ static inline struct tally *journal_tally(struct journal *journal, pawl_task_fn 
 	return &journal->others;
 }
 
-/* Whether this run, with so many before it in its batch, is left to a later one. */
+/* Whether to skip this run: a later one stands for it. `before`: how many runs of the batch came before. */
 static inline bool journal_skips(struct journal *journal, uint64_t took_ns, size_t before)
 {
 	if (before < FIRST || took_ns >= LONG_NS || journal->skipped == SHARE - 1)
@@ -100,12 +100,12 @@ static inline void journal_note(struct journal *journal, pawl_task_fn *run, uint
 static inline bool journal_read(const struct journal *journal, uint64_t number,
                                 struct run_note *note)
 {
-	const struct run_note *place = &journal->ring[number % RING];
+	const struct run_note *entry = &journal->ring[number % RING];
 
-	note->run = __atomic_load_n(&place->run, __ATOMIC_ACQUIRE);
-	note->deadline_ns = __atomic_load_n(&place->deadline_ns, __ATOMIC_ACQUIRE);
-	note->start_ns = __atomic_load_n(&place->start_ns, __ATOMIC_ACQUIRE);
-	note->took_ns = __atomic_load_n(&place->took_ns, __ATOMIC_ACQUIRE);
+	note->run = __atomic_load_n(&entry->run, __ATOMIC_ACQUIRE);
+	note->deadline_ns = __atomic_load_n(&entry->deadline_ns, __ATOMIC_ACQUIRE);
+	note->start_ns = __atomic_load_n(&entry->start_ns, __ATOMIC_ACQUIRE);
+	note->took_ns = __atomic_load_n(&entry->took_ns, __ATOMIC_ACQUIRE);
 	return number + RING > __atomic_load_n(&journal->written, __ATOMIC_ACQUIRE);
 }
 

@@ -1,57 +1,57 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a service consists of, and who may touch what.
+ * What a service consists of, and which lock protects what.
  *
- * Tasks are spread over shards, each with a wheel and a lock of its own. A task's home is the shard of the thread
- * that armed it first, and stays so: every question about a task is decided under the lock of its home. A
- * thread that arms and cancels its own tasks has a shard to itself.
+ * Tasks are spread over shards. A shard is a wheel and a lock. A task's home is the shard of the thread that armed it
+ * first. It stays so: everything about a task is decided under the lock of its home. A thread that arms and cancels its
+ * own tasks mostly has a shard to itself.
  *
  *	your thread ---- lock ----> shard 0: wheel     <---- lock ---- worker: advance, pop, run
  *	your thread ---- lock ----> shard 1: wheel     <---- lock ---- worker
  *	                            ...
  *
- * The files, along the life of a task: arm.c arms and cancels it; shard.h has the steps under the lock; advance.c
- * makes it due; run.c runs it; sleep.c and sleep.h let workers sleep and wake them. Beside it: await.c
- * (cancel_wait, settle), poll.c (manual mode, pools), open.c, stop.c, stats.c, clock.c, wall.h (times of the wall clock), and inside.c for the purgatory.
- * The live view: inspect.c serves it, snapshot.c takes one, write.c writes it; journal.h is what workers note for it.
+ * The files along the life of a task: layout.h; lock.h; arm.c arms and cancels it; shard.h has the steps under the
+ * lock; advance.c makes it due; run.c runs it; sleep.c and sleep.h let workers sleep and wake them. ticks.h converts
+ * times. Beside that: await.c (cancel_wait, settle), poll.c (manual mode, pools), open.c, stop.c, stats.c, clock.c,
+ * wall.h (wall-clock times), and inside.c for the purgatory. The live view: inspect.c serves it, snapshot.c gathers it,
+ * write.c writes it as JSON, and journal.h is what workers record for it.
  *
- * A task is in one of four states, told by two things, both under its home's lock: whether its timer is
- * on the wheel, and whether a worker's `current` is this task.
+ * A task is in one of four states. Two facts tell which, both read under its home's lock: whether its timer is on the
+ * wheel, and whether it is the `current` of a worker.
  *
  *	timer on the wheel | some worker's current | state
  *	        no         |         no            | idle
  *	        yes        |         no            | pending: waiting, or due and not popped
  *	        no         |         yes           | running; worker->again: armed again meanwhile
- *	        yes        |         yes           | never: what runs is not on the wheel, so it
- *	                   |                       | cannot be popped by a second worker
+ *	        yes        |         yes           | never: a running task is not on the wheel, so no
+ *	                   |                       | second worker can pop it
  *
  * Transitions, each one critical section of the home's lock:
  *
  *	arm, idle:      wheel arm                      armed++
  *	arm, pending:   wheel arm (it moves)
  *	arm, running:   again = true                   armed++ if it was false
- *	take (worker):  wheel pop, current = task      ran++
+ *	begin (worker): wheel pop, current = task      ran++
  *	finish:         current = NULL; again or the next period: wheel arm (a period: armed++)
  *	cancel:         wheel cancel, or again = false cancelled++; or ended = true
  *	stop:           wheel pop, current = task      dropped++; finish when `dropped` has returned
  *
- * Why cancel cannot lie: take and cancel exclude each other. If cancel comes first, the timer is off the
- * wheel and no worker can pop it. If take comes first, `current` says so until finish:
+ * Why the result of cancel is true: begin and cancel exclude each other. If cancel comes first, the timer is off the
+ * wheel and no worker can pop it. If begin comes first, `current` says so until finish:
  *
  *	worker                                  another thread
  *	------                                  --------------
  *	lock; pop; current = task; unlock
- *	run(task)                               lock; cancel: not on the wheel, current is it
+ *	run(task)                               lock; cancel: not on the wheel, but current
  *	                                        RUNNING; again = false, ended = true; unlock
  *	lock; current = NULL; not armed again
  *
- * A one-shot task may be freed by its own function, and its memory may be a task again before finish.
- * So finish reads nothing of the task unless it was armed again or is periodic and not ended, and
- * `current` alone does not say "running": the task's own `runner` must name that worker, and
- * pawl_task_init clears it.
+ * A one-shot task may be freed by its own function, and its memory may be a task again before finish. So finish reads
+ * the task only if it was armed again, or is periodic and not ended. And `current` alone does not mean "running": the
+ * task's own `runner` must name that worker, and pawl_task_init clears it.
  *
- * The order of locks: a shard's lock, then nothing. The service's mutex (for sleeping and waiting) is never
- * taken with a shard's lock held, and no shard's lock is taken under it.
+ * The order of locks: a thread that holds a shard's lock acquires no other lock. The service's mutex (for sleeping and
+ * waiting) is never locked under a shard's lock, and no shard's lock is acquired under the mutex.
  */
 #ifndef PAWL_SERVICE_LAYOUT_H
 #define PAWL_SERVICE_LAYOUT_H
@@ -59,20 +59,20 @@
 #include "inside.h"
 #include "lock.h"
 
-#define BATCH 256u  /* moves of a wheel, or tasks, before others have their turn */
-#define MANY  1024u /* pending tasks of a shard: wake up to open ahead, too */
+#define BATCH 256u  /* moves of a wheel, or tasks of a shard, at once */
+#define MANY  1024u /* pending tasks of a shard: with more, workers also wake up to open ahead */
 #ifndef OPENS_AHEAD
-#define OPENS_AHEAD true /* false: a service for the benchmark, which shows the difference */
+#define OPENS_AHEAD true /* false: for the benchmark that shows the difference */
 #endif
-#define AHEAD        64u /* moves ahead that an idle worker makes between two looks for due tasks */
+#define AHEAD        64u /* moves ahead that an idle worker makes between two searches for due tasks */
 #define MAX_SHARDS   1024u
 #define MAX_WORKERS  1024u
 #define DEFAULT_TICK UINT64_C(1000000)
 #define MIN_STACK    (UINT64_C(1) << 16)
 #define MAX_STACK    (SIZE_MAX / 2)
-#define THREAD_NAME  16 /* bytes with the zero: what Linux has for a thread */
+#define THREAD_NAME  16 /* bytes, with the terminating zero: the limit of Linux */
 
-/* What happened to armings: armed = ran + cancelled + dropped + pending. */
+/* What became of armings: armed = ran + cancelled + dropped + pending. */
 struct counts {
 	uint64_t armed, ran, cancelled, dropped;
 };
@@ -87,43 +87,43 @@ struct shard {
 
 	/* Under the lock. */
 	struct pawl_wheel *wheel; /* counts in ticks of the service */
-	bool closed;              /* stop has begun: nothing is armed or taken any more */
-	bool settling;            /* a settle waits until the shard is at rest */
+	bool closed;              /* stop has begun: no task is armed or run any more */
+	bool settling;            /* a settle waits until no task of the shard is due or running */
 	unsigned running;         /* workers that run a task of this shard */
 
 	/* Written under the lock, read without: */
-	bool ready;             /* something is due */
-	shared_uint64 visit_by; /* the tick by which a worker has to come; PAWL_NEVER */
+	bool ready;             /* a task is due */
+	shared_uint64 visit_by; /* the tick by which a worker must visit; or PAWL_NEVER */
 
-	struct counts counts[2]; /* of the users' tasks, and of internal ones; under the lock */
+	struct counts counts[2]; /* of user tasks, and of internal ones; under the lock */
 	uint64_t moved_ahead, moved_at_opening; /* under the lock */
 } __attribute__((aligned(LINE)));
 
-/* A thread that runs tasks; in the manual mode, whoever polls; with a pool, a thread of it while that polls. */
+/* A thread that runs tasks. In manual mode and with a pool: the thread that polls. */
 struct worker {
 	/* Under the lock of current's home. */
-	struct pawl_task *current; /* whose function has been called and has not returned */
+	struct pawl_task *current; /* its function has been called and has not returned */
 	bool again;                /* current was armed meanwhile: pending once it has returned */
 	bool ended;                /* current was cancelled meanwhile: no further period */
-	bool quota;                /* current has one of max_pending for its next arming */
-	bool awaited;              /* somebody waits for the end of this run */
-	bool drops;                /* not a run: stop hands current to `dropped` */
+	bool quota;                /* current has quota reserved for its next arming */
+	bool awaited;              /* a cancel_wait waits for the end of this run */
+	bool drops;                /* stop hands current to `dropped`: not a real run */
 
-	shared_uint64 runs; /* that have ended; atomic */
+	shared_uint64 runs; /* how many have ended; atomic */
 
-	/* The thread's own; read by stats without a lock, each word atomic. */
+	/* Written by the worker alone, read by stats without a lock: each word atomic. */
 	struct pawl_histogram lateness __attribute__((aligned(8)));
 	struct pawl_histogram run_time __attribute__((aligned(8)));
 	pawl_task_fn *slowest;
 
-	struct journal *journal; /* or NULL: nobody looks; atomic */
+	struct journal *journal; /* or NULL: there is no viewer; atomic */
 	struct pawl_service *service;
-	struct worker *outer;     /* a task of which polls this one; or NULL */
-	bool called;              /* pool: it answers a call, and has not taken a task yet */
-	struct worker *next_free; /* of those that no thread of a pool has: under the mutex */
+	struct worker *outer;     /* the worker whose task polls this one; or NULL */
+	bool called;              /* pool: it answers a call, and has not started a task yet */
+	struct worker *next_free; /* in the list `free`: under the mutex */
 	struct system_thread thread;
-	unsigned number; /* from 1, as task->runner has it */
-	unsigned shard;  /* where it looks for work first */
+	unsigned number; /* from 1: task->runner is this number */
+	unsigned shard;  /* the first shard in which it looks for tasks */
 } __attribute__((aligned(LINE)));
 
 struct pawl_service {
@@ -140,37 +140,35 @@ struct pawl_service {
 	size_t stack_size;
 	void (*on_thread_start)(unsigned worker, void *arg); /* or NULL */
 	void *on_thread_start_arg;
-	void (*dispatch)(struct pawl_service *service, void *arg); /* to a pool; or NULL */
+	void (*dispatch)(struct pawl_service *service, void *arg); /* calls the pool; or NULL */
 	void *dispatch_arg;
 
-	/* Atomic. Three are no bool since not every CPU can exchange one byte. */
-	shared_uint64 sleeps_until __attribute__((aligned(LINE))); /* a tick: the leader; or 0 */
+	/* Atomic. Three are not bool, since not every CPU can exchange one byte. */
+	shared_uint64 sleeps_until __attribute__((aligned(LINE))); /* the leader: a tick; or 0 */
 	shared_uint64 wakeups, empty_wakeups;
-	shared_uint64 moves; /* of all wheels; what matters is whether there was any */
-	size_t quota_used;   /* of the quota max_pending: taken */
-	unsigned
-	        followers; /* workers that sleep without leading, or are about to; pool: are free */
-	unsigned has_leader; /* or 0: a worker sleeps for all, or is about to */
-	unsigned calling;    /* or 0, with a pool: who was called has not taken a task yet */
-	unsigned polling;    /* or 0, in manual mode: somebody polls */
-	bool stopping;       /* threads shall end */
+	shared_uint64 moves; /* of all wheels: to see whether there was any */
+	size_t quota_used;   /* how much of max_pending is reserved */
+	unsigned followers;  /* workers that sleep without leading, or are about to; pool: free */
+	unsigned has_leader; /* 1: a worker leads; or 0 */
+	unsigned calling;    /* pool: 1 if the called worker has not started a task yet; or 0 */
+	unsigned polling;    /* manual mode: 1 during a poll; or 0 */
+	bool stopping;       /* the threads must end */
 
 	/* Sleeping and waking: sleep.c. */
 	struct mutex mutex __attribute__((aligned(LINE)));
-	struct condition called; /* a follower is; or stopping */
-	unsigned calls;          /* that no follower has answered yet: under the mutex */
-	unsigned in_pool;        /* polls of a pool that are under way: under the mutex */
-	struct worker *free;     /* pool: those that are followers; under the mutex */
-	struct condition
-	        changed;  /* what a thread in await.c, poll.c or stop.c waits for may be so */
-	uint64_t changes; /* how often: under the mutex */
+	struct condition called;  /* for followers: there is a call, or stopping */
+	unsigned calls;           /* not yet answered by a follower: under the mutex */
+	unsigned in_pool;         /* polls in progress in the pool: under the mutex */
+	struct worker *free;      /* pool: list of the free workers; under the mutex */
+	struct condition changed; /* for threads that wait in await.c, poll.c, stop.c: look again */
+	uint64_t changes;         /* how often `changed` was broadcast: under the mutex */
 	enum { OPEN, STOPPING, STOPPED } state; /* under the mutex */
-	int fd; /* manual mode: what pawl_service_fd() gives, or -1: under the mutex */
+	int fd; /* manual mode: the result of pawl_service_fd(), or -1: under the mutex */
 
 	/* The live view: inspect.c. */
-	struct mutex inspecting;     /* held while it begins or ends */
+	struct mutex inspecting;     /* held while the live view begins or ends */
 	struct inspector *inspector; /* under it; or NULL */
-	struct journal *journals;    /* of all workers: once allocated, they stay until close */
+	struct journal *journals;    /* one for each worker: allocated once, freed by close */
 	struct service_part *parts;  /* under `mutex` */
 };
 
@@ -189,31 +187,31 @@ bool pawl__service_open_ahead(struct pawl_service *service, unsigned from);
 void pawl__worker_thread(void *worker);
 void pawl__leader_thread(void *worker); /* with a pool: the service's one thread */
 size_t pawl__worker_run_due(struct worker *worker, size_t max);
-void pawl__worker_answered(struct worker *worker); /* pool: the next may be called */
-void pawl__worker_enter(struct worker *worker);    /* this thread runs its tasks from now on */
+void pawl__worker_answered(struct worker *worker); /* pool: the next call may be made */
+void pawl__worker_enter(struct worker *worker);    /* this thread runs as that worker now */
 void pawl__worker_leave(struct worker *worker);
-bool pawl__worker_is_here(const struct worker *worker); /* this thread is inside a task of it */
+bool pawl__worker_is_here(const struct worker *worker); /* this thread is inside its task */
 void pawl__service_refuse_inside_task(const struct pawl_service *service, const char *call);
 
 /* await.c */
-void pawl__service_changed(struct pawl_service *service); /* for all that wait there */
+void pawl__service_changed(struct pawl_service *service); /* wakes all that wait on `changed` */
 void pawl__service_await_run(struct pawl_service *service, struct worker *worker, uint64_t run);
 
 /* poll.c */
 void pawl__service_stop_polling(struct pawl_service *service);
 void pawl__service_stop_pool(struct pawl_service *service);
 void pawl__service_open_pool(struct pawl_service *service);
-void pawl__service_wake_loop(struct pawl_service *service); /* a poll is worth it sooner */
+void pawl__service_wake_loop(struct pawl_service *service); /* it must poll sooner */
 void pawl__service_close_fd(struct pawl_service *service);
 
 /* clock.c: for a descriptor */
-int pawl__clock_of_system(const struct pawl_clock *clock); /* -ENOTSUP: it is none of ours */
-void pawl__clock_tell_loop(struct pawl_clock *clock, struct pawl_service *service); /* or NULL */
+int pawl__clock_of_system(const struct pawl_clock *clock); /* -ENOTSUP: the user's own clock */
+void pawl__clock_tell_loop(struct pawl_clock *clock, struct pawl_service *service); /* NULL: none */
 bool pawl__clock_by_hand(const struct pawl_clock *clock);
-uint64_t pawl__clock_wall(struct pawl_clock *clock); /* the wall clock beside it */
+uint64_t pawl__clock_wall(struct pawl_clock *clock); /* the wall clock that goes with it */
 
 /* stats.c */
-size_t pawl__service_pending(struct pawl_service *service, bool internal); /* those, too */
+size_t pawl__service_pending(struct pawl_service *service, bool internal); /* true: of both kinds */
 
 /* inspect.c */
 void pawl__service_end_inspection(struct pawl_service *service); /* under `inspecting` */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What development builds know of locks: lock.h. */
+/* The checks of development builds: see lock.h. */
 #define _GNU_SOURCE
 #include "lock.h"
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A lock for a few dozen instructions: one locked instruction to acquire it, a plain store to release it,
- * where a mutex has two locked ones and two calls. What it gives up is fairness and a queue: who finds it
- * taken spins for a while and then naps. That is right here because a shard is held for one operation
- * on a wheel, or for a bounded batch of them, never while user code runs; and because napping, unlike
- * spinning on, lets a holder go on that was preempted, whatever its priority.
+ * A lock for a few dozen instructions: one locked instruction to acquire it, a plain store to release it; a mutex has
+ * two locked instructions and two calls. What is given up is fairness and a queue: a thread that finds the lock held
+ * spins for a while and then naps. That is right here because a shard's lock is held for one operation on a wheel, or
+ * for a bounded batch of them, and never while user code runs. And a nap, unlike spinning, lets a preempted holder run,
+ * whatever its priority.
  *
- * A function that is called under a lock says so by lock_assert_held(). With PAWL_ASSERT, which development builds
- * define, that ends the program where the calling thread does not hold that lock; and so does taking a lock
- * while holding another one: the order of locks is one, then nothing. Without it there is no code for either.
+ * A function that must be called under a lock begins with lock_assert_held(). With PAWL_ASSERT, which development
+ * builds define, it ends the program if the calling thread does not hold that lock. So does acquiring a second lock: a
+ * thread holds one lock at a time. Without PAWL_ASSERT there is no code for this.
  */
 #ifndef PAWL_SERVICE_LOCK_H
 #define PAWL_SERVICE_LOCK_H
@@ -16,8 +16,8 @@
 #include "../system/system.h"
 
 /*
- * A word that threads read and write without a lock. It has an alignment of its own since that of uint64_t is 4 bytes on
- * i386: then a word may lie in two cache lines, and is not read as a whole.
+ * A word that threads read and write without a lock. On i386 a uint64_t is aligned to 4 bytes only: it may lie in two
+ * cache lines, and then it is not read as a whole.
  */
 typedef uint64_t shared_uint64 __attribute__((aligned(8)));
 
@@ -26,7 +26,7 @@ struct lock {
 };
 
 #ifdef PAWL_ASSERT
-/* lock.c: which lock the calling thread holds, or NULL; and the end, with a message, if that is wrong. */
+/* lock.c: the lock that the calling thread holds, or NULL; and the check, which ends the program with a message. */
 extern _Thread_local const struct lock *pawl__lock_held;
 void pawl__lock_expect_held(const struct lock *expected, const char *function);
 #define lock_assert_held(lock) pawl__lock_expect_held(lock, __func__)
@@ -54,7 +54,7 @@ static inline void relax_cpu(void)
 #endif
 }
 
-/* Wait until it looks free: without writing, so that the holder keeps the cache line. */
+/* Wait until the lock looks free. Reads only, so that the holder keeps the cache line. */
 static __attribute__((noinline, unused)) void lock_wait(const struct lock *lock)
 {
 	for (int spins = 0; __atomic_load_n(&lock->held, __ATOMIC_RELAXED); spins++) {

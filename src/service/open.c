@@ -47,14 +47,14 @@ static bool valid(const struct pawl_service_options *options)
 	        (options->stack_size >= MIN_STACK && options->stack_size <= MAX_STACK));
 }
 
-/* One shard shall keep the wheel's order; where there are more, order is open, and chains are faster. */
+/* One shard keeps the wheel's order. With more shards there is no order to keep, and more chains are faster. */
 static bool open_shard(struct pawl_service *service, struct shard *shard,
                        const struct pawl_service_options *options)
 {
 	const struct pawl_wheel_options wheel = {
 	        .start = ticks_down(&service->ticks, clock_now(service)),
 	        .wheel_size = options->wheel_size,
-	        .chains = options->shards == 1 ? 1 : 2, /* more is faster, and 128 KiB a chain */
+	        .chains = options->shards == 1 ? 1 : 2, /* more is faster, but 128 KiB each */
 	        .ahead = OPENS_AHEAD,
 	};
 	size_t size = pawl_wheel_footprint(&wheel);

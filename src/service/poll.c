@@ -2,10 +2,10 @@
 /*
  * Manual mode, and pools: threads of the user's that poll.
  *
- * In manual mode the user's loop polls, and sleeps in between: until the time that pawl_service_next() returned, or on the
- * descriptor of pawl_service_fd(). Any thread may arm for sooner meanwhile. So the loop has the role of the leader in
- * sleep.c, and uses the same words. `sleeps_until` is the tick that the loop was told; or 0 while it polls, or once it was
- * woken: then it will ask again. Each side writes its own word, then reads the other side's:
+ * In manual mode the user's loop polls, and sleeps in between: until the time that pawl_service_next() returned, or on
+ * the descriptor of pawl_service_fd(). Any thread may arm for sooner meanwhile. So the loop has the role of the leader
+ * in sleep.c, and uses the same words. `sleeps_until` is the tick that the loop was told; or 0 while it polls, or once
+ * it was woken: then it will ask again. Each side writes its own word, then reads the other side's:
  *
  *	arms for sooner: schedule_visit()       tells the loop when to poll: tell_loop(), set_descriptor()
  *	---------------------------------       ----------------------------------------------------------
@@ -31,7 +31,7 @@ static void set_told(struct pawl_service *service, uint64_t tick)
 	__atomic_store_n(&service->sleeps_until, tick, __ATOMIC_SEQ_CST);
 }
 
-/* The time to which the descriptor's timer is set. A manual clock does not run: whenever it is moved, it sets the timer again. */
+/* The time to which the descriptor's timer is set. A manual clock sets it again whenever it is moved. */
 static uint64_t timer_of(const struct pawl_service *service, uint64_t tick)
 {
 	uint64_t ns = ns_of_tick(&service->ticks, tick);
@@ -108,8 +108,9 @@ static bool advance_all(struct pawl_service *service, uint64_t tick)
 }
 
 /*
- * Returns the tick of the next visit, and in *due whether a task is due now. In manual mode this is what the loop will be
- * told, so `visit_by` is set to exactly that; and `ready`, which may be left from a task that ran or was cancelled, to *due.
+ * Returns the tick of the next visit, and in *due whether a task is due now. In manual mode this is what the loop will
+ * be told, so `visit_by` is set to exactly that; and `ready`, which may be left from a task that ran or was cancelled,
+ * to *due.
  */
 static uint64_t update_visit(struct pawl_service *service, struct shard *shard, bool *due)
 {
@@ -235,7 +236,7 @@ static struct worker *answer_call(struct pawl_service *service)
 	return worker;
 }
 
-/* The worker is free again and, if tasks are due, may be called again. A stop waits for the last line; then close may free all. */
+/* The worker is free again and may be called again. A stop waits for the last line, and then close may free all. */
 static void leave_pool(struct pawl_service *service, struct worker *worker)
 {
 	pawl__worker_answered(worker);
@@ -262,8 +263,8 @@ void pawl__service_stop_pool(struct pawl_service *service)
 }
 
 /*
- * The bound of a poll: as many tasks as are pending when it begins. So a task that arms itself with delay 0 does not keep
- * the poll going for ever. (To count the due tasks would take a walk through them.)
+ * The bound of a poll: as many tasks as are pending when it begins. So a task that arms itself with delay 0 does not
+ * keep the poll going for ever. (To count the due tasks would take a walk through them.)
  */
 static size_t most_to_run(struct pawl_service *service, size_t max)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Workers run due tasks, one at a time, so that a slow task holds up its own worker and nothing else. To
- * finish one task and to take the next is one critical section.
+ * Workers run due tasks, one at a time, so that a slow task delays its own worker and nothing else. Finishing one task
+ * and beginning the next is one critical section.
  */
 #define _GNU_SOURCE
 #include "../system/probes.h"
@@ -14,7 +14,7 @@
 
 static _Thread_local struct worker *current_worker;
 
-/* Inside a task of one service a thread may poll another one: so look at all of them. */
+/* Inside a task of one service a thread may poll another service: so look at all of them. */
 bool pawl__worker_is_here(const struct worker *worker)
 {
 	const struct worker *inner = current_worker;
@@ -54,13 +54,13 @@ void pawl__worker_leave(struct worker *worker)
 	current_worker = worker->outer;
 }
 
-/* What is kept of a task while it runs: its memory may be gone when it returns. */
+/* A copy of what is needed after the run: the task may be freed by then. */
 struct job {
-	struct pawl_task *task; /* NULL: there was none */
+	struct pawl_task *task; /* NULL: no task is due */
 	pawl_task_fn *run;
 	uint64_t deadline_ns, period_ns;
 	bool internal;
-	bool more; /* another worker has something to do, too: run a task, or lead */
+	bool more; /* another worker is needed: to run a task, or to lead */
 };
 
 static const struct job no_job;
@@ -73,8 +73,8 @@ static bool others_needed(const struct pawl_service *service, struct shard *shar
 }
 
 /*
- * The wall clock was set back, or it was only time to look at it: the task waits on. At the end of time it cannot: all that is
- * armed then is due, and it would be put back and popped for ever. Under the lock.
+ * For a task with a wall-clock time: if that time has not come, it waits on. Not at the end of time, when every armed
+ * task is due: it would be put back and popped for ever. Under the lock.
  */
 static __attribute__((noinline)) bool put_back(struct pawl_service *service, struct shard *shard,
                                                struct pawl_task *task, struct wakes *wakes)
@@ -92,7 +92,7 @@ static __attribute__((noinline)) bool put_back(struct pawl_service *service, str
 	return true;
 }
 
-/* The next task that is due. Under the lock. */
+/* The next due task. Under the lock. */
 static struct pawl_timer *pop(struct pawl_service *service, struct shard *shard,
                               struct wakes *wakes)
 {
@@ -105,7 +105,7 @@ static struct pawl_timer *pop(struct pawl_service *service, struct shard *shard,
 	return timer;
 }
 
-/* Under the lock. A periodic task keeps its quota while it runs. */
+/* Begin the run of the next due task. Under the lock. A periodic task keeps its quota while it runs. */
 static struct job begin_next(struct pawl_service *service, struct worker *worker,
                              struct shard *shard, struct wakes *wakes)
 {
@@ -135,7 +135,7 @@ static struct job begin_next(struct pawl_service *service, struct worker *worker
 	                    service->worker_count > 1 && others_needed(service, shard)};
 }
 
-/* The next run of a periodic task whose run is over at `now`. */
+/* The next deadline of a periodic task whose run ended at `now`. */
 static uint64_t next_deadline(const struct pawl_task *task, uint64_t now)
 {
 	uint64_t next = saturating_sum(task->deadline_ns, task->period_ns);
@@ -148,7 +148,7 @@ static uint64_t next_deadline(const struct pawl_task *task, uint64_t now)
 	return next;
 }
 
-/* The run is over. Its task is looked at only where it cannot be gone: see layout.h. Under the lock. */
+/* The run is over. Reads the task only if it cannot have been freed: see layout.h. Under the lock. */
 static void finish(struct pawl_service *service, struct worker *worker, struct shard *shard,
                    const struct job *job, uint64_t now, struct wakes *wakes)
 {
@@ -160,7 +160,7 @@ static void finish(struct pawl_service *service, struct worker *worker, struct s
 		shard->counts[job->task->internal].armed++;
 	}
 	end_run(shard, worker, wakes);
-	if (next_period || worker->again) /* it has its quota, which a cancel gives back */
+	if (next_period || worker->again) /* it has its quota, which a cancel returns */
 		put_on_wheel(service, shard, job->task, now, false, wakes);
 }
 
@@ -177,7 +177,7 @@ static void record(struct worker *worker, const struct job *job, uint64_t start,
 	histogram_count(&worker->run_time, took);
 }
 
-/* For the live view, if somebody looks. `before`: runs of the same batch. */
+/* For the live view, if there is a viewer. `before`: how many runs of the batch came before. */
 static void note(const struct worker *worker, const struct job *job, uint64_t start, uint64_t end,
                  size_t before)
 {
@@ -195,7 +195,7 @@ void pawl__worker_answered(struct worker *worker)
 	worker->called = false;
 }
 
-/* Up to `max` tasks of one shard; and as many moves ahead, for which a busy service may have no other time. */
+/* Up to `max` tasks of one shard; and as many moves ahead, since a busy service may have no other time for them. */
 static size_t run_shard(struct pawl_service *service, struct worker *worker, struct shard *shard,
                         size_t max)
 {
@@ -232,13 +232,13 @@ static size_t run_shard(struct pawl_service *service, struct worker *worker, str
 			pawl__shard_open_ahead(service, shard, ran, &wakes);
 		}
 		lock_release(&shard->lock);
-		wakes.worker &= !job.task; /* the task that became due is run here */
+		wakes.worker &= !job.task; /* this worker runs the task that became due */
 		wake(service, &wakes);
 	}
 	return ran;
 }
 
-/* Up to `max` tasks of all shards, a batch of each in turn. */
+/* Up to `max` tasks: a batch from each shard, round robin. */
 size_t pawl__worker_run_due(struct worker *worker, size_t max)
 {
 	struct pawl_service *service = worker->service;
@@ -284,7 +284,7 @@ void pawl__worker_thread(void *arg)
 	}
 }
 
-/* With a pool: makes tasks due, and calls the pool to run them. Of `worker` it has the thread, and no more. */
+/* With a pool: makes tasks due, and calls the pool to run them. Of its worker it uses only the thread. */
 void pawl__leader_thread(void *arg)
 {
 	struct pawl_service *service = ((struct worker *)arg)->service;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The steps of a task's life that several files take, each under the lock of the task's home: on the wheel, and
- * into and out of a run. What they mean is in layout.h.
+ * Steps in the life of a task that several files need, each under the lock of the task's home: onto the wheel, and into
+ * and out of a run. layout.h has the states and transitions.
  */
 #ifndef PAWL_SERVICE_SHARD_H
 #define PAWL_SERVICE_SHARD_H
@@ -19,8 +19,8 @@ static inline struct pawl_task *task_of(struct pawl_timer *timer)
 }
 
 /*
- * The quota of max_pending. It is counted only where there is a limit, since the counter is shared by all
- * threads. Internal tasks take nothing of it.
+ * The quota: the max_pending tasks that may be pending. It is counted only if there is a limit, since all threads share
+ * the counter. Internal tasks need no quota.
  */
 static inline bool quota_reserve(struct pawl_service *service, const struct pawl_task *task)
 {
@@ -43,14 +43,14 @@ static inline void quota_return(struct pawl_service *service, const struct pawl_
 		__atomic_fetch_sub(&service->quota_used, 1, __ATOMIC_RELAXED);
 }
 
-/* Whether tasks wait for a worker. Under the shard's lock. */
+/* Whether a task waits for a worker. Under the lock. */
 static inline bool anything_due(struct shard *shard)
 {
 	lock_assert_held(&shard->lock);
 	return pawl_wheel_next(shard->wheel) <= pawl_wheel_now(shard->wheel);
 }
 
-/* Under the lock of the shard that has the count. */
+/* Under the lock of the shard. */
 static inline void count_moves(struct pawl_service *service, uint64_t *count, size_t moves)
 {
 	*count += moves;
@@ -68,8 +68,8 @@ static inline size_t advance_by_one(struct pawl_service *service, struct shard *
 }
 
 /*
- * When a worker has to come to the shard: when its next slot opens. With many tasks pending, when that slot can be
- * opened ahead: one wake-up more, and none of them waits until all the others have been moved. Under the lock.
+ * When a worker must visit the shard: when its next slot opens. With many tasks pending, when that slot can be opened
+ * ahead: that is one more wake-up, but then no due task waits while all the others are moved. Under the lock.
  */
 static inline uint64_t next_visit(struct shard *shard)
 {
@@ -79,7 +79,7 @@ static inline uint64_t next_visit(struct shard *shard)
 	return pawl_wheel_next_ahead(shard->wheel);
 }
 
-/* The same for a task that was just armed for this tick: with few pending, come when it is due, and not before. */
+/* The same for a task that was just armed for this tick. With few pending: when it is due, and not before. */
 static inline uint64_t visit_for(struct shard *shard, uint64_t tick)
 {
 	uint64_t visit = counts_pending(&shard->counts[0]) < MANY ? tick : next_visit(shard);
@@ -87,7 +87,7 @@ static inline uint64_t visit_for(struct shard *shard, uint64_t tick)
 	return visit < tick ? visit : tick;
 }
 
-/* Under the shard's lock. The wheel is told the time first, so that the timer gets its right slot. */
+/* Under the lock. Advances the wheel first, so that the timer gets its right slot. */
 static inline void put_on_wheel(struct pawl_service *service, struct shard *shard,
                                 struct pawl_task *task, uint64_t now_ns, bool touch,
                                 struct wakes *wakes)
@@ -104,11 +104,11 @@ static inline void put_on_wheel(struct pawl_service *service, struct shard *shar
 	if (!waits)
 		mark_ready(shard, wakes);
 	else if (tick < shard->visit_by ||
-	         shard->counts[0].armed % MANY == 0) /* they may be many by now */
+	         shard->counts[0].armed % MANY == 0) /* by now they may be many */
 		schedule_visit(service, shard, visit_for(shard, tick), wakes);
 }
 
-/* From here on cancel says RUNNING. Under the lock of the task's home. */
+/* From now on cancel returns PAWL_RUNNING. Under the lock of the task's home. */
 static inline void begin_run(struct shard *shard, struct worker *worker, struct pawl_task *task)
 {
 	lock_assert_held(&shard->lock);
@@ -117,7 +117,7 @@ static inline void begin_run(struct shard *shard, struct worker *worker, struct 
 	__atomic_store_n(&worker->current, task, __ATOMIC_RELAXED);
 }
 
-/* Under the same lock. Release: what the run wrote is seen by a cancel_wait that sees the count. */
+/* Under the same lock. Release: a cancel_wait that sees the count sees what the run wrote. */
 static inline void end_run(struct shard *shard, struct worker *worker, struct wakes *wakes)
 {
 	lock_assert_held(&shard->lock);
@@ -126,7 +126,7 @@ static inline void end_run(struct shard *shard, struct worker *worker, struct wa
 	wakes->waiting |= worker->awaited;
 }
 
-/* No task of the shard is due or runs. Under the lock. */
+/* No task of the shard is due or running. Under the lock. */
 static inline bool settled(struct shard *shard)
 {
 	uint64_t next;
@@ -138,8 +138,8 @@ static inline bool settled(struct shard *shard)
 }
 
 /*
- * A worker has run a task of the shard, or found none, and takes no other. Under the lock. This is all that
- * settle costs those that run tasks: how it waits is in await.c.
+ * The worker found no further task in the shard, or has run its batch. Under the lock. This is all that settle costs
+ * the workers; await.c explains how it waits.
  */
 static inline void leave_shard(struct shard *shard, struct wakes *wakes)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How workers sleep and are woken. The whole protocol is here and in sleep.h, which has the few lines of it
- * that are inlined into arming.
+ * How workers sleep and are woken. The whole protocol is here and in sleep.h, which has the few lines of it that are
+ * inlined into arming.
  *
- * Each shard has a tick `visit_by`: by then a worker must visit it, to advance its wheel. A worker that finds nothing to run
- * sleeps in one of two roles:
+ * Each shard has a tick `visit_by`: by then a worker must visit it, to advance its wheel. A worker that finds nothing
+ * to run sleeps in one of two roles:
  *
  *	leader      at most one worker. It sleeps by the service's clock until the earliest `visit_by` of all shards.
  *	follower    every other worker. It sleeps on the condition variable `called` until it is called.
@@ -19,17 +19,17 @@
  *	runs the task                           wakes up; runs another due task, or becomes the leader
  *
  * So a due task runs on the thread that woke up for it. With one worker, a tick costs one wake-up. With more, the
- * second wake-up does not delay the task. It is Kafka's ExpiredOperationReaper without a thread of its own, and
- * without a wake-up every 200 ms. What is given up: while every worker runs a task, no thread advances the wheels. But
- * then no worker is free to run another task, either.
+ * second wake-up does not delay the task. It is Kafka's ExpiredOperationReaper without a thread of its own, and without
+ * a wake-up every 200 ms. What is given up: while every worker runs a task, no thread advances the wheels. But then no
+ * worker is free to run another task, either.
  *
  * When to wake. An arming or an advance that makes a task due wakes a worker: a follower or, if there is none, the
- * leader. An arming for later wakes the leader, and only if the leader would sleep too long: most armings are not earlier
- * than `visit_by` of their shard, and read no more than that. A cancel wakes no thread and leaves `visit_by` as it is: the
- * leader may wake once for nothing, which `empty_wakeups` counts.
+ * leader. An arming for later wakes the leader, and only if the leader would sleep too long: most armings are not
+ * earlier than `visit_by` of their shard, and read no more than that. A cancel wakes no thread and leaves `visit_by` as
+ * it is: the leader may wake once for nothing, which `empty_wakeups` counts.
  *
- * No wake-up is lost. Each side writes its own word and then reads the other side's, all sequentially
- * consistent, so at least one of the two sees the other. Time runs downwards:
+ * No wake-up is lost. Each side writes its own word and then reads the other side's, all sequentially consistent, so at
+ * least one of the two sees the other. Time runs downwards:
  *
  *	arms for later: schedule_visit()        the leader: sleep_until_visit()
  *	--------------------------------        -------------------------------
@@ -60,9 +60,9 @@
  * the mutex: `followers` becomes one less and `calls` one more. So two calls wake two followers.
  *
  * With a pool of the user's threads (poll.c), the workers are the threads that poll, and a worker that no thread uses
- * counts as a follower. The service's one thread is always the leader, and it alone calls: `followers` becomes one less,
- * `calls` one more, and it calls the user's `dispatch`. `calling` is true until the called worker has started a task, or
- * found none.
+ * counts as a follower. The service's one thread is always the leader, and it alone calls: `followers` becomes one
+ * less, `calls` one more, and it calls the user's `dispatch`. `calling` is true until the called worker has started a
+ * task, or found none.
  *
  *	makes due, or begins to run, or ends    the leader
  *	------------------------------------    ----------
@@ -101,8 +101,8 @@ static bool anything_ready(const struct pawl_service *service)
 }
 
 /*
- * Reads `visit_by` first. A thread that makes a task due writes `ready` and then a later `visit_by`: a reader in the other
- * order could miss both.
+ * Reads `visit_by` first. A thread that makes a task due writes `ready` and then a later `visit_by`: a reader in the
+ * other order could miss both.
  *
  *	makes due: pawl__shard_advance()        pawl__sleep_earliest_visit()
  *	--------------------------------        ----------------------------
@@ -117,8 +117,8 @@ uint64_t pawl__sleep_earliest_visit(const struct pawl_service *service)
 }
 
 /*
- * With a pool: whether to call a free worker, which is a follower. One call at a time: the worker that answers it starts a
- * task, and then looks whether there are more.
+ * With a pool: whether to call a free worker, which is a follower. One call at a time: the worker that answers it
+ * starts a task, and then looks whether there are more.
  */
 static bool pool_needed(const struct pawl_service *service)
 {

@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Taking a snapshot. No lock is held for long: a shard's for some 256 tasks at a time. And the work is bounded however many
- * tasks there are. With few pending every list of the wheels is looked into. With many, some lists of each level are, chosen
- * at equal distances, since the lists of one level have about the same length; and those of different levels do not, so
- * each level is judged by itself:
+ * Gathering a snapshot. A shard's lock is held for some 256 tasks at a time. And the work is bounded, however many
+ * tasks there are. With few tasks pending, every list of the wheels is read. With many, some lists of each level are
+ * read, at equal distances. The lists of one level have about the same length, those of different levels do not: so the
+ * tasks of each level are estimated by themselves.
  *
- *	all its lists were looked into                   what was met is what there is
- *	some were, each to its end                       the others are like them
- *	some were, and not to their end                  it has what all the others have not: how many tasks are pending is known
+ *	all its lists were read                 the tasks that were met are all there are
+ *	some were read, each to its end         the other lists are like them
+ *	some were read, not to their end        the level has the tasks that no other level has: the number of pending
+ *	                                        tasks is known
  *
- * Where several levels have such long lists, they share the rest as if tasks were spread evenly over time. While tasks are moved
- * beside it, one may be met twice or not at all.
+ * If several levels have such long lists, they share the rest as if tasks were spread evenly over time. Tasks may move
+ * meanwhile: then one is met twice, or not at all.
  */
 #define _GNU_SOURCE
 #include "snapshot.h"
 #include "../wheel/walk.h"
 #include "wall.h"
 
-#define FEW        2048u /* pending tasks: all of them are met */
+#define FEW        2048u /* pending tasks: all of them are read */
 #define TRIAL      4u    /* lists of a level, to see how long they are */
 #define TRIAL_MOST 48u   /* tasks of each */
-#define SHORT      32u   /* tasks, on average: then lists are looked into to their end, else... */
-#define SOME       4u    /* ...only so many tasks of each are met */
+#define SHORT      32u   /* tasks, on average: then lists are read to their end, else... */
+#define SOME       4u    /* ...only so many tasks of each */
 #define ENOUGH     256u  /* tasks of a level; but of short lists... */
 #define LISTS      16u   /* ...at least so many lists */
 #define MS         UINT64_C(1000000)
@@ -42,7 +43,7 @@ static unsigned cell_due(uint64_t deadline_ns, uint64_t now)
 	return cell;
 }
 
-/* By the wall clock as it goes now, where a task waits for that. */
+/* For a wall-clock task: if nobody sets the wall clock. */
 static uint64_t due_at(const struct snapshot *snapshot, const struct pawl_task *task)
 {
 	if (!task->at_time)
@@ -67,7 +68,7 @@ static struct function *function_of(struct snapshot *snapshot, pawl_task_fn *run
 	return &snapshot->others;
 }
 
-/* For the trial: nothing but how many there are. */
+/* For the trial: only counts the tasks. */
 static void count_list(struct pawl_timer *const *timers, unsigned count, bool cut, void *arg)
 {
 	struct met_level *level = arg;
@@ -103,7 +104,7 @@ static unsigned kept_level(unsigned level)
 	return level < LEVELS ? level : LEVELS - 1;
 }
 
-/* Returns how many levels its wheel has. */
+/* Returns the number of levels of its wheel. */
 static unsigned add_counts(struct snapshot *snapshot, struct shard *shard)
 {
 	unsigned levels;
@@ -125,7 +126,7 @@ static unsigned add_counts(struct snapshot *snapshot, struct shard *shard)
 	return levels;
 }
 
-/* Through one level of all shards, each list that the walk says. */
+/* Walk one level of all shards. */
 static void walk_level(struct snapshot *snapshot, struct list_walk *walk, wheel_walk_fn *fn,
                        void *arg)
 {
@@ -142,7 +143,7 @@ static void walk_level(struct snapshot *snapshot, struct list_walk *walk, wheel_
 	}
 }
 
-/* Which lists of a level to look into, and how far, by the length of a few of them. */
+/* Choose the lists of a level to read, and how much of each, by the length of a few of them. */
 static void choose(struct snapshot *snapshot, const struct met_level *level, struct list_walk *walk)
 {
 	struct list_walk few = {.level = walk->level, .most = TRIAL_MOST};
@@ -157,7 +158,7 @@ static void choose(struct snapshot *snapshot, const struct met_level *level, str
 	                           : ENOUGH * trial.looked / (trial.met ? trial.met : 1);
 	lists = lists < LISTS ? LISTS : lists;
 	walk->stride = level->lists > lists ? level->lists / lists : 1;
-	walk->skip = snapshot->now / MS % walk->stride; /* others in each snapshot */
+	walk->skip = snapshot->now / MS % walk->stride; /* other lists in each snapshot */
 }
 
 static void meet_level(struct snapshot *snapshot, unsigned number, bool few)
@@ -173,7 +174,7 @@ static void meet_level(struct snapshot *snapshot, unsigned number, bool few)
 	walk_level(snapshot, &walk, meet_list, snapshot);
 }
 
-/* How many tasks are in the lists that were passed over, if those are like the others. */
+/* The tasks in lists that were not read, if those are like the others. */
 static double passed_over(const struct met_level *level)
 {
 	if (level->cut || level->looked == 0 || level->looked >= level->lists)
@@ -187,8 +188,9 @@ static double span_of(const struct met_level *level)
 }
 
 /*
- * What was not met is known, since the number of pending tasks is. Those in lists that were passed over are estimated; the
- * rest is behind what was met of long lists. Without such lists the estimate is made to fit.
+ * The number of pending tasks is known, and so is the number of tasks that were not met. Those in lists that were not
+ * read are estimated; the rest is in the unread parts of long lists. If there are no long lists, the estimate is scaled
+ * to fit.
  */
 static void weigh_levels(struct snapshot *snapshot)
 {
@@ -223,7 +225,7 @@ static void add_tally(struct snapshot *snapshot, const struct tally *tally)
 	function->longest_ns = longest > function->longest_ns ? longest : function->longest_ns;
 }
 
-/* By when it began. */
+/* Sorted by start. */
 static void add_latest(struct snapshot *snapshot, const struct run_note *note, unsigned worker)
 {
 	struct latest *latest = snapshot->latest;

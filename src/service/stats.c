@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Counts. Each shard's numbers are read under its lock, so they add up; and so do their sums. */
+/* Statistics. The counts of a shard are read under its lock, so they add up, and so do the sums of all shards. */
 #define _GNU_SOURCE
 #include "histogram.h"
 #include "shard.h"
@@ -8,7 +8,7 @@ struct queue {
 	uint64_t now, length;
 };
 
-/* Due timers come first: the first that waits ends the walk. */
+/* Due timers come first: the first one that is not due ends the walk. */
 static bool count_due(struct pawl_timer *timer, void *arg)
 {
 	struct queue *queue = arg;
@@ -19,7 +19,7 @@ static bool count_due(struct pawl_timer *timer, void *arg)
 	return true;
 }
 
-/* How many tasks are due and wait for a worker. Under the lock, the wheel being advanced to now. */
+/* How many tasks are due and wait for a worker. Under the lock, after the wheel was advanced to now. */
 static uint64_t queued(struct shard *shard)
 {
 	struct queue queue = {pawl_wheel_now(shard->wheel), 0};
@@ -29,7 +29,7 @@ static uint64_t queued(struct shard *shard)
 	return queue.length;
 }
 
-/* While every worker is busy, nobody else advances the wheels. */
+/* Advances the wheel itself: while every worker is busy, no other thread does. */
 static void add_shard(struct pawl_service *service, struct shard *shard, struct pawl_stats *stats)
 {
 	uint64_t tick = ticks_down(&service->ticks, clock_now(service));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stop: close the shards, end the threads, hand out what is still pending. */
+/* Stop: close the shards, end the threads, and drop what is still pending: hand it to `dropped`. */
 #define _GNU_SOURCE
 #include "shard.h"
 
@@ -10,7 +10,7 @@ void pawl__service_end_threads(struct pawl_service *service, unsigned started)
 		pawl__system_thread_join(&service->workers[i].thread);
 }
 
-/* The next of what is still pending. At the end of time all of it is due. */
+/* The next pending task, or NULL. Advances the wheel to the end of time, when every task is due. */
 static struct pawl_task *begin_drop(struct pawl_service *service, struct shard *shard)
 {
 	struct pawl_timer *timer;
@@ -21,7 +21,7 @@ static struct pawl_task *begin_drop(struct pawl_service *service, struct shard *
 		timer = pawl_wheel_pop(shard->wheel);
 		if (timer || pawl_wheel_now(shard->wheel) == PAWL_NEVER)
 			break;
-		lock_release(&shard->lock); /* a cancel may want it */
+		lock_release(&shard->lock); /* a cancel may wait for it */
 		lock_acquire(&shard->lock);
 	}
 	if (timer) {
@@ -53,9 +53,8 @@ static void end_drop(struct pawl_service *service, struct shard *shard)
 }
 
 /*
- * Hand out what is pending, when no worker is left. To be dropped is a run like any other, of a worker
- * whose thread has ended: or a cancel_wait beside it would say IDLE, and its caller free the task, while
- * `dropped` still has it in hand.
+ * Called when no worker thread is left. A drop counts as a run, of a worker whose thread has ended. Else a cancel_wait
+ * meanwhile would return PAWL_IDLE, and its caller would free the task while `dropped` still uses it.
  */
 static void drop_pending(struct pawl_service *service, pawl_task_fn *dropped)
 {
@@ -79,7 +78,7 @@ static void close_shards(struct pawl_service *service)
 	}
 }
 
-/* Whether it is this thread that stops the service. If another one does, wait until it has. */
+/* True: this thread stops the service. False: another thread does, or did; this waits until it has. */
 static bool begin_stop(struct pawl_service *service)
 {
 	bool first;
@@ -100,7 +99,7 @@ void pawl_service_stop(struct pawl_service *service, pawl_task_fn *dropped)
 	if (!begin_stop(service))
 		return;
 	close_shards(service);
-	pawl__service_changed(service); /* for settle: nothing becomes due any more */
+	pawl__service_changed(service); /* for settle: nothing can become due any more */
 	if (service->manual)
 		pawl__service_stop_polling(service);
 	else

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Nanoseconds and ticks. The wheels count in ticks, so that arming takes their quick way; a deadline is
- * rounded up and now is rounded down, so nothing is early.
+ * Nanoseconds and ticks. The wheels count in ticks. A deadline is rounded up and the current time is rounded down, so
+ * nothing is early.
  */
 #ifndef PAWL_SERVICE_TICKS_H
 #define PAWL_SERVICE_TICKS_H
@@ -15,7 +15,7 @@ struct ticks {
 	uint64_t inverse; /* 2^64 / ns, rounded down; not used if ns is 1 */
 };
 
-/* (2^64 - 1) / ns is the inverse already, unless 2^64 can be divided by ns: then it is one too small. */
+/* (2^64 - 1) / ns is the inverse already, unless ns divides 2^64: then it is one too small. */
 static inline struct ticks ticks_of(uint64_t ns)
 {
 	return (struct ticks){ns, ns > 1 ? UINT64_MAX / ns + ((ns & (ns - 1)) == 0) : 0};
@@ -43,9 +43,8 @@ static inline uint64_t multiply_high(uint64_t a, uint64_t b)
 }
 
 /*
- * ns / ticks->ns by a multiplication with the inverse: a division whose divisor is in memory would wait, on
- * some CPUs, for the addresses of all stores before it. The inverse is rounded down, so the quotient is
- * right or one too small.
+ * ns / ticks->ns, by multiplication with the inverse: on some CPUs a division whose divisor is in memory waits for the
+ * addresses of all stores before it. The inverse is rounded down, so the quotient is right or one too small.
  */
 static inline uint64_t ticks_down(const struct ticks *ticks, uint64_t ns)
 {
@@ -61,7 +60,7 @@ static inline uint64_t ticks_up(const struct ticks *ticks, uint64_t ns)
 	return ns == 0 ? 0 : ticks_down(ticks, ns - 1) + 1;
 }
 
-/* When a tick begins; PAWL_NEVER for what is beyond all time. */
+/* When a tick begins; PAWL_NEVER if that is beyond the end of time. */
 static inline uint64_t ns_of_tick(const struct ticks *ticks, uint64_t tick)
 {
 	return saturating_product(tick, ticks->ns);

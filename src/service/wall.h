@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tasks that are armed for a time of the wall clock, which people set. Such a task has that time in `period_ns`, and is on the
- * wheel like any other: until then if the wall clock goes on as it does now, but for a second at the most. A worker that takes
- * it looks at the wall clock, and puts it back if it is too early (put_back() in run.c). So it is never early, and after the clock was
- * set forwards at most a second late; no list of these tasks is kept, and nobody has to notice that the clock was set.
+ * Tasks that are armed for a wall-clock time. People set that clock, so the time until the deadline may change. Such a
+ * task has its wall-clock time in `period_ns`. It is on the wheel like any other, for as long as the wall clock will
+ * take from now, but for a second at most. The worker that pops it reads the wall clock, and puts it back if it is too
+ * early (put_back() in run.c). So a task is never early, and at most a second late after the clock was set forwards.
+ * There is no list of these tasks, and no thread has to notice that the clock was set.
  *
- * All of them look at the same ticks, as a window makes them do (pawl_time_within): one or two wake-ups a second for all.
+ * All of them are checked at the same ticks, by pawl_time_within: that is one or two wake-ups a second for all
+ * together.
  */
 #ifndef PAWL_SERVICE_WALL_H
 #define PAWL_SERVICE_WALL_H
 
 #include "layout.h"
 
-/* Times before 1970 have passed, and those after the year 2554 never come. */
+/* A time before 1970 has passed, and one after the year 2554 never comes. */
 static inline uint64_t wall_ns(struct timespec time)
 {
 	uint64_t seconds = (uint64_t)time.tv_sec;
@@ -29,7 +31,7 @@ static inline uint64_t wall_now(const struct pawl_service *service)
 	return pawl__clock_wall(service->clock);
 }
 
-/* How long until that time, as the wall clock goes now. */
+/* How long until that time, if nobody sets the wall clock. */
 static inline uint64_t wall_wait(const struct pawl_service *service, uint64_t wall)
 {
 	uint64_t now = wall_now(service);
@@ -37,7 +39,7 @@ static inline uint64_t wall_wait(const struct pawl_service *service, uint64_t wa
 	return wall > now ? wall - now : 0;
 }
 
-/* When to look at the wall clock, in so long or before. */
+/* When to check the wall clock: after `wait`, or sooner. */
 static inline uint64_t wall_check_at(const struct pawl_service *service, uint64_t now,
                                      uint64_t wait)
 {

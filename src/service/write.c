@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* A snapshot as JSON, one line: what is in it is in pawl_inspect(3). */
+/* A snapshot as one line of JSON: see pawl_inspect(3). */
 #define _GNU_SOURCE
 #include "cells.h"
 #include "snapshot.h"
 
 #include <pawl/pawl.h>
 
-#define FORMAT 1 /* renewed when a reader of the old one would read it wrongly */
+#define FORMAT 1 /* changes when a reader of the old format would misread it */
 
-/* How many tasks those stand for that were met. *sum is of all so far: so the shares add up, however they are rounded. */
+/* How many tasks the met ones stand for. *sum is the sum so far, not rounded: so the rounded shares add up. */
 static uint64_t share(const struct snapshot *snapshot, const struct met *met, double *sum)
 {
 	uint64_t before = (uint64_t)(*sum + 0.5);
