@@ -2,9 +2,8 @@
 /*
  * pawl/clock.h: time and sleeping as one interface, so that a test replaces both.
  *
- * A service takes its time from a clock and sleeps on it. Three clocks come with the library: the two
- * that systems have for measuring delays, and one that stands still until it is told to go on, for tests
- * of programs that use time: an hour passes in one call, and nothing sleeps.
+ * A service reads the time from a clock and sleeps on it. The library has three clocks: two of the system's, and a
+ * manual clock for tests, which moves only when the test moves it: an hour passes in one call, and nothing sleeps.
  *
  *	#include <pawl/service.h>
  *	#include <stdio.h>
@@ -27,9 +26,9 @@
  *		pawl_service_close(service, NULL);
  *	}
  *
- * A clock of your own is a struct that begins with a struct pawl_clock, whose three functions you set
- * and whose other field is zero. Any thread may call them; one thread at a time waits. A service without threads never calls
- * wait(): its user does, or sleeps elsewhere, and wake() is to end that.
+ * A clock of your own is a struct that begins with a struct pawl_clock. Set its three functions and leave its other
+ * field zero. Any thread may call them; one thread at a time waits. A service without threads never calls wait(): your
+ * loop calls it, or sleeps elsewhere, and wake() must end that sleep.
  */
 #ifndef PAWL_CLOCK_H
 #define PAWL_CLOCK_H
@@ -41,7 +40,7 @@
 extern "C" {
 #endif
 
-/* Threads share words of 64 bits, which i386 would align to 4 bytes. */
+/* For words of 64 bits that threads share: i386 aligns them to 4 bytes only. */
 #if defined(__GNUC__)
 #define PAWL_ALIGNED_8 __attribute__((aligned(8)))
 #else
@@ -53,19 +52,18 @@ struct pawl_clock {
 	uint64_t (*now)(struct pawl_clock *clock);
 
 	/*
-	 * Sleep until now() is at least `deadline` (PAWL_NEVER: for ever), or until a wake(). A wake()
-	 * that came before, since the last wait() returned, is kept: then this returns at once. It may
-	 * also return for no reason.
+	 * Sleep until now() is at least `deadline` (PAWL_NEVER: for ever), or until a wake(). If a wake()
+	 * came since the last wait() returned, return at once. It may also return for no reason.
 	 */
 	void (*wait)(struct pawl_clock *clock, uint64_t deadline);
 
-	/* End the wait() that is under way, or the next one. */
+	/* End the current wait() or, if there is none, the next one. */
 	void (*wake)(struct pawl_clock *clock);
 
-	void *service; /* private: the service that has it; zero */
+	void *service; /* private: the service that uses it; zero */
 };
 
-/* One of the system's clocks. Transparent, so that it can stand anywhere; its fields are private. */
+/* One of the system's clocks. Define it anywhere; its fields are private. */
 struct pawl_clock_system {
 	struct pawl_clock clock;
 	int id;
@@ -73,7 +71,8 @@ struct pawl_clock_system {
 };
 
 /*
- * The one stands still while the machine is suspended, the other goes on. A service uses the first by default.
+ * Initialise a clock of the system's. monotonic stands still while the machine is suspended; it is the default of a
+ * service. boottime goes on.
  *
  *	              Linux            macOS             other POSIX systems
  *	monotonic     CLOCK_MONOTONIC  CLOCK_UPTIME_RAW  CLOCK_MONOTONIC: the system's choice, see its manual
@@ -81,13 +80,13 @@ struct pawl_clock_system {
  *
  *	Windows       QueryUnbiasedInterruptTime; QueryPerformanceCounter for boottime
  *
- * On Linux a sleep by boottime costs a few system calls more; elsewhere it looks at the clock once a second, so after a
+ * On Linux a sleep by boottime costs a few more system calls. Elsewhere it reads the clock once a second, so after a
  * suspension it ends up to a second late.
  */
 PAWL_API void pawl_clock_monotonic_init(struct pawl_clock_system *clock);
 PAWL_API void pawl_clock_boottime_init(struct pawl_clock_system *clock);
 
-/* A clock that begins at 0 and is moved by hand. Its fields are private. */
+/* A clock for tests: it begins at 0 and moves only by the calls below. Its fields are private. */
 struct pawl_clock_manual {
 	struct pawl_clock clock;
 	PAWL_ALIGNED_8 uint64_t state[32];
@@ -96,23 +95,23 @@ struct pawl_clock_manual {
 PAWL_API void pawl_clock_manual_init(struct pawl_clock_manual *clock);
 
 /*
- * Let `ns` nanoseconds pass (at the end of time it stops), and wake whoever has waited for that. It does
- * not wait for what then happens: see pawl_service_settle.
+ * Let `ns` nanoseconds pass, up to the end of time. Wakes the thread whose deadline has come, and does not wait for the
+ * tasks that run then: see pawl_service_settle.
  */
 PAWL_API void pawl_clock_manual_advance(struct pawl_clock_manual *clock, uint64_t ns);
 
 /*
- * Its wall clock, for pawl_service_arm_at_time: set it, forwards or back, and read it. From there it goes on with the clock. It begins in
- * 1970. (With any other clock, also one of your own, the wall clock is the system's.)
+ * Set its wall clock, forwards or back, and read it: for pawl_service_arm_at_time. It begins in 1970 and moves with the
+ * clock. (With any other clock, also one of your own, the wall clock is the system's.)
  */
 PAWL_API void pawl_clock_manual_set_wall(struct pawl_clock_manual *clock, struct timespec time);
 PAWL_API struct timespec pawl_clock_manual_wall(struct pawl_clock_manual *clock);
 
 /*
- * Let time pass until the deadline that the service waits for, once one of its threads has nothing to run
- * and so waits; none at all if it waits without one, or has no threads. Returns the time that it is then.
- * What becomes due runs meanwhile: see pawl_service_settle. Not from a task, nor beside the opening or
- * closing of the service that has the clock.
+ * Wait until a thread of the service has nothing to run and sleeps on the clock, and let time pass until its deadline.
+ * No time passes if it sleeps without a deadline, or if the service has no threads. Returns the time then. Does not
+ * wait for the tasks that run then: see pawl_service_settle. Must not be called from a task, or while the service opens
+ * or closes.
  */
 PAWL_API uint64_t pawl_clock_manual_step(struct pawl_clock_manual *clock);
 
