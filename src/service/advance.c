@@ -6,6 +6,7 @@
 /* Between two batches: threads that wait for the lock can get it. */
 static void let_others_in(struct shard *shard)
 {
+	lock_assert_held(&shard->lock);
 	lock_release(&shard->lock);
 	for (int i = 0; i < SPINS_BEFORE_YIELD / 2; i++)
 		relax_cpu();

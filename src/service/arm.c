@@ -57,10 +57,12 @@ static __attribute__((noinline)) struct shard *give_home(struct pawl_service *se
 }
 
 /* The worker that runs the task, or NULL. Under the lock of its home. */
-static struct worker *runner_of(struct pawl_service *service, struct pawl_task *task)
+static struct worker *runner_of(struct pawl_service *service, struct shard *shard,
+                                struct pawl_task *task)
 {
 	struct worker *worker;
 
+	lock_assert_held(&shard->lock);
 	if (task->runner == 0)
 		return NULL;
 	if (task->runner > service->worker_count)
@@ -117,7 +119,7 @@ static inline __attribute__((always_inline)) int
 arm_locked(struct pawl_service *service, struct shard *shard, struct pawl_task *task,
            const struct arming *arming, struct wakes *wakes)
 {
-	struct worker *worker = runner_of(service, task);
+	struct worker *worker = runner_of(service, shard, task);
 	bool touch = arming->touch && keeps_period(worker, task);
 	int error;
 
@@ -226,7 +228,7 @@ int pawl_service_touch(struct pawl_service *service, struct pawl_task *task, uin
 /* Under the lock. */
 static bool pending(struct pawl_service *service, struct shard *shard, struct pawl_task *task)
 {
-	struct worker *worker = runner_of(service, task);
+	struct worker *worker = runner_of(service, shard, task);
 
 	lock_assert_held(&shard->lock);
 	return worker ? worker->again : pawl_timer_armed(&task->timer);
@@ -277,7 +279,7 @@ static enum pawl_cancel cancel_running(struct pawl_service *service, struct shar
 static enum pawl_cancel cancel_locked(struct pawl_service *service, struct shard *shard,
                                       struct pawl_task *task, struct awaited *awaited)
 {
-	struct worker *worker = runner_of(service, task);
+	struct worker *worker = runner_of(service, shard, task);
 
 	lock_assert_held(&shard->lock);
 	if (worker && worker->drops && pawl__worker_is_here(worker))

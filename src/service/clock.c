@@ -156,6 +156,7 @@ void pawl__clock_tell_loop(struct pawl_clock *clock, struct pawl_service *servic
 /* Under the mutex. */
 static void set_time(struct manual *manual, uint64_t now)
 {
+	mutex_assert_held(&manual->mutex);
 	__atomic_store_n(&manual->now, now, __ATOMIC_RELEASE);
 	if (now >= manual->deadline)
 		condition_signal(&manual->woken);
@@ -191,6 +192,7 @@ struct timespec pawl_clock_manual_wall(struct pawl_clock_manual *clock)
 /* Whether a thread waits for a time that is still to come. Under the mutex. */
 static bool is_asleep(const struct manual *manual)
 {
+	mutex_assert_held(&manual->mutex);
 	return manual->waiting && !manual->wake &&
 	       (manual->deadline > manual->now || manual->deadline == PAWL_NEVER);
 }

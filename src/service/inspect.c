@@ -42,6 +42,7 @@ static void viewers(void *arg, unsigned count)
 
 void pawl__service_end_inspection(struct pawl_service *service)
 {
+	mutex_assert_held(&service->inspecting);
 	if (!service->inspector)
 		return;
 	pawl__system_serve_close(service->inspector->server);
@@ -66,6 +67,7 @@ static int begin(struct pawl_service *service, const char *path)
 	struct inspector *inspector;
 	int error;
 
+	mutex_assert_held(&service->inspecting);
 	if (!is_open(service))
 		return -ESHUTDOWN;
 	if (service->inspector)

@@ -6,9 +6,10 @@
  * for a bounded batch of them, and never while user code runs. And a nap, unlike spinning, lets a preempted holder run,
  * whatever its priority.
  *
- * A function that must be called under a lock begins with lock_assert_held(). With PAWL_ASSERT, which development
- * builds define, it ends the program if the calling thread does not hold that lock. So does acquiring a second lock: a
- * thread holds one lock at a time. Without PAWL_ASSERT there is no code for this.
+ * A function that must be called under a lock begins with lock_assert_held(), or mutex_assert_held() for a mutex. With
+ * PAWL_ASSERT, which development builds define, it ends the program if the calling thread does not hold it. So does a
+ * wrong order: a thread that holds a lock acquires no other lock and no mutex, and a thread that holds a mutex acquires
+ * no lock. Without PAWL_ASSERT there is no code for this.
  */
 #ifndef PAWL_SERVICE_LOCK_H
 #define PAWL_SERVICE_LOCK_H
@@ -26,16 +27,25 @@ struct lock {
 };
 
 #ifdef PAWL_ASSERT
-/* lock.c: the lock that the calling thread holds, or NULL; and the check, which ends the program with a message. */
-extern _Thread_local const struct lock *pawl__lock_held;
+/* lock.c: what the calling thread holds, and the checks, which end the program with a message. */
+extern _Thread_local const struct lock *pawl__lock_held; /* or NULL */
 void pawl__lock_expect_held(const struct lock *expected, const char *function);
-#define lock_assert_held(lock) pawl__lock_expect_held(lock, __func__)
-#define lock_assert_none()     pawl__lock_expect_held(NULL, __func__)
-#define lock_note_held(lock)   (pawl__lock_held = (lock))
+void pawl__mutex_expect_held(const struct mutex *expected, const char *function); /* NULL: none */
+void pawl__mutex_note_locked(const struct mutex *mutex);
+void pawl__mutex_note_unlocked(const struct mutex *mutex);
+#define lock_assert_held(lock)   pawl__lock_expect_held(lock, __func__)
+#define lock_assert_none()       pawl__lock_expect_held(NULL, __func__)
+#define lock_note_held(lock)     (pawl__lock_held = (lock))
+#define mutex_assert_held(mutex) pawl__mutex_expect_held(mutex, __func__)
+#define mutex_assert_none()      pawl__mutex_expect_held(NULL, __func__)
+#define mutex_lock(mutex)        (lock_assert_none(), mutex_lock(mutex), pawl__mutex_note_locked(mutex))
+#define mutex_unlock(mutex)      (pawl__mutex_note_unlocked(mutex), mutex_unlock(mutex))
 #else
-#define lock_assert_held(lock) ((void)(lock))
-#define lock_assert_none()     ((void)0)
-#define lock_note_held(lock)   ((void)(lock))
+#define lock_assert_held(lock)   ((void)(lock))
+#define lock_assert_none()       ((void)0)
+#define lock_note_held(lock)     ((void)(lock))
+#define mutex_assert_held(mutex) ((void)(mutex))
+#define mutex_assert_none()      ((void)0)
 #endif
 
 enum { SPINS_BEFORE_YIELD = 100, YIELDS_BEFORE_NAP = 10, NAP_NS = 50000 };
@@ -70,6 +80,7 @@ static __attribute__((noinline, unused)) void lock_wait(const struct lock *lock)
 static inline void lock_acquire(struct lock *lock)
 {
 	lock_assert_none();
+	mutex_assert_none();
 	while (!lock_try(lock))
 		lock_wait(lock);
 	lock_note_held(lock);

@@ -26,8 +26,10 @@ static uint64_t told_to_loop(const struct pawl_service *service)
 	return __atomic_load_n(&service->sleeps_until, __ATOMIC_SEQ_CST);
 }
 
+/* Under the mutex. */
 static void set_told(struct pawl_service *service, uint64_t tick)
 {
+	mutex_assert_held(&service->mutex);
 	__atomic_store_n(&service->sleeps_until, tick, __ATOMIC_SEQ_CST);
 }
 
@@ -47,6 +49,7 @@ static void set_descriptor(struct pawl_service *service)
 	bool stopped = service->state != OPEN;
 	uint64_t tick;
 
+	mutex_assert_held(&service->mutex);
 	do {
 		tick = stopped ? PAWL_NEVER : pawl__sleep_earliest_visit(service);
 		set_told(service, tick);

@@ -50,7 +50,7 @@ static inline bool anything_due(struct shard *shard)
 	return pawl_wheel_next(shard->wheel) <= pawl_wheel_now(shard->wheel);
 }
 
-/* Under the lock of the shard. */
+/* Under the lock of the shard that has the count: its callers assert that. */
 static inline void count_moves(struct pawl_service *service, uint64_t *count, size_t moves)
 {
 	*count += moves;
@@ -63,6 +63,7 @@ static inline size_t advance_by_one(struct pawl_service *service, struct shard *
 {
 	size_t moves = pawl_wheel_advance(shard->wheel, tick, 1);
 
+	lock_assert_held(&shard->lock);
 	count_moves(service, &shard->moved_at_opening, moves);
 	return moves;
 }
@@ -79,11 +80,12 @@ static inline uint64_t next_visit(struct shard *shard)
 	return pawl_wheel_next_ahead(shard->wheel);
 }
 
-/* The same for a task that was just armed for this tick. With few pending: when it is due, and not before. */
+/* The same for a task that was just armed for this tick. With few pending: when it is due. Under the lock. */
 static inline uint64_t visit_for(struct shard *shard, uint64_t tick)
 {
 	uint64_t visit = counts_pending(&shard->counts[0]) < MANY ? tick : next_visit(shard);
 
+	lock_assert_held(&shard->lock);
 	return visit < tick ? visit : tick;
 }
 

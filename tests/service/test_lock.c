@@ -109,11 +109,64 @@ static void a_lock_acquired_or_released_out_of_order_ends_the_program(void)
 	             "is done under, but holds none\n");
 }
 
+static struct mutex mutex;
+
+static void be_under_the_mutex(void)
+{
+	mutex_assert_held(&mutex);
+}
+
+static void under_the_mutex(void)
+{
+	mutex_init(&mutex);
+	mutex_lock(&mutex);
+	be_under_the_mutex();
+	mutex_unlock(&mutex);
+}
+
+static void after_the_mutex(void)
+{
+	under_the_mutex();
+	be_under_the_mutex();
+}
+
+static void lock_under_the_mutex(void)
+{
+	mutex_init(&mutex);
+	mutex_lock(&mutex);
+	lock_acquire(&one);
+}
+
+static void mutex_under_a_lock(void)
+{
+	mutex_init(&mutex);
+	lock_acquire(&one);
+	mutex_lock(&mutex);
+}
+
+static void a_function_that_is_not_under_its_mutex_ends_the_program(void)
+{
+	EXPECT_WORDS(under_the_mutex, "");
+	EXPECT_WORDS(after_the_mutex, "pawl: be_under_the_mutex: the thread should hold the mutex "
+	                              "that this is done under, but does not\n");
+}
+
+static void a_lock_and_a_mutex_at_once_end_the_program(void)
+{
+	EXPECT_WORDS(lock_under_the_mutex,
+	             "pawl: lock_acquire: the thread should hold no mutex, but holds one\n");
+	EXPECT_WORDS(mutex_under_a_lock,
+	             "pawl: mutex_under_a_lock: the thread should hold no lock, "
+	             "but holds another one\n");
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
 	        TEST(a_function_that_is_not_under_its_lock_ends_the_program),
 	        TEST(a_lock_acquired_or_released_out_of_order_ends_the_program),
+	        TEST(a_function_that_is_not_under_its_mutex_ends_the_program),
+	        TEST(a_lock_and_a_mutex_at_once_end_the_program),
 	};
 
 	return RUN_TESTS(tests);
