@@ -207,7 +207,7 @@ static __attribute__((noinline)) int load_x(void)
 
 THREAD(read_y_x_x, seen[0] = load(&y, RELAXED); seen[1] = load_x(); seen[2] = load_x())
 
-/* Twice at the same place. */
+/* Twice at the same line. */
 static void two_old_values(void)
 {
 	RUN(mp_write_relaxed, read_y_x_x);

@@ -729,7 +729,7 @@ static void *arm_limited(void *probe)
 	return NULL;
 }
 
-/* Never more than the limit, and each place comes back. */
+/* Never more pending than the limit, and the quota comes back. */
 static void limit_of_one(void)
 {
 	open_limited(2);
@@ -759,7 +759,7 @@ static void arm_limited_again(struct probe *probe)
 	EXPLORE_EXPECT(error == 0 || error == -EAGAIN);
 }
 
-/* A running task arms itself again while another thread takes the only place, and a third cancels. */
+/* A running task arms itself again while another thread reserves the only quota, and a third cancels. */
 static void limit_of_one_while_running(void)
 {
 	open_limited(1);
@@ -790,7 +790,7 @@ static void *arm_beside_a_period(void *unused)
 	return unused;
 }
 
-/* A periodic task keeps its place while it runs. */
+/* A periodic task keeps its quota while it runs. */
 static void limit_of_one_and_a_period(void)
 {
 	open_limited(1);

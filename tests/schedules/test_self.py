@@ -233,7 +233,7 @@ class Self(unittest.TestCase):
         again = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
         self.assertEqual(after_the_count(again.stdout), after_the_count(done.stdout))
 
-    def test_places_are_found_for_a_program_in_the_path(self):
+    def test_lines_are_found_for_a_program_in_the_path(self):
         folder, name = os.path.split(os.path.abspath(PROGRAM))
         done = subprocess.run([name, "--scenario", "leak"], capture_output=True, text=True, check=False,
                               env={"PATH": folder + ":" + os.environ["PATH"]})

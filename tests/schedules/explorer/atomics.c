@@ -180,7 +180,7 @@ static void append(struct location *location, uint64_t value, int order, const s
 }
 
 /*
- * Whether a thread loads the same value again and again, at one place in its code and with no other step in between.
+ * Whether a thread loads the same value again and again, at one line of its code and with no other step in between.
  * Then it sees the newest one, and waits for another; or it has looked often enough and does something else.
  */
 static bool spins(const void *address, uint64_t value, uintptr_t pc)

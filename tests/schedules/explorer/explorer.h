@@ -19,7 +19,7 @@
  *	 fiber.c   search.c       the decisions: depth first, by priorities, at random, or replayed
  *
  *	report.c                  what is printed when an execution fails
- *	places.c                  names of places and variables, for that
+ *	sources.c                 lines of the source and names of variables, for that
  *	main.c                    arguments; one execution after the other
  *
  * All threads of an execution are fibers of one thread of the system, so only one runs at a time, and it
@@ -292,9 +292,9 @@ void report_hang(uintptr_t pc);  /* if there was really no step */
 void report_init(void);
 void report_schedule(void);
 
-/* places.c: outside of executions only */
-void place_note(uintptr_t pc); /* to be looked up with others */
-const char *place_text(uintptr_t pc);
+/* sources.c: outside of executions only */
+void source_note(uintptr_t pc); /* to be looked up with others */
+const char *source_text(uintptr_t pc);
 const char *variable_of(const void *address, size_t *byte); /* NULL: none */
 const char *object_name(const void *address);               /* until the next call */
 

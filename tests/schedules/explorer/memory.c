@@ -118,12 +118,12 @@ static const char *verb(bool write)
 
 static void print_access(unsigned thread, const char *verb, uintptr_t pc)
 {
-	printf("    thread %u %-6s at %s\n", thread, verb, place_text(pc));
+	printf("    thread %u %-6s at %s\n", thread, verb, source_text(pc));
 }
 
 static void print_block(const struct block *block)
 {
-	printf("%zu bytes allocated at %s", block->size, place_text(block->allocated_at));
+	printf("%zu bytes allocated at %s", block->size, source_text(block->allocated_at));
 }
 
 static void print_object(const char *address)

@@ -33,16 +33,16 @@ static unsigned first_shown(void)
 }
 
 /* All at once: to ask addr2line takes a while. */
-static void note_places(void)
+static void note_sources(void)
 {
 	const struct explorer *e = explorer;
 
 	for (unsigned i = first_shown(); i < e->steps; i++)
-		place_note(e->traces[i].pc);
+		source_note(e->traces[i].pc);
 	for (unsigned i = 0; i < e->thread_count; i++) {
-		place_note(e->threads[i].pc);
+		source_note(e->threads[i].pc);
 		for (unsigned j = 0; j < e->threads[i].depth && j < MAX_CALLS; j++)
-			place_note(e->threads[i].calls[j]);
+			source_note(e->threads[i].calls[j]);
 	}
 }
 
@@ -93,7 +93,7 @@ static void print_step(unsigned number)
 	}
 	describe(text, trace);
 	printf("%6u  %*s%u %-10s %-*s %s\n", number, 2 * trace->thread, "", trace->thread,
-	       step_names[trace->step], 38 - 2 * trace->thread, text, place_text(trace->pc));
+	       step_names[trace->step], 38 - 2 * trace->thread, text, source_text(trace->pc));
 }
 
 /* Time runs downwards, a column a thread. */
@@ -101,7 +101,7 @@ void report_schedule(void)
 {
 	const struct explorer *e = explorer;
 
-	note_places();
+	note_sources();
 	printf("The schedule:\n%-60s%s\n", "  step  thread, operation, object and value", "where");
 	if (first_shown())
 		printf("        %u steps before\n", first_shown());
@@ -147,11 +147,11 @@ static void print_threads(void)
 		if (thread->waits == FINISHED)
 			continue;
 		if (thread->pc)
-			printf("    at %s\n", place_text(thread->pc));
+			printf("    at %s\n", source_text(thread->pc));
 		else
 			printf("    has not begun\n");
 		while (depth-- > 1)
-			printf("    called at %s\n", place_text(thread->calls[depth]));
+			printf("    called at %s\n", source_text(thread->calls[depth]));
 	}
 }
 
@@ -179,7 +179,7 @@ void report_begin(void)
 	}
 	explorer->running = false;
 	explorer->failed = true;
-	note_places();
+	note_sources();
 	printf("\n%s: ", explorer->scenario->name);
 }
 

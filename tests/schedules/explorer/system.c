@@ -587,7 +587,7 @@ static _Noreturn void refuse(const char *name, const char *instead, uintptr_t pc
 	if (running())
 		present()->pc = pc;
 	report_begin();
-	printf("%s is not supported, %s; %s\n", name, place_text(pc), instead);
+	printf("%s is not supported, %s; %s\n", name, source_text(pc), instead);
 	report_end();
 }
 

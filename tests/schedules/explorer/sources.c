@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { MAX_PLACES = 4096, PLACE = 160, MAX_SYMBOLS = 8192, SYMBOL = 64 };
+enum { MAX_SOURCES = 4096, SOURCE = 160, MAX_SYMBOLS = 8192, SYMBOL = 64 };
 
-struct place {
+struct source {
 	uintptr_t pc;
-	char text[PLACE];
+	char text[SOURCE];
 };
 
 struct symbol {
@@ -19,10 +19,10 @@ struct symbol {
 	char name[SYMBOL];
 };
 
-struct places {
+struct sources {
 	char program[4096];
 	unsigned count, answered;
-	struct place list[MAX_PLACES];
+	struct source list[MAX_SOURCES];
 	bool symbols_known;
 	unsigned symbol_count;
 	struct symbol symbols[MAX_SYMBOLS];
@@ -30,9 +30,9 @@ struct places {
 };
 
 /* argv[0] would not do: the shell may have found the program in PATH. */
-static struct places *places(void)
+static struct sources *sources(void)
 {
-	static struct places *all;
+	static struct sources *all;
 
 	if (!all) {
 		all = calloc(1, sizeof(*all));
@@ -42,9 +42,9 @@ static struct places *places(void)
 	return all;
 }
 
-static struct place *find(uintptr_t pc)
+static struct source *find(uintptr_t pc)
 {
-	struct places *p = places();
+	struct sources *p = sources();
 
 	for (unsigned i = 0; i < p->count; i++)
 		if (p->list[i].pc == pc)
@@ -52,20 +52,20 @@ static struct place *find(uintptr_t pc)
 	return NULL;
 }
 
-void place_note(uintptr_t pc)
+void source_note(uintptr_t pc)
 {
-	struct places *p = places();
+	struct sources *p = sources();
 
-	if (pc && p->count < MAX_PLACES && !find(pc)) {
-		struct place *place = &p->list[p->count++];
+	if (pc && p->count < MAX_SOURCES && !find(pc)) {
+		struct source *source = &p->list[p->count++];
 
-		place->pc = pc;
-		snprintf(place->text, PLACE, "%#" PRIxPTR, pc);
+		source->pc = pc;
+		snprintf(source->text, SOURCE, "%#" PRIxPTR, pc);
 	}
 }
 
 /* "function at folder/file:line (discriminator 2)" */
-static void set_place(struct place *place, char *line)
+static void set_source(struct source *source, char *line)
 {
 	char *file = strstr(line, " at ");
 	char *slash = file ? strrchr(file, '/') : NULL;
@@ -76,22 +76,22 @@ static void set_place(struct place *place, char *line)
 	if (more)
 		*more = '\0';
 	*file = '\0';
-	snprintf(place->text, PLACE, "%.60s (%.80s)", slash ? slash + 1 : file + 4, line);
+	snprintf(source->text, SOURCE, "%.60s (%.80s)", slash ? slash + 1 : file + 4, line);
 }
 
-/* "0x401234" begins an answer; the lines that follow are the places, the innermost function first. */
+/* "0x401234" begins an answer; the lines that follow are the lines, the innermost function first. */
 static void read_answers(FILE *answers)
 {
-	struct place *place = NULL;
+	struct source *source = NULL;
 	char line[512];
 
 	while (fgets(line, sizeof(line), answers)) {
 		line[strcspn(line, "\n")] = '\0';
 		if (strncmp(line, "0x", 2) == 0 && !strchr(line, ' ')) {
-			place = find((uintptr_t)strtoull(line, NULL, 16) + 1);
-		} else if (place) {
-			set_place(place, line);
-			place = NULL;
+			source = find((uintptr_t)strtoull(line, NULL, 16) + 1);
+		} else if (source) {
+			set_source(source, line);
+			source = NULL;
 		}
 	}
 }
@@ -99,7 +99,7 @@ static void read_answers(FILE *answers)
 /* A return address belongs to the instruction before it. */
 static void look_up(void)
 {
-	struct places *p = places();
+	struct sources *p = sources();
 	size_t size = (size_t)p->count * 24 + sizeof(p->program) + 200, used;
 	char *command = malloc(size);
 	FILE *answers;
@@ -118,18 +118,18 @@ static void look_up(void)
 	free(command);
 }
 
-const char *place_text(uintptr_t pc)
+const char *source_text(uintptr_t pc)
 {
-	place_note(pc);
-	if (places()->answered < places()->count)
+	source_note(pc);
+	if (sources()->answered < sources()->count)
 		look_up();
-	return find(pc) ? find(pc)->text : "an unknown place";
+	return find(pc) ? find(pc)->text : "an unknown line";
 }
 
 /* The program's variables. */
 static void read_symbols(void)
 {
-	struct places *p = places();
+	struct sources *p = sources();
 	char command[sizeof(p->program) + 64], line[512], kind;
 	FILE *answers;
 
@@ -151,7 +151,7 @@ static void read_symbols(void)
 
 const char *variable_of(const void *address, size_t *byte)
 {
-	struct places *p = places();
+	struct sources *p = sources();
 
 	if (!p->symbols_known)
 		read_symbols();
@@ -165,7 +165,7 @@ const char *variable_of(const void *address, size_t *byte)
 
 const char *object_name(const void *address)
 {
-	struct places *p = places();
+	struct sources *p = sources();
 	size_t byte;
 	const char *name = variable_of(address, &byte);
 
