@@ -63,6 +63,22 @@ static void close_service(void)
 static struct probe *one, *two;
 static enum pawl_cancel found;
 
+/* Both tasks are idle, and no function of them is running. */
+static void close_after_both(void)
+{
+	free(one);
+	free(two);
+	close_service();
+}
+
+/* Both have run, but a function may not have returned yet. */
+static void end_both(void)
+{
+	pawl_service_cancel_wait(service, &one->task);
+	pawl_service_cancel_wait(service, &two->task);
+	close_after_both();
+}
+
 static void *pass_a_tick(void *unused)
 {
 	pass(MS);
@@ -139,7 +155,7 @@ static void run_and_free(struct pawl_task *task)
 	add(&runs);
 }
 
-/* A task may free itself: nobody looks at it any more, but it is run once. */
+/* A task may free itself: no thread reads it afterwards, and it runs once. */
 static void a_task_frees_itself(void)
 {
 	open_service(2, 1);
@@ -210,7 +226,7 @@ static void *touch_one(void *unused)
 	return unused;
 }
 
-/* Pushed back, or run already and armed anew: it runs after the touch all the same. */
+/* Moved to a later time, or armed again after its run: it runs after the touch in either case. */
 static void touch_against_expiry(void)
 {
 	open_service(2, 1);
@@ -316,9 +332,7 @@ static void stop_against_arm(unsigned workers, unsigned shards)
 	join_all();
 	EXPLORE_EXPECT(armed_two == 0 || armed_two == -ESHUTDOWN);
 	EXPLORE_EXPECT_EQ(get(&runs) + get(&drops), 1 + (armed_two == 0));
-	free(one);
-	free(two);
-	close_service();
+	close_after_both();
 }
 
 static void stop_against_arm_1(void)
@@ -377,9 +391,7 @@ static void earlier_while_asleep(unsigned workers, unsigned shards)
 	await(&runs, 1);
 	EXPLORE_EXPECT_EQ(pawl_service_cancel_wait(service, &one->task), PAWL_CANCELLED);
 	pawl_service_cancel_wait(service, &two->task);
-	free(one);
-	free(two);
-	close_service();
+	close_after_both();
 }
 
 static void earlier_while_asleep_1(void)
@@ -437,11 +449,7 @@ static void two_tasks_meet(unsigned shards)
 	join_all();
 	pass(MS);
 	await(&runs, 2);
-	pawl_service_cancel_wait(service, &one->task);
-	pawl_service_cancel_wait(service, &two->task);
-	free(one);
-	free(two);
-	close_service();
+	end_both();
 }
 
 static void two_tasks_meet_1(void)
@@ -488,11 +496,7 @@ static void time_is_kept_beside_a_long_task(void)
 	await(&started, 1);
 	pass(2 * MS);
 	await(&runs, 2);
-	pawl_service_cancel_wait(service, &one->task);
-	pawl_service_cancel_wait(service, &two->task);
-	free(one);
-	free(two);
-	close_service();
+	end_both();
 }
 
 /* A second one falls due while the first runs, and the first waits for it: somebody is free to run it. */
@@ -507,11 +511,7 @@ static void second_while_first_runs(void)
 	await(&started, 1);
 	arm(two, 0);
 	await(&runs, 2);
-	pawl_service_cancel_wait(service, &one->task);
-	pawl_service_cancel_wait(service, &two->task);
-	free(one);
-	free(two);
-	close_service();
+	end_both();
 }
 
 static void arm_later_once(struct probe *probe)
@@ -571,9 +571,7 @@ static void settle_waits(unsigned workers, unsigned shards)
 	pass(MS);
 	pawl_service_settle(service);
 	EXPLORE_EXPECT_EQ(get(&runs), 2);
-	free(one);
-	free(two);
-	close_service();
+	close_after_both();
 }
 
 static void settle_waits_1(void)
@@ -612,9 +610,7 @@ static void settle_waits_for_what_a_task_arms(void)
 	pass(2 * MS);
 	pawl_service_settle(service);
 	EXPLORE_EXPECT_EQ(get(&runs), 2);
-	free(one);
-	free(two);
-	close_service();
+	close_after_both();
 }
 
 static void *settle(void *unused)
@@ -684,9 +680,7 @@ static void opens_ahead_against(void *(*other)(void *), unsigned workers)
 	if (other == arm_two_before_one || found != PAWL_CANCELLED)
 		await(&runs, 1);
 	pawl_service_settle(service);
-	free(one);
-	free(two);
-	close_service();
+	close_after_both();
 }
 
 static void opens_ahead_against_arming_1(void)
@@ -747,9 +741,7 @@ static void limit_of_one(void)
 	EXPLORE_EXPECT_EQ(pawl_service_arm(service, &one->task, MS), 0);
 	EXPLORE_EXPECT_EQ(pawl_service_arm(service, &two->task, MS), -EAGAIN);
 	EXPLORE_EXPECT_EQ(pawl_service_cancel_wait(service, &one->task), PAWL_CANCELLED);
-	free(one);
-	free(two);
-	close_service();
+	close_after_both();
 }
 
 static void arm_limited_again(struct probe *probe)
@@ -779,9 +771,7 @@ static void limit_of_one_while_running(void)
 	EXPLORE_EXPECT_EQ(pawl_service_arm(service, &one->task, MS), 0);
 	EXPLORE_EXPECT_EQ(pawl_service_arm(service, &two->task, MS), -EAGAIN);
 	EXPLORE_EXPECT_EQ(pawl_service_cancel_wait(service, &one->task), PAWL_CANCELLED);
-	free(one);
-	free(two);
-	close_service();
+	close_after_both();
 }
 
 static void *arm_beside_a_period(void *unused)
@@ -803,9 +793,7 @@ static void limit_of_one_and_a_period(void)
 	pawl_service_cancel_wait(service, &one->task);
 	EXPLORE_EXPECT_EQ(pawl_service_arm(service, &two->task, MS), 0);
 	EXPLORE_EXPECT_EQ(pawl_service_cancel_wait(service, &two->task), PAWL_CANCELLED);
-	free(one);
-	free(two);
-	close_service();
+	close_after_both();
 }
 
 static void *poll(void *unused)
@@ -827,9 +815,7 @@ static void two_poll(void)
 	start(poll, NULL);
 	join_all();
 	EXPLORE_EXPECT_EQ(get(&runs), 2);
-	free(one);
-	free(two);
-	close_service();
+	close_after_both();
 }
 
 static void *loop_until_one_ran(void *unused)
@@ -856,9 +842,7 @@ static void loop_against_arm(unsigned shards, uint64_t delay)
 	join_all();
 	EXPLORE_EXPECT_EQ(get(&runs), 1);
 	EXPLORE_EXPECT_EQ(pawl_service_cancel(service, &one->task), PAWL_CANCELLED);
-	free(one);
-	free(two);
-	close_service();
+	close_after_both();
 }
 
 static void loop_against_sooner(void)
@@ -1102,11 +1086,7 @@ static void the_system_clock(unsigned workers)
 	start(cancel_one, NULL);
 	join_all();
 	await(&runs, found == PAWL_CANCELLED ? 1 : 2);
-	pawl_service_cancel_wait(service, &one->task);
-	pawl_service_cancel_wait(service, &two->task);
-	free(one);
-	free(two);
-	close_service();
+	end_both();
 }
 
 static void the_system_clock_1(void)
@@ -1135,9 +1115,7 @@ static void step_against_arm(void)
 	}
 	join_all();
 	EXPLORE_EXPECT_EQ(get(&runs), 2);
-	free(one);
-	free(two);
-	close_service();
+	close_after_both();
 }
 
 #define SCENARIO(function) .name = #function, .run = function

@@ -117,11 +117,7 @@ IN_EVERY_MODE(cancel_of_a_running_periodic_task_ends_it_with_this_run)
 	struct note note;
 
 	note_init(&note, bench);
-	note.inside = stay;
-	pawl_service_arm_every(bench->service, &note.task, 10 * MS, PAWL_BURST);
-	pawl_clock_manual_advance(&bench->clock, 25 * MS);
-	begin_driving(bench);
-	sem_wait(&note.entered);
+	hold_periodic(&note, 10 * MS, PAWL_BURST, 25 * MS);
 	EXPECT_EQ(pawl_service_cancel(bench->service, &note.task), PAWL_RUNNING);
 	let_go(&note);
 	EXPECT_EQ(pawl_service_cancel(bench->service, &note.task), PAWL_IDLE);
@@ -131,16 +127,12 @@ IN_EVERY_MODE(cancel_of_a_running_periodic_task_ends_it_with_this_run)
 	end(bench);
 }
 
-IN_EVERY_MODE(a_periodic_task_cancelled_and_armed_again_while_it_runs_is_periodic_anew)
+IN_EVERY_MODE(a_periodic_task_cancelled_and_armed_again_while_it_runs_is_periodic_again)
 {
 	struct note note;
 
 	note_init(&note, bench);
-	note.inside = stay;
-	pawl_service_arm_every(bench->service, &note.task, 10 * MS, PAWL_SKIP);
-	pawl_clock_manual_advance(&bench->clock, 10 * MS);
-	begin_driving(bench);
-	sem_wait(&note.entered);
+	hold_periodic(&note, 10 * MS, PAWL_SKIP, 10 * MS);
 	EXPECT_EQ(pawl_service_cancel(bench->service, &note.task), PAWL_RUNNING);
 	EXPECT_EQ(pawl_service_arm_every(bench->service, &note.task, 7 * MS, PAWL_SKIP), 0);
 	let_go(&note);
@@ -383,7 +375,7 @@ int main(void)
 	        TEST(cancel_of_a_running_task_takes_away_an_arming_made_meanwhile),
 	        TEST(a_running_task_cancelled_and_armed_once_more_runs_again),
 	        TEST(cancel_of_a_running_periodic_task_ends_it_with_this_run),
-	        TEST(a_periodic_task_cancelled_and_armed_again_while_it_runs_is_periodic_anew),
+	        TEST(a_periodic_task_cancelled_and_armed_again_while_it_runs_is_periodic_again),
 	        TEST(cancel_wait_of_a_running_task_returns_after_the_run),
 	        TEST(cancel_wait_inside_the_task_itself_does_not_wait),
 	        TEST(a_task_may_cancel_wait_another_one),

@@ -45,7 +45,7 @@ IN_EVERY_MODE_LIMITED(2, a_task_that_is_pending_may_always_be_moved)
 	end(bench);
 }
 
-IN_EVERY_MODE_LIMITED(1, a_place_is_free_after_a_run_and_after_a_cancel)
+IN_EVERY_MODE_LIMITED(1, quota_is_free_after_a_run_and_after_a_cancel)
 {
 	struct note note;
 
@@ -62,35 +62,35 @@ IN_EVERY_MODE_LIMITED(1, a_place_is_free_after_a_run_and_after_a_cancel)
 	end(bench);
 }
 
-/* A free place is one, and not more: the next but one arming is refused. */
-static void expect_free_places(struct bench *bench, unsigned places)
+/* So many armings more succeed, and the next one is refused. */
+static void expect_free_quota(struct bench *bench, unsigned quota)
 {
 	struct note notes[3];
 
-	for (unsigned i = 0; i <= places; i++) {
+	for (unsigned i = 0; i <= quota; i++) {
 		note_init(&notes[i], bench);
 		EXPECT_EQ(pawl_service_arm(bench->service, &notes[i].task, HOUR),
-		          i < places ? 0 : -EAGAIN);
+		          i < quota ? 0 : -EAGAIN);
 	}
-	for (unsigned i = 0; i < places; i++)
+	for (unsigned i = 0; i < quota; i++)
 		EXPECT_EQ(pawl_service_cancel(bench->service, &notes[i].task), PAWL_CANCELLED);
 }
 
-IN_EVERY_MODE_LIMITED(2, a_one_shot_task_has_no_place_while_it_runs_unless_armed_again)
+IN_EVERY_MODE_LIMITED(2, a_one_shot_task_has_no_quota_while_it_runs_unless_armed_again)
 {
 	struct note note;
 
 	note_init(&note, bench);
 	hold(&note);
-	expect_free_places(bench, 2);
+	expect_free_quota(bench, 2);
 	EXPECT_EQ(pawl_service_arm(bench->service, &note.task, MS), 0);
-	expect_free_places(bench, 1);
+	expect_free_quota(bench, 1);
 	EXPECT_EQ(pawl_service_arm(bench->service, &note.task, 2 * MS), 0);
-	expect_free_places(bench, 1);
+	expect_free_quota(bench, 1);
 	let_go(&note);
-	expect_free_places(bench, 1);
+	expect_free_quota(bench, 1);
 	pass(bench, 2 * MS);
-	expect_free_places(bench, 2);
+	expect_free_quota(bench, 2);
 	EXPECT_EQ(note.runs, 2);
 	end(bench);
 }
@@ -114,7 +114,7 @@ IN_EVERY_MODE_LIMITED(1, a_running_task_is_refused_like_any_other)
 	end(bench);
 }
 
-IN_EVERY_MODE_LIMITED(2, a_cancel_of_a_running_task_gives_its_place_back_at_once)
+IN_EVERY_MODE_LIMITED(2, a_cancel_of_a_running_task_returns_its_quota_at_once)
 {
 	struct note note;
 
@@ -122,41 +122,37 @@ IN_EVERY_MODE_LIMITED(2, a_cancel_of_a_running_task_gives_its_place_back_at_once
 	hold(&note);
 	pawl_service_arm(bench->service, &note.task, MS);
 	pawl_service_cancel(bench->service, &note.task);
-	expect_free_places(bench, 2);
+	expect_free_quota(bench, 2);
 	EXPECT_EQ(pawl_service_arm(bench->service, &note.task, MS), 0);
-	expect_free_places(bench, 1);
+	expect_free_quota(bench, 1);
 	let_go(&note);
-	expect_free_places(bench, 1);
+	expect_free_quota(bench, 1);
 	pass(bench, MS);
-	expect_free_places(bench, 2);
+	expect_free_quota(bench, 2);
 	end(bench);
 }
 
-IN_EVERY_MODE_LIMITED(2, a_periodic_task_keeps_its_place_while_it_runs)
+IN_EVERY_MODE_LIMITED(2, a_periodic_task_keeps_its_quota_while_it_runs)
 {
 	struct note note;
 
 	note_init(&note, bench);
-	note.inside = stay;
-	pawl_service_arm_every(bench->service, &note.task, 10 * MS, PAWL_SKIP);
-	pawl_clock_manual_advance(&bench->clock, 10 * MS);
-	begin_driving(bench);
-	sem_wait(&note.entered);
-	expect_free_places(bench, 1);
+	hold_periodic(&note, 10 * MS, PAWL_SKIP, 10 * MS);
+	expect_free_quota(bench, 1);
 	EXPECT_EQ(pawl_service_touch(bench->service, &note.task, 10 * MS), 0);
-	expect_free_places(bench, 1);
+	expect_free_quota(bench, 1);
 	let_go(&note);
-	expect_free_places(bench, 1);
+	expect_free_quota(bench, 1);
 	for (unsigned i = 0; i < 5; i++)
 		pass(bench, 10 * MS);
 	EXPECT_EQ(note.runs, 6);
-	expect_free_places(bench, 1);
+	expect_free_quota(bench, 1);
 	pawl_service_cancel(bench->service, &note.task);
-	expect_free_places(bench, 2);
+	expect_free_quota(bench, 2);
 	end(bench);
 }
 
-IN_EVERY_MODE_LIMITED(2, a_periodic_task_that_has_ended_has_no_place)
+IN_EVERY_MODE_LIMITED(2, a_periodic_task_that_has_ended_has_no_quota)
 {
 	struct note inside, outside;
 
@@ -164,19 +160,15 @@ IN_EVERY_MODE_LIMITED(2, a_periodic_task_that_has_ended_has_no_place)
 	inside.inside = cancel_it;
 	pawl_service_arm_every(bench->service, &inside.task, 10 * MS, PAWL_SKIP);
 	pass(bench, 10 * MS);
-	expect_free_places(bench, 2);
+	expect_free_quota(bench, 2);
 
 	note_init(&outside, bench);
-	outside.inside = stay;
-	pawl_service_arm_every(bench->service, &outside.task, 10 * MS, PAWL_SKIP);
-	pawl_clock_manual_advance(&bench->clock, 10 * MS);
-	begin_driving(bench);
-	sem_wait(&outside.entered);
+	hold_periodic(&outside, 10 * MS, PAWL_SKIP, 10 * MS);
 	EXPECT_EQ(pawl_service_cancel(bench->service, &outside.task), PAWL_RUNNING);
-	expect_free_places(bench, 2);
+	expect_free_quota(bench, 2);
 	EXPECT_EQ(pawl_service_cancel(bench->service, &outside.task), PAWL_RUNNING);
 	let_go(&outside);
-	expect_free_places(bench, 2);
+	expect_free_quota(bench, 2);
 	end(bench);
 }
 
@@ -320,12 +312,12 @@ int main(void)
 	static const struct test tests[] = {
 	        TEST(a_new_arming_beyond_max_pending_is_refused_and_changes_nothing),
 	        TEST(a_task_that_is_pending_may_always_be_moved),
-	        TEST(a_place_is_free_after_a_run_and_after_a_cancel),
-	        TEST(a_one_shot_task_has_no_place_while_it_runs_unless_armed_again),
+	        TEST(quota_is_free_after_a_run_and_after_a_cancel),
+	        TEST(a_one_shot_task_has_no_quota_while_it_runs_unless_armed_again),
 	        TEST(a_running_task_is_refused_like_any_other),
-	        TEST(a_cancel_of_a_running_task_gives_its_place_back_at_once),
-	        TEST(a_periodic_task_keeps_its_place_while_it_runs),
-	        TEST(a_periodic_task_that_has_ended_has_no_place),
+	        TEST(a_cancel_of_a_running_task_returns_its_quota_at_once),
+	        TEST(a_periodic_task_keeps_its_quota_while_it_runs),
+	        TEST(a_periodic_task_that_has_ended_has_no_quota),
 	        TEST(null_options_mean_the_defaults),
 	        TEST(options_out_of_range_are_refused),
 	        TEST(options_at_the_ends_of_their_ranges_are_taken),

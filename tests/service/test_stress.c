@@ -182,7 +182,7 @@ static void move_clock(struct crew *crew, struct random *random)
 }
 
 /*
- * A place for another thread to come between. Where the CPUs are busy with something else, a yield lasts until all of
+ * Here another thread may come between. Where the CPUs are busy with something else, a yield lasts until all of
  * it has had a time slice, and tens of thousands of yields take minutes: so most of them are a short spin.
  */
 static void give_way(void)
@@ -696,7 +696,7 @@ static void a_task_armed_while_it_runs_never_runs_beside_itself(void)
 	in_all_crews(arm_the_same, NULL);
 }
 
-/* Statistics add up under load, and no place under max_pending is lost or made. */
+/* Statistics add up under load, and no quota of max_pending is lost or gained. */
 
 static void sample(struct crew *crew)
 {

@@ -379,6 +379,22 @@ static void without_threads_on_thread_start_is_not_called(void)
 
 /* stack_size */
 
+/* What `ask` has noted, inside a task on a thread of the service. */
+static struct note asked_inside(const struct pawl_service_options *options,
+                                void (*ask)(struct note *note))
+{
+	struct bench bench;
+	struct note note;
+
+	bench_open(&bench, options);
+	note_init(&note, &bench);
+	note.inside = ask;
+	EXPECT_EQ(pawl_service_arm(bench.service, &note.task, 0), 0);
+	settle(&bench);
+	pawl_service_close(bench.service, NULL);
+	return note;
+}
+
 static void ask_stack(struct note *note)
 {
 	pthread_attr_t attributes;
@@ -393,16 +409,8 @@ static void ask_stack(struct note *note)
 static uint64_t stack_with(size_t stack_size)
 {
 	const struct pawl_service_options options = {.stack_size = stack_size, .shards = 1};
-	struct bench bench;
-	struct note note;
 
-	bench_open(&bench, &options);
-	note_init(&note, &bench);
-	note.inside = ask_stack;
-	EXPECT_EQ(pawl_service_arm(bench.service, &note.task, 0), 0);
-	settle(&bench);
-	pawl_service_close(bench.service, NULL);
-	return note.number;
+	return asked_inside(&options, ask_stack).number;
 }
 
 /* A C library may add its own needs, or take them from it: a few pages. */
@@ -477,16 +485,8 @@ static void ask_slack(struct note *note)
 static int slack_with_ticks_of(uint64_t tick_ns)
 {
 	const struct pawl_service_options options = {.tick_ns = tick_ns, .shards = 1};
-	struct bench bench;
-	struct note note;
 
-	bench_open(&bench, &options);
-	note_init(&note, &bench);
-	note.inside = ask_slack;
-	EXPECT_EQ(pawl_service_arm(bench.service, &note.task, 0), 0);
-	settle(&bench);
-	pawl_service_close(bench.service, NULL);
-	return note.answer;
+	return asked_inside(&options, ask_slack).answer;
 }
 
 static void a_worker_sleeps_no_longer_than_a_sixteenth_of_a_tick_more(void)

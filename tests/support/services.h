@@ -159,6 +159,17 @@ static inline void hold(struct note *note)
 	sem_wait(&note->entered);
 }
 
+/* The same for a periodic task, which is due when `ns` have passed. */
+static inline void hold_periodic(struct note *note, uint64_t period, enum pawl_missed missed,
+                                 uint64_t ns)
+{
+	note->inside = stay;
+	EXPECT_EQ(pawl_service_arm_every(note->bench->service, &note->task, period, missed), 0);
+	pawl_clock_manual_advance(&note->bench->clock, ns);
+	begin_driving(note->bench);
+	sem_wait(&note->entered);
+}
+
 static inline void let_go(struct note *note)
 {
 	sem_post(&note->leave);
