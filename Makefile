@@ -126,7 +126,7 @@ bench-redis:
 	@cmake -S . -B build/bench -DPAWL_BENCH=ON >/dev/null
 	@cmake --build build/bench -j $(JOBS) --target pawl-bench-queue >/dev/null
 	@LD_PRELOAD=$$(PATH=$$PATH:/sbin ldconfig -p | sed -n '/libjemalloc\.so\.2/{s/.* //p;q;}') build/bench/bench/pawl-bench-queue
-	@PAWL_MODULE=$(CURDIR)/build/release/pawl.so python3 -B bench/bench_redis.py $(BENCH_ARGS)
+	@PAWL_MODULE=$(CURDIR)/build/release/pawl.so python3 -B bench/redis/server.py $(BENCH_ARGS)
 
 fuzz:
 	@scripts/bootstrap fuzz

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pawl-bench-connections: idle connections whose time-outs are refreshed at each message, through real
+ * loops and real sockets: the CPU time that a message takes.
+ */
+#define _GNU_SOURCE
+#include "../support/arguments.h"
+#include "../support/machine.h"
+#include "../support/report.h"
+#include "connections.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const uint64_t SEED = 20240229;
+
+enum {
+	MAX_LOOPS = 16,
+	MAX_CONNECTIONS = 1000000,
+	REPETITIONS = 5,
+	REPETITIONS_QUICK = 3,
+	MESSAGES = 100000,
+	MESSAGES_QUICK = 10000,
+	NAME_WIDTH = 18,
+};
+
+struct settings {
+	struct common common;
+	struct numbers sizes;
+};
+
+static void help(void *settings)
+{
+	(void)settings;
+	puts("usage: pawl-bench-connections [options]\n"
+	     "\n"
+	     "Idle connections whose time-outs are refreshed at each message, through real loops: "
+	     "CPU.\n"
+	     "\n"
+	     "  --quick           a few seconds: fewer messages, 3 repetitions\n"
+	     "  --n N[,N...]      how many connections; default 1000, and 10000 or as many as the "
+	     "limit\n"
+	     "                    of descriptors allows\n"
+	     "  --reps R          repetitions; default 5\n"
+	     "  --csv FILE        write all figures to this file\n"
+	     "  --verify          only verify the loops: each time-out ends once, and not early\n"
+	     "  --help            this\n"
+	     "\n"
+	     "loops:");
+	for (size_t i = 0; i < loop_peer_count; i++)
+		printf("  %-16s %s\n", loop_peers[i]->name, loop_peers[i]->about);
+	exit(0);
+}
+
+static void take_sizes(void *settings, const char *option, char *value)
+{
+	uint32_t most = most_connections();
+
+	parse_numbers(&((struct settings *)settings)->sizes, option, value, 1,
+	              most < MAX_CONNECTIONS ? most : MAX_CONNECTIONS);
+}
+
+static void default_sizes(struct numbers *sizes)
+{
+	uint32_t most = most_connections();
+
+	sizes->value[0] = most < 1000 ? most : 1000;
+	sizes->value[1] = most < 10000 ? most : 10000;
+	sizes->count = most > 1000 ? 2 : 1;
+}
+
+static void parse(struct settings *settings, int argc, char **argv)
+{
+	static const struct argument known[] = {
+	        {"--quick", set_quick, NULL},       {"--n", NULL, take_sizes},
+	        {"--reps", NULL, take_repetitions}, {"--csv", NULL, take_csv},
+	        {"--verify", set_verify, NULL},     {"--help", help, NULL},
+	};
+
+	arguments_parse(known, sizeof(known) / sizeof(known[0]), settings, argc, argv);
+	if (!settings->sizes.count)
+		default_sizes(&settings->sizes);
+	if (!settings->common.repetitions)
+		settings->common.repetitions =
+		        settings->common.quick ? REPETITIONS_QUICK : REPETITIONS;
+}
+
+static void verify_loops(void)
+{
+	printf("verified ");
+	for (size_t i = 0; i < loop_peer_count; i++) {
+		if (loop_peers[i]->untimed)
+			continue;
+		if (!verify_loop(loop_peers[i], SEED))
+			fail("%s failed its verification (seed %" PRIu64 "); nothing was measured",
+			     loop_peers[i]->name, SEED);
+		printf(" %s", loop_peers[i]->name);
+		fflush(stdout);
+	}
+	printf("\n");
+}
+
+static void sample(const struct settings *settings, uint32_t n,
+                   double values[MAX_LOOPS][MAX_REPETITIONS])
+{
+	uint64_t messages = settings->common.quick ? MESSAGES_QUICK : MESSAGES;
+	struct connections connections;
+
+	connections_open(&connections, n);
+	for (uint32_t repetition = 0; repetition < settings->common.repetitions; repetition++) {
+		for (size_t i = 0; i < loop_peer_count; i++) {
+			progress_show("%u connections, %u of %u, %s", n, repetition + 1,
+			              settings->common.repetitions, loop_peers[i]->name);
+			values[i][repetition] =
+			        message_cost(loop_peers[i], &connections, messages, SEED);
+			progress_done(1);
+		}
+	}
+	progress_clear();
+	connections_close(&connections);
+}
+
+static void print_row(const struct loop_peer *peer, const struct figure *figure, double without)
+{
+	printf("%-*s %8.0f ±%-3.0f %%", NAME_WIDTH, peer->name, figure->median,
+	       figure_spread(figure));
+	if (!peer->untimed)
+		printf("%+12.0f", figure->median - without);
+	printf("\n");
+}
+
+static void measure(const struct settings *settings, uint32_t n)
+{
+	static double values[MAX_LOOPS][MAX_REPETITIONS];
+	char text[GROUPED];
+	double without = 0;
+
+	sample(settings, n, values);
+	printf("\n%s idle connections, CPU ms for a million messages, median of %u\n",
+	       grouped(n, text), settings->common.repetitions);
+	printf("%-*s %8s %6s%12s\n", NAME_WIDTH, "", "CPU ms", "", "time-outs");
+	for (size_t i = 0; i < loop_peer_count; i++) {
+		struct figure figure = figure_of(values[i], settings->common.repetitions);
+		const struct report_key key = {.workload = "message",
+		                               .peer = loop_peers[i]->name,
+		                               .unit = "cpu-ns",
+		                               .n = n};
+
+		without = i == 0 ? figure.median : without;
+		print_row(loop_peers[i], &figure, without);
+		report_figure(&key, &figure);
+	}
+	fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+	struct settings settings = {0};
+
+	parse(&settings, argc, argv);
+	machine_settle();
+	machine_describe();
+	verify_loops();
+	if (settings.common.only_verify)
+		return 0;
+	report_open(settings.common.csv, "connections");
+	progress_begin(
+	        (double)(settings.sizes.count * settings.common.repetitions * loop_peer_count));
+	for (size_t i = 0; i < settings.sizes.count; i++)
+		measure(&settings, settings.sizes.value[i]);
+	report_close();
+	return 0;
+}

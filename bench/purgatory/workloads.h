@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* workloads.h: what pawl-bench-purgatory runs. */
+#ifndef PAWL_BENCH_PURGATORY_WORKLOADS_H
+#define PAWL_BENCH_PURGATORY_WORKLOADS_H
+
+#include <pawl/pawl.h>
+
+#define SECOND UINT64_C(1000000000)
+
+enum { KEYS_PER_OPERATION = 3 };
+
+/* As fast as it goes: watch, make completable, check the first key. */
+struct unpaced {
+	uint32_t keys, threads, pending; /* pending: operations that each thread has */
+	bool resolved;                   /* else keys are given as bytes */
+	uint32_t ms;
+};
+
+/* Operations a second, of all threads. */
+double unpaced_rate(const struct unpaced *unpaced);
+
+/* Requests as a Poisson process; how long each takes to complete is log-normal. */
+struct paced {
+	uint32_t timeout_ms, p75_ms, p50_ms;
+	double rate;   /* requests a second */
+	uint32_t ms;   /* how long requests are made */
+	bool resolved; /* else keys are given as bytes */
+	bool idle;     /* all but the purgatory: what the benchmark itself costs */
+};
+
+struct paced_result {
+	double held;                   /* the share of the rate that was made */
+	double cpu_ns;                 /* CPU of the whole process for each request */
+	uint64_t completed, timed_out; /* they add up to the requests made */
+};
+
+struct paced_result paced_run(const struct paced *paced);
+
+#endif

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+/* Tasks that run: a backlog, a crowd within a second, and a steady rate. */
+#define _GNU_SOURCE
+#include "../../support/random.h"
+#include "workloads.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+enum {
+	PATIENCE_S = 60,
+	BACKLOG_SPAN_NS = 1000000000,
+	LIVE_LEAD_S = 2, /* for arming them all before the first is due */
+	RATE_LEAD_NS = 10000000,
+	RATE_SPAN_NS = 100000000,
+	BATCHES_PER_SECOND = 1000, /* in which they are armed */
+};
+
+struct tally tally;
+
+void expect_runs(uint64_t runs)
+{
+	static bool made;
+
+	if (!made)
+		sem_init(&tally.done, 0, 0);
+	made = true;
+	tally.count = 0;
+	tally.target = runs;
+}
+
+void await_runs(const struct service_peer *peer)
+{
+	struct timespec end;
+
+	clock_gettime(CLOCK_REALTIME, &end);
+	end.tv_sec += PATIENCE_S;
+	while (sem_timedwait(&tally.done, &end) != 0)
+		if (errno != EINTR)
+			fail("%s: %" PRIu64 " of %" PRIu64 " tasks have run in time", peer->name,
+			     __atomic_load_n(&tally.count, __ATOMIC_RELAXED), tally.target);
+}
+
+void *open_service(const struct service_peer *peer, const struct service_setup *setup)
+{
+	void *service = peer->open(peer, setup);
+
+	if (!service)
+		fail("%s cannot be opened", peer->name);
+	tally.shared = peer->workers > 1;
+	return service;
+}
+
+double backlog_run(const struct service_peer *peer, struct object *objects, bool polled,
+                   uint64_t seed)
+{
+	const struct service_setup setup = {.capacity = OBJECTS, .polled = polled, .skips = true};
+	struct random random = {.state = seed};
+	void *service = open_service(peer, &setup);
+	uint64_t base = clock_ns() + PATIENCE_S * SECOND, begin, end;
+
+	expect_runs(OBJECTS);
+	for (uint32_t i = 0; i < OBJECTS; i++) {
+		peer->init(&objects[i], COUNT);
+		peer->arm_at(service, &objects[i], base + random_below32(&random, BACKLOG_SPAN_NS));
+	}
+	begin = clock_ns();
+	peer->skip(service, 2 * PATIENCE_S * SECOND);
+	if (polled)
+		peer->poll(service);
+	await_runs(peer);
+	end = clock_ns();
+	peer->close(service);
+	return (double)(end - begin) / OBJECTS;
+}
+
+static uint64_t cpu_of(clockid_t clock)
+{
+	struct timespec time;
+
+	clock_gettime(clock, &time);
+	return (uint64_t)time.tv_sec * SECOND + (uint64_t)time.tv_nsec;
+}
+
+uint64_t cpu_of_others(void)
+{
+	uint64_t own = cpu_of(CLOCK_THREAD_CPUTIME_ID);
+
+	return cpu_of(CLOCK_PROCESS_CPUTIME_ID) - own;
+}
+
+static int compare_samples(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+const uint32_t quantiles[QUANTILES] = {0,    1000, 2500, 5000, 7500, 9000, 9500,
+                                       9900, 9950, 9990, 9995, 9999, 10000};
+
+/* The sample that this share of them does not exceed. */
+static int64_t quantile(const int64_t *sorted, size_t count, size_t share)
+{
+	size_t rank = (count * share + 9999) / 10000;
+
+	return sorted[rank > 0 ? rank - 1 : 0];
+}
+
+/* From the samples that the tasks have taken. */
+static struct lateness lateness_of(const struct object *objects, size_t count)
+{
+	int64_t *samples = malloc(count * sizeof(*samples));
+	struct lateness lateness = {.tasks = count};
+
+	if (!samples)
+		fail("no memory for %zu samples", count);
+	for (size_t i = 0; i < count; i++) {
+		samples[i] = (int64_t)(objects[i].ran_ns - objects[i].deadline_ns);
+		lateness.early += samples[i] < 0;
+	}
+	qsort(samples, count, sizeof(*samples), compare_samples);
+	for (size_t i = 0; i < QUANTILES; i++)
+		lateness.ns_at[i] = quantile(samples, count, quantiles[i]);
+	free(samples);
+	return lateness;
+}
+
+static void arm_stamped(const struct service_peer *peer, void *service, struct object *object,
+                        uint64_t deadline_ns)
+{
+	object->deadline_ns = deadline_ns;
+	peer->arm_at(service, object, deadline_ns);
+}
+
+static void init_stamped(const struct service_peer *peer, struct object *objects, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		objects[i].runs = 0;
+		objects[i].ran_ns = 0;
+		peer->init(&objects[i], STAMP);
+	}
+}
+
+struct lateness live_run(const struct service_peer *peer, struct object *objects,
+                         uint32_t wheel_size, uint64_t seed)
+{
+	const struct service_setup setup = {.capacity = OBJECTS, .wheel_size = wheel_size};
+	struct random random = {.state = seed};
+	struct lateness lateness;
+	uint64_t base, cpu;
+	void *service;
+
+	init_stamped(peer, objects, OBJECTS);
+	service = open_service(peer, &setup);
+	expect_runs(OBJECTS);
+	base = clock_ns() + LIVE_LEAD_S * SECOND;
+	for (uint32_t i = 0; i < OBJECTS; i++)
+		arm_stamped(peer, service, &objects[i], base + random_below32(&random, SECOND));
+	cpu = cpu_of_others();
+	await_runs(peer);
+	cpu = cpu_of_others() - cpu;
+	peer->close(service);
+	lateness = lateness_of(objects, OBJECTS);
+	lateness.cpu_ns = cpu;
+	lateness.ns = SECOND;
+	return lateness;
+}
+
+static void sleep_until(uint64_t ns)
+{
+	const struct timespec time = {(time_t)(ns / SECOND), (long)(ns % SECOND)};
+
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, NULL) == EINTR)
+		;
+}
+
+static void arm_batch(const struct service_peer *peer, void *service, struct object *objects,
+                      uint32_t count, struct random *random)
+{
+	uint64_t base = clock_ns() + RATE_LEAD_NS;
+
+	for (uint32_t i = 0; i < count; i++)
+		arm_stamped(peer, service, &objects[i],
+		            base + random_below32(random, RATE_SPAN_NS));
+}
+
+struct lateness rate_run(const struct service_peer *peer, struct object *objects, uint32_t rate,
+                         uint32_t ms, uint64_t seed)
+{
+	const uint32_t count = rate / 1000 * ms, batch = rate / BATCHES_PER_SECOND;
+	const struct service_setup setup = {.capacity = count};
+	struct random random = {.state = seed};
+	struct lateness lateness;
+	uint64_t begin, cpu;
+	void *service;
+
+	init_stamped(peer, objects, count);
+	service = open_service(peer, &setup);
+	expect_runs(count);
+	cpu = cpu_of_others();
+	begin = clock_ns();
+	for (uint32_t i = 0; i < count / batch; i++) {
+		sleep_until(begin + i * (SECOND / BATCHES_PER_SECOND));
+		arm_batch(peer, service, &objects[i * batch], batch, &random);
+	}
+	await_runs(peer);
+	cpu = cpu_of_others() - cpu;
+	peer->close(service);
+	lateness = lateness_of(objects, count);
+	lateness.cpu_ns = cpu;
+	lateness.ns = ms * MILLISECOND;
+	return lateness;
+}

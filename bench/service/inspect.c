@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/* What a live view costs the program that is looked at: nobody can look, nobody does, and a viewer asks once a second. */
+#define _GNU_SOURCE
+#include "../../support/random.h"
+#include "workloads.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <pawl/inspect.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { LEAD_NS = 10000000, SPAN_NS = 100000000, BATCHES_PER_SECOND = 1000 };
+
+static void stamp(struct pawl_task *task)
+{
+	object_stamp((struct object *)task);
+}
+
+static void sleep_until(uint64_t ns)
+{
+	const struct timespec time = {(time_t)(ns / SECOND), (long)(ns % SECOND)};
+
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, NULL) == EINTR)
+		;
+}
+
+/* The viewer is a process of its own, so that what it takes is not counted. It ends when the service does. */
+static void view(const char *path)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	static char answer[1 << 16];
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+	ssize_t size;
+
+	strcpy(address.sun_path, path);
+	while (connect(fd, (struct sockaddr *)&address, sizeof(address)) != 0)
+		sleep_until(clock_ns() + MILLISECOND);
+	for (;;) {
+		sleep_until(clock_ns() + SECOND / 2);
+		if (send(fd, "\n", 1, MSG_NOSIGNAL) != 1)
+			_exit(0);
+		do {
+			size = read(fd, answer, sizeof(answer));
+			if (size <= 0)
+				_exit(0);
+		} while (answer[size - 1] != '\n');
+		sleep_until(clock_ns() + SECOND / 2);
+	}
+}
+
+static pid_t begin_viewer(const char *path)
+{
+	pid_t child = fork();
+
+	if (child < 0)
+		fail("no process for a viewer: %s", strerror(errno));
+	if (child == 0)
+		view(path);
+	return child;
+}
+
+/* CPU time of the thread of that name, or 0: the first figure of its schedstat. */
+static uint64_t cpu_of_thread(const char *name)
+{
+	DIR *folder = opendir("/proc/self/task");
+	uint64_t found = 0;
+	struct dirent *entry;
+
+	while (folder && (entry = readdir(folder)) != NULL) {
+		char path[300], text[64] = "";
+		FILE *file;
+
+		snprintf(path, sizeof(path), "/proc/self/task/%s/comm", entry->d_name);
+		file = fopen(path, "r");
+		if (file && fgets(text, sizeof(text), file))
+			text[strcspn(text, "\n")] = '\0';
+		if (file)
+			fclose(file);
+		if (strcmp(text, name) != 0)
+			continue;
+		snprintf(path, sizeof(path), "/proc/self/task/%s/schedstat", entry->d_name);
+		file = fopen(path, "r");
+		if (file && fgets(text, sizeof(text), file))
+			found = strtoull(text, NULL, 10);
+		if (file)
+			fclose(file);
+	}
+	if (folder)
+		closedir(folder);
+	return found;
+}
+
+struct inspected inspect_run(struct object *objects, uint32_t rate, uint32_t ms,
+                             enum inspection inspection, uint64_t seed)
+{
+	const uint32_t count = rate / 1000 * ms, batch = rate / BATCHES_PER_SECOND;
+	struct inspected inspected = {.tasks = count};
+	struct random random = {.state = seed};
+	struct pawl_service *service;
+	uint64_t begin, cpu;
+	pid_t viewer = 0;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/tmp/pawl-bench-%d", (int)getpid());
+	if (inspection == VIEWED)
+		viewer = begin_viewer(path);
+	if (pawl_service_open(&service, NULL) != 0)
+		fail("pawl cannot be opened");
+	if (inspection != CLOSED && pawl_service_inspect(service, path) != 0)
+		fail("the service cannot be inspected at %s", path);
+	for (uint32_t i = 0; i < count; i++)
+		pawl_task_init(&objects[i].task.pawl, stamp);
+	tally.shared = false;
+	expect_runs(count);
+	cpu = cpu_of_others();
+	begin = clock_ns();
+	for (uint32_t i = 0; i < count; i++) {
+		if (i % batch == 0)
+			sleep_until(begin + i / batch * (SECOND / BATCHES_PER_SECOND));
+		pawl_service_arm(service, &objects[i].task.pawl,
+		                 LEAD_NS + random_below32(&random, SPAN_NS));
+	}
+	await_runs(&service_peer_pawl);
+	inspected.cpu_ns = cpu_of_others() - cpu;
+	inspected.view_ns = cpu_of_thread("pawl-inspect");
+	pawl_service_close(service, NULL);
+	if (viewer)
+		waitpid(viewer, NULL, 0);
+	return inspected;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* peer.h: what a service must offer to be measured. The functions just pass the call on. */
+#ifndef PAWL_BENCH_SERVICE_PEER_H
+#define PAWL_BENCH_SERVICE_PEER_H
+
+#include "object.h"
+
+#include <stdbool.h>
+
+struct service_setup {
+	size_t capacity;     /* tasks that are pending at most */
+	uint32_t wheel_size; /* of pawl; 0: its default */
+	bool polled;         /* no thread: run what is due in poll */
+	bool skips; /* skip will be called; else the clock may be CLOCK_MONOTONIC as it is */
+};
+
+struct service_peer {
+	const char *name;  /* short, no blanks */
+	const char *about; /* one line for --help */
+	uint64_t tick_ns;  /* 0: none */
+	unsigned workers;  /* of pawl; 0: its default */
+	enum {             /* a variant is measured only where it differs most */
+	       EVERYWHERE,
+	       IN_LATENESS, /* live and rates */
+	       IN_RATES,
+	} measured;
+
+	size_t (*pending_bytes)(void); /* for a pending task, the service's part included */
+	size_t (*empty_bytes)(void);   /* of an empty service, without the stacks of threads */
+
+	/* One thread runs the tasks. NULL if it fails. */
+	void *(*open)(const struct service_peer *peer, const struct service_setup *setup);
+
+	/* Tasks may still be pending; they are not used again before init. */
+	void (*close)(void *self);
+
+	void (*init)(struct object *object, enum behaviour behaviour);
+
+	/* Run it once; moved if it is pending. Any thread. Times are clock_ns() plus what was skipped. */
+	void (*arm)(void *self, struct object *object, uint64_t delay_ns);
+	void (*arm_at)(void *self, struct object *object, uint64_t deadline_ns);
+
+	/* Never waits; any thread. A service that does not know what is running says PAWL_IDLE then. */
+	enum pawl_cancel (*cancel)(void *self, struct object *object);
+
+	void (*skip)(void *self, uint64_t ns);
+	size_t (*poll)(void *self);
+};
+
+/* All peers, in the order of the columns, the last being the one that others are compared with. */
+enum { SERVICE_PEERS = 5 };
+extern const struct service_peer service_peer_pawl, service_peer_pawl_without,
+        service_peer_pawl_50us, service_peer_pawl_2_workers;
+extern const struct service_peer service_peer_obvious;
+extern const struct service_peer *const service_peers[SERVICE_PEERS];
+
+#endif

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/* Tasks that may be late by a tenth of their delay: how often the service wakes up for them, and what that takes. */
+#define _GNU_SOURCE
+#include "../../support/random.h"
+#include "workloads.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum {
+	TICK_NS = 50000,
+	LEAST_DELAY_NS = 10000000,
+	DELAYS_NS = 100000000,
+	BATCHES_PER_SECOND = 1000,
+};
+
+/* CLOCK_MONOTONIC, and how often a wait on it has ended. */
+struct counting_clock {
+	struct pawl_clock clock;
+	struct pawl_clock_system real;
+	uint64_t waits; /* one thread waits */
+};
+
+struct window {
+	uint64_t earliest, latest;
+};
+
+static uint64_t count_now(struct pawl_clock *clock)
+{
+	struct counting_clock *self = (struct counting_clock *)clock;
+
+	return self->real.clock.now(&self->real.clock);
+}
+
+static void count_wait(struct pawl_clock *clock, uint64_t deadline)
+{
+	struct counting_clock *self = (struct counting_clock *)clock;
+
+	self->real.clock.wait(&self->real.clock, deadline);
+	__atomic_store_n(&self->waits, self->waits + 1, __ATOMIC_RELAXED);
+}
+
+static void count_wake(struct pawl_clock *clock)
+{
+	struct counting_clock *self = (struct counting_clock *)clock;
+
+	self->real.clock.wake(&self->real.clock);
+}
+
+static void stamp(struct pawl_task *task)
+{
+	object_stamp((struct object *)task);
+}
+
+static struct window arm(struct pawl_service *service, struct object *object, bool exact,
+                         struct random *random)
+{
+	uint64_t earliest = LEAST_DELAY_NS + random_below32(random, DELAYS_NS);
+	uint64_t latest = exact ? earliest : earliest + earliest / 10, now = clock_ns();
+
+	pawl_service_arm_within(service, &object->task.pawl, earliest, latest);
+	return (struct window){now + earliest, now + latest};
+}
+
+static int by_latest(const void *a, const void *b)
+{
+	const struct window *x = a, *y = b;
+
+	return (x->latest > y->latest) - (x->latest < y->latest);
+}
+
+/* The fewest times by which each window has one: the end of the first that has none yet, again and again. */
+static uint64_t fewest_times(struct window *windows, uint32_t count)
+{
+	uint64_t times = 0, last = 0;
+
+	qsort(windows, count, sizeof(*windows), by_latest);
+	for (uint32_t i = 0; i < count; i++)
+		if (windows[i].earliest > last) {
+			last = windows[i].latest;
+			times++;
+		}
+	return times;
+}
+
+static void sleep_until(uint64_t ns)
+{
+	const struct timespec time = {(time_t)(ns / SECOND), (long)(ns % SECOND)};
+
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, NULL) == EINTR)
+		;
+}
+
+static void count_outside(const struct object *objects, const struct window *windows,
+                          uint32_t count, struct wakeups *wakeups)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		wakeups->early += objects[i].ran_ns < windows[i].earliest;
+		wakeups->late += objects[i].ran_ns > windows[i].latest + TICK_NS;
+	}
+}
+
+static struct pawl_service *open_on(struct counting_clock *clock)
+{
+	const struct pawl_service_options options = {.tick_ns = TICK_NS, .clock = &clock->clock};
+	struct pawl_service *service;
+
+	*clock = (struct counting_clock){
+	        .clock = {.now = count_now, .wait = count_wait, .wake = count_wake}};
+	pawl_clock_monotonic_init(&clock->real);
+	if (pawl_service_open(&service, &options) != 0)
+		fail("pawl cannot be opened");
+	return service;
+}
+
+struct wakeups windows_run(struct object *objects, uint32_t rate, uint32_t ms, bool exact,
+                           uint64_t seed)
+{
+	const uint32_t count = rate / 1000 * ms, batch = rate / BATCHES_PER_SECOND;
+	struct window *windows = malloc(count * sizeof(*windows));
+	struct random random = {.state = seed};
+	struct wakeups wakeups = {.tasks = count, .ns = ms * MILLISECOND};
+	struct counting_clock clock;
+	struct pawl_service *service = open_on(&clock);
+	uint64_t begin, cpu;
+
+	if (!windows)
+		fail("no memory for %u windows", count);
+	for (uint32_t i = 0; i < count; i++)
+		pawl_task_init(&objects[i].task.pawl, stamp);
+	tally.shared = false;
+	expect_runs(count);
+	cpu = cpu_of_others();
+	begin = clock_ns();
+	for (uint32_t i = 0; i < count; i++) {
+		if (i % batch == 0)
+			sleep_until(begin + i / batch * (SECOND / BATCHES_PER_SECOND));
+		windows[i] = arm(service, &objects[i], exact, &random);
+	}
+	await_runs(&service_peer_pawl);
+	wakeups.cpu_ns = cpu_of_others() - cpu;
+	wakeups.count = __atomic_load_n(&clock.waits, __ATOMIC_RELAXED);
+	pawl_service_close(service, NULL);
+	count_outside(objects, windows, count, &wakeups);
+	wakeups.fewest = fewest_times(windows, count);
+	free(windows);
+	return wakeups;
+}

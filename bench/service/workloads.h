@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/* workloads.h: what is measured. Each call is one repetition with a service of its own. */
+#ifndef PAWL_BENCH_SERVICE_WORKLOADS_H
+#define PAWL_BENCH_SERVICE_WORKLOADS_H
+
+#include "peer.h"
+
+enum { OBJECTS = 1000000, MAX_THREADS = 4 };
+
+#define MILLISECOND UINT64_C(1000000)
+#define SECOND      UINT64_C(1000000000)
+
+/* Begin to count runs; each of them is to come within a minute of await_runs, or the program fails. */
+void expect_runs(uint64_t runs);
+void await_runs(const struct service_peer *peer);
+
+void *open_service(const struct service_peer *peer, const struct service_setup *setup);
+
+struct churn {
+	unsigned threads;
+	bool crowded; /* OBJECTS tasks are pending; else none but the one in hand */
+	uint64_t ns;  /* how long */
+};
+
+/* Pairs of arm and cancel a second, of all threads together. */
+double churn_run(const struct service_peer *peer, struct object *objects, const struct churn *churn,
+                 uint64_t seed);
+
+/* OBJECTS tasks at once: ns a task, until all have run. */
+double backlog_run(const struct service_peer *peer, struct object *objects, bool polled,
+                   uint64_t seed);
+
+/* The shares of tasks, in hundredths of a per cent, for which lateness is told. */
+enum { QUANTILES = 13, Q_MIN = 0, Q_50 = 3, Q_99 = 7, Q_999 = 9, Q_MAX = 12 };
+extern const uint32_t quantiles[QUANTILES];
+
+struct lateness {
+	int64_t ns_at[QUANTILES]; /* so many tasks are not later than this; below 0: early */
+	uint64_t tasks, early;
+	uint64_t cpu_ns; /* of the service's threads, all tasks together */
+	uint64_t ns;     /* the time in which the tasks fell due */
+};
+
+/* OBJECTS tasks that are armed at leisure and fall due within one second. */
+struct lateness live_run(const struct service_peer *peer, struct object *objects,
+                         uint32_t wheel_size, uint64_t seed);
+
+/* `rate` tasks a second are armed, each 10 to 110 ms before its time, for so long. */
+struct lateness rate_run(const struct service_peer *peer, struct object *objects, uint32_t rate,
+                         uint32_t ms, uint64_t seed);
+
+struct wakeups {
+	uint64_t count; /* how often the service's thread woke up */
+	uint64_t
+	        fewest; /* how often at least, whoever chooses the times, and knows all tasks beforehand */
+	uint64_t tasks, early, late; /* outside of their windows; late by more than a tick */
+	uint64_t cpu_ns, ns;
+};
+
+/* As rate_run, by pawl with ticks of 50 us, where each task may be late by a tenth of its delay; exact: by nothing. */
+struct wakeups windows_run(struct object *objects, uint32_t rate, uint32_t ms, bool exact,
+                           uint64_t seed);
+
+enum inspection {
+	CLOSED,
+	OPEN,
+	VIEWED
+}; /* nobody can look, nobody does, somebody asks once a second */
+
+struct inspected {
+	uint64_t tasks;
+	uint64_t cpu_ns;  /* of the service's threads, that of the view among them */
+	uint64_t view_ns; /* of the thread of the view alone */
+};
+
+/* As rate_run, by pawl. */
+struct inspected inspect_run(struct object *objects, uint32_t rate, uint32_t ms,
+                             enum inspection inspection, uint64_t seed);
+
+/* CPU time of all threads but the calling one: those of the service. */
+uint64_t cpu_of_others(void);
+
+#endif

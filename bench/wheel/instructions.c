@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pawl-count-instructions: small fixed scripts, to be run under callgrind, which counts the instructions of
+ * each (scripts/check-instructions). They do the same in every run and on every machine, busy or not: what
+ * changes the counts is the compiler, or the source.
+ *
+ *	pawl-count-instructions               run the scripts
+ *	pawl-count-instructions --compiler    say what it was compiled with
+ */
+#include "../../support/random.h"
+
+#include <pawl/pawl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Set by the build. */
+#ifndef PAWL_BENCH_LIBRARY_FLAGS
+#define PAWL_BENCH_LIBRARY_FLAGS "unknown"
+#endif
+
+enum { TIMERS = 4096, MAX_DELAY = 60000, PUSH_BACK = 5000, EMPTY_ADVANCES = 4096, PAIRS = 4096 };
+
+/* A script is a function that callgrind can find by its name: neither inlined nor cloned. */
+#ifdef __clang__
+#define SCRIPT __attribute__((noinline)) void
+#else
+#define SCRIPT __attribute__((noipa)) void
+#endif
+
+struct stage {
+	struct pawl_wheel *wheel;
+	uint64_t deadline[TIMERS];
+	struct pawl_timer timer[TIMERS];
+};
+
+static inline void arm(struct stage *stage)
+{
+	for (size_t i = 0; i < TIMERS; i++)
+		pawl_wheel_arm(stage->wheel, &stage->timer[i], stage->deadline[i]);
+}
+
+static inline void arm_idle(struct stage *stage)
+{
+	for (size_t i = 0; i < TIMERS; i++)
+		pawl_wheel_arm_idle(stage->wheel, &stage->timer[i], stage->deadline[i]);
+}
+
+static inline void touch(struct stage *stage)
+{
+	for (size_t i = 0; i < TIMERS; i++)
+		pawl_wheel_touch(stage->wheel, &stage->timer[i], stage->deadline[i] + PUSH_BACK);
+}
+
+static inline void cancel(struct stage *stage)
+{
+	for (size_t i = 0; i < TIMERS; i++)
+		pawl_wheel_cancel(stage->wheel, &stage->timer[i]);
+}
+
+/* With timers on the wheel, but none in a slot that opens. */
+static inline void advance_empty(struct stage *stage)
+{
+	uint64_t now = pawl_wheel_now(stage->wheel);
+
+	for (size_t i = 0; i < EMPTY_ADVANCES; i++)
+		pawl_wheel_advance(stage->wheel, ++now, 0);
+}
+
+static inline void expire(struct stage *stage)
+{
+	uint64_t next;
+
+	while ((next = pawl_wheel_next(stage->wheel)) != PAWL_NEVER) {
+		pawl_wheel_advance(stage->wheel, next, 0);
+		while (pawl_wheel_pop(stage->wheel))
+			;
+	}
+}
+
+/* clang-format off */
+SCRIPT script_arm_1(struct stage *stage) { arm(stage); }
+SCRIPT script_arm_8(struct stage *stage) { arm(stage); }
+SCRIPT script_arm_idle_1(struct stage *stage) { arm_idle(stage); }
+SCRIPT script_arm_idle_8(struct stage *stage) { arm_idle(stage); }
+SCRIPT script_touch_1(struct stage *stage) { touch(stage); }
+SCRIPT script_touch_8(struct stage *stage) { touch(stage); }
+SCRIPT script_cancel_1(struct stage *stage) { cancel(stage); }
+SCRIPT script_cancel_8(struct stage *stage) { cancel(stage); }
+SCRIPT script_advance_1(struct stage *stage) { advance_empty(stage); }
+SCRIPT script_advance_8(struct stage *stage) { advance_empty(stage); }
+SCRIPT script_expire_1(struct stage *stage) { expire(stage); }
+SCRIPT script_expire_8(struct stage *stage) { expire(stage); }
+/* clang-format on */
+
+struct scripts {
+	void (*arm)(struct stage *), (*arm_idle)(struct stage *), (*touch)(struct stage *),
+	        (*cancel)(struct stage *);
+	void (*advance)(struct stage *), (*expire)(struct stage *);
+};
+
+static void set_stage(struct stage *stage, uint32_t chains)
+{
+	const struct pawl_wheel_options options = {.chains = chains};
+	size_t size = pawl_wheel_footprint(&options);
+	struct random random = {.state = 20240229};
+
+	memset(stage, 0, sizeof(*stage));
+	stage->wheel = pawl_wheel_init(malloc(size), size, &options);
+	if (!stage->wheel)
+		abort();
+	for (size_t i = 0; i < TIMERS; i++)
+		stage->deadline[i] = 1 + random_below32(&random, MAX_DELAY);
+	arm(stage); /* so that the levels are ready */
+	cancel(stage);
+}
+
+static void play(uint32_t chains, const struct scripts *scripts)
+{
+	static struct stage stage;
+	struct pawl_timer far = {0};
+
+	set_stage(&stage, chains);
+	scripts->arm(&stage);
+	scripts->touch(&stage);
+	scripts->cancel(&stage);
+	scripts->arm_idle(&stage);
+	scripts->expire(&stage);
+	pawl_wheel_arm(stage.wheel, &far, 1000000);
+	scripts->advance(&stage);
+	free(stage.wheel);
+}
+
+static void never_run(struct pawl_task *task)
+{
+	(void)task;
+	abort();
+}
+
+SCRIPT script_service(struct pawl_service *service, struct pawl_task *task)
+{
+	for (size_t i = 0; i < PAIRS; i++) {
+		pawl_service_arm(service, task, 1000000000 + i * 1000000);
+		pawl_service_cancel(service, task);
+	}
+}
+
+static void play_service(void)
+{
+	struct pawl_clock_manual clock;
+	struct pawl_service_options options = {
+	        .clock = &clock.clock, .workers = PAWL_MANUAL, .shards = 1};
+	struct pawl_service *service;
+	struct pawl_task task;
+
+	pawl_clock_manual_init(&clock);
+	if (pawl_service_open(&service, &options) != 0)
+		abort();
+	pawl_task_init(&task, never_run);
+	pawl_service_arm(service, &task, 1);
+	pawl_service_cancel(service, &task);
+	script_service(service, &task);
+	pawl_service_close(service, NULL);
+}
+
+#ifdef __clang__
+#define COMPILER __VERSION__
+#else
+#define COMPILER "gcc " __VERSION__
+#endif
+#ifdef __x86_64__
+#define MACHINE "x86_64"
+#else
+#define MACHINE "another machine"
+#endif
+
+int main(int argc, char **argv)
+{
+	if (argc == 2 && strcmp(argv[1], "--compiler") == 0) {
+		puts(COMPILER ", " MACHINE ", " PAWL_BENCH_LIBRARY_FLAGS);
+		return 0;
+	}
+	play(1, &(struct scripts){script_arm_1, script_arm_idle_1, script_touch_1, script_cancel_1,
+	                          script_advance_1, script_expire_1});
+	play(8, &(struct scripts){script_arm_8, script_arm_idle_8, script_touch_8, script_cancel_8,
+	                          script_advance_8, script_expire_8});
+	play_service();
+	return 0;
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "options.h"
+
+#include "../peers/peer.h"
+#include "../support/machine.h"
+#include "workloads.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	REPETITIONS = 5,
+	REPETITIONS_QUICK = 3,
+	REPETITIONS_CALLS = 7, /* an interrupt hits the same call of 150,000 in three of five */
+	REPETITIONS_LARGE = 2, /* above this many timers: */
+	LARGE = 1000000,
+	BETWEEN = 10000, /* timers, which are as those above and below them: large objects only */
+	LARGEST = 10000000,
+	STEPS_PER_TICK = 100,
+	STEPS_PER_TICK_QUICK = 50,
+};
+
+static const size_t BYTES_FOR_EACH = 200;
+
+/* Those of a workload that has fewer rows than others repeat the last. */
+static const char *row_key(size_t index)
+{
+	const struct workload *workload = &workloads[index / ROWS_PER_WORKLOAD];
+	size_t row = index % ROWS_PER_WORKLOAD;
+
+	if (index / ROWS_PER_WORKLOAD >= workload_count)
+		return NULL;
+	while (!workload->rows[row].key)
+		row--;
+	return workload->rows[row].key;
+}
+
+static const char *peer_name(size_t index)
+{
+	return index < peer_count ? peers[index]->name : NULL;
+}
+
+static void help(void *settings)
+{
+	const char *key, *last = "";
+
+	(void)settings;
+	puts("usage: pawl-bench-wheel [options]\n"
+	     "\n"
+	     "Measures pawl's wheel against other structures, libraries and the kernel: median ns "
+	     "an\n"
+	     "operation.\n"
+	     "\n"
+	     "  --quick           half a minute: 1,000 and 100,000 timers, 3 repetitions, and in "
+	     "churn\n"
+	     "                    and refresh 50 steps a tick instead of 100\n"
+	     "  --n N[,N...]      how many timers; default 1000,100000,1000000, in objects of "
+	     "192 bytes\n"
+	     "                    also 10000, and of 64 bytes also 10000000\n"
+	     "  --reps R          repetitions; default 5, and 2 above 1,000,000 timers; 7 in "
+	     "ahead\n"
+	     "  --objects S[,S..] bytes of the objects that the timers are in; default 192,64\n"
+	     "  --only W[,W...]   these workloads only, see below\n"
+	     "  --peers P[,P...]  these peers only, see below\n"
+	     "  --csv FILE        write all figures to this file\n"
+	     "  --times           show how many seconds each workload of each peer took\n"
+	     "  --verify          only verify the peers: each timer fires once, and not early\n"
+	     "  --help            this\n");
+	fputs("workloads:", stdout);
+	for (size_t i = 0; (key = row_key(i)) != NULL; last = key, i++)
+		if (strcmp(key, last) != 0)
+			printf(" %s", key);
+	puts("\n\npeers (*: only when named):");
+	for (size_t i = 0; i < peer_count; i++)
+		printf("%c %-12s %s\n", peers[i]->on_request ? '*' : ' ', peers[i]->name,
+		       peers[i]->about);
+	exit(0);
+}
+
+bool options_have(const struct options *options, uint32_t n, uint32_t object_size)
+{
+	if (!options->spare)
+		return true;
+	if (object_size > CACHE_LINE)
+		return n <= LARGE;
+	return n != BETWEEN;
+}
+
+uint32_t options_repetitions(const struct options *options, uint32_t n, bool calls)
+{
+	if (options->common.repetitions)
+		return options->common.repetitions;
+	if (options->common.quick)
+		return REPETITIONS_QUICK;
+	if (calls)
+		return REPETITIONS_CALLS;
+	return n > LARGE ? REPETITIONS_LARGE : REPETITIONS;
+}
+
+/* The last of them where there is memory for it: objects, two orders, a heap's entries. */
+static void default_sizes(struct options *options)
+{
+	options->spare = true;
+	options->sizes = options->common.quick
+	                         ? (struct numbers){{1000, 100000}, 2}
+	                         : (struct numbers){{1000, BETWEEN, 100000, LARGE, LARGEST}, 5};
+	if (!options->common.quick && memory_available() < LARGEST * BYTES_FOR_EACH) {
+		fprintf(stderr,
+		        "pawl-bench-wheel: without %d timers, for which %zu MiB should be free\n",
+		        LARGEST, LARGEST * BYTES_FOR_EACH >> 20);
+		options->sizes.count--;
+	}
+}
+
+/* What --quick leaves to be said by other options, whichever comes first. */
+static void fill_in(struct options *options)
+{
+	bool quick = options->common.quick;
+
+	options->steps_per_tick = quick ? STEPS_PER_TICK_QUICK : STEPS_PER_TICK;
+	if (!options->sizes.count)
+		default_sizes(options);
+	if (!options->objects.count)
+		options->objects = (struct numbers){{192, 64}, quick ? 1 : 2};
+}
+
+static void take_sizes(void *settings, const char *option, char *value)
+{
+	parse_numbers(&((struct options *)settings)->sizes, option, value, 1, MAX_TIMERS);
+}
+
+static void take_objects(void *settings, const char *option, char *value)
+{
+	parse_numbers(&((struct options *)settings)->objects, option, value, CACHE_LINE,
+	              MAX_OBJECT_SIZE);
+}
+
+static void take_rows(void *settings, const char *option, char *value)
+{
+	parse_names(&((struct options *)settings)->rows, option, value, row_key);
+}
+
+static void take_peers(void *settings, const char *option, char *value)
+{
+	parse_names(&((struct options *)settings)->peers, option, value, peer_name);
+}
+
+static void set_times(void *settings)
+{
+	((struct options *)settings)->times = true;
+}
+
+void options_parse(struct options *options, int argc, char **argv)
+{
+	static const struct argument known[] = {
+	        {"--quick", set_quick, NULL},       {"--n", NULL, take_sizes},
+	        {"--reps", NULL, take_repetitions}, {"--objects", NULL, take_objects},
+	        {"--only", NULL, take_rows},        {"--peers", NULL, take_peers},
+	        {"--csv", NULL, take_csv},          {"--times", set_times, NULL},
+	        {"--verify", set_verify, NULL},     {"--help", help, NULL},
+	};
+
+	*options = (struct options){0};
+	arguments_parse(known, sizeof(known) / sizeof(known[0]), options, argc, argv);
+	fill_in(options);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PAWL_BENCH_OPTIONS_H
+#define PAWL_BENCH_OPTIONS_H
+
+#include "../support/arguments.h"
+
+struct options {
+	struct common common;
+	struct numbers sizes;   /* the Ns */
+	struct numbers objects; /* their sizes in bytes */
+	bool spare;             /* leave out what teaches least: the sizes were not chosen */
+	bool times;             /* show where the time of the run goes */
+	uint32_t steps_per_tick;
+	struct names rows, peers;
+};
+
+/* Exits with 0 after --help, and with 2, having said why, if something is wrong. */
+void options_parse(struct options *options, int argc, char **argv);
+
+/* Whether to measure n timers in objects of this size. */
+bool options_have(const struct options *options, uint32_t n, uint32_t object_size);
+
+/* How often to measure with n timers; `calls`: where every single call counts. */
+uint32_t options_repetitions(const struct options *options, uint32_t n, bool calls);
+
+#endif

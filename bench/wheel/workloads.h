@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * workloads.h: what is measured.
+ *
+ * One thread, a virtual clock, n timers, each at the beginning of an object of 64 or 192 bytes. (A peer
+ * whose timers are larger than that is left out.) Delays are uniform in 1..60,000 ticks unless it says
+ * otherwise. Objects are armed in an order that has nothing to do with their addresses, as in a program
+ * that has run for a while: armed by address, lists would be walked in the order that the CPU prefetches.
+ *
+ *  arm      all of them on an empty structure; ns a timer. Once all are armed also what they take:
+ *           bytes a timer, the timer itself included, above those of an empty structure
+ *  cancel   all of them in another random order; ns a timer. What a peer puts off here (clearing
+ *           marks of empty slots, say) it pays for in churn.
+ *  churn    cancel one at random and arm it anew, with the clock moving a tick every so many steps,
+ *           for 70,000 ticks, longer than the longest delay, so that all moves between levels are paid
+ *           for. What comes due is armed anew. ns a step, all included. A peer that moves nothing as
+ *           time passes runs a tenth of the ticks, one in the kernel a hundredth. At the end, what the structure holds: entries,
+ *           and bytes, the timers included
+ *  expire   advance tick by tick until the last is due, popping after each tick; ns a timer
+ *  longest  the longest single advance in that; ns. All repetitions do the same at the same tick, so
+ *           each tick is taken at its median first: an interrupt hits another tick each time.
+ *  bounded  the same where an advance may make 1,000 moves and is called again until all is done
+ *  ahead    expire with opening ahead: after each tick's pops some calls that may make 64 moves each, as
+ *           many as make it twice the timers of a tick, at least one. ns a timer, these calls included;
+ *           the longest single call, of advance or of ahead, and the longest advance among them; ns,
+ *           as in longest
+ *  refresh  idle time-outs of 30,000 ticks, each last refreshed within the 15,000 ticks before: pick
+ *           one at random and push it back to now + 30,000, the clock moving as in churn, for
+ *           35,000 ticks. What comes due is armed anew. ns a step, all included. The same tenth, in
+ *           which nothing comes due: so it is the same work for peers that are not told the time.
+ *  turn     of a peer's own loop with all timers armed and none of them due, without waiting; ns a
+ *           turn. Up to 100,000 timers.
+ *  sparse   100 timers over 3,600,000 ticks: advancing and popping every tick, ns a tick; and jumping
+ *           from next to next, ns a timer
+ *
+ * With few timers, rounds are repeated until there is enough to measure.
+ */
+#ifndef PAWL_BENCH_WORKLOADS_H
+#define PAWL_BENCH_WORKLOADS_H
+
+#include "../../support/random.h"
+#include "../peers/peer.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	CACHE_LINE = 64,
+	MAX_OBJECT_SIZE = 192,
+	MAX_DELAY = 60000,
+	SPARSE_TIMERS = 100,
+	MAX_TIMERS = 50000000,
+};
+
+/* What all peers work on in turn: the memory, and the orders in which to go through it. */
+struct arena {
+	unsigned char *objects;
+	size_t object_size;                 /* a multiple of a cache line */
+	uint32_t *arm_order, *cancel_order; /* two random permutations of 0 to n - 1 */
+	uint32_t n;
+};
+
+static inline void *object_at(const struct arena *arena, uint32_t i)
+{
+	return arena->objects + i * arena->object_size;
+}
+
+/* One peer at work. */
+struct bench {
+	const struct peer *peer;
+	void *self;
+	const struct arena *arena;
+	size_t memory_before; /* in use before the peer was opened */
+	uint64_t now;
+	struct random random;
+	uint32_t steps_per_tick; /* in churn and refresh */
+};
+
+enum { ROWS_PER_WORKLOAD = 4 };
+
+/* What one run has measured. */
+struct result {
+	double figure[ROWS_PER_WORKLOAD];
+	uint32_t *advance_ns; /* what each of MAX_DELAY advances took; the caller's memory */
+	uint32_t *call_ns;    /* with opening ahead: the longest call at each tick; likewise */
+};
+
+/* What a peer must be able to do. */
+enum need {
+	TELLS_TIME = 1, /* advance and pop */
+	SAYS_NEXT = 2,
+	IS_BOUNDED = 4,
+	MAKES_TURNS = 8,
+	ANY_DELAY = 16,
+	DELIVERS = 32, /* not null */
+	OPENS_AHEAD = 64,
+};
+
+enum row_kind {
+	COMPARED,     /* ns, and a ratio against the plain wheel */
+	LONGEST,      /* its figure is the longest of advance_ns */
+	LONGEST_CALL, /* and of call_ns */
+	NUMBER,
+};
+
+/* One run of it fills some rows of the table. */
+struct workload {
+	struct row {
+		const char *key;   /* what --only takes */
+		const char *label; /* what the table shows */
+		const char *unit;
+		enum row_kind kind;
+		bool memory; /* of the process: it says nothing of what is in the kernel */
+	} rows[ROWS_PER_WORKLOAD];
+	unsigned needs;
+	uint32_t ticks; /* in which steps are made; 0: it has no steps */
+	bool calls;     /* every single call counts, so an interrupt must not */
+	uint32_t most;  /* timers; 0: any number */
+	bool sparse;    /* always on SPARSE_TIMERS timers */
+	void (*run)(struct bench *bench, struct result *result);
+};
+
+extern const struct workload workloads[];
+extern const size_t workload_count;
+
+/* Memory for up to `capacity` objects of up to this size. Exits if there is none. */
+void arena_open(struct arena *arena, uint32_t capacity, size_t largest_object);
+void arena_close(struct arena *arena);
+
+/* Use n objects of this size from now on, in new orders. */
+void arena_resize(struct arena *arena, uint32_t n, size_t object_size, struct random *random);
+
+/* Whether the peer can do it at all, and with the arena's objects and as many timers. */
+bool workload_possible(const struct workload *workload, const struct peer *peer,
+                       const struct arena *arena);
+
+/* What one run takes, in no particular unit. */
+double workload_weight(const struct workload *workload, const struct peer *peer,
+                       const struct arena *arena, uint32_t steps_per_tick);
+
+/* Whether this figure says anything of this peer. */
+bool row_possible(const struct row *row, const struct peer *peer);
+
+/*
+ * Open the peer on zeroed objects, run the workload, close it. The seed decides all that is random.
+ * Exits if timers are lost.
+ */
+void workload_run(const struct workload *workload, const struct peer *peer,
+                  const struct arena *arena, uint32_t steps_per_tick, uint64_t seed,
+                  struct result *result);
+
+/* What memory itself costs: ns to read one object at random, independent of the one before or not. */
+struct memory_floor {
+	double independent, dependent;
+};
+
+struct memory_floor memory_floor(const struct arena *arena, struct random *random);
+
+#endif
