@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Rules as people write them. */
+/* Parses rules: cron expressions and times of day. */
 #include <errno.h>
 #include <string.h>
 
@@ -36,7 +36,7 @@ static const struct {
 };
 
 struct reader {
-	const char *text, *at; /* the whole text, and what is left of it */
+	const char *text, *at; /* the whole text, and how far it is read */
 	struct pawl_calendar_error *error;
 };
 
@@ -60,7 +60,8 @@ static bool is_letter(char c)
 	return upper(c) >= 'A' && upper(c) <= 'Z';
 }
 
-static bool take(struct reader *r, char c)
+/* Skip this character. false: another one is there. */
+static bool accept(struct reader *r, char c)
 {
 	if (*r->at != c)
 		return false;
@@ -68,7 +69,7 @@ static bool take(struct reader *r, char c)
 	return true;
 }
 
-/* The length of the word there, as far as an error shows it. */
+/* The length of the word at `text`, at most as much as an error shows. */
 static int shown(const char *text)
 {
 	int length = 0;
@@ -86,8 +87,8 @@ static int fail_value(const struct reader *r, const char *start, const struct fi
 	                           field->expected);
 }
 
-/* Digits; what is too much stays too much. */
-static int take_number(struct reader *r)
+/* It saturates: a number that is too large stays too large. */
+static int read_number(struct reader *r)
 {
 	int number = 0;
 
@@ -96,8 +97,8 @@ static int take_number(struct reader *r)
 	return number;
 }
 
-/* Three letters that are one of the names; -1: they are not. */
-static int take_name(struct reader *r, const struct field *field)
+/* The value of a name of three letters. -1: the field has no such name. */
+static int read_name(struct reader *r, const struct field *field)
 {
 	int letters = 0, value = field->min;
 
@@ -112,23 +113,23 @@ static int take_name(struct reader *r, const struct field *field)
 	return -1;
 }
 
-static int take_value(struct reader *r, const struct field *field, int *value)
+static int read_value(struct reader *r, const struct field *field, int *value)
 {
 	const char *start = r->at;
 
-	*value = is_digit(*start) ? take_number(r) : take_name(r, field);
+	*value = is_digit(*start) ? read_number(r) : read_name(r, field);
 	if (*value < field->min || *value > field->max)
 		return fail_value(r, start, field,
 		                  r->at > start ? (int)(r->at - start) : shown(start));
 	return 0;
 }
 
-/* The end of a range that has begun with `first`. At that end SUN is the day after SAT. */
-static int take_last(struct reader *r, const struct field *field, const char *start, int first,
-                     int *last)
+/* The end of a range that begins with `first`. As an end, SUN is the day after SAT. */
+static int read_range_end(struct reader *r, const struct field *field, const char *start, int first,
+                          int *last)
 {
 	bool name = is_letter(*r->at);
-	int error = take_value(r, field, last);
+	int error = read_value(r, field, last);
 
 	if (error)
 		return error;
@@ -143,11 +144,11 @@ static int take_last(struct reader *r, const struct field *field, const char *st
 	return 0;
 }
 
-static int take_step(struct reader *r, const struct field *field, int *step)
+static int read_step(struct reader *r, const struct field *field, int *step)
 {
 	const char *start = r->at;
 
-	*step = take_number(r);
+	*step = read_number(r);
 	if (*step >= 1 && *step <= field->max)
 		return 0;
 	return pawl__calendar_fail(r->error, (size_t)(start - r->text),
@@ -156,22 +157,22 @@ static int take_step(struct reader *r, const struct field *field, int *step)
 	                           field->max);
 }
 
-/* One part of a list: *, a value, or a range, perhaps with a step. */
-static int take_part(struct reader *r, const struct field *field, uint64_t *set)
+/* One part of a list: *, a value or a range, each with or without a step. */
+static int read_part(struct reader *r, const struct field *field, uint64_t *set)
 {
 	const char *start = r->at;
-	bool all = take(r, '*'), range = all, stepped;
+	bool all = accept(r, '*'), range = all, stepped;
 	int first = field->min, last = field->max, step = 1, error = 0;
 
 	if (!all) {
-		error = take_value(r, field, &first);
-		range = !error && take(r, '-');
+		error = read_value(r, field, &first);
+		range = !error && accept(r, '-');
 		if (range)
-			error = take_last(r, field, start, first, &last);
+			error = read_range_end(r, field, start, first, &last);
 	}
-	stepped = !error && take(r, '/');
+	stepped = !error && accept(r, '/');
 	if (stepped)
-		error = take_step(r, field, &step);
+		error = read_step(r, field, &step);
 	if (error)
 		return error;
 	if (!range && !stepped)
@@ -181,15 +182,15 @@ static int take_part(struct reader *r, const struct field *field, uint64_t *set)
 	return 0;
 }
 
-static int take_field(struct reader *r, const struct field *field, uint64_t *set)
+static int read_field(struct reader *r, const struct field *field, uint64_t *set)
 {
 	const char *start = r->at;
 	int error;
 
 	*set = 0;
 	do {
-		error = take_part(r, field, set);
-	} while (!error && take(r, ','));
+		error = read_part(r, field, set);
+	} while (!error && accept(r, ','));
 	if (!error && *r->at && !is_blank(*r->at))
 		error = pawl__calendar_fail(
 		        r->error, (size_t)(r->at - r->text),
@@ -214,8 +215,8 @@ static int count_words(const char *text)
 	return count;
 }
 
-/* In `sets` and `stars` as in `fields`; of 5 fields the second is 0. */
-static int take_fields(struct reader *r, uint64_t sets[FIELDS], bool stars[FIELDS])
+/* Fills `sets` and `stars`, which are indexed as `fields`. If there are 5 fields, the second is 0. */
+static int read_fields(struct reader *r, uint64_t sets[FIELDS], bool stars[FIELDS])
 {
 	int count = count_words(r->text), error = 0;
 
@@ -230,7 +231,7 @@ static int take_fields(struct reader *r, uint64_t sets[FIELDS], bool stars[FIELD
 	for (int i = FIELDS - count; i < FIELDS && !error; i++) {
 		skip_blanks(r);
 		stars[i] = *r->at == '*';
-		error = take_field(r, &fields[i], &sets[i]);
+		error = read_field(r, &fields[i], &sets[i]);
 	}
 	return error;
 }
@@ -241,7 +242,7 @@ static int parse_fields(struct pawl_calendar_rule *rule, const char *text,
 	struct reader r = {.text = text, .at = text, .error = error};
 	uint64_t sets[FIELDS] = {0};
 	bool stars[FIELDS] = {0};
-	int code = take_fields(&r, sets, stars);
+	int code = read_fields(&r, sets, stars);
 
 	if (code)
 		return code;
@@ -258,7 +259,7 @@ static int parse_fields(struct pawl_calendar_rule *rule, const char *text,
 	return 0;
 }
 
-/* Whether the text is the word, whatever the case, with nothing but blanks behind it. */
+/* Whether the text is the word, in upper or lower case, followed only by blanks. */
 static bool is_word(const char *text, const char *word)
 {
 	for (; *word; text++, word++)
@@ -287,7 +288,7 @@ int pawl_calendar_parse(struct pawl_calendar_rule *rule, const char *text,
 	                           shown(start), start);
 }
 
-static bool take_two_digits(struct reader *r, int max, int *value)
+static bool read_two_digits(struct reader *r, int max, int *value)
 {
 	if (!is_digit(r->at[0]) || !is_digit(r->at[1]))
 		return false;
@@ -302,9 +303,9 @@ int pawl_calendar_daily(struct pawl_calendar_rule *rule, const char *text,
 	struct reader r = {.text = text, .at = text};
 	int hour, minute, second = 0;
 
-	if (!take_two_digits(&r, 23, &hour) || !take(&r, ':') ||
-	    !take_two_digits(&r, 59, &minute) ||
-	    (take(&r, ':') && !take_two_digits(&r, 59, &second)) || *r.at)
+	if (!read_two_digits(&r, 23, &hour) || !accept(&r, ':') ||
+	    !read_two_digits(&r, 59, &minute) ||
+	    (accept(&r, ':') && !read_two_digits(&r, 59, &second)) || *r.at)
 		return pawl__calendar_fail(error, (size_t)(r.at - text),
 		                           "the time of day is '%.*s'; expected hh:mm or hh:mm:ss, "
 		                           "00:00 to 23:59:59",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Days as numbers, 0 for 1970-01-01, and as dates of the Gregorian calendar, which is taken to go on for ever. */
+/* Days as numbers, 0 for 1970-01-01, and as dates of the Gregorian calendar, extended to all years. */
 #ifndef PAWL_CALENDAR_DATE_H
 #define PAWL_CALENDAR_DATE_H
 
@@ -7,9 +7,9 @@
 #include <stdint.h>
 
 #define DAY_SECONDS    86400
-#define DAYS_400_YEARS 146097 /* after which dates and weekdays come again */
+#define DAYS_400_YEARS 146097 /* after which dates and weekdays repeat */
 
-/* The seconds and local seconds that are in the years 1 to 9999. */
+/* The first second of the year 1 and the last one of the year 9999, local or not. */
 #define TIME_FIRST INT64_C(-62135596800)
 #define TIME_LAST  INT64_C(253402300799)
 
@@ -18,7 +18,7 @@ struct date {
 	int month, day; /* from 1 */
 };
 
-/* Rounded down, also below 0, as / is not. */
+/* Rounded down; / rounds towards 0. */
 static inline int64_t floor_div(int64_t a, int64_t b)
 {
 	return a / b - (a % b < 0);
@@ -36,7 +36,7 @@ static inline int date_month_days(int64_t year, int month)
 	return days[month - 1] + (month == 2 && date_is_leap(year));
 }
 
-/* The first of January of the year. */
+/* 1 January of the year. */
 static inline int64_t date_year_day(int64_t year)
 {
 	int64_t before = year - 1;
@@ -45,6 +45,7 @@ static inline int64_t date_year_day(int64_t year)
 	       floor_div(before, 400) - 719162;
 }
 
+/* The first of the month. */
 static inline int64_t date_month_day(int64_t year, int month)
 {
 	int64_t day = date_year_day(year);
@@ -54,7 +55,7 @@ static inline int64_t date_month_day(int64_t year, int month)
 	return day;
 }
 
-/* 400 years are 146097 days, so a guess is off by a year at most. */
+/* 400 years are 146097 days, so the estimate is off by at most a year. */
 static inline int64_t date_year_of(int64_t day)
 {
 	int64_t year = 1970 + floor_div(day * 400, DAYS_400_YEARS);

@@ -5,7 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* What was given may hold anything, and is to be shown on terminals and in logs. */
+/* The text may quote any bytes of the input, and is shown on terminals and in logs. */
 static void make_printable(char *text)
 {
 	for (; *text; text++)

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The next time of a rule. On the local calendar a rule is a set of dates and a set of times of day; a zone says when
- * its clocks show them.
+ * The next time at which a rule fires. A rule is a set of dates and a set of times of day, both local. The zone says
+ * when its clocks show them.
  */
 #include "date.h"
 #include "zone.h"
 
 #define NEVER PAWL_CALENDAR_NEVER
 
-/* Clocks differ by at most 51 hours, so what they showed longer ago is less than what they show now. */
-#define REACH (OFFSET_MAX - OFFSET_MIN + 1)
+/*
+ * Two offsets differ by less than this. So a local time that clocks showed longer ago is less than what they show now.
+ */
+#define OFFSET_SPAN (OFFSET_MAX - OFFSET_MIN + 1)
 
 /* The first bit of the set that is `from` or higher; -1: none. */
 static int next_in(uint64_t set, int from)
@@ -20,7 +22,7 @@ static int next_in(uint64_t set, int from)
 	return -1;
 }
 
-/* The first second of the day, from that one on, at which the rule fires; -1: none. */
+/* The first second of the day at which the rule fires, not before `from`; -1: none. */
 static int time_of_day(const struct pawl_calendar_rule *rule, int from)
 {
 	int hour = next_in(rule->hours, from / 3600), minute, second;
@@ -48,7 +50,7 @@ static bool day_matches(const struct pawl_calendar_rule *rule, int64_t day, int 
 	return rule->either_day ? by_month || by_week : by_month && by_week;
 }
 
-/* The first day, from that one on, on which the rule fires; NEVER if there is none until all dates come again. */
+/* The first day on which the rule fires, not before `day`. NEVER: none in 400 years, after which all dates repeat. */
 static int64_t next_day(const struct pawl_calendar_rule *rule, int64_t day)
 {
 	int64_t end = day + DAYS_400_YEARS;
@@ -71,7 +73,7 @@ static int64_t next_day(const struct pawl_calendar_rule *rule, int64_t day)
 	return NEVER;
 }
 
-/* The first local time, from that one on, that matches; NEVER. */
+/* The first local time that matches, not before `from`; or NEVER. */
 static int64_t next_match(const struct pawl_calendar_rule *rule, int64_t from)
 {
 	int64_t today = floor_div(from, DAY_SECONDS), day = next_day(rule, today);
@@ -92,7 +94,7 @@ static int64_t next_local(const struct pawl_calendar_rule *rule, int64_t from)
 	return local > TIME_LAST ? NEVER : local;
 }
 
-/* Fires at every moment that matches: so look at one stretch after the other. */
+/* Fires at every time that matches: so search one stretch after the other. */
 static int64_t next_by_wildcard(const struct pawl_calendar_rule *rule, const struct pawl_zone *zone,
                                 int64_t from)
 {
@@ -108,13 +110,13 @@ static int64_t next_by_wildcard(const struct pawl_calendar_rule *rule, const str
 	}
 }
 
-/* The latest that clocks have shown by then: before they were put back they showed more. */
+/* The latest local time that clocks have shown up to `time`. If they were put back, it was before that. */
 static int64_t latest_shown(const struct pawl_zone *zone, int64_t time)
 {
 	struct stretch stretch = pawl__zone_stretch(zone, time);
 	int64_t latest = time + stretch.offset;
 
-	while (stretch.start > time - REACH) {
+	while (stretch.start > time - OFFSET_SPAN) {
 		stretch = pawl__zone_stretch(zone, stretch.start - 1);
 		if (stretch.end - 1 + stretch.offset > latest)
 			latest = stretch.end - 1 + stretch.offset;
@@ -122,7 +124,10 @@ static int64_t latest_shown(const struct pawl_zone *zone, int64_t time)
 	return latest;
 }
 
-/* Fires when clocks first show a local time that matches, or a later one: what they have shown already has fired. */
+/*
+ * Fires when clocks first show a matching local time or a later one. Local times that they have shown before have fired
+ * already.
+ */
 static int64_t next_fixed(const struct pawl_calendar_rule *rule, const struct pawl_zone *zone,
                           int64_t after)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The reader of TZif data (RFC 9636). Nothing in it is trusted: every count is checked against the bytes that are there
- * before anything is read, and what the rest of the code relies on is checked here, once:
+ * Reads TZif data (RFC 9636). The data is not trusted: every count is checked against the size before anything is read.
+ * The rest of the calendar relies on these checks:
  *
  *  - the changes are in order, and within EVER;
  *  - offsets are from OFFSET_MIN to OFFSET_MAX;
- *  - the days and times of the yearly turns are in their ranges.
+ *  - the days and times of the yearly changes are in their ranges.
  *
- * Changes that do not change the offset, but only its name, are left out.
+ * Changes of a zone's name that keep its offset are left out.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -21,10 +21,10 @@
 #define FOLDER        "/usr/share/zoneinfo/"
 #define OWN_ZONE      "/etc/localtime"
 #define ZONE_NAME_MAX 255
-#define FILE_MAX      16384 /* the largest of tzdata has 4 KiB */
+#define FILE_MAX      16384 /* bytes; the largest file of tzdata has 4 KiB */
 #define HEADER_SIZE   44
 
-/* The data, how far it has been read, and where errors go. */
+/* The data, how far it is read, and where errors go. */
 struct reader {
 	const unsigned char *data;
 	size_t size, at;
@@ -44,7 +44,7 @@ static uint32_t get32(const unsigned char *p)
 	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
-/* Two's complement, without what C leaves open. */
+/* From two's complement, without implementation-defined conversions. */
 static int64_t signed64(uint64_t value)
 {
 	return value >> 63 ? -(int64_t)~value - 1 : (int64_t)value;
@@ -57,7 +57,7 @@ static int64_t get_time(const unsigned char *p, size_t width)
 	return signed64((uint64_t)get32(p) << 32 | get32(p + 4));
 }
 
-/* What has not been read yet, for a text. */
+/* How many bytes are not read yet, for a text. */
 static unsigned long rest_of(const struct reader *r)
 {
 	return (unsigned long)(r->size - r->at);
@@ -78,7 +78,7 @@ static int read_header(struct reader *r, struct header *h)
 	return 0;
 }
 
-/* The bytes of the data behind a header whose times have that width. 32-bit counts do not overflow it. */
+/* The size of the data after a header, if times have this width. 32-bit counts do not overflow it. */
 static uint64_t body_size(const struct header *h, size_t width)
 {
 	return (uint64_t)h->timecnt * (width + 1) + (uint64_t)h->typecnt * 6 + h->charcnt +
@@ -99,7 +99,7 @@ static int check_counts(const struct reader *r, const struct header *h, size_t w
 	return 0;
 }
 
-/* The offset of each type that there is. */
+/* The offset of each type. */
 static int read_types(struct reader *r, const struct header *h, const unsigned char *types,
                       int32_t offsets[256])
 {
@@ -134,7 +134,7 @@ static int read_changes(struct reader *r, const struct header *h, size_t width,
                         struct pawl_zone *zone)
 {
 	const unsigned char *times = r->data + r->at, *indices = times + h->timecnt * width;
-	int32_t offsets[256] = {0}; /* there is at least one, which not every compiler sees */
+	int32_t offsets[256] = {0}; /* offsets[0] is always read; not every compiler sees that */
 	int64_t last = -EVER;
 	int error = read_types(r, h, indices + h->timecnt, offsets);
 
@@ -163,7 +163,8 @@ static int peek(const struct reader *r)
 	return r->at < r->size ? r->data[r->at] : -1;
 }
 
-static bool take(struct reader *r, char c)
+/* Skip this character. false: another one is there. */
+static bool accept(struct reader *r, char c)
 {
 	if (peek(r) != c)
 		return false;
@@ -181,8 +182,8 @@ static bool is_letter(int c)
 	return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
 }
 
-/* One to three digits, no more than `max`. */
-static bool take_number(struct reader *r, int max, int *number)
+/* One to three digits, at most `max`. */
+static bool read_number(struct reader *r, int max, int *number)
 {
 	int digits = 0;
 
@@ -192,100 +193,101 @@ static bool take_number(struct reader *r, int max, int *number)
 	return digits > 0 && *number <= max;
 }
 
-/* A name is letters, or letters, digits, + and - in angle brackets; it says nothing to us. */
-static bool take_name(struct reader *r)
+/* Skip a name: letters; or letters, digits, + and - in angle brackets. */
+static bool read_name(struct reader *r)
 {
-	bool quoted = take(r, '<');
+	bool quoted = accept(r, '<');
 	size_t start = r->at;
 
 	while (is_letter(peek(r)) ||
 	       (quoted && (is_digit(peek(r)) || peek(r) == '+' || peek(r) == '-')))
 		r->at++;
-	return r->at - start >= 3 && (!quoted || take(r, '>'));
+	return r->at - start >= 3 && (!quoted || accept(r, '>'));
 }
 
 /* [+-]hh[:mm[:ss]] as seconds. */
-static bool take_time(struct reader *r, int max_hours, int32_t *seconds)
+static bool read_time(struct reader *r, int max_hours, int32_t *seconds)
 {
-	int sign = take(r, '-') ? -1 : 1, hours, minutes = 0, rest = 0;
+	int sign = accept(r, '-') ? -1 : 1, hours, minutes = 0, rest = 0;
 
 	if (sign > 0)
-		take(r, '+');
-	if (!take_number(r, max_hours, &hours) ||
-	    (take(r, ':') &&
-	     (!take_number(r, 59, &minutes) || (take(r, ':') && !take_number(r, 59, &rest)))))
+		accept(r, '+');
+	if (!read_number(r, max_hours, &hours) ||
+	    (accept(r, ':') &&
+	     (!read_number(r, 59, &minutes) || (accept(r, ':') && !read_number(r, 59, &rest)))))
 		return false;
 	*seconds = sign * (hours * 3600 + minutes * 60 + rest);
 	return true;
 }
 
-static bool take_between(struct reader *r, int min, int max, int *number)
+static bool read_between(struct reader *r, int min, int max, int *number)
 {
-	return take_number(r, max, number) && *number >= min;
+	return read_number(r, max, number) && *number >= min;
 }
 
-/* Mm.w.d, Jn or n; and /time, else 02:00. */
-static bool take_turn(struct reader *r, struct pawl_zone_turn *turn)
+/* Mm.w.d, Jn or n; then /time. Without it the time is 02:00. */
+static bool read_change_day(struct reader *r, struct pawl_zone_turn *change)
 {
 	int month = 0, week = 0, weekday = 0, day = 0;
 	bool good;
 
-	turn->second = 2 * 3600;
-	if (take(r, 'M')) {
-		turn->form = TURN_MONTH;
-		good = take_between(r, 1, 12, &month) && take(r, '.') &&
-		       take_between(r, 1, 5, &week) && take(r, '.') && take_number(r, 6, &weekday);
-	} else if (take(r, 'J')) {
-		turn->form = TURN_JULIAN;
-		good = take_between(r, 1, 365, &day);
+	change->second = 2 * 3600;
+	if (accept(r, 'M')) {
+		change->form = BY_MONTH;
+		good = read_between(r, 1, 12, &month) && accept(r, '.') &&
+		       read_between(r, 1, 5, &week) && accept(r, '.') &&
+		       read_number(r, 6, &weekday);
+	} else if (accept(r, 'J')) {
+		change->form = BY_JULIAN_DAY;
+		good = read_between(r, 1, 365, &day);
 	} else {
-		turn->form = TURN_DAY;
-		good = take_number(r, 365, &day);
+		change->form = BY_DAY;
+		good = read_number(r, 365, &day);
 	}
-	turn->month = (uint8_t)month;
-	turn->week = (uint8_t)week;
-	turn->weekday = (uint8_t)weekday;
-	turn->day = day;
-	return good && (!take(r, '/') || take_time(r, 167, &turn->second));
+	change->month = (uint8_t)month;
+	change->week = (uint8_t)week;
+	change->weekday = (uint8_t)weekday;
+	change->day = day;
+	return good && (!accept(r, '/') || read_time(r, 167, &change->second));
 }
 
-/* std offset [dst [offset] , turn , turn], where offsets count to the west. */
-static bool take_rule(struct reader *r, struct pawl_zone *zone)
+/* std offset [dst [offset] , change , change], where offsets count to the west. */
+static bool read_rule(struct reader *r, struct pawl_zone *zone)
 {
 	int32_t west;
 
-	if (!take_name(r) || !take_time(r, 24, &west))
+	if (!read_name(r) || !read_time(r, 24, &west))
 		return false;
 	zone->standard = -west;
 	zone->changes_yearly = peek(r) != '\n';
 	if (!zone->changes_yearly)
 		return true;
 	zone->summer = zone->standard + 3600;
-	if (!take_name(r))
+	if (!read_name(r))
 		return false;
 	if (peek(r) != ',') {
-		if (!take_time(r, 24, &west))
+		if (!read_time(r, 24, &west))
 			return false;
 		zone->summer = -west;
 	}
-	return take(r, ',') && take_turn(r, &zone->turns[0]) && take(r, ',') &&
-	       take_turn(r, &zone->turns[1]);
+	return accept(r, ',') && read_change_day(r, &zone->turns[0]) && accept(r, ',') &&
+	       read_change_day(r, &zone->turns[1]);
 }
 
-/* What follows the data: a newline, a rule for the time behind the last change, perhaps an empty one, a newline. */
+/* After the data: a newline, a rule for the time after the last change, which may be empty, a newline. */
 static int read_footer(struct reader *r, struct pawl_zone *zone)
 {
-	bool good = take(r, '\n');
+	bool good = accept(r, '\n');
 
 	if (good && peek(r) != '\n')
-		good = take_rule(r, zone);
-	if (good && take(r, '\n'))
+		good = read_rule(r, zone);
+	if (good && accept(r, '\n'))
 		return 0;
 	return fail(r, "TZif: its last line goes wrong at byte %lu; expected a rule as of POSIX TZ",
 	            (unsigned long)r->at);
 }
 
-/* Version 1 has 32-bit times and nothing else; later ones have that first, for old readers, and then all again. */
+/* Version 1 has 32-bit times. Later versions have these, too, for old readers, and then all again with 64 bits. */
 static int read_all(struct reader *r, struct pawl_zone *zone)
 {
 	struct header h = {0};
@@ -323,7 +325,7 @@ int pawl_zone_parse(struct pawl_zone *zone, const void *data, size_t size,
 	return code;
 }
 
-/* Below the folder, and nowhere else: on Windows a backslash is a slash, too, and a colon ends the name of a drive. */
+/* The name must not lead out of the folder. On Windows a backslash is a slash, and a colon ends a drive's name. */
 static bool is_name(const char *name)
 {
 	size_t length = strlen(name);
@@ -333,7 +335,7 @@ static bool is_name(const char *name)
 	return !strstr(name, "/.") && !strpbrk(name, "\\:");
 }
 
-/* One byte more than there may be is read, so that too much is noticed. */
+/* It reads one byte more than allowed, to notice a file that is too large. */
 static int load_file(struct pawl_zone *zone, const char *path, struct pawl_calendar_error *error)
 {
 	unsigned char data[FILE_MAX + 1];
@@ -354,7 +356,7 @@ static int load_file(struct pawl_zone *zone, const char *path, struct pawl_calen
 	return pawl_zone_parse(zone, data, (size_t)size, error);
 }
 
-/* A machine without a zone of its own is in UTC, as libc has it. */
+/* A machine without /etc/localtime is in UTC, as in libc. */
 static int load_own(struct pawl_zone *zone, struct pawl_calendar_error *error)
 {
 	int code = load_file(zone, OWN_ZONE, error);

@@ -1,15 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/* What clocks show, and when they show it. */
+/* The offset of a zone at a time, and the time at which its clocks show a local time. */
 #include "zone.h"
 
 #include "date.h"
+
+#define YEAR (366 * DAY_SECONDS)
+
+/* A development build ends the program where this does not hold; a release build has no code for it. */
+#ifdef PAWL_ASSERT
+#include <stdlib.h>
+#define CALENDAR_ASSERT(holds) ((holds) ? (void)0 : abort())
+#else
+#define CALENDAR_ASSERT(holds) ((void)0)
+#endif
 
 void pawl_zone_utc(struct pawl_zone *zone)
 {
 	*zone = (struct pawl_zone){.yearly_from = -EVER};
 }
 
-/* How many changes have happened by then. */
+/* How many changes there are up to `time`. */
 static uint32_t changes_until(const struct pawl_zone *zone, int64_t time)
 {
 	uint32_t low = 0, high = zone->count;
@@ -36,49 +46,49 @@ static struct stretch stretch_in_table(const struct pawl_zone *zone, int64_t tim
 	};
 }
 
-/* The week-th such weekday of the month; the fifth is the last. */
-static int64_t weekday_in_month(const struct pawl_zone_turn *turn, int64_t year)
+/* The day of the week-th such weekday of the month. 5 means the last one. */
+static int64_t weekday_in_month(const struct pawl_zone_turn *change, int64_t year)
 {
-	int64_t first = date_month_day(year, turn->month);
-	int ahead = (turn->weekday - date_weekday(first) + 7) % 7 + 7 * (turn->week - 1);
+	int64_t first = date_month_day(year, change->month);
+	int ahead = (change->weekday - date_weekday(first) + 7) % 7 + 7 * (change->week - 1);
 
-	return first + (ahead < date_month_days(year, turn->month) ? ahead : ahead - 7);
+	return first + (ahead < date_month_days(year, change->month) ? ahead : ahead - 7);
 }
 
-static int64_t turn_day(const struct pawl_zone_turn *turn, int64_t year)
+static int64_t change_day(const struct pawl_zone_turn *change, int64_t year)
 {
-	switch (turn->form) {
-	case TURN_MONTH:
-		return weekday_in_month(turn, year);
-	case TURN_JULIAN: /* 1 to 365, and 29 February is never counted */
-		return date_year_day(year) + turn->day - 1 +
-		       (date_is_leap(year) && turn->day >= 60);
-	default: /* 0 to 365, and it is */
-		return date_year_day(year) + turn->day;
+	switch (change->form) {
+	case BY_MONTH:
+		return weekday_in_month(change, year);
+	case BY_JULIAN_DAY: /* 1 to 365; 29 February is not counted */
+		return date_year_day(year) + change->day - 1 +
+		       (date_is_leap(year) && change->day >= 60);
+	default: /* 0 to 365; 29 February is counted */
+		return date_year_day(year) + change->day;
 	}
 }
 
-/* When clocks that are `offset` ahead show the turn's time of its day. */
-static int64_t turn_time(const struct pawl_zone_turn *turn, int64_t year, int32_t offset)
+/* The time of the yearly change, where `offset` is the offset before it. */
+static int64_t change_time(const struct pawl_zone_turn *change, int64_t year, int32_t offset)
 {
-	return turn_day(turn, year) * DAY_SECONDS + turn->second - offset;
+	return change_day(change, year) * DAY_SECONDS + change->second - offset;
 }
 
-/* Put in a turn: the latest one until then begins the stretch, the earliest one after it ends it. */
-static void narrow(struct stretch *stretch, int64_t time, int64_t turn, int32_t offset)
+/* Narrow the stretch around `time` by a change: the last one up to `time` begins it, the first one after ends it. */
+static void narrow(struct stretch *stretch, int64_t time, int64_t change, int32_t offset)
 {
-	if (turn > time) {
-		stretch->end = turn < stretch->end ? turn : stretch->end;
-	} else if (turn >= stretch->start) {
-		stretch->start = turn;
+	if (change > time) {
+		stretch->end = change < stretch->end ? change : stretch->end;
+	} else if (change >= stretch->start) {
+		stretch->start = change;
 		stretch->offset = offset;
 	}
 }
 
 /*
- * A turn's time of day is from -167 to 167 hours, so that it may fall into the year before or after: two years each way
- * are enough to have one on either side. Where summer ends at the moment at which the next one begins, the next one
- * counts: that is how TZif says "summer all year".
+ * The time of a yearly change is from -167 to 167 hours, so it may be in the year before or after. Two years in each
+ * direction are enough to find a change on either side. If summer ends when the next one begins, the next one counts:
+ * TZif says "summer all year" like this.
  */
 static struct stretch stretch_by_year(const struct pawl_zone *zone, int64_t time)
 {
@@ -88,9 +98,9 @@ static struct stretch stretch_by_year(const struct pawl_zone *zone, int64_t time
 	if (zone->changes_yearly) {
 		year = date_year_of(floor_div(time, DAY_SECONDS));
 		for (int64_t y = year - 2; y <= year + 2; y++) {
-			narrow(&stretch, time, turn_time(&zone->turns[0], y, zone->standard),
+			narrow(&stretch, time, change_time(&zone->turns[0], y, zone->standard),
 			       zone->summer);
-			narrow(&stretch, time, turn_time(&zone->turns[1], y, zone->summer),
+			narrow(&stretch, time, change_time(&zone->turns[1], y, zone->summer),
 			       zone->standard);
 		}
 	}
@@ -101,8 +111,13 @@ static struct stretch stretch_by_year(const struct pawl_zone *zone, int64_t time
 
 struct stretch pawl__zone_stretch(const struct pawl_zone *zone, int64_t time)
 {
-	return time < zone->yearly_from ? stretch_in_table(zone, time)
-	                                : stretch_by_year(zone, time);
+	struct stretch stretch = time < zone->yearly_from ? stretch_in_table(zone, time)
+	                                                  : stretch_by_year(zone, time);
+
+	CALENDAR_ASSERT(time >= TIME_FIRST - YEAR && time <= TIME_LAST + YEAR);
+	CALENDAR_ASSERT(stretch.start <= time && time < stretch.end);
+	CALENDAR_ASSERT(stretch.offset >= OFFSET_MIN && stretch.offset <= OFFSET_MAX);
+	return stretch;
 }
 
 static int64_t within_years(int64_t time)
@@ -115,7 +130,7 @@ int32_t pawl_zone_offset(const struct pawl_zone *zone, int64_t time)
 	return pawl__zone_stretch(zone, within_years(time)).offset;
 }
 
-/* No clock is further ahead than OFFSET_MAX, so none shows it before. */
+/* No offset is more than OFFSET_MAX, so no clock shows `wanted` before this first stretch. */
 int64_t pawl_zone_time(const struct pawl_zone *zone, int64_t local)
 {
 	int64_t wanted = within_years(local);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A zone as stretches of time, in each of which the offset is one:
+ * A zone is a sequence of stretches of time, each with one offset:
  *
  *	before | offset[0]   | offset[1]   | ... | summer | standard | summer ...
  *	       at[0]         at[1]               yearly_from
  *
- * Up to yearly_from they are in the table; from there on the two turns of each year make them.
+ * Before yearly_from they are in the table; from then on the two changes of each year define them.
  */
 #ifndef PAWL_CALENDAR_ZONE_H
 #define PAWL_CALENDAR_ZONE_H
@@ -15,18 +15,19 @@
 #define OFFSET_MIN (-89999) /* -24:59:59: RFC 9636, 3.2 */
 #define OFFSET_MAX 93599    /* 25:59:59 */
 
-/* Beyond all times that anybody asks for; an offset more or less does not overflow. */
+/* Beyond all times of the calendar; adding an offset does not overflow. */
 #define EVER (INT64_C(1) << 60)
 
-/* From `start` up to, but not including, `end`. Two that follow each other may have the same offset. */
+/* From `start` to before `end`. Two stretches in a row may have the same offset. */
 struct stretch {
 	int64_t start, end;
 	int32_t offset;
 };
 
-enum turn_form { TURN_MONTH, TURN_JULIAN, TURN_DAY };
+/* How a struct pawl_zone_turn gives the day of a yearly change. */
+enum change_form { BY_MONTH, BY_JULIAN_DAY, BY_DAY };
 
-/* The stretch that the time is in. The time is in the years -1 to 10001. */
+/* The stretch that contains `time`, which is within a year of the years 1 to 9999. */
 struct stretch pawl__zone_stretch(const struct pawl_zone *zone, int64_t time);
 
 #endif

@@ -49,8 +49,8 @@ static bool publish_event(struct sleeper *sleeper, int event)
 }
 
 /*
- * No condition variable waits by CLOCK_BOOTTIME, but a timerfd does. The descriptors are open only during the sleep: so a
- * sleeper needs no close, and its init cannot fail.
+ * No condition variable waits by CLOCK_BOOTTIME, but a timerfd does. The descriptors are open only during the sleep: so
+ * a sleeper needs no close, and its init cannot fail.
  */
 static void sleep_by_timerfd(struct sleeper *sleeper, int clock, uint64_t until_ns)
 {

@@ -7,9 +7,9 @@
  *	arm        service, task, deadline in ns              a task was armed or touched
  *	cancel     service, task, enum pawl_cancel            what a cancel found
  *	run        service, task, function                    the task's function is called next
- *	late       service, function, ns late, ns taken       the function returned: how late it began, how long it took
+ *	late       service, function, ns late, ns taken       it returned: how late it began, how long it took
  *	watch      purgatory, operation, keys                 an operation waits
- *	complete   operation                                  a try, a check or a call completed it; on_complete comes next
+ *	complete   operation                                  a try, check or call completed it; on_complete is next
  *	expire     purgatory, operation, ns late              its deadline passed before it was completed
  */
 #ifndef PAWL_SYSTEM_PROBES_H

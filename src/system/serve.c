@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A server on a Unix socket, with one thread. It answers each line that a client writes, whatever the line says. A client
- * that does not read its answers delays no other: the server counts the answers that it owes, makes one at a time, and
- * reads nothing more from that client meanwhile.
+ * A server on a Unix socket, with one thread. It answers each line that a client writes, whatever the line says. A
+ * client that does not read its answers delays no other: the server counts the answers that it owes, makes one at a
+ * time, and reads nothing more from that client meanwhile.
  */
 #define _GNU_SOURCE
 #include "system.h"
@@ -77,9 +77,10 @@ static int accept_client(int listener)
 }
 
 /*
- * Two processes may open a server at one path at the same time. One of them must not mistake the other's socket, which is
- * bound and does not listen yet, for the socket of a process that ended. So each locks the folder until it listens. It
- * goes on without the lock if the folder cannot be read, or if another process keeps the lock for a tenth of a second.
+ * Two processes may open a server at one path at the same time. One of them must not mistake the other's socket, which
+ * is bound and does not listen yet, for the socket of a process that ended. So each locks the folder until it listens.
+ * It goes on without the lock if the folder cannot be read, or if another process keeps the lock for a tenth of a
+ * second.
  */
 static int lock_folder(const struct sockaddr_un *address)
 {

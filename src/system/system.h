@@ -3,13 +3,13 @@
  * All that differs between systems. Nothing else in the library includes a header of a system or asks which one it is.
  *
  *	posix.h    types and inlined calls       posix.c     the rest, for any POSIX system
- *	                                         linux.c     what Linux has beyond that: sleeping, descriptors, random bytes, slack
+ *	                                         linux.c     what Linux has beyond that
  *	                                         serve.c     a server on a Unix socket
  *	windows.h  types and inlined calls       windows.c   the rest
  *	                                         portable.c  what posix.c and windows.c share
  *
- * Each file is empty on the systems that it is not for, so a build compiles all of them. With PAWL_POSIX linux.c is empty
- * on Linux, too, and posix.c and portable.c do its work: so they can be tested there (cmake -DPAWL_SYSTEM=posix).
+ * Each file is empty on the systems that it is not for, so a build compiles all of them. With PAWL_POSIX linux.c is
+ * empty on Linux, too, and posix.c and portable.c do its work: so they can be tested there (cmake -DPAWL_SYSTEM=posix).
  *
  * posix.h and windows.h define:
  *
@@ -29,8 +29,8 @@
 #include "windows.h"
 
 /*
- * A sleeper: one thread that sleeps until a time of a clock (UINT64_MAX: for ever) or until a wake. A wake since the last
- * sleep ends the next one at once. A sleep may end for no reason. There is nothing to close.
+ * A sleeper: one thread that sleeps until a time of a clock (UINT64_MAX: for ever) or until a wake. A wake since the
+ * last sleep ends the next one at once. A sleep may end for no reason. There is nothing to close.
  */
 void pawl__system_sleeper_init(struct sleeper *sleeper);
 void pawl__system_sleep(struct sleeper *sleeper, int clock, uint64_t until_ns);
@@ -52,8 +52,8 @@ void pawl__system_limit_slack(uint64_t slack_ns);
 
 /*
  * Start a thread with all signals blocked: signals are for the program's own threads. The struct and the name must stay
- * valid until the thread is joined. A stack of 0 bytes means the system's default, but at least LEAST_DEFAULT_STACK: with
- * musl the default is 128 KiB, and half of that is one struct pawl_stats. 0 or -errno.
+ * valid until the thread is joined. A stack of 0 bytes means the system's default, but at least LEAST_DEFAULT_STACK:
+ * with musl the default is 128 KiB, and half of that is one struct pawl_stats. 0 or -errno.
  */
 #define LEAST_DEFAULT_STACK ((size_t)1 << 20)
 int pawl__system_thread_start(struct system_thread *thread, const char *name, size_t stack_size,
@@ -76,8 +76,8 @@ int64_t pawl__system_read_file(const char *path, void *data, size_t size);
 unsigned pawl__system_process(void); /* the number of this process */
 
 /*
- * A server on a Unix socket that only this user may connect to, with a thread of its own, and at most 8 clients at a time.
- * It answers each line of a client, whatever the line says. Close ends the thread and removes the file.
+ * A server on a Unix socket that only this user may connect to, with a thread of its own, and at most 8 clients at a
+ * time. It answers each line of a client, whatever the line says. Close ends the thread and removes the file.
  *
  * 0              the socket of a process that ended is replaced
  * -EADDRINUSE    a process serves there

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * system.h on Windows 7 and later, without winpthreads. Two functions of Windows 10 are looked up by name: a precise clock
- * that stands still while the machine is suspended, and names of threads.
+ * system.h on Windows 7 and later, without winpthreads. Two functions of Windows 10 are looked up by name: a precise
+ * clock that stands still while the machine is suspended, and names of threads.
  *
- * A sleep is by a condition variable, whose time-outs are in whole milliseconds, and as coarse as the system's timer: 15.6
- * ms, unless a program asked for less by timeBeginPeriod(). They are rounded up, so nothing is early.
+ * A sleep is by a condition variable, whose time-outs are in whole milliseconds, and as coarse as the system's timer:
+ * 15.6 ms, unless a program asked for less by timeBeginPeriod(). They are rounded up, so nothing is early.
  */
 #define _GNU_SOURCE
 #include "system.h"
@@ -87,8 +87,8 @@ void pawl__system_sleeper_init(struct sleeper *sleeper)
 }
 
 /*
- * In whole milliseconds, rounded up; at most a day. A wait stands still while the machine is suspended: by a clock that goes
- * on it is at most a second.
+ * In whole milliseconds, rounded up; at most a day. A wait stands still while the machine is suspended: by a clock that
+ * goes on it is at most a second.
  */
 static DWORD time_out(int clock, uint64_t length_ns)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* TZif data made by hand, so that a test does not depend on the tzdata of its machine. */
+/* Makes TZif data, so that a test does not depend on the tzdata of its machine. */
 #ifndef PAWL_TESTS_IMAGES_H
 #define PAWL_TESTS_IMAGES_H
 
@@ -76,7 +76,7 @@ static inline void image_make(struct image *image, int32_t before, const struct 
 	image->size += (size_t)snprintf((char *)image->data + image->size, 256, "\n%s\n", footer);
 }
 
-/* A zone that keeps one rule for ever; -EINVAL. */
+/* A zone with one rule for all times. 0 or -EINVAL. */
 static inline int zone_of(struct pawl_zone *zone, const char *footer,
                           struct pawl_calendar_error *error)
 {

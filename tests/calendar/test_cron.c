@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Rules as people write them: what is understood, and what is said of the rest. */
+/* Parsing rules: which are accepted, and the errors of the others. */
 #include <errno.h>
 #include <pawl/calendar.h>
 
@@ -267,7 +267,7 @@ static void what_is_no_time_of_day_is_refused(void)
 	           "the time of day is '25:00'; expected hh:mm or hh:mm:ss, 00:00 to 23:59:59");
 }
 
-/* In memory of exactly its length, so that a sanitizer sees a byte read too many. */
+/* In memory of exactly its length, so that a sanitizer notices a read beyond its end. */
 static void any_text_is_a_rule_or_an_error(void)
 {
 	static const char letters[] = "0123456789*/-,@ \tJANFRIdaily\xff";

@@ -2,9 +2,9 @@
 /*
  * test_model [--runs N] [--seed N]
  *
- * Random zones and random rules against a model that knows no shortcut: it lets time pass, second by second or minute
- * by minute, looks at the clocks each time, and asks libc for the date. A run that fails prints its seed, and
- * --seed with --runs 1 repeats it.
+ * Random zones and random rules against a naive model: it lets time pass, second by second or minute by minute, reads
+ * the zone's clocks each time, and asks libc for the date. A run that fails prints its seed, and --seed with --runs 1
+ * repeats it.
  */
 #define _DEFAULT_SOURCE
 #include <time.h>
@@ -16,7 +16,7 @@
 #define CHANGES 400
 #define TIMES   20000
 
-/* A zone as the list of all its changes, those of its last line too. */
+/* A zone as the list of all its changes, including those of its last line. */
 struct model_zone {
 	struct change changes[CHANGES];
 	int count;
@@ -90,7 +90,7 @@ static int32_t offset_at(const struct model_zone *model, int64_t time)
 	return offset;
 }
 
-/* Mostly whole hours, as the world has them; sometimes anything. */
+/* Mostly whole hours, as in the real world; sometimes anything. */
 static int32_t random_offset(struct run *run)
 {
 	if (one_in(run, 8))
@@ -107,7 +107,7 @@ static void add_change(struct model_zone *model, int64_t at, int32_t offset)
 	model->changes[i] = (struct change){at, offset};
 }
 
-/* The midnight of the week-th weekday of the month, found by looking at its days. */
+/* The midnight of the week-th weekday of the month, found day by day. */
 static int64_t weekday_in_month(int year, int month, int week, int weekday)
 {
 	int64_t found = 0;
@@ -124,8 +124,8 @@ static int64_t weekday_in_month(int year, int month, int week, int weekday)
 	return found;
 }
 
-/* The first of two turns a year is in the months 2 to 5, the second in 8 to 11. */
-static void random_turn(struct run *run, struct model_zone *yearly, int first_month, int32_t before,
+/* The first of the two changes of a year is in the months 2 to 5, the second in 8 to 11. */
+static void random_change(struct run *run, struct model_zone *yearly, int first_month, int32_t before,
                         int32_t after, char text[64])
 {
 	int month = first_month + below(run, 4), week = 1 + below(run, 5), weekday = below(run, 7);
@@ -154,11 +154,11 @@ static void offset_text(char text[64], int32_t offset)
 	         west % 60);
 }
 
-/* What the last line of the data says, for all times. */
+/* The changes of the last line, for all times. */
 static struct model_zone random_last_line(struct run *run)
 {
 	int32_t standard = random_offset(run), summer = random_offset(run);
-	char standard_text[64], summer_text[64], turns[2][64];
+	char standard_text[64], summer_text[64], changes[2][64];
 	struct model_zone yearly = {0};
 
 	/* It has room for less than 25 hours. */
@@ -170,14 +170,14 @@ static struct model_zone random_last_line(struct run *run)
 	snprintf(run->footer, sizeof(run->footer), "XXX%s", standard_text);
 	if (one_in(run, 2))
 		return yearly;
-	random_turn(run, &yearly, 2, standard, summer, turns[0]);
-	random_turn(run, &yearly, 8, summer, standard, turns[1]);
+	random_change(run, &yearly, 2, standard, summer, changes[0]);
+	random_change(run, &yearly, 8, summer, standard, changes[1]);
 	snprintf(run->footer, sizeof(run->footer), "XXX%sYYY%s,%s,%s", standard_text, summer_text,
-	         turns[0], turns[1]);
+	         changes[0], changes[1]);
 	return yearly;
 }
 
-/* Some changes in a table, from 2010 to 2020, often close to each other; then what the last line says. */
+/* Some changes in a table, from 2010 to 2020, often close to each other; then those of the last line. */
 static void random_zone(struct run *run)
 {
 	struct model_zone yearly = random_last_line(run), *model = &run->model;
@@ -257,7 +257,7 @@ static bool matches(const struct model_rule *rule, int64_t local)
 	return rule->days_star || rule->weekdays_star ? day && weekday : day || weekday;
 }
 
-/* The latest that clocks showed in the 60 hours before. */
+/* The latest local time that clocks showed in the 60 hours before. */
 static int64_t shown_before(const struct run *run, int64_t time)
 {
 	int64_t latest = INT64_MIN;
@@ -334,7 +334,7 @@ static void compare_clocks(struct run *run)
 	}
 }
 
-/* Mostly around a change: there is little to see elsewhere. */
+/* Mostly around a change, where errors are likely. */
 static void random_window(struct run *run)
 {
 	int64_t length = run->unit == 60 ? 6 * 86400 : 5 * 3600, middle;

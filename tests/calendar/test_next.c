@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* When rules fire: the examples of the header and the manual, calendars with their leap years, and the ends of time. */
+/* When rules fire: the examples of the header and the manual, leap years, and the first and last year. */
 #define _DEFAULT_SOURCE
 #include <stdlib.h>
 #include <time.h>
@@ -73,7 +73,7 @@ static void expect_next_in(const struct pawl_zone *zone, const char *text, int64
 	test_failed();
 }
 
-/* The times, in UTC, one after the other; NULL ends them. */
+/* It fires at these times, in UTC; NULL ends the list. */
 static void expect_fires(const char *footer, const char *rule, const char *after,
                          const char *const *times)
 {
@@ -113,18 +113,18 @@ static void several_fixed_times_in_a_gap_fire_once(void)
 	      "2026-03-30 00:00", "2026-03-30 00:15");
 }
 
-static void a_fixed_time_in_an_overlap_fires_when_it_comes_first(void)
+static void a_fixed_time_in_an_overlap_fires_the_first_time(void)
 {
 	FIRES(BERLIN, "30 2 * * *", "2026-10-24 12:00", "2026-10-25 00:30", "2026-10-26 01:30");
 	FIRES(BERLIN, "0 2,3 * * *", "2026-10-24 12:00", "2026-10-25 00:00", "2026-10-25 02:00",
 	      "2026-10-26 01:00");
-	/* Also when it is asked in the second hour. */
+	/* Also if the question is asked in the second hour. */
 	FIRES(BERLIN, "30 2 * * *", "2026-10-25 00:30", "2026-10-26 01:30");
 	FIRES(BERLIN, "30 2 * * *", "2026-10-25 01:00", "2026-10-26 01:30");
 	FIRES(BERLIN, "30 2 * * *", "2026-10-25 01:10", "2026-10-26 01:30");
 }
 
-static void a_wildcard_fires_at_every_real_moment_that_matches(void)
+static void a_wildcard_fires_at_every_time_that_matches(void)
 {
 	FIRES(BERLIN, "0,30 * * * *", "2026-03-28 23:59", "2026-03-29 00:00", "2026-03-29 00:30",
 	      "2026-03-29 01:00", "2026-03-29 01:30", "2026-03-29 02:00");
@@ -182,7 +182,7 @@ static void a_whole_day_may_be_left_out(void)
 	          stamp("2011-12-30 10:00"));
 	EXPECT_EQ(pawl_calendar_next(&rule, &zone, stamp("2011-12-30 10:00")),
 	          stamp("2011-12-30 12:30"));
-	/* And back: a day twice, of which the second does not count. */
+	/* And back: a day exists twice, and the second one does not count. */
 	image_make(&image, 14 * 3600, (const struct change[]){{1325239200, -10 * 3600}}, 1,
 	           "<-10>10");
 	EXPECT_EQ(pawl_zone_parse(&zone, image.data, image.size, NULL), 0);
@@ -190,8 +190,8 @@ static void a_whole_day_may_be_left_out(void)
 	          stamp("2011-12-31 12:30"));
 }
 
-/* Forward at noon, back a quarter of an hour later: 12:30 was jumped over, and then it comes. */
-static void a_time_that_was_jumped_over_fires_once_though_it_comes(void)
+/* Forward at noon, and back a quarter of an hour later: 12:30 was skipped, and is shown afterwards. */
+static void a_time_that_was_skipped_and_shown_later_fires_once(void)
 {
 	const int64_t noon = stamp("2026-06-01 12:00");
 	const struct change changes[] = {{noon, 3600}, {noon + 900, 0}};
@@ -243,7 +243,7 @@ static void what_matches_nothing_never_fires(void)
 	expect_never("0 0 31 2,4,6,9,11 *");
 	expect_never("* * 30,31 2 *");
 	expect_never("0 0 31 APR */2");
-	/* But for one of two days it does. */
+	/* But one of two days is enough. */
 	FIRES(UTC, "0 0 30 2 MON", "2026-11-16 00:00", "2027-02-01 00:00");
 }
 
@@ -279,8 +279,8 @@ static void time_begins_in_year_1_and_ends_with_year_9999(void)
 	FIRES(UTC, "59 59 23 31 12 *", "9998-12-31 23:59:59", "9999-12-31 23:59:59");
 }
 
-/* The days of 1600 years, counted by themselves. */
-static void every_date_of_1600_years_comes_in_turn(void)
+/* The test counts the days itself. */
+static void every_date_of_1600_years_is_found(void)
 {
 	static const int lengths[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
 	struct pawl_zone zone = zone_from(UTC);
@@ -316,20 +316,20 @@ int main(void)
 	static const struct test tests[] = {
 	        TEST(a_fixed_time_in_a_gap_fires_at_its_end),
 	        TEST(several_fixed_times_in_a_gap_fire_once),
-	        TEST(a_fixed_time_in_an_overlap_fires_when_it_comes_first),
-	        TEST(a_wildcard_fires_at_every_real_moment_that_matches),
+	        TEST(a_fixed_time_in_an_overlap_fires_the_first_time),
+	        TEST(a_wildcard_fires_at_every_time_that_matches),
 	        TEST(clocks_may_change_by_half_an_hour),
 	        TEST(winter_may_be_the_exception),
 	        TEST(summer_may_last_all_year),
 	        TEST(a_whole_day_may_be_left_out),
-	        TEST(a_time_that_was_jumped_over_fires_once_though_it_comes),
+	        TEST(a_time_that_was_skipped_and_shown_later_fires_once),
 	        TEST(leap_years_have_a_29_february),
 	        TEST(months_end_when_they_end),
 	        TEST(one_of_two_days_is_enough),
 	        TEST(what_matches_nothing_never_fires),
 	        TEST(the_next_is_after_and_never_the_same),
 	        TEST(time_begins_in_year_1_and_ends_with_year_9999),
-	        TEST(every_date_of_1600_years_comes_in_turn),
+	        TEST(every_date_of_1600_years_is_found),
 	};
 
 	return RUN_TESTS(tests);

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: MIT
 """test_tzdata.py [EMULATOR...] PROBE: every zone of this machine's tzdata against Python's own reader of it.
 
-For the years 2016 to 2035, of which tzdata has the later ones only as a rule in the last line of each file: the offset
-every day, and each change of it to the second. Of zones that change alike in these years one is looked at closely:
-around each change what clocks show minute by minute, from which a model that knows no shortcut says when rules fire:
-some at fixed times in, at the edge of, and next to the gap or the overlap, some with wildcards.
+For the years 2016 to 2035: the offset on every day, and each of its changes to the second. (For the later years tzdata
+has only a rule in the last line of each file.) Of all zones with the same changes, one is tested further: around each
+change, a naive model reads its clocks minute by minute and says when rules fire. The rules are at fixed times inside,
+at the edge of and next to the gap or overlap, or have wildcards.
 """
 import datetime
 import functools
@@ -22,7 +22,7 @@ LAST = int(datetime.datetime(2036, 1, 1, tzinfo=UTC).timestamp())
 SAMPLE = 86400
 AROUND = 3 * 3600  # seconds on both sides of a change that are looked at
 FOLDER = pathlib.Path("/usr/share/zoneinfo")
-TOGETHER = 32  # zones that one probe is asked about: to start it takes long under an emulator
+TOGETHER = 32  # zones per probe: its start takes long under an emulator
 
 
 def zones():
@@ -88,10 +88,10 @@ def rules_for(old_local, new_local):
     """For a change at which clocks go from the one local time to the other."""
     low, high = sorted((old_local, new_local))
     middle = (low + high) // 120 * 60
-    moments = {low - 60, low, low + 60, middle, high - 60, high, high + 60}
-    rules = [Rule([clock(m).minute], [clock(m).hour]) for m in sorted(moments)]
+    times = {low - 60, low, low + 60, middle, high - 60, high, high + 60}
+    rules = [Rule([clock(m).minute], [clock(m).hour]) for m in sorted(times)]
     at = clock(middle)
-    hours = sorted({clock(m).hour for m in moments})
+    hours = sorted({clock(m).hour for m in times})
     rules.append(Rule([at.minute], [at.hour], at.day, at.month))
     rules.append(Rule([0, 15, 30, 45], hours))
     rules.append(Rule([0, 15, 30, 45], None))

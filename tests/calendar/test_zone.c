@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* TZif data: what is read from it, and that nothing in it is trusted. The linker replaces some functions (--wrap):
- * malloc and its kin count their calls, since nothing shall allocate; open and read fail when they are told to. */
+/*
+ * Reading TZif data, valid and not. The linker replaces some functions (--wrap): malloc, calloc and realloc count their
+ * calls, since the calendar must not allocate; open and read fail when a test wants it.
+ */
 #define _DEFAULT_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -71,7 +73,7 @@ ssize_t __wrap_read(int fd, void *data, size_t size)
 
 static struct image image;
 
-/* In memory of exactly that size, so that a sanitizer sees a byte read too many. */
+/* In memory of exactly that size, so that a sanitizer notices a read beyond its end. */
 static int parse_exactly(struct pawl_zone *zone, const struct image *from, size_t size,
                          struct pawl_calendar_error *error)
 {
@@ -151,7 +153,7 @@ static void all_versions_are_read(void)
 	}
 }
 
-/* The rule of the last line begins at the last change, also if that one changed no more than the name. */
+/* The rule of the last line begins at the last change, even if that changed only the name. */
 static void the_last_line_counts_from_the_last_change(void)
 {
 	static const struct change changes[] = {{1000, 3600}, {5000, 3600}};
@@ -248,7 +250,7 @@ static void what_is_wrong_is_named(void)
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		if (zone_of(&zone, bad[i], &error) != -EINVAL ||
 		    !strstr(error.text, "expected a rule as of POSIX TZ")) {
-			fprintf(stderr, "the last line '%s' is taken\n", bad[i]);
+			fprintf(stderr, "the last line '%s' is accepted\n", bad[i]);
 			test_failed();
 		}
 }
@@ -290,7 +292,7 @@ static void last_lines_of_every_form_are_read(void)
 	}
 }
 
-/* 1024 fit, 1025 do not; those that change nothing take no room. */
+/* 1024 fit, 1025 do not; changes that keep the offset do not count. */
 static void there_is_room_for_1024_changes(void)
 {
 	static struct change changes[3000];
@@ -315,7 +317,7 @@ static void there_is_room_for_1024_changes(void)
 	EXPECT_EQ(zone.count, 1);
 }
 
-/* A zone from anything still answers, and its answers agree with each other. */
+/* Any zone that was accepted answers, and its answers agree with each other. */
 static void expect_sane(const struct pawl_zone *zone, struct random *random)
 {
 	for (int i = 0; i < 8; i++) {
