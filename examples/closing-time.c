@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A task for a time of the wall clock, which somebody sets, back and forth. Here both clocks are a test's, so nothing sleeps, and it prints
- * the same whenever it runs; with the system's clocks the calls are the same.
+ * A task for a time of the wall clock, while that clock is set back and forth. Both clocks are manual here, so nothing
+ * sleeps, and the output is always the same. With the system's clocks the calls are the same.
  */
 #include <pawl/pawl.h>
 #include <stdio.h>

@@ -2,14 +2,14 @@
 /*
  * A race that a stress test rarely hits, found by exploring the schedules.
  *
- * A session ends when its user logs out, or after half an hour of silence, whichever comes first. Both take the
- * session out of the table under a lock, and whoever finds it there frees it. That looks right. Built with
+ * A session ends when its user logs out, or after half an hour of silence, whichever comes first. Both remove the
+ * session from the table under a lock, and the one that finds it there frees it. That looks right. Built with
  * -DCANCEL=pawl_service_cancel it is wrong, and the explorer says so, with the schedule:
  *
  *	a worker of the service                 a thread that serves the user
  *	-----------------------                 -----------------------------
  *	calls end_by_silence(session)
- *	                                        takes the session out of the table
+ *	                                        removes the session from the table
  *	                                        cancel: PAWL_RUNNING, and goes on
  *	                                        frees the session
  *	reads session->number: freed memory
@@ -39,7 +39,7 @@ static struct pawl_service *service;
 static struct session *table[SESSIONS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Whoever gets it frees it. */
+/* The thread that gets it frees it. */
 static struct session *take_out(unsigned number)
 {
 	struct session *session;

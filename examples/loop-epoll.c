@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A service in a loop of epoll, by its descriptor; other threads arm. poll(2) and select(2) take it in the same way. */
+/* A service in an epoll loop, by its descriptor; other threads arm. It works with poll(2) and select(2), too. */
 #define _POSIX_C_SOURCE 200809L
 #include <sys/epoll.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A service whose tasks run in a pool of your own: here a queue, two threads, and jobs that are a function and its argument. The
- * service puts a job into the queue when a task is due. The job polls the service, which runs the task.
+ * A service whose tasks run in a pool of your own: here a queue, two threads, and jobs that are a function and its
+ * argument. The service puts a job into the queue when a task is due. The job polls the service, which runs the task.
  */
 #include <pawl/pawl.h>
 #include <pthread.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A service without threads, whose tasks run in your own loop. The loop sleeps on the service's clock until the next poll is
- * worth it; any thread may arm, and the service wakes the loop if that is sooner. It is what Kafka's reaper does with
- * advanceClock.
+ * A service without threads, whose tasks run in your own loop. The loop sleeps on the service's clock until the next poll
+ * has something to do. Any thread may arm, and the service wakes the loop if that is sooner. Kafka's reaper does the
+ * same with advanceClock.
  */
 #include <pawl/pawl.h>
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Testing code that uses time: sessions that end after half an hour without a request, and tests in which hours
- * pass without a sleep. They are as exact as time itself: a second before the half hour is over, the session is there.
+ * pass without a sleep. The tests are exact: a second before the half hour is over, the session is still open.
  */
 #include <pawl/pawl.h>
 #include <stdio.h>
@@ -74,8 +74,8 @@ static void a_silent_session_ends_after_half_an_hour(struct pawl_clock_manual *c
 	expect(!s.open, "ended after half an hour");
 }
 
-static void a_request_starts_the_half_hour_anew(struct pawl_clock_manual *clock,
-                                                struct pawl_service *service)
+static void a_request_starts_the_half_hour_again(struct pawl_clock_manual *clock,
+                                                 struct pawl_service *service)
 {
 	struct session s;
 
@@ -113,7 +113,7 @@ int main(void)
 	if (pawl_service_open(&service, &options) != 0)
 		return 1;
 	a_silent_session_ends_after_half_an_hour(&clock, service);
-	a_request_starts_the_half_hour_anew(&clock, service);
+	a_request_starts_the_half_hour_again(&clock, service);
 	nothing_is_left_of_a_session_that_logged_out(&clock, service);
 	pawl_service_close(service, NULL);
 	printf("half a day and two hours have passed\n");

@@ -1,32 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The states of a task as a Promela model: one task, one shard, two workers, two threads of the user's that
- * do what they like, and a clock. How the workers sleep and are woken is in sleep.pml; here whoever has
- * something to do is awake. Checked by scripts/check-model.
+ * The states of a task as a Promela model: one task, one shard, two workers, two user threads that make any call, and a
+ * clock. sleep.pml models how workers sleep and are woken; here a thread that has something to do is awake. Checked by
+ * scripts/check-model.
  *
- * What is one step here: a critical section of the shard's lock (the lock itself is taken for right), and
- * outside of it every single read and write of a word that another thread writes. Memory is sequentially
- * consistent, as `runs` is in the source where it matters.
+ * One step is a critical section of the shard's lock (the lock itself is assumed to be right) or, outside of it, a
+ * single read or write of a word that another thread writes. Memory is sequentially consistent, as `runs` is in the
+ * source where it matters.
  *
  * What is checked
  *
- *	- The task never runs twice at once, and an arming is run, cancelled or dropped exactly once:
- *	  `live` is that arming, set and cleared at what the service claims.
- *	- Cancel is right about what it says: CANCELLED and IDLE: no run follows or is under way; RUNNING:
- *	  it is; and for cancel_wait that run's function has returned.
- *	- Memory: the user frees the task when a cancel says that he may, the task's function may free it
- *	  as well, and it may be initialised and armed once more in the same place. After a free nobody
- *	  of the service touches it until then.
- *	- No lost task: the workers may sleep for ever only once the users are done, the last tick has come and
- *	  nothing is pending; and who waits for the end of a run is told of it. Any other rest is an invalid
- *	  end state: the last process, `clock`, does not come to its end.
- *	- The counts: pending = armed - ran - cancelled - dropped, and the places under max_pending.
+ *	- The task never runs twice at once, and an arming is run, cancelled or dropped exactly once: `live` is that
+ *	  arming, set and cleared at what the service claims.
+ *	- The result of cancel is true. CANCELLED and IDLE: no run follows or is under way. RUNNING: one is; and for
+ *	  cancel_wait that run's function has returned.
+ *	- Memory: the user frees the task when a cancel allows it. The task's function may free it, too. The same memory
+ *	  may be initialised and armed again. Between a free and that, the service does not touch it.
+ *	- No lost task: the workers may sleep for ever only when the users are done, the last tick has come and nothing
+ *	  is pending; and a thread that waits for the end of a run is woken. Any other state without a step is an
+ *	  invalid end state: the last process, `clock`, does not come to its end.
+ *	- The counts: pending = armed - ran - cancelled - dropped, and the quota of max_pending.
  *
- * Left out: several shards and tasks, a wheel's advance that its bound stops half-way, settle, poll, and the
- * limit's own refusal.
+ * Left out: several shards and tasks, an advance of a wheel that stops at its bound, settle, poll, and an arming that
+ * is refused by the limit.
  *
- *	-DAWAITS              await's protocol of runs and changed; without it, who awaits sleeps ideally, too
- *	-DSTOP                a third thread stops the service, at any moment; every thread must end
+ *	-DAWAITS              await.c's protocol of runs and changed; without it, a waiting thread is woken at once
+ *	-DSTOP                a third thread stops the service, at any time; every thread must end
  *	-DPERIODIC            the users use arm_every as well
  *	-DOPS= -DT= -DWORKERS= -DREBIRTHS= -DSELF_ARMS=    sizes
  *	-DBROKEN_*            a mistake, which spin must find
@@ -156,8 +155,8 @@ inline put_on_wheel(at, until, touch)
 }
 
 /*
- * arm.c: arm and arm_locked, for arm, arm_every and touch. The time has been read before: `at`. A user does
- * not touch what he freed: `alive`.
+ * arm.c: arm and arm_locked, for arm, arm_every and touch. The time has been read before: `at`. A user does not touch
+ * what he freed: `alive`.
  */
 inline arm()
 {
@@ -276,8 +275,8 @@ inline begin_next(w)
 }
 
 /*
- * The function of the task, on worker w. It may arm or cancel its own task, and at last free it. The service
- * reads the clock when it has returned.
+ * The function of the task, on worker w. It may arm or cancel its own task, and at last free it. The service reads the
+ * clock when it has returned.
  */
 inline task_function(w)
 {
@@ -575,8 +574,8 @@ active proctype stop()
 #endif
 
 /*
- * Time passes. At the end everything is accounted for; what was lost keeps this from its end, and the others
- * asleep for ever.
+ * Time passes. At the end everything is accounted for; what was lost keeps this from its end, and the others asleep for
+ * ever.
  */
 active proctype clock()
 {

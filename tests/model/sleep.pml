@@ -1,30 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How the threads of a service sleep and are woken, as a Promela model: workers that lead in turn,
- * two threads of the user's that arm and look at statistics, a clock, and tasks in one or two shards, whose
- * functions may never return. What cancel says and who may free what is in service.pml. Checked by
- * scripts/check-model.
+ * How the threads of a service sleep and are woken, as a Promela model: workers, one of which leads, two user threads
+ * that arm and read statistics, a clock, and tasks in one or two shards, whose functions may never return. service.pml
+ * models cancel and memory. Checked by scripts/check-model.
  *
- * What is one step here: every single read and write of a word that another thread reads or writes without
- * a lock: visit_by, ready, sleeps_until, has_leader, followers, stopping. What only the shard's lock or the mutex
- * guards goes into the same step as its neighbour. Memory is sequentially consistent, as the words above
- * are in the source.
+ * One step is a single read or write of a word that another thread reads or writes without a lock: visit_by, ready,
+ * sleeps_until, has_leader, followers, stopping. Accesses to data that a lock or the mutex protects belong to the step
+ * beside them. Memory is sequentially consistent, as the words above are in the source.
  *
  * What is checked
  *
- *	- While a worker sleeps or looks for work, what is due is run, and what will be due is run when its
- *	  time has come, although all the others run for ever. So the leader never resigns while a follower
- *	  sleeps on, and no wake-up is lost. Any rest where that does not hold is an invalid
- *	  end state: the process `clock` does not come to its end.
- *	- At most one worker leads, and `followers` and `calls` are right about who sleeps.
- *	- With -DSTOP, at any moment: every worker ends.
+ *	- While one worker is not running a task, due tasks are run, and the others when their time has come, even if
+ *	  all other workers run for ever. So the leader never resigns and leaves all followers asleep, and no wake-up is
+ *	  lost. Any state without a step in which that does not hold is an invalid end state: the process `clock` does
+ *	  not come to its end.
+ *	- At most one worker leads, and `followers` and `calls` agree with the workers that sleep.
+ *	- With -DSTOP, at any time: every worker ends.
  *
- * Left out: the bound of a batch (a worker that stops at it comes back at once), settle, poll, and sleeps
- * that end for no reason (they would hide a lost wake-up).
+ * Left out: the bound of a batch (a worker that stops at it looks again at once), settle, poll, and sleeps that end for
+ * no reason (they would hide a lost wake-up).
  *
  *	-DWORKERS= -DSHARDS= -DTASKS= -DUSERS= -DOPS= -DT= -DAGAINS=    sizes
  *	-DSCHEDULE          no users: task 0 is armed for tick 1 and task 1 for tick 2
- *	-DLOOKS             the users look at statistics as well: that opens slots, and wakes
+ *	-DLOOKS             the users read statistics as well: that opens slots, and wakes
  *	-DSTOP              a thread stops the service
  *	-DBROKEN_*          a mistake, which spin must find
  */
@@ -114,8 +112,8 @@ inline next_opening(s)
 }
 
 /*
- * sleep.c: pawl__sleep_wake_worker and call_follower. The call makes `followers` one less; if other threads have
- * called all of them since, the leader is woken.
+ * sleep.c: pawl__sleep_wake_worker and call_follower. The call makes `followers` one less; if other threads have called
+ * all of them since, the leader is woken.
  */
 inline work(wanted)
 {
@@ -154,7 +152,7 @@ inline work(wanted)
 	fi
 }
 
-/* pthread_cond_signal: any one of those who wait. */
+/* pthread_cond_signal: wakes any one of the waiting threads. */
 inline signal_called()
 {
 	any = waits_called[0] || (WORKERS > 1 && waits_called[WORKERS > 1]) ||
@@ -206,8 +204,8 @@ inline visit_read()
 }
 
 /*
- * shard.h: put_on_wheel, under the lock, with schedule_visit() up to its write: then `until` is not 0, and the
- * read is to come. `at` is the clock as the caller has read it.
+ * shard.h: put_on_wheel, under the lock, with schedule_visit() up to its write: then `until` is not 0, and the read is
+ * to come. `at` is the clock as the caller has read it.
  */
 inline put_on_wheel(task, s)
 {
@@ -447,7 +445,7 @@ next:
 	ended++
 }
 
-/* arm.c: arm; stats.c: add_shard. Nobody arms what runs: that waits for the end of the run. */
+/* arm.c: arm; stats.c: add_shard. The users do not arm a running task: that waits for the end of the run. */
 proctype user(byte task)
 {
 	byte tick, until, at, ops = OPS;
