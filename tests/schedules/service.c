@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Scenarios of the service. Each is a few calls on two to four threads, and what must hold whatever the
- * schedule: a task runs as often as it was armed and not cancelled, never on two threads at once; cancel
- * tells the truth, so that memory may be freed on its word; nobody sleeps while something is due.
+ * Scenarios of the service. Each is a few calls on two to four threads, and what must hold whatever the schedule: a
+ * task runs as often as it was armed and not cancelled, never on two threads at once; the result of cancel is true, so
+ * that memory may be freed; no worker sleeps while a task is due.
  */
 #include "scenario.h"
 
-/* A task that notes its runs. It is allocated, so that the explorer sees who touches it too late. */
+/* A task that counts its runs. It is allocated, so that the explorer sees an access after its end. */
 struct probe {
 	struct pawl_task task; /* first: a task is its probe */
 	int inside;
@@ -499,7 +499,7 @@ static void time_is_kept_beside_a_long_task(void)
 	end_both();
 }
 
-/* A second one falls due while the first runs, and the first waits for it: somebody is free to run it. */
+/* A second task becomes due while the first runs and waits for it: another worker runs it. */
 static void second_while_first_runs(void)
 {
 	open_service(2, 1);
@@ -620,7 +620,7 @@ static void *settle(void *unused)
 	return unused;
 }
 
-/* Whoever settles learns that what was due is gone. */
+/* A settle ends also if the due task is cancelled. */
 static void settle_against_cancel(void)
 {
 	open_service(1, 1);
@@ -661,7 +661,7 @@ static void *arm_two_before_one(void *unused)
 
 /*
  * A task in a coarse slot is moved to a finer one by a worker that is about to sleep, while another thread arms an
- * earlier one into the same slot, or cancels it. Each runs in its tick, and nobody sleeps past it.
+ * earlier one into the same slot, or cancels it. Each runs in its tick, and no worker sleeps past it.
  */
 static void opens_ahead_against(void *(*other)(void *), unsigned workers)
 {
@@ -802,7 +802,7 @@ static void *poll(void *unused)
 	return unused;
 }
 
-/* Of two polls one runs it, and nobody runs it twice. */
+/* One of two polls runs it, and it runs once. */
 static void two_poll(void)
 {
 	open_service(PAWL_MANUAL, 1);
@@ -829,7 +829,9 @@ static void *loop_until_one_ran(void *unused)
 	return unused;
 }
 
-/* A loop of the user's sleeps on the clock, and is woken for what another thread arms for sooner. Or it waits for ever. */
+/*
+ * A loop of the user's sleeps on the clock, and is woken for what another thread arms for sooner. Or it waits for ever.
+ */
 static void loop_against_arm(unsigned shards, uint64_t delay)
 {
 	open_service(PAWL_MANUAL, shards);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Opening ahead: tasks are in their finest slot before it opens, and nobody wakes up for it alone. */
+/* Opening ahead: tasks are in their finest slot before it opens, and no worker wakes up only for that. */
 #define _GNU_SOURCE
 #include "../support/services.h"
 

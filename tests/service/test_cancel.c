@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Cancel and cancel_wait: what they say and what is true then; and what a task may do inside its
- * run.
+ * Cancel and cancel_wait: what they return and what holds then; and what a task may do inside its run.
  */
 #define _GNU_SOURCE
 #include <sched.h>
@@ -154,7 +153,7 @@ static void *cancel_wait_run(void *arg)
 	return NULL;
 }
 
-/* That the waiting has begun shows in the arming that it takes away. */
+/* The wait has begun when its cancel has ended the arming. */
 static void let_go_when_cancelled(struct note *note, pthread_t waiter)
 {
 	while (pawl_service_pending(note->bench->service))

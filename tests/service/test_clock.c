@@ -65,7 +65,7 @@ static void counting_init(struct counting_clock *clock)
 	pthread_cond_init(&clock->changed, NULL);
 }
 
-/* Until the leader sleeps, and until this very time. */
+/* Wait until the leader sleeps, and with exactly this deadline. */
 static void await_sleep(struct counting_clock *clock, uint64_t deadline)
 {
 	pthread_mutex_lock(&clock->mutex);
@@ -74,7 +74,7 @@ static void await_sleep(struct counting_clock *clock, uint64_t deadline)
 	pthread_mutex_unlock(&clock->mutex);
 }
 
-/* Until the leader has slept so often, and sleeps. */
+/* Wait until the leader has slept so often, and sleeps now. */
 static void await_sleep_number(struct counting_clock *clock, uint64_t waits, uint64_t deadline)
 {
 	pthread_mutex_lock(&clock->mutex);
@@ -164,7 +164,7 @@ static void a_service_sleeps_until_the_next_task_and_then_for_ever(void)
 	in_every_mode_that_sleeps(sleep_on_after_work);
 }
 
-/* Touch, arm and cancel of what the leader sleeps for is not worth waking it either. */
+/* A touch, an arming or a cancel of the task for which the leader sleeps does not wake it, either. */
 static void wake_for_what_is_earlier(struct pawl_service *service, struct counting_clock *clock)
 {
 	struct note first, earlier, later;
@@ -220,7 +220,7 @@ static void a_later_arm_does_not_hold_up_an_earlier_one(void)
 	in_every_mode_that_sleeps(forget_nothing_earlier);
 }
 
-/* Nobody settles, and nothing else is pending. */
+/* No thread settles, and nothing else is pending. */
 static void go_on_by_itself(struct pawl_service *service, struct counting_clock *clock)
 {
 	struct note note;
@@ -315,7 +315,7 @@ static void the_manual_clock_begins_at_0_and_is_moved_by_hand(void)
 	pawl_clock_manual_advance(&manual, 5);
 	pawl_clock_manual_advance(&manual, 0);
 	EXPECT_EQ(manual.clock.now(&manual.clock), 5);
-	EXPECT_EQ(pawl_clock_manual_step(&manual), 5); /* nobody waits */
+	EXPECT_EQ(pawl_clock_manual_step(&manual), 5); /* no thread waits */
 	pawl_clock_manual_advance(&manual, UINT64_MAX - 6);
 	EXPECT_EQ(manual.clock.now(&manual.clock), UINT64_MAX - 1);
 	pawl_clock_manual_advance(&manual, UINT64_MAX);

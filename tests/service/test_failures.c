@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every allocation and every start of a thread fails once, at open and when a service is to be inspected: a clean -errno,
- * nothing left behind, and the clock is free for the next one. The linker puts the functions here in the place of the real
- * ones (--wrap), so the counts hold without a sanitizer too.
+ * Every allocation and every start of a thread fails once, at open and when a service is to be inspected: a clean
+ * -errno, nothing left behind, and the clock is free for the next one. The linker replaces the real functions by these
+ * (--wrap), so the counts hold without a sanitizer too.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -28,7 +28,10 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, v
                           void *arg);
 int __wrap_pthread_join(pthread_t thread, void **result);
 
-/* What could fail since begin_counting; the one with the number `failing`, from 1, does. Atomic: a view has its own thread. */
+/*
+ * How many calls could have failed since begin_counting; call number `failing`, from 1, does. Atomic: a view has its
+ * own thread.
+ */
 static struct {
 	unsigned calls, failing;
 	bool of_thread; /* what failed was the start of a thread */
@@ -228,7 +231,7 @@ static void every_allocation_and_thread_fails_once_at_inspect(void)
 	}
 }
 
-/* Asked without memory of this test's own, so that the first that fails is the view's. */
+/* The test itself allocates nothing here, so the first allocation that fails is the view's. */
 static bool answered(int fd)
 {
 	char bytes[4096];

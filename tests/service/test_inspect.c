@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The live view of a service: what a snapshot says, whom it lets in, and what viewers cannot do. */
+/* The live view of a service: what a snapshot says, which users may connect, and what viewers cannot do. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <signal.h>
@@ -212,7 +212,7 @@ IN_EVERY_MODE(a_task_for_a_time_of_the_wall_clock_is_due_then)
 	end(bench);
 }
 
-/* Of a list that is long only the first tasks are met; the others are shared out. */
+/* Of a long list only the first tasks are met; the others are estimated. */
 IN_EVERY_MODE(where_lists_are_long_the_sums_are_still_exact)
 {
 	enum { MANY = 5000 };
@@ -303,7 +303,7 @@ IN_EVERY_MODE(runs_are_noted_while_a_viewer_is_attached)
 	pawl_task_init(&slow.task, slow_function);
 	pawl_task_init(&quick.task, first_function);
 	pawl_service_arm(bench->service, &quick.task, MS);
-	pass(bench, MS); /* nobody looks */
+	pass(bench, MS); /* there is no viewer */
 	inspect(bench, &viewer);
 	EXPECT(!function_in(&viewer, first_function));
 	for (unsigned i = 0; i < 3; i++) {
@@ -370,7 +370,7 @@ IN_EVERY_MODE(the_latest_of_many_runs_are_the_newest)
 	end(bench);
 }
 
-/* Of a batch not every run is noted, but every one is counted: but for the last few of each worker. */
+/* Not every run of a batch is noted, but all are counted, except the last few of each worker. */
 IN_EVERY_MODE(of_many_runs_at_once_the_sum_is_exact)
 {
 	enum { MANY = 1000 };
@@ -406,7 +406,7 @@ IN_EVERY_MODE(when_the_last_viewer_has_left_nothing_is_noted)
 
 	inspect(bench, &first);
 	viewer_close(&first);
-	/* The journals are taken away by the thread of the view, which sees the new viewer later. */
+	/* The thread of the view removes the journals; it sees the new viewer later. */
 	EXPECT_EQ(pawl_service_inspect(bench->service, NULL), 0);
 	note_init(&note, bench);
 	pawl_task_init(&note.task, first_function);
@@ -629,7 +629,7 @@ static void every_line_is_answered_once_whatever_it_says(void)
 	pawl_service_close(service, NULL);
 }
 
-/* One that never reads, one that leaves in the middle, half a line, and more than there is room for. */
+/* A viewer that never reads, more viewers than there is room for, and viewers that leave before their answer. */
 static void bad_viewers_are_no_harm_to_a_good_one(void)
 {
 	enum { CROWD = 30 };
@@ -681,7 +681,7 @@ IN_EVERY_MODE(stop_ends_the_view_of_those_that_look)
 	close(deaf);
 }
 
-/* It has all descriptors of the process, as a child has until it is another program. */
+/* It has all descriptors of the process, as a child does before exec. */
 static void a_child_process_does_not_hold_up_the_end(void)
 {
 	struct pawl_service *service = service_with(NULL);

@@ -109,7 +109,7 @@ static void *write_many(void *arg)
 	return arg;
 }
 
-/* What is read beside the writer is whole, or known not to be. */
+/* A run that is read while the writer writes is whole, or is discarded. */
 static void nothing_torn_is_read_beside_the_writer(void)
 {
 	pthread_t writer;

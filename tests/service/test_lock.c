@@ -18,7 +18,9 @@ static void be_under_one(void)
 	lock_assert_held(&one);
 }
 
-/* The first line that it writes to stderr before it is aborted; empty if it is not. An emulator adds lines of its own. */
+/*
+ * The first line that it writes to stderr before it is aborted; empty if it is not. An emulator adds lines of its own.
+ */
 static const char *last_words(void (*act)(void))
 {
 	static char words[200];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A loop of the user's: how it is told that its next poll is sooner, by the clock's wake() and by a descriptor. */
+/* A loop of the user's: the clock's wake() or a descriptor tells it that its next poll is sooner. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -143,7 +143,7 @@ static void every_way_to_arm_wakes_the_loop(void)
 		}
 }
 
-/* visit_by of the shard was still that of the cancelled task, so the arming woke nobody: the loop slept on. */
+/* visit_by of the shard was still that of the cancelled task, so the arming did not wake the loop. */
 static void what_is_armed_after_a_cancel_is_not_late(void)
 {
 	struct pawl_service *service = open_loop(1);
@@ -184,7 +184,7 @@ static void what_a_poll_arms_does_not_wake_the_loop_that_polls(void)
 	pawl_service_close(service, NULL);
 }
 
-/* The loop was told an hour; a settle of some other thread's runs a task, which arms for sooner. */
+/* The loop was told to sleep for an hour; another thread's settle runs a task, which arms for sooner. */
 static void a_poll_of_another_thread_wakes_the_loop_if_it_leaves_something_sooner(void)
 {
 	struct pawl_service *service = inside_service = open_loop(1);
@@ -291,8 +291,8 @@ static void a_loop_that_sleeps_on_the_clock_runs_what_threads_arm_from_outside(v
 }
 
 /*
- * One task at a time, due at once: whoever loses the only wake-up waits for ever. Beside it a thread that asks, which makes less what
- * the loop was told.
+ * One task at a time, due at once: whoever loses the only wake-up waits for ever. Beside it a thread that asks, which
+ * makes less what the loop was told.
  */
 enum { ROUNDS = 5000 };
 
@@ -528,8 +528,8 @@ static void a_loop_that_sleeps_on_the_descriptor_runs_what_threads_arm_from_outs
 #endif
 
 /*
- * Random calls against what they must come to: something is due, so the descriptor is readable; a poll without a bound leaves it
- * not readable. And with wake(): the loop was told a time, and something is due before it, so it was woken.
+ * Random calls against what they must come to: something is due, so the descriptor is readable; a poll without a bound
+ * leaves it not readable. And with wake(): the loop was told a time, and something is due before it, so it was woken.
  */
 enum { TASKS = 12 };
 

@@ -168,8 +168,8 @@ static void tell_the_semaphore(struct note *note)
 }
 
 /*
- * It came late: settle opened a slot for itself, and so visit_by of the shard moved from the first
- * task's deadline to its slot's opening; but the leader slept on until that deadline.
+ * It came late: settle opened a slot for itself, and so visit_by of the shard moved from the first task's deadline to
+ * its slot's opening; but the leader slept on until that deadline.
  */
 static void what_is_armed_after_a_settle_is_not_late(void)
 {

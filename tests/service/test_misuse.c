@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What must not be done with a service is refused, and changes nothing. */
+/* Calls that are not allowed are refused, and change nothing. */
 #define _GNU_SOURCE
 #include "../support/services.h"
 

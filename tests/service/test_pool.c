@@ -71,7 +71,7 @@ static void what_waits_in_the_queue_of_the_pool_can_be_cancelled(void)
 	pawl_service_close(bench.service, NULL);
 }
 
-/* And so that the pool is not called for nothing, again and again. */
+/* And the pool is not called again and again for nothing. */
 static void a_poll_that_finds_all_cancelled_is_the_last(void)
 {
 	struct bench bench;
@@ -147,7 +147,7 @@ static void a_second_thread_is_called_while_the_first_is_busy(void)
 	note_init(&other, &bench);
 	thread = keep_busy(&busy);
 	pawl_clock_manual_step(&bench.clock); /* the service's thread sleeps */
-	EXPECT_EQ(calls_waiting(), 0);        /* and has called nobody for nothing */
+	EXPECT_EQ(calls_waiting(), 0);        /* and has not called the pool for nothing */
 	EXPECT_EQ(pawl_service_cancel(bench.service, &busy.task), PAWL_RUNNING);
 	pawl_service_arm(bench.service, &other.task, 0);
 	sem_wait(&called);
@@ -159,7 +159,7 @@ static void a_second_thread_is_called_while_the_first_is_busy(void)
 	pawl_service_close(bench.service, NULL);
 }
 
-/* Both are due before the first poll: it takes one, and a second thread is called for the other. */
+/* Both are due before the first poll: it runs one, and a second thread is called for the other. */
 static void the_poll_that_answers_looks_whether_there_is_more(void)
 {
 	for (unsigned shards = 1; shards <= 4; shards += 3) {
@@ -227,7 +227,7 @@ static void what_a_bounded_poll_leaves_is_called_for_again(void)
 	for (unsigned i = 0; i < 3; i++)
 		EXPECT_EQ(notes[i].runs, 1);
 	settle(&bench);
-	while (sem_trywait(&called) == 0) /* one may have been called when the last was taken */
+	while (sem_trywait(&called) == 0) /* a call from when the last task was started */
 		EXPECT_EQ(pawl_service_poll(bench.service, 1), 0);
 	pawl_service_close(bench.service, NULL);
 }

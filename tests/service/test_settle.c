@@ -4,9 +4,9 @@
 #include "../support/services.h"
 
 /*
- * Two tasks of two shards run in turn: each arms the other one at its end. Settle reads the clock before it
- * looks at a shard, and with each reading but the first one task ends and the other begins. So no shard that
- * settle looks at has anything to do, as long as the relay lasts.
+ * Two tasks of two shards run in turn: each arms the other one at its end. Settle reads the clock before it looks at a
+ * shard, and with each reading but the first one task ends and the other begins. So no shard that settle looks at has
+ * anything to do, as long as the relay lasts.
  */
 struct leg {
 	struct pawl_task task; /* first: a task is its leg */

@@ -85,7 +85,7 @@ static void *stop_run(void *arg)
 	return NULL;
 }
 
-/* Until it refuses. The task is running: so this arming is never carried out. */
+/* Arm until the service refuses. The task is running, so this arming never leads to a run. */
 static void await_refusal(struct note *note)
 {
 	while (pawl_service_touch(note->bench->service, &note->task, HOUR) != -ESHUTDOWN)
@@ -336,7 +336,7 @@ static void a_task_may_stop_another_service(void)
 	pawl_service_close(mine.service, NULL);
 }
 
-/* What `dropped` has in hand is as good as running: who would free it has to wait. */
+/* While `dropped` has a task, the task counts as running: a thread that wants to free it has to wait. */
 
 static void drop_slowly(struct pawl_task *task)
 {

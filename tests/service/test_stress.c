@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One stress test for every race of a service, with exact accounting at the end: each arming ends in
- * exactly one of ran, cancelled and dropped. Every thread moves the manual clock on as it goes, so
- * things fall due all the time, however slow the machine. Bounded by counts:
+ * One stress test for every race of a service, with exact accounting at the end: each arming ends in exactly one of
+ * ran, cancelled and dropped. Every thread moves the manual clock on as it goes, so things fall due all the time,
+ * however slow the machine. Bounded by counts:
  *
  *	test_service_stress --rounds N      (also PAWL_STRESS_ROUNDS) N operations a thread
  */
@@ -91,7 +91,7 @@ static void *crew_run(void *arg)
 	return NULL;
 }
 
-/* In the manual mode somebody has to poll. */
+/* In manual mode a thread has to poll. */
 static void *poller_run(void *arg)
 {
 	struct crew *crew = arg;
@@ -137,8 +137,8 @@ static uint64_t sum_of_runs(const struct crew *crew)
 }
 
 /*
- * What the service has counted is what the tasks and the threads have counted. A cancel that says
- * RUNNING may have taken an arming away, or not.
+ * What the service has counted is what the tasks and the threads have counted. A cancel that returns PAWL_RUNNING may
+ * have ended an arming, or not.
  */
 static void expect_accounts(struct crew *crew)
 {
@@ -182,8 +182,8 @@ static void move_clock(struct crew *crew, struct random *random)
 }
 
 /*
- * Here another thread may come between. Where the CPUs are busy with something else, a yield lasts until all of
- * it has had a time slice, and tens of thousands of yields take minutes: so most of them are a short spin.
+ * Here another thread may come between. Where the CPUs are busy with something else, a yield lasts until all of it has
+ * had a time slice, and tens of thousands of yields take minutes: so most of them are a short spin.
  */
 static void give_way(void)
 {
@@ -227,7 +227,7 @@ static void arm_for(struct load *load, uint64_t delay)
 	EXPECT_EQ(pawl_service_arm(load->bench->service, &load->task, delay), 0);
 }
 
-/* The first answer; but no run is under way any more. */
+/* Returns the first answer; no run is under way any more. */
 static enum pawl_cancel cancel_either_way(struct crew *crew, struct load *load,
                                           struct random *random)
 {
@@ -321,8 +321,8 @@ static void a_task_that_arms_itself_runs_each_time(void)
 }
 
 /*
- * Armed inside, cancelled outside: who wins is open, but nothing is lost. The run that was awaited may
- * have armed itself after the cancel, and so on until none is left.
+ * Armed inside, cancelled outside: who wins is open, but nothing is lost. The run that was awaited may have armed
+ * itself after the cancel, and so on until none is left.
  */
 static void cut_chains(struct crew *crew, unsigned number, struct random *random)
 {
@@ -613,8 +613,8 @@ static void tasks_that_free_themselves(void)
 }
 
 /*
- * The memory is a task of another thread's before the old one's function has returned: the old run's end
- * must not be taken for the new one's, nor the new arming for the old one's.
+ * The memory is a task of another thread's before the old one's function has returned: the end of the old run must not
+ * end the new one, nor the new arming count for the old task.
  */
 struct relay {
 	struct pawl_task task; /* first */
@@ -778,9 +778,9 @@ static void statistics_add_up_under_load(void)
 }
 
 /*
- * An arming against the leader that is going to sleep: if neither sees the other, the task never runs,
- * and this test never ends. With many shards the leader reads their visit_by for a long time; and
- * with a clock on which nobody sleeps until shortly before, it goes to sleep all the time.
+ * An arming against the leader that is going to sleep: if neither sees the other, the task never runs, and this test
+ * never ends. With many shards the leader reads their visit_by for a long time; and with a clock whose wait()
+ * returns at once until shortly before the arming, it goes to sleep all the time.
  */
 struct restless_clock {
 	struct pawl_clock clock;
@@ -854,7 +854,7 @@ static void arm_against_the_leader_going_to_sleep(void)
 }
 
 /*
- * Two threads arm at the same moment, in two shards, while one worker is a follower and the other is the leader. The
+ * Two threads arm at the same time, in two shards, while one worker is a follower and the other is the leader. The
  * tasks wait for each other: if both threads call the same worker, they wait for ever.
  */
 struct meeting {
@@ -865,7 +865,7 @@ struct meeting {
 	uint64_t arrivals, leaves; /* atomic */
 };
 
-/* Without giving up the CPU at first: the two shall go on at the same moment. */
+/* It spins first, so that the two go on at the same time. */
 static void await_count(const uint64_t *word, uint64_t wanted)
 {
 	for (unsigned spins = 0; count_of(word) < wanted; spins++)
@@ -920,7 +920,7 @@ static void two_who_arm_at_once_do_not_call_the_same_worker(void)
 	pawl_service_close(meeting.bench.service, NULL);
 }
 
-/* On the real clock: what the manual clock cannot bring about. */
+/* On the real clock: cases that the manual clock cannot produce. */
 
 static void hit_the_real_clock(struct crew *crew, unsigned number, struct random *random)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Workers: who runs what beside whom, and the threads as the kernel sees them. */
+/* Workers: which tasks run at the same time, and the threads as the kernel sees them. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <sched.h>
@@ -8,7 +8,7 @@
 
 #include "../support/services.h"
 
-/* Others of the four workers are free, and show it by running something else. */
+/* The other workers are free, and show it by running other tasks. */
 static void a_task_never_runs_beside_itself(void)
 {
 	for (unsigned shards = 1; shards <= 4; shards += 3) {
@@ -248,8 +248,11 @@ static unsigned threads_now(void)
 	return count;
 }
 
-/* On each thread of a service: does it block all signals that can be blocked? It asks itself: of an emulator the kernel
- * knows only what the emulator blocks. Of those for real time it asks for the first: qemu does not have the last. */
+/*
+ * On each thread of a service: does it block all signals that can be blocked? The thread asks itself, since under an
+ * emulator the kernel knows only what the emulator blocks. Of the real-time signals it checks the first: qemu does not
+ * have the last.
+ */
 static void count_blocking(unsigned worker, void *arg)
 {
 	unsigned *blocking = arg;
@@ -413,7 +416,7 @@ static uint64_t stack_with(size_t stack_size)
 	return asked_inside(&options, ask_stack).number;
 }
 
-/* A C library may add its own needs, or take them from it: a few pages. */
+/* A C library may add a few pages for itself, or use a few of these. */
 static void a_stack_is_as_large_as_asked(void)
 {
 	const uint64_t page = 65536;
@@ -476,7 +479,7 @@ static void the_callers_signals_stay_as_they_are(void)
 }
 
 #ifndef PAWL_POSIX /* src/system/linux.c does it, posix.c cannot */
-/* Linux allows itself 50 us, unless told otherwise; a worker takes a sixteenth of a tick where that is less. */
+/* Linux may wake a thread 50 us late by default; a worker sets a sixteenth of a tick if that is less. */
 static void ask_slack(struct note *note)
 {
 	note->answer = prctl(PR_GET_TIMERSLACK);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Nanoseconds and ticks: the arithmetic without 128 bits, which CPUs of 32 bits take, is that with them. */
+/* Nanoseconds and ticks: the arithmetic without 128 bits, for CPUs of 32 bits, gives the same results. */
 #define _GNU_SOURCE
 #include "../../src/service/ticks.h"
 

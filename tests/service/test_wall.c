@@ -156,7 +156,7 @@ IN_EVERY_MODE(wrong_nanoseconds_are_refused_and_change_nothing)
 	end(bench);
 }
 
-/* They forget the wall clock, and a set clock moves them no more. */
+/* The task forgets the wall clock: setting that clock does not move it any more. */
 IN_EVERY_MODE(arm_and_touch_make_it_an_ordinary_one)
 {
 	struct note armed, touched, periodic;
@@ -233,7 +233,7 @@ IN_EVERY_MODE(it_can_be_cancelled_and_says_until_when_it_is_pending)
 	end(bench);
 }
 
-/* A time of the wall clock is no period, for which a task would keep its quota. */
+/* A wall-clock time is not a period: the task does not keep its quota while it runs. */
 static void one_of_one(struct bench *bench)
 {
 	struct note first, second;
@@ -331,7 +331,7 @@ IN_EVERY_MODE(at_random_it_is_never_early_and_hardly_late)
 	end(bench);
 }
 
-/* Of the system: some time ago, and a moment ahead. */
+/* The system's wall clock: some time ago, and shortly ahead. */
 static void the_wall_clock_of_the_system(void)
 {
 	struct pawl_service *service = service_with(NULL);

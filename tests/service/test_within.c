@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Windows: a task runs within its own, at a time that others have, too. */
+/* Windows: a task runs within its window, at a tick that other tasks share. */
 #define _GNU_SOURCE
 #include "../support/services.h"
 
@@ -50,7 +50,7 @@ IN_EVERY_MODE(a_window_of_no_length_is_a_deadline)
 	end(bench);
 }
 
-/* It has no tick: the next one is as soon as the service can. */
+/* No tick is in the window: the task runs at the next one. */
 IN_EVERY_MODE(a_window_between_two_ticks_is_the_tick_after_it)
 {
 	struct note note;
