@@ -821,7 +821,7 @@ static void no_memory(void)
 	}
 }
 
-static void no_memory_heeded(void)
+static void no_memory_handled(void)
 {
 	int failed = 0;
 
@@ -1168,7 +1168,7 @@ int main(int argc, char **argv)
 	        {SCENARIO(ends_the_program_at_once)},
 	        {SCENARIO(leak)},
 	        {SCENARIO(no_memory)},
-	        {SCENARIO(no_memory_heeded)},
+	        {SCENARIO(no_memory_handled)},
 	        {SCENARIO(variables)},
 	        {SCENARIO(virtual_time)},
 	        {SCENARIO(not_joined)},

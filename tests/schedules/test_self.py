@@ -19,7 +19,7 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 PASS = """store_buffering_with_fences store_buffering_sc message_passing message_passing_with_fences release_sequence
 independent_reads_sc coherence coherence_across_threads atomic_increments same_order_of_locks condition_variable
-spinning strings no_memory_heeded variables virtual_time made_once recursive_mutex all_steps
+spinning strings no_memory_handled variables virtual_time made_once recursive_mutex all_steps
 plain_write_over_atomics plain_write_over_part mutex_init_again looking_often spinning_and_yielding spinning_on_two
 empty_block_grows time_in_seconds far_deadline error_of_a_thread long_jump""".split()
 

@@ -2,8 +2,8 @@
 /*
  * Atomic operations, by the rules of C11 and not by those of the machine that this runs on.
  *
- * Memory has the newest value of each atomic object, and a location has the stores before that. A load may see
- * any of them that nothing forbids, and the search chooses. A store is forbidden if a newer one
+ * Memory has the newest value of each atomic object, and a location has the stores before that. A load may see any of
+ * them that nothing forbids, and the search chooses. A store is forbidden if a newer one
  *
  *	- happened before the load, or was seen by a load that happened before it (coherence);
  *	- precedes a sequentially consistent fence of its thread, and the loading thread has had such a fence
@@ -24,7 +24,7 @@
 
 #include <stdatomic.h>
 
-/* Spinning on one value so often without another in between, a thread waits for another one. */
+/* A thread that loads one value so often, and no other in between, waits for another value. */
 enum { SPINS = 2 };
 
 typedef uint8_t a8;
@@ -51,7 +51,7 @@ static struct store *newest(struct location *location)
 	return &location->stores[(location->count - 1) % HISTORY];
 }
 
-/* Stores from before the object was first used atomically are known to everybody: else they race. */
+/* Stores from before the object was first used atomically are known to all threads: else they race. */
 static struct location *new_location(const void *address, size_t size)
 {
 	struct explorer *e = explorer;
@@ -80,7 +80,7 @@ static void check_size(const struct cell *cell, unsigned byte, size_t size)
 	}
 }
 
-/* NULL: an object in memory that is not watched. */
+/* NULL: an object in memory that is not explored. */
 static struct location *location_of(const void *address, size_t size)
 {
 	struct cell *cell = memory_cell(address);
@@ -301,7 +301,7 @@ static struct store *old_value(struct location *location, uint64_t expected, int
 
 /*
  * How it ends. Memory has the newest value, and that is the expected one if `equal`. `seen` gets the value that it has
- * found, and whoever calls this writes the new one.
+ * found, and the caller writes the new one.
  */
 static bool try_exchange(struct location *location, bool equal, uint64_t expected, uint64_t *seen,
                          int order, int fail_order)

@@ -2,11 +2,11 @@
 /*
  * Explore the schedules of a program with threads.
  *
- * A scenario is a function that starts threads with pthread_create, joins them, and states what must hold.
- * The explorer runs it thousands of times, each time under another schedule: which thread runs next at each
- * atomic operation and lock, which store a load sees, which allocation fails, when time passes. An
- * execution depends on the scenario and a seed alone. When one fails, the explorer prints the seed and the
- * schedule, and the seed repeats that execution exactly.
+ * A scenario is a function that starts threads with pthread_create, joins them, and states what must hold. The explorer
+ * runs it thousands of times, each time under another schedule: which thread runs next at each atomic operation and
+ * lock, which store a load sees, which allocation fails, when time passes. An execution depends on the scenario and a
+ * seed alone. When one fails, the explorer prints the seed and the schedule, and the seed repeats that execution
+ * exactly.
  *
  *	static int balance;
  *	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -33,14 +33,14 @@
  *		return explore_main(argc, argv, scenarios, 1);
  *	}
  *
- * The program is compiled with -fsanitize=thread, which has the compiler call a function at each access
- * to memory, and is linked with the explorer in place of the thread sanitizer. docs/design/schedules.md
- * tells how it works; docs/guide/testing.md has the commands.
+ * The program is compiled with -fsanitize=thread, which has the compiler call a function at each access to memory, and
+ * is linked with the explorer in place of the thread sanitizer. docs/design/schedules.md tells how it works;
+ * docs/guide/testing.md has the commands.
  *
- * Before each execution the program's global and thread-local variables get their first values back.
- * malloc, free, the mutexes, condition variables and threads of POSIX, clock_gettime, nanosleep and
- * getrandom are the explorer's: time is virtual, and passes when every thread waits or when the schedule
- * says so. A scenario has at most 8 threads, the first one included, and must join each.
+ * Before each execution the program's global and thread-local variables get their first values back. malloc, free, the
+ * mutexes, condition variables and threads of POSIX, clock_gettime, nanosleep and getrandom are the explorer's: time is
+ * virtual, and passes when every thread waits or when the schedule says so. A scenario has at most 8 threads, the first
+ * one included, and must join each.
  *
  * For C. What C++ adds, like operator new and std::thread, is in a library, which the explorer does not see.
  */

@@ -22,9 +22,9 @@
  *	sources.c                 lines of the source and names of variables, for that
  *	main.c                    arguments; one execution after the other
  *
- * All threads of an execution are fibers of one thread of the system, so only one runs at a time, and it
- * runs until it comes to a scheduling point. All that the explorer knows is in *explorer, outside of the
- * program's variables: those get their first values back before each execution.
+ * All threads of an execution are fibers of one thread of the system. So only one runs at a time, until it comes to a
+ * scheduling point. The explorer's own state is in *explorer, outside of the program's variables, which are reset to
+ * their initial values before each execution.
  */
 #ifndef PAWL_EXPLORER_H
 #define PAWL_EXPLORER_H
@@ -64,7 +64,7 @@ enum {
 	ARENA_SIZE = 64 << 20,   /* for the allocations of an execution */
 	MAX_ONCES = 16,          /* objects for pthread_once */
 	HISTORY = 8,             /* stores to a location that may still be seen */
-	NOBODY = MAX_THREADS,    /* no thread */
+	NO_THREAD = MAX_THREADS, /* no thread */
 	WORD = 8,                /* bytes that share a cell */
 	ACCESSES = 16,           /* that a cell remembers */
 	PAGE = 256,              /* bytes of which is known whether any were accessed */
@@ -193,7 +193,7 @@ unsigned thread_start(void *(*run)(void *), void *arg);
 enum choice { SCHEDULE, OLD_VALUE, ALLOCATION, SIGNALLED, SPURIOUS, SPIN, CHOICES };
 enum search { DEPTH_FIRST, PRIORITIES, RANDOM, REPLAY };
 
-#define CLOCK NOBODY /* as a candidate: time passes */
+#define CLOCK NO_THREAD /* as a candidate: time passes */
 
 void search_begin(enum search search, uint64_t seed, unsigned depth);
 /* NULL, or what is wrong with the seed, until the next call. */
@@ -208,7 +208,7 @@ uint64_t search_priority(void); /* of a new thread */
 
 /* What was decided in an execution, and how the next one decides. */
 struct decision {
-	uint16_t options, taken;
+	uint16_t options, chosen;
 };
 
 struct decisions {
@@ -316,7 +316,7 @@ struct explorer {
 	unsigned thread_count, present; /* the thread that runs */
 	unsigned unjoined;              /* threads beside the first */
 	unsigned run_length;            /* its steps since the last switch */
-	unsigned patience; /* how often those that spin may try again, if nobody else can */
+	unsigned patience; /* how often spinning threads may try again, if no other can go on */
 	uint64_t now;
 	uint32_t steps;
 	struct trace traces[MAX_STEPS + 1];

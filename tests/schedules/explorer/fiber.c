@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fibers: stacks that take turns on one thread of the system. A fiber is begun by swapcontext, and from
- * then on continued by siglongjmp, which needs no system call.
+ * Fibers: stacks that take turns on one thread of the system. A fiber is begun by swapcontext, and from then on
+ * continued by siglongjmp, which needs no system call.
  *
- * Fibers share the thread-local variables of the one thread that they run on. So at each switch the
- * program's are copied out for the one, and in for the other.
+ * Fibers share the thread-local variables of the one thread that they run on. So at each switch the program's are
+ * copied out for the one, and in for the other.
  */
-#undef _FORTIFY_SOURCE /* it takes a longjmp to another stack for a mistake */
+#undef _FORTIFY_SOURCE /* it refuses a longjmp to another stack */
 #include "explorer.h"
 
 #include <errno.h>

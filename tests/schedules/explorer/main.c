@@ -18,7 +18,7 @@ struct explorer *explorer;
 struct arguments {
 	const char *scenario;  /* NULL: all */
 	const char *seed;      /* NULL: search */
-	const char *of_search; /* the last option given that only a search heeds; NULL: none */
+	const char *of_search; /* the last option given that only a search uses; NULL: none */
 	uint64_t first_seed;
 	uint64_t times; /* so many times the executions of each search */
 	uint64_t most;  /* but at most so many */

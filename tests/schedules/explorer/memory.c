@@ -2,13 +2,12 @@
 /*
  * Memory: where an execution allocates, and a look at each access.
  *
- * Each execution allocates from the beginning of the same arena, at the same addresses, and freed memory
- * is not used again before the next execution. So every access to freed memory is noticed, and so is one
- * beside a block.
+ * Each execution allocates from the beginning of the same arena, at the same addresses, and freed memory is not used
+ * again before the next execution. So every access to freed memory is noticed, and so is one beside a block.
  *
- * Of every eight bytes a cell remembers the last accesses. Two accesses race if they overlap, one of them
- * writes, not both are atomic, and neither happened before the other: that is an error at once, whether or
- * not this execution would have gone wrong by it. To free a block counts as writing to all of it.
+ * Of every eight bytes a cell remembers the last accesses. Two accesses race if they overlap, one of them writes, not
+ * both are atomic, and neither happened before the other: that is an error at once, whether or not this execution would
+ * have gone wrong by it. To free a block counts as writing to all of it.
  */
 #include "explorer.h"
 
@@ -273,8 +272,8 @@ static void access_word(const char *address, struct cell *cell, uint8_t mask, bo
 }
 
 /*
- * A page of memory, all of it allocated, of which nothing was accessed: the only thread has nothing to look at there.
- * A program that clears large blocks before it starts threads is as fast as without a check.
+ * A page of memory, all of it allocated, of which nothing was accessed: the only thread has nothing to look at there. A
+ * program that clears large blocks before it starts threads is as fast as without a check.
  */
 static bool nothing_there(const char *at, size_t size)
 {

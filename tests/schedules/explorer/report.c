@@ -269,7 +269,7 @@ static void on_signal(int signal, siginfo_t *info, void *context)
 	fail("signal %d, %s", signal, strsignal(signal));
 }
 
-/* Whoever waits no longer sees where it is; the schedule is not what is wanted. */
+/* The user has interrupted a search: print where it is, without the schedule. */
 static void on_interrupt(int signal, siginfo_t *info, void *context)
 {
 	(void)info;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads take turns here. A thread runs until its next step that others may notice; before that step the
- * search decides which thread runs next:
+ * Threads take turns here. A thread runs until its next step that others may notice; before that step the search
+ * decides which thread runs next:
  *
  *	thread 0                thread 1                the search
  *	--------                --------                ----------
@@ -11,8 +11,8 @@
  *	unlock                                          0 goes on
  *	...
  *
- * Plain accesses are no steps: where they do not race, nobody can notice when they happen, and where they
- * do, memory.c reports it.
+ * Plain accesses are no steps: where they do not race, no thread can notice when they happen, and where they do,
+ * memory.c reports it.
  */
 #include "explorer.h"
 
@@ -56,7 +56,7 @@ static void pass_time(void)
 			e->threads[i].timed_out = true;
 		}
 	e->traces[e->steps++] =
-	        (struct trace){.thread = NOBODY, .step = TIME_PASSES, .value = e->now};
+	        (struct trace){.thread = NO_THREAD, .step = TIME_PASSES, .value = e->now};
 }
 
 static void thread_body(void);
@@ -80,8 +80,8 @@ static void check_steps(void)
 }
 
 /*
- * A thread that loads one value several times is taken to spin, but it may be about to do something else. So
- * let it try again before the execution is called a deadlock.
+ * A thread that loads one value several times is taken to spin, but it may be about to do something else. So let it try
+ * again before the execution is called a deadlock.
  */
 static void wake_spinning(void)
 {
@@ -179,7 +179,7 @@ void threads_wake(enum reason reason, const void *object)
 	}
 }
 
-/* NOBODY if there are too many. */
+/* NO_THREAD if there are too many. */
 unsigned thread_start(void *(*run)(void *), void *arg)
 {
 	struct explorer *e = explorer;
@@ -188,7 +188,7 @@ unsigned thread_start(void *(*run)(void *), void *arg)
 	unsigned number = e->thread_count;
 
 	if (number == MAX_THREADS)
-		return NOBODY;
+		return NO_THREAD;
 	e->thread_count++;
 	memset(thread, 0, sizeof(*thread));
 	thread->fiber = fiber;
@@ -219,8 +219,7 @@ static void end_execution(void)
 }
 
 /*
- * The bottom of each fiber. When its thread has ended the fiber stays here, and the next execution lets it
- * go on.
+ * The bottom of each fiber. When its thread has ended the fiber stays here, and the next execution lets it go on.
  */
 static void thread_body(void)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Decisions. An execution asks for one wherever it could go on in more than one way: which thread, which
- * store a load sees, whether an allocation fails. Option 0 is the plain one: the present thread goes on,
- * a load sees the newest store, an allocation succeeds.
+ * Decisions. An execution asks for one wherever it could go on in more than one way: which thread, which store a load
+ * sees, whether an allocation fails. Option 0 is the plain one: the present thread goes on, a load sees the newest
+ * store, an allocation succeeds.
  *
  *	depth first   all executions with at most k preemptions, and so many old values and failures.
  *	              The list of decisions is a path in a tree; the next execution takes the same path
@@ -14,8 +14,8 @@
  *	random        at each point a switch with the probability that the seed has drawn
  *	replay        as a list says
  *
- * A seed is written r5 (random, seed 5), p3.5 (priorities of depth 3, seed 5), d12:1,40:2 (at decision 12 take
- * option 1, at 40 option 2, elsewhere option 0), or d (option 0 everywhere).
+ * A seed is written r5 (random, seed 5), p3.5 (priorities of depth 3, seed 5), d12:1,40:2 (at decision 12 take option
+ * 1, at 40 option 2, elsewhere option 0), or d (option 0 everywhere).
  */
 #include "explorer.h"
 
@@ -88,15 +88,15 @@ static bool parse_number(struct seed *seed, const char *what, uint64_t least, ui
 static bool parse_decision(struct seed *seed)
 {
 	struct decisions *d = decisions();
-	uint64_t index, taken;
+	uint64_t index, chosen;
 
 	if (d->known == MAX_CHOICES)
 		return expected(seed, "nothing more");
 	if ((d->known && !parse_sign(seed, ',')) ||
 	    !parse_number(seed, "a decision", d->known, MAX_CHOICES - 1, &index) ||
-	    !parse_sign(seed, ':') || !parse_number(seed, "an option", 1, MAX_THREADS, &taken))
+	    !parse_sign(seed, ':') || !parse_number(seed, "an option", 1, MAX_THREADS, &chosen))
 		return false;
-	d->list[index].taken = (uint16_t)taken;
+	d->list[index].chosen = (uint16_t)chosen;
 	d->known = (unsigned)index + 1;
 	return true;
 }
@@ -159,11 +159,11 @@ bool search_next(void)
 	struct decisions *d = decisions();
 	unsigned last = d->count;
 
-	while (last > 0 && d->list[last - 1].taken + 1u >= d->list[last - 1].options)
+	while (last > 0 && d->list[last - 1].chosen + 1u >= d->list[last - 1].options)
 		last--;
 	d->known = last;
 	if (last > 0)
-		d->list[last - 1].taken++;
+		d->list[last - 1].chosen++;
 	return last > 0;
 }
 
@@ -223,22 +223,22 @@ void search_check_replayed(void)
 static unsigned decide(unsigned options, unsigned allowed, unsigned wanted)
 {
 	struct decisions *d = decisions();
-	unsigned taken = wanted;
+	unsigned chosen = wanted;
 
 	if (d->count == MAX_CHOICES)
 		fail("livelock: %d decisions, and no end", MAX_CHOICES);
 	if (d->search == DEPTH_FIRST || d->search == REPLAY)
-		taken = d->count < d->known ? d->list[d->count].taken : 0;
-	if (taken >= options && d->search == REPLAY)
-		refuse("decision %u has options 0 to %u, not %u", d->count, options - 1, taken);
+		chosen = d->count < d->known ? d->list[d->count].chosen : 0;
+	if (chosen >= options && d->search == REPLAY)
+		refuse("decision %u has options 0 to %u, not %u", d->count, options - 1, chosen);
 	if (d->search == DEPTH_FIRST && d->count < d->known && d->list[d->count].options != allowed)
 		fail("decision %u had %u options before, and now %u: the scenario depends on more "
 		     "than the seed",
 		     d->count, d->list[d->count].options, allowed);
-	if (taken >= allowed)
-		taken = 0;
-	d->list[d->count++] = (struct decision){(uint16_t)allowed, (uint16_t)taken};
-	return taken;
+	if (chosen >= allowed)
+		chosen = 0;
+	d->list[d->count++] = (struct decision){(uint16_t)allowed, (uint16_t)chosen};
+	return chosen;
 }
 
 static uint64_t priority_of(unsigned candidate)
@@ -283,15 +283,15 @@ static unsigned at_random(unsigned count, bool present_first)
 }
 
 /*
- * Which of the candidates goes on. That it is another one than the present thread, though that could, is
- * a preemption; and so it is if time passes though a thread could go on, or if a thread that yields goes on though
- * another could: else a loop that yields would have executions without end.
+ * Which of the candidates goes on. That it is another one than the present thread, though that could, is a preemption;
+ * and so it is if time passes though a thread could go on, or if a thread that yields goes on though another could:
+ * else a loop that yields would have executions without end.
  */
 unsigned search_schedule(const unsigned *candidates, unsigned count, bool present_first)
 {
 	struct decisions *d = decisions();
 	bool clock = candidates[count - 1] == CLOCK;
-	unsigned threads = count - clock, allowed = count, taken, wanted = 0;
+	unsigned threads = count - clock, allowed = count, chosen, wanted = 0;
 	bool yields = threads > 1 && candidates[threads - 1] == explorer->present;
 
 	if (count == 1)
@@ -302,11 +302,11 @@ unsigned search_schedule(const unsigned *candidates, unsigned count, bool presen
 		wanted = highest(candidates, count);
 	else if (d->search == RANDOM)
 		wanted = at_random(count, present_first);
-	taken = decide(count, allowed, wanted);
-	if (taken &&
-	    (present_first || candidates[taken] == CLOCK || candidates[taken] == explorer->present))
+	chosen = decide(count, allowed, wanted);
+	if (chosen && (present_first || candidates[chosen] == CLOCK ||
+	               candidates[chosen] == explorer->present))
 		d->preemptions--;
-	return taken;
+	return chosen;
 }
 
 static unsigned *limit_of(enum choice choice)
@@ -332,16 +332,16 @@ unsigned search_choose(enum choice choice, unsigned options)
 	static const uint8_t one_of[CHOICES] = {
 	        [OLD_VALUE] = 4, [ALLOCATION] = 8, [SIGNALLED] = 1, [SPURIOUS] = 16, [SPIN] = 4};
 	struct decisions *d = decisions();
-	unsigned *limit = limit_of(choice), wanted = 0, taken;
+	unsigned *limit = limit_of(choice), wanted = 0, chosen;
 
 	if (options < 2 || (choice == ALLOCATION && !d->failures))
 		return 0;
 	if (random_below(&d->random, one_of[choice]) == 0)
 		wanted = (unsigned)random_below(&d->random, options);
-	taken = decide(options, limit && !*limit ? 1 : options, wanted);
-	if (taken && limit)
+	chosen = decide(options, limit && !*limit ? 1 : options, wanted);
+	if (chosen && limit)
 		--*limit;
-	return taken;
+	return chosen;
 }
 
 void explore_failures(unsigned most)
@@ -364,8 +364,8 @@ void search_print_seed(void)
 	}
 	printf("d");
 	for (unsigned i = 0; i < d->count; i++)
-		if (d->list[i].taken) {
-			printf("%s%u:%u", first ? "" : ",", i, d->list[i].taken);
+		if (d->list[i].chosen) {
+			printf("%s%u:%u", first ? "" : ",", i, d->list[i].chosen);
 			first = false;
 		}
 }

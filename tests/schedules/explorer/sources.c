@@ -29,7 +29,7 @@ struct sources {
 	char object[SYMBOL + 24];
 };
 
-/* argv[0] would not do: the shell may have found the program in PATH. */
+/* Not argv[0]: the shell may have found the program in PATH. */
 static struct sources *sources(void)
 {
 	static struct sources *all;
@@ -79,7 +79,7 @@ static void set_source(struct source *source, char *line)
 	snprintf(source->text, SOURCE, "%.60s (%.80s)", slash ? slash + 1 : file + 4, line);
 }
 
-/* "0x401234" begins an answer; the lines that follow are the lines, the innermost function first. */
+/* "0x401234" begins an answer; the lines that follow are source lines, the innermost function first. */
 static void read_answers(FILE *answers)
 {
 	struct source *source = NULL;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the program would get from the system: threads, mutexes, condition variables, memory, time and random
- * numbers. The linker sends the calls here (--wrap, see link.txt). Each is a scheduling point.
+ * What the program would get from the system: threads, mutexes, condition variables, memory, time and random numbers.
+ * The linker sends the calls here (--wrap, see link.txt). Each is a scheduling point.
  *
- * A mutex is a struct mutex in the memory of a pthread_mutex_t. A condition variable needs no memory: the
- * threads know what they wait for.
+ * A mutex is a struct mutex in the memory of a pthread_mutex_t. A condition variable needs no memory: the threads know
+ * what they wait for.
  *
  * Outside of executions the functions of memory do what they always do, and the others are not called.
  */
@@ -88,7 +88,7 @@ _Noreturn void __real__exit(int status);
 _Noreturn void __real__Exit(int status);
 _Noreturn void __real_quick_exit(int status);
 
-/* The mutex's memory must be there, whoever uses it. */
+/* The memory of the mutex must not have been freed. */
 static struct mutex *use_mutex(pthread_mutex_t *given, enum step step, uintptr_t pc)
 {
 	struct mutex *mutex = mutex_of(given);
@@ -301,7 +301,7 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, v
 		return EAGAIN;
 	}
 	number = thread_start(run, arg);
-	if (number == NOBODY)
+	if (number == NO_THREAD)
 		fail("more than %d threads", MAX_THREADS);
 	step_value(number, false);
 	writes(thread, sizeof(*thread), CALLER);
@@ -555,7 +555,7 @@ void explore_point(void)
 	scheduling_point(POINT, NULL, CALLER);
 }
 
-/* Whoever ends the program would end the search, too, and nobody would notice. */
+/* A scenario that ends the program would end the search, too, without a report. */
 
 #define EXIT(name)                                         \
 	_Noreturn void __wrap_##name(int status);          \
@@ -573,7 +573,9 @@ EXIT(_exit)
 EXIT(_Exit)
 EXIT(quick_exit)
 
-/* What the explorer does not know would block all threads, or none, or tell the real time: so it is refused. */
+/*
+ * Calls that the explorer does not support would block all threads, or none, or read the real time: they are refused.
+ */
 
 #define REFUSE(name, instead)                   \
 	_Noreturn void __wrap_##name(void);     \
