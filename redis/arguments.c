@@ -9,7 +9,7 @@ const char *const state_names[STATES] = {"waiting", "due", "leased", "dead"};
 
 enum { QUOTED_MAX = 64 };
 
-/* A client's value inside an error: cut short, and nothing in it that could break the line. */
+/* A client's value for an error message: cut to QUOTED_MAX bytes, and without bytes that could break the line. */
 static void quote(char text[QUOTED_MAX + 1], const RedisModuleString *value)
 {
 	size_t size, n = 0;
@@ -43,7 +43,7 @@ bool args_left(const struct args *args)
 	return args->next < args->argc;
 }
 
-bool args_take(struct args *args, const char *word)
+bool args_accept(struct args *args, const char *word)
 {
 	if (!arg_is(args->argv[args->next], word))
 		return false;
@@ -69,7 +69,7 @@ bool arg_number(RedisModuleCtx *ctx, const RedisModuleString *arg, const char *n
 	return false;
 }
 
-/* Whether the option before has a value, and had none yet. */
+/* Whether a value follows the option, and the option was not given before. */
 static bool has_value(const struct args *args, bool given)
 {
 	RedisModuleString *option = args->argv[args->next - 1];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* PAWL.SCAN, PAWL.RANGE and PAWL.SWEEP: many tasks at once, and no more of them than COUNT says. */
+/* PAWL.SCAN, PAWL.RANGE and PAWL.SWEEP: many tasks in one command, bounded by COUNT. */
 #include <stdio.h>
 
 #include "commands.h"
@@ -25,20 +25,20 @@ static void reply_item(struct visit *visit, const struct task *task, const char 
 }
 
 /*
- * Cursors are the upper 48 bits of the table's: the lower ones are zero in any table that fits into
- * memory, and some clients know integers up to 2^53 only.
+ * A client's cursor is the upper 48 bits of the table's cursor. The lower bits are zero in any table that fits into
+ * memory, and some clients handle integers up to 2^53 only.
  */
 enum { CURSOR_SHIFT = 16 };
 #define CURSOR_MAX (UINT64_MAX >> CURSOR_SHIFT)
 
-/* PAWL.SCAN, or PAWL.SWEEP, which walks as it does. */
+/* PAWL.SCAN, or PAWL.SWEEP, which goes through the buckets in the same way. */
 struct scan {
 	struct visit visit;
 	struct filter filter;
 	uint64_t cursor, count;
 	bool count_given, payloads, sweeps, force;
 	long found;
-	struct task **condemned; /* of one bucket */
+	struct task **condemned; /* the tasks of one bucket that SWEEP will delete */
 	size_t condemned_count, condemned_room;
 };
 
@@ -67,7 +67,7 @@ static void scan_task(struct task *task, void *arg)
 	scan->found++;
 }
 
-/* The cursor after as many buckets as tasks are asked for: that is about one task each, before they are filtered. */
+/* The cursor COUNT buckets further on: a bucket holds about one task. */
 static uint64_t cursor_after(const struct scan *scan)
 {
 	uint64_t cursor = scan->cursor, steps = scan->count;
@@ -108,8 +108,8 @@ static void condemn(struct task *task, void *arg)
 }
 
 /*
- * A bucket at a time: its tasks are found first and deleted then, for with every task that goes two buckets may become
- * one. The cursor stays true all the while (ids.h).
+ * For each bucket, first collect its tasks, then delete them: each deletion may merge two buckets. The cursor stays valid
+ * (ids.h).
  */
 static uint64_t sweep(struct scan *scan, struct effects *effects)
 {
@@ -123,7 +123,7 @@ static uint64_t sweep(struct scan *scan, struct effects *effects)
 		while (scan->condemned_count > 0) {
 			struct task *task = scan->condemned[--scan->condemned_count];
 
-			effects_drop(effects, task);
+			effects_delete(effects, task);
 			metrics_find(&scan->visit, task);
 			queue_delete(scan->visit.queue, task);
 		}
@@ -158,14 +158,14 @@ static void reply_nothing(const struct scan *scan)
 
 static bool read_scan_option(struct args *args, struct scan *scan)
 {
-	if (args_take(args, "COUNT"))
+	if (args_accept(args, "COUNT"))
 		return args_number(args, "COUNT", 1, ARG_COUNT_MAX, &scan->count,
 		                   &scan->count_given);
-	if (args_take(args, "MATCH"))
+	if (args_accept(args, "MATCH"))
 		return filter_match(args, &scan->filter);
-	if (!scan->sweeps && args_take(args, "PAYLOADS"))
+	if (!scan->sweeps && args_accept(args, "PAYLOADS"))
 		return scan->payloads = true;
-	if (scan->sweeps && args_take(args, "FORCE"))
+	if (scan->sweeps && args_accept(args, "FORCE"))
 		return scan->force = true;
 	return filter_option(args, &scan->filter,
 	                     scan->sweeps ? "COUNT, STATE, MATCH, FROM, TO, FORCE"
@@ -218,7 +218,7 @@ int command_sweep(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 	return scan_or_sweep(ctx, argv, argc, true);
 }
 
-/* How much of it is shown. */
+/* How many tasks PAWL.RANGE shows, and how many bytes of each payload. */
 struct extent {
 	uint64_t count, head;
 };
@@ -245,11 +245,11 @@ static bool read_range(struct args *args, struct filter *filter, struct extent *
 	good = arg_number(args->ctx, args->argv[2], "from-ms", 0, INT64_MAX, &filter->span.from) &&
 	       arg_number(args->ctx, args->argv[3], "to-ms", 0, INT64_MAX, &filter->span.to);
 	while (good && args_left(args)) {
-		if (args_take(args, "COUNT"))
+		if (args_accept(args, "COUNT"))
 			good = args_number(args, "COUNT", 1, ARG_COUNT_MAX, &extent->count, &given);
-		else if (args_take(args, "STATE"))
+		else if (args_accept(args, "STATE"))
 			good = filter_state(args, filter);
-		else if (args_take(args, "HEAD"))
+		else if (args_accept(args, "HEAD"))
 			good = args_head(args, &extent->head);
 		else
 			good = args_unknown(args, "COUNT, STATE, HEAD");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* PAWL.CANCEL and PAWL.MOVE: what anybody may do to a task, to a leased one only by FORCE. */
+/* PAWL.CANCEL and PAWL.MOVE: they need no token. Leased tasks are refused without FORCE. */
 #include "arguments.h"
 #include "commands.h"
 #include "metrics.h"
@@ -44,7 +44,7 @@ static void cancel(struct visit *visit, RedisModuleString **ids, int count)
 
 		if (!task)
 			continue;
-		effects_drop(&effects, task);
+		effects_delete(&effects, task);
 		metrics_find(visit, task);
 		queue_delete(visit->queue, task);
 		cancelled++;
@@ -110,7 +110,7 @@ int command_move(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 		reply_error(ctx, "ERR the task with id", argv[2], " is dead; see PAWL.DEAD");
 	else if (!force && refuse_leased(&visit, task, argv[2]))
 		;
-	else if (task->place == PLACE_DYING)
+	else if (task->timeline == ON_DYING)
 		reply_error(ctx, "ERR the task with id", argv[2],
 		            " is leased for the last time and has no try left; see PAWL.DEAD");
 	else

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The server's wall clock, in milliseconds; or, in tests, a clock that stands still until it is set. */
+/* The server's wall clock in milliseconds; in tests, a clock that only clock_set() changes. */
 #ifndef PAWL_REDIS_CLOCK_H
 #define PAWL_REDIS_CLOCK_H
 
@@ -8,7 +8,7 @@
 
 uint64_t clock_now(void);
 
-/* From now on the time is `ms`, until it is set again. */
+/* The time is `ms` until the next call. */
 void clock_set(uint64_t ms);
 bool clock_is_set(void);
 

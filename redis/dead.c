@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* PAWL.DEAD: tasks that were delivered MAXTRIES times and never acknowledged. They are taken as any others, by take.c. */
+/* PAWL.DEAD: tasks that were delivered MAXTRIES times and never acknowledged. PAWL.DEAD TAKE is in take.c. */
 #include "arguments.h"
 #include "commands.h"
 #include "metrics.h"

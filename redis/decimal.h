@@ -5,9 +5,9 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { DECIMAL_TEXT = 20 }; /* the most digits that a number has */
+enum { DECIMAL_TEXT = 20 }; /* digits in the largest number */
 
-/* A number in decimal; returns the end. Two digits at a time: each needs the one before, and a division is slow. */
+/* Write a number in decimal; returns the end. Two digits at a time, which halves the number of divisions. */
 static inline char *decimal_write(char *to, uint64_t value)
 {
 	static const char pairs[] = "00010203040506070809101112131415161718192021222324"
@@ -26,7 +26,7 @@ static inline char *decimal_write(char *to, uint64_t value)
 	return to + count;
 }
 
-/* What a hexadecimal digit stands for; -1: it is none, or a capital letter. A table, as no branch could be foretold. */
+/* The value of a lower-case hexadecimal digit, or -1. A table, since a branch would be unpredictable. */
 static inline int hex_digit(char c)
 {
 	static const unsigned char above[256] = {

@@ -3,7 +3,7 @@
 
 #include "queue.h"
 
-enum { BUCKETS = 64 }; /* moved between two looks at the time */
+enum { BUCKETS = 64 }; /* moved between two checks whether the time is over */
 
 static void *move(void *memory, void *ctx)
 {
@@ -11,8 +11,8 @@ static void *move(void *memory, void *ctx)
 }
 
 /*
- * A large queue is moved in several calls, with commands in between, and the server keeps the cursor: that of a scan
- * of ids, which stays true meanwhile. All but the tasks is moved in the first one: it is a small part.
+ * A large queue is moved in several calls, with commands between them. The server keeps the cursor, which is that of a
+ * scan of the ids and stays valid. The first call also moves everything but the tasks, which is a small part.
  */
 int defrag_queue(RedisModuleDefragCtx *ctx, RedisModuleString *key, void **value)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Active defragmentation: the server asks for a value's memory to be moved to where it lies closely. */
+/* Active defragmentation: the server asks the module to move a value's memory to denser pages. */
 #ifndef PAWL_REDIS_DEFRAG_H
 #define PAWL_REDIS_DEFRAG_H
 
 #include "redis_module.h"
 
-/* Returns 0 when it is through, 1 if it has to go on. */
+/* Returns 0 when the queue is done, 1 to be called again. */
 int defrag_queue(RedisModuleDefragCtx *ctx, RedisModuleString *key, void **value);
 
 #endif

@@ -5,18 +5,18 @@
 #include "memory.h"
 #include "metrics.h"
 
-/* A task as its taker gets it. */
+/* One delivered task. */
 struct delivery {
 	struct task *task; /* in a parcel: a copy */
 	uint64_t due;
-	struct token token; /* all zeroes: delivered for good */
+	struct token token; /* all zeroes: no lease */
 	bool dead;
 };
 
-/* How its id and its token are written: for the reply and for the replicas. */
+/* The id and the token as text: for the reply and for the replicas. */
 struct texts {
 	char id[TASK_ID_TEXT], token[TOKEN_TEXT];
-	size_t id_size, token_size; /* without a token 0 */
+	size_t id_size, token_size; /* token_size is 0 without a token */
 };
 
 static void write_texts(struct texts *texts, const struct delivery *delivery)
@@ -37,7 +37,7 @@ void reply_reason(RedisModuleCtx *ctx, const struct task *task)
 		RedisModule_ReplyWithStringBuffer(ctx, (const char *)note.reason, note.reason_size);
 }
 
-/* [id, payload, tries, due-ms, token], and of a dead task the reason. */
+/* [id, payload, tries, due-ms, token], and for a dead task the reason. */
 static void reply_delivery(RedisModuleCtx *ctx, const struct delivery *delivery,
                            const struct texts *texts)
 {
@@ -57,7 +57,7 @@ static void reply_delivery(RedisModuleCtx *ctx, const struct delivery *delivery,
 		reply_reason(ctx, task);
 }
 
-/* What comes before the list of deliveries. */
+/* Begin the reply [key, deliveries]. */
 static void reply_key(RedisModuleCtx *ctx, const RedisModuleString *key)
 {
 	size_t size;
@@ -123,12 +123,12 @@ struct task *take_first(struct queue *queue, const struct take *take, uint64_t n
 	return take->dead ? queue_first_dead(queue, now) : queue_first_due(queue, now);
 }
 
-uint64_t take_again(struct queue *queue, bool dead)
+uint64_t take_next(struct queue *queue, bool dead)
 {
-	return dead ? queue_look_again_dead(queue) : queue_look_again(queue);
+	return dead ? queue_next_dead(queue) : queue_next_due(queue);
 }
 
-/* A dead task had its tries, and is neither early nor late. */
+/* Not called for dead tasks: they have used up their tries, and are not late. */
 static void count_try(struct visit *visit, struct task *task)
 {
 	if (task->tries < TASK_TRIES_MAX)
@@ -162,15 +162,15 @@ static void deliver_one(struct visit *visit, struct task *task, const struct tak
 		effects_set_id(effects, task, texts.token, texts.token_size, texts.id,
 		               texts.id_size);
 	} else if (finish_task(visit, task, effects)) {
-		effects_drop_id(effects, texts.id, texts.id_size);
+		effects_delete_id(effects, texts.id, texts.id_size);
 	}
 }
 
 /*
- * Whether it is plain that as many tasks will be delivered as are asked for. A length that is told later costs: the server
- * then begins a block of 16 KB for what follows.
+ * Whether take->count tasks are known to be deliverable. If not, the reply's length is set afterwards, which is slower:
+ * the server then allocates a block of 16 KB.
  */
-static bool all_there(const struct visit *visit, const struct take *take)
+static bool count_is_known(const struct visit *visit, const struct take *take)
 {
 	if (take->count == 1)
 		return true;
@@ -191,7 +191,7 @@ void deliver(struct visit *visit, const struct take *take, struct parcel *parcel
 	struct task *task;
 	long count = 0, length = REDISMODULE_POSTPONED_LEN;
 
-	if (all_there(visit, take))
+	if (count_is_known(visit, take))
 		length = (long)take->count;
 	effects_begin(&effects, visit);
 	if (!parcel)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Giving tasks to a taker, due ones or dead ones: at once, or when a blocked one is served. */
+/* Delivering due or dead tasks to a taker: in the reply to its command, or later if it is blocked. */
 #ifndef PAWL_REDIS_DELIVER_H
 #define PAWL_REDIS_DELIVER_H
 
@@ -8,43 +8,42 @@
 
 struct take {
 	uint64_t count;
-	uint64_t lease_ms; /* 0: delivered is done */
-	bool dead;         /* it is dead tasks that are asked for */
+	uint64_t lease_ms; /* 0: no lease, the task is deleted */
+	bool dead;         /* deliver dead tasks */
 	bool names_key;    /* the reply is [key, deliveries] */
 };
 
-/* Tasks that were delivered to a taker which has not been told yet: copies, as they were then. */
+/* Copies of the tasks that were delivered to a blocked taker and are not in a reply yet. */
 struct parcel {
-	RedisModuleString *key; /* NULL: the reply does not name it */
+	RedisModuleString *key; /* NULL: the reply has no key */
 	struct delivery *deliveries;
 	size_t count;
 };
 
-/* The task that is delivered next, or NULL. */
+/* The task to deliver now, or NULL. */
 struct task *take_first(struct queue *queue, const struct take *take, uint64_t now);
-/* When there will be one, PAWL_NEVER if none is to be. */
-uint64_t take_again(struct queue *queue, bool dead);
+/* When there will be a task to deliver; PAWL_NEVER: nothing is pending. */
+uint64_t take_next(struct queue *queue, bool dead);
 
 /*
- * Deliver up to take->count tasks, and reply with them; or, if there is a parcel, put them into it. At least one must
- * be there.
+ * Deliver up to take->count tasks: in a reply, or into the parcel if there is one. take_first() must have found a task.
  */
 void deliver(struct visit *visit, const struct take *take, struct parcel *parcel);
 /*
- * When a lease of so many milliseconds ends: later if the queue backs off. No second time is kept for when a task comes
- * back whose lease lapsed; its holder simply has longer.
+ * When a lease of `ms` milliseconds ends. The queue's backoff is added: a task has only one time, so a lease that lapses
+ * ends when the task is due again.
  */
 uint64_t lease_end(const struct visit *visit, const struct task *task, uint64_t ms);
 /*
- * It is done: delivered for good, or acknowledged. A periodic task is due again, and any other is deleted. Returns
- * whether it was deleted: that is yours to tell the effects.
+ * The task is done: delivered without a lease, or acknowledged. A periodic task is scheduled again, any other is deleted.
+ * Returns whether it was deleted; the caller then records that in the effects.
  */
 bool finish_task(struct visit *visit, struct task *task, struct effects *effects);
-/* Reply as deliver would have. */
+/* Reply with the tasks in the parcel, in the form that deliver() replies. */
 void parcel_reply(RedisModuleCtx *ctx, const struct parcel *parcel);
 void parcel_free(struct parcel *parcel);
 
-/* Reply with why it was given back the last time, or nil. */
+/* Reply with the reason of the last NACK, or nil. */
 void reply_reason(RedisModuleCtx *ctx, const struct task *task);
 
 #endif

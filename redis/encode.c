@@ -21,7 +21,7 @@ enum { NUMBER_MAX = 10, TOKEN_SIZE = 8, SHORT_ID_SIZE = 14 };
 
 /* Writing */
 
-/* The most that a task takes but for its payload. */
+/* REST_MAX: the largest size of a task without its payload. */
 enum {
 	STEP = 64 * 1024,
 	REST_MAX = 1 + 8 * NUMBER_MAX + TOKEN_SIZE + TASK_ID_MAX + TASK_REASON_MAX
@@ -63,7 +63,7 @@ static unsigned note_flags(const struct task *task)
 
 static unsigned flags_of(const struct task *task)
 {
-	unsigned state = task->leased ? LEASED : task->place == PLACE_DEAD ? DEAD : WAITING;
+	unsigned state = task->leased ? LEASED : task->timeline == ON_DEAD ? DEAD : WAITING;
 
 	return state | (task->made_here ? SHORT_ID : 0u) | (task->tries ? HAS_TRIES : 0u) |
 	       (task->max_tries ? HAS_MAX_TRIES : 0u) | note_flags(task);
@@ -89,10 +89,8 @@ void encode_task(struct bytes *to, const struct task *task, uint64_t *last)
 
 	reserve(to, REST_MAX + (size_t)task->payload_size);
 	to->data[to->size++] = (unsigned char)flags;
-	write_number(
-	        to,
-	        task->at -
-	                *last); /* from one timeline to the next it may go back: it wraps, and wraps again */
+	/* It may be negative where the next timeline begins. It wraps, and reading wraps it back. */
+	write_number(to, task->at - *last);
 	*last = task->at;
 	if (flags & HAS_TRIES)
 		write_number(to, task->tries);
@@ -108,7 +106,7 @@ void encode_task(struct bytes *to, const struct task *task, uint64_t *last)
 	write_note(to, task);
 }
 
-/* Reading. Once something is wrong, `wrong` says what, and all that is read is zero. */
+/* Reading. After an error, `wrong` says what it was, and everything read is zero. */
 
 struct reader {
 	const unsigned char *at, *end;
@@ -166,7 +164,7 @@ static void read_id(struct reader *from, unsigned flags, struct task_id *id)
 		from->wrong = "an id is malformed";
 }
 
-/* What was read of a task before it is made. */
+/* The fields of a task, before it is allocated. */
 struct record {
 	unsigned flags;
 	uint64_t at, tries, max_tries, token, payload_size;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* PAWL.EVERY: a task that is due again each time it is done. */
+/* PAWL.EVERY: periodic tasks. */
 #include <string.h>
 
 #include "arguments.h"
@@ -23,7 +23,7 @@ static bool read_every(struct args *args, struct every *every)
 		return false;
 	every->payload = RedisModule_StringPtrLen(args->argv[4], &every->payload_size);
 	while (args_left(args)) {
-		if (!args_take(args, "AT"))
+		if (!args_accept(args, "AT"))
 			return args_unknown(args, "AT");
 		if (!args_number(args, "AT", 0, TASK_TIME_MAX, &every->at, &every->at_given))
 			return false;
@@ -31,7 +31,7 @@ static bool read_every(struct args *args, struct every *every)
 	return true;
 }
 
-/* The first time, from which all later ones are counted. It may be in the past; then it is due at once. */
+/* The first time, from which all later ones are counted. If it is in the past, the task is due at once. */
 static uint64_t first_time(const struct visit *visit, const struct every *every)
 {
 	return every->at_given ? every->at : visit->now + every->period;
@@ -60,7 +60,7 @@ static bool other_payload(const struct every *every, const struct task *task)
 	       memcmp(every->payload, task_payload(task), task->payload_size) != 0;
 }
 
-/* The task in place of the one that is there. A lease goes on, and other times are for when it is over. */
+/* Replace a periodic task. A lease continues; new times apply when it is over. */
 static struct task *replace(struct visit *visit, struct task *there, const struct every *every)
 {
 	struct note note = task_note(there);
@@ -108,7 +108,7 @@ static void put(struct visit *visit, const struct every *every)
 	visit_changed(visit, "pawl.every");
 }
 
-/* Whether a task that is not periodic has the id; then the reply says so. */
+/* Whether a task that is not periodic has the id; then an error is replied. */
 static bool in_the_way(struct visit *visit, const struct every *every, RedisModuleString *id)
 {
 	const struct task *there = visit->queue ? queue_find(visit->queue, &every->id) : NULL;

@@ -17,12 +17,12 @@ bool filter_match(struct args *args, struct filter *filter)
 
 bool filter_option(struct args *args, struct filter *filter, const char *allowed)
 {
-	if (args_take(args, "STATE"))
+	if (args_accept(args, "STATE"))
 		return filter_state(args, filter);
-	if (args_take(args, "FROM"))
+	if (args_accept(args, "FROM"))
 		return args_number(args, "FROM", 0, INT64_MAX, &filter->span.from,
 		                   &filter->from_given);
-	if (args_take(args, "TO"))
+	if (args_accept(args, "TO"))
 		return args_number(args, "TO", 0, INT64_MAX, &filter->span.to, &filter->to_given);
 	return args_unknown(args, allowed);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which tasks a command is about: the options STATE, MATCH, FROM and TO. */
+/* The options STATE, MATCH, FROM and TO, which select tasks. */
 #ifndef PAWL_REDIS_FILTER_H
 #define PAWL_REDIS_FILTER_H
 
@@ -7,9 +7,9 @@
 #include "glob.h"
 #include "queue.h"
 
-/* FILTER_ALL lets all pass. */
+/* FILTER_ALL passes every task. */
 struct filter {
-	struct queue_span span; /* `now` is set when the key is visited */
+	struct queue_span span; /* the caller sets `now` once the key is open */
 	struct glob glob;
 	RedisModuleString *state, *match; /* as given, or NULL */
 	bool from_given, to_given;
@@ -19,14 +19,14 @@ struct filter {
 		.span = {.to = UINT64_MAX, .state = STATES } \
 	}
 
-/* What follows STATE, or MATCH, which args_take has passed over. */
+/* The value of STATE or MATCH, after args_accept() has found the option. */
 bool filter_state(struct args *args, struct filter *filter);
 bool filter_match(struct args *args, struct filter *filter);
-/* The next argument, which must be STATE, FROM or TO; `allowed` is for the error if it is not. */
+/* Read STATE, FROM or TO with its value. For any other argument reply an error that lists `allowed`. */
 bool filter_option(struct args *args, struct filter *filter, const char *allowed);
 /* Whether any of them was given. */
 bool filter_given(const struct filter *filter);
-/* Whether the task passes; its id reads so. */
+/* Whether the task passes. `id` is its id as text. */
 bool filter_passes(const struct filter *filter, const struct task *task, const char *id,
                    size_t id_size);
 

@@ -7,7 +7,7 @@ static bool between(char a, char b, char c)
 	return a <= b ? c >= a && c <= b : c >= b && c <= a;
 }
 
-/* The part from `[` to `]`, or to the end of the pattern. *p is left behind it. */
+/* Match c with a class: from `[` to `]`, or to the end of the pattern. *p moves past it. */
 static bool in_class(const char **p, const char *end, char c)
 {
 	const char *at = *p + 1;
@@ -27,7 +27,7 @@ static bool in_class(const char **p, const char *end, char c)
 	return found != negated;
 }
 
-/* Whether c fits the part at *p, which is no `*`. *p is left behind that part. */
+/* Match c with the part at *p, which is not `*`. *p moves past that part. */
 static bool fits(const char **p, const char *end, char c)
 {
 	if (**p == '[')
@@ -40,8 +40,8 @@ static bool fits(const char **p, const char *end, char c)
 }
 
 /*
- * After a byte that does not fit, the last `*` takes one byte more. No earlier one has to: what it could take, the last
- * one can.
+ * After a byte that does not match, retry with one byte more for the last `*`. Earlier stars need no retry: the last one
+ * can match anything that they could.
  */
 bool glob_matches(const struct glob *glob, const char *text, size_t size)
 {

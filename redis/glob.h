@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Patterns as the server's KEYS has them: `*` any text, `?` any byte, `[a-c]` and `[^a-c]` one of these bytes or none
- * of them, `\` before a byte that means itself. The server does not lend its own.
+ * Patterns as in the command KEYS: `*` any text, `?` any byte, `[a-c]` one of these bytes, `[^a-c]` any other byte, `\x`
+ * the byte x. The server's own function is not part of its module interface.
  */
 #ifndef PAWL_REDIS_GLOB_H
 #define PAWL_REDIS_GLOB_H
@@ -9,7 +9,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { GLOB_MAX = 255 }; /* bytes in a pattern: with a text of as many, some 65,000 steps at most */
+enum {
+	GLOB_MAX = 255
+}; /* bytes in a pattern: with a text of the same size, some 65,000 steps at most */
 
 struct glob {
 	const char *pattern; /* borrowed */

@@ -5,8 +5,8 @@
 #include "memory.h"
 
 /*
- * Up to FEW tasks there is no table: a chain is as quick to search. SEGMENT is the size of the steps
- * in which memory is taken, and small enough to be taken without a thought.
+ * Up to FEW tasks there is no table: one list is as quick to search. SEGMENT is the number of buckets that are allocated
+ * at a time, few enough to be quick.
  */
 enum { FEW = 8, SEGMENT_BITS = 9, SEGMENT = 1 << SEGMENT_BITS, SPLITS_AHEAD = 8 };
 
@@ -22,7 +22,7 @@ static uint64_t hash_of_task(const struct task *task)
 	return hash_of(task->data, task->id_size);
 }
 
-/* The number of low bits that tell `buckets` buckets apart, those not split yet by one bit less. */
+/* How many low bits of the hash select one of `buckets` buckets; one bit less for those that are not split yet. */
 static unsigned depth_of(size_t buckets)
 {
 	return buckets > 1 ? 64u - (unsigned)__builtin_clzll(buckets - 1) : 0;
@@ -33,7 +33,7 @@ static uint64_t low_bits(uint64_t hash, unsigned bits)
 	return hash & ((UINT64_C(1) << bits) - 1);
 }
 
-/* Bits of the hash that bucket `index` is chosen by. */
+/* How many bits of the hash select bucket `index`. */
 static unsigned bits_of(const struct ids *ids, uint64_t index)
 {
 	unsigned depth = depth_of(ids->buckets);
@@ -57,15 +57,15 @@ static struct task **bucket_at(const struct ids *ids, uint64_t index)
 	return &ids->segments[index >> SEGMENT_BITS][index & (SEGMENT - 1)];
 }
 
-static struct task **chain_of(struct ids *ids, const struct task *task)
+static struct task **bucket_of(struct ids *ids, const struct task *task)
 {
 	return ids->segments ? bucket_at(ids, index_of(ids, hash_of_task(task))) : &ids->few;
 }
 
-static void link_to(struct task **chain, struct task *task)
+static void link_to(struct task **bucket, struct task *task)
 {
-	task->chain = *chain;
-	*chain = task;
+	task->next_in_bucket = *bucket;
+	*bucket = task;
 }
 
 static void add_segment(struct ids *ids)
@@ -79,9 +79,8 @@ static void add_segment(struct ids *ids)
 }
 
 /*
- * Buckets are split one after the other. So what a split will read is known some tasks before, and is fetched then: the
- * first task of a bucket SPLITS_AHEAD splits before it, and each further one, which only the one before it tells, two
- * splits later.
+ * Buckets are split in order, so the tasks that a split will read are known in advance. The first task of a bucket is
+ * prefetched SPLITS_AHEAD splits before, and each further one two splits later: only then is its address known.
  */
 static void prefetch_split(const struct ids *ids, uint64_t index)
 {
@@ -91,7 +90,7 @@ static void prefetch_split(const struct ids *ids, uint64_t index)
 		if (index + ahead < ids->buckets)
 			task = *bucket_at(ids, index + ahead);
 		for (unsigned i = ahead; task && i < SPLITS_AHEAD; i += 2)
-			task = task->chain;
+			task = task->next_in_bucket;
 		if (task)
 			task_prefetch(task);
 	}
@@ -111,8 +110,8 @@ static void split(struct ids *ids)
 	task = *from;
 	*from = NULL;
 	for (; task; task = next) {
-		next = task->chain;
-		link_to(chain_of(ids, task), task);
+		next = task->next_in_bucket;
+		link_to(bucket_of(ids, task), task);
 	}
 }
 
@@ -123,7 +122,7 @@ static void merge(struct ids *ids)
 
 	to = bucket_at(ids, low_bits(last, depth_of(ids->buckets) - 1));
 	for (task = *from; task; task = next) {
-		next = task->chain;
+		next = task->next_in_bucket;
 		link_to(to, task);
 	}
 	*from = NULL;
@@ -140,8 +139,8 @@ static void open_table(struct ids *ids)
 	ids->buckets = FEW;
 	ids->few = NULL;
 	for (; task; task = next) {
-		next = task->chain;
-		link_to(chain_of(ids, task), task);
+		next = task->next_in_bucket;
+		link_to(bucket_of(ids, task), task);
 	}
 }
 
@@ -151,7 +150,7 @@ static void close_table(struct ids *ids)
 		struct task *task = *bucket_at(ids, i), *next;
 
 		for (; task; task = next) {
-			next = task->chain;
+			next = task->next_in_bucket;
 			link_to(&ids->few, task);
 		}
 	}
@@ -183,7 +182,7 @@ struct task *ids_find(const struct ids *ids, const struct task_id *id)
 	if (ids->segments)
 		task = *bucket_at(ids, index_of(ids, hash_of(id->bytes, id->size)));
 	while (task && !task_has_id(task, id))
-		task = task->chain;
+		task = task->next_in_bucket;
 	return task;
 }
 
@@ -197,20 +196,20 @@ void ids_add(struct ids *ids, struct task *task)
 {
 	if (!ids->segments && ids->count == FEW)
 		open_table(ids);
-	link_to(chain_of(ids, task), task);
+	link_to(bucket_of(ids, task), task);
 	ids->count++;
 	if (ids->segments && ids->count > ids->buckets)
 		split(ids);
 }
 
-/* A quarter fewer before it shrinks: a queue that goes up and down does not split and merge all the time. */
+/* The table shrinks only when a quarter of the buckets is too many: a count that varies causes few splits and merges. */
 void ids_remove(struct ids *ids, struct task *task)
 {
-	struct task **link = chain_of(ids, task);
+	struct task **link = bucket_of(ids, task);
 
 	while (*link != task)
-		link = &(*link)->chain;
-	*link = task->chain;
+		link = &(*link)->next_in_bucket;
+	*link = task->next_in_bucket;
 	ids->count--;
 	if (!ids->segments)
 		return;
@@ -235,14 +234,14 @@ void ids_scan(const struct ids *ids, uint64_t cursor, void (*fn)(struct task *, 
 	if (ids->segments)
 		task = *bucket_at(ids, index_of(ids, reversed(cursor)));
 	for (; task; task = next) {
-		next = task->chain;
-		if (reversed(hash_of_task(task)) >=
-		    cursor) /* else it was met before two buckets merged */
+		next = task->next_in_bucket;
+		/* An earlier hash was scanned already, before two buckets merged. */
+		if (reversed(hash_of_task(task)) >= cursor)
 			fn(task, arg);
 	}
 }
 
-/* The end of the bucket's range: the next multiple of its width. Beyond the last one it wraps to 0. */
+/* The end of the bucket's range: the next multiple of its width. After the last bucket it wraps to 0. */
 uint64_t ids_scan_next(const struct ids *ids, uint64_t cursor)
 {
 	unsigned bits = ids->segments ? bits_of(ids, index_of(ids, reversed(cursor))) : 0;
@@ -272,7 +271,7 @@ void ids_move_tasks(struct ids *ids, uint64_t cursor, memory_move_fn *move, void
 
 	if (ids->segments)
 		link = bucket_at(ids, index_of(ids, reversed(cursor)));
-	for (; *link; link = &(*link)->chain) {
+	for (; *link; link = &(*link)->next_in_bucket) {
 		const void *from = *link;
 		struct task *to = move(*link, arg);
 

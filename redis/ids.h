@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table that finds a task by its id: linear hashing. It grows by one bucket for one task more and
- * shrinks by one for one less, so no command ever waits for a table to be rebuilt:
+ * A hash table from ids to tasks, by linear hashing: it grows and shrinks by one bucket at a time, so no command waits
+ * while a table is rebuilt.
  *
- *	buckets 4, and the fifth is added:       0 1 2 3        bucket 4 takes from bucket 0
- *	                                         | \.--.        those whose next bit of the hash is set
+ *	4 buckets, and a fifth is added:         0 1 2 3        the tasks of bucket 0 whose next bit
+ *	                                         | \.--.        of the hash is set move to bucket 4
  *	                                         0 1 2 3 4
  *
- * Buckets are chains through the tasks themselves, and lie in segments, so no memory moves either. A
- * segment's worth of tasks costs 8 bytes each.
+ * A bucket is a list through the tasks themselves. Buckets are in segments of fixed size, which never move; they cost 8
+ * bytes a task.
  *
- * A scan goes through the hashes in the order of their bits reversed. In that order a bucket is an unbroken
- * range, and splitting a bucket cuts its range in two; so a cursor is a place in that order, and stays true
- * however the table grows or shrinks between two calls.
+ * A scan goes through the hashes in the order of their reversed bits. In that order a bucket is a contiguous range, and a
+ * split cuts the range in two. A cursor is a position in that order, so it stays valid when the table grows or shrinks
+ * between two calls.
  */
 #ifndef PAWL_REDIS_IDS_H
 #define PAWL_REDIS_IDS_H
@@ -21,32 +21,32 @@
 #include "task.h"
 
 struct ids {
-	struct task ***segments; /* NULL: few tasks, all in one chain from `few` */
+	struct task ***segments; /* NULL: few tasks, all in the list `few` */
 	struct task *few;
 	size_t segment_count, segment_room;
 	size_t buckets;
 	size_t count;
 };
 
-/* The secret that keeps strangers from choosing ids that all fall into one bucket. Set it once. */
+/* The key of the hash: without it, clients could choose ids that all fall into one bucket. Set it once. */
 extern uint64_t ids_secret[2];
 
-/* Make room at once for `count` tasks, in a table that is still empty. */
+/* Make room for `count` tasks, in an empty table. */
 void ids_reserve(struct ids *ids, size_t count);
-void ids_free(struct ids *ids); /* the table; the tasks are yours */
+void ids_free(struct ids *ids); /* frees the table, not the tasks */
 
 struct task *ids_find(const struct ids *ids, const struct task_id *id);
-/* A task with this id, as it is kept, will be added, found or removed soon. */
+/* Prefetch for adding, finding or removing the task with this id, which is as in struct task_id. */
 void ids_prefetch(const struct ids *ids, const unsigned char *id, size_t size);
-void ids_add(struct ids *ids, struct task *task); /* one whose id is not there */
+void ids_add(struct ids *ids, struct task *task); /* its id must not be in the table */
 void ids_remove(struct ids *ids, struct task *task);
 
-/* Call fn for the tasks of the bucket that the cursor stands at. A scan begins with 0. fn may free the task. */
+/* Call fn for the tasks of the bucket at the cursor. A scan begins with 0. fn may free the task. */
 void ids_scan(const struct ids *ids, uint64_t cursor, void (*fn)(struct task *, void *), void *arg);
-/* The cursor of the next bucket; 0: that was the last one. */
+/* The cursor of the next bucket; 0 after the last one. */
 uint64_t ids_scan_next(const struct ids *ids, uint64_t cursor);
 
-/* Move the table; or the tasks of the bucket that the cursor stands at: `moved` is told of each that was. */
+/* Move the table; move the tasks of the bucket at the cursor, and call `moved` for each that was moved. */
 void ids_move(struct ids *ids, memory_move_fn *move, void *arg);
 void ids_move_tasks(struct ids *ids, uint64_t cursor, memory_move_fn *move, void *arg,
                     void (*moved)(const void *from, struct task *to, void *), void *moved_arg);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * PAWL.PUTAT, PAWL.SETAT, PAWL.NOTE, PAWL.DROP and PAWL.SETUP: see replicate.h. They do as they are told, at any time; what they
- * name and is not there is passed over.
+ * PAWL.PUTAT, PAWL.SETAT, PAWL.NOTE, PAWL.DROP and PAWL.SETUP: see replicate.h. They ignore the clock, and skip tasks that
+ * do not exist.
  */
 #include "arguments.h"
 #include "commands.h"
@@ -40,7 +40,7 @@ static void set(struct visit *visit, struct task *task, enum task_state state, u
 		queue_schedule(visit->queue, task, at);
 }
 
-/* The command itself is its effect, for the replicas and the file of this server. */
+/* The command is passed on as it is, to the replicas and the append-only file of this server. */
 static int done(struct visit *visit, const char *event)
 {
 	RedisModule_ReplicateVerbatim(visit->ctx);
@@ -51,7 +51,7 @@ static int done(struct visit *visit, const char *event)
 	return REDISMODULE_OK;
 }
 
-/* What the arguments of PAWL.PUTAT say; what they leave out is a new task. */
+/* The arguments of PAWL.PUTAT for one task. Those that are left out are as for a new task. */
 struct putat {
 	uint64_t at, max_tries, tries;
 	struct token token;
@@ -74,7 +74,7 @@ static bool read_note(RedisModuleCtx *ctx, RedisModuleString **argv, struct note
 	return true;
 }
 
-/* The arguments of one task, from its time on. */
+/* argv begins at the task's time. */
 static bool read_putat(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, struct putat *put)
 {
 	*put = (struct putat){.state = STATE_WAITING, .payload = argv[2]};
@@ -116,7 +116,7 @@ static void put_one(struct visit *visit, const struct putat *put)
 
 int command_putat(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
-	/* One task has 3, 4, 7 or 10 arguments, several have 4 each. */
+	/* A single task has 3, 4, 7 or 10 arguments, several tasks have 4 each. */
 	int step = argc % 4 == 2 ? 4 : argc - 2;
 	struct visit visit;
 	struct putat put;

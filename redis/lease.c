@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* PAWL.ACK, PAWL.NACK and PAWL.EXTEND: what the holder of a lease may say. */
+/* PAWL.ACK, PAWL.NACK and PAWL.EXTEND: the commands of the holder of a lease. */
 #include "arguments.h"
 #include "commands.h"
 #include "deliver.h"
@@ -27,7 +27,7 @@ static struct task *find_leased(struct visit *visit, RedisModuleString *arg,
 	return arg_id(visit->ctx, arg, &id) ? find_held(visit, &id, token) : NULL;
 }
 
-/* Where tasks are found lies anywhere in memory: so many are asked for at a time, and arrive together. */
+/* Tasks are scattered in memory: this many are prefetched at a time, so that their cache misses overlap. */
 enum { AHEAD = 16 };
 
 /* Up to AHEAD pairs of id and token. Returns how many tokens held their lease. */
@@ -46,7 +46,7 @@ static int ack_some(struct visit *visit, RedisModuleString **argv, int pairs,
 		if (!task)
 			continue;
 		if (finish_task(visit, task, effects))
-			effects_drop_arg(effects, argv[2 * i]);
+			effects_delete_arg(effects, argv[2 * i]);
 		count++;
 	}
 	return count;
@@ -78,7 +78,7 @@ int command_ack(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 	return REDISMODULE_OK;
 }
 
-/* Whoever names one task is told of it by a number, whoever names several by a list of them. */
+/* The reply is a number for one task, a list of numbers for several. */
 static void reply_list(RedisModuleCtx *ctx, int count)
 {
 	if (count > 1)
@@ -97,7 +97,7 @@ static bool is_option(const RedisModuleString *arg)
 	return arg_is(arg, "DELAY") || arg_is(arg, "REASON");
 }
 
-/* The first pair is one whatever its id; a later one whose id is the name of an option is where the options begin. */
+/* The options begin at the first argument that is the name of one. The id of the first pair may be such a name. */
 static bool read_pairs(struct args *args, struct nack *nack)
 {
 	struct task_id id;
@@ -123,10 +123,10 @@ static bool read_nack(struct args *args, struct nack *nack)
 	while (args_left(args)) {
 		bool good;
 
-		if (args_take(args, "DELAY"))
+		if (args_accept(args, "DELAY"))
 			good = args_number(args, "DELAY", 0, TASK_TIME_MAX, &nack->delay,
 			                   &nack->delay_given);
-		else if (args_take(args, "REASON"))
+		else if (args_accept(args, "REASON"))
 			good = args_text(args, "REASON", TASK_REASON_MAX, &nack->reason);
 		else
 			good = args_unknown(args, "DELAY, REASON");
@@ -136,7 +136,7 @@ static bool read_nack(struct args *args, struct nack *nack)
 	return true;
 }
 
-/* All reasons, before any lease ends: so that one command tells the replicas of them. */
+/* Store all reasons before any lease ends: so one command replicates them. */
 static void keep_reason(struct visit *visit, RedisModuleString **argv, const struct nack *nack)
 {
 	RedisModuleString **ids = memory_new((size_t)nack->end * sizeof(*ids));

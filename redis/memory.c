@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The queue's memory is the server's. */
+/* The queue allocates from the server. */
 #include "memory.h"
 
 #include "redis_module.h"

@@ -7,7 +7,7 @@
 #include "../src/hash/siphash.h"
 #include "memory.h"
 
-enum { CHAINS = 256, BOUNDS = 12, NAME_SHOWN = 128 };
+enum { TABLE_SIZE = 256, BOUNDS = 12, NAME_SHOWN = 128 };
 
 /* OpenMetrics counts seconds. The last bucket has no bound. */
 static const struct bound {
@@ -24,12 +24,11 @@ static const char *const names[METRICS] = {
         "lapsed_total", "died_total",      "cancelled_total"};
 
 struct metrics {
-	struct metrics *chain;
-	RedisModuleString
-	        *name; /* NULL: of the server, or of all queues that have none of their own */
+	struct metrics *next;
+	RedisModuleString *name; /* NULL for `server` and `other` */
 	int db;
 	uint64_t counts[METRICS];
-	uint64_t buckets[BOUNDS]; /* each by itself: they are added up when they are shown */
+	uint64_t buckets[BOUNDS]; /* each without those before it: show_buckets adds them up */
 	uint64_t late_ms;
 };
 
@@ -37,17 +36,17 @@ long long metrics_queues = 64;
 
 static struct {
 	struct metrics server, other;
-	struct metrics *queues[METRICS_QUEUES_MAX]; /* in the order in which they were met */
-	struct metrics *chains[CHAINS];
+	struct metrics *queues[METRICS_QUEUES_MAX]; /* in the order of their first use */
+	struct metrics *table[TABLE_SIZE];
 	size_t count;
 } all;
 
 static struct metrics **find_link(int db, const char *name, size_t size)
 {
 	uint64_t hash = siphash(ids_secret, name, size) + (uint64_t)db;
-	struct metrics **link = &all.chains[hash % CHAINS];
+	struct metrics **link = &all.table[hash % TABLE_SIZE];
 
-	for (; *link; link = &(*link)->chain) {
+	for (; *link; link = &(*link)->next) {
 		size_t other_size;
 		const char *other = RedisModule_StringPtrLen((*link)->name, &other_size);
 
@@ -117,7 +116,7 @@ void metrics_deliver(struct visit *visit, const struct task *task)
 
 void metrics_find(struct visit *visit, const struct task *task)
 {
-	if (task->place != PLACE_DYING || task->at > visit->now)
+	if (task->timeline != ON_DYING || task->at > visit->now)
 		return;
 	metrics_add(visit, METRIC_LAPSED, 1);
 	metrics_add(visit, METRIC_DIED, 1);
@@ -131,7 +130,7 @@ static void show_counts(RedisModuleInfoCtx *info, const struct metrics *metrics)
 		RedisModule_InfoAddFieldULongLong(info, names[i], metrics->counts[i]);
 }
 
-/* Each bucket holds those before it too, and the last one is the count. */
+/* In OpenMetrics each bucket includes those before it, and the last one is the count. */
 static void show_buckets(RedisModuleInfoCtx *info, const struct metrics *metrics)
 {
 	uint64_t sum = 0;
@@ -160,7 +159,7 @@ static bool is_plain(char c)
 	       (c != '\0' && strchr("_.-/{}", c));
 }
 
-/* A name as in a URL: nothing in it ends a field or a line of INFO. */
+/* The name in percent-encoding, so that no byte of it ends a field or a line of INFO. */
 static void show_name(RedisModuleInfoCtx *info, const RedisModuleString *name)
 {
 	char text[3 * NAME_SHOWN + 4], *to = text;

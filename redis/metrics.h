@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What this server has done since it started, as INFO pawl shows it: counters of the whole server, and of each queue by
- * name, the first metrics_queues of them; the others are counted together. They are of names, not of keys: a queue that is
- * deleted and comes again goes on counting. Nothing of it is saved or replicated, and what a replica is told, or what is
- * read from a file, counts for nothing.
+ * The counters of INFO pawl, since the server started: for the whole server, and for each of the first metrics_queues
+ * queues; all other queues are counted together. Counters belong to the name of a key: if the key is deleted and created
+ * again, they continue. They are not saved or replicated. Commands from the replication stream or a file are not counted.
  */
 #ifndef PAWL_REDIS_METRICS_H
 #define PAWL_REDIS_METRICS_H
@@ -15,23 +14,23 @@ enum metric {
 	METRIC_DELIVERED,
 	METRIC_ACKNOWLEDGED,
 	METRIC_NACKED,
-	METRIC_LAPSED, /* leases that ended by themselves: counted when the task is met again */
-	METRIC_DIED,   /* counted likewise */
+	METRIC_LAPSED, /* counted when the task is delivered again, or found dead */
+	METRIC_DIED,   /* the same, if it died by a lapse */
 	METRIC_CANCELLED,
 	METRICS,
 };
 
 enum { METRICS_QUEUES_MAX = 1024 };
-extern long long metrics_queues; /* 64 unless told */
+extern long long metrics_queues; /* default 64 */
 
 /* Once, when the module is loaded. */
 int metrics_init(RedisModuleCtx *ctx);
 
-/* So much has happened to tasks of the visited key. */
+/* Add to a counter, for the visited key and for the server. */
 void metrics_add(struct visit *visit, enum metric metric, uint64_t count);
-/* The task is about to be delivered: how late is it, and did a lease of it lapse? */
+/* The task is about to be delivered: count that, its lateness, and a lapse if its lease lapsed. */
 void metrics_deliver(struct visit *visit, const struct task *task);
-/* The task is about to be delivered, changed or deleted: was it waiting to be found dead? */
+/* The task is about to be delivered, changed or deleted: if it died by a lapse, count that. */
 void metrics_find(struct visit *visit, const struct task *task);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pawl.so: queues of delayed tasks for Redis and Valkey. This file is where the server comes in.
+ * pawl.so: queues of delayed tasks for Redis and Valkey. The server loads it by RedisModule_OnLoad().
  *
  *	loadmodule /path/to/pawl.so [METRICS-QUEUES n] [TEST-CLOCK unix-ms]
  *
- * METRICS-QUEUES is how many queues have a line of their own in INFO pawl, and a setting: pawl.metrics-queues.
- * TEST-CLOCK is for tests: the module's time stands still at unix-ms, and the command PAWL.CLOCK unix-ms,
- * which does not exist otherwise, sets it.
+ * METRICS-QUEUES is how many queues have a line of their own in INFO pawl. It is also a setting: pawl.metrics-queues.
+ * TEST-CLOCK is for tests: the module's clock stands still at unix-ms until the command PAWL.CLOCK sets it, which exists
+ * only with this argument.
  */
 #include "arguments.h"
 #include "clock.h"
@@ -36,7 +36,7 @@ int command_clock(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 	return RedisModule_ReplyWithSimpleString(ctx, "OK");
 }
 
-/* What the arguments say. */
+/* The module's arguments. */
 struct options {
 	long long test_clock; /* -1: not given */
 	long long metrics_queues;
@@ -98,7 +98,7 @@ static int set_number(const char *name, long long value, void *data, RedisModule
 	return REDISMODULE_OK;
 }
 
-/* CONFIG pawl.metrics-queues. What the argument says is what it is unless the configuration says otherwise. */
+/* CONFIG pawl.metrics-queues. Its default is the argument METRICS-QUEUES. */
 static int register_settings(RedisModuleCtx *ctx, const struct options *options)
 {
 	if (RedisModule_RegisterNumericConfig(ctx, "metrics-queues", options->metrics_queues, 0, 0,
@@ -127,9 +127,9 @@ static int start(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 }
 
 /*
- * The same file may be loaded a second time. It is then not another copy of the module, but this one, with a
- * queue type, secrets and takers that are in use: so the name is asked for before any of them is written.
- * What RedisModule_Bind writes is what was there.
+ * The server may load the same file a second time. That is not a second copy: the queue type, the secrets and the takers
+ * are in use. So the module's name is checked before anything is written. RedisModule_Bind writes the values that were
+ * there.
  */
 int RedisModule_OnLoad(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * In a snapshot a queue is: the number of tasks, the server's last fence (token.h), the settings, then blocks of tasks
- * (encode.h), then an empty block. The encoding version is the server's business: it hands it to load_queue. Encoding 1
- * had neither fence nor settings.
+ * A queue in a snapshot: the number of tasks, the server's last fence (token.h), the settings, blocks of tasks (encode.h),
+ * an empty block. The server stores the encoding version and passes it to load_queue(). Encoding 1 has no fence and no
+ * settings.
  */
 #include "persist.h"
 
@@ -14,9 +14,9 @@
 
 enum {
 	ENCODING = 2,
-	ENCODING_OF_TASKS_ALONE = 1, /* it can be read too */
-	BLOCK = 64 * 1024,           /* a block is sent off when it has this size */
-	ROOM_MAX = 1 << 20, /* tasks for which room is made on the word of a snapshot alone */
+	ENCODING_OF_TASKS_ALONE = 1, /* can be read, is not written */
+	BLOCK = 64 * 1024,           /* a block is written when it has this size */
+	ROOM_MAX = 1 << 20, /* tasks for which room is made at once: the count may be damaged */
 };
 
 struct saving {
@@ -64,7 +64,7 @@ static void save_queue(RedisModuleIO *io, void *value)
 	memory_free(saving.block.data);
 }
 
-/* One block into the queue. NULL: it was the last one; or what is wrong. */
+/* Load one block. *more: it was not the last one. Returns NULL, or what is wrong. */
 static const char *load_block(RedisModuleIO *io, struct queue *queue, bool *more)
 {
 	const char *wrong = "it cannot be read";
@@ -81,7 +81,7 @@ static const char *load_block(RedisModuleIO *io, struct queue *queue, bool *more
 	return wrong;
 }
 
-/* The fence and the settings. Returns whether they are sound. */
+/* Load the fence and the settings. Returns whether they are valid. */
 static bool load_head(RedisModuleIO *io, struct queue *queue)
 {
 	uint64_t fence = RedisModule_LoadUnsigned(io), paused = RedisModule_LoadUnsigned(io);
@@ -209,7 +209,7 @@ static size_t measure_queue(const void *value)
 	return queue_memory(value);
 }
 
-/* UNLINK frees what is more than a little in another thread. */
+/* UNLINK frees a value in another thread if this is large. */
 static size_t effort_to_free(RedisModuleString *key, const void *value)
 {
 	(void)key;

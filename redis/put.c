@@ -7,7 +7,7 @@
 #include "random.h"
 #include "replicate.h"
 
-/* What the client says of a task. */
+/* The arguments for one task. */
 struct put {
 	RedisModuleString *payload;
 	uint64_t delay, at, max_tries;
@@ -16,18 +16,18 @@ struct put {
 	struct task_id id;
 };
 
-/* A task that is on its way into the queue. */
+/* A task to be added to the queue. */
 struct item {
 	struct task *task;
 	struct task *replaces; /* NULL: none */
 	RedisModuleString *payload;
 	uint64_t at;
-	bool passed_over; /* NX, and there is one with its id */
+	bool passed_over; /* NX, and the id exists: the task is not added */
 };
 
 /*
- * An id that no task has. It is not looked for: two ids of the same millisecond and sequence, as they could be made after
- * the clock was set back or by another server, differ in 32 random bits.
+ * Make an id that no task has. The table is not searched for it: if the clock was set back, or another server made ids,
+ * two ids may have the same millisecond and sequence, but they differ in 32 random bits.
  */
 static void make_id(const struct visit *visit, struct task_id *id)
 {
@@ -47,7 +47,7 @@ static bool read_id(struct args *args, struct put *put)
 	       arg_id(args->ctx, put->id_given, &put->id);
 }
 
-/* An option does not; the delay of MPUT's next task does. */
+/* The delay of MPUT's next task begins with a digit, an option does not. */
 static bool begins_with_digit(const RedisModuleString *arg)
 {
 	size_t size;
@@ -56,24 +56,24 @@ static bool begins_with_digit(const RedisModuleString *arg)
 	return size > 0 && text[0] >= '0' && text[0] <= '9';
 }
 
-/* True as well if the next argument is no option; *taken tells. */
-static bool read_option(struct args *args, struct put *put, bool *taken)
+/* Read the next argument if it is an option. Returns false only after an error. */
+static bool read_option(struct args *args, struct put *put, bool *is_option)
 {
-	*taken = !begins_with_digit(args->argv[args->next]);
-	if (!*taken)
+	*is_option = !begins_with_digit(args->argv[args->next]);
+	if (!*is_option)
 		return true;
-	if (args_take(args, "AT"))
+	if (args_accept(args, "AT"))
 		return args_number(args, "AT", 0, TASK_TIME_MAX, &put->at, &put->at_given);
-	if (args_take(args, "MAXTRIES"))
+	if (args_accept(args, "MAXTRIES"))
 		return args_number(args, "MAXTRIES", 1, TASK_TRIES_MAX, &put->max_tries,
 		                   &put->max_tries_given);
-	if (args_take(args, "ID"))
+	if (args_accept(args, "ID"))
 		return read_id(args, put);
-	if (args_take(args, "NX"))
+	if (args_accept(args, "NX"))
 		return put->nx = true;
-	if (args_take(args, "REPLACE"))
+	if (args_accept(args, "REPLACE"))
 		return put->replace = true;
-	*taken = false;
+	*is_option = false;
 	return true;
 }
 
@@ -99,22 +99,22 @@ static bool check_together(RedisModuleCtx *ctx, const struct put *put,
 static bool read_put(struct args *args, struct put *put)
 {
 	RedisModuleString **argv = args->argv + args->next;
-	bool taken = true;
+	bool is_option = true;
 
 	*put = (struct put){.payload = argv[1]};
 	args->next += 2;
 	if (!arg_number(args->ctx, argv[0], "delay-ms", 0, TASK_TIME_MAX, &put->delay) ||
 	    !arg_payload(args->ctx, argv[1]))
 		return false;
-	while (taken && args_left(args))
-		if (!read_option(args, put, &taken))
+	while (is_option && args_left(args))
+		if (!read_option(args, put, &is_option))
 			return false;
 	return check_together(args->ctx, put, argv[0]);
 }
 
 /* Putting */
 
-/* Whether the task that has this id forbids it; then the reply says so. */
+/* Whether the existing task with this id forbids the PUT; then an error is replied. */
 static bool forbidden(struct visit *visit, const struct task *there, const struct put *put)
 {
 	if (!put->replace)
@@ -127,13 +127,13 @@ static bool forbidden(struct visit *visit, const struct task *there, const struc
 	return true;
 }
 
-/* Not before now: whatever is in the past is due at once, in its turn behind what is due already, and is not late yet. */
+/* A time in the past becomes now: the task is due after those that are due already, and is not late. */
 static uint64_t due_at(const struct visit *visit, const struct put *put)
 {
 	return put->at_given && put->at > visit->now ? put->at : visit->now + put->delay;
 }
 
-/* Nothing is changed yet. False: an error was replied, and there is no item. */
+/* Make the item. This changes nothing in the queue. False: an error was replied, and there is no item. */
 static bool prepare(struct visit *visit, struct put *put, struct item *item)
 {
 	size_t size;
@@ -162,8 +162,8 @@ static void replace(struct visit *visit, struct task *task)
 }
 
 /*
- * Put it, and reply with its id, or nil. Without effects it is the only one: it is replicated by itself, which is quicker,
- * and what the queue will touch for it is fetched meanwhile.
+ * Add the task, and reply with its id, or nil. Without effects the command has only this task: it is replicated directly,
+ * which is quicker, and the queue's memory is prefetched meanwhile.
  */
 static void finish(struct visit *visit, const struct item *item, struct effects *effects)
 {
@@ -218,7 +218,7 @@ int command_put(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 struct batch {
 	struct item *items;
 	size_t count;
-	struct ids named; /* those whose id the client gave */
+	struct ids named; /* the tasks whose id the client gave */
 };
 
 static bool is_named_once(RedisModuleCtx *ctx, const struct put *put, struct batch *batch)
@@ -247,7 +247,7 @@ static bool prepare_all(struct visit *visit, struct args *args, struct batch *ba
 	return true;
 }
 
-/* Where tasks go lies anywhere in memory: so many are asked for at a time, and arrive together. */
+/* New tasks go to scattered addresses: this many are prefetched at a time, so that their cache misses overlap. */
 enum { AHEAD = 32 };
 
 static void finish_all(struct visit *visit, const struct batch *batch)

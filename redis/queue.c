@@ -3,37 +3,37 @@
 
 #include "memory.h"
 
-/* Places: these functions, and no others, put a task on a timeline or take it off. */
+/* Only attach() and detach() put a task on a timeline or remove it. */
 
 static struct timeline *timeline_of(struct queue *queue, const struct task *task)
 {
-	switch ((enum task_place)task->place) {
-	case PLACE_ALIVE:
+	switch ((enum task_timeline)task->timeline) {
+	case ON_ALIVE:
 		return &queue->alive;
-	case PLACE_DYING:
+	case ON_DYING:
 		return &queue->dying;
 	default:
 		return &queue->dead;
 	}
 }
 
-static void place(struct queue *queue, struct task *task, enum task_place where, uint64_t at)
+static void attach(struct queue *queue, struct task *task, enum task_timeline which, uint64_t at)
 {
-	task->place = where & 3;
+	task->timeline = which & 3;
 	task->at = at;
 	timeline_add(timeline_of(queue, task), task);
 }
 
-/* Where a task belongs that is not dead. */
-static void place_living(struct queue *queue, struct task *task, uint64_t at)
+/* Attach a task that is not dead. */
+static void attach_living(struct queue *queue, struct task *task, uint64_t at)
 {
-	place(queue, task, task->leased && task_last_try(task) ? PLACE_DYING : PLACE_ALIVE, at);
+	attach(queue, task, task->leased && task_last_try(task) ? ON_DYING : ON_ALIVE, at);
 }
 
-static void unplace(struct queue *queue, struct task *task)
+static void detach(struct queue *queue, struct task *task)
 {
 	timeline_remove(timeline_of(queue, task), task);
-	task->place = PLACE_NONE;
+	task->timeline = ON_NONE;
 }
 
 /* Making and ending */
@@ -70,8 +70,8 @@ void queue_reserve(struct queue *queue, size_t count)
 }
 
 /*
- * What a task takes. The allocator is asked once for each size, in steps of 8 bytes: it gives the same for all of a step,
- * but now and then the one of the C library, which adds 16. To ask for each task took a twentieth of a PUT.
+ * The memory of a task. The allocator is asked once for each size in steps of 8 bytes, since asking for each task took a
+ * twentieth of a PUT. All tasks of a step have the same size, except that malloc of the C library sometimes adds 16.
  */
 static size_t bytes_of(struct task *task)
 {
@@ -96,7 +96,7 @@ static void add_copy(struct task *task, void *to)
 	struct task *copy = task_copy(task);
 
 	admit(to, copy);
-	place(to, copy, task->place, task->at);
+	attach(to, copy, task->timeline, task->at);
 }
 
 struct queue *queue_copy(const struct queue *queue)
@@ -129,7 +129,7 @@ void queue_prefetch_behind(const struct queue *queue, const struct task *task)
 void queue_add(struct queue *queue, struct task *task, uint64_t at)
 {
 	admit(queue, task);
-	place_living(queue, task, at);
+	attach_living(queue, task, at);
 }
 
 void queue_add_leased(struct queue *queue, struct task *task, uint64_t until)
@@ -141,7 +141,7 @@ void queue_add_leased(struct queue *queue, struct task *task, uint64_t until)
 void queue_add_dead(struct queue *queue, struct task *task, uint64_t since)
 {
 	admit(queue, task);
-	place(queue, task, PLACE_DEAD, since);
+	attach(queue, task, ON_DEAD, since);
 }
 
 static void end_lease(struct task *task)
@@ -152,24 +152,24 @@ static void end_lease(struct task *task)
 
 void queue_schedule(struct queue *queue, struct task *task, uint64_t at)
 {
-	unplace(queue, task);
+	detach(queue, task);
 	end_lease(task);
-	place_living(queue, task, at);
+	attach_living(queue, task, at);
 }
 
 void queue_lease(struct queue *queue, struct task *task, uint64_t until, uint64_t token)
 {
-	unplace(queue, task);
+	detach(queue, task);
 	task->leased = true;
 	task->token = token;
-	place_living(queue, task, until);
+	attach_living(queue, task, until);
 }
 
 void queue_bury(struct queue *queue, struct task *task, uint64_t since)
 {
-	unplace(queue, task);
+	detach(queue, task);
 	end_lease(task);
-	place(queue, task, PLACE_DEAD, since);
+	attach(queue, task, ON_DEAD, since);
 }
 
 static void dismiss(struct queue *queue, struct task *task)
@@ -180,7 +180,7 @@ static void dismiss(struct queue *queue, struct task *task)
 
 void queue_delete(struct queue *queue, struct task *task)
 {
-	unplace(queue, task);
+	detach(queue, task);
 	dismiss(queue, task);
 	memory_free(task);
 }
@@ -188,18 +188,18 @@ void queue_delete(struct queue *queue, struct task *task)
 struct task *queue_set_reason(struct queue *queue, struct task *task, const void *reason,
                               size_t size)
 {
-	enum task_place where = task->place;
+	enum task_timeline which = task->timeline;
 	struct note note = task_note(task);
 
 	if (size == 0 && note.reason_size == 0)
 		return task;
 	note.reason = reason;
 	note.reason_size = (uint16_t)size;
-	unplace(queue, task);
+	detach(queue, task);
 	dismiss(queue, task);
 	task = task_set_note(task, &note);
 	admit(queue, task);
-	place(queue, task, where, task->at);
+	attach(queue, task, which, task->at);
 	return task;
 }
 
@@ -211,7 +211,7 @@ struct task *queue_restart(struct queue *queue, struct task *task, uint64_t at)
 	return task;
 }
 
-/* The first ones */
+/* The first tasks */
 
 struct task *queue_first_due(struct queue *queue, uint64_t now)
 {
@@ -229,14 +229,14 @@ struct task *queue_first_dead(struct queue *queue, uint64_t now)
 	return dying;
 }
 
-uint64_t queue_look_again(struct queue *queue)
+uint64_t queue_next_due(struct queue *queue)
 {
 	const struct task *task = timeline_first(&queue->alive);
 
 	return task && !queue->settings.paused ? task->at : PAWL_NEVER;
 }
 
-uint64_t queue_look_again_dead(struct queue *queue)
+uint64_t queue_next_dead(struct queue *queue)
 {
 	const struct task *dying = timeline_first(&queue->dying);
 

@@ -1,30 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A queue of delayed tasks: the value of a key. It knows nothing of the server.
+ * A queue of delayed tasks: the value of a key. It calls nothing of the server.
  *
  *	           +-------+
- *	   put --->| alive |---> queue_first_due     leased, with tries left: alive, due at the lease's end
+ *	   put --->| alive |---> queue_first_due     leased, with tries left: alive, due when the lease ends
  *	           +-------+
  *	               | leased for the last time
  *	               v
  *	           +-------+
  *	           | dying |---> queue_first_dead    when the lease is over
  *	           +-------+
- *	    given back |  ^ leased to whoever looks after dead tasks
+ *	    given back |  ^ leased by PAWL.DEAD TAKE
  *	               v  |
  *	           +-------+
  *	           | dead  |---> queue_first_dead
  *	           +-------+
  *
- * Each is a timeline: tasks in the order of their times (timeline.h). Nothing is written because time passes: a task
- * is due when its time is not after now, a lease is over when its end is not after now, and a task on `dying` whose
- * time has come is as dead as one on `dead`. So the clock may be set back or forward, and every answer is at once
- * what it would be in a copy that never saw another time.
+ * Each box is a timeline: tasks in the order of time (timeline.h). Passing time writes nothing: a task is due when its
+ * time is not after now, a lease is over when its end is not after now, and a task on `dying` whose time has come is as
+ * dead as one on `dead`. So the clock may be set back or forward, and every answer depends only on the tasks and the
+ * present time.
  *
- * A small queue is compact: no cell is open, so it is three lists; and up to a handful of tasks there is no id
- * table either.
+ * A small queue is compact: no cell is open, so it is three lists. With a handful of tasks there is no id table either.
  *
- * Order: by due time, to the millisecond, and within one in the order of arrival.
+ * Order: by due time in milliseconds; at the same millisecond, in the order of arrival.
  */
 #ifndef PAWL_REDIS_QUEUE_H
 #define PAWL_REDIS_QUEUE_H
@@ -40,28 +39,28 @@ struct queue {
 	struct ids ids;
 	struct timeline alive, dying, dead;
 	struct lateness *lateness; /* NULL before the first delivery */
-	struct settings settings;  /* yours to write */
+	struct settings settings;  /* the caller may write them */
 	size_t task_bytes;
 };
 
-/* Tasks of one state, or of any, in a range of time, both ends included: of `at`, as PAWL.GET shows it. */
+/* Tasks of one state, or of any, whose `at` is in a range, both ends included. */
 struct queue_span {
 	uint64_t from, to;
 	enum task_state state; /* STATES: any */
 	uint64_t now;
 };
 
-/* Tasks in the order of time. Free the items. */
+/* Tasks in the order of time. The caller frees `items`. */
 struct queue_range {
 	struct sort_item *items;
 	size_t count;
-	size_t looked; /* how many tasks were read for it: for tests */
+	size_t examined; /* tasks that were read: for tests */
 };
 
 struct queue *queue_new(void);
 void queue_free(struct queue *queue);
 struct queue *queue_copy(const struct queue *queue);
-/* Make room for `count` tasks at once, in a queue that is still empty. */
+/* Make room for `count` tasks, in an empty queue. */
 void queue_reserve(struct queue *queue, size_t count);
 
 static inline size_t queue_count(const struct queue *queue)
@@ -69,7 +68,7 @@ static inline size_t queue_count(const struct queue *queue)
 	return queue->ids.count;
 }
 
-/* Whether nothing is lost with it. */
+/* No task and no setting: the key can be deleted. */
 static inline bool queue_empty(const struct queue *queue)
 {
 	return queue->ids.count == 0 && !settings_any(&queue->settings);
@@ -80,72 +79,72 @@ static inline struct task *queue_find(const struct queue *queue, const struct ta
 	return ids_find(&queue->ids, id);
 }
 
-/* The task with this id, if there is one, will be looked for soon. */
+/* Prefetch for queue_find(). */
 static inline void queue_prefetch_id(const struct queue *queue, const struct task_id *id)
 {
 	ids_prefetch(&queue->ids, id->bytes, id->size);
 }
 
-/* The task will be put in soon, for this time: let the processor fetch what that will touch. */
+/* Prefetch for queue_add(). */
 void queue_prefetch(const struct queue *queue, const struct task *task, uint64_t at);
-/* The tasks behind this one will be deleted soon. */
+/* Prefetch for deleting the tasks after this one. */
 void queue_prefetch_behind(const struct queue *queue, const struct task *task);
-/* Put in a new task, which is the queue's from then on. Its id must not be there. */
+/* Add a new task; the queue owns it from then on. Its id must not exist. */
 void queue_add(struct queue *queue, struct task *task, uint64_t at);
-/* The same for one that carries its state with it: leased until `at` or dead since. */
+/* The same for a task that is leased, or dead. */
 void queue_add_leased(struct queue *queue, struct task *task, uint64_t until);
 void queue_add_dead(struct queue *queue, struct task *task, uint64_t since);
 
-/* Change the state of a task that is in the queue, whatever it was. */
+/* Change the state of a task, from any state: to waiting or due, leased, dead. */
 void queue_schedule(struct queue *queue, struct task *task, uint64_t at);
 void queue_lease(struct queue *queue, struct task *task, uint64_t until, uint64_t token);
 void queue_bury(struct queue *queue, struct task *task, uint64_t since);
-/* Let it begin anew, due at `at`: without tries and without a reason. Returns the task, which may have moved. */
+/* Schedule the task with 0 tries and no reason. Returns the task, whose address may have changed. */
 struct task *queue_restart(struct queue *queue, struct task *task, uint64_t at);
 /*
- * Keep the reason why it was given back, copied, in place of an earlier one; of size 0: none. Returns the task, which
- * may have moved; in its millisecond it is the last one now.
+ * Replace the task's reason by a copy of this one; size 0 removes it. Returns the task, whose address may have changed.
+ * If the reason changed, the task is now the last one of its millisecond.
  */
 struct task *queue_set_reason(struct queue *queue, struct task *task, const void *reason,
                               size_t size);
 
 void queue_delete(struct queue *queue, struct task *task); /* and free it */
 
-/* The task that is to be delivered next, or NULL; it stays in the queue. Of a paused queue none is. */
+/* The task to deliver next, or NULL. It stays in the queue. NULL if the queue is paused. */
 struct task *queue_first_due(struct queue *queue, uint64_t now);
-/* The task that died first, or NULL; likewise. */
+/* The task that died first, or NULL. It stays in the queue. A pause does not matter. */
 struct task *queue_first_dead(struct queue *queue, uint64_t now);
-/* When that will be one: queue_next, PAWL_NEVER if it is paused. Quicker the next time. */
-uint64_t queue_look_again(struct queue *queue);
-/* When there will be a dead task: 0 if there is one that was given back, PAWL_NEVER if none is to be. */
-uint64_t queue_look_again_dead(struct queue *queue);
-/* How many dead tasks there are beyond what the settings allow. */
+/* When queue_first_due() will find a task; PAWL_NEVER: none, or paused. May open cells, so that the next call is quicker. */
+uint64_t queue_next_due(struct queue *queue);
+/* When queue_first_dead() will find a task; 0 if a buried one is there, PAWL_NEVER: none. */
+uint64_t queue_next_dead(struct queue *queue);
+/* How many more dead tasks there are than the settings allow. */
 size_t queue_dead_beyond(const struct queue *queue, uint64_t now);
-/* How much later this task is due again if its delivery comes to nothing: not at all if that was its last try. */
+/* How much later the task is due if this delivery fails. 0 if it is the last try. */
 uint64_t queue_backoff(const struct queue *queue, const struct task *task);
-/* Count a delivery of it: how late is it? */
+/* Count a delivery of the task and its lateness. */
 void queue_count_delivery(struct queue *queue, const struct task *task, uint64_t now);
 
-/* Move everything but the tasks; returns where the queue is now. */
+/* Move all memory but that of the tasks. Returns the queue's new address. */
 struct queue *queue_move(struct queue *queue, memory_move_fn *move, void *arg);
-/* Move the tasks of the bucket that the cursor stands at. Returns that of the next one; 0: that was the last one. */
+/* Move the tasks of the bucket at the cursor. Returns the cursor of the next bucket; 0 after the last one. */
 uint64_t queue_move_tasks(struct queue *queue, uint64_t cursor, memory_move_fn *move, void *arg);
 
-/* Questions, in queue_look.c: they change nothing. */
+/* Questions, in queue_query.c. They change nothing. */
 
-/* When the first task falls due, or did: the earliest there is, PAWL_NEVER if there is none. */
+/* The earliest due time of a task that is not dead or dying; PAWL_NEVER if there is none. Ignores a pause. */
 uint64_t queue_next(const struct queue *queue);
-/* How many are in each state. */
+/* The number of tasks in each state. */
 void queue_counts(const struct queue *queue, uint64_t now, size_t counts[STATES]);
-/* How many are in the span. */
+/* The number of tasks in the span. */
 size_t queue_count_in(const struct queue *queue, const struct queue_span *span);
 /*
- * The first ones of the span, at most so many. For one time first those that are or will be due, then the dead. Fewer, but
- * still the first ones, if too many others lie among them (timeline_walk).
+ * The first tasks of the span, at most `most`. At the same time, waiting and due tasks come before dead ones. There may be
+ * fewer, but still the first ones, if too many other tasks lie between them (timeline_walk).
  */
 struct queue_range queue_range(const struct queue *queue, const struct queue_span *span,
                                size_t most);
-/* Call fn for every task, those of each timeline in order: as they have to be put into a copy. fn changes nothing. */
+/* Call fn for every task, timeline by timeline, each in order: adding them in this order makes a copy. fn changes nothing. */
 void queue_each(const struct queue *queue, void (*fn)(struct task *, void *), void *arg);
 bool queue_compact(const struct queue *queue);
 size_t queue_memory(const struct queue *queue);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Random numbers that nobody can foresee: a counter under a keyed hash, whose key comes from the server's
- * generator. Asking that generator for each number took more time than putting a task.
+ * Unpredictable random numbers: a counter under a keyed hash, whose key comes from the server's generator. Asking that
+ * generator for each number took more time than a PUT.
  */
 #ifndef PAWL_REDIS_RANDOM_H
 #define PAWL_REDIS_RANDOM_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The part of the server's module interface that this module uses, declared from its public
- * documentation. Redis 7.0 and Valkey 7.2 and all later ones offer it.
+ * The part of the server's module interface that this module uses, declared from its public documentation. Redis 7.0,
+ * Valkey 7.2 and later servers have it.
  *
- * The server hands a module nothing but a context, whose first word is a function that finds all others
- * by name. So each of them is a pointer here, and RedisModule_Bind looks them up when the module is loaded.
+ * The server passes a module only a context, whose first word is a function that finds all others by name. So each
+ * function is a pointer here, which RedisModule_Bind sets when the module is loaded.
  */
 #ifndef PAWL_REDIS_REDIS_MODULE_H
 #define PAWL_REDIS_REDIS_MODULE_H
@@ -71,7 +71,7 @@ typedef struct RedisModuleTypeMethods {
 } RedisModuleTypeMethods;
 enum { REDISMODULE_TYPE_METHOD_VERSION = 3 };
 
-/* What COMMAND INFO and COMMAND DOCS tell. */
+/* For COMMAND INFO and COMMAND DOCS. */
 enum { REDISMODULE_KSPEC_BS_INDEX = 2 };
 enum { REDISMODULE_KSPEC_FK_RANGE = 2, REDISMODULE_KSPEC_FK_KEYNUM = 3 };
 enum {
@@ -246,10 +246,10 @@ typedef struct RedisModuleCommandInfo {
 REDISMODULE_FUNCTIONS(REDISMODULE_DECLARE)
 #undef REDISMODULE_DECLARE
 
-/* Since Redis 7.2 and Valkey 8; NULL on older servers, whose modules cannot have categories. */
+/* Redis 7.2 and Valkey 8 or later; NULL on older servers, where modules cannot put commands into categories. */
 extern int (*RedisModule_SetCommandACLCategories)(RedisModuleCommand *, const char *categories);
 
-/* Find them all. Returns NULL, or the name of the first one that the server does not have. */
+/* Set all pointers. Returns NULL, or the name of the first function that the server does not have. */
 const char *RedisModule_Bind(RedisModuleCtx *ctx);
 
 #endif

@@ -199,12 +199,12 @@ static const struct entry {
         {"pawl.mput", command_mput, "write deny-oom", "write slow", INSERTS, -4, mput_args,
          "Puts several tasks into a queue, all or none.", "O(N) for N tasks"},
         {"pawl.every", command_every, "write deny-oom fast", "write fast", INSERTS, -5, every_args,
-         "Puts a task into a queue that is due again each time it is done.", "O(1)"},
+         "Puts a periodic task into a queue.", "O(1)"},
         {"pawl.take", command_take, "write blocking", "write slow blocking", TAKES, -2, take_args,
-         "Delivers tasks that are due, for good or on a lease.", "O(N) for N tasks delivered"},
+         "Delivers tasks that are due, with or without a lease.", "O(N) for N tasks delivered"},
         {"pawl.mtake", command_mtake, "write blocking getkeys-api", "write slow blocking", TAKES,
          -3, mtake_args,
-         "Delivers tasks of the one of several queues in which a task is due earliest.",
+         "Delivers tasks of one of several queues: the one whose first task has been due longest.",
          "O(K + N) for K keys and N tasks delivered"},
         {"pawl.ack", command_ack, "write fast", "write fast", DELETES, -4, ack_args,
          "Acknowledges deliveries: their tasks are done.", "O(N) for N deliveries"},
@@ -212,15 +212,15 @@ static const struct entry {
          "Gives deliveries back: their tasks are due again, at once or later, or dead.",
          "O(N) for N deliveries"},
         {"pawl.extend", command_extend, "write fast", "write fast", UPDATES, -5, extend_args,
-         "Makes leases end so many milliseconds from now.", "O(N) for N leases"},
+         "Extends leases to a number of milliseconds from now.", "O(N) for N leases"},
         {"pawl.cancel", command_cancel, "write fast", "write fast", DELETES, -3, cancel_args,
-         "Takes tasks out of a queue.", "O(N) for N ids"},
+         "Deletes tasks.", "O(N) for N ids"},
         {"pawl.move", command_move, "write fast", "write fast", UPDATES, -4, move_args,
          "Gives a task another due time.", "O(1)"},
         {"pawl.config", command_config, "write fast", "write fast", UPDATES, -2, config_args,
-         "Tells or changes the settings of a queue.", "O(1)"},
+         "Shows or changes the settings of a queue.", "O(1)"},
         {"pawl.pause", command_pause, "write fast", "write fast", UPDATES, 2, key_alone,
-         "Lets a queue deliver nothing until it is resumed.", "O(1)"},
+         "Stops deliveries from a queue until it is resumed.", "O(1)"},
         {"pawl.resume", command_resume, "write fast", "write fast", UPDATES, 2, key_alone,
          "Lets a paused queue deliver again.", "O(1)"},
         {"pawl.dead", command_dead, "write blocking", "write slow blocking", TAKES, -3, dead_args,
@@ -230,32 +230,35 @@ static const struct entry {
         {"pawl.len", command_len, "readonly fast", "read fast", COUNTS, -2, len_args,
          "Counts the tasks of a queue, all or those in one state or a range of time.", "O(1)"},
         {"pawl.next", command_next, "readonly fast", "read fast", COUNTS, 2, key_alone,
-         "Tells how many milliseconds it is to the next due task.", "O(1)"},
+         "Shows how many milliseconds remain until a task is due.", "O(1)"},
         {"pawl.scan", command_scan, "readonly", "read slow", READS, -3, scan_args,
          "Goes through the tasks of a queue.", "O(N) for COUNT N"},
         {"pawl.range", command_range, "readonly", "read slow", READS, -4, range_args,
          "Shows the tasks of a range of time, in order.", "O(N) for N tasks shown"},
         {"pawl.sweep", command_sweep, "write", "write slow", DELETES, -3, sweep_args,
-         "Goes through the tasks of a queue and takes out those of a state, pattern or range.",
+         "Goes through the tasks of a queue and cancels those of a state, pattern or range.",
          "O(N) for COUNT N"},
         {"pawl.info", command_info, "readonly", "read slow", COUNTS, 2, key_alone,
-         "Tells about a queue: counts, lateness, memory.", "O(1)"},
+         "Shows a queue's counts, lateness, settings and memory.", "O(1)"},
         {"pawl.putat", command_putat, "write admin", "write admin slow dangerous", INSERTS, -5,
-         putat_args, "Internal: what replicas and the append-only file are told of a task.",
-         "O(1)"},
+         putat_args, "Internal, for replicas and the append-only file: tasks are put.", "O(1)"},
         {"pawl.setat", command_setat, "write admin", "write admin slow dangerous", UPDATES, -7,
-         setat_args, "Internal: what they are told of a change.", "O(N) for N tasks"},
+         setat_args, "Internal, for replicas and the append-only file: tasks change their state.",
+         "O(N) for N tasks"},
         {"pawl.note", command_note, "write admin", "write admin slow dangerous", UPDATES, -4,
-         note_args, "Internal: what they are told of reasons.", "O(N) for N tasks"},
+         note_args, "Internal, for replicas and the append-only file: tasks get a reason.",
+         "O(N) for N tasks"},
         {"pawl.drop", command_drop, "write admin", "write admin slow dangerous", DELETES, -3,
-         drop_args, "Internal: what they are told of tasks that are gone.", "O(N) for N tasks"},
+         drop_args, "Internal, for replicas and the append-only file: tasks are deleted.",
+         "O(N) for N tasks"},
         {"pawl.setup", command_setup, "write admin", "write admin slow dangerous", UPDATES, 6,
-         setup_args, "Internal: what they are told of settings.", "O(1)"},
+         setup_args, "Internal, for replicas and the append-only file: the settings of a queue.",
+         "O(1)"},
 };
 
 /*
- * Commands whose reply is another one each time, for proxies and tests that compare: by the time, by ids and tokens that
- * are made, or by the order of the id table.
+ * Commands whose reply depends on the time, on ids and tokens that the server makes, or on the order of the id table: a
+ * tip for proxies and tests that compare replies.
  */
 static const char *tips_of(const struct entry *entry)
 {
@@ -269,7 +272,7 @@ static const char *tips_of(const struct entry *entry)
 	return NULL;
 }
 
-/* Whether the first argument is the number of keys that follow. Else it is the only key. */
+/* Whether the first argument is the number of keys that follow. Otherwise it is the only key. */
 static bool counts_keys(const struct entry *entry)
 {
 	return entry->args == mtake_args;

@@ -7,23 +7,23 @@
 #include "decimal.h"
 #include "memory.h"
 
-enum { ARGUMENTS_MAX = 3000 }; /* a multiple of 3 and of 4: so many a task takes */
+enum { ARGUMENTS_MAX = 3000 }; /* a multiple of 3 and 4, the arguments of a task */
 
-static const char new_tasks[] = "new"; /* as the state of effects */
+static const char new_tasks[] = "new"; /* effects.state for PAWL.PUTAT */
 
 const char *stored_state(const struct task *task)
 {
 	if (task->leased)
 		return state_names[STATE_LEASED];
-	return state_names[task->place == PLACE_DEAD ? STATE_DEAD : STATE_WAITING];
+	return state_names[task->timeline == ON_DEAD ? STATE_DEAD : STATE_WAITING];
 }
 
 void replicate_put(struct visit *visit, const struct task *task, const char *id, size_t id_size,
                    RedisModuleString *payload)
 {
-	char at[DECIMAL_TEXT]; /* as text: the server takes twice as long to make a string of a number */
+	char at[DECIMAL_TEXT]; /* as text: passing a number takes the server twice as long */
 
-	/* Each argument costs: what can be left out is. */
+	/* Each argument takes time: maxtries is left out if it is 0. */
 	RedisModule_Replicate(visit->ctx, "PAWL.PUTAT", task->max_tries ? "sbbsl" : "sbbs",
 	                      visit->name, at, (size_t)(decimal_write(at, task->at) - at), id,
 	                      id_size, payload, (long long)task->max_tries);
@@ -81,7 +81,7 @@ static void append_number(struct effects *effects, uint64_t number)
 	append_text(effects, text, (size_t)(decimal_write(text, number) - text));
 }
 
-/* Mostly the same few: those are made once, and only lent. */
+/* Small numbers are the common case: their strings are made once and shared. */
 static void append_tries(struct effects *effects, uint16_t tries)
 {
 	static RedisModuleString *made[4];
@@ -96,7 +96,7 @@ static void append_tries(struct effects *effects, uint16_t tries)
 	append(effects, made[tries]);
 }
 
-/* A single task is told of without "v": for that the server resizes its arguments. */
+/* A single task is sent without "v", for which the server would resize its arguments. */
 static void flush_set(struct effects *effects)
 {
 	char at[DECIMAL_TEXT];
@@ -130,7 +130,7 @@ static void flush(struct effects *effects)
 		RedisModule_FreeString(NULL, effects->items[--effects->count]);
 }
 
-/* The next task has this state and time: is something else to be said of those before it? */
+/* Before a task with this state and time is appended: send the items if theirs differ, or are many. */
 static void continue_with(struct effects *effects, const char *state, uint64_t at)
 {
 	if (effects->state != state || effects->at != at || effects->count >= ARGUMENTS_MAX)
@@ -159,13 +159,13 @@ void effects_set_id(struct effects *effects, const struct task *task, const char
 	append_text(effects, id, id_size);
 }
 
-void effects_drop_id(struct effects *effects, const char *id, size_t id_size)
+void effects_delete_id(struct effects *effects, const char *id, size_t id_size)
 {
 	continue_with(effects, NULL, 0);
 	append_text(effects, id, id_size);
 }
 
-void effects_drop_arg(struct effects *effects, RedisModuleString *id)
+void effects_delete_arg(struct effects *effects, RedisModuleString *id)
 {
 	continue_with(effects, NULL, 0);
 	RedisModule_RetainString(NULL, id);
@@ -180,11 +180,11 @@ void effects_set(struct effects *effects, const struct task *task)
 	effects_set_id(effects, task, text, token_text(&token, text), id, task_id_text(task, id));
 }
 
-void effects_drop(struct effects *effects, const struct task *task)
+void effects_delete(struct effects *effects, const struct task *task)
 {
 	char id[TASK_ID_TEXT];
 
-	effects_drop_id(effects, id, task_id_text(task, id));
+	effects_delete_id(effects, id, task_id_text(task, id));
 }
 
 void effects_send(struct effects *effects)

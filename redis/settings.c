@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* PAWL.CONFIG, PAWL.PAUSE and PAWL.RESUME: what is set for a whole queue. */
+/* PAWL.CONFIG, PAWL.PAUSE and PAWL.RESUME: the settings of a queue. */
 #include "arguments.h"
 #include "commands.h"
 #include "replicate.h"
 
-/* The queue has these settings from now on; if they are others than it had, say so. Returns whether they are. */
+/* Set and replicate the settings. Returns whether they changed. */
 static bool change(struct visit *visit, const struct settings *settings, const char *event)
 {
 	struct settings before = visit->queue ? visit->queue->settings : (struct settings){0};
@@ -43,7 +43,7 @@ static bool read_backoff(struct args *args, struct config *config)
 	                   &config->backoff_given) &&
 	       arg_number(args->ctx, args->argv[args->next++], "BACKOFF max-ms",
 	                  settings->backoff_ms, TASK_TIME_MAX, &settings->backoff_max_ms);
-	if (settings->backoff_ms == 0) /* none, whatever its bound */
+	if (settings->backoff_ms == 0) /* off: the limit does not matter */
 		settings->backoff_max_ms = 0;
 	return good;
 }
@@ -53,10 +53,10 @@ static bool read_config(struct args *args, struct config *config)
 	while (args_left(args)) {
 		bool good;
 
-		if (args_take(args, "MAXDEAD"))
+		if (args_accept(args, "MAXDEAD"))
 			good = args_number(args, "MAXDEAD", 0, TASK_TIME_MAX,
 			                   &config->settings.max_dead, &config->max_dead_given);
-		else if (args_take(args, "BACKOFF"))
+		else if (args_accept(args, "BACKOFF"))
 			good = read_backoff(args, config);
 		else
 			good = args_unknown(args, "MAXDEAD n, BACKOFF ms max-ms");
@@ -66,7 +66,7 @@ static bool read_config(struct args *args, struct config *config)
 	return true;
 }
 
-/* What is not given stays as it is. */
+/* Settings that are not given stay as they are. */
 static void configure(struct visit *visit, const struct config *config)
 {
 	struct settings settings = visit->queue ? visit->queue->settings : (struct settings){0};

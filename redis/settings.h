@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is set for a whole queue. All zeroes is what a new one has; a queue with anything else exists without tasks too. */
+/* The settings of a queue. A new queue has all zeroes. A queue with other settings exists even without tasks. */
 #ifndef PAWL_REDIS_SETTINGS_H
 #define PAWL_REDIS_SETTINGS_H
 
@@ -8,10 +8,10 @@
 
 struct settings {
 	bool paused;       /* nothing is delivered */
-	uint64_t max_dead; /* dead tasks that it may hold; 0: any number */
+	uint64_t max_dead; /* the most dead tasks; 0: no limit */
 	uint64_t
-	        backoff_ms; /* how much later a task comes back after its first try; 0: not later */
-	uint64_t backoff_max_ms; /* it is twice as much for each try more, up to this */
+	        backoff_ms; /* delay after the first failed try, doubled with each further one; 0: none */
+	uint64_t backoff_max_ms; /* the longest delay */
 };
 
 static inline bool settings_equal(const struct settings *a, const struct settings *b)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A stable sort by a number, byte by byte. */
+/* A stable sort by a 64-bit key: radix sort, or insertion sort for few items. */
 #ifndef PAWL_REDIS_SORT_H
 #define PAWL_REDIS_SORT_H
 

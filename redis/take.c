@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* PAWL.TAKE, PAWL.MTAKE, and PAWL.DEAD with TAKE. */
+/* PAWL.TAKE, PAWL.MTAKE and PAWL.DEAD TAKE. */
 #include "arguments.h"
 #include "clock.h"
 #include "commands.h"
@@ -17,13 +17,13 @@ static bool read_take(struct args *args, struct reading *reading)
 	while (args_left(args)) {
 		bool good;
 
-		if (args_take(args, "COUNT"))
+		if (args_accept(args, "COUNT"))
 			good = args_number(args, "COUNT", 1, ARG_COUNT_MAX, &reading->take.count,
 			                   &reading->count_given);
-		else if (args_take(args, "LEASE"))
+		else if (args_accept(args, "LEASE"))
 			good = args_number(args, "LEASE", 0, TASK_TIME_MAX, &reading->take.lease_ms,
 			                   &reading->lease_given);
-		else if (args_take(args, "BLOCK"))
+		else if (args_accept(args, "BLOCK"))
 			good = args_number(args, "BLOCK", 0, TASK_TIME_MAX, &reading->block_ms,
 			                   &reading->block_given);
 		else
@@ -34,7 +34,7 @@ static bool read_take(struct args *args, struct reading *reading)
 	return true;
 }
 
-/* Inside MULTI and scripts nobody can wait. */
+/* A client inside MULTI or a script cannot be blocked. */
 static bool may_block(RedisModuleCtx *ctx)
 {
 	return !(RedisModule_GetContextFlags(ctx) &
@@ -42,7 +42,7 @@ static bool may_block(RedisModuleCtx *ctx)
 	          REDISMODULE_CTX_FLAGS_DENY_BLOCKING));
 }
 
-/* There is nothing for it at these keys. */
+/* These keys have no task to deliver: block, or reply nil. */
 static void wait_for(RedisModuleCtx *ctx, const struct reading *reading, RedisModuleString **keys,
                      int count)
 {
@@ -70,13 +70,13 @@ int take_from_key(struct args *args, bool dead)
 	return REDISMODULE_OK;
 }
 
-/* The key whose first task is due earliest, among equals the first one given: so none of them starves. */
+/* The key whose first task has been due longest, so that no key starves. Among equals, the first key given. */
 struct choice {
 	RedisModuleString *key;
 	uint64_t due;
 };
 
-/* False: a key holds something else, and that was replied. The choice is NULL if nothing is due. */
+/* False: a key has another type, and WRONGTYPE was replied. choice->key is NULL if nothing is due. */
 static bool choose(RedisModuleCtx *ctx, RedisModuleString **keys, int count, uint64_t now,
                    struct choice *choice)
 {
@@ -106,10 +106,10 @@ static void deliver_from(RedisModuleCtx *ctx, RedisModuleString *key, const stru
 	visit_end(&visit);
 }
 
-/* So many keys at most: a client that waits costs something at each. */
+/* A limit, since a blocked client has an entry at each key. */
 enum { KEYS_MAX = 1024 };
 
-/* A cluster sends clients on by what the command says here: Redis 7 does not read a module's key specification for that. */
+/* The cluster's redirection uses this: Redis 7 does not read a module's key specification for it. */
 static int tell_keys(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
 	long long count;

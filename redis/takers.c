@@ -12,44 +12,44 @@
 #include "memory.h"
 
 enum {
-	LINES = 1 << 14, /* chains in the table of lines */
-	PAUSE_MS = 10,   /* between two looks whether a pause is over */
+	TABLE_SIZE = 1 << 14, /* buckets in the table of lines */
+	PAUSE_MS = 10,        /* between two checks whether a pause is over */
 };
 
-/* A taker's place in the line of one of its keys. */
-struct stand {
+/* A taker in the line of one of its keys. */
+struct entry {
 	struct line *line;
-	struct stand *next, *prev;
+	struct entry *next, *prev;
 	struct taker *taker;
 };
 
 struct taker {
 	RedisModuleBlockedClient *client;
 	struct take take;
-	struct parcel parcel; /* what it got when it was its turn */
-	int lines;            /* in which it stands: one a key, or 0 when it has left all of them */
-	struct stand stands[];
+	struct parcel parcel; /* delivered, and not in a reply yet */
+	int lines;            /* entries in use: one a key; 0 after leave() */
+	struct entry entries[];
 };
 
-/* Those who wait for one key, for due tasks or for dead ones. It exists as long as somebody does. */
+/* The takers that wait for due tasks, or for dead tasks, of one key. A line without takers is freed. */
 struct line {
-	struct pawl_timer wake; /* first member: when to look at the queue */
-	struct line *chain;
-	struct stand *first, *last;
+	struct pawl_timer wake; /* first member: when to check the queue */
+	struct line *next;
+	struct entry *first, *last;
 	RedisModuleString *name;
 	int db;
-	bool dead; /* it is dead tasks that they wait for */
-	bool held; /* do not free it yet, even if it is empty */
+	bool dead; /* they wait for dead tasks */
+	bool held; /* close_line() does nothing */
 };
 
 static struct {
-	struct line *chains[LINES];
+	struct line *table[TABLE_SIZE];
 	size_t count;
-	struct pawl_wheel *wheel; /* of the lines' wakes, in milliseconds of the wall clock */
-	RedisModuleCtx *ctx;      /* to make timers with */
-	int timer;                /* file descriptor: rings at `rings_at` */
+	struct pawl_wheel *wheel; /* of struct line's `wake`, in milliseconds of the wall clock */
+	RedisModuleCtx *ctx;      /* for RedisModule_CreateTimer */
+	int timer;                /* timerfd: rings at `rings_at` */
 	uint64_t rings_at;
-	bool run_pending; /* `run` is on its way */
+	bool run_pending; /* the server will call run() */
 	bool running;
 } takers;
 
@@ -60,9 +60,9 @@ static struct line **find_link(int db, RedisModuleString *name, bool dead)
 	size_t size, other_size;
 	const char *text = RedisModule_StringPtrLen(name, &size);
 	uint64_t hash = siphash(ids_secret, text, size);
-	struct line **link = &takers.chains[(hash + (uint64_t)db) % LINES];
+	struct line **link = &takers.table[(hash + (uint64_t)db) % TABLE_SIZE];
 
-	for (; *link; link = &(*link)->chain) {
+	for (; *link; link = &(*link)->next) {
 		const char *other = RedisModule_StringPtrLen((*link)->name, &other_size);
 
 		if ((*link)->db == db && (*link)->dead == dead && other_size == size &&
@@ -91,37 +91,37 @@ static void close_line(struct line *line)
 	if (line->first || line->held)
 		return;
 	pawl_wheel_cancel(takers.wheel, &line->wake);
-	*find_link(line->db, line->name, line->dead) = line->chain;
+	*find_link(line->db, line->name, line->dead) = line->next;
 	RedisModule_FreeString(NULL, line->name);
 	memory_free(line);
 	takers.count--;
 }
 
-static void join(struct line *line, struct stand *stand)
+static void join(struct line *line, struct entry *entry)
 {
-	stand->line = line;
-	stand->prev = line->last;
+	entry->line = line;
+	entry->prev = line->last;
 	if (line->last)
-		line->last->next = stand;
+		line->last->next = entry;
 	else
-		line->first = stand;
-	line->last = stand;
+		line->first = entry;
+	line->last = entry;
 }
 
-/* All lines at once: so nobody is served twice. */
+/* Remove the taker from all of its lines, so that it is not served twice. */
 static void leave(struct taker *taker)
 {
 	while (taker->lines > 0) {
-		struct stand *stand = &taker->stands[--taker->lines];
-		struct line *line = stand->line;
+		struct entry *entry = &taker->entries[--taker->lines];
+		struct line *line = entry->line;
 
-		*(stand->prev ? &stand->prev->next : &line->first) = stand->next;
-		*(stand->next ? &stand->next->prev : &line->last) = stand->prev;
+		*(entry->prev ? &entry->prev->next : &line->first) = entry->next;
+		*(entry->next ? &entry->next->prev : &line->last) = entry->prev;
 		close_line(line);
 	}
 }
 
-/* When to look */
+/* When to check a queue */
 
 static void run(RedisModuleCtx *ctx, void *data);
 
@@ -134,8 +134,8 @@ static void run_in(uint64_t ms)
 }
 
 /*
- * The timer of the system, and not the server's, whose milliseconds are rounded up twice on the way. It is
- * set to the time of day, so it follows the wall clock wherever that steps, and rings when it does.
+ * A timerfd, since the server's timers round up to milliseconds twice. It is set to an absolute time of the wall clock,
+ * and also rings when that clock is set.
  */
 static void ring_at(uint64_t at)
 {
@@ -154,8 +154,8 @@ static void ring_at(uint64_t at)
 static void on_ring(int fd, void *data, int mask)
 {
 	uint64_t rings;
-	ssize_t got =
-	        read(fd, &rings, sizeof(rings)); /* fails if the clock was set: look all the same */
+	ssize_t got = read(fd, &rings,
+	                   sizeof(rings)); /* an error means that the clock was set: run, too */
 
 	(void)got;
 	(void)data;
@@ -164,7 +164,7 @@ static void on_ring(int fd, void *data, int mask)
 	run_in(0);
 }
 
-/* The wheel is ahead of the clock if that was set back; then it cannot tell when to look, and is begun anew. */
+/* Set the timer. If the clock was set back, the wheel is ahead of it: run() then starts a new wheel. */
 static void plan(void)
 {
 	uint64_t next = pawl_wheel_next(takers.wheel), now;
@@ -186,20 +186,20 @@ static void set_wake(struct line *line, uint64_t at)
 		pawl_wheel_arm(takers.wheel, &line->wake, at);
 }
 
-static void look_at(struct line *line, uint64_t at)
+static void wake_at(struct line *line, uint64_t at)
 {
 	set_wake(line, at);
 	plan();
 }
 
-/* Begin with a new wheel, at this time, and look at every line. */
+/* Start a new wheel at this time, on which every line is due. */
 static void start_wheel(uint64_t now)
 {
 	struct pawl_wheel_options options = {.start = now};
 
 	takers.wheel = pawl_wheel_init(takers.wheel, pawl_wheel_footprint(&options), &options);
-	for (size_t i = 0; takers.count > 0 && i < LINES; i++) {
-		for (struct line *line = takers.chains[i]; line; line = line->chain) {
+	for (size_t i = 0; takers.count > 0 && i < TABLE_SIZE; i++) {
+		for (struct line *line = takers.table[i]; line; line = line->next) {
 			line->wake = (struct pawl_timer){0};
 			pawl_wheel_arm_idle(takers.wheel, &line->wake, now);
 		}
@@ -215,9 +215,9 @@ static bool must_wait(RedisModuleCtx *ctx)
 }
 
 /*
- * The first in line gets what is due. It is told so by on_timeout: that is what RedisModule_UnblockClient calls for
- * a client that is blocked on keys, at once up to Redis 7.2, and later, from the event loop, since 7.4. Were the
- * tasks delivered only then, the next look at the queue would find them still due, and call the whole line.
+ * Deliver to the first taker in line. on_timeout() replies: RedisModule_UnblockClient calls it for a client that is
+ * blocked on keys, at once up to Redis 7.2, and later, from the event loop, since 7.4. If the tasks were delivered only
+ * there, the next check of the queue would find them still due and unblock the next taker for them, and so on.
  */
 static void serve_first(struct line *line, struct visit *visit)
 {
@@ -228,7 +228,7 @@ static void serve_first(struct line *line, struct visit *visit)
 	RedisModule_UnblockClient(taker->client, NULL);
 }
 
-/* Serve the first in line if there is a task for it. Returns when to look again: now if there may be more to do. */
+/* Serve the first taker if there is a task. Returns when to check again; not after `now`: at once. */
 static uint64_t serve_one(RedisModuleCtx *ctx, struct line *line, uint64_t now)
 {
 	struct visit visit;
@@ -236,14 +236,14 @@ static uint64_t serve_one(RedisModuleCtx *ctx, struct line *line, uint64_t now)
 
 	if (!visit_quietly(&visit, ctx, line->name, now))
 		return PAWL_NEVER;
-	next = take_again(visit.queue, line->dead);
+	next = take_next(visit.queue, line->dead);
 	if (next <= now)
 		serve_first(line, &visit);
 	visit_end(&visit);
 	return next;
 }
 
-/* `now` is the time of the wheel. So what is looked at again is looked at later, and `run` comes to an end. */
+/* `now` is the wheel's time. So a line is armed for a later time, and the loop in run() ends. */
 static void serve(RedisModuleCtx *ctx, struct line *line, uint64_t now)
 {
 	uint64_t next = now;
@@ -254,7 +254,7 @@ static void serve(RedisModuleCtx *ctx, struct line *line, uint64_t now)
 		next = serve_one(ctx, line, now);
 	line->held = false;
 	if (line->first)
-		look_at(line, next);
+		wake_at(line, next);
 	else
 		close_line(line);
 }
@@ -273,7 +273,7 @@ static void run(RedisModuleCtx *ctx, void *data)
 		return;
 	}
 	if (RedisModule_GetContextFlags(ctx) & REDISMODULE_CTX_FLAGS_SLAVE)
-		return; /* the server sends all who wait away */
+		return; /* the server unblocks all takers with an error */
 	if (now < pawl_wheel_now(takers.wheel))
 		start_wheel(now);
 	takers.running = true;
@@ -302,7 +302,7 @@ static bool try_to_deliver(RedisModuleCtx *ctx, RedisModuleString *name, const s
 
 /* The server's callbacks for a blocked client */
 
-/* The server asks all who wait for a key that has appeared; an answer is given to the first in its line alone. */
+/* A key was created: the server calls this for all clients blocked on it. Only the first in line is served. */
 static int on_key(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
 	struct taker *taker = RedisModule_GetBlockedClientPrivateData(ctx);
@@ -314,7 +314,7 @@ static int on_key(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 	if (!line || line->first->taker != taker)
 		return REDISMODULE_ERR;
 	if (must_wait(ctx)) {
-		look_at(line, clock_now());
+		wake_at(line, clock_now());
 		return REDISMODULE_ERR;
 	}
 	if (!try_to_deliver(ctx, key, taker))
@@ -323,7 +323,7 @@ static int on_key(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 	return REDISMODULE_OK;
 }
 
-/* Its time is up; or it was served, perhaps in the same moment. */
+/* BLOCK is over, or serve_first() has delivered. */
 static int on_timeout(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
 	struct taker *taker = RedisModule_GetBlockedClientPrivateData(ctx);
@@ -338,7 +338,7 @@ static int on_timeout(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 	return REDISMODULE_OK;
 }
 
-/* It left by itself, or was sent away. on_free comes later, and by then it could have been served. */
+/* The client is gone. on_free comes later: until then the taker could be served. */
 static void on_disconnect(RedisModuleCtx *ctx, RedisModuleBlockedClient *client)
 {
 	(void)client;
@@ -355,14 +355,14 @@ static void on_free(RedisModuleCtx *ctx, void *data)
 	memory_free(taker);
 }
 
-/* When there is a task for those who wait in this line. */
+/* When the key will have a task to deliver. */
 static uint64_t first_for(RedisModuleCtx *ctx, RedisModuleString *name, uint64_t now, bool dead)
 {
 	uint64_t next = PAWL_NEVER;
 	struct visit visit;
 
 	if (visit_quietly(&visit, ctx, name, now)) {
-		next = take_again(visit.queue, dead);
+		next = take_next(visit.queue, dead);
 		visit_end(&visit);
 	}
 	return next;
@@ -372,7 +372,7 @@ void takers_block(RedisModuleCtx *ctx, const struct take *take, uint64_t timeout
                   RedisModuleString **keys, int count)
 {
 	struct taker *taker =
-	        memory_zeroed(sizeof(*taker) + (size_t)count * sizeof(taker->stands[0]));
+	        memory_zeroed(sizeof(*taker) + (size_t)count * sizeof(taker->entries[0]));
 	int db = RedisModule_GetSelectedDb(ctx);
 	uint64_t now = clock_now();
 
@@ -381,11 +381,11 @@ void takers_block(RedisModuleCtx *ctx, const struct take *take, uint64_t timeout
 	                                              (long long)timeout_ms, keys, count, taker);
 	RedisModule_SetDisconnectCallback(taker->client, on_disconnect);
 	for (; taker->lines < count; taker->lines++) {
-		struct stand *stand = &taker->stands[taker->lines];
+		struct entry *entry = &taker->entries[taker->lines];
 
-		stand->taker = taker;
-		join(open_line(db, keys[taker->lines], take->dead), stand);
-		set_wake(stand->line, first_for(ctx, keys[taker->lines], now, take->dead));
+		entry->taker = taker;
+		join(open_line(db, keys[taker->lines], take->dead), entry);
+		set_wake(entry->line, first_for(ctx, keys[taker->lines], now, take->dead));
 	}
 	plan();
 }
@@ -395,7 +395,7 @@ static void notice(struct visit *visit, bool dead)
 	struct line *line = *find_link(RedisModule_GetSelectedDb(visit->ctx), visit->name, dead);
 
 	if (line && !line->held)
-		look_at(line, take_again(visit->queue, dead));
+		wake_at(line, take_next(visit->queue, dead));
 }
 
 void takers_notice(struct visit *visit)

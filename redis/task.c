@@ -17,7 +17,7 @@ static void put_big_endian(unsigned char *to, uint64_t value, unsigned bytes)
 		to[i] = (unsigned char)value;
 }
 
-/* Written out: so a compiler sees that it is one load. */
+/* Written out, so that compilers make it one load. */
 static inline uint32_t get_word(const unsigned char *from)
 {
 	return (uint32_t)from[0] << 24 | (uint32_t)from[1] << 16 | (uint32_t)from[2] << 8 | from[3];
@@ -37,7 +37,7 @@ void task_id_from_parts(struct task_id *id, const struct task_id_parts *parts)
 	id->made_here = true;
 }
 
-/* A number without sign or needless zeroes, below the limit, up to a '-', which is skipped. */
+/* A number below the limit, without sign or leading zeroes, and the '-' after it. */
 static bool read_decimal(const char **text, const char *end, uint64_t limit, uint64_t *value)
 {
 	const char *start = *text, *p = start;
@@ -66,7 +66,7 @@ static bool read_hex(const char *text, const char *end, uint64_t *value)
 	return true;
 }
 
-/* Only what task_id_text would write again to the letter. */
+/* Accepts only text that task_id_text() would write. */
 static bool read_parts(const char *text, size_t size, struct task_id_parts *parts)
 {
 	const char *end = text + size;
@@ -146,7 +146,7 @@ struct task *task_new(const struct task_id *id, const void *payload, uint32_t pa
 	return task;
 }
 
-/* Notes: period and base, the size of the reason, then the reason. Nothing is aligned there. */
+/* Notes: period, base, size of the reason, reason. They are not aligned. */
 
 enum { PERIOD_AT = 0, BASE_AT = 8, SIZE_AT = 16, NOTE_HEAD = 18 };
 
@@ -212,6 +212,6 @@ struct task *task_copy(const struct task *task)
 	struct task *copy = memory_new(size);
 
 	memcpy(copy, task, size);
-	copy->place = PLACE_NONE;
+	copy->timeline = ON_NONE;
 	return copy;
 }

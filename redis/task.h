@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A task: one block of memory with its id and its payload behind it. With an id made by the server and
- * a payload of 64 bytes that is 128 bytes to the byte, a size class of the allocator; the order of the
- * fields and their widths are chosen for it.
+ * A task: one block of memory, with its id and payload at the end. With an id that the server made and a payload of 64
+ * bytes it has exactly 128 bytes, a size class of the allocator; the order and widths of the fields are chosen for that.
  *
- * An id is text to the outside. The form in which the server makes them, "<ms>-<sequence>-<8 hex digits>",
- * is kept as 14 bytes; any other text as it is. The two never meet: text of that form always
- * becomes 14 bytes, so equal ids are equal bytes.
+ * Clients see an id as text. Ids of the server's form, "<ms>-<sequence>-<8 hex digits>", are stored as 14 bytes (the short
+ * form), all others as they are. Text of the server's form is always stored in the short form, so equal ids have equal
+ * bytes.
  */
 #ifndef PAWL_REDIS_TASK_H
 #define PAWL_REDIS_TASK_H
@@ -15,49 +14,48 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TASK_ID_MAX      255u        /* bytes in an id */
-#define TASK_PAYLOAD_MAX UINT32_MAX  /* bytes in a payload */
-#define TASK_TRIES_MAX   UINT16_MAX  /* deliveries; the count stays there */
-#define TASK_REASON_MAX  1024u       /* bytes in a reason */
-#define TASK_ID_TEXT     TASK_ID_MAX /* room that task_id_text needs: no id is longer */
-#define TASK_TIME_MAX \
-	((UINT64_C(1) << 53) - 1) /* of a delay or a time that a client gives, in ms */
+#define TASK_ID_MAX      255u                      /* bytes in an id */
+#define TASK_PAYLOAD_MAX UINT32_MAX                /* bytes in a payload */
+#define TASK_TRIES_MAX   UINT16_MAX                /* deliveries; the count stays there */
+#define TASK_REASON_MAX  1024u                     /* bytes in a reason */
+#define TASK_ID_TEXT     TASK_ID_MAX               /* room that task_id_text needs */
+#define TASK_TIME_MAX    ((UINT64_C(1) << 53) - 1) /* ms in a delay, or a time, from a client */
 
-/* Which timeline of a queue the task is on. */
-enum task_place {
-	PLACE_NONE,
-	PLACE_ALIVE, /* it is due at `at`, or will be */
-	PLACE_DYING, /* leased for its last try: it is dead at `at`, not due */
-	PLACE_DEAD,  /* buried at `at` */
+/* The timeline of the queue that the task is on. */
+enum task_timeline {
+	ON_NONE,
+	ON_ALIVE, /* waiting, due, or leased with tries left */
+	ON_DYING, /* leased for its last try: dead, not due, when `at` has come */
+	ON_DEAD,  /* buried at `at` */
 };
 
 enum task_state { STATE_WAITING, STATE_DUE, STATE_LEASED, STATE_DEAD, STATES };
 
 struct task {
-	struct task *next, *prev; /* in the list of its cell */
-	uint64_t at; /* when it becomes due; leased: when the lease ends; dead: when it died */
-	struct task *chain; /* the next one in its bucket of the id table */
-	uint64_t token;     /* the secret of the one that holds the lease (token.h) */
+	struct task *next, *prev;    /* in the list of its cell */
+	uint64_t at;                 /* due time; leased: end of the lease; dead: when it died */
+	struct task *next_in_bucket; /* of the id table */
+	uint64_t token;              /* the secret of the lease's token (token.h) */
 	uint32_t payload_size;
 	uint16_t tries;
 	uint16_t max_tries; /* 0: no limit */
 	uint8_t id_size;
-	uint8_t place : 2;
-	uint8_t leased : 1;    /* out to a taker until `at`: it stays so when that has passed */
+	uint8_t timeline : 2;
+	uint8_t leased : 1;    /* delivered, until `at`; stays set after a lapse */
 	uint8_t made_here : 1; /* the id is in the short form */
-	uint8_t noted : 1;     /* a note is behind the payload */
+	uint8_t noted : 1;     /* a note follows the payload */
 	unsigned char data[];  /* id, payload, note */
 };
 
-/* What few tasks have: the others need no room for it. All zeroes is none. */
+/* Fields that few tasks have. All zeroes: no note, which takes no room. */
 struct note {
-	const unsigned char *reason; /* borrowed: why it was given back the last time */
-	uint16_t reason_size;        /* 0: none was told */
-	uint64_t period;             /* ms; 0: it is done once */
-	uint64_t base;               /* when it was to be due for the first time */
+	const unsigned char *reason; /* borrowed: of the last NACK */
+	uint16_t reason_size;        /* 0: none */
+	uint64_t period;             /* ms; 0: not periodic */
+	uint64_t base;               /* its first time */
 };
 
-/* An id as it is kept. */
+/* An id as it is stored. */
 struct task_id {
 	unsigned char bytes[TASK_ID_MAX];
 	uint8_t size;
@@ -74,25 +72,25 @@ struct task_id_parts {
 /* text: 1 to TASK_ID_MAX bytes. */
 void task_id_from_text(struct task_id *id, const char *text, size_t size);
 void task_id_from_parts(struct task_id *id, const struct task_id_parts *parts);
-/* From bytes as they are kept; false if no id is kept like that. */
+/* From the stored bytes; false if they are not a valid id. */
 bool task_id_from_bytes(struct task_id *id, const unsigned char *bytes, size_t size,
                         bool made_here);
-/* The id as text; returns its length. No zero is added. */
+/* The id as text, without a zero at the end; returns its length. */
 size_t task_id_text(const struct task *task, char text[TASK_ID_TEXT]);
 
-/* A new task, nowhere, due at 0. The payload is copied. */
+/* A new task, not in a queue, due at 0. The payload is copied. */
 struct task *task_new(const struct task_id *id, const void *payload, uint32_t payload_size);
 /* Bytes in `data`. */
 size_t task_data_size(const struct task *task);
 struct task *task_copy(const struct task *task);
-/* Its note: all zeroes if it has none. What it borrows is the task's. */
+/* The task's note; all zeroes if it has none. It borrows from the task. */
 struct note task_note(const struct task *task);
 /*
- * Give a task that is nowhere this note in place of its own, and copy what it borrows, which must not be the task's.
- * Returns the task, which may have moved.
+ * Replace the note of a task that is not in a queue. The reason is copied, and must not be the task's own. Returns the task,
+ * whose address may have changed.
  */
 struct task *task_set_note(struct task *task, const struct note *note);
-/* When a periodic task that is done is due again: at the first base + n * period after now. 0: it is not periodic. */
+/* When a periodic task is due again once it is done: the first base + n * period after now. 0: it is not periodic. */
 uint64_t task_again(const struct task *task, uint64_t now);
 
 static inline const unsigned char *task_payload(const struct task *task)
@@ -100,7 +98,7 @@ static inline const unsigned char *task_payload(const struct task *task)
 	return task->data + task->id_size;
 }
 
-/* It will be read soon: tasks in due order lie anywhere in memory, and a miss for each would take the time. */
+/* Prefetch a task. Consecutive tasks are scattered in memory, so each would be a cache miss. */
 static inline void task_prefetch(const struct task *task)
 {
 	__builtin_prefetch(task);
@@ -114,20 +112,20 @@ static inline bool task_has_id(const struct task *task, const struct task_id *id
 	return __builtin_memcmp(task->data, id->bytes, id->size) == 0;
 }
 
-/* Whether a delivery that is not acknowledged is the end of it. */
+/* Whether the task dies if its present delivery is not acknowledged. */
 static inline bool task_last_try(const struct task *task)
 {
 	return task->max_tries != 0 && task->tries >= task->max_tries;
 }
 
-/* What it is to the outside: that follows from the time, nothing has to happen for it. */
+/* The state that clients see. It follows from the time: nothing is written when it changes. */
 static inline enum task_state task_state(const struct task *task, uint64_t now)
 {
-	if (task->place == PLACE_DEAD)
+	if (task->timeline == ON_DEAD)
 		return STATE_DEAD;
 	if (task->at > now)
 		return task->leased ? STATE_LEASED : STATE_WAITING;
-	return task->place == PLACE_DYING ? STATE_DEAD : STATE_DUE;
+	return task->timeline == ON_DYING ? STATE_DEAD : STATE_DUE;
 }
 
 #endif

@@ -3,9 +3,9 @@
 
 #include "memory.h"
 
-enum { ALL_BITS = 64 }; /* as shift: the cell is all of time */
+enum { ALL_BITS = 64 }; /* the shift of the cell that is all of time */
 
-/* Lists: last to next is NULL, first to prev too. */
+/* Lists. The next of the last task is NULL, and the prev of the first. */
 
 static void append(struct cell *cell, struct task *task)
 {
@@ -42,7 +42,7 @@ static void unlink_task(struct cell *cell, struct task *task)
 
 /* Opening and closing */
 
-/* The width of 16 cells that lie closely round times which differ in these bits. */
+/* The shift of the 16 narrowest cells that contain times which differ in these bits. */
 static uint8_t shift_of(uint64_t differing)
 {
 	unsigned highest = differing ? 63u - (unsigned)__builtin_clzll(differing) : 0;
@@ -66,7 +66,7 @@ static void free_cells(struct timeline *timeline, struct cells *cells)
 	timeline->opened--;
 }
 
-/* From both ends at once: each step is a cache miss, and so two of them are under way. */
+/* From both ends at once: each step is a cache miss, and two of them overlap. */
 static uint64_t differing_bits(const struct cell *cell)
 {
 	const struct task *front = cell->in.first, *back = cell->last;
@@ -91,7 +91,7 @@ static struct cell *finer_cell(struct cells *cells, const struct task *task)
 	return &cells->cell[index];
 }
 
-/* A list to 16 finer cells. As each keeps the order of arrival, so do the tasks of a millisecond. */
+/* Move the tasks of a list to 16 finer cells. Each keeps the order of arrival. */
 static void open_cell(struct timeline *timeline, struct cell *cell)
 {
 	struct task *task = cell->in.first, *next;
@@ -122,7 +122,7 @@ static void gather(struct timeline *timeline, struct cell *to, struct cells *cel
 	free_cells(timeline, cells);
 }
 
-/* An open cell to a list again. */
+/* Make an open cell a list again. */
 static void close_cell(struct timeline *timeline, struct cell *cell)
 {
 	struct cells *cells = cell->in.cells;
@@ -131,7 +131,7 @@ static void close_cell(struct timeline *timeline, struct cell *cell)
 	gather(timeline, cell, cells);
 }
 
-/* The cells of an open cell into one of 16 wider ones, which reach this time too. */
+/* Make the cells of an open cell one of 16 wider cells, which also cover this time. */
 static void widen(struct timeline *timeline, struct cell *cell, uint64_t time)
 {
 	struct cells *cells = cell->in.cells, *wider;
@@ -154,7 +154,7 @@ void timeline_add(struct timeline *timeline, struct task *task)
 	if (cell->count == 0 || (timeline->first && task->at < timeline->first->at))
 		timeline->first = task;
 	while (cell_open(cell)) {
-		if (!cells_reach(cell->in.cells, task->at))
+		if (!cells_cover(cell->in.cells, task->at))
 			widen(timeline, cell, task->at);
 		count(cell, task);
 		shift = cell->in.cells->shift;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tasks in the order of their times, to the millisecond, and within one in the order of arrival.
+ * Tasks in the order of their times in milliseconds; at the same millisecond, in the order of arrival.
  *
- * Time is cut into cells, as on a timing wheel, and a cell holds its tasks in a list, in the order of arrival. What
- * differs is when a cell opens, that is, hands its tasks to 16 finer cells: on a wheel when its time comes, here when
- * it holds too many, or when it is the first one and a task is taken from it. So nothing happens because time passes,
- * nothing has to be caught up with after a pause, the clock may be set anywhere, and no call meets more than
- * CELL_MAX tasks in a list, unless they are all for the same millisecond, where the first one is the head.
+ * Time is cut into cells, as on a timing wheel, and a cell is a list of tasks in the order of arrival. The difference is
+ * when a cell opens, that is, when its tasks move to 16 finer cells. On a wheel it opens when its time comes; here when it
+ * holds too many tasks, or when it is the first cell and its first task is asked for. So passing time does nothing, there
+ * is nothing to catch up with after a pause, and the clock may be set. No call meets more than CELL_MAX tasks in a list,
+ * except tasks of a single millisecond, where the first one is the head.
  *
  *	all of time    |.....................[     open      ].................................|
  *	                                    /                 \
@@ -14,13 +14,12 @@
  *	                                      /        \
  *	16 cells       |  |  | 3 | 9 |  |  | 14 |  |  | ...
  *
- * The cells of an open one need not fill it: they lie as closely round its tasks as 16 cells of 2^shift ms can,
- * shift being a multiple of 4. If a task comes that is outside of them, they are put into one of 16 wider cells. So a
- * task in a hundred years makes the tree deeper by a level, not by all the levels in between, and it is never deeper
- * than 16.
+ * The finer cells need not cover all of the cell. They are the 16 narrowest cells that hold its tasks, of 2^shift ms each,
+ * where shift is a multiple of 4. If a task outside of them is added, they become one of 16 wider cells. So a task in a
+ * hundred years makes the tree one level deeper, and not by all levels in between. The tree has at most 16 levels.
  *
- * Every cell counts its tasks, and how many of them are leased. So how many are due at a time is known after a look
- * at one cell on each level.
+ * Every cell counts its tasks, and the leased ones among them. So counting the tasks up to a time reads one row of cells
+ * on each level.
  */
 #ifndef PAWL_REDIS_TIMELINE_H
 #define PAWL_REDIS_TIMELINE_H
@@ -33,83 +32,82 @@
 enum {
 	CELL_BITS = 4,
 	CELLS = 1 << CELL_BITS, /* in an open cell */
-	CELL_MAX = 512,         /* tasks in a list, but for those of a single millisecond */
-	CELL_FEW = 16,          /* the same in the first cell, when a task is taken from it */
-	CELL_CLOSE = 8,         /* an open cell with no more tasks than this is a list again */
-	WALK_SKIPS =
-	        2000, /* tasks that are not of the span which a walk passes over before it gives up */
+	CELL_MAX = 512,         /* tasks in a list, except of a single millisecond */
+	CELL_FEW = 16,          /* the same in the first cell, when its first task is asked for */
+	CELL_CLOSE = 8,         /* an open cell with no more tasks than this becomes a list */
+	WALK_SKIPS = 2000,      /* tasks outside of its span that a walk skips before it gives up */
 };
 
 struct cells;
 
-/* All zeroes is an empty one. */
+/* All zeroes: an empty cell. */
 struct cell {
 	union {
-		struct task *first; /* NULL: it is empty */
+		struct task *first; /* NULL: empty */
 		struct cells *cells;
 	} in;
-	struct task *last; /* NULL: it is open, or empty */
+	struct task *last; /* NULL: open, or empty */
 	size_t count, leased;
 };
 
 struct cells {
-	uint64_t start; /* of the first of them */
-	uint16_t used;  /* a bit for each that holds tasks */
-	uint8_t shift;  /* each is 2^shift ms wide */
+	uint64_t start; /* of the first cell */
+	uint16_t used;  /* a bit for each cell with tasks */
+	uint8_t shift;  /* each cell is 2^shift ms wide */
 	struct cell cell[CELLS];
 };
 
-/* All zeroes is an empty one. */
+/* All zeroes: an empty timeline. */
 struct timeline {
 	struct cell all;
-	struct task *first; /* NULL: it has to be looked for */
-	size_t opened;      /* how many cells are open */
-	size_t moves;       /* of tasks from a cell to a finer one since it was made: for tests */
+	struct task *first; /* NULL: not known, find_first() finds it */
+	size_t opened;      /* open cells */
+	size_t moves;       /* of tasks to finer cells, ever: for tests */
 };
 
 struct timeline_count {
 	size_t tasks, leased;
 };
 
-/* A stretch of a timeline, both ends included, and of its tasks all, those that are leased, or those that are not. */
+/* A range of time, both ends included, and which of its tasks: all, leased, or not leased. */
 struct timeline_span {
 	uint64_t from, to;
 	enum { TASKS_ALL, TASKS_LEASED, TASKS_NOT_LEASED } tasks;
 };
 
-/* Add a task by its `at`, behind those of the same millisecond. `at` and `leased` must not change before it is removed. */
+/* Add a task by its `at`, after those of the same millisecond. `at` and `leased` must not change until it is removed. */
 void timeline_add(struct timeline *timeline, struct task *task);
 void timeline_remove(struct timeline *timeline, struct task *task);
-/* The first task, or NULL. It may open cells, so that the next call has less to look at. */
+/* The first task, or NULL. This may open cells, so that the next call is quicker. */
 struct task *timeline_first(struct timeline *timeline);
-void timeline_free(struct timeline *timeline); /* the cells; the tasks are yours */
+void timeline_free(struct timeline *timeline); /* frees the cells, not the tasks */
 /* Move the cells. */
 void timeline_move(struct timeline *timeline, memory_move_fn *move, void *arg);
-/* A task was moved from there, byte by byte: what pointed at it is to point at its new place. */
+/* A task was copied from `from` to `task`: update the pointers to it. */
 void timeline_moved(struct timeline *timeline, const void *from, struct task *task);
 
-/* Questions, in timeline_look.c: they change nothing. */
+/* Questions, in timeline_query.c. They change nothing. */
 
-/* A task with this `at` will be added soon. */
+/* Prefetch for timeline_add() of a task with this `at`. */
 void timeline_prefetch(const struct timeline *timeline, uint64_t at);
 
 /* The `at` of the first task; PAWL_NEVER if there is none. */
 uint64_t timeline_next(const struct timeline *timeline);
-/* How many tasks have an `at` that is not after this time. */
+/* The number of tasks whose `at` is not after this time. */
 struct timeline_count timeline_until(const struct timeline *timeline, uint64_t time);
-/* So many at least, told without reading a list: those in a cell that is not over at this time are left out. */
+/* A lower bound of that, without reading a list: the tasks of the cell that contains this time are left out. */
 size_t timeline_until_at_least(const struct timeline *timeline, uint64_t time);
-/* How many tasks are in the span. */
+/* The number of tasks in the span. */
 size_t timeline_count_in(const struct timeline *timeline, const struct timeline_span *span);
 /*
  * Call fn for the tasks in the span, in order, until it returns false. fn changes nothing. Cells without such tasks are
- * not looked into; but a list may hold many others, as where thousands are due in one millisecond and few of them are
- * leased. So after WALK_SKIPS others, or a list more, it gives up: fn was called for all tasks of the span before that
- * time, and perhaps for the first ones at it.
+ * skipped as a whole; but a list may hold many others, for example if thousands are due in one millisecond and few of them
+ * are leased. So after WALK_SKIPS others, or a list more, the walk gives up: fn was called for all tasks of the span
+ * before gave_up_at, and perhaps for the first ones at that time.
  */
 struct timeline_walked {
-	uint64_t gave_up_at; /* PAWL_NEVER: it did not */
-	size_t looked;       /* how many tasks it read: for tests */
+	uint64_t gave_up_at; /* PAWL_NEVER: it did not give up */
+	size_t examined;     /* tasks that were read: for tests */
 };
 struct timeline_walked timeline_walk(const struct timeline *timeline,
                                      const struct timeline_span *span,
@@ -125,28 +123,25 @@ static inline bool cell_open(const struct cell *cell)
 	return !cell->last && cell->in.cells;
 }
 
-/* Whether this time is in one of the cells. */
-static inline bool cells_reach(const struct cells *cells, uint64_t time)
+/* Whether one of the cells contains this time. */
+static inline bool cells_cover(const struct cells *cells, uint64_t time)
 {
 	return (time ^ cells->start) >> cells->shift < CELLS;
 }
 
-/* The number of the cell that this time is in. */
+/* The index of the cell that contains this time. */
 static inline unsigned cells_index(const struct cells *cells, uint64_t time)
 {
 	return time >> cells->shift & (CELLS - 1);
 }
 
-/* The number of the first cell that holds tasks. */
+/* The index of the first cell with tasks; there must be one. */
 static inline unsigned cells_first(const struct cells *cells)
 {
 	return (unsigned)__builtin_ctz(cells->used);
 }
 
-/*
- * The task of a list that comes first. If the cells on its level are 2^0 ms wide, all tasks are for the same
- * millisecond.
- */
+/* The first task of a list. If `shift`, the width of the list's cell, is 0, all tasks are of the same millisecond. */
 static inline struct task *cell_earliest(const struct cell *cell, unsigned shift)
 {
 	struct task *first = cell->in.first;

@@ -61,7 +61,7 @@ static uint64_t read_secret(const char *text)
 	return secret;
 }
 
-/* A number and a '-', or 0. Beyond FENCE_MAX too: such a token was given all the same, and must hold its lease. */
+/* A number and a '-', or 0. It may exceed FENCE_MAX: such a token was given, and must hold its lease. */
 static uint64_t read_fence(const char *text, size_t size)
 {
 	uint64_t fence = 0;

@@ -6,7 +6,7 @@
 #include "replicate.h"
 #include "takers.h"
 
-enum { TRIM_MAX = 256 }; /* dead tasks that go with one command because they are too many */
+enum { TRIM_MAX = 256 }; /* dead tasks beyond MAXDEAD that one command deletes */
 
 RedisModuleType *queue_type;
 
@@ -73,7 +73,7 @@ static void trim_dead(struct visit *visit)
 	for (; beyond > 0; beyond--) {
 		struct task *task = queue_first_dead(visit->queue, visit->now);
 
-		effects_drop(&effects, task);
+		effects_delete(&effects, task);
 		metrics_find(visit, task);
 		queue_delete(visit->queue, task);
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A visit to a key: opened, looked into, perhaps changed, closed, all within one command. Nothing of it is
- * kept: between two commands the value may be freed, renamed, swapped or copied.
+ * A visit to a key: it is opened, read, perhaps changed, and closed within one command. No pointer is kept afterwards:
+ * between two commands the value may be freed, renamed, swapped or copied.
  */
 #ifndef PAWL_REDIS_VISIT_H
 #define PAWL_REDIS_VISIT_H
@@ -19,30 +19,30 @@ struct visit {
 	RedisModuleKey *key;
 	struct queue *queue; /* NULL: the key does not exist */
 	uint64_t now;
-	struct metrics *metrics; /* of this name, once it was looked for */
+	struct metrics *metrics; /* of this key, or NULL before its first use */
 };
 
 /*
- * Open the key. False: it holds something else, and WRONGTYPE was replied. To read changes nothing: only what
- * queue.h calls a question may be asked then.
+ * Open the key. False: it has another type, and WRONGTYPE was replied. After visit_to_read() only the questions of queue.h
+ * may be called.
  */
 bool visit_to_read(struct visit *visit, RedisModuleCtx *ctx, RedisModuleString *name);
 bool visit_to_write(struct visit *visit, RedisModuleCtx *ctx, RedisModuleString *name);
 /*
- * To write at this time, without a reply. False also if the key does not exist; then there is nothing to end.
- * Whoever visits several keys at one moment reads the clock once for all of them: it may be set in between.
+ * Open to write, without a reply. False: the key has another type or does not exist; visit_end() is not needed. A caller
+ * that visits several keys at the same time reads the clock once for all of them, since it may be set in between.
  */
 bool visit_quietly(struct visit *visit, RedisModuleCtx *ctx, RedisModuleString *name, uint64_t now);
 
-/* Make the queue if the key does not exist. */
+/* Create the queue if the key does not exist. */
 void visit_create(struct visit *visit);
 
 /*
- * The queue was changed by a command: drop dead tasks that are more than it may hold, the oldest first and a bounded
- * number each time, tell WATCH, keyspace notifications (as `event`) and blocked takers, and delete the key if nothing is left in it.
+ * A command changed the queue: delete dead tasks beyond MAXDEAD, the oldest first and at most TRIM_MAX; notify WATCH,
+ * keyspace notifications (as `event`) and blocked takers; delete the key if the queue is empty.
  */
 void visit_changed(struct visit *visit, const char *event);
-/* The same for what was changed on the word of another server: that decides which tasks go. */
+/* The same for a command of the replication stream, but MAXDEAD is left to the primary. */
 void visit_followed(struct visit *visit, const char *event);
 
 void visit_end(struct visit *visit);

@@ -98,7 +98,7 @@ static void expect_same_next(void)
 
 static void expect_same_look_again(void)
 {
-	EXPECT_EQ(queue_look_again(queue), model.paused ? PAWL_NEVER : model_next(&model));
+	EXPECT_EQ(queue_next_due(queue), model.paused ? PAWL_NEVER : model_next(&model));
 }
 
 static void expect_same_first(void)
@@ -124,7 +124,7 @@ static void expect_same_first_dead(void)
 			expected = task->at;
 	}
 	EXPECT_EQ(first ? first->at : PAWL_NEVER, expected);
-	EXPECT_EQ(queue_look_again_dead(queue) <= model.now, first != NULL);
+	EXPECT_EQ(queue_next_dead(queue) <= model.now, first != NULL);
 	if (first)
 		EXPECT_EQ(model_state(&model, &model.tasks[number_of(first)]), STATE_DEAD);
 }
@@ -813,8 +813,8 @@ static int compare_leased(const void *a, const void *b)
 
 	if (x->at != y->at)
 		return x->at < y->at ? -1 : 1;
-	if (x->place != y->place)
-		return x->place < y->place ? -1 : 1;
+	if (x->timeline != y->timeline)
+		return x->timeline < y->timeline ? -1 : 1;
 	return number_of(x) < number_of(y) ? -1 : 1;
 }
 
@@ -850,7 +850,7 @@ static void a_range_of_few_among_many_gives_up_with_the_first_ones(void)
 		qsort(leased.tasks, leased.count, sizeof(*leased.tasks), compare_leased);
 		range = queue_range(
 		        queue, &(struct queue_span){0, UINT64_MAX, STATE_LEASED, model.now}, 10000);
-		EXPECT(range.looked <= MOST_LOOKS);
+		EXPECT(range.examined <= MOST_LOOKS);
 		EXPECT(range.count <= leased.count);
 		EXPECT_EQ(range.count == leased.count, crowds[i].all);
 		for (size_t j = 0; j < range.count; j++)
@@ -967,7 +967,7 @@ static void expect_equal(const struct queue *a, const struct queue *b)
 		EXPECT_EQ(one->token, other->token);
 		EXPECT_EQ(one->tries, other->tries);
 		EXPECT_EQ(one->max_tries, other->max_tries);
-		EXPECT(i == 0 || in_a.tasks[i - 1]->place != one->place ||
+		EXPECT(i == 0 || in_a.tasks[i - 1]->timeline != one->timeline ||
 		       in_a.tasks[i - 1]->at <= one->at);
 	}
 }

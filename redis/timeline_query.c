@@ -27,7 +27,7 @@ void timeline_prefetch(const struct timeline *timeline, uint64_t at)
 {
 	const struct cell *cell = &timeline->all;
 
-	while (cell_open(cell) && cells_reach(cell->in.cells, at))
+	while (cell_open(cell) && cells_cover(cell->in.cells, at))
 		cell = &cell->in.cells->cell[cells_index(cell->in.cells, at)];
 	if (!cell_open(cell) && cell->last)
 		__builtin_prefetch(cell->last, 1);
@@ -49,7 +49,7 @@ static void add_list_until(struct timeline_count *sum, const struct cell *cell, 
 	}
 }
 
-/* The cells that end before this time; returns the one that it is in. */
+/* Add the cells that end before this time; returns the cell that contains it. */
 static const struct cell *add_cells_before(struct timeline_count *sum, const struct cells *cells,
                                            uint64_t time)
 {
@@ -66,7 +66,7 @@ struct timeline_count timeline_until(const struct timeline *timeline, uint64_t t
 	struct timeline_count sum = {0, 0};
 	bool same_ms = false;
 
-	while (cell_open(cell) && cells_reach(cell->in.cells, time)) {
+	while (cell_open(cell) && cells_cover(cell->in.cells, time)) {
 		same_ms = cell->in.cells->shift == 0;
 		cell = add_cells_before(&sum, cell->in.cells, time);
 	}
@@ -82,7 +82,7 @@ size_t timeline_until_at_least(const struct timeline *timeline, uint64_t time)
 	const struct cell *cell = &timeline->all;
 	struct timeline_count sum = {0, 0};
 
-	while (cell_open(cell) && cells_reach(cell->in.cells, time))
+	while (cell_open(cell) && cells_cover(cell->in.cells, time))
 		cell = add_cells_before(&sum, cell->in.cells, time);
 	if (cell_open(cell) && time > cell->in.cells->start)
 		add_cell(&sum, cell);
@@ -111,10 +111,10 @@ size_t timeline_count_in(const struct timeline *timeline, const struct timeline_
 /* A walk in order, until fn returns false. */
 struct walk {
 	struct timeline_span span;
-	bool whole; /* all of it will be read */
+	bool whole; /* all tasks will be read */
 	bool (*fn)(struct task *, void *);
 	void *arg;
-	size_t looked, skipped; /* tasks */
+	size_t examined, skipped; /* tasks */
 	uint64_t gave_up_at;
 };
 
@@ -132,23 +132,23 @@ static bool in_span(const struct task *task, const struct timeline_span *span)
 }
 
 /* Whether it is in the span; if not, it was skipped. */
-static bool look(struct walk *walk, const struct task *task)
+static bool examine(struct walk *walk, const struct task *task)
 {
 	bool in = in_span(task, &walk->span);
 
-	walk->looked++;
+	walk->examined++;
 	walk->skipped += !in;
 	return in;
 }
 
-/* A list of tasks for different times: at most CELL_MAX. */
+/* A list of tasks for different times: at most CELL_MAX tasks. */
 static bool walk_sorted(const struct cell *cell, struct walk *walk)
 {
 	struct sort_item items[CELL_MAX];
 	size_t count = 0;
 
 	for (struct task *task = cell->in.first; task; task = task->next)
-		if (look(walk, task))
+		if (examine(walk, task))
 			items[count++] = (struct sort_item){task->at, task};
 	sort_stable(items, count);
 	for (size_t i = 0; i < count; i++)
@@ -157,13 +157,13 @@ static bool walk_sorted(const struct cell *cell, struct walk *walk)
 	return true;
 }
 
-/* A list of tasks for one millisecond: as many as there are. */
+/* A list of tasks of one millisecond: any number. */
 static bool walk_list(const struct cell *cell, struct walk *walk)
 {
 	for (struct task *task = cell->in.first; task; task = task->next) {
 		if (walk->skipped > WALK_SKIPS)
 			return give_up(walk, task->at);
-		if (look(walk, task) && !walk->fn(task, walk->arg))
+		if (examine(walk, task) && !walk->fn(task, walk->arg))
 			return false;
 	}
 	return true;
@@ -174,7 +174,7 @@ static uint64_t cell_begin(const struct cells *cells, unsigned i)
 	return cells->start + ((uint64_t)i << cells->shift);
 }
 
-/* Whether the cell with this number may hold tasks of the span. */
+/* Whether cell `i` may hold tasks of the span. */
 static bool cell_in_span(const struct cells *cells, unsigned i, const struct timeline_span *span)
 {
 	uint64_t begin = cell_begin(cells, i);
@@ -185,8 +185,8 @@ static bool cell_in_span(const struct cells *cells, unsigned i, const struct tim
 }
 
 /*
- * A list of tasks that are not in the cache is one miss after the other. So the lists of an open cell are walked in
- * step before any of their tasks is looked at: then 16 misses are under way at a time. That pays where all are read.
+ * Walking a list that is not in the cache is one miss after the other. So the 16 lists of an open cell are prefetched in
+ * step: then 16 misses overlap. It pays only if all tasks will be read.
  */
 static void fetch_lists(const struct cells *cells)
 {
@@ -233,7 +233,7 @@ struct timeline_walked timeline_walk(const struct timeline *timeline,
 	struct walk walk = {.span = *span, .fn = fn, .arg = arg, .gave_up_at = PAWL_NEVER};
 
 	walk_cell(&timeline->all, 1, &walk);
-	return (struct timeline_walked){walk.gave_up_at, walk.looked};
+	return (struct timeline_walked){walk.gave_up_at, walk.examined};
 }
 
 struct each {
@@ -267,8 +267,8 @@ size_t timeline_memory(const struct timeline *timeline)
 
 struct range {
 	uint64_t start;
-	unsigned bits; /* it is 2^bits ms wide */
-	size_t opened; /* cells that were found to be open */
+	unsigned bits; /* its width is 2^bits ms */
+	size_t opened; /* open cells found in it */
 };
 
 static bool outside(const struct range *range, uint64_t time)

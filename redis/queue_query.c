@@ -9,19 +9,20 @@ uint64_t queue_next(const struct queue *queue)
 }
 
 /*
- * The part of a timeline that the span is about. False: none of its tasks are in such a state. Which of its tasks are
- * follows from the time, and, before it has come, from whether they are leased.
+ * The part of a timeline that is in the span. False: no task of the timeline can be in the span's state. A task's state
+ * follows from its timeline, its time and, if that is in the future, whether it is leased.
  */
-static bool narrow(const struct queue_span *span, enum task_place place, struct timeline_span *part)
+static bool narrow(const struct queue_span *span, enum task_timeline which,
+                   struct timeline_span *part)
 {
 	bool come = span->state == STATE_DUE || span->state == STATE_DEAD;
 
 	*part = (struct timeline_span){span->from, span->to, TASKS_ALL};
 	if (span->state == STATES)
 		return true;
-	if (place == PLACE_DEAD)
+	if (which == ON_DEAD)
 		return span->state == STATE_DEAD;
-	if (span->state == (place == PLACE_ALIVE ? STATE_DEAD : STATE_DUE))
+	if (span->state == (which == ON_ALIVE ? STATE_DEAD : STATE_DUE))
 		return false;
 	if (come && part->to > span->now)
 		part->to = span->now;
@@ -32,11 +33,11 @@ static bool narrow(const struct queue_span *span, enum task_place place, struct 
 	return true;
 }
 
-static const struct timeline *timeline_at(const struct queue *queue, enum task_place place)
+static const struct timeline *timeline_at(const struct queue *queue, enum task_timeline which)
 {
-	if (place == PLACE_ALIVE)
+	if (which == ON_ALIVE)
 		return &queue->alive;
-	return place == PLACE_DYING ? &queue->dying : &queue->dead;
+	return which == ON_DYING ? &queue->dying : &queue->dead;
 }
 
 size_t queue_count_in(const struct queue *queue, const struct queue_span *span)
@@ -44,13 +45,13 @@ size_t queue_count_in(const struct queue *queue, const struct queue_span *span)
 	struct timeline_span part;
 	size_t count = 0;
 
-	for (enum task_place place = PLACE_ALIVE; place <= PLACE_DEAD; place++)
-		if (narrow(span, place, &part))
-			count += timeline_count_in(timeline_at(queue, place), &part);
+	for (enum task_timeline which = ON_ALIVE; which <= ON_DEAD; which++)
+		if (narrow(span, which, &part))
+			count += timeline_count_in(timeline_at(queue, which), &part);
 	return count;
 }
 
-/* Each timeline is looked into once: that is what takes the time. */
+/* Each timeline is searched once: that is the expensive part. */
 void queue_counts(const struct queue *queue, uint64_t now, size_t counts[STATES])
 {
 	struct timeline_count due = timeline_until(&queue->alive, now);
@@ -65,7 +66,7 @@ void queue_counts(const struct queue *queue, uint64_t now, size_t counts[STATES]
 
 struct gathering {
 	struct queue_range range;
-	size_t most; /* with those of this timeline */
+	size_t most; /* range.count at which the walk of this timeline ends */
 };
 
 static bool gather(struct task *task, void *arg)
@@ -77,9 +78,9 @@ static bool gather(struct task *task, void *arg)
 }
 
 /*
- * As many as asked for of each timeline; then the first ones of all. Only among tasks that are or will be due can there be
- * too many others: those that are leased among those that wait, or the other way round. What is later than where that
- * walk gave up is not among the first ones then.
+ * Collect `most` tasks of each timeline, sort them, and keep the first `most`. A walk of `alive` gives up if it asks for
+ * waiting tasks and meets too many leased ones, or the reverse. Later tasks of the other timelines are then left out:
+ * they may not be among the first.
  */
 struct queue_range queue_range(const struct queue *queue, const struct queue_span *span,
                                size_t most)
@@ -89,14 +90,14 @@ struct queue_range queue_range(const struct queue *queue, const struct queue_spa
 	struct gathering to = {0};
 
 	to.range.items = memory_new(3 * most * sizeof(*to.range.items));
-	for (enum task_place place = PLACE_ALIVE; place <= PLACE_DEAD; place++) {
+	for (enum task_timeline which = ON_ALIVE; which <= ON_DEAD; which++) {
 		struct timeline_walked walked;
 
 		to.most = to.range.count + most;
-		if (!narrow(&left, place, &part))
+		if (!narrow(&left, which, &part))
 			continue;
-		walked = timeline_walk(timeline_at(queue, place), &part, gather, &to);
-		to.range.looked += walked.looked;
+		walked = timeline_walk(timeline_at(queue, which), &part, gather, &to);
+		to.range.examined += walked.examined;
 		if (walked.gave_up_at != PAWL_NEVER)
 			left.to = walked.gave_up_at - 1;
 	}
@@ -125,25 +126,25 @@ size_t queue_memory(const struct queue *queue)
 	       memory_size(queue->lateness) + ids_memory(&queue->ids) + queue->task_bytes;
 }
 
-struct places {
-	enum task_place place;
+struct expected {
+	enum task_timeline timeline;
 	bool right;
 };
 
-static void compare_place(struct task *task, void *arg)
+static void compare_timeline(struct task *task, void *arg)
 {
-	struct places *places = arg;
+	struct expected *expected = arg;
 
-	if (task->place != places->place)
-		places->right = false;
+	if (task->timeline != expected->timeline)
+		expected->right = false;
 }
 
-static bool in_place(const struct timeline *timeline, enum task_place place)
+static bool all_on(const struct timeline *timeline, enum task_timeline which)
 {
-	struct places places = {place, true};
+	struct expected expected = {which, true};
 
-	timeline_each(timeline, compare_place, &places);
-	return places.right;
+	timeline_each(timeline, compare_timeline, &expected);
+	return expected.right;
 }
 
 const char *queue_check(const struct queue *queue)
@@ -159,8 +160,8 @@ const char *queue_check(const struct queue *queue)
 	if (queue->alive.all.count + queue->dying.all.count + queue->dead.all.count !=
 	    queue_count(queue))
 		return "every task is on one timeline";
-	if (!in_place(&queue->alive, PLACE_ALIVE) || !in_place(&queue->dying, PLACE_DYING) ||
-	    !in_place(&queue->dead, PLACE_DEAD))
+	if (!all_on(&queue->alive, ON_ALIVE) || !all_on(&queue->dying, ON_DYING) ||
+	    !all_on(&queue->dead, ON_DEAD))
 		return "a task knows its timeline";
 	return NULL;
 }

@@ -60,8 +60,8 @@ int command_get(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 	if (argc < 3)
 		return RedisModule_WrongArity(ctx);
 	while (args_left(&args))
-		if (!(args_take(&args, "HEAD") ? args_head(&args, &head)
-		                               : args_unknown(&args, "HEAD")))
+		if (!(args_accept(&args, "HEAD") ? args_head(&args, &head)
+		                                 : args_unknown(&args, "HEAD")))
 			return REDISMODULE_OK;
 	if (!arg_id(ctx, argv[2], &id) || !visit_to_read(&visit, ctx, argv[1]))
 		return REDISMODULE_OK;
