@@ -4,6 +4,7 @@
 #include "arguments.h"
 #include "memory.h"
 #include "metrics.h"
+#include "must.h"
 
 /* One delivered task. */
 struct delivery {
@@ -202,6 +203,7 @@ void deliver(struct visit *visit, const struct take *take, struct parcel *parcel
 	       (task = take_first(visit->queue, take, visit->now)) != NULL;
 	     count++)
 		deliver_one(visit, task, take, &effects, parcel);
+	MUST(count > 0);
 	if (!parcel && length == REDISMODULE_POSTPONED_LEN)
 		RedisModule_ReplySetArrayLength(visit->ctx, count);
 	effects_send(&effects);

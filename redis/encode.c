@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "memory.h"
+#include "must.h"
 
 enum flags {
 	WAITING = 0,
@@ -17,7 +18,7 @@ enum flags {
 	HAS_PERIOD = 64,
 	ALL_FLAGS = 127,
 };
-enum { NUMBER_MAX = 10, TOKEN_SIZE = 8, SHORT_ID_SIZE = 14 };
+enum { NUMBER_MAX = 10, TOKEN_SIZE = 8 };
 
 /* Writing */
 
@@ -104,6 +105,7 @@ void encode_task(struct bytes *to, const struct task *task, uint64_t *last)
 	write_number(to, task->payload_size);
 	write_bytes(to, task_payload(task), task->payload_size);
 	write_note(to, task);
+	MUST(to->size <= to->room);
 }
 
 /* Reading. After an error, `wrong` says what it was, and everything read is zero. */
@@ -157,7 +159,7 @@ static uint64_t read_token(struct reader *from)
 static void read_id(struct reader *from, unsigned flags, struct task_id *id)
 {
 	bool made_here = flags & SHORT_ID;
-	size_t size = made_here ? SHORT_ID_SIZE : (size_t)read_number(from, TASK_ID_MAX);
+	size_t size = made_here ? TASK_ID_SHORT : (size_t)read_number(from, TASK_ID_MAX);
 	const unsigned char *bytes = read_bytes(from, size);
 
 	if (bytes && !task_id_from_bytes(id, bytes, size, made_here))

@@ -3,6 +3,7 @@
 
 #include "../src/hash/siphash.h"
 #include "memory.h"
+#include "must.h"
 
 /*
  * Up to FEW tasks there is no table: one list is as quick to search. SEGMENT is the number of buckets that are allocated
@@ -159,6 +160,7 @@ static void close_table(struct ids *ids)
 
 void ids_reserve(struct ids *ids, size_t count)
 {
+	MUST(!ids->segments && ids->count == 0);
 	if (count <= FEW)
 		return;
 	while (ids->segment_count * SEGMENT < count)
@@ -192,10 +194,21 @@ void ids_prefetch(const struct ids *ids, const unsigned char *id, size_t size)
 		__builtin_prefetch(bucket_at(ids, index_of(ids, hash_of(id, size))), 1);
 }
 
+/* For MUST. */
+static __attribute__((unused)) bool has_id_of(const struct task *bucket, const struct task *task)
+{
+	for (; bucket; bucket = bucket->next_in_bucket)
+		if (bucket->id_size == task->id_size && bucket->made_here == task->made_here &&
+		    __builtin_memcmp(bucket->data, task->data, task->id_size) == 0)
+			return true;
+	return false;
+}
+
 void ids_add(struct ids *ids, struct task *task)
 {
 	if (!ids->segments && ids->count == FEW)
 		open_table(ids);
+	MUST(!has_id_of(*bucket_of(ids, task), task));
 	link_to(bucket_of(ids, task), task);
 	ids->count++;
 	if (ids->segments && ids->count > ids->buckets)
@@ -207,8 +220,10 @@ void ids_remove(struct ids *ids, struct task *task)
 {
 	struct task **link = bucket_of(ids, task);
 
-	while (*link != task)
+	while (*link != task) {
+		MUST(*link);
 		link = &(*link)->next_in_bucket;
+	}
 	*link = task->next_in_bucket;
 	ids->count--;
 	if (!ids->segments)

@@ -38,8 +38,8 @@ void ids_free(struct ids *ids); /* frees the table, not the tasks */
 struct task *ids_find(const struct ids *ids, const struct task_id *id);
 /* Prefetch for adding, finding or removing the task with this id, which is as in struct task_id. */
 void ids_prefetch(const struct ids *ids, const unsigned char *id, size_t size);
-void ids_add(struct ids *ids, struct task *task); /* its id must not be in the table */
-void ids_remove(struct ids *ids, struct task *task);
+void ids_add(struct ids *ids, struct task *task);    /* its id must not be in the table */
+void ids_remove(struct ids *ids, struct task *task); /* it must be in the table */
 
 /* Call fn for the tasks of the bucket at the cursor. A scan begins with 0. fn may free the task. */
 void ids_scan(const struct ids *ids, uint64_t cursor, void (*fn)(struct task *, void *), void *arg);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "lateness.h"
 
+#include "must.h"
+
 enum { BUCKET_BITS = 2, BUCKETS_A_POWER = 1 << BUCKET_BITS };
 
 static unsigned bucket_of(uint64_t ms)
@@ -26,6 +28,7 @@ void lateness_count(struct lateness *lateness, uint64_t ms)
 {
 	uint32_t *bucket = &lateness->buckets[bucket_of(ms)];
 
+	MUST(bucket < lateness->buckets + LATENESS_BUCKETS);
 	lateness->count++;
 	if (*bucket < UINT32_MAX)
 		++*bucket;

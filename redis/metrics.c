@@ -6,6 +6,7 @@
 
 #include "../src/hash/siphash.h"
 #include "memory.h"
+#include "must.h"
 
 enum { TABLE_SIZE = 256, BOUNDS = 12, NAME_SHOWN = 128 };
 
@@ -108,6 +109,7 @@ void metrics_deliver(struct visit *visit, const struct task *task)
 {
 	uint64_t ms = visit->now - task->at;
 
+	MUST(task->at <= visit->now);
 	metrics_add(visit, METRIC_DELIVERED, 1);
 	metrics_add(visit, METRIC_LAPSED, task->leased);
 	count_lateness(of(visit), ms);

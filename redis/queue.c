@@ -2,6 +2,7 @@
 #include "queue.h"
 
 #include "memory.h"
+#include "must.h"
 
 /* Only attach() and detach() put a task on a timeline or remove it. */
 
@@ -19,6 +20,7 @@ static struct timeline *timeline_of(struct queue *queue, const struct task *task
 
 static void attach(struct queue *queue, struct task *task, enum task_timeline which, uint64_t at)
 {
+	MUST(task->timeline == ON_NONE && which != ON_NONE);
 	task->timeline = which & 3;
 	task->at = at;
 	timeline_add(timeline_of(queue, task), task);
@@ -32,6 +34,7 @@ static void attach_living(struct queue *queue, struct task *task, uint64_t at)
 
 static void detach(struct queue *queue, struct task *task)
 {
+	MUST(task->timeline != ON_NONE);
 	timeline_remove(timeline_of(queue, task), task);
 	task->timeline = ON_NONE;
 }
@@ -268,6 +271,7 @@ uint64_t queue_backoff(const struct queue *queue, const struct task *task)
 
 void queue_count_delivery(struct queue *queue, const struct task *task, uint64_t now)
 {
+	MUST(task->at <= now);
 	if (!queue->lateness)
 		queue->lateness = memory_zeroed(sizeof(*queue->lateness));
 	lateness_count(queue->lateness, now - task->at);

@@ -122,7 +122,7 @@ uint64_t queue_next_dead(struct queue *queue);
 size_t queue_dead_beyond(const struct queue *queue, uint64_t now);
 /* How much later the task is due if this delivery fails. 0 if it is the last try. */
 uint64_t queue_backoff(const struct queue *queue, const struct task *task);
-/* Count a delivery of the task and its lateness. */
+/* Count a delivery of the task, which must be due, and its lateness. */
 void queue_count_delivery(struct queue *queue, const struct task *task, uint64_t now);
 
 /* Move all memory but that of the tasks. Returns the queue's new address. */

@@ -7,7 +7,8 @@
 #include "decimal.h"
 #include "memory.h"
 
-enum { ARGUMENTS_MAX = 3000 }; /* a multiple of 3 and 4, the arguments of a task */
+enum { ARGUMENTS_MAX = 3000 };
+_Static_assert(ARGUMENTS_MAX % 3 == 0 && ARGUMENTS_MAX % 4 == 0, "a task has 3 or 4 arguments");
 
 static const char new_tasks[] = "new"; /* effects.state for PAWL.PUTAT */
 

@@ -4,6 +4,7 @@
 #include "clock.h"
 #include "commands.h"
 #include "deliver.h"
+#include "must.h"
 #include "takers.h"
 
 struct reading {
@@ -102,6 +103,7 @@ static void deliver_from(RedisModuleCtx *ctx, RedisModuleString *key, const stru
 	struct visit visit;
 
 	visit_quietly(&visit, ctx, key, now);
+	MUST(visit.queue);
 	deliver(&visit, take, NULL);
 	visit_end(&visit);
 }

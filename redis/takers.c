@@ -10,6 +10,7 @@
 #include "../src/hash/siphash.h"
 #include "clock.h"
 #include "memory.h"
+#include "must.h"
 
 enum {
 	TABLE_SIZE = 1 << 14, /* buckets in the table of lines */
@@ -41,6 +42,8 @@ struct line {
 	bool dead; /* they wait for dead tasks */
 	bool held; /* close_line() does nothing */
 };
+
+_Static_assert(offsetof(struct line, wake) == 0, "run() casts a timer to its line");
 
 static struct {
 	struct line *table[TABLE_SIZE];
@@ -223,6 +226,7 @@ static void serve_first(struct line *line, struct visit *visit)
 {
 	struct taker *taker = line->first->taker;
 
+	MUST(taker->lines > 0 && taker->parcel.count == 0);
 	deliver(visit, &taker->take, &taker->parcel);
 	leave(taker);
 	RedisModule_UnblockClient(taker->client, NULL);
@@ -276,6 +280,7 @@ static void run(RedisModuleCtx *ctx, void *data)
 		return; /* the server unblocks all takers with an error */
 	if (now < pawl_wheel_now(takers.wheel))
 		start_wheel(now);
+	MUST(!takers.running);
 	takers.running = true;
 	pawl_wheel_advance(takers.wheel, now, 0);
 	while ((timer = pawl_wheel_pop(takers.wheel)) != NULL)

@@ -5,8 +5,10 @@
 
 #include "decimal.h"
 #include "memory.h"
+#include "must.h"
 
-enum { MS_BYTES = 6, WORD_BYTES = 4, SHORT_ID_BYTES = MS_BYTES + 2 * WORD_BYTES };
+enum { MS_BYTES = 6, WORD_BYTES = 4 };
+_Static_assert(TASK_ID_SHORT == MS_BYTES + 2 * WORD_BYTES, "milliseconds, sequence, random");
 #define MS_LIMIT       (UINT64_C(1) << 48)
 #define RANDOM_DIGITS  8
 #define SEQUENCE_LIMIT (UINT64_C(1) << 32)
@@ -33,7 +35,7 @@ void task_id_from_parts(struct task_id *id, const struct task_id_parts *parts)
 	put_big_endian(id->bytes, parts->ms, MS_BYTES);
 	put_big_endian(id->bytes + MS_BYTES, parts->sequence, WORD_BYTES);
 	put_big_endian(id->bytes + MS_BYTES + WORD_BYTES, parts->random, WORD_BYTES);
-	id->size = SHORT_ID_BYTES;
+	id->size = TASK_ID_SHORT;
 	id->made_here = true;
 }
 
@@ -84,6 +86,7 @@ void task_id_from_text(struct task_id *id, const char *text, size_t size)
 {
 	struct task_id_parts parts;
 
+	MUST(size > 0 && size <= TASK_ID_MAX);
 	if (read_parts(text, size, &parts)) {
 		task_id_from_parts(id, &parts);
 		return;
@@ -95,7 +98,7 @@ void task_id_from_text(struct task_id *id, const char *text, size_t size)
 
 bool task_id_from_bytes(struct task_id *id, const unsigned char *bytes, size_t size, bool made_here)
 {
-	if (size == 0 || size > TASK_ID_MAX || (made_here && size != SHORT_ID_BYTES))
+	if (size == 0 || size > TASK_ID_MAX || (made_here && size != TASK_ID_SHORT))
 		return false;
 	if (!made_here) {
 		task_id_from_text(id, (const char *)bytes, size);
@@ -182,6 +185,7 @@ struct task *task_set_note(struct task *task, const struct note *note)
 	bool had = task->noted;
 	unsigned char *to;
 
+	MUST(task->timeline == ON_NONE);
 	task->noted = note->reason_size > 0 || note->period > 0;
 	if (!task->noted)
 		return had ? memory_resize(task, size) : task;

@@ -19,6 +19,7 @@
 #define TASK_TRIES_MAX   UINT16_MAX                /* deliveries; the count stays there */
 #define TASK_REASON_MAX  1024u                     /* bytes in a reason */
 #define TASK_ID_TEXT     TASK_ID_MAX               /* room that task_id_text needs */
+#define TASK_ID_SHORT    14u                       /* bytes in an id of the short form */
 #define TASK_TIME_MAX    ((UINT64_C(1) << 53) - 1) /* ms in a delay, or a time, from a client */
 
 /* The timeline of the queue that the task is on. */
@@ -46,6 +47,9 @@ struct task {
 	uint8_t noted : 1;     /* a note follows the payload */
 	unsigned char data[];  /* id, payload, note */
 };
+
+_Static_assert(sizeof(void *) != 8 || offsetof(struct task, data) + TASK_ID_SHORT + 64 == 128,
+               "a task with a payload of 64 bytes fills a size class");
 
 /* Fields that few tasks have. All zeroes: no note, which takes no room. */
 struct note {

@@ -3,6 +3,7 @@
 
 #include "clock.h"
 #include "metrics.h"
+#include "must.h"
 #include "replicate.h"
 #include "takers.h"
 
@@ -73,6 +74,7 @@ static void trim_dead(struct visit *visit)
 	for (; beyond > 0; beyond--) {
 		struct task *task = queue_first_dead(visit->queue, visit->now);
 
+		MUST(task);
 		effects_delete(&effects, task);
 		metrics_find(visit, task);
 		queue_delete(visit->queue, task);
@@ -88,6 +90,7 @@ void visit_changed(struct visit *visit, const char *event)
 
 void visit_followed(struct visit *visit, const char *event)
 {
+	MUST(visit->queue);
 	RedisModule_SignalModifiedKey(visit->ctx, visit->name);
 	RedisModule_NotifyKeyspaceEvent(visit->ctx, REDISMODULE_NOTIFY_MODULE, event, visit->name);
 	if (!queue_empty(visit->queue)) {

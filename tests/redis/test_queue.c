@@ -3,6 +3,10 @@
  * The queue against the plain truth: the same random acts on both, and after each the same answers. Most runs are
  * small, some have thousands of tasks, so that cells open and close.
  */
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "../../support/random.h"
 #include "../support/test.h"
 #include "decimal.h"
@@ -1247,6 +1251,30 @@ static void percentiles_are_at_most_a_quarter_too_high(void)
 	EXPECT_EQ(lateness.max, UINT64_MAX);
 }
 
+/* Whether adding a second task with the same id ends the program. */
+static void a_development_build_notices_an_id_that_is_added_twice(void)
+{
+#ifdef PAWL_ASSERT
+	struct task_id id = id_of(1);
+	int status = 0;
+	pid_t child;
+
+	queue = queue_new();
+	queue_add(queue, task_new(&id, "", 0), 5);
+	fflush(NULL);
+	child = fork();
+	if (child == 0) {
+		signal(SIGILL, SIG_DFL);
+		queue_add(queue, task_new(&id, "", 0), 6);
+		_exit(0);
+	}
+	EXPECT(waitpid(child, &status, 0) == child);
+	EXPECT(!WIFEXITED(status) ||
+	       WEXITSTATUS(status) != 0); /* a sanitizer ends it in its own way */
+	queue_free(queue);
+#endif
+}
+
 int main(int argc, char **argv)
 {
 	static const struct test tests[] = {
@@ -1274,6 +1302,7 @@ int main(int argc, char **argv)
 	        TEST(a_hexadecimal_digit_is_one_of_sixteen_characters),
 	        TEST(a_task_of_64_bytes_takes_128_with_an_id_made_here),
 	        TEST(percentiles_are_at_most_a_quarter_too_high),
+	        TEST(a_development_build_notices_an_id_that_is_added_twice),
 	};
 
 	runs = test_number(argc, argv, "--runs", "PAWL_TEST_RUNS", 300);
