@@ -30,7 +30,7 @@ struct connections {
 	uint64_t received, wanted; /* messages */
 	uint64_t *last_ns;         /* began_ns when each was last read from */
 	uint32_t armed_count;      /* time-outs that are running */
-	uint64_t began_ns;  /* when the loop was last let run: a loop reads its clock once a turn */
+	uint64_t began_ns;  /* when the loop was last let run: a loop reads its clock once a pass */
 	bool until_expired; /* wait for the last of them */
 	uint64_t resolution_ns; /* of the loop's clock */
 	const char *wrong;      /* the first thing; NULL if there is none */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A loop of our own, as pawl's users would write it: epoll, one reading of the clock a turn, and timers. */
+/* A loop of our own, as pawl's users would write it: epoll, one reading of the clock a pass, and timers. */
 #define _GNU_SOURCE
 #include "../peers/peer.h"
 #include "../support/machine.h"
@@ -80,7 +80,7 @@ static void *open_loop(const struct loop_peer *peer, struct connections *connect
 	return self;
 }
 
-/* Rounded up, so that it is not a turn early each time. */
+/* Rounded up, so that it is not a pass too early each time. */
 static int wait_ms(struct self *self)
 {
 	uint64_t next = self->timers->next(self->structure);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * GLib's main loop: a source each timer, made when it is armed and destroyed when it is cancelled, as
- * g_timeout_add and g_source_remove do. It has no order among sources: each turn of the loop looks at all.
+ * g_timeout_add and g_source_remove do. It has no order among sources: each pass of the loop looks at all.
  */
 #include "peer.h"
 
@@ -25,7 +25,7 @@ struct timer {
 	struct source *source; /* NULL: idle */
 };
 
-/* There is none, but a turn of its loop, which looks at them all, takes 8 ms by then. */
+/* There is none, but a pass of its loop, which looks at them all, takes 8 ms by then. */
 static size_t limit(void)
 {
 	return 100000;
@@ -102,7 +102,7 @@ static void refresh(void *self, void *timer, uint64_t deadline)
 	g_source_set_ready_time(&mine->source->source, ready_us(self, deadline));
 }
 
-static void turn(void *self, peer_fired_fn *fired, void *arg)
+static void pass(void *self, peer_fired_fn *fired, void *arg)
 {
 	struct self *opened = self;
 
@@ -121,5 +121,5 @@ const struct peer peer_glib = {
         .arm = arm,
         .cancel = cancel,
         .refresh = refresh,
-        .turn = turn,
+        .pass = pass,
 };

@@ -127,7 +127,7 @@ static void cancel_descriptor(void *self, void *timer)
 	timerfd_settime(((struct timer *)timer)->kernel->fd, 0, &never, NULL);
 }
 
-static void turn_descriptors(void *self, peer_fired_fn *fired, void *arg)
+static void pass_descriptors(void *self, peer_fired_fn *fired, void *arg)
 {
 	struct self *opened = self;
 	struct epoll_event events[EVENTS];
@@ -198,7 +198,7 @@ static void handle(struct kernel_timer *kernel, peer_fired_fn *fired, void *arg)
 	fired(kernel->timer, arg);
 }
 
-static void turn_posix(void *self, peer_fired_fn *fired, void *arg)
+static void pass_posix(void *self, peer_fired_fn *fired, void *arg)
 {
 	static const struct timespec at_once;
 	sigset_t signals;
@@ -225,7 +225,7 @@ const struct peer peer_timerfd = {
         .arm = arm_descriptor,
         .cancel = cancel_descriptor,
         .refresh = arm_descriptor,
-        .turn = turn_descriptors,
+        .pass = pass_descriptors,
 };
 
 const struct peer peer_posix = {
@@ -237,5 +237,5 @@ const struct peer peer_posix = {
         .arm = arm_posix,
         .cancel = cancel_posix,
         .refresh = arm_posix,
-        .turn = turn_posix,
+        .pass = pass_posix,
 };

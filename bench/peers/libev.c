@@ -82,7 +82,7 @@ static void refresh(void *self, void *timer, uint64_t deadline)
 	ev_timer_again(opened->loop, watcher);
 }
 
-static void turn(void *self, peer_fired_fn *fired, void *arg)
+static void pass(void *self, peer_fired_fn *fired, void *arg)
 {
 	struct self *opened = self;
 
@@ -101,5 +101,5 @@ const struct peer peer_libev = {
         .arm = arm,
         .cancel = cancel,
         .refresh = refresh,
-        .turn = turn,
+        .pass = pass,
 };

@@ -16,7 +16,7 @@ struct self {
 	struct event_base *base;
 	const struct timeval *common; /* NULL: none */
 	uint64_t opened_ns;
-	uint64_t now; /* ms from open to the last turn */
+	uint64_t now; /* ms from open to the last pass */
 	peer_fired_fn *fired;
 	void *arg;
 	void (*within)(void *arg);
@@ -108,7 +108,7 @@ static void cancel(void *self, void *timer)
 	event_del(&((struct timer *)timer)->event);
 }
 
-static void turn(void *self, peer_fired_fn *fired, void *arg)
+static void pass(void *self, peer_fired_fn *fired, void *arg)
 {
 	struct self *opened = self;
 
@@ -142,7 +142,7 @@ static void within(void *self, void (*fn)(void *arg), void *arg)
 #define LIBEVENT_PEER                                                                   \
 	.timer_size = sizeof(struct timer),                                             \
 	.resolution_ns = 10000000, /* CLOCK_MONOTONIC_COARSE */                         \
-	        .open = open_base, .close = close_base, .cancel = cancel, .turn = turn, \
+	        .open = open_base, .close = close_base, .cancel = cancel, .pass = pass, \
 	.within = within
 
 const struct peer peer_libevent = {

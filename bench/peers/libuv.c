@@ -72,7 +72,7 @@ static void cancel(void *self, void *timer)
 	uv_timer_stop(timer);
 }
 
-static void turn(void *self, peer_fired_fn *fired, void *arg)
+static void pass(void *self, peer_fired_fn *fired, void *arg)
 {
 	struct self *opened = self;
 
@@ -91,5 +91,5 @@ const struct peer peer_libuv = {
         .arm = arm,
         .cancel = cancel,
         .refresh = arm, /* it stops what is active */
-        .turn = turn,
+        .pass = pass,
 };

@@ -44,3 +44,4 @@ const struct peer *const peers[] = {
 };
 
 const size_t peer_count = sizeof(peers) / sizeof(peers[0]);
+_Static_assert(sizeof(peers) / sizeof(peers[0]) <= MAX_PEERS, "peer.h: MAX_PEERS");

@@ -30,7 +30,7 @@ static bool wanted(const struct names *names, const struct peer *peer)
 
 static void choose_peers(struct table *table)
 {
-	for (size_t i = 0; i < peer_count && table->peer_count < MAX_PEERS; i++)
+	for (size_t i = 0; i < peer_count; i++)
 		if (wanted(&table->options->peers, peers[i]))
 			table->peers[table->peer_count++] = peers[i];
 }

@@ -7,7 +7,7 @@
 #include "options.h"
 #include "workloads.h"
 
-enum { MAX_PEERS = 32, MAX_WORKLOADS = 8 };
+enum { MAX_WORKLOADS = 8 };
 
 /* The chosen peers, and what was measured of them with one number of objects of one size. */
 struct table {

@@ -192,7 +192,7 @@ bool verify_peer(const struct peer *peer, uint64_t seed)
 		wrong(&script, "its timers do not fit into %d bytes", MAX_OBJECT_SIZE);
 		return false;
 	}
-	if (peer->turn)
+	if (peer->pass)
 		return verify_in_real_time(peer, seed);
 	script.self = peer->open(peer, TIMERS);
 	script.objects = aligned_alloc(CACHE_LINE, TIMERS * sizeof(struct object));

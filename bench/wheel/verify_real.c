@@ -12,11 +12,11 @@
 
 enum {
 	TIMERS = 500,
-	TURNS = 400, /* of a millisecond */
-	OPERATIONS_PER_TURN = 50,
+	PASSES = 400, /* of a millisecond */
+	OPERATIONS_PER_PASS = 50,
 	DELAY_SPAN_MS = 40,
-	COMMON_DELAY_MS = 20, /* in place of the peer's own, which would take too long */
-	AFTERMATH_TURNS = 60, /* longer than any delay: nothing may come any more */
+	COMMON_DELAY_MS = 20,  /* in place of the peer's own, which would take too long */
+	AFTERMATH_PASSES = 60, /* longer than any delay: nothing may come any more */
 	PATIENCE_S = 60,
 };
 
@@ -102,18 +102,18 @@ static bool all_idle(const struct script *script)
 	return true;
 }
 
-static void make_turn(struct script *script)
+static void make_pass(struct script *script)
 {
 	nap();
-	script->peer->turn(script->self, fired, script);
+	script->peer->pass(script->self, fired, script);
 }
 
 static void play(struct script *script)
 {
-	for (uint32_t turn = 0; turn < TURNS && !script->wrong; turn++) {
-		for (uint32_t i = 0; i < OPERATIONS_PER_TURN; i++)
+	for (uint32_t pass = 0; pass < PASSES && !script->wrong; pass++) {
+		for (uint32_t i = 0; i < OPERATIONS_PER_PASS; i++)
 			operate(script);
-		make_turn(script);
+		make_pass(script);
 	}
 }
 
@@ -123,12 +123,12 @@ static void finish(struct script *script)
 	uint64_t end = clock_ns() + PATIENCE_S * SECOND;
 
 	while (!script->wrong && !all_idle(script)) {
-		make_turn(script);
+		make_pass(script);
 		if (clock_ns() > end)
 			script->wrong = "a timer never fired";
 	}
-	for (uint32_t turn = 0; turn < AFTERMATH_TURNS && !script->wrong; turn++)
-		make_turn(script);
+	for (uint32_t pass = 0; pass < AFTERMATH_PASSES && !script->wrong; pass++)
+		make_pass(script);
 }
 
 bool verify_in_real_time(const struct peer *peer, uint64_t seed)

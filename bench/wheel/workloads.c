@@ -24,8 +24,8 @@ enum {
 
 	BOUND = 1000, /* moves of a bounded advance */
 	AHEAD_MOVES = 64,
-	TURNS_MS = 30, /* for so long, but at least: */
-	TURNS = 3,
+	PASSES_MS = 30, /* for so long, but at least: */
+	PASSES = 3,
 	TURN_TIMERS = 100000,
 
 	/*
@@ -453,19 +453,19 @@ static void nothing_is_due(void *timer, void *arg)
 	fail("%s: a timer fired long before its time", bench->peer->name);
 }
 
-static void run_turn(struct bench *bench, struct result *result)
+static void run_pass(struct bench *bench, struct result *result)
 {
 	uint64_t begin, now;
-	uint32_t turns = 0;
+	uint32_t passes = 0;
 
 	arm_all(bench, 1, MAX_DELAY);
 	begin = clock_ns();
 	do {
-		bench->peer->turn(bench->self, nothing_is_due, bench);
-		turns++;
+		bench->peer->pass(bench->self, nothing_is_due, bench);
+		passes++;
 		now = clock_ns();
-	} while (turns < TURNS || now - begin < TURNS_MS * UINT64_C(1000000));
-	result->figure[0] = (double)(now - begin) / turns;
+	} while (passes < PASSES || now - begin < PASSES_MS * UINT64_C(1000000));
+	result->figure[0] = (double)(now - begin) / passes;
 }
 
 #define NS(KEY, LABEL)                                                         \
@@ -526,10 +526,10 @@ const struct workload workloads[] = {
                 .run = run_refresh,
         },
         {
-                .rows = {{.key = "turn", .label = "idle turn", .unit = "ns", .kind = NUMBER}},
-                .needs = MAKES_TURNS | ANY_DELAY,
+                .rows = {{.key = "pass", .label = "idle pass", .unit = "ns", .kind = NUMBER}},
+                .needs = MAKES_PASSES | ANY_DELAY,
                 .most = TURN_TIMERS,
-                .run = run_turn,
+                .run = run_pass,
         },
         {
                 .rows = {NS("sparse", "sparse, a tick"), NS("sparse", "sparse, a timer")},
@@ -549,7 +549,7 @@ static unsigned abilities(const struct peer *peer)
 	able |= peer->next ? SAYS_NEXT : 0;
 	able |= peer->advance_bounded ? IS_BOUNDED : 0;
 	able |= peer->ahead ? OPENS_AHEAD : 0;
-	able |= peer->turn ? MAKES_TURNS : 0;
+	able |= peer->pass ? MAKES_PASSES : 0;
 	able |= peer->common_delay ? 0 : ANY_DELAY;
 	able |= peer->null ? 0 : DELIVERS;
 	return able;
@@ -618,7 +618,7 @@ void workload_run(const struct workload *workload, const struct peer *peer,
 		fail("%s cannot be opened for %u timers", peer->name, arena->n);
 	memset(arena->objects, 0, arena->n * arena->object_size);
 	skip_ticks(&bench, 1000000 + random_below32(&bench.random, MAX_DELAY));
-	if (peer->within && !(workload->needs & MAKES_TURNS))
+	if (peer->within && !(workload->needs & MAKES_PASSES))
 		peer->within(bench.self, work, &todo);
 	else
 		work(&todo);

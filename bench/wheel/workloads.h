@@ -28,8 +28,8 @@
  *           one at random and push it back to now + 30,000, the clock moving as in churn, for
  *           35,000 ticks. What comes due is armed anew. ns a step, all included. The same tenth, in
  *           which nothing comes due: so it is the same work for peers that are not told the time.
- *  turn     of a peer's own loop with all timers armed and none of them due, without waiting; ns a
- *           turn. Up to 100,000 timers.
+ *  pass     one pass of a peer's own loop with all timers armed and none of them due, without waiting; ns a
+ *           pass. Up to 100,000 timers.
  *  sparse   100 timers over 3,600,000 ticks: advancing and popping every tick, ns a tick; and jumping
  *           from next to next, ns a timer
  *
@@ -91,7 +91,7 @@ enum need {
 	TELLS_TIME = 1, /* advance and pop */
 	SAYS_NEXT = 2,
 	IS_BOUNDED = 4,
-	MAKES_TURNS = 8,
+	MAKES_PASSES = 8,
 	ANY_DELAY = 16,
 	DELIVERS = 32, /* not null */
 	OPENS_AHEAD = 64,
