@@ -2,7 +2,7 @@
 /* The one file here that knows how a wheel lies in memory. It only reads. */
 #include "slots.h"
 
-#include "../src/wheel/placing.h"
+#include "../src/wheel/slots.h"
 
 static void walk_front(struct pawl_timer *head, const struct pawl_place *place, slots_fn *fn)
 {

@@ -20,9 +20,236 @@
  * straight to the due ones: that slot opens last and takes all of them in order.
  */
 #include "compiler.h"
-#include "first.h"
-#include "moving.h"
-#include "reach.h"
+#include "slots.h"
+
+/*
+ * Emptying a slot timer by timer: each goes where it belongs by now.
+ *
+ * What this costs is latency. A list of cold timers is walked one cache miss after the other, for where
+ * a timer is, only its neighbour knows. But a list has two ends, and a slot may have several lists.
+ *
+ *  - A single list is emptied from one end, as order asks for, and at the same pace a second look runs
+ *    through it from the other end, which does nothing but fetch: they meet in the middle, and from
+ *    there on everything is in the cache. So two misses are under way at a time. Where the list is not
+ *    emptied at once, the look goes on in the next call where it was: slots.h keeps it on the list.
+ *  - Several lists are emptied in step and each from both ends, for their order is open. A round takes
+ *    the two timers at the ends of each, asks for those behind them, and then moves what it took. To ask
+ *    for all of them before moving any was measured to be faster: docs/design/wheel.md.
+ */
+
+/*
+ * To the front of its new slot, whose bit is set and set again: to look whether it is would be a branch
+ * that nobody can foretell.
+ */
+static ALWAYS_INLINE void put_in_front(struct pawl_wheel *wheel, struct pawl_timer *timer,
+                                       uint64_t due, uint64_t now, uint64_t chain)
+{
+	struct level *level = level_for(wheel, due, now);
+	uint64_t cell = cell_of_tick(wheel, level, due);
+
+	if (!level->ready)
+		pawl__level_prepare(wheel, level);
+	list_prepend(slot_head(wheel, level, slot_of_cell(wheel, cell), chain), timer);
+	mark(wheel, level, cell);
+}
+
+/* A timer that its slot lets out. Only those of level 0, the finest, can be due now. */
+static ALWAYS_INLINE void move(struct pawl_wheel *wheel, struct pawl_timer *timer, uint64_t now,
+                               uint64_t chain, bool finest)
+{
+	uint64_t due = tick_of_deadline(wheel, timer->deadline);
+
+	if (finest && due <= now)
+		list_append(due_list(wheel, chain), timer);
+	else
+		put_in_front(wheel, timer, due, now, chain);
+}
+
+/* Where the look from the list's head is to go on: it may have begun in a call before. */
+static inline struct pawl_timer *look_of(const struct pawl_wheel *wheel, struct pawl_timer *head)
+{
+	return wheel->looked == head ? wheel->look : head->next;
+}
+
+/*
+ * A single list, which holds timers; at most `max` of them, which is not 0. From its tail (see
+ * advance.c), but on level 0 from its head, since these timers go to the *end* of the due ones.
+ */
+static ALWAYS_INLINE size_t move_list(struct pawl_wheel *wheel, struct pawl_timer *head,
+                                      uint64_t chain, uint64_t now, size_t max, bool finest)
+{
+	struct pawl_timer *timer = finest ? head->next : head->prev, *next;
+	struct pawl_timer *look = finest ? head->prev : look_of(wheel, head); /* until they meet */
+	size_t moves = 0;
+
+	do {
+		next = finest ? timer->next : timer->prev;
+		PREFETCH(next);
+		if (look == timer || look == next)
+			look = head;
+		if (look != head) {
+			look = finest ? look->prev : look->next;
+			PREFETCH(look);
+		}
+		move(wheel, timer, now, chain, finest);
+		moves++;
+		timer = next;
+	} while (timer != head && moves < max);
+	if (timer == head) {
+		list_retire(head);
+		wheel->looked = NULL;
+	} else if (finest) {
+		head->next = timer;
+		timer->prev = head;
+	} else {
+		head->prev = timer;
+		timer->next = head;
+		wheel->look = look;
+		wheel->looked = head;
+	}
+	return moves;
+}
+
+/*
+ * A walk along one chain of a slot, which takes timers off at either end. The list itself is not kept
+ * up with each step: what the walk did not reach is closed again at the end.
+ */
+struct walk {
+	struct pawl_timer *head;
+	struct pawl_timer *first, *last; /* not taken yet; both the head if there is none */
+	unsigned chain;
+};
+
+static inline void walk_end(const struct walk *walk)
+{
+	if (walk->first == walk->head) {
+		list_retire(walk->head);
+		return;
+	}
+	walk->head->next = walk->first;
+	walk->first->prev = walk->head;
+	walk->head->prev = walk->last;
+	walk->last->next = walk->head;
+}
+
+/* A timer that a walk has taken off its list. */
+struct taken {
+	struct pawl_timer *timer;
+	unsigned chain;
+};
+
+/* Take the timers at both ends, or the one that is left or that there is room for. */
+static inline unsigned walk_step(struct walk *walk, struct taken *taken, size_t room)
+{
+	struct pawl_timer *first = walk->first, *last = walk->last;
+
+	taken[0] = (struct taken){first, walk->chain};
+	if (first == last) {
+		walk->first = walk->last = walk->head;
+		return 1;
+	}
+	walk->first = first->next;
+	PREFETCH(walk->first);
+	if (room == 1)
+		return 1;
+	taken[1] = (struct taken){last, walk->chain};
+	if (walk->first == last) {
+		walk->first = walk->last = walk->head;
+		return 2;
+	}
+	walk->last = last->prev;
+	PREFETCH(walk->last);
+	return 2;
+}
+
+/* A step of every walk, as long as there is room. Returns how many timers were taken. */
+static inline unsigned take_round(struct walk *walks, unsigned used, struct taken *taken,
+                                  size_t max)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < used && n < max; i++)
+		if (walks[i].first != walks[i].head)
+			n += walk_step(&walks[i], &taken[n], max - n);
+	return n;
+}
+
+/* Begin a walk along each list of the slot that holds timers. Returns how many they are. */
+static inline unsigned walks_begin(const struct pawl_wheel *wheel, const struct level *level,
+                                   uint64_t slot, struct walk *walks)
+{
+	unsigned used = 0;
+
+	for (unsigned chain = 0; chain <= wheel->chain_mask; chain++) {
+		struct pawl_timer *head = slot_head(wheel, level, slot, chain);
+
+		if (!list_in_use(head))
+			continue;
+		walks[used++] = (struct walk){head, head->next, head->prev, chain};
+		PREFETCH(head->next);
+		PREFETCH(head->prev);
+	}
+	return used;
+}
+
+/* Several lists, at most `max` timers of them. */
+static NEVER_INLINE size_t move_lists(struct pawl_wheel *wheel, struct level *level, uint64_t slot,
+                                      uint64_t now, size_t max)
+{
+	const bool finest = level == &wheel->level[0];
+	struct taken taken[2 * MAX_CHAINS];
+	struct walk walks[MAX_CHAINS];
+	unsigned used = walks_begin(wheel, level, slot, walks), n;
+	size_t moves = 0;
+
+	while ((n = take_round(walks, used, taken, max - moves)) > 0) {
+		for (unsigned i = 0; i < n; i++)
+			move(wheel, taken[i].timer, now, taken[i].chain, finest);
+		moves += n;
+	}
+	for (unsigned i = 0; i < used; i++)
+		walk_end(&walks[i]);
+	return moves;
+}
+
+/*
+ * Move the timers of a slot, at most `max` of them, placed as seen from tick `now`. Returns how many. On
+ * a wheel with few timers most slots have a single list in use, however many chains there are.
+ */
+static ALWAYS_INLINE size_t move_each(struct pawl_wheel *wheel, struct level *level, uint64_t slot,
+                                      uint64_t now, size_t max, bool finest)
+{
+	uint64_t chain_in_use = 0;
+	unsigned used = 0;
+
+	for (uint64_t chain = 0; chain <= wheel->chain_mask; chain++) {
+		if (!list_in_use(slot_head(wheel, level, slot, chain)))
+			continue;
+		chain_in_use = chain;
+		used++;
+	}
+	if (used == 0)
+		return 0;
+	if (used > 1)
+		return move_lists(wheel, level, slot, now, max);
+	return move_list(wheel, slot_head(wheel, level, slot, chain_in_use), chain_in_use, now, max,
+	                 finest);
+}
+
+/* For ahead.c. Here it is inlined. */
+size_t pawl__move_down(struct pawl_wheel *wheel, struct level *level, uint64_t slot, uint64_t now,
+                       size_t max)
+{
+	return move_each(wheel, level, slot, now, max, false);
+}
+
+/* Beyond half time there is no reach: arm.c. */
+static inline void set_time(struct pawl_wheel *wheel, uint64_t time)
+{
+	wheel->time = time;
+	if (time >= HALF_TIME)
+		wheel->reach = 0;
+}
 
 /*
  * Whether the slot of level 0 that opens now can be made due without a look at each timer: no touch
@@ -86,6 +313,12 @@ static void stop_before(struct pawl_wheel *wheel, struct level *level)
 	wheel->wake = wheel->time;
 }
 
+/* Seldom: so out of line. */
+static NEVER_INLINE void forget_emptied(const struct pawl_wheel *wheel, struct level *level)
+{
+	forget_first(wheel, level);
+}
+
 /* Advance where there may be something to open, or time would go back. */
 static NEVER_INLINE size_t advance_and_open(struct pawl_wheel *wheel, uint64_t now,
                                             size_t max_moves)
@@ -104,7 +337,7 @@ static NEVER_INLINE size_t advance_and_open(struct pawl_wheel *wheel, uint64_t n
 			set_time(wheel, time_of_tick(wheel, level->opens));
 			moves += open_first(wheel, level, max_moves - moves);
 		} else if (first_slot_empty(wheel, level)) {
-			forget_first(wheel, level);
+			forget_emptied(wheel, level);
 		} else {
 			stop_before(wheel, level);
 			return moves;
@@ -120,7 +353,7 @@ static NEVER_INLINE size_t advance_and_open(struct pawl_wheel *wheel, uint64_t n
 /*
  * One compare for two questions: is `now` at or after the wheel's time, and before the next opening?
  * Time that goes back wraps to a distance beyond any opening. After a stop the next opening is no
- * distance away. (And half time is never passed here: reach.h.)
+ * distance away. (And half time is never passed here: arm.c.)
  */
 size_t pawl_wheel_advance(struct pawl_wheel *wheel, uint64_t now, size_t max_moves)
 {
@@ -128,76 +361,4 @@ size_t pawl_wheel_advance(struct pawl_wheel *wheel, uint64_t now, size_t max_mov
 		return advance_and_open(wheel, now, max_moves);
 	wheel->time = now;
 	return 0;
-}
-
-/* The first chain of due timers from the one whose turn it is. There must be one. */
-static uint32_t due_chain_in_turn(const struct pawl_wheel *wheel)
-{
-	uint32_t twice = wheel->due_chains | wheel->due_chains << MAX_CHAINS;
-	uint32_t ahead = (uint32_t)lowest_bit(twice >> wheel->due_turn);
-
-	return (wheel->due_turn + ahead) % MAX_CHAINS;
-}
-
-static inline struct pawl_timer *first_due(struct pawl_wheel *wheel)
-{
-	while (wheel->due_chains) {
-		uint32_t chain = due_chain_in_turn(wheel);
-
-		if (!list_empty(&wheel->due[chain])) {
-			wheel->due_turn = (chain + 1) & wheel->chain_mask;
-			return wheel->due[chain].next;
-		}
-		wheel->due_chains &= ~(UINT32_C(1) << chain);
-	}
-	return NULL;
-}
-
-/*
- * The next pop will take the first timer of the chain whose turn it is, which is in the cache since its
- * predecessor went, and write to the one behind it, which may be cold: ask for that one now.
- */
-struct pawl_timer *pawl_wheel_pop(struct pawl_wheel *wheel)
-{
-	struct pawl_timer *timer = first_due(wheel);
-
-	if (!timer)
-		return NULL;
-	take_off(wheel, timer);
-	PREFETCH(wheel->due[wheel->due_turn].next->next);
-	return timer;
-}
-
-/* Slots that cancelling emptied are no reason to wake: they are forgotten here, one by one. */
-static NEVER_INLINE void forget_empty(struct pawl_wheel *wheel)
-{
-	do {
-		forget_first(wheel, wheel->first);
-		wheel->first = first_of_levels(wheel);
-	} while (wheel->first->opens != NO_TICK && first_slot_empty(wheel, wheel->first));
-	if (!wheel->stopped) /* else the advance that was stopped is to be gone on with */
-		wake_at(wheel, time_of_opening(wheel, wheel->first));
-}
-
-static inline uint64_t next_opening(struct pawl_wheel *wheel)
-{
-	if (wheel->first->opens == NO_TICK)
-		return PAWL_NEVER;
-	if (first_slot_empty(wheel, wheel->first))
-		forget_empty(wheel);
-	if (wheel->stopped && wheel->first->opens != NO_TICK)
-		return wheel->time;
-	return time_of_opening(wheel, wheel->first);
-}
-
-uint64_t pawl_wheel_next_opening(struct pawl_wheel *wheel)
-{
-	return next_opening(wheel);
-}
-
-uint64_t pawl_wheel_next(struct pawl_wheel *wheel)
-{
-	if (first_due(wheel))
-		return pawl_wheel_now(wheel) <= LAST ? pawl_wheel_now(wheel) : LAST;
-	return next_opening(wheel);
 }

@@ -36,9 +36,7 @@
  * Begun early, work may be in vain: the timer may be cancelled before its slot would have opened. So a cell is
  * begun at most EARLY_PART of its width, or a turn of level 0, before it opens: docs/design/wheel.md.
  */
-#include "first.h"
-#include "moving.h"
-#include "reach.h"
+#include "slots.h"
 
 #define EARLY_PART 8u /* an eighth of a cell; measured: docs/design/wheel.md */
 
@@ -80,7 +78,7 @@ static struct level *level_to_begin(struct pawl_wheel *wheel, uint64_t now)
 static size_t empty_first(struct pawl_wheel *wheel, struct level *level, uint64_t now, size_t max)
 {
 	uint64_t slot = first_slot(wheel, level);
-	size_t moves = move_each(wheel, level, slot, now, max, false);
+	size_t moves = pawl__move_down(wheel, level, slot, now, max);
 
 	if (moves < max)
 		pass_first(wheel, level, slot);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a user does with a timer: arm, touch, cancel. */
 #include "compiler.h"
-#include "placing.h"
+#include "slots.h"
 
 /* A development build ends the program where a caller calls an armed timer idle. */
 #ifdef PAWL_ASSERT
@@ -9,6 +9,36 @@
 #else
 #define EXPECT_IDLE(timer) ((void)0)
 #endif
+
+/*
+ * The reach: how far ahead of `time` arming takes its quick way.
+ *
+ * Arming compares deadline - time - 1 with the reach, once, and that one unsigned compare must tell:
+ *
+ *  - that the deadline is after `time`. One that is not wraps to 2^64 - 1 - time or more. So while
+ *    time < 2^63 and reach < 2^63, it is beyond the reach.
+ *  - that the deadline is not PAWL_NEVER, which is to be normalised: time + reach <= 2^64 - 2.
+ *  - that every level which may be asked for it is ready: what is at most n-1 cells ahead is within a
+ *    level's window for certain.
+ *  - that ticks are time units and cells are shifts: otherwise there is no reach.
+ *
+ * Hence there is a reach only in the first half of time, and it must end there: so the wheel looks up
+ * at half time, whether a slot opens or not. Nothing but these functions sets `time` to anything that
+ * may be beyond it: an advance that opens nothing stays before `wake`.
+ */
+uint64_t pawl__reach(const struct pawl_wheel *wheel)
+{
+	const struct level *level = wheel->level;
+	uint64_t most = HALF_TIME - 1;
+
+	if (!wheel->powers_of_two || wheel->tick != 1 || wheel->time >= HALF_TIME)
+		return 0;
+	while (level + 1 < wheel->level + wheel->levels && level[1].ready)
+		level++;
+	if (level->width > most / (wheel->wheel_size - 1))
+		return most;
+	return level->width * (wheel->wheel_size - 1);
+}
 
 /* One more timer. After every so many of them another chain has its turn. */
 static void count_arming(struct pawl_wheel *wheel)
@@ -84,7 +114,7 @@ static NEVER_INLINE bool arm_in_new_slot(struct pawl_wheel *wheel, struct pawl_t
 /*
  * Arm a timer that is on no list. The quick way is for what is usual: the timer waits, its level is
  * ready, the tick is 1 and the slots are a power of two. One compare with the wheel's reach tells all of
- * it: see reach.h.
+ * it: see above.
  *
  * All else is out of line, and the last thing done: so no registers are saved for it here.
  */
@@ -164,9 +194,4 @@ uint64_t pawl_timer_deadline(const struct pawl_timer *timer)
 uint64_t pawl_wheel_now(const struct pawl_wheel *wheel)
 {
 	return wheel->stopped ? wheel->time - 1 : wheel->time;
-}
-
-size_t pawl_wheel_count(const struct pawl_wheel *wheel)
-{
-	return (size_t)(wheel->armed - wheel->gone);
 }

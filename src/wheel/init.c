@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The wheel's memory: how much, laid out how, and written when. */
 #include "compiler.h"
-#include "list.h"
-#include "reach.h"
 #include "saturate.h"
+#include "slots.h"
 
 #define DEFAULT_WHEEL_SIZE 256u /* measured: docs/design/wheel.md */
 #define MIN_WHEEL_SIZE     2u
@@ -197,7 +196,7 @@ void pawl__level_prepare(struct pawl_wheel *wheel, struct level *level)
 		for (uint64_t slot = 0; slot < wheel->slots; slot++)
 			list_retire(slot_head(wheel, level, slot, chain));
 	level->ready = true;
-	wheel->reach = reach_of(wheel);
+	wheel->reach = pawl__reach(wheel);
 	if (wheel->levels_used <= number)
 		wheel->levels_used = (uint8_t)(number + 1);
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Looking at a wheel: where a timer sits, which timers there are, whether all is well. */
 #include "compiler.h"
-#include "placing.h"
-#include "reach.h"
+#include "slots.h"
 #include "walk.h"
 
 /* The cell that a slot stands for now: the current one or one of those after it. */
@@ -339,7 +338,7 @@ const char *pawl_wheel_check(const struct pawl_wheel *wheel)
 	size_t left = pawl_wheel_count(wheel);
 	const char *broken;
 
-	if (wheel->reach != reach_of(wheel))
+	if (wheel->reach != pawl__reach(wheel))
 		return "the reach is what the levels that are ready allow";
 	for (unsigned i = 0; i < wheel->levels_used; i++)
 		if (wheel->level[i].opens < wheel->first->opens)

@@ -30,6 +30,7 @@
 
 #define LAST          (PAWL_NEVER - 1) /* the last moment: no deadline is later */
 #define NO_TICK       UINT64_MAX       /* after the last tick, which is 2^64-2 */
+#define HALF_TIME     (UINT64_C(1) << 63)
 #define MAX_CHAINS    16u
 #define CACHE_LINE    64u
 #define BITS_PER_WORD 64u
@@ -57,7 +58,7 @@ struct level {
 struct pawl_wheel {
 	uint64_t time;       /* timers are placed as seen from here: now, or if stopped, now + 1 */
 	uint64_t wake;       /* before this time advance has nothing to look at */
-	uint64_t reach;      /* how far ahead of `time` arming takes the quick way: reach.h */
+	uint64_t reach;      /* how far ahead of `time` arming takes the quick way: arm.c */
 	uint64_t touched;    /* the largest deadline of a timer on level 0 that a touch replaced */
 	uint64_t armed;      /* timers put on the wheel since init, and taken off: two counters, */
 	uint64_t gone;       /* so that arming and cancelling are one store each */
@@ -69,7 +70,7 @@ struct pawl_wheel {
 	uint64_t last_tick;  /* the last one that begins before the end of time */
 	struct level *first; /* the level whose first slot opens first */
 	struct pawl_timer
-	        *looked;         /* the list that was last emptied in part, or NULL: moving.h... */
+	        *looked;         /* the list that was last emptied in part, or NULL: advance.c... */
 	struct pawl_timer *look; /* ...and how far the look from its head has come */
 	size_t turn_offset;      /* bytes to the heads of the chain whose turn it is to be filled */
 	size_t chain_stride; /* bytes from a slot's head in one chain to its head in the next one */
@@ -99,7 +100,14 @@ static inline struct pawl_timer *slot_head(const struct pawl_wheel *wheel,
 	return head_at(level, slot, (size_t)chain * wheel->chain_stride);
 }
 
-/* Write a level's slots for the first time. */
+/* Write a level's slots for the first time: init.c. */
 void pawl__level_prepare(struct pawl_wheel *wheel, struct level *level);
+
+/* What `reach` is to be, by the levels that are ready: arm.c. */
+uint64_t pawl__reach(const struct pawl_wheel *wheel);
+
+/* Move the timers of a slot above level 0, at most `max` of them, placed as seen from tick `now`: advance.c. */
+size_t pawl__move_down(struct pawl_wheel *wheel, struct level *level, uint64_t slot, uint64_t now,
+                       size_t max);
 
 #endif

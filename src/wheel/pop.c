@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/* What a user asks of a wheel: the due timers one by one, and when to advance it next. */
+#include "compiler.h"
+#include "slots.h"
+
+/* The first chain of due timers from the one whose turn it is. There must be one. */
+static uint32_t due_chain_in_turn(const struct pawl_wheel *wheel)
+{
+	uint32_t twice = wheel->due_chains | wheel->due_chains << MAX_CHAINS;
+	uint32_t ahead = (uint32_t)lowest_bit(twice >> wheel->due_turn);
+
+	return (wheel->due_turn + ahead) % MAX_CHAINS;
+}
+
+static inline struct pawl_timer *first_due(struct pawl_wheel *wheel)
+{
+	while (wheel->due_chains) {
+		uint32_t chain = due_chain_in_turn(wheel);
+
+		if (!list_empty(&wheel->due[chain])) {
+			wheel->due_turn = (chain + 1) & wheel->chain_mask;
+			return wheel->due[chain].next;
+		}
+		wheel->due_chains &= ~(UINT32_C(1) << chain);
+	}
+	return NULL;
+}
+
+/*
+ * The next pop will take the first timer of the chain whose turn it is, which is in the cache since its
+ * predecessor went, and write to the one behind it, which may be cold: ask for that one now.
+ */
+struct pawl_timer *pawl_wheel_pop(struct pawl_wheel *wheel)
+{
+	struct pawl_timer *timer = first_due(wheel);
+
+	if (!timer)
+		return NULL;
+	take_off(wheel, timer);
+	PREFETCH(wheel->due[wheel->due_turn].next->next);
+	return timer;
+}
+
+/* Slots that cancelling emptied are no reason to wake: they are forgotten here, one by one. */
+static NEVER_INLINE void forget_empty(struct pawl_wheel *wheel)
+{
+	do {
+		forget_first(wheel, wheel->first);
+		wheel->first = first_of_levels(wheel);
+	} while (wheel->first->opens != NO_TICK && first_slot_empty(wheel, wheel->first));
+	if (!wheel->stopped) /* else the advance that was stopped is to be gone on with */
+		wake_at(wheel, time_of_opening(wheel, wheel->first));
+}
+
+static inline uint64_t next_opening(struct pawl_wheel *wheel)
+{
+	if (wheel->first->opens == NO_TICK)
+		return PAWL_NEVER;
+	if (first_slot_empty(wheel, wheel->first))
+		forget_empty(wheel);
+	if (wheel->stopped && wheel->first->opens != NO_TICK)
+		return wheel->time;
+	return time_of_opening(wheel, wheel->first);
+}
+
+uint64_t pawl_wheel_next_opening(struct pawl_wheel *wheel)
+{
+	return next_opening(wheel);
+}
+
+uint64_t pawl_wheel_next(struct pawl_wheel *wheel)
+{
+	if (first_due(wheel))
+		return pawl_wheel_now(wheel) <= LAST ? pawl_wheel_now(wheel) : LAST;
+	return next_opening(wheel);
+}
+
+size_t pawl_wheel_count(const struct pawl_wheel *wheel)
+{
+	return (size_t)(wheel->armed - wheel->gone);
+}

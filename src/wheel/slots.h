@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+/* Slots: their lists of timers, the bits that mark slots in use, and the slot that opens first. */
+#ifndef PAWL_WHEEL_SLOTS_H
+#define PAWL_WHEEL_SLOTS_H
+
+#include "compiler.h"
+#include "geometry.h"
+
+/*
+ * Circular doubly linked lists of timers, closed by a head. A timer on no list has next == NULL.
+ *
+ * A slot's list is unused (prev == NULL) until a timer comes, and again when the slot is done with. So
+ * whoever appends sees from the link that it needs anyway whether the slot is in use already. And
+ * whoever prepends need not know: next is the head's own address, as in an empty list.
+ */
+
+static inline void list_retire(struct pawl_timer *head)
+{
+	head->next = head;
+	head->prev = NULL;
+}
+
+static inline bool list_unused(const struct pawl_timer *head)
+{
+	return !head->prev;
+}
+
+static inline void list_init(struct pawl_timer *head)
+{
+	head->next = head;
+	head->prev = head;
+}
+
+static inline bool list_empty(const struct pawl_timer *head)
+{
+	return list_unused(head) || head->prev == head;
+}
+
+/* Whether the list holds timers. If it does not, it is retired. */
+static inline bool list_in_use(struct pawl_timer *head)
+{
+	if (list_unused(head))
+		return false;
+	if (head->prev != head)
+		return true;
+	list_retire(head);
+	return false;
+}
+
+static inline void list_append(struct pawl_timer *head, struct pawl_timer *timer)
+{
+	struct pawl_timer *last = head->prev;
+
+	timer->prev = last;
+	last->next = timer;
+	timer->next = head;
+	head->prev = timer;
+}
+
+static inline void list_prepend(struct pawl_timer *head, struct pawl_timer *timer)
+{
+	struct pawl_timer *first = head->next;
+
+	timer->next = first;
+	first->prev = timer;
+	timer->prev = head;
+	head->next = timer;
+}
+
+static inline void list_remove(struct pawl_timer *timer)
+{
+	struct pawl_timer *next = timer->next, *prev = timer->prev;
+
+	prev->next = next;
+	next->prev = prev;
+	timer->next = NULL;
+}
+
+/* Move all of a list that is not empty to the end of another, and retire it. */
+static inline void list_append_all(struct pawl_timer *head, struct pawl_timer *from)
+{
+	struct pawl_timer *first = from->next, *last = from->prev, *before = head->prev;
+
+	before->next = first;
+	first->prev = before;
+	last->next = head;
+	head->prev = last;
+	list_retire(from);
+}
+
+/* Bits: which slots may hold timers. */
+
+static inline uint64_t bit_in_word(uint64_t number)
+{
+	return UINT64_C(1) << number % BITS_PER_WORD;
+}
+
+static inline bool bit_is_set(const struct level *level, uint64_t slot)
+{
+	return level->bits[slot / BITS_PER_WORD] & bit_in_word(slot);
+}
+
+static inline void bit_set(struct level *level, uint64_t slot)
+{
+	level->bits[slot / BITS_PER_WORD] |= bit_in_word(slot);
+	level->pairs |= bit_in_word(slot / BITS_PER_PAIR);
+}
+
+static inline void bit_clear(struct level *level, uint64_t slot)
+{
+	uint64_t pair = slot / BITS_PER_PAIR;
+
+	level->bits[slot / BITS_PER_WORD] &= ~bit_in_word(slot);
+	if ((level->bits[2 * pair] | level->bits[2 * pair + 1]) == 0)
+		level->pairs &= ~bit_in_word(pair);
+}
+
+/*
+ * The level whose first slot opens first; of several at the same tick 1, 2, 3, ... and 0 last. Which it
+ * is cannot be foretold, so this is written for conditional moves.
+ */
+static inline struct level *first_of_levels(struct pawl_wheel *wheel)
+{
+	struct level *first = &wheel->level[0];
+	uint64_t opens = first->opens;
+
+	for (struct level *level = &wheel->level[wheel->levels_used]; --level > &wheel->level[0];) {
+		first = level->opens <= opens ? level : first;
+		opens = level->opens <= opens ? level->opens : opens;
+	}
+	return first;
+}
+
+/* A timer comes to this cell's slot. Whether the level opens earlier than it would have. */
+static inline bool mark(struct pawl_wheel *wheel, struct level *level, uint64_t cell)
+{
+	uint64_t opens = tick_of_cell(level, cell);
+
+	bit_set(level, slot_of_cell(wheel, cell));
+	if (opens >= level->opens)
+		return false;
+	level->opens = opens;
+	return true;
+}
+
+/* Whoever leaves a list passes the look that may be at it (advance.c) on to the next. */
+static inline void take_off(struct pawl_wheel *wheel, struct pawl_timer *timer)
+{
+	if (timer == wheel->look)
+		wheel->look = timer->next;
+	list_remove(timer);
+	wheel->gone++;
+}
+
+static inline struct pawl_timer *due_list(struct pawl_wheel *wheel, uint64_t chain)
+{
+	wheel->due_chains |= UINT32_C(1) << chain;
+	return &wheel->due[chain];
+}
+
+/* A level's first slot, the one that opens first of those whose bit is set: look at it, and pass it. */
+
+/* The next slot whose bit is set, going round from this one, whose own is not. Some bit must be set. */
+static inline uint64_t next_slot(const struct level *level, uint64_t slot)
+{
+	uint64_t at = slot / BITS_PER_WORD, pair = slot / BITS_PER_PAIR;
+	uint64_t rest_of_word = level->bits[at] & ~(bit_in_word(slot) - 1);
+	uint64_t rest_of_pairs = level->pairs & ~(bit_in_word(pair) * 2 - 1);
+
+	if (rest_of_word)
+		return at * BITS_PER_WORD + lowest_bit(rest_of_word);
+	if (at % 2 == 0 && level->bits[at + 1])
+		return (at + 1) * BITS_PER_WORD + lowest_bit(level->bits[at + 1]);
+	pair = lowest_bit(rest_of_pairs ? rest_of_pairs : level->pairs);
+	at = 2 * pair + (level->bits[2 * pair] == 0);
+	return at * BITS_PER_WORD + lowest_bit(level->bits[at]);
+}
+
+static inline uint64_t first_slot(const struct pawl_wheel *wheel, const struct level *level)
+{
+	return slot_of_cell(wheel, cell_of_tick(wheel, level, level->opens));
+}
+
+/*
+ * The lists of the first slot are retired. Every bit is of one of the `slots` cells from the current one
+ * on: so the next bit that is met going round is that of the next cell.
+ */
+static inline void pass_first(const struct pawl_wheel *wheel, struct level *level, uint64_t slot)
+{
+	uint64_t next;
+
+	bit_clear(level, slot);
+	if (level->pairs == 0) {
+		level->opens = NO_TICK;
+		return;
+	}
+	next = next_slot(level, slot);
+	level->opens += tick_of_cell(level, next - slot + (next < slot ? wheel->slots : 0));
+}
+
+static inline bool first_slot_empty(const struct pawl_wheel *wheel, const struct level *level)
+{
+	uint64_t slot = first_slot(wheel, level);
+
+	for (uint64_t chain = 0; chain <= wheel->chain_mask; chain++)
+		if (!list_empty(slot_head(wheel, level, slot, chain)))
+			return false;
+	return true;
+}
+
+/* The level's first slot is empty. */
+static inline void forget_first(const struct pawl_wheel *wheel, struct level *level)
+{
+	uint64_t slot = first_slot(wheel, level);
+
+	for (uint64_t chain = 0; chain <= wheel->chain_mask; chain++)
+		list_retire(slot_head(wheel, level, slot, chain));
+	pass_first(wheel, level, slot);
+}
+
+static inline uint64_t time_of_opening(const struct pawl_wheel *wheel, const struct level *level)
+{
+	return level->opens != NO_TICK ? time_of_tick(wheel, level->opens) : PAWL_NEVER;
+}
+
+/* Advance must look when the first slot opens, and at half time. */
+static inline void wake_at(struct pawl_wheel *wheel, uint64_t opens)
+{
+	wheel->wake = wheel->reach && opens > HALF_TIME ? HALF_TIME : opens;
+}
+
+#endif
