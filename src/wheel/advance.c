@@ -28,10 +28,10 @@
  * What this costs is latency. A list of cold timers is walked one cache miss after the other, for where
  * a timer is, only its neighbour knows. But a list has two ends, and a slot may have several lists.
  *
- *  - A single list is emptied from one end, as order asks for, and at the same pace a second look runs
+ *  - A single list is emptied from one end, as order asks for, and at the same pace a cursor runs
  *    through it from the other end, which does nothing but fetch: they meet in the middle, and from
  *    there on everything is in the cache. So two misses are under way at a time. Where the list is not
- *    emptied at once, the look goes on in the next call where it was: slots.h keeps it on the list.
+ *    emptied at once, the cursor goes on in the next call where it was: slots.h keeps it on the list.
  *  - Several lists are emptied in step and each from both ends, for their order is open. A round takes
  *    the two timers at the ends of each, asks for those behind them, and then moves what it took. To ask
  *    for all of them before moving any was measured to be faster: docs/design/wheel.md.
@@ -65,10 +65,10 @@ static ALWAYS_INLINE void move(struct pawl_wheel *wheel, struct pawl_timer *time
 		put_in_front(wheel, timer, due, now, chain);
 }
 
-/* Where the look from the list's head is to go on: it may have begun in a call before. */
-static inline struct pawl_timer *look_of(const struct pawl_wheel *wheel, struct pawl_timer *head)
+/* Where the cursor from the list's head is to go on: it may have begun in a call before. */
+static inline struct pawl_timer *cursor_in(const struct pawl_wheel *wheel, struct pawl_timer *head)
 {
-	return wheel->looked == head ? wheel->look : head->next;
+	return wheel->cursor_list == head ? wheel->cursor : head->next;
 }
 
 /*
@@ -79,17 +79,18 @@ static ALWAYS_INLINE size_t move_list(struct pawl_wheel *wheel, struct pawl_time
                                       uint64_t chain, uint64_t now, size_t max, bool finest)
 {
 	struct pawl_timer *timer = finest ? head->next : head->prev, *next;
-	struct pawl_timer *look = finest ? head->prev : look_of(wheel, head); /* until they meet */
+	struct pawl_timer *cursor =
+	        finest ? head->prev : cursor_in(wheel, head); /* until they meet */
 	size_t moves = 0;
 
 	do {
 		next = finest ? timer->next : timer->prev;
 		PREFETCH(next);
-		if (look == timer || look == next)
-			look = head;
-		if (look != head) {
-			look = finest ? look->prev : look->next;
-			PREFETCH(look);
+		if (cursor == timer || cursor == next)
+			cursor = head;
+		if (cursor != head) {
+			cursor = finest ? cursor->prev : cursor->next;
+			PREFETCH(cursor);
 		}
 		move(wheel, timer, now, chain, finest);
 		moves++;
@@ -97,15 +98,15 @@ static ALWAYS_INLINE size_t move_list(struct pawl_wheel *wheel, struct pawl_time
 	} while (timer != head && moves < max);
 	if (timer == head) {
 		list_retire(head);
-		wheel->looked = NULL;
+		wheel->cursor_list = NULL;
 	} else if (finest) {
 		head->next = timer;
 		timer->prev = head;
 	} else {
 		head->prev = timer;
 		timer->next = head;
-		wheel->look = look;
-		wheel->looked = head;
+		wheel->cursor = cursor;
+		wheel->cursor_list = head;
 	}
 	return moves;
 }
@@ -116,7 +117,7 @@ static ALWAYS_INLINE size_t move_list(struct pawl_wheel *wheel, struct pawl_time
  */
 struct walk {
 	struct pawl_timer *head;
-	struct pawl_timer *first, *last; /* not taken yet; both the head if there is none */
+	struct pawl_timer *first, *last; /* not removed yet; both the head if there is none */
 	unsigned chain;
 };
 
@@ -132,18 +133,18 @@ static inline void walk_end(const struct walk *walk)
 	walk->last->next = walk->head;
 }
 
-/* A timer that a walk has taken off its list. */
-struct taken {
+/* A timer that a walk has removed from its list. */
+struct removed {
 	struct pawl_timer *timer;
 	unsigned chain;
 };
 
 /* Take the timers at both ends, or the one that is left or that there is room for. */
-static inline unsigned walk_step(struct walk *walk, struct taken *taken, size_t room)
+static inline unsigned walk_step(struct walk *walk, struct removed *removed, size_t room)
 {
 	struct pawl_timer *first = walk->first, *last = walk->last;
 
-	taken[0] = (struct taken){first, walk->chain};
+	removed[0] = (struct removed){first, walk->chain};
 	if (first == last) {
 		walk->first = walk->last = walk->head;
 		return 1;
@@ -152,7 +153,7 @@ static inline unsigned walk_step(struct walk *walk, struct taken *taken, size_t 
 	PREFETCH(walk->first);
 	if (room == 1)
 		return 1;
-	taken[1] = (struct taken){last, walk->chain};
+	removed[1] = (struct removed){last, walk->chain};
 	if (walk->first == last) {
 		walk->first = walk->last = walk->head;
 		return 2;
@@ -162,15 +163,15 @@ static inline unsigned walk_step(struct walk *walk, struct taken *taken, size_t 
 	return 2;
 }
 
-/* A step of every walk, as long as there is room. Returns how many timers were taken. */
-static inline unsigned take_round(struct walk *walks, unsigned used, struct taken *taken,
-                                  size_t max)
+/* A step of every walk, as long as there is room. Returns how many timers were removed. */
+static inline unsigned remove_round(struct walk *walks, unsigned used, struct removed *removed,
+                                    size_t max)
 {
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < used && n < max; i++)
 		if (walks[i].first != walks[i].head)
-			n += walk_step(&walks[i], &taken[n], max - n);
+			n += walk_step(&walks[i], &removed[n], max - n);
 	return n;
 }
 
@@ -197,14 +198,14 @@ static NEVER_INLINE size_t move_lists(struct pawl_wheel *wheel, struct level *le
                                       uint64_t now, size_t max)
 {
 	const bool finest = level == &wheel->level[0];
-	struct taken taken[2 * MAX_CHAINS];
+	struct removed removed[2 * MAX_CHAINS];
 	struct walk walks[MAX_CHAINS];
 	unsigned used = walks_begin(wheel, level, slot, walks), n;
 	size_t moves = 0;
 
-	while ((n = take_round(walks, used, taken, max - moves)) > 0) {
+	while ((n = remove_round(walks, used, removed, max - moves)) > 0) {
 		for (unsigned i = 0; i < n; i++)
-			move(wheel, taken[i].timer, now, taken[i].chain, finest);
+			move(wheel, removed[i].timer, now, removed[i].chain, finest);
 		moves += n;
 	}
 	for (unsigned i = 0; i < used; i++)
@@ -243,12 +244,12 @@ size_t pawl__move_down(struct pawl_wheel *wheel, struct level *level, uint64_t s
 	return move_each(wheel, level, slot, now, max, false);
 }
 
-/* Beyond half time there is no reach: arm.c. */
+/* Beyond half time the fast span is 0: arm.c. */
 static inline void set_time(struct pawl_wheel *wheel, uint64_t time)
 {
 	wheel->time = time;
 	if (time >= HALF_TIME)
-		wheel->reach = 0;
+		wheel->fast_span = 0;
 }
 
 /*
@@ -277,7 +278,7 @@ static bool make_all_due(struct pawl_wheel *wheel, uint64_t slot)
 }
 
 /* A slot of level 0 in which a touch may have left timers that are not due yet. Seldom: so out of line. */
-static NEVER_INLINE size_t look_through(struct pawl_wheel *wheel, uint64_t slot, size_t max)
+static NEVER_INLINE size_t open_touched(struct pawl_wheel *wheel, uint64_t slot, size_t max)
 {
 	return move_each(wheel, &wheel->level[0], slot, wheel->level[0].opens, max, true);
 }
@@ -295,7 +296,7 @@ static inline size_t open_first(struct pawl_wheel *wheel, struct level *level, s
 		moves = make_all_due(wheel, slot);
 	} else {
 		moves = level == &wheel->level[0]
-		                ? look_through(wheel, slot, max)
+		                ? open_touched(wheel, slot, max)
 		                : move_each(wheel, level, slot, level->opens, max, false);
 		if (moves == max)
 			return moves;

@@ -86,7 +86,7 @@ static size_t empty_first(struct pawl_wheel *wheel, struct level *level, uint64_
 }
 
 /* Moves may have filled an earlier slot, or emptied the first one: find the first level again. */
-static void look_again(struct pawl_wheel *wheel)
+static void renew_first(struct pawl_wheel *wheel)
 {
 	wheel->first = first_of_levels(wheel);
 	wake_at(wheel, time_of_opening(wheel, wheel->first));
@@ -113,7 +113,7 @@ size_t pawl_wheel_ahead(struct pawl_wheel *wheel, size_t max_moves)
 		} else {
 			break;
 		}
-		look_again(wheel);
+		renew_first(wheel);
 	}
 	return moves;
 }
@@ -145,7 +145,7 @@ uint64_t pawl_wheel_next_ahead(struct pawl_wheel *wheel)
 		return pawl_wheel_next_opening(wheel);
 	for (struct level *level = &wheel->level[1]; level < end; level++)
 		forget_empty_first(wheel, level);
-	look_again(wheel);
+	renew_first(wheel);
 	for (struct level *level = &wheel->level[1]; level < end; level++) {
 		uint64_t tick = begins(wheel, level, now);
 

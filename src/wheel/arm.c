@@ -11,22 +11,22 @@
 #endif
 
 /*
- * The reach: how far ahead of `time` arming takes its quick way.
+ * The fast span: how far ahead of `time` arming takes its fast path.
  *
- * Arming compares deadline - time - 1 with the reach, once, and that one unsigned compare must tell:
+ * Arming compares deadline - time - 1 with the fast span, once, and that one unsigned compare must tell:
  *
  *  - that the deadline is after `time`. One that is not wraps to 2^64 - 1 - time or more. So while
- *    time < 2^63 and reach < 2^63, it is beyond the reach.
- *  - that the deadline is not PAWL_NEVER, which is to be normalised: time + reach <= 2^64 - 2.
+ *    time < 2^63 and fast_span < 2^63, it is beyond the span.
+ *  - that the deadline is not PAWL_NEVER, which is to be normalised: time + fast_span <= 2^64 - 2.
  *  - that every level which may be asked for it is ready: what is at most n-1 cells ahead is within a
  *    level's window for certain.
- *  - that ticks are time units and cells are shifts: otherwise there is no reach.
+ *  - that ticks are time units and cells are shifts: otherwise the span is 0.
  *
- * Hence there is a reach only in the first half of time, and it must end there: so the wheel looks up
+ * Hence there is a span only in the first half of time, and it must end there: so the wheel looks up
  * at half time, whether a slot opens or not. Nothing but these functions sets `time` to anything that
  * may be beyond it: an advance that opens nothing stays before `wake`.
  */
-uint64_t pawl__reach(const struct pawl_wheel *wheel)
+uint64_t pawl__fast_span(const struct pawl_wheel *wheel)
 {
 	const struct level *level = wheel->level;
 	uint64_t most = HALF_TIME - 1;
@@ -40,14 +40,14 @@ uint64_t pawl__reach(const struct pawl_wheel *wheel)
 	return level->width * (wheel->wheel_size - 1);
 }
 
-/* One more timer. After every so many of them another chain has its turn. */
+/* One more timer. After every so many of them the next chain is filled. */
 static void count_arming(struct pawl_wheel *wheel)
 {
-	if (++wheel->armed % TURN)
+	if (++wheel->armed % FILL_LENGTH)
 		return;
-	wheel->turn_offset += wheel->chain_stride;
-	if (wheel->turn_offset > wheel->chain_mask * wheel->chain_stride)
-		wheel->turn_offset = 0;
+	wheel->fill_offset += wheel->chain_stride;
+	if (wheel->fill_offset > wheel->chain_mask * wheel->chain_stride)
+		wheel->fill_offset = 0;
 }
 
 /* A timer comes to a slot's unused list: the slot's bit is set, and the wheel may open earlier. */
@@ -93,10 +93,10 @@ static NEVER_INLINE bool arm_in_general(struct pawl_wheel *wheel, struct pawl_ti
 	waits = timer->deadline > pawl_wheel_now(wheel);
 	if (waits)
 		list_append(list_for(wheel, tick_of_deadline(wheel, timer->deadline),
-		                     tick_of_time(wheel, wheel->time), wheel->turn_offset),
+		                     tick_of_time(wheel, wheel->time), wheel->fill_offset),
 		            timer);
 	else
-		list_append(due_list(wheel, wheel->turn_offset / wheel->chain_stride), timer);
+		list_append(due_list(wheel, wheel->fill_offset / wheel->chain_stride), timer);
 	count_arming(wheel);
 	return waits;
 }
@@ -112,8 +112,8 @@ static NEVER_INLINE bool arm_in_new_slot(struct pawl_wheel *wheel, struct pawl_t
 }
 
 /*
- * Arm a timer that is on no list. The quick way is for what is usual: the timer waits, its level is
- * ready, the tick is 1 and the slots are a power of two. One compare with the wheel's reach tells all of
+ * Arm a timer that is on no list. The fast path is for what is usual: the timer waits, its level is
+ * ready, the tick is 1 and the slots are a power of two. One compare with the fast span tells all of
  * it: see above.
  *
  * All else is out of line, and the last thing done: so no registers are saved for it here.
@@ -125,14 +125,14 @@ static ALWAYS_INLINE bool put_on(struct pawl_wheel *wheel, struct pawl_timer *ti
 	struct level *level;
 	uint64_t cell;
 
-	if (deadline - wheel->time - 1 >= wheel->reach)
+	if (deadline - wheel->time - 1 >= wheel->fast_span)
 		return arm_in_general(wheel, timer, deadline);
 	if (!wheel->powers_of_two)
-		UNREACHABLE(); /* no reach, then: said so that only shifts remain */
+		UNREACHABLE(); /* the span is 0, then: said so that only shifts remain */
 	timer->deadline = deadline;
 	level = level_for(wheel, deadline, wheel->time);
 	cell = cell_of_tick(wheel, level, deadline);
-	head = head_at(level, slot_of_cell(wheel, cell), wheel->turn_offset);
+	head = head_at(level, slot_of_cell(wheel, cell), wheel->fill_offset);
 	if (list_unused(head))
 		return arm_in_new_slot(wheel, timer, level, cell, head);
 	list_append(head, timer);
@@ -143,7 +143,7 @@ static ALWAYS_INLINE bool put_on(struct pawl_wheel *wheel, struct pawl_timer *ti
 bool pawl_wheel_arm(struct pawl_wheel *wheel, struct pawl_timer *timer, uint64_t deadline)
 {
 	if (timer->next)
-		take_off(wheel, timer);
+		unlink_timer(wheel, timer);
 	return put_on(wheel, timer, deadline);
 }
 
@@ -177,7 +177,7 @@ bool pawl_wheel_cancel(struct pawl_wheel *wheel, struct pawl_timer *timer)
 {
 	if (!timer->next)
 		return false;
-	take_off(wheel, timer);
+	unlink_timer(wheel, timer);
 	return true;
 }
 

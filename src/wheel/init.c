@@ -141,7 +141,7 @@ static void describe_levels(struct pawl_wheel *wheel)
 static void describe(struct pawl_wheel *wheel, const struct pawl_wheel_options *options)
 {
 	wheel->time = options->start;
-	wheel->reach = 0;
+	wheel->fast_span = 0;
 	wheel->touched = 0;
 	wheel->armed = 0;
 	wheel->gone = 0;
@@ -152,14 +152,14 @@ static void describe(struct pawl_wheel *wheel, const struct pawl_wheel_options *
 	wheel->turn = saturating_product(wheel->slots - 1, options->tick);
 	wheel->last_tick = LAST / options->tick;
 	wheel->first = &wheel->level[0];
-	wheel->looked = NULL;
-	wheel->look = NULL;
-	wheel->turn_offset = 0;
+	wheel->cursor_list = NULL;
+	wheel->cursor = NULL;
+	wheel->fill_offset = 0;
 	wheel->chain_stride = chain_bytes(wheel->slots);
 	wheel->level_stride = level_bytes(options);
 	wheel->chain_mask = options->chains - 1;
 	wheel->due_chains = 0;
-	wheel->due_turn = 0;
+	wheel->pop_chain = 0;
 	wheel->tick_shift = (uint8_t)highest_bit(options->tick);
 	wheel->powers_of_two = power_of_two(options->tick) && power_of_two(options->wheel_size);
 	wheel->stopped = false;
@@ -196,7 +196,7 @@ void pawl__level_prepare(struct pawl_wheel *wheel, struct level *level)
 		for (uint64_t slot = 0; slot < wheel->slots; slot++)
 			list_retire(slot_head(wheel, level, slot, chain));
 	level->ready = true;
-	wheel->reach = pawl__reach(wheel);
+	wheel->fast_span = pawl__fast_span(wheel);
 	if (wheel->levels_used <= number)
 		wheel->levels_used = (uint8_t)(number + 1);
 }

@@ -320,17 +320,17 @@ static const char *check_level(const struct pawl_wheel *wheel, const struct leve
 	return NULL;
 }
 
-/* If a list was emptied in part, the look through it is at one of its timers, or has come to its end. */
-static const char *check_look(const struct pawl_wheel *wheel)
+/* If a list was emptied in part, the cursor is at one of its timers, or has come to its end. */
+static const char *check_cursor(const struct pawl_wheel *wheel)
 {
 	const struct pawl_timer *timer;
 
-	if (!wheel->looked || wheel->look == wheel->looked)
+	if (!wheel->cursor_list || wheel->cursor == wheel->cursor_list)
 		return NULL;
-	for (timer = wheel->looked->next; timer != wheel->looked; timer = timer->next)
-		if (timer == wheel->look)
+	for (timer = wheel->cursor_list->next; timer != wheel->cursor_list; timer = timer->next)
+		if (timer == wheel->cursor)
 			return NULL;
-	return "the look through a list is at one of its timers";
+	return "the cursor through a list is at one of its timers";
 }
 
 const char *pawl_wheel_check(const struct pawl_wheel *wheel)
@@ -338,8 +338,8 @@ const char *pawl_wheel_check(const struct pawl_wheel *wheel)
 	size_t left = pawl_wheel_count(wheel);
 	const char *broken;
 
-	if (wheel->reach != pawl__reach(wheel))
-		return "the reach is what the levels that are ready allow";
+	if (wheel->fast_span != pawl__fast_span(wheel))
+		return "the fast span is what the levels that are ready allow";
 	for (unsigned i = 0; i < wheel->levels_used; i++)
 		if (wheel->level[i].opens < wheel->first->opens)
 			return "no level opens before the first one";
@@ -352,5 +352,5 @@ const char *pawl_wheel_check(const struct pawl_wheel *wheel)
 			return broken;
 	if (left > 0)
 		return "the lists hold as many timers as are counted";
-	return check_look(wheel);
+	return check_cursor(wheel);
 }

@@ -38,11 +38,11 @@
 #define HEAD_SIZE     offsetof(struct pawl_timer, deadline)
 
 /*
- * How many timers are armed on one chain before the next one has its turn: a power of two. Long enough
+ * How many timers are armed on one chain before arming goes on to the next one: a power of two. Long enough
  * for the heads in use to stay in the cache, short enough for the chains of a slot to be about equally
  * long.
  */
-#define TURN 32u
+#define FILL_LENGTH 32u
 
 struct level {
 	char *heads;    /* of chain 0 */
@@ -58,7 +58,7 @@ struct level {
 struct pawl_wheel {
 	uint64_t time;       /* timers are placed as seen from here: now, or if stopped, now + 1 */
 	uint64_t wake;       /* before this time advance has nothing to look at */
-	uint64_t reach;      /* how far ahead of `time` arming takes the quick way: arm.c */
+	uint64_t fast_span;  /* how far ahead of `time` arming takes its fast path: arm.c */
 	uint64_t touched;    /* the largest deadline of a timer on level 0 that a touch replaced */
 	uint64_t armed;      /* timers put on the wheel since init, and taken off: two counters, */
 	uint64_t gone;       /* so that arming and cancelling are one store each */
@@ -69,15 +69,14 @@ struct pawl_wheel {
 	uint64_t turn;       /* time units that level 0 reaches ahead: slots - 1 ticks */
 	uint64_t last_tick;  /* the last one that begins before the end of time */
 	struct level *first; /* the level whose first slot opens first */
-	struct pawl_timer
-	        *looked;         /* the list that was last emptied in part, or NULL: advance.c... */
-	struct pawl_timer *look; /* ...and how far the look from its head has come */
-	size_t turn_offset;      /* bytes to the heads of the chain whose turn it is to be filled */
+	struct pawl_timer *cursor_list; /* the list that was last emptied in part, or NULL... */
+	struct pawl_timer *cursor;      /* ...and how far it has been prefetched: advance.c */
+	size_t fill_offset;             /* bytes to the heads of the chain that arming fills now */
 	size_t chain_stride; /* bytes from a slot's head in one chain to its head in the next one */
 	size_t level_stride; /* bytes from one level's slots to the next one's */
 	uint32_t chain_mask; /* chains - 1 */
 	uint32_t due_chains; /* a bit for each chain of `due` that may hold timers */
-	uint32_t due_turn;   /* the chain of `due` that the next pop tries first */
+	uint32_t pop_chain;  /* the chain of `due` that the next pop tries first */
 	uint8_t tick_shift;  /* the logarithm of the tick, if powers_of_two */
 	bool powers_of_two;  /* tick and wheel_size both: shifts serve in place of divisions */
 	bool stopped;        /* advance reached its bound before a slot that opens at `time` */
@@ -103,8 +102,8 @@ static inline struct pawl_timer *slot_head(const struct pawl_wheel *wheel,
 /* Write a level's slots for the first time: init.c. */
 void pawl__level_prepare(struct pawl_wheel *wheel, struct level *level);
 
-/* What `reach` is to be, by the levels that are ready: arm.c. */
-uint64_t pawl__reach(const struct pawl_wheel *wheel);
+/* What `fast_span` is to be, by the levels that are ready: arm.c. */
+uint64_t pawl__fast_span(const struct pawl_wheel *wheel);
 
 /* Move the timers of a slot above level 0, at most `max` of them, placed as seen from tick `now`: advance.c. */
 size_t pawl__move_down(struct pawl_wheel *wheel, struct level *level, uint64_t slot, uint64_t now,

@@ -3,22 +3,22 @@
 #include "compiler.h"
 #include "slots.h"
 
-/* The first chain of due timers from the one whose turn it is. There must be one. */
-static uint32_t due_chain_in_turn(const struct pawl_wheel *wheel)
+/* The first chain of due timers from pop_chain on. There must be one. */
+static uint32_t next_due_chain(const struct pawl_wheel *wheel)
 {
 	uint32_t twice = wheel->due_chains | wheel->due_chains << MAX_CHAINS;
-	uint32_t ahead = (uint32_t)lowest_bit(twice >> wheel->due_turn);
+	uint32_t ahead = (uint32_t)lowest_bit(twice >> wheel->pop_chain);
 
-	return (wheel->due_turn + ahead) % MAX_CHAINS;
+	return (wheel->pop_chain + ahead) % MAX_CHAINS;
 }
 
 static inline struct pawl_timer *first_due(struct pawl_wheel *wheel)
 {
 	while (wheel->due_chains) {
-		uint32_t chain = due_chain_in_turn(wheel);
+		uint32_t chain = next_due_chain(wheel);
 
 		if (!list_empty(&wheel->due[chain])) {
-			wheel->due_turn = (chain + 1) & wheel->chain_mask;
+			wheel->pop_chain = (chain + 1) & wheel->chain_mask;
 			return wheel->due[chain].next;
 		}
 		wheel->due_chains &= ~(UINT32_C(1) << chain);
@@ -27,7 +27,7 @@ static inline struct pawl_timer *first_due(struct pawl_wheel *wheel)
 }
 
 /*
- * The next pop will take the first timer of the chain whose turn it is, which is in the cache since its
+ * The next pop will take the first timer of pop_chain, which is in the cache since its
  * predecessor went, and write to the one behind it, which may be cold: ask for that one now.
  */
 struct pawl_timer *pawl_wheel_pop(struct pawl_wheel *wheel)
@@ -36,8 +36,8 @@ struct pawl_timer *pawl_wheel_pop(struct pawl_wheel *wheel)
 
 	if (!timer)
 		return NULL;
-	take_off(wheel, timer);
-	PREFETCH(wheel->due[wheel->due_turn].next->next);
+	unlink_timer(wheel, timer);
+	PREFETCH(wheel->due[wheel->pop_chain].next->next);
 	return timer;
 }
 

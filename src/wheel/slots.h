@@ -143,11 +143,11 @@ static inline bool mark(struct pawl_wheel *wheel, struct level *level, uint64_t 
 	return true;
 }
 
-/* Whoever leaves a list passes the look that may be at it (advance.c) on to the next. */
-static inline void take_off(struct pawl_wheel *wheel, struct pawl_timer *timer)
+/* Whoever leaves a list passes the cursor that may be at it (advance.c) on to the next. */
+static inline void unlink_timer(struct pawl_wheel *wheel, struct pawl_timer *timer)
 {
-	if (timer == wheel->look)
-		wheel->look = timer->next;
+	if (timer == wheel->cursor)
+		wheel->cursor = timer->next;
 	list_remove(timer);
 	wheel->gone++;
 }
@@ -226,7 +226,7 @@ static inline uint64_t time_of_opening(const struct pawl_wheel *wheel, const str
 /* Advance must look when the first slot opens, and at half time. */
 static inline void wake_at(struct pawl_wheel *wheel, uint64_t opens)
 {
-	wheel->wake = wheel->reach && opens > HALF_TIME ? HALF_TIME : opens;
+	wheel->wake = wheel->fast_span && opens > HALF_TIME ? HALF_TIME : opens;
 }
 
 #endif
