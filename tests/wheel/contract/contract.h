@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/* What the tests of the contract of pawl/wheel.h share. A program each for a part of the header. */
+#ifndef PAWL_TESTS_CONTRACT_H
+#define PAWL_TESTS_CONTRACT_H
+
+#include "../../support/places.h"
+
+#define LAST UINT64_C(0xfffffffffffffffe)
+#define FILL 0xA5 /* what memory holds before */
+
+static const uint32_t all_chains[] = {1, 2, 4, 8, 16};
+
+#define CHAINS_COUNT (sizeof(all_chains) / sizeof(all_chains[0]))
+
+static inline struct pawl_wheel *wheel_of_20_with_tick(uint64_t tick)
+{
+	const struct pawl_wheel_options options = {.tick = tick, .wheel_size = 20};
+
+	return wheel_with(&options);
+}
+
+static inline struct pawl_wheel *wheel_of_20_with_chains(uint32_t chains)
+{
+	const struct pawl_wheel_options options = {.wheel_size = 20, .chains = chains};
+
+	return wheel_with(&options);
+}
+
+static inline void expect_no_place(const struct pawl_wheel *wheel, const struct pawl_timer *timer)
+{
+	struct pawl_place place = {99, 98, 97};
+
+	EXPECT(!pawl_wheel_place(wheel, timer, &place));
+	EXPECT_EQ(place.level, 99);
+	EXPECT_EQ(place.slot, 98);
+	EXPECT_EQ(place.opens, 97);
+}
+
+static inline size_t pop_all(struct pawl_wheel *wheel)
+{
+	size_t count = 0;
+
+	while (pawl_wheel_pop(wheel))
+		count++;
+	return count;
+}
+
+static inline void finish(struct pawl_wheel *wheel)
+{
+	EXPECT_STR(pawl_wheel_check(wheel), NULL);
+	free(wheel);
+}
+
+#endif

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/* The contract of pawl/wheel.h: arming and cancelling. */
+#define _POSIX_C_SOURCE 200809L
+#include <signal.h>
+#ifndef _WIN32
+#include <sys/wait.h>
+#include <unistd.h>
+#endif
+
+#include "contract.h"
+
+static void a_zeroed_timer_is_idle(void)
+{
+	struct pawl_wheel *wheel = wheel_of_20(0);
+	struct pawl_timer timer = {0};
+
+	EXPECT(!pawl_timer_armed(&timer));
+	EXPECT(!pawl_wheel_cancel(wheel, &timer));
+	expect_no_place(wheel, &timer);
+	finish(wheel);
+}
+
+static void an_armed_timer_waits_and_is_popped_once(void)
+{
+	struct pawl_wheel *wheel = wheel_of_20(0);
+	struct pawl_timer timer = {0};
+
+	EXPECT(pawl_wheel_arm(wheel, &timer, 5));
+	EXPECT(pawl_timer_armed(&timer));
+	EXPECT_EQ(timer.deadline, 5);
+	EXPECT_EQ(pawl_wheel_count(wheel), 1);
+	EXPECT(pawl_wheel_pop(wheel) == NULL);
+	EXPECT_EQ(pawl_wheel_advance(wheel, 4, 0), 0);
+	EXPECT(pawl_wheel_pop(wheel) == NULL);
+	EXPECT_EQ(pawl_wheel_advance(wheel, 5, 0), 1);
+	EXPECT(pawl_timer_armed(&timer));
+	EXPECT_EQ(pawl_wheel_count(wheel), 1);
+	EXPECT(pawl_wheel_pop(wheel) == &timer);
+	EXPECT(!pawl_timer_armed(&timer));
+	EXPECT_EQ(timer.deadline, 5);
+	EXPECT_EQ(pawl_wheel_count(wheel), 0);
+	EXPECT(pawl_wheel_pop(wheel) == NULL);
+	finish(wheel);
+}
+
+static void arming_an_armed_timer_moves_it(void)
+{
+	struct pawl_wheel *wheel = wheel_of_20(0);
+	struct pawl_timer timer = {0};
+
+	EXPECT(pawl_wheel_arm(wheel, &timer, 5));
+	EXPECT(pawl_wheel_arm(wheel, &timer, 450));
+	EXPECT_EQ(timer.deadline, 450);
+	EXPECT_EQ(pawl_wheel_count(wheel), 1);
+	expect_place(wheel, &timer, 2, 1, 400);
+	EXPECT(pawl_wheel_arm(wheel, &timer, 7));
+	expect_place(wheel, &timer, 0, 7, 7);
+	EXPECT_EQ(pawl_wheel_advance(wheel, 6, 0), 0);
+	EXPECT(pawl_wheel_pop(wheel) == NULL);
+	pawl_wheel_advance(wheel, 7, 0);
+	EXPECT(pawl_wheel_pop(wheel) == &timer);
+	finish(wheel);
+}
+
+static void an_idle_timer_may_be_armed_as_such(void)
+{
+	struct pawl_wheel *wheel = wheel_of_20(0);
+	struct pawl_timer timers[3] = {{0}};
+
+	EXPECT(pawl_wheel_arm_idle(wheel, &timers[0], 5));
+	EXPECT(pawl_wheel_arm_idle(wheel, &timers[1], 450));
+	EXPECT(!pawl_wheel_arm_idle(wheel, &timers[2], 0));
+	expect_place(wheel, &timers[0], 0, 5, 5);
+	expect_place(wheel, &timers[1], 2, 1, 400);
+	EXPECT_POPS(wheel, timers, 2);
+	EXPECT(pawl_wheel_arm_idle(wheel, &timers[2], 5)); /* popped */
+	pawl_wheel_cancel(wheel, &timers[0]);
+	EXPECT(pawl_wheel_arm_idle(wheel, &timers[0], PAWL_NEVER)); /* cancelled */
+	EXPECT_EQ(timers[0].deadline, LAST);
+	EXPECT_EQ(pawl_wheel_count(wheel), 3);
+	pawl_wheel_advance(wheel, 5, 0);
+	EXPECT_POPS(wheel, timers, 2);
+	finish(wheel);
+}
+
+/* Whether arming an armed timer as an idle one ends the program. */
+static void a_development_build_notices_an_armed_timer_that_is_called_idle(void)
+{
+#if defined(PAWL_ASSERT) && !defined(_WIN32) /* which has no fork */
+	struct pawl_wheel *wheel = wheel_of_20(0);
+	struct pawl_timer timer = {0};
+	int status = 0;
+	pid_t child;
+
+	pawl_wheel_arm(wheel, &timer, 5);
+	fflush(NULL);
+	child = fork();
+	if (child == 0) {
+		signal(SIGILL, SIG_DFL);
+		pawl_wheel_arm_idle(wheel, &timer, 6);
+		_exit(0);
+	}
+	EXPECT(waitpid(child, &status, 0) == child);
+	EXPECT(!WIFEXITED(status) ||
+	       WEXITSTATUS(status) != 0); /* a sanitizer ends it in its own way */
+	free(wheel);
+#endif
+}
+
+static void arming_a_due_timer_makes_it_wait_again(void)
+{
+	struct pawl_wheel *wheel = wheel_of_20(0);
+	struct pawl_timer timer = {0};
+
+	EXPECT(!pawl_wheel_arm(wheel, &timer, 0));
+	EXPECT(pawl_wheel_arm(wheel, &timer, 3));
+	EXPECT(pawl_wheel_pop(wheel) == NULL);
+	EXPECT_EQ(pawl_wheel_count(wheel), 1);
+	expect_place(wheel, &timer, 0, 3, 3);
+	finish(wheel);
+}
+
+static void a_deadline_not_after_now_is_due_at_once(void)
+{
+	struct pawl_wheel *wheel = wheel_of_20(100);
+	struct pawl_timer timers[3] = {{0}};
+
+	EXPECT(!pawl_wheel_arm(wheel, &timers[0], 100));
+	EXPECT(!pawl_wheel_arm(wheel, &timers[1], 0));
+	EXPECT(!pawl_wheel_arm(wheel, &timers[2], 99));
+	EXPECT_EQ(pawl_wheel_count(wheel), 3);
+	EXPECT_EQ(timers[2].deadline, 99);
+	for (int i = 0; i < 3; i++) {
+		EXPECT(pawl_timer_armed(&timers[i]));
+		expect_no_place(wheel, &timers[i]);
+	}
+	EXPECT_POPS(wheel, timers, 0, 1, 2);
+	finish(wheel);
+}
+
+static void what_is_armed_due_comes_behind_all_that_was_due_before(void)
+{
+	struct pawl_wheel *wheel = wheel_of_20(0);
+	struct pawl_timer timers[5] = {{0}};
+
+	EXPECT(pawl_wheel_arm(wheel, &timers[0], 9));
+	EXPECT(!pawl_wheel_arm(wheel, &timers[1], 0));
+	pawl_wheel_advance(wheel, 9, 0);
+	EXPECT(!pawl_wheel_arm(wheel, &timers[2], 9));
+	EXPECT(!pawl_wheel_arm(wheel, &timers[3], 0));
+	EXPECT(!pawl_wheel_arm(wheel, &timers[4], 9));
+	EXPECT(!pawl_wheel_arm(wheel, &timers[2], 9));
+	EXPECT_POPS(wheel, timers, 1, 0, 3, 4, 2);
+	finish(wheel);
+}
+
+static void a_timer_armed_without_advancing_first_is_due_on_time(void)
+{
+	struct pawl_wheel *wheel = wheel_of_20(0);
+	struct pawl_timer timer = {0};
+
+	EXPECT(pawl_wheel_arm(wheel, &timer, 410));
+	pawl_wheel_advance(wheel, 409, 0);
+	EXPECT(pawl_wheel_pop(wheel) == NULL);
+	EXPECT_EQ(pawl_wheel_next(wheel), 410);
+	pawl_wheel_advance(wheel, 410, 0);
+	EXPECT(pawl_wheel_pop(wheel) == &timer);
+	finish(wheel);
+}
+
+static void cancel_says_whether_the_timer_was_armed(void)
+{
+	struct pawl_wheel *wheel = wheel_of_20(0);
+	struct pawl_timer waiting = {0}, due = {0}, popped = {0};
+
+	pawl_wheel_arm(wheel, &popped, 0);
+	EXPECT(pawl_wheel_pop(wheel) == &popped);
+	pawl_wheel_arm(wheel, &waiting, 9);
+	pawl_wheel_arm(wheel, &due, 0);
+	EXPECT(pawl_wheel_cancel(wheel, &waiting));
+	EXPECT(pawl_wheel_cancel(wheel, &due));
+	EXPECT(!pawl_wheel_cancel(wheel, &waiting));
+	EXPECT(!pawl_wheel_cancel(wheel, &due));
+	EXPECT(!pawl_wheel_cancel(wheel, &popped));
+	EXPECT(!pawl_timer_armed(&waiting));
+	EXPECT(!pawl_timer_armed(&due));
+	EXPECT_EQ(pawl_wheel_count(wheel), 0);
+	EXPECT(pawl_wheel_pop(wheel) == NULL);
+	pawl_wheel_advance(wheel, 100, 0);
+	EXPECT(pawl_wheel_pop(wheel) == NULL);
+	finish(wheel);
+}
+
+static void a_cancelled_timers_memory_is_free_at_once(void)
+{
+	struct pawl_wheel *wheel = wheel_of_20(0);
+	struct pawl_timer *timers[3], first = {0}, last = {0};
+
+	pawl_wheel_arm(wheel, &first, 5);
+	for (int i = 0; i < 3; i++) {
+		timers[i] = calloc(1, sizeof(*timers[i]));
+		pawl_wheel_arm(wheel, timers[i], 5);
+	}
+	pawl_wheel_arm(wheel, &last, 5);
+	for (int i = 0; i < 3; i++) {
+		EXPECT(pawl_wheel_cancel(wheel, timers[i]));
+		memset(timers[i], FILL, sizeof(*timers[i]));
+		free(timers[i]);
+	}
+	EXPECT_STR(pawl_wheel_check(wheel), NULL);
+	pawl_wheel_advance(wheel, 5, 0);
+	EXPECT(pawl_wheel_pop(wheel) == &first);
+	EXPECT(pawl_wheel_pop(wheel) == &last);
+	finish(wheel);
+}
+
+int main(void)
+{
+	static const struct test tests[] = {
+	        TEST(a_zeroed_timer_is_idle),
+	        TEST(an_armed_timer_waits_and_is_popped_once),
+	        TEST(arming_an_armed_timer_moves_it),
+	        TEST(an_idle_timer_may_be_armed_as_such),
+	        TEST(a_development_build_notices_an_armed_timer_that_is_called_idle),
+	        TEST(arming_a_due_timer_makes_it_wait_again),
+	        TEST(a_deadline_not_after_now_is_due_at_once),
+	        TEST(what_is_armed_due_comes_behind_all_that_was_due_before),
+	        TEST(a_timer_armed_without_advancing_first_is_due_on_time),
+	        TEST(cancel_says_whether_the_timer_was_armed),
+	        TEST(a_cancelled_timers_memory_is_free_at_once),
+	};
+
+	return RUN_TESTS(tests);
+}

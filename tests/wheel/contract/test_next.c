@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/* The contract of pawl/wheel.h: when to advance next. */
+#include "contract.h"
+
+static void next_is_never_without_timers(void)
+{
+	struct pawl_wheel *wheel = wheel_of_20(7);
+
+	EXPECT_EQ(pawl_wheel_next(wheel), PAWL_NEVER);
+	pawl_wheel_advance(wheel, 1000, 0);
+	EXPECT_EQ(pawl_wheel_next(wheel), PAWL_NEVER);
+	finish(wheel);
+}
+
+static void next_is_now_when_something_is_due(void)
+{
+	struct pawl_wheel *wheel = wheel_of_20(7);
+	struct pawl_timer due = {0}, waiting = {0};
+
+	pawl_wheel_arm(wheel, &waiting, 9);
+	pawl_wheel_arm(wheel, &due, 0);
+	EXPECT_EQ(pawl_wheel_next(wheel), 7);
+	EXPECT(pawl_wheel_cancel(wheel, &due));
+	EXPECT_EQ(pawl_wheel_next(wheel), 9);
+	finish(wheel);
+}
+
+static void next_opening_does_not_mind_what_is_due(void)
+{
+	struct pawl_wheel *wheel = wheel_of_20(0);
+	struct pawl_timer timers[2] = {{0}};
+
+	EXPECT_EQ(pawl_wheel_next_opening(wheel), PAWL_NEVER);
+	pawl_wheel_arm(wheel, &timers[0], 0);
+	EXPECT_EQ(pawl_wheel_next(wheel), 0);
+	EXPECT_EQ(pawl_wheel_next_opening(wheel), PAWL_NEVER);
+	pawl_wheel_arm(wheel, &timers[1], 7);
+	EXPECT_EQ(pawl_wheel_next_opening(wheel), 7);
+	pawl_wheel_cancel(wheel, &timers[1]);
+	EXPECT_EQ(pawl_wheel_next_opening(wheel), PAWL_NEVER);
+	EXPECT_EQ(pawl_wheel_next(wheel), 0);
+	EXPECT_POPS(wheel, timers, 0);
+	finish(wheel);
+}
+
+static void next_is_when_the_first_slot_with_a_timer_opens(void)
+{
+	struct pawl_wheel *wheel = wheel_of_20(0);
+	struct pawl_timer timers[3] = {{0}};
+
+	pawl_wheel_arm(wheel, &timers[0], 450);
+	EXPECT_EQ(pawl_wheel_next(wheel), 400);
+	pawl_wheel_arm(wheel, &timers[1], 399);
+	EXPECT_EQ(pawl_wheel_next(wheel), 380);
+	pawl_wheel_arm(wheel, &timers[2], 13);
+	EXPECT_EQ(pawl_wheel_next(wheel), 13);
+	finish(wheel);
+}
+
+static void next_forgets_slots_whose_timers_were_cancelled(void)
+{
+	struct pawl_wheel *wheel = wheel_of_20(0);
+	struct pawl_timer timers[4] = {{0}};
+
+	pawl_wheel_arm(wheel, &timers[0], 13);
+	pawl_wheel_arm(wheel, &timers[1], 30);
+	pawl_wheel_arm(wheel, &timers[2], 450);
+	pawl_wheel_arm(wheel, &timers[3], 9000);
+	EXPECT_EQ(pawl_wheel_next(wheel), 13);
+	pawl_wheel_cancel(wheel, &timers[0]);
+	EXPECT_EQ(pawl_wheel_next(wheel), 20);
+	pawl_wheel_cancel(wheel, &timers[1]);
+	pawl_wheel_cancel(wheel, &timers[2]);
+	EXPECT_EQ(pawl_wheel_next(wheel), 8000);
+	pawl_wheel_cancel(wheel, &timers[3]);
+	EXPECT_EQ(pawl_wheel_next(wheel), PAWL_NEVER);
+	finish(wheel);
+}
+
+static void next_finds_a_slot_again_that_it_forgot(void)
+{
+	struct pawl_wheel *wheel = wheel_of_20(0);
+	struct pawl_timer timer = {0};
+
+	for (uint64_t deadline = 1; deadline < 500; deadline++) {
+		pawl_wheel_arm(wheel, &timer, deadline);
+		pawl_wheel_cancel(wheel, &timer);
+		EXPECT_EQ(pawl_wheel_next(wheel), PAWL_NEVER);
+		pawl_wheel_arm(wheel, &timer, deadline);
+		EXPECT(pawl_wheel_next(wheel) <= deadline);
+		EXPECT_STR(pawl_wheel_check(wheel), NULL);
+		pawl_wheel_cancel(wheel, &timer);
+	}
+	finish(wheel);
+}
+
+static void next_is_rounded_up_to_the_tick(void)
+{
+	struct pawl_wheel *wheel = wheel_of_20_with_tick(10);
+	struct pawl_timer timer = {0};
+
+	pawl_wheel_arm(wheel, &timer, 41);
+	EXPECT_EQ(pawl_wheel_next(wheel), 50);
+	pawl_wheel_arm(wheel, &timer, 40);
+	EXPECT_EQ(pawl_wheel_next(wheel), 40);
+	finish(wheel);
+}
+
+static void next_of_a_touched_timer_is_when_its_slot_opens(void)
+{
+	struct pawl_wheel *wheel = wheel_of_20(0);
+	struct pawl_timer timer = {0};
+
+	pawl_wheel_arm(wheel, &timer, 5);
+	pawl_wheel_touch(wheel, &timer, 9);
+	EXPECT_EQ(pawl_wheel_next(wheel), 5);
+	pawl_wheel_advance(wheel, 5, 0);
+	EXPECT_EQ(pawl_wheel_next(wheel), 9);
+	finish(wheel);
+}
+
+int main(void)
+{
+	static const struct test tests[] = {
+	        TEST(next_is_never_without_timers),
+	        TEST(next_is_now_when_something_is_due),
+	        TEST(next_opening_does_not_mind_what_is_due),
+	        TEST(next_is_when_the_first_slot_with_a_timer_opens),
+	        TEST(next_forgets_slots_whose_timers_were_cancelled),
+	        TEST(next_finds_a_slot_again_that_it_forgot),
+	        TEST(next_is_rounded_up_to_the_tick),
+	        TEST(next_of_a_touched_timer_is_when_its_slot_opens),
+	};
+
+	return RUN_TESTS(tests);
+}
