@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The journeys by which Kafka's timing wheel is usually explained, word for word; and any other journey
- * against the formula in pawl/wheel.h.
+ * against the formula in pawl_wheel(3).
  */
 #include "../../cli/journey/journey.h"
 

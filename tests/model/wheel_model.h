@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The naive truth about a wheel: an array of timers, scanned from end to end for everything, and the
- * formulas of pawl/wheel.h written down as they stand there, in 128 bits. Timers are known by number.
+ * formulas of pawl_wheel(3) written down as they stand there, in 128 bits. Timers are known by number.
  *
  * The model says all that the contract fixes. What the contract leaves open it accepts: the order of
  * timers touched since they were armed within their tick, any order where there are several chains,
