@@ -83,6 +83,7 @@ static ALWAYS_INLINE size_t move_list(struct pawl_wheel *wheel, struct pawl_time
 	        finest ? head->prev : cursor_in(wheel, head); /* until they meet */
 	size_t moves = 0;
 
+	ASSERT(!list_empty(head) && max > 0);
 	do {
 		next = finest ? timer->next : timer->prev;
 		PREFETCH(next);
@@ -247,6 +248,7 @@ size_t pawl__move_down(struct pawl_wheel *wheel, struct level *level, uint64_t s
 /* Beyond half time the fast span is 0: arm.c. */
 static inline void set_time(struct pawl_wheel *wheel, uint64_t time)
 {
+	ASSERT(time >= wheel->time);
 	wheel->time = time;
 	if (time >= HALF_TIME)
 		wheel->fast_span = 0;

@@ -78,8 +78,10 @@ static struct level *level_to_begin(struct pawl_wheel *wheel, uint64_t now)
 static size_t empty_first(struct pawl_wheel *wheel, struct level *level, uint64_t now, size_t max)
 {
 	uint64_t slot = first_slot(wheel, level);
-	size_t moves = pawl__move_down(wheel, level, slot, now, max);
+	size_t moves;
 
+	ASSERT(!first_slot_empty(wheel, level));
+	moves = pawl__move_down(wheel, level, slot, now, max);
 	if (moves < max)
 		pass_first(wheel, level, slot);
 	return moves;

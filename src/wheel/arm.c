@@ -3,13 +3,6 @@
 #include "compiler.h"
 #include "slots.h"
 
-/* A development build ends the program where a caller calls an armed timer idle. */
-#ifdef PAWL_ASSERT
-#define EXPECT_IDLE(timer) ((timer)->next ? TRAP() : (void)0)
-#else
-#define EXPECT_IDLE(timer) ((void)0)
-#endif
-
 /*
  * The fast span: how far ahead of `time` arming takes its fast path.
  *
@@ -125,12 +118,14 @@ static ALWAYS_INLINE bool put_on(struct pawl_wheel *wheel, struct pawl_timer *ti
 	struct level *level;
 	uint64_t cell;
 
+	ASSERT(!timer->next);
 	if (deadline - wheel->time - 1 >= wheel->fast_span)
 		return arm_in_general(wheel, timer, deadline);
 	if (!wheel->powers_of_two)
 		UNREACHABLE(); /* the span is 0, then: said so that only shifts remain */
 	timer->deadline = deadline;
 	level = level_for(wheel, deadline, wheel->time);
+	ASSERT(level->ready);
 	cell = cell_of_tick(wheel, level, deadline);
 	head = head_at(level, slot_of_cell(wheel, cell), wheel->fill_offset);
 	if (list_unused(head))
@@ -150,7 +145,6 @@ bool pawl_wheel_arm(struct pawl_wheel *wheel, struct pawl_timer *timer, uint64_t
 /* Nothing of the timer is read: among very many timers that load is half of what arming takes. */
 bool pawl_wheel_arm_idle(struct pawl_wheel *wheel, struct pawl_timer *timer, uint64_t deadline)
 {
-	EXPECT_IDLE(timer);
 	return put_on(wheel, timer, deadline);
 }
 

@@ -9,6 +9,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What must hold. A development build (PAWL_DEV) ends the program where it does not; a release build does not evaluate it. */
+#ifdef PAWL_ASSERT
+#define ASSERT(condition) ((condition) ? (void)0 : TRAP())
+#else
+#define ASSERT(condition) ((void)0)
+#endif
+
 #if defined(__GNUC__) && !defined(PAWL_PLAIN_C)
 
 #define ALWAYS_INLINE     inline __attribute__((__always_inline__))
@@ -20,6 +27,7 @@
 /* The number of the lowest bit that is set. One must be. */
 static inline uint64_t lowest_bit(uint64_t word)
 {
+	ASSERT(word != 0);
 	return (uint64_t)__builtin_ctzll(word);
 }
 
@@ -42,6 +50,7 @@ static inline uint64_t lowest_bit(uint64_t word)
 {
 	uint64_t number = 0;
 
+	ASSERT(word != 0);
 	for (unsigned half = 32; half > 0; half /= 2)
 		if ((word & ((UINT64_C(1) << half) - 1)) == 0) {
 			word >>= half;

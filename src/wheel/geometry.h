@@ -15,11 +15,13 @@
 #ifndef PAWL_WHEEL_GEOMETRY_H
 #define PAWL_WHEEL_GEOMETRY_H
 
+#include "compiler.h"
 #include "layout.h"
 
 /* The tick by whose beginning a deadline has passed: rounded up, so never early. It must not be 0. */
 static inline uint64_t tick_of_deadline(const struct pawl_wheel *wheel, uint64_t deadline)
 {
+	ASSERT(deadline != 0);
 	if (wheel->powers_of_two)
 		return ((deadline - 1) >> wheel->tick_shift) + 1;
 	return (deadline - 1) / wheel->tick + 1;
@@ -75,6 +77,7 @@ static inline struct level *level_for(struct pawl_wheel *wheel, uint64_t due, ui
 	while (cell_of_tick(wheel, level, due) - cell_of_tick(wheel, level, now) >=
 	               wheel->wheel_size &&
 	       due >= level->upto);
+	ASSERT(level < &wheel->level[wheel->levels]);
 	return level;
 }
 

@@ -190,6 +190,7 @@ void pawl__level_prepare(struct pawl_wheel *wheel, struct level *level)
 	volatile uint64_t *word = level->bits;
 	uint8_t number = (uint8_t)(level - wheel->level);
 
+	ASSERT(!level->ready);
 	for (size_t i = 0; i < bitmap_words(wheel->slots); i++)
 		word[i] = 0;
 	for (uint64_t chain = 0; chain <= wheel->chain_mask; chain++)

@@ -148,6 +148,7 @@ bool pawl__wheel_walk(const struct pawl_wheel *wheel, struct list_walk *walk, un
 	uint64_t end = (walk->level ? wheel->slots : 1) * chains_of(wheel);
 	struct pawl_timer *timers[WALK_MOST];
 
+	ASSERT(walk->most <= WALK_MOST);
 	for (unsigned done = 0; walk->at < end && done < budget; done++) {
 		const struct pawl_timer *head = next_list(wheel, walk);
 		unsigned count = 0;
@@ -222,11 +223,13 @@ static const char *check_due(const struct pawl_wheel *wheel, uint64_t chain, siz
 static const char *check_cell(const struct pawl_wheel *wheel, const struct level *level,
                               uint64_t cell, const struct pawl_timer *timer)
 {
-	uint64_t due = tick_of_deadline(wheel, timer->deadline);
-	uint64_t opens = time_of_tick(wheel, tick_of_cell(level, cell));
+	uint64_t opens = time_of_tick(wheel, tick_of_cell(level, cell)), due;
 	bool untouched = level == &wheel->level[0] && opens >= wheel->tick &&
 	                 wheel->touched <= opens - wheel->tick;
 
+	if (timer->deadline == 0)
+		return "a timer that waits has a deadline after 0";
+	due = tick_of_deadline(wheel, timer->deadline);
 	if (due < tick_of_cell(level, cell))
 		return "a timer's slot opens no later than its tick";
 	if (untouched && cell_of_tick(wheel, level, due) != cell)

@@ -51,6 +51,7 @@ static inline void list_append(struct pawl_timer *head, struct pawl_timer *timer
 {
 	struct pawl_timer *last = head->prev;
 
+	ASSERT(!list_unused(head));
 	timer->prev = last;
 	last->next = timer;
 	timer->next = head;
@@ -71,6 +72,7 @@ static inline void list_remove(struct pawl_timer *timer)
 {
 	struct pawl_timer *next = timer->next, *prev = timer->prev;
 
+	ASSERT(next && next->prev == timer && prev->next == timer);
 	prev->next = next;
 	next->prev = prev;
 	timer->next = NULL;
@@ -81,6 +83,7 @@ static inline void list_append_all(struct pawl_timer *head, struct pawl_timer *f
 {
 	struct pawl_timer *first = from->next, *last = from->prev, *before = head->prev;
 
+	ASSERT(!list_empty(from));
 	before->next = first;
 	first->prev = before;
 	last->next = head;
@@ -154,6 +157,7 @@ static inline void unlink_timer(struct pawl_wheel *wheel, struct pawl_timer *tim
 
 static inline struct pawl_timer *due_list(struct pawl_wheel *wheel, uint64_t chain)
 {
+	ASSERT(chain <= wheel->chain_mask);
 	wheel->due_chains |= UINT32_C(1) << chain;
 	return &wheel->due[chain];
 }
@@ -167,6 +171,7 @@ static inline uint64_t next_slot(const struct level *level, uint64_t slot)
 	uint64_t rest_of_word = level->bits[at] & ~(bit_in_word(slot) - 1);
 	uint64_t rest_of_pairs = level->pairs & ~(bit_in_word(pair) * 2 - 1);
 
+	ASSERT(level->pairs != 0 && !bit_is_set(level, slot));
 	if (rest_of_word)
 		return at * BITS_PER_WORD + lowest_bit(rest_of_word);
 	if (at % 2 == 0 && level->bits[at + 1])
@@ -178,7 +183,17 @@ static inline uint64_t next_slot(const struct level *level, uint64_t slot)
 
 static inline uint64_t first_slot(const struct pawl_wheel *wheel, const struct level *level)
 {
+	ASSERT(level->opens != NO_TICK);
 	return slot_of_cell(wheel, cell_of_tick(wheel, level, level->opens));
+}
+
+static inline bool slot_retired(const struct pawl_wheel *wheel, const struct level *level,
+                                uint64_t slot)
+{
+	for (uint64_t chain = 0; chain <= wheel->chain_mask; chain++)
+		if (!list_unused(slot_head(wheel, level, slot, chain)))
+			return false;
+	return true;
 }
 
 /*
@@ -189,6 +204,7 @@ static inline void pass_first(const struct pawl_wheel *wheel, struct level *leve
 {
 	uint64_t next;
 
+	ASSERT(slot_retired(wheel, level, slot));
 	bit_clear(level, slot);
 	if (level->pairs == 0) {
 		level->opens = NO_TICK;
@@ -213,6 +229,7 @@ static inline void forget_first(const struct pawl_wheel *wheel, struct level *le
 {
 	uint64_t slot = first_slot(wheel, level);
 
+	ASSERT(first_slot_empty(wheel, level));
 	for (uint64_t chain = 0; chain <= wheel->chain_mask; chain++)
 		list_retire(slot_head(wheel, level, slot, chain));
 	pass_first(wheel, level, slot);

@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* The contract of pawl/wheel.h: arming and cancelling. */
-#define _POSIX_C_SOURCE 200809L
-#include <signal.h>
-#ifndef _WIN32
-#include <sys/wait.h>
-#include <unistd.h>
-#endif
-
 #include "contract.h"
 
 static void a_zeroed_timer_is_idle(void)
@@ -81,30 +74,6 @@ static void an_idle_timer_may_be_armed_as_such(void)
 	pawl_wheel_advance(wheel, 5, 0);
 	EXPECT_POPS(wheel, timers, 2);
 	finish(wheel);
-}
-
-/* Whether arming an armed timer as an idle one ends the program. */
-static void a_development_build_notices_an_armed_timer_that_is_called_idle(void)
-{
-#if defined(PAWL_ASSERT) && !defined(_WIN32) /* which has no fork */
-	struct pawl_wheel *wheel = wheel_of_20(0);
-	struct pawl_timer timer = {0};
-	int status = 0;
-	pid_t child;
-
-	pawl_wheel_arm(wheel, &timer, 5);
-	fflush(NULL);
-	child = fork();
-	if (child == 0) {
-		signal(SIGILL, SIG_DFL);
-		pawl_wheel_arm_idle(wheel, &timer, 6);
-		_exit(0);
-	}
-	EXPECT(waitpid(child, &status, 0) == child);
-	EXPECT(!WIFEXITED(status) ||
-	       WEXITSTATUS(status) != 0); /* a sanitizer ends it in its own way */
-	free(wheel);
-#endif
 }
 
 static void arming_a_due_timer_makes_it_wait_again(void)
@@ -221,7 +190,6 @@ int main(void)
 	        TEST(an_armed_timer_waits_and_is_popped_once),
 	        TEST(arming_an_armed_timer_moves_it),
 	        TEST(an_idle_timer_may_be_armed_as_such),
-	        TEST(a_development_build_notices_an_armed_timer_that_is_called_idle),
 	        TEST(arming_a_due_timer_makes_it_wait_again),
 	        TEST(a_deadline_not_after_now_is_due_at_once),
 	        TEST(what_is_armed_due_comes_behind_all_that_was_due_before),

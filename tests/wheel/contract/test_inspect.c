@@ -124,6 +124,9 @@ static void check_names_what_is_broken(void)
 	timers[1].deadline = 6;
 	EXPECT(pawl_wheel_check(wheel) != NULL);
 	timers[1] = kept;
+	timers[1].deadline = 0;
+	EXPECT_STR(pawl_wheel_check(wheel), "a timer that waits has a deadline after 0");
+	timers[1] = kept;
 	timers[0].next = &timers[2]; /* as if another thread had taken one out */
 	timers[2].prev = &timers[0];
 	EXPECT(pawl_wheel_check(wheel) != NULL);
