@@ -6,10 +6,10 @@
 #include "glue.h"
 
 #include "../cli/journey/journey.h"
+#include "../src/wheel/walk.h"
 #include "../support/random.h"
 #include "heap.h"
 #include "memory.h"
-#include "slots.h"
 
 #define MOVED_MAX 2048u
 #define SEEN_MAX  2048u
@@ -78,7 +78,7 @@ static void leave(struct dot *dot)
 	dot->waits = false;
 }
 
-static void settle(struct dot *dot, const struct pawl_place *place)
+static void enter(struct dot *dot, const struct pawl_place *place)
 {
 	leave(dot);
 	dot->waits = true;
@@ -117,7 +117,7 @@ static bool take_memory(void)
 	page.wheel = wheel ? pawl_wheel_init(wheel, size, &page.options) : NULL;
 	if (!page.wheel || !page.dots)
 		return false;
-	page.counts = memory_take(slots_levels_max(page.wheel) * page.options.wheel_size *
+	page.counts = memory_take(pawl__wheel_levels_max(page.wheel) * page.options.wheel_size *
 	                          sizeof(*page.counts));
 	if (!page.with_heap)
 		return page.counts;
@@ -151,7 +151,7 @@ static void say(const struct journey_step *step)
 static void placed(struct dot *dot, bool waits, const struct pawl_place *place)
 {
 	if (waits)
-		settle(dot, place);
+		enter(dot, place);
 	else
 		leave(dot);
 	if (page.with_heap)
@@ -234,7 +234,7 @@ static bool follow(struct pawl_timer *timer, const struct pawl_place *place)
 	if (dot->waits && dot->level == place->level && dot->opens == place->opens)
 		return false;
 	note_moved(dot);
-	settle(dot, place);
+	enter(dot, place);
 	return true;
 }
 
@@ -298,7 +298,7 @@ uint32_t glue_step(uint64_t to, uint32_t max_moves)
 
 void glue_follow(void)
 {
-	slots_each_front(page.wheel, follow);
+	pawl__wheel_each_front(page.wheel, follow);
 }
 
 uint32_t glue_pop(void)
@@ -335,7 +335,7 @@ uint64_t glue_deadline(uint32_t id)
 
 uint64_t glue_levels(void)
 {
-	return slots_levels(page.wheel);
+	return pawl__wheel_levels_ready(page.wheel);
 }
 
 const struct glue_place *glue_place(uint32_t id)

@@ -14,6 +14,15 @@ static uint64_t cell_of_slot(const struct pawl_wheel *wheel, const struct level 
 	return cell + (slot >= current ? slot - current : slot + wheel->slots - current);
 }
 
+/* Field by field, as in init.c: no call of memcpy. */
+static void describe_slot(const struct pawl_wheel *wheel, const struct level *level, uint64_t slot,
+                          struct pawl_place *place)
+{
+	place->level = (unsigned)(level - wheel->level);
+	place->slot = (unsigned)(slot % wheel->wheel_size);
+	place->opens = time_of_tick(wheel, tick_of_cell(level, cell_of_slot(wheel, level, slot)));
+}
+
 /* The head that closes the timer's list: the one element in the wheel's own memory. */
 static const struct pawl_timer *head_of(const struct pawl_wheel *wheel,
                                         const struct pawl_timer *timer)
@@ -39,10 +48,8 @@ bool pawl_wheel_place(const struct pawl_wheel *wheel, const struct pawl_timer *t
 	if (head < slots)
 		return false; /* the head of a list of due timers */
 	level = &wheel->level[(head - slots) / wheel->level_stride];
-	place->level = (unsigned)(level - wheel->level);
 	slot = (head - (uintptr_t)level->heads) % wheel->chain_stride / HEAD_SIZE;
-	place->slot = (unsigned)(slot % wheel->wheel_size);
-	place->opens = time_of_tick(wheel, tick_of_cell(level, cell_of_slot(wheel, level, slot)));
+	describe_slot(wheel, level, slot, place);
 	return true;
 }
 
@@ -183,6 +190,51 @@ uint64_t pawl__wheel_lists(const struct pawl_wheel *wheel, unsigned number, uint
 		for (uint64_t bits = level->bits[word]; bits; bits &= bits - 1)
 			slots++;
 	return slots * chains_of(wheel);
+}
+
+static void visit_front(struct pawl_timer *head, const struct pawl_place *place, wheel_front_fn *fn)
+{
+	if (list_empty(head))
+		return;
+	for (struct pawl_timer *timer = head->next; timer != head; timer = timer->next)
+		if (!fn(timer, place))
+			return;
+}
+
+static void visit_fronts(const struct pawl_wheel *wheel, const struct level *level,
+                         wheel_front_fn *fn)
+{
+	for (uint64_t slot = 0; slot < wheel->slots; slot++) {
+		struct pawl_place place;
+
+		if (!bit_is_set(level, slot))
+			continue;
+		describe_slot(wheel, level, slot, &place);
+		for (uint64_t chain = 0; chain <= wheel->chain_mask; chain++)
+			visit_front(slot_head(wheel, level, slot, chain), &place, fn);
+	}
+}
+
+void pawl__wheel_each_front(const struct pawl_wheel *wheel, wheel_front_fn *fn)
+{
+	for (unsigned i = 0; i < wheel->levels_used; i++)
+		if (wheel->level[i].ready)
+			visit_fronts(wheel, &wheel->level[i], fn);
+}
+
+uint64_t pawl__wheel_levels_ready(const struct pawl_wheel *wheel)
+{
+	uint64_t bits = 0;
+
+	for (unsigned i = 0; i < wheel->levels_used; i++)
+		if (wheel->level[i].ready)
+			bits |= UINT64_C(1) << i;
+	return bits;
+}
+
+unsigned pawl__wheel_levels_max(const struct pawl_wheel *wheel)
+{
+	return wheel->levels;
 }
 
 /*
