@@ -2,13 +2,12 @@
 /*
  * Time goes on: slots open, timers move down and become due.
  *
- * Order. Within a tick timers shall come out as they were armed, and Kafka's geometry allows it: what
- * waits on a coarser level for the same tick was armed before what waits on a finer one, since the
- * window only moves forward. So whatever moves down into a slot was armed before everything that is
- * there already. Hence
+ * Order. Timers of one tick come out in the order in which they were armed. This rests on Kafka's geometry: windows
+ * only move forward, so of two timers for the same tick, the one on the coarser level was armed first. So a timer that
+ * moves down into a slot was armed before all timers that are in it. Hence two rules:
  *
- *  - slots open by time, and at the same time level 1 before 2 before 3, and level 0 last of all;
- *  - a slot above level 0 is emptied from its tail, each timer to the *front* of its new slot.
+ *  - Slots open by time. Among slots that open at the same time, level 1 opens first, then 2, then 3, and level 0 last.
+ *  - A slot above level 0 is emptied from its tail, and each timer goes to the *front* of its new slot.
  *
  *	level 1, the slot that opens now:   A B C       all three for tick 7
  *	level 0, slot 7, before:            D E         armed later, when 7 was near
@@ -16,30 +15,30 @@
  *	  B moves:                          B C D E
  *	  A moves:                          A B C D E
  *
- * Even a timer whose tick is the present one goes to the front of level 0's present slot rather than
- * straight to the due ones: that slot opens last and takes all of them in order.
+ * A timer whose tick is the present one also goes to the front of level 0's present slot, not straight to the due ones:
+ * that slot opens last, and makes all of its timers due in order.
  */
 #include "compiler.h"
 #include "slots.h"
 
 /*
- * Emptying a slot timer by timer: each goes where it belongs by now.
+ * Emptying a slot timer by timer: each timer goes to the slot that is now right for it.
  *
- * What this costs is latency. A list of cold timers is walked one cache miss after the other, for where
- * a timer is, only its neighbour knows. But a list has two ends, and a slot may have several lists.
+ * The cost is latency. The address of a timer is in its neighbour, so a list of cold timers is walked one cache miss
+ * after the other. But a list has two ends, and a slot may have several lists.
  *
- *  - A single list is emptied from one end, as order asks for, and at the same pace a cursor runs
- *    through it from the other end, which does nothing but fetch: they meet in the middle, and from
- *    there on everything is in the cache. So two misses are under way at a time. Where the list is not
- *    emptied at once, the cursor goes on in the next call where it was: slots.h keeps it on the list.
- *  - Several lists are emptied in step and each from both ends, for their order is open. A round takes
- *    the two timers at the ends of each, asks for those behind them, and then moves what it took. To ask
- *    for all of them before moving any was measured to be faster: docs/design/wheel.md.
+ *  - A single list is emptied from one end, as the order demands. At the same pace a cursor runs through it from the
+ *    other end, and only prefetches. They meet in the middle, and from there on all timers are in the cache. So two
+ *    misses are under way at a time. If the list is not emptied at once, the cursor goes on in the next call: see
+ *    unlink_timer().
+ *  - Several lists are emptied in step, and each from both ends, since their order is open. A round removes the two
+ *    timers at the ends of each list, prefetches the timers behind them, and then moves the removed ones. This was
+ *    measured to be faster than moving each timer at once: docs/design/wheel.md.
  */
 
 /*
- * To the front of its new slot, whose bit is set and set again: to look whether it is would be a branch
- * that nobody can foretell.
+ * Put a timer at the front of its new slot. The slot's bit is set even if it is set already: the branch would be
+ * unpredictable.
  */
 static ALWAYS_INLINE void put_in_front(struct pawl_wheel *wheel, struct pawl_timer *timer,
                                        uint64_t due, uint64_t now, uint64_t chain)
@@ -53,7 +52,7 @@ static ALWAYS_INLINE void put_in_front(struct pawl_wheel *wheel, struct pawl_tim
 	mark(wheel, level, cell);
 }
 
-/* A timer that its slot lets out. Only those of level 0, the finest, can be due now. */
+/* Move a timer out of its slot, as seen from tick `now`. Only timers of level 0, the finest, can be due. */
 static ALWAYS_INLINE void move(struct pawl_wheel *wheel, struct pawl_timer *timer, uint64_t now,
                                uint64_t chain, bool finest)
 {
@@ -65,15 +64,15 @@ static ALWAYS_INLINE void move(struct pawl_wheel *wheel, struct pawl_timer *time
 		put_in_front(wheel, timer, due, now, chain);
 }
 
-/* Where the cursor from the list's head is to go on: it may have begun in a call before. */
+/* Where the cursor through this list is: an earlier call may have begun. */
 static inline struct pawl_timer *cursor_in(const struct pawl_wheel *wheel, struct pawl_timer *head)
 {
 	return wheel->cursor_list == head ? wheel->cursor : head->next;
 }
 
 /*
- * A single list, which holds timers; at most `max` of them, which is not 0. From its tail (see
- * advance.c), but on level 0 from its head, since these timers go to the *end* of the due ones.
+ * Empty a single list, which holds timers, by at most `max` moves, which is not 0. It is emptied from its tail, but on
+ * level 0 from its head: there timers go to the *end* of the due ones.
  */
 static ALWAYS_INLINE size_t move_list(struct pawl_wheel *wheel, struct pawl_timer *head,
                                       uint64_t chain, uint64_t now, size_t max, bool finest)
@@ -113,8 +112,8 @@ static ALWAYS_INLINE size_t move_list(struct pawl_wheel *wheel, struct pawl_time
 }
 
 /*
- * A walk along one chain of a slot, which takes timers off at either end. The list itself is not kept
- * up with each step: what the walk did not reach is closed again at the end.
+ * A walk along one chain of a slot, which removes timers at both ends. The list is not kept up with each step:
+ * walk_end() closes it around the timers that are left.
  */
 struct walk {
 	struct pawl_timer *head;
@@ -140,7 +139,7 @@ struct removed {
 	unsigned chain;
 };
 
-/* Take the timers at both ends, or the one that is left or that there is room for. */
+/* Remove the timers at both ends, or one, if only one is left or there is room for only one. Returns how many. */
 static inline unsigned walk_step(struct walk *walk, struct removed *removed, size_t room)
 {
 	struct pawl_timer *first = walk->first, *last = walk->last;
@@ -164,7 +163,7 @@ static inline unsigned walk_step(struct walk *walk, struct removed *removed, siz
 	return 2;
 }
 
-/* A step of every walk, as long as there is room. Returns how many timers were removed. */
+/* A step of every walk, while there is room. Returns how many timers were removed. */
 static inline unsigned remove_round(struct walk *walks, unsigned used, struct removed *removed,
                                     size_t max)
 {
@@ -176,7 +175,7 @@ static inline unsigned remove_round(struct walk *walks, unsigned used, struct re
 	return n;
 }
 
-/* Begin a walk along each list of the slot that holds timers. Returns how many they are. */
+/* Begin a walk along each list of the slot that holds timers. Returns how many there are. */
 static inline unsigned walks_begin(const struct pawl_wheel *wheel, const struct level *level,
                                    uint64_t slot, struct walk *walks)
 {
@@ -194,7 +193,7 @@ static inline unsigned walks_begin(const struct pawl_wheel *wheel, const struct 
 	return used;
 }
 
-/* Several lists, at most `max` timers of them. */
+/* Empty several lists, by at most `max` moves. */
 static NEVER_INLINE size_t move_lists(struct pawl_wheel *wheel, struct level *level, uint64_t slot,
                                       uint64_t now, size_t max)
 {
@@ -215,8 +214,8 @@ static NEVER_INLINE size_t move_lists(struct pawl_wheel *wheel, struct level *le
 }
 
 /*
- * Move the timers of a slot, at most `max` of them, placed as seen from tick `now`. Returns how many. On
- * a wheel with few timers most slots have a single list in use, however many chains there are.
+ * Move the timers of a slot, at most `max` of them, as seen from tick `now`. Returns the moves. On a wheel with few
+ * timers most slots have a single list in use, however many chains there are.
  */
 static ALWAYS_INLINE size_t move_each(struct pawl_wheel *wheel, struct level *level, uint64_t slot,
                                       uint64_t now, size_t max, bool finest)
@@ -238,14 +237,14 @@ static ALWAYS_INLINE size_t move_each(struct pawl_wheel *wheel, struct level *le
 	                 finest);
 }
 
-/* For ahead.c. Here it is inlined. */
+/* For ahead.c. In this file move_each() is inlined. */
 size_t pawl__move_down(struct pawl_wheel *wheel, struct level *level, uint64_t slot, uint64_t now,
                        size_t max)
 {
 	return move_each(wheel, level, slot, now, max, false);
 }
 
-/* Beyond half time the fast span is 0: arm.c. */
+/* In the second half of time the fast span is 0: arm.c. */
 static inline void set_time(struct pawl_wheel *wheel, uint64_t time)
 {
 	ASSERT(time >= wheel->time);
@@ -255,15 +254,15 @@ static inline void set_time(struct pawl_wheel *wheel, uint64_t time)
 }
 
 /*
- * Whether the slot of level 0 that opens now can be made due without a look at each timer: no touch
- * has replaced a deadline as late as this slot's, so everything in it is due.
+ * Whether the slot of level 0 that opens now can be made due as a whole: no touch has replaced a deadline as late as
+ * this slot's, so every timer in it is due.
  */
 static bool all_due(const struct pawl_wheel *wheel)
 {
 	return wheel->time >= wheel->tick && wheel->touched <= wheel->time - wheel->tick;
 }
 
-/* Whether there was anything in the slot. */
+/* Returns whether there was a timer in the slot. */
 static bool make_all_due(struct pawl_wheel *wheel, uint64_t slot)
 {
 	bool any = false;
@@ -279,15 +278,15 @@ static bool make_all_due(struct pawl_wheel *wheel, uint64_t slot)
 	return any;
 }
 
-/* A slot of level 0 in which a touch may have left timers that are not due yet. Seldom: so out of line. */
+/* Open a slot of level 0 in which a touch may have left timers that are not due yet. It is rare, so out of line. */
 static NEVER_INLINE size_t open_touched(struct pawl_wheel *wheel, uint64_t slot, size_t max)
 {
 	return move_each(wheel, &wheel->level[0], slot, wheel->level[0].opens, max, true);
 }
 
 /*
- * Open the level's first slot, with at most `max` moves. If they do not suffice, some timers stay. If
- * they just do, the slot stays without a timer, and the next look finds out.
+ * Open the level's first slot, with at most `max` moves. Returns the moves. If all of them were needed, the slot keeps
+ * its bit, even if it is empty now: the next opening finds out.
  */
 static inline size_t open_first(struct pawl_wheel *wheel, struct level *level, size_t max)
 {
@@ -307,7 +306,7 @@ static inline size_t open_first(struct pawl_wheel *wheel, struct level *level, s
 	return moves;
 }
 
-/* The bound is reached, and this level's first slot is still to open. */
+/* Stop: the bound is reached, and this level's first slot is still to open. */
 static void stop_before(struct pawl_wheel *wheel, struct level *level)
 {
 	set_time(wheel, time_of_tick(wheel, level->opens));
@@ -316,13 +315,13 @@ static void stop_before(struct pawl_wheel *wheel, struct level *level)
 	wheel->wake = wheel->time;
 }
 
-/* Seldom: so out of line. */
+/* A slot that cancelling emptied. It is rare, so out of line. */
 static NEVER_INLINE void forget_emptied(const struct pawl_wheel *wheel, struct level *level)
 {
 	forget_first(wheel, level);
 }
 
-/* Advance where there may be something to open, or time would go back. */
+/* Advance when there may be a slot to open, or `now` is before the wheel's time. */
 static NEVER_INLINE size_t advance_and_open(struct pawl_wheel *wheel, uint64_t now,
                                             size_t max_moves)
 {
@@ -354,9 +353,9 @@ static NEVER_INLINE size_t advance_and_open(struct pawl_wheel *wheel, uint64_t n
 }
 
 /*
- * One compare for two questions: is `now` at or after the wheel's time, and before the next opening?
- * Time that goes back wraps to a distance beyond any opening. After a stop the next opening is no
- * distance away. (And half time is never passed here: arm.c.)
+ * One compare answers two questions: is `now` at or after the wheel's time, and before the next opening? If `now` is
+ * before the wheel's time, the distance wraps beyond any opening. After a stop the distance to the next opening is 0.
+ * Half time is never passed here, since `wake` is at most half time until then (arm.c).
  */
 size_t pawl_wheel_advance(struct pawl_wheel *wheel, uint64_t now, size_t max_moves)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Opening ahead: what the next openings would do at once is done before, a few moves at a time.
+ * Moving ahead: timers move down before their slot opens, a few at a time.
  *
- * When a slot above level 0 opens, all of its timers move down in that moment. But they may as well move
- * before. Take the wheel of n = 4 slots at tick 6, which is in the middle of level 1's cell 4-7:
+ * When a slot above level 0 opens, all of its timers move down at once. But they may as well move before. Take a wheel
+ * of n = 4 slots at tick 6, in the middle of level 1's cell 4-7:
  *
  *	                       now
  *	tick            4   5   6   7 | 8   9  10  11 |12  13  14  15 |
@@ -11,43 +11,43 @@
  *	level 1       [  current cell |    next: A    |   ...
  *	                                               ^ upto of level 0, once A is begun
  *
- * A opens at 8. To begin it now is to say: level 0 holds everything before 12, in its window or not. What is
- * armed from now on for 10 or 11 goes to level 0 (8 and 9 are in its window anyway), and what is in A
- * already can go there one by one. When time comes to 8, the window reaches to 11, and A is empty, or what
- * is left of it opens as ever. So nothing has to be undone: `upto` only grows, and the window catches up.
+ * A opens at 8. To begin A is to set level 0's `upto` to 12: level 0 then accepts every tick before 12, in its window
+ * or not. Timers armed from now on for 10 or 11 go to level 0 (8 and 9 are in its window anyway), and timers already in
+ * A can move there one by one. When time reaches 8, level 0's window goes to 11. A is empty by then, or the rest of its
+ * timers move as usual. So nothing has to be undone: `upto` only grows, and the window catches up.
  *
- * The lists for it: at 6 level 0 may hold ticks 6 to 11. From the current cell of level L-1 to the end of A on
- * level L there are at most 2n cells, hence a wheel made for this has 2n slots in a level.
+ * At 6 level 0 may hold ticks 6 to 11. In general there are at most 2n cells from the current cell of level L-1 to the
+ * end of A on level L. So a wheel with options.ahead has 2n slots in a level.
  *
- * The order stays exact. Of the timers for one tick D, none of them touched, those on a coarser level were
- * armed before those on a finer one, and every list is in order of arming: this is what must hold.
+ * The order stays exact. The invariant is: of the untouched timers for one tick D, those on a coarser level were armed
+ * before those on a finer one, and every list is in the order of arming.
  *
- *  1. Arming. Windows slide forward and `upto` only grows, so the level for D never becomes coarser. A timer
- *     armed now is on the finest level that holds D, and is appended.
- *  2. A move from A, on level L, to the front of a slot on level l. It is right if no level i between, l < i < L,
- *     holds D. D belongs on l as seen from now, so on level i it is in the current cell or the next one. A's
- *     opening o is a beginning of a cell on level i too, after now and not after D: so D is in i's next cell,
- *     which opens at o. Of cells that open at the same tick the *finest* is emptied first: it is empty.
- *     Within A the last timer goes first, and to the front: as in advance.c.
- *  3. A slot that opens at o while some of its timers are left. The same as 2, provided that no level counts as
- *     begun what is beyond o's cell. Hence nothing is done ahead while a bounded advance is stopped.
- *  4. A begun cell gets no timer any more, and so an emptied one is not filled again.
+ *  1. Arming. Windows slide forward and `upto` only grows, so the level for D never becomes coarser. A timer armed now
+ *     goes to the end of a list on the finest level that accepts D.
+ *  2. A move from A, on level L, to the front of a slot on level l. It is right if no level i between, l < i < L, holds
+ *     a timer for D. Since D belongs on l as seen from now, on level i D is in the current cell or the next one. A's
+ *     opening o is also the beginning of a cell of level i, after now and not after D: so D is in i's next cell, which
+ *     opens at o. Of cells that open at the same tick the *finest* is emptied first: so that cell is empty. Within A
+ *     the last timer moves first, and to the front, as in advance.c.
+ *  3. A slot that opens at o with some timers left. This is the same as 2, provided that no level has begun a cell
+ *     beyond o's. Hence nothing is moved ahead while a bounded advance is stopped.
+ *  4. A begun cell gets no further timers, so an emptied cell is not filled again.
  *
- * Begun early, work may be in vain: the timer may be cancelled before its slot would have opened. So a cell is
- * begun at most EARLY_PART of its width, or a turn of level 0, before it opens: docs/design/wheel.md.
+ * A timer that is cancelled after it moved early was moved in vain. So a cell is begun at most EARLY_PART of its width,
+ * or a turn of level 0, before it opens: docs/design/wheel.md.
  */
 #include "slots.h"
 
 #define EARLY_PART 8u /* an eighth of a cell; measured: docs/design/wheel.md */
 
-/* The tick after the level's first slot. Whether there is one: not at the end of time, nor where there is no slot. */
+/* The tick after the level's first slot. Returns false if there is none: at the end of time, or without a slot. */
 static bool end_of_first(const struct level *level, uint64_t *end)
 {
 	*end = level->opens + level->width;
 	return *end >= level->opens;
 }
 
-/* How early, in ticks, a slot of this level may be begun; never more than its own width. */
+/* How early, in ticks, a slot of this level may be begun: at most its own width. */
 static uint64_t how_early(const struct pawl_wheel *wheel, const struct level *level)
 {
 	uint64_t early = level->width / EARLY_PART;
@@ -62,7 +62,7 @@ static bool too_early(const struct pawl_wheel *wheel, const struct level *level,
 	return level->opens - now > how_early(wheel, level);
 }
 
-/* The level whose next cell may hold timers and opens first; of several at the same tick the finest. */
+/* The level whose next cell may hold timers and opens first; the finest of several at the same tick. NULL: none. */
 static struct level *level_to_begin(struct pawl_wheel *wheel, uint64_t now)
 {
 	struct level *first = NULL;
@@ -74,7 +74,7 @@ static struct level *level_to_begin(struct pawl_wheel *wheel, uint64_t now)
 	return first;
 }
 
-/* The level's first slot is its next cell, and holds timers. Returns the moves made, at most `max`. */
+/* Empty the level's first slot, which is its next cell and holds timers. Returns the moves made, at most `max`. */
 static size_t empty_first(struct pawl_wheel *wheel, struct level *level, uint64_t now, size_t max)
 {
 	uint64_t slot = first_slot(wheel, level);
@@ -87,7 +87,7 @@ static size_t empty_first(struct pawl_wheel *wheel, struct level *level, uint64_
 	return moves;
 }
 
-/* Moves may have filled an earlier slot, or emptied the first one: find the first level again. */
+/* Find the first level again: moves may have filled an earlier slot, or emptied the first one. */
 static void renew_first(struct pawl_wheel *wheel)
 {
 	wheel->first = first_of_levels(wheel);
@@ -126,7 +126,7 @@ static void forget_empty_first(struct pawl_wheel *wheel, struct level *level)
 		forget_first(wheel, level);
 }
 
-/* The tick at which the level's first slot is begun, if it is this level's turn then; NO_TICK if not. */
+/* The tick at which the level's first slot may be begun; NO_TICK if another level comes first then. */
 static uint64_t begins(struct pawl_wheel *wheel, const struct level *level, uint64_t now)
 {
 	uint64_t early = how_early(wheel, level), end, tick;

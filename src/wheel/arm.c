@@ -6,18 +6,16 @@
 /*
  * The fast span: how far ahead of `time` arming takes its fast path.
  *
- * Arming compares deadline - time - 1 with the fast span, once, and that one unsigned compare must tell:
+ * Arming compares deadline - time - 1 with the fast span, once. That one unsigned compare must prove four things:
  *
- *  - that the deadline is after `time`. One that is not wraps to 2^64 - 1 - time or more. So while
- *    time < 2^63 and fast_span < 2^63, it is beyond the span.
- *  - that the deadline is not PAWL_NEVER, which is to be normalised: time + fast_span <= 2^64 - 2.
- *  - that every level which may be asked for it is ready: what is at most n-1 cells ahead is within a
- *    level's window for certain.
- *  - that ticks are time units and cells are shifts: otherwise the span is 0.
+ *  - The deadline is after `time`. For a deadline that is not, the difference wraps to 2^64 - 1 - time or more, which
+ *    is beyond the span while time < 2^63 and fast_span < 2^63.
+ *  - The deadline is not PAWL_NEVER, which has to become 2^64-2: time + fast_span <= 2^64 - 2.
+ *  - Every level that level_for() may choose is ready: a deadline at most n-1 cells ahead is in a level's window.
+ *  - Ticks are time units, and cells are shifts: otherwise the span is 0.
  *
- * Hence there is a span only in the first half of time, and it must end there: so the wheel looks up
- * at half time, whether a slot opens or not. Nothing but these functions sets `time` to anything that
- * may be beyond it: an advance that opens nothing stays before `wake`.
+ * So the span is 0 in the second half of time. `wake` makes advance stop at half time even if no slot opens there, and
+ * set_time() in advance.c ends the span.
  */
 uint64_t pawl__fast_span(const struct pawl_wheel *wheel)
 {
@@ -33,7 +31,7 @@ uint64_t pawl__fast_span(const struct pawl_wheel *wheel)
 	return level->width * (wheel->wheel_size - 1);
 }
 
-/* One more timer. After every so many of them the next chain is filled. */
+/* Count an arming. After every FILL_LENGTH of them arming goes on to the next chain. */
 static void count_arming(struct pawl_wheel *wheel)
 {
 	if (++wheel->armed % FILL_LENGTH)
@@ -43,7 +41,7 @@ static void count_arming(struct pawl_wheel *wheel)
 		wheel->fill_offset = 0;
 }
 
-/* A timer comes to a slot's unused list: the slot's bit is set, and the wheel may open earlier. */
+/* Begin a slot's unused list: its bit is set, and the wheel may open earlier. */
 static void occupy(struct pawl_wheel *wheel, struct level *level, uint64_t cell,
                    struct pawl_timer *head)
 {
@@ -55,7 +53,7 @@ static void occupy(struct pawl_wheel *wheel, struct level *level, uint64_t cell,
 		wheel->wake = time_of_tick(wheel, level->opens);
 }
 
-/* Where a timer due at tick `due` belongs, seen from tick `now`: its slot's list in this chain. */
+/* The list for a timer due at tick `due`, as seen from tick `now`, in the chain at this offset. */
 static struct pawl_timer *list_for(struct pawl_wheel *wheel, uint64_t due, uint64_t now,
                                    size_t chain_offset)
 {
@@ -71,11 +69,8 @@ static struct pawl_timer *list_for(struct pawl_wheel *wheel, uint64_t due, uint6
 }
 
 /*
- * Arming in general.
- *
- * What is not after `time` is due, but for one moment: if a bounded advance stopped before a slot that
- * opens at `time`, then pawl_wheel_now() is still the moment before, and a timer for `time` itself
- * waits with the others that this slot will let out.
+ * Arming in general. A timer whose deadline is not after now is due. While an advance is stopped before a slot that
+ * opens at `time`, pawl_wheel_now() is `time` - 1, and a timer for `time` itself goes to that slot.
  */
 static NEVER_INLINE bool arm_in_general(struct pawl_wheel *wheel, struct pawl_timer *timer,
                                         uint64_t deadline)
@@ -105,11 +100,9 @@ static NEVER_INLINE bool arm_in_new_slot(struct pawl_wheel *wheel, struct pawl_t
 }
 
 /*
- * Arm a timer that is on no list. The fast path is for what is usual: the timer waits, its level is
- * ready, the tick is 1 and the slots are a power of two. One compare with the fast span tells all of
- * it: see above.
- *
- * All else is out of line, and the last thing done: so no registers are saved for it here.
+ * Arm a timer that is on no list. The fast path is the usual case: the timer waits, its level is ready, the tick is 1
+ * and the slots are a power of two. One compare with the fast span proves all of it: see above. The other cases are out
+ * of line and tail calls, so that no registers are saved here.
  */
 static ALWAYS_INLINE bool put_on(struct pawl_wheel *wheel, struct pawl_timer *timer,
                                  uint64_t deadline)
@@ -122,7 +115,7 @@ static ALWAYS_INLINE bool put_on(struct pawl_wheel *wheel, struct pawl_timer *ti
 	if (deadline - wheel->time - 1 >= wheel->fast_span)
 		return arm_in_general(wheel, timer, deadline);
 	if (!wheel->powers_of_two)
-		UNREACHABLE(); /* the span is 0, then: said so that only shifts remain */
+		UNREACHABLE(); /* the span is 0 then; this tells the compiler that only shifts remain */
 	timer->deadline = deadline;
 	level = level_for(wheel, deadline, wheel->time);
 	ASSERT(level->ready);
@@ -142,18 +135,18 @@ bool pawl_wheel_arm(struct pawl_wheel *wheel, struct pawl_timer *timer, uint64_t
 	return put_on(wheel, timer, deadline);
 }
 
-/* Nothing of the timer is read: among very many timers that load is half of what arming takes. */
+/* Nothing of the timer is read: with very many timers that load is half of the cost of arming. */
 bool pawl_wheel_arm_idle(struct pawl_wheel *wheel, struct pawl_timer *timer, uint64_t deadline)
 {
 	return put_on(wheel, timer, deadline);
 }
 
 /*
- * The timer stays in the slot of its old deadline. That slot opens first, and finds the new one. Above
- * level 0 it looks at each timer anyway. On level 0 it would not, so remember up to which deadline
- * there may be such a timer; it is less than a turn of level 0 ahead.
+ * The timer stays in the slot of its old deadline, which opens first. Above level 0 an opening moves each timer by its
+ * deadline anyway. A slot of level 0 is made due as a whole: so remember up to which deadline there may be a touched
+ * timer. It is less than a turn of level 0 ahead.
  *
- * A due timer's deadline is never after `time`, hence one that is after it waits.
+ * The deadline of a due timer is never after `time`. So a timer whose deadline is after it waits.
  */
 bool pawl_wheel_touch(struct pawl_wheel *wheel, struct pawl_timer *timer, uint64_t deadline)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The words that C11 lacks: for gcc and clang, and in plain C for every other compiler. Only speed depends on them, so
- * the plain ones may be empty. With -DPAWL_PLAIN_C gcc and clang take those too: the tests run the wheel on both.
+ * What C11 lacks: for gcc and clang, and in plain C for every other compiler. Only speed depends on it, so the plain
+ * macros may be empty. With -DPAWL_PLAIN_C gcc and clang use the plain ones too: the tests run the wheel with both.
  */
 #ifndef PAWL_WHEEL_COMPILER_H
 #define PAWL_WHEEL_COMPILER_H
@@ -9,7 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What must hold. A development build (PAWL_DEV) ends the program where it does not; a release build does not evaluate it. */
+/*
+ * A condition that must hold. If it does not, a development build (PAWL_DEV) ends the program. A release build has no
+ * code for it.
+ */
 #ifdef PAWL_ASSERT
 #define ASSERT(condition) ((condition) ? (void)0 : TRAP())
 #else

@@ -2,15 +2,14 @@
 /*
  * Kafka's geometry: ticks, cells and levels, each formula once.
  *
- * A tick is the grain of the wheel; a cell is the stretch of time that a slot stands for. On level L
- * cells are n^L ticks wide and numbered from the beginning of time, so a cell's slot is its number
- * modulo the slots, and the cell that contains now is the level's current one. A level's window is its
- * current cell and the n-1 after it. Nothing of this is stored and renewed as time goes on: everything
- * follows from the time itself.
+ * A wheel counts in ticks. A cell is the stretch of time that a slot stands for. On level L cells are n^L ticks wide
+ * and numbered from the beginning of time, so a cell's slot is its number modulo the slots. The cell that contains now
+ * is the level's current cell, and its window is the current cell and the n-1 after it. None of this is stored: it all
+ * follows from the time.
  *
- * A wheel without options.ahead has n slots in a level. One with it has 2n, for what ahead.c adds: a
- * level also holds, beyond its window, the ticks before its `upto`, which is at most the end of the next
- * cell of the level above. That is at most 2n cells from the current one on.
+ * A wheel without options.ahead has n slots in a level. A wheel with it has 2n, since ahead.c lets a level accept ticks
+ * beyond its window, up to its `upto`. That is at most the end of the next cell of the level above, and so at most 2n
+ * cells from the current one on.
  */
 #ifndef PAWL_WHEEL_GEOMETRY_H
 #define PAWL_WHEEL_GEOMETRY_H
@@ -18,7 +17,7 @@
 #include "compiler.h"
 #include "layout.h"
 
-/* The tick by whose beginning a deadline has passed: rounded up, so never early. It must not be 0. */
+/* The tick at whose beginning a deadline has passed: rounded up, so never early. The deadline must not be 0. */
 static inline uint64_t tick_of_deadline(const struct pawl_wheel *wheel, uint64_t deadline)
 {
 	ASSERT(deadline != 0);
@@ -27,7 +26,7 @@ static inline uint64_t tick_of_deadline(const struct pawl_wheel *wheel, uint64_t
 	return (deadline - 1) / wheel->tick + 1;
 }
 
-/* The tick that has begun by this time: rounded down. */
+/* The last tick that has begun by this time: rounded down. */
 static inline uint64_t tick_of_time(const struct pawl_wheel *wheel, uint64_t time)
 {
 	if (wheel->powers_of_two)
@@ -35,7 +34,7 @@ static inline uint64_t tick_of_time(const struct pawl_wheel *wheel, uint64_t tim
 	return time / wheel->tick;
 }
 
-/* When a tick begins. Only a tick rounded up from the last moments can begin after the end of time. */
+/* When a tick begins. Only a tick that was rounded up from a deadline can begin after the end of time. */
 static inline uint64_t time_of_tick(const struct pawl_wheel *wheel, uint64_t tick)
 {
 	return tick <= wheel->last_tick ? tick * wheel->tick : LAST;
@@ -62,9 +61,9 @@ static inline uint64_t slot_of_cell(const struct pawl_wheel *wheel, uint64_t cel
 }
 
 /*
- * The level for a timer due at tick `due`, seen from tick `now`: the first whose window or `upto` reaches
- * it. A cell of level 0 is a tick, and the coarsest level's window is all of time. (With 256 slots level
- * 1 reaches a minute ahead at a millisecond a tick: there is little to search.)
+ * The level for a timer due at tick `due`, as seen from tick `now`: the first whose window or `upto` includes it. A
+ * cell of level 0 is a tick, and the coarsest level's window is all of time. With 256 slots and a tick of 1 ms, level 1
+ * goes a minute ahead: so the search is short.
  */
 static inline struct level *level_for(struct pawl_wheel *wheel, uint64_t due, uint64_t now)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The wheel's memory: how much, laid out how, and written when. */
+/* The memory of a wheel: its size, its layout, and the first write to each level. */
 #include "compiler.h"
 #include "saturate.h"
 #include "slots.h"
@@ -22,8 +22,10 @@ static bool power_of_two(uint64_t x)
 	return (x & (x - 1)) == 0;
 }
 
-/* The options with the defaults filled in. Field by field: gcc for ARM copies a struct by memcpy, and the
- * wheel needs no libc. */
+/*
+ * The options with the defaults filled in. Field by field: gcc for ARM would copy the struct by memcpy, and the wheel
+ * needs no libc.
+ */
 static struct pawl_wheel_options complete(const struct pawl_wheel_options *given)
 {
 	static const struct pawl_wheel_options none = {0};
@@ -44,7 +46,7 @@ static bool valid(const struct pawl_wheel_options *options)
 	       options->chains <= MAX_CHAINS && power_of_two(options->chains);
 }
 
-/* Levels until the cells are so wide that all of time is less than a turn. */
+/* Enough levels for the coarsest one to hold all of time in one turn. */
 static unsigned count_levels(const struct pawl_wheel_options *options)
 {
 	uint64_t cells = (LAST - 1) / options->tick + 1;
@@ -62,7 +64,7 @@ static size_t round_up_to_lines(size_t bytes)
 	return (bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
 }
 
-/* A wheel that opens ahead has room for two windows: geometry.h. */
+/* A wheel with options.ahead has room for two windows: geometry.h. */
 static uint64_t count_slots(const struct pawl_wheel_options *options)
 {
 	return (uint64_t)options->wheel_size * (options->ahead ? 2 : 1);
@@ -79,8 +81,8 @@ static size_t bitmap_bytes(uint64_t slots)
 }
 
 /*
- * An odd number of cache lines, so that the heads of one slot do not all fall into the same set of
- * the cache when its chains are walked in step.
+ * An odd number of cache lines, so that the heads of one slot do not all fall into the same set of the cache when its
+ * chains are emptied in step.
  */
 static size_t chain_bytes(uint64_t slots)
 {
@@ -186,7 +188,7 @@ struct pawl_wheel *pawl_wheel_init(void *mem, size_t size, const struct pawl_whe
 
 void pawl__level_prepare(struct pawl_wheel *wheel, struct level *level)
 {
-	/* volatile: or the compiler would make this a call of memset, and the wheel needs no libc. */
+	/* volatile: otherwise the compiler would call memset, and the wheel needs no libc */
 	volatile uint64_t *word = level->bits;
 	uint8_t number = (uint8_t)(level - wheel->level);
 

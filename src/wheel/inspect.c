@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Looking at a wheel: where a timer sits, which timers there are, whether all is well. */
+/* Looking at a wheel: the place of a timer, every timer, the lists of a level, and whether all is well. */
 #include "compiler.h"
 #include "slots.h"
 #include "walk.h"
 
-/* The cell that a slot stands for now: the current one or one of those after it. */
+/* The cell that a slot stands for now: the current one or a later one. */
 static uint64_t cell_of_slot(const struct pawl_wheel *wheel, const struct level *level,
                              uint64_t slot)
 {
@@ -23,7 +23,7 @@ static void describe_slot(const struct pawl_wheel *wheel, const struct level *le
 	place->opens = time_of_tick(wheel, tick_of_cell(level, cell_of_slot(wheel, level, slot)));
 }
 
-/* The head that closes the timer's list: the one element in the wheel's own memory. */
+/* The head of the timer's list: the one element that is in the wheel's own memory. */
 static const struct pawl_timer *head_of(const struct pawl_wheel *wheel,
                                         const struct pawl_timer *timer)
 {
@@ -101,7 +101,7 @@ void pawl_wheel_each(struct pawl_wheel *wheel, bool (*fn)(struct pawl_timer *tim
 			return;
 }
 
-/* Whether the list goes on behind those. */
+/* The first timers of a list, at most `most`. Returns whether there are more behind them. */
 static bool first_of_list(const struct pawl_timer *head, struct pawl_timer **timers, unsigned most,
                           unsigned *count)
 {
@@ -112,7 +112,7 @@ static bool first_of_list(const struct pawl_timer *head, struct pawl_timer **tim
 	return timer != head;
 }
 
-/* From this slot to the next one that may hold timers, or to the end of the word or of the level. */
+/* How many slots to skip: to the next one that may hold timers, or to the end of the word or of the level. */
 static uint64_t slots_to_skip(const struct pawl_wheel *wheel, const struct level *level,
                               uint64_t slot)
 {
@@ -131,8 +131,8 @@ static uint64_t chains_of(const struct pawl_wheel *wheel)
 }
 
 /*
- * The list that the walk is at. NULL: a slot without timers. The walk goes on to the list behind it, or to the next one
- * that may have timers.
+ * The list that the walk is at; NULL for a slot without timers. The walk goes on to the next list, or to the next one
+ * that may hold timers.
  */
 static const struct pawl_timer *next_list(const struct pawl_wheel *wheel, struct list_walk *walk)
 {
@@ -182,7 +182,7 @@ unsigned pawl__wheel_levels(const struct pawl_wheel *wheel)
 uint64_t pawl__wheel_lists(const struct pawl_wheel *wheel, unsigned number, uint64_t *width)
 {
 	const struct level *level = &wheel->level[number ? number - 1 : 0];
-	uint64_t slots = number == 0; /* the lists of due timers are as those of one slot */
+	uint64_t slots = number == 0; /* the lists of due timers count as one slot */
 
 	*width = level->width;
 	for (uint64_t word = 0; number && level->ready && word * BITS_PER_WORD < wheel->slots;
@@ -238,8 +238,8 @@ unsigned pawl__wheel_levels_max(const struct pawl_wheel *wheel)
 }
 
 /*
- * The checker. Each function returns the name of the first invariant that it finds broken, or NULL.
- * `left` counts down the timers that the wheel says it holds, so a list that runs in a circle ends.
+ * The checker. Each function returns the name of the first broken invariant, or NULL. `left` counts down the timers
+ * that the wheel says it holds, so that a list which runs in a circle ends.
  */
 
 static const char *check_links(const struct pawl_timer *timer, size_t *left)
@@ -251,7 +251,7 @@ static const char *check_links(const struct pawl_timer *timer, size_t *left)
 	if ((*left)-- == 0)
 		return "the lists hold as many timers as are counted";
 	if (timer->deadline > LAST)
-		return "no deadline is after the last moment";
+		return "no deadline is after the end of time";
 	return NULL;
 }
 
@@ -271,7 +271,7 @@ static const char *check_due(const struct pawl_wheel *wheel, uint64_t chain, siz
 	return head->prev->next == head ? NULL : "a list of due timers is closed";
 }
 
-/* A timer not touched since is in its own cell; a touched one is in an earlier one. */
+/* A timer that was not touched is in its own cell; a touched timer is in an earlier one. */
 static const char *check_cell(const struct pawl_wheel *wheel, const struct level *level,
                               uint64_t cell, const struct pawl_timer *timer)
 {
@@ -340,7 +340,7 @@ static const char *check_summary(const struct pawl_wheel *wheel, const struct le
 	return NULL;
 }
 
-/* Only the next cell of the level above can have been begun, however long ago. */
+/* Only the next cell of the level above can have been begun. */
 static const char *check_upto(const struct pawl_wheel *wheel, const struct level *level)
 {
 	const struct level *above = level + 1;
@@ -375,7 +375,7 @@ static const char *check_level(const struct pawl_wheel *wheel, const struct leve
 	return NULL;
 }
 
-/* If a list was emptied in part, the cursor is at one of its timers, or has come to its end. */
+/* If a list was emptied in part, the cursor is at one of its timers, or at its end. */
 static const char *check_cursor(const struct pawl_wheel *wheel)
 {
 	const struct pawl_timer *timer;

@@ -10,25 +10,24 @@
  *
  *	a level:  occupancy bits | chain 0: head of slot 0, 1, 2, ... | chain 1: head of slot 0, ...
  *
- * The heads of one chain lie side by side, not those of one slot. Arming fills one chain for a while
- * before it turns to the next one, so for that while only 16 bytes a slot are in use: with 256 slots
- * 4 KiB, which stay in the first-level cache whatever the number of chains.
+ * A slot is one list in each chain. The heads of one chain lie side by side, not those of one slot: arming fills one
+ * chain for a while before it goes on to the next one, and for that while only 16 bytes a slot are in use. With 256
+ * slots that is 4 KiB, which stay in the first-level cache however many chains there are.
  *
- * Two things are given up for speed, and the rest of the source lives with them:
+ * Two things are given up for speed:
  *
- *  - A timer does not know its slot. Cancelling writes to its two neighbours and itself, and to
- *    nothing else that may be cold. So cancelling does not see that it emptied a slot, and an
- *    occupancy bit means "look here", not "there is something": it is set with the first timer, and
- *    cleared by whoever next looks there and finds nothing (see advance.c).
- *  - A list head is a timer of which only the links exist: 16 bytes, so that heads are dense. One
- *    type for both keeps the compiler's idea of aliasing true.
+ *  - A timer does not know its slot. Cancelling writes to the timer and its two neighbours, and to nothing else that
+ *    may be cold. So cancelling does not see that it emptied a slot. A slot's bit means "there may be timers": the
+ *    first timer sets it, and the next advance or pawl_wheel_next() that finds the slot empty clears it.
+ *  - A list head is a timer of which only the links exist: 16 bytes, so that heads are dense. It has the type of a
+ *    timer so that links may point to either under C's aliasing rules.
  */
 #ifndef PAWL_WHEEL_LAYOUT_H
 #define PAWL_WHEEL_LAYOUT_H
 
 #include <pawl/wheel.h>
 
-#define LAST          (PAWL_NEVER - 1) /* the last moment: no deadline is later */
+#define LAST          (PAWL_NEVER - 1) /* the end of time: no deadline is later */
 #define NO_TICK       UINT64_MAX       /* after the last tick, which is 2^64-2 */
 #define HALF_TIME     (UINT64_C(1) << 63)
 #define MAX_CHAINS    16u
@@ -38,9 +37,8 @@
 #define HEAD_SIZE     offsetof(struct pawl_timer, deadline)
 
 /*
- * How many timers are armed on one chain before arming goes on to the next one: a power of two. Long enough
- * for the heads in use to stay in the cache, short enough for the chains of a slot to be about equally
- * long.
+ * How many timers are armed on one chain before arming goes on to the next one: a power of two. Large enough for the
+ * heads in use to stay in the cache, small enough for the chains of a slot to be about equally long.
  */
 #define FILL_LENGTH 32u
 
@@ -49,7 +47,7 @@ struct level {
 	uint64_t *bits; /* a bit for each slot that may hold timers... */
 	uint64_t pairs; /* ...and one for each pair of words of `bits` that is not zero */
 	uint64_t opens; /* the tick at which the first slot with its bit set opens; or NO_TICK */
-	uint64_t upto;  /* ticks before this one are this level's even beyond its window: ahead.c */
+	uint64_t upto;  /* ticks before this one are accepted beyond the window, too: ahead.c */
 	uint64_t width; /* ticks in a cell: wheel_size to the power of this level's number */
 	uint8_t shift;  /* its logarithm, for a wheel that counts in powers of two */
 	bool ready;     /* the level's memory has been written */
@@ -57,16 +55,16 @@ struct level {
 
 struct pawl_wheel {
 	uint64_t time;       /* timers are placed as seen from here: now, or if stopped, now + 1 */
-	uint64_t wake;       /* before this time advance has nothing to look at */
+	uint64_t wake;       /* before this time advance has nothing to open */
 	uint64_t fast_span;  /* how far ahead of `time` arming takes its fast path: arm.c */
 	uint64_t touched;    /* the largest deadline of a timer on level 0 that a touch replaced */
-	uint64_t armed;      /* timers put on the wheel since init, and taken off: two counters, */
-	uint64_t gone;       /* so that arming and cancelling are one store each */
+	uint64_t armed;      /* timers put on the wheel since init... */
+	uint64_t gone;       /* ...and unlinked: two counters, so that each act is one store */
 	uint64_t slot_mask;  /* slots - 1 */
 	uint64_t slots;      /* in a level: wheel_size, or twice as many to open ahead */
 	uint64_t wheel_size; /* cells in a level's window */
 	uint64_t tick;       /* time units in a tick */
-	uint64_t turn;       /* time units that level 0 reaches ahead: slots - 1 ticks */
+	uint64_t turn;       /* how far ahead level 0 can hold a timer: slots - 1 ticks */
 	uint64_t last_tick;  /* the last one that begins before the end of time */
 	struct level *first; /* the level whose first slot opens first */
 	struct pawl_timer *cursor_list; /* the list that was last emptied in part, or NULL... */
@@ -83,7 +81,7 @@ struct pawl_wheel {
 	uint8_t levels;      /* records in `level`: enough for all 64 bits */
 	uint8_t levels_used; /* one more than the coarsest level that is ready */
 
-	struct pawl_timer due[MAX_CHAINS]; /* list heads: what is due and not popped */
+	struct pawl_timer due[MAX_CHAINS]; /* list heads: the timers that are due and not popped */
 	struct level level[];
 };
 
@@ -99,13 +97,16 @@ static inline struct pawl_timer *slot_head(const struct pawl_wheel *wheel,
 	return head_at(level, slot, (size_t)chain * wheel->chain_stride);
 }
 
-/* Write a level's slots for the first time: init.c. */
+/* init.c: write a level's slots for the first time. */
 void pawl__level_prepare(struct pawl_wheel *wheel, struct level *level);
 
-/* What `fast_span` is to be, by the levels that are ready: arm.c. */
+/* arm.c: what `fast_span` is to be, by the levels that are ready. */
 uint64_t pawl__fast_span(const struct pawl_wheel *wheel);
 
-/* Move the timers of a slot above level 0, at most `max` of them, placed as seen from tick `now`: advance.c. */
+/*
+ * advance.c: move the timers of a slot above level 0, at most `max` of them, as seen from tick `now`. Returns the
+ * moves.
+ */
 size_t pawl__move_down(struct pawl_wheel *wheel, struct level *level, uint64_t slot, uint64_t now,
                        size_t max);
 

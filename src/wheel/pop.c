@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* What a user asks of a wheel: the due timers one by one, and when to advance it next. */
+/* What a caller asks of a wheel: the due timers one by one, and when to advance next. */
 #include "compiler.h"
 #include "slots.h"
 
-/* The first chain of due timers from pop_chain on. There must be one. */
+/* The first chain that may hold due timers, from pop_chain on. There must be one. */
 static uint32_t next_due_chain(const struct pawl_wheel *wheel)
 {
 	uint32_t twice = wheel->due_chains | wheel->due_chains << MAX_CHAINS;
@@ -27,8 +27,8 @@ static inline struct pawl_timer *first_due(struct pawl_wheel *wheel)
 }
 
 /*
- * The next pop will take the first timer of pop_chain, which is in the cache since its
- * predecessor went, and write to the one behind it, which may be cold: ask for that one now.
+ * The next pop unlinks the first timer of pop_chain, which is in the cache since its predecessor was unlinked. It
+ * writes to the timer behind that one, which may be cold: so prefetch it now.
  */
 struct pawl_timer *pawl_wheel_pop(struct pawl_wheel *wheel)
 {
@@ -41,14 +41,14 @@ struct pawl_timer *pawl_wheel_pop(struct pawl_wheel *wheel)
 	return timer;
 }
 
-/* Slots that cancelling emptied are no reason to wake: they are forgotten here, one by one. */
+/* Forget slots that cancelling emptied, one by one: they are no reason to wake up. */
 static NEVER_INLINE void forget_empty(struct pawl_wheel *wheel)
 {
 	do {
 		forget_first(wheel, wheel->first);
 		wheel->first = first_of_levels(wheel);
 	} while (wheel->first->opens != NO_TICK && first_slot_empty(wheel, wheel->first));
-	if (!wheel->stopped) /* else the advance that was stopped is to be gone on with */
+	if (!wheel->stopped) /* otherwise the stopped advance has to go on */
 		wake_at(wheel, time_of_opening(wheel, wheel->first));
 }
 

@@ -9,9 +9,9 @@
 /*
  * Circular doubly linked lists of timers, closed by a head. A timer on no list has next == NULL.
  *
- * A slot's list is unused (prev == NULL) until a timer comes, and again when the slot is done with. So
- * whoever appends sees from the link that it needs anyway whether the slot is in use already. And
- * whoever prepends need not know: next is the head's own address, as in an empty list.
+ * A slot's list is unused (prev == NULL) until its first timer comes, and retired, which is unused again, when the slot
+ * has opened. Appending needs head->prev anyway, and sees by it whether the slot is in use. Prepending need not know:
+ * next is the head itself, as in an empty list.
  */
 
 static inline void list_retire(struct pawl_timer *head)
@@ -36,7 +36,7 @@ static inline bool list_empty(const struct pawl_timer *head)
 	return list_unused(head) || head->prev == head;
 }
 
-/* Whether the list holds timers. If it does not, it is retired. */
+/* Whether the list holds timers. If not, retire it. */
 static inline bool list_in_use(struct pawl_timer *head)
 {
 	if (list_unused(head))
@@ -78,7 +78,7 @@ static inline void list_remove(struct pawl_timer *timer)
 	timer->next = NULL;
 }
 
-/* Move all of a list that is not empty to the end of another, and retire it. */
+/* Move all timers of a list, which must not be empty, to the end of another, and retire it. */
 static inline void list_append_all(struct pawl_timer *head, struct pawl_timer *from)
 {
 	struct pawl_timer *first = from->next, *last = from->prev, *before = head->prev;
@@ -91,7 +91,7 @@ static inline void list_append_all(struct pawl_timer *head, struct pawl_timer *f
 	list_retire(from);
 }
 
-/* Bits: which slots may hold timers. */
+/* Bits: which slots may hold timers. A second bitmap, `pairs`, has a bit for each two words that are not zero. */
 
 static inline uint64_t bit_in_word(uint64_t number)
 {
@@ -119,8 +119,8 @@ static inline void bit_clear(struct level *level, uint64_t slot)
 }
 
 /*
- * The level whose first slot opens first; of several at the same tick 1, 2, 3, ... and 0 last. Which it
- * is cannot be foretold, so this is written for conditional moves.
+ * The level whose first slot opens first. Among levels that open at the same tick the order is 1, 2, 3, ... and 0 last.
+ * The branch would be unpredictable, so this is written for conditional moves.
  */
 static inline struct level *first_of_levels(struct pawl_wheel *wheel)
 {
@@ -134,7 +134,7 @@ static inline struct level *first_of_levels(struct pawl_wheel *wheel)
 	return first;
 }
 
-/* A timer comes to this cell's slot. Whether the level opens earlier than it would have. */
+/* Mark the slot of a cell that gets a timer. Returns whether the level's first opening is now earlier. */
 static inline bool mark(struct pawl_wheel *wheel, struct level *level, uint64_t cell)
 {
 	uint64_t opens = tick_of_cell(level, cell);
@@ -146,7 +146,7 @@ static inline bool mark(struct pawl_wheel *wheel, struct level *level, uint64_t 
 	return true;
 }
 
-/* Whoever leaves a list passes the cursor that may be at it (advance.c) on to the next. */
+/* If the cursor of advance.c is at this timer, move it on. */
 static inline void unlink_timer(struct pawl_wheel *wheel, struct pawl_timer *timer)
 {
 	if (timer == wheel->cursor)
@@ -162,9 +162,9 @@ static inline struct pawl_timer *due_list(struct pawl_wheel *wheel, uint64_t cha
 	return &wheel->due[chain];
 }
 
-/* A level's first slot, the one that opens first of those whose bit is set: look at it, and pass it. */
+/* A level's first slot: of the slots whose bit is set, the one that opens first. */
 
-/* The next slot whose bit is set, going round from this one, whose own is not. Some bit must be set. */
+/* The next slot whose bit is set, going round from this one, whose own bit is clear. Some bit must be set. */
 static inline uint64_t next_slot(const struct level *level, uint64_t slot)
 {
 	uint64_t at = slot / BITS_PER_WORD, pair = slot / BITS_PER_PAIR;
@@ -197,8 +197,8 @@ static inline bool slot_retired(const struct pawl_wheel *wheel, const struct lev
 }
 
 /*
- * The lists of the first slot are retired. Every bit is of one of the `slots` cells from the current one
- * on: so the next bit that is met going round is that of the next cell.
+ * Go on to the next slot, when the lists of the first one are retired. Every bit belongs to one of the `slots` cells
+ * from the current one on: so the next bit, going round, is that of the next cell.
  */
 static inline void pass_first(const struct pawl_wheel *wheel, struct level *level, uint64_t slot)
 {
@@ -224,7 +224,7 @@ static inline bool first_slot_empty(const struct pawl_wheel *wheel, const struct
 	return true;
 }
 
-/* The level's first slot is empty. */
+/* Retire the level's first slot, which must be empty, and go on to the next. */
 static inline void forget_first(const struct pawl_wheel *wheel, struct level *level)
 {
 	uint64_t slot = first_slot(wheel, level);
@@ -240,7 +240,7 @@ static inline uint64_t time_of_opening(const struct pawl_wheel *wheel, const str
 	return level->opens != NO_TICK ? time_of_tick(wheel, level->opens) : PAWL_NEVER;
 }
 
-/* Advance must look when the first slot opens, and at half time. */
+/* Advance has work when the first slot opens, and at half time, where the fast span ends: arm.c. */
 static inline void wake_at(struct pawl_wheel *wheel, uint64_t opens)
 {
 	wheel->wake = wheel->fast_span && opens > HALF_TIME ? HALF_TIME : opens;

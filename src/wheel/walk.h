@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* Looking into the slots of a wheel, for the service's live view and for the playground. Nothing here changes the wheel. */
+/*
+ * Looking into the slots of a wheel, for the service's live view and for the playground. Nothing here changes the
+ * wheel.
+ */
 #ifndef PAWL_WHEEL_WALK_H
 #define PAWL_WHEEL_WALK_H
 
 #include <pawl/wheel.h>
 
 /*
- * A walk through the lists of a level in short steps, for a caller that holds a lock and must not hold it for long: only
- * some of the lists, of each only the first timers. Other threads may change the wheel between two steps. A timer that is
- * moved then may be met twice or not at all.
+ * A walk through the lists of a level in short steps, for a caller that holds a lock and must not hold it for long:
+ * only some of the lists, of each only the first timers. Other threads may change the wheel between two steps. A timer
+ * that is moved then may be met twice or not at all.
  */
 enum { WALK_MOST = 128 }; /* timers of one list */
 
