@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * No long moments: a loop that moves timers before their slot opens, a few in each turn. A hundred thousand requests
- * have a time-out of 30 seconds and are never answered; twice, on a wheel without room for opening ahead and on one
- * with it. What is counted is the longest turn, in timers moved. The time is made up: a turn takes a millisecond.
+ * No long stalls: a loop that moves timers before their slot opens, a few in each pass. A hundred thousand requests
+ * have a time-out of 30 seconds and are never answered; twice, on a wheel without room for moving ahead and on a wheel
+ * with it. The example counts the longest pass, in timers moved. The time is made up: a pass takes a millisecond.
  */
 #include <pawl/wheel.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ static void expire(struct request *request, uint64_t now)
 	request->timed_out = now;
 }
 
-/* One turn of the loop. Returns how many timers were moved in it. */
+/* One pass of the loop. Returns how many timers were moved in it. */
 static size_t turn(struct pawl_wheel *wheel, uint64_t now)
 {
 	struct pawl_timer *timer;
@@ -41,7 +41,7 @@ static uint64_t wake_up(struct pawl_wheel *wheel)
 	return pawl_wheel_next_ahead(wheel);
 }
 
-/* The loop, until every request has timed out. Returns the most timers moved in one turn. */
+/* The loop, until every request has timed out. Returns the most timers moved in one pass. */
 static size_t run(struct pawl_wheel *wheel)
 {
 	size_t most = 0;
@@ -58,7 +58,7 @@ static size_t run(struct pawl_wheel *wheel)
 	return most;
 }
 
-/* Ten requests come in each millisecond. Returns whether each timed out at its own. */
+/* Ten requests come in each millisecond. Returns whether each timed out when it should. */
 static bool try_with(struct request *requests, bool ahead)
 {
 	struct pawl_wheel_options options = {.ahead = ahead};

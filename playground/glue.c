@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where the timers are is kept beside them, and brought up to date from the wheel's own lists after each step:
- * so the picture shows what the wheel did, not what a formula says that it should do.
+ * The glue keeps the place of each timer beside it, and updates it from the wheel's own lists after each step: so the
+ * picture shows what the wheel did, not what a formula says that it should do.
  */
 #include "glue.h"
 
@@ -15,7 +15,7 @@
 #define SEEN_MAX  2048u
 #define WORDS_MAX 1024u
 
-/* A timer and where it was seen last. All zeroes is an idle one, so that fresh memory is full of them. */
+/* A timer and its last known place. All zeroes is an idle timer, so fresh memory is full of idle timers. */
 struct dot {
 	struct pawl_timer timer; /* first: a timer is its dot */
 	uint64_t opens;
@@ -100,7 +100,7 @@ static void note_moved(struct dot *dot)
 	page.moved[page.moved_count++] = (struct moved){dot, place_of(dot), dot->waits};
 }
 
-/* A journey as it stands: if the timer waits, it was last seen at `place`. */
+/* A journey so far: if the timer waits, it was last seen at `place`. */
 static void resume(struct journey *journey, struct dot *dot, bool waits, struct pawl_place place)
 {
 	journey_begin(journey, page.wheel, &page.options, &dot->timer);
@@ -158,7 +158,7 @@ static void placed(struct dot *dot, bool waits, const struct pawl_place *place)
 		heap_arm(&page.heap, id_of(dot), dot->timer.deadline);
 }
 
-/* Arm or touch it, and say so. A touch that was a mere store puts it nowhere. */
+/* Arm or touch the timer, and write what happened. A touch that was only a store leaves it where it is. */
 static bool put(uint32_t id, uint64_t deadline,
                 void (*how)(struct journey *, uint64_t, struct journey_step *))
 {
@@ -199,7 +199,7 @@ bool glue_cancel(uint32_t id)
 	return step.event == JOURNEY_CANCELLED;
 }
 
-/* Without words. It is the last of its slot, so asking for its place does not walk far. */
+/* Arm without words. The timer is the last of its slot, so asking for its place does not walk far. */
 static void arm_quietly(struct dot *dot, uint64_t deadline)
 {
 	struct pawl_place place = {0, 0, 0};
@@ -210,7 +210,7 @@ static void arm_quietly(struct dot *dot, uint64_t deadline)
 	placed(dot, waits, &place);
 }
 
-/* 1 to span, and rather soon than late. */
+/* 1 to span; small delays are more likely. */
 static uint32_t random_delay(uint32_t span)
 {
 	return 1 + random_below32(&page.random, 1 + random_below32(&page.random, span));
@@ -226,7 +226,7 @@ void glue_fill(uint32_t first, uint32_t count, uint32_t span, uint32_t seed)
 		arm_quietly(&page.dots[id], now + random_delay(span));
 }
 
-/* A timer at the front of a slot: known there, or come there by the last step. */
+/* A timer at the front of a slot: it was known there, or the last step moved it there. */
 static bool follow(struct pawl_timer *timer, const struct pawl_place *place)
 {
 	struct dot *dot = dot_from(timer);
@@ -252,7 +252,7 @@ void glue_ahead(uint32_t moves_a_tick)
 	page.ahead = moves_a_tick;
 }
 
-/* The time, not before now, at which there is something to do: to open, or ahead from the next tick on. */
+/* The time, not before now, at which there is something to do: to open, or to move ahead from the next tick on. */
 static uint64_t next_to_do(uint64_t opening)
 {
 	uint64_t now = pawl_wheel_now(page.wheel), next, rest;
@@ -266,7 +266,7 @@ static uint64_t next_to_do(uint64_t opening)
 	return rest < opening - now ? now + rest : opening;
 }
 
-/* A step that its bound stopped goes on with the same tick. */
+/* A step that its bound stopped goes on in the same tick. */
 static void count_moves(uint64_t time, size_t moves)
 {
 	uint32_t *most = page.ahead ? &page.numbers.most_with_ahead : &page.numbers.most_moves;

@@ -2,8 +2,8 @@
 /*
  * glue.h: the one wheel of the page, and all that the page may do to it.
  *
- * Timers are numbers below the capacity that init was given. Times are in milliseconds. What is longer than a
- * number is left in memory, where the page reads it until the next call.
+ * Timers are numbers below the capacity that init was given. Times are in milliseconds. An answer that is longer than a
+ * number is left in memory, where the page may read it until the next call.
  */
 #ifndef PAWL_PLAYGROUND_GLUE_H
 #define PAWL_PLAYGROUND_GLUE_H
@@ -48,10 +48,7 @@ struct glue_numbers {
 	uint32_t most_with_ahead; /* ...and since, with those made ahead */
 };
 
-/*
- * Begin anew. False if the options are not the wheel's, or there is no memory; then nothing but init may
- * follow.
- */
+/* Begin again. Returns false if the wheel refuses the options, or there is no memory; then only init may follow. */
 PAGE_API(init)
 bool glue_init(uint64_t tick, uint32_t wheel_size, uint32_t chains, uint32_t capacity, bool heap);
 
@@ -60,25 +57,28 @@ PAGE_API(arm) bool glue_arm(uint32_t id, uint64_t deadline);
 PAGE_API(touch) bool glue_touch(uint32_t id, uint64_t deadline);
 PAGE_API(cancel) bool glue_cancel(uint32_t id);
 
-/* Arm `count` timers from `first` on, due 1 to `span` after now at random, most of them soon. A seed other than 0 begins the series. */
+/*
+ * Arm `count` timers from `first` on, due 1 to `span` after now at random, most of them soon. A seed other than 0
+ * starts a new series.
+ */
 PAGE_API(fill) void glue_fill(uint32_t first, uint32_t count, uint32_t span, uint32_t seed);
 
 /* From now on make at most that many moves ahead in each tick, pawl_wheel_ahead(); 0: none. */
 PAGE_API(ahead) void glue_ahead(uint32_t moves_a_tick);
 
 /*
- * Advance to `to`, but not beyond the next opening, and make at most max_moves moves. Returns how many. While moves
- * are made ahead, not beyond the next tick that has any, and these come on top.
+ * Advance to `to`, but not beyond the next opening, by at most max_moves moves. Returns the moves. If moves ahead are
+ * on, it also stops at the next tick that has any, and these moves come on top.
  */
 PAGE_API(step) uint32_t glue_step(uint64_t to, uint32_t max_moves);
 
-/* See where the timers are after one step or several, and note those that moved. */
+/* Find out where the timers are after one or more steps, and note those that moved. */
 PAGE_API(follow) void glue_follow(void);
 
 /* The next due timer, which is noted among the moved; or NOBODY. */
 PAGE_API(pop) uint32_t glue_pop(void);
 
-/* The heap beside it takes out what is due by the wheel's now. */
+/* Remove from the heap the timers that are due by the wheel's now. */
 PAGE_API(heapExpire) uint32_t glue_heap_expire(uint32_t max);
 
 PAGE_API(now) uint64_t glue_now(void);
@@ -98,7 +98,7 @@ PAGE_API(counts) const uint32_t *glue_counts(void);
 PAGE_API(each) uint32_t glue_each(uint32_t max);
 PAGE_API(seen) const struct glue_seen *glue_seen(void);
 
-/* What moved or was popped since forgetMoved(): the first of them, and how many of these there are. */
+/* The first timers that moved or were popped since forgetMoved(), and how many these are. */
 PAGE_API(movedCount) uint32_t glue_moved_count(void);
 PAGE_API(moved) const struct glue_moved *glue_moved(void);
 PAGE_API(forgetMoved) void glue_forget_moved(void);
@@ -107,7 +107,7 @@ PAGE_API(forgetMoved) void glue_forget_moved(void);
 PAGE_API(tell) uint32_t glue_tell(uint32_t index);
 PAGE_API(words) const char *glue_words(void);
 
-/* The places in the heap's array last written to, since forgetTrace(). */
+/* The indexes in the heap's array last written to, since forgetTrace(). */
 PAGE_API(trace) const uint32_t *glue_trace(void);
 PAGE_API(traceCount) uint32_t glue_trace_count(void);
 PAGE_API(forgetTrace) void glue_forget_trace(void);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The same timers in a binary heap, as in Java's DelayQueue and most event loops: for comparison, so it counts
- * what it does. Each timer's index is kept, so that cancelling needs no search.
+ * The same timers in a binary heap, as in Java's DelayQueue and most event loops. It is for comparison, so it counts
+ * its steps. Each timer's index is kept, so cancelling needs no search.
  */
 #ifndef PAWL_PLAYGROUND_HEAP_H
 #define PAWL_PLAYGROUND_HEAP_H
@@ -27,11 +27,11 @@ struct heap {
 	uint32_t traced;             /* how many there were; the trace holds the first of them */
 };
 
-/* Arm, or move if it is there already. */
+/* Arm a timer, or move it if it is in the heap. */
 void heap_arm(struct heap *heap, uint32_t id, uint64_t deadline);
 void heap_cancel(struct heap *heap, uint32_t id);
 
-/* Take out what is due by now, at most `max` timers. Returns how many there were. */
+/* Remove the timers that are due by now, at most `max`. Returns how many. */
 uint32_t heap_expire(struct heap *heap, uint64_t now, uint32_t max);
 
 #endif

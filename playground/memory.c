@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* WebAssembly's memory behind what the linker placed. It grows and never shrinks. */
+/* WebAssembly's memory behind the part that the linker placed. It grows and never shrinks. */
 #include "memory.h"
 
 #include <stdint.h>

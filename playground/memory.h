@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The page's memory: taken piece by piece, given back all at once. */
+/* The page's memory: allocated piece by piece, freed all at once. */
 #ifndef PAWL_PLAYGROUND_MEMORY_H
 #define PAWL_PLAYGROUND_MEMORY_H
 
 #include <stddef.h>
 
-/* Everything taken so far is free again. */
+/* Free everything. */
 void memory_reset(void);
 
 /* Zeroed, and aligned as malloc aligns; NULL if there is no more. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The one function that the compiler calls for wasm32 and Debian does not ship: to see whether a product of two
- * 64-bit numbers overflows it multiplies them as 128-bit ones.
+ * The one function that the compiler calls for wasm32 and that Debian does not ship: to see whether a product of two
+ * 64-bit numbers overflows, the compiler multiplies them as 128-bit numbers.
  */
 #include <stdint.h>
 

@@ -198,7 +198,7 @@ const STORIES = [
 	},
 	{
 		id: "ahead",
-		title: "No long moments",
+		title: "No long stalls",
 		summary: "The same load with and without opening ahead",
 		options: { tick: 1n, wheelSize: 256, chains: 1, capacity: 2 ** 18, ahead: true },
 		speed: 2000,

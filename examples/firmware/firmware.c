@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Timers on bare metal: a Cortex-M3 with 64 KiB of memory, no libc and no operating system. The SysTick interrupt counts
- * milliseconds, the main loop owns the wheel. A lamp blinks, and a radio that has heard nothing for a while is switched off.
+ * Timers on bare metal: a Cortex-M3 with 64 KiB of memory, no libc and no operating system. The SysTick interrupt
+ * counts milliseconds, the main loop owns the wheel. A lamp blinks, and a radio that has heard nothing for a while is
+ * switched off.
  *
  * docs/guide/firmware.md has the commands that build it and run it under qemu.
  */
@@ -17,7 +18,9 @@ static _Alignas(8) char memory[8 * 1024];
 static struct pawl_timer timers[TIMERS];
 static bool radio_is_off;
 
-/* The board counts in 32 bits, which wrap after 49 days; the wheel counts in 64, which do not. Call it once in 49 days. */
+/*
+ * The board counts in 32 bits, which wrap after 49 days; the wheel counts in 64, which do not. Call it once in 49 days.
+ */
 static uint64_t now_ms(void)
 {
 	static uint64_t now;
@@ -48,7 +51,7 @@ int main(void)
 	pawl_wheel_arm(wheel, &timers[BLINK], BLINK_MS);
 	pawl_wheel_arm(wheel, &timers[SILENT], SILENT_MS);
 	while (!radio_is_off) {
-		pawl_wheel_advance(wheel, now_ms(), 16); /* at most 16 moves: no long moments */
+		pawl_wheel_advance(wheel, now_ms(), 16); /* at most 16 moves: no long stalls */
 		while ((timer = pawl_wheel_pop(wheel)) != NULL)
 			expire(wheel, timer);
 		board_sleep(); /* until the next interrupt */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The board lm3s6965evb, a Cortex-M3 that qemu has: start-up, SysTick, and text by way of the debugger (semihosting). */
+/*
+ * The board lm3s6965evb, a Cortex-M3 that qemu has: start-up, SysTick, and text by way of the debugger (semihosting).
+ */
 #include "board.h"
 
 #define SYSTICK_CONTROL (*(volatile uint32_t *)0xE000E010u)

@@ -125,7 +125,7 @@ static uint64_t take_edge(struct run *run)
 	return (byte & 3) == 0 ? subtract(edge, 1) : saturating_sum(edge, (byte & 3) - 1u);
 }
 
-/* A moment: of interest, near, or anywhere. */
+/* A time: of interest, near, or any. */
 static uint64_t take_time(struct run *run)
 {
 	uint64_t now = run->model.now, tick = run->model.tick;
@@ -207,7 +207,7 @@ static uint64_t take_tick(struct run *run)
 	return choice % 2 ? take_u64(run) : 1ull << take_u8(run) % 64;
 }
 
-/* Small ones most often: their levels are many, their edges near, and checking them is quick. */
+/* Small wheels most often: they have many levels and near edges, and checking them is fast. */
 static uint32_t take_wheel_size(struct run *run)
 {
 	static const uint32_t sizes[] = {2, 2,  2,  3,  3,  4,  4,  5,  7, 8,
@@ -255,7 +255,7 @@ static uint64_t take_start(struct run *run)
 	}
 }
 
-/* Whether nothing stands behind the memory that the wheel asked for. */
+/* Whether nothing was written behind the memory that the wheel asked for. */
 static void check_guard(struct run *run)
 {
 	const uint8_t *guard = (const uint8_t *)run->wheel + run->footprint;
@@ -294,8 +294,8 @@ static bool set_up(struct run *run)
 }
 
 /*
- * Everything that can be asked without changing the wheel. Not `next`: it forgets empty slots, and so
- * would hide an advance that trips over one.
+ * Every question that does not change the wheel. Not `next`: it forgets empty slots, and so would hide an advance that
+ * fails at one.
  */
 static void compare_timer(struct run *run, size_t i)
 {
@@ -392,7 +392,7 @@ static void do_next(struct run *run)
 		expect(run, "next", next, model_next(&run->model));
 }
 
-/* The bound stopped the wheel at `now`: let the model see what it did of the slot that opens then. */
+/* The bound stopped the wheel at `now`: tell the model how far it came in the slot that opens then. */
 static void follow_stop(struct run *run)
 {
 	const char *wrong;
@@ -448,8 +448,8 @@ static void do_advance(struct run *run, uint64_t time, size_t max_moves)
 }
 
 /*
- * Move in the model what the wheel has moved of the slot that was begun. Returns how many timers that is.
- * (Where to is compared afterwards: they may have been moved on from there.)
+ * Move in the model the timers that the wheel has moved out of the begun slot. Returns how many. (Their new places are
+ * compared later: they may have moved on from there.)
  */
 static size_t follow_begun(struct run *run)
 {
@@ -578,7 +578,7 @@ static void do_each(struct run *run, size_t stop_after, uint8_t cancels)
 		compare_walk(run, &walk);
 }
 
-/* The memory of an idle timer is the user's: spoil it, and begin anew with zeroes. */
+/* The memory of an idle timer is the user's: overwrite it, and begin again with zeroes. */
 static void do_recycle(struct run *run)
 {
 	trace(run, "zero what is idle");
@@ -681,8 +681,7 @@ static void step(struct run *run)
 }
 
 /*
- * Nothing is lost: to the end of time, in bounded advances if the last byte says so, and everything
- * comes out.
+ * Nothing is lost: advance to the end of time, in bounded advances if the last byte says so, and every timer comes out.
  */
 static void finish(struct run *run, size_t max_moves)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One property, used three ways: the random test feeds it random bytes, the fuzzer bytes that reach
- * new code, and the corpus runner the bytes that did so before.
+ * One property, used three ways: the random test feeds it random bytes, the fuzzer bytes that reach new code, and the
+ * corpus runner the bytes that did so before.
  */
 #ifndef PAWL_TESTS_WHEEL_PROPERTY_H
 #define PAWL_TESTS_WHEEL_PROPERTY_H
@@ -11,11 +11,11 @@
 #include <stdio.h>
 
 /*
- * Read the bytes as options and operations, and do all of them on a wheel and on the model of it.
- * Any bytes will do. Writes the operations to `trace` as calls, if it is not NULL.
+ * Read the bytes as options and operations, and carry out all of them on a wheel and on its model. Any bytes are valid.
+ * Writes the operations to `trace` as calls, if it is not NULL.
  *
- * 0  they agree.
- * 1  they do not; stderr says in what.
+ *	0  they agree.
+ *	1  they do not; stderr says how.
  */
 int wheel_property(const uint8_t *data, size_t size, FILE *trace);
 

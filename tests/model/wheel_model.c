@@ -6,7 +6,7 @@ static uint64_t at_most_last(uint64_t time)
 	return time < MODEL_LAST ? time : MODEL_LAST;
 }
 
-/* When a tick begins, but no later than the last moment. */
+/* When a tick begins, but no later than the end of time. */
 static uint64_t time_of_tick(const struct model *model, uint64_t tick)
 {
 	uint64_t time;
@@ -160,8 +160,8 @@ void model_advance_begin(struct model *model)
 }
 
 /*
- * A timer that is moved or put back is one move. One that is made due is a move at most, for a slot
- * may be made due as a whole. From above level 0 that comes on top of the move down, or instead of it.
+ * A timer that is moved or put back is one move. A timer that is made due is at most one move, since a slot may be made
+ * due as a whole. A timer from above level 0 may move down first, which is one more.
  */
 static void leave_slot(struct model *model, struct model_timer *timer, uint64_t time)
 {
@@ -176,15 +176,15 @@ static void leave_slot(struct model *model, struct model_timer *timer, uint64_t 
 		timer->place = model_place(model, timer->deadline, time);
 }
 
-/* A slot of level 0 of which something becomes due is a move at least. */
+/* A slot of level 0 with a timer that becomes due is at least one move. */
 static bool makes_due(const struct model *model, const struct model_timer *timer, uint64_t time)
 {
 	return timer->place.level == 0 && model_due_time(model, timer->deadline) <= time;
 }
 
 /*
- * Open every slot that opens at `time`. One pass is enough: as seen from the opening, a timer is due
- * or belongs in a slot that opens later.
+ * Open every slot that opens at `time`. One pass is enough: as seen from the opening, a timer is due or belongs in a
+ * slot that opens later.
  */
 static void open_slots(struct model *model, uint64_t time)
 {
@@ -257,7 +257,7 @@ static bool in_order(const struct model_timer *earlier, const struct model_timer
 	return earlier->touched || later->touched || earlier->arming < later->arming;
 }
 
-/* Of the tick that is half done, what is due was armed before what is still waiting. */
+/* Within a tick that is half done, the timers that are due were armed before the timers that still wait. */
 static bool half_done_in_order(const struct model *model, const struct model_timer *due)
 {
 	for (size_t i = 0; i < model->timers_count; i++) {
@@ -288,7 +288,7 @@ const char *model_stopped_wrongly(const struct model *model)
 	return NULL;
 }
 
-/* Only what opens in the last moment opens between two ticks: then the tick is the later one. */
+/* Only a slot that opens at the end of time opens between two ticks: then the tick is the later one. */
 static uint64_t opening_tick(const struct model *model, const struct pawl_place *place)
 {
 	return ticks_up(model, place->opens);
@@ -310,7 +310,7 @@ static bool is_next_of_its_level(const struct model *model, const struct pawl_pl
 	return place->level > 0 && opening_tick(model, place) / width == now / width + 1;
 }
 
-/* Earlier first; at the same tick the finest first. */
+/* Earlier openings first; at the same tick the finest level first. */
 static bool begins_before(const struct model *model, const struct pawl_place *a,
                           const struct pawl_place *b)
 {
@@ -372,7 +372,7 @@ void model_move_ahead(struct model *model, size_t i)
 	timer->place = model_place(model, timer->deadline, model->now);
 }
 
-/* What the order rests on: of the timers of a tick those on a coarser level were armed earlier. */
+/* The order rests on this: of the timers of a tick, those on a coarser level were armed earlier. */
 static bool levels_in_order(const struct model *model, const struct model_timer *a,
                             const struct model_timer *b)
 {

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The naive truth about a wheel: an array of timers, scanned from end to end for everything, and the
- * formulas of pawl_wheel(3) written down as they stand there, in 128 bits. Timers are known by number.
+ * The naive truth about a wheel: an array of timers, scanned from end to end for everything, and the formulas of
+ * pawl_wheel(3) in 128 bits. Timers are known by number.
  *
- * The model says all that the contract fixes. What the contract leaves open it accepts: the order of
- * timers touched since they were armed within their tick, any order where there are several chains,
- * and which timers of a slot a bounded advance, or opening ahead, came to (there the wheel is asked, and
- * its answer must be one of those allowed).
+ * The model knows all that the contract fixes. It accepts what the contract leaves open: the order within a tick of
+ * timers touched since they were armed, any order with several chains, and which timers of a slot a bounded advance or
+ * a move ahead handled (there the wheel is asked, and its answer must be one that is allowed).
  */
 #ifndef PAWL_TESTS_WHEEL_MODEL_H
 #define PAWL_TESTS_WHEEL_MODEL_H
@@ -17,7 +16,7 @@
 
 #include "pawl/wheel.h"
 
-/* The last moment there is. */
+/* The end of time. */
 #define MODEL_LAST (UINT64_MAX - 1)
 
 /* With 2 slots and tick 1 there are as many levels as bits. */
@@ -67,24 +66,23 @@ bool model_cancel(struct model *model, size_t i);
 size_t model_count(const struct model *model);
 
 /*
- * Whether the timer waits although its deadline has come, seen from where timers are placed: for the
- * rest of its tick, or for the rest of an advance that was stopped at its slot. The wheel may then
- * take a touch for an arm.
+ * Whether the timer waits although its deadline has come, as seen from where timers are placed: for the rest of its
+ * tick, or for the rest of an advance that was stopped at its slot. The wheel may then treat a touch as an arm.
  */
 bool model_overripe(const struct model *model, size_t i);
 
 /*
- * When the wheel's `next` must be; and whether another answer will do as well. It does in one case: a
- * bounded advance was stopped, and all that it left in its slot was cancelled since. To go on at once
- * is then as good as to wait for the next slot that holds a timer.
+ * The time that the wheel's `next` must return; and whether another answer is right too. That is so in one case: a
+ * bounded advance was stopped, and all timers that it left in its slot were cancelled since. To go on at once is then
+ * as good as to wait for the next slot that holds a timer.
  */
 uint64_t model_next(const struct model *model);
 bool model_may_be_next(const struct model *model, uint64_t next);
 
 /*
- * An advance is, in this order: begin; reach the time that the wheel says it has reached; and if that
- * is not the time that was asked for, stop, and then one `saw` for each timer that model_at_stake()
- * names, with the place that the wheel gives for it (NULL: it does not wait any more).
+ * An advance is, in this order: begin; reach the time that the wheel says it has reached; and, if that is not the time
+ * that was asked for, stop, and then one `saw` for each timer that model_at_stake() names, with its place by the wheel
+ * (NULL: it does not wait any more).
  */
 void model_advance_begin(struct model *model);
 void model_reach(struct model *model, uint64_t time);
@@ -92,17 +90,17 @@ void model_stop(struct model *model);
 bool model_at_stake(const struct model *model, size_t i);
 /* Whether this is possible at all. */
 bool model_saw(struct model *model, size_t i, const struct pawl_place *seen);
-/* After the last of them: NULL, or what cannot be. */
+/* After the last of them: NULL, or what is impossible. */
 const char *model_stopped_wrongly(const struct model *model);
 
 /*
- * Opening ahead is a row of slots that are begun: false if there is none left to begin. Of the timers in it,
- * which model_is_begun() names, those that the wheel has somewhere else by now are to be moved.
+ * Moving ahead begins one slot after the other: false if there is none left to begin. The timers in it, which
+ * model_is_begun() names, are to be moved if the wheel has them somewhere else by now.
  */
 bool model_begin_ahead(struct model *model);
 bool model_is_begun(const struct model *model, size_t i);
 void model_move_ahead(struct model *model, size_t i);
-/* After the last slot: NULL, or what cannot be. */
+/* After the last slot: NULL, or what is impossible. */
 const char *model_ahead_wrongly(const struct model *model);
 
 /* Whether the wheel may pop this timer now. */

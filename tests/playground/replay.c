@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The native library's answer to what was done in the browser: reads operations, carries them out on a wheel, and
+ * The native library's answer to the operations of the browser: reads operations, carries them out on a wheel, and
  * prints as JSON where every timer is after each of them.
  *
  *	wheel TICK SIZE CHAINS TIMERS     first
@@ -9,7 +9,7 @@
  *	advance TO
  *	ahead MOVES                       from now on, in each tick
  *
- * With more than PLACES_MAX timers, only how many there are in each slot.
+ * With more than PLACES_MAX timers it prints only how many there are in each slot.
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -87,7 +87,7 @@ static void fill(uint32_t first, uint32_t number, uint32_t span, uint32_t seed)
 	}
 }
 
-/* Tick by tick where something may be done ahead: the page takes only those in which there is something to do. */
+/* Tick by tick while moves ahead are on: the page visits only the ticks in which there is something to do. */
 static void advance(uint64_t to)
 {
 	for (uint64_t t = pawl_wheel_now(wheel) / tick + 1; ahead && t <= to / tick; t++) {
@@ -154,8 +154,8 @@ static bool sits_at(const struct pawl_timer *timer, const struct pawl_place *pla
 }
 
 /*
- * The first timer from `begin` on that sits elsewhere than at `place`. Asking for every timer's place would walk
- * every slot as often as it has timers; but those of a slot are seen one after the other, so a few will do.
+ * The first timer from `begin` on that is not at `place`. Asking for the place of every timer would walk each slot once
+ * for each of its timers; but the timers of a slot are met one after the other, so a few questions are enough.
  */
 static uint32_t end_of_slot(uint32_t begin, const struct pawl_place *place)
 {
@@ -172,7 +172,7 @@ static uint32_t end_of_slot(uint32_t begin, const struct pawl_place *place)
 	return outside;
 }
 
-/* A slot may be seen twice: opened ahead, it can hold the timers of this turn and those of the next. */
+/* A slot may be met twice: with moves ahead it can hold the timers of this turn and of the next. */
 static void count_by_slot(void)
 {
 	struct pawl_place place = {0, 0, 0};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The playground's glue, natively: what it keeps beside the wheel is what the wheel says, after any operations on any
- * wheel; and the heap beside it holds the same timers. In the browser it has the memory of WebAssembly; here it has
- * malloc's, so that the sanitizers watch it.
+ * The playground's glue, natively: after any operations on any wheel, the places that it keeps are those of the wheel,
+ * and the heap holds the same timers. In the browser it uses the memory of WebAssembly; here it uses malloc, so that
+ * the sanitizers check it.
  */
 #include "../../playground/glue.h"
 
@@ -44,7 +44,7 @@ static uint32_t counted(uint32_t wheel_size)
 	return sum;
 }
 
-/* Everything seen is where pawl_wheel_place() has it, and the slots count as many. */
+/* Every timer met is where pawl_wheel_place() says, and the counts of the slots are right. */
 static void expect_truth(uint32_t wheel_size)
 {
 	uint32_t seen = glue_each(TIMERS);
@@ -67,7 +67,7 @@ static void pop_all(void)
 		;
 }
 
-/* There is something to tell of each timer that a step moved or made due. */
+/* There are words for each timer that a step moved or made due. */
 static void tell_all(void)
 {
 	for (uint32_t i = 0; i < glue_moved_count(); i++)

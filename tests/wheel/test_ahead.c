@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Opening ahead: what pawl/wheel.h says of pawl_wheel_ahead, and the order of timers under all schedules of
- * arming, ticking and opening ahead on small wheels.
+ * Moving ahead: what pawl/wheel.h says of pawl_wheel_ahead, and the order of timers under all schedules of arming,
+ * ticking and moving ahead on small wheels.
  */
 #include "../../support/random.h"
 #include "../support/places.h"
@@ -56,7 +56,7 @@ static void ahead_makes_no_more_moves_than_it_may_and_the_last_timer_goes_first(
 	expect_place(wheel, &timers[1], 0, 5, 25);
 	expect_place(wheel, &timers[2], 0, 5, 25);
 	EXPECT_STR(pawl_wheel_check(wheel), NULL);
-	EXPECT_EQ(pawl_wheel_advance(wheel, 20, 0), 1); /* what is left opens as ever */
+	EXPECT_EQ(pawl_wheel_advance(wheel, 20, 0), 1); /* the rest moves when the slot opens */
 	pawl_wheel_advance(wheel, 25, 0);
 	EXPECT_POPS(wheel, timers, 0, 1, 2);
 	finish(wheel);
@@ -220,7 +220,7 @@ static void a_timer_touched_beyond_the_window_is_not_made_due_early(void)
 	finish(wheel);
 }
 
-/* In a slot that is begun, to where it belongs by now: coarser than before. */
+/* In a slot that is begun, a touched timer moves to where it now belongs: a coarser level than before. */
 static void a_touched_timer_is_put_right_by_one_move_ahead(void)
 {
 	struct pawl_wheel *wheel = wheel_of_20_ahead(0);
@@ -276,9 +276,9 @@ static void the_largest_wheel_opens_ahead(void)
 }
 
 /*
- * Every schedule. Three timers are armed for the same tick, each at any tick before it and in this order. At
- * every tick, before the arming and after it, a move ahead is made or not. And ticking is done at once, or
- * a move at a time with a try to open ahead after each. However it is, they come out as they were armed.
+ * Every schedule. Three timers are armed for the same tick, each at any tick before it and in this order. At every
+ * tick, before the arming and after it, a move ahead is made or not. And an advance is done at once, or a move at a
+ * time with a try to move ahead after each. In every case they come out as they were armed.
  */
 enum { ARMED = 3 };
 
@@ -370,8 +370,8 @@ static void every_schedule_keeps_the_order(void)
 }
 
 /*
- * What next_ahead says, against trying it: until then a call has nothing to do, and no slot opens; then it has, or
- * one does. On wheels of 2 to 20 slots, with timers on several levels, some of them cancelled.
+ * pawl_wheel_next_ahead() compared with trying: until that time a call has nothing to do and no slot opens; at that
+ * time one or the other does. On wheels of 2 to 20 slots, with timers on several levels, some of them cancelled.
  */
 static void expect_nothing_until(struct pawl_wheel *wheel, uint64_t next)
 {

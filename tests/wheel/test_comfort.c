@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What makes the header pleasant: units of time, initialisers, the way from a timer to its struct, and its deadline. */
+/* Units of time, initialisers, the way from a timer to its struct, and its deadline. */
 #include "../support/test.h"
 #include "../support/wheels.h"
 

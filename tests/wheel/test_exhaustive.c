@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Small wheels, every start within two levels, every delay to a little beyond them: each timer is due
- * at exactly its tick, whether the clock ticks or jumps.
+ * Small wheels, every start within two levels, every delay to a little beyond them: each timer is due at exactly its
+ * tick, whether the clock ticks or jumps.
  */
 #include "../support/test.h"
 #include "../support/wheels.h"
@@ -11,7 +11,7 @@ struct size {
 	uint64_t tick;
 };
 
-/* Odd ticks and powers of two, and both together with wheels that are one and that are not. */
+/* Ticks and wheel sizes that are powers of two, and that are not, in all combinations. */
 static const struct size sizes[] = {
         {2, 1}, {3, 1}, {4, 1}, {8, 1}, {20, 1}, {2, 3}, {3, 3}, {4, 3}, {2, 4}, {3, 4}, {4, 4},
 };
@@ -52,7 +52,7 @@ static void for_every_start(void (*run)(const struct size *size, uint64_t start)
 			run(&sizes[i], start);
 }
 
-/* At `time` and, as far as the wheel has come by now, not before. */
+/* Due at `time`, and not before, as far as the wheel has come. */
 static void expect_due_at(struct pawl_wheel *wheel, const struct pawl_timer *timer, uint64_t time)
 {
 	if (pawl_wheel_now(wheel) < time)
@@ -103,7 +103,7 @@ static void jump_alone(const struct size *size, uint64_t start)
 	}
 }
 
-/* All delays on one wheel, in descending order, so that coming out in order is the wheel's work. */
+/* All delays on one wheel, armed in descending order, so that it is the wheel that sorts them. */
 static void tick_together(const struct size *size, uint64_t start)
 {
 	struct pawl_wheel *wheel = wheel_of(size, start, 1);

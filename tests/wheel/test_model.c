@@ -2,8 +2,8 @@
 /*
  * test_model [--seed S] [--runs N] [--trace]
  *
- * Random operations on random wheels, compared with the model after each. Run k of seed S is run 0 of
- * seed S + k, so that a failure is repeated alone.
+ * Random operations on random wheels, compared with the model after each. Run k of seed S is run 0 of seed S + k, so
+ * that a failure is repeated alone.
  */
 #include "../../support/random.h"
 #include "../fuzz/wheel_property.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The examples by which Kafka's timing wheel is usually explained, on its wheel of 20 slots of 1 ms:
- * where each timer sits, and when it moves.
+ * The examples by which Kafka's timing wheel is usually explained, on its wheel of 20 slots of 1 ms: where each timer
+ * is, and when it moves.
  */
 #include "../support/places.h"
 
@@ -160,8 +160,8 @@ static size_t written(const struct field *field)
 }
 
 /*
- * The slots of a level are at least a pointer each. Not all of their bytes need differ from FILL, and
- * a few of the wheel's head may be written at any time: half of that tells the two apart.
+ * The slots of a level are at least a pointer each. Not all of their bytes need differ from FILL, and a few of the
+ * wheel's head may be written at any time: half of that tells the two apart.
  */
 #define LEVEL_BYTES (20 * sizeof(void *) / 2)
 

@@ -10,7 +10,7 @@
 
 static uint64_t seed;
 
-/* By trying: the multiple of the largest power of two; 0 is one of all. */
+/* By trying: the multiple of the largest power of two; 0 is a multiple of all. */
 static uint64_t naive_within(uint64_t earliest, uint64_t latest)
 {
 	uint64_t best = earliest;
@@ -134,7 +134,7 @@ static int by_latest(const void *a, const void *b)
 	return (x->latest > y->latest) - (x->latest < y->latest);
 }
 
-/* The fewest times that hit every window: each time the first end that is not hit yet. */
+/* The fewest times that hit every window: each is the first end of a window that is not hit yet. */
 static size_t fewest(struct window *windows, size_t count)
 {
 	uint64_t last = 0;
@@ -180,7 +180,7 @@ static void draw(struct window *windows, size_t count, uint64_t begun, uint64_t 
 	}
 }
 
-/* Whatever the mix, not many more than the fewest wake-ups there can be: 1.1 to 1.7 times as many. */
+/* With any mix there are not many more wake-ups than the fewest possible: 1.1 to 1.7 times as many. */
 static void wake_ups_are_few(void)
 {
 	enum { TIMERS = 10000 };

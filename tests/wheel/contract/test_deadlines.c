@@ -175,7 +175,7 @@ static void what_is_late_is_due_at_once_in_both_halves_of_time(void)
 	}
 }
 
-/* It was lost: the fast path of arming took it as it is, and tick 2^64-1 passes for "no timer". */
+/* It was lost once: the fast path of arming stored it as it is, and tick 2^64-1 means "no timer". */
 static void never_is_not_lost_just_before_half_time(void)
 {
 	struct pawl_wheel_options options = {.start = INT64_MAX};

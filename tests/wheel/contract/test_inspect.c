@@ -27,7 +27,7 @@ static struct walk walk_wheel(struct pawl_wheel *wheel, size_t stop_after, bool 
 	return walk;
 }
 
-/* In the order in which `each` shall give them. */
+/* In the order in which pawl_wheel_each() must meet them. */
 static struct pawl_wheel *wheel_for_each(struct pawl_timer *timers)
 {
 	static const uint64_t deadlines[] = {3, 0, 9000, 450, 399, 21, 23, 19, 19, 21};

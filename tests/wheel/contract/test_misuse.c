@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Misuse that a development build ends the program for: its assertions do fail. Each misuse happens in a child process. In
- * a release build, and on Windows, which has no fork, there is nothing to try.
+ * Misuse for which a development build ends the program: its assertions do fail. Each misuse happens in a child
+ * process. In a release build, and on Windows, which has no fork, there is nothing to try.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <signal.h>
