@@ -32,7 +32,7 @@ class Checker {
 		};
 	}
 
-	// Check the wheel as it is, unless a check is under way or was a moment ago. True: it is under way now.
+	// Check the wheel as it is, unless a check is under way or has just ended. Returns whether it is under way now.
 	ask(number, time, urgent) {
 		if (this.waiting || (!urgent && time - this.last < CHECK_EVERY)) return false;
 		if (!this.worker) this.#start();

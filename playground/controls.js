@@ -3,7 +3,7 @@
 
 const DRAG_FROM = 6; // px that a press must move to be a drag
 
-// What a field has, read by one of the functions of input.js. Whoever is refused knows the field.
+// The value of a field, by one of the functions of input.js. An error names the field.
 function read(id, parse) {
 	try {
 		return parse(byId(id).value);
@@ -13,7 +13,7 @@ function read(id, parse) {
 	}
 }
 
-// Do it; if it is refused, say why, and nothing has changed.
+// Carry it out. If it is refused, show why; nothing has changed.
 function attempt(act) {
 	byId("message").textContent = "";
 	for (const marked of document.querySelectorAll("[aria-invalid]")) marked.removeAttribute("aria-invalid");
@@ -97,7 +97,7 @@ function bindStories(app) {
 	);
 }
 
-// Keys that work wherever nothing else wants them.
+// Keys that work unless a control uses them.
 function bindKeys(app) {
 	const keys = {
 		" ": () => app.setPlaying(!app.playing),

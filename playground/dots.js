@@ -100,7 +100,7 @@ class Dots {
 		}
 	}
 
-	// Whether anything is still under way; what has arrived or left is forgotten.
+	// Whether any dot is still moving; dots that have arrived or left are forgotten.
 	moving(time) {
 		this.leaving = this.leaving.filter((dot) => time < dot.began + LEAVE);
 		this.flows = this.flows.filter((flow) => time < flow.began + TRAVEL);
@@ -109,7 +109,7 @@ class Dots {
 		return false;
 	}
 
-	// Where a timer's dot is at this time: also one that is leaving; null if it has left.
+	// Where a timer's dot is at this time, even while it leaves; null once it has left.
 	where(id, time) {
 		if (this.dots.has(id)) return this.#at(this.dots.get(id), time);
 		const leaving = this.leaving.find((dot) => dot.id === id && !dot.cancelled);
@@ -122,7 +122,7 @@ class Dots {
 		for (const dot of this.leaving) yield { id: dot.id, ...this.#departing(dot, time) };
 	}
 
-	// What is due falls into the hub; what was cancelled vanishes where it was.
+	// A due timer falls into the hub; a cancelled one vanishes where it was.
 	#departing(dot, time) {
 		const t = Math.min(1, Math.max(0, (time - dot.began) / LEAVE));
 		if (dot.cancelled) return { ...dot.from, diameter: dot.from.diameter * (1 + t), alpha: 1 - t };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The heap as rows: the first timer at the top, below it its two children, and so on. What was written to glows.
+// The heap as rows: the first timer at the top, below it its two children, and so on. Entries that were written to glow.
 
 const GLOW = 900; // ms
 const GLOWS_MAX = 400;

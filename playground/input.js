@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Numbers as the page writes them, and as people type them. Every number is grouped, 20,480, and every time is in ms.
-// What parses a field returns the value, or throws an error that says what is wrong with it.
+// A function that parses a field returns its value, or throws an error that says what is wrong.
 
 const LAST_MOMENT = 2n ** 64n - 2n;
 const TIMERS_MAX = 1 << 20;

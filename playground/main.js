@@ -51,7 +51,7 @@ class App {
 		this.changed({ smooth: false });
 	}
 
-	// Something was done: bring the picture and the panels up to date.
+	// After a change: update the picture and the panels.
 	changed({ smooth = true } = {}) {
 		const time = this.manual ? this.time : performance.now(); // the last frame may be long ago
 		this.picture.sync(time, { jump: !this.playing, smooth });
@@ -59,7 +59,7 @@ class App {
 		this.wake();
 	}
 
-	// Nothing waits, and nobody tells a story: the page invites.
+	// Nothing waits, and no story is told: the page offers examples.
 	get empty() {
 		const { session } = this;
 		return !this.story && !session.busy && session.wheel.numbers.pending === 0;
@@ -81,7 +81,7 @@ class App {
 		document.body.classList.toggle("crowded", session.crowded);
 	}
 
-	// The list is too much for every frame of flowing time.
+	// While time flows, updating the list in every frame would take too long.
 	#timers() {
 		const time = performance.now();
 		if (this.playing && time - (this.listed ?? 0) < LIST_EVERY) return;
@@ -146,7 +146,7 @@ class App {
 		if (to > session.wheel.now) session.flow(to < LAST_MOMENT ? to : LAST_MOMENT);
 	}
 
-	// With many timers the check is a worker's: whenever all is done, and now and then while time flows.
+	// With many timers a worker checks: whenever all is done, and now and then while time flows.
 	#askForCheck(time) {
 		const { session } = this;
 		const unchecked = this.checkedAt !== session.position || this.checkedGeneration !== session.generation;
@@ -201,7 +201,7 @@ class App {
 		});
 	}
 
-	// A timer was dropped on a ring: a new one is armed, another is touched.
+	// A timer was dragged onto a ring: a new one is armed, an armed one is touched.
 	drop(id, deadline) {
 		const delay = deadline - this.session.now;
 		if (id === null) this.session.arm(delay);

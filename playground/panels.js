@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What stands beside the picture: numbers, the list of timers, the legend, the log.
+// Beside the picture: numbers, the list of timers, the legend, the log.
 
 const LOG_SHOWN = 120;
 const TIMERS_SHOWN = 12;
@@ -78,7 +78,7 @@ function showLegend(session) {
 	list.replaceChildren(...rows);
 }
 
-// Which ring it is, is drawn: as in the picture, in small.
+// A small drawing shows which ring it is.
 function legendRow(level, levels, tick, wheelSize) {
 	const slot = tick * wheelSize ** BigInt(level);
 	const edge = (depth) => `${100 * (HUB + ((1 - HUB) * depth) / Math.max(levels, ROOM_FOR))}%`;
@@ -141,7 +141,7 @@ function timerRow({ id, level, slot, deadline }, tick, selected, act) {
 	);
 }
 
-// The newest comes first. Only what is new is added, unless time went back.
+// The newest line comes first. Only new lines are added, unless time went back.
 class LogPanel {
 	constructor(list) {
 		this.list = list;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The wheels as rings: slots, hands, trails, dots. Draws what it is told, and knows nothing of the session.
+// The wheels as rings: slots, hands, trails, dots. It knows nothing of the session.
 
 const SEGMENTS_MAX = 720; // beyond so many slots, neighbours are drawn as one
 const HEAT_STEPS = 24;
@@ -240,7 +240,7 @@ function segmentsOf(counts) {
 	return segments;
 }
 
-// None is cold; beyond, by the logarithm: one timer must be seen beside ten thousand.
+// No timer is cold; otherwise by the logarithm: one timer must be visible beside ten thousand.
 function heatOf(count, hottest) {
 	if (count === 0) return 0;
 	const heat = Math.log(1 + count) / Math.log(1 + Math.max(hottest, 8));

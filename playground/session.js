@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// What was done, and the wheel to which it was done.
+// The operations so far, and the wheel on which they were carried out.
 //
-// Everything is an operation on a list: arm, touch, cancel, fill, advance, ahead. Going back is beginning anew and
-// doing the first of them again. So is another tick or wheel size: the same operations on another wheel.
+// Everything is an operation on a list: arm, touch, cancel, fill, advance, ahead. Going back is starting again and
+// repeating the first of them. Another tick or wheel size repeats the same operations on another wheel.
 //
 // Operations are carried out by drain(), which stops when it has done enough for one frame and goes on in the next:
-// a million timers take as many frames as they take, and none of them is long.
+// a million timers take many frames, and no frame is long.
 
 const WORK_PER_FRAME = 10000; // timers armed, moved or popped
 const WORK_OF_AN_OPENING = 16; // besides its timers...
@@ -85,7 +85,7 @@ class Session {
 		return this.options.capacity > DOTS_MAX;
 	}
 
-	// A new operation comes after those done; what was gone back over is forgotten.
+	// A new operation comes after those carried out; operations that were undone are forgotten.
 	perform(op) {
 		this.ops.length = this.target;
 		this.ops.push(op);
@@ -93,7 +93,7 @@ class Session {
 		this.drain();
 	}
 
-	// The next free timers; more memory, if need be, means to begin anew in a larger one.
+	// The next free timers. If more memory is needed, start again in a larger one.
 	takeIds(count) {
 		const first = this.ops
 			.slice(0, this.target)
@@ -109,7 +109,7 @@ class Session {
 		return first;
 	}
 
-	// The time at which a new operation happens: the wheel's, once it has done what it was told.
+	// The time at which a new operation happens: the wheel's, once all operations are carried out.
 	get now() {
 		const advances = this.ops.slice(this.position, this.target).filter((op) => op.op === "advance");
 		return advances.length ? advances[advances.length - 1].to : this.wheel.now;
@@ -142,7 +142,7 @@ class Session {
 		this.perform({ op: "advance", to });
 	}
 
-	// From now on, that many moves ahead in each tick. Not where each timer is told of: the words are of openings.
+	// From now on, this many moves ahead in each tick. Not where the log names each timer: its words are about openings.
 	openAhead(movesATick) {
 		if (!this.crowded) throw new Error("only a crowded wheel is opened ahead");
 		this.perform({ op: "ahead", movesATick });
@@ -254,7 +254,7 @@ class Session {
 		return this.#done(op.id, "changes", this.wheel.words());
 	}
 
-	// The words of a journey say what a level holds, of a wheel that is not opened ahead.
+	// The words of a journey hold for a wheel without moves ahead.
 	#wordsOfPlace(id) {
 		if (!this.ahead) return this.wheel.words();
 		const place = this.wheel.place(id);
@@ -284,7 +284,7 @@ class Session {
 		return count;
 	}
 
-	// As far as the work allows: opening by opening, and what is due is popped after each, before time goes on.
+	// As far as the bound allows: opening by opening, and due timers are popped after each, before time goes on.
 	do_advance(op, left) {
 		let work = 0;
 		while (work < left && !this.progress.finished) {
@@ -337,7 +337,7 @@ class Session {
 		return WORK_OF_TELLING + Math.floor(this.wheel.numbers.pending / 8);
 	}
 
-	// With too many to tell of, a few are shown on their way.
+	// If there are too many to name, a few are shown on their way.
 	#keepFlows() {
 		this.flows = this.wheel.moved(FLOWS_MAX);
 		this.wheel.forgetMoved();

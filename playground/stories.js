@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Each story is a wheel and a few steps. A step does something to the session, and says what there is to see.
+// Each story is a wheel and a few steps. A step changes the session, and says what there is to see.
 
 const KAFKA = { tick: 1n, wheelSize: 20, chains: 1 };
 const THOUSAND = { count: 1000, span: 8000, seed: 7 };

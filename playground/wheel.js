@@ -32,7 +32,7 @@ class Wheel {
 		this.calls = instance.exports;
 	}
 
-	// A view of the memory, made anew each time: it is another one when the memory has grown.
+	// A view of the memory, made each time: it becomes invalid when the memory grows.
 	#words(address, count) {
 		return new Uint32Array(this.calls.memory.buffer, address, count);
 	}
@@ -100,7 +100,7 @@ class Wheel {
 		return unsigned(this.calls.deadline(id));
 	}
 
-	// The levels that have come into being.
+	// The levels that have been needed so far.
 	get levels() {
 		const bits = unsigned(this.calls.levels());
 		return Array.from({ length: bits.toString(2).length }, (_, level) =>
@@ -139,7 +139,7 @@ class Wheel {
 		}));
 	}
 
-	// What moved or was popped since forgetMoved(): the first `max` of them.
+	// The timers that moved or were popped since forgetMoved(), at most `max`.
 	moved(max) {
 		const count = Math.min(max, this.calls.movedCount());
 		const words = this.#words(this.calls.moved(), count * 6);
@@ -162,7 +162,7 @@ class Wheel {
 		return this.calls.tell(index) ? this.words() : "";
 	}
 
-	// The places in the heap's array written to since this was last asked.
+	// The indexes in the heap's array written to since the last call.
 	heapTrace() {
 		const trace = Array.from(this.#words(this.calls.trace(), this.calls.traceCount()));
 		this.calls.forgetTrace();

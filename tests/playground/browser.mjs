@@ -80,12 +80,12 @@ export function contrast(a, b) {
 	return (high + 0.05) / (low + 0.05);
 }
 
-// Until the page has done what it was told.
+// Wait until the page has carried out all operations.
 export async function idle(page) {
 	await page.waitForFunction(() => !playground.session.busy);
 }
 
-// Until nothing is on its way any more, either.
+// Wait until no dot moves any more, either.
 export async function still(page) {
 	await idle(page);
 	await page.waitForFunction(() => !playground.picture.moving(performance.now()));
@@ -96,7 +96,7 @@ export async function screenshot(page, name, options = {}) {
 	await page.screenshot({ path: join(PLAYGROUND_ARTEFACTS, `${name}.png`), ...options });
 }
 
-// The whole state, as far as it can be compared: places, numbers, what was done.
+// The whole state, as far as it can be compared: places, numbers, operations.
 export function stateOf(page) {
 	return page.evaluate(() => {
 		const { session } = playground;
@@ -144,7 +144,7 @@ function lineOf(op) {
 	throw new Error(`unknown operation ${op.op}`);
 }
 
-// What the native library says after each of the operations.
+// The native library's state after each of the operations.
 export function natively({ options, ops }) {
 	const wheel = `wheel ${options.tick} ${options.wheelSize} ${options.chains} ${options.capacity}`;
 	const input = [wheel, ...ops.map(lineOf), ""].join("\n");

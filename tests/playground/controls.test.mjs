@@ -45,7 +45,7 @@ async function drag(page, from, to) {
 	await page.mouse.down();
 	await page.mouse.move((from[0] + to[0]) / 2, (from[1] + to[1]) / 2);
 	await page.mouse.move(...to);
-	// The rings make room for one more while a timer is dragged: settle before aiming.
+	// The rings make room for one more while a timer is dragged: wait for that before aiming.
 	await page.waitForFunction(() => !playground.picture.moving(performance.now()));
 }
 
@@ -137,7 +137,7 @@ for (const [form, field, values, says] of WRONG)
 			assert.equal(await page.textContent("#message"), "", "what is right clears the message");
 		}));
 
-test("delays may have units, and reach to the last moment there is", () =>
+test("delays may have units, up to the end of time", () =>
 	withPage(async (page) => {
 		for (const [text, deadline] of [
 			["2s", "2000"],

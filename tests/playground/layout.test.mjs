@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is where on the three screens that the page is made for: boxes are measured, and pixels compared.
+// The layout on the three screens that the page is made for: boxes are measured, and pixels compared.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
