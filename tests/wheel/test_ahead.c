@@ -4,23 +4,15 @@
  * ticking and moving ahead on small wheels.
  */
 #include "../../support/random.h"
-#include "../support/places.h"
+#include "contract/contract.h"
 
 #include <inttypes.h>
-
-#define LAST UINT64_C(0xfffffffffffffffe)
 
 static struct pawl_wheel *wheel_of_20_ahead(uint64_t start)
 {
 	const struct pawl_wheel_options options = {.start = start, .wheel_size = 20, .ahead = true};
 
 	return wheel_with(&options);
-}
-
-static void finish(struct pawl_wheel *wheel)
-{
-	EXPECT_STR(pawl_wheel_check(wheel), NULL);
-	free(wheel);
 }
 
 static void ahead_moves_timers_down_before_their_slot_opens(void)
