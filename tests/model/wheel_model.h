@@ -94,7 +94,7 @@ bool model_saw(struct model *model, size_t i, const struct pawl_place *seen);
 const char *model_stopped_wrongly(const struct model *model);
 
 /*
- * Moving ahead begins one slot after the other: false if there is none left to begin. The timers in it, which
+ * Opening ahead begins one slot after the other: false if there is none left to begin. The timers in it, which
  * model_is_begun() names, are to be moved if the wheel has them somewhere else by now.
  */
 bool model_begin_ahead(struct model *model);

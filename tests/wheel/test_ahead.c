@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Moving ahead: what pawl/wheel.h says of pawl_wheel_ahead, and the order of timers under all schedules of arming,
- * ticking and moving ahead on small wheels.
+ * Opening ahead: what pawl/wheel.h says of pawl_wheel_ahead, and the order of timers under all schedules of arming,
+ * ticking and opening ahead on small wheels.
  */
 #include "../../support/random.h"
 #include "contract/contract.h"
@@ -270,7 +270,7 @@ static void the_largest_wheel_opens_ahead(void)
 /*
  * Every schedule. Three timers are armed for the same tick, each at any tick before it and in this order. At every
  * tick, before the arming and after it, a move ahead is made or not. And an advance is done at once, or a move at a
- * time with a try to move ahead after each. In every case they come out as they were armed.
+ * time with a try to open ahead after each. In every case they come out as they were armed.
  */
 enum { ARMED = 3 };
 
