@@ -53,12 +53,12 @@ bool pawl_wheel_place(const struct pawl_wheel *wheel, const struct pawl_timer *t
 	return true;
 }
 
-struct visit {
+struct each {
 	bool (*fn)(struct pawl_timer *timer, void *arg);
 	void *arg;
 };
 
-static bool visit_list(const struct pawl_timer *head, const struct visit *visit)
+static bool each_in_list(const struct pawl_timer *head, const struct each *each)
 {
 	struct pawl_timer *timer, *next;
 
@@ -66,14 +66,14 @@ static bool visit_list(const struct pawl_timer *head, const struct visit *visit)
 		return true;
 	for (timer = head->next; timer != head; timer = next) {
 		next = timer->next; /* fn may cancel the timer */
-		if (!visit->fn(timer, visit->arg))
+		if (!each->fn(timer, each->arg))
 			return false;
 	}
 	return true;
 }
 
-static bool visit_level(const struct pawl_wheel *wheel, const struct level *level,
-                        const struct visit *visit)
+static bool each_in_level(const struct pawl_wheel *wheel, const struct level *level,
+                          const struct each *each)
 {
 	uint64_t current =
 	        slot_of_cell(wheel, cell_of_tick(wheel, level, tick_of_time(wheel, wheel->time)));
@@ -82,7 +82,7 @@ static bool visit_level(const struct pawl_wheel *wheel, const struct level *leve
 		uint64_t slot = slot_of_cell(wheel, current + i);
 
 		for (uint64_t chain = 0; chain <= wheel->chain_mask; chain++)
-			if (!visit_list(slot_head(wheel, level, slot, chain), visit))
+			if (!each_in_list(slot_head(wheel, level, slot, chain), each))
 				return false;
 	}
 	return true;
@@ -91,13 +91,13 @@ static bool visit_level(const struct pawl_wheel *wheel, const struct level *leve
 void pawl_wheel_each(struct pawl_wheel *wheel, bool (*fn)(struct pawl_timer *timer, void *arg),
                      void *arg)
 {
-	const struct visit visit = {fn, arg};
+	const struct each each = {fn, arg};
 
 	for (uint64_t chain = 0; chain <= wheel->chain_mask; chain++)
-		if (!visit_list(&wheel->due[chain], &visit))
+		if (!each_in_list(&wheel->due[chain], &each))
 			return;
 	for (unsigned i = wheel->levels_used; i-- > 0;)
-		if (wheel->level[i].ready && !visit_level(wheel, &wheel->level[i], &visit))
+		if (wheel->level[i].ready && !each_in_level(wheel, &wheel->level[i], &each))
 			return;
 }
 
@@ -192,7 +192,8 @@ uint64_t pawl__wheel_lists(const struct pawl_wheel *wheel, unsigned number, uint
 	return slots * chains_of(wheel);
 }
 
-static void visit_front(struct pawl_timer *head, const struct pawl_place *place, wheel_front_fn *fn)
+static void front_of_list(struct pawl_timer *head, const struct pawl_place *place,
+                          wheel_front_fn *fn)
 {
 	if (list_empty(head))
 		return;
@@ -201,8 +202,8 @@ static void visit_front(struct pawl_timer *head, const struct pawl_place *place,
 			return;
 }
 
-static void visit_fronts(const struct pawl_wheel *wheel, const struct level *level,
-                         wheel_front_fn *fn)
+static void fronts_of_level(const struct pawl_wheel *wheel, const struct level *level,
+                            wheel_front_fn *fn)
 {
 	for (uint64_t slot = 0; slot < wheel->slots; slot++) {
 		struct pawl_place place;
@@ -211,7 +212,7 @@ static void visit_fronts(const struct pawl_wheel *wheel, const struct level *lev
 			continue;
 		describe_slot(wheel, level, slot, &place);
 		for (uint64_t chain = 0; chain <= wheel->chain_mask; chain++)
-			visit_front(slot_head(wheel, level, slot, chain), &place, fn);
+			front_of_list(slot_head(wheel, level, slot, chain), &place, fn);
 	}
 }
 
@@ -219,7 +220,7 @@ void pawl__wheel_each_front(const struct pawl_wheel *wheel, wheel_front_fn *fn)
 {
 	for (unsigned i = 0; i < wheel->levels_used; i++)
 		if (wheel->level[i].ready)
-			visit_fronts(wheel, &wheel->level[i], fn);
+			fronts_of_level(wheel, &wheel->level[i], fn);
 }
 
 uint64_t pawl__wheel_levels_ready(const struct pawl_wheel *wheel)
