@@ -2,14 +2,13 @@
 /*
  * pawl/loop.h: what the adapters to event loops have in common.
  *
- * An adapter puts a wheel behind one timer of an event loop. However many timers are on the wheel, the
- * loop has one, and wakes up for it only when there is something to do.
+ * An adapter puts a wheel behind one timer of an event loop. However many timers are on the wheel, the loop has one,
+ * and wakes up only when there is something to do.
  *
  *	pawl/epoll.h      a file descriptor that any loop can poll: Linux; part of libpawl
- *	pawl/kqueue.h     a timer of a kqueue: macOS and the BSDs; a library of its own, libpawl-kqueue. It has not
- *	                  been run on a real kqueue yet
- *	pawl/libuv.h      a library of its own, libpawl-libuv
- *	pawl/libevent.h   a library of its own, libpawl-libevent
+ *	pawl/kqueue.h     a timer of a kqueue: macOS and the BSDs; libpawl-kqueue. Not run on a real kqueue yet
+ *	pawl/libuv.h      libpawl-libuv
+ *	pawl/libevent.h   libpawl-libevent
  *
  * They have the same calls. This example is for epoll; for another adapter, write its name in place of "epoll":
  *
@@ -40,31 +39,30 @@
  *	}
  *
  *
- * A turn
- *
- * When the loop's timer fires, the adapter makes one turn: it moves at most max_moves timers on the wheel,
- * and calls the function for at most max_calls timers that are due. If there is more to do, the loop looks at
- * its sockets, without sleeping, before the next turn. So a hundred thousand timers due at once delay a
- * socket by one turn (libuv: two), not by a hundred thousand calls.
- *
- * Each turn also opens ahead (pawl_wheel_ahead()): it moves timers of the next coarse slots to finer ones before
- * those slots open, 64 timers and one more for each call, all within max_moves. With 1,024 timers or more the loop
- * wakes up for that, too. Then a slot is empty when it opens, and no timer waits until thousands of others have been
- * moved. To open ahead, the wheel has twice the slots: it takes 66 KiB, or 518 KiB with 8 chains.
- *
- *
  * What is promised, beyond what pawl/wheel.h promises
  *
- *  - Time is in nanoseconds of the loop's own clock, which pawl_X_now() reads (X is the adapter's name): see "The
- *    clock". A delay counts from the moment of the call, not from the loop's cached time. It is rounded up to the
- *    tick, so a timer is never early.
- *  - The function is never called inside arm, touch or cancel, nor inside itself. It may make any call of the
- *    adapter for any timer, and may close the adapter.
- *  - The adapter sets the loop's timer only when something is to be done earlier than the timer is set for, and at
- *    the end of a turn. With nothing armed the timer is not set, so there is no wake-up. (If the first of several
- *    timers is cancelled, the loop may wake up once and find nothing to do.)
+ *  - Time is in nanoseconds of the loop's own clock, see "The clock". pawl_X_now() reads it, where X is the adapter's
+ *    name. A delay counts from the call, not from the loop's cached time. It is rounded up to the tick, so a timer is
+ *    never early.
+ *  - The function is never called inside arm, touch or cancel, nor inside itself. It may make any call of the adapter
+ *    for any timer, and may close the adapter.
+ *  - The adapter sets the loop's timer only if something is to be done earlier than the timer is set to, and at the end
+ *    of a pass. With nothing armed the timer is off, so there is no wake-up. (If the first of several timers is
+ *    cancelled, the loop may wake up once with nothing to do.)
+ *  - Only the thread that runs the loop may use its adapter.
  *
- * Only the thread that runs the loop may use its adapter.
+ *
+ * A pass
+ *
+ * When the loop's timer fires, the adapter makes one pass: it moves at most max_moves timers on the wheel, and calls
+ * the function for at most max_calls timers that are due. If there is more to do, the loop polls its sockets, without
+ * sleeping, before the next pass. So a hundred thousand timers due at once delay a socket by one pass (libuv: two), not
+ * by a hundred thousand calls. With epoll and kqueue you make the pass yourself, with pawl_X_turn().
+ *
+ * Each pass also opens ahead (pawl_wheel_ahead()): it moves timers of the next coarse slots to finer ones before those
+ * slots open, 64 timers and one more for each call, all within max_moves. With 1,024 timers or more the loop wakes up
+ * for that, too. Then a slot is empty when it opens, and no timer waits until thousands of others have been moved. To
+ * open ahead, the wheel has twice the slots: it takes 66 KiB, or 518 KiB with 8 chains.
  *
  *
  * A function for each kind of timer, and periodic timers
@@ -82,11 +80,12 @@
  *	libuv       uv_hrtime(), uv_now() in whole ms    CLOCK_BOOTTIME *
  *	libevent    CLOCK_MONOTONIC                      CLOCK_BOOTTIME *
  *
- * On Linux the clocks of the first column are one and the same clock, which stands still while the machine is
- * suspended. With options.count_sleep that time counts: a time-out of an hour has passed when the machine was
- * suspended for two. (* The loop's timers cannot follow CLOCK_BOOTTIME. So while anything is armed the adapter reads
- * that clock once a second, and after a suspension a timer is up to a second late.) On a system without
- * CLOCK_BOOTTIME it is CLOCK_MONOTONIC.
+ * On Linux the clocks of the first column are the same clock, which stands still while the machine is suspended. With
+ * options.count_sleep that time counts: a time-out of an hour has passed if the machine was suspended for two. On a
+ * system without CLOCK_BOOTTIME the clock is CLOCK_MONOTONIC.
+ *
+ * (* The loop's timers cannot follow CLOCK_BOOTTIME. So while anything is armed the adapter reads that clock once a
+ * second, and after a suspension a timer is up to a second late.)
  */
 #ifndef PAWL_LOOP_H
 #define PAWL_LOOP_H
@@ -97,42 +96,40 @@
 extern "C" {
 #endif
 
-/* Called for a timer that is due: it is idle, and its memory is yours. `arg` is the one given to open. */
+/* Called for a timer that is due. The timer is idle, and its memory is yours. `arg` was passed to open. */
 typedef void pawl_due_fn(struct pawl_timer *timer, void *arg);
 
-/* Zeroes, or a NULL pointer in place of the whole struct, mean the defaults. */
+/* The options of open. A NULL pointer means the defaults, and so does 0 in a field. */
 struct pawl_loop_options {
-	uint64_t tick_ns;    /* deadlines are rounded up to it; 0: 2^20, about a millisecond */
-	uint32_t wheel_size; /* slots in a level, 2 to 4096; 0: the wheel's default */
-	uint32_t chains;     /* as in pawl/wheel.h: 8 is for hundreds of thousands; 0: 1 */
-	size_t max_moves;    /* of timers in a turn, ahead or not; 0: 1024 */
-	size_t max_calls;    /* of the function in a turn; 0: 256 */
-	bool count_sleep;    /* time while the machine is suspended counts: see "The clock" */
+	uint64_t tick_ns;    /* deadlines are rounded up to it; default 2^20, about a millisecond */
+	uint32_t wheel_size; /* slots in a level, 2 to 4096; default as in pawl/wheel.h */
+	uint32_t chains;     /* as in pawl/wheel.h: 8 is for hundreds of thousands; default 1 */
+	size_t max_moves;    /* of timers in a pass, ahead or not; default 1024 */
+	size_t max_calls;    /* of the function in a pass; default 256 */
+	bool count_sleep;    /* time in a suspension counts: see "The clock"; default false */
 };
 
-/*
- * A timer with a function of its own. Embed it and initialise it before its first use. All fields but `timer` are
- * private.
- */
+/* A timer's own function. `arg` was passed to open. */
 struct pawl_loop_timer;
-typedef void pawl_loop_fn(struct pawl_loop_timer *timer, void *arg); /* `arg`: given to open */
+typedef void pawl_loop_fn(struct pawl_loop_timer *timer, void *arg);
 
+/* A timer with its own function. Embed it, and initialise it before its first use. Fields but `timer` are private. */
 struct pawl_loop_timer {
 	struct pawl_timer timer; /* for arm, touch and cancel */
 	pawl_loop_fn *run;
 	uint64_t period_ns;
 };
 
-/* The timer is idle afterwards, and not periodic. Not for one that is armed. */
+/* Initialise a timer, which must not be armed. It is then idle, and not periodic. */
 PAWL_API void pawl_loop_timer_init(struct pawl_loop_timer *timer, pawl_loop_fn *run);
 
-/* The same where it is defined: struct pawl_loop_timer timer = PAWL_LOOP_TIMER_INIT(run); */
+/* The same in a definition: struct pawl_loop_timer timer = PAWL_LOOP_TIMER_INIT(run); */
 #define PAWL_LOOP_TIMER_INIT(run)       \
 	{                               \
 		PAWL_TIMER_INIT, run, 0 \
 	}
 
-/* Calls the timer's own function. Pass it to open: then every timer of the adapter is a struct pawl_loop_timer. */
+/* Calls the timer's own function. Pass it to open, if all timers of the adapter are struct pawl_loop_timer. */
 PAWL_API void pawl_loop_due(struct pawl_timer *timer, void *arg);
 
 #ifdef __cplusplus
