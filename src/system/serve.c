@@ -27,7 +27,7 @@
 #define MSG_NOSIGNAL 0 /* the thread blocks all signals anyway */
 #endif
 
-enum { CLIENTS = 8, READ_SIZE = 512, LOCK_TRIES = 1000 };
+enum { CLIENTS = 8, READ_SIZE = 512, LOCK_TRIES = 1000, FOLDER_SIZE = 4096 };
 
 struct client {
 	int fd;
@@ -39,6 +39,7 @@ struct client {
 struct local_server {
 	int listener, wake[2]; /* wake: a pipe; a byte in it ends the thread */
 	struct sockaddr_un address;
+	char *file;   /* the same path, absolute: the process may change its folder meanwhile */
 	dev_t device; /* of the socket's file */
 	ino_t inode;
 	struct system_thread thread;
@@ -180,9 +181,9 @@ static void remove_file(const struct local_server *server)
 {
 	struct stat file;
 
-	if (lstat(server->address.sun_path, &file) == 0 && file.st_dev == server->device &&
+	if (lstat(server->file, &file) == 0 && file.st_dev == server->device &&
 	    file.st_ino == server->inode)
-		unlink(server->address.sun_path);
+		unlink(server->file);
 }
 
 /* If a child process, forked meanwhile, has the descriptor, too, the client would not notice a close alone. */
@@ -318,6 +319,32 @@ static int start(struct local_server *server)
 	return error;
 }
 
+/* The path from the root on, or as it is where the current folder has no name; NULL: no memory. */
+static char *absolute(const char *path)
+{
+	char folder[FOLDER_SIZE] = "";
+	size_t size;
+	char *file;
+
+	if (*path != '/' && !getcwd(folder, sizeof(folder)))
+		folder[0] = '\0';
+	size = strlen(folder);
+	file = malloc(size + 1 + strlen(path) + 1);
+	if (!file)
+		return NULL;
+	memcpy(file, folder, size);
+	if (size > 0)
+		file[size++] = '/';
+	strcpy(file + size, path);
+	return file;
+}
+
+static void free_server(struct local_server *server)
+{
+	free(server->file);
+	free(server);
+}
+
 int pawl__system_serve_open(struct local_server **opened, const char *path,
                             const struct local_handler *handler)
 {
@@ -335,9 +362,10 @@ int pawl__system_serve_open(struct local_server **opened, const char *path,
 	server->listener = -1;
 	server->address.sun_family = AF_UNIX;
 	strcpy(server->address.sun_path, path);
-	error = start(server);
+	server->file = absolute(path);
+	error = server->file ? start(server) : -ENOMEM;
 	if (error) {
-		free(server);
+		free_server(server);
 		return error;
 	}
 	*opened = server;
@@ -361,6 +389,6 @@ void pawl__system_serve_close(struct local_server *server)
 	close(server->listener);
 	while (server->client_count > 0)
 		remove_client(server, &server->clients[0]);
-	free(server);
+	free_server(server);
 }
 #endif

@@ -208,10 +208,10 @@ static void a_refused_open_leaves_nothing_behind(void)
 	expect_nothing_left();
 }
 
-/* The journals, the inspector, the server and its thread. The journals stay with the service. */
+/* The journals, the inspector, the server, its path and its thread. The journals stay with the service. */
 static void every_allocation_and_thread_fails_once_at_inspect(void)
 {
-	for (unsigned failing = 1; failing <= 4; failing++) {
+	for (unsigned failing = 1; failing <= 5; failing++) {
 		struct pawl_service *service = service_with(NULL);
 		struct viewer viewer;
 		long threads;
@@ -220,8 +220,8 @@ static void every_allocation_and_thread_fails_once_at_inspect(void)
 		begin_counting(failing);
 		threads = state.threads;
 		error = pawl_service_inspect(service, socket_path());
-		EXPECT_EQ(error, failing == 4 ? -EAGAIN : -ENOMEM);
-		EXPECT_EQ(state.of_thread, failing == 4);
+		EXPECT_EQ(error, failing == 5 ? -EAGAIN : -ENOMEM);
+		EXPECT_EQ(state.of_thread, failing == 5);
 		EXPECT_EQ(state.threads, threads);
 		EXPECT_EQ(connect_to(socket_path()), -ENOENT);
 		EXPECT_EQ(pawl_service_inspect(service, socket_path()), 0);

@@ -597,6 +597,24 @@ static void what_has_taken_the_path_since_is_not_removed(void)
 	unlink(socket_path());
 }
 
+static void a_relative_path_is_removed_after_a_change_of_folder(void)
+{
+	struct pawl_service *service = service_with(NULL);
+	int before = open(".", O_RDONLY | O_DIRECTORY);
+	char folder[64], *name;
+
+	strcpy(folder, socket_path());
+	name = strrchr(folder, '/');
+	*name++ = '\0';
+	EXPECT_EQ(chdir(folder), 0);
+	EXPECT_EQ(pawl_service_inspect(service, name), 0);
+	EXPECT_EQ(mode_of(socket_path()), S_IFSOCK | 0600);
+	EXPECT_EQ(fchdir(before), 0);
+	pawl_service_close(service, NULL);
+	EXPECT_EQ(mode_of(socket_path()), 0);
+	close(before);
+}
+
 /* Viewers that behave badly */
 
 static void every_line_is_answered_once_whatever_it_says(void)
@@ -801,6 +819,7 @@ int main(int argc, char **argv)
 	        TEST(of_several_that_begin_at_once_one_serves),
 	        TEST(a_lock_on_the_folder_is_not_waited_for_for_ever),
 	        TEST(what_has_taken_the_path_since_is_not_removed),
+	        TEST(a_relative_path_is_removed_after_a_change_of_folder),
 	        TEST(every_line_is_answered_once_whatever_it_says),
 	        TEST(bad_viewers_are_no_harm_to_a_good_one),
 	        TEST(stop_ends_the_view_of_those_that_look),
