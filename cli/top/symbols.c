@@ -4,6 +4,7 @@
 #include "snapshot.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <link.h>
@@ -11,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -30,8 +30,8 @@ struct symbols {
 };
 
 struct file {
-	const char *bytes;
-	size_t size;
+	int fd;
+	uint64_t size;
 };
 
 struct symbols *symbols_open(uint64_t process)
@@ -86,92 +86,115 @@ static int open_of(uint64_t process, const char *path)
 	return fd >= 0 ? fd : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 }
 
-static bool map_file(int fd, struct file *file)
+/*
+ * A copy of a part of the file, which is the caller's to free; NULL: the file has no such part. A mapping would end this
+ * process by SIGBUS if the file were truncated meanwhile, as a linker does.
+ */
+static void *read_part(const struct file *file, uint64_t offset, uint64_t size)
 {
-	struct stat status;
-	void *bytes;
+	size_t done = 0;
+	char *bytes;
 
-	if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size <= 0)
-		return false;
-	bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	*file = (struct file){bytes, (size_t)status.st_size};
-	return bytes != MAP_FAILED;
+	if (size == 0 || offset > file->size || size > file->size - offset)
+		return NULL;
+	bytes = malloc(size);
+	while (bytes && done < size) {
+		ssize_t got = pread(file->fd, bytes + done, size - done, (off_t)(offset + done));
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0) {
+			free(bytes);
+			return NULL;
+		}
+		done += (size_t)got;
+	}
+	return bytes;
 }
 
-/* Whether the file has `count` things of this size there, and in place for reading. */
-static bool has(const struct file *file, uint64_t offset, uint64_t count, uint64_t size)
+/* The address that the file's own tables have for an offset in it. */
+static bool address_of_offset(const struct file *file, const ElfW(Ehdr) * header, uint64_t offset,
+                              uint64_t *address)
 {
-	return offset <= file->size && offset % _Alignof(ElfW(Addr)) == 0 &&
-	       (size == 0 || count <= (file->size - offset) / size);
-}
+	ElfW(Phdr) *segments =
+	        read_part(file, header->e_phoff, header->e_phnum * sizeof(*segments));
+	bool found = false;
 
-/* The address that the file's own tables have for a place in it. */
-static bool address_of_offset(const struct file *file, uint64_t offset, uint64_t *address)
-{
-	const ElfW(Ehdr) *header = (const void *)file->bytes;
-	const ElfW(Phdr) * segments;
-
-	if (!has(file, header->e_phoff, header->e_phnum, sizeof(*segments)))
-		return false;
-	segments = (const void *)(file->bytes + header->e_phoff);
-	for (unsigned i = 0; i < header->e_phnum; i++)
+	for (unsigned i = 0; segments && !found && i < header->e_phnum; i++)
 		if (segments[i].p_type == PT_LOAD && offset >= segments[i].p_offset &&
 		    offset - segments[i].p_offset < segments[i].p_filesz) {
 			*address = offset - segments[i].p_offset + segments[i].p_vaddr;
-			return true;
+			found = true;
 		}
-	return false;
+	free(segments);
+	return found;
+}
+
+static bool is_function_at(const ElfW(Sym) * symbol, uint64_t address)
+{
+	return (symbol->st_info & 15) == STT_FUNC && address >= symbol->st_value &&
+	       address - symbol->st_value < (symbol->st_size ? symbol->st_size : 1);
 }
 
 static bool find_in_table(const struct file *file, const ElfW(Shdr) * table,
                           const ElfW(Shdr) * names, uint64_t address, char *name)
 {
-	const ElfW(Sym) *symbols = (const void *)(file->bytes + table->sh_offset);
+	ElfW(Sym) *symbols = read_part(file, table->sh_offset, table->sh_size);
+	char *texts = symbols ? read_part(file, names->sh_offset, names->sh_size) : NULL;
+	bool found = false;
 
-	if (!has(file, table->sh_offset, table->sh_size, 1) || names->sh_offset > file->size ||
-	    names->sh_size > file->size - names->sh_offset)
-		return false;
-	for (uint64_t i = 0; i < table->sh_size / sizeof(*symbols); i++) {
-		const ElfW(Sym) *symbol = &symbols[i];
+	for (uint64_t i = 0; texts && !found && i < table->sh_size / sizeof(*symbols); i++) {
+		uint64_t at = symbols[i].st_name;
 
-		if ((symbol->st_info & 15) == STT_FUNC && address >= symbol->st_value &&
-		    address - symbol->st_value < (symbol->st_size ? symbol->st_size : 1) &&
-		    symbol->st_name < names->sh_size) {
-			const char *text = file->bytes + names->sh_offset + symbol->st_name;
-
+		if (is_function_at(&symbols[i], address) && at < names->sh_size) {
 			snprintf(name, NAME_MAX_TEXT, "%.*s",
-			         (int)strnlen(text, (size_t)(names->sh_size - symbol->st_name)),
-			         text);
-			return *name != '\0';
+			         (int)strnlen(texts + at, (size_t)(names->sh_size - at)),
+			         texts + at);
+			found = *name != '\0';
 		}
 	}
-	return false;
+	free(texts);
+	free(symbols);
+	return found;
 }
 
-static bool find_symbol(const struct file *file, uint64_t address, char *name)
+static bool find_symbol(const struct file *file, const ElfW(Ehdr) * header, uint64_t address,
+                        char *name)
 {
-	const ElfW(Ehdr) *header = (const void *)file->bytes;
-	const ElfW(Shdr) * sections;
+	ElfW(Shdr) *sections =
+	        read_part(file, header->e_shoff, header->e_shnum * sizeof(*sections));
+	bool found = false;
 
-	if (!has(file, header->e_shoff, header->e_shnum, sizeof(*sections)))
-		return false;
-	sections = (const void *)(file->bytes + header->e_shoff);
-	for (unsigned i = 0; i < header->e_shnum; i++)
+	for (unsigned i = 0; sections && !found && i < header->e_shnum; i++)
 		if ((sections[i].sh_type == SHT_SYMTAB || sections[i].sh_type == SHT_DYNSYM) &&
-		    sections[i].sh_link < header->e_shnum &&
-		    find_in_table(file, &sections[i], &sections[sections[i].sh_link], address,
-		                  name))
-			return true;
-	return false;
+		    sections[i].sh_link < header->e_shnum)
+			found = find_in_table(file, &sections[i], &sections[sections[i].sh_link],
+			                      address, name);
+	free(sections);
+	return found;
 }
 
 static bool find_in_file(const struct file *file, uint64_t offset, char *name)
 {
+	ElfW(Ehdr) *header = read_part(file, 0, sizeof(*header));
 	uint64_t address;
+	bool found = header && memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 &&
+	             header->e_ident[EI_CLASS] == NATIVE_CLASS &&
+	             address_of_offset(file, header, offset, &address) &&
+	             find_symbol(file, header, address, name);
 
-	return file->size >= sizeof(ElfW(Ehdr)) && memcmp(file->bytes, ELFMAG, SELFMAG) == 0 &&
-	       file->bytes[EI_CLASS] == NATIVE_CLASS && address_of_offset(file, offset, &address) &&
-	       find_symbol(file, address, name);
+	free(header);
+	return found;
+}
+
+static bool is_regular(struct file *file)
+{
+	struct stat status;
+
+	if (fstat(file->fd, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size < 0)
+		return false;
+	file->size = (uint64_t)status.st_size;
+	return true;
 }
 
 static void find_name(uint64_t process, uint64_t address, char *name)
@@ -179,19 +202,15 @@ static void find_name(uint64_t process, uint64_t address, char *name)
 	char path[PATH_TEXT];
 	struct file file;
 	uint64_t offset = 0;
-	bool found = false;
-	int fd;
+	bool found;
 
 	snprintf(name, NAME_MAX_TEXT, "0x%" PRIx64, address);
 	if (!find_mapping(process, address, path, &offset))
 		return;
-	fd = open_of(process, path);
-	if (fd >= 0 && map_file(fd, &file)) {
-		found = find_in_file(&file, offset, name);
-		munmap((void *)file.bytes, file.size);
-	}
-	if (fd >= 0)
-		close(fd);
+	file.fd = open_of(process, path);
+	found = file.fd >= 0 && is_regular(&file) && find_in_file(&file, offset, name);
+	if (file.fd >= 0)
+		close(file.fd);
 	if (!found)
 		snprintf(name, NAME_MAX_TEXT, "%.90s+0x%" PRIx64, strrchr(path, '/') + 1, offset);
 }
