@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* pawl board: its options, and the token. */
+/* pawl board: its options. */
 #define _POSIX_C_SOURCE 200809L
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-#include <sys/random.h>
-#include <unistd.h>
 
 #include "../commands.h"
+#include "../http/site.h"
 #include "../text/arguments.h"
-#include "http.h"
-
-enum { TOKEN_MIN = 16, TOKEN_MAX = 255, TOKEN_RANDOM = 16 };
+#include "api.h"
 
 static const char help[] =
         "usage: pawl board [OPTION...]\n"
@@ -51,12 +46,9 @@ static const struct option long_options[] = {
 struct arguments {
 	struct server_address server;
 	bool server_given;
-	struct listen_address listen;
-	const char *token_file, *origin;
-	bool origin_loopback;
+	struct site_options site;
 	struct server_tls_files tls;
 	bool write;
-	char token[TOKEN_MAX + 1];
 };
 
 static bool take_server(struct arguments *arguments, const char *option, const char *text)
@@ -70,35 +62,6 @@ static bool take_server(struct arguments *arguments, const char *option, const c
 	return false;
 }
 
-static bool take_listen(struct arguments *arguments, const char *text)
-{
-	char wrong[ADDRESS_TEXT + 100];
-
-	if (listen_address_parse(text, &arguments->listen, wrong, sizeof(wrong)))
-		return true;
-	complain("board: --listen: %s", wrong);
-	return false;
-}
-
-/* As a browser sends it: no path, not even a slash. */
-static bool take_origin(struct arguments *arguments, const char *text)
-{
-	const char *host = strncmp(text, "http://", 7) == 0    ? text + 7
-	                   : strncmp(text, "https://", 8) == 0 ? text + 8
-	                                                       : "";
-
-	if (*host == '\0' || strpbrk(host, "/?#@ ")) {
-		complain("board: --origin is '%s'; expected http://HOST or https://HOST, with a "
-		         "port if "
-		         "need be, and nothing behind it",
-		         text);
-		return false;
-	}
-	arguments->origin = text;
-	arguments->origin_loopback = is_loopback_address(host);
-	return true;
-}
-
 static bool take_option(void *to, int option)
 {
 	struct arguments *arguments = to;
@@ -107,15 +70,17 @@ static bool take_option(void *to, int option)
 	case 's':
 		return take_server(arguments, "--server", optarg);
 	case 'l':
-		return take_listen(arguments, optarg);
+		arguments->site.listen = optarg;
+		return true;
 	case 'w':
 		arguments->write = true;
 		return true;
 	case 't':
-		arguments->token_file = optarg;
+		arguments->site.token_file = optarg;
 		return true;
 	case 'o':
-		return take_origin(arguments, optarg);
+		arguments->site.origin = optarg;
+		return true;
 	case 'a':
 		arguments->tls.ca = optarg;
 		return true;
@@ -128,71 +93,6 @@ static bool take_option(void *to, int option)
 	default:
 		return false;
 	}
-}
-
-/* It is part of an address, so it consists of what needs no encoding there. */
-static bool keep_token(struct arguments *arguments, const char *from, const char *text)
-{
-	size_t size = strlen(text);
-
-	if (size < TOKEN_MIN || size > TOKEN_MAX ||
-	    strspn(text, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-._~") !=
-	            size) {
-		complain("board: the token of %s has %zu bytes, or bytes that it must not have; "
-		         "expected %d "
-		         "to %d letters, digits and -._~",
-		         from, size, TOKEN_MIN, TOKEN_MAX);
-		return false;
-	}
-	memcpy(arguments->token, text, size + 1);
-	return true;
-}
-
-static bool read_token(struct arguments *arguments, const char *path)
-{
-	char line[TOKEN_MAX + 3] = "";
-	FILE *file = fopen(path, "r");
-
-	if (!file || (!fgets(line, sizeof(line), file) && ferror(file))) {
-		complain("board: --token-file '%s' cannot be read: %s", path, strerror(errno));
-		if (file)
-			fclose(file);
-		return false;
-	}
-	fclose(file);
-	line[strcspn(line, "\r\n")] = '\0';
-	return keep_token(arguments, path, line);
-}
-
-static bool make_token(struct arguments *arguments)
-{
-	unsigned char bytes[TOKEN_RANDOM];
-
-	if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes)) {
-		complain("board: no random bytes for a token: %s", strerror(errno));
-		return false;
-	}
-	for (size_t i = 0; i < sizeof(bytes); i++)
-		snprintf(arguments->token + 2 * i, 3, "%02x", bytes[i]);
-	return true;
-}
-
-/*
- * None is needed on loopback, where a token is asked for only if one is given. A proxy that others reach is as good as a
- * port that they reach.
- */
-static bool find_token(struct arguments *arguments, bool *made)
-{
-	const char *given = getenv("PAWL_BOARD_TOKEN");
-	bool needed = !arguments->listen.loopback ||
-	              (arguments->origin && !arguments->origin_loopback);
-
-	if (arguments->token_file)
-		return read_token(arguments, arguments->token_file);
-	if (given && *given)
-		return keep_token(arguments, "$PAWL_BOARD_TOKEN", given);
-	*made = needed;
-	return !needed || make_token(arguments);
 }
 
 static bool find_server(struct arguments *arguments)
@@ -225,20 +125,13 @@ static bool find_server(struct arguments *arguments)
 	return true;
 }
 
-/* An address that a browser can open: who listens everywhere is known by the machine's name. */
-static void show_address(const struct board *board)
+static void show_address(const struct site *site)
 {
-	bool everywhere =
-	        strcmp(board->listen.host, "0.0.0.0") == 0 || strcmp(board->listen.host, "::") == 0;
-	char name[ADDRESS_TEXT] = "localhost", address[ADDRESS_TEXT + 16];
+	const struct board *board = site->arg;
+	char url[URL_TEXT];
 
-	if (everywhere)
-		gethostname(name, sizeof(name) - 1);
-	host_port_text(everywhere ? name : board->listen.host, board->listen.port, address,
-	               sizeof(address));
-	printf("pawl board: %s%s/%s%s shows %s, %s\n", board->origin ? "" : "http://",
-	       board->origin ? board->origin : address, board->token_made ? "#token=" : "",
-	       board->token_made ? board->token : "", board->server_text,
+	site_url(site, url);
+	printf("pawl board: %s shows %s, %s\n", url, board->server_text,
 	       board->write ? "and may write" : "read-only");
 	fflush(stdout);
 	if (!server_ready(board->server))
@@ -248,9 +141,15 @@ static void show_address(const struct board *board)
 
 int command_board(int argc, char **argv)
 {
-	struct arguments arguments = {
-	        .listen = {.host = "127.0.0.1", .port = 8379, .loopback = true}};
+	struct arguments arguments = {.write = false};
 	struct board board = {0};
+	struct site site = {.command = "board",
+	                    .page = &board_page,
+	                    .path = "/api",
+	                    .method = EVHTTP_REQ_POST,
+	                    .header = "X-Pawl-Board",
+	                    .answer = board_answer,
+	                    .arg = &board};
 	int code = take_options(argc, argv, long_options, help, take_option, &arguments);
 
 	if (code >= 0)
@@ -260,18 +159,16 @@ int command_board(int argc, char **argv)
 		         argv[optind]);
 		return EXIT_USAGE;
 	}
-	if (!find_server(&arguments) || !find_token(&arguments, &board.token_made))
+	if (!find_server(&arguments) ||
+	    !site_prepare(&site, &arguments.site, "127.0.0.1:8379", "PAWL_BOARD_TOKEN"))
 		return EXIT_USAGE;
-	board.listen = arguments.listen;
-	board.token = arguments.token[0] ? arguments.token : NULL;
-	board.origin = arguments.origin;
 	board.write = arguments.write;
 	board.database = arguments.server.database;
 	server_address_text(&arguments.server, board.server_text, sizeof(board.server_text));
 	board.server = server_new(&arguments.server, &arguments.tls);
 	if (!board.server)
 		return EXIT_USAGE;
-	code = http_serve(&board, show_address);
+	code = site_serve(&site, show_address);
 	server_free(board.server);
 	return code;
 }

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "address.h"
+#include "../text/address.h"
 
 enum { READS = false, WRITES = true, SHORT = 512, LONG = 1 << 18, LONGEST = 1 << 20 };
 

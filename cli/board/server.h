@@ -10,7 +10,7 @@
 #include <hiredis/hiredis.h>
 #include <stdbool.h>
 
-#include "address.h"
+#include "../text/address.h"
 
 struct server_tls_files {
 	const char *ca, *certificate, *key; /* NULL: not given */

@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The bridge to the server, and the bytes that come over it. A string of the server is a string of bytes here: each
 // character is one byte, U+0000 to U+00FF. bytesOf() and textOf() are the way in and out.
-
-let token = sessionStorage.getItem("pawl-token") ?? "";
-
-export function setToken(text) {
-	token = text;
-	sessionStorage.setItem("pawl-token", text);
-}
+import { authorization } from "./token.js";
 
 export const encode = (bytes) =>
 	String(bytes).replace(/[^A-Za-z0-9_.~-]/g, (c) => "%" + c.charCodeAt(0).toString(16).padStart(2, "0"));
@@ -56,7 +50,7 @@ export async function ask(requests) {
 	try {
 		response = await fetch("api", {
 			method: "POST",
-			headers: { "X-Pawl-Board": "1", ...(token && { Authorization: `Bearer ${token}` }) },
+			headers: { "X-Pawl-Board": "1", ...authorization() },
 			body: requests.map((words) => words.map(encode).join(" ")).join("\n"),
 			signal: AbortSignal.timeout(15000),
 		});

@@ -2,12 +2,13 @@
 // Which part of it all is shown, and the questions of each second. One POST a second asks for everything that is shown;
 // none is sent while the tab is hidden.
 import * as actions from "./actions.js";
-import { ask, Away, bytesOf, decode, encode, Refused, setToken, textOf } from "./bridge.js";
+import { ask, Away, bytesOf, decode, encode, Refused, textOf } from "./bridge.js";
 import { drawChart, fillChart, firstMinute, MINUTES, minutes } from "./histogram.js";
 import { fillMetrics } from "./metrics.js";
 import * as known from "./queues.js";
 import { $, bytes, clock, duration, facts, make, minute, number, put, relative, show, sync } from "./show.js";
 import * as tasks from "./tasks.js";
+import { setToken, takeTokenFromAddress } from "./token.js";
 
 const PERIOD = 1000; // ms between two questions
 const STEPS = 20; // steps of the search for queues in a period
@@ -29,11 +30,7 @@ const opened = new Set(); // groups whose shards are shown in the list
 const now = () => Date.now() + (offset ?? 0);
 
 function readAddress() {
-	const token = /^#token=([\w.~-]+)$/.exec(location.hash);
-	if (token) {
-		setToken(token[1]);
-		history.replaceState(null, "", "#/");
-	}
+	takeTokenFromAddress();
 	const parts = /^#\/(queue|group)\/(.*)$/.exec(location.hash);
 	scope = parts ? { kind: parts[1], name: decode(parts[2]) } : { kind: "all", name: "" };
 	if (scope.kind === "queue") known.know(scope.name, now());

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-# cmake -DTARGET=FILE.c "-DFILES=FILE;FILE..." -P embed.cmake: the files as arrays of C; the first is the page itself.
+# cmake -DTARGET=FILE.c -DNAME=NAME "-DFILES=FILE;FILE..." -P embed.cmake: the files as a `struct page` of this name; the first
+# file is the page itself.
 set(types .html text/html .css text/css .js text/javascript .svg image/svg+xml)
 set(arrays "")
 set(rows "")
@@ -20,5 +21,5 @@ foreach(file IN LISTS FILES)
   string(APPEND rows "\t{\"/${name}\", \"${type}; charset=utf-8\", file_${number}, sizeof(file_${number})},\n")
   math(EXPR number "${number} + 1")
 endforeach()
-file(WRITE ${TARGET} "#include \"page.h\"\n\n${arrays}\nconst struct page_file page_files[] = {\n${rows}};\n"
-  "const size_t page_file_count = ${number};\n")
+file(WRITE ${TARGET} "#include \"page.h\"\n\n${arrays}\nstatic const struct page_file files[] = {\n${rows}};\n"
+  "const struct page ${NAME} = {files, ${number}};\n")

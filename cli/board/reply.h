@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Replies of the server as JSON. Keys, ids and payloads are bytes, and need not be text: so each byte becomes a character,
- * U+0000 to U+00FF, and the page makes text of it. What is sent is ASCII.
- */
-#ifndef PAWL_CLI_BOARD_JSON_H
-#define PAWL_CLI_BOARD_JSON_H
+/* Replies of the server as JSON. Keys, ids and payloads are bytes, as json_string() writes them; the page makes text of them. */
+#ifndef PAWL_CLI_BOARD_REPLY_H
+#define PAWL_CLI_BOARD_REPLY_H
 
 #include <event2/buffer.h>
 #include <hiredis/hiredis.h>
-
-void json_string(struct evbuffer *to, const char *bytes, size_t size);
 
 /*
  * Strings as strings, integers as numbers, nil as null, lists as lists, an error as {"error": text}. A string of more than

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Where the server is, and where the page is served: what people write, taken apart. */
-#ifndef PAWL_CLI_BOARD_ADDRESS_H
-#define PAWL_CLI_BOARD_ADDRESS_H
+/* Addresses as people write them: of a Redis or Valkey server, and of a page. */
+#ifndef PAWL_CLI_ADDRESS_H
+#define PAWL_CLI_ADDRESS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+#define _POSIX_C_SOURCE 200809L
+#include "api.h"
+
+#include <event2/buffer.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../http/json.h"
+#include "../http/site.h"
+#include "reply.h"
+#include "requests.h"
+
+enum { LINES_MAX = 4096, REPLY_MAX = 1 << 24 };
+
+struct batch {
+	struct request *requests;
+	size_t count;
+	int code; /* of the refusal */
+	char wrong[256];
+};
+
+static bool add_line(struct batch *batch, const struct board *board, char *line, size_t size)
+{
+	struct request *request = &batch->requests[batch->count++];
+	char why[200];
+
+	batch->code = HTTP_BADREQUEST;
+	if (request_read(request, line, size, why, sizeof(why))) {
+		snprintf(batch->wrong, sizeof(batch->wrong), "line %zu: %s", batch->count, why);
+		return false;
+	}
+	if (request->kind->write && !board->write) {
+		batch->code = 403;
+		snprintf(batch->wrong, sizeof(batch->wrong),
+		         "line %zu: '%s' writes, and this page only reads; start it with --write",
+		         batch->count, request->kind->name);
+		return false;
+	}
+	return true;
+}
+
+static bool read_batch(struct batch *batch, const struct board *board, char *text, size_t size)
+{
+	char *end = text + size;
+
+	while (text < end) {
+		char *newline = memchr(text, '\n', (size_t)(end - text));
+		char *stop = newline ? newline : end;
+
+		if (batch->count == LINES_MAX) {
+			batch->code = 413;
+			snprintf(batch->wrong, sizeof(batch->wrong), "more than %d lines",
+			         LINES_MAX);
+			return false;
+		}
+		if (!add_line(batch, board, text, (size_t)(stop - text)))
+			return false;
+		text = stop + 1;
+	}
+	return true;
+}
+
+static void begin_answer(struct evbuffer *body, const struct board *board)
+{
+	evbuffer_add_printf(body, "{\"write\":%s,\"database\":%d,\"server\":",
+	                    board->write ? "true" : "false", board->database);
+	json_string(body, board->server_text, strlen(board->server_text));
+}
+
+/* All are sent, and then all replies are read: one round trip. */
+static bool run_batch(const struct batch *batch, struct server *server, struct evbuffer *body)
+{
+	for (size_t i = 0; i < batch->count; i++) {
+		struct request *request = &batch->requests[i];
+
+		if (!server_send(server, request->argc, request->argv, request->sizes))
+			return false;
+	}
+	evbuffer_add_printf(body, ",\"replies\":[");
+	for (size_t i = 0; i < batch->count; i++) {
+		redisReply *reply = server_reply(server);
+
+		if (!reply)
+			return false;
+		evbuffer_add_printf(body, "%s", i > 0 ? "," : "");
+		if (evbuffer_get_length(body) < REPLY_MAX)
+			json_reply(body, reply, batch->requests[i].kind->longest);
+		else
+			evbuffer_add_printf(body, "{\"error\":\"too much was asked for at once\"}");
+		freeReplyObject(reply);
+	}
+	evbuffer_add_printf(body, "]}\n");
+	return true;
+}
+
+static bool only_reads(const struct batch *batch)
+{
+	for (size_t i = 0; i < batch->count; i++)
+		if (batch->requests[i].kind->write)
+			return false;
+	return true;
+}
+
+static void restart_answer(struct evbuffer *body, const struct board *board)
+{
+	evbuffer_drain(body, evbuffer_get_length(body));
+	begin_answer(body, board);
+}
+
+/*
+ * A server closes connections that were idle for long, and those from before a restart are closed too. So what only reads is
+ * asked once more on a fresh one; what writes may have been done already.
+ */
+static bool try_batch(const struct batch *batch, struct board *board, struct evbuffer *body)
+{
+	restart_answer(body, board);
+	if (server_ready(board->server) && run_batch(batch, board->server, body))
+		return true;
+	restart_answer(body, board);
+	return server_closed(board->server) && only_reads(batch) && server_ready(board->server) &&
+	       run_batch(batch, board->server, body);
+}
+
+static void answer_batch(struct evhttp_request *http, const struct batch *batch,
+                         struct board *board, struct evbuffer *body)
+{
+	int code = HTTP_OK;
+
+	if (!try_batch(batch, board, body)) {
+		const char *why = server_wrong(board->server);
+
+		restart_answer(body, board);
+		evbuffer_add_printf(body, ",\"away\":");
+		json_string(body, why, strlen(why));
+		evbuffer_add_printf(body, "}\n");
+		code = HTTP_SERVUNAVAIL;
+	}
+	site_answer(http, code, "application/json", body);
+}
+
+void board_answer(struct evhttp_request *http, void *arg)
+{
+	struct board *board = arg;
+	struct evbuffer *in = evhttp_request_get_input_buffer(http), *body = evbuffer_new();
+	struct batch batch = {.requests = calloc(LINES_MAX, sizeof(*batch.requests))};
+	size_t size = evbuffer_get_length(in);
+	char *text = size > 0 ? (char *)evbuffer_pullup(in, -1) : NULL;
+
+	if (!body || !batch.requests || (size > 0 && !text))
+		site_refuse(http, HTTP_INTERNAL, "out of memory");
+	else if (!read_batch(&batch, board, text, size))
+		site_refuse(http, batch.code, batch.wrong);
+	else
+		answer_batch(http, &batch, board, body);
+	free(batch.requests);
+	if (body)
+		evbuffer_free(body);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* The files of a page, which embed.cmake puts into the command. */
+#ifndef PAWL_CLI_HTTP_PAGE_H
+#define PAWL_CLI_HTTP_PAGE_H
+
+#include <stddef.h>
+
+struct page_file {
+	const char *path; /* in the address: "/main.js" */
+	const char *type;
+	const unsigned char *bytes;
+	size_t size;
+};
+
+struct page {
+	const struct page_file *files;
+	size_t file_count;
+};
+
+extern const struct page board_page, top_page;
+
+#endif

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+// The token, if the page asks for one: it comes with the address once, or is typed, and lasts as long as the tab.
+
+let token = sessionStorage.getItem("pawl-token") ?? "";
+
+export function setToken(text) {
+	token = text;
+	sessionStorage.setItem("pawl-token", text);
+}
+
+// Headers of a request.
+export const authorization = () => (token ? { Authorization: `Bearer ${token}` } : {});
+
+// "#token=..." is kept, and removed from the address.
+export function takeTokenFromAddress() {
+	const found = /^#token=([\w.~-]+)$/.exec(location.hash);
+	if (!found) return;
+	setToken(found[1]);
+	history.replaceState(null, "", "#/");
+}
