@@ -18,7 +18,7 @@ _pawl() {
 	demo) options='--count --seconds --workers --seed --inspect --help' ;;
 	explain) options='--tick --wheel-size --start --svg --help' ;;
 	run) options='--exec --jobs --replay --speed --zone --strict --help' ;;
-	top) options='--once --json --interval --help' ;;
+	top) options='--once --json --interval --page --listen --token-file --origin --help' ;;
 	esac
 	case $before in
 	--svg | --inspect | --token-file | --tls-ca | --tls-cert | --tls-key) COMPREPLY=($(compgen -f -- "$word")) && return ;;

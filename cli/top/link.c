@@ -12,7 +12,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { PATIENCE = 10, ANSWER_MAX = 1 << 26 }; /* seconds; bytes */
+enum { ANSWER_MAX = 1 << 26 }; /* bytes */
 
 __attribute__((format(printf, 2, 3))) static bool fail(struct link *link, const char *format, ...)
 {
@@ -24,20 +24,29 @@ __attribute__((format(printf, 2, 3))) static bool fail(struct link *link, const 
 	return false;
 }
 
-bool link_open(struct link *link, const char *path)
+bool link_fits(struct link *link, const char *path)
 {
-	const struct timeval patience = {.tv_sec = PATIENCE};
+	size_t most = sizeof(((struct sockaddr_un *)NULL)->sun_path) - 1;
+
+	if (strlen(path) <= most)
+		return true;
+	return fail(link, "the path has %zu bytes; that of a socket has at most %zu: '%.99s'",
+	            strlen(path), most, path);
+}
+
+bool link_open(struct link *link, const char *path, unsigned seconds)
+{
+	const struct timeval patience = {.tv_sec = seconds};
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 
-	*link = (struct link){.fd = -1};
-	if (strlen(path) >= sizeof(address.sun_path))
-		return fail(link,
-		            "the path has %zu bytes; that of a socket has at most %zu: '%.99s'",
-		            strlen(path), sizeof(address.sun_path) - 1, path);
+	*link = (struct link){.fd = -1, .seconds = seconds};
+	if (!link_fits(link, path))
+		return false;
 	strcpy(address.sun_path, path);
 	link->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (link->fd >= 0 &&
 	    setsockopt(link->fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) == 0 &&
+	    setsockopt(link->fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) == 0 &&
 	    connect(link->fd, (const struct sockaddr *)&address, sizeof(address)) == 0)
 		return true;
 	return fail(link, "cannot connect to '%s': %s%s", path, strerror(errno),
@@ -73,7 +82,7 @@ static bool fail_at_end(struct link *link, const char *path, ssize_t size)
 		            "viewers already",
 		            path);
 	if (errno == EAGAIN || errno == EWOULDBLOCK)
-		return fail(link, "'%s' has not answered for %d seconds", path, PATIENCE);
+		return fail(link, "'%s' has not answered for %u seconds", path, link->seconds);
 	return fail(link, "'%s' does not answer: %s", path, strerror(errno));
 }
 

@@ -7,14 +7,18 @@
 #include <stddef.h>
 
 struct link {
-	int fd;
+	int fd; /* -1: not connected */
+	unsigned seconds;
 	char *text; /* the last answer, with a zero in place of its newline */
 	size_t size, room;
 	char wrong[256];
 };
 
-/* False: `wrong` says why, with the path. */
-bool link_open(struct link *link, const char *path);
+/* Whether a socket can have this path. False: `wrong` says why. */
+bool link_fits(struct link *link, const char *path);
+
+/* Connect; calls wait for at most so many seconds. False: `wrong` says why, with the path. */
+bool link_open(struct link *link, const char *path, unsigned seconds);
 
 /* Ask, and wait for the answer: it is in `text`. False: there is none, and `wrong` says why. */
 bool link_ask(struct link *link, const char *path);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pawl top: what goes on in a service that is inspected, once a second. */
+/* pawl top: its options, and the view in a terminal. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <inttypes.h>
@@ -16,7 +16,10 @@
 #include "../commands.h"
 #include "../text/arguments.h"
 #include "draw.h"
-#include "link.h"
+#include "program.h"
+#include "serve.h"
+
+enum { ANSWER_SECONDS = 10 };
 
 #define MINUTE_NS  UINT64_C(60000000000)
 #define SCREEN_ON  "\033[?1049h\033[?25l\033[?7l" /* another screen, no cursor, no wrapping */
@@ -34,19 +37,32 @@ static const char help[] =
         "  --json             the snapshots as they are, a line each, with the functions'\n"
         "                     names added\n"
         "  --interval S       seconds from one to the next, 0.1 to 3600 (default 1)\n"
+        "  --page             serve a page for a browser, until SIGINT or SIGTERM; its\n"
+        "                     /snapshot.json is a snapshot as with --json\n"
+        "  --listen ADDRESS   ADDRESS:PORT of the page, port 0 for any; default\n"
+        "                     127.0.0.1:8380. Other than loopback needs a token\n"
+        "  --token-file FILE  its first line is the token; default $PAWL_TOP_TOKEN, else\n"
+        "                     one is made where it is needed, and printed\n"
+        "  --origin URL       behind a proxy: as what browsers know the page; other than\n"
+        "                     loopback needs a token\n"
         "  --help             this text\n";
 
 static const struct option options[] = {
         {"once", no_argument, NULL, 'o'},
         {"json", no_argument, NULL, 'j'},
         {"interval", required_argument, NULL, 'i'},
+        {"page", no_argument, NULL, 'p'},
+        {"listen", required_argument, NULL, 'l'},
+        {"token-file", required_argument, NULL, 't'},
+        {"origin", required_argument, NULL, 'g'},
         {"help", no_argument, NULL, 'h'},
         {0},
 };
 
 struct arguments {
-	bool once, json;
+	bool once, json, page, interval_given;
 	double interval;
+	struct serve_options page_options;
 	const char *path;
 };
 
@@ -61,7 +77,20 @@ static bool take_option(void *to, int option)
 	case 'j':
 		arguments->json = true;
 		return true;
+	case 'p':
+		arguments->page = true;
+		return true;
+	case 'l':
+		arguments->page_options.listen = optarg;
+		return true;
+	case 't':
+		arguments->page_options.token_file = optarg;
+		return true;
+	case 'g':
+		arguments->page_options.origin = optarg;
+		return true;
 	case 'i':
+		arguments->interval_given = true;
 		return argument_decimal("--interval", optarg, 0.1, 3600, &arguments->interval);
 	default:
 		return false;
@@ -131,27 +160,6 @@ static void history_add(struct history *history, struct snapshot *snapshot)
 	history->taken[history->count++] = (struct taken){snapshot, now};
 }
 
-/* NULL: link->wrong says why. */
-static struct snapshot *ask(struct link *link, const char *path)
-{
-	struct snapshot *snapshot = malloc(sizeof(*snapshot));
-
-	if (!snapshot) {
-		snprintf(link->wrong, sizeof(link->wrong), "no memory for a snapshot");
-		return NULL;
-	}
-	if (link_ask(link, path)) {
-		if (snapshot_read(snapshot, link->text))
-			return snapshot;
-		snprintf(link->wrong, sizeof(link->wrong),
-		         "what '%s' answers is no snapshot of a service, or is of another version "
-		         "of pawl: %.40s",
-		         path, link->text);
-	}
-	free(snapshot);
-	return NULL;
-}
-
 static struct drawing drawing_of(const struct history *history, struct symbols *symbols)
 {
 	const struct taken *now = &history->taken[history->count - 1];
@@ -165,34 +173,6 @@ static struct drawing drawing_of(const struct history *history, struct symbols *
 		drawing.minute_ns = now->at_ns - history->taken[0].at_ns;
 	}
 	return drawing;
-}
-
-static void add_name(struct symbols *symbols, uint64_t address, bool *first)
-{
-	const char *name = symbols_name(symbols, address);
-
-	if (address == 0)
-		return;
-	printf("%s\"0x%" PRIx64 "\":\"", *first ? "" : ",", address);
-	for (; *name; name++)
-		printf(*name == '"' || *name == '\\' ? "\\%c" : "%c", *name);
-	putchar('"');
-	*first = false;
-}
-
-/* {"pawl":...} with one member more: {"pawl":...,"names":{"0x1234":"expire"}} */
-static void print_json(const struct link *link, const struct snapshot *snapshot,
-                       struct symbols *symbols)
-{
-	bool first = true;
-
-	printf("%.*s,\"names\":{", (int)(strrchr(link->text, '}') - link->text), link->text);
-	for (unsigned i = 0; i < snapshot->function_count; i++)
-		add_name(symbols, snapshot->functions[i].address, &first);
-	if (snapshot->slowest_address)
-		add_name(symbols, snapshot->slowest_address, &first);
-	puts("}}");
-	fflush(stdout);
 }
 
 static unsigned rows_of(int fd)
@@ -261,40 +241,28 @@ static bool wait_until(uint64_t until_ns, bool keys, bool *paused)
 
 struct session {
 	const struct arguments *arguments;
-	struct link link;
+	struct program program;
 	struct history history;
-	struct symbols *symbols;
 };
-
-static bool find_symbols(struct session *session, const struct snapshot *snapshot)
-{
-	if (!session->symbols)
-		session->symbols = symbols_open(snapshot->process);
-	if (!session->symbols)
-		snprintf(session->link.wrong, sizeof(session->link.wrong), "no memory for names");
-	return session->symbols;
-}
 
 static bool next_snapshot(struct session *session)
 {
-	struct snapshot *snapshot = ask(&session->link, session->arguments->path);
+	struct snapshot *snapshot = program_ask(&session->program);
 
-	if (!snapshot || !find_symbols(session, snapshot)) {
-		free(snapshot);
-		return false;
-	}
-	history_add(&session->history, snapshot);
-	return true;
+	if (snapshot)
+		history_add(&session->history, snapshot);
+	return snapshot;
 }
 
 static void show(struct session *session, bool live, bool paused)
 {
-	struct drawing drawing = drawing_of(&session->history, session->symbols);
+	struct drawing drawing = drawing_of(&session->history, session->program.symbols);
 
 	drawing.paused = paused;
-	if (session->arguments->json)
-		print_json(&session->link, drawing.now, session->symbols);
-	else if (live)
+	if (session->arguments->json) {
+		program_write_json(&session->program, drawing.now, stdout);
+		fflush(stdout);
+	} else if (live)
 		show_frame(&drawing);
 	else
 		draw(&drawing, stdout);
@@ -334,10 +302,44 @@ static int run(struct session *session)
 	return fine ? EXIT_FINE : EXIT_FAULT;
 }
 
+/* What does not go together. */
+static bool fit_together(const struct arguments *arguments)
+{
+	const struct serve_options *page = &arguments->page_options;
+
+	if (arguments->page && (arguments->once || arguments->json || arguments->interval_given)) {
+		complain("top: --page is given with %s; expected none of --once, --json and "
+		         "--interval",
+		         arguments->once   ? "--once"
+		         : arguments->json ? "--json"
+		                           : "--interval");
+		return false;
+	}
+	if (!arguments->page && (page->listen || page->token_file || page->origin)) {
+		complain("top: %s is given without --page; it is the page's",
+		         page->listen       ? "--listen"
+		         : page->token_file ? "--token-file"
+		                            : "--origin");
+		return false;
+	}
+	return true;
+}
+
+static int show_in_terminal(const struct arguments *arguments)
+{
+	struct session session = {.arguments = arguments, .program.path = arguments->path};
+	int code = program_connect(&session.program, ANSWER_SECONDS) ? run(&session) : EXIT_USAGE;
+
+	if (code != EXIT_FINE)
+		complain("top: %s", session.program.link.wrong);
+	program_disconnect(&session.program);
+	history_free(&session.history);
+	return finish_output(code);
+}
+
 int command_top(int argc, char **argv)
 {
 	struct arguments arguments = {.interval = 1};
-	struct session session = {.arguments = &arguments};
 	int code = take_options(argc, argv, options, help, take_option, &arguments);
 
 	if (code >= 0)
@@ -347,12 +349,9 @@ int command_top(int argc, char **argv)
 		         optind == argc ? "SOCKET is missing" : "there are too many arguments");
 		return EXIT_USAGE;
 	}
+	if (!fit_together(&arguments))
+		return EXIT_USAGE;
 	arguments.path = argv[optind];
-	code = link_open(&session.link, arguments.path) ? run(&session) : EXIT_USAGE;
-	if (code != EXIT_FINE)
-		complain("top: %s", session.link.wrong);
-	link_close(&session.link);
-	history_free(&session.history);
-	symbols_close(session.symbols);
-	return finish_output(code);
+	return arguments.page ? serve_page(arguments.path, &arguments.page_options)
+	                      : show_in_terminal(&arguments);
 }

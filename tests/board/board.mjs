@@ -1,39 +1,19 @@
 // SPDX-License-Identifier: MIT
-// What the tests of the page share: a server with the module, a board before it, and a page in a real browser.
+// What the tests of pawl board share beyond ../http/browser.mjs: a server with the module, and a board before it. In the environment:
 //
-//	node --test FILE, with these in the environment:
-//	BOARD_COMMAND    the pawl command
-//	BOARD_ARTEFACTS  a folder for screenshots
-//	BOARD_MODULES    the folder that has playwright-core
-//	BOARD_HANG       ms after which something counts as hung, 120000 unless told
-//	PAWL_MODULE      pawl.so
-//	PAWL_SERVER      the server's binary, redis-server unless told; its client stands beside it
-import assert from "node:assert/strict";
+//	PAWL_MODULE     pawl.so
+//	PAWL_SERVER     the server's binary, redis-server unless told; its client stands beside it
 import { execFileSync, spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { createRequire } from "node:module";
+import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 
-const { BOARD_COMMAND, BOARD_ARTEFACTS, BOARD_MODULES, PAWL_MODULE } = process.env;
+import { HANG, Site, until } from "../http/browser.mjs";
+
+const { PAWL_MODULE } = process.env;
 const SERVER = process.env.PAWL_SERVER || "redis-server";
 const CLI = process.env.PAWL_CLI || SERVER.replace(/-server$/, "-cli");
-const { chromium } = createRequire(join(BOARD_MODULES, "node_modules", "x.js"))("playwright-core");
-
-export const HANG = Number(process.env.BOARD_HANG ?? 120000); // however slow the machine is
-export const DESKTOP = { width: 1280, height: 800 };
-export const PHONE = { width: 390, height: 844 };
-
-const browser = await chromium.launch({
-	executablePath: "/usr/bin/chromium",
-	args: ["--disable-lcd-text", ...(process.getuid() === 0 ? ["--no-sandbox"] : [])],
-	timeout: HANG,
-});
-after(() => browser.close());
-mkdirSync(BOARD_ARTEFACTS, { recursive: true });
 
 function freePort() {
 	return new Promise((done) => {
@@ -42,14 +22,6 @@ function freePort() {
 			probe.close(() => done(port));
 		});
 	});
-}
-
-async function until(condition, what) {
-	const end = Date.now() + HANG;
-	while (!(await condition())) {
-		assert.ok(Date.now() < end, `still not so: ${what}`);
-		await sleep(20);
-	}
 }
 
 // A server with the module; its data outlives a restart.
@@ -107,72 +79,7 @@ export class Server {
 }
 
 // `pawl board` before that server.
-export class Board {
-	static async start(server, ...options) {
-		const board = new Board();
-		const { listen = "127.0.0.1:0", env = {} } = typeof options.at(-1) === "object" ? options.pop() : {};
-		board.process = spawn(BOARD_COMMAND, ["board", "--server", `127.0.0.1:${server.port}`, "--listen", listen, ...options], {
-			env: { ...process.env, ...env },
-			stdio: ["ignore", "pipe", "inherit"],
-		});
-		board.gone = new Promise((done) => board.process.once("exit", done));
-		board.said = await new Promise((done) => board.process.stdout.once("data", (data) => done(String(data))));
-		board.port = Number(/:(\d+)\//.exec(board.said)[1]);
-		board.token = /#token=(\w+)/.exec(board.said)?.[1];
-		board.url = `http://127.0.0.1:${board.port}/`;
-		return board;
-	}
-
-	async stop() {
-		this.process.kill("SIGTERM");
-		assert.equal(await this.gone, 0);
-	}
-}
-
-// Run `use` with a page of its own. An error in the page, or a request to anywhere else, fails the test; what the browser
-// says of answers that `expected` matches does not.
-export async function withPage(board, use, { path = "", viewport = DESKTOP, expected = /^$/, ...options } = {}) {
-	const context = await browser.newContext({ viewport, ...options });
-	const page = await context.newPage();
-	const wrong = [];
-	page.setDefaultTimeout(HANG);
-	page.on("pageerror", (error) => wrong.push(error.stack));
-	page.on("console", (message) => message.type() === "error" && !expected.test(message.text()) && wrong.push(message.text()));
-	page.on("dialog", (dialog) => wrong.push(`a dialog: ${dialog.message()}`));
-	page.on("request", (request) => request.url().startsWith(board.url) || wrong.push(`requested ${request.url()}`));
-	await page.goto(board.url + path);
-	try {
-		await use(page);
-	} finally {
-		await context.close();
-	}
-	assert.deepEqual(wrong, []);
-}
-
-// Until the element has this text; a regular expression, or all of it.
-export async function expectText(page, selector, text) {
-	try {
-		await page.waitForFunction(
-			([where, wanted, flags]) => {
-				const element = document.querySelector(where);
-				const found = element?.checkVisibility() ? element.textContent.trim() : null;
-				return found !== null && (flags === null ? found === wanted : new RegExp(wanted, flags).test(found));
-			},
-			text instanceof RegExp ? [selector, text.source, text.flags] : [selector, text, null],
-		);
-	} catch (error) {
-		const found = await page.locator(selector).allTextContents();
-		throw new Error(`${selector} is ${JSON.stringify(found)}; expected ${text}`, { cause: error });
-	}
-}
-
-export const hidden = (page, selector) => page.waitForSelector(selector, { state: "hidden" });
-
-// Until so many answers have come: what is shown is not older than the first of them.
-export async function polled(page, times = 2) {
-	for (let i = 0; i < times; i++) await page.waitForResponse((response) => response.url().endsWith("/api"));
-}
-
-export async function screenshot(page, name, options = {}) {
-	await page.screenshot({ path: join(BOARD_ARTEFACTS, `${name}.png`), ...options });
+export function startBoard(server, ...options) {
+	const { listen = "127.0.0.1:0", env = {} } = typeof options.at(-1) === "object" ? options.pop() : {};
+	return Site.start(["board", "--server", `127.0.0.1:${server.port}`, "--listen", listen, ...options], env);
 }

@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
 
-import { Board, DESKTOP, expectText, hidden, PHONE, polled, screenshot, Server, withPage } from "./board.mjs";
+import { DESKTOP, expectNoSidewaysScrolling, expectText, hidden, PHONE, polled, screenshot, setHidden, withPage } from "../http/browser.mjs";
+import { Server, startBoard } from "./board.mjs";
 
 const HOUR = 3600000;
 const CLICK = '<img src=x onerror="document.title=\'owned\'">';
@@ -15,8 +16,8 @@ let writer; // one with --write
 
 before(async () => {
 	server = await Server.start();
-	reader = await Board.start(server);
-	writer = await Board.start(server, "--write");
+	reader = await startBoard(server);
+	writer = await startBoard(server, "--write");
 });
 after(async () => {
 	await reader.stop();
@@ -45,11 +46,6 @@ async function row(page, id) {
 }
 
 const openTab = (page, name) => page.getByRole("tab", { name: new RegExp(`^${name}`) }).click();
-
-// No word is outside of what can be seen.
-async function expectNoSidewaysScrolling(page) {
-	assert.equal(await page.evaluate(() => document.documentElement.scrollWidth > innerWidth), false);
-}
 
 describe("what it shows", () => {
 	test("queues with counts by state, and their sums", async () => {
@@ -290,7 +286,7 @@ describe("what it shows", () => {
 
 	test("a server without the module is told so", async () => {
 		const bare = await Server.start({ module: false });
-		const board = await Board.start(bare);
+		const board = await startBoard(bare);
 		await withPage(board, (page) => expectText(page, "#banner", "This server has not loaded the module pawl.so."));
 		await board.stop();
 		await bare.stop();
@@ -374,7 +370,7 @@ describe("what it lets nobody do", () => {
 describe("the token", () => {
 	test("a wrong one is refused, the right one is taken and remembered, and not shown in the address", async () => {
 		server.call("PAWL.PUT", "mail", HOUR, "x");
-		const board = await Board.start(server, { listen: "0.0.0.0:0" });
+		const board = await startBoard(server, { listen: "0.0.0.0:0" });
 		assert.match(board.token, /^[0-9a-f]{32}$/);
 		await withPage(
 			board,
@@ -555,7 +551,7 @@ describe("when something is away", () => {
 
 	test("a board that has ended is told", async () => {
 		server.call("PAWL.PUT", "mail", HOUR, "x");
-		const board = await Board.start(server);
+		const board = await startBoard(server);
 		await withPage(
 			board,
 			async (page) => {
@@ -572,21 +568,15 @@ describe("when something is away", () => {
 		server.call("PAWL.PUT", "mail", HOUR, "x");
 		await withPage(reader, async (page) => {
 			await expectText(page, tile("waiting"), "1");
-			// What the browser does with a tab that goes into the background.
-			const setHidden = (value) =>
-				page.evaluate((hidden) => {
-					Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
-					document.dispatchEvent(new Event("visibilitychange"));
-				}, value);
 			await polled(page);
-			await setHidden(true);
+			await setHidden(page, true);
 			await page.waitForFunction(() => document.body.dataset.asking === "no"); // what was on its way may come
 			let asked = 0;
 			page.on("request", () => asked++);
 			await page.evaluate(() => new Promise((done) => setTimeout(done, 3000)));
 			assert.equal(asked, 0);
 			server.call("PAWL.PUT", "mail", HOUR, "y");
-			await setHidden(false);
+			await setHidden(page, false);
 			await expectText(page, tile("waiting"), "2");
 		});
 	});

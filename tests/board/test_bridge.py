@@ -1,64 +1,27 @@
 # SPDX-License-Identifier: MIT
-"""pawl board without a browser: its options, who may ask it, and what reaches the server. The first argument is the
-command; the servers are those of tests/redis/support.py."""
-import http.client
+"""pawl board without a browser: its options, and what reaches the server. Which requests are answered at all is in
+tests/http/test_site.py. The first argument is the command; the servers are those of tests/redis/support.py."""
 import json
 import os
 import re
 import shutil
 import signal
-import socket
-import subprocess
-import sys
 import tempfile
 import unittest
 import urllib.parse
 
-from support import HANG, Server, ServerTest, in_pairs, wait_until
+from site_support import Site, free_tcp_port, refused
+from support import Server, ServerTest, in_pairs, wait_until
 
-PAWL = os.path.abspath(sys.argv.pop(1))
 WRITES = ["pause q", "resume q", "cancel q a", "cancel-leased q a", "requeue q a", "requeue-all q"]
 FOR_EVER = 2**53 - 1
 
 
-def environment(**variables):
-    plain = {k: v for k, v in os.environ.items() if not k.startswith("PAWL_BOARD") and k != "REDISCLI_AUTH"}
-    return {**plain, "LC_ALL": "C", **variables}
+class Board(Site):
+    """A board that serves."""
 
-
-def refused(*arguments, **variables):
-    """It ends at once: the exit code and what it says on standard error."""
-    done = subprocess.run([PAWL, "board", *arguments], capture_output=True, timeout=HANG, env=environment(**variables),
-                          stdin=subprocess.DEVNULL)
-    return done.returncode, done.stderr.decode()
-
-
-def free_tcp_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-class Board:
-    """A board that serves, and what it printed first."""
-
-    def __init__(self, *arguments, listen="127.0.0.1:0", **variables):
-        self.process = subprocess.Popen([PAWL, "board", "--listen", listen, *map(str, arguments)], stdin=subprocess.DEVNULL,
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(**variables))
-        self.said = self.process.stdout.readline().decode()
-        self.address = re.search(r"https?://(\S+?)/", self.said)
-        if not self.address:
-            raise AssertionError(self.said + self.process.stderr.read().decode())
-        self.port = int(listen.rpartition(":")[2]) or int(self.address[1].rpartition(":")[2])
-        self.host = f"127.0.0.1:{self.port}"
-
-    def request(self, method, path, body=None, **headers):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=HANG)
-        connection.request(method, path, body, {"Host": self.host, **{k.replace("_", "-"): v for k, v in headers.items()}})
-        response = connection.getresponse()
-        response.body = response.read()
-        connection.close()
-        return response
+    def __init__(self, *arguments, **options):
+        super().__init__("board", *arguments, **options)
 
     def post(self, *lines, **headers):
         """Lines of words, bytes or text; the status and the JSON."""
@@ -72,12 +35,6 @@ class Board:
         if status != 200:
             raise AssertionError((status, answer))
         return answer["replies"]
-
-    def end(self):
-        """By SIGTERM: the exit code and what it said on standard error."""
-        self.process.terminate()
-        out, err = self.process.communicate(timeout=HANG)
-        return self.process.returncode, out.decode() + err.decode()
 
 
 class BoardTest(ServerTest):
@@ -102,7 +59,7 @@ class BoardTest(ServerTest):
 
 class Options(unittest.TestCase):
     def expect(self, *arguments, says, code=2, **variables):
-        found, err = refused(*arguments, **variables)
+        found, err = refused("board", *arguments, **variables)
         self.assertEqual(found, code, err)
         for part in says:
             self.assertIn(part, err)
@@ -110,12 +67,6 @@ class Options(unittest.TestCase):
 
     def test_a_bad_option_is_told_with_its_value_and_what_is_expected(self):
         for option, value, *says in (
-                ("--listen", "8379", "8379", "ADDRESS:PORT"),
-                ("--listen", "127.0.0.1:", "port is ''", "0 to 65535"),
-                ("--listen", "127.0.0.1:65536", "'65536'", "0 to 65535"),
-                ("--listen", "127.0.0.1:12x", "'12x'"),
-                ("--listen", "example.org:80", "'example.org'", "localhost"),
-                ("--listen", "[::1:80", "[IPV6]:PORT"),
                 ("--server", ":6379", "host is ''"),
                 ("--server", "", "host is ''"),
                 ("--server", "host:0", "port is '0'", "1 to 65535"),
@@ -126,8 +77,6 @@ class Options(unittest.TestCase):
                 ("--server", "redis://host:1/65536", "'65536'"),
                 ("--server", "/" + "x" * 200, "107 bytes"),
                 ("--server", "h" * 300, "1 to 255 bytes"),
-                ("--origin", "board.example.org", "board.example.org", "https://HOST"),
-                ("--origin", "https://board.example.org/", "nothing behind it"),
         ):
             with self.subTest(option=option, value=value):
                 self.expect(option, value, says=[f"board: {option}", *says])
@@ -147,72 +96,12 @@ class Options(unittest.TestCase):
         self.expect(PAWL_BOARD_SERVER="host:port", says=["$PAWL_BOARD_SERVER", "'port'"])
         self.expect(REDISCLI_AUTH="x" * 256, says=["$REDISCLI_AUTH", "255"])
 
-    def test_a_bad_token_is_told_but_not_repeated(self):
-        for token in ("short", "x" * 256, "with a blank in between", "quote\"quote\"quote\""):
-            err = self.expect("--listen", "127.0.0.1:0", PAWL_BOARD_TOKEN=token, says=["$PAWL_BOARD_TOKEN", "16 to 255"])
-            self.assertNotIn(token, err)
-        with tempfile.NamedTemporaryFile("w") as file:
-            self.expect("--token-file", file.name, says=[file.name, "0 bytes", "16 to 255"])
-        self.expect("--token-file", "/nowhere/token", says=["--token-file '/nowhere/token'", "No such file"])
-        self.expect("--token-file", "/", says=["--token-file '/'", "directory"])
-
     def test_files_for_tls_need_a_server_with_tls(self):
         self.expect("--tls-ca", "ca.pem", says=["--tls-ca", "rediss://"])
 
-    def test_a_port_that_is_taken_is_told(self):
-        with socket.socket() as taken:
-            taken.bind(("127.0.0.1", 0))
-            taken.listen()
-            port = taken.getsockname()[1]
-            self.expect("--listen", f"127.0.0.1:{port}", code=1, says=["cannot listen", str(port), "in use"])
-
-    def test_help_names_every_option(self):
-        done = subprocess.run([PAWL, "board", "--help"], capture_output=True, timeout=HANG, env=environment())
-        self.assertEqual((done.returncode, done.stderr), (0, b""))
-        self.assertTrue(done.stdout.startswith(b"usage: pawl board"))
-        self.assertTrue(all(len(line) <= 80 for line in done.stdout.decode().splitlines()))
-
-
-class Files(BoardTest):
-    def test_the_page_and_what_it_needs_are_served_and_nothing_else(self):
-        board = self.board()
-        page = board.request("GET", "/")
-        self.assertEqual((page.status, page.getheader("Content-Type")), (200, "text/html; charset=utf-8"))
-        links = re.findall(r'(?:src|href)="([^"#]+)"', page.body.decode())
-        self.assertGreaterEqual(len(links), 3)
-        scripts = set(re.findall(r'from "\./(\S+?)"', board.request("GET", "/main.js").body.decode()))
-        for link in {*links, *scripts}:
-            self.assertEqual(board.request("GET", "/" + link).status, 200, link)
-        for path in ("/index.html", "/../etc/passwd", "/api/", "//", "/main.js/", "/%6dain.js"):
-            self.assertEqual(board.request("GET", path).status, 404, path)
-        self.assertEqual(board.request("GET", "/main.js?x=1").status, 200)
-        self.assertEqual(board.request("HEAD", "/").status, 200)
-        self.assertEqual(board.request("POST", "/", b"").status, 404)
-        self.assertEqual(board.request("GET", "/api").status, 405)
-
-    def test_the_page_may_run_its_own_scripts_only_and_be_framed_by_nobody(self):
-        board = self.board()
-        page = board.request("GET", "/")
-        policy = dict(part.strip().split(" ", 1) for part in page.getheader("Content-Security-Policy").split(";"))
-        self.assertEqual(policy["default-src"], "'none'")
-        self.assertEqual((policy["script-src"], policy["style-src"]), ("'self'", "'self'"))
-        self.assertEqual(policy["frame-ancestors"], "'none'")
-        self.assertEqual(policy["require-trusted-types-for"], "'script'")
-        self.assertEqual(page.getheader("X-Content-Type-Options"), "nosniff")
-        self.assertNotRegex(page.body.decode(), r"<script>|\son\w+=|\sstyle=")
-
 
 class WhoMayAsk(BoardTest):
-    def test_a_host_that_is_not_its_own_is_refused(self):
-        board = self.board()
-        for host in ("evil.example", f"evil.example:{board.port}", "127.0.0.1", "127.0.0.1:1", f"127.0.0.1.evil.example:{board.port}",
-                     f"localhost:{board.port}.evil.example", f"x@127.0.0.1:{board.port}"):
-            self.assertEqual(board.request("GET", "/", Host=host).status, 403, host)
-            self.assertEqual(board.post("time", Host=host)[0], 403, host)
-        for host in (f"127.0.0.1:{board.port}", f"localhost:{board.port}", f"LOCALHOST:{board.port}", f"[::1]:{board.port}"):
-            self.assertEqual(board.post("time", Host=host)[0], 200, host)
-
-    def test_an_origin_that_is_not_its_own_is_refused(self):
+    def test_what_an_origin_that_is_not_its_own_asks_for_is_not_done(self):
         board = self.board("--write")
         self.call("PAWL.PUT", "q", 0, "x", "ID", "a")
         for origin in ("http://evil.example", "null", "", f"https://127.0.0.1:{board.port}", f"http://localhost:{board.port}",
@@ -221,60 +110,6 @@ class WhoMayAsk(BoardTest):
         self.assertEqual(self.call("EXISTS", "q"), 1)
         self.assertEqual(board.post("cancel q a", Origin=f"http://127.0.0.1:{board.port}")[0], 200)
         self.assertEqual(self.call("EXISTS", "q"), 0)
-
-    def test_a_form_of_another_site_cannot_send_what_is_asked_for(self):
-        board = self.board("--write")
-        response = board.request("POST", "/api", b"time", Content_Type="text/plain")
-        self.assertEqual(response.status, 403)
-        self.assertIn(b"X-Pawl-Board", response.body)
-        asking = board.request("OPTIONS", "/api", Origin="http://evil.example", Access_Control_Request_Method="POST")
-        self.assertNotEqual(asking.status, 200)
-        self.assertIsNone(asking.getheader("Access-Control-Allow-Origin"))
-
-    def test_behind_a_proxy_its_name_is_known_and_no_other(self):
-        board = self.board("--origin", "https://board.example.org", listen=f"127.0.0.1:{free_tcp_port()}")
-        self.assertIn("https://board.example.org/#token=", board.said)
-        token = {"Authorization": "Bearer " + re.search(r"#token=(\w+) shows", board.said)[1]}
-        own, board.host = board.host, "board.example.org"
-        self.assertEqual(board.post("time", Origin="https://board.example.org", **token)[0], 200)
-        self.assertEqual(board.post("time", Origin="https://board.example.org")[0], 401)
-        self.assertEqual(board.post("time", Origin="https://evil.example", **token)[0], 403)
-        self.assertEqual(board.post("time", Host="evil.example", **token)[0], 403)
-        self.assertEqual(board.post("time", Host=own, Origin="https://board.example.org", **token)[0], 200)
-
-    def test_a_proxy_that_others_reach_needs_a_token_as_a_port_would(self):
-        for origin, asks in (("https://board.example.org", True), ("http://10.0.0.1:80", True), ("https://localhost.example", True),
-                             ("http://127.0.0.1.example", True), ("http://[2001:db8::1]:80", True), ("http://::1", True),
-                             ("http://localhost", False), ("https://localhost:8443", False), ("http://127.1.2.3:80", False),
-                             ("http://[::1]:80", False)):
-            board = self.board("--write", "--origin", origin, listen=f"127.0.0.1:{free_tcp_port()}")
-            with self.subTest(origin):
-                self.assertEqual("#token=" in board.said, asks)
-                self.assertEqual(board.post("time", Host=origin.split("//")[1])[0], 401 if asks else 200)
-
-    def test_a_token_is_made_where_it_listens_to_others(self):
-        board = self.board(listen="0.0.0.0:0")
-        token = re.search(r"/#token=([0-9a-f]{32}) ", board.said)[1]
-        for wrong in ({}, {"Authorization": "Bearer "}, {"Authorization": f"Bearer {token[:-1]}"},
-                      {"Authorization": f"Bearer {token}0"}, {"Authorization": f"Basic {token}"},
-                      {"Authorization": "Bearer " + "0" * 32}):
-            status, answer = board.post("time", **wrong)
-            self.assertEqual((status, answer), (401, {"wrong": "the token is missing or wrong"}), wrong)
-        self.assertEqual(board.post("time", Authorization=f"Bearer {token}")[0], 200)
-        self.assertEqual(board.request("GET", "/").status, 200)
-        other = self.board(listen="0.0.0.0:0")
-        self.assertNotIn(token, other.said)
-
-    def test_a_token_that_is_given_is_asked_for_and_not_printed(self):
-        with tempfile.NamedTemporaryFile("w") as file:
-            file.write("of-the-file-0123456789\r\nnot this\n")
-            file.flush()
-            for options, variables, token in (((), {"PAWL_BOARD_TOKEN": "of.the-environment~0"}, "of.the-environment~0"),
-                                              (("--token-file", file.name), {"PAWL_BOARD_TOKEN": "x" * 20}, "of-the-file-0123456789")):
-                board = self.board(*options, **variables)
-                self.assertNotIn(token, board.said)
-                self.assertEqual(board.post("time")[0], 401)
-                self.assertEqual(board.post("time", Authorization=f"Bearer {token}")[0], 200)
 
 
 class ReadOnly(BoardTest):
@@ -522,23 +357,6 @@ class Login(unittest.TestCase):
         for reply in board.replies("time", "server", "metrics", "queues 0", "info q", f"len q 0 {FOR_EVER}",
                                    f"tasks q 0 {FOR_EVER} 10 due", "task q a"):
             self.assertNotIsInstance(reply, dict)
-
-
-class Garbage(BoardTest):
-    def test_broken_requests_do_it_no_harm(self):
-        board = self.board()
-        for raw in (b"\r\n\r\n", b"GET\r\n\r\n", b"\x16\x03\x01\x02\x00" * 50, b"POST /api HTTP/1.1\r\nContent-Length: -5\r\n\r\n",
-                    b"GET / HTTP/1.1\r\n" + b"A: b\r\n" * 5000 + b"\r\n", b"GET " + b"/" * 100000 + b" HTTP/1.1\r\n\r\n",
-                    b"GET / HTTP/1.0\r\n\r\n", b"POST /api HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"):
-            with socket.create_connection(("127.0.0.1", board.port), timeout=HANG) as connection:
-                try:
-                    connection.sendall(raw)
-                    connection.shutdown(socket.SHUT_WR)
-                    while connection.recv(65536):
-                        pass
-                except OSError:
-                    pass  # it has closed the connection
-        self.assertEqual(board.post("time")[0], 200)
 
 
 if __name__ == "__main__":

@@ -7,65 +7,12 @@ import os
 import pty
 import re
 import signal
-import socket
 import subprocess
 import tempfile
-import threading
 
 import command
 from command import HANG, PAWL, CommandTest, environment, on_a_terminal, pawl
-
-SNAPSHOT = {
-    "pawl": "9.8.7", "format": 1, "name": "orders", "process": os.getpid(), "now_ns": 10_000_000_000, "tick_ns": 1_000_000,
-    "workers": 2, "shards": 4, "armed": 5000, "ran": 3000, "cancelled": 500, "dropped": 0, "pending": 1500, "met": 700,
-    "wakeups": 40, "empty_wakeups": 1, "moved_ahead": 7, "moved_at_opening": 8, "later": [{"unknown": [1, "]", None]}],
-    "due": [[0, 5], [1_000_000, 0], [1_000_000_000, 1000], [None, 495]],
-    "functions": [
-        {"function": "0x10", "pending": 1000, "runs": 10, "total_ns": 5000, "longest_ns": 2000, "new": {}},
-        {"function": "", "pending": 500, "runs": 0, "total_ns": 0, "longest_ns": 0}],
-    "latest": [{"function": "0x10", "worker": 2, "deadline_ns": 9_000_000_000, "start_ns": 9_001_000_000, "took_ns": 500}],
-    "lateness": {"count": 3000, "max_ns": 1_900_000, "cells": [[1000, 1500], [2_000_000, 1500]]},
-    "run_time": {"count": 3000, "max_ns": 2000, "cells": [[500, 3000]]},
-    "slowest": {"function": "0x10", "took_ns": 2000},
-    "purgatories": [{"watched": 30, "delayed": 20, "completed_by_try": 1, "completed_by_check": 2, "completed_by_call": 3,
-                     "expired": 4, "cancelled": 0, "dropped": 0, "lateness": {"count": 0, "max_ns": 0, "cells": []},
-                     "keys": [{"hash": "0123456789abcdef01234567", "waiting": 17, "operation": "user \u00e4\t\x1b\x9b\"7\""}]}],
-}
-
-
-class Service:
-    """Answers each line with the next of these lines, the last one again and again; then it may hang up."""
-
-    def __init__(self, *answers, hang_up=False):
-        self.folder = tempfile.TemporaryDirectory()
-        self.path = f"{self.folder.name}/socket"
-        self.answers, self.hang_up, self.asked = list(answers), hang_up, 0
-        self.listener = socket.socket(socket.AF_UNIX)
-        self.listener.bind(self.path)
-        self.listener.listen()
-        self.thread = threading.Thread(target=self.serve, daemon=True)
-        self.thread.start()
-
-    def serve(self):
-        connection = self.listener.accept()[0]
-        while connection.recv(1):
-            self.asked += 1
-            if self.asked > len(self.answers) and self.hang_up:
-                break
-            connection.sendall(self.answers[min(self.asked, len(self.answers)) - 1] + b"\n")
-        connection.close()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.listener.close()
-        self.folder.cleanup()
-
-
-def line(**changes):
-    return json.dumps({**SNAPSHOT, **changes}).encode()
-
+from inspected import SNAPSHOT, Service, line
 
 class Demo:
     """A real program: pawl demo, for as long as a test needs it."""
@@ -206,6 +153,16 @@ class Top(CommandTest):
         self.expect_usage("top", says=["SOCKET is missing"])
         self.expect_usage("top", "a", "b", says=["too many"])
         self.expect_usage("top", "--interval", "0", "a", says=["--interval", "0.1", "3600"])
+
+    def test_what_does_not_go_together_is_named(self):
+        for options, says in ((["--page", "--once"], ["--page is given with --once"]), (["--page", "--json"], ["with --json"]),
+                              (["--interval", "1", "--page"], ["with --interval"]),
+                              (["--listen", "127.0.0.1:0"], ["--listen is given without --page"]),
+                              (["--token-file", "x"], ["--token-file is given without --page"]),
+                              (["--origin", "http://x"], ["--origin is given without --page"])):
+            self.expect_usage("top", *options, "a", says=["top: ", *says])
+        self.expect_usage("top", "--page", says=["SOCKET is missing"])
+        self.expect_usage("top", "--page", "a", "b", says=["too many"])
 
     def test_what_is_no_snapshot_is_refused(self):
         for answer in (b"", b"hello", b"[]", b"{}", line(format=2), line()[:-1], line() + b"x", b'{"a":' + b"[" * 10000,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // What changes something: each is confirmed first, and what became of it is told.
-import { ask, textOf } from "./bridge.js";
+import { ask } from "./bridge.js";
 import { $, count, notice, put } from "./show.js";
+import { textOf } from "./text.js";
 
 let confirmed = null;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The bridge to the server, and the bytes that come over it. A string of the server is a string of bytes here: each
 // character is one byte, U+0000 to U+00FF. bytesOf() and textOf() are the way in and out.
+import { textOf } from "./text.js";
 import { authorization } from "./token.js";
 
 export const encode = (bytes) =>
@@ -9,23 +10,6 @@ export const encode = (bytes) =>
 export const decode = (text) => text.replace(/%([0-9a-f]{2})/gi, (_, hex) => String.fromCharCode(parseInt(hex, 16)));
 
 export const bytesOf = (text) => String.fromCharCode(...new TextEncoder().encode(text));
-
-const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-const escape = (c) => {
-	const code = c.codePointAt(0);
-	return code < 256 ? "\\x" + code.toString(16).padStart(2, "0") : "\\u" + code.toString(16).padStart(4, "0");
-};
-
-// Text to show. What is no text, or would change how the text around it looks, is written as \x.. or \u....
-export function textOf(bytes) {
-	let text;
-	try {
-		text = utf8.decode(Uint8Array.from(bytes, (c) => c.charCodeAt(0)));
-	} catch {
-		return bytes.replace(/[^\t\n\r -~]/g, escape);
-	}
-	return text.replace(/[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g, escape);
-}
 
 // A payload as the server shows the head of it: [first bytes, size of all].
 export const payloadOf = ([head, size]) => (head.length < size ? { cut: head, size } : head);

@@ -2,12 +2,13 @@
 // Which part of it all is shown, and the questions of each second. One POST a second asks for everything that is shown;
 // none is sent while the tab is hidden.
 import * as actions from "./actions.js";
-import { ask, Away, bytesOf, decode, encode, Refused, textOf } from "./bridge.js";
+import { ask, Away, bytesOf, decode, encode, Refused } from "./bridge.js";
 import { drawChart, fillChart, firstMinute, MINUTES, minutes } from "./histogram.js";
 import { fillMetrics } from "./metrics.js";
 import * as known from "./queues.js";
 import { $, bytes, clock, duration, facts, make, minute, number, put, relative, show, sync } from "./show.js";
 import * as tasks from "./tasks.js";
+import { textOf } from "./text.js";
 import { setToken, takeTokenFromAddress } from "./token.js";
 
 const PERIOD = 1000; // ms between two questions

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The tasks of a queue, or of the shards of one, in the order of time; and one task with its life.
-import { headOf, mapOf, payloadOf, sizeOf, textOf } from "./bridge.js";
+import { headOf, mapOf, payloadOf, sizeOf } from "./bridge.js";
 import { $, bytes, count, duration, facts, make, moment, notice, number, put, relative, show, sync } from "./show.js";
+import { textOf } from "./text.js";
 
 const STEP = 50;
 const MOST = 1000;

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "serve.h"
+
+#include <event2/buffer.h>
+#include <event2/http.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "../http/json.h"
+#include "../http/site.h"
+#include "../text/arguments.h"
+#include "program.h"
+
+/* While a program is asked, no other request is answered: so it is not waited for as long as in a terminal. */
+enum { ANSWER_SECONDS = 2, FRESH_MS = 900 };
+
+struct view {
+	struct program program;
+	bool connected;
+	char *json; /* the last snapshot; NULL: none */
+	size_t size;
+	uint64_t taken_ms;
+};
+
+static uint64_t clock_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static void disconnect(void *arg)
+{
+	struct view *view = arg;
+
+	if (view->connected)
+		program_disconnect(&view->program);
+	view->connected = false;
+}
+
+/* False: program.link.wrong says why. */
+static bool keep_json(struct view *view, const struct snapshot *snapshot)
+{
+	struct link *link = &view->program.link;
+	char *text = NULL;
+	size_t size = 0;
+	FILE *to = open_memstream(&text, &size);
+
+	if (to) {
+		program_write_json(&view->program, snapshot, to);
+		if (fclose(to) == 0) {
+			free(view->json);
+			view->json = text;
+			view->size = size;
+			view->taken_ms = clock_ms();
+			return true;
+		}
+		free(text);
+	}
+	snprintf(link->wrong, sizeof(link->wrong), "no memory for a snapshot");
+	return false;
+}
+
+static bool ask_once(struct view *view)
+{
+	struct snapshot *snapshot;
+	bool kept;
+
+	if (!view->connected) {
+		view->connected = true; /* also half a connection is to be closed */
+		if (!program_connect(&view->program, ANSWER_SECONDS))
+			return false;
+	}
+	snapshot = program_ask(&view->program);
+	kept = snapshot && keep_json(view, snapshot);
+	free(snapshot);
+	return kept;
+}
+
+/* A program that has been started again has closed the connection to the old one: then a new one is worth a try. */
+static bool take_snapshot(struct view *view)
+{
+	bool was_connected = view->connected;
+
+	if (ask_once(view))
+		return true;
+	disconnect(view);
+	if (was_connected && ask_once(view))
+		return true;
+	disconnect(view);
+	return false;
+}
+
+static void answer_away(struct evhttp_request *http, const char *why)
+{
+	struct evbuffer *body = evbuffer_new();
+
+	if (body) {
+		evbuffer_add_printf(body, "{\"away\":");
+		json_string(body, why, strlen(why));
+		evbuffer_add_printf(body, "}\n");
+	}
+	site_answer(http, HTTP_SERVUNAVAIL, "application/json", body);
+	if (body)
+		evbuffer_free(body);
+}
+
+static void answer_snapshot(struct evhttp_request *http, void *arg)
+{
+	struct view *view = arg;
+	bool fresh = view->json && clock_ms() - view->taken_ms < FRESH_MS;
+	struct evbuffer *body;
+	char taken[32];
+
+	if (!fresh && !take_snapshot(view)) {
+		answer_away(http, view->program.link.wrong);
+		return;
+	}
+	body = evbuffer_new();
+	if (!body || evbuffer_add(body, view->json, view->size) != 0) {
+		site_refuse(http, HTTP_INTERNAL, "out of memory");
+	} else {
+		snprintf(taken, sizeof(taken), "%" PRIu64, view->taken_ms);
+		evhttp_add_header(evhttp_request_get_output_headers(http), "X-Pawl-Taken", taken);
+		site_answer(http, HTTP_OK, "application/json", body);
+	}
+	if (body)
+		evbuffer_free(body);
+}
+
+static void show_address(const struct site *site)
+{
+	struct view *view = site->arg;
+	char url[URL_TEXT];
+
+	site_url(site, url);
+	printf("pawl top: %s shows %s\n", url, view->program.path);
+	fflush(stdout);
+	if (!take_snapshot(view))
+		complain("top: %s; the page waits for it", view->program.link.wrong);
+	disconnect(view);
+}
+
+int serve_page(const char *path, const struct serve_options *options)
+{
+	const struct site_options site_options = {options->listen, options->token_file,
+	                                          options->origin};
+	struct view view = {.program.path = path};
+	struct site site = {.command = "top",
+	                    .page = &top_page,
+	                    .path = "/snapshot.json",
+	                    .method = EVHTTP_REQ_GET,
+	                    .answer = answer_snapshot,
+	                    .idle = disconnect,
+	                    .arg = &view};
+	int code;
+
+	if (!link_fits(&view.program.link, path)) {
+		complain("top: %s", view.program.link.wrong);
+		return EXIT_USAGE;
+	}
+	if (!site_prepare(&site, &site_options, "127.0.0.1:8380", "PAWL_TOP_TOKEN"))
+		return EXIT_USAGE;
+	code = site_serve(&site, show_address);
+	disconnect(&view);
+	free(view.json);
+	return code;
+}

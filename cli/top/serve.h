@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pawl top --page: a page that shows the program, and its snapshots.
+ *
+ *     GET /snapshot.json     the last snapshot as pawl top --json has it. X-Pawl-Taken: when it was taken, in ms of a clock
+ *                            that is this command's
+ *     503                    {"away": why}: the program does not answer
+ *
+ * A snapshot that is younger than a second answers everybody, and a page asks once a second: so the program is asked once
+ * a second, however many pages there are. When no page asks any more, the connection is closed: then it costs the program
+ * nothing.
+ */
+#ifndef PAWL_CLI_TOP_SERVE_H
+#define PAWL_CLI_TOP_SERVE_H
+
+/* As on the command line; NULL: not given. */
+struct serve_options {
+	const char *listen, *token_file, *origin;
+};
+
+/* Serve until SIGINT or SIGTERM. Returns the exit code. */
+int serve_page(const char *path, const struct serve_options *options);
+
+#endif

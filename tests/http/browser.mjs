@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+// What the tests of pawl's pages share: a command that serves one, and the page in a real browser.
+//
+//	node --test FILE, with these in the environment:
+//	PAGE_COMMAND    the pawl command
+//	PAGE_ARTEFACTS  a folder for screenshots
+//	PAGE_MODULES    the folder that has playwright-core
+//	PAGE_HANG       ms after which something counts as hung, 120000 unless told
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { mkdirSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { after } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+
+const { PAGE_COMMAND, PAGE_ARTEFACTS, PAGE_MODULES } = process.env;
+const { chromium } = createRequire(join(PAGE_MODULES, "node_modules", "x.js"))("playwright-core");
+
+export const HANG = Number(process.env.PAGE_HANG ?? 120000); // however slow the machine is
+export const DESKTOP = { width: 1280, height: 800 };
+export const TABLET = { width: 1024, height: 768 };
+export const PHONE = { width: 390, height: 844 };
+
+const browser = await chromium.launch({
+	executablePath: "/usr/bin/chromium",
+	args: ["--disable-lcd-text", ...(process.getuid() === 0 ? ["--no-sandbox"] : [])],
+	timeout: HANG,
+});
+after(() => browser.close());
+mkdirSync(PAGE_ARTEFACTS, { recursive: true });
+
+export async function until(condition, what) {
+	const end = Date.now() + HANG;
+	while (!(await condition())) {
+		assert.ok(Date.now() < end, `still not so: ${what}`);
+		await sleep(20);
+	}
+}
+
+const started = new Set();
+after(() => started.forEach((child) => child.kill("SIGKILL"))); // those of a test that has failed
+
+// A command that serves a page: `pawl board ...` or `pawl top --page ...`.
+export class Site {
+	static async start(words, env = {}) {
+		const site = new Site();
+		site.process = spawn(PAGE_COMMAND, words, { env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "inherit"] });
+		site.gone = new Promise((done) => site.process.once("exit", done));
+		started.add(site.process);
+		site.said = await new Promise((done) => site.process.stdout.once("data", (data) => done(String(data))));
+		site.port = Number(/:(\d+)\//.exec(site.said)[1]);
+		site.token = /#token=(\w+)/.exec(site.said)?.[1];
+		site.url = `http://127.0.0.1:${site.port}/`;
+		return site;
+	}
+
+	async stop() {
+		this.process.kill("SIGTERM");
+		assert.equal(await this.gone, 0);
+	}
+}
+
+// Run `use` with a page of its own. An error in the page, or a request to anywhere else, fails the test; what the browser
+// says of answers that `expected` matches does not.
+export async function withPage(site, use, { path = "", viewport = DESKTOP, expected = /^$/, ...options } = {}) {
+	const context = await browser.newContext({ viewport, ...options });
+	const page = await context.newPage();
+	const wrong = [];
+	page.setDefaultTimeout(HANG);
+	page.on("pageerror", (error) => wrong.push(error.stack));
+	page.on("console", (message) => message.type() === "error" && !expected.test(message.text()) && wrong.push(message.text()));
+	page.on("dialog", (dialog) => wrong.push(`a dialog: ${dialog.message()}`));
+	page.on("request", (request) => request.url().startsWith(site.url) || wrong.push(`requested ${request.url()}`));
+	await page.goto(site.url + path);
+	try {
+		await use(page);
+	} finally {
+		await context.close();
+	}
+	assert.deepEqual(wrong, []);
+}
+
+// Until the element has this text; a regular expression, or all of it.
+export async function expectText(page, selector, text) {
+	try {
+		await page.waitForFunction(
+			([where, wanted, flags]) => {
+				const element = document.querySelector(where);
+				const found = element?.checkVisibility() ? element.textContent.trim() : null;
+				return found !== null && (flags === null ? found === wanted : new RegExp(wanted, flags).test(found));
+			},
+			text instanceof RegExp ? [selector, text.source, text.flags] : [selector, text, null],
+		);
+	} catch (error) {
+		const found = await page.locator(selector).allTextContents();
+		throw new Error(`${selector} is ${JSON.stringify(found)}; expected ${text}`, { cause: error });
+	}
+}
+
+export const hidden = (page, selector) => page.waitForSelector(selector, { state: "hidden" });
+
+// Until so many answers have come: what is shown is not older than the first of them.
+export async function polled(page, times = 2) {
+	for (let i = 0; i < times; i++) await page.waitForResponse((response) => /\/(api|snapshot\.json)$/.test(response.url()));
+}
+
+// No word is outside of what can be seen.
+export async function expectNoSidewaysScrolling(page) {
+	assert.equal(await page.evaluate(() => document.documentElement.scrollWidth > innerWidth), false);
+}
+
+// What the browser does with a tab that goes into the background.
+export const setHidden = (page, value) =>
+	page.evaluate((hidden) => {
+		Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
+		document.dispatchEvent(new Event("visibilitychange"));
+	}, value);
+
+export async function screenshot(page, name, options = {}) {
+	await page.screenshot({ path: join(PAGE_ARTEFACTS, `${name}.png`), ...options });
+}

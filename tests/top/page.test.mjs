@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: MIT
+// The page of pawl top in a browser, before a real program: what it shows, what hostile names cannot do, and what it does when the
+// program is not there. PAWL_PROGRAM in the environment: the program of program.c.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+
+import { DESKTOP, expectNoSidewaysScrolling, expectText, hidden, PHONE, polled, screenshot, setHidden, Site, TABLET, withPage } from "../http/browser.mjs";
+
+const HTML = "<img src=x onerror=document.title='owned'>";
+const tile = (name) => `.tile[data-tile="${name}"] b`;
+
+let folder;
+let number = 0;
+before(() => (folder = mkdtempSync(join(tmpdir(), "pawl-top-"))));
+after(() => rmSync(folder, { recursive: true }));
+
+const newPath = () => join(folder, `socket-${number++}`);
+
+const started = new Set();
+after(() => started.forEach((child) => child.kill("SIGKILL"))); // those of a test that has failed
+
+class Program {
+	static async start(mode, path = newPath()) {
+		const program = new Program();
+		program.path = path;
+		program.process = spawn(process.env.PAWL_PROGRAM, [path, mode], { stdio: ["pipe", "pipe", "inherit"] });
+		program.gone = new Promise((done) => program.process.once("exit", done));
+		started.add(program.process);
+		await new Promise((done) => program.process.stdout.once("data", done));
+		return program;
+	}
+
+	async kill() {
+		this.process.kill("SIGKILL");
+		await this.gone;
+	}
+}
+
+const startTop = (path, listen = "127.0.0.1:0") => Site.start(["top", "--page", "--listen", listen, path]);
+
+// Run `use` with a page that shows a program in this mode.
+async function showing(mode, use, options) {
+	const program = await Program.start(mode);
+	const site = await startTop(program.path);
+	await withPage(site, (page) => use(page, program), options);
+	await site.stop();
+	await program.kill();
+}
+
+const rows = (page, table) =>
+	page.locator(`${table} tbody tr`).evaluateAll((list) => list.map((row) => [...row.children].map((cell) => cell.textContent)));
+const numbers = (text) => Number(text.replaceAll(",", ""));
+
+describe("what it shows", () => {
+	test("a busy program: the future, functions by name, lateness, the latest runs, the slowest, keys", () =>
+		showing("busy", async (page, program) => {
+			await expectText(page, "#program", `busy, process ${program.process.pid}`);
+			await expectText(page, tile("ran"), /^[1-9]/);
+			await expectText(page, "#state", "live");
+			const due = await rows(page, "#due-table");
+			assert.deepEqual(due.map(([label]) => label), ["due, not run yet", "within 1 ms", "within 10 ms", "within 100 ms", "within 1 s",
+				"within 10 s", "within 1 min", "within 10 min", "within 1 h", "within 6 h", "within 1 day", "beyond 1 day"]);
+			assert.ok(numbers(due[8][1]) > 500, JSON.stringify(due));
+			assert.ok(await page.locator("#due-table .fill").evaluateAll((bars) => bars.some((bar) => bar.clientWidth > 100)));
+			const functions = await rows(page, "#function-table");
+			assert.deepEqual(functions.map(([name]) => name), ["expire_session", "retry_delivery", "refresh_prices"]);
+			assert.match(functions[0][1], /^9\d\d$/);
+			await expectText(page, "#slowest-table tbody tr:first-child th", "refresh_prices");
+			await expectText(page, "#slowest-ever", /^Since it opened: refresh_prices, [\d.]+ ms$/);
+			for (const table of ["#lateness-table", "#took-table"]) {
+				await expectText(page, `${table} tbody tr:nth-child(2) th`, /^the last \d+ s$/);
+				for (const row of await rows(page, table)) assert.match(row.slice(1).join(" "), /^([\d.]+ (ns|µs|ms|s) ?){3}$/, JSON.stringify(row));
+			}
+			await expectText(page, "#latest-table tbody tr:nth-child(16) th", /^(expire_session|retry_delivery|refresh_prices)$/);
+			const keys = await rows(page, ".keys");
+			assert.deepEqual(keys.map(([, waiting, operation]) => [waiting, operation]),
+				[6, 5, 4, 3, 2, 1].map((waiting) => [String(waiting), "fetch of orders from offset 4711"]));
+			assert.match(keys[0][0], /^[0-9a-f]{24}$/);
+			await expectText(page, "#purgatories small", "21 operations, watched 21 times; completed 0, expired 0");
+		}));
+
+	test("functions in the order that is chosen", () =>
+		showing("busy", async (page) => {
+			await expectText(page, "#function-table tbody tr:first-child th", "expire_session");
+			await page.getByRole("button", { name: "Longest" }).press("Enter");
+			await expectText(page, "#function-table tbody tr:first-child th", "refresh_prices");
+			assert.equal(await page.locator("#function-table th[aria-sort]").textContent(), "Longest");
+			await page.getByRole("button", { name: "Runs/s" }).click();
+			await expectText(page, "#function-table tbody tr:last-child th", "refresh_prices");
+		}));
+
+	test("numbers follow the program without a reload, in the same elements", () =>
+		showing("busy", async (page) => {
+			await expectText(page, "#function-table tbody tr:first-child th", "expire_session");
+			const ran = await page.locator("#facts [data-key='Ran'] dd").textContent();
+			await page.evaluate(() => (window.kept = [...document.querySelectorAll(".tile b, #function-table tbody tr, #due-table tr")]));
+			await page.waitForFunction((old) => document.querySelector("#facts [data-key='Ran'] dd").textContent !== old, ran);
+			assert.ok(await page.evaluate(() => window.kept.length > 15 && window.kept.every((element) => element.isConnected)));
+		}));
+
+	test("a service without a task", () =>
+		showing("empty", async (page) => {
+			await expectText(page, tile("pending"), "0");
+			await expectText(page, "#due-note", "0 tasks");
+			await expectText(page, "#no-functions", /^No task is pending/);
+			await expectText(page, "#no-slowest", "No run was noted yet.");
+			await expectText(page, "#no-latest", /^No run was noted yet/);
+			await expectText(page, "#lateness-table tbody tr:last-child td", "–");
+			assert.equal(await page.locator("#purgatories section").count(), 0);
+		}));
+
+	test("300,000 tasks of 300 functions: an estimate, which is said; some functions, or all", () =>
+		showing("many", async (page) => {
+			await expectText(page, tile("pending"), "300,000");
+			await expectText(page, "#due-note", /^estimated from [\d,]+ of 300,000 tasks$/);
+			await expectText(page, "#functions-note", "pending is an estimate");
+			assert.equal((await rows(page, "#function-table")).length, 12);
+			await expectText(page, "#function-table tbody tr:first-child th", /^(many_\d+|\(others\))$/);
+			await page.click("#all-functions");
+			await expectText(page, "#all-functions", "Show the first 12");
+			const all = await rows(page, "#function-table");
+			assert.ok(all.length > 50, `${all.length} functions`);
+			await page.click("#all-functions");
+			await page.waitForFunction(() => document.querySelectorAll("#function-table tbody tr").length === 12);
+		}));
+});
+
+describe("what it lets nobody do", () => {
+	test("names of functions and texts of operations are text, whatever they look like", () =>
+		showing("hostile", async (page) => {
+			await expectText(page, "#function-table tbody th", HTML);
+			await expectText(page, "#latest-table tbody th", HTML);
+			await expectText(page, "#slowest-table tbody th", HTML);
+			await expectText(page, "#slowest-ever", new RegExp(`^Since it opened: ${HTML}, `));
+			assert.deepEqual((await rows(page, ".keys"))[0][2], `${HTML}\\x1b[2J\\u202e`);
+			assert.equal(await page.locator("main img, main script").count(), 0);
+			assert.notEqual(await page.title(), "owned");
+		}));
+
+	test("a page of another site reaches nothing", async () => {
+		const program = await Program.start("busy");
+		const [site, other] = await Promise.all([1, 2].map(() => startTop(program.path)));
+		await withPage(
+			other,
+			async (page) => {
+				const reached = await page.evaluate(async (url) => {
+					const attempts = [{}, { mode: "no-cors" }, { credentials: "include" }];
+					return Promise.all(attempts.map((options) => fetch(`${url}snapshot.json`, options).then((r) => r.ok, () => false)));
+				}, site.url);
+				assert.deepEqual(reached, [false, false, false]);
+			},
+			{ expected: /Content Security Policy|CORS|ERR_FAILED|violates|403/ },
+		);
+		await site.stop();
+		await other.stop();
+		await program.kill();
+	});
+});
+
+describe("when something is away", () => {
+	test("a program that is not there yet is waited for", async () => {
+		const path = newPath();
+		const site = await startTop(path);
+		await withPage(
+			site,
+			async (page) => {
+				await expectText(page, "#waiting-why", `cannot connect to '${path}': No such file or directory`);
+				await expectText(page, "#state", "waiting");
+				await hidden(page, "#top");
+				await screenshot(page, "waiting");
+				const program = await Program.start("busy", path);
+				await expectText(page, tile("pending"), /^1,2\d\d$/);
+				await hidden(page, "#waiting");
+				await program.kill();
+			},
+			{ expected: /503/ },
+		);
+		await site.stop();
+	});
+
+	test("a program that is gone is told with the last numbers, and the page goes on when it is back", () =>
+		showing(
+			"busy",
+			async (page, program) => {
+				await expectText(page, tile("ran"), /^[1-9]/);
+				await program.kill();
+				await expectText(page, "#banner", /^The program is gone: cannot connect to '.*refused; .*\. What you see is from \d\d:\d\d:\d\d\.$/);
+				await expectText(page, "#state", "gone");
+				await expectText(page, tile("pending"), /^1,2\d\d$/);
+				await screenshot(page, "gone");
+				const back = await Program.start("empty", program.path);
+				await hidden(page, "#banner");
+				await expectText(page, "#program", `empty, process ${back.process.pid}`);
+				await expectText(page, tile("pending"), "0");
+				await expectText(page, "#state", "live");
+				await back.kill();
+			},
+			{ expected: /503/ },
+		));
+
+	test("a pawl top that has ended is told", async () => {
+		const program = await Program.start("busy");
+		const site = await startTop(program.path);
+		await withPage(
+			site,
+			async (page) => {
+				await expectText(page, tile("pending"), /^1,2/);
+				await site.stop();
+				await expectText(page, "#banner", /^pawl top itself does not answer; is it still running\? What you see/);
+			},
+			{ expected: /ERR_CONNECTION|ERR_EMPTY|ERR_SOCKET/ },
+		);
+		await program.kill();
+	});
+
+	for (const [how, off, on] of [
+		["hidden", (page) => setHidden(page, true), (page) => setHidden(page, false)],
+		["paused", (page) => page.click("#pause"), (page) => page.click("#pause")],
+	])
+		test(`a page that is ${how} asks nothing, and asks again afterwards`, () =>
+			showing("busy", async (page) => {
+				await expectText(page, tile("ran"), /^[1-9]/);
+				await polled(page);
+				await off(page);
+				await page.waitForFunction(() => document.body.dataset.asking === "no"); // what was on its way may come
+				let asked = 0;
+				page.on("request", () => asked++);
+				await page.evaluate(() => new Promise((done) => setTimeout(done, 3000)));
+				assert.equal(asked, 0);
+				const ran = await page.locator("#facts [data-key='Ran'] dd").textContent();
+				await on(page);
+				await page.waitForFunction((old) => document.querySelector("#facts [data-key='Ran'] dd").textContent !== old, ran);
+				await expectText(page, "#state", "live");
+			}));
+});
+
+test("a token is asked for, remembered, and not shown in the address", async () => {
+	const program = await Program.start("busy");
+	const site = await startTop(program.path, "0.0.0.0:0");
+	assert.match(site.token, /^[0-9a-f]{32}$/);
+	await withPage(
+		site,
+		async (page) => {
+			await page.waitForSelector("#login");
+			assert.equal(await page.locator("#top").isVisible(), false);
+			await screenshot(page, "token");
+			await page.fill("#token", "0123456789abcdef0123456789abcdef");
+			await page.press("#token", "Enter");
+			await expectText(page, "#login-wrong", "That token is not right.");
+			await page.fill("#token", site.token);
+			await page.click("#login button");
+			await expectText(page, tile("pending"), /^1,2/);
+			await page.reload();
+			await expectText(page, tile("pending"), /^1,2/);
+		},
+		{ expected: /401/ },
+	);
+	await withPage(
+		site,
+		async (page) => {
+			await expectText(page, tile("pending"), /^1,2/);
+			assert.equal(await page.evaluate(() => location.href.includes("token")), false);
+		},
+		{ path: `#token=${site.token}` },
+	);
+	await site.stop();
+	await program.kill();
+});
+
+describe("on any screen", () => {
+	for (const [name, viewport] of [["desktop", DESKTOP], ["tablet", TABLET], ["phone", PHONE]])
+		for (const colorScheme of ["light", "dark"])
+			test(`${name}, ${colorScheme}: nothing is cut off or scrolls sideways`, async () => {
+				for (const mode of colorScheme === "light" ? ["busy", "hostile"] : ["busy", name === "phone" ? "many" : "empty"])
+					await showing(
+						mode,
+						async (page) => {
+							await expectText(page, "#program", new RegExp(`^${mode}, process`));
+							await polled(page, mode === "busy" ? 3 : 1);
+							await expectNoSidewaysScrolling(page);
+							await screenshot(page, `${mode}-${name}-${colorScheme}`, { fullPage: true });
+						},
+						{ viewport, colorScheme },
+					);
+			});
+
+	test("the keyboard reaches every button, and a reader hears of a change of state only", () =>
+		showing("many", async (page) => {
+			await expectText(page, "#all-functions", /^Show all/);
+			const reached = [];
+			for (let i = 0; i < 6; i++) {
+				await page.keyboard.press("Tab");
+				reached.push(await page.evaluate(() => document.activeElement.textContent));
+			}
+			assert.deepEqual(reached.slice(0, 5), ["Pause", "Pending", "Runs/s", "Mean", "Longest"]);
+			assert.match(reached[5], /^Show all/);
+			await page.evaluate(() => {
+				window.heard = 0;
+				new MutationObserver(() => window.heard++).observe(document.querySelector("[role=status]"), { childList: true, characterData: true, subtree: true });
+			});
+			await polled(page, 3);
+			assert.equal(await page.evaluate(() => window.heard), 0);
+		}));
+});
