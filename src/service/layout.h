@@ -211,6 +211,8 @@ bool pawl__clock_by_hand(const struct pawl_clock *clock);
 uint64_t pawl__clock_wall(struct pawl_clock *clock); /* the wall clock that goes with it */
 
 /* stats.c */
+void pawl__stats_add_shard(struct pawl_stats *stats, struct shard *shard); /* under its lock */
+void pawl__stats_add_worker(struct pawl_stats *stats, const struct worker *worker);
 size_t pawl__service_pending(struct pawl_service *service, bool internal); /* true: of both kinds */
 
 /* inspect.c */

@@ -110,12 +110,7 @@ static unsigned add_counts(struct snapshot *snapshot, struct shard *shard)
 	unsigned levels;
 
 	lock_acquire(&shard->lock);
-	snapshot->counts.armed += shard->counts[0].armed;
-	snapshot->counts.ran += shard->counts[0].ran;
-	snapshot->counts.cancelled += shard->counts[0].cancelled;
-	snapshot->counts.dropped += shard->counts[0].dropped;
-	snapshot->moved_ahead += shard->moved_ahead;
-	snapshot->moved_at_opening += shard->moved_at_opening;
+	pawl__stats_add_shard(&snapshot->stats, shard);
 	levels = pawl__wheel_levels(shard->wheel);
 	for (unsigned i = 0; i < levels; i++) {
 		struct met_level *level = &snapshot->levels[kept_level(i)];
@@ -194,7 +189,7 @@ static double span_of(const struct met_level *level)
  */
 static void weigh_levels(struct snapshot *snapshot)
 {
-	double pending = (double)counts_pending(&snapshot->counts), passed = 0, spans = 0, fit = 1;
+	double pending = (double)snapshot->stats.pending, passed = 0, spans = 0, fit = 1;
 	double rest = pending > (double)snapshot->met ? pending - (double)snapshot->met : 0;
 
 	for (unsigned i = 0; i < LEVELS; i++) {
@@ -255,15 +250,7 @@ static void add_journal(struct snapshot *snapshot, const struct journal *journal
 
 static void add_worker(struct snapshot *snapshot, const struct worker *worker)
 {
-	uint64_t slowest_ns = __atomic_load_n(&worker->run_time.max, __ATOMIC_RELAXED);
-	pawl_task_fn *slowest = __atomic_load_n(&worker->slowest, __ATOMIC_RELAXED);
-
-	if (slowest && (!snapshot->slowest || slowest_ns > snapshot->slowest_ns)) {
-		snapshot->slowest = slowest;
-		snapshot->slowest_ns = slowest_ns;
-	}
-	histogram_merge(&worker->lateness, &snapshot->lateness);
-	histogram_merge(&worker->run_time, &snapshot->run_time);
+	pawl__stats_add_worker(&snapshot->stats, worker);
 	add_journal(snapshot, &snapshot->service->journals[worker->number - 1], worker->number);
 }
 
@@ -281,7 +268,7 @@ void pawl__snapshot_gather(struct snapshot *snapshot, struct pawl_service *servi
 
 		levels = used > levels ? used : levels;
 	}
-	few = counts_pending(&snapshot->counts) <= FEW;
+	few = snapshot->stats.pending <= FEW;
 	for (unsigned i = 0; i < levels; i++)
 		meet_level(snapshot, i, few);
 	weigh_levels(snapshot);

@@ -36,9 +36,8 @@ struct latest {
 
 struct snapshot {
 	struct pawl_service *service;
-	uint64_t now, wall; /* the service's clock, and the wall clock */
-	struct counts counts;
-	uint64_t moved_ahead, moved_at_opening;
+	uint64_t now, wall;      /* the service's clock, and the wall clock */
+	struct pawl_stats stats; /* without `queued` and the wake-ups */
 	uint64_t met;
 	struct met_level levels[LEVELS];
 	unsigned level; /* being read */
@@ -46,9 +45,6 @@ struct snapshot {
 	struct function functions[FUNCTIONS], others; /* others: functions without room */
 	struct latest latest[LATEST];                 /* the newest first */
 	unsigned latest_count;
-	struct pawl_histogram lateness, run_time;
-	pawl_task_fn *slowest;
-	uint64_t slowest_ns;
 };
 
 /* A cell has the tasks that are due within its bound, and not within the one before. The last cell has no bound. */

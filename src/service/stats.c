@@ -29,6 +29,21 @@ static uint64_t queued(struct shard *shard)
 	return queue.length;
 }
 
+/* Without `queued`. Under the lock. */
+void pawl__stats_add_shard(struct pawl_stats *stats, struct shard *shard)
+{
+	const struct counts *counts = &shard->counts[0];
+
+	lock_assert_held(&shard->lock);
+	stats->armed += counts->armed;
+	stats->ran += counts->ran;
+	stats->cancelled += counts->cancelled;
+	stats->dropped += counts->dropped;
+	stats->pending += counts_pending(counts);
+	stats->moved_ahead += shard->moved_ahead;
+	stats->moved_at_opening += shard->moved_at_opening;
+}
+
 /* Advances the wheel itself: while every worker is busy, no other thread does. */
 static void add_shard(struct pawl_service *service, struct shard *shard, struct pawl_stats *stats)
 {
@@ -37,18 +52,13 @@ static void add_shard(struct pawl_service *service, struct shard *shard, struct 
 
 	lock_acquire(&shard->lock);
 	pawl__shard_advance(service, shard, tick, TICK, &wakes);
-	stats->armed += shard->counts[0].armed;
-	stats->ran += shard->counts[0].ran;
-	stats->cancelled += shard->counts[0].cancelled;
-	stats->dropped += shard->counts[0].dropped;
+	pawl__stats_add_shard(stats, shard);
 	stats->queued += queued(shard);
-	stats->moved_ahead += shard->moved_ahead;
-	stats->moved_at_opening += shard->moved_at_opening;
 	lock_release(&shard->lock);
 	wake(service, &wakes);
 }
 
-static void add_worker(const struct worker *worker, struct pawl_stats *stats)
+void pawl__stats_add_worker(struct pawl_stats *stats, const struct worker *worker)
 {
 	uint64_t slowest_ns = __atomic_load_n(&worker->run_time.max, __ATOMIC_RELAXED);
 	pawl_task_fn *slowest = __atomic_load_n(&worker->slowest, __ATOMIC_RELAXED);
@@ -67,8 +77,7 @@ void pawl_service_stats(struct pawl_service *service, struct pawl_stats *stats)
 	for (unsigned i = 0; i < service->shard_count; i++)
 		add_shard(service, &service->shards[i], stats);
 	for (unsigned i = 0; i < service->worker_count; i++)
-		add_worker(&service->workers[i], stats);
-	stats->pending = stats->armed - stats->ran - stats->cancelled - stats->dropped;
+		pawl__stats_add_worker(stats, &service->workers[i]);
 	stats->wakeups = __atomic_load_n(&service->wakeups, __ATOMIC_RELAXED);
 	stats->empty_wakeups = __atomic_load_n(&service->empty_wakeups, __ATOMIC_RELAXED);
 }

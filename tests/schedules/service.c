@@ -63,6 +63,14 @@ static void close_service(void)
 static struct probe *one, *two;
 static enum pawl_cancel found;
 
+/* The task is idle. */
+static void close_after_one(void)
+{
+	EXPLORE_EXPECT_EQ(pawl_service_cancel_wait(service, &one->task), PAWL_IDLE);
+	free(one);
+	close_service();
+}
+
 /* Both tasks are idle, and no function of them is running. */
 static void close_after_both(void)
 {
@@ -187,9 +195,7 @@ static void two_arm_the_same_1(void)
 	await(&runs, 1);
 	pawl_service_settle(service);
 	EXPLORE_EXPECT_EQ(get(&runs), 1);
-	EXPLORE_EXPECT_EQ(pawl_service_cancel_wait(service, &one->task), PAWL_IDLE);
-	free(one);
-	close_service();
+	close_after_one();
 }
 
 /* An arming while it runs is another run. */
@@ -205,9 +211,7 @@ static void arming_against_expiry(unsigned workers)
 	await(&runs, 1);
 	pawl_service_settle(service);
 	EXPLORE_EXPECT(get(&runs) == 1 || get(&runs) == 2);
-	EXPLORE_EXPECT_EQ(pawl_service_cancel_wait(service, &one->task), PAWL_IDLE);
-	free(one);
-	close_service();
+	close_after_one();
 }
 
 static void arming_against_expiry_1(void)
@@ -239,9 +243,7 @@ static void touch_against_expiry(void)
 	await(&runs, 1);
 	pawl_service_settle(service);
 	EXPLORE_EXPECT(get(&runs) == 1 || get(&runs) == 2);
-	EXPLORE_EXPECT_EQ(pawl_service_cancel_wait(service, &one->task), PAWL_IDLE);
-	free(one);
-	close_service();
+	close_after_one();
 }
 
 static int runs_at_cancel;

@@ -67,6 +67,17 @@ static void three_slow_workers_of_four_hold_up_neither_the_fourth_nor_the_clock(
 	pawl_service_close(bench.service, NULL);
 }
 
+/* Four tasks that stay until they are told to leave: the first is due after `first`, each other one `step` later. */
+static void arm_four_to_stay(struct bench *bench, struct note notes[4], uint64_t first,
+                             uint64_t step)
+{
+	for (unsigned i = 0; i < 4; i++) {
+		note_init(&notes[i], bench);
+		notes[i].inside = stay;
+		pawl_service_arm(bench->service, &notes[i].task, first + i * step);
+	}
+}
+
 static void four_tasks_due_at_once_are_run_by_four_workers(void)
 {
 	const struct pawl_service_options options = {.workers = 4, .shards = 1};
@@ -74,11 +85,7 @@ static void four_tasks_due_at_once_are_run_by_four_workers(void)
 	struct bench bench;
 
 	bench_open(&bench, &options);
-	for (unsigned i = 0; i < 4; i++) {
-		note_init(&notes[i], &bench);
-		notes[i].inside = stay;
-		pawl_service_arm(bench.service, &notes[i].task, 5 * MS);
-	}
+	arm_four_to_stay(&bench, notes, 5 * MS, 0);
 	pawl_clock_manual_advance(&bench.clock, 5 * MS);
 	for (unsigned i = 0; i < 4; i++)
 		sem_wait(&notes[i].entered); /* all four at the same time */
@@ -95,11 +102,7 @@ static void the_lead_is_handed_on(unsigned shards)
 	struct bench bench;
 
 	bench_open(&bench, &options);
-	for (unsigned i = 0; i < 4; i++) {
-		note_init(&notes[i], &bench);
-		notes[i].inside = stay;
-		pawl_service_arm(bench.service, &notes[i].task, (i + 1) * 5 * MS);
-	}
+	arm_four_to_stay(&bench, notes, 5 * MS, 5 * MS);
 	for (unsigned i = 0; i < 4; i++) {
 		pawl_clock_manual_advance(&bench.clock, 5 * MS);
 		sem_wait(&notes[i].entered); /* although all before it are still running */
