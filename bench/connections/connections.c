@@ -22,7 +22,6 @@ enum {
 	VERIFIED_CONNECTIONS = 200,
 	VERIFIED_TIMEOUT_MS = 50,
 	VERIFIED_BATCHES = 300,
-	NAP_NS = 1000000,
 	PATIENCE_S = 60,
 };
 
@@ -83,7 +82,16 @@ static void *open_loop(const struct loop_peer *peer, struct connections *connect
 	self = peer->open(peer, connections);
 	if (!self)
 		fail("%s cannot be opened for %u connections", peer->name, connections->count);
+	for (uint32_t i = 0; i < connections->count; i++)
+		if (!peer->add(self, i))
+			fail("%s cannot add connection %u", peer->name, i + 1);
 	return self;
+}
+
+static void run_loop(const struct loop_peer *peer, void *self, struct connections *connections)
+{
+	if (!connections->done)
+		peer->run(self);
 }
 
 void connection_read(struct connections *connections, uint32_t i)
@@ -134,13 +142,6 @@ static void send_batch(struct connections *connections, uint32_t count, struct r
 	connections->began_ns = clock_ns();
 }
 
-static void nap(void)
-{
-	const struct timespec time = {0, NAP_NS};
-
-	nanosleep(&time, NULL);
-}
-
 bool verify_loop(const struct loop_peer *peer, uint64_t seed)
 {
 	struct random random = {.state = seed};
@@ -153,27 +154,19 @@ bool verify_loop(const struct loop_peer *peer, uint64_t seed)
 	alarm(PATIENCE_S); /* a time-out that never comes would be waited for */
 	for (uint32_t batch = 0; batch < VERIFIED_BATCHES && !connections.wrong; batch++) {
 		send_batch(&connections, 1 + random_below32(&random, 4), &random);
-		peer->run(self);
-		nap();
+		run_loop(peer, self, &connections);
+		sleep_for(MILLISECOND);
 	}
 	connections.until_expired = true;
 	connections.done = connections.armed_count == 0;
 	if (!connections.wrong)
-		peer->run(self);
+		run_loop(peer, self, &connections);
 	alarm(0);
 	peer->close(self);
 	connections_close(&connections);
 	if (connections.wrong)
 		fprintf(stderr, "%s: %s\n", peer->name, connections.wrong);
 	return !connections.wrong;
-}
-
-static uint64_t cpu_ns(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
 double message_cost(const struct loop_peer *peer, struct connections *connections,
@@ -185,9 +178,9 @@ double message_cost(const struct loop_peer *peer, struct connections *connection
 
 	for (uint64_t batch = 0; batch < batches; batch++) {
 		send_batch(connections, BATCH, &random);
-		uint64_t before = cpu_ns();
-		peer->run(self);
-		spent += cpu_ns() - before;
+		uint64_t before = read_clock(CLOCK_THREAD_CPUTIME_ID);
+		run_loop(peer, self, connections);
+		spent += read_clock(CLOCK_THREAD_CPUTIME_ID) - before;
 	}
 	peer->close(self);
 	return (double)spent / (double)(batches * BATCH);

@@ -51,10 +51,13 @@ struct loop_peer {
 	bool untimed;    /* has no time-outs at all, and is not verified */
 	bool common;     /* of libevent */
 
-	/* Watch all connections, with all time-outs running; NULL if it fails. */
+	/* A loop that has no connections yet; NULL if it fails. */
 	void *(*open)(const struct loop_peer *peer, struct connections *connections);
 
-	/* Run the loop until connections->done. */
+	/* Wait for messages on connection i, and let its time-out run. False if it fails. */
+	bool (*add)(void *self, uint32_t i);
+
+	/* Run the loop until connections->done, which is false when it is called. */
 	void (*run)(void *self);
 	void (*close)(void *self);
 };

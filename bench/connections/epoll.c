@@ -31,13 +31,15 @@ static uint64_t deadline(const struct self *self)
 	return self->now + self->connections->timeout_ms;
 }
 
-static bool watch(struct self *self, uint32_t i)
+static bool add(void *self, uint32_t i)
 {
-	struct epoll_event event = {.events = EPOLLIN, .data.ptr = &self->connection[i]};
+	struct self *opened = self;
+	struct connection *connection = &opened->connection[i];
+	struct epoll_event event = {.events = EPOLLIN, .data.ptr = connection};
 
-	self->connection[i].number = i;
-	self->timers->arm(self->structure, self->connection[i].timer, deadline(self));
-	return epoll_ctl(self->epoll, EPOLL_CTL_ADD, self->connections->fds[i], &event) == 0;
+	connection->number = i;
+	opened->timers->arm(opened->structure, connection->timer, deadline(opened));
+	return epoll_ctl(opened->epoll, EPOLL_CTL_ADD, opened->connections->fds[i], &event) == 0;
 }
 
 static void close_loop(void *self)
@@ -74,9 +76,6 @@ static void *open_loop(const struct loop_peer *peer, struct connections *connect
 	self->connections = connections;
 	self->epoll = epoll_create1(EPOLL_CLOEXEC);
 	self->opened_ns = clock_ns();
-	for (uint32_t i = 0; i < connections->count; i++)
-		if (!watch(self, i))
-			return NULL;
 	return self;
 }
 
@@ -129,7 +128,8 @@ static void run(void *self)
 extern const struct peer peer_pawl_1, peer_heap_4, peer_null;
 
 /* A millisecond is cut off when the time is read, as in libuv. */
-#define EPOLL_LOOP .resolution_ns = 1000000, .open = open_loop, .run = run, .close = close_loop
+#define EPOLL_LOOP \
+	.resolution_ns = 1000000, .open = open_loop, .add = add, .run = run, .close = close_loop
 
 const struct loop_peer loop_epoll_pawl = {
         .name = "epoll+pawl",

@@ -45,17 +45,19 @@ static void on_readable(struct ev_loop *loop, ev_io *io, int events)
 	leave_if_done(self);
 }
 
-static void watch(struct self *self, uint32_t i)
+static bool add(void *self, uint32_t i)
 {
-	struct connection *connection = &self->connection[i];
+	struct self *opened = self;
+	struct connection *connection = &opened->connection[i];
 
 	connection->number = i;
-	ev_io_init(&connection->io, on_readable, self->connections->fds[i], EV_READ);
+	ev_io_init(&connection->io, on_readable, opened->connections->fds[i], EV_READ);
 	ev_timer_init(&connection->timer, on_timer, 0.,
-	              (double)self->connections->timeout_ms * 1e-3);
+	              (double)opened->connections->timeout_ms * 1e-3);
 	connection->io.data = connection->timer.data = connection;
-	ev_io_start(self->loop, &connection->io);
-	ev_timer_again(self->loop, &connection->timer);
+	ev_io_start(opened->loop, &connection->io);
+	ev_timer_again(opened->loop, &connection->timer);
+	return true;
 }
 
 static void *open_loop(const struct loop_peer *peer, struct connections *connections)
@@ -71,8 +73,6 @@ static void *open_loop(const struct loop_peer *peer, struct connections *connect
 		return NULL;
 	ev_set_userdata(self->loop, self);
 	self->connections = connections;
-	for (uint32_t i = 0; i < connections->count; i++)
-		watch(self, i);
 	return self;
 }
 
@@ -80,8 +80,7 @@ static void run(void *self)
 {
 	struct self *opened = self;
 
-	if (!opened->connections->done)
-		ev_run(opened->loop, 0);
+	ev_run(opened->loop, 0);
 }
 
 static void close_loop(void *self)
@@ -97,6 +96,7 @@ const struct loop_peer loop_libev = {
         .about = "libev: ev_io, and ev_timer_again at each message",
         .resolution_ns = 10000,
         .open = open_loop,
+        .add = add,
         .run = run,
         .close = close_loop,
 };

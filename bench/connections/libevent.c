@@ -16,7 +16,7 @@ struct connection {
 struct self {
 	struct event_base *base;
 	struct timeval timeout;
-	const struct timeval *add; /* the same, or its common form */
+	const struct timeval *delay; /* the same, or its common form */
 	struct connections *connections;
 	struct connection connection[];
 };
@@ -34,7 +34,7 @@ static void receive(struct connection *connection)
 	struct self *self = connection->self;
 
 	if (!self->connections->armed[connection->number])
-		event_add(&connection->event, self->add);
+		event_add(&connection->event, self->delay);
 	connection_read(self->connections, connection->number);
 }
 
@@ -51,15 +51,16 @@ static void on_event(evutil_socket_t fd, short what, void *arg)
 		event_base_loopbreak(connection->self->base);
 }
 
-static void watch(struct self *self, uint32_t i)
+static bool add(void *self, uint32_t i)
 {
-	struct connection *connection = &self->connection[i];
+	struct self *opened = self;
+	struct connection *connection = &opened->connection[i];
 
-	connection->self = self;
+	connection->self = opened;
 	connection->number = i;
-	event_assign(&connection->event, self->base, self->connections->fds[i],
+	event_assign(&connection->event, opened->base, opened->connections->fds[i],
 	             EV_READ | EV_PERSIST, on_event, connection);
-	event_add(&connection->event, self->add);
+	return event_add(&connection->event, opened->delay) == 0;
 }
 
 static void *open_loop(const struct loop_peer *peer, struct connections *connections)
@@ -74,11 +75,9 @@ static void *open_loop(const struct loop_peer *peer, struct connections *connect
 		return NULL;
 	self->timeout.tv_sec = (time_t)(connections->timeout_ms / 1000);
 	self->timeout.tv_usec = (suseconds_t)(connections->timeout_ms % 1000 * 1000);
-	self->add = peer->common ? event_base_init_common_timeout(self->base, &self->timeout)
-	                         : &self->timeout;
+	self->delay = peer->common ? event_base_init_common_timeout(self->base, &self->timeout)
+	                           : &self->timeout;
 	self->connections = connections;
-	for (uint32_t i = 0; i < connections->count; i++)
-		watch(self, i);
 	return self;
 }
 
@@ -86,8 +85,7 @@ static void run(void *self)
 {
 	struct self *opened = self;
 
-	if (!opened->connections->done)
-		event_base_dispatch(opened->base);
+	event_base_dispatch(opened->base);
 }
 
 static void close_loop(void *self)
@@ -100,7 +98,8 @@ static void close_loop(void *self)
 	free(opened);
 }
 
-#define LIBEVENT_LOOP .resolution_ns = 10000000, .open = open_loop, .run = run, .close = close_loop
+#define LIBEVENT_LOOP \
+	.resolution_ns = 10000000, .open = open_loop, .add = add, .run = run, .close = close_loop
 
 const struct loop_peer loop_libevent = {
         .name = "libevent",

@@ -59,25 +59,28 @@ static void *open_loop(const struct loop_peer *peer, struct connections *connect
 		return NULL;
 	self->loop.data = self;
 	self->connections = connections;
-	for (uint32_t i = 0; i < connections->count; i++) {
-		struct connection *connection = &self->connection[i];
-
-		connection->number = i;
-		uv_poll_init(&self->loop, &connection->poll, connections->fds[i]);
-		uv_timer_init(&self->loop, &connection->timer);
-		connection->poll.data = connection->timer.data = connection;
-		uv_poll_start(&connection->poll, UV_READABLE, on_readable);
-		refresh(self, connection);
-	}
 	return self;
+}
+
+static bool add(void *self, uint32_t i)
+{
+	struct self *opened = self;
+	struct connection *connection = &opened->connection[i];
+
+	connection->number = i;
+	if (uv_poll_init(&opened->loop, &connection->poll, opened->connections->fds[i]) != 0)
+		return false;
+	uv_timer_init(&opened->loop, &connection->timer);
+	connection->poll.data = connection->timer.data = connection;
+	refresh(opened, connection);
+	return uv_poll_start(&connection->poll, UV_READABLE, on_readable) == 0;
 }
 
 static void run(void *self)
 {
 	struct self *opened = self;
 
-	if (!opened->connections->done)
-		uv_run(&opened->loop, UV_RUN_DEFAULT);
+	uv_run(&opened->loop, UV_RUN_DEFAULT);
 }
 
 static void close_loop(void *self)
@@ -98,6 +101,7 @@ const struct loop_peer loop_libuv = {
         .about = "libuv: uv_poll_t, and uv_timer_start at each message",
         .resolution_ns = 1000000,
         .open = open_loop,
+        .add = add,
         .run = run,
         .close = close_loop,
 };

@@ -20,7 +20,6 @@
 #include <sys/resource.h>
 
 #define MICROSECOND UINT64_C(1000)
-#define MILLISECOND UINT64_C(1000000)
 
 enum { SAMPLES = 1 << 16, POOL_STEP = 4096 };
 
@@ -187,13 +186,6 @@ static double cpu_ns(void)
 	getrusage(RUSAGE_SELF, &usage);
 	return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1e9 +
 	       (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e3;
-}
-
-static void sleep_until(uint64_t ns)
-{
-	struct timespec time = {(time_t)(ns / SECOND), (long)(ns % SECOND)};
-
-	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, NULL);
 }
 
 /* Make the requests of `ms`, as they come due. Returns the share of the rate that was made. */

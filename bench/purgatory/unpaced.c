@@ -149,7 +149,6 @@ double unpaced_rate(const struct unpaced *unpaced)
 {
 	struct worker *workers = aligned_alloc(128, unpaced->threads * sizeof(struct worker));
 	struct bench bench = {.unpaced = unpaced};
-	struct timespec time = {unpaced->ms / 1000, unpaced->ms % 1000 * 1000000L};
 	double rate = 0;
 
 	if (!workers || pawl_service_open(&bench.service, NULL) != 0 ||
@@ -160,7 +159,7 @@ double unpaced_rate(const struct unpaced *unpaced)
 	for (uint32_t i = 0; i < unpaced->threads; i++)
 		start(&bench, &workers[i], i + 1);
 	pthread_barrier_wait(&bench.ready);
-	nanosleep(&time, NULL);
+	sleep_for(unpaced->ms * MILLISECOND);
 	__atomic_store_n(&bench.stop, true, __ATOMIC_RELAXED);
 	for (uint32_t i = 0; i < unpaced->threads; i++)
 		rate += finish(&workers[i]);

@@ -5,8 +5,6 @@
 
 #include <pawl/pawl.h>
 
-#define SECOND UINT64_C(1000000000)
-
 enum { KEYS_PER_OPERATION = 3 };
 
 /* As fast as it goes: watch, make completable, check the first key. */

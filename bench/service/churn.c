@@ -81,13 +81,6 @@ static void *churn_thread(void *arg)
 	return NULL;
 }
 
-static void sleep_ns(uint64_t ns)
-{
-	const struct timespec time = {(time_t)(ns / SECOND), (long)(ns % SECOND)};
-
-	clock_nanosleep(CLOCK_MONOTONIC, 0, &time, NULL);
-}
-
 static double pairs_per_second(const struct churner *churners, unsigned threads)
 {
 	double pairs = 0;
@@ -123,7 +116,7 @@ double churn_run(const struct service_peer *peer, struct object *objects, const 
 			fail("cannot start a thread");
 	}
 	pthread_barrier_wait(&ready);
-	sleep_ns(churn->ns);
+	sleep_for(churn->ns);
 	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
 	for (unsigned i = 0; i < churn->threads; i++)
 		pthread_join(churners[i].thread, NULL);

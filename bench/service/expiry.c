@@ -14,7 +14,6 @@ enum {
 	LIVE_LEAD_S = 2, /* for arming them all before the first is due */
 	RATE_LEAD_NS = 10000000,
 	RATE_SPAN_NS = 100000000,
-	BATCHES_PER_SECOND = 1000, /* in which they are armed */
 };
 
 struct tally tally;
@@ -75,19 +74,11 @@ double backlog_run(const struct service_peer *peer, struct object *objects, bool
 	return (double)(end - begin) / OBJECTS;
 }
 
-static uint64_t cpu_of(clockid_t clock)
-{
-	struct timespec time;
-
-	clock_gettime(clock, &time);
-	return (uint64_t)time.tv_sec * SECOND + (uint64_t)time.tv_nsec;
-}
-
 uint64_t cpu_of_others(void)
 {
-	uint64_t own = cpu_of(CLOCK_THREAD_CPUTIME_ID);
+	uint64_t own = read_clock(CLOCK_THREAD_CPUTIME_ID);
 
-	return cpu_of(CLOCK_PROCESS_CPUTIME_ID) - own;
+	return read_clock(CLOCK_PROCESS_CPUTIME_ID) - own;
 }
 
 static int compare_samples(const void *a, const void *b)
@@ -108,11 +99,12 @@ static int64_t quantile(const int64_t *sorted, size_t count, size_t share)
 	return sorted[rank > 0 ? rank - 1 : 0];
 }
 
-/* From the samples that the tasks have taken. */
-static struct lateness lateness_of(const struct object *objects, size_t count)
+/* From the times at which the tasks ran. */
+static struct lateness lateness_of(const struct object *objects, size_t count, uint64_t cpu_ns,
+                                   uint64_t ns)
 {
 	int64_t *samples = malloc(count * sizeof(*samples));
-	struct lateness lateness = {.tasks = count};
+	struct lateness lateness = {.tasks = count, .cpu_ns = cpu_ns, .ns = ns};
 
 	if (!samples)
 		fail("no memory for %zu samples", count);
@@ -134,7 +126,7 @@ static void arm_stamped(const struct service_peer *peer, void *service, struct o
 	peer->arm_at(service, object, deadline_ns);
 }
 
-static void init_stamped(const struct service_peer *peer, struct object *objects, uint32_t count)
+void init_stamped(const struct service_peer *peer, struct object *objects, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
 		objects[i].runs = 0;
@@ -148,7 +140,6 @@ struct lateness live_run(const struct service_peer *peer, struct object *objects
 {
 	const struct service_setup setup = {.capacity = OBJECTS, .wheel_size = wheel_size};
 	struct random random = {.state = seed};
-	struct lateness lateness;
 	uint64_t base, cpu;
 	void *service;
 
@@ -162,54 +153,54 @@ struct lateness live_run(const struct service_peer *peer, struct object *objects
 	await_runs(peer);
 	cpu = cpu_of_others() - cpu;
 	peer->close(service);
-	lateness = lateness_of(objects, OBJECTS);
-	lateness.cpu_ns = cpu;
-	lateness.ns = SECOND;
-	return lateness;
+	return lateness_of(objects, OBJECTS, cpu, SECOND);
 }
 
-static void sleep_until(uint64_t ns)
+uint64_t run_at_rate(const struct service_peer *peer, uint32_t rate, uint32_t ms,
+                     arm_batch_fn *arm_batch, void *arg)
 {
-	const struct timespec time = {(time_t)(ns / SECOND), (long)(ns % SECOND)};
+	uint32_t batch = rate / 1000;
+	uint64_t begin, cpu;
 
-	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, NULL) == EINTR)
-		;
+	expect_runs((uint64_t)batch * ms);
+	cpu = cpu_of_others();
+	begin = clock_ns();
+	for (uint32_t i = 0; i < ms; i++) {
+		sleep_until(begin + i * MILLISECOND);
+		arm_batch(arg, i * batch, batch);
+	}
+	await_runs(peer);
+	return cpu_of_others() - cpu;
 }
 
-static void arm_batch(const struct service_peer *peer, void *service, struct object *objects,
-                      uint32_t count, struct random *random)
+struct steady {
+	const struct service_peer *peer;
+	void *service;
+	struct object *objects;
+	struct random random;
+};
+
+static void arm_batch(void *arg, uint32_t first, uint32_t count)
 {
+	struct steady *steady = arg;
 	uint64_t base = clock_ns() + RATE_LEAD_NS;
 
-	for (uint32_t i = 0; i < count; i++)
-		arm_stamped(peer, service, &objects[i],
-		            base + random_below32(random, RATE_SPAN_NS));
+	for (uint32_t i = first; i < first + count; i++)
+		arm_stamped(steady->peer, steady->service, &steady->objects[i],
+		            base + random_below32(&steady->random, RATE_SPAN_NS));
 }
 
 struct lateness rate_run(const struct service_peer *peer, struct object *objects, uint32_t rate,
                          uint32_t ms, uint64_t seed)
 {
-	const uint32_t count = rate / 1000 * ms, batch = rate / BATCHES_PER_SECOND;
+	const uint32_t count = rate / 1000 * ms;
 	const struct service_setup setup = {.capacity = count};
-	struct random random = {.state = seed};
-	struct lateness lateness;
-	uint64_t begin, cpu;
-	void *service;
+	struct steady steady = {.peer = peer, .objects = objects, .random = {seed}};
+	uint64_t cpu;
 
 	init_stamped(peer, objects, count);
-	service = open_service(peer, &setup);
-	expect_runs(count);
-	cpu = cpu_of_others();
-	begin = clock_ns();
-	for (uint32_t i = 0; i < count / batch; i++) {
-		sleep_until(begin + i * (SECOND / BATCHES_PER_SECOND));
-		arm_batch(peer, service, &objects[i * batch], batch, &random);
-	}
-	await_runs(peer);
-	cpu = cpu_of_others() - cpu;
-	peer->close(service);
-	lateness = lateness_of(objects, count);
-	lateness.cpu_ns = cpu;
-	lateness.ns = ms * MILLISECOND;
-	return lateness;
+	steady.service = open_service(peer, &setup);
+	cpu = run_at_rate(peer, rate, ms, arm_batch, &steady);
+	peer->close(steady.service);
+	return lateness_of(objects, count, cpu, ms * MILLISECOND);
 }

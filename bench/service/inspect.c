@@ -16,20 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LEAD_NS = 10000000, SPAN_NS = 100000000, BATCHES_PER_SECOND = 1000 };
-
-static void stamp(struct pawl_task *task)
-{
-	object_stamp((struct object *)task);
-}
-
-static void sleep_until(uint64_t ns)
-{
-	const struct timespec time = {(time_t)(ns / SECOND), (long)(ns % SECOND)};
-
-	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, NULL) == EINTR)
-		;
-}
+enum { LEAD_NS = 10000000, SPAN_NS = 100000000 };
 
 /* The viewer is a process of its own, so that what it takes is not counted. It ends when the service does. */
 static void view(const char *path)
@@ -41,9 +28,9 @@ static void view(const char *path)
 
 	strcpy(address.sun_path, path);
 	while (connect(fd, (struct sockaddr *)&address, sizeof(address)) != 0)
-		sleep_until(clock_ns() + MILLISECOND);
+		sleep_for(MILLISECOND);
 	for (;;) {
-		sleep_until(clock_ns() + SECOND / 2);
+		sleep_for(SECOND / 2);
 		if (send(fd, "\n", 1, MSG_NOSIGNAL) != 1)
 			_exit(0);
 		do {
@@ -51,7 +38,7 @@ static void view(const char *path)
 			if (size <= 0)
 				_exit(0);
 		} while (answer[size - 1] != '\n');
-		sleep_until(clock_ns() + SECOND / 2);
+		sleep_for(SECOND / 2);
 	}
 }
 
@@ -97,40 +84,42 @@ static uint64_t cpu_of_thread(const char *name)
 	return found;
 }
 
+struct steady {
+	struct pawl_service *service;
+	struct object *objects;
+	struct random random;
+};
+
+static void arm_batch(void *arg, uint32_t first, uint32_t count)
+{
+	struct steady *steady = arg;
+
+	for (uint32_t i = first; i < first + count; i++)
+		pawl_service_arm(steady->service, &steady->objects[i].task.pawl,
+		                 LEAD_NS + random_below32(&steady->random, SPAN_NS));
+}
+
 struct inspected inspect_run(struct object *objects, uint32_t rate, uint32_t ms,
                              enum inspection inspection, uint64_t seed)
 {
-	const uint32_t count = rate / 1000 * ms, batch = rate / BATCHES_PER_SECOND;
+	const uint32_t count = rate / 1000 * ms;
 	struct inspected inspected = {.tasks = count};
-	struct random random = {.state = seed};
-	struct pawl_service *service;
-	uint64_t begin, cpu;
+	struct steady steady = {.objects = objects, .random = {seed}};
 	pid_t viewer = 0;
 	char path[64];
 
 	snprintf(path, sizeof(path), "/tmp/pawl-bench-%d", (int)getpid());
 	if (inspection == VIEWED)
 		viewer = begin_viewer(path);
-	if (pawl_service_open(&service, NULL) != 0)
+	if (pawl_service_open(&steady.service, NULL) != 0)
 		fail("pawl cannot be opened");
-	if (inspection != CLOSED && pawl_service_inspect(service, path) != 0)
+	if (inspection != CLOSED && pawl_service_inspect(steady.service, path) != 0)
 		fail("the service cannot be inspected at %s", path);
-	for (uint32_t i = 0; i < count; i++)
-		pawl_task_init(&objects[i].task.pawl, stamp);
+	init_stamped(&service_peer_pawl, objects, count);
 	tally.shared = false;
-	expect_runs(count);
-	cpu = cpu_of_others();
-	begin = clock_ns();
-	for (uint32_t i = 0; i < count; i++) {
-		if (i % batch == 0)
-			sleep_until(begin + i / batch * (SECOND / BATCHES_PER_SECOND));
-		pawl_service_arm(service, &objects[i].task.pawl,
-		                 LEAD_NS + random_below32(&random, SPAN_NS));
-	}
-	await_runs(&service_peer_pawl);
-	inspected.cpu_ns = cpu_of_others() - cpu;
+	inspected.cpu_ns = run_at_rate(&service_peer_pawl, rate, ms, arm_batch, &steady);
 	inspected.view_ns = cpu_of_thread("pawl-inspect");
-	pawl_service_close(service, NULL);
+	pawl_service_close(steady.service, NULL);
 	if (viewer)
 		waitpid(viewer, NULL, 0);
 	return inspected;

@@ -7,8 +7,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-enum { SECOND = 1000000000 };
-
 struct obvious_service {
 	pthread_mutex_t mutex;
 	pthread_cond_t changed; /* an earlier deadline, another time, or the end */
@@ -59,7 +57,7 @@ static void sleep_until_first(struct obvious_service *service)
 	uint64_t until = heap_next(&service->heap);
 	uint64_t skipped = __atomic_load_n(&service->skipped, __ATOMIC_RELAXED);
 	uint64_t real = until > skipped ? until - skipped : 0;
-	struct timespec time = {(time_t)(real / SECOND), (long)(real % SECOND)};
+	struct timespec time = timespec_of(real);
 
 	service->sleeps_until = until;
 	if (until == UINT64_MAX)

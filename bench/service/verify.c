@@ -31,13 +31,6 @@ struct script {
 	pthread_t thread;
 };
 
-static void nap(uint64_t ns)
-{
-	const struct timespec time = {0, (long)ns};
-
-	nanosleep(&time, NULL);
-}
-
 static uint32_t runs_of(const struct object *object)
 {
 	return __atomic_load_n(&object->runs, __ATOMIC_ACQUIRE);
@@ -100,7 +93,7 @@ static void cancel(struct script *script, uint32_t task)
 	if (found != PAWL_RUNNING)
 		return;
 	while (script->peer->cancel(script->service, object) == PAWL_RUNNING)
-		nap(MILLISECOND / 10);
+		sleep_for(MILLISECOND / 10);
 	if (runs_of(object) == script->runs[task] - 1)
 		forget(script, task);
 }
@@ -123,7 +116,7 @@ static void *play(void *arg)
 	for (uint32_t i = 0; i < STEPS && !script->wrong; i++) {
 		step(script);
 		if (i % STEPS_PER_NAP == 0)
-			nap(MILLISECOND);
+			sleep_for(MILLISECOND);
 	}
 	return NULL;
 }
@@ -140,8 +133,8 @@ static bool all_idle(const struct script *script)
 static void finish(struct script *script)
 {
 	for (int i = 0; i < PATIENCE_MS && !script->wrong && !all_idle(script); i++)
-		nap(MILLISECOND);
-	nap(AFTERMATH_MS * MILLISECOND);
+		sleep_for(MILLISECOND);
+	sleep_for(AFTERMATH_MS * MILLISECOND);
 	for (uint32_t task = 0; task < TASKS && !script->wrong; task++) {
 		check(script, task);
 		if (!script->wrong && !idle(script, task))

@@ -12,7 +12,6 @@ enum {
 	TICK_NS = 50000,
 	LEAST_DELAY_NS = 10000000,
 	DELAYS_NS = 100000000,
-	BATCHES_PER_SECOND = 1000,
 };
 
 /* CLOCK_MONOTONIC, and how often a wait on it has ended. */
@@ -48,10 +47,13 @@ static void count_wake(struct pawl_clock *clock)
 	self->real.clock.wake(&self->real.clock);
 }
 
-static void stamp(struct pawl_task *task)
-{
-	object_stamp((struct object *)task);
-}
+struct steady {
+	struct pawl_service *service;
+	struct object *objects;
+	struct window *windows;
+	bool exact;
+	struct random random;
+};
 
 static struct window arm(struct pawl_service *service, struct object *object, bool exact,
                          struct random *random)
@@ -61,6 +63,15 @@ static struct window arm(struct pawl_service *service, struct object *object, bo
 
 	pawl_service_arm_within(service, &object->task.pawl, earliest, latest);
 	return (struct window){now + earliest, now + latest};
+}
+
+static void arm_batch(void *arg, uint32_t first, uint32_t count)
+{
+	struct steady *steady = arg;
+
+	for (uint32_t i = first; i < first + count; i++)
+		steady->windows[i] =
+		        arm(steady->service, &steady->objects[i], steady->exact, &steady->random);
 }
 
 static int by_latest(const void *a, const void *b)
@@ -82,14 +93,6 @@ static uint64_t fewest_times(struct window *windows, uint32_t count)
 			times++;
 		}
 	return times;
-}
-
-static void sleep_until(uint64_t ns)
-{
-	const struct timespec time = {(time_t)(ns / SECOND), (long)(ns % SECOND)};
-
-	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, NULL) == EINTR)
-		;
 }
 
 static void count_outside(const struct object *objects, const struct window *windows,
@@ -117,33 +120,24 @@ static struct pawl_service *open_on(struct counting_clock *clock)
 struct wakeups windows_run(struct object *objects, uint32_t rate, uint32_t ms, bool exact,
                            uint64_t seed)
 {
-	const uint32_t count = rate / 1000 * ms, batch = rate / BATCHES_PER_SECOND;
-	struct window *windows = malloc(count * sizeof(*windows));
-	struct random random = {.state = seed};
+	const uint32_t count = rate / 1000 * ms;
 	struct wakeups wakeups = {.tasks = count, .ns = ms * MILLISECOND};
 	struct counting_clock clock;
-	struct pawl_service *service = open_on(&clock);
-	uint64_t begin, cpu;
+	struct steady steady = {.service = open_on(&clock),
+	                        .objects = objects,
+	                        .windows = malloc(count * sizeof(struct window)),
+	                        .exact = exact,
+	                        .random = {seed}};
 
-	if (!windows)
+	if (!steady.windows)
 		fail("no memory for %u windows", count);
-	for (uint32_t i = 0; i < count; i++)
-		pawl_task_init(&objects[i].task.pawl, stamp);
+	init_stamped(&service_peer_pawl, objects, count);
 	tally.shared = false;
-	expect_runs(count);
-	cpu = cpu_of_others();
-	begin = clock_ns();
-	for (uint32_t i = 0; i < count; i++) {
-		if (i % batch == 0)
-			sleep_until(begin + i / batch * (SECOND / BATCHES_PER_SECOND));
-		windows[i] = arm(service, &objects[i], exact, &random);
-	}
-	await_runs(&service_peer_pawl);
-	wakeups.cpu_ns = cpu_of_others() - cpu;
+	wakeups.cpu_ns = run_at_rate(&service_peer_pawl, rate, ms, arm_batch, &steady);
 	wakeups.count = __atomic_load_n(&clock.waits, __ATOMIC_RELAXED);
-	pawl_service_close(service, NULL);
-	count_outside(objects, windows, count, &wakeups);
-	wakeups.fewest = fewest_times(windows, count);
-	free(windows);
+	pawl_service_close(steady.service, NULL);
+	count_outside(objects, steady.windows, count, &wakeups);
+	wakeups.fewest = fewest_times(steady.windows, count);
+	free(steady.windows);
 	return wakeups;
 }

@@ -7,14 +7,22 @@
 
 enum { OBJECTS = 1000000, MAX_THREADS = 4 };
 
-#define MILLISECOND UINT64_C(1000000)
-#define SECOND      UINT64_C(1000000000)
-
 /* Begin to count runs; each of them is to come within a minute of await_runs, or the program fails. */
 void expect_runs(uint64_t runs);
 void await_runs(const struct service_peer *peer);
 
 void *open_service(const struct service_peer *peer, const struct service_setup *setup);
+
+/* Tasks that note when they run, and have not run yet. */
+void init_stamped(const struct service_peer *peer, struct object *objects, uint32_t count);
+
+/*
+ * Arm `rate` tasks a second for `ms`, in a batch each millisecond, and wait until all have run. Returns the CPU time of
+ * the service's threads. The callback arms tasks `first` to `first + count - 1`.
+ */
+typedef void arm_batch_fn(void *arg, uint32_t first, uint32_t count);
+uint64_t run_at_rate(const struct service_peer *peer, uint32_t rate, uint32_t ms,
+                     arm_batch_fn *arm_batch, void *arg);
 
 struct churn {
 	unsigned threads;

@@ -38,6 +38,19 @@ uint64_t clock_cost(void)
 	return (clock_ns() - begin) / READINGS;
 }
 
+void sleep_until(uint64_t ns)
+{
+	const struct timespec time = timespec_of(ns);
+
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, NULL) == EINTR)
+		;
+}
+
+void sleep_for(uint64_t ns)
+{
+	sleep_until(clock_ns() + ns);
+}
+
 static int compare_doubles(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;

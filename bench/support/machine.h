@@ -8,19 +8,30 @@
 #include <stdio.h>
 #include <time.h>
 
-static inline uint64_t clock_ns(void)
+#define MILLISECOND UINT64_C(1000000)
+#define SECOND      UINT64_C(1000000000)
+
+static inline uint64_t read_clock(clockid_t clock)
 {
 	struct timespec time;
 
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+	clock_gettime(clock, &time);
+	return (uint64_t)time.tv_sec * SECOND + (uint64_t)time.tv_nsec;
+}
+
+static inline uint64_t clock_ns(void)
+{
+	return read_clock(CLOCK_MONOTONIC);
 }
 
 static inline struct timespec timespec_of(uint64_t ns)
 {
-	return (struct timespec){.tv_sec = (time_t)(ns / 1000000000),
-	                         .tv_nsec = (long)(ns % 1000000000)};
+	return (struct timespec){.tv_sec = (time_t)(ns / SECOND), .tv_nsec = (long)(ns % SECOND)};
 }
+
+/* Until clock_ns() is `ns`; and for so long. A signal does not end the sleep. */
+void sleep_until(uint64_t ns);
+void sleep_for(uint64_t ns);
 
 /* What one clock_ns costs, in whole ns. */
 uint64_t clock_cost(void);

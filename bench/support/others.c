@@ -9,8 +9,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { SLEEP_NS = 500000000 };
-
 /* In seconds, from any beginning. */
 struct reading {
 	double time, used, stolen, own;
@@ -61,9 +59,7 @@ struct others others_since(void)
 
 struct others others_before(void)
 {
-	const struct timespec nap = timespec_of(SLEEP_NS);
-
 	began = read_now();
-	nanosleep(&nap, NULL);
+	sleep_for(SECOND / 2);
 	return others_since();
 }

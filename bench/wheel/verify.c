@@ -1,38 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 #include "verify.h"
 
-#include "../../support/random.h"
+#include "script.h"
 #include "workloads.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-enum { TIMERS = 500, STEPS = 20000, OPERATIONS_PER_STEP = 20 };
+enum { STEPS = 20000, OPERATIONS_PER_STEP = 20 };
 
-struct object {
-	_Alignas(CACHE_LINE) unsigned char bytes[MAX_OBJECT_SIZE];
-};
-
-struct script {
-	const struct peer *peer;
-	void *self;
-	struct object *objects;
-	uint64_t deadline[TIMERS]; /* the model: PEER_NEVER is idle */
+struct play {
+	struct script script;
 	uint64_t now;
-	struct random random;
 	bool failed;
 };
 
-__attribute__((format(printf, 2, 3))) static void wrong(struct script *script, const char *format,
-                                                        ...)
+__attribute__((format(printf, 2, 3))) static void wrong(struct play *play, const char *format, ...)
 {
 	va_list args;
 
-	script->failed = true;
-	fprintf(stderr, "%s is wrong at time %" PRIu64 ": ", script->peer->name, script->now);
+	play->failed = true;
+	fprintf(stderr, "%s is wrong at time %" PRIu64 ": ", play->script.peer->name, play->now);
 	va_start(args, format);
 	vfprintf(stderr, format, args);
 	va_end(args);
@@ -40,171 +29,144 @@ __attribute__((format(printf, 2, 3))) static void wrong(struct script *script, c
 }
 
 /* Mostly within the workloads' range, sometimes at once, sometimes far beyond. */
-static uint64_t random_delay(struct script *script)
+static uint64_t random_delay(struct play *play)
 {
-	switch (random_below32(&script->random, 8)) {
+	switch (random_below32(&play->script.random, 8)) {
 	case 0:
-		return 1 + random_below32(&script->random, 4);
+		return 1 + random_below32(&play->script.random, 4);
 	case 1:
-		return 1 + random_below32(&script->random, 100000000);
+		return 1 + random_below32(&play->script.random, 100000000);
 	case 2:
-		return 1 + random_below32(&script->random, 500);
+		return 1 + random_below32(&play->script.random, 500);
 	default:
-		return 1 + random_below32(&script->random, 60000);
+		return 1 + random_below32(&play->script.random, 60000);
 	}
 }
 
-static void operate(struct script *script)
+static void operate(struct play *play)
 {
-	uint32_t i = random_below32(&script->random, TIMERS);
-	void *timer = &script->objects[i];
-	uint64_t deadline = script->now + random_delay(script);
+	uint32_t i = random_below32(&play->script.random, SCRIPT_TIMERS);
+	uint64_t deadline = play->now + random_delay(play);
 
-	if (script->deadline[i] == PEER_NEVER) {
-		script->peer->arm(script->self, timer, deadline);
-		script->deadline[i] = deadline;
-	} else if (random_below32(&script->random, 3)) {
-		script->peer->refresh(script->self, timer, deadline);
-		script->deadline[i] = deadline;
-	} else {
-		script->peer->cancel(script->self, timer);
-		script->deadline[i] = PEER_NEVER;
-	}
+	script_operate(&play->script, i, deadline, deadline);
 }
 
-static uint64_t first_deadline(const struct script *script)
+static void check_next(struct play *play)
 {
-	uint64_t first = PEER_NEVER;
+	uint64_t first = script_first(&play->script), next;
 
-	for (uint32_t i = 0; i < TIMERS; i++)
-		if (script->deadline[i] < first)
-			first = script->deadline[i];
-	return first;
-}
-
-static void check_next(struct script *script)
-{
-	uint64_t first = first_deadline(script), next;
-
-	if (!script->peer->next)
+	if (!play->script.peer->next)
 		return;
-	next = script->peer->next(script->self);
-	if (first < script->now) /* due, and left there by the last pop */
-		first = script->now;
+	next = play->script.peer->next(play->script.self);
+	if (first < play->now) /* due, and left there by the last pop */
+		first = play->now;
 	if (first == PEER_NEVER ? next != PEER_NEVER : next > first)
-		wrong(script, "next is %" PRIu64 " with the first deadline at %" PRIu64, next,
-		      first);
-	else if (next < script->now)
-		wrong(script, "next is %" PRIu64 ", in the past", next);
+		wrong(play, "next is %" PRIu64 " with the first deadline at %" PRIu64, next, first);
+	else if (next < play->now)
+		wrong(play, "next is %" PRIu64 ", in the past", next);
 }
 
-static void check_popped(struct script *script, struct object *object)
+static void check_popped(struct play *play, void *timer)
 {
-	size_t i = (size_t)(object - script->objects);
+	size_t i = script_number(&play->script, timer);
 
-	if (i >= TIMERS || object != &script->objects[i])
-		wrong(script, "pop returned %p, which is no timer", (void *)object);
-	else if (script->deadline[i] == PEER_NEVER)
-		wrong(script, "timer %zu came out, but is not armed", i);
-	else if (script->deadline[i] > script->now)
-		wrong(script, "timer %zu of %" PRIu64 " is early", i, script->deadline[i]);
+	if (i == SCRIPT_TIMERS)
+		wrong(play, "pop returned %p, which is no timer", timer);
+	else if (play->script.due[i] == PEER_NEVER)
+		wrong(play, "timer %zu came out, but is not armed", i);
+	else if (play->script.due[i] > play->now)
+		wrong(play, "timer %zu of %" PRIu64 " is early", i, play->script.due[i]);
 	else
-		script->deadline[i] = PEER_NEVER;
+		play->script.due[i] = PEER_NEVER;
 }
 
 /* Sometimes only a few are taken, so that others are cancelled or moved while they are due. */
-static void pop(struct script *script)
+static void pop(struct play *play)
 {
-	uint32_t most = random_below32(&script->random, 4) ? UINT32_MAX : 2;
-	struct object *object = NULL;
+	uint32_t most = random_below32(&play->script.random, 4) ? UINT32_MAX : 2;
+	void *timer = NULL;
 
-	while (most-- && !script->failed) {
-		object = script->peer->pop(script->self);
-		if (!object)
+	while (most-- && !play->failed) {
+		timer = play->script.peer->pop(play->script.self);
+		if (!timer)
 			break;
-		check_popped(script, object);
+		check_popped(play, timer);
 	}
-	if (!object && !script->failed && first_deadline(script) <= script->now)
-		wrong(script, "nothing came out, with %" PRIu64 " due", first_deadline(script));
+	if (!timer && !play->failed && script_first(&play->script) <= play->now)
+		wrong(play, "nothing came out, with %" PRIu64 " due", script_first(&play->script));
 }
 
 /* Tell the peer the time; what it says must be true: false means that nothing has become due by that. */
-static void tell_time(struct script *script, uint64_t now)
+static void tell_time(struct play *play, uint64_t now)
 {
-	uint64_t before = script->now;
+	uint64_t before = play->now;
 
-	script->now = now;
-	if (script->peer->advance(script->self, now))
+	play->now = now;
+	if (play->script.peer->advance(play->script.self, now))
 		return;
-	for (size_t i = 0; i < TIMERS; i++)
-		if (script->deadline[i] > before && script->deadline[i] <= now)
-			wrong(script, "timer %zu of %" PRIu64 " is due, but advance says no", i,
-			      script->deadline[i]);
+	for (size_t i = 0; i < SCRIPT_TIMERS; i++)
+		if (play->script.due[i] > before && play->script.due[i] <= now)
+			wrong(play, "timer %zu of %" PRIu64 " is due, but advance says no", i,
+			      play->script.due[i]);
 }
 
 /* Mostly a tick, sometimes a jump, sometimes to where the peer says that there is something to do. */
-static void advance(struct script *script)
+static void advance(struct play *play)
 {
-	uint32_t choice = random_below32(&script->random, 100);
-	uint64_t now = script->now;
+	uint32_t choice = random_below32(&play->script.random, 100);
+	uint64_t now = play->now;
 
 	if (choice < 80)
 		now++;
-	else if (choice < 90 && script->peer->next && first_deadline(script) != PEER_NEVER)
-		now = script->peer->next(script->self);
+	else if (choice < 90 && play->script.peer->next &&
+	         script_first(&play->script) != PEER_NEVER)
+		now = play->script.peer->next(play->script.self);
 	else
-		now += random_delay(script);
-	tell_time(script, now);
+		now += random_delay(play);
+	tell_time(play, now);
 }
 
 /* After the last step let all that is still armed come out. */
-static void finish(struct script *script)
+static void finish(struct play *play)
 {
 	uint64_t first;
 
-	while (!script->failed && (first = first_deadline(script)) != PEER_NEVER) {
-		tell_time(script, first > script->now ? first : script->now);
-		pop(script);
+	while (!play->failed && (first = script_first(&play->script)) != PEER_NEVER) {
+		tell_time(play, first > play->now ? first : play->now);
+		pop(play);
 	}
-	if (!script->failed && script->peer->pop(script->self))
-		wrong(script, "a timer came out after the last");
+	if (!play->failed && play->script.peer->pop(play->script.self))
+		wrong(play, "a timer came out after the last");
 }
 
-static void play(struct script *script)
+static void play_all(struct play *play)
 {
-	for (uint32_t step = 0; step < STEPS && !script->failed; step++) {
-		uint32_t operations = random_below32(&script->random, OPERATIONS_PER_STEP);
+	for (uint32_t step = 0; step < STEPS && !play->failed; step++) {
+		uint32_t operations = random_below32(&play->script.random, OPERATIONS_PER_STEP);
 
 		while (operations--)
-			operate(script);
-		advance(script);
-		pop(script);
-		check_next(script);
+			operate(play);
+		advance(play);
+		pop(play);
+		check_next(play);
 	}
-	finish(script);
+	finish(play);
 }
 
 bool verify_peer(const struct peer *peer, uint64_t seed)
 {
-	struct script script = {.peer = peer, .random = {.state = seed}};
+	struct play play = {.script.peer = peer};
 
 	if (peer->timer_size > MAX_OBJECT_SIZE) {
-		wrong(&script, "its timers do not fit into %d bytes", MAX_OBJECT_SIZE);
+		wrong(&play, "its timers do not fit into %d bytes", MAX_OBJECT_SIZE);
 		return false;
 	}
 	if (peer->pass)
 		return verify_in_real_time(peer, seed);
-	script.self = peer->open(peer, TIMERS);
-	script.objects = aligned_alloc(CACHE_LINE, TIMERS * sizeof(struct object));
-	if (!script.self || !script.objects)
-		wrong(&script, "no memory");
-	else {
-		memset(script.objects, 0, TIMERS * sizeof(struct object));
-		memset(script.deadline, 0xff, sizeof(script.deadline));
-		play(&script);
-	}
-	if (script.self)
-		peer->close(script.self);
-	free(script.objects);
-	return !script.failed;
+	if (script_open(&play.script, peer, seed))
+		play_all(&play);
+	else
+		wrong(&play, "no memory");
+	script_close(&play.script);
+	return !play.failed;
 }

@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
-#include "../../support/random.h"
 #include "../support/machine.h"
+#include "script.h"
 #include "verify.h"
-#include "workloads.h"
 
-#include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum {
-	TIMERS = 500,
 	PASSES = 400, /* of a millisecond */
 	OPERATIONS_PER_PASS = 50,
 	DELAY_SPAN_MS = 40,
@@ -20,137 +15,94 @@ enum {
 	PATIENCE_S = 60,
 };
 
-#define MILLISECOND UINT64_C(1000000)
-#define SECOND      UINT64_C(1000000000)
-
-struct script {
-	const struct peer *peer;
-	void *self;
-	unsigned char *objects;
-	uint64_t due_ns[TIMERS]; /* the model: PEER_NEVER is idle */
+struct play {
+	struct script script; /* due: in ns, by clock_ns() */
 	uint64_t opened_ns;
-	struct random random;
 	const char *wrong; /* the first thing; NULL if there is none */
 };
 
-static void nap(void)
-{
-	const struct timespec time = {0, MILLISECOND};
-
-	nanosleep(&time, NULL);
-}
-
-static void *timer_at(const struct script *script, size_t i)
-{
-	return script->objects + i * MAX_OBJECT_SIZE;
-}
-
 /* In ticks since it was opened. */
-static uint64_t random_deadline(struct script *script)
+static uint64_t random_deadline(struct play *play)
 {
-	uint64_t now = (clock_ns() - script->opened_ns) / MILLISECOND;
+	uint64_t now = (clock_ns() - play->opened_ns) / MILLISECOND;
 
-	return now + 1 + random_below32(&script->random, DELAY_SPAN_MS);
+	return now + 1 + random_below32(&play->script.random, DELAY_SPAN_MS);
 }
 
 /* Not before this may it fire. */
-static uint64_t due_ns(const struct script *script, uint64_t deadline)
+static uint64_t due_ns(const struct play *play, uint64_t deadline)
 {
-	if (script->peer->common_delay)
-		return clock_ns() + script->peer->common_delay * MILLISECOND;
-	return script->opened_ns + deadline * MILLISECOND;
+	if (play->script.peer->common_delay)
+		return clock_ns() + play->script.peer->common_delay * MILLISECOND;
+	return play->opened_ns + deadline * MILLISECOND;
 }
 
-static void operate(struct script *script)
+static void operate(struct play *play)
 {
-	uint32_t i = random_below32(&script->random, TIMERS);
-	uint64_t deadline = random_deadline(script), due = due_ns(script, deadline);
+	uint32_t i = random_below32(&play->script.random, SCRIPT_TIMERS);
+	uint64_t deadline = random_deadline(play);
 
-	if (script->due_ns[i] == PEER_NEVER) {
-		script->peer->arm(script->self, timer_at(script, i), deadline);
-		script->due_ns[i] = due;
-	} else if (random_below32(&script->random, 3)) {
-		script->peer->refresh(script->self, timer_at(script, i), deadline);
-		script->due_ns[i] = due;
-	} else {
-		script->peer->cancel(script->self, timer_at(script, i));
-		script->due_ns[i] = PEER_NEVER;
-	}
+	script_operate(&play->script, i, deadline, due_ns(play, deadline));
 }
 
 static void fired(void *timer, void *arg)
 {
-	struct script *script = arg;
-	size_t i = (size_t)((unsigned char *)timer - script->objects) / MAX_OBJECT_SIZE;
+	struct play *play = arg;
+	size_t i = script_number(&play->script, timer);
 
-	if (i >= TIMERS || timer != timer_at(script, i)) {
-		script->wrong = "what fired is no timer";
+	if (i == SCRIPT_TIMERS) {
+		play->wrong = "what fired is no timer";
 		return;
 	}
-	if (script->due_ns[i] == PEER_NEVER)
-		script->wrong = "a timer fired that is not armed";
-	else if (clock_ns() + script->peer->resolution_ns < script->due_ns[i])
-		script->wrong = "a timer was early";
-	script->due_ns[i] = PEER_NEVER;
+	if (play->script.due[i] == PEER_NEVER)
+		play->wrong = "a timer fired that is not armed";
+	else if (clock_ns() + play->script.peer->resolution_ns < play->script.due[i])
+		play->wrong = "a timer was early";
+	play->script.due[i] = PEER_NEVER;
 }
 
-static bool all_idle(const struct script *script)
+static void make_pass(struct play *play)
 {
-	for (size_t i = 0; i < TIMERS; i++)
-		if (script->due_ns[i] != PEER_NEVER)
-			return false;
-	return true;
+	sleep_for(MILLISECOND);
+	play->script.peer->pass(play->script.self, fired, play);
 }
 
-static void make_pass(struct script *script)
+static void play_all(struct play *play)
 {
-	nap();
-	script->peer->pass(script->self, fired, script);
-}
-
-static void play(struct script *script)
-{
-	for (uint32_t pass = 0; pass < PASSES && !script->wrong; pass++) {
+	for (uint32_t pass = 0; pass < PASSES && !play->wrong; pass++) {
 		for (uint32_t i = 0; i < OPERATIONS_PER_PASS; i++)
-			operate(script);
-		make_pass(script);
+			operate(play);
+		make_pass(play);
 	}
 }
 
 /* Wait until all that is armed has fired, and then whether anything more does. */
-static void finish(struct script *script)
+static void finish(struct play *play)
 {
 	uint64_t end = clock_ns() + PATIENCE_S * SECOND;
 
-	while (!script->wrong && !all_idle(script)) {
-		make_pass(script);
+	while (!play->wrong && script_first(&play->script) != PEER_NEVER) {
+		make_pass(play);
 		if (clock_ns() > end)
-			script->wrong = "a timer never fired";
+			play->wrong = "a timer never fired";
 	}
-	for (uint32_t pass = 0; pass < AFTERMATH_PASSES && !script->wrong; pass++)
-		make_pass(script);
+	for (uint32_t pass = 0; pass < AFTERMATH_PASSES && !play->wrong; pass++)
+		make_pass(play);
 }
 
 bool verify_in_real_time(const struct peer *peer, uint64_t seed)
 {
-	struct script script = {.random = {.state = seed}};
 	struct peer verified = *peer;
+	struct play play = {.opened_ns = clock_ns()};
 
 	if (verified.common_delay)
 		verified.common_delay = COMMON_DELAY_MS;
-	script.peer = &verified;
-	script.objects = aligned_alloc(CACHE_LINE, TIMERS * MAX_OBJECT_SIZE);
-	script.opened_ns = clock_ns();
-	script.self = peer->open(&verified, TIMERS);
-	if (!script.self || !script.objects)
-		fail("%s cannot be opened for %d timers", peer->name, TIMERS);
-	memset(script.objects, 0, TIMERS * MAX_OBJECT_SIZE);
-	memset(script.due_ns, 0xff, sizeof(script.due_ns));
-	play(&script);
-	finish(&script);
-	peer->close(script.self);
-	free(script.objects);
-	if (script.wrong)
-		fprintf(stderr, "%s, in real time: %s\n", peer->name, script.wrong);
-	return !script.wrong;
+	if (!script_open(&play.script, &verified, seed))
+		fail("%s cannot be opened for %d timers", peer->name, SCRIPT_TIMERS);
+	play_all(&play);
+	finish(&play);
+	script_close(&play.script);
+	if (play.wrong)
+		fprintf(stderr, "%s, in real time: %s\n", peer->name, play.wrong);
+	return !play.wrong;
 }
