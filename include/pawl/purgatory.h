@@ -52,8 +52,8 @@
  *	     |      try_or_watch tries again: yes                                    only if the    |
  *	     |      (no: the deadline is armed); a check                             deadline won   |
  *	     |      says yes; pawl_op_complete; the deadline                                        |
- *	     +-- cancel_key ---> taken out ---> cancelled(op) --------------------------------------+
- *	     +-- stop ---------> taken out ---> on_drop --------------------------------------------+
+ *	     +-- cancel_key ---> withdrawn ---> cancelled(op) --------------------------------------+
+ *	     +-- stop ---------> withdrawn ---> on_drop --------------------------------------------+
  *	                  the memory is yours again <--- release <--- the last hold is given back --+
  *
  * One critical section decides which of the six ways out of `waiting` it is. In it the winner takes the operation
@@ -209,7 +209,7 @@ PAWL_API size_t pawl_purgatory_cancel_key(struct pawl_purgatory *purgatory, stru
 /*
  * Complete the operation without asking try_complete (Kafka's forceComplete). You must have a hold, unless no other
  * thread knows the operation. true: it is off its keys, has no deadline, and on_complete has returned (but see
- * NESTING). false: it was completed or taken out before. A fresh operation can be completed, too: a try_or_watch,
+ * NESTING). false: it was completed or withdrawn before. A fresh operation can be completed, too: a try_or_watch,
  * even if it has begun, then returns 0, watches nothing, and releases it. If there is none, or it fails, free it
  * yourself.
  */

@@ -3,17 +3,17 @@
  * Deadlines. Each shard has a wheel of them, and alarms: tasks of the service that pop what is due. Popping a
  * deadline and winning its operation are one critical section, so a deadline that is popped has won.
  *
- * One alarm, the keeper, is armed for the next deadline, or opening of the wheel. When it runs, another one becomes the keeper
- * before any function of the user's is called, so a slow on_complete holds up no other deadline; and if more is
- * due, that one runs at once, on another worker. There is one alarm more than workers; with
- * PAWL_MANUAL there is one, since one poll runs all that is due.
+ * One alarm, `next_alarm`, is armed for the next deadline or the next opening of the wheel. When it runs, another one becomes
+ * next_alarm before any function of the user's is called, so a slow on_complete holds up no other deadline; and if more
+ * is due, that one runs at once, on another worker. There is one alarm more than workers; with PAWL_MANUAL there is
+ * one, since one poll runs all that is due.
  *
  *	worker 1, alarm A                       worker 2, alarm B
  *	-----------------                       -----------------
  *	runs: pops a, wins it
- *	B is the keeper now, armed at once,
+ *	B is next_alarm now, armed for this tick,
  *	  since b is due, too
- *	on_complete(a), on_expire(a)            runs: pops b, wins it; A runs, so C becomes the keeper...
+ *	on_complete(a), on_expire(a)            runs: pops b, wins it; A runs, so C becomes next_alarm...
  */
 #define _GNU_SOURCE
 #include "../service/histogram.h"
@@ -27,7 +27,7 @@
 #define RUNS       64u  /* operations that an alarm expires before other tasks have their turn */
 
 /* Under the lock: an alarm that does not run; NULL: all do, and the first that ends looks for what is next. */
-static struct alarm *free_alarm(struct shard *shard)
+static struct alarm *idle_alarm(struct op_shard *shard)
 {
 	lock_assert_held(&shard->lock);
 	for (unsigned i = 0; i < shard->purgatory->alarm_count; i++)
@@ -37,18 +37,18 @@ static struct alarm *free_alarm(struct shard *shard)
 }
 
 /* Under the lock. True: call alarm_set. */
-static bool keep_until(struct shard *shard, uint64_t tick)
+static bool schedule_alarm(struct op_shard *shard, uint64_t tick)
 {
 	lock_assert_held(&shard->lock);
-	if (shard->keeper ? tick >= shard->alarm_at : tick == PAWL_NEVER)
+	if (shard->next_alarm ? tick >= shard->next_alarm_at : tick == PAWL_NEVER)
 		return false;
-	if (!shard->keeper)
-		shard->keeper = free_alarm(shard);
-	shard->alarm_at = tick;
-	return shard->keeper;
+	if (!shard->next_alarm)
+		shard->next_alarm = idle_alarm(shard);
+	shard->next_alarm_at = tick;
+	return shard->next_alarm;
 }
 
-bool pawl__deadline_arm(struct shard *shard, struct pawl_op *op, uint64_t now_ns,
+bool pawl__deadline_arm(struct op_shard *shard, struct pawl_op *op, uint64_t now_ns,
                         uint64_t timeout_ns)
 {
 	const struct pawl_purgatory *purgatory = shard->purgatory;
@@ -57,31 +57,32 @@ bool pawl__deadline_arm(struct shard *shard, struct pawl_op *op, uint64_t now_ns
 	lock_assert_held(&shard->lock);
 	pawl_wheel_advance(shard->wheel, ticks_down(&purgatory->ticks, now_ns), 1);
 	pawl_wheel_arm_idle(shard->wheel, &op->timer, tick);
-	return keep_until(shard, tick);
+	return schedule_alarm(shard, tick);
 }
 
 /*
- * Arm the keeper. Two threads may do so at the same time, and the one with the later tick come last: so look
- * again, until nothing has changed meanwhile. An alarm that is armed though it is not the keeper any more
+ * Arm next_alarm. Two threads may do so at the same time, and the one with the later tick come last: so look
+ * again, until nothing has changed meanwhile. An alarm that is armed though it is not next_alarm any more
  * finds nothing to do.
  */
-void pawl__alarm_set(struct shard *shard)
+void pawl__alarm_set(struct op_shard *shard)
 {
 	struct pawl_purgatory *purgatory = shard->purgatory;
-	struct alarm *keeper = NULL;
+	struct alarm *next_alarm = NULL;
 	uint64_t at = PAWL_NEVER;
 
 	for (;;) {
 		bool done;
 
 		lock_acquire(&shard->lock);
-		done = !shard->keeper || (shard->keeper == keeper && shard->alarm_at == at);
-		keeper = shard->keeper;
-		at = shard->alarm_at;
+		done = !shard->next_alarm ||
+		       (shard->next_alarm == next_alarm && shard->next_alarm_at == at);
+		next_alarm = shard->next_alarm;
+		at = shard->next_alarm_at;
 		lock_release(&shard->lock);
 		if (done)
 			return;
-		pawl_service_arm_at(purgatory->service, &keeper->task,
+		pawl_service_arm_at(purgatory->service, &next_alarm->task,
 		                    ns_of_tick(&purgatory->ticks, at));
 	}
 }
@@ -95,7 +96,7 @@ static struct pawl_op *op_of(struct pawl_timer *timer)
  * Under the lock: the next operation that is due, won. NULL: none, or so many timers had to move that others have
  * their turn first; then *more stays true.
  */
-static struct pawl_op *expire_one(struct shard *shard, uint64_t now_ns, bool *more)
+static struct pawl_op *expire_one(struct op_shard *shard, uint64_t now_ns, bool *more)
 {
 	uint64_t tick = ticks_down(&shard->purgatory->ticks, now_ns), due_ns, late_ns;
 	struct pawl_timer *timer;
@@ -117,11 +118,11 @@ static struct pawl_op *expire_one(struct shard *shard, uint64_t now_ns, bool *mo
 	return op;
 }
 
-/* If no alarm is armed for the wheel, make one the keeper, for its next opening. */
-static bool keep_next(struct shard *shard)
+/* If no alarm is armed for the wheel, make one next_alarm, for the next opening. */
+static bool schedule_next(struct op_shard *shard)
 {
 	lock_assert_held(&shard->lock);
-	return !shard->keeper && keep_until(shard, pawl_wheel_next(shard->wheel));
+	return !shard->next_alarm && schedule_alarm(shard, pawl_wheel_next(shard->wheel));
 }
 
 static void run_expired(struct pawl_op *op)
@@ -139,7 +140,7 @@ static void run_expired(struct pawl_op *op)
  * How many operations one run may expire. A worker has other tasks, too. A poll is to run all that is due, but not what
  * is submitted meanwhile, or it might never end.
  */
-static size_t most_runs(struct shard *shard)
+static size_t most_runs(struct op_shard *shard)
 {
 	lock_assert_held(&shard->lock);
 	return pawl__service_manual(shard->purgatory->service) ? shard->delayed : RUNS;
@@ -148,13 +149,13 @@ static size_t most_runs(struct shard *shard)
 /* Returns how many operations it may expire. */
 static size_t begin_run(struct alarm *alarm)
 {
-	struct shard *shard = alarm->shard;
+	struct op_shard *shard = alarm->shard;
 	size_t most;
 
 	lock_acquire(&shard->lock);
 	alarm->runs = true;
-	if (shard->keeper == alarm)
-		shard->keeper = NULL;
+	if (shard->next_alarm == alarm)
+		shard->next_alarm = NULL;
 	most = most_runs(shard);
 	lock_release(&shard->lock);
 	return most;
@@ -162,12 +163,12 @@ static size_t begin_run(struct alarm *alarm)
 
 static void end_run(struct alarm *alarm)
 {
-	struct shard *shard = alarm->shard;
+	struct op_shard *shard = alarm->shard;
 	bool set;
 
 	lock_acquire(&shard->lock);
 	alarm->runs = false;
-	set = keep_next(shard);
+	set = schedule_next(shard);
 	lock_release(&shard->lock);
 	if (set)
 		pawl__alarm_set(shard);
@@ -175,7 +176,7 @@ static void end_run(struct alarm *alarm)
 
 static void run_alarm(struct alarm *alarm)
 {
-	struct shard *shard = alarm->shard;
+	struct op_shard *shard = alarm->shard;
 	struct pawl_clock *clock = shard->purgatory->clock;
 	size_t left = begin_run(alarm);
 	bool more = true;
@@ -187,7 +188,7 @@ static void run_alarm(struct alarm *alarm)
 
 		lock_acquire(&shard->lock);
 		op = expire_one(shard, now_ns, &more);
-		set = op && keep_next(shard);
+		set = op && schedule_next(shard);
 		lock_release(&shard->lock);
 		if (set)
 			pawl__alarm_set(shard);
@@ -212,7 +213,7 @@ static void alarm_task(struct pawl_task *task)
 }
 
 /* The histogram, the alarms and the wheel are one block of memory, most of which is not written until it is used. */
-int pawl__alarms_open(struct shard *shard)
+int pawl__alarms_open(struct op_shard *shard)
 {
 	const struct pawl_purgatory *purgatory = shard->purgatory;
 	const struct pawl_wheel_options options = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Going through the operations that are watched under a key, to try them or to take them out: in batches, so that
+ * Going through the operations that are watched under a key, to try them or to withdraw them: in batches, so that
  * nothing is allocated, and the lock is given back after every 64 of them. (Those of another key in the same bucket
  * are passed over and not counted: there are few buckets with two keys.)
  */
@@ -9,16 +9,16 @@
 
 /*
  * A walk along a watch list, from the first operations on: those that are added meanwhile come before them. Between
- * two batches a mark in each chain, a node of no operation, says where to go on.
+ * two batches a cursor in each chain, a node of no operation, says where to go on.
  */
-struct walk {
-	struct shard *home;
+struct key_walk {
+	struct op_shard *home;
 	const struct hash *hash;
 	bool paused;
-	struct pawl_watches marks;
+	struct pawl_watches cursors;
 };
 
-static void walk_begin(struct walk *walk, struct shard *home, const struct hash *hash)
+static void walk_begin(struct key_walk *walk, struct op_shard *home, const struct hash *hash)
 {
 	walk->home = home;
 	walk->hash = hash;
@@ -26,26 +26,26 @@ static void walk_begin(struct walk *walk, struct shard *home, const struct hash 
 }
 
 /* Under the lock, as what follows. */
-static void walk_pause(struct walk *walk, unsigned chain, uintptr_t at)
+static void walk_pause(struct key_walk *walk, unsigned chain, uintptr_t at)
 {
 	lock_assert_held(&walk->home->lock);
-	walk->marks.op = NULL;
-	walk->marks.low[chain] = walk->hash->low; /* a growing table moves it with its list */
-	walk->marks.next[chain] = 0;
-	walk->marks.link[chain] = NULL;
+	walk->cursors.op = NULL;
+	walk->cursors.low[chain] = walk->hash->low; /* a growing table moves it with its list */
+	walk->cursors.next[chain] = 0;
+	walk->cursors.link[chain] = NULL;
 	if (at)
-		list_insert(*node_link(at), (uintptr_t)&walk->marks | chain);
+		list_insert(*node_link(at), (uintptr_t)&walk->cursors | chain);
 }
 
-static uintptr_t walk_resume(struct walk *walk, unsigned chain)
+static uintptr_t walk_resume(struct key_walk *walk, unsigned chain)
 {
 	lock_assert_held(&walk->home->lock);
-	if (walk->marks.link[chain])
-		table_remove(walk->home, (uintptr_t)&walk->marks | chain, walk->hash->low);
-	return walk->marks.next[chain];
+	if (walk->cursors.link[chain])
+		table_remove(walk->home, (uintptr_t)&walk->cursors | chain, walk->hash->low);
+	return walk->cursors.next[chain];
 }
 
-static void walk_stop(struct walk *walk)
+static void walk_stop(struct key_walk *walk)
 {
 	lock_assert_held(&walk->home->lock);
 	for (unsigned c = 0; walk->paused && c < CHAINS; c++)
@@ -54,12 +54,12 @@ static void walk_stop(struct walk *walk)
 }
 
 /*
- * The next operations, at most BATCH. 64 bits of the hash are enough to try an operation: if the other 32 differ, it is
+ * The next operations, at most OPS_PER_BATCH. 64 bits of the hash are enough to try an operation: if the other 32 differ, it is
  * tried in vain. The chains are walked in step, since a list alone is one cache miss after the other. Every loop is
  * unrolled, so that the four positions are in registers.
  */
-static inline __attribute__((always_inline)) uint32_t walk_on(struct walk *walk,
-                                                              struct pawl_op **ops)
+static inline __attribute__((always_inline)) uint32_t walk_collect(struct key_walk *walk,
+                                                                   struct pawl_op **ops)
 {
 	const struct bucket *bucket = bucket_of(walk->home->table, walk->hash->low);
 	const uint64_t low = walk->hash->low;
@@ -88,7 +88,7 @@ static inline __attribute__((always_inline)) uint32_t walk_on(struct walk *walk,
 			__builtin_prefetch(watches->op + 1);
 			ops[count++] = watches->op;
 		}
-	} while (more && count + CHAINS <= BATCH);
+	} while (more && count + CHAINS <= OPS_PER_BATCH);
 	walk->paused = more;
 	if (__builtin_expect(walk->paused, 0))
 #pragma GCC unroll 4
@@ -98,18 +98,18 @@ static inline __attribute__((always_inline)) uint32_t walk_on(struct walk *walk,
 }
 
 /* Under the lock. If a thread is trying the operation, it is asked to try once more. */
-static bool ask_to_retry(struct shard *home, struct pawl_op *op)
+static bool ask_to_retry(struct op_shard *home, struct pawl_op *op)
 {
 	uint64_t bit;
 	struct batch *batch = batch_with(home, op, &bit);
 
 	lock_assert_held(&home->lock);
 	if (batch)
-		batch->again |= bit;
+		batch->retry |= bit;
 	return batch;
 }
 
-static uint32_t leave_to_others(struct shard *home, struct pawl_op **ops, uint32_t count)
+static uint32_t leave_to_others(struct op_shard *home, struct pawl_op **ops, uint32_t count)
 {
 	uint32_t remaining = 0;
 
@@ -120,7 +120,7 @@ static uint32_t leave_to_others(struct shard *home, struct pawl_op **ops, uint32
 }
 
 /* Another check of the same key that is under way. */
-static struct batch *batch_of_key(const struct shard *home, const struct hash *hash)
+static struct batch *batch_of_key(const struct op_shard *home, const struct hash *hash)
 {
 	struct batch *batch = home->batches;
 
@@ -134,9 +134,9 @@ static struct batch *batch_of_key(const struct shard *home, const struct hash *h
  * list once more for us. A check that is to go through it once more comes to the end first: else, as long as
  * others keep coming by, the last operations would never be tried.
  */
-static bool batch_begin(struct walk *walk, struct batch *batch)
+static bool batch_begin(struct key_walk *walk, struct batch *batch)
 {
-	struct shard *home = walk->home;
+	struct op_shard *home = walk->home;
 	struct batch *other = batch_of_key(home, walk->hash);
 
 	lock_assert_held(&home->lock);
@@ -148,7 +148,7 @@ static bool batch_begin(struct walk *walk, struct batch *batch)
 	}
 	if (!walk->paused)
 		batch->rescan = false;
-	batch->count = walk_on(walk, batch->ops);
+	batch->count = walk_collect(walk, batch->ops);
 	if (home->batches)
 		batch->count = leave_to_others(home, batch->ops, batch->count);
 	if (batch->count == 0)
@@ -193,7 +193,7 @@ static uint64_t try_some(const struct batch *batch, uint64_t which)
 	return can;
 }
 
-static void win_each(struct shard *home, struct batch *batch, uint64_t won)
+static void win_each(struct op_shard *home, struct batch *batch, uint64_t won)
 {
 	lock_assert_held(&home->lock);
 	batch->members &= ~won;
@@ -208,36 +208,36 @@ static void win_each(struct shard *home, struct batch *batch, uint64_t won)
  * on_complete of any that is won, so that a slow on_complete does not let them expire. But if others keep coming
  * by, on_complete must not wait for ever: after so many retries it is called first.
  */
-static uint64_t batch_retries(struct shard *home, struct batch *batch, unsigned retries)
+static uint64_t batch_retries(struct op_shard *home, struct batch *batch, unsigned retries)
 {
-	uint64_t again = batch->again & batch->members;
+	uint64_t retry = batch->retry & batch->members;
 
 	lock_assert_held(&home->lock);
-	batch->again = 0;
-	if (again && retries >= MAX_RETRIES) {
+	batch->retry = 0;
+	if (retry && retries >= MAX_RETRIES) {
 		batch->rescan = true;
-		again = 0;
+		retry = 0;
 	}
-	if (!again)
+	if (!retry)
 		batch_unlink(home, batch);
-	return again;
+	return retry;
 }
 
 /* Returns those that are won. */
-static uint64_t batch_try(struct shard *home, struct batch *batch)
+static uint64_t batch_try(struct op_shard *home, struct batch *batch)
 {
-	uint64_t can = try_all(batch), again, won = 0;
+	uint64_t can = try_all(batch), retry, won = 0;
 
 	for (unsigned retries = 0;; retries++) {
 		lock_acquire(&home->lock);
 		can &= batch->members;
 		win_each(home, batch, can);
-		again = batch_retries(home, batch, retries);
+		retry = batch_retries(home, batch, retries);
 		lock_release(&home->lock);
 		won |= can;
-		if (!again)
+		if (!retry)
 			return won;
-		can = try_some(batch, again);
+		can = try_some(batch, retry);
 	}
 }
 
@@ -254,11 +254,11 @@ static size_t batch_finish(const struct batch *batch, uint64_t won)
 	return completed;
 }
 
-static size_t check_shard(struct shard *home, const struct hash *hash)
+static size_t check_shard(struct op_shard *home, const struct hash *hash)
 {
-	struct pawl_op *ops[BATCH];
+	struct pawl_op *ops[OPS_PER_BATCH];
 	struct batch batch = {.ops = ops, .hash = hash};
-	struct walk walk;
+	struct key_walk walk;
 	size_t completed = 0;
 	bool begun;
 
@@ -279,7 +279,7 @@ static size_t check_shard(struct shard *home, const struct hash *hash)
  */
 size_t pawl_purgatory_check(struct pawl_purgatory *purgatory, struct pawl_key key)
 {
-	struct shard *own = own_shard(purgatory);
+	struct op_shard *own = own_shard(purgatory);
 	const unsigned last = purgatory->shard_count - 1;
 	size_t completed = 0;
 	struct hash hash;
@@ -323,32 +323,32 @@ static bool op_has(const struct pawl_op *op, const struct hash *hash)
 }
 
 /* Under the lock. */
-static void take_out(struct shard *home, struct pawl_op *op, enum count count)
+static void withdraw(struct op_shard *home, struct pawl_op *op, enum count count)
 {
 	lock_assert_held(&home->lock);
-	op_win_from_others(home, op, TAKEN_OUT);
+	op_win_from_others(home, op, WITHDRAWN);
 	shard_count(home, count);
 }
 
 /* Under the lock: those that have the key, by all bits of its hash. */
-static uint32_t take_each(struct shard *home, const struct hash *hash, struct pawl_op **ops,
-                          uint32_t count)
+static uint32_t withdraw_each(struct op_shard *home, const struct hash *hash, struct pawl_op **ops,
+                              uint32_t count)
 {
-	uint32_t taken = 0;
+	uint32_t withdrawn = 0;
 
 	lock_assert_held(&home->lock);
 	for (uint32_t i = 0; i < count; i++)
 		if (op_has(ops[i], hash)) {
-			take_out(home, ops[i], CANCELLED);
-			ops[taken++] = ops[i];
+			withdraw(home, ops[i], CANCELLED);
+			ops[withdrawn++] = ops[i];
 		}
-	return taken;
+	return withdrawn;
 }
 
-static size_t cancel_in(struct shard *home, const struct hash *hash, pawl_op_fn *cancelled)
+static size_t cancel_in(struct op_shard *home, const struct hash *hash, pawl_op_fn *cancelled)
 {
-	struct pawl_op *ops[BATCH];
-	struct walk walk;
+	struct pawl_op *ops[OPS_PER_BATCH];
+	struct key_walk walk;
 	size_t all = 0;
 
 	walk_begin(&walk, home, hash);
@@ -356,7 +356,7 @@ static size_t cancel_in(struct shard *home, const struct hash *hash, pawl_op_fn 
 		uint32_t count;
 
 		lock_acquire(&home->lock);
-		count = take_each(home, hash, ops, walk_on(&walk, ops));
+		count = withdraw_each(home, hash, ops, walk_collect(&walk, ops));
 		lock_release(&home->lock);
 		hand_out(ops, count, cancelled);
 		all += count;
@@ -391,7 +391,7 @@ static struct pawl_op *first_of(const struct bucket *bucket)
 }
 
 /* For stop. The shard is closed: nothing is linked, and the table does not grow any more. */
-void pawl__shard_take_out_all(struct shard *home, pawl_op_fn *fn)
+void pawl__shard_withdraw_all(struct op_shard *home, pawl_op_fn *fn)
 {
 	struct table *table = home->table;
 	struct pawl_op *op;
@@ -401,7 +401,7 @@ void pawl__shard_take_out_all(struct shard *home, pawl_op_fn *fn)
 			lock_acquire(&home->lock);
 			op = first_of(&table->buckets[i]);
 			if (op)
-				take_out(home, op, DROPPED);
+				withdraw(home, op, DROPPED);
 			lock_release(&home->lock);
 			hand_out(&op, op != NULL, fn);
 		} while (op);

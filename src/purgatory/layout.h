@@ -35,31 +35,31 @@
  *	check of key A                          meanwhile, under the lock
  *	--------------                          -------------------------
  *	lock; collect; link the batch; unlock
- *	try each                                check of key B, which one of them has: sets its `again` bit
+ *	try each                                check of key B, which one of them has: sets its `retry` bit
  *	                                        check of key A: sets `rescan`, leaves all of it to this batch
  *	                                        complete, deadline, cancel_key: wins one of them, sets its
  *	                                        `gone` bit, and leaves a reference
- *	lock; win those that can, but for `gone`; some are to be tried again? unlock, try those
+ *	lock; win those that can, but for `gone`; some have `retry`? unlock, try those
  *	else unlink the batch; unlock
- *	on_complete of those won; drop the references of `gone`; rescan? begin again
+ *	on_complete of those won; unref those of `gone`; rescan? begin again
  *
  * The second try of try_or_watch is a batch of one operation.
  *
- * Walk. A check goes along a watch list from batch to batch. In between it leaves marks in the list, nodes of no
- * operation, which say where to go on; those that are added meanwhile come before them:
+ * Walk. A check goes along a watch list from batch to batch. In between it leaves a cursor in each chain, a node of
+ * no operation, which says where to go on; operations that are added meanwhile come before it:
  *
- *	bucket --> e --> d --> c --> b --> a            collect e and d
- *	bucket --> e --> d --> MARK --> c --> b --> a   try them. f is added, c is won by its deadline
- *	bucket --> f --> e --> d --> MARK --> b --> a   go on with b
+ *	bucket --> e --> d --> c --> b --> a              collect e and d
+ *	bucket --> e --> d --> CURSOR --> c --> b --> a   try them. f is added, c is won by its deadline
+ *	bucket --> f --> e --> d --> CURSOR --> b --> a   go on with b
  *
  * Alarm. A task of the service that pops the deadlines which are due: alarm.c.
  *
- * State. FRESH -> WAITING -> COMPLETED, EXPIRED or TAKEN_OUT, and FRESH -> COMPLETED. From FRESH by a
+ * State. FRESH -> WAITING -> COMPLETED, EXPIRED or WITHDRAWN, and FRESH -> COMPLETED. From FRESH by a
  * compare-and-set, since a fresh operation may have no home yet. From WAITING under the home's lock, in the
  * same critical section that takes the operation off its lists and its deadline off the wheel. So a linked
  * operation is WAITING, and a deadline that is popped wins.
  *
- * References. One belongs to the purgatory: the winner drops it when your functions have returned. A winner
+ * References. One belongs to the purgatory: the winner gives it back when your functions have returned. A winner
  * that finds somebody trying the operation adds one for that thread. Each hold is one. The last one
  * releases.
  *
@@ -74,16 +74,17 @@
 
 #include <pawl/purgatory.h>
 
-#define CACHE_LINE     64u
-#define MAX_SHARDS     1024u
-#define DEFAULT_SHARDS 64u /* at most: a check looks at all of them */
-#define MAX_DEPTH      16u /* of on_complete inside on_complete */
-#define MAX_RETRIES    16u /* of a batch, before on_complete of those that it has won */
-#define CHAINS         4u  /* of a bucket, walked in step, so that their cache misses overlap */
-#define BATCH          64u /* operations tried, or taken out, from one critical section to the next */
-#define FEW_BUCKETS    64u /* of a new table; a power of two */
+#define MAX_OP_SHARDS     1024u
+#define DEFAULT_OP_SHARDS 64u /* at most: a check looks at all of them */
+#define MAX_DEPTH         16u /* of on_complete inside on_complete */
+#define MAX_RETRIES       16u /* of a batch, before on_complete of those that it has won */
+#define CHAINS            4u  /* of a bucket, walked in step, so that their cache misses overlap */
+#define OPS_PER_BATCH \
+	64u              /* operations tried, or withdrawn, from one critical section to the next */
+#define BUCKET_BYTES 64u /* a cache line */
+#define FEW_BUCKETS  64u /* of a new table; a power of two */
 
-enum state { FRESH, WAITING, COMPLETED, EXPIRED, TAKEN_OUT };
+enum state { FRESH, WAITING, COMPLETED, EXPIRED, WITHDRAWN };
 enum count { BY_TRY, BY_CHECK, BY_CALL, BY_DEADLINE, CANCELLED, DROPPED, COUNTS };
 
 struct hash {
@@ -110,7 +111,9 @@ struct bucket {
 	        filter; /* a bit for each key that may be watched here; read without the lock, too */
 	uint64_t adds;  /* since it was empty: they go to the chains by turns */
 	uint64_t count; /* of operations */
-} __attribute__((aligned(CACHE_LINE)));
+} __attribute__((aligned(BUCKET_BYTES)));
+
+_Static_assert(sizeof(struct bucket) == BUCKET_BYTES, "a bucket is one cache line");
 
 /* Once it is published only its buckets change. Checks read it without the lock, perhaps an older one. */
 struct table {
@@ -127,18 +130,18 @@ struct batch {
 	const struct hash *hash; /* of the watch list that is checked; NULL: it is try_or_watch's */
 	bool rescan;             /* another check of the same key has come by */
 	uint64_t members;        /* those that nobody has won yet */
-	uint64_t again;          /* another check has come by for them */
+	uint64_t retry;          /* another check has come by for them */
 	uint64_t gone;           /* won by others, each with a reference for this thread */
 };
 
 /* A task of the service: see alarm.c */
 struct alarm {
 	struct pawl_task task;
-	struct shard *shard;
+	struct op_shard *shard;
 	bool runs; /* under the lock */
 };
 
-struct shard {
+struct op_shard {
 	struct lock lock;
 	bool closed; /* stop has begun: nothing is linked any more. Read without the lock, too */
 	unsigned number;
@@ -148,10 +151,11 @@ struct shard {
 	struct table *table;
 	struct batch *batches;
 	size_t watched, delayed;
-	uint64_t used;                 /* buckets of the table that are not empty */
-	struct pawl_wheel *wheel;      /* of deadlines, in ticks of the service */
-	struct alarm *alarms, *keeper; /* keeper: the one that is armed for alarm_at; or NULL */
-	uint64_t alarm_at;             /* a tick */
+	uint64_t used;            /* buckets of the table that are not empty */
+	struct pawl_wheel *wheel; /* of deadlines, in ticks of the service */
+	struct alarm *alarms,
+	        *next_alarm;    /* next_alarm: the one armed for next_alarm_at; or NULL */
+	uint64_t next_alarm_at; /* a tick */
 	struct pawl_histogram *lateness;
 	shared_uint64 counts[COUNTS]; /* atomic: BY_TRY is counted without the lock, too */
 } __attribute__((aligned(LINE)));
@@ -181,7 +185,7 @@ struct pawl_purgatory {
 	struct ticks ticks;       /* the service's */
 	unsigned shard_count;     /* a power of two */
 	unsigned alarm_count;     /* of each shard */
-	struct shard *shards;
+	struct op_shard *shards;
 	uint64_t secret[2]; /* of the hash */
 
 	struct mutex stopping; /* held by stop */
@@ -212,7 +216,7 @@ extern _Thread_local struct thread pawl__purgatory_thread;
 unsigned pawl__purgatory_number_thread(void);
 
 /* Where the operations that the calling thread submits live. */
-static inline struct shard *own_shard(struct pawl_purgatory *purgatory)
+static inline struct op_shard *own_shard(struct pawl_purgatory *purgatory)
 {
 	unsigned number = pawl__purgatory_thread.number;
 
@@ -248,7 +252,7 @@ static inline void fence_after_lock(void)
 }
 
 /* open.c */
-void pawl__table_grow(struct shard *shard,
+void pawl__table_grow(struct op_shard *shard,
                       uint64_t buckets); /* to more than that; without the lock */
 
 /* op.c */
@@ -260,13 +264,13 @@ void pawl__op_run_deferred(void);
 void pawl__purgatory_write(struct service_part *part, struct json *json);
 
 /* check.c */
-void pawl__shard_take_out_all(struct shard *shard, pawl_op_fn *fn);
+void pawl__shard_withdraw_all(struct op_shard *shard, pawl_op_fn *fn);
 
 /* alarm.c */
-int pawl__alarms_open(struct shard *shard);
+int pawl__alarms_open(struct op_shard *shard);
 void pawl__alarms_stop(struct pawl_purgatory *purgatory);
-void pawl__alarm_set(struct shard *shard); /* without the lock */
-bool pawl__deadline_arm(struct shard *shard, struct pawl_op *op, uint64_t now_ns,
+void pawl__alarm_set(struct op_shard *shard); /* without the lock */
+bool pawl__deadline_arm(struct op_shard *shard, struct pawl_op *op, uint64_t now_ns,
                         uint64_t timeout_ns); /* true: call alarm_set */
 
 #endif

@@ -113,7 +113,7 @@ bool pawl__op_run_completed(struct pawl_op *op)
 
 static bool complete_waiting(struct pawl_op *op)
 {
-	struct shard *home = __atomic_load_n(&op->home, __ATOMIC_ACQUIRE);
+	struct op_shard *home = __atomic_load_n(&op->home, __ATOMIC_ACQUIRE);
 	bool won;
 
 	lock_acquire(&home->lock);
@@ -129,7 +129,7 @@ static bool complete_waiting(struct pawl_op *op)
 }
 
 /*
- * A fresh operation is on no list. try_or_watch drops the purgatory's reference when it finds the operation completed,
+ * A fresh operation is on no list. try_or_watch gives back the purgatory's reference when it finds the operation completed,
  * perhaps while on_complete still runs here: so take another one first.
  */
 static bool complete_fresh(struct pawl_op *op)
@@ -154,7 +154,7 @@ bool pawl_op_complete(struct pawl_op *op)
 
 /* What try_or_watch was given, and found. */
 struct submission {
-	struct shard *home;
+	struct op_shard *home;
 	struct pawl_op *op;
 	const struct pawl_key *keys;
 	size_t nkeys;
@@ -185,7 +185,7 @@ static int refuse(const struct submission *submission)
  * Room for further keys. Equal keys of one operation are looked for in the list of their bucket, so with many keys the
  * table grows first.
  */
-static int add_room(struct shard *home, struct pawl_op *op, size_t nkeys)
+static int add_room(struct op_shard *home, struct pawl_op *op, size_t nkeys)
 {
 	size_t count = (nkeys - 1) / PAWL_OP_WATCHES;
 	struct pawl_watches *more = calloc(count, sizeof(*more));
@@ -203,7 +203,7 @@ static int add_room(struct shard *home, struct pawl_op *op, size_t nkeys)
 /* All memory, and the hash of every key. Their buckets are fetched meanwhile. */
 static int prepare(const struct submission *submission)
 {
-	struct shard *home = submission->home;
+	struct op_shard *home = submission->home;
 	const struct pawl_key *key = submission->keys, *end = key + submission->nkeys;
 	struct pawl_watches *watches = &submission->op->watches;
 	struct table *table;
@@ -254,7 +254,7 @@ static bool given_before(const struct bucket *bucket, const struct pawl_op *op, 
 }
 
 /* Under the lock. Equal keys are linked once. */
-static void link_all(struct shard *home, struct pawl_op *op)
+static void link_all(struct op_shard *home, struct pawl_op *op)
 {
 	lock_assert_held(&home->lock);
 	for (struct pawl_watches *watches = &op->watches; watches; watches = watches->more)
@@ -277,7 +277,7 @@ static void link_all(struct shard *home, struct pawl_op *op)
  */
 static int link_to_try(const struct submission *submission, struct batch *batch)
 {
-	struct shard *home = submission->home;
+	struct op_shard *home = submission->home;
 
 	lock_assert_held(&home->lock);
 	if (home->closed)
@@ -293,7 +293,7 @@ static int link_to_try(const struct submission *submission, struct batch *batch)
 
 static int watch(const struct submission *submission, struct batch *batch)
 {
-	struct shard *home = submission->home;
+	struct op_shard *home = submission->home;
 	uint64_t mask;
 	int linked;
 	bool full;
@@ -310,20 +310,20 @@ static int watch(const struct submission *submission, struct batch *batch)
 }
 
 /* With or without the lock. */
-static void count_try(struct shard *home)
+static void count_try(struct op_shard *home)
 {
 	__atomic_add_fetch(&home->counts[BY_TRY], 1, __ATOMIC_RELAXED);
 }
 
-enum tried { WAITS, TRY_AGAIN, WON, LOST };
+enum tried { WAITS, RETRY, WON, LOST };
 
 /* Under the lock, after a try. The first one in vain arms the deadline; *set_alarm: then call alarm_set. */
 static enum tried end_try(struct submission *submission, struct batch *batch, bool can,
                           bool *set_alarm)
 {
-	struct shard *home = submission->home;
+	struct op_shard *home = submission->home;
 	struct pawl_op *op = submission->op;
-	enum tried tried = batch->gone ? LOST : can ? WON : batch->again ? TRY_AGAIN : WAITS;
+	enum tried tried = batch->gone ? LOST : can ? WON : batch->retry ? RETRY : WAITS;
 
 	lock_assert_held(&home->lock);
 	if (tried == WON) {
@@ -334,8 +334,8 @@ static enum tried end_try(struct submission *submission, struct batch *batch, bo
 		        pawl__deadline_arm(home, op, submission->now_ns, submission->timeout_ns);
 		submission->timeout_ns = PAWL_NEVER;
 	}
-	batch->again = 0;
-	if (tried != TRY_AGAIN)
+	batch->retry = 0;
+	if (tried != RETRY)
 		batch_unlink(home, batch);
 	return tried;
 }
@@ -354,7 +354,7 @@ static int try_watched(struct submission *submission, struct batch *batch)
 		lock_release(&submission->home->lock);
 		if (set_alarm)
 			pawl__alarm_set(submission->home);
-	} while (tried == TRY_AGAIN);
+	} while (tried == RETRY);
 	if (tried == WON)
 		return pawl__op_run_completed(op);
 	if (tried == LOST)
@@ -363,7 +363,7 @@ static int try_watched(struct submission *submission, struct batch *batch)
 }
 
 /* It is on no list: completed by somebody while it was fresh, or refused. */
-static int come_to_nothing(struct pawl_op *op, int error)
+static int end_unwatched(struct pawl_op *op, int error)
 {
 	if (op_state(op) != FRESH) {
 		op_unref(op);
@@ -398,7 +398,7 @@ int pawl_purgatory_try_or_watch(struct pawl_purgatory *purgatory, struct pawl_op
 			error = watch(&submission, &batch);
 	}
 	if (error <= 0)
-		return come_to_nothing(op, error);
+		return end_unwatched(op, error);
 	probe3(watch, purgatory, op, nkeys);
 	return try_watched(&submission, &batch);
 }

@@ -15,7 +15,7 @@ static unsigned shards_wanted(const struct pawl_service *service,
 
 	if (wanted == 0) {
 		wanted = pawl__service_shards(service);
-		wanted = wanted < DEFAULT_SHARDS ? wanted : DEFAULT_SHARDS;
+		wanted = wanted < DEFAULT_OP_SHARDS ? wanted : DEFAULT_OP_SHARDS;
 	}
 	while (shards < wanted)
 		shards *= 2;
@@ -48,10 +48,10 @@ static uintptr_t reversed(uintptr_t chain)
 }
 
 /*
- * Under the lock. A node keeps the number of its chain, and a chain its order: so the mark of a paused walk still has
+ * Under the lock. A node keeps the number of its chain, and a chain its order: so the cursor of a paused walk still has
  * behind it what it had. The old filters stay as they are: a check may be reading them.
  */
-static void move_all(struct shard *shard, struct table *to)
+static void move_all(struct op_shard *shard, struct table *to)
 {
 	struct table *from = shard->table;
 	uintptr_t next;
@@ -75,7 +75,7 @@ static void move_all(struct shard *shard, struct table *to)
  * old table has a fence before that: if it misses an operation that was linked in the new one, the operation's second
  * try comes after the change (layout.h).
  */
-void pawl__table_grow(struct shard *shard, uint64_t buckets)
+void pawl__table_grow(struct op_shard *shard, uint64_t buckets)
 {
 	uint64_t more = FEW_BUCKETS;
 	struct table *table;
@@ -107,11 +107,11 @@ static void free_tables(struct table *table)
 
 static int open_shard(struct pawl_purgatory *purgatory, unsigned number)
 {
-	struct shard *shard = &purgatory->shards[number];
+	struct op_shard *shard = &purgatory->shards[number];
 
 	shard->purgatory = purgatory;
 	shard->number = number;
-	shard->alarm_at = PAWL_NEVER;
+	shard->next_alarm_at = PAWL_NEVER;
 	shard->table = purgatory->tables[number] = new_table(FEW_BUCKETS);
 	return shard->table ? pawl__alarms_open(shard) : -ENOMEM;
 }
@@ -130,7 +130,7 @@ static int open_shards(struct pawl_purgatory *purgatory)
 {
 	int error = 0;
 
-	purgatory->shards = pawl__system_lines(purgatory->shard_count * sizeof(struct shard));
+	purgatory->shards = pawl__system_lines(purgatory->shard_count * sizeof(struct op_shard));
 	if (!purgatory->shards)
 		return -ENOMEM;
 	for (unsigned i = 0; !error && i < purgatory->shard_count; i++)
@@ -145,7 +145,7 @@ int pawl_purgatory_open(struct pawl_purgatory **opened, struct pawl_service *ser
 	unsigned shards;
 	int error;
 
-	if (options && options->shards > MAX_SHARDS)
+	if (options && options->shards > MAX_OP_SHARDS)
 		return -EINVAL;
 	shards = shards_wanted(service, options);
 	purgatory = pawl__system_lines(sizeof(*purgatory) + shards * sizeof(struct table *));
@@ -175,7 +175,7 @@ int pawl_purgatory_open(struct pawl_purgatory **opened, struct pawl_service *ser
 }
 
 /* The numbers of a shard are read under its lock, so they add up; and so do their sums. */
-static void add_shard(struct shard *shard, struct pawl_op_stats *stats)
+static void add_shard(struct op_shard *shard, struct pawl_op_stats *stats)
 {
 	lock_acquire(&shard->lock);
 	stats->watched += shard->watched;
@@ -202,7 +202,7 @@ static size_t sum(const struct pawl_purgatory *purgatory, bool watched)
 	size_t all = 0;
 
 	for (unsigned i = 0; i < purgatory->shard_count; i++) {
-		struct shard *shard = &purgatory->shards[i];
+		struct op_shard *shard = &purgatory->shards[i];
 
 		lock_acquire(&shard->lock);
 		all += watched ? shard->watched : shard->delayed;
@@ -335,7 +335,7 @@ static void refuse_inside(const struct pawl_purgatory *purgatory, const char *ca
 	abort();
 }
 
-static void close_shard(struct shard *shard)
+static void close_shard(struct op_shard *shard)
 {
 	lock_acquire(&shard->lock);
 	__atomic_store_n(&shard->closed, true, __ATOMIC_RELAXED);
@@ -358,7 +358,7 @@ static void stop_once(struct pawl_purgatory *purgatory)
 	for (unsigned i = 0; i < purgatory->shard_count; i++)
 		close_shard(&purgatory->shards[i]);
 	for (unsigned i = 0; i < purgatory->shard_count; i++)
-		pawl__shard_take_out_all(&purgatory->shards[i], drop);
+		pawl__shard_withdraw_all(&purgatory->shards[i], drop);
 	thread->inside = inside.outer;
 	pawl__alarms_stop(purgatory);
 }

@@ -109,29 +109,29 @@ static inline void list_remove(uintptr_t node)
  * Whether the table is to grow: two nodes in a bucket, on average, and more than a sixteenth of the buckets in use. Else
  * it is a few keys that have many operations, and more buckets would not shorten their lists.
  */
-static inline bool table_full(const struct shard *home)
+static inline bool table_full(const struct op_shard *home)
 {
 	return home->watched / 2 > home->table->mask && home->used > home->table->mask / 16;
 }
 
-static inline void table_insert(struct shard *home, uintptr_t node, uint64_t low, unsigned chain)
+static inline void table_insert(struct op_shard *home, uintptr_t node, uint64_t low, unsigned chain)
 {
 	struct bucket *bucket = bucket_of(home->table, low);
 
 	lock_assert_held(&home->lock);
 	home->used += bucket->adds++ == 0;
-	bucket->count += node_watches(node)->op != NULL; /* else it is a mark */
+	bucket->count += node_watches(node)->op != NULL; /* else it is a cursor */
 	list_insert(&bucket->chains[chain], node);
 	bucket_set_filter(bucket, bucket->filter | filter_bit(low));
 }
 
-static inline void table_add(struct shard *home, uintptr_t node, uint64_t low)
+static inline void table_add(struct op_shard *home, uintptr_t node, uint64_t low)
 {
 	table_insert(home, node, low, bucket_of(home->table, low)->adds % CHAINS);
 }
 
 /* Mostly a node that is alone is in the first chain, so that a CPU can tell where a walk will find it. */
-static inline void table_remove(struct shard *home, uintptr_t node, uint64_t low)
+static inline void table_remove(struct op_shard *home, uintptr_t node, uint64_t low)
 {
 	struct bucket *bucket = bucket_of(home->table, low);
 
@@ -144,7 +144,7 @@ static inline void table_remove(struct shard *home, uintptr_t node, uint64_t low
 	bucket_set_filter(bucket, 0);
 }
 
-static inline void op_unlink(struct shard *home, struct pawl_op *op)
+static inline void op_unlink(struct op_shard *home, struct pawl_op *op)
 {
 	lock_assert_held(&home->lock);
 	for (struct pawl_watches *watches = &op->watches; watches; watches = watches->more)
@@ -171,16 +171,16 @@ static inline bool op_win_fresh(struct pawl_op *op, uint32_t state)
 	                                   __ATOMIC_ACQUIRE);
 }
 
-static inline void batch_link(struct shard *home, struct batch *batch)
+static inline void batch_link(struct op_shard *home, struct batch *batch)
 {
 	lock_assert_held(&home->lock);
 	batch->members = ~UINT64_C(0) >> (64 - batch->count);
-	batch->again = batch->gone = 0;
+	batch->retry = batch->gone = 0;
 	batch->next = home->batches;
 	home->batches = batch;
 }
 
-static inline void batch_unlink(struct shard *home, struct batch *batch)
+static inline void batch_unlink(struct op_shard *home, struct batch *batch)
 {
 	struct batch **at = &home->batches;
 
@@ -191,7 +191,7 @@ static inline void batch_unlink(struct shard *home, struct batch *batch)
 }
 
 /* The batch that has the operation, and its bit there; NULL: none. An operation is in one at the most. */
-static inline struct batch *batch_with(const struct shard *home, const struct pawl_op *op,
+static inline struct batch *batch_with(const struct op_shard *home, const struct pawl_op *op,
                                        uint64_t *bit)
 {
 	lock_assert_held(&home->lock);
@@ -205,7 +205,7 @@ static inline struct batch *batch_with(const struct shard *home, const struct pa
 }
 
 /* For a waiting operation that no other thread is trying. */
-static inline void op_win(struct shard *home, struct pawl_op *op, uint32_t state)
+static inline void op_win(struct op_shard *home, struct pawl_op *op, uint32_t state)
 {
 	lock_assert_held(&home->lock);
 	__atomic_store_n(&op->state, state, __ATOMIC_RELEASE);
@@ -214,7 +214,7 @@ static inline void op_win(struct shard *home, struct pawl_op *op, uint32_t state
 }
 
 /* For any waiting operation: a thread that is trying it is told that it is won, and gets a reference. */
-static inline void op_win_from_others(struct shard *home, struct pawl_op *op, uint32_t state)
+static inline void op_win_from_others(struct op_shard *home, struct pawl_op *op, uint32_t state)
 {
 	uint64_t bit;
 	struct batch *batch = batch_with(home, op, &bit);
@@ -238,7 +238,7 @@ static inline void op_unref(struct pawl_op *op)
 	op->type->release(op);
 }
 
-static inline void shard_count(struct shard *shard, enum count count)
+static inline void shard_count(struct op_shard *shard, enum count count)
 {
 	__atomic_store_n(&shard->counts[count], shard->counts[count] + 1, __ATOMIC_RELAXED);
 }

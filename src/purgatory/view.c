@@ -9,22 +9,22 @@
 #include "../service/cells.h"
 #include "table.h"
 
-#define BUCKETS   2048u /* in one snapshot */
-#define STEP      256u  /* of them with the lock held */
-#define PER_CHAIN 8u    /* operations that are asked for their key */
-#define SHOWN     10u   /* keys */
-#define TEXT_SIZE 128u  /* bytes that describe may write */
+#define BUCKETS          2048u /* in one snapshot */
+#define BUCKETS_PER_LOCK 256u  /* of them with the lock held */
+#define PER_CHAIN        8u    /* operations that are asked for their key */
+#define SHOWN            10u   /* keys */
+#define TEXT_SIZE        128u  /* bytes that describe may write */
 
 /* Of the operations of a bucket that were asked, those with this key. */
-struct asked {
+struct sample {
 	struct hash hash;
 	struct pawl_op *op;
 	uint32_t count;
 };
 
 /* At most `most` different keys; *all is how many operations were asked. Under the lock. */
-static unsigned ask(const struct shard *shard, const struct bucket *bucket, struct asked *keys,
-                    unsigned most, uint32_t *all)
+static unsigned sample_bucket(const struct op_shard *shard, const struct bucket *bucket,
+                              struct sample *keys, unsigned most, uint32_t *all)
 {
 	unsigned count = 0, i;
 
@@ -37,14 +37,14 @@ static unsigned ask(const struct shard *shard, const struct bucket *bucket, stru
 			struct hash hash = node_hash(node);
 
 			if (!node_watches(node)->op)
-				continue; /* a mark */
+				continue; /* a cursor */
 			++*all;
 			for (i = 0; i < count && !same_hash(&keys[i].hash, &hash);)
 				i++;
 			if (i == most)
 				continue;
 			if (i == count)
-				keys[count++] = (struct asked){hash, node_watches(node)->op, 0};
+				keys[count++] = (struct sample){hash, node_watches(node)->op, 0};
 			keys[i].count++;
 		}
 	}
@@ -75,41 +75,41 @@ static void note_key(struct view *view, const struct hash *hash, uint64_t waitin
 }
 
 /* Under the lock. */
-static void look_at_bucket(struct view *view, const struct shard *shard,
-                           const struct bucket *bucket)
+static void scan_bucket(struct view *view, const struct op_shard *shard,
+                        const struct bucket *bucket)
 {
-	struct asked keys[CHAINS];
+	struct sample keys[CHAINS];
 	unsigned count;
 	uint32_t all;
 
 	if (bucket->count <= least_busy(view)->waiting)
 		return;
-	count = ask(shard, bucket, keys, CHAINS, &all);
+	count = sample_bucket(shard, bucket, keys, CHAINS, &all);
 	for (unsigned i = 0; i < count; i++)
 		note_key(view, &keys[i].hash, bucket->count * keys[i].count / all);
 }
 
 /* The next buckets of the shard; true: those were the last. */
-static bool look_at_shard(struct view *view, struct shard *shard)
+static bool scan_shard(struct view *view, struct op_shard *shard)
 {
-	uint64_t end = view->bucket + STEP;
+	uint64_t end = view->bucket + BUCKETS_PER_LOCK;
 	bool last;
 
 	lock_acquire(&shard->lock);
 	for (; view->bucket < end && view->bucket <= shard->table->mask; view->bucket++)
-		look_at_bucket(view, shard, &shard->table->buckets[view->bucket]);
+		scan_bucket(view, shard, &shard->table->buckets[view->bucket]);
 	last = view->bucket > shard->table->mask;
 	lock_release(&shard->lock);
 	return last;
 }
 
 /* A pass goes through all shards. Its keys are shown until the next one has come to its end. */
-static void look_on(struct pawl_purgatory *purgatory)
+static void scan_on(struct pawl_purgatory *purgatory)
 {
 	struct view *view = &purgatory->view;
 
-	for (unsigned i = 0; i < BUCKETS / STEP; i++) {
-		if (!look_at_shard(view, &purgatory->shards[view->shard]))
+	for (unsigned i = 0; i < BUCKETS / BUCKETS_PER_LOCK; i++) {
+		if (!scan_shard(view, &purgatory->shards[view->shard]))
 			continue;
 		view->bucket = 0;
 		if (++view->shard < purgatory->shard_count)
@@ -128,16 +128,16 @@ struct shown {
 	struct pawl_op *op;
 };
 
-static void count_in_shard(struct shard *shard, bool describe, struct shown *shown)
+static void count_in_shard(struct op_shard *shard, bool describe, struct shown *shown)
 {
-	struct asked keys[CHAINS * PER_CHAIN];
+	struct sample keys[CHAINS * PER_CHAIN];
 	struct bucket *bucket;
 	unsigned count;
 	uint32_t all;
 
 	lock_acquire(&shard->lock);
 	bucket = bucket_of(shard->table, shown->hash.low);
-	count = ask(shard, bucket, keys, CHAINS * PER_CHAIN, &all);
+	count = sample_bucket(shard, bucket, keys, CHAINS * PER_CHAIN, &all);
 	for (unsigned i = 0; i < count; i++) {
 		if (!same_hash(&keys[i].hash, &shown->hash))
 			continue;
@@ -193,7 +193,7 @@ static void write_keys(struct pawl_purgatory *purgatory, struct json *json)
 	struct shown shown[BUSY_KEYS] = {0};
 	unsigned count = 0;
 
-	look_on(purgatory);
+	scan_on(purgatory);
 	for (unsigned i = 0; i < BUSY_KEYS; i++) {
 		if (purgatory->view.found[i].waiting == 0)
 			continue;

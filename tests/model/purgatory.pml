@@ -9,7 +9,7 @@
  *	operation 0     x       x       a check of key 1 may meet a check of key 0 that is trying operation 0
  *	operation 1     x       -
  *
- * What is one step here: a critical section of the shard's lock (the lock itself is taken for right), and
+ * What is one step here: a critical section of the shard's lock (the lock itself is assumed to be right), and
  * outside of it every single read and write of a word that another thread writes. try_complete and each of the
  * other functions has a beginning and an end, and others may run in between. Memory is sequentially
  * consistent; the variants without a fence have a store buffer for the word in question.
@@ -34,7 +34,7 @@
  *
  *	-DOPS= -DCHECKERS= -DCHECKS=     sizes; CHECKS is how often each checker changes and checks
  *	-DKEYS=                          the keys of the checkers, a bit for each: checker c checks key KEYS >> c & 1
- *	-DBATCH=1                        a batch has room for one operation, so walks are paused
+ *	-DOPS_PER_BATCH=1                a batch has room for one operation, so walks are paused
  *	-DRETRIES=                       MAX_RETRIES
  *	-DNEED=                          so many changes are enough
  *	-DCOMPLETER -DCANCEL -DDEADLINE -DSTOP    these threads as well
@@ -54,8 +54,8 @@
 #ifndef KEYS
 #define KEYS 2 /* checker 0: key 0, checker 1: key 1 */
 #endif
-#ifndef BATCH
-#define BATCH 2
+#ifndef OPS_PER_BATCH
+#define OPS_PER_BATCH 2
 #endif
 #ifndef RETRIES
 #define RETRIES 2
@@ -82,7 +82,7 @@
 #define CANCELLED 3
 #define DROPPED   4
 
-/* The operations. `linked` stands for its place on the list of each of its keys. */
+/* The operations. `linked` stands for its links in the lists of all its keys. */
 byte state[OPS], references[OPS];
 bit linked[OPS], timer[OPS];
 
@@ -96,7 +96,7 @@ bit alarm_armed, alarm_runs;
 #define BATCHES          (CHECKERS + OPS)
 #define OF_SUBMITTER(op) (CHECKERS + (op))
 bit batch_linked[BATCHES], batch_rescan[BATCHES];
-byte members[BATCHES], batch_again[BATCHES], batch_gone[BATCHES];
+byte members[BATCHES], batch_retry[BATCHES], batch_gone[BATCHES];
 
 /* What the user's threads change, under a key, and try_complete reads. */
 byte changes[2];
@@ -282,13 +282,13 @@ inline batch_unlink(batch)
 	rescan = rescan || batch_rescan[batch];
 	batch_linked[batch] = 0;
 	members[batch] = 0;
-	batch_again[batch] = 0;
+	batch_retry[batch] = 0;
 	batch_gone[batch] = 0;
 	batch_rescan[batch] = 0
 }
 
 /* What the thread that was told `gone` does with the reference that was left to it. */
-inline drop_left_reference(op)
+inline unref_left(op)
 {
 #ifndef BROKEN_NO_REFERENCE
 	unref(op)
@@ -315,7 +315,7 @@ end_empty:
 }
 #endif
 
-/* op.c: link_to_try, in one step. `again`: it waits, and is in this thread's batch. */
+/* op.c: link_to_try, in one step. `must_try`: it waits, and is in this thread's batch. */
 inline link_to_try(op)
 {
 	touch(op);
@@ -330,7 +330,7 @@ inline link_to_try(op)
 		linked[op] = 1;
 		batch_link(OF_SUBMITTER(op), BIT(op));
 		delayed++;
-		again = 1;
+		must_try = 1;
 		arm = DEADLINE;
 #ifdef BROKEN_LINK_FENCE
 		buffered_filter = 1
@@ -345,10 +345,10 @@ inline link_to_try(op)
 inline end_try(op)
 {
 	touch(op);
-#ifdef BROKEN_AGAIN_SUBMITTER
-	again = 0;
+#ifdef BROKEN_RETRY_SUBMITTER
+	must_try = 0;
 #else
-	again = batch_again[OF_SUBMITTER(op)] && members[OF_SUBMITTER(op)] && !can;
+	must_try = batch_retry[OF_SUBMITTER(op)] && members[OF_SUBMITTER(op)] && !can;
 #endif
 #ifndef BROKEN_GONE_SUBMITTER
 	can = can && members[OF_SUBMITTER(op)];
@@ -360,18 +360,18 @@ inline end_try(op)
 #endif
 	:: else
 	fi;
-	batch_again[OF_SUBMITTER(op)] = 0;
+	batch_retry[OF_SUBMITTER(op)] = 0;
 	if
-	:: !again -> batch_unlink(OF_SUBMITTER(op)); arm = 0
+	:: !must_try -> batch_unlink(OF_SUBMITTER(op)); arm = 0
 	:: else
 	fi
 }
 
-/* op.c: try_watched. `again` is whether to try (again). */
+/* op.c: try_watched. `must_try`: try, or retry. */
 inline try_watched(op)
 {
 	do
-	:: again ->
+	:: must_try ->
 #ifndef BROKEN_NO_SECOND_TRY
 		atomic { try_begins(op) }
 		atomic { try_ends(op); can = found; found = 0 }
@@ -394,7 +394,7 @@ inline try_watched(op)
 	:: atomic { can -> can = 0 }
 		run_and_unref(op, COMPLETED)
 	:: atomic { !can && gone -> gone = 0 }
-		drop_left_reference(op)
+		unref_left(op)
 	:: else
 	fi
 }
@@ -402,7 +402,7 @@ inline try_watched(op)
 /* op.c: pawl_purgatory_try_or_watch */
 proctype submitter(byte op)
 {
-	bit can, again, arm, set_alarm, rescan;
+	bit can, must_try, arm, set_alarm, rescan;
 	byte gone;
 
 	if
@@ -417,8 +417,8 @@ proctype submitter(byte op)
 	:: atomic { !can || state[op] != FRESH -> touch(op); can = 0 }
 		atomic { link_to_try(op) } /* and lock_release; fence */
 		if
-		:: again -> try_watched(op)
-		:: !again -> /* come_to_nothing */
+		:: must_try -> try_watched(op)
+		:: !must_try -> /* end_unwatched */
 			if
 			:: atomic { state[op] != FRESH -> touch(op) }
 				unref(op)
@@ -433,7 +433,7 @@ out:
 
 /*
  * check.c: batch_begin, under the lock. `todo` is the rest of a paused walk: of the operations that were on
- * the list when it began. (What is added later comes before the walk's mark.)
+ * the list when it began. (What is added later comes before the walk's cursor.)
  */
 inline batch_begin(c)
 {
@@ -467,10 +467,10 @@ inline batch_begin(c)
 	b = 0
 }
 
-/* check.c: walk_on and leave_to_others; what is left for this batch is in `which` */
+/* check.c: walk_collect and leave_to_others; what is left for this batch is in `which` */
 inline collect(c)
 {
-	collected = (BATCH == 1 && todo == 3 -> 1 : todo);
+	collected = (OPS_PER_BATCH == 1 && todo == 3 -> 1 : todo);
 	todo = todo & ~collected;
 	for (o : 0 .. OPS - 1) {
 		if
@@ -480,7 +480,7 @@ inline collect(c)
 			batch_with(o);
 			if
 #ifndef BROKEN_TWO_BATCHES
-			:: b > 0 -> batch_again[b - 1] = batch_again[b - 1] | BIT(o)
+			:: b > 0 -> batch_retry[b - 1] = batch_retry[b - 1] | BIT(o)
 #endif
 			:: else -> which = which | BIT(o)
 			fi;
@@ -530,10 +530,10 @@ inline batch_win(c)
 	o = 0;
 	won = won | can;
 	can = 0;
-#ifndef BROKEN_AGAIN_BATCH
-	which = batch_again[c] & members[c];
+#ifndef BROKEN_RETRY_BATCH
+	which = batch_retry[c] & members[c];
 #endif
-	batch_again[c] = 0;
+	batch_retry[c] = 0;
 	if
 	:: which != 0 && retries >= RETRIES -> rescan = 1; which = 0
 	:: which != 0 && retries < RETRIES -> retries++
@@ -552,7 +552,7 @@ inline batch_finish()
 {
 	do
 	:: atomic { gone != 0 -> i = FIRST(gone); gone = gone & ~BIT(i) }
-		drop_left_reference(i);
+		unref_left(i);
 		i = 0
 	:: gone == 0 -> break
 	od;
@@ -694,7 +694,7 @@ active proctype canceller()
 	do
 	:: atomic {
 		todo = (todo == 4 -> LIST(0) : todo);
-		collected = (BATCH == 1 && todo == 3 -> 1 : todo);
+		collected = (OPS_PER_BATCH == 1 && todo == 3 -> 1 : todo);
 		todo = todo & ~collected;
 		for (o : 0 .. OPS - 1) {
 			if
@@ -782,22 +782,22 @@ end_armed:
 #endif
 
 #if STOP
-/* open.c: pawl_purgatory_stop; check.c: pawl__shard_take_out_all; alarm.c: pawl__alarms_stop */
+/* open.c: pawl_purgatory_stop; check.c: pawl__shard_withdraw_all; alarm.c: pawl__alarms_stop */
 active proctype stop()
 {
-	byte taken;
+	byte withdrawn;
 
 	atomic { closed = 1 }
 	do
 	:: atomic {
 		if
-		:: linked[0] -> win_from_others(0); taken = 1
-		:: OPS > 1 && linked[OPS - 1] -> win_from_others(OPS - 1); taken = OPS
+		:: linked[0] -> win_from_others(0); withdrawn = 1
+		:: OPS > 1 && linked[OPS - 1] -> win_from_others(OPS - 1); withdrawn = OPS
 		:: !linked[0] && !linked[OPS - 1]
 		fi
 	}
 		if
-		:: taken -> run_and_unref(taken - 1, DROPPED); taken = 0
+		:: withdrawn -> run_and_unref(withdrawn - 1, DROPPED); withdrawn = 0
 		:: else -> break
 		fi
 	od;

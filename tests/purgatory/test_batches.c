@@ -234,8 +234,8 @@ static void what_is_won_while_it_is_in_hand_is_completed_once_and_released_last(
 		}
 }
 
-/* Two at once: word has been left for what is taken out then. */
-IN_EVERY_ROOM(what_was_to_be_tried_again_and_is_taken_out_is_not_tried)
+/* Two at once: word has been left for what is withdrawn then. */
+IN_EVERY_ROOM(what_was_to_be_tried_again_and_is_withdrawn_is_not_tried)
 {
 	struct hand hand;
 
@@ -400,7 +400,7 @@ IN_EVERY_ROOM(a_check_overtaken_between_two_batches_leaves_the_rest_to_the_other
 	expect_counted(room, 0, 0);
 }
 
-/* What is between two batches of a check has marks in its lists. */
+/* What is between two batches of a check has cursors in its lists. */
 static void stop_meanwhile(struct request *request, char event)
 {
 	if (event == 'c')
@@ -458,8 +458,8 @@ static void cancel_all_meanwhile(struct request *request, char event)
 		request->number = cancel_key(request->room, "a");
 }
 
-/* Its marks go with it though nothing comes after them any more; else the next check would meet them. */
-IN_EVERY_ROOM(a_check_whose_rest_is_taken_out_between_two_batches_leaves_nothing_behind)
+/* Its cursors go with it though nothing comes after them any more; else the next check would meet them. */
+IN_EVERY_ROOM(a_check_whose_rest_is_withdrawn_between_two_batches_leaves_nothing_behind)
 {
 	struct crowd crowd;
 
@@ -716,13 +716,13 @@ int main(void)
 	        TEST(a_check_of_another_key_has_what_is_in_hand_tried_once_more),
 	        TEST(a_check_in_vain_leaves_its_operations_to_the_next_one),
 	        TEST(what_is_won_while_it_is_in_hand_is_completed_once_and_released_last),
-	        TEST(what_was_to_be_tried_again_and_is_taken_out_is_not_tried),
+	        TEST(what_was_to_be_tried_again_and_is_withdrawn_is_not_tried),
 	        TEST(on_complete_may_check_the_key_whose_check_has_called_it),
 	        TEST(what_one_check_has_won_on_complete_cannot_win_again),
 	        TEST(a_check_between_two_batches_of_another_one_does_it_all),
 	        TEST(a_check_overtaken_between_two_batches_leaves_the_rest_to_the_other),
 	        TEST(a_stop_between_two_batches_of_a_check_drops_all_the_rest),
-	        TEST(a_check_whose_rest_is_taken_out_between_two_batches_leaves_nothing_behind),
+	        TEST(a_check_whose_rest_is_withdrawn_between_two_batches_leaves_nothing_behind),
 	        TEST(a_table_that_has_to_grow_between_two_batches_loses_no_operation),
 	        TEST(checks_that_come_by_in_the_first_batch_do_not_keep_it_from_the_last),
 	        TEST(checks_that_come_by_for_one_do_not_put_off_what_is_won),

@@ -165,7 +165,7 @@ static void model_check(unsigned key)
 	}
 }
 
-static void model_take_out(struct entry *entry, char event)
+static void model_withdraw(struct entry *entry, char event)
 {
 	entry->waits = false;
 	tell(entry, event);
@@ -394,7 +394,7 @@ static void step_cancel(void)
 	on_some_thread(real_cancel, &call);
 	for (unsigned i = 0; i < OPERATIONS; i++)
 		if (world.entries[i].waits && (world.entries[i].keys >> key & 1)) {
-			model_take_out(&world.entries[i], 'k');
+			model_withdraw(&world.entries[i], 'k');
 			expected++;
 		}
 	EXPECT_EQ(call.answer, expected);
@@ -586,7 +586,7 @@ static void step_stop(void)
 		world.crowds[i].waits = false;
 	for (unsigned i = 0; i < OPERATIONS; i++)
 		if (world.entries[i].waits)
-			model_take_out(&world.entries[i], 'd');
+			model_withdraw(&world.entries[i], 'd');
 }
 
 static void step(void)

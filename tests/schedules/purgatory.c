@@ -541,15 +541,15 @@ static void holds_given_back(void)
 	close_purgatory();
 }
 
-static size_t taken;
+static size_t withdrawn;
 
 static void *cancel_key(void *key)
 {
-	taken = pawl_purgatory_cancel_key(purgatory, *(const struct pawl_key *)key, cancelled);
+	withdrawn = pawl_purgatory_cancel_key(purgatory, *(const struct pawl_key *)key, cancelled);
 	return NULL;
 }
 
-/* Taken out or completed, never both. */
+/* Withdrawn or completed, never both. */
 static void cancel_against_check_and_expiry(void)
 {
 	open_purgatory(1, 1);
@@ -560,11 +560,11 @@ static void cancel_against_check_and_expiry(void)
 	join_all();
 	pawl_service_settle(service);
 	EXPLORE_EXPECT_EQ(fates[0].released, 1);
-	EXPLORE_EXPECT_EQ(fates[0].outcomes[CANCELLED], taken);
+	EXPLORE_EXPECT_EQ(fates[0].outcomes[CANCELLED], withdrawn);
 	close_purgatory();
 }
 
-/* Taken out while one check tries it and another asks for that once more. */
+/* Withdrawn while one check tries it and another asks for that once more. */
 static void cancel_against_two_checks(void)
 {
 	open_purgatory(PAWL_MANUAL, 1);
@@ -573,12 +573,12 @@ static void cancel_against_two_checks(void)
 	start(check_key, arg(&keys[1]));
 	start(cancel_key, arg(&keys[0]));
 	join_all();
-	EXPLORE_EXPECT_EQ(taken, 1);
+	EXPLORE_EXPECT_EQ(withdrawn, 1);
 	EXPLORE_EXPECT_EQ(fates[0].released, 1);
 	close_purgatory();
 }
 
-/* Taken out while it is being brought: then it is not completed by the second try. */
+/* Withdrawn while it is being brought: then it is not completed by the second try. */
 static void cancel_against_watch(void)
 {
 	open_purgatory(1, 1);
@@ -588,7 +588,7 @@ static void cancel_against_watch(void)
 	pass(MS);
 	pawl_service_settle(service);
 	EXPLORE_EXPECT_EQ(fates[0].released, 1);
-	EXPLORE_EXPECT_EQ(fates[0].outcomes[CANCELLED], taken);
+	EXPLORE_EXPECT_EQ(fates[0].outcomes[CANCELLED], withdrawn);
 	close_purgatory();
 }
 
@@ -613,7 +613,7 @@ static void no_cancel_is_lost(void)
 	start(change_and_cancel, arg(&keys[0]));
 	join_all();
 	EXPLORE_EXPECT_EQ(fates[0].released, 1);
-	EXPLORE_EXPECT_EQ(fates[0].outcomes[CANCELLED], taken);
+	EXPLORE_EXPECT_EQ(fates[0].outcomes[CANCELLED], withdrawn);
 	close_purgatory();
 }
 
