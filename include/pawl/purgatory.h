@@ -3,9 +3,9 @@
  * pawl/purgatory.h: operations that wait for a condition or a deadline, whichever comes first.
  *
  * A request cannot be answered yet: not all replicas have its data, there is nothing to read, the other side has not
- * replied. It is watched under the keys of what it waits for, with a deadline. A thread that changes something then
- * checks its key, and the operations that can complete now are completed, each exactly once, however many threads
- * check at the same time and whatever the deadline does. This is Kafka's DelayedOperationPurgatory.
+ * replied. It is watched under the keys of the things that it waits for, with a deadline. A thread that changes one of
+ * them then checks its key, which completes the operations that can complete now. Each completes exactly once, however
+ * many threads check at the same time and whatever the deadline does. This is Kafka's DelayedOperationPurgatory.
  *
  *	#include <pawl/purgatory.h>
  *	#include <stdio.h>
@@ -30,7 +30,6 @@
  *		struct pawl_key key = {"orders", 6};
  *		struct pawl_service *service;
  *		struct pawl_purgatory *purgatory;
- *
  *		if (pawl_service_open(&service, NULL) != 0 ||  // its threads run the deadlines
  *		    pawl_purgatory_open(&purgatory, service, NULL) != 0 ||
  *		    pawl_purgatory_try_or_watch(purgatory, &fetch.op, &key, 1, 30 * PAWL_SECOND) < 0)
@@ -56,21 +55,19 @@
  *	     +-- stop ---------> withdrawn ---> on_drop --------------------------------------------+
  *	                  the memory is yours again <--- release <--- the last hold is given back --+
  *
- * One critical section decides which of the six ways out of `waiting` it is. In it the winner takes the operation
- * off all its keys and its deadline off the wheel. Then it calls your functions. No trigger is lost: a check that
+ * One critical section decides which of the six ways out of `waiting` an operation goes. In it the winner unlinks the
+ * operation from all its keys and removes its deadline; then it calls your functions. No trigger is lost: a check that
  * follows a change finds the operation watched, or the second try sees the change.
  *
- * Who frees: an operation's memory is yours, in a struct of yours that does not move. It stays from try_or_watch to
- * `release`, in which you may free it, or initialise it for another life. Release is called exactly once, after
- * everything else, by the thread that lets go last. So once try_or_watch has returned 0 or 1, it may be gone. Whoever
- * wants to touch the operation afterwards needs a hold, taken before: examples/rpc-timeout.c.
+ * Memory: an operation is part of a struct of yours, which stays in place from try_or_watch to `release`. Release comes
+ * exactly once, last, on the thread that gives back the last reference. It may free the operation or initialise it for
+ * another use. So once try_or_watch has returned 0 or 1 it may be gone: to use it later, take a hold before.
  *
- * Locks: your functions are called with no lock of the library's held. Hold no lock of yours that one of them takes
- * during a call that may call it: change under your lock, unlock, then check. try_complete may run beside on_complete
- * and calls nothing of this library; the others may. In pawl_purgatory(3) LOCKS draws the deadlock, CONCURRENCY
- * lists which calls may run together, NESTING says how on_complete nests, MEMORY what takes how much. After fork()
- * the child may only exec or exit. No call is async-signal-safe. Your functions must not throw C++ exceptions. NULL
- * is no service, no purgatory and no operation, but for close.
+ * Locks: the library holds none while it calls your functions. Hold none that they take during a call that may call
+ * them: change, unlock, then check. try_complete, which may run beside on_complete, calls nothing of this library.
+ *
+ * pawl_purgatory(3) has the rare cases: LOCKS draws the deadlock; CONCURRENCY lists which calls may run together, and
+ * what holds for fork(), signals, C++ exceptions and NULL; NESTING: how on_complete nests; MEMORY: what needs how much.
  */
 #ifndef PAWL_PURGATORY_H
 #define PAWL_PURGATORY_H
@@ -86,9 +83,8 @@ struct pawl_purgatory;
 typedef void pawl_op_fn(struct pawl_op *op);
 
 /*
- * Any bytes, also none; borrowed for the time of a call. Two keys are equal if their hashes are, 96 bits of SipHash
- * with a secret: so two different keys are taken for one with a probability of about n^2 / 2^97 for n keys at a time
- * (10^-17 for a million). Invalid is NULL with more than 0 bytes, and a resolved key of another open purgatory.
+ * A key: any bytes, also none; borrowed during a call. Invalid: NULL with more than 0 bytes, or resolved by another
+ * open purgatory. Two keys are equal if their hashes are; of a million keys two collide with a probability of 10^-17.
  */
 struct pawl_key {
 	const void *data;
@@ -96,31 +92,29 @@ struct pawl_key {
 };
 #define PAWL_RESOLVED SIZE_MAX
 
-/* A kind of operation. Borrowed: it must outlive its operations. */
+/* A kind of operation. Borrowed: it must outlive its operations. on_expire and on_drop may be NULL. */
 struct pawl_op_type {
 	/* Can it complete now? A question only: any number of times, on any thread, but one at a time. */
 	bool (*try_complete)(struct pawl_op *op);
 	/* Exactly once, on the thread that has won: for a deadline the service's, or the one that polls. */
 	void (*on_complete)(struct pawl_op *op);
-	void (*on_expire)(struct pawl_op *op); /* after it, if the deadline has won; may be NULL */
-	void (*on_drop)(struct pawl_op *op);   /* instead, on the thread in stop; may be NULL */
+	void (*on_expire)(struct pawl_op *op); /* after on_complete, if the deadline has won */
+	void (*on_drop)(struct pawl_op *op);   /* instead of on_complete, on the thread in stop */
 	void (*release)(struct pawl_op *op);   /* last, exactly once; it may free the operation */
 };
 
-#define PAWL_OP_WATCHES 4 /* keys for which an operation has room in itself */
-
 /* An operation under up to four of its keys. Its fields are private. */
+#define PAWL_OP_WATCHES 4
 struct pawl_watches {
 	uintptr_t *link[PAWL_OP_WATCHES];
-	uint32_t high[PAWL_OP_WATCHES];
-	uint32_t count;
+	uint32_t high[PAWL_OP_WATCHES], count;
 	struct pawl_watches *more;
 	uint64_t low[PAWL_OP_WATCHES];
 	uintptr_t next[PAWL_OP_WATCHES];
 	struct pawl_op *op;
 };
 
-/* An operation. Embed it and initialise it before its first use; its fields are private. */
+/* An operation. Embed it, and initialise it before each use; its fields are private. */
 struct pawl_op {
 	union {
 		struct pawl_timer timer;
@@ -128,146 +122,124 @@ struct pawl_op {
 	};
 	void *home;
 	uint32_t state, references;
-	struct pawl_watches
-	        watches; /* a check in vain reads its end, the type, and what follows in your struct */
+	struct pawl_watches watches;
 	const struct pawl_op_type *type;
 };
 
-/* Make the operation fresh, before each use. Once try_or_watch has returned 0 or 1: not before release is called. */
+/* Make the operation fresh; or write struct pawl_op op = PAWL_OP_INIT(&type) where it is defined. */
 PAWL_API void pawl_op_init(struct pawl_op *op, const struct pawl_op_type *type);
-
-/* The same where the operation is defined: struct pawl_op op = PAWL_OP_INIT(&type); */
 #define PAWL_OP_INIT(type)                                                                  \
 	{                                                                                   \
 		{PAWL_TIMER_INIT}, NULL, 0, 1, {{NULL}, {0}, 0, NULL, {0}, {0}, NULL}, type \
 	}
 
 /*
- * Operations are spread over shards by the thread that submits them, so that threads do not get in each other's
- * way; a check looks at all shards. Zeroes, or a NULL pointer in place of the whole struct, mean the defaults.
+ * Options. Zeroes, or NULL in place of the struct, mean the defaults.
+ * shards     1 to 1024, rounded up to a power of two; 0: as many as the service has, at most 64. Operations are spread
+ *            over shards by the thread that submits them, so that threads do not contend; a check looks at all shards.
+ * describe   NULL, or writes about an operation for the live view, pawl_service_inspect: at most `size` bytes with the
+ *            zero at the end. It has a hold on the operation, no lock, and must not call this library.
  */
 struct pawl_purgatory_options {
-	unsigned shards; /* 1 to 1024, rounded up to a power of two; 0: as the service, up to 64 */
-	/* NULL, or: put an operation into words, for pawl_service_inspect; see below */
+	unsigned shards;
 	void (*describe)(struct pawl_op *op, char *text, size_t size);
 };
-/*
- * The live view of the service shows the keys under which most operations wait, as hashes, since nothing else is kept of
- * a key. `describe` writes about one operation of each into `text`, at most `size` bytes with the zero at the end. It is called
- * with a hold on the operation and without a lock, on the thread of the view, and calls nothing of this library.
- */
 
 /*
  * Open a purgatory whose deadlines run on the service, which is borrowed until close.
- *
- * 0         *purgatory is yours, to be closed with pawl_purgatory_close, before the service.
+ * 0         *purgatory is yours. Close it with pawl_purgatory_close, before the service.
  * -EINVAL   shards is above 1024. After an error nothing is left behind, and *purgatory is as it was.
- * -ENOMEM   no memory. Another error: what the system's random bytes, for the secret, failed with.
+ * -ENOMEM   no memory. Any other error is that of the system's random bytes, from which the secret is drawn.
  */
 PAWL_API int pawl_purgatory_open(struct pawl_purgatory **purgatory, struct pawl_service *service,
                                  const struct pawl_purgatory_options *options);
 
 /*
- * Try the operation; if it cannot complete, watch it under all the keys, try again, and arm its deadline,
- * timeout_ns after the end of the first try (PAWL_NEVER: none). Kafka's tryCompleteElseWatch.
+ * Try the operation. If it cannot complete, watch it under all the keys, try again, and arm its deadline: timeout_ns
+ * after the end of the first try (PAWL_NEVER: none). Kafka's tryCompleteElseWatch.
  *
  * 1           this call has completed it, and on_complete has returned. Release follows, or has been called.
- * 0           it waits. Or another thread has completed it or taken it out already. Or this call has completed
- *             it nested 16 deep in on_complete, and its own on_complete follows.
- * -EBUSY      it was given to try_or_watch before, and not initialised since. It may still wait: do not free it.
- * -EINVAL     `keys` is NULL; no keys, or more than 2^32-1; an invalid key; no type, or a type without try_complete,
- *             on_complete or release.
+ * 0           it waits. Or another thread has completed or withdrawn it already. Or on_complete follows: see NESTING.
+ * -EBUSY      it was given to try_or_watch before and not initialised since. It may still wait: do not free it.
+ * -EINVAL     no keys, or more than 2^32-1; an invalid key; a type without try_complete, on_complete or release.
  * -ESHUTDOWN  the purgatory was stopped; or its service was, and there is a deadline to arm.
  * -ENOMEM     no memory for more than 4 keys; never with up to 4.
- * Where several apply it is the first of these. After -EINVAL, -ESHUTDOWN and -ENOMEM the operation is fresh and
- * yours, and is not released; try_complete may have been called, nothing else.
- *
- * Equal keys count once. A deadline is never early, nor before the second try has returned. It comes from the
- * service, also with a timeout of 0, but is not in the service's counts: see pawl_purgatory_stats.
+ * The first error that applies is returned. After all but -EBUSY the operation is fresh and yours, and is not released;
+ * nothing but try_complete may have been called. Equal keys count once. A deadline is never early, nor before the
+ * second try has returned. The service runs it, also with a timeout of 0, but does not count it.
  */
 PAWL_API int pawl_purgatory_try_or_watch(struct pawl_purgatory *purgatory, struct pawl_op *op,
                                          const struct pawl_key *keys, size_t nkeys,
                                          uint64_t timeout_ns);
 
 /*
- * Something about the key has changed: try every operation that is watched under it, in no particular order; those
- * that are added during the call may be tried, too. Returns how many this call has completed; on_complete has
- * returned for each (but see NESTING). An unknown or invalid key gives 0.
- *
- * This call does not wait for another thread that is trying an operation: that thread tries it once more. So an
- * operation may complete a little after this call has returned, and is not counted here. See CONCURRENCY.
+ * Something about the key has changed: try every operation that is watched under it, in no particular order, perhaps
+ * also those added during the call. Returns how many this call has completed; on_complete has returned for each (but
+ * see NESTING). 0 for an unknown or invalid key. An operation that another thread is trying is left to that thread,
+ * which tries it once more: it may complete after this call has returned, and is not counted here. See CONCURRENCY.
  */
 PAWL_API size_t pawl_purgatory_check(struct pawl_purgatory *purgatory, struct pawl_key key);
 
 /*
- * Take the operations that are watched under the key when the call begins off all their keys and their deadline,
- * hand each to `cancelled` (may be NULL), and release it: it never completes. Returns how many; unknown, invalid: 0.
+ * Withdraw the operations that are watched under the key when the call begins: pass each to `cancelled` (may be NULL)
+ * and release it. It never completes. Returns how many; 0 for an unknown or invalid key.
  */
 PAWL_API size_t pawl_purgatory_cancel_key(struct pawl_purgatory *purgatory, struct pawl_key key,
                                           pawl_op_fn *cancelled);
 
 /*
- * Complete the operation without asking try_complete (Kafka's forceComplete). You must have a hold, unless no other
- * thread knows the operation. true: it is off its keys, has no deadline, and on_complete has returned (but see
- * NESTING). false: it was completed or withdrawn before. A fresh operation can be completed, too: a try_or_watch,
- * even if it has begun, then returns 0, watches nothing, and releases it. If there is none, or it fails, free it
- * yourself.
+ * Complete the operation without asking try_complete (Kafka's forceComplete). You need a hold, unless no other thread
+ * knows it. true: it is unlinked from its keys, has no deadline, and on_complete has returned (but see NESTING). false:
+ * it was completed or withdrawn before. For a fresh operation see "Completing by hand" in the manual page.
  */
 PAWL_API bool pawl_op_complete(struct pawl_op *op);
 
 /*
- * Has it been completed? Has it been completed by its deadline? True from the moment at which it was won, before
- * on_complete is called; false if it was cancelled or dropped. Ask with a hold, or in any of its functions but
- * try_complete.
+ * Has it been completed? Has its deadline completed it? True as soon as the winner is decided, before on_complete is
+ * called; false if it was cancelled or dropped. You need a hold, or are in one of its functions but try_complete.
  */
 PAWL_API bool pawl_op_completed(const struct pawl_op *op);
 PAWL_API bool pawl_op_expired(const struct pawl_op *op);
 
 /*
- * Put release off until unhold has been called as often as hold: the last unhold calls release. Call hold before
- * try_or_watch, or in any of its functions but try_complete and release, or while another hold exists that is not
- * given back meanwhile. Before try_or_watch, and after it has failed, holds are only counted.
+ * Put off release until unhold has been called as often as hold (examples/rpc-timeout.c). Call hold before
+ * try_or_watch, in a function of the operation but try_complete and release, or while you have another hold.
  */
 PAWL_API void pawl_op_hold(struct pawl_op *op);
 PAWL_API void pawl_op_unhold(struct pawl_op *op);
 
 /*
- * Hash a key once: *resolved stands for it in every call of this purgatory that takes a key, until unresolve has been
- * called as often as resolve, or until close. Returns 0; or -EINVAL for an invalid key, or -ENOMEM, and *resolved is as
- * it was. At the last unresolve no call that was given *resolved may be under way (so not in an on_complete that such a
- * check has called), and none may follow: it is freed, and one unresolve too many is not noticed. Operations may
- * outlast it. For a key that is not resolved unresolve does nothing.
+ * Hash a key once: *resolved stands for it in every call of this purgatory, until unresolve has been called as often as
+ * resolve, or until close. Returns 0; or -EINVAL for an invalid key, or -ENOMEM, and *resolved is as it was. No call
+ * that was given *resolved may be under way at the last unresolve, or follow. Operations may outlast it.
  */
 PAWL_API int pawl_purgatory_resolve(struct pawl_purgatory *purgatory, struct pawl_key key,
                                     struct pawl_key *resolved);
 PAWL_API void pawl_purgatory_unresolve(struct pawl_purgatory *purgatory, struct pawl_key resolved);
 
-/* How many pairs of an operation and a key are watched; how many operations wait. Exact if nothing runs beside it. */
-PAWL_API size_t pawl_purgatory_watched(const struct pawl_purgatory *purgatory);
-PAWL_API size_t pawl_purgatory_delayed(const struct pawl_purgatory *purgatory);
-
-/* Counts since open. Exact if nothing runs beside it. It is large: pass a pointer. */
+/* Counts since open. Exact while no other call and no deadline runs. The struct is large: pass a pointer. */
 struct pawl_op_stats {
-	uint64_t watched, delayed;   /* now: as the functions above */
-	uint64_t completed_by_try;   /* by try_or_watch, at once or in its second try */
+	uint64_t watched, delayed; /* now: pairs of an operation and a key; operations that wait */
+	uint64_t completed_by_try; /* by try_or_watch, at once or in its second try */
 	uint64_t completed_by_check; /* by a check */
 	uint64_t completed_by_call;  /* by pawl_op_complete, while it waited */
 	uint64_t expired, cancelled, dropped;
-	struct pawl_histogram lateness; /* of deadlines: to the moment at which one has won */
+	struct pawl_histogram lateness; /* from a deadline to its win */
 };
 PAWL_API void pawl_purgatory_stats(struct pawl_purgatory *purgatory, struct pawl_op_stats *stats);
+PAWL_API size_t pawl_purgatory_watched(const struct pawl_purgatory *purgatory);
+PAWL_API size_t pawl_purgatory_delayed(const struct pawl_purgatory *purgatory);
 
 /*
- * Refuse every try_or_watch from now on, hand what waits to on_drop and release it, on this thread, and wait for the
- * deadlines that run. The purgatory stays, empty. A second stop only waits for the first. Not from a function that a
- * deadline or stop has called: it would wait for itself, and ends the program with a message.
+ * Refuse every try_or_watch from now on, pass each waiting operation to on_drop and release it, on this thread, and
+ * wait for the deadlines that are running. The purgatory stays, empty. A second stop only waits for the first. In a
+ * function that a deadline or stop has called it would wait for itself: it ends the program with a message.
  */
 PAWL_API void pawl_purgatory_stop(struct pawl_purgatory *purgatory);
 
 /*
- * Stop, and free the purgatory with its resolved keys. Close it before you close its service, and better before you
- * stop that: a stopped service runs no deadlines. No other call may be under way or follow, but for operations that you
- * hold: unhold, completed, expired, and a complete that begins after stop, which returns false. NULL is allowed.
+ * Stop, and free the purgatory with its resolved keys, before its service is closed. NULL is allowed. No other call may
+ * run or follow, but on operations that you hold: unhold, completed, expired, and a complete begun after stop (false).
  */
 PAWL_API void pawl_purgatory_close(struct pawl_purgatory *purgatory);
 
