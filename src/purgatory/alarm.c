@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Deadlines. Each shard has a wheel of them, and alarms: tasks of the service that pop what is due. Popping a
- * deadline and winning its operation are one critical section, so a deadline that is popped has won.
+ * Deadlines. Each shard has a wheel of deadlines, and alarms: tasks of the service that pop the deadlines which are
+ * due. One critical section pops a deadline and wins its operation, so a deadline that is popped has won.
  *
- * One alarm, `next_alarm`, is armed for the next deadline or the next opening of the wheel. When it runs, another one becomes
- * next_alarm before any function of the user's is called, so a slow on_complete holds up no other deadline; and if more
- * is due, that one runs at once, on another worker. There is one alarm more than workers; with PAWL_MANUAL there is
- * one, since one poll runs all that is due.
+ * One alarm, `next_alarm`, is armed for the next deadline, or for the next opening of the wheel. When it runs, another
+ * alarm becomes `next_alarm` before any of the user's functions is called. So a slow on_complete holds up no other
+ * deadline. If more deadlines are due, that alarm runs at once, on another worker. There is one alarm more than
+ * workers. With PAWL_MANUAL there is one alarm, since one poll runs all that is due.
  *
  *	worker 1, alarm A                       worker 2, alarm B
  *	-----------------                       -----------------
@@ -24,9 +24,9 @@
 
 #define WHEEL_SIZE 256u /* slots */
 #define MOVES      256u /* of the wheel in one critical section */
-#define RUNS       64u  /* operations that an alarm expires before other tasks have their turn */
+#define RUNS       64u  /* operations that an alarm expires before other tasks run */
 
-/* Under the lock: an alarm that does not run; NULL: all do, and the first that ends looks for what is next. */
+/* An alarm that does not run; NULL: all run, and the first one that ends arms itself for the next deadline. */
 static struct alarm *idle_alarm(struct op_shard *shard)
 {
 	lock_assert_held(&shard->lock);
@@ -36,7 +36,7 @@ static struct alarm *idle_alarm(struct op_shard *shard)
 	return NULL;
 }
 
-/* Under the lock. True: call alarm_set. */
+/* True: call pawl__alarm_set. */
 static bool schedule_alarm(struct op_shard *shard, uint64_t tick)
 {
 	lock_assert_held(&shard->lock);
@@ -61,9 +61,8 @@ bool pawl__deadline_arm(struct op_shard *shard, struct pawl_op *op, uint64_t now
 }
 
 /*
- * Arm next_alarm. Two threads may do so at the same time, and the one with the later tick come last: so look
- * again, until nothing has changed meanwhile. An alarm that is armed though it is not next_alarm any more
- * finds nothing to do.
+ * Arm next_alarm. Two threads may do so at the same time, and the later tick may be armed last: so look again until
+ * nothing has changed meanwhile. An alarm that is armed but is not next_alarm any more finds nothing to do.
  */
 void pawl__alarm_set(struct op_shard *shard)
 {
@@ -93,8 +92,8 @@ static struct pawl_op *op_of(struct pawl_timer *timer)
 }
 
 /*
- * Under the lock: the next operation that is due, won. NULL: none, or so many timers had to move that others have
- * their turn first; then *more stays true.
+ * The next operation that is due, won. NULL: none. Or so many timers had to move that other threads get the lock first;
+ * then *more stays true.
  */
 static struct pawl_op *expire_one(struct op_shard *shard, uint64_t now_ns, bool *more)
 {
@@ -118,7 +117,7 @@ static struct pawl_op *expire_one(struct op_shard *shard, uint64_t now_ns, bool 
 	return op;
 }
 
-/* If no alarm is armed for the wheel, make one next_alarm, for the next opening. */
+/* If there is no next_alarm, choose one, for the next opening of the wheel. True: call pawl__alarm_set. */
 static bool schedule_next(struct op_shard *shard)
 {
 	lock_assert_held(&shard->lock);
@@ -137,8 +136,8 @@ static void run_expired(struct pawl_op *op)
 }
 
 /*
- * How many operations one run may expire. A worker has other tasks, too. A poll is to run all that is due, but not what
- * is submitted meanwhile, or it might never end.
+ * How many operations one run may expire. A worker has other tasks, too. A poll runs all that is due, but not what is
+ * submitted meanwhile, or it might never end.
  */
 static size_t most_runs(struct op_shard *shard)
 {
@@ -212,7 +211,7 @@ static void alarm_task(struct pawl_task *task)
 	thread->inside = inside.outer;
 }
 
-/* The histogram, the alarms and the wheel are one block of memory, most of which is not written until it is used. */
+/* The histogram, the alarms and the wheel are one block of memory, most of which is not written before it is used. */
 int pawl__alarms_open(struct op_shard *shard)
 {
 	const struct pawl_purgatory *purgatory = shard->purgatory;
@@ -238,8 +237,8 @@ int pawl__alarms_open(struct op_shard *shard)
 }
 
 /*
- * Take the alarms back, and wait for those that run. One that runs may be about to arm another one, and so may a
- * try_or_watch that stop has overtaken. Such an alarm finds nothing to do; close comes here once more for it.
+ * Cancel the alarms, and wait for those that run. An alarm that runs may still arm another one, and so may a
+ * try_or_watch that began before stop. Such an alarm finds nothing to do; close calls this function once more for it.
  */
 void pawl__alarms_stop(struct pawl_purgatory *purgatory)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Going through the operations that are watched under a key, to try them or to withdraw them: in batches, so that
- * nothing is allocated, and the lock is given back after every 64 of them. (Those of another key in the same bucket
- * are passed over and not counted: there are few buckets with two keys.)
+ * Walks along the operations under a key, to try them or to withdraw them. A walk goes in batches, so that nothing is
+ * allocated and the lock is released after every 64 operations. (Operations of another key in the same bucket are
+ * skipped and not counted: few buckets have two keys.)
  */
 #define _GNU_SOURCE
 #include "table.h"
 
 /*
- * A walk along a watch list, from the first operations on: those that are added meanwhile come before them. Between
- * two batches a cursor in each chain, a node of no operation, says where to go on.
+ * A walk along a watch list. Between two batches a cursor in each chain, a node without an operation, says where the
+ * walk goes on. Operations that are added meanwhile come before it.
  */
 struct key_walk {
 	struct op_shard *home;
@@ -25,7 +25,6 @@ static void walk_begin(struct key_walk *walk, struct op_shard *home, const struc
 	walk->paused = false;
 }
 
-/* Under the lock, as what follows. */
 static void walk_pause(struct key_walk *walk, unsigned chain, uintptr_t at)
 {
 	lock_assert_held(&walk->home->lock);
@@ -54,9 +53,9 @@ static void walk_stop(struct key_walk *walk)
 }
 
 /*
- * The next operations, at most OPS_PER_BATCH. 64 bits of the hash are enough to try an operation: if the other 32 differ, it is
- * tried in vain. The chains are walked in step, since a list alone is one cache miss after the other. Every loop is
- * unrolled, so that the four positions are in registers.
+ * Collect the next operations, at most OPS_PER_BATCH. 64 bits of the hash are enough to try an operation: if the other
+ * 32 differ, it is tried for nothing. The chains are walked in step, since one list alone is one cache miss after the
+ * other. Every loop is unrolled, so that the four positions stay in registers.
  */
 static inline __attribute__((always_inline)) uint32_t walk_collect(struct key_walk *walk,
                                                                    struct pawl_op **ops)
@@ -84,7 +83,7 @@ static inline __attribute__((always_inline)) uint32_t walk_collect(struct key_wa
 			more |= at[c];
 			if (__builtin_expect(watches->low[key] != low || !watches->op, 0))
 				continue;
-			/* Likely to be what try_complete looks at. */
+			/* try_complete is likely to read what follows the operation. */
 			__builtin_prefetch(watches->op + 1);
 			ops[count++] = watches->op;
 		}
@@ -97,7 +96,7 @@ static inline __attribute__((always_inline)) uint32_t walk_collect(struct key_wa
 	return count;
 }
 
-/* Under the lock. If a thread is trying the operation, it is asked to try once more. */
+/* If another thread is trying the operation, ask that thread to retry. */
 static bool ask_to_retry(struct op_shard *home, struct pawl_op *op)
 {
 	uint64_t bit;
@@ -109,6 +108,7 @@ static bool ask_to_retry(struct op_shard *home, struct pawl_op *op)
 	return batch;
 }
 
+/* Leave out the operations that other threads are trying. Returns how many remain. */
 static uint32_t leave_to_others(struct op_shard *home, struct pawl_op **ops, uint32_t count)
 {
 	uint32_t remaining = 0;
@@ -119,7 +119,7 @@ static uint32_t leave_to_others(struct op_shard *home, struct pawl_op **ops, uin
 	return remaining;
 }
 
-/* Another check of the same key that is under way. */
+/* The batch of another check of the same key; NULL: none. */
 static struct batch *batch_of_key(const struct op_shard *home, const struct hash *hash)
 {
 	struct batch *batch = home->batches;
@@ -130,9 +130,9 @@ static struct batch *batch_of_key(const struct op_shard *home, const struct hash
 }
 
 /*
- * Under the lock. False: there is nothing to try; or another check of the same key is under way, and goes through the
- * list once more for us. A check that is to go through it once more comes to the end first: else, as long as
- * others keep coming by, the last operations would never be tried.
+ * False: there is nothing to try. Or another check of the same key is under way, and rescans the list for this one. A
+ * check that is to rescan comes to the end of the list first. Otherwise, while other threads keep checking, the last
+ * operations would never be tried.
  */
 static bool batch_begin(struct key_walk *walk, struct batch *batch)
 {
@@ -170,7 +170,7 @@ static bool try_one(const struct batch *batch, unsigned i)
 	return batch->ops[i]->type->try_complete(batch->ops[i]);
 }
 
-/* Which of them can complete. */
+/* Returns which operations can complete. */
 static uint64_t try_all(const struct batch *batch)
 {
 	uint64_t can = 0;
@@ -204,9 +204,9 @@ static void win_each(struct op_shard *home, struct batch *batch, uint64_t won)
 }
 
 /*
- * Under the lock. Returns which are to be tried again: those that another check came by for. They are tried before
- * on_complete of any that is won, so that a slow on_complete does not let them expire. But if others keep coming
- * by, on_complete must not wait for ever: after so many retries it is called first.
+ * Returns the operations to retry: those that another thread has checked meanwhile. They are retried before on_complete
+ * of the operations that are won, so that a slow on_complete does not let them expire. But on_complete must not wait
+ * for ever while other threads keep checking: after MAX_RETRIES it comes first, and then a rescan.
  */
 static uint64_t batch_retries(struct op_shard *home, struct batch *batch, unsigned retries)
 {
@@ -223,7 +223,7 @@ static uint64_t batch_retries(struct op_shard *home, struct batch *batch, unsign
 	return retry;
 }
 
-/* Returns those that are won. */
+/* Returns the operations that are won. */
 static uint64_t batch_try(struct op_shard *home, struct batch *batch)
 {
 	uint64_t can = try_all(batch), retry, won = 0;
@@ -274,8 +274,8 @@ static size_t check_shard(struct op_shard *home, const struct hash *hash)
 }
 
 /*
- * From the thread's own shard on, so that threads that check at the same time begin at different ones. Before a
- * shard is passed over there must be a fence: see layout.h.
+ * Start at the thread's own shard, so that threads that check at the same time start at different ones. There must be a
+ * fence before a shard is skipped: see layout.h.
  */
 size_t pawl_purgatory_check(struct pawl_purgatory *purgatory, struct pawl_key key)
 {
@@ -289,7 +289,7 @@ size_t pawl_purgatory_check(struct pawl_purgatory *purgatory, struct pawl_key ke
 	hash = hash_of(purgatory, key);
 	if (table_may_have(shard_table(purgatory, own->number), hash.low)) {
 		completed = check_shard(own, &hash);
-		fence_after_lock(); /* which check_shard has taken */
+		fence_after_lock(); /* check_shard has acquired one */
 	} else {
 		fence();
 		if (table_may_have(shard_table(purgatory, own->number), hash.low))
@@ -322,7 +322,6 @@ static bool op_has(const struct pawl_op *op, const struct hash *hash)
 	return false;
 }
 
-/* Under the lock. */
 static void withdraw(struct op_shard *home, struct pawl_op *op, enum count count)
 {
 	lock_assert_held(&home->lock);
@@ -330,7 +329,7 @@ static void withdraw(struct op_shard *home, struct pawl_op *op, enum count count
 	shard_count(home, count);
 }
 
-/* Under the lock: those that have the key, by all bits of its hash. */
+/* Withdraw the operations that have the key, by all bits of its hash. Returns how many. */
 static uint32_t withdraw_each(struct op_shard *home, const struct hash *hash, struct pawl_op **ops,
                               uint32_t count)
 {
@@ -380,7 +379,7 @@ size_t pawl_purgatory_cancel_key(struct pawl_purgatory *purgatory, struct pawl_k
 	return all;
 }
 
-/* Under the lock: the first operation of a bucket; NULL: none. */
+/* The first operation of a bucket; NULL: none. */
 static struct pawl_op *first_of(const struct bucket *bucket)
 {
 	for (unsigned c = 0; c < CHAINS; c++)
@@ -390,7 +389,7 @@ static struct pawl_op *first_of(const struct bucket *bucket)
 	return NULL;
 }
 
-/* For stop. The shard is closed: nothing is linked, and the table does not grow any more. */
+/* For stop. The shard is closed: no operation is linked any more, and the table does not grow. */
 void pawl__shard_withdraw_all(struct op_shard *home, pawl_op_fn *fn)
 {
 	struct table *table = home->table;

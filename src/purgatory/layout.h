@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a purgatory consists of.
+ * The parts of a purgatory, and the races between its threads.
  *
- * Key. A key is its hash: 96 bits of SipHash with a secret of this purgatory's. Nothing is stored for a key,
- * so a key has no lifetime. (Two different keys among a million would meet by chance once in 10^17 times.)
+ * Key. A key is its hash: 96 bits of SipHash with a secret of this purgatory. Nothing is stored for a key, so a key has
+ * no lifetime. (Of a million different keys two have the same hash with a probability of 10^-17.)
  *
- * Watch list. The operations watched under one key in one shard. It is part of a bucket of the shard's
- * hash table, linked through the operations themselves, and exists as long as it has an operation.
+ * Watch list. The operations under one key in one shard. It is part of a bucket of the shard's hash table, linked
+ * through the operations themselves, and exists while it has an operation.
  *
- * Shard. Operations are spread over shards by the thread that submits them. An operation's home is that
- * thread's shard: the lock there guards its links, its deadline and its state. Winning an operation is one
- * critical section of one lock, usually one that no other thread wants.
+ * Shard. A lock, a hash table and a wheel of deadlines. An operation's home is the shard of the thread that submits it.
+ * The home's lock guards the operation's links, deadline and state. To win an operation takes one critical section of
+ * one lock, for which other threads seldom contend.
  *
  *	                 shard 0                        shard 1                  ...
  *	               table:  a -- b   "topic-1"      table:  d   "topic-1"
@@ -18,9 +18,9 @@
  *	               wheel:  deadlines of a, b       wheel:  deadlines of d, e
  *	               alarms: tasks of the service    alarms
  *
- * A check looks at one bucket in each shard. It looks without the lock first, since other threads' shards
- * mostly have nothing for the key. That look must not miss an operation whose second try has missed
- * the change. Both sides write, have a fence, and read what the other one writes, so one sees the other:
+ * Check. A check looks at one bucket in each shard. It reads the bucket's filter without the lock first, since most
+ * shards have nothing under the key. It must not miss an operation whose second try has missed the change. So each side
+ * writes, has a fence, and then reads what the other side writes; at least one of them sees the other's write:
  *
  *	try_or_watch                            a thread that checks
  *	------------                            --------------------
@@ -28,25 +28,26 @@
  *	fence                                   fence
  *	try_complete                            bucket->filter has the key?
  *
- * Batch. The operations that one thread is trying. A check collects up to 64 operations of a watch list under the
- * lock, tries them without it, and takes it again to win those that can complete. Trying writes nothing into the
+ * Batch. The operations that one thread is trying. A check collects up to 64 operations of a watch list under the lock,
+ * tries them without the lock, and locks again to win those that can complete. Trying writes nothing into the
  * operations. Until the batch ends it is in the shard's list of batches, where other threads find it:
  *
  *	check of key A                          meanwhile, under the lock
  *	--------------                          -------------------------
  *	lock; collect; link the batch; unlock
- *	try each                                check of key B, which one of them has: sets its `retry` bit
- *	                                        check of key A: sets `rescan`, leaves all of it to this batch
- *	                                        complete, deadline, cancel_key: wins one of them, sets its
- *	                                        `gone` bit, and leaves a reference
- *	lock; win those that can, but for `gone`; some have `retry`? unlock, try those
- *	else unlink the batch; unlock
- *	on_complete of those won; unref those of `gone`; rescan? begin again
+ *	try each                                check of key B: sets the `retry` bit of an operation under A and B
+ *	                                        check of key A: sets `rescan`, leaves the whole list to this batch
+ *	                                        complete, deadline, cancel_key, stop: wins an operation, sets its
+ *	                                        `gone` bit, and adds a reference for this batch
+ *	lock; win those that can complete and are not `gone`
+ *	  any `retry`? unlock, try those, lock again
+ *	  else unlink the batch; unlock
+ *	unref those that are `gone`; on_complete of those won; `rescan`? walk the list once more
  *
  * The second try of try_or_watch is a batch of one operation.
  *
- * Walk. A check goes along a watch list from batch to batch. In between it leaves a cursor in each chain, a node of
- * no operation, which says where to go on; operations that are added meanwhile come before it:
+ * Walk. A check goes along a watch list batch by batch. Between two batches it leaves a cursor in each chain: a node
+ * without an operation, at which the walk goes on. New operations are added in front of it:
  *
  *	bucket --> e --> d --> c --> b --> a              collect e and d
  *	bucket --> e --> d --> CURSOR --> c --> b --> a   try them. f is added, c is won by its deadline
@@ -54,16 +55,15 @@
  *
  * Alarm. A task of the service that pops the deadlines which are due: alarm.c.
  *
- * State. FRESH -> WAITING -> COMPLETED, EXPIRED or WITHDRAWN, and FRESH -> COMPLETED. From FRESH by a
- * compare-and-set, since a fresh operation may have no home yet. From WAITING under the home's lock, in the
- * same critical section that takes the operation off its lists and its deadline off the wheel. So a linked
- * operation is WAITING, and a deadline that is popped wins.
+ * State. FRESH -> WAITING -> COMPLETED, EXPIRED or WITHDRAWN, and FRESH -> COMPLETED. An operation leaves FRESH by a
+ * compare-and-set, since it may have no home yet. It leaves WAITING under the home's lock, in the critical section that
+ * also unlinks it and removes its deadline. So a linked operation is WAITING, and a deadline that is popped has won.
  *
- * References. One belongs to the purgatory: the winner gives it back when your functions have returned. A winner
- * that finds somebody trying the operation adds one for that thread. Each hold is one. The last one
- * releases.
+ * References. The purgatory has one; the winner gives it back when your functions have returned. A winner that finds
+ * the operation in a batch adds one for the thread that tries it. Each hold is one. The thread that gives back the last
+ * reference calls release.
  *
- * The order of locks: a shard's, then nothing. Your functions and the service are called without it.
+ * Locks. A thread that holds the lock of a shard takes no other lock, and calls neither your functions nor the service.
  */
 #ifndef PAWL_PURGATORY_LAYOUT_H
 #define PAWL_PURGATORY_LAYOUT_H
@@ -73,16 +73,23 @@
 #include "../service/ticks.h"
 
 #include <pawl/purgatory.h>
+#include <stdlib.h>
 
 #define MAX_OP_SHARDS     1024u
 #define DEFAULT_OP_SHARDS 64u /* at most: a check looks at all of them */
-#define MAX_DEPTH         16u /* of on_complete inside on_complete */
-#define MAX_RETRIES       16u /* of a batch, before on_complete of those that it has won */
+#define MAX_DEPTH         16u /* of nested calls of on_complete */
+#define MAX_RETRIES       16u /* of a batch, before on_complete of the operations that it has won */
 #define CHAINS            4u  /* of a bucket, walked in step, so that their cache misses overlap */
-#define OPS_PER_BATCH \
-	64u              /* operations tried, or withdrawn, from one critical section to the next */
-#define BUCKET_BYTES 64u /* a cache line */
-#define FEW_BUCKETS  64u /* of a new table; a power of two */
+#define OPS_PER_BATCH     64u /* operations tried, or withdrawn, between two critical sections */
+#define BUCKET_BYTES      64u /* a cache line */
+#define FEW_BUCKETS       64u /* of a new table; a power of two */
+
+/* A development build ends the program if this does not hold. A release build has no code for it. */
+#ifdef PAWL_ASSERT
+#define OP_ASSERT(holds) ((holds) ? (void)0 : abort())
+#else
+#define OP_ASSERT(holds) ((void)0)
+#endif
 
 enum state { FRESH, WAITING, COMPLETED, EXPIRED, WITHDRAWN };
 enum count { BY_TRY, BY_CHECK, BY_CALL, BY_DEADLINE, CANCELLED, DROPPED, COUNTS };
@@ -97,41 +104,40 @@ static inline bool same_hash(const struct hash *a, const struct hash *b)
 	return a->low == b->low && a->high == b->high;
 }
 
-/* What a resolved key points to. */
+/* The `data` of a resolved key points here. */
 struct resolved {
 	struct hash hash;
-	uint32_t count; /* of resolve calls; under `resolving`, as is next */
+	uint32_t count; /* of calls of resolve; under `resolving`, like `next` */
 	struct pawl_purgatory *purgatory;
 	struct resolved *next; /* with the same low bits */
 };
 
 struct bucket {
 	uintptr_t chains[CHAINS]; /* see table.h */
-	shared_uint64
-	        filter; /* a bit for each key that may be watched here; read without the lock, too */
-	uint64_t adds;  /* since it was empty: they go to the chains by turns */
-	uint64_t count; /* of operations */
+	shared_uint64 filter; /* a bit for each key that may be here; read without the lock, too */
+	uint64_t adds;        /* since it was empty; they go to the chains round robin */
+	uint64_t count;       /* of operations */
 } __attribute__((aligned(BUCKET_BYTES)));
 
 _Static_assert(sizeof(struct bucket) == BUCKET_BYTES, "a bucket is one cache line");
 
-/* Once it is published only its buckets change. Checks read it without the lock, perhaps an older one. */
+/* Once a table is published, only its buckets change. Checks read it without the lock, perhaps an older table. */
 struct table {
 	struct table *older; /* freed at close */
 	uint64_t mask;
 	struct bucket buckets[];
 };
 
-/* On the stack of the thread that tries. What is not set at its beginning is under the lock of the operations' home. */
+/* On the stack of the thread that tries. While it is linked, all but `ops`, `count` and `hash` is under the lock. */
 struct batch {
 	struct batch *next;
 	struct pawl_op **ops;
 	uint32_t count;
-	const struct hash *hash; /* of the watch list that is checked; NULL: it is try_or_watch's */
-	bool rescan;             /* another check of the same key has come by */
-	uint64_t members;        /* those that nobody has won yet */
-	uint64_t retry;          /* another check has come by for them */
-	uint64_t gone;           /* won by others, each with a reference for this thread */
+	const struct hash *hash; /* of the key that is checked; NULL: a batch of try_or_watch */
+	bool rescan;             /* another thread has checked the same key meanwhile */
+	uint64_t members;        /* operations that no thread has won yet */
+	uint64_t retry;          /* operations that another thread has checked meanwhile */
+	uint64_t gone;           /* won by other threads, each with a reference for this thread */
 };
 
 /* A task of the service: see alarm.c */
@@ -151,34 +157,34 @@ struct op_shard {
 	struct table *table;
 	struct batch *batches;
 	size_t watched, delayed;
-	uint64_t used;            /* buckets of the table that are not empty */
+	uint64_t used;            /* buckets that are not empty */
 	struct pawl_wheel *wheel; /* of deadlines, in ticks of the service */
-	struct alarm *alarms,
-	        *next_alarm;    /* next_alarm: the one armed for next_alarm_at; or NULL */
-	uint64_t next_alarm_at; /* a tick */
+	struct alarm *alarms;
+	struct alarm *next_alarm; /* the one that is armed for next_alarm_at; NULL: none */
+	uint64_t next_alarm_at;   /* a tick */
 	struct pawl_histogram *lateness;
 	shared_uint64 counts[COUNTS]; /* atomic: BY_TRY is counted without the lock, too */
 } __attribute__((aligned(LINE)));
 
-/* A key under which many operations wait. */
+/* A key with many waiting operations. */
 struct busy_key {
 	struct hash hash;
 	uint64_t waiting;
 };
 
-/* How far the live view's pass through the tables has come, and what it has found: view.c. */
+/* The position of the live view's scan of the tables, and its results: view.c. */
 #define BUSY_KEYS 16u
 struct view {
 	unsigned shard;
 	uint64_t bucket;
-	struct busy_key keys[BUSY_KEYS], found[BUSY_KEYS]; /* of this pass, and of the last one */
+	struct busy_key keys[BUSY_KEYS], found[BUSY_KEYS]; /* of this scan, and of the last one */
 };
 
 struct pawl_purgatory {
-	struct service_part part; /* first: of the service's live view */
-	struct view view;         /* for the thread of that view alone */
+	struct service_part part; /* of the service's live view; the first member */
+	struct view view;         /* used by the thread of that view alone */
 
-	/* Set at open, and read only. */
+	/* Set at open, then only read. */
 	void (*describe)(struct pawl_op *op, char *text, size_t size); /* or NULL */
 	struct pawl_service *service;
 	struct pawl_clock *clock; /* the service's */
@@ -195,11 +201,11 @@ struct pawl_purgatory {
 	struct resolved **resolved; /* under it: all resolved keys, by the low bits of their hash */
 	size_t resolved_count, resolved_mask;
 
-	/* Of each shard its table, for those who look without the lock. Atomic, and apart from what is written often. */
+	/* The table of each shard, to be read without the lock. Atomic, and apart from words that are written often. */
 	struct table *tables[] __attribute__((aligned(LINE)));
 };
 
-/* That a thread is in a function called by a deadline or by stop, and of which purgatory. */
+/* The thread is in a function that a deadline or stop of this purgatory has called. */
 struct inside {
 	const struct pawl_purgatory *purgatory;
 	const struct inside *outer;
@@ -207,7 +213,7 @@ struct inside {
 
 struct thread {
 	unsigned number; /* from 1 */
-	unsigned depth;  /* how many on_complete it is in */
+	unsigned depth;  /* of nested calls of on_complete */
 	struct pawl_op *deferred, *last_deferred;
 	const struct inside *inside;
 };
@@ -215,7 +221,7 @@ struct thread {
 extern _Thread_local struct thread pawl__purgatory_thread;
 unsigned pawl__purgatory_number_thread(void);
 
-/* Where the operations that the calling thread submits live. */
+/* The home of the operations that the calling thread submits. */
 static inline struct op_shard *own_shard(struct pawl_purgatory *purgatory)
 {
 	unsigned number = pawl__purgatory_thread.number;
@@ -226,8 +232,8 @@ static inline struct op_shard *own_shard(struct pawl_purgatory *purgatory)
 }
 
 /*
- * All that was written before is seen by others before anything is read after. (The thread sanitizer does not
- * know fences; to it the two sides are ordered by the locks that they take where it matters.)
+ * Other threads see all earlier writes of this thread before it reads anything later. (The thread sanitizer does not
+ * know fences; it sees the order of the two sides by their locks.)
  */
 static inline void fence(void)
 {
@@ -241,8 +247,8 @@ static inline void fence(void)
 }
 
 /*
- * The same after a locked instruction, which is a fence itself on some machines. PAWL_BY_C11: judge by the
- * language alone, as tests/schedules does.
+ * The same after a locked instruction, which is a fence itself on x86. PAWL_BY_C11, for tests/schedules: rely on the
+ * language alone.
  */
 static inline void fence_after_lock(void)
 {
@@ -251,9 +257,8 @@ static inline void fence_after_lock(void)
 #endif
 }
 
-/* open.c */
-void pawl__table_grow(struct op_shard *shard,
-                      uint64_t buckets); /* to more than that; without the lock */
+/* open.c. Grow to more than so many buckets; without the lock. */
+void pawl__table_grow(struct op_shard *shard, uint64_t buckets);
 
 /* op.c */
 struct hash pawl__hash_bytes(const struct pawl_purgatory *purgatory, struct pawl_key key);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The life of one operation: try, watch under every key, try again, arm the deadline; and its end. All memory is
- * allocated before the operation is linked, so nothing fails half-way.
+ * The life of an operation: try, watch under every key, try again, arm the deadline; and its end. All memory is
+ * allocated before the operation is linked, so no step fails half-way.
  */
 #define _GNU_SOURCE
 #include "../hash/siphash.h"
@@ -10,14 +10,14 @@
 
 #include <errno.h>
 
-/* As many as a count has bits for, and, with 32-bit addresses, as many as fit into memory. */
+/* As many as a 32-bit count can hold and, with 32-bit addresses, as many as fit into memory. */
 #define MOST_KEYS                                                                             \
 	(SIZE_MAX / sizeof(struct pawl_key) < UINT32_MAX ? SIZE_MAX / sizeof(struct pawl_key) \
 	                                                 : UINT32_MAX)
 
 _Thread_local struct thread pawl__purgatory_thread;
 
-/* Threads are numbered at their first call, so that neighbours in time get different shards. */
+/* Threads get consecutive numbers at their first call, so that they spread over the shards. */
 unsigned pawl__purgatory_number_thread(void)
 {
 	static unsigned threads;
@@ -66,7 +66,7 @@ bool pawl_op_expired(const struct pawl_op *op)
 	return op_state(op) == EXPIRED;
 }
 
-/* A won operation is on no wheel, so its timer has room for the link. In the order of completion. */
+/* The list is in the order of completion. A won operation is on no wheel, so its timer has room for the link. */
 static void defer(struct thread *thread, struct pawl_op *op)
 {
 	op->deferred = NULL;
@@ -91,8 +91,8 @@ void pawl__op_run_deferred(void)
 }
 
 /*
- * For the winner: on_complete, and then its reference. Calls nest down to MAX_DEPTH. There on_complete is put off, and
- * the call at that depth makes up for it before it returns. False: put off.
+ * The winner calls on_complete and gives back its reference. Calls nest down to MAX_DEPTH. There on_complete is put off
+ * until the on_complete at that depth has returned. False: put off.
  */
 bool pawl__op_run_completed(struct pawl_op *op)
 {
@@ -129,8 +129,8 @@ static bool complete_waiting(struct pawl_op *op)
 }
 
 /*
- * A fresh operation is on no list. try_or_watch gives back the purgatory's reference when it finds the operation completed,
- * perhaps while on_complete still runs here: so take another one first.
+ * A fresh operation is on no list. A try_or_watch that finds it completed gives back the purgatory's reference, perhaps
+ * while on_complete still runs here. So take another reference first.
  */
 static bool complete_fresh(struct pawl_op *op)
 {
@@ -152,14 +152,14 @@ bool pawl_op_complete(struct pawl_op *op)
 	return op_state(op) == WAITING && complete_waiting(op);
 }
 
-/* What try_or_watch was given, and found. */
+/* The arguments of try_or_watch, the home, and the time. */
 struct submission {
 	struct op_shard *home;
 	struct pawl_op *op;
 	const struct pawl_key *keys;
 	size_t nkeys;
-	uint64_t timeout_ns; /* PAWL_NEVER: no deadline is to be armed */
-	uint64_t now_ns;     /* if there is one: it counts from here */
+	uint64_t timeout_ns; /* PAWL_NEVER: no deadline, or it is armed already */
+	uint64_t now_ns;     /* the timeout counts from here */
 };
 
 static int refuse(const struct submission *submission)
@@ -182,8 +182,8 @@ static int refuse(const struct submission *submission)
 }
 
 /*
- * Room for further keys. Equal keys of one operation are looked for in the list of their bucket, so with many keys the
- * table grows first.
+ * Room for more than four keys. Equal keys of an operation are searched for in the list of their bucket, so for many
+ * keys the table grows first.
  */
 static int add_room(struct op_shard *home, struct pawl_op *op, size_t nkeys)
 {
@@ -200,7 +200,7 @@ static int add_room(struct op_shard *home, struct pawl_op *op, size_t nkeys)
 	return 0;
 }
 
-/* All memory, and the hash of every key. Their buckets are fetched meanwhile. */
+/* Allocate all memory and hash every key. The buckets are prefetched meanwhile. */
 static int prepare(const struct submission *submission)
 {
 	struct op_shard *home = submission->home;
@@ -231,8 +231,8 @@ static int prepare(const struct submission *submission)
 }
 
 /*
- * Under the lock. Whether the operation, which is just being linked, is in the bucket under an equal key already. Its
- * nodes are the newest of the bucket, so mostly one look is enough.
+ * Is the operation, which is being linked, in the bucket under an equal key already? Its nodes are the newest of the
+ * bucket, so usually one comparison is enough.
  */
 static bool given_before(const struct bucket *bucket, const struct pawl_op *op, uintptr_t node)
 {
@@ -253,7 +253,7 @@ static bool given_before(const struct bucket *bucket, const struct pawl_op *op, 
 	return false;
 }
 
-/* Under the lock. Equal keys are linked once. */
+/* Equal keys are linked once. */
 static void link_all(struct op_shard *home, struct pawl_op *op)
 {
 	lock_assert_held(&home->lock);
@@ -272,7 +272,7 @@ static void link_all(struct op_shard *home, struct pawl_op *op)
 }
 
 /*
- * Under the lock. 1: it waits, and is in the batch. 0: somebody has completed it while it was fresh. It is linked
+ * 1: the operation waits, and is in the batch. 0: another thread has completed it while it was fresh. It is linked
  * first, so that the compare-and-set comes after that: see fence_after_lock.
  */
 static int link_to_try(const struct submission *submission, struct batch *batch)
@@ -303,7 +303,7 @@ static int watch(const struct submission *submission, struct batch *batch)
 	mask = home->table->mask;
 	full = table_full(home);
 	lock_release(&home->lock);
-	fence_after_lock(); /* it is on its lists: see layout.h */
+	fence_after_lock(); /* the operation is linked: see layout.h */
 	if (__builtin_expect(full, 0))
 		pawl__table_grow(home, mask + 1);
 	return linked;
@@ -317,7 +317,7 @@ static void count_try(struct op_shard *home)
 
 enum tried { WAITS, RETRY, WON, LOST };
 
-/* Under the lock, after a try. The first one in vain arms the deadline; *set_alarm: then call alarm_set. */
+/* After a try. The first one that fails arms the deadline. *set_alarm: call pawl__alarm_set. */
 static enum tried end_try(struct submission *submission, struct batch *batch, bool can,
                           bool *set_alarm)
 {
@@ -340,7 +340,7 @@ static enum tried end_try(struct submission *submission, struct batch *batch, bo
 	return tried;
 }
 
-/* It is linked. Try again, until no check has come by during the try. */
+/* The operation is linked. Try it until no other thread has checked it during the try. */
 static int try_watched(struct submission *submission, struct batch *batch)
 {
 	struct pawl_op *op = submission->op;
@@ -362,7 +362,7 @@ static int try_watched(struct submission *submission, struct batch *batch)
 	return 0;
 }
 
-/* It is on no list: completed by somebody while it was fresh, or refused. */
+/* The operation is on no list: another thread has completed it while it was fresh, or it was refused. */
 static int end_unwatched(struct pawl_op *op, int error)
 {
 	if (op_state(op) != FRESH) {
@@ -391,7 +391,7 @@ int pawl_purgatory_try_or_watch(struct pawl_purgatory *purgatory, struct pawl_op
 	}
 	if (op_state(op) == FRESH) {
 		error = prepare(&submission);
-		/* Not later: reading the clock waits for all locked instructions before it. */
+		/* Before the lock: reading the clock waits for all locked instructions before it. */
 		if (timeout_ns != PAWL_NEVER)
 			submission.now_ns = purgatory->clock->now(purgatory->clock);
 		if (!error)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A purgatory's beginning and end, its tables, and its numbers. */
+/* Opening and closing a purgatory, its tables, its counts, and resolved keys. */
 #define _GNU_SOURCE
 #include "../service/histogram.h"
 #include "table.h"
@@ -48,8 +48,8 @@ static uintptr_t reversed(uintptr_t chain)
 }
 
 /*
- * Under the lock. A node keeps the number of its chain, and a chain its order: so the cursor of a paused walk still has
- * behind it what it had. The old filters stay as they are: a check may be reading them.
+ * A node keeps the number of its chain, and a chain its order. So the same nodes come after the cursor of a paused walk
+ * as before. The old filters stay as they are: a check may be reading them.
  */
 static void move_all(struct op_shard *shard, struct table *to)
 {
@@ -71,9 +71,9 @@ static void move_all(struct op_shard *shard, struct table *to)
 }
 
 /*
- * For want of memory there are as many buckets as before: slower, but right. A check that looks at the filter of the
- * old table has a fence before that: if it misses an operation that was linked in the new one, the operation's second
- * try comes after the change (layout.h).
+ * Without memory the table stays as it is: slower, but right. A check that reads the filter of the old table has a
+ * fence before that. If it misses an operation that was linked in the new table, the operation's second try comes after
+ * the change (layout.h).
  */
 void pawl__table_grow(struct op_shard *shard, uint64_t buckets)
 {
@@ -120,7 +120,8 @@ static void free_purgatory(struct pawl_purgatory *purgatory)
 {
 	for (unsigned i = 0; purgatory->shards && i < purgatory->shard_count; i++) {
 		free_tables(purgatory->shards[i].table);
-		free(purgatory->shards[i].lateness); /* and what is in the same block */
+		free(purgatory->shards[i]
+		             .lateness); /* and the alarms and the wheel, in the same block */
 	}
 	pawl__system_free_lines(purgatory->shards);
 	pawl__system_free_lines(purgatory);
@@ -157,7 +158,7 @@ int pawl_purgatory_open(struct pawl_purgatory **opened, struct pawl_service *ser
 	purgatory->clock = pawl__service_clock(service);
 	purgatory->ticks = pawl__service_ticks(service);
 	purgatory->shard_count = shards;
-	/* One more than can run at a time; but a poll runs all that is due in one. */
+	/* One more than can run at a time; but one poll runs all that is due. */
 	purgatory->alarm_count =
 	        pawl__service_manual(service) ? 1 : pawl__service_workers(service) + 1;
 	error = pawl__system_random(purgatory->secret, sizeof(purgatory->secret));
@@ -174,7 +175,7 @@ int pawl_purgatory_open(struct pawl_purgatory **opened, struct pawl_service *ser
 	return 0;
 }
 
-/* The numbers of a shard are read under its lock, so they add up; and so do their sums. */
+/* The counts of a shard are read under its lock, so they are consistent, and so are their sums. */
 static void add_shard(struct op_shard *shard, struct pawl_op_stats *stats)
 {
 	lock_acquire(&shard->lock);
@@ -221,7 +222,7 @@ size_t pawl_purgatory_delayed(const struct pawl_purgatory *purgatory)
 	return sum(purgatory, false);
 }
 
-/* Where the resolved key is, or is to be put. */
+/* The link to the resolved key, or the link to set to it. */
 static struct resolved **find_resolved(struct pawl_purgatory *purgatory, const struct hash *hash)
 {
 	struct resolved **at = &purgatory->resolved[hash->low & purgatory->resolved_mask];
@@ -231,7 +232,7 @@ static struct resolved **find_resolved(struct pawl_purgatory *purgatory, const s
 	return at;
 }
 
-/* For want of memory there are as many chains as before, if any. */
+/* Without memory the table stays as it is. */
 static void grow_resolved(struct pawl_purgatory *purgatory)
 {
 	size_t before = purgatory->resolved ? purgatory->resolved_mask + 1 : 0;
@@ -354,7 +355,8 @@ static void stop_once(struct pawl_purgatory *purgatory)
 	struct inside inside = {purgatory, thread->inside};
 
 	thread->inside = &inside;
-	pawl__service_remove_part(purgatory->service, &purgatory->part); /* it may hold some */
+	pawl__service_remove_part(purgatory->service,
+	                          &purgatory->part); /* the live view may hold operations */
 	for (unsigned i = 0; i < purgatory->shard_count; i++)
 		close_shard(&purgatory->shards[i]);
 	for (unsigned i = 0; i < purgatory->shard_count; i++)
@@ -379,8 +381,7 @@ void pawl_purgatory_close(struct pawl_purgatory *purgatory)
 	if (!purgatory)
 		return;
 	pawl_purgatory_stop(purgatory);
-	pawl__alarms_stop(
-	        purgatory); /* a try_or_watch that stop overtook may have armed one since */
+	pawl__alarms_stop(purgatory); /* a try_or_watch that began before stop may have armed one */
 	free_resolved(purgatory);
 	mutex_destroy(&purgatory->resolving);
 	mutex_destroy(&purgatory->stopping);

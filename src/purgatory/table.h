@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Watch lists, batches, and winning an operation. Everything here is done under the lock of the operation's home,
- * unless it says otherwise.
+ * Watch lists, batches, and winning an operation. Functions here are called under the lock of the operation's home,
+ * unless their comment says otherwise.
  *
- * A bucket is four lists of nodes. A node is an operation under one of its keys: the address of a struct pawl_watches,
- * with the number of the key in the low bits, which are free. An operation has room for four keys. For further keys
- * it has more of these structs, each with four.
+ * A bucket has four chains of nodes. A node is an operation under one of its keys: the address of a struct
+ * pawl_watches, with the number of the key in the low bits, which are free. An operation has one such struct, with room
+ * for four keys, in itself. For more keys it has further structs.
  *
  *	bucket of "topic-1"         operation a                operation b
  *	  chains[0] = a, key 0 -->    next[0] = b, key 2 -->     next[0]
@@ -16,8 +16,6 @@
 #define PAWL_PURGATORY_TABLE_H
 
 #include "layout.h"
-
-#include <stdlib.h>
 
 enum { KEY = PAWL_OP_WATCHES - 1 }; /* the low bits of a node */
 
@@ -73,13 +71,13 @@ static inline void bucket_set_filter(struct bucket *bucket, uint64_t filter)
 	__atomic_store_n(&bucket->filter, filter, __ATOMIC_RELAXED);
 }
 
-/* Without the lock. It may be an old table: see pawl__table_grow. */
+/* Without the lock. The table may be an old one: see pawl__table_grow. */
 static inline struct table *shard_table(const struct pawl_purgatory *purgatory, unsigned shard)
 {
 	return __atomic_load_n(&purgatory->tables[shard], __ATOMIC_ACQUIRE);
 }
 
-/* Without the lock: false if nothing is watched there under the key. Sometimes true though nothing is. */
+/* Without the lock. False: nothing is watched there under the key. True: perhaps something is. */
 static inline bool table_may_have(struct table *table, uint64_t low)
 {
 	return __atomic_load_n(&bucket_of(table, low)->filter, __ATOMIC_RELAXED) & filter_bit(low);
@@ -106,8 +104,8 @@ static inline void list_remove(uintptr_t node)
 }
 
 /*
- * Whether the table is to grow: two nodes in a bucket, on average, and more than a sixteenth of the buckets in use. Else
- * it is a few keys that have many operations, and more buckets would not shorten their lists.
+ * Must the table grow? If it has two nodes a bucket on average, and more than a sixteenth of the buckets are in use.
+ * With fewer in use a few keys have many operations, and more buckets would not shorten their lists.
  */
 static inline bool table_full(const struct op_shard *home)
 {
@@ -130,7 +128,7 @@ static inline void table_add(struct op_shard *home, uintptr_t node, uint64_t low
 	table_insert(home, node, low, bucket_of(home->table, low)->adds % CHAINS);
 }
 
-/* Mostly a node that is alone is in the first chain, so that a CPU can tell where a walk will find it. */
+/* An empty bucket begins with its first chain again. So a CPU can predict where a walk finds an only node. */
 static inline void table_remove(struct op_shard *home, uintptr_t node, uint64_t low)
 {
 	struct bucket *bucket = bucket_of(home->table, low);
@@ -162,7 +160,7 @@ static inline uint32_t op_state(const struct pawl_op *op)
 	return __atomic_load_n(&op->state, __ATOMIC_ACQUIRE);
 }
 
-/* Without the lock, too. */
+/* With or without the lock. */
 static inline bool op_win_fresh(struct pawl_op *op, uint32_t state)
 {
 	uint32_t fresh = FRESH;
@@ -190,7 +188,7 @@ static inline void batch_unlink(struct op_shard *home, struct batch *batch)
 	*at = batch->next;
 }
 
-/* The batch that has the operation, and its bit there; NULL: none. An operation is in one at the most. */
+/* The batch that has the operation, and its bit there; NULL: none. An operation is in one batch at most. */
 static inline struct batch *batch_with(const struct op_shard *home, const struct pawl_op *op,
                                        uint64_t *bit)
 {
@@ -204,7 +202,7 @@ static inline struct batch *batch_with(const struct op_shard *home, const struct
 	return NULL;
 }
 
-/* For a waiting operation that no other thread is trying. */
+/* The operation waits, and no other thread is trying it. */
 static inline void op_win(struct op_shard *home, struct pawl_op *op, uint32_t state)
 {
 	lock_assert_held(&home->lock);
@@ -213,7 +211,7 @@ static inline void op_win(struct op_shard *home, struct pawl_op *op, uint32_t st
 	pawl_wheel_cancel(home->wheel, &op->timer);
 }
 
-/* For any waiting operation: a thread that is trying it is told that it is won, and gets a reference. */
+/* The operation waits. A thread that is trying it is told that it has lost, and gets a reference. */
 static inline void op_win_from_others(struct op_shard *home, struct pawl_op *op, uint32_t state)
 {
 	uint64_t bit;
@@ -227,7 +225,7 @@ static inline void op_win_from_others(struct op_shard *home, struct pawl_op *op,
 	op_win(home, op, state);
 }
 
-/* Without the lock. A thread that has the last reference is alone with the operation: it need not count down. */
+/* Without the lock. A thread that finds one reference has the only one, and need not count down. */
 static inline void op_unref(struct pawl_op *op)
 {
 	if (__atomic_load_n(&op->references, __ATOMIC_ACQUIRE) != 1 &&

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the live view shows of a purgatory: its counts, and the keys under which most operations wait. It runs on the thread of
- * the view, and its work is bounded: of the buckets some thousands in one snapshot, going on where the last one has stopped, and
- * the lock of a shard for some hundred of them at a time. A bucket knows how many operations it has, and a few of
- * these tell their keys.
+ * The live view of a purgatory: its counts, and the keys under which most operations wait. It runs on the thread of the
+ * view, and its work is bounded: a snapshot scans some thousands of buckets, from where the last one stopped, and holds
+ * the lock of a shard for some hundred of them at a time. A bucket has a count of its operations, and a sample of them
+ * tells their keys.
  */
 #define _GNU_SOURCE
 #include "../service/cells.h"
 #include "table.h"
 
 #define BUCKETS          2048u /* in one snapshot */
-#define BUCKETS_PER_LOCK 256u  /* of them with the lock held */
-#define PER_CHAIN        8u    /* operations that are asked for their key */
+#define BUCKETS_PER_LOCK 256u  /* scanned in one critical section */
+#define PER_CHAIN        8u    /* operations in a sample */
 #define SHOWN            10u   /* keys */
 #define TEXT_SIZE        128u  /* bytes that describe may write */
 
-/* Of the operations of a bucket that were asked, those with this key. */
+/* How many operations in a sample of a bucket have this key, and one of them. */
 struct sample {
 	struct hash hash;
 	struct pawl_op *op;
 	uint32_t count;
 };
 
-/* At most `most` different keys; *all is how many operations were asked. Under the lock. */
+/* At most `most` different keys; *all is the size of the sample. */
 static unsigned sample_bucket(const struct op_shard *shard, const struct bucket *bucket,
                               struct sample *keys, unsigned most, uint32_t *all)
 {
@@ -74,7 +74,6 @@ static void note_key(struct view *view, const struct hash *hash, uint64_t waitin
 		*key = (struct busy_key){*hash, waiting};
 }
 
-/* Under the lock. */
 static void scan_bucket(struct view *view, const struct op_shard *shard,
                         const struct bucket *bucket)
 {
@@ -89,7 +88,7 @@ static void scan_bucket(struct view *view, const struct op_shard *shard,
 		note_key(view, &keys[i].hash, bucket->count * keys[i].count / all);
 }
 
-/* The next buckets of the shard; true: those were the last. */
+/* Scan the next buckets of the shard. True: these were the last. */
 static bool scan_shard(struct view *view, struct op_shard *shard)
 {
 	uint64_t end = view->bucket + BUCKETS_PER_LOCK;
@@ -103,7 +102,7 @@ static bool scan_shard(struct view *view, struct op_shard *shard)
 	return last;
 }
 
-/* A pass goes through all shards. Its keys are shown until the next one has come to its end. */
+/* A scan goes through all shards. Its keys are shown until the next scan has ended. */
 static void scan_on(struct pawl_purgatory *purgatory)
 {
 	struct view *view = &purgatory->view;
@@ -121,7 +120,7 @@ static void scan_on(struct pawl_purgatory *purgatory)
 	}
 }
 
-/* A key that is shown: how many wait under it now, and one of them, held, if it is to be described. */
+/* A key that is shown: how many operations wait under it now, and one of them, held, to be described; or NULL. */
 struct shown {
 	struct hash hash;
 	uint64_t waiting;
@@ -150,7 +149,7 @@ static void count_in_shard(struct op_shard *shard, bool describe, struct shown *
 	lock_release(&shard->lock);
 }
 
-/* In all shards. Those in which nothing is watched under it are passed over without their lock. */
+/* In all shards. Those with nothing under the key are skipped without their lock. */
 static void count_key(struct pawl_purgatory *purgatory, struct shown *shown)
 {
 	for (unsigned i = 0; i < purgatory->shard_count; i++)
