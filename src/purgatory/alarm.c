@@ -126,6 +126,7 @@ static bool schedule_next(struct op_shard *shard)
 
 static void run_expired(struct pawl_op *op)
 {
+	lock_assert_none();
 	pawl__purgatory_thread.depth++;
 	op->type->on_complete(op);
 	if (op->type->on_expire)
@@ -152,6 +153,7 @@ static size_t begin_run(struct alarm *alarm)
 	size_t most;
 
 	lock_acquire(&shard->lock);
+	OP_ASSERT(!alarm->runs);
 	alarm->runs = true;
 	if (shard->next_alarm == alarm)
 		shard->next_alarm = NULL;

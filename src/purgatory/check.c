@@ -85,6 +85,7 @@ static inline __attribute__((always_inline)) uint32_t walk_collect(struct key_wa
 				continue;
 			/* try_complete is likely to read what follows the operation. */
 			__builtin_prefetch(watches->op + 1);
+			OP_ASSERT(op_is(watches->op, WAITING));
 			ops[count++] = watches->op;
 		}
 	} while (more && count + CHAINS <= OPS_PER_BATCH);
@@ -113,6 +114,7 @@ static uint32_t leave_to_others(struct op_shard *home, struct pawl_op **ops, uin
 {
 	uint32_t remaining = 0;
 
+	lock_assert_held(&home->lock);
 	for (uint32_t i = 0; i < count; i++)
 		if (!ask_to_retry(home, ops[i]))
 			ops[remaining++] = ops[i];
@@ -124,6 +126,7 @@ static struct batch *batch_of_key(const struct op_shard *home, const struct hash
 {
 	struct batch *batch = home->batches;
 
+	lock_assert_held(&home->lock);
 	while (batch && !(batch->hash && same_hash(batch->hash, hash)))
 		batch = batch->next;
 	return batch;
@@ -161,12 +164,14 @@ static unsigned next_bit(uint64_t *bits)
 {
 	unsigned bit = (unsigned)__builtin_ctzll(*bits);
 
+	OP_ASSERT(*bits);
 	*bits &= *bits - 1;
 	return bit;
 }
 
 static bool try_one(const struct batch *batch, unsigned i)
 {
+	lock_assert_none();
 	return batch->ops[i]->type->try_complete(batch->ops[i]);
 }
 
@@ -196,6 +201,7 @@ static uint64_t try_some(const struct batch *batch, uint64_t which)
 static void win_each(struct op_shard *home, struct batch *batch, uint64_t won)
 {
 	lock_assert_held(&home->lock);
+	OP_ASSERT((won & ~batch->members) == 0);
 	batch->members &= ~won;
 	while (won) {
 		op_win(home, batch->ops[next_bit(&won)], COMPLETED);
@@ -380,8 +386,9 @@ size_t pawl_purgatory_cancel_key(struct pawl_purgatory *purgatory, struct pawl_k
 }
 
 /* The first operation of a bucket; NULL: none. */
-static struct pawl_op *first_of(const struct bucket *bucket)
+static struct pawl_op *first_of(const struct op_shard *home, const struct bucket *bucket)
 {
+	lock_assert_held(&home->lock);
 	for (unsigned c = 0; c < CHAINS; c++)
 		for (uintptr_t node = bucket->chains[c]; node; node = *node_next(node))
 			if (node_watches(node)->op)
@@ -395,10 +402,11 @@ void pawl__shard_withdraw_all(struct op_shard *home, pawl_op_fn *fn)
 	struct table *table = home->table;
 	struct pawl_op *op;
 
+	OP_ASSERT(home->closed);
 	for (uint64_t i = 0; i <= table->mask; i++)
 		do {
 			lock_acquire(&home->lock);
-			op = first_of(&table->buckets[i]);
+			op = first_of(home, &table->buckets[i]);
 			if (op)
 				withdraw(home, op, DROPPED);
 			lock_release(&home->lock);

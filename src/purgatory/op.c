@@ -69,6 +69,7 @@ bool pawl_op_expired(const struct pawl_op *op)
 /* The list is in the order of completion. A won operation is on no wheel, so its timer has room for the link. */
 static void defer(struct thread *thread, struct pawl_op *op)
 {
+	OP_ASSERT(op_is(op, COMPLETED));
 	op->deferred = NULL;
 	if (thread->deferred)
 		thread->last_deferred->deferred = op;
@@ -98,6 +99,7 @@ bool pawl__op_run_completed(struct pawl_op *op)
 {
 	struct thread *thread = &pawl__purgatory_thread;
 
+	lock_assert_none();
 	probe1(complete, op);
 	if (thread->depth >= MAX_DEPTH) {
 		defer(thread, op);
@@ -234,11 +236,13 @@ static int prepare(const struct submission *submission)
  * Is the operation, which is being linked, in the bucket under an equal key already? Its nodes are the newest of the
  * bucket, so usually one comparison is enough.
  */
-static bool given_before(const struct bucket *bucket, const struct pawl_op *op, uintptr_t node)
+static bool given_before(const struct op_shard *home, const struct bucket *bucket,
+                         const struct pawl_op *op, uintptr_t node)
 {
 	uintptr_t newest = bucket->chains[(bucket->adds - 1) % CHAINS];
 	struct hash hash;
 
+	lock_assert_held(&home->lock);
 	if (__builtin_expect(!newest || node_watches(newest)->op != op, 1))
 		return false;
 	hash = node_hash(node);
@@ -263,7 +267,7 @@ static void link_all(struct op_shard *home, struct pawl_op *op)
 			uintptr_t node = (uintptr_t)watches | i;
 
 			watches->link[i] = NULL;
-			if (__builtin_expect(given_before(bucket, op, node), 0))
+			if (__builtin_expect(given_before(home, bucket, op, node), 0))
 				continue;
 			table_add(home, node, watches->low[i]);
 			home->watched++;

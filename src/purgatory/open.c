@@ -57,6 +57,7 @@ static void move_all(struct op_shard *shard, struct table *to)
 	uintptr_t next;
 
 	lock_assert_held(&shard->lock);
+	OP_ASSERT(to->mask > from->mask && !shard->closed);
 	shard->table = to;
 	shard->used = 0;
 	for (uint64_t i = 0; i <= from->mask; i++)

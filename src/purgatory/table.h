@@ -87,6 +87,7 @@ static inline void list_insert(uintptr_t *at, uintptr_t node)
 {
 	uintptr_t *next = node_next(node);
 
+	OP_ASSERT(node_watches(node));
 	*next = *at;
 	*node_link(node) = at;
 	if (*at)
@@ -109,6 +110,7 @@ static inline void list_remove(uintptr_t node)
  */
 static inline bool table_full(const struct op_shard *home)
 {
+	lock_assert_held(&home->lock);
 	return home->watched / 2 > home->table->mask && home->used > home->table->mask / 16;
 }
 
@@ -125,6 +127,7 @@ static inline void table_insert(struct op_shard *home, uintptr_t node, uint64_t 
 
 static inline void table_add(struct op_shard *home, uintptr_t node, uint64_t low)
 {
+	lock_assert_held(&home->lock);
 	table_insert(home, node, low, bucket_of(home->table, low)->adds % CHAINS);
 }
 
@@ -134,6 +137,7 @@ static inline void table_remove(struct op_shard *home, uintptr_t node, uint64_t 
 	struct bucket *bucket = bucket_of(home->table, low);
 
 	lock_assert_held(&home->lock);
+	OP_ASSERT(home->used > 0 && bucket->adds > 0);
 	list_remove(node);
 	if (bucket->chains[0] | bucket->chains[1] | bucket->chains[2] | bucket->chains[3])
 		return;
@@ -145,6 +149,7 @@ static inline void table_remove(struct op_shard *home, uintptr_t node, uint64_t 
 static inline void op_unlink(struct op_shard *home, struct pawl_op *op)
 {
 	lock_assert_held(&home->lock);
+	OP_ASSERT(home->delayed > 0);
 	for (struct pawl_watches *watches = &op->watches; watches; watches = watches->more)
 		for (uint32_t i = 0; i < watches->count; i++)
 			if (watches->link[i]) {
@@ -172,6 +177,7 @@ static inline bool op_win_fresh(struct pawl_op *op, uint32_t state)
 static inline void batch_link(struct op_shard *home, struct batch *batch)
 {
 	lock_assert_held(&home->lock);
+	OP_ASSERT(batch->count > 0 && batch->count <= OPS_PER_BATCH);
 	batch->members = ~UINT64_C(0) >> (64 - batch->count);
 	batch->retry = batch->gone = 0;
 	batch->next = home->batches;
@@ -183,8 +189,10 @@ static inline void batch_unlink(struct op_shard *home, struct batch *batch)
 	struct batch **at = &home->batches;
 
 	lock_assert_held(&home->lock);
-	while (*at != batch)
+	while (*at != batch) {
+		OP_ASSERT(*at);
 		at = &(*at)->next;
+	}
 	*at = batch->next;
 }
 
@@ -206,6 +214,7 @@ static inline struct batch *batch_with(const struct op_shard *home, const struct
 static inline void op_win(struct op_shard *home, struct pawl_op *op, uint32_t state)
 {
 	lock_assert_held(&home->lock);
+	OP_ASSERT(op_is(op, WAITING));
 	__atomic_store_n(&op->state, state, __ATOMIC_RELEASE);
 	op_unlink(home, op);
 	pawl_wheel_cancel(home->wheel, &op->timer);
@@ -217,6 +226,7 @@ static inline void op_win_from_others(struct op_shard *home, struct pawl_op *op,
 	uint64_t bit;
 	struct batch *batch = batch_with(home, op, &bit);
 
+	lock_assert_held(&home->lock);
 	if (batch) {
 		batch->gone |= bit;
 		batch->members &= ~bit;
@@ -228,6 +238,7 @@ static inline void op_win_from_others(struct op_shard *home, struct pawl_op *op,
 /* Without the lock. A thread that finds one reference has the only one, and need not count down. */
 static inline void op_unref(struct pawl_op *op)
 {
+	lock_assert_none();
 	if (__atomic_load_n(&op->references, __ATOMIC_ACQUIRE) != 1 &&
 	    __atomic_sub_fetch(&op->references, 1, __ATOMIC_ACQ_REL) != 0)
 		return;
@@ -238,6 +249,7 @@ static inline void op_unref(struct pawl_op *op)
 
 static inline void shard_count(struct op_shard *shard, enum count count)
 {
+	lock_assert_held(&shard->lock);
 	__atomic_store_n(&shard->counts[count], shard->counts[count] + 1, __ATOMIC_RELAXED);
 }
 

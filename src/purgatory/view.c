@@ -81,6 +81,7 @@ static void scan_bucket(struct view *view, const struct op_shard *shard,
 	unsigned count;
 	uint32_t all;
 
+	lock_assert_held(&shard->lock);
 	if (bucket->count <= least_busy(view)->waiting)
 		return;
 	count = sample_bucket(shard, bucket, keys, CHAINS, &all);
