@@ -228,6 +228,7 @@ static struct resolved **find_resolved(struct pawl_purgatory *purgatory, const s
 {
 	struct resolved **at = &purgatory->resolved[hash->low & purgatory->resolved_mask];
 
+	mutex_assert_held(&purgatory->resolving);
 	while (*at && !same_hash(&(*at)->hash, hash))
 		at = &(*at)->next;
 	return at;
@@ -240,6 +241,7 @@ static void grow_resolved(struct pawl_purgatory *purgatory)
 	size_t wanted = before ? 2 * before : FEW_BUCKETS;
 	struct resolved **chains = calloc(wanted, sizeof(*chains)), *next;
 
+	mutex_assert_held(&purgatory->resolving);
 	if (!chains)
 		return;
 	for (size_t i = 0; i < before; i++)
@@ -366,15 +368,18 @@ static void stop_once(struct pawl_purgatory *purgatory)
 	pawl__alarms_stop(purgatory);
 }
 
-/* A second stop waits for the mutex. */
+/*
+ * A second stop waits for the mutex. The first one holds it while it calls on_drop, which may acquire any lock: so the
+ * names in parentheses, the functions themselves, for which lock.h asserts no order.
+ */
 void pawl_purgatory_stop(struct pawl_purgatory *purgatory)
 {
 	refuse_inside(purgatory, "pawl_purgatory_stop");
-	mutex_lock(&purgatory->stopping);
+	(mutex_lock)(&purgatory->stopping);
 	if (!purgatory->stopped)
 		stop_once(purgatory);
 	purgatory->stopped = true;
-	mutex_unlock(&purgatory->stopping);
+	(mutex_unlock)(&purgatory->stopping);
 }
 
 void pawl_purgatory_close(struct pawl_purgatory *purgatory)
