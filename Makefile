@@ -125,7 +125,8 @@ bench-redis:
 	@$(MAKE) all
 	@cmake -S . -B build/bench -DPAWL_BENCH=ON >/dev/null
 	@cmake --build build/bench -j $(JOBS) --target pawl-bench-queue >/dev/null
-	@LD_PRELOAD=$$(PATH=$$PATH:/sbin ldconfig -p | sed -n '/libjemalloc\.so\.2/{s/.* //p;q;}') build/bench/bench/pawl-bench-queue
+	@LD_PRELOAD=$$(PATH=$$PATH:/sbin ldconfig -p | sed -n '/libjemalloc\.so\.2/{s/.* //p;q;}') \
+		build/bench/bench/pawl-bench-queue
 	@PAWL_MODULE=$(CURDIR)/build/release/pawl.so python3 -B bench/redis/server.py $(BENCH_ARGS)
 
 fuzz:
@@ -167,7 +168,8 @@ help:
 	@sed -n 's/^#   make/make/p; s/^#$$//p' Makefile
 
 format:
-	find . \( -name build -o -name 'build-*' -o -name .git \) -prune -o -name '*.[ch]' -print -o -name '*.cpp' -print | xargs clang-format -i
+	find . \( -name build -o -name 'build-*' -o -name .git \) -prune -o \( -name '*.[ch]' -o -name '*.cpp' \) -print | \
+		xargs clang-format -i
 
 clean:
 	rm -rf build docs/playground
