@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A check has a batch of operations in hand, and is inside try_complete of one of them when something comes by:
- * another check, another winner, another operation. It answers all of them before it returns. Nothing here
- * sleeps: a test that waits for a thread waits for something that the thread does.
+ * A check has a batch of operations, and is inside try_complete of one of them when something else happens: another
+ * check, another winner, another operation. It deals with all of them before it returns. Nothing here sleeps: a test
+ * that waits for a thread waits for something that the thread does.
  */
 #define _GNU_SOURCE
 #include "../support/purgatories.h"
 
 #define MANY                  1000 /* keys */
 #define CROWD                 200  /* operations, and so several batches */
-#define PATIENCE              100  /* rounds after which something has been put off for too long */
-#define RETRIES               16   /* before on_complete of what is won already */
+#define PATIENCE              100  /* rounds after which an operation has waited too long */
+#define RETRIES               16   /* before on_complete of operations that are won */
 #define TRIED_BY_TRY_OR_WATCH 2
 
 int __wrap_pawl__system_random(void *bytes, size_t size);
@@ -36,7 +36,7 @@ static void begin_check(struct call *call, struct room *room, const char *key)
 	begin(call, run_check);
 }
 
-/* From another thread, and it returns while the thread that calls is inside try_complete. */
+/* A check on another thread, which returns while the calling thread is inside try_complete. */
 static size_t check_meanwhile(struct room *room, const char *key)
 {
 	struct call call;
@@ -64,101 +64,105 @@ static void stay_in_try_of_number(struct request *request)
 		stay_trying(request);
 }
 
-/* What is in hand: it is tried before, at the same time as, and after the thread stays in `inside`. */
-struct hand {
+/* A batch: operations that are tried before the thread stays in `inside`, and after. */
+struct tried_batch {
 	struct request before, inside, after, alone;
 	struct call call;
 };
 
 /* All wait under "ab", one under "a" alone; a check of "a" is inside one of them until let_go_on. */
-static void begin_hand(struct hand *hand, struct room *room)
+static void begin_batch(struct tried_batch *batch, struct room *room)
 {
-	request_init(&hand->before, room);
-	request_init(&hand->inside, room);
-	request_init(&hand->after, room);
-	request_init(&hand->alone, room);
-	hand->inside.inside_try = stay_once;
-	EXPECT_EQ(watch(&hand->before, "ab", HOUR), 0);
-	EXPECT_EQ(watch(&hand->inside, "ab", PAWL_NEVER), 0);
-	EXPECT_EQ(watch(&hand->after, "ab", HOUR), 0);
-	EXPECT_EQ(watch(&hand->alone, "a", HOUR), 0);
-	begin_check(&hand->call, room, "a");
-	sem_wait(&hand->inside.entered);
-	EXPECT_EQ(hand->before.tries, TRIED_BY_TRY_OR_WATCH + 1);
-	EXPECT_EQ(hand->after.tries, TRIED_BY_TRY_OR_WATCH);
+	request_init(&batch->before, room);
+	request_init(&batch->inside, room);
+	request_init(&batch->after, room);
+	request_init(&batch->alone, room);
+	batch->inside.inside_try = stay_once;
+	EXPECT_EQ(watch(&batch->before, "ab", HOUR), 0);
+	EXPECT_EQ(watch(&batch->inside, "ab", PAWL_NEVER), 0);
+	EXPECT_EQ(watch(&batch->after, "ab", HOUR), 0);
+	EXPECT_EQ(watch(&batch->alone, "a", HOUR), 0);
+	begin_check(&batch->call, room, "a");
+	sem_wait(&batch->inside.entered);
+	EXPECT_EQ(batch->before.tries, TRIED_BY_TRY_OR_WATCH + 1);
+	EXPECT_EQ(batch->after.tries, TRIED_BY_TRY_OR_WATCH);
 }
 
-static long let_go_on(struct hand *hand)
+static long let_go_on(struct tried_batch *batch)
 {
-	sem_post(&hand->inside.leave);
-	return answer_of(&hand->call);
+	sem_post(&batch->inside.leave);
+	return answer_of(&batch->call);
 }
 
-/* Another check comes by */
+/* Another operation that waits, and becomes ready together with `before`. */
+static void watch_since(struct request *since, const char *key, struct tried_batch *batch,
+                        struct room *room)
+{
+	request_init(since, room);
+	EXPECT_EQ(watch(since, key, HOUR), 0);
+	make_ready(&batch->before);
+	make_ready(since);
+}
+
+/* Another check */
 
 IN_EVERY_ROOM(a_check_of_the_same_key_is_made_by_the_one_under_way)
 {
 	struct request since;
-	struct hand hand;
+	struct tried_batch batch;
 
-	begin_hand(&hand, room);
-	request_init(&since, room);
-	EXPECT_EQ(watch(&since, "a", HOUR), 0);
-	make_ready(&hand.before);
-	make_ready(&since);
+	begin_batch(&batch, room);
+	watch_since(&since, "a", &batch, room);
 	EXPECT_EQ(check(room, "a"), 0);
-	EXPECT_STR(hand.before.story, "");
+	EXPECT_STR(batch.before.story, "");
 	EXPECT_STR(since.story, "");
-	EXPECT_EQ(let_go_on(&hand), 2);
-	EXPECT_STR(hand.before.story, "cr");
+	EXPECT_EQ(let_go_on(&batch), 2);
+	EXPECT_STR(batch.before.story, "cr");
 	EXPECT_STR(since.story, "cr");
-	EXPECT(pthread_equal(since.thread, hand.call.thread));
-	EXPECT_EQ(hand.inside.tries, TRIED_BY_TRY_OR_WATCH + 2);
-	EXPECT_EQ(hand.after.tries, TRIED_BY_TRY_OR_WATCH + 2);
+	EXPECT(pthread_equal(since.thread, batch.call.thread));
+	EXPECT_EQ(batch.inside.tries, TRIED_BY_TRY_OR_WATCH + 2);
+	EXPECT_EQ(batch.after.tries, TRIED_BY_TRY_OR_WATCH + 2);
 	expect_counted(room, 5, 3);
 	leave_room(room);
 }
 
-IN_EVERY_ROOM(a_check_of_another_key_has_what_is_in_hand_tried_once_more)
+IN_EVERY_ROOM(a_check_of_another_key_has_its_batch_tried_once_more)
 {
 	struct request since;
-	struct hand hand;
+	struct tried_batch batch;
 
-	begin_hand(&hand, room);
-	request_init(&since, room);
-	EXPECT_EQ(watch(&since, "b", HOUR), 0);
-	make_ready(&hand.before);
-	make_ready(&since);
+	begin_batch(&batch, room);
+	watch_since(&since, "b", &batch, room);
 	EXPECT_EQ(check(room, "b"), 1);
 	EXPECT_STR(since.story, "cr");
-	EXPECT_STR(hand.before.story, "");
-	EXPECT_EQ(let_go_on(&hand), 1);
-	EXPECT_STR(hand.before.story, "cr");
-	EXPECT_EQ(hand.alone.tries, TRIED_BY_TRY_OR_WATCH + 1);
-	EXPECT_EQ(hand.inside.tries, TRIED_BY_TRY_OR_WATCH + 2);
-	EXPECT_EQ(hand.after.tries, TRIED_BY_TRY_OR_WATCH + 2);
+	EXPECT_STR(batch.before.story, "");
+	EXPECT_EQ(let_go_on(&batch), 1);
+	EXPECT_STR(batch.before.story, "cr");
+	EXPECT_EQ(batch.alone.tries, TRIED_BY_TRY_OR_WATCH + 1);
+	EXPECT_EQ(batch.inside.tries, TRIED_BY_TRY_OR_WATCH + 2);
+	EXPECT_EQ(batch.after.tries, TRIED_BY_TRY_OR_WATCH + 2);
 	expect_counted(room, 5, 3);
 	leave_room(room);
 }
 
-/* What is in hand goes without it as before, once it is no longer in hand. */
-IN_EVERY_ROOM(a_check_in_vain_leaves_its_operations_to_the_next_one)
+/* After the batch has ended, other checks try its operations as usual. */
+IN_EVERY_ROOM(a_check_that_fails_leaves_its_operations_to_the_next_one)
 {
-	struct hand hand;
+	struct tried_batch batch;
 
-	begin_hand(&hand, room);
-	EXPECT_EQ(let_go_on(&hand), 0);
-	make_ready(&hand.before);
-	make_ready(&hand.after);
+	begin_batch(&batch, room);
+	EXPECT_EQ(let_go_on(&batch), 0);
+	make_ready(&batch.before);
+	make_ready(&batch.after);
 	EXPECT_EQ(check(room, "b"), 2);
-	EXPECT_EQ(hand.inside.tries, TRIED_BY_TRY_OR_WATCH + 2);
+	EXPECT_EQ(batch.inside.tries, TRIED_BY_TRY_OR_WATCH + 2);
 	EXPECT_EQ(check(room, "a"), 0);
-	EXPECT_STR(hand.before.story, "cr");
-	EXPECT_STR(hand.after.story, "cr");
+	EXPECT_STR(batch.before.story, "cr");
+	EXPECT_STR(batch.after.story, "cr");
 	leave_room(room);
 }
 
-/* Another winner comes by: what is in hand is completed once, and released by whoever has it in hand. */
+/* Another winner: the operation is completed once, and released by the thread whose batch has it. */
 
 static void complete_one(struct request *request)
 {
@@ -172,7 +176,7 @@ static void let_expire(struct request *request)
 	pass(&request->room->bench, HOUR);
 }
 
-static void take_it_out(struct request *request)
+static void withdraw_it(struct request *request)
 {
 	pawl_op_unhold(&request->op);
 	EXPECT_EQ(cancel_key(request->room, "x"), 1);
@@ -190,39 +194,39 @@ static const struct {
 } winners[] = {
         {complete_one, "c", "cr"},
         {let_expire, "ce", "cer"},
-        {take_it_out, "k", "kr"},
+        {withdraw_it, "k", "kr"},
         {stop_all, "d", "dr"},
 };
 
-/* `inside` is tried in vain, or with success, and `in_hand` beside it, before or after the other wins. */
+/* `inside` is tried; `other` is in the same batch, ready or not, and before or after it. Another thread wins it. */
 static void win_beside(struct room *room, size_t winner, bool before, bool ready)
 {
-	struct request inside, in_hand;
+	struct request inside, other;
 	struct call call;
 
 	request_init(&inside, room);
-	request_init(&in_hand, room);
-	pawl_op_hold(&in_hand.op);
+	request_init(&other, room);
+	pawl_op_hold(&other.op);
 	inside.inside_try = stay_once;
 	if (before)
-		EXPECT_EQ(watch(&in_hand, "axbcdef", HOUR), 0);
+		EXPECT_EQ(watch(&other, "axbcdef", HOUR), 0);
 	EXPECT_EQ(watch(&inside, "a", PAWL_NEVER), 0);
 	if (!before)
-		EXPECT_EQ(watch(&in_hand, "axbcdef", HOUR), 0);
-	__atomic_store_n(&in_hand.ready, ready, __ATOMIC_SEQ_CST);
+		EXPECT_EQ(watch(&other, "axbcdef", HOUR), 0);
+	__atomic_store_n(&other.ready, ready, __ATOMIC_SEQ_CST);
 	begin_check(&call, room, "a");
 	sem_wait(&inside.entered);
-	winners[winner].win(&in_hand);
-	EXPECT_STR(in_hand.story, winners[winner].story);
+	winners[winner].win(&other);
+	EXPECT_STR(other.story, winners[winner].story);
 	sem_post(&inside.leave);
 	EXPECT_EQ(answer_of(&call), 0);
-	EXPECT_STR(in_hand.story, winners[winner].released);
-	EXPECT(pthread_equal(in_hand.thread, call.thread));
-	EXPECT_EQ(in_hand.tries, TRIED_BY_TRY_OR_WATCH + 1);
+	EXPECT_STR(other.story, winners[winner].released);
+	EXPECT(pthread_equal(other.thread, call.thread));
+	EXPECT_EQ(other.tries, TRIED_BY_TRY_OR_WATCH + 1);
 	leave_room(room);
 }
 
-static void what_is_won_while_it_is_in_hand_is_completed_once_and_released_last(void)
+static void an_operation_won_while_it_is_tried_is_completed_once_and_released_last(void)
 {
 	for (size_t i = 0; i < 4 * COUNTOF(winners); i++)
 		for (size_t j = 0; j < COUNTOF(every_mode); j++) {
@@ -234,21 +238,21 @@ static void what_is_won_while_it_is_in_hand_is_completed_once_and_released_last(
 		}
 }
 
-/* Two at once: word has been left for what is withdrawn then. */
-IN_EVERY_ROOM(what_was_to_be_tried_again_and_is_withdrawn_is_not_tried)
+/* Both at once: the operation that is withdrawn has its retry bit set. */
+IN_EVERY_ROOM(an_operation_withdrawn_before_its_retry_is_not_tried)
 {
-	struct hand hand;
+	struct tried_batch batch;
 
-	begin_hand(&hand, room);
+	begin_batch(&batch, room);
 	EXPECT_EQ(check(room, "b"), 0);
-	make_ready(&hand.before);
+	make_ready(&batch.before);
 	EXPECT_EQ(cancel_key(room, "b"), 3);
-	EXPECT_EQ(let_go_on(&hand), 0);
-	EXPECT_EQ(hand.before.tries, TRIED_BY_TRY_OR_WATCH + 1);
-	EXPECT_EQ(hand.inside.tries, TRIED_BY_TRY_OR_WATCH + 1);
-	EXPECT_STR(hand.before.story, "kr");
-	EXPECT_STR(hand.inside.story, "kr");
-	EXPECT_STR(hand.after.story, "kr");
+	EXPECT_EQ(let_go_on(&batch), 0);
+	EXPECT_EQ(batch.before.tries, TRIED_BY_TRY_OR_WATCH + 1);
+	EXPECT_EQ(batch.inside.tries, TRIED_BY_TRY_OR_WATCH + 1);
+	EXPECT_STR(batch.before.story, "kr");
+	EXPECT_STR(batch.inside.story, "kr");
+	EXPECT_STR(batch.after.story, "kr");
 	expect_counted(room, 1, 1);
 	leave_room(room);
 }
@@ -261,7 +265,7 @@ static void check_same_key(struct request *request, char event)
 		return;
 	make_ready(request->other);
 	request->number = check(request->room, "a");
-	EXPECT_STR(request->other->story, "cr"); /* it has not been left to the check outside */
+	EXPECT_STR(request->other->story, "cr"); /* not left to the outer check */
 }
 
 IN_EVERY_ROOM(on_complete_may_check_the_key_whose_check_has_called_it)
@@ -286,8 +290,8 @@ IN_EVERY_ROOM(on_complete_may_check_the_key_whose_check_has_called_it)
 	expect_counted(room, 0, 0);
 }
 
-/* Both are won at once: the first one's on_complete finds the second completed, and not to be had. */
-static void take_the_other(struct request *request, char event)
+/* Both are won at once: on_complete of the first finds the second completed, and cannot win it. */
+static void win_the_other(struct request *request, char event)
 {
 	if (event != 'c')
 		return;
@@ -308,14 +312,14 @@ IN_EVERY_ROOM(what_one_check_has_won_on_complete_cannot_win_again)
 	EXPECT_EQ(watch(&first, "ab", HOUR), 0);
 	EXPECT_EQ(watch(&second, "ab", HOUR), 0);
 	first.ready = second.ready = 1;
-	first.inside = take_the_other; /* it is the first to be called */
+	first.inside = win_the_other; /* it is the first to be called */
 	first.other = &second;
 	EXPECT_EQ(check(room, "b"), 2);
 	EXPECT_STR(first.story, "cr");
 	EXPECT_STR(second.story, "cr");
 }
 
-/* More than one batch. The newest is in the first one, the oldest in the last. */
+/* More than one batch. The newest operation is in the first batch, the oldest in the last. */
 
 struct crowd {
 	struct request requests[CROWD];
@@ -368,7 +372,7 @@ IN_EVERY_ROOM(a_check_between_two_batches_of_another_one_does_it_all)
 	expect_counted(room, 0, 0);
 }
 
-/* That other check is inside a try when the first one goes on to its second batch. */
+/* The other check is inside a try when the first one goes on to its second batch. */
 static struct call beside;
 
 static void be_overtaken(struct request *request, char event)
@@ -400,7 +404,7 @@ IN_EVERY_ROOM(a_check_overtaken_between_two_batches_leaves_the_rest_to_the_other
 	expect_counted(room, 0, 0);
 }
 
-/* What is between two batches of a check has cursors in its lists. */
+/* Between two batches a check has cursors in the lists. */
 static void stop_meanwhile(struct request *request, char event)
 {
 	if (event == 'c')
@@ -421,7 +425,7 @@ IN_EVERY_ROOM(a_stop_between_two_batches_of_a_check_drops_all_the_rest)
 	expect_counted(room, 0, 0);
 }
 
-/* As many as a table of 64 buckets has to grow for, each under a key of its own. */
+/* Enough operations to let a table of 64 buckets grow, each under its own key. */
 static struct request newcomers[1000];
 
 static void watch_many_meanwhile(struct request *request, char event)
@@ -458,7 +462,7 @@ static void cancel_all_meanwhile(struct request *request, char event)
 		request->number = cancel_key(request->room, "a");
 }
 
-/* Its cursors go with it though nothing comes after them any more; else the next check would meet them. */
+/* Its cursors are removed though nothing comes after them any more; otherwise the next check would find them. */
 IN_EVERY_ROOM(a_check_whose_rest_is_withdrawn_between_two_batches_leaves_nothing_behind)
 {
 	struct crowd crowd;
@@ -478,7 +482,7 @@ IN_EVERY_ROOM(a_check_whose_rest_is_withdrawn_between_two_batches_leaves_nothing
 	}
 }
 
-/* Somebody comes by in every first batch: the last one has its turn all the same. */
+/* Another check comes in every first batch: the last operation is tried all the same. */
 static void check_meanwhile_in_every_try(struct request *request)
 {
 	if (request->tries <= TRIED_BY_TRY_OR_WATCH || request->number == PATIENCE)
@@ -489,7 +493,7 @@ static void check_meanwhile_in_every_try(struct request *request)
 	}
 }
 
-IN_EVERY_ROOM(checks_that_come_by_in_the_first_batch_do_not_keep_it_from_the_last)
+IN_EVERY_ROOM(checks_during_the_first_batch_do_not_keep_it_from_the_last)
 {
 	struct crowd crowd;
 
@@ -503,7 +507,7 @@ IN_EVERY_ROOM(checks_that_come_by_in_the_first_batch_do_not_keep_it_from_the_las
 	leave_room(room);
 }
 
-/* Somebody comes by in every try of one operation: another one, which is won, is completed all the same. */
+/* Another check comes in every try of one operation: another one, which is won, is completed all the same. */
 static void check_other_key_in_every_try(struct request *request)
 {
 	if (request->tries <= TRIED_BY_TRY_OR_WATCH || request->number == PATIENCE)
@@ -514,7 +518,7 @@ static void check_other_key_in_every_try(struct request *request)
 	}
 }
 
-IN_EVERY_ROOM(checks_that_come_by_for_one_do_not_put_off_what_is_won)
+IN_EVERY_ROOM(checks_of_one_operation_do_not_put_off_another_that_is_won)
 {
 	struct request wanted, won;
 
@@ -527,13 +531,12 @@ IN_EVERY_ROOM(checks_that_come_by_for_one_do_not_put_off_what_is_won)
 	make_ready(&won);
 	EXPECT_EQ(check(room, "a"), 1);
 	EXPECT_STR(won.story, "cr");
-	EXPECT_EQ(wanted.number,
-	          RETRIES + 1); /* so often before it calls on_complete, and then after */
+	EXPECT_EQ(wanted.number, RETRIES + 1); /* before it calls on_complete, and one after */
 	EXPECT_EQ(wanted.tries, TRIED_BY_TRY_OR_WATCH + RETRIES + 2);
 	leave_room(room);
 }
 
-/* Somebody comes by in the first three tries of a check, and in the third it can complete from then on. */
+/* Another check comes in the first three tries of a check, and from the third try on it can complete. */
 static void can_complete_from_the_third(struct request *request)
 {
 	if (request->tries <= TRIED_BY_TRY_OR_WATCH || request->tries > TRIED_BY_TRY_OR_WATCH + 3)
@@ -549,8 +552,8 @@ static void expect_other_completed(struct request *request, char event)
 		EXPECT(pawl_op_completed(&request->other->op));
 }
 
-/* A slow on_complete must not let another operation expire that somebody has checked before. */
-IN_EVERY_ROOM(what_others_came_by_for_does_not_wait_for_on_complete)
+/* A slow on_complete must not let another operation expire that has been checked before. */
+IN_EVERY_ROOM(a_retry_does_not_wait_for_on_complete)
 {
 	struct request wanted, won;
 
@@ -600,7 +603,7 @@ static void *run_check_of(void *arg)
 	return NULL;
 }
 
-/* Another operation under the key, and a check that is inside it. */
+/* Another operation under the key, and a check that is inside its try. */
 static void begin_check_of(struct check_of *call, struct request *inside, struct room *room,
                            struct pawl_key key)
 {
@@ -619,7 +622,7 @@ static size_t end_check_of(struct check_of *call, struct request *inside)
 	return call->answer;
 }
 
-/* The first of two checks has it in hand, and the second one was in its way. Ended in either order. */
+/* The first of two checks has the operation in its batch, the second has another one. They end in either order. */
 static void in_two_ways(struct room *room, bool first_first)
 {
 	struct request wide, inside[2];
@@ -647,7 +650,7 @@ static void in_two_ways(struct room *room, bool first_first)
 	leave_room(room);
 }
 
-IN_EVERY_ROOM(with_a_thousand_keys_it_is_in_one_hand_only)
+IN_EVERY_ROOM(an_operation_with_a_thousand_keys_is_in_one_batch_only)
 {
 	in_two_ways(room, true);
 }
@@ -657,11 +660,11 @@ IN_EVERY_ROOM(and_whichever_check_ends_first)
 	in_two_ways(room, false);
 }
 
-/* Keys that come and go leave nothing behind where what is in hand is looked for. */
-IN_EVERY_ROOM(a_key_that_goes_after_a_check_in_vain_is_forgotten)
+/* Keys that come and go leave nothing behind in the list of batches. */
+IN_EVERY_ROOM(a_key_that_goes_after_a_check_that_fails_leaves_nothing)
 {
 	struct request goes, stays;
-	struct hand hand;
+	struct tried_batch batch;
 
 	for (unsigned i = 0; i < 3; i++) {
 		request_init(&goes, room);
@@ -674,21 +677,21 @@ IN_EVERY_ROOM(a_key_that_goes_after_a_check_in_vain_is_forgotten)
 		EXPECT_EQ(check(room, "s"), 0);
 		EXPECT_EQ(cancel_key(room, "s"), 1);
 	}
-	begin_hand(&hand, room);
-	EXPECT_EQ(let_go_on(&hand), 0);
+	begin_batch(&batch, room);
+	EXPECT_EQ(let_go_on(&batch), 0);
 	leave_room(room);
 }
 
-/* Two purgatories on one service have the same locks, and know of each other's checks there. */
-IN_EVERY_ROOM(what_another_purgatory_has_in_hand_is_its_own_affair)
+/* Two purgatories on one service: neither sees the batches of the other. */
+IN_EVERY_ROOM(a_batch_of_another_purgatory_does_not_matter)
 {
 	struct pawl_purgatory *other = purgatory_with(room->bench.service, 1);
 	struct request checked, cancelled;
 	struct many_keys many;
 	const struct pawl_key *keys = many_keys(&many);
-	struct hand hand;
+	struct tried_batch batch;
 
-	begin_hand(&hand, room);
+	begin_batch(&batch, room);
 	request_init(&checked, room);
 	request_init(&cancelled, room);
 	EXPECT_EQ(pawl_purgatory_try_or_watch(other, &checked.op, keys, MANY, HOUR), 0);
@@ -701,10 +704,10 @@ IN_EVERY_ROOM(what_another_purgatory_has_in_hand_is_its_own_affair)
 	EXPECT_STR(checked.story, "cr");
 	EXPECT_STR(cancelled.story, "kr");
 	pawl_purgatory_close(other);
-	EXPECT_EQ(let_go_on(&hand), 0);
-	EXPECT_EQ(hand.before.tries, TRIED_BY_TRY_OR_WATCH + 1);
-	EXPECT_EQ(hand.inside.tries, TRIED_BY_TRY_OR_WATCH + 1);
-	EXPECT_EQ(hand.after.tries, TRIED_BY_TRY_OR_WATCH + 1);
+	EXPECT_EQ(let_go_on(&batch), 0);
+	EXPECT_EQ(batch.before.tries, TRIED_BY_TRY_OR_WATCH + 1);
+	EXPECT_EQ(batch.inside.tries, TRIED_BY_TRY_OR_WATCH + 1);
+	EXPECT_EQ(batch.after.tries, TRIED_BY_TRY_OR_WATCH + 1);
 	expect_counted(room, 7, 4);
 	leave_room(room);
 }
@@ -713,10 +716,10 @@ int main(void)
 {
 	static const struct test tests[] = {
 	        TEST(a_check_of_the_same_key_is_made_by_the_one_under_way),
-	        TEST(a_check_of_another_key_has_what_is_in_hand_tried_once_more),
-	        TEST(a_check_in_vain_leaves_its_operations_to_the_next_one),
-	        TEST(what_is_won_while_it_is_in_hand_is_completed_once_and_released_last),
-	        TEST(what_was_to_be_tried_again_and_is_withdrawn_is_not_tried),
+	        TEST(a_check_of_another_key_has_its_batch_tried_once_more),
+	        TEST(a_check_that_fails_leaves_its_operations_to_the_next_one),
+	        TEST(an_operation_won_while_it_is_tried_is_completed_once_and_released_last),
+	        TEST(an_operation_withdrawn_before_its_retry_is_not_tried),
 	        TEST(on_complete_may_check_the_key_whose_check_has_called_it),
 	        TEST(what_one_check_has_won_on_complete_cannot_win_again),
 	        TEST(a_check_between_two_batches_of_another_one_does_it_all),
@@ -724,13 +727,13 @@ int main(void)
 	        TEST(a_stop_between_two_batches_of_a_check_drops_all_the_rest),
 	        TEST(a_check_whose_rest_is_withdrawn_between_two_batches_leaves_nothing_behind),
 	        TEST(a_table_that_has_to_grow_between_two_batches_loses_no_operation),
-	        TEST(checks_that_come_by_in_the_first_batch_do_not_keep_it_from_the_last),
-	        TEST(checks_that_come_by_for_one_do_not_put_off_what_is_won),
-	        TEST(what_others_came_by_for_does_not_wait_for_on_complete),
-	        TEST(with_a_thousand_keys_it_is_in_one_hand_only),
+	        TEST(checks_during_the_first_batch_do_not_keep_it_from_the_last),
+	        TEST(checks_of_one_operation_do_not_put_off_another_that_is_won),
+	        TEST(a_retry_does_not_wait_for_on_complete),
+	        TEST(an_operation_with_a_thousand_keys_is_in_one_batch_only),
 	        TEST(and_whichever_check_ends_first),
-	        TEST(a_key_that_goes_after_a_check_in_vain_is_forgotten),
-	        TEST(what_another_purgatory_has_in_hand_is_its_own_affair),
+	        TEST(a_key_that_goes_after_a_check_that_fails_leaves_nothing),
+	        TEST(a_batch_of_another_purgatory_does_not_matter),
 	};
 
 	return RUN_TESTS(tests);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads that check the same few keys all the time, with hundreds of operations under each: so checks take
- * several batches, run into each other, and leave each other word. Whoever makes an operation completable checks
- * one of its keys, once. After a few of these all threads meet, outside of any call: each of them must be
+ * Threads check the same few keys all the time, with hundreds of operations under each. So checks take several
+ * batches, meet each other, and leave retries to each other. A thread that makes an operation completable checks one of
+ * its keys, once. After a few such steps all threads meet, outside of any call: each of these operations must be
  * completed now. Otherwise a trigger was lost, which later checks of the same key would hide.
  *
  *	test_purgatory_crowd --rounds N      (also PAWL_STRESS_ROUNDS) N steps a thread
@@ -20,7 +20,7 @@
 #define BURST   6 /* steps from one meeting to the next */
 
 static uint64_t rounds;
-static _Thread_local bool meets; /* not so the threads of the service */
+static _Thread_local bool meets; /* false for the threads of the service */
 
 struct member {
 	struct pawl_op op; /* first */
@@ -63,7 +63,7 @@ static bool member_try(struct pawl_op *op)
 	return ready;
 }
 
-/* Some check another key from inside. */
+/* Some operations check another key in on_complete. */
 static void member_complete(struct pawl_op *op)
 {
 	struct member *member = (struct member *)(void *)op;
@@ -137,7 +137,7 @@ static void step(struct member *member, struct random *random)
 	}
 }
 
-/* While nobody is in any call. */
+/* While no thread is in any call. */
 static void expect_no_trigger_lost(struct member *members)
 {
 	for (unsigned i = 0; i < CROWD; i++)

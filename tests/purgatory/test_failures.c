@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every allocation fails once: a clean -ENOMEM, the operation as it was, nothing left behind; and what
- * is over has given back all that it took. The linker puts the functions here in the place of the real
- * ones (--wrap), so the counts hold without a sanitizer too. But for two, the tests have no threads.
+ * Every allocation fails once: the call returns -ENOMEM, the operation is as it was, and nothing is left behind; and in
+ * the end all memory is given back. The linker puts the functions here in the place of the real ones (--wrap), so the
+ * counts hold without a sanitizer, too. All tests but two have no threads.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -31,7 +31,7 @@ int __wrap_pawl__system_random(void *bytes, size_t size);
 /* Allocations since begin_counting; the one with the number `failing`, from 1, fails, or EVERY one. */
 static struct {
 	unsigned calls, failing;
-	long blocks, bytes; /* those that live; since begin_counting */
+	long blocks, bytes; /* not freed yet; since begin_counting */
 	int random_error;
 } state;
 
@@ -92,7 +92,7 @@ int __wrap_posix_memalign(void **memory, size_t alignment, size_t size)
 	return error;
 }
 
-/* Spoilt first: so who still looks at it is noticed without a sanitizer too. */
+/* Memory is overwritten before it is freed: so a late read is noticed without a sanitizer, too. */
 void __wrap_free(void *memory)
 {
 	uncounted(memory);
@@ -231,8 +231,8 @@ static void expect_fresh(struct request *request, size_t count, size_t watched, 
 }
 
 /*
- * The allocation of that number fails, and the call with it, unless it can do without (a table that does
- * not grow is slower, no more). False: it does not need so many.
+ * The allocation of that number fails, and so does the call, unless it can do without (a table that does not grow is
+ * only slower). False: the call needs fewer allocations.
  */
 static bool expect_clean_failure_of_watch(struct room *room, size_t count, unsigned failing)
 {
@@ -271,7 +271,7 @@ static void watch_once(struct room *room, size_t count)
 	EXPECT_EQ(pawl_purgatory_cancel_key(room->purgatory, keys[0], request_cancelled), 1);
 }
 
-/* Only for more keys than an operation has room for is memory needed. */
+/* Memory is needed only for more keys than an operation has room for. */
 static void expect_clean_failures_of_watch(struct room *room, size_t count)
 {
 	unsigned failing = 1;
@@ -296,7 +296,7 @@ static void every_allocation_fails_once_when_watching(void)
 		}
 }
 
-/* Half of the keys are known: those stay as they are, with the operation that is watched there. */
+/* Half of the keys have another operation already, which stays as it is. */
 static void every_allocation_fails_once_beside_others(void)
 {
 	struct request other;
@@ -342,7 +342,7 @@ static void every_allocation_fails_once_when_resolving(void)
 	room_close(&room);
 }
 
-/* What needs no memory works without */
+/* Calls that need no memory work without */
 
 static void known_keys_allocate_nothing_for_up_to_4(void)
 {
@@ -388,7 +388,7 @@ static void *watch_without_memory(void *arg)
 	return NULL;
 }
 
-/* Not the thread that has resolved them: that one may be there to set things up. */
+/* Not the thread that has resolved them, which may have allocated something. */
 static void the_first_thread_to_watch_under_resolved_keys_needs_no_memory(void)
 {
 	struct pawl_key resolved[4];
@@ -408,7 +408,7 @@ static void the_first_thread_to_watch_under_resolved_keys_needs_no_memory(void)
 	room_close(&room);
 }
 
-/* They may ask for some, to have a table made smaller, say, and do without. */
+/* They may try to allocate, and do without. */
 static void check_complete_expire_cancel_and_stop_need_no_memory(void)
 {
 	struct request r[6];
@@ -484,8 +484,8 @@ static void *watch_many(void *arg)
 	return NULL;
 }
 
-/* Whoever takes it out leaves them to who is still bringing it, and may read them. */
-static void further_watches_are_freed_once_and_by_who_brings_them(void)
+/* The winner leaves them to the thread that is still in try_or_watch, which may read them. */
+static void further_watches_are_freed_once_and_by_the_submitter(void)
 {
 	struct request request;
 	pthread_t thread;
@@ -509,8 +509,8 @@ static void further_watches_are_freed_once_and_by_who_brings_them(void)
 }
 
 /*
- * Memory that others may look at: a purgatory that has tried an operation under a resolved key goes, while another one
- * on the same service goes on.
+ * Memory that others may read: a purgatory that has tried an operation under a resolved key is closed, while another
+ * one on the same service goes on.
  */
 
 static void close_one_that_has_tried(struct room *room, unsigned shards, bool in_vain)
@@ -579,7 +579,7 @@ static void quiet_release(struct pawl_op *op)
 static const struct pawl_op_type quiet_type = {
         .try_complete = quiet_try, .on_complete = quiet_complete, .release = quiet_release};
 
-/* Watched under a key where another operation waits for ever, and under two of its own. */
+/* Watched under a key where another operation always waits, and under two keys of its own. */
 static void watch_and_complete(struct request *request, uint64_t number)
 {
 	const uint64_t own[2] = {2 * number, 2 * number + 1};
@@ -628,7 +628,7 @@ static void after_a_million_operations_memory_is_where_it_was(void)
 	expect_nothing_left();
 }
 
-/* Watched by its bytes, and completed while the key is resolved: the last unresolve gives its memory back. */
+/* Watched by its bytes, and completed while the key is resolved: the last unresolve frees its memory. */
 static void what_empties_while_resolved_goes_with_unresolve(void)
 {
 	const struct pawl_key key = key_of("a");
@@ -653,7 +653,7 @@ static void what_empties_while_resolved_goes_with_unresolve(void)
 	room_close(&room);
 }
 
-/* All at once, each under a key of its own. */
+/* All at the same time, each under its own key. */
 static void watch_and_check_many(struct room *room, struct request *requests, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
@@ -671,7 +671,7 @@ static void watch_and_check_many(struct room *room, struct request *requests, ui
 		          1);
 }
 
-/* The table takes at most 128 bytes an operation watched at one time, and the second time no more. */
+/* The table takes at most 128 bytes for each operation watched at one time, and no more the second time. */
 static void what_grew_for_many_keys_grows_once(void)
 {
 	enum { COUNT = 100000 };
@@ -747,7 +747,7 @@ int main(void)
 	        TEST(the_first_thread_to_watch_under_resolved_keys_needs_no_memory),
 	        TEST(check_complete_expire_cancel_and_stop_need_no_memory),
 	        TEST(chains_need_no_memory),
-	        TEST(further_watches_are_freed_once_and_by_who_brings_them),
+	        TEST(further_watches_are_freed_once_and_by_the_submitter),
 	        TEST(close_leaves_nothing_to_others_on_the_same_service),
 	        TEST(after_a_million_operations_memory_is_where_it_was),
 	        TEST(what_empties_while_resolved_goes_with_unresolve),

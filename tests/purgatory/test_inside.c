@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Calls from inside the functions of an operation, and chains of them. */
+/* Calls from inside the functions of an operation, and nested calls of on_complete. */
 #define _GNU_SOURCE
 #include <errno.h>
 
 #include "../support/purgatories.h"
 
-/* From inside: everything that the table allows, in each function */
+/* Everything that the table in the manual page allows, in each function */
 
 struct others {
 	struct request started, checked, completed, cancelled;
@@ -118,7 +118,7 @@ IN_EVERY_ROOM(release_may_call_everything)
 	do_everything_in(room, 'r');
 }
 
-/* Chains */
+/* Nested calls */
 
 static struct {
 	unsigned depth, deepest;
@@ -210,7 +210,7 @@ static void expect_chain(struct room *room, size_t count, char how)
 	free(requests);
 }
 
-IN_EVERY_ROOM(chains_of_complete_are_16_deep_at_most_and_complete)
+IN_EVERY_ROOM(nested_calls_of_complete_are_16_deep_at_most_and_all_are_made)
 {
 	expect_chain(room, 5, 'o');
 	expect_chain(room, 16, 'o');
@@ -218,7 +218,7 @@ IN_EVERY_ROOM(chains_of_complete_are_16_deep_at_most_and_complete)
 	expect_chain(room, 100, 'o');
 }
 
-IN_EVERY_ROOM(chains_of_check_are_16_deep_at_most_and_complete)
+IN_EVERY_ROOM(nested_checks_are_16_deep_at_most_and_all_are_made)
 {
 	expect_chain(room, 5, 'k');
 	expect_chain(room, 16, 'k');
@@ -226,7 +226,7 @@ IN_EVERY_ROOM(chains_of_check_are_16_deep_at_most_and_complete)
 	expect_chain(room, 100, 'k');
 }
 
-IN_EVERY_ROOM(chains_of_try_or_watch_are_16_deep_at_most_and_complete)
+IN_EVERY_ROOM(nested_calls_of_try_or_watch_are_16_deep_at_most_and_all_are_made)
 {
 	expect_chain(room, 5, 'w');
 	expect_chain(room, 16, 'w');
@@ -247,7 +247,7 @@ static void *run_long_chain(void *arg)
 	return NULL;
 }
 
-/* Without a bound it would take more than ten times the stack that this thread has. */
+/* Without a bound the calls would need more than ten times the stack of this thread. */
 static void expect_chain_on_small_stack(struct room *room, char how)
 {
 	struct long_chain job = {room, how};
@@ -274,7 +274,7 @@ static void in_a_chain_of_100000_the_stack_has_a_bound(void)
 }
 
 /* On a thread of the service, too. */
-IN_EVERY_ROOM(a_chain_that_a_deadline_begins_is_over_when_it_has_settled)
+IN_EVERY_ROOM(nested_calls_that_a_deadline_begins_are_over_when_it_has_settled)
 {
 	enum { COUNT = 50 };
 	struct request *requests = malloc(COUNT * sizeof(*requests));
@@ -294,7 +294,7 @@ IN_EVERY_ROOM(a_chain_that_a_deadline_begins_is_over_when_it_has_settled)
 	free(requests);
 }
 
-/* Many at once at the greatest depth: one check there completes fifty. */
+/* Many at the greatest depth: one check there completes fifty operations. */
 static void complete_fifty_at_the_bottom(struct request *request, char event)
 {
 	if (event != 'c')
@@ -340,11 +340,11 @@ int main(void)
 	        TEST(on_drop_may_call_everything),
 	        TEST(cancelled_may_call_everything),
 	        TEST(release_may_call_everything),
-	        TEST(chains_of_complete_are_16_deep_at_most_and_complete),
-	        TEST(chains_of_check_are_16_deep_at_most_and_complete),
-	        TEST(chains_of_try_or_watch_are_16_deep_at_most_and_complete),
+	        TEST(nested_calls_of_complete_are_16_deep_at_most_and_all_are_made),
+	        TEST(nested_checks_are_16_deep_at_most_and_all_are_made),
+	        TEST(nested_calls_of_try_or_watch_are_16_deep_at_most_and_all_are_made),
 	        TEST(in_a_chain_of_100000_the_stack_has_a_bound),
-	        TEST(a_chain_that_a_deadline_begins_is_over_when_it_has_settled),
+	        TEST(nested_calls_that_a_deadline_begins_are_over_when_it_has_settled),
 	        TEST(a_check_16_deep_counts_what_it_has_completed_and_all_are_called),
 	};
 

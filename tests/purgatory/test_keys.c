@@ -38,7 +38,7 @@ IN_EVERY_ROOM(bad_keys_are_refused)
 	expect_fresh(&request);
 }
 
-/* The keys are not there at all: it must not look at them. */
+/* There are no such keys in memory: the call must not read them. */
 IN_EVERY_ROOM(more_keys_than_can_be_counted_are_refused)
 {
 	const struct pawl_key one = {"a", 1};
@@ -316,7 +316,7 @@ IN_EVERY_ROOM(a_thousand_keys_on_one_operation)
 	}
 }
 
-/* A key's life begins and ends again and again, with other keys beside it. */
+/* Keys become empty and are used again, with other keys beside them. */
 IN_EVERY_ROOM(keys_come_and_go)
 {
 	enum { COUNT = 300 };
@@ -483,7 +483,7 @@ IN_EVERY_ROOM(check_cancel_and_stop_go_through_as_many_as_there_are)
 	free(r);
 }
 
-/* While a check goes through them, each that it completes takes the next two away under its feet. */
+/* During the check each operation that completes withdraws the next two. */
 static void take_two_away(struct request *request, char event)
 {
 	if (event != 'c' || !request->other)
@@ -533,7 +533,7 @@ IN_EVERY_ROOM(cancel_key_without_a_callback_just_releases)
 	leave_room(room);
 }
 
-/* When it is completed the next one is started, and becomes ready as soon as it is watched. */
+/* An operation that completes submits the next one, which becomes ready as soon as it is watched. */
 static void start_next(struct request *request, char event)
 {
 	if (event != 'c' || !request->other)

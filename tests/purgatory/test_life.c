@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The life of an operation, alone with its purgatory: whatever ends it, the holds on it, its deadline. */
+/* The life of one operation in a purgatory: its outcomes, its holds, its deadline. */
 #define _GNU_SOURCE
 #include <errno.h>
 
@@ -8,18 +8,24 @@
 
 /* The life of an operation */
 
+static void expect_completed_in_try(struct request *request, unsigned tries)
+{
+	EXPECT_EQ(watch(request, "abc", HOUR), 1);
+	EXPECT_STR(request->story, "cr");
+	EXPECT_EQ(request->tries, tries);
+	EXPECT_EQ(request->watched, 0);
+	expect_counted(request->room, 0, 0);
+	pass(&request->room->bench, 2 * HOUR);
+	EXPECT_STR(request->story, "cr");
+}
+
 IN_EVERY_ROOM(what_can_complete_at_once_is_never_watched)
 {
 	struct request request;
 
 	request_init(&request, room);
 	request.ready = 1;
-	EXPECT_EQ(watch(&request, "abc", HOUR), 1);
-	EXPECT_STR(request.story, "cr");
-	EXPECT_EQ(request.tries, 1);
-	expect_counted(room, 0, 0);
-	pass(&room->bench, 2 * HOUR);
-	EXPECT_STR(request.story, "cr");
+	expect_completed_in_try(&request, 1);
 }
 
 IN_EVERY_ROOM(the_second_try_completes_and_nothing_stays_watched)
@@ -28,13 +34,7 @@ IN_EVERY_ROOM(the_second_try_completes_and_nothing_stays_watched)
 
 	request_init(&request, room);
 	request.ready_from = 2;
-	EXPECT_EQ(watch(&request, "abc", HOUR), 1);
-	EXPECT_STR(request.story, "cr");
-	EXPECT_EQ(request.tries, 2);
-	EXPECT_EQ(request.watched, 0);
-	expect_counted(room, 0, 0);
-	pass(&room->bench, 2 * HOUR);
-	EXPECT_STR(request.story, "cr");
+	expect_completed_in_try(&request, 2);
 }
 
 IN_EVERY_ROOM(what_waits_was_tried_twice_and_is_watched_under_all_its_keys)
@@ -53,7 +53,7 @@ IN_EVERY_ROOM(what_waits_was_tried_twice_and_is_watched_under_all_its_keys)
 	leave_room(room);
 }
 
-IN_EVERY_ROOM(whoever_wins_takes_it_off_every_key_and_its_deadline_before_it_calls)
+IN_EVERY_ROOM(the_winner_unlinks_it_and_removes_its_deadline_before_it_calls)
 {
 	struct request checked, completed, expired, cancelled, dropped;
 
@@ -148,7 +148,7 @@ IN_EVERY_ROOM(a_hold_given_back_while_it_waits_releases_nothing)
 	EXPECT_STR(request.story, "cr");
 }
 
-IN_EVERY_ROOM(holds_of_what_was_not_taken_are_only_counted)
+IN_EVERY_ROOM(holds_of_a_refused_operation_are_only_counted)
 {
 	struct request request;
 
@@ -213,7 +213,7 @@ static void free_in_release(struct request *request, char event)
 	free(request);
 }
 
-IN_EVERY_ROOM(release_may_free_it_whoever_wins)
+IN_EVERY_ROOM(release_may_free_it_after_every_outcome)
 {
 	unsigned released = 0;
 
@@ -237,7 +237,7 @@ IN_EVERY_ROOM(release_may_free_it_whoever_wins)
 	}
 }
 
-/* In its release it begins another life, as often as number says; each ends with its third try. */
+/* Release initialises and submits it again, `number` times; each life ends with the third try. */
 static void live_again(struct request *request, char event)
 {
 	if (event != 'r' || request->number == 0)
@@ -271,7 +271,7 @@ IN_EVERY_ROOM(release_may_give_it_another_life)
 
 /* Complete */
 
-IN_EVERY_ROOM(complete_asks_nobody_and_says_who_was_first)
+IN_EVERY_ROOM(complete_does_not_ask_and_says_whether_it_was_first)
 {
 	struct request request;
 
@@ -315,7 +315,7 @@ IN_EVERY_ROOM(a_fresh_operation_completed_and_not_given_is_not_released)
 	EXPECT_STR(request.story, "c");
 }
 
-/* What completed says in the functions, the last of them release. */
+/* The answers of pawl_op_completed in the functions, the last of them release. */
 IN_EVERY_ROOM(completed_is_true_of_what_was_completed_alone)
 {
 	struct request r[4];
@@ -364,7 +364,7 @@ IN_EVERY_ROOM(completed_says_the_same_in_each_of_its_functions)
 
 /* Deadlines */
 
-/* Release is another matter: it comes on the thread that lets go last. */
+/* Release may be on another thread: the one that gives back the last reference. */
 static void note_thread(struct request *request, char event)
 {
 	if (event == 'c')
@@ -528,7 +528,8 @@ static void an_initialiser_makes_what_init_makes(void)
 {
 	struct pawl_op made;
 
-	memset(&made, 0, sizeof(made)); /* init leaves alone what is written before it is read */
+	memset(&made, 0,
+	       sizeof(made)); /* init does not write fields that are written before they are read */
 	pawl_op_init(&made, &request_type);
 	EXPECT(memcmp(&defined, &made, sizeof(made)) == 0);
 }
@@ -553,15 +554,15 @@ int main(void)
 	        TEST(what_can_complete_at_once_is_never_watched),
 	        TEST(the_second_try_completes_and_nothing_stays_watched),
 	        TEST(what_waits_was_tried_twice_and_is_watched_under_all_its_keys),
-	        TEST(whoever_wins_takes_it_off_every_key_and_its_deadline_before_it_calls),
+	        TEST(the_winner_unlinks_it_and_removes_its_deadline_before_it_calls),
 	        TEST(nothing_happens_to_an_operation_that_is_over),
 	        TEST(the_last_unhold_releases_before_it_returns),
 	        TEST(a_hold_given_back_while_it_waits_releases_nothing),
-	        TEST(holds_of_what_was_not_taken_are_only_counted),
+	        TEST(holds_of_a_refused_operation_are_only_counted),
 	        TEST(a_hold_taken_in_a_function_keeps_it),
-	        TEST(release_may_free_it_whoever_wins),
+	        TEST(release_may_free_it_after_every_outcome),
 	        TEST(release_may_give_it_another_life),
-	        TEST(complete_asks_nobody_and_says_who_was_first),
+	        TEST(complete_does_not_ask_and_says_whether_it_was_first),
 	        TEST(a_fresh_operation_completed_is_not_watched_but_released),
 	        TEST(a_fresh_operation_completed_and_not_given_is_not_released),
 	        TEST(completed_is_true_of_what_was_completed_alone),

@@ -2,14 +2,14 @@
 /*
  * test_purgatory_model [--seed S] [--runs N] [--trace]
  *
- * Random operations on a random purgatory, compared after each step with a naive one: an array that is
- * walked for everything. The clock is moved by hand and one thing happens at a time, though on several
- * threads, since a purgatory keeps what different threads bring in different places. Run k of seed S is
- * run 0 of seed S + k, so that a failure is repeated alone.
+ * Random operations on a random purgatory, compared after each step with a naive model: an array that is searched for
+ * everything. The clock is moved by hand and one thing happens at a time, though on several threads, since the
+ * operations of different threads are in different shards. Run k of seed S is run 0 of seed S + k, so that a failure
+ * can be repeated alone.
  *
- * In some runs an operation that is completed goes on to check a key, whose operations may do so again.
- * What is completed by that does not depend on the order, which is open; who is told, and whether the
- * deadline was first where both come in one step, does. There the model knows the sum, and either story.
+ * In some runs an operation that is completed checks a key, whose operations may do so again. Which operations are
+ * completed by that does not depend on the order, which is not defined. Which call returns them does, and so does
+ * whether the deadline won if both come in one step. There the model knows the sum, and accepts either story.
  */
 #include <errno.h>
 
@@ -26,8 +26,7 @@
 #define CROWD_KEYS   600
 
 /*
- * One operation, here and in the model. (A crowd is one under so many keys that what is kept for keys grows
- * and shrinks.)
+ * One operation, real and in the model. (A crowd is one under so many keys that the table of keys grows.)
  */
 struct entry {
 	struct request request; /* first: what really happens */
@@ -38,7 +37,7 @@ struct entry {
 	unsigned tries;
 	unsigned holds;
 	unsigned checks; /* the key that its on_complete checks; or NO_KEY */
-	bool taken;      /* by try_or_watch: so it will be released */
+	bool taken;      /* by try_or_watch, which returned 0 or 1: so it will be released */
 	bool due_now;    /* its deadline may have been first in this step */
 	char story[STORY_MAX];
 };
@@ -271,7 +270,7 @@ static bool is_over(const struct entry *entry)
 	return entry->taken && length && entry->story[length - 1] == 'r';
 }
 
-/* A new life for one that was released, or was never given. */
+/* Initialise an operation that was released, or was never submitted. */
 static void begin_life(struct entry *entry)
 {
 	memset(entry, 0, sizeof(*entry));
@@ -311,7 +310,7 @@ static uint64_t choose_timeout(void)
 	}
 }
 
-/* try_or_watch by the book: try, watch, try again. */
+/* try_or_watch of the model: try, watch, try again. */
 static long model_watch(struct entry *entry, uint64_t timeout)
 {
 	unsigned from = entry->request.ready_from;
@@ -490,7 +489,7 @@ static bool same_story(const struct entry *entry)
 	return strcmp(without, entry->story) == 0 && (world.chains || strchr(story, 'e'));
 }
 
-/* What the deadline has won is not told to any call. From here on the model has the real story. */
+/* No call returns what the deadline has won. From here on the model has the real story. */
 static void settle_stories(struct entry *entry)
 {
 	if (!entry->due_now)
@@ -540,7 +539,7 @@ static void begin_crowd(struct crowd *crowd)
 	crowd->waits = true;
 }
 
-/* One key of it is checked; it may be completed by that. */
+/* Check one of its keys, which may complete it. */
 static void check_crowds(void)
 {
 	uint32_t number = (uint32_t)random_below(&world.random, CROWD_KEYS);
@@ -620,14 +619,14 @@ static void begin_world(uint64_t seed, FILE *to)
 	static const struct pawl_service_options manual = {.workers = PAWL_MANUAL, .shards = 2};
 
 	memset(&world, 0, sizeof(world));
-	/* Seeds that stand side by side shall not give streams that do. */
+	/* Neighbouring seeds shall not give similar streams. */
 	world.random.state = random_next(&(struct random){seed});
 	world.trace = to;
 	world.chains = random_below(&world.random, 2);
 	room_open(&world.room, &manual, 1 + (unsigned)random_below(&world.random, 4));
 }
 
-/* Everything ends: what still waits is dropped, what is held is given back, all taken are released. */
+/* The end: waiting operations are dropped, holds are given back, all that were submitted are released. */
 static void end_world(void)
 {
 	step_stop();

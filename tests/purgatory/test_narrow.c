@@ -14,7 +14,7 @@ void *__wrap_aligned_alloc(size_t alignment, size_t size);
 #define DEPTH 16  /* at which on_complete is put off */
 #define FULL  128 /* watches, with which the first table grows */
 
-/* An operation given to try_or_watch by one thread while another completes it, 16 deep in a chain. */
+/* One thread gives an operation to try_or_watch while another completes it, in 16 nested calls. */
 static struct {
 	struct room room;
 	struct request chain[DEPTH], late;
@@ -23,7 +23,7 @@ static struct {
 
 static _Thread_local bool holds_calloc;
 
-/* Of the watches beyond the fourth: after try_or_watch has seen that nobody has completed it yet. */
+/* The allocation for further keys: try_or_watch has seen by then that the operation is still fresh. */
 void *__wrap_calloc(size_t count, size_t size)
 {
 	if (holds_calloc) {
@@ -58,7 +58,7 @@ static void *watch_late(void *arg)
 	return NULL;
 }
 
-static void completed_deep_in_a_chain_while_it_is_being_watched_it_completes_once(void)
+static void completed_in_nested_calls_while_it_is_being_watched_it_completes_once(void)
 {
 	pthread_t thread;
 
@@ -96,7 +96,7 @@ static struct {
 
 static _Thread_local bool holds_aligned_alloc;
 
-/* Of the new table: what makes it grow is linked already. */
+/* The allocation of the new table: the operation that makes it grow is linked already. */
 void *__wrap_aligned_alloc(size_t alignment, size_t size)
 {
 	if (holds_aligned_alloc) {
@@ -197,8 +197,8 @@ static void without_its_service_an_operation_waits_on(void)
 }
 
 /*
- * A poll has taken the alarm and does not get on to run it, and meanwhile a check wins the operation: close waits for
- * that poll. The clock holds it.
+ * A poll has begun the alarm and has not run it yet; meanwhile a check wins the operation. Close waits for that poll.
+ * The clock holds up the poll.
  */
 static struct {
 	struct pawl_clock clock;
@@ -210,7 +210,7 @@ static struct {
 
 static _Thread_local unsigned looks_at_clock;
 
-enum { LOOK_BEFORE_RUN = 2 }; /* of a poll at the clock: what is due has been taken then */
+enum { LOOK_BEFORE_RUN = 2 }; /* reads of the clock by a poll: by then due tasks have begun */
 
 static uint64_t slow_now(struct pawl_clock *clock)
 {
@@ -289,7 +289,7 @@ static void close_waits_for_an_alarm_that_comes_too_late(void)
 	EXPECT_EQ(watch(&slow.request, "a", MS), 0);
 	__atomic_store_n(&slow.now, HOUR, __ATOMIC_SEQ_CST);
 	pthread_create(&poller, NULL, poll_slowly, NULL);
-	sem_wait(&slow.polling); /* the poll has taken the alarm, and not called it */
+	sem_wait(&slow.polling); /* the poll has begun the alarm, and not called it */
 	__atomic_store_n(&slow.request.ready, 1, __ATOMIC_SEQ_CST);
 	EXPECT_EQ(check(&slow.room, "a"), 1);
 	EXPECT_STR(slow.request.story, "cr"); /* the alarm has popped nothing yet */
@@ -308,7 +308,7 @@ static void close_waits_for_an_alarm_that_comes_too_late(void)
 int main(void)
 {
 	static const struct test tests[] = {
-	        TEST(completed_deep_in_a_chain_while_it_is_being_watched_it_completes_once),
+	        TEST(completed_in_nested_calls_while_it_is_being_watched_it_completes_once),
 	        TEST(a_table_that_stop_goes_through_does_not_grow),
 	        TEST(without_its_service_an_operation_waits_on),
 	        TEST(close_waits_for_an_alarm_that_comes_too_late),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two threads at one operation, each stopped where the header draws it: no trigger is lost, and nobody
- * waits for a try. Nothing here sleeps: who has to wait for a thread waits for what it does.
+ * Two threads at one operation, each stopped where the header draws it: no trigger is lost, and no thread waits for a
+ * try. Nothing here sleeps: a test that waits for a thread waits for something that the thread does.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -42,7 +42,7 @@ static void begin_trying(struct call *call, struct request *request, struct room
 	sem_wait(&request->entered);
 }
 
-/* Stays in that try, and in no other. */
+/* Stays in that try alone. */
 static void stay_in_try_of_number(struct request *request)
 {
 	if (request->tries == request->number)
@@ -83,10 +83,10 @@ IN_EVERY_ROOM(a_change_before_it_is_watched_is_seen_by_the_second_try)
 	EXPECT_STR(request.story, "cr");
 }
 
-/* With a deadline to arm, and without: then what a check has left is looked for without the lock. */
+/* With a deadline to arm, and without one. */
 static const uint64_t every_timeout[] = {MS, PAWL_NEVER};
 
-IN_EVERY_ROOM(a_change_during_the_second_try_leaves_word)
+IN_EVERY_ROOM(a_change_during_the_second_try_makes_it_retry)
 {
 	for (size_t i = 0; i < COUNTOF(every_timeout); i++) {
 		struct request request;
@@ -104,7 +104,7 @@ IN_EVERY_ROOM(a_change_during_the_second_try_leaves_word)
 	}
 }
 
-/* But the deadline is armed after it: so it cannot come during that try. */
+/* But the deadline is armed after that try, so it cannot come during it. */
 IN_EVERY_ROOM(the_time_out_counts_from_the_beginning_of_the_second_try)
 {
 	struct request request;
@@ -150,9 +150,9 @@ IN_EVERY_ROOM(the_deadline_comes_even_if_checks_keep_coming)
 	EXPECT_STR(request.story, "cer");
 }
 
-/* Locks: nobody waits for a try */
+/* No thread waits for a try */
 
-IN_EVERY_ROOM(a_check_beside_a_try_leaves_word_and_goes_on)
+IN_EVERY_ROOM(a_check_beside_a_try_asks_for_a_retry_and_goes_on)
 {
 	struct request request;
 	struct call call;
@@ -169,6 +169,19 @@ IN_EVERY_ROOM(a_check_beside_a_try_leaves_word_and_goes_on)
 	EXPECT_STR(request.story, "cr");
 }
 
+/* Another thread has won while the check tries it: the check neither completes it nor releases it early. */
+static void expect_released_by_the_try(struct call *call, struct request *request,
+                                       const char *story, const char *released)
+{
+	expect_gone(request, story);
+	pawl_op_unhold(&request->op);
+	EXPECT_STR(request->story, story);
+	let_try(request, 2);
+	EXPECT_EQ(answer_of(call), 0);
+	EXPECT_STR(request->story, released);
+	EXPECT(pthread_equal(request->thread, call->thread));
+}
+
 IN_EVERY_ROOM(complete_beside_a_try_wins_and_the_try_releases)
 {
 	struct request request;
@@ -176,13 +189,7 @@ IN_EVERY_ROOM(complete_beside_a_try_wins_and_the_try_releases)
 
 	begin_trying(&call, &request, room);
 	EXPECT(pawl_op_complete(&request.op));
-	expect_gone(&request, "c");
-	pawl_op_unhold(&request.op);
-	EXPECT_STR(request.story, "c");
-	let_try(&request, 2);
-	EXPECT_EQ(answer_of(&call), 0);
-	EXPECT_STR(request.story, "cr");
-	EXPECT(pthread_equal(request.thread, call.thread));
+	expect_released_by_the_try(&call, &request, "c", "cr");
 }
 
 IN_EVERY_ROOM(the_deadline_beside_a_try_wins_and_the_try_releases)
@@ -192,12 +199,7 @@ IN_EVERY_ROOM(the_deadline_beside_a_try_wins_and_the_try_releases)
 
 	begin_trying(&call, &request, room);
 	pass(&room->bench, HOUR);
-	expect_gone(&request, "ce");
-	pawl_op_unhold(&request.op);
-	EXPECT_STR(request.story, "ce");
-	let_try(&request, 2);
-	EXPECT_EQ(answer_of(&call), 0);
-	EXPECT_STR(request.story, "cer");
+	expect_released_by_the_try(&call, &request, "ce", "cer");
 }
 
 IN_EVERY_ROOM(cancel_key_beside_a_try_wins_and_the_try_releases)
@@ -207,12 +209,7 @@ IN_EVERY_ROOM(cancel_key_beside_a_try_wins_and_the_try_releases)
 
 	begin_trying(&call, &request, room);
 	EXPECT_EQ(cancel_key(room, "b"), 1);
-	expect_gone(&request, "k");
-	pawl_op_unhold(&request.op);
-	EXPECT_STR(request.story, "k");
-	let_try(&request, 2);
-	EXPECT_EQ(answer_of(&call), 0);
-	EXPECT_STR(request.story, "kr");
+	expect_released_by_the_try(&call, &request, "k", "kr");
 }
 
 IN_EVERY_ROOM(stop_beside_a_try_wins_and_the_try_releases)
@@ -222,15 +219,10 @@ IN_EVERY_ROOM(stop_beside_a_try_wins_and_the_try_releases)
 
 	begin_trying(&call, &request, room);
 	pawl_purgatory_stop(room->purgatory);
-	expect_gone(&request, "d");
-	pawl_op_unhold(&request.op);
-	EXPECT_STR(request.story, "d");
-	let_try(&request, 2);
-	EXPECT_EQ(answer_of(&call), 0);
-	EXPECT_STR(request.story, "dr");
+	expect_released_by_the_try(&call, &request, "d", "dr");
 }
 
-/* The yes of a try that comes too late counts for nothing. */
+/* A try that says yes too late has no effect. */
 IN_EVERY_ROOM(a_try_that_says_yes_too_late_completes_nothing)
 {
 	struct request request;
@@ -253,7 +245,20 @@ IN_EVERY_ROOM(a_try_that_says_yes_too_late_completes_nothing)
 	EXPECT_STR(request.story, "kr");
 }
 
-IN_EVERY_ROOM(cancel_key_in_the_second_try_takes_it_out)
+/* It was withdrawn during the second try of try_or_watch: that call releases it, and no deadline comes. */
+static void expect_released_by_try_or_watch(struct call *call, struct request *request,
+                                            const char *story, const char *released)
+{
+	pawl_op_unhold(&request->op);
+	EXPECT_STR(request->story, story);
+	let_try(request, 1);
+	EXPECT_EQ(answer_of(call), 0);
+	expect_gone(request, released);
+	pass(&request->room->bench, HOUR);
+	EXPECT_STR(request->story, released);
+}
+
+IN_EVERY_ROOM(cancel_key_in_the_second_try_withdraws_it)
 {
 	for (size_t i = 0; i < COUNTOF(every_timeout); i++) {
 		struct request request;
@@ -261,13 +266,7 @@ IN_EVERY_ROOM(cancel_key_in_the_second_try_takes_it_out)
 
 		begin_watching(&call, &request, room, 2, every_timeout[i]);
 		EXPECT_EQ(cancel_key(room, "b"), 1);
-		pawl_op_unhold(&request.op);
-		EXPECT_STR(request.story, "k");
-		let_try(&request, 1);
-		EXPECT_EQ(answer_of(&call), 0);
-		expect_gone(&request, "kr");
-		pass(&room->bench, HOUR);
-		EXPECT_STR(request.story, "kr");
+		expect_released_by_try_or_watch(&call, &request, "k", "kr");
 	}
 }
 
@@ -278,13 +277,7 @@ IN_EVERY_ROOM(stop_in_the_second_try_drops_it)
 
 	begin_watching(&call, &request, room, 2, MS);
 	pawl_purgatory_stop(room->purgatory);
-	pawl_op_unhold(&request.op);
-	EXPECT_STR(request.story, "d");
-	let_try(&request, 1);
-	EXPECT_EQ(answer_of(&call), 0);
-	expect_gone(&request, "dr");
-	pass(&room->bench, HOUR);
-	EXPECT_STR(request.story, "dr");
+	expect_released_by_try_or_watch(&call, &request, "d", "dr");
 }
 
 IN_EVERY_ROOM(stop_in_the_first_try_leaves_nothing_watched)
@@ -328,16 +321,16 @@ int main(void)
 {
 	static const struct test tests[] = {
 	        TEST(a_change_before_it_is_watched_is_seen_by_the_second_try),
-	        TEST(a_change_during_the_second_try_leaves_word),
+	        TEST(a_change_during_the_second_try_makes_it_retry),
 	        TEST(the_time_out_counts_from_the_beginning_of_the_second_try),
 	        TEST(the_deadline_comes_even_if_checks_keep_coming),
-	        TEST(a_check_beside_a_try_leaves_word_and_goes_on),
+	        TEST(a_check_beside_a_try_asks_for_a_retry_and_goes_on),
 	        TEST(complete_beside_a_try_wins_and_the_try_releases),
 	        TEST(the_deadline_beside_a_try_wins_and_the_try_releases),
 	        TEST(cancel_key_beside_a_try_wins_and_the_try_releases),
 	        TEST(stop_beside_a_try_wins_and_the_try_releases),
 	        TEST(a_try_that_says_yes_too_late_completes_nothing),
-	        TEST(cancel_key_in_the_second_try_takes_it_out),
+	        TEST(cancel_key_in_the_second_try_withdraws_it),
 	        TEST(stop_in_the_second_try_drops_it),
 	        TEST(stop_in_the_first_try_leaves_nothing_watched),
 	        TEST(complete_in_either_try_of_try_or_watch_wins),

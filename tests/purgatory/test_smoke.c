@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The least that must hold: where it does not, the other tests are not worth a look. */
+/* The least that must hold. If it does not, fix this before you look at the other tests. */
 #include "../support/test.h"
 
 #include <pawl/purgatory.h>
@@ -86,8 +86,7 @@ static void expect_counts(size_t watched, size_t delayed)
 {
 	EXPECT_EQ(pawl_purgatory_watched(purgatory), watched);
 	EXPECT_EQ(pawl_purgatory_delayed(purgatory), delayed);
-	EXPECT_EQ(pawl_service_pending(service),
-	          0); /* deadlines are none of the service's numbers */
+	EXPECT_EQ(pawl_service_pending(service), 0); /* deadlines are not in the service's counts */
 }
 
 static void an_operation_takes_no_more_than_192_bytes(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The purgatory's numbers, who has completed an operation, and deadlines on several workers. */
+/* The purgatory's counts, the outcome of an operation, and deadlines on several workers. */
 #define _GNU_SOURCE
 #include "../support/purgatories.h"
 
@@ -119,7 +119,7 @@ static void stay_in_on_complete(struct request *request, char event)
 	}
 }
 
-/* One deadline's on_complete takes its time: the next one, of the same shard, runs on the other worker. */
+/* The on_complete of one deadline is slow: the next deadline, of the same shard, runs on the other worker. */
 static void a_slow_on_complete_holds_up_no_other_deadline(void)
 {
 	struct request slow, same_time, later;
@@ -149,7 +149,7 @@ static void a_slow_on_complete_holds_up_no_other_deadline(void)
 	room_close(&room);
 }
 
-/* Also where the wheel has to move them first; and none of it is in the service's numbers. */
+/* Also if the wheel has to move them first. None of it is in the service's counts. */
 static void one_poll_expires_all_that_is_due(void)
 {
 	enum { COUNT = 1000 };
@@ -166,7 +166,7 @@ static void one_poll_expires_all_that_is_due(void)
 	EXPECT(pawl_service_poll(room.bench.service, 0) > 0);
 	EXPECT_EQ(stats_of(&room)->expired, COUNT);
 	EXPECT_EQ(pawl_service_next(room.bench.service),
-	          PAWL_NEVER); /* nothing is left to be polled for */
+	          PAWL_NEVER); /* there is nothing to poll for */
 	EXPECT_EQ(pawl_service_poll(room.bench.service, 0), 0);
 	pawl_service_stats(room.bench.service, service);
 	EXPECT_EQ(service->ran, 0);

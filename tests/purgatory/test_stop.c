@@ -169,14 +169,21 @@ static void stop_inside(struct request *request, char event)
 		pawl_purgatory_stop(request->room->purgatory);
 }
 
+/* The first one stops the purgatory in the function of this event. */
+static void init_stopper(struct request *request, char event, struct request *other,
+                         struct room *room)
+{
+	request_init(request, room);
+	request_init(other, room);
+	request->inside = stop_inside;
+	request->number = (unsigned char)event;
+}
+
 IN_EVERY_ROOM(on_complete_of_a_check_may_stop)
 {
 	struct request request, other;
 
-	request_init(&request, room);
-	request_init(&other, room);
-	request.inside = stop_inside;
-	request.number = 'c';
+	init_stopper(&request, 'c', &other, room);
 	watch(&request, "a", HOUR);
 	watch(&other, "a", HOUR);
 	request.ready = 1;
@@ -190,10 +197,7 @@ IN_EVERY_ROOM(cancelled_may_stop)
 {
 	struct request request, other;
 
-	request_init(&request, room);
-	request_init(&other, room);
-	request.inside = stop_inside;
-	request.number = 'k';
+	init_stopper(&request, 'k', &other, room);
 	watch(&request, "a", HOUR);
 	watch(&other, "b", HOUR);
 	EXPECT_EQ(cancel_key(room, "a"), 1);
@@ -205,10 +209,7 @@ IN_EVERY_ROOM(release_of_an_unhold_may_stop)
 {
 	struct request request, other;
 
-	request_init(&request, room);
-	request_init(&other, room);
-	request.inside = stop_inside;
-	request.number = 'r';
+	init_stopper(&request, 'r', &other, room);
 	pawl_op_hold(&request.op);
 	watch(&request, "a", HOUR);
 	watch(&other, "a", HOUR);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every race of a purgatory, with exact accounting at the end: each operation is completed, cancelled or
- * dropped, one of these and once, and then released, once and last. Every thread moves the manual clock
- * on as it goes, so that deadlines fall due all the time, however slow the machine. Bounded by counts:
+ * Every race of a purgatory, with exact accounting at the end: each operation is completed, cancelled or dropped, one
+ * of these and once, and then released, once and last. Every thread advances the manual clock, so that deadlines fall
+ * due all the time, however slow the machine. Bounded by counts:
  *
  *	test_purgatory_stress --rounds N      (also PAWL_STRESS_ROUNDS) N operations a thread
  *
- * What the library promises to put in an order is noted in plain words, for the thread sanitizer to see;
- * release frees, for the address sanitizer.
+ * Where the library promises an order, the notes are plain words, so that the thread sanitizer sees a race. Release
+ * frees, for the address sanitizer.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -33,7 +33,7 @@ static uint64_t count_of(const uint64_t *word)
 	return __atomic_load_n(word, __ATOMIC_SEQ_CST);
 }
 
-/* What has happened to operations, by what was called and by what was answered; atomic. */
+/* The outcomes of operations, by calls of their functions and by return values; atomic. */
 struct account {
 	uint64_t accepted;
 	uint64_t completed, expired, cancelled, dropped, released;
@@ -50,7 +50,7 @@ struct job {
 	unsigned completed, expired, cancelled, dropped; /* plain */
 	unsigned number;
 	bool checks; /* on_complete checks another key */
-	bool *freed; /* set by release; NULL: nobody wants to know */
+	bool *freed; /* set by release; or NULL */
 };
 
 static struct job *job_from(struct pawl_op *op)
@@ -117,7 +117,7 @@ static void job_drop(struct pawl_op *op)
 	count(&job_from(op)->account->dropped, 1);
 }
 
-/* Whoever touches the job after this touches memory that is freed. */
+/* A later access to the job is an access to freed memory. */
 static void job_release(struct pawl_op *op)
 {
 	struct job *job = job_from(op);
@@ -177,7 +177,7 @@ static struct job *find(struct crew *crew, struct random *random)
 	return job;
 }
 
-/* Put it in the table; the one that was there goes, and its hold with it. */
+/* Put it in the table; give back the hold on the one that was there. */
 static void insert(struct crew *crew, uint64_t slot, struct job *job)
 {
 	struct job *before;
@@ -311,7 +311,7 @@ static void *crew_run(void *arg)
 	return NULL;
 }
 
-/* In the manual mode somebody has to poll. */
+/* In manual mode a thread has to poll. */
 static void *poller_run(void *arg)
 {
 	struct crew *crew = arg;
@@ -335,7 +335,7 @@ static void crew_work(struct crew *crew)
 	pthread_join(poller, NULL);
 }
 
-/* Nothing runs any more: all has happened once, and whoever did it was told. */
+/* Nothing runs any more: each outcome happened once, and one call returned it. */
 static void expect_accounts(const struct account *account)
 {
 	EXPECT_EQ(account->completed + account->cancelled + account->dropped, account->accepted);
@@ -463,7 +463,7 @@ static void begin_round(struct meeting *meeting, uint64_t round, bool *freed,
 		pawl_op_hold(&meeting->job->op);
 }
 
-/* Somebody has won, or will: the deadline is over, and what is tried says yes. */
+/* One of them has won, or will: the deadline has passed, and every try says yes. */
 static void expect_one_winner(struct meeting *meeting, bool *freed)
 {
 	struct account *account = &meeting->account;
@@ -526,8 +526,8 @@ static void of_eight_threads_at_one_operation_exactly_one_wins(void)
 }
 
 /*
- * Release is last: each thread gives its own hold back as soon as it is done, so any of them may be the
- * one that lets go, beside tries that have not returned.
+ * Release is last: each thread gives its own hold back as soon as it is done, so any of them may be the last, beside
+ * tries that have not returned.
  */
 
 struct party {
@@ -622,16 +622,16 @@ static void give_parties(const struct pawl_service_options *options)
 	free(party);
 }
 
-static void whoever_lets_go_last_releases_once(void)
+static void the_last_unhold_releases_once(void)
 {
 	for (size_t i = 0; i < COUNTOF(every_mode); i++)
 		give_parties(&every_mode[i]);
 }
 
 /*
- * No trigger is lost: one thread brings operations without a deadline, another one makes each ready and
- * checks once, at any moment. Others check the same keys all the time, and may do it for them. If a
- * trigger gets lost this waits for ever, and the test's time-out ends it.
+ * No trigger is lost: one thread submits operations without a deadline, another one makes each ready and checks once, at
+ * any time. Others check the same keys all the time, and may complete them first. If a trigger gets lost this waits for
+ * ever, and the test's time-out ends it.
  */
 
 struct pair {
@@ -716,8 +716,8 @@ static void no_trigger_is_lost(void)
 }
 
 /*
- * Kafka's: 100 operations, 20 threads, 20 attempts at each in random order. The last attempt makes it
- * completable and checks, while others may be trying it: it must not get lost.
+ * Kafka's test: 100 operations, 20 threads, 20 attempts at each in random order. The last attempt makes it completable
+ * and checks, while others may be trying it: no trigger may be lost.
  */
 
 #define OPERATIONS 100
@@ -846,7 +846,7 @@ int main(int argc, char **argv)
 	        TEST(check_complete_expire_and_cancel_race_on_the_same_operations),
 	        TEST(and_two_threads_stop_beside_them),
 	        TEST(of_eight_threads_at_one_operation_exactly_one_wins),
-	        TEST(whoever_lets_go_last_releases_once),
+	        TEST(the_last_unhold_releases_once),
 	        TEST(no_trigger_is_lost),
 	        TEST(of_100_operations_20_threads_and_20_attempts_none_is_lost),
 	        TEST(a_key_resolved_and_given_back_by_all_threads_keeps_its_operations),

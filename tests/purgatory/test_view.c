@@ -48,7 +48,7 @@ static uint64_t waiting_at(const struct viewer *viewer, unsigned index)
 	return at ? number_in(at, "waiting") : 0;
 }
 
-/* These keys are in different buckets: so the numbers are exact. */
+/* These keys are in different buckets, so the counts are exact. */
 IN_EVERY_ROOM(the_keys_with_most_waiting_are_shown_with_their_numbers)
 {
 	static struct request requests[MOST];
@@ -91,7 +91,7 @@ IN_EVERY_ROOM(the_keys_with_most_waiting_are_shown_with_their_numbers)
 	leave_room(room);
 }
 
-/* So many that the table grows, and a pass takes several snapshots. */
+/* So many that the table grows, and a scan takes several snapshots. */
 IN_EVERY_ROOM(a_busy_key_is_found_among_thousands)
 {
 	enum { OTHERS = 10000, BUSY = 700 };
@@ -157,7 +157,7 @@ static void *look_often(void *stop)
 	return NULL;
 }
 
-/* Operations on the stack, which are gone when stop has returned: whatever the view holds. */
+/* Operations on the stack, which are gone when stop has returned, even if the view had a hold. */
 static void a_purgatory_is_closed_while_it_is_looked_at(void)
 {
 	const struct pawl_service_options options = {.workers = 2, .shards = 2};
