@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MAX_MOVES 1000 /* of timers in one turn of the loop, so that input never waits for long */
+#define MAX_MOVES 1000 /* of timers in one pass of the loop, so that input never waits for long */
 
 struct connection {
 	int fd;
@@ -28,7 +28,7 @@ static uint64_t clock_ms(void)
 	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
-/* How long poll shall wait for the next timer; -1 is for ever. */
+/* How long poll should wait for the next timer; -1 is for ever. */
 static int ms_until(uint64_t next, uint64_t now)
 {
 	if (next == PAWL_NEVER)

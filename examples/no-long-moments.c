@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #define REQUESTS 100000
-#define AHEAD    64   /* moves ahead in a turn */
+#define AHEAD    64   /* moves ahead in a pass */
 #define MANY     1024 /* timers: it pays to wake up for opening ahead */
 
 struct request {
@@ -23,7 +23,7 @@ static void expire(struct request *request, uint64_t now)
 }
 
 /* One pass of the loop. Returns how many timers were moved in it. */
-static size_t turn(struct pawl_wheel *wheel, uint64_t now)
+static size_t pass(struct pawl_wheel *wheel, uint64_t now)
 {
 	struct pawl_timer *timer;
 	size_t moves = pawl_wheel_advance(wheel, now, 0);
@@ -52,7 +52,7 @@ static size_t run(struct pawl_wheel *wheel)
 
 		if (next > now)
 			now = next; /* here it would sleep, and look at its sockets */
-		moves = turn(wheel, now);
+		moves = pass(wheel, now);
 		most = moves > most ? moves : most;
 	}
 	return most;

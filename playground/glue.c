@@ -306,7 +306,7 @@ uint32_t glue_pop(void)
 	struct pawl_timer *timer = pawl_wheel_pop(page.wheel);
 
 	if (!timer)
-		return NOBODY;
+		return NO_TIMER;
 	note_moved(dot_from(timer));
 	leave(dot_from(timer));
 	page.numbers.popped++;

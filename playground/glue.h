@@ -18,7 +18,7 @@
 #define PAGE_API(name)
 #endif
 
-#define NOBODY UINT32_MAX /* not a timer */
+#define NO_TIMER UINT32_MAX
 
 /* What the page reads: words of 32 bits. */
 struct glue_place {
@@ -39,7 +39,7 @@ struct glue_numbers {
 	uint32_t pending;
 	uint32_t puts;     /* times that arm or touch put a timer into a slot or among the due */
 	uint32_t moves;    /* as advance counts them */
-	uint32_t openings; /* moments at which advance had something to open... */
+	uint32_t openings; /* times at which advance had something to open... */
 	uint32_t empty;    /* ...and moved nothing */
 	uint32_t popped;
 	uint32_t heap_count, heap_comparisons, heap_moves;
@@ -75,7 +75,7 @@ PAGE_API(step) uint32_t glue_step(uint64_t to, uint32_t max_moves);
 /* Find out where the timers are after one or more steps, and note those that moved. */
 PAGE_API(follow) void glue_follow(void);
 
-/* The next due timer, which is noted among the moved; or NOBODY. */
+/* The next due timer, which is noted among the moved; or NO_TIMER. */
 PAGE_API(pop) uint32_t glue_pop(void);
 
 /* Remove from the heap the timers that are due by the wheel's now. */

@@ -4,7 +4,7 @@
 const SWEEP = 450; // ms for the hands to follow a jump of the clock
 const RING_GROWTH = 140; // ms in which most of the way to another number of rings is done
 const SIDE_MIN = 60; // px
-const TRAILS_MAX = 8; // timers up to which each has its trail; among more, the one that is pointed at or chosen
+const TRAILS_MAX = 8; // up to so many timers each has its trail; among more, only the chosen one
 const INTO_THE_HUB = -0.12; // depth at which the trail of a due timer ends
 const MICRO = 1000n; // hands are drawn more finely than the wheel counts
 

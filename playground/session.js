@@ -12,7 +12,7 @@ const WORK_OF_AN_OPENING = 16; // besides its timers...
 const WORK_OF_TELLING = 60; // ...and more if it is told of and checked
 const TOLD_PER_OPENING = 6; // timers of which the log tells; the others are counted
 const DOTS_MAX = 2048; // timers that are drawn and told of one by one; beyond, slots are coloured by their number
-const FLOWS_MAX = 40; // of those beyond, how many are shown on their way in a frame
+const FLOWS_MAX = 40; // how many of the others are shown on their way in a frame
 const CHECKED_AT_ONCE = 10000; // timers up to which each operation is followed by a check; beyond, a worker does it
 
 const DEFAULTS = { tick: 1n, wheelSize: 20, chains: 1, capacity: DOTS_MAX, heap: false, ahead: false };

@@ -2,7 +2,7 @@
 // The wheel itself: libpawl's, behind the functions of glue.h. Times are BigInt.
 
 const NEVER = 2n ** 64n - 1n;
-const NOBODY = 0xffffffff;
+const NO_TIMER = 0xffffffff;
 const NUMBERS = [
 	"pending",
 	"puts",
@@ -81,7 +81,7 @@ class Wheel {
 
 	pop() {
 		const id = this.calls.pop() >>> 0;
-		return id === NOBODY ? null : id;
+		return id === NO_TIMER ? null : id;
 	}
 
 	expireHeap(max) {

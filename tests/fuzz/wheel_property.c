@@ -510,7 +510,7 @@ static void do_pops(struct run *run, unsigned count)
 		;
 }
 
-/* What a walk with `each` saw, and what it shall do. */
+/* What a walk with `each` has met, and what it is to do. */
 struct walk {
 	struct run *run;
 	size_t seen[TIMERS];

@@ -276,7 +276,7 @@ for (const [screen, viewport] of Object.entries(SCREENS))
 			{ viewport },
 		));
 
-test("who wants no motion is invited without", () =>
+test("a user who prefers no motion sees the examples without motion", () =>
 	withPage(
 		async (page) => {
 			const animation = await page.$eval("#handle", (handle) => getComputedStyle(handle).animationName);

@@ -266,7 +266,7 @@ test("a trail shows the way that a timer took, down to the hub, and back in time
 		assert.deepEqual(await ways(), [], "what is gone is forgotten when something is done");
 	}));
 
-test("a trail has the places between which a touch moved a timer; armed again, it begins anew", () =>
+test("a trail has the places between which a touch moved a timer; armed again, it begins again", () =>
 	withPage(async (page) => {
 		const ways = async () => (await trails(page)).map(({ places }) => places);
 		const press = async (delay) => {

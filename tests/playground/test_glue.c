@@ -63,7 +63,7 @@ static void expect_truth(uint32_t wheel_size)
 
 static void pop_all(void)
 {
-	while (glue_pop() != NOBODY)
+	while (glue_pop() != NO_TIMER)
 		;
 }
 

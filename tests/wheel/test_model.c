@@ -14,7 +14,7 @@
 
 static size_t random_input(uint64_t seed, uint8_t *data)
 {
-	/* Seeds that stand side by side shall not give streams that do. */
+	/* Neighbouring seeds must not give neighbouring streams. */
 	struct random random = {random_next(&(struct random){seed})};
 	size_t size = (size_t)random_below(&random, random_below(&random, 4) ? 300 : INPUT_MAX);
 
