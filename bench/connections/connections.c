@@ -15,7 +15,7 @@
 
 enum {
 	MESSAGE = 16, /* bytes */
-	BATCH = 100,  /* messages that are sent before the loop is let run */
+	BATCH = 100,  /* messages that are sent before the loop runs */
 	TIMEOUT_MS = 60000,
 	SPARE_DESCRIPTORS = 100,
 
@@ -151,7 +151,7 @@ bool verify_loop(const struct loop_peer *peer, uint64_t seed)
 	connections_open(&connections, VERIFIED_CONNECTIONS);
 	connections.timeout_ms = VERIFIED_TIMEOUT_MS;
 	self = open_loop(peer, &connections);
-	alarm(PATIENCE_S); /* a time-out that never comes would be waited for */
+	alarm(PATIENCE_S); /* ends the program if a time-out never comes */
 	for (uint32_t batch = 0; batch < VERIFIED_BATCHES && !connections.wrong; batch++) {
 		send_batch(&connections, 1 + random_below32(&random, 4), &random);
 		run_loop(peer, self, &connections);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * connections.h: the user's view: n idle connections, each with a time-out that every message refreshes.
+ * connections.h: n idle connections, each with a time-out that every message refreshes.
  *
- * A connection is one end of a socket pair; the harness writes messages to the other end. A peer is a
- * loop: it waits for readable connections and for time-outs, has the message read, and pushes the time-out
- * back by the library's own means. Its adapter is one file with one table, as in peer.h. Reading and
- * counting are the harness's and the same for all, so what differs is the loop and its timers.
+ * A connection is one end of a socket pair; the harness writes messages to the other end. A peer is a loop: it waits for
+ * readable connections and time-outs, calls connection_read() for a message, and refreshes the time-out by the library's
+ * own function. Its adapter is one file with one table, as in peers/peer.h. The harness does the reading and counting,
+ * the same for all, so only the loop and its timers differ.
  */
 #ifndef PAWL_BENCH_CONNECTIONS_H
 #define PAWL_BENCH_CONNECTIONS_H
@@ -16,22 +16,22 @@
 
 struct peer;
 
-/* What the harness and the loop have in common. */
+/* Shared by the harness and the loop. */
 struct connections {
 	uint32_t count;
 	uint64_t timeout_ms;
 	int *fds;    /* the ends to read from */
-	bool *armed; /* whether the time-out of each is running; both call-backs below keep it */
+	bool *armed; /* whether the time-out of each is running; the two functions below maintain it */
 
-	bool done; /* what is waited for has happened: leave the loop */
+	bool done; /* leave the loop */
 
 	/* The harness's own. */
 	int *far_ends;
 	uint64_t received, wanted; /* messages */
 	uint64_t *last_ns;         /* began_ns when each was last read from */
 	uint32_t armed_count;      /* time-outs that are running */
-	uint64_t began_ns;  /* when the loop was last let run: a loop reads its clock once a pass */
-	bool until_expired; /* wait for the last of them */
+	uint64_t began_ns;      /* when the loop was last run: a loop reads its clock once a pass */
+	bool until_expired;     /* done when all time-outs have ended */
 	uint64_t resolution_ns; /* of the loop's clock */
 	const char *wrong;      /* the first thing; NULL if there is none */
 };
@@ -45,10 +45,11 @@ void connection_expired(struct connections *connections, uint32_t i);
 struct loop_peer {
 	const char *name;
 	const char *about;
-	uint64_t resolution_ns; /* by how much time-outs may be early, its clock being coarse */
+	uint64_t
+	        resolution_ns; /* time-outs may be early by this much, because its clock is coarse */
 	const struct peer
-	        *timers; /* of a loop that takes them from a peer of the wheel's benchmark */
-	bool untimed;    /* has no time-outs at all, and is not verified */
+	        *timers; /* the timers of a loop of our own: a peer of the wheel's benchmark */
+	bool untimed;    /* it has no time-outs and is not verified */
 	bool common;     /* of libevent */
 
 	/* A loop that has no connections yet; NULL if it fails. */
@@ -68,11 +69,11 @@ extern const size_t loop_peer_count;
 /* Each time-out ends once after the last message, and not early. Says what went wrong on stderr. */
 bool verify_loop(const struct loop_peer *peer, uint64_t seed);
 
-/* Socket pairs for loops to watch, one loop after the other. Exits if there are not enough descriptors. */
+/* The socket pairs, for one loop after the other. Exits if there are not enough descriptors. */
 void connections_open(struct connections *connections, uint32_t count);
 void connections_close(struct connections *connections);
 
-/* CPU time of the loop in ns a message, with so many messages to connections at random. */
+/* CPU time of the loop in ns a message, for so many messages to random connections. */
 double message_cost(const struct loop_peer *peer, struct connections *connections,
                     uint64_t messages, uint64_t seed);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A loop of our own, as pawl's users would write it: epoll, one reading of the clock a pass, and timers. */
+/* A loop of our own, as a user of pawl would write it: epoll, timers, and the clock is read once a pass. */
 #define _GNU_SOURCE
 #include "../peers/peer.h"
 #include "../support/machine.h"
@@ -127,7 +127,7 @@ static void run(void *self)
 
 extern const struct peer peer_pawl_1, peer_heap_4, peer_null;
 
-/* A millisecond is cut off when the time is read, as in libuv. */
+/* The time is rounded down to a millisecond, as in libuv. */
 #define EPOLL_LOOP \
 	.resolution_ns = 1000000, .open = open_loop, .add = add, .run = run, .close = close_loop
 

@@ -29,7 +29,7 @@ static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 	struct connection *connection = timer->data;
 
 	(void)events;
-	ev_timer_stop(loop, timer); /* it repeats, as ev_timer_again wants it */
+	ev_timer_stop(loop, timer); /* ev_timer_again makes it repeat */
 	connection_expired(self->connections, connection->number);
 	leave_if_done(self);
 }

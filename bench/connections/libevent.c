@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* libevent: one event for both, whose time-out the library itself pushes back whenever it is readable. */
+/* libevent: one event for both; the library itself restarts its time-out whenever the connection is readable. */
 #define _GNU_SOURCE
 #include "connections.h"
 
@@ -21,7 +21,7 @@ struct self {
 	struct connection connection[];
 };
 
-/* From now on without a time-out: it would begin anew by itself. */
+/* From now on without a time-out, because libevent would restart it. */
 static void expire(struct connection *connection)
 {
 	event_del(&connection->event);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The loops that are measured; the first one is what the others are compared with. */
+/* The loops that are measured. The others are compared with the first one. */
 #include "connections.h"
 
 extern const struct loop_peer loop_epoll_none, loop_epoll_pawl, loop_epoll_heap;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pawl-bench-connections: idle connections whose time-outs are refreshed at each message, through real
- * loops and real sockets: the CPU time that a message takes.
+ * pawl-bench-connections: idle connections whose time-outs are refreshed at each message, with real loops and sockets;
+ * the CPU time of a message.
  */
 #define _GNU_SOURCE
 #include "../support/arguments.h"
@@ -53,7 +53,7 @@ static void help(void *settings)
 	exit(0);
 }
 
-static void take_sizes(void *settings, const char *option, char *value)
+static void set_sizes(void *settings, const char *option, char *value)
 {
 	uint32_t most = most_connections();
 
@@ -73,9 +73,9 @@ static void default_sizes(struct numbers *sizes)
 static void parse(struct settings *settings, int argc, char **argv)
 {
 	static const struct argument known[] = {
-	        {"--quick", set_quick, NULL},       {"--n", NULL, take_sizes},
-	        {"--reps", NULL, take_repetitions}, {"--csv", NULL, take_csv},
-	        {"--verify", set_verify, NULL},     {"--help", help, NULL},
+	        {"--quick", set_quick, NULL},      {"--n", NULL, set_sizes},
+	        {"--reps", NULL, set_repetitions}, {"--csv", NULL, set_csv},
+	        {"--verify", set_verify, NULL},    {"--help", help, NULL},
 	};
 
 	arguments_parse(known, sizeof(known) / sizeof(known[0]), settings, argc, argv);
@@ -159,7 +159,7 @@ int main(int argc, char **argv)
 	struct settings settings = {0};
 
 	parse(&settings, argc, argv);
-	machine_settle();
+	machine_prepare();
 	machine_describe();
 	verify_loops();
 	if (settings.common.only_verify)

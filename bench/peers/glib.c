@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * GLib's main loop: a source each timer, made when it is armed and destroyed when it is cancelled, as
- * g_timeout_add and g_source_remove do. It has no order among sources: each pass of the loop looks at all.
+ * GLib's main loop: a source for each timer, made when it is armed and destroyed when it is cancelled, as
+ * g_timeout_add and g_source_remove do. Sources have no order: each pass of the loop looks at all.
  */
 #include "peer.h"
 
@@ -25,7 +25,7 @@ struct timer {
 	struct source *source; /* NULL: idle */
 };
 
-/* There is none, but a pass of its loop, which looks at them all, takes 8 ms by then. */
+/* GLib has no limit, but with so many a pass of its loop takes 8 ms. */
 static size_t limit(void)
 {
 	return 100000;
@@ -44,7 +44,7 @@ static void *open_context(const struct peer *peer, size_t capacity)
 	return self;
 }
 
-/* The context takes its sources with it. */
+/* This destroys its sources too. */
 static void close_context(void *self)
 {
 	struct self *opened = self;

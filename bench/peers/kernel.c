@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kernel, in two ways: a timerfd each timer, all of them watched by one epoll; and a POSIX timer each,
- * which sends a signal that is waited for. The kernel's timers are made at open, and one of the harness's
- * takes one of them when it is first armed: making them is not measured.
+ * The kernel, in two ways: a timerfd for each timer, all in one epoll; and a POSIX timer for each, which sends a signal
+ * that is waited for. The kernel's timers are made at open, so that making them is not measured. A timer of the harness
+ * gets one of them when it is first armed.
  */
 #define _GNU_SOURCE
 #include "../support/machine.h"
@@ -32,7 +32,7 @@ struct self {
 	const struct way *way;
 	int epoll; /* of timerfds */
 	uint64_t opened_ns;
-	size_t count, taken; /* of the kernel's */
+	size_t count, used; /* of the kernel's */
 	struct kernel_timer timers[];
 };
 
@@ -77,11 +77,11 @@ static void *open_all(const struct peer *peer, size_t capacity)
 	return self;
 }
 
-/* The kernel's timer of this one, which is to be set to the deadline. */
+/* The kernel's timer of this one, with the deadline to which to set it. */
 static struct kernel_timer *kernel_timer(struct self *self, struct timer *timer, uint64_t deadline)
 {
 	if (!timer->kernel) {
-		timer->kernel = &self->timers[self->taken++];
+		timer->kernel = &self->timers[self->used++];
 		timer->kernel->timer = timer;
 	}
 	timer->kernel->deadline_ns = self->opened_ns + deadline * 1000000;
@@ -189,7 +189,7 @@ static void cancel_posix(void *self, void *timer)
 	timer_settime(kernel->id, 0, &never, NULL);
 }
 
-/* Before Linux 6.13 a signal that was on its way arrives though its timer was set anew meanwhile. */
+/* Before Linux 6.13 a signal may arrive although its timer has been set to another time since. */
 static void handle(struct kernel_timer *kernel, peer_fired_fn *fired, void *arg)
 {
 	if (kernel->deadline_ns > clock_ns())

@@ -44,7 +44,7 @@ static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 	struct self *self = ev_userdata(loop);
 
 	(void)events;
-	ev_timer_stop(loop, timer); /* it repeats, as ev_timer_again wants it */
+	ev_timer_stop(loop, timer); /* ev_timer_again makes it repeat */
 	self->fired(timer, self->arg);
 }
 
@@ -71,7 +71,7 @@ static void cancel(void *self, void *timer)
 	ev_timer_stop(opened->loop, timer);
 }
 
-/* What its manual has for idle time-outs: the time to repeat after, and ev_timer_again. */
+/* As its manual recommends for idle time-outs: set `repeat` and call ev_timer_again. */
 static void refresh(void *self, void *timer, uint64_t deadline)
 {
 	struct self *opened = self;

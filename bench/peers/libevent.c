@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libevent: a binary heap of pointers; and, for time-outs that all have the same length, a queue of them
- * ("common time-outs"). It is measured from within its loop, where it need not read the clock for each
- * event that is added.
+ * libevent: a binary heap of pointers; and a queue for time-outs of the same length ("common time-outs"). It is measured
+ * from within its loop, where it does not read the clock for each event that is added.
  */
 #define _GNU_SOURCE
 #include "../support/machine.h"
@@ -150,7 +149,7 @@ const struct peer peer_libevent = {
         .about = "libevent: event_add, event_del; a binary heap of pointers",
         LIBEVENT_PEER,
         .arm = arm,
-        .refresh = arm, /* it moves what is pending */
+        .refresh = arm, /* it moves a pending event */
 };
 
 const struct peer peer_libevent_common = {

@@ -54,7 +54,7 @@ static void on_timer(uv_timer_t *timer)
 	self->fired(timer, self->arg);
 }
 
-/* A timer of zeroes is one that the loop has not seen yet. */
+/* A timer of zeroes is not initialized yet. */
 static void arm(void *self, void *timer, uint64_t deadline)
 {
 	struct self *opened = self;
@@ -90,6 +90,6 @@ const struct peer peer_libuv = {
         .close = close_loop,
         .arm = arm,
         .cancel = cancel,
-        .refresh = arm, /* it stops what is active */
+        .refresh = arm, /* it stops an active timer */
         .pass = pass,
 };

@@ -58,14 +58,14 @@ static size_t entries(void *self)
 }
 
 /*
- * With ten million timers the seven million steps of churn bring no sweep, which takes as many dead; and
- * without dead ones it expires as any binary heap.
+ * With ten million timers the seven million steps of churn cause no sweep, and without dead entries it expires like any
+ * binary heap. So nothing is measured there in which time passes.
  */
 const struct peer peer_marked = {
         .name = "marked-heap",
         .about = "a binary heap whose cancel only marks, and a sweeper: Kafka's old design",
         .timer_size = sizeof(struct marked_timer),
-        .cascades = true, /* the dead pile up as time passes: churn runs its whole length */
+        .cascades = true, /* dead entries pile up as time passes, so churn runs its whole length */
         .most_in_time = 5000000,
         .open = open_heap,
         .close = close_heap,

@@ -8,7 +8,7 @@
 
 enum { FIRST_CAPACITY = 1024 };
 
-/* Below so many it is not worth a sweep: Kafka's default. */
+/* With fewer marked entries there is no sweep: Kafka's default. */
 enum { LEAST_MARKED = 1000 };
 
 static bool dead(const struct marked_entry *entry)
@@ -46,7 +46,7 @@ static void sift_down(struct marked_heap *heap, size_t hole, struct marked_entry
 	entries[hole] = entry;
 }
 
-static struct marked_entry take_first(struct marked_heap *heap)
+static struct marked_entry remove_first(struct marked_heap *heap)
 {
 	struct marked_entry first = heap->entries[0];
 
@@ -56,7 +56,7 @@ static struct marked_entry take_first(struct marked_heap *heap)
 	return first;
 }
 
-/* Look at every entry, keep those that live, and make a heap of them. */
+/* Keep the entries that are not dead, and make a heap of them. */
 static void sweep(struct marked_heap *heap)
 {
 	size_t kept = 0;
@@ -74,7 +74,7 @@ static void sweep(struct marked_heap *heap)
 static void drop_dead(struct marked_heap *heap)
 {
 	while (heap->count > 0 && dead(&heap->entries[0])) {
-		take_first(heap);
+		remove_first(heap);
 		heap->marked--;
 	}
 }
@@ -129,7 +129,7 @@ struct marked_timer *marked_heap_pop(struct marked_heap *heap)
 	drop_dead(heap);
 	if (heap->count == 0 || heap->entries[0].deadline > heap->now)
 		return NULL;
-	timer = take_first(heap).timer;
+	timer = remove_first(heap).timer;
 	timer->arming = 0;
 	return timer;
 }

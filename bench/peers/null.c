@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Nothing at all, reached like every peer: what the harness itself costs. */
+/* Does nothing, and is called like every peer: the cost of the harness. */
 #include "peer.h"
 
 static void *open_null(const struct peer *peer, size_t capacity)

@@ -5,7 +5,7 @@
 
 enum { SLOT_BITS = 6, SLOT_MASK = PLAIN_SLOTS - 1 };
 
-/* The number, since time began, of the slot of this level that holds the moment. */
+/* The number, counted from time 0, of this level's slot that contains the time. */
 static uint64_t slot_number(uint64_t time, unsigned level)
 {
 	return time >> (level * SLOT_BITS);
@@ -65,7 +65,7 @@ static void place(struct plain_wheel *wheel, struct plain_timer *timer)
 	wheel->occupied[level] |= slot_bit(slot_number(deadline, level));
 }
 
-/* A list that has become empty is a slot, whose bit is to be cleared, or the due list. */
+/* A list that has become empty is a slot, and its bit must be cleared; or it is the due list. */
 static void list_emptied(struct plain_wheel *wheel, const struct plain_node *list)
 {
 	if (list == &wheel->due)
@@ -105,9 +105,9 @@ void plain_wheel_cancel(struct plain_wheel *wheel, struct plain_timer *timer)
 }
 
 /*
- * When the first occupied slot opens that does so by `limit`; UINT64_MAX if none does. A level's slots
- * open at multiples of their width, and a level above can only open where this one begins a turn: so
- * once that is beyond the limit, or beyond what was found, there is no need to look further up.
+ * When the first occupied slot opens, if that is by `limit`; else UINT64_MAX. A level's slots open at multiples of their
+ * width, and a slot of the level above opens only where this level begins a turn. If that is after the limit, or after
+ * the time found so far, the levels above need not be looked at.
  */
 static uint64_t first_opening(const struct plain_wheel *wheel, uint64_t limit)
 {
@@ -147,7 +147,7 @@ static void open_slot(struct plain_wheel *wheel, unsigned level, uint64_t number
 	}
 }
 
-/* Open, on every level of which a slot begins now, that slot. */
+/* On every level, open the slot that begins now, if there is one. */
 static void open_now(struct plain_wheel *wheel)
 {
 	for (unsigned level = 0; level < PLAIN_LEVELS; level++) {

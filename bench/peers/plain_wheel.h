@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * plain_wheel.h: the hierarchical timing wheel as one would write it straight away, and the yardstick
- * for everything else here.
+ * plain_wheel.h: a simple hierarchical timing wheel. The other peers are compared with it.
  *
- * 64 slots a level, so that a level's occupancy is one word; a doubly linked list a slot; timers are
- * placed by Kafka's sliding window. Advancing goes from one occupied slot to the next, not from tick
- * to tick. An opened slot is walked from its head, one timer after the other, and each is moved down
- * or becomes due.
+ * A level has 64 slots, so its occupancy is one word. A slot is a doubly linked list. Timers are placed by Kafka's
+ * sliding window. Advancing goes from one occupied slot to the next, not from tick to tick. An opened slot is walked
+ * from its head, and each timer is moved down or becomes due.
  *
  * Time starts at 0 and a deadline is at most 2^64-2.
  */
@@ -39,18 +37,18 @@ struct plain_wheel {
 
 void plain_wheel_init(struct plain_wheel *wheel);
 
-/* Arm, or move if it is armed already. What is not after now is due at once. */
+/* Arm it; an armed timer gets the new deadline. If the deadline is not after now, it is due at once. */
 void plain_wheel_arm(struct plain_wheel *wheel, struct plain_timer *timer, uint64_t deadline);
 
-/* Take off a timer that is armed, waiting or due; nothing happens to one that is idle. */
+/* Remove a timer, waiting or due. An idle timer stays as it is. */
 void plain_wheel_cancel(struct plain_wheel *wheel, struct plain_timer *timer);
 
 bool plain_wheel_advance(struct plain_wheel *wheel, uint64_t now);
 
-/* The next due timer, now idle, or NULL. */
+/* The next due timer, which is idle from now on; or NULL. */
 struct plain_timer *plain_wheel_pop(struct plain_wheel *wheel);
 
-/* When the first occupied slot opens; now if something is due; UINT64_MAX if the wheel is empty. */
+/* When the first occupied slot opens; now if a timer is due; UINT64_MAX if the wheel is empty. */
 uint64_t plain_wheel_next(const struct plain_wheel *wheel);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pawl-bench-purgatory: Kafka's own workloads for a purgatory, beside what Kafka itself reaches with them.
+ * pawl-bench-purgatory: Kafka's own workloads for a purgatory, and Kafka's figures beside.
  *
- * Kafka's numbers stand here as constants. They were given together with the task of reaching them, as measured with
- * Kafka's own code on a machine with two Zen 4 CPUs and 32 MiB of L3; its version, the JVM and the flags are not
- * recorded, and Kafka was not run beside this. Ratios to them are for orientation and prove nothing.
+ * Kafka's figures are constants here. They were given with the task of reaching them, as measured with Kafka's own code
+ * on a machine with two Zen 4 CPUs and 32 MiB of L3. Its version, the JVM and the flags are not recorded, and Kafka was
+ * not run beside this. Ratios to them are for orientation and prove nothing.
  *
- * There is nothing to verify before: each run fails by itself if an operation is lost, or completed too soon.
+ * There is no verification before: each run fails if an operation is lost, or completed too soon.
  */
 #define _GNU_SOURCE
 #include "../support/arguments.h"
@@ -28,7 +28,7 @@ enum {
 	PACED_MS = 1000,
 	PACED_MS_QUICK = 300,
 	HALVINGS = 4,     /* of a factor of two: to 4 % */
-	SEARCH = 30,      /* a search of a rate takes as long as so many unpaced runs */
+	SEARCH = 30,      /* the search for a rate takes as long as this many unpaced runs */
 	LABEL_WIDTH = 48, /* of a workload in the report */
 };
 
@@ -54,7 +54,7 @@ static void report(const char *workload, uint32_t n, const char *peer, const cha
 	report_figure(&key, figure);
 }
 
-/* A constant, or what was measured but once. */
+/* A constant, or a single measurement. */
 static struct figure single(double value)
 {
 	return (struct figure){value, value, value, 1};
@@ -105,7 +105,7 @@ static double run_cell(const struct settings *settings, const struct cell *cell,
 	return unpaced_rate(&unpaced) / 1e3;
 }
 
-/* The first repetition of all of them, then the second: whatever else happens hits all of them alike. */
+/* The first repetition of all, then the second of all, so that other work on the machine affects all alike. */
 static void sample_unpaced(const struct settings *settings)
 {
 	uint32_t repetitions = unpaced_repetitions(settings);
@@ -179,14 +179,14 @@ static void measure_unpaced(const struct settings *settings)
 	fflush(stdout);
 }
 
-/* What the repetitions of a pace found, with keys given in one way. */
+/* The results of the repetitions of a pace, with keys given in one way. */
 struct found {
 	double rate[MAX_REPETITIONS]; /* thousands a second */
 	double cpu_us[MAX_REPETITIONS], cpu_100k_us[MAX_REPETITIONS];
 	double timed_out[MAX_REPETITIONS]; /* per cent */
 };
 
-/* Times to complete and a time-out, and what is found out about them. */
+/* A time-out and the times to complete, and the results. */
 struct pace {
 	uint32_t timeout_ms, p75_ms, p50_ms;
 	double kafka;   /* thousands a second */
@@ -200,7 +200,7 @@ static struct pace paces[] = {
         {.timeout_ms = 30000, .p75_ms = 200, .p50_ms = 100, .kafka = 385, .ways = 1},
 };
 
-/* With --quick only the first: requests that take a fifth of a second to complete need a longer run. */
+/* With --quick only the first pace: requests that complete after a fifth of a second need a longer run. */
 static size_t pace_count(const struct settings *settings)
 {
 	return settings->common.quick ? 1 : sizeof(paces) / sizeof(paces[0]);
@@ -231,7 +231,7 @@ static struct paced_result run_pace(const struct settings *settings, const struc
 	return paced_run(&paced);
 }
 
-/* At the second attempt too, lest a hiccup of the machine passes for the limit. */
+/* Twice, so that one delay by other work does not count as the limit. */
 static bool is_held(const struct settings *settings, const struct pace *pace, double rate)
 {
 	return run_pace(settings, pace, RESOLVED, rate, false).held >= HELD ||
@@ -262,7 +262,7 @@ static double searches(const struct settings *settings)
 	return count;
 }
 
-/* What a request costs, without what the benchmark itself takes at this rate: waking up, most of all. */
+/* The cost of a request, without that of the benchmark itself at this rate, which is mostly waking up. */
 static double cpu_us(const struct settings *settings, const struct pace *pace, double rate,
                      const struct paced_result *result)
 {
@@ -378,7 +378,7 @@ static void help(void *settings)
 	exit(0);
 }
 
-static void take_parts(void *settings, const char *option, char *value)
+static void set_parts(void *settings, const char *option, char *value)
 {
 	parse_names(&((struct settings *)settings)->parts, option, value, part_name);
 }
@@ -386,8 +386,8 @@ static void take_parts(void *settings, const char *option, char *value)
 int main(int argc, char **argv)
 {
 	static const struct argument known[] = {
-	        {"--quick", set_quick, NULL}, {"--reps", NULL, take_repetitions},
-	        {"--only", NULL, take_parts}, {"--csv", NULL, take_csv},
+	        {"--quick", set_quick, NULL}, {"--reps", NULL, set_repetitions},
+	        {"--only", NULL, set_parts},  {"--csv", NULL, set_csv},
 	        {"--help", help, NULL},
 	};
 	struct settings settings = {0};

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kafka's own workload for a purgatory: requests come as a Poisson process, all under the same three keys, and
- * each is completed directly after a time that is log-normal, if its time-out has not been faster.
+ * Kafka's own workload for a purgatory, TestPurgatoryPerformance: requests are a Poisson process, all under the same
+ * three keys. Each is completed after a log-normal time, unless its time-out is earlier. It is completed directly, by
+ * pawl_op_complete: no key is checked. The unpaced workload checks keys.
  *
- * Directly means by pawl_op_complete, as in Kafka's TestPurgatoryPerformance, whose workload this is: no key is
- * checked here, that is what the unpaced workload is for.
- *
- * One thread makes the requests and completes them (Kafka has a second one and a DelayQueue for that). It wakes every
- * millisecond and does what has become due, so that it sleeps in between and the CPU time of the process says what a
- * request costs.
+ * One thread makes the requests and completes them; Kafka has a second thread and a DelayQueue for that. The thread
+ * wakes every millisecond and does what is due. It sleeps in between, so the CPU time of the process is that of the
+ * requests.
  */
 #define _GNU_SOURCE
 #include "../../support/random.h"
@@ -62,7 +60,7 @@ static void on_expire(struct pawl_op *op)
 	((struct request *)op)->expired = true;
 }
 
-static void take_back(struct request *request)
+static void reclaim(struct request *request)
 {
 	bench.completed += !request->expired;
 	bench.timed_out += request->expired;
@@ -78,23 +76,23 @@ static void return_request(struct request *request)
 		;
 }
 
-/* On the benchmark's thread, unless a deadline was running when that let go. */
+/* On the benchmark's thread, unless a deadline was running when that thread released it. */
 static void release(struct pawl_op *op)
 {
 	if (on_bench_thread)
-		take_back((struct request *)op);
+		reclaim((struct request *)op);
 	else
 		return_request((struct request *)op);
 }
 
 /* When the service's threads have ended. */
-static void take_back_returned(void)
+static void reclaim_returned(void)
 {
 	struct request *request = bench.returned, *next;
 
 	for (; request; request = next) {
 		next = request->next_free;
-		take_back(request);
+		reclaim(request);
 	}
 }
 
@@ -188,7 +186,7 @@ static double cpu_ns(void)
 	       (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e3;
 }
 
-/* Make the requests of `ms`, as they come due. Returns the share of the rate that was made. */
+/* Make the requests of `ms` as they become due. Returns the share of the rate that was reached. */
 static double make_requests(void)
 {
 	uint64_t wanted = (uint64_t)(bench.paced->rate * bench.paced->ms / 1000);
@@ -226,20 +224,20 @@ static void open_bench(void)
 	add_requests();
 }
 
-/* What is left completes now: nothing may have been lost. */
+/* Complete the rest: none may be lost. */
 static void close_bench(void)
 {
 	complete_due(PAWL_NEVER);
 	pawl_purgatory_close(bench.purgatory);
 	pawl_service_close(bench.service, NULL);
-	take_back_returned();
+	reclaim_returned();
 	if (bench.completed + bench.timed_out != bench.made)
 		fail("%llu requests were made, but %llu released", (unsigned long long)bench.made,
 		     (unsigned long long)(bench.completed + bench.timed_out));
 	free(bench.wheel);
 }
 
-/* The pool stays for the next run: it is the benchmark's own memory. */
+/* The pool is the benchmark's own memory and stays for the next run. */
 struct paced_result paced_run(const struct paced *paced)
 {
 	struct paced_result result;

@@ -81,7 +81,7 @@ static void complete(struct worker *worker, struct operation *operation)
 	__atomic_store_n(&operation->ready, true, __ATOMIC_RELEASE);
 	pawl_purgatory_check(worker->bench->purgatory, operation->first);
 	while (!__atomic_load_n(&operation->released, __ATOMIC_ACQUIRE))
-		sched_yield(); /* the other thread is at it */
+		sched_yield(); /* the other thread is trying it */
 }
 
 static void step(struct worker *worker)

@@ -17,17 +17,17 @@ struct unpaced {
 /* Operations a second, of all threads. */
 double unpaced_rate(const struct unpaced *unpaced);
 
-/* Requests as a Poisson process; how long each takes to complete is log-normal. */
+/* Requests are a Poisson process; the time until each completes is log-normal. */
 struct paced {
 	uint32_t timeout_ms, p75_ms, p50_ms;
 	double rate;   /* requests a second */
 	uint32_t ms;   /* how long requests are made */
 	bool resolved; /* else keys are given as bytes */
-	bool idle;     /* all but the purgatory: what the benchmark itself costs */
+	bool idle;     /* all except the purgatory: the cost of the benchmark itself */
 };
 
 struct paced_result {
-	double held;                   /* the share of the rate that was made */
+	double held;                   /* the share of the rate that was reached */
 	double cpu_ns;                 /* CPU of the whole process for each request */
 	uint64_t completed, timed_out; /* they add up to the requests made */
 };

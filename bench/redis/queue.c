@@ -4,16 +4,16 @@
  *
  *	pawl-bench-queue [TASKS]                                two million if not given
  *
- * Each scenario puts that many tasks, and then lets happen what a queue may dread: that nobody touches it for hours,
- * that all of it is due at once, that the clock is set. After it every command has its turn, each measured alone, by
- * the processor time of the thread: what others do on the machine does not count. What is reported is the longest one,
- * in microseconds, and the most tasks that one call moved from a cell to finer ones. Those that take long beside the
- * others have their turn in one round of fifty: `from` is PAWL.LEN of a minute, `range` PAWL.RANGE of a hundred tasks of
- * any state, `mput` PAWL.MPUT of a hundred tasks, and `sweep` PAWL.SWEEP of a minute's tasks in a hundred buckets. At the
- * end it says whether the longest call of all is within the goal for a command, 2 ms.
+ * Each scenario puts that many tasks. Then comes the worst case: there is no command for hours, all tasks are due at
+ * once, or the clock is set. Then every kind of command is called many times, and each call is measured by the CPU time
+ * of the thread, so that other work on the machine does not count. The output has, for each kind, the longest call in
+ * microseconds, and the most tasks that one call moved from a cell to finer ones. Four kinds take longer than the others
+ * and are called in one round of fifty: `from` is PAWL.LEN of a minute, `range` PAWL.RANGE of a hundred tasks of any
+ * state, `mput` PAWL.MPUT of a hundred tasks, and `sweep` PAWL.SWEEP of a minute's tasks in a hundred buckets. The last
+ * line says whether the longest call of all is within the goal for a command, 2 ms.
  *
- * `make bench-redis` starts it with jemalloc, the servers' allocator, where that is installed. That of the C library
- * sorts thousands of freed tasks in one call now and then, which takes milliseconds.
+ * `make bench-redis` runs it with jemalloc, the servers' allocator, if that is installed. The C library's malloc
+ * sometimes sorts thousands of freed tasks in one call, which takes milliseconds.
  */
 #define _GNU_SOURCE
 #include <stdio.h>

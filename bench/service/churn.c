@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads that arm and cancel, each with tasks of its own. */
+/* Threads that arm and cancel tasks; each thread has its own tasks. */
 #define _GNU_SOURCE
 #include "../../support/random.h"
 #include "workloads.h"
@@ -8,7 +8,8 @@
 
 enum {
 	STEPS_PER_LOOK = 64, /* at whether it is time to stop */
-	ALONE_OBJECTS = 64,  /* that a thread takes in turn while nothing else is pending */
+	ALONE_OBJECTS =
+	        64, /* that a thread arms one after the other while nothing else is pending */
 	ALONE_DELAY_S = 30,
 	CROWDED_MIN_MS = 1000, /* random delays, ms */
 	CROWDED_MAX_MS = 60000,
@@ -21,7 +22,7 @@ struct churner {
 	uint32_t count;
 	struct random random;
 	bool crowded;
-	uint64_t steps, ns; /* what it has done, and in which time */
+	uint64_t steps, ns; /* pairs, and the time that they took */
 
 	pthread_t thread;
 	pthread_barrier_t *ready;
@@ -99,7 +100,7 @@ double churn_run(const struct service_peer *peer, struct object *objects, const 
 	pthread_barrier_t ready;
 	void *service = open_service(peer, &(struct service_setup){.capacity = OBJECTS});
 
-	expect_runs(UINT64_MAX); /* some may fall due meanwhile; nobody waits for them */
+	expect_runs(UINT64_MAX); /* some may become due meanwhile; they are not waited for */
 	pthread_barrier_init(&ready, NULL, churn->threads + 1);
 	for (unsigned i = 0; i < churn->threads; i++) {
 		churners[i] = (struct churner){

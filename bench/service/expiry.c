@@ -11,7 +11,7 @@
 enum {
 	PATIENCE_S = 60,
 	BACKLOG_SPAN_NS = 1000000000,
-	LIVE_LEAD_S = 2, /* for arming them all before the first is due */
+	LIVE_LEAD_S = 2, /* enough to arm all of them before the first is due */
 	RATE_LEAD_NS = 10000000,
 	RATE_SPAN_NS = 100000000,
 };
@@ -91,7 +91,7 @@ static int compare_samples(const void *a, const void *b)
 const uint32_t quantiles[QUANTILES] = {0,    1000, 2500, 5000, 7500, 9000, 9500,
                                        9900, 9950, 9990, 9995, 9999, 10000};
 
-/* The sample that this share of them does not exceed. */
+/* The smallest sample that at least this share of the samples does not exceed. */
 static int64_t quantile(const int64_t *sorted, size_t count, size_t share)
 {
 	size_t rank = (count * share + 9999) / 10000;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a live view costs the program that is looked at: nobody can look, nobody does, and a viewer asks once a second. */
+/* The cost of a live view: without a socket, with a socket and no viewer, and with a viewer that asks once a second. */
 #define _GNU_SOURCE
 #include "../../support/random.h"
 #include "workloads.h"
@@ -18,7 +18,7 @@
 
 enum { LEAD_NS = 10000000, SPAN_NS = 100000000 };
 
-/* The viewer is a process of its own, so that what it takes is not counted. It ends when the service does. */
+/* The viewer is a process of its own, so that its CPU time is not counted. It ends when the service does. */
 static void view(const char *path)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};

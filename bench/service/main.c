@@ -2,9 +2,9 @@
 /*
  * pawl-bench-service: pawl's service beside the obvious one, a heap under a mutex.
  *
- * Every service is verified before any is timed. Then, for each row, the first repetition of every
- * service is run, then the second, and so on: whatever else the machine does hits all of them alike. The
- * tables show medians; of lateness, the least and the greatest of all repetitions.
+ * All services are verified before the first is timed. Then, for each row, the first repetition of every service is
+ * run, then the second of every service, and so on, so that other work on the machine affects all alike. The tables show
+ * medians; for lateness also the least and the greatest of all repetitions.
  */
 #define _GNU_SOURCE
 #include "../support/report.h"
@@ -22,7 +22,7 @@ static const uint64_t SEED = 20240229;
 enum {
 	REPETITIONS = 5,
 	REPETITIONS_QUICK = 3,
-	REPETITIONS_QUICK_LONG = 1, /* of what takes a million tasks, or real time */
+	REPETITIONS_QUICK_LONG = 1, /* of the rows with a million tasks, or in real time */
 	CHURN_MS = 300,
 	CHURN_MS_QUICK = 100,
 	RATE_TASKS = 20000, /* but at least for so long: */
@@ -45,7 +45,7 @@ struct bench {
 	struct object *objects;
 };
 
-/* With --quick what takes longest only if it is named. */
+/* With --quick the longest row runs only if --only names it. */
 static bool row_chosen(const struct bench *bench, enum service_row row)
 {
 	if (row == LIVE && bench->options.common.quick && bench->options.rows.count == 0)
@@ -58,7 +58,7 @@ static bool peer_chosen(const struct bench *bench, size_t peer)
 	return names_have(&bench->options.peers, service_peers[peer]->name);
 }
 
-/* Outside of live and rates each service is one column, whatever its variants. */
+/* Outside of live and rates each service has one column, without variants. */
 static bool in_columns(const struct bench *bench, size_t peer)
 {
 	return peer_chosen(bench, peer) && service_peers[peer]->measured == EVERYWHERE;
@@ -106,7 +106,7 @@ static void print_head(const struct bench *bench, const char *title, const char 
 	printf("%s%s\n", compare ? "   | " : "", compare ? compare : "");
 }
 
-/* A row of figures, one of each column. `ratio` is pawl's against the heap's; 0 if there is none. */
+/* A row of figures, one for each column. `ratio` is pawl's to the heap's; 0: none. */
 static void print_row(const struct bench *bench, const char *label, const double *figures,
                       int digits, double ratio)
 {
@@ -138,7 +138,7 @@ static void report_row(const struct report_key *key, const struct figure figures
 	}
 }
 
-/* The medians of all columns, which go to the report as well. */
+/* The medians of all columns. They go to the CSV file too. */
 static void sample(const struct bench *bench, const struct report_key *key, run_fn *run,
                    const void *arg, double medians[SERVICE_PEERS])
 {
@@ -260,7 +260,7 @@ static void print_late_head(const char *title)
 	       "p99.9", "max", "CPU %", "CPU ns", "early");
 }
 
-/* The least and the greatest of all repetitions, of the others the median. */
+/* The minimum and maximum over all repetitions; for the other quantiles the median. */
 static void print_late_row(const char *label, const struct late_row *row)
 {
 	printf("%-*s%10.1f%10.1f%10.1f%10.1f%10.1f%9.2f%9.0f%8" PRIu64 "\n", LABEL_WIDTH, label,
@@ -350,7 +350,7 @@ static void report_windows(const char *peer, const struct figure *wakeups, const
 	report_figure(&key, cpu);
 }
 
-/* The fewest wake-ups there can be take no CPU time: nobody can choose them without knowing the future. */
+/* The fewest possible wake-ups have no CPU time: they can be computed only afterwards. */
 static void measure_windows(const struct bench *bench)
 {
 	static const char *const peers[] = {"window", "exact", "fewest"};
@@ -389,7 +389,7 @@ static void measure_windows(const struct bench *bench)
 	       early, late, tasks);
 }
 
-/* The ratios are of what was measured one after the other, since the machine may be slower later. */
+/* The ratios are of runs one right after the other, because the machine may be slower later. */
 static void measure_inspect(const struct bench *bench)
 {
 	static const char *const peers[] = {"closed", "open", "viewed"};
@@ -498,7 +498,7 @@ static double work(const struct bench *bench)
 	                2.0 * row_chosen(bench, WINDOWS) + 3.0 * row_chosen(bench, INSPECT));
 }
 
-/* Touched, so that the first repetition does not pay for the pages. */
+/* Written to, so that the first repetition does not pay for the pages. */
 static struct object *make_objects(void)
 {
 	struct object *objects = aligned_alloc(_Alignof(struct object), OBJECTS * sizeof(*objects));

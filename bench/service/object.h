@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * object.h: what the services are given to run.
+ * object.h: the objects whose tasks the services run.
  *
- * An object is two cache lines, whichever service its task belongs to. What its task does is one of two
- * things, each inlined into a function of the service's own type, so that no service pays for a call that
- * another one does not.
+ * An object is two cache lines, for every service. Its task does one of two things. Both are inlined into a function of
+ * the service's own type, so that no service pays for a call that another one does not have.
  */
 #ifndef PAWL_BENCH_SERVICE_OBJECT_H
 #define PAWL_BENCH_SERVICE_OBJECT_H
@@ -22,17 +21,17 @@ struct object {
 		struct obvious_task obvious;
 	} task; /* first, so that a task is its object */
 
-	uint64_t deadline_ns; /* what it was armed for, or a little less; the harness's */
+	uint64_t deadline_ns; /* when it is due, or a little before; the harness's */
 	uint64_t ran_ns;      /* when it ran last */
 	uint32_t runs;        /* atomic */
 } __attribute__((aligned(128)));
 
 enum behaviour {
 	COUNT, /* count the run in the tally */
-	STAMP, /* and write down when it was */
+	STAMP, /* and note the time */
 };
 
-/* Runs are counted by the service's threads, mostly a single one; the last that is waited for posts. */
+/* The service's threads, mostly one, count the runs. The run that reaches `target` posts `done`. */
 struct tally {
 	uint64_t count, target;
 	bool shared; /* by several threads */

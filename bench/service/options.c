@@ -55,31 +55,31 @@ static void help(void *settings)
 	exit(0);
 }
 
-static void take_rows(void *settings, const char *option, char *value)
+static void set_rows(void *settings, const char *option, char *value)
 {
 	parse_names(&((struct service_options *)settings)->rows, option, value, row_name);
 }
 
-static void take_peers(void *settings, const char *option, char *value)
+static void set_peers(void *settings, const char *option, char *value)
 {
 	parse_names(&((struct service_options *)settings)->peers, option, value, peer_name);
 }
 
-static void take_wheel_size(void *settings, const char *option, char *value)
+static void set_wheel_size(void *settings, const char *option, char *value)
 {
-	((struct service_options *)settings)->wheel_size = take_number(option, value, 2, 4096);
+	((struct service_options *)settings)->wheel_size = number_within(option, value, 2, 4096);
 }
 
 void service_options_parse(struct service_options *options, int argc, char **argv)
 {
 	static const struct argument known[] = {
 	        {"--quick", set_quick, NULL},
-	        {"--reps", NULL, take_repetitions},
-	        {"--only", NULL, take_rows},
-	        {"--peers", NULL, take_peers},
-	        {"--csv", NULL, take_csv},
+	        {"--reps", NULL, set_repetitions},
+	        {"--only", NULL, set_rows},
+	        {"--peers", NULL, set_peers},
+	        {"--csv", NULL, set_csv},
 	        {"--verify", set_verify, NULL},
-	        {"--wheel-size", NULL, take_wheel_size},
+	        {"--wheel-size", NULL, set_wheel_size},
 	        {"--help", help, NULL},
 	};
 

@@ -4,7 +4,7 @@
 
 #include "../support/arguments.h"
 
-/* What --only takes. */
+/* The names for --only. */
 enum service_row { CHURN, BACKLOG, LIVE, RATES, WINDOWS, INSPECT, MEMORY, SERVICE_ROWS };
 extern const char *const service_row_names[SERVICE_ROWS];
 
@@ -14,7 +14,7 @@ struct service_options {
 	uint32_t wheel_size; /* of pawl in live; 0: its default */
 };
 
-/* Exits with 0 after --help, and with 2, having said why, if something is wrong. */
+/* Exits with 0 after --help, and with 2 and a message if something is wrong. */
 void service_options_parse(struct service_options *options, int argc, char **argv);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* peer.h: what a service must offer to be measured. The functions just pass the call on. */
+/* peer.h: the functions of a service that is measured. They pass the call on and do nothing else. */
 #ifndef PAWL_BENCH_SERVICE_PEER_H
 #define PAWL_BENCH_SERVICE_PEER_H
 
@@ -36,18 +36,18 @@ struct service_peer {
 
 	void (*init)(struct object *object, enum behaviour behaviour);
 
-	/* Run it once; moved if it is pending. Any thread. Times are clock_ns() plus what was skipped. */
+	/* Run it once; a pending task gets the new time. Any thread. Times are clock_ns() plus the skipped time. */
 	void (*arm)(void *self, struct object *object, uint64_t delay_ns);
 	void (*arm_at)(void *self, struct object *object, uint64_t deadline_ns);
 
-	/* Never waits; any thread. A service that does not know what is running says PAWL_IDLE then. */
+	/* Never waits; any thread. A service that does not know which task is running returns PAWL_IDLE for it. */
 	enum pawl_cancel (*cancel)(void *self, struct object *object);
 
 	void (*skip)(void *self, uint64_t ns);
 	size_t (*poll)(void *self);
 };
 
-/* All peers, in the order of the columns, the last being the one that others are compared with. */
+/* All peers, in the order of the columns. The others are compared with the last one. */
 enum { SERVICE_PEERS = 5 };
 extern const struct service_peer service_peer_pawl, service_peer_pawl_without,
         service_peer_pawl_50us, service_peer_pawl_2_workers;

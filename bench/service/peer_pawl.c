@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 /*
- * CLOCK_MONOTONIC, and ahead of it by what was skipped. The manual clock would be cheaper to read than a
- * real one, and a backlog on it would look faster than it is.
+ * CLOCK_MONOTONIC plus the skipped time. The manual clock is cheaper to read than a real one, so a backlog on it would
+ * look faster than it is.
  */
 struct skipping_clock {
 	struct pawl_clock clock;

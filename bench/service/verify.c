@@ -24,8 +24,9 @@ struct script {
 	const struct service_peer *peer;
 	void *service;
 	struct object *objects;
-	uint32_t runs[TASKS];    /* how many are due in all: armings less cancels that were won */
-	uint64_t checked[TASKS]; /* the last deadline that was found to be kept */
+	uint32_t runs
+	        [TASKS]; /* the runs that must come: armings without those that were cancelled */
+	uint64_t checked[TASKS]; /* the last deadline that was checked */
 	struct random random;
 	const char *wrong; /* the first thing; NULL if there is none */
 	pthread_t thread;
@@ -41,7 +42,7 @@ static bool idle(const struct script *script, uint32_t task)
 	return runs_of(&script->objects[task]) == script->runs[task];
 }
 
-/* Every arming by a delay is known to be due no sooner than this time and the delay. */
+/* A task that is armed by a delay must not run before this time plus the delay. */
 static void arm(struct script *script, uint32_t task)
 {
 	struct object *object = &script->objects[task];
@@ -58,7 +59,7 @@ static void arm(struct script *script, uint32_t task)
 		script->peer->arm(script->service, object, delay);
 }
 
-/* A task that is idle has run as often as it should, and its last run was not early. */
+/* An idle task has had all its runs, and the last one was not early. */
 static void check(struct script *script, uint32_t task)
 {
 	const struct object *object = &script->objects[task];
@@ -80,8 +81,8 @@ static void forget(struct script *script, uint32_t task)
 }
 
 /*
- * A cancel that finds the task running also takes away an arming that came meanwhile. Once that run has
- * returned it is plain which of the two this arming was.
+ * A cancel that finds the task running also cancels an arming that came meanwhile. After that run has returned, its
+ * count tells whether this arming was the run or was cancelled.
  */
 static void cancel(struct script *script, uint32_t task)
 {
@@ -129,7 +130,7 @@ static bool all_idle(const struct script *script)
 	return true;
 }
 
-/* Wait until all have run, and then whether anything more does. */
+/* Wait until all have run, and then a while, in which none may run. */
 static void finish(struct script *script)
 {
 	for (int i = 0; i < PATIENCE_MS && !script->wrong && !all_idle(script); i++)

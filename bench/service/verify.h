@@ -5,9 +5,8 @@
 #include "peer.h"
 
 /*
- * Run a random script on the service, in two threads with tasks of their own: each arming must run
- * exactly once and not early, and not at all once it was cancelled. Says on stderr what went wrong and
- * returns false if it does not.
+ * Run a random script on the service, in two threads with their own tasks. Each arming must run exactly once and not
+ * early, and not at all after it was cancelled. If not, it says on stderr what went wrong and returns false.
  */
 bool verify_service(const struct service_peer *peer, uint64_t seed);
 

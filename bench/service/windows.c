@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tasks that may be late by a tenth of their delay: how often the service wakes up for them, and what that takes. */
+/* Tasks that may be late by a tenth of their delay: how often the service wakes up for them, and its CPU time. */
 #define _GNU_SOURCE
 #include "../../support/random.h"
 #include "workloads.h"
@@ -81,7 +81,7 @@ static int by_latest(const void *a, const void *b)
 	return (x->latest > y->latest) - (x->latest < y->latest);
 }
 
-/* The fewest times by which each window has one: the end of the first that has none yet, again and again. */
+/* The fewest times such that each window contains one: again and again the end of the first window without one. */
 static uint64_t fewest_times(struct window *windows, uint32_t count)
 {
 	uint64_t times = 0, last = 0;

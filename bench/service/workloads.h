@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* workloads.h: what is measured. Each call is one repetition with a service of its own. */
+/* workloads.h: what is measured. Each call is one repetition and opens its own service. */
 #ifndef PAWL_BENCH_SERVICE_WORKLOADS_H
 #define PAWL_BENCH_SERVICE_WORKLOADS_H
 
@@ -7,7 +7,7 @@
 
 enum { OBJECTS = 1000000, MAX_THREADS = 4 };
 
-/* Begin to count runs; each of them is to come within a minute of await_runs, or the program fails. */
+/* Begin to count runs; and wait until there are as many. The program fails if they do not come within a minute. */
 void expect_runs(uint64_t runs);
 void await_runs(const struct service_peer *peer);
 
@@ -26,7 +26,7 @@ uint64_t run_at_rate(const struct service_peer *peer, uint32_t rate, uint32_t ms
 
 struct churn {
 	unsigned threads;
-	bool crowded; /* OBJECTS tasks are pending; else none but the one in hand */
+	bool crowded; /* OBJECTS tasks are pending; else only the one that is armed */
 	uint64_t ns;  /* how long */
 };
 
@@ -38,34 +38,34 @@ double churn_run(const struct service_peer *peer, struct object *objects, const 
 double backlog_run(const struct service_peer *peer, struct object *objects, bool polled,
                    uint64_t seed);
 
-/* The shares of tasks, in hundredths of a per cent, for which lateness is told. */
+/* The quantiles of lateness, in hundredths of a per cent. */
 enum { QUANTILES = 13, Q_MIN = 0, Q_50 = 3, Q_99 = 7, Q_999 = 9, Q_MAX = 12 };
 extern const uint32_t quantiles[QUANTILES];
 
 struct lateness {
-	int64_t ns_at[QUANTILES]; /* so many tasks are not later than this; below 0: early */
+	int64_t ns_at
+	        [QUANTILES]; /* this share of the tasks is not later than this; below 0: early */
 	uint64_t tasks, early;
 	uint64_t cpu_ns; /* of the service's threads, all tasks together */
 	uint64_t ns;     /* the time in which the tasks fell due */
 };
 
-/* OBJECTS tasks that are armed at leisure and fall due within one second. */
+/* OBJECTS tasks that are armed beforehand and fall due within one second. */
 struct lateness live_run(const struct service_peer *peer, struct object *objects,
                          uint32_t wheel_size, uint64_t seed);
 
-/* `rate` tasks a second are armed, each 10 to 110 ms before its time, for so long. */
+/* `rate` tasks a second are armed for `ms`, each 10 to 110 ms before its time. */
 struct lateness rate_run(const struct service_peer *peer, struct object *objects, uint32_t rate,
                          uint32_t ms, uint64_t seed);
 
 struct wakeups {
-	uint64_t count; /* how often the service's thread woke up */
-	uint64_t
-	        fewest; /* how often at least, whoever chooses the times, and knows all tasks beforehand */
+	uint64_t count;  /* how often the service's thread woke up */
+	uint64_t fewest; /* the fewest possible wake-ups, if all tasks were known beforehand */
 	uint64_t tasks, early, late; /* outside of their windows; late by more than a tick */
 	uint64_t cpu_ns, ns;
 };
 
-/* As rate_run, by pawl with ticks of 50 us, where each task may be late by a tenth of its delay; exact: by nothing. */
+/* As rate_run, with pawl and ticks of 50 us. Each task may be late by a tenth of its delay; exact: not at all. */
 struct wakeups windows_run(struct object *objects, uint32_t rate, uint32_t ms, bool exact,
                            uint64_t seed);
 
@@ -73,19 +73,19 @@ enum inspection {
 	CLOSED,
 	OPEN,
 	VIEWED
-}; /* nobody can look, nobody does, somebody asks once a second */
+}; /* no socket; a socket without a viewer; a viewer that asks once a second */
 
 struct inspected {
 	uint64_t tasks;
-	uint64_t cpu_ns;  /* of the service's threads, that of the view among them */
+	uint64_t cpu_ns;  /* of the service's threads, including that of the view */
 	uint64_t view_ns; /* of the thread of the view alone */
 };
 
-/* As rate_run, by pawl. */
+/* As rate_run, with pawl. */
 struct inspected inspect_run(struct object *objects, uint32_t rate, uint32_t ms,
                              enum inspection inspection, uint64_t seed);
 
-/* CPU time of all threads but the calling one: those of the service. */
+/* CPU time of all threads except the calling one: the service's. */
 uint64_t cpu_of_others(void);
 
 #endif

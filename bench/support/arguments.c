@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Begin a message that ends with what is allowed instead. */
+/* Begins a message; the caller adds what is allowed. */
 static void refuse(const char *option, const char *value)
 {
 	fprintf(stderr, "%s: %s: bad value '%s'; allowed:", program_invocation_short_name, option,
@@ -56,7 +56,7 @@ void arguments_parse(const struct argument *known, size_t count, void *settings,
 		}
 		if (!value && i + 1 == argc)
 			refuse_argument(known, count, "a value is missing after", argv[i]);
-		argument->take(settings, argument->name, value ? value + 1 : argv[++i]);
+		argument->set_value(settings, argument->name, value ? value + 1 : argv[++i]);
 	}
 }
 
@@ -81,7 +81,7 @@ void set_verify(void *settings)
 	((struct common *)settings)->only_verify = true;
 }
 
-uint32_t take_number(const char *option, char *value, uint32_t least, uint32_t most)
+uint32_t number_within(const char *option, char *value, uint32_t least, uint32_t most)
 {
 	uint32_t number;
 
@@ -92,12 +92,12 @@ uint32_t take_number(const char *option, char *value, uint32_t least, uint32_t m
 	exit(2);
 }
 
-void take_repetitions(void *settings, const char *option, char *value)
+void set_repetitions(void *settings, const char *option, char *value)
 {
-	((struct common *)settings)->repetitions = take_number(option, value, 1, MAX_REPETITIONS);
+	((struct common *)settings)->repetitions = number_within(option, value, 1, MAX_REPETITIONS);
 }
 
-void take_csv(void *settings, const char *option, char *value)
+void set_csv(void *settings, const char *option, char *value)
 {
 	(void)option;
 	((struct common *)settings)->csv = value;
@@ -150,7 +150,7 @@ void parse_names(struct names *names, const char *option, char *list, name_fn *a
 	for (char *item; (item = strsep(&list, ",")) != NULL;) {
 		if (!is_allowed(allowed, item))
 			refuse_name(option, item, allowed);
-		if (names->count == 0 || !names_have(names, item)) /* an empty list has all */
+		if (names->count == 0 || !names_have(names, item)) /* an empty list means all */
 			names->name[names->count++] = item;
 	}
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arguments.h: the programs' command lines. Each program has a table of its options; whatever is wrong with
- * an argument is said on stderr, with what is allowed instead, and the program exits with 2.
+ * arguments.h: the programs' command lines. Each program has a table of its options. If an argument is wrong, a message
+ * on stderr says what is allowed, and the program exits with 2.
  */
 #ifndef PAWL_BENCH_ARGUMENTS_H
 #define PAWL_BENCH_ARGUMENTS_H
@@ -12,17 +12,17 @@
 
 enum { MAX_REPETITIONS = 99, MAX_NUMBERS = 16, MAX_NAMES = 32 };
 
-/* An option: `set` is for one without a value, `take` for one with. */
+/* An option: `set` if it has no value, `set_value` if it has one. */
 struct argument {
 	const char *name; /* with its dashes */
 	void (*set)(void *settings);
-	void (*take)(void *settings, const char *option, char *value);
+	void (*set_value)(void *settings, const char *option, char *value);
 };
 
 void arguments_parse(const struct argument *known, size_t count, void *settings, int argc,
                      char **argv);
 
-/* What several programs take: the first member of their settings, and the options that fill it. */
+/* The options that several programs have: the first member of their settings, and the functions that set it. */
 struct common {
 	bool quick;
 	bool only_verify;     /* measure nothing */
@@ -32,10 +32,10 @@ struct common {
 
 void set_quick(void *settings);
 void set_verify(void *settings);
-void take_repetitions(void *settings, const char *option, char *value);
-void take_csv(void *settings, const char *option, char *value);
+void set_repetitions(void *settings, const char *option, char *value);
+void set_csv(void *settings, const char *option, char *value);
 
-uint32_t take_number(const char *option, char *value, uint32_t least, uint32_t most);
+uint32_t number_within(const char *option, char *value, uint32_t least, uint32_t most);
 
 /* A list of whole numbers. */
 struct numbers {
@@ -53,7 +53,7 @@ struct names {
 	size_t count;
 };
 
-/* The name that has this index; NULL behind the last. Names that are alike stand together. */
+/* The name at this index; NULL after the last. Equal names are neighbours. */
 typedef const char *name_fn(size_t index);
 
 void parse_names(struct names *names, const char *option, char *list, name_fn *allowed);

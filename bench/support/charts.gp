@@ -20,12 +20,12 @@ peer(line) = substr(line, strstrt(line, ":") + 1, strlen(line))
 dashes(line) = strstrt(line, ":") ? 2 : 1
 of(line, workload) = strstrt(line, ":") ? substr(line, 1, strstrt(line, ":") - 1) : workload
 
-# Of what there are any.
+# The object sizes and peers that the CSV file has.
 objects(workload) = system(sprintf("awk -F, '$2 == \"%s\" && !seen[$3]++ { print $3 }' wheel.csv | sort -n", workload))
 measured(workload, object) = system(sprintf("awk -F, '$2 == \"%s\" && $3 == %s && $5 != \"plain-again\" && \
     !seen[$5]++ { print $5 }' wheel.csv", workload, object))
 
-# From the fewest timers to the most, and a little beside: with one number alone there would be no range at all.
+# From the fewest timers to the most, with a margin: a single number alone would give an empty range.
 fewest(workload) = system(sprintf("awk -F, '$2 == \"%s\" { print $4 }' wheel.csv | sort -n | head -n 1", workload)) / 1.5
 most(workload) = system(sprintf("awk -F, '$2 == \"%s\" { print $4 }' wheel.csv | sort -n | tail -n 1", workload)) * 1.5
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Both heaps are one algorithm. It takes the arity as an argument that is a constant wherever the
- * public functions inline it, so that neither pays for the other.
+ * Both heaps are one algorithm with the arity as an argument. It is inlined into the public functions, where the arity
+ * is a constant, so neither heap pays for the other.
  *
  * The root is at index arity - 1. Then the first child of i is at arity * (i + 2 - arity), a multiple
  * of the arity; for the binary heap this is the textbook's root at 1 and children at 2i and 2i + 1.
@@ -82,8 +82,8 @@ INLINE void sift(struct heap *heap, size_t hole, struct heap_entry entry, size_t
 		sift_down(heap, hole, entry, arity);
 }
 
-/* The last entry fills the hole that this one leaves. */
-INLINE void take_out(struct heap *heap, size_t index, size_t arity)
+/* The last entry fills its hole. */
+INLINE void remove_entry(struct heap *heap, size_t index, size_t arity)
 {
 	struct heap_entry last = heap->entries[--heap->end];
 
@@ -146,7 +146,7 @@ INLINE void cancel(struct heap *heap, struct heap_timer *timer, size_t arity)
 		due_remove(heap, timer);
 		return;
 	}
-	take_out(heap, timer->index, arity);
+	remove_entry(heap, timer->index, arity);
 	timer->index = IDLE;
 }
 
@@ -158,7 +158,7 @@ INLINE bool advance(struct heap *heap, uint64_t now, size_t arity)
 	while (heap->end > root && heap->entries[root].deadline <= now) {
 		struct heap_timer *timer = heap->entries[root].timer;
 
-		take_out(heap, root, arity);
+		remove_entry(heap, root, arity);
 		due_append(heap, timer);
 	}
 	return heap->due_first != NULL;

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * heap.h: timers in a heap, binary and 4-ary: what stands behind most event loops and Java's
- * DelayQueue.
+ * heap.h: timers in a binary or 4-ary heap, as in most event loops and Java's DelayQueue.
  *
- * The deadline is kept beside the pointer in the heap's array, so that comparing does not touch the
- * timers, and each timer knows its index, so that cancelling needs no search. Children of one parent
- * are adjacent and aligned: four of them are one cache line.
+ * The array has the deadline beside the pointer, so comparing does not touch the timers. Each timer knows its index, so
+ * cancelling needs no search. The children of a parent are adjacent and aligned: four of them are one cache line.
  *
- * Advancing moves what is due to a list, as libuv and libev do before they call back.
+ * Advancing moves due timers to a list, as libuv and libev do before they call back.
  */
 #ifndef PAWL_BENCH_HEAP_H
 #define PAWL_BENCH_HEAP_H
@@ -29,7 +27,7 @@ struct heap_entry {
 
 struct heap {
 	struct heap_entry *entries;
-	size_t root; /* its index: whatever makes the children of each parent aligned */
+	size_t root; /* its index: so that the children of each parent are aligned */
 	size_t end;  /* the index after the last entry */
 	uint64_t now;
 	struct heap_timer *due_first, *due_last;
@@ -40,21 +38,21 @@ bool heap2_init(struct heap *heap, size_t capacity);
 bool heap4_init(struct heap *heap, size_t capacity);
 void heap_free(struct heap *heap);
 
-/* Arm, or move if it waits already. */
+/* Arm it; an armed timer gets the new deadline. */
 void heap2_arm(struct heap *heap, struct heap_timer *timer, uint64_t deadline);
 void heap4_arm(struct heap *heap, struct heap_timer *timer, uint64_t deadline);
 
-/* Take off a timer that is armed, waiting or due; nothing happens to one that is idle. */
+/* Remove a timer, waiting or due. An idle timer stays as it is. */
 void heap2_cancel(struct heap *heap, struct heap_timer *timer);
 void heap4_cancel(struct heap *heap, struct heap_timer *timer);
 
 bool heap2_advance(struct heap *heap, uint64_t now);
 bool heap4_advance(struct heap *heap, uint64_t now);
 
-/* The next due timer, now idle, or NULL. */
+/* The next due timer, which is idle from now on; or NULL. */
 struct heap_timer *heap_pop(struct heap *heap);
 
-/* The first deadline; now if something is due; UINT64_MAX if the heap is empty. */
+/* The first deadline; now if a timer is due; UINT64_MAX if the heap is empty. */
 uint64_t heap_next(const struct heap *heap);
 
 #endif

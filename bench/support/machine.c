@@ -81,8 +81,8 @@ static void pin(void)
 }
 
 /*
- * By default malloc gives large blocks back to the kernel when they are freed, and a peer opened next
- * would pay for fresh pages while it is measured.
+ * By default malloc gives large blocks back to the kernel when they are freed. The next peer would pay for new pages
+ * while it is measured.
  */
 void machine_keep_memory(void)
 {
@@ -111,7 +111,7 @@ size_t memory_available(void)
 	return kilobytes * 1024;
 }
 
-void machine_settle(void)
+void machine_prepare(void)
 {
 	machine_keep_memory();
 	pin();
@@ -124,7 +124,7 @@ static bool pinned(void)
 	return sched_getaffinity(0, sizeof(allowed), &allowed) == 0 && CPU_COUNT(&allowed) == 1;
 }
 
-/* A virtual machine may name its CPU no closer than "AMD EPYC": family and model tell the generation. */
+/* The name of a virtual CPU may be just "AMD EPYC"; family and model tell the generation. */
 static void describe_model(FILE *to)
 {
 	FILE *info = fopen("/proc/cpuinfo", "r");
@@ -193,7 +193,7 @@ static void describe_others(FILE *to, const char *prefix, const struct others *o
 	        others->stolen, when);
 }
 
-/* Looked at once, however often it is told. */
+/* Read once, however often it is printed. */
 static void describe_others_before(FILE *to, const char *prefix)
 {
 	static struct others others;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* machine.h: the clock, the CPU, and what a result must say about where it comes from. */
+/* machine.h: the clock, the CPU, and the description of the machine that results must have. */
 #ifndef PAWL_BENCH_MACHINE_H
 #define PAWL_BENCH_MACHINE_H
 
@@ -29,7 +29,7 @@ static inline struct timespec timespec_of(uint64_t ns)
 	return (struct timespec){.tv_sec = (time_t)(ns / SECOND), .tv_nsec = (long)(ns % SECOND)};
 }
 
-/* Until clock_ns() is `ns`; and for so long. A signal does not end the sleep. */
+/* Sleep until clock_ns() is `ns`, or for `ns`. A signal does not end the sleep. */
 void sleep_until(uint64_t ns);
 void sleep_for(uint64_t ns);
 
@@ -39,35 +39,35 @@ uint64_t clock_cost(void);
 /* The median. Sorts the values. */
 double median(double *values, size_t count);
 
-/* Let the compiler believe that the value is needed. */
+/* The compiler must compute the value. */
 static inline void keep(uint64_t value)
 {
 	__asm__ volatile("" : : "r"(value));
 }
 
-/* Have freed memory used again. */
+/* Freed memory stays with the process and is used again. */
 void machine_keep_memory(void);
 
-/* Bytes that malloc has given out. */
+/* Bytes allocated by malloc. */
 size_t memory_in_use(void);
 
 /* Bytes that the machine could give without swapping; very many if that is not known. */
 size_t memory_available(void);
 
-/* Stay on one CPU, the last of those allowed, and have freed memory used again. */
-void machine_settle(void);
+/* Stay on one CPU, the last one allowed, and keep freed memory. */
+void machine_prepare(void);
 
-/* Lines on machine, compiler, commit and what else runs; in a file, each after the prefix. */
+/* Print machine, compiler, commit and the load by others; in a file, each line after the prefix. */
 void machine_describe(void);
 void machine_describe_in(FILE *to, const char *prefix);
 
-/* At the end: a line on what else the machine did since it was described. */
+/* At the end: print the load by others since the description. */
 void machine_conclude_in(FILE *to, const char *prefix);
 
-/* Have the soft limit of a resource as high as the hard one, and return it. */
+/* Raise the soft limit of a resource to the hard limit, and return it. */
 size_t raise_limit(int resource);
 
-/* Say so on stderr and exit with 1. */
+/* Print the message on stderr and exit with 1. */
 _Noreturn void fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

@@ -9,7 +9,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* In seconds, from any beginning. */
+/* In seconds, since any time. */
 struct reading {
 	double time, used, stolen, own;
 };
@@ -25,7 +25,7 @@ static double cpu_of(int who)
 	       (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
 }
 
-/* Where there is no /proc, others seem to do nothing. */
+/* Without /proc the load by others is 0. */
 static struct reading read_now(void)
 {
 	uint64_t user, nice, system, idle, waiting, irq, softirq, stolen;

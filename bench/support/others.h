@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * others.h: what else the machine does. A load average will not do: it still remembers the build, and the
- * benchmark before this one. So the kernel's count of CPU time is read, less what this process has used.
+ * others.h: the CPU time of other processes. The load average still includes the build and the benchmark before this
+ * one. So this is the kernel's count of CPU time without this process's own.
  */
 #ifndef PAWL_BENCH_OTHERS_H
 #define PAWL_BENCH_OTHERS_H
@@ -11,7 +11,7 @@ struct others {
 	double used, stolen;
 };
 
-/* While this process sleeps for half a second. From now on others_since is counted. */
+/* While this process sleeps for half a second. others_since() counts from this call. */
 struct others others_before(void);
 
 struct others others_since(void);

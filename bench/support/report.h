@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* report.h: figures, as a table's cells and as lines of a CSV file; and how far a run has come. */
+/* report.h: figures, as cells of a table and lines of a CSV file; and the progress bar. */
 #ifndef PAWL_BENCH_REPORT_H
 #define PAWL_BENCH_REPORT_H
 
@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What the repetitions of one measurement gave. */
+/* The result of the repetitions of one measurement. */
 struct figure {
 	double median, least, greatest;
 	uint32_t repetitions; /* 0: it was not measured */
@@ -19,7 +19,7 @@ struct figure figure_of(double *values, uint32_t count);
 /* Half the distance from the least to the greatest, in percent of the median. */
 double figure_spread(const struct figure *figure);
 
-/* Where a figure belongs. */
+/* What a figure is of. */
 struct report_key {
 	const char *workload, *peer, *unit;
 	size_t object_bytes; /* 0: does not apply */
@@ -27,16 +27,16 @@ struct report_key {
 };
 
 /*
- * Write the lines to this file from now on, below comments on the machine, the compiler and the commit.
- * NULL: write none. Exits if it cannot be written.
+ * Write the lines to this file from now on, after comments on machine, compiler and commit. NULL: write none. Exits if
+ * the file cannot be written.
  */
 void report_open(const char *path, const char *bench);
 void report_figure(const struct report_key *key, const struct figure *figure);
 
-/* Tell, in the file too, what else the machine did meanwhile. */
+/* Print, also to the file, the load by others during the run. */
 void report_close(void);
 
-/* A bar on stderr, if that is a terminal, until all of the work is done. */
+/* A bar on stderr, if that is a terminal. */
 void progress_begin(double work);
 void progress_show(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void progress_done(double work);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pawl-count-instructions: small fixed scripts, to be run under callgrind, which counts the instructions of
- * each (scripts/check-instructions). They do the same in every run and on every machine, busy or not: what
- * changes the counts is the compiler, or the source.
+ * pawl-count-instructions: small fixed scripts. scripts/check-instructions runs them under callgrind, which counts the
+ * instructions of each. They do the same in every run and on every machine, so only the compiler and the source change
+ * the counts.
  *
  *	pawl-count-instructions               run the scripts
- *	pawl-count-instructions --compiler    say what it was compiled with
+ *	pawl-count-instructions --compiler    print the compiler and flags
  */
 #include "../../support/random.h"
 

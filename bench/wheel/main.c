@@ -2,9 +2,9 @@
 /*
  * pawl-bench-wheel: pawl's wheel beside other structures, libraries and the kernel.
  *
- * Every peer is verified before any is timed. Then, for each N and each workload, the first repetition
- * of every peer is run, then the second, and so on: whatever else the machine does hits all of them
- * alike. The tables show medians, how far the repetitions lie apart, and ratios against the plain wheel.
+ * All peers are verified before the first is timed. Then, for each N and each workload, the first repetition of every
+ * peer is run, then the second of every peer, and so on, so that other work on the machine affects all peers alike. The
+ * tables show medians, the spread of the repetitions, and ratios to the plain wheel.
  */
 #define _GNU_SOURCE
 #include "../peers/peer.h"
@@ -35,7 +35,7 @@ static void choose_peers(struct table *table)
 			table->peers[table->peer_count++] = peers[i];
 }
 
-/* The peer that does nothing fails, of course: it is left out, unless it is asked for. */
+/* The peer that does nothing fails, so it is verified only if --peers names it. */
 static bool to_be_verified(const struct table *table, const struct peer *peer)
 {
 	return !peer->null ||
@@ -121,7 +121,7 @@ static double median_advance(const struct table *table, size_t peer, uint32_t ti
 	return median(values, table->repetitions);
 }
 
-/* Each tick at its median: so there is one figure, of all repetitions together. */
+/* The median of each tick over all repetitions; so there is one figure for all of them. */
 static struct figure longest_advance(const struct table *table, size_t peer, enum row_kind kind)
 {
 	double longest = 0;
@@ -218,7 +218,7 @@ static void measure(struct table *table, uint32_t n, size_t object_size, bool sp
 	table_print(table, sparse);
 }
 
-/* What measuring all this will take, by the weight of each repetition. */
+/* How much work all of it is: the sum of the weights of all repetitions. */
 static double work_of(const struct table *table, uint32_t n, size_t object_size, bool sparse)
 {
 	const struct arena arena = {.n = n, .object_size = object_size};
@@ -249,7 +249,7 @@ static double measure_one(struct table *table, uint32_t n, size_t object_size, b
 	return 0;
 }
 
-/* Every combination that was asked for. */
+/* All chosen combinations. */
 static double each_table(struct table *table, table_fn *fn)
 {
 	const struct options *options = table->options;
@@ -281,7 +281,7 @@ int main(int argc, char **argv)
 	struct options options;
 
 	options_parse(&options, argc, argv);
-	machine_settle();
+	machine_prepare();
 	machine_describe();
 	printf("seed      %" PRIu64 "\n", SEED);
 	printf("steps     %u a tick, in churn and refresh\n", options.steps_per_tick);

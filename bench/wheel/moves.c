@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pawl-count-moves: how many moves a timer takes until it is popped or cancelled, with opening ahead and
- * without. Time-outs, most of which are cancelled before their time: a timer that was moved ahead and is
- * cancelled then was moved in vain, and how early src/wheel/ahead.c begins a slot (EARLY_PART) decides how many are.
+ * pawl-count-moves: how often a timer is moved until it is popped or cancelled, with opening ahead and without. The
+ * timers are time-outs, and most are cancelled. A timer that is moved ahead and then cancelled was moved in vain. How
+ * often that happens depends on how early src/wheel/ahead.c begins a slot (EARLY_PART).
  *
- * It counts, and so gives the same on every machine. A unit of time is a millisecond. Whatever is popped or
- * cancelled is armed anew. After each tick pawl_wheel_ahead is called without a bound: as early as can be.
+ * It counts and measures no time, so the result is the same on every machine. A unit of time is a millisecond. A timer
+ * that is popped or cancelled is armed again. After each tick pawl_wheel_ahead is called without a bound.
  */
 #include "../../support/random.h"
 
@@ -66,7 +66,7 @@ static void tick(struct state *state, const struct load *load, bool ahead)
 		state->moves += pawl_wheel_ahead(state->wheel, 0);
 }
 
-/* Moves a timer; and which part of them expired. */
+/* Moves per timer, and the share of timers that expired. */
 static double count(const struct load *load, bool ahead, double *expired)
 {
 	const struct pawl_wheel_options options = {.ahead = ahead};

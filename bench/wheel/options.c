@@ -16,7 +16,8 @@ enum {
 	REPETITIONS_CALLS = 7, /* an interrupt hits the same call of 150,000 in three of five */
 	REPETITIONS_LARGE = 2, /* above this many timers: */
 	LARGE = 1000000,
-	BETWEEN = 10000, /* timers, which are as those above and below them: large objects only */
+	BETWEEN =
+	        10000, /* timers: the figures are like those above and below, so in large objects only */
 	LARGEST = 10000000,
 	STEPS_PER_TICK = 100,
 	STEPS_PER_TICK_QUICK = 50,
@@ -24,7 +25,7 @@ enum {
 
 static const size_t BYTES_FOR_EACH = 200;
 
-/* Those of a workload that has fewer rows than others repeat the last. */
+/* If a workload has fewer rows than others, the last one is repeated. */
 static const char *row_key(size_t index)
 {
 	const struct workload *workload = &workloads[index / ROWS_PER_WORKLOAD];
@@ -99,7 +100,7 @@ uint32_t options_repetitions(const struct options *options, uint32_t n, bool cal
 	return n > LARGE ? REPETITIONS_LARGE : REPETITIONS;
 }
 
-/* The last of them where there is memory for it: objects, two orders, a heap's entries. */
+/* The largest only if there is memory for objects, two orders and a heap's entries. */
 static void default_sizes(struct options *options)
 {
 	options->spare = true;
@@ -114,7 +115,7 @@ static void default_sizes(struct options *options)
 	}
 }
 
-/* What --quick leaves to be said by other options, whichever comes first. */
+/* After all options are read: the defaults depend on --quick. */
 static void fill_in(struct options *options)
 {
 	bool quick = options->common.quick;
@@ -126,23 +127,23 @@ static void fill_in(struct options *options)
 		options->objects = (struct numbers){{192, 64}, quick ? 1 : 2};
 }
 
-static void take_sizes(void *settings, const char *option, char *value)
+static void set_sizes(void *settings, const char *option, char *value)
 {
 	parse_numbers(&((struct options *)settings)->sizes, option, value, 1, MAX_TIMERS);
 }
 
-static void take_objects(void *settings, const char *option, char *value)
+static void set_objects(void *settings, const char *option, char *value)
 {
 	parse_numbers(&((struct options *)settings)->objects, option, value, CACHE_LINE,
 	              MAX_OBJECT_SIZE);
 }
 
-static void take_rows(void *settings, const char *option, char *value)
+static void set_rows(void *settings, const char *option, char *value)
 {
 	parse_names(&((struct options *)settings)->rows, option, value, row_key);
 }
 
-static void take_peers(void *settings, const char *option, char *value)
+static void set_peers(void *settings, const char *option, char *value)
 {
 	parse_names(&((struct options *)settings)->peers, option, value, peer_name);
 }
@@ -155,11 +156,11 @@ static void set_times(void *settings)
 void options_parse(struct options *options, int argc, char **argv)
 {
 	static const struct argument known[] = {
-	        {"--quick", set_quick, NULL},       {"--n", NULL, take_sizes},
-	        {"--reps", NULL, take_repetitions}, {"--objects", NULL, take_objects},
-	        {"--only", NULL, take_rows},        {"--peers", NULL, take_peers},
-	        {"--csv", NULL, take_csv},          {"--times", set_times, NULL},
-	        {"--verify", set_verify, NULL},     {"--help", help, NULL},
+	        {"--quick", set_quick, NULL},      {"--n", NULL, set_sizes},
+	        {"--reps", NULL, set_repetitions}, {"--objects", NULL, set_objects},
+	        {"--only", NULL, set_rows},        {"--peers", NULL, set_peers},
+	        {"--csv", NULL, set_csv},          {"--times", set_times, NULL},
+	        {"--verify", set_verify, NULL},    {"--help", help, NULL},
 	};
 
 	*options = (struct options){0};

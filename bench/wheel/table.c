@@ -124,7 +124,7 @@ static void print_table(const struct table *table, bool sparse, bool compared)
 	fflush(stdout);
 }
 
-/* Where the time of a run goes, for whoever wants it shorter. */
+/* For --times: how long each workload of each peer took. */
 static void print_times(const struct table *table, bool sparse)
 {
 	double all = 0;

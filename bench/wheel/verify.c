@@ -80,7 +80,7 @@ static void check_popped(struct play *play, void *timer)
 		play->script.due[i] = PEER_NEVER;
 }
 
-/* Sometimes only a few are taken, so that others are cancelled or moved while they are due. */
+/* Sometimes only a few are popped, so that others are cancelled or refreshed while they are due. */
 static void pop(struct play *play)
 {
 	uint32_t most = random_below32(&play->script.random, 4) ? UINT32_MAX : 2;
@@ -96,7 +96,7 @@ static void pop(struct play *play)
 		wrong(play, "nothing came out, with %" PRIu64 " due", script_first(&play->script));
 }
 
-/* Tell the peer the time; what it says must be true: false means that nothing has become due by that. */
+/* Tell the peer the time. If it returns false, no timer may have become due. */
 static void tell_time(struct play *play, uint64_t now)
 {
 	uint64_t before = play->now;
@@ -110,7 +110,7 @@ static void tell_time(struct play *play, uint64_t now)
 			      play->script.due[i]);
 }
 
-/* Mostly a tick, sometimes a jump, sometimes to where the peer says that there is something to do. */
+/* Mostly by a tick, sometimes by more, sometimes to the time that the peer's next says. */
 static void advance(struct play *play)
 {
 	uint32_t choice = random_below32(&play->script.random, 100);
@@ -126,7 +126,7 @@ static void advance(struct play *play)
 	tell_time(play, now);
 }
 
-/* After the last step let all that is still armed come out. */
+/* After the last step all timers that are still armed must come out. */
 static void finish(struct play *play)
 {
 	uint64_t first;

@@ -11,7 +11,7 @@ enum {
 	OPERATIONS_PER_PASS = 50,
 	DELAY_SPAN_MS = 40,
 	COMMON_DELAY_MS = 20,  /* in place of the peer's own, which would take too long */
-	AFTERMATH_PASSES = 60, /* longer than any delay: nothing may come any more */
+	AFTERMATH_PASSES = 60, /* longer than any delay: no timer may fire any more */
 	PATIENCE_S = 60,
 };
 
@@ -21,7 +21,7 @@ struct play {
 	const char *wrong; /* the first thing; NULL if there is none */
 };
 
-/* In ticks since it was opened. */
+/* In ms since it was opened. */
 static uint64_t random_deadline(struct play *play)
 {
 	uint64_t now = (clock_ns() - play->opened_ns) / MILLISECOND;
@@ -29,7 +29,7 @@ static uint64_t random_deadline(struct play *play)
 	return now + 1 + random_below32(&play->script.random, DELAY_SPAN_MS);
 }
 
-/* Not before this may it fire. */
+/* It must not fire before this time. */
 static uint64_t due_ns(const struct play *play, uint64_t deadline)
 {
 	if (play->script.peer->common_delay)
@@ -76,7 +76,7 @@ static void play_all(struct play *play)
 	}
 }
 
-/* Wait until all that is armed has fired, and then whether anything more does. */
+/* Wait until all armed timers have fired, and then a while, in which none may fire. */
 static void finish(struct play *play)
 {
 	uint64_t end = clock_ns() + PATIENCE_S * SECOND;

@@ -95,7 +95,7 @@ static void cancel_all(struct bench *bench)
 		peer->cancel(bench->self, object_at(arena, order[i]));
 }
 
-/* Move the clock while the structure is empty, so that rounds do not all begin at the same phase. */
+/* Advance while the structure is empty, so that the rounds do not all begin at the same phase. */
 static void skip_ticks(struct bench *bench, uint64_t ticks)
 {
 	bench->now += ticks;
@@ -126,7 +126,7 @@ static double memory_of_empty(const struct peer *peer)
 	return (double)bytes / MANY;
 }
 
-/* Taken by the peer since before it was opened, and the timers in the objects. */
+/* The memory that the peer has allocated, and the timers in the objects. */
 static double memory_held(const struct bench *bench)
 {
 	return (double)(memory_in_use() - bench->memory_before) +
@@ -257,7 +257,7 @@ static void expect_all(const struct bench *bench, uint32_t popped)
 		fail("%s: %u of %u timers came out", bench->peer->name, popped, bench->arena->n);
 }
 
-/* How long it takes to tick for so long, popping everything. */
+/* The time for so many ticks, with all pops. */
 static uint64_t tick_through(struct bench *bench, uint32_t ticks)
 {
 	uint32_t popped = 0;
@@ -272,7 +272,7 @@ static uint64_t tick_through(struct bench *bench, uint32_t ticks)
 	return end - begin;
 }
 
-/* The same with a look at the clock before and after each advance, whose own cost is subtracted. */
+/* The same, reading the clock before and after each advance; the cost of reading it is subtracted. */
 static uint64_t tick_through_clocked(struct bench *bench, uint32_t ticks, uint32_t *advance_ns)
 {
 	uint32_t popped = 0;
@@ -292,7 +292,7 @@ static uint64_t tick_through_clocked(struct bench *bench, uint32_t ticks, uint32
 	return end - begin - 2 * reading * ticks;
 }
 
-/* The longest of the calls that a bounded advance to this time takes. */
+/* Advances to this time in bounded calls; the longest of them. */
 static uint64_t advance_in_steps(struct bench *bench, uint64_t now)
 {
 	uint64_t longest = 0;
@@ -343,7 +343,7 @@ static void run_expire(struct bench *bench, struct result *result)
 	result->figure[0] = (double)expiring / n / rounds;
 }
 
-/* How many calls a tick open ahead what falls due in two. */
+/* The calls per tick in which as many timers can be moved as fall due in two ticks. */
 static uint32_t ahead_calls(const struct bench *bench)
 {
 	return 1 + 2 * bench->arena->n / MAX_DELAY / AHEAD_MOVES;
@@ -365,7 +365,7 @@ static uint64_t tick_through_ahead(struct bench *bench, uint32_t ticks)
 	return end - begin;
 }
 
-/* How long this tick's calls that open ahead take at most. */
+/* The longest of this tick's calls that open ahead. */
 static uint64_t longest_ahead(struct bench *bench)
 {
 	uint64_t longest = 0;
@@ -625,7 +625,7 @@ void workload_run(const struct workload *workload, const struct peer *peer,
 	peer->close(bench.self);
 }
 
-/* String all objects on one ring in random order: each begins with the address of the next. */
+/* Link all objects into one ring in random order: each begins with the address of the next. */
 static void string_ring(const struct arena *arena)
 {
 	for (uint32_t i = 0; i < arena->n; i++) {

@@ -2,36 +2,35 @@
 /*
  * workloads.h: what is measured.
  *
- * One thread, a virtual clock, n timers, each at the beginning of an object of 64 or 192 bytes. (A peer
- * whose timers are larger than that is left out.) Delays are uniform in 1..60,000 ticks unless it says
- * otherwise. Objects are armed in an order that has nothing to do with their addresses, as in a program
- * that has run for a while: armed by address, lists would be walked in the order that the CPU prefetches.
+ * One thread, a virtual clock, n timers, each at the beginning of an object of 64 or 192 bytes. (A peer with larger
+ * timers is left out.) Delays are uniform in 1 to 60,000 ticks, except in refresh and sparse. Objects are armed in
+ * random order, as in a program that has run for a while: if they were armed by address, lists would be walked in the
+ * order in which the CPU prefetches.
  *
- *  arm      all of them on an empty structure; ns a timer. Once all are armed also what they take:
- *           bytes a timer, the timer itself included, above those of an empty structure
- *  cancel   all of them in another random order; ns a timer. What a peer puts off here (clearing
- *           marks of empty slots, say) it pays for in churn.
- *  churn    cancel one at random and arm it anew, with the clock moving a tick every so many steps,
- *           for 70,000 ticks, longer than the longest delay, so that all moves between levels are paid
- *           for. What comes due is armed anew. ns a step, all included. A peer that moves nothing as
- *           time passes runs a tenth of the ticks, one in the kernel a hundredth. At the end, what the structure holds: entries,
- *           and bytes, the timers included
- *  expire   advance tick by tick until the last is due, popping after each tick; ns a timer
- *  longest  the longest single advance in that; ns. All repetitions do the same at the same tick, so
- *           each tick is taken at its median first: an interrupt hits another tick each time.
- *  bounded  the same where an advance may make 1,000 moves and is called again until all is done
- *  ahead    expire with opening ahead: after each tick's pops some calls that may make 64 moves each, as
- *           many as make it twice the timers of a tick, at least one. ns a timer, these calls included;
- *           the longest single call, of advance or of ahead, and the longest advance among them; ns,
- *           as in longest
- *  refresh  idle time-outs of 30,000 ticks, each last refreshed within the 15,000 ticks before: pick
- *           one at random and push it back to now + 30,000, the clock moving as in churn, for
- *           35,000 ticks. What comes due is armed anew. ns a step, all included. The same tenth, in
- *           which nothing comes due: so it is the same work for peers that are not told the time.
- *  pass     one pass of a peer's own loop with all timers armed and none of them due, without waiting; ns a
- *           pass. Up to 100,000 timers.
- *  sparse   100 timers over 3,600,000 ticks: advancing and popping every tick, ns a tick; and jumping
- *           from next to next, ns a timer
+ *  arm      arm all timers on an empty structure; ns a timer. Then the memory: bytes a timer, the timer included,
+ *           more than an empty structure has
+ *  cancel   cancel all timers in another random order; ns a timer. Work that a peer puts off here, as clearing marks
+ *           of empty slots, it does in churn.
+ *  churn    cancel a random timer and arm it again; after so many such steps the time advances by a tick. It runs for
+ *           70,000 ticks, longer than the longest delay, so that moves between levels are measured too. A timer that
+ *           becomes due is armed again. ns a step, all included. A peer that moves no timers as time passes runs a
+ *           tenth of the ticks, one in the kernel a hundredth. At the end the entries and the bytes of the structure,
+ *           the timers included
+ *  expire   advance tick by tick until the last timer is due, popping after each tick; ns a timer
+ *  longest  the longest single advance in expire; ns. All repetitions do the same work at the same tick, so the median
+ *           of each tick comes first: an interrupt hits another tick each time.
+ *  bounded  as longest, where an advance may make 1,000 moves and is called again until all is done
+ *  ahead    expire with opening ahead: after each tick's pops come calls of 64 moves at most. There are as many calls
+ *           as it takes for twice the timers of a tick, at least one. ns a timer, these calls included; the longest
+ *           single call, of advance or ahead, and the longest advance; ns, as in longest
+ *  refresh  idle time-outs of 30,000 ticks, each refreshed within the last 15,000 ticks: set a random one to now +
+ *           30,000; time advances as in churn, for 35,000 ticks. A timer that becomes due is armed again. ns a step, all
+ *           included. Peers that move no timers run a tenth, in which none becomes due: so it is the same work for
+ *           peers that cannot be told the time.
+ *  pass     one pass of a peer's own loop with all timers armed and none due, without waiting; ns a pass. Up to
+ *           100,000 timers.
+ *  sparse   100 timers over 3,600,000 ticks: advancing and popping every tick, ns a tick; and advancing from one next
+ *           to the following one, ns a timer
  *
  * With few timers, rounds are repeated until there is enough to measure.
  */
@@ -53,7 +52,7 @@ enum {
 	MAX_TIMERS = 50000000,
 };
 
-/* What all peers work on in turn: the memory, and the orders in which to go through it. */
+/* What all peers share, one after the other: the objects, and the orders in which they are armed and cancelled. */
 struct arena {
 	unsigned char *objects;
 	size_t object_size;                 /* a multiple of a cache line */
@@ -79,11 +78,11 @@ struct bench {
 
 enum { ROWS_PER_WORKLOAD = 4 };
 
-/* What one run has measured. */
+/* The results of one run. */
 struct result {
 	double figure[ROWS_PER_WORKLOAD];
-	uint32_t *advance_ns; /* what each of MAX_DELAY advances took; the caller's memory */
-	uint32_t *call_ns;    /* with opening ahead: the longest call at each tick; likewise */
+	uint32_t *advance_ns; /* ns of each of MAX_DELAY advances; the caller's memory */
+	uint32_t *call_ns; /* with opening ahead: ns of the longest call at each tick; likewise */
 };
 
 /* What a peer must be able to do. */
@@ -107,11 +106,11 @@ enum row_kind {
 /* One run of it fills some rows of the table. */
 struct workload {
 	struct row {
-		const char *key;   /* what --only takes */
+		const char *key;   /* its name for --only */
 		const char *label; /* what the table shows */
 		const char *unit;
 		enum row_kind kind;
-		bool memory; /* of the process: it says nothing of what is in the kernel */
+		bool memory; /* of the process: not measured for peers in the kernel */
 	} rows[ROWS_PER_WORKLOAD];
 	unsigned needs;
 	uint32_t ticks; /* in which steps are made; 0: it has no steps */
@@ -131,15 +130,15 @@ void arena_close(struct arena *arena);
 /* Use n objects of this size from now on, in new orders. */
 void arena_resize(struct arena *arena, uint32_t n, size_t object_size, struct random *random);
 
-/* Whether the peer can do it at all, and with the arena's objects and as many timers. */
+/* Whether the peer has the functions, its timers fit into the arena's objects, and it can hold as many. */
 bool workload_possible(const struct workload *workload, const struct peer *peer,
                        const struct arena *arena);
 
-/* What one run takes, in no particular unit. */
+/* How much work one run is, in no particular unit. */
 double workload_weight(const struct workload *workload, const struct peer *peer,
                        const struct arena *arena, uint32_t steps_per_tick);
 
-/* Whether this figure says anything of this peer. */
+/* Whether this row applies to this peer. */
 bool row_possible(const struct row *row, const struct peer *peer);
 
 /*
@@ -150,7 +149,7 @@ void workload_run(const struct workload *workload, const struct peer *peer,
                   const struct arena *arena, uint32_t steps_per_tick, uint64_t seed,
                   struct result *result);
 
-/* What memory itself costs: ns to read one object at random, independent of the one before or not. */
+/* The cost of memory itself: ns to read a random object, if its address is known before, or depends on the last one. */
 struct memory_floor {
 	double independent, dependent;
 };

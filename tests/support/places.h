@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What tests of the wheel expect: where a timer sits, and which timers are due. */
+/* Expectations of the wheel's tests: the place of a timer, and which timers are due. */
 #ifndef PAWL_TESTS_PLACES_H
 #define PAWL_TESTS_PLACES_H
 

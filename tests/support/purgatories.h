@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Purgatories on a manual clock, over services of every mode, and operations that note what happens to
- * them, a letter each: c completed, e expired, k cancelled, d dropped, r released. Keys are written as
- * letters, too: "abc" is the three keys "a", "b" and "c".
+ * Purgatories on a manual clock, over services of every mode, and operations that note each event as a letter: c
+ * completed, e expired, k cancelled, d dropped, r released. Keys are letters, too: "abc" is the three keys "a", "b" and
+ * "c".
  *
  *	IN_EVERY_ROOM(a_check_completes_what_is_ready)
  *	{
@@ -16,8 +16,8 @@
  *		leave_room(room);
  *	}
  *
- * The notes of a request are plain words on purpose: what the library promises about the order of its
- * functions on different threads is what a thread sanitizer then sees kept or broken.
+ * The notes of a request are not atomic, on purpose: a thread sanitizer then sees whether the library keeps its promise
+ * on the order of these functions on different threads.
  */
 #ifndef PAWL_TESTS_PURGATORIES_H
 #define PAWL_TESTS_PURGATORIES_H
@@ -36,8 +36,8 @@ struct room {
 struct request {
 	struct pawl_op op; /* first: an operation is its request */
 	struct room *room;
-	unsigned ready;          /* what try_complete says; atomic where threads are */
-	unsigned ready_from;     /* or it says yes from this try on; 0: never by that */
+	unsigned ready;          /* what try_complete returns; atomic in tests with threads */
+	unsigned ready_from;     /* from this try on it returns true; 0: never */
 	unsigned tries;          /* calls of try_complete */
 	char story[STORY_MAX];   /* its functions, in the order in which they were called */
 	uint64_t at;             /* the time of the last of them */
@@ -132,7 +132,7 @@ static inline void requests_init(struct request *requests, size_t count, struct 
 		request_init(&requests[i], room);
 }
 
-/* Inside try_complete: says that it has begun, and stays until it is told to leave. */
+/* For inside_try: posts `entered`, and waits for `leave`. */
 static inline void stay_trying(struct request *request)
 {
 	sem_post(&request->entered);
@@ -177,7 +177,7 @@ static inline void expect_counted(struct room *room, size_t watched, size_t dela
 	EXPECT_EQ(pawl_purgatory_delayed(room->purgatory), delayed);
 }
 
-/* Inside the functions nothing of the operation is left anywhere. */
+/* When its functions were called, the operation was in no list and had no deadline any more. */
 static inline void expect_gone(struct request *request, const char *story)
 {
 	EXPECT_STR(request->story, story);
@@ -207,7 +207,7 @@ static inline void room_open(struct room *room, const struct pawl_service_option
 	room->purgatory = purgatory_with(room->bench.service, shards);
 }
 
-/* An operation that ended before the service did is none that the service has dropped. */
+/* The service has dropped no operation: all ended before it. */
 static inline void expect_nothing_dropped(struct pawl_service *service)
 {
 	struct pawl_stats *stats = malloc(sizeof(*stats));
@@ -256,7 +256,7 @@ static inline long answer_of(struct call *call)
 
 static const unsigned every_shards[] = {1, 3};
 
-/* A failure says in which room. */
+/* A failure prints the room. */
 static inline void in_room(const struct pawl_service_options *options, unsigned shards,
                            void (*test)(struct room *room))
 {

@@ -85,7 +85,7 @@ static inline void note_init(struct note *note, struct bench *bench)
 	pawl_task_init(&note->task, note_run);
 }
 
-/* Inside: says that it has begun, and stays until it is told to leave. */
+/* For inside: posts `entered`, and waits for `leave`. */
 static inline void stay(struct note *note)
 {
 	sem_post(&note->entered);
@@ -117,7 +117,7 @@ static inline void settle(struct bench *bench)
 	pawl_service_settle(bench->service);
 }
 
-/* Time passes, and what is due by then has run. */
+/* Time passes, and all tasks that are due by then have run. */
 static inline void pass(struct bench *bench, uint64_t ns)
 {
 	pawl_clock_manual_advance(&bench->clock, ns);
@@ -137,8 +137,7 @@ static inline void *drive(void *bench)
 }
 
 /*
- * What is due runs on some other thread, also in the manual mode, until end_driving. So a test can look
- * at tasks that are running.
+ * Due tasks run on another thread, also in manual mode, until end_driving. So a test can look at running tasks.
  */
 static inline void begin_driving(struct bench *bench)
 {
@@ -150,7 +149,7 @@ static inline void end_driving(struct bench *bench)
 	pthread_join(bench->driver, NULL);
 }
 
-/* The task is armed and running: it stays until let_go. */
+/* Arm the task and wait until it runs. It runs until let_go. */
 static inline void hold(struct note *note)
 {
 	note->inside = stay;
@@ -183,7 +182,7 @@ static inline unsigned workers_of(const struct bench *bench)
 	return bench->options.workers > 1024 ? 1 : bench->options.workers;
 }
 
-/* Every worker is busy with a gate until open_gates: what is due then stays pending. */
+/* Every worker runs a gate until open_gates, so due tasks stay pending. */
 struct gates {
 	struct note notes[4];
 };
@@ -299,7 +298,7 @@ static const struct pawl_service_options every_pool[] = {
         {.workers = 4, .shards = 4, .dispatch = pool_dispatch},
 };
 
-/* A failure says in which mode. */
+/* A failure prints the mode. */
 static inline void in_mode(const struct pawl_service_options *options,
                            void (*test)(struct bench *bench))
 {
@@ -328,7 +327,7 @@ static inline void in_every_mode(void (*test)(struct bench *bench))
 	in_every_pool(test);
 }
 
-/* In every mode where tasks run without the caller's help. */
+/* In every mode that has threads of its own. */
 static inline void in_every_mode_with_threads(void (*test)(struct bench *bench))
 {
 	for (size_t i = 0; i < COUNTOF(every_mode); i++)
@@ -347,7 +346,7 @@ static inline void in_every_mode_limited(size_t max_pending, void (*test)(struct
 	}
 }
 
-/* A test of one mode's own, once for each mode. */
+/* A test that runs once in each mode. */
 #define IN_EVERY_MODE(name)                       \
 	static void name##_(struct bench *bench); \
 	static void name(void)                    \

@@ -14,8 +14,8 @@
  *		return RUN_TESTS(tests);
  *	}
  *
- * A failed expectation says where, and both values; the test goes on, so that one run shows all that
- * is wrong. The exit code is 1 if anything was.
+ * A failed expectation prints its line and both values, and the test goes on, so that one run shows all failures. The
+ * exit code is 1 if there was one.
  */
 #ifndef PAWL_TESTS_TEST_H
 #define PAWL_TESTS_TEST_H
@@ -27,7 +27,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A test in a loop could fail a million times, and nobody reads that. */
+/* A test in a loop could fail a million times: too much to read. */
 #define TEST_FAILURES_MAX 20
 
 struct test {

@@ -80,7 +80,7 @@ static inline bool ask(struct viewer *viewer)
 	return send(viewer->fd, "\n", 1, MSG_NOSIGNAL) == 1 && read_snapshot(viewer);
 }
 
-/* With its first answer it is known to be attached. */
+/* The first answer shows that it is attached. */
 static inline void viewer_open(struct viewer *viewer, const char *path)
 {
 	*viewer = (struct viewer){.fd = connect_to(path)};

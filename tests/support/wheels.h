@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Wheels in memory of exactly their footprint, so that an address sanitizer sees one byte too many.
- */
+/* Wheels in memory of exactly their footprint, so that an address sanitizer sees an access beyond it. */
 #ifndef PAWL_TESTS_WHEELS_H
 #define PAWL_TESTS_WHEELS_H
 
