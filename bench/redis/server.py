@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The module beside what people use today, on the same server program in the same run:
+"""The module compared with other job queues, on the same server program in the same run:
 
-    Lua        a ZSET of times with a HASH of payloads, and Lua scripts that change the pair together
+    Lua        a ZSET of times and a HASH of payloads, and Lua scripts that change both together
     Sidekiq    the job as JSON, which is the member of a ZSET, and Sidekiq's script that pops by score
-    BullMQ     as its users use it, where node and npm are there (its package is fetched once)
+    BullMQ     as its users use it, if node and npm are installed (its package is fetched once)
 
     server.py [--quick] [--only PART]
 
-All get the same payloads of 64 bytes, at a million pending tasks; --quick: a tenth of it all. What is compared is the
-processor time of the server's main thread a task: other work on the machine counts least there. The sides take turns,
-and the median of the ratios is reported. A row says how many commands are sent before the first reply is read: "500
-deep". Wherever that is more than one, it is 500 tasks at a time.
+All get the same payloads of 64 bytes, with a million pending tasks; --quick: a tenth of everything. The figure is the
+CPU time of the server's main thread for a task, which depends least on other work on the machine. The sides alternate,
+and the median of the ratios is reported. "500 deep" in a row means that 500 commands are sent before the first reply is
+read. If it is more than one, it is 500 tasks at a time.
 """
 import argparse
 import json
@@ -35,8 +35,8 @@ BATCH = 500  # tasks in a pipeline
 LEASE = 60_000
 BULLMQ = "bullmq@5.81.5"
 
-# The replies tell what can be compared with those of the module: the id; and the id, the payload and the due time of each
-# task taken. A lease is an entry in a second ZSET; who brings back those that lapse is left out, as are tokens and tries.
+# The replies are like the module's: the id; and for each task taken the id, the payload and the due time. A lease is an
+# entry in a second ZSET. Returning tasks whose lease has ended is left out, and so are tokens and tries.
 PUT_LUA = """
 redis.call('ZADD', KEYS[1], ARGV[1], ARGV[2])
 redis.call('HSET', KEYS[2], ARGV[2], ARGV[3])
@@ -64,7 +64,7 @@ local gone = redis.call('ZREM', KEYS[3], unpack(ARGV))
 redis.call('HDEL', KEYS[2], unpack(ARGV))
 return gone
 """
-# As Sidekiq 7 has it (lib/sidekiq/scheduled.rb), but for as many jobs as are asked for.
+# From Sidekiq 7 (lib/sidekiq/scheduled.rb), but for any number of jobs.
 SIDEKIQ_LUA = """
 local jobs = redis.call('ZRANGE', KEYS[1], '-inf', ARGV[1], 'BYSCORE', 'LIMIT', 0, ARGV[2])
 if jobs[1] then
@@ -91,7 +91,7 @@ class Side:
         return self.made * 2654435761 % 2**32
 
     def cpu_seconds(self):
-        """What the server has used so far: other people's work on the machine does not count."""
+        """CPU time of the server so far: other work on the machine does not count."""
         info = self.control.call("INFO", "cpu").decode()
         return sum(float(info.split(f"used_cpu_{kind}_main_thread:")[1].split()[0]) for kind in ("user", "sys"))
 
@@ -114,7 +114,7 @@ class Side:
         return self.cpu_seconds() - before
 
     def timed_with_acks(self, commands, depth):
-        """The same for commands that take, and for what acknowledges each of their replies."""
+        """The same for commands that take tasks, and for the acknowledgement of each reply."""
         before = self.cpu_seconds()
         for start in range(0, len(commands), depth):
             self.run([self.ack(tasks) for tasks in self.run(commands[start:start + depth], depth)], depth)
@@ -122,7 +122,7 @@ class Side:
 
 
 class Pattern(Side):
-    """The ZSET, the HASH and the Lua, with ids like the module's, made by the client."""
+    """The ZSET, the HASH and the Lua scripts. The client makes ids like the module's."""
     name = "Lua"
 
     def __init__(self):
@@ -206,7 +206,7 @@ def how_deep(depth):
 
 
 def compare(report, what, depth, tasks, rounds, sides, measure, goals):
-    """Let the sides take turns: measure returns a side's seconds for so many tasks. The last side is the module."""
+    """The sides alternate. measure() returns a side's seconds for so many tasks. The last side is the module."""
     seconds = {side.name: [] for side in sides}
     for _ in range(rounds):
         for side in sides:
@@ -253,9 +253,9 @@ def rates(report, n, rounds, share):
 
 
 def put_due(side, count):
-    """Tasks that are due already come before the million that waits."""
+    """Puts tasks that are due, before the million that is not."""
     side.run(side.puts([0] * count), BATCH)
-    time.sleep(0.002)  # so that the clock has moved on: all are due
+    time.sleep(0.002)  # now all are due
 
 
 def take_rates(report, sides, count, depth, rounds, share, goals):
@@ -277,7 +277,7 @@ def ack_rates(report, sides, count, rounds, share, goals):
 
 
 def mput_rate(report, pawl, rounds, share):
-    """MPUT of a hundred tasks beside a hundred PUTs that are pipelined."""
+    """MPUT of a hundred tasks, compared with a hundred pipelined PUTs."""
     some, ratios = delays(share), []
     for _ in range(rounds):
         puts = pawl.timed(pawl.puts(some), BATCH)
@@ -287,7 +287,7 @@ def mput_rate(report, pawl, rounds, share):
 
 
 def fetch_bullmq():
-    """The folder that has it, or None."""
+    """The folder with the package, or None."""
     folder = TOP / "build/bench-redis"
     if not shutil.which("node") or not shutil.which("npm"):
         return None
@@ -323,7 +323,7 @@ def bullmq(n, share):
 
 
 def snapshot(report, side, n):
-    """Seconds by the clock on the wall decide; those of the processor are for a machine that is busy otherwise."""
+    """Elapsed seconds decide; CPU seconds are shown for a busy machine."""
     scale, walls, loads = n / 1_000_000, [], []
     cpu = side.cpu_seconds()
     for _ in range(3):
@@ -340,11 +340,11 @@ def snapshot(report, side, n):
 
 
 def longest(report, n):
-    """Every command by turns on a queue of n tasks, and what the server itself says took longest."""
+    """Every command, one after the other, on a queue of n tasks; and the longest by the server's own count."""
     server = Server("--slowlog-log-slower-than", "0", "--slowlog-max-len", "100000")
     server.control = server.client()
     client, rng, slowest = server.client(), random.Random(3), {}
-    try:  # the server's clock goes on while others have its processor: let that be seldom
+    try:  # the server counts elapsed time, also while other processes have its CPU: make that rare
         os.sched_setscheduler(server.process.pid, os.SCHED_FIFO, os.sched_param(1))
     except PermissionError:
         pass
@@ -384,7 +384,7 @@ def longest(report, n):
 
 
 def lateness(report, clients, tasks):
-    """From due-ms to the arrival at the client, each of many clients waiting for one task after the other."""
+    """From due-ms to the arrival at the client. Many clients wait, each for one task after the other."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, 20_000), most))
     server = Server()
