@@ -1,36 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One shard of a purgatory as a Promela model: one or two operations under two keys, the threads that submit
- * them, threads that change something and check a key, a thread that completes an operation, one that cancels
- * a key, the deadlines, and stop. Batch, state and reference are explained in src/purgatory/layout.h.
- * Checked by scripts/check-model.
+ * One shard of a purgatory as a Promela model: one or two operations under two keys, the threads that submit them,
+ * threads that change something and check a key, a thread that completes an operation, one that cancels a key, the
+ * deadlines, and stop. src/purgatory/layout.h explains batch, state and reference. scripts/check-model checks it.
  *
  *	              key 0   key 1
- *	operation 0     x       x       a check of key 1 may meet a check of key 0 that is trying operation 0
+ *	operation 0     x       x       a check of key 1 may find operation 0 in the batch of a check of key 0
  *	operation 1     x       -
  *
- * What is one step here: a critical section of the shard's lock (the lock itself is assumed to be right), and
- * outside of it every single read and write of a word that another thread writes. try_complete and each of the
- * other functions has a beginning and an end, and others may run in between. Memory is sequentially
- * consistent; the variants without a fence have a store buffer for the word in question.
+ * A step of the model is a critical section of the shard's lock (the lock itself is assumed to be right) or, outside of
+ * it, a single read or write of a word that another thread writes. try_complete and each of the other functions has a
+ * beginning and an end, and other threads may run in between. Memory is sequentially consistent; the variants without a
+ * fence have a store buffer for the word in question.
  *
- * What is checked
+ * These properties are checked:
  *
  *	- Exactly one outcome: an operation is completed, expired, cancelled or dropped, once. Only a waiting
  *	  operation is won under the lock, and a linked one is waiting.
- *	- No lost trigger: when all calls have returned, no operation waits that could complete. An operation
- *	  can complete once enough changes were made under its keys; by default all that are ever made,
- *	  so it is the last check on which it depends.
- *	- Release comes once, after the function, and when nobody refers to the operation: every touch of an
- *	  operation asserts that it is not released.
+ *	- No lost trigger: when all calls have returned, no operation waits that could complete. An operation can complete
+ *	  once enough changes were made under its keys; by default all of them, so that it depends on the last check.
+ *	- Release comes once, after the function, and when no thread refers to the operation: every access to an operation
+ *	  asserts that it is not released.
  *	- No two threads are in try_complete of the same operation.
- *	- Nobody is blocked: the process `close` comes to its end, else there is an invalid end state.
- *	- The counts: `delayed` operations wait. After stop there are none. A deadline on the wheel has an alarm
- *	  that is armed; after close none is.
+ *	- No thread is blocked: the process `close` ends, otherwise there is an invalid end state.
+ *	- The counts: `delayed` operations wait. After stop there are none. If a deadline is on the wheel, an alarm is armed;
+ *	  after close none is.
  *
- * Left out: several shards (a check visits one after the other), the growing of a table, more than two operations
- * in a list, chains of on_complete, the ticks of the wheel (a deadline may be due at any time, or never), and
- * the choice between several alarms: here is one.
+ * Left out: several shards (a check goes from one to the next), the growing of a table, more than two operations in a
+ * list, nested calls of on_complete, the ticks of the wheel (a deadline may be due at any time, or never), and several
+ * alarms: the model has one.
  *
  *	-DOPS= -DCHECKERS= -DCHECKS=     sizes; CHECKS is how often each checker changes and checks
  *	-DKEYS=                          the keys of the checkers, a bit for each: checker c checks key KEYS >> c & 1
@@ -92,7 +90,7 @@ byte delayed;
 bit closed;
 bit alarm_armed, alarm_runs;
 
-/* The batches: of checker c batch c, and of the submitter of an operation OF_SUBMITTER(op). A bit for each operation. */
+/* Batch c belongs to checker c, OF_SUBMITTER(op) to the submitter of an operation. A bit for each operation. */
 #define BATCHES          (CHECKERS + OPS)
 #define OF_SUBMITTER(op) (CHECKERS + (op))
 bit batch_linked[BATCHES], batch_rescan[BATCHES];
@@ -101,7 +99,7 @@ byte members[BATCHES], batch_retry[BATCHES], batch_gone[BATCHES];
 /* What the user's threads change, under a key, and try_complete reads. */
 byte changes[2];
 
-/* What is true, as the checks have it: not read by the purgatory. */
+/* For the assertions; not read by the purgatory. */
 byte trying[OPS], in_function[OPS];
 byte outcome[OPS];
 bit released[OPS], refused[OPS];
@@ -275,7 +273,7 @@ inline batch_link(batch, which_ops)
 	batch_linked[batch] = 1
 }
 
-/* Nobody else reads or writes it from here on: what the thread still needs goes to its own `gone` and `rescan`. */
+/* No other thread uses the batch from here on: the thread copies what it still needs to its own `gone` and `rescan`. */
 inline batch_unlink(batch)
 {
 	gone = batch_gone[batch];
@@ -287,7 +285,7 @@ inline batch_unlink(batch)
 	batch_rescan[batch] = 0
 }
 
-/* What the thread that was told `gone` does with the reference that was left to it. */
+/* The thread that finds `gone` gives back the reference that the winner has added for it. */
 inline unref_left(op)
 {
 #ifndef BROKEN_NO_REFERENCE
@@ -299,8 +297,8 @@ inline unref_left(op)
 
 #if defined(BROKEN_LINK_FENCE) || defined(BROKEN_CHECK_FENCE)
 /*
- * A store buffer: what a thread wrote is seen by others later, at the latest when the thread next takes the lock.
- * Of a thread that links it has the filter, of one that checks the change.
+ * A store buffer: other threads see a write later, at the latest when the thread next acquires the lock. For a thread
+ * that links the write is the filter, for one that checks it is the change.
  */
 bit buffered_filter, buffered_change[3];
 
@@ -437,7 +435,7 @@ out:
  */
 inline batch_begin(c)
 {
-	found = 0; /* another check of the same key is at it */
+	found = 0; /* another check of the same key is under way */
 	for (b : 0 .. CHECKERS - 1) {
 		if
 		:: b != c && batch_linked[b] && KEY(b) == KEY(c) -> batch_rescan[b] = 1; found = 1
@@ -628,7 +626,7 @@ inline complete_fresh()
 	fi
 }
 
-/* op.c: complete_waiting. Broken: it looks whether it waits, and wins then. */
+/* op.c: complete_waiting. Broken: it reads the state in one critical section, and wins in another. */
 inline complete_waiting()
 {
 	atomic {
@@ -726,7 +724,7 @@ out:
 
 /*
  * alarm.c: expire_one, under the lock: pops a deadline and wins. Broken: the two are two critical sections; the
- * second looks whether the operation still waits.
+ * second one reads whether the operation still waits.
  */
 inline expire_one()
 {
@@ -760,7 +758,7 @@ inline expire_one()
 #endif
 }
 
-/* alarm.c: run_alarm. Which deadlines are due is left open, but the first. */
+/* alarm.c: run_alarm. How many deadlines are due is left open. */
 active proctype alarm()
 {
 	byte popped;
@@ -806,7 +804,7 @@ active proctype stop()
 }
 #endif
 
-/* Starts them, and looks at the end whether all is as it must be. */
+/* Starts the others, and checks the end state. */
 active proctype close()
 {
 	atomic {

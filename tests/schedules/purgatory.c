@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Scenarios of the purgatory. Each is a few calls on two to four threads, and what must hold whatever the
- * schedule: an operation has exactly one outcome and is released exactly once, after it; no trigger is
- * lost; keys that nobody needs are forgotten; nobody waits for ever.
+ * Scenarios of the purgatory. Each is a few calls on two to four threads, with what must hold in every schedule: an
+ * operation has exactly one outcome, and is released exactly once, after it; no trigger is lost; nothing is left of
+ * unused keys; no thread waits for ever.
  */
 #include "scenario.h"
 
@@ -10,7 +10,7 @@
 
 enum outcome { COMPLETED, EXPIRED, DROPPED, CANCELLED, OUTCOMES };
 
-/* What happened to an operation. It outlives that, which is freed in release. */
+/* The outcome of an operation. It outlives the operation, which is freed in release. */
 struct fate {
 	int outcomes[OUTCOMES];
 	int released;
@@ -33,7 +33,7 @@ static const struct pawl_key keys[] = {
         {"one", 3}, {"two", 3}, {"three", 5}, {"four", 4}, {"five", 4}};
 static struct pawl_key resolved;
 
-/* The changes are seen by nothing but the library's own fences. */
+/* Only the library's own fences order the changes. */
 static bool try_complete(struct pawl_op *op)
 {
 	struct request *request = (struct request *)op;
@@ -125,7 +125,7 @@ static int watch(struct request *request, const struct pawl_key *under, size_t c
 	return pawl_purgatory_try_or_watch(purgatory, &request->op, under, count, timeout);
 }
 
-/* Something changes, and whoever waits for it is told. */
+/* Change something, and check its key. */
 static void change(struct pawl_key key)
 {
 	__atomic_add_fetch(&changes, 1, __ATOMIC_RELAXED);
@@ -156,7 +156,7 @@ static void expect_completed(unsigned number)
 	EXPLORE_EXPECT_EQ(fates[number].released, 1);
 }
 
-/* Nothing waits any more, and no key is known. */
+/* No operation waits any more, and nothing is left of any key. */
 static void expect_empty(void)
 {
 	EXPLORE_EXPECT_EQ(pawl_purgatory_watched(purgatory), 0);
@@ -180,7 +180,7 @@ static void *watch_first(void *under)
 	return NULL;
 }
 
-/* The change comes before the watching, after it, or in between: it is never missed. */
+/* The change comes before the operation is watched, after that, or in between: it is never missed. */
 static void no_trigger_is_lost(unsigned shards)
 {
 	open_purgatory(PAWL_MANUAL, shards);
@@ -211,7 +211,7 @@ static void unresolve(void)
 	pawl_purgatory_unresolve(purgatory, resolved);
 }
 
-/* Where a key was resolved: their table, a block, stays until close. */
+/* If a key was resolved: the table of resolved keys, one block, stays until close. */
 static void close_resolved(void)
 {
 	blocks++;
@@ -248,7 +248,7 @@ static void two_keys_two_changes(void)
 	close_purgatory();
 }
 
-/* The same, but it waits already: each check may meet the other one trying. */
+/* The same, but the operation waits already: each check may find it in the batch of the other. */
 static void two_checks_of_one_that_waits(void)
 {
 	open_purgatory(PAWL_MANUAL, 1);
@@ -301,7 +301,7 @@ static void two_checks_of_one_resolved_key(void)
 	close_resolved();
 }
 
-/* Operations that share keys crosswise, so that a check of one key meets those tried by the other. */
+/* Operations that share keys, so that a check of one key finds operations that the other is trying. */
 static void shared_keys(void)
 {
 	const struct pawl_key backwards[] = {keys[1], keys[0]};
@@ -330,7 +330,7 @@ static void await_release(unsigned number)
 	EXPLORE_EXPECT_EQ(fates[number].released, 1);
 }
 
-/* Nobody but the service itself looks at the time: so it must learn of the deadline. */
+/* Only the service looks at the time: so it must be told of the deadline. */
 static void deadline_wakes_the_service(void)
 {
 	open_purgatory(1, 1);
@@ -350,7 +350,7 @@ static void *watch_for(void *ticks)
 	return NULL;
 }
 
-/* Two threads arm deadlines of one shard at the same time: the earlier one is not forgotten for the later. */
+/* Two threads arm deadlines of one shard at the same time: the alarm is armed for the earlier one. */
 static void two_deadlines(void)
 {
 	open_purgatory(1, 1);
@@ -365,7 +365,7 @@ static void two_deadlines(void)
 	close_purgatory();
 }
 
-/* The alarm comes for a deadline that was taken away: it still has to keep the next one. */
+/* The alarm comes for a deadline that was removed: it still has to be armed for the next one. */
 static void alarm_in_vain(void)
 {
 	open_purgatory(1, 1);
@@ -408,7 +408,7 @@ static void *watch_for_a_tick(void *unused)
 	return unused;
 }
 
-/* The deadline comes while somebody checks: it is one or the other. */
+/* The deadline comes during a check: one of them wins. */
 static void expiry_against_check(unsigned workers)
 {
 	open_purgatory(workers, 1);
@@ -431,7 +431,7 @@ static void expiry_against_check_2(void)
 	expiry_against_check(2);
 }
 
-/* The deadline of an operation that is just brought, while time passes and somebody checks. */
+/* The deadline of an operation that is being submitted, while time passes and another thread checks. */
 static void expiry_against_watch_and_check(void)
 {
 	open_purgatory(1, 1);
@@ -454,7 +454,7 @@ static void *complete(void *request)
 	return NULL;
 }
 
-/* Somebody completes it by hand, somebody checks, and the deadline comes. */
+/* One thread completes it by hand, another one checks, and the deadline comes. */
 static void complete_against_check_and_expiry(void)
 {
 	struct request *request;
@@ -485,7 +485,7 @@ static void *watch_given_for_a_tick(void *unused)
 	return unused;
 }
 
-/* Completed while try_or_watch has it: before the first try, while it is linked, or later. */
+/* Completed during try_or_watch: before the first try, while it is linked, or later. */
 static void complete_against_watch(void)
 {
 	open_purgatory(PAWL_MANUAL, 1);
@@ -523,7 +523,7 @@ static void *complete_and_count(void *request)
 	return NULL;
 }
 
-/* Three let go of it, and the last one releases it. */
+/* Three threads give back their holds, and the last one releases it. */
 static void holds_given_back(void)
 {
 	struct request *request;
@@ -564,7 +564,7 @@ static void cancel_against_check_and_expiry(void)
 	close_purgatory();
 }
 
-/* Withdrawn while one check tries it and another asks for that once more. */
+/* Withdrawn while one check tries it and another one asks for a retry. */
 static void cancel_against_two_checks(void)
 {
 	open_purgatory(PAWL_MANUAL, 1);
@@ -578,7 +578,7 @@ static void cancel_against_two_checks(void)
 	close_purgatory();
 }
 
-/* Withdrawn while it is being brought: then it is not completed by the second try. */
+/* Withdrawn while it is being submitted: then the second try does not complete it. */
 static void cancel_against_watch(void)
 {
 	open_purgatory(1, 1);
@@ -605,7 +605,7 @@ static void *change_and_cancel(void *key)
 	return cancel_key(key);
 }
 
-/* An operation that cancel_key does not find yet sees what changed before: it does not stay behind. */
+/* An operation that cancel_key does not find yet sees the change before it, and completes. */
 static void no_cancel_is_lost(void)
 {
 	open_purgatory(PAWL_MANUAL, 2);
@@ -617,7 +617,7 @@ static void no_cancel_is_lost(void)
 	close_purgatory();
 }
 
-/* Operations of two threads, which are in two shards: cancel_key takes both, whoever is trying them. */
+/* Operations of two threads, in two shards: cancel_key withdraws both, even while other threads try them. */
 static void cancel_in_both_shards(void)
 {
 	open_purgatory(PAWL_MANUAL, 2);
@@ -645,7 +645,7 @@ static void *try_to_watch(void *unused)
 	return unused;
 }
 
-/* What was taken in is dropped, completed or expires, what is refused stays its owner's. */
+/* An operation that is accepted is dropped, completed or expires; one that is refused stays its owner's. */
 static void stop_against_watch_and_check(void)
 {
 	open_purgatory(1, 1);
@@ -659,7 +659,7 @@ static void stop_against_watch_and_check(void)
 	close_purgatory();
 }
 
-/* A try_or_watch that stop has overtaken may still arm an alarm: close must not leave that to the service. */
+/* A try_or_watch that began before stop may still arm an alarm: close must cancel it. */
 static void close_after_a_late_watch(void)
 {
 	open_purgatory(PAWL_MANUAL, 1);
@@ -676,7 +676,7 @@ static void *pass_a_tick(void *unused)
 	return unused;
 }
 
-/* Stop waits for the deadlines that are running: after close nothing touches the operation. */
+/* Stop waits for the deadlines that are running: after close nothing uses the operation. */
 static void close_against_expiry(unsigned workers)
 {
 	open_purgatory(workers, 1);
@@ -720,7 +720,7 @@ static void two_stop(void)
 	close_purgatory();
 }
 
-/* What somebody holds outlasts the purgatory. */
+/* An operation with a hold outlasts the purgatory. */
 static void close_against_unhold(void)
 {
 	open_purgatory(PAWL_MANUAL, 1);
@@ -734,7 +734,7 @@ static void close_against_unhold(void)
 	close_purgatory();
 }
 
-/* Keys come and go with their operations while others look for them. */
+/* Keys come and go with their operations while other threads check them. */
 static void keys_come_and_go(void)
 {
 	struct request *request;
@@ -779,7 +779,7 @@ static void *unresolve_key(void *unused)
 	return unused;
 }
 
-/* The last user of a resolved key leaves while its operation does, and while another looks by bytes. */
+/* The last unresolve of a key while its operation completes, and while another thread checks its bytes. */
 static void unresolve_against_completion(void)
 {
 	struct request *request;
@@ -807,7 +807,7 @@ static void *resolve_and_unresolve(void *unused)
 	return unused;
 }
 
-/* Resolved and given back while it is watched as bytes. */
+/* Resolved and unresolved while it is watched by its bytes. */
 static void resolve_against_watch(void)
 {
 	open_purgatory(PAWL_MANUAL, 2);
@@ -824,7 +824,7 @@ static void change_second(void)
 	change(keys[1]);
 }
 
-/* on_complete checks another key, which somebody else checks, too. */
+/* on_complete checks another key, which another thread checks, too. */
 static void nested_check(void)
 {
 	open_purgatory(PAWL_MANUAL, 1);
@@ -845,7 +845,7 @@ static void *stop_service(void *unused)
 	return unused;
 }
 
-/* The service is stopped first: what waits goes on without its deadline, what comes is refused. */
+/* The service is stopped first: waiting operations go on without a deadline, new ones are refused. */
 static void service_stopped_first(void)
 {
 	open_purgatory(1, 1);
@@ -895,7 +895,7 @@ static void *watch_here_or_there(void *unused)
 	return unused;
 }
 
-/* Refused for want of a service, and given to another purgatory, while somebody completes it. */
+/* Refused since its service is stopped, and given to another purgatory, while another thread completes it. */
 static void refused_and_given_to_another(void)
 {
 	open_purgatory(PAWL_MANUAL, 1);
@@ -927,7 +927,7 @@ static void *use_and_close_other(void *unused)
 	return unused;
 }
 
-/* Two purgatories on one service leave each other alone, also when one goes. */
+/* Two purgatories on one service do not affect each other, also when one is closed. */
 static void two_purgatories(void)
 {
 	const struct pawl_purgatory_options options = {.shards = 1};
