@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A delayed delete: a client wants the records before an offset to be gone, and is answered when the low
- * watermark has passed it, that is when every replica has deleted them, or with an error after a time.
- * A partition that moves to another broker takes its deletes along.
+ * A delayed delete: a client wants the records before an offset to be deleted. It is answered when the low watermark
+ * has passed that offset, that is when every replica has deleted them, or with an error after a time. When a partition
+ * moves to another broker, its deletes are withdrawn.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +43,7 @@ static void answer(struct pawl_op *op)
 	       pawl_op_expired(op) ? "timed out" : "done", low_watermark(delete->partition));
 }
 
-/* Instead of an answer, where nobody will ever be able to give one. */
+/* Called instead of answer: the partition has moved to another broker. */
 static void hand_over(struct pawl_op *op)
 {
 	printf("delete %d: not the leader any more\n", ((struct delete_records *)op)->id);
@@ -64,14 +64,14 @@ static const struct pawl_op_type delete_type = {.try_complete = is_deleted,
                                                 .on_drop = shut_down,
                                                 .release = dispose};
 
-/* The replica deletes; then look who has waited for it. */
+/* The replica deletes; then check who waits for that. */
 static void delete_from(struct partition *partition, unsigned replica, size_t before)
 {
 	partition_delete(partition, replica, before);
 	pawl_purgatory_check(broker.purgatory, partition_key(partition));
 }
 
-/* The leader deletes at once, and the others are waited for. */
+/* The leader deletes at once; the operation waits for the other replicas. */
 static void delete_records(int id, struct partition *partition, size_t before)
 {
 	struct delete_records *delete = broker_alloc(sizeof(*delete));
@@ -99,8 +99,8 @@ int main(void)
 
 	delete_records(1, &audit, 10);
 	delete_records(2, &audit, 20);
-	delete_from(&audit, 1, 20); /* one replica has gone on to 20... */
-	delete_from(&audit, 2, 15); /* ...and the other one to 15: that is enough for the first */
+	delete_from(&audit, 1, 20); /* one replica has deleted up to 20... */
+	delete_from(&audit, 2, 15); /* ...and the other one up to 15: that is enough for delete 1 */
 	broker_pass(&broker, 30 * PAWL_SECOND);
 
 	delete_records(3, &trace, 5);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A delayed fetch: a client wants to read from two partitions, and is answered when min_bytes are there, or
- * after max_wait with what there is. Only what all replicas have can be read.
+ * A delayed fetch: a client wants to read from two partitions. It is answered when min_bytes are there, or after
+ * max_wait with fewer. Only bytes that all replicas have can be read.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 #define PARTITIONS 2
 
-/* A partition with its key, which is looked up once: it will be checked at every append. */
+/* A partition with its key, which is resolved once, since it is checked at every append. */
 struct topic {
 	struct partition partition;
 	struct pawl_key key;
@@ -26,7 +26,7 @@ struct fetch {
 	size_t offset[PARTITIONS]; /* from which it reads */
 };
 
-/* How much can be read from the offset on, and where it is. */
+/* How many bytes can be read from the offset on, and where they are. */
 static size_t readable(struct partition *partition, size_t offset, const char **bytes)
 {
 	size_t end;
@@ -34,7 +34,7 @@ static size_t readable(struct partition *partition, size_t offset, const char **
 	pthread_mutex_lock(&partition->lock);
 	end = partition_high_watermark(partition);
 	pthread_mutex_unlock(&partition->lock);
-	*bytes = partition->bytes + offset; /* what all replicas have does not change any more */
+	*bytes = partition->bytes + offset; /* bytes that all replicas have do not change */
 	return end > offset ? end - offset : 0;
 }
 
@@ -49,7 +49,7 @@ static bool is_enough(struct pawl_op *op)
 	return sum >= fetch->min_bytes;
 }
 
-/* Reads anew: since is_enough has looked there may be more, and after max_wait it may be too little. */
+/* Reads again: by now there may be more than is_enough saw, or, after max_wait, too little. */
 static void answer(struct pawl_op *op)
 {
 	struct fetch *fetch = (struct fetch *)op;
@@ -90,7 +90,7 @@ static void fetch(int id, size_t min_bytes, size_t from_clicks, size_t from_view
 	}
 }
 
-/* Appended, copied by all, and then the key is checked, with no lock held. */
+/* Append, copy to all replicas, and then check the key, with no lock held. */
 static void append(struct topic *topic, const char *text)
 {
 	printf("append to %s\n", topic->partition.name);
@@ -118,7 +118,7 @@ int main(void)
 	fetch(2, 12, 0, 0, 10 * PAWL_SECOND); /* waits for both partitions together */
 	append(&topics[0], "and ");
 	append(&topics[1], "seen ");
-	fetch(3, 100, 5, 5, 10 * PAWL_SECOND); /* so much will not come in time */
+	fetch(3, 100, 5, 5, 10 * PAWL_SECOND); /* these do not come in time */
 	append(&topics[0], "there ");
 	broker_pass(&broker, 10 * PAWL_SECOND);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A delayed produce: a client has written to two partitions, and is answered when all replicas have what
- * it has written, or after 30 seconds with an error for the partitions where they do not.
+ * A delayed produce: a client has written to two partitions. It is answered when all replicas have its records, or
+ * after 30 seconds with an error for each partition where they do not.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,8 +23,8 @@ static struct broker broker;
 static struct partition orders, payments;
 
 /*
- * The partition's own lock is taken inside try_complete. So whoever changes a partition gives the lock
- * back before the check: see LOCKS in pawl_purgatory(3).
+ * try_complete takes the partition's own lock. So a thread that changes a partition unlocks it before the check: see
+ * LOCKS in pawl_purgatory(3).
  */
 static bool has_reached_all(struct partition *partition, size_t offset)
 {
@@ -46,7 +46,7 @@ static bool is_replicated(struct pawl_op *op)
 	return true;
 }
 
-/* Also where the deadline has won: some partitions may be there, and the others are errors. */
+/* Also called if the deadline has won: then some partitions may be replicated, and the others are errors. */
 static void answer(struct pawl_op *op)
 {
 	struct produce *produce = (struct produce *)op;
@@ -119,7 +119,7 @@ int main(void)
 	partition_init(&orders, "orders");
 	partition_init(&payments, "payments");
 
-	/* Two followers copy at the same time: whichever comes last, the answer is given once. */
+	/* Two followers copy at the same time: the answer is given once. */
 	produce(1, "one book", "9.99");
 	for (int i = 0; i < 2; i++)
 		pthread_create(&followers[i], NULL, follow, &replicas[i]);

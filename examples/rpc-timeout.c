@@ -10,10 +10,10 @@ struct call {
 };
 
 static struct broker broker;
-static struct call *table[8]; /* by id: for whom is a reply? It has a hold on each */
+static struct call *table[8]; /* by id, to find the call of a reply; it has a hold on each */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Whoever takes a call out of the table has the table's hold. NULL: somebody was faster. */
+/* A thread that removes a call from the table gets the table's hold. NULL: another thread was first. */
 static struct call *swap(unsigned id, struct call *call)
 {
 	pthread_mutex_lock(&lock);
@@ -25,7 +25,7 @@ static struct call *swap(unsigned id, struct call *call)
 
 static bool never(struct pawl_op *op)
 {
-	return !op; /* nothing to look at: only pawl_op_complete ends it, or the deadline */
+	return !op; /* only pawl_op_complete or the deadline completes it */
 }
 
 static const char *outcome(const struct call *call)
@@ -39,7 +39,7 @@ static void end(struct pawl_op *op)
 {
 	struct call *call = (struct call *)op;
 	if (swap(call->id, NULL))
-		pawl_op_unhold(op); /* the table's. Otherwise a reply has taken it */
+		pawl_op_unhold(op); /* the table's; otherwise a reply has it */
 	printf("call %u: %s\n", call->id, outcome(call));
 }
 
@@ -55,7 +55,7 @@ static void call(unsigned id)
 	pawl_op_hold(&call->op); /* ...and ours: it may have timed out before it is sent */
 	swap(id, call);
 	if (pawl_purgatory_try_or_watch(broker.purgatory, &call->op, &key, 1, PAWL_SECOND) < 0) {
-		broker_free(&swap(id, NULL)->op); /* not sent: no reply has taken it */
+		broker_free(&swap(id, NULL)->op); /* not sent, so no reply has it */
 		return;
 	}
 	printf("call %u: sent\n", call->id);
@@ -66,9 +66,9 @@ static void reply(unsigned id, const char *text)
 {
 	struct call *call = swap(id, NULL);
 	if (!call)
-		return; /* it comes too late */
+		return; /* too late */
 	call->reply = text;
-	pawl_op_complete(&call->op); /* false: just now its time was up */
+	pawl_op_complete(&call->op); /* false: the deadline was first */
 	pawl_op_unhold(&call->op);
 }
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pawl: delayed work for C. This header includes all the others, but for those of the
- * adapters to event loops: pawl/loop.h says which there are. */
+/* pawl: delayed work for C. This header includes all others, except those of adapters to event loops: see loop.h. */
 #ifndef PAWL_H
 #define PAWL_H
 
@@ -25,7 +24,7 @@
 extern "C" {
 #endif
 
-/* The version of the library that is linked, in the form of PAWL_VERSION. Never NULL. */
+/* The version of the linked library, in the form of PAWL_VERSION. Never NULL. */
 PAWL_API const char *pawl_version(void);
 
 /* The same in the form of PAWL_VERSION_NUMBER. */

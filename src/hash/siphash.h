@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * SipHash-1-3 by Aumasson and Bernstein: a hash with a secret, so that whoever may choose keys cannot
- * choose such that collide. One round a word and three at the end are what hash tables need of it.
+ * SipHash-1-3 by Aumasson and Bernstein: a hash with a secret, so that an attacker who chooses the keys cannot make
+ * them collide. Hash tables need no more than one round a word and three at the end.
  */
 #ifndef PAWL_HASH_SIPHASH_H
 #define PAWL_HASH_SIPHASH_H
@@ -49,7 +49,7 @@ static inline uint64_t sip_tail(const unsigned char *bytes, size_t len)
 	return word;
 }
 
-/* Words are read as the machine has them: the result stays in this process. */
+/* Words are read in the byte order of the machine: the hash does not leave this process. */
 static inline struct sip sip_bytes(const uint64_t secret[2], const void *data, size_t len,
                                    uint64_t width)
 {

@@ -5,7 +5,7 @@
 
 #define PREFIX_MAX 64u
 
-/* What was written so far. Beyond `size` it is only counted. */
+/* The text so far. Bytes beyond `size` are only counted. */
 struct output {
 	const char *prefix;
 	char *text;
@@ -108,7 +108,7 @@ static void put_bucket(struct output *out, const char *name, uint64_t bound, uin
 	put_char(out, '\n');
 }
 
-/* Each bucket counts the ones before it, too. */
+/* The count of a bucket includes the buckets before it. */
 static void put_buckets(struct output *out, const char *name,
                         const struct pawl_histogram *histogram)
 {
@@ -170,7 +170,7 @@ int pawl_stats_format(const struct pawl_stats *stats, const char *prefix, char *
 		return -EINVAL;
 	put_counter(&out, "_armed", "Armings of tasks that were not pending.", stats->armed);
 	put_counter(&out, "_ran", "Functions called.", stats->ran);
-	put_counter(&out, "_cancelled", "Armings that a cancel took away.", stats->cancelled);
+	put_counter(&out, "_cancelled", "Armings that were cancelled.", stats->cancelled);
 	put_counter(&out, "_dropped", "Tasks that stop has dropped.", stats->dropped);
 	put_counter(&out, "_wakeups", "Wake-ups of the worker that sleeps.", stats->wakeups);
 	put_counter(&out, "_empty_wakeups", "Wake-ups with nothing to do.", stats->empty_wakeups);
@@ -202,12 +202,11 @@ int pawl_op_stats_format(const struct pawl_op_stats *stats, const char *prefix, 
 	put_counter(&out, "_completed_by_call", "Operations completed by pawl_op_complete.",
 	            stats->completed_by_call);
 	put_counter(&out, "_expired", "Operations completed by their deadline.", stats->expired);
-	put_counter(&out, "_cancelled", "Operations that cancel_key took out.", stats->cancelled);
+	put_counter(&out, "_cancelled", "Operations that cancel_key withdrew.", stats->cancelled);
 	put_counter(&out, "_dropped", "Operations that stop has dropped.", stats->dropped);
 	put_gauge(&out, "_watched", "Pairs of an operation and a key.", stats->watched);
 	put_gauge(&out, "_delayed", "Operations that wait.", stats->delayed);
-	put_histogram(&out, "_lateness_seconds", "From a deadline to the moment at which it won.",
-	              &stats->lateness);
+	put_histogram(&out, "_lateness_seconds", "From a deadline to its win.", &stats->lateness);
 	return finish(&out);
 }
 
