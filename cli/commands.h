@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The subcommands. Each takes its own arguments, argv[0] being its name, and returns the exit code. */
+/* The subcommands. Each gets its own arguments, with its name as argv[0], and returns the exit code. */
 #ifndef PAWL_CLI_COMMANDS_H
 #define PAWL_CLI_COMMANDS_H
 

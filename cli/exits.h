@@ -5,8 +5,8 @@
 
 enum {
 	EXIT_FINE = 0,
-	EXIT_FAULT = 1,        /* what was asked for was done, but something in it was wrong */
-	EXIT_USAGE = 2,        /* what was asked for was not understood, and nothing was done */
+	EXIT_FAULT = 1,        /* done, but something was wrong */
+	EXIT_USAGE = 2,        /* the arguments are wrong, and nothing was done */
 	EXIT_INTERRUPTED = 128 /* plus the number of the signal that ended it */
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pawl: the command. Finds the subcommand and leaves the rest to it. */
+/* pawl: the command. It finds the subcommand and calls it. */
 #define _POSIX_C_SOURCE 200809L
 #include <fcntl.h>
 #include <pawl/pawl.h>
@@ -12,14 +12,14 @@
 static const char help[] =
         "usage: pawl COMMAND [OPTION...] [ARGUMENT...]\n"
         "\n"
-        "  pawl board              a page for the queues of the Redis and Valkey module\n"
-        "  pawl demo               a million tasks in ten seconds, all accounted for\n"
-        "  pawl explain DELAY...   the journey of a timer through the wheels, drawn\n"
+        "  pawl board              serve a page for the queues of Redis and Valkey\n"
+        "  pawl demo               run a million tasks in ten seconds and check each\n"
+        "  pawl explain DELAY...   draw the way of a timer through the wheels\n"
         "  pawl run [FILE]         write lines, or run commands, when they are due\n"
-        "  pawl top SOCKET         what goes on in a service of a running program\n"
+        "  pawl top SOCKET         show what a service of a running program does\n"
         "\n"
-        "  pawl help [COMMAND]     this text, or the options of a command\n"
-        "  pawl --version          the version\n"
+        "  pawl help [COMMAND]     print this text, or the options of a command\n"
+        "  pawl --version          print the version\n"
         "\n"
         "The manual is pawl(1).\n";
 
@@ -27,11 +27,8 @@ static const struct {
 	const char *name;
 	int (*run)(int argc, char **argv);
 } commands[] = {
-        {"board", command_board},
-        {"demo", command_demo},
-        {"explain", command_explain},
-        {"run", command_run},
-        {"top", command_top},
+        {"board", command_board}, {"demo", command_demo}, {"explain", command_explain},
+        {"run", command_run},     {"top", command_top},
 };
 
 static int print(const char *text)
@@ -41,8 +38,8 @@ static int print(const char *text)
 }
 
 /*
- * If standard input or output is closed, the next file opened would take its place. So something takes it that can
- * be neither read nor written, and who tries is told.
+ * If standard input or output is closed, the next file opened would get its number. So /dev/null gets it, opened such
+ * that reading or writing fails.
  */
 static void guard_standard_files(void)
 {
@@ -51,7 +48,7 @@ static void guard_standard_files(void)
 			return;
 }
 
-/* The subcommand that argv[0] names. */
+/* argv[0] is the name of the subcommand. */
 static int run_command(int argc, char **argv)
 {
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)

@@ -150,7 +150,7 @@ int command_board(int argc, char **argv)
 	                    .header = "X-Pawl-Board",
 	                    .answer = board_answer,
 	                    .arg = &board};
-	int code = take_options(argc, argv, long_options, help, take_option, &arguments);
+	int code = parse_options(argc, argv, long_options, help, take_option, &arguments);
 
 	if (code >= 0)
 		return code;

@@ -51,7 +51,7 @@ static const struct option options[] = {
         {0},
 };
 
-static bool take_option(void *arguments, int option)
+static bool set_option(void *arguments, int option)
 {
 	struct arguments *a = arguments;
 
@@ -209,7 +209,7 @@ static int demo(const struct arguments *a)
 int command_demo(int argc, char **argv)
 {
 	struct arguments a = {.count = 1000000, .workers = 1, .seed = clock_now(), .seconds = 10};
-	int code = take_options(argc, argv, options, help, take_option, &a);
+	int code = parse_options(argc, argv, options, help, set_option, &a);
 
 	if (code >= 0)
 		return code;

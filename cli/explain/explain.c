@@ -36,7 +36,7 @@ static const struct option options[] = {
         {"help", no_argument, NULL, 'h'},        {0},
 };
 
-static bool take_option(void *arguments, int option)
+static bool set_option(void *arguments, int option)
 {
 	struct arguments *a = arguments;
 
@@ -155,7 +155,7 @@ static int explain(const struct arguments *a, int count, char **delays)
 int command_explain(int argc, char **argv)
 {
 	struct arguments a = {.tick = 1000000, .wheel_size = 20};
-	int code = take_options(argc, argv, options, help, take_option, &a);
+	int code = parse_options(argc, argv, options, help, set_option, &a);
 
 	if (code >= 0)
 		return code;

@@ -127,6 +127,6 @@ void explain_in_text(FILE *out, const struct explanation *e)
 		print_timer(&s, e, &e->timers[i]);
 	}
 	fprintf(out,
-	        "\n%s[n] the slot that the timer sits in   %s the slot of the present moment%s\n",
+	        "\n%s[n] the slot that the timer sits in   %s the slot of the present time%s\n",
 	        s.terminal.dim, s.current, s.terminal.plain);
 }

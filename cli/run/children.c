@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The text reaches a command as a file without a name, not through a pipe: so it need not be read for us to go on,
- * and a command that does not read it costs nothing, no SIGPIPE either.
+ * A command reads the text from a file without a name, not from a pipe: so we never wait until it is read, and a
+ * command that does not read it causes no SIGPIPE.
  */
 #define _GNU_SOURCE
 #include "children.h"
@@ -20,7 +20,7 @@
 
 extern char **environ;
 
-/* All but a PAWL_TEXT that is there already; two places are left free. */
+/* Without a PAWL_TEXT. Two entries are left free: for our PAWL_TEXT, and NULL. */
 static int copy_environment(struct children *children)
 {
 	size_t count = 0;
@@ -32,7 +32,7 @@ static int copy_environment(struct children *children)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++)
 		if (strncmp(environ[i], VARIABLE, strlen(VARIABLE)) != 0)
-			children->environment[children->places++] = environ[i];
+			children->environment[children->variables++] = environ[i];
 	return 0;
 }
 
@@ -68,7 +68,7 @@ static bool write_whole(int fd, const char *text, size_t length)
 	return true;
 }
 
-/* A file with the text and its newline, at its beginning; -errno. */
+/* A file with the text and its newline, positioned at its start; or -errno. */
 static int file_of(const struct entry *entry)
 {
 	int fd = memfd_create("pawl", MFD_CLOEXEC), error;
@@ -119,7 +119,7 @@ static char *variable_of(const struct entry *entry)
 	return variable;
 }
 
-static struct child *free_place(struct children *children)
+static struct child *free_child(struct children *children)
 {
 	struct child *child = children->list;
 
@@ -137,11 +137,11 @@ int children_start(struct children *children, struct entry *entry)
 	if (!variable) {
 		error = input < 0 ? input : -ENOMEM;
 	} else {
-		children->environment[children->places] = variable;
+		children->environment[children->variables] = variable;
 		error = spawn(children, input, &pid);
 	}
 	if (!error) {
-		*free_place(children) = (struct child){
+		*free_child(children) = (struct child){
 		        .pid = pid,
 		        .number = entry->number,
 		        .entry = entry_repeats(entry) ? entry : NULL,
@@ -154,7 +154,7 @@ int children_start(struct children *children, struct entry *entry)
 	return error;
 }
 
-static struct child *place_of(struct children *children, pid_t pid)
+static struct child *child_of(struct children *children, pid_t pid)
 {
 	for (unsigned i = 0; i < children->size; i++)
 		if (children->list[i].pid == pid)
@@ -162,18 +162,18 @@ static struct child *place_of(struct children *children, pid_t pid)
 	return NULL;
 }
 
-/* A shell that has turned into this program may have left it children of its own: they are passed over. */
+/* A shell that replaced itself by this program (exec) may have had children of its own: these are ignored. */
 bool children_reap(struct children *children, struct child *child, int *status)
 {
-	struct child *place = NULL;
+	struct child *ended = NULL;
 	pid_t pid;
 
-	while (!place && (pid = waitpid(-1, status, WNOHANG)) > 0)
-		place = place_of(children, pid);
-	if (!place)
+	while (!ended && (pid = waitpid(-1, status, WNOHANG)) > 0)
+		ended = child_of(children, pid);
+	if (!ended)
 		return false;
-	*child = *place;
-	place->pid = 0;
+	*child = *ended;
+	ended->pid = 0;
 	children->running--;
 	return true;
 }

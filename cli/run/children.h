@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Commands that run for lines, a bounded number at once. */
+/* The commands of lines, a bounded number at once. */
 #ifndef PAWL_CLI_CHILDREN_H
 #define PAWL_CLI_CHILDREN_H
 
@@ -17,8 +17,8 @@ struct children {
 	const char *command;
 	struct child *list;
 	unsigned size, running;
-	char **environment; /* ours, and a last place for the text */
-	size_t places;
+	char **environment; /* of this process, without PAWL_TEXT */
+	size_t variables;   /* in `environment` */
 };
 
 /* 0 or -errno; `command` is borrowed. */
@@ -26,12 +26,12 @@ int children_open(struct children *children, const char *command, unsigned size)
 void children_close(struct children *children);
 
 /*
- * Run `sh -c COMMAND` with the entry's text on its standard input and in $PAWL_TEXT. There must be a free
- * place. The entry is kept only if it is periodic. 0 or -errno.
+ * Run `sh -c COMMAND` with the entry's text on its standard input and in $PAWL_TEXT. Fewer than `size` may be running.
+ * The entry is kept only if it is periodic. 0 or -errno.
  */
 int children_start(struct children *children, struct entry *entry);
 
-/* One that has ended, and its status as of waitpid; false: none. */
+/* Get a command that has ended, and its status as from waitpid(). false: none has. */
 bool children_reap(struct children *children, struct child *child, int *status);
 
 void children_terminate(struct children *children);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The bytes that a timetable takes in front of the name: few lines have one, so the others have no room for it. */
+/* The size of the timetable before the name. Few lines have one, so the others have no room for it. */
 static size_t timetable_size(enum line_kind kind)
 {
 	return kind == LINE_CALENDAR ? sizeof(struct timetable) : 0;
@@ -45,7 +45,7 @@ bool entry_repeats(const struct entry *entry)
 	return entry->kind == LINE_EVERY || entry->kind == LINE_CALENDAR;
 }
 
-bool entry_has_moment(const struct entry *entry)
+bool entry_waits_for_wall(const struct entry *entry)
 {
 	return entry->kind == LINE_AT || entry->kind == LINE_CALENDAR;
 }

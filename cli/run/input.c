@@ -25,7 +25,7 @@ void input_close(struct input *input)
 	input->fd = -1;
 }
 
-/* What is left of a line moves to the front: at most a line and a carriage return, so there is room for more. */
+/* The rest of a line moves to the front. It is at most a line and a carriage return, so there is room for more. */
 static void make_room(struct input *input)
 {
 	memmove(input->buffer, input->buffer + input->from, input->to - input->from);
@@ -46,7 +46,7 @@ int input_read(struct input *input)
 	return 0;
 }
 
-/* The next `size` bytes as a line: a carriage return at its end belongs to the end of the line. */
+/* The next `size` bytes as a line, without a carriage return at its end. */
 static struct span line_of(const struct input *input, size_t size)
 {
 	const char *text = input->buffer + input->from;
@@ -54,7 +54,7 @@ static struct span line_of(const struct input *input, size_t size)
 	return (struct span){text, size > 0 && text[size - 1] == '\r' ? size - 1 : size};
 }
 
-static enum input_result hand_out(struct input *input, size_t size, struct span *line)
+static enum input_result next_line(struct input *input, size_t size, struct span *line)
 {
 	bool too_long;
 
@@ -66,13 +66,13 @@ static enum input_result hand_out(struct input *input, size_t size, struct span 
 	return too_long ? INPUT_TOO_LONG : INPUT_LINE;
 }
 
-/* The end of a line is not in sight: keep what may become one, drop what is too long already. */
+/* The end of the line has not been read yet. Keep the bytes, unless the line is already too long. */
 static enum input_result without_newline(struct input *input, struct span *line)
 {
 	size_t size = input->to - input->from;
 
 	if (input->ended && (size > 0 || input->skipping))
-		return hand_out(input, size, line);
+		return next_line(input, size, line);
 	if (line_of(input, size).length > INPUT_LINE_MAX || input->skipping) {
 		input->skipping = true;
 		input->from = input->to;
@@ -88,7 +88,7 @@ enum input_result input_next(struct input *input, struct span *line)
 
 	if (!newline)
 		return without_newline(input, line);
-	result = hand_out(input, (size_t)(newline - start), line);
+	result = next_line(input, (size_t)(newline - start), line);
 	input->from++;
 	return result;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Lines from a file descriptor, however they arrive. */
+/* Reads lines from a file descriptor. */
 #ifndef PAWL_CLI_INPUT_H
 #define PAWL_CLI_INPUT_H
 
@@ -11,7 +11,7 @@ struct input {
 	int fd;
 	const char *name; /* for messages */
 	bool ended;
-	uint64_t number; /* of the line last handed out, from 1 */
+	uint64_t number; /* of the last line, from 1 */
 
 	bool skipping; /* in a line that is too long */
 	size_t from, to;
@@ -23,16 +23,16 @@ int input_open(struct input *input, const char *path);
 void input_close(struct input *input);
 
 /*
- * Read once, into free space of the buffer: so call input_next until it has nothing, before. May block, where
- * poll does not say that there is something. 0, also at the end, or -errno.
+ * Read once, into the free part of the buffer. Call it only after input_next returned INPUT_NONE. It may block, unless
+ * poll() says that there is input. Returns 0, also at the end, or -errno.
  */
 int input_read(struct input *input);
 
 enum input_result { INPUT_NONE, INPUT_LINE, INPUT_TOO_LONG };
 
 /*
- * The next whole line that has been read, valid until the next input_read. It ends with LF or CRLF, which are no part
- * of it; the last one needs neither, and loses a carriage return all the same.
+ * The next complete line, valid until the next input_read. LF or CRLF, which end it, are not part of it. The last line
+ * needs no LF; a carriage return at its end is removed, too.
  */
 enum input_result input_next(struct input *input, struct span *line);
 

@@ -12,8 +12,8 @@
 #define FIELDS         5 /* of a cron expression: a sixth would be text */
 
 static const char when_expected[] =
-        DURATION_EXPECTED ", or @ and a moment, or 'every' and a duration, or 'daily' or 'cron'";
-static const char moment_expected[] =
+        DURATION_EXPECTED ", or @ and a time, or 'every' and a duration, or 'daily' or 'cron'";
+static const char time_expected[] =
         "ISO 8601 as 2026-12-01T09:00Z, 2026-12-01T10:00:00.5+01:00 or "
         "2026-12-01T10:00[Europe/Berlin], or seconds since 1970 (13 digits: ms, 16: us, 19: ns), "
         "from 1970 to 2554";
@@ -33,8 +33,8 @@ static void skip_blanks(struct span *rest)
 	}
 }
 
-/* Takes what stands before the next blank, and that one blank: the text may begin with more. */
-static struct span take_word(struct span *rest)
+/* Remove the next word and the one blank after it from `rest`. Further blanks belong to the text. */
+static struct span next_word(struct span *rest)
 {
 	struct span word = {rest->text, 0};
 
@@ -53,7 +53,7 @@ static bool fail(struct line_error *error, const char *what, struct span value, 
                  const char *expected)
 {
 	error->what = what;
-	error->wrong = wrong; /* perhaps in error->calendar, which stays */
+	error->wrong = wrong; /* may be in error->calendar */
 	error->expected = expected;
 	error->value = value;
 	return false;
@@ -74,8 +74,8 @@ static bool parse_name(struct span word, struct line *line, struct line_error *e
 	return true;
 }
 
-/* Takes a zone in brackets off the end of the word; true: there is one. */
-static bool take_zone_name(struct span *word, struct span *name)
+/* Remove a zone in brackets from the end of the word. false: there is none. */
+static bool split_zone_name(struct span *word, struct span *name)
 {
 	const char *bracket = word->length > 0 ? memchr(word->text, '[', word->length) : NULL;
 
@@ -87,21 +87,23 @@ static bool take_zone_name(struct span *word, struct span *name)
 	return true;
 }
 
-/* The zone that the word ends with, else the fallback, else NULL and no error. The word loses it. */
-static bool take_zone(struct span *word, struct zones *zones, const struct pawl_zone **zone,
-                      struct line_error *error)
+/* Remove the zone from the end of the word. Without one *zone is the fallback, which may be NULL. */
+static bool split_zone(struct span *word, struct zones *zones, const struct pawl_zone **zone,
+                       struct line_error *error)
 {
 	struct span name;
 
 	*zone = zones->fallback;
-	if (!take_zone_name(word, &name))
+	if (!split_zone_name(word, &name))
 		return true;
 	*zone = zones_find(zones, name, &error->calendar);
 	return *zone || fail(error, "zone", name, error->calendar.text, NULL);
 }
 
-/* Seconds and a fraction, as clocks show them. If they never show them, the fraction does not count. */
-static const char *local_moment(const struct pawl_zone *zone, uint64_t local, uint64_t *ns)
+/*
+ * From a local time. If clocks never show it, its fraction of a second does not count. Returns what is wrong, or NULL.
+ */
+static const char *wall_of_local(const struct pawl_zone *zone, uint64_t local, uint64_t *ns)
 {
 	int64_t seconds = (int64_t)(local / SECOND), time = pawl_zone_time(zone, seconds);
 	uint64_t fraction = time + pawl_zone_offset(zone, time) == seconds ? local % SECOND : 0;
@@ -112,39 +114,39 @@ static const char *local_moment(const struct pawl_zone *zone, uint64_t local, ui
 	return NULL;
 }
 
-static bool parse_moment(struct span word, struct zones *zones, struct line *line,
-                         struct line_error *error)
+static bool parse_time(struct span word, struct zones *zones, struct line *line,
+                       struct line_error *error)
 {
-	struct span whole = {word.text + 1, word.length - 1}, moment = whole;
+	struct span whole = {word.text + 1, word.length - 1}, stem = whole;
 	const struct pawl_zone *zone;
 	struct timestamp stamp = {0};
 	const char *wrong;
 
-	if (!take_zone(&moment, zones, &zone, error))
+	if (!split_zone(&stem, zones, &zone, error))
 		return false;
-	wrong = timestamp_parse(moment.text, moment.length, &stamp);
-	if (!wrong && stamp.zoned && moment.length < whole.length)
+	wrong = timestamp_parse(stem.text, stem.length, &stamp);
+	if (!wrong && stamp.zoned && stem.length < whole.length)
 		wrong = "it has an offset and a zone";
 	else if (!wrong && !stamp.zoned)
-		wrong = zone ? local_moment(zone, stamp.ns, &stamp.ns) : "it has no zone";
+		wrong = zone ? wall_of_local(zone, stamp.ns, &stamp.ns) : "it has no zone";
 	if (wrong)
-		return fail(error, "moment", whole, wrong, moment_expected);
+		return fail(error, "time", whole, wrong, time_expected);
 	line->kind = LINE_AT;
 	line->ns = stamp.ns;
 	return true;
 }
 
-/* Whether the word is the name, perhaps with a zone behind it. */
+/* Whether the word is the name, with or without a zone after it. */
 static bool is_keyword(struct span word, const char *name)
 {
 	struct span zone;
 
-	take_zone_name(&word, &zone);
+	split_zone_name(&word, &zone);
 	return equals(word, name);
 }
 
-/* The next `count` words, with what is between them. */
-static struct span take_words(struct span *rest, int count)
+/* Remove the next `count` words, with the blanks between them, from `rest`. */
+static struct span next_words(struct span *rest, int count)
 {
 	struct span words = {0}, word;
 
@@ -152,7 +154,7 @@ static struct span take_words(struct span *rest, int count)
 		skip_blanks(rest);
 		if (i == 0)
 			words.text = rest->text;
-		word = take_word(rest);
+		word = next_word(rest);
 		if (word.length > 0)
 			words.length = (size_t)(word.text + word.length - words.text);
 	}
@@ -168,13 +170,13 @@ static bool is_cron_word(struct span rest)
 typedef int rule_parser(struct pawl_calendar_rule *rule, const char *text,
                         struct pawl_calendar_error *error);
 
-/* A rule by the keyword, whose zone it is in, from what follows. */
+/* A rule in the zone of the keyword, from the expression after it. */
 static bool parse_rule(struct span keyword, struct span expression, rule_parser *parser,
                        struct zones *zones, struct line *line, struct line_error *error)
 {
 	char text[EXPRESSION_MAX + 1];
 
-	if (!take_zone(&keyword, zones, &line->timetable.zone, error))
+	if (!split_zone(&keyword, zones, &line->timetable.zone, error))
 		return false;
 	if (!line->timetable.zone)
 		return fail(error, "rule", keyword, "it has no zone", zone_expected);
@@ -197,7 +199,7 @@ static bool parse_period(struct span *rest, struct line *line, struct line_error
 	const char *wrong;
 
 	skip_blanks(rest);
-	word = take_word(rest);
+	word = next_word(rest);
 	wrong = duration_parse(word.text, word.length, &line->ns);
 	if (!wrong && line->ns == 0)
 		wrong = "it is 0";
@@ -221,14 +223,14 @@ static bool parse_when(struct span word, struct span *rest, struct zones *zones,
                        struct line_error *error)
 {
 	if (word.length > 0 && word.text[0] == '@')
-		return parse_moment(word, zones, line, error);
+		return parse_time(word, zones, line, error);
 	if (equals(word, "every"))
 		return parse_period(rest, line, error);
 	if (is_keyword(word, "daily"))
-		return parse_rule(word, take_words(rest, 1), pawl_calendar_daily, zones, line,
+		return parse_rule(word, next_words(rest, 1), pawl_calendar_daily, zones, line,
 		                  error);
 	if (is_keyword(word, "cron"))
-		return parse_rule(word, take_words(rest, is_cron_word(*rest) ? 1 : FIELDS),
+		return parse_rule(word, next_words(rest, is_cron_word(*rest) ? 1 : FIELDS),
 		                  pawl_calendar_parse, zones, line, error);
 	return parse_delay(word, line, error);
 }
@@ -257,14 +259,14 @@ bool line_parse(struct span source, struct zones *zones, struct line *line,
 	skip_blanks(&rest);
 	if (rest.length == 0 || *rest.text == '#')
 		return true;
-	word = take_word(&rest);
+	word = next_word(&rest);
 	if (word.text[0] == '!')
 		return parse_cancel(word, rest, line, error);
 	if (word.text[0] == '=') {
 		if (!parse_name(word, line, error))
 			return false;
 		skip_blanks(&rest);
-		word = take_word(&rest);
+		word = next_word(&rest);
 	}
 	if (!parse_when(word, &rest, zones, line, error))
 		return false;
@@ -272,14 +274,14 @@ bool line_parse(struct span source, struct zones *zones, struct line *line,
 	return true;
 }
 
-/* In many logs a blank stands between the date and the time: then a stamp is two words. */
-static struct span take_stamp(struct span *rest)
+/* In many logs a blank is between the date and the time: then the stamp is two words. */
+static struct span next_stamp(struct span *rest)
 {
-	struct span stamp = take_word(rest), time;
+	struct span stamp = next_word(rest), time;
 
 	if (stamp.length != strlen("2026-12-01") || stamp.text[4] != '-')
 		return stamp;
-	time = take_word(rest);
+	time = next_word(rest);
 	return (struct span){stamp.text, (size_t)(time.text + time.length - stamp.text)};
 }
 
@@ -296,7 +298,7 @@ bool line_parse_stamped(struct span source, struct line *line, struct line_error
 	skip_blanks(&rest);
 	if (rest.length == 0)
 		return true;
-	word = take_stamp(&rest);
+	word = next_stamp(&rest);
 	wrong = timestamp_parse(word.text, word.length, &stamp);
 	if (wrong)
 		return fail(error, "timestamp", word, wrong, TIMESTAMP_EXPECTED);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Lines that come in: understood, named, and armed. */
+/* Input lines: parsed, named and armed. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <inttypes.h>
@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 #include "../../src/wheel/saturate.h"
-#include "moments.h"
 #include "state.h"
+#include "wall.h"
 #include "zones.h"
 
 #define VALUE_MAX 60 /* bytes of a bad value that are shown */
@@ -41,7 +41,7 @@ static void report_bad(struct pipe *p, const struct line_error *error)
 		p->stop = STOP_STRICT;
 }
 
-/* Take it off: freed now or, while its command runs, when that has ended. */
+/* Remove the entry. It is freed now or, if its command runs, when that has ended. */
 static void remove_entry(struct pipe *p, struct entry *entry)
 {
 	names_remove(&p->names, entry);
@@ -52,7 +52,7 @@ static void remove_entry(struct pipe *p, struct entry *entry)
 		free(entry);
 }
 
-/* The moment of the first line is now, and others keep their distance from it, divided by the speed. */
+/* The first line is due now. The others keep their distance from it, divided by the speed. */
 static uint64_t replayed(struct pipe *p, uint64_t stamp, uint64_t now)
 {
 	if (!p->based) {
@@ -78,7 +78,7 @@ static uint64_t deadline_of(struct pipe *p, const struct line *line)
 	if (p->options->replay)
 		return replayed(p, line->ns, now);
 	if (line->kind == LINE_AT || line->kind == LINE_CALENDAR)
-		return moment_deadline(line->ns, now, pipe_time(CLOCK_REALTIME));
+		return wall_deadline(line->ns, now, pipe_time(CLOCK_REALTIME));
 	return deadline_after(now, line->ns);
 }
 
@@ -106,7 +106,7 @@ static void add_line(struct pipe *p, struct line *line)
 	keep_line(p, line);
 }
 
-/* What has fired already, or never was, cannot be cancelled: nobody can know, so it is no error. */
+/* A name that has fired already or never existed is no error: the writer of the line cannot know. */
 static void cancel_name(struct pipe *p, struct span name)
 {
 	struct entry *entry = names_find(&p->names, name);
@@ -117,7 +117,7 @@ static void cancel_name(struct pipe *p, struct span name)
 	remove_entry(p, entry);
 }
 
-static void take_line(struct pipe *p, struct span source)
+static void handle_line(struct pipe *p, struct span source)
 {
 	struct line_error error;
 	struct line line;
@@ -133,7 +133,7 @@ static void take_line(struct pipe *p, struct span source)
 		add_line(p, &line);
 }
 
-static void take_too_long(struct pipe *p)
+static void report_too_long(struct pipe *p)
 {
 	static const struct line_error error = {
 	        .what = "line", .wrong = "it is too long", .expected = "at most 65536 bytes"};
@@ -142,7 +142,7 @@ static void take_too_long(struct pipe *p)
 	report_bad(p, &error);
 }
 
-void pipe_take_input(struct pipe *p)
+void pipe_read_input(struct pipe *p)
 {
 	enum input_result result;
 	struct span line;
@@ -154,8 +154,8 @@ void pipe_take_input(struct pipe *p)
 	}
 	while (!p->stop && (result = input_next(&p->input, &line)) != INPUT_NONE) {
 		if (result == INPUT_LINE)
-			take_line(p, line);
+			handle_line(p, line);
 		else
-			take_too_long(p);
+			report_too_long(p);
 	}
 }

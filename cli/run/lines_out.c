@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lines that go out, or to a command. With --exec a due line stays on the wheel until there is a place for its
- * command: so until then a later line can still replace or cancel it.
+ * Lines that are due: written, or given to a command. With --exec a due line stays on the wheel until its command can
+ * start, so until then a later line can still replace or cancel it.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <inttypes.h>
@@ -10,12 +10,12 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "moments.h"
 #include "signals.h"
 #include "state.h"
+#include "wall.h"
 #include "zones.h"
 
-#define TURN_MAX 10000u /* moves, and lines fired, before input and signals are looked at again */
+#define PASS_MAX 10000u /* moves, and lines fired, before input and signals are checked again */
 
 static void count_lateness(struct pipe *p, uint64_t late)
 {
@@ -38,7 +38,7 @@ static void start_command(struct pipe *p, struct entry *entry)
 	        entry->number, strerror(-error));
 }
 
-/* A beat whose last command still runs is left out: they would pile up. */
+/* If the last command of a periodic line still runs, this run is skipped: commands would pile up. */
 static void deliver(struct pipe *p, struct entry *entry)
 {
 	if (!p->options->command)
@@ -58,23 +58,23 @@ static uint64_t next_beat(const struct entry *entry, uint64_t now)
 	                                                   : PAWL_NEVER - 1;
 }
 
-/* The clock on the wall was set back a moment ago: then this line's moment is yet to come. */
-static bool comes_later(struct pipe *p, struct entry *entry, uint64_t now)
+/* If the wall clock was set back just now, this line is not due yet. */
+static bool rearm_if_early(struct pipe *p, struct entry *entry, uint64_t now)
 {
 	uint64_t wall;
 
-	if (!entry_has_moment(entry) || p->options->replay)
+	if (!entry_waits_for_wall(entry) || p->options->replay)
 		return false;
 	wall = pipe_time(CLOCK_REALTIME);
 	if (wall >= entry->ns)
 		return false;
-	pawl_wheel_arm(p->wheel, &entry->timer, moment_deadline(entry->ns, now, wall));
+	pawl_wheel_arm(p->wheel, &entry->timer, wall_deadline(entry->ns, now, wall));
 	return true;
 }
 
 /*
- * The next time of the calendar, after the present and after the one that has fired: so a clock that was set back does
- * not make a time come again, and what was missed is left out. False: there is none any more.
+ * Arm the entry for the next time of the calendar, after the present and after the time that has fired: so a time does
+ * not fire twice if the clock was set back, and missed times are skipped. false: there is no next time.
  */
 static bool rearm_by_calendar(struct pipe *p, struct entry *entry, uint64_t now)
 {
@@ -84,13 +84,13 @@ static bool rearm_by_calendar(struct pipe *p, struct entry *entry, uint64_t now)
 	entry->ns = timetable_next(&timetable, wall > entry->ns ? wall : entry->ns);
 	if (entry->ns == PAWL_NEVER)
 		return false;
-	pawl_wheel_arm(p->wheel, &entry->timer, moment_deadline(entry->ns, now, wall));
+	pawl_wheel_arm(p->wheel, &entry->timer, wall_deadline(entry->ns, now, wall));
 	return true;
 }
 
 static void fire(struct pipe *p, struct entry *entry, uint64_t now)
 {
-	if (comes_later(p, entry, now))
+	if (rearm_if_early(p, entry, now))
 		return;
 	count_lateness(p, now - entry->timer.deadline);
 	deliver(p, entry);
@@ -109,14 +109,14 @@ bool pipe_can_fire(const struct pipe *p)
 	return !p->options->command || p->children.running < p->children.size;
 }
 
-/* What an `every` arms anew is after now, so this ends. */
+/* A periodic line is armed again for a time after now, so this ends. */
 void pipe_fire_due(struct pipe *p)
 {
 	uint64_t now = pipe_time(CLOCK_BOOTTIME);
 	struct pawl_timer *timer;
 
-	pawl_wheel_advance(p->wheel, now, TURN_MAX);
-	for (unsigned i = 0; i < TURN_MAX && pipe_can_fire(p); i++) {
+	pawl_wheel_advance(p->wheel, now, PASS_MAX);
+	for (unsigned i = 0; i < PASS_MAX && pipe_can_fire(p); i++) {
 		timer = pawl_wheel_pop(p->wheel);
 		if (!timer)
 			return;

@@ -9,7 +9,7 @@
 
 #include "signals.h"
 
-/* Somebody else may have made it non-blocking: it is shared with them. */
+/* Standard output is shared: another process may have made it non-blocking. */
 static void wait_until_writable(void)
 {
 	struct pollfd fd = {.fd = STDOUT_FILENO, .events = POLLOUT};
@@ -21,13 +21,13 @@ int output_trouble(short revents)
 {
 	if (revents & POLLNVAL)
 		return -EBADF;
-	/* POLLERR is what a pipe without a reader answers, POLLHUP a closed socket, both a terminal. */
+	/* A pipe without a reader returns POLLERR, a closed socket POLLHUP, a terminal both. */
 	return revents & (POLLERR | POLLHUP) ? -EPIPE : 0;
 }
 
 /*
- * Where a pipe without a reader says EPIPE, a connection says ECONNRESET and a terminal EIO. A disk says EIO too,
- * but does not hang up.
+ * A pipe without a reader fails with EPIPE, a connection with ECONNRESET, a terminal with EIO. A disk fails with EIO,
+ * too, but without POLLHUP.
  */
 static int write_error(int error)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Standard output with a buffer, which notices when nobody reads any more. */
+/* Standard output with a buffer, which notices when its reader is gone. */
 #ifndef PAWL_CLI_OUTPUT_H
 #define PAWL_CLI_OUTPUT_H
 
@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 struct output {
-	int error; /* 0; -EPIPE: nobody reads; -EINTR: it hung, and was interrupted; else why it failed */
+	int error; /* 0; -EPIPE: the reader is gone; -EINTR: a write hung and was interrupted; else -errno */
 	size_t used;
 	char buffer[65536];
 };
@@ -16,7 +16,7 @@ struct output {
 void output_put(struct output *output, const char *text, size_t length);
 void output_flush(struct output *output);
 
-/* What poll tells of standard output when asked for no event, as an error: -EPIPE: nobody reads. Else 0. */
+/* The result of poll() without events on standard output, as an error. -EPIPE: the reader is gone. 0: no error. */
 int output_trouble(short revents);
 
 /* Lines that were put but not written. */

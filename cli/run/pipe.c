@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One thread, one wheel, one poll. The wheel's time is CLOCK_BOOTTIME, so that a delay goes on while the machine
- * sleeps.
+ * One thread, one wheel, one poll. The wheel's time is CLOCK_BOOTTIME, so that a delay goes on while the machine is
+ * suspended.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "pipe.h"
@@ -18,12 +18,12 @@
 #include "../exits.h"
 #include "../text/arguments.h"
 #include "../text/duration.h"
-#include "moments.h"
 #include "signals.h"
 #include "state.h"
+#include "wall.h"
 
 #define SECOND       UINT64_C(1000000000)
-#define REPLAY_AHEAD 65536u /* lines read before their time; more stay in their file */
+#define REPLAY_AHEAD 65536u /* lines on the wheel; the others stay in their file */
 
 uint64_t pipe_time(clockid_t clock)
 {
@@ -63,13 +63,12 @@ static void print_statistics(const struct pipe *p)
 	fprintf(stderr, "pending %zu; late by %s on average, %s at most",
 	        pawl_wheel_count(p->wheel), mean, max);
 	if (p->options->command)
-		fprintf(stderr,
-		        "; commands running %u, failed %" PRIu64 ", beats left out %" PRIu64,
+		fprintf(stderr, "; commands running %u, failed %" PRIu64 ", runs skipped %" PRIu64,
 		        p->children.running, c->failed, c->skipped);
 	fputc('\n', stderr);
 }
 
-/* The first one lets commands end that are running; the second does not wait for anything. */
+/* After the first signal running commands may end; the second one waits for nothing. */
 static void handle_interrupts(struct pipe *p)
 {
 	int interrupts = signals_interrupts();
@@ -112,16 +111,16 @@ static void set_timer(struct pipe *p, uint64_t time)
 	timerfd_settime(p->timer_fd, TFD_TIMER_ABSTIME, &spec, NULL);
 }
 
-/* A replay does not look at the clock on the wall. */
-static void put_moments_right(struct pipe *p)
+/* A replay does not depend on the wall clock. */
+static void rearm_by_wall(struct pipe *p)
 {
-	moments_read(p->moments_fd);
+	wall_read(p->wall_fd);
 	if (!p->options->replay &&
-	    !moments_rearm(p->wheel, pipe_time(CLOCK_BOOTTIME), pipe_time(CLOCK_REALTIME)))
-		complain("no memory to put lines right after the clock was set");
+	    !wall_rearm(p->wheel, pipe_time(CLOCK_BOOTTIME), pipe_time(CLOCK_REALTIME)))
+		complain("no memory to rearm lines after the clock was set");
 }
 
-/* Until there is input, or a signal, or a line is due and can fire, or nobody reads what is written. */
+/* Until there is input or a signal, a line is due and can fire, or the reader of the output is gone. */
 static bool wait_for_something(struct pipe *p)
 {
 	uint64_t next = pipe_can_fire(p) ? pawl_wheel_next(p->wheel) : PAWL_NEVER;
@@ -131,7 +130,7 @@ static bool wait_for_something(struct pipe *p)
 	        {.fd = signals_fd(), .events = POLLIN},
 	        {.fd = next < PAWL_NEVER && !now ? p->timer_fd : -1, .events = POLLIN},
 	        {.fd = p->options->command ? -1 : STDOUT_FILENO, .events = 0},
-	        {.fd = p->moments_fd, .events = POLLIN},
+	        {.fd = p->wall_fd, .events = POLLIN},
 	};
 
 	if (fds[2].fd >= 0)
@@ -141,7 +140,7 @@ static bool wait_for_something(struct pipe *p)
 	if (fds[3].revents)
 		p->output.error = output_trouble(fds[3].revents);
 	if (fds[4].revents)
-		put_moments_right(p);
+		rearm_by_wall(p);
 	return fds[0].revents != 0;
 }
 
@@ -151,7 +150,7 @@ static bool is_over(const struct pipe *p)
 	       (p->input.ended && pawl_wheel_count(p->wheel) == 0 && p->children.running == 0);
 }
 
-static void look_at_output(struct pipe *p)
+static void check_output(struct pipe *p)
 {
 	output_flush(&p->output);
 	if (p->output.error == -EPIPE)
@@ -168,8 +167,8 @@ static void loop(struct pipe *p)
 		handle_signals(p);
 		pipe_fire_due(p);
 		if (input && !p->stop)
-			pipe_take_input(p);
-		look_at_output(p);
+			pipe_read_input(p);
+		check_output(p);
 	}
 }
 
@@ -189,9 +188,9 @@ static int open_all(struct pipe *p)
 	p->timer_fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC);
 	if (!error && p->timer_fd < 0)
 		error = -errno;
-	p->moments_fd = moments_open();
-	if (!error && p->moments_fd < 0)
-		error = p->moments_fd;
+	p->wall_fd = wall_open();
+	if (!error && p->wall_fd < 0)
+		error = p->wall_fd;
 	if (!error)
 		error = signals_open();
 	if (!error && p->options->command)
@@ -202,11 +201,11 @@ static int open_all(struct pipe *p)
 static bool free_entry(struct pawl_timer *timer, void *wheel)
 {
 	pawl_wheel_cancel(wheel, timer);
-	free(timer); /* its entry begins with it */
+	free(timer); /* the first member of its entry */
 	return true;
 }
 
-/* A line that is on the wheel is freed from there. */
+/* free_entry() frees the entries on the wheel. */
 static void free_outlived(struct child *child)
 {
 	if (child->pid && child->entry && child->entry->command == COMMAND_OUTLIVES_LINE)
@@ -225,8 +224,8 @@ static void close_all(struct pipe *p)
 	input_close(&p->input);
 	if (p->timer_fd >= 0)
 		close(p->timer_fd);
-	if (p->moments_fd >= 0)
-		close(p->moments_fd);
+	if (p->wall_fd >= 0)
+		close(p->wall_fd);
 	free(p->wheel);
 }
 

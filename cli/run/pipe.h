@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The pipe tool itself: lines in, and out again when they are due. */
+/* `pawl run` itself: reads lines, and writes them when they are due. */
 #ifndef PAWL_CLI_PIPE_H
 #define PAWL_CLI_PIPE_H
 
@@ -9,7 +9,7 @@ struct pipe_options {
 	const char *path;    /* NULL: standard input */
 	const char *command; /* NULL: lines are written to standard output */
 	unsigned jobs;       /* commands at once */
-	const char *zone;    /* of lines that name none; NULL: they have to */
+	const char *zone;    /* of lines that name none; NULL: such lines are bad */
 	bool replay;
 	double speed;
 	bool strict;

@@ -12,33 +12,34 @@
 static const char help[] =
         "usage: pawl run [OPTION...] [FILE]\n"
         "\n"
-        "Reads lines from FILE, or from standard input, also '-', and writes the text of\n"
+        "Reads lines from FILE, or from standard input (also '-'), and writes the text of\n"
         "each when it is due.\n"
         "\n"
         "  1h30m TEXT                    after a delay: ns, us, ms, s, m, h or d\n"
-        "  @2026-12-01T09:00Z TEXT       at a moment; also @SECONDS since 1970\n"
+        "  @2026-12-01T09:00Z TEXT       at a time; also @SECONDS since 1970\n"
         "  @2026-12-01T10:00[Europe/Berlin] TEXT     at a local time\n"
-        "  every 10s TEXT                again and again\n"
+        "  every 10s TEXT                repeatedly\n"
         "  daily[Europe/Berlin] 02:30 TEXT           every day at a local time\n"
         "  cron[Europe/Berlin] 30 2 * * MON TEXT     by a cron expression\n"
-        "  =NAME 250ms TEXT              with a name: a later line of it replaces this\n"
-        "  !NAME                         cancels what has that name\n"
-        "  # and empty lines             nothing\n"
+        "  =NAME 250ms TEXT              with a name: a later line of that name\n"
+        "                                replaces this one\n"
+        "  !NAME                         cancels the line of that name\n"
+        "  # and empty lines             are ignored\n"
         "\n"
         "  --exec CMD     run 'sh -c CMD' for each line, with the text on its standard\n"
         "                 input and in $PAWL_TEXT\n"
-        "  --jobs N       with --exec: commands at once, 1 to 1024 (default: as many as\n"
-        "                 processors)\n"
+        "  --jobs N       with --exec: commands at once, 1 to 1024 (default: the\n"
+        "                 number of processors)\n"
         "  --replay       each line begins with its own timestamp, ISO 8601 or since\n"
-        "                 1970, and is written as far in time behind the first\n"
-        "  --speed X      with --replay: so many times faster, 0.001 to 1000000\n"
-        "  --zone ZONE    of lines that name none, as Europe/Berlin, UTC or local\n"
+        "                 1970; lines are written at the same distance from the first\n"
+        "  --speed X      with --replay: X times faster, 0.001 to 1000000\n"
+        "  --zone ZONE    for lines that name none: Europe/Berlin, UTC or local\n"
         "  --strict       stop at the first bad line\n"
         "  --help         this text\n"
         "\n"
-        "A bad line is told on standard error, and makes the exit code 1. At the end of\n"
-        "input it waits for what is pending. SIGUSR1 prints statistics. SIGINT ends it,\n"
-        "and it says how many lines were left.\n";
+        "A bad line is reported on standard error, and the exit code is then 1. At the\n"
+        "end of input it waits for pending lines. SIGUSR1 prints statistics. SIGINT ends\n"
+        "it, and it says how many lines were left.\n";
 
 static const struct option long_options[] = {
         {"exec", required_argument, NULL, 'e'}, {"jobs", required_argument, NULL, 'j'},
@@ -47,7 +48,7 @@ static const struct option long_options[] = {
         {"help", no_argument, NULL, 'h'},       {0},
 };
 
-static bool take_jobs(struct pipe_options *options)
+static bool set_jobs(struct pipe_options *options)
 {
 	uint64_t jobs;
 
@@ -57,7 +58,7 @@ static bool take_jobs(struct pipe_options *options)
 	return true;
 }
 
-static bool take_option(void *arguments, int option)
+static bool set_option(void *arguments, int option)
 {
 	struct pipe_options *options = arguments;
 
@@ -66,7 +67,7 @@ static bool take_option(void *arguments, int option)
 		options->command = optarg;
 		return true;
 	case 'j':
-		return take_jobs(options);
+		return set_jobs(options);
 	case 'r':
 		options->replay = true;
 		return true;
@@ -90,7 +91,7 @@ static unsigned processors(void)
 	return count < 1 ? 1 : count > 1024 ? 1024 : (unsigned)count;
 }
 
-/* What does not go together, or is too much. */
+/* Check that the options go together. */
 static bool makes_sense(const struct pipe_options *options, int count, char **arguments)
 {
 	if (count > 1)
@@ -109,7 +110,7 @@ static bool makes_sense(const struct pipe_options *options, int count, char **ar
 int command_run(int argc, char **argv)
 {
 	struct pipe_options options = {.speed = 1.0};
-	int code = take_options(argc, argv, long_options, help, take_option, &options);
+	int code = parse_options(argc, argv, long_options, help, set_option, &options);
 
 	if (code >= 0)
 		return code;

@@ -7,7 +7,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-/* Of the process, as signals are. */
+/* Global, as signals are. */
 static int pipe_ends[2];
 static volatile sig_atomic_t interrupts, last, asked;
 
@@ -21,7 +21,7 @@ static void handle(int number)
 	} else if (number == SIGUSR1) {
 		asked = 1;
 	}
-	/* If the pipe is full there is something to read in it, which is all that is needed. */
+	/* If the pipe is full, it is readable, which is enough. */
 	if (write(pipe_ends[1], "", 1) < 0)
 		errno = saved;
 	errno = saved;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The state of the pipe tool, for the files that make it up. */
+/* The state of `pawl run`, for its files. */
 #ifndef PAWL_CLI_STATE_H
 #define PAWL_CLI_STATE_H
 
@@ -28,25 +28,25 @@ struct pipe {
 	struct counts counts;
 	enum stop stop;
 	int timer_fd;
-	int moments_fd; /* tells that the clock on the wall was set */
-	bool announced; /* that commands are being waited for */
-	bool based;     /* --replay: the first line has set where the two times meet */
+	int wall_fd;    /* readable after the wall clock was set */
+	bool announced; /* the message that it waits for commands */
+	bool based;     /* --replay: base_stamp and base_time are set, by the first line */
 	uint64_t base_stamp, base_time;
 	struct input input;
 	struct output output;
 };
 
-/* Read once, and arm what has come. */
-void pipe_take_input(struct pipe *pipe);
+/* Read once, and arm the lines that were read. */
+void pipe_read_input(struct pipe *pipe);
 
-/* Fire what is due, as far as it can be. */
+/* Fire lines that are due, while they can fire. */
 void pipe_fire_due(struct pipe *pipe);
 bool pipe_can_fire(const struct pipe *pipe);
 
-/* Commands that have ended: tell how, and make room. */
+/* Report commands that have ended, and make room for others. */
 void pipe_reap(struct pipe *pipe);
 
-/* Tell why, and stop. */
+/* Print why, and stop. */
 void pipe_fail(struct pipe *pipe, const char *what, int error);
 
 uint64_t pipe_time(clockid_t clock); /* ns */

@@ -11,15 +11,15 @@ struct loaded_zone;
 
 struct zones {
 	struct loaded_zone *first;
-	const struct pawl_zone *fallback; /* of lines that name none; NULL: they have to */
+	const struct pawl_zone *fallback; /* of lines that name none; NULL: such lines are bad */
 };
 
-/* Zeroes are an empty set. NULL: *error says why. What is returned stays until zones_close. */
+/* Find a zone, or load it. It stays until zones_close. NULL: *error says why. A zeroed struct zones is empty. */
 const struct pawl_zone *zones_find(struct zones *zones, struct span name,
                                    struct pawl_calendar_error *error);
 void zones_close(struct zones *zones);
 
-/* The first time after that one, both in ns since 1970; PAWL_NEVER: none, or none that fits. */
+/* The first time after `after`, both in ns since 1970. PAWL_NEVER: none, or none before 2554. */
 uint64_t timetable_next(const struct timetable *timetable, uint64_t after);
 
 #endif

@@ -23,7 +23,7 @@ void complain(const char *format, ...)
 	fprintf(stderr, "pawl: %s\n", text);
 }
 
-/* Of letters in a row, -xyz, getopt stays at the word until the last one. */
+/* In -xyz getopt stays at the word until its last letter. */
 static void complain_of_option(char **argv, bool known)
 {
 	const char *word = argv[optind - 1][0] == '-' ? argv[optind - 1] : argv[optind];
@@ -36,8 +36,8 @@ static void complain_of_option(char **argv, bool known)
 		         argv[0], word, argv[0]);
 }
 
-int take_options(int argc, char **argv, const struct option *options, const char *help,
-                 bool (*take)(void *arguments, int option), void *arguments)
+int parse_options(int argc, char **argv, const struct option *options, const char *help,
+                  bool (*set)(void *arguments, int option), void *arguments)
 {
 	int option;
 
@@ -51,13 +51,13 @@ int take_options(int argc, char **argv, const struct option *options, const char
 			complain_of_option(argv, option == ':');
 			return EXIT_USAGE;
 		}
-		if (!take(arguments, option))
+		if (!set(arguments, option))
 			return EXIT_USAGE;
 	}
 	return -1;
 }
 
-/* strtoull takes blanks, signs and wraps; this takes digits. */
+/* Digits only: strtoull accepts blanks and signs, and wraps. */
 static bool parse_number(const char *text, uint64_t *number)
 {
 	char *end;

@@ -39,7 +39,7 @@ static uint64_t unit_named(const char *name, size_t length)
 	return 0;
 }
 
-/* digits * unit, or UINT64_MAX if that is too much. */
+/* digits * unit, or UINT64_MAX if that is too large. */
 static uint64_t whole_part(const char *digits, size_t count, uint64_t unit)
 {
 	uint64_t value = 0;
@@ -54,7 +54,7 @@ static uint64_t whole_part(const char *digits, size_t count, uint64_t unit)
 	return value * unit;
 }
 
-/* 0.digits * unit, rounded up. From the last digit to the first, any number of them is exact. */
+/* 0.digits * unit, rounded up. From the last digit to the first, so that any number of them is exact. */
 static uint64_t decimal_part(const char *digits, size_t count, uint64_t unit)
 {
 	uint64_t value = 0, rest = 0;
@@ -67,7 +67,7 @@ static uint64_t decimal_part(const char *digits, size_t count, uint64_t unit)
 	return value + (rest != 0);
 }
 
-/* A number and its unit, which goes on to the next digit or the end. */
+/* A number and its unit, which ends at the next digit or at the end. */
 struct part {
 	size_t length;
 	uint64_t ns, unit;

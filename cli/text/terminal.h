@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What may be written to an output: colours, and characters beyond ASCII. */
+/* What an output can show: colours, and characters beyond ASCII. */
 #ifndef PAWL_CLI_TERMINAL_H
 #define PAWL_CLI_TERMINAL_H
 
@@ -8,13 +8,13 @@
 struct terminal {
 	bool live;      /* a terminal that can move its cursor */
 	bool utf8;      /* the locale's characters are UTF-8 */
-	unsigned width; /* columns; 80 where that is unknown */
+	unsigned width; /* columns; 80 if unknown */
 
-	/* What to write before and after coloured text; empty where colours are not wanted. */
+	/* What to write before and after coloured text; empty if there are no colours. */
 	const char *bold, *dim, *good, *bad, *accent, *plain;
 };
 
-/* Of the file descriptor. Colours only on a terminal, and not if NO_COLOR is set or TERM is dumb. */
+/* For a file descriptor. Colours only on a terminal, and not if NO_COLOR is set or TERM is dumb. */
 struct terminal terminal_of(int fd);
 
 #endif

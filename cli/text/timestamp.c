@@ -6,7 +6,7 @@
 static const char malformed[] = "it is not of that form";
 static const char out_of_range[] = "it is before 1970 or after 2554";
 
-/* What has been read of the text, and what is left. */
+/* The rest of the text. */
 struct reader {
 	const char *at, *end;
 };
@@ -16,7 +16,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-static bool take(struct reader *r, char c)
+static bool accept(struct reader *r, char c)
 {
 	if (r->at == r->end || *r->at != c)
 		return false;
@@ -24,13 +24,13 @@ static bool take(struct reader *r, char c)
 	return true;
 }
 
-static bool take_either(struct reader *r, char a, char b)
+static bool accept_either(struct reader *r, char a, char b)
 {
-	return take(r, a) || take(r, b);
+	return accept(r, a) || accept(r, b);
 }
 
 /* Exactly `count` digits. */
-static bool take_number(struct reader *r, int count, int *number)
+static bool read_number(struct reader *r, int count, int *number)
 {
 	*number = 0;
 	while (count-- > 0) {
@@ -42,13 +42,13 @@ static bool take_number(struct reader *r, int count, int *number)
 }
 
 /* The digits after a point or comma, if there is one, as nanoseconds. */
-static bool take_fraction(struct reader *r, uint64_t *ns)
+static bool read_fraction(struct reader *r, uint64_t *ns)
 {
 	uint64_t weight = SECOND / 10;
 	bool more = false;
 
 	*ns = 0;
-	if (!take_either(r, '.', ','))
+	if (!accept_either(r, '.', ','))
 		return true;
 	if (r->at == r->end || !is_digit(*r->at))
 		return false;
@@ -72,7 +72,7 @@ static int days_in(int year, int month)
 	return days[month - 1] + (month == 2 && is_leap(year));
 }
 
-/* Days from 1970-01-01 to the first day of the year. Every fourth is longer, but for three in 400. */
+/* Days from 1970-01-01 to the first day of the year. */
 static int64_t days_before_year(int year)
 {
 	int64_t before = year - 1;
@@ -89,12 +89,12 @@ static int64_t days_before(int year, int month, int day)
 	return days;
 }
 
-static const char *take_date(struct reader *r, int64_t *days)
+static const char *read_date(struct reader *r, int64_t *days)
 {
 	int year, month, day;
 
-	if (!take_number(r, 4, &year) || !take(r, '-') || !take_number(r, 2, &month) ||
-	    !take(r, '-') || !take_number(r, 2, &day))
+	if (!read_number(r, 4, &year) || !accept(r, '-') || !read_number(r, 2, &month) ||
+	    !accept(r, '-') || !read_number(r, 2, &day))
 		return malformed;
 	if (month < 1 || month > 12)
 		return "there is no such month";
@@ -104,14 +104,14 @@ static const char *take_date(struct reader *r, int64_t *days)
 	return NULL;
 }
 
-/* hh:mm, or hh:mm:ss, perhaps with a fraction. */
-static const char *take_time_of_day(struct reader *r, int64_t *seconds, uint64_t *fraction)
+/* hh:mm, or hh:mm:ss with or without a fraction. */
+static const char *read_time_of_day(struct reader *r, int64_t *seconds, uint64_t *fraction)
 {
 	int hour, minute, second = 0;
 
 	*fraction = 0;
-	if (!take_number(r, 2, &hour) || !take(r, ':') || !take_number(r, 2, &minute) ||
-	    (take(r, ':') && (!take_number(r, 2, &second) || !take_fraction(r, fraction))))
+	if (!read_number(r, 2, &hour) || !accept(r, ':') || !read_number(r, 2, &minute) ||
+	    (accept(r, ':') && (!read_number(r, 2, &second) || !read_fraction(r, fraction))))
 		return malformed;
 	if (hour > 23 || minute > 59 || second > 60)
 		return "there is no such time of day";
@@ -119,20 +119,20 @@ static const char *take_time_of_day(struct reader *r, int64_t *seconds, uint64_t
 	return NULL;
 }
 
-/* Z, +hh:mm or +hhmm; nothing is UTC too, but then it is not `zoned`. */
-static const char *take_zone(struct reader *r, int64_t *seconds, bool *zoned)
+/* Z, +hh:mm or +hhmm. Without it the time is UTC, and not `zoned`. */
+static const char *read_offset(struct reader *r, int64_t *seconds, bool *zoned)
 {
 	int hours, minutes, sign;
 
 	*seconds = 0;
 	*zoned = r->at < r->end;
-	if (!*zoned || take_either(r, 'Z', 'z'))
+	if (!*zoned || accept_either(r, 'Z', 'z'))
 		return NULL;
-	sign = take(r, '+') ? 1 : take(r, '-') ? -1 : 0;
-	if (sign == 0 || !take_number(r, 2, &hours))
+	sign = accept(r, '+') ? 1 : accept(r, '-') ? -1 : 0;
+	if (sign == 0 || !read_number(r, 2, &hours))
 		return malformed;
-	take(r, ':');
-	if (!take_number(r, 2, &minutes))
+	accept(r, ':');
+	if (!read_number(r, 2, &minutes))
 		return malformed;
 	if (hours > 23 || minutes > 59)
 		return "there is no such zone";
@@ -151,17 +151,17 @@ static const char *to_ns(int64_t seconds, uint64_t fraction, uint64_t *ns)
 static const char *parse_iso(struct reader *r, struct timestamp *stamp)
 {
 	int64_t days, seconds, offset;
-	const char *wrong = take_date(r, &days);
+	const char *wrong = read_date(r, &days);
 	uint64_t fraction;
 
 	if (wrong)
 		return wrong;
-	if (!take_either(r, 'T', 't') && !take(r, ' '))
+	if (!accept_either(r, 'T', 't') && !accept(r, ' '))
 		return malformed;
-	wrong = take_time_of_day(r, &seconds, &fraction);
+	wrong = read_time_of_day(r, &seconds, &fraction);
 	if (wrong)
 		return wrong;
-	wrong = take_zone(r, &offset, &stamp->zoned);
+	wrong = read_offset(r, &offset, &stamp->zoned);
 	if (wrong)
 		return wrong;
 	if (r->at != r->end)
@@ -169,7 +169,7 @@ static const char *parse_iso(struct reader *r, struct timestamp *stamp)
 	return to_ns(days * 86400 + seconds - offset, fraction, &stamp->ns);
 }
 
-/* The unit of a number since 1970 shows in its length: none of these reaches from 1970 to the next. */
+/* The unit of a number since 1970, by its number of digits. 0: no unit has so many. */
 static uint64_t unit_of(size_t digits)
 {
 	if (digits <= 11)
@@ -188,7 +188,7 @@ static const char *parse_epoch(struct reader *r, size_t digits, struct timestamp
 		return "so many digits are no unit of time";
 	for (; digits > 0; digits--)
 		value = value * 10 + (uint64_t)(*r->at++ - '0');
-	if (unit == SECOND && !take_fraction(r, &fraction))
+	if (unit == SECOND && !read_fraction(r, &fraction))
 		return malformed;
 	if (r->at != r->end)
 		return malformed;

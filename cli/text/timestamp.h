@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Moments as people and logs write them: 2026-12-01T09:00:00Z, or seconds since 1970. */
+/* Times as in logs: 2026-12-01T09:00:00Z, or seconds since 1970. */
 #ifndef PAWL_CLI_TIMESTAMP_H
 #define PAWL_CLI_TIMESTAMP_H
 
@@ -13,15 +13,13 @@
 
 struct timestamp {
 	uint64_t ns; /* since 1970-01-01T00:00:00Z */
-	bool zoned;  /* it said which zone; else UTC was assumed */
+	bool zoned;  /* the text has an offset or Z; otherwise UTC is assumed */
 };
 
 /*
- * The seconds of an ISO 8601 moment may be missing: 2026-12-01T09:00Z.
- * Between the date and the time of an ISO 8601 moment a blank may stand for the T, as in many logs.
- *
- * The moment that the `length` bytes of `text` are. Fractions of a nanosecond are rounded up. A leap
- * second is the second after it. Returns NULL, or what is wrong; *stamp is then as before.
+ * Parse a time. ISO 8601 may be without seconds (2026-12-01T09:00Z), and with a blank in place of the T, as in many
+ * logs. Fractions of a nanosecond are rounded up. A leap second is the second after it. Returns NULL, or what is wrong;
+ * then *stamp is unchanged.
  */
 const char *timestamp_parse(const char *text, size_t length, struct timestamp *stamp);
 

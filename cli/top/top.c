@@ -340,7 +340,7 @@ static int show_in_terminal(const struct arguments *arguments)
 int command_top(int argc, char **argv)
 {
 	struct arguments arguments = {.interval = 1};
-	int code = take_options(argc, argv, options, help, take_option, &arguments);
+	int code = parse_options(argc, argv, options, help, take_option, &arguments);
 
 	if (code >= 0)
 		return code;

@@ -5,8 +5,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../../cli/run/moments.h"
 #include "../../cli/run/state.h"
+#include "../../cli/run/wall.h"
 #include "../support/test.h"
 
 #define SECOND UINT64_C(1000000000)
@@ -41,7 +41,7 @@ static struct pipe *reading(const char *lines)
 	close(fds[1]);
 	p->input.fd = fds[0];
 	p->input.name = "lines";
-	pipe_take_input(p);
+	pipe_read_input(p);
 	close(fds[0]);
 	EXPECT_EQ(p->counts.bad, 0);
 	return p;
@@ -77,7 +77,7 @@ static const char *pass(struct pipe *p, int64_t seconds)
 static void set_clock(struct pipe *p, int64_t to)
 {
 	wall = to;
-	EXPECT(moments_rearm(p->wheel, (uint64_t)running * SECOND, (uint64_t)wall * SECOND));
+	EXPECT(wall_rearm(p->wheel, (uint64_t)running * SECOND, (uint64_t)wall * SECOND));
 }
 
 static void every_night_has_one_run(void)

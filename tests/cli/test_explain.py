@@ -74,7 +74,7 @@ DRAWN = {
   At 450 ms slot 10 of level 0 opens. At 450 ms it is due.
 """,
 }
-LEGEND = "\n[n] the slot that the timer sits in   o the slot of the present moment\n"
+LEGEND = "\n[n] the slot that the timer sits in   o the slot of the present time\n"
 
 
 def words_of(*arguments):

@@ -114,7 +114,7 @@ static void lines_by_the_calendar_are_understood(void)
 	expect_rule("cron[UTC] 0 0 * * * 30 lines", "", "30 lines", noon, noon + 43200);
 }
 
-static void local_times_are_moments(void)
+static void local_times_are_understood(void)
 {
 	expect_line("@2026-03-29T01:59:59[Europe/Berlin] x", LINE_AT,
 	            UINT64_C(1774745999) * 1000000000, "", "x");
@@ -140,7 +140,7 @@ static void the_fallback_is_the_zone_of_lines_that_name_none(void)
 	expect_rule("daily[UTC] 12:30 x", "", "x", 1774699200, 1774701000);
 	expect_line("@2026-03-29T02:30 x", LINE_AT, UINT64_C(1774746000) * 1000000000, "", "x");
 	expect_line("@2026-03-29T02:30Z x", LINE_AT, UINT64_C(1774751400) * 1000000000, "", "x");
-	expect_refused("@1970-01-01T00:59:59 x", "moment", "1970-01-01T00:59:59",
+	expect_refused("@1970-01-01T00:59:59 x", "time", "1970-01-01T00:59:59",
 	               "it is before 1970 or after 2554");
 	zones.fallback = NULL;
 }
@@ -154,9 +154,9 @@ static void what_is_wrong_with_the_calendar_is_named(void)
 	expect_refused("@2026-03-29T02:30[../passwd] x", "zone", "../passwd",
 	               "the zone is '../passwd'; expected a name as Europe/Berlin, of 1 to 255 "
 	               "bytes, below /usr/share/zoneinfo/");
-	expect_refused("@2026-03-29T02:30Z[UTC] x", "moment", "2026-03-29T02:30Z[UTC]",
+	expect_refused("@2026-03-29T02:30Z[UTC] x", "time", "2026-03-29T02:30Z[UTC]",
 	               "it has an offset and a zone");
-	expect_refused("@5[UTC] x", "moment", "5[UTC]", "it has an offset and a zone");
+	expect_refused("@5[UTC] x", "time", "5[UTC]", "it has an offset and a zone");
 	expect_refused("daily[UTC] 25:00 x", "rule", "25:00",
 	               "the time of day is '25:00'; expected hh:mm or hh:mm:ss, 00:00 to 23:59:59");
 	expect_refused("daily[UTC]", "rule", "",
@@ -218,9 +218,9 @@ static void what_is_wrong_is_named(void)
 	expect_refused("every 0s x", "period", "0s", "it is 0");
 	expect_refused("every 0.0ns x", "period", "0.0ns", "it is 0");
 	expect_refused("Every 1s x", "delay", "Every", "it does not begin with a digit");
-	expect_refused("@ x", "moment", "", "there is none");
-	expect_refused("@soon x", "moment", "soon", "it is not of that form");
-	expect_refused("@2026-12-01T09:00:00 x", "moment", "2026-12-01T09:00:00", "it has no zone");
+	expect_refused("@ x", "time", "", "there is none");
+	expect_refused("@soon x", "time", "soon", "it is not of that form");
+	expect_refused("@2026-12-01T09:00:00 x", "time", "2026-12-01T09:00:00", "it has no zone");
 	expect_refused("5s\r", "delay", "5s\r", "its unit is unknown");
 }
 
@@ -419,7 +419,7 @@ int main(void)
 	static const struct test tests[] = {
 	        TEST(every_kind_of_line_is_understood),
 	        TEST(lines_by_the_calendar_are_understood),
-	        TEST(local_times_are_moments),
+	        TEST(local_times_are_understood),
 	        TEST(the_fallback_is_the_zone_of_lines_that_name_none),
 	        TEST(what_is_wrong_with_the_calendar_is_named),
 	        TEST(blanks_matter_in_the_text_only),

@@ -163,11 +163,11 @@ class Lines(CommandTest):
         self.assertEqual((code, err), (0, ""))
         self.assertEqual(set(out.split()) | {"beat"}, {"beat"})
 
-    def test_moments_that_have_passed_come_at_once(self):
+    def test_times_that_have_passed_fire_at_once(self):
         self.assertEqual(pawl("run", stdin=lines("@2020-01-01T00:00:00Z a", "@1 b", "@2020-01-01T00:00:00+05:30 c")),
                          (0, "a\nb\nc\n", ""))
 
-    def test_moments_to_come_are_not_early_by_the_clock_on_the_wall(self):
+    def test_future_times_are_not_early_by_the_wall_clock(self):
         moment = time.time() + 0.3
         code, out, err = pawl("run", stdin=lines(f"@{moment:.6f} now"))
         self.assertGreaterEqual(time.time(), moment - 1e-6)
@@ -236,7 +236,7 @@ class BadLines(CommandTest):
         for line, start_of_line in zip(told, (
                 "stdin:1: the delay is '5': it has no unit; expected a number and ns, us, ms, s, m, h or d",
                 "stdin:3: the period is '0s': it is 0; expected ",
-                "stdin:4: the moment is 'tomorrow': it is not of that form; expected ISO 8601 as ",
+                "stdin:4: the time is 'tomorrow': it is not of that form; expected ISO 8601 as ",
                 "stdin:5: the text after !NAME is 'b': there is none; expected nothing")):
             self.assertTrue(line.startswith(start_of_line), line)
 

@@ -191,7 +191,7 @@ static void every_beginning_of_one_is_read_within_its_length(void)
 	}
 }
 
-static void any_moment_agrees_with_the_c_library(void)
+static void any_time_agrees_with_the_c_library(void)
 {
 	struct random random = {7};
 
@@ -219,7 +219,7 @@ int main(void)
 	        TEST(what_is_wrong_is_named),
 	        TEST(any_other_byte_in_any_place_is_refused),
 	        TEST(every_beginning_of_one_is_read_within_its_length),
-	        TEST(any_moment_agrees_with_the_c_library),
+	        TEST(any_time_agrees_with_the_c_library),
 	};
 
 	return RUN_TESTS(tests);

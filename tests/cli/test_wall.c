@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The clock on the wall is set while lines wait: not really, but as far as `pawl run` is told. */
-#include "../../cli/run/moments.h"
+#include "../../cli/run/wall.h"
 
 #include "../support/test.h"
 #include "../support/wheels.h"
@@ -15,7 +15,7 @@ static struct entry *waiting(struct pawl_wheel *wheel, enum line_kind kind, uint
 	return entry;
 }
 
-static void moments_move_with_the_clock_and_nothing_else_does(void)
+static void only_wall_clock_times_move_with_the_wall_clock(void)
 {
 	static const struct {
 		uint64_t wall, soon, late;
@@ -34,7 +34,7 @@ static void moments_move_with_the_clock_and_nothing_else_does(void)
 		struct entry *after = waiting(wheel, LINE_AFTER, 101000, 3000);
 		struct entry *every = waiting(wheel, LINE_EVERY, 101000, 4000);
 
-		EXPECT(moments_rearm(wheel, 1000, cases[i].wall));
+		EXPECT(wall_rearm(wheel, 1000, cases[i].wall));
 		EXPECT_EQ(soon->timer.deadline, cases[i].soon);
 		EXPECT_EQ(late->timer.deadline, cases[i].late);
 		EXPECT_EQ(after->timer.deadline, 3000);
@@ -49,7 +49,7 @@ static void moments_move_with_the_clock_and_nothing_else_does(void)
 	}
 }
 
-static void equal_moments_keep_their_order(void)
+static void equal_times_keep_their_order(void)
 {
 	enum { COUNT = 100 };
 	struct pawl_wheel *wheel = wheel_of_20(0);
@@ -60,7 +60,7 @@ static void equal_moments_keep_their_order(void)
 		pawl_wheel_advance(wheel, i, 0);
 		entries[i] = waiting(wheel, LINE_AT, 1500, 500);
 	}
-	EXPECT(moments_rearm(wheel, COUNT, 1200));
+	EXPECT(wall_rearm(wheel, COUNT, 1200));
 	pawl_wheel_advance(wheel, COUNT + 300, 0);
 	for (unsigned i = 0; i < COUNT; i++) {
 		EXPECT(pawl_wheel_pop(wheel) == &entries[i]->timer);
@@ -73,25 +73,25 @@ static void an_empty_wheel_has_nothing_to_put_right(void)
 {
 	struct pawl_wheel *wheel = wheel_of_20(0);
 
-	EXPECT(moments_rearm(wheel, 5, 5));
+	EXPECT(wall_rearm(wheel, 5, 5));
 	EXPECT_EQ(pawl_wheel_count(wheel), 0);
 	free(wheel);
 }
 
 static void deadlines_do_not_wrap(void)
 {
-	EXPECT_EQ(moment_deadline(10, 5, 20), 5);
-	EXPECT_EQ(moment_deadline(20, 5, 20), 5);
-	EXPECT_EQ(moment_deadline(21, 5, 20), 6);
-	EXPECT_EQ(moment_deadline(PAWL_NEVER - 1, 5, 0), PAWL_NEVER - 1);
-	EXPECT_EQ(moment_deadline(PAWL_NEVER - 1, PAWL_NEVER - 1, 0), PAWL_NEVER - 1);
+	EXPECT_EQ(wall_deadline(10, 5, 20), 5);
+	EXPECT_EQ(wall_deadline(20, 5, 20), 5);
+	EXPECT_EQ(wall_deadline(21, 5, 20), 6);
+	EXPECT_EQ(wall_deadline(PAWL_NEVER - 1, 5, 0), PAWL_NEVER - 1);
+	EXPECT_EQ(wall_deadline(PAWL_NEVER - 1, PAWL_NEVER - 1, 0), PAWL_NEVER - 1);
 }
 
 int main(void)
 {
 	static const struct test tests[] = {
-	        TEST(moments_move_with_the_clock_and_nothing_else_does),
-	        TEST(equal_moments_keep_their_order),
+	        TEST(only_wall_clock_times_move_with_the_wall_clock),
+	        TEST(equal_times_keep_their_order),
 	        TEST(an_empty_wheel_has_nothing_to_put_right),
 	        TEST(deadlines_do_not_wrap),
 	};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #define _POSIX_C_SOURCE 200809L
-#include "moments.h"
+#include "wall.h"
 #include "../../src/wheel/saturate.h"
 
 #include <errno.h>
@@ -10,41 +10,41 @@
 
 #define FAR INT64_C(9000000000) /* seconds since 1970: the year 2255 */
 
-/* It is the setting of the clock that shall end the wait, not this time. */
-static void ask(int fd)
+/* The wait must end when the clock is set, and not by its time. */
+static void start_wait(int fd)
 {
 	struct itimerspec spec = {.it_value = {.tv_sec = FAR}};
 
 	timerfd_settime(fd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &spec, NULL);
 }
 
-int moments_open(void)
+int wall_open(void)
 {
 	int fd = timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK);
 
 	if (fd < 0)
 		return -errno;
-	ask(fd);
+	start_wait(fd);
 	return fd;
 }
 
-void moments_read(int fd)
+void wall_read(int fd)
 {
 	uint64_t count;
 
-	/* That it was cancelled is what it is for; that it came, in 2255, is no matter. */
+	/* ECANCELED: the clock was set. */
 	if (read(fd, &count, sizeof(count)) >= 0 || errno == ECANCELED)
-		ask(fd);
+		start_wait(fd);
 }
 
-uint64_t moment_deadline(uint64_t moment, uint64_t now, uint64_t wall)
+uint64_t wall_deadline(uint64_t time, uint64_t now, uint64_t wall)
 {
-	if (moment <= wall)
+	if (time <= wall)
 		return now;
-	return deadline_after(now, moment - wall);
+	return deadline_after(now, time - wall);
 }
 
-/* The wheel may not be changed while it is gone through, but for taking off who is at hand. */
+/* During pawl_wheel_each() only the present timer may be changed. So they are collected first. */
 struct collection {
 	struct pawl_wheel *wheel;
 	struct entry **list; /* NULL: only count */
@@ -56,7 +56,7 @@ static bool collect(struct pawl_timer *timer, void *arg)
 	struct collection *collection = arg;
 	struct entry *entry = (struct entry *)timer;
 
-	if (!entry_has_moment(entry))
+	if (!entry_waits_for_wall(entry))
 		return true;
 	if (collection->list) {
 		pawl_wheel_cancel(collection->wheel, timer);
@@ -66,7 +66,7 @@ static bool collect(struct pawl_timer *timer, void *arg)
 	return true;
 }
 
-bool moments_rearm(struct pawl_wheel *wheel, uint64_t now, uint64_t wall)
+bool wall_rearm(struct pawl_wheel *wheel, uint64_t now, uint64_t wall)
 {
 	struct collection collection = {.wheel = wheel};
 
@@ -80,7 +80,7 @@ bool moments_rearm(struct pawl_wheel *wheel, uint64_t now, uint64_t wall)
 	pawl_wheel_each(wheel, collect, &collection);
 	for (size_t i = 0; i < collection.count; i++)
 		pawl_wheel_arm(wheel, &collection.list[i]->timer,
-		               moment_deadline(collection.list[i]->ns, now, wall));
+		               wall_deadline(collection.list[i]->ns, now, wall));
 	free(collection.list);
 	return true;
 }
