@@ -12,8 +12,8 @@
 #include "display.h"
 #include "jobs.h"
 
-#define FRAME_MAX UINT64_C(100000000) /* ns from one look to the next */
-#define SLICE     UINT64_C(50000)     /* jobs armed between two looks */
+#define FRAME_MAX UINT64_C(100000000) /* ns between two updates of the display */
+#define SLICE     UINT64_C(50000)     /* jobs armed between two updates */
 #define PATIENCE  300                 /* frames without progress after the last deadline */
 #define COUNT_MAX UINT64_C(100000000)
 #define SECOND    1e9
@@ -22,17 +22,17 @@ static const char help[] =
         "usage: pawl demo [OPTION...]\n"
         "\n"
         "Arms many tasks with random delays on the real clock, cancels a third of them,\n"
-        "refreshes some, runs some periodically, and shows how it goes: how late they\n"
-        "are, and how many were moved before their slot opened. At the end every task is\n"
-        "accounted for: the exit code is 1 if any was early, lost, run twice, or run\n"
-        "although it was cancelled.\n"
+        "refreshes some, runs some periodically, and shows how late they are and how\n"
+        "many were moved before their slot opened. At the end it accounts for every\n"
+        "task: the exit code is 1 if any was early, lost, run twice, or run although it\n"
+        "was cancelled.\n"
         "\n"
         "  --count N      how many tasks, 1 to 100000000 (default 1000000);\n"
-        "                 each takes some 100 bytes\n"
+        "                 each takes about 100 bytes\n"
         "  --seconds S    the longest delay, 0.1 to 3600 (default 10)\n"
         "  --workers N    threads that run the tasks, 1 to 1024 (default 1)\n"
-        "  --seed N       of the random delays (default: from the clock)\n"
-        "  --inspect PATH serve a live view on a Unix socket there: pawl top PATH\n"
+        "  --seed N       seed of the random delays (default: from the clock)\n"
+        "  --inspect PATH serve a live view on this Unix socket: pawl top PATH\n"
         "  --help         this text\n";
 
 struct arguments {
@@ -77,7 +77,7 @@ static void sleep_for(uint64_t ns)
 	nanosleep(&(struct timespec){.tv_sec = 0, .tv_nsec = (long)ns}, NULL);
 }
 
-static void look(struct display *display, struct jobs *jobs, struct pawl_stats *stats)
+static void update(struct display *display, struct jobs *jobs, struct pawl_stats *stats)
 {
 	pawl_service_stats(jobs->service, stats);
 	display_progress(display, jobs, stats);
@@ -91,12 +91,12 @@ static int arm_all(struct display *display, struct jobs *jobs, struct pawl_stats
 		uint64_t rest = jobs->count - jobs->armed;
 
 		error = jobs_arm(jobs, jobs->armed + (rest < SLICE ? rest : SLICE));
-		look(display, jobs, stats);
+		update(display, jobs, stats);
 	}
 	return error;
 }
 
-/* How many shall have been cancelled or refreshed by now: all of them within a tenth of the span. */
+/* How many should be cancelled or refreshed by now: all of them within a tenth of the span. */
 static uint64_t to_be_changed(const struct jobs *jobs, uint64_t since)
 {
 	double part = (double)(clock_now() - since) / ((double)jobs->span / 10);
@@ -104,18 +104,18 @@ static uint64_t to_be_changed(const struct jobs *jobs, uint64_t since)
 	return part < 1 ? (uint64_t)((double)jobs->count * part) : jobs->count;
 }
 
-/* Short spans are looked at more often, else they would be over before anything was cancelled. */
+/* A short span is updated more often; otherwise it would be over before anything was cancelled. */
 static uint64_t frame_of(const struct jobs *jobs)
 {
 	return jobs->span / 100 < FRAME_MAX ? jobs->span / 100 : FRAME_MAX;
 }
 
 /*
- * One look after the other, until `is_over`. Were a task lost, that would be never: so it gives up when nothing
- * has run for a long time after the last deadline.
+ * Update the display until `is_over`. If a task were lost, that would be never: so it gives up if nothing has run for a
+ * long time after the last deadline.
  */
-static int watch(struct display *display, struct jobs *jobs, struct pawl_stats *stats,
-                 bool (*is_over)(const struct jobs *, const struct pawl_stats *))
+static int wait_until(struct display *display, struct jobs *jobs, struct pawl_stats *stats,
+                      bool (*is_over)(const struct jobs *, const struct pawl_stats *))
 {
 	unsigned idle_frames = 0;
 	int error = 0;
@@ -125,7 +125,7 @@ static int watch(struct display *display, struct jobs *jobs, struct pawl_stats *
 
 		sleep_for(frame_of(jobs));
 		error = jobs_change(jobs, to_be_changed(jobs, display->start));
-		look(display, jobs, stats);
+		update(display, jobs, stats);
 		idle_frames = stats->ran == before && clock_now() > jobs->last_deadline
 		                      ? idle_frames + 1
 		                      : 0;
@@ -144,16 +144,16 @@ static bool are_gone(const struct jobs *jobs, const struct pawl_stats *stats)
 	return stats->pending == 0;
 }
 
-/* Who was refreshed too late runs twice: so after as many runs as there are tasks some may still wait. */
-static int see_it_through(struct display *display, struct jobs *jobs, struct pawl_stats *stats)
+/* A task that was refreshed too late runs twice: so after as many runs as tasks, some may still wait. */
+static int run_to_the_end(struct display *display, struct jobs *jobs, struct pawl_stats *stats)
 {
 	int error = arm_all(display, jobs, stats);
 
 	if (!error)
-		error = watch(display, jobs, stats, have_run);
+		error = wait_until(display, jobs, stats, have_run);
 	jobs_cancel_periodic(jobs);
 	pawl_service_stats(jobs->service, stats);
-	return error ? error : watch(display, jobs, stats, are_gone);
+	return error ? error : wait_until(display, jobs, stats, are_gone);
 }
 
 static int run_jobs(const struct arguments *a, struct jobs *jobs, struct pawl_stats *stats)
@@ -163,7 +163,7 @@ static int run_jobs(const struct arguments *a, struct jobs *jobs, struct pawl_st
 	int error;
 
 	display_begin(&display, jobs, (unsigned)a->workers, a->seed);
-	error = see_it_through(&display, jobs, stats);
+	error = run_to_the_end(&display, jobs, stats);
 	pawl_service_stop(jobs->service, NULL);
 	pawl_service_stats(jobs->service, stats);
 	if (error) {

@@ -34,7 +34,7 @@ void display_begin(struct display *d, const struct jobs *jobs, unsigned workers,
 {
 	*d = (struct display){.terminal = terminal_of(STDOUT_FILENO), .start = clock_now()};
 	d->next_line = d->start + SECOND;
-	/* A frame is written in one piece, so that whoever ends this does not leave half of one. */
+	/* A frame is written in one piece, so that a signal does not leave half of one. */
 	setvbuf(stdout, NULL, _IOFBF, BUFSIZ);
 	printf("%s%s tasks in %g s: a third cancelled, some refreshed, some periodic%s\n",
 	       d->terminal.bold, GROUPED(jobs->count), (double)jobs->span / (double)SECOND,
@@ -57,7 +57,7 @@ static void print_progress_bar(const struct display *d, double part, double seco
 	printf("%s %3.0f %%  %5.1f s\033[K\n", d->terminal.plain, part * 100, seconds);
 }
 
-/* Without wrapping: a line that took two on a narrow terminal would be missed on the way back up. */
+/* Without wrapping: on a narrow terminal a wrapped line would break the way back up. */
 static void draw_live(struct display *d, const struct jobs *jobs, const struct pawl_stats *stats,
                       double part, double seconds)
 {
@@ -134,7 +134,7 @@ static void print_histogram(const struct display *d, const struct verdict *v)
 	}
 }
 
-/* Two accounts of the same: the service's, and the notes of the tasks themselves. */
+/* Two accounts: the service's, and that of the tasks themselves. */
 static bool print_account(const struct jobs *jobs, const struct pawl_stats *s,
                           const struct verdict *v)
 {

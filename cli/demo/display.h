@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What `pawl demo` shows: how it goes, in place on a terminal, else a line a second; and the summary. */
+/* What `pawl demo` shows: its progress, in place on a terminal, else one line a second; and the summary. */
 #ifndef PAWL_CLI_DISPLAY_H
 #define PAWL_CLI_DISPLAY_H
 
@@ -9,7 +9,7 @@
 struct display {
 	struct terminal terminal;
 	uint64_t start;     /* ns */
-	uint64_t next_line; /* not a terminal: when to write again */
+	uint64_t next_line; /* without a terminal: when to write again */
 	bool drawn;
 };
 
@@ -18,7 +18,7 @@ void display_begin(struct display *display, const struct jobs *jobs, unsigned wo
 void display_progress(struct display *display, const struct jobs *jobs,
                       const struct pawl_stats *stats);
 
-/* Returns whether all was well. */
+/* Returns whether there was no fault. */
 bool display_summary(struct display *display, const struct jobs *jobs,
                      const struct pawl_stats *stats, const struct verdict *verdict);
 

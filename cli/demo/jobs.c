@@ -73,7 +73,7 @@ static void run_once(struct pawl_task *task)
 		job->refresh->first_ran_at = job->ran_at;
 }
 
-/* After missed periods it goes on with the next one: so later than a period after the last bound. */
+/* After missed periods it continues with the next one, which may be later than a period after the last bound. */
 static void run_again(struct pawl_task *task)
 {
 	struct job *job = (struct job *)task;
@@ -84,7 +84,7 @@ static void run_again(struct pawl_task *task)
 	__atomic_fetch_add(&job->runs, 1, __ATOMIC_RELAXED);
 }
 
-/* What is to be refreshed knows so before it can run: its function writes there. */
+/* A job to be refreshed has its struct refresh before it can run, since its function writes there. */
 static int arm_once(struct jobs *jobs, struct job *job)
 {
 	pawl_task_init(&job->task, run_once);
@@ -118,7 +118,7 @@ int jobs_arm(struct jobs *jobs, uint64_t end)
 	return error;
 }
 
-/* The deadline is noted before the touch, since the task's function does not look at it. */
+/* The deadline is recorded before the touch: the task's function does not read it. */
 static int refresh(struct jobs *jobs, struct job *job)
 {
 	uint64_t delay = random_delay(jobs);
@@ -173,7 +173,7 @@ static uint64_t periodic_runs(const struct jobs *jobs)
 	return runs;
 }
 
-/* Periodic runs are counted after `ran` was read, so this may be too few for a moment, never too many. */
+/* Periodic runs are counted after `ran` was read, so this may be too few for a short time, and never too many. */
 uint64_t jobs_over(const struct jobs *jobs, uint64_t ran)
 {
 	uint64_t periodic = periodic_runs(jobs);

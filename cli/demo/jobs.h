@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tasks of `pawl demo`, and what is remembered of each so that afterwards every one can be judged.
+ * The tasks of `pawl demo`, and a record of each, by which it is judged afterwards.
  *
  * Job number i is
  *
- *	to be cancelled   every third
- *	periodic          of the others some, until the end
- *	to be refreshed   of the others every tenth: touched on the way, and due later
- *	or just once.
+ *	to be cancelled   every third one
+ *	periodic          some of the others, until the end
+ *	to be refreshed   every tenth of the others: touched before it is due, and due later
+ *	once              all others
  *
- * The functions of tasks only note the time. Who was early, lost or run twice is found out when all is over
- * and nothing runs any more, from the notes alone. A task that is refreshed just as it runs may rightly run
- * twice: then the first run was before the touch returned.
+ * The functions of tasks only record the time. Which tasks were early, lost or run twice is found from these records
+ * when nothing runs any more. A task that is refreshed while it runs may rightly run twice: then its first run was
+ * before the touch returned.
  */
 #ifndef PAWL_CLI_JOBS_H
 #define PAWL_CLI_JOBS_H
@@ -22,18 +22,18 @@
 
 struct refresh {
 	uint64_t old_deadline;
-	uint64_t returned; /* when the touch did; 0: not yet */
+	uint64_t returned; /* when the touch returned; 0: not yet */
 	uint64_t first_ran_at;
 };
 
 struct job {
-	struct pawl_task task;   /* first, so that a task is its job */
-	uint64_t deadline;       /* of a periodic one: before which its next run would be early */
+	struct pawl_task task;   /* first: a cast turns it into its job */
+	uint64_t deadline;       /* periodic: its next run must not be earlier */
 	uint64_t ran_at;         /* the last run */
-	struct refresh *refresh; /* NULL: not one that is refreshed */
-	uint32_t runs;           /* atomic for a periodic one, whose runs are counted on the way */
+	struct refresh *refresh; /* NULL: it is not refreshed */
+	uint32_t runs;           /* atomic, if periodic: counted while it runs */
 	bool cancelled;
-	bool early; /* periodic ones only; the others are judged later */
+	bool early; /* periodic only; the others are judged later */
 };
 
 struct jobs {
@@ -41,44 +41,44 @@ struct jobs {
 	struct job *list;
 	struct refresh *refreshes;
 	uint64_t count;
-	uint64_t span; /* ns: delays are a tenth of it to all of it */
+	uint64_t span; /* ns: delays are from a tenth of it to all of it */
 	struct random random;
 
-	uint64_t armed, changed; /* how far arming and then cancelling and refreshing have come */
+	uint64_t armed, changed; /* how many are armed; cancelled or refreshed */
 	uint64_t last_deadline;
 
 	uint64_t periodic, to_refresh, refreshed, cancelled, cancelled_late;
 };
 
-/* 0 or -ENOMEM. jobs_close, when the service is closed. */
+/* 0 or -ENOMEM. Call jobs_close after the service is closed. */
 int jobs_open(struct jobs *jobs, struct pawl_service *service, uint64_t count, uint64_t span,
               uint64_t seed);
 void jobs_close(struct jobs *jobs);
 
-/* Arm those up to number `end`; cancel and refresh those up to number `end`. 0 or -errno. */
+/* Arm the jobs up to number `end`; cancel or refresh the jobs up to number `end`. 0 or -errno. */
 int jobs_arm(struct jobs *jobs, uint64_t end);
 int jobs_change(struct jobs *jobs, uint64_t end);
 
 /*
- * How many are not periodic; and how many of them are over, if each runs once: `ran` is the service's count.
+ * How many jobs are not periodic; and how many of these are over, if each runs once. `ran` is the service's count.
  */
 uint64_t jobs_once(const struct jobs *jobs);
 uint64_t jobs_over(const struct jobs *jobs, uint64_t ran);
 
 void jobs_cancel_periodic(struct jobs *jobs);
 
-/* The bounds of the histogram's rows in us; there is a last row for what is beyond. */
+/* The upper bounds of the histogram's rows, in us; a last row has the rest. */
 #define JOBS_BOUNDS 16
 extern const uint64_t jobs_bounds_us[JOBS_BOUNDS];
 
 struct verdict {
 	uint64_t runs, periodic_runs;
 	uint64_t early, lost, twice, after_cancel;
-	uint64_t refreshed_late; /* ran, as it should, both before and after */
+	uint64_t refreshed_late; /* ran rightly both before and after */
 	uint64_t lateness[JOBS_BOUNDS + 1];
 };
 
-/* When the service is closed. */
+/* After the service is closed. */
 void jobs_judge(const struct jobs *jobs, struct verdict *verdict);
 
 uint64_t clock_now(void);

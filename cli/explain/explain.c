@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pawl explain: sends each timer through a real wheel, on a time of its own, and notes what happens. */
+/* pawl explain: sends each timer through a real wheel, with simulated time, and records what happens. */
 #define _POSIX_C_SOURCE 200809L
 #include "explain.h"
 
@@ -15,8 +15,8 @@ static const char help[] =
         "usage: pawl explain [OPTION...] DELAY...\n"
         "\n"
         "Shows the journey of a timer with each DELAY through the levels of a timing\n"
-        "wheel: where it is put, when each slot opens, where it moves, when it is due.\n"
-        "A DELAY is as 450ms or 1.5s.\n"
+        "wheel: its first slot, when each slot opens, where it moves, when it is due.\n"
+        "A DELAY is a duration such as 450ms or 1.5s.\n"
         "\n"
         "  --tick DURATION    width of a slot of level 0 (default 1ms)\n"
         "  --wheel-size N     slots in a level, 2 to 4096 (default 20, as in Kafka)\n"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What `pawl explain` found out, for those who write it down. */
+/* The result of `pawl explain`, for text.c and svg.c. */
 #ifndef PAWL_CLI_EXPLAIN_H
 #define PAWL_CLI_EXPLAIN_H
 
@@ -8,12 +8,12 @@
 
 #include "../journey/journey.h"
 
-/* One to arm it, and two for each level that it may pass: 64 of them on wheels of 2 slots. */
+/* One to arm it, and two for each level: with wheels of 2 slots there are 64. */
 #define EXPLAIN_STEPS_MAX (1 + 2 * 64)
 
 struct explained {
 	uint64_t delay;
-	struct journey journey; /* to ask for its levels; the wheel is gone */
+	struct journey journey; /* for journey_level_at(); the wheel is gone */
 	unsigned count;
 	struct journey_step steps[EXPLAIN_STEPS_MAX];
 };

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Journeys as a picture: a wheel for each level, the coarsest on the left, and for each timer a dot in every
- * slot that it sits in, with an arrow to the next one. What it says in words is in the legend.
+ * Journeys as a picture: a wheel for each level, the coarsest on the left, and for each timer a dot in every slot of
+ * its journey, with an arrow to the next one. The legend has the words.
  *
  * No arrow crosses a label, whatever the timers are:
  * - The numbers of slots are inside the rim. An arrow leaves its wheel outwards and enters the next one from outside.
  * - Each timer that moves has a lane: a circle around every wheel, and the line that touches all of these at the top.
- *   Its arrows run in the lane, as a belt does, and the moments of its moves stand on the line: above it, below the next
+ *   Its arrows run in the lane, as a belt does, and the times of its moves are on the line: above it, below the next
  *   lane, and between two wheels, where no arrow leaves a line.
  */
 #include <math.h>
@@ -22,12 +22,12 @@
 #define HAND       38.0
 #define LANE       10.0 /* from the rim to the first lane... */
 #define STRIP      15.0 /* ...and from one to the next: a line of text */
-#define GLYPH      7.5  /* a character of that text is at most so wide */
+#define GLYPH      7.5  /* the largest width of a character of that text */
 #define GAP        28.0 /* between two wheels and their lanes, at least */
 #define LINE       18.0
 #define MIN_WIDTH  620.0
-#define LINES_MAX  64 /* slots that are told apart by lines... */
-#define LABELS_MAX 24 /* ...and by numbers */
+#define LINES_MAX  64 /* with more slots, no lines between them... */
+#define LABELS_MAX 24 /* ...and no numbers */
 #define COLOURS    6
 
 struct canvas {
@@ -43,7 +43,7 @@ struct point {
 	double x, y;
 };
 
-/* Colours are classes, since they are others on a dark page. */
+/* Colours are classes: a dark page has other ones. */
 static size_t colour_of(size_t timer)
 {
 	return timer % COLOURS;
@@ -69,7 +69,7 @@ static double centre_x(const struct canvas *c, unsigned level)
 	return MARGIN + c->widest + c->column * (c->levels - 1 - level);
 }
 
-/* A point of a wheel: `turns` of the whole from the top, clockwise. */
+/* A point of a wheel: `turns` (0 to 1) from the top, clockwise. */
 static struct point on_wheel(const struct canvas *c, unsigned level, double turns, double radius)
 {
 	double angle = (turns - 0.25) * 2.0 * 3.14159265358979323846;
@@ -83,7 +83,7 @@ static double middle_of(const struct canvas *c, unsigned slot)
 	return (slot + 0.5) / c->e->options.wheel_size;
 }
 
-/* Which part of a slot is a timer's, along it and across it: timers that share one sit beside each other. */
+/* A timer's part of its slot, along it and across it: timers in the same slot are drawn beside each other. */
 static double part_of(const struct canvas *c, size_t timer)
 {
 	size_t beside = c->e->count < COLOURS ? c->e->count : COLOURS;
@@ -227,7 +227,7 @@ static bool moves(const struct explained *t)
 	return false;
 }
 
-/* Radius of the lane of a timer that moves: those before it have the lanes inside. */
+/* Radius of the lane of a timer that moves. The lanes of the timers before it are inside. */
 static double lane_of(const struct canvas *c, size_t timer)
 {
 	double radius = OUTER + LANE;
@@ -302,7 +302,7 @@ static void draw_arrow(const struct canvas *c, size_t timer, const struct pawl_p
 	        colour_of(timer), colour_of(timer));
 }
 
-/* The moment of a move, on its line: halfway to the next wheel, though the timer may go further. */
+/* The time of a move, on its line: halfway to the next wheel, even if the timer goes further. */
 static void label_arrow(const struct canvas *c, size_t timer, const struct pawl_place *from,
                         const struct pawl_place *to)
 {
@@ -332,7 +332,7 @@ typedef void stay_fn(const struct canvas *, size_t timer, const struct pawl_plac
 typedef void move_fn(const struct canvas *, size_t timer, const struct pawl_place *from,
                      const struct pawl_place *to);
 
-/* Call `stay`, if given, for every place of the timer, and `move`, if given, for every two in a row. */
+/* Call `stay` for every place of the timer, and `move` for every two in a row. Each may be NULL. */
 static void each_place(const struct canvas *c, size_t timer, stay_fn *stay, move_fn *move)
 {
 	const struct explained *t = &c->e->timers[timer];
@@ -437,8 +437,8 @@ static void begin_picture(const struct canvas *c)
 	fputs("</defs>\n", c->out);
 }
 
-/* How wide the moments of a timer's moves are at most. */
-static double width_of_moments(const struct explanation *e, const struct explained *t)
+/* The largest width of the times of a timer's moves. */
+static double width_of_times(const struct explanation *e, const struct explained *t)
 {
 	double widest = 0;
 
@@ -455,7 +455,7 @@ static double width_of_moments(const struct explanation *e, const struct explain
 	return widest;
 }
 
-/* Room for the lanes of the timers that move, and between them for their moments. */
+/* Room for the lanes of the timers that move, and between them for the times. */
 static void lay_out(struct canvas *c)
 {
 	double gap = 0;
@@ -463,7 +463,7 @@ static void lay_out(struct canvas *c)
 	c->widest = OUTER;
 	for (size_t i = 0; i < c->e->count; i++) {
 		const struct explained *t = &c->e->timers[i];
-		double width = moves(t) ? width_of_moments(c->e, t) : 0;
+		double width = moves(t) ? width_of_times(c->e, t) : 0;
 
 		if (moves(t))
 			c->widest = lane_of(c, i);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Journeys for a terminal: each step as a sentence, and the level that the timer is on as a strip of slots.
+ * Journeys for a terminal: each step as a sentence, and the timer's level as a strip of slots.
  *
  *	level 2   ○ [1] · · · · · · · · · · · · · · · · · ·   400 ms a slot
  *
- * ○ is the slot that contains the present moment.
+ * ○ is the slot of the present time.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <string.h>
@@ -14,8 +14,8 @@
 
 #define TEXT_WIDTH 78
 #define STRIP_MAX  20 /* levels with more slots are shown in part */
-#define WIDTH_MAX  12 /* bytes of a slot's width that fit behind a strip */
-#define NEARBY     4  /* ...and then so many to both sides of the one that matters */
+#define WIDTH_MAX  12 /* bytes for a slot's width after a strip */
+#define NEARBY     4  /* ...and then this many on both sides of the timer's slot */
 
 struct style {
 	FILE *out;
@@ -23,7 +23,7 @@ struct style {
 	const char *slot, *current, *gap;
 };
 
-/* Words that begin at column `indent` and wrap before TEXT_WIDTH. Returns the column reached. */
+/* Words that begin at column `indent` and wrap before TEXT_WIDTH. Returns the last column. */
 static unsigned print_wrapped(const struct style *s, unsigned indent, unsigned column,
                               const char *text)
 {

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The facts of a journey, read off the wheel: a timer has moved when its place is another one.
+ * The facts of a journey, read from the wheel: a timer has moved if its place has changed.
  *
- * At one moment a timer moves at most once. A slot that opens at time o sends its timers to where they
- * belong as seen from o, and no slot there opens before o has passed. So an advance that ends at the next
- * opening shows every step.
+ * At one time a timer moves at most once. A slot that opens at time o moves its timers to their slots as seen from o,
+ * and none of these opens at o. So an advance to the next opening shows every step.
  */
 #include "journey.h"
 
-#define LAST (PAWL_NEVER - 1) /* the last moment there is */
+#define LAST (PAWL_NEVER - 1) /* the last time of a wheel */
 
 void journey_begin(struct journey *journey, struct pawl_wheel *wheel,
                    const struct pawl_wheel_options *options, struct pawl_timer *timer)
@@ -64,7 +63,7 @@ struct journey_level journey_level_at(const struct journey *journey, unsigned le
 	};
 }
 
-/* In place, not returned: a struct this large is returned by memcpy, and there is none here. */
+/* Not returned by value: that would need memcpy, which is not available here. */
 static void describe(const struct journey *journey, enum journey_event event, uint64_t time,
                      struct journey_step *step)
 {
@@ -79,7 +78,7 @@ static void describe(const struct journey *journey, enum journey_event event, ui
 	step->below_ends = 0;
 }
 
-/* What there is to say of a place beyond its number: why not a finer level, and whether it was used. */
+/* Why the timer is not on a finer level, and whether its slot was passed in this turn. */
 static void add_reasons(const struct journey *journey, struct journey_step *step)
 {
 	unsigned level = step->place.level;

@@ -2,8 +2,8 @@
 /*
  * The journey of a timer through the levels of a wheel: what happens to it, as facts and in words.
  *
- * For `pawl explain` and for a page in the browser: so it is on pawl/wheel.h alone, without a library.
- * Nothing of the wheel's placing is computed a second time: each step is read off a real wheel.
+ * It is used by `pawl explain` and by a page in the browser, so it needs only pawl/wheel.h, and no C library. It does
+ * not compute places itself: it reads each step from a real wheel.
  *
  *	struct journey journey;
  *	struct journey_step step, steps[2];
@@ -15,8 +15,8 @@
  *		count = journey_look(&journey, steps);          // slot 1 opens; it moves to level 1
  *	}
  *
- * Any number of journeys may share a wheel, and the wheel may have other timers too. Who moves time on
- * in larger steps than journey_advance misses what happened in between.
+ * Any number of journeys may share a wheel, and the wheel may have other timers, too. If time is advanced by larger
+ * steps than those of journey_advance, the steps in between are missed.
  */
 #ifndef PAWL_CLI_JOURNEY_H
 #define PAWL_CLI_JOURNEY_H
@@ -24,21 +24,21 @@
 #include <pawl/wheel.h>
 
 enum journey_event {
-	JOURNEY_PUT,     /* armed, or touched to an earlier deadline: it sits at `place` */
-	JOURNEY_LATE,    /* armed or touched to a deadline that is not after now: due at once */
-	JOURNEY_TOUCHED, /* a later deadline; it stays at `place`, and is put right when that opens */
+	JOURNEY_PUT,       /* armed, or touched to an earlier deadline: it is at `place` */
+	JOURNEY_LATE,      /* armed or touched to a deadline that is not after now: due at once */
+	JOURNEY_TOUCHED,   /* a later deadline; it stays at `place` until that opens */
 	JOURNEY_OPENED,    /* its slot, `place`, opens; MOVED or DUE follows */
-	JOURNEY_MOVED,     /* it sits at `place` now */
+	JOURNEY_MOVED,     /* it is at `place` now */
 	JOURNEY_DUE,       /* it can be popped */
-	JOURNEY_CANCELLED, /* taken out of `place`, if it was `waiting`; else it was due already */
+	JOURNEY_CANCELLED, /* removed from `place`, if it was `waiting`; else it was due */
 	JOURNEY_IDLE,      /* cancelled, but it was not armed */
 };
 
-/* A level as seen at some moment. All in ticks; tick T begins at T * options.tick. */
+/* A level at some time. All in ticks; tick T begins at T * options.tick. */
 struct journey_level {
 	unsigned level;
 	unsigned slots;      /* wheel_size */
-	unsigned current;    /* the slot that contains this moment */
+	unsigned current;    /* the slot that contains this time */
 	uint64_t slot_ticks; /* the width of a slot */
 	uint64_t first,
 	        last; /* its range, the ticks that it holds: wheel_size slots from `current` on */
@@ -50,7 +50,7 @@ struct journey_step {
 	uint64_t deadline;       /* as asked for */
 	uint64_t due;            /* rounded up to the tick: when it will be due */
 	bool waiting;            /* place is valid */
-	struct pawl_place place; /* where it sits or, OPENED and CANCELLED, sat until now */
+	struct pawl_place place; /* where it is; OPENED, CANCELLED: where it was */
 	unsigned from_level;     /* MOVED: the level that it comes from */
 	bool serves_again;   /* PUT, MOVED: the slot was passed in this turn, and is free again */
 	uint64_t below_ends; /* PUT, MOVED: the level below place.level holds what is due before */
@@ -66,43 +66,43 @@ struct journey {
 };
 
 /*
- * Follow `timer`, which is idle, on `wheel`, which was made with `options`: tick and wheel_size must not be
- * 0 here. All are borrowed but the options.
+ * Follow `timer`, which is idle, on `wheel`, which was made with `options`; here tick and wheel_size must not be 0. The
+ * wheel and the timer are borrowed.
  */
 void journey_begin(struct journey *journey, struct pawl_wheel *wheel,
                    const struct pawl_wheel_options *options, struct pawl_timer *timer);
 
-/* Do it to the timer, and tell what that did. */
+/* Arm, touch or cancel the timer. *step is what happened. */
 void journey_arm(struct journey *journey, uint64_t deadline, struct journey_step *step);
 void journey_touch(struct journey *journey, uint64_t deadline, struct journey_step *step);
 void journey_cancel(struct journey *journey, struct journey_step *step);
 
 /*
- * Advance the wheel to `now`, but not beyond the next opening of a slot: all that opens at that moment has
- * then opened. True: the wheel has reached `now`, or is beyond it.
+ * Advance the wheel to `now`, but at most to the next opening of a slot. All slots that open at that time are then
+ * open. true: the wheel's time is `now` or later.
  */
 bool journey_advance(struct pawl_wheel *wheel, uint64_t now);
 
-/* What the last journey_advance did to the timer: 0 steps, or 2, OPENED and what came of it. */
+/* What the last journey_advance did to the timer: 0 steps, or 2, OPENED and then MOVED or DUE. */
 unsigned journey_look(struct journey *journey, struct journey_step steps[2]);
 
 /* The wheel's level, at time `now`. For drawings. */
 struct journey_level journey_level_at(const struct journey *journey, unsigned level, uint64_t now);
 
-/* How times are written: divided by `scale`, with as many decimals as it takes, and `name` behind. */
+/* How times are written: divided by `scale`, with as many decimals as needed, then `name`. */
 struct journey_unit {
 	const char *name; /* "ms"; "" for none */
 	uint64_t scale;   /* wheel units in one of these; a power of ten */
 };
 
 /*
- * The step as a sentence. Writes at most size - 1 bytes and a zero; returns the length of the whole
- * sentence, so that a result of `size` or more means that it was cut.
+ * The step as a sentence. Writes at most size - 1 bytes and a zero. Returns the length of the whole sentence: `size` or
+ * more means that it was cut.
  */
 size_t journey_words(const struct journey_step *step, const struct journey_unit *unit, char *text,
                      size_t size);
 
-/* A time as it stands in the sentences, in the same way. */
+/* A time as in the sentences, in the same way. */
 size_t journey_time(uint64_t time, const struct journey_unit *unit, char *text, size_t size);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The steps of a journey as sentences. Without a library, so with a small writer of its own.
+ * The steps of a journey as sentences. There is no C library, so it has a small writer of its own.
  */
 #include "journey.h"
 
-/* Text that may not fit: all of it is counted, what fits is written. */
+/* Writes the part of a text that fits, and counts all of it. */
 struct writer {
 	char *text;
 	size_t size, length;
