@@ -127,6 +127,14 @@ bool arg_can_be_id(RedisModuleCtx *ctx, const RedisModuleString *arg)
 	return false;
 }
 
+bool arg_can_be_ids(RedisModuleCtx *ctx, RedisModuleString **args, int count)
+{
+	for (int i = 0; i < count; i++)
+		if (!arg_can_be_id(ctx, args[i]))
+			return false;
+	return true;
+}
+
 bool arg_id(RedisModuleCtx *ctx, const RedisModuleString *arg, struct task_id *id)
 {
 	size_t size;

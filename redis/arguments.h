@@ -39,6 +39,8 @@ bool arg_payload(RedisModuleCtx *ctx, const RedisModuleString *arg);
 bool arg_id(RedisModuleCtx *ctx, const RedisModuleString *arg, struct task_id *id);
 /* Whether arg_id would succeed; if not, it replies the same error. */
 bool arg_can_be_id(RedisModuleCtx *ctx, const RedisModuleString *arg);
+/* Whether all of these arguments can be ids; the same error for the first that cannot. */
+bool arg_can_be_ids(RedisModuleCtx *ctx, RedisModuleString **args, int count);
 bool arg_state(RedisModuleCtx *ctx, const RedisModuleString *arg, enum task_state *state);
 /* Reply that the next argument is not allowed here. Returns false. */
 bool args_unknown(const struct args *args, const char *allowed);

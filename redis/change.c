@@ -13,19 +13,10 @@ static bool refuse_leased(struct visit *visit, const struct task *task, RedisMod
 	return true;
 }
 
-static struct task *find(struct visit *visit, RedisModuleString *arg)
-{
-	struct task_id id;
-
-	if (!visit->queue || !arg_id(visit->ctx, arg, &id))
-		return NULL;
-	return queue_find(visit->queue, &id);
-}
-
 static bool any_leased(struct visit *visit, RedisModuleString **ids, int count)
 {
 	for (int i = 0; i < count; i++) {
-		struct task *task = find(visit, ids[i]);
+		struct task *task = visit_find(visit, ids[i]);
 
 		if (task && refuse_leased(visit, task, ids[i]))
 			return true;
@@ -40,7 +31,7 @@ static void cancel(struct visit *visit, RedisModuleString **ids, int count)
 
 	effects_begin(&effects, visit);
 	for (int i = 0; i < count; i++) {
-		struct task *task = find(visit, ids[i]);
+		struct task *task = visit_find(visit, ids[i]);
 
 		if (!task)
 			continue;
@@ -61,14 +52,10 @@ int command_cancel(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 	bool force = argc > 3 && arg_is(argv[argc - 1], "FORCE");
 	int count = argc - 2 - force;
 	struct visit visit;
-	struct task_id id;
 
 	if (argc < 3)
 		return RedisModule_WrongArity(ctx);
-	for (int i = 0; i < count; i++)
-		if (!arg_id(ctx, argv[2 + i], &id))
-			return REDISMODULE_OK;
-	if (!visit_to_write(&visit, ctx, argv[1]))
+	if (!arg_can_be_ids(ctx, argv + 2, count) || !visit_to_write(&visit, ctx, argv[1]))
 		return REDISMODULE_OK;
 	if (force || !any_leased(&visit, argv + 2, count))
 		cancel(&visit, argv + 2, count);
@@ -90,7 +77,6 @@ int command_move(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 	struct args args = {ctx, argv, argc, 4};
 	struct task *task;
 	struct visit visit;
-	struct task_id id;
 	uint64_t delay;
 
 	if (argc < 4 || argc > 5)
@@ -99,11 +85,11 @@ int command_move(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 		args_unknown(&args, "FORCE");
 		return REDISMODULE_OK;
 	}
-	if (!arg_id(ctx, argv[2], &id) ||
+	if (!arg_can_be_id(ctx, argv[2]) ||
 	    !arg_number(ctx, argv[3], "delay-ms", 0, TASK_TIME_MAX, &delay) ||
 	    !visit_to_write(&visit, ctx, argv[1]))
 		return REDISMODULE_OK;
-	task = visit.queue ? queue_find(visit.queue, &id) : NULL;
+	task = visit_find(&visit, argv[2]);
 	if (!task)
 		RedisModule_ReplyWithLongLong(ctx, 0);
 	else if (task_state(task, visit.now) == STATE_DEAD)

@@ -24,14 +24,11 @@ static long long revive_all(struct visit *visit, uint64_t at, struct effects *ef
 static long long revive_some(struct visit *visit, RedisModuleString **ids, int n, uint64_t at,
                              struct effects *effects)
 {
-	struct task_id id;
 	long long count = 0;
 
 	for (int i = 0; i < n; i++) {
-		struct task *task;
+		struct task *task = visit_find(visit, ids[i]);
 
-		arg_id(visit->ctx, ids[i], &id);
-		task = queue_find(visit->queue, &id);
 		if (!task || task_state(task, visit->now) != STATE_DEAD)
 			continue;
 		revive(visit, task, at, effects);
@@ -60,17 +57,13 @@ static int command_requeue(RedisModuleCtx *ctx, RedisModuleString **argv, int ar
 	bool delayed = argc > 5 && arg_is(argv[argc - 2], "DELAY");
 	int n = argc - 3 - (delayed ? 2 : 0);
 	struct visit visit;
-	struct task_id id;
 	uint64_t delay = 0;
 
 	if (n < 1)
 		return RedisModule_WrongArity(ctx);
 	if (delayed && !arg_number(ctx, argv[argc - 1], "DELAY", 0, TASK_TIME_MAX, &delay))
 		return REDISMODULE_OK;
-	for (int i = 0; i < n; i++)
-		if (!arg_id(ctx, argv[3 + i], &id))
-			return REDISMODULE_OK;
-	if (!visit_to_write(&visit, ctx, argv[1]))
+	if (!arg_can_be_ids(ctx, argv + 3, n) || !visit_to_write(&visit, ctx, argv[1]))
 		return REDISMODULE_OK;
 	if (visit.queue)
 		requeue(&visit, argv + 3, n, delay);

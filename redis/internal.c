@@ -140,7 +140,6 @@ int command_setat(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
 	enum task_state state;
 	struct visit visit;
-	struct task_id id;
 	uint64_t at, tries;
 
 	if (argc < 7 || (argc - 4) % 3 != 0)
@@ -149,44 +148,22 @@ int command_setat(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 		return REDISMODULE_OK;
 	for (int i = 4; i < argc; i += 3)
 		if (!arg_number(ctx, argv[i], "tries", 0, TASK_TRIES_MAX, &tries) ||
-		    !arg_id(ctx, argv[i + 2], &id))
+		    !arg_can_be_id(ctx, argv[i + 2]))
 			return REDISMODULE_OK;
 	if (!visit_to_write(&visit, ctx, argv[1]))
 		return REDISMODULE_OK;
-	for (int i = 4; visit.queue && i < argc; i += 3) {
+	for (int i = 4; i < argc; i += 3) {
 		struct token token = arg_token(argv[i + 1]);
-		struct task *task;
+		struct task *task = visit_find(&visit, argv[i + 2]);
 
-		arg_number(ctx, argv[i], "tries", 0, TASK_TRIES_MAX, &tries);
-		arg_id(ctx, argv[i + 2], &id);
-		task = queue_find(visit.queue, &id);
 		if (!task)
 			continue;
+		arg_number(ctx, argv[i], "tries", 0, TASK_TRIES_MAX, &tries);
 		task->tries = (uint16_t)tries;
 		fence_learn(token.fence);
 		set(&visit, task, state, at, token.secret);
 	}
 	return done(&visit, "pawl.set");
-}
-
-/* The ids of a command, which begin at this argument. */
-static bool read_ids(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, int first)
-{
-	struct task_id id;
-
-	for (int i = first; i < argc; i++)
-		if (!arg_id(ctx, argv[i], &id))
-			return false;
-	return true;
-}
-
-static struct task *find(struct visit *visit, RedisModuleString *arg)
-{
-	struct task_id id;
-
-	if (!visit->queue || !arg_id(visit->ctx, arg, &id))
-		return NULL;
-	return queue_find(visit->queue, &id);
 }
 
 int command_note(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
@@ -197,12 +174,12 @@ int command_note(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 
 	if (argc < 4)
 		return RedisModule_WrongArity(ctx);
-	if (!arg_text(ctx, argv[2], "reason", TASK_REASON_MAX) || !read_ids(ctx, argv, argc, 3) ||
-	    !visit_to_write(&visit, ctx, argv[1]))
+	if (!arg_text(ctx, argv[2], "reason", TASK_REASON_MAX) ||
+	    !arg_can_be_ids(ctx, argv + 3, argc - 3) || !visit_to_write(&visit, ctx, argv[1]))
 		return REDISMODULE_OK;
 	reason = RedisModule_StringPtrLen(argv[2], &size);
 	for (int i = 3; i < argc; i++) {
-		struct task *task = find(&visit, argv[i]);
+		struct task *task = visit_find(&visit, argv[i]);
 
 		if (task)
 			queue_set_reason(visit.queue, task, reason, size);
@@ -216,10 +193,10 @@ int command_drop(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 
 	if (argc < 3)
 		return RedisModule_WrongArity(ctx);
-	if (!read_ids(ctx, argv, argc, 2) || !visit_to_write(&visit, ctx, argv[1]))
+	if (!arg_can_be_ids(ctx, argv + 2, argc - 2) || !visit_to_write(&visit, ctx, argv[1]))
 		return REDISMODULE_OK;
 	for (int i = 2; i < argc; i++) {
-		struct task *task = find(&visit, argv[i]);
+		struct task *task = visit_find(&visit, argv[i]);
 
 		if (task)
 			queue_delete(visit.queue, task);

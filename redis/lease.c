@@ -100,8 +100,6 @@ static bool is_option(const RedisModuleString *arg)
 /* The options begin at the first argument that is the name of one. The id of the first pair may be such a name. */
 static bool read_pairs(struct args *args, struct nack *nack)
 {
-	struct task_id id;
-
 	for (; args_left(args); args->next += 2) {
 		RedisModuleString *arg = args->argv[args->next];
 
@@ -109,7 +107,7 @@ static bool read_pairs(struct args *args, struct nack *nack)
 			break;
 		if (args->next + 1 == args->argc)
 			return args_unknown(args, "id token, DELAY, REASON");
-		if (!arg_id(args->ctx, arg, &id))
+		if (!arg_can_be_id(args->ctx, arg))
 			return false;
 	}
 	nack->end = args->next;
@@ -248,13 +246,12 @@ static void extend_all(struct visit *visit, RedisModuleString **argv, int argc)
 int command_extend(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
 	struct visit visit;
-	struct task_id id;
 	uint64_t ms;
 
 	if (argc < 5 || (argc - 2) % 3 != 0)
 		return RedisModule_WrongArity(ctx);
 	for (int i = 2; i < argc; i += 3)
-		if (!arg_id(ctx, argv[i], &id) ||
+		if (!arg_can_be_id(ctx, argv[i]) ||
 		    !arg_number(ctx, argv[i + 2], "ms", 1, TASK_TIME_MAX, &ms))
 			return REDISMODULE_OK;
 	if (!visit_to_write(&visit, ctx, argv[1]))

@@ -55,7 +55,6 @@ int command_get(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 	uint64_t head = HEAD_ALL;
 	struct task *task;
 	struct visit visit;
-	struct task_id id;
 
 	if (argc < 3)
 		return RedisModule_WrongArity(ctx);
@@ -63,9 +62,9 @@ int command_get(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 		if (!(args_accept(&args, "HEAD") ? args_head(&args, &head)
 		                                 : args_unknown(&args, "HEAD")))
 			return REDISMODULE_OK;
-	if (!arg_id(ctx, argv[2], &id) || !visit_to_read(&visit, ctx, argv[1]))
+	if (!arg_can_be_id(ctx, argv[2]) || !visit_to_read(&visit, ctx, argv[1]))
 		return REDISMODULE_OK;
-	task = visit.queue ? queue_find(visit.queue, &id) : NULL;
+	task = visit_find(&visit, argv[2]);
 	if (task)
 		reply_whole_task(&visit, task, head);
 	else

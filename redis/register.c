@@ -42,48 +42,30 @@ enum { NONE = 0, OPTIONAL = REDISMODULE_CMD_ARG_OPTIONAL, MULTIPLE = REDISMODULE
 	}
 
 static arg nx_or_replace[] = {WORD("nx", "NX", NONE), WORD("replace", "REPLACE", NONE), END};
-static arg put_args[] = {KEY,
-                         NUMBER("delay-ms", NULL, NONE),
-                         STRING("payload", NULL, NONE),
-                         {.name = "unix-ms",
-                          .type = REDISMODULE_ARG_TYPE_UNIX_TIME,
-                          .token = "AT",
-                          .flags = OPTIONAL},
-                         STRING("id", "ID", OPTIONAL),
-                         PARTS("condition", ONEOF, nx_or_replace, OPTIONAL),
-                         NUMBER("maxtries", "MAXTRIES", OPTIONAL),
-                         END};
-
+#define TIME(text, word, how)                                                                     \
+	{                                                                                         \
+		.name = text, .type = REDISMODULE_ARG_TYPE_UNIX_TIME, .token = word, .flags = how \
+	}
+#define PUT_ARGS                                                               \
+	NUMBER("delay-ms", NULL, NONE), STRING("payload", NULL, NONE),         \
+	        TIME("unix-ms", "AT", OPTIONAL), STRING("id", "ID", OPTIONAL), \
+	        PARTS("condition", ONEOF, nx_or_replace, OPTIONAL),            \
+	        NUMBER("maxtries", "MAXTRIES", OPTIONAL)
+static arg put_args[] = {KEY, PUT_ARGS, END};
+static arg task_parts[] = {PUT_ARGS, END};
+static arg mput_args[] = {KEY, PARTS("task", BLOCK, task_parts, MULTIPLE), END};
 static arg every_args[] = {KEY,
                            STRING("id", NULL, NONE),
                            NUMBER("period-ms", NULL, NONE),
                            STRING("payload", NULL, NONE),
-                           {.name = "unix-ms",
-                            .type = REDISMODULE_ARG_TYPE_UNIX_TIME,
-                            .token = "AT",
-                            .flags = OPTIONAL},
+                           TIME("unix-ms", "AT", OPTIONAL),
                            END};
 
-static arg task_parts[] = {NUMBER("delay-ms", NULL, NONE),
-                           STRING("payload", NULL, NONE),
-                           {.name = "unix-ms",
-                            .type = REDISMODULE_ARG_TYPE_UNIX_TIME,
-                            .token = "AT",
-                            .flags = OPTIONAL},
-                           STRING("id", "ID", OPTIONAL),
-                           PARTS("condition", ONEOF, nx_or_replace, OPTIONAL),
-                           NUMBER("maxtries", "MAXTRIES", OPTIONAL),
-                           END};
-static arg mput_args[] = {KEY, PARTS("task", BLOCK, task_parts, MULTIPLE), END};
-
-static arg take_args[] = {KEY, NUMBER("count", "COUNT", OPTIONAL),
-                          NUMBER("lease-ms", "LEASE", OPTIONAL),
-                          NUMBER("block-ms", "BLOCK", OPTIONAL), END};
-
-static arg mtake_args[] = {
-        NUMBER("numkeys", NULL, NONE),         KEYS,
-        NUMBER("count", "COUNT", OPTIONAL),    NUMBER("lease-ms", "LEASE", OPTIONAL),
-        NUMBER("block-ms", "BLOCK", OPTIONAL), END};
+#define TAKE_OPTIONS                                                               \
+	NUMBER("count", "COUNT", OPTIONAL), NUMBER("lease-ms", "LEASE", OPTIONAL), \
+	        NUMBER("block-ms", "BLOCK", OPTIONAL)
+static arg take_args[] = {KEY, TAKE_OPTIONS, END};
+static arg mtake_args[] = {NUMBER("numkeys", NULL, NONE), KEYS, TAKE_OPTIONS, END};
 
 static arg delivery_parts[] = {STRING("id", NULL, NONE), STRING("token", NULL, NONE), END};
 static arg ack_args[] = {KEY, PARTS("delivery", BLOCK, delivery_parts, MULTIPLE), END};
@@ -107,10 +89,6 @@ static arg states[] = {WORD("waiting", "WAITING", NONE), WORD("due", "DUE", NONE
 	{                                                                              \
 		.name = "state", .type = REDISMODULE_ARG_TYPE_ONEOF, .token = "STATE", \
 		.subargs = states, .flags = OPTIONAL                                   \
-	}
-#define TIME(text, word, how)                                                                     \
-	{                                                                                         \
-		.name = text, .type = REDISMODULE_ARG_TYPE_UNIX_TIME, .token = word, .flags = how \
 	}
 static arg len_args[] = {KEY, STATE, TIME("from", "FROM", OPTIONAL), TIME("to", "TO", OPTIONAL),
                          END};
@@ -138,9 +116,7 @@ static arg config_args[] = {KEY,
                              .flags = OPTIONAL},
                             END};
 
-static arg dead_take[] = {WORD("take", "TAKE", NONE), NUMBER("count", "COUNT", OPTIONAL),
-                          NUMBER("lease-ms", "LEASE", OPTIONAL),
-                          NUMBER("block-ms", "BLOCK", OPTIONAL), END};
+static arg dead_take[] = {WORD("take", "TAKE", NONE), TAKE_OPTIONS, END};
 static arg ids_or_all[] = {STRING("id", NULL, MULTIPLE), WORD("all", "ALL", NONE), END};
 static arg dead_requeue[] = {WORD("requeue", "REQUEUE", NONE),
                              PARTS("tasks", ONEOF, ids_or_all, NONE),

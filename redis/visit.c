@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "visit.h"
 
+#include "arguments.h"
 #include "clock.h"
 #include "metrics.h"
 #include "must.h"
@@ -51,6 +52,15 @@ bool visit_quietly(struct visit *visit, RedisModuleCtx *ctx, RedisModuleString *
 		return true;
 	visit_end(visit);
 	return false;
+}
+
+struct task *visit_find(struct visit *visit, const RedisModuleString *arg)
+{
+	struct task_id id;
+
+	if (!visit->queue || !arg_id(visit->ctx, arg, &id))
+		return NULL;
+	return queue_find(visit->queue, &id);
 }
 
 void visit_create(struct visit *visit)

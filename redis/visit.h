@@ -34,6 +34,9 @@ bool visit_to_write(struct visit *visit, RedisModuleCtx *ctx, RedisModuleString 
  */
 bool visit_quietly(struct visit *visit, RedisModuleCtx *ctx, RedisModuleString *name, uint64_t now);
 
+/* The task with the id in this argument, which arg_can_be_id() has checked; NULL if there is none. */
+struct task *visit_find(struct visit *visit, const RedisModuleString *arg);
+
 /* Create the queue if the key does not exist. */
 void visit_create(struct visit *visit);
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Takers that wait: who is served, when, and what happens to the others."""
+"""Blocked takers: which one is served, when, and what happens to the others."""
 import resource
 import selectors
 import time
@@ -147,7 +147,7 @@ class OnAClockThatStands(ServerTest):
         self.assertEqual([t[1] for t in first.read()], [b"a", b"b", b"c"])
         self.assertEqual([t[1] for t in second.read()], [b"d"])
 
-    def test_whoever_is_gone_is_passed_over(self):
+    def test_a_taker_that_is_gone_is_passed_over(self):
         takers = [self.block("PAWL.TAKE", "q", "BLOCK", 0) for _ in range(5)]
         for gone in takers[:3]:
             gone.close()
@@ -163,17 +163,21 @@ class OnAClockThatStands(ServerTest):
         self.call("PAWL.PUT", "q", 0, "p")
         self.assertEqual(self.call("PAWL.LEN", "q"), 1)
 
-    def test_client_unblock(self):
+    def unblock_either_way(self, *command):
+        """CLIENT UNBLOCK ends the wait of this command with nil or with an error."""
         taker = self.server.client()
         number = taker.call("CLIENT", "ID")
         for how in ("TIMEOUT", "ERROR"):
-            taker.send("PAWL.TAKE", "q", "BLOCK", 0)
+            taker.send(*command)
             wait_until(lambda: self.blocked() == 1, "blocked")
             self.assertEqual(self.call("CLIENT", "UNBLOCK", number, how), 1)
             if how == "TIMEOUT":
                 self.assertIsNone(taker.read())
             else:
                 self.assertRaises(Error, taker.read)
+
+    def test_client_unblock(self):
+        self.unblock_either_way("PAWL.TAKE", "q", "BLOCK", 0)
         self.call("PAWL.PUT", "q", 0, "p")
         self.assertEqual(self.call("PAWL.LEN", "q"), 1)
 
@@ -370,16 +374,7 @@ class OnAClockThatStands(ServerTest):
         self.assertEqual(self.call("PAWL.LEN", "a"), 1)
 
     def test_client_unblock_at_several_keys(self):
-        taker = self.server.client()
-        number = taker.call("CLIENT", "ID")
-        for how in ("TIMEOUT", "ERROR"):
-            taker.send("PAWL.MTAKE", 3, "a", "b", "a", "BLOCK", 0)
-            wait_until(lambda: self.blocked() == 1, "blocked")
-            self.assertEqual(self.call("CLIENT", "UNBLOCK", number, how), 1)
-            if how == "TIMEOUT":
-                self.assertIsNone(taker.read())
-            else:
-                self.assertRaises(Error, taker.read)
+        self.unblock_either_way("PAWL.MTAKE", 3, "a", "b", "a", "BLOCK", 0)
         for key in "ab":
             self.call("PAWL.PUT", key, 0, "p")
             self.assertEqual(self.call("PAWL.LEN", key), 1)

@@ -122,14 +122,20 @@ static void one_due_task_wakes_one_taker(void)
 	one_task_in_a_long_line(true);
 }
 
-static void a_taker_whose_time_is_up_just_when_it_is_served_gets_the_task(void)
+/* Tasks 1 and 2, due after 10 ms and at this time, and two takers that wait for them. */
+static void begin_with_two_takers(bool late_unblock, uint64_t second_at)
 {
-	begin(true);
+	begin(late_unblock);
 	put(0, 1, START + 10);
-	put(0, 2, START + 20);
+	put(0, 2, second_at);
 	take(&fake.clients[0], 0, 1);
 	take(&fake.clients[1], 0, 1);
 	loops(1);
+}
+
+static void a_taker_whose_time_is_up_just_when_it_is_served_gets_the_task(void)
+{
+	begin_with_two_takers(true, START + 20);
 	fake.now += 10;
 	fake_timers();
 	EXPECT_EQ(fake.clients[0].state, FAKE_BLOCKED); /* the server has not called back yet */
@@ -144,12 +150,7 @@ static void a_taker_whose_time_is_up_just_when_it_is_served_gets_the_task(void)
 
 static void one_of_two_leaves(bool late_unblock)
 {
-	begin(late_unblock);
-	put(0, 1, START + 10);
-	put(0, 2, START + 1000);
-	take(&fake.clients[0], 0, 1);
-	take(&fake.clients[1], 0, 1);
-	loops(1);
+	begin_with_two_takers(late_unblock, START + 1000);
 	fake_disconnect(&fake.clients[0]);
 	fake.now += 10;
 	fake_timers(); /* before the server has freed what the first one left behind */

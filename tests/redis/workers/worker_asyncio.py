@@ -2,24 +2,15 @@
 """worker_asyncio.py SETTINGS: as worker_threads.py, with asyncio."""
 import asyncio
 import collections
-import io
-import json
 import os
-import sys
 import threading
-import traceback
 
 import redis.asyncio
 import redis.asyncio.cluster
 from pawl.asyncio import Queue, Worker
+from worker_python import begin, on_error, read_orders, say, settings
 
-settings = json.loads(sys.argv[1])
 gates = collections.defaultdict(asyncio.Event)
-
-
-def say(**what):
-    sys.stdout.write(json.dumps(what) + "\n")
-    sys.stdout.flush()
 
 
 def make_client():
@@ -30,9 +21,7 @@ def make_client():
 
 
 async def handle(task):
-    n = task.payload.decode("latin1") if settings["queue"].get("raw") else task.payload["n"]
-    act = None if settings["queue"].get("raw") else task.payload.get("act")
-    say(event="start", n=n, id=task.id, key=task.key, tries=task.tries, due=task.due, fence=task.fence)
+    n, act = begin(task)
     if act == "fail":
         raise TypeError(f"no luck with {n}")
     if act == "wait":
@@ -43,23 +32,11 @@ async def handle(task):
     say(event="done", n=n)
 
 
-def on_error(error, task, outcome):
-    traceback.print_exception(error)
-    if outcome:
-        say(event="outcome", n=task.payload["n"], outcome=outcome, text=str(error))
-
-
 async def call(queue, order):
     try:
         say(event="reply", value=await getattr(queue, order["method"])(*order["args"], **order["options"] or {}))
     except Exception as error:
         say(event="reply", error=str(error))
-
-
-def read_orders(loop, obey):
-    for line in io.FileIO(0, closefd=False):  # sys.stdin has a lock, for which the end of the process would wait
-        loop.call_soon_threadsafe(obey, json.loads(line))
-    os._exit(1)  # the tests are gone
 
 
 async def main():
@@ -78,7 +55,8 @@ async def main():
         else:
             calls.add(asyncio.ensure_future(call(queue, order)))
 
-    threading.Thread(target=read_orders, args=(asyncio.get_running_loop(), obey), daemon=True).start()
+    loop = asyncio.get_running_loop()
+    threading.Thread(target=read_orders, args=(lambda order: loop.call_soon_threadsafe(obey, order),), daemon=True).start()
     say(event="ready")
     ended = {}
     if settings["worker"]:
