@@ -6,30 +6,30 @@ export interface Client {
 	duplicate(...args: any[]): any;
 }
 
-/** A JSON value; of a raw queue, text or bytes. */
+/** A JSON value; in a raw queue, text or bytes. */
 export type Payload = any;
 
 export interface QueueOptions {
-	/** The queue is the keys name:{0} to name:{shards-1}; without, it is the key name. 1 to 1024. */
+	/** 1 to 1024: the queue is the keys name:{0} to name:{shards-1}. Without it, the queue is the key name. */
 	shards?: number;
-	/** After this many deliveries that came to nothing a task is dead; 0: never. 25 unless told. */
+	/** A task is dead after this many failed deliveries; 0: never. Default 25. */
 	maxTries?: number;
-	/** Payloads are bytes, as they are; otherwise they are JSON. */
+	/** Payloads are bytes, passed unchanged; otherwise they are JSON. */
 	raw?: boolean;
 }
 
 export interface PutOptions {
-	/** How long from now it is due: 0 unless told. */
+	/** How long from now it is due. Default 0. */
 	delay?: number;
-	/** When it is due, in place of delay: a Date, or Unix time. */
+	/** When it is due, instead of delay: a Date, or Unix time. */
 	at?: number | Date;
-	/** The server makes one unless told. */
+	/** By default the server makes one. */
 	id?: string;
-	/** What the task is about: all that is about the same is in one shard. The id unless told; without either, each in turn. */
+	/** Tasks with the same value are in one shard. Default: the id; tasks with neither are spread round robin. */
 	about?: string;
-	/** A task with this id that is there stays, and the reply is null. */
+	/** If a task with this id exists, it stays, and the result is null. */
 	nx?: boolean;
-	/** A task with this id that is there is replaced. */
+	/** If a task with this id exists, it is replaced. */
 	replace?: boolean;
 	maxTries?: number;
 }
@@ -40,14 +40,14 @@ export interface Found {
 	id: string;
 	state: State;
 	payload: Payload;
-	/** Leased: the lease's end. Dead: when it died. */
+	/** Due time. Leased: the end of the lease. Dead: when it died. */
 	due: number;
 	tries: number;
 	/** 0: no limit. */
 	maxTries: number;
-	/** 0: it is not periodic. */
+	/** 0: not periodic. */
 	period: number;
-	/** Of the last failure, if there was one. */
+	/** Of the last failure, or null. */
 	reason: string | null;
 }
 
@@ -55,18 +55,18 @@ export class Queue {
 	constructor(client: Client, name: string, options?: QueueOptions);
 	readonly client: Client;
 	readonly keys: string[];
-	/** Its id, or null with nx if there was one. */
+	/** Returns the id; null with nx if the id exists. */
 	put(payload: Payload, options?: PutOptions): Promise<string | null>;
-	/** A task that is due every period, until it is cancelled. True: it is new; false: it was there, and is changed. */
+	/** A task that is due every period, until it is cancelled. True: it is new; false: it existed, and is changed. */
 	every(id: string, period: number, payload: Payload, options?: { at?: number | Date; about?: string }): Promise<boolean>;
-	/** Whether there was such a task. Without about, all shards are asked. A leased one is an error, unless force. */
+	/** Whether the task existed. Without about, all shards are asked. A leased task is an error, unless force. */
 	cancel(id: string, options?: { about?: string; force?: boolean }): Promise<boolean>;
 	get(id: string, options?: { about?: string }): Promise<Found | null>;
 	count(state?: State): Promise<number>;
 	/** Nothing is delivered until resume(). */
 	pause(): Promise<void>;
 	resume(): Promise<void>;
-	/** Dead tasks are due again, with no tries: how many. All of them unless ids are told. */
+	/** Makes dead tasks due again, with 0 tries: these, or all. Returns how many. */
 	requeue(ids?: string[]): Promise<number>;
 	/** The key of the shard. */
 	keyOf(about?: string): string;
@@ -76,39 +76,39 @@ export interface Task {
 	readonly id: string;
 	readonly key: string;
 	readonly payload: Payload;
-	/** 1: it is the first delivery. */
+	/** 1 is the first delivery. */
 	readonly tries: number;
 	/** When it was due, as Unix time. */
 	readonly due: number;
-	/** Grows from delivery to delivery: a store can refuse what comes with a smaller one than it has seen. */
+	/** Grows with every delivery: a store can refuse a write whose fence is smaller than one that it has seen. */
 	readonly fence: number;
-	/** Aborted when the lease is lost, or the worker gives up. */
+	/** Aborted when the lease is lost, or when the worker gives the task back after `grace`. */
 	readonly signal: AbortSignal;
 }
 
-/** retry: it is due again later; dead: that was its last try; lost: the lease was lost, so another has it or will. */
+/** retry: it is due again later; dead: that was its last try; lost: the lease is lost, so the task is delivered again. */
 export type Outcome = 'retry' | 'dead' | 'lost';
 
 export interface WorkerOptions {
-	/** How many handlers run at once, in a cluster for each shard. 1 to 10000, 10 unless told. */
+	/** How many handlers run at once, in a cluster for each shard. 1 to 10000, default 10. */
 	concurrency?: number;
-	/** If the worker dies, its tasks come back after this time. 30000 unless told. */
+	/** If the worker dies, its tasks come back after this time. Default 30000. */
 	lease?: number;
-	/** How often leases are extended. A third of lease unless told. */
+	/** How often leases are extended. Default: a third of lease. */
 	extendEvery?: number;
-	/** What failed is due again after half to all of this, which doubles with each try: 1000, */
+	/** A failed task is due again after half to all of this, which doubles with each try. Default 1000. */
 	backoff?: number;
-	/** up to this: 3600000. */
+	/** The limit of that. Default 3600000. */
 	backoffMax?: number;
-	/** How long the server is asked to wait for tasks, at a time. 2000 unless told. */
+	/** How long one PAWL.MTAKE waits for tasks. Default 2000. */
 	block?: number;
-	/** How long a reply may take, beyond what the server was asked to wait; then the connection is taken to be cut, and is
-	 *  opened anew. 5000 unless told. */
+	/** How long a reply may take, beyond `block`; then the connection counts as cut and is opened again. Default 5000. */
 	timeout?: number;
-	/** How long run() waits for its handlers after stop(). 25000 unless told: less than the 30 seconds that Kubernetes gives. */
+	/** How long run() waits for its handlers after stop(). Default 25000: less than the 30 seconds that Kubernetes gives. */
 	grace?: number;
-	/** Of a handler: with its task and what became of that. Of a connection: with null and null, and the worker goes on. Of a
-	 *  task that cannot be settled for that: with the task and null. Writes to stderr unless told. */
+	/** Called when a handler fails: with its task and the outcome; when a connection fails: with null and null, and the worker
+	 *  continues; when the failed connection keeps a task from being acknowledged: with the task and null. Default: writes to
+	 *  stderr. */
 	onError?(error: unknown, task: Task | null, outcome: Outcome | null): void;
 }
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Queues and workers on the module pawl.so, through a client of `redis` or `ioredis`. README.md has a complete worker,
-// index.d.ts what everything is for. The library for Python is built the same way.
+// index.d.ts describes each option. The library for Python is built the same way.
 'use strict';
 const { setTimeout: sleep } = require('node:timers/promises');
 
-const BUFFERS = { typeMapping: { 36: Buffer } }; // redis: of bulk strings, whose type in the protocol is $
+const BUFFERS = { typeMapping: { 36: Buffer } }; // redis: for bulk strings, whose type in the protocol is $
 
-const TIMER_MAX = 2 ** 30; // ms: two of them are what a timer of Node.js can wait
+const TIMER_MAX = 2 ** 30; // ms: twice this is the longest time of a timer in Node.js
 
 const isCluster = (client) => Boolean(client.isCluster || client.nodeClient); // of ioredis, of redis
 
@@ -16,9 +16,9 @@ function call(client, key, command, ...args) {
 	return client.nodeClient ? client.sendCommand(key, false, words, BUFFERS) : client.sendCommand(words, BUFFERS);
 }
 
-// A connection like the client's, for the worker alone. What is under way when it breaks fails, and is sent again by the
-// worker, which knows whether that still makes sense. One that does not reply in time may have been cut without a word: a
-// new one takes its place.
+// A connection like the client's, used only by the worker. When it breaks, its pending commands fail, and the worker decides
+// whether to send them again. If a reply does not come in time, the connection may have been cut silently: a new one
+// replaces it.
 class Connection {
 	constructor(client, timeout, onError) {
 		Object.assign(this, { client, timeout, onError });
@@ -39,18 +39,18 @@ class Connection {
 		}
 	}
 
-	// Commands to one that is not would wait until it is.
+	// A command on a connection that is not ready would wait until it is.
 	get isReady() {
 		return this.own.isReady ?? (this.own.status === undefined || this.own.status === 'ready'); // of redis, of ioredis
 	}
 
-	// For as long as the server may block, and the time that a reply takes.
+	// Fails if there is no reply after `block`, the time that the server may wait, and `timeout`.
 	async call(block, key, ...words) {
 		const { own } = this;
 		const over = new AbortController();
 		const late = sleep(block + this.timeout, null, { signal: over.signal, ref: false }).then(() => {
 			if (own === this.own) this.close(), this.open();
-			throw new Error(`no reply to ${words[0]} within ${block + this.timeout} ms: the connection is opened anew`);
+			throw new Error(`no reply to ${words[0]} within ${block + this.timeout} ms: the connection is opened again`);
 		});
 		try {
 			return await Promise.race([call(own, key, ...words), late]);
@@ -71,7 +71,7 @@ function must(good, name, value, allowed) {
 	if (!good) throw new TypeError(`pawl: ${name} is ${show(value)}, and must be ${allowed}`);
 }
 
-// A misspelt option would be without effect otherwise.
+// Otherwise a misspelt option would have no effect.
 function noOther(of, other, known) {
 	for (const name in other) throw new TypeError(`pawl: ${of} has no option ${name}; its options are ${known}`);
 }
@@ -85,11 +85,11 @@ function crc32(text) {
 	return ~crc >>> 0;
 }
 
-// Doubles from try to try up to most, and from half of that to all of it by chance, so that what failed together does not
+// Doubles with each try, up to most. A random part of at most half is subtracted, so that tasks that failed together do not
 // come back together.
 const backOff = (first, most, tries) => Math.ceil(Math.min(most, first * 2 ** (tries - 1)) * (1 - Math.random() / 2));
 
-// Until it is done, or the time is over.
+// Waits until the promise is settled, or the time is over.
 async function inTime(promise, ms) {
 	const over = new AbortController();
 	await Promise.race([promise, sleep(ms, null, { signal: over.signal }).catch(() => {})]);
@@ -103,7 +103,7 @@ function mapOf(reply) {
 }
 
 class Queue {
-	#turn = Math.floor(Math.random() * 1024);
+	#next = Math.floor(Math.random() * 1024); // shard for a task without `about`
 
 	constructor(client, name, { shards, maxTries = 25, raw = false, ...other } = {}) {
 		noOther('Queue', other, 'shards, maxTries, raw');
@@ -166,16 +166,16 @@ class Queue {
 		await this.#each(this.keys, 'PAWL.RESUME');
 	}
 
-	// An only id goes twice, or ALL would mean all; and DELAY is said, or the last but one could mean it.
+	// The first id is sent twice: a single id ALL would mean all tasks. DELAY is sent: an id DELAY would be read as the option.
 	async requeue(ids) {
 		if (ids === undefined) return this.#sum(this.keys, 'PAWL.DEAD', 'REQUEUE', 'ALL');
 		must(Array.isArray(ids), 'ids', ids, 'a list of ids');
 		return ids.length && this.#sum(this.keys, 'PAWL.DEAD', 'REQUEUE', ids[0], ...ids, 'DELAY', 0);
 	}
 
-	// The shard of what a task is about, the same in every language; without that, each shard in turn.
+	// The shard for `about`, the same in every language; without it, the shards round robin.
 	keyOf(about) {
-		return this.keys[(about === undefined ? this.#turn++ : crc32(String(about))) % this.keys.length];
+		return this.keys[(about === undefined ? this.#next++ : crc32(String(about))) % this.keys.length];
 	}
 
 	encode(payload) {
@@ -193,7 +193,7 @@ class Queue {
 		return about === undefined ? this.keys : [this.keyOf(about)];
 	}
 
-	// DEAD has its verb behind the key, like the others their first argument.
+	// DEAD has its action after the key, where the other commands have their first argument.
 	#each(keys, command, ...args) {
 		return Promise.all(keys.map((key) => call(this.client, key, command, key, ...args)));
 	}
@@ -204,9 +204,9 @@ class Queue {
 }
 
 class Worker {
-	#leases = new Set(); // of the handlers that run
+	#leases = new Set(); // of running handlers
 	#stop = new AbortController();
-	#own; // the connection that settles and extends
+	#own; // the connection for ACK, NACK and EXTEND
 	#extending;
 	#closed = false;
 	#failed = null;
@@ -279,14 +279,14 @@ class Worker {
 		}
 	}
 
-	// No time makes this good, so run() ends with it.
+	// Retrying does not help, so run() fails with it.
 	#fail(cause) {
 		this.#failed ??= new Error('unknown command PAWL.MTAKE: load the module pawl.so into the server; ' +
 			'see Install in docs/redis-running.md', { cause });
 		this.stop();
 	}
 
-	// Ends the wait of MTAKE. Does the word come too early, or is it lost, the wait ends after `block`.
+	// Ends the wait of MTAKE. If this comes too early, or is lost, the wait ends after `block`.
 	#unblock(taker) {
 		taker.wake?.();
 		if (taker.id !== null) this.#own.call(0, null, 'CLIENT', 'UNBLOCK', taker.id).catch(() => {});
@@ -297,7 +297,7 @@ class Worker {
 		const task = { id: String(id), key, payload: undefined, tries, due, fence: parseInt(token, 10), signal: abort.signal };
 		const lease = { task, data, id, token, abort, end: performance.now() + this.lease };
 		this.#leases.add(lease);
-		const work = this.#handle(lease).catch((error) => this.onError(error, task, null)); // of onError itself
+		const work = this.#handle(lease).catch((error) => this.onError(error, task, null)); // onError itself failed
 		taker.busy.add(work);
 		work.finally(() => {
 			taker.busy.delete(work);
@@ -317,7 +317,7 @@ class Worker {
 		if (!this.#leases.delete(lease)) return; // stop() has given it back
 		if (failed) {
 			await this.#giveBack(lease, backOff(this.backoff, this.backoffMax, task.tries), failed.error);
-		} else if ((await this.#settle(lease, 'PAWL.ACK')) === 0) {
+		} else if ((await this.#finish(lease, 'PAWL.ACK')) === 0) {
 			this.onError(new Error('the lease was lost before the work was done'), task, 'lost');
 		}
 	}
@@ -326,18 +326,18 @@ class Worker {
 		this.#leases.delete(lease);
 		const error = new Error('the worker stopped before the work was done');
 		lease.abort.abort(error);
-		lease.end = 0; // NACK is tried once, and no more
+		lease.end = 0; // NACK is not retried
 		if (this.#own.isReady) await this.#giveBack(lease, 0, error);
 		else this.onError(error, lease.task, 'lost'); // it comes back when the lease ends
 	}
 
 	async #giveBack(lease, delay, error) {
-		const reply = await this.#settle(lease, 'PAWL.NACK', 'DELAY', delay, 'REASON', reasonOf(error));
+		const reply = await this.#finish(lease, 'PAWL.NACK', 'DELAY', delay, 'REASON', reasonOf(error));
 		this.onError(error, lease.task, ['lost', 'retry', 'dead'][reply]);
 	}
 
-	// ACK or NACK, also when the connection comes back only after a while; the lease's end is the end of that. 0: it was lost.
-	async #settle({ task, id, token, end }, command, ...options) {
+	// Sends ACK or NACK, and retries until the lease ends if the connection is broken. 0: the lease is lost.
+	async #finish({ task, id, token, end }, command, ...options) {
 		for (let failures = 0; ; ) {
 			try {
 				return await this.#own.call(0, task.key, command, task.key, id, token, ...options);
@@ -351,8 +351,8 @@ class Worker {
 		}
 	}
 
-	// Every `extendEvery`: tells those whose lease is over by the clock here, for the server may be out of reach, and extends
-	// the others.
+	// Every `extendEvery`: aborts the tasks whose lease is over by the local clock, since the server may be unreachable, and
+	// extends the other leases.
 	#keep() {
 		for (const lease of this.#leases) if (lease.end <= performance.now()) lose(lease);
 		this.#extending ??= this.#extend().finally(() => (this.#extending = null));
@@ -380,7 +380,7 @@ function lose(lease) {
 	lease.abort.abort(new Error('the lease was lost'));
 }
 
-// At most 1,024 bytes, and no character cut in two.
+// At most 1,024 bytes, without a character cut in two.
 function reasonOf(error) {
 	const text = Buffer.from(error instanceof Error ? `${error.name}: ${error.message}` : String(error));
 	let end = Math.min(text.length, 1024);
@@ -389,8 +389,8 @@ function reasonOf(error) {
 }
 
 function report(error, task, outcome) {
-	const what = task ? `task ${task.id}, try ${task.tries}, ${outcome ?? 'not settled'}:` : 'trying again:';
-	console.error('pawl:', what, task ? error : error.message || error); // the stack is of the client's own
+	const what = task ? `task ${task.id}, try ${task.tries}, ${outcome ?? 'not acknowledged yet'}:` : 'trying again:';
+	console.error('pawl:', what, task ? error : error.message || error); // the stack is inside the client
 }
 
 module.exports = { Queue, Worker };

@@ -29,14 +29,14 @@ class Worker(WorkerCore):
         asyncio.run(self._lead())
 
     async def _lead(self) -> None:
-        # For each handler one, which also settles its task, and for each connection one that takes and one that extends.
+        # One thread for each handler, which also sends ACK or NACK; for each connection one for MTAKE and one for EXTEND.
         self._threads = Threads(self.connections)
         self._loop = asyncio.get_running_loop()
         try:
             await self._run()
         finally:
             self._loop = None
-            self._threads.todo.put(None)  # the end of them
+            self._threads.todo.put(None)  # ends the threads
 
     async def _call(self, client: Any, *words: Any) -> Any:
         return await self._threads.run(lambda: client.execute_command(*words, NEVER_DECODE=[]))
@@ -51,8 +51,8 @@ class Worker(WorkerCore):
 
 
 class Threads:
-    """Threads that stay, as handlers with connections of their own to a database need it; and that a process which ends
-    does not wait for, as it would for those of concurrent.futures."""
+    """A pool of threads. They live as long as the worker, for handlers that keep a database connection a thread. The process
+    does not wait for them when it ends, as it would for those of concurrent.futures."""
 
     def __init__(self, count: int) -> None:
         self.todo: queue.SimpleQueue[Any] = queue.SimpleQueue()

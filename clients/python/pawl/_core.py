@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What pawl and pawl.asyncio have in common: nearly all of it. With threads, too, a loop of asyncio leads; only the
-commands and the handlers are run by the threads."""
+"""The code that pawl and pawl.asyncio share: nearly all of it. With threads there is an asyncio loop, too; the threads run
+only the commands and the handlers."""
 from __future__ import annotations
 
 import asyncio, copy, itertools, json, logging, math, random, time, zlib
@@ -10,19 +10,19 @@ from typing import Any, Callable, Iterable, Literal, Optional
 Outcome = Literal["retry", "dead", "lost"]
 OnError = Callable[[BaseException, "Optional[Task]", Optional[Outcome]], None]
 NO_MODULE = "unknown command PAWL.MTAKE: load the module pawl.so into the server; see Install in docs/redis-running.md"
-OUTCOMES: tuple[Outcome, ...] = ("lost", "retry", "dead")  # what NACK replies
+OUTCOMES: tuple[Outcome, ...] = ("lost", "retry", "dead")  # by the reply to NACK
 
 
 @dataclass(eq=False)
 class Task:
-    """What a handler gets. Times are milliseconds, `due` of Unix time."""
+    """The argument of a handler. Times are milliseconds; `due` is Unix time."""
     id: str
     key: str
     payload: Any
     tries: int
     due: int
     fence: int
-    lost: Any  # threading.Event or asyncio.Event: the lease is lost, or the worker gives up
+    lost: Any  # threading.Event or asyncio.Event: the lease is lost, or the worker gives the task back after `grace`
     _id: bytes = field(repr=False)
     _token: bytes = field(repr=False)
     _end: float = field(repr=False)  # of the lease, by time.monotonic()
@@ -40,8 +40,8 @@ def must(good: bool, name: str, value: Any, allowed: str) -> None:
 
 
 def own_client(client: Any, connections: int, timeout: int) -> Any:
-    """Like the client, with a pool of its own whose connections notice that they were cut without a word: a reply that does
-    not come in time is an error. What fails is sent again by the worker, which knows whether that still makes sense."""
+    """A copy of the client with its own pool. On its connections a reply that does not come in time is an error, so that
+    one that was cut silently is noticed. They do not retry: the worker decides whether to send a command again."""
     own, pool = copy.copy(client), copy.copy(client.connection_pool)
     pool.connection_kwargs = {k: v for k, v in pool.connection_kwargs.items() if not k.startswith("retry")}
     pool.connection_kwargs["socket_timeout"], pool.max_connections = timeout / 1000, connections
@@ -51,23 +51,23 @@ def own_client(client: Any, connections: int, timeout: int) -> Any:
 
 
 def back_off(first: int, most: int, tries: int) -> int:
-    """Doubles from try to try up to most, and from half of that to all of it by chance, so that what failed together does
+    """Doubles with each try, up to most. A random part of at most half is subtracted, so that tasks that failed together do
     not come back together."""
     return math.ceil(min(most, first * 2 ** min(tries - 1, 64)) * (1 - random.random() / 2))
 
 
 def reason_of(error: BaseException) -> bytes:
-    """At most 1,024 bytes, and no character cut in two."""
+    """At most 1,024 bytes, without a character cut in two."""
     return f"{type(error).__name__}: {error}".encode(errors="replace")[:1024].decode(errors="ignore").encode()
 
 
 def report(error: BaseException, task: Optional[Task], outcome: Optional[Outcome]) -> None:
-    what = f"task {task.id}, try {task.tries}, {outcome or 'not settled'}" if task else "trying again"
+    what = f"task {task.id}, try {task.tries}, {outcome or 'not acknowledged yet'}" if task else "trying again"
     logging.getLogger("pawl").warning("%s: %r", what, error, exc_info=error if task and outcome != "lost" else None)
 
 
 async def in_time(all: Iterable[Any], ms: float) -> None:
-    """Until all of it is done, or the time is over."""
+    """Waits until all are done, or the time is over; then cancels the rest."""
     futures = [asyncio.ensure_future(each) for each in all]
     if futures:
         _, late = await asyncio.wait(futures, timeout=ms / 1000)
@@ -76,7 +76,7 @@ async def in_time(all: Iterable[Any], ms: float) -> None:
 
 
 class QueueCore:
-    """The commands of a queue. `_each` sends one to each of some keys; of the asyncio flavour all methods are awaited."""
+    """The commands of a queue. `_each` sends a command to each of the keys. With asyncio all methods are awaited."""
 
     def __init__(self, client: Any, name: str, *, shards: Optional[int] = None, max_tries: int = 25, raw: bool = False) -> None:
         must(hasattr(client, "execute_command"), "client", client, "a client of redis-py")
@@ -85,7 +85,7 @@ class QueueCore:
         if shards is not None:
             self.keys = [f"{name}:{{{n}}}" for n in range(check("shards", shards, 1, 1024))]
         self.max_tries = check("max_tries", max_tries, 0, 65535)
-        self._turn = itertools.count(random.randrange(1024))
+        self._next = itertools.count(random.randrange(1024))  # shard for a task without `about`
 
     def put(self, payload: Any, *, delay: Optional[int] = None, at: Optional[int] = None, id: Optional[str] = None,
             about: Optional[str] = None, nx: bool = False, replace: bool = False,
@@ -122,13 +122,13 @@ class QueueCore:
 
     def requeue(self, ids: Optional[list[str]] = None) -> int:
         must(ids is None or isinstance(ids, list), "ids", ids, "a list of ids")
-        # An only id goes twice, or ALL would mean all; and DELAY is said, or the last but one could mean it.
+        # The first id is sent twice: a single id ALL would mean all tasks. DELAY is sent: an id DELAY would be the option.
         words = ["ALL"] if ids is None else [*ids[:1], *ids, "DELAY", 0]
         return self._each(self.keys if ids != [] else [], "PAWL.DEAD", ["REQUEUE", *words], sum)
 
     def key_of(self, about: Optional[str]) -> str:
-        """The shard of what a task is about, the same in every language; without that, each shard in turn."""
-        return self.keys[(next(self._turn) if about is None else zlib.crc32(str(about).encode())) % len(self.keys)]
+        """The shard for `about`, the same in every language; without it, the shards round robin."""
+        return self.keys[(next(self._next) if about is None else zlib.crc32(str(about).encode())) % len(self.keys)]
 
     def _found(self, id: str, replies: list[Any]) -> Optional[dict[str, Any]]:
         reply = next((reply for reply in replies if reply is not None), None)
@@ -150,8 +150,8 @@ class QueueCore:
 
 
 class WorkerCore:
-    """A worker. The flavours say how a command is sent (`_call`), a handler run (`_work`), a connection closed (`_close`),
-    and what the `event` of a task is."""
+    """A worker. Its subclasses send a command (`_call`), run a handler (`_work`) and close a connection (`_close`), and
+    have the class of a task's event (`event`)."""
 
     def __init__(self, queue: Any, handler: Callable[[Task], Any], *, concurrency: int = 10, lease: int = 30000,
                  extend_every: Optional[int] = None, backoff: int = 1000, backoff_max: int = 3600000, block: int = 2000,
@@ -169,7 +169,7 @@ class WorkerCore:
         self.connections = len(self.groups) * (self.concurrency + 2) + len(queue.keys)  # at once, at most
         self.client = queue.client if self.in_cluster else own_client(queue.client, self.connections, block + timeout)
         self._failed: Optional[Exception] = None
-        self._running: dict[bytes, Task] = {}  # those whose handler runs, by token; whoever takes one out settles it
+        self._running: dict[bytes, Task] = {}  # by token; the function that removes one sends ACK or NACK
         self._stopping = asyncio.Event()
 
     async def _run(self) -> None:
@@ -181,7 +181,7 @@ class WorkerCore:
             await in_time((taker.done.wait() for taker in takers), self.grace)
             await in_time((self._give_up(task) for task in list(self._running.values())), self.lease)
         finally:
-            for each in [*own, *(task._work for task in self._running.values())]:  # these only if this is cancelled itself
+            for each in [*own, *(task._work for task in self._running.values())]:  # the latter only if _run() is cancelled
                 each.cancel()
             await asyncio.gather(*own, return_exceptions=True)
             for taker in takers if not self.in_cluster else []:
@@ -193,7 +193,7 @@ class WorkerCore:
         if self._running.pop(task._token, None):
             task.lost.set()
             task._work.cancel()
-            task._end = 0  # NACK is tried once, and no more
+            task._end = 0  # NACK is not retried
             await self._give_back(task, 0, RuntimeError("the worker stopped before the work was done"))
 
     async def _handle(self, task: Task) -> None:
@@ -207,16 +207,15 @@ class WorkerCore:
             return  # _give_up() has it
         if failed is not None:
             await self._give_back(task, back_off(self.backoff, self.backoff_max, task.tries), failed)
-        elif await self._settle(task, "PAWL.ACK") == 0:
+        elif await self._finish(task, "PAWL.ACK") == 0:
             self.on_error(RuntimeError("the lease was lost before the work was done"), task, "lost")
 
     async def _give_back(self, task: Task, delay: int, error: BaseException) -> None:
-        reply = await self._settle(task, "PAWL.NACK", "DELAY", delay, "REASON", reason_of(error))
+        reply = await self._finish(task, "PAWL.NACK", "DELAY", delay, "REASON", reason_of(error))
         self.on_error(error, task, OUTCOMES[reply])
 
-    async def _settle(self, task: Task, command: str, *options: Any) -> int:
-        """ACK or NACK, also when the connection comes back only after a while; the lease's end is the end of that. 0: it was
-        lost."""
+    async def _finish(self, task: Task, command: str, *options: Any) -> int:
+        """Sends ACK or NACK, and retries until the lease ends if the connection is broken. 0: the lease is lost."""
         for failures in itertools.count(1):
             try:
                 return int(await self._call(self.client, command, task.key, task._id, task._token, *options))
@@ -229,8 +228,8 @@ class WorkerCore:
         return 0
 
     async def _keep(self) -> None:
-        """Every `extend_every`: tells those whose lease is over by the clock here, for the server may be out of reach, and
-        extends the others."""
+        """Every `extend_every`: sets `lost` of the tasks whose lease is over by the local clock, since the server may be
+        unreachable, and extends the other leases."""
         extending: set[asyncio.Future[Any]] = set()
         while True:
             await asyncio.sleep(self.extend_every / 1000)
@@ -258,17 +257,17 @@ class WorkerCore:
 
 
 class Taker:
-    """Takes from some keys with a connection of its own."""
+    """Takes tasks from some of the keys, on its own connection."""
 
     def __init__(self, worker: WorkerCore, keys: list[str]) -> None:
         self.worker, self.keys = worker, keys
         self.client = worker.client if worker.in_cluster else worker.client.client()
         self.id: Optional[int] = None  # of the connection
         self.busy: set[asyncio.Future[None]] = set()
-        self.done = asyncio.Event()  # it takes no more, and all that it took is settled
+        self.done = asyncio.Event()  # no more tasks are taken, and all handlers are done
 
     async def unblock(self) -> None:
-        """Ends the wait of MTAKE. Does the word come too early, or is it lost, the wait ends after `block`."""
+        """Ends the wait of MTAKE. If this comes too early, or is lost, the wait ends after `block`."""
         if self.id is not None:
             await self.worker._call(self.worker.client, "CLIENT", "UNBLOCK", self.id)
 
@@ -285,7 +284,7 @@ class Taker:
                     failures = 0
             except Exception as error:
                 self.id = None
-                if "unknown command" in str(error).lower():  # no time makes this good, so run() ends with it
+                if "unknown command" in str(error).lower():  # retrying does not help, so run() fails with it
                     self.worker._failed = RuntimeError(NO_MODULE)
                     self.worker._stopping.set()
                     break

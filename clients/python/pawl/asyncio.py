@@ -18,7 +18,7 @@ class Worker(WorkerCore):
 
     async def run(self):
         if self.in_cluster:
-            try:  # in redis-py 8.0.0 commands that are the first ones together disturb each other
+            try:  # in redis-py 8.0.0 the first commands of a client fail at times if they are sent together
                 await self.client.initialize()
             except Exception as error:
                 self.on_error(error, None, None)
@@ -35,4 +35,4 @@ class Worker(WorkerCore):
 
     async def _close(self, client):
         await client.connection_pool.disconnect()  # a reply may still be on its way
-        await getattr(client, "aclose", client.close)()  # by its name in redis-py 5 and later
+        await getattr(client, "aclose", client.close)()  # its name in redis-py 5 and later
