@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A cluster of three primaries and three replicas, for the tests; and clients that find their way in it."""
+"""A cluster of three primaries and three replicas, for the tests; and clients that follow its redirections."""
 import re
 import subprocess
 import threading
@@ -12,13 +12,13 @@ KEYS = 6
 
 
 class Wanderer:
-    """A client for one key of a cluster: it goes where the servers send it."""
+    """A client for one key of a cluster. It follows redirections."""
 
     def __init__(self, ports):
         self.ports, self.client = list(ports), None
 
     def calls(self, commands):
-        """The replies, all from one connection; or None, if they are to be sent again."""
+        """The replies, all from one connection; or None, if the commands must be sent again."""
         try:
             self.client = self.client or Client(self.ports[0])
             replies = self.client.calls(commands)
@@ -35,14 +35,14 @@ class Wanderer:
         return None
 
     def go_to(self, port):
-        """And to the others after it, should it not answer."""
+        """Try this node first, and then the others."""
         self.close()
         at = self.ports.index(port)
         self.ports = self.ports[at:] + self.ports[:at]
         time.sleep(0.01)
 
     def ask(self, port, commands):
-        """Once, there: the slot is on its way."""
+        """Send this one command there: the slot is being moved."""
         try:
             other = Client(port)
         except OSError:
@@ -62,7 +62,7 @@ class Wanderer:
 
 
 class Traffic:
-    """A thread for each key, until the end. What it has seen to happen is in `lines`."""
+    """A thread for each key, until the end. It records its results in `lines`."""
 
     def __init__(self, ports):
         self.lines, self.over = [], threading.Event()
@@ -84,9 +84,9 @@ class Traffic:
 
 
 class Producer(Traffic):
-    """Puts tasks. A line for each that WAIT 1 has confirmed to be on a replica too: its payload.
+    """Puts tasks. Records the payload of each task that is on a replica too, by WAIT 1.
 
-    WAIT speaks of what its own connection wrote: so a task that is there already is put once more."""
+    WAIT is about the writes of its own connection, so a task that exists already is put again."""
 
     def work(self, client, key):
         n = 0
@@ -99,7 +99,7 @@ class Producer(Traffic):
 
 
 class Consumer(Traffic):
-    """Takes tasks, and waits for them. A line for each delivery: its payload."""
+    """Takes tasks with BLOCK. Records the payload of each delivery."""
 
     def work(self, client, key):
         while not self.over.is_set():
@@ -169,7 +169,7 @@ class ClusterTest(unittest.TestCase):
 
     @staticmethod
     def set_slot(server, *args):
-        """Valkey tells its replicas first, and gives up after two seconds if they are slow: ask again."""
+        """Valkey tells its replicas first, and gives up after two seconds if they are slow: then retry."""
         def done():
             try:
                 return server.client().call("CLUSTER", "SETSLOT", *args) == "OK"
@@ -188,7 +188,7 @@ class ClusterTest(unittest.TestCase):
         return victim
 
     def nothing_confirmed_is_lost(self, producer, consumer):
-        """While they work slots are moved, and a primary is killed. What WAIT 1 confirmed is delivered."""
+        """Slots are moved and a primary is killed under load. All tasks that WAIT 1 confirmed are delivered."""
         try:
             wait_until(lambda: len(producer.lines) > 200 and len(consumer.lines) > 100, "there is traffic")
             for n in range(KEYS // 2):

@@ -234,7 +234,7 @@ static int select_database(RedisModuleCtx *ctx, int db)
 	return REDISMODULE_OK;
 }
 
-/* Replies: of each task the payload is kept, which is a number. */
+/* Replies. The payload of each task is recorded: it is a number. */
 
 static int reply_array(RedisModuleCtx *ctx, long count)
 {
@@ -267,7 +267,7 @@ static int reply_string(RedisModuleCtx *ctx, const char *text, size_t size)
 
 static int reply_nil(RedisModuleCtx *ctx)
 {
-	(void)ctx; /* for a token that there is not */
+	(void)ctx; /* no token */
 	return REDISMODULE_OK;
 }
 
@@ -334,7 +334,7 @@ static int call_back(RedisModuleBlockedClient *handle, RedisModuleCmdFunc *fn,
 	return fn(&ctx, NULL, 0);
 }
 
-/* The reply has been given, or will not be: what is left is to free the handle, from the event loop. */
+/* The reply was sent, or will not be sent: now the event loop frees the handle. */
 static void to_be_unblocked(RedisModuleBlockedClient *handle)
 {
 	handle->unblocked = true;
@@ -504,7 +504,7 @@ static RedisModuleCtx *detached(RedisModuleCtx *ctx)
 	return ctx;
 }
 
-/* Nobody listens. */
+/* No subscribers. */
 
 static int signal_key(RedisModuleCtx *ctx, RedisModuleString *key)
 {

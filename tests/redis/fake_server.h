@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A server for tests of the takers that wait: as much of one as they see, in this process, with a clock and an
- * event loop that do what the test says. Two things differ from server to server, or from moment to moment, and
- * are the test's to choose: whether RedisModule_UnblockClient calls back at once, and what the clock tells.
+ * A server for the tests of blocked takers, in this process: only the part that the module sees, with a clock and an event
+ * loop that the test drives. The test also chooses what differs between servers: whether RedisModule_UnblockClient calls
+ * back at once or later.
  */
 #ifndef PAWL_TESTS_REDIS_FAKE_SERVER_H
 #define PAWL_TESTS_REDIS_FAKE_SERVER_H
@@ -15,7 +15,7 @@ enum { FAKE_KEYS = 3, FAKE_CLIENTS = 64, FAKE_REPLIES = 16, FAKE_READINGS_MAX = 
 
 enum fake_state { FAKE_IDLE, FAKE_BLOCKED, FAKE_SERVED, FAKE_NIL, FAKE_GONE };
 
-/* A client, which blocks once at most between two resets of it. */
+/* A client. Between two resets it blocks at most once. */
 struct fake_client {
 	enum fake_state state;
 	bool called;                     /* it is unblocked, and has not been called back yet */
@@ -30,7 +30,7 @@ struct fake_client {
 
 struct fake_server {
 	uint64_t now;           /* what the clock tells... */
-	unsigned readings_left; /* ...so many times more, if not 0; then the time is `then` */
+	unsigned readings_left; /* ...this many times more, if not 0; then the time is `then` */
 	uint64_t then;
 	unsigned
 	        readings; /* since fake_timers began; at FAKE_READINGS_MAX the clock leaps, and ends what spins */
@@ -46,20 +46,20 @@ extern struct fake_server fake;
 
 /* Begin with no keys and no clients. The module goes on from one server to the next: see takers_clock_set. */
 void fake_start(uint64_t now);
-/* Send all clients away, and delete all keys. */
+/* Disconnect all clients, and delete all keys. */
 void fake_stop(void);
 
 RedisModuleString *fake_key(unsigned key);
 RedisModuleString *fake_string(const char *text);
 void fake_free_string(RedisModuleString *string);
-/* The context of a command of this client; NULL: of one that does not matter. */
+/* The context of a command of this client; NULL: of any other client. */
 RedisModuleCtx *fake_command(struct fake_client *client);
-/* What the server does after a command: those who wait for a key that has appeared are tried. */
+/* What the server does after a command: it calls the clients that are blocked on a key that was created. */
 void fake_command_done(void);
 
-/* A turn of the event loop... */
+/* A pass of the event loop... */
 void fake_loop(void);
-/* ...and its halves: the timer rings if it is time, and timers run; clients that are to be unblocked are. */
+/* ...and its halves: the timer rings if it is time, and timers run; clients are unblocked. */
 void fake_timers(void);
 void fake_before_sleep(void);
 /* The clock is set, by the operating system: its timer rings. */

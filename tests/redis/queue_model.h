@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The plain truth about a queue: an array of tasks, and their numbers sorted by the time at which they are due and
- * by arrival.
- */
+/* The naive model of a queue: an array of tasks, and their numbers sorted by due time and arrival. */
 #ifndef PAWL_TESTS_REDIS_QUEUE_MODEL_H
 #define PAWL_TESTS_REDIS_QUEUE_MODEL_H
 
@@ -30,7 +27,7 @@ struct model {
 	bool paused;
 };
 
-/* Whether it is or will be due. */
+/* Whether it is due or will be. */
 static inline bool model_alive(const struct model_task *task)
 {
 	bool dying = task->leased && task->max_tries && task->tries >= task->max_tries;
@@ -52,7 +49,7 @@ static inline bool model_before(const struct model_task *a, const struct model_t
 	return a->at < b->at || (a->at == b->at && a->arrival < b->arrival);
 }
 
-/* The place in the order of a task with this time and arrival. */
+/* The position in the order of a task with this time and arrival. */
 static inline unsigned model_position(const struct model *model, const struct model_task *task)
 {
 	unsigned low = 0, high = model->count;

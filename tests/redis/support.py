@@ -6,7 +6,7 @@ Which server and which module is told by the environment:
     PAWL_SERVER   the server's binary; default redis-server. Its redis-cli or valkey-cli stands beside it,
                   or is named by PAWL_CLI
     PAWL_MODULE   pawl.so
-    PAWL_HANG_SECONDS  after which ctest ends a test that waits for ever, 3600 unless told
+    PAWL_HANG_SECONDS  after which ctest ends a test that waits for ever; default 3600
     PAWL_PRELOAD  what the server is to be started with in LD_PRELOAD: the run-time library of a sanitizer
 
 Servers listen on loopback, on ports that were free, keep their data in a temporary folder, and are stopped
@@ -56,7 +56,7 @@ def free_port():
 
 
 def wait_until(condition, what):
-    """Ask until the answer is true, and return it; the time is only there to end what hangs."""
+    """Call until the result is true, and return it. The time limit only ends a hanging test."""
     end = time.monotonic() + HANG
     while True:
         answer = condition()
@@ -153,7 +153,7 @@ class Client:
         return self.read()
 
     def calls(self, commands):
-        """Send them all, then read all replies; errors are among them."""
+        """Send all commands, then read all replies, errors included."""
         self.send_many(commands)
         return [self.read(raising=False) for _ in commands]
 
@@ -163,7 +163,7 @@ class Client:
 
 
 class Server:
-    """A server with the module. `clock`: the module's time stands still there until PAWL.CLOCK."""
+    """A server with the module. `clock`: the module's clock stands still at this time until PAWL.CLOCK."""
 
     def __init__(self, *options, clock=None, module=True):
         self.folder = tempfile.mkdtemp(prefix="pawl-redis-")
@@ -176,7 +176,7 @@ class Server:
         self.start()
 
     def start(self, *more):
-        """Start it, at first on any free port, after that on the same one."""
+        """Start the server: the first time on any free port, later on the same one."""
         if self.port is not None:
             self._start(more)
             return
@@ -185,7 +185,7 @@ class Server:
             try:
                 self._start(more)
                 return
-            except PortTaken:  # by somebody else, since it was found free
+            except PortTaken:  # by another process, since it was found free
                 pass
         raise AssertionError("no port stays free")
 
@@ -226,7 +226,7 @@ class Server:
             return log.read()
 
     def wait_for_rewrite(self):
-        """Until the append-only file is complete again."""
+        """Wait until the append-only file is rewritten."""
         info = lambda: self.client().call("INFO", "persistence").decode()
         wait_until(lambda: "aof_rewrite_in_progress:0" in info() and "aof_rewrite_scheduled:0" in info(), "rewritten")
 
@@ -236,7 +236,7 @@ class Server:
         return client
 
     def kill(self):
-        """kill -9: as if the machine had lost its power, but for the operating system's caches."""
+        """kill -9: like a power failure, except that the operating system's caches survive."""
         self._end(signal.SIGKILL)
 
     def _leave_nothing(self):
@@ -258,7 +258,7 @@ class Server:
             self.log.close()
 
     def stop(self):
-        """End it, and say whether it had been well until then."""
+        """Stop the server. Fails if it had ended before, or if its log shows an error."""
         alive = self.process.poll() is None
         self._end(signal.SIGKILL)
         text = self.log_text()
@@ -271,7 +271,7 @@ class Server:
 
 
 class ServerTest(unittest.TestCase):
-    """Tests that share a server; each begins with an empty one, at START if its clock stands still."""
+    """Tests that share a server. Each begins with an empty one, at START if the clock stands still."""
     options = ()
     clock = START
     maxDiff = None
@@ -306,7 +306,7 @@ class ServerTest(unittest.TestCase):
         self.set_clock(self.now + ms)
 
     def fails(self, start, *args):
-        """The command fails with an error that begins so, and the dataset is as it was."""
+        """The command fails with an error that begins with this text, and changes nothing."""
         before = self.call("DEBUG", "DIGEST")
         with self.assertRaises(Error) as caught:
             self.call(*args)
@@ -316,14 +316,14 @@ class ServerTest(unittest.TestCase):
         return str(caught.exception)
 
     def make_large(self, key="q"):
-        """So many tasks, due in weeks, that the queue takes the form of a large one."""
+        """Adds many tasks that are due in weeks, so that the queue has the form of a large one."""
         self.call("PAWL.MPUT", key, *(word for n in range(4500) for word in (10**9 + n, "in weeks")))
 
     def take_all(self, key="q"):
         return [task[1] for task in self.call("PAWL.TAKE", key, "COUNT", 10000) or []]
 
     def block(self, *args):
-        """A client that waits in the given command, and has been seen to."""
+        """A client that is blocked in the given command, which was verified."""
         client = self.server.client()
         before = self.blocked()
         client.send(*args)

@@ -34,7 +34,7 @@ class OnAClockThatStands(ServerTest):
         self.pass_ms(100)
         self.assertEqual(taker.read()[0][2], 2)
         taker = self.block("PAWL.TAKE", "q", "BLOCK", 0)
-        self.pass_ms(100)  # now it is dead: nobody gets it
+        self.pass_ms(100)  # now it is dead: no taker gets it
         self.assertEqual(self.call("PAWL.LEN", "q", "STATE", "dead"), 1)
         self.assertEqual(self.blocked(), 1)
         self.call("PAWL.DEAD", "q", "REQUEUE", "x")
@@ -132,7 +132,7 @@ class OnAClockThatStands(ServerTest):
 
     def test_takers_are_served_in_the_order_in_which_they_blocked(self):
         takers = [self.block("PAWL.TAKE", "q", "BLOCK", 0) for _ in range(20)]
-        for n in range(10):  # each creates the key anew
+        for n in range(10):  # each creates the key again
             self.call("PAWL.PUT", "q", 0, n)
             self.assertEqual(takers[n].read()[0][1], b"%d" % n)
         self.call("PAWL.PUT", "q", 5000, "keeps the key")
@@ -229,7 +229,7 @@ class OnAClockThatStands(ServerTest):
         self.pass_ms(1)
         self.assertEqual(taker.read()[0][1], b"near")
 
-    def test_nobody_is_served_while_writes_are_paused(self):
+    def test_no_taker_is_served_while_writes_are_paused(self):
         self.call("PAWL.PUT", "q", 100, "p")
         taker = self.block("PAWL.TAKE", "q", "BLOCK", 0)
         self.call("CLIENT", "PAUSE", 10**9, "WRITE")

@@ -8,7 +8,7 @@ from support import MODULE, START, Error, Gone, Server, ServerTest, in_pairs, wa
 
 
 def crc64(data, table=[]):
-    """The checksum at the end of a DUMP (CRC-64 of Jones), so that damage can be dressed up as sound."""
+    """The checksum at the end of a DUMP (CRC-64 of Jones), so that a damaged value can have a valid one."""
     if not table:
         for byte in range(256):
             crc = byte
@@ -328,7 +328,7 @@ class Settings(unittest.TestCase):
 
 
 class Defragmentation(ServerTest):
-    """Where the server has it, and can: it needs its own jemalloc, or Debian's."""
+    """Only on servers that support it: they need their own jemalloc, or Debian's."""
 
     def test_a_queue_full_of_holes_is_moved_while_it_is_used(self):
         try:
@@ -360,7 +360,7 @@ class Defragmentation(ServerTest):
 
 
 class LoadedAgain(ServerTest):
-    """A second load is refused, and the module that is there goes on as if nothing had happened."""
+    """A second load is refused, and the loaded module is not affected."""
     options = ("--enable-module-command", "yes")
 
     def refuse(self, *command):
@@ -394,7 +394,7 @@ class LoadedAgain(ServerTest):
         self.refuse("MODULE", "LOADEX", MODULE, "CONFIG", "pawl.x", "y")
 
     def test_after_loadex_with_such_a_setting(self):
-        """The server then says that the module is not loaded. Redis 7.0 keeps it all the same, for a type cannot be unloaded;
+        """The server then says that the module is not loaded. Redis 7.0 keeps it nevertheless, since a type cannot be unloaded;
         Redis 8 unloads it by force, and it can be loaded again."""
         server = Server(*self.options, module=False)
         client = server.client()

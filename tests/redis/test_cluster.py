@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Queues in a cluster, one a key: resharded under load, a primary killed, a taker whose slot leaves."""
+"""Queues in a cluster, one a key: resharding under load, a killed primary, a blocked taker whose slot moves."""
 import unittest
 
 import cluster
@@ -21,7 +21,7 @@ class Cluster(cluster.ClusterTest):
         self.assert_sent_on(("PAWL.TAKE", key, "BLOCK", 0), key)
 
     def assert_sent_on(self, command, key):
-        """Who waits in the command is told where the slot is now."""
+        """A blocked taker is redirected to the node that has the slot."""
         old = self.owner(key)
         new = next(server for server in self.primaries() if server is not old)
         slot = old.client().call("CLUSTER", "KEYSLOT", key)

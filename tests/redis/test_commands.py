@@ -39,7 +39,7 @@ class Put(ServerTest):
         self.assertEqual(self.take_all(), [b"0:5", b"1:3", b"3:1", b"3:4", b"5:0", b"5:2"])
 
     def test_what_is_put_for_the_past_is_due_at_once_and_comes_in_its_turn(self):
-        """Else it would go before tasks that have been due for long, and count as late by as much as its time is past."""
+        """Otherwise it would come before tasks that have been due for long, and count as late from the beginning."""
         self.call("PAWL.PUT", "q", 0, "due now")
         self.pass_ms(5)
         self.call("PAWL.PUT", "q", 0, "past", "AT", START - 7)
@@ -541,7 +541,7 @@ class Leases(ServerTest):
 
 
 class LargeFences(ServerTest):
-    """On a server of its own: fences do not become smaller again."""
+    """On its own server, since fences never become smaller."""
 
     def test_a_token_whose_fence_is_above_2_to_the_53_holds_its_lease(self):
         self.set_clock(2**43)
@@ -628,7 +628,7 @@ class Look(ServerTest):
         self.assertIsNone(three.call("PAWL.GET", "q", "b"))
 
     def test_the_head_of_a_payload(self):
-        """Of a large one: neither the server nor who asks needs room for all of it."""
+        """With a large payload neither the server nor the client needs room for all of it."""
         self.call("PAWL.PUT", "q", 0, "x" * 10_000_000, "ID", "large")
         self.call("PAWL.PUT", "q", 0, "small", "ID", "small")
         for head in (0, 5, 100):
@@ -682,7 +682,7 @@ class Look(ServerTest):
         self.assertEqual(self.call("PAWL.NEXT", "q"), 10**9 - 17_000)
 
     def test_looking_moves_nothing(self):
-        """That tasks are moved from one heap to another shows in the size of both."""
+        """The sizes of both heaps show that tasks are moved from one to the other."""
         for n in range(1000):
             self.call("PAWL.PUT", "q", n, "p", "ID", n)
         size = self.call("MEMORY", "USAGE", "q", "SAMPLES", 0)
@@ -1113,7 +1113,7 @@ class Periodic(ServerTest):
         self.pass_ms(100)
         self.assertEqual(self.call("PAWL.TAKE", "q", "COUNT", 9), [[b"x", b"p", 1, START + 100, None]])
         self.assertEqual(self.call("PAWL.NEXT", "q"), 100)
-        self.pass_ms(1050)  # nobody took for ten periods
+        self.pass_ms(1050)  # no take for ten periods
         self.assertEqual(self.call("PAWL.TAKE", "q", "COUNT", 9), [[b"x", b"p", 1, START + 200, None]])
         self.assertEqual(self.call("PAWL.NEXT", "q"), 50)
         self.pass_ms(50)

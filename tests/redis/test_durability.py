@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a server knows after it was killed and started again."""
+"""The data of a server that was killed and started again."""
 import base64
 import os
 import threading
@@ -31,7 +31,7 @@ def all_ids(client, key="q"):
 
 
 class Traffic:
-    """A producer and a worker that remember what the server has confirmed to them, until it is gone."""
+    """A producer and a worker that record what the server has confirmed, until it is killed."""
 
     def __init__(self, server, round):
         self.server, self.round = server, round
@@ -58,7 +58,7 @@ class Traffic:
     def work(self, client):
         while True:
             for task in client.call("PAWL.TAKE", "q", "LEASE", 60_000, "COUNT", 3, "BLOCK", 1000) or []:
-                self.doubtful.add(task[0])  # until the reply is here, nobody knows
+                self.doubtful.add(task[0])  # not known until the reply is here
                 if client.call("PAWL.ACK", "q", task[0], task[4]) == 1:
                     self.done.add(task[0])
                 self.acts += 1
@@ -81,7 +81,7 @@ class Killed(unittest.TestCase):
 
     @staticmethod
     def written(server, traffic):
-        """Tasks of which the server says that none is still in its buffer: the operating system has them."""
+        """Tasks that are no longer in the server's buffer: the operating system has them."""
         confirmed, client = set(traffic.put), server.client()
         wait_until(lambda: "aof_buffer_length:0\r" in client.call("INFO", "persistence").decode(), "written to the file")
         return confirmed
@@ -192,7 +192,7 @@ class Restarted(unittest.TestCase):
         self.restarted(("--appendonly", "yes", "--appendfsync", "always", "--aof-use-rdb-preamble", "no"), self.rewrite)
 
     def fence_after_restart(self, *options, rewrite=False):
-        """Of deliveries before and after a restart, with a clock that is an hour behind then."""
+        """Of deliveries before a restart and after it, when the clock is an hour behind."""
         server, fences = Server(*options, clock=START), []
         for clock in (START, START - 3_600_000):
             client = server.client()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""INFO pawl: what the server has done, in all and by queue."""
+"""INFO pawl: the counters of the server and of each queue."""
 import unittest
 from urllib.parse import unquote
 
@@ -10,7 +10,7 @@ COUNTERS = ("put", "delivered", "acknowledged", "nacked", "lapsed", "died", "can
 
 
 def info(client, section="pawl"):
-    """The fields, and of those that are lists their parts."""
+    """The fields; those that are lists as dictionaries."""
     fields = {}
     for line in client.call("INFO", section).decode().splitlines():
         if line and not line.startswith("#"):
@@ -159,7 +159,7 @@ class Metrics(unittest.TestCase):
         self.assertNotIn("pawl_put_total", info(self.redis, "default"))
 
     def test_a_script_reads_them(self):
-        """As exporters do that know the fields of the server itself only: docs/redis.md."""
+        """For exporters that pass on only the fields of the server itself: docs/redis.md."""
         self.call("PAWL.MPUT", "q", 0, "p", 0, "p")
         script = """
             local values = {}

@@ -24,7 +24,7 @@ class Task:
 
 
 class Model:
-    """One queue. Arrival orders what is due at the same time."""
+    """One queue. Tasks with the same time are in the order of arrival."""
 
     def __init__(self):
         self.tasks, self.now, self.arrivals = {}, START, 0
@@ -40,7 +40,7 @@ class Model:
         return 0 if self.last_try(task) else min(self.backoff_ms * 2 ** (task.tries - 1), self.backoff_max)
 
     def changed(self):
-        """After every command that changed something the dead that are too many go, the oldest first."""
+        """After every command that changed something, delete the dead tasks beyond MAXDEAD, the oldest first."""
         if self.max_dead:
             for task in self.dead()[:-self.max_dead]:
                 del self.tasks[task.name]
@@ -66,7 +66,7 @@ class Model:
         return sorted(self.in_state("due"), key=lambda task: (task.at, task.arrival))
 
     def dead(self):
-        """As they died; those that were given back before those whose last lease ended in the same millisecond."""
+        """In the order of death. At the same millisecond, tasks that died by NACK before those that died by a lapse."""
         return sorted(self.in_state("dead"), key=lambda task: (task.at, not task.dead, task.arrival))
 
     # The commands: each returns the reply, or the code of an error. Tokens are checked by the caller.
@@ -87,7 +87,7 @@ class Model:
         return name
 
     def mput(self, puts):
-        """Each is checked against the queue before it is compared with those before it."""
+        """Each task is checked against the queue before it is compared with the tasks before it."""
         seen = set()
         for name, _, _, condition, _ in puts:
             there = self.tasks.get(name)
@@ -256,7 +256,7 @@ class Run:
             self.grow()
 
     def grow(self):
-        """So many tasks, due in weeks, that the queue is a large one."""
+        """Adds many tasks that are due in weeks, so that the queue is a large one."""
         delays = [10**9 + n for n in range(4500)]
         names = self.client.call("PAWL.MPUT", "q", *(word for delay in delays for word in (delay, "p")))
         for name, delay in zip(names, delays):
@@ -283,7 +283,7 @@ class Run:
         payload = b"p%d" % self.rng.randrange(1000)
         condition = self.rng.choice(("", "", "NX", "REPLACE"))
         command = ["PAWL.PUT", "q", at - self.model.now, payload, "ID", name]
-        if self.rng.random() < 0.5:  # a moment ago or soon, or on the second: so tasks put at different times meet
+        if self.rng.random() < 0.5:  # shortly before or after now, or a whole second: so tasks put at different times have the same time
             at = self.rng.choice((self.model.now + self.rng.randrange(-50, 50),
                                   (self.model.now // 1000 + self.rng.randrange(5)) * 1000))
             command[2:4] = [0, payload, "AT", at]
@@ -291,7 +291,7 @@ class Run:
         self.expect(self.model.put(name, payload, at, condition, tries), *command)
 
     def mput(self):
-        """Some tasks, with ids or not; what one of them cannot be, none is."""
+        """Some tasks, with ids or without. If one of them fails, none is put."""
         command, puts = ["PAWL.MPUT", "q"], []
         for _ in range(self.rng.randrange(1, 6)):
             name, at = self.some(), self.model.now + self.ms()
@@ -309,7 +309,7 @@ class Run:
         self.deliver(self.model.take_dead, "PAWL.DEAD", "q", "TAKE")
 
     def deliver(self, take, *command):
-        """Tokens are not foreseen, but remembered."""
+        """The model does not predict tokens; it records them."""
         count, lease = self.rng.choice((1, 1, 3, 10)), self.rng.choice((0, 1, 50, 1000))
         expected = take(count, lease)
         self.client.send(*command, "COUNT", count, "LEASE", lease)
@@ -322,7 +322,7 @@ class Run:
                 self.model.tasks[task[0]].token = task[4]
 
     def mtake(self):
-        """From the queue, a smaller one beside it, and a key that is not there."""
+        """From the queue, a smaller queue, and a missing key."""
         for n in range(self.rng.choice((0, 0, 1, 5))):
             at, name = self.model.now + self.rng.choice((-5, 0, 20, 400)), b"%d" % self.side.arrivals
             self.side.now = self.model.now
@@ -359,7 +359,7 @@ class Run:
                     *(() if at is None else ("AT", at)))
 
     def several(self):
-        """Names with tokens: mostly one; some of them twice."""
+        """Names with tokens: mostly one pair; some pairs twice."""
         names = [self.some() for _ in range(self.rng.choice((1, 1, 1, 2, 5)))]
         return [(name, self.token(name)) for name in names]
 
@@ -430,7 +430,7 @@ class Run:
         return state, first, last
 
     def in_span(self, state, first, last):
-        """In the order of time, for one time first those that are not dead or will be."""
+        """In the order of time. At the same time, tasks that are neither dead nor leased for the last time come first."""
         place = lambda task: 2 if task.dead else int(bool(task.leased and self.model.last_try(task)))
         found = [task for task in self.model.tasks.values()
                  if first <= task.at <= last and state in (None, self.model.state(task))]

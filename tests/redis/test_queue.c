@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The queue against the plain truth: the same random acts on both, and after each the same answers. Most runs are
- * small, some have thousands of tasks, so that cells open and close.
+ * The queue against a naive model: the same random acts on both, and after each act the same answers. Most runs are
+ * small; some have thousands of tasks, so that cells open and close.
  */
 #include <signal.h>
 #include <sys/wait.h>
@@ -59,7 +59,7 @@ static void begin(uint64_t seed)
 	model.now = UINT64_C(1800000000000);
 }
 
-/* A text that can be told from others. */
+/* A text that differs from all others. */
 static const unsigned char *reason_of(unsigned size)
 {
 	static unsigned char text[TASK_REASON_MAX];
@@ -115,7 +115,7 @@ static void expect_same_first(void)
 		EXPECT_EQ(number_of(first), (unsigned)(expected - model.tasks));
 }
 
-/* The one that died first, or one of those that did. */
+/* The task that died first, or one of several that died first. */
 static void expect_same_first_dead(void)
 {
 	struct task *first = queue_first_dead(queue, model.now);
@@ -178,7 +178,7 @@ static void expect_same_span(const struct queue_span *span, size_t most)
 
 static uint64_t any_time(void);
 
-/* One that a task may be at the edge of. */
+/* A span with tasks at its ends, perhaps. */
 static uint64_t edge(void)
 {
 	const struct model_task *task;
@@ -310,7 +310,7 @@ static void pause_or_resume(bool paused)
 	queue->settings.paused = model.paused = paused;
 }
 
-/* Nobody tells the queue. */
+/* The queue is not told. */
 static void pass(uint64_t ms)
 {
 	model.now += ms;
@@ -335,7 +335,7 @@ static void take(uint64_t lease_ms)
 
 static void act_on(unsigned number);
 
-/* To another place, always; the old one is overwritten. */
+/* Always moves the block; the old memory is overwritten. */
 static void *move_block(void *memory, void *count)
 {
 	size_t size = memory_size(memory);
@@ -348,7 +348,7 @@ static void *move_block(void *memory, void *count)
 	return moved;
 }
 
-/* The whole queue; in between, now and then, something else happens. */
+/* Move the whole queue; sometimes other acts happen in between. */
 static void move_all(unsigned tasks)
 {
 	uint64_t cursor = 0;
@@ -534,7 +534,7 @@ static unsigned add_ballast(void)
 	return count;
 }
 
-/* The tasks that were put together have these numbers: `first` came first, and is due no later. */
+/* Two tasks: `first` was put first, and is not due later. */
 static void expect_taken_in_turn(unsigned first, unsigned second)
 {
 	struct task *task = queue_first_due(queue, model.now);
@@ -567,7 +567,7 @@ static void two_tasks_for_one_time_put_some_ms_apart_keep_their_order(void)
 	queue_free(queue);
 }
 
-/* A few seconds, minutes or hours ahead, and on the second: so tasks put at different times meet. */
+/* A few seconds, minutes or hours ahead, and on the second: so tasks put at different times are due at the same time. */
 static uint64_t round_time(void)
 {
 	static const uint64_t reaches[] = {6, 6, 400, 4000};
@@ -576,7 +576,7 @@ static uint64_t round_time(void)
 	return second * 1000 + (random_below(&rng, 4) == 0 ? 500 : 0);
 }
 
-/* Mostly little by little; sometimes as after a pause. */
+/* Mostly in small steps; sometimes as after a pause. */
 static void pass_a_while(void)
 {
 	static const uint64_t reaches[] = {3, 30, 300, 300, 3000, 60000};
@@ -637,7 +637,7 @@ static void hash_task(struct task *task, void *arg)
 	*sum += hash;
 }
 
-/* Where every task is and which ones are its neighbours; and the cells. */
+/* The cell and the neighbours of every task, and the cells. */
 static uint64_t arrangement(void)
 {
 	uint64_t sum = queue->alive.opened + queue->dying.opened * 3 + queue->dead.opened * 5 +
@@ -729,7 +729,7 @@ static void the_next_of_two_tasks_in_one_second_is_the_earlier_one(void)
 
 /* How much a call does */
 
-/* No call looks at a list of more than CELL_MAX tasks, but for one of a single millisecond: queue_check knows. */
+/* No call reads a list of more than CELL_MAX tasks, except of a single millisecond: queue_check() checks that. */
 enum { MOST_MOVES = 16 * CELL_MAX }; /* a list on each level */
 
 static size_t moves_before;
@@ -789,11 +789,11 @@ static void no_call_moves_many_tasks_however_many_fell_due_while_nobody_looked(v
 
 enum {
 	CROWD = 200000,
-	/* Tasks that are passed over, with the last list of them; and those that it gives. */
+	/* Tasks that are skipped, with the last list of them; and those that are returned. */
 	MOST_LOOKS = WALK_SKIPS + CELL_MAX + 10000
 };
 
-/* Tasks of a second, so many a millisecond, and each of `rare` leased: every other one of these for the last time. */
+/* Tasks of a second, several a millisecond, and one in `rare` leased: every other one of these for the last time. */
 static void add_crowd(unsigned a_ms, unsigned rare)
 {
 	for (unsigned i = 0; i < CROWD; i++) {
@@ -892,7 +892,7 @@ static void a_task_in_a_hundred_years_makes_it_one_level_deeper(void)
 	queue_free(queue);
 }
 
-static void all_64_bits_of_time_have_their_place(void)
+static void all_64_bits_of_time_can_be_used(void)
 {
 	static const uint64_t times[] = {0, 1, 2, INT64_MAX, INT64_MAX - 1, UINT64_MAX - 3};
 
@@ -1289,7 +1289,7 @@ int main(int argc, char **argv)
 	        TEST(a_range_of_few_among_many_gives_up_with_the_first_ones),
 	        TEST(a_queue_is_compact_again_when_it_has_shrunk),
 	        TEST(a_task_in_a_hundred_years_makes_it_one_level_deeper),
-	        TEST(all_64_bits_of_time_have_their_place),
+	        TEST(all_64_bits_of_time_can_be_used),
 	        TEST(a_copy_and_a_snapshot_hold_the_same_tasks_in_the_same_order),
 	        TEST(a_damaged_snapshot_is_refused_or_read_but_never_trusted),
 	        TEST(a_periodic_task_is_due_again_at_its_first_time_after_now),

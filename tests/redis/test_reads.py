@@ -15,7 +15,7 @@ STEPS = (0, 1, 9, 90, 900, 2100, HOUR, -HOUR, 2 * HOUR, 300 * HOUR)
 
 
 def questions(key, name="waiting"):
-    """Every command that reads, in every way in which it can be asked."""
+    """Every command that reads, with all of its options."""
     for state in ("waiting", "due", "leased", "dead"):
         yield "PAWL.LEN", key, "STATE", state
         yield "PAWL.SCAN", key, 0, "COUNT", 10_000, "STATE", state
@@ -37,7 +37,7 @@ OPTIONS = (*PairOfServers.options, "--appendfsync", "no")
 
 
 class Questions(ServerTest):
-    """On a server with an append-only file, and with a replica: so whatever is said to either can be seen."""
+    """On a server with an append-only file and a replica, so that anything written to either is seen."""
     options = OPTIONS
 
     @classmethod
@@ -55,7 +55,7 @@ class Questions(ServerTest):
             super().tearDownClass()
 
     def fill(self, key="q"):
-        """Tasks of every kind, which the steps of the clock take through every state."""
+        """Tasks of every kind. As the clock advances, they pass through every state."""
         for n, (lease, tries) in enumerate(((1, 1), (5, 1), (50, 2), (800, 1), (2050, 3), (HOUR, 1), (HOUR, 0))):
             self.call("PAWL.PUT", key, 0, "p", "ID", f"leased-{n}", *(("MAXTRIES", tries) if tries else ()))
             self.call("PAWL.TAKE", key, "LEASE", lease)
@@ -69,7 +69,7 @@ class Questions(ServerTest):
         return int(self.call("INFO", section).decode().split(f"\n{name}:")[1].split()[0])
 
     def state_of(self, key):
-        """All that a question could change, as far as the server shows it."""
+        """Everything that a question could change and that the server shows."""
         return {"DUMP": self.call("DUMP", key), "digest": self.call("DEBUG", "DIGEST"),
                 "memory": self.call("MEMORY", "USAGE", key, "SAMPLES", 0),
                 "changes": self.field("persistence", "rdb_changes_since_last_save"),
@@ -159,8 +159,8 @@ class Questions(ServerTest):
         self.call("PUBLISH", "end", "all asked")
         self.assertEqual(listener.read(), [b"pmessage", b"*", b"end", b"all asked"])
 
-    def test_no_task_is_delivered_otherwise_because_somebody_asked(self):
-        """Two queues with the same random life, of which one is asked all the time."""
+    def test_a_question_does_not_change_what_is_delivered(self):
+        """Two queues with the same random commands; one of them is also asked every question."""
         for seed in SEEDS:
             with self.subTest(seed=seed):
                 self.live_as_twins(random.Random(seed), large=seed % 3 == 0)
@@ -194,7 +194,7 @@ class Questions(ServerTest):
         self.both("PAWL.LEN")
 
     def both(self, command, *arguments):
-        """Tell both, and expect the same but for ids that the server made and for tokens."""
+        """Send the command to both. The replies must be the same, except for made ids and tokens."""
         replies = [self.call(command, key, *arguments) for key in ("asked", "quiet")]
         plain = [[task[1:4] for task in reply] if isinstance(reply, list) else reply for reply in replies]
         self.assertEqual(plain[0], plain[1], (command, *arguments))

@@ -23,8 +23,8 @@ def in_step(replica, primary):
 
 
 class Pair(unittest.TestCase):
-    """A primary and its replica, both with an append-only file. Nothing but commands moves the offset, and no link is given up
-    because the machine is slow."""
+    """A primary and its replica, both with an append-only file. Only commands move the offset, and no link times out on a
+    slow machine."""
     options = ("--repl-diskless-sync-delay", "0", "--appendonly", "yes", "--repl-ping-replica-period", "3600",
                "--repl-timeout", "7200")
     clock = START
@@ -288,7 +288,7 @@ class Replication(Pair):
         self.assertEqual((name, tries, due), (b"c", 2, START + 100))
         self.assertEqual(self.r.call("PAWL.ACK", "q", "c", tokens[2]), 0)
         self.assertEqual(self.r.call("PAWL.ACK", "q", "c", token), 1)
-        self.r.call("PAWL.CLOCK", START)  # the same milliseconds again: and other ids all the same
+        self.r.call("PAWL.CLOCK", START)  # the same milliseconds again, but other ids
         self.r.call("DEL", "other")
         self.assertFalse(made & {self.r.call("PAWL.PUT", "other", 0, "p") for _ in range(50)})
         self.primary.start()
@@ -341,7 +341,7 @@ class FailoverUnderLoad(Pair):
     clock = None
 
     def work(self, servers, done, stop):
-        """Take and acknowledge, from whichever of the servers lets us."""
+        """Take and acknowledge, from the server that is the primary at the time."""
         client = None
         while not stop.is_set():
             try:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Takers that wait, on a server that does what the test says (fake_server.h): in each order in which it may call
- * back, and with a clock that may be set between any two readings of it.
+ * Blocked takers, on a server that the test drives (fake_server.h): with each order of callbacks, and with a clock that may
+ * be set between any two readings.
  */
 #include "../../support/random.h"
 #include "../support/test.h"
@@ -312,8 +312,8 @@ static void leaving_one_line_is_leaving_all(void)
 /* The clock */
 
 /*
- * Two takers, two tasks for one time. When that has come, the clock is set back by five seconds, after it was
- * read so many times more. Returns whether it was read as often as that.
+ * Two takers, two tasks for one time. When the time has come, the clock is set back by five seconds after `readings` more
+ * readings. Returns whether there were so many.
  */
 static bool set_back_after(unsigned readings, bool late_unblock)
 {
@@ -379,15 +379,14 @@ static void a_task_put_after_the_clock_was_set_back_is_delivered_at_its_time(voi
 	fake_stop();
 }
 
-/* Random acts. What must hold is told by what has been done to each task and each client. */
+/* Random acts. The history of each task and client says what must hold. */
 
 enum { TASKS = 2000 };
 
 static struct {
-	uint64_t tasks;         /* put so far: their numbers */
-	bool known_gone[TASKS]; /* delivered, or deleted with its key */
-	bool may_be_lost
-	        [TASKS]; /* it was due when a taker went that may have been served with it */
+	uint64_t tasks;          /* put so far: their numbers */
+	bool known_gone[TASKS];  /* delivered, or deleted with its key */
+	bool may_be_lost[TASKS]; /* it was due when a taker disconnected that may have got it */
 	unsigned key[TASKS];
 	uint64_t at[TASKS];
 	bool timed_out[FAKE_CLIENTS];
@@ -406,7 +405,7 @@ static struct fake_client *client_in(enum fake_state state)
 	return NULL;
 }
 
-/* Whoever was served was the first in line, and got what nobody had. */
+/* A taker that was served was the first in line, and got a task that no other had. */
 static void expect_fair(const struct fake_client *served)
 {
 	for (unsigned i = 0; i < served->count; i++) {
@@ -441,7 +440,7 @@ static void look_at_clients(void)
 	}
 }
 
-/* A task that a taker has been served with is out of the queue; who goes now takes it along. */
+/* A task that was delivered is out of the queue; if its taker disconnects now, it is lost. */
 static bool in_queue(uint64_t number)
 {
 	struct task_id id;
@@ -588,7 +587,7 @@ static void act(void)
 	}
 }
 
-/* In the end, with time enough, nobody waits for a key that has a task. */
+/* In the end, with enough time, no taker waits for a key that has a task. */
 static void expect_all_served(void)
 {
 	fake.paused = false;
@@ -604,7 +603,7 @@ static void expect_all_served(void)
 	}
 }
 
-static void every_taker_is_served_in_turn_whatever_happens(void)
+static void every_taker_is_served_in_order_whatever_happens(void)
 {
 	for (uint64_t seed = 1; seed <= runs; seed++) {
 		unsigned before = test_failures;
@@ -636,7 +635,7 @@ int main(int argc, char **argv)
 	        TEST(leaving_one_line_is_leaving_all),
 	        TEST(a_clock_set_back_at_any_moment_neither_hangs_the_server_nor_costs_a_task),
 	        TEST(a_task_put_after_the_clock_was_set_back_is_delivered_at_its_time),
-	        TEST(every_taker_is_served_in_turn_whatever_happens),
+	        TEST(every_taker_is_served_in_order_whatever_happens),
 	};
 
 	runs = test_number(argc, argv, "--runs", "PAWL_TEST_RUNS", 300);

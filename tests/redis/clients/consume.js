@@ -9,7 +9,7 @@ const rootNodes = process.argv.slice(3).map((port) => ({ url: `redis://127.0.0.1
 let over = false;
 process.stdin.on('end', () => (over = true)).resume();
 
-// A command for a node that has died is kept until it comes back, which here it does not: begin anew instead.
+// A command for a dead node is kept until the node comes back, which does not happen here: start a new client instead.
 function inTime(promise) {
 	let timer;
 	const late = new Promise((_, reject) => (timer = setTimeout(() => reject(new Error('no reply')), 5000)));

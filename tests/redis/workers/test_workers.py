@@ -111,7 +111,7 @@ class Program:
         return self.errors.read()[-4000:]
 
     def wait_until(self, condition, what):
-        """Until it is so; the program has to live until then."""
+        """Wait for the condition. The program must still run."""
         def ask():
             ended = self.process.poll() is not None
             return condition() or (ended and not self.reader.is_alive() and "ended")
@@ -135,7 +135,7 @@ class Program:
         self.reader.join()
 
     def wait(self):
-        """Until it has ended by itself, and well."""
+        """Wait until the program ends, with exit code 0."""
         wait_until(lambda: self.process.poll() is not None, "the program ends")
         self.reader.join()
         if self.process.returncode != 0:
@@ -157,7 +157,7 @@ class Flavoured(Program):
         return [each for each in found if each["event"] == event and all(each.get(k) == v for k, v in fields.items())]
 
     def wait_for(self, event, count=1, **fields):
-        """Until that many such events; the last of them."""
+        """Wait for that many such events; returns the last."""
         self.wait_until(lambda: len(self.all(event, **fields)) >= count, f"{count} of {event} {fields}")
         return self.all(event, **fields)[count - 1]
 
@@ -177,7 +177,7 @@ class Flavoured(Program):
         return reply["value"]
 
     def put_many(self, numbers):
-        """Ten at a time: a pool may have no more than so many connections."""
+        """Ten at a time, since the connections of a pool may be limited."""
         for first in range(0, len(numbers), 10):
             before = len(self.all("reply"))
             some = numbers[first:first + 10]
@@ -251,7 +251,7 @@ class Flavour:
         return [PYTHON if word == "python3" else word for word in self.words]
 
     def options_of(self, options):
-        """In the language's own spelling."""
+        """The options in the spelling of the language."""
         if self.language == "python":
             return options
         return {re.sub(r"_(\w)", lambda match: match[1].upper(), name): value for name, value in options.items()}
@@ -515,15 +515,15 @@ class Scenarios:
             redis.call("PAWL.PUT", "jobs", 0, json.dumps({"n": n}))
         server.kill()
         program.open(0)
-        program.wait_for("done")  # and there is nobody to tell
+        program.wait_for("done")  # and the server is away
         server.start()
         redis = server.client()
         for n in range(1, 5):
             program.open(n)
-        for n in range(5):  # the worker tells it, when there is somebody again
+        for n in range(5):  # the worker sends it when the server is back
             program.wait_until(lambda: redis.call("PAWL.GET", "jobs", n) is None, f"{n} is acknowledged")
             self.assertEqual(len(program.all("start", n=n)), 1)
-        # What was delivered to nobody comes back when its lease ends.
+        # A task whose delivery was lost comes back when its lease ends.
         now = START
         while redis.call("PAWL.LEN", "jobs"):
             wait_until(lambda: redis.call("PAWL.LEN", "jobs", "STATE", "due") == 0 and
@@ -650,14 +650,14 @@ class Scenarios:
         self.assertIn("unknown command PAWL.MTAKE: load the module pawl.so", program.wait_for("ended")["error"])
 
     def cut(self, wire):
-        """And wait until the server has ended what blocks there: what it took would come back only with the end of the lease."""
+        """And wait until the server has unblocked that client: a task that it took would come back only when the lease ends."""
         before = set(re.findall(r"^id=\d+", self.call("CLIENT", "LIST").decode(), re.M))
         wire.cut()
         wait_until(lambda: not before & set(re.findall(r"^(id=\d+) .* flags=b", self.call("CLIENT", "LIST").decode(), re.M)),
                    "no taker waits there")
 
     def test_a_connection_that_is_cut_without_a_word_is_opened_anew(self):
-        """Nothing is closed: the two sides just do not hear of each other any more."""
+        """No side closes the connection: bytes are just no longer passed on."""
         wire = Wire(self.server.port)
         self.addCleanup(wire.close)
         program = self.start(worker={**SOON, "block": 50, "timeout": 200}, port=wire.port)
@@ -683,11 +683,11 @@ class Size(unittest.TestCase):
 
 
 class Types(unittest.TestCase):
-    """What is declared beside the code is what the code has. (No compiler of TypeScript and no mypy is asked.)"""
+    """The type declarations match the code. (Compared as text: no TypeScript compiler and no mypy is used.)"""
 
     @staticmethod
     def parameters(file, names):
-        """Of each public method of the classes: what it may be given."""
+        """The parameters of each public method of the classes."""
         classes = [node for node in ast.parse((TOP / "clients/python/pawl" / file).read_text()).body
                    if isinstance(node, ast.ClassDef) and node.name in names]
         return [{method.name: [arg.arg for arg in method.args.args + method.args.kwonlyargs] for method in each.body
@@ -723,7 +723,7 @@ del flavour
 
 
 class InACluster(cluster.ClusterTest):
-    """There each shard has a connection of its own that waits."""
+    """In a cluster each shard has its own blocked connection."""
 
     def test_every_flavour(self):
         for flavour in FLAVOURS:
