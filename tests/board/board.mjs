@@ -2,7 +2,7 @@
 // What the tests of pawl board share beyond ../http/browser.mjs: a server with the module, and a board before it. In the environment:
 //
 //	PAWL_MODULE     pawl.so
-//	PAWL_SERVER     the server's binary, redis-server unless told; its client stands beside it
+//	PAWL_SERVER     the server's binary, default redis-server; its client is beside it
 import { execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";

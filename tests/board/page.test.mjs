@@ -293,7 +293,7 @@ describe("what it shows", () => {
 	});
 });
 
-describe("what it lets nobody do", () => {
+describe("what it refuses", () => {
 	test("keys, ids, payloads and reasons are text, whatever they look like", async () => {
 		server.call("PAWL.PUT", CLICK, HOUR, SCRIPT, "ID", "<b>id</b>");
 		die(CLICK, "<i>dead</i>", SCRIPT);

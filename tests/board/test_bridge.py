@@ -24,7 +24,7 @@ class Board(Site):
         super().__init__("board", *arguments, **options)
 
     def post(self, *lines, **headers):
-        """Lines of words, bytes or text; the status and the JSON."""
+        """Send lines of words, bytes or text. Returns the status and the JSON."""
         body = "\n".join(line if isinstance(line, str) else " ".join(urllib.parse.quote_from_bytes(
             word if isinstance(word, bytes) else str(word).encode(), safe="") for word in line) for line in lines)
         response = self.request("POST", "/api", body.encode(), **{"X_Pawl_Board": "1", **headers})

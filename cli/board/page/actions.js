@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What changes something: each is confirmed first, and what became of it is told.
+// The actions that change something. Each asks for confirmation first, and shows its result.
 import { ask } from "./bridge.js";
 import { $, count, notice, put } from "./show.js";
 import { textOf } from "./text.js";
@@ -28,7 +28,7 @@ function confirm(title, text, what, yes, danger) {
 	return new Promise((done) => (confirmed = done));
 }
 
-// Run them, and tell how many things were done by them all.
+// Run the requests, and show how many tasks or queues they changed in total.
 async function run(requests, told) {
 	try {
 		const { replies } = await ask(requests);
@@ -76,7 +76,7 @@ export async function requeue(key, id) {
 
 export async function cancel(key, id, leased) {
 	const text = leased
-		? "A worker holds it. It is deleted all the same: the worker's acknowledgement will come to nothing."
+		? "A worker holds it. It is deleted nevertheless: the worker's acknowledgement will have no effect."
 		: "It is deleted, and cannot be brought back.";
 	if (await confirm("Cancel this task?", text, textOf(id), "Cancel the task", true))
 		await run([[leased ? "cancel-leased" : "cancel", key, id]], (n) =>

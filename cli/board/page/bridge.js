@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The bridge to the server, and the bytes that come over it. A string of the server is a string of bytes here: each
-// character is one byte, U+0000 to U+00FF. bytesOf() and textOf() are the way in and out.
+// Requests to the server, and the bytes of its replies. A string from the server is a string of bytes here: each character
+// is one byte, U+0000 to U+00FF. bytesOf() and textOf() convert.
 import { textOf } from "./text.js";
 import { authorization } from "./token.js";
 
@@ -11,11 +11,11 @@ export const decode = (text) => text.replace(/%([0-9a-f]{2})/gi, (_, hex) => Str
 
 export const bytesOf = (text) => String.fromCharCode(...new TextEncoder().encode(text));
 
-// A payload as the server shows the head of it: [first bytes, size of all].
+// A payload as HEAD shows it: [first bytes, size].
 export const payloadOf = ([head, size]) => (head.length < size ? { cut: head, size } : head);
 
-// A reply that the bridge has cut: its first bytes, and the size of all.
-// A character of UTF-8 that may have been cut through is left out.
+// A reply that the bridge has cut: its first bytes, and its size.
+// The last character is left out if it may be cut in two.
 export const headOf = (value) =>
 	typeof value === "object" && value !== null ? value.cut.replace(/[\xc0-\xff][\x80-\xbf]{0,3}$/, "") : value;
 export const sizeOf = (value) => (typeof value === "object" && value !== null ? value.size : value.length);
@@ -28,7 +28,7 @@ export class Refused extends Error {
 	}
 }
 
-// Run requests, a list of words each, in one go: { write, server, database, replies }. A reply that is an error is { error }.
+// Send requests, each a list of words, in one POST: { write, server, database, replies }. An error reply is { error }.
 export async function ask(requests) {
 	let response, answer;
 	try {
@@ -47,7 +47,7 @@ export async function ask(requests) {
 	return answer;
 }
 
-// A map as it comes from the server, as an object.
+// A map of the server as an object.
 export function mapOf(list) {
 	const map = {};
 	for (let i = 0; i + 1 < list.length; i += 2) map[list[i]] = list[i + 1];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The next hour: a bar a minute, minutes as the clock has them, so that a bar keeps its place until its minute is over.
+// The next hour: a bar for each minute of the clock, so that a bar stays where it is until its minute is over.
 import { $, count, make, minute, number, put, show } from "./show.js";
 
 export const MINUTES = 60;
@@ -18,18 +18,18 @@ function svg(tag, attributes) {
 	return element;
 }
 
-// choose(from, to) is called with the minute of a bar that is clicked.
+// A click on a bar calls choose(from, to) with its minute.
 export function drawChart(choose) {
 	const chart = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", role: "img", id: "bars" });
 	const pitch = WIDTH / MINUTES;
 	for (let i = 0; i < MINUTES; i++) {
-		const place = svg("g", { class: "minute" });
+		const column = svg("g", { class: "minute" });
 		const bar = svg("rect", { class: "bar", x: i * pitch + 1, width: pitch - 2, y: HEIGHT, height: 0 });
 		const title = svg("title", {});
 		// The whole column can be touched, not only the bar.
-		place.append(title, svg("rect", { class: "column", x: i * pitch, width: pitch, y: 0, height: HEIGHT }), bar);
-		place.addEventListener("click", () => choose(begin + i * MINUTE, begin + (i + 1) * MINUTE - 1));
-		chart.append(place);
+		column.append(title, svg("rect", { class: "column", x: i * pitch, width: pitch, y: 0, height: HEIGHT }), bar);
+		column.addEventListener("click", () => choose(begin + i * MINUTE, begin + (i + 1) * MINUTE - 1));
+		chart.append(column);
 		bars.push({ bar, title });
 	}
 	top = make("span", { className: "top" });
@@ -46,7 +46,7 @@ export function minutes(now) {
 	return Array.from({ length: MINUTES }, (_, i) => [from + i * MINUTE, from + (i + 1) * MINUTE - 1]);
 }
 
-// A round number that is not much larger.
+// A round number not much larger than this.
 function round(n) {
 	if (n < 5) return n;
 	const power = 10 ** Math.floor(Math.log10(n));

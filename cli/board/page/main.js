@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which part of it all is shown, and the questions of each second. One POST a second asks for everything that is shown;
-// none is sent while the tab is hidden.
+// Chooses the view, and asks the server for it once a second, in one POST. None is sent while the tab is hidden.
 import * as actions from "./actions.js";
 import { ask, Away, bytesOf, decode, encode, Refused } from "./bridge.js";
 import { drawChart, fillChart, firstMinute, MINUTES, minutes } from "./histogram.js";
@@ -11,10 +10,10 @@ import * as tasks from "./tasks.js";
 import { textOf } from "./text.js";
 import { setToken, takeTokenFromAddress } from "./token.js";
 
-const PERIOD = 1000; // ms between two questions
+const PERIOD = 1000; // ms between two POSTs
 const STEPS = 20; // steps of the search for queues in a period
 const CHARTED = 32; // queues whose next hour is added up
-const SLOWLY = 5; // periods between two looks at the next hour, if it is that of several queues
+const SLOWLY = 5; // periods between two requests for the next hour, if it is that of several queues
 
 let offset = null; // of the server's clock from ours, in ms
 let write = false;
@@ -46,7 +45,7 @@ function scopeQueues() {
 	return scope.kind === "group" ? known.shardsOf(scope.name) : [known.queueOf(scope.name)];
 }
 
-// Questions, and what is done with the reply to each.
+// Each request with the function that handles its reply.
 function questions() {
 	const list = [];
 	const want = (words, use) => list.push({ words, use });
@@ -80,7 +79,7 @@ function takeProbe(reply) {
 	else if (reply?.error && unfit === "") unfit = textOf(reply.error);
 }
 
-// Sixty questions a queue: each second for one, every few seconds for many.
+// Sixty requests a queue: each second for one queue, every few seconds for several.
 function wantHour(want, queues) {
 	const from = firstMinute(now());
 	const stale = !chart || chart.from !== from || chart.queues !== queues.length;
@@ -107,7 +106,7 @@ function wantTasks(want, queues) {
 		});
 }
 
-// The search for queues goes on a few steps a second; more would be a burden on a server with many keys.
+// The search for queues makes a few steps a second, to limit the load on a server with many keys.
 async function searchOn() {
 	for (let i = 0; i < STEPS; i++) {
 		const step = known.searchStep(now());
@@ -128,7 +127,7 @@ async function poll() {
 	clearTimeout(timer);
 	const began = performance.now();
 	const asked = scope;
-	const first = offset === null; // without the server's time it cannot ask for more
+	const first = offset === null; // nothing more can be asked without the server's time
 	try {
 		const list = questions();
 		const answer = await ask(list.map(({ words }) => words));
@@ -248,7 +247,7 @@ function renderLateness(queues, numbers) {
 	]);
 }
 
-// Rows: an entry each, and below one that is opened its shards.
+// The rows: one for each entry, followed by its shards if it is open.
 function listRows(queues) {
 	if (scope.kind === "group") return queues.map((queue) => ({ name: queue.key, queues: [queue] }));
 	return known.entries().flatMap((entry) =>
@@ -373,7 +372,7 @@ function prepare() {
 	readAddress();
 }
 
-// In which of the shards it is.
+// Show the task with this id, from the shard that holds it.
 async function findTask(id) {
 	const queues = scopeQueues();
 	try {

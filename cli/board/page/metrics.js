@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The counters of INFO pawl: since the server started, and how many a second just now.
+// The counters of INFO pawl: their totals since the server started, and their rates.
 import { decode, headOf } from "./bridge.js";
 import { $, facts, number, put, show } from "./show.js";
 
 const COUNTERS = ["put", "delivered", "acknowledged", "nacked", "lapsed", "died", "cancelled"];
-const SPAN = 10000; // ms over which the rate is taken
+const SPAN = 10000; // ms over which the rate is computed
 
 let samples = []; // { at, counters } of the last SPAN ms, of one scope
 let of = "";
@@ -14,7 +14,7 @@ const pairsOf = (text) => Object.fromEntries(text.split(",").map((pair) => pair.
 
 const countersOf = (pairs) => Object.fromEntries(COUNTERS.map((name) => [name, Number(pairs[`${name}_total`])]));
 
-// { server, queues }: the counters of all, and by key those of the queues of this database that have some of their own.
+// { server, queues }: the counters of the server, and by key those of the queues of this database that have a line.
 function parse(text, database) {
 	const server = {};
 	const queues = new Map();
@@ -28,7 +28,7 @@ function parse(text, database) {
 	return { server: "put_total" in server ? countersOf(server) : null, queues };
 }
 
-// Of a queue that INFO has no line for, because it is one of many, nothing is known; nor is the sum of some with it.
+// null if INFO has no line for one of the queues: then their sum is not known.
 function countersIn({ server, queues }, scope, members) {
 	if (scope.kind === "all") return server;
 	const found = members.map(({ key }) => queues.get(key));
@@ -39,7 +39,7 @@ function countersIn({ server, queues }, scope, members) {
 function remember(counters, scope, now) {
 	const scopeName = `${scope.kind}\n${scope.name}`;
 	const last = samples.at(-1);
-	// A counter that is smaller than before is one of a server that has been restarted.
+	// A smaller counter than before means that the server was restarted.
 	if (scopeName !== of || (last && COUNTERS.some((name) => counters[name] < last.counters[name]))) samples = [];
 	of = scopeName;
 	samples.push({ at: now, counters });

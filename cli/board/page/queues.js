@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
-// The queues that are known, their numbers, and those that are shards of one: jobs:{0}, jobs:{1}, …
+// The known queues, their numbers, and their groups of shards: jobs:{0}, jobs:{1}, …
 import { mapOf } from "./bridge.js";
 
 export const STATES = ["waiting", "due", "leased", "dead"];
-const MOST = 1000; // queues that are looked at
+const MOST = 1000; // queues that are shown
 const REST = 10000; // ms between two searches, at most
-const KEEP = 30000; // ms that a queue which is empty, and so deleted, stays in the list
+const KEEP = 30000; // ms that a deleted queue stays in the list: an empty one is deleted
 
-const queues = new Map(); // by key: { key, info, seen }; info is undefined until it was asked for, null if there is no such key
+const queues = new Map(); // by key: { key, info, seen }; info is undefined before the first reply, null if there is no such key
 const search = { cursor: "0", steps: 0, again: 0, found: false, tooMany: false, wrong: "" };
 
 export const searched = search;
 export const allKeys = () => [...queues.keys()];
 export const unasked = () => [...queues.values()].some(({ info }) => info === undefined);
 
-// Those whose numbers are known.
+// The queues whose numbers are known.
 export const allQueues = () =>
 	[...queues.values()].filter(({ info }) => info !== undefined).sort((a, b) => byName(a.key, b.key));
 export const queueOf = (key) => queues.get(key) ?? { key, info: null };
@@ -23,7 +23,7 @@ function byName(a, b) {
 	return a.localeCompare(b, "en", { numeric: true }) || (a < b ? -1 : 1);
 }
 
-// jobs:{3} is a shard of jobs:{*}; null if it is none.
+// The group of a shard: jobs:{*} for jobs:{3}; null for any other key.
 export function groupName(key) {
 	const parts = /^([^{]*)\{\d+\}(.*)$/s.exec(key);
 	return parts && `${parts[1]}{*}${parts[2]}`;
@@ -33,7 +33,7 @@ export function shardsOf(name) {
 	return allQueues().filter(({ key }) => groupName(key) === name);
 }
 
-// What stands in the list: { name, queues }, a group if there are several.
+// The entries of the list: { name, queues }, a group if it has several queues.
 export function entries() {
 	const groups = new Map();
 	for (const queue of allQueues()) {
@@ -49,12 +49,12 @@ export function know(key, now) {
 	if (!queues.has(key)) queues.set(key, { key, info: undefined, seen: now });
 }
 
-// The step of the search that is next, or null while it rests.
+// The next step of the search, or null if it pauses.
 export function searchStep(now) {
 	return search.cursor === "0" && now < search.again ? null : ["queues", search.cursor];
 }
 
-// Returns whether the search goes on at once.
+// Returns whether the search continues at once.
 export function searchReply(reply, now) {
 	search.wrong = reply.error ?? "";
 	if (reply.error) {
@@ -71,7 +71,7 @@ export function searchReply(reply, now) {
 	search.steps++;
 	if (search.cursor !== "0") return true;
 	search.found = true;
-	search.again = now + Math.min(search.steps * 1000, REST); // where there are few keys it takes but a step
+	search.again = now + Math.min(search.steps * 1000, REST); // with few keys a search is one step
 	search.steps = 0;
 	return false;
 }
@@ -87,7 +87,7 @@ export function infoReply(key, reply, now) {
 const most = (list) => (list.length > 0 ? Math.max(...list) : null);
 const least = (list) => (list.length > 0 ? Math.min(...list) : null);
 
-// The numbers of several queues as those of one. Of the percentiles it is the worst one: all are at most as late.
+// The numbers of several queues as those of one. Percentiles are those of the worst queue, an upper bound.
 export function total(list) {
 	const infos = list.map((queue) => queue.info).filter(Boolean);
 	const of = (name) => infos.map((info) => info[name]).filter((value) => value !== null && value !== undefined);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The tasks of a queue, or of the shards of one, in the order of time; and one task with its life.
+// The tasks of a queue, or of its shards, in the order of time; and the life of one task.
 import { headOf, mapOf, payloadOf, sizeOf } from "./bridge.js";
 import { $, bytes, count, duration, facts, make, moment, notice, number, put, relative, show, sync } from "./show.js";
 import { textOf } from "./text.js";
@@ -14,7 +14,7 @@ const TABS = [
 	{ name: "Dead", states: ["dead"], none: "No task is dead." },
 ];
 
-// What is listed. It is replaced, never changed: so a reply to what was asked before is known.
+// The list that is shown. It is replaced, never changed, so a reply to an earlier request is recognised.
 let list = { tab: TABS[0], limit: STEP, from: 0, to: FOR_EVER, label: "" };
 const startAt = (tab) => (list = { tab, limit: STEP, from: 0, to: FOR_EVER, label: "" });
 const open = { key: null, id: null, task: null };
@@ -62,7 +62,7 @@ export function showMinute(from, to, label) {
 	$("tasks").scrollIntoView({ block: "nearest" });
 }
 
-// What to ask for. The replies go to fillTasks, in this order, with `asked`.
+// The requests. Their replies go to fillTasks(), in this order, with `asked`.
 export function taskRequests(queues) {
 	const { tab, from, to, limit } = list;
 	return {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// How things are shown. Elements are kept and changed in place, and only where something differs: what has not changed
-// does not flicker, and a selection or the focus stays.
+// Formatting and updating. Elements are kept, and changed only where something differs: so nothing flickers, and a
+// selection or the focus stays.
 
 export const $ = (id) => document.getElementById(id);
 
-// All that comes from the server enters the page here, as text.
+// Everything from the server enters the page here, as text.
 export function put(element, text) {
 	const value = String(text);
 	if (element.textContent !== value) element.textContent = value;
@@ -21,10 +21,10 @@ export function show(element, visible) {
 	if (element.hidden === visible) element.hidden = !visible;
 }
 
-// The children of `parent` become those of `items`, in that order: one each, which is made once and updated after that.
+// Give `parent` one child for each of the items, in that order. A child is made once, and then updated.
 export function sync(parent, items, keyOf, create, update) {
 	const old = new Map([...parent.children].map((child) => [child.dataset.key, child]));
-	let place = parent.firstElementChild;
+	let next = parent.firstElementChild;
 	for (const item of items) {
 		const key = keyOf(item);
 		let child = old.get(key);
@@ -33,8 +33,8 @@ export function sync(parent, items, keyOf, create, update) {
 			child = create(item);
 			child.dataset.key = key;
 		}
-		if (child === place) place = place.nextElementSibling;
-		else parent.insertBefore(child, place);
+		if (child === next) next = next.nextElementSibling;
+		else parent.insertBefore(child, next);
 		update(child, item);
 	}
 	for (const child of old.values()) child.remove();
@@ -85,7 +85,7 @@ export function duration(ms) {
 		.join(" ");
 }
 
-// In whole seconds: it is shown anew each second, and must not jump about between them.
+// In whole seconds, since it is updated once a second.
 export function relative(ms, now) {
 	const apart = Math.abs(ms - now);
 	if (apart < 1000) return "now";
@@ -104,7 +104,7 @@ export function minute(ms) {
 	return clock(ms).slice(0, 5);
 }
 
-// The clock's time today, else with the date; with milliseconds where asked for.
+// The time of day, with the date if it is not today; with milliseconds if `exactly`.
 export function moment(ms, now, exactly = false) {
 	const at = new Date(ms);
 	if (Number.isNaN(at.getTime())) return `${whole.format(ms)} ms since 1970`;
