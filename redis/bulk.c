@@ -10,15 +10,15 @@
 #include "replicate.h"
 
 /* [id, payload, state, due-ms, tries, reason] */
-static void reply_item(struct visit *visit, const struct task *task, const char *id, size_t id_size,
-                       uint64_t head)
+static void reply_item(struct access *access, const struct task *task, const char *id,
+                       size_t id_size, uint64_t head)
 {
-	RedisModuleCtx *ctx = visit->ctx;
+	RedisModuleCtx *ctx = access->ctx;
 
 	RedisModule_ReplyWithArray(ctx, 6);
 	RedisModule_ReplyWithStringBuffer(ctx, id, id_size);
 	reply_payload(ctx, task, head);
-	RedisModule_ReplyWithCString(ctx, state_names[task_state(task, visit->now)]);
+	RedisModule_ReplyWithCString(ctx, state_names[task_state(task, access->now)]);
 	RedisModule_ReplyWithLongLong(ctx, (long long)task->at);
 	RedisModule_ReplyWithLongLong(ctx, task->tries);
 	reply_reason(ctx, task);
@@ -33,7 +33,7 @@ enum { CURSOR_SHIFT = 16 };
 
 /* PAWL.SCAN, or PAWL.SWEEP, which goes through the buckets in the same way. */
 struct scan {
-	struct visit visit;
+	struct access access;
 	struct filter filter;
 	uint64_t cursor, count;
 	bool count_given, payloads, sweeps, force;
@@ -61,9 +61,9 @@ static void scan_task(struct task *task, void *arg)
 	if (!filter_passes(&scan->filter, task, id, id_size))
 		return;
 	if (scan->payloads)
-		reply_item(&scan->visit, task, id, id_size, HEAD_ALL);
+		reply_item(&scan->access, task, id, id_size, HEAD_ALL);
 	else
-		RedisModule_ReplyWithStringBuffer(scan->visit.ctx, id, id_size);
+		RedisModule_ReplyWithStringBuffer(scan->access.ctx, id, id_size);
 	scan->found++;
 }
 
@@ -73,22 +73,22 @@ static uint64_t cursor_after(const struct scan *scan)
 	uint64_t cursor = scan->cursor, steps = scan->count;
 
 	do
-		cursor = ids_scan_next(&scan->visit.queue->ids, cursor);
+		cursor = ids_scan_next(&scan->access.queue->ids, cursor);
 	while (cursor != 0 && --steps > 0);
 	return cursor;
 }
 
 static void reply_scan(struct scan *scan)
 {
-	const struct ids *ids = &scan->visit.queue->ids;
+	const struct ids *ids = &scan->access.queue->ids;
 	uint64_t cursor = scan->cursor, end = cursor_after(scan);
 
-	reply_cursor(scan->visit.ctx, end);
-	RedisModule_ReplyWithArray(scan->visit.ctx, REDISMODULE_POSTPONED_LEN);
+	reply_cursor(scan->access.ctx, end);
+	RedisModule_ReplyWithArray(scan->access.ctx, REDISMODULE_POSTPONED_LEN);
 	do
 		ids_scan(ids, cursor, scan_task, scan);
 	while ((cursor = ids_scan_next(ids, cursor)) != end);
-	RedisModule_ReplySetArrayLength(scan->visit.ctx, scan->found);
+	RedisModule_ReplySetArrayLength(scan->access.ctx, scan->found);
 }
 
 static void condemn(struct task *task, void *arg)
@@ -97,7 +97,7 @@ static void condemn(struct task *task, void *arg)
 	char id[TASK_ID_TEXT];
 
 	if (!filter_passes(&scan->filter, task, id, task_id_text(task, id)) ||
-	    (!scan->force && task_state(task, scan->visit.now) == STATE_LEASED))
+	    (!scan->force && task_state(task, scan->access.now) == STATE_LEASED))
 		return;
 	if (scan->condemned_count == scan->condemned_room) {
 		scan->condemned_room = 2 * scan->condemned_room + 8;
@@ -113,7 +113,7 @@ static void condemn(struct task *task, void *arg)
  */
 static uint64_t sweep(struct scan *scan, struct effects *effects)
 {
-	struct ids *ids = &scan->visit.queue->ids;
+	struct ids *ids = &scan->access.queue->ids;
 	uint64_t cursor = scan->cursor, steps = scan->count;
 
 	do {
@@ -124,8 +124,8 @@ static uint64_t sweep(struct scan *scan, struct effects *effects)
 			struct task *task = scan->condemned[--scan->condemned_count];
 
 			effects_delete(effects, task);
-			metrics_find(&scan->visit, task);
-			queue_delete(scan->visit.queue, task);
+			metrics_find(&scan->access, task);
+			queue_delete(scan->access.queue, task);
 		}
 	} while (cursor != 0 && --steps > 0);
 	return cursor;
@@ -136,24 +136,24 @@ static void reply_sweep(struct scan *scan)
 	struct effects effects;
 	uint64_t cursor;
 
-	effects_begin(&effects, &scan->visit);
+	effects_begin(&effects, &scan->access);
 	cursor = sweep(scan, &effects);
 	memory_free(scan->condemned);
 	effects_send(&effects);
-	metrics_add(&scan->visit, METRIC_CANCELLED, (uint64_t)scan->found);
-	reply_cursor(scan->visit.ctx, cursor);
-	RedisModule_ReplyWithLongLong(scan->visit.ctx, scan->found);
+	metrics_add(&scan->access, METRIC_CANCELLED, (uint64_t)scan->found);
+	reply_cursor(scan->access.ctx, cursor);
+	RedisModule_ReplyWithLongLong(scan->access.ctx, scan->found);
 	if (scan->found > 0)
-		visit_changed(&scan->visit, "pawl.cancel");
+		access_changed(&scan->access, "pawl.cancel");
 }
 
 static void reply_nothing(const struct scan *scan)
 {
-	reply_cursor(scan->visit.ctx, 0);
+	reply_cursor(scan->access.ctx, 0);
 	if (scan->sweeps)
-		RedisModule_ReplyWithLongLong(scan->visit.ctx, 0);
+		RedisModule_ReplyWithLongLong(scan->access.ctx, 0);
 	else
-		RedisModule_ReplyWithArray(scan->visit.ctx, 0);
+		RedisModule_ReplyWithArray(scan->access.ctx, 0);
 }
 
 static bool read_scan_option(struct args *args, struct scan *scan)
@@ -194,17 +194,17 @@ static int scan_or_sweep(RedisModuleCtx *ctx, RedisModuleString **argv, int argc
 
 	if (argc < 3)
 		return RedisModule_WrongArity(ctx);
-	if (!read_scan(&args, &scan) || !(sweeps ? visit_to_write(&scan.visit, ctx, argv[1])
-	                                         : visit_to_read(&scan.visit, ctx, argv[1])))
+	if (!read_scan(&args, &scan) || !(sweeps ? access_to_write(&scan.access, ctx, argv[1])
+	                                         : access_to_read(&scan.access, ctx, argv[1])))
 		return REDISMODULE_OK;
-	scan.filter.span.now = scan.visit.now;
-	if (!scan.visit.queue)
+	scan.filter.span.now = scan.access.now;
+	if (!scan.access.queue)
 		reply_nothing(&scan);
 	else if (sweeps)
 		reply_sweep(&scan);
 	else
 		reply_scan(&scan);
-	visit_end(&scan.visit);
+	access_end(&scan.access);
 	return REDISMODULE_OK;
 }
 
@@ -223,17 +223,17 @@ struct extent {
 	uint64_t count, head;
 };
 
-static void reply_range(struct visit *visit, const struct queue_span *span,
+static void reply_range(struct access *access, const struct queue_span *span,
                         const struct extent *extent)
 {
 	struct queue_range range = {.items = NULL};
 	char id[TASK_ID_TEXT];
 
-	if (visit->queue)
-		range = queue_range(visit->queue, span, (size_t)extent->count);
-	RedisModule_ReplyWithArray(visit->ctx, (long)range.count);
+	if (access->queue)
+		range = queue_range(access->queue, span, (size_t)extent->count);
+	RedisModule_ReplyWithArray(access->ctx, (long)range.count);
 	for (size_t i = 0; i < range.count; i++)
-		reply_item(visit, range.items[i].task, id, task_id_text(range.items[i].task, id),
+		reply_item(access, range.items[i].task, id, task_id_text(range.items[i].task, id),
 		           extent->head);
 	memory_free(range.items);
 }
@@ -262,14 +262,14 @@ int command_range(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 	struct args args = {ctx, argv, argc, 4};
 	struct filter filter = FILTER_ALL;
 	struct extent extent = {.count = 100, .head = HEAD_ALL};
-	struct visit visit;
+	struct access access;
 
 	if (argc < 4)
 		return RedisModule_WrongArity(ctx);
-	if (!read_range(&args, &filter, &extent) || !visit_to_read(&visit, ctx, argv[1]))
+	if (!read_range(&args, &filter, &extent) || !access_to_read(&access, ctx, argv[1]))
 		return REDISMODULE_OK;
-	filter.span.now = visit.now;
-	reply_range(&visit, &filter.span, &extent);
-	visit_end(&visit);
+	filter.span.now = access.now;
+	reply_range(&access, &filter.span, &extent);
+	access_end(&access);
 	return REDISMODULE_OK;
 }

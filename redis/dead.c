@@ -5,71 +5,71 @@
 #include "metrics.h"
 #include "replicate.h"
 
-static void revive(struct visit *visit, struct task *task, uint64_t at, struct effects *effects)
+static void revive(struct access *access, struct task *task, uint64_t at, struct effects *effects)
 {
-	metrics_find(visit, task);
-	effects_set(effects, queue_restart(visit->queue, task, at));
+	metrics_find(access, task);
+	effects_set(effects, queue_restart(access->queue, task, at));
 }
 
-static long long revive_all(struct visit *visit, uint64_t at, struct effects *effects)
+static long long revive_all(struct access *access, uint64_t at, struct effects *effects)
 {
 	struct task *task;
 	long long count = 0;
 
-	for (; (task = queue_first_dead(visit->queue, visit->now)) != NULL; count++)
-		revive(visit, task, at, effects);
+	for (; (task = queue_first_dead(access->queue, access->now)) != NULL; count++)
+		revive(access, task, at, effects);
 	return count;
 }
 
-static long long revive_some(struct visit *visit, RedisModuleString **ids, int n, uint64_t at,
+static long long revive_some(struct access *access, RedisModuleString **ids, int n, uint64_t at,
                              struct effects *effects)
 {
 	long long count = 0;
 
 	for (int i = 0; i < n; i++) {
-		struct task *task = visit_find(visit, ids[i]);
+		struct task *task = access_find(access, ids[i]);
 
-		if (!task || task_state(task, visit->now) != STATE_DEAD)
+		if (!task || task_state(task, access->now) != STATE_DEAD)
 			continue;
-		revive(visit, task, at, effects);
+		revive(access, task, at, effects);
 		count++;
 	}
 	return count;
 }
 
-static void requeue(struct visit *visit, RedisModuleString **ids, int n, uint64_t delay)
+static void requeue(struct access *access, RedisModuleString **ids, int n, uint64_t delay)
 {
-	uint64_t at = visit->now + delay;
+	uint64_t at = access->now + delay;
 	struct effects effects;
 	long long count;
 
-	effects_begin(&effects, visit);
-	count = n == 1 && arg_is(ids[0], "ALL") ? revive_all(visit, at, &effects)
-	                                        : revive_some(visit, ids, n, at, &effects);
+	effects_begin(&effects, access);
+	count = n == 1 && arg_is(ids[0], "ALL") ? revive_all(access, at, &effects)
+	                                        : revive_some(access, ids, n, at, &effects);
 	effects_send(&effects);
-	RedisModule_ReplyWithLongLong(visit->ctx, count);
+	RedisModule_ReplyWithLongLong(access->ctx, count);
 	if (count > 0)
-		visit_changed(visit, "pawl.requeue");
+		access_changed(access, "pawl.requeue");
 }
 
 static int command_requeue(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
 	bool delayed = argc > 5 && arg_is(argv[argc - 2], "DELAY");
 	int n = argc - 3 - (delayed ? 2 : 0);
-	struct visit visit;
+	struct access access;
 	uint64_t delay = 0;
 
 	if (n < 1)
 		return RedisModule_WrongArity(ctx);
 	if (delayed && !arg_number(ctx, argv[argc - 1], "DELAY", 0, TASK_TIME_MAX, &delay))
 		return REDISMODULE_OK;
-	if (!arg_can_be_ids(ctx, argv + 3, n) || !visit_to_write(&visit, ctx, argv[1]))
+	if (!arg_can_be_ids(ctx, argv + 3, n) || !access_to_write(&access, ctx, argv[1]))
 		return REDISMODULE_OK;
-	if (visit.queue)
-		requeue(&visit, argv + 3, n, delay);
+	if (access.queue)
+		requeue(&access, argv + 3, n, delay);
 	else
 		RedisModule_ReplyWithLongLong(ctx, 0);
-	visit_end(&visit);
+	access_end(&access);
 	return REDISMODULE_OK;
 }
 

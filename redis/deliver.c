@@ -103,20 +103,20 @@ void parcel_free(struct parcel *parcel)
 	parcel->key = NULL;
 }
 
-bool finish_task(struct visit *visit, struct task *task, struct effects *effects)
+bool finish_task(struct access *access, struct task *task, struct effects *effects)
 {
-	uint64_t again = task_again(task, visit->now);
+	uint64_t again = task_again(task, access->now);
 
 	if (again)
-		effects_set(effects, queue_restart(visit->queue, task, again));
+		effects_set(effects, queue_restart(access->queue, task, again));
 	else
-		queue_delete(visit->queue, task);
+		queue_delete(access->queue, task);
 	return !again;
 }
 
-uint64_t lease_end(const struct visit *visit, const struct task *task, uint64_t ms)
+uint64_t lease_end(const struct access *access, const struct task *task, uint64_t ms)
 {
-	return visit->now + ms + queue_backoff(visit->queue, task);
+	return access->now + ms + queue_backoff(access->queue, task);
 }
 
 struct task *take_first(struct queue *queue, const struct take *take, uint64_t now)
@@ -130,39 +130,39 @@ uint64_t take_next(struct queue *queue, bool dead)
 }
 
 /* Not called for dead tasks: they have used up their tries, and are not late. */
-static void count_try(struct visit *visit, struct task *task)
+static void count_try(struct access *access, struct task *task)
 {
 	if (task->tries < TASK_TRIES_MAX)
 		task->tries++;
-	queue_count_delivery(visit->queue, task, visit->now);
-	metrics_deliver(visit, task);
+	queue_count_delivery(access->queue, task, access->now);
+	metrics_deliver(access, task);
 }
 
-static void deliver_one(struct visit *visit, struct task *task, const struct take *take,
+static void deliver_one(struct access *access, struct task *task, const struct take *take,
                         struct effects *effects, struct parcel *parcel)
 {
 	struct delivery delivery = {.task = task, .due = task->at, .dead = take->dead};
 	struct texts texts;
 
 	if (take->dead)
-		metrics_find(visit, task);
+		metrics_find(access, task);
 	else
-		count_try(visit, task);
+		count_try(access, task);
 	if (take->lease_ms)
-		delivery.token = token_new(visit->now);
+		delivery.token = token_new(access->now);
 	else
-		queue_prefetch_behind(visit->queue, task);
+		queue_prefetch_behind(access->queue, task);
 	write_texts(&texts, &delivery);
 	if (parcel)
 		parcel_add(parcel, &delivery);
 	else
-		reply_delivery(visit->ctx, &delivery, &texts);
+		reply_delivery(access->ctx, &delivery, &texts);
 	if (take->lease_ms) {
-		queue_lease(visit->queue, task, lease_end(visit, task, take->lease_ms),
+		queue_lease(access->queue, task, lease_end(access, task, take->lease_ms),
 		            delivery.token.secret);
 		effects_set_id(effects, task, texts.token, texts.token_size, texts.id,
 		               texts.id_size);
-	} else if (finish_task(visit, task, effects)) {
+	} else if (finish_task(access, task, effects)) {
 		effects_delete_id(effects, texts.id, texts.id_size);
 	}
 }
@@ -171,41 +171,41 @@ static void deliver_one(struct visit *visit, struct task *task, const struct tak
  * Whether take->count tasks are known to be deliverable. If not, the reply's length is set afterwards, which is slower:
  * the server then allocates a block of 16 KB.
  */
-static bool count_is_known(const struct visit *visit, const struct take *take)
+static bool count_is_known(const struct access *access, const struct take *take)
 {
 	if (take->count == 1)
 		return true;
 	return !take->dead &&
-	       timeline_until_at_least(&visit->queue->alive, visit->now) >= take->count;
+	       timeline_until_at_least(&access->queue->alive, access->now) >= take->count;
 }
 
-static void begin_reply(struct visit *visit, const struct take *take, long length)
+static void begin_reply(struct access *access, const struct take *take, long length)
 {
 	if (take->names_key)
-		reply_key(visit->ctx, visit->name);
-	RedisModule_ReplyWithArray(visit->ctx, length);
+		reply_key(access->ctx, access->name);
+	RedisModule_ReplyWithArray(access->ctx, length);
 }
 
-void deliver(struct visit *visit, const struct take *take, struct parcel *parcel)
+void deliver(struct access *access, const struct take *take, struct parcel *parcel)
 {
 	struct effects effects;
 	struct task *task;
 	long count = 0, length = REDISMODULE_POSTPONED_LEN;
 
-	if (count_is_known(visit, take))
+	if (count_is_known(access, take))
 		length = (long)take->count;
-	effects_begin(&effects, visit);
+	effects_begin(&effects, access);
 	if (!parcel)
-		begin_reply(visit, take, length);
+		begin_reply(access, take, length);
 	else if (take->names_key)
-		parcel->key = RedisModule_CreateStringFromString(NULL, visit->name);
+		parcel->key = RedisModule_CreateStringFromString(NULL, access->name);
 	for (; (uint64_t)count < take->count &&
-	       (task = take_first(visit->queue, take, visit->now)) != NULL;
+	       (task = take_first(access->queue, take, access->now)) != NULL;
 	     count++)
-		deliver_one(visit, task, take, &effects, parcel);
+		deliver_one(access, task, take, &effects, parcel);
 	MUST(count > 0);
 	if (!parcel && length == REDISMODULE_POSTPONED_LEN)
-		RedisModule_ReplySetArrayLength(visit->ctx, count);
+		RedisModule_ReplySetArrayLength(access->ctx, count);
 	effects_send(&effects);
-	visit_changed(visit, take->dead ? "pawl.dead" : "pawl.take");
+	access_changed(access, take->dead ? "pawl.dead" : "pawl.take");
 }

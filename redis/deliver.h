@@ -3,8 +3,8 @@
 #ifndef PAWL_REDIS_DELIVER_H
 #define PAWL_REDIS_DELIVER_H
 
+#include "access.h"
 #include "replicate.h"
-#include "visit.h"
 
 struct take {
 	uint64_t count;
@@ -28,17 +28,17 @@ uint64_t take_next(struct queue *queue, bool dead);
 /*
  * Deliver up to take->count tasks: in a reply, or into the parcel if there is one. take_first() must have found a task.
  */
-void deliver(struct visit *visit, const struct take *take, struct parcel *parcel);
+void deliver(struct access *access, const struct take *take, struct parcel *parcel);
 /*
  * When a lease of `ms` milliseconds ends. The queue's backoff is added: a task has only one time, so a lease that lapses
  * ends when the task is due again.
  */
-uint64_t lease_end(const struct visit *visit, const struct task *task, uint64_t ms);
+uint64_t lease_end(const struct access *access, const struct task *task, uint64_t ms);
 /*
  * The task is done: delivered without a lease, or acknowledged. A periodic task is scheduled again, any other is deleted.
  * Returns whether it was deleted; the caller then records that in the effects.
  */
-bool finish_task(struct visit *visit, struct task *task, struct effects *effects);
+bool finish_task(struct access *access, struct task *task, struct effects *effects);
 /* Reply with the tasks in the parcel, in the form that deliver() replies. */
 void parcel_reply(RedisModuleCtx *ctx, const struct parcel *parcel);
 void parcel_free(struct parcel *parcel);

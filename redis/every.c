@@ -32,9 +32,9 @@ static bool read_every(struct args *args, struct every *every)
 }
 
 /* The first time, from which all later ones are counted. If it is in the past, the task is due at once. */
-static uint64_t first_time(const struct visit *visit, const struct every *every)
+static uint64_t first_time(const struct access *access, const struct every *every)
 {
-	return every->at_given ? every->at : visit->now + every->period;
+	return every->at_given ? every->at : access->now + every->period;
 }
 
 static uint64_t not_before(uint64_t now, uint64_t at)
@@ -61,61 +61,61 @@ static bool other_payload(const struct every *every, const struct task *task)
 }
 
 /* Replace a periodic task. A lease continues; new times apply when it is over. */
-static struct task *replace(struct visit *visit, struct task *there, const struct every *every)
+static struct task *replace(struct access *access, struct task *there, const struct every *every)
 {
 	struct note note = task_note(there);
 	bool other = other_times(every, &note);
-	bool leased = other ? task_state(there, visit->now) == STATE_LEASED : there->leased;
+	bool leased = other ? task_state(there, access->now) == STATE_LEASED : there->leased;
 	uint64_t at = there->at;
 	struct task *task;
 
 	if (other) {
 		note.period = every->period;
-		note.base = first_time(visit, every);
-		at = leased ? at : not_before(visit->now, note.base);
+		note.base = first_time(access, every);
+		at = leased ? at : not_before(access->now, note.base);
 	}
 	task = new_task(every, &note);
 	task->tries = there->tries;
 	task->token = leased ? there->token : 0;
-	queue_delete(visit->queue, there);
+	queue_delete(access->queue, there);
 	if (leased)
-		queue_add_leased(visit->queue, task, at);
+		queue_add_leased(access->queue, task, at);
 	else
-		queue_add(visit->queue, task, at);
+		queue_add(access->queue, task, at);
 	return task;
 }
 
-static struct task *add(struct visit *visit, const struct every *every)
+static struct task *add(struct access *access, const struct every *every)
 {
-	uint64_t first = first_time(visit, every);
+	uint64_t first = first_time(access, every);
 	struct task *task = new_task(every, &(struct note){.period = every->period, .base = first});
 
-	visit_create(visit);
-	queue_add(visit->queue, task, not_before(visit->now, first));
-	metrics_add(visit, METRIC_PUT, 1);
+	access_create(access);
+	queue_add(access->queue, task, not_before(access->now, first));
+	metrics_add(access, METRIC_PUT, 1);
 	return task;
 }
 
-static void put(struct visit *visit, const struct every *every)
+static void put(struct access *access, const struct every *every)
 {
-	struct task *there = visit->queue ? queue_find(visit->queue, &every->id) : NULL;
+	struct task *there = access->queue ? queue_find(access->queue, &every->id) : NULL;
 	struct note note = there ? task_note(there) : (struct note){.period = 0};
 
-	RedisModule_ReplyWithLongLong(visit->ctx, there == NULL);
+	RedisModule_ReplyWithLongLong(access->ctx, there == NULL);
 	if (there && !other_times(every, &note) && !other_payload(every, there))
 		return;
-	replicate_task(visit, there ? replace(visit, there, every) : add(visit, every));
-	visit_changed(visit, "pawl.every");
+	replicate_task(access, there ? replace(access, there, every) : add(access, every));
+	access_changed(access, "pawl.every");
 }
 
 /* Whether a task that is not periodic has the id; then an error is replied. */
-static bool in_the_way(struct visit *visit, const struct every *every, RedisModuleString *id)
+static bool in_the_way(struct access *access, const struct every *every, RedisModuleString *id)
 {
-	const struct task *there = visit->queue ? queue_find(visit->queue, &every->id) : NULL;
+	const struct task *there = access->queue ? queue_find(access->queue, &every->id) : NULL;
 
 	if (!there || task_note(there).period > 0)
 		return false;
-	reply_error(visit->ctx, "EXISTS there is a task with id", id, " that is not periodic");
+	reply_error(access->ctx, "EXISTS there is a task with id", id, " that is not periodic");
 	return true;
 }
 
@@ -123,14 +123,14 @@ int command_every(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
 	struct args args = {ctx, argv, argc, 5};
 	struct every every = {.at_given = false};
-	struct visit visit;
+	struct access access;
 
 	if (argc < 5)
 		return RedisModule_WrongArity(ctx);
-	if (!read_every(&args, &every) || !visit_to_write(&visit, ctx, argv[1]))
+	if (!read_every(&args, &every) || !access_to_write(&access, ctx, argv[1]))
 		return REDISMODULE_OK;
-	if (!in_the_way(&visit, &every, argv[2]))
-		put(&visit, &every);
-	visit_end(&visit);
+	if (!in_the_way(&access, &every, argv[2]))
+		put(&access, &every);
+	access_end(&access);
 	return REDISMODULE_OK;
 }

@@ -3,9 +3,9 @@
  * PAWL.PUTAT, PAWL.SETAT, PAWL.NOTE, PAWL.DROP and PAWL.SETUP: see replicate.h. They ignore the clock, and skip tasks that
  * do not exist.
  */
+#include "access.h"
 #include "arguments.h"
 #include "commands.h"
-#include "visit.h"
 
 static bool read_state(RedisModuleCtx *ctx, RedisModuleString *arg, enum task_state *state)
 {
@@ -17,37 +17,37 @@ static bool read_state(RedisModuleCtx *ctx, RedisModuleString *arg, enum task_st
 	return false;
 }
 
-static void add(struct visit *visit, struct task *task, enum task_state state, uint64_t at)
+static void add(struct access *access, struct task *task, enum task_state state, uint64_t at)
 {
 	if (state == STATE_LEASED)
-		queue_add_leased(visit->queue, task, at);
+		queue_add_leased(access->queue, task, at);
 	else if (state == STATE_DEAD)
-		queue_add_dead(visit->queue, task, at);
+		queue_add_dead(access->queue, task, at);
 	else
-		queue_add(visit->queue, task, at);
+		queue_add(access->queue, task, at);
 }
 
-static void set(struct visit *visit, struct task *task, enum task_state state, uint64_t at,
+static void set(struct access *access, struct task *task, enum task_state state, uint64_t at,
                 uint64_t token)
 {
 	if (state == STATE_LEASED)
-		queue_lease(visit->queue, task, at, token);
+		queue_lease(access->queue, task, at, token);
 	else if (state == STATE_DEAD)
-		queue_bury(visit->queue, task, at);
+		queue_bury(access->queue, task, at);
 	else if (task->tries == 0)
-		queue_restart(visit->queue, task, at);
+		queue_restart(access->queue, task, at);
 	else
-		queue_schedule(visit->queue, task, at);
+		queue_schedule(access->queue, task, at);
 }
 
 /* The command is passed on as it is, to the replicas and the append-only file of this server. */
-static int done(struct visit *visit, const char *event)
+static int done(struct access *access, const char *event)
 {
-	RedisModule_ReplicateVerbatim(visit->ctx);
-	RedisModule_ReplyWithSimpleString(visit->ctx, "OK");
-	if (visit->queue)
-		visit_followed(visit, event);
-	visit_end(visit);
+	RedisModule_ReplicateVerbatim(access->ctx);
+	RedisModule_ReplyWithSimpleString(access->ctx, "OK");
+	if (access->queue)
+		access_followed(access, event);
+	access_end(access);
 	return REDISMODULE_OK;
 }
 
@@ -105,20 +105,20 @@ static struct task *new_task(const struct putat *put)
 	return task_set_note(task, &put->note);
 }
 
-static void put_one(struct visit *visit, const struct putat *put)
+static void put_one(struct access *access, const struct putat *put)
 {
-	struct task *there = queue_find(visit->queue, &put->id);
+	struct task *there = queue_find(access->queue, &put->id);
 
 	if (there)
-		queue_delete(visit->queue, there);
-	add(visit, new_task(put), put->state, put->at);
+		queue_delete(access->queue, there);
+	add(access, new_task(put), put->state, put->at);
 }
 
 int command_putat(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
 	/* A single task has 3, 4, 7 or 10 arguments, several tasks have 4 each. */
 	int step = argc % 4 == 2 ? 4 : argc - 2;
-	struct visit visit;
+	struct access access;
 	struct putat put;
 
 	if (argc < 5 || (step != 3 && step != 4 && step != 7 && step != 10))
@@ -126,20 +126,20 @@ int command_putat(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 	for (int i = 2; i < argc; i += step)
 		if (!read_putat(ctx, argv + i, step, &put))
 			return REDISMODULE_OK;
-	if (!visit_to_write(&visit, ctx, argv[1]))
+	if (!access_to_write(&access, ctx, argv[1]))
 		return REDISMODULE_OK;
-	visit_create(&visit);
+	access_create(&access);
 	for (int i = 2; i < argc; i += step) {
 		read_putat(ctx, argv + i, step, &put);
-		put_one(&visit, &put);
+		put_one(&access, &put);
 	}
-	return done(&visit, "pawl.put");
+	return done(&access, "pawl.put");
 }
 
 int command_setat(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
 	enum task_state state;
-	struct visit visit;
+	struct access access;
 	uint64_t at, tries;
 
 	if (argc < 7 || (argc - 4) % 3 != 0)
@@ -150,64 +150,64 @@ int command_setat(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 		if (!arg_number(ctx, argv[i], "tries", 0, TASK_TRIES_MAX, &tries) ||
 		    !arg_can_be_id(ctx, argv[i + 2]))
 			return REDISMODULE_OK;
-	if (!visit_to_write(&visit, ctx, argv[1]))
+	if (!access_to_write(&access, ctx, argv[1]))
 		return REDISMODULE_OK;
 	for (int i = 4; i < argc; i += 3) {
 		struct token token = arg_token(argv[i + 1]);
-		struct task *task = visit_find(&visit, argv[i + 2]);
+		struct task *task = access_find(&access, argv[i + 2]);
 
 		if (!task)
 			continue;
 		arg_number(ctx, argv[i], "tries", 0, TASK_TRIES_MAX, &tries);
 		task->tries = (uint16_t)tries;
 		fence_learn(token.fence);
-		set(&visit, task, state, at, token.secret);
+		set(&access, task, state, at, token.secret);
 	}
-	return done(&visit, "pawl.set");
+	return done(&access, "pawl.set");
 }
 
 int command_note(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
-	struct visit visit;
+	struct access access;
 	const char *reason;
 	size_t size;
 
 	if (argc < 4)
 		return RedisModule_WrongArity(ctx);
 	if (!arg_text(ctx, argv[2], "reason", TASK_REASON_MAX) ||
-	    !arg_can_be_ids(ctx, argv + 3, argc - 3) || !visit_to_write(&visit, ctx, argv[1]))
+	    !arg_can_be_ids(ctx, argv + 3, argc - 3) || !access_to_write(&access, ctx, argv[1]))
 		return REDISMODULE_OK;
 	reason = RedisModule_StringPtrLen(argv[2], &size);
 	for (int i = 3; i < argc; i++) {
-		struct task *task = visit_find(&visit, argv[i]);
+		struct task *task = access_find(&access, argv[i]);
 
 		if (task)
-			queue_set_reason(visit.queue, task, reason, size);
+			queue_set_reason(access.queue, task, reason, size);
 	}
-	return done(&visit, "pawl.set");
+	return done(&access, "pawl.set");
 }
 
 int command_drop(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
-	struct visit visit;
+	struct access access;
 
 	if (argc < 3)
 		return RedisModule_WrongArity(ctx);
-	if (!arg_can_be_ids(ctx, argv + 2, argc - 2) || !visit_to_write(&visit, ctx, argv[1]))
+	if (!arg_can_be_ids(ctx, argv + 2, argc - 2) || !access_to_write(&access, ctx, argv[1]))
 		return REDISMODULE_OK;
 	for (int i = 2; i < argc; i++) {
-		struct task *task = visit_find(&visit, argv[i]);
+		struct task *task = access_find(&access, argv[i]);
 
 		if (task)
-			queue_delete(visit.queue, task);
+			queue_delete(access.queue, task);
 	}
-	return done(&visit, "pawl.drop");
+	return done(&access, "pawl.drop");
 }
 
 int command_setup(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
 	struct settings settings = {0};
-	struct visit visit;
+	struct access access;
 	uint64_t paused;
 
 	if (argc != 6)
@@ -217,10 +217,10 @@ int command_setup(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 	    !arg_number(ctx, argv[4], "backoff-ms", 0, TASK_TIME_MAX, &settings.backoff_ms) ||
 	    !arg_number(ctx, argv[5], "backoff-max-ms", settings.backoff_ms, TASK_TIME_MAX,
 	                &settings.backoff_max_ms) ||
-	    !visit_to_write(&visit, ctx, argv[1]))
+	    !access_to_write(&access, ctx, argv[1]))
 		return REDISMODULE_OK;
 	settings.paused = paused;
-	visit_create(&visit);
-	visit.queue->settings = settings;
-	return done(&visit, "pawl.set");
+	access_create(&access);
+	access.queue->settings = settings;
+	return done(&access, "pawl.set");
 }

@@ -6,46 +6,46 @@
 #include "memory.h"
 #include "metrics.h"
 
-static struct task *find_held(struct visit *visit, const struct task_id *id,
+static struct task *find_held(struct access *access, const struct task_id *id,
                               RedisModuleString *token)
 {
 	uint64_t secret = arg_token(token).secret;
-	struct task *task = visit->queue ? queue_find(visit->queue, id) : NULL;
+	struct task *task = access->queue ? queue_find(access->queue, id) : NULL;
 
-	if (!task || task_state(task, visit->now) != STATE_LEASED || secret == 0 ||
+	if (!task || task_state(task, access->now) != STATE_LEASED || secret == 0 ||
 	    task->token != secret)
 		return NULL;
 	return task;
 }
 
 /* The task with this id, if this token holds its lease now. */
-static struct task *find_leased(struct visit *visit, RedisModuleString *arg,
+static struct task *find_leased(struct access *access, RedisModuleString *arg,
                                 RedisModuleString *token)
 {
 	struct task_id id;
 
-	return arg_id(visit->ctx, arg, &id) ? find_held(visit, &id, token) : NULL;
+	return arg_id(access->ctx, arg, &id) ? find_held(access, &id, token) : NULL;
 }
 
 /* Tasks are scattered in memory: this many are prefetched at a time, so that their cache misses overlap. */
 enum { AHEAD = 16 };
 
 /* Up to AHEAD pairs of id and token. Returns how many tokens held their lease. */
-static int ack_some(struct visit *visit, RedisModuleString **argv, int pairs,
+static int ack_some(struct access *access, RedisModuleString **argv, int pairs,
                     struct effects *effects)
 {
 	struct task_id ids[AHEAD];
 	int count = 0;
 
 	for (int i = 0; i < pairs; i++)
-		if (arg_id(visit->ctx, argv[2 * i], &ids[i]) && visit->queue)
-			queue_prefetch_id(visit->queue, &ids[i]);
+		if (arg_id(access->ctx, argv[2 * i], &ids[i]) && access->queue)
+			queue_prefetch_id(access->queue, &ids[i]);
 	for (int i = 0; i < pairs; i++) {
-		struct task *task = find_held(visit, &ids[i], argv[2 * i + 1]);
+		struct task *task = find_held(access, &ids[i], argv[2 * i + 1]);
 
 		if (!task)
 			continue;
-		if (finish_task(visit, task, effects))
+		if (finish_task(access, task, effects))
 			effects_delete_arg(effects, argv[2 * i]);
 		count++;
 	}
@@ -55,7 +55,7 @@ static int ack_some(struct visit *visit, RedisModuleString **argv, int pairs,
 int command_ack(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
 	struct effects effects;
-	struct visit visit;
+	struct access access;
 	int count = 0;
 
 	if (argc < 4 || argc % 2 != 0)
@@ -63,18 +63,18 @@ int command_ack(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 	for (int i = 2; i < argc; i += 2)
 		if (!arg_can_be_id(ctx, argv[i]))
 			return REDISMODULE_OK;
-	if (!visit_to_write(&visit, ctx, argv[1]))
+	if (!access_to_write(&access, ctx, argv[1]))
 		return REDISMODULE_OK;
-	effects_begin(&effects, &visit);
+	effects_begin(&effects, &access);
 	for (int i = 2; i < argc; i += 2 * AHEAD)
-		count += ack_some(&visit, argv + i, argc - i < 2 * AHEAD ? (argc - i) / 2 : AHEAD,
+		count += ack_some(&access, argv + i, argc - i < 2 * AHEAD ? (argc - i) / 2 : AHEAD,
 		                  &effects);
 	effects_send(&effects);
-	metrics_add(&visit, METRIC_ACKNOWLEDGED, (uint64_t)count);
+	metrics_add(&access, METRIC_ACKNOWLEDGED, (uint64_t)count);
 	RedisModule_ReplyWithLongLong(ctx, count);
 	if (count > 0)
-		visit_changed(&visit, "pawl.ack");
-	visit_end(&visit);
+		access_changed(&access, "pawl.ack");
+	access_end(&access);
 	return REDISMODULE_OK;
 }
 
@@ -135,27 +135,27 @@ static bool read_nack(struct args *args, struct nack *nack)
 }
 
 /* Store all reasons before any lease ends: so one command replicates them. */
-static void keep_reason(struct visit *visit, RedisModuleString **argv, const struct nack *nack)
+static void keep_reason(struct access *access, RedisModuleString **argv, const struct nack *nack)
 {
 	RedisModuleString **ids = memory_new((size_t)nack->end * sizeof(*ids));
 	size_t size, count = 0;
 	const char *reason = RedisModule_StringPtrLen(nack->reason, &size);
 
 	for (int i = 2; i < nack->end; i += 2) {
-		struct task *task = find_leased(visit, argv[i], argv[i + 1]);
+		struct task *task = find_leased(access, argv[i], argv[i + 1]);
 
 		if (!task)
 			continue;
-		queue_set_reason(visit->queue, task, reason, size);
+		queue_set_reason(access->queue, task, reason, size);
 		ids[count++] = argv[i];
 	}
-	replicate_reason(visit, nack->reason, ids, count);
+	replicate_reason(access, nack->reason, ids, count);
 	memory_free(ids);
 }
 
 enum given_back { NOT_HELD, DUE_AGAIN, DEAD };
 
-static enum given_back give_back(struct visit *visit, struct task *task, const struct nack *nack,
+static enum given_back give_back(struct access *access, struct task *task, const struct nack *nack,
                                  struct effects *effects)
 {
 	uint64_t delay;
@@ -164,88 +164,88 @@ static enum given_back give_back(struct visit *visit, struct task *task, const s
 	if (!task)
 		return NOT_HELD;
 	dead = task_last_try(task);
-	metrics_add(visit, METRIC_NACKED, 1);
-	metrics_add(visit, METRIC_DIED, dead);
-	delay = nack->delay_given ? nack->delay : queue_backoff(visit->queue, task);
+	metrics_add(access, METRIC_NACKED, 1);
+	metrics_add(access, METRIC_DIED, dead);
+	delay = nack->delay_given ? nack->delay : queue_backoff(access->queue, task);
 	if (dead)
-		queue_bury(visit->queue, task, visit->now);
+		queue_bury(access->queue, task, access->now);
 	else
-		queue_schedule(visit->queue, task, visit->now + delay);
+		queue_schedule(access->queue, task, access->now + delay);
 	effects_set(effects, task);
 	return dead ? DEAD : DUE_AGAIN;
 }
 
-static void nack_all(struct visit *visit, RedisModuleString **argv, const struct nack *nack)
+static void nack_all(struct access *access, RedisModuleString **argv, const struct nack *nack)
 {
 	struct effects effects;
 	bool changed = false;
 
 	if (nack->reason)
-		keep_reason(visit, argv, nack);
-	effects_begin(&effects, visit);
-	reply_list(visit->ctx, nack->end / 2 - 1);
+		keep_reason(access, argv, nack);
+	effects_begin(&effects, access);
+	reply_list(access->ctx, nack->end / 2 - 1);
 	for (int i = 2; i < nack->end; i += 2) {
-		enum given_back what =
-		        give_back(visit, find_leased(visit, argv[i], argv[i + 1]), nack, &effects);
+		enum given_back what = give_back(access, find_leased(access, argv[i], argv[i + 1]),
+		                                 nack, &effects);
 
-		RedisModule_ReplyWithLongLong(visit->ctx, what);
+		RedisModule_ReplyWithLongLong(access->ctx, what);
 		changed |= what != NOT_HELD;
 	}
 	effects_send(&effects);
 	if (changed)
-		visit_changed(visit, "pawl.nack");
+		access_changed(access, "pawl.nack");
 }
 
 int command_nack(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
 	struct args args = {ctx, argv, argc, 2};
 	struct nack nack = {0};
-	struct visit visit;
+	struct access access;
 
 	if (argc < 4)
 		return RedisModule_WrongArity(ctx);
-	if (!read_nack(&args, &nack) || !visit_to_write(&visit, ctx, argv[1]))
+	if (!read_nack(&args, &nack) || !access_to_write(&access, ctx, argv[1]))
 		return REDISMODULE_OK;
-	nack_all(&visit, argv, &nack);
-	visit_end(&visit);
+	nack_all(&access, argv, &nack);
+	access_end(&access);
 	return REDISMODULE_OK;
 }
 
 /* Returns whether the token held the lease. */
-static bool extend(struct visit *visit, RedisModuleString **argv, struct effects *effects)
+static bool extend(struct access *access, RedisModuleString **argv, struct effects *effects)
 {
-	struct task *task = find_leased(visit, argv[0], argv[1]);
+	struct task *task = find_leased(access, argv[0], argv[1]);
 	uint64_t ms;
 
 	if (!task)
 		return false;
-	arg_number(visit->ctx, argv[2], "ms", 1, TASK_TIME_MAX, &ms);
-	queue_lease(visit->queue, task, lease_end(visit, task, ms), task->token);
+	arg_number(access->ctx, argv[2], "ms", 1, TASK_TIME_MAX, &ms);
+	queue_lease(access->queue, task, lease_end(access, task, ms), task->token);
 	effects_set(effects, task);
 	return true;
 }
 
-static void extend_all(struct visit *visit, RedisModuleString **argv, int argc)
+static void extend_all(struct access *access, RedisModuleString **argv, int argc)
 {
 	struct effects effects;
 	bool changed = false;
 
-	effects_begin(&effects, visit);
-	reply_list(visit->ctx, argc / 3);
+	effects_begin(&effects, access);
+	reply_list(access->ctx, argc / 3);
 	for (int i = 2; i < argc; i += 3) {
-		bool held = extend(visit, argv + i, &effects);
+		bool held = extend(access, argv + i, &effects);
 
-		RedisModule_ReplyWithLongLong(visit->ctx, held);
+		RedisModule_ReplyWithLongLong(access->ctx, held);
 		changed |= held;
 	}
 	effects_send(&effects);
 	if (changed)
-		visit_changed(visit, "pawl.extend");
+		access_changed(access, "pawl.extend");
 }
 
 int command_extend(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
-	struct visit visit;
+	struct access access;
 	uint64_t ms;
 
 	if (argc < 5 || (argc - 2) % 3 != 0)
@@ -254,9 +254,9 @@ int command_extend(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 		if (!arg_can_be_id(ctx, argv[i]) ||
 		    !arg_number(ctx, argv[i + 2], "ms", 1, TASK_TIME_MAX, &ms))
 			return REDISMODULE_OK;
-	if (!visit_to_write(&visit, ctx, argv[1]))
+	if (!access_to_write(&access, ctx, argv[1]))
 		return REDISMODULE_OK;
-	extend_all(&visit, argv, argc);
-	visit_end(&visit);
+	extend_all(&access, argv, argc);
+	access_end(&access);
 	return REDISMODULE_OK;
 }

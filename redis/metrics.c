@@ -57,11 +57,11 @@ static struct metrics **find_link(int db, const char *name, size_t size)
 	return link;
 }
 
-static struct metrics *find_or_make(struct visit *visit)
+static struct metrics *find_or_make(struct access *access)
 {
-	int db = RedisModule_GetSelectedDb(visit->ctx);
+	int db = RedisModule_GetSelectedDb(access->ctx);
 	size_t size;
-	const char *name = RedisModule_StringPtrLen(visit->name, &size);
+	const char *name = RedisModule_StringPtrLen(access->name, &size);
 	struct metrics **link = find_link(db, name, size);
 
 	if (*link)
@@ -69,24 +69,24 @@ static struct metrics *find_or_make(struct visit *visit)
 	if ((long long)all.count >= metrics_queues)
 		return &all.other;
 	*link = memory_zeroed(sizeof(**link));
-	(*link)->name = RedisModule_CreateStringFromString(NULL, visit->name);
+	(*link)->name = RedisModule_CreateStringFromString(NULL, access->name);
 	(*link)->db = db;
 	all.queues[all.count++] = *link;
 	return *link;
 }
 
-static struct metrics *of(struct visit *visit)
+static struct metrics *of(struct access *access)
 {
-	if (!visit->metrics)
-		visit->metrics = find_or_make(visit);
-	return visit->metrics;
+	if (!access->metrics)
+		access->metrics = find_or_make(access);
+	return access->metrics;
 }
 
-void metrics_add(struct visit *visit, enum metric metric, uint64_t count)
+void metrics_add(struct access *access, enum metric metric, uint64_t count)
 {
 	if (count == 0)
 		return;
-	of(visit)->counts[metric] += count;
+	of(access)->counts[metric] += count;
 	all.server.counts[metric] += count;
 }
 
@@ -105,23 +105,23 @@ static void count_lateness(struct metrics *metrics, uint64_t ms)
 	metrics->late_ms += ms;
 }
 
-void metrics_deliver(struct visit *visit, const struct task *task)
+void metrics_deliver(struct access *access, const struct task *task)
 {
-	uint64_t ms = visit->now - task->at;
+	uint64_t ms = access->now - task->at;
 
-	MUST(task->at <= visit->now);
-	metrics_add(visit, METRIC_DELIVERED, 1);
-	metrics_add(visit, METRIC_LAPSED, task->leased);
-	count_lateness(of(visit), ms);
+	MUST(task->at <= access->now);
+	metrics_add(access, METRIC_DELIVERED, 1);
+	metrics_add(access, METRIC_LAPSED, task->leased);
+	count_lateness(of(access), ms);
 	count_lateness(&all.server, ms);
 }
 
-void metrics_find(struct visit *visit, const struct task *task)
+void metrics_find(struct access *access, const struct task *task)
 {
-	if (task->timeline != ON_DYING || task->at > visit->now)
+	if (task->timeline != ON_DYING || task->at > access->now)
 		return;
-	metrics_add(visit, METRIC_LAPSED, 1);
-	metrics_add(visit, METRIC_DIED, 1);
+	metrics_add(access, METRIC_LAPSED, 1);
+	metrics_add(access, METRIC_DIED, 1);
 }
 
 /* Showing */

@@ -7,7 +7,7 @@
 #ifndef PAWL_REDIS_METRICS_H
 #define PAWL_REDIS_METRICS_H
 
-#include "visit.h"
+#include "access.h"
 
 enum metric {
 	METRIC_PUT,
@@ -26,11 +26,11 @@ extern long long metrics_queues; /* default 64 */
 /* Once, when the module is loaded. */
 int metrics_init(RedisModuleCtx *ctx);
 
-/* Add to a counter, for the visited key and for the server. */
-void metrics_add(struct visit *visit, enum metric metric, uint64_t count);
+/* Add to a counter, for the key and for the server. */
+void metrics_add(struct access *access, enum metric metric, uint64_t count);
 /* The task is about to be delivered: count that, its lateness, and a lapse if its lease lapsed. */
-void metrics_deliver(struct visit *visit, const struct task *task);
+void metrics_deliver(struct access *access, const struct task *task);
 /* The task is about to be delivered, changed or deleted: if it died by a lapse, count that. */
-void metrics_find(struct visit *visit, const struct task *task);
+void metrics_find(struct access *access, const struct task *task);
 
 #endif

@@ -29,12 +29,12 @@ struct item {
  * Make an id that no task has. The table is not searched for it: if the clock was set back, or another server made ids,
  * two ids may have the same millisecond and sequence, but they differ in 32 random bits.
  */
-static void make_id(const struct visit *visit, struct task_id *id)
+static void make_id(const struct access *access, struct task_id *id)
 {
 	static struct task_id_parts parts;
 
-	parts.sequence = parts.ms == visit->now ? parts.sequence + 1 : 0;
-	parts.ms = visit->now;
+	parts.sequence = parts.ms == access->now ? parts.sequence + 1 : 0;
+	parts.ms = access->now;
 	parts.random = (uint32_t)random_64();
 	task_id_from_parts(id, &parts);
 }
@@ -115,86 +115,86 @@ static bool read_put(struct args *args, struct put *put)
 /* Putting */
 
 /* Whether the existing task with this id forbids the PUT; then an error is replied. */
-static bool forbidden(struct visit *visit, const struct task *there, const struct put *put)
+static bool forbidden(struct access *access, const struct task *there, const struct put *put)
 {
 	if (!put->replace)
-		reply_error(visit->ctx, "EXISTS there is a task with id", put->id_given,
+		reply_error(access->ctx, "EXISTS there is a task with id", put->id_given,
 		            "; see NX and REPLACE");
-	else if (task_state(there, visit->now) == STATE_LEASED)
-		reply_error(visit->ctx, "LEASED the task with id", put->id_given, " is leased");
+	else if (task_state(there, access->now) == STATE_LEASED)
+		reply_error(access->ctx, "LEASED the task with id", put->id_given, " is leased");
 	else
 		return false;
 	return true;
 }
 
 /* A time in the past becomes now: the task is due after those that are due already, and is not late. */
-static uint64_t due_at(const struct visit *visit, const struct put *put)
+static uint64_t due_at(const struct access *access, const struct put *put)
 {
-	return put->at_given && put->at > visit->now ? put->at : visit->now + put->delay;
+	return put->at_given && put->at > access->now ? put->at : access->now + put->delay;
 }
 
 /* Make the item. This changes nothing in the queue. False: an error was replied, and there is no item. */
-static bool prepare(struct visit *visit, struct put *put, struct item *item)
+static bool prepare(struct access *access, struct put *put, struct item *item)
 {
 	size_t size;
 	const char *payload = RedisModule_StringPtrLen(put->payload, &size);
 	struct task *there = NULL;
 
 	if (!put->id_given)
-		make_id(visit, &put->id);
-	else if (visit->queue)
-		there = queue_find(visit->queue, &put->id);
-	if (there && !put->nx && forbidden(visit, there, put))
+		make_id(access, &put->id);
+	else if (access->queue)
+		there = queue_find(access->queue, &put->id);
+	if (there && !put->nx && forbidden(access, there, put))
 		return false;
 	*item = (struct item){.task = task_new(&put->id, payload, (uint32_t)size),
 	                      .replaces = there,
 	                      .payload = put->payload,
-	                      .at = due_at(visit, put),
+	                      .at = due_at(access, put),
 	                      .passed_over = there && put->nx};
 	item->task->max_tries = (uint16_t)put->max_tries;
 	return true;
 }
 
-static void replace(struct visit *visit, struct task *task)
+static void replace(struct access *access, struct task *task)
 {
-	metrics_find(visit, task);
-	queue_delete(visit->queue, task);
+	metrics_find(access, task);
+	queue_delete(access->queue, task);
 }
 
 /*
  * Add the task, and reply with its id, or nil. Without effects the command has only this task: it is replicated directly,
  * which is quicker, and the queue's memory is prefetched meanwhile.
  */
-static void finish(struct visit *visit, const struct item *item, struct effects *effects)
+static void finish(struct access *access, const struct item *item, struct effects *effects)
 {
 	char id[TASK_ID_TEXT];
 	size_t id_size;
 
 	if (item->passed_over) {
 		memory_free(item->task);
-		RedisModule_ReplyWithNull(visit->ctx);
+		RedisModule_ReplyWithNull(access->ctx);
 		return;
 	}
 	if (item->replaces)
-		replace(visit, item->replaces);
-	visit_create(visit);
+		replace(access, item->replaces);
+	access_create(access);
 	item->task->at = item->at;
 	id_size = task_id_text(item->task, id);
 	if (effects) {
 		effects_put(effects, item->task, id, id_size, item->payload);
 	} else {
-		queue_prefetch(visit->queue, item->task, item->at);
-		replicate_put(visit, item->task, id, id_size, item->payload);
+		queue_prefetch(access->queue, item->task, item->at);
+		replicate_put(access, item->task, id, id_size, item->payload);
 	}
-	metrics_add(visit, METRIC_PUT, 1);
-	RedisModule_ReplyWithStringBuffer(visit->ctx, id, id_size);
-	queue_add(visit->queue, item->task, item->at);
+	metrics_add(access, METRIC_PUT, 1);
+	RedisModule_ReplyWithStringBuffer(access->ctx, id, id_size);
+	queue_add(access->queue, item->task, item->at);
 }
 
 int command_put(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
 	struct args args = {ctx, argv, argc, 2};
-	struct visit visit;
+	struct access access;
 	struct item item;
 	struct put put;
 
@@ -204,14 +204,14 @@ int command_put(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 		return REDISMODULE_OK;
 	if (args_left(&args))
 		return args_unknown(&args, "AT, ID, NX, REPLACE, MAXTRIES"), REDISMODULE_OK;
-	if (!visit_to_write(&visit, ctx, argv[1]))
+	if (!access_to_write(&access, ctx, argv[1]))
 		return REDISMODULE_OK;
-	if (prepare(&visit, &put, &item)) {
-		finish(&visit, &item, NULL);
+	if (prepare(&access, &put, &item)) {
+		finish(&access, &item, NULL);
 		if (!item.passed_over)
-			visit_changed(&visit, "pawl.put");
+			access_changed(&access, "pawl.put");
 	}
-	visit_end(&visit);
+	access_end(&access);
 	return REDISMODULE_OK;
 }
 
@@ -231,14 +231,14 @@ static bool is_named_once(RedisModuleCtx *ctx, const struct put *put, struct bat
 	return true;
 }
 
-static bool prepare_all(struct visit *visit, struct args *args, struct batch *batch)
+static bool prepare_all(struct access *access, struct args *args, struct batch *batch)
 {
 	while (args_left(args)) {
 		struct put put;
 
 		if (args->next + 1 == args->argc)
 			return RedisModule_WrongArity(args->ctx), false;
-		if (!read_put(args, &put) || !prepare(visit, &put, &batch->items[batch->count]))
+		if (!read_put(args, &put) || !prepare(access, &put, &batch->items[batch->count]))
 			return false;
 		batch->count++;
 		if (!is_named_once(args->ctx, &put, batch))
@@ -250,45 +250,45 @@ static bool prepare_all(struct visit *visit, struct args *args, struct batch *ba
 /* New tasks go to scattered addresses: this many are prefetched at a time, so that their cache misses overlap. */
 enum { AHEAD = 32 };
 
-static void finish_all(struct visit *visit, const struct batch *batch)
+static void finish_all(struct access *access, const struct batch *batch)
 {
 	struct effects effects;
 	bool changed = false;
 
-	effects_begin(&effects, visit);
-	RedisModule_ReplyWithArray(visit->ctx, (long)batch->count);
+	effects_begin(&effects, access);
+	RedisModule_ReplyWithArray(access->ctx, (long)batch->count);
 	for (size_t i = 0; i < batch->count; i++) {
-		if (i % AHEAD == 0 && visit->queue)
+		if (i % AHEAD == 0 && access->queue)
 			for (size_t j = i; j < batch->count && j < i + AHEAD; j++)
-				queue_prefetch(visit->queue, batch->items[j].task,
+				queue_prefetch(access->queue, batch->items[j].task,
 				               batch->items[j].at);
-		finish(visit, &batch->items[i], &effects);
+		finish(access, &batch->items[i], &effects);
 		changed |= !batch->items[i].passed_over;
 	}
 	effects_send(&effects);
 	if (changed)
-		visit_changed(visit, "pawl.put");
+		access_changed(access, "pawl.put");
 }
 
 int command_mput(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
 	struct args args = {ctx, argv, argc, 2};
 	struct batch batch = {0};
-	struct visit visit;
+	struct access access;
 	bool good;
 
 	if (argc < 4)
 		return RedisModule_WrongArity(ctx);
-	if (!visit_to_write(&visit, ctx, argv[1]))
+	if (!access_to_write(&access, ctx, argv[1]))
 		return REDISMODULE_OK;
 	batch.items = memory_new((size_t)argc / 2 * sizeof(*batch.items));
-	good = prepare_all(&visit, &args, &batch);
+	good = prepare_all(&access, &args, &batch);
 	ids_free(&batch.named);
 	if (good)
-		finish_all(&visit, &batch);
+		finish_all(&access, &batch);
 	while (!good && batch.count > 0)
 		memory_free(batch.items[--batch.count].task);
 	memory_free(batch.items);
-	visit_end(&visit);
+	access_end(&access);
 	return REDISMODULE_OK;
 }

@@ -32,21 +32,21 @@ bool args_head(struct args *args, uint64_t *head)
 	return args_number(args, "HEAD", 0, TASK_PAYLOAD_MAX, head, &given);
 }
 
-static void reply_whole_task(struct visit *visit, const struct task *task, uint64_t head)
+static void reply_whole_task(struct access *access, const struct task *task, uint64_t head)
 {
-	const char *state = state_names[task_state(task, visit->now)];
+	const char *state = state_names[task_state(task, access->now)];
 
-	RedisModule_ReplyWithMap(visit->ctx, 7);
-	RedisModule_ReplyWithCString(visit->ctx, "state");
-	RedisModule_ReplyWithCString(visit->ctx, state);
-	RedisModule_ReplyWithCString(visit->ctx, "payload");
-	reply_payload(visit->ctx, task, head);
-	reply_number(visit->ctx, "due-ms", task->at);
-	reply_number(visit->ctx, "tries", task->tries);
-	reply_number(visit->ctx, "maxtries", task->max_tries);
-	RedisModule_ReplyWithCString(visit->ctx, "reason");
-	reply_reason(visit->ctx, task);
-	reply_number(visit->ctx, "period-ms", task_note(task).period);
+	RedisModule_ReplyWithMap(access->ctx, 7);
+	RedisModule_ReplyWithCString(access->ctx, "state");
+	RedisModule_ReplyWithCString(access->ctx, state);
+	RedisModule_ReplyWithCString(access->ctx, "payload");
+	reply_payload(access->ctx, task, head);
+	reply_number(access->ctx, "due-ms", task->at);
+	reply_number(access->ctx, "tries", task->tries);
+	reply_number(access->ctx, "maxtries", task->max_tries);
+	RedisModule_ReplyWithCString(access->ctx, "reason");
+	reply_reason(access->ctx, task);
+	reply_number(access->ctx, "period-ms", task_note(task).period);
 }
 
 int command_get(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
@@ -54,7 +54,7 @@ int command_get(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 	struct args args = {ctx, argv, argc, 3};
 	uint64_t head = HEAD_ALL;
 	struct task *task;
-	struct visit visit;
+	struct access access;
 
 	if (argc < 3)
 		return RedisModule_WrongArity(ctx);
@@ -62,14 +62,14 @@ int command_get(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 		if (!(args_accept(&args, "HEAD") ? args_head(&args, &head)
 		                                 : args_unknown(&args, "HEAD")))
 			return REDISMODULE_OK;
-	if (!arg_can_be_id(ctx, argv[2]) || !visit_to_read(&visit, ctx, argv[1]))
+	if (!arg_can_be_id(ctx, argv[2]) || !access_to_read(&access, ctx, argv[1]))
 		return REDISMODULE_OK;
-	task = visit_find(&visit, argv[2]);
+	task = access_find(&access, argv[2]);
 	if (task)
-		reply_whole_task(&visit, task, head);
+		reply_whole_task(&access, task, head);
 	else
 		RedisModule_ReplyWithNull(ctx);
-	visit_end(&visit);
+	access_end(&access);
 	return REDISMODULE_OK;
 }
 
@@ -77,7 +77,7 @@ int command_len(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
 	struct args args = {ctx, argv, argc, 2};
 	struct filter filter = FILTER_ALL;
-	struct visit visit;
+	struct access access;
 	size_t count = 0;
 
 	if (argc < 2)
@@ -85,32 +85,32 @@ int command_len(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 	while (args_left(&args))
 		if (!filter_option(&args, &filter, "STATE, FROM, TO"))
 			return REDISMODULE_OK;
-	if (!visit_to_read(&visit, ctx, argv[1]))
+	if (!access_to_read(&access, ctx, argv[1]))
 		return REDISMODULE_OK;
-	filter.span.now = visit.now;
-	if (visit.queue)
-		count = queue_count_in(visit.queue, &filter.span);
+	filter.span.now = access.now;
+	if (access.queue)
+		count = queue_count_in(access.queue, &filter.span);
 	RedisModule_ReplyWithLongLong(ctx, (long long)count);
-	visit_end(&visit);
+	access_end(&access);
 	return REDISMODULE_OK;
 }
 
 int command_next(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
-	struct visit visit;
+	struct access access;
 	uint64_t next;
 
 	if (argc != 2)
 		return RedisModule_WrongArity(ctx);
-	if (!visit_to_read(&visit, ctx, argv[1]))
+	if (!access_to_read(&access, ctx, argv[1]))
 		return REDISMODULE_OK;
-	next = visit.queue ? queue_next(visit.queue) : PAWL_NEVER;
+	next = access.queue ? queue_next(access.queue) : PAWL_NEVER;
 	if (next == PAWL_NEVER)
 		RedisModule_ReplyWithNull(ctx);
 	else
-		RedisModule_ReplyWithLongLong(ctx,
-		                              next > visit.now ? (long long)(next - visit.now) : 0);
-	visit_end(&visit);
+		RedisModule_ReplyWithLongLong(
+		        ctx, next > access.now ? (long long)(next - access.now) : 0);
+	access_end(&access);
 	return REDISMODULE_OK;
 }
 
@@ -165,16 +165,16 @@ static void reply_info(RedisModuleCtx *ctx, struct queue *queue, uint64_t now)
 
 int command_info(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
-	struct visit visit;
+	struct access access;
 
 	if (argc != 2)
 		return RedisModule_WrongArity(ctx);
-	if (!visit_to_read(&visit, ctx, argv[1]))
+	if (!access_to_read(&access, ctx, argv[1]))
 		return REDISMODULE_OK;
-	if (visit.queue)
-		reply_info(ctx, visit.queue, visit.now);
+	if (access.queue)
+		reply_info(ctx, access.queue, access.now);
 	else
 		RedisModule_ReplyWithNull(ctx);
-	visit_end(&visit);
+	access_end(&access);
 	return REDISMODULE_OK;
 }

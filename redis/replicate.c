@@ -19,25 +19,25 @@ const char *stored_state(const struct task *task)
 	return state_names[task->timeline == ON_DEAD ? STATE_DEAD : STATE_WAITING];
 }
 
-void replicate_put(struct visit *visit, const struct task *task, const char *id, size_t id_size,
+void replicate_put(struct access *access, const struct task *task, const char *id, size_t id_size,
                    RedisModuleString *payload)
 {
 	char at[DECIMAL_TEXT]; /* as text: passing a number takes the server twice as long */
 
 	/* Each argument takes time: maxtries is left out if it is 0. */
-	RedisModule_Replicate(visit->ctx, "PAWL.PUTAT", task->max_tries ? "sbbsl" : "sbbs",
-	                      visit->name, at, (size_t)(decimal_write(at, task->at) - at), id,
+	RedisModule_Replicate(access->ctx, "PAWL.PUTAT", task->max_tries ? "sbbsl" : "sbbs",
+	                      access->name, at, (size_t)(decimal_write(at, task->at) - at), id,
 	                      id_size, payload, (long long)task->max_tries);
 }
 
-void replicate_task(struct visit *visit, const struct task *task)
+void replicate_task(struct access *access, const struct task *task)
 {
 	struct token token = {0, task->token};
 	struct note note = task_note(task);
 	char id[TASK_ID_TEXT], text[TOKEN_TEXT];
 	size_t id_size = task_id_text(task, id);
 
-	RedisModule_Replicate(visit->ctx, "PAWL.PUTAT", "slbblclbbll", visit->name,
+	RedisModule_Replicate(access->ctx, "PAWL.PUTAT", "slbblclbbll", access->name,
 	                      (long long)task->at, id, id_size, task_payload(task),
 	                      (size_t)task->payload_size, (long long)task->max_tries,
 	                      stored_state(task), (long long)task->tries, text,
@@ -45,9 +45,9 @@ void replicate_task(struct visit *visit, const struct task *task)
 	                      (long long)note.period, (long long)note.base);
 }
 
-void effects_begin(struct effects *effects, struct visit *visit)
+void effects_begin(struct effects *effects, struct access *access)
 {
-	*effects = (struct effects){.ctx = visit->ctx, .key = visit->name, .room = EFFECTS_FEW};
+	*effects = (struct effects){.ctx = access->ctx, .key = access->name, .room = EFFECTS_FEW};
 	effects->items = effects->few;
 }
 
@@ -195,28 +195,28 @@ void effects_send(struct effects *effects)
 		memory_free(effects->items);
 }
 
-void replicate_set(struct visit *visit, const struct task *task)
+void replicate_set(struct access *access, const struct task *task)
 {
 	struct effects effects;
 
-	effects_begin(&effects, visit);
+	effects_begin(&effects, access);
 	effects_set(&effects, task);
 	effects_send(&effects);
 }
 
-void replicate_reason(struct visit *visit, const RedisModuleString *reason, RedisModuleString **ids,
-                      size_t count)
+void replicate_reason(struct access *access, const RedisModuleString *reason,
+                      RedisModuleString **ids, size_t count)
 {
 	if (count > 0)
-		RedisModule_Replicate(visit->ctx, "PAWL.NOTE", "ssv", visit->name, reason, ids,
+		RedisModule_Replicate(access->ctx, "PAWL.NOTE", "ssv", access->name, reason, ids,
 		                      count);
 }
 
-void replicate_settings(struct visit *visit)
+void replicate_settings(struct access *access)
 {
-	const struct settings *settings = &visit->queue->settings;
+	const struct settings *settings = &access->queue->settings;
 
-	RedisModule_Replicate(visit->ctx, "PAWL.SETUP", "sllll", visit->name,
+	RedisModule_Replicate(access->ctx, "PAWL.SETUP", "sllll", access->name,
 	                      (long long)settings->paused, (long long)settings->max_dead,
 	                      (long long)settings->backoff_ms, (long long)settings->backoff_max_ms);
 }

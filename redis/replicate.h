@@ -15,15 +15,15 @@
 #ifndef PAWL_REDIS_REPLICATE_H
 #define PAWL_REDIS_REPLICATE_H
 
+#include "access.h"
 #include "token.h"
-#include "visit.h"
 
 /* A new task. `id` is its id as text. */
-void replicate_put(struct visit *visit, const struct task *task, const char *id, size_t id_size,
+void replicate_put(struct access *access, const struct task *task, const char *id, size_t id_size,
                    RedisModuleString *payload);
 
 /* A task with all its fields: new, or replacing the task with its id. */
-void replicate_task(struct visit *visit, const struct task *task);
+void replicate_task(struct access *access, const struct task *task);
 
 /*
  * The effects of a command on tasks, in order. Consecutive tasks with the same effect share one command, up to a number of
@@ -40,7 +40,7 @@ struct effects {
 	uint64_t at;       /* of all of them */
 };
 
-void effects_begin(struct effects *effects, struct visit *visit);
+void effects_begin(struct effects *effects, struct access *access);
 /* The task is new, as for replicate_put(). */
 void effects_put(struct effects *effects, const struct task *task, const char *id, size_t id_size,
                  RedisModuleString *payload);
@@ -56,13 +56,13 @@ void effects_delete_arg(struct effects *effects, RedisModuleString *id); /* the 
 void effects_send(struct effects *effects);
 
 /* A single task that has changed. */
-void replicate_set(struct visit *visit, const struct task *task);
+void replicate_set(struct access *access, const struct task *task);
 /* The reason of the tasks with these ids. */
-void replicate_reason(struct visit *visit, const RedisModuleString *reason, RedisModuleString **ids,
-                      size_t count);
+void replicate_reason(struct access *access, const RedisModuleString *reason,
+                      RedisModuleString **ids, size_t count);
 
 /* The settings of the queue. */
-void replicate_settings(struct visit *visit);
+void replicate_settings(struct access *access);
 
 /* The state as these commands write it. */
 const char *stored_state(const struct task *task);

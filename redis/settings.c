@@ -5,23 +5,23 @@
 #include "replicate.h"
 
 /* Set and replicate the settings. Returns whether they changed. */
-static bool change(struct visit *visit, const struct settings *settings, const char *event)
+static bool change(struct access *access, const struct settings *settings, const char *event)
 {
-	struct settings before = visit->queue ? visit->queue->settings : (struct settings){0};
+	struct settings before = access->queue ? access->queue->settings : (struct settings){0};
 
 	if (settings_equal(&before, settings))
 		return false;
-	visit_create(visit);
-	visit->queue->settings = *settings;
-	replicate_settings(visit);
-	visit_changed(visit, event);
+	access_create(access);
+	access->queue->settings = *settings;
+	replicate_settings(access);
+	access_changed(access, event);
 	return true;
 }
 
-static void reply_settings(struct visit *visit)
+static void reply_settings(struct access *access)
 {
-	RedisModule_ReplyWithMap(visit->ctx, SETTINGS);
-	reply_each_setting(visit->ctx, visit->queue);
+	RedisModule_ReplyWithMap(access->ctx, SETTINGS);
+	reply_each_setting(access->ctx, access->queue);
 }
 
 struct config {
@@ -67,9 +67,9 @@ static bool read_config(struct args *args, struct config *config)
 }
 
 /* Settings that are not given stay as they are. */
-static void configure(struct visit *visit, const struct config *config)
+static void configure(struct access *access, const struct config *config)
 {
-	struct settings settings = visit->queue ? visit->queue->settings : (struct settings){0};
+	struct settings settings = access->queue ? access->queue->settings : (struct settings){0};
 
 	if (config->max_dead_given)
 		settings.max_dead = config->settings.max_dead;
@@ -77,25 +77,25 @@ static void configure(struct visit *visit, const struct config *config)
 		settings.backoff_ms = config->settings.backoff_ms;
 		settings.backoff_max_ms = config->settings.backoff_max_ms;
 	}
-	RedisModule_ReplyWithSimpleString(visit->ctx, "OK");
-	change(visit, &settings, "pawl.config");
+	RedisModule_ReplyWithSimpleString(access->ctx, "OK");
+	change(access, &settings, "pawl.config");
 }
 
 int command_config(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
 	struct args args = {ctx, argv, argc, 2};
 	struct config config = {.max_dead_given = false};
-	struct visit visit;
+	struct access access;
 
 	if (argc < 2)
 		return RedisModule_WrongArity(ctx);
-	if (!read_config(&args, &config) || !visit_to_write(&visit, ctx, argv[1]))
+	if (!read_config(&args, &config) || !access_to_write(&access, ctx, argv[1]))
 		return REDISMODULE_OK;
 	if (argc == 2)
-		reply_settings(&visit);
+		reply_settings(&access);
 	else
-		configure(&visit, &config);
-	visit_end(&visit);
+		configure(&access, &config);
+	access_end(&access);
 	return REDISMODULE_OK;
 }
 
@@ -103,17 +103,17 @@ static int set_paused(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, b
                       const char *event)
 {
 	struct settings settings = {0};
-	struct visit visit;
+	struct access access;
 
 	if (argc != 2)
 		return RedisModule_WrongArity(ctx);
-	if (!visit_to_write(&visit, ctx, argv[1]))
+	if (!access_to_write(&access, ctx, argv[1]))
 		return REDISMODULE_OK;
-	if (visit.queue)
-		settings = visit.queue->settings;
+	if (access.queue)
+		settings = access.queue->settings;
 	settings.paused = paused;
-	RedisModule_ReplyWithLongLong(ctx, change(&visit, &settings, event));
-	visit_end(&visit);
+	RedisModule_ReplyWithLongLong(ctx, change(&access, &settings, event));
+	access_end(&access);
 	return REDISMODULE_OK;
 }
 

@@ -57,15 +57,15 @@ int take_from_key(struct args *args, bool dead)
 {
 	struct reading reading = {.take = {.count = 1, .dead = dead}};
 	RedisModuleCtx *ctx = args->ctx;
-	struct visit visit;
+	struct access access;
 	bool due;
 
-	if (!read_take(args, &reading) || !visit_to_write(&visit, ctx, args->argv[1]))
+	if (!read_take(args, &reading) || !access_to_write(&access, ctx, args->argv[1]))
 		return REDISMODULE_OK;
-	due = visit.queue && take_first(visit.queue, &reading.take, visit.now);
+	due = access.queue && take_first(access.queue, &reading.take, access.now);
 	if (due)
-		deliver(&visit, &reading.take, NULL);
-	visit_end(&visit);
+		deliver(&access, &reading.take, NULL);
+	access_end(&access);
 	if (!due)
 		wait_for(ctx, &reading, args->argv + 1, 1);
 	return REDISMODULE_OK;
@@ -84,15 +84,15 @@ static bool choose(RedisModuleCtx *ctx, RedisModuleString **keys, int count, uin
 	*choice = (struct choice){NULL, now + 1};
 	for (int i = 0; i < count; i++) {
 		const struct task *task = NULL;
-		struct visit visit;
+		struct access access;
 
-		if (!visit_to_write(&visit, ctx, keys[i]))
+		if (!access_to_write(&access, ctx, keys[i]))
 			return false;
-		if (visit.queue)
-			task = queue_first_due(visit.queue, now);
+		if (access.queue)
+			task = queue_first_due(access.queue, now);
 		if (task && task->at < choice->due)
 			*choice = (struct choice){keys[i], task->at};
-		visit_end(&visit);
+		access_end(&access);
 	}
 	return true;
 }
@@ -100,12 +100,12 @@ static bool choose(RedisModuleCtx *ctx, RedisModuleString **keys, int count, uin
 static void deliver_from(RedisModuleCtx *ctx, RedisModuleString *key, const struct take *take,
                          uint64_t now)
 {
-	struct visit visit;
+	struct access access;
 
-	visit_quietly(&visit, ctx, key, now);
-	MUST(visit.queue);
-	deliver(&visit, take, NULL);
-	visit_end(&visit);
+	access_quietly(&access, ctx, key, now);
+	MUST(access.queue);
+	deliver(&access, take, NULL);
+	access_end(&access);
 }
 
 /* A limit, since a blocked client has an entry at each key. */

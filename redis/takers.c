@@ -222,12 +222,12 @@ static bool must_wait(RedisModuleCtx *ctx)
  * blocked on keys, at once up to Redis 7.2, and later, from the event loop, since 7.4. If the tasks were delivered only
  * there, the next check of the queue would find them still due and unblock the next taker for them, and so on.
  */
-static void serve_first(struct line *line, struct visit *visit)
+static void serve_first(struct line *line, struct access *access)
 {
 	struct taker *taker = line->first->taker;
 
 	MUST(taker->lines > 0 && taker->parcel.count == 0);
-	deliver(visit, &taker->take, &taker->parcel);
+	deliver(access, &taker->take, &taker->parcel);
 	leave(taker);
 	RedisModule_UnblockClient(taker->client, NULL);
 }
@@ -235,15 +235,15 @@ static void serve_first(struct line *line, struct visit *visit)
 /* Serve the first taker if there is a task. Returns when to check again; not after `now`: at once. */
 static uint64_t serve_one(RedisModuleCtx *ctx, struct line *line, uint64_t now)
 {
-	struct visit visit;
+	struct access access;
 	uint64_t next;
 
-	if (!visit_quietly(&visit, ctx, line->name, now))
+	if (!access_quietly(&access, ctx, line->name, now))
 		return PAWL_NEVER;
-	next = take_next(visit.queue, line->dead);
+	next = take_next(access.queue, line->dead);
 	if (next <= now)
-		serve_first(line, &visit);
-	visit_end(&visit);
+		serve_first(line, &access);
+	access_end(&access);
 	return next;
 }
 
@@ -291,17 +291,17 @@ static void run(RedisModuleCtx *ctx, void *data)
 
 static bool try_to_deliver(RedisModuleCtx *ctx, RedisModuleString *name, const struct taker *taker)
 {
-	struct visit visit;
+	struct access access;
 	bool there;
 
-	if (!visit_quietly(&visit, ctx, name, clock_now()))
+	if (!access_quietly(&access, ctx, name, clock_now()))
 		return false;
-	there = take_first(visit.queue, &taker->take, visit.now) != NULL;
+	there = take_first(access.queue, &taker->take, access.now) != NULL;
 	if (there)
-		deliver(&visit, &taker->take, NULL);
+		deliver(&access, &taker->take, NULL);
 	else
-		takers_notice(&visit);
-	visit_end(&visit);
+		takers_notice(&access);
+	access_end(&access);
 	return there;
 }
 
@@ -364,11 +364,11 @@ static void on_free(RedisModuleCtx *ctx, void *data)
 static uint64_t first_for(RedisModuleCtx *ctx, RedisModuleString *name, uint64_t now, bool dead)
 {
 	uint64_t next = PAWL_NEVER;
-	struct visit visit;
+	struct access access;
 
-	if (visit_quietly(&visit, ctx, name, now)) {
-		next = take_next(visit.queue, dead);
-		visit_end(&visit);
+	if (access_quietly(&access, ctx, name, now)) {
+		next = take_next(access.queue, dead);
+		access_end(&access);
 	}
 	return next;
 }
@@ -395,20 +395,20 @@ void takers_block(RedisModuleCtx *ctx, const struct take *take, uint64_t timeout
 	plan();
 }
 
-static void notice(struct visit *visit, bool dead)
+static void notice(struct access *access, bool dead)
 {
-	struct line *line = *find_link(RedisModule_GetSelectedDb(visit->ctx), visit->name, dead);
+	struct line *line = *find_link(RedisModule_GetSelectedDb(access->ctx), access->name, dead);
 
 	if (line && !line->held)
-		wake_at(line, take_next(visit->queue, dead));
+		wake_at(line, take_next(access->queue, dead));
 }
 
-void takers_notice(struct visit *visit)
+void takers_notice(struct access *access)
 {
 	if (takers.count == 0)
 		return;
-	notice(visit, false);
-	notice(visit, true);
+	notice(access, false);
+	notice(access, true);
 }
 
 void takers_clock_set(void)

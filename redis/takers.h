@@ -26,8 +26,8 @@
 #ifndef PAWL_REDIS_TAKERS_H
 #define PAWL_REDIS_TAKERS_H
 
+#include "access.h"
 #include "deliver.h"
-#include "visit.h"
 
 /* Once, when the module is loaded. */
 int takers_init(RedisModuleCtx *ctx);
@@ -37,7 +37,7 @@ void takers_block(RedisModuleCtx *ctx, const struct take *take, uint64_t timeout
                   RedisModuleString **keys, int count);
 
 /* The queue was changed: plan when its takers are served. */
-void takers_notice(struct visit *visit);
+void takers_notice(struct access *access);
 
 /* The test clock was set. When the wall clock is set, the timer of the system rings. */
 void takers_clock_set(void);

@@ -73,16 +73,16 @@ static void mtake(struct fake_client *client, unsigned keys, unsigned count)
 static void put(unsigned key, uint64_t number, uint64_t at)
 {
 	struct task_id id;
-	struct visit visit;
+	struct access access;
 	char text[32];
 
 	snprintf(text, sizeof(text), "task:%llu", (unsigned long long)number);
 	task_id_from_text(&id, text, strlen(text));
-	visit_to_write(&visit, fake_command(NULL), fake_key(key));
-	visit_create(&visit);
-	queue_add(visit.queue, task_new(&id, &number, sizeof(number)), at);
-	visit_changed(&visit, "pawl.put");
-	visit_end(&visit);
+	access_to_write(&access, fake_command(NULL), fake_key(key));
+	access_create(&access);
+	queue_add(access.queue, task_new(&id, &number, sizeof(number)), at);
+	access_changed(&access, "pawl.put");
+	access_end(&access);
 	fake_command_done();
 }
 
@@ -170,17 +170,17 @@ static void take_dead(struct fake_client *client, unsigned key)
 {
 	struct take take = {.count = 1, .dead = true};
 	RedisModuleString *name = fake_key(key);
-	struct visit visit;
+	struct access access;
 	bool there;
 
 	*client = (struct fake_client){.key = key};
-	visit_to_write(&visit, fake_command(client), name);
-	there = visit.queue && take_first(visit.queue, &take, visit.now);
+	access_to_write(&access, fake_command(client), name);
+	there = access.queue && take_first(access.queue, &take, access.now);
 	if (there)
-		deliver(&visit, &take, NULL);
-	visit_end(&visit);
+		deliver(&access, &take, NULL);
+	access_end(&access);
 	if (!there)
-		takers_block(visit.ctx, &take, 0, &name, 1);
+		takers_block(access.ctx, &take, 0, &name, 1);
 	fake_command_done();
 }
 
@@ -189,18 +189,18 @@ static void put_dying(unsigned key, uint64_t number, uint64_t until)
 {
 	struct task_id id;
 	struct task *task;
-	struct visit visit;
+	struct access access;
 	char text[32];
 
 	snprintf(text, sizeof(text), "task:%llu", (unsigned long long)number);
 	task_id_from_text(&id, text, strlen(text));
 	task = task_new(&id, &number, sizeof(number));
 	task->tries = task->max_tries = 1;
-	visit_to_write(&visit, fake_command(NULL), fake_key(key));
-	visit_create(&visit);
-	queue_add_leased(visit.queue, task, until);
-	visit_changed(&visit, "pawl.take");
-	visit_end(&visit);
+	access_to_write(&access, fake_command(NULL), fake_key(key));
+	access_create(&access);
+	queue_add_leased(access.queue, task, until);
+	access_changed(&access, "pawl.take");
+	access_end(&access);
 	fake_command_done();
 }
 
@@ -444,15 +444,15 @@ static void look_at_clients(void)
 static bool in_queue(uint64_t number)
 {
 	struct task_id id;
-	struct visit visit;
+	struct access access;
 	char text[32];
 	bool found;
 
 	snprintf(text, sizeof(text), "task:%llu", (unsigned long long)number);
 	task_id_from_text(&id, text, strlen(text));
-	visit_to_read(&visit, fake_command(NULL), fake_key(history.key[number]));
-	found = visit.queue && queue_find(visit.queue, &id);
-	visit_end(&visit);
+	access_to_read(&access, fake_command(NULL), fake_key(history.key[number]));
+	found = access.queue && queue_find(access.queue, &id);
+	access_end(&access);
 	return found;
 }
 
