@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An access to a key: it is opened, read, perhaps changed, and closed within one command. No pointer is kept afterwards:
- * between two commands the value may be freed, renamed, swapped or copied.
+ * An access to a key: it is opened, read, perhaps changed, and closed within one command. No pointer is kept
+ * afterwards: between two commands the value may be freed, renamed, swapped or copied.
  */
 #ifndef PAWL_REDIS_ACCESS_H
 #define PAWL_REDIS_ACCESS_H
@@ -23,14 +23,14 @@ struct access {
 };
 
 /*
- * Open the key. False: it has another type, and WRONGTYPE was replied. After access_to_read() only the questions of queue.h
- * may be called.
+ * Open the key. False: it has another type, and WRONGTYPE was replied. After access_to_read() only the questions of
+ * queue.h may be called.
  */
 bool access_to_read(struct access *access, RedisModuleCtx *ctx, RedisModuleString *name);
 bool access_to_write(struct access *access, RedisModuleCtx *ctx, RedisModuleString *name);
 /*
- * Open to write, without a reply. False: the key has another type or does not exist; access_end() is not needed. A caller
- * that opens several keys at the same time reads the clock once for all of them, since it may be set in between.
+ * Open to write, without a reply. False: the key has another type or does not exist; access_end() is not needed. A
+ * caller that opens several keys at the same time reads the clock once for all of them, since it may be set in between.
  */
 bool access_quietly(struct access *access, RedisModuleCtx *ctx, RedisModuleString *name,
                     uint64_t now);

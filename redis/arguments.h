@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading the arguments of a command. A function that returns false has replied with an error, which names the argument,
- * its value and what is allowed. The command then returns.
+ * Reading the arguments of a command. A function that returns false has replied with an error, which names the
+ * argument, its value and what is allowed. The command then returns.
  */
 #ifndef PAWL_REDIS_ARGUMENTS_H
 #define PAWL_REDIS_ARGUMENTS_H

@@ -108,8 +108,8 @@ static void condemn(struct task *task, void *arg)
 }
 
 /*
- * For each bucket, first collect its tasks, then delete them: each deletion may merge two buckets. The cursor stays valid
- * (ids.h).
+ * For each bucket, first collect its tasks, then delete them: each deletion may merge two buckets. The cursor stays
+ * valid (ids.h).
  */
 static uint64_t sweep(struct scan *scan, struct effects *effects)
 {

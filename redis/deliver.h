@@ -30,13 +30,13 @@ uint64_t take_next(struct queue *queue, bool dead);
  */
 void deliver(struct access *access, const struct take *take, struct parcel *parcel);
 /*
- * When a lease of `ms` milliseconds ends. The queue's backoff is added: a task has only one time, so a lease that lapses
- * ends when the task is due again.
+ * When a lease of `ms` milliseconds ends. The queue's backoff is added: a task has only one time, so a lease that
+ * lapses ends when the task is due again.
  */
 uint64_t lease_end(const struct access *access, const struct task *task, uint64_t ms);
 /*
- * The task is done: delivered without a lease, or acknowledged. A periodic task is scheduled again, any other is deleted.
- * Returns whether it was deleted; the caller then records that in the effects.
+ * The task is done: delivered without a lease, or acknowledged. A periodic task is scheduled again, any other is
+ * deleted. Returns whether it was deleted; the caller then records that in the effects.
  */
 bool finish_task(struct access *access, struct task *task, struct effects *effects);
 /* Reply with the tasks in the parcel, in the form that deliver() replies. */

@@ -40,8 +40,8 @@ static bool fits(const char **p, const char *end, char c)
 }
 
 /*
- * After a byte that does not match, retry with one byte more for the last `*`. Earlier stars need no retry: the last one
- * can match anything that they could.
+ * After a byte that does not match, retry with one byte more for the last `*`. Earlier stars need no retry: the last
+ * one can match anything that they could.
  */
 bool glob_matches(const struct glob *glob, const char *text, size_t size)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Patterns as in the command KEYS: `*` any text, `?` any byte, `[a-c]` one of these bytes, `[^a-c]` any other byte, `\x`
- * the byte x. The server's own function is not part of its module interface.
+ * Patterns as in the command KEYS: `*` any text, `?` any byte, `[a-c]` one of these bytes, `[^a-c]` any other byte,
+ * `\x` the byte x. The server's own function is not part of its module interface.
  */
 #ifndef PAWL_REDIS_GLOB_H
 #define PAWL_REDIS_GLOB_H

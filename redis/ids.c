@@ -6,8 +6,8 @@
 #include "must.h"
 
 /*
- * Up to FEW tasks there is no table: one list is as quick to search. SEGMENT is the number of buckets that are allocated
- * at a time, few enough to be quick.
+ * Up to FEW tasks there is no table: one list is as quick to search. SEGMENT is the number of buckets that are
+ * allocated at a time, few enough to be quick.
  */
 enum { FEW = 8, SEGMENT_BITS = 9, SEGMENT = 1 << SEGMENT_BITS, SPLITS_AHEAD = 8 };
 
@@ -215,7 +215,7 @@ void ids_add(struct ids *ids, struct task *task)
 		split(ids);
 }
 
-/* The table shrinks only when a quarter of the buckets is too many: a count that varies causes few splits and merges. */
+/* The table shrinks only when a quarter of the buckets is too many: a varying count causes few splits and merges. */
 void ids_remove(struct ids *ids, struct task *task)
 {
 	struct task **link = bucket_of(ids, task);

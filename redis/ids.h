@@ -10,9 +10,9 @@
  * A bucket is a list through the tasks themselves. Buckets are in segments of fixed size, which never move; they cost 8
  * bytes a task.
  *
- * A scan goes through the hashes in the order of their reversed bits. In that order a bucket is a contiguous range, and a
- * split cuts the range in two. A cursor is a position in that order, so it stays valid when the table grows or shrinks
- * between two calls.
+ * A scan goes through the hashes in the order of their reversed bits. In that order a bucket is a contiguous range, and
+ * a split cuts the range in two. A cursor is a position in that order, so it stays valid when the table grows or
+ * shrinks between two calls.
  */
 #ifndef PAWL_REDIS_IDS_H
 #define PAWL_REDIS_IDS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * PAWL.PUTAT, PAWL.SETAT, PAWL.NOTE, PAWL.DROP and PAWL.SETUP: see replicate.h. They ignore the clock, and skip tasks that
- * do not exist.
+ * PAWL.PUTAT, PAWL.SETAT, PAWL.NOTE, PAWL.DROP and PAWL.SETUP: see replicate.h. They ignore the clock, and skip tasks
+ * that do not exist.
  */
 #include "access.h"
 #include "arguments.h"

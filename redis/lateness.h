@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How late deliveries were: a histogram of milliseconds with four buckets for each power of two. So a percentile from it
- * is at most a quarter too high.
+ * How late deliveries were: a histogram of milliseconds with four buckets for each power of two. So a percentile from
+ * it is at most a quarter too high.
  */
 #ifndef PAWL_REDIS_LATENESS_H
 #define PAWL_REDIS_LATENESS_H

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The counters of INFO pawl, since the server started: for the whole server, and for each of the first metrics_queues
- * queues; all other queues are counted together. Counters belong to the name of a key: if the key is deleted and created
- * again, they continue. They are not saved or replicated. Commands from the replication stream or a file are not counted.
+ * queues; all other queues are counted together. Counters belong to the name of a key: if the key is deleted and
+ * created again, they continue. They are not saved or replicated. Commands from the replication stream or a file are
+ * not counted.
  */
 #ifndef PAWL_REDIS_METRICS_H
 #define PAWL_REDIS_METRICS_H

@@ -5,8 +5,8 @@
  *	loadmodule /path/to/pawl.so [METRICS-QUEUES n] [TEST-CLOCK unix-ms]
  *
  * METRICS-QUEUES is how many queues have a line of their own in INFO pawl. It is also a setting: pawl.metrics-queues.
- * TEST-CLOCK is for tests: the module's clock stands still at unix-ms until the command PAWL.CLOCK sets it, which exists
- * only with this argument.
+ * TEST-CLOCK is for tests: the module's clock stands still at unix-ms until the command PAWL.CLOCK sets it, which
+ * exists only with this argument.
  */
 #include "arguments.h"
 #include "clock.h"
@@ -127,9 +127,9 @@ static int start(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 }
 
 /*
- * The server may load the same file a second time. That is not a second copy: the queue type, the secrets and the takers
- * are in use. So the module's name is checked before anything is written. RedisModule_Bind writes the values that were
- * there.
+ * The server may load the same file a second time. That is not a second copy: the queue type, the secrets and the
+ * takers are in use. So the module's name is checked before anything is written. RedisModule_Bind writes the values
+ * that were there.
  */
 int RedisModule_OnLoad(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {

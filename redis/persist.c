@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A queue in a snapshot: the number of tasks, the server's last fence (token.h), the settings, blocks of tasks (encode.h),
- * an empty block. The server stores the encoding version and passes it to load_queue(). Encoding 1 has no fence and no
- * settings.
+ * A queue in a snapshot: the number of tasks, the server's last fence (token.h), the settings, blocks of tasks
+ * (encode.h), an empty block. The server stores the encoding version and passes it to load_queue(). Encoding 1 has no
+ * fence and no settings.
  */
 #include "persist.h"
 

@@ -162,8 +162,8 @@ static void replace(struct access *access, struct task *task)
 }
 
 /*
- * Add the task, and reply with its id, or nil. Without effects the command has only this task: it is replicated directly,
- * which is quicker, and the queue's memory is prefetched meanwhile.
+ * Add the task, and reply with its id, or nil. Without effects the command has only this task: it is replicated
+ * directly, which is quicker, and the queue's memory is prefetched meanwhile.
  */
 static void finish(struct access *access, const struct item *item, struct effects *effects)
 {

@@ -73,8 +73,8 @@ void queue_reserve(struct queue *queue, size_t count)
 }
 
 /*
- * The memory of a task. The allocator is asked once for each size in steps of 8 bytes, since asking for each task took a
- * twentieth of a PUT. All tasks of a step have the same size, except that malloc of the C library sometimes adds 16.
+ * The memory of a task. The allocator is asked once for each size in steps of 8 bytes, since asking for each task took
+ * a twentieth of a PUT. All tasks of a step have the same size, except that malloc of the C library sometimes adds 16.
  */
 static size_t bytes_of(struct task *task)
 {

@@ -114,7 +114,7 @@ void queue_delete(struct queue *queue, struct task *task); /* and free it */
 struct task *queue_first_due(struct queue *queue, uint64_t now);
 /* The task that died first, or NULL. It stays in the queue. A pause does not matter. */
 struct task *queue_first_dead(struct queue *queue, uint64_t now);
-/* When queue_first_due() will find a task; PAWL_NEVER: none, or paused. May open cells, so that the next call is quicker. */
+/* When queue_first_due() will find a task; PAWL_NEVER: none, or paused. May open cells, as timeline_first(). */
 uint64_t queue_next_due(struct queue *queue);
 /* When queue_first_dead() will find a task; 0 if a buried one is there, PAWL_NEVER: none. */
 uint64_t queue_next_dead(struct queue *queue);
@@ -139,12 +139,12 @@ void queue_counts(const struct queue *queue, uint64_t now, size_t counts[STATES]
 /* The number of tasks in the span. */
 size_t queue_count_in(const struct queue *queue, const struct queue_span *span);
 /*
- * The first tasks of the span, at most `most`. At the same time, waiting and due tasks come before dead ones. There may be
- * fewer, but still the first ones, if too many other tasks lie between them (timeline_walk).
+ * The first tasks of the span, at most `most`. At the same time, waiting and due tasks come before dead ones. There may
+ * be fewer, but still the first ones, if too many other tasks lie between them (timeline_walk).
  */
 struct queue_range queue_range(const struct queue *queue, const struct queue_span *span,
                                size_t most);
-/* Call fn for every task, timeline by timeline, each in order: adding them in this order makes a copy. fn changes nothing. */
+/* Call fn for every task, timeline by timeline, in order: adding them so makes a copy. fn changes nothing. */
 void queue_each(const struct queue *queue, void (*fn)(struct task *, void *), void *arg);
 bool queue_compact(const struct queue *queue);
 size_t queue_memory(const struct queue *queue);

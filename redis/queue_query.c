@@ -78,9 +78,9 @@ static bool gather(struct task *task, void *arg)
 }
 
 /*
- * Collect `most` tasks of each timeline, sort them, and keep the first `most`. A walk of `alive` gives up if it asks for
- * waiting tasks and meets too many leased ones, or the reverse. Later tasks of the other timelines are then left out:
- * they may not be among the first.
+ * Collect `most` tasks of each timeline, sort them, and keep the first `most`. A walk of `alive` gives up if it asks
+ * for waiting tasks and meets too many leased ones, or the reverse. Later tasks of the other timelines are then left
+ * out: they may not be among the first.
  */
 struct queue_range queue_range(const struct queue *queue, const struct queue_span *span,
                                size_t most)

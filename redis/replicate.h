@@ -26,8 +26,8 @@ void replicate_put(struct access *access, const struct task *task, const char *i
 void replicate_task(struct access *access, const struct task *task);
 
 /*
- * The effects of a command on tasks, in order. Consecutive tasks with the same effect share one command, up to a number of
- * arguments.
+ * The effects of a command on tasks, in order. Consecutive tasks with the same effect share one command, up to a number
+ * of arguments.
  */
 enum { EFFECTS_FEW = 8 };
 struct effects {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Blocked takers: PAWL.TAKE and PAWL.MTAKE with BLOCK while nothing is due, PAWL.DEAD TAKE with BLOCK while nothing is dead.
+ * Blocked takers: PAWL.TAKE and PAWL.MTAKE with BLOCK while nothing is due, PAWL.DEAD TAKE with BLOCK while nothing is
+ * dead.
  *
  * Each key has a line of takers, in the order in which they blocked, and another line for its dead tasks. A taker that
  * waits for several keys is in the line of each. It is served once, by the first key that has a task for it, and then
@@ -10,15 +11,15 @@
  *	line of q:2        b   c                                               b   c
  *	                                      q:2 has a task, b is served:     line of q:1 d, line of q:2 c
  *
- * Each line has a timer on a wheel, for the time when its queue must be checked, and one timer of the system is set to the
- * first of these. So the length of a line does not matter, neither for a new task nor for a due one: only the first
+ * Each line has a timer on a wheel, for the time when its queue must be checked, and one timer of the system is set to
+ * the first of these. So the length of a line does not matter, neither for a new task nor for a due one: only the first
  * taker is served, and no other is woken.
  *
- * A taker gets its tasks at once, but the reply is sent when the server calls back, which may be later: see serve_first().
- * If the client disconnects in between, that is as if it disconnected while the reply was on its way.
+ * A taker gets its tasks at once, but the reply is sent when the server calls back, which may be later: see
+ * serve_first(). If the client disconnects in between, that is as if it disconnected while the reply was on its way.
  *
- * The server knows the keys on which each client is blocked. It needs them to redirect clients when a slot of the cluster
- * moves. It also calls all of them when a key is created; only the first in line is then served.
+ * The server knows the keys on which each client is blocked. It needs them to redirect clients when a slot of the
+ * cluster moves. It also calls all of them when a key is created; only the first in line is then served.
  *
  * No taker is served while the server may not write to its replicas (CLIENT PAUSE, FAILOVER), while it loads, or on a
  * replica.

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A task: one block of memory, with its id and payload at the end. With an id that the server made and a payload of 64
- * bytes it has exactly 128 bytes, a size class of the allocator; the order and widths of the fields are chosen for that.
+ * bytes it has exactly 128 bytes, a size class of the allocator; the order and widths of the fields are chosen for
+ * that.
  *
- * Clients see an id as text. Ids of the server's form, "<ms>-<sequence>-<8 hex digits>", are stored as 14 bytes (the short
- * form), all others as they are. Text of the server's form is always stored in the short form, so equal ids have equal
- * bytes.
+ * Clients see an id as text. Ids of the server's form, "<ms>-<sequence>-<8 hex digits>", are stored as 14 bytes (the
+ * short form), all others as they are. Text of the server's form is always stored in the short form, so equal ids have
+ * equal bytes.
  */
 #ifndef PAWL_REDIS_TASK_H
 #define PAWL_REDIS_TASK_H
@@ -90,8 +91,8 @@ struct task *task_copy(const struct task *task);
 /* The task's note; all zeroes if it has none. It borrows from the task. */
 struct note task_note(const struct task *task);
 /*
- * Replace the note of a task that is not in a queue. The reason is copied, and must not be the task's own. Returns the task,
- * whose address may have changed.
+ * Replace the note of a task that is not in a queue. The reason is copied, and must not be the task's own. Returns the
+ * task, whose address may have changed.
  */
 struct task *task_set_note(struct task *task, const struct note *note);
 /* When a periodic task is due again once it is done: the first base + n * period after now. 0: it is not periodic. */

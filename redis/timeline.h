@@ -2,11 +2,11 @@
 /*
  * Tasks in the order of their times in milliseconds; at the same millisecond, in the order of arrival.
  *
- * Time is cut into cells, as on a timing wheel, and a cell is a list of tasks in the order of arrival. The difference is
- * when a cell opens, that is, when its tasks move to 16 finer cells. On a wheel it opens when its time comes; here when it
- * holds too many tasks, or when it is the first cell and its first task is asked for. So passing time does nothing, there
- * is nothing to catch up with after a pause, and the clock may be set. No call meets more than CELL_MAX tasks in a list,
- * except tasks of a single millisecond, where the first one is the head.
+ * Time is cut into cells, as on a timing wheel, and a cell is a list of tasks in the order of arrival. The difference
+ * is when a cell opens, that is, when its tasks move to 16 finer cells. On a wheel it opens when its time comes; here
+ * when it holds too many tasks, or when it is the first cell and its first task is asked for. So passing time does
+ * nothing, there is nothing to catch up with after a pause, and the clock may be set. No call meets more than CELL_MAX
+ * tasks in a list, except tasks of a single millisecond, where the first one is the head.
  *
  *	all of time    |.....................[     open      ].................................|
  *	                                    /                 \
@@ -14,12 +14,13 @@
  *	                                      /        \
  *	16 cells       |  |  | 3 | 9 |  |  | 14 |  |  | ...
  *
- * The finer cells need not cover all of the cell. They are the 16 narrowest cells that hold its tasks, of 2^shift ms each,
- * where shift is a multiple of 4. If a task outside of them is added, they become one of 16 wider cells. So a task in a
- * hundred years makes the tree one level deeper, and not by all levels in between. The tree has at most 16 levels.
+ * The finer cells need not cover all of the cell. They are the 16 narrowest cells that hold its tasks, of 2^shift ms
+ * each, where shift is a multiple of 4. If a task outside of them is added, they become one of 16 wider cells. So a
+ * task in a hundred years makes the tree one level deeper, and not by all levels in between. The tree has at most 16
+ * levels.
  *
- * Every cell counts its tasks, and the leased ones among them. So counting the tasks up to a time reads one row of cells
- * on each level.
+ * Every cell counts its tasks, and the leased ones among them. So counting the tasks up to a time reads one row of
+ * cells on each level.
  */
 #ifndef PAWL_REDIS_TIMELINE_H
 #define PAWL_REDIS_TIMELINE_H
@@ -76,7 +77,7 @@ struct timeline_span {
 	enum { TASKS_ALL, TASKS_LEASED, TASKS_NOT_LEASED } tasks;
 };
 
-/* Add a task by its `at`, after those of the same millisecond. `at` and `leased` must not change until it is removed. */
+/* Add a task by its `at`, after those of the same millisecond. `at` and `leased` must not change while it is in. */
 void timeline_add(struct timeline *timeline, struct task *task);
 void timeline_remove(struct timeline *timeline, struct task *task);
 /* The first task, or NULL. This may open cells, so that the next call is quicker. */
@@ -102,9 +103,9 @@ size_t timeline_until_at_least(const struct timeline *timeline, uint64_t time);
 size_t timeline_count_in(const struct timeline *timeline, const struct timeline_span *span);
 /*
  * Call fn for the tasks in the span, in order, until it returns false. fn changes nothing. Cells without such tasks are
- * skipped as a whole; but a list may hold many others, for example if thousands are due in one millisecond and few of them
- * are leased. So after WALK_SKIPS others, or a list more, the walk gives up: fn was called for all tasks of the span
- * before gave_up_at, and perhaps for the first ones at that time.
+ * skipped as a whole; but a list may hold many others, for example if thousands are due in one millisecond and few of
+ * them are leased. So after WALK_SKIPS others, or a list more, the walk gives up: fn was called for all tasks of the
+ * span before gave_up_at, and perhaps for the first ones at that time.
  */
 struct timeline_walked {
 	uint64_t gave_up_at; /* PAWL_NEVER: it did not give up */

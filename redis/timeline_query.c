@@ -185,8 +185,8 @@ static bool cell_in_span(const struct cells *cells, unsigned i, const struct tim
 }
 
 /*
- * Walking a list that is not in the cache is one miss after the other. So the 16 lists of an open cell are prefetched in
- * step: then 16 misses overlap. It pays only if all tasks will be read.
+ * Walking a list that is not in the cache is one miss after the other. So the 16 lists of an open cell are prefetched
+ * in step: then 16 misses overlap. It pays only if all tasks will be read.
  */
 static void fetch_lists(const struct cells *cells)
 {

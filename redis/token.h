@@ -5,13 +5,13 @@
  *	3686400000002048-fd389c2e144a4c46
  *	fence            secret
  *
- * The secret is random, and is stored in the task during the lease: a token holds the lease if its secret is the task's.
- * The fence is a number that grows with every delivery. It is not stored in the task. It is for the stores that the
- * worker writes to: they can refuse a fence smaller than one that they have seen.
+ * The secret is random, and is stored in the task during the lease: a token holds the lease if its secret is the
+ * task's. The fence is a number that grows with every delivery. It is not stored in the task. It is for the stores that
+ * the worker writes to: they can refuse a fence smaller than one that they have seen.
  *
- * A fence is never smaller than the time, so it grows from one server to the next if their clocks agree. It grows even if
- * they do not: a replica learns fences from the tokens in the replication stream, and a server that loads a snapshot or an
- * append-only file from the fences in it.
+ * A fence is never smaller than the time, so it grows from one server to the next if their clocks agree. It grows even
+ * if they do not: a replica learns fences from the tokens in the replication stream, and a server that loads a snapshot
+ * or an append-only file from the fences in it.
  */
 #ifndef PAWL_REDIS_TOKEN_H
 #define PAWL_REDIS_TOKEN_H

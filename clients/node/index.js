@@ -16,9 +16,9 @@ function call(client, key, command, ...args) {
 	return client.nodeClient ? client.sendCommand(key, false, words, BUFFERS) : client.sendCommand(words, BUFFERS);
 }
 
-// A connection like the client's, used only by the worker. When it breaks, its pending commands fail, and the worker decides
-// whether to send them again. If a reply does not come in time, the connection may have been cut silently: a new one
-// replaces it.
+// A connection like the client's, used only by the worker. When it breaks, its pending commands fail, and the worker
+// decides whether to send them again. If a reply does not come in time, the connection may have been cut silently: a
+// new one replaces it.
 class Connection {
 	constructor(client, timeout, onError) {
 		Object.assign(this, { client, timeout, onError });
@@ -85,8 +85,8 @@ function crc32(text) {
 	return ~crc >>> 0;
 }
 
-// Doubles with each try, up to most. A random part of at most half is subtracted, so that tasks that failed together do not
-// come back together.
+// Doubles with each try, up to most. A random part of at most half is subtracted, so that tasks that failed together do
+// not come back together.
 const backOff = (first, most, tries) => Math.ceil(Math.min(most, first * 2 ** (tries - 1)) * (1 - Math.random() / 2));
 
 // Waits until the promise is settled, or the time is over.
@@ -166,7 +166,8 @@ class Queue {
 		await this.#each(this.keys, 'PAWL.RESUME');
 	}
 
-	// The first id is sent twice: a single id ALL would mean all tasks. DELAY is sent: an id DELAY would be read as the option.
+	// The first id is sent twice: a single id ALL would mean all tasks. DELAY is sent: an id DELAY would be read as
+	// the option.
 	async requeue(ids) {
 		if (ids === undefined) return this.#sum(this.keys, 'PAWL.DEAD', 'REQUEUE', 'ALL');
 		must(Array.isArray(ids), 'ids', ids, 'a list of ids');
@@ -239,7 +240,8 @@ class Worker {
 		const { client, keys } = this.queue;
 		const onError = (error) => this.onError(error, null, null);
 		this.#own = new Connection(client, this.timeout, onError);
-		// One connection waits for all keys. A cluster refuses keys of several slots, so there each shard has its own.
+		// One connection waits for all keys. A cluster refuses keys of several slots, so there each shard has
+		// its own.
 		const takers = (isCluster(client) ? keys.map((key) => [key]) : [keys]).map((some) => {
 			return { keys: some, own: new Connection(client, this.timeout, onError), id: null, busy: new Set(), wake: null };
 		});
@@ -351,8 +353,8 @@ class Worker {
 		}
 	}
 
-	// Every `extendEvery`: aborts the tasks whose lease is over by the local clock, since the server may be unreachable, and
-	// extends the other leases.
+	// Every `extendEvery`: aborts the tasks whose lease is over by the local clock, since the server may be
+	// unreachable, and extends the other leases.
 	#keep() {
 		for (const lease of this.#leases) if (lease.end <= performance.now()) lose(lease);
 		this.#extending ??= this.#extend().finally(() => (this.#extending = null));

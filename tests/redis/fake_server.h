@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A server for the tests of blocked takers, in this process: only the part that the module sees, with a clock and an event
- * loop that the test drives. The test also chooses what differs between servers: whether RedisModule_UnblockClient calls
- * back at once or later.
+ * A server for the tests of blocked takers, in this process: only the part that the module sees, with a clock and an
+ * event loop that the test drives. The test also chooses what differs between servers: whether
+ * RedisModule_UnblockClient calls back at once or later.
  */
 #ifndef PAWL_TESTS_REDIS_FAKE_SERVER_H
 #define PAWL_TESTS_REDIS_FAKE_SERVER_H

@@ -567,7 +567,7 @@ static void two_tasks_for_one_time_put_some_ms_apart_keep_their_order(void)
 	queue_free(queue);
 }
 
-/* A few seconds, minutes or hours ahead, and on the second: so tasks put at different times are due at the same time. */
+/* A few seconds, minutes or hours ahead, and on the second: so tasks put at different times have the same due time. */
 static uint64_t round_time(void)
 {
 	static const uint64_t reaches[] = {6, 6, 400, 4000};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Blocked takers, on a server that the test drives (fake_server.h): with each order of callbacks, and with a clock that may
- * be set between any two readings.
+ * Blocked takers, on a server that the test drives (fake_server.h): with each order of callbacks, and with a clock that
+ * may be set between any two readings.
  */
 #include "../../support/random.h"
 #include "../support/test.h"
@@ -312,8 +312,8 @@ static void leaving_one_line_is_leaving_all(void)
 /* The clock */
 
 /*
- * Two takers, two tasks for one time. When the time has come, the clock is set back by five seconds after `readings` more
- * readings. Returns whether there were so many.
+ * Two takers, two tasks for one time. When the time has come, the clock is set back by five seconds after `readings`
+ * more readings. Returns whether there were so many.
  */
 static bool set_back_after(unsigned readings, bool late_unblock)
 {

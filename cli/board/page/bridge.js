@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Requests to the server, and the bytes of its replies. A string from the server is a string of bytes here: each character
-// is one byte, U+0000 to U+00FF. bytesOf() and textOf() convert.
+// Requests to the server, and the bytes of its replies. A string from the server is a string of bytes here: each
+// character is one byte, U+0000 to U+00FF. bytesOf() and textOf() convert.
 import { textOf } from "./text.js";
 import { authorization } from "./token.js";
 
