@@ -16,8 +16,8 @@
  * wall.h (wall-clock times), and inside.c for the purgatory. The live view: inspect.c serves it, snapshot.c gathers it,
  * write.c writes it as JSON, and journal.h is what workers record for it.
  *
- * A task is idle, pending or running. Two facts tell which, both read under its home's lock: whether its timer is on the
- * wheel, and whether it is the `current` of a worker.
+ * A task is idle, pending or running. Two facts tell which, both read under its home's lock: whether its timer is on
+ * the wheel, and whether it is the `current` of a worker.
  *
  *	timer on the wheel | some worker's current | state
  *	        no         |         no            | idle
