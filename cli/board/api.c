@@ -18,7 +18,7 @@ enum { LINES_MAX = 4096, REPLY_MAX = 1 << 24 };
 struct batch {
 	struct request *requests;
 	size_t count;
-	int code; /* of the refusal */
+	int code; /* the status, if it is refused */
 	char wrong[256];
 };
 
@@ -70,7 +70,7 @@ static void begin_answer(struct evbuffer *body, const struct board *board)
 	json_string(body, board->server_text, strlen(board->server_text));
 }
 
-/* All are sent, and then all replies are read: one round trip. */
+/* Send all requests, then read all replies: one round trip. */
 static bool run_batch(const struct batch *batch, struct server *server, struct evbuffer *body)
 {
 	for (size_t i = 0; i < batch->count; i++) {
@@ -111,8 +111,8 @@ static void restart_answer(struct evbuffer *body, const struct board *board)
 }
 
 /*
- * A server closes connections that were idle for long, and those from before a restart are closed too. So what only reads is
- * asked once more on a fresh one; what writes may have been done already.
+ * A server closes connections that were idle for long, and a restart closes all. So a batch that only reads is sent once more
+ * on a new connection. One that writes is not: it may have been done already.
  */
 static bool try_batch(const struct batch *batch, struct board *board, struct evbuffer *body)
 {

@@ -51,7 +51,7 @@ struct arguments {
 	bool write;
 };
 
-static bool take_server(struct arguments *arguments, const char *option, const char *text)
+static bool read_server(struct arguments *arguments, const char *option, const char *text)
 {
 	char wrong[ADDRESS_TEXT + 100];
 
@@ -68,7 +68,7 @@ static bool take_option(void *to, int option)
 
 	switch (option) {
 	case 's':
-		return take_server(arguments, "--server", optarg);
+		return read_server(arguments, "--server", optarg);
 	case 'l':
 		arguments->site.listen = optarg;
 		return true;
@@ -101,8 +101,8 @@ static bool find_server(struct arguments *arguments)
 	struct server_address *server = &arguments->server;
 
 	if (!arguments->server_given &&
-	    !(given && *given ? take_server(arguments, "$PAWL_BOARD_SERVER", given)
-	                      : take_server(arguments, "the default", "127.0.0.1:6379")))
+	    !(given && *given ? read_server(arguments, "$PAWL_BOARD_SERVER", given)
+	                      : read_server(arguments, "the default", "127.0.0.1:6379")))
 		return false;
 	if (password && *password && !server->password[0]) {
 		if (strlen(password) >= sizeof(server->password)) {

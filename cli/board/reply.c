@@ -14,7 +14,7 @@ static void json_bytes(struct evbuffer *to, const char *bytes, size_t size, size
 	evbuffer_add_printf(to, ",\"size\":%zu}", size);
 }
 
-/* How deep a reply is nested is the server's affair; hiredis allows nine levels at most. */
+/* The server decides how deep a reply is nested; hiredis allows nine levels at most. */
 static void json_list(struct evbuffer *to, const redisReply *reply, size_t longest)
 {
 	evbuffer_add(to, "[", 1);

@@ -15,7 +15,7 @@ static const struct request_kind kinds[] = {
         {"queues", "SCAN $ COUNT 1000 TYPE pawlqueue", READS, LONG},
         {"info", "PAWL.INFO $", READS, SHORT},
         {"len", "PAWL.LEN $ STATE waiting FROM $ TO $", READS, SHORT},
-        /* HEAD as the lengths that are shown: a payload of 500 MB is not read for its first line. */
+        /* HEAD is as long as the text that is shown, so a payload of 500 MB is not read for its first line. */
         {"tasks", "PAWL.RANGE $ $ $ COUNT $ STATE $ HEAD 512", READS, SHORT},
         {"task", "PAWL.GET $ $ HEAD 262144", READS, LONG},
         {"pause", "PAWL.PAUSE $", WRITES, SHORT},
@@ -27,7 +27,7 @@ static const struct request_kind kinds[] = {
         {"requeue-all", "PAWL.DEAD $ REQUEUE ALL", WRITES, SHORT},
 };
 
-/* The next word up to a blank; `rest` is NULL behind the last. */
+/* The next word, up to a blank. *rest is NULL after the last one. */
 static const char *next_word(const char **rest, size_t *left, size_t *size)
 {
 	const char *word = *rest;
@@ -95,7 +95,7 @@ const char *request_read(struct request *request, char *line, size_t size, char 
 		    : same(word, word_size, "$") ? fill(request, line, &rest, &left)
 		                                 : add(request, word, word_size))
 			continue;
-		rest = line; /* so that it is said below */
+		rest = line; /* not NULL, so the end of this function says what is wrong */
 		break;
 	}
 	if (!rest)

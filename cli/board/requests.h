@@ -21,13 +21,13 @@ struct request_kind {
 	const char *name;
 	const char *command; /* words with one blank between them; $ is a hole */
 	bool write;
-	size_t longest; /* bytes of a text in the reply that the page gets; the rest is cut off */
+	size_t longest; /* bytes that the page gets of a text in the reply; the rest is cut off */
 };
 
 struct request {
 	const struct request_kind *kind;
 	int argc;
-	const char *argv[REQUEST_WORDS]; /* in the line and in the table */
+	const char *argv[REQUEST_WORDS]; /* they point into the line and into the table */
 	size_t sizes[REQUEST_WORDS];
 };
 

@@ -19,8 +19,8 @@ struct server {
 	struct server_address address;
 	struct tls *tls;       /* NULL: without */
 	redisContext *context; /* NULL: not connected */
-	uint64_t again_at;     /* no attempt before that */
-	bool closed;           /* the last one, by the server */
+	uint64_t again_at;     /* no attempt before that time, in ms */
+	bool closed;           /* the last connection, by the server */
 	char wrong[256];
 };
 
@@ -108,7 +108,7 @@ redisReply *server_reply(struct server *server)
 	errno = 0;
 	if (redisGetReply(server->context, &reply) == REDIS_OK)
 		return reply;
-	/* EAGAIN: a server that keeps silent. */
+	/* EAGAIN: the server does not answer. */
 	server->closed =
 	        server->context->err == REDIS_ERR_EOF ||
 	        (server->context->err == REDIS_ERR_IO && (errno == EPIPE || errno == ECONNRESET));
@@ -116,7 +116,7 @@ redisReply *server_reply(struct server *server)
 	return NULL;
 }
 
-/* What must succeed before anything else is asked. */
+/* A command that must succeed before anything else is asked. */
 static bool greet(struct server *server, int argc, const char **argv)
 {
 	size_t sizes[4] = {0};

@@ -26,7 +26,7 @@ static const char *reason(void)
 	return text ? text : "unknown error";
 }
 
-/* OpenSSL's own words for a file that is not there are no help. */
+/* For a file that is not there, OpenSSL's message is no help. */
 static bool readable(const char *option, const char *file)
 {
 	if (!file || access(file, R_OK) == 0)
@@ -90,7 +90,7 @@ void tls_free(struct tls *tls)
 	free(tls);
 }
 
-/* hiredis checks who signed the certificate, and not whose it is. */
+/* hiredis checks the signature of the certificate, but not the name in it. */
 static bool expect_host(SSL *ssl, const char *host)
 {
 	if (X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host))
@@ -98,7 +98,7 @@ static bool expect_host(SSL *ssl, const char *host)
 	return SSL_set1_host(ssl, host) && SSL_set_tlsext_host_name(ssl, host);
 }
 
-/* The SSL object is the connection's only if it succeeds. */
+/* If it succeeds, the connection owns the SSL object. */
 bool tls_begin(struct tls *tls, redisContext *context)
 {
 	SSL *ssl = SSL_new(tls->context);

@@ -3,7 +3,7 @@
 
 void json_string(struct evbuffer *to, const char *bytes, size_t size)
 {
-	size_t plain = 0; /* from here on nothing had to be written in another way */
+	size_t plain = 0; /* the bytes from here to i are written as they are */
 
 	evbuffer_add(to, "\"", 1);
 	for (size_t i = 0; i < size; i++) {

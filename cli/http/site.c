@@ -21,7 +21,7 @@
 enum { BODY_MAX = 1 << 20, HEADERS_MAX = 1 << 14, CONNECTION_SECONDS = 60 };
 enum { TOKEN_MIN = 16, TOKEN_RANDOM = 16 };
 
-/* "https://board.example.org" without what stands before the host. */
+/* The host of "https://board.example.org". */
 static const char *without_scheme(const char *origin)
 {
 	const char *host = strstr(origin, "://");
@@ -57,7 +57,7 @@ static bool read_origin(struct site *site, const char *text)
 	return true;
 }
 
-/* It is part of an address, so it consists of what needs no encoding there. */
+/* The token is part of an address, so it has only characters that need no encoding there. */
 static bool keep_token(struct site *site, const char *from, const char *text)
 {
 	size_t size = strlen(text);
@@ -224,7 +224,7 @@ static bool sender_is_ours(const char *fetch_site)
 	       strcmp(fetch_site, "none") == 0;
 }
 
-/* In a time that does not tell how much of it was right. */
+/* The time that this takes does not depend on how much of the token is right. */
 static bool token_is_ours(const struct site *site, const char *authorization)
 {
 	size_t size = strlen(site->token);
@@ -366,7 +366,8 @@ int site_serve(struct site *site, void (*ready)(const struct site *site))
 	int code = EXIT_FAULT;
 
 	signal(SIGPIPE, SIG_IGN);
-	event_set_log_callback(keep_quiet); /* of requests that are broken off */
+	event_set_log_callback(
+	        keep_quiet); /* libevent would print a line for each request that is broken off */
 	if (!http || !interrupt || !terminate || !prepare(site, base, http)) {
 		complain("%s: out of memory", site->command);
 	} else if (event_add(interrupt, NULL) == 0 && event_add(terminate, NULL) == 0 &&

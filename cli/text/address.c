@@ -49,7 +49,7 @@ static bool is(struct piece piece, const char *text)
 	return piece.size == strlen(text) && memcmp(piece.text, text, piece.size) == 0;
 }
 
-/* What stands before `end`, which is taken off `rest` with it; without it nothing is taken. */
+/* Split `rest` at the first `end`: *before is what comes before it, *rest what comes after it. False: there is no `end`. */
 static bool cut_at(struct piece *rest, const char *end, struct piece *before)
 {
 	size_t width = strlen(end);
@@ -97,7 +97,7 @@ static bool say(char *wrong, size_t size, const char *what, struct piece piece,
 	return false;
 }
 
-/* HOST, HOST:PORT, [IPV6] or [IPV6]:PORT. A port that is not given stays as it is. */
+/* HOST, HOST:PORT, [IPV6] or [IPV6]:PORT. Without a port, *port keeps its value. */
 static bool host_and_port(struct piece rest, int min_port, char *host, int *port, char *wrong,
                           size_t size)
 {
@@ -124,7 +124,7 @@ static bool host_and_port(struct piece rest, int min_port, char *host, int *port
 	return true;
 }
 
-static bool take_secret(struct piece piece, char *to)
+static bool read_secret(struct piece piece, char *to)
 {
 	long size;
 
@@ -138,7 +138,7 @@ static bool take_secret(struct piece piece, char *to)
 }
 
 /* [USER][:PASSWORD] before the last @. */
-static bool take_login(struct piece *rest, struct server_address *address)
+static bool read_login(struct piece *rest, struct server_address *address)
 {
 	struct piece login = {rest->text, 0}, user = {rest->text, 0}, part;
 
@@ -147,33 +147,33 @@ static bool take_login(struct piece *rest, struct server_address *address)
 	if (login.size == 0)
 		return true;
 	if (!cut_at(&login, ":", &user))
-		return take_secret(login, address->user);
-	return take_secret(user, address->user) && take_secret(login, address->password);
+		return read_secret(login, address->user);
+	return read_secret(user, address->user) && read_secret(login, address->password);
 }
 
 static bool parse_url(struct piece scheme, struct piece rest, struct server_address *address,
                       char *wrong, size_t size)
 {
-	struct piece all = rest, place = rest;
+	struct piece all = rest, location = rest;
 
 	if (!is(scheme, "redis") && !is(scheme, "rediss") && !is(scheme, "valkey") &&
 	    !is(scheme, "valkeys"))
 		return say(wrong, size, "scheme", scheme, "redis, rediss, valkey or valkeys");
 	address->tls = is(scheme, "rediss") || is(scheme, "valkeys");
-	if (!take_login(&rest, address)) {
+	if (!read_login(&rest, address)) {
 		snprintf(wrong, size,
 		         "the user or the password is not right; expected at most 255 bytes each, "
 		         "with %%25 for %% and so on");
 		return false;
 	}
 	all = rest;
-	if (cut_at(&rest, "/", &place)) {
+	if (cut_at(&rest, "/", &location)) {
 		if (rest.size > 0 && !number(rest, DATABASES, &address->database))
 			return say(wrong, size, "database", rest, "a number from 0 to 65535");
 	} else {
-		place = all;
+		location = all;
 	}
-	return host_and_port(place, 1, address->host, &address->port, wrong, size);
+	return host_and_port(location, 1, address->host, &address->port, wrong, size);
 }
 
 bool server_address_parse(const char *text, struct server_address *address, char *wrong,

@@ -38,10 +38,10 @@ bool server_address_parse(const char *text, struct server_address *address, char
 bool listen_address_parse(const char *text, struct listen_address *address, char *wrong,
                           size_t size);
 
-/* Whether HOST or HOST:PORT, with an IPv6 address in brackets, is this machine for itself. */
+/* Whether HOST or HOST:PORT, with an IPv6 address in brackets, is a loopback address. */
 bool is_loopback_address(const char *text);
 
-/* "host:port", "[::1]:port" or the path: to show, so without user and password. */
+/* To show: "host:port", "[::1]:port" or the path, without user and password. */
 void server_address_text(const struct server_address *address, char *text, size_t size);
 void host_port_text(const char *host, int port, char *text, size_t size);
 

@@ -19,7 +19,7 @@ static const char *lasting(uint64_t ns, char text[DURATION_TEXT])
 
 #define LASTING(ns) lasting(ns, (char[DURATION_TEXT]){0})
 
-/* How many a second; of counts that only go up. */
+/* How much a counter grew in a second. */
 static uint64_t rate(const struct drawing *drawing, uint64_t now, uint64_t before)
 {
 	if (drawing->since_ns == 0 || now < before)

@@ -12,9 +12,9 @@
 struct drawing {
 	struct terminal terminal;
 	const struct snapshot *now;
-	const struct snapshot *before;       /* the one before it, or NULL: there is none yet */
-	const struct snapshot *a_minute_ago; /* or as long ago as there are any; or NULL */
-	uint64_t since_ns, minute_ns;        /* since those */
+	const struct snapshot *before;       /* the snapshot before it; NULL: there is none yet */
+	const struct snapshot *a_minute_ago; /* or the oldest there is; NULL: there is none */
+	uint64_t since_ns, minute_ns;        /* how long ago `before` and `a_minute_ago` are */
 	struct symbols *symbols;
 	bool paused;
 };

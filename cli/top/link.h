@@ -17,10 +17,10 @@ struct link {
 /* Whether a socket can have this path. False: `wrong` says why. */
 bool link_fits(struct link *link, const char *path);
 
-/* Connect; calls wait for at most so many seconds. False: `wrong` says why, with the path. */
+/* Connect. No call waits for longer than `seconds`. False: `wrong` says why, with the path. */
 bool link_open(struct link *link, const char *path, unsigned seconds);
 
-/* Ask, and wait for the answer: it is in `text`. False: there is none, and `wrong` says why. */
+/* Ask for a snapshot, and wait for it: it is in `text`. False: `wrong` says why. */
 bool link_ask(struct link *link, const char *path);
 
 void link_close(struct link *link);

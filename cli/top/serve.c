@@ -15,7 +15,7 @@
 #include "../text/arguments.h"
 #include "program.h"
 
-/* While a program is asked, no other request is answered: so it is not waited for as long as in a terminal. */
+/* No other request is answered while the program is asked, so the wait is shorter than in a terminal. */
 enum { ANSWER_SECONDS = 2, FRESH_MS = 900 };
 
 struct view {
@@ -72,7 +72,7 @@ static bool ask_once(struct view *view)
 	bool kept;
 
 	if (!view->connected) {
-		view->connected = true; /* also half a connection is to be closed */
+		view->connected = true; /* a connection that failed is to be closed, too */
 		if (!program_connect(&view->program, ANSWER_SECONDS))
 			return false;
 	}
@@ -82,7 +82,7 @@ static bool ask_once(struct view *view)
 	return kept;
 }
 
-/* A program that has been started again has closed the connection to the old one: then a new one is worth a try. */
+/* If the program was started again, the old connection is closed. So a second try has a new one. */
 static bool take_snapshot(struct view *view)
 {
 	bool was_connected = view->connected;

@@ -2,13 +2,12 @@
 /*
  * pawl top --page: a page that shows the program, and its snapshots.
  *
- *     GET /snapshot.json     the last snapshot as pawl top --json has it. X-Pawl-Taken: when it was taken, in ms of a clock
- *                            that is this command's
+ *     GET /snapshot.json     the last snapshot as pawl top --json has it. X-Pawl-Taken: when it was taken, in ms of this
+ *                            command's clock
  *     503                    {"away": why}: the program does not answer
  *
- * A snapshot that is younger than a second answers everybody, and a page asks once a second: so the program is asked once
- * a second, however many pages there are. When no page asks any more, the connection is closed: then it costs the program
- * nothing.
+ * A page asks once a second, and a snapshot answers all requests for about a second. So the program is asked once a second,
+ * however many pages there are. When no page asks any more, the connection is closed: then it costs the program nothing.
  */
 #ifndef PAWL_CLI_TOP_SERVE_H
 #define PAWL_CLI_TOP_SERVE_H

@@ -6,7 +6,7 @@
 
 enum { DEPTH_MAX = 32, FORMAT = 1 };
 
-/* Where a reader is in the text. Once something is wrong, nothing further is read. */
+/* A position in the text. Once something is wrong, nothing more is read. */
 struct reader {
 	const char *at;
 	unsigned depth;
@@ -21,7 +21,7 @@ static char peek(struct reader *reader)
 	return reader->wrong ? '\0' : *reader->at;
 }
 
-static bool take(struct reader *reader, char expected)
+static bool accept(struct reader *reader, char expected)
 {
 	if (peek(reader) != expected)
 		return false;
@@ -31,7 +31,7 @@ static bool take(struct reader *reader, char expected)
 
 static void expect(struct reader *reader, char expected)
 {
-	if (!take(reader, expected))
+	if (!accept(reader, expected))
 		reader->wrong = true;
 }
 
@@ -41,7 +41,7 @@ static void add(char *text, size_t size, size_t *used, unsigned byte)
 		text[(*used)++] = (char)byte;
 }
 
-/* What four hexadecimal digits stand for, in UTF-8. */
+/* The character of four hexadecimal digits, in UTF-8. */
 static void add_character(char *text, size_t size, size_t *used, unsigned code)
 {
 	if (code < 0x80) {
@@ -56,7 +56,7 @@ static void add_character(char *text, size_t size, size_t *used, unsigned code)
 	}
 }
 
-/* In ASCII, and beyond it U+0080 to U+009F. */
+/* Those of ASCII, and U+0080 to U+009F. */
 void blank_controls(char *text)
 {
 	for (unsigned char *at = (unsigned char *)text; *at; at++)
@@ -66,7 +66,7 @@ void blank_controls(char *text)
 			at[0] = at[1] = ' ';
 }
 
-/* The rest of a string that is longer than `size` is passed over. */
+/* A string that is longer than `size` is cut. */
 static void read_string(struct reader *reader, char *text, size_t size)
 {
 	size_t used = 0;
@@ -83,7 +83,8 @@ static void read_string(struct reader *reader, char *text, size_t size)
 			memcpy(digits, reader->at + 2, 4);
 			add_character(text, size, &used, (unsigned)strtoul(digits, NULL, 16));
 			reader->at += 6;
-		} else if (reader->at[1] != '\0') { /* one that is shown as it is, or a control */
+		} else if (reader->at[1] !=
+		           '\0') { /* a character that stands for itself, or a control */
 			add(text, size, &used,
 			    strchr("bfnrt", reader->at[1]) ? ' ' : (unsigned char)reader->at[1]);
 			reader->at += 2;
@@ -128,45 +129,45 @@ static void read_object(struct reader *reader, read_member *member, void *to)
 	char name[64];
 
 	expect(reader, '{');
-	if (take(reader, '}'))
+	if (accept(reader, '}'))
 		return;
 	do {
 		read_string(reader, name, sizeof(name));
 		expect(reader, ':');
 		member(reader, name, to);
-	} while (take(reader, ','));
+	} while (accept(reader, ','));
 	expect(reader, '}');
 }
 
 static void read_list(struct reader *reader, read_element *element, void *to)
 {
 	expect(reader, '[');
-	if (take(reader, ']'))
+	if (accept(reader, ']'))
 		return;
 	do
 		element(reader, to);
-	while (take(reader, ','));
+	while (accept(reader, ','));
 	expect(reader, ']');
 }
 
-static void pass_over(struct reader *reader, void *nothing);
+static void skip_value(struct reader *reader, void *nothing);
 
-static void pass_member(struct reader *reader, const char *name, void *nothing)
+static void skip_member(struct reader *reader, const char *name, void *nothing)
 {
 	(void)name;
-	pass_over(reader, nothing);
+	skip_value(reader, nothing);
 }
 
-static void pass_over(struct reader *reader, void *nothing)
+static void skip_value(struct reader *reader, void *nothing)
 {
 	char first = peek(reader);
 
 	if (++reader->depth > DEPTH_MAX)
 		reader->wrong = true;
 	else if (first == '{')
-		read_object(reader, pass_member, nothing);
+		read_object(reader, skip_member, nothing);
 	else if (first == '[')
-		read_list(reader, pass_over, nothing);
+		read_list(reader, skip_value, nothing);
 	else if (first == '"')
 		read_string(reader, NULL, 0);
 	else
@@ -175,7 +176,7 @@ static void pass_over(struct reader *reader, void *nothing)
 	reader->depth--;
 }
 
-/* A number whose name tells where it belongs. */
+/* A member that is a number, and its offset in the struct. */
 struct field {
 	const char *name;
 	size_t offset;
@@ -219,7 +220,7 @@ static void read_cells(struct reader *reader, const char *name, void *to)
 	if (strcmp(name, "cells") == 0)
 		read_list(reader, read_cell, to);
 	else if (!read_field(reader, name, fields, COUNTOF(fields), to))
-		pass_over(reader, NULL);
+		skip_value(reader, NULL);
 }
 
 static void read_due(struct reader *reader, void *to)
@@ -230,7 +231,7 @@ static void read_due(struct reader *reader, void *to)
 
 	expect(reader, '[');
 	if (peek(reader) == 'n') {
-		pass_over(reader, NULL);
+		skip_value(reader, NULL);
 		due->within_ns = UINT64_MAX;
 	} else {
 		due->within_ns = read_number(reader);
@@ -249,7 +250,7 @@ static void read_function_member(struct reader *reader, const char *name, void *
 	if (strcmp(name, "function") == 0)
 		((struct function *)to)->address = read_address(reader);
 	else if (!read_field(reader, name, fields, COUNTOF(fields), to))
-		pass_over(reader, NULL);
+		skip_value(reader, NULL);
 }
 
 static void read_function(struct reader *reader, void *to)
@@ -270,7 +271,7 @@ static void read_run_member(struct reader *reader, const char *name, void *to)
 	if (strcmp(name, "function") == 0)
 		((struct run *)to)->address = read_address(reader);
 	else if (!read_field(reader, name, fields, COUNTOF(fields), to))
-		pass_over(reader, NULL);
+		skip_value(reader, NULL);
 }
 
 static void read_run(struct reader *reader, void *to)
@@ -294,7 +295,7 @@ static void read_key_member(struct reader *reader, const char *name, void *to)
 	else if (strcmp(name, "waiting") == 0)
 		key->waiting = read_number(reader);
 	else
-		pass_over(reader, NULL);
+		skip_value(reader, NULL);
 }
 
 static void read_key(struct reader *reader, void *to)
@@ -321,7 +322,7 @@ static void read_purgatory_member(struct reader *reader, const char *name, void 
 	if (strcmp(name, "keys") == 0)
 		read_list(reader, read_key, to);
 	else if (!read_field(reader, name, fields, COUNTOF(fields), to))
-		pass_over(reader, NULL);
+		skip_value(reader, NULL);
 }
 
 static void read_purgatory(struct reader *reader, void *to)
@@ -329,7 +330,7 @@ static void read_purgatory(struct reader *reader, void *to)
 	struct snapshot *snapshot = to;
 
 	if (snapshot->purgatory_count == PURGATORIES_MAX)
-		pass_over(reader, NULL);
+		skip_value(reader, NULL);
 	else
 		read_object(reader, read_purgatory_member,
 		            &snapshot->purgatories[snapshot->purgatory_count++]);
@@ -344,7 +345,7 @@ static void read_slowest_member(struct reader *reader, const char *name, void *t
 	else if (strcmp(name, "took_ns") == 0)
 		snapshot->slowest_ns = read_number(reader);
 	else
-		pass_over(reader, NULL);
+		skip_value(reader, NULL);
 }
 
 static void read_snapshot_member(struct reader *reader, const char *name, void *to)
@@ -379,7 +380,7 @@ static void read_snapshot_member(struct reader *reader, const char *name, void *
 	else if (strcmp(name, "purgatories") == 0)
 		read_list(reader, read_purgatory, snapshot);
 	else if (!read_field(reader, name, fields, COUNTOF(fields), snapshot))
-		pass_over(reader, NULL);
+		skip_value(reader, NULL);
 }
 
 bool snapshot_read(struct snapshot *snapshot, const char *text)
@@ -391,7 +392,7 @@ bool snapshot_read(struct snapshot *snapshot, const char *text)
 	return !reader.wrong && peek(&reader) == '\0' && snapshot->format == FORMAT;
 }
 
-/* How many were counted in a cell of `now` since `before`, whose cells have the same order; *at goes along them. */
+/* How many a cell has counted since `before`. *at is a cursor in the cells of `before`, which have the same order. */
 static uint64_t counted_since(const struct cell *cell, const struct cells *before, unsigned *at)
 {
 	while (before && *at < before->used && before->cell[*at].end_ns < cell->end_ns)

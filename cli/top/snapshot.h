@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A snapshot of a service as pawl_inspect(3) has it, read from its JSON. What this does not know is passed over. */
+/* A snapshot of a service as pawl_inspect(3) has it, read from its JSON. Members that it does not know are ignored. */
 #ifndef PAWL_CLI_TOP_SNAPSHOT_H
 #define PAWL_CLI_TOP_SNAPSHOT_H
 
@@ -32,7 +32,7 @@ struct due {
 	uint64_t count;
 };
 
-/* An address of 0 stands for functions for which the service had no room. */
+/* Address 0 stands for all functions for which the service had no room. */
 struct function {
 	uint64_t address, pending, runs, total_ns, longest_ns;
 };
@@ -69,12 +69,12 @@ struct snapshot {
 bool snapshot_read(struct snapshot *snapshot, const char *text);
 
 /*
- * The duration that `percent` of those in `now` but not in `before` do not exceed, rounded up by less than 1/64; 0 if there are
- * none. `before` may be NULL.
+ * The duration that `percent` of the runs in `now` but not in `before` do not exceed, rounded up by less than 1/64; 0 if there
+ * are none. `before` may be NULL.
  */
 uint64_t cells_percentile(const struct cells *now, const struct cells *before, double percent);
 
-/* For texts that come from the process: what would move a terminal's cursor, or worse, becomes blanks. */
+/* Replace control characters, which could move a terminal's cursor, or worse, by blanks. For texts from the process. */
 void blank_controls(char *text);
 
 #endif

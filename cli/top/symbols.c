@@ -26,7 +26,7 @@ struct symbols {
 		uint64_t address;
 		char name[NAME_MAX_TEXT];
 	} known[KNOWN];
-	char other[NAME_MAX_TEXT]; /* once all are in use */
+	char other[NAME_MAX_TEXT]; /* the name of an address for which `known` has no room */
 };
 
 struct file {
@@ -48,7 +48,7 @@ void symbols_close(struct symbols *symbols)
 	free(symbols);
 }
 
-/* Where the address is in a file that is mapped there. */
+/* The file that is mapped at the address, and the address's offset in it. */
 static bool find_mapping(uint64_t process, uint64_t address, char *path, uint64_t *offset)
 {
 	char maps[64], line[PATH_TEXT + 128];
@@ -75,7 +75,7 @@ static bool find_mapping(uint64_t process, uint64_t address, char *path, uint64_
 	return found;
 }
 
-/* As the process sees the path: it may have another root. */
+/* The process may have another root, so the path is looked up there first. */
 static int open_of(uint64_t process, const char *path)
 {
 	char inside[PATH_TEXT + 64];
@@ -112,7 +112,7 @@ static void *read_part(const struct file *file, uint64_t offset, uint64_t size)
 	return bytes;
 }
 
-/* The address that the file's own tables have for an offset in it. */
+/* The address by which the file's symbol tables know an offset in it. */
 static bool address_of_offset(const struct file *file, const ElfW(Ehdr) * header, uint64_t offset,
                               uint64_t *address)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names of functions in another process: where its memory is mapped from is in /proc/PID/maps, and the symbol tables of those
- * files have the names, those of static functions among them unless the file was stripped.
+ * Names of functions in another process. /proc/PID/maps says which files are mapped where, and the symbol tables of those files
+ * have the names, also those of static functions, unless the file was stripped.
  */
 #ifndef PAWL_CLI_TOP_SYMBOLS_H
 #define PAWL_CLI_TOP_SYMBOLS_H

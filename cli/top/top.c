@@ -128,7 +128,7 @@ struct taken {
 	uint64_t at_ns;
 };
 
-/* Those of the last minute: the oldest first. */
+/* The snapshots of the last minute, the oldest first. */
 enum { HISTORY = 61 };
 struct history {
 	struct taken taken[HISTORY];
@@ -142,21 +142,21 @@ static void history_free(struct history *history)
 	history->count = 0;
 }
 
-static void drop_oldest(struct history *history)
+static void remove_oldest(struct history *history)
 {
 	free(history->taken[0].snapshot);
 	memmove(history->taken, history->taken + 1, --history->count * sizeof(history->taken[0]));
 }
 
-/* With a short interval those of the last minute are more than there is room for: then it is less than a minute. */
+/* With a short interval there is no room for a whole minute: then the history is shorter. */
 static void history_add(struct history *history, struct snapshot *snapshot)
 {
 	uint64_t now = clock_ns();
 
 	if (history->count == HISTORY)
-		drop_oldest(history);
+		remove_oldest(history);
 	while (history->count > 1 && now - history->taken[1].at_ns >= MINUTE_NS)
-		drop_oldest(history);
+		remove_oldest(history);
 	history->taken[history->count++] = (struct taken){snapshot, now};
 }
 
@@ -182,7 +182,7 @@ static unsigned rows_of(int fd)
 	return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_row > 1 ? size.ws_row : 24;
 }
 
-/* As many lines as there are rows, in one piece, from the upper left corner on. */
+/* From the upper left corner on, as many lines as the terminal has rows, in one write. */
 static void show_frame(const struct drawing *drawing)
 {
 	unsigned rows = rows_of(STDOUT_FILENO);
@@ -203,8 +203,8 @@ static void show_frame(const struct drawing *drawing)
 	free(text);
 }
 
-/* Keys without Enter, and not shown. What was there is put back at the end. */
-static bool take_keys(struct termios *before)
+/* Keys come without Enter and are not shown. `before` is to be restored at the end. */
+static bool read_keys_unseen(struct termios *before)
 {
 	struct termios keys;
 
@@ -215,7 +215,7 @@ static bool take_keys(struct termios *before)
 	return tcsetattr(STDIN_FILENO, TCSANOW, &keys) == 0;
 }
 
-/* Wait for the next snapshot's time, and for keys. False: it is to end. */
+/* Wait for keys until the next snapshot is due. False: the user, or a signal, ends it. */
 static bool wait_until(uint64_t until_ns, bool keys, bool *paused)
 {
 	for (;;) {
@@ -283,7 +283,7 @@ static int run(struct session *session)
 	if (!fine || once)
 		return fine ? EXIT_FINE : EXIT_FAULT;
 	catch_signals();
-	keys = live && take_keys(&before);
+	keys = live && read_keys_unseen(&before);
 	if (live)
 		fputs(SCREEN_ON, stdout);
 	do {
@@ -302,7 +302,7 @@ static int run(struct session *session)
 	return fine ? EXIT_FINE : EXIT_FAULT;
 }
 
-/* What does not go together. */
+/* Whether the options may be given together; if not, stderr says why. */
 static bool fit_together(const struct arguments *arguments)
 {
 	const struct serve_options *page = &arguments->page_options;

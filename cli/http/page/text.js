@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Text that comes from elsewhere, as it may be shown.
+// Makes text that comes from elsewhere safe to show.
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const escape = (c) => {
