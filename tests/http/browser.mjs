@@ -39,16 +39,30 @@ export async function until(condition, what) {
 }
 
 const started = new Set();
-after(() => started.forEach((child) => child.kill("SIGKILL"))); // those of a test that has failed
+process.once("exit", () => started.forEach((child) => child.kill("SIGKILL")));
+
+// Start a command; resolves to what it says first. One that a failed test leaves behind keeps nobody waiting, and is ended.
+export async function start(command, words, env = process.env) {
+	const child = spawn(command, words, { env, stdio: ["pipe", "pipe", "inherit"] });
+	started.add(child);
+	child.gone = new Promise((done) => child.once("exit", done));
+	child.said = await new Promise((done) => child.stdout.once("data", (data) => done(String(data))));
+	for (const handle of [child, child.stdin, child.stdout]) handle.unref();
+	return child;
+}
+
+export async function end(child, signal) {
+	child.ref();
+	child.kill(signal);
+	return child.gone;
+}
 
 // A command that serves a page: `pawl board ...` or `pawl top --page ...`.
 export class Site {
 	static async start(words, env = {}) {
 		const site = new Site();
-		site.process = spawn(PAGE_COMMAND, words, { env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "inherit"] });
-		site.gone = new Promise((done) => site.process.once("exit", done));
-		started.add(site.process);
-		site.said = await new Promise((done) => site.process.stdout.once("data", (data) => done(String(data))));
+		site.process = await start(PAGE_COMMAND, words, { ...process.env, ...env });
+		site.said = site.process.said;
 		site.port = Number(/:(\d+)\//.exec(site.said)[1]);
 		site.token = /#token=(\w+)/.exec(site.said)?.[1];
 		site.url = `http://127.0.0.1:${site.port}/`;
@@ -56,8 +70,7 @@ export class Site {
 	}
 
 	async stop() {
-		this.process.kill("SIGTERM");
-		assert.equal(await this.gone, 0);
+		assert.equal(await end(this.process, "SIGTERM"), 0);
 	}
 }
 

@@ -2,13 +2,12 @@
 // The page of pawl top in a browser, before a real program: what it shows, what hostile names cannot do, and what it does when the
 // program is not there. PAWL_PROGRAM in the environment: the program of program.c.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 
-import { DESKTOP, expectNoSidewaysScrolling, expectText, hidden, PHONE, polled, screenshot, setHidden, Site, TABLET, withPage } from "../http/browser.mjs";
+import { DESKTOP, end, expectNoSidewaysScrolling, expectText, hidden, PHONE, polled, screenshot, setHidden, Site, start, TABLET, withPage } from "../http/browser.mjs";
 
 const HTML = "<img src=x onerror=document.title='owned'>";
 const tile = (name) => `.tile[data-tile="${name}"] b`;
@@ -20,23 +19,16 @@ after(() => rmSync(folder, { recursive: true }));
 
 const newPath = () => join(folder, `socket-${number++}`);
 
-const started = new Set();
-after(() => started.forEach((child) => child.kill("SIGKILL"))); // those of a test that has failed
-
 class Program {
 	static async start(mode, path = newPath()) {
 		const program = new Program();
 		program.path = path;
-		program.process = spawn(process.env.PAWL_PROGRAM, [path, mode], { stdio: ["pipe", "pipe", "inherit"] });
-		program.gone = new Promise((done) => program.process.once("exit", done));
-		started.add(program.process);
-		await new Promise((done) => program.process.stdout.once("data", done));
+		program.process = await start(process.env.PAWL_PROGRAM, [path, mode]);
 		return program;
 	}
 
-	async kill() {
-		this.process.kill("SIGKILL");
-		await this.gone;
+	kill() {
+		return end(this.process, "SIGKILL");
 	}
 }
 
