@@ -57,7 +57,7 @@ class Demo(CommandTest):
     def test_a_live_display_on_a_terminal(self):
         code, out = on_a_terminal("demo", "--count", "3000", "--seconds", "0.5", NO_COLOR="1")
         self.expect_fine(code, out.replace("\r\n", "\n"), 3000)
-        self.assertIn("\033[4A", out)  # back up, to draw anew
+        self.assertIn("\033[4A", out)  # back up, to draw again
         self.assertEqual(out.count("\033[?7l"), out.count("\033[?7h"))  # lines wrap again afterwards
         self.assertRegex(out, r"100 %")
         self.assertNotIn("\033[1m", out)

@@ -308,7 +308,7 @@ static void times_have_as_many_decimals_as_it_takes(void)
 	expect_time(UINT64_MAX, "", 1, "18446744073709551615");
 }
 
-/* When a tick begins, but no later than the last moment. */
+/* When a tick begins, but at most the last time. */
 static uint64_t time_of_tick(const struct tale *tale, uint64_t tick)
 {
 	uint64_t time;

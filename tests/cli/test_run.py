@@ -85,7 +85,7 @@ def children_of(process):
 
 
 def feed(process, texts):
-    """A thread that writes these texts until nobody reads them any more."""
+    """A thread that writes these texts until their reader is gone."""
     def write():
         try:
             for text in texts:
@@ -168,9 +168,9 @@ class Lines(CommandTest):
                          (0, "a\nb\nc\n", ""))
 
     def test_future_times_are_not_early_by_the_wall_clock(self):
-        moment = time.time() + 0.3
-        code, out, err = pawl("run", stdin=lines(f"@{moment:.6f} now"))
-        self.assertGreaterEqual(time.time(), moment - 1e-6)
+        due = time.time() + 0.3
+        code, out, err = pawl("run", stdin=lines(f"@{due:.6f} now"))
+        self.assertGreaterEqual(time.time(), due - 1e-6)
         self.assertEqual((code, out, err), (0, "now\n", ""))
 
     def test_local_times_that_have_passed_come_at_once(self):
@@ -188,7 +188,7 @@ class Lines(CommandTest):
         self.assertEqual(pawl("run", stdin=dos), (0, "", ""))
 
     def test_a_cron_line_comes_and_stays(self):
-        """It takes up to a minute: the next full one by the clock on the wall."""
+        """It takes up to a minute: the next full one of the wall clock."""
         with start("run", "--zone", "UTC") as process:
             send(process, "cron * * * * * tick")
             self.assertEqual(next_line(process.stdout), "tick")
@@ -375,7 +375,7 @@ OUTPUTS = (a_pipe, a_unix_socket, a_tcp_socket, a_terminal)
 
 
 class ClosedOutput(CommandTest):
-    """Whatever standard output is: when nobody reads it any more, the command ends without a word."""
+    """Whatever standard output is: when its reader is gone, the command ends without a message."""
 
     def writing_to(self, output):
         """One that has written a line, and the end that it is read from."""
@@ -426,7 +426,7 @@ class ClosedOutput(CommandTest):
 
 
 class ClosedInput(CommandTest):
-    """Whatever standard input is: when nobody writes to it any more, that is its end, and it is not polled again."""
+    """Whatever standard input is: when its writer is gone, that is its end, and it is not polled again."""
 
     def test_the_command_sleeps_until_the_next_line_is_due(self):
         for source in (a_pipe, a_unix_socket, a_terminal):

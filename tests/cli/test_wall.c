@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The clock on the wall is set while lines wait: not really, but as far as `pawl run` is told. */
+/* The wall clock is set while lines wait: simulated, by the time that `pawl run` is given. */
 #include "../../cli/run/wall.h"
 
 #include "../support/test.h"
