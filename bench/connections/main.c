@@ -81,9 +81,8 @@ static void parse(struct settings *settings, int argc, char **argv)
 	arguments_parse(known, sizeof(known) / sizeof(known[0]), settings, argc, argv);
 	if (!settings->sizes.count)
 		default_sizes(&settings->sizes);
-	if (!settings->common.repetitions)
-		settings->common.repetitions =
-		        settings->common.quick ? REPETITIONS_QUICK : REPETITIONS;
+	settings->common.repetitions =
+	        repetitions_or(&settings->common, REPETITIONS, REPETITIONS_QUICK);
 }
 
 static void verify_loops(void)

@@ -87,9 +87,7 @@ enum { CELLS = sizeof(cells) / sizeof(cells[0]) };
 
 static uint32_t unpaced_repetitions(const struct settings *settings)
 {
-	if (settings->common.repetitions)
-		return settings->common.repetitions;
-	return settings->common.quick ? REPETITIONS_QUICK : REPETITIONS;
+	return repetitions_or(&settings->common, REPETITIONS, REPETITIONS_QUICK);
 }
 
 static double run_cell(const struct settings *settings, const struct cell *cell, enum way way)
@@ -208,9 +206,7 @@ static size_t pace_count(const struct settings *settings)
 
 static uint32_t paced_repetitions(const struct settings *settings)
 {
-	if (settings->common.repetitions)
-		return settings->common.repetitions;
-	return settings->common.quick ? REPETITIONS_PACED_QUICK : REPETITIONS_PACED;
+	return repetitions_or(&settings->common, REPETITIONS_PACED, REPETITIONS_PACED_QUICK);
 }
 
 static struct paced_result run_pace(const struct settings *settings, const struct pace *pace,

@@ -72,11 +72,8 @@ static bool in_late(const struct bench *bench, size_t peer, uint32_t rate)
 
 static uint32_t repetitions(const struct bench *bench, bool takes_long)
 {
-	if (bench->options.common.repetitions)
-		return bench->options.common.repetitions;
-	if (!bench->options.common.quick)
-		return REPETITIONS;
-	return takes_long ? REPETITIONS_QUICK_LONG : REPETITIONS_QUICK;
+	return repetitions_or(&bench->options.common, REPETITIONS,
+	                      takes_long ? REPETITIONS_QUICK_LONG : REPETITIONS_QUICK);
 }
 
 static void show_progress(const char *label, uint32_t repetition, size_t peer)

@@ -81,6 +81,13 @@ void set_verify(void *settings)
 	((struct common *)settings)->only_verify = true;
 }
 
+uint32_t repetitions_or(const struct common *common, uint32_t normal, uint32_t quick)
+{
+	if (common->repetitions)
+		return common->repetitions;
+	return common->quick ? quick : normal;
+}
+
 uint32_t number_within(const char *option, char *value, uint32_t least, uint32_t most)
 {
 	uint32_t number;

@@ -35,6 +35,10 @@ void set_verify(void *settings);
 void set_repetitions(void *settings, const char *option, char *value);
 void set_csv(void *settings, const char *option, char *value);
 
+/* By --reps, else the default: `quick` with --quick, and `normal` without. */
+uint32_t repetitions_or(const struct common *common, uint32_t normal, uint32_t quick);
+
+/* A whole number in this range. */
 uint32_t number_within(const char *option, char *value, uint32_t least, uint32_t most);
 
 /* A list of whole numbers. */

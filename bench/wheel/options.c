@@ -91,13 +91,10 @@ bool options_have(const struct options *options, uint32_t n, uint32_t object_siz
 
 uint32_t options_repetitions(const struct options *options, uint32_t n, bool calls)
 {
-	if (options->common.repetitions)
-		return options->common.repetitions;
-	if (options->common.quick)
-		return REPETITIONS_QUICK;
-	if (calls)
-		return REPETITIONS_CALLS;
-	return n > LARGE ? REPETITIONS_LARGE : REPETITIONS;
+	uint32_t normal = n > LARGE ? REPETITIONS_LARGE : REPETITIONS;
+
+	return repetitions_or(&options->common, calls ? REPETITIONS_CALLS : normal,
+	                      REPETITIONS_QUICK);
 }
 
 /* The largest only if there is memory for objects, two orders and a heap's entries. */
