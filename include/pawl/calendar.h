@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pawl/calendar.h: times of the calendar: "every day at 02:30 in Berlin", cron expressions, time zones, and what
+ * pawl/calendar.h: calendar times, such as "every day at 02:30 in Berlin": cron expressions, time zones, and what
  * happens when clocks are put forward or back.
  *
  *	#include <pawl/calendar.h>
@@ -154,7 +154,7 @@ struct pawl_calendar_rule {
  * Months have names, JAN to DEC, and so have days of the week, SUN to SAT, in upper or lower case. 0 and 7 are both
  * Sunday; at the end of a range SUN is 7.
  *
- * If neither the day of the month nor the day of the week begins with *, one of the two is enough, as in every cron:
+ * If neither the day of the month nor the day of the week begins with *, one of the two is enough, as in most crons:
  * "0 0 13 * FRI" is every 13th and every Friday. Otherwise both must match.
  *
  * Or the text is a word: @yearly or @annually (0 0 1 1 *), @monthly (0 0 1 * *), @weekly (0 0 * * 0), @daily or

@@ -71,7 +71,7 @@ struct pawl_clock_system {
 };
 
 /*
- * Initialise a clock of the system's. monotonic stands still while the machine is suspended; it is the default of a
+ * Initialise one of the system's clocks. monotonic stands still while the machine is suspended; it is the default of a
  * service. boottime goes on.
  *
  *	              Linux            macOS             other POSIX systems
@@ -109,9 +109,9 @@ PAWL_API struct timespec pawl_clock_manual_wall(struct pawl_clock_manual *clock)
 
 /*
  * Wait until a thread of the service has nothing to run and sleeps on the clock, and let time pass until its deadline.
- * No time passes if it sleeps without a deadline, or if the service has no threads. Returns the time then. Does not
- * wait for the tasks that run then: see pawl_service_settle. Must not be called from a task, or while the service opens
- * or closes.
+ * No time passes if it sleeps without a deadline, or if the service has no threads. Returns the new time. Does not wait
+ * for the tasks that run then: see pawl_service_settle. Must not be called from a task, or while the service opens or
+ * closes.
  */
 PAWL_API uint64_t pawl_clock_manual_step(struct pawl_clock_manual *clock);
 

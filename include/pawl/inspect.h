@@ -5,7 +5,7 @@
  * pawl_service_inspect makes a service publish snapshots of itself on a Unix socket. A snapshot says how many tasks
  * are pending and when they are due, which functions they call, how often each function ran and how long that took,
  * which tasks ran last and how late, and under which keys of its purgatories most operations wait. `pawl top SOCKET`
- * draws that in a terminal.
+ * draws that in a terminal, and `pawl top --page SOCKET` in a browser.
  *
  *	#include <pawl/inspect.h>
  *	#include <stdio.h>
@@ -27,10 +27,10 @@
  * Who may connect: the user that the process runs as, and root; the socket's mode is 0600. A viewer cannot change
  * anything.
  *
- * What it costs: a thread that sleeps until a viewer asks. While a viewer is connected, each worker records its runs; of
- * many short runs in a row, one in 32. A snapshot holds a shard's lock for some 256 tasks at a time. It looks at a few
- * thousand tasks, however many are pending. If it has not looked at all of them, it is an estimate and says so: that is
- * with more than 2,048 pending tasks, or with more than 128 in one list of a wheel.
+ * What it costs: a thread that sleeps until a viewer asks. While a viewer is connected, each worker records its runs;
+ * of many short runs in a row, one in 32. A snapshot holds a shard's lock for some 256 tasks at a time. It looks at a
+ * few thousand tasks, however many are pending. With more than 2,048 pending tasks, or more than 128 in one list of a
+ * wheel, it has not looked at all of them: then it is an estimate, and says so.
  *
  * The protocol: for each line that a viewer sends, whatever its content, it receives one JSON object on one line.
  * pawl_inspect(3) describes its members.

@@ -149,7 +149,7 @@ struct pawl_purgatory_options {
  * Open a purgatory whose deadlines run on the service, which is borrowed until close.
  * 0         *purgatory is yours. Close it with pawl_purgatory_close, before the service.
  * -EINVAL   shards is above 1024. After an error nothing is left behind, and *purgatory is as it was.
- * -ENOMEM   no memory. Any other error is that of the system's random bytes, from which the secret is drawn.
+ * -ENOMEM   no memory. Any other error is the system's: it could supply no random bytes for the secret of the hash.
  */
 PAWL_API int pawl_purgatory_open(struct pawl_purgatory **purgatory, struct pawl_service *service,
                                  const struct pawl_purgatory_options *options);
@@ -196,14 +196,14 @@ PAWL_API bool pawl_op_complete(struct pawl_op *op);
 
 /*
  * Has it been completed? Has its deadline completed it? True as soon as the winner is decided, before on_complete is
- * called; false if it was cancelled or dropped. You need a hold, or are in one of its functions but try_complete.
+ * called; false if it was cancelled or dropped. Call them with a hold, or in any of its functions except try_complete.
  */
 PAWL_API bool pawl_op_completed(const struct pawl_op *op);
 PAWL_API bool pawl_op_expired(const struct pawl_op *op);
 
 /*
  * Put off release until unhold has been called as often as hold (examples/rpc-timeout.c). Call hold before
- * try_or_watch, in a function of the operation but try_complete and release, or while you have another hold.
+ * try_or_watch, in any function of the operation except try_complete and release, or while you have another hold.
  */
 PAWL_API void pawl_op_hold(struct pawl_op *op);
 PAWL_API void pawl_op_unhold(struct pawl_op *op);
@@ -232,14 +232,14 @@ PAWL_API size_t pawl_purgatory_delayed(const struct pawl_purgatory *purgatory);
 
 /*
  * Refuse every try_or_watch from now on, pass each waiting operation to on_drop and release it, on this thread, and
- * wait for the deadlines that are running. The purgatory stays, empty. A second stop only waits for the first. In a
- * function that a deadline or stop has called it would wait for itself: it ends the program with a message.
+ * wait for the deadlines that are running. The purgatory stays, empty. A second stop only waits for the first. If it is
+ * called in a function that a deadline or stop runs, it ends the program with a message: it would wait for itself.
  */
 PAWL_API void pawl_purgatory_stop(struct pawl_purgatory *purgatory);
 
 /*
  * Stop, and free the purgatory with its resolved keys, before its service is closed. NULL is allowed. No other call may
- * run or follow, but on operations that you hold: unhold, completed, expired, and a complete begun after stop (false).
+ * run or follow, except on operations that you hold: unhold, completed, expired, and complete after stop (false).
  */
 PAWL_API void pawl_purgatory_close(struct pawl_purgatory *purgatory);
 

@@ -58,7 +58,7 @@ typedef void pawl_task_fn(struct pawl_task *task);
 struct pawl_task {
 	struct pawl_timer timer;
 	uint64_t deadline_ns;
-	uint64_t period_ns; /* or, at_time, that of the wall clock */
+	uint64_t period_ns; /* if at_time: a time of the wall clock */
 	pawl_task_fn *run;
 	void *home;
 	uint32_t runner;
@@ -76,7 +76,7 @@ PAWL_API void pawl_task_init(struct pawl_task *task, pawl_task_fn *run);
 	}
 
 #define PAWL_MANUAL (~0u - 1u) /* options.workers: no threads; see pawl_service_poll */
-#define PAWL_INLINE 1u         /* another word for 1 worker, for programs that have it */
+#define PAWL_INLINE 1u         /* another name for 1 worker, kept for existing programs */
 
 /*
  * Zeroes, or a NULL pointer in place of the whole struct, mean the defaults.
@@ -92,10 +92,10 @@ struct pawl_service_options {
 	uint64_t tick_ns;    /* 0: 1 ms */
 	uint32_t wheel_size; /* slots in a level, 2 to 4096; 0: the wheel's default */
 	unsigned workers;    /* threads that run tasks, 1 to 1024; 0: 1; or PAWL_MANUAL, above */
-	unsigned shards;     /* 1 to 1024; 0: from the CPUs; 1, with one worker: tasks keep order */
+	unsigned shards;     /* 1 to 1024; 0: from the CPUs; 1 shard and 1 worker: exact order */
 	size_t max_pending;  /* 0: no limit; beyond it a new arming gives -EAGAIN */
 	struct pawl_clock *clock; /* borrowed until close; NULL: one of its own, monotonic */
-	size_t stack_size;        /* of its threads, 64 KiB or more; 0: the system's, or 1 MiB */
+	size_t stack_size;        /* of its threads, 64 KiB or more; 0: system's, at least 1 MiB */
 	void (*on_thread_start)(unsigned worker, void *arg);       /* NULL: nothing */
 	void *on_thread_start_arg;                                 /* borrowed until close */
 	void (*dispatch)(struct pawl_service *service, void *arg); /* NULL: no pool */
@@ -110,13 +110,13 @@ PAWL_API int pawl_service_open(struct pawl_service **service,
                                const struct pawl_service_options *options);
 
 /*
- * Arm the task to run once, `delay_ns` from now or at `deadline_ns` of the service's clock. A pending task is moved; a
- * running one will run again; a periodic one becomes one-shot. It never runs inside this call.
+ * Arm the task to run once, `delay_ns` from now or at `deadline_ns` of the service's clock. A pending task gets the
+ * new deadline; a running one will run again; a periodic one becomes one-shot. It never runs inside this call.
  * 0           the task is pending (or runs already).
  * -EAGAIN     max_pending tasks are pending, and this one is not one of them.
  * -ESHUTDOWN  the service was stopped.
  * -EINVAL     the task has no function.
- * -EBUSY      the task is pending in another service. With every error: nothing has changed.
+ * -EBUSY      the task is pending in another service. After any error nothing has changed.
  */
 PAWL_API int pawl_service_arm(struct pawl_service *service, struct pawl_task *task,
                               uint64_t delay_ns);
@@ -152,7 +152,7 @@ PAWL_API int pawl_service_arm_within(struct pawl_service *service, struct pawl_t
 PAWL_API int pawl_service_arm_at_time(struct pawl_service *service, struct pawl_task *task,
                                       struct timespec time);
 
-/* As arm, but a periodic task stays periodic, and counts from that run. To a later time, little more than a store. */
+/* As arm, but a periodic task stays periodic, counted from that run. Putting it off takes little more than a store. */
 PAWL_API int pawl_service_touch(struct pawl_service *service, struct pawl_task *task,
                                 uint64_t delay_ns);
 
@@ -163,7 +163,7 @@ enum pawl_cancel {
 	PAWL_RUNNING, /* its function was called and has not returned; a further run is cancelled */
 };
 
-/* Cancel the task. Never waits, and works after stop. The answer is true, whatever other threads do meanwhile. */
+/* Cancel the task. Never waits, and works after stop. The answer is exact, whatever other threads do meanwhile. */
 PAWL_API enum pawl_cancel pawl_service_cancel(struct pawl_service *service, struct pawl_task *task);
 
 /*
@@ -173,7 +173,7 @@ PAWL_API enum pawl_cancel pawl_service_cancel(struct pawl_service *service, stru
 PAWL_API enum pawl_cancel pawl_service_cancel_wait(struct pawl_service *service,
                                                    struct pawl_task *task);
 
-/* The time for which a pending task is armed, not rounded, at most 2^64-2; PAWL_NEVER if the task is not pending. */
+/* The time for which a task is pending, or armed again while it runs: not rounded, at most 2^64-2. Else PAWL_NEVER. */
 PAWL_API uint64_t pawl_service_deadline(struct pawl_service *service, struct pawl_task *task);
 
 /* How many tasks are pending, or armed again while they run. */
@@ -200,8 +200,8 @@ PAWL_API void pawl_service_settle(struct pawl_service *service);
 PAWL_API size_t pawl_service_poll(struct pawl_service *service, size_t max);
 
 /*
- * When the next poll has something to do, by the service's clock; PAWL_NEVER if nothing is pending. A thread that arms a
- * manual service for sooner calls the clock's wake(), under no lock, and once until the next call of this.
+ * When the next poll has something to do, by the service's clock; PAWL_NEVER if nothing is pending. If a thread then
+ * arms a manual service for sooner, it calls the clock's wake(), under no lock; once until you call this again.
  */
 PAWL_API uint64_t pawl_service_next(struct pawl_service *service);
 
@@ -224,7 +224,7 @@ struct pawl_histogram {
 /* The duration in ns that `percent` (0 to 100) of them do not exceed, rounded up by less than 1/64; 0 if none. */
 PAWL_API uint64_t pawl_histogram_percentile(const struct pawl_histogram *histogram, double percent);
 
-/* The longest duration in ns of a cell: the shortest is one more than that of the cell before. Beyond the last: 2^64-1. */
+/* A cell's longest duration in ns; its shortest is 1 ns above that of the cell before. Beyond the last cell: 2^64-1. */
 PAWL_API uint64_t pawl_histogram_bound(unsigned cell);
 
 /* armed = ran + cancelled + dropped + pending, in every snapshot. The struct is large: do not copy it about. */
@@ -233,8 +233,8 @@ struct pawl_stats {
 	uint64_t ran;             /* functions called */
 	uint64_t cancelled;       /* armings that a cancel ended */
 	uint64_t dropped;         /* handed to `dropped` by stop */
-	uint64_t pending, queued; /* queued: due, and waiting for a worker; walks them */
-	uint64_t wakeups, empty_wakeups; /* of the worker that sleeps for all; with nothing to do */
+	uint64_t pending, queued; /* queued: due, and waiting for a worker; counting walks them */
+	uint64_t wakeups, empty_wakeups; /* of the leader; those that found nothing to do */
 	uint64_t moved_ahead;      /* tasks moved to a finer slot before their slot opened... */
 	uint64_t moved_at_opening; /* ...and when it did; a slot that is due as a whole is one */
 	pawl_task_fn *slowest;     /* the function that took longest... */

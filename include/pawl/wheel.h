@@ -69,7 +69,7 @@
  *  - No long stalls: pawl_wheel_ahead() moves timers down before their slot opens, a few at a time.
  *  - Bounded: advance makes at most the moves that you allow, and goes on in the next call. (It passes slots that
  *    cancelling emptied without counting them, each once.)
- *  - All 64 bits: no delay is too long and no time too late. A sum that would wrap is yours to cap.
+ *  - All 64 bits: no delay is too long and no time too late. If now plus a delay might wrap, cap the sum yourself.
  *
  * Rules:
  *  - One thread at a time uses a wheel. Different wheels share nothing.
@@ -124,9 +124,9 @@ struct pawl_timer {
 
 /* Options. Zeroes, or a NULL pointer in place of the struct, mean the defaults. If tick and wheel_size are both powers
  * of two, timers are placed without a division. Several chains let the cache misses of emptying a slot overlap: with a
- * million timers 8 chains make expiry some four times as fast as one, with a hundred thousand up to twice, in large
- * objects, with a thousand not at all (`make bench`). The price is the order among all timers that are due and not yet
- * popped. (If you pop everything after each tick, ticks still come in order.) */
+ * million timers 8 chains make expiry three to four times as fast as one, with a hundred thousand some 1.2 times, with
+ * a thousand not at all (`make bench`). The price is the order among all timers that are due and not yet popped. (If
+ * you pop everything after each tick, ticks still come in order.) */
 struct pawl_wheel_options {
 	uint64_t start;      /* the wheel's first "now" */
 	uint64_t tick;       /* time units in a slot of level 0; 0: 1 */
@@ -137,7 +137,7 @@ struct pawl_wheel_options {
 
 struct pawl_wheel;
 /* The bytes that a wheel of these options needs; 0 if the options are invalid. It counts all levels that 64 bits of
- * time can need. By default 34 KiB, with 8 chains 262; with ahead 66 and 518. With 32-bit pointers 18, 133, 34 and
+ * time can need. In KiB: 34 by default, 262 with 8 chains; 66 and 518 with ahead. With 32-bit pointers: 18, 133, 34 and
  * 261. */
 PAWL_API size_t pawl_wheel_footprint(const struct pawl_wheel_options *options);
 
@@ -147,10 +147,10 @@ PAWL_API size_t pawl_wheel_footprint(const struct pawl_wheel_options *options);
 PAWL_API struct pawl_wheel *pawl_wheel_init(void *mem, size_t size,
                                             const struct pawl_wheel_options *options);
 
-/* Arm the timer for `deadline`; an armed timer is moved. Never fails. Returns true if the timer waits; false if the
- * deadline is not after pawl_wheel_now(): then it is due, after all that became due before it. A constant number of
- * steps, but for the first arming on a level, which prepares its slots. After a sleep advance first and then arm: in
- * the other order the timer is still due on time, but may move once more. */
+/* Arm the timer for `deadline`; an armed timer gets the new deadline. Never fails. Returns true if the timer waits;
+ * false if the deadline is not after pawl_wheel_now(): then it is due, after all that became due before it. A constant
+ * number of steps, but for the first arming on a level, which prepares its slots. After a sleep advance first and then
+ * arm: in the other order the timer is still due on time, but may move once more. */
 PAWL_API bool pawl_wheel_arm(struct pawl_wheel *wheel, struct pawl_timer *timer, uint64_t deadline);
 
 /* The same for a timer that you know to be idle: zeroed and never armed, popped, or cancelled. It reads nothing of the
@@ -165,7 +165,7 @@ PAWL_API bool pawl_wheel_arm_idle(struct pawl_wheel *wheel, struct pawl_timer *t
 PAWL_API bool pawl_wheel_arm_within(struct pawl_wheel *wheel, struct pawl_timer *timer,
                                     uint64_t earliest, uint64_t latest);
 
-/* The time that it chooses if the tick is 1: in the window, the multiple of the largest power of two. */
+/* What pawl_wheel_arm_within() chooses if the tick is 1: in the window, the multiple of the largest power of two. */
 PAWL_API uint64_t pawl_time_within(uint64_t earliest, uint64_t latest);
 
 /* Push a deadline back, as for an idle time-out that restarts at every request. Returns as arm does. If the timer
@@ -193,8 +193,8 @@ PAWL_API struct pawl_timer *pawl_wheel_pop(struct pawl_wheel *wheel);
 
 /* When to advance next: now if a timer is due already (2^64-2 if now is even later); otherwise when the first slot that
  * holds a timer opens; PAWL_NEVER if there is no timer. Never after the time at which the earliest timer becomes due,
- * but perhaps before, where timers only move down. It names no slot that was emptied, by cancelling or by
- * pawl_wheel_ahead(): it forgets such slots, each once, and so is not const. */
+ * but perhaps before, where timers only move down. It skips slots that were emptied, by cancelling or by
+ * pawl_wheel_ahead(), and clears their marks, each once: so the wheel is not const. */
 PAWL_API uint64_t pawl_wheel_next(struct pawl_wheel *wheel);
 
 /* The same without regard to timers that are due already: for a caller that advances and leaves the pops to others. */
@@ -208,7 +208,7 @@ PAWL_API size_t pawl_wheel_ahead(struct pawl_wheel *wheel, size_t max_moves);
 
 /* When to wake up for an advance or for pawl_wheel_ahead(), whichever comes first; now while pawl_wheel_ahead() has
  * something to do. Timers that are due already do not count: pop them first. Without options.ahead it is
- * pawl_wheel_next_opening(). For loops with so many timers that the wake-up pays. */
+ * pawl_wheel_next_opening(). It is for loops with so many timers that the extra wake-ups pay. */
 PAWL_API uint64_t pawl_wheel_next_ahead(struct pawl_wheel *wheel);
 
 /* The time last advanced to, or options.start; after an advance that its bound stopped, the last time that is done. */
@@ -227,8 +227,8 @@ struct pawl_place {
 	uint64_t opens; /* the time at which this slot opens */
 };
 
-/* Where the timer is: after a touch that is not where its deadline belongs. For teaching and tests: it may walk the
- * slot. Returns false, and leaves *place alone, if the timer is idle or due. */
+/* Where the timer is; after a touch, perhaps not in the slot of its new deadline. For teaching and tests: it may walk
+ * the slot. Returns false, and leaves *place alone, if the timer is idle or due. */
 PAWL_API bool pawl_wheel_place(const struct pawl_wheel *wheel, const struct pawl_timer *timer,
                                struct pawl_place *place);
 

@@ -9,7 +9,7 @@
  * through the operations themselves, and exists while it has an operation.
  *
  * Shard. A lock, a hash table and a wheel of deadlines. An operation's home is the shard of the thread that submits it.
- * The home's lock guards the operation's links, deadline and state. To win an operation takes one critical section of
+ * The home's lock guards the operation's links, deadline and state. Winning an operation takes one critical section of
  * one lock, for which other threads seldom contend.
  *
  *	                 shard 0                        shard 1                  ...

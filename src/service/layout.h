@@ -29,14 +29,14 @@
  * Transitions, each one critical section of the home's lock:
  *
  *	arm, idle:      wheel arm                      armed++
- *	arm, pending:   wheel arm (it moves)
+ *	arm, pending:   wheel arm (to the new tick)
  *	arm, running:   again = true                   armed++ if it was false
  *	begin (worker): wheel pop, current = task      ran++
  *	finish:         current = NULL; again or the next period: wheel arm (a period: armed++)
  *	cancel:         wheel cancel, or again = false cancelled++; or ended = true
  *	stop:           wheel pop, current = task      dropped++; finish when `dropped` has returned
  *
- * Why the result of cancel is true: begin and cancel exclude each other. If cancel comes first, the timer is off the
+ * Why the result of cancel is exact: begin and cancel exclude each other. If cancel comes first, the timer is off the
  * wheel and no worker can pop it. If begin comes first, `current` says so until finish:
  *
  *	worker                                  another thread

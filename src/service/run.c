@@ -73,8 +73,8 @@ static bool others_needed(const struct pawl_service *service, struct shard *shar
 }
 
 /*
- * For a task with a wall-clock time: if that time has not come, it waits on. Not at the end of time, when every armed
- * task is due: it would be put back and popped for ever. Under the lock.
+ * For a task with a wall-clock time: if that time has not come, it goes on waiting. Not at the end of time, when every
+ * armed task is due: it would be put back and popped for ever. Under the lock.
  */
 static __attribute__((noinline)) bool put_back(struct pawl_service *service, struct shard *shard,
                                                struct pawl_task *task, struct wakes *wakes)
@@ -284,7 +284,7 @@ void pawl__worker_thread(void *arg)
 	}
 }
 
-/* With a pool: makes tasks due, and calls the pool to run them. Of its worker it uses only the thread. */
+/* With a pool: makes tasks due, and calls the pool to run them. It uses only the thread of its worker. */
 void pawl__leader_thread(void *arg)
 {
 	struct pawl_service *service = ((struct worker *)arg)->service;

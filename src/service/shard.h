@@ -19,7 +19,7 @@ static inline struct pawl_task *task_of(struct pawl_timer *timer)
 }
 
 /*
- * The quota: the max_pending tasks that may be pending. It is counted only if there is a limit, since all threads share
+ * The quota: at most max_pending tasks may be pending. It is counted only if there is a limit, since all threads share
  * the counter. Internal tasks need no quota.
  */
 static inline bool quota_reserve(struct pawl_service *service, const struct pawl_task *task)

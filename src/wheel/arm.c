@@ -14,8 +14,8 @@
  *  - Every level that level_for() may choose is ready: a deadline at most n-1 cells ahead is in a level's window.
  *  - Ticks are time units, and cells are shifts: otherwise the span is 0.
  *
- * So the span is 0 in the second half of time. `wake` makes advance stop at half time even if no slot opens there, and
- * set_time() in advance.c ends the span.
+ * So the span is 0 in the second half of time. `wake` makes advance leave its fast path at half time even if no slot
+ * opens there, and set_time() in advance.c ends the span.
  */
 uint64_t pawl__fast_span(const struct pawl_wheel *wheel)
 {

@@ -30,7 +30,7 @@ typedef void wheel_walk_fn(struct pawl_timer *const *timers, unsigned count, boo
 bool pawl__wheel_walk(const struct pawl_wheel *wheel, struct list_walk *walk, unsigned budget,
                       wheel_walk_fn *fn, void *arg);
 
-/* The end of the levels of a walk: one more than the last one. */
+/* One more than the number of the last level of a walk. */
 unsigned pawl__wheel_levels(const struct pawl_wheel *wheel);
 
 /* How many lists of the level a walk would meet, some of them empty; and how many ticks each of them stands for. */

@@ -54,7 +54,7 @@ PAWL_API int pawl_libevent_open(struct pawl_libevent **adapter, struct event_bas
 
 /*
  * Arm the timer for `delay_ns` from now, or for `deadline_ns` of the clock of pawl_libevent_now(). An armed timer is
- * moved. A timer that is due already is called in the next pass. A periodic timer is periodic no more. Never fails.
+ * re-armed. A timer that is due already is called in the next pass. A periodic timer is periodic no more. Never fails.
  */
 PAWL_API void pawl_libevent_arm(struct pawl_libevent *adapter, struct pawl_timer *timer,
                                 uint64_t delay_ns);
@@ -68,7 +68,7 @@ PAWL_API void pawl_libevent_arm_at(struct pawl_libevent *adapter, struct pawl_ti
  * -EINVAL   the period is 0, or open's `due` was not pawl_loop_due. Nothing has changed.
  *
  * It does not drift, and leaves out missed periods. When its function is called, it is already armed for the next
- * period: cancel it before you free it. touch moves all of its later calls.
+ * period: cancel it before you free it. touch also shifts all of its later calls.
  */
 PAWL_API int pawl_libevent_arm_every(struct pawl_libevent *adapter, struct pawl_loop_timer *timer,
                                      uint64_t period_ns);
