@@ -7,6 +7,7 @@
 #include <event2/buffer.h>
 #include <event2/event.h>
 #include <event2/keyvalq_struct.h>
+#include <event2/listener.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -165,10 +166,17 @@ void site_answer(struct evhttp_request *http, int code, const char *type, struct
 	        {"X-Content-Type-Options", "nosniff"},
 	};
 	struct evkeyvalq *out = evhttp_request_get_output_headers(http);
+	char length[32];
 
 	for (size_t i = 0; i < sizeof(headers) / sizeof(headers[0]); i++)
 		evhttp_add_header(out, headers[i][0], headers[i][1]);
 	evhttp_add_header(out, "Content-Type", type);
+	/* libevent would send the body, and a client takes it for the next answer. */
+	if (evhttp_request_get_command(http) == EVHTTP_REQ_HEAD) {
+		snprintf(length, sizeof(length), "%zu", body ? evbuffer_get_length(body) : 0);
+		evhttp_add_header(out, "Content-Length", length);
+		body = NULL;
+	}
 	evhttp_send_reply(http, code, NULL, body);
 }
 
@@ -323,6 +331,24 @@ static int bound_port(struct evhttp_bound_socket *bound)
 	                                           : ((struct sockaddr_in *)&address)->sin_port);
 }
 
+static void accept_again(evutil_socket_t nothing, short what, void *listener)
+{
+	(void)nothing;
+	(void)what;
+	evconnlistener_enable(listener);
+}
+
+/* Perhaps no descriptor is free. The connection stays in the queue, so without a pause libevent would try again at once. */
+static void pause_accepting(struct evconnlistener *listener, void *nothing)
+{
+	const struct timeval pause = {.tv_usec = 100000};
+
+	(void)nothing;
+	if (event_base_once(evconnlistener_get_base(listener), -1, EV_TIMEOUT, accept_again,
+	                    listener, &pause) == 0)
+		evconnlistener_disable(listener);
+}
+
 static bool listen_on(struct evhttp *http, struct site *site)
 {
 	struct listen_address *listen = &site->listen;
@@ -335,6 +361,7 @@ static bool listen_on(struct evhttp *http, struct site *site)
 		return false;
 	}
 	listen->port = bound_port(bound);
+	evconnlistener_set_error_cb(evhttp_bound_socket_get_listener(bound), pause_accepting);
 	return true;
 }
 

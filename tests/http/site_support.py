@@ -33,8 +33,9 @@ def free_tcp_port():
 class Site:
     """A command that serves a page, and what it printed first."""
 
-    def __init__(self, *words, listen="127.0.0.1:0", **variables):
-        self.process = subprocess.Popen([PAWL, *map(str, words), "--listen", listen], stdin=subprocess.DEVNULL,
+    def __init__(self, *words, listen="127.0.0.1:0", descriptors=None, **variables):
+        limit = ["prlimit", f"--nofile={descriptors}"] if descriptors else []
+        self.process = subprocess.Popen([*limit, PAWL, *map(str, words), "--listen", listen], stdin=subprocess.DEVNULL,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(**variables))
         self.said = self.process.stdout.readline().decode()
         self.address = re.search(r"https?://(\S+?)/", self.said)
@@ -50,6 +51,11 @@ class Site:
         response.body = response.read()
         connection.close()
         return response
+
+    def cpu_seconds(self):
+        with open(f"/proc/{self.process.pid}/stat") as file:
+            user, system = file.read().rpartition(")")[2].split()[11:13]
+        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
     def end(self):
         """By SIGTERM: the exit code and what it said on standard error."""

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: MIT
 """The HTTP server of pawl board and of pawl top --page: its options, which requests it answers, and which it refuses. What the pages
 show is not there in these tests, so a request that is let through is answered with 503."""
+import contextlib
 import json
 import re
 import socket
 import subprocess
 import tempfile
+import time
 import unittest
 
 from site_support import HANG, PAWL, Site, environment, free_tcp_port, refused
@@ -110,10 +112,32 @@ class Cases:
         for path in ("/index.html", "/../etc/passwd", self.kind.path + "/", "//", "/main.js/", "/%6dain.js"):
             self.assertEqual(site.request("GET", path).status, 404, path)
         self.assertEqual(site.request("GET", "/main.js?x=1").status, 200)
-        self.assertEqual(site.request("HEAD", "/").status, 200)
         self.assertEqual(site.request("POST", "/", b"").status, 404)
         other = site.request(self.kind.other_method, self.kind.path)
         self.assertEqual((other.status, json.loads(other.body)["wrong"]), (405, f"{self.kind.path} takes {self.kind.method}"))
+
+    def test_head_is_answered_with_the_headers_alone(self):
+        site = self.site()
+        size = site.request("GET", "/").getheader("Content-Length")
+        with socket.create_connection(("127.0.0.1", site.port), timeout=HANG) as connection:
+            request = f" / HTTP/1.1\r\nHost: {site.host}\r\n"
+            connection.sendall(f"HEAD{request}\r\nHEAD{request}Connection: close\r\n\r\n".encode())
+            answers = connection.makefile("rb").read().split(b"\r\n\r\n")
+        self.assertEqual((len(answers), answers[-1]), (3, b""))
+        for answer in answers[:2]:
+            self.assertTrue(answer.startswith(b"HTTP/1.1 200 "), answer)
+            self.assertIn(f"\r\nContent-Length: {size}".encode(), answer)
+
+    def test_without_a_free_descriptor_it_waits_and_does_not_spin(self):
+        site = self.site(descriptors=20)
+        with contextlib.ExitStack() as stack:
+            for _ in range(40):
+                stack.enter_context(socket.create_connection(("127.0.0.1", site.port), timeout=HANG))
+            time.sleep(0.2)  # until it has taken those that it can
+            before = site.cpu_seconds()
+            time.sleep(1)
+            self.assertLess(site.cpu_seconds() - before, 0.2)
+        self.assertEqual(site.request("GET", "/").status, 200)
 
     def test_the_page_may_run_its_own_scripts_only_and_be_framed_by_nobody(self):
         page = self.site().request("GET", "/")
