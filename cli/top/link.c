@@ -3,6 +3,7 @@
 #include "link.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,9 +11,18 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { ANSWER_MAX = 1 << 26 }; /* bytes */
+
+uint64_t clock_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
 
 __attribute__((format(printf, 2, 3))) static bool fail(struct link *link, const char *format, ...)
 {
@@ -28,6 +38,8 @@ bool link_fits(struct link *link, const char *path)
 {
 	size_t most = sizeof(((struct sockaddr_un *)NULL)->sun_path) - 1;
 
+	if (*path == '\0') /* to the kernel it would be a name that any user can take */
+		return fail(link, "the path of the socket is empty; expected 1 to %zu bytes", most);
 	if (strlen(path) <= most)
 		return true;
 	return fail(link, "the path has %zu bytes; that of a socket has at most %zu: '%.99s'",
@@ -67,7 +79,7 @@ static bool make_room(struct link *link)
 	size_t room = link->room ? 2 * link->room : 65536;
 	char *text = link->room - link->size > 1 ? link->text : realloc(link->text, room);
 
-	if (!text || link->size > ANSWER_MAX)
+	if (!text)
 		return false;
 	link->room = text == link->text && link->room - link->size > 1 ? link->room : room;
 	link->text = text;
@@ -86,20 +98,41 @@ static bool fail_at_end(struct link *link, const char *path, ssize_t size)
 	return fail(link, "'%s' does not answer: %s", path, strerror(errno));
 }
 
+/* Wait until there is something to read. Not before the end: false, and errno is EAGAIN. */
+static bool await(int fd, uint64_t end_ms)
+{
+	struct pollfd input = {fd, POLLIN, 0};
+	uint64_t now;
+	int ready;
+
+	do {
+		now = clock_ms();
+		ready = now < end_ms ? poll(&input, 1, (int)(end_ms - now)) : 0;
+	} while (ready < 0 && errno == EINTR);
+	if (ready == 0)
+		errno = EAGAIN;
+	return ready > 0;
+}
+
+/* The time limit is for the whole answer: one that comes byte by byte would never end otherwise. */
 bool link_ask(struct link *link, const char *path)
 {
+	uint64_t end_ms = clock_ms() + UINT64_C(1000) * link->seconds;
+
 	if (send(link->fd, "\n", 1, MSG_NOSIGNAL) != 1)
 		return fail_at_end(link, path, errno == EPIPE ? 0 : -1);
 	link->size = 0;
 	do {
 		ssize_t size;
 
+		if (link->size > ANSWER_MAX)
+			return fail(link, "the answer of '%s' is longer than %d bytes", path,
+			            ANSWER_MAX);
 		if (!make_room(link))
 			return fail(link, "no memory for the answer of '%s'", path);
-		do
-			size = recv(link->fd, link->text + link->size, link->room - link->size - 1,
-			            0);
-		while (size < 0 && errno == EINTR);
+		size = await(link->fd, end_ms) ? recv(link->fd, link->text + link->size,
+		                                      link->room - link->size - 1, 0)
+		                               : -1;
 		if (size <= 0)
 			return fail_at_end(link, path, size < 0 && errno == ECONNRESET ? 0 : size);
 		link->size += (size_t)size;

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "../http/json.h"
 #include "../http/site.h"
@@ -24,15 +23,8 @@ struct view {
 	char *json; /* the last snapshot; NULL: none */
 	size_t size;
 	uint64_t taken_ms;
+	uint64_t hung_ms; /* when the program last let the time for an answer pass; 0: never */
 };
-
-static uint64_t clock_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
 
 static void disconnect(void *arg)
 {
@@ -82,18 +74,35 @@ static bool ask_once(struct view *view)
 	return kept;
 }
 
+static bool ask_noting_time(struct view *view)
+{
+	uint64_t began_ms = clock_ms();
+	bool fine = ask_once(view);
+
+	view->hung_ms = 0;
+	if (!fine && clock_ms() - began_ms >= ANSWER_SECONDS * 1000)
+		view->hung_ms = clock_ms();
+	return fine;
+}
+
 /* If the program was started again, the old connection is closed. So a second try has a new one. */
 static bool take_snapshot(struct view *view)
 {
 	bool was_connected = view->connected;
 
-	if (ask_once(view))
+	if (ask_noting_time(view))
 		return true;
 	disconnect(view);
-	if (was_connected && ask_once(view))
+	if (was_connected && !view->hung_ms && ask_noting_time(view))
 		return true;
 	disconnect(view);
 	return false;
+}
+
+/* Each page would wait for a program that hangs, one after the other, and the page's files would wait, too. */
+static bool hangs(const struct view *view)
+{
+	return view->hung_ms && clock_ms() - view->hung_ms < FRESH_MS;
 }
 
 static void answer_away(struct evhttp_request *http, const char *why)
@@ -117,7 +126,7 @@ static void answer_snapshot(struct evhttp_request *http, void *arg)
 	struct evbuffer *body;
 	char taken[32];
 
-	if (!fresh && !take_snapshot(view)) {
+	if (!fresh && (hangs(view) || !take_snapshot(view))) {
 		answer_away(http, view->program.link.wrong);
 		return;
 	}

@@ -5,6 +5,7 @@ import os
 import socket
 import tempfile
 import threading
+import time
 
 SNAPSHOT = {
     "pawl": "9.8.7", "format": 1, "name": "orders", "process": os.getpid(), "now_ns": 10_000_000_000, "tick_ns": 1_000_000,
@@ -26,12 +27,12 @@ SNAPSHOT = {
 
 class Service:
     """Answers each line with the next of these lines, the last one again and again; then it may hang up. It serves at `path`, which
-    is in a folder of its own unless one is given."""
+    is in a folder of its own unless one is given. With a `pause`, it waits so many seconds after each byte that it sends."""
 
-    def __init__(self, *answers, hang_up=False, path=None):
+    def __init__(self, *answers, hang_up=False, path=None, pause=0):
         self.folder = None if path else tempfile.TemporaryDirectory()
         self.path = path or f"{self.folder.name}/socket"
-        self.answers, self.hang_up, self.asked = list(answers), hang_up, 0
+        self.answers, self.hang_up, self.pause, self.asked = list(answers), hang_up, pause, 0
         self.connections = []
         self.listener = socket.socket(socket.AF_UNIX)
         self.listener.bind(self.path)
@@ -55,11 +56,19 @@ class Service:
                     break
                 answer = self.answers[min(self.asked, len(self.answers)) - 1]
                 if answer is not None:
-                    connection.sendall(answer + b"\n")
+                    self.send(connection, answer + b"\n")
         except OSError:
             pass  # closed meanwhile
         self.connections.remove(connection)
         connection.close()
+
+    def send(self, connection, answer):
+        if not self.pause:
+            connection.sendall(answer)
+            return
+        for byte in answer:
+            connection.sendall(bytes([byte]))
+            time.sleep(self.pause)
 
     def end(self):
         """As a program that ends."""

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """pawl top --page without a browser: what it asks of the program, and what it answers. Which requests are answered at all is in
 tests/http/test_site.py."""
+import concurrent.futures
 import json
 import os
 import socket
@@ -145,6 +146,19 @@ class WhatIsNotThere(PageTest):
             status, told, _ = self.ask(self.page(service.path))
             self.assertEqual((status, told["away"]), (503, f"'{service.path}' has not answered for 2 seconds"))
 
+    def test_a_program_that_answers_byte_by_byte_is_told(self):
+        with Service(line(), pause=0.5) as service:
+            status, told, _ = self.ask(self.page(service.path))
+            self.assertEqual((status, told["away"]), (503, f"'{service.path}' has not answered for 2 seconds"))
+
+    def test_pages_do_not_wait_for_a_program_that_hangs_one_after_the_other(self):
+        with Service(None) as service:
+            page = self.page(service.path)
+            with concurrent.futures.ThreadPoolExecutor(8) as pages:
+                answers = list(pages.map(lambda _: self.ask(page), range(8)))
+            self.assertEqual({status for status, _, _ in answers}, {503})
+            self.assertLess(service.asked, 8)
+
     def test_one_that_takes_no_connection_is_told(self):
         with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX) as full:
             path = f"{folder}/socket"
@@ -160,6 +174,9 @@ class WhatIsNotThere(PageTest):
         code, said = refused("top", "--page", "x" * 200)
         self.assertEqual(code, 2)
         self.assertIn("the path has 200 bytes; that of a socket has at most 107", said)
+        code, said = refused("top", "--page", "")
+        self.assertEqual(code, 2)
+        self.assertIn("the path of the socket is empty; expected 1 to 107 bytes", said)
 
 
 if __name__ == "__main__":
