@@ -28,6 +28,7 @@ static bool read_answer(struct program *program, struct snapshot *snapshot)
 	         "what '%s' answers is no snapshot of a service, or is of another version of pawl: "
 	         "%.40s",
 	         program->path, link->text);
+	blank_controls(link->wrong);
 	return false;
 }
 
@@ -69,12 +70,34 @@ static void write_name(const struct program *program, uint64_t address, bool *fi
 	*first = false;
 }
 
+/*
+ * The snapshot without its last brace. snapshot_read() has refused the control characters that JSON must escape; DEL and
+ * U+0080 to U+009F, which JSON allows and a terminal obeys, are escaped here.
+ */
+static void write_members(const char *text, FILE *to)
+{
+	const char *end = strrchr(text, '}'), *plain = text;
+
+	for (const char *at = text; at < end; at++) {
+		const unsigned char *byte = (const unsigned char *)at;
+		bool wide = byte[0] == 0xC2 && byte[1] >= 0x80 && byte[1] < 0xA0;
+
+		if (!wide && byte[0] != 0x7F)
+			continue;
+		fwrite(plain, 1, (size_t)(at - plain), to);
+		fprintf(to, "\\u%04x", byte[wide]);
+		at += wide;
+		plain = at + 1;
+	}
+	fwrite(plain, 1, (size_t)(end - plain), to);
+}
+
 void program_write_json(const struct program *program, const struct snapshot *snapshot, FILE *to)
 {
-	const char *text = program->link.text;
 	bool first = true;
 
-	fprintf(to, "%.*s,\"names\":{", (int)(strrchr(text, '}') - text), text);
+	write_members(program->link.text, to);
+	fputs(",\"names\":{", to);
 	for (unsigned i = 0; i < snapshot->function_count; i++)
 		write_name(program, snapshot->functions[i].address, &first, to);
 	if (snapshot->slowest_address)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#define _POSIX_C_SOURCE 200809L
 #include "snapshot.h"
 
 #include <stdlib.h>
@@ -66,7 +67,7 @@ void blank_controls(char *text)
 			at[0] = at[1] = ' ';
 }
 
-/* A string that is longer than `size` is cut. */
+/* A string that is longer than `size` is cut. A control character must be escaped, as in all JSON. */
 static void read_string(struct reader *reader, char *text, size_t size)
 {
 	size_t used = 0;
@@ -75,11 +76,11 @@ static void read_string(struct reader *reader, char *text, size_t size)
 	while (!reader->wrong && *reader->at != '"') {
 		char digits[5] = "";
 
-		if (*reader->at == '\0') {
+		if ((unsigned char)*reader->at < 0x20) {
 			reader->wrong = true;
 		} else if (*reader->at != '\\') {
 			add(text, size, &used, (unsigned char)*reader->at++);
-		} else if (reader->at[1] == 'u' && strlen(reader->at) >= 6) {
+		} else if (reader->at[1] == 'u' && strnlen(reader->at, 6) == 6) {
 			memcpy(digits, reader->at + 2, 4);
 			add_character(text, size, &used, (unsigned)strtoul(digits, NULL, 16));
 			reader->at += 6;
@@ -158,6 +159,16 @@ static void skip_member(struct reader *reader, const char *name, void *nothing)
 	skip_value(reader, nothing);
 }
 
+/* A number, true, false or null. */
+static void skip_word(struct reader *reader)
+{
+	size_t length = strspn(reader->at, "+-.0123456789abcdefghijklmnopqrstuvwxyzE");
+
+	if (length == 0)
+		reader->wrong = true;
+	reader->at += length;
+}
+
 static void skip_value(struct reader *reader, void *nothing)
 {
 	char first = peek(reader);
@@ -171,8 +182,7 @@ static void skip_value(struct reader *reader, void *nothing)
 	else if (first == '"')
 		read_string(reader, NULL, 0);
 	else
-		for (size_t length = strcspn(reader->at, ",]}"); length > 0; length--)
-			reader->at++;
+		skip_word(reader);
 	reader->depth--;
 }
 

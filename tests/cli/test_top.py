@@ -150,6 +150,7 @@ class Top(CommandTest):
             open(plain, "w").close()
             self.expect_usage("top", plain, says=["cannot connect to", "plain", "refused"])
             self.expect_usage("top", "x" * 200, says=["the path has 200 bytes", "at most 107"])
+        self.expect_usage("top", "", says=["the path of the socket is empty", "1 to 107 bytes"])
         self.expect_usage("top", says=["SOCKET is missing"])
         self.expect_usage("top", "a", "b", says=["too many"])
         self.expect_usage("top", "--interval", "0", "a", says=["--interval", "0.1", "3600"])
@@ -166,11 +167,38 @@ class Top(CommandTest):
 
     def test_what_is_no_snapshot_is_refused(self):
         for answer in (b"", b"hello", b"[]", b"{}", line(format=2), line()[:-1], line() + b"x", b'{"a":' + b"[" * 10000,
-                       b'{"armed":-1}', b'{"name":"\\', b'{"due":[[1,2],[3]]}'):
+                       b'{"armed":-1}', b'{"name":"\\', b'{"due":[[1,2],[3]]}', line(name="a\x1b").replace(b"\\u001b", b"\x1b"),
+                       b'{"format":1,"a":\x1b}', b'{"format":1,"a":}', b"\x1b[2J\xc2\x9b"):
             with Service(answer) as service:
                 code, out, err = pawl("top", service.path)
             self.assertEqual((code, out), (1, ""), answer[:40])
             self.assertIn("is no snapshot", err)
+            self.assertNotRegex(err, "[\x1b\u009b]")
+
+    def test_an_answer_that_comes_byte_by_byte_is_not_waited_for_to_its_end(self):
+        with Service(line(), pause=0.5) as service:
+            code, out, err = pawl("top", service.path)
+        self.assertEqual((code, out), (1, ""))
+        self.assertIn(f"'{service.path}' has not answered for 10 seconds", err)
+
+    def test_an_answer_that_is_too_long_is_told_with_the_limit(self):
+        with Service(b"x" * (1 << 27)) as service:
+            code, _, err = pawl("top", service.path)
+        self.assertEqual(code, 1)
+        self.assertIn(f"the answer of '{service.path}' is longer than 67108864 bytes", err)
+
+    def test_a_long_text_with_escapes_is_read_in_one_pass(self):
+        with Service(line(name="\x01" * 2_000_000)) as service:
+            code, _, err = pawl("top", service.path)
+        self.assertEqual((code, err), (0, ""))
+
+    def test_json_has_no_character_that_a_terminal_obeys(self):
+        name = "a\x7f\u0080\u009b2J\u00a0\u00e4"
+        with Service(json.dumps({**SNAPSHOT, "name": name}, ensure_ascii=False).encode()) as service:
+            code, out, err = pawl("top", "--json", "--once", service.path)
+        self.assertEqual((code, err), (0, ""))
+        self.assertNotRegex(out, "[\x7f-\x9f]")
+        self.assertEqual(json.loads(out)["name"], name)
 
     def test_demo_says_why_it_cannot_be_inspected(self):
         code, _, err = pawl("demo", "--count", "1", "--inspect", "/nowhere/at/all")
