@@ -209,6 +209,22 @@ describe("when something is away", () => {
 		await program.kill();
 	});
 
+	test("a snapshot that the page cannot show is told, and the page goes on with the next one", () =>
+		showing(
+			"busy",
+			async (page) => {
+				await expectText(page, tile("pending"), /^1,2\d\d$/);
+				await page.route("**/snapshot.json", (route) => route.fulfill({ body: '{"format":1,"names":{}}', contentType: "application/json" }));
+				await expectText(page, "#banner", /^The snapshot cannot be shown: .* What you see is from/);
+				await expectText(page, "#state", "gone");
+				await page.unroute("**/snapshot.json");
+				await hidden(page, "#banner");
+				await expectText(page, tile("ran"), /^[1-9]/);
+				await expectText(page, "#state", "live");
+			},
+			{ expected: /TypeError/ },
+		));
+
 	for (const [how, off, on] of [
 		["hidden", (page) => setHidden(page, true), (page) => setHidden(page, false)],
 		["paused", (page) => page.click("#pause"), (page) => page.click("#pause")],

@@ -80,7 +80,10 @@ function failed(error) {
 		put($("clock"), "");
 		return;
 	}
-	if (!(error instanceof Away)) throw error;
+	if (!(error instanceof Away)) {
+		console.error(error);
+		error = new Away("The snapshot cannot be shown: it is not as this page expects.");
+	}
 	showPart(shownAt ? "top" : "waiting");
 	put($("waiting-why"), error.message);
 	put($("banner"), `${error.banner} What you see is from ${clock(shownAt)}.`);
