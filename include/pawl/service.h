@@ -30,7 +30,7 @@
  *
  * A task is idle, pending or running. It is pending from its arming until a worker, a thread of the service, calls its
  * function; also while it is due and waits for a worker. It never runs on two threads at once: if it is armed while it
- * runs, it is pending again once it has returned.
+ * runs, it is pending again once it has returned. Until then it is running for cancel, and counts as pending elsewhere.
  *
  * A task's memory is yours. Keep it in place while the task is pending or may be armed again. Its function may free it.
  * To free it from outside, call pawl_service_cancel_wait first, and let no other thread arm it again.
@@ -152,7 +152,7 @@ PAWL_API int pawl_service_arm_within(struct pawl_service *service, struct pawl_t
 PAWL_API int pawl_service_arm_at_time(struct pawl_service *service, struct pawl_task *task,
                                       struct timespec time);
 
-/* As arm, but a periodic task stays periodic, counted from that run. Putting it off takes little more than a store. */
+/* As arm, but a periodic task keeps its period, from the new deadline on. A later deadline costs about one store. */
 PAWL_API int pawl_service_touch(struct pawl_service *service, struct pawl_task *task,
                                 uint64_t delay_ns);
 
@@ -201,7 +201,7 @@ PAWL_API size_t pawl_service_poll(struct pawl_service *service, size_t max);
 
 /*
  * When the next poll has something to do, by the service's clock; PAWL_NEVER if nothing is pending. If a thread then
- * arms a manual service for sooner, it calls the clock's wake(), under no lock; once until you call this again.
+ * arms for sooner, a manual service calls the clock's wake() on it, under no lock; once, until you call this again.
  */
 PAWL_API uint64_t pawl_service_next(struct pawl_service *service);
 
@@ -236,7 +236,7 @@ struct pawl_stats {
 	uint64_t pending, queued; /* queued: due, and waiting for a worker; counting walks them */
 	uint64_t wakeups, empty_wakeups; /* of the leader; those that found nothing to do */
 	uint64_t moved_ahead;      /* tasks moved to a finer slot before their slot opened... */
-	uint64_t moved_at_opening; /* ...and when it did; a slot that is due as a whole is one */
+	uint64_t moved_at_opening; /* ...and when it did; a slot that is due as a whole counts 1 */
 	pawl_task_fn *slowest;     /* the function that took longest... */
 	uint64_t slowest_ns;       /* ...and how long; NULL and 0 before the first */
 	struct pawl_histogram lateness, run_time; /* from deadline to call; from call to return */
