@@ -282,15 +282,18 @@ static inline void *pool_job(void *service)
 	return NULL;
 }
 
+/* Detached by an attribute: with winpthreads, a thread that was detached afterwards sometimes did not run. */
 static inline void pool_dispatch(struct pawl_service *service, void *unused)
 {
+	pthread_attr_t detached;
 	pthread_t thread;
 
 	(void)unused;
-	if (pthread_create(&thread, NULL, pool_job, service) == 0)
-		pthread_detach(thread);
-	else
+	pthread_attr_init(&detached);
+	pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+	if (pthread_create(&thread, &detached, pool_job, service) != 0)
 		pool_job(service);
+	pthread_attr_destroy(&detached);
 }
 
 static const struct pawl_service_options every_pool[] = {
