@@ -335,7 +335,7 @@ static const char *check_summary(const struct pawl_wheel *wheel, const struct le
 	for (uint64_t pair = 0; pair * BITS_PER_PAIR < wheel->slots; pair++)
 		if (!!(level->pairs & bit_in_word(pair)) !=
 		    !!(level->bits[2 * pair] | level->bits[2 * pair + 1]))
-			return "two words of the bitmap that are not zero have their bit set";
+			return "a pair's bit is set if, and only if, one of its words is not zero";
 	if ((level->pairs == 0) != (level->opens == NO_TICK))
 		return "a level with bits set has a first opening";
 	return NULL;

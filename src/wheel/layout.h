@@ -33,8 +33,10 @@
 #define MAX_CHAINS    16u
 #define CACHE_LINE    64u
 #define BITS_PER_WORD 64u
-#define BITS_PER_PAIR 128u /* so that one word sums up 2 x 4096 slots */
 #define HEAD_SIZE     offsetof(struct pawl_timer, deadline)
+
+/* Slots in two words of bits: one word of `pairs` sums up 64 x 128 = 2 x 4096 slots, the most there are. */
+#define BITS_PER_PAIR 128u
 
 /*
  * How many timers are armed on one chain before arming goes on to the next one: a power of two. Large enough for the
@@ -45,7 +47,7 @@
 struct level {
 	char *heads;    /* of chain 0 */
 	uint64_t *bits; /* a bit for each slot that may hold timers... */
-	uint64_t pairs; /* ...and one for each pair of words of `bits` that is not zero */
+	uint64_t pairs; /* ...summed up: bit p is set if word 2p or 2p + 1 of `bits` is not zero */
 	uint64_t opens; /* the tick at which the first slot with its bit set opens; or NO_TICK */
 	uint64_t upto;  /* ticks before this one are accepted beyond the window, too: ahead.c */
 	uint64_t width; /* ticks in a cell: wheel_size to the power of this level's number */
