@@ -125,8 +125,8 @@ static int64_t weekday_in_month(int year, int month, int week, int weekday)
 }
 
 /* The first of the two changes of a year is in the months 2 to 5, the second in 8 to 11. */
-static void random_change(struct run *run, struct model_zone *yearly, int first_month, int32_t before,
-                        int32_t after, char text[64])
+static void random_change(struct run *run, struct model_zone *yearly, int first_month,
+                          int32_t before, int32_t after, char text[64])
 {
 	int month = first_month + below(run, 4), week = 1 + below(run, 5), weekday = below(run, 7);
 	int day = 1 + below(run, 28), second = (below(run, 7 * 24) - 72) * 3600,
