@@ -175,7 +175,7 @@ static inline void rig_open(struct rig *rig, const struct pawl_loop_options *opt
 static inline void rig_close(struct rig *rig)
 {
 	if (rig->adapter) {
-		EXPECT_STR(pawl_wheel_check(calls->wheel(rig->adapter)), NULL);
+		EXPECT_SOUND(calls->wheel(rig->adapter));
 		calls->close(rig->adapter, NULL);
 	}
 	calls->loop_close(rig->loop);

@@ -98,7 +98,7 @@ static void loop_open(const struct pawl_loop_options *options)
 
 static void loop_close(void)
 {
-	EXPECT_STR(pawl_wheel_check(loop.adapter.wheel), NULL);
+	EXPECT_SOUND(loop.adapter.wheel);
 	adapter_close(&loop.adapter, NULL);
 }
 

@@ -40,7 +40,7 @@ static void only_wall_clock_times_move_with_the_wall_clock(void)
 		EXPECT_EQ(after->timer.deadline, 3000);
 		EXPECT_EQ(every->timer.deadline, 4000);
 		EXPECT_EQ(pawl_wheel_count(wheel), 4);
-		EXPECT_STR(pawl_wheel_check(wheel), NULL);
+		EXPECT_SOUND(wheel);
 		free(soon);
 		free(late);
 		free(after);

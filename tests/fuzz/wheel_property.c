@@ -331,7 +331,7 @@ static void compare(struct run *run)
 		return;
 	broken = pawl_wheel_check(run->wheel);
 	if (broken)
-		fail(run, "check: %s", broken);
+		fail(run, "the wheel is broken; this should hold: \"%s\"", broken);
 	expect(run, "now", pawl_wheel_now(run->wheel), run->model.now);
 	expect(run, "count", pawl_wheel_count(run->wheel), model_count(&run->model));
 	for (size_t i = 0; i < TIMERS && !run->failed; i++)

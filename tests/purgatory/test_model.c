@@ -507,7 +507,7 @@ static void compare(void)
 
 		if (!same_story(entry)) {
 			EXPECT_STR(entry->request.story, entry->story);
-			fprintf(stderr, "... operation %u\n", i);
+			fprintf(stderr, "    ^ operation %u\n", i);
 		}
 		settle_stories(entry);
 		if (!world.chains)

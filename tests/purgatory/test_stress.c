@@ -369,7 +369,7 @@ static void everybody_races(const struct pawl_service_options *options, unsigned
 	expect_accounts(&crew.account);
 	room_close(&crew.room);
 	if (test_failures != before)
-		fprintf(stderr, "... with %u shards, workers %d, stop %d\n", shards,
+		fprintf(stderr, "    ^ with %u shards, workers %d, stop %d\n", shards,
 		        (int)options->workers, stops);
 }
 

@@ -445,7 +445,7 @@ static void a_small_queue_answers_like_the_model(void)
 		expect_sound(seed);
 		queue_free(queue);
 		if (test_failures != before)
-			fprintf(stderr, "with seed %llu\n", (unsigned long long)seed);
+			fprintf(stderr, "    ^ with seed %llu\n", (unsigned long long)seed);
 	}
 }
 
@@ -506,7 +506,7 @@ static void a_large_queue_answers_like_the_model_after_every_act(void)
 		expect_sound(seed);
 		queue_free(queue);
 		if (test_failures != before)
-			fprintf(stderr, "with seed %llu\n", (unsigned long long)seed);
+			fprintf(stderr, "    ^ with seed %llu\n", (unsigned long long)seed);
 	}
 }
 
@@ -621,7 +621,7 @@ static void tasks_for_one_time_are_taken_in_the_order_in_which_they_were_put(voi
 		expect_drained_in_order();
 		queue_free(queue);
 		if (test_failures != before)
-			fprintf(stderr, "with seed %llu\n", (unsigned long long)seed);
+			fprintf(stderr, "    ^ with seed %llu\n", (unsigned long long)seed);
 	}
 }
 
@@ -709,7 +709,7 @@ static void questions_have_exact_answers_and_move_nothing(void)
 		expect_sound(seed);
 		queue_free(queue);
 		if (test_failures != before)
-			fprintf(stderr, "with seed %llu\n", (unsigned long long)seed);
+			fprintf(stderr, "    ^ with seed %llu\n", (unsigned long long)seed);
 	}
 }
 

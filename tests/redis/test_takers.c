@@ -619,7 +619,7 @@ static void every_taker_is_served_in_order_whatever_happens(void)
 		EXPECT(!fake.spun);
 		fake_stop();
 		if (test_failures != before)
-			fprintf(stderr, "with seed %llu\n", (unsigned long long)seed);
+			fprintf(stderr, "    ^ with seed %llu\n", (unsigned long long)seed);
 	}
 }
 

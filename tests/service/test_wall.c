@@ -326,7 +326,7 @@ IN_EVERY_MODE(at_random_it_is_never_early_and_hardly_late)
 		for (unsigned i = 0; i < TASKS; i++)
 			pawl_service_cancel_wait(bench->service, &notes[i].task);
 		if (test_failures != before)
-			fprintf(stderr, "... with seed %" PRIu64 "\n", seed);
+			fprintf(stderr, "    ^ with seed %" PRIu64 "\n", seed);
 	}
 	end(bench);
 }

@@ -267,7 +267,7 @@ static inline void in_room(const struct pawl_service_options *options, unsigned 
 	test(&room);
 	room_close(&room);
 	if (test_failures != before)
-		fprintf(stderr, "... with %u shards, and workers %d, shards %u of the service\n",
+		fprintf(stderr, "    ^ with %u shards, and workers %d, shards %u of the service\n",
 		        shards, (int)options->workers, options->shards);
 }
 

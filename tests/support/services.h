@@ -312,7 +312,7 @@ static inline void in_mode(const struct pawl_service_options *options,
 	test(&bench);
 	pawl_service_close(bench.service, NULL);
 	if (test_failures != before)
-		fprintf(stderr, "... with %s %d, shards %u, max_pending %zu\n",
+		fprintf(stderr, "    ^ with %s %d, shards %u, max_pending %zu\n",
 		        options->dispatch ? "a pool of" : "workers", (int)options->workers,
 		        options->shards, options->max_pending);
 }

@@ -15,17 +15,21 @@
  *	}
  *
  * A failed expectation prints its line and both values, and the test goes on, so that one run shows all failures. The
- * exit code is 1 if there was one.
+ * exit code is 1 if there was one. A crash prints the name of the test: a failed ASSERT() in the source is one.
  */
 #ifndef PAWL_TESTS_TEST_H
 #define PAWL_TESTS_TEST_H
 
 #include <inttypes.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#ifndef _WIN32
+#include <unistd.h>
+#endif
 
 /* A test in a loop could fail a million times: too much to read. */
 #define TEST_FAILURES_MAX 20
@@ -51,11 +55,17 @@ struct test {
 /* NULL equals NULL and nothing else. */
 #define EXPECT_STR(actual, expected) test_expect_str(actual, expected, #actual, __FILE__, __LINE__)
 
+/* pawl_wheel_check() finds nothing. A failure prints the broken invariant. */
+#define EXPECT_SOUND(wheel) test_expect_sound(pawl_wheel_check(wheel), __FILE__, __LINE__)
+
 static unsigned test_failures;
+static const char *test_name; /* of the test that runs */
 
 static inline void test_failed(void)
 {
 	if (++test_failures >= TEST_FAILURES_MAX) {
+		if (test_name)
+			fprintf(stderr, "FAILED: %s\n", test_name);
 		fprintf(stderr, "too many failures, giving up\n");
 		exit(1);
 	}
@@ -72,10 +82,14 @@ static inline void test_expect(bool holds, const char *condition, const char *fi
 static inline void test_expect_eq(uint64_t actual, uint64_t expected, const char *actual_text,
                                   const char *expected_text, const char *file, int line)
 {
+	bool is_number;
+
 	if (actual == expected)
 		return;
-	fprintf(stderr, "%s:%d: %s is %" PRIu64 ", expected %s = %" PRIu64 "\n", file, line,
-	        actual_text, actual, expected_text, expected);
+	is_number = expected_text[strspn(expected_text, "0123456789")] == 0;
+	fprintf(stderr, "%s:%d: %s is %" PRIu64 ", expected %s%s%" PRIu64 "\n", file, line,
+	        actual_text, actual, is_number ? "" : expected_text, is_number ? "" : " = ",
+	        expected);
 	test_failed();
 }
 
@@ -84,23 +98,76 @@ static inline void test_expect_str(const char *actual, const char *expected,
 {
 	if (actual == expected || (actual && expected && strcmp(actual, expected) == 0))
 		return;
-	fprintf(stderr, "%s:%d: %s is \"%s\", expected \"%s\"\n", file, line, actual_text,
-	        actual ? actual : "(null)", expected ? expected : "(null)");
+	fprintf(stderr, "%s:%d: %s is %s%s%s, expected %s%s%s\n", file, line, actual_text,
+	        actual ? "\"" : "", actual ? actual : "NULL", actual ? "\"" : "",
+	        expected ? "\"" : "", expected ? expected : "NULL", expected ? "\"" : "");
 	test_failed();
 }
+
+static inline void test_expect_sound(const char *broken, const char *file, int line)
+{
+	if (!broken)
+		return;
+	fprintf(stderr, "%s:%d: the wheel is broken; this should hold: \"%s\"\n", file, line,
+	        broken);
+	test_failed();
+}
+
+/* Not on Windows, whose signals differ, and not with a sanitizer, which says more itself. */
+#if !defined(_WIN32) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+
+static long test_process;
+
+static inline void test_say(const char *text)
+{
+	ssize_t written = write(STDERR_FILENO, text, strlen(text));
+
+	(void)written;
+}
+
+/* A child is silent: some tests fork one that is to crash. Everything here is async-signal-safe. */
+static inline void test_crashed(int number)
+{
+	if (getpid() == test_process) {
+		test_say("CRASHED: ");
+		test_say(test_name);
+		test_say("\n`gdb -batch -ex run -ex bt PROGRAM` shows the line.\n");
+	}
+	signal(number, SIG_DFL);
+	raise(number);
+}
+
+static inline void test_catch_crashes(void)
+{
+	static const int numbers[] = {SIGILL, SIGTRAP, SIGSEGV, SIGABRT};
+
+	test_process = getpid();
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		signal(numbers[i], test_crashed);
+}
+
+#else
+
+static inline void test_catch_crashes(void)
+{
+}
+
+#endif
 
 static inline int test_run_all(const struct test *tests, size_t count)
 {
 	size_t failed = 0;
 
+	test_catch_crashes();
 	for (size_t i = 0; i < count; i++) {
 		unsigned before = test_failures;
 
-		printf("%s\n", tests[i].name);
+		test_name = tests[i].name;
+		printf("%s\n", test_name);
 		fflush(stdout);
 		tests[i].run();
 		if (test_failures != before) {
-			fprintf(stderr, "FAILED: %s\n", tests[i].name);
+			fprintf(stderr, "FAILED: %s\n", test_name);
 			failed++;
 		}
 	}

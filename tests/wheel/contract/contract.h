@@ -47,7 +47,7 @@ static inline size_t pop_all(struct pawl_wheel *wheel)
 
 static inline void finish(struct pawl_wheel *wheel)
 {
-	EXPECT_STR(pawl_wheel_check(wheel), NULL);
+	EXPECT_SOUND(wheel);
 	free(wheel);
 }
 

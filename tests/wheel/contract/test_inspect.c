@@ -75,7 +75,7 @@ static void each_may_cancel_every_timer_that_it_gives(void)
 
 	EXPECT_EQ(walk_wheel(wheel, 4, true).count, 4);
 	EXPECT_EQ(pawl_wheel_count(wheel), 5);
-	EXPECT_STR(pawl_wheel_check(wheel), NULL);
+	EXPECT_SOUND(wheel);
 	EXPECT_EQ(walk_wheel(wheel, 16, true).count, 5);
 	EXPECT_EQ(pawl_wheel_count(wheel), 0);
 	EXPECT_EQ(pawl_wheel_next(wheel), PAWL_NEVER);
@@ -113,7 +113,7 @@ static void check_names_what_is_broken(void)
 
 	for (int i = 0; i < 3; i++)
 		pawl_wheel_arm(wheel, &timers[i], 5);
-	EXPECT_STR(pawl_wheel_check(wheel), NULL);
+	EXPECT_SOUND(wheel);
 	kept = timers[1];
 	timers[1].prev = &timers[1];
 	EXPECT(pawl_wheel_check(wheel) != NULL);
