@@ -87,16 +87,14 @@ static void parse(struct settings *settings, int argc, char **argv)
 
 static void verify_loops(void)
 {
-	printf("verified ");
-	for (size_t i = 0; i < loop_peer_count; i++) {
-		if (loop_peers[i]->untimed)
-			continue;
-		if (!verify_loop(loop_peers[i], SEED))
+	for (size_t i = 0; i < loop_peer_count; i++)
+		if (!loop_peers[i]->untimed && !verify_loop(loop_peers[i], SEED))
 			fail("%s failed its verification (seed %" PRIu64 "); nothing was measured",
 			     loop_peers[i]->name, SEED);
-		printf(" %s", loop_peers[i]->name);
-		fflush(stdout);
-	}
+	printf("verified ");
+	for (size_t i = 0; i < loop_peer_count; i++)
+		if (!loop_peers[i]->untimed)
+			printf(" %s", loop_peers[i]->name);
 	printf("\n");
 }
 

@@ -42,9 +42,11 @@ static bool to_be_verified(const struct table *table, const struct peer *peer)
 	       (table->options->common.only_verify && table->options->peers.count > 0);
 }
 
+/* The names are printed at the end: on a terminal the progress bar would erase them. */
 static void verify_peers(const struct table *table)
 {
-	printf("verified ");
+	size_t verified = 0;
+
 	for (size_t i = 0; i < table->peer_count; i++) {
 		const struct peer *peer = table->peers[i];
 
@@ -54,11 +56,13 @@ static void verify_peers(const struct table *table)
 		if (!verify_peer(peer, SEED))
 			fail("%s failed its verification (seed %" PRIu64 "); nothing was measured",
 			     peer->name, SEED);
-		progress_clear();
-		printf(" %s", peer->name);
-		fflush(stdout);
 	}
-	printf("\n");
+	progress_clear();
+	for (size_t i = 0; i < table->peer_count; i++)
+		if (to_be_verified(table, table->peers[i]))
+			printf("%s%s", verified++ ? " " : "verified  ", table->peers[i]->name);
+	if (verified)
+		printf("\n");
 }
 
 static bool any_chosen(const struct table *table, bool sparse)

@@ -19,12 +19,28 @@ bool workload_chosen(const struct table *table, const struct workload *workload)
 	return false;
 }
 
+/* Its number among the chosen peers, or peer_count if it was not chosen. */
+static size_t number_of_plain(const struct table *table)
+{
+	size_t peer = 0;
+
+	while (peer < table->peer_count && table->peers[peer] != &peer_plain)
+		peer++;
+	return peer;
+}
+
 static const struct figure *plain_figure(const struct table *table, size_t workload, size_t row)
 {
-	for (size_t peer = 0; peer < table->peer_count; peer++)
-		if (table->peers[peer] == &peer_plain)
-			return &table->figures[workload][row][peer];
-	return NULL;
+	size_t plain = number_of_plain(table);
+
+	return plain < table->peer_count ? &table->figures[workload][row][plain] : NULL;
+}
+
+static const char *unit(const struct table *table, bool compared)
+{
+	if (!compared)
+		return "ns; bytes";
+	return number_of_plain(table) < table->peer_count ? "ns, x plain" : "ns";
 }
 
 static void print_compared(const struct figure *figure, const struct figure *plain)
@@ -113,7 +129,7 @@ static void print_table(const struct table *table, bool sparse, bool compared)
 {
 	if (!has_columns(table, sparse, compared))
 		return;
-	printf("%-*s", NAME_WIDTH, compared ? "ns, x plain" : "ns; bytes");
+	printf("%-*s", NAME_WIDTH, unit(table, compared));
 	each_column(table, sparse, compared, print_title_cell, 0);
 	for (size_t peer = 0; peer < table->peer_count; peer++) {
 		if (!has_figures(table, sparse, compared, peer))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "verify.h"
 
+#include "../support/report.h"
 #include "script.h"
 #include "workloads.h"
 
@@ -21,6 +22,7 @@ __attribute__((format(printf, 2, 3))) static void wrong(struct play *play, const
 	va_list args;
 
 	play->failed = true;
+	progress_clear();
 	fprintf(stderr, "%s is wrong at time %" PRIu64 ": ", play->script.peer->name, play->now);
 	va_start(args, format);
 	vfprintf(stderr, format, args);
@@ -75,7 +77,7 @@ static void check_popped(struct play *play, void *timer)
 	else if (play->script.due[i] == PEER_NEVER)
 		wrong(play, "timer %zu came out, but is not armed", i);
 	else if (play->script.due[i] > play->now)
-		wrong(play, "timer %zu of %" PRIu64 " is early", i, play->script.due[i]);
+		wrong(play, "timer %zu, due at %" PRIu64 ", is early", i, play->script.due[i]);
 	else
 		play->script.due[i] = PEER_NEVER;
 }
@@ -93,7 +95,8 @@ static void pop(struct play *play)
 		check_popped(play, timer);
 	}
 	if (!timer && !play->failed && script_first(&play->script) <= play->now)
-		wrong(play, "nothing came out, with %" PRIu64 " due", script_first(&play->script));
+		wrong(play, "nothing came out, with a timer due at %" PRIu64,
+		      script_first(&play->script));
 }
 
 /* Tell the peer the time. If it returns false, no timer may have become due. */
@@ -106,8 +109,10 @@ static void tell_time(struct play *play, uint64_t now)
 		return;
 	for (size_t i = 0; i < SCRIPT_TIMERS; i++)
 		if (play->script.due[i] > before && play->script.due[i] <= now)
-			wrong(play, "timer %zu of %" PRIu64 " is due, but advance says no", i,
-			      play->script.due[i]);
+			wrong(play,
+			      "timer %zu, due at %" PRIu64
+			      ", became due, but advance returned false",
+			      i, play->script.due[i]);
 }
 
 /* Mostly by a tick, sometimes by more, sometimes to the time that the peer's next says. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
 #include "../support/machine.h"
+#include "../support/report.h"
 #include "script.h"
 #include "verify.h"
 
@@ -97,11 +98,14 @@ bool verify_in_real_time(const struct peer *peer, uint64_t seed)
 
 	if (verified.common_delay)
 		verified.common_delay = COMMON_DELAY_MS;
-	if (!script_open(&play.script, &verified, seed))
+	if (!script_open(&play.script, &verified, seed)) {
+		progress_clear();
 		fail("%s cannot be opened for %d timers", peer->name, SCRIPT_TIMERS);
+	}
 	play_all(&play);
 	finish(&play);
 	script_close(&play.script);
+	progress_clear();
 	if (play.wrong)
 		fprintf(stderr, "%s, in real time: %s\n", peer->name, play.wrong);
 	return !play.wrong;
