@@ -29,7 +29,7 @@ enum { MAX_PEERS = 32 };
 typedef void peer_fired_fn(void *timer, void *arg);
 
 struct peer {
-	const char *name;  /* the title of its column and its name for --peers: short, no blanks */
+	const char *name;  /* of its row, and for --peers: short, no blanks */
 	const char *about; /* one line for --help */
 	size_t timer_size;
 
@@ -42,7 +42,7 @@ struct peer {
 	/* A variant: measured only if --peers names it. */
 	bool on_request;
 
-	/* If not 0: with more timers than this, the workloads in which time passes are left out. */
+	/* If not 0: with more timers than this, it is measured in arm, cancel, memory and pass only. */
 	uint32_t most_in_time;
 
 	/* It does nothing, to measure what the harness costs. It is not verified unless --peers names it. */
@@ -66,7 +66,10 @@ struct peer {
 	/* For its `open`, if one file has several peers. */
 	const void *variant;
 
-	/* How many timers it can hold on this machine. NULL: as many as memory allows. */
+	/*
+	 * With more timers than this it is not measured: it cannot hold more on this machine, or gets too slow. NULL:
+	 * any number.
+	 */
 	size_t (*limit)(void);
 
 	/* An empty structure at time 0 with room for `capacity` timers; NULL if there is no memory. */
@@ -121,7 +124,7 @@ struct peer {
 	size_t (*entries)(void *self);
 };
 
-/* All peers, in the order of the columns; and the plain wheel, with which the others are compared. */
+/* All peers, in the order of the tables' rows; and the plain wheel, with which the others are compared. */
 extern const struct peer *const peers[];
 extern const size_t peer_count;
 extern const struct peer peer_plain;

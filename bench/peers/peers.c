@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The peers that are measured, in the order of the columns. */
+/* The peers that are measured, in the order of the tables' rows. */
 #include "peer.h"
 
 extern const struct peer peer_pawl_1, peer_pawl_8, peer_pawl_variants[9];

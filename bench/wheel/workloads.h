@@ -7,15 +7,16 @@
  * random order, as in a program that has run for a while: if they were armed by address, lists would be walked in the
  * order in which the CPU prefetches.
  *
- *  arm      arm all timers on an empty structure; ns a timer. Then the memory: bytes a timer, the timer included,
- *           more than an empty structure has
+ *  arm      arm all timers on an empty structure; ns a timer
  *  cancel   cancel all timers in another random order; ns a timer. Work that a peer puts off here, as clearing marks
  *           of empty slots, it does in churn.
+ *  memory   after arm: bytes a timer, the timer included, more than an empty structure has; and the bytes of an empty
+ *           structure, by malloc's count
  *  churn    cancel a random timer and arm it again; after so many such steps the time advances by a tick. It runs for
  *           70,000 ticks, longer than the longest delay, so that moves between levels are measured too. A timer that
  *           becomes due is armed again. ns a step, all included. A peer that moves no timers as time passes runs a
- *           tenth of the ticks, one in the kernel a hundredth. At the end the entries and the bytes of the structure,
- *           the timers included
+ *           tenth of the ticks, one in the kernel a hundredth.
+ *  held     at the end of churn: the entries in the structure, and its bytes, the timers included
  *  expire   advance tick by tick until the last timer is due, popping after each tick; ns a timer
  *  longest  the longest single advance in expire; ns. All repetitions do the same work at the same tick, so the median
  *           of each tick comes first: an interrupt hits another tick each time.
