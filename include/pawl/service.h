@@ -75,12 +75,11 @@ PAWL_API void pawl_task_init(struct pawl_task *task, pawl_task_fn *run);
 		PAWL_TIMER_INIT, 0, 0, run, NULL, 0, 0, false, false \
 	}
 
-#define PAWL_MANUAL (~0u - 1u) /* options.workers: no threads; see pawl_service_poll */
+#define PAWL_MANUAL (~0u - 1u) /* options.workers: no threads, no dispatch; see pawl_service_poll */
 #define PAWL_INLINE 1u         /* another name for 1 worker, kept for existing programs */
 
 /*
  * Zeroes, or a NULL pointer in place of the whole struct, mean the defaults.
- *
  * on_thread_start is called once on each thread of the service, before anything else runs there, with the thread's
  * number from 0: for affinity, priority, a name. It must not wait for the service (cancel_wait, settle, stop, close).
  *
@@ -89,7 +88,7 @@ PAWL_API void pawl_task_init(struct pawl_task *task, pawl_task_fn *run);
  */
 struct pawl_service_options {
 	const char *name;    /* of its threads, cut to 15 bytes; NULL: "pawl". Copied */
-	uint64_t tick_ns;    /* 0: 1 ms */
+	uint64_t tick_ns;    /* any; 0: 1 ms */
 	uint32_t wheel_size; /* slots in a level, 2 to 4096; 0: the wheel's default */
 	unsigned workers;    /* threads that run tasks, 1 to 1024; 0: 1; or PAWL_MANUAL, above */
 	unsigned shards;     /* 1 to 1024; 0: from the CPUs; 1 shard and 1 worker: exact order */
@@ -104,7 +103,8 @@ struct pawl_service_options {
 
 /*
  * Open a service and start its threads. Close it with pawl_service_close. Returns 0; -EINVAL (an option is out of its
- * range), -EBUSY (another service has the clock), -ENOMEM or -EAGAIN (no more threads): then nothing is left behind.
+ * range, or dispatch with PAWL_MANUAL), -EBUSY (another service has the clock), -ENOMEM or -EAGAIN (no more threads).
+ * After an error nothing is left behind, and *service is not written.
  */
 PAWL_API int pawl_service_open(struct pawl_service **service,
                                const struct pawl_service_options *options);
@@ -116,7 +116,8 @@ PAWL_API int pawl_service_open(struct pawl_service **service,
  * -EAGAIN     max_pending tasks are pending, and this one is not one of them.
  * -ESHUTDOWN  the service was stopped.
  * -EINVAL     the task has no function.
- * -EBUSY      the task is pending in another service. After any error nothing has changed.
+ * -EBUSY      the task is pending in another service.
+ * With every error: nothing has changed.
  */
 PAWL_API int pawl_service_arm(struct pawl_service *service, struct pawl_task *task,
                               uint64_t delay_ns);
@@ -156,9 +157,8 @@ PAWL_API int pawl_service_arm_at_time(struct pawl_service *service, struct pawl_
 PAWL_API int pawl_service_touch(struct pawl_service *service, struct pawl_task *task,
                                 uint64_t delay_ns);
 
-/* What a cancel found. */
 enum pawl_cancel {
-	PAWL_IDLE,      /* neither armed nor running */
+	PAWL_IDLE,      /* neither pending nor running in this service */
 	PAWL_CANCELLED, /* it was pending: it will not run, is not running, and its memory is yours */
 	PAWL_RUNNING, /* its function was called and has not returned; a further run is cancelled */
 };
@@ -167,8 +167,8 @@ enum pawl_cancel {
 PAWL_API enum pawl_cancel pawl_service_cancel(struct pawl_service *service, struct pawl_task *task);
 
 /*
- * The same, but if the task is running, wait until that run has returned; not inside the task's own function. Two tasks
- * that cancel_wait each other are a deadlock. So is a caller that holds a lock which the task's function needs.
+ * The same, but if the task is running, wait until that run has returned. Inside the task's own function it does not
+ * wait. Two tasks that cancel_wait each other are a deadlock. So is a caller that holds a lock which the task needs.
  */
 PAWL_API enum pawl_cancel pawl_service_cancel_wait(struct pawl_service *service,
                                                    struct pawl_task *task);
