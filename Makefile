@@ -154,7 +154,7 @@ amalgamation: cmake-is-here
 	@cmake --build build/release --target amalgamation >/dev/null
 	@mkdir -p build/amalgamation
 	@cp build/release/amalgamation/*.c build/release/amalgamation/*.h build/amalgamation
-	@echo "build/amalgamation/pawl.c and pawl.h: copy both; cc -std=c11 -c pawl.c; link with -pthread"
+	@echo "build/amalgamation/pawl.c and pawl.h: copy both; cc -std=c11 -O2 -c pawl.c; link with -pthread"
 	@echo "or the wheel alone, pawl_wheel.c and pawl_wheel.h, which need nothing"
 
 dist:
