@@ -33,6 +33,7 @@ struct adapter_calls {
 	void *(*loop_open)(void);
 	void (*loop_close)(void *loop);
 	void (*loop_once)(void *loop); /* one round: sleeps until there is something to do */
+	void (*end_round)(void *loop); /* do not sleep in this round any more; NULL: it would not */
 	void (*add_socket)(void *loop, int fd, socket_fn *fn, void *arg); /* one at a time */
 	void (*remove_socket)(void *loop);
 
@@ -135,11 +136,18 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *t)
 	return error;
 }
 
+static inline void count_call(struct rig *rig)
+{
+	rig->called++;
+	if (calls->end_round)
+		calls->end_round(rig->loop);
+}
+
 static inline void on_due(struct pawl_timer *timer, void *arg)
 {
 	struct rig *rig = arg;
 
-	rig->called++;
+	count_call(rig);
 	EXPECT(clock_ns() >= timer->deadline);
 	EXPECT(!pawl_timer_armed(timer));
 	if (rig->inside)
@@ -698,7 +706,7 @@ static inline void on_beat(struct pawl_loop_timer *timer, void *arg)
 	struct beat *beat = PAWL_CONTAINER_OF(timer, struct beat, timer);
 	struct rig *rig = arg;
 
-	rig->called++;
+	count_call(rig);
 	beat->beats++;
 	EXPECT(pawl_timer_armed(&timer->timer)); /* for the next time already */
 	EXPECT(timer->timer.deadline > beat->first);
@@ -714,7 +722,7 @@ static inline void count_loop_timer(struct pawl_loop_timer *timer, void *arg)
 	struct rig *rig = arg;
 
 	rig->number++;
-	rig->called++;
+	count_call(rig);
 	EXPECT(calls->now(rig->adapter) >= timer->timer.deadline);
 	EXPECT(!pawl_timer_armed(&timer->timer));
 }

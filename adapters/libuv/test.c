@@ -10,6 +10,7 @@ struct loop {
 	uv_poll_t poll;
 	socket_fn *fn;
 	void *arg;
+	bool in_round;
 };
 
 static void *loop_open(void)
@@ -24,7 +25,18 @@ static void loop_once(void *arg)
 {
 	struct loop *loop = arg;
 
+	loop->in_round = true;
 	uv_run(&loop->uv, UV_RUN_ONCE);
+	loop->in_round = false;
+}
+
+/* UV_RUN_ONCE sleeps even after timers that were due when it began: on a busy machine, until the next timer. */
+static void end_round(void *arg)
+{
+	struct loop *loop = arg;
+
+	if (loop->in_round)
+		uv_stop(&loop->uv);
 }
 
 /* uv_run returns when every handle is closed; only then does uv_loop_close succeed. */
@@ -93,7 +105,8 @@ static unsigned timers_of_loop(void *arg, void *adapter)
 
 ADAPTER_CALLS(libuv)
 
-static const struct adapter_calls libuv_calls = {.passes_between_polls = 2, THE_CALLS};
+static const struct adapter_calls libuv_calls = {
+        .passes_between_polls = 2, .end_round = end_round, THE_CALLS};
 
 static uint64_t loop_ms(const struct rig *rig)
 {
