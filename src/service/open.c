@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-_Static_assert(sizeof(struct shard) == LINE, "an address in the array is the address of a shard");
+_Static_assert(sizeof(struct shard) == LINE,
+               "struct shard fills one LINE: an address in the array is that of a shard");
 
 static unsigned shards_for_cpus(void)
 {
