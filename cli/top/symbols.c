@@ -83,7 +83,9 @@ static int open_of(uint64_t process, const char *path)
 
 	snprintf(inside, sizeof(inside), "/proc/%" PRIu64 "/root%s", process, path);
 	fd = open(inside, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	return fd >= 0 ? fd : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	return fd;
 }
 
 /*

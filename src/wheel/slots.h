@@ -72,7 +72,7 @@ static inline void list_remove(struct pawl_timer *timer)
 {
 	struct pawl_timer *next = timer->next, *prev = timer->prev;
 
-	ASSERT(next && next->prev == timer && prev->next == timer);
+	ASSERT(next->prev == timer && prev->next == timer);
 	prev->next = next;
 	next->prev = prev;
 	timer->next = NULL;
