@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A wheel in an event loop: poll(2) waits for input or for the next timer, whichever comes first. Type lines, or pipe
- * some in. Each line pushes the idle time-out back; a heartbeat comes every 200 ms; after 1200 ms it ends.
+ * some in. Each line pushes the idle timeout back; a heartbeat comes every 200 ms; after 1200 ms it ends.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <limits.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Periodic work and an idle time-out on the threads of a service: three heartbeats, each of which pushes the
- * time-out back; then silence, and the time-out comes.
+ * Periodic work and an idle timeout on the threads of a service: three heartbeats, each of which pushes the
+ * timeout back; then silence, and the timeout comes.
  */
 #include <pawl/pawl.h>
 #include <semaphore.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Two kinds of timers in a loop on epoll, each with a function of its own: a heartbeat, which is periodic, and an idle
- * time-out. The other side answers three heartbeats and then falls silent.
+ * timeout. The other side answers three heartbeats and then falls silent.
  */
 #include <pawl/epoll.h>
 #include <stdio.h>

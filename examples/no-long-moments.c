@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * No long stalls: a loop that moves timers before their slot opens, a few in each pass. A hundred thousand requests
- * have a time-out of 30 seconds and are never answered; twice, on a wheel without room for opening ahead and on a wheel
+ * have a timeout of 30 seconds and are never answered; twice, on a wheel without room for opening ahead and on a wheel
  * with it. The example counts the longest pass, in timers moved. The time is made up: a pass takes a millisecond.
  */
 #include <pawl/wheel.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Time-outs for requests, from several threads: armed when a request is sent, cancelled when its answer
+ * Timeouts for requests, from several threads: armed when a request is sent, cancelled when its answer
  * comes. Four threads send ten requests each; every third one is never answered.
  */
 #include <pawl/pawl.h>
@@ -35,7 +35,7 @@ static void *client(void *first)
 		pawl_service_arm(service, &r.timeout, 50 * PAWL_MS);
 		if (id % 3 == 0)
 			sem_wait(&r.expired);
-		/* After this the request may go: its time-out neither runs nor will run. */
+		/* After this the request may go: its timeout neither runs nor will run. */
 		pawl_service_cancel_wait(service, &r.timeout);
 	}
 	return NULL;

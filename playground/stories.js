@@ -126,11 +126,11 @@ const STORIES = [
 	{
 		id: "touch",
 		title: "Touch, or cancel + arm",
-		summary: "An idle time-out, refreshed at every request",
+		summary: "An idle timeout, refreshed at every request",
 		options: KAFKA,
 		steps: [
 			{
-				text: "Two connections with an idle time-out of 300 ms. A will be refreshed by touch, B by cancel and arm.",
+				text: "Two connections with an idle timeout of 300 ms. A will be refreshed by touch, B by cancel and arm.",
 				run: (s) => (s.arm(IDLE_TIMEOUT), s.arm(IDLE_TIMEOUT)),
 			},
 			{

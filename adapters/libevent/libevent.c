@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The loop's timer is an event with a time-out. */
+/* The loop's timer is an event with a timeout. */
 #define _POSIX_C_SOURCE 200809L
 #include <pawl/libevent.h>
 #include <sys/time.h>
@@ -15,9 +15,9 @@ struct pawl_libevent {
 };
 
 /*
- * libevent counts the time-out from a time that it may have read some milliseconds ago, so the event may come a little
+ * libevent counts the timeout from a time that it may have read some milliseconds ago, so the event may come a little
  * before `wake`. That pass finds nothing due, and sets the event for the rest. While one pass is not enough, the
- * time-out is 0: libevent polls the sockets before it calls the event.
+ * timeout is 0: libevent polls the sockets before it calls the event.
  */
 static void set_event(struct adapter *base)
 {

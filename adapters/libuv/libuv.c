@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The loop's timer is a uv_timer_t. While one pass is not enough, a uv_idle_t is active in its place: it keeps the loop
- * from sleeping, and is called once in each round of the loop. (A uv_timer_t with a time-out of 0 does not do: libuv
+ * from sleeping, and is called once in each round of the loop. (A uv_timer_t with a timeout of 0 does not do: libuv
  * 1.44, which Debian 12 has, runs it again at once, and the sockets starve.)
  */
 #define _POSIX_C_SOURCE 200809L

@@ -67,7 +67,7 @@ void connections_close(struct connections *connections)
 	free(connections->last_ns);
 }
 
-/* The loop begins with all time-outs running. */
+/* The loop begins with all timeouts running. */
 static void *open_loop(const struct loop_peer *peer, struct connections *connections)
 {
 	uint64_t now = clock_ns();
@@ -116,11 +116,11 @@ void connection_expired(struct connections *connections, uint32_t i)
 	uint64_t due = connections->last_ns[i] + connections->timeout_ms * 1000000;
 
 	if (!connections->armed[i]) {
-		connections->wrong = "a time-out ended that was not running";
+		connections->wrong = "a timeout ended that was not running";
 		return;
 	}
 	if (clock_ns() + connections->resolution_ns < due)
-		connections->wrong = "a time-out was early";
+		connections->wrong = "a timeout was early";
 	connections->armed[i] = false;
 	connections->armed_count--;
 	if (connections->until_expired && connections->armed_count == 0)
@@ -151,7 +151,7 @@ bool verify_loop(const struct loop_peer *peer, uint64_t seed)
 	connections_open(&connections, VERIFIED_CONNECTIONS);
 	connections.timeout_ms = VERIFIED_TIMEOUT_MS;
 	self = open_loop(peer, &connections);
-	alarm(PATIENCE_S); /* ends the program if a time-out never comes */
+	alarm(PATIENCE_S); /* ends the program if a timeout never comes */
 	for (uint32_t batch = 0; batch < VERIFIED_BATCHES && !connections.wrong; batch++) {
 		send_batch(&connections, 1 + random_below32(&random, 4), &random);
 		run_loop(peer, self, &connections);

@@ -147,7 +147,7 @@ const struct loop_peer loop_epoll_heap = {
 
 const struct loop_peer loop_epoll_none = {
         .name = "epoll",
-        .about = "the same without any time-outs: what the messages cost by themselves",
+        .about = "the same without any timeouts: what the messages cost by themselves",
         .timers = &peer_null,
         .untimed = true,
         EPOLL_LOOP,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* libevent: one event for both; the library itself restarts its time-out whenever the connection is readable. */
+/* libevent: one event for both; the library itself restarts its timeout whenever the connection is readable. */
 #define _GNU_SOURCE
 #include "connections.h"
 
@@ -21,7 +21,7 @@ struct self {
 	struct connection connection[];
 };
 
-/* From now on without a time-out, because libevent would restart it. */
+/* From now on without a timeout, because libevent would restart it. */
 static void expire(struct connection *connection)
 {
 	event_del(&connection->event);
@@ -103,13 +103,13 @@ static void close_loop(void *self)
 
 const struct loop_peer loop_libevent = {
         .name = "libevent",
-        .about = "libevent: an event that persists, with a time-out of its own",
+        .about = "libevent: an event that persists, with a timeout of its own",
         LIBEVENT_LOOP,
 };
 
 const struct loop_peer loop_libevent_common = {
         .name = "libevent-common",
-        .about = "the same with a common time-out",
+        .about = "the same with a common timeout",
         .common = true,
         LIBEVENT_LOOP,
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pawl-bench-connections: idle connections whose time-outs are refreshed at each message, with real loops and sockets;
+ * pawl-bench-connections: idle connections whose timeouts are refreshed at each message, with real loops and sockets;
  * the CPU time of a message.
  */
 #define _GNU_SOURCE
@@ -35,7 +35,7 @@ static void help(void *settings)
 	(void)settings;
 	puts("usage: pawl-bench-connections [options]\n"
 	     "\n"
-	     "Idle connections whose time-outs are refreshed at each message, through real loops: "
+	     "Idle connections whose timeouts are refreshed at each message, through real loops: "
 	     "CPU.\n"
 	     "\n"
 	     "  --quick           a few seconds: fewer messages, 3 repetitions\n"
@@ -44,7 +44,7 @@ static void help(void *settings)
 	     "                    of descriptors allows\n"
 	     "  --reps R          repetitions; default 5\n"
 	     "  --csv FILE        write all figures to this file\n"
-	     "  --verify          only verify the loops: each time-out ends once, and not early\n"
+	     "  --verify          only verify the loops: each timeout ends once, and not early\n"
 	     "  --help            this\n"
 	     "\n"
 	     "loops:");
@@ -136,7 +136,7 @@ static void measure(const struct settings *settings, uint32_t n)
 	sample(settings, n, values);
 	printf("\n%s idle connections, CPU ms for a million messages, median of %u\n",
 	       grouped(n, text), settings->common.repetitions);
-	printf("%-*s %8s %6s%12s\n", NAME_WIDTH, "", "CPU ms", "", "time-outs");
+	printf("%-*s %8s %6s%12s\n", NAME_WIDTH, "", "CPU ms", "", "timeouts");
 	for (size_t i = 0; i < loop_peer_count; i++) {
 		struct figure figure = figure_of(values[i], settings->common.repetitions);
 		const struct report_key key = {.workload = "message",

@@ -71,7 +71,7 @@ static void cancel(void *self, void *timer)
 	ev_timer_stop(opened->loop, timer);
 }
 
-/* As its manual recommends for idle time-outs: set `repeat` and call ev_timer_again. */
+/* As its manual recommends for idle timeouts: set `repeat` and call ev_timer_again. */
 static void refresh(void *self, void *timer, uint64_t deadline)
 {
 	struct self *opened = self;

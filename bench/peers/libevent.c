@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libevent: a binary heap of pointers; and a queue for time-outs of the same length ("common time-outs"). It is measured
+ * libevent: a binary heap of pointers; and a queue for timeouts of the same length ("common timeouts"). It is measured
  * from within its loop, where it does not read the clock for each event that is added.
  */
 #define _GNU_SOURCE
@@ -154,7 +154,7 @@ const struct peer peer_libevent = {
 
 const struct peer peer_libevent_common = {
         .name = "libevent-common",
-        .about = "libevent with a common time-out: a queue; refresh only, all delays being equal",
+        .about = "libevent with a common timeout: a queue; refresh only, all delays being equal",
         LIBEVENT_PEER,
         .common_delay = 30000,
         .arm = arm_common,

@@ -184,7 +184,7 @@ struct found {
 	double timed_out[MAX_REPETITIONS]; /* per cent */
 };
 
-/* A time-out and the times to complete, and the results. */
+/* A timeout and the times to complete, and the results. */
 struct pace {
 	uint32_t timeout_ms, p75_ms, p50_ms;
 	double kafka;   /* thousands a second */
@@ -341,7 +341,7 @@ static void measure_paced(const struct settings *settings)
 	       "request,\n"
 	       "without what the benchmark itself takes\n\n",
 	       repetitions);
-	puts("     time-out/  keys            thousands    Kafka   pawl       CPU at    CPU at "
+	puts("      timeout/  keys            thousands    Kafka   pawl       CPU at    CPU at "
 	     "the  timed out,");
 	puts("    p75/p50 ms                   a second    bytes  / Kafka  100,000 /s       "
 	     "highest           %");
@@ -369,7 +369,7 @@ static void help(void *settings)
 	     "           key, by which the operation completes\n"
 	     "  paced    by the clock: requests as a Poisson process under the same 3 keys, each "
 	     "completed\n"
-	     "           directly, without a check, if its time-out is not faster; what rate is "
+	     "           directly, without a check, if its timeout is not faster; what rate is "
 	     "held?");
 	exit(0);
 }

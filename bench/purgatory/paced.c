@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Kafka's own workload for a purgatory, TestPurgatoryPerformance: requests are a Poisson process, all under the same
- * three keys. Each is completed after a log-normal time, unless its time-out is earlier. It is completed directly, by
+ * three keys. Each is completed after a log-normal time, unless its timeout is earlier. It is completed directly, by
  * pawl_op_complete: no key is checked. The unpaced workload checks keys.
  *
  * One thread makes the requests and completes them; Kafka has a second thread and a DelayQueue for that. The thread

@@ -61,7 +61,7 @@ if (system("test -s connections.csv && echo yes") eq "yes") {
     set style histogram errorbars gap 1 lw 1
     set style fill solid 0.8 border -1
     set yrange [0:*]
-    set title "idle connections whose time-out is refreshed at each message"
+    set title "idle connections whose timeout is refreshed at each message"
     set xlabel "connections"
     set ylabel "CPU ms for a million messages"
     loops = system("awk -F, '/^connections/ && !seen[$5]++ { print $5 }' connections.csv")
@@ -116,7 +116,7 @@ if (system("test -s purgatory.csv && echo yes") eq "yes") {
     set size 0.38,1
     set origin 0.62,0
     set title "paced: the highest rate held"
-    set xlabel "time-out/p75/p50, ms"
+    set xlabel "timeout/p75/p50, ms"
     plot for [p in "pawl-resolved pawl-bytes kafka"] sprintf("< awk -F, '$2 ~ /^paced [0-9\\/]*$/ && $5 == \"%s\" \
         { print substr($2, 7), $7, $8, $9 }' purgatory.csv", p) using 2:3:4:xtic(1) \
         lc rgb bar(p) title p noenhanced

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * pawl-count-moves: how often a timer is moved until it is popped or cancelled, with opening ahead and without. The
- * timers are time-outs, and most are cancelled. A timer that is moved ahead and then cancelled was moved in vain. How
+ * timers are timeouts, and most are cancelled. A timer that is moved ahead and then cancelled was moved in vain. How
  * often that happens depends on how early src/wheel/ahead.c begins a slot (EARLY_PART).
  *
  * It counts and measures no time, so the result is the same on every machine. A unit of time is a millisecond. A timer
@@ -18,7 +18,7 @@
 enum { TIMERS = 20000, WARM_UP = 300000, END = 1500000, CANCELS = 1 << 21 };
 
 struct load {
-	uint64_t time_out;
+	uint64_t timeout;
 	double cancelled_after; /* the mean of an exponential distribution */
 };
 
@@ -38,8 +38,8 @@ static void arm(struct state *state, const struct load *load, uint32_t i)
 	double after = 1 - log(one) * load->cancelled_after;
 
 	state->lives++;
-	pawl_wheel_arm(state->wheel, &state->timer[i], state->now + load->time_out);
-	state->cancel_at[i] = after <= (double)load->time_out ? state->now + (uint64_t)after : 0;
+	pawl_wheel_arm(state->wheel, &state->timer[i], state->now + load->timeout);
+	state->cancel_at[i] = after <= (double)load->timeout ? state->now + (uint64_t)after : 0;
 	if (state->cancel_at[i] == 0 || state->cancel_at[i] >= CANCELS)
 		return;
 	state->next[i] = state->cancels[state->cancel_at[i]];
@@ -99,12 +99,12 @@ int main(void)
 	                                    {120000, 1000000},
 	                                    {300000, 60000}};
 
-	printf("time-out, ms  cancelled after  expire   moves a timer   with ahead\n");
+	printf(" timeout, ms  cancelled after  expire   moves a timer   with ahead\n");
 	for (size_t i = 0; i < sizeof(loads) / sizeof(loads[0]); i++) {
 		double expired, without = count(&loads[i], false, &expired);
 		double with = count(&loads[i], true, &expired);
 
-		printf("%12" PRIu64 "  %15.0f  %5.1f %%  %14.3f  %11.3f\n", loads[i].time_out,
+		printf("%12" PRIu64 "  %15.0f  %5.1f %%  %14.3f  %11.3f\n", loads[i].timeout,
 		       loads[i].cancelled_after, 100 * expired, without, with);
 	}
 	return 0;

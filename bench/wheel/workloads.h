@@ -24,7 +24,7 @@
  *  ahead    expire with opening ahead: after each tick's pops come calls of 64 moves at most. There are as many calls
  *           as it takes for twice the timers of a tick, at least one. ns a timer, these calls included; the longest
  *           single call, of advance or ahead, and the longest advance; ns, as in longest
- *  refresh  idle time-outs of 30,000 ticks, each refreshed within the last 15,000 ticks: set a random one to now +
+ *  refresh  idle timeouts of 30,000 ticks, each refreshed within the last 15,000 ticks: set a random one to now +
  *           30,000; time advances as in churn, for 35,000 ticks. A timer that becomes due is armed again. ns a step, all
  *           included. Peers that move no timers run a tenth, in which none becomes due: so it is the same work for
  *           peers that cannot be told the time.

@@ -81,7 +81,7 @@
  *	libevent    CLOCK_MONOTONIC                      CLOCK_BOOTTIME *
  *
  * On Linux the clocks of the first column are the same clock, which stands still while the machine is suspended. With
- * options.count_sleep that time counts: a time-out of an hour has passed if the machine was suspended for two. On a
+ * options.count_sleep that time counts: a timeout of an hour has passed if the machine was suspended for two. On a
  * system without CLOCK_BOOTTIME the clock is CLOCK_MONOTONIC.
  *
  * (* The loop's timers cannot follow CLOCK_BOOTTIME. So while anything is armed the adapter reads that clock once a

@@ -3,7 +3,7 @@
  * system.h on Windows 7 and later, without winpthreads. Two functions of Windows 10 are looked up by name: a precise
  * clock that stands still while the machine is suspended, and names of threads.
  *
- * A sleep is by a condition variable, whose time-outs are in whole milliseconds, and as coarse as the system's timer:
+ * A sleep is by a condition variable, whose timeouts are in whole milliseconds, and as coarse as the system's timer:
  * 15.6 ms, unless a program asked for less by timeBeginPeriod(). They are rounded up, so nothing is early.
  */
 #define _GNU_SOURCE
@@ -90,7 +90,7 @@ void pawl__system_sleeper_init(struct sleeper *sleeper)
  * In whole milliseconds, rounded up; at most a day. A wait stands still while the machine is suspended: by a clock that
  * goes on it is at most a second.
  */
-static DWORD time_out(int clock, uint64_t length_ns)
+static DWORD timeout(int clock, uint64_t length_ns)
 {
 	const uint64_t most = clock == MONOTONIC ? 86400 * SECOND : SECOND;
 
@@ -100,7 +100,7 @@ static DWORD time_out(int clock, uint64_t length_ns)
 void pawl__system_wait_for(struct sleeper *sleeper, int clock, uint64_t length_ns)
 {
 	SleepConditionVariableSRW(&sleeper->woken.windows, &sleeper->mutex.windows,
-	                          time_out(clock, length_ns), 0);
+	                          timeout(clock, length_ns), 0);
 }
 
 static void name_self(const char *name)

@@ -35,7 +35,7 @@ IN_EVERY_ROOM(two_operations_on_two_keys_are_completed_by_their_own)
 	leave_room(room);
 }
 
-IN_EVERY_ROOM(what_is_not_completed_expires_at_its_time_out_and_no_earlier)
+IN_EVERY_ROOM(what_is_not_completed_expires_at_its_timeout_and_no_earlier)
 {
 	struct request r1, r2;
 
@@ -133,7 +133,7 @@ int main(void)
 	static const struct test tests[] = {
 	        TEST(an_unknown_key_gives_0),
 	        TEST(two_operations_on_two_keys_are_completed_by_their_own),
-	        TEST(what_is_not_completed_expires_at_its_time_out_and_no_earlier),
+	        TEST(what_is_not_completed_expires_at_its_timeout_and_no_earlier),
 	        TEST(nothing_expires_early_on_the_real_clock),
 	        TEST(watched_and_delayed_drop_at_once_when_completed_outside),
 	        TEST(a_cancel_by_key_returns_2_of_3_and_leaves_1),

@@ -373,7 +373,7 @@ static void note_thread(struct request *request, char event)
 		EXPECT_EQ(request->number, (uint64_t)request->thread);
 }
 
-IN_EVERY_ROOM(a_time_out_of_0_is_due_at_once_on_a_thread_of_the_service)
+IN_EVERY_ROOM(a_timeout_of_0_is_due_at_once_on_a_thread_of_the_service)
 {
 	bool manual = room->bench.options.workers == PAWL_MANUAL;
 	struct request request;
@@ -567,7 +567,7 @@ int main(void)
 	        TEST(a_fresh_operation_completed_and_not_given_is_not_released),
 	        TEST(completed_is_true_of_what_was_completed_alone),
 	        TEST(completed_says_the_same_in_each_of_its_functions),
-	        TEST(a_time_out_of_0_is_due_at_once_on_a_thread_of_the_service),
+	        TEST(a_timeout_of_0_is_due_at_once_on_a_thread_of_the_service),
 	        TEST(on_expire_follows_on_complete_on_the_same_thread),
 	        TEST(without_a_deadline_it_waits_for_ever),
 	        TEST(no_deadline_is_early_and_none_more_than_a_tick_late),

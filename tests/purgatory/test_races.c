@@ -105,7 +105,7 @@ IN_EVERY_ROOM(a_change_during_the_second_try_makes_it_retry)
 }
 
 /* But the deadline is armed after that try, so it cannot come during it. */
-IN_EVERY_ROOM(the_time_out_counts_from_the_beginning_of_the_second_try)
+IN_EVERY_ROOM(the_timeout_counts_from_the_beginning_of_the_second_try)
 {
 	struct request request;
 	struct call call;
@@ -322,7 +322,7 @@ int main(void)
 	static const struct test tests[] = {
 	        TEST(a_change_before_it_is_watched_is_seen_by_the_second_try),
 	        TEST(a_change_during_the_second_try_makes_it_retry),
-	        TEST(the_time_out_counts_from_the_beginning_of_the_second_try),
+	        TEST(the_timeout_counts_from_the_beginning_of_the_second_try),
 	        TEST(the_deadline_comes_even_if_checks_keep_coming),
 	        TEST(a_check_beside_a_try_asks_for_a_retry_and_goes_on),
 	        TEST(complete_beside_a_try_wins_and_the_try_releases),
