@@ -3,7 +3,7 @@
  * What all adapters share: a wheel behind one timer of an event loop.
  *
  * `wake` is the time that the loop's timer is set to. It is never later than the first deadline on the wheel, so no
- * timer is late. It may be earlier: after a cancel, or because slots are to be opened ahead. So arming sets the loop's
+ * timer is late. It may be earlier: after a cancel, or because timers are to be moved ahead. So arming sets the loop's
  * timer only for a deadline before `wake`, which is rare, and checks for work ahead once in MANY calls.
  *
  * When the loop's timer fires, the adapter makes one pass: a bounded number of moves and calls. At its end it sets the
@@ -25,7 +25,7 @@
 #define DEFAULT_MAX_MOVES 1024u
 #define DEFAULT_MAX_CALLS 256u
 #define AHEAD             64u   /* moves ahead in a pass, and one more for each call that it made */
-#define MANY              1024u /* with so many timers the loop wakes up to open ahead, too */
+#define MANY              1024u /* with so many timers the loop wakes up to move ahead, too */
 
 /* A development build ends the program where a comment here does not hold; a release build has no code for it. */
 #ifdef PAWL_ASSERT
@@ -135,7 +135,7 @@ static inline void adapter_free(struct adapter *adapter)
 
 /*
  * When the next pass is needed: when a timer is due or a slot opens. With many timers, already when that slot can be
- * opened ahead. That costs at most one more wake-up, and mostly none: a slot that was emptied ahead needs no wake-up
+ * emptied ahead. That costs at most one more wake-up, and mostly none: a slot that was emptied ahead needs no wake-up
  * when it opens. Otherwise the first slot after a quiet time would open with all of its timers.
  */
 static inline uint64_t adapter_next_pass(struct adapter *adapter)
@@ -161,7 +161,7 @@ static inline void adapter_set_timer(struct adapter *adapter, uint64_t wake)
  * a timer is mostly moved once before it is called: so a loop that never sleeps keeps up. All moves of a pass together
  * are within max_moves.
  */
-static inline void adapter_open_ahead(struct adapter *adapter, size_t moves, size_t calls)
+static inline void adapter_move_ahead(struct adapter *adapter, size_t moves, size_t calls)
 {
 	size_t left = adapter->max_moves - moves;
 
@@ -233,7 +233,7 @@ static inline size_t adapter_pass(struct adapter *adapter, uint64_t now)
 		adapter->loop->release(adapter);
 		return calls;
 	}
-	adapter_open_ahead(adapter, moves, calls);
+	adapter_move_ahead(adapter, moves, calls);
 	adapter_set_timer(adapter, adapter_next_pass(adapter));
 	return calls;
 }

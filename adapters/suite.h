@@ -573,7 +573,7 @@ static inline void moves_in_a_pass_are_bounded_too(void)
 
 /*
  * Level 0 holds 8 epochs, the first of which is now. The timers are for the end of the next slot of level 1, which can
- * be opened ahead at any time: so the speed of the machine does not matter.
+ * be emptied ahead at any time: so the speed of the machine does not matter.
  */
 static const struct pawl_loop_options epochs = {.tick_ns = EPOCH, .wheel_size = 8};
 

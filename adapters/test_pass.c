@@ -177,7 +177,7 @@ static void many_timers_have_the_loop_wake_before_their_slot_opens(void)
 		pass(0);
 	EXPECT_EQ(loop.ahead, MANY);
 	EXPECT_EQ(loop.at_opening, 1);
-	EXPECT_EQ(loop.wakeups, 2); /* to open ahead, and for the first that are due */
+	EXPECT_EQ(loop.wakeups, 2); /* to move ahead, and for the first that are due */
 	loop_close();
 }
 
@@ -201,8 +201,8 @@ static void a_few_timers_are_no_reason_to_wake_early(void)
 	loop_close();
 }
 
-/* But a pass that is made anyway opens ahead for them, too. */
-static void a_pass_opens_ahead_for_a_few_timers_too(void)
+/* But a pass that is made anyway moves ahead for them, too. */
+static void a_pass_moves_ahead_for_a_few_timers_too(void)
 {
 	loop_open(NULL);
 	arm(50, 256 * MS);
@@ -343,7 +343,7 @@ int main(void)
 	        TEST(a_pass_makes_at_most_max_moves),
 	        TEST(many_timers_have_the_loop_wake_before_their_slot_opens),
 	        TEST(a_few_timers_are_no_reason_to_wake_early),
-	        TEST(a_pass_opens_ahead_for_a_few_timers_too),
+	        TEST(a_pass_moves_ahead_for_a_few_timers_too),
 	        TEST(whatever_is_armed_the_loop_sleeps_in_the_end),
 	        TEST(the_next_period_is_the_first_on_the_grid_after_now),
 	        TEST(a_periodic_timer_does_not_drift),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * No long stalls: a loop that moves timers before their slot opens, a few in each pass. A hundred thousand requests
- * have a timeout of 30 seconds and are never answered; twice, on a wheel without room for opening ahead and on a wheel
+ * have a timeout of 30 seconds and are never answered; twice, on a wheel without room for moving ahead and on a wheel
  * with it. The example counts the longest pass, in timers moved. The time is made up: a pass takes a millisecond.
  */
 #include <pawl/wheel.h>
@@ -10,7 +10,7 @@
 
 #define REQUESTS 100000
 #define AHEAD    64   /* moves ahead in a pass */
-#define MANY     1024 /* timers: it pays to wake up for opening ahead */
+#define MANY     1024 /* timers: it pays to wake up for moving ahead */
 
 struct request {
 	struct pawl_timer timeout; /* first: a timer is its request */
@@ -70,7 +70,7 @@ static bool try_with(struct request *requests, bool ahead)
 		return false;
 	for (uint64_t i = 0; i < REQUESTS; i++)
 		pawl_wheel_arm(wheel, &requests[i].timeout, i / 10 + 30000);
-	printf("%s opening ahead: at most %zu moves in a pass\n", ahead ? "with" : "without",
+	printf("%s moving ahead: at most %zu moves in a pass\n", ahead ? "with" : "without",
 	       run(wheel));
 	for (uint64_t i = 0; i < REQUESTS; i++)
 		on_time &= requests[i].timed_out == i / 10 + 30000;

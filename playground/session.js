@@ -143,8 +143,8 @@ class Session {
 	}
 
 	// From now on, this many moves ahead in each tick. Not where the log names each timer: its words are about openings.
-	openAhead(movesATick) {
-		if (!this.crowded) throw new Error("only a crowded wheel is opened ahead");
+	moveAhead(movesATick) {
+		if (!this.crowded) throw new Error("timers are moved ahead only on a crowded wheel");
 		this.perform({ op: "ahead", movesATick });
 	}
 

@@ -199,7 +199,7 @@ const STORIES = [
 	{
 		id: "ahead",
 		title: "No long stalls",
-		summary: "The same load with and without opening ahead",
+		summary: "The same load with and without moving ahead",
 		options: { tick: 1n, wheelSize: 256, chains: 1, capacity: 2 ** 18, ahead: true },
 		speed: 2000,
 		steps: [
@@ -215,14 +215,14 @@ const STORIES = [
 			{
 				text: `The same timers once more. But now ${AHEAD} timers a millisecond move before their slot opens: pawl_wheel_ahead().`,
 				run: (s) => {
-					s.openAhead(AHEAD);
+					s.moveAhead(AHEAD);
 					s.fill(LOAD.count, LOAD.span, LOAD.seed);
 				},
 			},
 			{
 				text: (s) => {
 					const n = s.wheel.numbers;
-					return `All are gone, each at the same millisecond as before. No millisecond had more than ${grouped(n.mostWithAhead)} moves; without opening ahead it was ${grouped(n.mostMoves)}. ${grouped(n.movesAhead)} moves were made ahead.`;
+					return `All are gone, each at the same millisecond as before. No millisecond had more than ${grouped(n.mostWithAhead)} moves; without moving ahead it was ${grouped(n.mostMoves)}. ${grouped(n.movesAhead)} moves were made ahead.`;
 				},
 				run: (s) => s.advance(s.now + LOAD.lasts),
 			},

@@ -158,7 +158,7 @@ static size_t empty_bytes(void)
 /* This file is compiled twice: see CMakeLists.txt. */
 const struct service_peer service_peer_pawl_without = {
         .name = "no-ahead",
-        .about = "pawl's service built without opening ahead; in live and rates only",
+        .about = "pawl's service built without moving ahead; in live and rates only",
         .tick_ns = 1000000,
         .measured = IN_LATENESS,
         PAWL_PEER,

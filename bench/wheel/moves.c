@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pawl-count-moves: how often a timer is moved until it is popped or cancelled, with opening ahead and without. The
+ * pawl-count-moves: how often a timer is moved until it is popped or cancelled, with moving ahead and without. The
  * timers are timeouts, and most are cancelled. A timer that is moved ahead and then cancelled was moved in vain. How
  * often that happens depends on how early src/wheel/ahead.c begins a slot (EARLY_PART).
  *

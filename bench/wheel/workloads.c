@@ -365,7 +365,7 @@ static uint64_t tick_through_ahead(struct bench *bench, uint32_t ticks)
 	return end - begin;
 }
 
-/* The longest of this tick's calls that open ahead. */
+/* The longest of this tick's calls of pawl_wheel_ahead(). */
 static uint64_t longest_ahead(struct bench *bench)
 {
 	uint64_t longest = 0;
@@ -516,7 +516,7 @@ const struct workload workloads[] = {
                           .label = "advance, ahead",
                           .unit = "ns",
                           .kind = LONGEST}},
-                .needs = TELLS_TIME | DELIVERS | OPENS_AHEAD,
+                .needs = TELLS_TIME | DELIVERS | MOVES_AHEAD,
                 .calls = true,
                 .run = run_ahead,
         },
@@ -548,7 +548,7 @@ static unsigned abilities(const struct peer *peer)
 	able |= peer->advance && peer->pop ? TELLS_TIME : 0;
 	able |= peer->next ? SAYS_NEXT : 0;
 	able |= peer->advance_bounded ? IS_BOUNDED : 0;
-	able |= peer->ahead ? OPENS_AHEAD : 0;
+	able |= peer->ahead ? MOVES_AHEAD : 0;
 	able |= peer->pass ? MAKES_PASSES : 0;
 	able |= peer->common_delay ? 0 : ANY_DELAY;
 	able |= peer->null ? 0 : DELIVERS;
@@ -602,7 +602,7 @@ void workload_run(const struct workload *workload, const struct peer *peer,
                   const struct arena *arena, uint32_t steps_per_tick, uint64_t seed,
                   struct result *result)
 {
-	bool ahead = workload->needs & OPENS_AHEAD;
+	bool ahead = workload->needs & MOVES_AHEAD;
 	size_t memory_before = memory_in_use();
 	struct bench bench = {
 	        .peer = peer,

@@ -21,7 +21,7 @@
  *  longest  the longest single advance in expire; ns. All repetitions do the same work at the same tick, so the median
  *           of each tick comes first: an interrupt hits another tick each time.
  *  bounded  as longest, where an advance may make 1,000 moves and is called again until all is done
- *  ahead    expire with opening ahead: after each tick's pops come calls of 64 moves at most. There are as many calls
+ *  ahead    expire with moving ahead: after each tick's pops come calls of 64 moves at most. There are as many calls
  *           as it takes for twice the timers of a tick, at least one. ns a timer, these calls included; the longest
  *           single call, of advance or ahead, and the longest advance; ns, as in longest
  *  refresh  idle timeouts of 30,000 ticks, each refreshed within the last 15,000 ticks: set a random one to now +
@@ -83,7 +83,7 @@ enum { ROWS_PER_WORKLOAD = 4 };
 struct result {
 	double figure[ROWS_PER_WORKLOAD];
 	uint32_t *advance_ns; /* ns of each of MAX_DELAY advances; the caller's memory */
-	uint32_t *call_ns; /* with opening ahead: ns of the longest call at each tick; likewise */
+	uint32_t *call_ns;    /* with moving ahead: ns of the longest call at each tick; likewise */
 };
 
 /* What a peer must be able to do. */
@@ -94,7 +94,7 @@ enum need {
 	MAKES_PASSES = 8,
 	ANY_DELAY = 16,
 	DELIVERS = 32, /* not null */
-	OPENS_AHEAD = 64,
+	MOVES_AHEAD = 64,
 };
 
 enum row_kind {

@@ -57,7 +57,7 @@
  *	  3     4.7 h      50 days        7       2.3 M y     all 64 bits
  *
  * So a timer moves at most once for each level above 0: once for anything from a quarter of a second to a minute.
- * pawl_wheel(3) has the exact formula, and more on bounded advances and on opening ahead.
+ * pawl_wheel(3) has the exact formula, and more on bounded advances and on moving ahead.
  *
  * What is promised:
  *  - Never early: deadlines are rounded up to the tick. With tick 1 a timer is due at its deadline.

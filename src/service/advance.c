@@ -44,7 +44,7 @@ bool pawl__shard_advance(struct pawl_service *service, struct shard *shard, uint
  * Make up to `most` of the moves that the next openings would have to make at once (pawl_wheel_ahead). An emptied slot
  * needs no wake-up, so `visit_by` may be later now. Under the lock. True if a timer moved.
  */
-bool pawl__shard_open_ahead(struct pawl_service *service, struct shard *shard, size_t most,
+bool pawl__shard_move_ahead(struct pawl_service *service, struct shard *shard, size_t most,
                             struct wakes *wakes)
 {
 	size_t moves;
@@ -62,7 +62,7 @@ bool pawl__shard_open_ahead(struct pawl_service *service, struct shard *shard, s
  * For a worker that has nothing else to do: a batch of moves in the first shard that has any, beginning with shard
  * `from`. After it the worker looks again whether a task is due. False: no shard has moves to make ahead.
  */
-bool pawl__service_open_ahead(struct pawl_service *service, unsigned from)
+bool pawl__service_move_ahead(struct pawl_service *service, unsigned from)
 {
 	for (unsigned i = 0; i < service->shard_count; i++) {
 		struct shard *shard = &service->shards[(from + i) % service->shard_count];
@@ -72,7 +72,7 @@ bool pawl__service_open_ahead(struct pawl_service *service, unsigned from)
 		if (__atomic_load_n(&shard->visit_by, __ATOMIC_RELAXED) == PAWL_NEVER)
 			continue; /* there is no task */
 		lock_acquire(&shard->lock);
-		moved = pawl__shard_open_ahead(service, shard, AHEAD, &wakes);
+		moved = pawl__shard_move_ahead(service, shard, AHEAD, &wakes);
 		lock_release(&shard->lock);
 		wake(service, &wakes);
 		if (moved)

@@ -60,9 +60,9 @@
 #include "lock.h"
 
 #define BATCH 256u  /* moves of a wheel, or tasks of a shard, at once */
-#define MANY  1024u /* pending tasks of a shard: with more, workers also wake up to open ahead */
-#ifndef OPENS_AHEAD
-#define OPENS_AHEAD true /* false: for the benchmark that shows the difference */
+#define MANY  1024u /* pending tasks of a shard: with more, workers wake up to move ahead */
+#ifndef MOVES_AHEAD
+#define MOVES_AHEAD true /* false: for the benchmark that shows the difference */
 #endif
 #define AHEAD        64u /* moves ahead that an idle worker makes between two searches for due tasks */
 #define MAX_SHARDS   1024u
@@ -179,9 +179,9 @@ enum advance_to { FIRST_DUE, TICK };
 bool pawl__shard_advance(struct pawl_service *service, struct shard *shard, uint64_t tick,
                          enum advance_to end, struct wakes *wakes);
 void pawl__service_visit_shards(struct pawl_service *service, uint64_t tick);
-bool pawl__shard_open_ahead(struct pawl_service *service, struct shard *shard, size_t most,
+bool pawl__shard_move_ahead(struct pawl_service *service, struct shard *shard, size_t most,
                             struct wakes *wakes);
-bool pawl__service_open_ahead(struct pawl_service *service, unsigned from);
+bool pawl__service_move_ahead(struct pawl_service *service, unsigned from);
 
 /* run.c */
 void pawl__worker_thread(void *worker);

@@ -314,7 +314,7 @@ size_t pawl_service_poll(struct pawl_service *service, size_t max)
 		ran += pawl__worker_run_due(service->workers, most - ran);
 		more |= ran > before;
 	} while (more && ran < most);
-	pawl__service_open_ahead(service, service->workers->shard);
+	pawl__service_move_ahead(service, service->workers->shard);
 	let_loop_sleep(service, told);
 	end_poll(service);
 	return ran;

@@ -229,7 +229,7 @@ static size_t run_shard(struct pawl_service *service, struct worker *worker, str
 		job = ++ran < max ? begin_next(service, worker, shard, &wakes) : no_job;
 		if (!job.task) {
 			leave_shard(shard, &wakes);
-			pawl__shard_open_ahead(service, shard, ran, &wakes);
+			pawl__shard_move_ahead(service, shard, ran, &wakes);
 		}
 		lock_release(&shard->lock);
 		wakes.worker &= !job.task; /* this worker runs the task that became due */
@@ -277,7 +277,7 @@ void pawl__worker_thread(void *arg)
 
 		pawl__service_visit_shards(service, tick);
 		if (pawl__worker_run_due(worker, BATCH) > 0 ||
-		    pawl__service_open_ahead(service, worker->shard))
+		    pawl__service_move_ahead(service, worker->shard))
 			continue;
 		if (!pawl__sleep_lead(service, tick))
 			pawl__sleep_follow(service);
@@ -296,7 +296,7 @@ void pawl__leader_thread(void *arg)
 		pawl__service_visit_shards(service, tick);
 		if (pawl__sleep_call_pool(service))
 			service->dispatch(service, service->dispatch_arg);
-		else if (!pawl__service_open_ahead(service, 0))
+		else if (!pawl__service_move_ahead(service, 0))
 			pawl__sleep_lead(service, tick);
 	}
 }

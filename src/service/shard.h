@@ -69,7 +69,7 @@ static inline size_t advance_by_one(struct pawl_service *service, struct shard *
 }
 
 /*
- * When a worker must visit the shard: when its next slot opens. With many tasks pending, when that slot can be opened
+ * When a worker must visit the shard: when its next slot opens. With many tasks pending, when that slot can be emptied
  * ahead: that is one more wake-up, but then no due task waits while all the others are moved. Under the lock.
  */
 static inline uint64_t next_visit(struct shard *shard)

@@ -171,7 +171,7 @@ static void lead(struct pawl_service *service, uint64_t tick)
 		return;
 	tick = ticks_down(&service->ticks, clock_now(service));
 	pawl__service_visit_shards(service, tick);
-	pawl__service_open_ahead(service, 0);
+	pawl__service_move_ahead(service, 0);
 	count_wakeup(service, until <= tick && until != PAWL_NEVER &&
 	                              moves == __atomic_load_n(&service->moves, __ATOMIC_SEQ_CST));
 }

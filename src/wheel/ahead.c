@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Opening ahead: timers move down before their slot opens, a few at a time.
+ * Moving ahead: timers move down before their slot opens, a few at a time.
  *
  * When a slot above level 0 opens, all of its timers move down at once. But they may as well move before. Take a wheel
  * of n = 4 slots at tick 6, in the middle of level 1's cell 4-7:

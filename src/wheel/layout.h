@@ -63,7 +63,7 @@ struct pawl_wheel {
 	uint64_t armed;      /* timers put on the wheel since init... */
 	uint64_t gone;       /* ...and unlinked: two counters, so that each act is one store */
 	uint64_t slot_mask;  /* slots - 1 */
-	uint64_t slots;      /* in a level: wheel_size, or twice as many to open ahead */
+	uint64_t slots;      /* in a level: wheel_size, or twice as many to move ahead */
 	uint64_t wheel_size; /* cells in a level's window */
 	uint64_t tick;       /* time units in a tick */
 	uint64_t turn;       /* how far ahead level 0 can hold a timer: slots - 1 ticks */

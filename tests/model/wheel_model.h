@@ -38,7 +38,7 @@ struct model {
 	uint32_t chains;
 	bool ahead;
 	uint64_t upto[MODEL_LEVELS]; /* ticks before it are this level's, in its window or not */
-	struct pawl_place begun;     /* the slot that opening ahead is at */
+	struct pawl_place begun;     /* the slot that moving ahead is at */
 	uint64_t now;
 	uint64_t placing_from; /* later than now only while an advance is stopped by its bound */
 	uint64_t armings, batches;
@@ -94,7 +94,7 @@ bool model_saw(struct model *model, size_t i, const struct pawl_place *seen);
 const char *model_stopped_wrongly(const struct model *model);
 
 /*
- * Opening ahead begins one slot after the other: false if there is none left to begin. The timers in it, which
+ * Moving ahead begins one slot after the other: false if there is none left to begin. The timers in it, which
  * model_is_begun() names, are to be moved if the wheel has them somewhere else by now.
  */
 bool model_begin_ahead(struct model *model);

@@ -133,7 +133,7 @@ test("the heap beside it counts comparisons and moves, and more of them than the
 		);
 	}));
 
-test("opened ahead, the same load has no tick with many moves, and every timer is due when it was", () =>
+test("moved ahead, the same load has no tick with many moves, and every timer is due when it was", () =>
 	withPage(async (page) => {
 		await page.evaluate(() => {
 			const { wheel } = playground.session;
@@ -168,7 +168,7 @@ test("opened ahead, the same load has no tick with many moves, and every timer i
 		assert.ok(await page.isVisible(".ahead-card"));
 	}));
 
-test("opened ahead, it is the same where time flows", () =>
+test("moved ahead, it is the same where time flows", () =>
 	withPage(async (page) => {
 		await page.click('[data-story="ahead"]');
 		for (let step = 1; step <= 2; step++) {
@@ -187,7 +187,7 @@ test("opened ahead, it is the same where time flows", () =>
 		assert.equal(state.numbers.mostWithAhead, 65);
 	}));
 
-test("after that story the log does not say what holds only without opening ahead", () =>
+test("after that story the log does not say what holds only without moving ahead", () =>
 	withPage(async (page) => {
 		await tellToTheEnd(page, "ahead");
 		await page.fill("#delay", "450");

@@ -86,14 +86,14 @@ static void advance(uint64_t to, uint32_t max_moves)
 	}
 }
 
-static bool opens_ahead; /* now and then, and more or less */
+static bool moves_ahead; /* now and then, and more or less */
 
 static void act(struct random *random)
 {
 	uint32_t id = (uint32_t)random_below(random, TIMERS);
 	uint64_t deadline = glue_now() + random_below(random, 5000);
 
-	if (opens_ahead && random_below(random, 20) == 0)
+	if (moves_ahead && random_below(random, 20) == 0)
 		glue_ahead((uint32_t)random_below(random, 5));
 	switch (random_below(random, 5)) {
 	case 0:
@@ -145,9 +145,9 @@ static void what_is_shown_is_what_the_wheel_says(void)
 
 static void nor_does_it_differ_where_timers_are_moved_ahead(void)
 {
-	opens_ahead = true;
+	moves_ahead = true;
 	what_is_shown_is_what_the_wheel_says();
-	opens_ahead = false;
+	moves_ahead = false;
 }
 
 /* 300 timers move down from one slot of level 1; then each of the 20 ticks is due as a whole, which is one move. */

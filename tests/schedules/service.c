@@ -665,7 +665,7 @@ static void *arm_two_before_one(void *unused)
  * A task in a coarse slot is moved to a finer one by a worker that is about to sleep, while another thread arms an
  * earlier one into the same slot, or cancels it. Each runs in its tick, and no worker sleeps past it.
  */
-static void opens_ahead_against(void *(*other)(void *), unsigned workers)
+static void moves_ahead_against(void *(*other)(void *), unsigned workers)
 {
 	open_service(workers, 1);
 	one = new_probe();
@@ -685,19 +685,19 @@ static void opens_ahead_against(void *(*other)(void *), unsigned workers)
 	close_after_both();
 }
 
-static void opens_ahead_against_arming_1(void)
+static void moves_ahead_against_arming_1(void)
 {
-	opens_ahead_against(arm_two_before_one, 1);
+	moves_ahead_against(arm_two_before_one, 1);
 }
 
-static void opens_ahead_against_arming_2(void)
+static void moves_ahead_against_arming_2(void)
 {
-	opens_ahead_against(arm_two_before_one, 2);
+	moves_ahead_against(arm_two_before_one, 2);
 }
 
-static void opens_ahead_against_cancel(void)
+static void moves_ahead_against_cancel(void)
 {
-	opens_ahead_against(cancel_one, 1);
+	moves_ahead_against(cancel_one, 1);
 }
 
 /* One worker, and at most one task pending. */
@@ -1158,9 +1158,9 @@ int main(int argc, char **argv)
 	        {SCENARIO(settle_waits_for_what_a_task_arms)},
 	        {SCENARIO(settle_against_cancel)},
 	        {SCENARIO(settle_against_stop)},
-	        {SCENARIO(opens_ahead_against_arming_1)},
-	        {SCENARIO(opens_ahead_against_arming_2)},
-	        {SCENARIO(opens_ahead_against_cancel)},
+	        {SCENARIO(moves_ahead_against_arming_1)},
+	        {SCENARIO(moves_ahead_against_arming_2)},
+	        {SCENARIO(moves_ahead_against_cancel)},
 	        {SCENARIO(limit_of_one)},
 	        {SCENARIO(limit_of_one_while_running)},
 	        {SCENARIO(limit_of_one_and_a_period)},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Opening ahead: tasks are in their finest slot before it opens, and no worker wakes up only for that. */
+/* Moving ahead: tasks are in their finest slot before it opens, and no worker wakes up only for that. */
 #define _GNU_SOURCE
 #include "../support/services.h"
 
@@ -46,7 +46,7 @@ static void open_with(struct bench *bench, unsigned workers, unsigned shards)
 	bench_open(bench, &options);
 }
 
-/* From sleep to sleep. A leader that sleeps has nothing left to open ahead. */
+/* From sleep to sleep. A leader that sleeps has nothing left to move ahead. */
 static void expect_all_moved_ahead(unsigned workers, unsigned shards)
 {
 	struct bench bench;
@@ -82,7 +82,7 @@ static void a_few_tasks_are_no_reason_to_wake_up_early(void)
 	pawl_service_close(bench.service, NULL);
 }
 
-static void many_tasks_are_opened_ahead_even_if_nothing_else_wakes_anybody(void)
+static void many_tasks_are_moved_ahead_even_if_nothing_else_wakes_anybody(void)
 {
 	struct bench bench;
 
@@ -97,7 +97,7 @@ static void many_tasks_are_opened_ahead_even_if_nothing_else_wakes_anybody(void)
 }
 
 /* Each poll makes 64 moves, and one for each task that it has run. */
-static void a_poll_opens_ahead(void)
+static void a_poll_moves_ahead(void)
 {
 	struct bench bench;
 	uint64_t before = 0;
@@ -120,7 +120,7 @@ static void a_poll_opens_ahead(void)
 }
 
 /* Polled only when next says so. */
-static void with_many_tasks_next_is_early_enough_to_open_ahead(void)
+static void with_many_tasks_next_is_early_enough_to_move_ahead(void)
 {
 	struct bench bench;
 
@@ -139,7 +139,7 @@ static void with_many_tasks_next_is_early_enough_to_open_ahead(void)
 }
 
 /* A worker that always finds a due task makes as many moves as it runs tasks: here one, beside the poll's 64. */
-static void a_busy_service_opens_ahead_too(void)
+static void a_busy_service_moves_ahead_too(void)
 {
 	struct note busy;
 	struct bench bench;
@@ -167,10 +167,10 @@ int main(void)
 	static const struct test tests_of_ahead[] = {
 	        TEST(no_task_is_moved_when_its_slot_opens),
 	        TEST(a_few_tasks_are_no_reason_to_wake_up_early),
-	        TEST(many_tasks_are_opened_ahead_even_if_nothing_else_wakes_anybody),
-	        TEST(a_poll_opens_ahead),
-	        TEST(with_many_tasks_next_is_early_enough_to_open_ahead),
-	        TEST(a_busy_service_opens_ahead_too),
+	        TEST(many_tasks_are_moved_ahead_even_if_nothing_else_wakes_anybody),
+	        TEST(a_poll_moves_ahead),
+	        TEST(with_many_tasks_next_is_early_enough_to_move_ahead),
+	        TEST(a_busy_service_moves_ahead_too),
 	};
 
 	return RUN_TESTS(tests_of_ahead);

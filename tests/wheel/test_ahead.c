@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Opening ahead: what pawl/wheel.h says of pawl_wheel_ahead, and the order of timers under all schedules of arming,
- * ticking and opening ahead on small wheels.
+ * Moving ahead: what pawl/wheel.h says of pawl_wheel_ahead, and the order of timers under all schedules of arming,
+ * ticking and moving ahead on small wheels.
  */
 #include "../../support/random.h"
 #include "contract/contract.h"
@@ -245,7 +245,7 @@ static void at_the_end_of_time_ahead_begins_nothing(void)
 }
 
 /* 4,096 slots twice: the last words of the bitmap are in use as well. */
-static void the_largest_wheel_opens_ahead(void)
+static void the_largest_wheel_moves_ahead(void)
 {
 	enum { TIMERS = 2048 };
 	const struct pawl_wheel_options options = {.wheel_size = 4096, .ahead = true};
@@ -270,7 +270,7 @@ static void the_largest_wheel_opens_ahead(void)
 /*
  * Every schedule. Three timers are armed for the same tick, each at any tick before it and in this order. At every
  * tick, before the arming and after it, a move ahead is made or not. And an advance is done at once, or a move at a
- * time with a try to open ahead after each. In every case they come out as they were armed.
+ * time with a try to move ahead after each. In every case they come out as they were armed.
  */
 enum { ARMED = 3 };
 
@@ -326,7 +326,7 @@ static void expect_order(const struct schedule *schedule)
 	finish(wheel);
 }
 
-static void every_way_to_open_ahead(struct schedule *schedule)
+static void every_way_to_move_ahead(struct schedule *schedule)
 {
 	for (schedule->before = 0; schedule->before < 1u << schedule->ticks; schedule->before++)
 		for (schedule->after = 0; schedule->after < 1u << schedule->ticks;
@@ -344,7 +344,7 @@ static void every_way_to_arm(struct schedule *schedule)
 	for (at[0] = 0; at[0] < schedule->ticks; at[0]++)
 		for (at[1] = at[0]; at[1] < schedule->ticks; at[1]++)
 			for (at[2] = at[1]; at[2] < schedule->ticks; at[2]++)
-				every_way_to_open_ahead(schedule);
+				every_way_to_move_ahead(schedule);
 }
 
 static void every_schedule_keeps_the_order(void)
@@ -428,7 +428,7 @@ int main(void)
 	        TEST(a_timer_touched_beyond_the_window_is_not_made_due_early),
 	        TEST(a_touched_timer_is_put_right_by_one_move_ahead),
 	        TEST(at_the_end_of_time_ahead_begins_nothing),
-	        TEST(the_largest_wheel_opens_ahead),
+	        TEST(the_largest_wheel_moves_ahead),
 	        TEST(every_schedule_keeps_the_order),
 	        TEST(next_ahead_names_the_first_time_at_which_there_is_something_to_do),
 	};
