@@ -103,7 +103,7 @@ typedef void pawl_due_fn(struct pawl_timer *timer, void *arg);
 struct pawl_loop_options {
 	uint64_t tick_ns;    /* deadlines are rounded up to it; default 2^20, about a millisecond */
 	uint32_t wheel_size; /* slots in a level, 2 to 4096; default as in pawl/wheel.h */
-	uint32_t chains;     /* as in pawl/wheel.h: 8 is for hundreds of thousands; default 1 */
+	uint32_t chains;     /* as in pawl/wheel.h: 8 is for a million timers; default 1 */
 	size_t max_moves;    /* of timers in a pass, ahead or not; default 1024 */
 	size_t max_calls;    /* of the function in a pass; default 256 */
 	bool count_sleep;    /* time in a suspension counts: see "The clock"; default false */

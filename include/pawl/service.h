@@ -94,7 +94,7 @@ struct pawl_service_options {
 	unsigned shards;     /* 1 to 1024; 0: from the CPUs; 1 shard and 1 worker: exact order */
 	size_t max_pending;  /* 0: no limit; beyond it a new arming gives -EAGAIN */
 	struct pawl_clock *clock; /* borrowed until close; NULL: one of its own, monotonic */
-	size_t stack_size;        /* of its threads, 64 KiB or more; 0: system's, at least 1 MiB */
+	size_t stack_size; /* of its threads, 64 KiB to SIZE_MAX / 2; 0: system's, at least 1 MiB */
 	void (*on_thread_start)(unsigned worker, void *arg);       /* NULL: nothing */
 	void *on_thread_start_arg;                                 /* borrowed until close */
 	void (*dispatch)(struct pawl_service *service, void *arg); /* NULL: no pool */
