@@ -79,12 +79,12 @@ static int shown(const char *text)
 	return length;
 }
 
-static int fail_value(const struct reader *r, const char *start, const struct field *field,
-                      int length)
+/* What is read since `start`, or the word there if nothing is: its length, at most as much as an error shows. */
+static int shown_since(const struct reader *r, const char *start)
 {
-	return pawl__calendar_fail(r->error, (size_t)(start - r->text),
-	                           "the %s is '%.*s'; expected %s", field->name, length, start,
-	                           field->expected);
+	if (r->at == start)
+		return shown(start);
+	return r->at - start < SHOWN_MAX ? (int)(r->at - start) : SHOWN_MAX;
 }
 
 /* It saturates: a number that is too large stays too large. */
@@ -119,8 +119,9 @@ static int read_value(struct reader *r, const struct field *field, int *value)
 
 	*value = is_digit(*start) ? read_number(r) : read_name(r, field);
 	if (*value < field->min || *value > field->max)
-		return fail_value(r, start, field,
-		                  r->at > start ? (int)(r->at - start) : shown(start));
+		return pawl__calendar_fail(r->error, (size_t)(start - r->text),
+		                           "the %s is '%.*s'; expected %s", field->name,
+		                           shown_since(r, start), start, field->expected);
 	return 0;
 }
 
@@ -139,7 +140,7 @@ static int read_range_end(struct reader *r, const struct field *field, const cha
 		return pawl__calendar_fail(r->error, (size_t)(start - r->text),
 		                           "the %s is the range '%.*s', which runs backwards; "
 		                           "expected the lower end first, within %s",
-		                           field->name, (int)(r->at - start), start,
+		                           field->name, shown_since(r, start), start,
 		                           field->expected);
 	return 0;
 }
@@ -153,8 +154,7 @@ static int read_step(struct reader *r, const struct field *field, int *step)
 		return 0;
 	return pawl__calendar_fail(r->error, (size_t)(start - r->text),
 	                           "the step of the %s is '%.*s'; expected 1 to %d", field->name,
-	                           r->at > start ? (int)(r->at - start) : shown(start), start,
-	                           field->max);
+	                           shown_since(r, start), start, field->max);
 }
 
 /* One part of a list: *, a value or a range, each with or without a step. */

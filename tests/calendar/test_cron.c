@@ -228,6 +228,24 @@ static void what_is_wrong_is_named(void)
 	               "@daily, @midnight or @hourly");
 }
 
+/* Of a long value an error shows the beginning, so that there is room for what is allowed. */
+static void a_long_value_does_not_hide_what_is_allowed(void)
+{
+	char zeroes[161], text[400];
+
+	memset(zeroes, '0', sizeof(zeroes) - 1);
+	zeroes[sizeof(zeroes) - 1] = '\0';
+	snprintf(text, sizeof(text), "%s60 * * * *", zeroes);
+	expect_refused(text, 0, "the minute is '000000000000000000000000'; expected 0 to 59");
+	snprintf(text, sizeof(text), "*/%s60 * * * *", zeroes);
+	expect_refused(text, 2,
+	               "the step of the minute is '000000000000000000000000'; expected 1 to 59");
+	snprintf(text, sizeof(text), "0 %s5-3 * * *", zeroes);
+	expect_refused(text, 2,
+	               "the hour is the range '000000000000000000000000', which runs backwards; "
+	               "expected the lower end first, within 0 to 23");
+}
+
 static void a_time_of_day_is_a_rule(void)
 {
 	struct pawl_calendar_rule rule, same;
@@ -308,6 +326,7 @@ int main(void)
 	        TEST(one_of_two_days_is_enough_unless_a_field_begins_with_a_star),
 	        TEST(a_star_in_front_makes_a_wildcard),
 	        TEST(what_is_wrong_is_named),
+	        TEST(a_long_value_does_not_hide_what_is_allowed),
 	        TEST(a_time_of_day_is_a_rule),
 	        TEST(what_is_no_time_of_day_is_refused),
 	        TEST(any_text_is_a_rule_or_an_error),
