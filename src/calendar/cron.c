@@ -288,13 +288,16 @@ int pawl_calendar_parse(struct pawl_calendar_rule *rule, const char *text,
 	                           shown(start), start);
 }
 
+/* false: there are no two digits, or their value is above max. Then nothing is read. */
 static bool read_two_digits(struct reader *r, int max, int *value)
 {
 	if (!is_digit(r->at[0]) || !is_digit(r->at[1]))
 		return false;
 	*value = (r->at[0] - '0') * 10 + (r->at[1] - '0');
+	if (*value > max)
+		return false;
 	r->at += 2;
-	return *value <= max;
+	return true;
 }
 
 int pawl_calendar_daily(struct pawl_calendar_rule *rule, const char *text,

@@ -285,6 +285,21 @@ static void what_is_no_time_of_day_is_refused(void)
 	           "the time of day is '25:00'; expected hh:mm or hh:mm:ss, 00:00 to 23:59:59");
 }
 
+static void a_number_that_is_no_time_of_day_is_pointed_at(void)
+{
+	static const struct {
+		const char *text;
+		size_t position;
+	} wrong[] = {{"24:00", 0}, {"02:60", 3}, {"02:30:60", 6}, {"02.30", 2}, {"02:30 ", 5}};
+	struct pawl_calendar_error error;
+	struct pawl_calendar_rule rule;
+
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		pawl_calendar_daily(&rule, wrong[i].text, &error);
+		EXPECT_EQ(error.position, wrong[i].position);
+	}
+}
+
 /* In memory of exactly its length, so that a sanitizer notices a read beyond its end. */
 static void any_text_is_a_rule_or_an_error(void)
 {
@@ -329,6 +344,7 @@ int main(void)
 	        TEST(a_long_value_does_not_hide_what_is_allowed),
 	        TEST(a_time_of_day_is_a_rule),
 	        TEST(what_is_no_time_of_day_is_refused),
+	        TEST(a_number_that_is_no_time_of_day_is_pointed_at),
 	        TEST(any_text_is_a_rule_or_an_error),
 	};
 
