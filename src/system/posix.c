@@ -158,7 +158,8 @@ int64_t pawl__system_read_file(const char *path, void *data, size_t size)
 
 #ifndef PAWL_ON_LINUX
 
-#define STEP UINT64_C(1000000000) /* ns */
+#define STEP    UINT64_C(1000000000) /* ns */
+#define LONGEST (86400 * STEP)       /* a wait: so the end of a wait never overflows */
 
 static void wait_by_condition(struct sleeper *sleeper, uint64_t length_ns)
 {
@@ -182,7 +183,9 @@ static void wait_by_condition(struct sleeper *sleeper, uint64_t length_ns)
 /* A wait stands still while the machine is suspended: so a clock that goes on is read after each step. */
 void pawl__system_wait_for(struct sleeper *sleeper, int clock, uint64_t length_ns)
 {
-	wait_by_condition(sleeper, clock == MONOTONIC || length_ns < STEP ? length_ns : STEP);
+	const uint64_t most = clock == MONOTONIC ? LONGEST : STEP;
+
+	wait_by_condition(sleeper, length_ns < most ? length_ns : most);
 }
 
 int pawl__system_random(void *bytes, size_t size)

@@ -393,6 +393,51 @@ static void every_clock_keeps_a_wake_until_the_next_wait(void)
 	expect_a_good_clock(&own.clock, false);
 }
 
+static void *wait_until_the_end_of_time(void *clock)
+{
+	((struct pawl_clock *)clock)->wait(clock, PAWL_NEVER - 1);
+	return NULL;
+}
+
+static uint64_t cpu_time(pthread_t thread)
+{
+	struct timespec time = {0, 0};
+	clockid_t clock;
+
+	EXPECT_EQ(pthread_getcpuclockid(thread, &clock), 0);
+	clock_gettime(clock, &time);
+	return (uint64_t)time.tv_sec * SECOND + (uint64_t)time.tv_nsec;
+}
+
+/* Waits until the thread takes no CPU time for a while, so a thread that does not sleep hangs the test. */
+static void expect_sleeps(pthread_t thread)
+{
+	const struct timespec nap = {0, 10 * (long)MS};
+	uint64_t before = 0, after;
+
+	for (int equal = 0; equal < 20; before = after) {
+		nanosleep(&nap, NULL);
+		after = cpu_time(thread);
+		equal = after == before ? equal + 1 : 0;
+	}
+}
+
+/* The time to wait and the present must not be summed up beyond the end of time. */
+static void a_wait_until_the_end_of_time_sleeps(void)
+{
+	struct pawl_clock_system clocks[2];
+	pthread_t thread;
+
+	pawl_clock_monotonic_init(&clocks[0]);
+	pawl_clock_boottime_init(&clocks[1]);
+	for (int i = 0; i < 2; i++) {
+		pthread_create(&thread, NULL, wait_until_the_end_of_time, &clocks[i].clock);
+		expect_sleeps(thread);
+		clocks[i].clock.wake(&clocks[i].clock);
+		pthread_join(thread, NULL);
+	}
+}
+
 static void expect_reads(struct pawl_clock *clock, clockid_t id)
 {
 	struct timespec before, after;
@@ -457,6 +502,7 @@ int main(void)
 	        TEST(the_manual_clock_begins_at_0_and_is_moved_by_hand),
 	        TEST(step_goes_to_the_next_deadline),
 	        TEST(every_clock_keeps_a_wake_until_the_next_wait),
+	        TEST(a_wait_until_the_end_of_time_sleeps),
 	        TEST(the_systems_clocks_are_those_that_they_say),
 	        TEST(a_service_works_on_the_systems_clocks),
 	};
