@@ -36,6 +36,10 @@ static void wait_for_either(int timer, int event)
 	poll(fds, 2, timer < 0 || event < 0 ? 10 : -1);
 }
 
+/*
+ * Set the eventfd that a wake is to write to; -1: none. Returns whether to sleep: false if a wake has come since the
+ * last sleep.
+ */
 static bool publish_event(struct sleeper *sleeper, int event)
 {
 	bool sleep;
@@ -79,12 +83,10 @@ void pawl__system_sleep(struct sleeper *sleeper, int clock, uint64_t until_ns)
 
 void pawl__system_wake(struct sleeper *sleeper)
 {
-	const uint64_t one = 1;
-
 	mutex_lock(&sleeper->mutex);
 	sleeper->wake = true;
-	if (sleeper->event >= 0 && write(sleeper->event, &one, sizeof(one)) < 0)
-		sleeper->wake = true; /* the counter is full: it was woken before */
+	if (sleeper->event >= 0)
+		eventfd_write(sleeper->event, 1); /* fails only if full: then it was woken before */
 	mutex_unlock(&sleeper->mutex);
 	condition_signal(&sleeper->woken);
 }
