@@ -121,9 +121,10 @@ unsigned pawl__system_cpus(void)
 
 void *pawl__system_lines(size_t size)
 {
-	void *memory = aligned_alloc(LINE, (size + LINE - 1) / LINE * LINE);
+	size_t whole = (size + LINE - 1) / LINE * LINE;
+	void *memory = aligned_alloc(LINE, whole);
 
-	return memory ? memset(memory, 0, size) : NULL;
+	return memory ? memset(memory, 0, whole) : NULL;
 }
 
 void pawl__system_free_lines(void *memory)

@@ -176,7 +176,7 @@ static int listen_privately(struct local_server *server)
 	return 0;
 }
 
-/* Unless the path is another server's by now. */
+/* Remove the socket's file, unless another server has replaced it. */
 static void remove_file(const struct local_server *server)
 {
 	struct stat file;

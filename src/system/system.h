@@ -62,7 +62,7 @@ void pawl__system_thread_join(struct system_thread *thread);
 
 unsigned pawl__system_cpus(void); /* at least 1 */
 
-/* Fill it with at most 256 unpredictable random bytes. 0 or -errno. */
+/* Fill `bytes` with random bytes that cannot be predicted, at most 256. 0 or -errno. */
 int pawl__system_random(void *bytes, size_t size);
 
 /* Zeroed memory in cache lines of its own; the size is rounded up to whole LINEs. NULL: no memory. */
@@ -79,10 +79,10 @@ unsigned pawl__system_process(void); /* the number of this process */
  * A server on a Unix socket that only this user may connect to, with a thread of its own, and at most 8 clients at a
  * time. It answers each line of a client, whatever the line says. Close ends the thread and removes the file.
  *
- * 0              the socket of a process that ended is replaced
- * -EADDRINUSE    a process serves there
- * -EEXIST        the file is no socket
- * -ENAMETOOLONG
+ * 0              it serves; the socket of a process that ended was replaced
+ * -EADDRINUSE    another server listens there
+ * -EEXIST        the file is not a socket
+ * -ENAMETOOLONG  the path is too long for a Unix socket
  * -ENOTSUP       the system has no such sockets
  * -errno         another error of the system
  */
