@@ -184,7 +184,7 @@ static inline unsigned walks_begin(const struct pawl_wheel *wheel, const struct 
 	for (unsigned chain = 0; chain <= wheel->chain_mask; chain++) {
 		struct pawl_timer *head = slot_head(wheel, level, slot, chain);
 
-		if (!list_in_use(head))
+		if (list_retire_if_empty(head))
 			continue;
 		walks[used++] = (struct walk){head, head->next, head->prev, chain};
 		PREFETCH(head->next);
@@ -224,7 +224,7 @@ static ALWAYS_INLINE size_t move_each(struct pawl_wheel *wheel, struct level *le
 	unsigned used = 0;
 
 	for (uint64_t chain = 0; chain <= wheel->chain_mask; chain++) {
-		if (!list_in_use(slot_head(wheel, level, slot, chain)))
+		if (list_retire_if_empty(slot_head(wheel, level, slot, chain)))
 			continue;
 		chain_in_use = chain;
 		used++;
@@ -270,7 +270,7 @@ static bool make_all_due(struct pawl_wheel *wheel, uint64_t slot)
 	for (uint64_t chain = 0; chain <= wheel->chain_mask; chain++) {
 		struct pawl_timer *head = slot_head(wheel, &wheel->level[0], slot, chain);
 
-		if (!list_in_use(head))
+		if (list_retire_if_empty(head))
 			continue;
 		list_append_all(due_list(wheel, chain), head); /* which retires it */
 		any = true;

@@ -36,15 +36,15 @@ static inline bool list_empty(const struct pawl_timer *head)
 	return list_unused(head) || head->prev == head;
 }
 
-/* Whether the list holds timers. If not, retire it. */
-static inline bool list_in_use(struct pawl_timer *head)
+/* Retire the list if it holds no timers. Returns whether it is unused now. */
+static inline bool list_retire_if_empty(struct pawl_timer *head)
 {
 	if (list_unused(head))
-		return false;
-	if (head->prev != head)
 		return true;
+	if (head->prev != head)
+		return false;
 	list_retire(head);
-	return false;
+	return true;
 }
 
 static inline void list_append(struct pawl_timer *head, struct pawl_timer *timer)
