@@ -36,6 +36,7 @@
  * A timer that is cancelled after it moved early was moved in vain. So a cell is begun at most EARLY_PART of its width,
  * or a turn of level 0, before it opens: docs/design/wheel.md.
  */
+#include "compiler.h"
 #include "slots.h"
 
 #define EARLY_PART 8u /* an eighth of a cell; measured: docs/design/wheel.md */
@@ -100,7 +101,7 @@ size_t pawl_wheel_ahead(struct pawl_wheel *wheel, size_t max_moves)
 	struct level *level;
 	size_t moves = 0;
 
-	if (wheel->slots == wheel->wheel_size || wheel->stopped)
+	if (!has_room_ahead(wheel) || wheel->stopped)
 		return 0;
 	if (max_moves == 0)
 		max_moves = SIZE_MAX;
@@ -143,7 +144,7 @@ uint64_t pawl_wheel_next_ahead(struct pawl_wheel *wheel)
 	uint64_t now = tick_of_time(wheel, wheel->time), first = NO_TICK, opening;
 	struct level *end = &wheel->level[wheel->levels_used];
 
-	if (wheel->slots == wheel->wheel_size || wheel->stopped)
+	if (!has_room_ahead(wheel) || wheel->stopped)
 		return pawl_wheel_next_opening(wheel);
 	for (struct level *level = &wheel->level[1]; level < end; level++)
 		forget_empty_first(wheel, level);

@@ -17,6 +17,12 @@
 #include "compiler.h"
 #include "layout.h"
 
+/* Whether the wheel was made with options.ahead. */
+static inline bool has_room_ahead(const struct pawl_wheel *wheel)
+{
+	return wheel->slots > wheel->wheel_size;
+}
+
 /* The tick at whose beginning a deadline has passed: rounded up, so never early. The deadline must not be 0. */
 static inline uint64_t tick_of_deadline(const struct pawl_wheel *wheel, uint64_t deadline)
 {

@@ -349,7 +349,7 @@ static const char *check_upto(const struct pawl_wheel *wheel, const struct level
 
 	if (level->upto == 0)
 		return NULL;
-	if (wheel->slots == wheel->wheel_size || level == &wheel->level[wheel->levels - 1])
+	if (!has_room_ahead(wheel) || level == &wheel->level[wheel->levels - 1])
 		return "only a wheel with room for it, and not its last level, has an upto";
 	cell = cell_of_tick(wheel, above, level->upto);
 	if (tick_of_cell(above, cell) != level->upto)
