@@ -155,7 +155,8 @@ bool pawl__wheel_walk(const struct pawl_wheel *wheel, struct list_walk *walk, un
 	uint64_t end = (walk->level ? wheel->slots : 1) * chains_of(wheel);
 	struct pawl_timer *timers[WALK_MOST];
 
-	ASSERT(walk->most <= WALK_MOST);
+	ASSERT(walk->level < pawl__wheel_levels(wheel));
+	ASSERT(walk->most <= WALK_MOST && walk->stride > 0);
 	for (unsigned done = 0; walk->at < end && done < budget; done++) {
 		const struct pawl_timer *head = next_list(wheel, walk);
 		unsigned count = 0;

@@ -92,8 +92,8 @@ static inline void list_append_all(struct pawl_timer *head, struct pawl_timer *f
 }
 
 /*
- * Bits: which slots may hold timers. A second bitmap, `pairs`, sums it up: bit p is set if word 2p or word 2p + 1 is not
- * zero.
+ * Bits: which slots may hold timers. A second bitmap, `pairs`, sums them up: bit p is set if word 2p or word 2p + 1 is
+ * not zero.
  */
 
 static inline uint64_t bit_in_word(uint64_t number)

@@ -16,10 +16,10 @@
 enum { WALK_MOST = 128 }; /* timers of one list */
 
 struct list_walk {
-	unsigned level;  /* from 1; 0 stands for the lists of due timers */
+	unsigned level;  /* the level's number plus 1; 0: the lists of due timers */
 	uint64_t at;     /* the list to go on with: 0 at the beginning of a wheel */
 	uint64_t skip;   /* lists to pass over first... */
-	uint64_t stride; /* ...and then one of every `stride` lists is looked into */
+	uint64_t stride; /* ...and then one of every `stride` lists is looked into; not 0 */
 	unsigned most;   /* timers of one list, up to WALK_MOST */
 };
 
@@ -30,10 +30,10 @@ typedef void wheel_walk_fn(struct pawl_timer *const *timers, unsigned count, boo
 bool pawl__wheel_walk(const struct pawl_wheel *wheel, struct list_walk *walk, unsigned budget,
                       wheel_walk_fn *fn, void *arg);
 
-/* One more than the number of the last level of a walk. */
+/* A walk's `level` must be less than this. */
 unsigned pawl__wheel_levels(const struct pawl_wheel *wheel);
 
-/* How many lists of the level a walk would meet, some of them empty; and how many ticks each of them stands for. */
+/* How many lists a walk of this `level` would meet, some of them empty; and how many ticks each of them stands for. */
 uint64_t pawl__wheel_lists(const struct pawl_wheel *wheel, unsigned level, uint64_t *width);
 
 /*
