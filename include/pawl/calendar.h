@@ -100,7 +100,7 @@ PAWL_API void pawl_zone_utc(struct pawl_zone *zone);
  *
  * 0         *zone is that zone.
  * -EINVAL   the name has 0 or more than 255 bytes, begins with '/', has a part that begins with '.', or contains a
- *           backslash or a colon; or pawl_zone_parse() refuses the file.
+ *           backslash or a colon; or the file has more than 16 KiB, or pawl_zone_parse() refuses it.
  * -ENOENT   there is no such file.
  * -errno    another error of open(2) or read(2).
  *

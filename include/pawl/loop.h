@@ -59,10 +59,11 @@
  * sleeping, before the next pass. So a hundred thousand timers due at once delay a socket by one pass (libuv: two), not
  * by a hundred thousand calls. With epoll and kqueue you make the pass yourself, with pawl_X_turn().
  *
- * Each pass also moves timers ahead (pawl_wheel_ahead()): it moves those of the next coarse slots to finer ones before those
- * slots open, 64 timers and one more for each call, all within max_moves. With 1,024 timers or more the loop wakes up
- * for that, too. Then a slot is empty when it opens, and no timer waits until thousands of others have been moved. For
- * this the wheel has twice the slots: it takes 66 KiB, or 518 KiB with 8 chains.
+ * Each pass also moves timers ahead (pawl_wheel_ahead()): it moves those of the next coarse slots to finer ones before
+ * those slots open. It moves at most 64 timers, and one more for each call that it made, all within max_moves. With
+ * 1,024 timers or more the loop wakes up for that, too. Then a slot is empty when it opens, and no timer waits until
+ * thousands of others have been moved. For this the wheel has twice the slots: it takes 66 KiB, or 518 KiB with 8
+ * chains.
  *
  *
  * A function for each kind of timer, and periodic timers

@@ -30,7 +30,7 @@
  *
  * A task is idle, pending or running. It is pending from its arming until a worker, a thread of the service, calls its
  * function; also while it is due and waits for a worker. It never runs on two threads at once: if it is armed while it
- * runs, it is pending again once it has returned. Until then it is running for cancel, and counts as pending elsewhere.
+ * runs, it is pending again when it returns. Until then cancel finds it running; other calls count it as pending.
  *
  * A task's memory is yours. Keep it in place while the task is pending or may be armed again. Its function may free it.
  * To free it from outside, call pawl_service_cancel_wait first, and let no other thread arm it again.

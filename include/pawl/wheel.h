@@ -153,9 +153,9 @@ PAWL_API struct pawl_wheel *pawl_wheel_init(void *mem, size_t size,
  * arm: in the other order the timer is still due on time, but may move once more. */
 PAWL_API bool pawl_wheel_arm(struct pawl_wheel *wheel, struct pawl_timer *timer, uint64_t deadline);
 
-/* The same for a timer that you know to be idle: zeroed and never armed, popped, or cancelled. It reads nothing of the
- * timer, and with very many timers is some 1.7 times as fast. On an armed timer it breaks the wheel; a library built
- * for development (PAWL_DEV) ends the program there. */
+/* The same for a timer that you know to be idle: zeroed, popped or cancelled, and not armed since. It reads nothing of
+ * the timer, and with very many timers is some 1.7 times as fast. On an armed timer it breaks the wheel; a library
+ * built for development (PAWL_DEV) ends the program there. */
 PAWL_API bool pawl_wheel_arm_idle(struct pawl_wheel *wheel, struct pawl_timer *timer,
                                   uint64_t deadline);
 
@@ -171,7 +171,7 @@ PAWL_API uint64_t pawl_time_within(uint64_t earliest, uint64_t latest);
 /* Push a deadline back, as for an idle timeout that restarts at every request. Returns as arm does. If the timer
  * waits, its present deadline is still to come, and the new one is not earlier, this is one store: the timer stays in
  * its slot, and when the slot opens one move puts it right, however often it was touched. In every other case (an
- * earlier deadline; a timer that is due or idle, or whose tick is running out) it does what arm does. */
+ * earlier deadline; an idle or due timer; a deadline that has passed, while its tick is still to come) it arms. */
 PAWL_API bool pawl_wheel_touch(struct pawl_wheel *wheel, struct pawl_timer *timer,
                                uint64_t deadline);
 
@@ -233,8 +233,8 @@ PAWL_API bool pawl_wheel_place(const struct pawl_wheel *wheel, const struct pawl
                                struct pawl_place *place);
 
 /* Call fn for every timer until it returns false: first the due ones, then level by level from the coarsest to the
- * finest, the slots of a level in the order in which they open, each in its own order. fn may cancel the timer that it
- * is given, and must not call anything else that changes the wheel. */
+ * finest, the slots of a level in the order in which they open, and the timers of a slot list by list. fn may cancel
+ * the timer that it is given, and must not call anything else that changes the wheel. */
 PAWL_API void pawl_wheel_each(struct pawl_wheel *wheel,
                               bool (*fn)(struct pawl_timer *timer, void *arg), void *arg);
 
