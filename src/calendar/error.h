@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef PAWL_CALENDAR_FAIL_H
-#define PAWL_CALENDAR_FAIL_H
+#ifndef PAWL_CALENDAR_ERROR_H
+#define PAWL_CALENDAR_ERROR_H
 
 #include <pawl/calendar.h>
 
