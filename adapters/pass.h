@@ -21,6 +21,7 @@
 #include <time.h>
 
 #define NS_PER_SECOND     UINT64_C(1000000000)
+#define NS_PER_DAY        (86400 * NS_PER_SECOND)
 #define DEFAULT_TICK_NS   (UINT64_C(1) << 20) /* with a power of two the wheel needs no division */
 #define DEFAULT_MAX_MOVES 1024u
 #define DEFAULT_MAX_CALLS 256u
@@ -179,6 +180,15 @@ static inline uint64_t adapter_sleep_ns(const struct adapter *adapter, uint64_t 
 	uint64_t left = adapter->wake > now ? adapter->wake - now : 0;
 
 	return adapter->count_sleep && left > NS_PER_SECOND ? NS_PER_SECOND : left;
+}
+
+/*
+ * For a loop that does not accept every delay: some kernels refuse 64 bits of nanoseconds, and a time_t may have 32
+ * bits. The pass after a day finds nothing due and sets the timer again.
+ */
+static inline uint64_t at_most_a_day(uint64_t ns)
+{
+	return ns < NS_PER_DAY ? ns : NS_PER_DAY;
 }
 
 /* The struct pawl_loop_timer of a timer with its own function. NULL: the adapter has plain timers. */

@@ -8,12 +8,6 @@
 
 #include "../pass.h"
 
-/*
- * The timer is set for at most a day: every kernel accepts that, and some refuse 64 bits of nanoseconds. The pass after
- * a day finds nothing due and sets the timer again.
- */
-#define LONGEST_NS (UINT64_C(86400) * NS_PER_SECOND)
-
 /* Where a kernel has only milliseconds, the delay is rounded up: a pass too early would be in vain. */
 #ifdef NOTE_NSECONDS
 #define UNIT    NOTE_NSECONDS
@@ -40,7 +34,7 @@ static int change(struct pawl_kqueue *adapter, unsigned short flags, uint64_t un
 /* Adding a timer that exists starts it again, and clears its expiry. */
 static int start(struct pawl_kqueue *adapter, uint64_t delay_ns)
 {
-	uint64_t delay = delay_ns < LONGEST_NS ? delay_ns : LONGEST_NS;
+	uint64_t delay = at_most_a_day(delay_ns);
 
 	return change(adapter, EV_ADD | EV_ONESHOT,
 	              delay > 0 ? (delay + UNIT_NS - 1) / UNIT_NS : 1);
@@ -83,7 +77,7 @@ int pawl_kqueue_open(struct pawl_kqueue **adapter, int kqueue, pawl_due_fn *due,
 	if (!made)
 		return error;
 	made->kqueue = kqueue;
-	error = start(made, LONGEST_NS);
+	error = start(made, NS_PER_DAY);
 	if (error) {
 		adapter_free(&made->base);
 		return error;

@@ -22,7 +22,7 @@ struct pawl_libevent {
 static void set_event(struct adapter *base)
 {
 	struct pawl_libevent *adapter = (struct pawl_libevent *)base;
-	uint64_t left_ns = adapter_sleep_ns(base, base->now());
+	uint64_t left_ns = at_most_a_day(adapter_sleep_ns(base, base->now()));
 	uint64_t left_us = left_ns / NS_PER_US + (left_ns % NS_PER_US > 0);
 	struct timeval timeout = {.tv_sec = (time_t)(left_us / US_PER_SECOND),
 	                          .tv_usec = (suseconds_t)(left_us % US_PER_SECOND)};

@@ -13,6 +13,17 @@ struct loop {
 };
 
 static int base_flags;
+static time_t longest_seconds; /* of a timeout */
+
+int __real_event_add(struct event *event, const struct timeval *timeout);
+int __wrap_event_add(struct event *event, const struct timeval *timeout);
+
+int __wrap_event_add(struct event *event, const struct timeval *timeout)
+{
+	if (timeout && timeout->tv_sec > longest_seconds)
+		longest_seconds = timeout->tv_sec;
+	return __real_event_add(event, timeout);
+}
 
 static void *loop_open(void)
 {
@@ -123,6 +134,20 @@ static void dispatch_returns_when_nothing_is_armed(void)
 	rig_close(&rig);
 }
 
+/* A time_t of 32 bits cannot hold every timeout. Cut off, it may be negative, and the loop would not sleep. */
+static void no_timeout_is_longer_than_a_day(void)
+{
+	struct pawl_timer timer = {0};
+	struct rig rig;
+
+	rig_open(&rig, NULL);
+	longest_seconds = 0;
+	calls->arm(rig.adapter, &timer, 3000000000 * SECOND);
+	EXPECT_EQ(longest_seconds, 24 * HOUR / SECOND);
+	expect_timers_of_loop(&rig, 1);
+	rig_close(&rig);
+}
+
 static void *no_memory(size_t size)
 {
 	(void)size;
@@ -148,6 +173,7 @@ int main(void)
 	        TEST(with_a_precise_base_it_is_as_good),
 	        TEST(without_a_time_cache_it_is_as_good),
 	        TEST(dispatch_returns_when_nothing_is_armed),
+	        TEST(no_timeout_is_longer_than_a_day),
 	        TEST(without_memory_for_its_event_open_leaves_nothing_behind),
 	};
 
