@@ -24,10 +24,10 @@ static uint64_t clock_ms(void)
 
 static void sleep_until(uint64_t ms)
 {
-	struct timespec t = {(time_t)(ms / 1000), (long)(ms % 1000) * 1000000};
+	uint64_t now = clock_ms(), left = ms > now ? ms - now : 0;
+	struct timespec t = {(time_t)(left / 1000), (long)(left % 1000) * 1000000};
 
-	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) != 0)
-		;
+	nanosleep(&t, NULL); /* a signal may end it early: the loop then sleeps again */
 }
 
 static struct reminder *reminder_of(struct pawl_timer *timer)
