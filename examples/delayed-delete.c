@@ -54,17 +54,12 @@ static void shut_down(struct pawl_op *op)
 	printf("delete %d: the broker shuts down\n", ((struct delete_records *)op)->id);
 }
 
-static void dispose(struct pawl_op *op)
-{
-	free(op);
-}
-
 static const struct pawl_op_type delete_type = {.try_complete = is_deleted,
                                                 .on_complete = answer,
                                                 .on_drop = shut_down,
-                                                .release = dispose};
+                                                .release = broker_free};
 
-/* The replica deletes; then check who waits for that. */
+/* The replica deletes. Then check the operations that wait for that. */
 static void delete_from(struct partition *partition, unsigned replica, size_t before)
 {
 	partition_delete(partition, replica, before);

@@ -64,27 +64,22 @@ static void answer(struct pawl_op *op)
 	printf("\n");
 }
 
-static void dispose(struct pawl_op *op)
-{
-	free(op);
-}
-
 static const struct pawl_op_type fetch_type = {
-        .try_complete = is_enough, .on_complete = answer, .release = dispose};
+        .try_complete = is_enough, .on_complete = answer, .release = broker_free};
 
 static void fetch(int id, size_t min_bytes, size_t from_clicks, size_t from_views,
                   uint64_t max_wait)
 {
 	struct pawl_key keys[PARTITIONS] = {topics[0].key, topics[1].key};
 	struct fetch *fetch = broker_alloc(sizeof(*fetch));
-	int error;
+	int result;
 
 	*fetch = (struct fetch){
 	        .id = id, .min_bytes = min_bytes, .offset = {from_clicks, from_views}};
 	pawl_op_init(&fetch->op, &fetch_type);
-	error = pawl_purgatory_try_or_watch(broker.purgatory, &fetch->op, keys, PARTITIONS,
-	                                    max_wait);
-	if (error < 0) {
+	result = pawl_purgatory_try_or_watch(broker.purgatory, &fetch->op, keys, PARTITIONS,
+	                                     max_wait);
+	if (result < 0) {
 		printf("fetch %d: refused\n", id); /* it is still ours */
 		free(fetch);
 	}

@@ -66,21 +66,16 @@ static void count_expired(struct pawl_op *op)
 	printf("produce %d has expired\n", ((struct produce *)op)->id);
 }
 
-static void dispose(struct pawl_op *op)
-{
-	free(op);
-}
-
 static const struct pawl_op_type produce_type = {.try_complete = is_replicated,
                                                  .on_complete = answer,
                                                  .on_expire = count_expired,
-                                                 .release = dispose};
+                                                 .release = broker_free};
 
 static void produce(int id, const char *order, const char *payment)
 {
 	struct pawl_key keys[PARTITIONS] = {partition_key(&orders), partition_key(&payments)};
 	struct produce *produce = broker_alloc(sizeof(*produce));
-	int answered;
+	int result;
 
 	produce->id = id;
 	produce->written[0].partition = &orders;
@@ -88,9 +83,9 @@ static void produce(int id, const char *order, const char *payment)
 	produce->written[1].partition = &payments;
 	produce->written[1].offset = partition_append(&payments, payment);
 	pawl_op_init(&produce->op, &produce_type);
-	answered = pawl_purgatory_try_or_watch(broker.purgatory, &produce->op, keys, PARTITIONS,
-	                                       30 * PAWL_SECOND);
-	if (answered < 0) {
+	result = pawl_purgatory_try_or_watch(broker.purgatory, &produce->op, keys, PARTITIONS,
+	                                     30 * PAWL_SECOND);
+	if (result < 0) {
 		printf("produce %d: refused\n", id); /* it is still ours */
 		free(produce);
 	}
