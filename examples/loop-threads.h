@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the examples loop-epoll, loop-libuv and loop-libevent share: a service without threads, and threads that arm its tasks
- * from outside while the loop sleeps. Each task runs on the loop's thread, and the last one ends the loop.
+ * What the examples loop-epoll, loop-libuv and loop-libevent share: a service without threads, and threads that arm its
+ * tasks from outside while the loop sleeps. Each task runs on the loop's thread, and the last one ends the loop.
  */
 #ifndef LOOP_THREADS_H
 #define LOOP_THREADS_H

@@ -32,7 +32,7 @@ static void print_local(const struct job *job, int64_t time)
 	printf("%s at UTC+%" PRId32 "\n", text, offset / 3600);
 }
 
-/* From the later of the two: a clock that was set back a little must not make the same time come again. */
+/* Counts from the last due time if the clock was set back to before it: so no time comes twice. */
 static void arm_next(struct job *job)
 {
 	int64_t now = wall_clock;

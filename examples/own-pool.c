@@ -16,7 +16,7 @@ struct job {
 	void *arg;
 };
 
-/* A ring: it holds more jobs than the service and main put into it. */
+/* A ring that never overflows: the service has at most THREADS jobs in it. */
 static struct pool {
 	pthread_mutex_t mutex;
 	pthread_cond_t changed;

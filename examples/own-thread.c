@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A service without threads, whose tasks run in your own loop. The loop sleeps on the service's clock until the next poll
- * has something to do. Any thread may arm, and the service wakes the loop if that is sooner. Kafka's reaper does the
- * same with advanceClock.
+ * A service without threads, whose tasks run in your own loop. The loop sleeps on the service's clock until the next
+ * poll has something to do. Any thread may arm a task. If its deadline is before the end of that sleep, the service
+ * wakes the loop. Kafka's reaper does the same with advanceClock.
  */
 #include <pawl/pawl.h>
 #include <pthread.h>

@@ -80,7 +80,7 @@ static void a_request_starts_the_half_hour_again(struct pawl_clock_manual *clock
 	struct session s;
 
 	session_open(&s, service);
-	for (int hour = 0; hour < 24; hour++) {
+	for (int request = 0; request < 24; request++) {
 		pass(clock, service, 29 * PAWL_MINUTE);
 		session_request(&s);
 	}

@@ -19,7 +19,8 @@ static struct pawl_timer timers[TIMERS];
 static bool radio_is_off;
 
 /*
- * The board counts in 32 bits, which wrap after 49 days; the wheel counts in 64, which do not. Call it once in 49 days.
+ * The board counts in 32 bits, which wrap after 49 days; the wheel counts in 64, which do not. This must be called at
+ * least once in that time.
  */
 static uint64_t now_ms(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A fake kqueue for Linux, by the manual page kqueue(2). It is an epoll, to which each event adds a descriptor: a timerfd, a
- * signalfd, or the descriptor that is to be read. What the adapter and its example do not use is EINVAL.
+ * A fake kqueue for Linux, by the manual page kqueue(2). It is an epoll, to which each event adds a descriptor: a
+ * timerfd, a signalfd, or the descriptor that is to be read. What the adapter and its example do not use is EINVAL.
  */
 #define _GNU_SOURCE
 #include "sys/event.h"
