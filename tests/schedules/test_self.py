@@ -196,8 +196,8 @@ class Self(unittest.TestCase):
 
     def test_the_report_in_the_guide_is_what_the_example_prints(self):
         text = subprocess.run([LOGOUT], capture_output=True, text=True, check=False).stdout
-        sample = sample_of("guide/testing.md", "data race")
-        self.assertIn(": " + without_functions(sample) + "\n", without_functions(text))
+        sample = sample_of("guide/testing.md", "log out against silence: data race")
+        self.assertIn(without_functions(sample) + "\n", without_functions(text))
 
     def test_each_search_makes_as_many_executions_as_the_pages_say(self):
         lines = run("--scenario", "coherence").stdout
