@@ -24,8 +24,8 @@
  * While anything is armed, the base has a pending event.
  *
  * How late a timer is depends on the base's clock: it advances in steps of some milliseconds, unless the base has
- * EVENT_BASE_FLAG_PRECISE_TIMER. See pawl/loop.h for what all adapters promise;
- * their headers are parallel, so that each can be read alone.
+ * EVENT_BASE_FLAG_PRECISE_TIMER. See pawl/loop.h for what all adapters promise; their headers are parallel, so that
+ * each can be read alone.
  */
 #ifndef PAWL_LIBEVENT_H
 #define PAWL_LIBEVENT_H
