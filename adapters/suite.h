@@ -485,7 +485,7 @@ static inline void drop_pair(struct pawl_timer *timer, void *arg)
 	free(pair);
 }
 
-static inline void what_close_drops_may_free_and_cancel(void)
+static inline void dropped_may_free_its_timer_and_cancel_others(void)
 {
 	struct rig rig;
 
@@ -583,7 +583,7 @@ static inline void arm_for_epoch_15(struct rig *rig, struct pawl_timer *timers, 
 		calls->arm_at(rig->adapter, &timers[i], 15 * EPOCH);
 }
 
-/* The first of a slot is moved last. */
+/* Of the timer that was armed first it says when all have been moved: a slot's first timer is moved last. */
 static inline unsigned level_of(struct rig *rig, const struct pawl_timer *timer)
 {
 	struct pawl_place place = {.level = 9};
@@ -1036,7 +1036,7 @@ static inline int suite_run(const struct adapter_calls *given, const struct test
 	        TEST(touch_pushes_back),
 	        TEST(inside_the_function_anything_may_be_armed_and_cancelled),
 	        TEST(inside_the_function_the_adapter_may_be_closed),
-	        TEST(what_close_drops_may_free_and_cancel),
+	        TEST(dropped_may_free_its_timer_and_cancel_others),
 	        TEST(a_burst_does_not_starve_a_socket),
 	        TEST(a_timer_that_arms_itself_at_once_does_not_starve_a_socket),
 	        TEST(moves_in_a_pass_are_bounded_too),
