@@ -200,6 +200,16 @@ static inline struct pawl_loop_timer *adapter_own(const struct adapter *adapter,
 	               : NULL;
 }
 
+/* An idle timer has no period: touch arms it once. */
+static inline void adapter_set_period(const struct adapter *adapter, struct pawl_timer *timer,
+                                      uint64_t period_ns)
+{
+	struct pawl_loop_timer *own = adapter_own(adapter, timer);
+
+	if (own)
+		own->period_ns = period_ns;
+}
+
 /* The first time on a periodic timer's grid after now: missed periods are left out. */
 static inline uint64_t adapter_next_period(uint64_t deadline, uint64_t period, uint64_t now)
 {
@@ -280,11 +290,8 @@ static inline uint64_t adapter_deadline(uint64_t now, uint64_t delay_ns)
 static inline void adapter_put(struct adapter *adapter, struct pawl_timer *timer, uint64_t now,
                                uint64_t deadline, uint64_t period_ns)
 {
-	struct pawl_loop_timer *own = adapter_own(adapter, timer);
-
 	ADAPTER_ASSERT(!adapter->closed);
-	if (own)
-		own->period_ns = period_ns;
+	adapter_set_period(adapter, timer, period_ns);
 	adapter_tell_time(adapter, now);
 	pawl_wheel_arm(adapter->wheel, timer, deadline);
 	adapter_wake_by(adapter, deadline);
@@ -327,11 +334,9 @@ static inline void adapter_touch(struct adapter *adapter, struct pawl_timer *tim
 
 static inline bool adapter_cancel(struct adapter *adapter, struct pawl_timer *timer)
 {
-	struct pawl_loop_timer *own = adapter_own(adapter, timer);
 	bool was_armed = pawl_wheel_cancel(adapter->wheel, timer);
 
-	if (own)
-		own->period_ns = 0; /* touch arms an idle timer once */
+	adapter_set_period(adapter, timer, 0);
 	if (!adapter->running && !adapter->closed && adapter->wake != PAWL_NEVER &&
 	    pawl_wheel_count(adapter->wheel) == 0)
 		adapter_set_timer(adapter, PAWL_NEVER);
@@ -346,8 +351,10 @@ static inline void adapter_close(struct adapter *adapter, pawl_due_fn *dropped)
 	adapter->closed = true;
 	if (dropped) {
 		pawl_wheel_advance(adapter->wheel, PAWL_NEVER, 0);
-		while ((timer = pawl_wheel_pop(adapter->wheel)) != NULL)
+		while ((timer = pawl_wheel_pop(adapter->wheel)) != NULL) {
+			adapter_set_period(adapter, timer, 0);
 			dropped(timer, adapter->arg);
+		}
 	}
 	if (!adapter->running)
 		adapter->loop->release(adapter);

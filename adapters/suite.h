@@ -793,6 +793,25 @@ static inline void touch_keeps_the_period_and_arm_ends_it(void)
 	rig_close(&rig);
 }
 
+/* It may go on in another adapter, where touch arms an idle timer once. */
+static inline void a_dropped_timer_is_periodic_no_more(void)
+{
+	struct pawl_loop_timer timer = PAWL_LOOP_TIMER_INIT(count_loop_timer);
+	struct rig rig;
+
+	rig_open_with(&rig, pawl_loop_due, NULL);
+	EXPECT_EQ(calls->arm_every(rig.adapter, &timer, HOUR), 0);
+	calls->close(rig.adapter, on_dropped);
+	rig.adapter = NULL;
+	EXPECT_EQ(rig.dropped, 1);
+	rig_close(&rig);
+	rig_open_with(&rig, pawl_loop_due, NULL);
+	calls->touch(rig.adapter, &timer.timer, 0);
+	run_until_called(&rig, 1);
+	EXPECT(!pawl_timer_armed(&timer.timer));
+	rig_close(&rig);
+}
+
 static inline void a_bad_period_is_refused(void)
 {
 	struct pawl_loop_timer timer = PAWL_LOOP_TIMER_INIT(count_loop_timer);
@@ -1048,6 +1067,7 @@ static inline int suite_run(const struct adapter_calls *given, const struct test
 	        TEST(each_kind_of_timer_has_its_function),
 	        TEST(a_period_that_is_missed_is_left_out),
 	        TEST(touch_keeps_the_period_and_arm_ends_it),
+	        TEST(a_dropped_timer_is_periodic_no_more),
 	        TEST(a_bad_period_is_refused),
 	        TEST(the_time_of_deadlines_can_be_asked_for),
 	        TEST(nothing_is_early_with_count_sleep),
