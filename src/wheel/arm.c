@@ -144,7 +144,7 @@ bool pawl_wheel_arm_idle(struct pawl_wheel *wheel, struct pawl_timer *timer, uin
 /*
  * The timer stays in the slot of its old deadline, which opens first. Above level 0 an opening moves each timer by its
  * deadline anyway. A slot of level 0 is made due as a whole: so remember the largest deadline that was replaced, up to
- * which there may be a touched timer. A timer on level 0 has a deadline within `reach`; others need not be remembered.
+ * which there may be a touched timer. A timer on level 0 has a deadline within `finest_span`; others need not be remembered.
  *
  * The deadline of a due timer is never after `time`. So a timer whose deadline is after it waits.
  */
@@ -155,7 +155,7 @@ bool pawl_wheel_touch(struct pawl_wheel *wheel, struct pawl_timer *timer, uint64
 	if (!timer->next || present <= wheel->time || deadline < present)
 		return pawl_wheel_arm(wheel, timer, deadline);
 	timer->deadline = deadline <= LAST ? deadline : LAST;
-	if (present > wheel->touched && present - wheel->time <= wheel->reach)
+	if (present > wheel->touched && present - wheel->time <= wheel->finest_span)
 		wheel->touched = present;
 	return true;
 }

@@ -151,7 +151,7 @@ static void describe(struct pawl_wheel *wheel, const struct pawl_wheel_options *
 	wheel->slot_mask = wheel->slots - 1;
 	wheel->wheel_size = options->wheel_size;
 	wheel->tick = options->tick;
-	wheel->reach = saturating_product(wheel->slots - 1, options->tick);
+	wheel->finest_span = saturating_product(wheel->slots - 1, options->tick);
 	wheel->last_tick = LAST / options->tick;
 	wheel->first = &wheel->level[0];
 	wheel->cursor_list = NULL;

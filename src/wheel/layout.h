@@ -56,19 +56,19 @@ struct level {
 };
 
 struct pawl_wheel {
-	uint64_t time;       /* timers are placed as seen from here: now, or if stopped, now + 1 */
-	uint64_t wake;       /* before this time advance has nothing to open */
-	uint64_t fast_span;  /* how far ahead of `time` arming takes its fast path: arm.c */
-	uint64_t touched;    /* the largest deadline within `reach` that a touch replaced */
-	uint64_t armed;      /* timers put on the wheel since init... */
-	uint64_t gone;       /* ...and unlinked: two counters, so that each act is one store */
-	uint64_t slot_mask;  /* slots - 1 */
-	uint64_t slots;      /* in a level: wheel_size, or twice as many to move ahead */
-	uint64_t wheel_size; /* cells in a level's window */
-	uint64_t tick;       /* time units in a tick */
-	uint64_t reach;      /* how far ahead level 0 can hold a timer: slots - 1 ticks, as time */
-	uint64_t last_tick;  /* the last one that begins by the end of time */
-	struct level *first; /* the level whose first slot opens first */
+	uint64_t time;        /* timers are placed as seen from here: now, or if stopped, now + 1 */
+	uint64_t wake;        /* before this time advance has nothing to open */
+	uint64_t fast_span;   /* how far ahead of `time` arming takes its fast path: arm.c */
+	uint64_t touched;     /* the largest deadline within `finest_span` that a touch replaced */
+	uint64_t armed;       /* timers put on the wheel since init... */
+	uint64_t gone;        /* ...and unlinked: two counters, so that each act is one store */
+	uint64_t slot_mask;   /* slots - 1 */
+	uint64_t slots;       /* in a level: wheel_size, or twice as many to move ahead */
+	uint64_t wheel_size;  /* cells in a level's window */
+	uint64_t tick;        /* time units in a tick */
+	uint64_t finest_span; /* how far ahead level 0 can hold a timer: slots - 1 ticks, as time */
+	uint64_t last_tick;   /* the last one that begins by the end of time */
+	struct level *first;  /* the level whose first slot opens first */
 	struct pawl_timer *cursor_list; /* the list that was last emptied in part, or NULL... */
 	struct pawl_timer *cursor;      /* ...and how far it has been prefetched: advance.c */
 	size_t fill_offset;             /* bytes to the heads of the chain that arming fills now */
