@@ -74,7 +74,7 @@ struct pawl_calendar_error {
 #define PAWL_ZONE_CHANGES 1024 /* of the offset that a zone can have; tzdata has at most 310 */
 
 /* A yearly change of the clocks, by the rule at the end of TZif data. Its fields are private. */
-struct pawl_zone_turn {
+struct pawl_zone_change {
 	uint8_t form, month, week, weekday;
 	int32_t day, second;
 };
@@ -87,7 +87,7 @@ struct pawl_zone {
 	int32_t before;
 	int64_t yearly_from;
 	int32_t standard, summer;
-	struct pawl_zone_turn turns[2];
+	struct pawl_zone_change yearly[2];
 	bool changes_yearly;
 };
 

@@ -226,7 +226,7 @@ static bool read_between(struct reader *r, int min, int max, int *number)
 }
 
 /* Mm.w.d, Jn or n; then /time. Without it the time is 02:00. */
-static bool read_change_day(struct reader *r, struct pawl_zone_turn *change)
+static bool read_change_day(struct reader *r, struct pawl_zone_change *change)
 {
 	int month = 0, week = 0, weekday = 0, day = 0;
 	bool good;
@@ -270,8 +270,8 @@ static bool read_rule(struct reader *r, struct pawl_zone *zone)
 			return false;
 		zone->summer = -west;
 	}
-	return accept(r, ',') && read_change_day(r, &zone->turns[0]) && accept(r, ',') &&
-	       read_change_day(r, &zone->turns[1]);
+	return accept(r, ',') && read_change_day(r, &zone->yearly[0]) && accept(r, ',') &&
+	       read_change_day(r, &zone->yearly[1]);
 }
 
 /* After the data: a newline, a rule for the time after the last change, which may be empty, a newline. */

@@ -47,7 +47,7 @@ static struct stretch stretch_in_table(const struct pawl_zone *zone, int64_t tim
 }
 
 /* The day of the week-th such weekday of the month. 5 means the last one. */
-static int64_t weekday_in_month(const struct pawl_zone_turn *change, int64_t year)
+static int64_t weekday_in_month(const struct pawl_zone_change *change, int64_t year)
 {
 	int64_t first = date_month_day(year, change->month);
 	int ahead = (change->weekday - date_weekday(first) + 7) % 7 + 7 * (change->week - 1);
@@ -55,7 +55,7 @@ static int64_t weekday_in_month(const struct pawl_zone_turn *change, int64_t yea
 	return first + (ahead < date_month_days(year, change->month) ? ahead : ahead - 7);
 }
 
-static int64_t change_day(const struct pawl_zone_turn *change, int64_t year)
+static int64_t change_day(const struct pawl_zone_change *change, int64_t year)
 {
 	switch (change->form) {
 	case BY_MONTH:
@@ -69,7 +69,7 @@ static int64_t change_day(const struct pawl_zone_turn *change, int64_t year)
 }
 
 /* The time of the yearly change, where `offset` is the offset before it. */
-static int64_t change_time(const struct pawl_zone_turn *change, int64_t year, int32_t offset)
+static int64_t change_time(const struct pawl_zone_change *change, int64_t year, int32_t offset)
 {
 	return change_day(change, year) * DAY_SECONDS + change->second - offset;
 }
@@ -98,9 +98,9 @@ static struct stretch stretch_by_year(const struct pawl_zone *zone, int64_t time
 	if (zone->changes_yearly) {
 		year = date_year_of(floor_div(time, DAY_SECONDS));
 		for (int64_t y = year - 2; y <= year + 2; y++) {
-			narrow(&stretch, time, change_time(&zone->turns[0], y, zone->standard),
+			narrow(&stretch, time, change_time(&zone->yearly[0], y, zone->standard),
 			       zone->summer);
-			narrow(&stretch, time, change_time(&zone->turns[1], y, zone->summer),
+			narrow(&stretch, time, change_time(&zone->yearly[1], y, zone->summer),
 			       zone->standard);
 		}
 	}

@@ -24,7 +24,7 @@ struct stretch {
 	int32_t offset;
 };
 
-/* How a struct pawl_zone_turn gives the day of a yearly change. */
+/* How a struct pawl_zone_change gives the day of a yearly change. */
 enum change_form { BY_MONTH, BY_JULIAN_DAY, BY_DAY };
 
 /* The stretch that contains `time`, which is within a year of the years 1 to 9999. */
