@@ -25,7 +25,7 @@
 #define DEFAULT_TICK_NS   (UINT64_C(1) << 20) /* with a power of two the wheel needs no division */
 #define DEFAULT_MAX_MOVES 1024u
 #define DEFAULT_MAX_CALLS 256u
-#define AHEAD             64u   /* moves ahead in a pass, and one more for each call that it made */
+#define AHEAD             64u   /* most moves ahead in a pass, and one more for each call in it */
 #define MANY              1024u /* with so many timers the loop wakes up to move ahead, too */
 
 /* A development build ends the program where a comment here does not hold; a release build has no code for it. */
