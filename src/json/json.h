@@ -117,7 +117,8 @@ static inline size_t json_character(const unsigned char *text, size_t size)
 	                : *text < 0xC0 ? 0
 	                : *text < 0xE0 ? 2
 	                : *text < 0xF0 ? 3
-	                               : 4;
+	                : *text < 0xF8 ? 4
+	                               : 0;
 	uint32_t code = *text & 0x7Fu >> length;
 
 	if (length < 2)

@@ -423,6 +423,40 @@ IN_EVERY_MODE(when_the_last_viewer_has_left_nothing_is_noted)
 	end(bench);
 }
 
+/* The snapshot of a service of this name has it as `shown`. */
+static void expect_name(const char *name, const char *shown)
+{
+	const struct pawl_service_options options = {.name = name};
+	struct pawl_service *service = service_with(&options);
+	struct viewer viewer;
+	char expected[128];
+
+	EXPECT_EQ(pawl_service_inspect(service, socket_path()), 0);
+	viewer_open(&viewer, socket_path());
+	snprintf(expected, sizeof(expected), "\"name\":\"%s\",", shown);
+	if (!strstr(viewer.text, expected))
+		fprintf(stderr, "%s is not in %.150s\n", expected, viewer.text);
+	EXPECT(strstr(viewer.text, expected));
+	viewer_close(&viewer);
+	pawl_service_close(service, NULL);
+}
+
+#define FFFD "\\ufffd"
+
+static void a_byte_that_is_not_utf_8_becomes_a_replacement_character(void)
+{
+	expect_name("caf\xc3\xa9", "caf\xc3\xa9");
+	expect_name("\xf0\x9f\x98\x80\xef\xbf\xbd", "\xf0\x9f\x98\x80\xef\xbf\xbd");
+	expect_name("a\x80\xc3", "a" FFFD FFFD);
+	expect_name("\xc3(\xe2\x82", FFFD "(" FFFD FFFD);
+	expect_name("\xc0\xaf\xe0\x80\xaf", FFFD FFFD FFFD FFFD FFFD); /* overlong */
+	expect_name("\xed\xa0\x80", FFFD FFFD FFFD);                   /* a surrogate */
+	expect_name("\xf4\x90\x80\x80", FFFD FFFD FFFD FFFD);          /* beyond U+10FFFF */
+	expect_name("\xf8\x90\x80\x80", FFFD FFFD FFFD FFFD);          /* first bytes that */
+	expect_name("\xfc\x80\x80\x80", FFFD FFFD FFFD FFFD);          /* UTF-8 does not have */
+	expect_name("\xff\x80\x80\x80", FFFD FFFD FFFD FFFD);
+}
+
 /* Paths and files */
 
 static mode_t mode_of(const char *path)
@@ -812,6 +846,7 @@ int main(int argc, char **argv)
 	        TEST(the_latest_of_many_runs_are_the_newest),
 	        TEST(of_many_runs_at_once_the_sum_is_exact),
 	        TEST(when_the_last_viewer_has_left_nothing_is_noted),
+	        TEST(a_byte_that_is_not_utf_8_becomes_a_replacement_character),
 	        TEST(the_socket_is_the_users_alone_and_goes_with_the_service),
 	        TEST(a_path_that_cannot_be_is_refused),
 	        TEST(a_file_that_is_no_socket_is_never_removed),
