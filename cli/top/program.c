@@ -57,6 +57,31 @@ struct snapshot *program_ask(struct program *program)
 	return NULL;
 }
 
+/*
+ * Up to `end`, as UTF-8: each byte that is not valid UTF-8 becomes U+FFFD. DEL and U+0080 to U+009F, which JSON allows and
+ * a terminal obeys, are escaped.
+ */
+static void write_characters(const char *text, const char *end, FILE *to)
+{
+	const char *plain = text; /* from here to `text` nothing is changed */
+
+	while (text < end) {
+		const unsigned char *byte = (const unsigned char *)text;
+		size_t length = character_length(text);
+		bool wide = byte[0] == 0xC2 && byte[1] >= 0x80 && byte[1] < 0xA0;
+
+		if (length > 0 && !wide && byte[0] != 0x7F) {
+			text += length;
+			continue;
+		}
+		fwrite(plain, 1, (size_t)(text - plain), to);
+		fprintf(to, "\\u%04x", length > 0 ? byte[wide] : 0xFFFDu);
+		text += length > 0 ? length : 1;
+		plain = text;
+	}
+	fwrite(plain, 1, (size_t)(end - plain), to);
+}
+
 static void write_name(const struct program *program, uint64_t address, bool *first, FILE *to)
 {
 	const char *name = symbols_name(program->symbols, address);
@@ -64,39 +89,25 @@ static void write_name(const struct program *program, uint64_t address, bool *fi
 	if (address == 0)
 		return;
 	fprintf(to, "%s\"0x%" PRIx64 "\":\"", *first ? "" : ",", address);
-	for (; *name; name++)
-		fprintf(to, *name == '"' || *name == '\\' ? "\\%c" : "%c", *name);
+	while (*name) {
+		const char *special = name + strcspn(name, "\"\\");
+
+		write_characters(name, special, to);
+		if (*special)
+			fprintf(to, "\\%c", *special++);
+		name = special;
+	}
 	putc('"', to);
 	*first = false;
 }
 
-/*
- * The snapshot without its last brace. snapshot_read() has refused the control characters that JSON must escape; DEL and
- * U+0080 to U+009F, which JSON allows and a terminal obeys, are escaped here.
- */
-static void write_members(const char *text, FILE *to)
-{
-	const char *end = strrchr(text, '}'), *plain = text;
-
-	for (const char *at = text; at < end; at++) {
-		const unsigned char *byte = (const unsigned char *)at;
-		bool wide = byte[0] == 0xC2 && byte[1] >= 0x80 && byte[1] < 0xA0;
-
-		if (!wide && byte[0] != 0x7F)
-			continue;
-		fwrite(plain, 1, (size_t)(at - plain), to);
-		fprintf(to, "\\u%04x", byte[wide]);
-		at += wide;
-		plain = at + 1;
-	}
-	fwrite(plain, 1, (size_t)(end - plain), to);
-}
-
 void program_write_json(const struct program *program, const struct snapshot *snapshot, FILE *to)
 {
+	const char *text = program->link.text;
 	bool first = true;
 
-	write_members(program->link.text, to);
+	/* Without its last brace. snapshot_read() has refused the control characters that JSON must escape. */
+	write_characters(text, strrchr(text, '}'), to);
 	fputs(",\"names\":{", to);
 	for (unsigned i = 0; i < snapshot->function_count; i++)
 		write_name(program, snapshot->functions[i].address, &first, to);

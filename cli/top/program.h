@@ -23,7 +23,10 @@ void program_disconnect(struct program *program);
 /* The caller's to free. NULL: program->link.wrong says why. */
 struct snapshot *program_ask(struct program *program);
 
-/* The last answer with one member more, {"pawl":...,"names":{"0x1234":"expire"}}, and a newline. `snapshot` was read from it. */
+/*
+ * The last answer with one member more, {"pawl":...,"names":{"0x1234":"expire"}}, and a newline, in valid UTF-8. `snapshot`
+ * was read from it.
+ */
 void program_write_json(const struct program *program, const struct snapshot *snapshot, FILE *to);
 
 #endif

@@ -88,6 +88,23 @@ class Top(CommandTest):
         self.assertNotRegex(out, "[\x1b\u009b]")
         self.assertRegex(names[hex(address)], r'^a \[2J  "b\+0x')
 
+    def test_json_is_utf_8_whatever_names_consist_of(self):
+        strange = b"caf\xc3\xa9 \xe4\xf8\x90\x80\x80\xc3"
+        shown = "caf\u00e9 " + "\ufffd" * 6
+        with tempfile.TemporaryDirectory() as folder:
+            with open(folder.encode() + b"/" + strange, "w+b") as file:
+                file.write(bytes(4096))
+                file.flush()
+                memory = mmap.mmap(file.fileno(), 4096)
+                address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+            functions = [{"function": hex(address), "pending": 1, "runs": 1, "total_ns": 1, "longest_ns": 1}]
+            with Service(line(functions=functions, name="N").replace(b'"N"', b'"' + strange + b'"')) as service:
+                code, out, err = pawl("top", "--json", "--once", service.path)
+        self.assertEqual((code, err), (0, ""))
+        snapshot = json.loads(out)
+        self.assertEqual(snapshot["name"], shown)
+        self.assertTrue(snapshot["names"][hex(address)].startswith(shown + "+0x"), snapshot["names"])
+
     def test_on_a_terminal_it_goes_on_until_q(self):
         later = line(ran=4000, lateness={"count": 4000, "max_ns": 1_900_000, "cells": [[1000, 2500], [2_000_000, 1500]]})
         with Service(line(), later) as service:

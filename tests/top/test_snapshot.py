@@ -57,6 +57,12 @@ class Snapshots(PageTest):
             self.assertEqual((status, answer), (200, {**SNAPSHOT, "names": {"0x10": "0x10"}}))
             self.assertTrue(taken.isdigit())
 
+    def test_it_is_utf_8_whatever_the_program_sends(self):
+        with Service(line(name="N").replace(b'"N"', b'"\xff\xc3\xa9\xe2\x82"')) as service:
+            page = self.page(service.path)
+            status, answer, _ = self.ask(page)
+            self.assertEqual((status, answer["name"]), (200, "\ufffd\u00e9\ufffd\ufffd"))
+
     def test_a_function_of_a_real_program_has_its_name(self):
         with tempfile.TemporaryDirectory() as folder:
             path = f"{folder}/socket"
