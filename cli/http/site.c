@@ -194,6 +194,18 @@ void site_refuse(struct evhttp_request *http, int code, const char *why)
 		evbuffer_free(body);
 }
 
+/* A browser leaves out port 80, the default of http. */
+static bool is_host(const char *host, const char *name, int port)
+{
+	char text[ADDRESS_TEXT + 16];
+
+	host_port_text(name, port, text, sizeof(text));
+	if (strcasecmp(host, text) == 0)
+		return true;
+	*strrchr(text, ':') = '\0';
+	return port == 80 && strcasecmp(host, text) == 0;
+}
+
 /*
  * On loopback only the names of loopback. The names of other addresses are not known; there a token is asked for, which a
  * page of another name does not have.
@@ -201,20 +213,17 @@ void site_refuse(struct evhttp_request *http, int code, const char *why)
 static bool host_is_ours(const struct site *site, const char *host)
 {
 	static const char *const names[] = {"127.0.0.1", "localhost", "::1"};
-	char text[ADDRESS_TEXT + 16];
+	const struct listen_address *listen = &site->listen;
 
 	if (!host)
 		return false;
-	if (!site->listen.loopback ||
+	if (!listen->loopback ||
 	    (site->origin && strcasecmp(host, without_scheme(site->origin)) == 0))
 		return true;
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		host_port_text(names[i], site->listen.port, text, sizeof(text));
-		if (strcasecmp(host, text) == 0)
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (is_host(host, names[i], listen->port))
 			return true;
-	}
-	host_port_text(site->listen.host, site->listen.port, text, sizeof(text));
-	return strcasecmp(host, text) == 0;
+	return is_host(host, listen->host, listen->port);
 }
 
 /* A browser sends it with every POST and to every other origin, and no page can choose it. */

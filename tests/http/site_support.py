@@ -41,11 +41,12 @@ class Site:
         self.address = re.search(r"https?://(\S+?)/", self.said)
         if not self.address:
             raise AssertionError(self.said + self.process.stderr.read().decode())
+        self.ip = listen.rpartition(":")[0] if listen.startswith("127.") else "127.0.0.1"
         self.port = int(listen.rpartition(":")[2]) or int(self.address[1].rpartition(":")[2])
         self.host = f"127.0.0.1:{self.port}"
 
     def request(self, method, path, body=None, **headers):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=HANG)
+        connection = http.client.HTTPConnection(self.ip, self.port, timeout=HANG)
         connection.request(method, path, body, {"Host": self.host, **{k.replace("_", "-"): v for k, v in headers.items()}})
         response = connection.getresponse()
         response.body = response.read()

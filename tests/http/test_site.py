@@ -3,6 +3,7 @@
 show is not there in these tests, so a request that is let through is answered with 503."""
 import contextlib
 import json
+import os
 import re
 import socket
 import subprocess
@@ -160,6 +161,22 @@ class Cases:
             self.assertEqual(self.status(site, Host=host), 403, host)
         for host in (f"127.0.0.1:{site.port}", f"localhost:{site.port}", f"LOCALHOST:{site.port}", f"[::1]:{site.port}"):
             self.assertEqual(self.status(site, Host=host), LET_THROUGH, host)
+
+    def test_on_port_80_a_host_may_be_without_its_port(self):
+        """As browsers send it. The address is one that no other process of this machine is likely to have."""
+        ip = f"127.80.{os.getpid() // 256 % 256}.{os.getpid() % 256}"
+        try:
+            with socket.socket() as probe:
+                probe.bind((ip, 80))
+        except OSError as error:
+            self.skipTest(f"this user cannot listen on port 80: {error}")
+        site = self.site(listen=f"{ip}:80")
+        for host in (ip, "127.0.0.1", "localhost", "LOCALHOST", "[::1]", f"{ip}:80", "localhost:80"):
+            self.assertEqual(self.status(site, Host=host), LET_THROUGH, host)
+            self.assertEqual(self.status(site, Host=host, Origin=f"http://{host}"), LET_THROUGH, host)
+        for host in ("evil.example", f"{ip}.evil.example", "127.0.0.1:", "127.0.0.1:8", "localhost:8080", "::1", ""):
+            self.assertEqual(self.status(site, Host=host), 403, host)
+        self.assertEqual(self.status(site, Host=ip, Origin="http://localhost"), 403)
 
     def test_an_origin_that_is_not_its_own_is_refused(self):
         site = self.site()
