@@ -9,24 +9,20 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { mkdirSync } from "node:fs";
-import { createRequire } from "node:module";
 import { join } from "node:path";
 import { after } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 
+import { launchChromium } from "./chromium.mjs";
+
 const { PAGE_COMMAND, PAGE_ARTEFACTS, PAGE_MODULES } = process.env;
-const { chromium } = createRequire(join(PAGE_MODULES, "node_modules", "x.js"))("playwright-core");
 
 export const HANG = Number(process.env.PAGE_HANG ?? 120000); // however slow the machine is
 export const DESKTOP = { width: 1280, height: 800 };
 export const TABLET = { width: 1024, height: 768 };
 export const PHONE = { width: 390, height: 844 };
 
-const browser = await chromium.launch({
-	executablePath: "/usr/bin/chromium",
-	args: ["--disable-lcd-text", ...(process.getuid() === 0 ? ["--no-sandbox"] : [])],
-	timeout: HANG,
-});
+const browser = await launchChromium(PAGE_MODULES, HANG);
 after(() => browser.close());
 mkdirSync(PAGE_ARTEFACTS, { recursive: true });
 

@@ -10,25 +10,21 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
-import { createRequire } from "node:module";
 import { join } from "node:path";
 import { after } from "node:test";
 import { pathToFileURL } from "node:url";
 
+import { launchChromium } from "../http/chromium.mjs";
+
 const { PLAYGROUND_PAGE, PLAYGROUND_REPLAY, PLAYGROUND_COMMAND, PLAYGROUND_ARTEFACTS, PLAYGROUND_MODULES } =
 	process.env;
-const { chromium } = createRequire(join(PLAYGROUND_MODULES, "node_modules", "x.js"))("playwright-core");
 
 export const HANG = 120000; // ms after which something counts as hung, however slow the machine is
 export const DESKTOP = { width: 1440, height: 900 };
 export const PHONE = { width: 390, height: 844 };
 export const STORIES = ["first-wheel", "overflow", "demotions", "order", "touch", "thousand", "heap", "ahead", "million"];
 
-const browser = await chromium.launch({
-	executablePath: "/usr/bin/chromium",
-	args: ["--disable-lcd-text", ...(process.getuid() === 0 ? ["--no-sandbox"] : [])],
-	timeout: HANG,
-});
+const browser = await launchChromium(PLAYGROUND_MODULES, HANG);
 after(() => browser.close());
 
 mkdirSync(PLAYGROUND_ARTEFACTS, { recursive: true });
