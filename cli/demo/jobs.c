@@ -54,6 +54,8 @@ void jobs_close(struct jobs *jobs)
 {
 	free(jobs->list);
 	free(jobs->refreshes);
+	jobs->list = NULL;
+	jobs->refreshes = NULL;
 }
 
 /* A tenth of the span to all of it. */

@@ -50,7 +50,7 @@ struct jobs {
 	uint64_t periodic, to_refresh, refreshed, cancelled, cancelled_late;
 };
 
-/* 0 or -ENOMEM. Call jobs_close after the service is closed. */
+/* 0 or -ENOMEM. Call jobs_close after the service is closed; after -ENOMEM it may be called, too. */
 int jobs_open(struct jobs *jobs, struct pawl_service *service, uint64_t count, uint64_t span,
               uint64_t seed);
 void jobs_close(struct jobs *jobs);
@@ -78,7 +78,7 @@ struct verdict {
 	uint64_t lateness[JOBS_BOUNDS + 1];
 };
 
-/* After the service is closed. */
+/* After the service is stopped, when nothing runs any more. */
 void jobs_judge(const struct jobs *jobs, struct verdict *verdict);
 
 uint64_t clock_now(void);

@@ -7,6 +7,7 @@ import sys
 import unittest
 
 PAWL = os.path.abspath(sys.argv.pop(1))
+SANITIZED = b"__asan_init" in open(PAWL, "rb").read()
 HANG = 1200  # seconds after which a test counts as hung, however slow the machine is
 
 

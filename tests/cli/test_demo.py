@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 """pawl demo: its numbers add up, whatever the machine does meanwhile."""
 import re
+import subprocess
 
 import command
-from command import CommandTest, on_a_terminal, pawl
+from command import HANG, PAWL, SANITIZED, CommandTest, environment, on_a_terminal, pawl
 
 
 def number(text):
@@ -63,6 +64,14 @@ class Demo(CommandTest):
         self.assertNotIn("\033[1m", out)
         for line in re.split(r"[\r\n]+", re.sub(r"\033\[[?\d;]*[A-Za-z]", "", out)):
             self.assertLessEqual(len(line), 80, line)
+
+    def test_without_memory_it_ends_and_says_so(self):
+        if SANITIZED:
+            self.skipTest("a sanitizer needs all addresses there are")
+        done = subprocess.run(["sh", "-c", 'ulimit -v 2000000; exec "$0" demo --count 100000000', PAWL], capture_output=True,
+                              timeout=HANG, env=environment())
+        self.assertEqual((done.returncode, done.stdout), (1, b""), done.stderr)
+        self.assertEqual(done.stderr, b"pawl: demo: there is no memory for 100000000 tasks, or no thread for a worker\n")
 
     def test_bad_options_name_the_thing_the_value_and_the_range(self):
         self.expect_usage("demo", "--count", "0", says=["--count", "'0'", "1 to 100000000"])

@@ -17,9 +17,7 @@ import threading
 import time
 
 import command
-from command import HANG, PAWL, CommandTest, environment, pawl, start
-
-SANITIZED = b"__asan_init" in open(PAWL, "rb").read()
+from command import HANG, PAWL, SANITIZED, CommandTest, environment, pawl, start
 
 
 def lines(*texts):
