@@ -101,6 +101,14 @@ static void write_name(const struct program *program, uint64_t address, bool *fi
 	*first = false;
 }
 
+static bool has_function(const struct snapshot *snapshot, uint64_t address)
+{
+	for (unsigned i = 0; i < snapshot->function_count; i++)
+		if (snapshot->functions[i].address == address)
+			return true;
+	return false;
+}
+
 void program_write_json(const struct program *program, const struct snapshot *snapshot, FILE *to)
 {
 	const char *text = program->link.text;
@@ -111,7 +119,7 @@ void program_write_json(const struct program *program, const struct snapshot *sn
 	fputs(",\"names\":{", to);
 	for (unsigned i = 0; i < snapshot->function_count; i++)
 		write_name(program, snapshot->functions[i].address, &first, to);
-	if (snapshot->slowest_address)
+	if (!has_function(snapshot, snapshot->slowest_address))
 		write_name(program, snapshot->slowest_address, &first, to);
 	fputs("}}\n", to);
 }

@@ -60,6 +60,11 @@ class Top(CommandTest):
             code, out, err = pawl("top", "--json", "--once", service.path)
         self.assertEqual((code, err), (0, ""))
         self.assertEqual(json.loads(out), {**SNAPSHOT, "names": {"0x10": "0x10"}})
+        self.assertEqual(out.count('"0x10":'), 1)  # although it is a function and the slowest one
+
+    def test_json_has_the_name_of_a_slowest_function_that_no_task_has_any_more(self):
+        with Service(line(functions=[])) as service:
+            self.assertEqual(json.loads(pawl("top", "--json", "--once", service.path)[1])["names"], {"0x10": "0x10"})
 
     def test_a_function_of_a_real_program_has_its_name(self):
         with Demo() as demo:
