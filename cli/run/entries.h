@@ -11,7 +11,7 @@
 enum entry_command {
 	COMMAND_NONE,
 	COMMAND_RUNS,
-	COMMAND_OUTLIVES_LINE, /* its line was cancelled: pipe_reap() frees the entry */
+	COMMAND_OUTLIVES_LINE, /* its line was removed: pipe_reap() frees the entry */
 };
 
 struct entry {

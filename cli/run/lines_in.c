@@ -41,17 +41,6 @@ static void report_bad(struct pipe *p, const struct line_error *error)
 		p->stop = STOP_STRICT;
 }
 
-/* Remove the entry. It is freed now or, if its command runs, when that has ended. */
-static void remove_entry(struct pipe *p, struct entry *entry)
-{
-	names_remove(&p->names, entry);
-	pawl_wheel_cancel(p->wheel, &entry->timer);
-	if (entry->command == COMMAND_RUNS)
-		entry->command = COMMAND_OUTLIVES_LINE;
-	else
-		free(entry);
-}
-
 /* The first line is due now. The others keep their distance from it, divided by the speed. */
 static uint64_t replayed(struct pipe *p, uint64_t stamp, uint64_t now)
 {
@@ -94,7 +83,7 @@ static void keep_line(struct pipe *p, const struct line *line)
 	}
 	if (old) {
 		p->counts.replaced++;
-		remove_entry(p, old);
+		pipe_remove(p, old);
 	}
 	pawl_wheel_arm(p->wheel, &entry->timer, deadline_of(p, line));
 }
@@ -114,7 +103,7 @@ static void cancel_name(struct pipe *p, struct span name)
 	if (!entry)
 		return;
 	p->counts.cancelled++;
-	remove_entry(p, entry);
+	pipe_remove(p, entry);
 }
 
 static void handle_line(struct pipe *p, struct span source)

@@ -30,7 +30,7 @@ static void start_command(struct pipe *p, struct entry *entry)
 	int error = children_start(&p->children, entry);
 
 	if (!error) {
-		entry->command = COMMAND_RUNS;
+		entry->command = entry_repeats(entry) ? COMMAND_RUNS : COMMAND_NONE;
 		return;
 	}
 	p->counts.failed++;
@@ -88,18 +88,26 @@ static bool rearm_by_calendar(struct pipe *p, struct entry *entry, uint64_t now)
 	return true;
 }
 
+void pipe_remove(struct pipe *p, struct entry *entry)
+{
+	names_remove(&p->names, entry);
+	pawl_wheel_cancel(p->wheel, &entry->timer);
+	if (entry->command == COMMAND_RUNS)
+		entry->command = COMMAND_OUTLIVES_LINE;
+	else
+		free(entry);
+}
+
 static void fire(struct pipe *p, struct entry *entry, uint64_t now)
 {
 	if (rearm_if_early(p, entry, now))
 		return;
 	count_lateness(p, now - entry->timer.deadline);
 	deliver(p, entry);
-	if (entry->kind == LINE_EVERY) {
+	if (entry->kind == LINE_EVERY)
 		pawl_wheel_arm(p->wheel, &entry->timer, next_beat(entry, now));
-	} else if (entry->kind != LINE_CALENDAR || !rearm_by_calendar(p, entry, now)) {
-		names_remove(&p->names, entry);
-		free(entry);
-	}
+	else if (entry->kind != LINE_CALENDAR || !rearm_by_calendar(p, entry, now))
+		pipe_remove(p, entry);
 }
 
 bool pipe_can_fire(const struct pipe *p)

@@ -43,6 +43,9 @@ void pipe_read_input(struct pipe *pipe);
 void pipe_fire_due(struct pipe *pipe);
 bool pipe_can_fire(const struct pipe *pipe);
 
+/* Remove the entry. It is freed now or, if it repeats and its command runs, when the command has ended. */
+void pipe_remove(struct pipe *pipe, struct entry *entry);
+
 /* Report commands that have ended, and make room for others. */
 void pipe_reap(struct pipe *pipe);
 

@@ -152,6 +152,27 @@ static void lines_by_the_calendar_have_names(void)
 	drop(p);
 }
 
+/* At 2554-07-21T23:17Z, after the last evening before the end of time. */
+static void a_line_without_a_next_time_is_kept_while_its_command_runs(void)
+{
+	static const struct pipe_options options = {.command = "true", .speed = 1.0};
+	struct pipe *p = reading("=a daily[UTC] 23:00 evening\n");
+
+	p->options = &options;
+	EXPECT_EQ(children_open(&p->children, options.command, 1), 0);
+	set_clock(p, INT64_C(18446744073) - 1000);
+	pass(p, 0);
+	EXPECT_EQ(pawl_wheel_count(p->wheel), 0);
+	EXPECT(!names_find(&p->names, (struct span){"a", 1}));
+	EXPECT_EQ(p->children.running, 1);
+	EXPECT_EQ(p->children.list[0].entry->command, COMMAND_OUTLIVES_LINE);
+	while (p->children.running > 0)
+		pipe_reap(p);
+	EXPECT_EQ(p->counts.failed, 0);
+	children_close(&p->children);
+	drop(p);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -160,6 +181,7 @@ int main(void)
 	        TEST(a_clock_that_is_set_back_makes_no_time_come_again),
 	        TEST(a_clock_that_is_set_forward_is_followed),
 	        TEST(lines_by_the_calendar_have_names),
+	        TEST(a_line_without_a_next_time_is_kept_while_its_command_runs),
 	};
 
 	return RUN_TESTS(tests);
