@@ -45,6 +45,16 @@ async function row(page, id) {
 	return found;
 }
 
+// Run `use` with a server of its own, and a board before it. The counters of a queue outlive it, and INFO has room for some only:
+// so a test with many queues does not share its server.
+async function withServer(use) {
+	const own = await Server.start();
+	const board = await startBoard(own);
+	await use(own, board);
+	await board.stop();
+	await own.stop();
+}
+
 const openTab = (page, name) => page.getByRole("tab", { name: new RegExp(`^${name}`) }).click();
 
 describe("what it shows", () => {
@@ -255,6 +265,21 @@ describe("what it shows", () => {
 			},
 			queue("mail"),
 		);
+	});
+
+	test("a note says that there are more queues than it looks at, wherever the search finds them", async () => {
+		await withServer(async (full, board) => {
+			const put = (from, to) => full.calls(Array.from({ length: to - from }, (_, i) => `PAWL.PUT queue-${from + i} ${HOUR} x`));
+			put(0, 1000);
+			await withPage(board, async (page) => {
+				await expectText(page, tile("waiting"), "1,000");
+				await hidden(page, "#queues-note");
+				put(1000, 1020); // most likely the search ends with a queue that is known
+				await expectText(page, "#queues-note", "There are more than 1,000 queues; the others are not looked at.");
+				await polled(page, 2);
+				assert.equal(await page.locator("#queues-note").isVisible(), true);
+			});
+		});
 	});
 
 	test("the counters of a queue, of a group and of the server, which outlive the key", async () => {

@@ -8,7 +8,8 @@ const REST = 10000; // ms between two searches, at most
 const KEEP = 30000; // ms that a deleted queue stays in the list: an empty one is deleted
 
 const queues = new Map(); // by key: { key, info, seen }; info is undefined before the first reply, null if there is no such key
-const search = { cursor: "0", steps: 0, again: 0, found: false, tooMany: false, wrong: "" };
+// `left`: this search has found a queue for which there is no room. `tooMany`: this one has, or the one before.
+const search = { cursor: "0", steps: 0, again: 0, found: false, left: false, tooMany: false, wrong: "" };
 
 export const searched = search;
 export const allKeys = () => [...queues.keys()];
@@ -60,17 +61,20 @@ export function searchReply(reply, now) {
 	if (reply.error) {
 		search.cursor = "0";
 		search.steps = 0;
+		search.left = false;
 		search.again = now + REST;
 		return false;
 	}
 	for (const key of reply[1]) {
-		search.tooMany = queues.size >= MOST && !queues.has(key);
-		if (!search.tooMany) know(key, now);
+		if (queues.size < MOST || queues.has(key)) know(key, now);
+		else search.left = search.tooMany = true;
 	}
 	search.cursor = reply[0];
 	search.steps++;
 	if (search.cursor !== "0") return true;
 	search.found = true;
+	search.tooMany = search.left;
+	search.left = false;
 	search.again = now + Math.min(search.steps * 1000, REST); // with few keys a search is one step
 	search.steps = 0;
 	return false;
