@@ -139,6 +139,23 @@ describe("what it shows", () => {
 		});
 	});
 
+	test("a group of 800 shards, for which one POST has not lines enough", async () => {
+		await withServer(async (full, board) => {
+			full.calls(Array.from({ length: 800 }, (_, i) => `PAWL.PUT jobs:{${i}} ${20 * 60000 + i} x ID task-${i}`));
+			await withPage(
+				board,
+				async (page) => {
+					await expectText(page, tile("waiting"), "800");
+					await expectText(page, "#hour-sum", "32 tasks fall due"); // of the first 32 shards
+					await row(page, "task-49");
+					await polled(page, 3);
+					await hidden(page, "#banner");
+				},
+				{ path: "#/group/jobs%3a%7b%2a%7d" },
+			);
+		});
+	});
+
 	test("the next hour, a bar a minute, and a click shows the tasks of that minute", async () => {
 		const at = Math.ceil(now() / 60000) * 60000 + 20 * 60000; // 20 to 21 minutes from now
 		server.calls(Array.from({ length: 30 }, (_, i) => `PAWL.PUT mail 0 bulk AT ${at + i * 1000} ID bulk-${i}`));

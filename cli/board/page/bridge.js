@@ -20,6 +20,8 @@ export const headOf = (value) =>
 	typeof value === "object" && value !== null ? value.cut.replace(/[\xc0-\xff][\x80-\xbf]{0,3}$/, "") : value;
 export const sizeOf = (value) => (typeof value === "object" && value !== null ? value.size : value.length);
 
+const LINES = 4096; // that a POST may have: LINES_MAX in api.c
+
 export class Away extends Error {}
 export class Refused extends Error {
 	constructor(status, message) {
@@ -28,8 +30,7 @@ export class Refused extends Error {
 	}
 }
 
-// Send requests, each a list of words, in one POST: { write, server, database, replies }. An error reply is { error }.
-export async function ask(requests) {
+async function post(requests) {
 	let response, answer;
 	try {
 		response = await fetch("api", {
@@ -44,6 +45,14 @@ export async function ask(requests) {
 	}
 	if (response.status === 503) throw new Away(`The server ${answer.server} is away: ${textOf(answer.away)}`);
 	if (!response.ok) throw new Refused(response.status, answer.wrong);
+	return answer;
+}
+
+// Send requests, each a list of words: { write, server, database, replies }. An error reply is { error }.
+export async function ask(requests) {
+	const answer = await post(requests.slice(0, LINES));
+	for (let from = LINES; from < requests.length; from += LINES)
+		answer.replies.push(...(await post(requests.slice(from, from + LINES))).replies);
 	return answer;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Chooses the view, and asks the server for it once a second, in one POST. None is sent while the tab is hidden.
+// Chooses the view, and asks the server for it once a second, as a rule in one POST. None is sent while the tab is hidden.
 import * as actions from "./actions.js";
 import { ask, Away, bytesOf, decode, encode, Refused } from "./bridge.js";
 import { drawChart, fillChart, firstMinute, MINUTES, minutes } from "./histogram.js";
@@ -10,7 +10,7 @@ import * as tasks from "./tasks.js";
 import { textOf } from "./text.js";
 import { setToken, takeTokenFromAddress } from "./token.js";
 
-const PERIOD = 1000; // ms between two POSTs
+const PERIOD = 1000; // ms from one poll to the next
 const STEPS = 20; // steps of the search for queues in a period
 const CHARTED = 32; // queues whose next hour is added up
 const SLOWLY = 5; // periods between two requests for the next hour, if it is that of several queues
