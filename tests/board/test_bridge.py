@@ -10,7 +10,7 @@ import tempfile
 import unittest
 import urllib.parse
 
-from site_support import Site, free_tcp_port, refused
+from site_support import Site, SiteTest, free_tcp_port, refused
 from support import Server, ServerTest, in_pairs, wait_until
 
 WRITES = ["pause q", "resume q", "cancel q a", "cancel-leased q a", "requeue q a", "requeue-all q"]
@@ -37,18 +37,13 @@ class Board(Site):
         return answer["replies"]
 
 
-class BoardTest(ServerTest):
+class BoardTest(SiteTest, ServerTest):
     clock = None
 
     def board(self, *arguments, **options):
         board = Board("--server", f"127.0.0.1:{self.server.port}", *arguments, **options)
         self.addCleanup(self.expect_good_end, board)
         return board
-
-    def expect_good_end(self, board):
-        code, said = board.end()
-        self.assertEqual(code, 0, said)
-        self.assertNotIn("Sanitizer", said)
 
     def unchanged(self, act):
         before = self.call("DEBUG", "DIGEST")

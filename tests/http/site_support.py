@@ -30,6 +30,16 @@ def free_tcp_port():
         return probe.getsockname()[1]
 
 
+class SiteTest:
+    """What a test of a site expects of its end. A mixin of unittest.TestCase."""
+
+    def expect_good_end(self, site, says=""):
+        code, said = site.end()
+        self.assertEqual(code, 0, said)
+        self.assertIn(says, said)
+        self.assertNotIn("Sanitizer", said)
+
+
 class Site:
     """A command that serves a page, and what it printed first."""
 

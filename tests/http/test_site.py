@@ -11,7 +11,7 @@ import tempfile
 import time
 import unittest
 
-from site_support import HANG, PAWL, Site, environment, free_tcp_port, refused
+from site_support import HANG, PAWL, Site, SiteTest, environment, free_tcp_port, refused
 
 LET_THROUGH = 503
 NOWHERE = f"127.0.0.1:{free_tcp_port()}"
@@ -29,18 +29,13 @@ class Top:
     method, path, header, other_method = "GET", "/snapshot.json", {}, "POST"
 
 
-class Cases:
+class Cases(SiteTest):
     """All of it, for each of the two."""
 
     def site(self, *options, **more):
         site = Site(*self.kind.words, *options, **more)
         self.addCleanup(self.expect_good_end, site)
         return site
-
-    def expect_good_end(self, site):
-        code, said = site.end()
-        self.assertEqual(code, 0, said)
-        self.assertNotIn("Sanitizer", said)
 
     def ask(self, site, **headers):
         response = site.request(self.kind.method, self.kind.path, b"time" if self.kind.method == "POST" else None,

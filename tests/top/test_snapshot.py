@@ -11,7 +11,7 @@ import time
 import unittest
 
 from inspected import SNAPSHOT, Service, line
-from site_support import HANG, PAWL, Site, environment, refused
+from site_support import HANG, PAWL, Site, SiteTest, environment, refused
 
 
 def wait_until(condition, what):
@@ -22,17 +22,11 @@ def wait_until(condition, what):
         time.sleep(0.02)
 
 
-class PageTest(unittest.TestCase):
+class PageTest(SiteTest, unittest.TestCase):
     def page(self, path, *options, says=""):
         page = Site("top", "--page", *options, path)
         self.addCleanup(self.expect_good_end, page, says)
         return page
-
-    def expect_good_end(self, page, says):
-        code, said = page.end()
-        self.assertEqual(code, 0, said)
-        self.assertIn(says, said)
-        self.assertNotIn("Sanitizer", said)
 
     def ask(self, page, **headers):
         """The status, the JSON, and when the snapshot was taken."""
