@@ -107,7 +107,7 @@ PAGE_API(forgetMoved) void glue_forget_moved(void);
 PAGE_API(tell) uint32_t glue_tell(uint32_t index);
 PAGE_API(words) const char *glue_words(void);
 
-/* The indexes in the heap's array last written to, since forgetTrace(). */
+/* The first indexes in the heap's array written to since forgetTrace(), and how many these are: at most HEAP_TRACE. */
 PAGE_API(trace) const uint32_t *glue_trace(void);
 PAGE_API(traceCount) uint32_t glue_trace_count(void);
 PAGE_API(forgetTrace) void glue_forget_trace(void);

@@ -22,9 +22,9 @@ struct heap {
 	        *entries;   /* borrowed; the root is at 0, the children of i at 2i + 1 and 2i + 2 */
 	uint32_t *index_of; /* borrowed: where an id is, plus one; 0: nowhere */
 	uint32_t count;
-	uint32_t comparisons, moves; /* of two deadlines; of an entry to a place in the array */
-	uint32_t trace[HEAP_TRACE];  /* the places last written to */
-	uint32_t traced;             /* how many there were; the trace holds the first of them */
+	uint32_t comparisons, moves; /* of two deadlines; of an entry to an index */
+	uint32_t trace[HEAP_TRACE];  /* the first indexes written to since `traced` was 0 */
+	uint32_t traced;             /* how many of them the trace holds */
 };
 
 /* Arm a timer, or move it if it is in the heap. */

@@ -162,7 +162,7 @@ class Wheel {
 		return this.calls.tell(index) ? this.words() : "";
 	}
 
-	// The indexes in the heap's array written to since the last call.
+	// The first indexes in the heap's array written to since the last call.
 	heapTrace() {
 		const trace = Array.from(this.#words(this.calls.trace(), this.calls.traceCount()));
 		this.calls.forgetTrace();

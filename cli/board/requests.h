@@ -19,7 +19,8 @@ enum { REQUEST_WORDS = 12 };
 
 struct request_kind {
 	const char *name;
-	const char *command; /* words with one blank between them; $ is a hole */
+	/* Words with one blank between them. $ is a hole; $= is the word before it once more. */
+	const char *command;
 	bool write;
 	size_t longest; /* bytes that the page gets of a text in the reply; the rest is cut off */
 };

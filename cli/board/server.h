@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * One connection to the Redis or Valkey server, made when it is needed, and again after it was lost. Calls block for as long
- * as the timeouts allow. After a failure there is no attempt for a short time, so that several pages do not wait for a server
- * that is away one after the other.
+ * as the timeouts allow. After a failure there is no attempt for a short time, so that several pages do not wait one after the
+ * other for a server that is away.
  */
 #ifndef PAWL_CLI_BOARD_SERVER_H
 #define PAWL_CLI_BOARD_SERVER_H
@@ -26,11 +26,11 @@ void server_free(struct server *server);
 /* Connect, unless it is connected. False: the server is away, and server_wrong() says why. */
 bool server_ready(struct server *server);
 
-/* Send a command; replies come in the same order. Either returns false, or NULL, when the connection is lost. */
+/* Send commands, and read their replies, in the same order. False or NULL: the connection is lost. */
 bool server_send(struct server *server, int argc, const char **argv, const size_t *sizes);
 redisReply *server_reply(struct server *server);
 
-/* Whether the server has closed the connection that is lost, perhaps long ago. Then it is worth while to connect at once. */
+/* Whether the last connection was lost because the server had closed it, perhaps long ago. Then it is worth connecting at once. */
 bool server_closed(const struct server *server);
 
 const char *server_wrong(const struct server *server);

@@ -13,9 +13,9 @@
 #include "explain.h"
 
 #define TEXT_WIDTH 78
-#define STRIP_MAX  20 /* levels with more slots are shown in part */
-#define WIDTH_MAX  12 /* bytes for a slot's width after a strip */
+#define STRIP_MAX  20 /* levels with more slots are shown in part... */
 #define NEARBY     4  /* ...and then this many on both sides of the timer's slot */
+#define WIDTH_MAX  12 /* bytes for a slot's width after a strip; a longer one has its own line */
 
 struct style {
 	FILE *out;

@@ -226,7 +226,7 @@ static bool host_is_ours(const struct site *site, const char *host)
 	return is_host(host, listen->host, listen->port);
 }
 
-/* A browser sends it with every POST and to every other origin, and no page can choose it. */
+/* A browser sends an Origin with every POST and to every other origin, and no page can choose it. */
 static bool origin_is_ours(const struct site *site, const char *origin, const char *host)
 {
 	if (!origin || (site->origin && strcasecmp(origin, site->origin) == 0))
@@ -234,14 +234,14 @@ static bool origin_is_ours(const struct site *site, const char *origin, const ch
 	return strncasecmp(origin, "http://", 7) == 0 && strcasecmp(origin + 7, host) == 0;
 }
 
-/* Newer browsers send it with every request, also with those that have no Origin: "none" is an address that was typed. */
+/* Newer browsers send Sec-Fetch-Site with every request, even without an Origin. "none": the user typed the address. */
 static bool sender_is_ours(const char *fetch_site)
 {
 	return !fetch_site || strcmp(fetch_site, "same-origin") == 0 ||
 	       strcmp(fetch_site, "none") == 0;
 }
 
-/* The time that this takes does not depend on how much of the token is right. */
+/* The comparison takes the same time however much of the token is right. */
 static bool token_is_ours(const struct site *site, const char *authorization)
 {
 	size_t size = strlen(site->token);

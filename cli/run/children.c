@@ -83,7 +83,7 @@ static int file_of(const struct entry *entry)
 	return -error;
 }
 
-/* SIGPIPE is ignored here, and must not be there. */
+/* SIGPIPE is ignored in this process, and must not be ignored in the command. */
 static int spawn(struct children *children, int input, pid_t *pid)
 {
 	char *arguments[] = {"sh", "-c", (char *)children->command, NULL};

@@ -13,7 +13,10 @@ struct symbols;
 struct symbols *symbols_open(uint64_t process); /* NULL: no memory */
 void symbols_close(struct symbols *symbols);
 
-/* "expire", or without a symbol "program+0x1234", or "0x55d0c4a1b2f0"; valid until close. Address 0: "(others)". */
+/*
+ * "expire", or without a symbol "program+0x1234", or "0x55d0c4a1b2f0". Address 0: "(others)". Valid until close; after 1024
+ * addresses only until the next call.
+ */
 const char *symbols_name(struct symbols *symbols, uint64_t address);
 
 #endif

@@ -143,7 +143,7 @@ static void what_is_shown_is_what_the_wheel_says(void)
 	memory_reset();
 }
 
-static void nor_does_it_differ_where_timers_are_moved_ahead(void)
+static void what_is_shown_is_what_the_wheel_says_where_timers_move_ahead(void)
 {
 	moves_ahead = true;
 	what_is_shown_is_what_the_wheel_says();
@@ -206,7 +206,7 @@ int main(void)
 {
 	static const struct test tests[] = {
 	        TEST(what_is_shown_is_what_the_wheel_says),
-	        TEST(nor_does_it_differ_where_timers_are_moved_ahead),
+	        TEST(what_is_shown_is_what_the_wheel_says_where_timers_move_ahead),
 	        TEST(the_most_moves_in_a_tick_are_counted),
 	        TEST(the_words_are_those_of_a_journey),
 	        TEST(wrong_options_are_refused),
