@@ -12,6 +12,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "../../src/wheel/saturate.h"
 #include "explain.h"
 
 #define MARGIN     16.0
@@ -193,9 +194,7 @@ static void draw_wheel(const struct canvas *c, unsigned number)
 	end_text(c);
 	begin_text(c, x, 42, "class=\"small\"");
 	fprintf(c->out, "%u slots of ", level.slots);
-	print_time(c, level.slot_ticks <= PAWL_NEVER / c->e->options.tick
-	                      ? level.slot_ticks * c->e->options.tick
-	                      : PAWL_NEVER);
+	print_time(c, saturating_product(level.slot_ticks, c->e->options.tick));
 	end_text(c);
 	draw_rim(c, number);
 	label_slots(c, number);

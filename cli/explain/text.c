@@ -9,6 +9,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include <string.h>
 
+#include "../../src/wheel/saturate.h"
 #include "../text/terminal.h"
 #include "explain.h"
 
@@ -78,11 +79,9 @@ static void print_strip(const struct style *s, const struct explanation *e,
 	struct journey_level level =
 	        journey_level_at(&timer->journey, step->place.level, step->time);
 	char width[32];
-	uint64_t slot = level.slot_ticks <= PAWL_NEVER / e->options.tick
-	                        ? level.slot_ticks * e->options.tick
-	                        : PAWL_NEVER;
 
-	journey_time(slot, &e->unit, width, sizeof(width));
+	journey_time(saturating_product(level.slot_ticks, e->options.tick), &e->unit, width,
+	             sizeof(width));
 	fprintf(s->out, "\n    %slevel %-2u%s ", s->terminal.bold, level.level, s->terminal.plain);
 	print_slots(s, &level, step->place.slot);
 	fprintf(s->out, "%s   %s%s a slot%s\n\n", strlen(width) > WIDTH_MAX ? "\n           " : "",

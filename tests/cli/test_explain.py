@@ -172,6 +172,7 @@ class Svg(CommandTest):
     def test_the_pictures_in_the_documents_are_what_the_command_draws(self):
         drawn = re.compile(r"<!-- drawn by: pawl (explain .*?) --svg (\S+) -->")
         found = [(path, *match) for path in TOP.glob("docs/**/*.md") for match in drawn.findall(path.read_text())]
+        self.assertTrue(found)
         for path, arguments, name in found:
             self.assertEqual((path.parent / name).read_text(), pawl(*arguments.split(), "--svg", "-")[1], name)
 
@@ -189,7 +190,7 @@ class Manners(CommandTest):
 
     def test_help_is_a_command_too(self):
         self.assertEqual(pawl("help"), pawl("--help"))
-        for command in ("board", "demo", "explain", "run"):
+        for command in ("board", "demo", "explain", "run", "top"):
             self.assertEqual(pawl("help", command), pawl(command, "--help"))
         self.expect_usage("help", "wind", says=["'wind'", "explain"])
         self.assertEqual(pawl("help", "--help"), pawl("help"))
