@@ -30,8 +30,8 @@ static const char help[] =
         "\n"
         "Shows what goes on in a program that has called pawl_service_inspect(service,\n"
         "SOCKET): when its tasks are due, which functions they have, how late they are,\n"
-        "the latest runs, and the keys with most waiting. Once a second on a terminal,\n"
-        "once else. Keys: q ends it, space pauses it.\n"
+        "the latest runs, and the keys with most waiting. On a terminal it does so once\n"
+        "a second, otherwise once. Keys: q ends it, space pauses it.\n"
         "\n"
         "  --once             once, on a terminal, too\n"
         "  --json             the snapshots as they are, a line each, with the functions'\n"
@@ -43,7 +43,7 @@ static const char help[] =
         "                     127.0.0.1:8380. Other than loopback needs a token\n"
         "  --token-file FILE  its first line is the token; default $PAWL_TOP_TOKEN, else\n"
         "                     one is made where it is needed, and printed\n"
-        "  --origin URL       behind a proxy: as what browsers know the page; other than\n"
+        "  --origin URL       behind a proxy: the page's address in browsers; other than\n"
         "                     loopback needs a token\n"
         "  --help             this text\n";
 

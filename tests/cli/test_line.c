@@ -212,7 +212,7 @@ static void what_is_wrong_is_named(void)
 	expect_refused("=tea hello", "delay", "hello", "it does not begin with a digit");
 	expect_refused("= 5s x", "name", "", "it is too short or too long");
 	expect_refused("!", "name", "", "it is too short or too long");
-	expect_refused("!a b", "text after !NAME", "b", "there is none");
+	expect_refused("!a b", "text after !NAME", "b", "there must be none");
 	expect_refused("every", "period", "", "there is none");
 	expect_refused("every hello", "period", "hello", "it does not begin with a digit");
 	expect_refused("every 0s x", "period", "0s", "it is 0");

@@ -235,7 +235,7 @@ class BadLines(CommandTest):
                 "stdin:1: the delay is '5': it has no unit; expected a number and ns, us, ms, s, m, h or d",
                 "stdin:3: the period is '0s': it is 0; expected ",
                 "stdin:4: the time is 'tomorrow': it is not of that form; expected ISO 8601 as ",
-                "stdin:5: the text after !NAME is 'b': there is none; expected nothing")):
+                "stdin:5: the text after !NAME is 'b': there must be none; expected nothing")):
             self.assertTrue(line.startswith(start_of_line), line)
 
     def test_a_bad_rule_or_zone_is_told(self):
