@@ -194,16 +194,29 @@ void site_refuse(struct evhttp_request *http, int code, const char *why)
 		evbuffer_free(body);
 }
 
-/* A browser leaves out port 80, the default of http. */
-static bool is_host(const char *host, const char *name, int port)
+/* Whether they are the same. A browser leaves out the default port of the scheme, ":80" or ":443", which `own` may have. */
+static bool same_host(const char *host, const char *own, const char *port)
+{
+	size_t size = strlen(own) - strlen(port);
+
+	if (strcasecmp(host, own) == 0)
+		return true;
+	return strlen(own) > strlen(port) && strcmp(own + size, port) == 0 &&
+	       strlen(host) == size && strncasecmp(host, own, size) == 0;
+}
+
+static const char *default_port(const char *origin)
+{
+	return strncmp(origin, "https:", 6) == 0 ? ":443" : ":80";
+}
+
+/* `listen` may be known by another name. */
+static bool is_host(const char *host, const char *name, const struct listen_address *listen)
 {
 	char text[ADDRESS_TEXT + 16];
 
-	host_port_text(name, port, text, sizeof(text));
-	if (strcasecmp(host, text) == 0)
-		return true;
-	*strrchr(text, ':') = '\0';
-	return port == 80 && strcasecmp(host, text) == 0;
+	host_port_text(name, listen->port, text, sizeof(text));
+	return same_host(host, text, ":80");
 }
 
 /*
@@ -217,19 +230,20 @@ static bool host_is_ours(const struct site *site, const char *host)
 
 	if (!host)
 		return false;
-	if (!listen->loopback ||
-	    (site->origin && strcasecmp(host, without_scheme(site->origin)) == 0))
+	if (!listen->loopback || (site->origin && same_host(host, without_scheme(site->origin),
+	                                                    default_port(site->origin))))
 		return true;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (is_host(host, names[i], listen->port))
+		if (is_host(host, names[i], listen))
 			return true;
-	return is_host(host, listen->host, listen->port);
+	return is_host(host, listen->host, listen);
 }
 
 /* A browser sends an Origin with every POST and to every other origin, and no page can choose it. */
 static bool origin_is_ours(const struct site *site, const char *origin, const char *host)
 {
-	if (!origin || (site->origin && strcasecmp(origin, site->origin) == 0))
+	if (!origin ||
+	    (site->origin && same_host(origin, site->origin, default_port(site->origin))))
 		return true;
 	return strncasecmp(origin, "http://", 7) == 0 && strcasecmp(origin + 7, host) == 0;
 }

@@ -204,6 +204,17 @@ class Cases(SiteTest):
         self.assertEqual(self.status(site, Host="evil.example", **token), 403)
         self.assertEqual(self.status(site, Host=own, Origin="https://board.example.org", **token), LET_THROUGH)
 
+    def test_the_origin_may_have_the_default_port_that_browsers_leave_out(self):
+        for origin, sent, other in (("https://localhost:443", "localhost", "localhost:80"), ("http://localhost:80", "localhost", "localhost:443"),
+                                    ("https://[::1]:443", "[::1]", "[::1]:44")):
+            site = self.site("--origin", origin, listen=f"127.0.0.1:{free_tcp_port()}")
+            scheme = origin.split("//")[0]
+            with self.subTest(origin):
+                for host in (sent, origin.split("//")[1]):
+                    self.assertEqual(self.status(site, Host=host, Origin=f"{scheme}//{sent}"), LET_THROUGH, host)
+                self.assertEqual(self.status(site, Host=other), 403)
+                self.assertEqual(self.status(site, Host=sent, Origin=f"{scheme}//{other}"), 403)
+
     def test_a_proxy_that_others_reach_needs_a_token_as_a_port_would(self):
         for origin, asks in (("https://board.example.org", True), ("http://10.0.0.1:80", True), ("https://localhost.example", True),
                              ("http://127.0.0.1.example", True), ("http://[2001:db8::1]:80", True), ("http://::1", True),
