@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../src/json/utf8.h"
+
 bool program_connect(struct program *program, unsigned seconds)
 {
 	return link_open(&program->link, program->path, seconds);
@@ -67,8 +69,8 @@ static void write_characters(const char *text, const char *end, FILE *to)
 
 	while (text < end) {
 		const unsigned char *byte = (const unsigned char *)text;
-		size_t length = character_length(text);
-		bool wide = byte[0] == 0xC2 && byte[1] >= 0x80 && byte[1] < 0xA0;
+		size_t length = utf8_length(byte, (size_t)(end - text));
+		bool wide = length == 2 && byte[0] == 0xC2 && byte[1] < 0xA0;
 
 		if (length > 0 && !wide && byte[0] != 0x7F) {
 			text += length;

@@ -57,34 +57,6 @@ static void add_character(char *text, size_t size, size_t *used, unsigned code)
 	}
 }
 
-static bool continues(unsigned char byte)
-{
-	return (byte & 0xC0) == 0x80;
-}
-
-/* Of the second bytes, some would make the character overlong, a surrogate, or larger than U+10FFFF. */
-static bool may_follow(unsigned char first, unsigned char second)
-{
-	return continues(second) && (first != 0xE0 || second >= 0xA0) &&
-	       (first != 0xED || second < 0xA0) && (first != 0xF0 || second >= 0x90) &&
-	       (first != 0xF4 || second < 0x90);
-}
-
-size_t character_length(const char *text)
-{
-	const unsigned char *byte = (const unsigned char *)text;
-	size_t length = byte[0] < 0xE0 ? 2 : byte[0] < 0xF0 ? 3 : 4;
-
-	if (byte[0] < 0x80)
-		return 1;
-	if (byte[0] < 0xC2 || byte[0] > 0xF4 || !may_follow(byte[0], byte[1]))
-		return 0;
-	for (size_t i = 2; i < length; i++)
-		if (!continues(byte[i]))
-			return 0;
-	return length;
-}
-
 /* Those of ASCII, and U+0080 to U+009F. */
 void blank_controls(char *text)
 {

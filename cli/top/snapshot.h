@@ -74,9 +74,6 @@ bool snapshot_read(struct snapshot *snapshot, const char *text);
  */
 uint64_t cells_percentile(const struct cells *now, const struct cells *before, double percent);
 
-/* How many bytes the UTF-8 character at `text` has. 0: it is not valid UTF-8. The text ends with a zero. */
-size_t character_length(const char *text);
-
 /* Replace control characters, which could move a terminal's cursor, or worse, by blanks. For texts from the process. */
 void blank_controls(char *text);
 

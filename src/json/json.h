@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "utf8.h"
+
 struct json {
 	char *text; /* malloc'ed */
 	size_t size, room;
@@ -109,30 +111,6 @@ static inline void json_hex(struct json *json, uint64_t number, unsigned digits)
 		json_byte(json, "0123456789abcdef"[number >> 4 * digits & 15]);
 }
 
-/* How many bytes the UTF-8 character at `text` has. 0: it is not valid UTF-8. */
-static inline size_t json_character(const unsigned char *text, size_t size)
-{
-	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-	size_t length = *text < 0x80   ? 1
-	                : *text < 0xC0 ? 0
-	                : *text < 0xE0 ? 2
-	                : *text < 0xF0 ? 3
-	                : *text < 0xF8 ? 4
-	                               : 0;
-	uint32_t code = *text & 0x7Fu >> length;
-
-	if (length < 2)
-		return length;
-	for (size_t i = 1; i < length; i++) {
-		if (i >= size || (text[i] & 0xC0) != 0x80)
-			return 0;
-		code = code << 6 | (text[i] & 0x3Fu);
-	}
-	return code < least[length] || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)
-	               ? 0
-	               : length;
-}
-
 /* Any bytes may be given: a byte that is not valid UTF-8 becomes U+FFFD. */
 static inline void json_string(struct json *json, const char *bytes, size_t size)
 {
@@ -141,7 +119,7 @@ static inline void json_string(struct json *json, const char *bytes, size_t size
 	json_next(json);
 	json_byte(json, '"');
 	for (size_t i = 0, length; i < size; i += length ? length : 1) {
-		length = json_character(text + i, size - i);
+		length = utf8_length(text + i, size - i);
 		if (length == 0) {
 			json_add(json, "\\ufffd", 6);
 		} else if (text[i] < 0x20 || text[i] == 0x7F) {
