@@ -43,11 +43,14 @@ static inline void quota_return(struct pawl_service *service, const struct pawl_
 		__atomic_fetch_sub(&service->quota_used, 1, __ATOMIC_RELAXED);
 }
 
-/* Whether a task waits for a worker. Under the lock. */
+/* Whether a task is due. (At the end of time the wheel's own time is PAWL_NEVER, too.) Under the lock. */
 static inline bool anything_due(struct shard *shard)
 {
+	uint64_t next;
+
 	lock_assert_held(&shard->lock);
-	return pawl_wheel_next(shard->wheel) <= pawl_wheel_now(shard->wheel);
+	next = pawl_wheel_next(shard->wheel);
+	return next <= pawl_wheel_now(shard->wheel) && next != PAWL_NEVER;
 }
 
 /* Under the lock of the shard that has the count: its callers assert that. */
@@ -131,12 +134,8 @@ static inline void end_run(struct shard *shard, struct worker *worker, struct wa
 /* No task of the shard is due or running. Under the lock. */
 static inline bool settled(struct shard *shard)
 {
-	uint64_t next;
-
 	lock_assert_held(&shard->lock);
-	next = pawl_wheel_next(shard->wheel);
-	return !shard->running &&
-	       (shard->closed || next == PAWL_NEVER || next > pawl_wheel_now(shard->wheel));
+	return !shard->running && (shard->closed || !anything_due(shard));
 }
 
 /*

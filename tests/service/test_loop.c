@@ -454,6 +454,28 @@ static void a_cancelled_task_leaves_it_readable_once_at_most(void)
 	pawl_service_close(bench.service, NULL);
 }
 
+/* The time of the wheel is PAWL_NEVER then, and so is its next opening if it has no timer. */
+static void it_is_not_readable_at_the_end_of_time_with_nothing_pending(void)
+{
+	const struct pawl_service_options options = {
+	        .workers = PAWL_MANUAL, .shards = 1, .tick_ns = 1};
+	struct pawl_task task;
+	struct bench bench;
+	int fd;
+
+	bench_open(&bench, &options);
+	fd = pawl_service_fd(bench.service);
+	init_tasks(&task, 1);
+	pawl_service_arm(bench.service, &task, HOUR);
+	pawl_clock_manual_advance(&bench.clock, PAWL_NEVER);
+	EXPECT(readable(fd));
+	EXPECT_EQ(pawl_service_poll(bench.service, 0), 1);
+	EXPECT(!readable(fd));
+	EXPECT_EQ(pawl_service_next(bench.service), PAWL_NEVER);
+	EXPECT(!readable(fd));
+	pawl_service_close(bench.service, NULL);
+}
+
 static void it_is_never_readable_after_a_stop_and_closed_with_the_service(void)
 {
 	struct pawl_task task;
@@ -687,6 +709,7 @@ int main(void)
 #if HAS_FD
 		TEST(it_is_readable_when_a_poll_is_worth_it),
 		TEST(a_cancelled_task_leaves_it_readable_once_at_most),
+		TEST(it_is_not_readable_at_the_end_of_time_with_nothing_pending),
 		TEST(it_is_never_readable_after_a_stop_and_closed_with_the_service),
 		TEST(an_edge_triggered_loop_misses_nothing),
 		TEST(without_descriptors_it_fails_and_can_be_asked_again),
