@@ -49,6 +49,9 @@ void pawl__mutex_note_unlocked(const struct mutex *mutex);
 #define mutex_assert_none()      ((void)0)
 #endif
 
+/* Before a lock is acquired, and before a function of the user's is called. */
+#define assert_nothing_held() (lock_assert_none(), mutex_assert_none())
+
 enum { SPINS_BEFORE_YIELD = 100, YIELDS_BEFORE_NAP = 10, NAP_NS = 50000 };
 
 static inline bool lock_try(struct lock *lock)
@@ -80,8 +83,7 @@ static __attribute__((noinline, unused)) void lock_wait(const struct lock *lock)
 
 static inline void lock_acquire(struct lock *lock)
 {
-	lock_assert_none();
-	mutex_assert_none();
+	assert_nothing_held();
 	while (!lock_try(lock))
 		lock_wait(lock);
 	lock_note_held(lock);

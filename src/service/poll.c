@@ -230,6 +230,7 @@ static struct worker *answer_call(struct pawl_service *service)
 	mutex_lock(&service->mutex);
 	if (service->calls) {
 		worker = service->free;
+		TASK_ASSERT(worker);
 		service->free = worker->next_free;
 		worker->called = true;
 		service->calls--;
@@ -250,6 +251,7 @@ static void leave_pool(struct pawl_service *service, struct worker *worker)
 	mutex_unlock(&service->mutex);
 	pawl__sleep_wake_worker(service);
 	mutex_lock(&service->mutex);
+	TASK_ASSERT(service->in_pool > 0);
 	service->in_pool--;
 	if (service->state != OPEN)
 		condition_broadcast(&service->changed);

@@ -140,6 +140,7 @@ static uint64_t next_deadline(const struct pawl_task *task, uint64_t now)
 {
 	uint64_t next = saturating_sum(task->deadline_ns, task->period_ns);
 
+	TASK_ASSERT(task->period_ns != 0 && !task->at_time);
 	if (task->missed == PAWL_DELAY)
 		return saturating_sum(now, task->period_ns);
 	if (task->missed == PAWL_SKIP && next <= now)
@@ -219,6 +220,7 @@ static size_t run_shard(struct pawl_service *service, struct worker *worker, str
 			pawl__sleep_wake_worker(service);
 		}
 		probe3(run, service, job.task, job.run);
+		assert_nothing_held();
 		job.run(job.task);
 		end = clock_now(service);
 		record(worker, &done, start, end);
@@ -294,9 +296,10 @@ void pawl__leader_thread(void *arg)
 		uint64_t tick = ticks_down(&service->ticks, clock_now(service));
 
 		pawl__service_visit_shards(service, tick);
-		if (pawl__sleep_call_pool(service))
+		if (pawl__sleep_call_pool(service)) {
+			assert_nothing_held();
 			service->dispatch(service, service->dispatch_arg);
-		else if (!pawl__service_move_ahead(service, 0))
+		} else if (!pawl__service_move_ahead(service, 0))
 			pawl__sleep_lead(service, tick);
 	}
 }

@@ -16,6 +16,7 @@ static struct pawl_task *begin_drop(struct pawl_service *service, struct shard *
 	struct pawl_timer *timer;
 
 	lock_acquire(&shard->lock);
+	TASK_ASSERT(shard->closed);
 	for (;;) {
 		pawl_wheel_advance(shard->wheel, PAWL_NEVER, BATCH);
 		timer = pawl_wheel_pop(shard->wheel);
@@ -37,6 +38,7 @@ static struct pawl_task *begin_drop(struct pawl_service *service, struct shard *
 
 static void hand_out(struct pawl_task *task, pawl_task_fn *dropped)
 {
+	assert_nothing_held();
 	if (dropped && !task->internal)
 		dropped(task);
 }
