@@ -126,7 +126,8 @@ static bool schedule_next(struct op_shard *shard)
 
 static void run_expired(struct pawl_op *op)
 {
-	lock_assert_none();
+	assert_nothing_held();
+	OP_ASSERT(op_is(op, EXPIRED));
 	pawl__purgatory_thread.depth++;
 	op->type->on_complete(op);
 	if (op->type->on_expire)
@@ -168,6 +169,7 @@ static void end_run(struct alarm *alarm)
 	bool set;
 
 	lock_acquire(&shard->lock);
+	OP_ASSERT(alarm->runs);
 	alarm->runs = false;
 	set = schedule_next(shard);
 	lock_release(&shard->lock);

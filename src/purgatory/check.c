@@ -171,7 +171,7 @@ static unsigned next_bit(uint64_t *bits)
 
 static bool try_one(const struct batch *batch, unsigned i)
 {
-	lock_assert_none();
+	assert_nothing_held();
 	return batch->ops[i]->type->try_complete(batch->ops[i]);
 }
 
@@ -312,7 +312,9 @@ size_t pawl_purgatory_check(struct pawl_purgatory *purgatory, struct pawl_key ke
 
 static void hand_out(struct pawl_op **ops, uint32_t count, pawl_op_fn *fn)
 {
+	assert_nothing_held();
 	for (uint32_t i = 0; i < count; i++) {
+		OP_ASSERT(op_is(ops[i], WITHDRAWN));
 		if (fn)
 			fn(ops[i]);
 		op_unref(ops[i]);

@@ -99,7 +99,8 @@ bool pawl__op_run_completed(struct pawl_op *op)
 {
 	struct thread *thread = &pawl__purgatory_thread;
 
-	lock_assert_none();
+	assert_nothing_held();
+	OP_ASSERT(op_is(op, COMPLETED));
 	probe1(complete, op);
 	if (thread->depth >= MAX_DEPTH) {
 		defer(thread, op);
@@ -331,6 +332,7 @@ static enum tried end_try(struct submission *submission, struct batch *batch, bo
 
 	lock_assert_held(&home->lock);
 	if (tried == WON) {
+		batch->members = 0;
 		op_win(home, op, COMPLETED);
 		count_try(home);
 	} else if (tried != LOST && submission->timeout_ns != PAWL_NEVER) {

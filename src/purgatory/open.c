@@ -262,6 +262,7 @@ static struct resolved *resolve(struct pawl_purgatory *purgatory, const struct h
 {
 	struct resolved **at;
 
+	mutex_assert_held(&purgatory->resolving);
 	if (!purgatory->resolved || purgatory->resolved_count > purgatory->resolved_mask)
 		grow_resolved(purgatory);
 	if (!purgatory->resolved)

@@ -153,7 +153,10 @@ static inline void op_unlink(struct op_shard *home, struct pawl_op *op)
 	for (struct pawl_watches *watches = &op->watches; watches; watches = watches->more)
 		for (uint32_t i = 0; i < watches->count; i++)
 			if (watches->link[i]) {
-				bucket_of(home->table, watches->low[i])->count--;
+				struct bucket *bucket = bucket_of(home->table, watches->low[i]);
+
+				OP_ASSERT(home->watched > 0 && bucket->count > 0);
+				bucket->count--;
 				table_remove(home, (uintptr_t)watches | i, watches->low[i]);
 				home->watched--;
 			}
@@ -174,10 +177,43 @@ static inline bool op_win_fresh(struct pawl_op *op, uint32_t state)
 	                                   __ATOMIC_ACQUIRE);
 }
 
+/* The batch that has the operation, and its bit there; NULL: none. An operation is in one batch at most. */
+static inline struct batch *batch_with(const struct op_shard *home, const struct pawl_op *op,
+                                       uint64_t *bit)
+{
+	lock_assert_held(&home->lock);
+	for (struct batch *batch = home->batches; batch; batch = batch->next)
+		for (uint32_t i = 0; i < batch->count; i++)
+			if (batch->ops[i] == op && batch->members & UINT64_C(1) << i) {
+				*bit = UINT64_C(1) << i;
+				return batch;
+			}
+	return NULL;
+}
+
+#ifdef PAWL_ASSERT
+static inline bool op_in_batch(const struct op_shard *home, const struct pawl_op *op)
+{
+	uint64_t bit;
+
+	return batch_with(home, op, &bit);
+}
+
+static inline bool any_in_batch(const struct op_shard *home, const struct batch *ops)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < ops->count; i++)
+		any |= op_in_batch(home, ops->ops[i]);
+	return any;
+}
+#endif
+
 static inline void batch_link(struct op_shard *home, struct batch *batch)
 {
 	lock_assert_held(&home->lock);
 	OP_ASSERT(batch->count > 0 && batch->count <= OPS_PER_BATCH);
+	OP_ASSERT(!any_in_batch(home, batch));
 	batch->members = ~UINT64_C(0) >> (64 - batch->count);
 	batch->retry = batch->gone = 0;
 	batch->next = home->batches;
@@ -196,25 +232,11 @@ static inline void batch_unlink(struct op_shard *home, struct batch *batch)
 	*at = batch->next;
 }
 
-/* The batch that has the operation, and its bit there; NULL: none. An operation is in one batch at most. */
-static inline struct batch *batch_with(const struct op_shard *home, const struct pawl_op *op,
-                                       uint64_t *bit)
-{
-	lock_assert_held(&home->lock);
-	for (struct batch *batch = home->batches; batch; batch = batch->next)
-		for (uint32_t i = 0; i < batch->count; i++)
-			if (batch->ops[i] == op && batch->members & UINT64_C(1) << i) {
-				*bit = UINT64_C(1) << i;
-				return batch;
-			}
-	return NULL;
-}
-
-/* The operation waits, and no other thread is trying it. */
+/* The operation waits, and is in no batch any more. */
 static inline void op_win(struct op_shard *home, struct pawl_op *op, uint32_t state)
 {
 	lock_assert_held(&home->lock);
-	OP_ASSERT(op_is(op, WAITING));
+	OP_ASSERT(op_is(op, WAITING) && !op_in_batch(home, op));
 	__atomic_store_n(&op->state, state, __ATOMIC_RELEASE);
 	op_unlink(home, op);
 	pawl_wheel_cancel(home->wheel, &op->timer);
@@ -238,7 +260,7 @@ static inline void op_win_from_others(struct op_shard *home, struct pawl_op *op,
 /* Without the lock. A thread that finds one reference has the only one, and need not count down. */
 static inline void op_unref(struct pawl_op *op)
 {
-	lock_assert_none();
+	assert_nothing_held();
 	if (__atomic_load_n(&op->references, __ATOMIC_ACQUIRE) != 1 &&
 	    __atomic_sub_fetch(&op->references, 1, __ATOMIC_ACQ_REL) != 0)
 		return;
