@@ -237,19 +237,21 @@ static bool pending(struct pawl_service *service, struct shard *shard, struct pa
 uint64_t pawl_service_deadline(struct pawl_service *service, struct pawl_task *task)
 {
 	struct shard *shard = home_of(service, task);
-	uint64_t deadline = PAWL_NEVER;
+	uint64_t deadline;
+	bool found, at_time;
 
 	if (!shard)
 		return PAWL_NEVER;
 	lock_acquire(&shard->lock);
-	if (pending(service, shard, task))
-		deadline = task->at_time ? saturating_sum(clock_now(service),
-		                                          wall_wait(service, task->period_ns))
-		                         : task->deadline_ns;
-	if (pending(service, shard, task) && deadline == PAWL_NEVER)
-		deadline = PAWL_NEVER - 1;
+	found = pending(service, shard, task);
+	at_time = task->at_time;
+	deadline = at_time ? task->period_ns : task->deadline_ns;
 	lock_release(&shard->lock);
-	return deadline;
+	if (!found)
+		return PAWL_NEVER;
+	if (at_time)
+		deadline = saturating_sum(clock_now(service), wall_wait(service, deadline));
+	return deadline < PAWL_NEVER ? deadline : PAWL_NEVER - 1;
 }
 
 /* The run to wait for. */
