@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Making tasks due: workers advance the wheels to the current tick and, when there is time, open slots ahead. */
+/* Making tasks due: workers advance the wheels to the current tick and, when there is time, move timers ahead. */
 #define _GNU_SOURCE
 #include "shard.h"
 

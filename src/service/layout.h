@@ -12,9 +12,9 @@
  *
  * The files along the life of a task: layout.h; lock.h; arm.c arms and cancels it; shard.h has the steps under the
  * lock; advance.c makes it due; run.c runs it; sleep.c and sleep.h let workers sleep and wake them. ticks.h converts
- * times. Beside that: await.c (cancel_wait, settle), poll.c (manual mode, pools), open.c, stop.c, stats.c, clock.c,
- * wall.h (wall-clock times), and inside.c for the purgatory. The live view: inspect.c serves it, snapshot.c gathers it,
- * write.c writes it as JSON, and journal.h is what workers record for it.
+ * times. Beside that: await.c (cancel_wait, settle), poll.c (manual mode, pools), open.c, stop.c, stats.c and
+ * histogram.h, clock.c, wall.h (wall-clock times), and inside.c for the purgatory. The live view: inspect.c serves it,
+ * snapshot.c gathers it, write.c and cells.h write it as JSON, and journal.h is what workers record for it.
  *
  * A task is idle, pending or running. Two facts tell which, both read under its home's lock: whether its timer is on
  * the wheel, and whether it is the `current` of a worker.
@@ -96,11 +96,11 @@ struct shard {
 
 	/* Under the lock. */
 	struct pawl_wheel *wheel; /* counts in ticks of the service */
-	bool closed;              /* stop has begun: no task is armed or run any more */
 	bool settling;            /* a settle waits until no task of the shard is due or running */
 	unsigned running;         /* workers that run a task of this shard */
 
-	/* Written under the lock, read without: */
+	/* Written under the lock, read without, too. */
+	bool closed;            /* stop has begun: no call arms a task, and no worker starts one */
 	bool ready;             /* a task is due */
 	shared_uint64 visit_by; /* the tick by which a worker must visit; or PAWL_NEVER */
 
@@ -152,15 +152,15 @@ struct pawl_service {
 	void (*dispatch)(struct pawl_service *service, void *arg); /* calls the pool; or NULL */
 	void *dispatch_arg;
 
-	/* Atomic. Three are not bool, since not every CPU can exchange one byte. */
+	/* Atomic. has_leader and polling are not bool, since not every CPU can exchange one byte. */
 	shared_uint64 sleeps_until __attribute__((aligned(LINE))); /* the leader: a tick; or 0 */
 	shared_uint64 wakeups, empty_wakeups;
 	shared_uint64 moves; /* of all wheels: to see whether there was any */
 	size_t quota_used;   /* how much of max_pending is reserved */
 	unsigned followers;  /* workers that sleep without leading, or are about to; pool: free */
 	unsigned has_leader; /* 1: a worker leads; or 0 */
-	unsigned calling;    /* pool: 1 if the called worker has not started a task yet; or 0 */
 	unsigned polling;    /* manual mode: 1 during a poll; or 0 */
+	bool calling;        /* pool: the called worker has not started a task yet */
 	bool stopping;       /* the threads must end */
 
 	/* Sleeping and waking: sleep.c. */
@@ -177,7 +177,7 @@ struct pawl_service {
 	/* The live view: inspect.c. */
 	struct mutex inspecting;     /* held while the live view begins or ends */
 	struct inspector *inspector; /* under it; or NULL */
-	struct journal *journals;    /* one for each worker: allocated once, freed by close */
+	struct journal *journals;    /* one for each worker: allocated under it, freed by close */
 	struct service_part *parts;  /* under `mutex` */
 };
 

@@ -192,7 +192,7 @@ static void note(const struct worker *worker, const struct job *job, uint64_t st
 void pawl__worker_answered(struct worker *worker)
 {
 	if (worker->called)
-		__atomic_store_n(&worker->service->calling, 0, __ATOMIC_SEQ_CST);
+		__atomic_store_n(&worker->service->calling, false, __ATOMIC_SEQ_CST);
 	worker->called = false;
 }
 

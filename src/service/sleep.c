@@ -231,7 +231,7 @@ bool pawl__sleep_call_pool(struct pawl_service *service)
 	needed = pool_needed(service);
 	if (needed) {
 		__atomic_sub_fetch(&service->followers, 1, __ATOMIC_SEQ_CST);
-		__atomic_store_n(&service->calling, 1, __ATOMIC_SEQ_CST);
+		__atomic_store_n(&service->calling, true, __ATOMIC_SEQ_CST);
 		service->calls++;
 	}
 	mutex_unlock(&service->mutex);
