@@ -50,10 +50,16 @@ struct journal {
 	        others; /* others: of functions for which there was no room */
 };
 
+/* Where to look for a function in a table of `size` entries, a power of two: Fibonacci hashing. */
+static inline unsigned function_hash(pawl_task_fn *run, unsigned size)
+{
+	return (unsigned)((uintptr_t)run * UINT64_C(0x9E3779B97F4A7C15) / (UINT64_MAX / size + 1));
+}
+
 /* The tally of the function; a new one if it is its first run. */
 static inline struct tally *journal_tally(struct journal *journal, pawl_task_fn *run)
 {
-	unsigned first = (unsigned)((uintptr_t)run * UINT64_C(0x9E3779B97F4A7C15) >> 58);
+	unsigned first = function_hash(run, TALLIES);
 
 	for (unsigned i = 0; i < PROBES; i++) {
 		struct tally *tally = &journal->tallies[(first + i) % TALLIES];

@@ -25,12 +25,11 @@
 #define SOME       4u    /* ...only so many tasks of each */
 #define ENOUGH     256u  /* tasks of a level; but of short lists... */
 #define LISTS      16u   /* ...at least so many lists */
-#define MS         UINT64_C(1000000)
-#define SECOND     (1000 * MS)
 
 const uint64_t pawl__snapshot_due_within[CELLS_DUE - 1] = {
-        0,           MS,           10 * MS,       100 * MS,       SECOND,         10 * SECOND,
-        60 * SECOND, 600 * SECOND, 3600 * SECOND, 21600 * SECOND, 86400 * SECOND,
+        0,           PAWL_MS,          10 * PAWL_MS,   100 * PAWL_MS,
+        PAWL_SECOND, 10 * PAWL_SECOND, PAWL_MINUTE,    10 * PAWL_MINUTE,
+        PAWL_HOUR,   6 * PAWL_HOUR,    24 * PAWL_HOUR,
 };
 
 static unsigned cell_due(uint64_t deadline_ns, uint64_t now)
@@ -55,7 +54,7 @@ static uint64_t due_at(const struct snapshot *snapshot, const struct pawl_task *
 
 static struct function *function_of(struct snapshot *snapshot, pawl_task_fn *run)
 {
-	unsigned at = (unsigned)((uintptr_t)run * UINT64_C(0x9E3779B97F4A7C15) >> 56);
+	unsigned at = function_hash(run, FUNCTIONS);
 
 	for (unsigned i = 0; run && i < FUNCTIONS; i++) {
 		struct function *function = &snapshot->functions[(at + i) % FUNCTIONS];
@@ -153,7 +152,7 @@ static void choose(struct snapshot *snapshot, const struct met_level *level, str
 	                           : ENOUGH * trial.looked / (trial.met ? trial.met : 1);
 	lists = lists < LISTS ? LISTS : lists;
 	walk->stride = level->lists > lists ? level->lists / lists : 1;
-	walk->skip = snapshot->now / MS % walk->stride; /* other lists in each snapshot */
+	walk->skip = snapshot->now / PAWL_MS % walk->stride; /* other lists in each snapshot */
 }
 
 static void meet_level(struct snapshot *snapshot, unsigned number, bool few)
