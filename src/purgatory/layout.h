@@ -63,7 +63,7 @@
  * the operation in a batch adds one for the thread that tries it. Each hold is one. The thread that gives back the last
  * reference calls release.
  *
- * Locks. A thread that holds the lock of a shard takes no other lock, and calls neither your functions nor the service.
+ * Locks. A thread that holds a shard's lock acquires no other lock, and calls neither your functions nor the service.
  */
 #ifndef PAWL_PURGATORY_LAYOUT_H
 #define PAWL_PURGATORY_LAYOUT_H

@@ -121,8 +121,7 @@ static void free_purgatory(struct pawl_purgatory *purgatory)
 {
 	for (unsigned i = 0; purgatory->shards && i < purgatory->shard_count; i++) {
 		free_tables(purgatory->shards[i].table);
-		free(purgatory->shards[i]
-		             .lateness); /* and the alarms and the wheel, in the same block */
+		free(purgatory->shards[i].lateness); /* with the alarms and the wheel: one block */
 	}
 	pawl__system_free_lines(purgatory->shards);
 	pawl__system_free_lines(purgatory);
@@ -333,9 +332,8 @@ static void refuse_inside(const struct pawl_purgatory *purgatory, const char *ca
 	if (!inside)
 		return;
 	fprintf(stderr,
-	        "pawl: %s was called by a function that a deadline or stop of the same purgatory "
-	        "has "
-	        "called, and would wait for itself\n",
+	        "pawl: %s was called by a function that a deadline or stop of the same "
+	        "purgatory has called, and would wait for itself\n",
 	        call);
 	abort();
 }

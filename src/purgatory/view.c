@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The live view of a purgatory: its counts, and the keys under which most operations wait. It runs on the thread of the
- * view, and its work is bounded: a snapshot scans some thousands of buckets, from where the last one stopped, and holds
- * the lock of a shard for some hundred of them at a time. A bucket has a count of its operations, and a sample of them
- * tells their keys.
+ * view, and its work is bounded: a snapshot scans at most 2,048 buckets, from where the last one stopped, and holds the
+ * lock of a shard for at most 256 of them at a time. A bucket has a count of its operations, and a sample of them tells
+ * their keys.
  */
 #define _GNU_SOURCE
 #include "../service/cells.h"

@@ -3,8 +3,9 @@
  * A lock for a few dozen instructions: one locked instruction to acquire it, a plain store to release it; a mutex has
  * two locked instructions and two calls. What is given up is fairness and a queue: a thread that finds the lock held
  * spins for a while and then naps. That is right here because a shard's lock is held for one operation on a wheel, or
- * for a bounded batch of them, and never while user code runs. And a nap, unlike spinning, lets a preempted holder run,
- * whatever its priority.
+ * for a bounded batch of them (only pawl_service_stats walks all due tasks), and never while user code runs (only
+ * put_back() in run.c asks the clock, which may be the user's). And a nap, unlike spinning, lets a preempted holder
+ * run, whatever its priority.
  *
  * A function that must be called under a lock begins with lock_assert_held(), or mutex_assert_held() for a mutex. With
  * PAWL_ASSERT, which development builds define, it ends the program if the calling thread does not hold it. So does a
