@@ -211,7 +211,7 @@ struct pawl_purgatory {
 	struct table *tables[] __attribute__((aligned(LINE)));
 };
 
-/* The thread is in a function that a deadline or stop of this purgatory has called. */
+/* The thread is in a function that a deadline, stop or the live view of this purgatory has called. */
 struct inside {
 	const struct pawl_purgatory *purgatory;
 	const struct inside *outer;

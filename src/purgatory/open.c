@@ -332,8 +332,8 @@ static void refuse_inside(const struct pawl_purgatory *purgatory, const char *ca
 	if (!inside)
 		return;
 	fprintf(stderr,
-	        "pawl: %s was called by a function that a deadline or stop of the same "
-	        "purgatory has called, and would wait for itself\n",
+	        "pawl: %s was called by a function that a deadline, stop or the live view of the "
+	        "same purgatory has called, and would wait for itself\n",
 	        call);
 	abort();
 }

@@ -212,10 +212,8 @@ static void write_keys(struct pawl_purgatory *purgatory, struct json *json)
 	json_close(json, ']');
 }
 
-void pawl__purgatory_write(struct service_part *part, struct json *json)
+static void write_purgatory(struct pawl_purgatory *purgatory, struct json *json)
 {
-	struct pawl_purgatory *purgatory =
-	        (struct pawl_purgatory *)(void *)part; /* its first member */
 	struct pawl_op_stats *stats = malloc(sizeof(*stats));
 
 	json->failed |= !stats;
@@ -235,4 +233,17 @@ void pawl__purgatory_write(struct service_part *part, struct json *json)
 	write_keys(purgatory, json);
 	json_close(json, '}');
 	free(stats);
+}
+
+/* It calls `describe`, and `release` of an operation that was won meanwhile. A stop waits until this has returned. */
+void pawl__purgatory_write(struct service_part *part, struct json *json)
+{
+	struct pawl_purgatory *purgatory =
+	        (struct pawl_purgatory *)(void *)part; /* its first member */
+	struct thread *thread = &pawl__purgatory_thread;
+	struct inside inside = {purgatory, thread->inside};
+
+	thread->inside = &inside;
+	write_purgatory(purgatory, json);
+	thread->inside = inside.outer;
 }

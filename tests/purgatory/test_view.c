@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* What the live view of a service shows of its purgatories. */
 #define _GNU_SOURCE
+#include <signal.h>
+#include <sys/wait.h>
+
 #include "../support/purgatories.h"
 #include "../support/viewer.h"
 
@@ -188,9 +191,67 @@ static void a_purgatory_is_closed_while_it_is_looked_at(void)
 	pawl_service_close(room.bench.service, NULL);
 }
 
+/* An operation that is withdrawn while the view describes it: so the view calls its release. */
+
+static sem_t described, withdrawn;
+
+static void describe_slowly(struct pawl_op *op, char *text, size_t size)
+{
+	describe(op, text, size);
+	sem_post(&described);
+	sem_wait(&withdrawn);
+}
+
+static void stop_in_release(struct request *request, char event)
+{
+	if (event == 'r')
+		pawl_purgatory_stop(request->room->purgatory);
+}
+
+static void stop_on_the_thread_of_the_view(void)
+{
+	const struct pawl_service_options options = {.workers = 1, .shards = 1};
+	const struct pawl_purgatory_options slowly = {.shards = 1, .describe = describe_slowly};
+	struct request request;
+	struct room room;
+	pthread_t viewer;
+	bool stop = false;
+
+	sem_init(&described, 0, 0);
+	sem_init(&withdrawn, 0, 0);
+	bench_open(&room.bench, &options);
+	pawl_purgatory_open(&room.purgatory, room.bench.service, &slowly);
+	request_init(&request, &room);
+	request.inside = stop_in_release;
+	watch(&request, "a", HOUR);
+	pawl_service_inspect(room.bench.service, socket_path());
+	pthread_create(&viewer, NULL, look_often, &stop);
+	sem_wait(&described);
+	cancel_key(&room, "a");
+	sem_post(&withdrawn);
+	pthread_join(viewer, NULL);
+}
+
+static void stop_in_a_release_that_the_view_calls_ends_the_program(void)
+{
+	pid_t pid;
+	int status = 0;
+
+	socket_path(); /* its folder is this process's */
+	pid = fork();
+	if (pid == 0) {
+		alarm(60); /* it waits for itself: SIGALRM is not SIGABRT */
+		stop_on_the_thread_of_the_view();
+		_exit(0);
+	}
+	waitpid(pid, &status, 0);
+	EXPECT(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
+	        TEST(stop_in_a_release_that_the_view_calls_ends_the_program),
 	        TEST(the_keys_with_most_waiting_are_shown_with_their_numbers),
 	        TEST(a_busy_key_is_found_among_thousands),
 	        TEST(one_operation_of_a_key_is_put_into_words),
