@@ -14,7 +14,7 @@
  *	  later than tick: wake the loop          sooner: tell the loop that
  *
  * `sleeps_until` is written under the mutex, together with the timer of the descriptor. A thread that makes it smaller
- * wakes the loop: a thread that has just armed may have read the smaller value, and then leaves the loop asleep.
+ * also wakes the loop, because a thread that arms and reads the smaller value does not.
  */
 #define _GNU_SOURCE
 #include "shard.h"
