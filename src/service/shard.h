@@ -103,8 +103,10 @@ static inline uint64_t visit_for(struct shard *shard, uint64_t tick)
 static __attribute__((noinline, unused, no_sanitize_thread)) bool
 is_running(const struct pawl_service *service, const struct pawl_task *task)
 {
-	return task->runner != 0 && task->runner <= service->worker_count &&
-	       service->workers[task->runner - 1].current == task;
+	if (task->runner == 0 || task->runner > service->worker_count)
+		return false;
+	/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): there is always a worker */
+	return service->workers[task->runner - 1].current == task;
 }
 #endif
 
