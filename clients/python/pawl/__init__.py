@@ -38,6 +38,9 @@ class Worker(WorkerCore):
             self._loop = None
             self._threads.todo.put(None)  # ends the threads
 
+    async def _open(self) -> Any:
+        return await self._threads.run(self.client.client)  # redis-py connects at once
+
     async def _call(self, client: Any, *words: Any) -> Any:
         return await self._threads.run(lambda: client.execute_command(*words, NEVER_DECODE=[]))
 

@@ -150,8 +150,8 @@ class QueueCore:
 
 
 class WorkerCore:
-    """A worker. Its subclasses send a command (`_call`), run a handler (`_work`) and close a connection (`_close`), and
-    have the class of a task's event (`event`)."""
+    """A worker. Its subclasses open and close a client with one connection (`_open`, `_close`), send a command (`_call`) and
+    run a handler (`_work`), and have the class of a task's event (`event`)."""
 
     def __init__(self, queue: Any, handler: Callable[[Task], Any], *, concurrency: int = 10, lease: int = 30000,
                  extend_every: Optional[int] = None, backoff: int = 1000, backoff_max: int = 3600000, block: int = 2000,
@@ -184,8 +184,9 @@ class WorkerCore:
             for each in [*own, *(task._work for task in self._running.values())]:  # the latter only if _run() is cancelled
                 each.cancel()
             await asyncio.gather(*own, return_exceptions=True)
-            for taker in takers if not self.in_cluster else []:
-                await self._close(taker.client)
+            for taker in takers:
+                if taker.client is not None and not self.in_cluster:
+                    await self._close(taker.client)
         if self._failed:
             raise self._failed
 
@@ -261,7 +262,7 @@ class Taker:
 
     def __init__(self, worker: WorkerCore, keys: list[str]) -> None:
         self.worker, self.keys = worker, keys
-        self.client = worker.client if worker.in_cluster else worker.client.client()
+        self.client = worker.client if worker.in_cluster else None  # None: not opened yet
         self.id: Optional[int] = None  # of the connection
         self.busy: set[asyncio.Future[None]] = set()
         self.done = asyncio.Event()  # no more tasks are taken, and all handlers are done
@@ -277,6 +278,8 @@ class Taker:
             try:
                 if len(self.busy) == self.worker.concurrency:
                     await asyncio.wait(self.busy, return_when=asyncio.FIRST_COMPLETED)
+                elif self.client is None:
+                    self.client = await self.worker._open()
                 elif self.id is None and not self.worker.in_cluster:
                     self.id = await self.worker._call(self.client, "CLIENT", "ID")
                 else:

@@ -27,6 +27,9 @@ class Worker(WorkerCore):
     def stop(self):
         self._stopping.set()
 
+    async def _open(self):
+        return self.client.client()
+
     async def _call(self, client, *words):
         return await client.execute_command(*words, NEVER_DECODE=[])
 

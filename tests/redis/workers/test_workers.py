@@ -86,7 +86,7 @@ class Program:
     """A process, and the lines that it has printed so far."""
 
     def __init__(self, test, command, port, user=""):
-        self.errors = tempfile.TemporaryFile("w+")
+        self.errors = tempfile.TemporaryFile()
         self.process = subprocess.Popen(command, cwd=FOLDER, env=environment(port, user), text=True, stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, stderr=self.errors)
         self.lines = []
@@ -106,9 +106,9 @@ class Program:
         self.process.stdout.close()
         self.errors.close()
 
-    def _complaints(self):
-        self.errors.seek(0)
-        return self.errors.read()[-4000:]
+    def complaints(self):
+        file = self.errors.fileno()  # the program writes to it: its position must not be changed
+        return os.pread(file, 4000, max(0, os.fstat(file).st_size - 4000)).decode(errors="replace")
 
     def wait_until(self, condition, what):
         """Wait for the condition. The program must still run."""
@@ -118,9 +118,9 @@ class Program:
         try:
             answer = wait_until(ask, what)
         except AssertionError as error:
-            raise AssertionError(f"{error}\n{self.lines[-20:]}\n{self._complaints()}") from None
+            raise AssertionError(f"{error}\n{self.lines[-20:]}\n{self.complaints()}") from None
         if answer == "ended":
-            raise AssertionError(f"the program ended before this: {what}\n{self.lines[-20:]}\n{self._complaints()}")
+            raise AssertionError(f"the program ended before this: {what}\n{self.lines[-20:]}\n{self.complaints()}")
         return answer
 
     def wait_for_line(self, line):
@@ -139,7 +139,7 @@ class Program:
         wait_until(lambda: self.process.poll() is not None, "the program ends")
         self.reader.join()
         if self.process.returncode != 0:
-            raise AssertionError(f"the program ended with {self.process.returncode}:\n{self._complaints()}")
+            raise AssertionError(f"the program ended with {self.process.returncode}:\n{self.complaints()}")
 
 
 class Flavoured(Program):
@@ -502,6 +502,17 @@ class Scenarios:
         server.kill()
         program.end()
         self.assertEqual([each["outcome"] for each in program.all("outcome")], ["lost"])
+
+    def test_a_worker_starts_while_the_server_is_away(self):
+        server = Server(clock=START)
+        self.addCleanup(server.stop)
+        server.kill()
+        program = self.start(worker={"lease": HOUR}, port=server.port)
+        program.wait_until(lambda: "refused" in program.complaints().lower(), "it has tried to connect")
+        server.start()
+        server.client().call("PAWL.PUT", "jobs", 0, '{"n":1}')
+        program.wait_for("done", n=1)
+        program.end()
 
     def test_nothing_is_lost_when_the_server_is_killed_and_restarted(self):
         server = Server("--appendonly", "yes", "--appendfsync", "always", clock=START)

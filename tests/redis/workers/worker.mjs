@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// worker.mjs redis|ioredis SETTINGS: a worker of clients/node for the tests. What it is to do comes as lines of JSON, and
-// so does what it has to say: test_workers.py has the words.
+// worker.mjs redis|ioredis SETTINGS: a worker of clients/node for the tests. It reads orders and writes events as lines of
+// JSON: see test_workers.py.
 import { createInterface } from 'node:readline';
 import { createClient, createCluster } from 'redis';
 import Redis from 'ioredis';
@@ -17,7 +17,8 @@ const makers = {
 };
 const client = makers[process.argv[2] + (settings.ports ? ' cluster' : '')]();
 client.on('error', () => {});
-if (process.argv[2] === 'redis') await client.connect();
+const connected = process.argv[2] === 'redis' ? client.connect() : null;
+if (settings.ports) await connected; // otherwise commands wait for it: the server may be away
 const queue = new Queue(client, settings.name, settings.queue);
 
 const gates = new Map();
@@ -75,4 +76,5 @@ else await gate('never').opened;
 say({ event: 'ended', error });
 lines.removeAllListeners('close');
 process.stdin.destroy();
+await connected; // a socket that redis is opening is not closed by destroy()
 client.destroy ? client.destroy() : client.disconnect();
