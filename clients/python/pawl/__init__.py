@@ -3,7 +3,8 @@
 README.md has a complete worker. The library for Node.js is built the same way."""
 from __future__ import annotations
 
-import asyncio, concurrent.futures, queue, threading
+import asyncio as aio  # the name asyncio is that of pawl.asyncio, once that is imported
+import concurrent.futures, queue, threading
 from typing import Any, Callable, Optional
 
 from ._core import Outcome, QueueCore, Task, WorkerCore
@@ -18,7 +19,7 @@ class Queue(QueueCore):
 
 class Worker(WorkerCore):
     event = threading.Event
-    _loop: Optional[asyncio.AbstractEventLoop] = None
+    _loop: Optional[aio.AbstractEventLoop] = None
 
     def stop(self) -> None:
         """Asks run() to end. A signal handler may call it, and any thread."""
@@ -26,12 +27,12 @@ class Worker(WorkerCore):
 
     def run(self) -> None:
         """Takes tasks and handles them, until stop()."""
-        asyncio.run(self._lead())
+        aio.run(self._lead())
 
     async def _lead(self) -> None:
         # One thread for each handler, which also sends ACK or NACK; for each connection one for MTAKE and one for EXTEND.
         self._threads = Threads(self.connections)
-        self._loop = asyncio.get_running_loop()
+        self._loop = aio.get_running_loop()
         try:
             await self._run()
         finally:
@@ -62,10 +63,10 @@ class Threads:
         for _ in range(count):
             threading.Thread(target=self._work, daemon=True).start()
 
-    def run(self, function: Callable[[], Any]) -> asyncio.Future[Any]:
+    def run(self, function: Callable[[], Any]) -> aio.Future[Any]:
         future: concurrent.futures.Future[Any] = concurrent.futures.Future()
         self.todo.put((future, function))
-        return asyncio.wrap_future(future)
+        return aio.wrap_future(future)
 
     def _work(self) -> None:
         for future, function in iter(self.todo.get, None):

@@ -693,6 +693,19 @@ class Size(unittest.TestCase):
             self.assertTrue(200 < len(lines) < 400, len(lines))
 
 
+class ThreadsAndAsyncio(unittest.TestCase):
+    """pawl and pawl.asyncio in one Python program, which needs no server."""
+
+    def python(self, *lines):
+        run(PYTHON, "-c", "\n".join(["import pawl, pawl.asyncio, redis, redis.asyncio",
+                                     "queue = pawl.Queue(redis.Redis(), 'jobs')",
+                                     "waiting_queue = pawl.asyncio.Queue(redis.asyncio.Redis(), 'jobs')",
+                                     "async def handle(task): pass", *lines]))
+
+    def test_a_worker_with_threads_runs_after_pawl_asyncio_is_imported(self):
+        self.python("worker = pawl.Worker(queue, print)", "worker.stop()", "worker.run()")
+
+
 class Types(unittest.TestCase):
     """The type declarations match the code. (Compared as text: no TypeScript compiler and no mypy is used.)"""
 
