@@ -18,7 +18,7 @@ class Queue(QueueCore):
 
 
 class Worker(WorkerCore):
-    event = threading.Event
+    event, queue_class, coroutines = threading.Event, Queue, False
     _loop: Optional[aio.AbstractEventLoop] = None
 
     def stop(self) -> None:

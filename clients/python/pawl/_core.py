@@ -3,7 +3,7 @@
 only the commands and the handlers."""
 from __future__ import annotations
 
-import asyncio, copy, itertools, json, logging, math, random, time, zlib
+import asyncio, copy, inspect, itertools, json, logging, math, random, time, zlib
 from dataclasses import dataclass, field
 from typing import Any, Callable, Iterable, Literal, Optional
 
@@ -151,13 +151,20 @@ class QueueCore:
 
 class WorkerCore:
     """A worker. Its subclasses open and close a client with one connection (`_open`, `_close`), send a command (`_call`) and
-    run a handler (`_work`), and have the class of a task's event (`event`)."""
+    run a handler (`_work`). They have the classes of a task's event and of their queue, and say whether a handler may be a
+    coroutine function."""
+    event: Any
+    queue_class: type[QueueCore]
+    coroutines: bool
 
     def __init__(self, queue: Any, handler: Callable[[Task], Any], *, concurrency: int = 10, lease: int = 30000,
                  extend_every: Optional[int] = None, backoff: int = 1000, backoff_max: int = 3600000, block: int = 2000,
                  timeout: int = 5000, grace: int = 25000, on_error: OnError = report) -> None:
-        must(isinstance(queue, QueueCore), "queue", queue, "a Queue")
+        must(isinstance(queue, self.queue_class), "queue", queue, f"a Queue of {self.queue_class.__module__}")
         must(callable(handler), "handler", handler, "a function")
+        # A thread would get a coroutine and not run it, and the task would be acknowledged.
+        must(self.coroutines or not inspect.iscoroutinefunction(handler), "handler", handler,
+             "a plain function; an async one is for the Worker of pawl.asyncio")
         self.queue, self.handler, self.on_error = queue, handler, on_error
         self.concurrency, self.lease = check("concurrency", concurrency, 1, 10000), check("lease", lease, 1)
         self.extend_every = check("extend_every", math.ceil(lease / 3) if extend_every is None else extend_every, 1, lease)

@@ -14,7 +14,7 @@ class Queue(QueueCore):
 
 
 class Worker(WorkerCore):
-    event = asyncio.Event
+    event, queue_class, coroutines = asyncio.Event, Queue, True
 
     async def run(self):
         if self.in_cluster:

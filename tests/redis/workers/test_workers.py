@@ -705,6 +705,16 @@ class ThreadsAndAsyncio(unittest.TestCase):
     def test_a_worker_with_threads_runs_after_pawl_asyncio_is_imported(self):
         self.python("worker = pawl.Worker(queue, print)", "worker.stop()", "worker.run()")
 
+    def test_a_worker_with_threads_refuses_a_handler_that_it_cannot_run(self):
+        with self.assertRaisesRegex(AssertionError, "handler is <function handle .*, and must be a plain function"):
+            self.python("pawl.Worker(queue, handle)")
+
+    def test_a_worker_refuses_a_queue_of_the_other_kind(self):
+        for line, kind in (("pawl.Worker(waiting_queue, print)", "pawl"),
+                           ("pawl.asyncio.Worker(queue, handle)", "pawl.asyncio")):
+            with self.assertRaisesRegex(AssertionError, f"queue is <.*, and must be a Queue of {kind}\\n"):
+                self.python(line)
+
 
 class Types(unittest.TestCase):
     """The type declarations match the code. (Compared as text: no TypeScript compiler and no mypy is used.)"""
