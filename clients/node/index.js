@@ -21,22 +21,34 @@ function call(client, key, command, ...args) {
 // new one replaces it.
 class Connection {
 	constructor(client, timeout, onError) {
-		Object.assign(this, { client, timeout, onError });
+		Object.assign(this, { client, timeout, onError, connecting: false }); // connecting: redis opens a socket
 		this.open();
 	}
 
 	open() {
-		this.own = this.client.duplicate(this.client.isCluster ? undefined : { autoResendUnfulfilledCommands: false });
-		this.own.on('error', this.onError);
-		if (!this.own.callBuffer) this.own.connect().catch(this.onError); // ioredis connects by itself
+		const own = this.client.duplicate(this.client.isCluster ? undefined : { autoResendUnfulfilledCommands: false });
+		this.own = own;
+		own.on('error', this.onError);
+		if (own.callBuffer) return; // ioredis connects by itself
+		const opens = (connecting) => own === this.own && (this.connecting = connecting);
+		opens(!own.nodeClient);
+		own.on('connect', () => opens(false));
+		own.on('reconnecting', () => opens(true));
+		own.connect().catch(this.onError);
 	}
 
+	// destroy() of redis does not reach a socket that is being opened: that would stay open for ever.
 	close() {
-		try {
-			this.own.destroy ? this.own.destroy() : this.own.disconnect();
-		} catch {
-			/* it was not open */
-		}
+		const { own } = this;
+		const end = () => {
+			try {
+				own.destroy ? own.destroy() : own.disconnect();
+			} catch {
+				/* it was not open */
+			}
+		};
+		if (this.connecting) own.once('connect', end).once('error', end);
+		else end();
 	}
 
 	// A command on a connection that is not ready would wait until it is.

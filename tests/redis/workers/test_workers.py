@@ -145,9 +145,9 @@ class Program:
 class Flavoured(Program):
     """The program of a flavour."""
 
-    def __init__(self, test, name="jobs", queue=None, worker=None, ports=None, port=None, user=""):
+    def __init__(self, test, name="jobs", queue=None, worker=None, ports=None, port=None, user="", stopped=False):
         worker = worker and test.options_of({"timeout": HOUR, **worker})  # no machine is so slow
-        settings = {"name": name, "queue": test.options_of(queue or {}), "worker": worker, "ports": ports}
+        settings = {"name": name, "queue": test.options_of(queue or {}), "worker": worker, "ports": ports, "stopped": stopped}
         super().__init__(test, [*test.command(), json.dumps(settings)], port or (0 if ports else test.server.port), user)
         self.test = test
         self.wait_for("ready")
@@ -513,6 +513,11 @@ class Scenarios:
         server.client().call("PAWL.PUT", "jobs", 0, '{"n":1}')
         program.wait_for("done", n=1)
         program.end()
+
+    def test_a_worker_that_is_stopped_before_it_is_connected_ends(self):
+        program = self.start(worker={"lease": HOUR}, stopped=True)  # stop() is called before run()
+        program.wait_for("ended")
+        program.wait()
 
     def test_nothing_is_lost_when_the_server_is_killed_and_restarted(self):
         server = Server("--appendonly", "yes", "--appendfsync", "always", clock=START)

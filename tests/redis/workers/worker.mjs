@@ -69,6 +69,7 @@ lines.on('line', (line) => {
 lines.on('close', () => process.exit(1)); // the tests are gone
 
 worker = new Worker(queue, handle, { ...settings.worker, onError });
+if (settings.stopped) worker.stop();
 say({ event: 'ready' });
 let error;
 if (settings.worker) await worker.run().catch((failed) => (error = failed.message));

@@ -45,6 +45,8 @@ async def main():
         await client.initialize()  # as the README says
     queue = Queue(client, settings["name"], **settings["queue"])
     worker = Worker(queue, handle, **settings["worker"] or {}, on_error=on_error)
+    if settings["stopped"]:
+        worker.stop()
     calls = set()
 
     def obey(order):

@@ -44,6 +44,8 @@ def obey(order):
 
 
 worker = Worker(queue, handle, **settings["worker"] or {}, on_error=on_error)
+if settings["stopped"]:
+    worker.stop()
 threading.Thread(target=read_orders, args=(obey,), daemon=True).start()
 say(event="ready")
 ended = {}
