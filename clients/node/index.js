@@ -10,8 +10,14 @@ const TIMER_MAX = 2 ** 30; // ms: twice this is the longest time of a timer in N
 
 const isCluster = (client) => Boolean(client.isCluster || client.nodeClient); // of ioredis, of redis
 
+// Otherwise an id that is null would be the id 'null'.
+function textOf(command, word) {
+	must(['string', 'number', 'bigint'].includes(typeof word), `an argument of ${command}`, word, 'text or a number');
+	return String(word);
+}
+
 function call(client, key, command, ...args) {
-	const words = [command, ...args].map((word) => (Buffer.isBuffer(word) ? word : String(word)));
+	const words = [command, ...args].map((word) => (Buffer.isBuffer(word) ? word : textOf(command, word)));
 	if (client.callBuffer) return client.callBuffer(...words);
 	return client.nodeClient ? client.sendCommand(key, false, words, BUFFERS) : client.sendCommand(words, BUFFERS);
 }
@@ -77,6 +83,9 @@ function whole(name, value, least, most = Number.MAX_SAFE_INTEGER) {
 	throw new RangeError(`pawl: ${name} is ${show(value)}, and must be a whole number from ${least} to ${most}`);
 }
 
+// Only an object, such as a Date, becomes a number: Number(null) is 0, and the task would be due at once.
+const unixTime = (at) => whole('at', typeof at === 'object' && at !== null ? Number(at) : at, 0);
+
 const show = (value) => (typeof value === 'string' ? `'${value}'` : String(value));
 
 function must(good, name, value, allowed) {
@@ -133,7 +142,7 @@ class Queue {
 		must(delay === undefined || at === undefined, 'delay', delay, 'left out where at is given');
 		const key = this.keyOf(about);
 		const words = [whole('delay', delay ?? 0, 0), this.encode(payload)];
-		if (at !== undefined) words.push('AT', whole('at', Number(at), 0));
+		if (at !== undefined) words.push('AT', unixTime(at));
 		if (id !== undefined) words.push('ID', id);
 		if (nx) words.push('NX');
 		if (replace) words.push('REPLACE');
@@ -145,7 +154,7 @@ class Queue {
 	async every(id, period, payload, { at, about = id, ...other } = {}) {
 		noOther('every()', other, 'at, about');
 		const key = this.keyOf(about);
-		const words = at === undefined ? [] : ['AT', whole('at', Number(at), 0)];
+		const words = at === undefined ? [] : ['AT', unixTime(at)];
 		return (await call(this.client, key, 'PAWL.EVERY', key, id, period, this.encode(payload), ...words)) === 1;
 	}
 

@@ -91,7 +91,7 @@ class QueueCore:
             about: Optional[str] = None, nx: bool = False, replace: bool = False,
             max_tries: Optional[int] = None) -> Optional[str]:
         must(delay is None or at is None, "delay", delay, "left out where at is given")
-        words: list[Any] = [check("delay", delay or 0, 0), self.encode(payload)] + ([] if at is None else ["AT", check("at", at, 0)])
+        words: list[Any] = [check("delay", 0 if delay is None else delay, 0), self.encode(payload)] + ([] if at is None else ["AT", check("at", at, 0)])
         words += ([] if id is None else ["ID", id]) + (["NX"] if nx else []) + (["REPLACE"] if replace else [])
         tries = self.max_tries if max_tries is None else check("max_tries", max_tries, 0, 65535)
         words += ["MAXTRIES", tries] if tries else []

@@ -646,6 +646,7 @@ class Scenarios:
                 ("put", [1], {"delay": 5, "at": START}, "delay is 5, and must be left out where at is given"),
                 ("put", [1], {"delay": -1}, f"delay is -1, and {most}"),
                 ("put", [1], {"delay": "5"}, f"delay is '5', and {most}"),
+                ("put", [1], {"delay": ""}, f"delay is '', and {most}"),
                 ("put", [1], {"at": -1}, f"at is -1, and {most}"),
                 ("put", [1], {"max_tries": 65536}, "ries is 65536, and must be a whole number from 0 to 65535"),
                 ("put", [1], {"attempts": 3}, "option attempts; its options are delay, at|argument 'attempts'"),
@@ -658,6 +659,20 @@ class Scenarios:
         self.assertEqual(self.count(), 1)
         for ids, count in (([], 0), (["ALL"], 0), (["DELAY", "5"], 0), (["x", "DELAY"], 0), (["x", "task-1"], 1)):
             self.assertEqual(program.call("requeue", ids), count, ids)
+
+    def test_an_argument_that_is_not_there_is_refused(self):
+        program = self.producer()
+        for method, args in (("get", [None]), ("cancel", [None]), ("every", [None, 1000, 1]), ("every", ["x", None, 1]),
+                             ("get", [{"id": "x"}]), ("requeue", [["x", None]])):
+            with self.subTest(method=method, args=args), self.assertRaisesRegex(
+                    ValueError, "an argument of PAWL[.][A-Z]+ is .*, and must be text or a number|Invalid input of type"):
+                program.call(method, *args)
+        if self.language == "node":  # in Python, None is an option that is left out
+            for options, text in (({"at": None}, "at is null, and must be"), ({"at": ""}, "at is '', and must be"),
+                                  ({"id": None}, "an argument of PAWL.PUT is null")):
+                with self.subTest(options=options), self.assertRaisesRegex(ValueError, text):
+                    program.call("put", 1, **options)
+        self.assertEqual(self.count(), 0)
 
     def test_a_server_without_the_module_is_an_error_that_says_so(self):
         server = Server(module=False)
