@@ -246,7 +246,7 @@ typedef struct RedisModuleCommandInfo {
 REDISMODULE_FUNCTIONS(REDISMODULE_DECLARE)
 #undef REDISMODULE_DECLARE
 
-/* Redis 7.2 and Valkey 8 or later; NULL on older servers, where modules cannot put commands into categories. */
+/* Redis 7.2 and Valkey 7.2 or later; NULL on Redis 7.0, where modules cannot put commands into categories. */
 extern int (*RedisModule_SetCommandACLCategories)(RedisModuleCommand *, const char *categories);
 
 /* Set all pointers. Returns NULL, or the name of the first function that the server does not have. */
