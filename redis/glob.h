@@ -9,9 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum {
-	GLOB_MAX = 255
-}; /* bytes in a pattern: with a text of the same size, some 65,000 steps at most */
+/* Bytes in a pattern: with a text of the same size, some 65,000 steps at most. */
+enum { GLOB_MAX = 255 };
 
 struct glob {
 	const char *pattern; /* borrowed */

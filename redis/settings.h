@@ -9,9 +9,8 @@
 struct settings {
 	bool paused;       /* nothing is delivered */
 	uint64_t max_dead; /* the most dead tasks; 0: no limit */
-	uint64_t
-	        backoff_ms; /* delay after the first failed try, doubled with each further one; 0: none */
-	uint64_t backoff_max_ms; /* the longest delay */
+	/* The delay after the first failed try, doubled with each further one; 0: none. And the longest delay. */
+	uint64_t backoff_ms, backoff_max_ms;
 };
 
 static inline bool settings_equal(const struct settings *a, const struct settings *b)

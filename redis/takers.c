@@ -157,8 +157,8 @@ static void ring_at(uint64_t at)
 static void on_ring(int fd, void *data, int mask)
 {
 	uint64_t rings;
-	ssize_t got = read(fd, &rings,
-	                   sizeof(rings)); /* an error means that the clock was set: run, too */
+	/* An error means that the clock was set: run, too. */
+	ssize_t got = read(fd, &rings, sizeof(rings));
 
 	(void)got;
 	(void)data;

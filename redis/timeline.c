@@ -98,9 +98,10 @@ static struct cell *finer_cell(struct cells *cells, const struct task *task)
 static void open_cell(struct timeline *timeline, struct cell *cell)
 {
 	struct task *task = cell->in.first, *next;
-	struct cells *cells = new_cells(timeline, task->at, shift_of(differing_bits(cell)));
+	struct cells *cells;
 
 	MUST(cell->last && cell->count > 0);
+	cells = new_cells(timeline, task->at, shift_of(differing_bits(cell)));
 	for (; task; task = next) {
 		struct cell *finer = finer_cell(cells, task);
 

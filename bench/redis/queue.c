@@ -216,7 +216,7 @@ struct scenario {
 	uint64_t delay, spread; /* the tasks are due after this delay, over so many ms */
 	uint64_t pass;          /* the clock then goes on by this, */
 	uint64_t back;          /* and back by this */
-	unsigned ms_each;       /* rounds of commands in a millisecond of the clock */
+	unsigned rounds_a_ms;   /* of commands, before the clock goes on by 1 ms */
 };
 
 static const struct scenario scenarios[] = {
@@ -242,12 +242,12 @@ static double run(const struct scenario *scenario, size_t tasks)
 	for (size_t i = 0; i < tasks; i++)
 		put(scenario->delay + spread(scenario->spread));
 	now += scenario->pass;
-	for (unsigned i = 0; i < FIRST;
-	     i++) /* as if there had been commands before the clock was set */
+	/* As if there had been commands before the clock was set. */
+	for (unsigned i = 0; i < FIRST; i++)
 		act(i % KINDS);
 	now -= scenario->back;
 	for (unsigned i = 0; i < ROUNDS; i++) {
-		now += i % scenario->ms_each == 0;
+		now += i % scenario->rounds_a_ms == 0;
 		for (unsigned kind = KINDS; kind-- > 0;)
 			if (kind < SELDOM || i % 50 == 0)
 				measure(kind);

@@ -11,7 +11,7 @@
 All get the same payloads of 64 bytes, with a million pending tasks; --quick: a tenth of everything. The figure is the
 CPU time of the server's main thread for a task, which depends least on other work on the machine. The sides alternate,
 and the median of the ratios is reported. "500 deep" in a row means that 500 commands are sent before the first reply is
-read. If it is more than one, it is 500 tasks at a time.
+read. Every pipeline is for 500 tasks: 50 commands of 10 tasks, or 5 of 100.
 """
 import argparse
 import json

@@ -32,8 +32,8 @@ struct fake_server {
 	uint64_t now;           /* what the clock tells... */
 	unsigned readings_left; /* ...this many times more, if not 0; then the time is `then` */
 	uint64_t then;
-	unsigned
-	        readings; /* since fake_timers began; at FAKE_READINGS_MAX the clock leaps, and ends what spins */
+	/* Readings since fake_timers() began. At FAKE_READINGS_MAX the clock leaps, which ends an endless loop. */
+	unsigned readings;
 	bool spun;         /* that happened */
 	bool late_unblock; /* clients are called back from the event loop, as since Redis 7.4 */
 	bool paused;       /* CLIENT PAUSE WRITE */
