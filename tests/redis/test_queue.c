@@ -100,7 +100,7 @@ static void expect_same_next(void)
 	EXPECT_EQ(queue_next(queue), model_next(&model));
 }
 
-static void expect_same_look_again(void)
+static void expect_same_next_due(void)
 {
 	EXPECT_EQ(queue_next_due(queue), model.paused ? PAWL_NEVER : model_next(&model));
 }
@@ -141,8 +141,8 @@ static bool in_span(const struct model_task *task, const struct queue_span *span
 	       (span->state == STATES || model_state(&model, task) == span->state);
 }
 
-/* For one time: alive, dying, dead. */
-static int place_of(const struct model_task *task)
+/* Tasks of one time are listed in this order: alive, dying, dead. */
+static int rank_of(const struct model_task *task)
 {
 	return task->dead ? 2 : !model_alive(task);
 }
@@ -154,8 +154,8 @@ static int compare_tasks(const void *a, const void *b)
 
 	if (x->at != y->at)
 		return x->at < y->at ? -1 : 1;
-	if (place_of(x) != place_of(y))
-		return place_of(x) - place_of(y);
+	if (rank_of(x) != rank_of(y))
+		return rank_of(x) - rank_of(y);
 	return x->arrival < y->arrival ? -1 : 1;
 }
 
@@ -404,7 +404,7 @@ static void act(unsigned tasks)
 		expect_same_next();
 		break;
 	case 6:
-		expect_same_look_again();
+		expect_same_next_due();
 		break;
 	case 7:
 		pause_or_resume(random_below(&rng, 8) == 0);
@@ -474,7 +474,7 @@ static void expect_all_the_same(void)
 {
 	expect_same_next();
 	expect_same_first();
-	expect_same_look_again();
+	expect_same_next_due();
 }
 
 static void a_large_queue_answers_like_the_model_after_every_act(void)
