@@ -66,6 +66,16 @@ def report(error: BaseException, task: Optional[Task], outcome: Optional[Outcome
     logging.getLogger("pawl").warning("%s: %r", what, error, exc_info=error if task and outcome != "lost" else None)
 
 
+def guarded(on_error: OnError) -> OnError:
+    """The callback, but an error of its own is only logged: otherwise it would end the loop that takes tasks."""
+    def tell(error: BaseException, task: Optional[Task], outcome: Optional[Outcome]) -> None:
+        try:
+            on_error(error, task, outcome)
+        except Exception:
+            logging.getLogger("pawl").exception("on_error failed")
+    return tell
+
+
 async def in_time(all: Iterable[Any], ms: float) -> None:
     """Waits until all are done, or the time is over; then cancels the rest."""
     futures = [asyncio.ensure_future(each) for each in all]
@@ -165,7 +175,8 @@ class WorkerCore:
         # A thread would get a coroutine and not run it, and the task would be acknowledged.
         must(self.coroutines or not inspect.iscoroutinefunction(handler), "handler", handler,
              "a plain function; an async one is for the Worker of pawl.asyncio")
-        self.queue, self.handler, self.on_error = queue, handler, on_error
+        must(callable(on_error), "on_error", on_error, "a function")
+        self.queue, self.handler, self.on_error = queue, handler, guarded(on_error)
         self.concurrency, self.lease = check("concurrency", concurrency, 1, 10000), check("lease", lease, 1)
         self.extend_every = check("extend_every", math.ceil(lease / 3) if extend_every is None else extend_every, 1, lease)
         self.backoff, self.backoff_max = check("backoff", backoff, 0), check("backoff_max", backoff_max, 0)

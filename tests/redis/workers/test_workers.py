@@ -735,6 +735,14 @@ class ThreadsAndAsyncio(unittest.TestCase):
             with self.assertRaisesRegex(AssertionError, f"queue is <.*, and must be a Queue of {kind}\\n"):
                 self.python(line)
 
+    def test_a_callback_for_errors_that_fails_does_not_end_the_worker(self):
+        for run_it in ("pawl.Worker(pawl.Queue(redis.Redis(port=1), 'jobs'), print, on_error=on_error)", "worker.run()"), (
+                "pawl.asyncio.Worker(pawl.asyncio.Queue(redis.asyncio.Redis(port=1), 'jobs'), handle, on_error=on_error)",
+                "asyncio.run(worker.run())"):
+            self.python("import asyncio", "errors = []", "def on_error(error, task, outcome):", "    errors.append(error)",
+                        "    if len(errors) == 3: worker.stop()", "    task.id  # there is no task",
+                        "worker = " + run_it[0], run_it[1], "assert len(errors) >= 3")
+
 
 class Types(unittest.TestCase):
     """The type declarations match the code. (Compared as text: no TypeScript compiler and no mypy is used.)"""
