@@ -173,7 +173,7 @@ static void complete_one(struct request *request)
 static void let_expire(struct request *request)
 {
 	pawl_op_unhold(&request->op);
-	pass(&request->room->bench, HOUR);
+	advance_and_settle(&request->room->fixture, HOUR);
 }
 
 static void withdraw_it(struct request *request)
@@ -685,7 +685,7 @@ IN_EVERY_ROOM(a_key_that_goes_after_a_check_that_fails_leaves_nothing)
 /* Two purgatories on one service: neither sees the batches of the other. */
 IN_EVERY_ROOM(a_batch_of_another_purgatory_does_not_matter)
 {
-	struct pawl_purgatory *other = purgatory_with(room->bench.service, 1);
+	struct pawl_purgatory *other = purgatory_with(room->fixture.service, 1);
 	struct request checked, cancelled;
 	struct many_keys many;
 	const struct pawl_key *keys = many_keys(&many);

@@ -167,7 +167,7 @@ static void *crew_run(void *arg)
 		if (i % BURST == 0)
 			meet(crew, members);
 		if (i % 64 == 0)
-			pawl_clock_manual_advance(&crew->room.bench.clock, MS / 2);
+			pawl_clock_manual_advance(&crew->room.fixture.clock, MS / 2);
 	}
 	return NULL;
 }
@@ -196,7 +196,7 @@ static void gather(unsigned shards)
 		pthread_create(&threads[i], NULL, crew_run, crew);
 	for (unsigned i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
-	settle(&crew->room.bench);
+	settle(&crew->room.fixture);
 	for (unsigned i = 0; i < THREADS; i++)
 		for (unsigned j = 0; j < CROWD; j++)
 			expect_nobody_lost(&crew->members[i][j]);

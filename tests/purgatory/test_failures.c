@@ -426,7 +426,7 @@ static void check_complete_expire_cancel_and_stop_need_no_memory(void)
 	r[0].ready = 1;
 	EXPECT_EQ(pawl_purgatory_check(room.purgatory, keys[9]), 1);
 	EXPECT(pawl_op_complete(&r[1].op));
-	pass(&room.bench, MS);
+	advance_and_settle(&room.fixture, MS);
 	EXPECT_EQ(pawl_purgatory_cancel_key(room.purgatory, keys[31], request_cancelled), 1);
 	EXPECT_EQ(pawl_purgatory_check(room.purgatory, key_of("unknown")), 0);
 	pawl_purgatory_stop(room.purgatory);
@@ -515,7 +515,7 @@ static void further_watches_are_freed_once_and_by_the_submitter(void)
 
 static void close_one_that_has_tried(struct room *room, unsigned shards, bool in_vain)
 {
-	struct pawl_purgatory *gone = purgatory_with(room->bench.service, shards);
+	struct pawl_purgatory *gone = purgatory_with(room->fixture.service, shards);
 	struct pawl_key resolved;
 	struct request request;
 
@@ -544,7 +544,7 @@ static void close_leaves_nothing_to_others_on_the_same_service(void)
 		close_one_that_has_tried(&room, some_shards[i], true);
 		close_one_that_has_tried(&room, some_shards[i], false);
 		expect_counted(&room, 4, 2);
-		EXPECT_EQ(pawl_service_pending(room.bench.service), 0);
+		EXPECT_EQ(pawl_service_pending(room.fixture.service), 0);
 		checked.ready = 1;
 		EXPECT_EQ(check(&room, "b"), 1);
 		close_one_that_has_tried(&room, some_shards[i], true);

@@ -81,7 +81,7 @@ static void do_everything_in(struct room *room, char event)
 	EXPECT_EQ(watch(&request, "abcde", event == 'e' ? MS : PAWL_NEVER), 0);
 	request.ready = 1;
 	if (event == 'e')
-		pass(&room->bench, MS);
+		advance_and_settle(&room->fixture, MS);
 	else if (event == 'k')
 		EXPECT_EQ(cancel_key(room, "a"), 1);
 	else if (event == 'd')
@@ -285,7 +285,7 @@ IN_EVERY_ROOM(nested_calls_that_a_deadline_begins_are_over_when_it_has_settled)
 	first.inside = go_on;
 	first.other = requests;
 	EXPECT_EQ(watch(&first, "f", MS), 0);
-	pass(&room->bench, MS);
+	advance_and_settle(&room->fixture, MS);
 	EXPECT_STR(first.story, "cer");
 	for (unsigned i = 0; i < COUNT; i++)
 		EXPECT_STR(requests[i].story, "cr");

@@ -43,9 +43,9 @@ IN_EVERY_ROOM(what_is_not_completed_expires_at_its_timeout_and_no_earlier)
 	request_init(&r2, room);
 	EXPECT_EQ(watch(&r1, "1", 20 * MS), 0);
 	EXPECT_EQ(watch(&r2, "2", 200 * SECOND), 0);
-	pass(&room->bench, 20 * MS - 1);
+	advance_and_settle(&room->fixture, 20 * MS - 1);
 	EXPECT_STR(r1.story, "");
-	pass(&room->bench, 1);
+	advance_and_settle(&room->fixture, 1);
 	EXPECT_STR(r1.story, "cer");
 	EXPECT_STR(r2.story, "");
 	expect_counted(room, 1, 1);
@@ -68,9 +68,9 @@ static void nothing_expires_early_on_the_real_clock(void)
 	uint64_t begun[20];
 
 	pawl_clock_monotonic_init(&real);
-	pawl_clock_manual_init(&room.bench.clock);
-	room.bench.service = service_with(NULL);
-	room.purgatory = purgatory_with(room.bench.service, 0);
+	pawl_clock_manual_init(&room.fixture.clock);
+	room.fixture.service = service_with(NULL);
+	room.purgatory = purgatory_with(room.fixture.service, 0);
 	for (unsigned i = 0; i < 20; i++) {
 		request_init(&requests[i], &room);
 		requests[i].inside = note_real_time;
@@ -122,7 +122,7 @@ IN_EVERY_ROOM(a_cancel_by_key_returns_2_of_3_and_leaves_1)
 	EXPECT_STR(r[1].story, "kr");
 	EXPECT_STR(r[2].story, "");
 	expect_counted(room, 1, 1);
-	pass(&room->bench, HOUR);
+	advance_and_settle(&room->fixture, HOUR);
 	EXPECT_STR(r[0].story, "kr");
 	EXPECT_STR(r[2].story, "cer");
 	leave_room(room);

@@ -12,7 +12,7 @@ static void expect_fresh(struct request *request)
 {
 	EXPECT_STR(request->story, "");
 	expect_counted(request->room, 0, 0);
-	EXPECT_EQ(pawl_service_pending(request->room->bench.service), 0);
+	EXPECT_EQ(pawl_service_pending(request->room->fixture.service), 0);
 	request->ready = 1;
 	EXPECT_EQ(watch(request, "abcdef", HOUR), 1);
 	EXPECT_STR(request->story, "cr");
@@ -55,7 +55,7 @@ IN_EVERY_ROOM(more_keys_than_can_be_counted_are_refused)
 
 IN_EVERY_ROOM(a_resolved_key_of_another_purgatory_is_refused)
 {
-	struct pawl_purgatory *other = purgatory_with(room->bench.service, 2);
+	struct pawl_purgatory *other = purgatory_with(room->fixture.service, 2);
 	struct pawl_key resolved, again = {"untouched", 9};
 	struct request request;
 
@@ -102,7 +102,7 @@ IN_EVERY_ROOM(on_expire_and_on_drop_may_be_missing)
 	pawl_op_init(&dropped.op, &type);
 	EXPECT_EQ(watch(&expired, "a", MS), 0);
 	EXPECT_EQ(watch(&dropped, "a", HOUR), 0);
-	pass(&room->bench, MS);
+	advance_and_settle(&room->fixture, MS);
 	EXPECT_STR(expired.story, "cr");
 	leave_room(room);
 	EXPECT_STR(dropped.story, "r");
@@ -120,7 +120,7 @@ IN_EVERY_ROOM(an_operation_is_given_once)
 	/* Not -EINVAL, which would mean that it is the caller's to free. */
 	EXPECT_EQ(pawl_purgatory_try_or_watch(room->purgatory, &request.op, NULL, 0, MS), -EBUSY);
 	expect_counted(room, 2, 1);
-	pass(&room->bench, MS);
+	advance_and_settle(&room->fixture, MS);
 	EXPECT_STR(request.story, "");
 	EXPECT(pawl_op_complete(&request.op));
 	EXPECT_EQ(watch(&request, "c", MS), -EBUSY);
@@ -180,7 +180,7 @@ IN_EVERY_ROOM(a_stopped_service_is_refused_and_what_waits_can_still_be_completed
 	request_init(&late, room);
 	EXPECT_EQ(watch(&waiting, "a", PAWL_NEVER), 0);
 	EXPECT_EQ(watch(&armed, "b", PAWL_NEVER), 0);
-	pawl_service_stop(room->bench.service, NULL);
+	pawl_service_stop(room->fixture.service, NULL);
 	EXPECT_EQ(watch(&late, "a", HOUR), -ESHUTDOWN);
 	EXPECT_STR(late.story, "");
 	expect_counted(room, 2, 2);
@@ -198,7 +198,7 @@ IN_EVERY_ROOM(what_a_stopped_service_has_refused_is_fresh)
 	request_init(&waits, room);
 	request_init(&completed, room);
 	pawl_op_hold(&completed.op);
-	pawl_service_stop(room->bench.service, NULL);
+	pawl_service_stop(room->fixture.service, NULL);
 	EXPECT_EQ(watch(&waits, "abcde", HOUR), -ESHUTDOWN);
 	EXPECT_EQ(watch(&waits, "abcde", PAWL_NEVER), 0);
 	expect_counted(room, 5, 1);

@@ -15,7 +15,7 @@ static void expect_completed_in_try(struct request *request, unsigned tries)
 	EXPECT_EQ(request->tries, tries);
 	EXPECT_EQ(request->watched, 0);
 	expect_counted(request->room, 0, 0);
-	pass(&request->room->bench, 2 * HOUR);
+	advance_and_settle(&request->room->fixture, 2 * HOUR);
 	EXPECT_STR(request->story, "cr");
 }
 
@@ -71,7 +71,7 @@ IN_EVERY_ROOM(the_winner_unlinks_it_and_removes_its_deadline_before_it_calls)
 	expect_gone(&completed, "cr");
 	request_init(&expired, room);
 	watch(&expired, "abcdef", HOUR);
-	pass(&room->bench, HOUR);
+	advance_and_settle(&room->fixture, HOUR);
 	expect_gone(&expired, "cer");
 	request_init(&cancelled, room);
 	watch(&cancelled, "abcdef", HOUR);
@@ -92,7 +92,7 @@ IN_EVERY_ROOM(nothing_happens_to_an_operation_that_is_over)
 		pawl_op_hold(&r[i].op);
 		watch(&r[i], "ab", i == 2 ? MS : HOUR);
 	}
-	pass(&room->bench, MS);
+	advance_and_settle(&room->fixture, MS);
 	pawl_op_complete(&r[0].op);
 	EXPECT_EQ(cancel_key(room, "a"), 2);
 	for (unsigned i = 0; i < 4; i++) {
@@ -100,7 +100,7 @@ IN_EVERY_ROOM(nothing_happens_to_an_operation_that_is_over)
 		EXPECT(!pawl_op_complete(&r[i].op));
 	}
 	EXPECT_EQ(check(room, "a") + check(room, "b") + cancel_key(room, "b"), 0);
-	pass(&room->bench, 2 * HOUR);
+	advance_and_settle(&room->fixture, 2 * HOUR);
 	EXPECT_STR(r[0].story, "c");
 	EXPECT_STR(r[1].story, "k");
 	EXPECT_STR(r[2].story, "ce");
@@ -186,7 +186,7 @@ IN_EVERY_ROOM(a_hold_taken_in_a_function_keeps_it)
 	r[0].ready = 1;
 	EXPECT_EQ(check(room, "a"), 1);
 	watch(&r[1], "a", MS);
-	pass(&room->bench, MS);
+	advance_and_settle(&room->fixture, MS);
 	watch(&r[2], "a", HOUR);
 	EXPECT_EQ(cancel_key(room, "a"), 1);
 	watch(&r[3], "a", HOUR);
@@ -228,7 +228,7 @@ IN_EVERY_ROOM(release_may_free_it_after_every_outcome)
 		if (i == 1)
 			EXPECT_EQ(check(room, "a"), 1);
 		if (i == 2)
-			pass(&room->bench, MS);
+			advance_and_settle(&room->fixture, MS);
 		if (i == 3)
 			EXPECT_EQ(cancel_key(room, "a"), 1);
 		if (i == 4)
@@ -264,7 +264,7 @@ IN_EVERY_ROOM(release_may_give_it_another_life)
 	EXPECT_STR(request.story, "crcr");
 	EXPECT_EQ(cancel_key(room, "a"), 1);
 	EXPECT_STR(request.story, "crcrkr");
-	pass(&room->bench, HOUR);
+	advance_and_settle(&room->fixture, HOUR);
 	EXPECT_STR(request.story, "crcrkrcer");
 	expect_counted(room, 0, 0);
 }
@@ -326,7 +326,7 @@ IN_EVERY_ROOM(completed_is_true_of_what_was_completed_alone)
 	check(room, "a");
 	EXPECT(r[0].completed);
 	watch(&r[1], "a", MS);
-	pass(&room->bench, MS);
+	advance_and_settle(&room->fixture, MS);
 	EXPECT(r[1].completed);
 	watch(&r[2], "a", HOUR);
 	cancel_key(room, "a");
@@ -351,7 +351,7 @@ IN_EVERY_ROOM(completed_says_the_same_in_each_of_its_functions)
 	request_init(&dropped, room);
 	expired.inside = cancelled.inside = dropped.inside = note_completed;
 	watch(&expired, "a", 0);
-	settle(&room->bench);
+	settle(&room->fixture);
 	watch(&cancelled, "a", HOUR);
 	cancel_key(room, "a");
 	watch(&dropped, "a", HOUR);
@@ -375,7 +375,7 @@ static void note_thread(struct request *request, char event)
 
 IN_EVERY_ROOM(a_timeout_of_0_is_due_at_once_on_a_thread_of_the_service)
 {
-	bool manual = room->bench.options.workers == PAWL_MANUAL;
+	bool manual = room->fixture.options.workers == PAWL_MANUAL;
 	struct request request;
 
 	request_init(&request, room);
@@ -383,7 +383,7 @@ IN_EVERY_ROOM(a_timeout_of_0_is_due_at_once_on_a_thread_of_the_service)
 	EXPECT_EQ(watch(&request, "a", 0), 0);
 	if (manual)
 		EXPECT_STR(request.story, "");
-	settle(&room->bench);
+	settle(&room->fixture);
 	EXPECT_STR(request.story, "cer");
 	EXPECT_EQ(request.at, 0);
 	EXPECT_EQ(request.number == (uint64_t)pthread_self(), manual);
@@ -398,7 +398,7 @@ IN_EVERY_ROOM(on_expire_follows_on_complete_on_the_same_thread)
 		r[i].inside = note_thread;
 		EXPECT_EQ(watch(&r[i], "a", i % 3 * MS), 0);
 	}
-	pass(&room->bench, 2 * MS);
+	advance_and_settle(&room->fixture, 2 * MS);
 	for (unsigned i = 0; i < COUNTOF(r); i++)
 		EXPECT_STR(r[i].story, "cer");
 }
@@ -410,9 +410,9 @@ IN_EVERY_ROOM(without_a_deadline_it_waits_for_ever)
 	request_init(&never, room);
 	request_init(&almost, room);
 	EXPECT_EQ(watch(&never, "a", PAWL_NEVER), 0);
-	pass(&room->bench, 7);
+	advance_and_settle(&room->fixture, 7);
 	EXPECT_EQ(watch(&almost, "a", PAWL_NEVER - 1), 0);
-	pass(&room->bench, UINT64_C(1) << 62);
+	advance_and_settle(&room->fixture, UINT64_C(1) << 62);
 	EXPECT_STR(never.story, "");
 	EXPECT_STR(almost.story, "");
 	expect_counted(room, 2, 2);
@@ -428,16 +428,16 @@ IN_EVERY_ROOM(no_deadline_is_early_and_none_more_than_a_tick_late)
 	struct random random = {1};
 	uint64_t deadlines[200];
 
-	pass(&room->bench, 123456789);
+	advance_and_settle(&room->fixture, 123456789);
 	requests_init(requests, 200, room);
 	for (unsigned i = 0; i < 200; i++) {
 		uint64_t timeout = random_below(&random, 100 * MS);
 
-		deadlines[i] = bench_now(&room->bench) + timeout;
+		deadlines[i] = fixture_now(&room->fixture) + timeout;
 		EXPECT_EQ(watch(&requests[i], "abc", timeout), 0);
 	}
 	for (unsigned i = 0; i < 404; i++)
-		pass(&room->bench, MS / 4);
+		advance_and_settle(&room->fixture, MS / 4);
 	for (unsigned i = 0; i < 200; i++) {
 		EXPECT_STR(requests[i].story, "cer");
 		EXPECT(requests[i].at >= deadlines[i]);
@@ -458,19 +458,19 @@ static void deadlines_do_not_count_against_max_pending_in(const struct pawl_serv
 	requests_init(requests, 10, &room);
 	for (unsigned i = 0; i < 5; i++)
 		EXPECT_EQ(watch(&requests[i], "a", HOUR), 0);
-	note_init(&first, &room.bench);
-	note_init(&second, &room.bench);
-	EXPECT_EQ(pawl_service_arm(room.bench.service, &first.task, MS), 0);
-	EXPECT_EQ(pawl_service_arm(room.bench.service, &second.task, MS), -EAGAIN);
+	note_init(&first, &room.fixture);
+	note_init(&second, &room.fixture);
+	EXPECT_EQ(pawl_service_arm(room.fixture.service, &first.task, MS), 0);
+	EXPECT_EQ(pawl_service_arm(room.fixture.service, &second.task, MS), -EAGAIN);
 	for (unsigned i = 5; i < 10; i++)
 		EXPECT_EQ(watch(&requests[i], "a", HOUR), 0);
-	pass(&room.bench, MS);
+	advance_and_settle(&room.fixture, MS);
 	EXPECT_EQ(first.runs, 1);
-	pass(&room.bench, HOUR);
+	advance_and_settle(&room.fixture, HOUR);
 	for (unsigned i = 0; i < 10; i++)
 		EXPECT_STR(requests[i].story, "cer");
-	EXPECT_EQ(pawl_service_arm(room.bench.service, &second.task, MS), 0);
-	pass(&room.bench, MS);
+	EXPECT_EQ(pawl_service_arm(room.fixture.service, &second.task, MS), 0);
+	advance_and_settle(&room.fixture, MS);
 	EXPECT_EQ(second.runs, 1);
 	room_close(&room);
 }
@@ -506,7 +506,7 @@ static void options_out_of_range_are_refused_and_change_nothing(void)
 
 IN_EVERY_ROOM(two_purgatories_on_one_service_do_not_meet)
 {
-	struct pawl_purgatory *other = purgatory_with(room->bench.service, 2);
+	struct pawl_purgatory *other = purgatory_with(room->fixture.service, 2);
 	const struct pawl_key key = key_of("a");
 	struct request here, there;
 

@@ -330,7 +330,7 @@ static long model_watch(struct entry *entry, uint64_t timeout)
 	entry->tries += 2;
 	entry->waits = true;
 	entry->deadline =
-	        timeout == PAWL_NEVER ? PAWL_NEVER : bench_now(&world.room.bench) + timeout;
+	        timeout == PAWL_NEVER ? PAWL_NEVER : fixture_now(&world.room.fixture) + timeout;
 	return 0;
 }
 
@@ -463,9 +463,9 @@ static void step_time(void)
 	bool due[OPERATIONS];
 
 	trace("time passes", NULL, (unsigned)ns);
-	pass(&world.room.bench, ns);
+	advance_and_settle(&world.room.fixture, ns);
 	for (unsigned i = 0; i < OPERATIONS; i++)
-		due[i] = is_due(&world.entries[i], bench_now(&world.room.bench));
+		due[i] = is_due(&world.entries[i], fixture_now(&world.room.fixture));
 	for (unsigned i = 0; i < OPERATIONS; i++) {
 		struct entry *entry = &world.entries[i];
 

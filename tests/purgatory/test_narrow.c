@@ -82,7 +82,7 @@ static void completed_in_nested_calls_while_it_is_being_watched_it_completes_onc
 	pawl_op_unhold(&deep.late.op);
 	EXPECT_STR(deep.late.story, "cr");
 	pawl_purgatory_close(deep.room.purgatory);
-	pawl_service_close(deep.room.bench.service, NULL);
+	pawl_service_close(deep.room.fixture.service, NULL);
 }
 
 /* A try_or_watch is about to let the table grow when stop begins to go through it. */
@@ -181,7 +181,7 @@ static void without_its_service_an_operation_waits_on(void)
 		EXPECT_EQ(watch(&completed, "bcdef", HOUR), 0);
 		EXPECT_EQ(watch(&dropped, "b", HOUR), 0);
 		strangers = 0;
-		pawl_service_stop(room.bench.service, count_stranger);
+		pawl_service_stop(room.fixture.service, count_stranger);
 		EXPECT_EQ(strangers, 0);
 		expect_counted(&room, 7, 3);
 		checked.ready = 1;
@@ -192,7 +192,7 @@ static void without_its_service_an_operation_waits_on(void)
 		EXPECT_STR(checked.story, "cr");
 		EXPECT_STR(completed.story, "cr");
 		EXPECT_STR(dropped.story, "dr");
-		pawl_service_close(room.bench.service, NULL);
+		pawl_service_close(room.fixture.service, NULL);
 	}
 }
 
@@ -259,7 +259,7 @@ static void *poll_slowly(void *arg)
 {
 	(void)arg;
 	looks_at_clock = 1;
-	pawl_service_poll(slow.room.bench.service, 0);
+	pawl_service_poll(slow.room.fixture.service, 0);
 	return NULL;
 }
 
@@ -282,8 +282,8 @@ static void close_waits_for_an_alarm_that_comes_too_late(void)
 	options.clock = &slow.clock;
 	sem_init(&slow.polling, 0, 0);
 	sem_init(&slow.poll_on, 0, 0);
-	EXPECT_EQ(pawl_service_open(&slow.room.bench.service, &options), 0);
-	EXPECT_EQ(pawl_purgatory_open(&slow.room.purgatory, slow.room.bench.service, NULL), 0);
+	EXPECT_EQ(pawl_service_open(&slow.room.fixture.service, &options), 0);
+	EXPECT_EQ(pawl_purgatory_open(&slow.room.purgatory, slow.room.fixture.service, NULL), 0);
 	request_init(&slow.request, &slow.room);
 	pawl_op_init(&slow.request.op, &type);
 	EXPECT_EQ(watch(&slow.request, "a", MS), 0);
@@ -302,7 +302,7 @@ static void close_waits_for_an_alarm_that_comes_too_late(void)
 	pthread_join(poller, NULL);
 	pthread_join(closer, NULL);
 	EXPECT_STR(slow.request.story, "cr");
-	pawl_service_close(slow.room.bench.service, NULL);
+	pawl_service_close(slow.room.fixture.service, NULL);
 }
 
 int main(void)

@@ -111,11 +111,11 @@ IN_EVERY_ROOM(the_timeout_counts_from_the_beginning_of_the_second_try)
 	struct call call;
 
 	begin_watching(&call, &request, room, 2, 5 * MS);
-	pass(&room->bench, HOUR);
+	advance_and_settle(&room->fixture, HOUR);
 	EXPECT_STR(request.story, "");
 	let_try(&request, 1);
 	EXPECT_EQ(answer_of(&call), 0);
-	pass(&room->bench, 0);
+	advance_and_settle(&room->fixture, 0);
 	EXPECT_STR(request.story, "ce");
 	EXPECT_EQ(request.at, HOUR);
 	pawl_op_unhold(&request.op);
@@ -141,7 +141,7 @@ IN_EVERY_ROOM(the_deadline_comes_even_if_checks_keep_coming)
 	EXPECT_EQ(check(room, "a"), 0);
 	let_try(&request, 1);
 	sem_wait(&request.entered); /* the third try, for that check */
-	pass(&room->bench, 5 * MS);
+	advance_and_settle(&room->fixture, 5 * MS);
 	EXPECT_STR(request.story, "ce");
 	let_try(&request, 1);
 	EXPECT_EQ(answer_of(&call), 0);
@@ -198,7 +198,7 @@ IN_EVERY_ROOM(the_deadline_beside_a_try_wins_and_the_try_releases)
 	struct call call;
 
 	begin_trying(&call, &request, room);
-	pass(&room->bench, HOUR);
+	advance_and_settle(&room->fixture, HOUR);
 	expect_released_by_the_try(&call, &request, "ce", "cer");
 }
 
@@ -254,7 +254,7 @@ static void expect_released_by_try_or_watch(struct call *call, struct request *r
 	let_try(request, 1);
 	EXPECT_EQ(answer_of(call), 0);
 	expect_gone(request, released);
-	pass(&request->room->bench, HOUR);
+	advance_and_settle(&request->room->fixture, HOUR);
 	EXPECT_STR(request->story, released);
 }
 
@@ -310,7 +310,7 @@ IN_EVERY_ROOM(complete_in_either_try_of_try_or_watch_wins)
 		EXPECT_EQ(answer_of(&call), 0);
 		EXPECT_STR(request.story, "c");
 		expect_counted(room, 0, 0);
-		pass(&room->bench, HOUR);
+		advance_and_settle(&room->fixture, HOUR);
 		EXPECT_STR(request.story, "c");
 		pawl_op_unhold(&request.op);
 		EXPECT_STR(request.story, "cr");

@@ -15,7 +15,7 @@ static void expect_service_counts_nothing(struct room *room)
 {
 	struct pawl_stats *service = malloc(sizeof(*service));
 
-	pawl_service_stats(room->bench.service, service);
+	pawl_service_stats(room->fixture.service, service);
 	EXPECT_EQ(service->armed, 0);
 	EXPECT_EQ(service->ran, 0);
 	EXPECT_EQ(service->pending, 0);
@@ -50,7 +50,7 @@ IN_EVERY_ROOM(each_outcome_is_counted_once)
 	EXPECT_EQ(check(room, "b"), 1);
 	EXPECT(pawl_op_complete(&completed.op));
 	pawl_op_unhold(&completed.op);
-	pass(&room->bench, 5 * MS);
+	advance_and_settle(&room->fixture, 5 * MS);
 	EXPECT_EQ(cancel_key(room, "d"), 1);
 	leave_room(room);
 	EXPECT_EQ(stats_of(room)->watched, 0);
@@ -73,7 +73,7 @@ IN_EVERY_ROOM(lateness_counts_from_the_deadline)
 
 	request_init(&late, room);
 	EXPECT_EQ(watch(&late, "a", 5 * MS), 0);
-	pass(&room->bench, 8 * MS);
+	advance_and_settle(&room->fixture, 8 * MS);
 	EXPECT_EQ(stats_of(room)->expired, 1);
 	EXPECT_EQ(stats.lateness.max, 3 * MS);
 	leave_room(room);
@@ -97,7 +97,7 @@ IN_EVERY_ROOM(on_complete_can_tell_whether_it_was_the_deadline)
 	EXPECT_EQ(watch(&checked, "b", HOUR), 0);
 	EXPECT_EQ(watch(&cancelled, "c", HOUR), 0);
 	EXPECT(!pawl_op_expired(&expired.op));
-	pass(&room->bench, MS);
+	advance_and_settle(&room->fixture, MS);
 	EXPECT_STR(expired.story, "cer");
 	EXPECT_EQ(expired.number, 2); /* in on_complete and in on_expire */
 	checked.ready = 1;
@@ -134,15 +134,15 @@ static void a_slow_on_complete_holds_up_no_other_deadline(void)
 	EXPECT_EQ(watch(&slow, "a", MS), 0);
 	EXPECT_EQ(watch(&same_time, "a", MS), 0);
 	EXPECT_EQ(watch(&later, "a", 5 * MS), 0);
-	pawl_clock_manual_advance(&room.bench.clock, MS);
+	pawl_clock_manual_advance(&room.fixture.clock, MS);
 	sem_wait(&slow.entered);
 	sem_wait(&same_time.entered); /* side by side */
 	sem_post(&same_time.leave);
-	pawl_clock_manual_advance(&room.bench.clock, 4 * MS);
+	pawl_clock_manual_advance(&room.fixture.clock, 4 * MS);
 	sem_wait(&later.entered); /* while the first is still inside */
 	sem_post(&later.leave);
 	sem_post(&slow.leave);
-	settle(&room.bench);
+	settle(&room.fixture);
 	EXPECT_STR(slow.story, "cer");
 	EXPECT_STR(same_time.story, "cer");
 	EXPECT_STR(later.story, "cer");
@@ -162,13 +162,13 @@ static void one_poll_expires_all_that_is_due(void)
 	requests_init(requests, COUNT, &room);
 	for (size_t i = 0; i < COUNT; i++)
 		EXPECT_EQ(watch(&requests[i], "a", HOUR), 0);
-	pawl_clock_manual_advance(&room.bench.clock, HOUR);
-	EXPECT(pawl_service_poll(room.bench.service, 0) > 0);
+	pawl_clock_manual_advance(&room.fixture.clock, HOUR);
+	EXPECT(pawl_service_poll(room.fixture.service, 0) > 0);
 	EXPECT_EQ(stats_of(&room)->expired, COUNT);
-	EXPECT_EQ(pawl_service_next(room.bench.service),
+	EXPECT_EQ(pawl_service_next(room.fixture.service),
 	          PAWL_NEVER); /* there is nothing to poll for */
-	EXPECT_EQ(pawl_service_poll(room.bench.service, 0), 0);
-	pawl_service_stats(room.bench.service, service);
+	EXPECT_EQ(pawl_service_poll(room.fixture.service, 0), 0);
+	pawl_service_stats(room.fixture.service, service);
 	EXPECT_EQ(service->ran, 0);
 	EXPECT_EQ(service->queued, 0);
 	EXPECT_EQ(service->lateness.count, 0);

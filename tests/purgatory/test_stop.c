@@ -33,7 +33,7 @@ IN_EVERY_ROOM(stop_drops_and_releases_what_waits_and_refuses_the_rest)
 		EXPECT(pthread_equal(r[i].thread, pthread_self()));
 	}
 	expect_counted(room, 0, 0);
-	EXPECT_EQ(pawl_service_pending(room->bench.service), 0);
+	EXPECT_EQ(pawl_service_pending(room->fixture.service), 0);
 	request_init(&late, room);
 	EXPECT_EQ(watch(&late, "a", HOUR), -ESHUTDOWN);
 	late.ready = 1;
@@ -41,7 +41,7 @@ IN_EVERY_ROOM(stop_drops_and_releases_what_waits_and_refuses_the_rest)
 	EXPECT_STR(late.story, "");
 	EXPECT_EQ(check(room, "a") + cancel_key(room, "a"), 0);
 	pawl_purgatory_stop(room->purgatory);
-	pass(&room->bench, 2 * HOUR);
+	advance_and_settle(&room->fixture, 2 * HOUR);
 	for (unsigned i = 0; i < 20; i++)
 		EXPECT_STR(r[i].story, "dr");
 }
@@ -86,7 +86,7 @@ static void what_is_held_outlives_the_purgatory(void)
 		pawl_op_unhold(&completed.op);
 		EXPECT_STR(dropped.story, "dr");
 		EXPECT_STR(completed.story, "cr");
-		pawl_service_close(room.bench.service, NULL);
+		pawl_service_close(room.fixture.service, NULL);
 	}
 }
 
@@ -136,14 +136,14 @@ IN_EVERY_ROOM(stop_waits_for_the_functions_of_a_deadline)
 	request_init(&request, room);
 	request.inside = stay_then_count;
 	EXPECT_EQ(watch(&request, "a", 0), 0);
-	begin_driving(&room->bench);
+	begin_driving(&room->fixture);
 	sem_wait(&request.entered);
 	begin(&call, run_stop);
 	wait_until_refused(room);
 	sem_post(&request.leave);
 	EXPECT_EQ(answer_of(&call), 1);
 	EXPECT_STR(request.story, "cer");
-	end_driving(&room->bench);
+	end_driving(&room->fixture);
 }
 
 IN_EVERY_ROOM(a_second_stop_waits_for_the_first)
@@ -250,7 +250,7 @@ static void make_mistake(const struct mistake *mistake)
 	if (mistake->event == 'd')
 		pawl_purgatory_stop(room.purgatory);
 	else
-		pass(&room.bench, MS);
+		advance_and_settle(&room.fixture, MS);
 }
 
 /* What the child writes to stderr; it ends by abort, or something is wrong. */

@@ -294,7 +294,7 @@ static void act(struct crew *crew, struct random *random)
 		make_ready_and_check(crew, random);
 	}
 	if (random_below(random, 4) == 0)
-		pawl_clock_manual_advance(&crew->room.bench.clock, MS / 2);
+		pawl_clock_manual_advance(&crew->room.fixture.clock, MS / 2);
 }
 
 static void *crew_run(void *arg)
@@ -317,7 +317,7 @@ static void *poller_run(void *arg)
 	struct crew *crew = arg;
 
 	while (!__atomic_load_n(&crew->done, __ATOMIC_SEQ_CST))
-		if (pawl_service_poll(crew->room.bench.service, 7) == 0)
+		if (pawl_service_poll(crew->room.fixture.service, 7) == 0)
 			sched_yield();
 	return NULL;
 }
@@ -356,7 +356,7 @@ static void everybody_races(const struct pawl_service_options *options, unsigned
 	for (unsigned i = 0; i < SLOTS; i++)
 		pthread_mutex_init(&crew.slots[i].lock, NULL);
 	crew_work(&crew);
-	settle(&crew.room.bench);
+	settle(&crew.room.fixture);
 	if (stops)
 		EXPECT_EQ(pawl_purgatory_delayed(crew.room.purgatory), 0);
 	EXPECT_EQ(crew.account.accepted - crew.account.completed - crew.account.cancelled -
@@ -418,13 +418,13 @@ static uint64_t win(struct meeting *meeting, uint64_t role)
 	case 4:
 		return pawl_purgatory_cancel_key(purgatory, keys[2], job_cancelled);
 	case 5:
-		pawl_clock_manual_advance(&meeting->room.bench.clock, 3 * MS);
+		pawl_clock_manual_advance(&meeting->room.fixture.clock, 3 * MS);
 		return 0;
 	case 6:
 		if (meeting->stopping)
 			pawl_purgatory_stop(purgatory);
 		else
-			pawl_service_poll(meeting->room.bench.service, 0);
+			pawl_service_poll(meeting->room.fixture.service, 0);
 		return 0;
 	default:
 		__atomic_store_n(&meeting->job->ready, 1, __ATOMIC_SEQ_CST);
@@ -468,7 +468,7 @@ static void expect_one_winner(struct meeting *meeting, bool *freed)
 {
 	struct account *account = &meeting->account;
 
-	pass(&meeting->room.bench, 3 * MS);
+	advance_and_settle(&meeting->room.fixture, 3 * MS);
 	if (meeting->given < 0) {
 		EXPECT_EQ(meeting->given, -ESHUTDOWN);
 		EXPECT_EQ(meeting->wins, account->completed);
@@ -490,7 +490,7 @@ static void end_round(struct meeting *meeting)
 	if (!meeting->stopping)
 		return;
 	pawl_purgatory_close(meeting->room.purgatory);
-	meeting->room.purgatory = purgatory_with(meeting->room.bench.service, 3);
+	meeting->room.purgatory = purgatory_with(meeting->room.fixture.service, 3);
 }
 
 static void meet(const struct pawl_service_options *options)
@@ -560,7 +560,7 @@ static uint64_t join_in(struct meeting *meeting, uint64_t role)
 	                       : pawl_purgatory_check(purgatory, key_number(role));
 
 	if (role == 2)
-		pawl_clock_manual_advance(&meeting->room.bench.clock, MS);
+		pawl_clock_manual_advance(&meeting->room.fixture.clock, MS);
 	pawl_op_unhold(op);
 	return won;
 }
@@ -595,7 +595,7 @@ static void hold_a_round(struct party *party, uint64_t round)
 	meeting->job->ready = round % 2;
 	pthread_barrier_wait(&meeting->barrier);
 	pthread_barrier_wait(&meeting->barrier);
-	pass(&meeting->room.bench, MS);
+	advance_and_settle(&meeting->room.fixture, MS);
 	sem_wait(&party->released);
 	EXPECT(freed);
 	EXPECT_EQ(meeting->account.released, 1);

@@ -36,7 +36,7 @@ static struct pawl_purgatory *described_purgatory(struct pawl_service *service, 
 
 static void look(struct room *room, struct viewer *viewer)
 {
-	EXPECT_EQ(pawl_service_inspect(room->bench.service, socket_path()), 0);
+	EXPECT_EQ(pawl_service_inspect(room->fixture.service, socket_path()), 0);
 	viewer_open(viewer, socket_path());
 }
 
@@ -129,7 +129,7 @@ IN_EVERY_ROOM(one_operation_of_a_key_is_put_into_words)
 	struct request request;
 	struct viewer viewer;
 
-	room->purgatory = described_purgatory(room->bench.service, 1);
+	room->purgatory = described_purgatory(room->fixture.service, 1);
 	request_init(&request, room);
 	request.number = 7;
 	EXPECT_EQ(watch(&request, "a", HOUR), 0);
@@ -168,13 +168,13 @@ static void a_purgatory_is_closed_while_it_is_looked_at(void)
 	pthread_t viewer;
 	bool stop = false;
 
-	bench_open(&room.bench, &options);
-	EXPECT_EQ(pawl_service_inspect(room.bench.service, socket_path()), 0);
+	fixture_open(&room.fixture, &options);
+	EXPECT_EQ(pawl_service_inspect(room.fixture.service, socket_path()), 0);
 	pthread_create(&viewer, NULL, look_often, &stop);
 	for (unsigned round = 0; round < 200; round++) {
 		struct request requests[20];
 
-		room.purgatory = described_purgatory(room.bench.service, 2);
+		room.purgatory = described_purgatory(room.fixture.service, 2);
 		requests_init(requests, COUNTOF(requests), &room);
 		for (unsigned i = 0; i < COUNTOF(requests); i++)
 			EXPECT_EQ(watch(&requests[i], i % 3 ? "ab" : "c", HOUR), 0);
@@ -188,7 +188,7 @@ static void a_purgatory_is_closed_while_it_is_looked_at(void)
 	}
 	__atomic_store_n(&stop, true, __ATOMIC_SEQ_CST);
 	pthread_join(viewer, NULL);
-	pawl_service_close(room.bench.service, NULL);
+	pawl_service_close(room.fixture.service, NULL);
 }
 
 /* An operation that is withdrawn while the view describes it: so the view calls its release. */
@@ -219,12 +219,12 @@ static void stop_on_the_thread_of_the_view(void)
 
 	sem_init(&described, 0, 0);
 	sem_init(&withdrawn, 0, 0);
-	bench_open(&room.bench, &options);
-	pawl_purgatory_open(&room.purgatory, room.bench.service, &slowly);
+	fixture_open(&room.fixture, &options);
+	pawl_purgatory_open(&room.purgatory, room.fixture.service, &slowly);
 	request_init(&request, &room);
 	request.inside = stop_in_release;
 	watch(&request, "a", HOUR);
-	pawl_service_inspect(room.bench.service, socket_path());
+	pawl_service_inspect(room.fixture.service, socket_path());
 	pthread_create(&viewer, NULL, look_often, &stop);
 	sem_wait(&described);
 	cancel_key(&room, "a");

@@ -324,7 +324,7 @@ static void shared_keys(void)
 
 static void await_release(unsigned number)
 {
-	pass(MS);
+	advance_clock(MS);
 	pawl_service_settle(service);
 	EXPLORE_EXPECT_EQ(fates[number].outcomes[COMPLETED], 1);
 	EXPLORE_EXPECT_EQ(fates[number].released, 1);
@@ -335,7 +335,7 @@ static void deadline_wakes_the_service(void)
 {
 	open_purgatory(1, 1);
 	EXPLORE_EXPECT_EQ(watch(new_request(0, 9), keys, 1, MS), 0);
-	pass(MS);
+	advance_clock(MS);
 	await(&fates[0].released, 1);
 	EXPLORE_EXPECT_EQ(fates[0].outcomes[EXPIRED], 1);
 	pawl_service_settle(service);
@@ -357,9 +357,9 @@ static void two_deadlines(void)
 	start(watch_for, (void *)3);
 	start(watch_for, (void *)1);
 	join_all();
-	pass(MS);
+	advance_clock(MS);
 	await(&fates[1].released, 1);
-	pass(2 * MS);
+	advance_clock(2 * MS);
 	await(&fates[3].released, 1);
 	pawl_service_settle(service);
 	close_purgatory();
@@ -373,9 +373,9 @@ static void alarm_in_vain(void)
 	EXPLORE_EXPECT_EQ(watch(new_request(3, 9), &keys[1], 1, 3 * MS), 0);
 	start(change_key, arg(&keys[0]));
 	join_all();
-	pass(MS);
+	advance_clock(MS);
 	pawl_service_settle(service);
-	pass(2 * MS);
+	advance_clock(2 * MS);
 	await(&fates[3].released, 1);
 	pawl_service_settle(service);
 	close_purgatory();
@@ -393,8 +393,8 @@ static void slow_deadline(void)
 	fates[1].on_complete = await_third;
 	EXPLORE_EXPECT_EQ(watch(new_request(1, 9), keys, 1, MS), 0);
 	EXPLORE_EXPECT_EQ(watch(new_request(3, 9), keys, 1, 3 * MS), 0);
-	pass(MS);
-	pass(2 * MS);
+	advance_clock(MS);
+	advance_clock(2 * MS);
 	await(&fates[1].released, 1);
 	pawl_service_settle(service);
 	close_purgatory();
@@ -414,7 +414,7 @@ static void expiry_against_check(unsigned workers)
 	open_purgatory(workers, 1);
 	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), keys, 2, MS), 0);
 	start(change_key, arg(&keys[0]));
-	pass(MS);
+	advance_clock(MS);
 	join_all();
 	await_release(0);
 	EXPLORE_EXPECT(fates[0].outcomes[EXPIRED] <= 1);
@@ -437,7 +437,7 @@ static void expiry_against_watch_and_check(void)
 	open_purgatory(1, 1);
 	start(watch_for_a_tick, NULL);
 	start(change_key, arg(&keys[1]));
-	pass(MS);
+	advance_clock(MS);
 	join_all();
 	await_release(0);
 	close_purgatory();
@@ -465,7 +465,7 @@ static void complete_against_check_and_expiry(void)
 	EXPLORE_EXPECT_EQ(watch(request, keys, 1, MS), 0);
 	start(complete, request);
 	start(change_key, arg(&keys[0]));
-	pass(MS);
+	advance_clock(MS);
 	join_all();
 	await_release(0);
 	close_purgatory();
@@ -507,7 +507,7 @@ static void complete_against_watch_under_many_keys(void)
 	pawl_op_hold(&given->op);
 	start(watch_given_for_a_tick, NULL);
 	start(complete, given);
-	pass(MS);
+	advance_clock(MS);
 	join_all();
 	await_release(0);
 	close_purgatory();
@@ -556,7 +556,7 @@ static void cancel_against_check_and_expiry(void)
 	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), keys, 2, MS), 0);
 	start(cancel_key, arg(&keys[0]));
 	start(change_key, arg(&keys[1]));
-	pass(MS);
+	advance_clock(MS);
 	join_all();
 	pawl_service_settle(service);
 	EXPLORE_EXPECT_EQ(fates[0].released, 1);
@@ -585,7 +585,7 @@ static void cancel_against_watch(void)
 	start(watch_for_a_tick, NULL);
 	start(cancel_key, arg(&keys[0]));
 	join_all();
-	pass(MS);
+	advance_clock(MS);
 	pawl_service_settle(service);
 	EXPLORE_EXPECT_EQ(fates[0].released, 1);
 	EXPLORE_EXPECT_EQ(fates[0].outcomes[CANCELLED], withdrawn);
@@ -672,7 +672,7 @@ static void close_after_a_late_watch(void)
 
 static void *pass_a_tick(void *unused)
 {
-	pass(MS);
+	advance_clock(MS);
 	return unused;
 }
 
@@ -714,7 +714,7 @@ static void two_stop(void)
 	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), keys, 1, MS), 0);
 	start(stop_purgatory, NULL);
 	start(stop_purgatory, NULL);
-	pass(MS);
+	advance_clock(MS);
 	join_all();
 	EXPLORE_EXPECT_EQ(fates[0].released, 1);
 	close_purgatory();
@@ -867,7 +867,7 @@ static void service_stopped_against_expiry(void)
 	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), keys, 1, MS), 0);
 	start(stop_service, NULL);
 	start(change_key, arg(&keys[0]));
-	pass(MS);
+	advance_clock(MS);
 	join_all();
 	EXPLORE_EXPECT_EQ(fates[0].released, 1);
 	close_purgatory();
@@ -939,7 +939,7 @@ static void two_purgatories(void)
 	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), keys, 1, 2 * MS), 0);
 	start(use_and_close_other, NULL);
 	start(change_key, arg(&keys[0]));
-	pass(MS);
+	advance_clock(MS);
 	join_all();
 	await_release(0);
 	close_purgatory();

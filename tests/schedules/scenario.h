@@ -41,7 +41,7 @@ static inline void open_service(unsigned workers, unsigned shards)
 	EXPLORE_EXPECT_EQ(pawl_service_open(&service, &options), 0);
 }
 
-static inline void pass(uint64_t ns)
+static inline void advance_clock(uint64_t ns)
 {
 	pawl_clock_manual_advance(&clock_by_hand, ns);
 }

@@ -89,7 +89,7 @@ static void end_both(void)
 
 static void *pass_a_tick(void *unused)
 {
-	pass(MS);
+	advance_clock(MS);
 	return unused;
 }
 
@@ -106,7 +106,7 @@ static void cancel_against_expiry(unsigned workers, unsigned shards)
 	one = new_probe();
 	arm(one, MS);
 	start(cancel_one, NULL);
-	pass(MS);
+	advance_clock(MS);
 	join_all();
 	if (found != PAWL_CANCELLED)
 		await(&runs, 1);
@@ -141,7 +141,7 @@ static void cancel_wait_against_expiry(unsigned workers)
 	one = new_probe();
 	arm(one, MS);
 	start(cancel_wait_and_free, NULL);
-	pass(MS);
+	advance_clock(MS);
 	join_all();
 	EXPLORE_EXPECT_EQ(get(&runs), found == PAWL_CANCELLED ? 0 : 1);
 	close_service();
@@ -170,7 +170,7 @@ static void a_task_frees_itself(void)
 	one = new_probe();
 	pawl_task_init(&one->task, run_and_free);
 	arm(one, MS);
-	pass(MS);
+	advance_clock(MS);
 	await(&runs, 1);
 	pawl_service_settle(service);
 	EXPLORE_EXPECT_EQ(get(&runs), 1);
@@ -191,7 +191,7 @@ static void two_arm_the_same_1(void)
 	start(arm_one, NULL);
 	start(arm_one, NULL);
 	join_all();
-	pass(MS);
+	advance_clock(MS);
 	await(&runs, 1);
 	pawl_service_settle(service);
 	EXPLORE_EXPECT_EQ(get(&runs), 1);
@@ -205,9 +205,9 @@ static void arming_against_expiry(unsigned workers)
 	one = new_probe();
 	arm(one, MS);
 	start(arm_one, NULL);
-	pass(MS);
+	advance_clock(MS);
 	join_all();
-	pass(MS);
+	advance_clock(MS);
 	await(&runs, 1);
 	pawl_service_settle(service);
 	EXPLORE_EXPECT(get(&runs) == 1 || get(&runs) == 2);
@@ -237,9 +237,9 @@ static void touch_against_expiry(void)
 	one = new_probe();
 	arm(one, MS);
 	start(touch_one, NULL);
-	pass(MS);
+	advance_clock(MS);
 	join_all();
-	pass(2 * MS);
+	advance_clock(2 * MS);
 	await(&runs, 1);
 	pawl_service_settle(service);
 	EXPLORE_EXPECT(get(&runs) == 1 || get(&runs) == 2);
@@ -263,9 +263,9 @@ static void periodic_against_cancel(unsigned workers)
 	one = new_probe();
 	EXPLORE_EXPECT_EQ(pawl_service_arm_every(service, &one->task, MS, PAWL_BURST), 0);
 	start(end_period, NULL);
-	pass(2 * MS);
+	advance_clock(2 * MS);
 	join_all();
-	pass(2 * MS);
+	advance_clock(2 * MS);
 	pawl_service_settle(service);
 	EXPLORE_EXPECT_EQ(get(&runs), runs_at_cancel);
 	EXPLORE_EXPECT(found == PAWL_CANCELLED || found == PAWL_RUNNING);
@@ -389,7 +389,7 @@ static void earlier_while_asleep(unsigned workers, unsigned shards)
 	arm(one, 100 * MS);
 	start(arm_two, NULL);
 	join_all();
-	pass(MS);
+	advance_clock(MS);
 	await(&runs, 1);
 	EXPLORE_EXPECT_EQ(pawl_service_cancel_wait(service, &one->task), PAWL_CANCELLED);
 	pawl_service_cancel_wait(service, &two->task);
@@ -449,7 +449,7 @@ static void two_tasks_meet(unsigned shards)
 	arm(one, MS);
 	start(arm_two, NULL);
 	join_all();
-	pass(MS);
+	advance_clock(MS);
 	await(&runs, 2);
 	end_both();
 }
@@ -494,9 +494,9 @@ static void time_is_kept_beside_a_long_task(void)
 	two->then = say_met;
 	arm(one, MS);
 	arm(two, 3 * MS);
-	pass(MS);
+	advance_clock(MS);
 	await(&started, 1);
-	pass(2 * MS);
+	advance_clock(2 * MS);
 	await(&runs, 2);
 	end_both();
 }
@@ -532,7 +532,7 @@ static void armed_by_its_run(void)
 	one->rest = 1;
 	arm(one, 0);
 	await(&runs, 1);
-	pass(MS);
+	advance_clock(MS);
 	await(&runs, 2);
 	pawl_service_cancel_wait(service, &one->task);
 	free(one);
@@ -552,7 +552,7 @@ static void cancel_wait_inside(void)
 	one->then = cancel_itself;
 	arm(one, MS);
 	start(cancel_wait_and_free, NULL);
-	pass(MS);
+	advance_clock(MS);
 	join_all();
 	EXPLORE_EXPECT_EQ(get(&runs), found == PAWL_CANCELLED ? 0 : 1);
 	close_service();
@@ -566,11 +566,11 @@ static void settle_waits(unsigned workers, unsigned shards)
 	two = new_probe();
 	arm(one, 0);
 	start(arm_two, NULL);
-	pass(MS);
+	advance_clock(MS);
 	pawl_service_settle(service);
 	EXPLORE_EXPECT(get(&runs) >= 1);
 	join_all();
-	pass(MS);
+	advance_clock(MS);
 	pawl_service_settle(service);
 	EXPLORE_EXPECT_EQ(get(&runs), 2);
 	close_after_both();
@@ -609,7 +609,7 @@ static void settle_waits_for_what_a_task_arms(void)
 	arm(one, 2 * MS); /* at home in the shard that settle looks at last */
 	start(give_two_a_home, NULL);
 	join_all();
-	pass(2 * MS);
+	advance_clock(2 * MS);
 	pawl_service_settle(service);
 	EXPLORE_EXPECT_EQ(get(&runs), 2);
 	close_after_both();
@@ -628,7 +628,7 @@ static void settle_against_cancel(void)
 	open_service(1, 1);
 	one = new_probe();
 	arm(one, MS);
-	pass(MS);
+	advance_clock(MS);
 	start(cancel_one, NULL);
 	pawl_service_settle(service);
 	join_all();
@@ -647,7 +647,7 @@ static void settle_against_stop(void)
 	open_service(1, 1);
 	one = new_probe();
 	arm(one, MS);
-	pass(MS);
+	advance_clock(MS);
 	start(stop_service, NULL);
 	pawl_service_settle(service);
 	join_all();
@@ -674,11 +674,11 @@ static void moves_ahead_against(void *(*other)(void *), unsigned workers)
 	arm(one, 6 * MS);
 	start(other, NULL);
 	join_all();
-	pass(5 * MS);
+	advance_clock(5 * MS);
 	if (other == arm_two_before_one)
 		await(&drops, 1);
 	EXPLORE_EXPECT_EQ(get(&runs), 0);
-	pass(MS);
+	advance_clock(MS);
 	if (other == arm_two_before_one || found != PAWL_CANCELLED)
 		await(&runs, 1);
 	pawl_service_settle(service);
@@ -736,7 +736,7 @@ static void limit_of_one(void)
 	join_all();
 	EXPLORE_EXPECT_EQ(get(&accepted), 1);
 	start(cancel_one, NULL);
-	pass(MS);
+	advance_clock(MS);
 	join_all();
 	pawl_service_cancel_wait(service, &one->task);
 	pawl_service_cancel_wait(service, &two->task);
@@ -790,7 +790,7 @@ static void limit_of_one_and_a_period(void)
 	two = new_probe();
 	EXPLORE_EXPECT_EQ(pawl_service_arm_every(service, &one->task, MS, PAWL_SKIP), 0);
 	start(arm_beside_a_period, NULL);
-	pass(MS);
+	advance_clock(MS);
 	join_all();
 	pawl_service_cancel_wait(service, &one->task);
 	EXPLORE_EXPECT_EQ(pawl_service_arm(service, &two->task, MS), 0);
@@ -812,7 +812,7 @@ static void two_poll(void)
 	two = new_probe();
 	arm(one, MS);
 	arm(two, MS);
-	pass(MS);
+	advance_clock(MS);
 	start(poll, NULL);
 	start(poll, NULL);
 	join_all();
@@ -842,7 +842,7 @@ static void loop_against_arm(unsigned shards, uint64_t delay)
 	arm(one, 40 * MS);
 	start(loop_until_one_ran, NULL);
 	arm(two, delay);
-	pass(delay);
+	advance_clock(delay);
 	join_all();
 	EXPLORE_EXPECT_EQ(get(&runs), 1);
 	EXPLORE_EXPECT_EQ(pawl_service_cancel(service, &one->task), PAWL_CANCELLED);
@@ -868,7 +868,7 @@ static void loop_after_a_cancel(void)
 	EXPLORE_EXPECT_EQ(pawl_service_cancel(service, &one->task), PAWL_CANCELLED);
 	start(loop_until_one_ran, NULL);
 	arm(one, 2 * MS);
-	pass(2 * MS);
+	advance_clock(2 * MS);
 	join_all();
 	free(one);
 	close_service();
@@ -888,7 +888,7 @@ static void loop_beside(void *(*call)(void *), uint64_t delay)
 	start(loop_until_one_ran, NULL);
 	start(call, NULL);
 	arm(one, delay);
-	pass(delay);
+	advance_clock(delay);
 	await(&runs, 1);
 	clock_by_hand.clock.wake(
 	        &clock_by_hand.clock); /* for the loop's end, if another one has run it */
@@ -977,7 +977,7 @@ static void pool_against_cancel_wait(void)
 	one = new_probe();
 	arm(one, MS);
 	start(cancel_wait_one, NULL);
-	pass(MS);
+	advance_clock(MS);
 	await(&cancels, 1);
 	EXPLORE_EXPECT_EQ(get(&runs), found == PAWL_CANCELLED ? 0 : 1);
 	close_pool();
@@ -999,7 +999,7 @@ static void pool_runs_two_at_once(unsigned shards, uint64_t delay)
 	one->then = two->then = meet_in_the_pool;
 	arm(one, delay);
 	arm(two, MS);
-	pass(MS);
+	advance_clock(MS);
 	await(&runs, 2);
 	close_pool();
 	free(one);
@@ -1024,7 +1024,7 @@ static void pool_is_called_again(void)
 	two = new_probe();
 	arm(one, MS);
 	arm(two, 0);
-	pass(MS);
+	advance_clock(MS);
 	await(&runs, 2);
 	close_pool();
 	free(one);
@@ -1048,7 +1048,7 @@ static void poll_against_stop(void)
 	open_service(PAWL_MANUAL, 1);
 	one = new_probe();
 	arm(one, MS);
-	pass(MS);
+	advance_clock(MS);
 	start(poll, NULL);
 	pawl_service_stop(service, drop_probe);
 	EXPLORE_EXPECT_EQ(get(&runs) + get(&drops), 1);

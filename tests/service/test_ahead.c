@@ -20,48 +20,48 @@ static void run(struct pawl_task *task)
 }
 
 /* Five in each tick, from `first` on, and in this order. */
-static void arm_many(struct bench *bench, unsigned count, uint64_t first)
+static void arm_many(struct fixture *fixture, unsigned count, uint64_t first)
 {
 	ran = 0;
 	last = 0;
 	in_order = true;
 	for (unsigned i = 0; i < count; i++) {
 		pawl_task_init(&tasks[i], run);
-		EXPECT_EQ(pawl_service_arm(bench->service, &tasks[i], first + i / 5 * MS), 0);
+		EXPECT_EQ(pawl_service_arm(fixture->service, &tasks[i], first + i / 5 * MS), 0);
 	}
 }
 
-static struct pawl_stats *stats_of(struct bench *bench)
+static struct pawl_stats *stats_of(struct fixture *fixture)
 {
 	static struct pawl_stats stats;
 
-	pawl_service_stats(bench->service, &stats);
+	pawl_service_stats(fixture->service, &stats);
 	return &stats;
 }
 
-static void open_with(struct bench *bench, unsigned workers, unsigned shards)
+static void open_with(struct fixture *fixture, unsigned workers, unsigned shards)
 {
 	const struct pawl_service_options options = {.workers = workers, .shards = shards};
 
-	bench_open(bench, &options);
+	fixture_open(fixture, &options);
 }
 
 /* From sleep to sleep. A leader that sleeps has nothing left to move ahead. */
 static void expect_all_moved_ahead(unsigned workers, unsigned shards)
 {
-	struct bench bench;
+	struct fixture fixture;
 
-	open_with(&bench, workers, shards);
-	arm_many(&bench, MANY, 10 * SECOND);
+	open_with(&fixture, workers, shards);
+	arm_many(&fixture, MANY, 10 * SECOND);
 	while (ran < MANY) {
-		pawl_clock_manual_step(&bench.clock);
-		settle(&bench);
+		pawl_clock_manual_step(&fixture.clock);
+		settle(&fixture);
 	}
-	EXPECT(stats_of(&bench)->moved_ahead >= MANY);
-	EXPECT(stats_of(&bench)->moved_at_opening <=
+	EXPECT(stats_of(&fixture)->moved_ahead >= MANY);
+	EXPECT(stats_of(&fixture)->moved_at_opening <=
 	       MANY / 5 * shards); /* a slot as a whole is one */
 	EXPECT(in_order || shards > 1 || workers > 1);
-	pawl_service_close(bench.service, NULL);
+	pawl_service_close(fixture.service, NULL);
 }
 
 static void no_task_is_moved_when_its_slot_opens(void)
@@ -72,94 +72,94 @@ static void no_task_is_moved_when_its_slot_opens(void)
 
 static void a_few_tasks_are_no_reason_to_wake_up_early(void)
 {
-	struct bench bench;
+	struct fixture fixture;
 
-	open_with(&bench, 1, 1);
-	arm_many(&bench, 5, 10 * SECOND);
-	EXPECT_EQ(pawl_clock_manual_step(&bench.clock), 10 * SECOND);
-	settle(&bench);
+	open_with(&fixture, 1, 1);
+	arm_many(&fixture, 5, 10 * SECOND);
+	EXPECT_EQ(pawl_clock_manual_step(&fixture.clock), 10 * SECOND);
+	settle(&fixture);
 	EXPECT_EQ(ran, 5);
-	pawl_service_close(bench.service, NULL);
+	pawl_service_close(fixture.service, NULL);
 }
 
 static void many_tasks_are_moved_ahead_even_if_nothing_else_wakes_anybody(void)
 {
-	struct bench bench;
+	struct fixture fixture;
 
-	open_with(&bench, 1, 1);
-	arm_many(&bench, MANY, 10 * SECOND);
-	EXPECT(pawl_clock_manual_step(&bench.clock) < 10 * SECOND);
-	pawl_clock_manual_step(&bench.clock);
-	EXPECT(stats_of(&bench)->moved_ahead > 0);
-	EXPECT_EQ(stats_of(&bench)->empty_wakeups, 0); /* that is something to do */
+	open_with(&fixture, 1, 1);
+	arm_many(&fixture, MANY, 10 * SECOND);
+	EXPECT(pawl_clock_manual_step(&fixture.clock) < 10 * SECOND);
+	pawl_clock_manual_step(&fixture.clock);
+	EXPECT(stats_of(&fixture)->moved_ahead > 0);
+	EXPECT_EQ(stats_of(&fixture)->empty_wakeups, 0); /* that is something to do */
 	EXPECT_EQ(ran, 0);
-	pawl_service_close(bench.service, NULL);
+	pawl_service_close(fixture.service, NULL);
 }
 
 /* Each poll makes 64 moves, and one for each task that it has run. */
 static void a_poll_moves_ahead(void)
 {
-	struct bench bench;
+	struct fixture fixture;
 	uint64_t before = 0;
 
-	open_with(&bench, PAWL_MANUAL, 1);
-	arm_many(&bench, MANY, 300 * MS);
+	open_with(&fixture, PAWL_MANUAL, 1);
+	arm_many(&fixture, MANY, 300 * MS);
 	for (unsigned i = 0; i < 1300; i++) {
-		size_t polled = pawl_service_poll(bench.service, 0);
-		uint64_t moved = stats_of(&bench)->moved_ahead;
+		size_t polled = pawl_service_poll(fixture.service, 0);
+		uint64_t moved = stats_of(&fixture)->moved_ahead;
 
 		EXPECT(moved - before <= polled + 64);
 		before = moved;
-		pawl_clock_manual_advance(&bench.clock, MS);
+		pawl_clock_manual_advance(&fixture.clock, MS);
 	}
-	pawl_service_poll(bench.service, 0);
+	pawl_service_poll(fixture.service, 0);
 	EXPECT_EQ(ran, MANY);
 	EXPECT(in_order);
-	EXPECT(stats_of(&bench)->moved_at_opening <= MANY / 5);
-	pawl_service_close(bench.service, NULL);
+	EXPECT(stats_of(&fixture)->moved_at_opening <= MANY / 5);
+	pawl_service_close(fixture.service, NULL);
 }
 
 /* Polled only when next says so. */
 static void with_many_tasks_next_is_early_enough_to_move_ahead(void)
 {
-	struct bench bench;
+	struct fixture fixture;
 
-	open_with(&bench, PAWL_MANUAL, 1);
-	arm_many(&bench, MANY, 10 * SECOND);
+	open_with(&fixture, PAWL_MANUAL, 1);
+	arm_many(&fixture, MANY, 10 * SECOND);
 	while (ran < MANY) {
-		uint64_t now = bench_now(&bench), next = pawl_service_next(bench.service);
+		uint64_t now = fixture_now(&fixture), next = pawl_service_next(fixture.service);
 
 		if (next > now)
-			pawl_clock_manual_advance(&bench.clock, next - now);
-		pawl_service_poll(bench.service, 0);
+			pawl_clock_manual_advance(&fixture.clock, next - now);
+		pawl_service_poll(fixture.service, 0);
 	}
 	EXPECT(in_order);
-	EXPECT(stats_of(&bench)->moved_at_opening <= MANY / 5);
-	pawl_service_close(bench.service, NULL);
+	EXPECT(stats_of(&fixture)->moved_at_opening <= MANY / 5);
+	pawl_service_close(fixture.service, NULL);
 }
 
 /* A worker that always finds a due task makes as many moves as it runs tasks: here one, beside the poll's 64. */
 static void a_busy_service_moves_ahead_too(void)
 {
 	struct note busy;
-	struct bench bench;
+	struct fixture fixture;
 
-	open_with(&bench, PAWL_MANUAL, 1);
-	note_init(&busy, &bench);
-	arm_many(&bench, MANY, 300 * MS);
-	pawl_service_arm_every(bench.service, &busy.task, MS, PAWL_SKIP);
+	open_with(&fixture, PAWL_MANUAL, 1);
+	note_init(&busy, &fixture);
+	arm_many(&fixture, MANY, 300 * MS);
+	pawl_service_arm_every(fixture.service, &busy.task, MS, PAWL_SKIP);
 	for (unsigned i = 0; i < 256; i++) { /* until the slot of the first tasks is the next one */
-		pawl_clock_manual_advance(&bench.clock, MS);
-		EXPECT_EQ(pawl_service_poll(bench.service, 0), 1);
+		pawl_clock_manual_advance(&fixture.clock, MS);
+		EXPECT_EQ(pawl_service_poll(fixture.service, 0), 1);
 	}
 	for (unsigned i = 0; i < 10; i++) {
-		uint64_t before = stats_of(&bench)->moved_ahead;
+		uint64_t before = stats_of(&fixture)->moved_ahead;
 
-		pawl_clock_manual_advance(&bench.clock, MS);
-		EXPECT_EQ(pawl_service_poll(bench.service, 0), 1);
-		EXPECT_EQ(stats_of(&bench)->moved_ahead - before, 65);
+		pawl_clock_manual_advance(&fixture.clock, MS);
+		EXPECT_EQ(pawl_service_poll(fixture.service, 0), 1);
+		EXPECT_EQ(stats_of(&fixture)->moved_ahead - before, 65);
 	}
-	pawl_service_close(bench.service, NULL);
+	pawl_service_close(fixture.service, NULL);
 }
 
 int main(void)

@@ -14,39 +14,39 @@ IN_EVERY_MODE(a_task_runs_once_when_its_time_has_come)
 {
 	struct note note;
 
-	note_init(&note, bench);
-	EXPECT_EQ(pawl_service_arm(bench->service, &note.task, 5 * MS), 0);
-	EXPECT_EQ(pawl_service_pending(bench->service), 1);
-	pass(bench, 5 * MS - 1);
+	note_init(&note, fixture);
+	EXPECT_EQ(pawl_service_arm(fixture->service, &note.task, 5 * MS), 0);
+	EXPECT_EQ(pawl_service_pending(fixture->service), 1);
+	advance_and_settle(fixture, 5 * MS - 1);
 	EXPECT_EQ(note.runs, 0);
-	pass(bench, 1);
+	advance_and_settle(fixture, 1);
 	EXPECT_EQ(note.runs, 1);
 	EXPECT_EQ(note.at[0], 5 * MS);
-	EXPECT_EQ(pawl_service_pending(bench->service), 0);
-	pass(bench, HOUR);
+	EXPECT_EQ(pawl_service_pending(fixture->service), 0);
+	advance_and_settle(fixture, HOUR);
 	EXPECT_EQ(note.runs, 1);
-	expect_counts(bench->service, 1, 1, 0, 0);
-	end(bench);
+	expect_counts(fixture->service, 1, 1, 0, 0);
+	end(fixture);
 }
 
 IN_EVERY_MODE(a_deadline_is_rounded_up_to_the_tick)
 {
 	struct note after, at;
 
-	note_init(&after, bench);
-	note_init(&at, bench);
-	pass(bench, 7);
-	EXPECT_EQ(pawl_service_arm(bench->service, &after.task, MS), 0);
-	EXPECT_EQ(pawl_service_arm_at(bench->service, &at.task, MS), 0);
-	pass(bench, MS - 8);
+	note_init(&after, fixture);
+	note_init(&at, fixture);
+	advance_and_settle(fixture, 7);
+	EXPECT_EQ(pawl_service_arm(fixture->service, &after.task, MS), 0);
+	EXPECT_EQ(pawl_service_arm_at(fixture->service, &at.task, MS), 0);
+	advance_and_settle(fixture, MS - 8);
 	EXPECT_EQ(at.runs, 0);
-	pass(bench, 1);
+	advance_and_settle(fixture, 1);
 	EXPECT_EQ(at.runs, 1);
-	pass(bench, MS - 1);
+	advance_and_settle(fixture, MS - 1);
 	EXPECT_EQ(after.runs, 0);
-	pass(bench, 1);
+	advance_and_settle(fixture, 1);
 	EXPECT_EQ(after.runs, 1);
-	end(bench);
+	end(fixture);
 }
 
 IN_EVERY_MODE(no_task_is_early_and_none_is_more_than_a_tick_late)
@@ -55,62 +55,62 @@ IN_EVERY_MODE(no_task_is_early_and_none_is_more_than_a_tick_late)
 	struct random random = {1};
 	uint64_t deadlines[200];
 
-	pass(bench, 123456789);
+	advance_and_settle(fixture, 123456789);
 	for (unsigned i = 0; i < 200; i++) {
-		note_init(&notes[i], bench);
-		deadlines[i] = bench_now(bench) + random_below(&random, 500 * MS);
-		pawl_service_arm_at(bench->service, &notes[i].task, deadlines[i]);
+		note_init(&notes[i], fixture);
+		deadlines[i] = fixture_now(fixture) + random_below(&random, 500 * MS);
+		pawl_service_arm_at(fixture->service, &notes[i].task, deadlines[i]);
 	}
 	for (unsigned i = 0; i < 2000; i++)
-		pass(bench, MS / 4);
+		advance_and_settle(fixture, MS / 4);
 	for (unsigned i = 0; i < 200; i++) {
 		EXPECT_EQ(notes[i].runs, 1);
 		EXPECT(notes[i].at[0] >= deadlines[i]);
 		EXPECT(notes[i].at[0] < deadlines[i] + MS + MS / 4);
 	}
 	free(notes);
-	end(bench);
+	end(fixture);
 }
 
 IN_EVERY_MODE(arming_a_pending_task_moves_it)
 {
 	struct note later, earlier;
 
-	note_init(&later, bench);
-	note_init(&earlier, bench);
-	pawl_service_arm(bench->service, &later.task, 5 * MS);
-	pawl_service_arm(bench->service, &earlier.task, HOUR);
-	EXPECT_EQ(pawl_service_arm(bench->service, &later.task, HOUR), 0);
-	EXPECT_EQ(pawl_service_arm(bench->service, &earlier.task, 3 * MS), 0);
-	EXPECT_EQ(pawl_service_pending(bench->service), 2);
-	pass(bench, 3 * MS);
+	note_init(&later, fixture);
+	note_init(&earlier, fixture);
+	pawl_service_arm(fixture->service, &later.task, 5 * MS);
+	pawl_service_arm(fixture->service, &earlier.task, HOUR);
+	EXPECT_EQ(pawl_service_arm(fixture->service, &later.task, HOUR), 0);
+	EXPECT_EQ(pawl_service_arm(fixture->service, &earlier.task, 3 * MS), 0);
+	EXPECT_EQ(pawl_service_pending(fixture->service), 2);
+	advance_and_settle(fixture, 3 * MS);
 	EXPECT_EQ(earlier.runs, 1);
-	pass(bench, HOUR - 3 * MS - 1);
+	advance_and_settle(fixture, HOUR - 3 * MS - 1);
 	EXPECT_EQ(later.runs, 0);
-	pass(bench, 1);
+	advance_and_settle(fixture, 1);
 	EXPECT_EQ(later.runs, 1);
-	pass(bench, HOUR);
+	advance_and_settle(fixture, HOUR);
 	EXPECT_EQ(earlier.runs, 1);
 	EXPECT_EQ(later.runs, 1);
-	expect_counts(bench->service, 2, 2, 0, 0);
-	end(bench);
+	expect_counts(fixture->service, 2, 2, 0, 0);
+	end(fixture);
 }
 
 IN_EVERY_MODE(arm_at_takes_a_time_of_the_clock_and_the_past_is_now)
 {
 	struct note future, past;
 
-	note_init(&future, bench);
-	note_init(&past, bench);
-	pass(bench, 10 * MS);
-	EXPECT_EQ(pawl_service_arm_at(bench->service, &future.task, 12 * MS), 0);
-	EXPECT_EQ(pawl_service_arm_at(bench->service, &past.task, 0), 0);
-	settle(bench);
+	note_init(&future, fixture);
+	note_init(&past, fixture);
+	advance_and_settle(fixture, 10 * MS);
+	EXPECT_EQ(pawl_service_arm_at(fixture->service, &future.task, 12 * MS), 0);
+	EXPECT_EQ(pawl_service_arm_at(fixture->service, &past.task, 0), 0);
+	settle(fixture);
 	EXPECT_EQ(past.runs, 1);
 	EXPECT_EQ(future.runs, 0);
-	pass(bench, 2 * MS);
+	advance_and_settle(fixture, 2 * MS);
 	EXPECT_EQ(future.runs, 1);
-	end(bench);
+	end(fixture);
 }
 
 IN_EVERY_MODE(a_task_due_and_not_yet_run_can_be_moved_away)
@@ -118,89 +118,89 @@ IN_EVERY_MODE(a_task_due_and_not_yet_run_can_be_moved_away)
 	struct note armed, touched;
 	struct gates gates;
 
-	note_init(&armed, bench);
-	note_init(&touched, bench);
-	shut_gates(&gates, bench);
-	pawl_service_arm(bench->service, &armed.task, 0);
-	pawl_service_arm(bench->service, &touched.task, 0);
-	EXPECT_EQ(pawl_service_arm(bench->service, &armed.task, 5 * MS), 0);
-	EXPECT_EQ(pawl_service_touch(bench->service, &touched.task, 6 * MS), 0);
-	open_gates(&gates, bench);
+	note_init(&armed, fixture);
+	note_init(&touched, fixture);
+	shut_gates(&gates, fixture);
+	pawl_service_arm(fixture->service, &armed.task, 0);
+	pawl_service_arm(fixture->service, &touched.task, 0);
+	EXPECT_EQ(pawl_service_arm(fixture->service, &armed.task, 5 * MS), 0);
+	EXPECT_EQ(pawl_service_touch(fixture->service, &touched.task, 6 * MS), 0);
+	open_gates(&gates, fixture);
 	EXPECT_EQ(armed.runs + touched.runs, 0);
-	pass(bench, 5 * MS);
+	advance_and_settle(fixture, 5 * MS);
 	EXPECT_EQ(armed.runs, 1);
-	pass(bench, MS);
+	advance_and_settle(fixture, MS);
 	EXPECT_EQ(touched.runs, 1);
-	end(bench);
+	end(fixture);
 }
 
 static void arm_for_5_ms(struct note *note)
 {
-	note->answer = pawl_service_arm(note->bench->service, &note->task, 5 * MS);
+	note->answer = pawl_service_arm(note->fixture->service, &note->task, 5 * MS);
 }
 
 static void arm_for_9_ms(struct note *note)
 {
-	note->answer = pawl_service_arm(note->bench->service, &note->task, 9 * MS);
+	note->answer = pawl_service_arm(note->fixture->service, &note->task, 9 * MS);
 }
 
 static void touch_for_20_ms(struct note *note)
 {
-	note->answer = pawl_service_touch(note->bench->service, &note->task, 20 * MS);
+	note->answer = pawl_service_touch(note->fixture->service, &note->task, 20 * MS);
 }
 
 IN_EVERY_MODE(any_thread_arms_touches_and_cancels_any_task)
 {
 	struct note note;
 
-	note_init(&note, bench);
+	note_init(&note, fixture);
 	on_another_thread(&note, arm_for_5_ms);
 	EXPECT_EQ(note.answer, 0);
 	on_another_thread(&note, arm_for_9_ms);
 	EXPECT_EQ(note.answer, 0);
-	pass(bench, 5 * MS);
+	advance_and_settle(fixture, 5 * MS);
 	EXPECT_EQ(note.runs, 0);
-	pass(bench, 4 * MS);
+	advance_and_settle(fixture, 4 * MS);
 	EXPECT_EQ(note.runs, 1);
-	pawl_service_arm(bench->service, &note.task, MS);
+	pawl_service_arm(fixture->service, &note.task, MS);
 	on_another_thread(&note, touch_for_20_ms);
-	pass(bench, 19 * MS);
+	advance_and_settle(fixture, 19 * MS);
 	EXPECT_EQ(note.runs, 1);
 	on_another_thread(&note, cancel_it);
 	EXPECT_EQ(note.answer, PAWL_CANCELLED);
-	pass(bench, HOUR);
+	advance_and_settle(fixture, HOUR);
 	EXPECT_EQ(note.runs, 1);
-	expect_counts(bench->service, 2, 1, 1, 0);
-	end(bench);
+	expect_counts(fixture->service, 2, 1, 1, 0);
+	end(fixture);
 }
 
 IN_EVERY_MODE_WITH_THREADS(delay_0_runs_soon_and_never_on_the_callers_thread)
 {
 	struct note note;
 
-	note_init(&note, bench);
+	note_init(&note, fixture);
 	note.inside = stay;
-	EXPECT_EQ(pawl_service_arm(bench->service, &note.task, 0), 0);
+	EXPECT_EQ(pawl_service_arm(fixture->service, &note.task, 0), 0);
 	sem_wait(&note.entered); /* without settle, and no time passes */
 	sem_post(&note.leave);
-	settle(bench);
+	settle(fixture);
 	EXPECT_EQ(note.runs, 1);
 	EXPECT(!pthread_equal(note.thread, pthread_self()));
-	end(bench);
+	end(fixture);
 }
 
 IN_EVERY_MODE_WITH_THREADS(settle_runs_nothing_on_the_callers_thread)
 {
 	struct note note;
 
-	note_init(&note, bench);
+	note_init(&note, fixture);
 	for (unsigned i = 0; i < 100; i++) {
-		pawl_service_arm(bench->service, &note.task, MS);
-		pass(bench, MS);
+		pawl_service_arm(fixture->service, &note.task, MS);
+		advance_and_settle(fixture, MS);
 		EXPECT_EQ(note.runs, i + 1);
 		EXPECT(!pthread_equal(note.thread, pthread_self()));
 	}
-	end(bench);
+	end(fixture);
 }
 
 static void arm_again_at_once(struct note *note)
@@ -208,9 +208,9 @@ static void arm_again_at_once(struct note *note)
 	int moves_time = note->number == 0;
 
 	if (moves_time)
-		pawl_clock_manual_advance(&note->bench->clock, MS);
+		pawl_clock_manual_advance(&note->fixture->clock, MS);
 	if (!__atomic_load_n(&note->other->answer, __ATOMIC_ACQUIRE) && note->runs < 1000000)
-		pawl_service_arm(note->bench->service, &note->task, 0);
+		pawl_service_arm(note->fixture->service, &note->task, 0);
 }
 
 static void say_so(struct note *note)
@@ -222,55 +222,55 @@ IN_EVERY_MODE(a_task_that_arms_itself_with_delay_0_starves_nobody_who_is_due)
 {
 	struct note greedy, modest;
 
-	note_init(&greedy, bench);
-	note_init(&modest, bench);
+	note_init(&greedy, fixture);
+	note_init(&modest, fixture);
 	greedy.inside = arm_again_at_once;
 	greedy.other = &modest;
 	greedy.number = 1;
 	modest.inside = say_so;
-	pawl_service_arm(bench->service, &greedy.task, 0);
-	pawl_service_arm(bench->service, &modest.task, 0);
-	settle(bench);
+	pawl_service_arm(fixture->service, &greedy.task, 0);
+	pawl_service_arm(fixture->service, &modest.task, 0);
+	settle(fixture);
 	EXPECT_EQ(modest.runs, 1);
 	EXPECT(greedy.runs < 1000000);
-	end(bench);
+	end(fixture);
 }
 
 IN_EVERY_MODE(a_task_that_arms_itself_with_delay_0_starves_nobody_who_will_be_due)
 {
 	struct note greedy, modest;
 
-	note_init(&greedy, bench);
-	note_init(&modest, bench);
+	note_init(&greedy, fixture);
+	note_init(&modest, fixture);
 	greedy.inside = arm_again_at_once;
 	greedy.other = &modest;
 	modest.inside = say_so;
-	pawl_service_arm(bench->service, &modest.task, 400 * MS);
-	pawl_service_arm(bench->service, &greedy.task, 0);
-	settle(bench);
+	pawl_service_arm(fixture->service, &modest.task, 400 * MS);
+	pawl_service_arm(fixture->service, &greedy.task, 0);
+	settle(fixture);
 	EXPECT_EQ(modest.runs, 1);
 	EXPECT(greedy.runs < 1000000);
-	end(bench);
+	end(fixture);
 }
 
 IN_EVERY_MODE(the_longest_delay_just_waits)
 {
 	struct note first, second, third;
 
-	note_init(&first, bench);
-	note_init(&second, bench);
-	note_init(&third, bench);
-	EXPECT_EQ(pawl_service_arm(bench->service, &first.task, LONGEST), 0);
-	pass(bench, HOUR);
-	EXPECT_EQ(pawl_service_arm(bench->service, &second.task, LONGEST), 0);
-	EXPECT_EQ(pawl_service_touch(bench->service, &third.task, LONGEST), 0);
-	EXPECT_EQ(pawl_service_arm_at(bench->service, &third.task, LONGEST), 0);
-	pass(bench, LONGEST - HOUR - 1);
+	note_init(&first, fixture);
+	note_init(&second, fixture);
+	note_init(&third, fixture);
+	EXPECT_EQ(pawl_service_arm(fixture->service, &first.task, LONGEST), 0);
+	advance_and_settle(fixture, HOUR);
+	EXPECT_EQ(pawl_service_arm(fixture->service, &second.task, LONGEST), 0);
+	EXPECT_EQ(pawl_service_touch(fixture->service, &third.task, LONGEST), 0);
+	EXPECT_EQ(pawl_service_arm_at(fixture->service, &third.task, LONGEST), 0);
+	advance_and_settle(fixture, LONGEST - HOUR - 1);
 	EXPECT_EQ(first.runs + second.runs + third.runs, 0);
-	EXPECT_EQ(pawl_service_pending(bench->service), 3);
-	EXPECT_EQ(pawl_service_cancel(bench->service, &first.task), PAWL_CANCELLED);
-	expect_counts(bench->service, 3, 0, 1, 0);
-	end(bench);
+	EXPECT_EQ(pawl_service_pending(fixture->service), 3);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &first.task), PAWL_CANCELLED);
+	expect_counts(fixture->service, 3, 0, 1, 0);
+	end(fixture);
 }
 
 IN_EVERY_MODE(a_task_without_a_function_is_refused)
@@ -278,52 +278,52 @@ IN_EVERY_MODE(a_task_without_a_function_is_refused)
 	struct pawl_task task;
 
 	pawl_task_init(&task, NULL);
-	EXPECT_EQ(pawl_service_arm(bench->service, &task, 0), -EINVAL);
-	EXPECT_EQ(pawl_service_arm_at(bench->service, &task, 0), -EINVAL);
-	EXPECT_EQ(pawl_service_arm_every(bench->service, &task, MS, PAWL_SKIP), -EINVAL);
-	EXPECT_EQ(pawl_service_touch(bench->service, &task, 0), -EINVAL);
-	EXPECT_EQ(pawl_service_cancel(bench->service, &task), PAWL_IDLE);
-	expect_counts(bench->service, 0, 0, 0, 0);
-	end(bench);
+	EXPECT_EQ(pawl_service_arm(fixture->service, &task, 0), -EINVAL);
+	EXPECT_EQ(pawl_service_arm_at(fixture->service, &task, 0), -EINVAL);
+	EXPECT_EQ(pawl_service_arm_every(fixture->service, &task, MS, PAWL_SKIP), -EINVAL);
+	EXPECT_EQ(pawl_service_touch(fixture->service, &task, 0), -EINVAL);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &task), PAWL_IDLE);
+	expect_counts(fixture->service, 0, 0, 0, 0);
+	end(fixture);
 }
 
 IN_EVERY_MODE(a_task_armed_while_it_runs_runs_again_when_its_time_has_come)
 {
 	struct note note;
 
-	note_init(&note, bench);
+	note_init(&note, fixture);
 	hold(&note);
-	EXPECT_EQ(pawl_service_pending(bench->service), 0);
-	EXPECT_EQ(pawl_service_arm(bench->service, &note.task, 9 * MS), 0);
-	EXPECT_EQ(pawl_service_pending(bench->service), 1);
-	EXPECT_EQ(pawl_service_arm(bench->service, &note.task, 5 * MS), 0);
-	EXPECT_EQ(pawl_service_pending(bench->service), 1);
+	EXPECT_EQ(pawl_service_pending(fixture->service), 0);
+	EXPECT_EQ(pawl_service_arm(fixture->service, &note.task, 9 * MS), 0);
+	EXPECT_EQ(pawl_service_pending(fixture->service), 1);
+	EXPECT_EQ(pawl_service_arm(fixture->service, &note.task, 5 * MS), 0);
+	EXPECT_EQ(pawl_service_pending(fixture->service), 1);
 	let_go(&note);
 	EXPECT_EQ(note.runs, 1);
-	pass(bench, 5 * MS - 1);
+	advance_and_settle(fixture, 5 * MS - 1);
 	EXPECT_EQ(note.runs, 1);
-	pass(bench, 1);
+	advance_and_settle(fixture, 1);
 	EXPECT_EQ(note.runs, 2);
-	pass(bench, HOUR);
+	advance_and_settle(fixture, HOUR);
 	EXPECT_EQ(note.runs, 2);
-	expect_counts(bench->service, 2, 2, 0, 0);
-	end(bench);
+	expect_counts(fixture->service, 2, 2, 0, 0);
+	end(fixture);
 }
 
 IN_EVERY_MODE(a_task_armed_while_it_runs_and_due_meanwhile_runs_after_it_has_returned)
 {
 	struct note note;
 
-	note_init(&note, bench);
+	note_init(&note, fixture);
 	hold(&note);
-	EXPECT_EQ(pawl_service_arm(bench->service, &note.task, 5 * MS), 0);
-	pawl_clock_manual_advance(&bench->clock, HOUR);
+	EXPECT_EQ(pawl_service_arm(fixture->service, &note.task, 5 * MS), 0);
+	pawl_clock_manual_advance(&fixture->clock, HOUR);
 	sem_post(&note.leave); /* the first run, and the second one before it begins */
 	let_go(&note);
 	EXPECT_EQ(note.runs, 2);
 	EXPECT_EQ(note.at[1], HOUR);
-	expect_counts(bench->service, 2, 2, 0, 0);
-	end(bench);
+	expect_counts(fixture->service, 2, 2, 0, 0);
+	end(fixture);
 }
 
 /* Touch */
@@ -332,117 +332,117 @@ IN_EVERY_MODE(touch_pushes_the_next_run_back)
 {
 	struct note note;
 
-	note_init(&note, bench);
-	pawl_service_arm(bench->service, &note.task, 5 * MS);
+	note_init(&note, fixture);
+	pawl_service_arm(fixture->service, &note.task, 5 * MS);
 	for (unsigned i = 0; i < 50; i++) {
-		pass(bench, 4 * MS);
-		EXPECT_EQ(pawl_service_touch(bench->service, &note.task, 5 * MS), 0);
+		advance_and_settle(fixture, 4 * MS);
+		EXPECT_EQ(pawl_service_touch(fixture->service, &note.task, 5 * MS), 0);
 	}
 	EXPECT_EQ(note.runs, 0);
-	pass(bench, 5 * MS - 1);
+	advance_and_settle(fixture, 5 * MS - 1);
 	EXPECT_EQ(note.runs, 0);
-	pass(bench, 1);
+	advance_and_settle(fixture, 1);
 	EXPECT_EQ(note.runs, 1);
 	EXPECT_EQ(note.at[0], 205 * MS);
-	expect_counts(bench->service, 1, 1, 0, 0);
-	end(bench);
+	expect_counts(fixture->service, 1, 1, 0, 0);
+	end(fixture);
 }
 
 IN_EVERY_MODE(touch_also_brings_forward_and_arms_what_is_idle)
 {
 	struct note note;
 
-	note_init(&note, bench);
-	EXPECT_EQ(pawl_service_touch(bench->service, &note.task, HOUR), 0);
-	EXPECT_EQ(pawl_service_pending(bench->service), 1);
-	EXPECT_EQ(pawl_service_touch(bench->service, &note.task, 5 * MS), 0);
-	EXPECT_EQ(pawl_service_pending(bench->service), 1);
-	pass(bench, 5 * MS);
+	note_init(&note, fixture);
+	EXPECT_EQ(pawl_service_touch(fixture->service, &note.task, HOUR), 0);
+	EXPECT_EQ(pawl_service_pending(fixture->service), 1);
+	EXPECT_EQ(pawl_service_touch(fixture->service, &note.task, 5 * MS), 0);
+	EXPECT_EQ(pawl_service_pending(fixture->service), 1);
+	advance_and_settle(fixture, 5 * MS);
 	EXPECT_EQ(note.runs, 1);
-	EXPECT_EQ(pawl_service_touch(bench->service, &note.task, 0), 0);
-	settle(bench);
+	EXPECT_EQ(pawl_service_touch(fixture->service, &note.task, 0), 0);
+	settle(fixture);
 	EXPECT_EQ(note.runs, 2);
-	pass(bench, 2 * HOUR);
+	advance_and_settle(fixture, 2 * HOUR);
 	EXPECT_EQ(note.runs, 2);
-	end(bench);
+	end(fixture);
 }
 
 IN_EVERY_MODE(touch_of_a_running_task_arms_it_again)
 {
 	struct note note;
 
-	note_init(&note, bench);
+	note_init(&note, fixture);
 	hold(&note);
-	EXPECT_EQ(pawl_service_touch(bench->service, &note.task, 5 * MS), 0);
-	EXPECT_EQ(pawl_service_pending(bench->service), 1);
+	EXPECT_EQ(pawl_service_touch(fixture->service, &note.task, 5 * MS), 0);
+	EXPECT_EQ(pawl_service_pending(fixture->service), 1);
 	let_go(&note);
-	pass(bench, 5 * MS);
+	advance_and_settle(fixture, 5 * MS);
 	EXPECT_EQ(note.runs, 2);
-	pass(bench, HOUR);
+	advance_and_settle(fixture, HOUR);
 	EXPECT_EQ(note.runs, 2);
-	end(bench);
+	end(fixture);
 }
 
 IN_EVERY_MODE(touch_moves_a_periodic_tasks_grid_along)
 {
 	struct note note;
 
-	note_init(&note, bench);
-	pawl_service_arm_every(bench->service, &note.task, 10 * MS, PAWL_SKIP);
-	pass(bench, 10 * MS);
-	pass(bench, 4 * MS);
-	EXPECT_EQ(pawl_service_touch(bench->service, &note.task, 9 * MS), 0);
+	note_init(&note, fixture);
+	pawl_service_arm_every(fixture->service, &note.task, 10 * MS, PAWL_SKIP);
+	advance_and_settle(fixture, 10 * MS);
+	advance_and_settle(fixture, 4 * MS);
+	EXPECT_EQ(pawl_service_touch(fixture->service, &note.task, 9 * MS), 0);
 	for (unsigned i = 0; i < 40; i++)
-		pass(bench, MS);
+		advance_and_settle(fixture, MS);
 	EXPECT_EQ(note.runs, 5);
 	for (unsigned i = 1; i < 5; i++)
 		EXPECT_EQ(note.at[i], (13 + 10 * i) * MS);
-	end(bench);
+	end(fixture);
 }
 
 static void touch_once_for_3_ms(struct note *note)
 {
 	if (note->runs == 1)
-		note->answer = pawl_service_touch(note->bench->service, &note->task, 3 * MS);
+		note->answer = pawl_service_touch(note->fixture->service, &note->task, 3 * MS);
 }
 
 IN_EVERY_MODE(touch_inside_a_periodic_task_moves_its_grid_along)
 {
 	struct note note;
 
-	note_init(&note, bench);
+	note_init(&note, fixture);
 	note.inside = touch_once_for_3_ms;
-	pawl_service_arm_every(bench->service, &note.task, 10 * MS, PAWL_SKIP);
+	pawl_service_arm_every(fixture->service, &note.task, 10 * MS, PAWL_SKIP);
 	for (unsigned i = 0; i < 33; i++)
-		pass(bench, MS);
+		advance_and_settle(fixture, MS);
 	EXPECT_EQ(note.answer, 0);
 	EXPECT_EQ(note.runs, 4);
 	EXPECT_EQ(note.at[1], 13 * MS);
 	EXPECT_EQ(note.at[2], 23 * MS);
 	EXPECT_EQ(note.at[3], 33 * MS);
-	expect_counts(bench->service, 5, 4, 0, 0);
-	end(bench);
+	expect_counts(fixture->service, 5, 4, 0, 0);
+	end(fixture);
 }
 
 IN_EVERY_MODE(touch_of_a_cancelled_periodic_task_arms_it_once)
 {
 	struct note note;
 
-	note_init(&note, bench);
-	pawl_service_arm_every(bench->service, &note.task, 10 * MS, PAWL_SKIP);
-	EXPECT_EQ(pawl_service_cancel(bench->service, &note.task), PAWL_CANCELLED);
-	pawl_service_touch(bench->service, &note.task, 10 * MS);
-	pass(bench, 10 * MS);
-	pass(bench, HOUR);
+	note_init(&note, fixture);
+	pawl_service_arm_every(fixture->service, &note.task, 10 * MS, PAWL_SKIP);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_CANCELLED);
+	pawl_service_touch(fixture->service, &note.task, 10 * MS);
+	advance_and_settle(fixture, 10 * MS);
+	advance_and_settle(fixture, HOUR);
 	EXPECT_EQ(note.runs, 1);
-	expect_counts(bench->service, 2, 1, 1, 0);
-	end(bench);
+	expect_counts(fixture->service, 2, 1, 1, 0);
+	end(fixture);
 }
 
 static void cancel_then_touch_for_5_ms(struct note *note)
 {
-	pawl_service_cancel(note->bench->service, &note->task);
-	note->answer = pawl_service_touch(note->bench->service, &note->task, 5 * MS);
+	pawl_service_cancel(note->fixture->service, &note->task);
+	note->answer = pawl_service_touch(note->fixture->service, &note->task, 5 * MS);
 	note->inside = NULL;
 }
 
@@ -450,15 +450,15 @@ IN_EVERY_MODE(touch_of_a_periodic_task_cancelled_while_it_runs_arms_it_once)
 {
 	struct note note;
 
-	note_init(&note, bench);
+	note_init(&note, fixture);
 	note.inside = cancel_then_touch_for_5_ms;
-	pawl_service_arm_every(bench->service, &note.task, 10 * MS, PAWL_SKIP);
-	pass(bench, 10 * MS);
-	pass(bench, 5 * MS);
+	pawl_service_arm_every(fixture->service, &note.task, 10 * MS, PAWL_SKIP);
+	advance_and_settle(fixture, 10 * MS);
+	advance_and_settle(fixture, 5 * MS);
 	EXPECT_EQ(note.runs, 2);
-	pass(bench, HOUR);
+	advance_and_settle(fixture, HOUR);
 	EXPECT_EQ(note.runs, 2);
-	end(bench);
+	end(fixture);
 }
 
 /* Order */
@@ -503,26 +503,26 @@ static void expect_order_with(unsigned workers, uint32_t wheel_size, uint64_t st
 	struct random random = {wheel_size + step};
 	uint64_t deadlines[ORDERED];
 	unsigned armed[ORDERED], sequence = 0;
-	struct bench bench;
+	struct fixture fixture;
 
-	bench_open(&bench, &options);
+	fixture_open(&fixture, &options);
 	order.count = 0;
 	for (unsigned i = 0; i < 2 * ORDERED; i++) {
 		unsigned n = i < ORDERED ? i : (unsigned)random_below(&random, ORDERED);
 
 		if (i < ORDERED) {
-			note_init(&notes[n], &bench);
+			note_init(&notes[n], &fixture);
 			notes[n].inside = note_order;
 			notes[n].number = n;
 		}
 		deadlines[n] = 1 + random_below(&random, 100 * MS);
 		armed[n] = sequence++;
-		pawl_service_arm_at(bench.service, &notes[n].task, deadlines[n]);
+		pawl_service_arm_at(fixture.service, &notes[n].task, deadlines[n]);
 	}
-	while (bench_now(&bench) < 100 * MS)
-		pass(&bench, step);
+	while (fixture_now(&fixture) < 100 * MS)
+		advance_and_settle(&fixture, step);
 	expect_order(deadlines, armed);
-	pawl_service_close(bench.service, NULL);
+	pawl_service_close(fixture.service, NULL);
 	free(notes);
 }
 

@@ -13,18 +13,18 @@ IN_EVERY_MODE(cancel_of_an_idle_task_says_idle)
 {
 	struct note note;
 
-	note_init(&note, bench);
-	EXPECT_EQ(pawl_service_cancel(bench->service, &note.task), PAWL_IDLE);
-	EXPECT_EQ(pawl_service_cancel_wait(bench->service, &note.task), PAWL_IDLE);
-	pawl_service_arm(bench->service, &note.task, 0);
-	settle(bench);
-	EXPECT_EQ(pawl_service_cancel(bench->service, &note.task), PAWL_IDLE);
-	pawl_service_arm(bench->service, &note.task, HOUR);
-	EXPECT_EQ(pawl_service_cancel(bench->service, &note.task), PAWL_CANCELLED);
-	EXPECT_EQ(pawl_service_cancel(bench->service, &note.task), PAWL_IDLE);
-	EXPECT_EQ(pawl_service_cancel_wait(bench->service, &note.task), PAWL_IDLE);
-	expect_counts(bench->service, 2, 1, 1, 0);
-	end(bench);
+	note_init(&note, fixture);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_IDLE);
+	EXPECT_EQ(pawl_service_cancel_wait(fixture->service, &note.task), PAWL_IDLE);
+	pawl_service_arm(fixture->service, &note.task, 0);
+	settle(fixture);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_IDLE);
+	pawl_service_arm(fixture->service, &note.task, HOUR);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_CANCELLED);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_IDLE);
+	EXPECT_EQ(pawl_service_cancel_wait(fixture->service, &note.task), PAWL_IDLE);
+	expect_counts(fixture->service, 2, 1, 1, 0);
+	end(fixture);
 }
 
 IN_EVERY_MODE(a_cancelled_task_does_not_run_and_its_memory_is_free)
@@ -32,17 +32,17 @@ IN_EVERY_MODE(a_cancelled_task_does_not_run_and_its_memory_is_free)
 	struct note *note = malloc(sizeof(*note));
 	struct note *waited = malloc(sizeof(*waited));
 
-	note_init(note, bench);
-	note_init(waited, bench);
-	pawl_service_arm(bench->service, &note->task, 5 * MS);
-	pawl_service_arm(bench->service, &waited->task, 5 * MS);
-	EXPECT_EQ(pawl_service_cancel(bench->service, &note->task), PAWL_CANCELLED);
-	EXPECT_EQ(pawl_service_cancel_wait(bench->service, &waited->task), PAWL_CANCELLED);
+	note_init(note, fixture);
+	note_init(waited, fixture);
+	pawl_service_arm(fixture->service, &note->task, 5 * MS);
+	pawl_service_arm(fixture->service, &waited->task, 5 * MS);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &note->task), PAWL_CANCELLED);
+	EXPECT_EQ(pawl_service_cancel_wait(fixture->service, &waited->task), PAWL_CANCELLED);
 	free(note);
 	free(waited);
-	pass(bench, HOUR);
-	expect_counts(bench->service, 2, 0, 2, 0);
-	end(bench);
+	advance_and_settle(fixture, HOUR);
+	expect_counts(fixture->service, 2, 0, 2, 0);
+	end(fixture);
 }
 
 IN_EVERY_MODE(a_task_due_and_not_yet_run_is_still_pending)
@@ -50,103 +50,103 @@ IN_EVERY_MODE(a_task_due_and_not_yet_run_is_still_pending)
 	struct note *note = malloc(sizeof(*note));
 	struct gates gates;
 
-	note_init(note, bench);
-	shut_gates(&gates, bench);
-	pawl_service_arm(bench->service, &note->task, 0);
-	EXPECT_EQ(pawl_service_pending(bench->service), 1);
-	EXPECT_EQ(pawl_service_cancel(bench->service, &note->task), PAWL_CANCELLED);
+	note_init(note, fixture);
+	shut_gates(&gates, fixture);
+	pawl_service_arm(fixture->service, &note->task, 0);
+	EXPECT_EQ(pawl_service_pending(fixture->service), 1);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &note->task), PAWL_CANCELLED);
 	free(note);
-	open_gates(&gates, bench);
-	expect_counts(bench->service, workers_of(bench) + 1, workers_of(bench), 1, 0);
-	end(bench);
+	open_gates(&gates, fixture);
+	expect_counts(fixture->service, workers_of(fixture) + 1, workers_of(fixture), 1, 0);
+	end(fixture);
 }
 
 IN_EVERY_MODE(cancel_of_a_running_task_says_running_and_does_not_wait)
 {
 	struct note note;
 
-	note_init(&note, bench);
+	note_init(&note, fixture);
 	hold(&note);
-	EXPECT_EQ(pawl_service_cancel(bench->service, &note.task), PAWL_RUNNING);
-	EXPECT_EQ(pawl_service_cancel(bench->service, &note.task), PAWL_RUNNING);
-	expect_counts(bench->service, 1, 1, 0, 0);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_RUNNING);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_RUNNING);
+	expect_counts(fixture->service, 1, 1, 0, 0);
 	let_go(&note);
-	EXPECT_EQ(pawl_service_cancel(bench->service, &note.task), PAWL_IDLE);
-	expect_counts(bench->service, 1, 1, 0, 0);
-	end(bench);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_IDLE);
+	expect_counts(fixture->service, 1, 1, 0, 0);
+	end(fixture);
 }
 
 IN_EVERY_MODE(cancel_of_a_running_task_takes_away_an_arming_made_meanwhile)
 {
 	struct note note;
 
-	note_init(&note, bench);
+	note_init(&note, fixture);
 	hold(&note);
-	pawl_service_arm(bench->service, &note.task, 5 * MS);
-	EXPECT_EQ(pawl_service_cancel(bench->service, &note.task), PAWL_RUNNING);
-	EXPECT_EQ(pawl_service_pending(bench->service), 0);
-	EXPECT_EQ(pawl_service_cancel(bench->service, &note.task), PAWL_RUNNING);
-	expect_counts(bench->service, 2, 1, 1, 0);
+	pawl_service_arm(fixture->service, &note.task, 5 * MS);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_RUNNING);
+	EXPECT_EQ(pawl_service_pending(fixture->service), 0);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_RUNNING);
+	expect_counts(fixture->service, 2, 1, 1, 0);
 	let_go(&note);
-	EXPECT_EQ(pawl_service_cancel(bench->service, &note.task), PAWL_IDLE);
-	pass(bench, HOUR);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_IDLE);
+	advance_and_settle(fixture, HOUR);
 	EXPECT_EQ(note.runs, 1);
-	expect_counts(bench->service, 2, 1, 1, 0);
-	end(bench);
+	expect_counts(fixture->service, 2, 1, 1, 0);
+	end(fixture);
 }
 
 IN_EVERY_MODE(a_running_task_cancelled_and_armed_once_more_runs_again)
 {
 	struct note note;
 
-	note_init(&note, bench);
+	note_init(&note, fixture);
 	hold(&note);
-	pawl_service_arm(bench->service, &note.task, HOUR);
-	pawl_service_cancel(bench->service, &note.task);
-	EXPECT_EQ(pawl_service_arm(bench->service, &note.task, 5 * MS), 0);
+	pawl_service_arm(fixture->service, &note.task, HOUR);
+	pawl_service_cancel(fixture->service, &note.task);
+	EXPECT_EQ(pawl_service_arm(fixture->service, &note.task, 5 * MS), 0);
 	let_go(&note);
-	pass(bench, 5 * MS);
+	advance_and_settle(fixture, 5 * MS);
 	EXPECT_EQ(note.runs, 2);
-	expect_counts(bench->service, 3, 2, 1, 0);
-	end(bench);
+	expect_counts(fixture->service, 3, 2, 1, 0);
+	end(fixture);
 }
 
 IN_EVERY_MODE(cancel_of_a_running_periodic_task_ends_it_with_this_run)
 {
 	struct note note;
 
-	note_init(&note, bench);
+	note_init(&note, fixture);
 	hold_periodic(&note, 10 * MS, PAWL_BURST, 25 * MS);
-	EXPECT_EQ(pawl_service_cancel(bench->service, &note.task), PAWL_RUNNING);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_RUNNING);
 	let_go(&note);
-	EXPECT_EQ(pawl_service_cancel(bench->service, &note.task), PAWL_IDLE);
-	pass(bench, HOUR);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_IDLE);
+	advance_and_settle(fixture, HOUR);
 	EXPECT_EQ(note.runs, 1);
-	expect_counts(bench->service, 1, 1, 0, 0);
-	end(bench);
+	expect_counts(fixture->service, 1, 1, 0, 0);
+	end(fixture);
 }
 
 IN_EVERY_MODE(a_periodic_task_cancelled_and_armed_again_while_it_runs_is_periodic_again)
 {
 	struct note note;
 
-	note_init(&note, bench);
+	note_init(&note, fixture);
 	hold_periodic(&note, 10 * MS, PAWL_SKIP, 10 * MS);
-	EXPECT_EQ(pawl_service_cancel(bench->service, &note.task), PAWL_RUNNING);
-	EXPECT_EQ(pawl_service_arm_every(bench->service, &note.task, 7 * MS, PAWL_SKIP), 0);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_RUNNING);
+	EXPECT_EQ(pawl_service_arm_every(fixture->service, &note.task, 7 * MS, PAWL_SKIP), 0);
 	let_go(&note);
 	for (unsigned i = 0; i < 14; i++)
-		pass(bench, MS);
+		advance_and_settle(fixture, MS);
 	EXPECT_EQ(note.runs, 3);
 	EXPECT_EQ(note.at[1], 17 * MS);
 	EXPECT_EQ(note.at[2], 24 * MS);
-	end(bench);
+	end(fixture);
 }
 
 static void *cancel_wait_run(void *arg)
 {
 	struct note *note = arg;
-	enum pawl_cancel found = pawl_service_cancel_wait(note->bench->service, &note->task);
+	enum pawl_cancel found = pawl_service_cancel_wait(note->fixture->service, &note->task);
 
 	EXPECT_EQ(note->number, 1); /* the run is over */
 	note->answer = (int)found;
@@ -156,11 +156,11 @@ static void *cancel_wait_run(void *arg)
 /* The wait has begun when its cancel has ended the arming. */
 static void let_go_when_cancelled(struct note *note, pthread_t waiter)
 {
-	while (pawl_service_pending(note->bench->service))
+	while (pawl_service_pending(note->fixture->service))
 		sched_yield();
 	sem_post(&note->leave);
 	pthread_join(waiter, NULL);
-	end_driving(note->bench);
+	end_driving(note->fixture);
 }
 
 IN_EVERY_MODE(cancel_wait_of_a_running_task_returns_after_the_run)
@@ -169,98 +169,98 @@ IN_EVERY_MODE(cancel_wait_of_a_running_task_returns_after_the_run)
 		struct note *note = malloc(sizeof(*note));
 		pthread_t waiter;
 
-		note_init(note, bench);
+		note_init(note, fixture);
 		note->inside = stay_and_note_the_end;
-		pawl_service_arm(bench->service, &note->task, 0);
-		begin_driving(bench);
+		pawl_service_arm(fixture->service, &note->task, 0);
+		begin_driving(fixture);
 		sem_wait(&note->entered);
-		pawl_service_arm(bench->service, &note->task, 5 * MS);
+		pawl_service_arm(fixture->service, &note->task, 5 * MS);
 		pthread_create(&waiter, NULL, cancel_wait_run, note);
 		let_go_when_cancelled(note, waiter);
 		EXPECT_EQ(note->answer, PAWL_RUNNING);
 		EXPECT_EQ(note->runs, 1);
 		free(note);
 	}
-	pass(bench, HOUR);
-	expect_counts(bench->service, 40, 20, 20, 0);
-	end(bench);
+	advance_and_settle(fixture, HOUR);
+	expect_counts(fixture->service, 40, 20, 20, 0);
+	end(fixture);
 }
 
 /* Inside */
 
 static void cancel_wait_itself(struct note *note)
 {
-	note->answer = (int)pawl_service_cancel_wait(note->bench->service, &note->task);
+	note->answer = (int)pawl_service_cancel_wait(note->fixture->service, &note->task);
 }
 
 IN_EVERY_MODE(cancel_wait_inside_the_task_itself_does_not_wait)
 {
 	struct note note;
 
-	note_init(&note, bench);
+	note_init(&note, fixture);
 	note.inside = cancel_wait_itself;
-	pawl_service_arm(bench->service, &note.task, 0);
-	settle(bench);
+	pawl_service_arm(fixture->service, &note.task, 0);
+	settle(fixture);
 	EXPECT_EQ(note.runs, 1);
 	EXPECT_EQ(note.answer, PAWL_RUNNING);
-	EXPECT_EQ(pawl_service_cancel(bench->service, &note.task), PAWL_IDLE);
-	end(bench);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_IDLE);
+	end(fixture);
 }
 
 static void cancel_wait_the_other(struct note *note)
 {
-	note->answer = (int)pawl_service_cancel_wait(note->bench->service, &note->other->task);
+	note->answer = (int)pawl_service_cancel_wait(note->fixture->service, &note->other->task);
 }
 
 IN_EVERY_MODE(a_task_may_cancel_wait_another_one)
 {
 	struct note note, pending;
 
-	note_init(&note, bench);
-	note_init(&pending, bench);
+	note_init(&note, fixture);
+	note_init(&pending, fixture);
 	note.inside = cancel_wait_the_other;
 	note.other = &pending;
-	pawl_service_arm(bench->service, &pending.task, 5 * MS);
-	pawl_service_arm(bench->service, &note.task, 0);
-	settle(bench);
+	pawl_service_arm(fixture->service, &pending.task, 5 * MS);
+	pawl_service_arm(fixture->service, &note.task, 0);
+	settle(fixture);
 	EXPECT_EQ(note.answer, PAWL_CANCELLED);
-	pawl_service_arm(bench->service, &note.task, 0);
-	settle(bench);
+	pawl_service_arm(fixture->service, &note.task, 0);
+	settle(fixture);
 	EXPECT_EQ(note.answer, PAWL_IDLE);
-	pass(bench, HOUR);
+	advance_and_settle(fixture, HOUR);
 	EXPECT_EQ(pending.runs, 0);
-	end(bench);
+	end(fixture);
 }
 
 static void a_task_may_cancel_wait_another_one_that_runs(void)
 {
 	const struct pawl_service_options options = {.workers = 2, .shards = 1};
 	struct note note, running;
-	struct bench bench;
+	struct fixture fixture;
 
-	bench_open(&bench, &options);
-	note_init(&note, &bench);
-	note_init(&running, &bench);
+	fixture_open(&fixture, &options);
+	note_init(&note, &fixture);
+	note_init(&running, &fixture);
 	note.inside = cancel_wait_the_other;
 	note.other = &running;
 	running.inside = stay_and_note_the_end;
-	pawl_service_arm(bench.service, &running.task, 0);
+	pawl_service_arm(fixture.service, &running.task, 0);
 	sem_wait(&running.entered);
-	pawl_service_arm(bench.service, &running.task, HOUR);
-	pawl_service_arm(bench.service, &note.task, 0);
-	while (pawl_service_pending(bench.service))
+	pawl_service_arm(fixture.service, &running.task, HOUR);
+	pawl_service_arm(fixture.service, &note.task, 0);
+	while (pawl_service_pending(fixture.service))
 		sched_yield();
 	sem_post(&running.leave);
-	settle(&bench);
+	settle(&fixture);
 	EXPECT_EQ(note.answer, PAWL_RUNNING);
 	EXPECT_EQ(running.number, 1);
-	expect_counts(bench.service, 3, 2, 1, 0);
-	pawl_service_close(bench.service, NULL);
+	expect_counts(fixture.service, 3, 2, 1, 0);
+	pawl_service_close(fixture.service, NULL);
 }
 
 static void call_everything(struct note *note)
 {
-	struct pawl_service *service = note->bench->service;
+	struct pawl_service *service = note->fixture->service;
 	struct pawl_task *other = &note->other->task;
 
 	EXPECT_EQ(pawl_service_pending(service), 0);
@@ -285,18 +285,18 @@ IN_EVERY_MODE(every_call_is_legal_inside_a_task)
 {
 	struct note note, other;
 
-	note_init(&note, bench);
-	note_init(&other, bench);
+	note_init(&note, fixture);
+	note_init(&other, fixture);
 	note.inside = call_everything;
 	note.other = &other;
-	pawl_service_arm(bench->service, &note.task, 0);
-	settle(bench);
-	pass(bench, 2 * MS);
+	pawl_service_arm(fixture->service, &note.task, 0);
+	settle(fixture);
+	advance_and_settle(fixture, 2 * MS);
 	EXPECT_EQ(other.runs, 1);
-	pass(bench, 3 * MS);
+	advance_and_settle(fixture, 3 * MS);
 	EXPECT_EQ(note.runs, 2);
-	expect_counts(bench->service, 4, 3, 1, 0);
-	end(bench);
+	expect_counts(fixture->service, 4, 3, 1, 0);
+	end(fixture);
 }
 
 IN_EVERY_MODE(a_task_may_free_itself)
@@ -305,18 +305,18 @@ IN_EVERY_MODE(a_task_may_free_itself)
 		struct pawl_task *task = malloc(sizeof(*task));
 
 		pawl_task_init(task, free_it);
-		pawl_service_arm(bench->service, task, i % 3 * MS);
+		pawl_service_arm(fixture->service, task, i % 3 * MS);
 	}
-	pass(bench, 2 * MS);
-	expect_counts(bench->service, 100, 100, 0, 0);
-	end(bench);
+	advance_and_settle(fixture, 2 * MS);
+	expect_counts(fixture->service, 100, 100, 0, 0);
+	end(fixture);
 }
 
 static void cancel_and_free_it(struct pawl_task *task)
 {
 	struct note *note = note_from(task);
 
-	EXPECT_EQ(pawl_service_cancel(note->bench->service, task), PAWL_RUNNING);
+	EXPECT_EQ(pawl_service_cancel(note->fixture->service, task), PAWL_RUNNING);
 	memset(note, 0xA5, sizeof(*note));
 	free(note);
 }
@@ -326,24 +326,25 @@ IN_EVERY_MODE(a_periodic_task_may_cancel_and_free_itself)
 	for (unsigned i = 0; i < 100; i++) {
 		struct note *note = malloc(sizeof(*note));
 
-		note_init(note, bench);
+		note_init(note, fixture);
 		pawl_task_init(&note->task, cancel_and_free_it);
-		pawl_service_arm_every(bench->service, &note->task, MS, (enum pawl_missed)(i % 3));
+		pawl_service_arm_every(fixture->service, &note->task, MS,
+		                       (enum pawl_missed)(i % 3));
 	}
-	pass(bench, MS);
-	pass(bench, HOUR);
-	expect_counts(bench->service, 100, 100, 0, 0);
-	end(bench);
+	advance_and_settle(fixture, MS);
+	advance_and_settle(fixture, HOUR);
+	expect_counts(fixture->service, 100, 100, 0, 0);
+	end(fixture);
 }
 
 /* The memory is a new task before the old one's function has returned. */
 static void become_another_task(struct note *note)
 {
 	pawl_task_init(&note->task, note_run);
-	EXPECT_EQ(pawl_service_cancel(note->bench->service, &note->task), PAWL_IDLE);
-	EXPECT_EQ(pawl_service_arm(note->bench->service, &note->task, 5 * MS), 0);
-	EXPECT_EQ(pawl_service_cancel(note->bench->service, &note->task), PAWL_CANCELLED);
-	EXPECT_EQ(pawl_service_arm(note->bench->service, &note->task, 7 * MS), 0);
+	EXPECT_EQ(pawl_service_cancel(note->fixture->service, &note->task), PAWL_IDLE);
+	EXPECT_EQ(pawl_service_arm(note->fixture->service, &note->task, 5 * MS), 0);
+	EXPECT_EQ(pawl_service_cancel(note->fixture->service, &note->task), PAWL_CANCELLED);
+	EXPECT_EQ(pawl_service_arm(note->fixture->service, &note->task, 7 * MS), 0);
 	note->inside = NULL;
 }
 
@@ -351,17 +352,17 @@ IN_EVERY_MODE(a_task_may_use_its_memory_for_another_one)
 {
 	struct note note;
 
-	note_init(&note, bench);
+	note_init(&note, fixture);
 	note.inside = become_another_task;
-	pawl_service_arm(bench->service, &note.task, 0);
-	settle(bench);
+	pawl_service_arm(fixture->service, &note.task, 0);
+	settle(fixture);
 	EXPECT_EQ(note.runs, 1);
-	pass(bench, 6 * MS);
+	advance_and_settle(fixture, 6 * MS);
 	EXPECT_EQ(note.runs, 1);
-	pass(bench, MS);
+	advance_and_settle(fixture, MS);
 	EXPECT_EQ(note.runs, 2);
-	expect_counts(bench->service, 3, 2, 1, 0);
-	end(bench);
+	expect_counts(fixture->service, 3, 2, 1, 0);
+	end(fixture);
 }
 
 int main(void)

@@ -327,28 +327,28 @@ IN_EVERY_MODE_WITH_THREADS(step_goes_to_the_next_deadline)
 	struct note notes[20];
 	uint64_t now = 0;
 
-	EXPECT_EQ(pawl_clock_manual_step(&bench->clock), 0);
+	EXPECT_EQ(pawl_clock_manual_step(&fixture->clock), 0);
 	for (unsigned i = 0; i < 20; i++) {
-		note_init(&notes[i], bench);
-		pawl_service_arm(bench->service, &notes[i].task, (i + 1) * 37 * MS);
+		note_init(&notes[i], fixture);
+		pawl_service_arm(fixture->service, &notes[i].task, (i + 1) * 37 * MS);
 	}
 	for (unsigned i = 0; i < 20; i++) {
 		/* some slots open only to move their tasks down */
 		for (unsigned steps = 0; notes[i].runs == 0 && steps < 10; steps++) {
-			settle(bench);
-			now = pawl_clock_manual_step(&bench->clock);
-			EXPECT_EQ(now, bench_now(bench));
-			settle(bench);
+			settle(fixture);
+			now = pawl_clock_manual_step(&fixture->clock);
+			EXPECT_EQ(now, fixture_now(fixture));
+			settle(fixture);
 		}
 		EXPECT_EQ(now, (i + 1) * 37 * MS);
 		EXPECT_EQ(notes[i].runs, 1);
 	}
-	EXPECT_EQ(pawl_clock_manual_step(&bench->clock), now);
-	pawl_service_arm(bench->service, &notes[0].task, HOUR);
-	settle(bench);
-	EXPECT(pawl_clock_manual_step(&bench->clock) > now);
-	EXPECT(bench_now(bench) <= now + HOUR);
-	end(bench);
+	EXPECT_EQ(pawl_clock_manual_step(&fixture->clock), now);
+	pawl_service_arm(fixture->service, &notes[0].task, HOUR);
+	settle(fixture);
+	EXPECT(pawl_clock_manual_step(&fixture->clock) > now);
+	EXPECT(fixture_now(fixture) <= now + HOUR);
+	end(fixture);
 }
 
 static void *wait_for_ever(void *clock)

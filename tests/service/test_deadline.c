@@ -33,58 +33,59 @@ IN_EVERY_MODE(an_initialised_task_runs)
 {
 	static struct note note;
 
-	note_init(&note, bench);
+	note_init(&note, fixture);
 	note.task = (struct pawl_task)PAWL_TASK_INIT(note_run);
-	EXPECT_EQ(pawl_service_arm(bench->service, &note.task, 5 * PAWL_MS), 0);
-	pass(bench, 5 * PAWL_MS);
+	EXPECT_EQ(pawl_service_arm(fixture->service, &note.task, 5 * PAWL_MS), 0);
+	advance_and_settle(fixture, 5 * PAWL_MS);
 	EXPECT_EQ(note.runs, 1);
-	end(bench);
+	end(fixture);
 }
 
 IN_EVERY_MODE(a_pending_task_tells_until_when)
 {
 	struct note note;
 
-	note_init(&note, bench);
-	pass(bench, PAWL_SECOND);
-	EXPECT_EQ(pawl_service_deadline(bench->service, &note.task), PAWL_NEVER); /* never armed */
-	pawl_service_arm(bench->service, &note.task, PAWL_SECOND + 1);
-	EXPECT_EQ(pawl_service_deadline(bench->service, &note.task), 2 * PAWL_SECOND + 1);
-	pawl_service_touch(bench->service, &note.task, PAWL_HOUR);
-	EXPECT_EQ(pawl_service_deadline(bench->service, &note.task), PAWL_SECOND + PAWL_HOUR);
-	pawl_service_arm_at(bench->service, &note.task, 3 * PAWL_SECOND);
-	EXPECT_EQ(pawl_service_deadline(bench->service, &note.task), 3 * PAWL_SECOND);
-	pass(bench, 2 * PAWL_SECOND);
+	note_init(&note, fixture);
+	advance_and_settle(fixture, PAWL_SECOND);
+	EXPECT_EQ(pawl_service_deadline(fixture->service, &note.task),
+	          PAWL_NEVER); /* never armed */
+	pawl_service_arm(fixture->service, &note.task, PAWL_SECOND + 1);
+	EXPECT_EQ(pawl_service_deadline(fixture->service, &note.task), 2 * PAWL_SECOND + 1);
+	pawl_service_touch(fixture->service, &note.task, PAWL_HOUR);
+	EXPECT_EQ(pawl_service_deadline(fixture->service, &note.task), PAWL_SECOND + PAWL_HOUR);
+	pawl_service_arm_at(fixture->service, &note.task, 3 * PAWL_SECOND);
+	EXPECT_EQ(pawl_service_deadline(fixture->service, &note.task), 3 * PAWL_SECOND);
+	advance_and_settle(fixture, 2 * PAWL_SECOND);
 	EXPECT_EQ(note.runs, 1);
-	EXPECT_EQ(pawl_service_deadline(bench->service, &note.task), PAWL_NEVER);
-	end(bench);
+	EXPECT_EQ(pawl_service_deadline(fixture->service, &note.task), PAWL_NEVER);
+	end(fixture);
 }
 
 IN_EVERY_MODE(what_was_cancelled_or_dropped_is_pending_no_more)
 {
 	struct note note;
 
-	note_init(&note, bench);
-	pawl_service_arm(bench->service, &note.task, PAWL_SECOND);
-	pawl_service_cancel(bench->service, &note.task);
-	EXPECT_EQ(pawl_service_deadline(bench->service, &note.task), PAWL_NEVER);
-	pawl_service_arm(bench->service, &note.task, PAWL_SECOND);
-	pawl_service_stop(bench->service, note_drop);
+	note_init(&note, fixture);
+	pawl_service_arm(fixture->service, &note.task, PAWL_SECOND);
+	pawl_service_cancel(fixture->service, &note.task);
+	EXPECT_EQ(pawl_service_deadline(fixture->service, &note.task), PAWL_NEVER);
+	pawl_service_arm(fixture->service, &note.task, PAWL_SECOND);
+	pawl_service_stop(fixture->service, note_drop);
 	EXPECT_EQ(note.drops, 1);
-	EXPECT_EQ(pawl_service_deadline(bench->service, &note.task), PAWL_NEVER);
+	EXPECT_EQ(pawl_service_deadline(fixture->service, &note.task), PAWL_NEVER);
 }
 
 IN_EVERY_MODE(a_time_beyond_the_end_is_the_last_moment)
 {
 	struct note note;
 
-	note_init(&note, bench);
-	pass(bench, PAWL_SECOND);
-	pawl_service_arm(bench->service, &note.task, PAWL_NEVER);
-	EXPECT_EQ(pawl_service_deadline(bench->service, &note.task), LAST);
-	pawl_service_arm_at(bench->service, &note.task, PAWL_NEVER);
-	EXPECT_EQ(pawl_service_deadline(bench->service, &note.task), LAST);
-	end(bench);
+	note_init(&note, fixture);
+	advance_and_settle(fixture, PAWL_SECOND);
+	pawl_service_arm(fixture->service, &note.task, PAWL_NEVER);
+	EXPECT_EQ(pawl_service_deadline(fixture->service, &note.task), LAST);
+	pawl_service_arm_at(fixture->service, &note.task, PAWL_NEVER);
+	EXPECT_EQ(pawl_service_deadline(fixture->service, &note.task), LAST);
+	end(fixture);
 }
 
 IN_EVERY_MODE(a_task_that_waits_for_a_worker_is_pending)
@@ -92,51 +93,51 @@ IN_EVERY_MODE(a_task_that_waits_for_a_worker_is_pending)
 	struct gates gates;
 	struct note note;
 
-	note_init(&note, bench);
-	shut_gates(&gates, bench);
-	pawl_service_arm(bench->service, &note.task, PAWL_SECOND);
-	pawl_clock_manual_advance(&bench->clock, PAWL_HOUR);
-	EXPECT_EQ(pawl_service_deadline(bench->service, &note.task), PAWL_SECOND);
-	open_gates(&gates, bench);
-	settle(bench);
-	EXPECT_EQ(pawl_service_deadline(bench->service, &note.task), PAWL_NEVER);
-	end(bench);
+	note_init(&note, fixture);
+	shut_gates(&gates, fixture);
+	pawl_service_arm(fixture->service, &note.task, PAWL_SECOND);
+	pawl_clock_manual_advance(&fixture->clock, PAWL_HOUR);
+	EXPECT_EQ(pawl_service_deadline(fixture->service, &note.task), PAWL_SECOND);
+	open_gates(&gates, fixture);
+	settle(fixture);
+	EXPECT_EQ(pawl_service_deadline(fixture->service, &note.task), PAWL_NEVER);
+	end(fixture);
 }
 
 IN_EVERY_MODE(a_running_task_is_pending_only_if_it_was_armed_again)
 {
 	struct note note;
 
-	note_init(&note, bench);
+	note_init(&note, fixture);
 	hold(&note);
-	EXPECT_EQ(pawl_service_deadline(bench->service, &note.task), PAWL_NEVER);
-	pawl_service_arm(bench->service, &note.task, PAWL_SECOND);
-	EXPECT_EQ(pawl_service_deadline(bench->service, &note.task), PAWL_SECOND);
-	pawl_service_cancel(bench->service, &note.task);
-	EXPECT_EQ(pawl_service_deadline(bench->service, &note.task), PAWL_NEVER);
-	pawl_service_arm(bench->service, &note.task, PAWL_MINUTE);
+	EXPECT_EQ(pawl_service_deadline(fixture->service, &note.task), PAWL_NEVER);
+	pawl_service_arm(fixture->service, &note.task, PAWL_SECOND);
+	EXPECT_EQ(pawl_service_deadline(fixture->service, &note.task), PAWL_SECOND);
+	pawl_service_cancel(fixture->service, &note.task);
+	EXPECT_EQ(pawl_service_deadline(fixture->service, &note.task), PAWL_NEVER);
+	pawl_service_arm(fixture->service, &note.task, PAWL_MINUTE);
 	let_go(&note);
-	EXPECT_EQ(pawl_service_deadline(bench->service, &note.task), PAWL_MINUTE);
-	end(bench);
+	EXPECT_EQ(pawl_service_deadline(fixture->service, &note.task), PAWL_MINUTE);
+	end(fixture);
 }
 
 static void ask_from_inside(struct note *note)
 {
-	note->number = pawl_service_deadline(note->bench->service, &note->task);
+	note->number = pawl_service_deadline(note->fixture->service, &note->task);
 }
 
 IN_EVERY_MODE(a_periodic_task_gets_its_next_time_when_it_has_returned)
 {
 	struct note note;
 
-	note_init(&note, bench);
+	note_init(&note, fixture);
 	note.inside = ask_from_inside;
-	pawl_service_arm_every(bench->service, &note.task, PAWL_SECOND, PAWL_SKIP);
-	EXPECT_EQ(pawl_service_deadline(bench->service, &note.task), PAWL_SECOND);
-	pass(bench, PAWL_SECOND);
+	pawl_service_arm_every(fixture->service, &note.task, PAWL_SECOND, PAWL_SKIP);
+	EXPECT_EQ(pawl_service_deadline(fixture->service, &note.task), PAWL_SECOND);
+	advance_and_settle(fixture, PAWL_SECOND);
 	EXPECT_EQ(note.number, PAWL_NEVER);
-	EXPECT_EQ(pawl_service_deadline(bench->service, &note.task), 2 * PAWL_SECOND);
-	end(bench);
+	EXPECT_EQ(pawl_service_deadline(fixture->service, &note.task), 2 * PAWL_SECOND);
+	end(fixture);
 }
 
 IN_EVERY_MODE(a_window_tells_the_time_that_was_chosen)
@@ -144,25 +145,25 @@ IN_EVERY_MODE(a_window_tells_the_time_that_was_chosen)
 	struct note note;
 	uint64_t deadline;
 
-	note_init(&note, bench);
-	pawl_service_arm_within(bench->service, &note.task, 900 * PAWL_MS, 1100 * PAWL_MS);
-	deadline = pawl_service_deadline(bench->service, &note.task);
+	note_init(&note, fixture);
+	pawl_service_arm_within(fixture->service, &note.task, 900 * PAWL_MS, 1100 * PAWL_MS);
+	deadline = pawl_service_deadline(fixture->service, &note.task);
 	EXPECT_EQ(deadline, 1024 * PAWL_MS);
-	pass(bench, deadline - 1);
+	advance_and_settle(fixture, deadline - 1);
 	EXPECT_EQ(note.runs, 0);
-	pass(bench, 1);
+	advance_and_settle(fixture, 1);
 	EXPECT_EQ(note.runs, 1);
-	end(bench);
+	end(fixture);
 }
 
 static void a_task_of_another_service_is_not_pending_here(void)
 {
 	const struct pawl_service_options options = {.workers = PAWL_MANUAL, .shards = 1};
-	struct bench here, there;
+	struct fixture here, there;
 	struct note note;
 
-	bench_open(&here, &options);
-	bench_open(&there, &options);
+	fixture_open(&here, &options);
+	fixture_open(&there, &options);
 	note_init(&note, &there);
 	pawl_service_arm(there.service, &note.task, PAWL_SECOND);
 	EXPECT_EQ(pawl_service_deadline(here.service, &note.task), PAWL_NEVER);

@@ -111,11 +111,11 @@ static void expect_nothing_left(void)
 static void expect_that_it_works(const struct pawl_service_options *options)
 {
 	struct pawl_service *service = service_with(options);
-	struct bench bench = {.service = service};
+	struct fixture fixture = {.service = service};
 	struct note note;
 
-	pawl_clock_manual_init(&bench.clock);
-	note_init(&note, &bench);
+	pawl_clock_manual_init(&fixture.clock);
+	note_init(&note, &fixture);
 	EXPECT_EQ(pawl_service_arm_at(service, &note.task, 0), 0);
 	pawl_service_settle(service);
 	EXPECT_EQ(note.runs, 1);
@@ -273,21 +273,21 @@ static void arming_and_running_allocate_nothing(void)
 {
 	for (size_t i = 0; i < COUNTOF(every_mode); i++) {
 		struct note notes[50];
-		struct bench bench;
+		struct fixture fixture;
 
-		bench_open(&bench, &every_mode[i]);
+		fixture_open(&fixture, &every_mode[i]);
 		begin_counting(0);
 		for (unsigned j = 0; j < 50; j++) {
-			note_init(&notes[j], &bench);
-			pawl_service_arm(bench.service, &notes[j].task, j * j * MS);
-			pawl_service_touch(bench.service, &notes[j].task, j * MS);
+			note_init(&notes[j], &fixture);
+			pawl_service_arm(fixture.service, &notes[j].task, j * j * MS);
+			pawl_service_touch(fixture.service, &notes[j].task, j * MS);
 		}
-		pass(&bench, 25 * MS);
+		advance_and_settle(&fixture, 25 * MS);
 		for (unsigned j = 0; j < 50; j++)
-			pawl_service_cancel_wait(bench.service, &notes[j].task);
-		pawl_service_stop(bench.service, note_drop);
+			pawl_service_cancel_wait(fixture.service, &notes[j].task);
+		pawl_service_stop(fixture.service, note_drop);
 		EXPECT_EQ(state.calls, 0);
-		pawl_service_close(bench.service, NULL);
+		pawl_service_close(fixture.service, NULL);
 	}
 }
 

@@ -33,14 +33,14 @@ static void slow_function(struct pawl_task *task)
 {
 	struct note *note = note_from(task);
 
-	pawl_clock_manual_advance(&note->bench->clock, 7 * MS);
+	pawl_clock_manual_advance(&note->fixture->clock, 7 * MS);
 }
 
 static pawl_task_fn *const functions[FUNCTIONS] = {first_function, second_function, slow_function};
 
-static void inspect(struct bench *bench, struct viewer *viewer)
+static void inspect(struct fixture *fixture, struct viewer *viewer)
 {
-	EXPECT_EQ(pawl_service_inspect(bench->service, socket_path()), 0);
+	EXPECT_EQ(pawl_service_inspect(fixture->service, socket_path()), 0);
 	viewer_open(viewer, socket_path());
 }
 
@@ -140,21 +140,21 @@ IN_EVERY_MODE(every_pending_task_is_in_its_cell_and_with_its_function)
 	struct model model = {0};
 	struct viewer viewer;
 
-	inspect(bench, &viewer);
+	inspect(fixture, &viewer);
 	for (unsigned i = 0; i < SOME; i++) {
 		uint64_t delay = any_delay(&random);
 		unsigned function = (unsigned)random_below(&random, FUNCTIONS);
 
-		note_init(&notes[i], bench);
+		note_init(&notes[i], fixture);
 		pawl_task_init(&notes[i].task, functions[function]);
-		EXPECT_EQ(pawl_service_arm(bench->service, &notes[i].task, delay), 0);
+		EXPECT_EQ(pawl_service_arm(fixture->service, &notes[i].task, delay), 0);
 		if (random_below(&random, 4) == 0) {
-			pawl_service_cancel(bench->service, &notes[i].task);
+			pawl_service_cancel(fixture->service, &notes[i].task);
 			continue;
 		}
 		if (random_below(&random, 4) == 0) {
 			delay = any_delay(&random);
-			pawl_service_touch(bench->service, &notes[i].task, delay);
+			pawl_service_touch(fixture->service, &notes[i].task, delay);
 		}
 		model.all++;
 		model.due[cell_of(delay)]++;
@@ -163,7 +163,7 @@ IN_EVERY_MODE(every_pending_task_is_in_its_cell_and_with_its_function)
 	EXPECT(ask(&viewer));
 	expect_like(&viewer, &model);
 	viewer_close(&viewer);
-	end(bench);
+	end(fixture);
 }
 
 IN_EVERY_MODE(what_is_due_and_waits_for_a_worker_is_overdue)
@@ -173,24 +173,24 @@ IN_EVERY_MODE(what_is_due_and_waits_for_a_worker_is_overdue)
 	struct viewer viewer;
 	uint64_t due[CELLS_DUE];
 
-	inspect(bench, &viewer);
-	shut_gates(&gates, bench);
+	inspect(fixture, &viewer);
+	shut_gates(&gates, fixture);
 	for (unsigned i = 0; i < 3; i++) {
-		note_init(&notes[i], bench);
-		EXPECT_EQ(pawl_service_arm(bench->service, &notes[i].task, 5 * MS), 0);
+		note_init(&notes[i], fixture);
+		EXPECT_EQ(pawl_service_arm(fixture->service, &notes[i].task, 5 * MS), 0);
 	}
-	pawl_clock_manual_advance(&bench->clock, 5 * MS);
+	pawl_clock_manual_advance(&fixture->clock, 5 * MS);
 	for (unsigned i = 0; i < 2; i++) { /* while still on the wheels, and when made due */
 		EXPECT(ask(&viewer));
 		due_of(&viewer, due);
 		EXPECT_EQ(due[0], 3);
 		EXPECT_EQ(number_in(viewer.text, "met"), 3);
-		expect_counts(bench->service, 3 + workers_of(bench), workers_of(bench), 0, 0);
+		expect_counts(fixture->service, 3 + workers_of(fixture), workers_of(fixture), 0, 0);
 	}
 	EXPECT_EQ(sum_due(&viewer), 3);
-	open_gates(&gates, bench);
+	open_gates(&gates, fixture);
 	viewer_close(&viewer);
-	end(bench);
+	end(fixture);
 }
 
 IN_EVERY_MODE(a_task_for_a_time_of_the_wall_clock_is_due_then)
@@ -199,9 +199,9 @@ IN_EVERY_MODE(a_task_for_a_time_of_the_wall_clock_is_due_then)
 	struct note note;
 	uint64_t due[CELLS_DUE];
 
-	inspect(bench, &viewer);
-	note_init(&note, bench);
-	EXPECT_EQ(pawl_service_arm_at_time(bench->service, &note.task,
+	inspect(fixture, &viewer);
+	note_init(&note, fixture);
+	EXPECT_EQ(pawl_service_arm_at_time(fixture->service, &note.task,
 	                                   (struct timespec){.tv_sec = 2 * 3600}),
 	          0);
 	EXPECT(ask(&viewer));
@@ -209,7 +209,7 @@ IN_EVERY_MODE(a_task_for_a_time_of_the_wall_clock_is_due_then)
 	EXPECT_EQ(due[cell_of(2 * HOUR)], 1);
 	EXPECT_EQ(sum_due(&viewer), 1);
 	viewer_close(&viewer);
-	end(bench);
+	end(fixture);
 }
 
 /* Of a long list only the first tasks are met; the others are estimated. */
@@ -220,11 +220,11 @@ IN_EVERY_MODE(where_lists_are_long_the_sums_are_still_exact)
 	struct viewer viewer;
 	uint64_t due[CELLS_DUE];
 
-	inspect(bench, &viewer);
+	inspect(fixture, &viewer);
 	for (unsigned i = 0; i < MANY; i++) {
-		note_init(&notes[i], bench);
+		note_init(&notes[i], fixture);
 		pawl_task_init(&notes[i].task, functions[i % 2]);
-		EXPECT_EQ(pawl_service_arm(bench->service, &notes[i].task,
+		EXPECT_EQ(pawl_service_arm(fixture->service, &notes[i].task,
 		                           i % 10 ? 5 * HOUR : SECOND),
 		          0);
 	}
@@ -237,7 +237,7 @@ IN_EVERY_MODE(where_lists_are_long_the_sums_are_still_exact)
 	due_of(&viewer, due);
 	EXPECT_EQ(due[cell_of(SECOND)] + due[cell_of(5 * HOUR)], MANY);
 	viewer_close(&viewer);
-	end(bench);
+	end(fixture);
 	free(notes);
 }
 
@@ -249,12 +249,12 @@ IN_EVERY_MODE(an_estimate_is_close_where_tasks_are_spread_evenly)
 	uint64_t due[CELLS_DUE], expected[CELLS_DUE] = {0};
 	struct viewer viewer;
 
-	inspect(bench, &viewer);
+	inspect(fixture, &viewer);
 	for (unsigned i = 0; i < MANY; i++) {
 		uint64_t delay = (i + 1) * 100 * MS;
 
 		pawl_task_init(&tasks[i], functions[i % 2]);
-		EXPECT_EQ(pawl_service_arm(bench->service, &tasks[i], delay), 0);
+		EXPECT_EQ(pawl_service_arm(fixture->service, &tasks[i], delay), 0);
 		expected[cell_of(delay)]++;
 	}
 	EXPECT(ask(&viewer));
@@ -269,7 +269,7 @@ IN_EVERY_MODE(an_estimate_is_close_where_tasks_are_spread_evenly)
 	EXPECT(pending_of(&viewer, functions[0]) > MANY / 4);
 	EXPECT(pending_of(&viewer, functions[1]) > MANY / 4);
 	viewer_close(&viewer);
-	end(bench);
+	end(fixture);
 	free(tasks);
 }
 
@@ -279,16 +279,16 @@ IN_EVERY_MODE(more_functions_than_there_is_room_for_add_up)
 	static struct pawl_task tasks[MANY];
 	struct viewer viewer;
 
-	inspect(bench, &viewer);
+	inspect(fixture, &viewer);
 	for (unsigned i = 0; i < MANY; i++) { /* they never run */
 		pawl_task_init(&tasks[i], (pawl_task_fn *)(uintptr_t)(0x10000 + 64 * i));
-		EXPECT_EQ(pawl_service_arm(bench->service, &tasks[i], HOUR + i * SECOND), 0);
+		EXPECT_EQ(pawl_service_arm(fixture->service, &tasks[i], HOUR + i * SECOND), 0);
 	}
 	EXPECT(ask(&viewer));
 	EXPECT_EQ(sum_functions(&viewer), MANY);
 	EXPECT(strstr(viewer.text, "{\"function\":\"\","));
 	viewer_close(&viewer);
-	end(bench);
+	end(fixture);
 }
 
 IN_EVERY_MODE(runs_are_noted_while_a_viewer_is_attached)
@@ -298,20 +298,20 @@ IN_EVERY_MODE(runs_are_noted_while_a_viewer_is_attached)
 	const char *latest, *found;
 	char name[32];
 
-	note_init(&slow, bench);
-	note_init(&quick, bench);
+	note_init(&slow, fixture);
+	note_init(&quick, fixture);
 	pawl_task_init(&slow.task, slow_function);
 	pawl_task_init(&quick.task, first_function);
-	pawl_service_arm(bench->service, &quick.task, MS);
-	pass(bench, MS); /* there is no viewer */
-	inspect(bench, &viewer);
+	pawl_service_arm(fixture->service, &quick.task, MS);
+	advance_and_settle(fixture, MS); /* there is no viewer */
+	inspect(fixture, &viewer);
 	EXPECT(!function_in(&viewer, first_function));
 	for (unsigned i = 0; i < 3; i++) {
-		pawl_service_arm(bench->service, &slow.task, MS);
-		pass(bench, MS);
+		pawl_service_arm(fixture->service, &slow.task, MS);
+		advance_and_settle(fixture, MS);
 	}
-	pawl_service_arm(bench->service, &quick.task, MS);
-	pass(bench, MS);
+	pawl_service_arm(fixture->service, &quick.task, MS);
+	advance_and_settle(fixture, MS);
 	EXPECT(ask(&viewer));
 	EXPECT_EQ(number_in(viewer.text, "ran"), 5);
 	found = function_in(&viewer, slow_function);
@@ -323,15 +323,15 @@ IN_EVERY_MODE(runs_are_noted_while_a_viewer_is_attached)
 	latest = member(viewer.text, "latest");
 	name_of(first_function, name);
 	EXPECT(strncmp(latest + strlen("[{\"function\":"), name, strlen(name)) == 0);
-	EXPECT_EQ(number_in(latest, "start_ns"), bench_now(bench));
-	EXPECT_EQ(number_in(latest, "deadline_ns"), bench_now(bench));
+	EXPECT_EQ(number_in(latest, "start_ns"), fixture_now(fixture));
+	EXPECT_EQ(number_in(latest, "deadline_ns"), fixture_now(fixture));
 	name_of(slow_function, name);
 	EXPECT(strncmp(member(member(viewer.text, "slowest"), "function"), name, strlen(name)) ==
 	       0);
 	EXPECT_EQ(number_in(member(viewer.text, "slowest"), "took_ns"), 7 * MS);
 	EXPECT_EQ(number_in(member(viewer.text, "lateness"), "count"), 5);
 	viewer_close(&viewer);
-	end(bench);
+	end(fixture);
 }
 
 /* The ring has gone round many times; the counts have lost nothing. */
@@ -344,14 +344,14 @@ IN_EVERY_MODE(the_latest_of_many_runs_are_the_newest)
 	uint64_t last = UINT64_MAX;
 	unsigned count = 0;
 
-	inspect(bench, &viewer);
+	inspect(fixture, &viewer);
 	for (unsigned i = 0; i < MANY; i++) {
-		note_init(&notes[i], bench);
+		note_init(&notes[i], fixture);
 		pawl_task_init(&notes[i].task, first_function);
-		EXPECT_EQ(pawl_service_arm(bench->service, &notes[i].task, (i + 1) * MS), 0);
+		EXPECT_EQ(pawl_service_arm(fixture->service, &notes[i].task, (i + 1) * MS), 0);
 	}
 	for (unsigned i = 0; i < MANY; i++)
-		pass(bench, MS);
+		advance_and_settle(fixture, MS);
 	EXPECT(ask(&viewer));
 	found = function_in(&viewer, first_function);
 	EXPECT_EQ(number_in(found ? found : "", "runs"), MANY);
@@ -365,9 +365,9 @@ IN_EVERY_MODE(the_latest_of_many_runs_are_the_newest)
 		count++;
 	}
 	EXPECT_EQ(count, 16);
-	EXPECT_EQ(last, bench_now(bench) - 15 * MS);
+	EXPECT_EQ(last, fixture_now(fixture) - 15 * MS);
 	viewer_close(&viewer);
-	end(bench);
+	end(fixture);
 }
 
 /* Not every run of a batch is noted, but all are counted, except the last few of each worker. */
@@ -378,12 +378,12 @@ IN_EVERY_MODE(of_many_runs_at_once_the_sum_is_exact)
 	uint64_t runs[2] = {0};
 	struct viewer viewer;
 
-	inspect(bench, &viewer);
+	inspect(fixture, &viewer);
 	for (unsigned i = 0; i < MANY; i++) {
 		pawl_task_init(&tasks[i], functions[i % 7 == 0]);
-		EXPECT_EQ(pawl_service_arm(bench->service, &tasks[i], MS), 0);
+		EXPECT_EQ(pawl_service_arm(fixture->service, &tasks[i], MS), 0);
 	}
-	pass(bench, MS);
+	advance_and_settle(fixture, MS);
 	EXPECT(ask(&viewer));
 	for (unsigned i = 0; i < 2; i++) {
 		const char *found = function_in(&viewer, functions[i]);
@@ -393,9 +393,9 @@ IN_EVERY_MODE(of_many_runs_at_once_the_sum_is_exact)
 	}
 	EXPECT_EQ(number_in(viewer.text, "ran"), MANY);
 	EXPECT(runs[0] + runs[1] <= MANY);
-	EXPECT(runs[0] + runs[1] >= MANY - 31 * workers_of(bench));
+	EXPECT(runs[0] + runs[1] >= MANY - 31 * workers_of(fixture));
 	viewer_close(&viewer);
-	end(bench);
+	end(fixture);
 }
 
 IN_EVERY_MODE(when_the_last_viewer_has_left_nothing_is_noted)
@@ -404,23 +404,23 @@ IN_EVERY_MODE(when_the_last_viewer_has_left_nothing_is_noted)
 	struct note note;
 	const char *found;
 
-	inspect(bench, &first);
+	inspect(fixture, &first);
 	viewer_close(&first);
 	/* The thread of the view removes the journals; it sees the new viewer later. */
-	EXPECT_EQ(pawl_service_inspect(bench->service, NULL), 0);
-	note_init(&note, bench);
+	EXPECT_EQ(pawl_service_inspect(fixture->service, NULL), 0);
+	note_init(&note, fixture);
 	pawl_task_init(&note.task, first_function);
-	pawl_service_arm(bench->service, &note.task, MS);
-	pass(bench, MS);
-	inspect(bench, &second);
+	pawl_service_arm(fixture->service, &note.task, MS);
+	advance_and_settle(fixture, MS);
+	inspect(fixture, &second);
 	EXPECT(!function_in(&second, first_function));
-	pawl_service_arm(bench->service, &note.task, MS);
-	pass(bench, MS);
+	pawl_service_arm(fixture->service, &note.task, MS);
+	advance_and_settle(fixture, MS);
 	EXPECT(ask(&second));
 	found = function_in(&second, first_function);
 	EXPECT_EQ(number_in(found ? found : "", "runs"), 1);
 	viewer_close(&second);
-	end(bench);
+	end(fixture);
 }
 
 /* The snapshot of a service of this name has it as `shown`. */
@@ -470,18 +470,18 @@ IN_EVERY_MODE(the_socket_is_the_users_alone_and_goes_with_the_service)
 {
 	mode_t before = umask(0);
 
-	EXPECT_EQ(pawl_service_inspect(bench->service, socket_path()), 0);
+	EXPECT_EQ(pawl_service_inspect(fixture->service, socket_path()), 0);
 	umask(before);
 	EXPECT_EQ(mode_of(socket_path()), S_IFSOCK | 0600);
-	EXPECT_EQ(pawl_service_inspect(bench->service, socket_path()), -EBUSY);
-	EXPECT_EQ(pawl_service_inspect(bench->service, "/tmp/elsewhere"), -EBUSY);
-	EXPECT_EQ(pawl_service_inspect(bench->service, NULL), 0);
+	EXPECT_EQ(pawl_service_inspect(fixture->service, socket_path()), -EBUSY);
+	EXPECT_EQ(pawl_service_inspect(fixture->service, "/tmp/elsewhere"), -EBUSY);
+	EXPECT_EQ(pawl_service_inspect(fixture->service, NULL), 0);
 	EXPECT_EQ(mode_of(socket_path()), 0);
-	EXPECT_EQ(pawl_service_inspect(bench->service, NULL), 0);
-	EXPECT_EQ(pawl_service_inspect(bench->service, socket_path()), 0);
-	end(bench);
+	EXPECT_EQ(pawl_service_inspect(fixture->service, NULL), 0);
+	EXPECT_EQ(pawl_service_inspect(fixture->service, socket_path()), 0);
+	end(fixture);
 	EXPECT_EQ(mode_of(socket_path()), 0);
-	EXPECT_EQ(pawl_service_inspect(bench->service, socket_path()), -ESHUTDOWN);
+	EXPECT_EQ(pawl_service_inspect(fixture->service, socket_path()), -ESHUTDOWN);
 	EXPECT_EQ(mode_of(socket_path()), 0);
 }
 
@@ -722,11 +722,11 @@ IN_EVERY_MODE(stop_ends_the_view_of_those_that_look)
 	struct viewer viewer;
 	int deaf;
 
-	inspect(bench, &viewer);
+	inspect(fixture, &viewer);
 	deaf = connect_to(socket_path());
 	for (unsigned i = 0; i < 1000; i++)
 		(void)!send(deaf, "\n", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
-	end(bench);
+	end(fixture);
 	EXPECT(!ask(&viewer));
 	EXPECT_EQ(connect_to(socket_path()), -ENOENT);
 	viewer_close(&viewer);
@@ -764,28 +764,28 @@ static void arm_again(struct pawl_task *task)
 	struct note *note = note_from(task);
 
 	if (__atomic_add_fetch(&note->number, 1, __ATOMIC_SEQ_CST) < ROUNDS / 10)
-		pawl_service_arm(note->bench->service, task, 1000);
+		pawl_service_arm(note->fixture->service, task, 1000);
 }
 
 static void *arm_and_cancel(void *arg)
 {
-	struct bench *bench = arg;
+	struct fixture *fixture = arg;
 	struct note notes[16];
 
 	for (unsigned i = 0; i < COUNTOF(notes); i++) {
-		note_init(&notes[i], bench);
+		note_init(&notes[i], fixture);
 		pawl_task_init(&notes[i].task, arm_again);
 	}
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		struct note *note = &notes[i % COUNTOF(notes)];
 
-		pawl_service_arm(bench->service, &note->task, i % 5 ? i * 1000 : i * SECOND);
+		pawl_service_arm(fixture->service, &note->task, i % 5 ? i * 1000 : i * SECOND);
 		if (i % 3 == 0)
-			pawl_service_cancel(bench->service, &note->task);
+			pawl_service_cancel(fixture->service, &note->task);
 	}
 	for (unsigned i = 0; i < COUNTOF(notes); i++) {
 		__atomic_store_n(&notes[i].number, ROUNDS, __ATOMIC_SEQ_CST);
-		pawl_service_cancel_wait(bench->service, &notes[i].task);
+		pawl_service_cancel_wait(fixture->service, &notes[i].task);
 	}
 	return NULL;
 }
@@ -818,19 +818,19 @@ static void *look_often(void *stop)
 static void snapshots_beside_threads_that_arm_and_cancel_add_up(void)
 {
 	const struct pawl_service_options options = {.workers = 2, .shards = 2, .tick_ns = 1000};
-	struct bench bench = {.service = service_with(&options)};
+	struct fixture fixture = {.service = service_with(&options)};
 	pthread_t armers[ARMERS], viewer;
 	bool stop = false;
 
-	EXPECT_EQ(pawl_service_inspect(bench.service, socket_path()), 0);
+	EXPECT_EQ(pawl_service_inspect(fixture.service, socket_path()), 0);
 	pthread_create(&viewer, NULL, look_often, &stop);
 	for (unsigned i = 0; i < ARMERS; i++)
-		pthread_create(&armers[i], NULL, arm_and_cancel, &bench);
+		pthread_create(&armers[i], NULL, arm_and_cancel, &fixture);
 	for (unsigned i = 0; i < ARMERS; i++)
 		pthread_join(armers[i], NULL);
 	__atomic_store_n(&stop, true, __ATOMIC_SEQ_CST);
 	pthread_join(viewer, NULL);
-	pawl_service_close(bench.service, NULL);
+	pawl_service_close(fixture.service, NULL);
 }
 
 int main(int argc, char **argv)

@@ -395,13 +395,13 @@ static bool readable(int fd)
 	return poller.revents & POLLIN;
 }
 
-static int open_fd(struct bench *bench, unsigned shards)
+static int open_fd(struct fixture *fixture, unsigned shards)
 {
 	const struct pawl_service_options options = {.workers = PAWL_MANUAL, .shards = shards};
 	int fd;
 
-	bench_open(bench, &options);
-	fd = pawl_service_fd(bench->service);
+	fixture_open(fixture, &options);
+	fd = pawl_service_fd(fixture->service);
 	EXPECT(fd >= 0);
 	return fd;
 }
@@ -409,49 +409,49 @@ static int open_fd(struct bench *bench, unsigned shards)
 static void it_is_readable_when_a_poll_is_worth_it(void)
 {
 	struct pawl_task tasks[3];
-	struct bench bench;
-	int fd = open_fd(&bench, 4);
+	struct fixture fixture;
+	int fd = open_fd(&fixture, 4);
 
 	init_tasks(tasks, 3);
 	EXPECT(!readable(fd));
-	pawl_service_arm(bench.service, &tasks[0], 5 * MS);
+	pawl_service_arm(fixture.service, &tasks[0], 5 * MS);
 	EXPECT(!readable(fd));
-	pawl_clock_manual_advance(&bench.clock, 4 * MS);
+	pawl_clock_manual_advance(&fixture.clock, 4 * MS);
 	EXPECT(!readable(fd));
-	pawl_clock_manual_advance(&bench.clock, MS);
+	pawl_clock_manual_advance(&fixture.clock, MS);
 	EXPECT(readable(fd));
 	EXPECT(readable(fd)); /* until the poll */
-	EXPECT_EQ(pawl_service_poll(bench.service, 0), 1);
+	EXPECT_EQ(pawl_service_poll(fixture.service, 0), 1);
 	EXPECT(!readable(fd));
-	pawl_service_arm(bench.service, &tasks[0], 0);
+	pawl_service_arm(fixture.service, &tasks[0], 0);
 	EXPECT(readable(fd));
-	pawl_service_arm(bench.service, &tasks[1], 0);
-	pawl_service_arm(bench.service, &tasks[2], 5 * MS);
-	EXPECT_EQ(pawl_service_poll(bench.service, 1), 1);
+	pawl_service_arm(fixture.service, &tasks[1], 0);
+	pawl_service_arm(fixture.service, &tasks[2], 5 * MS);
+	EXPECT_EQ(pawl_service_poll(fixture.service, 1), 1);
 	EXPECT(readable(fd)); /* one is left */
-	EXPECT_EQ(pawl_service_poll(bench.service, 1), 1);
+	EXPECT_EQ(pawl_service_poll(fixture.service, 1), 1);
 	EXPECT(!readable(fd));
-	EXPECT_EQ(pawl_service_fd(bench.service), fd);
-	pawl_service_close(bench.service, NULL);
+	EXPECT_EQ(pawl_service_fd(fixture.service), fd);
+	pawl_service_close(fixture.service, NULL);
 }
 
 static void a_cancelled_task_leaves_it_readable_once_at_most(void)
 {
 	struct pawl_task tasks[2];
-	struct bench bench;
-	int fd = open_fd(&bench, 1);
+	struct fixture fixture;
+	int fd = open_fd(&fixture, 1);
 
 	init_tasks(tasks, 2);
-	pawl_service_arm(bench.service, &tasks[0], 0);
-	pawl_service_arm(bench.service, &tasks[1], 20 * MS);
-	pawl_service_cancel(bench.service, &tasks[0]);
-	EXPECT_EQ(pawl_service_poll(bench.service, 0), 0);
+	pawl_service_arm(fixture.service, &tasks[0], 0);
+	pawl_service_arm(fixture.service, &tasks[1], 20 * MS);
+	pawl_service_cancel(fixture.service, &tasks[0]);
+	EXPECT_EQ(pawl_service_poll(fixture.service, 0), 0);
 	EXPECT(!readable(fd));
-	pawl_service_cancel(bench.service, &tasks[1]);
-	pawl_clock_manual_advance(&bench.clock, 20 * MS);
-	EXPECT_EQ(pawl_service_poll(bench.service, 0), 0);
+	pawl_service_cancel(fixture.service, &tasks[1]);
+	pawl_clock_manual_advance(&fixture.clock, 20 * MS);
+	EXPECT_EQ(pawl_service_poll(fixture.service, 0), 0);
 	EXPECT(!readable(fd));
-	pawl_service_close(bench.service, NULL);
+	pawl_service_close(fixture.service, NULL);
 }
 
 /* The time of the wheel is PAWL_NEVER then, and so is its next opening if it has no timer. */
@@ -460,42 +460,42 @@ static void it_is_not_readable_at_the_end_of_time_with_nothing_pending(void)
 	const struct pawl_service_options options = {
 	        .workers = PAWL_MANUAL, .shards = 1, .tick_ns = 1};
 	struct pawl_task task;
-	struct bench bench;
+	struct fixture fixture;
 	int fd;
 
-	bench_open(&bench, &options);
-	fd = pawl_service_fd(bench.service);
+	fixture_open(&fixture, &options);
+	fd = pawl_service_fd(fixture.service);
 	init_tasks(&task, 1);
-	pawl_service_arm(bench.service, &task, HOUR);
-	pawl_clock_manual_advance(&bench.clock, PAWL_NEVER);
+	pawl_service_arm(fixture.service, &task, HOUR);
+	pawl_clock_manual_advance(&fixture.clock, PAWL_NEVER);
 	EXPECT(readable(fd));
-	EXPECT_EQ(pawl_service_poll(bench.service, 0), 1);
+	EXPECT_EQ(pawl_service_poll(fixture.service, 0), 1);
 	EXPECT(!readable(fd));
-	EXPECT_EQ(pawl_service_next(bench.service), PAWL_NEVER);
+	EXPECT_EQ(pawl_service_next(fixture.service), PAWL_NEVER);
 	EXPECT(!readable(fd));
-	pawl_service_close(bench.service, NULL);
+	pawl_service_close(fixture.service, NULL);
 }
 
 static void it_is_never_readable_after_a_stop_and_closed_with_the_service(void)
 {
 	struct pawl_task task;
-	struct bench bench;
-	int fd = open_fd(&bench, 1);
+	struct fixture fixture;
+	int fd = open_fd(&fixture, 1);
 
 	init_tasks(&task, 1);
-	pawl_service_arm(bench.service, &task, 0);
+	pawl_service_arm(fixture.service, &task, 0);
 	EXPECT(readable(fd));
-	pawl_service_stop(bench.service, NULL);
+	pawl_service_stop(fixture.service, NULL);
 	EXPECT(!readable(fd));
-	pawl_clock_manual_advance(&bench.clock, HOUR);
-	pawl_service_next(bench.service);
-	pawl_service_poll(bench.service, 0);
+	pawl_clock_manual_advance(&fixture.clock, HOUR);
+	pawl_service_next(fixture.service);
+	pawl_service_poll(fixture.service, 0);
 	EXPECT(!readable(fd));
-	EXPECT_EQ(pawl_service_fd(bench.service), fd);
+	EXPECT_EQ(pawl_service_fd(fixture.service), fd);
 	EXPECT(fcntl(fd, F_GETFD) & FD_CLOEXEC);
-	pawl_service_close(bench.service, NULL);
+	pawl_service_close(fixture.service, NULL);
 	EXPECT_EQ(fcntl(fd, F_GETFD), -1);
-	pawl_clock_manual_advance(&bench.clock, HOUR); /* tells nobody any more */
+	pawl_clock_manual_advance(&fixture.clock, HOUR); /* tells nobody any more */
 }
 
 static void an_edge_triggered_loop_misses_nothing(void)
@@ -503,20 +503,20 @@ static void an_edge_triggered_loop_misses_nothing(void)
 	struct epoll_event event = {.events = EPOLLIN | EPOLLET};
 	int epoll = epoll_create1(EPOLL_CLOEXEC);
 	struct pawl_task tasks[3];
-	struct bench bench;
-	int fd = open_fd(&bench, 1);
+	struct fixture fixture;
+	int fd = open_fd(&fixture, 1);
 
 	init_tasks(tasks, 3);
 	EXPECT_EQ(epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event), 0);
 	for (unsigned i = 0; i < 3; i++)
-		pawl_service_arm(bench.service, &tasks[i], 0);
+		pawl_service_arm(fixture.service, &tasks[i], 0);
 	for (unsigned i = 0; i < 3; i++) {
 		EXPECT_EQ(epoll_wait(epoll, &event, 1, 0), 1);
-		EXPECT_EQ(pawl_service_poll(bench.service, 1), 1);
+		EXPECT_EQ(pawl_service_poll(fixture.service, 1), 1);
 	}
 	EXPECT_EQ(epoll_wait(epoll, &event, 1, 0), 0);
 	close(epoll);
-	pawl_service_close(bench.service, NULL);
+	pawl_service_close(fixture.service, NULL);
 }
 
 static void without_descriptors_it_fails_and_can_be_asked_again(void)
@@ -638,24 +638,24 @@ static void at_random_the_descriptor_is_readable_when_something_is_due(void)
 	for (uint64_t seed = 1; seed <= 200; seed++) {
 		struct random random = {seed};
 		struct model model;
-		struct bench bench;
-		int fd = open_fd(&bench, 1 + (unsigned)seed % 3);
+		struct fixture fixture;
+		int fd = open_fd(&fixture, 1 + (unsigned)seed % 3);
 
-		begin_model(&model, bench.service);
+		begin_model(&model, fixture.service);
 		for (int i = 0; i < 200; i++) {
 			uint64_t choice = random_below(&random, 8);
 
 			if (choice == 0)
 				poll_all(&model);
 			else if (choice == 1)
-				let_time_pass(&model, &bench.clock, &random);
+				let_time_pass(&model, &fixture.clock, &random);
 			else
 				arm_or_cancel(&model, &random);
 			expect_at(!(choice == 0 && readable(fd)), "readable after a poll", seed, i);
 			expect_at(first_due(&model) > model.now || readable(fd),
 			          "due, but not readable", seed, i);
 		}
-		pawl_service_close(bench.service, NULL);
+		pawl_service_close(fixture.service, NULL);
 	}
 }
 #endif

@@ -11,11 +11,11 @@
 static void a_task_pending_in_one_service_is_refused_by_another(void)
 {
 	const struct pawl_service_options options = {.workers = PAWL_MANUAL};
-	struct bench one, other;
+	struct fixture one, other;
 	struct note note;
 
-	bench_open(&one, &options);
-	bench_open(&other, &options);
+	fixture_open(&one, &options);
+	fixture_open(&other, &options);
 	note_init(&note, &one);
 	EXPECT_EQ(pawl_service_arm(one.service, &note.task, MS), 0);
 	EXPECT_EQ(pawl_service_arm(other.service, &note.task, MS), -EBUSY);
@@ -25,11 +25,11 @@ static void a_task_pending_in_one_service_is_refused_by_another(void)
 	EXPECT_EQ(pawl_service_cancel(other.service, &note.task), PAWL_IDLE);
 	EXPECT_EQ(pawl_service_pending(other.service), 0);
 	EXPECT_EQ(pawl_service_pending(one.service), 1);
-	pass(&one, MS);
+	advance_and_settle(&one, MS);
 	EXPECT_EQ(note.runs, 1);
-	note.bench = &other;
+	note.fixture = &other;
 	EXPECT_EQ(pawl_service_arm(other.service, &note.task, MS), 0);
-	pass(&other, MS);
+	advance_and_settle(&other, MS);
 	EXPECT_EQ(note.runs, 2);
 	pawl_service_close(other.service, NULL);
 	pawl_service_close(one.service, NULL);
@@ -38,7 +38,7 @@ static void a_task_pending_in_one_service_is_refused_by_another(void)
 /* A task of one service that polls another, a task of which does something to the first. */
 struct nested {
 	struct pawl_task outer, inner;
-	struct bench outside, inside;
+	struct fixture outside, inside;
 	void (*act)(struct nested *nested);
 	enum pawl_cancel found;
 };
@@ -48,7 +48,7 @@ static struct nested nested;
 static void poll_inside(struct pawl_task *task)
 {
 	(void)task;
-	pass(&nested.inside, MS);
+	advance_and_settle(&nested.inside, MS);
 }
 
 static void act_inside(struct pawl_task *task)
@@ -61,14 +61,14 @@ static void run_nested(void (*act)(struct nested *nested))
 {
 	const struct pawl_service_options options = {.workers = PAWL_MANUAL};
 
-	bench_open(&nested.outside, &options);
-	bench_open(&nested.inside, &options);
+	fixture_open(&nested.outside, &options);
+	fixture_open(&nested.inside, &options);
 	nested.act = act;
 	pawl_task_init(&nested.outer, poll_inside);
 	pawl_task_init(&nested.inner, act_inside);
 	pawl_service_arm(nested.outside.service, &nested.outer, MS);
 	pawl_service_arm(nested.inside.service, &nested.inner, MS);
-	pass(&nested.outside, MS);
+	advance_and_settle(&nested.outside, MS);
 	pawl_service_close(nested.inside.service, NULL);
 	pawl_service_close(nested.outside.service, NULL);
 }

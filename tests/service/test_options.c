@@ -13,18 +13,18 @@ IN_EVERY_MODE_LIMITED(2, a_new_arming_beyond_max_pending_is_refused_and_changes_
 	struct note notes[3];
 
 	for (unsigned i = 0; i < 3; i++)
-		note_init(&notes[i], bench);
-	EXPECT_EQ(pawl_service_arm(bench->service, &notes[0].task, 5 * MS), 0);
-	EXPECT_EQ(pawl_service_arm_every(bench->service, &notes[1].task, HOUR, PAWL_SKIP), 0);
-	EXPECT_EQ(pawl_service_arm(bench->service, &notes[2].task, 0), -EAGAIN);
-	EXPECT_EQ(pawl_service_arm_at(bench->service, &notes[2].task, 0), -EAGAIN);
-	EXPECT_EQ(pawl_service_touch(bench->service, &notes[2].task, 0), -EAGAIN);
-	EXPECT_EQ(pawl_service_arm_every(bench->service, &notes[2].task, MS, PAWL_SKIP), -EAGAIN);
-	EXPECT_EQ(pawl_service_cancel(bench->service, &notes[2].task), PAWL_IDLE);
-	expect_counts(bench->service, 2, 0, 0, 0);
-	pass(bench, 4 * MS);
+		note_init(&notes[i], fixture);
+	EXPECT_EQ(pawl_service_arm(fixture->service, &notes[0].task, 5 * MS), 0);
+	EXPECT_EQ(pawl_service_arm_every(fixture->service, &notes[1].task, HOUR, PAWL_SKIP), 0);
+	EXPECT_EQ(pawl_service_arm(fixture->service, &notes[2].task, 0), -EAGAIN);
+	EXPECT_EQ(pawl_service_arm_at(fixture->service, &notes[2].task, 0), -EAGAIN);
+	EXPECT_EQ(pawl_service_touch(fixture->service, &notes[2].task, 0), -EAGAIN);
+	EXPECT_EQ(pawl_service_arm_every(fixture->service, &notes[2].task, MS, PAWL_SKIP), -EAGAIN);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &notes[2].task), PAWL_IDLE);
+	expect_counts(fixture->service, 2, 0, 0, 0);
+	advance_and_settle(fixture, 4 * MS);
 	EXPECT_EQ(notes[2].runs, 0);
-	end(bench);
+	end(fixture);
 }
 
 IN_EVERY_MODE_LIMITED(2, a_task_that_is_pending_may_always_be_moved)
@@ -32,144 +32,144 @@ IN_EVERY_MODE_LIMITED(2, a_task_that_is_pending_may_always_be_moved)
 	struct note notes[2];
 
 	for (unsigned i = 0; i < 2; i++) {
-		note_init(&notes[i], bench);
-		EXPECT_EQ(pawl_service_arm(bench->service, &notes[i].task, 5 * MS), 0);
+		note_init(&notes[i], fixture);
+		EXPECT_EQ(pawl_service_arm(fixture->service, &notes[i].task, 5 * MS), 0);
 	}
-	EXPECT_EQ(pawl_service_arm(bench->service, &notes[0].task, 7 * MS), 0);
-	EXPECT_EQ(pawl_service_touch(bench->service, &notes[1].task, 8 * MS), 0);
-	EXPECT_EQ(pawl_service_arm_every(bench->service, &notes[0].task, 9 * MS, PAWL_SKIP), 0);
-	pass(bench, 8 * MS);
+	EXPECT_EQ(pawl_service_arm(fixture->service, &notes[0].task, 7 * MS), 0);
+	EXPECT_EQ(pawl_service_touch(fixture->service, &notes[1].task, 8 * MS), 0);
+	EXPECT_EQ(pawl_service_arm_every(fixture->service, &notes[0].task, 9 * MS, PAWL_SKIP), 0);
+	advance_and_settle(fixture, 8 * MS);
 	EXPECT_EQ(notes[1].runs, 1);
-	pass(bench, MS);
+	advance_and_settle(fixture, MS);
 	EXPECT_EQ(notes[0].runs, 1);
-	end(bench);
+	end(fixture);
 }
 
 IN_EVERY_MODE_LIMITED(1, quota_is_free_after_a_run_and_after_a_cancel)
 {
 	struct note note;
 
-	note_init(&note, bench);
+	note_init(&note, fixture);
 	for (unsigned i = 0; i < 20; i++) {
-		EXPECT_EQ(pawl_service_arm(bench->service, &note.task, MS), 0);
-		pass(bench, MS);
-		EXPECT_EQ(pawl_service_arm(bench->service, &note.task, MS), 0);
-		EXPECT_EQ(pawl_service_cancel(bench->service, &note.task), PAWL_CANCELLED);
-		EXPECT_EQ(pawl_service_touch(bench->service, &note.task, MS), 0);
-		pass(bench, MS);
+		EXPECT_EQ(pawl_service_arm(fixture->service, &note.task, MS), 0);
+		advance_and_settle(fixture, MS);
+		EXPECT_EQ(pawl_service_arm(fixture->service, &note.task, MS), 0);
+		EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_CANCELLED);
+		EXPECT_EQ(pawl_service_touch(fixture->service, &note.task, MS), 0);
+		advance_and_settle(fixture, MS);
 	}
 	EXPECT_EQ(note.runs, 40);
-	end(bench);
+	end(fixture);
 }
 
 /* So many armings more succeed, and the next one is refused. */
-static void expect_free_quota(struct bench *bench, unsigned quota)
+static void expect_free_quota(struct fixture *fixture, unsigned quota)
 {
 	struct note notes[3];
 
 	for (unsigned i = 0; i <= quota; i++) {
-		note_init(&notes[i], bench);
-		EXPECT_EQ(pawl_service_arm(bench->service, &notes[i].task, HOUR),
+		note_init(&notes[i], fixture);
+		EXPECT_EQ(pawl_service_arm(fixture->service, &notes[i].task, HOUR),
 		          i < quota ? 0 : -EAGAIN);
 	}
 	for (unsigned i = 0; i < quota; i++)
-		EXPECT_EQ(pawl_service_cancel(bench->service, &notes[i].task), PAWL_CANCELLED);
+		EXPECT_EQ(pawl_service_cancel(fixture->service, &notes[i].task), PAWL_CANCELLED);
 }
 
 IN_EVERY_MODE_LIMITED(2, a_one_shot_task_has_no_quota_while_it_runs_unless_armed_again)
 {
 	struct note note;
 
-	note_init(&note, bench);
+	note_init(&note, fixture);
 	hold(&note);
-	expect_free_quota(bench, 2);
-	EXPECT_EQ(pawl_service_arm(bench->service, &note.task, MS), 0);
-	expect_free_quota(bench, 1);
-	EXPECT_EQ(pawl_service_arm(bench->service, &note.task, 2 * MS), 0);
-	expect_free_quota(bench, 1);
+	expect_free_quota(fixture, 2);
+	EXPECT_EQ(pawl_service_arm(fixture->service, &note.task, MS), 0);
+	expect_free_quota(fixture, 1);
+	EXPECT_EQ(pawl_service_arm(fixture->service, &note.task, 2 * MS), 0);
+	expect_free_quota(fixture, 1);
 	let_go(&note);
-	expect_free_quota(bench, 1);
-	pass(bench, 2 * MS);
-	expect_free_quota(bench, 2);
+	expect_free_quota(fixture, 1);
+	advance_and_settle(fixture, 2 * MS);
+	expect_free_quota(fixture, 2);
 	EXPECT_EQ(note.runs, 2);
-	end(bench);
+	end(fixture);
 }
 
 IN_EVERY_MODE_LIMITED(1, a_running_task_is_refused_like_any_other)
 {
 	struct note note, other;
 
-	note_init(&note, bench);
-	note_init(&other, bench);
+	note_init(&note, fixture);
+	note_init(&other, fixture);
 	hold(&note);
-	EXPECT_EQ(pawl_service_arm(bench->service, &other.task, HOUR), 0);
-	EXPECT_EQ(pawl_service_arm(bench->service, &note.task, 0), -EAGAIN);
-	EXPECT_EQ(pawl_service_touch(bench->service, &note.task, 0), -EAGAIN);
-	EXPECT_EQ(pawl_service_arm_every(bench->service, &note.task, MS, PAWL_SKIP), -EAGAIN);
+	EXPECT_EQ(pawl_service_arm(fixture->service, &other.task, HOUR), 0);
+	EXPECT_EQ(pawl_service_arm(fixture->service, &note.task, 0), -EAGAIN);
+	EXPECT_EQ(pawl_service_touch(fixture->service, &note.task, 0), -EAGAIN);
+	EXPECT_EQ(pawl_service_arm_every(fixture->service, &note.task, MS, PAWL_SKIP), -EAGAIN);
 	let_go(&note);
-	pass(bench, 10 * MS);
+	advance_and_settle(fixture, 10 * MS);
 	EXPECT_EQ(note.runs, 1);
-	EXPECT_EQ(pawl_service_cancel(bench->service, &note.task), PAWL_IDLE);
-	expect_counts(bench->service, 2, 1, 0, 0);
-	end(bench);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_IDLE);
+	expect_counts(fixture->service, 2, 1, 0, 0);
+	end(fixture);
 }
 
 IN_EVERY_MODE_LIMITED(2, a_cancel_of_a_running_task_returns_its_quota_at_once)
 {
 	struct note note;
 
-	note_init(&note, bench);
+	note_init(&note, fixture);
 	hold(&note);
-	pawl_service_arm(bench->service, &note.task, MS);
-	pawl_service_cancel(bench->service, &note.task);
-	expect_free_quota(bench, 2);
-	EXPECT_EQ(pawl_service_arm(bench->service, &note.task, MS), 0);
-	expect_free_quota(bench, 1);
+	pawl_service_arm(fixture->service, &note.task, MS);
+	pawl_service_cancel(fixture->service, &note.task);
+	expect_free_quota(fixture, 2);
+	EXPECT_EQ(pawl_service_arm(fixture->service, &note.task, MS), 0);
+	expect_free_quota(fixture, 1);
 	let_go(&note);
-	expect_free_quota(bench, 1);
-	pass(bench, MS);
-	expect_free_quota(bench, 2);
-	end(bench);
+	expect_free_quota(fixture, 1);
+	advance_and_settle(fixture, MS);
+	expect_free_quota(fixture, 2);
+	end(fixture);
 }
 
 IN_EVERY_MODE_LIMITED(2, a_periodic_task_keeps_its_quota_while_it_runs)
 {
 	struct note note;
 
-	note_init(&note, bench);
+	note_init(&note, fixture);
 	hold_periodic(&note, 10 * MS, PAWL_SKIP, 10 * MS);
-	expect_free_quota(bench, 1);
-	EXPECT_EQ(pawl_service_touch(bench->service, &note.task, 10 * MS), 0);
-	expect_free_quota(bench, 1);
+	expect_free_quota(fixture, 1);
+	EXPECT_EQ(pawl_service_touch(fixture->service, &note.task, 10 * MS), 0);
+	expect_free_quota(fixture, 1);
 	let_go(&note);
-	expect_free_quota(bench, 1);
+	expect_free_quota(fixture, 1);
 	for (unsigned i = 0; i < 5; i++)
-		pass(bench, 10 * MS);
+		advance_and_settle(fixture, 10 * MS);
 	EXPECT_EQ(note.runs, 6);
-	expect_free_quota(bench, 1);
-	pawl_service_cancel(bench->service, &note.task);
-	expect_free_quota(bench, 2);
-	end(bench);
+	expect_free_quota(fixture, 1);
+	pawl_service_cancel(fixture->service, &note.task);
+	expect_free_quota(fixture, 2);
+	end(fixture);
 }
 
 IN_EVERY_MODE_LIMITED(2, a_periodic_task_that_has_ended_has_no_quota)
 {
 	struct note inside, outside;
 
-	note_init(&inside, bench);
+	note_init(&inside, fixture);
 	inside.inside = cancel_it;
-	pawl_service_arm_every(bench->service, &inside.task, 10 * MS, PAWL_SKIP);
-	pass(bench, 10 * MS);
-	expect_free_quota(bench, 2);
+	pawl_service_arm_every(fixture->service, &inside.task, 10 * MS, PAWL_SKIP);
+	advance_and_settle(fixture, 10 * MS);
+	expect_free_quota(fixture, 2);
 
-	note_init(&outside, bench);
+	note_init(&outside, fixture);
 	hold_periodic(&outside, 10 * MS, PAWL_SKIP, 10 * MS);
-	EXPECT_EQ(pawl_service_cancel(bench->service, &outside.task), PAWL_RUNNING);
-	expect_free_quota(bench, 2);
-	EXPECT_EQ(pawl_service_cancel(bench->service, &outside.task), PAWL_RUNNING);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &outside.task), PAWL_RUNNING);
+	expect_free_quota(fixture, 2);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &outside.task), PAWL_RUNNING);
 	let_go(&outside);
-	expect_free_quota(bench, 2);
-	end(bench);
+	expect_free_quota(fixture, 2);
+	end(fixture);
 }
 
 /* Open */
@@ -238,17 +238,17 @@ static void options_at_the_ends_of_their_ranges_are_taken(void)
 
 	for (size_t i = 0; i < COUNTOF(valid); i++) {
 		struct note note;
-		struct bench bench;
+		struct fixture fixture;
 
-		bench_open(&bench, &valid[i]);
-		note_init(&note, &bench);
-		pawl_service_arm(bench.service, &note.task, 0);
-		settle(&bench);
+		fixture_open(&fixture, &valid[i]);
+		note_init(&note, &fixture);
+		pawl_service_arm(fixture.service, &note.task, 0);
+		settle(&fixture);
 		EXPECT_EQ(note.runs, 1);
-		pawl_service_arm(bench.service, &note.task, 12345);
-		pass(&bench, 12344);
+		pawl_service_arm(fixture.service, &note.task, 12345);
+		advance_and_settle(&fixture, 12344);
 		EXPECT_EQ(note.runs, 1);
-		pawl_service_close(bench.service, NULL);
+		pawl_service_close(fixture.service, NULL);
 	}
 }
 
@@ -261,29 +261,30 @@ static void deadlines_are_rounded_up_whatever_the_tick(void)
 		const struct pawl_service_options options = {
 		        .tick_ns = ticks[i], .workers = PAWL_MANUAL, .shards = 1};
 		struct random random = {ticks[i]};
-		struct bench bench;
+		struct fixture fixture;
 
-		bench_open(&bench, &options);
+		fixture_open(&fixture, &options);
 		for (unsigned j = 0; j < 200; j++) {
-			uint64_t deadline = bench_now(&bench) + random_below(&random, 9 * ticks[i]);
+			uint64_t deadline =
+			        fixture_now(&fixture) + random_below(&random, 9 * ticks[i]);
 			uint64_t due = (deadline + ticks[i] - 1) / ticks[i] * ticks[i];
 			struct note note;
 
-			note_init(&note, &bench);
-			pawl_service_arm_at(bench.service, &note.task, deadline);
-			if (due > bench_now(&bench)) {
-				pass(&bench, due - bench_now(&bench) - 1);
+			note_init(&note, &fixture);
+			pawl_service_arm_at(fixture.service, &note.task, deadline);
+			if (due > fixture_now(&fixture)) {
+				advance_and_settle(&fixture, due - fixture_now(&fixture) - 1);
 				EXPECT_EQ(note.runs, 0);
-				pass(&bench, 1);
+				advance_and_settle(&fixture, 1);
 			}
 			/* now may be between two ticks: then what is due now waits for the next */
-			pass(&bench, note.runs ? 0 : ticks[i]);
+			advance_and_settle(&fixture, note.runs ? 0 : ticks[i]);
 			EXPECT_EQ(note.runs, 1);
 			EXPECT(note.at[0] >= deadline);
 			EXPECT(note.at[0] < deadline + 2 * ticks[i]);
-			pass(&bench, random_below(&random, ticks[i]));
+			advance_and_settle(&fixture, random_below(&random, ticks[i]));
 		}
-		pawl_service_close(bench.service, NULL);
+		pawl_service_close(fixture.service, NULL);
 	}
 }
 

@@ -10,28 +10,28 @@
 IN_EVERY_MODE(a_periodic_task_runs_every_period_from_one_period_on)
 {
 	for (int missed = PAWL_SKIP; missed <= PAWL_DELAY; missed++) {
-		uint64_t start = bench_now(bench);
+		uint64_t start = fixture_now(fixture);
 		struct note note;
 
-		note_init(&note, bench);
-		EXPECT_EQ(pawl_service_arm_every(bench->service, &note.task, 10 * MS,
+		note_init(&note, fixture);
+		EXPECT_EQ(pawl_service_arm_every(fixture->service, &note.task, 10 * MS,
 		                                 (enum pawl_missed)missed),
 		          0);
-		pass(bench, 10 * MS - 1);
+		advance_and_settle(fixture, 10 * MS - 1);
 		EXPECT_EQ(note.runs, 0);
-		pass(bench, 1);
+		advance_and_settle(fixture, 1);
 		for (unsigned i = 1; i < 20; i++)
-			pass(bench, 10 * MS);
+			advance_and_settle(fixture, 10 * MS);
 		EXPECT_EQ(note.runs, 20);
 		for (unsigned i = 0; i < 20; i++)
 			EXPECT_EQ(note.at[i], start + (i + 1) * 10 * MS);
-		EXPECT_EQ(pawl_service_pending(bench->service), 1);
-		EXPECT_EQ(pawl_service_cancel(bench->service, &note.task), PAWL_CANCELLED);
-		pass(bench, HOUR);
+		EXPECT_EQ(pawl_service_pending(fixture->service), 1);
+		EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_CANCELLED);
+		advance_and_settle(fixture, HOUR);
 		EXPECT_EQ(note.runs, 20);
 	}
-	expect_counts(bench->service, 63, 60, 3, 0);
-	end(bench);
+	expect_counts(fixture->service, 63, 60, 3, 0);
+	end(fixture);
 }
 
 /* Rounding to ticks does not add up. */
@@ -39,14 +39,14 @@ IN_EVERY_MODE(a_period_that_is_no_multiple_of_the_tick_does_not_drift)
 {
 	struct note skip, burst;
 
-	note_init(&skip, bench);
-	note_init(&burst, bench);
-	pass(bench, 300);
-	pawl_service_arm_every(bench->service, &skip.task, 3 * MS + MS / 2, PAWL_SKIP);
-	pawl_service_arm_every(bench->service, &burst.task, 3 * MS + MS / 2, PAWL_BURST);
-	pass(bench, MS - 300);
+	note_init(&skip, fixture);
+	note_init(&burst, fixture);
+	advance_and_settle(fixture, 300);
+	pawl_service_arm_every(fixture->service, &skip.task, 3 * MS + MS / 2, PAWL_SKIP);
+	pawl_service_arm_every(fixture->service, &burst.task, 3 * MS + MS / 2, PAWL_BURST);
+	advance_and_settle(fixture, MS - 300);
 	for (unsigned i = 1; i < 200; i++)
-		pass(bench, MS);
+		advance_and_settle(fixture, MS);
 	EXPECT_EQ(skip.runs, 57);
 	EXPECT_EQ(burst.runs, 57);
 	for (unsigned i = 0; i < 57; i++) {
@@ -55,143 +55,143 @@ IN_EVERY_MODE(a_period_that_is_no_multiple_of_the_tick_does_not_drift)
 		EXPECT_EQ(skip.at[i], (deadline + MS - 1) / MS * MS);
 		EXPECT_EQ(burst.at[i], (deadline + MS - 1) / MS * MS);
 	}
-	end(bench);
+	end(fixture);
 }
 
 IN_EVERY_MODE(skip_leaves_missed_periods_out_and_stays_on_the_grid)
 {
 	struct note note;
 
-	note_init(&note, bench);
-	pawl_service_arm_every(bench->service, &note.task, 10 * MS, PAWL_SKIP);
-	pass(bench, 35 * MS);
+	note_init(&note, fixture);
+	pawl_service_arm_every(fixture->service, &note.task, 10 * MS, PAWL_SKIP);
+	advance_and_settle(fixture, 35 * MS);
 	EXPECT_EQ(note.runs, 1);
-	pass(bench, 5 * MS - 1);
+	advance_and_settle(fixture, 5 * MS - 1);
 	EXPECT_EQ(note.runs, 1);
-	pass(bench, 1);
+	advance_and_settle(fixture, 1);
 	EXPECT_EQ(note.runs, 2);
-	pass(bench, 9 * MS);
+	advance_and_settle(fixture, 9 * MS);
 	EXPECT_EQ(note.runs, 2);
-	pass(bench, MS);
+	advance_and_settle(fixture, MS);
 	EXPECT_EQ(note.runs, 3);
-	pass(bench, HOUR + 5 * MS);
+	advance_and_settle(fixture, HOUR + 5 * MS);
 	EXPECT_EQ(note.runs, 4);
-	pass(bench, 5 * MS);
+	advance_and_settle(fixture, 5 * MS);
 	EXPECT_EQ(note.runs, 5);
 	EXPECT_EQ(note.at[4], 50 * MS + HOUR + 10 * MS);
-	expect_counts(bench->service, 6, 5, 0, 0);
-	end(bench);
+	expect_counts(fixture->service, 6, 5, 0, 0);
+	end(fixture);
 }
 
 IN_EVERY_MODE(burst_makes_up_for_all_missed_periods)
 {
 	struct note note;
 
-	note_init(&note, bench);
-	pawl_service_arm_every(bench->service, &note.task, 10 * MS, PAWL_BURST);
-	pass(bench, 35 * MS);
+	note_init(&note, fixture);
+	pawl_service_arm_every(fixture->service, &note.task, 10 * MS, PAWL_BURST);
+	advance_and_settle(fixture, 35 * MS);
 	EXPECT_EQ(note.runs, 3);
-	pass(bench, 4 * MS);
+	advance_and_settle(fixture, 4 * MS);
 	EXPECT_EQ(note.runs, 3);
-	pass(bench, MS);
+	advance_and_settle(fixture, MS);
 	EXPECT_EQ(note.runs, 4);
-	pass(bench, SECOND);
+	advance_and_settle(fixture, SECOND);
 	EXPECT_EQ(note.runs, 104);
-	expect_counts(bench->service, 105, 104, 0, 0);
-	end(bench);
+	expect_counts(fixture->service, 105, 104, 0, 0);
+	end(fixture);
 }
 
 IN_EVERY_MODE(delay_counts_a_period_from_the_end_of_each_run)
 {
 	struct note note;
 
-	note_init(&note, bench);
-	pawl_service_arm_every(bench->service, &note.task, 10 * MS, PAWL_DELAY);
-	pass(bench, 35 * MS);
+	note_init(&note, fixture);
+	pawl_service_arm_every(fixture->service, &note.task, 10 * MS, PAWL_DELAY);
+	advance_and_settle(fixture, 35 * MS);
 	EXPECT_EQ(note.runs, 1);
-	pass(bench, 10 * MS - 1);
+	advance_and_settle(fixture, 10 * MS - 1);
 	EXPECT_EQ(note.runs, 1);
-	pass(bench, 1);
+	advance_and_settle(fixture, 1);
 	EXPECT_EQ(note.runs, 2);
 	EXPECT_EQ(note.at[1], 45 * MS);
-	end(bench);
+	end(fixture);
 }
 
 static void take_25_ms(struct note *note)
 {
 	if (note->runs == 1)
-		pawl_clock_manual_advance(&note->bench->clock, 25 * MS);
+		pawl_clock_manual_advance(&note->fixture->clock, 25 * MS);
 }
 
 /* A run of 25 ms from 10 on, every 10. */
-static void expect_after_a_long_run(struct bench *bench, enum pawl_missed missed,
+static void expect_after_a_long_run(struct fixture *fixture, enum pawl_missed missed,
                                     unsigned runs_at_35, unsigned runs_at_40, unsigned runs_at_45)
 {
-	uint64_t start = bench_now(bench);
+	uint64_t start = fixture_now(fixture);
 	struct note note;
 
-	note_init(&note, bench);
+	note_init(&note, fixture);
 	note.inside = take_25_ms;
-	pawl_service_arm_every(bench->service, &note.task, 10 * MS, missed);
-	pass(bench, 10 * MS);
-	EXPECT_EQ(bench_now(bench), start + 35 * MS);
+	pawl_service_arm_every(fixture->service, &note.task, 10 * MS, missed);
+	advance_and_settle(fixture, 10 * MS);
+	EXPECT_EQ(fixture_now(fixture), start + 35 * MS);
 	EXPECT_EQ(note.runs, runs_at_35);
-	pass(bench, 5 * MS);
+	advance_and_settle(fixture, 5 * MS);
 	EXPECT_EQ(note.runs, runs_at_40);
-	pass(bench, 5 * MS);
+	advance_and_settle(fixture, 5 * MS);
 	EXPECT_EQ(note.runs, runs_at_45);
-	pawl_service_cancel(bench->service, &note.task);
+	pawl_service_cancel(fixture->service, &note.task);
 }
 
 IN_EVERY_MODE(a_run_longer_than_its_period_misses_periods_too)
 {
-	expect_after_a_long_run(bench, PAWL_SKIP, 1, 2, 2);
-	expect_after_a_long_run(bench, PAWL_BURST, 3, 4, 4);
-	expect_after_a_long_run(bench, PAWL_DELAY, 1, 1, 2);
-	end(bench);
+	expect_after_a_long_run(fixture, PAWL_SKIP, 1, 2, 2);
+	expect_after_a_long_run(fixture, PAWL_BURST, 3, 4, 4);
+	expect_after_a_long_run(fixture, PAWL_DELAY, 1, 1, 2);
+	end(fixture);
 }
 
 IN_EVERY_MODE(a_period_of_0_or_an_unknown_policy_is_refused)
 {
 	struct note note;
 
-	note_init(&note, bench);
-	EXPECT_EQ(pawl_service_arm_every(bench->service, &note.task, 0, PAWL_SKIP), -EINVAL);
-	EXPECT_EQ(pawl_service_arm_every(bench->service, &note.task, MS, (enum pawl_missed)3),
+	note_init(&note, fixture);
+	EXPECT_EQ(pawl_service_arm_every(fixture->service, &note.task, 0, PAWL_SKIP), -EINVAL);
+	EXPECT_EQ(pawl_service_arm_every(fixture->service, &note.task, MS, (enum pawl_missed)3),
 	          -EINVAL);
-	EXPECT_EQ(pawl_service_cancel(bench->service, &note.task), PAWL_IDLE);
-	pawl_service_arm(bench->service, &note.task, 5 * MS);
-	EXPECT_EQ(pawl_service_arm_every(bench->service, &note.task, 0, PAWL_SKIP), -EINVAL);
-	pass(bench, 5 * MS);
-	pass(bench, HOUR);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_IDLE);
+	pawl_service_arm(fixture->service, &note.task, 5 * MS);
+	EXPECT_EQ(pawl_service_arm_every(fixture->service, &note.task, 0, PAWL_SKIP), -EINVAL);
+	advance_and_settle(fixture, 5 * MS);
+	advance_and_settle(fixture, HOUR);
 	EXPECT_EQ(note.runs, 1);
-	expect_counts(bench->service, 1, 1, 0, 0);
-	end(bench);
+	expect_counts(fixture->service, 1, 1, 0, 0);
+	end(fixture);
 }
 
 IN_EVERY_MODE(arm_makes_a_periodic_task_a_one_shot_one_and_back)
 {
 	struct note note;
 
-	note_init(&note, bench);
-	pawl_service_arm_every(bench->service, &note.task, 10 * MS, PAWL_BURST);
-	pawl_service_arm(bench->service, &note.task, 5 * MS);
-	pass(bench, 5 * MS);
-	pass(bench, HOUR);
+	note_init(&note, fixture);
+	pawl_service_arm_every(fixture->service, &note.task, 10 * MS, PAWL_BURST);
+	pawl_service_arm(fixture->service, &note.task, 5 * MS);
+	advance_and_settle(fixture, 5 * MS);
+	advance_and_settle(fixture, HOUR);
 	EXPECT_EQ(note.runs, 1);
-	pawl_service_arm(bench->service, &note.task, 5 * MS);
-	pawl_service_arm_every(bench->service, &note.task, 10 * MS, PAWL_BURST);
-	pass(bench, 30 * MS);
+	pawl_service_arm(fixture->service, &note.task, 5 * MS);
+	pawl_service_arm_every(fixture->service, &note.task, 10 * MS, PAWL_BURST);
+	advance_and_settle(fixture, 30 * MS);
 	EXPECT_EQ(note.runs, 4);
-	pawl_service_arm_at(bench->service, &note.task, bench_now(bench) + MS);
-	pass(bench, HOUR);
+	pawl_service_arm_at(fixture->service, &note.task, fixture_now(fixture) + MS);
+	advance_and_settle(fixture, HOUR);
 	EXPECT_EQ(note.runs, 5);
-	end(bench);
+	end(fixture);
 }
 
 static void arm_once_for_5_ms(struct note *note)
 {
-	pawl_service_arm(note->bench->service, &note->task, 5 * MS);
+	pawl_service_arm(note->fixture->service, &note->task, 5 * MS);
 	note->inside = NULL;
 }
 
@@ -199,21 +199,21 @@ IN_EVERY_MODE(arm_inside_a_periodic_task_makes_it_a_one_shot_one)
 {
 	struct note note;
 
-	note_init(&note, bench);
+	note_init(&note, fixture);
 	note.inside = arm_once_for_5_ms;
-	pawl_service_arm_every(bench->service, &note.task, 10 * MS, PAWL_BURST);
-	pass(bench, 10 * MS);
-	pass(bench, 5 * MS);
-	pass(bench, HOUR);
+	pawl_service_arm_every(fixture->service, &note.task, 10 * MS, PAWL_BURST);
+	advance_and_settle(fixture, 10 * MS);
+	advance_and_settle(fixture, 5 * MS);
+	advance_and_settle(fixture, HOUR);
 	EXPECT_EQ(note.runs, 2);
 	EXPECT_EQ(note.at[1], 15 * MS);
-	expect_counts(bench->service, 2, 2, 0, 0);
-	end(bench);
+	expect_counts(fixture->service, 2, 2, 0, 0);
+	end(fixture);
 }
 
 static void arm_every_7_ms(struct note *note)
 {
-	pawl_service_arm_every(note->bench->service, &note->task, 7 * MS, PAWL_SKIP);
+	pawl_service_arm_every(note->fixture->service, &note->task, 7 * MS, PAWL_SKIP);
 	note->inside = NULL;
 }
 
@@ -221,21 +221,21 @@ IN_EVERY_MODE(arm_every_inside_a_task_makes_it_periodic)
 {
 	struct note note;
 
-	note_init(&note, bench);
+	note_init(&note, fixture);
 	note.inside = arm_every_7_ms;
-	pawl_service_arm(bench->service, &note.task, MS);
-	pass(bench, MS);
-	pass(bench, 7 * MS);
-	pass(bench, 7 * MS);
+	pawl_service_arm(fixture->service, &note.task, MS);
+	advance_and_settle(fixture, MS);
+	advance_and_settle(fixture, 7 * MS);
+	advance_and_settle(fixture, 7 * MS);
 	EXPECT_EQ(note.runs, 3);
-	expect_counts(bench->service, 4, 3, 0, 0);
-	end(bench);
+	expect_counts(fixture->service, 4, 3, 0, 0);
+	end(fixture);
 }
 
 static void cancel_at_the_third_run(struct note *note)
 {
 	if (note->runs == 3)
-		note->answer = (int)pawl_service_cancel(note->bench->service, &note->task);
+		note->answer = (int)pawl_service_cancel(note->fixture->service, &note->task);
 }
 
 IN_EVERY_MODE(a_periodic_task_ends_with_a_cancel_from_inside)
@@ -243,34 +243,34 @@ IN_EVERY_MODE(a_periodic_task_ends_with_a_cancel_from_inside)
 	for (int missed = PAWL_SKIP; missed <= PAWL_DELAY; missed++) {
 		struct note note;
 
-		note_init(&note, bench);
+		note_init(&note, fixture);
 		note.inside = cancel_at_the_third_run;
-		pawl_service_arm_every(bench->service, &note.task, 10 * MS,
+		pawl_service_arm_every(fixture->service, &note.task, 10 * MS,
 		                       (enum pawl_missed)missed);
 		for (unsigned i = 0; i < 10; i++)
-			pass(bench, 10 * MS);
+			advance_and_settle(fixture, 10 * MS);
 		EXPECT_EQ(note.runs, 3);
 		EXPECT_EQ(note.answer, PAWL_RUNNING);
-		EXPECT_EQ(pawl_service_cancel(bench->service, &note.task), PAWL_IDLE);
+		EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_IDLE);
 	}
-	expect_counts(bench->service, 9, 9, 0, 0);
-	end(bench);
+	expect_counts(fixture->service, 9, 9, 0, 0);
+	end(fixture);
 }
 
 IN_EVERY_MODE(the_longest_period_just_waits)
 {
 	struct note note;
 
-	note_init(&note, bench);
-	pass(bench, 5 * MS);
-	EXPECT_EQ(pawl_service_arm_every(bench->service, &note.task, LONGEST, PAWL_BURST), 0);
-	pass(bench, LONGEST - HOUR);
+	note_init(&note, fixture);
+	advance_and_settle(fixture, 5 * MS);
+	EXPECT_EQ(pawl_service_arm_every(fixture->service, &note.task, LONGEST, PAWL_BURST), 0);
+	advance_and_settle(fixture, LONGEST - HOUR);
 	EXPECT_EQ(note.runs, 0);
-	EXPECT_EQ(pawl_service_touch(bench->service, &note.task, MS), 0);
-	pass(bench, 2 * MS); /* it is between two ticks */
+	EXPECT_EQ(pawl_service_touch(fixture->service, &note.task, MS), 0);
+	advance_and_settle(fixture, 2 * MS); /* it is between two ticks */
 	EXPECT_EQ(note.runs, 1);
-	EXPECT_EQ(pawl_service_pending(bench->service), 1);
-	end(bench);
+	EXPECT_EQ(pawl_service_pending(fixture->service), 1);
+	end(fixture);
 }
 
 int main(void)

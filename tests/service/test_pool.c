@@ -16,7 +16,7 @@ static void note_call(struct pawl_service *service, void *arg)
 	sem_post(&called);
 }
 
-static void open_pool(struct bench *bench, unsigned workers, unsigned shards)
+static void open_pool(struct fixture *fixture, unsigned workers, unsigned shards)
 {
 	const struct pawl_service_options options = {.workers = workers,
 	                                             .shards = shards,
@@ -24,7 +24,7 @@ static void open_pool(struct bench *bench, unsigned workers, unsigned shards)
 	                                             .dispatch_arg = &called};
 
 	sem_init(&called, 0, 0);
-	bench_open(bench, &options);
+	fixture_open(fixture, &options);
 }
 
 static int calls_waiting(void)
@@ -37,57 +37,57 @@ static int calls_waiting(void)
 
 static void a_due_task_calls_the_pool_and_is_pending_until_a_poll_takes_it(void)
 {
-	struct bench bench;
+	struct fixture fixture;
 	struct note note;
 
-	open_pool(&bench, 4, 4);
-	note_init(&note, &bench);
-	pawl_service_arm(bench.service, &note.task, 5 * MS);
-	pawl_clock_manual_advance(&bench.clock, 5 * MS);
+	open_pool(&fixture, 4, 4);
+	note_init(&note, &fixture);
+	pawl_service_arm(fixture.service, &note.task, 5 * MS);
+	pawl_clock_manual_advance(&fixture.clock, 5 * MS);
 	sem_wait(&called);
 	EXPECT(!pthread_equal(dispatcher, pthread_self()));
-	EXPECT_EQ(pawl_service_pending(bench.service), 1);
+	EXPECT_EQ(pawl_service_pending(fixture.service), 1);
 	EXPECT_EQ(note.runs, 0);
-	EXPECT_EQ(pawl_service_poll(bench.service, 0), 1);
+	EXPECT_EQ(pawl_service_poll(fixture.service, 0), 1);
 	EXPECT_EQ(note.runs, 1);
 	EXPECT(pthread_equal(note.thread, pthread_self()));
-	expect_counts(bench.service, 1, 1, 0, 0);
-	pawl_service_close(bench.service, NULL);
+	expect_counts(fixture.service, 1, 1, 0, 0);
+	pawl_service_close(fixture.service, NULL);
 	EXPECT_EQ(calls_waiting(), 0);
 }
 
 static void what_waits_in_the_queue_of_the_pool_can_be_cancelled(void)
 {
-	struct bench bench;
+	struct fixture fixture;
 	struct note *note = malloc(sizeof(*note));
 
-	open_pool(&bench, 1, 1);
-	note_init(note, &bench);
-	pawl_service_arm(bench.service, &note->task, 0);
+	open_pool(&fixture, 1, 1);
+	note_init(note, &fixture);
+	pawl_service_arm(fixture.service, &note->task, 0);
 	sem_wait(&called);
-	EXPECT_EQ(pawl_service_cancel(bench.service, &note->task), PAWL_CANCELLED);
+	EXPECT_EQ(pawl_service_cancel(fixture.service, &note->task), PAWL_CANCELLED);
 	free(note); /* it is not in that queue */
-	EXPECT_EQ(pawl_service_poll(bench.service, 0), 0);
-	pawl_service_close(bench.service, NULL);
+	EXPECT_EQ(pawl_service_poll(fixture.service, 0), 0);
+	pawl_service_close(fixture.service, NULL);
 }
 
 /* And the pool is not called again and again for nothing. */
 static void a_poll_that_finds_all_cancelled_is_the_last(void)
 {
-	struct bench bench;
+	struct fixture fixture;
 	struct note note;
 
-	open_pool(&bench, 2, 4);
-	note_init(&note, &bench);
-	pawl_service_arm(bench.service, &note.task, 0);
+	open_pool(&fixture, 2, 4);
+	note_init(&note, &fixture);
+	pawl_service_arm(fixture.service, &note.task, 0);
 	sem_wait(&called);
-	EXPECT_EQ(pawl_service_cancel(bench.service, &note.task), PAWL_CANCELLED);
-	EXPECT_EQ(pawl_service_poll(bench.service, 0), 0);
-	pawl_clock_manual_step(&bench.clock); /* the service's thread sleeps */
+	EXPECT_EQ(pawl_service_cancel(fixture.service, &note.task), PAWL_CANCELLED);
+	EXPECT_EQ(pawl_service_poll(fixture.service, 0), 0);
+	pawl_clock_manual_step(&fixture.clock); /* the service's thread sleeps */
 	EXPECT_EQ(calls_waiting(), 0);
 	while (sem_trywait(&called) == 0)
-		pawl_service_poll(bench.service, 1);
-	pawl_service_close(bench.service, NULL);
+		pawl_service_poll(fixture.service, 1);
+	pawl_service_close(fixture.service, NULL);
 }
 
 static void *settle_service(void *service)
@@ -101,20 +101,20 @@ static void a_settle_ends_when_all_was_cancelled(void)
 {
 	for (unsigned i = 0; i < 100; i++) {
 		pthread_t thread;
-		struct bench bench;
+		struct fixture fixture;
 		struct note note;
 
-		open_pool(&bench, 1, 1);
-		note_init(&note, &bench);
-		pawl_service_arm(bench.service, &note.task, 0);
+		open_pool(&fixture, 1, 1);
+		note_init(&note, &fixture);
+		pawl_service_arm(fixture.service, &note.task, 0);
 		sem_wait(&called);
-		pthread_create(&thread, NULL, settle_service, bench.service);
+		pthread_create(&thread, NULL, settle_service, fixture.service);
 		for (unsigned j = 0; j < i; j++)
 			sched_yield();
-		EXPECT_EQ(pawl_service_cancel(bench.service, &note.task), PAWL_CANCELLED);
-		EXPECT_EQ(pawl_service_poll(bench.service, 0), 0);
+		EXPECT_EQ(pawl_service_cancel(fixture.service, &note.task), PAWL_CANCELLED);
+		EXPECT_EQ(pawl_service_poll(fixture.service, 0), 0);
 		pthread_join(thread, NULL);
-		pawl_service_close(bench.service, NULL);
+		pawl_service_close(fixture.service, NULL);
 	}
 }
 
@@ -129,9 +129,9 @@ static pthread_t keep_busy(struct note *note)
 	pthread_t thread;
 
 	note->inside = stay;
-	pawl_service_arm(note->bench->service, &note->task, 0);
+	pawl_service_arm(note->fixture->service, &note->task, 0);
 	sem_wait(&called);
-	pthread_create(&thread, NULL, poll_one, note->bench->service);
+	pthread_create(&thread, NULL, poll_one, note->fixture->service);
 	sem_wait(&note->entered);
 	return thread;
 }
@@ -140,23 +140,23 @@ static void a_second_thread_is_called_while_the_first_is_busy(void)
 {
 	struct note busy, other;
 	pthread_t thread;
-	struct bench bench;
+	struct fixture fixture;
 
-	open_pool(&bench, 2, 1);
-	note_init(&busy, &bench);
-	note_init(&other, &bench);
+	open_pool(&fixture, 2, 1);
+	note_init(&busy, &fixture);
+	note_init(&other, &fixture);
 	thread = keep_busy(&busy);
-	pawl_clock_manual_step(&bench.clock); /* the service's thread sleeps */
-	EXPECT_EQ(calls_waiting(), 0);        /* and has not called the pool for nothing */
-	EXPECT_EQ(pawl_service_cancel(bench.service, &busy.task), PAWL_RUNNING);
-	pawl_service_arm(bench.service, &other.task, 0);
+	pawl_clock_manual_step(&fixture.clock); /* the service's thread sleeps */
+	EXPECT_EQ(calls_waiting(), 0);          /* and has not called the pool for nothing */
+	EXPECT_EQ(pawl_service_cancel(fixture.service, &busy.task), PAWL_RUNNING);
+	pawl_service_arm(fixture.service, &other.task, 0);
 	sem_wait(&called);
-	EXPECT_EQ(pawl_service_poll(bench.service, 0), 1);
+	EXPECT_EQ(pawl_service_poll(fixture.service, 0), 1);
 	EXPECT_EQ(other.runs, 1);
 	sem_post(&busy.leave);
-	EXPECT_EQ(pawl_service_cancel_wait(bench.service, &busy.task) == PAWL_CANCELLED, 0);
+	EXPECT_EQ(pawl_service_cancel_wait(fixture.service, &busy.task) == PAWL_CANCELLED, 0);
 	pthread_join(thread, NULL);
-	pawl_service_close(bench.service, NULL);
+	pawl_service_close(fixture.service, NULL);
 }
 
 /* Both are due before the first poll: it runs one, and a second thread is called for the other. */
@@ -165,25 +165,25 @@ static void the_poll_that_answers_looks_whether_there_is_more(void)
 	for (unsigned shards = 1; shards <= 4; shards += 3) {
 		struct note busy, other;
 		pthread_t thread;
-		struct bench bench;
+		struct fixture fixture;
 
-		open_pool(&bench, 2, shards);
-		note_init(&busy, &bench);
-		note_init(&other, &bench);
+		open_pool(&fixture, 2, shards);
+		note_init(&busy, &fixture);
+		note_init(&other, &fixture);
 		busy.inside = other.inside = stay;
-		pawl_service_arm(bench.service, &busy.task, 0);
+		pawl_service_arm(fixture.service, &busy.task, 0);
 		on_another_thread(&other, cancel_it); /* nothing: gives threads their numbers */
-		pawl_service_arm(bench.service, &other.task, 0);
+		pawl_service_arm(fixture.service, &other.task, 0);
 		other.inside = stay;
 		sem_wait(&called);
-		pthread_create(&thread, NULL, poll_one, bench.service);
+		pthread_create(&thread, NULL, poll_one, fixture.service);
 		sem_wait(&called); /* although the first one is in its task, or will be */
 		sem_post(&busy.leave);
 		sem_post(&other.leave);
-		EXPECT_EQ(pawl_service_poll(bench.service, 1), 1);
+		EXPECT_EQ(pawl_service_poll(fixture.service, 1), 1);
 		pthread_join(thread, NULL);
 		EXPECT_EQ(busy.runs + other.runs, 2);
-		pawl_service_close(bench.service, NULL);
+		pawl_service_close(fixture.service, NULL);
 	}
 }
 
@@ -191,85 +191,85 @@ static void no_more_threads_are_called_than_workers(void)
 {
 	struct note busy, other;
 	pthread_t thread;
-	struct bench bench;
+	struct fixture fixture;
 
-	open_pool(&bench, 1, 1);
-	note_init(&busy, &bench);
-	note_init(&other, &bench);
+	open_pool(&fixture, 1, 1);
+	note_init(&busy, &fixture);
+	note_init(&other, &fixture);
 	thread = keep_busy(&busy);
-	pawl_service_arm(bench.service, &other.task, 0);
-	pawl_clock_manual_step(&bench.clock); /* the service's thread sleeps: it does not call */
+	pawl_service_arm(fixture.service, &other.task, 0);
+	pawl_clock_manual_step(&fixture.clock); /* the service's thread sleeps: it does not call */
 	EXPECT_EQ(calls_waiting(), 0);
-	EXPECT_EQ(pawl_service_poll(bench.service, 0), 0);
+	EXPECT_EQ(pawl_service_poll(fixture.service, 0), 0);
 	sem_post(&busy.leave);
 	pthread_join(thread, NULL);
 	sem_wait(&called); /* since a thread is free again */
-	EXPECT_EQ(pawl_service_poll(bench.service, 0), 1);
+	EXPECT_EQ(pawl_service_poll(fixture.service, 0), 1);
 	EXPECT_EQ(other.runs, 1);
-	pawl_service_close(bench.service, NULL);
+	pawl_service_close(fixture.service, NULL);
 }
 
 static void what_a_bounded_poll_leaves_is_called_for_again(void)
 {
 	struct note notes[3];
-	struct bench bench;
+	struct fixture fixture;
 
-	open_pool(&bench, 2, 1);
+	open_pool(&fixture, 2, 1);
 	for (unsigned i = 0; i < 3; i++) {
-		note_init(&notes[i], &bench);
-		pawl_service_arm(bench.service, &notes[i].task, MS);
+		note_init(&notes[i], &fixture);
+		pawl_service_arm(fixture.service, &notes[i].task, MS);
 	}
-	pawl_clock_manual_advance(&bench.clock, MS);
+	pawl_clock_manual_advance(&fixture.clock, MS);
 	for (unsigned i = 0; i < 3; i++) {
 		sem_wait(&called);
-		EXPECT_EQ(pawl_service_poll(bench.service, 1), 1);
+		EXPECT_EQ(pawl_service_poll(fixture.service, 1), 1);
 	}
 	for (unsigned i = 0; i < 3; i++)
 		EXPECT_EQ(notes[i].runs, 1);
-	settle(&bench);
+	settle(&fixture);
 	while (sem_trywait(&called) == 0) /* a call from when the last task was started */
-		EXPECT_EQ(pawl_service_poll(bench.service, 1), 0);
-	pawl_service_close(bench.service, NULL);
+		EXPECT_EQ(pawl_service_poll(fixture.service, 1), 0);
+	pawl_service_close(fixture.service, NULL);
 }
 
 static void arm_ten_times(struct note *note)
 {
 	if (note->runs < 10)
-		pawl_service_arm(note->bench->service, &note->task, 0);
+		pawl_service_arm(note->fixture->service, &note->task, 0);
 }
 
 static void a_poll_runs_at_most_what_is_pending_when_it_begins(void)
 {
 	for (size_t max = 0; max <= 100; max += 50) {
-		struct bench bench;
+		struct fixture fixture;
 		struct note note;
 
-		open_pool(&bench, 1, 1);
-		note_init(&note, &bench);
+		open_pool(&fixture, 1, 1);
+		note_init(&note, &fixture);
 		note.inside = arm_ten_times;
-		pawl_service_arm(bench.service, &note.task, 0);
+		pawl_service_arm(fixture.service, &note.task, 0);
 		for (unsigned i = 1; i <= 10; i++) {
 			sem_wait(&called);
-			EXPECT_EQ(pawl_service_poll(bench.service, max), 1);
+			EXPECT_EQ(pawl_service_poll(fixture.service, max), 1);
 			EXPECT_EQ(note.runs, i);
 		}
-		pawl_service_close(bench.service, NULL);
+		pawl_service_close(fixture.service, NULL);
 	}
 }
 
 static void a_poll_without_a_call_runs_nothing(void)
 {
-	struct bench bench;
+	struct fixture fixture;
 	struct note note;
 
-	open_pool(&bench, 2, 1);
-	note_init(&note, &bench);
-	EXPECT_EQ(pawl_service_poll(bench.service, 0), 0);
-	pawl_service_arm(bench.service, &note.task, 5 * MS);
-	EXPECT_EQ(pawl_service_poll(bench.service, 0), 0);
-	end(&bench);
-	EXPECT_EQ(pawl_service_poll(bench.service, 0), 0);
-	pawl_service_close(bench.service, NULL);
+	open_pool(&fixture, 2, 1);
+	note_init(&note, &fixture);
+	EXPECT_EQ(pawl_service_poll(fixture.service, 0), 0);
+	pawl_service_arm(fixture.service, &note.task, 5 * MS);
+	EXPECT_EQ(pawl_service_poll(fixture.service, 0), 0);
+	end(&fixture);
+	EXPECT_EQ(pawl_service_poll(fixture.service, 0), 0);
+	pawl_service_close(fixture.service, NULL);
 }
 
 static unsigned dropped;
@@ -289,19 +289,19 @@ static void *stop_and_close(void *service)
 static void a_stop_waits_until_the_call_was_answered(void)
 {
 	pthread_t thread;
-	struct bench bench;
+	struct fixture fixture;
 	struct note note;
 
-	open_pool(&bench, 2, 1);
+	open_pool(&fixture, 2, 1);
 	dropped = 0;
-	note_init(&note, &bench);
-	pawl_service_arm(bench.service, &note.task, 0);
+	note_init(&note, &fixture);
+	pawl_service_arm(fixture.service, &note.task, 0);
 	sem_wait(&called);
-	pthread_create(&thread, NULL, stop_and_close, bench.service);
-	while (pawl_service_arm(bench.service, &note.task, 0) == 0)
+	pthread_create(&thread, NULL, stop_and_close, fixture.service);
+	while (pawl_service_arm(fixture.service, &note.task, 0) == 0)
 		; /* until it has begun */
 	EXPECT_EQ(__atomic_load_n(&dropped, __ATOMIC_SEQ_CST), 0);
-	EXPECT_EQ(pawl_service_poll(bench.service, 0), 0); /* takes nothing any more */
+	EXPECT_EQ(pawl_service_poll(fixture.service, 0), 0); /* takes nothing any more */
 	pthread_join(thread, NULL);
 	EXPECT_EQ(dropped, 1);
 	EXPECT_EQ(note.runs, 0);
@@ -316,16 +316,16 @@ static void poll_here(struct pawl_service *service, void *unused)
 static void dispatch_may_poll_itself(void)
 {
 	const struct pawl_service_options options = {.workers = 2, .dispatch = poll_here};
-	struct bench bench;
+	struct fixture fixture;
 	struct note note;
 
-	bench_open(&bench, &options);
-	note_init(&note, &bench);
-	pawl_service_arm_every(bench.service, &note.task, MS, PAWL_BURST);
-	pass(&bench, 10 * MS);
+	fixture_open(&fixture, &options);
+	note_init(&note, &fixture);
+	pawl_service_arm_every(fixture.service, &note.task, MS, PAWL_BURST);
+	advance_and_settle(&fixture, 10 * MS);
 	EXPECT_EQ(note.runs, 10);
 	EXPECT(!pthread_equal(note.thread, pthread_self()));
-	pawl_service_close(bench.service, NULL);
+	pawl_service_close(fixture.service, NULL);
 }
 
 static unsigned started;
@@ -341,11 +341,11 @@ static void the_service_has_one_thread(void)
 {
 	const struct pawl_service_options options = {
 	        .workers = 4, .dispatch = poll_here, .on_thread_start = count_start};
-	struct bench bench;
+	struct fixture fixture;
 
 	started = 0;
-	bench_open(&bench, &options);
-	pawl_service_close(bench.service, NULL);
+	fixture_open(&fixture, &options);
+	pawl_service_close(fixture.service, NULL);
 	EXPECT_EQ(started, 1);
 }
 

@@ -8,7 +8,7 @@ IN_EVERY_MODE(a_new_service_has_counted_nothing)
 	struct pawl_stats *stats = malloc(sizeof(*stats));
 
 	memset(stats, 0xA5, sizeof(*stats));
-	pawl_service_stats(bench->service, stats);
+	pawl_service_stats(fixture->service, stats);
 	EXPECT_EQ(stats->armed | stats->ran | stats->cancelled | stats->dropped, 0);
 	EXPECT_EQ(stats->pending | stats->queued | stats->slowest_ns, 0);
 	EXPECT_EQ(stats->wakeups | stats->empty_wakeups, 0);
@@ -18,7 +18,7 @@ IN_EVERY_MODE(a_new_service_has_counted_nothing)
 	EXPECT_EQ(pawl_histogram_percentile(&stats->lateness, 50), 0);
 	EXPECT_EQ(pawl_histogram_percentile(&stats->lateness, 100), 0);
 	free(stats);
-	end(bench);
+	end(fixture);
 }
 
 IN_EVERY_MODE(queued_is_what_is_due_and_waits_for_a_worker)
@@ -27,24 +27,24 @@ IN_EVERY_MODE(queued_is_what_is_due_and_waits_for_a_worker)
 	struct note notes[5];
 	struct gates gates;
 
-	shut_gates(&gates, bench);
+	shut_gates(&gates, fixture);
 	for (unsigned i = 0; i < 5; i++) {
-		note_init(&notes[i], bench);
-		pawl_service_arm(bench->service, &notes[i].task, i < 3 ? 0 : HOUR);
+		note_init(&notes[i], fixture);
+		pawl_service_arm(fixture->service, &notes[i].task, i < 3 ? 0 : HOUR);
 	}
-	pawl_service_stats(bench->service, stats);
+	pawl_service_stats(fixture->service, stats);
 	EXPECT_EQ(stats->queued, 3);
 	EXPECT_EQ(stats->pending, 5);
-	pawl_service_cancel(bench->service, &notes[0].task);
-	pawl_service_stats(bench->service, stats);
+	pawl_service_cancel(fixture->service, &notes[0].task);
+	pawl_service_stats(fixture->service, stats);
 	EXPECT_EQ(stats->queued, 2);
 	EXPECT_EQ(stats->pending, 4);
-	open_gates(&gates, bench);
-	pawl_service_stats(bench->service, stats);
+	open_gates(&gates, fixture);
+	pawl_service_stats(fixture->service, stats);
 	EXPECT_EQ(stats->queued, 0);
 	EXPECT_EQ(stats->pending, 2);
 	free(stats);
-	end(bench);
+	end(fixture);
 }
 
 /* At least the value, and less than 1/64 more. */
@@ -66,11 +66,11 @@ IN_EVERY_MODE(lateness_is_the_time_from_the_deadline_to_the_call)
 	struct note notes[100];
 
 	for (unsigned i = 0; i < 100; i++) {
-		note_init(&notes[i], bench);
-		pawl_service_arm(bench->service, &notes[i].task, (i + 1) * MS);
+		note_init(&notes[i], fixture);
+		pawl_service_arm(fixture->service, &notes[i].task, (i + 1) * MS);
 	}
-	pass(bench, 100 * MS);
-	pawl_service_stats(bench->service, stats);
+	advance_and_settle(fixture, 100 * MS);
+	pawl_service_stats(fixture->service, stats);
 	EXPECT_EQ(stats->lateness.count, 100);
 	EXPECT_EQ(stats->lateness.max, 99 * MS);
 	EXPECT_EQ(stats->lateness.sum, 99 * 100 / 2 * MS);
@@ -85,7 +85,7 @@ IN_EVERY_MODE(lateness_is_the_time_from_the_deadline_to_the_call)
 	EXPECT_EQ(stats->run_time.max, 0);
 	EXPECT_EQ(pawl_histogram_percentile(&stats->run_time, 100), 0);
 	free(stats);
-	end(bench);
+	end(fixture);
 }
 
 /* Of a deadline between two ticks, not of the tick. */
@@ -94,35 +94,35 @@ IN_EVERY_MODE(lateness_counts_from_the_deadline_as_it_was_given)
 	struct pawl_stats *stats = malloc(sizeof(*stats));
 	struct note note;
 
-	note_init(&note, bench);
-	pawl_service_arm(bench->service, &note.task, 5 * MS - 300);
-	pass(bench, 5 * MS);
-	pawl_service_stats(bench->service, stats);
+	note_init(&note, fixture);
+	pawl_service_arm(fixture->service, &note.task, 5 * MS - 300);
+	advance_and_settle(fixture, 5 * MS);
+	pawl_service_stats(fixture->service, stats);
 	EXPECT_EQ(stats->lateness.max, 300);
-	pawl_service_arm(bench->service, &note.task, 5 * MS);
-	pawl_service_touch(bench->service, &note.task, 7 * MS - 1000);
-	pass(bench, 7 * MS);
-	pawl_service_stats(bench->service, stats);
+	pawl_service_arm(fixture->service, &note.task, 5 * MS);
+	pawl_service_touch(fixture->service, &note.task, 7 * MS - 1000);
+	advance_and_settle(fixture, 7 * MS);
+	pawl_service_stats(fixture->service, stats);
 	EXPECT_EQ(stats->lateness.max, 1000);
 	EXPECT_EQ(stats->lateness.count, 2);
 	expect_percentile(&stats->lateness, 50, 300);
 	free(stats);
-	end(bench);
+	end(fixture);
 }
 
 /* A value from the smallest to hours comes back with two digits. */
-static void expect_two_digits(struct bench *bench, uint64_t value)
+static void expect_two_digits(struct fixture *fixture, uint64_t value)
 {
 	struct pawl_stats *stats = malloc(sizeof(*stats));
 	struct note note, late;
 
-	note_init(&note, bench);
-	note_init(&late, bench);
-	pass(bench, value * 3);
-	pawl_service_arm_at(bench->service, &note.task, bench_now(bench) - value);
-	pawl_service_arm_at(bench->service, &late.task, 0);
-	settle(bench);
-	pawl_service_stats(bench->service, stats);
+	note_init(&note, fixture);
+	note_init(&late, fixture);
+	advance_and_settle(fixture, value * 3);
+	pawl_service_arm_at(fixture->service, &note.task, fixture_now(fixture) - value);
+	pawl_service_arm_at(fixture->service, &late.task, 0);
+	settle(fixture);
+	pawl_service_stats(fixture->service, stats);
 	expect_percentile(&stats->lateness, 50, value);
 	EXPECT_EQ(pawl_histogram_percentile(&stats->lateness, 100), 3 * value);
 	EXPECT_EQ(stats->lateness.max, 3 * value);
@@ -137,11 +137,11 @@ static void histograms_are_good_to_two_digits(void)
 	for (unsigned shift = 1; shift < 45; shift++) {
 		for (int offset = -1; offset <= 1; offset++) {
 			uint64_t value = (UINT64_C(1) << shift) + (uint64_t)(int64_t)offset;
-			struct bench bench;
+			struct fixture fixture;
 
-			bench_open(&bench, &options);
-			expect_two_digits(&bench, value);
-			pawl_service_close(bench.service, NULL);
+			fixture_open(&fixture, &options);
+			expect_two_digits(&fixture, value);
+			pawl_service_close(fixture.service, NULL);
 		}
 	}
 }
@@ -150,7 +150,7 @@ static void take_some_time(struct pawl_task *task)
 {
 	struct note *note = note_from(task);
 
-	pawl_clock_manual_advance(&note->bench->clock, note->number);
+	pawl_clock_manual_advance(&note->fixture->clock, note->number);
 }
 
 static void take_more_time(struct pawl_task *task)
@@ -158,30 +158,30 @@ static void take_more_time(struct pawl_task *task)
 	take_some_time(task);
 }
 
-static void run_for(struct bench *bench, pawl_task_fn *run, uint64_t ns)
+static void run_for(struct fixture *fixture, pawl_task_fn *run, uint64_t ns)
 {
 	struct note note;
 
-	note_init(&note, bench);
+	note_init(&note, fixture);
 	pawl_task_init(&note.task, run);
 	note.number = ns;
-	pawl_service_arm(bench->service, &note.task, 0);
-	settle(bench);
+	pawl_service_arm(fixture->service, &note.task, 0);
+	settle(fixture);
 }
 
 IN_EVERY_MODE(run_time_is_measured_and_the_slowest_function_is_known)
 {
 	struct pawl_stats *stats = malloc(sizeof(*stats));
 
-	run_for(bench, take_some_time, 0);
-	pawl_service_stats(bench->service, stats);
+	run_for(fixture, take_some_time, 0);
+	pawl_service_stats(fixture->service, stats);
 	EXPECT(stats->slowest == take_some_time);
 	EXPECT_EQ(stats->slowest_ns, 0);
 	for (unsigned i = 0; i < 8; i++)
-		run_for(bench, take_some_time, 3 * MS);
-	run_for(bench, take_more_time, 5 * MS);
-	run_for(bench, take_some_time, 4 * MS);
-	pawl_service_stats(bench->service, stats);
+		run_for(fixture, take_some_time, 3 * MS);
+	run_for(fixture, take_more_time, 5 * MS);
+	run_for(fixture, take_some_time, 4 * MS);
+	pawl_service_stats(fixture->service, stats);
 	EXPECT(stats->slowest == take_more_time);
 	EXPECT_EQ(stats->slowest_ns, 5 * MS);
 	EXPECT_EQ(stats->run_time.count, 11);
@@ -190,7 +190,7 @@ IN_EVERY_MODE(run_time_is_measured_and_the_slowest_function_is_known)
 	expect_percentile(&stats->run_time, 90, 4 * MS);
 	EXPECT_EQ(pawl_histogram_percentile(&stats->run_time, 100), 5 * MS);
 	free(stats);
-	end(bench);
+	end(fixture);
 }
 
 int main(void)

@@ -16,34 +16,34 @@ IN_EVERY_MODE(stop_hands_each_pending_task_to_dropped_exactly_once)
 	static const uint64_t delays[] = {0, MS, 5 * MS, 300 * MS, HOUR, 20000 * HOUR, LONGEST};
 	struct note notes[COUNTOF(delays)], periodic, gone, never;
 	struct gates gates;
-	unsigned others = workers_of(bench);
+	unsigned others = workers_of(fixture);
 
-	shut_gates(&gates, bench);
+	shut_gates(&gates, fixture);
 	for (unsigned i = 0; i < COUNTOF(delays); i++) {
-		note_init(&notes[i], bench);
-		pawl_service_arm(bench->service, &notes[i].task, delays[i]);
+		note_init(&notes[i], fixture);
+		pawl_service_arm(fixture->service, &notes[i].task, delays[i]);
 	}
-	note_init(&never, bench);
-	note_init(&gone, bench);
-	note_init(&periodic, bench);
-	pawl_service_arm(bench->service, &gone.task, MS);
-	pawl_service_arm_every(bench->service, &periodic.task, MS, PAWL_BURST);
-	EXPECT_EQ(pawl_service_cancel(bench->service, &gone.task), PAWL_CANCELLED);
-	EXPECT_EQ(pawl_service_cancel(bench->service, &notes[0].task), PAWL_CANCELLED);
-	open_gates(&gates, bench);
-	pawl_service_stop(bench->service, note_drop);
+	note_init(&never, fixture);
+	note_init(&gone, fixture);
+	note_init(&periodic, fixture);
+	pawl_service_arm(fixture->service, &gone.task, MS);
+	pawl_service_arm_every(fixture->service, &periodic.task, MS, PAWL_BURST);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &gone.task), PAWL_CANCELLED);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &notes[0].task), PAWL_CANCELLED);
+	open_gates(&gates, fixture);
+	pawl_service_stop(fixture->service, note_drop);
 	EXPECT_EQ(notes[0].drops + never.drops + gone.drops, 0);
 	for (unsigned i = 1; i < COUNTOF(delays); i++)
 		EXPECT_EQ(notes[i].drops, 1);
 	EXPECT_EQ(periodic.drops, 1);
-	expect_counts(bench->service, others + 9, others, 2, 7);
-	end(bench);
+	expect_counts(fixture->service, others + 9, others, 2, 7);
+	end(fixture);
 }
 
 static void free_dropped(struct pawl_task *task)
 {
 	struct note *note = note_from(task);
-	struct pawl_service *service = note->bench->service;
+	struct pawl_service *service = note->fixture->service;
 
 	EXPECT_EQ(pawl_service_arm(service, task, 0), -ESHUTDOWN);
 	EXPECT_EQ(pawl_service_cancel(service, task), PAWL_IDLE);
@@ -60,27 +60,27 @@ IN_EVERY_MODE(dropped_is_called_on_the_stopping_thread_and_may_free_and_cancel)
 {
 	struct note other;
 
-	note_init(&other, bench);
+	note_init(&other, fixture);
 	for (unsigned i = 0; i < 20; i++) {
 		struct note *note = malloc(sizeof(*note));
 
-		note_init(note, bench);
+		note_init(note, fixture);
 		note->thread = pthread_self();
 		note->other = &other;
-		pawl_service_arm(bench->service, &note->task, (i + 1) * MS);
+		pawl_service_arm(fixture->service, &note->task, (i + 1) * MS);
 	}
-	pawl_service_arm(bench->service, &other.task, LONGEST);
-	pawl_service_stop(bench->service, free_dropped);
+	pawl_service_arm(fixture->service, &other.task, LONGEST);
+	pawl_service_stop(fixture->service, free_dropped);
 	EXPECT_EQ(other.drops, 0);
-	expect_counts(bench->service, 21, 0, 1, 20);
-	end(bench);
+	expect_counts(fixture->service, 21, 0, 1, 20);
+	end(fixture);
 }
 
 static void *stop_run(void *arg)
 {
 	struct note *note = arg;
 
-	pawl_service_stop(note->bench->service, note_drop);
+	pawl_service_stop(note->fixture->service, note_drop);
 	EXPECT_EQ(note->number, 1); /* the run is over */
 	return NULL;
 }
@@ -88,7 +88,7 @@ static void *stop_run(void *arg)
 /* Arm until the service refuses. The task is running, so this arming never leads to a run. */
 static void await_refusal(struct note *note)
 {
-	while (pawl_service_touch(note->bench->service, &note->task, HOUR) != -ESHUTDOWN)
+	while (pawl_service_touch(note->fixture->service, &note->task, HOUR) != -ESHUTDOWN)
 		sched_yield();
 }
 
@@ -97,32 +97,32 @@ IN_EVERY_MODE(stop_waits_for_what_runs_and_refuses_meanwhile)
 	struct note note, pending, fresh;
 	pthread_t stopper;
 
-	note_init(&note, bench);
-	note_init(&pending, bench);
-	note_init(&fresh, bench);
+	note_init(&note, fixture);
+	note_init(&pending, fixture);
+	note_init(&fresh, fixture);
 	note.inside = stay_and_note_the_end;
-	pawl_service_arm(bench->service, &note.task, 0);
-	pawl_service_arm(bench->service, &pending.task, HOUR);
-	begin_driving(bench);
+	pawl_service_arm(fixture->service, &note.task, 0);
+	pawl_service_arm(fixture->service, &pending.task, HOUR);
+	begin_driving(fixture);
 	sem_wait(&note.entered);
 	pthread_create(&stopper, NULL, stop_run, &note);
 	await_refusal(&note);
-	while (pawl_service_arm(bench->service, &fresh.task, HOUR) != -ESHUTDOWN)
+	while (pawl_service_arm(fixture->service, &fresh.task, HOUR) != -ESHUTDOWN)
 		sched_yield();
-	EXPECT_EQ(pawl_service_arm_every(bench->service, &fresh.task, MS, PAWL_SKIP), -ESHUTDOWN);
-	EXPECT_EQ(pawl_service_arm_at(bench->service, &fresh.task, MS), -ESHUTDOWN);
-	EXPECT_EQ(pawl_service_cancel(bench->service, &note.task), PAWL_RUNNING);
-	while (pawl_service_arm(bench->service, &pending.task, MS) != -ESHUTDOWN)
+	EXPECT_EQ(pawl_service_arm_every(fixture->service, &fresh.task, MS, PAWL_SKIP), -ESHUTDOWN);
+	EXPECT_EQ(pawl_service_arm_at(fixture->service, &fresh.task, MS), -ESHUTDOWN);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_RUNNING);
+	while (pawl_service_arm(fixture->service, &pending.task, MS) != -ESHUTDOWN)
 		sched_yield();
-	EXPECT_EQ(pawl_service_cancel(bench->service, &pending.task), PAWL_CANCELLED);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &pending.task), PAWL_CANCELLED);
 	sem_post(&note.leave);
 	pthread_join(stopper, NULL);
-	end_driving(bench);
+	end_driving(fixture);
 	EXPECT_EQ(note.runs, 1);
 	EXPECT_EQ(note.drops + pending.drops, 0);
-	EXPECT_EQ(pawl_service_pending(bench->service), 0);
-	EXPECT_EQ(pawl_service_cancel(bench->service, &note.task), PAWL_IDLE);
-	end(bench);
+	EXPECT_EQ(pawl_service_pending(fixture->service), 0);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_IDLE);
+	end(fixture);
 }
 
 IN_EVERY_MODE(a_running_task_armed_again_is_dropped_by_stop)
@@ -130,21 +130,21 @@ IN_EVERY_MODE(a_running_task_armed_again_is_dropped_by_stop)
 	struct note note;
 	pthread_t stopper;
 
-	note_init(&note, bench);
+	note_init(&note, fixture);
 	note.inside = stay_and_note_the_end;
-	pawl_service_arm(bench->service, &note.task, 0);
-	begin_driving(bench);
+	pawl_service_arm(fixture->service, &note.task, 0);
+	begin_driving(fixture);
 	sem_wait(&note.entered);
-	EXPECT_EQ(pawl_service_arm(bench->service, &note.task, 0), 0);
+	EXPECT_EQ(pawl_service_arm(fixture->service, &note.task, 0), 0);
 	pthread_create(&stopper, NULL, stop_run, &note);
 	await_refusal(&note);
 	sem_post(&note.leave);
 	pthread_join(stopper, NULL);
-	end_driving(bench);
+	end_driving(fixture);
 	EXPECT_EQ(note.runs, 1);
 	EXPECT_EQ(note.drops, 1);
-	expect_counts(bench->service, 2, 1, 0, 1);
-	end(bench);
+	expect_counts(fixture->service, 2, 1, 0, 1);
+	end(fixture);
 }
 
 IN_EVERY_MODE(what_is_due_when_stop_begins_is_dropped_and_not_run)
@@ -153,91 +153,91 @@ IN_EVERY_MODE(what_is_due_when_stop_begins_is_dropped_and_not_run)
 	struct gates gates;
 	pthread_t stopper;
 
-	shut_gates(&gates, bench);
+	shut_gates(&gates, fixture);
 	for (unsigned i = 0; i < 3; i++) {
-		note_init(&due[i], bench);
-		pawl_service_arm(bench->service, &due[i].task, 0);
+		note_init(&due[i], fixture);
+		pawl_service_arm(fixture->service, &due[i].task, 0);
 	}
 	due[0].number = 1;
 	pthread_create(&stopper, NULL, stop_run, &due[0]);
 	for (unsigned i = 0; i < 3; i++)
 		await_refusal(&due[i]);
-	for (unsigned i = 0; i < workers_of(bench); i++)
+	for (unsigned i = 0; i < workers_of(fixture); i++)
 		await_refusal(&gates.notes[i]);
-	open_gates(&gates, bench);
+	open_gates(&gates, fixture);
 	pthread_join(stopper, NULL);
 	for (unsigned i = 0; i < 3; i++) {
 		EXPECT_EQ(due[i].runs, 0);
 		EXPECT_EQ(due[i].drops, 1);
 	}
-	end(bench);
+	end(fixture);
 }
 
 IN_EVERY_MODE(after_stop_the_service_refuses_and_tells_the_truth)
 {
 	struct note ran, dropped, fresh;
 
-	note_init(&ran, bench);
-	note_init(&dropped, bench);
-	note_init(&fresh, bench);
-	pawl_service_arm(bench->service, &ran.task, 0);
-	pawl_service_arm(bench->service, &dropped.task, MS);
-	settle(bench);
-	pawl_service_stop(bench->service, note_drop);
-	EXPECT_EQ(pawl_service_arm(bench->service, &ran.task, 0), -ESHUTDOWN);
-	EXPECT_EQ(pawl_service_arm(bench->service, &fresh.task, 0), -ESHUTDOWN);
-	EXPECT_EQ(pawl_service_touch(bench->service, &fresh.task, 0), -ESHUTDOWN);
-	EXPECT_EQ(pawl_service_arm_at(bench->service, &dropped.task, 0), -ESHUTDOWN);
-	EXPECT_EQ(pawl_service_arm_every(bench->service, &fresh.task, 1, PAWL_SKIP), -ESHUTDOWN);
-	EXPECT_EQ(pawl_service_cancel(bench->service, &ran.task), PAWL_IDLE);
-	EXPECT_EQ(pawl_service_cancel(bench->service, &dropped.task), PAWL_IDLE);
-	EXPECT_EQ(pawl_service_cancel_wait(bench->service, &fresh.task), PAWL_IDLE);
-	EXPECT_EQ(pawl_service_poll(bench->service, 0), 0);
-	EXPECT_EQ(pawl_service_next(bench->service), PAWL_NEVER);
-	pass(bench, HOUR);
+	note_init(&ran, fixture);
+	note_init(&dropped, fixture);
+	note_init(&fresh, fixture);
+	pawl_service_arm(fixture->service, &ran.task, 0);
+	pawl_service_arm(fixture->service, &dropped.task, MS);
+	settle(fixture);
+	pawl_service_stop(fixture->service, note_drop);
+	EXPECT_EQ(pawl_service_arm(fixture->service, &ran.task, 0), -ESHUTDOWN);
+	EXPECT_EQ(pawl_service_arm(fixture->service, &fresh.task, 0), -ESHUTDOWN);
+	EXPECT_EQ(pawl_service_touch(fixture->service, &fresh.task, 0), -ESHUTDOWN);
+	EXPECT_EQ(pawl_service_arm_at(fixture->service, &dropped.task, 0), -ESHUTDOWN);
+	EXPECT_EQ(pawl_service_arm_every(fixture->service, &fresh.task, 1, PAWL_SKIP), -ESHUTDOWN);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &ran.task), PAWL_IDLE);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &dropped.task), PAWL_IDLE);
+	EXPECT_EQ(pawl_service_cancel_wait(fixture->service, &fresh.task), PAWL_IDLE);
+	EXPECT_EQ(pawl_service_poll(fixture->service, 0), 0);
+	EXPECT_EQ(pawl_service_next(fixture->service), PAWL_NEVER);
+	advance_and_settle(fixture, HOUR);
 	EXPECT_EQ(ran.runs, 1);
 	EXPECT_EQ(dropped.runs + fresh.runs, 0);
-	expect_counts(bench->service, 2, 1, 0, 1);
-	end(bench);
+	expect_counts(fixture->service, 2, 1, 0, 1);
+	end(fixture);
 }
 
 IN_EVERY_MODE(a_second_stop_does_nothing)
 {
 	struct note note;
 
-	note_init(&note, bench);
-	pawl_service_arm(bench->service, &note.task, MS);
-	pawl_service_stop(bench->service, note_drop);
-	pawl_service_stop(bench->service, note_drop);
-	pawl_service_stop(bench->service, NULL);
+	note_init(&note, fixture);
+	pawl_service_arm(fixture->service, &note.task, MS);
+	pawl_service_stop(fixture->service, note_drop);
+	pawl_service_stop(fixture->service, note_drop);
+	pawl_service_stop(fixture->service, NULL);
 	EXPECT_EQ(note.drops, 1);
-	expect_counts(bench->service, 1, 0, 0, 1);
-	end(bench);
+	expect_counts(fixture->service, 1, 0, 0, 1);
+	end(fixture);
 }
 
 IN_EVERY_MODE(dropped_may_be_null)
 {
 	struct note note;
 
-	note_init(&note, bench);
-	pawl_service_arm(bench->service, &note.task, MS);
-	pawl_service_stop(bench->service, NULL);
+	note_init(&note, fixture);
+	pawl_service_arm(fixture->service, &note.task, MS);
+	pawl_service_stop(fixture->service, NULL);
 	EXPECT_EQ(note.runs + note.drops, 0);
-	EXPECT_EQ(pawl_service_cancel(bench->service, &note.task), PAWL_IDLE);
-	expect_counts(bench->service, 1, 0, 0, 1);
-	end(bench);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_IDLE);
+	expect_counts(fixture->service, 1, 0, 0, 1);
+	end(fixture);
 }
 
 static void close_stops_too(void)
 {
 	for (size_t i = 0; i < COUNTOF(every_mode); i++) {
 		struct note note;
-		struct bench bench;
+		struct fixture fixture;
 
-		bench_open(&bench, &every_mode[i]);
-		note_init(&note, &bench);
-		pawl_service_arm(bench.service, &note.task, MS);
-		pawl_service_close(bench.service, note_drop);
+		fixture_open(&fixture, &every_mode[i]);
+		note_init(&note, &fixture);
+		pawl_service_arm(fixture.service, &note.task, MS);
+		pawl_service_close(fixture.service, note_drop);
 		EXPECT_EQ(note.drops, 1);
 	}
 	pawl_service_close(NULL, NULL);
@@ -246,12 +246,12 @@ static void close_stops_too(void)
 
 static void stop_it(struct note *note)
 {
-	pawl_service_stop(note->bench->service, NULL);
+	pawl_service_stop(note->fixture->service, NULL);
 }
 
 static void close_it(struct note *note)
 {
-	pawl_service_close(note->bench->service, NULL);
+	pawl_service_close(note->fixture->service, NULL);
 }
 
 /* What a child writes to stderr; it ends by a signal, or something is wrong. */
@@ -288,13 +288,13 @@ static void make_mistake(const void *arg)
 {
 	const struct mistake *mistake = arg;
 	struct note note;
-	struct bench bench;
+	struct fixture fixture;
 
-	bench_open(&bench, mistake->options);
-	note_init(&note, &bench);
+	fixture_open(&fixture, mistake->options);
+	note_init(&note, &fixture);
 	note.inside = mistake->inside;
-	pawl_service_arm(bench.service, &note.task, 0);
-	settle(&bench);
+	pawl_service_arm(fixture.service, &note.task, 0);
+	settle(&fixture);
 }
 
 static void stop_inside_a_task_ends_the_program_with_a_message(void)
@@ -313,17 +313,17 @@ static void stop_inside_a_task_ends_the_program_with_a_message(void)
 
 static void stop_the_others_service(struct note *note)
 {
-	pawl_service_stop(note->other->bench->service, note_drop);
+	pawl_service_stop(note->other->fixture->service, note_drop);
 }
 
 static void a_task_may_stop_another_service(void)
 {
 	const struct pawl_service_options options = {.workers = 1};
 	struct note note, other;
-	struct bench mine, its;
+	struct fixture mine, its;
 
-	bench_open(&mine, &options);
-	bench_open(&its, &options);
+	fixture_open(&mine, &options);
+	fixture_open(&its, &options);
 	note_init(&note, &mine);
 	note_init(&other, &its);
 	note.inside = stop_the_others_service;
@@ -343,9 +343,9 @@ static void drop_slowly(struct pawl_task *task)
 	stay_and_note_the_end(note_from(task));
 }
 
-static void *stop_dropping_slowly(void *bench)
+static void *stop_dropping_slowly(void *fixture)
 {
-	pawl_service_stop(((struct bench *)bench)->service, drop_slowly);
+	pawl_service_stop(((struct fixture *)fixture)->service, drop_slowly);
 	return NULL;
 }
 
@@ -353,7 +353,7 @@ static void *cancel_wait_for_the_end(void *arg)
 {
 	struct note *note = arg;
 
-	pawl_service_cancel_wait(note->bench->service, &note->task);
+	pawl_service_cancel_wait(note->fixture->service, &note->task);
 	EXPECT_EQ(note->number, 1);
 	return NULL;
 }
@@ -363,17 +363,17 @@ IN_EVERY_MODE(a_task_that_is_being_dropped_is_running_for_other_threads)
 	pthread_t stopping, waiting;
 	struct note note;
 
-	note_init(&note, bench);
-	EXPECT_EQ(pawl_service_arm(bench->service, &note.task, HOUR), 0);
-	pthread_create(&stopping, NULL, stop_dropping_slowly, bench);
+	note_init(&note, fixture);
+	EXPECT_EQ(pawl_service_arm(fixture->service, &note.task, HOUR), 0);
+	pthread_create(&stopping, NULL, stop_dropping_slowly, fixture);
 	sem_wait(&note.entered);
-	EXPECT_EQ(pawl_service_cancel(bench->service, &note.task), PAWL_RUNNING);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_RUNNING);
 	pthread_create(&waiting, NULL, cancel_wait_for_the_end, &note);
 	sem_post(&note.leave);
 	pthread_join(waiting, NULL);
 	pthread_join(stopping, NULL);
-	EXPECT_EQ(pawl_service_cancel(bench->service, &note.task), PAWL_IDLE);
-	expect_counts(bench->service, 1, 0, 0, 1);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_IDLE);
+	expect_counts(fixture->service, 1, 0, 0, 1);
 }
 
 int main(void)

@@ -21,7 +21,7 @@ static uint64_t rounds;
 /* A task that counts, and notices if it is not alone. */
 struct load {
 	struct pawl_task task; /* first */
-	struct bench *bench;
+	struct fixture *fixture;
 	void (*inside)(struct load *load);
 	uint64_t ran, dropped; /* atomic */
 	unsigned inside_now;   /* atomic */
@@ -50,7 +50,7 @@ static void load_run(struct pawl_task *task)
 	struct load *load = load_from(task);
 
 	EXPECT_EQ(__atomic_exchange_n(&load->inside_now, 1, __ATOMIC_SEQ_CST), 0);
-	EXPECT(bench_now(load->bench) >= count_of(&load->earliest));
+	EXPECT(fixture_now(load->fixture) >= count_of(&load->earliest));
 	if (load->inside)
 		load->inside(load);
 	count(&load->ran);
@@ -62,16 +62,16 @@ static void load_drop(struct pawl_task *task)
 	count(&load_from(task)->dropped);
 }
 
-static void load_init(struct load *load, struct bench *bench)
+static void load_init(struct load *load, struct fixture *fixture)
 {
 	memset(load, 0, sizeof(*load));
-	load->bench = bench;
+	load->fixture = fixture;
 	pawl_task_init(&load->task, load_run);
 }
 
 /* Threads that all do the same. */
 struct crew {
-	struct bench bench;
+	struct fixture fixture;
 	struct load *loads; /* TASKS for each thread */
 	void (*work)(struct crew *crew, unsigned number, struct random *random);
 	uint64_t cancelled, running; /* answers; atomic */
@@ -97,7 +97,7 @@ static void *poller_run(void *arg)
 	struct crew *crew = arg;
 
 	while (!__atomic_load_n(&crew->done, __ATOMIC_SEQ_CST))
-		if (pawl_service_poll(crew->bench.service, 7) == 0)
+		if (pawl_service_poll(crew->fixture.service, 7) == 0)
 			sched_yield();
 	return NULL;
 }
@@ -105,10 +105,10 @@ static void *poller_run(void *arg)
 static void crew_open(struct crew *crew, const struct pawl_service_options *options)
 {
 	memset(crew, 0, sizeof(*crew));
-	bench_open(&crew->bench, options);
+	fixture_open(&crew->fixture, options);
 	crew->loads = malloc(THREADS * TASKS * sizeof(*crew->loads));
 	for (unsigned i = 0; i < THREADS * TASKS; i++)
-		load_init(&crew->loads[i], &crew->bench);
+		load_init(&crew->loads[i], &crew->fixture);
 }
 
 /* All threads work; `meanwhile` is called on this one. */
@@ -147,7 +147,7 @@ static void expect_accounts(struct crew *crew)
 
 	for (unsigned i = 0; i < THREADS * TASKS; i++)
 		dropped += count_of(&crew->loads[i].dropped);
-	pawl_service_stats(crew->bench.service, stats);
+	pawl_service_stats(crew->fixture.service, stats);
 	EXPECT_EQ(stats->pending, 0);
 	EXPECT_EQ(stats->ran, sum_of_runs(crew));
 	EXPECT_EQ(stats->dropped, dropped);
@@ -161,9 +161,9 @@ static void expect_accounts(struct crew *crew)
 
 static void crew_close(struct crew *crew)
 {
-	pawl_service_stop(crew->bench.service, load_drop);
+	pawl_service_stop(crew->fixture.service, load_drop);
 	expect_accounts(crew);
-	pawl_service_close(crew->bench.service, load_drop);
+	pawl_service_close(crew->fixture.service, load_drop);
 	free(crew->loads);
 }
 
@@ -178,7 +178,7 @@ static void count_answer(struct crew *crew, enum pawl_cancel found)
 static void move_clock(struct crew *crew, struct random *random)
 {
 	if (random_below(random, 4) == 0)
-		pawl_clock_manual_advance(&crew->bench.clock, MS / 2);
+		pawl_clock_manual_advance(&crew->fixture.clock, MS / 2);
 }
 
 /*
@@ -223,15 +223,15 @@ static void in_all_crews(void (*work)(struct crew *, unsigned, struct random *),
 
 static void arm_for(struct load *load, uint64_t delay)
 {
-	__atomic_store_n(&load->earliest, bench_now(load->bench) + delay, __ATOMIC_SEQ_CST);
-	EXPECT_EQ(pawl_service_arm(load->bench->service, &load->task, delay), 0);
+	__atomic_store_n(&load->earliest, fixture_now(load->fixture) + delay, __ATOMIC_SEQ_CST);
+	EXPECT_EQ(pawl_service_arm(load->fixture->service, &load->task, delay), 0);
 }
 
 /* Returns the first answer; no run is under way any more. */
 static enum pawl_cancel cancel_either_way(struct crew *crew, struct load *load,
                                           struct random *random)
 {
-	struct pawl_service *service = crew->bench.service;
+	struct pawl_service *service = crew->fixture.service;
 	bool wait = random_below(random, 2);
 	enum pawl_cancel found = wait ? pawl_service_cancel_wait(service, &load->task)
 	                              : pawl_service_cancel(service, &load->task);
@@ -271,13 +271,13 @@ static void cancel_of_others(struct crew *crew, unsigned number, struct random *
 		struct load *mine = &crew->loads[number * TASKS + i % TASKS];
 		struct load *any = &crew->loads[random_below(random, THREADS * TASKS)];
 
-		EXPECT_EQ(pawl_service_arm(crew->bench.service, &mine->task,
+		EXPECT_EQ(pawl_service_arm(crew->fixture.service, &mine->task,
 		                           random_below(random, 4) * MS),
 		          0);
 		move_clock(crew, random);
 		count_answer(crew,
-		             i % 3 ? pawl_service_cancel(crew->bench.service, &any->task)
-		                   : pawl_service_cancel_wait(crew->bench.service, &any->task));
+		             i % 3 ? pawl_service_cancel(crew->fixture.service, &any->task)
+		                   : pawl_service_cancel_wait(crew->fixture.service, &any->task));
 	}
 }
 
@@ -291,7 +291,7 @@ static void cancel_by_any_thread_against_arm_and_expiry(void)
 static void arm_until_none_is_left(struct load *load)
 {
 	if (load->left && load->left--)
-		EXPECT_EQ(pawl_service_arm(load->bench->service, &load->task, 0), 0);
+		EXPECT_EQ(pawl_service_arm(load->fixture->service, &load->task, 0), 0);
 }
 
 static void start_chains(struct crew *crew, unsigned number, struct random *random)
@@ -302,7 +302,7 @@ static void start_chains(struct crew *crew, unsigned number, struct random *rand
 
 		load->inside = arm_until_none_is_left;
 		load->left = rounds / TASKS;
-		EXPECT_EQ(pawl_service_arm(crew->bench.service, &load->task, 0), 0);
+		EXPECT_EQ(pawl_service_arm(crew->fixture.service, &load->task, 0), 0);
 	}
 }
 
@@ -314,7 +314,7 @@ static void a_task_that_arms_itself_runs_each_time(void)
 		crew_open(&crew, &every_mode[i]);
 		crew.work = start_chains;
 		crew_work(&crew, NULL);
-		pawl_service_settle(crew.bench.service);
+		pawl_service_settle(crew.fixture.service);
 		EXPECT_EQ(sum_of_runs(&crew), THREADS * TASKS * (rounds / TASKS + 1));
 		crew_close(&crew);
 	}
@@ -332,7 +332,7 @@ static void cut_chains(struct crew *crew, unsigned number, struct random *random
 
 		load->inside = arm_until_none_is_left;
 		load->left = random_below(random, 4);
-		EXPECT_EQ(pawl_service_arm(crew->bench.service, &load->task, 0), 0);
+		EXPECT_EQ(pawl_service_arm(crew->fixture.service, &load->task, 0), 0);
 		do {
 			dawdle(random);
 			found = cancel_either_way(crew, load, random);
@@ -354,10 +354,10 @@ static void touch_and_touch(struct crew *crew, unsigned number, struct random *r
 		struct load *load = &crew->loads[number * TASKS + random_below(random, TASKS)];
 		uint64_t delay = random_below(random, 3) * MS;
 
-		EXPECT_EQ(pawl_service_touch(crew->bench.service, &load->task, delay), 0);
+		EXPECT_EQ(pawl_service_touch(crew->fixture.service, &load->task, delay), 0);
 		if (random_below(random, 8) == 0)
 			count_answer(crew,
-			             pawl_service_cancel_wait(crew->bench.service, &load->task));
+			             pawl_service_cancel_wait(crew->fixture.service, &load->task));
 		move_clock(crew, random);
 	}
 }
@@ -377,11 +377,11 @@ static void touch_in_time(struct crew *crew, unsigned number, struct random *ran
 
 		arm_for(load, 1000 * HOUR);
 		for (unsigned j = 0; j < 4; j++)
-			EXPECT_EQ(pawl_service_touch(crew->bench.service, &load->task,
+			EXPECT_EQ(pawl_service_touch(crew->fixture.service, &load->task,
 			                             1000 * HOUR + j * MS),
 			          0);
 		move_clock(crew, random);
-		EXPECT_EQ(pawl_service_cancel(crew->bench.service, &load->task), PAWL_CANCELLED);
+		EXPECT_EQ(pawl_service_cancel(crew->fixture.service, &load->task), PAWL_CANCELLED);
 		count(&crew->cancelled);
 		EXPECT_EQ(count_of(&load->ran), ran);
 	}
@@ -398,8 +398,8 @@ static void *stop_run(void *arg)
 {
 	struct crew *crew = arg;
 
-	pawl_service_stop(crew->bench.service, load_drop);
-	EXPECT_EQ(pawl_service_pending(crew->bench.service), 0);
+	pawl_service_stop(crew->fixture.service, load_drop);
+	EXPECT_EQ(pawl_service_pending(crew->fixture.service), 0);
 	return NULL;
 }
 
@@ -407,7 +407,7 @@ static void *settle_run(void *arg)
 {
 	struct crew *crew = arg;
 
-	pawl_service_settle(crew->bench.service);
+	pawl_service_settle(crew->fixture.service);
 	return NULL;
 }
 
@@ -433,18 +433,18 @@ static void arm_until_refused(struct crew *crew, unsigned number, struct random 
 		enum pawl_cancel found;
 
 		if (i >= TASKS) {
-			found = pawl_service_cancel_wait(crew->bench.service, &load->task);
+			found = pawl_service_cancel_wait(crew->fixture.service, &load->task);
 			load->cancelled += found == PAWL_CANCELLED;
 			count_answer(crew, found);
 		}
-		if (pawl_service_arm(crew->bench.service, &load->task, delay) == -ESHUTDOWN)
+		if (pawl_service_arm(crew->fixture.service, &load->task, delay) == -ESHUTDOWN)
 			break;
 		load->armed++;
 		move_clock(crew, random);
 	}
 	for (unsigned i = 0; i < TASKS; i++) {
 		struct load *load = &crew->loads[number * TASKS + i];
-		enum pawl_cancel found = pawl_service_cancel(crew->bench.service, &load->task);
+		enum pawl_cancel found = pawl_service_cancel(crew->fixture.service, &load->task);
 
 		load->cancelled += found == PAWL_CANCELLED;
 		count_answer(crew, found);
@@ -473,7 +473,7 @@ static void stop_against_arm_and_cancel(void)
 static void settle_often(struct crew *crew)
 {
 	for (uint64_t i = 0; i < rounds / 4; i++)
-		pawl_service_settle(crew->bench.service);
+		pawl_service_settle(crew->fixture.service);
 }
 
 static void arm_and_take_away(struct crew *crew, unsigned number, struct random *random)
@@ -481,11 +481,11 @@ static void arm_and_take_away(struct crew *crew, unsigned number, struct random 
 	for (uint64_t i = 0; i < rounds; i++) {
 		struct load *load = &crew->loads[number * TASKS];
 
-		EXPECT_EQ(pawl_service_arm(crew->bench.service, &load->task, 0), 0);
+		EXPECT_EQ(pawl_service_arm(crew->fixture.service, &load->task, 0), 0);
 		if (random_below(random, 2))
-			EXPECT_EQ(pawl_service_arm(crew->bench.service, &load->task, HOUR), 0);
+			EXPECT_EQ(pawl_service_arm(crew->fixture.service, &load->task, HOUR), 0);
 		dawdle(random);
-		count_answer(crew, pawl_service_cancel(crew->bench.service, &load->task));
+		count_answer(crew, pawl_service_cancel(crew->fixture.service, &load->task));
 	}
 }
 
@@ -501,10 +501,10 @@ static void arm_and_settle(struct crew *crew, unsigned number, struct random *ra
 
 	(void)random;
 	for (uint64_t i = 0; i < rounds / 4; i++) {
-		EXPECT_EQ(pawl_service_arm_at(crew->bench.service, &load->task, 0), 0);
-		pawl_service_settle(crew->bench.service);
+		EXPECT_EQ(pawl_service_arm_at(crew->fixture.service, &load->task, 0), 0);
+		pawl_service_settle(crew->fixture.service);
 		EXPECT_EQ(count_of(&load->ran), i + 1);
-		EXPECT_EQ(pawl_service_cancel(crew->bench.service, &load->task), PAWL_IDLE);
+		EXPECT_EQ(pawl_service_cancel(crew->fixture.service, &load->task), PAWL_IDLE);
 	}
 }
 
@@ -542,7 +542,7 @@ static void heap_run(struct pawl_task *task)
 
 static void arm_wait_and_free(struct crew *crew, unsigned number, struct random *random)
 {
-	struct pawl_service *service = crew->bench.service;
+	struct pawl_service *service = crew->fixture.service;
 
 	for (uint64_t i = 0; i < rounds; i++) {
 		struct heap_load *load = malloc(sizeof(*load));
@@ -591,7 +591,7 @@ static void arm_and_forget(struct crew *crew, unsigned number, struct random *ra
 
 		*load = (struct heap_load){.ran = &crew->loads[number].ran};
 		pawl_task_init(&load->task, free_itself);
-		EXPECT_EQ(pawl_service_arm(crew->bench.service, &load->task,
+		EXPECT_EQ(pawl_service_arm(crew->fixture.service, &load->task,
 		                           random_below(random, 3) * MS),
 		          0);
 		move_clock(crew, random);
@@ -606,7 +606,7 @@ static void tasks_that_free_themselves(void)
 		crew_open(&crew, &every_mode[i]);
 		crew.work = arm_and_forget;
 		crew_work(&crew, NULL);
-		pass(&crew.bench, 3 * MS);
+		advance_and_settle(&crew.fixture, 3 * MS);
 		EXPECT_EQ(sum_of_runs(&crew), THREADS * rounds);
 		crew_close(&crew);
 	}
@@ -618,7 +618,7 @@ static void tasks_that_free_themselves(void)
  */
 struct relay {
 	struct pawl_task task; /* first */
-	struct bench *bench;
+	struct fixture *fixture;
 	uint64_t left;
 	uint64_t *ran;
 	sem_t *done;
@@ -634,7 +634,7 @@ static void relay_run(struct pawl_task *task)
 		return;
 	}
 	pawl_task_init(&relay->task, relay_run);
-	EXPECT_EQ(pawl_service_arm(relay->bench->service, &relay->task, 0), 0);
+	EXPECT_EQ(pawl_service_arm(relay->fixture->service, &relay->task, 0), 0);
 	give_way(); /* another worker may have it already */
 }
 
@@ -643,25 +643,25 @@ static void a_task_that_becomes_another_one_while_it_runs(void)
 	for (size_t i = 0; i < COUNTOF(every_mode); i++) {
 		struct relay relays[THREADS];
 		uint64_t ran = 0;
-		struct bench bench;
+		struct fixture fixture;
 		sem_t done;
 
-		bench_open(&bench, &every_mode[i]);
+		fixture_open(&fixture, &every_mode[i]);
 		sem_init(&done, 0, 0);
 		for (unsigned j = 0; j < THREADS; j++) {
-			relays[j] = (struct relay){.bench = &bench, .left = rounds / 2};
+			relays[j] = (struct relay){.fixture = &fixture, .left = rounds / 2};
 			relays[j].ran = &ran;
 			relays[j].done = &done;
 			pawl_task_init(&relays[j].task, relay_run);
-			pawl_service_arm(bench.service, &relays[j].task, 0);
+			pawl_service_arm(fixture.service, &relays[j].task, 0);
 		}
-		pawl_service_settle(bench.service);
+		pawl_service_settle(fixture.service);
 		for (unsigned j = 0; j < THREADS; j++)
 			sem_wait(&done);
-		pawl_service_settle(bench.service);
+		pawl_service_settle(fixture.service);
 		EXPECT_EQ(ran, THREADS * (rounds / 2 + 1));
-		expect_counts(bench.service, ran, ran, 0, 0);
-		pawl_service_close(bench.service, NULL);
+		expect_counts(fixture.service, ran, ran, 0, 0);
+		pawl_service_close(fixture.service, NULL);
 	}
 }
 
@@ -675,17 +675,17 @@ static void arm_the_same(struct crew *crew, unsigned number, struct random *rand
 
 		switch (random_below(random, 8)) {
 		case 0:
-			count_answer(crew, pawl_service_cancel(crew->bench.service, &load->task));
+			count_answer(crew, pawl_service_cancel(crew->fixture.service, &load->task));
 			break;
 		case 1:
-			pawl_service_touch(crew->bench.service, &load->task, 0);
+			pawl_service_touch(crew->fixture.service, &load->task, 0);
 			break;
 		case 2:
-			pawl_service_arm_every(crew->bench.service, &load->task, MS,
+			pawl_service_arm_every(crew->fixture.service, &load->task, MS,
 			                       (enum pawl_missed)random_below(random, 3));
 			break;
 		default:
-			pawl_service_arm(crew->bench.service, &load->task, 0);
+			pawl_service_arm(crew->fixture.service, &load->task, 0);
 		}
 		move_clock(crew, random);
 	}
@@ -704,13 +704,13 @@ static void sample(struct crew *crew)
 	uint64_t armed = 0, ran = 0;
 
 	for (uint64_t i = 0; i < rounds / 10; i++) {
-		pawl_service_stats(crew->bench.service, stats);
+		pawl_service_stats(crew->fixture.service, stats);
 		EXPECT_EQ(stats->armed,
 		          stats->ran + stats->cancelled + stats->dropped + stats->pending);
 		EXPECT(stats->pending <= THREADS * TASKS);
 		EXPECT(stats->queued <= stats->pending);
 		EXPECT(stats->armed >= armed && stats->ran >= ran);
-		EXPECT(pawl_service_pending(crew->bench.service) <= THREADS * TASKS);
+		EXPECT(pawl_service_pending(crew->fixture.service) <= THREADS * TASKS);
 		armed = stats->armed;
 		ran = stats->ran;
 	}
@@ -719,7 +719,7 @@ static void sample(struct crew *crew)
 
 static void do_anything(struct crew *crew, unsigned number, struct random *random)
 {
-	struct pawl_service *service = crew->bench.service;
+	struct pawl_service *service = crew->fixture.service;
 
 	(void)number;
 	for (uint64_t i = 0; i < rounds; i++) {
@@ -753,8 +753,8 @@ static void cancel_all(struct crew *crew)
 {
 	for (unsigned i = 0; i < THREADS * TASKS; i++)
 		count_answer(crew,
-		             pawl_service_cancel_wait(crew->bench.service, &crew->loads[i].task));
-	EXPECT_EQ(pawl_service_pending(crew->bench.service), 0);
+		             pawl_service_cancel_wait(crew->fixture.service, &crew->loads[i].task));
+	EXPECT_EQ(pawl_service_pending(crew->fixture.service), 0);
 }
 
 static void statistics_add_up_under_load(void)
@@ -770,7 +770,7 @@ static void statistics_add_up_under_load(void)
 		crew_work(&crew, sample);
 		cancel_all(&crew);
 		for (unsigned j = 0; j <= limit; j++)
-			EXPECT_EQ(pawl_service_arm(crew.bench.service, &crew.loads[j].task, HOUR),
+			EXPECT_EQ(pawl_service_arm(crew.fixture.service, &crew.loads[j].task, HOUR),
 			          j < limit ? 0 : -EAGAIN);
 		cancel_all(&crew);
 		crew_close(&crew);
@@ -858,7 +858,7 @@ static void arm_against_the_leader_going_to_sleep(void)
  * tasks wait for each other: if both threads call the same worker, they wait for ever.
  */
 struct meeting {
-	struct bench bench;
+	struct fixture fixture;
 	struct note notes[2];
 	unsigned next_number;      /* atomic */
 	uint64_t rounds_begun[2];  /* by thread; atomic */
@@ -875,7 +875,7 @@ static void await_count(const uint64_t *word, uint64_t wanted)
 
 static void meet(struct note *note)
 {
-	struct meeting *meeting = (struct meeting *)(void *)note->bench;
+	struct meeting *meeting = (struct meeting *)(void *)note->fixture;
 
 	count(&meeting->arrivals);
 	await_count(&meeting->arrivals, 2 * note->runs);
@@ -894,8 +894,9 @@ static void *arm_beside_the_other(void *arg)
 			;
 		count(&meeting->rounds_begun[number]);
 		await_count(&meeting->rounds_begun[!number], i);
-		EXPECT_EQ(pawl_service_arm(meeting->bench.service, &meeting->notes[number].task, 0),
-		          0);
+		EXPECT_EQ(
+		        pawl_service_arm(meeting->fixture.service, &meeting->notes[number].task, 0),
+		        0);
 	}
 	return NULL;
 }
@@ -906,18 +907,18 @@ static void two_who_arm_at_once_do_not_call_the_same_worker(void)
 	struct meeting meeting = {.next_number = 0};
 	pthread_t threads[2];
 
-	bench_open(&meeting.bench, &options);
+	fixture_open(&meeting.fixture, &options);
 	for (unsigned i = 0; i < 2; i++) {
-		note_init(&meeting.notes[i], &meeting.bench);
+		note_init(&meeting.notes[i], &meeting.fixture);
 		meeting.notes[i].inside = meet;
 	}
 	for (unsigned i = 0; i < 2; i++)
 		pthread_create(&threads[i], NULL, arm_beside_the_other, &meeting);
 	for (unsigned i = 0; i < 2; i++)
 		pthread_join(threads[i], NULL);
-	settle(&meeting.bench);
-	expect_counts(meeting.bench.service, 4 * rounds, 4 * rounds, 0, 0);
-	pawl_service_close(meeting.bench.service, NULL);
+	settle(&meeting.fixture);
+	expect_counts(meeting.fixture.service, 4 * rounds, 4 * rounds, 0, 0);
+	pawl_service_close(meeting.fixture.service, NULL);
 }
 
 /* On the real clock: cases that the manual clock cannot produce. */
@@ -928,10 +929,10 @@ static void hit_the_real_clock(struct crew *crew, unsigned number, struct random
 	for (uint64_t i = 0; i < rounds; i++) {
 		struct load *load = &crew->loads[number * TASKS + random_below(random, TASKS)];
 
-		pawl_service_arm(crew->bench.service, &load->task, random_below(random, 200000));
+		pawl_service_arm(crew->fixture.service, &load->task, random_below(random, 200000));
 		if (random_below(random, 3) == 0)
 			count_answer(crew,
-			             pawl_service_cancel_wait(crew->bench.service, &load->task));
+			             pawl_service_cancel_wait(crew->fixture.service, &load->task));
 	}
 }
 
@@ -941,10 +942,10 @@ static void expect_accounts_on(struct pawl_clock *clock, const struct pawl_servi
 	struct crew crew;
 
 	crew_open(&crew, mode);
-	pawl_service_close(crew.bench.service, NULL);
+	pawl_service_close(crew.fixture.service, NULL);
 	options.clock = clock;
 	options.tick_ns = 20000;
-	crew.bench.service = service_with(&options);
+	crew.fixture.service = service_with(&options);
 	crew.work = hit_the_real_clock;
 	crew_work(&crew, NULL);
 	crew_close(&crew);

@@ -14,16 +14,16 @@ static void a_task_never_runs_beside_itself(void)
 	for (unsigned shards = 1; shards <= 4; shards += 3) {
 		const struct pawl_service_options options = {.workers = 4, .shards = shards};
 		struct note note, others[3];
-		struct bench bench;
+		struct fixture fixture;
 
-		bench_open(&bench, &options);
-		note_init(&note, &bench);
+		fixture_open(&fixture, &options);
+		note_init(&note, &fixture);
 		hold(&note);
-		pawl_service_arm(bench.service, &note.task, 0);
+		pawl_service_arm(fixture.service, &note.task, 0);
 		for (unsigned i = 0; i < 3; i++) {
-			note_init(&others[i], &bench);
+			note_init(&others[i], &fixture);
 			others[i].inside = stay;
-			pawl_service_arm(bench.service, &others[i].task, 0);
+			pawl_service_arm(fixture.service, &others[i].task, 0);
 		}
 		for (unsigned i = 0; i < 3; i++)
 			sem_wait(&others[i].entered);
@@ -33,7 +33,7 @@ static void a_task_never_runs_beside_itself(void)
 		sem_post(&note.leave);
 		let_go(&note);
 		EXPECT_EQ(note.runs, 2);
-		pawl_service_close(bench.service, NULL);
+		pawl_service_close(fixture.service, NULL);
 	}
 }
 
@@ -41,40 +41,40 @@ static void three_slow_workers_of_four_hold_up_neither_the_fourth_nor_the_clock(
 {
 	const struct pawl_service_options options = {.workers = 4, .shards = 1};
 	struct note slow[3], quick;
-	struct bench bench;
+	struct fixture fixture;
 
-	bench_open(&bench, &options);
+	fixture_open(&fixture, &options);
 	for (unsigned i = 0; i < 3; i++) {
-		note_init(&slow[i], &bench);
+		note_init(&slow[i], &fixture);
 		slow[i].inside = stay;
-		pawl_service_arm(bench.service, &slow[i].task, 0);
+		pawl_service_arm(fixture.service, &slow[i].task, 0);
 		sem_wait(&slow[i].entered);
 	}
-	note_init(&quick, &bench);
+	note_init(&quick, &fixture);
 	quick.inside = stay;
 	for (unsigned i = 0; i < 10; i++) {
-		pawl_service_arm(bench.service, &quick.task, 5 * MS);
-		pawl_clock_manual_advance(&bench.clock, 5 * MS);
+		pawl_service_arm(fixture.service, &quick.task, 5 * MS);
+		pawl_clock_manual_advance(&fixture.clock, 5 * MS);
 		sem_wait(&quick.entered);
 		sem_post(&quick.leave);
-		while (pawl_service_cancel_wait(bench.service, &quick.task) != PAWL_IDLE)
+		while (pawl_service_cancel_wait(fixture.service, &quick.task) != PAWL_IDLE)
 			;
 	}
 	for (unsigned i = 0; i < 3; i++)
 		sem_post(&slow[i].leave);
-	settle(&bench);
+	settle(&fixture);
 	EXPECT_EQ(quick.runs, 10);
-	pawl_service_close(bench.service, NULL);
+	pawl_service_close(fixture.service, NULL);
 }
 
 /* Four tasks that stay until they are told to leave: the first is due after `first`, each other one `step` later. */
-static void arm_four_to_stay(struct bench *bench, struct note notes[4], uint64_t first,
+static void arm_four_to_stay(struct fixture *fixture, struct note notes[4], uint64_t first,
                              uint64_t step)
 {
 	for (unsigned i = 0; i < 4; i++) {
-		note_init(&notes[i], bench);
+		note_init(&notes[i], fixture);
 		notes[i].inside = stay;
-		pawl_service_arm(bench->service, &notes[i].task, first + i * step);
+		pawl_service_arm(fixture->service, &notes[i].task, first + i * step);
 	}
 }
 
@@ -82,35 +82,35 @@ static void four_tasks_due_at_once_are_run_by_four_workers(void)
 {
 	const struct pawl_service_options options = {.workers = 4, .shards = 1};
 	struct note notes[4];
-	struct bench bench;
+	struct fixture fixture;
 
-	bench_open(&bench, &options);
-	arm_four_to_stay(&bench, notes, 5 * MS, 0);
-	pawl_clock_manual_advance(&bench.clock, 5 * MS);
+	fixture_open(&fixture, &options);
+	arm_four_to_stay(&fixture, notes, 5 * MS, 0);
+	pawl_clock_manual_advance(&fixture.clock, 5 * MS);
 	for (unsigned i = 0; i < 4; i++)
 		sem_wait(&notes[i].entered); /* all four at the same time */
 	for (unsigned i = 0; i < 4; i++)
 		sem_post(&notes[i].leave);
-	settle(&bench);
-	pawl_service_close(bench.service, NULL);
+	settle(&fixture);
+	pawl_service_close(fixture.service, NULL);
 }
 
 static void the_lead_is_handed_on(unsigned shards)
 {
 	const struct pawl_service_options options = {.workers = 4, .shards = shards};
 	struct note notes[4];
-	struct bench bench;
+	struct fixture fixture;
 
-	bench_open(&bench, &options);
-	arm_four_to_stay(&bench, notes, 5 * MS, 5 * MS);
+	fixture_open(&fixture, &options);
+	arm_four_to_stay(&fixture, notes, 5 * MS, 5 * MS);
 	for (unsigned i = 0; i < 4; i++) {
-		pawl_clock_manual_advance(&bench.clock, 5 * MS);
+		pawl_clock_manual_advance(&fixture.clock, 5 * MS);
 		sem_wait(&notes[i].entered); /* although all before it are still running */
 	}
 	for (unsigned i = 0; i < 4; i++)
 		sem_post(&notes[i].leave);
-	settle(&bench);
-	pawl_service_close(bench.service, NULL);
+	settle(&fixture);
+	pawl_service_close(fixture.service, NULL);
 }
 
 static void while_a_worker_is_idle_one_keeps_the_time(void)
@@ -126,29 +126,29 @@ static void what_falls_due_while_every_worker_is_busy_is_queued(void)
 	const struct pawl_service_options options = {.workers = 1};
 	struct pawl_stats *stats = malloc(sizeof(*stats));
 	struct note slow, quick[3];
-	struct bench bench;
+	struct fixture fixture;
 
-	bench_open(&bench, &options);
-	note_init(&slow, &bench);
+	fixture_open(&fixture, &options);
+	note_init(&slow, &fixture);
 	slow.inside = stay;
-	pawl_service_arm(bench.service, &slow.task, 0);
+	pawl_service_arm(fixture.service, &slow.task, 0);
 	sem_wait(&slow.entered);
 	for (unsigned i = 0; i < 3; i++) {
-		note_init(&quick[i], &bench);
-		pawl_service_arm(bench.service, &quick[i].task, 5 * MS);
+		note_init(&quick[i], &fixture);
+		pawl_service_arm(fixture.service, &quick[i].task, 5 * MS);
 	}
-	pawl_service_stats(bench.service, stats);
+	pawl_service_stats(fixture.service, stats);
 	EXPECT_EQ(stats->queued, 0);
-	pawl_clock_manual_advance(&bench.clock, 5 * MS);
-	pawl_service_stats(bench.service, stats);
+	pawl_clock_manual_advance(&fixture.clock, 5 * MS);
+	pawl_service_stats(fixture.service, stats);
 	EXPECT_EQ(stats->queued, 3);
 	EXPECT_EQ(stats->pending, 3);
 	sem_post(&slow.leave);
-	settle(&bench);
-	pawl_service_stats(bench.service, stats);
+	settle(&fixture);
+	pawl_service_stats(fixture.service, stats);
 	EXPECT_EQ(stats->queued, 0);
 	EXPECT_EQ(stats->ran, 4);
-	pawl_service_close(bench.service, NULL);
+	pawl_service_close(fixture.service, NULL);
 	free(stats);
 }
 
@@ -156,20 +156,20 @@ static void an_idle_task_may_go_to_another_service(void)
 {
 	static const unsigned workers[] = {64, 1, PAWL_MANUAL, 4, 1, 2};
 	struct note note;
-	struct bench bench;
+	struct fixture fixture;
 
-	note_init(&note, &bench);
+	note_init(&note, &fixture);
 	for (unsigned i = 0; i < 6; i++) {
 		const struct pawl_service_options options = {.workers = workers[i], .shards = 4};
 
-		bench_open(&bench, &options);
-		EXPECT_EQ(pawl_service_cancel(bench.service, &note.task), PAWL_IDLE);
+		fixture_open(&fixture, &options);
+		EXPECT_EQ(pawl_service_cancel(fixture.service, &note.task), PAWL_IDLE);
 		for (unsigned j = 0; j < 10; j++) {
-			EXPECT_EQ(pawl_service_arm(bench.service, &note.task, MS), 0);
-			pass(&bench, MS);
+			EXPECT_EQ(pawl_service_arm(fixture.service, &note.task, MS), 0);
+			advance_and_settle(&fixture, MS);
 		}
 		EXPECT_EQ(note.runs, 10 * (i + 1));
-		pawl_service_close(bench.service, NULL);
+		pawl_service_close(fixture.service, NULL);
 	}
 }
 
@@ -178,11 +178,11 @@ static void a_task_that_many_workers_ran_goes_to_a_service_with_few(void)
 {
 	const struct pawl_service_options many = {.workers = 4, .shards = 1};
 	const struct pawl_service_options one = {.workers = 1, .shards = 1};
-	struct bench first, second;
+	struct fixture first, second;
 	struct note notes[4];
 
-	bench_open(&first, &many);
-	bench_open(&second, &one);
+	fixture_open(&first, &many);
+	fixture_open(&second, &one);
 	for (unsigned i = 0; i < 4; i++) {
 		note_init(&notes[i], &first);
 		notes[i].inside = stay;
@@ -194,7 +194,7 @@ static void a_task_that_many_workers_ran_goes_to_a_service_with_few(void)
 	settle(&first);
 	for (unsigned i = 0; i < 4; i++) {
 		notes[i].inside = NULL;
-		notes[i].bench = &second;
+		notes[i].fixture = &second;
 		EXPECT_EQ(pawl_service_arm(second.service, &notes[i].task, 0), 0);
 		settle(&second);
 		EXPECT_EQ(notes[i].runs, 2);
@@ -347,16 +347,16 @@ static void on_thread_start_is_called_once_on_each_thread_before_any_task(void)
 	const struct pawl_service_options options = {
 	        .workers = 4, .on_thread_start = note_start, .on_thread_start_arg = &starts};
 	struct note notes[20];
-	struct bench bench;
+	struct fixture fixture;
 
-	bench_open(&bench, &options);
+	fixture_open(&fixture, &options);
 	for (unsigned i = 0; i < COUNTOF(notes); i++) {
-		note_init(&notes[i], &bench);
+		note_init(&notes[i], &fixture);
 		notes[i].inside = note_started_as;
-		EXPECT_EQ(pawl_service_arm(bench.service, &notes[i].task, 0), 0);
+		EXPECT_EQ(pawl_service_arm(fixture.service, &notes[i].task, 0), 0);
 	}
-	settle(&bench);
-	pawl_service_close(bench.service,
+	settle(&fixture);
+	pawl_service_close(fixture.service,
 	                   NULL); /* a thread that was not needed has started by then */
 	for (unsigned i = 0; i < COUNTOF(notes); i++)
 		EXPECT(notes[i].number >= 1 && notes[i].number <= 4);
@@ -371,15 +371,15 @@ static void without_threads_on_thread_start_is_not_called(void)
 	const struct pawl_service_options options = {.workers = PAWL_MANUAL,
 	                                             .on_thread_start = note_start,
 	                                             .on_thread_start_arg = &starts};
-	struct bench bench;
+	struct fixture fixture;
 	struct note note;
 
-	bench_open(&bench, &options);
-	note_init(&note, &bench);
-	EXPECT_EQ(pawl_service_arm(bench.service, &note.task, 0), 0);
-	settle(&bench);
+	fixture_open(&fixture, &options);
+	note_init(&note, &fixture);
+	EXPECT_EQ(pawl_service_arm(fixture.service, &note.task, 0), 0);
+	settle(&fixture);
 	EXPECT_EQ(note.runs, 1);
-	pawl_service_close(bench.service, NULL);
+	pawl_service_close(fixture.service, NULL);
 	EXPECT_EQ(starts.calls[0] + starts.wrong, 0);
 }
 
@@ -389,15 +389,15 @@ static void without_threads_on_thread_start_is_not_called(void)
 static struct note asked_inside(const struct pawl_service_options *options,
                                 void (*ask)(struct note *note))
 {
-	struct bench bench;
+	struct fixture fixture;
 	struct note note;
 
-	bench_open(&bench, options);
-	note_init(&note, &bench);
+	fixture_open(&fixture, options);
+	note_init(&note, &fixture);
 	note.inside = ask;
-	EXPECT_EQ(pawl_service_arm(bench.service, &note.task, 0), 0);
-	settle(&bench);
-	pawl_service_close(bench.service, NULL);
+	EXPECT_EQ(pawl_service_arm(fixture.service, &note.task, 0), 0);
+	settle(&fixture);
+	pawl_service_close(fixture.service, NULL);
 	return note;
 }
 
@@ -438,23 +438,23 @@ static void use_stack(struct note *note)
 	struct pawl_stats stats[8];
 
 	for (unsigned i = 0; i < COUNTOF(stats); i++)
-		pawl_service_stats(note->bench->service, &stats[i]);
+		pawl_service_stats(note->fixture->service, &stats[i]);
 	note->number = stats[0].armed + stats[COUNTOF(stats) - 1].armed;
 }
 
 static void a_task_may_have_statistics_on_its_stack(void)
 {
 	const struct pawl_service_options options = {.shards = 1};
-	struct bench bench;
+	struct fixture fixture;
 	struct note note;
 
-	bench_open(&bench, &options);
-	note_init(&note, &bench);
+	fixture_open(&fixture, &options);
+	note_init(&note, &fixture);
 	note.inside = use_stack;
-	EXPECT_EQ(pawl_service_arm(bench.service, &note.task, 0), 0);
-	settle(&bench);
+	EXPECT_EQ(pawl_service_arm(fixture.service, &note.task, 0), 0);
+	settle(&fixture);
 	EXPECT_EQ(note.number, 2);
-	pawl_service_close(bench.service, NULL);
+	pawl_service_close(fixture.service, NULL);
 }
 
 static void manual_mode_starts_no_thread(void)

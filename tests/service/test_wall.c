@@ -14,95 +14,96 @@ static struct timespec at(uint64_t seconds, uint64_t ns)
 	return (struct timespec){.tv_sec = (time_t)seconds, .tv_nsec = (long)ns};
 }
 
-static void set_wall(struct bench *bench, uint64_t seconds)
+static void set_wall(struct fixture *fixture, uint64_t seconds)
 {
-	pawl_clock_manual_set_wall(&bench->clock, at(seconds, 0));
+	pawl_clock_manual_set_wall(&fixture->clock, at(seconds, 0));
 }
 
-static uint64_t wall(struct bench *bench)
+static uint64_t wall(struct fixture *fixture)
 {
-	struct timespec time = pawl_clock_manual_wall(&bench->clock);
+	struct timespec time = pawl_clock_manual_wall(&fixture->clock);
 
 	return (uint64_t)time.tv_sec * SECOND + (uint64_t)time.tv_nsec;
 }
 
 static int arm_wall(struct note *note, uint64_t seconds)
 {
-	return pawl_service_arm_at_time(note->bench->service, &note->task, at(seconds, 0));
+	return pawl_service_arm_at_time(note->fixture->service, &note->task, at(seconds, 0));
 }
 
 IN_EVERY_MODE(it_runs_when_the_wall_clock_says_so)
 {
 	struct note note;
 
-	note_init(&note, bench);
-	set_wall(bench, NOON);
-	EXPECT_EQ(pawl_service_arm_at_time(bench->service, &note.task, at(NOON + 9, 500 * MS)), 0);
-	EXPECT_EQ(pawl_service_pending(bench->service), 1);
-	pass(bench, 9499 * MS);
+	note_init(&note, fixture);
+	set_wall(fixture, NOON);
+	EXPECT_EQ(pawl_service_arm_at_time(fixture->service, &note.task, at(NOON + 9, 500 * MS)),
+	          0);
+	EXPECT_EQ(pawl_service_pending(fixture->service), 1);
+	advance_and_settle(fixture, 9499 * MS);
 	EXPECT_EQ(note.runs, 0);
-	pass(bench, MS);
+	advance_and_settle(fixture, MS);
 	EXPECT_EQ(note.runs, 1);
 	EXPECT_EQ(note.at[0], 9500 * MS);
-	pass(bench, HOUR);
+	advance_and_settle(fixture, HOUR);
 	EXPECT_EQ(note.runs, 1);
-	expect_counts(bench->service, 1, 1, 0, 0); /* its looks at the clock are no armings */
-	end(bench);
+	expect_counts(fixture->service, 1, 1, 0, 0); /* its looks at the clock are no armings */
+	end(fixture);
 }
 
 IN_EVERY_MODE(it_is_not_early_after_the_clock_was_set_back)
 {
 	struct note note;
 
-	note_init(&note, bench);
-	set_wall(bench, NOON);
+	note_init(&note, fixture);
+	set_wall(fixture, NOON);
 	EXPECT_EQ(arm_wall(&note, NOON + 10), 0);
-	pass(bench, 5 * SECOND);
-	set_wall(bench, NOON - 3600);
+	advance_and_settle(fixture, 5 * SECOND);
+	set_wall(fixture, NOON - 3600);
 	for (int i = 0; i < 3609; i++)
-		pass(bench, SECOND);
+		advance_and_settle(fixture, SECOND);
 	EXPECT_EQ(note.runs, 0);
-	pass(bench, SECOND);
+	advance_and_settle(fixture, SECOND);
 	EXPECT_EQ(note.runs, 1);
-	EXPECT_EQ(wall(bench), (NOON + 10) * SECOND);
-	end(bench);
+	EXPECT_EQ(wall(fixture), (NOON + 10) * SECOND);
+	end(fixture);
 }
 
 IN_EVERY_MODE(it_is_at_most_a_second_late_after_the_clock_was_set_forwards)
 {
 	struct note note, later;
 
-	note_init(&note, bench);
-	note_init(&later, bench);
-	set_wall(bench, NOON);
+	note_init(&note, fixture);
+	note_init(&later, fixture);
+	set_wall(fixture, NOON);
 	EXPECT_EQ(arm_wall(&note, NOON + 3600), 0);
 	EXPECT_EQ(arm_wall(&later, NOON + 7200), 0);
-	pass(bench, 10 * SECOND + 300 * MS);
-	set_wall(bench, NOON + 3600);
-	pass(bench, SECOND + MS);
+	advance_and_settle(fixture, 10 * SECOND + 300 * MS);
+	set_wall(fixture, NOON + 3600);
+	advance_and_settle(fixture, SECOND + MS);
 	EXPECT_EQ(note.runs, 1);
 	EXPECT_EQ(later.runs, 0);
-	set_wall(bench, NOON + 7200);
-	pass(bench, SECOND + MS);
+	set_wall(fixture, NOON + 7200);
+	advance_and_settle(fixture, SECOND + MS);
 	EXPECT_EQ(later.runs, 1);
-	end(bench);
+	end(fixture);
 }
 
 IN_EVERY_MODE(a_time_that_has_passed_is_now)
 {
 	struct note notes[2];
 
-	set_wall(bench, NOON);
-	note_init(&notes[0], bench);
-	note_init(&notes[1], bench);
+	set_wall(fixture, NOON);
+	note_init(&notes[0], fixture);
+	note_init(&notes[1], fixture);
 	EXPECT_EQ(arm_wall(&notes[0], NOON - 1), 0);
-	EXPECT_EQ(pawl_service_arm_at_time(bench->service, &notes[1].task,
+	EXPECT_EQ(pawl_service_arm_at_time(fixture->service, &notes[1].task,
 	                                   (struct timespec){.tv_sec = -5, .tv_nsec = 7}),
 	          0);
-	settle(bench);
+	settle(fixture);
 	EXPECT_EQ(notes[0].runs, 1);
 	EXPECT_EQ(notes[1].runs, 1);
-	end(bench);
+	end(fixture);
 }
 
 IN_EVERY_MODE(a_time_beyond_the_end_of_time_waits)
@@ -111,49 +112,49 @@ IN_EVERY_MODE(a_time_beyond_the_end_of_time_waits)
 	        .tv_sec = (time_t)(sizeof(time_t) > 4 ? INT64_MAX : INT32_MAX), .tv_nsec = 0};
 	struct note note;
 
-	note_init(&note, bench);
-	EXPECT_EQ(pawl_service_arm_at_time(bench->service, &note.task, never), 0);
-	pass(bench, 3 * SECOND);
+	note_init(&note, fixture);
+	EXPECT_EQ(pawl_service_arm_at_time(fixture->service, &note.task, never), 0);
+	advance_and_settle(fixture, 3 * SECOND);
 	EXPECT_EQ(note.runs, 0);
-	EXPECT(pawl_service_deadline(bench->service, &note.task) < PAWL_NEVER);
-	EXPECT_EQ(pawl_service_cancel(bench->service, &note.task), PAWL_CANCELLED);
-	end(bench);
+	EXPECT(pawl_service_deadline(fixture->service, &note.task) < PAWL_NEVER);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_CANCELLED);
+	end(fixture);
 }
 
 /* With this tick the end of time is a tick, so that all is due: the wall clock does not keep a task back for ever. */
 static void at_the_end_of_time_it_runs(void)
 {
 	const struct pawl_service_options options = {.tick_ns = 1, .workers = PAWL_MANUAL};
-	struct bench bench;
+	struct fixture fixture;
 	struct note note;
 
-	bench_open(&bench, &options);
-	note_init(&note, &bench);
-	set_wall(&bench, NOON);
+	fixture_open(&fixture, &options);
+	note_init(&note, &fixture);
+	set_wall(&fixture, NOON);
 	EXPECT_EQ(arm_wall(&note, NOON + 1000), 0);
-	pawl_clock_manual_advance(&bench.clock, PAWL_NEVER);
-	set_wall(&bench, NOON);
-	EXPECT_EQ(pawl_service_poll(bench.service, 0), 1);
+	pawl_clock_manual_advance(&fixture.clock, PAWL_NEVER);
+	set_wall(&fixture, NOON);
+	EXPECT_EQ(pawl_service_poll(fixture.service, 0), 1);
 	EXPECT_EQ(note.runs, 1);
-	pawl_service_close(bench.service, NULL);
+	pawl_service_close(fixture.service, NULL);
 }
 
 IN_EVERY_MODE(wrong_nanoseconds_are_refused_and_change_nothing)
 {
 	struct note note;
 
-	note_init(&note, bench);
-	set_wall(bench, NOON);
-	EXPECT_EQ(pawl_service_arm(bench->service, &note.task, 5 * MS), 0);
-	EXPECT_EQ(pawl_service_arm_at_time(bench->service, &note.task, at(NOON + 9, 1000 * MS)),
+	note_init(&note, fixture);
+	set_wall(fixture, NOON);
+	EXPECT_EQ(pawl_service_arm(fixture->service, &note.task, 5 * MS), 0);
+	EXPECT_EQ(pawl_service_arm_at_time(fixture->service, &note.task, at(NOON + 9, 1000 * MS)),
 	          -EINVAL);
 	EXPECT_EQ(
-	        pawl_service_arm_at_time(bench->service, &note.task,
+	        pawl_service_arm_at_time(fixture->service, &note.task,
 	                                 (struct timespec){.tv_sec = (time_t)NOON, .tv_nsec = -1}),
 	        -EINVAL);
-	pass(bench, 5 * MS);
+	advance_and_settle(fixture, 5 * MS);
 	EXPECT_EQ(note.runs, 1);
-	end(bench);
+	end(fixture);
 }
 
 /* The task forgets the wall clock: setting that clock does not move it any more. */
@@ -161,29 +162,29 @@ IN_EVERY_MODE(arm_and_touch_make_it_an_ordinary_one)
 {
 	struct note armed, touched, periodic;
 
-	note_init(&armed, bench);
-	note_init(&touched, bench);
-	note_init(&periodic, bench);
-	set_wall(bench, NOON);
+	note_init(&armed, fixture);
+	note_init(&touched, fixture);
+	note_init(&periodic, fixture);
+	set_wall(fixture, NOON);
 	EXPECT_EQ(arm_wall(&armed, NOON + 100), 0);
 	EXPECT_EQ(arm_wall(&touched, NOON + 100), 0);
 	EXPECT_EQ(arm_wall(&periodic, NOON + 100), 0);
-	EXPECT_EQ(pawl_service_arm(bench->service, &armed.task, 5 * SECOND), 0);
-	EXPECT_EQ(pawl_service_touch(bench->service, &touched.task, 5 * SECOND), 0);
-	EXPECT_EQ(pawl_service_arm_every(bench->service, &periodic.task, 5 * SECOND, PAWL_BURST),
+	EXPECT_EQ(pawl_service_arm(fixture->service, &armed.task, 5 * SECOND), 0);
+	EXPECT_EQ(pawl_service_touch(fixture->service, &touched.task, 5 * SECOND), 0);
+	EXPECT_EQ(pawl_service_arm_every(fixture->service, &periodic.task, 5 * SECOND, PAWL_BURST),
 	          0);
-	set_wall(bench, NOON - 1000);
-	pass(bench, 5 * SECOND);
+	set_wall(fixture, NOON - 1000);
+	advance_and_settle(fixture, 5 * SECOND);
 	EXPECT_EQ(armed.runs, 1);
 	EXPECT_EQ(touched.runs, 1);
 	EXPECT_EQ(periodic.runs, 1);
-	pass(bench, 5 * SECOND);
+	advance_and_settle(fixture, 5 * SECOND);
 	EXPECT_EQ(touched.runs, 1);
 	EXPECT_EQ(periodic.runs, 2);
 	EXPECT_EQ(arm_wall(&periodic, NOON - 980), 0); /* and back: no period any more */
-	pass(bench, 30 * SECOND);
+	advance_and_settle(fixture, 30 * SECOND);
 	EXPECT_EQ(periodic.runs, 3);
-	end(bench);
+	end(fixture);
 }
 
 static void arm_for_tomorrow(struct note *note)
@@ -196,58 +197,58 @@ IN_EVERY_MODE(it_arms_itself_again_for_the_next_day)
 {
 	struct note note;
 
-	note_init(&note, bench);
+	note_init(&note, fixture);
 	note.inside = arm_for_tomorrow;
 	note.number = NOON;
-	set_wall(bench, NOON - 10);
+	set_wall(fixture, NOON - 10);
 	EXPECT_EQ(arm_wall(&note, NOON), 0);
-	pass(bench, 10 * SECOND);
+	advance_and_settle(fixture, 10 * SECOND);
 	EXPECT_EQ(note.runs, 1);
-	set_wall(bench, NOON + 86400);
-	pass(bench, SECOND + MS);
+	set_wall(fixture, NOON + 86400);
+	advance_and_settle(fixture, SECOND + MS);
 	EXPECT_EQ(note.runs, 2);
-	set_wall(bench, NOON + 2 * 86400 - 2);
-	pass(bench, SECOND);
+	set_wall(fixture, NOON + 2 * 86400 - 2);
+	advance_and_settle(fixture, SECOND);
 	EXPECT_EQ(note.runs, 2);
-	pass(bench, SECOND);
+	advance_and_settle(fixture, SECOND);
 	EXPECT_EQ(note.runs, 3);
-	end(bench);
+	end(fixture);
 }
 
 IN_EVERY_MODE(it_can_be_cancelled_and_says_until_when_it_is_pending)
 {
 	struct note note;
 
-	note_init(&note, bench);
-	set_wall(bench, NOON);
+	note_init(&note, fixture);
+	set_wall(fixture, NOON);
 	EXPECT_EQ(arm_wall(&note, NOON + 3600), 0);
-	EXPECT_EQ(pawl_service_deadline(bench->service, &note.task), HOUR);
-	pass(bench, 10 * SECOND);
-	EXPECT_EQ(pawl_service_deadline(bench->service, &note.task), HOUR);
-	set_wall(bench, NOON);
-	EXPECT_EQ(pawl_service_deadline(bench->service, &note.task), HOUR + 10 * SECOND);
-	EXPECT_EQ(pawl_service_cancel_wait(bench->service, &note.task), PAWL_CANCELLED);
-	EXPECT_EQ(pawl_service_deadline(bench->service, &note.task), PAWL_NEVER);
-	pass(bench, 2 * HOUR);
+	EXPECT_EQ(pawl_service_deadline(fixture->service, &note.task), HOUR);
+	advance_and_settle(fixture, 10 * SECOND);
+	EXPECT_EQ(pawl_service_deadline(fixture->service, &note.task), HOUR);
+	set_wall(fixture, NOON);
+	EXPECT_EQ(pawl_service_deadline(fixture->service, &note.task), HOUR + 10 * SECOND);
+	EXPECT_EQ(pawl_service_cancel_wait(fixture->service, &note.task), PAWL_CANCELLED);
+	EXPECT_EQ(pawl_service_deadline(fixture->service, &note.task), PAWL_NEVER);
+	advance_and_settle(fixture, 2 * HOUR);
 	EXPECT_EQ(note.runs, 0);
-	end(bench);
+	end(fixture);
 }
 
 /* A wall-clock time is not a period: the task does not keep its quota while it runs. */
-static void one_of_one(struct bench *bench)
+static void one_of_one(struct fixture *fixture)
 {
 	struct note first, second;
 
-	note_init(&first, bench);
-	note_init(&second, bench);
+	note_init(&first, fixture);
+	note_init(&second, fixture);
 	EXPECT_EQ(arm_wall(&first, 5), 0);
 	EXPECT_EQ(arm_wall(&second, 5), -EAGAIN);
-	pass(bench, 5 * SECOND);
+	advance_and_settle(fixture, 5 * SECOND);
 	EXPECT_EQ(first.runs, 1);
 	EXPECT_EQ(arm_wall(&second, 6), 0);
-	pass(bench, SECOND);
+	advance_and_settle(fixture, SECOND);
 	EXPECT_EQ(second.runs, 1);
-	end(bench);
+	end(fixture);
 }
 
 static void it_gives_its_quota_back(void)
@@ -261,23 +262,23 @@ static void a_thousand_of_them_take_no_more_wakeups_than_one(void)
 	const struct pawl_service_options options = {.workers = PAWL_MANUAL, .shards = 4};
 	struct note *notes = malloc(1000 * sizeof(*notes));
 	unsigned polls = 0;
-	struct bench bench;
+	struct fixture fixture;
 
-	bench_open(&bench, &options);
+	fixture_open(&fixture, &options);
 	for (unsigned i = 0; i < 1000; i++) {
-		note_init(&notes[i], &bench);
+		note_init(&notes[i], &fixture);
 		EXPECT_EQ(arm_wall(&notes[i], 1000 + i), 0);
 		if (i % 100 == 0)
-			pass(&bench, 7 * MS);
+			advance_and_settle(&fixture, 7 * MS);
 	}
-	while (bench_now(&bench) < 100 * SECOND) {
-		pawl_clock_manual_advance(&bench.clock,
-		                          pawl_service_next(bench.service) - bench_now(&bench));
-		pawl_service_poll(bench.service, 0);
+	while (fixture_now(&fixture) < 100 * SECOND) {
+		pawl_clock_manual_advance(&fixture.clock, pawl_service_next(fixture.service) -
+		                                                  fixture_now(&fixture));
+		pawl_service_poll(fixture.service, 0);
 		polls++;
 	}
 	EXPECT(polls < 500); /* two a second, and slots that only move tasks down */
-	pawl_service_close(bench.service, NULL);
+	pawl_service_close(fixture.service, NULL);
 	free(notes);
 }
 
@@ -286,7 +287,7 @@ enum { TASKS = 8 };
 
 static void expect_not_early(struct note *note)
 {
-	EXPECT(wall(note->bench) >= note->number * SECOND);
+	EXPECT(wall(note->fixture) >= note->number * SECOND);
 	note->number = UINT64_MAX;
 }
 
@@ -298,37 +299,37 @@ IN_EVERY_MODE(at_random_it_is_never_early_and_hardly_late)
 		unsigned before = test_failures;
 
 		for (unsigned i = 0; i < TASKS; i++) {
-			note_init(&notes[i], bench);
+			note_init(&notes[i], fixture);
 			notes[i].inside = expect_not_early;
 			notes[i].number = UINT64_MAX;
 		}
-		set_wall(bench, NOON);
+		set_wall(fixture, NOON);
 		for (int call = 0; call < 100; call++) {
 			struct note *note = &notes[random_below(&random, TASKS)];
-			uint64_t time = wall(bench) / SECOND + random_below(&random, 200) - 100;
+			uint64_t time = wall(fixture) / SECOND + random_below(&random, 200) - 100;
 
 			if (random_below(&random, 3) == 0) {
-				set_wall(bench, time);
+				set_wall(fixture, time);
 			} else if (random_below(&random, 2) == 0) {
-				pass(bench, random_below(&random, 3 * SECOND));
+				advance_and_settle(fixture, random_below(&random, 3 * SECOND));
 			} else {
-				pawl_service_cancel_wait(bench->service, &note->task);
+				pawl_service_cancel_wait(fixture->service, &note->task);
 				note->number = time;
 				EXPECT_EQ(arm_wall(note, time), 0);
 			}
 			if (call % 10)
 				continue;
-			pass(bench, SECOND + 2 * MS);
+			advance_and_settle(fixture, SECOND + 2 * MS);
 			for (unsigned i = 0; i < TASKS; i++)
 				EXPECT(notes[i].number == UINT64_MAX ||
-				       notes[i].number * SECOND + SECOND + 2 * MS > wall(bench));
+				       notes[i].number * SECOND + SECOND + 2 * MS > wall(fixture));
 		}
 		for (unsigned i = 0; i < TASKS; i++)
-			pawl_service_cancel_wait(bench->service, &notes[i].task);
+			pawl_service_cancel_wait(fixture->service, &notes[i].task);
 		if (test_failures != before)
 			fprintf(stderr, "    ^ with seed %" PRIu64 "\n", seed);
 	}
-	end(bench);
+	end(fixture);
 }
 
 /* The system's wall clock: some time ago, and shortly ahead. */

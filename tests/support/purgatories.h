@@ -28,8 +28,9 @@
 #define STORY_MAX   16
 #define LETTERS_MAX 16
 
+/* A purgatory under test, with the service below it. */
 struct room {
-	struct bench bench;
+	struct fixture fixture;
 	struct pawl_purgatory *purgatory;
 };
 
@@ -74,7 +75,7 @@ static inline void request_event(struct pawl_op *op, char event)
 
 	if (length + 1 < STORY_MAX)
 		request->story[length] = event;
-	request->at = bench_now(&request->room->bench);
+	request->at = fixture_now(&request->room->fixture);
 	request->thread = pthread_self();
 	request->completed = pawl_op_completed(op);
 	if (event != 'r') {
@@ -184,7 +185,7 @@ static inline void expect_gone(struct request *request, const char *story)
 	EXPECT_EQ(request->watched, 0);
 	EXPECT_EQ(request->delayed, 0);
 	expect_counted(request->room, 0, 0);
-	EXPECT_EQ(pawl_service_pending(request->room->bench.service), 0);
+	EXPECT_EQ(pawl_service_pending(request->room->fixture.service), 0);
 }
 
 static inline struct pawl_purgatory *purgatory_with(struct pawl_service *service, unsigned shards)
@@ -203,8 +204,8 @@ static inline struct pawl_purgatory *purgatory_with(struct pawl_service *service
 static inline void room_open(struct room *room, const struct pawl_service_options *options,
                              unsigned shards)
 {
-	bench_open(&room->bench, options);
-	room->purgatory = purgatory_with(room->bench.service, shards);
+	fixture_open(&room->fixture, options);
+	room->purgatory = purgatory_with(room->fixture.service, shards);
 }
 
 /* The service has dropped no operation: all ended before it. */
@@ -223,8 +224,8 @@ static inline void expect_nothing_dropped(struct pawl_service *service)
 static inline void room_close(struct room *room)
 {
 	pawl_purgatory_close(room->purgatory);
-	expect_nothing_dropped(room->bench.service);
-	pawl_service_close(room->bench.service, NULL);
+	expect_nothing_dropped(room->fixture.service);
+	pawl_service_close(room->fixture.service, NULL);
 }
 
 /* The last call of a test: its requests are about to go out of scope, waiting or not. */

@@ -6,11 +6,11 @@
  *	{
  *		struct note note;
  *
- *		note_init(&note, bench);
- *		EXPECT_EQ(pawl_service_arm(bench->service, &note.task, 5 * MS), 0);
- *		pass(bench, 5 * MS);
+ *		note_init(&note, fixture);
+ *		EXPECT_EQ(pawl_service_arm(fixture->service, &note.task, 5 * MS), 0);
+ *		advance_and_settle(fixture, 5 * MS);
  *		EXPECT_EQ(note.runs, 1);
- *		end(bench);
+ *		end(fixture);
  *	}
  */
 #ifndef PAWL_TESTS_SERVICES_H
@@ -28,7 +28,8 @@
 #define NOTES          64
 #define COUNTOF(array) (sizeof(array) / sizeof((array)[0]))
 
-struct bench {
+/* A service under test, and the clock that the test moves. */
+struct fixture {
 	struct pawl_service_options options;
 	struct pawl_clock_manual clock;
 	struct pawl_service *service;
@@ -38,7 +39,7 @@ struct bench {
 /* A task that notes its runs, and may do something more inside. */
 struct note {
 	struct pawl_task task; /* first: a task is its note */
-	struct bench *bench;
+	struct fixture *fixture;
 	void (*inside)(struct note *note);
 	unsigned runs, drops;
 	uint64_t at[NOTES]; /* the clock's time of the first runs */
@@ -49,9 +50,9 @@ struct note {
 	sem_t entered, leave;
 };
 
-static inline uint64_t bench_now(struct bench *bench)
+static inline uint64_t fixture_now(struct fixture *fixture)
 {
-	return bench->clock.clock.now(&bench->clock.clock);
+	return fixture->clock.clock.now(&fixture->clock.clock);
 }
 
 static inline struct note *note_from(struct pawl_task *task)
@@ -64,7 +65,7 @@ static inline void note_run(struct pawl_task *task)
 	struct note *note = note_from(task);
 
 	if (note->runs < NOTES)
-		note->at[note->runs] = bench_now(note->bench);
+		note->at[note->runs] = fixture_now(note->fixture);
 	note->runs++;
 	note->thread = pthread_self();
 	if (note->inside)
@@ -76,10 +77,10 @@ static inline void note_drop(struct pawl_task *task)
 	note_from(task)->drops++;
 }
 
-static inline void note_init(struct note *note, struct bench *bench)
+static inline void note_init(struct note *note, struct fixture *fixture)
 {
 	memset(note, 0, sizeof(*note));
-	note->bench = bench;
+	note->fixture = fixture;
 	sem_init(&note->entered, 0, 0);
 	sem_init(&note->leave, 0, 0);
 	pawl_task_init(&note->task, note_run);
@@ -104,57 +105,57 @@ static inline struct pawl_service *service_with(const struct pawl_service_option
 	return service;
 }
 
-static inline void bench_open(struct bench *bench, const struct pawl_service_options *options)
+static inline void fixture_open(struct fixture *fixture, const struct pawl_service_options *options)
 {
-	bench->options = *options;
-	pawl_clock_manual_init(&bench->clock);
-	bench->options.clock = &bench->clock.clock;
-	bench->service = service_with(&bench->options);
+	fixture->options = *options;
+	pawl_clock_manual_init(&fixture->clock);
+	fixture->options.clock = &fixture->clock.clock;
+	fixture->service = service_with(&fixture->options);
 }
 
-static inline void settle(struct bench *bench)
+static inline void settle(struct fixture *fixture)
 {
-	pawl_service_settle(bench->service);
+	pawl_service_settle(fixture->service);
 }
 
-/* Time passes, and all tasks that are due by then have run. */
-static inline void pass(struct bench *bench, uint64_t ns)
+/* Afterwards all tasks that are due by then have run. */
+static inline void advance_and_settle(struct fixture *fixture, uint64_t ns)
 {
-	pawl_clock_manual_advance(&bench->clock, ns);
-	settle(bench);
+	pawl_clock_manual_advance(&fixture->clock, ns);
+	settle(fixture);
 }
 
 /* The last call of a test: its tasks are about to go out of scope, pending or not. */
-static inline void end(struct bench *bench)
+static inline void end(struct fixture *fixture)
 {
-	pawl_service_stop(bench->service, NULL);
+	pawl_service_stop(fixture->service, NULL);
 }
 
-static inline void *drive(void *bench)
+static inline void *drive(void *fixture)
 {
-	settle(bench);
+	settle(fixture);
 	return NULL;
 }
 
 /*
  * Due tasks run on another thread, also in manual mode, until end_driving. So a test can look at running tasks.
  */
-static inline void begin_driving(struct bench *bench)
+static inline void begin_driving(struct fixture *fixture)
 {
-	pthread_create(&bench->driver, NULL, drive, bench);
+	pthread_create(&fixture->driver, NULL, drive, fixture);
 }
 
-static inline void end_driving(struct bench *bench)
+static inline void end_driving(struct fixture *fixture)
 {
-	pthread_join(bench->driver, NULL);
+	pthread_join(fixture->driver, NULL);
 }
 
 /* Arm the task and wait until it runs. It runs until let_go. */
 static inline void hold(struct note *note)
 {
 	note->inside = stay;
-	EXPECT_EQ(pawl_service_arm(note->bench->service, &note->task, 0), 0);
-	begin_driving(note->bench);
+	EXPECT_EQ(pawl_service_arm(note->fixture->service, &note->task, 0), 0);
+	begin_driving(note->fixture);
 	sem_wait(&note->entered);
 }
 
@@ -163,23 +164,23 @@ static inline void hold_periodic(struct note *note, uint64_t period, enum pawl_m
                                  uint64_t ns)
 {
 	note->inside = stay;
-	EXPECT_EQ(pawl_service_arm_every(note->bench->service, &note->task, period, missed), 0);
-	pawl_clock_manual_advance(&note->bench->clock, ns);
-	begin_driving(note->bench);
+	EXPECT_EQ(pawl_service_arm_every(note->fixture->service, &note->task, period, missed), 0);
+	pawl_clock_manual_advance(&note->fixture->clock, ns);
+	begin_driving(note->fixture);
 	sem_wait(&note->entered);
 }
 
 static inline void let_go(struct note *note)
 {
 	sem_post(&note->leave);
-	end_driving(note->bench);
+	end_driving(note->fixture);
 	note->inside = NULL;
 }
 
 /* How many tasks can run at the same time. */
-static inline unsigned workers_of(const struct bench *bench)
+static inline unsigned workers_of(const struct fixture *fixture)
 {
-	return bench->options.workers > 1024 ? 1 : bench->options.workers;
+	return fixture->options.workers > 1024 ? 1 : fixture->options.workers;
 }
 
 /* Every worker runs a gate until open_gates, so due tasks stay pending. */
@@ -187,23 +188,23 @@ struct gates {
 	struct note notes[4];
 };
 
-static inline void shut_gates(struct gates *gates, struct bench *bench)
+static inline void shut_gates(struct gates *gates, struct fixture *fixture)
 {
-	for (unsigned i = 0; i < workers_of(bench); i++) {
-		note_init(&gates->notes[i], bench);
+	for (unsigned i = 0; i < workers_of(fixture); i++) {
+		note_init(&gates->notes[i], fixture);
 		gates->notes[i].inside = stay;
-		EXPECT_EQ(pawl_service_arm(bench->service, &gates->notes[i].task, 0), 0);
+		EXPECT_EQ(pawl_service_arm(fixture->service, &gates->notes[i].task, 0), 0);
 	}
-	begin_driving(bench);
-	for (unsigned i = 0; i < workers_of(bench); i++)
+	begin_driving(fixture);
+	for (unsigned i = 0; i < workers_of(fixture); i++)
 		sem_wait(&gates->notes[i].entered);
 }
 
-static inline void open_gates(struct gates *gates, struct bench *bench)
+static inline void open_gates(struct gates *gates, struct fixture *fixture)
 {
-	for (unsigned i = 0; i < workers_of(bench); i++)
+	for (unsigned i = 0; i < workers_of(fixture); i++)
 		sem_post(&gates->notes[i].leave);
-	end_driving(bench);
+	end_driving(fixture);
 }
 
 static inline void *on_thread_run(void *arg)
@@ -233,7 +234,7 @@ static inline void free_it(struct pawl_task *task)
 
 static inline void cancel_it(struct note *note)
 {
-	note->answer = (int)pawl_service_cancel(note->bench->service, &note->task);
+	note->answer = (int)pawl_service_cancel(note->fixture->service, &note->task);
 }
 
 static inline void post_entered(struct pawl_task *task)
@@ -303,27 +304,27 @@ static const struct pawl_service_options every_pool[] = {
 
 /* A failure prints the mode. */
 static inline void in_mode(const struct pawl_service_options *options,
-                           void (*test)(struct bench *bench))
+                           void (*test)(struct fixture *fixture))
 {
 	unsigned before = test_failures;
-	struct bench bench;
+	struct fixture fixture;
 
-	bench_open(&bench, options);
-	test(&bench);
-	pawl_service_close(bench.service, NULL);
+	fixture_open(&fixture, options);
+	test(&fixture);
+	pawl_service_close(fixture.service, NULL);
 	if (test_failures != before)
 		fprintf(stderr, "    ^ with %s %d, shards %u, max_pending %zu\n",
 		        options->dispatch ? "a pool of" : "workers", (int)options->workers,
 		        options->shards, options->max_pending);
 }
 
-static inline void in_every_pool(void (*test)(struct bench *bench))
+static inline void in_every_pool(void (*test)(struct fixture *fixture))
 {
 	for (size_t i = 0; i < COUNTOF(every_pool); i++)
 		in_mode(&every_pool[i], test);
 }
 
-static inline void in_every_mode(void (*test)(struct bench *bench))
+static inline void in_every_mode(void (*test)(struct fixture *fixture))
 {
 	for (size_t i = 0; i < COUNTOF(every_mode); i++)
 		in_mode(&every_mode[i], test);
@@ -331,7 +332,7 @@ static inline void in_every_mode(void (*test)(struct bench *bench))
 }
 
 /* In every mode that has threads of its own. */
-static inline void in_every_mode_with_threads(void (*test)(struct bench *bench))
+static inline void in_every_mode_with_threads(void (*test)(struct fixture *fixture))
 {
 	for (size_t i = 0; i < COUNTOF(every_mode); i++)
 		if (every_mode[i].workers != PAWL_MANUAL)
@@ -339,7 +340,7 @@ static inline void in_every_mode_with_threads(void (*test)(struct bench *bench))
 	in_every_pool(test);
 }
 
-static inline void in_every_mode_limited(size_t max_pending, void (*test)(struct bench *bench))
+static inline void in_every_mode_limited(size_t max_pending, void (*test)(struct fixture *fixture))
 {
 	for (size_t i = 0; i < COUNTOF(every_mode); i++) {
 		struct pawl_service_options options = every_mode[i];
@@ -350,28 +351,28 @@ static inline void in_every_mode_limited(size_t max_pending, void (*test)(struct
 }
 
 /* A test that runs once in each mode. */
-#define IN_EVERY_MODE(name)                       \
-	static void name##_(struct bench *bench); \
-	static void name(void)                    \
-	{                                         \
-		in_every_mode(name##_);           \
-	}                                         \
-	static void name##_(struct bench *bench)
+#define IN_EVERY_MODE(name)                           \
+	static void name##_(struct fixture *fixture); \
+	static void name(void)                        \
+	{                                             \
+		in_every_mode(name##_);               \
+	}                                             \
+	static void name##_(struct fixture *fixture)
 
-#define IN_EVERY_MODE_WITH_THREADS(name)             \
-	static void name##_(struct bench *bench);    \
-	static void name(void)                       \
-	{                                            \
-		in_every_mode_with_threads(name##_); \
-	}                                            \
-	static void name##_(struct bench *bench)
+#define IN_EVERY_MODE_WITH_THREADS(name)              \
+	static void name##_(struct fixture *fixture); \
+	static void name(void)                        \
+	{                                             \
+		in_every_mode_with_threads(name##_);  \
+	}                                             \
+	static void name##_(struct fixture *fixture)
 
 #define IN_EVERY_MODE_LIMITED(max_pending, name)             \
-	static void name##_(struct bench *bench);            \
+	static void name##_(struct fixture *fixture);        \
 	static void name(void)                               \
 	{                                                    \
 		in_every_mode_limited(max_pending, name##_); \
 	}                                                    \
-	static void name##_(struct bench *bench)
+	static void name##_(struct fixture *fixture)
 
 #endif
