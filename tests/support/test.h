@@ -48,9 +48,20 @@ struct test {
 
 #define EXPECT(condition) test_expect(condition, #condition, __FILE__, __LINE__)
 
+/* Integers of any types: they are compared as uint64_t, and printed with their sign. */
 #define EXPECT_EQ(actual, expected)                                                            \
-	test_expect_eq((uint64_t)(actual), (uint64_t)(expected), #actual, #expected, __FILE__, \
+	test_expect_eq(TEST_VALUE(actual), TEST_VALUE(expected), #actual, #expected, __FILE__, \
 	               __LINE__)
+
+struct test_value {
+	uint64_t bits;
+	bool is_signed;
+};
+
+/* `+ 0` makes an int of whatever is narrower than one, so three signed types are left. */
+#define TEST_VALUE(value)                                                                \
+	((struct test_value){(uint64_t)(value), _Generic((value) + 0, int : 1, long : 1, \
+	                                                 long long : 1, default : 0)})
 
 /* NULL equals NULL and nothing else. */
 #define EXPECT_STR(actual, expected) test_expect_str(actual, expected, #actual, __FILE__, __LINE__)
@@ -79,17 +90,28 @@ static inline void test_expect(bool holds, const char *condition, const char *fi
 	test_failed();
 }
 
-static inline void test_expect_eq(uint64_t actual, uint64_t expected, const char *actual_text,
-                                  const char *expected_text, const char *file, int line)
+static inline const char *test_value_text(struct test_value value, char text[24])
 {
+	if (value.is_signed)
+		snprintf(text, 24, "%" PRId64, (int64_t)value.bits);
+	else
+		snprintf(text, 24, "%" PRIu64, value.bits);
+	return text;
+}
+
+static inline void test_expect_eq(struct test_value actual, struct test_value expected,
+                                  const char *actual_text, const char *expected_text,
+                                  const char *file, int line)
+{
+	char is[24], should_be[24];
 	bool is_number;
 
-	if (actual == expected)
+	if (actual.bits == expected.bits)
 		return;
-	is_number = expected_text[strspn(expected_text, "0123456789")] == 0;
-	fprintf(stderr, "%s:%d: %s is %" PRIu64 ", expected %s%s%" PRIu64 "\n", file, line,
-	        actual_text, actual, is_number ? "" : expected_text, is_number ? "" : " = ",
-	        expected);
+	is_number = expected_text[strspn(expected_text, "-0123456789")] == 0;
+	fprintf(stderr, "%s:%d: %s is %s, expected %s%s%s\n", file, line, actual_text,
+	        test_value_text(actual, is), is_number ? "" : expected_text, is_number ? "" : " = ",
+	        test_value_text(expected, should_be));
 	test_failed();
 }
 
