@@ -27,10 +27,10 @@ static struct walk walk_wheel(struct pawl_wheel *wheel, size_t stop_after, bool 
 	return walk;
 }
 
-/* In the order in which pawl_wheel_each() must meet them. */
+/* Timers 0 and 1 are due; the others wait on levels 0 to 3. */
 static struct pawl_wheel *wheel_for_each(struct pawl_timer *timers)
 {
-	static const uint64_t deadlines[] = {3, 0, 9000, 450, 399, 21, 23, 19, 19, 21};
+	static const uint64_t deadlines[] = {3, 0, 9000, 450, 399, 21, 23, 19, 19};
 	static const size_t order_of_arming[] = {5, 6, 0, 1, 4, 7, 8, 2, 3};
 	struct pawl_wheel *wheel = wheel_of_20(3);
 
@@ -116,20 +116,21 @@ static void check_names_what_is_broken(void)
 	EXPECT_SOUND(wheel);
 	kept = timers[1];
 	timers[1].prev = &timers[1];
-	EXPECT(pawl_wheel_check(wheel) != NULL);
+	EXPECT_STR(pawl_wheel_check(wheel), "neighbours point at each other");
 	timers[1] = kept;
 	timers[1].deadline = 4;
-	EXPECT(pawl_wheel_check(wheel) != NULL);
+	EXPECT_STR(pawl_wheel_check(wheel), "a timer's slot opens no later than its tick");
 	timers[1] = kept;
 	timers[1].deadline = 6;
-	EXPECT(pawl_wheel_check(wheel) != NULL);
+	EXPECT_STR(pawl_wheel_check(wheel),
+	           "a timer that was not touched is in the slot of its tick");
 	timers[1] = kept;
 	timers[1].deadline = 0;
 	EXPECT_STR(pawl_wheel_check(wheel), "a timer that waits has a deadline after 0");
 	timers[1] = kept;
 	timers[0].next = &timers[2]; /* as if another thread had taken one out */
 	timers[2].prev = &timers[0];
-	EXPECT(pawl_wheel_check(wheel) != NULL);
+	EXPECT_STR(pawl_wheel_check(wheel), "the lists hold as many timers as are counted");
 	free(wheel);
 }
 
