@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """test_self.py PROGRAM LOGOUT: the explorer finds each known defect of self.c, says what it is, and its seed repeats it.
 
-Each scenario of the program is in one of the two lists below. What the pages on the explorer show of its output is
+Each scenario of the program is in one of the lists below. What the pages on the explorer show of its output is
 compared with the output.
 """
 import os
@@ -239,11 +239,11 @@ class Self(unittest.TestCase):
                               env={"PATH": folder + ":" + os.environ["PATH"]})
         self.assertIn("(leak)", done.stdout)
 
-    def test_one_is_one(self):
+    def test_one_preemption_and_one_execution_are_not_plural(self):
         self.assertIn("at most 1 preemption, 0 old values:", run("--scenario", "message_passing").stdout)
         self.assertIn("FAILED after 1 execution,", run("--scenario", "leak").stdout)
 
-    def test_a_search_without_depth_first(self):
+    def test_the_depth_first_search_can_be_left_out(self):
         text = run("--scenario", "message_passing", "--no-depth-first").stdout
         self.assertNotIn("preemption", text)
         self.assertIn("by priorities", text)
@@ -253,7 +253,7 @@ class Self(unittest.TestCase):
         again = subprocess.run([LOGOUT, "--seed", seed_of(found.stdout)], capture_output=True, text=True, check=False)
         self.assertEqual(after_the_count(again.stdout), after_the_count(found.stdout))
 
-    def test_help(self):
+    def test_help_goes_to_stdout_in_80_columns(self):
         done = run("--help")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertIn("explore-self [OPTION...]", done.stdout)
