@@ -45,9 +45,9 @@ int __real_open(const char *path, int flags, ...);
 ssize_t __wrap_read(int fd, void *data, size_t size);
 ssize_t __real_read(int fd, void *data, size_t size);
 
-static const char *missing; /* a file that is not there; NULL: none */
-static int read_error, read_errors,
-        pieces; /* so many reads fail with it; then so many read a byte */
+static const char *missing;     /* a file that is not there; NULL: none */
+static int read_error;          /* errno of the reads that fail */
+static int read_errors, pieces; /* so many reads fail; then so many read a byte */
 
 int __wrap_open(const char *path, int flags, ...)
 {

@@ -6,7 +6,7 @@
 
 #define FIRES 20
 
-/* Around these: the ends of the years 1 and 9999, some changes that tzdata has, and what seeds have. */
+/* Around these: the ends of the years 1 and 9999, some changes that tzdata has, and those of the corpus. */
 static const int64_t times[] = {INT64_MIN,  -62135596801, -4000000000,  -1,
                                 0,          1000000000,   1774745999,   1792889999,
                                 4294967296, 253402300000, 253402300799, INT64_MAX};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any bytes as a rule and TZif data: the first byte is the length of the rule, which follows; the rest is the data. What
- * is refused does no harm; what is taken gives answers that agree with each other. Returns NULL, or what does not hold.
+ * Any bytes as a rule and TZif data: the first byte is the length of the rule, which follows; the rest is the data.
+ * Input that is refused does no harm; input that is accepted gives answers that agree with each other. Returns NULL, or
+ * what does not hold.
  */
 #ifndef PAWL_FUZZ_CALENDAR_PROPERTY_H
 #define PAWL_FUZZ_CALENDAR_PROPERTY_H

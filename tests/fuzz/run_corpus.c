@@ -2,8 +2,8 @@
 /*
  * run_corpus [--trace | --calendar] PATH...
  *
- * The property of the wheel, or that of the calendar, over every file that is given, or stands in a directory that is given: the fuzzer's
- * finds without the fuzzer. With --trace it prints each operation on the wheel as a call.
+ * Checks the property of the wheel, or that of the calendar, on each file that is given or is in a given directory: what
+ * the fuzzer found, without the fuzzer. With --trace it prints each operation on the wheel as a call.
  */
 #include <dirent.h>
 #include <stdbool.h>

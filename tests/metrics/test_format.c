@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Statistics as text: what stands there, what fits, and which prefixes are names. That it is OpenMetrics is openmetrics.py's. */
+/*
+ * Statistics as text: what is written, what fits, and which prefixes are names. openmetrics.py tests that the text is
+ * OpenMetrics.
+ */
 #include <errno.h>
 #include <pawl/metrics.h>
 

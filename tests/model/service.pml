@@ -560,7 +560,7 @@ active proctype stop()
 			wants[1] = 0
 		}
 		atomic { /* end_drop */
-				runs[0]++;
+			runs[0]++;
 			current[0] = 0;
 			running = (freed -> running : 0);
 			tell = awaited[0] && TELLS;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The naive truth about a wheel: an array of timers, scanned from end to end for everything, and the formulas of
- * pawl_wheel(3) in 128 bits. Timers are known by number.
+ * pawl_wheel(3), written so that they cannot overflow. Timers are known by number.
  *
  * The model knows all that the contract fixes. It accepts what the contract leaves open: the order within a tick of
  * timers touched since they were armed, any order with several chains, and which timers of a slot a bounded advance or

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""conan.py RECIPE WORK: Conan's part, as far as the recipe needs it, and then the recipe's methods in Conan's order. What it
-packages is in WORK/package."""
+"""conan.py RECIPE WORK: Conan's part, as far as the recipe needs it, and then the recipe's methods in Conan's order.
+What it packages is in WORK/package."""
 import importlib.util
 import pathlib
 import shutil

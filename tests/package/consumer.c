@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A program that has nothing of pawl but what is installed or copied: a wheel, a service, a descriptor,
- * a calendar. */
+/* A program that has nothing of pawl but what is installed or copied: a wheel, a service, an adapter, a calendar. */
 #ifdef PAWL_AMALGAMATION
 #include "pawl.h"
 #else

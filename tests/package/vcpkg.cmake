@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# cmake -DPORT=FOLDER -DWORK=FOLDER -DLINKAGE=static|dynamic -P vcpkg.cmake: vcpkg's part, as far as the port needs it, and then the
-# port. What it installs is in WORK/installed.
+# cmake -DPORT=FOLDER -DWORK=FOLDER -DLINKAGE=static|dynamic -P vcpkg.cmake: vcpkg's part, as far as the port needs it,
+# and then the port. What it installs is in WORK/installed.
 set(CURRENT_PORT_DIR ${PORT})
 set(CURRENT_PACKAGES_DIR ${WORK}/installed)
 set(VCPKG_LIBRARY_LINKAGE ${LINKAGE})

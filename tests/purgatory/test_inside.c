@@ -122,8 +122,8 @@ IN_EVERY_ROOM(release_may_call_everything)
 
 static struct {
 	unsigned depth, deepest;
-	unsigned answers
-	        [3]; /* of try_or_watch: 0 and 1; of complete and check: those that said yes */
+	/* Of try_or_watch: how often 0 and 1; of complete and check: operations completed. */
+	unsigned answers[3];
 } chain;
 
 static void act_on_next(struct request *request)

@@ -629,9 +629,9 @@ static void the_last_unhold_releases_once(void)
 }
 
 /*
- * No trigger is lost: one thread submits operations without a deadline, another one makes each ready and checks once, at
- * any time. Others check the same keys all the time, and may complete them first. If a trigger gets lost this waits for
- * ever, and the test's timeout ends it.
+ * No trigger is lost: one thread submits operations without a deadline, another one makes each ready and checks once,
+ * at any time. Other pairs of threads check the same keys all the time, and may complete them first. If a trigger gets
+ * lost this waits for ever, and the test's timeout ends it.
  */
 
 struct pair {

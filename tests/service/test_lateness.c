@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The one test in real time: a thousand tasks over a second on each of the system's clocks. All of them run and none is
- * early; how late they are is printed, but not checked.
+ * In real time: a thousand tasks over a second on each of the system's clocks. All of them run and none is early; how
+ * late they are is printed, but not checked.
  */
 #include <semaphore.h>
 

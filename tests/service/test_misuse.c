@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Calls that are not allowed are refused, and change nothing. */
+/* Calls that are not allowed: they are refused and change nothing, or they end the program. */
 #define _GNU_SOURCE
 #include "../support/services.h"
 
@@ -111,5 +111,5 @@ int main(void)
 	        TEST(stop_of_a_service_further_out_on_the_same_thread_ends_the_program),
 	};
 
-	return test_run_all(tests, COUNTOF(tests));
+	return RUN_TESTS(tests);
 }

@@ -314,8 +314,7 @@ static void threads_have_the_services_name_and_block_all_signals(void)
 
 struct starts {
 	unsigned calls[4];
-	unsigned
-	        wrong; /* calls on a thread that had run something before, or with another number */
+	unsigned wrong; /* calls on a thread that was started before, or with a wrong number */
 };
 
 static _Thread_local unsigned started_as; /* from 1 */
@@ -445,16 +444,8 @@ static void use_stack(struct note *note)
 static void a_task_may_have_statistics_on_its_stack(void)
 {
 	const struct pawl_service_options options = {.shards = 1};
-	struct fixture fixture;
-	struct note note;
 
-	fixture_open(&fixture, &options);
-	note_init(&note, &fixture);
-	note.inside = use_stack;
-	EXPECT_EQ(pawl_service_arm(fixture.service, &note.task, 0), 0);
-	settle(&fixture);
-	EXPECT_EQ(note.number, 2);
-	pawl_service_close(fixture.service, NULL);
+	EXPECT_EQ(asked_inside(&options, use_stack).number, 2);
 }
 
 static void manual_mode_starts_no_thread(void)
