@@ -3,10 +3,8 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <sched.h>
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
+#include "../support/last_words.h"
 #include "../support/purgatories.h"
 
 static void *run_stop(void *arg)
@@ -232,11 +230,13 @@ static void check_inside(struct request *request, char event)
 		check(request->room, "b");
 }
 
-static void make_mistake(const struct mistake *mistake)
+static void make_mistake(const void *arg)
 {
+	const struct mistake *mistake = arg;
 	struct request request, other;
 	struct room room;
 
+	alarm(60); /* it waits for itself: SIGALRM is not SIGABRT */
 	room_open(&room, mistake->options, 2);
 	request_init(&request, &room);
 	request_init(&other, &room);
@@ -253,40 +253,15 @@ static void make_mistake(const struct mistake *mistake)
 		advance_and_settle(&room.fixture, MS);
 }
 
-/* What the child writes to stderr; it ends by abort, or something is wrong. */
-static void expect_abort_with_message(const struct mistake *mistake)
-{
-	char text[4096];
-	size_t length = 0;
-	int fds[2], status = 0;
-	ssize_t got;
-	pid_t pid;
-
-	if (pipe(fds) || (pid = fork()) < 0)
-		abort();
-	if (pid == 0) {
-		dup2(fds[1], 2);
-		alarm(60); /* it waits for itself: SIGALRM is not SIGABRT */
-		make_mistake(mistake);
-		_exit(0);
-	}
-	close(fds[1]);
-	while ((got = read(fds[0], text + length, sizeof(text) - 1 - length)) > 0)
-		length += (size_t)got;
-	text[length] = '\0';
-	close(fds[0]);
-	waitpid(pid, &status, 0);
-	EXPECT(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
-	EXPECT(strstr(text, "pawl_purgatory_stop") != NULL);
-}
-
 static void stop_from_a_deadline_or_from_stop_ends_the_program_with_a_message(void)
 {
 	static const char events[] = {'c', 'e', 'r', 'd', 'E'};
 
 	for (size_t i = 0; i < COUNTOF(every_mode); i++)
 		for (size_t j = 0; j < COUNTOF(events); j++)
-			expect_abort_with_message(&(struct mistake){&every_mode[i], events[j]});
+			EXPECT(strstr(last_words(make_mistake,
+			                         &(struct mistake){&every_mode[i], events[j]}),
+			              "pawl_purgatory_stop"));
 }
 
 int main(void)

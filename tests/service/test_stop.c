@@ -3,10 +3,8 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <sched.h>
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
+#include "../support/last_words.h"
 #include "../support/services.h"
 
 #define LONGEST UINT64_MAX
@@ -254,31 +252,6 @@ static void close_it(struct note *note)
 	pawl_service_close(note->fixture->service, NULL);
 }
 
-/* What a child writes to stderr; it ends by a signal, or something is wrong. */
-static size_t child_says(void (*child)(const void *), const void *arg, char *text, size_t size)
-{
-	int fds[2], status = 0;
-	size_t length = 0;
-	ssize_t got;
-	pid_t pid;
-
-	if (pipe(fds) || (pid = fork()) < 0)
-		abort();
-	if (pid == 0) {
-		dup2(fds[1], 2);
-		child(arg);
-		_exit(0);
-	}
-	close(fds[1]);
-	while ((got = read(fds[0], text + length, size - 1 - length)) > 0)
-		length += (size_t)got;
-	text[length] = '\0';
-	close(fds[0]);
-	waitpid(pid, &status, 0);
-	EXPECT(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
-	return length;
-}
-
 struct mistake {
 	const struct pawl_service_options *options;
 	void (*inside)(struct note *note);
@@ -302,12 +275,9 @@ static void stop_inside_a_task_ends_the_program_with_a_message(void)
 	for (size_t i = 0; i < COUNTOF(every_mode); i++) {
 		const struct mistake stopping = {&every_mode[i], stop_it};
 		const struct mistake closing = {&every_mode[i], close_it};
-		char text[1024];
 
-		child_says(make_mistake, &stopping, text, sizeof(text));
-		EXPECT(strstr(text, "pawl_service_stop") != NULL);
-		child_says(make_mistake, &closing, text, sizeof(text));
-		EXPECT(strstr(text, "pawl_service_close") != NULL);
+		EXPECT(strstr(last_words(make_mistake, &stopping), "pawl_service_stop"));
+		EXPECT(strstr(last_words(make_mistake, &closing), "pawl_service_close"));
 	}
 }
 
