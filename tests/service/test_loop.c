@@ -184,8 +184,8 @@ static void what_a_poll_arms_does_not_wake_the_loop_that_polls(void)
 	pawl_service_close(service, NULL);
 }
 
-/* The loop was told to sleep for an hour; another thread's settle runs a task, which arms for sooner. */
-static void a_poll_of_another_thread_wakes_the_loop_if_it_leaves_something_sooner(void)
+/* Here the poll of another thread finds nothing, and then a loop that was woken before. */
+static void a_poll_that_leaves_nothing_sooner_does_not_wake_the_loop(void)
 {
 	struct pawl_service *service = inside_service = open_loop(1);
 	struct pawl_task task, far_away;
@@ -206,6 +206,31 @@ static void a_poll_of_another_thread_wakes_the_loop_if_it_leaves_something_soone
 	EXPECT_EQ(wakes(), 2);
 	EXPECT_EQ(pawl_service_poll(service, 0), 1);
 	EXPECT_EQ(wakes(), 2); /* it is awake */
+	pawl_service_close(service, NULL);
+}
+
+static void arm_another_at_once(struct pawl_task *task)
+{
+	count_run(task);
+	pawl_service_arm(inside_service, &inside_other, 0);
+}
+
+/* The loop was told 10 ms. What a task arms with delay 0 is left to the next poll. */
+static void a_poll_of_another_thread_wakes_the_loop_if_it_leaves_something_sooner(void)
+{
+	struct pawl_service *service = inside_service = open_loop(1);
+	struct pawl_task task;
+
+	init_tasks(&inside_other, 1);
+	pawl_task_init(&task, arm_another_at_once);
+	pawl_service_arm(service, &task, 10 * MS);
+	EXPECT_EQ(pawl_service_next(service), 10 * MS);
+	pawl_clock_manual_advance(&loop_clock.manual, 10 * MS);
+	EXPECT_EQ(pawl_service_poll(service, 0), 1);
+	EXPECT_EQ(wakes(), 1);
+	EXPECT_EQ(pawl_service_poll(service, 0), 1);
+	EXPECT_EQ(wakes(), 1); /* it is awake */
+	EXPECT_EQ(runs, 2);
 	pawl_service_close(service, NULL);
 }
 
@@ -699,6 +724,7 @@ int main(void)
 		TEST(every_way_to_arm_wakes_the_loop),
 		TEST(what_is_armed_after_a_cancel_is_not_late),
 		TEST(what_a_poll_arms_does_not_wake_the_loop_that_polls),
+		TEST(a_poll_that_leaves_nothing_sooner_does_not_wake_the_loop),
 		TEST(a_poll_of_another_thread_wakes_the_loop_if_it_leaves_something_sooner),
 		TEST(a_bounded_poll_of_another_thread_wakes_the_loop_for_the_rest),
 		TEST(a_loop_that_sleeps_on_the_clock_runs_what_threads_arm_from_outside),
