@@ -209,9 +209,17 @@ static void a_refused_open_leaves_nothing_behind(void)
 }
 
 /* The journals, the inspector, the server, its path and its thread. The journals stay with the service. */
+enum { CHANCES_AT_INSPECT = 5 };
+
 static void every_allocation_and_thread_fails_once_at_inspect(void)
 {
-	for (unsigned failing = 1; failing <= 5; failing++) {
+	struct pawl_service *good = service_with(NULL);
+
+	begin_counting(0);
+	EXPECT_EQ(pawl_service_inspect(good, socket_path()), 0);
+	EXPECT_EQ(__atomic_load_n(&state.calls, __ATOMIC_SEQ_CST), CHANCES_AT_INSPECT);
+	pawl_service_close(good, NULL);
+	for (unsigned failing = 1; failing <= CHANCES_AT_INSPECT; failing++) {
 		struct pawl_service *service = service_with(NULL);
 		struct viewer viewer;
 		long threads;
@@ -220,8 +228,8 @@ static void every_allocation_and_thread_fails_once_at_inspect(void)
 		begin_counting(failing);
 		threads = state.threads;
 		error = pawl_service_inspect(service, socket_path());
-		EXPECT_EQ(error, failing == 5 ? -EAGAIN : -ENOMEM);
-		EXPECT_EQ(state.of_thread, failing == 5);
+		EXPECT_EQ(error, failing == CHANCES_AT_INSPECT ? -EAGAIN : -ENOMEM);
+		EXPECT_EQ(state.of_thread, failing == CHANCES_AT_INSPECT);
 		EXPECT_EQ(state.threads, threads);
 		EXPECT_EQ(connect_to(socket_path()), -ENOENT);
 		EXPECT_EQ(pawl_service_inspect(service, socket_path()), 0);
