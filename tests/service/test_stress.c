@@ -198,11 +198,11 @@ static void give_way(void)
 /* Let others go on, or not. */
 static void dawdle(struct random *random)
 {
-	uint64_t turns = random_below(random, 8);
+	uint64_t spins = random_below(random, 8);
 
-	if (turns == 0)
+	if (spins == 0)
 		give_way();
-	for (volatile uint64_t i = 0; i < turns * 50; i++)
+	for (volatile uint64_t i = 0; i < spins * 50; i++)
 		;
 }
 
@@ -219,7 +219,7 @@ static void in_all_crews(void (*work)(struct crew *, unsigned, struct random *),
 	}
 }
 
-/* Cancel against expiry: a won cancel means no run, a lost one exactly one. */
+/* Cancel against expiry: a cancel that wins means no run, one that loses exactly one run. */
 
 static void arm_for(struct load *load, uint64_t delay)
 {
@@ -258,7 +258,7 @@ static void arm_and_cancel(struct crew *crew, unsigned number, struct random *ra
 	}
 }
 
-static void cancel_against_expiry(void)
+static void a_task_runs_unless_a_cancel_came_first(void)
 {
 	in_all_crews(arm_and_cancel, NULL);
 }
@@ -281,7 +281,7 @@ static void cancel_of_others(struct crew *crew, unsigned number, struct random *
 	}
 }
 
-static void cancel_by_any_thread_against_arm_and_expiry(void)
+static void an_arming_ends_once_whichever_thread_cancels(void)
 {
 	in_all_crews(cancel_of_others, NULL);
 }
@@ -294,7 +294,7 @@ static void arm_until_none_is_left(struct load *load)
 		EXPECT_EQ(pawl_service_arm(load->fixture->service, &load->task, 0), 0);
 }
 
-static void start_chains(struct crew *crew, unsigned number, struct random *random)
+static void start_self_arming(struct crew *crew, unsigned number, struct random *random)
 {
 	(void)random;
 	for (unsigned i = 0; i < TASKS; i++) {
@@ -312,7 +312,7 @@ static void a_task_that_arms_itself_runs_each_time(void)
 		struct crew crew;
 
 		crew_open(&crew, &every_mode[i]);
-		crew.work = start_chains;
+		crew.work = start_self_arming;
 		crew_work(&crew, NULL);
 		pawl_service_settle(crew.fixture.service);
 		EXPECT_EQ(sum_of_runs(&crew), THREADS * TASKS * (rounds / TASKS + 1));
@@ -324,7 +324,7 @@ static void a_task_that_arms_itself_runs_each_time(void)
  * Armed inside, cancelled outside: who wins is open, but nothing is lost. The run that was awaited may have armed
  * itself after the cancel, and so on until none is left.
  */
-static void cut_chains(struct crew *crew, unsigned number, struct random *random)
+static void cancel_self_arming(struct crew *crew, unsigned number, struct random *random)
 {
 	for (uint64_t i = 0; i < rounds; i++) {
 		struct load *load = &crew->loads[number * TASKS + i % TASKS];
@@ -341,9 +341,9 @@ static void cut_chains(struct crew *crew, unsigned number, struct random *random
 	}
 }
 
-static void cancel_against_a_task_that_arms_itself(void)
+static void a_task_that_arms_itself_can_be_cancelled(void)
 {
-	in_all_crews(cut_chains, NULL);
+	in_all_crews(cancel_self_arming, NULL);
 }
 
 /* Touch against expiry. */
@@ -362,7 +362,7 @@ static void touch_and_touch(struct crew *crew, unsigned number, struct random *r
 	}
 }
 
-static void touch_against_expiry(void)
+static void a_touched_task_is_counted_once(void)
 {
 	in_all_crews(touch_and_touch, NULL);
 }
@@ -451,7 +451,7 @@ static void arm_until_refused(struct crew *crew, unsigned number, struct random 
 	}
 }
 
-static void stop_against_arm_and_cancel(void)
+static void stop_drops_what_neither_ran_nor_was_cancelled(void)
 {
 	for (uint64_t i = 0; i < rounds / 20 + 8; i++) {
 		struct crew crew;
@@ -489,7 +489,7 @@ static void arm_and_take_away(struct crew *crew, unsigned number, struct random 
 	}
 }
 
-static void settle_against_cancel(void)
+static void settle_returns_although_due_tasks_are_cancelled_or_moved(void)
 {
 	in_all_crews(arm_and_take_away, settle_often);
 }
@@ -567,7 +567,7 @@ static void arm_wait_and_free(struct crew *crew, unsigned number, struct random 
 	}
 }
 
-static void cancel_wait_against_the_run_and_then_free(void)
+static void after_cancel_wait_the_memory_may_be_freed(void)
 {
 	in_all_crews(arm_wait_and_free, NULL);
 }
@@ -598,7 +598,7 @@ static void arm_and_forget(struct crew *crew, unsigned number, struct random *ra
 	}
 }
 
-static void tasks_that_free_themselves(void)
+static void tasks_may_free_themselves(void)
 {
 	for (size_t i = 0; i < COUNTOF(every_mode); i++) {
 		struct crew crew;
@@ -638,7 +638,7 @@ static void relay_run(struct pawl_task *task)
 	give_way(); /* another worker may have it already */
 }
 
-static void a_task_that_becomes_another_one_while_it_runs(void)
+static void a_task_may_become_another_one_while_it_runs(void)
 {
 	for (size_t i = 0; i < COUNTOF(every_mode); i++) {
 		struct relay relays[THREADS];
@@ -847,7 +847,7 @@ static void arm_each_time_it_falls_asleep(unsigned workers)
 	pawl_service_close(service, NULL);
 }
 
-static void arm_against_the_leader_going_to_sleep(void)
+static void a_task_armed_while_the_leader_goes_to_sleep_runs(void)
 {
 	arm_each_time_it_falls_asleep(1);
 	arm_each_time_it_falls_asleep(2);
@@ -925,7 +925,6 @@ static void two_who_arm_at_once_do_not_call_the_same_worker(void)
 
 static void hit_the_real_clock(struct crew *crew, unsigned number, struct random *random)
 {
-	(void)number;
 	for (uint64_t i = 0; i < rounds; i++) {
 		struct load *load = &crew->loads[number * TASKS + random_below(random, TASKS)];
 
@@ -965,21 +964,21 @@ static void the_systems_clocks_lose_nothing_either(void)
 int main(int argc, char **argv)
 {
 	static const struct test tests[] = {
-	        TEST(cancel_against_expiry),
-	        TEST(cancel_by_any_thread_against_arm_and_expiry),
+	        TEST(a_task_runs_unless_a_cancel_came_first),
+	        TEST(an_arming_ends_once_whichever_thread_cancels),
 	        TEST(a_task_that_arms_itself_runs_each_time),
-	        TEST(cancel_against_a_task_that_arms_itself),
-	        TEST(touch_against_expiry),
+	        TEST(a_task_that_arms_itself_can_be_cancelled),
+	        TEST(a_touched_task_is_counted_once),
 	        TEST(touch_keeps_what_is_not_due_from_running),
-	        TEST(stop_against_arm_and_cancel),
-	        TEST(settle_against_cancel),
+	        TEST(stop_drops_what_neither_ran_nor_was_cancelled),
+	        TEST(settle_returns_although_due_tasks_are_cancelled_or_moved),
 	        TEST(settle_waits_for_all_that_is_due),
-	        TEST(cancel_wait_against_the_run_and_then_free),
-	        TEST(tasks_that_free_themselves),
-	        TEST(a_task_that_becomes_another_one_while_it_runs),
+	        TEST(after_cancel_wait_the_memory_may_be_freed),
+	        TEST(tasks_may_free_themselves),
+	        TEST(a_task_may_become_another_one_while_it_runs),
 	        TEST(a_task_armed_while_it_runs_never_runs_beside_itself),
 	        TEST(statistics_add_up_under_load),
-	        TEST(arm_against_the_leader_going_to_sleep),
+	        TEST(a_task_armed_while_the_leader_goes_to_sleep_runs),
 	        TEST(two_who_arm_at_once_do_not_call_the_same_worker),
 	        TEST(the_systems_clocks_lose_nothing_either),
 	};

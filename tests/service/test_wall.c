@@ -333,7 +333,7 @@ IN_EVERY_MODE(at_random_it_is_never_early_and_hardly_late)
 }
 
 /* The system's wall clock: some time ago, and shortly ahead. */
-static void the_wall_clock_of_the_system(void)
+static void it_runs_by_the_wall_clock_of_the_system_too(void)
 {
 	struct pawl_service *service = service_with(NULL);
 	struct note passed, ahead;
@@ -371,7 +371,7 @@ int main(void)
 	        TEST(it_gives_its_quota_back),
 	        TEST(a_thousand_of_them_take_no_more_wakeups_than_one),
 	        TEST(at_random_it_is_never_early_and_hardly_late),
-	        TEST(the_wall_clock_of_the_system),
+	        TEST(it_runs_by_the_wall_clock_of_the_system_too),
 	};
 
 	return RUN_TESTS(tests);

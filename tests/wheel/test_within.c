@@ -36,7 +36,7 @@ static void a_window_that_ends_before_it_begins_is_its_beginning(void)
 	EXPECT_EQ(pawl_time_within(UINT64_MAX, 0), UINT64_MAX);
 }
 
-static void windows_at_the_end_of_time(void)
+static void a_window_at_the_end_of_time_has_its_roundest_time_too(void)
 {
 	EXPECT_EQ(pawl_time_within(0, UINT64_MAX), 0);
 	EXPECT_EQ(pawl_time_within(1, UINT64_MAX), UINT64_C(1) << 63);
@@ -212,7 +212,7 @@ int main(int argc, char **argv)
 	static const struct test tests[] = {
 	        TEST(every_small_window_has_its_roundest_time),
 	        TEST(a_window_that_ends_before_it_begins_is_its_beginning),
-	        TEST(windows_at_the_end_of_time),
+	        TEST(a_window_at_the_end_of_time_has_its_roundest_time_too),
 	        TEST(any_window_holds_its_time_and_no_rounder_one),
 	        TEST(a_timer_is_due_in_its_window_whatever_the_tick),
 	        TEST(what_is_past_of_a_window_does_not_count),
