@@ -22,14 +22,6 @@ int __wrap_pawl__system_random(void *bytes, size_t size)
 	return 0;
 }
 
-static void *run_check(void *arg)
-{
-	struct call *call = arg;
-
-	call->answer = (long)check(call->room, call->keys);
-	return NULL;
-}
-
 static void begin_check(struct call *call, struct room *room, const char *key)
 {
 	*call = (struct call){.room = room, .keys = key};
@@ -54,14 +46,7 @@ static void make_ready(struct request *request)
 static void stay_once(struct request *request)
 {
 	if (request->tries == TRIED_BY_TRY_OR_WATCH + 1)
-		stay_trying(request);
-}
-
-/* Only in that try. */
-static void stay_in_try_of_number(struct request *request)
-{
-	if (request->tries == request->number)
-		stay_trying(request);
+		request_stay(request);
 }
 
 /* A batch: operations that are tried before the thread stays in `inside`, and after. */
@@ -482,15 +467,21 @@ IN_EVERY_ROOM(a_check_whose_rest_is_withdrawn_between_two_batches_leaves_nothing
 	}
 }
 
-/* Another check comes in every first batch: the last operation is tried all the same. */
-static void check_meanwhile_in_every_try(struct request *request)
+/* Another check comes in every try of a check, until the other operation is over. */
+static void check_in_every_try(struct request *request, const char *key)
 {
 	if (request->tries <= TRIED_BY_TRY_OR_WATCH || request->number == PATIENCE)
 		return;
 	if (request->other->story[0] == '\0') {
 		request->number++;
-		EXPECT_EQ(check_meanwhile(request->room, "a"), 0);
+		EXPECT_EQ(check_meanwhile(request->room, key), 0);
 	}
+}
+
+/* Another check comes in every first batch: the last operation is tried all the same. */
+static void check_same_key_in_every_try(struct request *request)
+{
+	check_in_every_try(request, "a");
 }
 
 IN_EVERY_ROOM(checks_during_the_first_batch_do_not_keep_it_from_the_last)
@@ -498,7 +489,7 @@ IN_EVERY_ROOM(checks_during_the_first_batch_do_not_keep_it_from_the_last)
 	struct crowd crowd;
 
 	begin_crowd(&crowd, room);
-	crowd.newest->inside_try = check_meanwhile_in_every_try;
+	crowd.newest->inside_try = check_same_key_in_every_try;
 	crowd.newest->other = crowd.oldest;
 	make_ready(crowd.oldest);
 	EXPECT_EQ(check(room, "a"), 1);
@@ -510,12 +501,7 @@ IN_EVERY_ROOM(checks_during_the_first_batch_do_not_keep_it_from_the_last)
 /* Another check comes in every try of one operation: another one, which is won, is completed all the same. */
 static void check_other_key_in_every_try(struct request *request)
 {
-	if (request->tries <= TRIED_BY_TRY_OR_WATCH || request->number == PATIENCE)
-		return;
-	if (request->other->story[0] == '\0') {
-		request->number++;
-		EXPECT_EQ(check_meanwhile(request->room, "b"), 0);
-	}
+	check_in_every_try(request, "b");
 }
 
 IN_EVERY_ROOM(checks_of_one_operation_do_not_put_off_another_that_is_won)
@@ -655,7 +641,7 @@ IN_EVERY_ROOM(an_operation_with_a_thousand_keys_is_in_one_batch_only)
 	in_two_ways(room, true);
 }
 
-IN_EVERY_ROOM(and_whichever_check_ends_first)
+IN_EVERY_ROOM(an_operation_is_in_one_batch_only_whichever_check_ends_first)
 {
 	in_two_ways(room, false);
 }
@@ -731,7 +717,7 @@ int main(void)
 	        TEST(checks_of_one_operation_do_not_put_off_another_that_is_won),
 	        TEST(a_retry_does_not_wait_for_on_complete),
 	        TEST(an_operation_with_a_thousand_keys_is_in_one_batch_only),
-	        TEST(and_whichever_check_ends_first),
+	        TEST(an_operation_is_in_one_batch_only_whichever_check_ends_first),
 	        TEST(a_key_that_goes_after_a_check_that_fails_leaves_nothing),
 	        TEST(a_batch_of_another_purgatory_does_not_matter),
 	};

@@ -16,14 +16,6 @@ static void *run_watch(void *arg)
 	return NULL;
 }
 
-static void *run_check(void *arg)
-{
-	struct call *call = arg;
-
-	call->answer = (long)check(call->room, call->keys);
-	return NULL;
-}
-
 static void let_try(struct request *request, unsigned times)
 {
 	for (unsigned i = 0; i < times; i++)
@@ -36,17 +28,10 @@ static void begin_trying(struct call *call, struct request *request, struct room
 	request_init(request, room);
 	pawl_op_hold(&request->op);
 	EXPECT_EQ(watch(request, "ab", HOUR), 0);
-	request->inside_try = stay_trying;
+	request->inside_try = request_stay;
 	*call = (struct call){.room = room, .keys = "a"};
 	begin(call, run_check);
 	sem_wait(&request->entered);
-}
-
-/* Stays in that try alone. */
-static void stay_in_try_of_number(struct request *request)
-{
-	if (request->tries == request->number)
-		stay_trying(request);
 }
 
 /* A thread is in the first or second try that try_or_watch itself makes, until let_try. */
@@ -124,7 +109,7 @@ IN_EVERY_ROOM(the_timeout_counts_from_the_beginning_of_the_second_try)
 static void stay_from_the_second_try_on(struct request *request)
 {
 	if (request->tries >= 2)
-		stay_trying(request);
+		request_stay(request);
 }
 
 IN_EVERY_ROOM(the_deadline_comes_even_if_checks_keep_coming)
@@ -231,7 +216,7 @@ IN_EVERY_ROOM(a_try_that_says_yes_too_late_completes_nothing)
 	request_init(&request, room);
 	pawl_op_hold(&request.op);
 	EXPECT_EQ(watch(&request, "ab", HOUR), 0);
-	request.inside_try = stay_trying;
+	request.inside_try = request_stay;
 	request.ready = 1;
 	call = (struct call){.room = room, .keys = "a"};
 	begin(&call, run_check);

@@ -113,10 +113,8 @@ static const struct pawl_service_options two_workers = {.workers = 2, .shards = 
 
 static void stay_in_on_complete(struct request *request, char event)
 {
-	if (event == 'c') {
-		sem_post(&request->entered);
-		sem_wait(&request->leave);
-	}
+	if (event == 'c')
+		request_stay(request);
 }
 
 /* The on_complete of one deadline is slow: the next deadline, of the same shard, runs on the other worker. */

@@ -108,7 +108,7 @@ static void stay_then_count(struct request *request, char event)
 {
 	if (event != 'e' && event != 'd')
 		return;
-	stay_trying(request);
+	request_stay(request);
 	for (unsigned i = 0; i < 20; i++)
 		sched_yield();
 	request->number++;

@@ -133,11 +133,18 @@ static inline void requests_init(struct request *requests, size_t count, struct 
 		request_init(&requests[i], room);
 }
 
-/* For inside_try: posts `entered`, and waits for `leave`. */
-static inline void stay_trying(struct request *request)
+/* For inside and inside_try: posts `entered`, and waits for `leave`. */
+static inline void request_stay(struct request *request)
 {
 	sem_post(&request->entered);
 	sem_wait(&request->leave);
+}
+
+/* The same, only in the try of that number. */
+static inline void stay_in_try_of_number(struct request *request)
+{
+	if (request->tries == request->number)
+		request_stay(request);
 }
 
 static inline struct pawl_key key_of(const char *text)
@@ -247,6 +254,15 @@ struct call {
 static inline void begin(struct call *call, void *(*run)(void *))
 {
 	pthread_create(&call->thread, NULL, run, call);
+}
+
+/* For begin. */
+static inline void *run_check(void *arg)
+{
+	struct call *call = arg;
+
+	call->answer = (long)check(call->room, call->keys);
+	return NULL;
 }
 
 static inline long answer_of(struct call *call)
