@@ -475,7 +475,7 @@ static void chains_need_no_memory(void)
 static void stay_in_the_second_try(struct request *request)
 {
 	if (request->tries == 2)
-		stay_trying(request);
+		request_stay(request);
 }
 
 static void *watch_many(void *arg)
@@ -730,7 +730,7 @@ static void an_operation_takes_what_the_manual_says(void)
 	EXPECT(state.bytes <= (COUNT - PAWL_OP_WATCHES) / 4 * 136 + 64); /* and malloc's rounding */
 	EXPECT_EQ(state.blocks, 1);
 	leave_room(&room);
-	EXPECT_EQ(state.blocks <= 0, true);
+	EXPECT(state.blocks <= 0);
 	room_close(&room);
 }
 

@@ -292,7 +292,7 @@ IN_EVERY_ROOM(the_bytes_of_a_key_may_go_when_the_call_returns)
 	leave_room(room);
 }
 
-IN_EVERY_ROOM(a_thousand_keys_on_one_operation)
+IN_EVERY_ROOM(an_operation_may_have_a_thousand_keys)
 {
 	enum { COUNT = 1000 };
 	static uint32_t numbers[COUNT];
@@ -578,7 +578,7 @@ int main(void)
 	        TEST(keys_are_bytes_of_any_value_and_length),
 	        TEST(an_empty_key_is_the_same_with_and_without_an_address),
 	        TEST(the_bytes_of_a_key_may_go_when_the_call_returns),
-	        TEST(a_thousand_keys_on_one_operation),
+	        TEST(an_operation_may_have_a_thousand_keys),
 	        TEST(keys_come_and_go),
 	        TEST(a_resolved_key_stands_for_the_key_in_every_call),
 	        TEST(a_resolved_key_and_its_bytes_are_equal),

@@ -17,7 +17,7 @@
 #include "../support/purgatories.h"
 
 #define THREADS 8
-#define SLOTS   32
+#define ENTRIES 32
 #define KEYS    6
 #define MOST    6 /* keys of one operation: more than it has room for in itself */
 
@@ -157,7 +157,7 @@ struct crew {
 	struct {
 		pthread_mutex_t lock;
 		struct job *job; /* with the table's hold */
-	} slots[SLOTS];
+	} entries[ENTRIES];
 	bool stops;           /* two of the threads stop the purgatory on the way */
 	unsigned done;        /* atomic: the poller shall end */
 	unsigned next_number; /* atomic */
@@ -166,26 +166,26 @@ struct crew {
 /* With a hold, or NULL. */
 static struct job *find(struct crew *crew, struct random *random)
 {
-	uint64_t slot = random_below(random, SLOTS);
+	uint64_t entry = random_below(random, ENTRIES);
 	struct job *job;
 
-	pthread_mutex_lock(&crew->slots[slot].lock);
-	job = crew->slots[slot].job;
+	pthread_mutex_lock(&crew->entries[entry].lock);
+	job = crew->entries[entry].job;
 	if (job)
 		pawl_op_hold(&job->op);
-	pthread_mutex_unlock(&crew->slots[slot].lock);
+	pthread_mutex_unlock(&crew->entries[entry].lock);
 	return job;
 }
 
 /* Put it in the table; give back the hold on the one that was there. */
-static void insert(struct crew *crew, uint64_t slot, struct job *job)
+static void insert(struct crew *crew, uint64_t entry, struct job *job)
 {
 	struct job *before;
 
-	pthread_mutex_lock(&crew->slots[slot].lock);
-	before = crew->slots[slot].job;
-	crew->slots[slot].job = job;
-	pthread_mutex_unlock(&crew->slots[slot].lock);
+	pthread_mutex_lock(&crew->entries[entry].lock);
+	before = crew->entries[entry].job;
+	crew->entries[entry].job = job;
+	pthread_mutex_unlock(&crew->entries[entry].lock);
 	if (before)
 		pawl_op_unhold(&before->op);
 }
@@ -228,7 +228,7 @@ static void bring(struct crew *crew, struct random *random)
 	}
 	count(&crew->account.accepted, 1);
 	count(&crew->account.by_try, answer == 1);
-	insert(crew, random_below(random, SLOTS), job);
+	insert(crew, random_below(random, ENTRIES), job);
 }
 
 static void make_ready_and_check(struct crew *crew, struct random *random)
@@ -288,7 +288,7 @@ static void act(struct crew *crew, struct random *random)
 	case 4:
 		pawl_purgatory_watched(crew->room.purgatory);
 		pawl_purgatory_delayed(crew->room.purgatory);
-		insert(crew, random_below(random, SLOTS), NULL);
+		insert(crew, random_below(random, ENTRIES), NULL);
 		break;
 	default:
 		make_ready_and_check(crew, random);
@@ -353,8 +353,8 @@ static void everybody_races(const struct pawl_service_options *options, unsigned
 	memset(&crew, 0, sizeof(crew));
 	room_open(&crew.room, options, shards);
 	crew.stops = stops;
-	for (unsigned i = 0; i < SLOTS; i++)
-		pthread_mutex_init(&crew.slots[i].lock, NULL);
+	for (unsigned i = 0; i < ENTRIES; i++)
+		pthread_mutex_init(&crew.entries[i].lock, NULL);
 	crew_work(&crew);
 	settle(&crew.room.fixture);
 	if (stops)
@@ -364,7 +364,7 @@ static void everybody_races(const struct pawl_service_options *options, unsigned
 	          pawl_purgatory_delayed(crew.room.purgatory));
 	leave_room(&crew.room);
 	expect_counted(&crew.room, 0, 0);
-	for (unsigned i = 0; i < SLOTS; i++)
+	for (unsigned i = 0; i < ENTRIES; i++)
 		insert(&crew, i, NULL);
 	expect_accounts(&crew.account);
 	room_close(&crew.room);
@@ -379,7 +379,7 @@ static void check_complete_expire_and_cancel_race_on_the_same_operations(void)
 		everybody_races(&every_mode[i], i % 2 ? 1 : 4, false);
 }
 
-static void and_two_threads_stop_beside_them(void)
+static void check_complete_expire_cancel_and_stop_race_on_the_same_operations(void)
 {
 	for (size_t i = 0; i < COUNTOF(every_mode); i++)
 		everybody_races(&every_mode[i], i % 2 ? 4 : 1, true);
@@ -844,7 +844,7 @@ int main(int argc, char **argv)
 {
 	static const struct test tests[] = {
 	        TEST(check_complete_expire_and_cancel_race_on_the_same_operations),
-	        TEST(and_two_threads_stop_beside_them),
+	        TEST(check_complete_expire_cancel_and_stop_race_on_the_same_operations),
 	        TEST(of_eight_threads_at_one_operation_exactly_one_wins),
 	        TEST(the_last_unhold_releases_once),
 	        TEST(no_trigger_is_lost),
