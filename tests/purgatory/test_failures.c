@@ -447,7 +447,7 @@ static void act_on_other(struct request *request, char event)
 		EXPECT(pawl_op_complete(&request->other->op));
 }
 
-static void chains_need_no_memory(void)
+static void nested_calls_need_no_memory(void)
 {
 	enum { COUNT = 1000 };
 	struct request *requests = malloc(COUNT * sizeof(*requests));
@@ -746,7 +746,7 @@ int main(void)
 	        TEST(known_keys_allocate_nothing_for_up_to_4),
 	        TEST(the_first_thread_to_watch_under_resolved_keys_needs_no_memory),
 	        TEST(check_complete_expire_cancel_and_stop_need_no_memory),
-	        TEST(chains_need_no_memory),
+	        TEST(nested_calls_need_no_memory),
 	        TEST(further_watches_are_freed_once_and_by_the_submitter),
 	        TEST(close_leaves_nothing_to_others_on_the_same_service),
 	        TEST(after_a_million_operations_memory_is_where_it_was),

@@ -124,18 +124,18 @@ static struct {
 	unsigned depth, deepest;
 	/* Of try_or_watch: how often 0 and 1; of complete and check: operations completed. */
 	unsigned answers[3];
-} chain;
+} nested;
 
 static void act_on_next(struct request *request)
 {
 	struct request *next = request->other;
 
 	if (request->number == 'w')
-		chain.answers[watch(next, "x", PAWL_NEVER) == 1]++;
+		nested.answers[watch(next, "x", PAWL_NEVER) == 1]++;
 	else if (request->number == 'o')
-		chain.answers[2] += pawl_op_complete(&next->op);
+		nested.answers[2] += pawl_op_complete(&next->op);
 	else
-		chain.answers[2] += (unsigned)pawl_purgatory_check(
+		nested.answers[2] += (unsigned)pawl_purgatory_check(
 		        request->room->purgatory, (struct pawl_key){&next, sizeof(next)});
 }
 
@@ -143,18 +143,18 @@ static void go_on(struct request *request, char event)
 {
 	if (event != 'c')
 		return;
-	chain.depth++;
-	if (chain.depth > chain.deepest)
-		chain.deepest = chain.depth;
+	nested.depth++;
+	if (nested.depth > nested.deepest)
+		nested.deepest = nested.depth;
 	if (request->other)
 		act_on_next(request);
-	chain.depth--;
+	nested.depth--;
 }
 
 /* Each completes the next: 'o' by complete, 'k' by a check, 'w' by try_or_watch. */
-static void make_chain(struct request *requests, size_t count, struct room *room, char how)
+static void make_nested(struct request *requests, size_t count, struct room *room, char how)
 {
-	memset(&chain, 0, sizeof(chain));
+	memset(&nested, 0, sizeof(nested));
 	requests_init(requests, count, room);
 	for (size_t i = 0; i < count; i++) {
 		struct request *request = &requests[i];
@@ -174,7 +174,7 @@ static void make_chain(struct request *requests, size_t count, struct room *room
 	}
 }
 
-static void expect_chain_over(struct request *requests, size_t count, char how)
+static void expect_nested_over(struct request *requests, size_t count, char how)
 {
 	for (size_t i = 0; i < count; i++) {
 		if (how == 'o') {
@@ -183,94 +183,94 @@ static void expect_chain_over(struct request *requests, size_t count, char how)
 		}
 		EXPECT_STR(requests[i].story, "cr");
 	}
-	EXPECT_EQ(chain.depth, 0);
-	EXPECT_EQ(chain.deepest, count < 16 ? count : 16);
+	EXPECT_EQ(nested.depth, 0);
+	EXPECT_EQ(nested.deepest, count < 16 ? count : 16);
 	expect_counted(requests->room, 0, 0);
 }
 
-static void expect_chain(struct room *room, size_t count, char how)
+static void expect_nested(struct room *room, size_t count, char how)
 {
 	struct request *requests = malloc(count * sizeof(*requests));
 	struct pawl_key key = {&requests, sizeof(requests)};
 
-	make_chain(requests, count, room, how);
+	make_nested(requests, count, room, how);
 	if (how == 'w')
 		EXPECT_EQ(watch(requests, "x", PAWL_NEVER), 1);
 	else if (how == 'o')
 		EXPECT(pawl_op_complete(&requests->op));
 	else
 		EXPECT_EQ(pawl_purgatory_check(room->purgatory, key), 1);
-	expect_chain_over(requests, count, how);
+	expect_nested_over(requests, count, how);
 	if (how == 'w') {
-		EXPECT_EQ(chain.answers[1], count < 16 ? count - 1 : 15);
-		EXPECT_EQ(chain.answers[0], count < 16 ? 0 : count - 16);
+		EXPECT_EQ(nested.answers[1], count < 16 ? count - 1 : 15);
+		EXPECT_EQ(nested.answers[0], count < 16 ? 0 : count - 16);
 	} else {
-		EXPECT_EQ(chain.answers[2], count - 1);
+		EXPECT_EQ(nested.answers[2], count - 1);
 	}
 	free(requests);
 }
 
 IN_EVERY_ROOM(nested_calls_of_complete_are_16_deep_at_most_and_all_are_made)
 {
-	expect_chain(room, 5, 'o');
-	expect_chain(room, 16, 'o');
-	expect_chain(room, 17, 'o');
-	expect_chain(room, 100, 'o');
+	expect_nested(room, 5, 'o');
+	expect_nested(room, 16, 'o');
+	expect_nested(room, 17, 'o');
+	expect_nested(room, 100, 'o');
 }
 
 IN_EVERY_ROOM(nested_checks_are_16_deep_at_most_and_all_are_made)
 {
-	expect_chain(room, 5, 'k');
-	expect_chain(room, 16, 'k');
-	expect_chain(room, 17, 'k');
-	expect_chain(room, 100, 'k');
+	expect_nested(room, 5, 'k');
+	expect_nested(room, 16, 'k');
+	expect_nested(room, 17, 'k');
+	expect_nested(room, 100, 'k');
 }
 
 IN_EVERY_ROOM(nested_calls_of_try_or_watch_are_16_deep_at_most_and_all_are_made)
 {
-	expect_chain(room, 5, 'w');
-	expect_chain(room, 16, 'w');
-	expect_chain(room, 17, 'w');
-	expect_chain(room, 100, 'w');
+	expect_nested(room, 5, 'w');
+	expect_nested(room, 16, 'w');
+	expect_nested(room, 17, 'w');
+	expect_nested(room, 100, 'w');
 }
 
-struct long_chain {
+struct many_nested {
 	struct room *room;
 	char how;
 };
 
-static void *run_long_chain(void *arg)
+static void *run_many_nested(void *arg)
 {
-	const struct long_chain *job = arg;
+	const struct many_nested *job = arg;
 
-	expect_chain(job->room, 100000, job->how);
+	expect_nested(job->room, 100000, job->how);
 	return NULL;
 }
 
 /* Without a bound the calls would need more than ten times the stack of this thread. */
-static void expect_chain_on_small_stack(struct room *room, char how)
+static void expect_nested_on_small_stack(struct room *room, char how)
 {
-	struct long_chain job = {room, how};
+	struct many_nested job = {room, how};
 	pthread_attr_t attributes;
 	pthread_t thread;
 
 	pthread_attr_init(&attributes);
 	EXPECT_EQ(pthread_attr_setstacksize(&attributes, 512 * 1024), 0);
-	EXPECT_EQ(pthread_create(&thread, &attributes, run_long_chain, &job), 0);
+	EXPECT_EQ(pthread_create(&thread, &attributes, run_many_nested, &job), 0);
 	pthread_join(thread, NULL);
 	pthread_attr_destroy(&attributes);
 }
 
-static void in_a_chain_of_100000_the_stack_has_a_bound_(struct room *room)
+static void with_100000_nested_calls_the_stack_has_a_bound_(struct room *room)
 {
-	expect_chain_on_small_stack(room, 'o');
-	expect_chain_on_small_stack(room, 'k');
-	expect_chain_on_small_stack(room, 'w');
+	expect_nested_on_small_stack(room, 'o');
+	expect_nested_on_small_stack(room, 'k');
+	expect_nested_on_small_stack(room, 'w');
 }
 
-static void in_a_chain_of_100000_the_stack_has_a_bound(void)
+static void with_100000_nested_calls_the_stack_has_a_bound(void)
 {
-	in_room(&every_mode[0], 2, in_a_chain_of_100000_the_stack_has_a_bound_);
+	in_room(&every_mode[0], 2, with_100000_nested_calls_the_stack_has_a_bound_);
 }
 
 /* On a thread of the service, too. */
@@ -280,7 +280,7 @@ IN_EVERY_ROOM(nested_calls_that_a_deadline_begins_are_over_when_it_has_settled)
 	struct request *requests = malloc(COUNT * sizeof(*requests));
 	struct request first;
 
-	make_chain(requests, COUNT, room, 'k');
+	make_nested(requests, COUNT, room, 'k');
 	request_init(&first, room);
 	first.inside = go_on;
 	first.other = requests;
@@ -289,8 +289,8 @@ IN_EVERY_ROOM(nested_calls_that_a_deadline_begins_are_over_when_it_has_settled)
 	EXPECT_STR(first.story, "cer");
 	for (unsigned i = 0; i < COUNT; i++)
 		EXPECT_STR(requests[i].story, "cr");
-	EXPECT_EQ(chain.deepest, 16);
-	EXPECT_EQ(chain.answers[2], COUNT);
+	EXPECT_EQ(nested.deepest, 16);
+	EXPECT_EQ(nested.answers[2], COUNT);
 	free(requests);
 }
 
@@ -343,7 +343,7 @@ int main(void)
 	        TEST(nested_calls_of_complete_are_16_deep_at_most_and_all_are_made),
 	        TEST(nested_checks_are_16_deep_at_most_and_all_are_made),
 	        TEST(nested_calls_of_try_or_watch_are_16_deep_at_most_and_all_are_made),
-	        TEST(in_a_chain_of_100000_the_stack_has_a_bound),
+	        TEST(with_100000_nested_calls_the_stack_has_a_bound),
 	        TEST(nested_calls_that_a_deadline_begins_are_over_when_it_has_settled),
 	        TEST(a_check_16_deep_counts_what_it_has_completed_and_all_are_called),
 	};

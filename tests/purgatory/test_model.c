@@ -50,7 +50,7 @@ struct world {
 	unsigned resolves[KEYS]; /* how often a key is resolved */
 	size_t told;        /* completions that check, complete and try_or_watch answered for */
 	size_t completions; /* of the model, but for those that a deadline may have won */
-	bool chains, stopped;
+	bool nested, stopped;
 	FILE *trace;
 	struct crowd {
 		struct request request;
@@ -276,7 +276,7 @@ static void begin_life(struct entry *entry)
 	memset(entry, 0, sizeof(*entry));
 	request_init(&entry->request, &world.room);
 	entry->checks = NO_KEY;
-	if (world.chains && random_below(&world.random, 2)) {
+	if (world.nested && random_below(&world.random, 2)) {
 		entry->checks = (unsigned)random_below(&world.random, KEYS);
 		entry->request.inside = check_on_complete;
 	}
@@ -486,7 +486,7 @@ static bool same_story(const struct entry *entry)
 	for (size_t i = 0, j = 0; story[i]; i++)
 		if (story[i] != 'e')
 			without[j++] = story[i];
-	return strcmp(without, entry->story) == 0 && (world.chains || strchr(story, 'e'));
+	return strcmp(without, entry->story) == 0 && (world.nested || strchr(story, 'e'));
 }
 
 /* No call returns what the deadline has won. From here on the model has the real story. */
@@ -510,7 +510,7 @@ static void compare(void)
 			fprintf(stderr, "    ^ operation %u\n", i);
 		}
 		settle_stories(entry);
-		if (!world.chains)
+		if (!world.nested)
 			EXPECT_EQ(entry->request.tries, entry->tries);
 	}
 	EXPECT_EQ(world.told, world.completions);
@@ -622,7 +622,7 @@ static void begin_world(uint64_t seed, FILE *to)
 	/* Neighbouring seeds shall not give similar streams. */
 	world.random.state = random_next(&(struct random){seed});
 	world.trace = to;
-	world.chains = random_below(&world.random, 2);
+	world.nested = random_below(&world.random, 2);
 	room_open(&world.room, &manual, 1 + (unsigned)random_below(&world.random, 4));
 }
 

@@ -17,7 +17,7 @@ void *__wrap_aligned_alloc(size_t alignment, size_t size);
 /* One thread gives an operation to try_or_watch while another completes it, in 16 nested calls. */
 static struct {
 	struct room room;
-	struct request chain[DEPTH], late;
+	struct request nested[DEPTH], late;
 	sem_t allocating, completed, returned;
 } deep;
 
@@ -69,13 +69,13 @@ static void completed_in_nested_calls_while_it_is_being_watched_it_completes_onc
 	request_init(&deep.late, &deep.room);
 	pawl_op_hold(&deep.late.op);
 	for (unsigned i = 0; i < DEPTH; i++) {
-		request_init(&deep.chain[i], &deep.room);
-		pawl_op_hold(&deep.chain[i].op);
-		deep.chain[i].inside = go_deeper;
-		deep.chain[i].other = i + 1 < DEPTH ? &deep.chain[i + 1] : NULL;
+		request_init(&deep.nested[i], &deep.room);
+		pawl_op_hold(&deep.nested[i].op);
+		deep.nested[i].inside = go_deeper;
+		deep.nested[i].other = i + 1 < DEPTH ? &deep.nested[i + 1] : NULL;
 	}
 	pthread_create(&thread, NULL, watch_late, NULL);
-	EXPECT(pawl_op_complete(&deep.chain[0].op));
+	EXPECT(pawl_op_complete(&deep.nested[0].op));
 	pthread_join(thread, NULL);
 	EXPECT_STR(deep.late.story, "c");
 	expect_counted(&deep.room, 0, 0);
