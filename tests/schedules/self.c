@@ -1030,6 +1030,11 @@ static void negative_number(void)
 	EXPLORE_EXPECT_EQ(-EINVAL, x);
 }
 
+static void largest_number(void)
+{
+	EXPLORE_EXPECT_EQ(UINT64_MAX, x);
+}
+
 static void signal_at_once(void)
 {
 	*(volatile int *)(uintptr_t)8 = 1;
@@ -1176,6 +1181,7 @@ int main(int argc, char **argv)
 	        {SCENARIO(recursive_mutex)},
 	        {SCENARIO(lock_again)},
 	        {SCENARIO(negative_number)},
+	        {SCENARIO(largest_number)},
 	        {SCENARIO(signal_at_once)},
 	        {SCENARIO(loop_without_steps)},
 	        {SCENARIO(loop_without_anything)},

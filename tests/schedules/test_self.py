@@ -49,6 +49,7 @@ FAIL = {
     "ends_the_program_at_once": r"the scenario calls _exit",
     "lock_again": r"a thread locks a mutex that it has locked",
     "negative_number": r"-EINVAL is -22, expected x = 0",
+    "largest_number": r"UINT64_MAX is 18446744073709551615, expected x = 0",
     "signal_at_once": r"signal 11",
     "join_that_is_not_known": r"pthread_tryjoin_np is not supported, self.c:\d+ \(join_that_is_not_known\); use pthread_join",
     "not_joined": r"the scenario ends, and thread 1 was not joined",

@@ -70,13 +70,25 @@ int explore_main(int argc, char **argv, const struct explore_scenario *scenarios
 /* If the condition is false, report the execution and exit. */
 #define EXPLORE_EXPECT(condition) \
 	((condition) ? (void)0 : explore_failed(__FILE__, __LINE__, "expected " #condition))
-#define EXPLORE_EXPECT_EQ(actual, expected)                                                       \
-	explore_expect_eq((uint64_t)(actual), (uint64_t)(expected), #actual, #expected, __FILE__, \
-	                  __LINE__)
+/* Integers of any types: they are compared as uint64_t, and printed with their sign. */
+#define EXPLORE_EXPECT_EQ(actual, expected)                                                   \
+	explore_expect_eq(EXPLORE_VALUE(actual), EXPLORE_VALUE(expected), #actual, #expected, \
+	                  __FILE__, __LINE__)
+
+struct explore_value {
+	uint64_t bits;
+	bool is_signed;
+};
+
+/* `+ 0` makes an int of whatever is narrower than one, so three signed types are left. */
+#define EXPLORE_VALUE(value)                                                                \
+	((struct explore_value){(uint64_t)(value), _Generic((value) + 0, int : 1, long : 1, \
+	                                                    long long : 1, default : 0)})
 
 _Noreturn void explore_failed(const char *file, int line, const char *message);
-void explore_expect_eq(uint64_t actual, uint64_t expected, const char *actual_text,
-                       const char *expected_text, const char *file, int line);
+void explore_expect_eq(struct explore_value actual, struct explore_value expected,
+                       const char *actual_text, const char *expected_text, const char *file,
+                       int line);
 
 /* From now on the search may make up to `most` calls of malloc and pthread_create fail. Default 0. */
 void explore_failures(unsigned most);

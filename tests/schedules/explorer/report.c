@@ -217,27 +217,27 @@ void explore_failed(const char *file, int line, const char *message)
 	fail("%s:%d: %s", file, line, message);
 }
 
-/* A negative int has become a huge number on its way here. */
-static void print_number(uint64_t number)
+static void print_value(struct explore_value value)
 {
-	if (number >= (uint64_t)INT32_MIN)
-		printf("%" PRId64, (int64_t)number);
+	if (value.is_signed)
+		printf("%" PRId64, (int64_t)value.bits);
 	else
-		printf("%" PRIu64, number);
+		printf("%" PRIu64, value.bits);
 }
 
-void explore_expect_eq(uint64_t actual, uint64_t expected, const char *actual_text,
-                       const char *expected_text, const char *file, int line)
+void explore_expect_eq(struct explore_value actual, struct explore_value expected,
+                       const char *actual_text, const char *expected_text, const char *file,
+                       int line)
 {
-	if (actual == expected)
+	if (actual.bits == expected.bits)
 		return;
 	if (running())
 		present()->pc = CALLER;
 	report_begin();
 	printf("%s:%d: %s is ", file, line, actual_text);
-	print_number(actual);
+	print_value(actual);
 	printf(", expected %s = ", expected_text);
-	print_number(expected);
+	print_value(expected);
 	printf("\n");
 	report_end();
 }
