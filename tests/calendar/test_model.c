@@ -368,6 +368,7 @@ int main(int argc, char **argv)
 	uint64_t seed = test_number(argc, argv, "--seed", "PAWL_SEED", 1), fires = 0, fixed = 0;
 	static struct run run;
 
+	test_usage(argc, argv, "[--seed N] [--runs N]");
 	printf("seeds %" PRIu64 " to %" PRIu64 "\n", seed, seed + runs - 1);
 	for (uint64_t i = 0; i < runs; i++) {
 		if (!run_passes(&run, seed + i))

@@ -226,6 +226,7 @@ int main(int argc, char **argv)
 	        TEST(in_several_shards_no_trigger_is_lost),
 	};
 
+	test_usage(argc, argv, "[--rounds N]");
 	rounds = test_number(argc, argv, "--rounds", "PAWL_STRESS_ROUNDS", 10000);
 	return RUN_TESTS(tests);
 }

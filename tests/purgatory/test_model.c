@@ -651,6 +651,7 @@ int main(int argc, char **argv)
 	uint64_t runs = test_number(argc, argv, "--runs", "PAWL_RUNS", RUNS_DEFAULT);
 	FILE *to = test_flag(argc, argv, "--trace") ? stdout : NULL;
 
+	test_usage(argc, argv, "[--seed N] [--runs N] [--trace]");
 	printf("the purgatory does what the model does: seed %" PRIu64 ", %" PRIu64 " runs\n", seed,
 	       runs);
 	helpers_start();

@@ -852,6 +852,7 @@ int main(int argc, char **argv)
 	        TEST(a_key_resolved_and_given_back_by_all_threads_keeps_its_operations),
 	};
 
+	test_usage(argc, argv, "[--rounds N]");
 	rounds = test_number(argc, argv, "--rounds", "PAWL_STRESS_ROUNDS", 1500);
 	return RUN_TESTS(tests);
 }

@@ -1305,7 +1305,8 @@ int main(int argc, char **argv)
 	        TEST(a_development_build_notices_an_id_that_is_added_twice),
 	};
 
-	runs = test_number(argc, argv, "--runs", "PAWL_TEST_RUNS", 300);
+	test_usage(argc, argv, "[--runs N]");
+	runs = test_number(argc, argv, "--runs", "PAWL_RUNS", 300);
 	ids_secret[0] = 1;
 	ids_secret[1] = 2;
 	return RUN_TESTS(tests);

@@ -638,6 +638,7 @@ int main(int argc, char **argv)
 	        TEST(every_taker_is_served_in_order_whatever_happens),
 	};
 
-	runs = test_number(argc, argv, "--runs", "PAWL_TEST_RUNS", 300);
+	test_usage(argc, argv, "[--runs N]");
+	runs = test_number(argc, argv, "--runs", "PAWL_RUNS", 300);
 	return RUN_TESTS(tests);
 }

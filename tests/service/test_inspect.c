@@ -858,6 +858,7 @@ int main(int argc, char **argv)
 	};
 	int code;
 
+	test_usage(argc, argv, "[--seed N]");
 	seed = test_number(argc, argv, "--seed", "PAWL_SEED", 20);
 	printf("seed %" PRIu64 "\n", seed);
 	code = RUN_TESTS(tests);

@@ -983,6 +983,7 @@ int main(int argc, char **argv)
 	        TEST(the_systems_clocks_lose_nothing_either),
 	};
 
+	test_usage(argc, argv, "[--rounds N]");
 	rounds = test_number(argc, argv, "--rounds", "PAWL_STRESS_ROUNDS", 2000);
 	return RUN_TESTS(tests);
 }

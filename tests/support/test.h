@@ -197,6 +197,21 @@ static inline int test_run_all(const struct test *tests, size_t count)
 	return failed ? 1 : 0;
 }
 
+/* Refuse arguments that do not stand in `usage`, such as "[--seed N] [--trace]". */
+static inline void test_usage(int argc, char **argv, const char *usage)
+{
+	for (int i = 1; i < argc; i++) {
+		const char *option = argv[i], *at = strstr(usage, option);
+		char after = at && strncmp(option, "--", 2) == 0 ? at[strlen(option)] : '\0';
+
+		if (after == ']' || (after == ' ' && ++i < argc))
+			continue;
+		fprintf(stderr, "%s: %s is not an option here, or lacks its number; usage: %s %s\n",
+		        argv[0], option, argv[0], usage);
+		exit(2);
+	}
+}
+
 /* Whether `--name` stands among the arguments. */
 static inline bool test_flag(int argc, char **argv, const char *name)
 {
@@ -211,11 +226,21 @@ static inline uint64_t test_number(int argc, char **argv, const char *name, cons
                                    uint64_t fallback)
 {
 	const char *text = getenv(variable);
+	char *end = NULL;
+	uint64_t number;
 
 	for (int i = 1; i + 1 < argc; i++)
 		if (strcmp(argv[i], name) == 0)
 			text = argv[i + 1];
-	return text ? strtoull(text, NULL, 0) : fallback;
+	if (!text)
+		return fallback;
+	number = strtoull(text, &end, 0);
+	if (end == text || *end) {
+		fprintf(stderr, "%s: %s or %s is '%s', which is not a number\n", argv[0], name,
+		        variable, text);
+		exit(2);
+	}
+	return number;
 }
 
 #endif

@@ -30,6 +30,7 @@ int main(int argc, char **argv)
 	FILE *trace = test_flag(argc, argv, "--trace") ? stdout : NULL;
 	static uint8_t data[INPUT_MAX];
 
+	test_usage(argc, argv, "[--seed N] [--runs N] [--trace]");
 	printf("the wheel does what the model does: seed %" PRIu64 ", %" PRIu64 " runs\n", seed,
 	       runs);
 	for (uint64_t k = 0; k < runs; k++) {

@@ -220,6 +220,7 @@ int main(int argc, char **argv)
 	        TEST(wake_ups_are_few),
 	};
 
+	test_usage(argc, argv, "[--seed N]");
 	seed = test_number(argc, argv, "--seed", "PAWL_SEED", 1);
 	printf("seed %" PRIu64 "\n", seed);
 	return RUN_TESTS(tests);
