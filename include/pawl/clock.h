@@ -27,8 +27,9 @@
  *	}
  *
  * A clock of your own is a struct that begins with a struct pawl_clock. Set its three functions and leave its other
- * field zero. Any thread may call them; one thread at a time waits. A service without threads never calls wait(): your
- * loop calls it, or sleeps elsewhere, and wake() must end that sleep.
+ * field zero. Any thread may call them; one thread at a time waits. now() may be called under a lock of the library: it
+ * must not wait, or call the library. A service without threads never calls wait(): your loop calls it, or sleeps
+ * elsewhere, and wake() must end that sleep.
  */
 #ifndef PAWL_CLOCK_H
 #define PAWL_CLOCK_H

@@ -48,8 +48,8 @@
  *    for any timer, and may close the adapter.
  *  - The adapter sets the loop's timer only if something is to be done earlier than the timer is set to, and at the end
  *    of a pass. With nothing armed the timer is off, so there is no wake-up. (If the first of several timers is
- *    cancelled, the loop may wake up once with nothing to do. With kqueue and libevent it also wakes up once a day while
- *    the next deadline is further away.)
+ *    cancelled, the loop may wake up once with nothing to do. With kqueue and libevent it also wakes up once a day
+ *    while the next deadline is further away.)
  *  - Only the thread that runs the loop may use its adapter.
  *
  *

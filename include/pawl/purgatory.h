@@ -164,7 +164,7 @@ PAWL_API int pawl_purgatory_open(struct pawl_purgatory **purgatory, struct pawl_
  * -EINVAL     no keys, or more than 2^32-1; an invalid key; a type without try_complete, on_complete or release.
  * -ESHUTDOWN  the purgatory was stopped; or its service was, and there is a deadline to arm.
  * -ENOMEM     no memory for more than 4 keys; never with up to 4.
- * The first error that applies is returned. After all but -EBUSY the operation is fresh and yours, and is not released;
+ * The first error that applies is returned. After all but -EBUSY the operation is yours as it was, and is not released;
  * nothing but try_complete may have been called. Equal keys count once. A deadline is never early, nor before the
  * second try has returned. The service runs it, also with a timeout of 0, but does not count it.
  */
@@ -233,7 +233,7 @@ PAWL_API size_t pawl_purgatory_delayed(const struct pawl_purgatory *purgatory);
 /*
  * Refuse every try_or_watch from now on, pass each waiting operation to on_drop and release it, on this thread, and
  * wait for the deadlines that are running. The purgatory stays, empty. A second stop only waits for the first. If it is
- * called in a function that a deadline or stop runs, it ends the program with a message: it would wait for itself.
+ * called in a function that a deadline, stop or the live view runs, it would wait for itself: it ends the program.
  */
 PAWL_API void pawl_purgatory_stop(struct pawl_purgatory *purgatory);
 

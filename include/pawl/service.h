@@ -189,13 +189,13 @@ PAWL_API void pawl_service_stop(struct pawl_service *service, pawl_task_fn *drop
 /* Stop, and free the service. No other call may be under way or follow. NULL is allowed. */
 PAWL_API void pawl_service_close(struct pawl_service *service, pawl_task_fn *dropped);
 
-/* For tests: wait until all tasks that are due by the clock have run and returned. PAWL_MANUAL: run them. */
+/* For tests: wait until all due tasks have run and returned. PAWL_MANUAL: run them, unless another thread polls. */
 PAWL_API void pawl_service_settle(struct pawl_service *service);
 
 /*
  * PAWL_MANUAL: run the tasks that are due by the clock, on this thread; at most `max` (0: no such bound), and at most
- * as many as are pending when it begins. With options.dispatch: answer one call of it, with the same bounds. Returns
- * how many it ran; 0 also inside a task, during another thread's manual poll, and if no call waits for an answer.
+ * as many as are pending when it begins. Inside a task, or during another thread's poll, it runs none.
+ * options.dispatch: answer one call of it, if one waits, with the same bounds. Returns how many it ran.
  */
 PAWL_API size_t pawl_service_poll(struct pawl_service *service, size_t max);
 
