@@ -101,7 +101,7 @@ void broker_close(struct broker *broker)
 	pawl_service_close(broker->service, NULL);
 }
 
-void broker_pass(struct broker *broker, uint64_t ns)
+void broker_advance(struct broker *broker, uint64_t ns)
 {
 	pawl_clock_manual_advance(&broker->clock, ns);
 	pawl_service_settle(broker->service);

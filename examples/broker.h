@@ -53,6 +53,6 @@ void broker_free(struct pawl_op *op);
 void broker_close(struct broker *broker);
 
 /* Advance the clock, and wait until all that is due has run. */
-void broker_pass(struct broker *broker, uint64_t ns);
+void broker_advance(struct broker *broker, uint64_t ns);
 
 #endif

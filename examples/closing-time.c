@@ -32,7 +32,7 @@ static void set_clock(uint64_t seconds, const char *what)
 }
 
 /* A second at a time, as a machine would. */
-static void pass(unsigned seconds)
+static void advance_by(unsigned seconds)
 {
 	for (unsigned i = 0; i < seconds; i++) {
 		pawl_clock_manual_advance(&manual, PAWL_SECOND);
@@ -51,12 +51,12 @@ int main(void)
 	set_clock(SIX_O_CLOCK - 10, "armed for 18:00:00");
 	pawl_service_arm_at_time(service, &closing, (struct timespec){.tv_sec = SIX_O_CLOCK});
 	set_clock(SIX_O_CLOCK - 3600, "the clock was set back");
-	pass(3700);
+	advance_by(3700);
 	set_clock(SIX_O_CLOCK + DAY - 600, "the next day, armed for 18:00:00");
 	pawl_service_arm_at_time(service, &closing, (struct timespec){.tv_sec = SIX_O_CLOCK + DAY});
-	pass(10);
+	advance_by(10);
 	set_clock(SIX_O_CLOCK + DAY + 3600, "the clock was set forwards");
-	pass(2);
+	advance_by(2);
 	pawl_service_close(service, NULL);
 	return 0;
 }

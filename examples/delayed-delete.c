@@ -96,7 +96,7 @@ int main(void)
 	delete_records(2, &audit, 20);
 	delete_from(&audit, 1, 20); /* one replica has deleted up to 20... */
 	delete_from(&audit, 2, 15); /* ...and the other one up to 15: that is enough for delete 1 */
-	broker_pass(&broker, 30 * PAWL_SECOND);
+	broker_advance(&broker, 30 * PAWL_SECOND);
 
 	delete_records(3, &trace, 5);
 	printf("%zu handed over\n",

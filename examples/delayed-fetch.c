@@ -115,7 +115,7 @@ int main(void)
 	append(&topics[1], "seen ");
 	fetch(3, 100, 5, 5, 10 * PAWL_SECOND); /* these do not come in time */
 	append(&topics[0], "there ");
-	broker_pass(&broker, 10 * PAWL_SECOND);
+	broker_advance(&broker, 10 * PAWL_SECOND);
 
 	for (int i = 0; i < PARTITIONS; i++)
 		pawl_purgatory_unresolve(broker.purgatory, topics[i].key);

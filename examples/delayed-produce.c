@@ -125,6 +125,6 @@ int main(void)
 	produce(2, "two books", "19.98");
 	follow(&replicas[0]);
 	copy(&payments, 2);
-	broker_pass(&broker, 30 * PAWL_SECOND);
+	broker_advance(&broker, 30 * PAWL_SECOND);
 	broker_close(&broker);
 }

@@ -78,7 +78,7 @@ int main(void)
 	call(1);
 	call(2);
 	reply(1, "pong");
-	broker_pass(&broker, PAWL_SECOND);
+	broker_advance(&broker, PAWL_SECOND);
 	reply(2, "pong");
 	call(3);
 	broker_close(&broker);

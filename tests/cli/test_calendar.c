@@ -64,7 +64,7 @@ static void drop(struct pipe *p)
 }
 
 /* Let it pass, and fire what is due; the text that came out. */
-static const char *pass(struct pipe *p, int64_t seconds)
+static const char *output_after(struct pipe *p, int64_t seconds)
 {
 	wall += seconds;
 	running += seconds;
@@ -87,7 +87,7 @@ static void every_night_has_one_run(void)
 	int fired = 0;
 
 	while (wall < NOON + 3 * 86400) {
-		const char *text = pass(p, 60);
+		const char *text = output_after(p, 60);
 
 		if (*text) {
 			EXPECT_STR(text, "backup\n");
@@ -105,10 +105,10 @@ static void what_was_missed_is_left_out(void)
 {
 	struct pipe *p = reading("cron[UTC] 0 * * * * hour\n");
 
-	EXPECT_STR(pass(p, 3599), "");
-	EXPECT_STR(pass(p, 5 * 3600), "hour\n");
-	EXPECT_STR(pass(p, 0), "");
-	EXPECT_STR(pass(p, 1), "hour\n");
+	EXPECT_STR(output_after(p, 3599), "");
+	EXPECT_STR(output_after(p, 5 * 3600), "hour\n");
+	EXPECT_STR(output_after(p, 0), "");
+	EXPECT_STR(output_after(p, 1), "hour\n");
 	drop(p);
 }
 
@@ -116,11 +116,11 @@ static void a_clock_that_is_set_back_makes_no_time_come_again(void)
 {
 	struct pipe *p = reading("cron[UTC] 0 * * * * hour\n");
 
-	EXPECT_STR(pass(p, 3600), "hour\n");
+	EXPECT_STR(output_after(p, 3600), "hour\n");
 	set_clock(p, NOON + 3590);
-	EXPECT_STR(pass(p, 10), "");
-	EXPECT_STR(pass(p, 3599), "");
-	EXPECT_STR(pass(p, 1), "hour\n");
+	EXPECT_STR(output_after(p, 10), "");
+	EXPECT_STR(output_after(p, 3599), "");
+	EXPECT_STR(output_after(p, 1), "hour\n");
 	drop(p);
 }
 
@@ -129,12 +129,12 @@ static void a_clock_that_is_set_forward_is_followed(void)
 	struct pipe *p = reading("daily[UTC] 18:00 evening\n");
 
 	set_clock(p, NOON + 6 * 3600 - 1);
-	EXPECT_STR(pass(p, 0), "");
-	EXPECT_STR(pass(p, 1), "evening\n");
+	EXPECT_STR(output_after(p, 0), "");
+	EXPECT_STR(output_after(p, 1), "evening\n");
 	set_clock(p, NOON + 3 * 86400); /* two evenings were passed over: they are one */
-	EXPECT_STR(pass(p, 0), "evening\n");
-	EXPECT_STR(pass(p, 0), "");
-	EXPECT_STR(pass(p, 6 * 3600), "evening\n");
+	EXPECT_STR(output_after(p, 0), "evening\n");
+	EXPECT_STR(output_after(p, 0), "");
+	EXPECT_STR(output_after(p, 6 * 3600), "evening\n");
 	drop(p);
 }
 
@@ -146,9 +146,9 @@ static void lines_by_the_calendar_have_names(void)
 	EXPECT_EQ(pawl_wheel_count(p->wheel), 1);
 	EXPECT_EQ(p->counts.replaced, 1);
 	EXPECT_EQ(p->counts.cancelled, 1);
-	EXPECT_STR(pass(p, 1800), "new\n");
-	EXPECT_STR(pass(p, 1800), "");
-	EXPECT_STR(pass(p, 1800), "new\n");
+	EXPECT_STR(output_after(p, 1800), "new\n");
+	EXPECT_STR(output_after(p, 1800), "");
+	EXPECT_STR(output_after(p, 1800), "new\n");
 	drop(p);
 }
 
@@ -161,7 +161,7 @@ static void a_line_without_a_next_time_is_kept_while_its_command_runs(void)
 	p->options = &options;
 	EXPECT_EQ(children_open(&p->children, options.command, 1), 0);
 	set_clock(p, INT64_C(18446744073) - 1000);
-	pass(p, 0);
+	output_after(p, 0);
 	EXPECT_EQ(pawl_wheel_count(p->wheel), 0);
 	EXPECT(!names_find(&p->names, (struct span){"a", 1}));
 	EXPECT_EQ(p->children.running, 1);

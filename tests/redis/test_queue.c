@@ -311,7 +311,7 @@ static void pause_or_resume(bool paused)
 }
 
 /* The queue is not told. */
-static void pass(uint64_t ms)
+static void advance_clock(uint64_t ms)
 {
 	model.now += ms;
 }
@@ -386,10 +386,10 @@ static void act(unsigned tasks)
 {
 	switch (random_below(&rng, 16)) {
 	case 0:
-		pass(random_below(&rng, 100));
+		advance_clock(random_below(&rng, 100));
 		break;
 	case 1:
-		pass(random_below(&rng, 2 * HOUR));
+		advance_clock(random_below(&rng, 2 * HOUR));
 		break;
 	case 2:
 		step_back(random_below(&rng, random_below(&rng, 10) == 0 ? 3 * HOUR : 100));
@@ -455,7 +455,7 @@ static void expect_drained_in_order(void)
 	uint64_t last_at = 0, last_arrival = 0;
 	struct task *task;
 
-	pass(100 * 24 * HOUR);
+	advance_clock(100 * 24 * HOUR);
 	pause_or_resume(false);
 	while ((task = queue_first_due(queue, model.now)) != NULL) {
 		struct model_task *expected = &model.tasks[number_of(task)];
@@ -559,9 +559,9 @@ static void two_tasks_for_one_time_put_some_ms_apart_keep_their_order(void)
 		if (gap > delay)
 			gap = delay;
 		add(number, at);
-		pass(gap);
+		advance_clock(gap);
 		add(number + 1, at);
-		pass(delay - gap);
+		advance_clock(delay - gap);
 		expect_taken_in_turn(number, number + 1);
 	}
 	queue_free(queue);
@@ -581,7 +581,7 @@ static void pass_a_while(void)
 {
 	static const uint64_t reaches[] = {3, 30, 300, 300, 3000, 60000};
 
-	pass(random_below(&rng, reaches[random_below(&rng, 6)]));
+	advance_clock(random_below(&rng, reaches[random_below(&rng, 6)]));
 }
 
 static void take_some_in_order(unsigned count)
@@ -772,7 +772,7 @@ static void no_call_moves_many_tasks_however_many_fell_due_while_nobody_looked(v
 			expect_few_moves(CELL_MAX + 1);
 		}
 		expect_sound(kind + 1);
-		pass(5 * HOUR + (kind < 3 ? 3 * HOUR : UINT64_C(1) << 50));
+		advance_clock(5 * HOUR + (kind < 3 ? 3 * HOUR : UINT64_C(1) << 50));
 		expect_same_counts();
 		expect_same_next();
 		expect_few_moves(0);
