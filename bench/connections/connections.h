@@ -63,6 +63,7 @@ struct loop_peer {
 	void (*close)(void *self);
 };
 
+enum { MAX_LOOPS = 16 };
 extern const struct loop_peer *const loop_peers[];
 extern const size_t loop_peer_count;
 

@@ -19,3 +19,4 @@ const struct loop_peer *const loop_peers[] = {
 };
 
 const size_t loop_peer_count = sizeof(loop_peers) / sizeof(loop_peers[0]);
+_Static_assert(sizeof(loop_peers) / sizeof(loop_peers[0]) <= MAX_LOOPS, "connections.h: MAX_LOOPS");

@@ -38,6 +38,8 @@ static const char *row_key(size_t index)
 	return workload->rows[row].key;
 }
 
+_Static_assert((int)MAX_PEERS <= (int)MAX_NAMES, "arguments.h: MAX_NAMES, for --peers");
+
 static const char *peer_name(size_t index)
 {
 	return index < peer_count ? peers[index]->name : NULL;

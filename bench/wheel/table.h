@@ -7,8 +7,6 @@
 #include "options.h"
 #include "workloads.h"
 
-enum { MAX_WORKLOADS = 8 };
-
 /* The chosen peers, and their results for one number of timers and one object size. */
 struct table {
 	const struct options *options;

@@ -540,6 +540,8 @@ const struct workload workloads[] = {
 };
 
 const size_t workload_count = sizeof(workloads) / sizeof(workloads[0]);
+_Static_assert(sizeof(workloads) / sizeof(workloads[0]) <= MAX_WORKLOADS,
+               "workloads.h: MAX_WORKLOADS");
 
 static unsigned abilities(const struct peer *peer)
 {

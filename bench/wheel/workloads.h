@@ -77,7 +77,7 @@ struct bench {
 	uint32_t steps_per_tick; /* in churn and refresh */
 };
 
-enum { ROWS_PER_WORKLOAD = 4 };
+enum { MAX_WORKLOADS = 8, ROWS_PER_WORKLOAD = 4 };
 
 /* The results of one run. */
 struct result {
