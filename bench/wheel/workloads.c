@@ -26,7 +26,7 @@ enum {
 	AHEAD_MOVES = 64,
 	PASSES_MS = 30, /* for so long, but at least: */
 	PASSES = 3,
-	TURN_TIMERS = 100000,
+	PASS_TIMERS = 100000,
 
 	/*
 	 * From so many on the reading of the clock around each advance is lost beside the timers
@@ -106,6 +106,13 @@ static void skip_ticks(struct bench *bench, uint64_t ticks)
 static uint32_t rounds_for(const struct peer *peer, uint32_t n)
 {
 	return ((peer->in_kernel ? ENOUGH_KERNEL_TIMERS : ENOUGH_TIMERS) + n - 1) / n;
+}
+
+static uint32_t expire_rounds(const struct peer *peer, uint32_t n)
+{
+	uint32_t rounds = rounds_for(peer, n);
+
+	return rounds < EXPIRE_ROUNDS ? rounds : EXPIRE_ROUNDS;
 }
 
 /* Of many at once, since malloc counts what it keeps at hand of freed memory as in use. */
@@ -257,6 +264,12 @@ static void expect_all(const struct bench *bench, uint32_t popped)
 		fail("%s: %u of %u timers came out", bench->peer->name, popped, bench->arena->n);
 }
 
+/* What a call took, between two readings of the clock, without the cost of a reading. */
+static uint32_t without_reading(uint64_t took, uint64_t reading)
+{
+	return (uint32_t)(took > reading ? took - reading : 0);
+}
+
 /* The time for so many ticks, with all pops. */
 static uint64_t tick_through(struct bench *bench, uint32_t ticks)
 {
@@ -283,7 +296,7 @@ static uint64_t tick_through_clocked(struct bench *bench, uint32_t ticks, uint32
 		bool due = bench->peer->advance(bench->self, ++bench->now);
 		uint64_t took = clock_ns() - before;
 
-		advance_ns[tick] = (uint32_t)(took > reading ? took - reading : 0);
+		advance_ns[tick] = without_reading(took, reading);
 		if (due)
 			popped += pop_all(bench);
 	}
@@ -317,7 +330,7 @@ static void run_bounded(struct bench *bench, struct result *result)
 	for (uint32_t tick = 0; tick < MAX_DELAY; tick++) {
 		uint64_t took = advance_in_steps(bench, ++bench->now);
 
-		result->advance_ns[tick] = (uint32_t)(took > reading ? took - reading : 0);
+		result->advance_ns[tick] = without_reading(took, reading);
 		popped += pop_all(bench);
 	}
 	expect_all(bench, popped);
@@ -325,7 +338,7 @@ static void run_bounded(struct bench *bench, struct result *result)
 
 static void run_expire(struct bench *bench, struct result *result)
 {
-	uint32_t n = bench->arena->n, rounds = rounds_for(bench->peer, n);
+	uint32_t n = bench->arena->n, rounds = expire_rounds(bench->peer, n);
 	uint64_t expiring = 0;
 
 	arm_all(bench, 1, MAX_DELAY);
@@ -335,7 +348,6 @@ static void run_expire(struct bench *bench, struct result *result)
 		return;
 	}
 
-	rounds = rounds < EXPIRE_ROUNDS ? rounds : EXPIRE_ROUNDS;
 	for (uint32_t round = 0; round < rounds; round++) {
 		arm_all(bench, 1, MAX_DELAY);
 		expiring += tick_through(bench, MAX_DELAY);
@@ -394,18 +406,17 @@ static void tick_through_ahead_clocked(struct bench *bench, uint32_t ticks, stru
 			popped += pop_all(bench);
 		uint64_t ahead = longest_ahead(bench), call = took > ahead ? took : ahead;
 
-		result->advance_ns[tick] = (uint32_t)(took > reading ? took - reading : 0);
-		result->call_ns[tick] = (uint32_t)(call > reading ? call - reading : 0);
+		result->advance_ns[tick] = without_reading(took, reading);
+		result->call_ns[tick] = without_reading(call, reading);
 	}
 	expect_all(bench, popped);
 }
 
 static void run_ahead(struct bench *bench, struct result *result)
 {
-	uint32_t n = bench->arena->n, rounds = rounds_for(bench->peer, n);
+	uint32_t n = bench->arena->n, rounds = expire_rounds(bench->peer, n);
 	uint64_t expiring = 0;
 
-	rounds = rounds < EXPIRE_ROUNDS ? rounds : EXPIRE_ROUNDS;
 	arm_all(bench, 1, MAX_DELAY);
 	tick_through_ahead_clocked(bench, MAX_DELAY, result);
 	for (uint32_t round = 0; round < rounds; round++) {
@@ -464,7 +475,7 @@ static void run_pass(struct bench *bench, struct result *result)
 		bench->peer->pass(bench->self, nothing_is_due, bench);
 		passes++;
 		now = clock_ns();
-	} while (passes < PASSES || now - begin < PASSES_MS * UINT64_C(1000000));
+	} while (passes < PASSES || now - begin < PASSES_MS * MILLISECOND);
 	result->figure[0] = (double)(now - begin) / passes;
 }
 
@@ -528,7 +539,7 @@ const struct workload workloads[] = {
         {
                 .rows = {{.key = "pass", .label = "idle pass", .unit = "ns", .kind = NUMBER}},
                 .needs = MAKES_PASSES | ANY_DELAY,
-                .most = TURN_TIMERS,
+                .most = PASS_TIMERS,
                 .run = run_pass,
         },
         {
