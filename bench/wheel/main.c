@@ -222,8 +222,10 @@ static void measure(struct table *table, uint32_t n, size_t object_size, bool sp
 	table_print(table, sparse);
 }
 
+typedef double table_fn(struct table *table, uint32_t n, size_t object_size, bool sparse);
+
 /* How much work all of it is: the sum of the weights of all repetitions. */
-static double work_of(const struct table *table, uint32_t n, size_t object_size, bool sparse)
+static double work_of(struct table *table, uint32_t n, size_t object_size, bool sparse)
 {
 	const struct arena arena = {.n = n, .object_size = object_size};
 	double work = 0;
@@ -238,13 +240,6 @@ static double work_of(const struct table *table, uint32_t n, size_t object_size,
 				                        table->options->steps_per_tick);
 	}
 	return work;
-}
-
-typedef double table_fn(struct table *table, uint32_t n, size_t object_size, bool sparse);
-
-static double count_work(struct table *table, uint32_t n, size_t object_size, bool sparse)
-{
-	return work_of(table, n, object_size, sparse);
 }
 
 static double measure_one(struct table *table, uint32_t n, size_t object_size, bool sparse)
@@ -299,7 +294,7 @@ int main(int argc, char **argv)
 	report_open(options.common.csv, "wheel");
 	arena_open(&table.arena, largest(&options.sizes, SPARSE_TIMERS),
 	           largest(&options.objects, CACHE_LINE));
-	progress_begin(each_table(&table, count_work));
+	progress_begin(each_table(&table, work_of));
 	each_table(&table, measure_one);
 	arena_close(&table.arena);
 	report_close();
