@@ -12,8 +12,6 @@ enum {
 	PATIENCE_S = 60,
 	BACKLOG_SPAN_NS = 1000000000,
 	LIVE_LEAD_S = 2, /* enough to arm all of them before the first is due */
-	RATE_LEAD_NS = 10000000,
-	RATE_SPAN_NS = 100000000,
 };
 
 struct tally tally;
@@ -183,11 +181,11 @@ struct steady {
 static void arm_batch(void *arg, uint32_t first, uint32_t count)
 {
 	struct steady *steady = arg;
-	uint64_t base = clock_ns() + RATE_LEAD_NS;
+	uint64_t base = clock_ns() + LEAD_NS;
 
 	for (uint32_t i = first; i < first + count; i++)
 		arm_stamped(steady->peer, steady->service, &steady->objects[i],
-		            base + random_below32(&steady->random, RATE_SPAN_NS));
+		            base + random_below32(&steady->random, SPAN_NS));
 }
 
 struct lateness rate_run(const struct service_peer *peer, struct object *objects, uint32_t rate,

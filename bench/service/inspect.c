@@ -16,8 +16,6 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LEAD_NS = 10000000, SPAN_NS = 100000000 };
-
 /* The viewer is a process of its own, so that its CPU time is not counted. It ends when the service does. */
 static void view(const char *path)
 {

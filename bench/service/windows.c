@@ -8,11 +8,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum {
-	TICK_NS = 50000,
-	LEAST_DELAY_NS = 10000000,
-	DELAYS_NS = 100000000,
-};
+enum { TICK_NS = 50000 };
 
 /* CLOCK_MONOTONIC, and how often a wait on it has ended. */
 struct counting_clock {
@@ -58,7 +54,7 @@ struct steady {
 static struct window arm(struct pawl_service *service, struct object *object, bool exact,
                          struct random *random)
 {
-	uint64_t earliest = LEAST_DELAY_NS + random_below32(random, DELAYS_NS);
+	uint64_t earliest = LEAD_NS + random_below32(random, SPAN_NS);
 	uint64_t latest = exact ? earliest : earliest + earliest / 10, now = clock_ns();
 
 	pawl_service_arm_within(service, &object->task.pawl, earliest, latest);

@@ -16,6 +16,9 @@ void *open_service(const struct service_peer *peer, const struct service_setup *
 /* Tasks that note when they run, and have not run yet. */
 void init_stamped(const struct service_peer *peer, struct object *objects, uint32_t count);
 
+/* Tasks that come at a rate are armed 10 to 110 ms before their time: LEAD_NS, and at random up to SPAN_NS more. */
+enum { LEAD_NS = 10000000, SPAN_NS = 100000000 };
+
 /*
  * Arm `rate` tasks a second for `ms`, in a batch each millisecond, and wait until all have run. Returns the CPU time of
  * the service's threads. The callback arms tasks `first` to `first + count - 1`.
@@ -54,7 +57,7 @@ struct lateness {
 struct lateness live_run(const struct service_peer *peer, struct object *objects,
                          uint32_t wheel_size, uint64_t seed);
 
-/* `rate` tasks a second are armed for `ms`, each 10 to 110 ms before its time. */
+/* `rate` tasks a second are armed for `ms`. */
 struct lateness rate_run(const struct service_peer *peer, struct object *objects, uint32_t rate,
                          uint32_t ms, uint64_t seed);
 
