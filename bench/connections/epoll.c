@@ -79,7 +79,7 @@ static void *open_loop(const struct loop_peer *peer, struct connections *connect
 	return self;
 }
 
-/* Rounded up, so that it is not a pass too early each time. */
+/* Never too short, since `now` is rounded down: the loop does not wake just before the time, only to wait again. */
 static int wait_ms(struct self *self)
 {
 	uint64_t next = self->timers->next(self->structure);

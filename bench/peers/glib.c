@@ -25,7 +25,7 @@ struct timer {
 	struct source *source; /* NULL: idle */
 };
 
-/* GLib has no limit, but with so many a pass of its loop takes 8 ms. */
+/* GLib has no limit, but with so many a pass of its loop takes milliseconds. */
 static size_t limit(void)
 {
 	return 100000;

@@ -15,7 +15,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-enum { SPARE = 64 /* of a limited resource, for other uses */, EVENTS = 64 };
+enum { SPARE = 64 /* descriptors or signals, for other uses */, EVENTS = 64 };
 
 struct timer {
 	struct kernel_timer *kernel; /* NULL: none yet */
@@ -23,8 +23,8 @@ struct timer {
 
 struct kernel_timer {
 	int fd;               /* of a timerfd */
-	timer_t id;           /* of a POSIX timer, as is: */
-	uint64_t deadline_ns; /* PEER_NEVER: idle */
+	timer_t id;           /* of a POSIX timer */
+	uint64_t deadline_ns; /* PEER_NEVER: idle; only a POSIX timer is ever set to that */
 	struct timer *timer;
 };
 

@@ -116,13 +116,13 @@ static uint64_t first_opening(const struct plain_wheel *wheel, uint64_t limit)
 	for (unsigned level = 0; level < PLAIN_LEVELS; level++) {
 		uint64_t number = slot_number(wheel->now, level);
 		uint64_t occupied = wheel->occupied[level];
-		unsigned turn = number & SLOT_MASK;
+		unsigned position = number & SLOT_MASK;
 
 		if (slot_number(limit, level) <= number)
 			break;
 		if (!occupied)
 			continue;
-		occupied = occupied >> turn | occupied << (-turn & SLOT_MASK);
+		occupied = occupied >> position | occupied << (-position & SLOT_MASK);
 		number += (unsigned)__builtin_ctzll(occupied);
 		uint64_t opens = number << (level * SLOT_BITS);
 		if (opens <= limit)

@@ -2,9 +2,9 @@
 /*
  * pawl-bench-purgatory: Kafka's own workloads for a purgatory, and Kafka's figures beside.
  *
- * Kafka's figures are constants here. They were given with the task of reaching them, as measured with Kafka's own code
- * on a machine with two Zen 4 CPUs and 32 MiB of L3. Its version, the JVM and the flags are not recorded, and Kafka was
- * not run beside this. Ratios to them are for orientation and prove nothing.
+ * Kafka's figures are constants here. They were given as a target, measured with Kafka's own code on a machine with two
+ * Zen 4 CPUs and 32 MiB of L3. Its version, the JVM and the flags are not recorded, and Kafka was not run beside this.
+ * Ratios to them are for orientation and prove nothing.
  *
  * There is no verification before: each run fails if an operation is lost, or completed too soon.
  */
@@ -363,14 +363,15 @@ static void help(void *settings)
 	     "  --csv FILE        write all figures to this file\n"
 	     "  --help            this\n"
 	     "\n"
-	     "workloads, with resolved keys and with keys as bytes (the second pace without):\n"
+	     "workloads, with resolved keys and with keys as bytes (the second pace: resolved "
+	     "only):\n"
 	     "  unpaced  as fast as it goes: watch on 3 random keys, make completable, check the "
 	     "first\n"
 	     "           key, by which the operation completes\n"
 	     "  paced    by the clock: requests as a Poisson process under the same 3 keys, each "
 	     "completed\n"
-	     "           directly, without a check, if its timeout is not faster; what rate is "
-	     "held?");
+	     "           directly, without a check, unless it times out before; the highest rate "
+	     "held");
 	exit(0);
 }
 

@@ -76,7 +76,7 @@ static void return_request(struct request *request)
 		;
 }
 
-/* On the benchmark's thread, unless a deadline was running when that thread released it. */
+/* Called on the benchmark's thread, unless the service's thread is still at work on the request's deadline. */
 static void release(struct pawl_op *op)
 {
 	if (on_bench_thread)

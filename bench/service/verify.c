@@ -42,7 +42,7 @@ static bool idle(const struct script *script, uint32_t task)
 	return runs_of(&script->objects[task]) == script->runs[task];
 }
 
-/* A task that is armed by a delay must not run before this time plus the delay. */
+/* The task must not run before the time of this call plus the delay, however it is armed. */
 static void arm(struct script *script, uint32_t task)
 {
 	struct object *object = &script->objects[task];

@@ -13,7 +13,7 @@
 enum {
 	REPETITIONS = 5,
 	REPETITIONS_QUICK = 3,
-	REPETITIONS_CALLS = 7, /* an interrupt hits the same call of 150,000 in three of five */
+	REPETITIONS_CALLS = 7, /* of five, three may have an interrupt in the same tick of 60,000 */
 	REPETITIONS_LARGE = 2, /* above this many timers: */
 	LARGE = 1000000,
 	BETWEEN =

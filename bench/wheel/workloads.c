@@ -16,7 +16,7 @@ enum {
 	SHORTENED = 10, /* of the ticks of churn and refresh, for a peer that does not cascade */
 	SHORTENED_KERNEL = 100,
 
-	/* To measure arm, cancel and expire: rounds are repeated up to it. */
+	/* Rounds of arm, cancel and expire are repeated until they had this many timers. */
 	ENOUGH_TIMERS = 300000,
 	ENOUGH_KERNEL_TIMERS = 30000,
 	EXPIRE_ROUNDS = 20, /* but at most: a round is 60,000 ticks, however few the timers */

@@ -8,8 +8,8 @@
  * order in which the CPU prefetches.
  *
  *  arm      arm all timers on an empty structure; ns a timer
- *  cancel   cancel all timers in another random order; ns a timer. Work that a peer puts off here, as clearing marks
- *           of empty slots, it does in churn.
+ *  cancel   cancel all timers in another random order; ns a timer. Work that a peer puts off here, such as
+ *           clearing the bits of empty slots, it does in churn.
  *  memory   after arm: bytes a timer, the timer included, more than an empty structure has; and the bytes of an empty
  *           structure, by malloc's count
  *  churn    cancel a random timer and arm it again; after so many such steps the time advances by a tick. It runs for
