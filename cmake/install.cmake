@@ -3,8 +3,9 @@
 include(CMakePackageConfigHelpers)
 set(PAWL_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/pawl)
 
-# pawl_install_pkgconfig(NAME DESCRIPTION REQUIRES PRIVATE): NAME.pc for libNAME. It is written when it is
-# installed, since only then the prefix is certain: `cmake --install --prefix` may give another one.
+# pawl_install_pkgconfig(NAME DESCRIPTION REQUIRES PRIVATE): NAME.pc for libNAME, which needs PRIVATE if it is linked
+# statically. The file is written when it is installed, since only then is the prefix certain: `cmake --install
+# --prefix` may give another one.
 function(pawl_install_pkgconfig name description requires private)
   cmake_path(APPEND libdir "\${prefix}" "${CMAKE_INSTALL_LIBDIR}")
   cmake_path(APPEND includedir "\${prefix}" "${CMAKE_INSTALL_INCLUDEDIR}")
@@ -44,8 +45,9 @@ function(pawl_install_package)
     ${PROJECT_SOURCE_DIR}/cmake/find-loop.cmake DESTINATION ${PAWL_CMAKE_DIR})
   pawl_install_targets(pawl)
   if(PAWL_WHEEL_ONLY)
-    pawl_install_pkgconfig(pawl "Delayed work: timing wheel" "" "")
+    set(description "Delayed work: timing wheel")
   else()
-    pawl_install_pkgconfig(pawl "Delayed work: timing wheel and timers for many threads" "" "-pthread")
+    set(description "Delayed work: timing wheel and timers for many threads")
   endif()
+  pawl_install_pkgconfig(pawl "${description}" "" "${PAWL_NEEDS_FLAGS}")
 endfunction()
