@@ -55,3 +55,5 @@ class Pawl(ConanFile):
         self.cpp_info.set_property("pkg_config_name", "pawl")
         if self.settings.os in ("Linux", "FreeBSD") and not self.options.wheel_only:
             self.cpp_info.system_libs = ["pthread"]
+        if self.settings.os == "Windows" and not self.options.wheel_only:
+            self.cpp_info.system_libs = ["advapi32"]
