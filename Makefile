@@ -98,7 +98,7 @@ bench:
 bench-docs: bench
 	@scripts/bench-docs build/bench/results
 
-module:
+module: cmake-is-here
 	@cmake -S . -B build/module -DPAWL_COMMAND=OFF -DPAWL_EXAMPLES=OFF -DPAWL_LIBUV=OFF -DPAWL_LIBEVENT=OFF >/dev/null
 	@cmake --build build/module -j $(JOBS) --target pawl_module >/dev/null
 	@echo "build/module/pawl.so"
