@@ -23,7 +23,7 @@
 #   make test-redis-long  the same for longer, and the random test of its queue
 #   make test-platforms  the C library and its tests for other systems, CPUs and compilers (PLATFORMS="musl i386")
 #   make test-package  build the Debian packages and the release, check them, and use them
-#   make test-long   make test, and the random tests for longer
+#   make test-long   make test, and the wheel's random test for longer
 #   make fuzz        fuzz the wheel and the calendar (FUZZ_SECONDS=60 each)
 #   make mutate      break the source in known ways; the tests must notice each
 #   make schedules   explore schedules of the service and the purgatory, until Ctrl-C (PART=service: only that)
