@@ -16,8 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The viewer is a process of its own, so that its CPU time is not counted. It ends when the service does. */
-static void view(const char *path)
+/* The viewer is a process of its own, so that its CPU time is not counted. It ends with the service, or its parent. */
+static void view(const char *path, pid_t parent)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	static char answer[1 << 16];
@@ -25,8 +25,11 @@ static void view(const char *path)
 	ssize_t size;
 
 	strcpy(address.sun_path, path);
-	while (connect(fd, (struct sockaddr *)&address, sizeof(address)) != 0)
+	while (connect(fd, (struct sockaddr *)&address, sizeof(address)) != 0) {
+		if (getppid() != parent)
+			_exit(0);
 		sleep_for(MILLISECOND);
+	}
 	for (;;) {
 		sleep_for(SECOND / 2);
 		if (send(fd, "\n", 1, MSG_NOSIGNAL) != 1)
@@ -42,12 +45,12 @@ static void view(const char *path)
 
 static pid_t begin_viewer(const char *path)
 {
-	pid_t child = fork();
+	pid_t parent = getpid(), child = fork();
 
 	if (child < 0)
 		fail("no process for a viewer: %s", strerror(errno));
 	if (child == 0)
-		view(path);
+		view(path, parent);
 	return child;
 }
 
