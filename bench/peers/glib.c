@@ -116,6 +116,7 @@ const struct peer peer_glib = {
         .about = "GLib's main loop: a source each timer; an unordered list",
         .timer_size = sizeof(struct timer),
         .limit = limit,
+        .keeps_memory = true, /* GSlice */
         .open = open_context,
         .close = close_context,
         .arm = arm,

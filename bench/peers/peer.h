@@ -54,6 +54,9 @@ struct peer {
 	 */
 	bool in_kernel;
 
+	/* It keeps freed memory for later timers, so malloc's count does not say what they need: it is not measured. */
+	bool keeps_memory;
+
 	/* If not 0: it is measured in objects of this many bytes only. */
 	size_t object_size;
 
@@ -88,7 +91,7 @@ struct peer {
 	/* Remove a timer that is armed, or due and not yet popped. */
 	void (*cancel)(void *self, void *timer);
 
-	/* Give an armed timer another deadline, by the fastest call that the library has. May be `arm`. */
+	/* Give a timer that is armed, or due and not yet popped, another deadline, by the library's fastest call. */
 	void (*refresh)(void *self, void *timer, uint64_t deadline);
 
 	/*

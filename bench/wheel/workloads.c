@@ -593,7 +593,7 @@ double workload_weight(const struct workload *workload, const struct peer *peer,
 
 bool row_possible(const struct row *row, const struct peer *peer)
 {
-	if (row->memory && peer->in_kernel)
+	if (row->memory && (peer->in_kernel || peer->keeps_memory))
 		return false;
 	return row->kind != NUMBER || !peer->null;
 }

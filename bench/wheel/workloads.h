@@ -111,7 +111,7 @@ struct workload {
 		const char *label; /* what the table shows */
 		const char *unit;
 		enum row_kind kind;
-		bool memory; /* of the process: not measured for peers in the kernel */
+		bool memory; /* by malloc's count: not for peers in the kernel, or that keep memory */
 	} rows[ROWS_PER_WORKLOAD];
 	unsigned needs;
 	uint32_t ticks; /* in which steps are made; 0: it has no steps */
