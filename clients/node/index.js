@@ -242,7 +242,7 @@ class Worker {
 		must(typeof onError === 'function', 'onError', onError, 'a function');
 		this.queue = queue;
 		this.handler = handler;
-		this.onError = onError;
+		this.onError = guarded(onError);
 		this.concurrency = whole('concurrency', concurrency, 1, 10000);
 		this.lease = whole('lease', lease, 1, TIMER_MAX);
 		this.extendEvery = whole('extendEvery', Math.ceil(extendEvery), 1, this.lease);
@@ -320,7 +320,7 @@ class Worker {
 		const task = { id: String(id), key, payload: undefined, tries, due, fence: parseInt(token, 10), signal: abort.signal };
 		const lease = { task, data, id, token, abort, end: performance.now() + this.lease };
 		this.#leases.add(lease);
-		const work = this.#handle(lease).catch((error) => this.onError(error, task, null)); // onError itself failed
+		const work = this.#handle(lease);
 		taker.busy.add(work);
 		work.finally(() => {
 			taker.busy.delete(work);
@@ -409,6 +409,17 @@ function reasonOf(error) {
 	let end = Math.min(text.length, 1024);
 	while (end < text.length && (text[end] & 0xc0) === 0x80) end--;
 	return text.subarray(0, end);
+}
+
+// The callback, but an error of its own is only reported: otherwise it would end the process.
+function guarded(onError) {
+	return async (...about) => {
+		try {
+			await onError(...about);
+		} catch (error) {
+			console.error('pawl: onError failed:', error);
+		}
+	};
 }
 
 function report(error, task, outcome) {

@@ -14,9 +14,10 @@ says what happens, in lines of JSON:
     {"event": "outcome", "n": 3, "outcome": "dead", "text": …}                        the callback for errors
     {"event": "reply", "value": …}               of a call; or "error"
 
-What a handler does stands in the payload, as `act`: "wait" for "open", "fail", wait until the lease is "lost", or nothing.
-The module's clock stands still unless a test sets it, so leases and delays end when the test says so. Leases are an hour:
-no worker is so slow that it loses one by its own clock.
+What a handler does stands in the payload, as `act`: "wait" for "open", "fail", "fail twice" (then the
+callback for errors fails, too), wait until the lease is "lost", or nothing. The module's clock stands still unless a test
+sets it, so leases and delays end when the test says so. Leases are an hour: no worker is so slow that it loses one by its
+own clock.
 """
 import ast
 import json
@@ -441,6 +442,14 @@ class Scenarios:
                          ["task-1", "dead", {"n": 1, "act": "fail"}, 5, "TypeError: no luck with 1"])
         self.assertEqual(program.call("requeue"), 1)
         program.wait_for("start", 6)
+        program.end()
+
+    def test_a_callback_for_errors_that_fails_does_not_end_the_program(self):
+        program = self.start(worker={"lease": HOUR})
+        self.put(1, "fail twice", "MAXTRIES", 1)
+        program.wait_for("outcome", outcome="dead", text="no luck with 1")
+        self.put(2)
+        program.wait_for("done", n=2)
         program.end()
 
     def test_what_failed_together_does_not_come_back_together(self):

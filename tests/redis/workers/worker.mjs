@@ -35,7 +35,7 @@ async function handle(task) {
 	const { id, key, tries, due, fence, signal } = task;
 	const { n, act } = queue.raw ? { n: task.payload.toString('latin1') } : task.payload;
 	say({ event: 'start', n, id, key, tries, due, fence });
-	if (act === 'fail') throw new TypeError(`no luck with ${n}`);
+	if (act === 'fail' || act === 'fail twice') throw new TypeError(`no luck with ${n}`);
 	if (act === 'wait') await gate(n).opened;
 	if (act === 'lost') {
 		if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve));
@@ -47,6 +47,7 @@ async function handle(task) {
 function onError(error, task, outcome) {
 	console.error(error);
 	if (outcome) say({ event: 'outcome', n: task.payload.n, outcome, text: error.message });
+	if (task?.payload?.act === 'fail twice') throw new Error('onError fails, too');
 }
 
 let worker;

@@ -27,6 +27,8 @@ def on_error(error, task, outcome):
     traceback.print_exception(error)
     if outcome:
         say(event="outcome", n=task.payload["n"], outcome=outcome, text=str(error))
+        if task.payload.get("act") == "fail twice":
+            raise RuntimeError("on_error fails, too")
 
 
 def read_orders(obey):

@@ -21,7 +21,7 @@ gates = collections.defaultdict(threading.Event)
 
 def handle(task):
     n, act = begin(task)
-    if act == "fail":
+    if act in ("fail", "fail twice"):
         raise TypeError(f"no luck with {n}")
     if act == "wait":
         gates[n].wait()
