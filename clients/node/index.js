@@ -264,14 +264,17 @@ class Worker {
 		// One connection waits for all keys. A cluster refuses keys of several slots, so there each shard has
 		// its own.
 		const takers = (isCluster(client) ? keys.map((key) => [key]) : [keys]).map((some) => {
-			return { keys: some, own: new Connection(client, this.timeout, onError), id: null, busy: new Set(), wake: null };
+			return { keys: some, own: new Connection(client, this.timeout, onError), id: null, busy: new Set(), wake: null, ended: false };
 		});
 		const keeper = setInterval(() => this.#keep(), this.extendEvery);
-		const taking = takers.map((taker) => this.#take(taker));
+		const taking = takers.map((taker) => this.#take(taker).then(() => (taker.ended = true)));
 		if (!this.#stop.signal.aborted) await new Promise((resolve) => this.#stop.signal.addEventListener('abort', resolve));
-		for (const taker of takers) this.#unblock(taker);
-		const finished = Promise.all(taking).then(() => Promise.all(takers.flatMap((taker) => [...taker.busy])));
-		await inTime(finished, this.grace);
+		const ended = Promise.all(taking);
+		const unblocker = setInterval(() => takers.forEach((taker) => this.#unblock(taker)), 100);
+		takers.forEach((taker) => this.#unblock(taker));
+		await inTime(ended.then(() => Promise.all(takers.flatMap((taker) => [...taker.busy]))), this.grace);
+		await inTime(ended, this.block + this.timeout); // or it takes again what it gives back
+		clearInterval(unblocker);
 		await inTime(Promise.all([...this.#leases].map((lease) => this.#giveUp(lease))), this.lease);
 		clearInterval(keeper);
 		this.#closed = true;
@@ -309,10 +312,10 @@ class Worker {
 		this.stop();
 	}
 
-	// Ends the wait of MTAKE. If this comes too early, or is lost, the wait ends after `block`.
+	// Ends the wait of MTAKE. If this comes too early, it is called again; if it fails, the wait ends after `block`.
 	#unblock(taker) {
 		taker.wake?.();
-		if (taker.id !== null) this.#own.call(0, null, 'CLIENT', 'UNBLOCK', taker.id).catch(() => {});
+		if (taker.id !== null && !taker.ended) this.#own.call(0, null, 'CLIENT', 'UNBLOCK', taker.id).catch(() => {});
 	}
 
 	#begin(taker, key, [id, data, tries, due, token]) {

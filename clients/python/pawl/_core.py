@@ -197,6 +197,7 @@ class WorkerCore:
             await self._stopping.wait()
             own += [asyncio.ensure_future(taker.unblock()) for taker in takers]
             await in_time((taker.done.wait() for taker in takers), self.grace)
+            await in_time((taker.ended.wait() for taker in takers), self.block + self.timeout)  # or it takes them again
             await in_time((self._give_up(task) for task in list(self._running.values())), self.lease)
         finally:
             for each in [*own, *(task._work for task in self._running.values())]:  # the latter only if _run() is cancelled
@@ -283,12 +284,14 @@ class Taker:
         self.client = worker.client if worker.in_cluster else None  # None: not opened yet
         self.id: Optional[int] = None  # of the connection
         self.busy: set[asyncio.Future[None]] = set()
-        self.done = asyncio.Event()  # no more tasks are taken, and all handlers are done
+        self.ended = asyncio.Event()  # no more tasks are taken
+        self.done = asyncio.Event()  # and all handlers are done
 
     async def unblock(self) -> None:
-        """Ends the wait of MTAKE. If this comes too early, or is lost, the wait ends after `block`."""
-        if self.id is not None:
+        """Ends the wait of MTAKE, also of one that has not reached the server yet. If it fails, that ends after `block`."""
+        while self.id is not None and not self.ended.is_set():
             await self.worker._call(self.worker.client, "CLIENT", "UNBLOCK", self.id)
+            await in_time([self.ended.wait()], 100)
 
     async def take_all(self) -> None:
         failures = 0
@@ -312,6 +315,7 @@ class Taker:
                 self.worker.on_error(error, None, None)
                 failures += 1
                 await in_time([self.worker._stopping.wait()], back_off(100, 5000, failures))
+        self.ended.set()
         while self.busy:
             await asyncio.wait(self.busy)
         self.done.set()

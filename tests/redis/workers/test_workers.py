@@ -290,6 +290,11 @@ def listing_of(document, first):
     raise AssertionError(f"{document} has no listing that begins with {first!r}")
 
 
+def documented_rights():
+    """Of a worker, for ACL SETUSER."""
+    return re.search(r"^    ACL SETUSER (worker .*)$", (TOP / "docs/redis.md").read_text(), re.M)[1].split()
+
+
 class Scenarios:
     """On a server whose clock stands still."""
 
@@ -327,8 +332,7 @@ class Scenarios:
         program.wait()
 
     def test_the_rights_that_the_documentation_gives_are_enough(self):
-        words = re.search(r"^    ACL SETUSER (worker .*)$", (TOP / "docs/redis.md").read_text(), re.M)[1].split()
-        self.call("ACL", "SETUSER", *words)
+        self.call("ACL", "SETUSER", *documented_rights())
         program = self.start(user="worker:secret@", queue={"shards": 2}, worker=SOON)
         self.put(1, "wait", key="jobs:{0}")
         self.put(2, "fail", "MAXTRIES", 1, key="jobs:{1}")
@@ -502,6 +506,18 @@ class Scenarios:
             task = self.get("jobs", f"task-{n}")
             self.assertEqual((task["state"], task["tries"]), (state, 1))
             self.assertTrue(task["reason"].endswith(b"Error: the worker stopped before the work was done"), task["reason"])
+
+    def test_what_a_worker_gives_back_it_does_not_take_again(self):
+        """It may not call CLIENT UNBLOCK, so its MTAKE waits for a second, also after the grace time is over."""
+        self.call("ACL", "SETUSER", *documented_rights(), "-client|unblock")
+        program = self.start(user="worker:secret@", queue={"shards": 2}, worker={"lease": HOUR, "grace": 1, "block": 1000})
+        self.put(1, "wait", key="jobs:{0}")
+        program.wait_for("start")
+        wait_until(lambda: self.blocked() == 1, "it waits for another")
+        program.end()
+        self.assertEqual([each["outcome"] for each in program.all("outcome")], ["retry"])
+        task = self.get("jobs:{0}", "task-1")
+        self.assertEqual((task["state"], task["tries"]), (b"due", 1))
 
     def test_stop_ends_while_the_server_is_away(self):
         server = Server(clock=START)
