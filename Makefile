@@ -26,7 +26,7 @@
 #   make test-long   make test, and the wheel's random test for longer
 #   make fuzz        fuzz the wheel and the calendar (FUZZ_SECONDS=60 each)
 #   make mutate      break the source in known ways; the tests must notice each
-#   make schedules   explore schedules of the service and the purgatory, until Ctrl-C (PART=service: only that)
+#   make schedules   explore schedules of the service and the purgatory, until Ctrl-C (PART=service, ROUNDS=1)
 #   make analyse     cppcheck and clang-tidy, which must find nothing, and the tests' coverage by lcov
 #
 #   make format      clang-format over the source
@@ -36,6 +36,7 @@ PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
 BENCH_ARGS ?=
 PART ?= service purgatory
+ROUNDS ?= 0
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
 MAKEFLAGS += --no-print-directory
@@ -74,7 +75,7 @@ test:
 schedules: cmake-is-here
 	@cmake -S . -B build/schedules -DPAWL_TESTS=ON -DPAWL_COMMAND=OFF -DPAWL_EXAMPLES=OFF >/dev/null
 	@cmake --build build/schedules -j $(JOBS) --target $(PART:%=explore-%) >/dev/null
-	@scripts/schedules build/schedules/tests/schedules $(PART)
+	@scripts/schedules build/schedules/tests/schedules $(ROUNDS) $(PART)
 
 test-long: test
 	build/test/tests/test_wheel_model --runs 200000
