@@ -147,7 +147,7 @@ mutate:
 # ldconfig tells the loader of the new library. A package does that itself.
 install: all
 	DESTDIR="$(abspath $(DESTDIR))" cmake --install build/release --prefix "$(abspath $(PREFIX))"
-	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" -eq 0 ]; then ldconfig || true; fi
+	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" -eq 0 ]; then PATH=$$PATH:/sbin ldconfig || true; fi
 
 amalgamation: cmake-is-here
 	@command -v python3 >/dev/null || { echo "make amalgamation needs python3" >&2; exit 1; }
