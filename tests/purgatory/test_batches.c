@@ -410,14 +410,14 @@ IN_EVERY_ROOM(a_stop_between_two_batches_of_a_check_drops_all_the_rest)
 	expect_counted(room, 0, 0);
 }
 
-/* Enough operations to let a table of 64 buckets grow, each under its own key. */
+/* Enough operations to let a table of 64 buckets grow several times, each under its own key. */
 static struct request newcomers[1000];
 
 static void watch_many_meanwhile(struct request *request, char event)
 {
 	if (event != 'c')
 		return;
-	for (uint32_t i = 0; i < COUNTOF(newcomers); i++) {
+	for (uint32_t i = 0; i < request->number; i++) {
 		const struct pawl_key key = {&i, sizeof(i)};
 
 		request_init(&newcomers[i], request->room);
@@ -427,7 +427,7 @@ static void watch_many_meanwhile(struct request *request, char event)
 	}
 }
 
-IN_EVERY_ROOM(a_table_that_has_to_grow_between_two_batches_loses_no_operation)
+static void complete_all_while_these_come(struct room *room, unsigned count)
 {
 	struct crowd crowd;
 
@@ -435,10 +435,21 @@ IN_EVERY_ROOM(a_table_that_has_to_grow_between_two_batches_loses_no_operation)
 	for (size_t i = 0; i < CROWD; i++)
 		make_ready(&crowd.requests[i]);
 	crowd.newest->inside = watch_many_meanwhile;
+	crowd.newest->number = count;
 	EXPECT_EQ(check(room, "a"), CROWD);
 	expect_all_completed(&crowd);
-	expect_counted(room, COUNTOF(newcomers), COUNTOF(newcomers));
+	expect_counted(room, count, count);
 	pawl_purgatory_stop(room->purgatory);
+}
+
+IN_EVERY_ROOM(a_table_that_grows_once_between_two_batches_loses_no_operation)
+{
+	complete_all_while_these_come(room, 60);
+}
+
+IN_EVERY_ROOM(a_table_that_grows_several_times_between_two_batches_loses_no_operation)
+{
+	complete_all_while_these_come(room, COUNTOF(newcomers));
 }
 
 static void cancel_all_meanwhile(struct request *request, char event)
@@ -712,7 +723,8 @@ int main(void)
 	        TEST(a_check_overtaken_between_two_batches_leaves_the_rest_to_the_other),
 	        TEST(a_stop_between_two_batches_of_a_check_drops_all_the_rest),
 	        TEST(a_check_whose_rest_is_withdrawn_between_two_batches_leaves_nothing_behind),
-	        TEST(a_table_that_has_to_grow_between_two_batches_loses_no_operation),
+	        TEST(a_table_that_grows_once_between_two_batches_loses_no_operation),
+	        TEST(a_table_that_grows_several_times_between_two_batches_loses_no_operation),
 	        TEST(checks_during_the_first_batch_do_not_keep_it_from_the_last),
 	        TEST(checks_of_one_operation_do_not_put_off_another_that_is_won),
 	        TEST(a_retry_does_not_wait_for_on_complete),
