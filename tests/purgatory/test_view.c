@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* What the live view of a service shows of its purgatories. */
 #define _GNU_SOURCE
+#include <sched.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "../support/purgatories.h"
 #include "../support/viewer.h"
@@ -248,6 +251,76 @@ static void stop_in_a_release_that_the_view_calls_ends_the_program(void)
 	EXPECT(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
 }
 
+/* A stop on another thread, while the view describes an operation. */
+
+static struct pawl_purgatory *to_stop;
+static long stopper; /* the number of the thread that stops it; 0: it has not begun */
+static bool stopped;
+
+static void *stop_it(void *unused)
+{
+	__atomic_store_n(&stopper, syscall(SYS_gettid), __ATOMIC_SEQ_CST);
+	pawl_purgatory_stop(to_stop);
+	__atomic_store_n(&stopped, true, __ATOMIC_SEQ_CST);
+	return unused;
+}
+
+static bool sleeps(long thread)
+{
+	char path[64], state = '?';
+	FILE *file;
+
+	if (thread == 0)
+		return false;
+	snprintf(path, sizeof(path), "/proc/self/task/%ld/stat", thread);
+	file = fopen(path, "r");
+	EXPECT(!file || fscanf(file, "%*d (%*[^)]) %c", &state) == 1);
+	if (file)
+		fclose(file);
+	return state == 'S';
+}
+
+static void release_before_stop_returns(struct request *request, char event)
+{
+	(void)request;
+	if (event == 'r')
+		EXPECT(!__atomic_load_n(&stopped, __ATOMIC_SEQ_CST));
+}
+
+/* The view has a hold on the operation, and gives it back when stop sleeps, or has returned. */
+static void stop_waits_until_the_view_has_released_an_operation(void)
+{
+	const struct pawl_service_options options = {.workers = 1, .shards = 1};
+	const struct pawl_purgatory_options slowly = {.shards = 1, .describe = describe_slowly};
+	pthread_t viewer, other;
+	struct request request;
+	struct room room;
+	bool stop = false;
+
+	sem_init(&described, 0, 0);
+	sem_init(&withdrawn, 0, 0);
+	fixture_open(&room.fixture, &options);
+	EXPECT_EQ(pawl_purgatory_open(&room.purgatory, room.fixture.service, &slowly), 0);
+	request_init(&request, &room);
+	request.inside = release_before_stop_returns;
+	EXPECT_EQ(watch(&request, "a", HOUR), 0);
+	EXPECT_EQ(pawl_service_inspect(room.fixture.service, socket_path()), 0);
+	pthread_create(&viewer, NULL, look_often, &stop);
+	sem_wait(&described);
+	to_stop = room.purgatory;
+	pthread_create(&other, NULL, stop_it, NULL);
+	while (!__atomic_load_n(&stopped, __ATOMIC_SEQ_CST) &&
+	       !sleeps(__atomic_load_n(&stopper, __ATOMIC_SEQ_CST)))
+		sched_yield();
+	sem_post(&withdrawn);
+	pthread_join(other, NULL);
+	EXPECT_STR(request.story, "dr");
+	__atomic_store_n(&stop, true, __ATOMIC_SEQ_CST);
+	pthread_join(viewer, NULL);
+	pawl_purgatory_close(room.purgatory);
+	pawl_service_close(room.fixture.service, NULL);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -256,6 +329,7 @@ int main(void)
 	        TEST(a_busy_key_is_found_among_thousands),
 	        TEST(one_operation_of_a_key_is_put_into_words),
 	        TEST(a_purgatory_is_closed_while_it_is_looked_at),
+	        TEST(stop_waits_until_the_view_has_released_an_operation),
 	};
 	int code;
 
