@@ -205,6 +205,24 @@ static void describe_slowly(struct pawl_op *op, char *text, size_t size)
 	sem_wait(&withdrawn);
 }
 
+/* A viewer asks, and the view describes the request until `withdrawn` is posted. */
+static void begin_to_describe(struct room *room, struct request *request, pthread_t *viewer,
+                              bool *stop)
+{
+	const struct pawl_service_options options = {.workers = 1, .shards = 1};
+	const struct pawl_purgatory_options slowly = {.shards = 1, .describe = describe_slowly};
+
+	sem_init(&described, 0, 0);
+	sem_init(&withdrawn, 0, 0);
+	fixture_open(&room->fixture, &options);
+	EXPECT_EQ(pawl_purgatory_open(&room->purgatory, room->fixture.service, &slowly), 0);
+	request_init(request, room);
+	EXPECT_EQ(watch(request, "a", HOUR), 0);
+	EXPECT_EQ(pawl_service_inspect(room->fixture.service, socket_path()), 0);
+	pthread_create(viewer, NULL, look_often, stop);
+	sem_wait(&described);
+}
+
 static void stop_in_release(struct request *request, char event)
 {
 	if (event == 'r')
@@ -213,23 +231,13 @@ static void stop_in_release(struct request *request, char event)
 
 static void stop_on_the_thread_of_the_view(void)
 {
-	const struct pawl_service_options options = {.workers = 1, .shards = 1};
-	const struct pawl_purgatory_options slowly = {.shards = 1, .describe = describe_slowly};
 	struct request request;
 	struct room room;
 	pthread_t viewer;
 	bool stop = false;
 
-	sem_init(&described, 0, 0);
-	sem_init(&withdrawn, 0, 0);
-	fixture_open(&room.fixture, &options);
-	pawl_purgatory_open(&room.purgatory, room.fixture.service, &slowly);
-	request_init(&request, &room);
+	begin_to_describe(&room, &request, &viewer, &stop);
 	request.inside = stop_in_release;
-	watch(&request, "a", HOUR);
-	pawl_service_inspect(room.fixture.service, socket_path());
-	pthread_create(&viewer, NULL, look_often, &stop);
-	sem_wait(&described);
 	cancel_key(&room, "a");
 	sem_post(&withdrawn);
 	pthread_join(viewer, NULL);
@@ -290,23 +298,13 @@ static void release_before_stop_returns(struct request *request, char event)
 /* The view has a hold on the operation, and gives it back when stop sleeps, or has returned. */
 static void stop_waits_until_the_view_has_released_an_operation(void)
 {
-	const struct pawl_service_options options = {.workers = 1, .shards = 1};
-	const struct pawl_purgatory_options slowly = {.shards = 1, .describe = describe_slowly};
 	pthread_t viewer, other;
 	struct request request;
 	struct room room;
 	bool stop = false;
 
-	sem_init(&described, 0, 0);
-	sem_init(&withdrawn, 0, 0);
-	fixture_open(&room.fixture, &options);
-	EXPECT_EQ(pawl_purgatory_open(&room.purgatory, room.fixture.service, &slowly), 0);
-	request_init(&request, &room);
+	begin_to_describe(&room, &request, &viewer, &stop);
 	request.inside = release_before_stop_returns;
-	EXPECT_EQ(watch(&request, "a", HOUR), 0);
-	EXPECT_EQ(pawl_service_inspect(room.fixture.service, socket_path()), 0);
-	pthread_create(&viewer, NULL, look_often, &stop);
-	sem_wait(&described);
 	to_stop = room.purgatory;
 	pthread_create(&other, NULL, stop_it, NULL);
 	while (!__atomic_load_n(&stopped, __ATOMIC_SEQ_CST) &&
