@@ -70,10 +70,12 @@ void connections_close(struct connections *connections)
 /* The loop begins with all timeouts running. */
 static void *open_loop(const struct loop_peer *peer, struct connections *connections)
 {
-	uint64_t now = clock_ns();
+	uint64_t now;
 	void *self;
 
+	connections->clock = peer->clock ? peer->clock : clock_ns;
 	connections->resolution_ns = peer->resolution_ns;
+	now = connections->clock();
 	for (uint32_t i = 0; i < connections->count; i++) {
 		connections->armed[i] = true;
 		connections->last_ns[i] = now;
@@ -119,7 +121,7 @@ void connection_expired(struct connections *connections, uint32_t i)
 		connections->wrong = "a timeout ended that was not running";
 		return;
 	}
-	if (clock_ns() + connections->resolution_ns < due)
+	if (connections->clock() + connections->resolution_ns < due)
 		connections->wrong = "a timeout was early";
 	connections->armed[i] = false;
 	connections->armed_count--;
@@ -139,7 +141,7 @@ static void send_batch(struct connections *connections, uint32_t count, struct r
 	}
 	connections->wanted += count;
 	connections->done = false;
-	connections->began_ns = clock_ns();
+	connections->began_ns = connections->clock();
 }
 
 bool verify_loop(const struct loop_peer *peer, uint64_t seed)

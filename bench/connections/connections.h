@@ -30,9 +30,10 @@ struct connections {
 	uint64_t received, wanted; /* messages */
 	uint64_t *last_ns;         /* began_ns when each was last read from */
 	uint32_t armed_count;      /* timeouts that are running */
-	uint64_t began_ns;      /* when the loop was last run: a loop reads its clock once a pass */
-	bool until_expired;     /* done when all timeouts have ended */
-	uint64_t resolution_ns; /* of the loop's clock */
+	uint64_t began_ns;  /* when the loop was last run: a loop reads its clock once a pass */
+	bool until_expired; /* done when all timeouts have ended */
+	uint64_t (*clock)(void);
+	uint64_t resolution_ns; /* of the loop, as in struct loop_peer */
 	const char *wrong;      /* the first thing; NULL if there is none */
 };
 
@@ -45,8 +46,8 @@ void connection_expired(struct connections *connections, uint32_t i);
 struct loop_peer {
 	const char *name;
 	const char *about;
-	uint64_t
-	        resolution_ns; /* timeouts may be early by this much, because its clock is coarse */
+	uint64_t (*clock)(void); /* that it reads; NULL: clock_ns */
+	uint64_t resolution_ns;  /* by that clock its timeouts may be early by this much */
 	const struct peer
 	        *timers; /* the timers of a loop of our own: a peer of the wheel's benchmark */
 	bool untimed;    /* it has no timeouts and is not verified */

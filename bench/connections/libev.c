@@ -94,7 +94,7 @@ static void close_loop(void *self)
 const struct loop_peer loop_libev = {
         .name = "libev",
         .about = "libev: ev_io, and ev_timer_again at each message",
-        .resolution_ns = 10000,
+        .resolution_ns = 1000, /* its times are floating-point numbers */
         .open = open_loop,
         .add = add,
         .run = run,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* libevent: one event for both; the library itself restarts its timeout whenever the connection is readable. */
 #define _GNU_SOURCE
+#include "../support/machine.h"
 #include "connections.h"
 
 #include <event2/event.h>
@@ -98,8 +99,9 @@ static void close_loop(void *self)
 	free(opened);
 }
 
-#define LIBEVENT_LOOP \
-	.resolution_ns = 10000000, .open = open_loop, .add = add, .run = run, .close = close_loop
+#define LIBEVENT_LOOP                                                                   \
+	.clock = coarse_clock_ns, .resolution_ns = 1000, .open = open_loop, .add = add, \
+	.run = run, .close = close_loop
 
 const struct loop_peer loop_libevent = {
         .name = "libevent",

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
+#include "../support/machine.h"
 #include "connections.h"
 
 #include <stdlib.h>
@@ -99,6 +100,7 @@ static void close_loop(void *self)
 const struct loop_peer loop_libuv = {
         .name = "libuv",
         .about = "libuv: uv_poll_t, and uv_timer_start at each message",
+        .clock = libuv_clock_ns,
         .resolution_ns = 1000000,
         .open = open_loop,
         .add = add,

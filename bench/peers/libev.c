@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* libev: a 4-ary heap with the times beside the pointers; seconds in floating point. */
 #define _GNU_SOURCE
+#include "../support/machine.h"
 #include "peer.h"
 
 #include <ev.h>
@@ -8,7 +9,8 @@
 
 struct self {
 	struct ev_loop *loop;
-	double opened; /* by the loop's clock */
+	uint64_t opened_ns;
+	uint64_t now_ns; /* when the last pass began; the loop reads its clock after that */
 	peer_fired_fn *fired;
 	void *arg;
 };
@@ -16,6 +18,7 @@ struct self {
 static void *open_loop(const struct peer *peer, size_t capacity)
 {
 	struct self *self = malloc(sizeof(*self));
+	uint64_t now_ns = clock_ns();
 
 	(void)peer;
 	(void)capacity;
@@ -27,7 +30,7 @@ static void *open_loop(const struct peer *peer, size_t capacity)
 		return NULL;
 	}
 	ev_set_userdata(self->loop, self);
-	self->opened = ev_now(self->loop);
+	self->opened_ns = self->now_ns = now_ns;
 	return self;
 }
 
@@ -50,9 +53,9 @@ static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 
 static double seconds_left(const struct self *self, uint64_t deadline)
 {
-	double left = (double)deadline * 1e-3 - (ev_now(self->loop) - self->opened);
+	uint64_t due_ns = self->opened_ns + deadline * MILLISECOND;
 
-	return left > 0 ? left : 0;
+	return due_ns > self->now_ns ? (double)(due_ns - self->now_ns) * 1e-9 : 0;
 }
 
 static void arm(void *self, void *timer, uint64_t deadline)
@@ -88,6 +91,7 @@ static void pass(void *self, peer_fired_fn *fired, void *arg)
 
 	opened->fired = fired;
 	opened->arg = arg;
+	opened->now_ns = clock_ns();
 	ev_run(opened->loop, EVRUN_NOWAIT);
 }
 
@@ -95,7 +99,7 @@ const struct peer peer_libev = {
         .name = "libev",
         .about = "libev: ev_timer_start, ev_timer_stop, ev_timer_again; a 4-ary heap",
         .timer_size = sizeof(ev_timer),
-        .resolution_ns = 10000, /* its two clocks are compared now and then, not at every reading */
+        .resolution_ns = 1000, /* its times are floating-point numbers */
         .open = open_loop,
         .close = close_loop,
         .arm = arm,

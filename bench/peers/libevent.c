@@ -52,7 +52,7 @@ static void *open_base(const struct peer *peer, size_t capacity)
 		return NULL;
 	}
 	self->common = make_common(self->base, peer->common_delay);
-	self->opened_ns = clock_ns();
+	self->opened_ns = coarse_clock_ns();
 	return self;
 }
 
@@ -114,7 +114,7 @@ static void pass(void *self, peer_fired_fn *fired, void *arg)
 	opened->fired = fired;
 	opened->arg = arg;
 	event_base_loop(opened->base, EVLOOP_NONBLOCK);
-	opened->now = (clock_ns() - opened->opened_ns) / 1000000;
+	opened->now = (coarse_clock_ns() - opened->opened_ns) / 1000000;
 }
 
 static void call_within(evutil_socket_t fd, short what, void *self)
@@ -138,11 +138,9 @@ static void within(void *self, void (*fn)(void *arg), void *arg)
 	event_base_loop(opened->base, EVLOOP_ONCE);
 }
 
-#define LIBEVENT_PEER                                                                   \
-	.timer_size = sizeof(struct timer),                                             \
-	.resolution_ns = 10000000, /* CLOCK_MONOTONIC_COARSE */                         \
-	        .open = open_base, .close = close_base, .cancel = cancel, .pass = pass, \
-	.within = within
+#define LIBEVENT_PEER                                                                        \
+	.timer_size = sizeof(struct timer), .clock = coarse_clock_ns, .resolution_ns = 1000, \
+	.open = open_base, .close = close_base, .cancel = cancel, .pass = pass, .within = within
 
 const struct peer peer_libevent = {
         .name = "libevent",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* libuv: a binary heap of pointers, milliseconds. */
 #define _GNU_SOURCE
+#include "../support/machine.h"
 #include "peer.h"
 
 #include <stdlib.h>
@@ -85,6 +86,7 @@ const struct peer peer_libuv = {
         .name = "libuv",
         .about = "libuv: uv_timer_start, uv_timer_stop; a binary heap of pointers",
         .timer_size = sizeof(uv_timer_t),
+        .clock = libuv_clock_ns,
         .resolution_ns = 1000000,
         .open = open_loop,
         .close = close_loop,

@@ -63,7 +63,10 @@ struct peer {
 	/* If not 0: all timers get this delay and `deadline` is ignored; only refresh is measured. */
 	uint64_t common_delay;
 
-	/* Its own clock may be behind the real one by this much, so its timers may be early by as much. */
+	/* The clock that it reads, if it has a `pass`. NULL: clock_ns. */
+	uint64_t (*clock)(void);
+
+	/* By that clock its timers may be early by this much, because it rounds times down. */
 	uint64_t resolution_ns;
 
 	/* For its `open`, if one file has several peers. */

@@ -24,6 +24,24 @@ static inline uint64_t clock_ns(void)
 	return read_clock(CLOCK_MONOTONIC);
 }
 
+/*
+ * The time that libevent reads: the kernel sets it at its ticks, so it is behind clock_ns(), by several ticks while the
+ * machine is busy.
+ */
+static inline uint64_t coarse_clock_ns(void)
+{
+	return read_clock(CLOCK_MONOTONIC_COARSE);
+}
+
+/* The time that libuv reads: the coarse one if that has a resolution of a millisecond or finer. */
+static inline uint64_t libuv_clock_ns(void)
+{
+	struct timespec resolution;
+
+	clock_getres(CLOCK_MONOTONIC_COARSE, &resolution);
+	return resolution.tv_nsec <= (long)MILLISECOND ? coarse_clock_ns() : clock_ns();
+}
+
 static inline struct timespec timespec_of(uint64_t ns)
 {
 	return (struct timespec){.tv_sec = (time_t)(ns / SECOND), .tv_nsec = (long)(ns % SECOND)};
