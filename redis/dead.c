@@ -52,21 +52,31 @@ static void requeue(struct access *access, RedisModuleString **ids, int n, uint6
 		access_changed(access, "pawl.requeue");
 }
 
+/* DELAY is the option if it is one of the last two words, and not the first one, which is always an id. */
+static int end_of_ids(RedisModuleString **argv, int argc)
+{
+	for (int i = argc - 2; i < argc; i++)
+		if (i > 3 && arg_is(argv[i], "DELAY"))
+			return i;
+	return argc;
+}
+
 static int command_requeue(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
-	bool delayed = argc > 5 && arg_is(argv[argc - 2], "DELAY");
-	int n = argc - 3 - (delayed ? 2 : 0);
+	int end = end_of_ids(argv, argc);
+	struct args args = {ctx, argv, argc, end + 1};
+	bool given = false;
 	struct access access;
 	uint64_t delay = 0;
 
-	if (n < 1)
+	if (argc < 4)
 		return RedisModule_WrongArity(ctx);
-	if (delayed && !arg_number(ctx, argv[argc - 1], "DELAY", 0, TASK_TIME_MAX, &delay))
+	if (end < argc && !args_number(&args, "DELAY", 0, TASK_TIME_MAX, &delay, &given))
 		return REDISMODULE_OK;
-	if (!arg_can_be_ids(ctx, argv + 3, n) || !access_to_write(&access, ctx, argv[1]))
+	if (!arg_can_be_ids(ctx, argv + 3, end - 3) || !access_to_write(&access, ctx, argv[1]))
 		return REDISMODULE_OK;
 	if (access.queue)
-		requeue(&access, argv + 3, n, delay);
+		requeue(&access, argv + 3, end - 3, delay);
 	else
 		RedisModule_ReplyWithLongLong(ctx, 0);
 	access_end(&access);

@@ -22,8 +22,11 @@ static const struct request_kind kinds[] = {
         {"resume", "PAWL.RESUME $", WRITES, SHORT},
         {"cancel", "PAWL.CANCEL $ $", WRITES, SHORT},
         {"cancel-leased", "PAWL.CANCEL $ $ FORCE", WRITES, SHORT},
-        /* The id twice: as the only one, an id that reads ALL would mean all. */
-        {"requeue", "PAWL.DEAD $ REQUEUE $ $=", WRITES, SHORT},
+        /*
+         * The id twice: as the only one, an id that reads ALL would mean all. DELAY is sent: without it, an id that
+         * reads DELAY would be the option.
+         */
+        {"requeue", "PAWL.DEAD $ REQUEUE $ $= DELAY 0", WRITES, SHORT},
         {"requeue-all", "PAWL.DEAD $ REQUEUE ALL", WRITES, SHORT},
 };
 

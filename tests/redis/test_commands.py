@@ -945,6 +945,20 @@ class Dead(ServerTest):
         self.pass_ms(5)
         self.assertEqual(self.take_all(), [b"a", b"b", b"c"])
 
+    def test_requeue_with_a_delay_that_has_no_value_is_an_error(self):
+        """It was read as an id, so that REQUEUE ALL DELAY requeued nothing and replied 0."""
+        for ids in (("ALL",), ("a",), ("a", "b"), ("DELAY",)):
+            self.fails("ERR option 'DELAY' needs a value", "PAWL.DEAD", "q", "REQUEUE", *ids, "DELAY")
+        self.fails("ERR option 'delay' needs a value", "PAWL.DEAD", "missing", "REQUEUE", "ALL", "delay")
+
+    def test_requeue_of_an_id_that_is_the_name_of_the_option(self):
+        for words, count in ((("DELAY",), 1), (("DELAY", "a"), 2), (("DELAY", "DELAY", 0), 1), (("b", "DELAY", "DELAY", 0), 2),
+                             (("DELAY", "c", "DELAY", 0), 2)):
+            self.call("PAWL.PUT", "q", 0, "p", "ID", "DELAY", "REPLACE", "MAXTRIES", 1)
+            self.call("PAWL.NACK", "q", "DELAY", self.call("PAWL.TAKE", "q", "LEASE", 5)[0][4])
+            self.assertEqual(self.call("PAWL.DEAD", "q", "REQUEUE", *words), count, words)
+            self.take_all()
+
     def test_errors(self):
         self.fails("ERR wrong number of arguments", "PAWL.DEAD", "q")
         self.fails("ERR the action is 'BURY', must be TAKE or REQUEUE", "PAWL.DEAD", "q", "BURY")
@@ -955,6 +969,7 @@ class Dead(ServerTest):
         self.fails("ERR BLOCK is 'x'", "PAWL.DEAD", "q", "TAKE", "BLOCK", "x")
         self.fails("ERR option 'LEASE' is given twice", "PAWL.DEAD", "q", "TAKE", "LEASE", 1, "LEASE", 1)
         self.fails("ERR DELAY is 'x'", "PAWL.DEAD", "q", "REQUEUE", "ALL", "DELAY", "x")
+        self.fails("ERR DELAY is 'DELAY'", "PAWL.DEAD", "q", "REQUEUE", "a", "DELAY", "DELAY")
         self.fails("ERR id is ''", "PAWL.DEAD", "q", "REQUEUE", "a", "")
 
 
