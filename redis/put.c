@@ -47,19 +47,22 @@ static bool read_id(struct args *args, struct put *put)
 	       arg_id(args->ctx, put->id_given, &put->id);
 }
 
-/* The delay of MPUT's next task begins with a digit, an option does not. */
-static bool begins_with_digit(const RedisModuleString *arg)
+#define OPTIONS "AT, ID, NX, REPLACE, MAXTRIES"
+
+/* The delay of MPUT's next task begins as a number does, perhaps a negative one; an option does not. */
+static bool begins_as_number(const RedisModuleString *arg)
 {
 	size_t size;
 	const char *text = RedisModule_StringPtrLen(arg, &size);
+	size_t sign = size > 1 && text[0] == '-';
 
-	return size > 0 && text[0] >= '0' && text[0] <= '9';
+	return size > 0 && text[sign] >= '0' && text[sign] <= '9';
 }
 
 /* Read the next argument if it is an option. Returns false only after an error. */
 static bool read_option(struct args *args, struct put *put, bool *is_option)
 {
-	*is_option = !begins_with_digit(args->argv[args->next]);
+	*is_option = !begins_as_number(args->argv[args->next]);
 	if (!*is_option)
 		return true;
 	if (args_accept(args, "AT"))
@@ -203,7 +206,7 @@ int command_put(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 	if (!read_put(&args, &put))
 		return REDISMODULE_OK;
 	if (args_left(&args))
-		return args_unknown(&args, "AT, ID, NX, REPLACE, MAXTRIES"), REDISMODULE_OK;
+		return args_unknown(&args, OPTIONS), REDISMODULE_OK;
 	if (!access_to_write(&access, ctx, argv[1]))
 		return REDISMODULE_OK;
 	if (prepare(&access, &put, &item)) {
@@ -236,6 +239,8 @@ static bool prepare_all(struct access *access, struct args *args, struct batch *
 	while (args_left(args)) {
 		struct put put;
 
+		if (batch->count > 0 && !begins_as_number(args->argv[args->next]))
+			return args_unknown(args, "delay-ms, " OPTIONS);
 		if (args->next + 1 == args->argc)
 			return RedisModule_WrongArity(args->ctx), false;
 		if (!read_put(args, &put) || !prepare(access, &put, &batch->items[batch->count]))

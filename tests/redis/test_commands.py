@@ -178,9 +178,20 @@ class Put(ServerTest):
         self.fails("ERR id", "PAWL.MPUT", "none", 0, "a", "ID", "x", 0, "b", "ID", "x")
         self.assertEqual(self.call("EXISTS", "none"), 0)
 
+    def test_mput_names_a_misspelt_option(self):
+        """It was read as the delay of the next task, or as the last of too few arguments."""
+        for more in ((), ("b",), (3,), (3, 5, "c"), ("ID", "b")):
+            self.assertIn("allowed here: delay-ms, AT, ID, NX, REPLACE, MAXTRIES",
+                          self.fails("ERR unknown or misplaced argument 'MAXTRYS'", "PAWL.MPUT", "q", 0, "a", "MAXTRYS", *more))
+        self.fails("ERR unknown or misplaced argument '-'", "PAWL.MPUT", "q", 0, "a", "NX", "ID", "a", "-", 5)
+        self.fails("ERR unknown or misplaced argument ''", "PAWL.MPUT", "q", 0, "a", "", "b")
+        for bad in ("-1", "1.5", "0x5", MAX + 1):
+            self.fails(f"ERR delay-ms is '{bad}'", "PAWL.MPUT", "q", 0, "a", bad, "b")
+        self.fails("ERR delay-ms is 'SOON'", "PAWL.MPUT", "q", "SOON", "a")
+        self.assertEqual(self.call("EXISTS", "q"), 0)
+
     def test_mput_errors_change_nothing(self):
         put = ("PAWL.MPUT", "q", 0, "a", "ID", "a")
-        self.fails("ERR delay-ms is 'SOON'", *put, "SOON", "b")
         self.fails("ERR wrong number of arguments", *put, 5)
         self.fails("ERR AT is '-1'", *put, 0, "b", "AT", -1)
         self.fails("ERR delay-ms is '5', must be 0 with AT", *put, 5, "b", "AT", 1)
