@@ -61,6 +61,12 @@ static int end_of_ids(RedisModuleString **argv, int argc)
 	return argc;
 }
 
+/* Whether another word follows ALL, such as a misspelt DELAY. ALL twice is an id: clients send it like this. */
+static bool more_than_all(RedisModuleString **argv, int end)
+{
+	return end > 4 && arg_is(argv[3], "ALL") && !arg_is(argv[4], "ALL");
+}
+
 static int command_requeue(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
 	int end = end_of_ids(argv, argc);
@@ -71,6 +77,10 @@ static int command_requeue(RedisModuleCtx *ctx, RedisModuleString **argv, int ar
 
 	if (argc < 4)
 		return RedisModule_WrongArity(ctx);
+	if (more_than_all(argv, end)) {
+		args.next = 4;
+		return args_unknown(&args, "DELAY"), REDISMODULE_OK;
+	}
 	if (end < argc && !args_number(&args, "DELAY", 0, TASK_TIME_MAX, &delay, &given))
 		return REDISMODULE_OK;
 	if (!arg_can_be_ids(ctx, argv + 3, end - 3) || !access_to_write(&access, ctx, argv[1]))

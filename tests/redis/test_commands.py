@@ -962,6 +962,14 @@ class Dead(ServerTest):
             self.fails("ERR option 'DELAY' needs a value", "PAWL.DEAD", "q", "REQUEUE", *ids, "DELAY")
         self.fails("ERR option 'delay' needs a value", "PAWL.DEAD", "missing", "REQUEUE", "ALL", "delay")
 
+    def test_requeue_all_and_another_word_is_an_error(self):
+        """They were read as ids, so that REQUEUE ALL DELY 5 requeued nothing and replied 0."""
+        self.fails("ERR unknown or misplaced argument 'DELY', allowed here: DELAY", "PAWL.DEAD", "q", "REQUEUE", "ALL", "DELY", 5)
+        for words in (("ALL", "a"), ("all", "a", "DELAY", 5), ("ALL", "DELAY", 5, "DELAY", 5)):
+            self.fails(f"ERR unknown or misplaced argument '{words[1]}'", "PAWL.DEAD", "q", "REQUEUE", *words)
+        self.assertEqual(self.call("PAWL.DEAD", "q", "REQUEUE", "ALL", "ALL", "a"), 1)  # an id, as clients send it
+        self.assertEqual(self.call("PAWL.DEAD", "q", "REQUEUE", "b", "ALL"), 1)
+
     def test_requeue_of_an_id_that_is_the_name_of_the_option(self):
         for words, count in ((("DELAY",), 1), (("DELAY", "a"), 2), (("DELAY", "DELAY", 0), 1), (("b", "DELAY", "DELAY", 0), 2),
                              (("DELAY", "c", "DELAY", 0), 2)):
