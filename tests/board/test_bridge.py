@@ -282,7 +282,7 @@ class Away(unittest.TestCase):
         self.expect_back()
 
     def test_a_connection_that_the_server_has_closed_is_made_again_without_a_word(self):
-        self.server.client().call("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+        self.server.call("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
         self.assertEqual(self.board.post("time")[0], 200)
         self.server.kill()
         self.server.start()
@@ -292,7 +292,7 @@ class Away(unittest.TestCase):
         board = Board("--server", f"127.0.0.1:{self.server.port}", "--write")
         self.addCleanup(lambda: self.assertEqual(board.end()[0], 0))
         self.assertEqual(board.post("time")[0], 200)
-        self.server.client().call("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+        self.server.call("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
         self.assertEqual(board.post("pause q")[0], 503)
         self.assertEqual(board.replies("pause q"), [1])
 

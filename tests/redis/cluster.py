@@ -130,20 +130,19 @@ class ClusterTest(unittest.TestCase):
 
     @staticmethod
     def is_whole(server):
-        info = server.client().call("CLUSTER", "INFO").decode()
-        nodes = server.client().call("CLUSTER", "NODES").decode().splitlines()
+        info = server.call("CLUSTER", "INFO").decode()
+        nodes = server.call("CLUSTER", "NODES").decode().splitlines()
         roles = [line.split()[2] for line in nodes]
         return ("cluster_state:ok" in info and len(nodes) == 6 and sum("slave" in role for role in roles) == 3
                 and all(line.split()[7] == "connected" for line in nodes))
 
     def primaries(self):
-        return [server for server in self.servers if server.process.poll() is None
-                and "role:master" in server.client().call("INFO", "replication").decode()]
+        return [server for server in self.servers if server.process.poll() is None and server.is_primary()]
 
     def owner(self, key):
         for server in self.primaries():
-            slot = server.client().call("CLUSTER", "KEYSLOT", key)
-            for line in server.client().call("CLUSTER", "NODES").decode().splitlines():
+            slot = server.call("CLUSTER", "KEYSLOT", key)
+            for line in server.call("CLUSTER", "NODES").decode().splitlines():
                 fields = line.split()
                 for part in fields[8:] if "myself" in fields[2] else ():
                     first, _, last = part.partition("-")
@@ -155,15 +154,15 @@ class ClusterTest(unittest.TestCase):
         """Move the key's slot to another primary, as redis-cli --cluster reshard does it."""
         old = self.owner(key)
         new = next(server for server in self.primaries() if server is not old)
-        client, slot = old.client(), old.client().call("CLUSTER", "KEYSLOT", key)
+        client, slot = old.client(), old.call("CLUSTER", "KEYSLOT", key)
         self.set_slot(new, slot, "IMPORTING", client.call("CLUSTER", "MYID"))
-        self.set_slot(old, slot, "MIGRATING", new.client().call("CLUSTER", "MYID"))
+        self.set_slot(old, slot, "MIGRATING", new.call("CLUSTER", "MYID"))
         while keys := client.call("CLUSTER", "GETKEYSINSLOT", slot, 10):
             client.call("MIGRATE", "127.0.0.1", new.port, "", 0, 3_600_000, "KEYS", *keys)
         self.give_slot(slot, old, new)
 
     def give_slot(self, slot, old, new):
-        name = new.client().call("CLUSTER", "MYID")
+        name = new.call("CLUSTER", "MYID")
         for server in (new, old, *self.primaries()):
             self.set_slot(server, slot, "NODE", name)
 
@@ -172,7 +171,7 @@ class ClusterTest(unittest.TestCase):
         """Valkey tells its replicas first, and gives up after two seconds if they are slow: then retry."""
         def done():
             try:
-                return server.client().call("CLUSTER", "SETSLOT", *args) == "OK"
+                return server.call("CLUSTER", "SETSLOT", *args) == "OK"
             except Error as error:
                 if not str(error).startswith("NOREPLICAS"):
                     raise
@@ -182,7 +181,7 @@ class ClusterTest(unittest.TestCase):
     def kill_a_primary(self):
         victim = self.owner("q{0}")
         for server in self.servers:
-            server.client().call("CONFIG", "SET", "cluster-node-timeout", 3000)
+            server.call("CONFIG", "SET", "cluster-node-timeout", 3000)
         victim.kill()
         wait_until(lambda: self.owner("q{0}") not in (None, victim), "its replica took over")
         return victim

@@ -210,16 +210,10 @@ class Server:
             text = self.log_text()
             raise (PortTaken if "Address already in use" in text else AssertionError)("the server ended:\n" + text[-4000:])
         try:
-            client = Client(self.port)
-        except OSError:
+            info = self.call("INFO").decode()
+        except (Error, Gone, OSError):
             return False
-        try:
-            info = client.call("INFO").decode()
-            return f"process_id:{self.process.pid}\r" in info and "\nloading:0\r" in info
-        except (Error, Gone):
-            return False
-        finally:
-            client.close()
+        return f"process_id:{self.process.pid}\r" in info and "\nloading:0\r" in info
 
     def log_text(self):
         with open(os.path.join(self.folder, "log"), errors="replace") as log:
@@ -227,13 +221,34 @@ class Server:
 
     def wait_for_rewrite(self):
         """Wait until the append-only file is rewritten."""
-        info = lambda: self.client().call("INFO", "persistence").decode()
-        wait_until(lambda: "aof_rewrite_in_progress:0" in info() and "aof_rewrite_scheduled:0" in info(), "rewritten")
+        def rewritten():
+            info = self.info("persistence")
+            return "aof_rewrite_in_progress:0" in info and "aof_rewrite_scheduled:0" in info
+        wait_until(rewritten, "the append-only file is rewritten")
 
     def client(self, resp=2):
+        """A connection, which is closed with the server."""
         client = Client(self.port, resp)
         self.clients.append(client)
         return client
+
+    def call(self, *args):
+        """One command, on a connection that is closed after it: so a test may ask again and again."""
+        client = Client(self.port)
+        try:
+            return client.call(*args)
+        finally:
+            client.close()
+
+    def info(self, section):
+        return self.call("INFO", section).decode()
+
+    def blocked(self):
+        """How many clients are blocked."""
+        return int(self.info("clients").split("blocked_clients:")[1].split()[0])
+
+    def is_primary(self):
+        return "role:master" in self.info("replication")
 
     def kill(self):
         """kill -9: like a power failure, except that the operating system's caches survive."""
@@ -331,8 +346,7 @@ class ServerTest(unittest.TestCase):
         return client
 
     def blocked(self):
-        info = self.call("INFO", "clients").decode()
-        return int(info.split("blocked_clients:")[1].split()[0])
+        return self.server.blocked()
 
 
 def in_pairs(reply):

@@ -233,7 +233,7 @@ class OnAClockThatStands(ServerTest):
         self.call("PAWL.PUT", "q", 100, "p")
         taker = self.block("PAWL.TAKE", "q", "BLOCK", 0)
         self.call("CLIENT", "PAUSE", 10**9, "WRITE")
-        self.addCleanup(lambda: self.server.client().call("CLIENT", "UNPAUSE"))
+        self.addCleanup(lambda: self.server.call("CLIENT", "UNPAUSE"))
         self.pass_ms(100)
         self.assertEqual(self.call("PAWL.LEN", "q", "STATE", "due"), 1)
         time.sleep(0.05)  # for a server that does it wrong to fall over

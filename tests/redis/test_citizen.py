@@ -335,7 +335,7 @@ class Defragmentation(ServerTest):
             self.call("CONFIG", "SET", "activedefrag", "yes")
         except Error as error:
             self.skipTest(str(error))
-        self.addCleanup(lambda: self.server.client().call("CONFIG", "SET", "activedefrag", "no"))
+        self.addCleanup(lambda: self.server.call("CONFIG", "SET", "activedefrag", "no"))
         self.call("CONFIG", "SET", "active-defrag-ignore-bytes", 1)
         self.call("CONFIG", "SET", "active-defrag-threshold-lower", 0)
         self.call("CONFIG", "SET", "active-defrag-cycle-min", 50)

@@ -14,9 +14,9 @@ class Cluster(cluster.ClusterTest):
         key = "q{0}"
         old = self.owner(key)
         new = next(server for server in self.primaries() if server is not old)
-        slot = old.client().call("CLUSTER", "KEYSLOT", key)
+        slot = old.call("CLUSTER", "KEYSLOT", key)
         with self.assertRaises(Error) as caught:
-            new.client().call("PAWL.PUT", key, 0, "p")
+            new.call("PAWL.PUT", key, 0, "p")
         self.assertTrue(str(caught.exception).startswith(f"MOVED {slot} "))
         self.assert_sent_on(("PAWL.TAKE", key, "BLOCK", 0), key)
 
@@ -24,10 +24,10 @@ class Cluster(cluster.ClusterTest):
         """A blocked taker is redirected to the node that has the slot."""
         old = self.owner(key)
         new = next(server for server in self.primaries() if server is not old)
-        slot = old.client().call("CLUSTER", "KEYSLOT", key)
+        slot = old.call("CLUSTER", "KEYSLOT", key)
         taker = old.client()
         taker.send(*command)
-        wait_until(lambda: "blocked_clients:1\r" in old.client().call("INFO", "clients").decode(), "blocked")
+        wait_until(lambda: old.blocked() == 1, "blocked")
         self.give_slot(slot, old, new)
         with self.assertRaises(Error) as caught:
             taker.read()
@@ -36,10 +36,10 @@ class Cluster(cluster.ClusterTest):
     def test_several_keys_are_of_one_slot(self):
         server = self.owner("{0}a")
         with self.assertRaises(Error) as caught:
-            server.client().call("PAWL.MTAKE", 2, "{0}a", "{1}b")
+            server.call("PAWL.MTAKE", 2, "{0}a", "{1}b")
         self.assertTrue(str(caught.exception).startswith("CROSSSLOT"), caught.exception)
-        server.client().call("PAWL.PUT", "{0}b", 0, "p")
-        self.assertEqual(server.client().call("PAWL.MTAKE", 2, "{0}a", "{0}b")[0], b"{0}b")
+        server.call("PAWL.PUT", "{0}b", 0, "p")
+        self.assertEqual(server.call("PAWL.MTAKE", 2, "{0}a", "{0}b")[0], b"{0}b")
         self.assert_sent_on(("PAWL.MTAKE", 2, "{0}a", "{0}b", "BLOCK", 0), "{0}a")
 
 

@@ -332,7 +332,7 @@ class MTake(ServerTest):
 
     def test_every_key_has_to_be_allowed(self):
         self.call("ACL", "SETUSER", "worker", "reset", "on", ">pw", "~jobs:*", "+pawl.mtake")
-        self.addCleanup(lambda: self.server.client().call("ACL", "DELUSER", "worker"))
+        self.addCleanup(lambda: self.server.call("ACL", "DELUSER", "worker"))
         self.call("PAWL.PUT", "jobs:1", 0, "p")
         worker = self.server.client()
         worker.call("AUTH", "worker", "pw")
@@ -1295,7 +1295,7 @@ class Everything(ServerTest):
         server = Server()
         try:
             with self.assertRaises(Error):
-                server.client().call("PAWL.CLOCK", 5)
+                server.call("PAWL.CLOCK", 5)
         finally:
             server.stop()
 

@@ -109,7 +109,7 @@ class Metrics(unittest.TestCase):
         taker = self.server.client()
         self.call("PAWL.TAKE", "q", "COUNT", 8)
         taker.send("PAWL.TAKE", "q", "BLOCK", 0)
-        wait_until(lambda: "blocked_clients:1\r" in self.call("INFO", "clients").decode(), "blocked")
+        wait_until(lambda: self.server.blocked() == 1, "blocked")
         self.call("PAWL.PUT", "q", 10, "p")
         self.pass_ms(30)
         taker.read()

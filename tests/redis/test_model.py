@@ -521,7 +521,7 @@ def play(seeds):
         try:
             run.run(300)
             in_step(replica, server)
-            assert replica.client().call("DUMP", "q") == run.client.call("DUMP", "q"), "the replica has another queue"
+            assert replica.call("DUMP", "q") == run.client.call("DUMP", "q"), "the replica has another queue"
         except Exception:
             for command, reply in run.history[-20:]:
                 print(command, "->", reply, file=sys.stderr)

@@ -6,7 +6,7 @@ import random
 import unittest
 
 from support import START, Server, ServerTest
-from test_replication import Pair as PairOfServers, in_step
+from test_replication import Pair as PairOfServers, follow, in_step
 
 SEEDS = range(1, 201 if os.environ.get("PAWL_LONG") else 13)
 HOUR = 3_600_000
@@ -44,8 +44,7 @@ class Questions(ServerTest):
     def setUpClass(cls):
         super().setUpClass()
         cls.replica = Server(*cls.options, clock=cls.clock)
-        cls.replica.client().call("REPLICAOF", "127.0.0.1", cls.server.port)
-        in_step(cls.replica, cls.server)
+        follow(cls.replica, cls.server)
 
     @classmethod
     def tearDownClass(cls):
@@ -144,7 +143,7 @@ class Questions(ServerTest):
 
     def test_no_watcher_and_no_listener_is_told(self):
         self.call("CONFIG", "SET", "notify-keyspace-events", "KEAd")
-        self.addCleanup(lambda: self.server.client().call("CONFIG", "SET", "notify-keyspace-events", ""))
+        self.addCleanup(lambda: self.server.call("CONFIG", "SET", "notify-keyspace-events", ""))
         self.fill()
         listener, other = self.server.client(), self.server.client()
         listener.call("PSUBSCRIBE", "*")

@@ -8,17 +8,16 @@ from support import HANG, START, Error, Gone, Server, in_pairs, wait_until
 
 
 def offset(server):
-    info = server.client().call("INFO", "replication").decode()
-    return int(info.split("master_repl_offset:")[1].split()[0])
+    return int(server.info("replication").split("master_repl_offset:")[1].split()[0])
 
 
 def follow(replica, primary):
-    replica.client().call("REPLICAOF", "127.0.0.1", primary.port)
+    replica.call("REPLICAOF", "127.0.0.1", primary.port)
     in_step(replica, primary)
 
 
 def in_step(replica, primary):
-    wait_until(lambda: "master_link_status:up" in replica.client().call("INFO", "replication").decode(), "linked")
+    wait_until(lambda: "master_link_status:up" in replica.info("replication"), "linked")
     wait_until(lambda: offset(replica) == offset(primary), "in step")
 
 
@@ -102,7 +101,7 @@ class Replication(Pair):
             self.assertEqual(self.r.call("PAWL.GET", "q", n), self.p.call("PAWL.GET", "q", n))
         self.p.call("PAWL.MPUT", "q", *(word for n in range(1000) for word in (2, "anew", "ID", n, "REPLACE")))
         self.same()
-        self.replica.client().call("REPLICAOF", "NO", "ONE")
+        self.replica.call("REPLICAOF", "NO", "ONE")
         self.set_clocks(START + 10)
         taken = [[task[:2] for task in server.call("PAWL.TAKE", "q", "COUNT", 2000)] for server in (self.p, self.r)]
         self.assertEqual(len(taken[0]), 2000)
@@ -235,7 +234,7 @@ class Replication(Pair):
     def test_a_blocked_taker_s_delivery_is_replicated(self):
         taker = self.primary.client()
         taker.send("PAWL.TAKE", "q", "BLOCK", 0, "LEASE", 50)
-        wait_until(lambda: "blocked_clients:1" in self.p.call("INFO", "clients").decode(), "blocked")
+        wait_until(lambda: self.primary.blocked() == 1, "blocked")
         self.p.call("PAWL.PUT", "q", 10, "p", "ID", "x")
         self.set_clocks(START + 10)
         taker.read()
@@ -254,7 +253,7 @@ class Replication(Pair):
             self.same()
         taker = self.primary.client()
         taker.send("PAWL.MTAKE", 3, "c", "a", "b", "BLOCK", 0)
-        wait_until(lambda: "blocked_clients:1" in self.p.call("INFO", "clients").decode(), "blocked")
+        wait_until(lambda: self.primary.blocked() == 1, "blocked")
         self.set_clocks(START + 60)
         taker.read()
         self.same()
@@ -325,7 +324,7 @@ class Replication(Pair):
     def test_takers_of_a_demoted_primary_are_sent_away(self):
         taker = self.primary.client()
         taker.send("PAWL.TAKE", "q", "BLOCK", 0)
-        wait_until(lambda: "blocked_clients:1" in self.p.call("INFO", "clients").decode(), "blocked")
+        wait_until(lambda: self.primary.blocked() == 1, "blocked")
         self.r.call("REPLICAOF", "NO", "ONE")
         self.p.call("REPLICAOF", "127.0.0.1", self.replica.port)
         with self.assertRaises(Error) as caught:
@@ -345,16 +344,13 @@ class FailoverUnderLoad(Pair):
         client = None
         while not stop.is_set():
             try:
-                client = client or next(s for s in servers if self.is_primary(s)).client()
+                client = client or next(server for server in servers if server.is_primary()).client()
                 for task in client.call("PAWL.TAKE", "q", "BLOCK", 100, "COUNT", 5, "LEASE", 1000) or []:
                     client.call("PAWL.ACK", "q", task[0], task[4])
                     done.add(task[1])
             except (Error, Gone, StopIteration, OSError, ValueError):
                 client = None
-
-    @staticmethod
-    def is_primary(server):
-        return "role:master" in server.client().call("INFO", "replication").decode()
+                time.sleep(0.01)
 
     def under_load(self, disturb):
         done, stop = set(), threading.Event()
@@ -381,8 +377,8 @@ class FailoverUnderLoad(Pair):
 
     def test_failover_while_tasks_fall_due(self):
         def failover(old, new):
-            old.client().call("FAILOVER")
-            wait_until(lambda: self.is_primary(new) and not self.is_primary(old), "failed over")
+            old.call("FAILOVER")
+            wait_until(lambda: new.is_primary() and not old.is_primary(), "failed over")
             in_step(old, new)
 
         def disturb():

@@ -424,7 +424,7 @@ class Scenarios:
         server = Server(clock=START)
         self.addCleanup(server.stop)
         program = self.start(worker={"lease": 2000, "extend_every": 50}, port=server.port)
-        server.client().call("PAWL.PUT", "jobs", 0, '{"n":1,"act":"lost"}')
+        server.call("PAWL.PUT", "jobs", 0, '{"n":1,"act":"lost"}')
         program.wait_for("start")
         server.process.send_signal(signal.SIGSTOP)
         program.wait_for("lost")
@@ -522,7 +522,7 @@ class Scenarios:
     def test_stop_ends_while_the_server_is_away(self):
         server = Server(clock=START)
         program = self.start(worker={"lease": HOUR, "grace": 1}, port=server.port)
-        server.client().call("PAWL.PUT", "jobs", 0, '{"n":1,"act":"wait"}')
+        server.call("PAWL.PUT", "jobs", 0, '{"n":1,"act":"wait"}')
         program.wait_for("start")
         server.kill()
         program.end()
@@ -535,7 +535,7 @@ class Scenarios:
         program = self.start(worker={"lease": HOUR}, port=server.port)
         program.wait_until(lambda: "refused" in program.complaints().lower(), "it has tried to connect")
         server.start()
-        server.client().call("PAWL.PUT", "jobs", 0, '{"n":1}')
+        server.call("PAWL.PUT", "jobs", 0, '{"n":1}')
         program.wait_for("done", n=1)
         program.end()
 
