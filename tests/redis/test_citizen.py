@@ -118,18 +118,10 @@ class Citizen(ServerTest):
         for command in (("DEL", "q"), ("UNLINK", "q"), ("PEXPIRE", "q", 1), ("FLUSHALL",), ("FLUSHALL", "ASYNC"),
                         ("FLUSHDB", "SYNC")):
             token = self.fill()
-            taker = self.block("PAWL.TAKE", "q", "BLOCK", 0, "COUNT", 1)
-            taker.close()  # "due" is due: it was served at once
             self.call(*command)
             wait_until(lambda: self.call("EXISTS", "q") == 0, "the key is gone")
             self.assertEqual(self.call("PAWL.ACK", "q", "leased", token), 0)
             self.assertEqual(self.call("PAWL.LEN", "q"), 0)
-
-    def block(self, *args):
-        client = self.server.client()
-        client.send(*args)
-        self.assertIsNotNone(client.read())
-        return client
 
     def test_a_key_that_expires_keeps_its_time_to_live_meanwhile(self):
         self.call("PAWL.PUT", "q", 0, "p")
@@ -158,7 +150,8 @@ class Citizen(ServerTest):
             self.assertEqual(self.call("EXEC"), None if changed else ["PONG"], command)
 
     def test_keyspace_notifications(self):
-        self.call("CONFIG", "SET", "notify-keyspace-events", "KEA" + "d")
+        self.call("CONFIG", "SET", "notify-keyspace-events", "KEAd")
+        self.addCleanup(lambda: self.server.call("CONFIG", "SET", "notify-keyspace-events", ""))
         listener = self.server.client()
         listener.call("SUBSCRIBE", "__keyspace@0__:q")
         for command in (("PAWL.PUT", "q", 0, "p", "ID", "a"), ("PAWL.TAKE", "q", "LEASE", 5000),
@@ -166,7 +159,6 @@ class Citizen(ServerTest):
             self.call(*command)
         events = [listener.read()[2] for _ in range(5)]
         self.assertEqual(events, [b"pawl.put", b"pawl.take", b"pawl.move", b"pawl.cancel", b"del"])
-        self.call("CONFIG", "SET", "notify-keyspace-events", "")
 
     def test_memory_usage_follows_the_tasks(self):
         self.call("PAWL.PUT", "q", 5000, "p", "ID", "first")
@@ -218,21 +210,21 @@ class Citizen(ServerTest):
         body[9] = (body[9] & ~3) | 3
         with self.assertRaises(Error):
             self.call("RESTORE", "r", 0, bytes(body) + crc64(bytes(body)))
+        self.assertIn("pawl: cannot read encoding 3, only 1 to 2", self.server.log_text())
         self.assertEqual(self.call("EXISTS", "r"), 0)
 
     def test_a_user_who_may_only_take(self):
         self.call("ACL", "SETUSER", "worker", "reset", "on", ">pw", "~jobs:*", "+pawl.take", "+pawl.ack")
+        self.addCleanup(lambda: self.server.call("ACL", "DELUSER", "worker"))
         self.call("PAWL.PUT", "jobs:1", 0, "p", "ID", "x")
         worker = self.server.client()
         worker.call("AUTH", "worker", "pw")
         token = worker.call("PAWL.TAKE", "jobs:1", "LEASE", 50)[0][4]
         for command in (("PAWL.PUT", "jobs:1", 0, "p"), ("PAWL.TAKE", "other"), ("PAWL.DROP", "jobs:1", "x"),
                         ("PAWL.PUTAT", "jobs:1", 0, "y", "p"), ("PAWL.GET", "jobs:1", "x")):
-            with self.assertRaises(Error) as caught:
+            with self.assertRaisesRegex(Error, "^NOPERM"):
                 worker.call(*command)
-            self.assertTrue(str(caught.exception).startswith("NOPERM"), caught.exception)
         self.assertEqual(worker.call("PAWL.ACK", "jobs:1", "x", token), 1)
-        self.call("ACL", "DELUSER", "worker")
 
     def test_a_step_of_the_clock_by_an_hour_either_way(self):
         hour = 3_600_000
@@ -243,7 +235,7 @@ class Citizen(ServerTest):
             self.pass_ms(hour)  # all are due
             self.assertEqual(self.call("PAWL.LEN", "q", "STATE", "due"), tasks)
             self.assertEqual([t[1] for t in self.call("PAWL.TAKE", "q", "COUNT", 3)], [b"0", b"1", b"2"])
-            self.pass_ms(-hour)  # and none is but the first ones
+            self.pass_ms(-hour)  # none is due any more
             self.assertIsNone(self.call("PAWL.TAKE", "q"))
             self.assertEqual(self.call("PAWL.LEN", "q", "STATE", "due"), 0)
             self.assertEqual(self.call("PAWL.NEXT", "q"), 3)
@@ -304,9 +296,11 @@ class Settings(unittest.TestCase):
         client = server.client()
         for arguments in (("METRICS-QUEUES",), ("METRICS-QUEUES", "-1"), ("METRICS-QUEUES", "1025"), ("QUEUES", "5"),
                           ("TEST-CLOCK", "x"), ("METRICS-QUEUES", "5", "5")):
+            before = len(server.log_text())
             with self.assertRaises(Error):
                 client.call("MODULE", "LOAD", MODULE, *arguments)
-            self.assertIn(f"pawl: the argument '{arguments[-1] if len(arguments) == 3 else arguments[0]}'", server.log_text())
+            bad = arguments[2] if len(arguments) == 3 else arguments[0]
+            self.assertIn(f"pawl: the argument '{bad}' is unknown, or its value is missing or bad", server.log_text()[before:])
         self.assertEqual(client.call("MODULE", "LOAD", MODULE), "OK")
         client.call("PAWL.PUT", "q", 0, "p")
 
@@ -328,7 +322,7 @@ class Settings(unittest.TestCase):
 
 
 class Defragmentation(ServerTest):
-    """Only on servers that support it: they need their own jemalloc, or Debian's."""
+    """Only on a server with the jemalloc of its own source."""
 
     def test_a_queue_full_of_holes_is_moved_while_it_is_used(self):
         try:
@@ -336,6 +330,7 @@ class Defragmentation(ServerTest):
         except Error as error:
             self.skipTest(str(error))
         self.addCleanup(lambda: self.server.call("CONFIG", "SET", "activedefrag", "no"))
+        self.call("CONFIG", "SET", "activedefrag", "no")  # until the holes are there
         self.call("CONFIG", "SET", "active-defrag-ignore-bytes", 1)
         self.call("CONFIG", "SET", "active-defrag-threshold-lower", 0)
         self.call("CONFIG", "SET", "active-defrag-cycle-min", 50)
@@ -347,8 +342,9 @@ class Defragmentation(ServerTest):
         stat = lambda name: int(self.call("INFO", "stats").decode().split(f"{name}:")[1].split()[0])
         kept = [n for n in range(60_000) if n % 7 == 0]
         self.redis.calls([("PAWL.CANCEL", "q", *(n for n in range(start, start + 700) if n % 7)) for start in range(0, 60_000, 700)])
-        before = stat("active_defrag_hits")
         digest = self.call("DEBUG", "DIGEST")
+        before = stat("active_defrag_hits")
+        self.call("CONFIG", "SET", "activedefrag", "yes")
         wait_until(lambda: stat("active_defrag_hits") > before + 1000, "tasks were moved")
         self.assertEqual(self.call("DEBUG", "DIGEST"), digest)
         self.pass_ms(30_000)
@@ -420,11 +416,10 @@ class Memory(ServerTest):
     def test_a_full_server_refuses_to_put_and_lets_take(self):
         put = 0
         for command in (("PAWL.PUT", "q", 0, "x" * 1000, "ID"), ("PAWL.MPUT", "q", 0, "x" * 1000, 0)):
-            with self.assertRaises(Error) as caught:
+            with self.assertRaisesRegex(Error, "^OOM"):
                 for _ in range(100_000):
                     self.call(*command, f"t{put}")
                     put += 1
-            self.assertTrue(str(caught.exception).startswith("OOM"), caught.exception)
         self.assertGreaterEqual(self.call("PAWL.LEN", "q"), put)
         [task] = self.call("PAWL.TAKE", "q", "LEASE", 50)
         self.assertEqual(self.call("PAWL.ACK", "q", task[0], task[4]), 1)
