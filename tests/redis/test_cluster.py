@@ -15,9 +15,8 @@ class Cluster(cluster.ClusterTest):
         old = self.owner(key)
         new = next(server for server in self.primaries() if server is not old)
         slot = old.call("CLUSTER", "KEYSLOT", key)
-        with self.assertRaises(Error) as caught:
+        with self.assertRaisesRegex(Error, f"^MOVED {slot} "):
             new.call("PAWL.PUT", key, 0, "p")
-        self.assertTrue(str(caught.exception).startswith(f"MOVED {slot} "))
         self.assert_sent_on(("PAWL.TAKE", key, "BLOCK", 0), key)
 
     def assert_sent_on(self, command, key):
@@ -29,15 +28,13 @@ class Cluster(cluster.ClusterTest):
         taker.send(*command)
         wait_until(lambda: old.blocked() == 1, "blocked")
         self.give_slot(slot, old, new)
-        with self.assertRaises(Error) as caught:
+        with self.assertRaisesRegex(Error, f"^MOVED {slot} "):
             taker.read()
-        self.assertTrue(str(caught.exception).startswith(f"MOVED {slot} "), caught.exception)
 
     def test_several_keys_are_of_one_slot(self):
         server = self.owner("{0}a")
-        with self.assertRaises(Error) as caught:
+        with self.assertRaisesRegex(Error, "^CROSSSLOT"):
             server.call("PAWL.MTAKE", 2, "{0}a", "{1}b")
-        self.assertTrue(str(caught.exception).startswith("CROSSSLOT"), caught.exception)
         server.call("PAWL.PUT", "{0}b", 0, "p")
         self.assertEqual(server.call("PAWL.MTAKE", 2, "{0}a", "{0}b")[0], b"{0}b")
         self.assert_sent_on(("PAWL.MTAKE", 2, "{0}a", "{0}b", "BLOCK", 0), "{0}a")

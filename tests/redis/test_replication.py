@@ -139,7 +139,7 @@ class Replication(Pair):
         listener = self.replica.client()
         listener.call("SUBSCRIBE", "__keyspace@0__:q")
         self.p.call("PAWL.MPUT", "q", *(word for n in range(20) for word in (n, n)))
-        self.p.call("PAWL.CANCEL", "q", *(self.p.call("PAWL.PUT", "q", 5, "last"),))
+        self.p.call("PAWL.CANCEL", "q", self.p.call("PAWL.PUT", "q", 5, "last"))
         self.assertEqual([listener.read()[2] for _ in range(3)], [b"pawl.put", b"pawl.put", b"pawl.drop"])
 
     def test_acknowledgements_of_many_are_replicated_whichever_tokens_hold(self):
@@ -266,9 +266,8 @@ class Replication(Pair):
         self.r.call("PAWL.CLOCK", START + 100)
         self.assertEqual(self.r.call("PAWL.LEN", "q", "STATE", "due"), 1)
         for command in (("PAWL.TAKE", "q"), ("PAWL.TAKE", "q", "BLOCK", 0), ("PAWL.MTAKE", 1, "q"), ("PAWL.PUT", "q", 0, "p")):
-            with self.assertRaises(Error) as caught:
+            with self.assertRaisesRegex(Error, "^READONLY"):
                 self.r.call(*command)
-            self.assertTrue(str(caught.exception).startswith("READONLY"))
         self.same()
 
     def test_a_promoted_replica_keeps_leases_and_tokens(self):
@@ -327,9 +326,8 @@ class Replication(Pair):
         wait_until(lambda: self.primary.blocked() == 1, "blocked")
         self.r.call("REPLICAOF", "NO", "ONE")
         self.p.call("REPLICAOF", "127.0.0.1", self.replica.port)
-        with self.assertRaises(Error) as caught:
+        with self.assertRaisesRegex(Error, "UNBLOCKED"):
             taker.read()
-        self.assertIn("UNBLOCKED", str(caught.exception))
         in_step(self.primary, self.replica)
         self.r.call("PAWL.PUT", "q", 0, "p")
         in_step(self.primary, self.replica)
