@@ -8,7 +8,7 @@ import unittest
 from support import HANG, START, Gone, Server, ServerTest, in_pairs, wait_until
 
 ROUNDS = 40 if os.environ.get("PAWL_LONG") else 4
-ACTS = 300  # that a round lets happen, twice, before the server is killed
+ACTS = 300  # a server is killed after twice as many puts and acknowledgements
 
 
 # What DUMP said of a queue with tasks of every kind, at START + 10 on Redis 7.0.15. The module of that time kept its tasks on
@@ -36,17 +36,18 @@ class Traffic:
     def __init__(self, server, round):
         self.server, self.round = server, round
         self.put, self.done, self.doubtful = set(), set(), set()
-        self.acts = 0
+        self.acts, self.failures = 0, []
         self.threads = [threading.Thread(target=self.guard, args=(act,)) for act in (self.produce, self.work)]
         for thread in self.threads:
             thread.start()
 
     def guard(self, act):
-        client = self.server.client()
         try:
-            act(client)
+            act(self.server.client())
         except (Gone, OSError, ValueError):
-            pass
+            pass  # the server was killed
+        except Exception as error:
+            self.failures.append(error)
 
     def produce(self, client):
         for n in range(10_000_000):
@@ -58,10 +59,16 @@ class Traffic:
     def work(self, client):
         while True:
             for task in client.call("PAWL.TAKE", "q", "LEASE", 60_000, "COUNT", 3, "BLOCK", 1000) or []:
-                self.doubtful.add(task[0])  # not known until the reply is here
+                self.doubtful.add(task[0])  # acknowledged or not: that is known only when the reply is here
                 if client.call("PAWL.ACK", "q", task[0], task[4]) == 1:
                     self.done.add(task[0])
                 self.acts += 1
+
+    def has_passed(self, acts):
+        """Whether there were so many acts, and acknowledgements among them. Fails if a thread has failed."""
+        if self.failures:
+            raise self.failures[0]
+        return self.acts > acts and self.done
 
     def end(self):
         for thread in self.threads:
@@ -71,9 +78,9 @@ class Traffic:
 class Killed(unittest.TestCase):
     def traffic_and_kill(self, server, round):
         traffic = Traffic(server, round)
-        wait_until(lambda: traffic.acts > ACTS, "there is traffic")
+        wait_until(lambda: traffic.has_passed(ACTS), "there is traffic")
         safe = self.written(server, traffic)
-        wait_until(lambda: traffic.acts > 2 * ACTS, "there is more")
+        wait_until(lambda: traffic.has_passed(2 * ACTS), "there is more")
         server.kill()
         traffic.end()
         server.start()
@@ -82,8 +89,8 @@ class Killed(unittest.TestCase):
     @staticmethod
     def written(server, traffic):
         """Tasks that are no longer in the server's buffer: the operating system has them."""
-        confirmed, client = set(traffic.put), server.client()
-        wait_until(lambda: "aof_buffer_length:0\r" in client.call("INFO", "persistence").decode(), "written to the file")
+        confirmed = set(traffic.put)
+        wait_until(lambda: "aof_buffer_length:0\r" in server.info("persistence"), "written to the file")
         return confirmed
 
     def test_with_fsync_at_every_write_nothing_confirmed_is_lost(self):
@@ -151,7 +158,7 @@ class Restarted(unittest.TestCase):
         prepare(server, client)
         digest = client.call("DEBUG", "DIGEST")
         server.kill()
-        server.module[2] = str(START + 1)
+        server.module[2] = str(START + 1)  # the time of its clock
         server.start()
         client = server.client()
         self.assertEqual(client.call("DEBUG", "DIGEST"), digest)
@@ -223,7 +230,7 @@ class Restarted(unittest.TestCase):
     def test_from_a_snapshot_made_in_the_background(self):
         def save(server, client):
             client.call("BGSAVE")
-            wait_until(lambda: "rdb_bgsave_in_progress:0" in client.call("INFO", "persistence").decode(), "saved")
+            wait_until(lambda: "rdb_bgsave_in_progress:0" in server.info("persistence"), "saved")
         self.restarted((), save)
 
 
