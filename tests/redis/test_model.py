@@ -431,10 +431,10 @@ class Run:
 
     def in_span(self, state, first, last):
         """In the order of time. At the same time, tasks that are neither dead nor leased for the last time come first."""
-        place = lambda task: 2 if task.dead else int(bool(task.leased and self.model.last_try(task)))
+        rank = lambda task: 2 if task.dead else int(bool(task.leased and self.model.last_try(task)))
         found = [task for task in self.model.tasks.values()
                  if first <= task.at <= last and state in (None, self.model.state(task))]
-        return sorted(found, key=lambda task: (task.at, place(task), task.arrival))
+        return sorted(found, key=lambda task: (task.at, rank(task), task.arrival))
 
     def item(self, task):
         return [task.name, task.payload, self.model.state(task).encode(), task.at, task.tries, task.reason]
