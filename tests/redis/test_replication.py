@@ -351,6 +351,7 @@ class FailoverUnderLoad(Pair):
                 time.sleep(0.01)
 
     def under_load(self, disturb):
+        """Calls disturb(put, done) while tasks fall due and are taken. These are sets of payloads; disturb may put more."""
         done, stop = set(), threading.Event()
         workers = [threading.Thread(target=self.work, args=((self.primary, self.replica), done, stop)) for _ in range(4)]
         put = {b"%d" % n for n in range(2000)}
@@ -359,7 +360,7 @@ class FailoverUnderLoad(Pair):
         for worker in workers:
             worker.start()
         try:
-            disturb()
+            disturb(put, done)
             wait_until(lambda: put <= done, "every task was delivered")
         finally:
             stop.set()
@@ -367,10 +368,14 @@ class FailoverUnderLoad(Pair):
                 worker.join(HANG)
 
     def test_client_pause_while_tasks_fall_due(self):
-        def disturb():
-            for _ in range(5):
-                self.p.call("CLIENT", "PAUSE", 100, "WRITE")
-                time.sleep(0.15)
+        def disturb(put, done):
+            for pause in range(5):
+                more = {b"pause %d: %d" % (pause, n) for n in range(20)}
+                put |= more
+                self.p.calls([*(("PAWL.PUT", "q", 100, payload) for payload in more), ("CLIENT", "PAUSE", 10**9, "WRITE")])
+                wait_until(lambda: self.p.call("PAWL.LEN", "q", "STATE", "due") >= len(more - done),
+                           "as many are due as were not taken before the pause")
+                self.p.call("CLIENT", "UNPAUSE")
         self.under_load(disturb)
 
     def test_failover_while_tasks_fall_due(self):
@@ -379,7 +384,7 @@ class FailoverUnderLoad(Pair):
             wait_until(lambda: new.is_primary() and not old.is_primary(), "failed over")
             in_step(old, new)
 
-        def disturb():
+        def disturb(put, done):
             failover(self.primary, self.replica)
             failover(self.replica, self.primary)
         self.under_load(disturb)
