@@ -23,7 +23,7 @@ class Put(ServerTest):
         self.pass_ms(1)
         self.assertEqual(self.call("PAWL.TAKE", "q"), [[made, b"hello", 1, START + 100, None]])
 
-    def test_at_is_a_time_of_day(self):
+    def test_at_is_a_unix_time(self):
         self.call("PAWL.PUT", "q", 0, "later", "AT", START + 5)
         self.call("PAWL.PUT", "q", 0, "long ago", "AT", 0, "ID", "a")
         self.call("PAWL.PUT", "q", 0, "ages ahead", "AT", MAX)
@@ -381,7 +381,7 @@ class Leases(ServerTest):
         self.assertEqual(self.call("PAWL.ACK", "q", "x", self.token, "y", other, "x", self.token), 2)
         self.assertEqual(self.call("PAWL.ACK", "q", "x", self.token), 0)
 
-    def test_text_that_only_looks_like_the_token_is_none(self):
+    def test_text_that_only_looks_like_the_token_holds_no_lease(self):
         fence, secret = self.token.split(b"-")
         for text in (self.token + b" ", b" " + self.token, fence + b"-" + secret.upper(), fence + secret, b"-" + secret,
                      b"0-" + secret, b"0" + self.token, b"x-" + secret, fence + b"--" + secret, fence + b"-" + secret[1:],
@@ -692,7 +692,7 @@ class Look(ServerTest):
         self.assertEqual(self.call("PAWL.NEXT", "q"), 10**9 - 17_000)
 
     def test_looking_moves_nothing(self):
-        """The sizes of both heaps show that tasks are moved from one to the other."""
+        """Tasks that move to finer cells need more memory."""
         for n in range(1000):
             self.call("PAWL.PUT", "q", n, "p", "ID", n)
         size = self.call("MEMORY", "USAGE", "q", "SAMPLES", 0)
@@ -708,7 +708,7 @@ class Look(ServerTest):
         self.call("PAWL.TAKE", "q", "LEASE", 100)
         self.call("PAWL.PUT", "q", 60, "p", "ID", "b")
         self.pass_ms(100)
-        self.call("PAWL.PUT", "q", 60, "p", "ID", "c")  # the queue has seen that a is dead and b is due
+        self.call("PAWL.PUT", "q", 60, "p", "ID", "c")  # a write while a is dead and b is due
         state = lambda name: in_pairs(self.call("PAWL.GET", "q", name))[b"state"]
         count = lambda state: self.call("PAWL.LEN", "q", "STATE", state)
         self.assertEqual([state("a"), state("b"), count("dead"), count("due")], [b"dead", b"due", 1, 1])
@@ -927,7 +927,7 @@ class Dead(ServerTest):
                          [[b"a", b"a", 1, START + 60, None, b"still no luck"], [b"c", b"c", 1, START + 60, None, None]])
         self.assertEqual(self.call("EXISTS", "q"), 0)
 
-    def test_take_counts_no_delivery_and_a_pause_is_not_for_it(self):
+    def test_take_counts_no_delivery_and_ignores_a_pause_and_the_backoff(self):
         before = in_pairs(self.call("PAWL.INFO", "q"))[b"deliveries"]
         self.call("PAWL.PAUSE", "q")
         self.call("PAWL.CONFIG", "q", "BACKOFF", 1000, 1000)
