@@ -329,6 +329,8 @@ class MTake(ServerTest):
 
     def test_the_server_finds_the_keys(self):
         self.assertEqual(self.call("COMMAND", "GETKEYS", "PAWL.MTAKE", 2, "a", "b", "COUNT", 5), [b"a", b"b"])
+        for bad in ("x", 0, -1):
+            self.assertRaises(Error, self.call, "COMMAND", "GETKEYS", "PAWL.MTAKE", bad, "a")
 
     def test_every_key_has_to_be_allowed(self):
         self.call("ACL", "SETUSER", "worker", "reset", "on", ">pw", "~jobs:*", "+pawl.mtake")
@@ -618,6 +620,7 @@ class Change(ServerTest):
         self.fails("ERR wrong number of arguments", "PAWL.MOVE", "q", "a", 5, "FORCE", "FORCE")
         self.fails("ERR unknown or misplaced", "PAWL.MOVE", "q", "a", 5, "PLEASE")
         self.fails("ERR delay-ms is '-5'", "PAWL.MOVE", "q", "a", -5)
+        self.fails("ERR id is ''", "PAWL.MOVE", "q", "", 5)
 
 
 class Look(ServerTest):
@@ -761,6 +764,10 @@ class Look(ServerTest):
             self.assertIn(str(2**63 - 1), self.fails("ERR TO is", "PAWL.SCAN", "q", 0, "TO", bad))
         self.fails("ERR unknown or misplaced", "PAWL.LEN", "q", "KIND", "due")
         self.fails("ERR wrong number of arguments", "PAWL.NEXT")
+        self.fails("ERR wrong number of arguments", "PAWL.LEN")
+        self.fails("ERR wrong number of arguments", "PAWL.SCAN", "q")
+        for option, value in (("FROM", 5), ("TO", 5), ("MATCH", "x"), ("COUNT", 5)):
+            self.fails(f"ERR option '{option}' is given twice", "PAWL.SCAN", "q", 0, option, value, option, value)
         self.fails("ERR wrong number of arguments", "PAWL.INFO", "q", "q")
         self.fails("ERR cursor is 'x'", "PAWL.SCAN", "q", "x")
         self.fails("ERR COUNT is '0'", "PAWL.SCAN", "q", 0, "COUNT", 0)
@@ -1260,6 +1267,48 @@ class Everything(ServerTest):
         self.assertEqual((y[b"payload"], y[b"due-ms"], y[b"maxtries"]), (b"r", 6, 3))
         self.assertEqual([task[0] for task in self.call("PAWL.TAKE", "q", "COUNT", 3)], [b"x", b"z", b"y"])
 
+    def test_commands_of_the_replication_stream_refuse_what_they_cannot_read(self):
+        token = "0" * 16
+        task = ("PAWL.PUTAT", "q", 5, "x", "p", 0)
+        for words, begins in (
+                ((*task, "due", 0, token), "ERR state is 'due', must be waiting, leased or dead"),
+                ((*task, "late", 0, token), "ERR STATE is 'late'"),
+                ((*task, "waiting", 65536, token), "ERR tries is '65536'"),
+                ((*task, "waiting", 0, token, "r" * 1025, 0, 0), "ERR reason is 'rrr"),
+                ((*task, "waiting", 0, token, "", -1, 0), "ERR period is '-1'"),
+                ((*task, "waiting", 0, token, "", 0, "x"), "ERR base is 'x'"),
+                ((*task, "waiting"), "ERR wrong number"),
+                (("PAWL.PUTAT", "q", 5, "", "p"), "ERR id is ''"),
+                (("PAWL.SETAT", "q", -1, "waiting", 0, token, "x"), "ERR at is '-1'"),
+                (("PAWL.SETAT", "q", 5, "due", 0, token, "x"), "ERR state is 'due'"),
+                (("PAWL.SETAT", "q", 5, "waiting", "x", token, "x"), "ERR tries is 'x'"),
+                (("PAWL.SETAT", "q", 5, "waiting", 0, token, "x", 0, token, ""), "ERR id is ''"),
+                (("PAWL.SETAT", "q", 5, "waiting", 0, token, "x", 0), "ERR wrong number"),
+                (("PAWL.NOTE", "q", "r" * 1025, "x"), "ERR reason is 'rrr"),
+                (("PAWL.NOTE", "q", "why", "x", ""), "ERR id is ''"),
+                (("PAWL.NOTE", "q", "why"), "ERR wrong number"),
+                (("PAWL.DROP", "q", "x", ""), "ERR id is ''"),
+                (("PAWL.DROP", "q"), "ERR wrong number"),
+                (("PAWL.SETUP", "q", 0, -1, 0, 0), "ERR maxdead is '-1'"),
+                (("PAWL.SETUP", "q", 0, 0, -1, 0), "ERR backoff-ms is '-1'"),
+                (("PAWL.SETUP", "q", 0, 0, 0), "ERR wrong number")):
+            for there in (True, False):
+                self.call("FLUSHALL")
+                if there:
+                    self.call("PAWL.PUT", "q", 5, "p", "ID", "x")
+                self.fails(begins, *words)
+                self.assertEqual(self.call("EXISTS", "q"), int(there), words)
+
+    def test_commands_of_the_replication_stream_pass_over_tasks_that_are_not_there(self):
+        for there in (False, True):
+            if there:
+                self.call("PAWL.PUT", "q", 5, "p", "ID", "x")
+            before = self.call("DEBUG", "DIGEST")
+            for words in (("PAWL.SETAT", "q", 5, "waiting", 0, "0" * 16, "nobody"), ("PAWL.NOTE", "q", "why", "nobody"),
+                          ("PAWL.DROP", "q", "nobody")):
+                self.assertEqual(self.call(*words), "OK")
+            self.assertEqual(self.call("DEBUG", "DIGEST"), before)
+
     def test_queue_commands_and_others_keep_apart(self):
         self.call("PAWL.PUT", "q", 0, "p")
         self.assertEqual(self.call("TYPE", "q"), "pawlqueue")
@@ -1294,6 +1343,8 @@ class Everything(ServerTest):
         self.addCleanup(server.stop)
         with self.assertRaisesRegex(Error, "unknown command"):
             server.call("PAWL.CLOCK", 5)
+        self.fails("ERR unix-ms is '-1'", "PAWL.CLOCK", -1)
+        self.fails("ERR wrong number of arguments", "PAWL.CLOCK")
 
     def redis_cli(self, *args):
         return subprocess.run([cli(), "-p", str(self.server.port), "--no-raw", *map(str, args)],

@@ -91,6 +91,32 @@ class Metrics(unittest.TestCase):
         self.call("PAWL.SWEEP", "q", 0, "STATE", "due")
         self.expect(put=5, delivered=4, nacked=1, died=4, lapsed=3, cancelled=2)
 
+    def test_every_command_that_finds_a_death_by_a_lapse_counts_it_once(self):
+        for n, find in enumerate((("PAWL.CANCEL", "q", "x"), ("PAWL.SWEEP", "q", 0, "STATE", "dead"),
+                                  ("PAWL.PUT", "q", 0, "p", "ID", "x", "REPLACE"), ("PAWL.MPUT", "q", 0, "p", "ID", "x", "REPLACE"),
+                                  ("PAWL.DEAD", "q", "TAKE"), ("PAWL.DEAD", "q", "REQUEUE", "x"),
+                                  ("PAWL.DEAD", "q", "REQUEUE", "ALL")), 1):
+            self.call("DEL", "q")
+            self.call("PAWL.PUT", "q", 0, "p", "ID", "x", "MAXTRIES", 1)
+            self.call("PAWL.TAKE", "q", "LEASE", 5)
+            self.pass_ms(5)
+            for look in (("PAWL.LEN", "q", "STATE", "dead"), ("PAWL.GET", "q", "x"), ("PAWL.TAKE", "q")):
+                self.call(*look)
+            self.assertEqual(counts(queues(self.redis)[0, "q"]).get("died", 0), n - 1, find)
+            for _ in range(2):
+                self.redis.calls([find])
+            found = counts(queues(self.redis)[0, "q"])
+            self.assertEqual((found["died"], found["lapsed"]), (n, n), find)
+
+    def test_a_death_that_maxdead_deletes_is_counted(self):
+        self.call("PAWL.CONFIG", "q", "MAXDEAD", 1)
+        for n in range(3):
+            self.call("PAWL.PUT", "q", 0, "p", "ID", n, "MAXTRIES", 1)
+        self.call("PAWL.TAKE", "q", "COUNT", 3, "LEASE", 5)
+        self.pass_ms(5)
+        self.call("PAWL.PUT", "q", 50, "p")
+        self.expect(put=4, delivered=3, died=2, lapsed=2)
+
     def test_a_dead_task_that_was_taken_with_a_lease_dies_again(self):
         self.call("PAWL.PUT", "q", 0, "p", "ID", "x", "MAXTRIES", 1)
         self.call("PAWL.NACK", "q", "x", self.call("PAWL.TAKE", "q", "LEASE", 50)[0][4])
