@@ -354,7 +354,7 @@ static int unblock(RedisModuleBlockedClient *handle, void *data)
 	if (handle->unblocked)
 		return REDISMODULE_OK;
 	if (handle->client && fake.late_unblock)
-		handle->call_back = handle->client->called = true;
+		handle->call_back = handle->client->call_pending = true;
 	else if (handle->client)
 		call_back(handle, handle->on_timeout, NULL);
 	handle->on_disconnect = handle->call_back ? handle->on_disconnect : NULL;

@@ -18,7 +18,7 @@ enum fake_state { FAKE_IDLE, FAKE_BLOCKED, FAKE_SERVED, FAKE_NIL, FAKE_GONE };
 /* A client. Between two resets it blocks at most once. */
 struct fake_client {
 	enum fake_state state;
-	bool called;                     /* it is unblocked, and has not been called back yet */
+	bool call_pending;               /* it is unblocked, and has not been called back yet */
 	unsigned keys;                   /* for which it blocked: a bit each */
 	unsigned key;                    /* from which it was served, if the reply says so */
 	uint64_t blocked_since;          /* the order in which they blocked: 1, 2, ... */
@@ -44,7 +44,7 @@ struct fake_server {
 
 extern struct fake_server fake;
 
-/* Begin with no keys and no clients. The module goes on from one server to the next: see takers_clock_set. */
+/* Begin with no keys and no clients. The module stays loaded: tell it the time by takers_clock_set(). */
 void fake_start(uint64_t now);
 /* Disconnect all clients, and delete all keys. */
 void fake_stop(void);

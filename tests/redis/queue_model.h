@@ -15,7 +15,7 @@ struct model_task {
 	uint64_t arrival; /* first come, first served */
 	unsigned tries, max_tries;
 	uint64_t period, base;
-	unsigned reason; /* 0: none; else the size of a text that begins with it */
+	unsigned reason; /* its size, which gives its text; 0: none */
 };
 
 /* A task's name is its number. */

@@ -59,7 +59,7 @@ static void begin(uint64_t seed)
 	model.now = UINT64_C(1800000000000);
 }
 
-/* A text that differs from all others. */
+/* The text of this size: it does not begin as that of the next size does. */
 static const unsigned char *reason_of(unsigned size)
 {
 	static unsigned char text[TASK_REASON_MAX];

@@ -69,21 +69,43 @@ static void mtake(struct fake_client *client, unsigned keys, unsigned count)
 	command(client, command_mtake, keys, count, true);
 }
 
-/* PAWL.PUT; the payload is the number. */
-static void put(unsigned key, uint64_t number, uint64_t at)
+static struct task_id id_of(uint64_t number)
 {
 	struct task_id id;
-	struct access access;
 	char text[32];
 
 	snprintf(text, sizeof(text), "task:%llu", (unsigned long long)number);
 	task_id_from_text(&id, text, strlen(text));
+	return id;
+}
+
+/* A command that adds a task, whose payload is its number, by queue_add() or queue_add_leased(). */
+static void add(unsigned key, uint64_t number, uint64_t at, unsigned tries,
+                void (*add_to)(struct queue *, struct task *, uint64_t))
+{
+	struct task_id id = id_of(number);
+	struct task *task = task_new(&id, &number, sizeof(number));
+	struct access access;
+
+	task->tries = task->max_tries = (uint16_t)tries;
 	access_to_write(&access, fake_command(NULL), fake_key(key));
 	access_create(&access);
-	queue_add(access.queue, task_new(&id, &number, sizeof(number)), at);
+	add_to(access.queue, task, at);
 	access_changed(&access, "pawl.put");
 	access_end(&access);
 	fake_command_done();
+}
+
+/* PAWL.PUT */
+static void put(unsigned key, uint64_t number, uint64_t at)
+{
+	add(key, number, at, 0, queue_add);
+}
+
+/* A task on its last lease, which ends then. */
+static void put_dying(unsigned key, uint64_t number, uint64_t until)
+{
+	add(key, number, until, 1, queue_add_leased);
 }
 
 static void loops(unsigned count)
@@ -181,26 +203,6 @@ static void take_dead(struct fake_client *client, unsigned key)
 	access_end(&access);
 	if (!there)
 		takers_block(access.ctx, &take, 0, &name, 1);
-	fake_command_done();
-}
-
-/* A task on its last lease, which ends then. */
-static void put_dying(unsigned key, uint64_t number, uint64_t until)
-{
-	struct task_id id;
-	struct task *task;
-	struct access access;
-	char text[32];
-
-	snprintf(text, sizeof(text), "task:%llu", (unsigned long long)number);
-	task_id_from_text(&id, text, strlen(text));
-	task = task_new(&id, &number, sizeof(number));
-	task->tries = task->max_tries = 1;
-	access_to_write(&access, fake_command(NULL), fake_key(key));
-	access_create(&access);
-	queue_add_leased(access.queue, task, until);
-	access_changed(&access, "pawl.take");
-	access_end(&access);
 	fake_command_done();
 }
 
@@ -419,7 +421,7 @@ static void expect_fair(const struct fake_client *served)
 	for (unsigned i = 0; served->blocked_since && i < FAKE_CLIENTS; i++) {
 		const struct fake_client *other = &fake.clients[i];
 
-		if (other->state == FAKE_BLOCKED && !other->called &&
+		if (other->state == FAKE_BLOCKED && !other->call_pending &&
 		    other->keys >> served->key & 1)
 			EXPECT(other->blocked_since > served->blocked_since);
 	}
@@ -443,13 +445,10 @@ static void look_at_clients(void)
 /* A task that was delivered is out of the queue; if its taker disconnects now, it is lost. */
 static bool in_queue(uint64_t number)
 {
-	struct task_id id;
+	struct task_id id = id_of(number);
 	struct access access;
-	char text[32];
 	bool found;
 
-	snprintf(text, sizeof(text), "task:%llu", (unsigned long long)number);
-	task_id_from_text(&id, text, strlen(text));
 	access_to_read(&access, fake_command(NULL), fake_key(history.key[number]));
 	found = access.queue && queue_find(access.queue, &id);
 	access_end(&access);
@@ -506,7 +505,7 @@ static unsigned earliest_of(unsigned keys)
 static void mtake_any(struct fake_client *client)
 {
 	unsigned keys = 1 + (unsigned)random_below(&rng, (1 << FAKE_KEYS) - 1);
-	bool may_be_set = fake.readings_left > 0; /* the clock, meanwhile: then anything goes */
+	bool may_be_set = fake.readings_left > 0; /* the clock, meanwhile: then expect nothing */
 	unsigned expected = may_be_set ? FAKE_KEYS + 1 : earliest_of(keys);
 
 	mtake(client, keys, 1 + (unsigned)random_below(&rng, 3));
