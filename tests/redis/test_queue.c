@@ -13,6 +13,7 @@
 #include "encode.h"
 #include "memory.h"
 #include "queue_model.h"
+#include "seeds.h"
 
 #define HOUR UINT64_C(3600000)
 
@@ -414,39 +415,36 @@ static void act(unsigned tasks)
 	}
 }
 
-static void expect_sound(uint64_t seed)
+static void expect_sound(void)
 {
-	const char *wrong = queue_check(queue);
+	EXPECT_STR(queue_check(queue), NULL);
+}
 
-	if (wrong)
-		fprintf(stderr, "seed %llu: ", (unsigned long long)seed);
-	EXPECT_STR(wrong, NULL);
+static void act_on_a_small_queue(uint64_t seed)
+{
+	unsigned tasks;
+
+	begin(seed);
+	tasks = 1 + (unsigned)random_below(&rng, 100);
+	for (unsigned i = 0; i < 300; i++) {
+		act(tasks);
+		if (i % 8 == 0)
+			expect_same_first();
+		if (i % 8 == 4)
+			expect_same_first_dead();
+		if (i % 8 == 6)
+			expect_same_spans();
+		if (i % 64 == 32)
+			move_all(tasks);
+	}
+	expect_same_counts();
+	expect_sound();
+	queue_free(queue);
 }
 
 static void a_small_queue_answers_like_the_model(void)
 {
-	for (uint64_t seed = 1; seed <= runs; seed++) {
-		unsigned before = test_failures, tasks;
-
-		begin(seed);
-		tasks = 1 + (unsigned)random_below(&rng, 100);
-		for (unsigned i = 0; i < 300; i++) {
-			act(tasks);
-			if (i % 8 == 0)
-				expect_same_first();
-			if (i % 8 == 4)
-				expect_same_first_dead();
-			if (i % 8 == 6)
-				expect_same_spans();
-			if (i % 64 == 32)
-				move_all(tasks);
-		}
-		expect_same_counts();
-		expect_sound(seed);
-		queue_free(queue);
-		if (test_failures != before)
-			fprintf(stderr, "    ^ with seed %llu\n", (unsigned long long)seed);
-	}
+	with_seeds(runs, act_on_a_small_queue);
 }
 
 /* Everything, in the order in which it is delivered. */
@@ -477,37 +475,38 @@ static void expect_all_the_same(void)
 	expect_same_next_due();
 }
 
+static void act_on_a_large_queue(uint64_t seed)
+{
+	unsigned tasks;
+
+	begin(seed);
+	tasks = 2000 + (unsigned)random_below(&rng, 16000);
+	for (unsigned i = 0; i < tasks * 3 / 4; i++)
+		add(i, any_time());
+	EXPECT(!queue_compact(queue));
+	for (unsigned i = 0; i < 20000; i++) {
+		act(tasks);
+		expect_all_the_same();
+		if (i % 512 == 0)
+			expect_same_counts();
+		if (i % 512 == 256)
+			expect_same_first_dead();
+		if (i % 512 == 128)
+			expect_same_spans();
+		if (i % 5000 == 2500)
+			move_all(tasks);
+	}
+	expect_same_counts();
+	expect_sound();
+	expect_drained_in_order();
+	expect_same_counts();
+	expect_sound();
+	queue_free(queue);
+}
+
 static void a_large_queue_answers_like_the_model_after_every_act(void)
 {
-	for (uint64_t seed = 1; seed <= 3 + runs / 100; seed++) {
-		unsigned before = test_failures, tasks;
-
-		begin(seed);
-		tasks = 2000 + (unsigned)random_below(&rng, 16000);
-		for (unsigned i = 0; i < tasks * 3 / 4; i++)
-			add(i, any_time());
-		EXPECT(!queue_compact(queue));
-		for (unsigned i = 0; i < 20000; i++) {
-			act(tasks);
-			expect_all_the_same();
-			if (i % 512 == 0)
-				expect_same_counts();
-			if (i % 512 == 256)
-				expect_same_first_dead();
-			if (i % 512 == 128)
-				expect_same_spans();
-			if (i % 5000 == 2500)
-				move_all(tasks);
-		}
-		expect_same_counts();
-		expect_sound(seed);
-		expect_drained_in_order();
-		expect_same_counts();
-		expect_sound(seed);
-		queue_free(queue);
-		if (test_failures != before)
-			fprintf(stderr, "    ^ with seed %llu\n", (unsigned long long)seed);
-	}
+	with_seeds(3 + runs / 100, act_on_a_large_queue);
 }
 
 static void a_task_without_a_delay_goes_behind_what_is_due(void)
@@ -605,24 +604,25 @@ static void add_many(unsigned first, unsigned count)
 	}
 }
 
+static void put_many_for_one_time(uint64_t seed)
+{
+	unsigned first;
+
+	begin(seed);
+	first = add_ballast();
+	for (unsigned i = 0; i < 1000; i++) {
+		add_many(first, random_below(&rng, 50) == 0 ? 800 : 2);
+		pass_a_while();
+		take_some_in_order((unsigned)random_below(&rng, 4));
+	}
+	expect_sound();
+	expect_drained_in_order();
+	queue_free(queue);
+}
+
 static void tasks_for_one_time_are_taken_in_the_order_in_which_they_were_put(void)
 {
-	for (uint64_t seed = 1; seed <= 10 + runs / 10; seed++) {
-		unsigned before = test_failures, first;
-
-		begin(seed);
-		first = add_ballast();
-		for (unsigned i = 0; i < 1000; i++) {
-			add_many(first, random_below(&rng, 50) == 0 ? 800 : 2);
-			pass_a_while();
-			take_some_in_order((unsigned)random_below(&rng, 4));
-		}
-		expect_sound(seed);
-		expect_drained_in_order();
-		queue_free(queue);
-		if (test_failures != before)
-			fprintf(stderr, "    ^ with seed %llu\n", (unsigned long long)seed);
-	}
+	with_seeds(10 + runs / 10, put_many_for_one_time);
 }
 
 /* Questions */
@@ -679,38 +679,38 @@ static void take_all(void)
 }
 
 /* A few tasks in the next seconds or minutes, so that mostly none is due, and many in weeks or none. */
+static void ask_between_acts(uint64_t seed)
+{
+	static const uint64_t reaches[] = {50, 5000, 20000, 20000, 600000};
+	unsigned first;
+
+	begin(seed);
+	first = seed % 2 ? add_ballast() : 0;
+	for (unsigned i = 0; i < 100; i++) {
+		unsigned number = first + (unsigned)random_below(&rng, 12);
+		uint64_t at = model.now + random_below(&rng, reaches[random_below(&rng, 5)]);
+
+		if (!model.tasks[number].there)
+			add(number, at);
+		else if (random_below(&rng, 3) == 0)
+			delete (number);
+		else if (random_below(&rng, 3) == 0)
+			lease(number, at);
+		else
+			schedule(number, at);
+		ask_everything();
+		pass_a_while();
+		if (random_below(&rng, 3))
+			take_all();
+		ask_everything();
+	}
+	expect_sound();
+	queue_free(queue);
+}
+
 static void questions_have_exact_answers_and_move_nothing(void)
 {
-	for (uint64_t seed = 1; seed <= 10 + runs / 30; seed++) {
-		static const uint64_t reaches[] = {50, 5000, 20000, 20000, 600000};
-		unsigned before = test_failures, first;
-
-		begin(seed);
-		first = seed % 2 ? add_ballast() : 0;
-		for (unsigned i = 0; i < 100; i++) {
-			unsigned number = first + (unsigned)random_below(&rng, 12);
-			uint64_t at =
-			        model.now + random_below(&rng, reaches[random_below(&rng, 5)]);
-
-			if (!model.tasks[number].there)
-				add(number, at);
-			else if (random_below(&rng, 3) == 0)
-				delete (number);
-			else if (random_below(&rng, 3) == 0)
-				lease(number, at);
-			else
-				schedule(number, at);
-			ask_everything();
-			pass_a_while();
-			if (random_below(&rng, 3))
-				take_all();
-			ask_everything();
-		}
-		expect_sound(seed);
-		queue_free(queue);
-		if (test_failures != before)
-			fprintf(stderr, "    ^ with seed %llu\n", (unsigned long long)seed);
-	}
+	with_seeds(10 + runs / 30, ask_between_acts);
 }
 
 static void the_next_of_two_tasks_in_one_second_is_the_earlier_one(void)
@@ -771,7 +771,7 @@ static void no_call_moves_many_tasks_however_many_fell_due_while_nobody_looked(v
 			add(i, later + time_of_kind(kind));
 			expect_few_moves(CELL_MAX + 1);
 		}
-		expect_sound(kind + 1);
+		expect_sound();
 		advance_clock(5 * HOUR + (kind < 3 ? 3 * HOUR : UINT64_C(1) << 50));
 		expect_same_counts();
 		expect_same_next();
@@ -782,7 +782,7 @@ static void no_call_moves_many_tasks_however_many_fell_due_while_nobody_looked(v
 			take(i % 16 == 0 ? HOUR : 0);
 			expect_few_moves(CELL_MAX + 1);
 		}
-		expect_sound(kind + 1);
+		expect_sound();
 		queue_free(queue);
 	}
 }
@@ -888,7 +888,7 @@ static void a_task_in_a_hundred_years_makes_it_one_level_deeper(void)
 	add(10000, model.now + 100 * 365 * 24 * HOUR);
 	EXPECT_EQ(queue->alive.opened, opened + 1);
 	expect_same_next();
-	expect_sound(1);
+	expect_sound();
 	queue_free(queue);
 }
 
@@ -899,7 +899,7 @@ static void all_64_bits_of_time_can_be_used(void)
 	begin(1);
 	for (unsigned i = 0; i < 6000; i++)
 		add(i, times[i % 6] ^ i / 6 % 2);
-	expect_sound(1);
+	expect_sound();
 	model.now = 0;
 	expect_same_counts();
 	model.now = UINT64_MAX - 1;
@@ -976,24 +976,27 @@ static void expect_equal(const struct queue *a, const struct queue *b)
 	}
 }
 
+static void copy_and_save(uint64_t seed)
+{
+	unsigned tasks = seed % 20 == 0 ? 9000 : 60;
+	struct queue *copy, *read;
+
+	begin(seed);
+	for (unsigned i = 0; i < tasks * 2; i++)
+		act(tasks);
+	copy = queue_copy(queue);
+	read = written_and_read(queue);
+	expect_equal(queue, copy);
+	expect_equal(queue, read);
+	EXPECT_STR(queue_check(copy), NULL);
+	queue_free(copy);
+	queue_free(read);
+	queue_free(queue);
+}
+
 static void a_copy_and_a_snapshot_hold_the_same_tasks_in_the_same_order(void)
 {
-	for (uint64_t seed = 1; seed <= 60; seed++) {
-		unsigned tasks = seed % 20 == 0 ? 9000 : 60;
-		struct queue *copy, *read;
-
-		begin(seed);
-		for (unsigned i = 0; i < tasks * 2; i++)
-			act(tasks);
-		copy = queue_copy(queue);
-		read = written_and_read(queue);
-		expect_equal(queue, copy);
-		expect_equal(queue, read);
-		EXPECT_STR(queue_check(copy), NULL);
-		queue_free(copy);
-		queue_free(read);
-		queue_free(queue);
-	}
+	with_seeds(60, copy_and_save);
 }
 
 static void a_damaged_snapshot_is_refused_or_read_but_never_trusted(void)
@@ -1103,23 +1106,26 @@ static void a_queue_with_a_setting_is_not_empty_and_its_copy_has_it(void)
 	queue_free(queue);
 }
 
+static void count_dead_beyond(uint64_t seed)
+{
+	size_t counts[STATES], beyond;
+
+	begin(seed);
+	for (unsigned i = 0; i < 300; i++)
+		act(60);
+	queue_counts(queue, model.now, counts);
+	EXPECT_EQ(queue_dead_beyond(queue, model.now), 0);
+	for (size_t most = 1; most < counts[STATE_DEAD] + 3; most++) {
+		queue->settings.max_dead = most;
+		beyond = counts[STATE_DEAD] > most ? counts[STATE_DEAD] - most : 0;
+		EXPECT_EQ(queue_dead_beyond(queue, model.now), beyond);
+	}
+	queue_free(queue);
+}
+
 static void dead_tasks_beyond_the_bound_are_counted(void)
 {
-	for (uint64_t seed = 1; seed <= 100; seed++) {
-		size_t counts[STATES], beyond;
-
-		begin(seed);
-		for (unsigned i = 0; i < 300; i++)
-			act(60);
-		queue_counts(queue, model.now, counts);
-		EXPECT_EQ(queue_dead_beyond(queue, model.now), 0);
-		for (size_t most = 1; most < counts[STATE_DEAD] + 3; most++) {
-			queue->settings.max_dead = most;
-			beyond = counts[STATE_DEAD] > most ? counts[STATE_DEAD] - most : 0;
-			EXPECT_EQ(queue_dead_beyond(queue, model.now), beyond);
-		}
-		queue_free(queue);
-	}
+	with_seeds(100, count_dead_beyond);
 }
 
 /* Ids */
@@ -1131,32 +1137,34 @@ static void note(struct task *task, void *arg)
 	met[number_of(task)] = true;
 }
 
-static void a_scan_meets_every_task_that_is_there_all_the_time(void)
+static void scan_while_the_table_changes(uint64_t seed)
 {
 	static bool met[MODEL_TASKS];
+	uint64_t cursor = 0;
+	unsigned stay = 2000, come = stay;
 
-	for (uint64_t seed = 1; seed <= 20; seed++) {
-		uint64_t cursor = 0;
-		unsigned stay = 2000, come = stay;
+	begin(seed);
+	memset(met, 0, sizeof(met));
+	for (unsigned i = 0; i < stay; i++)
+		add(i, any_time());
+	do { /* meanwhile the table grows in even runs, and grew before and shrinks in odd ones */
+		ids_scan(&queue->ids, cursor, note, met);
+		if (seed % 2 == 0 && come < MODEL_TASKS)
+			add(come++, any_time());
+		else if (seed % 2 && come == stay)
+			for (; come < 3 * stay; come++)
+				add(come, any_time());
+		else if (seed % 2 && model.tasks[come - 1].there)
+			delete (--come);
+	} while ((cursor = ids_scan_next(&queue->ids, cursor)) != 0);
+	for (unsigned i = 0; i < stay; i++)
+		EXPECT(met[i]);
+	queue_free(queue);
+}
 
-		begin(seed);
-		memset(met, 0, sizeof(met));
-		for (unsigned i = 0; i < stay; i++)
-			add(i, any_time());
-		do { /* meanwhile the table grows in even runs, and grew before and shrinks in odd ones */
-			ids_scan(&queue->ids, cursor, note, met);
-			if (seed % 2 == 0 && come < MODEL_TASKS)
-				add(come++, any_time());
-			else if (seed % 2 && come == stay)
-				for (; come < 3 * stay; come++)
-					add(come, any_time());
-			else if (seed % 2 && model.tasks[come - 1].there)
-				delete (--come);
-		} while ((cursor = ids_scan_next(&queue->ids, cursor)) != 0);
-		for (unsigned i = 0; i < stay; i++)
-			EXPECT(met[i]);
-		queue_free(queue);
-	}
+static void a_scan_meets_every_task_that_is_there_all_the_time(void)
+{
+	with_seeds(20, scan_while_the_table_changes);
 }
 
 static void expect_id(const char *text, bool short_form)
@@ -1305,7 +1313,8 @@ int main(int argc, char **argv)
 	        TEST(a_development_build_notices_an_id_that_is_added_twice),
 	};
 
-	test_usage(argc, argv, "[--runs N]");
+	test_usage(argc, argv, "[--seed N] [--runs N]");
+	only_seed = test_number(argc, argv, "--seed", "PAWL_SEED", 0);
 	runs = test_number(argc, argv, "--runs", "PAWL_RUNS", 300);
 	ids_secret[0] = 1;
 	ids_secret[1] = 2;

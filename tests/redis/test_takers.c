@@ -8,6 +8,7 @@
 #include "clock.h"
 #include "commands.h"
 #include "fake_server.h"
+#include "seeds.h"
 #include "takers.h"
 
 #define START UINT64_C(1800000000000)
@@ -602,24 +603,23 @@ static void expect_all_served(void)
 	}
 }
 
+static void act_at_random(uint64_t seed)
+{
+	rng = (struct random){seed};
+	memset(&history, 0, sizeof(history));
+	begin(seed % 2);
+	for (unsigned i = 0; i < 400; i++) {
+		act();
+		look_at_clients();
+	}
+	expect_all_served();
+	EXPECT(!fake.spun);
+	fake_stop();
+}
+
 static void every_taker_is_served_in_order_whatever_happens(void)
 {
-	for (uint64_t seed = 1; seed <= runs; seed++) {
-		unsigned before = test_failures;
-
-		rng = (struct random){seed};
-		memset(&history, 0, sizeof(history));
-		begin(seed % 2);
-		for (unsigned i = 0; i < 400; i++) {
-			act();
-			look_at_clients();
-		}
-		expect_all_served();
-		EXPECT(!fake.spun);
-		fake_stop();
-		if (test_failures != before)
-			fprintf(stderr, "    ^ with seed %llu\n", (unsigned long long)seed);
-	}
+	with_seeds(runs, act_at_random);
 }
 
 int main(int argc, char **argv)
@@ -637,7 +637,8 @@ int main(int argc, char **argv)
 	        TEST(every_taker_is_served_in_order_whatever_happens),
 	};
 
-	test_usage(argc, argv, "[--runs N]");
+	test_usage(argc, argv, "[--seed N] [--runs N]");
+	only_seed = test_number(argc, argv, "--seed", "PAWL_SEED", 0);
 	runs = test_number(argc, argv, "--runs", "PAWL_RUNS", 300);
 	return RUN_TESTS(tests);
 }
