@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Real servers for the tests, and a small client that speaks RESP2 and RESP3.
 
-Which server and which module is told by the environment:
+The environment names the server and the module:
 
     PAWL_SERVER   the server's binary; default redis-server. Its redis-cli or valkey-cli stands beside it,
                   or is named by PAWL_CLI
     PAWL_MODULE   pawl.so
     PAWL_HANG_SECONDS  after which ctest ends a test that waits for ever; default 3600
-    PAWL_PRELOAD  what the server is to be started with in LD_PRELOAD: the run-time library of a sanitizer
+    PAWL_PRELOAD  the server's LD_PRELOAD: the run-time library of a sanitizer
 
 Servers listen on loopback, on ports that were free, keep their data in a temporary folder, and are stopped
 by the process id with which they were started.
@@ -28,8 +28,8 @@ SERVER = os.environ.get("PAWL_SERVER") or "redis-server"
 SERVER = shutil.which(SERVER) or SERVER
 MODULE = os.environ.get("PAWL_MODULE") or str(TOP / "build/test/pawl.so")
 PRELOAD = os.environ.get("PAWL_PRELOAD", "")
-# Seconds after which something that should have happened is taken to hang. No test passes or fails by it otherwise. Half of
-# what ctest allows a test: so the test itself says what it waited for, and stops its servers.
+# Seconds after which a wait is taken to hang, and the test fails. It is half of the time that ctest allows a test, so that the
+# test itself says what it waited for, and stops its servers. No result depends on it otherwise.
 HANG = int(os.environ.get("PAWL_HANG_SECONDS", 3600)) / 2
 START = 1_800_000_000_000  # where the clocks of the tests begin
 
@@ -338,7 +338,7 @@ class ServerTest(unittest.TestCase):
         return [task[1] for task in self.call("PAWL.TAKE", key, "COUNT", 10000) or []]
 
     def block(self, *args):
-        """A client that is blocked in the given command, which was verified."""
+        """A client that is blocked in the given command: the server says so."""
         client = self.server.client()
         before = self.blocked()
         client.send(*args)

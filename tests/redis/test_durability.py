@@ -11,8 +11,8 @@ ROUNDS = 40 if os.environ.get("PAWL_LONG") else 4
 ACTS = 300  # a server is killed after twice as many puts and acknowledgements
 
 
-# What DUMP said of a queue with tasks of every kind, at START + 10 on Redis 7.0.15. The module of that time kept its tasks on
-# two wheels and in heaps, and wrote all of them in the order of their times, whatever their state.
+# The DUMP of a queue with tasks of every kind, at START + 10 on Redis 7.0.15, by a module that wrote encoding 1. It wrote all
+# tasks in the order of their times, whatever their state.
 WRITTEN_BEFORE = base64.b64decode(
     "B4GlrCWq5654AQISBcNBD0FjHxBN//8DBwBiaW5hcnkEAA0K/xqzn/HCsTQBAQZidXJpFWVkABkFAQKUCHNQn4OgCgZsYXBzZWSg"
     "BgwZAAEBJaGhUUVUCVcLgBkELWRlYWTgAwsSGe8DAQFyMlubJyRjCgVkeWluZ4AFCgD0AwJ3MAl3YWl0IBMGIDAAAAJ3M+AADgAz"

@@ -75,8 +75,8 @@ class Questions(ServerTest):
                 "file": self.field("persistence", "aof_current_size"),
                 "offset": self.field("replication", "master_repl_offset"), "keys": self.call("DBSIZE")}
 
-    def asked(self, key, clock):
-        """Ask everything at that time."""
+    def ask_all_at(self, key, clock):
+        """Ask every question at that time, and compare the state after each."""
         self.set_clock(clock)
         before = self.state_of(key)
         for question in questions(key):
@@ -88,13 +88,13 @@ class Questions(ServerTest):
         clock = self.now
         for step in STEPS:
             clock += step
-            self.asked(key, clock)
+            self.ask_all_at(key, clock)
 
     def test_the_questions_are_all_the_commands_that_read(self):
         read = {info[0] for info in self.call("COMMAND") if info[0].startswith(b"pawl.") and "readonly" in info[2]}
         self.assertEqual(read, {question[0].lower().encode() for question in questions("q")})
 
-    def test_what_is_watched_for_here_shows_a_change(self):
+    def test_a_write_changes_all_that_is_compared_here_but_the_number_of_keys(self):
         self.fill()
         before = self.state_of("q")
         self.call("PAWL.TAKE", "q", "LEASE", 5)
@@ -162,9 +162,9 @@ class Questions(ServerTest):
         """Two queues with the same random commands; one of them is also asked every question."""
         for seed in SEEDS:
             with self.subTest(seed=seed):
-                self.live_as_twins(random.Random(seed), large=seed % 3 == 0)
+                self.play_on_two_queues(random.Random(seed), large=seed % 3 == 0)
 
-    def live_as_twins(self, rng, large):
+    def play_on_two_queues(self, rng, large):
         self.call("FLUSHALL")
         self.set_clock(START)
         if large:
