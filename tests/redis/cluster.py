@@ -65,7 +65,7 @@ class Traffic:
     """A thread for each key, until the end. It records its results in `lines`."""
 
     def __init__(self, ports):
-        self.lines, self.over = [], threading.Event()
+        self.lines, self.failures, self.over = [], [], threading.Event()
         self.threads = [threading.Thread(target=self._run, args=(ports, f"q{{{n}}}")) for n in range(KEYS)]
         for thread in self.threads:
             thread.start()
@@ -74,6 +74,8 @@ class Traffic:
         client = Wanderer(ports)
         try:
             self.work(client, key)
+        except Exception as error:
+            self.failures.append(error)
         finally:
             client.close()
 
@@ -81,6 +83,8 @@ class Traffic:
         self.over.set()
         for thread in self.threads:
             thread.join(HANG)
+        if self.failures:
+            raise self.failures[0]
 
 
 class Producer(Traffic):
@@ -201,5 +205,7 @@ class ClusterTest(unittest.TestCase):
             wait_until(lambda: set(producer.lines) <= set(consumer.lines), "every confirmed task was delivered")
             victim.start()  # tearDown() stops it
         finally:
-            producer.end()
-            consumer.end()
+            try:
+                producer.end()
+            finally:
+                consumer.end()
