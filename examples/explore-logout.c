@@ -3,7 +3,7 @@
  * A race that a stress test rarely hits, found by exploring the schedules.
  *
  * A session ends when its user logs out, or after half an hour of silence, whichever comes first. Both remove the
- * session from the table under a lock, and the one that finds it there frees it. That looks right. Built with
+ * session from the table under a lock, and whichever finds it there frees it. That looks right. Built with
  * -DCANCEL=pawl_service_cancel it is wrong, and the explorer says so, with the schedule:
  *
  *	a worker of the service                 a thread that serves the user

@@ -29,7 +29,7 @@ uint64_t run_at_rate(const struct service_peer *peer, uint32_t rate, uint32_t ms
 
 struct churn {
 	unsigned threads;
-	bool crowded; /* OBJECTS tasks are pending; else only the one that is armed */
+	bool crowded; /* OBJECTS tasks are pending; else only the armed one */
 	uint64_t ns;  /* how long */
 };
 

@@ -96,7 +96,7 @@ struct pawl_key {
 struct pawl_op_type {
 	/* Can it complete now? A question only: any number of times, on any thread, but one at a time. */
 	bool (*try_complete)(struct pawl_op *op);
-	/* Exactly once, on the thread that has won: for a deadline the service's, or the one that polls. */
+	/* Exactly once, on the thread that has won. A deadline wins on a thread of the service, or on the one in poll. */
 	void (*on_complete)(struct pawl_op *op);
 	void (*on_expire)(struct pawl_op *op); /* after on_complete, if the deadline has won */
 	void (*on_drop)(struct pawl_op *op);   /* instead of on_complete, on the thread in stop */

@@ -166,7 +166,7 @@ struct op_shard {
 	uint64_t used;            /* buckets that are not empty */
 	struct pawl_wheel *wheel; /* of deadlines, in ticks of the service */
 	struct alarm *alarms;
-	struct alarm *next_alarm; /* the one that is armed for next_alarm_at; NULL: none */
+	struct alarm *next_alarm; /* armed for next_alarm_at; NULL: none */
 	uint64_t next_alarm_at;   /* a tick */
 	struct pawl_histogram *lateness;
 	shared_uint64 counts[COUNTS]; /* atomic: BY_TRY is counted without the lock, too */

@@ -165,7 +165,7 @@ static inline struct pawl_timer *due_list(struct pawl_wheel *wheel, uint64_t cha
 	return &wheel->due[chain];
 }
 
-/* A level's first slot: of the slots whose bit is set, the one that opens first. */
+/* A level's first slot: of the slots whose bit is set, the first to open. */
 
 /* The next slot whose bit is set, going round from this one, whose own bit is clear. Some bit must be set. */
 static inline uint64_t next_slot(const struct level *level, uint64_t slot)

@@ -37,7 +37,7 @@ def completed(*words):
 
 
 def page_of(name):
-    """A manual page, or the one that it refers to."""
+    """A manual page, or the page that it refers to."""
     page = (TOP / "docs/man" / name).read_text()
     return page_of(page.split("/")[1].strip()) if page.startswith(".so ") else page
 

@@ -290,7 +290,7 @@ test("a trail has the places between which a touch moved a timer; armed again, i
 		assert.deepEqual(await ways(), []);
 	}));
 
-test("among many timers only the one that is chosen or pointed at has a trail", () =>
+test("among many timers only the timer that is chosen or pointed at has a trail", () =>
 	withPage(async (page) => {
 		await page.click('[data-story="thousand"]');
 		await page.click("#story-next");

@@ -364,7 +364,7 @@ IN_EVERY_ROOM(completed_says_the_same_in_each_of_its_functions)
 
 /* Deadlines */
 
-/* Release may be on another thread: the one that gives back the last reference. */
+/* Release is called on the thread that gives back the last reference. */
 static void note_thread(struct request *request, char event)
 {
 	if (event == 'c')

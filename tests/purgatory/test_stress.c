@@ -177,7 +177,7 @@ static struct job *find(struct crew *crew, struct random *random)
 	return job;
 }
 
-/* Put it in the table; give back the hold on the one that was there. */
+/* Put it in the table; give back the hold on the operation that was there. */
 static void insert(struct crew *crew, uint64_t entry, struct job *job)
 {
 	struct job *before;

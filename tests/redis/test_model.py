@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Random commands against a naive model of the documentation: every reply must be the one that the model gives. And a replica,
+"""Random commands against a naive model of the documentation: every reply must be the model's. And a replica,
 which is told effects only, must have the same queue to the byte after each run.
 
     test_model.py [--seed N] [--runs N]

@@ -134,7 +134,7 @@ static void expect_poll_to_do_nothing(struct fixture *fixture)
 	end(fixture);
 }
 
-/* Its own threads. With a pool, whose threads poll, this poll may be the one that runs the task. */
+/* Its own threads. With a pool, whose threads poll, this poll may run the task. */
 static void poll_does_nothing_where_there_are_threads(void)
 {
 	for (size_t i = 0; i < COUNTOF(every_mode); i++)

@@ -11,7 +11,7 @@ let history = [];
 const follows = ({ snapshot: before, taken: then }, { snapshot, taken }) =>
 	before.process === snapshot.process && before.name === snapshot.name && before.armed <= snapshot.armed && taken - then < GAP;
 
-// Returns false if it is the one that was added before.
+// Returns false if it was added before.
 export function addSnapshot(snapshot, taken) {
 	const last = history.at(-1);
 	if (last?.taken === taken) return false;

@@ -47,7 +47,7 @@ READMES = {"node": TOP / "clients/node/README.md", "python": TOP / "clients/pyth
 
 
 def find_python():
-    """An interpreter that has redis-py and pip: the one that runs this, or Debian's."""
+    """An interpreter that has redis-py and pip: the one of this test, or Debian's."""
     for python in (sys.executable, "/usr/bin/python3"):
         asked = subprocess.run([python, "-c", "import redis.asyncio, setuptools, wheel, pip"], cwd=FOLDER, env=environment(),
                                capture_output=True)
@@ -741,11 +741,11 @@ class Scenarios:
         self.put(2)
         self.wait_despite_timeouts(program, "done", 2)  # the connection that takes
         self.pass_ms(1)
-        wait_until(lambda: self.get("jobs", "task-1")["due-ms"] == self.now + HOUR, "the one that extends")
+        wait_until(lambda: self.get("jobs", "task-1")["due-ms"] == self.now + HOUR, "the connection that extends works again")
         self.cut(wire)
         program.open(1)
         program.wait_for("done", n=1)
-        wait_until(lambda: self.get("jobs", "task-1") is None, "the one that acknowledges")
+        wait_until(lambda: self.get("jobs", "task-1") is None, "the connection that acknowledges works again")
         program.end()
 
 
