@@ -47,6 +47,7 @@ void pawl__service_remove_part(struct pawl_service *service, struct service_part
 	struct service_part **at = &service->parts;
 
 	mutex_lock(&service->mutex);
+	part->leaving = true;
 	while (part->busy)
 		condition_wait(&service->changed, &service->mutex);
 	while (*at != part)
@@ -60,6 +61,8 @@ void pawl__service_write_parts(struct pawl_service *service, struct json *json)
 {
 	mutex_lock(&service->mutex);
 	for (struct service_part *part = service->parts; part; part = part->next) {
+		if (part->leaving)
+			continue;
 		part->busy = true;
 		mutex_unlock(&service->mutex);
 		part->write(part, json);

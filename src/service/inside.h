@@ -22,13 +22,14 @@ void pawl__task_init_internal(struct pawl_task *task, pawl_task_fn *run);
 
 /*
  * A part that the live view of a service shows, too: `write` adds its JSON object to the snapshot, on the thread of the
- * view. Removing a part waits until a running `write` has returned.
+ * view. Removing a part waits until a running `write` has returned; it is not called again.
  */
 struct json;
 struct service_part {
 	void (*write)(struct service_part *part, struct json *json);
-	struct service_part *next;
-	bool busy; /* `write` is running; like `next` under the service's mutex */
+	struct service_part *next; /* this and the two below under the service's mutex */
+	bool busy;                 /* `write` is running */
+	bool leaving;              /* it is being removed */
 };
 
 void pawl__service_add_part(struct pawl_service *service, struct service_part *part);

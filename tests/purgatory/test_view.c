@@ -152,6 +152,11 @@ IN_EVERY_ROOM(one_operation_of_a_key_is_put_into_words)
 
 /* Beside everything else */
 
+struct viewers {
+	pthread_t threads[3];
+	bool stop;
+};
+
 static void *look_often(void *stop)
 {
 	struct viewer viewer;
@@ -163,17 +168,30 @@ static void *look_often(void *stop)
 	return NULL;
 }
 
+static void viewers_start(struct viewers *viewers)
+{
+	viewers->stop = false;
+	for (unsigned i = 0; i < COUNTOF(viewers->threads); i++)
+		pthread_create(&viewers->threads[i], NULL, look_often, &viewers->stop);
+}
+
+static void viewers_stop(struct viewers *viewers)
+{
+	__atomic_store_n(&viewers->stop, true, __ATOMIC_SEQ_CST);
+	for (unsigned i = 0; i < COUNTOF(viewers->threads); i++)
+		pthread_join(viewers->threads[i], NULL);
+}
+
 /* Operations on the stack, which are gone when stop has returned, even if the view had a hold. */
 static void a_purgatory_is_closed_while_it_is_looked_at(void)
 {
 	const struct pawl_service_options options = {.workers = 2, .shards = 2};
+	struct viewers viewers;
 	struct room room;
-	pthread_t viewer;
-	bool stop = false;
 
 	fixture_open(&room.fixture, &options);
 	EXPECT_EQ(pawl_service_inspect(room.fixture.service, socket_path()), 0);
-	pthread_create(&viewer, NULL, look_often, &stop);
+	viewers_start(&viewers);
 	for (unsigned round = 0; round < 200; round++) {
 		struct request requests[20];
 
@@ -189,37 +207,40 @@ static void a_purgatory_is_closed_while_it_is_looked_at(void)
 		memset(requests, 0xA5, sizeof(requests));
 		pawl_purgatory_close(room.purgatory);
 	}
-	__atomic_store_n(&stop, true, __ATOMIC_SEQ_CST);
-	pthread_join(viewer, NULL);
+	viewers_stop(&viewers);
 	pawl_service_close(room.fixture.service, NULL);
 }
 
 /* An operation that is withdrawn while the view describes it: so the view calls its release. */
 
 static sem_t described, withdrawn;
+static unsigned descriptions;
 
+/* The first time it lasts until `withdrawn` is posted. */
 static void describe_slowly(struct pawl_op *op, char *text, size_t size)
 {
 	describe(op, text, size);
+	if (__atomic_fetch_add(&descriptions, 1, __ATOMIC_SEQ_CST) > 0)
+		return;
 	sem_post(&described);
 	sem_wait(&withdrawn);
 }
 
-/* A viewer asks, and the view describes the request until `withdrawn` is posted. */
-static void begin_to_describe(struct room *room, struct request *request, pthread_t *viewer,
-                              bool *stop)
+/* Viewers ask, and the view describes the request until `withdrawn` is posted. */
+static void begin_to_describe(struct room *room, struct request *request, struct viewers *viewers)
 {
 	const struct pawl_service_options options = {.workers = 1, .shards = 1};
 	const struct pawl_purgatory_options slowly = {.shards = 1, .describe = describe_slowly};
 
 	sem_init(&described, 0, 0);
 	sem_init(&withdrawn, 0, 0);
+	descriptions = 0;
 	fixture_open(&room->fixture, &options);
 	EXPECT_EQ(pawl_purgatory_open(&room->purgatory, room->fixture.service, &slowly), 0);
 	request_init(request, room);
 	EXPECT_EQ(watch(request, "a", HOUR), 0);
 	EXPECT_EQ(pawl_service_inspect(room->fixture.service, socket_path()), 0);
-	pthread_create(viewer, NULL, look_often, stop);
+	viewers_start(viewers);
 	sem_wait(&described);
 }
 
@@ -231,16 +252,15 @@ static void stop_in_release(struct request *request, char event)
 
 static void stop_on_the_thread_of_the_view(void)
 {
+	struct viewers viewers;
 	struct request request;
 	struct room room;
-	pthread_t viewer;
-	bool stop = false;
 
-	begin_to_describe(&room, &request, &viewer, &stop);
+	begin_to_describe(&room, &request, &viewers);
 	request.inside = stop_in_release;
 	cancel_key(&room, "a");
 	sem_post(&withdrawn);
-	pthread_join(viewer, NULL);
+	viewers_stop(&viewers);
 }
 
 static void stop_in_a_release_that_the_view_calls_ends_the_program(void)
@@ -295,17 +315,22 @@ static void release_before_stop_returns(struct request *request, char event)
 		EXPECT(!__atomic_load_n(&stopped, __ATOMIC_SEQ_CST));
 }
 
-/* The view has a hold on the operation, and gives it back when stop sleeps, or has returned. */
-static void stop_waits_until_the_view_has_released_an_operation(void)
+/*
+ * The view has a hold on the operation, and gives it back when stop sleeps, or has returned. Other viewers wait for
+ * their turn: the view must not describe the operation to them before stop goes on.
+ */
+static void stop_beside_viewers(void)
 {
-	pthread_t viewer, other;
+	struct viewers viewers;
 	struct request request;
 	struct room room;
-	bool stop = false;
+	pthread_t other;
 
-	begin_to_describe(&room, &request, &viewer, &stop);
+	begin_to_describe(&room, &request, &viewers);
 	request.inside = release_before_stop_returns;
 	to_stop = room.purgatory;
+	stopper = 0;
+	stopped = false;
 	pthread_create(&other, NULL, stop_it, NULL);
 	while (!__atomic_load_n(&stopped, __ATOMIC_SEQ_CST) &&
 	       !sleeps(__atomic_load_n(&stopper, __ATOMIC_SEQ_CST)))
@@ -313,10 +338,16 @@ static void stop_waits_until_the_view_has_released_an_operation(void)
 	sem_post(&withdrawn);
 	pthread_join(other, NULL);
 	EXPECT_STR(request.story, "dr");
-	__atomic_store_n(&stop, true, __ATOMIC_SEQ_CST);
-	pthread_join(viewer, NULL);
+	EXPECT_EQ(descriptions, 1);
+	viewers_stop(&viewers);
 	pawl_purgatory_close(room.purgatory);
 	pawl_service_close(room.fixture.service, NULL);
+}
+
+static void stop_waits_for_the_view_that_has_begun_and_for_no_other(void)
+{
+	for (unsigned round = 0; round < 50; round++)
+		stop_beside_viewers();
 }
 
 int main(void)
@@ -327,7 +358,7 @@ int main(void)
 	        TEST(a_busy_key_is_found_among_thousands),
 	        TEST(one_operation_of_a_key_is_put_into_words),
 	        TEST(a_purgatory_is_closed_while_it_is_looked_at),
-	        TEST(stop_waits_until_the_view_has_released_an_operation),
+	        TEST(stop_waits_for_the_view_that_has_begun_and_for_no_other),
 	};
 	int code;
 
