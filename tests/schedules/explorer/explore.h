@@ -57,7 +57,7 @@ struct explore_scenario {
 
 	/*
 	 * How many executions each search makes at the most. 0: the default, which is 10,000 depth first for
-	 * each number of preemptions, 8,000 by priorities and 4,000 at random. EXPLORE_NONE: none.
+	 * each number of preemptions, 4,000 by priorities and 2,000 at random. EXPLORE_NONE: none.
 	 */
 	unsigned depth_first, priorities, random;
 };

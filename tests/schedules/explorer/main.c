@@ -48,8 +48,8 @@ static void run_plain(void)
 	explorer->decisions.expected = explorer->decisions.count;
 }
 
-/* All executions with so few preemptions and old values, or the first `most`. */
-static void search_within(unsigned preemptions, unsigned old_values, uint64_t most)
+/* All executions with so few preemptions and old values, or the first `most`. Returns whether these were all. */
+static bool search_within(unsigned preemptions, unsigned old_values, uint64_t most)
 {
 	uint64_t executions = 0;
 	bool all = false;
@@ -65,12 +65,16 @@ static void search_within(unsigned preemptions, unsigned old_values, uint64_t mo
 	printf("  at most %u preemption%s, %u old value%s: %s %" PRIu64 " execution%s\n",
 	       preemptions, plural(preemptions), old_values, plural(old_values),
 	       all ? "all" : "the first", executions, plural(executions));
+	return all;
 }
 
+/* If the executions with so many preemptions are too many, those with one more are not begun. */
 static void search_depth_first(uint64_t most)
 {
-	for (unsigned preemptions = 1; preemptions <= 3 && most; preemptions++)
-		search_within(preemptions, 0, most);
+	bool all = most > 0;
+
+	for (unsigned preemptions = 1; preemptions <= 3 && all; preemptions++)
+		all = search_within(preemptions, 0, most);
 	if (most && !explorer->strong)
 		search_within(1, 1, most);
 }
@@ -131,8 +135,8 @@ static void run_scenario(const struct arguments *arguments, const struct explore
 	run_plain();
 	if (!arguments->no_depth_first)
 		search_depth_first(bound(arguments, scenario->depth_first, 10000));
-	search_priorities(bound(arguments, scenario->priorities, 8000), arguments->first_seed);
-	search_random(bound(arguments, scenario->random, 4000), arguments->first_seed);
+	search_priorities(bound(arguments, scenario->priorities, 4000), arguments->first_seed);
+	search_random(bound(arguments, scenario->random, 2000), arguments->first_seed);
 	if (explorer->forgotten)
 		printf("  %" PRIu64 " access%s forgotten: more than %d to the same eight bytes\n",
 		       explorer->forgotten, explorer->forgotten == 1 ? " was" : "es were",
