@@ -72,10 +72,7 @@ static bool others_needed(const struct pawl_service *service, struct shard *shar
 	return service->dispatch || !has_leader(service) || anything_due(shard);
 }
 
-/*
- * For a task with a wall-clock time: if that time has not come, it goes on waiting. Not at the end of time, when every
- * armed task is due: it would be put back and popped for ever. Under the lock.
- */
+/* For a task with a wall-clock time: if that time has not come, it goes on waiting. Under the lock. */
 static __attribute__((noinline)) bool put_back(struct pawl_service *service, struct shard *shard,
                                                struct pawl_task *task, struct wakes *wakes)
 {
@@ -85,8 +82,6 @@ static __attribute__((noinline)) bool put_back(struct pawl_service *service, str
 	if (wait == 0)
 		return false;
 	now = clock_now(service);
-	if (now == PAWL_NEVER)
-		return false;
 	task->deadline_ns = wall_check_at(service, now, wait);
 	put_on_wheel(service, shard, task, now, false, wakes);
 	return true;

@@ -10,6 +10,12 @@
 
 #include <pawl/wheel.h>
 
+/*
+ * At this tick a wheel makes everything due, also what should never be. So time stops one tick before it. Only a clock
+ * with a tick of 1 ns can come so far.
+ */
+#define END_OF_TIME (PAWL_NEVER - 1)
+
 struct ticks {
 	uint64_t ns;      /* in a tick */
 	uint64_t inverse; /* 2^64 / ns, rounded down; not used if ns is 1 */
@@ -50,8 +56,8 @@ static inline uint64_t ticks_down(const struct ticks *ticks, uint64_t ns)
 {
 	uint64_t quotient = multiply_high(ns, ticks->inverse);
 
-	if (ticks->ns == 1)
-		return ns; /* the inverse would be 2^64 */
+	if (ticks->ns == 1) /* the inverse would be 2^64 */
+		return ns < END_OF_TIME ? ns : END_OF_TIME - 1;
 	return ns - quotient * ticks->ns >= ticks->ns ? quotient + 1 : quotient;
 }
 
@@ -60,10 +66,12 @@ static inline uint64_t ticks_up(const struct ticks *ticks, uint64_t ns)
 	return ns == 0 ? 0 : ticks_down(ticks, ns - 1) + 1;
 }
 
-/* When a tick begins; PAWL_NEVER if that is beyond the end of time. */
+/* When a tick begins; PAWL_NEVER if that is at the end of time, or beyond. */
 static inline uint64_t ns_of_tick(const struct ticks *ticks, uint64_t tick)
 {
-	return saturating_product(tick, ticks->ns);
+	uint64_t ns = saturating_product(tick, ticks->ns);
+
+	return ns < END_OF_TIME ? ns : PAWL_NEVER;
 }
 
 #endif

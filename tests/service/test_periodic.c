@@ -273,6 +273,38 @@ IN_EVERY_MODE(the_longest_period_just_waits)
 	end(fixture);
 }
 
+/* With a tick of 1 ns a clock can come to the end of time, when a wheel makes everything due. */
+static void end_time(unsigned workers, enum pawl_missed missed, uint64_t end, unsigned expected)
+{
+	const struct pawl_service_options options = {.tick_ns = 1, .workers = workers, .shards = 1};
+	struct note periodic, never;
+	struct fixture fixture;
+
+	fixture_open(&fixture, &options);
+	note_init(&periodic, &fixture);
+	note_init(&never, &fixture);
+	EXPECT_EQ(
+	        pawl_service_arm_every(fixture.service, &periodic.task, UINT64_C(1) << 62, missed),
+	        0);
+	EXPECT_EQ(pawl_service_arm_at(fixture.service, &never.task, PAWL_NEVER), 0);
+	advance_and_settle(&fixture, end);
+	EXPECT_EQ(periodic.runs, expected);
+	EXPECT_EQ(never.runs, 0);
+	EXPECT_EQ(pawl_service_next(fixture.service), PAWL_NEVER);
+	EXPECT_EQ(pawl_service_pending(fixture.service), 2);
+	pawl_service_close(fixture.service, NULL);
+}
+
+static void at_the_end_of_time_it_runs_no_more(void)
+{
+	for (uint64_t end = PAWL_NEVER - 2; end != 0; end++)
+		for (unsigned i = 0; i < 2; i++) {
+			end_time(i ? PAWL_MANUAL : 1, PAWL_SKIP, end, 1);
+			end_time(i ? PAWL_MANUAL : 1, PAWL_BURST, end, 3);
+			end_time(i ? PAWL_MANUAL : 1, PAWL_DELAY, end, 1);
+		}
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -288,6 +320,7 @@ int main(void)
 	        TEST(arm_every_inside_a_task_makes_it_periodic),
 	        TEST(a_periodic_task_ends_with_a_cancel_from_inside),
 	        TEST(the_longest_period_just_waits),
+	        TEST(at_the_end_of_time_it_runs_no_more),
 	};
 
 	return RUN_TESTS(tests);
