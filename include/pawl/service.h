@@ -57,26 +57,26 @@ typedef void pawl_task_fn(struct pawl_task *task);
 /* A task. Embed it and initialise it before its first use; its fields are private. */
 struct pawl_task {
 	struct pawl_timer timer;
-	uint64_t deadline_ns;
-	uint64_t period_ns; /* if at_time: a time of the wall clock */
+	uint64_t deadline_ns, period_ns;
 	pawl_task_fn *run;
 	void *home;
 	uint32_t runner;
 	uint8_t missed;
 	bool internal, at_time;
+	uint64_t wall_ns;
+	struct pawl_task *wall_next, *wall_prev;
 };
 
 /* Initialise a task that is neither pending nor running: it is idle afterwards. */
 PAWL_API void pawl_task_init(struct pawl_task *task, pawl_task_fn *run);
 
 /* The same where the task is defined: struct pawl_task task = PAWL_TASK_INIT(run); */
-#define PAWL_TASK_INIT(run)                                          \
-	{                                                            \
-		PAWL_TIMER_INIT, 0, 0, run, NULL, 0, 0, false, false \
+#define PAWL_TASK_INIT(run)                                                         \
+	{                                                                           \
+		PAWL_TIMER_INIT, 0, 0, run, NULL, 0, 0, false, false, 0, NULL, NULL \
 	}
 
 #define PAWL_MANUAL (~0u - 1u) /* options.workers: no threads, no dispatch; see pawl_service_poll */
-#define PAWL_INLINE 1u         /* another name for 1 worker, kept for existing programs */
 
 /*
  * Zeroes, or a NULL pointer in place of the whole struct, mean the defaults.

@@ -3,16 +3,6 @@
 #define _GNU_SOURCE
 #include "shard.h"
 
-/* Between two batches: threads that wait for the lock can get it. */
-static void let_others_in(struct shard *shard)
-{
-	lock_assert_held(&shard->lock);
-	lock_release(&shard->lock);
-	for (int i = 0; i < SPINS_BEFORE_YIELD / 2; i++)
-		relax_cpu();
-	lock_acquire(&shard->lock);
-}
-
 /*
  * Advance the shard's wheel, a batch of moves at a time, to `tick` or, with FIRST_DUE, until a task is due: running
  * that task first, while it is in the cache, is quicker than making a whole backlog due. `visit_by` becomes the tick at
@@ -31,7 +21,8 @@ bool pawl__shard_advance(struct pawl_service *service, struct shard *shard, uint
 		due |= moves && anything_due(shard);
 		if (pawl_wheel_now(shard->wheel) >= tick || (due && end == FIRST_DUE))
 			break;
-		let_others_in(shard);
+		lock_release(&shard->lock);
+		lock_acquire_after_pause(&shard->lock);
 	}
 	if (due)
 		mark_ready(shard, wakes);

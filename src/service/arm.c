@@ -3,7 +3,6 @@
 #define _GNU_SOURCE
 #include "../system/probes.h"
 #include "shard.h"
-#include "wall.h"
 
 #include <errno.h>
 
@@ -78,7 +77,8 @@ struct arming {
 	uint64_t now_ns, deadline_ns, period_ns;
 	enum pawl_missed missed;
 	bool touch;   /* a pending or running periodic task keeps its period */
-	bool at_time; /* period_ns is a wall-clock time */
+	bool at_time; /* for wall_ns: deadline_ns is computed under the lock */
+	uint64_t wall_ns;
 };
 
 /* The task is running: it goes on the wheel when the run is over. */
@@ -115,6 +115,17 @@ static bool keeps_period(const struct worker *worker, const struct pawl_task *ta
 	return worker ? worker->again || !worker->ended : pawl_timer_armed(&task->timer);
 }
 
+/* Under the lock. */
+static void list_by_wall(struct shard *shard, struct pawl_task *task, const struct arming *arming,
+                         struct wakes *wakes)
+{
+	lock_assert_held(&shard->lock);
+	task->wall_ns = arming->wall_ns;
+	task->deadline_ns = wall_deadline(&shard->wall->pair, arming->now_ns, task->wall_ns);
+	wall_append(&shard->wall->listed, task);
+	wakes->wall = true;
+}
+
 static inline __attribute__((always_inline)) int
 arm_locked(struct pawl_service *service, struct shard *shard, struct pawl_task *task,
            const struct arming *arming, struct wakes *wakes)
@@ -132,11 +143,15 @@ arm_locked(struct pawl_service *service, struct shard *shard, struct pawl_task *
 		return error;
 	probe3(arm, service, task, arming->deadline_ns);
 	task->deadline_ns = arming->deadline_ns;
+	if (task->at_time)
+		wall_unlist(task);
 	if (!touch) {
 		task->period_ns = arming->period_ns;
 		task->missed = (uint8_t)arming->missed;
 		task->at_time = arming->at_time;
 	}
+	if (arming->at_time)
+		list_by_wall(shard, task, arming, wakes);
 	if (!worker)
 		put_on_wheel(service, shard, task, arming->now_ns, touch, wakes);
 	return 0;
@@ -167,15 +182,16 @@ int pawl_service_arm(struct pawl_service *service, struct pawl_task *task, uint6
 {
 	uint64_t now = clock_now(service);
 
-	return arm(
-	        service, task,
-	        &(struct arming){now, saturating_sum(now, delay_ns), 0, PAWL_SKIP, false, false});
+	return arm(service, task,
+	           &(struct arming){now, saturating_sum(now, delay_ns), 0, PAWL_SKIP, false, false,
+	                            0});
 }
 
 int pawl_service_arm_at(struct pawl_service *service, struct pawl_task *task, uint64_t deadline_ns)
 {
-	return arm(service, task,
-	           &(struct arming){clock_now(service), deadline_ns, 0, PAWL_SKIP, false, false});
+	return arm(
+	        service, task,
+	        &(struct arming){clock_now(service), deadline_ns, 0, PAWL_SKIP, false, false, 0});
 }
 
 /* In ticks, since the service wakes up at ticks. If no tick is in the window, the deadline is rounded up, as in arm. */
@@ -190,19 +206,18 @@ int pawl_service_arm_within(struct pawl_service *service, struct pawl_task *task
 		return -EINVAL;
 	if (first < last)
 		deadline = ns_of_tick(&service->ticks, pawl_time_within(first, last));
-	return arm(service, task, &(struct arming){now, deadline, 0, PAWL_SKIP, false, false});
+	return arm(service, task, &(struct arming){now, deadline, 0, PAWL_SKIP, false, false, 0});
 }
 
 int pawl_service_arm_at_time(struct pawl_service *service, struct pawl_task *task,
                              struct timespec time)
 {
-	uint64_t now = clock_now(service), wall = wall_ns(time);
+	uint64_t now = clock_now(service);
 
 	if (time.tv_nsec < 0 || time.tv_nsec >= (long)PAWL_SECOND)
 		return -EINVAL;
 	return arm(service, task,
-	           &(struct arming){now, wall_check_at(service, now, wall_wait(service, wall)),
-	                            wall, PAWL_SKIP, false, true});
+	           &(struct arming){now, 0, 0, PAWL_SKIP, false, true, wall_ns(time)});
 }
 
 int pawl_service_arm_every(struct pawl_service *service, struct pawl_task *task, uint64_t period_ns,
@@ -214,15 +229,16 @@ int pawl_service_arm_every(struct pawl_service *service, struct pawl_task *task,
 		return -EINVAL;
 	return arm(service, task,
 	           &(struct arming){now, saturating_sum(now, period_ns), period_ns, missed, false,
-	                            false});
+	                            false, 0});
 }
 
 int pawl_service_touch(struct pawl_service *service, struct pawl_task *task, uint64_t delay_ns)
 {
 	uint64_t now = clock_now(service);
 
-	return arm(service, task,
-	           &(struct arming){now, saturating_sum(now, delay_ns), 0, PAWL_SKIP, true, false});
+	return arm(
+	        service, task,
+	        &(struct arming){now, saturating_sum(now, delay_ns), 0, PAWL_SKIP, true, false, 0});
 }
 
 /* Under the lock. */
@@ -237,7 +253,7 @@ static bool pending(struct pawl_service *service, struct shard *shard, struct pa
 uint64_t pawl_service_deadline(struct pawl_service *service, struct pawl_task *task)
 {
 	struct shard *shard = home_of(service, task);
-	uint64_t deadline;
+	uint64_t deadline, now = clock_now(service);
 	bool found, at_time;
 
 	if (!shard)
@@ -245,12 +261,12 @@ uint64_t pawl_service_deadline(struct pawl_service *service, struct pawl_task *t
 	lock_acquire(&shard->lock);
 	found = pending(service, shard, task);
 	at_time = task->at_time;
-	deadline = at_time ? task->period_ns : task->deadline_ns;
+	deadline = at_time ? task->wall_ns : task->deadline_ns;
 	lock_release(&shard->lock);
 	if (!found)
 		return PAWL_NEVER;
 	if (at_time)
-		deadline = saturating_sum(clock_now(service), wall_wait(service, deadline));
+		deadline = wall_deadline(&(struct pair){now, wall_now(service)}, now, deadline);
 	return deadline < PAWL_NEVER ? deadline : PAWL_NEVER - 1;
 }
 
@@ -261,13 +277,15 @@ struct awaited {
 };
 
 static enum pawl_cancel cancel_running(struct pawl_service *service, struct shard *shard,
-                                       struct worker *worker, const struct pawl_task *task,
+                                       struct worker *worker, struct pawl_task *task,
                                        struct awaited *awaited)
 {
 	lock_assert_held(&shard->lock);
 	shard->counts[task->internal].cancelled += worker->again;
 	worker->again = false;
 	worker->ended = true;
+	if (task->at_time)
+		wall_unlist(task);
 	if (worker->quota)
 		quota_return(service, task);
 	worker->quota = false;
@@ -290,6 +308,8 @@ static enum pawl_cancel cancel_locked(struct pawl_service *service, struct shard
 		return cancel_running(service, shard, worker, task, awaited);
 	if (!pawl_wheel_cancel(shard->wheel, &task->timer))
 		return PAWL_IDLE;
+	if (task->at_time)
+		wall_unlist(task);
 	shard->counts[task->internal].cancelled++;
 	quota_return(service, task);
 	return PAWL_CANCELLED;

@@ -13,7 +13,7 @@
  * The files along the life of a task: layout.h; lock.h; arm.c arms and cancels it; shard.h has the steps under the
  * lock; advance.c makes it due; run.c runs it; sleep.c and sleep.h let workers sleep and wake them. ticks.h converts
  * times. Beside that: await.c (cancel_wait, settle), poll.c (manual mode, pools), open.c, stop.c, stats.c and
- * histogram.h, clock.c, wall.h (wall-clock times), and inside.c for the purgatory. The live view: inspect.c serves it,
+ * histogram.h, clock.c, wall.h and wall.c (wall-clock times), and inside.c for the purgatory. The live view: inspect.c serves it,
  * snapshot.c gathers it, write.c and cells.h write it as JSON, and journal.h is what workers record for it.
  *
  * A task is idle, pending or running. Two facts tell which, both read under its home's lock: whether its timer is on
@@ -106,6 +106,7 @@ struct shard {
 
 	struct counts counts[2]; /* of user tasks, and of internal ones; under the lock */
 	uint64_t moved_ahead, moved_at_opening; /* under the lock */
+	struct wall *wall;                      /* its wall-clock tasks: wall.h; under the lock */
 } __attribute__((aligned(LINE)));
 
 /* A thread that runs tasks. In manual mode and with a pool: the thread that polls. */
@@ -144,6 +145,7 @@ struct pawl_service {
 	bool manual; /* no threads */
 	unsigned shard_count, worker_count, thread_count;
 	struct shard *shards, *shards_end;
+	struct wall *walls; /* one for each shard */
 	struct worker *workers;
 	char name[THREAD_NAME];
 	size_t stack_size;
@@ -160,6 +162,7 @@ struct pawl_service {
 	unsigned followers;  /* workers that sleep without leading, or are about to; pool: free */
 	unsigned has_leader; /* 1: a worker leads; or 0 */
 	unsigned polling;    /* manual mode: 1 during a poll; or 0 */
+	unsigned comparing;  /* 1: the clocks are compared once a second; or 0: wall.h */
 	bool calling;        /* pool: the called worker has not started a task yet */
 	bool stopping;       /* the threads must end */
 
@@ -173,6 +176,8 @@ struct pawl_service {
 	uint64_t changes;         /* how often `changed` was broadcast: under the mutex */
 	enum { OPEN, STOPPING, STOPPED } state; /* under the mutex */
 	int fd; /* manual mode: the result of pawl_service_fd(), or -1: under the mutex */
+
+	struct pawl_task compare; /* internal: compares the clocks */
 
 	/* The live view: inspect.c. */
 	struct mutex inspecting;     /* held while the live view begins or ends */
@@ -218,6 +223,10 @@ int pawl__clock_of_system(const struct pawl_clock *clock); /* -ENOTSUP: the user
 void pawl__clock_tell_loop(struct pawl_clock *clock, struct pawl_service *service); /* NULL: none */
 bool pawl__clock_by_hand(const struct pawl_clock *clock);
 uint64_t pawl__clock_wall(struct pawl_clock *clock); /* the wall clock that goes with it */
+
+/* wall.c */
+void pawl__wall_open(struct pawl_service *service);
+void pawl__wall_armed(struct pawl_service *service); /* a wall-clock task was listed */
 
 /* stats.c */
 void pawl__stats_add_shard(struct pawl_stats *stats, struct shard *shard); /* under its lock */

@@ -4,7 +4,7 @@
  * two locked instructions and two calls. What is given up is fairness and a queue: a thread that finds the lock held
  * spins for a while and then naps. That is right here because a shard's lock is held for one operation on a wheel, or
  * for a bounded batch of them (only pawl_service_stats walks all due tasks), and never while user code runs (only
- * put_back() in run.c asks the clock, which may be the user's). And a nap, unlike spinning, lets a preempted holder
+ * wall.c reads the clock, which may be the user's). And a nap, unlike spinning, lets a preempted holder
  * run, whatever its priority.
  *
  * A function that must be called under a lock begins with lock_assert_held(), or mutex_assert_held() for a mutex. With
@@ -88,6 +88,14 @@ static inline void lock_acquire(struct lock *lock)
 	while (!lock_try(lock))
 		lock_wait(lock);
 	lock_note_held(lock);
+}
+
+/* Between two batches of one thread: threads that wait for the lock can get it. */
+static inline void lock_acquire_after_pause(struct lock *lock)
+{
+	for (int i = 0; i < SPINS_BEFORE_YIELD / 2; i++)
+		relax_cpu();
+	lock_acquire(lock);
 }
 
 static inline void lock_release(struct lock *lock)

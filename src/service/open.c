@@ -68,12 +68,14 @@ static int open_memory(struct pawl_service *service, const struct pawl_service_o
 {
 	service->shards = pawl__system_lines(options->shards * sizeof(struct shard));
 	service->shards_end = service->shards + options->shards;
+	service->walls = pawl__system_lines(options->shards * sizeof(struct wall));
 	service->workers = pawl__system_lines(service->worker_count * sizeof(struct worker));
-	if (!service->shards || !service->workers)
+	if (!service->shards || !service->walls || !service->workers)
 		return -ENOMEM;
 	for (; service->shard_count < options->shards; service->shard_count++)
 		if (!open_shard(service, &service->shards[service->shard_count], options))
 			return -ENOMEM;
+	pawl__wall_open(service);
 	for (unsigned i = 0; i < service->worker_count; i++) {
 		service->workers[i].service = service;
 		service->workers[i].number = i + 1;
@@ -90,6 +92,7 @@ static void free_memory(struct pawl_service *service)
 	for (unsigned i = 0; i < service->shard_count; i++)
 		free(service->shards[i].wheel);
 	pawl__system_free_lines(service->shards);
+	pawl__system_free_lines(service->walls);
 	pawl__system_free_lines(service->workers);
 	free(service->journals);
 	mutex_destroy(&service->inspecting);

@@ -314,7 +314,7 @@ size_t pawl_service_poll(struct pawl_service *service, size_t max)
 
 		more = advance_all(service, tick);
 		ran += pawl__worker_run_due(service->workers, most - ran);
-		more |= ran > before;
+		more |= ran > before || pawl__sleep_anything_ready(service);
 	} while (more && ran < most);
 	pawl__service_move_ahead(service, service->workers->shard);
 	let_loop_sleep(service, told);

@@ -7,7 +7,6 @@
 #include "../system/probes.h"
 #include "journal.h"
 #include "shard.h"
-#include "wall.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,32 +71,24 @@ static bool others_needed(const struct pawl_service *service, struct shard *shar
 	return service->dispatch || !has_leader(service) || anything_due(shard);
 }
 
-/* For a task with a wall-clock time: if that time has not come, it goes on waiting. Under the lock. */
-static __attribute__((noinline)) bool put_back(struct pawl_service *service, struct shard *shard,
-                                               struct pawl_task *task, struct wakes *wakes)
-{
-	uint64_t wait = wall_wait(service, task->period_ns), now;
-
-	lock_assert_held(&shard->lock);
-	if (wait == 0)
-		return false;
-	now = clock_now(service);
-	task->deadline_ns = wall_check_at(service, now, wait);
-	put_on_wheel(service, shard, task, now, false, wakes);
-	return true;
-}
-
-/* The next due task. Under the lock. */
+/*
+ * The next due task; NULL: none is due. Or a whole batch was put back because the wall clock was set: then `ready` stays
+ * set, and the worker comes back once it has released the lock. Under the lock.
+ */
 static struct pawl_timer *pop(struct pawl_service *service, struct shard *shard,
                               struct wakes *wakes)
 {
-	struct pawl_timer *timer;
-
 	lock_assert_held(&shard->lock);
-	do
-		timer = shard->closed ? NULL : pawl_wheel_pop(shard->wheel);
-	while (timer && task_of(timer)->at_time && put_back(service, shard, task_of(timer), wakes));
-	return timer;
+	for (unsigned i = 0; i < BATCH; i++) {
+		struct pawl_timer *timer = shard->closed ? NULL : pawl_wheel_pop(shard->wheel);
+
+		if (!timer)
+			__atomic_store_n(&shard->ready, false, __ATOMIC_RELAXED);
+		if (!timer || !task_of(timer)->at_time ||
+		    !pawl__wall_put_back(service, shard, task_of(timer), wakes))
+			return timer;
+	}
+	return NULL;
 }
 
 /* Begin the run of the next due task. Under the lock. A periodic task keeps its quota while it runs. */
@@ -105,18 +96,14 @@ static struct job begin_next(struct pawl_service *service, struct worker *worker
                              struct shard *shard, struct wakes *wakes)
 {
 	struct pawl_timer *timer = pop(service, shard, wakes);
-	uint64_t period_ns;
 	struct pawl_task *task;
 
 	lock_assert_held(&shard->lock);
-	if (!timer) {
-		__atomic_store_n(&shard->ready, false, __ATOMIC_RELAXED);
+	if (!timer)
 		return no_job;
-	}
 	task = task_of(timer);
 	begin_run(shard, worker, task);
-	period_ns = task->at_time ? 0 : task->period_ns;
-	worker->quota = period_ns != 0;
+	worker->quota = task->period_ns != 0;
 	if (!worker->quota)
 		quota_return(service, task);
 	shard->counts[task->internal].ran++;
@@ -125,7 +112,7 @@ static struct job begin_next(struct pawl_service *service, struct worker *worker
 	return (struct job){task,
 	                    task->run,
 	                    task->deadline_ns,
-	                    period_ns,
+	                    task->period_ns,
 	                    task->internal,
 	                    service->worker_count > 1 && others_needed(service, shard)};
 }
@@ -156,6 +143,8 @@ static void finish(struct pawl_service *service, struct worker *worker, struct s
 		shard->counts[job->task->internal].armed++;
 	}
 	end_run(shard, worker, wakes);
+	if (worker->again && job->task->at_time)
+		job->task->deadline_ns = wall_deadline(&shard->wall->pair, now, job->task->wall_ns);
 	if (next_period || worker->again) /* it has its quota, which a cancel returns */
 		put_on_wheel(service, shard, job->task, now, false, wakes);
 }

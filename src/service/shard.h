@@ -7,6 +7,7 @@
 #define PAWL_SERVICE_SHARD_H
 
 #include "sleep.h"
+#include "wall.h"
 
 static inline uint64_t clock_now(const struct pawl_service *service)
 {
@@ -137,6 +138,8 @@ static inline void begin_run(struct shard *shard, struct worker *worker, struct 
 {
 	lock_assert_held(&shard->lock);
 	TASK_ASSERT(!worker->current && !pawl_timer_armed(&task->timer));
+	if (task->at_time)
+		wall_unlist(task);
 	task->runner = worker->number;
 	worker->again = worker->ended = worker->awaited = worker->quota = false;
 	__atomic_store_n(&worker->current, task, __ATOMIC_RELAXED);

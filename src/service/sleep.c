@@ -92,7 +92,7 @@ static uint64_t earliest_visit(const struct pawl_service *service)
 	return first;
 }
 
-static bool anything_ready(const struct pawl_service *service)
+bool pawl__sleep_anything_ready(const struct pawl_service *service)
 {
 	for (unsigned i = 0; i < service->shard_count; i++)
 		if (__atomic_load_n(&service->shards[i].ready, __ATOMIC_SEQ_CST))
@@ -113,7 +113,7 @@ uint64_t pawl__sleep_earliest_visit(const struct pawl_service *service)
 {
 	uint64_t visit = earliest_visit(service);
 
-	return anything_ready(service) ? 0 : visit;
+	return pawl__sleep_anything_ready(service) ? 0 : visit;
 }
 
 /*
@@ -123,13 +123,14 @@ uint64_t pawl__sleep_earliest_visit(const struct pawl_service *service)
 static bool pool_needed(const struct pawl_service *service)
 {
 	return __atomic_load_n(&service->followers, __ATOMIC_SEQ_CST) &&
-	       !__atomic_load_n(&service->calling, __ATOMIC_SEQ_CST) && anything_ready(service);
+	       !__atomic_load_n(&service->calling, __ATOMIC_SEQ_CST) &&
+	       pawl__sleep_anything_ready(service);
 }
 
 /* Whether a due task needs the leader. */
 static bool leader_needed(const struct pawl_service *service)
 {
-	return service->dispatch ? pool_needed(service) : anything_ready(service);
+	return service->dispatch ? pool_needed(service) : pawl__sleep_anything_ready(service);
 }
 
 /* What the leader reads before it sleeps, after it has written `sleeps_until`. */
@@ -189,7 +190,7 @@ bool pawl__sleep_lead(struct pawl_service *service, uint64_t tick)
 /* What a follower reads before it sleeps, after it has written `followers`. */
 static bool has_work(const struct pawl_service *service)
 {
-	return anything_ready(service) || !has_leader(service);
+	return pawl__sleep_anything_ready(service) || !has_leader(service);
 }
 
 void pawl__sleep_follow(struct pawl_service *service)

@@ -11,6 +11,8 @@ void pawl__sleep_follow(struct pawl_service *service);
 bool pawl__sleep_call_pool(struct pawl_service *service);       /* true: call `dispatch` now */
 void pawl__sleep_precisely(const struct pawl_service *service); /* once for each thread */
 
+bool pawl__sleep_anything_ready(const struct pawl_service *service); /* a task is due */
+
 /* For a loop of the user's: 0 if a task is due, else the tick by which it must poll. */
 uint64_t pawl__sleep_earliest_visit(const struct pawl_service *service);
 
@@ -25,6 +27,7 @@ struct wakes {
 	bool worker;  /* a task is due */
 	bool leader;  /* it would sleep for too long */
 	bool waiting; /* threads that wait in await.c */
+	bool wall;    /* not a thread: the clocks must be compared, see wall.h */
 };
 
 static inline void wake(struct pawl_service *service, const struct wakes *wakes)
@@ -35,6 +38,8 @@ static inline void wake(struct pawl_service *service, const struct wakes *wakes)
 		pawl__sleep_wake_leader(service);
 	if (wakes->waiting)
 		pawl__service_changed(service);
+	if (wakes->wall)
+		pawl__wall_armed(service);
 }
 
 static inline bool has_leader(const struct pawl_service *service)

@@ -16,7 +16,6 @@
 #define _GNU_SOURCE
 #include "snapshot.h"
 #include "../wheel/walk.h"
-#include "wall.h"
 
 #define FEW        2048u /* pending tasks: all of them are read */
 #define TRIAL      4u    /* lists of a level, to see how long they are */
@@ -40,16 +39,6 @@ static unsigned cell_due(uint64_t deadline_ns, uint64_t now)
 	while (cell < CELLS_DUE - 1 && within > pawl__snapshot_due_within[cell])
 		cell++;
 	return cell;
-}
-
-/* For a wall-clock task: if nobody sets the wall clock. */
-static uint64_t due_at(const struct snapshot *snapshot, const struct pawl_task *task)
-{
-	if (!task->at_time)
-		return task->deadline_ns;
-	return saturating_sum(snapshot->now, task->period_ns > snapshot->wall
-	                                             ? task->period_ns - snapshot->wall
-	                                             : 0);
 }
 
 static struct function *function_of(struct snapshot *snapshot, pawl_task_fn *run)
@@ -92,8 +81,7 @@ static void meet_list(struct pawl_timer *const *timers, unsigned count, bool cut
 			continue;
 		snapshot->met++;
 		level->met++;
-		snapshot->due[cell_due(due_at(snapshot, task), snapshot->now)]
-		        .on[snapshot->level]++;
+		snapshot->due[cell_due(task->deadline_ns, snapshot->now)].on[snapshot->level]++;
 		function_of(snapshot, task->run)->met.on[snapshot->level]++;
 	}
 }
@@ -261,7 +249,6 @@ void pawl__snapshot_gather(struct snapshot *snapshot, struct pawl_service *servi
 	memset(snapshot, 0, sizeof(*snapshot));
 	snapshot->service = service;
 	snapshot->now = clock_now(service);
-	snapshot->wall = wall_now(service);
 	for (unsigned i = 0; i < service->shard_count; i++) {
 		unsigned used = add_counts(snapshot, &service->shards[i]);
 

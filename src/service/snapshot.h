@@ -36,7 +36,7 @@ struct latest {
 
 struct snapshot {
 	struct pawl_service *service;
-	uint64_t now, wall;      /* the service's clock, and the wall clock */
+	uint64_t now;            /* of the service's clock */
 	struct pawl_stats stats; /* without `queued` and the wake-ups */
 	uint64_t met;
 	struct met_level levels[LEVELS];

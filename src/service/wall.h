@@ -1,18 +1,48 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tasks that are armed for a wall-clock time. People set that clock, so the time until the deadline may change. Such a
- * task has its wall-clock time in `period_ns`. It is on the wheel like any other, for as long as the wall clock will
- * take from now, but for a second at most. The worker that pops it reads the wall clock, and puts it back if it is too
- * early (put_back() in run.c). So a task is never early, and at most a second late after the clock was set forwards.
- * There is no list of these tasks, and no thread has to notice that the clock was set.
+ * Tasks that are armed for a wall-clock time. People set that clock, so the time until the deadline may change.
  *
- * All of them are checked at the same ticks, by pawl_time_within: that is one or two wake-ups a second for all
- * together.
+ * Such a task is on the wheel like any other, for as long as the wall clock will take if nobody sets it. That is
+ * computed from a pair of times, one of each clock, that were read together. Each shard has a pair, and a list of its
+ * wall-clock tasks. Once a second an internal task reads the clocks and compares them with the pairs. If the wall clock
+ * was set, each shard gets the new pair and its tasks are armed again, a batch at a time:
+ *
+ *	a shard of the service          before       the new pair         a batch later       after
+ *	----------------------          ------       ------------         -------------       -----
+ *	listed: on the wheel by pair    a b c d                           a b                 a b c d
+ *	stale: by the pair before                    a b c d              c d
+ *
+ * A task that is armed meanwhile is listed, by the new pair, and a cancel takes a task off either list. So there is
+ * nothing to lock but the shard, and a second change cannot begin before the first is through.
+ *
+ * The worker that pops a wall-clock task reads the wall clock, and puts the task back if it is too early, for a second
+ * at most: by then the clocks have been compared. So a task is never early, and at most a second and a tick late after
+ * the clock was set, whatever else the clock did within that second.
+ *
+ * The clocks are compared only while there is a wall-clock task. `comparing` is 1 from the first arming until a
+ * comparison finds no task. The thread that changes it from 0 to 1 makes the next comparison:
+ *
+ *	arms: list_by_wall() in arm.c           compares: goes_on() in wall.c
+ *	-----------------------------           -----------------------------
+ *	list the task, under the lock           write comparing = 0
+ *	read comparing                          read all lists, each under its lock
+ *	  0: set it to 1, and compare             a task: set it to 1, and go on, unless the other has
  */
 #ifndef PAWL_SERVICE_WALL_H
 #define PAWL_SERVICE_WALL_H
 
 #include "layout.h"
+
+/* Times of the service's clock and of the wall clock that were read together. */
+struct pair {
+	uint64_t clock, wall;
+};
+
+/* The wall-clock tasks of a shard, on its wheel or armed again while they run: under its lock. */
+struct wall {
+	struct pawl_task listed, stale; /* the heads of two rings: only their links are used */
+	struct pair pair;
+};
 
 /* A time before 1970 has passed, and one after the year 2554 never comes. */
 static inline uint64_t wall_ns(struct timespec time)
@@ -31,25 +61,41 @@ static inline uint64_t wall_now(const struct pawl_service *service)
 	return pawl__clock_wall(service->clock);
 }
 
-/* How long until that time, if nobody sets the wall clock. */
-static inline uint64_t wall_wait(const struct pawl_service *service, uint64_t wall)
+/* The wall-clock time at `clock`, if nobody has set it since the pair was read. */
+static inline uint64_t wall_at(const struct pair *pair, uint64_t clock)
 {
-	uint64_t now = wall_now(service);
-
-	return wall > now ? wall - now : 0;
+	return saturating_sum(pair->wall, clock > pair->clock ? clock - pair->clock : 0);
 }
 
-/* When to check the wall clock: after `wait`, or sooner. */
-static inline uint64_t wall_check_at(const struct pawl_service *service, uint64_t now,
-                                     uint64_t wait)
+/* When that wall-clock time comes, or now. */
+static inline uint64_t wall_deadline(const struct pair *pair, uint64_t now, uint64_t wall)
 {
-	uint64_t first = ticks_up(&service->ticks, saturating_sum(now, PAWL_SECOND / 2));
-	uint64_t last = ticks_down(&service->ticks, saturating_sum(now, PAWL_SECOND));
+	uint64_t wall_now = wall_at(pair, now);
 
-	if (wait <= PAWL_SECOND)
-		return saturating_sum(now, wait);
-	return first < last ? ns_of_tick(&service->ticks, pawl_time_within(first, last))
-	                    : saturating_sum(now, PAWL_SECOND);
+	return wall > wall_now ? saturating_sum(now, wall - wall_now) : now;
 }
+
+/* Under the shard's lock, like the next function. */
+static inline void wall_append(struct pawl_task *ring, struct pawl_task *task)
+{
+	task->wall_next = ring;
+	task->wall_prev = ring->wall_prev;
+	ring->wall_prev->wall_next = task;
+	ring->wall_prev = task;
+}
+
+/* No harm if it is not listed. */
+static inline void wall_unlist(struct pawl_task *task)
+{
+	if (!task->wall_next)
+		return;
+	task->wall_prev->wall_next = task->wall_next;
+	task->wall_next->wall_prev = task->wall_prev;
+	task->wall_next = task->wall_prev = NULL;
+}
+
+/* wall.c */
+bool pawl__wall_put_back(struct pawl_service *service, struct shard *shard, struct pawl_task *task,
+                         struct wakes *wakes); /* false: its time has come */
 
 #endif

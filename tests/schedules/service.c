@@ -1122,6 +1122,134 @@ static void step_against_arm(void)
 	close_after_both();
 }
 
+static void arm_by_wall(struct probe *probe)
+{
+	EXPLORE_EXPECT_EQ(
+	        pawl_service_arm_at_time(service, &probe->task, (struct timespec){.tv_sec = 100}),
+	        0);
+}
+
+static void *arm_one_by_wall(void *unused)
+{
+	arm_by_wall(one);
+	return unused;
+}
+
+/* The time comes because the clock is set. The clocks are compared within a second. */
+static void *set_wall(void *unused)
+{
+	pawl_clock_manual_set_wall(&clock_by_hand, (struct timespec){.tv_sec = 100});
+	advance_clock(PAWL_SECOND);
+	return unused;
+}
+
+/* Set before, during or after the arming: the task runs within a second and a tick. */
+static void wall_clock_against_arm(unsigned workers, unsigned shards)
+{
+	open_service(workers, shards);
+	one = new_probe();
+	start(arm_one_by_wall, NULL);
+	set_wall(NULL);
+	join_all();
+	advance_clock(PAWL_SECOND);
+	await(&runs, 1);
+	pawl_service_settle(service);
+	EXPLORE_EXPECT_EQ(get(&runs), 1);
+	close_after_one();
+}
+
+static void wall_clock_against_arm_1(void)
+{
+	wall_clock_against_arm(1, 1);
+}
+
+static void wall_clock_against_arm_2(void)
+{
+	wall_clock_against_arm(2, 2);
+}
+
+static void arm_by_wall_once(struct probe *probe)
+{
+	if (!probe->rest++)
+		arm_by_wall(probe);
+}
+
+/* It is armed again while it runs, and the clocks are compared before it is on the wheel. */
+static void wall_clock_against_arm_inside(void)
+{
+	open_service(2, 1);
+	one = new_probe();
+	one->then = arm_by_wall_once;
+	arm(one, MS);
+	start(pass_a_tick, NULL);
+	set_wall(NULL);
+	join_all();
+	await(&runs, 1);
+	advance_clock(PAWL_SECOND);
+	await(&runs, 2);
+	pawl_service_settle(service);
+	close_after_one();
+}
+
+/* A task that is cancelled is not armed again when the clock was set: its memory is freed. */
+static void wall_clock_against_cancel_wait(void)
+{
+	open_service(1, 1);
+	one = new_probe();
+	two = new_probe();
+	arm_by_wall(one);
+	arm_by_wall(two);
+	start(cancel_wait_and_free, NULL);
+	set_wall(NULL);
+	join_all();
+	await(&runs, found == PAWL_CANCELLED ? 1 : 2);
+	pawl_service_settle(service);
+	EXPLORE_EXPECT_EQ(get(&runs), found == PAWL_CANCELLED ? 1 : 2);
+	free(two);
+	close_service();
+}
+
+static int armed_two;
+
+static void *arm_two_if_open(void *unused)
+{
+	armed_two = pawl_service_arm_at_time(service, &two->task,
+	                                     (struct timespec){.tv_sec = 100}) == 0;
+	return unused;
+}
+
+static void wall_clock_against_stop(void)
+{
+	open_service(1, 1);
+	one = new_probe();
+	two = new_probe();
+	arm_by_wall(one);
+	start(set_wall, NULL);
+	start(arm_two_if_open, NULL);
+	pawl_service_stop(service, drop_probe);
+	join_all();
+	EXPLORE_EXPECT_EQ(get(&runs) + get(&drops), 1 + armed_two);
+	close_after_both();
+}
+
+/* It is armed while a comparison finds that there was none. */
+static void wall_task_after_the_last(void)
+{
+	open_service(1, 1);
+	one = new_probe();
+	two = new_probe();
+	arm_by_wall(two);
+	EXPLORE_EXPECT_EQ(pawl_service_cancel(service, &two->task), PAWL_CANCELLED);
+	start(arm_one_by_wall, NULL);
+	advance_clock(PAWL_SECOND);
+	join_all();
+	set_wall(NULL);
+	advance_clock(PAWL_SECOND);
+	await(&runs, 1);
+	pawl_service_settle(service);
+	close_after_both();
+}
+
 #define SCENARIO(function) .name = #function, .run = function
 
 int main(int argc, char **argv)
@@ -1180,6 +1308,12 @@ int main(int argc, char **argv)
 	        {SCENARIO(the_system_clock_1)},
 	        {SCENARIO(the_system_clock_2)},
 	        {SCENARIO(step_against_arm)},
+	        {SCENARIO(wall_clock_against_arm_1)},
+	        {SCENARIO(wall_clock_against_arm_2)},
+	        {SCENARIO(wall_clock_against_arm_inside)},
+	        {SCENARIO(wall_clock_against_cancel_wait)},
+	        {SCENARIO(wall_clock_against_stop)},
+	        {SCENARIO(wall_task_after_the_last)},
 	};
 
 	return explore_main(argc, argv, scenarios, sizeof(scenarios) / sizeof(scenarios[0]));

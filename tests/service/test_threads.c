@@ -306,7 +306,6 @@ static void threads_have_the_services_name_and_block_all_signals(void)
 	expect_threads(0, 1);
 	expect_threads(1, 1);
 	expect_threads(4, 4);
-	expect_threads(PAWL_INLINE, 1);
 	expect_threads(PAWL_MANUAL, 0);
 }
 

@@ -266,7 +266,7 @@ static void it_gives_its_quota_back(void)
 	in_every_mode_limited(1, one_of_one);
 }
 
-/* A loop of next and poll: all of them look at the clock at the same ticks. */
+/* A loop of next and poll. One wake-up a second compares the clocks, for all of them. */
 static void a_thousand_of_them_take_no_more_wakeups_than_one(void)
 {
 	const struct pawl_service_options options = {.workers = PAWL_MANUAL, .shards = 4};
@@ -287,9 +287,229 @@ static void a_thousand_of_them_take_no_more_wakeups_than_one(void)
 		pawl_service_poll(fixture.service, 0);
 		polls++;
 	}
-	EXPECT(polls < 500); /* two a second, and slots that only move tasks down */
+	EXPECT(polls < 300); /* one a second, and slots that only move tasks down */
 	pawl_service_close(fixture.service, NULL);
 	free(notes);
+}
+
+IN_EVERY_MODE(the_clocks_are_compared_only_while_one_is_pending)
+{
+	struct note note;
+
+	note_init(&note, fixture);
+	set_wall(fixture, NOON);
+	EXPECT_EQ(arm_wall(&note, NOON + 3600), 0);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_CANCELLED);
+	advance_and_settle(fixture, SECOND);
+	advance_and_settle(fixture, SECOND);
+	EXPECT_EQ(pawl_service_next(fixture->service), PAWL_NEVER);
+	EXPECT_EQ(arm_wall(&note, NOON + 3600), 0); /* and again */
+	set_wall(fixture, NOON + 3600);
+	advance_and_settle(fixture, SECOND + MS);
+	EXPECT_EQ(note.runs, 1);
+	end(fixture);
+}
+
+static void arm_by_the_wall_clock_inside(struct note *note)
+{
+	if (note->runs == 1)
+		EXPECT_EQ(arm_wall(note, note->number), 0);
+}
+
+/* No clocks are compared when it runs, and it is not on the wheel when it is armed. */
+IN_EVERY_MODE(armed_by_its_own_run_it_follows_the_clock)
+{
+	struct note note;
+
+	note_init(&note, fixture);
+	note.inside = arm_by_the_wall_clock_inside;
+	note.number = NOON + 3600;
+	set_wall(fixture, NOON);
+	EXPECT_EQ(pawl_service_arm(fixture->service, &note.task, MS), 0);
+	advance_and_settle(fixture, MS);
+	EXPECT_EQ(note.runs, 1);
+	set_wall(fixture, NOON + 3600);
+	advance_and_settle(fixture, SECOND + MS);
+	EXPECT_EQ(note.runs, 2);
+	end(fixture);
+}
+
+static void arm_by_the_wall_clock_and_cancel(struct note *note)
+{
+	EXPECT_EQ(arm_wall(note, NOON + 3600), 0);
+	EXPECT_EQ(pawl_service_cancel(note->fixture->service, &note->task), PAWL_RUNNING);
+}
+
+/* Its memory is used for something else then. */
+IN_EVERY_MODE(cancelled_by_its_own_run_it_is_not_armed_again)
+{
+	struct note note, other;
+
+	note_init(&note, fixture);
+	note_init(&other, fixture);
+	note.inside = arm_by_the_wall_clock_and_cancel;
+	set_wall(fixture, NOON);
+	EXPECT_EQ(arm_wall(&other, NOON + 3600), 0);
+	EXPECT_EQ(pawl_service_arm(fixture->service, &note.task, 0), 0);
+	advance_and_settle(fixture, MS);
+	EXPECT_EQ(note.runs, 1);
+	memset(&note, 0xff, sizeof(note));
+	set_wall(fixture, NOON + 3600);
+	advance_and_settle(fixture, SECOND + MS);
+	EXPECT_EQ(other.runs, 1);
+	end(fixture);
+}
+
+/* Set back and forth again before the clocks are compared: a task that was put back meanwhile is not forgotten. */
+IN_EVERY_MODE(a_clock_that_is_set_twice_within_a_second_makes_it_hardly_late)
+{
+	struct note note;
+
+	note_init(&note, fixture);
+	set_wall(fixture, NOON);
+	EXPECT_EQ(pawl_service_arm_at_time(fixture->service, &note.task, at(NOON, 100 * MS)), 0);
+	set_wall(fixture, NOON - 3600);
+	advance_and_settle(fixture, 100 * MS);
+	EXPECT_EQ(note.runs, 0);
+	pawl_clock_manual_set_wall(&fixture->clock, at(NOON, 100 * MS));
+	advance_and_settle(fixture, SECOND + MS);
+	EXPECT_EQ(note.runs, 1);
+	end(fixture);
+}
+
+/* In the order in which they were armed, whatever the clock did. */
+static void those_of_one_time_keep_their_order_when_the_clock_is_set(void)
+{
+	const struct pawl_service_options options = {.workers = PAWL_MANUAL, .shards = 1};
+	struct note notes[1000];
+	struct fixture fixture;
+
+	fixture_open(&fixture, &options);
+	set_wall(&fixture, NOON);
+	for (unsigned i = 0; i < COUNTOF(notes); i++) {
+		note_init(&notes[i], &fixture);
+		EXPECT_EQ(arm_wall(&notes[i], NOON + 3600), 0);
+	}
+	for (unsigned i = 0; i < 3; i++) {
+		set_wall(&fixture, NOON - i);
+		advance_and_settle(&fixture, SECOND + MS);
+	}
+	set_wall(&fixture, NOON + 3600);
+	pawl_clock_manual_advance(&fixture.clock, SECOND + MS);
+	EXPECT_EQ(pawl_service_poll(fixture.service, 1), 1); /* compares the clocks */
+	for (unsigned i = 0; i < COUNTOF(notes); i++) {
+		EXPECT_EQ(notes[i].runs, 0);
+		EXPECT_EQ(pawl_service_poll(fixture.service, 1), 1);
+		EXPECT_EQ(notes[i].runs, 1);
+	}
+	pawl_service_close(fixture.service, NULL);
+}
+
+/* A clock of the user's that goes on by a step at each reading. The wall clock that goes with it is the system's. */
+struct counting_clock {
+	struct pawl_clock clock; /* first: a clock is its counting_clock */
+	uint64_t time, step, readings;
+};
+
+static uint64_t count_reading(struct pawl_clock *clock)
+{
+	struct counting_clock *counting = (struct counting_clock *)(void *)clock;
+
+	counting->readings++;
+	return counting->time += counting->step;
+}
+
+static void sleep_by_it(struct pawl_clock *clock, uint64_t deadline)
+{
+	(void)clock;
+	(void)deadline;
+}
+
+static void wake_it(struct pawl_clock *clock)
+{
+	(void)clock;
+}
+
+static void run_nothing(struct pawl_task *task)
+{
+	(void)task;
+}
+
+enum { MANY_TASKS = 10000 };
+
+static struct pawl_task *arm_many(struct pawl_service **service, struct counting_clock *clock,
+                                  uint64_t seconds)
+{
+	const struct pawl_service_options options = {
+	        .workers = PAWL_MANUAL, .shards = 1, .clock = &clock->clock};
+	struct pawl_task *tasks = malloc(MANY_TASKS * sizeof(*tasks));
+	struct timespec now;
+
+	*clock = (struct counting_clock){{count_reading, sleep_by_it, wake_it, NULL}, SECOND, 0, 0};
+	EXPECT_EQ(pawl_service_open(service, &options), 0);
+	clock_gettime(CLOCK_REALTIME, &now);
+	for (unsigned i = 0; i < MANY_TASKS; i++) {
+		pawl_task_init(&tasks[i], run_nothing);
+		EXPECT_EQ(pawl_service_arm_at_time(*service, &tasks[i],
+		                                   at((uint64_t)now.tv_sec + seconds, 0)),
+		          0);
+	}
+	return tasks;
+}
+
+/* As if reading the clock took so long that all of them take more than a second. */
+static void a_poll_ends_however_many_there_are(void)
+{
+	struct counting_clock clock;
+	struct pawl_service *service;
+	struct pawl_task *tasks = arm_many(&service, &clock, 86400);
+
+	clock.time += 86400 * SECOND + SECOND; /* all are due, and early */
+	clock.step = MS;
+	clock.readings = 0;
+	pawl_service_poll(service, 0);
+	EXPECT(clock.readings < 3 * MANY_TASKS);
+	pawl_service_close(service, NULL);
+	free(tasks);
+}
+
+/* They are due by the clock, but not by the wall clock, and the clocks are not compared yet. */
+static void early_ones_do_not_keep_others_waiting(void)
+{
+	const struct pawl_service_options options = {.workers = PAWL_MANUAL, .shards = 1};
+	struct note notes[1000], plain;
+	struct fixture fixture;
+
+	fixture_open(&fixture, &options);
+	set_wall(&fixture, NOON);
+	note_init(&plain, &fixture);
+	for (unsigned i = 0; i < COUNTOF(notes); i++) {
+		note_init(&notes[i], &fixture);
+		EXPECT_EQ(pawl_service_arm_at_time(fixture.service, &notes[i].task,
+		                                   at(NOON, 400 * MS)),
+		          0);
+	}
+	EXPECT_EQ(pawl_service_arm(fixture.service, &plain.task, 450 * MS), 0);
+	set_wall(&fixture, NOON - 3600);
+	pawl_clock_manual_advance(&fixture.clock, 500 * MS);
+	EXPECT_EQ(pawl_service_poll(fixture.service, 0), 1);
+	EXPECT_EQ(plain.runs, 1);
+	pawl_service_close(fixture.service, NULL);
+}
+
+/* The clock is read once for each batch that is armed again. */
+static void when_the_clock_was_set_they_are_armed_again_in_batches(void)
+{
+	struct counting_clock clock;
+	struct pawl_service *service;
+	struct pawl_task *tasks = arm_many(&service, &clock, 86400);
+
+	clock.time += 3600 * SECOND; /* the machine slept, say */
+	clock.readings = 0;
+	pawl_service_poll(service, 0);
+	EXPECT(clock.readings > MANY_TASKS / 300);
+	pawl_service_close(service, NULL);
+	free(tasks);
 }
 
 /* Random steps of the clock against what must hold: never early, and late by a second and a tick at most. */
@@ -326,6 +546,7 @@ IN_EVERY_MODE(at_random_it_is_never_early_and_hardly_late)
 				pawl_service_cancel_wait(fixture->service, &note->task);
 				note->number = time;
 				EXPECT_EQ(arm_wall(note, time), 0);
+				settle(fixture); /* or the clock might be set back beside its run */
 			}
 			if (call % 10)
 				continue;
@@ -380,6 +601,14 @@ int main(void)
 	        TEST(it_can_be_cancelled_and_says_until_when_it_is_pending),
 	        TEST(it_gives_its_quota_back),
 	        TEST(a_thousand_of_them_take_no_more_wakeups_than_one),
+	        TEST(the_clocks_are_compared_only_while_one_is_pending),
+	        TEST(armed_by_its_own_run_it_follows_the_clock),
+	        TEST(cancelled_by_its_own_run_it_is_not_armed_again),
+	        TEST(a_clock_that_is_set_twice_within_a_second_makes_it_hardly_late),
+	        TEST(those_of_one_time_keep_their_order_when_the_clock_is_set),
+	        TEST(a_poll_ends_however_many_there_are),
+	        TEST(early_ones_do_not_keep_others_waiting),
+	        TEST(when_the_clock_was_set_they_are_armed_again_in_batches),
 	        TEST(at_random_it_is_never_early_and_hardly_late),
 	        TEST(it_runs_by_the_wall_clock_of_the_system_too),
 	};

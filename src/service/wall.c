@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+/* Tasks that are armed for a wall-clock time follow that clock when it is set: explained and drawn in wall.h. */
+#define _GNU_SOURCE
+#include "shard.h"
+
+bool pawl__wall_put_back(struct pawl_service *service, struct shard *shard, struct pawl_task *task,
+                         struct wakes *wakes)
+{
+	uint64_t wall = wall_now(service), now, wait;
+
+	lock_assert_held(&shard->lock);
+	if (task->wall_ns <= wall)
+		return false;
+	now = clock_now(service);
+	wait = task->wall_ns - wall;
+	task->deadline_ns = saturating_sum(now, wait < PAWL_SECOND ? wait : PAWL_SECOND);
+	put_on_wheel(service, shard, task, now, false, wakes);
+	return true;
+}
+
+static void ring_init(struct pawl_task *ring)
+{
+	ring->wall_next = ring->wall_prev = ring;
+}
+
+static bool ring_empty(const struct pawl_task *ring)
+{
+	return ring->wall_next == ring;
+}
+
+/* Two readings of the clock, and one of the wall clock between them: a thread may lose its CPU there. */
+struct comparison {
+	struct pair pair;
+	uint64_t after;
+};
+
+static struct comparison read_clocks(const struct pawl_service *service)
+{
+	struct comparison now;
+
+	now.pair.clock = clock_now(service);
+	now.pair.wall = wall_now(service);
+	now.after = clock_now(service);
+	return now;
+}
+
+/* Whether the wall clock was set by more than a tick since the pair was read. */
+static bool was_set(const struct pair *pair, const struct comparison *now, uint64_t tick_ns)
+{
+	uint64_t least = wall_at(pair, now->pair.clock), most = wall_at(pair, now->after);
+
+	return saturating_sum(now->pair.wall, tick_ns) < least ||
+	       now->pair.wall > saturating_sum(most, tick_ns);
+}
+
+/* Under the lock. */
+static void begin_rearming(struct shard *shard, const struct pair *pair)
+{
+	struct wall *wall = shard->wall;
+
+	lock_assert_held(&shard->lock);
+	TASK_ASSERT(ring_empty(&wall->stale));
+	wall->pair = *pair;
+	if (ring_empty(&wall->listed))
+		return;
+	wall->stale = wall->listed;
+	wall->stale.wall_next->wall_prev = wall->stale.wall_prev->wall_next = &wall->stale;
+	ring_init(&wall->listed);
+}
+
+/* Up to a batch. A time that has passed is due in this tick, not in the next one. Under the lock. */
+static void rearm_some(struct pawl_service *service, struct shard *shard, struct wakes *wakes)
+{
+	struct wall *wall = shard->wall;
+	uint64_t now = clock_now(service);
+	uint64_t tick = ns_of_tick(&service->ticks, ticks_down(&service->ticks, now));
+
+	lock_assert_held(&shard->lock);
+	for (unsigned i = 0; i < BATCH && !ring_empty(&wall->stale); i++) {
+		struct pawl_task *task = wall->stale.wall_next;
+
+		wall_unlist(task);
+		wall_append(&wall->listed, task);
+		if (!pawl_timer_armed(&task->timer))
+			continue; /* armed while it runs: finish() reads the pair */
+		task->deadline_ns = wall_deadline(&wall->pair, now, task->wall_ns);
+		if (task->deadline_ns == now)
+			task->deadline_ns = tick;
+		put_on_wheel(service, shard, task, now, false, wakes);
+	}
+}
+
+/* True if the shard has wall-clock tasks. */
+static bool compare_shard(struct pawl_service *service, struct shard *shard,
+                          const struct comparison *now)
+{
+	bool any, stale;
+
+	lock_acquire(&shard->lock);
+	if (was_set(&shard->wall->pair, now, service->ticks.ns))
+		begin_rearming(shard, &now->pair);
+	do {
+		struct wakes wakes = {0};
+
+		rearm_some(service, shard, &wakes);
+		any = !ring_empty(&shard->wall->listed);
+		stale = !ring_empty(&shard->wall->stale);
+		lock_release(&shard->lock);
+		wake(service, &wakes);
+		if (stale)
+			lock_acquire_after_pause(&shard->lock);
+	} while (stale);
+	return any;
+}
+
+static bool compare_shards(struct pawl_service *service, const struct comparison *now)
+{
+	bool any = false;
+
+	for (unsigned i = 0; i < service->shard_count; i++)
+		any |= compare_shard(service, &service->shards[i], now);
+	return any;
+}
+
+static bool any_listed(struct pawl_service *service)
+{
+	bool any = false;
+
+	for (unsigned i = 0; i < service->shard_count && !any; i++) {
+		lock_acquire(&service->shards[i].lock);
+		any = !ring_empty(&service->shards[i].wall->listed);
+		lock_release(&service->shards[i].lock);
+	}
+	return any;
+}
+
+/* True: this thread makes the next comparison. */
+static bool begin_comparing(struct pawl_service *service)
+{
+	return !__atomic_exchange_n(&service->comparing, 1, __ATOMIC_SEQ_CST);
+}
+
+static bool goes_on(struct pawl_service *service)
+{
+	__atomic_store_n(&service->comparing, 0, __ATOMIC_SEQ_CST);
+	return any_listed(service) && begin_comparing(service);
+}
+
+/* A stopped service refuses the arming: then there is nothing to follow any more. */
+static void compare_clocks(struct pawl_service *service)
+{
+	const struct comparison now = read_clocks(service);
+
+	if (compare_shards(service, &now) || goes_on(service))
+		pawl_service_arm_at(service, &service->compare,
+		                    saturating_sum(now.pair.clock, PAWL_SECOND));
+}
+
+static void run_comparison(struct pawl_task *task)
+{
+	compare_clocks(PAWL_CONTAINER_OF(task, struct pawl_service, compare));
+}
+
+void pawl__wall_open(struct pawl_service *service)
+{
+	pawl__task_init_internal(&service->compare, run_comparison);
+	for (unsigned i = 0; i < service->shard_count; i++) {
+		ring_init(&service->walls[i].listed);
+		ring_init(&service->walls[i].stale);
+		service->shards[i].wall = &service->walls[i];
+	}
+}
+
+void pawl__wall_armed(struct pawl_service *service)
+{
+	if (!__atomic_load_n(&service->comparing, __ATOMIC_SEQ_CST) && begin_comparing(service))
+		compare_clocks(service);
+}
