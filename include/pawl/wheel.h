@@ -154,8 +154,8 @@ PAWL_API struct pawl_wheel *pawl_wheel_init(void *mem, size_t size,
 PAWL_API bool pawl_wheel_arm(struct pawl_wheel *wheel, struct pawl_timer *timer, uint64_t deadline);
 
 /* The same for a timer that you know to be idle: zeroed, popped or cancelled, and not armed since. It reads nothing of
- * the timer, and with very many timers is some 1.7 times as fast. On an armed timer it breaks the wheel; a library
- * built for development (PAWL_DEV) ends the program there. */
+ * the timer, whose memory you may have used meanwhile, and with very many timers is some 1.7 times as fast. On an armed
+ * timer it breaks the wheel, as pawl_wheel_check() will say. */
 PAWL_API bool pawl_wheel_arm_idle(struct pawl_wheel *wheel, struct pawl_timer *timer,
                                   uint64_t deadline);
 

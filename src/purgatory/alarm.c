@@ -55,6 +55,7 @@ bool pawl__deadline_arm(struct op_shard *shard, struct pawl_op *op, uint64_t now
 	uint64_t tick = ticks_up(&purgatory->ticks, saturating_sum(now_ns, timeout_ns));
 
 	lock_assert_held(&shard->lock);
+	OP_ASSERT(!pawl_timer_armed(&op->timer));
 	pawl_wheel_advance(shard->wheel, ticks_down(&purgatory->ticks, now_ns), 1);
 	pawl_wheel_arm_idle(shard->wheel, &op->timer, tick);
 	return schedule_alarm(shard, tick);

@@ -83,8 +83,10 @@ static ALWAYS_INLINE size_t move_list(struct pawl_wheel *wheel, struct pawl_time
 	size_t moves = 0;
 
 	ASSERT(!list_empty(head) && max > 0);
+	ASSERT(finest ? linked(head, timer) : linked(timer, head));
 	do {
 		next = finest ? timer->next : timer->prev;
+		ASSERT(finest ? linked(timer, next) : linked(next, timer));
 		PREFETCH(next);
 		if (cursor == timer || cursor == next)
 			cursor = head;
@@ -150,6 +152,7 @@ static inline unsigned walk_step(struct walk *walk, struct removed *removed, siz
 		return 1;
 	}
 	walk->first = first->next;
+	ASSERT(linked(first, walk->first));
 	PREFETCH(walk->first);
 	if (room == 1)
 		return 1;
@@ -159,6 +162,7 @@ static inline unsigned walk_step(struct walk *walk, struct removed *removed, siz
 		return 2;
 	}
 	walk->last = last->prev;
+	ASSERT(linked(walk->last, last));
 	PREFETCH(walk->last);
 	return 2;
 }
@@ -186,6 +190,7 @@ static inline unsigned walks_begin(const struct pawl_wheel *wheel, const struct 
 
 		if (list_retire_if_empty(head))
 			continue;
+		ASSERT(linked(head, head->next) && linked(head->prev, head));
 		walks[used++] = (struct walk){head, head->next, head->prev, chain};
 		PREFETCH(head->next);
 		PREFETCH(head->prev);

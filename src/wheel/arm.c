@@ -111,7 +111,6 @@ static ALWAYS_INLINE bool put_on(struct pawl_wheel *wheel, struct pawl_timer *ti
 	struct level *level;
 	uint64_t cell;
 
-	ASSERT(!timer->next);
 	if (deadline - wheel->time - 1 >= wheel->fast_span)
 		return arm_in_general(wheel, timer, deadline);
 	if (!wheel->powers_of_two)
@@ -135,7 +134,10 @@ bool pawl_wheel_arm(struct pawl_wheel *wheel, struct pawl_timer *timer, uint64_t
 	return put_on(wheel, timer, deadline);
 }
 
-/* Nothing of the timer is read: with very many timers that load is half of the cost of arming. */
+/*
+ * Nothing of the timer is read: with very many timers that load is half of the cost of arming. So no assertion can tell
+ * here that the timer is armed. Those with linked() do, when its old list is emptied or a neighbour is unlinked.
+ */
 bool pawl_wheel_arm_idle(struct pawl_wheel *wheel, struct pawl_timer *timer, uint64_t deadline)
 {
 	return put_on(wheel, timer, deadline);

@@ -264,13 +264,15 @@ static const char *check_due(const struct pawl_wheel *wheel, uint64_t chain, siz
 
 	if (!list_empty(head) && !(wheel->due_chains >> chain & 1))
 		return "a chain of due timers has its bit set";
+	if (head->next->prev != head || head->prev->next != head)
+		return "a list of due timers is closed";
 	for (const struct pawl_timer *timer = head->next; timer != head; timer = timer->next) {
 		if ((broken = check_links(timer, left)) != NULL)
 			return broken;
 		if (timer->deadline > wheel->time)
 			return "a due timer's deadline is not after now";
 	}
-	return head->prev->next == head ? NULL : "a list of due timers is closed";
+	return NULL;
 }
 
 /* A timer that was not touched is in its own cell; a touched timer is in an earlier one. */
@@ -302,13 +304,15 @@ static const char *check_chain(const struct pawl_wheel *wheel, const struct leve
 		return head->next == head ? NULL : "a list that is not in use is empty";
 	if (!bit_is_set(level, slot))
 		return "a slot in use has its bit set";
+	if (head->next->prev != head || head->prev->next != head)
+		return "a slot's list is closed";
 	for (const struct pawl_timer *timer = head->next; timer != head; timer = timer->next) {
 		if ((broken = check_links(timer, left)) != NULL)
 			return broken;
 		if ((broken = check_cell(wheel, level, cell, timer)) != NULL)
 			return broken;
 	}
-	return head->prev->next == head ? NULL : "a slot's list is closed";
+	return NULL;
 }
 
 static const char *check_bit(const struct pawl_wheel *wheel, const struct level *level,

@@ -47,6 +47,12 @@ static inline bool list_retire_if_empty(struct pawl_timer *head)
 	return true;
 }
 
+/* For assertions: the two follow each other in one list. */
+static inline bool linked(const struct pawl_timer *timer, const struct pawl_timer *next)
+{
+	return timer->next == next && next->prev == timer;
+}
+
 static inline void list_append(struct pawl_timer *head, struct pawl_timer *timer)
 {
 	struct pawl_timer *last = head->prev;
@@ -72,7 +78,7 @@ static inline void list_remove(struct pawl_timer *timer)
 {
 	struct pawl_timer *next = timer->next, *prev = timer->prev;
 
-	ASSERT(next->prev == timer && prev->next == timer);
+	ASSERT(linked(prev, timer) && linked(timer, next));
 	prev->next = next;
 	next->prev = prev;
 	timer->next = NULL;
@@ -83,7 +89,7 @@ static inline void list_append_all(struct pawl_timer *head, struct pawl_timer *f
 {
 	struct pawl_timer *first = from->next, *last = from->prev, *before = head->prev;
 
-	ASSERT(!list_empty(from));
+	ASSERT(!list_empty(from) && linked(from, first) && linked(last, from));
 	before->next = first;
 	first->prev = before;
 	last->next = head;

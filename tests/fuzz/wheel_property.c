@@ -338,11 +338,13 @@ static void compare(struct run *run)
 		compare_timer(run, i);
 }
 
-/* Of the timers that are idle, every other one is armed as such. */
+/* Of the timers that are idle, every other one is armed as such, whatever is in its memory. */
 static bool arm(struct run *run, size_t i, uint64_t deadline)
 {
-	if (i % 2 && run->truth[i].state == MODEL_IDLE)
+	if (i % 2 && run->truth[i].state == MODEL_IDLE) {
+		memset(&run->timers[i], 0xA5, sizeof(run->timers[i]));
 		return pawl_wheel_arm_idle(run->wheel, &run->timers[i], deadline);
+	}
 	return pawl_wheel_arm(run->wheel, &run->timers[i], deadline);
 }
 

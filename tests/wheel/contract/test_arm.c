@@ -76,6 +76,26 @@ static void an_idle_timer_may_be_armed_as_such(void)
 	finish(wheel);
 }
 
+static void an_idle_timers_memory_may_be_used_before_it_is_armed_as_such(void)
+{
+	struct pawl_wheel *wheel = wheel_of_20(0);
+	struct pawl_timer timers[2] = {{0}};
+
+	pawl_wheel_arm(wheel, &timers[0], 1);
+	pawl_wheel_arm(wheel, &timers[1], 1);
+	pawl_wheel_cancel(wheel, &timers[1]);
+	pawl_wheel_advance(wheel, 1, 0);
+	EXPECT_POPS(wheel, timers, 0);
+	memset(timers, FILL, sizeof(timers));
+	EXPECT(pawl_wheel_arm_idle(wheel, &timers[0], 450));
+	EXPECT(!pawl_wheel_arm_idle(wheel, &timers[1], 0));
+	EXPECT_EQ(pawl_wheel_count(wheel), 2);
+	EXPECT_SOUND(wheel);
+	pawl_wheel_advance(wheel, 450, 0);
+	EXPECT_POPS(wheel, timers, 1, 0);
+	finish(wheel);
+}
+
 static void arming_a_due_timer_makes_it_wait_again(void)
 {
 	struct pawl_wheel *wheel = wheel_of_20(0);
@@ -190,6 +210,7 @@ int main(void)
 	        TEST(an_armed_timer_waits_and_is_popped_once),
 	        TEST(arming_an_armed_timer_moves_it),
 	        TEST(an_idle_timer_may_be_armed_as_such),
+	        TEST(an_idle_timers_memory_may_be_used_before_it_is_armed_as_such),
 	        TEST(arming_a_due_timer_makes_it_wait_again),
 	        TEST(a_deadline_not_after_now_is_due_at_once),
 	        TEST(what_is_armed_due_comes_behind_all_that_was_due_before),

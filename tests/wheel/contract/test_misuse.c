@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Misuse for which a development build ends the program: its assertions do fail. Each misuse happens in a child
- * process. In a release build, and on Windows, which has no fork, there is nothing to try.
+ * Misuse that pawl_wheel_check() finds in every build; and misuse for which a development build ends the program: its
+ * assertions do fail. Each of the latter happens in a child process. In a release build, and on Windows, which has no
+ * fork, there is nothing to try.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <signal.h>
@@ -12,18 +13,20 @@
 
 #include "contract.h"
 
+enum { MANY = 64, DEADLINES = 4 }; /* MANY fill two chains */
+
 typedef void misuse(struct pawl_wheel *wheel, struct pawl_timer *timers);
 
-/* The misuse of a wheel of 20 slots that holds three timers for 25, which wait on level 1, ends the program. */
-static void expect_end(misuse *fn)
+/* The misuse of a wheel of 20 slots that holds `count` timers for 25, which wait on level 1, ends the program. */
+static void expect_end_with(unsigned count, uint32_t chains, misuse *fn)
 {
 #if defined(PAWL_ASSERT) && !defined(_WIN32)
-	struct pawl_wheel *wheel = wheel_of_20(0);
-	struct pawl_timer timers[3] = {{0}};
+	struct pawl_wheel *wheel = wheel_of_20_with_chains(chains);
+	struct pawl_timer timers[MANY] = {{0}};
 	int status = 0;
 	pid_t child;
 
-	for (int i = 0; i < 3; i++)
+	for (unsigned i = 0; i < count; i++)
 		pawl_wheel_arm(wheel, &timers[i], 25);
 	fflush(NULL);
 	child = fork();
@@ -37,18 +40,63 @@ static void expect_end(misuse *fn)
 	       WEXITSTATUS(status) != 0); /* a sanitizer ends it in its own way */
 	finish(wheel);
 #else
+	(void)count;
+	(void)chains;
 	(void)fn;
 #endif
 }
 
-static void call_armed_idle(struct pawl_wheel *wheel, struct pawl_timer *timers)
+static void expect_end(misuse *fn)
 {
-	pawl_wheel_arm_idle(wheel, &timers[1], 6);
+	expect_end_with(3, 1, fn);
 }
 
+/* 6 is before the opening of the old slot, 25 is in that slot, 500 is after it. */
+static const uint64_t new_deadlines[DEADLINES] = {0, 6, 25, 500};
+
+static void check_finds_that_an_armed_timer_was_called_idle(void)
+{
+	for (unsigned i = 0; i < 3 * DEADLINES; i++) {
+		struct pawl_wheel *wheel = wheel_of_20(0);
+		struct pawl_timer timers[3] = {{0}};
+
+		for (unsigned j = 0; j <= i % 3; j++)
+			pawl_wheel_arm(wheel, &timers[j], 25);
+		pawl_wheel_arm_idle(wheel, &timers[i % 3 / 2], new_deadlines[i / 3]);
+		EXPECT(pawl_wheel_check(wheel));
+		free(wheel);
+	}
+}
+
+static uint64_t new_deadline;
+
+static void call_armed_idle(struct pawl_wheel *wheel, struct pawl_timer *timers)
+{
+	pawl_wheel_arm_idle(wheel, timers, new_deadline);
+	pawl_wheel_advance(wheel, 600, 0);
+	pop_all(wheel);
+}
+
+/* When it comes to the timer's old list. The timer may be alone there, or in one of several lists of its slot. */
 static void a_development_build_notices_an_armed_timer_that_is_called_idle(void)
 {
-	expect_end(call_armed_idle);
+	for (unsigned i = 0; i < DEADLINES; i++) {
+		new_deadline = new_deadlines[i];
+		expect_end_with(1, 1, call_armed_idle);
+		expect_end_with(2, 1, call_armed_idle);
+		expect_end_with(MANY, 2, call_armed_idle);
+	}
+}
+
+static void call_neighbour_idle(struct pawl_wheel *wheel, struct pawl_timer *timers)
+{
+	pawl_wheel_arm_idle(wheel, &timers[1], 6);
+	pawl_wheel_cancel(wheel, &timers[0]);
+}
+
+static void a_development_build_notices_it_when_a_neighbour_is_cancelled(void)
+{
+	expect_end(call_neighbour_idle);
 }
 
 static void zero_armed_timer(struct pawl_wheel *wheel, struct pawl_timer *timers)
@@ -76,7 +124,9 @@ static void a_development_build_notices_that_a_waiting_timers_deadline_became_0(
 int main(void)
 {
 	static const struct test tests[] = {
+	        TEST(check_finds_that_an_armed_timer_was_called_idle),
 	        TEST(a_development_build_notices_an_armed_timer_that_is_called_idle),
+	        TEST(a_development_build_notices_it_when_a_neighbour_is_cancelled),
 	        TEST(a_development_build_notices_that_an_armed_timers_neighbour_was_zeroed),
 	        TEST(a_development_build_notices_that_a_waiting_timers_deadline_became_0),
 	};
