@@ -79,7 +79,7 @@ PAWL_API void pawl_task_init(struct pawl_task *task, pawl_task_fn *run);
 #define PAWL_MANUAL (~0u - 1u) /* options.workers: no threads, no dispatch; see pawl_service_poll */
 
 /*
- * Zeroes, or a NULL pointer in place of the whole struct, mean the defaults.
+ * Zeroes, or a NULL pointer in place of the whole struct, mean the defaults. stack_size is without thread-locals.
  * on_thread_start is called once on each thread of the service, before anything else runs there, with the thread's
  * number from 0: for affinity, priority, a name. It must not wait for the service (cancel_wait, settle, stop, close).
  *
@@ -103,8 +103,8 @@ struct pawl_service_options {
 
 /*
  * Open a service and start its threads. Close it with pawl_service_close. Returns 0; -EINVAL (an option is out of its
- * range, or dispatch with PAWL_MANUAL), -EBUSY (another service has the clock), -ENOMEM or -EAGAIN (no more threads).
- * After an error nothing is left behind, and *service is not written.
+ * range, or dispatch with PAWL_MANUAL), -EBUSY (another service has the clock), -ENOMEM or -EAGAIN (no more
+ * threads or stacks). After an error nothing is left behind, and *service is not written.
  */
 PAWL_API int pawl_service_open(struct pawl_service **service,
                                const struct pawl_service_options *options);

@@ -17,6 +17,9 @@
 #if defined(__APPLE__) || defined(__sun)
 #include <sys/random.h>
 #endif
+#if defined(__GLIBC__)
+#include <link.h>
+#endif
 
 /*
  * How a condition variable waits by MONOTONIC: on macOS for a length of time, elsewhere by its clock, which is chosen
@@ -68,14 +71,38 @@ static void *begin(void *arg)
 	return NULL;
 }
 
+#if defined(__GLIBC__)
+static int add_thread_local(struct dl_phdr_info *object, size_t unused, void *sum)
+{
+	const ElfW(Phdr) *segment = object->dlpi_phdr, *end = segment + object->dlpi_phnum;
+
+	(void)unused;
+	for (; segment < end; segment++)
+		if (segment->p_type == PT_TLS)
+			*(size_t *)sum += segment->p_memsz + segment->p_align;
+	return 0;
+}
+#endif
+
+/* Bytes of a thread's stack that the program's thread-local variables take: with glibc all of them, else none. */
+static size_t thread_local_size(void)
+{
+	size_t sum = 0;
+
+#if defined(__GLIBC__)
+	dl_iterate_phdr(add_thread_local, &sum);
+#endif
+	return sum;
+}
+
 /* 0, or an errno if the system allows no stack of this size. Some systems want whole pages. */
 static int set_stack(pthread_attr_t *attributes, size_t stack_size)
 {
 	const size_t page = 65536; /* the largest of any system */
-	size_t present = 0;
+	size_t variables = thread_local_size(), present = 0;
 
 	pthread_attr_getstacksize(attributes, &present);
-	if (!stack_size && present >= LEAST_DEFAULT_STACK)
+	if (!stack_size && present >= LEAST_DEFAULT_STACK + variables)
 		return 0;
 	if (!stack_size)
 		stack_size = LEAST_DEFAULT_STACK;
@@ -83,6 +110,7 @@ static int set_stack(pthread_attr_t *attributes, size_t stack_size)
 	if (stack_size < (size_t)PTHREAD_STACK_MIN)
 		stack_size = (size_t)PTHREAD_STACK_MIN;
 #endif
+	stack_size += variables;
 	return pthread_attr_setstacksize(attributes, (stack_size + page - 1) / page * page);
 }
 
@@ -104,7 +132,7 @@ int pawl__system_thread_start(struct system_thread *thread, const char *name, si
 		error = pthread_create(&thread->pthread, &attributes, begin, thread);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&attributes);
-	return -error;
+	return error ? -EAGAIN : 0;
 }
 
 void pawl__system_thread_join(struct system_thread *thread)

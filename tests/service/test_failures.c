@@ -85,7 +85,7 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, v
                           void *arg)
 {
 	if (fails(true))
-		return EAGAIN;
+		return state.failing % 2 ? EAGAIN : EINVAL; /* glibc: the stack is too small */
 	state.threads++;
 	return __real_pthread_create(thread, attributes, run, arg);
 }

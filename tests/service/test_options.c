@@ -252,6 +252,49 @@ static void options_at_the_ends_of_their_ranges_are_taken(void)
 	}
 }
 
+/* With glibc a thread's stack holds them. */
+static _Thread_local volatile char thread_local_variables[1 << 20];
+
+static size_t stack_to_use;
+
+static void use_stack(size_t size)
+{
+	volatile char part[16 * 1024];
+
+	part[0] = part[sizeof(part) - 1] = 1;
+	if (size > sizeof(part))
+		use_stack(size - sizeof(part));
+	part[0] = 2; /* no tail call */
+}
+
+static void use_half_of_the_stack(struct note *note)
+{
+	thread_local_variables[note->runs] = 1;
+	use_stack(stack_to_use);
+	note->number = stack_to_use;
+}
+
+/* Of these sizes 64 KiB is the least, 1.25 MiB is more than the variables need, and 0 is the default. */
+static void thread_local_variables_take_nothing_from_stack_size(void)
+{
+	static const size_t sizes[] = {64 * 1024, 512 * 1024, 1 << 20, 5 << 18, 0};
+
+	for (size_t i = 0; i < COUNTOF(sizes); i++) {
+		const struct pawl_service_options options = {.stack_size = sizes[i]};
+		struct fixture fixture;
+		struct note note;
+
+		stack_to_use = (sizes[i] ? sizes[i] : 1 << 20) / 2;
+		fixture_open(&fixture, &options);
+		note_init(&note, &fixture);
+		note.inside = use_half_of_the_stack;
+		EXPECT_EQ(pawl_service_arm(fixture.service, &note.task, 0), 0);
+		settle(&fixture);
+		EXPECT_EQ(note.number, stack_to_use);
+		pawl_service_close(fixture.service, NULL);
+	}
+}
+
 /* Ticks of every kind: the run is at the first multiple that is not early. */
 static void deadlines_are_rounded_up_whatever_the_tick(void)
 {
@@ -322,6 +365,7 @@ int main(void)
 	        TEST(null_options_mean_the_defaults),
 	        TEST(options_out_of_range_are_refused),
 	        TEST(options_at_the_ends_of_their_ranges_are_taken),
+	        TEST(thread_local_variables_take_nothing_from_stack_size),
 	        TEST(deadlines_are_rounded_up_whatever_the_tick),
 	        TEST(a_clock_has_one_service_at_a_time),
 	};
