@@ -103,8 +103,8 @@ struct pawl_service_options {
 
 /*
  * Open a service and start its threads. Close it with pawl_service_close. Returns 0; -EINVAL (an option is out of its
- * range, or dispatch with PAWL_MANUAL), -EBUSY (another service has the clock), -ENOMEM or -EAGAIN (no more
- * threads or stacks). After an error nothing is left behind, and *service is not written.
+ * range, dispatch with PAWL_MANUAL, or a clock lacks a function), -EBUSY (another service has the clock), -ENOMEM or
+ * -EAGAIN (no more threads or stacks). After an error nothing is left behind, and *service is not written.
  */
 PAWL_API int pawl_service_open(struct pawl_service **service,
                                const struct pawl_service_options *options);

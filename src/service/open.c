@@ -36,11 +36,18 @@ static struct pawl_service_options complete(const struct pawl_service_options *g
 	return options;
 }
 
+/* A manual clock that was zeroed and not initialised has no functions. */
+static bool clock_complete(const struct pawl_clock *clock)
+{
+	return clock->now && clock->wait && clock->wake;
+}
+
 static bool valid(const struct pawl_service_options *options)
 {
 	const struct pawl_wheel_options wheel = {.wheel_size = options->wheel_size};
 
 	return pawl_wheel_footprint(&wheel) != 0 && options->shards <= MAX_SHARDS &&
+	       (!options->clock || clock_complete(options->clock)) &&
 	       (options->workers == PAWL_MANUAL ? !options->dispatch
 	                                        : options->workers <= MAX_WORKERS) &&
 	       (options->stack_size == 0 ||

@@ -220,6 +220,45 @@ static void options_out_of_range_are_refused(void)
 	}
 }
 
+static void wake_nothing(struct pawl_clock *clock)
+{
+	(void)clock;
+}
+
+static uint64_t zero(struct pawl_clock *clock)
+{
+	(void)clock;
+	return 0;
+}
+
+static void wait_not(struct pawl_clock *clock, uint64_t deadline)
+{
+	(void)clock;
+	(void)deadline;
+}
+
+/* As a manual clock is, if its init was forgotten. */
+static void a_clock_without_a_function_is_refused(void)
+{
+	static const struct pawl_clock incomplete[] = {
+	        {NULL, NULL, NULL, NULL},
+	        {NULL, wait_not, wake_nothing, NULL},
+	        {zero, NULL, wake_nothing, NULL},
+	        {zero, wait_not, NULL, NULL},
+	};
+
+	for (size_t i = 0; i < COUNTOF(incomplete) * COUNTOF(every_mode); i++) {
+		struct pawl_service_options options = every_mode[i % COUNTOF(every_mode)];
+		struct pawl_clock clock = incomplete[i / COUNTOF(every_mode)];
+		struct pawl_service *service = NULL;
+
+		options.clock = &clock;
+		EXPECT_EQ(pawl_service_open(&service, &options), -EINVAL);
+		EXPECT(service == NULL);
+		EXPECT(clock.service == NULL);
+	}
+}
+
 static void options_at_the_ends_of_their_ranges_are_taken(void)
 {
 	static const struct pawl_service_options valid[] = {
@@ -364,6 +403,7 @@ int main(void)
 	        TEST(a_periodic_task_that_has_ended_has_no_quota),
 	        TEST(null_options_mean_the_defaults),
 	        TEST(options_out_of_range_are_refused),
+	        TEST(a_clock_without_a_function_is_refused),
 	        TEST(options_at_the_ends_of_their_ranges_are_taken),
 	        TEST(thread_local_variables_take_nothing_from_stack_size),
 	        TEST(deadlines_are_rounded_up_whatever_the_tick),
