@@ -182,7 +182,7 @@ PAWL_API size_t pawl_service_pending(struct pawl_service *service);
 /*
  * Refuse every arming from now on, wait for the running tasks, end the threads, and hand each pending task to `dropped`
  * (or NULL), on this thread and under no lock: it may free the task. A second stop waits for the first one. Inside a
- * task or `dropped`, stop, close and settle end the program with a message.
+ * task or `dropped`, stop, close and settle end the program with a message. So does close with a purgatory open.
  */
 PAWL_API void pawl_service_stop(struct pawl_service *service, pawl_task_fn *dropped);
 

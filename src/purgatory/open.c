@@ -357,8 +357,8 @@ static void stop_once(struct pawl_purgatory *purgatory)
 	struct inside inside = {purgatory, thread->inside};
 
 	thread->inside = &inside;
-	pawl__service_remove_part(purgatory->service,
-	                          &purgatory->part); /* the live view may hold operations */
+	pawl__service_hide_part(purgatory->service,
+	                        &purgatory->part); /* the live view may hold operations */
 	for (unsigned i = 0; i < purgatory->shard_count; i++)
 		close_shard(&purgatory->shards[i]);
 	for (unsigned i = 0; i < purgatory->shard_count; i++)
@@ -390,5 +390,6 @@ void pawl_purgatory_close(struct pawl_purgatory *purgatory)
 	free_resolved(purgatory);
 	mutex_destroy(&purgatory->resolving);
 	mutex_destroy(&purgatory->stopping);
+	pawl__service_remove_part(purgatory->service, &purgatory->part);
 	free_purgatory(purgatory);
 }

@@ -42,14 +42,21 @@ void pawl__service_add_part(struct pawl_service *service, struct service_part *p
 	mutex_unlock(&service->mutex);
 }
 
+void pawl__service_hide_part(struct pawl_service *service, struct service_part *part)
+{
+	mutex_lock(&service->mutex);
+	part->hidden = true;
+	while (part->busy)
+		condition_wait(&service->changed, &service->mutex);
+	mutex_unlock(&service->mutex);
+}
+
 void pawl__service_remove_part(struct pawl_service *service, struct service_part *part)
 {
 	struct service_part **at = &service->parts;
 
 	mutex_lock(&service->mutex);
-	part->leaving = true;
-	while (part->busy)
-		condition_wait(&service->changed, &service->mutex);
+	TASK_ASSERT(part->hidden && !part->busy);
 	while (*at != part)
 		at = &(*at)->next;
 	*at = part->next;
@@ -61,7 +68,7 @@ void pawl__service_write_parts(struct pawl_service *service, struct json *json)
 {
 	mutex_lock(&service->mutex);
 	for (struct service_part *part = service->parts; part; part = part->next) {
-		if (part->leaving)
+		if (part->hidden)
 			continue;
 		part->busy = true;
 		mutex_unlock(&service->mutex);

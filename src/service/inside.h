@@ -21,18 +21,20 @@ bool pawl__service_stopped(const struct pawl_service *service); /* or stopping *
 void pawl__task_init_internal(struct pawl_task *task, pawl_task_fn *run);
 
 /*
- * A part that the live view of a service shows, too: `write` adds its JSON object to the snapshot, on the thread of the
- * view. Removing a part waits until a running `write` has returned; it is not called again.
+ * A part is a purgatory: pawl_service_close() refuses to free the service before every part is removed. The live view
+ * also shows it: `write` adds its JSON object to the snapshot, on the thread of the view. Hiding a part waits until a
+ * running `write` has returned; it is not called again. Hide a part before you remove it.
  */
 struct json;
 struct service_part {
 	void (*write)(struct service_part *part, struct json *json);
 	struct service_part *next; /* this and the two below under the service's mutex */
 	bool busy;                 /* `write` is running */
-	bool leaving;              /* it is being removed */
+	bool hidden;               /* from the live view */
 };
 
 void pawl__service_add_part(struct pawl_service *service, struct service_part *part);
+void pawl__service_hide_part(struct pawl_service *service, struct service_part *part);
 void pawl__service_remove_part(struct pawl_service *service, struct service_part *part);
 void pawl__service_write_parts(struct pawl_service *service, struct json *json);
 

@@ -4,6 +4,7 @@
 #include "shard.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -191,11 +192,34 @@ int pawl_service_open(struct pawl_service **opened, const struct pawl_service_op
 	return 0;
 }
 
+/* The mistake that a close would be now; NULL: none. */
+static const char *close_too_early(struct pawl_service *service)
+{
+	const char *mistake = NULL;
+
+	mutex_lock(&service->mutex);
+	if (service->parts)
+		mistake = "while a purgatory of the service is open: close that first";
+	mutex_unlock(&service->mutex);
+	return mistake;
+}
+
+static void refuse_early_close(struct pawl_service *service)
+{
+	const char *mistake = close_too_early(service);
+
+	if (!mistake)
+		return;
+	fprintf(stderr, "pawl: pawl_service_close was called %s\n", mistake);
+	abort();
+}
+
 void pawl_service_close(struct pawl_service *service, pawl_task_fn *dropped)
 {
 	if (!service)
 		return;
 	pawl__service_refuse_inside_task(service, "pawl_service_close");
+	refuse_early_close(service);
 	pawl_service_stop(service, dropped);
 	free_memory(service);
 }

@@ -264,10 +264,56 @@ static void stop_from_a_deadline_or_from_stop_ends_the_program_with_a_message(vo
 			              "pawl_purgatory_stop"));
 }
 
+static void close_service_first(const void *stops)
+{
+	struct pawl_purgatory *purgatory;
+	struct pawl_service *service = service_with(&every_mode[0]);
+
+	alarm(60);
+	if (pawl_purgatory_open(&purgatory, service, NULL) != 0)
+		return;
+	if (*(const bool *)stops)
+		pawl_purgatory_stop(purgatory);
+	pawl_service_stop(service, NULL); /* this is allowed */
+	pawl_service_close(service, NULL);
+}
+
+/* A stopped purgatory still has the service. */
+static void a_service_closed_before_its_purgatory_ends_the_program_with_a_message(void)
+{
+	static const bool stops[] = {false, true};
+
+	for (size_t i = 0; i < COUNTOF(stops); i++) {
+		const char *words = last_words(close_service_first, &stops[i]);
+
+		EXPECT(strstr(words, "pawl_service_close"));
+		EXPECT(strstr(words, "purgatory"));
+	}
+}
+
+static void a_service_is_closed_after_its_last_purgatory(void)
+{
+	for (size_t i = 0; i < COUNTOF(every_mode); i++) {
+		struct pawl_service *service = service_with(&every_mode[i]);
+		struct pawl_purgatory *purgatories[3];
+
+		for (size_t j = 0; j < COUNTOF(purgatories); j++)
+			EXPECT_EQ(pawl_purgatory_open(&purgatories[j], service, NULL), 0);
+		pawl_purgatory_stop(purgatories[1]);
+		pawl_purgatory_close(purgatories[0]);
+		pawl_service_stop(service, NULL);
+		pawl_purgatory_close(purgatories[2]);
+		pawl_purgatory_close(purgatories[1]);
+		pawl_service_close(service, NULL);
+	}
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
 	        TEST(stop_from_a_deadline_or_from_stop_ends_the_program_with_a_message),
+	        TEST(a_service_closed_before_its_purgatory_ends_the_program_with_a_message),
+	        TEST(a_service_is_closed_after_its_last_purgatory),
 	        TEST(stop_drops_and_releases_what_waits_and_refuses_the_rest),
 	        TEST(what_is_held_at_stop_is_released_by_unhold),
 	        TEST(what_is_held_outlives_the_purgatory),
