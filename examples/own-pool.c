@@ -112,8 +112,9 @@ int main(void)
 			return 1;
 	for (unsigned i = cancelled; i < TASKS; i++)
 		sem_wait(&ran);
-	pawl_service_close(service, NULL); /* before the pool: it waits for the jobs that poll */
+	pawl_service_stop(service, NULL); /* waits for the jobs that poll */
 	end_pool(threads);
+	pawl_service_close(service, NULL);
 	printf("%u tasks ran in the pool, %u were cancelled\n", TASKS - cancelled, cancelled);
 	return 0;
 }

@@ -82,9 +82,9 @@ PAWL_API void pawl_task_init(struct pawl_task *task, pawl_task_fn *run);
  * Zeroes, or a NULL pointer in place of the whole struct, mean the defaults. stack_size is without thread-locals.
  * on_thread_start is called once on each thread of the service, before anything else runs there, with the thread's
  * number from 0: for affinity, priority, a name. It must not wait for the service (cancel_wait, settle, stop, close).
- *
  * dispatch lets your own threads, usually a pool, run the tasks. The service's one thread calls it when a task is due
- * and fewer than `workers` of your threads run tasks. Answer each call with one pawl_service_poll, on any thread.
+ * and fewer than `workers` of your threads run tasks. Answer each call with one pawl_service_poll, on any thread. At
+ * the end stop the service, end the pool, and then close the service.
  */
 struct pawl_service_options {
 	const char *name;    /* of its threads, cut to 15 bytes; NULL: "pawl". Copied */

@@ -171,6 +171,7 @@ struct pawl_service {
 	struct condition called;  /* for followers: there is a call, or stopping */
 	unsigned calls;           /* not yet answered by a follower: under the mutex */
 	unsigned in_pool;         /* polls in progress in the pool: under the mutex */
+	bool task_polled;         /* pool: a task has polled: under the mutex */
 	struct worker *free;      /* pool: list of the free workers; under the mutex */
 	struct condition changed; /* for threads that wait in await.c, poll.c, stop.c: look again */
 	uint64_t changes;         /* how often `changed` was broadcast: under the mutex */
@@ -205,6 +206,7 @@ void pawl__worker_answered(struct worker *worker); /* pool: the next call may be
 void pawl__worker_enter(struct worker *worker);    /* this thread runs as that worker now */
 void pawl__worker_leave(struct worker *worker);
 bool pawl__worker_is_here(const struct worker *worker); /* this thread is inside its task */
+bool pawl__service_is_here(const struct pawl_service *service);
 void pawl__service_refuse_inside_task(const struct pawl_service *service, const char *call);
 
 /* await.c */

@@ -200,6 +200,9 @@ static const char *close_too_early(struct pawl_service *service)
 	mutex_lock(&service->mutex);
 	if (service->parts)
 		mistake = "while a purgatory of the service is open: close that first";
+	else if (service->task_polled && service->state == OPEN)
+		mistake = "although a task has polled, so that a job of the pool may be left and "
+		          "poll later: stop the service, end the pool, then close";
 	mutex_unlock(&service->mutex);
 	return mistake;
 }

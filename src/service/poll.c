@@ -228,6 +228,7 @@ static struct worker *answer_call(struct pawl_service *service)
 	struct worker *worker = NULL;
 
 	mutex_lock(&service->mutex);
+	service->task_polled |= pawl__service_is_here(service);
 	if (service->calls) {
 		worker = service->free;
 		TASK_ASSERT(worker);

@@ -23,7 +23,7 @@ bool pawl__worker_is_here(const struct worker *worker)
 	return inner != NULL;
 }
 
-static bool inside_task(const struct pawl_service *service)
+bool pawl__service_is_here(const struct pawl_service *service)
 {
 	const struct worker *inner = current_worker;
 
@@ -34,7 +34,7 @@ static bool inside_task(const struct pawl_service *service)
 
 void pawl__service_refuse_inside_task(const struct pawl_service *service, const char *call)
 {
-	if (!inside_task(service))
+	if (!pawl__service_is_here(service))
 		return;
 	fprintf(stderr,
 	        "pawl: %s was called from a task of the same service, and would wait for itself\n",

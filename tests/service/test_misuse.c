@@ -98,11 +98,77 @@ static void stop_of_a_service_further_out_on_the_same_thread_ends_the_program(vo
 	EXPECT(strstr(last_words(stop_outer_nested, NULL), "pawl_service_stop"));
 }
 
+/* The queue of a pool. Here the test itself is the pool. */
+static sem_t jobs;
+
+static void queue_job(struct pawl_service *service, void *unused)
+{
+	(void)service;
+	(void)unused;
+	sem_post(&jobs);
+}
+
+static void answer_second_call(struct note *note)
+{
+	struct note second;
+
+	note_init(&second, note->fixture);
+	EXPECT_EQ(pawl_service_arm(note->fixture->service, &second.task, 0), 0);
+	sem_wait(&jobs); /* its job */
+	EXPECT_EQ(pawl_service_poll(note->fixture->service, 0), 1);
+	EXPECT_EQ(second.runs, 1);
+}
+
+/* A task has answered the second of two calls. So the second job, which has not polled yet, will find none. */
+static void open_pool_with_late_job(struct fixture *fixture)
+{
+	const struct pawl_service_options options = {.workers = 2, .dispatch = queue_job};
+	struct note note;
+
+	sem_init(&jobs, 0, 0);
+	fixture_open(fixture, &options);
+	note_init(&note, fixture);
+	note.inside = answer_second_call;
+	pawl_service_arm(fixture->service, &note.task, 0);
+	sem_wait(&jobs);
+	EXPECT_EQ(pawl_service_poll(fixture->service, 0), 1);
+}
+
+static void close_pool_at_once(const void *unused)
+{
+	struct fixture fixture;
+
+	(void)unused;
+	open_pool_with_late_job(&fixture);
+	pawl_service_close(fixture.service, NULL);
+}
+
+static void close_without_stop_after_a_task_has_polled_a_pool_ends_the_program(void)
+{
+	const char *words = last_words(close_pool_at_once, NULL);
+
+	EXPECT(strstr(words, "pawl_service_close"));
+	EXPECT(strstr(words, "end the pool"));
+}
+
+/* Stop, end the pool, close. */
+static void a_job_whose_call_a_task_has_answered_may_poll_after_stop(void)
+{
+	struct fixture fixture;
+
+	open_pool_with_late_job(&fixture);
+	pawl_service_stop(fixture.service, NULL);
+	EXPECT_EQ(pawl_service_poll(fixture.service, 0), 0); /* the second job */
+	pawl_service_close(fixture.service, NULL);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
 	        TEST(a_task_pending_in_one_service_is_refused_by_another),
 	        TEST(cancel_wait_of_a_task_further_out_on_the_same_thread_does_not_wait),
+	        TEST(close_without_stop_after_a_task_has_polled_a_pool_ends_the_program),
+	        TEST(a_job_whose_call_a_task_has_answered_may_poll_after_stop),
 	        TEST(stop_of_a_service_further_out_on_the_same_thread_ends_the_program),
 	};
 
