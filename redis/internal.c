@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * PAWL.PUTAT, PAWL.SETAT, PAWL.NOTE, PAWL.DROP and PAWL.SETUP: see replicate.h. They ignore the clock, and skip tasks
- * that do not exist.
+ * PAWL.PUTAT, PAWL.SETAT, PAWL.NOTE, PAWL.DROP and PAWL.SETUP: see replicate.h. They skip tasks that do not exist. What
+ * they do to tasks does not depend on the clock.
  */
 #include "access.h"
 #include "arguments.h"
@@ -92,7 +92,7 @@ static bool read_putat(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, 
 	       arg_number(ctx, argv[5], "tries", 0, TASK_TRIES_MAX, &put->tries);
 }
 
-static struct task *new_task(const struct putat *put)
+static struct task *new_task(const struct putat *put, uint64_t now)
 {
 	size_t size;
 	const char *bytes = RedisModule_StringPtrLen(put->payload, &size);
@@ -101,7 +101,7 @@ static struct task *new_task(const struct putat *put)
 	task->tries = (uint16_t)put->tries;
 	task->max_tries = (uint16_t)put->max_tries;
 	task->token = put->token.secret;
-	fence_learn(put->token.fence);
+	fence_learn(put->token.fence, now);
 	return task_set_note(task, &put->note);
 }
 
@@ -111,7 +111,7 @@ static void put_one(struct access *access, const struct putat *put)
 
 	if (there)
 		queue_delete(access->queue, there);
-	add(access, new_task(put), put->state, put->at);
+	add(access, new_task(put, access->now), put->state, put->at);
 }
 
 int command_putat(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
@@ -160,7 +160,7 @@ int command_setat(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 			continue;
 		arg_number(ctx, argv[i], "tries", 0, TASK_TRIES_MAX, &tries);
 		task->tries = (uint16_t)tries;
-		fence_learn(token.fence);
+		fence_learn(token.fence, access.now);
 		set(&access, task, state, at, token.secret);
 	}
 	return done(&access, "pawl.set");

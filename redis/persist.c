@@ -6,7 +6,10 @@
  */
 #include "persist.h"
 
+#include <stdio.h>
+
 #include "arguments.h"
+#include "clock.h"
 #include "defrag.h"
 #include "encode.h"
 #include "memory.h"
@@ -55,7 +58,7 @@ static void save_queue(RedisModuleIO *io, void *value)
 	struct saving saving = {.io = io};
 
 	RedisModule_SaveUnsigned(io, queue_count(value));
-	RedisModule_SaveUnsigned(io, fence_last());
+	RedisModule_SaveUnsigned(io, fence_to_store(clock_now()));
 	save_settings(io, value);
 	queue_each(value, save_task, &saving);
 	if (saving.block.size > 0)
@@ -81,22 +84,44 @@ static const char *load_block(RedisModuleIO *io, struct queue *queue, bool *more
 	return wrong;
 }
 
-/* Load the fence and the settings. Returns whether they are valid. */
-static bool load_head(RedisModuleIO *io, struct queue *queue)
+static const char *load_fence(RedisModuleIO *io)
 {
-	uint64_t fence = RedisModule_LoadUnsigned(io), paused = RedisModule_LoadUnsigned(io);
+	static char wrong[160];
+	uint64_t fence = RedisModule_LoadUnsigned(io), now = clock_now(), max = fence_max(now);
+
+	if (RedisModule_IsIOError(io))
+		return "its fence cannot be read";
+	fence_learn(fence, now);
+	if (fence <= max)
+		return NULL;
+	snprintf(wrong, sizeof(wrong),
+	         "its fence is %llu, must be at most %llu, a year ahead of this server's clock",
+	         (unsigned long long)fence, (unsigned long long)max);
+	return wrong;
+}
+
+/* Returns whether the settings are valid. */
+static bool load_settings(RedisModuleIO *io, struct queue *queue)
+{
+	uint64_t paused = RedisModule_LoadUnsigned(io);
 	struct settings *settings = &queue->settings;
 
 	settings->paused = paused == 1;
 	settings->max_dead = RedisModule_LoadUnsigned(io);
 	settings->backoff_ms = RedisModule_LoadUnsigned(io);
 	settings->backoff_max_ms = RedisModule_LoadUnsigned(io);
-	if (RedisModule_IsIOError(io) || paused > 1 || settings->max_dead > TASK_TIME_MAX ||
-	    settings->backoff_ms > settings->backoff_max_ms ||
-	    settings->backoff_max_ms > TASK_TIME_MAX)
-		return false;
-	fence_learn(fence);
-	return true;
+	return !RedisModule_IsIOError(io) && paused <= 1 && settings->max_dead <= TASK_TIME_MAX &&
+	       settings->backoff_ms <= settings->backoff_max_ms &&
+	       settings->backoff_max_ms <= TASK_TIME_MAX;
+}
+
+static const char *load_head(RedisModuleIO *io, struct queue *queue)
+{
+	const char *wrong = load_fence(io);
+
+	if (!wrong && !load_settings(io, queue))
+		wrong = "its settings cannot be read";
+	return wrong;
 }
 
 static const char *load_tasks(RedisModuleIO *io, int encoding, struct queue *queue)
@@ -107,8 +132,10 @@ static const char *load_tasks(RedisModuleIO *io, int encoding, struct queue *que
 
 	if (RedisModule_IsIOError(io))
 		return "it cannot be read";
-	if (encoding != ENCODING_OF_TASKS_ALONE && !load_head(io, queue))
-		return "its settings cannot be read";
+	if (encoding != ENCODING_OF_TASKS_ALONE)
+		wrong = load_head(io, queue);
+	if (wrong)
+		return wrong;
 	queue_reserve(queue, count < ROOM_MAX ? (size_t)count : ROOM_MAX);
 	while (more && !wrong)
 		wrong = load_block(io, queue, &more);
@@ -131,7 +158,7 @@ static void *load_queue(RedisModuleIO *io, int encoding)
 	wrong = load_tasks(io, encoding, queue);
 	if (!wrong)
 		return queue;
-	RedisModule_LogIOError(io, "warning", "pawl: a queue is damaged: %s", wrong);
+	RedisModule_LogIOError(io, "warning", "pawl: a queue cannot be loaded: %s", wrong);
 	queue_free(queue);
 	return NULL;
 }
@@ -144,7 +171,7 @@ struct rewriting {
 static void emit_task(struct task *task, void *arg)
 {
 	struct rewriting *to = arg;
-	struct token token = {fence_last(), task->token};
+	struct token token = {fence_to_store(clock_now()), task->token};
 	struct note note = task_note(task);
 	char id[TASK_ID_TEXT], text[TOKEN_TEXT];
 	size_t id_size = task_id_text(task, id);

@@ -6,14 +6,21 @@
 
 static uint64_t last;
 
-uint64_t fence_last(void)
+uint64_t fence_max(uint64_t now)
 {
-	return last;
+	uint64_t ms = now + FENCE_AHEAD_MS;
+
+	return ms < UINT64_MAX / FENCES_A_MS ? ms * FENCES_A_MS : UINT64_MAX;
 }
 
-void fence_learn(uint64_t fence)
+uint64_t fence_to_store(uint64_t now)
 {
-	if (fence > last && fence <= FENCE_MAX)
+	return last <= fence_max(now) ? last : 0;
+}
+
+void fence_learn(uint64_t fence, uint64_t now)
+{
+	if (fence > last && fence <= fence_max(now))
 		last = fence;
 }
 
@@ -61,7 +68,7 @@ static uint64_t read_secret(const char *text)
 	return secret;
 }
 
-/* A number and a '-', or 0. It may exceed FENCE_MAX: such a token was given, and must hold its lease. */
+/* A number and a '-', or 0. It may exceed fence_max(): such a token was given, and must hold its lease. */
 static uint64_t read_fence(const char *text, size_t size)
 {
 	uint64_t fence = 0;

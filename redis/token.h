@@ -12,6 +12,9 @@
  * A fence is never smaller than the time, so it grows from one server to the next if their clocks agree. It grows even
  * if they do not: a replica learns fences from the tokens in the replication stream, and a server that loads a snapshot
  * or an append-only file from the fences in it.
+ *
+ * A wrong fence could do harm for ever, since fences never go back: so one that is more than a year ahead of the clock
+ * is not learnt, and a queue that was stored with such a fence is not loaded.
  */
 #ifndef PAWL_REDIS_TOKEN_H
 #define PAWL_REDIS_TOKEN_H
@@ -22,8 +25,8 @@
 #include "decimal.h"
 
 /* Fences are below 2^53 until the year 2109: up to there every client can handle integers exactly. */
-#define FENCE_MAX ((UINT64_C(1) << 53) - 1)
 enum { FENCES_A_MS = 2048 };
+#define FENCE_AHEAD_MS (UINT64_C(366) * 24 * 3600 * 1000)
 
 enum { SECRET_TEXT = 16, TOKEN_TEXT = DECIMAL_TEXT + 1 + SECRET_TEXT };
 
@@ -40,9 +43,14 @@ size_t token_text(const struct token *token, char text[TOKEN_TEXT]);
 /* From text, with or without a fence. For any other text: all zeroes. */
 struct token token_from_text(const char *text, size_t size);
 
-/* The largest fence so far: given here or learnt. */
-uint64_t fence_last(void);
-/* Another server gave this fence: the next ones here will be greater. */
-void fence_learn(uint64_t fence);
+/* The largest fence that is learnt: a year ahead of the clock. */
+uint64_t fence_max(uint64_t now);
+/*
+ * The largest fence so far, given here or learnt. 0 if it exceeds fence_max(), as it may after the clock was set back
+ * by more than a year: whoever loads this server's queues would refuse it.
+ */
+uint64_t fence_to_store(uint64_t now);
+/* Another server gave this fence: the next ones here will be greater. Ignored if it exceeds fence_max(). */
+void fence_learn(uint64_t fence, uint64_t now);
 
 #endif

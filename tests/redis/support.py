@@ -18,6 +18,7 @@ import pathlib
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import tempfile
 import time
@@ -347,6 +348,20 @@ class ServerTest(unittest.TestCase):
 
     def blocked(self):
         return self.server.blocked()
+
+
+def crc64(data, table=[]):
+    """The checksum at the end of a DUMP (CRC-64 of Jones), so that a damaged value can have a valid one."""
+    if not table:
+        for byte in range(256):
+            crc = byte
+            for _ in range(8):
+                crc = (crc >> 1) ^ (0x95AC9329AC4BC9B5 if crc & 1 else 0)
+            table.append(crc)
+    crc = 0
+    for byte in data:
+        crc = table[(crc ^ byte) & 255] ^ (crc >> 8)
+    return struct.pack("<Q", crc)
 
 
 def in_pairs(reply):

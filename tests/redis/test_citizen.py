@@ -1,24 +1,9 @@
 # SPDX-License-Identifier: MIT
 """A queue among the server's other values: it can be renamed, copied, watched, expired, dumped, measured."""
 import random
-import struct
 import unittest
 
-from support import MODULE, START, Error, Gone, Server, ServerTest, in_pairs, wait_until
-
-
-def crc64(data, table=[]):
-    """The checksum at the end of a DUMP (CRC-64 of Jones), so that a damaged value can have a valid one."""
-    if not table:
-        for byte in range(256):
-            crc = byte
-            for _ in range(8):
-                crc = (crc >> 1) ^ (0x95AC9329AC4BC9B5 if crc & 1 else 0)
-            table.append(crc)
-    crc = 0
-    for byte in data:
-        crc = table[(crc ^ byte) & 255] ^ (crc >> 8)
-    return struct.pack("<Q", crc)
+from support import MODULE, START, Error, Gone, Server, ServerTest, crc64, in_pairs, wait_until
 
 
 class Citizen(ServerTest):

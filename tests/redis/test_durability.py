@@ -5,7 +5,7 @@ import os
 import threading
 import unittest
 
-from support import HANG, START, Gone, Server, ServerTest, in_pairs, wait_until
+from support import HANG, START, Error, Gone, Server, ServerTest, crc64, in_pairs, wait_until
 
 ROUNDS = 40 if os.environ.get("PAWL_LONG") else 4
 ACTS = 300  # a server is killed after twice as many puts and acknowledgements
@@ -232,6 +232,83 @@ class Restarted(unittest.TestCase):
             client.call("BGSAVE")
             wait_until(lambda: "rdb_bgsave_in_progress:0" in server.info("persistence"), "saved")
         self.restarted((), save)
+
+
+YEAR = 366 * 24 * 3_600_000  # ms
+
+
+class FencesAhead(unittest.TestCase):
+    """A fence more than a year ahead of the clock would stay for good: it is not learnt."""
+
+    def setUp(self):
+        self.server = Server(clock=START)
+        self.redis = self.server.client()
+
+    def tearDown(self):
+        self.server.stop()
+
+    def restart(self, clock, *options):
+        self.server.kill()
+        self.server.module[2] = str(clock)
+        self.server.start(*options)
+        self.redis = self.server.client()
+
+    def fence(self):
+        self.redis.call("PAWL.PUT", "q", 0, "p")
+        return int(self.redis.call("PAWL.TAKE", "q", "LEASE", 10**12)[0][4].split(b"-")[0])
+
+    def restore(self, fence):
+        """A queue that was dumped where this was the last fence."""
+        here, body = self.fence(), self.redis.call("DUMP", "q")[:-8]
+        self.assertEqual(body.count(here.to_bytes(8, "big")), 1)
+        body = body.replace(here.to_bytes(8, "big"), fence.to_bytes(8, "big"))
+        self.redis.call("RESTORE", "r", 0, body + crc64(body), "REPLACE")
+
+    def test_restore_refuses_it_and_says_why(self):
+        most = (START + YEAR) * 2048
+        for fence in (most + 1, 2**53 - 1, 2**53, 2**64 - 1):
+            with self.assertRaisesRegex(Error, "Bad data format"):
+                self.restore(fence)
+            self.assertIn(f"pawl: a queue cannot be loaded: its fence is {fence}, must be at most {most}, a year ahead of this "
+                          "server's clock", self.server.log_text())
+        self.assertEqual(self.redis.call("EXISTS", "r"), 0)
+        self.assertLess(self.fence(), START * 2048 + 100)
+        self.restore(most)
+        self.assertEqual(self.fence(), most + 1)
+
+    def test_a_server_does_not_load_it(self):
+        self.restart(START + YEAR + 10)
+        self.fence()
+        self.redis.call("SAVE")
+        with self.assertRaisesRegex(AssertionError, r"pawl: a queue cannot be loaded: its fence is \d+, must be at most"):
+            self.restart(START)
+        self.restart(START + 10)  # set the clock, and it does
+        self.assertEqual(self.redis.call("PAWL.LEN", "q"), 1)
+
+    def test_a_token_of_the_stream_holds_its_lease_but_its_fence_is_not_learnt(self):
+        for name, token in (("x", "%d-00000000000000aa" % (2**53 - 1)), ("y", "%d-00000000000000aa" % (2**64 - 10))):
+            self.redis.call("PAWL.PUTAT", "q", START + 50, name, "p", 0, "leased", 1, token)
+            self.redis.call("PAWL.SETAT", "q", START + 60, "leased", 1, token, name)
+            self.assertEqual(self.redis.call("PAWL.ACK", "q", name, token), 1)
+        self.assertLess(self.fence(), START * 2048 + 100)
+
+    def test_a_server_loads_its_own_file_after_its_clock_was_two_years_ahead(self):
+        for options in ((), ("--appendonly", "yes", "--aof-use-rdb-preamble", "yes"),
+                        ("--appendonly", "yes", "--aof-use-rdb-preamble", "no")):
+            self.server.stop()
+            self.server = Server(*options, clock=START + 2 * YEAR)
+            self.redis = self.server.client()
+            ahead = self.fence()
+            self.redis.call("PAWL.CLOCK", START)
+            self.assertEqual(self.fence(), ahead + 1)  # it grows as long as the server runs
+            if options:
+                self.redis.call("BGREWRITEAOF")
+                self.server.wait_for_rewrite()
+            else:
+                self.redis.call("SAVE")
+            self.restart(START)
+            self.assertEqual(self.redis.call("PAWL.LEN", "q"), 2)
+            self.assertLess(self.fence(), ahead)
 
 
 class WrittenBefore(ServerTest):
