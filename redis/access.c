@@ -9,8 +9,16 @@
 #include "takers.h"
 
 enum { TRIM_MAX = 256 }; /* dead tasks beyond MAXDEAD that one command deletes */
+/* Counting lapses reads lists of the queue. A command that changes it does so only after so long. */
+enum { LAPSES_MS = 1000 };
 
 RedisModuleType *queue_type;
+
+/* Or from the future, if the clock was set back. */
+static bool lapses_are_old(const struct lapses *lapses)
+{
+	return lapses->now < lapses->counted || lapses->now - lapses->counted >= LAPSES_MS;
+}
 
 static bool open_key(struct access *access, RedisModuleCtx *ctx, RedisModuleString *name, int mode,
                      uint64_t now)
@@ -22,6 +30,9 @@ static bool open_key(struct access *access, RedisModuleCtx *ctx, RedisModuleStri
 	if (RedisModule_ModuleTypeGetType(access->key) != queue_type)
 		return false;
 	access->queue = RedisModule_ModuleTypeGetValue(access->key);
+	queue_begin(access->queue, now);
+	if (!(mode & REDISMODULE_WRITE) || lapses_are_old(&access->queue->lapses))
+		queue_count_lapses(access->queue);
 	return true;
 }
 
@@ -69,6 +80,7 @@ void access_create(struct access *access)
 	if (access->queue)
 		return;
 	access->queue = queue_new();
+	queue_forget_lapses(access->queue, access->now);
 	RedisModule_ModuleTypeSetValue(access->key, queue_type, access->queue);
 }
 
@@ -87,7 +99,6 @@ static void trim_dead(struct access *access)
 
 		MUST(task);
 		effects_delete(&effects, task);
-		metrics_find(access, task);
 		queue_delete(access->queue, task);
 	}
 	effects_send(&effects);
@@ -109,6 +120,7 @@ void access_followed(struct access *access, const char *event)
 		takers_notice(access);
 		return;
 	}
+	metrics_lapses(access);
 	RedisModule_DeleteKey(access->key);
 	access->queue = NULL;
 	RedisModule_NotifyKeyspaceEvent(access->ctx, REDISMODULE_NOTIFY_GENERIC, "del",
@@ -117,6 +129,8 @@ void access_followed(struct access *access, const char *event)
 
 void access_end(struct access *access)
 {
+	if (access->queue)
+		metrics_lapses(access);
 	if (access->key)
 		RedisModule_CloseKey(access->key);
 	access->key = NULL;

@@ -124,7 +124,6 @@ static uint64_t sweep(struct scan *scan, struct effects *effects)
 			struct task *task = scan->condemned[--scan->condemned_count];
 
 			effects_delete(effects, task);
-			metrics_find(&scan->access, task);
 			queue_delete(scan->access.queue, task);
 		}
 	} while (cursor != 0 && --steps > 0);

@@ -36,7 +36,6 @@ static void cancel(struct access *access, RedisModuleString **ids, int count)
 		if (!task)
 			continue;
 		effects_delete(&effects, task);
-		metrics_find(access, task);
 		queue_delete(access->queue, task);
 		cancelled++;
 	}

@@ -2,12 +2,10 @@
 /* PAWL.DEAD: tasks that were delivered MAXTRIES times and never acknowledged. PAWL.DEAD TAKE is in take.c. */
 #include "arguments.h"
 #include "commands.h"
-#include "metrics.h"
 #include "replicate.h"
 
 static void revive(struct access *access, struct task *task, uint64_t at, struct effects *effects)
 {
-	metrics_find(access, task);
 	effects_set(effects, queue_restart(access->queue, task, at));
 }
 

@@ -144,9 +144,7 @@ static void deliver_one(struct access *access, struct task *task, const struct t
 	struct delivery delivery = {.task = task, .due = task->at, .dead = take->dead};
 	struct texts texts;
 
-	if (take->dead)
-		metrics_find(access, task);
-	else
+	if (!take->dead)
 		count_try(access, task);
 	if (take->lease_ms)
 		delivery.token = token_new(access->now);

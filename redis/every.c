@@ -64,12 +64,11 @@ static bool other_payload(const struct every *every, const struct task *task)
 static struct task *replace(struct access *access, struct task *there, const struct every *every)
 {
 	struct note note = task_note(there);
-	bool other = other_times(every, &note);
-	bool leased = other ? task_state(there, access->now) == STATE_LEASED : there->leased;
+	bool leased = task_state(there, access->now) == STATE_LEASED;
 	uint64_t at = there->at;
 	struct task *task;
 
-	if (other) {
+	if (other_times(every, &note)) {
 		note.period = every->period;
 		note.base = first_time(access, every);
 		at = leased ? at : not_before(access->now, note.base);

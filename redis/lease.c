@@ -165,7 +165,6 @@ static enum given_back give_back(struct access *access, struct task *task, const
 		return NOT_HELD;
 	dead = task_last_try(task);
 	metrics_add(access, METRIC_NACKED, 1);
-	metrics_add(access, METRIC_DIED, dead);
 	delay = nack->delay_given ? nack->delay : queue_backoff(access->queue, task);
 	if (dead)
 		queue_bury(access->queue, task, access->now);

@@ -111,17 +111,21 @@ void metrics_deliver(struct access *access, const struct task *task)
 
 	MUST(task->at <= access->now);
 	metrics_add(access, METRIC_DELIVERED, 1);
-	metrics_add(access, METRIC_LAPSED, task->leased);
 	count_lateness(of(access), ms);
 	count_lateness(&all.server, ms);
 }
 
-void metrics_find(struct access *access, const struct task *task)
+void metrics_lapses(struct access *access)
 {
-	if (task->timeline != ON_DYING || task->at > access->now)
+	struct lapses *lapses = &access->queue->lapses;
+
+	if (lapses->lapsed == 0 && lapses->died == 0)
 		return;
-	metrics_add(access, METRIC_LAPSED, 1);
-	metrics_add(access, METRIC_DIED, 1);
+	if (!(RedisModule_GetContextFlags(access->ctx) & REDISMODULE_CTX_FLAGS_LOADING)) {
+		metrics_add(access, METRIC_LAPSED, lapses->lapsed);
+		metrics_add(access, METRIC_DIED, lapses->died);
+	}
+	lapses->lapsed = lapses->died = 0;
 }
 
 /* Showing */

@@ -156,6 +156,7 @@ static void *load_queue(RedisModuleIO *io, int encoding)
 	}
 	queue = queue_new();
 	wrong = load_tasks(io, encoding, queue);
+	queue_forget_lapses(queue, clock_now());
 	if (!wrong)
 		return queue;
 	RedisModule_LogIOError(io, "warning", "pawl: a queue cannot be loaded: %s", wrong);

@@ -158,12 +158,6 @@ static bool prepare(struct access *access, struct put *put, struct item *item)
 	return true;
 }
 
-static void replace(struct access *access, struct task *task)
-{
-	metrics_find(access, task);
-	queue_delete(access->queue, task);
-}
-
 /*
  * Add the task, and reply with its id, or nil. Without effects the command has only this task: it is replicated
  * directly, which is quicker, and the queue's memory is prefetched meanwhile.
@@ -179,7 +173,7 @@ static void finish(struct access *access, const struct item *item, struct effect
 		return;
 	}
 	if (item->replaces)
-		replace(access, item->replaces);
+		queue_delete(access->queue, item->replaces);
 	access_create(access);
 	item->task->at = item->at;
 	id_size = task_id_text(item->task, id);

@@ -4,7 +4,7 @@
 #include "memory.h"
 #include "must.h"
 
-/* Only attach() and detach() put a task on a timeline or remove it. */
+/* Only link_task() and unlink_task() put a task on a timeline or remove it. attach() and detach() also count lapses. */
 
 static struct timeline *timeline_of(struct queue *queue, const struct task *task)
 {
@@ -18,12 +18,33 @@ static struct timeline *timeline_of(struct queue *queue, const struct task *task
 	}
 }
 
-static void attach(struct queue *queue, struct task *task, enum task_timeline which, uint64_t at)
+static void link_task(struct queue *queue, struct task *task, enum task_timeline which, uint64_t at)
 {
 	MUST(task->timeline == ON_NONE && which != ON_NONE);
 	task->timeline = which & 3;
 	task->at = at;
 	timeline_add(timeline_of(queue, task), task);
+}
+
+static void unlink_task(struct queue *queue, struct task *task)
+{
+	MUST(task->timeline != ON_NONE);
+	timeline_remove(timeline_of(queue, task), task);
+	task->timeline = ON_NONE;
+}
+
+static void count_lapse(struct queue *queue, const struct task *task)
+{
+	queue->lapses.lapsed++;
+	queue->lapses.died += task->timeline == ON_DYING;
+}
+
+/* A primary's lease may be over when it comes to a replica: the count has passed it. */
+static void attach(struct queue *queue, struct task *task, enum task_timeline which, uint64_t at)
+{
+	link_task(queue, task, which, at);
+	if (task->leased && at <= queue->lapses.counted)
+		count_lapse(queue, task);
 }
 
 /* Attach a task that is not dead. */
@@ -34,9 +55,11 @@ static void attach_living(struct queue *queue, struct task *task, uint64_t at)
 
 static void detach(struct queue *queue, struct task *task)
 {
-	MUST(task->timeline != ON_NONE);
-	timeline_remove(timeline_of(queue, task), task);
-	task->timeline = ON_NONE;
+	const struct lapses *lapses = &queue->lapses;
+
+	if (task->leased && task->at <= lapses->now && task->at > lapses->counted)
+		count_lapse(queue, task);
+	unlink_task(queue, task);
 }
 
 /* Making and ending */
@@ -99,7 +122,7 @@ static void add_copy(struct task *task, void *to)
 	struct task *copy = task_copy(task);
 
 	admit(to, copy);
-	attach(to, copy, task->timeline, task->at);
+	link_task(to, copy, task->timeline, task->at);
 }
 
 struct queue *queue_copy(const struct queue *queue)
@@ -107,6 +130,7 @@ struct queue *queue_copy(const struct queue *queue)
 	struct queue *copy = queue_new();
 
 	copy->settings = queue->settings;
+	copy->lapses = queue->lapses;
 	queue_reserve(copy, queue_count(queue));
 	queue_each(queue, add_copy, copy);
 	return copy;
@@ -168,8 +192,10 @@ void queue_lease(struct queue *queue, struct task *task, uint64_t until, uint64_
 	attach_living(queue, task, until);
 }
 
+/* A task on `dying` whose lease is over is dead already. */
 void queue_bury(struct queue *queue, struct task *task, uint64_t since)
 {
+	queue->lapses.died += task_state(task, queue->lapses.now) != STATE_DEAD;
 	detach(queue, task);
 	end_lease(task);
 	attach(queue, task, ON_DEAD, since);
@@ -198,11 +224,11 @@ struct task *queue_set_reason(struct queue *queue, struct task *task, const void
 		return task;
 	note.reason = reason;
 	note.reason_size = (uint16_t)size;
-	detach(queue, task);
+	unlink_task(queue, task);
 	dismiss(queue, task);
 	task = task_set_note(task, &note);
 	admit(queue, task);
-	attach(queue, task, which, task->at);
+	link_task(queue, task, which, task->at);
 	return task;
 }
 
@@ -275,6 +301,39 @@ void queue_count_delivery(struct queue *queue, const struct task *task, uint64_t
 	if (!queue->lateness)
 		queue->lateness = memory_zeroed(sizeof(*queue->lateness));
 	lateness_count(queue->lateness, now - task->at);
+}
+
+/* Lapses */
+
+void queue_begin(struct queue *queue, uint64_t now)
+{
+	queue->lapses.now = now;
+}
+
+static size_t lapses_of(const struct timeline *timeline, const struct lapses *lapses)
+{
+	struct timeline_span span = {lapses->counted + 1, lapses->now, TASKS_LEASED};
+
+	return timeline->all.leased > 0 ? timeline_count_in(timeline, &span) : 0;
+}
+
+/* If the clock was set back, `counted` goes back too: leases that were over hold again, and lapse again. */
+void queue_count_lapses(struct queue *queue)
+{
+	struct lapses *lapses = &queue->lapses;
+	size_t died;
+
+	if (lapses->counted == lapses->now)
+		return;
+	died = lapses_of(&queue->dying, lapses);
+	lapses->lapsed += died + lapses_of(&queue->alive, lapses);
+	lapses->died += died;
+	lapses->counted = lapses->now;
+}
+
+void queue_forget_lapses(struct queue *queue, uint64_t now)
+{
+	queue->lapses = (struct lapses){.now = now, .counted = now};
 }
 
 /* Moving */

@@ -35,11 +35,23 @@
 #include "task.h"
 #include "timeline.h"
 
+/*
+ * Which lapses were counted. A lapse writes nothing, so it is counted later: queue_count_lapses() counts those of all
+ * tasks since it was called last; before that, a task that changes its state or is deleted counts its own.
+ */
+struct lapses {
+	uint64_t now;     /* of the command that uses the queue */
+	uint64_t counted; /* lapses up to this time are counted */
+	/* Counted, and not yet added to the metrics. A death without a lapse (queue_bury) is a death, too. */
+	size_t lapsed, died;
+};
+
 struct queue {
 	struct ids ids;
 	struct timeline alive, dying, dead;
 	struct lateness *lateness; /* NULL before the first delivery */
 	struct settings settings;  /* the caller may write them */
+	struct lapses lapses;
 	size_t task_bytes;
 };
 
@@ -124,6 +136,13 @@ size_t queue_dead_beyond(const struct queue *queue, uint64_t now);
 uint64_t queue_backoff(const struct queue *queue, const struct task *task);
 /* Count a delivery of the task, which must be due, and its lateness. */
 void queue_count_delivery(struct queue *queue, const struct task *task, uint64_t now);
+
+/* A command begins to use the queue. */
+void queue_begin(struct queue *queue, uint64_t now);
+/* Count the lapses up to now, and of these the deaths. */
+void queue_count_lapses(struct queue *queue);
+/* Forget what was counted, and count only the lapses after now. */
+void queue_forget_lapses(struct queue *queue, uint64_t now);
 
 /* Move all memory but that of the tasks. Returns the queue's new address. */
 struct queue *queue_move(struct queue *queue, memory_move_fn *move, void *arg);

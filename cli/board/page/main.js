@@ -53,9 +53,10 @@ function questions() {
 	const step = known.searchStep(now());
 
 	want(["time"], takeTime);
-	want(["metrics"], (reply) => fillMetrics(reply, scope, queues, database, now()));
 	if (step) want(step, (reply) => known.searchReply(reply, now()));
 	for (const key of known.allKeys()) want(["info", key], (reply) => known.infoReply(key, reply, now()));
+	// After PAWL.INFO, which counts what has died: so both show the same.
+	want(["metrics"], (reply) => fillMetrics(reply, scope, queues, database, now()));
 	if (known.allKeys().length === 0) want(["info", ""], takeProbe);
 	if (offset === null) return list;
 	wantHour(want, queues.slice(0, CHARTED));
