@@ -43,6 +43,17 @@ async def main():
 asyncio.run(main())
 """
 
+NODE_REDIS = """
+import { createSentinel } from 'redis';
+import { Queue } from 'pawl';
+try {
+	new Queue(createSentinel({ name: 'watched', sentinelRootNodes: [{ host: '127.0.0.1', port: 1 }] }), 'jobs');
+} catch (error) {
+	console.log(error.message);
+}
+"""
+
+
 class Sentinel:
     """A Sentinel that watches this primary under the name `watched`, and whose word alone makes a failover."""
 
@@ -110,6 +121,16 @@ class WithASentinel(unittest.TestCase):
         wait_until(lambda: self.sentinel.primary_port() == self.servers[1].port, "the failover")
         wait_until(lambda: not self.servers[0].is_primary(), "the old primary is a replica")
         self.all_do(workers, self.servers[1], "after")
+
+
+class NodeRedis(unittest.TestCase):
+    def test_a_client_of_create_sentinel_is_refused(self):
+        file = pathlib.Path(test_workers.FOLDER, "refused.mjs")
+        file.write_text(NODE_REDIS)
+        program = Program(self, ["node", str(file)], 0)
+        program.wait()
+        self.assertEqual(program.lines, ["pawl: client is [object Object], and must be a client of ioredis, or of createClient or "
+                                         "createCluster of redis"])
 
 
 if __name__ == "__main__":
