@@ -158,12 +158,43 @@ class Citizen(ServerTest):
             self.call("PAWL.TAKE", "q", "COUNT", 10_000)
         self.assertLess(self.call("MEMORY", "USAGE", "q"), 5000)
 
-    def test_unlink_frees_a_large_queue_in_another_thread(self):
-        self.redis.calls([("PAWL.PUT", "q", 5000, "x") for _ in range(5000)])
+    def frees_lazily(self, *command):
         freed = lambda: int(self.call("INFO", "memory").decode().split("lazyfreed_objects:")[1].split()[0])
+        self.call("DEL", "q", "r")
+        self.call("PAWL.PUT", "r", 5000, "x")
+        self.redis.calls([("PAWL.PUT", "q", 5000, "x") for _ in range(500)])
         before = freed()
-        self.call("UNLINK", "q")
-        wait_until(lambda: freed() > before, "a value was freed lazily")
+        self.call(*command)
+        wait_until(lambda: freed() > before, f"{command} freed a value lazily")
+
+    def test_unlink_frees_a_large_queue_in_another_thread(self):
+        self.frees_lazily("UNLINK", "q")
+
+    def test_the_settings_by_which_a_large_queue_is_freed_in_another_thread(self):
+        self.call("PAWL.PUT", "r", 5000, "x")
+        dump = self.call("DUMP", "r")
+        for setting, commands in (("lazyfree-lazy-user-del", [("DEL", "q")]), ("lazyfree-lazy-expire", [("PEXPIRE", "q", 1)]),
+                                  ("lazyfree-lazy-user-flush", [("FLUSHALL",), ("FLUSHDB",)]),
+                                  ("lazyfree-lazy-server-del", [("SET", "q", "x"), ("RENAME", "r", "q"), ("COPY", "r", "q", "REPLACE"),
+                                                                ("RESTORE", "q", 0, dump, "REPLACE")])):
+            self.call("CONFIG", "SET", setting, "yes")
+            self.addCleanup(self.server.call, "CONFIG", "SET", setting, "no")
+            for command in commands:
+                self.frees_lazily(*command)
+
+    def test_a_queue_larger_than_the_target_accepts_is_not_migrated_and_not_lost(self):
+        target = Server("--proto-max-bulk-len", "1mb")
+        self.addCleanup(target.stop)
+        rng = random.Random(7)  # random bytes are not compressed
+        for _ in range(30):
+            self.call("PAWL.PUT", "q", 5000, rng.randbytes(50_000))
+        migrate = ("MIGRATE", "127.0.0.1", target.port, "q", 0, 3_600_000)
+        with self.assertRaisesRegex(Error, "^IOERR|invalid bulk length"):  # whichever comes first
+            self.call(*migrate)
+        self.assertEqual((self.call("PAWL.LEN", "q"), target.call("EXISTS", "q")), (30, 0))
+        target.call("CONFIG", "SET", "proto-max-bulk-len", "2mb")
+        self.assertEqual(self.call(*migrate), "OK")
+        self.assertEqual((self.call("EXISTS", "q"), target.call("PAWL.LEN", "q")), (0, 30))
 
     def test_restore_of_damaged_dumps_never_crashes(self):
         self.fill()
