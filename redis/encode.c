@@ -200,6 +200,9 @@ static void read_record(struct reader *from, struct record *record)
 	record->payload_size = read_number(from, TASK_PAYLOAD_MAX);
 	record->payload = read_bytes(from, (size_t)record->payload_size);
 	read_note(from, record->flags, &record->note);
+	/* The stream relies on this: a task that begins anew, with 0 tries, has no reason (replicate.h). */
+	if (record->note.reason_size > 0 && record->tries == 0)
+		from->wrong = from->wrong ? from->wrong : "a task with 0 tries has a reason";
 }
 
 static void add(struct queue *queue, const struct record *record)

@@ -182,6 +182,7 @@ size_t task_data_size(const struct task *task)
 struct task *task_set_note(struct task *task, const struct note *note)
 {
 	size_t size = offsetof(struct task, data) + task->id_size + task->payload_size;
+	uint64_t base = note->period > 0 ? note->base : 0;
 	bool had = task->noted;
 	unsigned char *to;
 
@@ -192,7 +193,7 @@ struct task *task_set_note(struct task *task, const struct note *note)
 	task = memory_resize(task, size + NOTE_HEAD + note->reason_size);
 	to = note_of(task);
 	memcpy(to + PERIOD_AT, &note->period, sizeof(note->period));
-	memcpy(to + BASE_AT, &note->base, sizeof(note->base));
+	memcpy(to + BASE_AT, &base, sizeof(base));
 	memcpy(to + SIZE_AT, &note->reason_size, sizeof(note->reason_size));
 	if (note->reason_size > 0)
 		memcpy(to + NOTE_HEAD, note->reason, note->reason_size);

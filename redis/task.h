@@ -57,7 +57,7 @@ struct note {
 	const unsigned char *reason; /* borrowed: of the last NACK */
 	uint16_t reason_size;        /* 0: none */
 	uint64_t period;             /* ms; 0: not periodic */
-	uint64_t base;               /* its first time */
+	uint64_t base;               /* its first time; 0 if it is not periodic */
 };
 
 /* An id as it is stored. */

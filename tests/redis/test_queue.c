@@ -373,7 +373,7 @@ static void act_on(unsigned number)
 		delete (number);
 	else if (random_below(&rng, 4) == 0)
 		bury(number);
-	else if (random_below(&rng, 6) == 0)
+	else if (model.tasks[number].tries > 0 && random_below(&rng, 6) == 0)
 		give_reason(number);
 	else if (random_below(&rng, 8) == 0)
 		restart(number, any_time());
@@ -1027,7 +1027,43 @@ static void a_damaged_snapshot_is_refused_or_read_but_never_trusted(void)
 	queue_free(queue);
 }
 
+/* A queue with one task, which has this note, written and read. Returns what is wrong with it, or NULL. */
+static const char *read_with(const struct note *note, uint16_t tries)
+{
+	struct task_id id = id_of(0);
+	struct task *task = task_set_note(task_new(&id, "p", 1), note);
+	struct queue *read = queue_new();
+	struct writing to = {0};
+	const char *wrong;
+
+	task->tries = tries;
+	write_task(task, &to);
+	wrong = decode_block(to.bytes.data, to.bytes.size, read);
+	memory_free(to.bytes.data);
+	memory_free(task);
+	queue_free(read);
+	return wrong;
+}
+
+static void a_snapshot_with_a_reason_for_no_try_is_refused(void)
+{
+	const struct note note = {.reason = reason_of(5), .reason_size = 5};
+
+	EXPECT_STR(read_with(&note, 0), "a task with 0 tries has a reason");
+	EXPECT_STR(read_with(&note, 1), NULL);
+}
+
 /* Periods */
+
+static void a_task_that_is_not_periodic_has_no_first_time(void)
+{
+	struct task_id id = id_of(0);
+	struct note note = {.reason = reason_of(5), .reason_size = 5, .base = 7};
+	struct task *task = task_set_note(task_new(&id, "", 0), &note);
+
+	EXPECT_EQ(task_note(task).base, 0);
+	memory_free(task);
+}
 
 static uint64_t again(uint64_t period, uint64_t base, uint64_t now)
 {
@@ -1300,6 +1336,8 @@ int main(int argc, char **argv)
 	        TEST(all_64_bits_of_time_can_be_used),
 	        TEST(a_copy_and_a_snapshot_hold_the_same_tasks_in_the_same_order),
 	        TEST(a_damaged_snapshot_is_refused_or_read_but_never_trusted),
+	        TEST(a_snapshot_with_a_reason_for_no_try_is_refused),
+	        TEST(a_task_that_is_not_periodic_has_no_first_time),
 	        TEST(a_periodic_task_is_due_again_at_its_first_time_after_now),
 	        TEST(a_backoff_doubles_with_every_try_up_to_its_bound),
 	        TEST(a_queue_with_a_setting_is_not_empty_and_its_copy_has_it),
