@@ -1093,6 +1093,59 @@ static void a_periodic_task_is_due_again_at_its_first_time_after_now(void)
 	EXPECT_EQ(again(0, 0, 5), 0);
 }
 
+/* Lapses */
+
+static struct task *leased_until(struct queue *of, unsigned number, uint16_t max_tries,
+                                 uint64_t until)
+{
+	struct task_id id = id_of(number);
+	struct task *task = task_new(&id, "", 0);
+
+	task->tries = 1;
+	task->max_tries = max_tries;
+	queue_add_leased(of, task, until);
+	return task;
+}
+
+static void expect_lapses(const struct queue *of, size_t lapsed, size_t died)
+{
+	EXPECT_EQ(of->lapses.lapsed, lapsed);
+	EXPECT_EQ(of->lapses.died, died);
+}
+
+static void a_lapse_is_counted_once_by_the_queue_or_by_its_task(void)
+{
+	struct queue *of = queue_new();
+	struct task *first = leased_until(of, 0, 1, 10), *second = leased_until(of, 1, 0, 10);
+	struct task *third = leased_until(of, 2, 1, 30);
+
+	queue_begin(of, 20);
+	queue_delete(of, first);
+	expect_lapses(of, 1, 1);
+	queue_count_lapses(of);
+	expect_lapses(of, 2, 1);
+	queue_schedule(of, second, 40);
+	expect_lapses(of, 2, 1);
+	queue_bury(of, third, 20); /* given back before its lapse */
+	expect_lapses(of, 2, 2);
+	queue_free(of);
+}
+
+static void a_lease_that_was_over_before_it_came_is_a_lapse(void)
+{
+	struct queue *of = queue_new();
+
+	queue_forget_lapses(of, 20);
+	leased_until(of, 0, 1, 20);
+	expect_lapses(of, 1, 1);
+	leased_until(of, 1, 1, 21);
+	expect_lapses(of, 1, 1);
+	queue_begin(of, 21);
+	queue_count_lapses(of);
+	expect_lapses(of, 2, 2);
+	queue_free(of);
+}
+
 /* Settings */
 
 static void expect_backoff(unsigned tries, unsigned max_tries, uint64_t expected)
@@ -1337,6 +1390,8 @@ int main(int argc, char **argv)
 	        TEST(a_copy_and_a_snapshot_hold_the_same_tasks_in_the_same_order),
 	        TEST(a_damaged_snapshot_is_refused_or_read_but_never_trusted),
 	        TEST(a_snapshot_with_a_reason_for_no_try_is_refused),
+	        TEST(a_lapse_is_counted_once_by_the_queue_or_by_its_task),
+	        TEST(a_lease_that_was_over_before_it_came_is_a_lapse),
 	        TEST(a_task_that_is_not_periodic_has_no_first_time),
 	        TEST(a_periodic_task_is_due_again_at_its_first_time_after_now),
 	        TEST(a_backoff_doubles_with_every_try_up_to_its_bound),
