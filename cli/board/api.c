@@ -117,6 +117,7 @@ static void restart_answer(struct evbuffer *body, const struct board *board)
 static bool try_batch(const struct batch *batch, struct board *board, struct evbuffer *body)
 {
 	restart_answer(body, board);
+	server_begin(board->server);
 	if (server_ready(board->server) && run_batch(batch, board->server, body))
 		return true;
 	restart_answer(body, board);

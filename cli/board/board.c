@@ -134,6 +134,7 @@ static void show_address(const struct site *site)
 	printf("pawl board: %s shows %s, %s\n", url, board->server_text,
 	       board->write ? "and may write" : "read-only");
 	fflush(stdout);
+	server_begin(board->server);
 	if (!server_ready(board->server))
 		complain("board: the server %s is away: %s; the page says so until it is back",
 		         board->server_text, server_wrong(board->server));

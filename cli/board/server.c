@@ -3,34 +3,31 @@
 #include "server.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
-#include <time.h>
 
 #include "../text/arguments.h"
+#include "../wait/wait.h"
 #include "tls.h"
 
-enum { CONNECT_SECONDS = 2, REPLY_SECONDS = 5, PAUSE_MS = 300 };
+/* No other request is answered meanwhile, not even for a file of the page. */
+enum { CONNECT_SECONDS = 2, ANSWER_SECONDS = 5, PAUSE_MS = 300 };
 
 struct server {
 	struct server_address address;
 	struct tls *tls;       /* NULL: without */
 	redisContext *context; /* NULL: not connected */
-	uint64_t again_at;     /* no attempt before that time, in ms */
+	uint64_t again_ms;     /* no attempt before that time */
+	uint64_t end_ms;       /* of the time for this answer */
 	bool closed;           /* the last connection, by the server */
 	char wrong[256];
 };
-
-static uint64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
 
 struct server *server_new(const struct server_address *address,
                           const struct server_tls_files *files)
@@ -67,28 +64,55 @@ bool server_closed(const struct server *server)
 	return server->closed;
 }
 
-/* The connection is of no use any more. */
-static bool lost(struct server *server, const char *why)
+void server_begin(struct server *server)
 {
-	snprintf(server->wrong, sizeof(server->wrong), "%s", why);
-	if (server->context)
-		redisFree(server->context);
-	server->context = NULL;
+	server->end_ms = clock_ms() + UINT64_C(1000) * ANSWER_SECONDS;
+}
+
+__attribute__((format(printf, 2, 3))) static bool fail(struct server *server, const char *format,
+                                                       ...)
+{
+	va_list list;
+
+	va_start(list, format);
+	vsnprintf(server->wrong, sizeof(server->wrong), format, list);
+	va_end(list);
 	return false;
 }
 
-static bool not_connected(struct server *server, const char *why)
+/* The connection is of no use any more. */
+static void hang_up(struct server *server)
 {
-	server->again_at = now_ms() + PAUSE_MS;
-	server->closed = false;
-	return lost(server, why);
+	if (server->context)
+		redisFree(server->context);
+	server->context = NULL;
 }
 
-static const char *context_error(const redisContext *context)
+/* And another one would hardly be better: no attempt for a while. */
+static void pause_after(struct server *server)
 {
-	return !context             ? "out of memory"
-	       : context->errstr[0] ? context->errstr
-	                            : "connection lost";
+	hang_up(server);
+	server->again_ms = clock_ms() + PAUSE_MS;
+	server->closed = false;
+}
+
+static bool fail_late(struct server *server)
+{
+	pause_after(server);
+	return fail(server, "it does not answer");
+}
+
+/* `number` is errno as the failed call left it. */
+static bool fail_lost(struct server *server, int number)
+{
+	const redisContext *context = server->context;
+
+	server->closed =
+	        context->err == REDIS_ERR_EOF ||
+	        (context->err == REDIS_ERR_IO && (number == EPIPE || number == ECONNRESET));
+	fail(server, "%s", context->errstr[0] ? context->errstr : "connection lost");
+	hang_up(server);
+	return false;
 }
 
 bool server_send(struct server *server, int argc, const char **argv, const size_t *sizes)
@@ -96,24 +120,45 @@ bool server_send(struct server *server, int argc, const char **argv, const size_
 	if (!server->context)
 		return false;
 	return redisAppendCommandArgv(server->context, argc, argv, sizes) == REDIS_OK ||
-	       lost(server, context_error(server->context));
+	       fail_lost(server, 0);
 }
 
+static bool write_all(struct server *server)
+{
+	int done = 0;
+
+	for (;;) {
+		errno = 0;
+		if (redisBufferWrite(server->context, &done) != REDIS_OK)
+			return fail_lost(server, errno);
+		if (done)
+			return true;
+		if (!wait_for(server->context->fd, POLLOUT, server->end_ms))
+			return fail_late(server);
+	}
+}
+
+static bool read_some(struct server *server)
+{
+	if (!wait_for(server->context->fd, POLLIN, server->end_ms))
+		return fail_late(server);
+	errno = 0;
+	return redisBufferRead(server->context) == REDIS_OK || fail_lost(server, errno);
+}
+
+/* Not redisGetReply(): it waits anew for each piece, so a reply that comes byte by byte would never end. */
 redisReply *server_reply(struct server *server)
 {
 	void *reply = NULL;
 
-	if (!server->context)
+	if (!server->context || !write_all(server))
 		return NULL;
-	errno = 0;
-	if (redisGetReply(server->context, &reply) == REDIS_OK)
-		return reply;
-	/* EAGAIN: the server does not answer. */
-	server->closed =
-	        server->context->err == REDIS_ERR_EOF ||
-	        (server->context->err == REDIS_ERR_IO && (errno == EPIPE || errno == ECONNRESET));
-	lost(server, errno == EAGAIN ? "it does not answer" : context_error(server->context));
-	return NULL;
+	while (redisGetReplyFromReader(server->context, &reply) == REDIS_OK && !reply)
+		if (!read_some(server))
+			return NULL;
+	if (!reply)
+		fail_lost(server, 0);
+	return reply;
 }
 
 /* A command that must succeed before anything else is asked. */
@@ -121,18 +166,15 @@ static bool greet(struct server *server, int argc, const char **argv)
 {
 	size_t sizes[4] = {0};
 	redisReply *reply;
-	char why[200];
 	bool fine;
 
 	for (int i = 0; i < argc; i++)
 		sizes[i] = strlen(argv[i]);
 	if (!server_send(server, argc, argv, sizes) || !(reply = server_reply(server)))
-		return not_connected(server, server->wrong);
-	fine = reply->type != REDIS_REPLY_ERROR;
-	if (!fine)
-		snprintf(why, sizeof(why), "%s: %s", argv[0], reply->str);
+		return false;
+	fine = reply->type != REDIS_REPLY_ERROR || fail(server, "%s: %s", argv[0], reply->str);
 	freeReplyObject(reply);
-	return fine || not_connected(server, why);
+	return fine;
 }
 
 static bool introduce(struct server *server)
@@ -158,19 +200,37 @@ static redisContext *dial(const struct server_address *address)
 	                        : redisConnectWithTimeout(address->host, address->port, connect);
 }
 
+/* From here on no call of hiredis waits: wait_for() does. */
+static bool stop_blocking(redisContext *context)
+{
+	int flags = fcntl(context->fd, F_GETFL);
+
+	context->flags &= ~REDIS_BLOCK;
+	return flags >= 0 && fcntl(context->fd, F_SETFL, flags | O_NONBLOCK) == 0;
+}
+
+static bool connect_to(struct server *server)
+{
+	redisContext *context = server->context = dial(&server->address);
+
+	if (!context)
+		return fail(server, "out of memory");
+	if (context->err)
+		return fail(server, "%s", context->errstr);
+	if (!stop_blocking(context))
+		return fail(server, "%s", strerror(errno));
+	return !server->tls || tls_begin(server->tls, context, server->end_ms) ||
+	       fail(server, "%s", tls_wrong(server->tls));
+}
+
 bool server_ready(struct server *server)
 {
-	struct timeval reply = {.tv_sec = REPLY_SECONDS};
-
 	if (server->context)
 		return true;
-	if (now_ms() < server->again_at)
+	if (clock_ms() < server->again_ms)
 		return false;
-	server->context = dial(&server->address);
-	if (!server->context || server->context->err)
-		return not_connected(server, context_error(server->context));
-	redisSetTimeout(server->context, reply); /* which bounds the handshake too */
-	if (server->tls && !tls_begin(server->tls, server->context))
-		return not_connected(server, context_error(server->context));
-	return introduce(server);
+	if (connect_to(server) && introduce(server))
+		return true;
+	pause_after(server);
+	return false;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One connection to the Redis or Valkey server, made when it is needed, and again after it was lost. Calls block for as long
- * as the timeouts allow. After a failure there is no attempt for a short time, so that several pages do not wait one after the
- * other for a server that is away.
+ * One connection to the Redis or Valkey server, made when it is needed, and again after it was lost. Calls block, but all calls
+ * for one answer together only for 5 seconds. After a failure there is no attempt for a short time, so that several pages do not
+ * wait one after the other for a server that is away.
  */
 #ifndef PAWL_CLI_BOARD_SERVER_H
 #define PAWL_CLI_BOARD_SERVER_H
@@ -22,6 +22,9 @@ struct server;
 struct server *server_new(const struct server_address *address,
                           const struct server_tls_files *files);
 void server_free(struct server *server);
+
+/* An answer begins: the time for all calls until the next one. */
+void server_begin(struct server *server);
 
 /* Connect, unless it is connected. False: the server is away, and server_wrong() says why. */
 bool server_ready(struct server *server);

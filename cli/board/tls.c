@@ -7,16 +7,20 @@
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
+#include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "../text/arguments.h"
+#include "../wait/wait.h"
 #include "server.h"
 
 struct tls {
 	SSL_CTX *context;
 	const char *host;
+	char wrong[256];
 };
 
 static const char *reason(void)
@@ -98,13 +102,45 @@ static bool expect_host(SSL *ssl, const char *host)
 	return SSL_set1_host(ssl, host) && SSL_set_tlsext_host_name(ssl, host);
 }
 
-/* If it succeeds, the connection owns the SSL object. */
-bool tls_begin(struct tls *tls, redisContext *context)
+const char *tls_wrong(const struct tls *tls)
+{
+	return tls->wrong;
+}
+
+static bool fail(struct tls *tls, const char *why)
+{
+	snprintf(tls->wrong, sizeof(tls->wrong), "TLS: %s", why);
+	return false;
+}
+
+static bool shake_hands(struct tls *tls, SSL *ssl, int fd, uint64_t end_ms)
+{
+	for (;;) {
+		int done, error;
+
+		ERR_clear_error();
+		errno = 0;
+		done = SSL_do_handshake(ssl);
+		if (done == 1)
+			return true;
+		error = SSL_get_error(ssl, done);
+		if (error == SSL_ERROR_SYSCALL)
+			return fail(tls, errno ? strerror(errno) : "connection lost");
+		if (error != SSL_ERROR_WANT_READ && error != SSL_ERROR_WANT_WRITE)
+			return fail(tls, reason());
+		if (!wait_for(fd, error == SSL_ERROR_WANT_READ ? POLLIN : POLLOUT, end_ms))
+			return fail(tls, "the handshake takes too long");
+	}
+}
+
+/* hiredis begins the handshake, and then the connection owns the SSL object. */
+bool tls_begin(struct tls *tls, redisContext *context, uint64_t end_ms)
 {
 	SSL *ssl = SSL_new(tls->context);
 
 	if (ssl && expect_host(ssl, tls->host) && redisInitiateSSL(context, ssl) == REDIS_OK)
-		return true;
+		return shake_hands(tls, ssl, context->fd, end_ms);
+	fail(tls, context->err ? context->errstr : reason());
 	SSL_free(ssl);
 	return false;
 }

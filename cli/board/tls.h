@@ -5,6 +5,7 @@
 
 #include <hiredis/hiredis.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 struct tls;
 struct server_tls_files;
@@ -13,7 +14,8 @@ struct server_tls_files;
 struct tls *tls_new(const char *host, const struct server_tls_files *files);
 void tls_free(struct tls *tls);
 
-/* On a fresh connection. False: context->errstr says why. */
-bool tls_begin(struct tls *tls, redisContext *context);
+/* On a fresh connection that does not block, until `end_ms` of clock_ms(). False: tls_wrong() says why. */
+bool tls_begin(struct tls *tls, redisContext *context, uint64_t end_ms);
+const char *tls_wrong(const struct tls *tls);
 
 #endif

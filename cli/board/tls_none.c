@@ -19,9 +19,16 @@ void tls_free(struct tls *tls)
 	(void)tls;
 }
 
-bool tls_begin(struct tls *tls, redisContext *context)
+bool tls_begin(struct tls *tls, redisContext *context, uint64_t end_ms)
 {
 	(void)tls;
 	(void)context;
+	(void)end_ms;
 	return false;
+}
+
+const char *tls_wrong(const struct tls *tls)
+{
+	(void)tls;
+	return "";
 }

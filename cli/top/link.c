@@ -11,18 +11,11 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "../wait/wait.h"
+
 enum { ANSWER_MAX = 1 << 26 }; /* bytes */
-
-uint64_t clock_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
 
 __attribute__((format(printf, 2, 3))) static bool fail(struct link *link, const char *format, ...)
 {
@@ -98,22 +91,6 @@ static bool fail_at_end(struct link *link, const char *path, ssize_t size)
 	return fail(link, "'%s' does not answer: %s", path, strerror(errno));
 }
 
-/* Wait until there is something to read. Not before the end: false, and errno is EAGAIN. */
-static bool await(int fd, uint64_t end_ms)
-{
-	struct pollfd input = {fd, POLLIN, 0};
-	uint64_t now;
-	int ready;
-
-	do {
-		now = clock_ms();
-		ready = now < end_ms ? poll(&input, 1, (int)(end_ms - now)) : 0;
-	} while (ready < 0 && errno == EINTR);
-	if (ready == 0)
-		errno = EAGAIN;
-	return ready > 0;
-}
-
 /* The time limit is for the whole answer: one that comes byte by byte would never end otherwise. */
 bool link_ask(struct link *link, const char *path)
 {
@@ -130,9 +107,9 @@ bool link_ask(struct link *link, const char *path)
 			            ANSWER_MAX);
 		if (!make_room(link))
 			return fail(link, "no memory for the answer of '%s'", path);
-		size = await(link->fd, end_ms) ? recv(link->fd, link->text + link->size,
-		                                      link->room - link->size - 1, 0)
-		                               : -1;
+		size = wait_for(link->fd, POLLIN, end_ms) ? recv(link->fd, link->text + link->size,
+		                                                 link->room - link->size - 1, 0)
+		                                          : -1;
 		if (size <= 0)
 			return fail_at_end(link, path, size < 0 && errno == ECONNRESET ? 0 : size);
 		link->size += (size_t)size;

@@ -5,7 +5,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 struct link {
 	int fd; /* -1: not connected */
@@ -14,9 +13,6 @@ struct link {
 	size_t size, room;
 	char wrong[256];
 };
-
-/* Of a clock that is never set. */
-uint64_t clock_ms(void);
 
 /* Whether a socket can have this path. False: `wrong` says why. */
 bool link_fits(struct link *link, const char *path);

@@ -12,6 +12,7 @@
 #include "../http/json.h"
 #include "../http/site.h"
 #include "../text/arguments.h"
+#include "../wait/wait.h"
 #include "program.h"
 
 /* No other request is answered while the program is asked, so the wait is shorter than in a terminal. */

@@ -6,11 +6,14 @@ import os
 import re
 import shutil
 import signal
+import socket
 import tempfile
+import threading
+import time
 import unittest
 import urllib.parse
 
-from site_support import Site, SiteTest, free_tcp_port, refused
+from site_support import HANG, Site, SiteTest, free_tcp_port, refused
 from support import Server, ServerTest, in_pairs, wait_until
 
 WRITES = ["pause q", "resume q", "cancel q a", "cancel-leased q a", "requeue q a", "requeue-all q"]
@@ -302,6 +305,84 @@ class Away(unittest.TestCase):
         self.assertEqual((status, answer["away"]), (503, "it does not answer"))
         self.server.process.send_signal(signal.SIGCONT)
         self.expect_back()
+
+
+class FakeServer:
+    """Takes connections, and does with each of them what a test says, in a thread of its own."""
+
+    def __init__(self, serve):
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        self.serve = serve
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        try:
+            while True:
+                threading.Thread(target=self.one, args=(self.listener.accept()[0],), daemon=True).start()
+        except OSError:
+            pass  # it is over
+
+    def one(self, connection):
+        with connection:
+            try:
+                self.serve(connection)
+            except OSError:
+                pass  # the board has closed it
+
+    def end(self):
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+
+
+def drip(connection):
+    """A reply that goes on, byte by byte, for as long as somebody listens."""
+    connection.recv(1)
+    connection.sendall(b"$500000000\r\n")
+    while True:
+        connection.sendall(b"x")
+        time.sleep(0.1)
+
+
+def never_read(connection):
+    """Neither reads nor writes. What is sent fills the buffers."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    threading.Event().wait(HANG)
+
+
+class BadServers(unittest.TestCase):
+    def board(self, serve, *, password=""):
+        server = FakeServer(serve)
+        self.addCleanup(server.end)
+        board = Board("--server", f"redis://{password}127.0.0.1:{server.port}")
+        self.addCleanup(lambda: self.assertEqual(board.end()[0], 0))
+        return board
+
+    def expect_away(self, board, *lines, why="it does not answer"):
+        status, answer = board.post(*lines)
+        self.assertEqual((status, answer.get("away")), (503, why))
+        self.assertEqual(board.request("GET", "/").status, 200)
+
+    def test_a_reply_that_comes_byte_by_byte_is_not_waited_for_to_its_end(self):
+        self.expect_away(self.board(drip), "time")
+
+    def test_nor_is_one_to_a_login(self):
+        self.expect_away(self.board(drip, password=":secret@"), "time")
+
+    def test_a_server_that_reads_nothing_is_not_waited_for(self):
+        self.expect_away(self.board(never_read), *["info " + "x" * 250] * 4000)
+
+    def test_why_a_login_failed_is_told(self):
+        self.expect_away(self.board(lambda connection: connection.recv(1000), password=":secret@"), "time",
+                         why="Server closed the connection")
+
+    def test_what_is_no_reply_is_told(self):
+        def answer_html(connection):
+            connection.recv(1000)
+            connection.sendall(b"<html>\r\n")
+            connection.recv(1)
+
+        self.expect_away(self.board(answer_html), "time", why='Protocol error, got "<" as reply type byte')
 
 
 class Login(unittest.TestCase):

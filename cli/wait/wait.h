@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* Waiting for a descriptor until a point in time: a limit for a whole answer, however many pieces it comes in. */
+#ifndef PAWL_CLI_WAIT_H
+#define PAWL_CLI_WAIT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Milliseconds of a clock that is never set. */
+uint64_t clock_ms(void);
+
+/*
+ * Wait until the descriptor is ready for `events`, those of poll(). False: it was not ready before `end_ms`, and errno is EAGAIN; or
+ * poll() failed. From `end_ms` on it is false even if the descriptor is ready.
+ */
+bool wait_for(int fd, short events, uint64_t end_ms);
+
+#endif
