@@ -15,12 +15,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { KNOWN = 1024, NAME_MAX_TEXT = 128, PATH_TEXT = 4096 };
+enum { KNOWN = 1024, NAME_MAX_TEXT = 128, PATH_TEXT = 4096, BLOCK = 1024 };
+
+/* The files are the program's, which may be hostile: a file with holes can claim tables of terabytes. */
+enum { TABLE_MAX = 1 << 26, LEFT_AT_FIRST = 1 << 30, COST_OF_NAME = 4096 }; /* bytes */
 
 #define NATIVE_CLASS (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32)
 
 struct symbols {
 	uint64_t process;
+	uint64_t left; /* bytes of symbol tables that may still be read */
 	unsigned count;
 	struct {
 		uint64_t address;
@@ -32,14 +36,17 @@ struct symbols {
 struct file {
 	int fd;
 	uint64_t size;
+	uint64_t *left; /* of its symbols */
 };
 
 struct symbols *symbols_open(uint64_t process)
 {
 	struct symbols *symbols = calloc(1, sizeof(*symbols));
 
-	if (symbols)
-		symbols->process = process;
+	if (!symbols)
+		return NULL;
+	symbols->process = process;
+	symbols->left = LEFT_AT_FIRST;
 	return symbols;
 }
 
@@ -88,30 +95,38 @@ static int open_of(uint64_t process, const char *path)
 	return fd;
 }
 
-/*
- * A copy of a part of the file, which is the caller's to free; NULL: the file has no such part. A mapping would end this
- * process by SIGBUS if the file were truncated meanwhile, as a linker does.
- */
-static void *read_part(const struct file *file, uint64_t offset, uint64_t size)
+static bool has_part(const struct file *file, uint64_t offset, uint64_t size)
+{
+	return offset <= file->size && size <= file->size - offset;
+}
+
+/* False: the file has no such part. A mapping would end this process by SIGBUS if the file were truncated, as a linker does. */
+static bool read_part(const struct file *file, uint64_t offset, uint64_t size, void *to)
 {
 	size_t done = 0;
-	char *bytes;
 
-	if (size == 0 || offset > file->size || size > file->size - offset)
-		return NULL;
-	bytes = malloc(size);
-	while (bytes && done < size) {
-		ssize_t got = pread(file->fd, bytes + done, size - done, (off_t)(offset + done));
+	while (has_part(file, offset, size) && done < size) {
+		ssize_t got =
+		        pread(file->fd, (char *)to + done, size - done, (off_t)(offset + done));
 
 		if (got < 0 && errno == EINTR)
 			continue;
-		if (got <= 0) {
-			free(bytes);
-			return NULL;
-		}
+		if (got <= 0)
+			return false;
 		done += (size_t)got;
 	}
-	return bytes;
+	return size > 0 && done == size;
+}
+
+/* As many headers as a 16-bit number can count. The caller's to free; NULL: the file does not have them. */
+static void *read_headers(const struct file *file, uint64_t offset, uint16_t count, size_t size)
+{
+	void *headers = malloc(count * size);
+
+	if (headers && read_part(file, offset, count * size, headers))
+		return headers;
+	free(headers);
+	return NULL;
 }
 
 /* The address by which the file's symbol tables know an offset in it. */
@@ -119,7 +134,7 @@ static bool address_of_offset(const struct file *file, const ElfW(Ehdr) * header
                               uint64_t *address)
 {
 	ElfW(Phdr) *segments =
-	        read_part(file, header->e_phoff, header->e_phnum * sizeof(*segments));
+	        read_headers(file, header->e_phoff, header->e_phnum, sizeof(*segments));
 	bool found = false;
 
 	for (unsigned i = 0; segments && !found && i < header->e_phnum; i++)
@@ -138,33 +153,57 @@ static bool is_function_at(const ElfW(Sym) * symbol, uint64_t address)
 	       address - symbol->st_value < (symbol->st_size ? symbol->st_size : 1);
 }
 
+/* Whether so many bytes may still be read. */
+static bool spend(const struct file *file, uint64_t bytes)
+{
+	if (bytes > *file->left)
+		return false;
+	*file->left -= bytes;
+	return true;
+}
+
+static bool read_name(const struct file *file, const ElfW(Shdr) * names, uint64_t at, char *name)
+{
+	uint64_t rest = at < names->sh_size ? names->sh_size - at : 0;
+	char text[NAME_MAX_TEXT] = "";
+
+	if (rest >= sizeof(text))
+		rest = sizeof(text) - 1;
+	if (!spend(file, COST_OF_NAME) || !read_part(file, names->sh_offset + at, rest, text) ||
+	    !*text)
+		return false;
+	memcpy(name, text, sizeof(text));
+	return true;
+}
+
 static bool find_in_table(const struct file *file, const ElfW(Shdr) * table,
                           const ElfW(Shdr) * names, uint64_t address, char *name)
 {
-	ElfW(Sym) *symbols = read_part(file, table->sh_offset, table->sh_size);
-	char *texts = symbols ? read_part(file, names->sh_offset, names->sh_size) : NULL;
-	bool found = false;
+	ElfW(Sym) block[BLOCK];
+	uint64_t count = table->sh_size / sizeof(*block);
 
-	for (uint64_t i = 0; texts && !found && i < table->sh_size / sizeof(*symbols); i++) {
-		uint64_t at = symbols[i].st_name;
+	if (table->sh_size > TABLE_MAX || !has_part(file, table->sh_offset, table->sh_size) ||
+	    !spend(file, table->sh_size))
+		return false;
+	for (uint64_t first = 0; first < count; first += BLOCK) {
+		uint64_t size = count - first < BLOCK ? count - first : BLOCK;
 
-		if (is_function_at(&symbols[i], address) && at < names->sh_size) {
-			snprintf(name, NAME_MAX_TEXT, "%.*s",
-			         (int)strnlen(texts + at, (size_t)(names->sh_size - at)),
-			         texts + at);
-			found = *name != '\0';
-		}
+		if (!read_part(file, table->sh_offset + first * sizeof(*block),
+		               size * sizeof(*block), block))
+			return false;
+		for (uint64_t i = 0; i < size; i++)
+			if (is_function_at(&block[i], address) &&
+			    read_name(file, names, block[i].st_name, name))
+				return true;
 	}
-	free(texts);
-	free(symbols);
-	return found;
+	return false;
 }
 
 static bool find_symbol(const struct file *file, const ElfW(Ehdr) * header, uint64_t address,
                         char *name)
 {
 	ElfW(Shdr) *sections =
-	        read_part(file, header->e_shoff, header->e_shnum * sizeof(*sections));
+	        read_headers(file, header->e_shoff, header->e_shnum, sizeof(*sections));
 	bool found = false;
 
 	for (unsigned i = 0; sections && !found && i < header->e_shnum; i++)
@@ -178,15 +217,14 @@ static bool find_symbol(const struct file *file, const ElfW(Ehdr) * header, uint
 
 static bool find_in_file(const struct file *file, uint64_t offset, char *name)
 {
-	ElfW(Ehdr) *header = read_part(file, 0, sizeof(*header));
+	ElfW(Ehdr) header;
 	uint64_t address;
-	bool found = header && memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 &&
-	             header->e_ident[EI_CLASS] == NATIVE_CLASS &&
-	             address_of_offset(file, header, offset, &address) &&
-	             find_symbol(file, header, address, name);
 
-	free(header);
-	return found;
+	return read_part(file, 0, sizeof(header), &header) &&
+	       memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 &&
+	       header.e_ident[EI_CLASS] == NATIVE_CLASS &&
+	       address_of_offset(file, &header, offset, &address) &&
+	       find_symbol(file, &header, address, name);
 }
 
 static bool is_regular(struct file *file)
@@ -199,17 +237,17 @@ static bool is_regular(struct file *file)
 	return true;
 }
 
-static void find_name(uint64_t process, uint64_t address, char *name)
+static void find_name(struct symbols *symbols, uint64_t address, char *name)
 {
 	char path[PATH_TEXT];
-	struct file file;
+	struct file file = {.left = &symbols->left};
 	uint64_t offset = 0;
 	bool found;
 
 	snprintf(name, NAME_MAX_TEXT, "0x%" PRIx64, address);
-	if (!find_mapping(process, address, path, &offset))
+	if (!find_mapping(symbols->process, address, path, &offset))
 		return;
-	file.fd = open_of(process, path);
+	file.fd = open_of(symbols->process, path);
 	found = file.fd >= 0 && is_regular(&file) && find_in_file(&file, offset, name);
 	if (file.fd >= 0)
 		close(file.fd);
@@ -229,7 +267,7 @@ const char *symbols_name(struct symbols *symbols, uint64_t address)
 		return symbols->other;
 	}
 	symbols->known[symbols->count].address = address;
-	find_name(symbols->process, address, symbols->known[symbols->count].name);
+	find_name(symbols, address, symbols->known[symbols->count].name);
 	blank_controls(symbols->known[symbols->count].name);
 	return symbols->known[symbols->count++].name;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Names of functions in another process. /proc/PID/maps says which files are mapped where, and the symbol tables of those files
- * have the names, also those of static functions, unless the file was stripped.
+ * have the names, also those of static functions, unless the file was stripped. A table of more than 64 MB is not read, and of
+ * all tables together not more than 1 GB: so a file that claims more costs neither memory nor much time.
  */
 #ifndef PAWL_CLI_TOP_SYMBOLS_H
 #define PAWL_CLI_TOP_SYMBOLS_H
