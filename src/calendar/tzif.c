@@ -277,14 +277,15 @@ static bool read_rule(struct reader *r, struct pawl_zone *zone)
 /* After the data: a newline, a rule for the time after the last change, which may be empty, a newline. */
 static int read_footer(struct reader *r, struct pawl_zone *zone)
 {
+	size_t before = r->at;
 	bool good = accept(r, '\n');
 
 	if (good && peek(r) != '\n')
 		good = read_rule(r, zone);
 	if (good && accept(r, '\n'))
 		return 0;
-	return fail(r, "TZif: its last line goes wrong at byte %lu; expected a rule as of POSIX TZ",
-	            (unsigned long)r->at);
+	return fail(r, "TZif: bad POSIX TZ string at byte %lu of the last line",
+	            (unsigned long)(r->at - before));
 }
 
 /* Version 1 has 32-bit times. Later versions have these, too, for old readers, and then all again with 64 bits. */

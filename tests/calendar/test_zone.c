@@ -247,9 +247,11 @@ static void what_is_wrong_is_named(void)
 	image_make(&image, 0, some, 1, "UTC0");
 	image.data[SECOND_HEADER + 44 + 8] = 2; /* the type of the first change */
 	expect_refused(image.size, "TZif: change 0 is to type 2; expected 0 to 1");
+	image_make(&image, 0, NULL, 0, "XXX5YYY4:00:60,M3.5.0,M10.5.0");
+	expect_refused(image.size, "TZif: bad POSIX TZ string at byte 15 of the last line");
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		if (zone_of(&zone, bad[i], &error) != -EINVAL ||
-		    !strstr(error.text, "expected a rule as of POSIX TZ")) {
+		    !strstr(error.text, "TZif: bad POSIX TZ string at byte ")) {
 			fprintf(stderr, "the last line '%s' is accepted\n", bad[i]);
 			test_failed();
 		}
