@@ -316,10 +316,9 @@ static bool fit_together(const struct arguments *arguments)
 		return false;
 	}
 	if (!arguments->page && (page->listen || page->token_file || page->origin)) {
-		complain("top: %s is given without --page; it is the page's",
-		         page->listen       ? "--listen"
-		         : page->token_file ? "--token-file"
-		                            : "--origin");
+		complain("top: %s requires --page", page->listen       ? "--listen"
+		                                    : page->token_file ? "--token-file"
+		                                                       : "--origin");
 		return false;
 	}
 	return true;

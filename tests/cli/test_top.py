@@ -180,9 +180,9 @@ class Top(CommandTest):
     def test_what_does_not_go_together_is_named(self):
         for options, says in ((["--page", "--once"], ["--page is given with --once"]), (["--page", "--json"], ["with --json"]),
                               (["--interval", "1", "--page"], ["with --interval"]),
-                              (["--listen", "127.0.0.1:0"], ["--listen is given without --page"]),
-                              (["--token-file", "x"], ["--token-file is given without --page"]),
-                              (["--origin", "http://x"], ["--origin is given without --page"])):
+                              (["--listen", "127.0.0.1:0"], ["--listen requires --page"]),
+                              (["--token-file", "x"], ["--token-file requires --page"]),
+                              (["--origin", "http://x"], ["--origin requires --page"])):
             self.expect_usage("top", *options, "a", says=["top: ", *says])
         self.expect_usage("top", "--page", says=["SOCKET is missing"])
         self.expect_usage("top", "--page", "a", "b", says=["too many"])
