@@ -54,7 +54,20 @@ static struct {
 	char words[WORDS_MAX];
 } page;
 
-static const struct journey_unit unit = {"ms", 1};
+/* "450 ms". The page groups the digits. */
+static void write_ms(uint64_t time, char text[JOURNEY_TIME])
+{
+	uint64_t power = 1;
+
+	while (time / power >= 10)
+		power *= 10;
+	for (; power > 0; power /= 10)
+		*text++ = (char)('0' + time / power % 10);
+	*text++ = ' ';
+	*text++ = 'm';
+	*text++ = 's';
+	*text = '\0';
+}
 
 static struct dot *dot_from(const struct pawl_timer *timer)
 {
@@ -144,7 +157,7 @@ bool glue_init(uint64_t tick, uint32_t wheel_size, uint32_t chains, uint32_t cap
 
 static void say(const struct journey_step *step)
 {
-	journey_words(step, &unit, page.words, sizeof(page.words));
+	journey_words(step, write_ms, page.words, sizeof(page.words));
 }
 
 /* Armed or touched: it waits at this place, or is due. */
@@ -428,9 +441,10 @@ uint32_t glue_tell(uint32_t index)
 	resume(&journey, moved->dot, moved->waited, moved->from);
 	if (!journey_look(&journey, steps))
 		return 0;
-	length = journey_words(&steps[0], &unit, page.words, sizeof(page.words) - 1);
+	length = journey_words(&steps[0], write_ms, page.words, sizeof(page.words) - 1);
 	page.words[length++] = ' ';
-	length += journey_words(&steps[1], &unit, page.words + length, sizeof(page.words) - length);
+	length += journey_words(&steps[1], write_ms, page.words + length,
+	                        sizeof(page.words) - length);
 	return (uint32_t)length;
 }
 

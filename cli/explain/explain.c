@@ -55,18 +55,6 @@ static bool set_option(void *arguments, int option)
 	}
 }
 
-/* The coarsest unit in which ticks are whole numbers. */
-static struct journey_unit unit_for(uint64_t tick)
-{
-	static const struct journey_unit units[] = {
-	        {"s", 1000000000}, {"ms", 1000000}, {"us", 1000}};
-
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
-		if (tick % units[i].scale == 0)
-			return units[i];
-	return (struct journey_unit){"ns", 1};
-}
-
 static void follow(struct explained *timer, struct pawl_wheel *wheel)
 {
 	uint64_t start = pawl_wheel_now(wheel);
@@ -132,7 +120,6 @@ static int explain(const struct arguments *a, int count, char **delays)
 	        .options = {.start = a->start,
 	                    .tick = a->tick,
 	                    .wheel_size = (uint32_t)a->wheel_size},
-	        .unit = unit_for(a->tick),
 	        .count = (size_t)count,
 	        .timers = calloc((size_t)count, sizeof(struct explained)),
 	};

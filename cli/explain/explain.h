@@ -20,7 +20,6 @@ struct explained {
 
 struct explanation {
 	struct pawl_wheel_options options; /* times in ns */
-	struct journey_unit unit;
 	size_t count;
 	struct explained *timers;
 };

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "../../src/wheel/saturate.h"
+#include "../text/duration.h"
 #include "explain.h"
 
 #define MARGIN     16.0
@@ -105,9 +106,9 @@ static struct point dot_of(const struct canvas *c, size_t timer, const struct pa
 
 static void print_time(const struct canvas *c, uint64_t time)
 {
-	char text[48];
+	char text[DURATION_TEXT];
 
-	journey_time(time, &c->e->unit, text, sizeof(text));
+	duration_exact(time, text);
 	fputs(text, c->out);
 }
 
@@ -437,17 +438,17 @@ static void begin_picture(const struct canvas *c)
 }
 
 /* The largest width of the times of a timer's moves. */
-static double width_of_times(const struct explanation *e, const struct explained *t)
+static double width_of_times(const struct explained *t)
 {
 	double widest = 0;
 
 	for (unsigned i = 0; i < t->count; i++) {
-		char text[48];
+		char text[DURATION_TEXT];
 		double width;
 
 		if (!sits(&t->steps[i]))
 			continue;
-		journey_time(t->steps[i].place.opens, &e->unit, text, sizeof(text));
+		duration_exact(t->steps[i].place.opens, text);
 		width = GLYPH * (double)(strlen("at ") + strlen(text));
 		widest = width > widest ? width : widest;
 	}
@@ -462,7 +463,7 @@ static void lay_out(struct canvas *c)
 	c->widest = OUTER;
 	for (size_t i = 0; i < c->e->count; i++) {
 		const struct explained *t = &c->e->timers[i];
-		double width = moves(t) ? width_of_times(c->e, t) : 0;
+		double width = moves(t) ? width_of_times(t) : 0;
 
 		if (moves(t))
 			c->widest = lane_of(c, i);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "../../src/wheel/saturate.h"
+#include "../text/duration.h"
 #include "../text/terminal.h"
 #include "explain.h"
 
@@ -78,10 +79,9 @@ static void print_strip(const struct style *s, const struct explanation *e,
 {
 	struct journey_level level =
 	        journey_level_at(&timer->journey, step->place.level, step->time);
-	char width[32];
+	char width[DURATION_TEXT];
 
-	journey_time(saturating_product(level.slot_ticks, e->options.tick), &e->unit, width,
-	             sizeof(width));
+	duration_exact(saturating_product(level.slot_ticks, e->options.tick), width);
 	fprintf(s->out, "\n    %slevel %-2u%s ", s->terminal.bold, level.level, s->terminal.plain);
 	print_slots(s, &level, step->place.slot);
 	fprintf(s->out, "%s   %s%s a slot%s\n\n", strlen(width) > WIDTH_MAX ? "\n           " : "",
@@ -95,12 +95,12 @@ static void print_timer(const struct style *s, const struct explanation *e,
 	char text[512];
 	unsigned column = 0;
 
-	journey_time(timer->delay, &e->unit, text, sizeof(text));
+	duration_exact(timer->delay, text);
 	fprintf(s->out, "%s%s%s\n\n", s->terminal.bold, text, s->terminal.plain);
 	for (unsigned i = 0; i < timer->count; i++) {
 		const struct journey_step *step = &timer->steps[i];
 
-		journey_words(step, &e->unit, text, sizeof(text));
+		journey_words(step, duration_exact, text, sizeof(text));
 		if (column == 0)
 			column = (unsigned)fprintf(s->out, "  ");
 		column = print_wrapped(s, 2, column, text);

@@ -89,20 +89,15 @@ unsigned journey_look(struct journey *journey, struct journey_step steps[2]);
 /* The wheel's level, at time `now`. For drawings. */
 struct journey_level journey_level_at(const struct journey *journey, unsigned level, uint64_t now);
 
-/* How times are written: divided by `scale`, with as many decimals as needed, then `name`. */
-struct journey_unit {
-	const char *name; /* "ms"; "" for none */
-	uint64_t scale;   /* wheel units in one of these; a power of ten */
-};
+/* Writes a time, or a duration, for the sentences. */
+#define JOURNEY_TIME 48
+typedef void journey_time_fn(uint64_t time, char text[JOURNEY_TIME]);
 
 /*
  * The step as a sentence. Writes at most size - 1 bytes and a zero. Returns the length of the whole sentence: `size` or
  * more means that it was cut.
  */
-size_t journey_words(const struct journey_step *step, const struct journey_unit *unit, char *text,
+size_t journey_words(const struct journey_step *step, journey_time_fn *write_time, char *text,
                      size_t size);
-
-/* A time as in the sentences, in the same way. */
-size_t journey_time(uint64_t time, const struct journey_unit *unit, char *text, size_t size);
 
 #endif

@@ -8,7 +8,7 @@
 struct writer {
 	char *text;
 	size_t size, length;
-	const struct journey_unit *unit;
+	journey_time_fn *write_time;
 };
 
 static void put_char(struct writer *w, char c)
@@ -31,27 +31,12 @@ static void put_number(struct writer *w, uint64_t number)
 	put_char(w, (char)('0' + number % 10));
 }
 
-static void put_decimals(struct writer *w, uint64_t rest, uint64_t scale)
-{
-	put_char(w, '.');
-	while (rest > 0) {
-		scale /= 10;
-		put_char(w, (char)('0' + rest / scale));
-		rest %= scale;
-	}
-}
-
 static void put_time(struct writer *w, uint64_t time)
 {
-	uint64_t scale = w->unit->scale;
+	char text[JOURNEY_TIME];
 
-	put_number(w, time / scale);
-	if (time % scale)
-		put_decimals(w, time % scale, scale);
-	if (*w->unit->name) {
-		put_char(w, ' ');
-		put(w, w->unit->name);
-	}
+	w->write_time(time, text);
+	put(w, text);
 }
 
 static void put_at(struct writer *w, const struct journey_step *step)
@@ -195,10 +180,10 @@ static void finish(struct writer *w)
 		w->text[w->length < w->size ? w->length : w->size - 1] = '\0';
 }
 
-size_t journey_words(const struct journey_step *step, const struct journey_unit *unit, char *text,
+size_t journey_words(const struct journey_step *step, journey_time_fn *write_time, char *text,
                      size_t size)
 {
-	struct writer w = {.text = text, .size = size, .unit = unit};
+	struct writer w = {.text = text, .size = size, .write_time = write_time};
 
 	switch (step->event) {
 	case JOURNEY_PUT:
@@ -226,15 +211,6 @@ size_t journey_words(const struct journey_step *step, const struct journey_unit 
 		tell_idle(&w, step);
 		break;
 	}
-	finish(&w);
-	return w.length;
-}
-
-size_t journey_time(uint64_t time, const struct journey_unit *unit, char *text, size_t size)
-{
-	struct writer w = {.text = text, .size = size, .unit = unit};
-
-	put_time(&w, time);
 	finish(&w);
 	return w.length;
 }

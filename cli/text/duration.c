@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "duration.h"
 
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #define LONGEST (UINT64_MAX - 1) /* UINT64_MAX is "never" */
+#define SECOND  UINT64_C(1000000000)
 
 struct unit {
 	const char *name;
@@ -13,13 +15,8 @@ struct unit {
 };
 
 static const struct unit units[] = {
-        {"ns", 1},
-        {"us", 1000},
-        {"ms", 1000000},
-        {"s", 1000000000},
-        {"m", UINT64_C(60) * 1000000000},
-        {"h", UINT64_C(3600) * 1000000000},
-        {"d", UINT64_C(86400) * 1000000000},
+        {"ns", 1},          {"us", 1000},         {"ms", 1000000},       {"s", SECOND},
+        {"m", 60 * SECOND}, {"h", 3600 * SECOND}, {"d", 86400 * SECOND},
 };
 
 static size_t count_digits(const char *text, size_t length)
@@ -132,6 +129,70 @@ const char *duration_parse(const char *text, size_t length, uint64_t *ns)
 	return NULL;
 }
 
+/* From the largest on. */
+static const struct unit long_units[] = {
+        {"d", 86400 * SECOND},
+        {"h", 3600 * SECOND},
+        {"min", 60 * SECOND},
+};
+static const struct unit short_units[] = {
+        {"s", SECOND},
+        {"ms", 1000000},
+        {"us", 1000},
+        {"ns", 1},
+};
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* "2.5 ms": in the largest unit that is not larger, and all decimals. Less than a minute, and not 0. */
+static void append_short(uint64_t ns, char *text, size_t size)
+{
+	const struct unit *unit = short_units;
+	uint64_t rest, digit;
+	size_t length;
+
+	while (unit->ns > ns)
+		unit++;
+	length = (size_t)snprintf(text, size, "%" PRIu64, ns / unit->ns);
+	rest = ns % unit->ns;
+	if (rest > 0)
+		text[length++] = '.';
+	for (digit = unit->ns / 10; rest > 0; rest %= digit, digit /= 10)
+		text[length++] = (char)('0' + rest / digit);
+	snprintf(text + length, size - length, " %s", unit->name);
+}
+
+void duration_exact(uint64_t ns, char text[DURATION_TEXT])
+{
+	size_t length = 0;
+
+	if (ns == 0)
+		snprintf(text, DURATION_TEXT, "0 ms");
+	for (size_t i = 0; i < COUNT(long_units); i++) {
+		const struct unit *unit = &long_units[i];
+
+		if (ns < unit->ns)
+			continue;
+		length += (size_t)snprintf(text + length, DURATION_TEXT - length, "%" PRIu64 " %s",
+		                           ns / unit->ns, unit->name);
+		ns %= unit->ns;
+		if (ns > 0)
+			text[length++] = ' ';
+	}
+	if (ns > 0)
+		append_short(ns, text + length, DURATION_TEXT - length);
+}
+
+/* A minute or more: exact, but without what is less than the second unit. */
+static void format_long(uint64_t ns, char text[DURATION_TEXT])
+{
+	const struct unit *unit = long_units;
+
+	while (unit->ns > ns)
+		unit++;
+	duration_exact(ns - ns % (unit->ns == 60 * SECOND ? SECOND : unit[1].ns), text);
+}
+
 void duration_format(uint64_t ns, char text[DURATION_TEXT])
 {
 	static const char *const names[] = {"us", "ms", "s"};
@@ -140,6 +201,10 @@ void duration_format(uint64_t ns, char text[DURATION_TEXT])
 
 	if (ns < 1000) {
 		snprintf(text, DURATION_TEXT, "%d ns", (int)ns);
+		return;
+	}
+	if (ns >= UINT64_C(59950000000)) { /* which has 3 digits as 60.0 s */
+		format_long(ns < 60 * SECOND ? 60 * SECOND : ns, text);
 		return;
 	}
 	for (; unit < 2 && value >= 999.5; unit++)

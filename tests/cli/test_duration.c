@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "../../cli/text/duration.h"
 
+#include "../../support/random.h"
 #include "../support/test.h"
 
 #define UNTOUCHED 12345
@@ -186,8 +187,70 @@ static void durations_are_written_with_three_digits(void)
 	expect_text(999999, "1.00 ms");
 	expect_text(4560000, "4.56 ms");
 	expect_text(UINT64_C(7890000000), "7.89 s");
-	expect_text(UINT64_C(123000000000), "123 s");
-	expect_text(UINT64_MAX, "18446744074 s");
+	expect_text(UINT64_C(59940000000), "59.9 s");
+}
+
+static void from_a_minute_on_they_have_two_units(void)
+{
+	expect_text(UINT64_C(59950000000), "1 min");
+	expect_text(UINT64_C(60000000000), "1 min");
+	expect_text(UINT64_C(125900000000), "2 min 5 s");
+	expect_text(UINT64_C(3600900000000), "1 h");
+	expect_text(UINT64_C(21600000000000), "6 h");
+	expect_text(UINT64_C(22000000000000), "6 h 6 min");
+	expect_text(UINT64_C(86400000000000), "1 d");
+	expect_text(UINT64_C(93784005006007), "1 d 2 h");
+	expect_text(UINT64_MAX, "213503 d 23 h");
+}
+
+static void expect_exact(uint64_t ns, const char *text)
+{
+	char actual[DURATION_TEXT];
+
+	duration_exact(ns, actual);
+	EXPECT_STR(actual, text);
+}
+
+static void what_was_chosen_is_written_exactly(void)
+{
+	expect_exact(0, "0 ms");
+	expect_exact(1, "1 ns");
+	expect_exact(999, "999 ns");
+	expect_exact(1050, "1.05 us");
+	expect_exact(2500000, "2.5 ms");
+	expect_exact(450000000, "450 ms");
+	expect_exact(1000000000, "1 s");
+	expect_exact(1000000001, "1.000000001 s");
+	expect_exact(UINT64_C(10100000000), "10.1 s");
+	expect_exact(UINT64_C(60000000000), "1 min");
+	expect_exact(UINT64_C(160000000000), "2 min 40 s");
+	expect_exact(UINT64_C(3599999000000), "59 min 59.999 s");
+	expect_exact(UINT64_C(3600000000000), "1 h");
+	expect_exact(UINT64_C(3600001000000), "1 h 1 ms");
+	expect_exact(UINT64_C(86401000000000), "1 d 1 s");
+	expect_exact(UINT64_MAX, "213503 d 23 h 34 min 33.709551615 s");
+}
+
+/* Without its blanks, and with m for min, it is a duration that the command reads. */
+static void what_is_written_exactly_can_be_read(void)
+{
+	struct random random = {20};
+
+	for (unsigned i = 0; i < 100000; i++) {
+		uint64_t ns = random_next(&random) >> random_below(&random, 64), read = UNTOUCHED;
+		char text[DURATION_TEXT], *to = text;
+
+		ns = ns == UINT64_MAX ? 0 : ns;
+		duration_exact(ns, text);
+		for (const char *from = text; *from; from++)
+			if (strncmp(from, "min", 3) == 0)
+				*to++ = 'm', from += 2;
+			else if (*from != ' ')
+				*to++ = *from;
+		*to = '\0';
+		EXPECT_STR(duration_parse(text, strlen(text), &read), NULL);
+		EXPECT_EQ(read, ns);
+	}
 }
 
 int main(void)
@@ -201,6 +264,9 @@ int main(void)
 	        TEST(every_short_text_is_one_or_is_refused),
 	        TEST(it_reads_no_byte_too_many),
 	        TEST(durations_are_written_with_three_digits),
+	        TEST(from_a_minute_on_they_have_two_units),
+	        TEST(what_was_chosen_is_written_exactly),
+	        TEST(what_is_written_exactly_can_be_read),
 	};
 
 	return RUN_TESTS(tests);

@@ -100,7 +100,16 @@ class Explain(CommandTest):
     def test_a_delay_between_ticks_is_rounded_up(self):
         out = words_of("--tick", "1ms", "2.5ms")
         self.assertIn("due at 2.5 ms, rounded up to 3 ms.", out)
-        self.assertIn("At 3 ms it is due, 0.5 ms after its deadline and never before it.", out)
+        self.assertIn("At 3 ms it is due, 500 us after its deadline and never before it.", out)
+
+    def test_times_are_written_in_units_that_suit_them(self):
+        out = words_of("1h")
+        self.assertTrue(out.startswith("1 h At 0 ms it is armed, due at 1 h. Level 4 holds what is due before 53 min 20 s, so it"), out)
+        self.assertIn("53 min 20 s a slot At 53 min 20 s slot 1 of level 5 opens: 6 min 40 s to go.", out)
+        self.assertIn("due at 59 min 59.999 s, rounded up to 1 h.", words_of("59m59.999s", "--tick", "1s"))
+        self.assertNotRegex(out, r"\d{4} ms")
+        self.assertIn("450 ms: to level", pawl("explain", "--tick", "1ns", "450ms", "--svg", "-")[1])
+        self.assertIn("20 slots of 2 min 40 s", pawl("explain", "1h", "--svg", "-")[1])
 
     def test_wheels_with_many_slots_are_shown_in_part(self):
         out = pawl("explain", "--wheel-size", "4096", "2s")[1]
