@@ -32,19 +32,22 @@ static struct late late_of(const struct pawl_stats *stats)
 
 void display_begin(struct display *d, const struct jobs *jobs, unsigned workers, uint64_t seed)
 {
+	char span[DURATION_TEXT];
+
 	*d = (struct display){.terminal = terminal_of(STDOUT_FILENO), .start = clock_now()};
 	d->next_line = d->start + SECOND;
 	/* A frame is written in one piece, so that a signal does not leave half of one. */
 	setvbuf(stdout, NULL, _IOFBF, BUFSIZ);
-	printf("%s%s tasks in %g s: a third cancelled, some refreshed, some periodic%s\n",
-	       d->terminal.bold, GROUPED(jobs->count), (double)jobs->span / (double)SECOND,
+	duration_exact(jobs->span, span);
+	printf("%s%s task%s in %s: a third cancelled, some refreshed, some periodic%s\n",
+	       d->terminal.bold, GROUPED(jobs->count), PLURAL(jobs->count), span,
 	       d->terminal.plain);
 	printf("%sworkers %u, seed %" PRIu64 "%s\n\n", d->terminal.dim, workers, seed,
 	       d->terminal.plain);
 	fflush(stdout);
 }
 
-static void print_progress_bar(const struct display *d, double part, double seconds)
+static void print_progress_bar(const struct display *d, double part, const char *elapsed)
 {
 	unsigned eighths = (unsigned)(part * BAR_WIDTH * 8);
 	unsigned width = d->terminal.utf8 ? (eighths + 7) / 8 : eighths / 8;
@@ -54,12 +57,12 @@ static void print_progress_bar(const struct display *d, double part, double seco
 	printf("%s%s", d->terminal.plain, d->terminal.dim);
 	for (; width < BAR_WIDTH; width++)
 		fputs(d->terminal.utf8 ? "░" : ".", stdout);
-	printf("%s %3.0f %%  %5.1f s\033[K\n", d->terminal.plain, part * 100, seconds);
+	printf("%s %3.0f %%  %s\033[K\n", d->terminal.plain, part * 100, elapsed);
 }
 
 /* Without wrapping: on a narrow terminal a wrapped line would break the way back up. */
 static void draw_live(struct display *d, const struct jobs *jobs, const struct pawl_stats *stats,
-                      double part, double seconds)
+                      double part, const char *elapsed)
 {
 	const struct terminal *t = &d->terminal;
 	struct late late = late_of(stats);
@@ -68,26 +71,27 @@ static void draw_live(struct display *d, const struct jobs *jobs, const struct p
 		printf("\033[%dA", LINES_DRAWN);
 	d->drawn = true;
 	printf(NO_WRAP);
-	print_progress_bar(d, part, seconds);
+	print_progress_bar(d, part, elapsed);
 	printf("  pending %s%9s%s  fired %s%9s%s  cancelled %9s  refreshed %7s\033[K\n", t->bold,
 	       GROUPED(stats->pending), t->plain, t->bold, GROUPED(stats->ran), t->plain,
 	       GROUPED(jobs->cancelled), GROUPED(jobs->refreshed));
-	printf("  late p50 %-8s p99 %-8s max %-8s  wake-ups %s, %s for nothing\033[K\n", late.p50,
-	       late.p99, late.max, GROUPED(stats->wakeups), GROUPED(stats->empty_wakeups));
+	printf("  late p50 %-8s p99 %-8s max %-8s  %s wake-up%s, %s spurious\033[K\n", late.p50,
+	       late.p99, late.max, GROUPED(stats->wakeups), PLURAL(stats->wakeups),
+	       GROUPED(stats->empty_wakeups));
 	printf("  moved before their slot opened %s%9s%s, when it did %9s\033[K\n", t->bold,
 	       GROUPED(stats->moved_ahead), t->plain, GROUPED(stats->moved_at_opening));
 	printf(WRAP);
 }
 
 static void write_line(struct display *d, const struct pawl_stats *stats, double part,
-                       double seconds)
+                       const char *elapsed)
 {
 	struct late late = late_of(stats);
 
-	printf("%5.1f s  %3.0f %%  pending %s, fired %s, cancelled %s; ", seconds, part * 100,
+	printf("%7s  %3.0f %%  pending %s, fired %s, cancelled %s; ", elapsed, part * 100,
 	       GROUPED(stats->pending), GROUPED(stats->ran), GROUPED(stats->cancelled));
-	printf("late p50 %s, p99 %s, max %s; wake-ups %s; ", late.p50, late.p99, late.max,
-	       GROUPED(stats->wakeups));
+	printf("late p50 %s, p99 %s, max %s; %s wake-up%s; ", late.p50, late.p99, late.max,
+	       GROUPED(stats->wakeups), PLURAL(stats->wakeups));
 	printf("moved ahead %s, at an opening %s\n", GROUPED(stats->moved_ahead),
 	       GROUPED(stats->moved_at_opening));
 	d->next_line += SECOND;
@@ -97,13 +101,14 @@ void display_progress(struct display *d, const struct jobs *jobs, const struct p
 {
 	uint64_t now = clock_now();
 	double part = (double)jobs_over(jobs, stats->ran) / (double)jobs_once(jobs);
-	double seconds = (double)(now - d->start) / (double)SECOND;
+	char elapsed[DURATION_TEXT];
 
+	duration_format(now - d->start, elapsed);
 	part = part < 1 ? part : 1;
 	if (d->terminal.live)
-		draw_live(d, jobs, stats, part, seconds);
+		draw_live(d, jobs, stats, part, elapsed);
 	else if (now >= d->next_line)
-		write_line(d, stats, part, seconds);
+		write_line(d, stats, part, elapsed);
 	fflush(stdout);
 }
 
@@ -123,8 +128,7 @@ static void print_histogram(const struct display *d, const struct verdict *v)
 	}
 	printf("\n  How late they were, the periodic ones aside\n");
 	for (unsigned i = first; i <= last && all > 0; i++) {
-		duration_format(jobs_bounds_us[i < JOBS_BOUNDS ? i : JOBS_BOUNDS - 1] * 1000,
-		                bound);
+		duration_exact(jobs_bounds_us[i < JOBS_BOUNDS ? i : JOBS_BOUNDS - 1] * 1000, bound);
 		printf("  %s %-7s %9s %5.1f %%  %s", i < JOBS_BOUNDS ? "below " : "beyond", bound,
 		       GROUPED(v->lateness[i]), 100.0 * (double)v->lateness[i] / (double)all,
 		       d->terminal.accent);
@@ -143,12 +147,12 @@ static bool print_account(const struct jobs *jobs, const struct pawl_stats *s,
 	printf("  once       %10s = %s ran + %s cancelled in time + %s lost\n",
 	       GROUPED(jobs_once(jobs)), GROUPED(jobs_once(jobs) - jobs->cancelled - v->lost),
 	       GROUPED(jobs->cancelled), GROUPED(v->lost));
-	printf("  periodic   %10s   ran %s times\n", GROUPED(jobs->periodic),
-	       GROUPED(v->periodic_runs));
-	printf("  refreshed  %10s   of those, %s too late\n", GROUPED(jobs->refreshed),
+	printf("  periodic   %10s   ran %s time%s\n", GROUPED(jobs->periodic),
+	       GROUPED(v->periodic_runs), PLURAL(v->periodic_runs));
+	printf("  refreshed  %10s   %s too late\n", GROUPED(jobs->refreshed),
 	       GROUPED(v->refreshed_late));
 	if (jobs->cancelled_late > 0)
-		printf("  and        %10s   were to be cancelled, but had run\n",
+		printf("  too late   %10s   to be cancelled: they had run\n",
 		       GROUPED(jobs->cancelled_late));
 	return s->armed == s->ran + s->cancelled && s->ran == v->runs;
 }
@@ -167,7 +171,7 @@ bool display_summary(struct display *d, const struct jobs *jobs, const struct pa
 
 	printf("\n");
 	adds_up = print_account(jobs, stats, v);
-	printf("  wake-ups   %10s   of those, %s for nothing\n", GROUPED(stats->wakeups),
+	printf("  wake-ups   %10s   %s spurious\n", GROUPED(stats->wakeups),
 	       GROUPED(stats->empty_wakeups));
 	printf("  moved      %10s = %s before their slot opened + %s when it did\n",
 	       GROUPED(stats->moved_ahead + stats->moved_at_opening), GROUPED(stats->moved_ahead),

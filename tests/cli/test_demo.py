@@ -52,8 +52,11 @@ class Demo(CommandTest):
         self.expect_fine(code, out, 3000)
         self.assertNotIn("\033", out)
         self.assertTrue(out.isascii())
-        self.assertRegex(out, r"(?m)^ *\d+\.\d s +\d+ %  pending [\d,]+, fired [\d,]+, cancelled [\d,]+; late p50 .*; "
-                              r"moved ahead [\d,]+, at an opening [\d,]+$")
+        self.assertTrue(out.startswith("3,000 tasks in 1.5 s: "), out)
+        self.assertRegex(out, r"(?m)^ *\d+\.\d+ s +\d+ %  pending [\d,]+, fired [\d,]+, cancelled [\d,]+; late p50 .*; "
+                              r"[\d,]+ wake-ups?; moved ahead [\d,]+, at an opening [\d,]+$")
+        self.assertRegex(out, r"(?m)^  wake-ups +[\d,]+   [\d,]+ spurious$")
+        self.assertNotRegex(out, r"(?m)^  (?:below |beyond) \d+\.0")  # bounds are exact: 50 us, not 50.0 us
 
     def test_a_live_display_on_a_terminal(self):
         code, out = on_a_terminal("demo", "--count", "3000", "--seconds", "0.5", NO_COLOR="1")
