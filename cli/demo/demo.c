@@ -2,6 +2,7 @@
 /* pawl demo: a million tasks on the real clock, and an account of every one. */
 #define _POSIX_C_SOURCE 200809L
 #include <pawl/inspect.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +26,7 @@ static const char help[] =
         "refreshes some, runs some periodically, and shows how late they are and how\n"
         "many were moved before their slot opened. At the end it accounts for every\n"
         "task: the exit code is 1 if any was early, lost, run twice, or run although it\n"
-        "was cancelled.\n"
+        "was cancelled. Ctrl-C drops what is pending, and accounts for that.\n"
         "\n"
         "  --count N      how many tasks, 1 to 100000000 (default 1000000);\n"
         "                 each takes about 100 bytes\n"
@@ -72,6 +73,23 @@ static bool set_option(void *arguments, int option)
 	}
 }
 
+static volatile sig_atomic_t ended_by; /* 0, or the number of a signal */
+
+static void note_signal(int number)
+{
+	ended_by = number;
+}
+
+/* A second one ends it at once. */
+static void catch_signals(void)
+{
+	struct sigaction action = {.sa_handler = note_signal, .sa_flags = (int)SA_RESETHAND};
+
+	sigemptyset(&action.sa_mask);
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+}
+
 static void sleep_for(uint64_t ns)
 {
 	nanosleep(&(struct timespec){.tv_sec = 0, .tv_nsec = (long)ns}, NULL);
@@ -87,7 +105,7 @@ static int arm_all(struct display *display, struct jobs *jobs, struct pawl_stats
 {
 	int error = 0;
 
-	while (!error && jobs->armed < jobs->count) {
+	while (!error && !ended_by && jobs->armed < jobs->count) {
 		uint64_t rest = jobs->count - jobs->armed;
 
 		error = jobs_arm(jobs, jobs->armed + (rest < SLICE ? rest : SLICE));
@@ -111,7 +129,7 @@ static uint64_t frame_of(const struct jobs *jobs)
 }
 
 /*
- * Update the display until `is_over`. If a task were lost, that would be never: so it gives up if nothing has run for a
+ * Update the display until `is_over`, or a signal comes. If a task were lost, that would be never: so it gives up if nothing has run for a
  * long time after the last deadline.
  */
 static int wait_until(struct display *display, struct jobs *jobs, struct pawl_stats *stats,
@@ -120,7 +138,7 @@ static int wait_until(struct display *display, struct jobs *jobs, struct pawl_st
 	unsigned idle_frames = 0;
 	int error = 0;
 
-	while (!error && !is_over(jobs, stats) && idle_frames < PATIENCE) {
+	while (!error && !ended_by && !is_over(jobs, stats) && idle_frames < PATIENCE) {
 		uint64_t before = stats->ran;
 
 		sleep_for(frame_of(jobs));
@@ -151,27 +169,41 @@ static int run_to_the_end(struct display *display, struct jobs *jobs, struct paw
 
 	if (!error)
 		error = wait_until(display, jobs, stats, have_run);
+	if (ended_by)
+		return error;
 	jobs_cancel_periodic(jobs);
 	pawl_service_stats(jobs->service, stats);
 	return error ? error : wait_until(display, jobs, stats, are_gone);
 }
 
+/* Only what an interruption leaves behind is dropped. Otherwise nothing may be pending any more, and what is counts as lost. */
+static bool stop_and_account(struct display *display, struct jobs *jobs, struct pawl_stats *stats)
+{
+	struct verdict verdict;
+	bool interrupted = ended_by != 0;
+
+	pawl_service_stop(jobs->service, interrupted ? jobs_drop : NULL);
+	pawl_service_stats(jobs->service, stats);
+	if (interrupted)
+		display_interruption(display, stats->dropped);
+	jobs_judge(jobs, &verdict);
+	return display_summary(display, jobs, stats, &verdict);
+}
+
 static int run_jobs(const struct arguments *a, struct jobs *jobs, struct pawl_stats *stats)
 {
 	struct display display;
-	struct verdict verdict;
 	int error;
 
 	display_begin(&display, jobs, (unsigned)a->workers, a->seed);
 	error = run_to_the_end(&display, jobs, stats);
-	pawl_service_stop(jobs->service, NULL);
-	pawl_service_stats(jobs->service, stats);
 	if (error) {
 		complain("demo: the service refused a task: %s", strerror(-error));
 		return EXIT_FAULT;
 	}
-	jobs_judge(jobs, &verdict);
-	return display_summary(&display, jobs, stats, &verdict) ? EXIT_FINE : EXIT_FAULT;
+	if (!stop_and_account(&display, jobs, stats))
+		return EXIT_FAULT;
+	return ended_by ? EXIT_INTERRUPTED + ended_by : EXIT_FINE;
 }
 
 static bool inspect(const struct arguments *a, struct pawl_service *service)
@@ -192,6 +224,7 @@ static int demo(const struct arguments *a)
 	struct jobs jobs = {0};
 	int error = stats ? pawl_service_open(&service, &service_options) : -1, code = EXIT_FAULT;
 
+	catch_signals();
 	if (!error)
 		error = jobs_open(&jobs, service, a->count, (uint64_t)(a->seconds * SECOND),
 		                  a->seed);

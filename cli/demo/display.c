@@ -138,15 +138,23 @@ static void print_histogram(const struct display *d, const struct verdict *v)
 	}
 }
 
+void display_interruption(const struct display *d, uint64_t dropped)
+{
+	printf("\n%sInterrupted: %s pending task%s dropped.%s\n", d->terminal.bold,
+	       GROUPED(dropped), dropped == 1 ? " was" : "s were", d->terminal.plain);
+}
+
 /* Two accounts: the service's, and that of the tasks themselves. */
 static bool print_account(const struct jobs *jobs, const struct pawl_stats *s,
                           const struct verdict *v)
 {
-	printf("  armed      %10s = %s ran + %s cancelled + %s left\n", GROUPED(s->armed),
+	uint64_t once = jobs->armed - jobs->periodic;
+
+	printf("  armed      %10s = %s ran + %s cancelled + %s dropped\n", GROUPED(s->armed),
 	       GROUPED(s->ran), GROUPED(s->cancelled), GROUPED(s->dropped + s->pending));
-	printf("  once       %10s = %s ran + %s cancelled in time + %s lost\n",
-	       GROUPED(jobs_once(jobs)), GROUPED(jobs_once(jobs) - jobs->cancelled - v->lost),
-	       GROUPED(jobs->cancelled), GROUPED(v->lost));
+	printf("  once       %10s = %s ran + %s cancelled + %s dropped + %s lost\n", GROUPED(once),
+	       GROUPED(once - jobs->cancelled - v->dropped_once - v->lost),
+	       GROUPED(jobs->cancelled), GROUPED(v->dropped_once), GROUPED(v->lost));
 	printf("  periodic   %10s   ran %s time%s\n", GROUPED(jobs->periodic),
 	       GROUPED(v->periodic_runs), PLURAL(v->periodic_runs));
 	printf("  refreshed  %10s   %s too late\n", GROUPED(jobs->refreshed),
@@ -154,7 +162,8 @@ static bool print_account(const struct jobs *jobs, const struct pawl_stats *s,
 	if (jobs->cancelled_late > 0)
 		printf("  too late   %10s   to be cancelled: they had run\n",
 		       GROUPED(jobs->cancelled_late));
-	return s->armed == s->ran + s->cancelled && s->ran == v->runs;
+	return s->armed == s->ran + s->cancelled + s->dropped && s->ran == v->runs &&
+	       s->dropped == v->dropped;
 }
 
 static void print_fault(const struct terminal *t, const char *name, uint64_t count)

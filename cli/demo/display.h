@@ -18,6 +18,9 @@ void display_begin(struct display *display, const struct jobs *jobs, unsigned wo
 void display_progress(struct display *display, const struct jobs *jobs,
                       const struct pawl_stats *stats);
 
+/* Before the summary, if stop has dropped so many tasks. */
+void display_interruption(const struct display *display, uint64_t dropped);
+
 /* Returns whether there was no fault. */
 bool display_summary(struct display *display, const struct jobs *jobs,
                      const struct pawl_stats *stats, const struct verdict *verdict);

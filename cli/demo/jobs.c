@@ -190,6 +190,11 @@ void jobs_cancel_periodic(struct jobs *jobs)
 			pawl_service_cancel_wait(jobs->service, &jobs->list[i].task);
 }
 
+void jobs_drop(struct pawl_task *task)
+{
+	((struct job *)task)->dropped = true;
+}
+
 static void judge_refreshed(const struct job *job, struct verdict *v)
 {
 	const struct refresh *r = job->refresh;
@@ -201,10 +206,24 @@ static void judge_refreshed(const struct job *job, struct verdict *v)
 	v->early += ran_before && r->first_ran_at < r->old_deadline;
 }
 
+/* It was pending, so it has not run; only if it was refreshed too late it has, by its old deadline. */
+static void judge_dropped(const struct job *job, struct verdict *v)
+{
+	const struct refresh *r = job->refresh;
+	bool refreshed_late = r && r->returned && job->runs == 1;
+
+	v->dropped_once++;
+	v->refreshed_late += refreshed_late;
+	v->twice += job->runs > 0 && !refreshed_late;
+	v->early += refreshed_late && r->first_ran_at < r->old_deadline;
+}
+
 static void judge_once(const struct job *job, struct verdict *v)
 {
 	if (job->cancelled) {
-		v->after_cancel += job->runs > 0;
+		v->after_cancel += job->runs > 0 || job->dropped;
+	} else if (job->dropped) {
+		judge_dropped(job, v);
 	} else if (job->runs == 0) {
 		v->lost++;
 	} else if (job->refresh && job->refresh->returned) {
@@ -232,13 +251,14 @@ void jobs_judge(const struct jobs *jobs, struct verdict *v)
 		const struct job *job = &jobs->list[i];
 
 		v->runs += job->runs;
+		v->dropped += job->dropped;
 		if (is_periodic(i)) {
 			v->periodic_runs += job->runs;
 			v->early += job->early;
 			continue;
 		}
 		judge_once(job, v);
-		if (job->runs > 0)
+		if (job->runs > 0 && !job->dropped)
 			count_lateness(job, v);
 	}
 }

@@ -33,7 +33,8 @@ struct job {
 	struct refresh *refresh; /* NULL: it is not refreshed */
 	uint32_t runs;           /* atomic, if periodic: counted while it runs */
 	bool cancelled;
-	bool early; /* periodic only; the others are judged later */
+	bool dropped; /* handed back by stop, when the demo was interrupted */
+	bool early;   /* periodic only; the others are judged later */
 };
 
 struct jobs {
@@ -67,6 +68,9 @@ uint64_t jobs_over(const struct jobs *jobs, uint64_t ran);
 
 void jobs_cancel_periodic(struct jobs *jobs);
 
+/* For pawl_service_stop(), if jobs may be pending then. */
+void jobs_drop(struct pawl_task *task);
+
 /* The upper bounds of the histogram's rows, in us; a last row has the rest. */
 #define JOBS_BOUNDS 16
 extern const uint64_t jobs_bounds_us[JOBS_BOUNDS];
@@ -74,7 +78,8 @@ extern const uint64_t jobs_bounds_us[JOBS_BOUNDS];
 struct verdict {
 	uint64_t runs, periodic_runs;
 	uint64_t early, lost, twice, after_cancel;
-	uint64_t refreshed_late; /* ran rightly both before and after */
+	uint64_t dropped, dropped_once; /* all, and those that are not periodic */
+	uint64_t refreshed_late;        /* ran rightly both before and after */
 	uint64_t lateness[JOBS_BOUNDS + 1];
 };
 

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: MIT
 """pawl demo: its numbers add up, whatever the machine does meanwhile."""
+import os
 import re
+import signal
 import subprocess
+import tempfile
 
 import command
-from command import HANG, PAWL, SANITIZED, CommandTest, environment, on_a_terminal, pawl
+from command import HANG, PAWL, SANITIZED, CommandTest, environment, on_a_terminal, pawl, start
 
 
 def number(text):
@@ -18,23 +21,28 @@ def account(out, name):
 
 
 class Demo(CommandTest):
-    def expect_fine(self, code, out, count):
-        self.assertEqual(code, 0, out)
-        armed, parts = account(out, "armed")
-        self.assertEqual(armed, sum(parts))
-        self.assertEqual(parts[-1], 0)
+    def expect_account(self, out):
+        """Its numbers add up, and there is no fault. Returns the number of tasks and how many the service has dropped."""
+        armed, [ran, cancelled, dropped] = account(out, "armed")
+        self.assertEqual(armed, ran + cancelled + dropped)
         once, parts = account(out, "once")
         self.assertEqual(once, sum(parts))
+        self.assertEqual(parts[3], 0, "lost")
         periodic = number(re.search(r"^  periodic +([\d,]+)", out, re.M)[1])
-        self.assertEqual(once + periodic, count)
+        self.assertIn(dropped - parts[2], (0, periodic))
+        self.assertIn("early 0   lost 0   run twice 0   run after cancel 0   the numbers add up", out)
+        rows = re.findall(r"^  (?:below |beyond) \S+ \w+ +([\d,]+) ", out, re.M)
+        self.assertEqual(sum(map(number, rows)), parts[0])
+        return once + periodic, dropped
+
+    def expect_fine(self, code, out, count):
+        self.assertEqual(code, 0, out)
+        self.assertEqual(self.expect_account(out), (count, 0))
         moved, moves = account(out, "moved")
         self.assertEqual(moved, sum(moves))
         self.assertEqual(len(moves), 2)
-        if parts[0] > 0:
+        if account(out, "once")[1][0] > 0:
             self.assertGreater(moved, 0, "what has run was moved, or its slot became due as a whole")
-        self.assertIn("early 0   lost 0   run twice 0   run after cancel 0   the numbers add up", out)
-        rows = re.findall(r"^  (?:below |beyond) \S+ \w+ +([\d,]+) ", out, re.M)
-        self.assertEqual(sum(map(number, rows)), once - parts[1])
 
     def test_the_numbers_add_up(self):
         for count in (1, 2, 3, 4, 30000):
@@ -67,6 +75,39 @@ class Demo(CommandTest):
         self.assertNotIn("\033[1m", out)
         for line in re.split(r"[\r\n]+", re.sub(r"\033\[[?\d;]*[A-Za-z]", "", out)):
             self.assertLessEqual(len(line), 80, line)
+
+    def interrupted(self, until, *arguments, by=signal.SIGINT):
+        """Interrupt it when it has written this. Returns all that it has written."""
+        process = start("demo", *arguments)
+        out = b""
+        while until not in out:
+            out += process.stdout.read1()
+            self.assertIsNone(process.poll())
+        process.send_signal(by)
+        rest, err = process.communicate(timeout=HANG)
+        out = (out + rest).decode()
+        self.assertEqual((process.returncode, err), (128 + by, b""), out)
+        return out
+
+    def test_an_interrupted_demo_accounts_for_every_task(self):
+        for by in (signal.SIGINT, signal.SIGTERM):
+            out = self.interrupted(b"pending", "--count", "3000", "--seconds", "3600", by=by)
+            count, dropped = self.expect_account(out)
+            self.assertEqual(count, 3000)
+            self.assertGreater(dropped, 0)
+            self.assertIn(f"Interrupted: {dropped:,} pending tasks were dropped.", out)
+            self.assertTrue(out.startswith("3,000 tasks in 1 h: "), out)
+
+    def test_interrupted_while_it_arms_and_while_tasks_run(self):
+        """Whenever the signal comes: before, while or after all are armed."""
+        out = self.interrupted(b"seed", "--count", "400000", "--seconds", "60", "--workers", "2")
+        self.assertLessEqual(self.expect_account(out)[0], 400000)
+        self.expect_account(self.interrupted(b"pending", "--count", "100000", "--seconds", "30"))
+
+    def test_an_interrupted_demo_leaves_no_socket_behind(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.interrupted(b"seed", "--count", "10", "--seconds", "3600", "--inspect", f"{folder}/socket")
+            self.assertEqual(os.listdir(folder), [])
 
     def test_without_memory_it_ends_and_says_so(self):
         if SANITIZED:

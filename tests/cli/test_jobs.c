@@ -100,6 +100,53 @@ static void a_run_after_cancel_is_a_fault(void)
 	expect_faults(judged(&jobs), 0, 0, 0, 1);
 }
 
+static void what_was_dropped_is_not_lost(void)
+{
+	struct jobs jobs = good_jobs();
+	struct verdict v;
+
+	jobs.list[4].runs = 0;
+	jobs_drop(&jobs.list[4].task);
+	jobs_drop(&jobs.list[2].task); /* periodic: it may have run */
+	v = judged(&jobs);
+	expect_faults(v, 0, 0, 0, 0);
+	EXPECT_EQ(v.dropped, 2);
+	EXPECT_EQ(v.dropped_once, 1);
+	EXPECT_EQ(v.lateness[0], 38);
+}
+
+static void what_was_dropped_must_not_have_run(void)
+{
+	struct jobs jobs = good_jobs();
+
+	jobs_drop(&jobs.list[4].task);
+	expect_faults(judged(&jobs), 0, 0, 1, 0);
+}
+
+static void what_was_cancelled_must_not_be_dropped(void)
+{
+	struct jobs jobs = good_jobs();
+
+	jobs_drop(&jobs.list[3].task);
+	expect_faults(judged(&jobs), 0, 0, 0, 1);
+}
+
+static void a_job_refreshed_too_late_ran_once_before_it_was_dropped(void)
+{
+	for (unsigned runs = 0; runs < 3; runs++)
+		for (uint64_t ran_at = DEADLINE - 1; ran_at <= DEADLINE; ran_at++) {
+			struct jobs jobs = good_jobs();
+			struct verdict v;
+
+			refresh(&jobs, &jobs.list[1])->first_ran_at = ran_at;
+			jobs.list[1].runs = runs;
+			jobs_drop(&jobs.list[1].task);
+			v = judged(&jobs);
+			expect_faults(v, runs == 1 && ran_at < DEADLINE, 0, runs == 2, 0);
+			EXPECT_EQ(v.refreshed_late, runs == 1);
+		}
+}
+
 static void a_cancel_that_came_too_late_is_none(void)
 {
 	struct jobs jobs = good_jobs();
@@ -192,6 +239,10 @@ int main(void)
 	        TEST(what_never_ran_is_lost),
 	        TEST(two_runs_are_one_too_many),
 	        TEST(a_run_after_cancel_is_a_fault),
+	        TEST(what_was_dropped_is_not_lost),
+	        TEST(what_was_dropped_must_not_have_run),
+	        TEST(what_was_cancelled_must_not_be_dropped),
+	        TEST(a_job_refreshed_too_late_ran_once_before_it_was_dropped),
 	        TEST(a_cancel_that_came_too_late_is_none),
 	        TEST(a_refresh_without_effect_is_early),
 	        TEST(a_run_before_the_refresh_and_one_after_it_are_right),
