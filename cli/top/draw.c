@@ -9,6 +9,7 @@
 #include "../text/duration.h"
 #include "../text/figures.h"
 
+#define SECOND UINT64_C(1000000000)
 enum { BAR_WIDTH = 40, ROWS = 10, NAME_WIDTH = 32 };
 
 static const char *lasting(uint64_t ns, char text[DURATION_TEXT])
@@ -17,7 +18,14 @@ static const char *lasting(uint64_t ns, char text[DURATION_TEXT])
 	return text;
 }
 
+static const char *exactly(uint64_t ns, char text[DURATION_TEXT])
+{
+	duration_exact(ns, text);
+	return text;
+}
+
 #define LASTING(ns) lasting(ns, (char[DURATION_TEXT]){0})
+#define EXACTLY(ns) exactly(ns, (char[DURATION_TEXT]){0})
 
 /* How much a counter grew in a second. */
 static uint64_t rate(const struct drawing *drawing, uint64_t now, uint64_t before)
@@ -39,12 +47,11 @@ static void draw_head(const struct drawing *drawing, FILE *to)
 
 	fprintf(to, "%s%s%s  process %" PRIu64 ", ", t->bold, now->name, t->plain, now->process);
 	if (now->workers)
-		fprintf(to, "%" PRIu64 " worker%s", now->workers, now->workers == 1 ? "" : "s");
+		fprintf(to, "%" PRIu64 " worker%s", now->workers, PLURAL(now->workers));
 	else
 		fputs("polled", to);
-	fprintf(to, ", %" PRIu64 " shard%s, tick %s; pawl %s%s\n", now->shards,
-	        now->shards == 1 ? "" : "s", LASTING(now->tick_ns), now->version,
-	        drawing->paused ? "; PAUSED" : "");
+	fprintf(to, ", %" PRIu64 " shard%s, tick %s; pawl %s%s\n", now->shards, PLURAL(now->shards),
+	        EXACTLY(now->tick_ns), now->version, drawing->paused ? "; PAUSED" : "");
 	fprintf(to, "pending %s%s%s  armed %s  ran %s  cancelled %s  wake-ups %s\n", t->bold,
 	        GROUPED(now->pending), t->plain, GROUPED(now->armed), GROUPED(now->ran),
 	        GROUPED(now->cancelled), GROUPED(now->wakeups));
@@ -84,7 +91,8 @@ static void draw_times(const struct drawing *drawing, FILE *to)
 	if (drawing->before)
 		draw_lateness("now", drawing->now, drawing->before, to);
 	if (drawing->a_minute_ago) {
-		snprintf(when, sizeof(when), "the last %.0f s", (double)drawing->minute_ns / 1e9);
+		snprintf(when, sizeof(when), "the last %s",
+		         EXACTLY((drawing->minute_ns + SECOND / 2) / SECOND * SECOND));
 		draw_lateness(when, drawing->now, drawing->a_minute_ago, to);
 	}
 	draw_lateness("since it opened", drawing->now, NULL, to);
@@ -110,7 +118,7 @@ static void draw_due(const struct drawing *drawing, FILE *to)
 			fprintf(to, "  %-16s", "due, not run yet");
 		else
 			fprintf(to, "  %s %-9s", beyond ? "beyond" : "within",
-			        LASTING(beyond ? last_ns : due->within_ns));
+			        EXACTLY(beyond ? last_ns : due->within_ns));
 		last_ns = due->within_ns;
 		fprintf(to, " %11s  ", GROUPED(due->count));
 		fputs(drawing->terminal.accent, to);
@@ -218,8 +226,9 @@ static void draw_purgatory(const struct drawing *drawing, const struct purgatory
                            FILE *to)
 {
 	heading(drawing, "Purgatory", to);
-	fprintf(to, "  %s operations, watched %s times; completed %s, expired %s\n",
-	        GROUPED(purgatory->delayed), GROUPED(purgatory->watched),
+	fprintf(to, "  %s operation%s, watched %s time%s; completed %s, expired %s\n",
+	        GROUPED(purgatory->delayed), PLURAL(purgatory->delayed),
+	        GROUPED(purgatory->watched), PLURAL(purgatory->watched),
 	        GROUPED(purgatory->completed_by_try + purgatory->completed_by_check +
 	                purgatory->completed_by_call),
 	        GROUPED(purgatory->expired));

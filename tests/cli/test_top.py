@@ -38,18 +38,32 @@ class Top(CommandTest):
             code, out, err = pawl("top", service.path, LC_ALL="C.UTF-8")
         self.assertEqual((code, err), (0, ""))
         self.assertNotIn("\033", out)
-        for shown in ("orders  process", "2 workers, 4 shards, tick 1.00 ms; pawl 9.8.7",
+        for shown in ("orders  process", "2 workers, 4 shards, tick 1 ms; pawl 9.8.7",
                       "pending 1,500  armed 5,000  ran 3,000  cancelled 500  wake-ups 40",
                       "estimated from 700 of 1,500 tasks", "user \u00e4    \"7\"", "(others)"):
             self.assertIn(shown, out)
         self.assertRegex(out, r"since it opened +1\.00 us +1\.90 ms +1\.90 ms +500 ns +500 ns +500 ns")
         self.assertRegex(out, r"due, not run yet +5 ")
-        self.assertRegex(out, r"within 1\.00 s +1,000  \u2588{40}")
-        self.assertRegex(out, r"beyond 1\.00 s +495 ")
+        self.assertRegex(out, r"within 1 s +1,000  \u2588{40}")
+        self.assertRegex(out, r"beyond 1 s +495 ")
         self.assertRegex(out, r"  0x10 +1,000 +- +500 ns +2\.00 us\n")
         self.assertRegex(out, r"  0x10 +999 ms +1\.00 ms +500 ns  2\n")
         self.assertRegex(out, r"20 operations, watched 30 times; completed 6, expired 4")
         self.assertRegex(out, r"0123456789abcdef01234567 +17  user")
+
+    def test_hours_are_not_told_in_seconds(self):
+        hour = 3_600_000_000_000
+        due = [[0, 0], [60_000_000_000, 700], [6 * hour, 300], [None, 500]]
+        run = {**SNAPSHOT["latest"][0], "start_ns": SNAPSHOT["now_ns"] + 7 * hour, "took_ns": 125_000_000_000}
+        with Service(line(due=due, latest=[run], now_ns=SNAPSHOT["now_ns"] + 10 * hour)) as service:
+            out = pawl("top", service.path)[1]
+        for shown in (r"within 1 min +700 ", r"within 6 h +300 ", r"beyond 6 h +500 ", r"  0x10 +3 h +7 h +2 min 5 s  2\n"):
+            self.assertRegex(out, shown)
+
+    def test_what_is_counted_once_is_singular(self):
+        one = {**SNAPSHOT["purgatories"][0], "watched": 1, "delayed": 1}
+        with Service(line(purgatories=[one])) as service:
+            self.assertIn("1 operation, watched 1 time; ", pawl("top", service.path)[1])
 
     def test_an_exact_snapshot_is_not_called_an_estimate(self):
         with Service(line(met=1500)) as service:

@@ -64,7 +64,7 @@ describe("what it shows", () => {
 			await expectText(page, "#slowest-table tbody tr:first-child th", "refresh_prices");
 			await expectText(page, "#slowest-ever", /^Since it opened: refresh_prices, [\d.]+ ms$/);
 			for (const table of ["#lateness-table", "#took-table"]) {
-				await expectText(page, `${table} tbody tr:nth-child(2) th`, /^the last \d+ s$/);
+				await expectText(page, `${table} tbody tr:nth-child(2) th`, /^the last (\d+ s|1 min)$/);
 				for (const row of await rows(page, table)) assert.match(row.slice(1).join(" "), /^([\d.]+ (ns|µs|ms|s) ?){3}$/, JSON.stringify(row));
 			}
 			await expectText(page, "#latest-table tbody tr:nth-child(16) th", /^(expire_session|retry_delivery|refresh_prices)$/);
@@ -92,6 +92,17 @@ describe("what it shows", () => {
 			await page.evaluate(() => (window.kept = [...document.querySelectorAll(".tile b, #function-table tbody tr, #due-table tr")]));
 			await page.waitForFunction((old) => document.querySelector("#facts [data-key='Ran'] dd").textContent !== old, ran);
 			assert.ok(await page.evaluate(() => window.kept.length > 15 && window.kept.every((element) => element.isConnected)));
+		}));
+
+	test("how long ago is told in units that suit it", () =>
+		showing("busy", async (page) => {
+			let taken = 1000;
+			await page.route("**/snapshot.json", async (route) => {
+				const response = await route.fetch();
+				await route.fulfill({ response, headers: { ...response.headers(), "x-pawl-taken": String((taken += 12000)) } });
+			});
+			for (const table of ["#lateness-table", "#took-table"]) await expectText(page, `${table} tbody tr:nth-child(2) th`, "the last 1 min");
+			await expectText(page, "#facts [data-key='Tick'] dd", "1 ms");
 		}));
 
 	test("a service without a task", () =>

@@ -71,12 +71,12 @@ export function fillDue({ now }) {
 }
 
 function fillTimes(table, now, before, minute, span) {
-	const seconds = Math.round(span / 1000);
+	const whole = Math.round(span / 1000) * 1e9; // seconds, in ns
 	sync(
 		table.tBodies[0],
 		[
 			["now", "now", before ? percentiles(now, before, [50, 99, 100]) : [null, null, null]],
-			["minute", before ? `the last ${seconds} s` : "the last minute", before ? percentiles(now, minute, [50, 99, 100]) : [null, null, null]],
+			["minute", before ? `the last ${bound(whole)}` : "the last minute", before ? percentiles(now, minute, [50, 99, 100]) : [null, null, null]],
 			["ever", "in all", percentiles(now, null, [50, 99, 100])],
 		],
 		([key]) => key,
@@ -189,7 +189,7 @@ export function fillFacts({ now, before, since }) {
 	facts($("facts"), [
 		["Workers", now.workers > 0 ? number(now.workers) : "none: polled"],
 		["Shards", number(now.shards)],
-		["Tick", lasting(now.tick_ns)],
+		["Tick", bound(now.tick_ns)],
 		["Armed", number(now.armed)],
 		["Ran", number(now.ran)],
 		["Cancelled", number(now.cancelled)],
