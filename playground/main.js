@@ -8,7 +8,7 @@ const THEMES = ["auto", "light", "dark"];
 
 const WELCOME = {
 	title: "See it turn",
-	text: "Timers come down from wheel to wheel until they are due. Watch:",
+	text: "Timers come down from level to level until they are due. Watch:",
 };
 const ON_YOUR_OWN = {
 	title: "Your own timers",

@@ -4,7 +4,7 @@
 const KAFKA = { tick: 1n, wheelSize: 20, chains: 1 };
 const THOUSAND = { count: 1000, span: 8000, seed: 7 };
 const MILLION = { count: 1000000, span: 120000, seed: 7 };
-const LOAD = { count: 100000, span: 20000, seed: 7, lasts: 20480n }; // whole slots of the second wheel: 80 of 256 ms
+const LOAD = { count: 100000, span: 20000, seed: 7, lasts: 20480n }; // whole slots of level 1: 80 of 256 ms
 const AHEAD = 64; // moves in a tick
 const REFRESHES = 8;
 const REFRESH_EVERY = 50n;
@@ -29,10 +29,10 @@ const STORIES = [
 	{
 		id: "first-wheel",
 		title: "2, 8 and 19 ms",
-		summary: "One wheel of 20 slots, and a slot that serves again",
+		summary: "Level 0: 20 slots, and one that serves again",
 		options: KAFKA,
 		steps: [
-			{ text: "A wheel of 20 slots of 1 ms. The red hand is now: it stands in slot 0.", run: () => {} },
+			{ text: "Level 0 has 20 slots of 1 ms. The red hand is now: it stands in slot 0.", run: () => {} },
 			{
 				text: "A timer of 2 ms goes to slot 2, and its slot lights up. Arming looked at no other timer.",
 				run: (s) => s.arm(2n),
@@ -56,15 +56,15 @@ const STORIES = [
 	{
 		id: "overflow",
 		title: "350 ms",
-		summary: "Too far for the first wheel: an overflow wheel comes into being",
+		summary: "Too far for level 0: level 1 comes into being",
 		options: KAFKA,
 		steps: [
 			{
-				text: "350 ms are more than the 20 ms of the first wheel. A second one appears: 20 slots of 20 ms. The timer sits in slot 17, from 340 ms on.",
+				text: "350 ms are more than the 20 ms of level 0. Level 1 appears: 20 slots of 20 ms. The timer sits in its slot 17, from 340 ms on.",
 				run: (s) => s.arm(350n),
 			},
 			{
-				text: "At 340 ms that slot opens, with 10 ms to go. The timer moves down, to slot 10 of the first wheel.",
+				text: "At 340 ms that slot opens, with 10 ms to go. The timer moves down, to slot 10 of level 0.",
 				run: (s) => s.stepForward(),
 			},
 			{
@@ -76,18 +76,18 @@ const STORIES = [
 	{
 		id: "demotions",
 		title: "450 ms",
-		summary: "Down from the third wheel to the second to the first",
+		summary: "Down from level 2 to level 1 to level 0",
 		options: KAFKA,
 		steps: [
 			{
-				text: "450 ms are beyond the second wheel's 400. So there is a third: 20 slots of 400 ms, and the timer sits in its slot 1.",
+				text: "450 ms are more than the 400 ms of level 1. So level 2 appears: 20 slots of 400 ms, and the timer sits in its slot 1.",
 				run: (s) => s.arm(450n),
 			},
 			{
-				text: "400 ms: slot 1 of the third wheel opens. 50 ms are left: down to the second wheel, slot 2.",
+				text: "400 ms: slot 1 of level 2 opens. 50 ms are left: down to level 1, slot 2.",
 				run: (s) => s.stepForward(),
 			},
-			{ text: "440 ms: 10 ms are left. Down to the first wheel, slot 10.", run: (s) => s.stepForward() },
+			{ text: "440 ms: 10 ms are left. Down to level 0, slot 10.", run: (s) => s.stepForward() },
 			{
 				text: "450 ms: due, to the millisecond. It was moved down twice, once for each level.",
 				run: (s) => s.stepForward(),
@@ -97,11 +97,11 @@ const STORIES = [
 	{
 		id: "order",
 		title: "Order within a tick",
-		summary: "Armed A, B, C, D: due A, B, C, D, from three wheels",
+		summary: "Armed A, B, C, D: due A, B, C, D, from three levels",
 		options: KAFKA,
 		steps: [
 			{
-				text: "A and then B are armed for 450 ms. Both wait on the third wheel.",
+				text: "A and then B are armed for 450 ms. Both wait on level 2.",
 				run: (s) => (s.arm(450n), s.arm(450n)),
 			},
 			{
@@ -109,12 +109,12 @@ const STORIES = [
 				run: (s) => s.stepForward(),
 			},
 			{
-				text: "C is armed for 450 ms, too. From here that is the second wheel: behind A and B.",
+				text: "C is armed for 450 ms as well. From here that is level 1: behind A and B.",
 				run: (s) => s.arm(50n),
 			},
 			{ text: "At 440 ms all three move down, and keep their order.", run: (s) => s.stepForward() },
 			{
-				text: "D is armed for the same tick, on the first wheel: behind the others.",
+				text: "D is armed for the same tick, on level 0: behind the others.",
 				run: (s) => s.arm(10n),
 			},
 			{
@@ -154,12 +154,12 @@ const STORIES = [
 	{
 		id: "thousand",
 		title: "A thousand random timers",
-		summary: "Delays of 1 to 8,000 ms on three wheels",
+		summary: "Delays of 1 to 8,000 ms on three levels",
 		options: KAFKA,
 		speed: 500,
 		steps: [
 			{
-				text: "A thousand timers, due within 8,000 ms, most of them soon. They wait on three wheels; a slot of the third is 400 ms.",
+				text: "A thousand timers, due within 8,000 ms, most of them soon. They wait on three levels; a slot of level 2 is 400 ms.",
 				run: (s) => s.fill(THOUSAND.count, THOUSAND.span, THOUSAND.seed),
 			},
 			{ text: "The first 400 ms. Press play at any time, and watch them fall.", run: (s) => s.advance(400n) },
@@ -209,7 +209,7 @@ const STORIES = [
 			},
 			{
 				text: (s) =>
-					`All are gone. Each 256 ms a slot of the second wheel opened, and all of its timers moved down in that one millisecond: up to ${grouped(s.wheel.numbers.mostMoves)}. A timer that was due just then had to wait for them.`,
+					`All are gone. Each 256 ms a slot of level 1 opened, and all of its timers moved down in that one millisecond: up to ${grouped(s.wheel.numbers.mostMoves)}. A timer that was due just then had to wait for them.`,
 				run: (s) => s.advance(LOAD.lasts),
 			},
 			{
@@ -240,7 +240,7 @@ const STORIES = [
 				run: (s) => s.fill(MILLION.count, MILLION.span, MILLION.seed),
 			},
 			{
-				text: "2,000 ms have passed. Each 256 ms a slot of the second wheel opens, and thousands of timers move down.",
+				text: "2,000 ms have passed. Each 256 ms a slot of level 1 opens, and thousands of timers move down.",
 				run: (s) => s.advance(2000n),
 			},
 			{

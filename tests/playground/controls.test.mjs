@@ -67,7 +67,7 @@ test("it opens from disk, alone in a folder, without a request", async () => {
 	assert.doesNotMatch(text, /(src|href)\s*=\s*["']?https?:|\bimport\s*\(|fetch\(/);
 });
 
-test("typing 450 arms a timer, and two overflow wheels appear", () =>
+test("typing 450 arms a timer, and levels 1 and 2 appear", () =>
 	withPage(async (page) => {
 		assert.equal(await page.locator("#legend li").count(), 1);
 		await arm(page, "450");
@@ -176,7 +176,7 @@ test("a timer dragged from the hub onto a slot is armed for it", () =>
 
 		await still(page);
 		await drag(page, from, await pointOn(page, 0, 0.6));
-		await page.mouse.move(...(await pointOn(page, 1, 10.5 / 20))); // the overflow wheel that is not there yet
+		await page.mouse.move(...(await pointOn(page, 1, 10.5 / 20))); // the level that is not there yet
 		await page.mouse.up();
 		assert.deepEqual((await expectAsNatively(page)).places[1], [1, 10, "200"]);
 

@@ -5,6 +5,7 @@ import { test } from "node:test";
 
 import { PHONE, STORIES, expectNative, explained, idle, natively, screenshot, stateOf, still, withPage } from "./browser.mjs";
 
+const OTHER_NAMES_OF_LEVELS = /(first|second|third|three|overflow) wheel|wheel to wheel/i; // the log says level 2
 const WORK_BOUND = 20000; // what a frame may do, whatever it is told to: see session.js
 
 // Each dot is drawn in the slot in which its timer is.
@@ -41,6 +42,7 @@ async function tellToTheEnd(page, story, picture = () => {}) {
 		states.push(await stateOf(page));
 		await expectDotsInTheirSlots(page);
 		assert.notEqual(await page.textContent("#story-text"), "");
+		assert.doesNotMatch(await page.innerText("main"), OTHER_NAMES_OF_LEVELS);
 		await expectOneNumberFormat(page);
 		if (await page.isDisabled("#story-next")) return states;
 		if (states.length === 2) await picture();
@@ -65,6 +67,9 @@ for (const story of STORIES)
 			const frames = await page.evaluate(() => playground.frames);
 			assert.ok(Math.max(...frames.map(({ work }) => work ?? 0)) <= WORK_BOUND);
 		}));
+
+test("the page without a story has one name for a level", () =>
+	withPage(async (page) => assert.doesNotMatch(await page.innerText("main"), OTHER_NAMES_OF_LEVELS)));
 
 test("there is a story for each button, and no other", () =>
 	withPage(async (page) => {
