@@ -8,6 +8,7 @@ const UNITS = { "": 1n, ms: 1n, s: 1000n, m: 60000n, h: 3600000n, d: 86400000n }
 const WHOLE = String.raw`\d{1,30}|\d{1,3}(?:,\d{3}){1,10}`; // 20480 or 20,480
 
 const grouped = (number) => String(number).replace(/\B(?=(\d{3})+$)/g, ",");
+const counted = (number, word) => `${grouped(number)} ${word}${number === 1 ? "" : "s"}`; // 1 timer, 2,000 timers
 const milliseconds = (time) => `${grouped(time)} ms`;
 const groupedIn = (text) => text.replace(/\d{4,}/g, grouped);
 

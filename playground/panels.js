@@ -33,7 +33,7 @@ function showNumbers(session, checking) {
 			? `broken: ${session.broken}`
 			: checking
 				? "checking…"
-				: `all is well · ${grouped(session.checks)} checks`,
+				: `all is well · ${counted(session.checks, "check")}`,
 	);
 	showHeapNumbers(n);
 	showAheadNumbers(n);
@@ -105,7 +105,7 @@ function showTimers(session, seen, selected, act) {
 	setText(
 		"timers-more",
 		session.crowded && pending
-			? `${grouped(pending)} timers: too many for a list`
+			? `${counted(pending, "timer")}: too many for a list`
 			: more > 0
 				? `and ${grouped(more)} more`
 				: pending

@@ -110,7 +110,7 @@ class Picture {
 			nameOf,
 		});
 		this.#clock(shown / MICRO);
-		setText("hottest", `${grouped(hottest)} timers in a slot`);
+		setText("hottest", `${counted(hottest, "timer")} in a slot`);
 		if (session.options.heap) this.heapView.draw(session.wheel.numbers.heapCount, time, this.still);
 	}
 

@@ -100,7 +100,7 @@ class Session {
 			.reduce((ids, op) => ids + (op.count ?? (op.op === "arm" && !op.again ? 1 : 0)), 0);
 		if (first + count > TIMERS_MAX)
 			throw new Refused(
-				`${grouped(first)} timers were armed since the beginning, and there is room for ${grouped(TIMERS_MAX)}: clear first`,
+				`${counted(first, "timer")} ${first === 1 ? "was" : "were"} armed since the beginning, and there is room for ${grouped(TIMERS_MAX)}: clear first`,
 			);
 		if (first + count > this.options.capacity) {
 			const capacity = 2 ** Math.ceil(Math.log2(first + count));
@@ -227,7 +227,7 @@ class Session {
 		this.progress.finished = true;
 		this.#say(
 			null,
-			`From ${milliseconds(this.wheel.now)} on, ${op.movesATick} timers a tick move before their slot opens.`,
+			`From ${milliseconds(this.wheel.now)} on, ${counted(op.movesATick, "timer")} a tick ${op.movesATick === 1 ? "moves before its slot opens" : "move before their slots open"}.`,
 		);
 		return 1;
 	}
@@ -279,7 +279,7 @@ class Session {
 		if (this.progress.finished)
 			this.#say(
 				null,
-				`At ${milliseconds(this.wheel.now)} ${grouped(op.count)} timers are armed, due within ${milliseconds(op.span)}.`,
+				`At ${milliseconds(this.wheel.now)} ${counted(op.count, "timer")} ${op.count === 1 ? "is" : "are"} armed, due within ${milliseconds(op.span)}.`,
 			);
 		return count;
 	}
@@ -304,8 +304,8 @@ class Session {
 	#tellPassage(op) {
 		const last = this.log.at(-1);
 		const began = op.flows && last?.flows ? last.began : this.progress.began;
-		const pending = grouped(this.wheel.numbers.pending);
-		const text = `From ${milliseconds(began)} to ${milliseconds(op.to)}: ${pending} timers are pending.`;
+		const { pending } = this.wheel.numbers;
+		const text = `From ${milliseconds(began)} to ${milliseconds(op.to)}: ${counted(pending, "timer")} ${pending === 1 ? "is" : "are"} pending.`;
 		if (op.flows && last?.flows) last.text = text;
 		else this.log.push({ id: null, text, flows: op.flows, began });
 	}
@@ -328,11 +328,9 @@ class Session {
 			if (due) this.gone.push(id);
 			if (index < TOLD_PER_OPENING) this.#say(id, this.wheel.tell(index));
 		});
-		if (moved.length > TOLD_PER_OPENING)
-			this.#say(
-				null,
-				`At ${milliseconds(this.wheel.now)} ${grouped(moved.length - TOLD_PER_OPENING)} more timers move down or are due.`,
-			);
+		const more = moved.length - TOLD_PER_OPENING;
+		const what = more === 1 ? "timer moves down or is due" : "timers move down or are due";
+		if (more > 0) this.#say(null, `At ${milliseconds(this.wheel.now)} ${grouped(more)} more ${what}.`);
 		this.wheel.forgetMoved();
 		return WORK_OF_TELLING + Math.floor(this.wheel.numbers.pending / 8);
 	}

@@ -503,3 +503,34 @@ for (const theme of ["light", "dark"])
 		);
 		assert.deepEqual(chosen, preferred);
 	});
+
+test("what is counted once is singular", () =>
+	withPage(async (page) => {
+		await page.evaluate(() => (playground.session.fill(1, 1000, 1), playground.changed()));
+		await still(page);
+		assert.equal(await page.textContent("#n-check"), "all is well · 1 check");
+		assert.equal(await page.textContent("#hottest"), "1 timer in a slot");
+		await page.evaluate(() => {
+			playground.session.restart({});
+			for (let i = 0; i < 7; i++) playground.session.arm(30n);
+			playground.session.fill(1, 1000, 1);
+			playground.session.advance(20n);
+			playground.changed();
+		});
+		await idle(page);
+		const log = (await page.locator("#log li").allTextContents()).join("\n");
+		assert.match(log, /At 20 ms 1 more timer moves down or is due\./);
+		assert.match(log, /At 0 ms 1 timer is armed, due within 1,000 ms\./);
+		await page.evaluate(() => {
+			playground.session.restart({ capacity: 4096 });
+			playground.session.fill(1, 1000, 1);
+			playground.session.moveAhead(1);
+			playground.session.advance(1n);
+			playground.changed();
+		});
+		await idle(page);
+		const crowded = (await page.locator("#log li").allTextContents()).join("\n");
+		assert.match(crowded, /From 0 ms to 1 ms: 1 timer is pending\./);
+		assert.match(crowded, /From 0 ms on, 1 timer a tick moves before its slot opens\./);
+		assert.equal(await page.textContent("#timers-more"), "1 timer: too many for a list");
+	}));
