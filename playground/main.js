@@ -3,7 +3,6 @@
 
 const FRAMES_KEPT = 4000;
 const STILL_STEP = 700; // ms between two openings while playing without motion
-const LIST_EVERY = 250; // ms between two updates of the list of timers while playing
 const THEMES = ["auto", "light", "dark"];
 
 const WELCOME = {
@@ -21,6 +20,7 @@ class App {
 		this.session = new Session(wheel);
 		this.picture = new Picture(this.session, byId("rings"), byId("heap"));
 		this.logPanel = new LogPanel(byId("log"));
+		this.timerPanel = new TimerPanel(byId("timers"), (verb, id) => this.act(verb, id));
 		this.checker = new Checker(wheel, (result) => this.#checked(result));
 		this.playing = false;
 		this.speed = Number(byId("speed").value);
@@ -72,21 +72,13 @@ class App {
 		document.body.classList.toggle("beckons", this.picture.invites);
 		showNumbers(session, this.checker.waiting);
 		showLegend(session);
-		this.#timers();
+		this.timerPanel.show(session, this.picture.seen, this.picture.selected);
 		this.logPanel.show(session);
 		this.#transport();
 		this.#tellStory();
 		document.body.classList.toggle("with-heap", session.options.heap);
 		document.body.classList.toggle("with-ahead", session.options.ahead);
 		document.body.classList.toggle("crowded", session.crowded);
-	}
-
-	// While time flows, updating the list in every frame would take too long.
-	#timers() {
-		const time = performance.now();
-		if (this.playing && time - (this.listed ?? 0) < LIST_EVERY) return;
-		this.listed = time;
-		showTimers(this.session, this.picture.seen, this.picture.selected, (verb, id) => this.act(verb, id));
 	}
 
 	#transport() {

@@ -91,54 +91,88 @@ function legendRow(level, levels, tick, wheelSize) {
 	);
 }
 
-function showTimers(session, seen, selected, act) {
-	const list = byId("timers");
-	const all = seen.map((timer) => ({ ...timer, deadline: session.wheel.deadline(timer.id) }));
-	all.sort((a, b) => (a.deadline < b.deadline ? -1 : a.deadline > b.deadline ? 1 : a.id - b.id));
-	const focused = document.activeElement?.dataset?.key;
-	list.replaceChildren(
-		...all.slice(0, TIMERS_SHOWN).map((timer) => timerRow(timer, session.options.tick, selected, act)),
-	);
-	if (focused) list.querySelector(`[data-key="${focused}"]`)?.focus();
-	const pending = session.wheel.numbers.pending;
-	const more = pending - Math.min(all.length, TIMERS_SHOWN);
-	setText(
-		"timers-more",
-		session.crowded && pending
-			? `${counted(pending, "timer")}: too many for a list`
-			: more > 0
-				? `and ${grouped(more)} more`
-				: pending
-					? ""
-					: "None. Arm one.",
-	);
+const isEarlier = (a, b) => (a.deadline === b.deadline ? a.id < b.id : a.deadline < b.deadline);
+
+// The first of the timers by their deadlines. One pass: there may be 2,048 of them, in every frame.
+function soonest(session, seen, count) {
+	const first = [];
+	for (const { id, level, slot } of seen) {
+		const timer = { id, level, slot, deadline: session.wheel.deadline(id) };
+		let at = first.length;
+		while (at > 0 && isEarlier(timer, first[at - 1])) at--;
+		if (at < count) first.splice(at, 0, timer);
+		if (first.length > count) first.pop();
+	}
+	return first;
 }
 
-function timerRow({ id, level, slot, deadline }, tick, selected, act) {
-	const button = (verb, label) => {
-		const made = element(
-			"button",
-			{ type: "button", class: "small", "data-key": `${verb}-${id}`, "aria-label": `${label} ${nameOf(id)}` },
-			label,
+// The list of timers. A row stays as long as its timer is in the list, so that an update costs little: it is made in every frame in
+// which something happened, as in the picture and the log.
+class TimerPanel {
+	constructor(list, act) {
+		this.list = list;
+		this.act = act;
+		this.rows = new Map(); // by id
+	}
+
+	show(session, seen, selected) {
+		const { puts, moves, popped, pending } = session.wheel.numbers;
+		const shown = [session.generation, session.position, puts, moves, popped, pending, selected].join(" ");
+		if (this.shown === shown) return;
+		this.shown = shown;
+		this.#place(soonest(session, seen, TIMERS_SHOWN).map((timer) => [timer.id, this.#row(timer, selected)]));
+		const more = pending - this.rows.size;
+		setText(
+			"timers-more",
+			session.crowded && pending
+				? `${counted(pending, "timer")}: too many for a list`
+				: more > 0
+					? `and ${grouped(more)} more`
+					: pending
+						? ""
+						: "None. Arm one.",
 		);
-		made.addEventListener("click", () => act(verb, id));
+	}
+
+	// A row that is put elsewhere would lose the focus.
+	#place(rows) {
+		const focused = document.activeElement?.dataset?.key;
+		this.rows = new Map(rows);
+		for (const row of [...this.list.children]) if (!this.rows.has(Number(row.dataset.id))) row.remove();
+		rows.forEach(([, row], index) => {
+			if (this.list.children[index] !== row) this.list.insertBefore(row, this.list.children[index] ?? null);
+		});
+		if (focused && document.activeElement?.dataset?.key !== focused)
+			this.list.querySelector(`[data-key="${focused}"]`)?.focus();
+	}
+
+	#row({ id, level, slot, deadline }, selected) {
+		const row = this.rows.get(id) ?? this.#newRow(id);
+		const [due, place] = [`due at ${milliseconds(deadline)}`, `level ${level}, slot ${grouped(slot)}`];
+		const [dueText, , placeText] = row.querySelector(".where").childNodes;
+		if (dueText.textContent !== due) dueText.textContent = due;
+		if (placeText.textContent !== place) placeText.textContent = place;
+		row.classList.toggle("selected", id === selected);
+		return row;
+	}
+
+	#newRow(id) {
+		const where = element("span", { class: "where" }, element("b"), element("br"), "…");
+		const buttons = [this.#button("touch", "Touch", id), this.#button("cancel", "Cancel", id)];
+		return element("li", { "data-id": id }, chip(id), where, ...buttons);
+	}
+
+	#button(verb, label, id) {
+		const attributes = {
+			type: "button",
+			class: "small",
+			"data-key": `${verb}-${id}`,
+			"aria-label": `${label} ${nameOf(id)}`,
+		};
+		const made = element("button", attributes, label);
+		made.addEventListener("click", () => this.act(verb, id));
 		return made;
-	};
-	const where = element(
-		"span",
-		{ class: "where" },
-		element("b", {}, `due at ${milliseconds(deadline)}`),
-		element("br"),
-		`level ${level}, slot ${grouped(slot)}`,
-	);
-	return element(
-		"li",
-		id === selected ? { class: "selected" } : {},
-		chip(id),
-		where,
-		button("touch", "Touch"),
-		button("cancel", "Cancel"),
-	);
+	}
 }
 
 // The newest line comes first. Only new lines are added, unless time went back.

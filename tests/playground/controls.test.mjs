@@ -504,6 +504,52 @@ for (const theme of ["light", "dark"])
 		assert.deepEqual(chosen, preferred);
 	});
 
+// The list as the page has it, and as the wheel says that it should be.
+function listOfTimers(page) {
+	return page.evaluate(() => {
+		const { wheel } = playground.session;
+		const rows = [...document.querySelectorAll("#timers li")].map((row) => row.querySelector(".where").innerText);
+		const waiting = wheel.each(2048).map(({ id, level, slot }) => ({ id, level, slot, deadline: Number(wheel.deadline(id)) }));
+		waiting.sort((a, b) => a.deadline - b.deadline || a.id - b.id);
+		const due = (n) => n.toLocaleString("en");
+		const expected = waiting.slice(0, 12).map((t) => `due at ${due(t.deadline)} ms\nlevel ${t.level}, slot ${t.slot}`);
+		const more = document.getElementById("timers-more").textContent;
+		return { rows, expected, more, left: waiting.length };
+	});
+}
+
+test("while time flows, the list of timers is right in every frame, and at the end", () =>
+	withPage(async (page) => {
+		await page.evaluate(() => {
+			playground.manual = true;
+			playground.time = 0;
+			playground.session.fill(40, 500, 3);
+			playground.changed({ smooth: false });
+			playground.speed = 500;
+			playground.setPlaying(true);
+		});
+		let frames = 0;
+		do {
+			await page.evaluate((time) => playground.frame(time), (frames += 1) * 16);
+			const { rows, expected, more, left } = await listOfTimers(page);
+			assert.deepEqual(rows, expected, `after frame ${frames}`);
+			assert.equal(more, left > 12 ? `and ${left - 12} more` : left ? "" : "None. Arm one.");
+		} while (await page.evaluate(() => playground.playing));
+		assert.equal(await page.locator("#timers li").count(), 0);
+		assert.ok(frames > 40, `${frames} frames`);
+	}));
+
+test("a row of the list keeps its button, and the focus on it, while others go", () =>
+	withPage(async (page) => {
+		for (const delay of ["450", "5", "900"]) await arm(page, delay);
+		await page.focus("#timers [data-key='touch-0']");
+		await page.evaluate(() => (window.kept = document.activeElement));
+		await page.evaluate(() => playground.step());
+		await page.evaluate(() => (playground.session.touch(2, 10n), playground.changed())); // C comes before A
+		assert.deepEqual(await page.$$eval("#timers .chip", (chips) => chips.map((chip) => chip.textContent)), ["C", "A"]);
+		assert.ok(await page.evaluate(() => document.activeElement === window.kept && window.kept.isConnected));
+	}));
+
 test("what is counted once is singular", () =>
 	withPage(async (page) => {
 		await page.evaluate(() => (playground.session.fill(1, 1000, 1), playground.changed()));
