@@ -18,6 +18,7 @@
 #include "../exits.h"
 #include "../text/arguments.h"
 #include "../text/duration.h"
+#include "../text/figures.h"
 #include "signals.h"
 #include "state.h"
 #include "wall.h"
@@ -44,11 +45,6 @@ static uint64_t lines_left(const struct pipe *p)
 	return pawl_wheel_count(p->wheel) + output_left(&p->output);
 }
 
-static const char *plural(uint64_t count)
-{
-	return count == 1 ? "" : "s";
-}
-
 static void print_statistics(const struct pipe *p)
 {
 	const struct counts *c = &p->counts;
@@ -57,7 +53,7 @@ static void print_statistics(const struct pipe *p)
 	duration_format(c->fired ? c->late_sum / c->fired : 0, mean);
 	duration_format(c->late_max, max);
 	fprintf(stderr, "pawl: read %" PRIu64 " line%s, %" PRIu64 " of them bad; ", c->read,
-	        plural(c->read), c->bad);
+	        PLURAL(c->read), c->bad);
 	fprintf(stderr, "fired %" PRIu64 ", replaced %" PRIu64 ", cancelled %" PRIu64 ", ",
 	        c->fired, c->replaced, c->cancelled);
 	fprintf(stderr, "pending %zu; late by %s on average, %s at most",
@@ -82,7 +78,7 @@ static void handle_interrupts(struct pipe *p)
 		p->announced = true;
 		complain("interrupted; waiting for %u running command%s, a second signal ends "
 		         "them; %" PRIu64 " line%s left",
-		         p->children.running, plural(p->children.running), left,
+		         p->children.running, PLURAL(p->children.running), left,
 		         left == 1 ? " is" : "s are");
 	}
 }
