@@ -181,8 +181,9 @@ PAWL_API int pawl_purgatory_try_or_watch(struct pawl_purgatory *purgatory, struc
 PAWL_API size_t pawl_purgatory_check(struct pawl_purgatory *purgatory, struct pawl_key key);
 
 /*
- * Withdraw the operations that are watched under the key when the call begins: pass each to `cancelled` (may be NULL)
- * and release it. It never completes. Returns how many; 0 for an unknown or invalid key.
+ * Withdraw all operations that are watched under the key when the call begins. Then pass each to `cancelled` (may be
+ * NULL) and release it. It never completes. Those that `cancelled` submits stay; one that another thread submits during
+ * the call may stay or be withdrawn. Returns how many were withdrawn; 0 for an unknown or invalid key.
  */
 PAWL_API size_t pawl_purgatory_cancel_key(struct pawl_purgatory *purgatory, struct pawl_key key,
                                           pawl_op_fn *cancelled);
@@ -221,8 +222,7 @@ PAWL_API void pawl_purgatory_unresolve(struct pawl_purgatory *purgatory, struct 
 struct pawl_op_stats {
 	uint64_t watched, delayed; /* now: pairs of an operation and a key; operations that wait */
 	uint64_t completed_by_try; /* by try_or_watch, at once or in its second try */
-	uint64_t completed_by_check; /* by a check */
-	uint64_t completed_by_call;  /* by pawl_op_complete, while it waited */
+	uint64_t completed_by_check, completed_by_call; /* by pawl_op_complete, while it waited */
 	uint64_t expired, cancelled, dropped;
 	struct pawl_histogram lateness; /* from a deadline to its win */
 };

@@ -310,15 +310,13 @@ size_t pawl_purgatory_check(struct pawl_purgatory *purgatory, struct pawl_key ke
 	return completed;
 }
 
-static void hand_out(struct pawl_op **ops, uint32_t count, pawl_op_fn *fn)
+static void hand_out(struct pawl_op *op, pawl_op_fn *fn)
 {
 	assert_nothing_held();
-	for (uint32_t i = 0; i < count; i++) {
-		OP_ASSERT(op_is(ops[i], WITHDRAWN));
-		if (fn)
-			fn(ops[i]);
-		op_unref(ops[i]);
-	}
+	OP_ASSERT(op_is(op, WITHDRAWN));
+	if (fn)
+		fn(op);
+	op_unref(op);
 }
 
 static bool op_has(const struct pawl_op *op, const struct hash *hash)
@@ -337,44 +335,63 @@ static void withdraw(struct op_shard *home, struct pawl_op *op, enum count count
 	shard_count(home, count);
 }
 
-/* Withdraw the operations that have the key, by all bits of its hash. Returns how many. */
-static uint32_t withdraw_each(struct op_shard *home, const struct hash *hash, struct pawl_op **ops,
-                              uint32_t count)
-{
-	uint32_t withdrawn = 0;
+/* Operations that are withdrawn and not handed out yet: a list through their timers, which are on no wheel any more. */
+struct withdrawn {
+	struct pawl_op *first, *last;
+	size_t count;
+};
 
+static void add_withdrawn(struct withdrawn *withdrawn, struct pawl_op *op)
+{
+	op->deferred = NULL;
+	if (withdrawn->first)
+		withdrawn->last->deferred = op;
+	else
+		withdrawn->first = op;
+	withdrawn->last = op;
+	withdrawn->count++;
+}
+
+static void hand_out_all(struct withdrawn *withdrawn, pawl_op_fn *fn)
+{
+	struct pawl_op *op, *next;
+
+	for (op = withdrawn->first; op; op = next) {
+		next = op->deferred;
+		hand_out(op, fn);
+	}
+}
+
+/* Withdraw the operations that have the key, by all bits of its hash. */
+static void withdraw_each(struct op_shard *home, const struct hash *hash, struct pawl_op **ops,
+                          uint32_t count, struct withdrawn *withdrawn)
+{
 	lock_assert_held(&home->lock);
 	for (uint32_t i = 0; i < count; i++)
 		if (op_has(ops[i], hash)) {
 			withdraw(home, ops[i], CANCELLED);
-			ops[withdrawn++] = ops[i];
+			add_withdrawn(withdrawn, ops[i]);
 		}
-	return withdrawn;
 }
 
-static size_t cancel_in(struct op_shard *home, const struct hash *hash, pawl_op_fn *cancelled)
+static void cancel_in(struct op_shard *home, const struct hash *hash, struct withdrawn *withdrawn)
 {
 	struct pawl_op *ops[OPS_PER_BATCH];
 	struct key_walk walk;
-	size_t all = 0;
 
 	walk_begin(&walk, home, hash);
 	do {
-		uint32_t count;
-
 		lock_acquire(&home->lock);
-		count = withdraw_each(home, hash, ops, walk_collect(&walk, ops));
+		withdraw_each(home, hash, ops, walk_collect(&walk, ops), withdrawn);
 		lock_release(&home->lock);
-		hand_out(ops, count, cancelled);
-		all += count;
 	} while (walk.paused);
-	return all;
 }
 
+/* `cancelled` may submit operations under the same key: so it is called when all shards are done. */
 size_t pawl_purgatory_cancel_key(struct pawl_purgatory *purgatory, struct pawl_key key,
                                  pawl_op_fn *cancelled)
 {
-	size_t all = 0;
+	struct withdrawn withdrawn = {0};
 	struct hash hash;
 
 	if (!key_valid(purgatory, key))
@@ -383,8 +400,9 @@ size_t pawl_purgatory_cancel_key(struct pawl_purgatory *purgatory, struct pawl_k
 	fence();
 	for (unsigned i = 0; i < purgatory->shard_count; i++)
 		if (table_may_have(shard_table(purgatory, i), hash.low))
-			all += cancel_in(&purgatory->shards[i], &hash, cancelled);
-	return all;
+			cancel_in(&purgatory->shards[i], &hash, &withdrawn);
+	hand_out_all(&withdrawn, cancelled);
+	return withdrawn.count;
 }
 
 /* The first operation of a bucket; NULL: none. */
@@ -412,6 +430,7 @@ void pawl__shard_withdraw_all(struct op_shard *home, pawl_op_fn *fn)
 			if (op)
 				withdraw(home, op, DROPPED);
 			lock_release(&home->lock);
-			hand_out(&op, op != NULL, fn);
+			if (op)
+				hand_out(op, fn);
 		} while (op);
 }

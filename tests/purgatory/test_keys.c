@@ -533,6 +533,63 @@ IN_EVERY_ROOM(cancel_key_without_a_callback_just_releases)
 	leave_room(room);
 }
 
+static void on_a_new_thread(void *(*run)(void *), void *arg)
+{
+	pthread_t thread;
+
+	EXPECT_EQ(pthread_create(&thread, NULL, run, arg), 0);
+	pthread_join(thread, NULL);
+}
+
+static void *watch_a(void *request)
+{
+	EXPECT_EQ(watch(request, "a", HOUR), 0);
+	return NULL;
+}
+
+static void submit_again(struct request *request, char event)
+{
+	if (event == 'k')
+		watch_a(request->other);
+}
+
+/* An operation, and the one that `cancelled` submits for it. */
+struct resubmitted {
+	struct request first, second;
+};
+
+static void *cancel_and_submit_again(void *resubmitted)
+{
+	struct request *first = &((struct resubmitted *)resubmitted)->first;
+	struct request *second = &((struct resubmitted *)resubmitted)->second;
+
+	EXPECT_EQ(cancel_key(first->room, "a"), 1);
+	EXPECT_STR(first->story, "kr");
+	EXPECT_STR(second->story, "");
+	expect_counted(first->room, 1, 1);
+	EXPECT_EQ(cancel_key(first->room, "a"), 1);
+	EXPECT_STR(second->story, "kr");
+	return NULL;
+}
+
+/* The shard of a thread depends on its number: with 17 new threads each shard comes before and after each other one. */
+IN_EVERY_ROOM(cancel_key_leaves_what_its_callback_submits)
+{
+	for (unsigned i = 0; i < 17; i++) {
+		struct resubmitted resubmitted;
+
+		request_init(&resubmitted.first, room);
+		request_init(&resubmitted.second, room);
+		resubmitted.first.inside = submit_again;
+		resubmitted.first.other = &resubmitted.second;
+		if (i % 2)
+			on_a_new_thread(watch_a, &resubmitted.first);
+		else
+			watch_a(&resubmitted.first);
+		on_a_new_thread(cancel_and_submit_again, &resubmitted);
+	}
+}
+
 /* An operation that completes submits the next one, which becomes ready as soon as it is watched. */
 static void start_next(struct request *request, char event)
 {
@@ -589,6 +646,7 @@ int main(void)
 	        TEST(check_cancel_and_stop_go_through_as_many_as_there_are),
 	        TEST(a_check_goes_on_though_what_it_goes_through_changes),
 	        TEST(cancel_key_without_a_callback_just_releases),
+	        TEST(cancel_key_leaves_what_its_callback_submits),
 	        TEST(a_check_ends_though_each_completion_starts_another),
 	};
 
