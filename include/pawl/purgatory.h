@@ -28,8 +28,7 @@
  *	{
  *		struct fetch fetch = {PAWL_OP_INIT(&type), 3};
  *		struct pawl_key key = {"orders", 6};
- *		struct pawl_service *service;
- *		struct pawl_purgatory *purgatory;
+ *		struct pawl_service *service; struct pawl_purgatory *purgatory;
  *		if (pawl_service_open(&service, NULL) != 0 ||  // its threads run the deadlines
  *		    pawl_purgatory_open(&purgatory, service, NULL) != 0 ||
  *		    pawl_purgatory_try_or_watch(purgatory, &fetch.op, &key, 1, 30 * PAWL_SECOND) < 0)
@@ -107,7 +106,8 @@ struct pawl_op_type {
 #define PAWL_OP_WATCHES 4
 struct pawl_watches {
 	uintptr_t *link[PAWL_OP_WATCHES];
-	uint32_t high[PAWL_OP_WATCHES], count;
+	uint32_t high[PAWL_OP_WATCHES];
+	uint16_t count, tags;
 	struct pawl_watches *more;
 	uint64_t low[PAWL_OP_WATCHES];
 	uintptr_t next[PAWL_OP_WATCHES];
@@ -128,9 +128,9 @@ struct pawl_op {
 
 /* Make the operation fresh; or write struct pawl_op op = PAWL_OP_INIT(&type) where it is defined. */
 PAWL_API void pawl_op_init(struct pawl_op *op, const struct pawl_op_type *type);
-#define PAWL_OP_INIT(type)                                                                  \
-	{                                                                                   \
-		{PAWL_TIMER_INIT}, NULL, 0, 1, {{NULL}, {0}, 0, NULL, {0}, {0}, NULL}, type \
+#define PAWL_OP_INIT(type)                                                                     \
+	{                                                                                      \
+		{PAWL_TIMER_INIT}, NULL, 0, 1, {{NULL}, {0}, 0, 0, NULL, {0}, {0}, NULL}, type \
 	}
 
 /*

@@ -24,7 +24,11 @@
 
 #define WHEEL_SIZE 256u /* slots */
 #define MOVES      256u /* of the wheel in one critical section */
-#define RUNS       64u  /* operations that an alarm expires before other tasks run */
+#ifdef PAWL_SMALL
+#define RUNS 1u
+#else
+#define RUNS 64u /* operations that an alarm expires before other tasks run */
+#endif
 
 /* An alarm that does not run; NULL: all run, and the first one that ends arms itself for the next deadline. */
 static struct alarm *idle_alarm(struct op_shard *shard)

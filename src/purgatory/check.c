@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Walks along the operations under a key, to try them or to withdraw them. A walk goes in batches, so that nothing is
- * allocated and the lock is released after every 64 operations. (Operations of another key in the same bucket are
- * skipped and not counted: few buckets have two keys.)
+ * allocated and the lock is released after every 64 operations, or 256 of other keys in the same bucket.
  */
 #define _GNU_SOURCE
 #include "table.h"
 
 /*
- * A walk along a watch list. Between two batches a cursor in each chain, a node without an operation, says where the
- * walk goes on. Operations that are added meanwhile come before it.
+ * A walk along a watch list, in one table after the other. Between two batches a cursor in each chain, a node without
+ * an operation, says where the walk goes on. Operations that are added meanwhile come before it, or in a newer table.
  */
 struct key_walk {
 	struct op_shard *home;
 	const struct hash *hash;
-	bool paused;
+	struct table *table; /* NULL: the walk has not begun, or is over */
+	bool has_cursors;    /* else it goes on with the first operations of `table` */
 	struct pawl_watches cursors;
 };
 
@@ -22,14 +22,14 @@ static void walk_begin(struct key_walk *walk, struct op_shard *home, const struc
 {
 	walk->home = home;
 	walk->hash = hash;
-	walk->paused = false;
+	walk->table = NULL;
+	walk->has_cursors = false;
 }
 
 static void walk_pause(struct key_walk *walk, unsigned chain, uintptr_t at)
 {
 	lock_assert_held(&walk->home->lock);
 	walk->cursors.op = NULL;
-	walk->cursors.low[chain] = walk->hash->low; /* a growing table moves it with its list */
 	walk->cursors.next[chain] = 0;
 	walk->cursors.link[chain] = NULL;
 	if (at)
@@ -38,38 +38,53 @@ static void walk_pause(struct key_walk *walk, unsigned chain, uintptr_t at)
 
 static uintptr_t walk_resume(struct key_walk *walk, unsigned chain)
 {
+	uintptr_t cursor = (uintptr_t)&walk->cursors | chain;
+
 	lock_assert_held(&walk->home->lock);
-	if (walk->cursors.link[chain])
-		table_remove(walk->home, (uintptr_t)&walk->cursors | chain, walk->hash->low);
+	if (!walk->cursors.link[chain])
+		return 0;
+	if (bucket_of(walk->table, walk->hash->low)->adds)
+		table_remove(walk->home, walk->table, cursor, walk->hash->low);
+	else
+		list_remove(cursor); /* all operations have moved to a newer table */
 	return walk->cursors.next[chain];
 }
 
 static void walk_stop(struct key_walk *walk)
 {
 	lock_assert_held(&walk->home->lock);
-	for (unsigned c = 0; walk->paused && c < CHAINS; c++)
+	for (unsigned c = 0; walk->has_cursors && c < CHAINS; c++)
 		walk_resume(walk, c);
-	walk->paused = false;
+	walk->has_cursors = false;
+	walk->table = NULL;
+}
+
+/* A walk lets operations move only before it begins, so that it does not find them twice by itself. */
+static inline struct table *walk_first(struct op_shard *home)
+{
+	table_step(home);
+	return home->oldest;
 }
 
 /*
- * Collect the next operations, at most OPS_PER_BATCH. 64 bits of the hash are enough to try an operation: if the other
- * 32 differ, it is tried for nothing. The chains are walked in step, since one list alone is one cache miss after the
- * other. Every loop is unrolled, so that the four positions stay in registers.
+ * Collect the next operations of one table, at most OPS_PER_BATCH. 64 bits of the hash are enough to try an operation:
+ * if the other 32 differ, it is tried for nothing. The chains are walked in step, since one list alone is one cache
+ * miss after the other. Every loop is unrolled, so that the four positions stay in registers.
  */
 static inline __attribute__((always_inline)) uint32_t walk_collect(struct key_walk *walk,
                                                                    struct pawl_op **ops)
 {
-	const struct bucket *bucket = bucket_of(walk->home->table, walk->hash->low);
+	struct table *table = walk->table ? walk->table : walk_first(walk->home);
+	const struct bucket *bucket = bucket_of(table, walk->hash->low);
 	const uint64_t low = walk->hash->low;
 	uintptr_t at[CHAINS], more;
-	uint32_t count = 0;
+	uint32_t count = 0, skipped = 0;
 
 	lock_assert_held(&walk->home->lock);
 #pragma GCC unroll 4
 	for (unsigned c = 0; c < CHAINS; c++)
-		at[c] = __builtin_expect(walk->paused, 0) ? walk_resume(walk, c)
-		                                          : bucket->chains[c];
+		at[c] = __builtin_expect(walk->has_cursors, 0) ? walk_resume(walk, c)
+		                                               : bucket->chains[c];
 	do {
 		more = 0;
 #pragma GCC unroll 4
@@ -81,16 +96,19 @@ static inline __attribute__((always_inline)) uint32_t walk_collect(struct key_wa
 				continue;
 			at[c] = watches->next[key];
 			more |= at[c];
-			if (__builtin_expect(watches->low[key] != low || !watches->op, 0))
+			if (__builtin_expect(watches->low[key] != low || !watches->op, 0)) {
+				skipped++;
 				continue;
+			}
 			/* try_complete is likely to read what follows the operation. */
 			__builtin_prefetch(watches->op + 1);
 			OP_ASSERT(op_is(watches->op, WAITING));
 			ops[count++] = watches->op;
 		}
-	} while (more && count + CHAINS <= OPS_PER_BATCH);
-	walk->paused = more;
-	if (__builtin_expect(walk->paused, 0))
+	} while (more && count + CHAINS <= OPS_PER_BATCH && skipped < MOST_SKIPPED);
+	walk->has_cursors = more;
+	walk->table = more ? table : table->newer;
+	if (__builtin_expect(walk->has_cursors, 0))
 #pragma GCC unroll 4
 		for (unsigned c = 0; c < CHAINS; c++)
 			walk_pause(walk, c, at[c]);
@@ -149,7 +167,7 @@ static bool batch_begin(struct key_walk *walk, struct batch *batch)
 		walk_stop(walk);
 		return false;
 	}
-	if (!walk->paused)
+	if (!walk->table)
 		batch->rescan = false;
 	batch->count = walk_collect(walk, batch->ops);
 	if (home->batches)
@@ -275,7 +293,7 @@ static size_t check_shard(struct op_shard *home, const struct hash *hash)
 		lock_release(&home->lock);
 		if (begun)
 			completed += batch_finish(&batch, batch_try(home, &batch));
-	} while (walk.paused || batch.rescan);
+	} while (walk.table || batch.rescan);
 	return completed;
 }
 
@@ -384,7 +402,7 @@ static void cancel_in(struct op_shard *home, const struct hash *hash, struct wit
 		lock_acquire(&home->lock);
 		withdraw_each(home, hash, ops, walk_collect(&walk, ops), withdrawn);
 		lock_release(&home->lock);
-	} while (walk.paused);
+	} while (walk.table);
 }
 
 /* `cancelled` may submit operations under the same key: so it is called when all shards are done. */
@@ -405,32 +423,30 @@ size_t pawl_purgatory_cancel_key(struct pawl_purgatory *purgatory, struct pawl_k
 	return withdrawn.count;
 }
 
-/* The first operation of a bucket; NULL: none. */
-static struct pawl_op *first_of(const struct op_shard *home, const struct bucket *bucket)
+/* NULL: no operation is left in the bucket. */
+static struct pawl_op *withdraw_first(struct op_shard *home, const struct bucket *bucket)
 {
-	lock_assert_held(&home->lock);
-	for (unsigned c = 0; c < CHAINS; c++)
-		for (uintptr_t node = bucket->chains[c]; node; node = *node_next(node))
-			if (node_watches(node)->op)
-				return node_watches(node)->op;
-	return NULL;
+	struct pawl_op *op = NULL;
+	uintptr_t node;
+
+	lock_acquire(&home->lock);
+	node = bucket_first(home, bucket);
+	if (node) {
+		op = node_watches(node)->op;
+		withdraw(home, op, DROPPED);
+	}
+	lock_release(&home->lock);
+	return op;
 }
 
 /* For stop. The shard is closed: no operation is linked any more, and the table does not grow. */
 void pawl__shard_withdraw_all(struct op_shard *home, pawl_op_fn *fn)
 {
-	struct table *table = home->table;
 	struct pawl_op *op;
 
 	OP_ASSERT(home->closed);
-	for (uint64_t i = 0; i <= table->mask; i++)
-		do {
-			lock_acquire(&home->lock);
-			op = first_of(home, &table->buckets[i]);
-			if (op)
-				withdraw(home, op, DROPPED);
-			lock_release(&home->lock);
-			if (op)
+	for (struct table *table = home->oldest; table; table = table->newer)
+		for (uint64_t i = 0; i <= table->mask; i++)
+			while ((op = withdraw_first(home, &table->buckets[i])))
 				hand_out(op, fn);
-		} while (op);
 }

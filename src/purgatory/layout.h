@@ -53,6 +53,24 @@
  *	bucket --> e --> d --> CURSOR --> c --> b --> a   try them. f is added, c is won by its deadline
  *	bucket --> f --> e --> d --> CURSOR --> b --> a   go on with b
  *
+ * Growth. A table that has become too small gets a successor of twice the size. Operations move to it a few at a time,
+ * in the critical sections of try_or_watch and check, so that none of these is long however many operations wait. The
+ * new table is zeroed piece by piece before that, without the lock:
+ *
+ *	before     oldest = table     0: a -- b -- c     1: d -- e                 checks read these filters
+ *
+ *	growing    oldest             0: (CURSOR)        1: e                      checks read these filters
+ *	           moved = 1                             ^
+ *	           table              0: b    1: d -- f    2: c -- a    3:         f was added meanwhile
+ *
+ *	after      oldest = table     0: b    1: d -- f    2: c -- a    3: e       published: checks read these filters
+ *
+ * New operations are linked in `table`, so operations move in one direction only. A walk goes through the tables from
+ * `oldest` to `table`: an operation that moves meanwhile is still ahead of it, or is found twice. A cursor does not
+ * move: its walk finds nothing more after it, and goes on with the next table. The filters of `oldest` have the bits of
+ * all operations: those that have moved leave theirs behind, and a new one sets its bit in both tables. A check may be
+ * reading an old table at any time, so old tables are kept until close.
+ *
  * Alarm. A task of the service that pops the deadlines which are due: alarm.c.
  *
  * State. FRESH -> WAITING -> COMPLETED, EXPIRED or WITHDRAWN, and FRESH -> COMPLETED. An operation leaves FRESH by a
@@ -77,12 +95,27 @@
 
 #define MAX_OP_SHARDS     1024u
 #define DEFAULT_OP_SHARDS 64u /* at most: a check looks at all of them */
-#define MAX_DEPTH         16u /* of nested calls of on_complete */
-#define MAX_RETRIES       16u /* of a batch, before on_complete of the operations that it has won */
 #define CHAINS            4u  /* of a bucket, walked in step, so that their cache misses overlap */
-#define OPS_PER_BATCH     64u /* operations tried, or withdrawn, between two critical sections */
 #define BUCKET_BYTES      64u /* a cache line */
-#define FEW_BUCKETS       64u /* of a new table; a power of two */
+
+/* Bounds. PAWL_SMALL, for tests/schedules: a few operations reach each of them. */
+#ifdef PAWL_SMALL
+#define MAX_DEPTH     2u
+#define MAX_RETRIES   1u
+#define OPS_PER_BATCH 4u
+#define FEW_BUCKETS   8u
+#define MOST_SKIPPED  4u
+#define MOST_MOVES    4u
+#define MOST_ZEROED   8u
+#else
+#define MAX_DEPTH     16u  /* of nested calls of on_complete */
+#define MAX_RETRIES   16u  /* of a batch, before on_complete of the operations that it has won */
+#define OPS_PER_BATCH 64u  /* operations tried, or withdrawn, between two critical sections */
+#define FEW_BUCKETS   64u  /* of the first table; a power of two */
+#define MOST_SKIPPED  256u /* operations of other keys that a walk passes in one critical section */
+#define MOST_MOVES    16u  /* operations to a new table, and buckets that are left, in one */
+#define MOST_ZEROED   1024u /* buckets of a new table, by one call */
+#endif
 
 /* A development build ends the program if this does not hold. A release build has no code for it. */
 #ifdef PAWL_ASSERT
@@ -127,10 +160,11 @@ struct bucket {
 
 _Static_assert(sizeof(struct bucket) == BUCKET_BYTES, "a bucket is one cache line");
 
-/* Once a table is published, only its buckets change. Checks read it without the lock, perhaps an older table. */
+/* Checks read the mask and the filters of a table without the lock; the rest is under the lock. */
 struct table {
-	struct table *older; /* freed at close */
+	struct table *older, *newer; /* freed at close */
 	uint64_t mask;
+	uint16_t tags; /* of its operations: all bits, or none; the next table has the opposite */
 	struct bucket buckets[];
 };
 
@@ -160,7 +194,8 @@ struct op_shard {
 	struct pawl_purgatory *purgatory;
 
 	/* Under the lock. */
-	struct table *table;
+	struct table *table;  /* operations are linked here */
+	struct table *oldest; /* it may still have operations; the same, unless the table grows */
 	struct batch *batches;
 	size_t watched, delayed;
 	uint64_t used;            /* buckets that are not empty */
@@ -170,6 +205,10 @@ struct op_shard {
 	uint64_t next_alarm_at;   /* a tick */
 	struct pawl_histogram *lateness;
 	shared_uint64 counts[COUNTS]; /* atomic: BY_TRY is counted without the lock, too */
+	uint64_t moved;               /* buckets of `oldest` from which all operations have moved */
+	bool prepares;      /* a thread prepares the next table, and it alone uses these two */
+	struct table *next; /* to be zeroed; NULL: none */
+	uint64_t zeroed;    /* buckets of it */
 } __attribute__((aligned(LINE)));
 
 /* A key with many waiting operations. */
@@ -263,8 +302,13 @@ static inline void fence_after_lock(void)
 #endif
 }
 
-/* open.c. Grow to more than so many buckets; without the lock. */
-void pawl__table_grow(struct op_shard *shard, uint64_t buckets);
+/* grow.c */
+struct table *pawl__table_open(void); /* NULL: no memory */
+void pawl__tables_free(struct op_shard *shard);
+void pawl__table_prepare(struct op_shard *shard, uint64_t buckets); /* without the lock */
+void pawl__table_make_room(struct op_shard *shard, uint64_t keys);  /* without the lock */
+void pawl__table_step(struct op_shard *shard);
+void pawl__op_unlink_growing(struct op_shard *shard, struct pawl_op *op);
 
 /* op.c */
 struct hash pawl__hash_bytes(const struct pawl_purgatory *purgatory, struct pawl_key key);

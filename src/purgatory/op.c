@@ -199,7 +199,7 @@ static int add_room(struct op_shard *home, struct pawl_op *op, size_t nkeys)
 		more[i].more = &more[i + 1];
 	op->watches.more = more;
 	if (nkeys > shard_table(home->purgatory, home->number)->mask)
-		pawl__table_grow(home, nkeys);
+		pawl__table_make_room(home, nkeys);
 	return 0;
 }
 
@@ -227,7 +227,7 @@ static int prepare(const struct submission *submission)
 			watches->low[i] = hash.low;
 			watches->high[i] = hash.high;
 		}
-		watches->count = i;
+		watches->count = (uint16_t)i;
 		watches->op = submission->op;
 	}
 	return 0;
@@ -258,21 +258,27 @@ static bool given_before(const struct op_shard *home, const struct bucket *bucke
 	return false;
 }
 
-/* Equal keys are linked once. */
+/* Equal keys are linked once. While the table grows, checks read the filters of the oldest one. */
 static void link_all(struct op_shard *home, struct pawl_op *op)
 {
+	struct table *table = home->table, *grows = table_grows(home) ? home->oldest : NULL;
+
 	lock_assert_held(&home->lock);
-	for (struct pawl_watches *watches = &op->watches; watches; watches = watches->more)
+	for (struct pawl_watches *watches = &op->watches; watches; watches = watches->more) {
+		watches->tags = table->tags;
 		for (uint32_t i = 0; i < watches->count; i++) {
-			struct bucket *bucket = bucket_of(home->table, watches->low[i]);
+			struct bucket *bucket = bucket_of(table, watches->low[i]);
 			uintptr_t node = (uintptr_t)watches | i;
 
 			watches->link[i] = NULL;
 			if (__builtin_expect(given_before(home, bucket, op, node), 0))
 				continue;
-			table_add(home, node, watches->low[i]);
+			bucket_add(home, bucket, node, watches->low[i]);
+			if (__builtin_expect(grows != NULL, 0))
+				table_add_to_filter(grows, watches->low[i]);
 			home->watched++;
 		}
+	}
 	home->delayed++;
 }
 
@@ -301,16 +307,17 @@ static int watch(const struct submission *submission, struct batch *batch)
 	struct op_shard *home = submission->home;
 	uint64_t mask;
 	int linked;
-	bool full;
+	bool claimed;
 
 	lock_acquire(&home->lock);
 	linked = link_to_try(submission, batch);
+	table_step(home);
 	mask = home->table->mask;
-	full = table_full(home);
+	claimed = table_claim(home);
 	lock_release(&home->lock);
 	fence_after_lock(); /* the operation is linked: see layout.h */
-	if (__builtin_expect(full, 0))
-		pawl__table_grow(home, mask + 1);
+	if (__builtin_expect(claimed, 0))
+		pawl__table_prepare(home, 2 * (mask + 1));
 	return linked;
 }
 

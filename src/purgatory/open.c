@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Opening and closing a purgatory, its tables, its counts, and resolved keys. */
+/* Opening and closing a purgatory, its counts, and resolved keys. */
 #define _GNU_SOURCE
 #include "../service/histogram.h"
 #include "table.h"
@@ -22,90 +22,6 @@ static unsigned shards_wanted(const struct pawl_service *service,
 	return shards;
 }
 
-static struct table *new_table(uint64_t buckets)
-{
-	const size_t most = (SIZE_MAX - sizeof(struct table) - LINE) / sizeof(struct bucket);
-	struct table *table = NULL;
-
-	if (buckets <= most)
-		table = pawl__system_lines(sizeof(*table) +
-		                           (size_t)buckets * sizeof(struct bucket));
-	if (table)
-		table->mask = buckets - 1;
-	return table;
-}
-
-static uintptr_t reversed(uintptr_t chain)
-{
-	uintptr_t all = 0, next;
-
-	for (; chain; chain = next) {
-		next = *node_next(chain);
-		*node_next(chain) = all;
-		all = chain;
-	}
-	return all;
-}
-
-/*
- * A node keeps the number of its chain, and a chain its order. So the same nodes come after the cursor of a paused walk
- * as before. The old filters stay as they are: a check may be reading them.
- */
-static void move_all(struct op_shard *shard, struct table *to)
-{
-	struct table *from = shard->table;
-	uintptr_t next;
-
-	lock_assert_held(&shard->lock);
-	OP_ASSERT(to->mask > from->mask && !shard->closed);
-	shard->table = to;
-	shard->used = 0;
-	for (uint64_t i = 0; i <= from->mask; i++)
-		for (unsigned c = 0; c < CHAINS; c++)
-			for (uintptr_t node = reversed(from->buckets[i].chains[c]); node;
-			     node = next) {
-				next = *node_next(node);
-				table_insert(shard, node, node_hash(node).low, c);
-			}
-	to->older = from;
-	__atomic_store_n(&shard->purgatory->tables[shard->number], to, __ATOMIC_RELEASE);
-}
-
-/*
- * Without memory the table stays as it is: slower, but right. A check that reads the filter of the old table has a
- * fence before that. If it misses an operation that was linked in the new table, the operation's second try comes after
- * the change (layout.h).
- */
-void pawl__table_grow(struct op_shard *shard, uint64_t buckets)
-{
-	uint64_t more = FEW_BUCKETS;
-	struct table *table;
-	bool moved;
-
-	while (more <= buckets)
-		more *= 2;
-	table = new_table(more);
-	if (!table)
-		return;
-	lock_acquire(&shard->lock);
-	moved = shard->table->mask < table->mask && !shard->closed;
-	if (moved)
-		move_all(shard, table);
-	lock_release(&shard->lock);
-	if (!moved)
-		pawl__system_free_lines(table);
-}
-
-static void free_tables(struct table *table)
-{
-	while (table) {
-		struct table *older = table->older;
-
-		pawl__system_free_lines(table);
-		table = older;
-	}
-}
-
 static int open_shard(struct pawl_purgatory *purgatory, unsigned number)
 {
 	struct op_shard *shard = &purgatory->shards[number];
@@ -113,14 +29,14 @@ static int open_shard(struct pawl_purgatory *purgatory, unsigned number)
 	shard->purgatory = purgatory;
 	shard->number = number;
 	shard->next_alarm_at = PAWL_NEVER;
-	shard->table = purgatory->tables[number] = new_table(FEW_BUCKETS);
+	shard->table = shard->oldest = purgatory->tables[number] = pawl__table_open();
 	return shard->table ? pawl__alarms_open(shard) : -ENOMEM;
 }
 
 static void free_purgatory(struct pawl_purgatory *purgatory)
 {
 	for (unsigned i = 0; purgatory->shards && i < purgatory->shard_count; i++) {
-		free_tables(purgatory->shards[i].table);
+		pawl__tables_free(&purgatory->shards[i]);
 		free(purgatory->shards[i].lateness); /* with the alarms and the wheel: one block */
 	}
 	pawl__system_free_lines(purgatory->shards);

@@ -71,7 +71,7 @@ static inline void bucket_set_filter(struct bucket *bucket, uint64_t filter)
 	__atomic_store_n(&bucket->filter, filter, __ATOMIC_RELAXED);
 }
 
-/* Without the lock. The table may be an old one: see pawl__table_grow. */
+/* Without the lock. The table may be an old one: see grow.c. */
 static inline struct table *shard_table(const struct pawl_purgatory *purgatory, unsigned shard)
 {
 	return __atomic_load_n(&purgatory->tables[shard], __ATOMIC_ACQUIRE);
@@ -114,42 +114,101 @@ static inline bool table_full(const struct op_shard *home)
 	return home->watched / 2 > home->table->mask && home->used > home->table->mask / 16;
 }
 
-static inline void table_insert(struct op_shard *home, uintptr_t node, uint64_t low, unsigned chain)
+static inline bool table_grows(const struct op_shard *home)
 {
-	struct bucket *bucket = bucket_of(home->table, low);
+	return home->oldest != home->table;
+}
+
+/* In a critical section of every call that may find operations to move. */
+static inline void table_step(struct op_shard *home)
+{
+	lock_assert_held(&home->lock);
+	if (__builtin_expect(table_grows(home), 0))
+		pawl__table_step(home);
+}
+
+/* True: the table is too small, and no thread prepares the next one. This thread does so: see pawl__table_prepare. */
+static inline bool table_claim(struct op_shard *home)
+{
+	lock_assert_held(&home->lock);
+	if (__builtin_expect(!table_full(home), 1) || table_grows(home) || home->prepares)
+		return false;
+	home->prepares = true;
+	return true;
+}
+
+/* The table in which an operation is linked under this key, while the table grows. */
+static inline struct table *node_table(const struct op_shard *home, uintptr_t node)
+{
+	unsigned differ = (unsigned)(node_watches(node)->tags ^ home->table->tags);
 
 	lock_assert_held(&home->lock);
-	home->used += bucket->adds++ == 0;
-	bucket->count += node_watches(node)->op != NULL; /* else it is a cursor */
-	list_insert(&bucket->chains[chain], node);
+	return differ >> (node & KEY) & 1 ? home->oldest : home->table;
+}
+
+static inline void table_add_to_filter(struct table *table, uint64_t low)
+{
+	struct bucket *bucket = bucket_of(table, low);
+
 	bucket_set_filter(bucket, bucket->filter | filter_bit(low));
 }
 
-static inline void table_add(struct op_shard *home, uintptr_t node, uint64_t low)
+static inline void bucket_add(struct op_shard *home, struct bucket *bucket, uintptr_t node,
+                              uint64_t low)
 {
+	uint64_t adds = bucket->adds++;
+
 	lock_assert_held(&home->lock);
-	table_insert(home, node, low, bucket_of(home->table, low)->adds % CHAINS);
+	home->used += adds == 0;
+	bucket->count++;
+	list_insert(&bucket->chains[adds % CHAINS], node);
+	bucket_set_filter(bucket, bucket->filter | filter_bit(low));
 }
 
-/* An empty bucket begins with its first chain again. So a CPU can predict where a walk finds an only node. */
-static inline void table_remove(struct op_shard *home, uintptr_t node, uint64_t low)
+/* True: it is empty now. It begins with its first chain again, so a CPU can predict where a walk finds an only node. */
+static inline bool bucket_remove(struct op_shard *home, struct bucket *bucket, uintptr_t node)
 {
-	struct bucket *bucket = bucket_of(home->table, low);
-
 	lock_assert_held(&home->lock);
 	OP_ASSERT(home->used > 0 && bucket->adds > 0);
 	list_remove(node);
 	if (bucket->chains[0] | bucket->chains[1] | bucket->chains[2] | bucket->chains[3])
-		return;
+		return false;
 	home->used--;
 	bucket->adds = 0;
-	bucket_set_filter(bucket, 0);
+	return true;
+}
+
+/* While the table grows, the oldest one keeps its filters, for the operations that have moved. */
+static inline void table_remove(struct op_shard *home, struct table *table, uintptr_t node,
+                                uint64_t low)
+{
+	struct bucket *bucket = bucket_of(table, low);
+
+	lock_assert_held(&home->lock);
+	if (bucket_remove(home, bucket, node) && table == home->table)
+		bucket_set_filter(bucket, 0);
+}
+
+/* The node of an operation, not a cursor; 0: none. */
+static inline uintptr_t bucket_first(const struct op_shard *home, const struct bucket *bucket)
+{
+	lock_assert_held(&home->lock);
+	for (unsigned c = 0; c < CHAINS; c++)
+		for (uintptr_t node = bucket->chains[c]; node; node = *node_next(node))
+			if (node_watches(node)->op)
+				return node;
+	return 0;
 }
 
 static inline void op_unlink(struct op_shard *home, struct pawl_op *op)
 {
 	lock_assert_held(&home->lock);
 	OP_ASSERT(home->delayed > 0);
+	home->delayed--;
+	if (__builtin_expect(table_grows(home), 0)) {
+		pawl__op_unlink_growing(home, op);
+		return;
+	}
 	for (struct pawl_watches *watches = &op->watches; watches; watches = watches->more)
 		for (uint32_t i = 0; i < watches->count; i++)
 			if (watches->link[i]) {
@@ -157,10 +216,10 @@ static inline void op_unlink(struct op_shard *home, struct pawl_op *op)
 
 				OP_ASSERT(home->watched > 0 && bucket->count > 0);
 				bucket->count--;
-				table_remove(home, (uintptr_t)watches | i, watches->low[i]);
+				if (bucket_remove(home, bucket, (uintptr_t)watches | i))
+					bucket_set_filter(bucket, 0);
 				home->watched--;
 			}
-	home->delayed--;
 }
 
 static inline uint32_t op_state(const struct pawl_op *op)

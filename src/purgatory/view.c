@@ -2,7 +2,7 @@
 /*
  * The live view of a purgatory: its counts, and the keys under which most operations wait. It runs on the thread of the
  * view, and its work is bounded: a snapshot scans at most 2,048 buckets, from where the last one stopped, and holds the
- * lock of a shard for at most 256 of them at a time. A bucket has a count of its operations, and a sample of them tells
+ * lock of a shard for at most 32 of them at a time. A bucket has a count of its operations, and a sample of them tells
  * their keys.
  */
 #define _GNU_SOURCE
@@ -10,7 +10,7 @@
 #include "table.h"
 
 #define BUCKETS          2048u /* in one snapshot */
-#define BUCKETS_PER_LOCK 256u  /* scanned in one critical section */
+#define BUCKETS_PER_LOCK 32u   /* scanned in one critical section */
 #define PER_CHAIN        8u    /* operations in a sample */
 #define SHOWN            10u   /* keys */
 #define TEXT_SIZE        128u  /* bytes that describe may write */
@@ -89,18 +89,32 @@ static void scan_bucket(struct view *view, const struct op_shard *shard,
 		note_key(view, &keys[i].hash, bucket->count * keys[i].count / all);
 }
 
+/* The bucket of this number; NULL: there are no more. If the table grows, those of the oldest one come first. */
+static const struct bucket *bucket_numbered(const struct op_shard *shard, uint64_t number)
+{
+	const struct table *table = shard->oldest;
+
+	lock_assert_held(&shard->lock);
+	while (table && number > table->mask) {
+		number -= table->mask + 1;
+		table = table->newer;
+	}
+	return table ? &table->buckets[number] : NULL;
+}
+
 /* Scan the next buckets of the shard. True: these were the last. */
 static bool scan_shard(struct view *view, struct op_shard *shard)
 {
 	uint64_t end = view->bucket + BUCKETS_PER_LOCK;
-	bool last;
+	const struct bucket *bucket;
 
 	lock_acquire(&shard->lock);
-	for (; view->bucket < end && view->bucket <= shard->table->mask; view->bucket++)
-		scan_bucket(view, shard, &shard->table->buckets[view->bucket]);
-	last = view->bucket > shard->table->mask;
+	for (; view->bucket < end && (bucket = bucket_numbered(shard, view->bucket));
+	     view->bucket++)
+		scan_bucket(view, shard, bucket);
+	bucket = bucket_numbered(shard, view->bucket);
 	lock_release(&shard->lock);
-	return last;
+	return !bucket;
 }
 
 /* A scan goes through all shards. Its keys are shown until the next scan has ended. */
@@ -128,15 +142,14 @@ struct shown {
 	struct pawl_op *op;
 };
 
-static void count_in_shard(struct op_shard *shard, bool describe, struct shown *shown)
+static void count_in_bucket(const struct op_shard *shard, const struct bucket *bucket,
+                            bool describe, struct shown *shown)
 {
 	struct sample keys[CHAINS * PER_CHAIN];
-	struct bucket *bucket;
 	unsigned count;
 	uint32_t all;
 
-	lock_acquire(&shard->lock);
-	bucket = bucket_of(shard->table, shown->hash.low);
+	lock_assert_held(&shard->lock);
 	count = sample_bucket(shard, bucket, keys, CHAINS * PER_CHAIN, &all);
 	for (unsigned i = 0; i < count; i++) {
 		if (!same_hash(&keys[i].hash, &shown->hash))
@@ -147,6 +160,13 @@ static void count_in_shard(struct op_shard *shard, bool describe, struct shown *
 			__atomic_add_fetch(&shown->op->references, 1, __ATOMIC_RELAXED);
 		}
 	}
+}
+
+static void count_in_shard(struct op_shard *shard, bool describe, struct shown *shown)
+{
+	lock_acquire(&shard->lock);
+	for (struct table *table = shard->oldest; table; table = table->newer)
+		count_in_bucket(shard, bucket_of(table, shown->hash.low), describe, shown);
 	lock_release(&shard->lock);
 }
 

@@ -147,12 +147,18 @@ unsigned pawl__system_cpus(void)
 	return cpus < 1 ? 1 : (unsigned)cpus;
 }
 
-void *pawl__system_lines(size_t size)
+void *pawl__system_unset_lines(size_t size)
 {
 	size_t whole = (size + LINE - 1) / LINE * LINE;
-	void *memory = aligned_alloc(LINE, whole);
 
-	return memory ? memset(memory, 0, whole) : NULL;
+	return aligned_alloc(LINE, whole);
+}
+
+void *pawl__system_lines(size_t size)
+{
+	void *memory = pawl__system_unset_lines(size);
+
+	return memory ? memset(memory, 0, size) : NULL;
 }
 
 void pawl__system_free_lines(void *memory)

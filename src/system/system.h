@@ -69,7 +69,8 @@ int pawl__system_random(void *bytes, size_t size);
 /* Zeroed memory in cache lines of its own; the size is rounded up to whole LINEs. NULL: no memory. */
 #define LINE 128u /* bytes: at this distance two things do not share a cache line */
 void *pawl__system_lines(size_t size);
-void pawl__system_free_lines(void *memory); /* NULL is allowed */
+void *pawl__system_unset_lines(size_t size); /* not zeroed */
+void pawl__system_free_lines(void *memory);  /* NULL is allowed */
 
 /* Read the first `size` bytes of a file: how many were read, or -errno. It does not wait for a pipe or a device. */
 int64_t pawl__system_read_file(const char *path, void *data, size_t size);

@@ -158,12 +158,18 @@ int pawl__system_random(void *bytes, size_t size)
 	return SystemFunction036(bytes, (ULONG)size) ? 0 : -EIO;
 }
 
-void *pawl__system_lines(size_t size)
+void *pawl__system_unset_lines(size_t size)
 {
 	size_t whole = (size + LINE - 1) / LINE * LINE;
-	void *memory = _aligned_malloc(whole, LINE);
 
-	return memory ? memset(memory, 0, whole) : NULL;
+	return _aligned_malloc(whole, LINE);
+}
+
+void *pawl__system_lines(size_t size)
+{
+	void *memory = pawl__system_unset_lines(size);
+
+	return memory ? memset(memory, 0, size) : NULL;
 }
 
 void pawl__system_free_lines(void *memory)

@@ -693,6 +693,48 @@ static void what_grew_for_many_keys_grows_once(void)
 	free(requests);
 }
 
+/* Watches, under a key each, while the allocation of that number fails, or every one. Returns how many blocks stay. */
+static long watch_while_failing(struct request *requests, uint32_t from, uint32_t to,
+                                unsigned failing)
+{
+	long before = state.blocks;
+
+	state.calls = 0;
+	state.failing = failing;
+	for (uint32_t i = from; i < to; i++) {
+		const struct pawl_key key = {&i, sizeof(i)};
+
+		EXPECT_EQ(watch_keys(&requests[i], &key, 1), 0);
+	}
+	state.failing = 0;
+	return state.blocks - before;
+}
+
+/* Full many times over, it stays right; as soon as there is memory, it grows. */
+static void a_table_without_memory_to_grow_grows_later(void)
+{
+	enum { COUNT = 4000 };
+	struct request *requests = malloc(COUNT * sizeof(*requests));
+	struct room room;
+
+	begin_counting(0);
+	room_open(&room, &manual, 1);
+	requests_init(requests, COUNT, &room);
+	EXPECT_EQ(watch_while_failing(requests, 0, COUNT / 2, EVERY), 0);
+	EXPECT(watch_while_failing(requests, COUNT / 2, COUNT - 1000, 1) > 0);
+	EXPECT(watch_while_failing(requests, COUNT - 1000, COUNT, 0) >= 0);
+	expect_counted(&room, COUNT, COUNT);
+	for (uint32_t i = 0; i < COUNT; i++) {
+		requests[i].ready = 1;
+		EXPECT_EQ(pawl_purgatory_check(room.purgatory, (struct pawl_key){&i, sizeof(i)}),
+		          1);
+	}
+	expect_counted(&room, 0, 0);
+	room_close(&room);
+	expect_nothing_left();
+	free(requests);
+}
+
 /* More buckets would not make the lists of a few keys shorter. */
 static void many_operations_under_a_few_keys_need_no_larger_table(void)
 {
@@ -752,6 +794,7 @@ int main(void)
 	        TEST(after_a_million_operations_memory_is_where_it_was),
 	        TEST(what_empties_while_resolved_goes_with_unresolve),
 	        TEST(what_grew_for_many_keys_grows_once),
+	        TEST(a_table_without_memory_to_grow_grows_later),
 	        TEST(many_operations_under_a_few_keys_need_no_larger_table),
 	        TEST(an_operation_takes_what_the_manual_says),
 	};

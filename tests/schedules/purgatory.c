@@ -4,6 +4,8 @@
  * operation has exactly one outcome, and is released exactly once, after it; no trigger is lost; nothing is left of
  * unused keys; no thread waits for ever.
  */
+#include "../../src/json/json.h"
+#include "../../src/service/inside.h"
 #include "scenario.h"
 
 #include <string.h>
@@ -14,8 +16,8 @@ enum outcome { COMPLETED, EXPIRED, DROPPED, CANCELLED, OUTCOMES };
 struct fate {
 	int outcomes[OUTCOMES];
 	int released;
-	int needs; /* how many changes it waits for */
-	void (*on_complete)(void);
+	int needs;                 /* how many changes it waits for */
+	void (*on_complete)(void); /* and if it is cancelled */
 };
 
 struct request {
@@ -25,12 +27,12 @@ struct request {
 };
 
 static struct pawl_purgatory *purgatory, *other;
-static struct fate fates[4];
+static struct fate fates[24];
 static int changes;
 static size_t blocks; /* of memory, before the first operation */
 
-static const struct pawl_key keys[] = {
-        {"one", 3}, {"two", 3}, {"three", 5}, {"four", 4}, {"five", 4}};
+static const struct pawl_key keys[] = {{"one", 3},  {"two", 3},  {"three", 5},
+                                       {"four", 4}, {"five", 4}, {"six", 3}};
 static struct pawl_key resolved;
 
 /* Only the library's own fences order the changes. */
@@ -78,8 +80,12 @@ static void on_drop(struct pawl_op *op)
 
 static void cancelled(struct pawl_op *op)
 {
+	struct fate *fate = ((struct request *)op)->fate;
+
 	EXPLORE_EXPECT(!pawl_op_completed(op));
 	note(op, CANCELLED);
+	if (fate->on_complete)
+		fate->on_complete();
 }
 
 static void release(struct pawl_op *op)
@@ -989,7 +995,460 @@ static void no_memory_beside_others(void)
 	close_purgatory();
 }
 
+/*
+ * Tables that grow. With PAWL_SMALL a table begins with 8 buckets, and 16 pairs of an operation and a key fill it.
+ * Fillers wait for something that never comes. Each of the first four has four keys, the others have one:
+ *
+ *	fillers  the table of 8 buckets
+ *	4        is full: half of the next one is zeroed
+ *	5        grows: nothing has moved
+ *	6 to 11  grows: each moves 4 operations, or leaves that many buckets
+ *	12       has grown
+ */
+enum { FULL = 4, GROWS = 5, HALF_GROWN = 8, ALMOST_GROWN = 11 };
+#define FIRST_FILLER 10u /* its fate */
+
+static const char filler_bytes[] = "abcdefghijklmnopqrstuvwxyz";
+static unsigned fillers;
+
+static void fill_by_one(unsigned number)
+{
+	struct pawl_key under[4];
+	unsigned count = number < FULL ? 4 : 1, first = number < FULL ? 4 * number : 12 + number;
+	struct request *request = new_request(FIRST_FILLER + number, 99);
+
+	for (unsigned i = 0; i < count; i++)
+		under[i] = (struct pawl_key){&filler_bytes[first + i], 1};
+	EXPLORE_EXPECT_EQ(watch(request, under, count, PAWL_NEVER), 0);
+}
+
+static void fill(unsigned upto)
+{
+	while (fillers < upto)
+		fill_by_one(fillers++);
+}
+
+/* For a thread: one more filler. */
+static void *fill_on(void *unused)
+{
+	fill_by_one((unsigned)__atomic_fetch_add(&fillers, 1, __ATOMIC_RELAXED));
+	return unused;
+}
+
+/* The fillers are dropped. The larger table stays until close. */
+static void close_filled(void)
+{
+	pawl_purgatory_stop(purgatory);
+	for (unsigned i = 0; i < fillers; i++) {
+		EXPLORE_EXPECT_EQ(fates[FIRST_FILLER + i].outcomes[DROPPED], 1);
+		EXPLORE_EXPECT_EQ(fates[FIRST_FILLER + i].released, 1);
+	}
+	EXPLORE_EXPECT_EQ(pawl_purgatory_watched(purgatory), 0);
+	EXPLORE_EXPECT_EQ(pawl_purgatory_delayed(purgatory), 0);
+	pawl_purgatory_close(purgatory);
+	pawl_service_close(service, NULL);
+}
+
+/*
+ * One thread ends the growth, another one submits an operation, and a third one changes what it waits for. A thread
+ * that has ended before has the number 2, so that the second one shares a shard with the first, and the third does not.
+ */
+static void three_threads_and_the_end_of_a_growth(void)
+{
+	open_purgatory(PAWL_MANUAL, 2);
+	fill(ALMOST_GROWN);
+	start(check_key, arg(&keys[1]));
+	join_all();
+	start(watch_first, arg(&keys[0]));
+	start(change_key, arg(&keys[0]));
+	fill(ALMOST_GROWN + 1);
+	join_all();
+	expect_completed(0);
+	close_filled();
+}
+
+/* Two threads find the table full: one prepares the next one. */
+static void two_find_the_table_full(void)
+{
+	open_purgatory(PAWL_MANUAL, 1);
+	fill(FULL);
+	start(fill_on, NULL);
+	start(watch_first, arg(&keys[0]));
+	start(change_key, arg(&keys[0]));
+	join_all();
+	expect_completed(0);
+	close_filled();
+}
+
+/* An operation moves while its check looks for it: first in the old table, then in the new one. */
+static void check_against_growth(unsigned filled)
+{
+	open_purgatory(PAWL_MANUAL, 1);
+	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), keys, 2, PAWL_NEVER), 0);
+	fill(filled);
+	EXPLORE_EXPECT_EQ(watch(new_request(1, 1), keys, 1, PAWL_NEVER), 0);
+	start(fill_on, NULL);
+	start(change_key, arg(&keys[0]));
+	join_all();
+	expect_completed(0);
+	expect_completed(1);
+	close_filled();
+}
+
+static void check_against_growth_begun(void)
+{
+	check_against_growth(GROWS);
+}
+
+static void check_against_growth_half_done(void)
+{
+	check_against_growth(HALF_GROWN);
+}
+
+static void check_against_growth_almost_done(void)
+{
+	check_against_growth(ALMOST_GROWN - 1);
+}
+
+/* cancel_key withdraws an operation in either table, while operations move. */
+static void cancel_against_growth(void)
+{
+	open_purgatory(PAWL_MANUAL, 1);
+	EXPLORE_EXPECT_EQ(watch(new_request(0, 99), keys, 2, PAWL_NEVER), 0);
+	fill(HALF_GROWN);
+	EXPLORE_EXPECT_EQ(watch(new_request(1, 99), keys, 2, PAWL_NEVER), 0);
+	start(fill_on, NULL);
+	start(check_key, arg(&keys[1]));
+	EXPLORE_EXPECT_EQ(pawl_purgatory_cancel_key(purgatory, keys[0], cancelled), 2);
+	join_all();
+	EXPLORE_EXPECT_EQ(fates[0].released + fates[1].released, 2);
+	close_filled();
+}
+
+/* An operation whose keys are in both tables is completed by hand, or by its deadline. */
+static void win_against_growth(void)
+{
+	struct request *request;
+
+	open_purgatory(1, 1);
+	request = new_request(0, 99);
+	pawl_op_hold(&request->op);
+	EXPLORE_EXPECT_EQ(watch(request, keys, 4, MS), 0);
+	fill(HALF_GROWN);
+	start(complete, request);
+	start(fill_on, NULL);
+	advance_clock(MS);
+	join_all();
+	await_release(0);
+	close_filled();
+}
+
+/* Stop goes through both tables, and operations do not move any more. */
+static void stop_against_growth(void)
+{
+	open_purgatory(PAWL_MANUAL, 1);
+	EXPLORE_EXPECT_EQ(watch(new_request(0, 99), keys, 2, PAWL_NEVER), 0);
+	fill(HALF_GROWN);
+	start(check_key, arg(&keys[0]));
+	start(change_key, arg(&keys[1]));
+	pawl_purgatory_stop(purgatory);
+	join_all();
+	EXPLORE_EXPECT_EQ(fates[0].released, 1);
+	close_filled();
+}
+
+/* Two walks along a list of several batches pause in the old table, from which the operations move. */
+static void two_walks_against_growth(void)
+{
+	open_purgatory(PAWL_MANUAL, 1);
+	for (unsigned i = 0; i < 6; i++)
+		EXPLORE_EXPECT_EQ(watch(new_request(i, 2), keys, 1, PAWL_NEVER), 0);
+	fill(GROWS);
+	start(change_key, arg(&keys[0]));
+	start(change_key, arg(&keys[0]));
+	start(fill_on, NULL);
+	join_all();
+	for (unsigned i = 0; i < 6; i++)
+		expect_completed(i);
+	close_filled();
+}
+
+/* A walk that tries, and one that withdraws under another key, while the table grows. */
+static void walk_against_cancel_and_growth(void)
+{
+	open_purgatory(PAWL_MANUAL, 1);
+	for (unsigned i = 0; i < 6; i++)
+		EXPLORE_EXPECT_EQ(watch(new_request(i, i % 2 ? 1 : 99), keys, 2, PAWL_NEVER), 0);
+	fill(GROWS);
+	start(change_key, arg(&keys[0]));
+	start(cancel_key, arg(&keys[1]));
+	start(fill_on, NULL);
+	join_all();
+	for (unsigned i = 0; i < 6; i++)
+		EXPLORE_EXPECT_EQ(fates[i].released, 1);
+	close_filled();
+}
+
+/* An operation with more keys than the table has buckets makes room for itself, while the table grows anyway. */
+static void many_keys_against_growth(void)
+{
+	struct pawl_key many[9];
+
+	for (unsigned i = 0; i < 9; i++)
+		many[i] = (struct pawl_key){&filler_bytes[16 + i], 1};
+	open_purgatory(PAWL_MANUAL, 1);
+	fill(FULL);
+	start(fill_on, NULL);
+	start(change_key, &many[8]);
+	EXPLORE_EXPECT(watch(new_request(0, 1), many, 9, PAWL_NEVER) >= 0);
+	join_all();
+	expect_completed(0);
+	close_filled();
+}
+
+/* Without memory for the next table the table stays as it is. */
+static void growth_without_memory(void)
+{
+	struct request *request;
+
+	open_purgatory(PAWL_MANUAL, 1);
+	given = new_request(0, 1);
+	request = new_request(1, 1);
+	fill(FULL - 1);
+	start(watch_given, NULL);
+	start(change_key, arg(&keys[0]));
+	explore_failures(2);
+	EXPLORE_EXPECT(watch(request, keys, 4, PAWL_NEVER) >= 0);
+	join_all();
+	expect_completed(0);
+	expect_completed(1);
+	close_filled();
+}
+
+static int answers[2];
+
+static void *watch_six_keys(void *unused)
+{
+	struct request *request = new_request(0, 1);
+
+	answers[0] = request ? watch(request, keys, 6, MS) : -ENOMEM;
+	if (answers[0] < 0) {
+		EXPLORE_EXPECT_EQ(answers[0], -ENOMEM);
+		free(request);
+	}
+	return unused;
+}
+
+static void cancel_second(void)
+{
+	pawl_purgatory_cancel_key(purgatory, keys[1], cancelled);
+}
+
+/* More than four keys, two allocations that fail, and functions that check and cancel. */
+static void six_keys_without_memory(void)
+{
+	open_purgatory(1, 1);
+	fates[0].on_complete = change_second;
+	fates[1].on_complete = cancel_second;
+	EXPLORE_EXPECT_EQ(watch(new_request(1, 2), &keys[1], 5, MS), 0);
+	start(watch_six_keys, NULL);
+	start(change_key, arg(&keys[0]));
+	start(cancel_key, arg(&keys[1]));
+	explore_failures(2);
+	join_all();
+	advance_clock(MS);
+	pawl_service_settle(service);
+	EXPLORE_EXPECT_EQ(fates[0].released, answers[0] >= 0);
+	EXPLORE_EXPECT_EQ(fates[1].released, 1);
+	close_purgatory();
+}
+
+static void change_third(void)
+{
+	change(keys[2]);
+}
+
+/* on_complete nests deeper than it may: the rest is put off, and not forgotten. */
+static void nested_too_deep(void)
+{
+	open_purgatory(PAWL_MANUAL, 2);
+	fates[0].on_complete = change_second;
+	fates[1].on_complete = change_third;
+	fates[2].on_complete = change_second;
+	for (unsigned i = 0; i < 3; i++)
+		EXPLORE_EXPECT_EQ(watch(new_request(i, (int)i + 1), &keys[i], 1, PAWL_NEVER), 0);
+	start(watch_numbered, (void *)3);
+	start(check_key, arg(&keys[0]));
+	change(keys[0]);
+	join_all();
+	for (unsigned i = 0; i < 4; i++)
+		expect_completed(i);
+	close_purgatory();
+}
+
+static void stop_inside(void)
+{
+	pawl_purgatory_stop(purgatory);
+}
+
+/* on_complete of a check stops the purgatory, next to a deadline and another check. */
+static void stop_in_on_complete(void)
+{
+	open_purgatory(1, 1);
+	fates[0].on_complete = stop_inside;
+	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), keys, 1, PAWL_NEVER), 0);
+	EXPLORE_EXPECT_EQ(watch(new_request(1, 1), keys, 1, MS), 0);
+	EXPLORE_EXPECT_EQ(watch(new_request(2, 99), keys, 1, PAWL_NEVER), 0);
+	start(change_key, arg(&keys[0]));
+	start(check_key, arg(&keys[0]));
+	advance_clock(MS);
+	join_all();
+	pawl_purgatory_stop(purgatory);
+	for (unsigned i = 0; i < 3; i++)
+		EXPLORE_EXPECT_EQ(fates[i].released, 1);
+	close_purgatory();
+}
+
+/* Several deadlines are due on two workers, next to a check and a cancel_key. */
+static void deadlines_against_check_and_cancel(void)
+{
+	open_purgatory(2, 1);
+	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), keys, 1, MS), 0);
+	EXPLORE_EXPECT_EQ(watch(new_request(1, 1), &keys[1], 1, MS), 0);
+	EXPLORE_EXPECT_EQ(watch(new_request(2, 99), &keys[1], 1, 5 * MS), 0);
+	start(change_key, arg(&keys[0]));
+	start(cancel_key, arg(&keys[1]));
+	advance_clock(5 * MS);
+	join_all();
+	pawl_service_settle(service);
+	for (unsigned i = 0; i < 3; i++)
+		EXPLORE_EXPECT_EQ(fates[i].released, 1);
+	close_purgatory();
+}
+
+static void *poll_twice(void *unused)
+{
+	pawl_service_poll(service, 0);
+	pawl_service_poll(service, 0);
+	return unused;
+}
+
+/* A thread polls while another one submits an operation with a deadline, and time passes. */
+static void poll_against_watch(void)
+{
+	open_purgatory(PAWL_MANUAL, 2);
+	EXPLORE_EXPECT_EQ(watch(new_request(1, 99), keys, 1, MS), 0);
+	start(poll_twice, NULL);
+	start(pass_a_tick, NULL);
+	EXPLORE_EXPECT_EQ(watch(new_request(2, 99), keys, 1, MS), 0);
+	join_all();
+	advance_clock(MS);
+	while (pawl_service_poll(service, 0))
+		;
+	EXPLORE_EXPECT_EQ(fates[1].outcomes[EXPIRED] + fates[2].outcomes[EXPIRED], 2);
+	close_purgatory();
+}
+
+/* The live view, without its socket: two snapshots. */
+static void *view_twice(void *unused)
+{
+	struct json json = {0};
+
+	pawl__service_write_parts(service, &json);
+	pawl__service_write_parts(service, &json);
+	free(json.text);
+	return unused;
+}
+
+static void describe(struct pawl_op *op, char *text, size_t size)
+{
+	EXPLORE_EXPECT_EQ(((struct request *)op)->fate->released, 0);
+	explore_point();
+	strncpy(text, "a request", size);
+}
+
+static void open_described(unsigned workers, unsigned shards)
+{
+	const struct pawl_purgatory_options options = {.shards = shards, .describe = describe};
+
+	open_service(workers, shards);
+	EXPLORE_EXPECT_EQ(pawl_purgatory_open(&purgatory, service, &options), 0);
+}
+
+/* The viewer describes an operation while a check completes it. */
+static void viewer_against_check(void)
+{
+	open_described(PAWL_MANUAL, 1);
+	for (unsigned i = 0; i < 3; i++)
+		EXPLORE_EXPECT_EQ(watch(new_request(i, 1), keys, 2, PAWL_NEVER), 0);
+	start(view_twice, NULL);
+	start(change_key, arg(&keys[0]));
+	join_all();
+	for (unsigned i = 0; i < 3; i++)
+		expect_completed(i);
+	close_filled();
+}
+
+/* The viewer goes through two tables while operations move from one to the other. */
+static void viewer_against_growth(void)
+{
+	open_described(PAWL_MANUAL, 1);
+	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), keys, 2, PAWL_NEVER), 0);
+	fill(GROWS);
+	start(view_twice, NULL);
+	start(fill_on, NULL);
+	start(change_key, arg(&keys[0]));
+	join_all();
+	expect_completed(0);
+	close_filled();
+}
+
+static void *close_it(void *unused)
+{
+	pawl_purgatory_close(purgatory);
+	return unused;
+}
+
+static void *open_and_close(void *unused)
+{
+	struct pawl_purgatory *opened;
+
+	EXPLORE_EXPECT_EQ(pawl_purgatory_open(&opened, service, NULL), 0);
+	pawl_purgatory_close(opened);
+	return unused;
+}
+
+/* A purgatory is closed while the viewer describes its operations and their deadlines run. */
+static void viewer_against_close(void)
+{
+	open_described(1, 1);
+	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), keys, 2, MS), 0);
+	EXPLORE_EXPECT_EQ(watch(new_request(1, 99), keys, 1, PAWL_NEVER), 0);
+	start(view_twice, NULL);
+	start(close_it, NULL);
+	advance_clock(MS);
+	join_all();
+	EXPLORE_EXPECT_EQ(fates[0].released + fates[1].released, 2);
+	pawl_service_close(service, NULL);
+}
+
+/* One purgatory is closed, and another one is opened and closed, while the viewer goes through them. */
+static void viewer_against_two_closes(void)
+{
+	open_described(PAWL_MANUAL, 1);
+	EXPLORE_EXPECT_EQ(watch(new_request(0, 99), keys, 1, PAWL_NEVER), 0);
+	start(view_twice, NULL);
+	start(close_it, NULL);
+	start(open_and_close, NULL);
+	join_all();
+	EXPLORE_EXPECT_EQ(fates[0].outcomes[DROPPED], 1);
+	pawl_service_close(service, NULL);
+}
+
 #define SCENARIO(function) .name = #function, .run = function
+/* Long ones: some thousands of executions are enough for what they are about. */
+#define LONG_SCENARIO(function) \
+	SCENARIO(function), .depth_first = 1000, .priorities = 1500, .random = 500
 
 int main(int argc, char **argv)
 {
@@ -1036,6 +1495,27 @@ int main(int argc, char **argv)
 	        {SCENARIO(two_purgatories)},
 	        {SCENARIO(no_memory)},
 	        {SCENARIO(no_memory_beside_others)},
+	        {LONG_SCENARIO(three_threads_and_the_end_of_a_growth)},
+	        {LONG_SCENARIO(two_find_the_table_full)},
+	        {LONG_SCENARIO(check_against_growth_begun)},
+	        {LONG_SCENARIO(check_against_growth_half_done)},
+	        {LONG_SCENARIO(check_against_growth_almost_done)},
+	        {LONG_SCENARIO(cancel_against_growth)},
+	        {LONG_SCENARIO(win_against_growth)},
+	        {LONG_SCENARIO(stop_against_growth)},
+	        {LONG_SCENARIO(two_walks_against_growth)},
+	        {LONG_SCENARIO(walk_against_cancel_and_growth)},
+	        {LONG_SCENARIO(many_keys_against_growth)},
+	        {LONG_SCENARIO(growth_without_memory)},
+	        {LONG_SCENARIO(six_keys_without_memory)},
+	        {LONG_SCENARIO(nested_too_deep)},
+	        {LONG_SCENARIO(stop_in_on_complete)},
+	        {LONG_SCENARIO(deadlines_against_check_and_cancel)},
+	        {LONG_SCENARIO(poll_against_watch)},
+	        {LONG_SCENARIO(viewer_against_check)},
+	        {LONG_SCENARIO(viewer_against_growth)},
+	        {LONG_SCENARIO(viewer_against_close)},
+	        {LONG_SCENARIO(viewer_against_two_closes)},
 	};
 
 	return explore_main(argc, argv, scenarios, sizeof(scenarios) / sizeof(scenarios[0]));
