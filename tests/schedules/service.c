@@ -4,6 +4,8 @@
  * task runs as often as it was armed and not cancelled, never on two threads at once; the result of cancel is true, so
  * that memory may be freed; no worker sleeps while a task is due.
  */
+#define _GNU_SOURCE
+#include "../../src/service/snapshot.h"
 #include "scenario.h"
 
 /* A task that counts its runs. It is allocated, so that the explorer sees an access after its end. */
@@ -953,13 +955,18 @@ static void open_pool(unsigned threads, unsigned shards)
 		start(pool_thread, NULL);
 }
 
+static void end_pool(void)
+{
+	queue_a_job(NULL, &queued_jobs);
+	join_all();
+	EXPLORE_EXPECT_EQ(queued_jobs, 0);
+}
+
 /* The service first, since it waits for its calls to be answered. */
 static void close_pool(void)
 {
 	pawl_service_close(service, drop_probe);
-	queue_a_job(NULL, &queued_jobs);
-	join_all();
-	EXPLORE_EXPECT_EQ(queued_jobs, 0);
+	end_pool();
 }
 
 static void *cancel_wait_one(void *unused)
@@ -1122,6 +1129,295 @@ static void step_against_arm(void)
 	close_after_both();
 }
 
+static int stops, touches;
+
+static void *stop_and_count(void *unused)
+{
+	pawl_service_stop(service, drop_probe);
+	add(&stops);
+	return unused;
+}
+
+static void *touch_and_count(void *unused)
+{
+	pawl_service_touch(service, &one->task, 0);
+	add(&touches);
+	return unused;
+}
+
+/* A pool is stopped while a cancel_wait waits for its task. */
+static void pool_against_stop_and_cancel_wait(void)
+{
+	open_pool(1, 1);
+	one = new_probe();
+	arm(one, MS);
+	start(cancel_wait_one, NULL);
+	start(stop_and_count, NULL);
+	advance_clock(MS);
+	await(&cancels, 1);
+	await(&stops, 1);
+	EXPLORE_EXPECT_EQ(get(&runs) + get(&drops), found == PAWL_CANCELLED ? 0 : 1);
+	close_pool();
+}
+
+/* A periodic task in a pool of two is touched, and withdrawn after that. */
+static void pool_against_touch_of_a_period(void)
+{
+	open_pool(2, 1);
+	one = new_probe();
+	two = new_probe();
+	EXPLORE_EXPECT_EQ(pawl_service_arm_every(service, &one->task, MS, PAWL_SKIP), 0);
+	arm(two, MS);
+	start(touch_and_count, NULL);
+	advance_clock(MS);
+	await(&touches, 1);
+	pawl_service_cancel_wait(service, &one->task);
+	free(one);
+	pawl_service_cancel_wait(service, &two->task);
+	free(two);
+	EXPLORE_EXPECT_EQ(pawl_service_pending(service), 0);
+	close_pool();
+	EXPLORE_EXPECT_EQ(drops, 0);
+}
+
+static void poll_inside(struct probe *probe)
+{
+	(void)probe;
+	pawl_service_poll(service, 0);
+}
+
+/* Tasks of a pool poll once more inside. The pool ends before the service is closed. */
+static void pool_nests_polls(void)
+{
+	open_pool(2, 1);
+	one = new_probe();
+	two = new_probe();
+	one->then = two->then = poll_inside;
+	arm(one, 0);
+	arm(two, MS);
+	advance_clock(MS);
+	await(&runs, 2);
+	pawl_service_stop(service, NULL);
+	end_pool();
+	close_after_both();
+}
+
+static void poll_in_dispatch(struct pawl_service *called, void *unused)
+{
+	(void)unused;
+	pawl_service_poll(called, 1);
+}
+
+/* A pool that refuses the job: dispatch polls itself. */
+static void dispatch_polls(void)
+{
+	const struct pawl_service_options options = {.workers = 2,
+	                                             .shards = 2,
+	                                             .wheel_size = 4,
+	                                             .clock = &clock_by_hand.clock,
+	                                             .dispatch = poll_in_dispatch};
+
+	pawl_clock_manual_init(&clock_by_hand);
+	EXPLORE_EXPECT_EQ(pawl_service_open(&service, &options), 0);
+	one = new_probe();
+	two = new_probe();
+	arm(one, 0);
+	start(touch_and_count, NULL);
+	arm(two, MS);
+	advance_clock(MS);
+	join_all();
+	await(&runs, 2);
+	pawl_service_settle(service);
+	end_both();
+}
+
+/* The descriptor of a manual service. On a manual clock its timer is set to a time in the past, or is off. */
+static bool readable(void)
+{
+	return explore_timer() != 0;
+}
+
+static void open_with_descriptor(unsigned shards)
+{
+	open_service(PAWL_MANUAL, shards);
+	EXPLORE_EXPECT(pawl_service_fd(service) >= 0);
+	EXPLORE_EXPECT(!readable());
+	one = new_probe();
+	two = new_probe();
+}
+
+/* All threads but this one have ended: the descriptor is readable as long as a task is due. */
+static void poll_while_readable(int wanted)
+{
+	while (get(&runs) < wanted) {
+		EXPLORE_EXPECT(readable());
+		pawl_service_poll(service, 0);
+	}
+	EXPLORE_EXPECT(!readable());
+	close_after_both();
+}
+
+/* Two threads poll, a third one arms: the descriptor does not lose the task. */
+static void descriptor_against_two_polls_and_arm(void)
+{
+	open_with_descriptor(2);
+	arm(one, MS);
+	start(poll, NULL);
+	start(arm_two, NULL);
+	advance_clock(MS);
+	pawl_service_poll(service, 1);
+	join_all();
+	advance_clock(3 * MS);
+	poll_while_readable(2);
+}
+
+/* Time passes while one thread arms for sooner, and another one polls. */
+static void descriptor_against_a_sooner_task(void)
+{
+	open_with_descriptor(1);
+	arm(one, 5 * MS);
+	start(pass_a_tick, NULL);
+	start(arm_two, NULL);
+	start(poll, NULL);
+	join_all();
+	advance_clock(5 * MS);
+	poll_while_readable(2);
+}
+
+static void *ask_for_the_descriptor(void *unused)
+{
+	EXPLORE_EXPECT(pawl_service_fd(service) >= 0);
+	return unused;
+}
+
+/* The descriptor is made while tasks are armed and polled. */
+static void descriptor_made_against_arm_and_poll(void)
+{
+	open_service(PAWL_MANUAL, 1);
+	one = new_probe();
+	two = new_probe();
+	start(ask_for_the_descriptor, NULL);
+	start(arm_two, NULL);
+	start(poll, NULL);
+	arm(one, 0);
+	join_all();
+	advance_clock(3 * MS);
+	poll_while_readable(2);
+}
+
+/* After a stop the descriptor is never readable. */
+static void descriptor_against_stop(void)
+{
+	open_with_descriptor(1);
+	arm(one, MS);
+	start(pass_a_tick, NULL);
+	start(poll, NULL);
+	start(stop_and_count, NULL);
+	join_all();
+	EXPLORE_EXPECT(!readable());
+	advance_clock(MS);
+	EXPLORE_EXPECT(!readable());
+	EXPLORE_EXPECT_EQ(get(&runs) + get(&drops), 1);
+	close_after_both();
+}
+
+static void *loop_until_both_ran(void *unused)
+{
+	struct pawl_clock *clock = &clock_by_hand.clock;
+
+	while (get(&runs) < 2) {
+		clock->wait(clock, pawl_service_next(service));
+		pawl_service_poll(service, 1);
+	}
+	return unused;
+}
+
+static void *arm_one_at_once(void *unused)
+{
+	arm(one, 0);
+	return unused;
+}
+
+static void *arm_cancel_and_arm_two(void *unused)
+{
+	arm(two, 0);
+	if (pawl_service_cancel(service, &two->task) == PAWL_CANCELLED)
+		arm(two, 0);
+	return unused;
+}
+
+/* Two threads arm, one of them twice, while a loop waits for the next time. */
+static void loop_against_two_that_arm(void)
+{
+	open_service(PAWL_MANUAL, 2);
+	one = new_probe();
+	two = new_probe();
+	start(loop_until_both_ran, NULL);
+	start(arm_one_at_once, NULL);
+	start(arm_cancel_and_arm_two, NULL);
+	join_all();
+	close_after_both();
+}
+
+/* The live view, without its socket: one snapshot, while the workers record their runs. */
+static void *view(void *unused)
+{
+	struct snapshot *snapshot = calloc(1, sizeof(*snapshot));
+	struct json json = {0};
+
+	for (unsigned i = 0; i < service->worker_count; i++)
+		__atomic_store_n(&service->workers[i].journal, &service->journals[i],
+		                 __ATOMIC_RELEASE);
+	pawl__snapshot_gather(snapshot, service);
+	EXPLORE_EXPECT_EQ(snapshot->stats.armed, snapshot->stats.ran + snapshot->stats.cancelled +
+	                                                 snapshot->stats.dropped +
+	                                                 snapshot->stats.pending);
+	for (unsigned i = 0; i < snapshot->latest_count; i++)
+		EXPLORE_EXPECT(snapshot->latest[i].note.run == run_probe);
+	pawl__snapshot_write(snapshot, &json);
+	for (unsigned i = 0; i < service->worker_count; i++)
+		__atomic_store_n(&service->workers[i].journal, NULL, __ATOMIC_RELEASE);
+	free(json.text);
+	free(snapshot);
+	return unused;
+}
+
+static void open_viewed(unsigned workers, unsigned shards)
+{
+	open_service(workers, shards);
+	service->journals = calloc(service->worker_count, sizeof(*service->journals));
+	one = new_probe();
+	two = new_probe();
+}
+
+/* A task is shown while it runs, is withdrawn and is freed. */
+static void viewer_against_cancel_wait(void)
+{
+	open_viewed(2, 1);
+	arm(one, MS);
+	arm(two, MS);
+	start(view, NULL);
+	start(cancel_wait_one, NULL);
+	advance_clock(MS);
+	join_all();
+	pawl_service_cancel_wait(service, &two->task);
+	free(two);
+	close_service();
+}
+
+/* A task is shown while it is dropped. */
+static void viewer_against_stop(void)
+{
+	open_viewed(1, 2);
+	arm(one, MS);
+	start(view, NULL);
+	start(stop_and_count, NULL);
+	advance_clock(MS);
+	join_all();
+	EXPLORE_EXPECT_EQ(get(&runs) + get(&drops), 1);
+	close_after_both();
+}
+
 static void arm_by_wall(struct probe *probe)
 {
 	EXPLORE_EXPECT_EQ(
@@ -1251,6 +1547,9 @@ static void wall_task_after_the_last(void)
 }
 
 #define SCENARIO(function) .name = #function, .run = function
+/* Long ones: some thousands of executions are enough for what they are about. */
+#define LONG_SCENARIO(function) \
+	SCENARIO(function), .depth_first = 1000, .priorities = 1500, .random = 500
 
 int main(int argc, char **argv)
 {
@@ -1314,6 +1613,17 @@ int main(int argc, char **argv)
 	        {SCENARIO(wall_clock_against_cancel_wait)},
 	        {SCENARIO(wall_clock_against_stop)},
 	        {SCENARIO(wall_task_after_the_last)},
+	        {LONG_SCENARIO(pool_against_stop_and_cancel_wait)},
+	        {LONG_SCENARIO(pool_against_touch_of_a_period)},
+	        {LONG_SCENARIO(pool_nests_polls)},
+	        {LONG_SCENARIO(dispatch_polls)},
+	        {LONG_SCENARIO(descriptor_against_two_polls_and_arm)},
+	        {LONG_SCENARIO(descriptor_against_a_sooner_task)},
+	        {LONG_SCENARIO(descriptor_made_against_arm_and_poll)},
+	        {LONG_SCENARIO(descriptor_against_stop)},
+	        {LONG_SCENARIO(loop_against_two_that_arm)},
+	        {LONG_SCENARIO(viewer_against_cancel_wait)},
+	        {LONG_SCENARIO(viewer_against_stop)},
 	};
 
 	return explore_main(argc, argv, scenarios, sizeof(scenarios) / sizeof(scenarios[0]));

@@ -96,6 +96,9 @@ void explore_failures(unsigned most);
 /* How many blocks of memory the execution has allocated and not freed. After the scenario it must be 0. */
 size_t explore_blocks(void);
 
+/* The time for which timerfd_settime has set a timerfd last, in ns; 0: it is off. There is one. */
+uint64_t explore_timer(void);
+
 /* A scheduling point. Use it where only plain code runs. */
 void explore_point(void);
 

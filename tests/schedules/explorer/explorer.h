@@ -165,6 +165,7 @@ enum step {
 	SLEEP,
 	YIELD,
 	POINT,
+	SET_TIMER,
 	TIME_PASSES,
 	STEPS
 };
@@ -318,6 +319,7 @@ struct explorer {
 	unsigned run_length;            /* its steps since the last switch */
 	unsigned patience; /* how often spinning threads may try again, if no other can go on */
 	uint64_t now;
+	uint64_t timer; /* what timerfd_settime has set; 0: off */
 	uint32_t steps;
 	struct trace traces[MAX_STEPS + 1];
 	struct clock sc_fences, sc_stores; /* each thread's last one */

@@ -14,17 +14,29 @@
 enum { MAX_SHOWN = 400, OBJECT = 120 };
 
 static const char *const step_names[STEPS] = {
-        [LOAD] = "load",           [STORE] = "store",
-        [EXCHANGE] = "exchange",   [FENCE] = "fence",
-        [LOCK] = "lock",           [TRYLOCK] = "trylock",
-        [UNLOCK] = "unlock",       [DESTROY] = "destroy",
-        [ONCE] = "once",           [WAIT] = "wait",
-        [WAKE] = "lock again",     [SIGNAL] = "signal",
-        [BROADCAST] = "broadcast", [START] = "start",
-        [JOIN] = "join",           [ALLOCATE] = "allocate",
-        [FREE] = "free",           [READ_CLOCK] = "clock",
-        [SLEEP] = "sleep",         [YIELD] = "yield",
-        [POINT] = "point",         [TIME_PASSES] = "time passes",
+        [LOAD] = "load",
+        [STORE] = "store",
+        [EXCHANGE] = "exchange",
+        [FENCE] = "fence",
+        [LOCK] = "lock",
+        [TRYLOCK] = "trylock",
+        [UNLOCK] = "unlock",
+        [DESTROY] = "destroy",
+        [ONCE] = "once",
+        [WAIT] = "wait",
+        [WAKE] = "lock again",
+        [SIGNAL] = "signal",
+        [BROADCAST] = "broadcast",
+        [START] = "start",
+        [JOIN] = "join",
+        [ALLOCATE] = "allocate",
+        [FREE] = "free",
+        [READ_CLOCK] = "clock",
+        [SLEEP] = "sleep",
+        [YIELD] = "yield",
+        [POINT] = "point",
+        [SET_TIMER] = "timer",
+        [TIME_PASSES] = "time passes",
 };
 
 static unsigned first_shown(void)
@@ -73,6 +85,7 @@ static void describe(char *text, const struct trace *trace)
 		         trace->failed ? "fails" : object_name(trace->address));
 		break;
 	case READ_CLOCK:
+	case SET_TIMER:
 	case SLEEP:
 		snprintf(text, OBJECT, "%" PRIu64 " ns", trace->value);
 		break;

@@ -255,6 +255,7 @@ void execution_run(void)
 	e->steps = 0;
 	e->patience = PATIENCE;
 	e->now = UINT64_C(1000000000);
+	e->timer = 0;
 	e->random.state = 1;
 	e->sc_fences = e->sc_stores = (struct clock){{0}};
 	memcpy(e->data, e->data_copy, e->data_size);
