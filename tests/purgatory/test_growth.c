@@ -216,7 +216,6 @@ static void do_something(struct room *room, struct random *random, uint32_t rang
 		numbers[i] = random_below(random, 3) ? (uint32_t)random_below(random, range) : 0;
 	if (request->story[0] || !request->op.home) {
 		request_init(request, room);
-		pawl_op_hold(&request->op);
 		request->ready_from = 3 + (unsigned)random_below(random, 20);
 		EXPECT_EQ(watch_numbers(request, numbers, count), 0);
 	} else if (random_below(random, 4) == 0) {
