@@ -98,6 +98,14 @@ static void draw_times(const struct drawing *drawing, FILE *to)
 	draw_lateness("since it opened", drawing->now, NULL, to);
 }
 
+/* A number of tasks and, if it is estimated, how far it may be from the truth. */
+static void draw_estimate(const struct drawing *drawing, uint64_t count, uint64_t margin, FILE *to)
+{
+	fprintf(to, " %11s", GROUPED(count));
+	if (drawing->now->sampled < drawing->now->pending)
+		fprintf(to, " %s%-9s", drawing->terminal.utf8 ? "\u00b1" : "+-", GROUPED(margin));
+}
+
 static void draw_due(const struct drawing *drawing, FILE *to)
 {
 	const struct snapshot *now = drawing->now;
@@ -106,8 +114,8 @@ static void draw_due(const struct drawing *drawing, FILE *to)
 	for (unsigned i = 0; i < now->due_count; i++)
 		most = now->due[i].count > most ? now->due[i].count : most;
 	heading(drawing, "When they are due", to);
-	if (now->met < now->pending)
-		fprintf(to, "  estimated from %s of %s tasks", GROUPED(now->met),
+	if (now->sampled < now->pending)
+		fprintf(to, "  estimated from %s of %s tasks", GROUPED(now->sampled),
 		        GROUPED(now->pending));
 	fputc('\n', to);
 	for (unsigned i = 0; i < now->due_count; i++) {
@@ -120,8 +128,8 @@ static void draw_due(const struct drawing *drawing, FILE *to)
 			fprintf(to, "  %s %-9s", beyond ? "beyond" : "within",
 			        EXACTLY(beyond ? last_ns : due->within_ns));
 		last_ns = due->within_ns;
-		fprintf(to, " %11s  ", GROUPED(due->count));
-		fputs(drawing->terminal.accent, to);
+		draw_estimate(drawing, due->count, due->margin, to);
+		fprintf(to, "  %s", drawing->terminal.accent);
 		print_bar(to, drawing->terminal.utf8,
 		          (unsigned)((double)due->count / (double)most * BAR_WIDTH * 8));
 		fprintf(to, "%s\n", drawing->terminal.plain);
@@ -162,15 +170,16 @@ static void draw_functions(const struct drawing *drawing, FILE *to)
 
 	memcpy(functions, now->functions, now->function_count * sizeof(functions[0]));
 	qsort(functions, now->function_count, sizeof(functions[0]), by_pending);
-	fprintf(to, "\n%s%-*s %11s %11s %9s %9s%s\n", drawing->terminal.bold, NAME_WIDTH + 2,
-	        "Functions", "pending", "runs/s", "mean", "longest", drawing->terminal.plain);
+	fprintf(to, "\n%s%-*s %11s%s %11s %9s %9s%s\n", drawing->terminal.bold, NAME_WIDTH + 2,
+	        "Functions", "pending", now->sampled < now->pending ? "           " : "", "runs/s",
+	        "mean", "longest", drawing->terminal.plain);
 	for (unsigned i = 0; i < now->function_count && i < ROWS; i++) {
 		const struct function *function = &functions[i];
 		struct function before = earlier(drawing->before, function->address);
 
-		fprintf(to, "  %-*.*s %11s", NAME_WIDTH, NAME_WIDTH,
-		        symbols_name(drawing->symbols, function->address),
-		        GROUPED(function->pending));
+		fprintf(to, "  %-*.*s", NAME_WIDTH, NAME_WIDTH,
+		        symbols_name(drawing->symbols, function->address));
+		draw_estimate(drawing, function->pending, function->margin, to);
 		if (drawing->before)
 			fprintf(to, " %11s", GROUPED(rate(drawing, function->runs, before.runs)));
 		else

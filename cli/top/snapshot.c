@@ -248,13 +248,15 @@ static void read_due(struct reader *reader, void *to)
 	}
 	expect(reader, ',');
 	due->count = read_number(reader);
+	expect(reader, ',');
+	due->margin = read_number(reader);
 	expect(reader, ']');
 }
 
 static void read_function_member(struct reader *reader, const char *name, void *to)
 {
-	static const struct field fields[] = {FIELD(function, pending), FIELD(function, runs),
-	                                      FIELD(function, total_ns),
+	static const struct field fields[] = {FIELD(function, pending), FIELD(function, margin),
+	                                      FIELD(function, runs), FIELD(function, total_ns),
 	                                      FIELD(function, longest_ns)};
 
 	if (strcmp(name, "function") == 0)
@@ -366,7 +368,7 @@ static void read_snapshot_member(struct reader *reader, const char *name, void *
 	        FIELD(snapshot, workers),   FIELD(snapshot, shards),
 	        FIELD(snapshot, armed),     FIELD(snapshot, ran),
 	        FIELD(snapshot, cancelled), FIELD(snapshot, dropped),
-	        FIELD(snapshot, pending),   FIELD(snapshot, met),
+	        FIELD(snapshot, pending),   FIELD(snapshot, sampled),
 	        FIELD(snapshot, wakeups),   FIELD(snapshot, empty_wakeups),
 	};
 	struct snapshot *snapshot = to;

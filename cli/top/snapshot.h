@@ -29,12 +29,12 @@ struct cells {
 
 struct due {
 	uint64_t within_ns; /* UINT64_MAX: no bound */
-	uint64_t count;
+	uint64_t count, margin;
 };
 
 /* Address 0 stands for all functions for which the service had no room. */
 struct function {
-	uint64_t address, pending, runs, total_ns, longest_ns;
+	uint64_t address, pending, margin, runs, total_ns, longest_ns;
 };
 
 struct run {
@@ -55,7 +55,7 @@ struct purgatory {
 struct snapshot {
 	char version[VERSION_TEXT], name[NAME_TEXT];
 	uint64_t format, process, now_ns, tick_ns, workers, shards;
-	uint64_t armed, ran, cancelled, dropped, pending, met, wakeups, empty_wakeups;
+	uint64_t armed, ran, cancelled, dropped, pending, sampled, wakeups, empty_wakeups;
 	unsigned due_count, function_count, latest_count, purgatory_count;
 	struct due due[DUE_MAX];
 	struct function functions[FUNCTIONS_MAX];

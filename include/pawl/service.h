@@ -60,7 +60,7 @@ struct pawl_task {
 	uint64_t deadline_ns, period_ns;
 	pawl_task_fn *run;
 	void *home;
-	uint32_t runner;
+	uint16_t runner, sampled;
 	uint8_t missed;
 	bool internal, at_time;
 	uint64_t wall_ns;
@@ -71,9 +71,9 @@ struct pawl_task {
 PAWL_API void pawl_task_init(struct pawl_task *task, pawl_task_fn *run);
 
 /* The same where the task is defined: struct pawl_task task = PAWL_TASK_INIT(run); */
-#define PAWL_TASK_INIT(run)                                                         \
-	{                                                                           \
-		PAWL_TIMER_INIT, 0, 0, run, NULL, 0, 0, false, false, 0, NULL, NULL \
+#define PAWL_TASK_INIT(run)                                                            \
+	{                                                                              \
+		PAWL_TIMER_INIT, 0, 0, run, NULL, 0, 0, 0, false, false, 0, NULL, NULL \
 	}
 
 #define PAWL_MANUAL (~0u - 1u) /* options.workers: no threads, no dispatch; see pawl_service_poll */

@@ -97,7 +97,8 @@ static __attribute__((noinline)) int arm_running(struct pawl_service *service, s
 	return 0;
 }
 
-static int arm_waiting(struct pawl_service *service, struct shard *shard, struct pawl_task *task)
+static inline __attribute__((always_inline)) int
+arm_waiting(struct pawl_service *service, struct shard *shard, struct pawl_task *task)
 {
 	lock_assert_held(&shard->lock);
 	if (pawl_timer_armed(&task->timer))
@@ -105,6 +106,7 @@ static int arm_waiting(struct pawl_service *service, struct shard *shard, struct
 	if (!quota_reserve(service, task))
 		return -EAGAIN;
 	shard->counts[task->internal].armed++;
+	sample_arming(service, shard, task);
 	return 0;
 }
 
@@ -310,6 +312,7 @@ static enum pawl_cancel cancel_locked(struct pawl_service *service, struct shard
 		return PAWL_IDLE;
 	if (task->at_time)
 		wall_unlist(task);
+	sample_leaving(service, shard, task);
 	shard->counts[task->internal].cancelled++;
 	quota_return(service, task);
 	return PAWL_CANCELLED;

@@ -75,7 +75,7 @@ static int begin(struct pawl_service *service, const char *path)
 	if (!service->journals)
 		service->journals = calloc(service->worker_count, sizeof(*service->journals));
 	inspector = calloc(1, sizeof(*inspector));
-	if (!inspector || !service->journals) {
+	if (!inspector || !service->journals || !pawl__samples_open(service)) {
 		free(inspector);
 		return -ENOMEM;
 	}

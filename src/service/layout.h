@@ -13,8 +13,9 @@
  * The files along the life of a task: layout.h; lock.h; arm.c arms and cancels it; shard.h has the steps under the
  * lock; advance.c makes it due; run.c runs it; sleep.c and sleep.h let workers sleep and wake them. ticks.h converts
  * times. Beside that: await.c (cancel_wait, settle), poll.c (manual mode, pools), open.c, stop.c, stats.c and
- * histogram.h, clock.c, wall.h and wall.c (wall-clock times), and inside.c for the purgatory. The live view: inspect.c serves it,
- * snapshot.c gathers it, write.c and cells.h write it as JSON, and journal.h is what workers record for it.
+ * histogram.h, clock.c, wall.h and wall.c (wall-clock times), and inside.c for the purgatory. The live view:
+ * inspect.c serves it, snapshot.c gathers it from sample.c, a random sample of the pending tasks, and journal.h, what
+ * workers record for it; write.c and cells.h write it as JSON.
  *
  * A task is idle, pending or running. Two facts tell which, both read under its home's lock: whether its timer is on
  * the wheel, and whether it is the `current` of a worker.
@@ -142,7 +143,8 @@ struct pawl_service {
 	struct pawl_clock_system default_clock;
 	struct ticks ticks;
 	size_t max_pending;
-	bool manual; /* no threads */
+	bool manual;   /* no threads */
+	bool sampling; /* armings are drawn for the live view: sample.h; atomic, seldom written */
 	unsigned shard_count, worker_count, thread_count;
 	struct shard *shards, *shards_end;
 	struct wall *walls; /* one for each shard */
@@ -184,6 +186,7 @@ struct pawl_service {
 	struct mutex inspecting;     /* held while the live view begins or ends */
 	struct inspector *inspector; /* under it; or NULL */
 	struct journal *journals;    /* one for each worker: allocated under it, freed by close */
+	struct sample *samples;      /* one for each shard, likewise */
 	struct service_part *parts;  /* under `mutex` */
 };
 

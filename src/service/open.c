@@ -103,6 +103,7 @@ static void free_memory(struct pawl_service *service)
 	pawl__system_free_lines(service->walls);
 	pawl__system_free_lines(service->workers);
 	free(service->journals);
+	pawl__samples_free(service);
 	mutex_destroy(&service->inspecting);
 	condition_destroy(&service->changed);
 	condition_destroy(&service->called);

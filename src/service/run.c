@@ -145,8 +145,10 @@ static void finish(struct pawl_service *service, struct worker *worker, struct s
 	end_run(shard, worker, wakes);
 	if (worker->again && job->task->at_time)
 		job->task->deadline_ns = wall_deadline(&shard->wall->pair, now, job->task->wall_ns);
-	if (next_period || worker->again) /* it has its quota, which a cancel returns */
+	if (next_period || worker->again) { /* it has its quota, which a cancel returns */
+		sample_arming(service, shard, job->task);
 		put_on_wheel(service, shard, job->task, now, false, wakes);
+	}
 }
 
 static void record(struct worker *worker, const struct job *job, uint64_t start, uint64_t end)

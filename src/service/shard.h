@@ -6,6 +6,7 @@
 #ifndef PAWL_SERVICE_SHARD_H
 #define PAWL_SERVICE_SHARD_H
 
+#include "sample.h"
 #include "sleep.h"
 #include "wall.h"
 
@@ -140,7 +141,8 @@ static inline void begin_run(struct shard *shard, struct worker *worker, struct 
 	TASK_ASSERT(!worker->current && !pawl_timer_armed(&task->timer));
 	if (task->at_time)
 		wall_unlist(task);
-	task->runner = worker->number;
+	sample_leaving(worker->service, shard, task);
+	task->runner = (uint16_t)worker->number;
 	worker->again = worker->ended = worker->awaited = worker->quota = false;
 	__atomic_store_n(&worker->current, task, __ATOMIC_RELAXED);
 }

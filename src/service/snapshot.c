@@ -1,29 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Gathering a snapshot. A shard's lock is held for some 256 tasks at a time. And the work is bounded, however many
- * tasks there are. With few tasks pending, every list of the wheels is read. With many, some lists of each level are
- * read, at equal distances. The lists of one level have about the same length, those of different levels do not: so the
- * tasks of each level are estimated by themselves.
- *
- *	all its lists were read                 the tasks that were met are all there are
- *	some were read, each to its end         the other lists are like them
- *	some were read, not to their end        the level has the tasks that no other level has: the number of pending
- *	                                        tasks is known
- *
- * If several levels have such long lists, they share the rest as if tasks were spread evenly over time. Tasks may move
- * meanwhile: then one is met twice, or not at all.
+ * Gathering a snapshot. With few tasks pending, all of them are counted. With many, a random sample of them is counted
+ * (sample.c), and each task of the sample stands for as many: so an estimate is right whatever the tasks are. Tasks may
+ * move meanwhile: then one is counted twice, or not at all.
  */
 #define _GNU_SOURCE
 #include "snapshot.h"
-#include "../wheel/walk.h"
 
-#define FEW        2048u /* pending tasks: all of them are read */
-#define TRIAL      4u    /* lists of a level, to see how long they are */
-#define TRIAL_MOST 48u   /* tasks of each */
-#define SHORT      32u   /* tasks, on average: then lists are read to their end, else... */
-#define SOME       4u    /* ...only so many tasks of each */
-#define ENOUGH     256u  /* tasks of a level; but of short lists... */
-#define LISTS      16u   /* ...at least so many lists */
+#include <stdlib.h>
+#include <string.h>
 
 const uint64_t pawl__snapshot_due_within[CELLS_DUE - 1] = {
         0,           PAWL_MS,          10 * PAWL_MS,   100 * PAWL_MS,
@@ -41,159 +26,56 @@ static unsigned cell_due(uint64_t deadline_ns, uint64_t now)
 	return cell;
 }
 
+static struct function *add_function(struct snapshot *snapshot, pawl_task_fn *run, unsigned at)
+{
+	struct function *function = &snapshot->functions[snapshot->function_count];
+
+	if (snapshot->function_count == FUNCTIONS_COUNTED)
+		return &snapshot->others;
+	*function = (struct function){.run = run};
+	snapshot->index[at] = (uint16_t)++snapshot->function_count;
+	return function;
+}
+
 static struct function *function_of(struct snapshot *snapshot, pawl_task_fn *run)
 {
-	unsigned at = function_hash(run, FUNCTIONS);
+	unsigned at = function_hash(run, FUNCTION_INDEX);
 
-	for (unsigned i = 0; run && i < FUNCTIONS; i++) {
-		struct function *function = &snapshot->functions[(at + i) % FUNCTIONS];
-
-		if (!function->run)
-			function->run = run;
-		if (function->run == run)
-			return function;
-	}
-	return &snapshot->others;
+	if (!run)
+		return &snapshot->others;
+	for (; snapshot->index[at]; at = (at + 1) % FUNCTION_INDEX)
+		if (snapshot->functions[snapshot->index[at] - 1].run == run)
+			return &snapshot->functions[snapshot->index[at] - 1];
+	return add_function(snapshot, run, at);
 }
 
-/* For the trial: only counts the tasks. */
-static void count_list(struct pawl_timer *const *timers, unsigned count, bool cut, void *arg)
-{
-	struct met_level *level = arg;
-
-	(void)timers;
-	(void)cut;
-	level->looked++;
-	level->met += count;
-}
-
-static void meet_list(struct pawl_timer *const *timers, unsigned count, bool cut, void *arg)
+static void count_task(const struct pawl_task *task, void *arg)
 {
 	struct snapshot *snapshot = arg;
-	struct met_level *level = &snapshot->levels[snapshot->level];
 
-	level->looked++;
-	level->cut |= cut;
-	for (unsigned i = 0; i < count; i++) {
-		const struct pawl_task *task = task_of(timers[i]);
-
-		if (task->internal)
-			continue;
-		snapshot->met++;
-		level->met++;
-		snapshot->due[cell_due(task->deadline_ns, snapshot->now)].on[snapshot->level]++;
-		function_of(snapshot, task->run)->met.on[snapshot->level]++;
-	}
+	snapshot->sampled++;
+	snapshot->due[cell_due(task->deadline_ns, snapshot->now)]++;
+	function_of(snapshot, task->run)->sampled++;
 }
 
-static unsigned kept_level(unsigned level)
+static void add_counts(struct snapshot *snapshot, struct shard *shard)
 {
-	return level < LEVELS ? level : LEVELS - 1;
-}
-
-/* Returns the number of levels of its wheel. */
-static unsigned add_counts(struct snapshot *snapshot, struct shard *shard)
-{
-	unsigned levels;
-
 	lock_acquire(&shard->lock);
 	pawl__stats_add_shard(&snapshot->stats, shard);
-	levels = pawl__wheel_levels(shard->wheel);
-	for (unsigned i = 0; i < levels; i++) {
-		struct met_level *level = &snapshot->levels[kept_level(i)];
-
-		level->lists += pawl__wheel_lists(shard->wheel, i, &level->width);
-	}
 	lock_release(&shard->lock);
-	return levels;
 }
 
-/* Walk one level of all shards. */
-static void walk_level(struct snapshot *snapshot, struct list_walk *walk, wheel_walk_fn *fn,
-                       void *arg)
+/* Each pending task, of whatever shard, is counted with the same probability. */
+static void count_tasks(struct snapshot *snapshot)
 {
-	for (unsigned i = 0; i < snapshot->service->shard_count; i++) {
-		struct shard *shard = &snapshot->service->shards[i];
-		bool more = true;
+	double pending = (double)snapshot->stats.pending;
 
-		for (walk->at = 0; more;) {
-			lock_acquire(&shard->lock);
-			more = walk->level < pawl__wheel_levels(shard->wheel) &&
-			       pawl__wheel_walk(shard->wheel, walk, BATCH, fn, arg);
-			lock_release(&shard->lock);
-		}
-	}
-}
-
-/* Choose the lists of a level to read, and how much of each, by the length of a few of them. */
-static void choose(struct snapshot *snapshot, const struct met_level *level, struct list_walk *walk)
-{
-	struct list_walk few = {.level = walk->level, .most = TRIAL_MOST};
-	struct met_level trial = {0};
-	uint64_t lists;
-
-	few.stride = (level->lists + TRIAL - 1) / TRIAL;
-	few.skip = few.stride / 2;
-	walk_level(snapshot, &few, count_list, &trial);
-	walk->most = trial.met < SHORT * trial.looked ? WALK_MOST : SOME;
-	lists = walk->most == SOME ? ENOUGH / SOME
-	                           : ENOUGH * trial.looked / (trial.met ? trial.met : 1);
-	lists = lists < LISTS ? LISTS : lists;
-	walk->stride = level->lists > lists ? level->lists / lists : 1;
-	walk->skip = snapshot->now / PAWL_MS % walk->stride; /* other lists in each snapshot */
-}
-
-static void meet_level(struct snapshot *snapshot, unsigned number, bool few)
-{
-	const struct met_level *level = &snapshot->levels[kept_level(number)];
-	struct list_walk walk = {.level = number, .stride = 1, .most = WALK_MOST};
-
-	if (level->lists == 0)
-		return;
-	if (!few)
-		choose(snapshot, level, &walk);
-	snapshot->level = kept_level(number);
-	walk_level(snapshot, &walk, meet_list, snapshot);
-}
-
-/* The tasks in lists that were not read, if those are like the others. */
-static double passed_over(const struct met_level *level)
-{
-	if (level->cut || level->looked == 0 || level->looked >= level->lists)
-		return 0;
-	return (double)level->met * (double)(level->lists - level->looked) / (double)level->looked;
-}
-
-static double span_of(const struct met_level *level)
-{
-	return level->cut ? (double)level->lists * (double)level->width : 0;
-}
-
-/*
- * The number of pending tasks is known, and so is the number of tasks that were not met. Those in lists that were not
- * read are estimated; the rest is in the unread parts of long lists. If there are no long lists, the estimate is scaled
- * to fit.
- */
-static void weigh_levels(struct snapshot *snapshot)
-{
-	double pending = (double)snapshot->stats.pending, passed = 0, spans = 0, fit = 1;
-	double rest = pending > (double)snapshot->met ? pending - (double)snapshot->met : 0;
-
-	for (unsigned i = 0; i < LEVELS; i++) {
-		passed += passed_over(&snapshot->levels[i]);
-		spans += span_of(&snapshot->levels[i]);
-	}
-	if (passed > 0 && (spans == 0 || passed > rest))
-		fit = rest / passed;
-	rest -= fit * passed;
-	for (unsigned i = 0; i < LEVELS; i++) {
-		struct met_level *level = &snapshot->levels[i];
-		double more = fit * passed_over(level);
-
-		if (level->cut)
-			more = rest * span_of(level) / spans;
-		level->weight = level->met ? 1 + more / (double)level->met : 0;
-	}
+	if (pending <= SAMPLE_SIZE)
+		pawl__samples_walk_all(snapshot->service, count_task, snapshot);
+	else
+		pawl__samples_read(snapshot->service,
+		                   pawl__samples_prepare(snapshot->service, SAMPLE_SIZE / pending),
+		                   count_task, snapshot);
 }
 
 static void add_tally(struct snapshot *snapshot, const struct tally *tally)
@@ -241,23 +123,51 @@ static void add_worker(struct snapshot *snapshot, const struct worker *worker)
 	add_journal(snapshot, &snapshot->service->journals[worker->number - 1], worker->number);
 }
 
+static int by_share(const void *a, const void *b)
+{
+	const struct function *left = a, *right = b;
+
+	return (left->share < right->share) - (left->share > right->share);
+}
+
+static void add_to_others(struct function *others, const struct function *function)
+{
+	others->sampled += function->sampled;
+	others->count += function->count;
+	others->total_ns += function->total_ns;
+	if (function->longest_ns > others->longest_ns)
+		others->longest_ns = function->longest_ns;
+}
+
+/* If there are too many functions to show, keep those with most tasks and runs. `index` is of no use afterwards. */
+static void choose_functions(struct snapshot *snapshot)
+{
+	double tasks = (double)snapshot->sampled + 1, runs = (double)snapshot->others.count + 1;
+
+	if (snapshot->function_count <= FUNCTIONS)
+		return;
+	for (unsigned i = 0; i < snapshot->function_count; i++)
+		runs += (double)snapshot->functions[i].count;
+	for (unsigned i = 0; i < snapshot->function_count; i++) {
+		struct function *function = &snapshot->functions[i];
+
+		function->share =
+		        (double)function->sampled / tasks + (double)function->count / runs;
+	}
+	qsort(snapshot->functions, snapshot->function_count, sizeof(struct function), by_share);
+	while (snapshot->function_count > FUNCTIONS)
+		add_to_others(&snapshot->others, &snapshot->functions[--snapshot->function_count]);
+}
+
 void pawl__snapshot_gather(struct snapshot *snapshot, struct pawl_service *service)
 {
-	unsigned levels = 0;
-	bool few;
-
-	memset(snapshot, 0, sizeof(*snapshot));
+	memset(snapshot, 0, offsetof(struct snapshot, functions));
 	snapshot->service = service;
 	snapshot->now = clock_now(service);
-	for (unsigned i = 0; i < service->shard_count; i++) {
-		unsigned used = add_counts(snapshot, &service->shards[i]);
-
-		levels = used > levels ? used : levels;
-	}
-	few = snapshot->stats.pending <= FEW;
-	for (unsigned i = 0; i < levels; i++)
-		meet_level(snapshot, i, few);
-	weigh_levels(snapshot);
+	for (unsigned i = 0; i < service->shard_count; i++)
+		add_counts(snapshot, &service->shards[i]);
+	count_tasks(snapshot);
 	for (unsigned i = 0; i < service->worker_count; i++)
 		add_worker(snapshot, &service->workers[i]);
+	choose_functions(snapshot);
 }

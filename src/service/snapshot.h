@@ -5,28 +5,19 @@
 
 #include "../json/json.h"
 #include "journal.h"
+#include "sample.h"
 #include "shard.h"
 
-enum { CELLS_DUE = 12, FUNCTIONS = 256, LATEST = 16, LEVELS = 8 };
+enum { CELLS_DUE = 12, LATEST = 16 };
 
-/* How many tasks were met on each level of the wheels. Higher levels count as the last one. */
-struct met {
-	uint32_t on[LEVELS];
-};
-
-/* One level of all wheels together. */
-struct met_level {
-	uint64_t lists, width; /* lists in use; ticks of a cell */
-	uint64_t looked;       /* lists that were read */
-	uint64_t met;          /* tasks in them */
-	bool cut;              /* some were not read to their end */
-	double weight;         /* how many tasks each met task stands for */
-};
+/* FUNCTIONS are shown. All functions of a sample are counted before that, so that the right ones are. */
+enum { FUNCTIONS = 256, FUNCTIONS_COUNTED = SAMPLE_SIZE + 4096, FUNCTION_INDEX = 2 * SAMPLE_SIZE };
 
 struct function {
-	pawl_task_fn *run; /* NULL: not in use */
-	struct met met;
+	pawl_task_fn *run;                    /* NULL: not in use */
+	uint64_t sampled;                     /* of the tasks counted, how many call it */
 	uint64_t count, total_ns, longest_ns; /* of its runs */
+	double share; /* of all tasks counted, and of all runs: from 0 to 2 */
 };
 
 struct latest {
@@ -36,15 +27,15 @@ struct latest {
 
 struct snapshot {
 	struct pawl_service *service;
-	uint64_t now;            /* of the service's clock */
-	struct pawl_stats stats; /* without `queued` and the wake-ups */
-	uint64_t met;
-	struct met_level levels[LEVELS];
-	unsigned level; /* being read */
-	struct met due[CELLS_DUE];
-	struct function functions[FUNCTIONS], others; /* others: functions without room */
-	struct latest latest[LATEST];                 /* the newest first */
-	unsigned latest_count;
+	uint64_t now;                 /* of the service's clock */
+	struct pawl_stats stats;      /* without `queued` and the wake-ups */
+	uint64_t sampled;             /* tasks that were counted: all of them, or a random sample */
+	uint64_t due[CELLS_DUE];      /* of those */
+	struct latest latest[LATEST]; /* the newest first */
+	unsigned latest_count, function_count;
+	struct function others;         /* functions without room, together */
+	uint16_t index[FUNCTION_INDEX]; /* a hash table: a number in `functions`, from 1; or 0 */
+	struct function functions[FUNCTIONS_COUNTED];
 };
 
 /* A cell has the tasks that are due within its bound, and not within the one before. The last cell has no bound. */

@@ -8,14 +8,46 @@
 
 #define FORMAT 1 /* changes when a reader of the old format would misread it */
 
-/* How many tasks the met ones stand for. *sum is the sum so far, not rounded: so the rounded shares add up. */
-static uint64_t share(const struct snapshot *snapshot, const struct met *met, double *sum)
+static double tasks_for_each(const struct snapshot *snapshot)
 {
-	uint64_t before = (uint64_t)(*sum + 0.5);
+	return snapshot->sampled ? (double)snapshot->stats.pending / (double)snapshot->sampled : 0;
+}
 
-	for (unsigned i = 0; i < LEVELS; i++)
-		*sum += met->on[i] * snapshot->levels[i].weight;
-	return (uint64_t)(*sum + 0.5) - before;
+/* How many pending tasks these stand for. *sum counts the sampled tasks so far: so the rounded estimates add up. */
+static uint64_t estimate(const struct snapshot *snapshot, uint64_t sampled, uint64_t *sum)
+{
+	double each = tasks_for_each(snapshot);
+	uint64_t before = (uint64_t)((double)*sum * each + 0.5);
+
+	*sum += sampled;
+	return (uint64_t)((double)*sum * each + 0.5) - before;
+}
+
+/* Without libm. */
+static double square_root(double number)
+{
+	double root = number > 1 ? number : 1;
+
+	for (unsigned i = 0; i < 64 && root * root > number; i++)
+		root = (root + number / root) / 2;
+	return root;
+}
+
+/*
+ * Two standard errors of such an estimate, that of a random sample without replacement; by the rule of Agresti and Coull,
+ * which adds two tasks that are counted and two that are not, so that it holds for few or no sampled tasks, too.
+ */
+static uint64_t margin(const struct snapshot *snapshot, uint64_t sampled)
+{
+	double all = (double)snapshot->stats.pending, drawn = (double)snapshot->sampled;
+	double share = ((double)sampled + 2) / (drawn + 4);
+
+	if (drawn >= all)
+		return 0;
+	return (uint64_t)(2 * all *
+	                          square_root(share * (1 - share) / (drawn + 4) *
+	                                      (1 - drawn / all)) +
+	                  0.5);
 }
 
 static void write_function_name(struct json *json, pawl_task_fn *run)
@@ -33,7 +65,7 @@ static void write_function_name(struct json *json, pawl_task_fn *run)
 
 static void write_due(const struct snapshot *snapshot, struct json *json)
 {
-	double sum = 0;
+	uint64_t sum = 0;
 
 	json_name(json, "due");
 	json_open(json, '[');
@@ -43,22 +75,24 @@ static void write_due(const struct snapshot *snapshot, struct json *json)
 			json_number(json, pawl__snapshot_due_within[i]);
 		else
 			json_null(json);
-		json_number(json, share(snapshot, &snapshot->due[i], &sum));
+		json_number(json, estimate(snapshot, snapshot->due[i], &sum));
+		json_number(json, margin(snapshot, snapshot->due[i]));
 		json_close(json, ']');
 	}
 	json_close(json, ']');
 }
 
 static void write_function(const struct snapshot *snapshot, const struct function *function,
-                           double *sum, struct json *json)
+                           uint64_t *sum, struct json *json)
 {
-	uint64_t pending = share(snapshot, &function->met, sum);
+	uint64_t pending = estimate(snapshot, function->sampled, sum);
 
 	if (pending == 0 && function->count == 0)
 		return;
 	json_open(json, '{');
 	write_function_name(json, function->run);
 	json_member(json, "pending", pending);
+	json_member(json, "margin", margin(snapshot, function->sampled));
 	json_member(json, "runs", function->count);
 	json_member(json, "total_ns", function->total_ns);
 	json_member(json, "longest_ns", function->longest_ns);
@@ -67,11 +101,11 @@ static void write_function(const struct snapshot *snapshot, const struct functio
 
 static void write_functions(const struct snapshot *snapshot, struct json *json)
 {
-	double sum = 0;
+	uint64_t sum = 0;
 
 	json_name(json, "functions");
 	json_open(json, '[');
-	for (unsigned i = 0; i < FUNCTIONS; i++)
+	for (unsigned i = 0; i < snapshot->function_count; i++)
 		write_function(snapshot, &snapshot->functions[i], &sum, json);
 	write_function(snapshot, &snapshot->others, &sum, json);
 	json_close(json, ']');
@@ -112,7 +146,7 @@ static void write_service(const struct snapshot *snapshot, struct json *json)
 	json_member(json, "cancelled", stats->cancelled);
 	json_member(json, "dropped", stats->dropped);
 	json_member(json, "pending", stats->pending);
-	json_member(json, "met", snapshot->met);
+	json_member(json, "sampled", snapshot->sampled);
 	json_member(json, "wakeups", __atomic_load_n(&service->wakeups, __ATOMIC_RELAXED));
 	json_member(json, "empty_wakeups",
 	            __atomic_load_n(&service->empty_wakeups, __ATOMIC_RELAXED));

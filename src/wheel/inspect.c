@@ -23,14 +23,19 @@ static void describe_slot(const struct pawl_wheel *wheel, const struct level *le
 	place->opens = time_of_tick(wheel, tick_of_cell(level, cell_of_slot(wheel, level, slot)));
 }
 
-/* The head of the timer's list: the one element that is in the wheel's own memory. */
-static const struct pawl_timer *head_of(const struct pawl_wheel *wheel,
-                                        const struct pawl_timer *timer)
+/* A head is in the wheel's own memory. */
+static bool is_head(const struct pawl_wheel *wheel, const struct pawl_timer *timer)
 {
 	uintptr_t begin = (uintptr_t)wheel;
 	uintptr_t end = (uintptr_t)wheel->level[0].bits + wheel->levels * wheel->level_stride;
 
-	while ((uintptr_t)timer < begin || (uintptr_t)timer >= end)
+	return (uintptr_t)timer >= begin && (uintptr_t)timer < end;
+}
+
+static const struct pawl_timer *head_of(const struct pawl_wheel *wheel,
+                                        const struct pawl_timer *timer)
+{
+	while (!is_head(wheel, timer))
 		timer = timer->next;
 	return timer;
 }
@@ -101,17 +106,6 @@ void pawl_wheel_each(struct pawl_wheel *wheel, bool (*fn)(struct pawl_timer *tim
 			return;
 }
 
-/* The first timers of a list, at most `most`. Returns whether there are more behind them. */
-static bool first_of_list(const struct pawl_timer *head, struct pawl_timer **timers, unsigned most,
-                          unsigned *count)
-{
-	struct pawl_timer *timer = head->next;
-
-	for (*count = 0; timer != head && *count < most; timer = timer->next)
-		timers[(*count)++] = timer;
-	return timer != head;
-}
-
 /* How many slots to skip: to the next one that may hold timers, or to the end of the word or of the level. */
 static uint64_t slots_to_skip(const struct pawl_wheel *wheel, const struct level *level,
                               uint64_t slot)
@@ -130,47 +124,52 @@ static uint64_t chains_of(const struct pawl_wheel *wheel)
 	return wheel->chain_mask + UINT64_C(1);
 }
 
-/*
- * The list that the walk is at; NULL for a slot without timers. The walk goes on to the next list, or to the next one
- * that may hold timers.
- */
-static const struct pawl_timer *next_list(const struct pawl_wheel *wheel, struct list_walk *walk)
+/* The list that the walk is at. NULL if its slot has no timers: the walk goes on to a later slot. */
+static struct pawl_timer *list_to_walk(struct pawl_wheel *wheel, struct list_walk *walk)
 {
-	uint64_t number = walk->at++, slot = number / chains_of(wheel), skip;
+	uint64_t slot = walk->at / chains_of(wheel), skip;
 	const struct level *level;
 
 	if (walk->level == 0)
-		return &wheel->due[number];
+		return &wheel->due[walk->at];
 	level = &wheel->level[walk->level - 1];
 	skip = slots_to_skip(wheel, level, slot);
 	if (skip == 0)
-		return slot_head(wheel, level, slot, number % chains_of(wheel));
+		return slot_head(wheel, level, slot, walk->at % chains_of(wheel));
 	walk->at = (slot + skip) * chains_of(wheel);
 	return NULL;
 }
 
-bool pawl__wheel_walk(const struct pawl_wheel *wheel, struct list_walk *walk, unsigned budget,
+/* One list, or a part of it. Returns the steps that are left. */
+static unsigned walk_list(struct pawl_wheel *wheel, struct list_walk *walk, struct pawl_timer *head,
+                          unsigned steps, wheel_walk_fn *fn, void *arg)
+{
+	struct pawl_timer *timer = walk->next ? walk->next : head->next;
+
+	for (; steps > 0 && !is_head(wheel, timer); steps--) {
+		fn(timer, arg);
+		timer = timer->next;
+	}
+	walk->next = is_head(wheel, timer) ? NULL : timer;
+	if (timer == head)
+		walk->at++;
+	return steps;
+}
+
+bool pawl__wheel_walk(struct pawl_wheel *wheel, struct list_walk *walk, unsigned steps,
                       wheel_walk_fn *fn, void *arg)
 {
 	uint64_t end = (walk->level ? wheel->slots : 1) * chains_of(wheel);
-	struct pawl_timer *timers[WALK_MOST];
 
 	ASSERT(walk->level < pawl__wheel_levels(wheel));
-	ASSERT(walk->most <= WALK_MOST && walk->stride > 0);
-	for (unsigned done = 0; walk->at < end && done < budget; done++) {
-		const struct pawl_timer *head = next_list(wheel, walk);
-		unsigned count = 0;
-		bool cut = false;
+	while (walk->at < end && steps > 0) {
+		struct pawl_timer *head = list_to_walk(wheel, walk);
 
-		if (!head || walk->skip > 0) {
-			walk->skip -= head != NULL;
-			continue;
-		}
-		walk->skip = walk->stride - 1;
-		if (!list_empty(head))
-			cut = first_of_list(head, timers, walk->most, &count);
-		fn(timers, count, cut, arg);
-		done += count;
+		steps--;
+		if (head)
+			steps = walk_list(wheel, walk, head, steps, fn, arg);
+		else
+			walk->next = NULL; /* its slot has opened meanwhile */
 	}
 	return walk->at < end;
 }
@@ -178,19 +177,6 @@ bool pawl__wheel_walk(const struct pawl_wheel *wheel, struct list_walk *walk, un
 unsigned pawl__wheel_levels(const struct pawl_wheel *wheel)
 {
 	return wheel->levels_used + 1u;
-}
-
-uint64_t pawl__wheel_lists(const struct pawl_wheel *wheel, unsigned number, uint64_t *width)
-{
-	const struct level *level = &wheel->level[number ? number - 1 : 0];
-	uint64_t slots = number == 0; /* the lists of due timers count as one slot */
-
-	*width = level->width;
-	for (uint64_t word = 0; number && level->ready && word * BITS_PER_WORD < wheel->slots;
-	     word++)
-		for (uint64_t bits = level->bits[word]; bits; bits &= bits - 1)
-			slots++;
-	return slots * chains_of(wheel);
 }
 
 static void front_of_list(struct pawl_timer *head, const struct pawl_place *place,

@@ -9,32 +9,27 @@
 #include <pawl/wheel.h>
 
 /*
- * A walk through the lists of a level in short steps, for a caller that holds a lock and must not hold it for long:
- * only some of the lists, of each only the first timers. Other threads may change the wheel between two steps. A timer
- * that is moved then may be met twice or not at all.
+ * A walk through the timers of a level in short steps, for a caller that holds a lock and must not hold it for long.
+ * Other threads may change the wheel between two steps. A timer that is moved then may be seen twice or not at all.
  */
-enum { WALK_MOST = 128 }; /* timers of one list */
-
 struct list_walk {
-	unsigned level;  /* the level's number plus 1; 0: the lists of due timers */
-	uint64_t at;     /* the list to go on with: 0 at the beginning of a wheel */
-	uint64_t skip;   /* lists to pass over first... */
-	uint64_t stride; /* ...and then one of every `stride` lists is looked into; not 0 */
-	unsigned most;   /* timers of one list, up to WALK_MOST */
+	unsigned level;          /* the level's number plus 1; 0: the lists of due timers */
+	uint64_t at;             /* the number of the list to go on with: 0 at the beginning */
+	struct pawl_timer *next; /* the timer to go on with; NULL: the first one of the list */
 };
 
-/* The first timers of a list, perhaps none; `cut`: there are more behind them. */
-typedef void wheel_walk_fn(struct pawl_timer *const *timers, unsigned count, bool cut, void *arg);
+typedef void wheel_walk_fn(struct pawl_timer *timer, void *arg);
 
-/* Go on until lists and timers together are `budget` or a little more. Returns whether the level has further lists. */
-bool pawl__wheel_walk(const struct pawl_wheel *wheel, struct list_walk *walk, unsigned budget,
+/*
+ * Go on, for `steps` lists and timers together. Returns whether the level goes on. If `next` is not NULL, it must be
+ * armed at the next step, or be set to NULL: then the list is walked from its beginning. So it is if `next` is on another
+ * list by then.
+ */
+bool pawl__wheel_walk(struct pawl_wheel *wheel, struct list_walk *walk, unsigned steps,
                       wheel_walk_fn *fn, void *arg);
 
 /* A walk's `level` must be less than this. */
 unsigned pawl__wheel_levels(const struct pawl_wheel *wheel);
-
-/* How many lists a walk of this `level` would meet, some of them empty; and how many ticks each of them stands for. */
-uint64_t pawl__wheel_lists(const struct pawl_wheel *wheel, unsigned level, uint64_t *width);
 
 /*
  * Call fn for the timers of each list of each slot, from the front, until it returns false for that list. A timer that

@@ -9,12 +9,12 @@ import time
 
 SNAPSHOT = {
     "pawl": "9.8.7", "format": 1, "name": "orders", "process": os.getpid(), "now_ns": 10_000_000_000, "tick_ns": 1_000_000,
-    "workers": 2, "shards": 4, "armed": 5000, "ran": 3000, "cancelled": 500, "dropped": 0, "pending": 1500, "met": 700,
+    "workers": 2, "shards": 4, "armed": 5000, "ran": 3000, "cancelled": 500, "dropped": 0, "pending": 1500, "sampled": 700,
     "wakeups": 40, "empty_wakeups": 1, "moved_ahead": 7, "moved_at_opening": 8, "later": [{"unknown": [1, "]", None]}],
-    "due": [[0, 5], [1_000_000, 0], [1_000_000_000, 1000], [None, 495]],
+    "due": [[0, 5, 4], [1_000_000, 0, 3], [1_000_000_000, 1000, 39], [None, 495, 38]],
     "functions": [
-        {"function": "0x10", "pending": 1000, "runs": 10, "total_ns": 5000, "longest_ns": 2000, "new": {}},
-        {"function": "", "pending": 500, "runs": 0, "total_ns": 0, "longest_ns": 0}],
+        {"function": "0x10", "pending": 1000, "margin": 37, "runs": 10, "total_ns": 5000, "longest_ns": 2000, "new": {}},
+        {"function": "", "pending": 500, "margin": 36, "runs": 0, "total_ns": 0, "longest_ns": 0}],
     "latest": [{"function": "0x10", "worker": 2, "deadline_ns": 9_000_000_000, "start_ns": 9_001_000_000, "took_ns": 500}],
     "lateness": {"count": 3000, "max_ns": 1_900_000, "cells": [[1000, 1500], [2_000_000, 1500]]},
     "run_time": {"count": 3000, "max_ns": 2000, "cells": [[500, 3000]]},

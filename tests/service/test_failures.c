@@ -208,8 +208,8 @@ static void a_refused_open_leaves_nothing_behind(void)
 	expect_nothing_left();
 }
 
-/* The journals, the inspector, the server, its path and its thread. The journals stay with the service. */
-enum { CHANCES_AT_INSPECT = 5 };
+/* The journals, the inspector, two for the samples, the server, its path and its thread. */
+enum { CHANCES_AT_INSPECT = 7 };
 
 static void every_allocation_and_thread_fails_once_at_inspect(void)
 {

@@ -9,15 +9,9 @@
 
 #include "../../support/random.h"
 #include "../support/services.h"
-#include "../support/viewer.h"
+#include "../support/snapshots.h"
 
-enum { CELLS_DUE = 12, FUNCTIONS = 3, SOME = 300 };
-
-/* The bounds as pawl_inspect(3) has them, written down once more. */
-static const uint64_t due_within[CELLS_DUE - 1] = {
-        0,           MS,           10 * MS, 100 * MS, SECOND,    10 * SECOND,
-        60 * SECOND, 600 * SECOND, HOUR,    6 * HOUR, 24 * HOUR,
-};
+enum { FUNCTIONS = 3, SOME = 300 };
 
 static void first_function(struct pawl_task *task)
 {
@@ -44,69 +38,6 @@ static void inspect(struct fixture *fixture, struct viewer *viewer)
 	viewer_open(viewer, socket_path());
 }
 
-static void name_of(pawl_task_fn *function, char name[32])
-{
-	snprintf(name, 32, "\"0x%" PRIxPTR "\"", (uintptr_t)function);
-}
-
-/* The object of the function in "functions"; NULL: it has none. */
-static const char *function_in(const struct viewer *viewer, pawl_task_fn *function)
-{
-	const char *found, *end = strstr(viewer->text, "\"latest\":");
-	char name[32];
-
-	name_of(function, name);
-	found = strstr(member(viewer->text, "functions"), name);
-	return found && found < end ? found : NULL;
-}
-
-static uint64_t pending_of(const struct viewer *viewer, pawl_task_fn *function)
-{
-	const char *found = function_in(viewer, function);
-
-	return found ? number_in(found, "pending") : 0;
-}
-
-static void due_of(const struct viewer *viewer, uint64_t due[CELLS_DUE])
-{
-	const char *at = member(viewer->text, "due") + 1;
-
-	for (unsigned i = 0; i < CELLS_DUE; i++) {
-		at = strchr(at, ',') + 1;
-		due[i] = strtoull(at, NULL, 10);
-		at = strchr(at, ']') + 2;
-	}
-}
-
-static uint64_t sum_due(const struct viewer *viewer)
-{
-	uint64_t due[CELLS_DUE], sum = 0;
-
-	due_of(viewer, due);
-	for (unsigned i = 0; i < CELLS_DUE; i++)
-		sum += due[i];
-	return sum;
-}
-
-static uint64_t sum_functions(const struct viewer *viewer)
-{
-	const char *at = member(viewer->text, "functions"), *end = strstr(at, "\"latest\":");
-	uint64_t sum = 0;
-
-	while ((at = strstr(at, "\"pending\":")) != NULL && at < end)
-		sum += number_in(at++, "pending");
-	return sum;
-}
-
-static unsigned cell_of(uint64_t delay)
-{
-	unsigned cell = 0;
-
-	while (cell < CELLS_DUE - 1 && delay > due_within[cell])
-		cell++;
-	return cell;
-}
-
 /* What a snapshot must say, where every list is short. */
 struct model {
 	uint64_t due[CELLS_DUE], pending[FUNCTIONS], all;
@@ -117,7 +48,7 @@ static void expect_like(const struct viewer *viewer, const struct model *model)
 	uint64_t due[CELLS_DUE];
 
 	EXPECT_EQ(number_in(viewer->text, "pending"), model->all);
-	EXPECT_EQ(number_in(viewer->text, "met"), model->all);
+	EXPECT_EQ(number_in(viewer->text, "sampled"), model->all);
 	due_of(viewer, due);
 	for (unsigned i = 0; i < CELLS_DUE; i++)
 		EXPECT_EQ(due[i], model->due[i]);
@@ -184,7 +115,7 @@ IN_EVERY_MODE(what_is_due_and_waits_for_a_worker_is_overdue)
 		EXPECT(ask(&viewer));
 		due_of(&viewer, due);
 		EXPECT_EQ(due[0], 3);
-		EXPECT_EQ(number_in(viewer.text, "met"), 3);
+		EXPECT_EQ(number_in(viewer.text, "sampled"), 3);
 		expect_counts(fixture->service, 3 + workers_of(fixture), workers_of(fixture), 0, 0);
 	}
 	EXPECT_EQ(sum_due(&viewer), 3);
@@ -210,67 +141,6 @@ IN_EVERY_MODE(a_task_for_a_time_of_the_wall_clock_is_due_then)
 	EXPECT_EQ(sum_due(&viewer), 1);
 	viewer_close(&viewer);
 	end(fixture);
-}
-
-/* Of a long list only the first tasks are met; the others are estimated. */
-IN_EVERY_MODE(where_lists_are_long_the_sums_are_still_exact)
-{
-	enum { MANY = 5000 };
-	struct note *notes = calloc(MANY, sizeof(*notes));
-	struct viewer viewer;
-	uint64_t due[CELLS_DUE];
-
-	inspect(fixture, &viewer);
-	for (unsigned i = 0; i < MANY; i++) {
-		note_init(&notes[i], fixture);
-		pawl_task_init(&notes[i].task, functions[i % 2]);
-		EXPECT_EQ(pawl_service_arm(fixture->service, &notes[i].task,
-		                           i % 10 ? 5 * HOUR : SECOND),
-		          0);
-	}
-	EXPECT(ask(&viewer));
-	EXPECT_EQ(number_in(viewer.text, "pending"), MANY);
-	EXPECT(number_in(viewer.text, "met") < MANY);
-	EXPECT(number_in(viewer.text, "met") > 0);
-	EXPECT_EQ(sum_due(&viewer), MANY);
-	EXPECT_EQ(sum_functions(&viewer), MANY);
-	due_of(&viewer, due);
-	EXPECT_EQ(due[cell_of(SECOND)] + due[cell_of(5 * HOUR)], MANY);
-	viewer_close(&viewer);
-	end(fixture);
-	free(notes);
-}
-
-/* Spread evenly over an hour, which are lists of very different lengths: each cell has its part, or nearly so. */
-IN_EVERY_MODE(an_estimate_is_close_where_tasks_are_spread_evenly)
-{
-	enum { MANY = 36000 };
-	struct pawl_task *tasks = calloc(MANY, sizeof(*tasks));
-	uint64_t due[CELLS_DUE], expected[CELLS_DUE] = {0};
-	struct viewer viewer;
-
-	inspect(fixture, &viewer);
-	for (unsigned i = 0; i < MANY; i++) {
-		uint64_t delay = (i + 1) * 100 * MS;
-
-		pawl_task_init(&tasks[i], functions[i % 2]);
-		EXPECT_EQ(pawl_service_arm(fixture->service, &tasks[i], delay), 0);
-		expected[cell_of(delay)]++;
-	}
-	EXPECT(ask(&viewer));
-	due_of(&viewer, due);
-	EXPECT(number_in(viewer.text, "met") < MANY / 10);
-	EXPECT_EQ(sum_due(&viewer), MANY);
-	for (unsigned i = 0; i < CELLS_DUE; i++)
-		if (expected[i] >= MANY / 10) {
-			EXPECT(due[i] > expected[i] * 3 / 4);
-			EXPECT(due[i] < expected[i] * 5 / 4);
-		}
-	EXPECT(pending_of(&viewer, functions[0]) > MANY / 4);
-	EXPECT(pending_of(&viewer, functions[1]) > MANY / 4);
-	viewer_close(&viewer);
-	end(fixture);
-	free(tasks);
 }
 
 IN_EVERY_MODE(more_functions_than_there_is_room_for_add_up)
@@ -834,8 +704,6 @@ int main(int argc, char **argv)
 	        TEST(every_pending_task_is_in_its_cell_and_with_its_function),
 	        TEST(what_is_due_and_waits_for_a_worker_is_overdue),
 	        TEST(a_task_for_a_time_of_the_wall_clock_is_due_then),
-	        TEST(where_lists_are_long_the_sums_are_still_exact),
-	        TEST(an_estimate_is_close_where_tasks_are_spread_evenly),
 	        TEST(more_functions_than_there_is_room_for_add_up),
 	        TEST(runs_are_noted_while_a_viewer_is_attached),
 	        TEST(the_latest_of_many_runs_are_the_newest),

@@ -121,6 +121,7 @@ describe("what it shows", () => {
 			await expectText(page, tile("pending"), "300,000");
 			await expectText(page, "#due-note", /^estimated from [\d,]+ of 300,000 tasks$/);
 			await expectText(page, "#functions-note", "pending is an estimate");
+			await expectText(page, "#function-table tbody tr:first-child td", /^[\d,]+ \u00b1 [\d,]+$/);
 			assert.equal((await rows(page, "#function-table")).length, 12);
 			await expectText(page, "#function-table tbody tr:first-child th", /^(many_\d+|\(others\))$/);
 			await page.click("#all-functions");

@@ -51,23 +51,26 @@ export function fillTiles({ now, before, since }) {
 const dueLabel = (due, i) =>
 	due[i][0] === null ? `beyond ${bound(due[i - 1][0])}` : due[i][0] === 0 ? "due, not run yet" : `within ${bound(due[i][0])}`;
 
+// A number of tasks and, if it is estimated, how far it may be from the truth.
+const estimate = (now, tasks, margin) => (now.sampled < now.pending ? `${number(tasks)} \u00b1 ${number(margin)}` : number(tasks));
+
 export function fillDue({ now }) {
 	const most = Math.max(...now.due.map(([, tasks]) => tasks), 1);
 	sync(
 		$("due-table").tBodies[0],
-		now.due.map((cell, i) => [dueLabel(now.due, i), cell[1], cell[0]]),
+		now.due.map((cell, i) => [dueLabel(now.due, i), ...cell]),
 		([label]) => label,
 		([label]) =>
 			make("tr", {}, make("th", { scope: "row", textContent: label }), make("td", { className: "number" }), make("td", {}, make("div", { className: "fill" }))),
-		(row, [, tasks, within]) => {
-			put(row.children[1], number(tasks)).classList.toggle("zero", tasks === 0);
+		(row, [, within, tasks, margin]) => {
+			put(row.children[1], estimate(now, tasks, margin)).classList.toggle("zero", tasks === 0);
 			row.classList.toggle("overdue", within === 0 && tasks > 0);
 			const width = `${(tasks / most) * 100}%`;
 			const fill = row.children[2].firstChild;
 			if (fill.style.width !== width) fill.style.width = width;
 		},
 	);
-	put($("due-note"), now.met < now.pending ? `estimated from ${number(now.met)} of ${count(now.pending, "task")}` : count(now.pending, "task"));
+	put($("due-note"), now.sampled < now.pending ? `estimated from ${number(now.sampled)} of ${count(now.pending, "task")}` : count(now.pending, "task"));
 }
 
 function fillTimes(table, now, before, minute, span) {
@@ -110,13 +113,13 @@ export function fillFunctions(view) {
 		all ? functions : functions.slice(0, ROWS),
 		(f) => f.function,
 		() => newRow(4, [2]),
-		(row, f) => fillRow(row, [f.name, number(f.pending), perSecond(f.rate), lasting(f.mean === null ? null : Math.round(f.mean)), lasting(f.longest)]),
+		(row, f) => fillRow(row, [f.name, estimate(view.now, f.pending, f.margin), perSecond(f.rate), lasting(f.mean === null ? null : Math.round(f.mean)), lasting(f.longest)]),
 	);
 	show($("function-table"), functions.length > 0);
 	show($("no-functions"), functions.length === 0);
 	show($("all-functions"), functions.length > ROWS);
 	put($("all-functions"), all ? `Show the first ${ROWS}` : `Show all ${number(functions.length)}`);
-	put($("functions-note"), view.now.met < view.now.pending ? "pending is an estimate" : "");
+	put($("functions-note"), view.now.sampled < view.now.pending ? "pending is an estimate" : "");
 	fillSlowest(view.now, functions);
 }
 
