@@ -154,7 +154,10 @@ static void expect_true(struct fixture *fixture, struct viewer *viewer)
 	EXPECT_EQ(number_in(viewer->text, "pending"), truth.all);
 	EXPECT_EQ(sum_due(viewer), truth.all);
 	EXPECT_EQ(sum_functions(viewer), truth.all);
-	EXPECT(number_in(viewer->text, "sampled") < 2 * SAMPLE_SIZE);
+	if (truth.all > SAMPLE_SIZE) { /* 16384 are to be expected, and 128 less or more */
+		EXPECT(number_in(viewer->text, "sampled") > 15400);
+		EXPECT(number_in(viewer->text, "sampled") < 17400);
+	}
 	at = member(viewer->text, "due") + 1;
 	for (unsigned i = 0; i < CELLS_DUE; i++) {
 		const char *count = strchr(at, ',') + 1, *margin = strchr(count, ',') + 1;
