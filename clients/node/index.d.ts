@@ -6,9 +6,6 @@ export interface Client {
 	duplicate(...args: any[]): any;
 }
 
-/** A JSON value; in a raw queue, text or bytes. */
-export type Payload = any;
-
 export interface QueueOptions {
 	/** 1 to 1024: the queue is the keys name:{0} to name:{shards-1}. Without it, the queue is the key name. */
 	shards?: number;
@@ -36,7 +33,7 @@ export interface PutOptions {
 
 export type State = 'waiting' | 'due' | 'leased' | 'dead';
 
-export interface Found {
+export interface Found<Payload = any> {
 	id: string;
 	state: State;
 	payload: Payload;
@@ -51,7 +48,8 @@ export interface Found {
 	reason: string | null;
 }
 
-export class Queue {
+/** Payload: a JSON value; in a raw queue, bytes: Queue<Buffer>. */
+export class Queue<Payload = any> {
 	constructor(client: Client, name: string, options?: QueueOptions);
 	readonly client: Client;
 	readonly keys: string[];
@@ -61,7 +59,7 @@ export class Queue {
 	every(id: string, period: number, payload: Payload, options?: { at?: number | Date; about?: string }): Promise<boolean>;
 	/** Whether the task existed. Without about, all shards are asked. A leased task is an error, unless force. */
 	cancel(id: string, options?: { about?: string; force?: boolean }): Promise<boolean>;
-	get(id: string, options?: { about?: string }): Promise<Found | null>;
+	get(id: string, options?: { about?: string }): Promise<Found<Payload> | null>;
 	count(state?: State): Promise<number>;
 	/** Nothing is delivered until resume(). */
 	pause(): Promise<void>;
@@ -72,7 +70,7 @@ export class Queue {
 	keyOf(about?: string): string;
 }
 
-export interface Task {
+export interface Task<Payload = any> {
 	readonly id: string;
 	readonly key: string;
 	readonly payload: Payload;
@@ -89,7 +87,7 @@ export interface Task {
 /** retry: it is due again later; dead: that was its last try; lost: the lease is lost, so the task is delivered again. */
 export type Outcome = 'retry' | 'dead' | 'lost';
 
-export interface WorkerOptions {
+export interface WorkerOptions<Payload = any> {
 	/** How many handlers run at once, in a cluster for each shard. 1 to 10000, default 10. */
 	concurrency?: number;
 	/** If the worker dies, its tasks come back after this time. Default 30000. */
@@ -109,11 +107,11 @@ export interface WorkerOptions {
 	/** Called when a handler fails: with its task and the outcome; when a connection fails: with null and null, and the worker
 	 *  continues; when the failed connection keeps a task from being acknowledged: with the task and null. Default: writes to
 	 *  stderr. */
-	onError?(error: unknown, task: Task | null, outcome: Outcome | null): void;
+	onError?(error: unknown, task: Task<Payload> | null, outcome: Outcome | null): void;
 }
 
-export class Worker {
-	constructor(queue: Queue, handler: (task: Task) => unknown, options?: WorkerOptions);
+export class Worker<Payload = any> {
+	constructor(queue: Queue<Payload>, handler: (task: Task<Payload>) => unknown, options?: WorkerOptions<Payload>);
 	/** Takes tasks and handles them until stop(). Once. Rejected if the server has not loaded the module. */
 	run(): Promise<void>;
 	/** Asks run() to end. */

@@ -11,13 +11,13 @@ const TIMER_MAX = 2 ** 30; // ms: twice this is the longest time of a timer in N
 const isCluster = (client) => Boolean(client.isCluster || client.nodeClient); // of ioredis, of redis
 
 // Otherwise an id that is null would be the id 'null'.
-function textOf(command, word) {
-	must(['string', 'number', 'bigint'].includes(typeof word), `an argument of ${command}`, word, 'text or a number');
-	return String(word);
+function textOf(name, value) {
+	must(Buffer.isBuffer(value) || ['string', 'number', 'bigint'].includes(typeof value), name, value, 'text or a number');
+	return String(value);
 }
 
 function call(client, key, command, ...args) {
-	const words = [command, ...args].map((word) => (Buffer.isBuffer(word) ? word : textOf(command, word)));
+	const words = [command, ...args].map((word) => (Buffer.isBuffer(word) ? word : textOf(`an argument of ${command}`, word)));
 	if (client.callBuffer) return client.callBuffer(...words);
 	return client.nodeClient ? client.sendCommand(key, false, words, BUFFERS) : client.sendCommand(words, BUFFERS);
 }
@@ -138,10 +138,10 @@ class Queue {
 		this.raw = raw;
 	}
 
-	async put(payload, { delay, at, id, about = id, nx, replace, maxTries = this.maxTries, ...other } = {}) {
+	async put(payload, { delay, at, id, about, nx, replace, maxTries = this.maxTries, ...other } = {}) {
 		noOther('put()', other, 'delay, at, id, about, nx, replace, maxTries');
 		must(delay === undefined || at === undefined, 'delay', delay, 'left out where at is given');
-		const key = this.keyOf(about);
+		const key = about === undefined ? this.keyOf(id, 'id') : this.keyOf(about);
 		const words = [whole('delay', delay ?? 0, 0), this.encode(payload)];
 		if (at !== undefined) words.push('AT', unixTime(at));
 		if (id !== undefined) words.push('ID', id);
@@ -152,7 +152,7 @@ class Queue {
 		return reply && String(reply);
 	}
 
-	async every(id, period, payload, { at, about = id, ...other } = {}) {
+	async every(id, period, payload, { at, about = textOf('id', id), ...other } = {}) {
 		noOther('every()', other, 'at, about');
 		const key = this.keyOf(about);
 		const words = at === undefined ? [] : ['AT', unixTime(at)];
@@ -197,8 +197,8 @@ class Queue {
 	}
 
 	// The shard for `about`, the same in every language; without it, the shards round robin.
-	keyOf(about) {
-		return this.keys[(about === undefined ? this.#next++ : crc32(String(about))) % this.keys.length];
+	keyOf(about, name = 'about') {
+		return this.keys[(about === undefined ? this.#next++ : crc32(textOf(name, about))) % this.keys.length];
 	}
 
 	encode(payload) {

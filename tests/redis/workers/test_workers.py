@@ -692,13 +692,18 @@ class Scenarios:
         for method, args in (("get", [None]), ("cancel", [None]), ("every", [None, 1000, 1]), ("every", ["x", None, 1]),
                              ("get", [{"id": "x"}]), ("requeue", [["x", None]])):
             with self.subTest(method=method, args=args), self.assertRaisesRegex(
-                    ValueError, "an argument of PAWL[.][A-Z]+ is .*, and must be text or a number|Invalid input of type"):
+                    ValueError, "(id|an argument of PAWL[.][A-Z]+) is .*, and must be text or a number|Invalid input of type"):
                 program.call(method, *args)
         if self.language == "node":  # in Python, None is an option that is left out
             for options, text in (({"at": None}, "at is null, and must be"), ({"at": ""}, "at is '', and must be"),
-                                  ({"id": None}, "an argument of PAWL.PUT is null")):
+                                  ({"id": None}, "id is null, and must be text or a number"),
+                                  ({"about": None}, "about is null, and must be text or a number"),
+                                  ({"about": {}}, r"about is \[object Object\], and must be text or a number")):
                 with self.subTest(options=options), self.assertRaisesRegex(ValueError, text):
                     program.call("put", 1, **options)
+            for method, args in (("every", ["x", 1000, 1]), ("get", ["x"]), ("cancel", ["x"]), ("keyOf", [None])):
+                with self.subTest(method=method), self.assertRaisesRegex(ValueError, "about is null, and must be text or a number"):
+                    program.call(method, *args, **({} if method == "keyOf" else {"about": None}))
         self.assertEqual(self.count(), 0)
 
     def test_a_server_without_the_module_is_an_error_that_says_so(self):
@@ -806,6 +811,13 @@ class Types(unittest.TestCase):
         declared_queue, declared_worker = self.parameters("asyncio.pyi", ("Queue", "Worker"))
         self.assertEqual(declared_queue, queue)
         self.assertEqual(declared_worker, dict(worker, run=["self"], stop=["self"]))
+
+    def test_of_node_name_the_payload_of_a_queue(self):
+        declared = (TOP / "clients/node/index.d.ts").read_text()
+        self.assertEqual(re.findall(r"(\w+)<Payload = any> \{", declared), ["Found", "Queue", "Task", "WorkerOptions", "Worker"])
+        self.assertIn("constructor(queue: Queue<Payload>, handler: (task: Task<Payload>) => unknown,", declared)
+        self.assertIn("Promise<Found<Payload> | null>;", declared)
+        self.assertEqual(len(re.findall(r"\bpayload: Payload[,;)]", declared)), 4)  # of put, every, Found and Task
 
     def test_of_node(self):
         code = (TOP / "clients/node/index.js").read_text()
