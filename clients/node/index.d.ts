@@ -100,7 +100,8 @@ export interface WorkerOptions<Payload = any> {
 	backoffMax?: number;
 	/** How long one PAWL.MTAKE waits for tasks. Default 2000. */
 	block?: number;
-	/** How long a reply may take, beyond `block`; then the connection counts as cut and is opened again. Default 5000. */
+	/** How long a reply may take, beyond `block`; then the connection counts as cut and is opened again. Default 5000. The time
+	 *  in which a handler computes hardly counts. */
 	timeout?: number;
 	/** How long run() waits for its handlers after stop(). Default 25000: less than the 30 seconds that Kubernetes gives. */
 	grace?: number;

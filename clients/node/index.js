@@ -10,6 +10,10 @@ const TIMER_MAX = 2 ** 30; // ms: twice this is the longest time of a timer in N
 
 const isCluster = (client) => Boolean(client.isCluster || client.nodeClient); // of ioredis, of redis
 
+// An error that the server would reply on another connection, too. With any other, the connection is broken, or the server
+// cannot serve the queue now, as a primary that became a replica: the address may lead to another one by then.
+const LASTING = /^(?!READONLY|LOADING|MASTERDOWN|CLUSTERDOWN)[A-Z]+ /;
+
 // Otherwise an id that is null would be the id 'null'.
 function textOf(name, value) {
 	must(Buffer.isBuffer(value) || ['string', 'number', 'bigint'].includes(typeof value), name, value, 'text or a number');
@@ -22,60 +26,71 @@ function call(client, key, command, ...args) {
 	return client.nodeClient ? client.sendCommand(key, false, words, BUFFERS) : client.sendCommand(words, BUFFERS);
 }
 
-// A connection like the client's, used only by the worker. When it breaks, its pending commands fail, and the worker
-// decides whether to send them again. If a reply does not come in time, the connection may have been cut silently: a
-// new one replaces it.
+// No reply is read while a handler computes: however long it does, that counts as one part of the timeout.
+async function waitInParts(block, timeout, signal) {
+	const part = timeout / 10;
+	for (let left = block + timeout; left > 0; left -= part) await sleep(part, null, { signal, ref: false });
+}
+
+// A connection like the client's, used only by the worker. When a command fails because of it, a new one replaces it: the
+// client's may have given up reconnecting, and one that does not reply in time may have been cut silently. The worker decides
+// whether to send the command again.
 class Connection {
 	constructor(client, timeout, onError) {
-		Object.assign(this, { client, timeout, onError, connecting: false }); // connecting: redis opens a socket
+		Object.assign(this, { client, timeout, onError });
 		this.open();
 	}
 
 	open() {
 		const own = this.client.duplicate(this.client.isCluster ? undefined : { autoResendUnfulfilledCommands: false });
-		this.own = own;
+		const line = (this.line = { own, calls: 0, connecting: !own.callBuffer }); // connecting: redis opens a socket
 		own.on('error', this.onError);
 		if (own.callBuffer) return; // ioredis connects by itself
-		const opens = (connecting) => own === this.own && (this.connecting = connecting);
-		opens(!own.nodeClient);
-		own.on('connect', () => opens(false));
-		own.on('reconnecting', () => opens(true));
-		own.connect().catch(this.onError);
+		own.on('connect', () => (line.connecting = false)).on('reconnecting', () => (line.connecting = true));
+		line.opened = own.connect().catch(this.onError);
 	}
 
-	// destroy() of redis does not reach a socket that is being opened: that would stay open for ever.
 	close() {
-		const { own } = this;
-		const end = () => {
-			try {
-				own.destroy ? own.destroy() : own.disconnect();
-			} catch {
-				/* it was not open */
-			}
-		};
-		if (this.connecting) own.once('connect', end).once('error', end);
-		else end();
+		hangUp(this.line);
+		this.line = null;
 	}
 
 	// A command on a connection that is not ready would wait until it is.
 	get isReady() {
-		return this.own.isReady ?? (this.own.status === undefined || this.own.status === 'ready'); // of redis, of ioredis
+		const { own } = this.line;
+		return own.isReady ?? (own.status === undefined || own.status === 'ready'); // of redis, of ioredis
 	}
 
 	// Fails if there is no reply after `block`, the time that the server may wait, and `timeout`.
 	async call(block, key, ...words) {
-		const { own } = this;
+		const { line } = this;
+		line.calls++;
 		const over = new AbortController();
-		const late = sleep(block + this.timeout, null, { signal: over.signal, ref: false }).then(() => {
-			if (own === this.own) this.close(), this.open();
+		const late = waitInParts(block, this.timeout, over.signal).then(() => {
 			throw new Error(`no reply to ${words[0]} within ${block + this.timeout} ms: the connection is opened again`);
 		});
 		try {
-			return await Promise.race([call(own, key, ...words), late]);
+			await Promise.race([line.opened, late]); // a cluster client does not keep commands until it is open
+			return await Promise.race([call(line.own, key, ...words), late]);
+		} catch (error) {
+			if (line === this.line && !LASTING.test(error.message)) this.open();
+			throw error;
 		} finally {
 			over.abort();
+			if (--line.calls === 0 && line !== this.line) hangUp(line); // replaced; other nodes of a cluster may reply until now
 		}
 	}
+}
+
+// destroy() of redis does not reach a socket that is being opened: that would stay open for ever.
+function hangUp({ own, connecting }) {
+	const end = () => {
+		try {
+			own.destroy ? own.destroy() : own.disconnect();
+		} catch {} // it was not open
+	};
+	if (connecting) own.once('connect', end).once('error', end);
+	else end();
 }
 
 function whole(name, value, least, most = Number.MAX_SAFE_INTEGER) {

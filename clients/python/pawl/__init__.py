@@ -7,6 +7,8 @@ import asyncio as aio  # the name asyncio is that of pawl.asyncio, once that is 
 import concurrent.futures, queue, threading
 from typing import Any, Callable, Optional
 
+from redis.retry import Retry
+
 from ._core import Outcome, QueueCore, Task, WorkerCore
 
 __all__ = ["Outcome", "Queue", "Task", "Worker"]
@@ -18,7 +20,7 @@ class Queue(QueueCore):
 
 
 class Worker(WorkerCore):
-    event, queue_class, coroutines = threading.Event, Queue, False
+    event, queue_class, retry, coroutines = threading.Event, Queue, Retry, False
     _loop: Optional[aio.AbstractEventLoop] = None
 
     def stop(self) -> None:

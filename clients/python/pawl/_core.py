@@ -7,6 +7,9 @@ import asyncio, copy, inspect, itertools, json, logging, math, random, time, zli
 from dataclasses import dataclass, field
 from typing import Any, Callable, Iterable, Literal, Optional
 
+from redis.backoff import NoBackoff
+from redis.exceptions import RedisError
+
 Outcome = Literal["retry", "dead", "lost"]
 OnError = Callable[[BaseException, "Optional[Task]", Optional[Outcome]], None]
 NO_MODULE = "unknown command PAWL.MTAKE: load the module pawl.so into the server; see Install in docs/redis-running.md"
@@ -39,12 +42,17 @@ def must(good: bool, name: str, value: Any, allowed: str) -> None:
         raise ValueError(f"pawl: {name} is {value!r}, and must be {allowed}")
 
 
-def own_client(client: Any, connections: int, timeout: int) -> Any:
+def own_client(client: Any, retry: Any, connections: int, timeout: int, coroutines: bool) -> Any:
     """A copy of the client with its own pool. On its connections a reply that does not come in time is an error, so that
-    one that was cut silently is noticed. They do not retry: the worker decides whether to send a command again."""
+    one that was cut silently is noticed. They do not retry: the worker decides whether to send a command again. After an
+    error redis-py opens them again, since the server may be a primary that became a replica, and the address may lead to
+    another by now."""
     own, pool = copy.copy(client), copy.copy(client.connection_pool)
-    pool.connection_kwargs = {k: v for k, v in pool.connection_kwargs.items() if not k.startswith("retry")}
-    pool.connection_kwargs["socket_timeout"], pool.max_connections = timeout / 1000, connections
+    kwargs = pool.connection_kwargs = {k: v for k, v in pool.connection_kwargs.items() if not k.startswith("retry")}
+    kwargs["retry"], kwargs["retry_on_error"] = retry(NoBackoff(), 0), [RedisError]
+    kwargs["socket_timeout"], pool.max_connections = timeout / 1000, connections
+    if coroutines:  # _call() of pawl.asyncio waits for replies
+        kwargs.update(socket_timeout=None, socket_connect_timeout=kwargs.get("socket_connect_timeout") or timeout / 1000)
     pool.reset()
     own.connection_pool = pool
     return own
@@ -161,10 +169,11 @@ class QueueCore:
 
 class WorkerCore:
     """A worker. Its subclasses open and close a client with one connection (`_open`, `_close`), send a command (`_call`) and
-    run a handler (`_work`). They have the classes of a task's event and of their queue, and say whether a handler may be a
-    coroutine function."""
+    run a handler (`_work`). They have the classes of a task's event, of their queue and of redis-py's retries, and say whether a
+    handler may be a coroutine function."""
     event: Any
     queue_class: type[QueueCore]
+    retry: Any
     coroutines: bool
 
     def __init__(self, queue: Any, handler: Callable[[Task], Any], *, concurrency: int = 10, lease: int = 30000,
@@ -185,7 +194,8 @@ class WorkerCore:
         # One connection waits for all keys. A cluster refuses keys of several slots, so there each shard has its own.
         self.groups = [[key] for key in queue.keys] if self.in_cluster else [queue.keys]
         self.connections = len(self.groups) * (self.concurrency + 2) + len(queue.keys)  # at once, at most
-        self.client = queue.client if self.in_cluster else own_client(queue.client, self.connections, block + timeout)
+        self.client = queue.client if self.in_cluster else own_client(
+            queue.client, self.retry, self.connections, block + timeout, self.coroutines)
         self._failed: Optional[Exception] = None
         self._running: dict[bytes, Task] = {}  # by token; the function that removes one sends ACK or NACK
         self._stopping = asyncio.Event()

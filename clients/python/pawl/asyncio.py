@@ -2,9 +2,12 @@
 """Queues and workers on the module pawl.so, through redis.asyncio. asyncio.pyi has the types."""
 import asyncio
 
+from redis.asyncio.retry import Retry
+
 from ._core import Outcome, QueueCore, Task, WorkerCore
 
 __all__ = ["Outcome", "Queue", "Task", "Worker"]
+PARTS = 10
 
 
 class Queue(QueueCore):
@@ -14,7 +17,7 @@ class Queue(QueueCore):
 
 
 class Worker(WorkerCore):
-    event, queue_class, coroutines = asyncio.Event, Queue, True
+    event, queue_class, retry, coroutines = asyncio.Event, Queue, Retry, True
 
     async def run(self):
         if self.in_cluster:
@@ -31,7 +34,18 @@ class Worker(WorkerCore):
         return self.client.client()
 
     async def _call(self, client, *words):
-        return await client.execute_command(*words, NEVER_DECODE=[])
+        """Fails if there is no reply after `block` and `timeout`, unless in a cluster. No reply is read while a handler
+        computes: however long it does, that counts as one part of the timeout."""
+        call = asyncio.ensure_future(client.execute_command(*words, NEVER_DECODE=[]))
+        part = None if self.in_cluster else self.timeout / 1000 / PARTS
+        try:
+            for _ in range(PARTS + PARTS * self.block // self.timeout):
+                if (await asyncio.wait([call], timeout=part))[0]:
+                    return call.result()
+            raise TimeoutError(f"no reply to {words[0]} within {self.block + self.timeout} ms")
+        finally:
+            call.cancel()  # then redis-py closes the connection
+            await asyncio.wait([call])
 
     async def _work(self, task):
         await self.handler(task)

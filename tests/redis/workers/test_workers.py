@@ -11,13 +11,14 @@ says what happens, in lines of JSON:
     {"event": "ready"}                           before worker.run()
     {"event": "ended"}                           after it; with its "error", if it failed
     {"event": "start", "n": 3, "id": …, "key": …, "tries": …, "due": …, "fence": …}    its handler begins
+    {"event": "computing"}                       it blocks its process, or its thread
     {"event": "lost", "n": 3}                    it was told that its lease is lost
     {"event": "done", "n": 3}                    it returns
     {"event": "outcome", "n": 3, "outcome": "dead", "text": …}                        the callback for errors
     {"event": "reply", "value": …}               of a call; or "error"
 
-What a handler does stands in the payload, as `act`: "wait" for "open", "fail", "fail twice" (then the
-callback for errors fails, too), wait until the lease is "lost", or nothing. The module's clock stands still unless a test
+What a handler does stands in the payload, as `act`: "wait" for "open", "wait and fail", "fail", "fail twice" (then the
+callback for errors fails, too), wait for "open" and then "compute" until a file exists, wait until the lease is "lost", or nothing. The module's clock stands still unless a test
 sets it, so leases and delays end when the test says so. Leases are an hour: no worker is so slow that it loses one by its
 own clock.
 """
@@ -148,9 +149,10 @@ class Program:
 class Flavoured(Program):
     """The program of a flavour."""
 
-    def __init__(self, test, name="jobs", queue=None, worker=None, ports=None, port=None, user="", stopped=False):
+    def __init__(self, test, name="jobs", queue=None, worker=None, ports=None, port=None, user="", stopped=False, **more):
         worker = worker and test.options_of({"timeout": HOUR, **worker})  # no machine is so slow
-        settings = {"name": name, "queue": test.options_of(queue or {}), "worker": worker, "ports": ports, "stopped": stopped}
+        settings = {"name": name, "queue": test.options_of(queue or {}), "worker": worker, "ports": ports, "stopped": stopped,
+                    **more}
         super().__init__(test, [*test.command(), json.dumps(settings)], port or (0 if ports else test.server.port), user)
         self.test = test
         self.wait_for("ready")
@@ -199,10 +201,11 @@ class Flavoured(Program):
 
 
 class Wire:
-    """Passes bytes on between connections to its port and the server, until they are cut."""
+    """Passes commands and replies on between connections to its port and the server, until they are cut or refused."""
 
     def __init__(self, to):
         self.to, self.pairs = to, []
+        self.refused = []  # names of commands
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]
         threading.Thread(target=self._accept, daemon=True).start()
@@ -214,25 +217,44 @@ class Wire:
             except OSError:
                 return  # it is closed
             far = socket.create_connection(("127.0.0.1", self.to))
-            pair = {"cut": False, "ends": (near, far)}
+            pair = {"cut": False, "error": None, "ends": (near, far)}
             self.pairs.append(pair)
-            for ends in ((near, far), (far, near)):
-                threading.Thread(target=self._pass_on, args=(pair, *ends), daemon=True).start()
+            for pass_on in (self._pass_commands_on, self._pass_replies_on):
+                threading.Thread(target=pass_on, args=(pair, near, far), daemon=True).start()
 
-    @staticmethod
-    def _pass_on(pair, near, far):
+    def _pass_commands_on(self, pair, near, far):
         try:
-            while data := near.recv(65536):
-                if not pair["cut"]:
-                    far.sendall(data)
+            for name, command in commands_from(near):
+                if pair["error"]:
+                    self.refused.append(name)
+                    near.sendall(b"-%s\r\n" % pair["error"])
+                elif not pair["cut"]:
+                    far.sendall(command)
             if not pair["cut"]:
                 far.shutdown(socket.SHUT_WR)
+        except (OSError, ValueError):
+            pass  # the other end is gone, or this one, within a command
+
+    @staticmethod
+    def _pass_replies_on(pair, near, far):
+        try:
+            while data := far.recv(65536):
+                if not pair["cut"]:
+                    near.sendall(data)
+            if not pair["cut"]:
+                near.shutdown(socket.SHUT_WR)
         except OSError:
             pass  # the other end is gone
 
     def cut(self):
         for pair in self.pairs:
             pair["cut"] = True
+
+    def refuse(self, error):
+        """Every further command on the connections that are open now gets this error."""
+        self.refused = []
+        for pair in self.pairs:
+            pair["error"] = error
 
     def close(self):
         self.listener.close()
@@ -242,6 +264,18 @@ class Wire:
             except OSError:
                 pass  # the other end has done that
             end.close()
+
+
+def commands_from(near):
+    """Name and bytes of each command that comes from the socket."""
+    file = near.makefile("rb")
+    while line := file.readline():
+        words, parts = [], [line]
+        for _ in range(int(line[1:])):
+            length = file.readline()
+            words.append(file.read(int(length[1:]) + 2))
+            parts += [length, words[-1]]
+        yield words[0].strip().upper(), b"".join(parts)
 
 
 class Flavour:
@@ -578,6 +612,152 @@ class Scenarios:
         program.wait_for("done", n=20)
         program.end()
 
+    def test_a_client_that_gives_up_reconnecting_is_replaced(self):
+        server = Server("--appendonly", "yes", "--appendfsync", "always", clock=START)
+        self.addCleanup(server.stop)
+        program = self.start(worker={"lease": HOUR}, port=server.port, gives_up=True)
+        server.call("PAWL.PUT", "jobs", 0, '{"n":1,"act":"wait"}', "ID", "task-1")
+        program.wait_for("start", n=1)
+        server.kill()
+        program.wait_until(lambda: "refused" in program.complaints().lower(), "it has tried to connect")
+        server.start()
+        program.open(1)
+        program.wait_until(lambda: server.call("PAWL.GET", "jobs", "task-1") is None, "it is acknowledged")
+        server.call("PAWL.PUT", "jobs", 0, '{"n":2}')
+        program.wait_for("done", n=2)
+        program.end()
+        self.assertEqual([each["n"] for each in program.all("start")], [1, 2])
+
+    def test_after_a_failover_the_worker_goes_to_the_new_primary(self):
+        """The old one keeps the connections open, and replies READONLY. The address leads to the new one."""
+        old, new = Server(clock=START), Server(clock=START)
+        wire = Wire(old.port)
+        for each in (old.stop, new.stop, wire.close):
+            self.addCleanup(each)
+        new.call("REPLICAOF", "127.0.0.1", old.port)
+        wait_until(lambda: "master_link_status:up" in new.info("replication"), "the replica has all")
+        program = self.start(worker={"lease": HOUR}, port=wire.port)
+        old.call("PAWL.PUT", "jobs", 0, '{"n":0}')
+        wait_until(lambda: old.call("PAWL.LEN", "jobs") == 0, "the connection that acknowledges is open")
+        for n, act in ((1, "wait"), (2, "wait and fail")):
+            old.call("PAWL.PUT", "jobs", 0, json.dumps({"n": n, "act": act}), "MAXTRIES", 1)
+        program.wait_for("start", 3)
+        old.call("FAILOVER")
+        wait_until(new.is_primary, "the replica is the primary")
+        wire.to = new.port
+        program.open(1)
+        program.wait_until(lambda: new.call("PAWL.LEN", "jobs") == 1, "one is acknowledged")
+        program.open(2)
+        program.wait_for("outcome", n=2, outcome="dead")
+        new.call("PAWL.PUT", "jobs", 0, '{"n":3}')
+        program.wait_for("done", n=3)
+        program.wait_until(lambda: new.call("PAWL.LEN", "jobs") == 1, "it is acknowledged")
+        program.end()
+        self.assertEqual(sorted(each["n"] for each in program.all("start")), [0, 1, 2, 3])
+
+    def test_a_connection_to_a_server_that_cannot_serve_is_opened_again(self):
+        wire = Wire(self.server.port)
+        self.addCleanup(wire.close)
+        program = self.start(worker={"lease": HOUR, "block": 50}, port=wire.port)
+        self.put("first")
+        wait_until(lambda: self.count() == 0, "the connection that acknowledges is open")
+        for n, error in enumerate((b"READONLY You can't write against a read only replica.",
+                                   b"LOADING Redis is loading the dataset in memory",
+                                   b"MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.",
+                                   b"CLUSTERDOWN The cluster is down")):
+            with self.subTest(error=error):
+                for act, command in (("wait", b"PAWL.ACK"), ("wait and fail", b"PAWL.NACK"), (None, b"PAWL.MTAKE")):
+                    name = f"{n} {act}"
+                    if act:
+                        self.put(name, act, "MAXTRIES", 1)
+                        program.wait_for("start", n=name)
+                    wait_until(lambda: self.blocked() == 1, "the connection that takes is open")
+                    wire.refuse(error)
+                    program.open(name)
+                    program.wait_until(lambda: command in wire.refused, f"{command} is refused")
+                    if not act:
+                        self.put(name)
+                    wait_until(lambda: (self.get("jobs", f"task-{name}") or {}).get("state", b"dead") == b"dead", "it is done")
+        program.end()
+        self.assertEqual({each["outcome"] for each in program.all("outcome")}, {"dead"})
+        self.assertEqual(len(program.all("start")), 13)
+
+    def test_leases_are_extended_after_a_connection_is_refused(self):
+        wire = Wire(self.server.port)
+        self.addCleanup(wire.close)
+        program = self.start(worker=SOON, port=wire.port)
+        self.put(1, "wait")
+        program.wait_for("start", n=1)
+        self.pass_ms(1)
+        wait_until(lambda: self.get("jobs", "task-1")["due-ms"] == self.now + HOUR, "the lease is extended")
+        wire.refuse(b"READONLY You can't write against a read only replica.")
+        program.wait_until(lambda: b"PAWL.EXTEND" in wire.refused, "it is refused")
+        self.pass_ms(HOUR - 1)
+        wait_until(lambda: self.get("jobs", "task-1")["due-ms"] == self.now + HOUR, "the lease is extended")
+        program.open(1)
+        wait_until(lambda: self.count() == 0, "it is acknowledged")
+        program.end()
+        self.assertEqual(program.all("outcome"), [])
+
+    def test_a_worker_that_starts_at_a_replica_without_its_primary_finds_the_primary(self):
+        lonely = Server("--replica-read-only", "no", "--replica-serve-stale-data", "no", clock=START)
+        wire = Wire(lonely.port)
+        for each in (lonely.stop, wire.close):
+            self.addCleanup(each)
+        lonely.call("REPLICAOF", "127.0.0.1", 1)  # no server is there
+        program = self.start(worker={"lease": HOUR}, port=wire.port)
+        program.wait_until(lambda: "MASTERDOWN" in program.complaints(), "it is refused")
+        wire.to = self.server.port
+        self.put(1)
+        program.wait_for("done", n=1)
+        program.end()
+
+    def test_a_worker_that_starts_while_the_server_loads_waits_for_it(self):
+        server = Server("--rdbcompression", "no", "--loading-process-events-interval-bytes", "1024", clock=START)
+        self.addCleanup(server.stop)
+        server.call("DEBUG", "POPULATE", 3000, "key", 2000)
+        server.call("SAVE")
+        server.kill()
+        starting = threading.Thread(target=server.start, args=("--key-load-delay", "200000"))  # ten minutes for all
+        starting.start()
+        self.addCleanup(starting.join)
+
+        wait_until(lambda: self.is_loading(server), "the server loads")
+        program = self.start(worker={"lease": HOUR}, port=server.port)
+        # ioredis asks by INFO whether it may send commands.
+        program.wait_until(lambda: "is loading" in program.complaints() or " cmd=info " in server.call("CLIENT", "LIST").decode(),
+                           "it knows that the server loads")
+        self.assertTrue(self.is_loading(server))
+        server.call("CONFIG", "SET", "key-load-delay", 0)
+        starting.join()
+        server.call("PAWL.PUT", "jobs", 0, '{"n":1}')
+        program.wait_for("done", n=1)
+        program.end()
+
+    @staticmethod
+    def is_loading(server):
+        try:
+            return "\nloading:1\r" in server.info("persistence")
+        except OSError:
+            return False  # it does not listen yet
+
+    def test_a_task_that_is_delivered_while_a_handler_computes_is_handled(self):
+        """It computes for longer than the server may take for a reply. That was not cut: it has not been read yet."""
+        until = pathlib.Path(FOLDER, self.id())
+        program = self.start(worker={"lease": HOUR, "block": HOUR}, computes={"until": str(until), "ms": 3 * HOUR})
+        self.put(1, "compute")
+        program.wait_for("start", n=1)
+        wait_until(lambda: self.blocked() == 1, "it waits for another")
+        program.open(1)
+        program.wait_for("computing")
+        self.put(2, None, "MAXTRIES", 1)
+        wait_until(lambda: self.get("jobs", "task-2")["state"] == b"leased", "it is delivered")
+        until.touch()
+        program.wait_for("done", n=2)
+        wait_until(lambda: self.count() == 0, "both are acknowledged")
+        program.end()
+        self.assertEqual(program.all("outcome"), [])
+
     def test_one_connection_waits_for_sixteen_shards(self):
         program = self.start(queue={"shards": 16}, worker={"lease": HOUR})
         wait_until(lambda: self.blocked() == 1, "it waits")
@@ -845,9 +1025,21 @@ class InACluster(cluster.ClusterTest):
     def test_every_flavour(self):
         for flavour in FLAVOURS:
             with self.subTest(flavour.__name__):
-                self.command, self.options_of = flavour().command, flavour().options_of
-                self.handles_all_shards(Flavoured(self, flavour.__name__, queue={"shards": cluster.KEYS}, ports=self.ports,
-                                                  worker={"lease": HOUR, "block": 200}))
+                self.handles_all_shards(self.start(flavour))
+
+    def test_after_the_cluster_was_down_every_flavour_goes_on(self):
+        for flavour in FLAVOURS:
+            with self.subTest(flavour.__name__):
+                outcomes = self.goes_on_after_the_cluster_was_down(self.start(flavour))
+                if flavour is Asyncio:  # redis-py closes its connections to all nodes, so the reply of another may be lost
+                    self.assertLessEqual(set(outcomes), {(1, "lost"), (2, "lost"), (2, "dead")})
+                else:
+                    self.assertEqual(outcomes, [(2, "dead")])
+
+    def start(self, flavour):
+        self.command, self.options_of = flavour().command, flavour().options_of
+        return Flavoured(self, flavour.__name__, queue={"shards": cluster.KEYS}, ports=self.ports,
+                         worker={"lease": HOUR, "block": 200})
 
     def handles_all_shards(self, program):
         program.put_many(range(30))
@@ -859,6 +1051,40 @@ class InACluster(cluster.ClusterTest):
         self.assertEqual(sorted(each["n"] for each in program.all("start")), list(range(60)))
         self.assertEqual(len({each["key"] for each in program.all("start")}), cluster.KEYS)
         program.end()
+
+    def goes_on_after_the_cluster_was_down(self, program):
+        for n, act in ((1, "wait"), (2, "wait and fail")):
+            program.call("put", {"n": n, "act": act}, max_tries=1)
+            program.wait_for("start", n=n)
+        slot = self.set_down()
+        before = program.complaints()
+        program.open(1)
+        program.open(2)
+        program.wait_until(lambda: program.complaints() != before, "it is refused")
+        self.set_up(slot)
+        program.wait_for("outcome", n=2)
+        program.wait_until(lambda: program.call("count") == 1, "the other is acknowledged")
+        self.assertEqual(program.call("count", "dead"), 1)
+        program.put_many(range(3, 33))
+        program.wait_for("done", 31)
+        program.wait_until(lambda: program.call("count") == 1, "all are acknowledged")
+        self.assertEqual(sorted(each["n"] for each in program.all("start")), list(range(1, 33)))
+        program.end()
+        return [(each["n"], each["outcome"]) for each in program.all("outcome")]
+
+    def set_down(self):
+        """A cluster is down while a slot is served by no node."""
+        slot = self.servers[0].call("CLUSTER", "KEYSLOT", "no task is here")
+        self.slot_owner = self.owner("no task is here")
+        for server in self.servers:
+            server.call("CLUSTER", "DELSLOTS", slot)
+        wait_until(lambda: all("cluster_state:fail" in server.call("CLUSTER", "INFO").decode() for server in self.servers),
+                   "the cluster is down")
+        return slot
+
+    def set_up(self, slot):
+        self.slot_owner.call("CLUSTER", "ADDSLOTS", slot)
+        wait_until(lambda: all(self.is_whole(server) for server in self.servers), "the cluster is whole")
 
 
 if __name__ == "__main__":

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: MIT
 // worker.mjs redis|ioredis SETTINGS: a worker of clients/node for the tests. It reads orders and writes events as lines of
 // JSON: see test_workers.py.
+import { existsSync, writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
+import { mock } from 'node:test';
 import { createClient, createCluster } from 'redis';
 import Redis from 'ioredis';
-import { Queue, Worker } from 'pawl';
 
 const settings = JSON.parse(process.argv[3]);
-const say = (what) => process.stdout.write(`${JSON.stringify(what)}\n`);
+const say = (what) => writeSync(1, `${JSON.stringify(what)}\n`); // also while a handler computes
+if (settings.computes) mock.timers.enable({ apis: ['setTimeout'] });
+const { Queue, Worker } = await import('pawl'); // with these timers
 
+const strategies = settings.gives_up ? [{ socket: { reconnectStrategy: false } }, { retryStrategy: () => null }] : [{}, {}];
 const makers = {
-	redis: () => createClient({ url: process.env.REDIS_URL, RESP: 3 }), // ioredis speaks RESP2
-	ioredis: () => new Redis(process.env.REDIS_URL),
+	redis: () => createClient({ url: process.env.REDIS_URL, RESP: 3, ...strategies[0] }), // ioredis speaks RESP2
+	ioredis: () => new Redis(process.env.REDIS_URL, strategies[1]),
 	'redis cluster': () => createCluster({ rootNodes: settings.ports.map((port) => ({ url: `redis://127.0.0.1:${port}` })) }),
 	'ioredis cluster': () => new Redis.Cluster(settings.ports.map((port) => ({ host: '127.0.0.1', port }))),
 };
@@ -31,12 +35,21 @@ function gate(n) {
 	return gates.get(n);
 }
 
+// Blocks the process until the tests have made the file, and then for the time that timers see.
+function compute() {
+	say({ event: 'computing' });
+	while (!existsSync(settings.computes.until)) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
+	mock.timers.tick(settings.computes.ms);
+}
+
 async function handle(task) {
 	const { id, key, tries, due, fence, signal } = task;
 	const { n, act } = queue.raw ? { n: task.payload.toString('latin1') } : task.payload;
 	say({ event: 'start', n, id, key, tries, due, fence });
 	if (act === 'fail' || act === 'fail twice') throw new TypeError(`no luck with ${n}`);
-	if (act === 'wait') await gate(n).opened;
+	if (['wait', 'wait and fail', 'compute'].includes(act)) await gate(n).opened;
+	if (act === 'wait and fail') throw new TypeError(`no luck with ${n}`);
+	if (act === 'compute') compute();
 	if (act === 'lost') {
 		if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve));
 		say({ event: 'lost', n });
@@ -79,4 +92,4 @@ say({ event: 'ended', error });
 lines.removeAllListeners('close');
 process.stdin.destroy();
 await connected; // a socket that redis is opening is not closed by destroy()
-client.destroy ? client.destroy() : client.disconnect();
+if (!settings.gives_up) client.destroy ? client.destroy() : client.disconnect();
