@@ -3,6 +3,7 @@
 // index.d.ts describes each option. The library for Python is built the same way.
 'use strict';
 const { setTimeout: sleep } = require('node:timers/promises');
+const { inspect } = require('node:util');
 
 const BUFFERS = { typeMapping: { 36: Buffer } }; // redis: for bulk strings, whose type in the protocol is $
 
@@ -101,7 +102,16 @@ function whole(name, value, least, most = Number.MAX_SAFE_INTEGER) {
 // Only an object, such as a Date, becomes a number: Number(null) is 0, and the task would be due at once.
 const unixTime = (at) => whole('at', typeof at === 'object' && at !== null ? Number(at) : at, 0);
 
-const show = (value) => (typeof value === 'string' ? `'${value}'` : String(value));
+// Object.create(null) has no text, for one.
+function textIfAny(write) {
+	try {
+		return write();
+	} catch {
+		return 'a value without text';
+	}
+}
+
+const show = (value) => (typeof value === 'string' ? `'${value}'` : textIfAny(() => String(value)));
 
 function must(good, name, value, allowed) {
 	if (!good) throw new TypeError(`pawl: ${name} is ${show(value)}, and must be ${allowed}`);
@@ -424,7 +434,7 @@ function lose(lease) {
 
 // At most 1,024 bytes, without a character cut in two.
 function reasonOf(error) {
-	const text = Buffer.from(error instanceof Error ? `${error.name}: ${error.message}` : String(error));
+	const text = Buffer.from(textIfAny(() => (error instanceof Error ? `${error.name}: ${error.message}` : String(error))));
 	let end = Math.min(text.length, 1024);
 	while (end < text.length && (text[end] & 0xc0) === 0x80) end--;
 	return text.subarray(0, end);
@@ -436,14 +446,14 @@ function guarded(onError) {
 		try {
 			await onError(...about);
 		} catch (error) {
-			console.error('pawl: onError failed:', error);
+			console.error('pawl: onError failed:', textIfAny(() => inspect(error)));
 		}
 	};
 }
 
 function report(error, task, outcome) {
 	const what = task ? `task ${task.id}, try ${task.tries}, ${outcome ?? 'not acknowledged yet'}:` : 'trying again:';
-	console.error('pawl:', what, task ? error : error.message || error); // the stack is inside the client
+	console.error('pawl:', what, task ? textIfAny(() => inspect(error)) : error.message || error); // its stack is of the client
 }
 
 module.exports = { Queue, Worker };

@@ -66,7 +66,11 @@ def back_off(first: int, most: int, tries: int) -> int:
 
 def reason_of(error: BaseException) -> bytes:
     """At most 1,024 bytes, without a character cut in two."""
-    return f"{type(error).__name__}: {error}".encode(errors="replace")[:1024].decode(errors="ignore").encode()
+    try:
+        text = f"{type(error).__name__}: {error}"
+    except BaseException:  # of its __str__
+        text = f"{type(error).__name__}, which has no text"
+    return text.encode(errors="replace")[:1024].decode(errors="ignore").encode()
 
 
 def report(error: BaseException, task: Optional[Task], outcome: Optional[Outcome]) -> None:

@@ -18,7 +18,8 @@ says what happens, in lines of JSON:
     {"event": "reply", "value": …}               of a call; or "error"
 
 What a handler does stands in the payload, as `act`: "wait" for "open", "wait and fail", "fail", "fail twice" (then the
-callback for errors fails, too), wait for "open" and then "compute" until a file exists, wait until the lease is "lost", or nothing. The module's clock stands still unless a test
+callback for errors fails, too), "fail without text" (both fail with an error that has none), wait for "open" and then
+"compute" until a file exists, wait until the lease is "lost", or nothing. The module's clock stands still unless a test
 sets it, so leases and delays end when the test says so. Leases are an hour: no worker is so slow that it loses one by its
 own clock.
 """
@@ -488,6 +489,15 @@ class Scenarios:
         program = self.start(worker={"lease": HOUR})
         self.put(1, "fail twice", "MAXTRIES", 1)
         program.wait_for("outcome", outcome="dead", text="no luck with 1")
+        self.put(2)
+        program.wait_for("done", n=2)
+        program.end()
+
+    def test_an_error_without_text_fails_as_any_other(self):
+        program = self.start(worker={"lease": HOUR})
+        self.put(1, "fail without text", "MAXTRIES", 1)
+        program.wait_for("outcome", n=1, outcome="dead")
+        self.assertRegex(self.get("jobs", "task-1")["reason"], rb"^(a value without text|Textless, which has no text)$")
         self.put(2)
         program.wait_for("done", n=2)
         program.end()

@@ -4,6 +4,7 @@
 import { existsSync, writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { mock } from 'node:test';
+import { inspect } from 'node:util';
 import { createClient, createCluster } from 'redis';
 import Redis from 'ioredis';
 
@@ -42,11 +43,17 @@ function compute() {
 	mock.timers.tick(settings.computes.ms);
 }
 
+const fail = () => {
+	throw new Error('no text');
+};
+const textless = Object.assign(Object.create(null), { toString: fail, [inspect.custom]: fail });
+
 async function handle(task) {
 	const { id, key, tries, due, fence, signal } = task;
 	const { n, act } = queue.raw ? { n: task.payload.toString('latin1') } : task.payload;
 	say({ event: 'start', n, id, key, tries, due, fence });
 	if (act === 'fail' || act === 'fail twice') throw new TypeError(`no luck with ${n}`);
+	if (act === 'fail without text') throw textless;
 	if (['wait', 'wait and fail', 'compute'].includes(act)) await gate(n).opened;
 	if (act === 'wait and fail') throw new TypeError(`no luck with ${n}`);
 	if (act === 'compute') compute();
@@ -58,9 +65,10 @@ async function handle(task) {
 }
 
 function onError(error, task, outcome) {
-	console.error(error);
+	if (error !== textless) console.error(error);
 	if (outcome) say({ event: 'outcome', n: task.payload.n, outcome, text: error.message });
 	if (task?.payload?.act === 'fail twice') throw new Error('onError fails, too');
+	if (error === textless) throw textless;
 }
 
 let worker;

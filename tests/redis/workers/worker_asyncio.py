@@ -8,7 +8,7 @@ import threading
 import redis.asyncio
 import redis.asyncio.cluster
 from pawl.asyncio import Queue, Worker
-from worker_python import begin, compute, on_error, read_orders, say, settings
+from worker_python import Textless, begin, compute, on_error, read_orders, say, settings
 
 gates = collections.defaultdict(asyncio.Event)
 
@@ -31,6 +31,8 @@ async def handle(task):
     n, act = begin(task)
     if act in ("fail", "fail twice"):
         raise TypeError(f"no luck with {n}")
+    if act == "fail without text":
+        raise Textless()
     if act in ("wait", "wait and fail", "compute"):
         await gates[n].wait()
     if act == "wait and fail":

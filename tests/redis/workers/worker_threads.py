@@ -8,7 +8,7 @@ import threading
 import redis
 import redis.cluster
 from pawl import Queue, Worker
-from worker_python import begin, compute, on_error, read_orders, say, settings
+from worker_python import Textless, begin, compute, on_error, read_orders, say, settings
 
 if settings.get("ports"):
     client = redis.cluster.RedisCluster(
@@ -23,6 +23,8 @@ def handle(task):
     n, act = begin(task)
     if act in ("fail", "fail twice"):
         raise TypeError(f"no luck with {n}")
+    if act == "fail without text":
+        raise Textless()
     if act in ("wait", "wait and fail", "compute"):
         gates[n].wait()
     if act == "wait and fail":
