@@ -10,9 +10,13 @@
 
 /*
  * How many tasks a snapshot looks at. A share of 2 % then has a standard error of 5.5 % of itself: that it is wrong by
- * more than a quarter happens five times in a million.
+ * more than a quarter happens five times in a million. PAWL_SMALL, for tests/schedules: two tasks are too many.
  */
+#ifdef PAWL_SMALL
+#define SAMPLE_SIZE 1u
+#else
 #define SAMPLE_SIZE 16384u
+#endif
 
 /* Tasks in the sample of a shard. It begins with twice as many as are needed, and is drawn again when half are left. */
 #define SAMPLE_ROOM (2 * SAMPLE_SIZE)

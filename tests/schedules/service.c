@@ -1386,6 +1386,7 @@ static void open_viewed(unsigned workers, unsigned shards)
 {
 	open_service(workers, shards);
 	service->journals = calloc(service->worker_count, sizeof(*service->journals));
+	EXPLORE_EXPECT(pawl__samples_open(service));
 	one = new_probe();
 	two = new_probe();
 }
