@@ -5,8 +5,7 @@ set(PAWL_AMALGAMATION_DIR ${PROJECT_BINARY_DIR}/amalgamation)
 add_custom_target(amalgamation)
 
 # The private headers have no list: the script finds them by the #include lines.
-file(GLOB_RECURSE private_headers CONFIGURE_DEPENDS
-  ${PROJECT_SOURCE_DIR}/src/*.h ${PROJECT_SOURCE_DIR}/adapters/pass.h)
+file(GLOB_RECURSE private_headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.h)
 
 # pawl_amalgamate(NAME FILE...): NAME.c and NAME.h of these public headers and sources.
 function(pawl_amalgamate name)

@@ -10,7 +10,7 @@
 
 struct peer {
 	struct pawl_loop_timer heartbeat, idle;
-	struct pawl_epoll *timers;
+	struct pawl_loop *loop;
 	int beats;
 	bool gone;
 };
@@ -22,7 +22,7 @@ static void on_heartbeat(struct pawl_loop_timer *timer, void *arg)
 	(void)arg;
 	printf("heartbeat %d\n", ++peer->beats);
 	if (peer->beats <= 3) /* it has answered */
-		pawl_epoll_touch(peer->timers, &peer->idle.timer, 150 * PAWL_MS);
+		pawl_loop_touch(peer->loop, &peer->idle, 150 * PAWL_MS);
 }
 
 static void on_idle(struct pawl_loop_timer *timer, void *arg)
@@ -31,26 +31,26 @@ static void on_idle(struct pawl_loop_timer *timer, void *arg)
 
 	(void)arg;
 	printf("silent for 150 ms\n");
-	pawl_epoll_cancel(peer->timers, &peer->heartbeat.timer);
+	pawl_loop_cancel(peer->loop, &peer->heartbeat);
 	peer->gone = true;
 }
 
 int main(void)
 {
-	struct peer peer = {PAWL_LOOP_TIMER_INIT(on_heartbeat), PAWL_LOOP_TIMER_INIT(on_idle), NULL,
-	                    0, false};
+	const struct pawl_loop_options options = {.due = on_idle}; /* of timers without their own */
+	struct peer peer = {.heartbeat = PAWL_LOOP_TIMER_INIT(on_heartbeat)};
 	struct epoll_event event = {.events = EPOLLIN};
 	int epoll = epoll_create1(EPOLL_CLOEXEC);
 
-	if (pawl_epoll_open(&peer.timers, pawl_loop_due, NULL, NULL) != 0)
+	if (pawl_epoll_open(&peer.loop, &options) != 0)
 		return 1;
-	epoll_ctl(epoll, EPOLL_CTL_ADD, pawl_epoll_fd(peer.timers), &event);
-	pawl_epoll_arm(peer.timers, &peer.idle.timer, 10 * PAWL_SECOND);
-	pawl_epoll_arm_every(peer.timers, &peer.heartbeat, 50 * PAWL_MS);
+	epoll_ctl(epoll, EPOLL_CTL_ADD, pawl_epoll_fd(peer.loop), &event);
+	pawl_loop_arm(peer.loop, &peer.idle, 10 * PAWL_SECOND);
+	pawl_loop_arm_every(peer.loop, &peer.heartbeat, 0, 50 * PAWL_MS);
 	while (!peer.gone)
 		if (epoll_wait(epoll, &event, 1, -1) == 1)
-			pawl_epoll_turn(peer.timers);
-	pawl_epoll_close(peer.timers, NULL);
+			pawl_loop_pass(peer.loop);
+	pawl_loop_close(peer.loop, NULL);
 	close(epoll);
 	return 0;
 }

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pawl/loop.h: what the adapters to event loops have in common.
+ * pawl/loop.h: timers in an event loop.
  *
- * An adapter puts a wheel behind one timer of an event loop. However many timers are on the wheel, the loop has one,
- * and wakes up only when there is something to do.
+ * A struct pawl_loop is a wheel behind one timer of an event loop. However many timers are armed, the event loop has
+ * one, and wakes up only when there is something to do. An adapter opens it; all else is the same for every event loop:
  *
- *	pawl/epoll.h      a file descriptor that any loop can poll: Linux; part of libpawl
- *	pawl/kqueue.h     a timer of a kqueue: macOS and the BSDs; libpawl-kqueue. Not run on a real kqueue yet
- *	pawl/libuv.h      libpawl-libuv
- *	pawl/libevent.h   libpawl-libevent
+ *	pawl_epoll_open()      pawl/epoll.h      a file descriptor that any loop can poll: Linux; part of libpawl
+ *	pawl_kqueue_open()     pawl/kqueue.h     a timer of a kqueue: macOS and the BSDs; libpawl-kqueue
+ *	pawl_libuv_open()      pawl/libuv.h      libpawl-libuv
+ *	pawl_libevent_open()   pawl/libevent.h   libpawl-libevent
+ *	pawl_loop_open()       pawl/adapter.h    an event loop of your own
  *
- * They have the same calls. This example is for epoll; for another adapter, write its name in place of "epoll":
+ * With epoll:
  *
  *	#include <pawl/epoll.h>
  *	#include <stdio.h>
  *
- *	struct connection { struct pawl_timer idle; int fd; };
+ *	struct connection { struct pawl_loop_timer idle; int fd; };
  *
- *	static void expire(struct pawl_timer *timer, void *arg)             // in the loop's thread
+ *	static void expire(struct pawl_loop_timer *timer, void *arg)        // in the loop's thread
  *	{
  *		struct connection *connection = PAWL_CONTAINER_OF(timer, struct connection, idle);
  *		printf("%s: connection %d is idle\n", (const char *)arg, connection->fd);
@@ -25,69 +26,32 @@
  *
  *	int main(void)
  *	{
- *		struct connection connection = {PAWL_TIMER_INIT, 3};
  *		static char name[] = "server";
- *		struct pawl_epoll *adapter;
+ *		const struct pawl_loop_options options = {.due = expire, .arg = name};
+ *		struct connection connection = {.fd = 3};
+ *		struct pawl_loop *loop;
  *
- *		if (pawl_epoll_open(&adapter, expire, name, NULL) != 0)
+ *		if (pawl_epoll_open(&loop, &options) != 0)
  *			return 1;
- *		pawl_epoll_arm(adapter, &connection.idle, 30 * PAWL_SECOND);
- *		pawl_epoll_touch(adapter, &connection.idle, 30 * PAWL_SECOND); // there was input: 30 seconds from now
- *		if (pawl_epoll_cancel(adapter, &connection.idle))              // the connection was closed
+ *		pawl_loop_arm(loop, &connection.idle, 30 * PAWL_SECOND);
+ *		pawl_loop_touch(loop, &connection.idle, 30 * PAWL_SECOND); // there was input: 30 seconds from now
+ *		if (pawl_loop_cancel(loop, &connection.idle))              // the connection was closed
  *			puts("it was armed, and will not be called");
- *		pawl_epoll_close(adapter, NULL);
+ *		pawl_loop_close(loop, NULL);
  *	}
  *
- *
- * What is promised, beyond what pawl/wheel.h promises
- *
- *  - Time is in nanoseconds of the loop's own clock, see "The clock". pawl_X_now() reads it, where X is the adapter's
- *    name. A delay counts from the call, not from the loop's cached time. It is rounded up to the tick, so a timer is
- *    never early.
- *  - The function is never called inside arm, touch or cancel, nor inside itself. It may make any call of the adapter
- *    for any timer, and may close the adapter.
- *  - The adapter sets the loop's timer only if something is to be done earlier than the timer is set to, and at the end
- *    of a pass. With nothing armed the timer is off, so there is no wake-up. (If the first of several timers is
- *    cancelled, the loop may wake up once with nothing to do. With kqueue and libevent it also wakes up once a day
- *    while the next deadline is further away.)
- *  - Only the thread that runs the loop may use its adapter.
- *
- *
- * A pass
- *
- * When the loop's timer fires, the adapter makes one pass: it moves at most max_moves timers on the wheel, and calls
- * the function for at most max_calls timers that are due. If there is more to do, the loop polls its sockets, without
- * sleeping, before the next pass. So a hundred thousand timers due at once delay a socket by one pass (libuv: two), not
- * by a hundred thousand calls. With epoll and kqueue you make the pass yourself, with pawl_X_turn().
- *
- * Each pass also moves timers ahead (pawl_wheel_ahead()): it moves those of the next coarse slots to finer ones before
- * those slots open. It moves at most 64 timers, and one more for each call that it made, all within max_moves. With
- * 1,024 timers or more the loop wakes up for that, too. Then a slot is empty when it opens, and no timer waits until
- * thousands of others have been moved. For this the wheel has twice the slots: it takes 66 KiB, or 518 KiB with 8
- * chains.
- *
- *
- * A function for each kind of timer, and periodic timers
- *
- * Pass pawl_loop_due to pawl_X_open() in place of a function of your own. Then each timer has its own function: all
- * timers of that adapter are of type struct pawl_loop_timer, and arm, touch and cancel take a pointer to the `timer`
- * in it. pawl_X_arm_every() makes such a timer periodic.
- *
- *
- * The clock
- *
- *	            the loop's own, by default           options.count_sleep
- *	epoll       CLOCK_MONOTONIC                      CLOCK_BOOTTIME; the descriptor follows it
- *	kqueue      CLOCK_MONOTONIC                      CLOCK_BOOTTIME *
- *	libuv       uv_hrtime(), uv_now() in whole ms    CLOCK_BOOTTIME *
- *	libevent    CLOCK_MONOTONIC                      CLOCK_BOOTTIME *
- *
- * On Linux the clocks of the first column are the same clock, which stands still while the machine is suspended. With
- * options.count_sleep that time counts: a timeout of an hour has passed if the machine was suspended for two. On a
- * system without CLOCK_BOOTTIME the clock is CLOCK_MONOTONIC.
- *
- * (* The loop's timers cannot follow CLOCK_BOOTTIME. So while anything is armed the adapter reads that clock once a
- * second, and after a suspension a timer is up to a second late.)
+ * What is promised, beyond what pawl/wheel.h promises:
+ *  - Time is in nanoseconds of the loop's clock, which pawl_loop_now() reads. A delay counts from the call, not from
+ *    the event loop's cached time. It is rounded up to the tick, so a timer is never early.
+ *  - A due function is never called inside arm, touch or cancel, nor inside another one. It may make any call for any
+ *    timer, and may close the loop.
+ *  - When the event loop's timer fires, there is one pass: at most max_moves moves on the wheel, and max_calls calls.
+ *    If there is more to do, the event loop polls its sockets, without sleeping, before the next pass.
+ *  - Each pass also moves a few timers to finer slots before their slot opens, so no timer waits until thousands of
+ *    others have been moved. For this the wheel has twice the slots: 66 KiB, or 518 KiB with 8 chains.
+ *  - Without a timer armed, the event loop's timer is off. Arming sets it only for a time before that of all others.
+ *  - Only the thread that runs the event loop may use its struct pawl_loop.
+ * pawl_loop(3) has the clocks, the cost of a pass and the wake-ups in detail.
  */
 #ifndef PAWL_LOOP_H
 #define PAWL_LOOP_H
@@ -98,41 +62,86 @@
 extern "C" {
 #endif
 
-/* Called for a timer that is due. The timer is idle, and its memory is yours. `arg` was passed to open. */
-typedef void pawl_due_fn(struct pawl_timer *timer, void *arg);
+struct pawl_loop;
+struct pawl_loop_timer;
 
-/* The options of open. A NULL pointer means the defaults, and so does 0 in a field. */
+/* Called for a timer that is due, which is idle now, unless it is periodic. `arg` is that of the options. */
+typedef void pawl_loop_due_fn(struct pawl_loop_timer *timer, void *arg);
+
+/* A timer of a loop: embed it. All zeroes is an idle timer that calls the function of the options. */
+struct pawl_loop_timer {
+	struct pawl_timer timer; /* for pawl_timer_armed() and pawl_timer_deadline() */
+	pawl_loop_due_fn *due;   /* its own function; NULL: that of the options */
+	uint64_t period_ns;      /* private: 0 unless armed by pawl_loop_arm_every() */
+};
+
+/* In a definition: struct pawl_loop_timer timer = PAWL_LOOP_TIMER_INIT(due); NULL is allowed. */
+#define PAWL_LOOP_TIMER_INIT(due)       \
+	{                               \
+		PAWL_TIMER_INIT, due, 0 \
+	}
+
+/* The options of every open. `due` is required; 0 in any other field means its default. */
 struct pawl_loop_options {
 	uint64_t tick_ns;    /* deadlines are rounded up to it; default 2^20, about a millisecond */
 	uint32_t wheel_size; /* slots in a level, 2 to 4096; default as in pawl/wheel.h */
 	uint32_t chains;     /* as in pawl/wheel.h: 8 is for a million timers; default 1 */
-	size_t max_moves;    /* of timers in a pass, ahead or not; default 1024 */
-	size_t max_calls;    /* of the function in a pass; default 256 */
-	bool count_sleep;    /* time in a suspension counts: see "The clock"; default false */
+	size_t max_moves;    /* of timers in a pass; default 1024 */
+	size_t max_calls;    /* of due functions in a pass; default 256 */
+	bool count_sleep;    /* time in a suspension of the machine counts; default false */
+	pawl_loop_due_fn *due; /* called for each due timer that has no function of its own */
+	void *arg;             /* passed to due functions */
+	uint64_t reserved[4];  /* must be 0 */
 };
 
-/* A timer's own function. `arg` was passed to open. */
-struct pawl_loop_timer;
-typedef void pawl_loop_fn(struct pawl_loop_timer *timer, void *arg);
+/*
+ * Arm the timer for `delay_ns` from now, or for the time `deadline_ns`. An armed timer is re-armed. A timer that is due
+ * already is called in the next pass. A periodic timer becomes one-shot. Never fails.
+ */
+PAWL_API void pawl_loop_arm(struct pawl_loop *loop, struct pawl_loop_timer *timer,
+                            uint64_t delay_ns);
+PAWL_API void pawl_loop_arm_at(struct pawl_loop *loop, struct pawl_loop_timer *timer,
+                               uint64_t deadline_ns);
 
-/* A timer with its own function. Embed it, and initialise it before its first use. Fields but `timer` are private. */
-struct pawl_loop_timer {
-	struct pawl_timer timer; /* for arm, touch and cancel */
-	pawl_loop_fn *run;
-	uint64_t period_ns;
-};
+/*
+ * Make the timer periodic: it is called `first_ns` from now, then every `period_ns`, until it is cancelled or armed.
+ *
+ * 0         the timer is armed.
+ * -EINVAL   the period is 0. Nothing has changed.
+ *
+ * It does not drift, and leaves out missed periods. When its function is called, it is already armed for the next
+ * period: cancel it before you free it. touch also shifts all of its later calls.
+ */
+PAWL_API int pawl_loop_arm_every(struct pawl_loop *loop, struct pawl_loop_timer *timer,
+                                 uint64_t first_ns, uint64_t period_ns);
 
-/* Initialise a timer, which must not be armed. It is then idle, and not periodic. */
-PAWL_API void pawl_loop_timer_init(struct pawl_loop_timer *timer, pawl_loop_fn *run);
+/* Push the timer back to `delay_ns` from now, mostly by one store. An idle timer, or an earlier time: as arm. */
+PAWL_API void pawl_loop_touch(struct pawl_loop *loop, struct pawl_loop_timer *timer,
+                              uint64_t delay_ns);
 
-/* The same in a definition: struct pawl_loop_timer timer = PAWL_LOOP_TIMER_INIT(run); */
-#define PAWL_LOOP_TIMER_INIT(run)       \
-	{                               \
-		PAWL_TIMER_INIT, run, 0 \
-	}
+/* Cancel the timer. true: it was armed, and will not be called. false: it was idle. */
+PAWL_API bool pawl_loop_cancel(struct pawl_loop *loop, struct pawl_loop_timer *timer);
 
-/* Calls the timer's own function. Pass it to open, if all timers of the adapter are struct pawl_loop_timer. */
-PAWL_API void pawl_loop_due(struct pawl_timer *timer, void *arg);
+/* The present time of the loop's clock, and how many timers are armed. */
+PAWL_API uint64_t pawl_loop_now(const struct pawl_loop *loop);
+PAWL_API size_t pawl_loop_count(const struct pawl_loop *loop);
+
+/*
+ * Make one pass. With epoll and kqueue you do, when the event loop says so; libuv and libevent make theirs. At any
+ * other time it does no harm. Returns how many due functions it called; 0 inside one of them.
+ */
+PAWL_API size_t pawl_loop_pass(struct pawl_loop *loop);
+
+/* The wheel, for pawl_wheel_place(), _each() and _check(). Arm and cancel only through the loop. */
+PAWL_API struct pawl_wheel *pawl_loop_wheel(struct pawl_loop *loop);
+
+/*
+ * Close and free the loop, and pass each timer that is still armed to `dropped`, which may free it and cancel others,
+ * but arm none. If `dropped` is NULL, the timers are not accessed, and must be zeroed before they are used again. A due
+ * function may close its loop: then no other is called, and the loop is freed at the end of the pass. `loop` may be
+ * NULL. The event loop itself is yours, and must outlive this call.
+ */
+PAWL_API void pawl_loop_close(struct pawl_loop *loop, pawl_loop_due_fn *dropped);
 
 #ifdef __cplusplus
 }

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* pawl: delayed work for C. This header includes all others, except those of adapters to event loops: see loop.h. */
+/* pawl: delayed work for C. This header includes all others, except those that need another library: pawl/kqueue.h,
+ * pawl/libevent.h and pawl/libuv.h. */
 #ifndef PAWL_H
 #define PAWL_H
 
+#include <pawl/adapter.h>
 #include <pawl/calendar.h>
 #include <pawl/clock.h>
+#include <pawl/epoll.h>
 #include <pawl/inspect.h>
+#include <pawl/loop.h>
 #include <pawl/metrics.h>
 #include <pawl/purgatory.h>
 #include <pawl/service.h>

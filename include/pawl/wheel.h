@@ -91,9 +91,11 @@ extern "C" {
 #endif
 
 #if defined(__GNUC__)
-#define PAWL_API __attribute__((visibility("default")))
+#define PAWL_API      __attribute__((visibility("default")))
+#define PAWL_MUST_USE __attribute__((warn_unused_result)) /* of a result that must not be ignored */
 #else
 #define PAWL_API
+#define PAWL_MUST_USE
 #endif
 
 /* Later than any time. As a deadline it means 2^64-2, the last time there is. */

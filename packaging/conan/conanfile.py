@@ -6,7 +6,7 @@ from conan import ConanFile
 from conan.tools.cmake import CMake, CMakeToolchain, cmake_layout
 from conan.tools.files import copy
 
-SOURCES = ("CMakeLists.txt", "LICENSE", "adapters/*", "cmake/*", "docs/man/*", "include/*", "src/*")
+SOURCES = ("CMakeLists.txt", "LICENSE", "cmake/*", "docs/man/*", "include/*", "src/*")
 
 
 class Pawl(ConanFile):

@@ -1,73 +1,55 @@
 /* SPDX-License-Identifier: MIT */
-/* The loop's timer is a timerfd. Empty on other systems: the library has the same list of sources on all of them. */
+/* The event loop's timer is a timerfd of its own, which any event loop can poll. */
 #define _GNU_SOURCE
+#include "layout.h"
+#include "sleep.h"
+
+#include <errno.h>
 #include <pawl/epoll.h>
-#ifdef __linux__
-#include <sys/timerfd.h>
-#include <unistd.h>
+#include <stdlib.h>
 
-#include "../pass.h"
-
-/* Of a time_t. A time_t of 32 bits ends 68 years after the machine's start: the pass then sets the timer again. */
-#define MAX_SECONDS (sizeof(time_t) < sizeof(uint64_t) ? (uint64_t)INT32_MAX : UINT64_MAX)
-
-struct pawl_epoll {
-	struct adapter base;
-	int fd;
+struct epoll_timer {
+	int fd, clock;
 };
 
-/*
- * Setting a timerfd also clears its expiry, so it never needs to be read. A time in the past makes it readable again,
- * which an edge-triggered epoll notices, too. All zeroes switch it off; the clock is past zero when a program runs.
- */
-static void set_timerfd(struct adapter *base)
+static uint64_t epoll_now(void *self)
 {
-	const struct pawl_epoll *adapter = (struct pawl_epoll *)base;
-	uint64_t seconds = base->wake / NS_PER_SECOND;
-	struct itimerspec at = {0};
+	return system_now(((struct epoll_timer *)self)->clock);
+}
 
-	if (base->wake != PAWL_NEVER) {
-		at.it_value.tv_sec = (time_t)(seconds < MAX_SECONDS ? seconds : MAX_SECONDS);
-		at.it_value.tv_nsec = (long)(base->wake % NS_PER_SECOND);
+static void set_timerfd(void *self, uint64_t at_ns)
+{
+	pawl__system_timer_set(((struct epoll_timer *)self)->fd, at_ns);
+}
+
+static void close_timerfd(void *self)
+{
+	pawl__system_timer_close(((struct epoll_timer *)self)->fd);
+	free(self);
+}
+
+static const struct pawl_loop_adapter epoll_adapter = {epoll_now, set_timerfd, close_timerfd, {0}};
+
+int pawl_epoll_open(struct pawl_loop **loop, const struct pawl_loop_options *options)
+{
+	int clock = loop_clock(options), fd = pawl__system_timer_open(clock), error;
+	struct epoll_timer *made;
+
+	if (fd < 0)
+		return fd;
+	made = malloc(sizeof(*made));
+	if (!made) {
+		pawl__system_timer_close(fd);
+		return -ENOMEM;
 	}
-	timerfd_settime(adapter->fd, TFD_TIMER_ABSTIME, &at, NULL);
+	*made = (struct epoll_timer){fd, clock};
+	error = pawl_loop_open(loop, &epoll_adapter, made, options);
+	if (error)
+		close_timerfd(made);
+	return error;
 }
 
-static void close_timerfd(struct adapter *base)
+int pawl_epoll_fd(const struct pawl_loop *loop)
 {
-	close(((struct pawl_epoll *)base)->fd);
-	adapter_free(base);
+	return loop->adapter == &epoll_adapter ? ((struct epoll_timer *)loop->self)->fd : -EINVAL;
 }
-
-int pawl_epoll_open(struct pawl_epoll **adapter, pawl_due_fn *due, void *arg,
-                    const struct pawl_loop_options *options)
-{
-	static const struct adapter_loop loop = {monotonic_ns, set_timerfd, close_timerfd};
-	int error;
-	struct pawl_epoll *made = adapter_new(sizeof(*made), &loop, due, arg, options, &error);
-
-	if (!made)
-		return error;
-	made->fd = timerfd_create(made->base.count_sleep ? CLOCK_OF_SLEEP : CLOCK_MONOTONIC,
-	                          TFD_NONBLOCK | TFD_CLOEXEC);
-	if (made->fd < 0) {
-		error = -errno;
-		adapter_free(&made->base);
-		return error;
-	}
-	*adapter = made;
-	return 0;
-}
-
-int pawl_epoll_fd(const struct pawl_epoll *adapter)
-{
-	return adapter->fd;
-}
-
-size_t pawl_epoll_turn(struct pawl_epoll *adapter)
-{
-	return adapter_pass(&adapter->base, adapter->base.now());
-}
-
-ADAPTER_FUNCTIONS(epoll)
-#endif

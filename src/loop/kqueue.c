@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* The loop's timer is a timer of the caller's kqueue. */
-#define _GNU_SOURCE /* for Linux, where the tests are; a BSD hides nothing */
+/* The event loop's timer is a timer of the caller's kqueue. */
+#define _GNU_SOURCE /* for libkqueue on Linux; a BSD hides nothing */
+#include "sleep.h"
+
+#include <errno.h>
 #include <pawl/kqueue.h>
+#include <stdlib.h>
 #include <sys/types.h>
 
 #include <sys/event.h>
 
-#include "../pass.h"
-
-/* Where a kernel has only milliseconds, the delay is rounded up: a pass too early would be in vain. */
-#ifdef NOTE_NSECONDS
+/*
+ * Where a kernel has only milliseconds, the delay is rounded up: a pass too early would be in vain. The tests define
+ * PAWL_KQUEUE_MS, to try that on a kernel that has more.
+ */
+#if defined(NOTE_NSECONDS) && !defined(PAWL_KQUEUE_MS)
 #define UNIT    NOTE_NSECONDS
 #define UNIT_NS 1u
 #else
@@ -17,79 +22,84 @@
 #define UNIT_NS 1000000u
 #endif
 
-struct pawl_kqueue {
-	struct adapter base;
-	int kqueue;
+struct kqueue_timer {
+	struct pawl_loop *loop;
+	int kqueue, clock;
+	uint64_t longest;
 };
 
+static uint64_t kqueue_now(void *self)
+{
+	return system_now(((struct kqueue_timer *)self)->clock);
+}
+
 /* 0 or -errno. */
-static int change(struct pawl_kqueue *adapter, unsigned short flags, uint64_t units)
+static int change(struct kqueue_timer *timer, unsigned short flags, uint64_t units)
 {
 	struct kevent event = {0};
 
-	EV_SET(&event, (uintptr_t)adapter, EVFILT_TIMER, flags, UNIT, (int64_t)units, adapter);
-	return kevent(adapter->kqueue, &event, 1, NULL, 0, NULL) < 0 ? -errno : 0;
+	EV_SET(&event, (uintptr_t)timer, EVFILT_TIMER, flags, UNIT, (int64_t)units, timer->loop);
+	return kevent(timer->kqueue, &event, 1, NULL, 0, NULL) < 0 ? -errno : 0;
 }
 
 /* Adding a timer that exists starts it again, and clears its expiry. */
-static int start(struct pawl_kqueue *adapter, uint64_t delay_ns)
+static int start(struct kqueue_timer *timer, uint64_t delay_ns)
 {
-	uint64_t delay = at_most_a_day(delay_ns);
-
-	return change(adapter, EV_ADD | EV_ONESHOT,
-	              delay > 0 ? (delay + UNIT_NS - 1) / UNIT_NS : 1);
+	return change(timer, EV_ADD | EV_ONESHOT,
+	              delay_ns > 0 ? (delay_ns + UNIT_NS - 1) / UNIT_NS : 1);
 }
 
 /* A timer whose event was delivered no longer exists: then this fails, which does no harm. */
-static void stop(struct pawl_kqueue *adapter)
+static void stop(struct kqueue_timer *timer)
 {
-	change(adapter, EV_DELETE, 0);
+	change(timer, EV_DELETE, 0);
 }
 
 /*
  * The delay counts from now: where kernels take absolute times, these are of the wall clock. If the kernel's timer is a
  * little early, the pass finds nothing due and sets it again.
  */
-static void set_kqueue(struct adapter *base)
+static void set_kqueue(void *self, uint64_t at_ns)
 {
-	struct pawl_kqueue *adapter = (struct pawl_kqueue *)base;
+	struct kqueue_timer *timer = self;
 
-	if (base->wake == PAWL_NEVER)
-		stop(adapter);
+	if (at_ns == PAWL_NEVER)
+		stop(timer);
 	else
-		start(adapter, adapter_sleep_ns(base, base->now()));
+		start(timer, delay_until(at_ns, kqueue_now(self), timer->longest));
 }
 
-static void leave_kqueue(struct adapter *base)
+static void leave_kqueue(void *self)
 {
-	stop((struct pawl_kqueue *)base);
-	adapter_free(base);
+	stop(self);
+	free(self);
 }
 
 /* Starting a timer and stopping it checks that the descriptor is a kqueue and that the kernel has memory. */
-int pawl_kqueue_open(struct pawl_kqueue **adapter, int kqueue, pawl_due_fn *due, void *arg,
-                     const struct pawl_loop_options *options)
+static int try_kqueue(struct kqueue_timer *timer)
 {
-	static const struct adapter_loop loop = {monotonic_ns, set_kqueue, leave_kqueue};
+	int error = start(timer, timer->longest);
+
+	if (!error)
+		stop(timer);
+	return error;
+}
+
+int pawl_kqueue_open(struct pawl_loop **loop, int kqueue, const struct pawl_loop_options *options)
+{
+	static const struct pawl_loop_adapter adapter = {kqueue_now, set_kqueue, leave_kqueue, {0}};
+	struct kqueue_timer *made = malloc(sizeof(*made));
 	int error;
-	struct pawl_kqueue *made = adapter_new(sizeof(*made), &loop, due, arg, options, &error);
 
 	if (!made)
-		return error;
-	made->kqueue = kqueue;
-	error = start(made, NS_PER_DAY);
-	if (error) {
-		adapter_free(&made->base);
-		return error;
-	}
-	stop(made);
-	*adapter = made;
-	return 0;
+		return -ENOMEM;
+	*made = (struct kqueue_timer){NULL, kqueue, loop_clock(options), longest_delay(options)};
+	error = try_kqueue(made);
+	if (!error)
+		error = pawl_loop_open(&made->loop, &adapter, made, options);
+	if (error)
+		free(made);
+	else
+		*loop = made->loop;
+	return error;
 }
-
-size_t pawl_kqueue_turn(struct pawl_kqueue *adapter)
-{
-	return adapter_pass(&adapter->base, adapter->base.now());
-}
-
-ADAPTER_FUNCTIONS(kqueue)

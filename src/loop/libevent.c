@@ -1,69 +1,76 @@
 /* SPDX-License-Identifier: MIT */
-/* The loop's timer is an event with a timeout. */
-#define _POSIX_C_SOURCE 200809L
+/* The event loop's timer is an event with a timeout. */
+#define _GNU_SOURCE
+#include "sleep.h"
+
+#include <errno.h>
 #include <pawl/libevent.h>
+#include <stdlib.h>
 #include <sys/time.h>
 
-#include "../pass.h"
-
-#define NS_PER_US     UINT64_C(1000)
-#define US_PER_SECOND UINT64_C(1000000)
-
-struct pawl_libevent {
-	struct adapter base;
+struct libevent_timer {
+	struct pawl_loop *loop;
 	struct event *event;
+	int clock;
+	uint64_t longest;
 };
+
+static uint64_t libevent_now(void *self)
+{
+	return system_now(((struct libevent_timer *)self)->clock);
+}
 
 /*
  * libevent counts the timeout from a time that it may have read some milliseconds ago, so the event may come a little
- * before `wake`. That pass finds nothing due, and sets the event for the rest. While one pass is not enough, the
+ * before `at_ns`. That pass finds nothing due, and sets the event for the rest. While one pass is not enough, the
  * timeout is 0: libevent polls the sockets before it calls the event.
  */
-static void set_event(struct adapter *base)
+static void set_event(void *arg, uint64_t at_ns)
 {
-	struct pawl_libevent *adapter = (struct pawl_libevent *)base;
-	uint64_t left_ns = at_most_a_day(adapter_sleep_ns(base, base->now()));
-	uint64_t left_us = left_ns / NS_PER_US + (left_ns % NS_PER_US > 0);
-	struct timeval timeout = {.tv_sec = (time_t)(left_us / US_PER_SECOND),
-	                          .tv_usec = (suseconds_t)(left_us % US_PER_SECOND)};
+	struct libevent_timer *self = arg;
+	uint64_t left_ns = delay_until(at_ns, libevent_now(arg), self->longest);
+	uint64_t left_us = left_ns / PAWL_US + (left_ns % PAWL_US > 0);
+	struct timeval timeout = {.tv_sec = (time_t)(left_us / 1000000),
+	                          .tv_usec = (suseconds_t)(left_us % 1000000)};
 
-	if (base->wake == PAWL_NEVER)
-		event_del(adapter->event);
+	if (at_ns == PAWL_NEVER)
+		event_del(self->event);
 	else
-		event_add(adapter->event, &timeout);
+		event_add(self->event, &timeout);
 }
 
-static void free_event(struct adapter *base)
+static void free_event(void *arg)
 {
-	event_free(((struct pawl_libevent *)base)->event);
-	adapter_free(base);
+	struct libevent_timer *self = arg;
+
+	if (self->event)
+		event_free(self->event);
+	free(self);
 }
 
 static void on_event(evutil_socket_t fd, short what, void *arg)
 {
-	struct pawl_libevent *adapter = arg;
-
 	(void)fd;
 	(void)what;
-	adapter_pass(&adapter->base, adapter->base.now());
+	pawl_loop_pass(((struct libevent_timer *)arg)->loop);
 }
 
-int pawl_libevent_open(struct pawl_libevent **adapter, struct event_base *base, pawl_due_fn *due,
-                       void *arg, const struct pawl_loop_options *options)
+int pawl_libevent_open(struct pawl_loop **loop, struct event_base *base,
+                       const struct pawl_loop_options *options)
 {
-	static const struct adapter_loop loop = {monotonic_ns, set_event, free_event};
-	int error;
-	struct pawl_libevent *made = adapter_new(sizeof(*made), &loop, due, arg, options, &error);
+	static const struct pawl_loop_adapter adapter = {libevent_now, set_event, free_event, {0}};
+	struct libevent_timer *made = malloc(sizeof(*made));
+	int error = -ENOMEM;
 
 	if (!made)
 		return error;
-	made->event = evtimer_new(base, on_event, made);
-	if (!made->event) {
-		adapter_free(&made->base);
-		return -ENOMEM;
-	}
-	*adapter = made;
-	return 0;
+	*made = (struct libevent_timer){NULL, evtimer_new(base, on_event, made),
+	                                loop_clock(options), longest_delay(options)};
+	if (made->event)
+		error = pawl_loop_open(&made->loop, &adapter, made, options);
+	if (error)
+		free_event(made);
+	else
+		*loop = made->loop;
+	return error;
 }
-
-ADAPTER_FUNCTIONS(libevent)

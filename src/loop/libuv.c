@@ -1,35 +1,42 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The loop's timer is a uv_timer_t. While one pass is not enough, a uv_idle_t is active in its place: it keeps the loop
- * from sleeping, and is called once in each round of the loop. (A uv_timer_t with a timeout of 0 does not do: libuv
+ * The event loop's timer is a uv_timer_t. While one pass is not enough, a uv_idle_t is active in its place: it keeps
+ * the uv_loop_t from sleeping, and is called once in each round. (A uv_timer_t with a timeout of 0 does not do: libuv
  * 1.44, which Debian 12 has, runs it again at once, and the sockets starve.)
  */
-#define _POSIX_C_SOURCE 200809L
+#define _GNU_SOURCE
+#include "sleep.h"
+
+#include <errno.h>
 #include <pawl/libuv.h>
+#include <stdlib.h>
 
-#include "../pass.h"
-
-struct pawl_libuv {
-	struct adapter base;
+struct libuv_timer {
+	struct pawl_loop *loop;
 	uv_timer_t timer;
 	uv_idle_t more;
 	unsigned open_handles;
+	bool count_sleep;
+	uint64_t longest;
 };
 
-/*
- * The loop's time is uv_hrtime() rounded down to whole milliseconds, so it is never ahead of the clock. Time in a
- * suspension does not count in it.
- */
-static uint64_t loop_ns(const struct pawl_libuv *adapter)
+static uint64_t libuv_now(void *self)
 {
-	if (adapter->base.count_sleep)
-		return adapter->base.now();
-	return uv_now(adapter->timer.loop) * PAWL_MS;
+	return ((struct libuv_timer *)self)->count_sleep ? system_now(BOOTTIME) : uv_hrtime();
 }
 
-static void pass(struct pawl_libuv *adapter)
+/*
+ * The uv_loop_t's time is uv_hrtime() rounded down to whole milliseconds, so it is never ahead of the clock. Time in a
+ * suspension does not count in it.
+ */
+static uint64_t time_of_pass(const struct libuv_timer *self)
 {
-	adapter_pass(&adapter->base, loop_ns(adapter));
+	return self->count_sleep ? system_now(BOOTTIME) : uv_now(self->timer.loop) * PAWL_MS;
+}
+
+static void pass(struct libuv_timer *self)
+{
+	pawl_loop_pass_at(self->loop, time_of_pass(self));
 }
 
 static void on_timer(uv_timer_t *timer)
@@ -42,60 +49,66 @@ static void on_more(uv_idle_t *more)
 	pass(more->data);
 }
 
-static void set_handles(struct adapter *base)
+static void set_handles(void *arg, uint64_t at_ns)
 {
-	struct pawl_libuv *adapter = (struct pawl_libuv *)base;
-	uint64_t now = loop_ns(adapter);
+	struct libuv_timer *self = arg;
+	uint64_t now = time_of_pass(self);
 
-	uv_idle_stop(&adapter->more);
-	uv_timer_stop(&adapter->timer);
-	if (base->wake == PAWL_NEVER)
+	uv_idle_stop(&self->more);
+	uv_timer_stop(&self->timer);
+	if (at_ns == PAWL_NEVER)
 		return;
-	if (base->wake <= now)
-		uv_idle_start(&adapter->more, on_more);
+	if (at_ns <= now)
+		uv_idle_start(&self->more, on_more);
 	else
-		uv_timer_start(&adapter->timer, on_timer,
-		               (adapter_sleep_ns(base, now) - 1) / PAWL_MS + 1, 0);
+		uv_timer_start(&self->timer, on_timer,
+		               (delay_until(at_ns, now, self->longest) - 1) / PAWL_MS + 1, 0);
 }
 
-static void open_handles(struct pawl_libuv *adapter, uv_loop_t *loop)
+static void open_handles(struct libuv_timer *self, uv_loop_t *uv_loop)
 {
-	uv_timer_init(loop, &adapter->timer);
-	uv_idle_init(loop, &adapter->more);
-	adapter->timer.data = adapter;
-	adapter->more.data = adapter;
-	adapter->open_handles = 2;
+	uv_timer_init(uv_loop, &self->timer);
+	uv_idle_init(uv_loop, &self->more);
+	self->timer.data = self;
+	self->more.data = self;
+	self->open_handles = 2;
 }
 
 static void on_closed(uv_handle_t *handle)
 {
-	struct pawl_libuv *adapter = handle->data;
+	struct libuv_timer *self = handle->data;
 
-	if (--adapter->open_handles == 0)
-		adapter_free(&adapter->base);
+	if (--self->open_handles == 0)
+		free(self);
 }
 
-/* The loop calls on_closed later, in uv_run(). */
-static void close_handles(struct adapter *base)
+/* uv_run() calls on_closed later. */
+static void close_handles(void *arg)
 {
-	struct pawl_libuv *adapter = (struct pawl_libuv *)base;
+	struct libuv_timer *self = arg;
 
-	uv_close((uv_handle_t *)&adapter->timer, on_closed);
-	uv_close((uv_handle_t *)&adapter->more, on_closed);
+	uv_close((uv_handle_t *)&self->timer, on_closed);
+	uv_close((uv_handle_t *)&self->more, on_closed);
 }
 
-int pawl_libuv_open(struct pawl_libuv **adapter, uv_loop_t *loop, pawl_due_fn *due, void *arg,
+int pawl_libuv_open(struct pawl_loop **loop, uv_loop_t *uv_loop,
                     const struct pawl_loop_options *options)
 {
-	static const struct adapter_loop handles = {uv_hrtime, set_handles, close_handles};
+	static const struct pawl_loop_adapter adapter = {
+	        libuv_now, set_handles, close_handles, {0}};
+	struct libuv_timer *made = malloc(sizeof(*made));
 	int error;
-	struct pawl_libuv *made = adapter_new(sizeof(*made), &handles, due, arg, options, &error);
 
 	if (!made)
+		return -ENOMEM;
+	made->count_sleep = counts_sleep(options);
+	made->longest = longest_delay(options);
+	error = pawl_loop_open(&made->loop, &adapter, made, options);
+	if (error) {
+		free(made);
 		return error;
-	open_handles(made, loop);
-	*adapter = made;
+	}
+	open_handles(made, uv_loop);
+	*loop = made->loop;
 	return 0;
 }
-
-ADAPTER_FUNCTIONS(libuv)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What pawl/loop.h promises, tested with one adapter in its loop. Each adapter's test fills in a struct adapter_calls,
- * the adapter and its loop by function pointers, and calls suite_run.
+ * What pawl/loop.h promises, tested in one event loop. Each adapter's test fills in a struct loop_calls, the event loop
+ * by function pointers, and calls suite_run.
  *
  * Nothing here depends on how fast the machine is. The tests assert that no timer is early, how often each is called,
  * and how much happens between two polls of a socket. ctest ends a test that hangs.
  */
-#ifndef PAWL_ADAPTERS_SUITE_H
-#define PAWL_ADAPTERS_SUITE_H
+#ifndef PAWL_TESTS_LOOP_SUITE_H
+#define PAWL_TESTS_LOOP_SUITE_H
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,8 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../support/random.h"
-#include "../tests/support/test.h"
+#include "../../support/random.h"
+#include "../support/test.h"
 
 #define MS     UINT64_C(1000000)
 #define SECOND (1000 * MS)
@@ -26,86 +26,40 @@
 
 typedef void socket_fn(void *arg);
 
-struct adapter_calls {
+struct loop_calls {
 	unsigned passes_between_polls; /* at most, from one poll of the sockets to the next */
 
-	/* The loop. Its memory is the test's own. */
-	void *(*loop_open)(void);
-	void (*loop_close)(void *loop);
-	void (*loop_once)(void *loop); /* one round: sleeps until there is something to do */
-	void (*end_round)(void *loop); /* do not sleep in this round any more; NULL: it would not */
-	void (*add_socket)(void *loop, int fd, socket_fn *fn, void *arg); /* one at a time */
-	void (*remove_socket)(void *loop);
+	/* The event loop. Its memory is the test's own. */
+	void *(*open_events)(void);
+	void (*close_events)(void *events);
+	void (*run_once)(void *events); /* one round: sleeps until there is something to do */
+	void (*end_round)(
+	        void *events); /* do not sleep in this round any more; NULL: it would not */
+	void (*add_socket)(void *events, int fd, socket_fn *fn, void *arg); /* one at a time */
+	void (*remove_socket)(void *events);
+	unsigned (*timers_set)(void *events, struct pawl_loop *loop); /* by the adapter: 0 or 1 */
 
-	int (*open)(void **adapter, void *loop, pawl_due_fn *due, void *arg,
-	            const struct pawl_loop_options *options);
-	void (*arm)(void *adapter, struct pawl_timer *timer, uint64_t delay_ns);
-	void (*arm_at)(void *adapter, struct pawl_timer *timer, uint64_t deadline_ns);
-	int (*arm_every)(void *adapter, struct pawl_loop_timer *timer, uint64_t period_ns);
-	void (*touch)(void *adapter, struct pawl_timer *timer, uint64_t delay_ns);
-	bool (*cancel)(void *adapter, struct pawl_timer *timer);
-	uint64_t (*now)(void *adapter);
-	struct pawl_wheel *(*wheel)(void *adapter);
-	void (*close)(void *adapter, pawl_due_fn *dropped);
-	unsigned (*timers_of_loop)(void *loop, void *adapter); /* set by the adapter: 0 or 1 */
-	size_t (*turn)(void *adapter); /* one pass; NULL: only the loop makes passes */
-	bool follows_sleep;            /* the loop's timer fires after a suspension */
-	const unsigned *settings;      /* of the loop's timer, by system calls; NULL: not counted */
+	int (*open)(struct pawl_loop **loop, void *events, const struct pawl_loop_options *options);
+	bool follows_sleep;       /* the event loop's timer fires after a suspension */
+	const unsigned *settings; /* of that timer, by system calls; NULL: not counted */
 };
 
-/* The calls with the adapter as their first argument, with void in place of its type. */
-#define ADAPTER_CALLS(X)                                                                       \
-	static void call_arm(void *adapter, struct pawl_timer *timer, uint64_t delay_ns)       \
-	{                                                                                      \
-		pawl_##X##_arm(adapter, timer, delay_ns);                                      \
-	}                                                                                      \
-	static void call_arm_at(void *adapter, struct pawl_timer *timer, uint64_t deadline_ns) \
-	{                                                                                      \
-		pawl_##X##_arm_at(adapter, timer, deadline_ns);                                \
-	}                                                                                      \
-	static int call_arm_every(void *adapter, struct pawl_loop_timer *timer,                \
-	                          uint64_t period_ns)                                          \
-	{                                                                                      \
-		return pawl_##X##_arm_every(adapter, timer, period_ns);                        \
-	}                                                                                      \
-	static uint64_t call_now(void *adapter)                                                \
-	{                                                                                      \
-		return pawl_##X##_now(adapter);                                                \
-	}                                                                                      \
-	static void call_touch(void *adapter, struct pawl_timer *timer, uint64_t delay_ns)     \
-	{                                                                                      \
-		pawl_##X##_touch(adapter, timer, delay_ns);                                    \
-	}                                                                                      \
-	static bool call_cancel(void *adapter, struct pawl_timer *timer)                       \
-	{                                                                                      \
-		return pawl_##X##_cancel(adapter, timer);                                      \
-	}                                                                                      \
-	static struct pawl_wheel *call_wheel(void *adapter)                                    \
-	{                                                                                      \
-		return pawl_##X##_wheel(adapter);                                              \
-	}                                                                                      \
-	static void call_close(void *adapter, pawl_due_fn *dropped)                            \
-	{                                                                                      \
-		pawl_##X##_close(adapter, dropped);                                            \
-	}
+/* For the initialiser of a struct loop_calls. */
+#define THE_CALLS                                                                           \
+	.open_events = open_events, .close_events = close_events, .run_once = run_once,     \
+	.add_socket = add_socket, .remove_socket = remove_socket, .timers_set = timers_set, \
+	.open = open_loop
 
-/* For the initialiser of a struct adapter_calls. */
-#define THE_CALLS                                                                                 \
-	.loop_open = loop_open, .loop_close = loop_close, .loop_once = loop_once,                 \
-	.add_socket = add_socket, .remove_socket = remove_socket, .open = open_adapter,           \
-	.timers_of_loop = timers_of_loop, .arm = call_arm, .arm_at = call_arm_at,                 \
-	.arm_every = call_arm_every, .now = call_now, .touch = call_touch, .cancel = call_cancel, \
-	.wheel = call_wheel, .close = call_close
+static const struct loop_calls *calls; /* of the event loop under test */
 
-static const struct adapter_calls *calls; /* of the adapter under test */
-
-/* The adapter under test in its loop, and what its function does when it is called. */
+/* The loop under test, and what its due function does when it is called. */
 struct rig {
-	void *loop, *adapter;
-	void (*inside)(struct rig *rig, struct pawl_timer *timer);
+	void *events;
+	struct pawl_loop *loop;
+	void (*inside)(struct rig *rig, struct pawl_loop_timer *timer);
 	size_t called, dropped;
 	size_t polls, called_at_poll, most_between_polls; /* of the busy socket */
-	struct pawl_timer *other;
+	struct pawl_loop_timer *other;
 	uint64_t number;
 };
 
@@ -140,59 +94,62 @@ static inline void count_call(struct rig *rig)
 {
 	rig->called++;
 	if (calls->end_round)
-		calls->end_round(rig->loop);
+		calls->end_round(rig->events);
 }
 
-static inline void on_due(struct pawl_timer *timer, void *arg)
+static inline bool is_armed(const struct pawl_loop_timer *timer)
+{
+	return pawl_timer_armed(&timer->timer);
+}
+
+static inline void on_due(struct pawl_loop_timer *timer, void *arg)
 {
 	struct rig *rig = arg;
 
 	count_call(rig);
-	EXPECT(clock_ns() >= timer->deadline);
-	EXPECT(!pawl_timer_armed(timer));
+	EXPECT(clock_ns() >= timer->timer.deadline);
+	EXPECT(!is_armed(timer));
 	if (rig->inside)
 		rig->inside(rig, timer);
 }
 
-static inline void on_dropped(struct pawl_timer *timer, void *arg)
+static inline void on_dropped(struct pawl_loop_timer *timer, void *arg)
 {
 	struct rig *rig = arg;
 
 	rig->dropped++;
-	EXPECT(!pawl_timer_armed(timer));
+	EXPECT(!is_armed(timer));
 }
 
-static inline void rig_open_with(struct rig *rig, pawl_due_fn *due,
-                                 const struct pawl_loop_options *options)
+/* With these options; `due` and `arg` are the rig's. */
+static inline void rig_open(struct rig *rig, const struct pawl_loop_options *given)
 {
+	struct pawl_loop_options options = given ? *given : (struct pawl_loop_options){0};
 	int error;
 
-	*rig = (struct rig){.loop = calls->loop_open()};
-	error = calls->open(&rig->adapter, rig->loop, due, rig, options);
+	*rig = (struct rig){.events = calls->open_events()};
+	options.due = on_due;
+	options.arg = rig;
+	error = calls->open(&rig->loop, rig->events, &options);
 	if (error) {
-		fprintf(stderr, "no adapter: %s\n", strerror(-error));
+		fprintf(stderr, "no loop: %s\n", strerror(-error));
 		abort();
 	}
 }
 
-static inline void rig_open(struct rig *rig, const struct pawl_loop_options *options)
-{
-	rig_open_with(rig, on_due, options);
-}
-
 static inline void rig_close(struct rig *rig)
 {
-	if (rig->adapter) {
-		EXPECT_SOUND(calls->wheel(rig->adapter));
-		calls->close(rig->adapter, NULL);
+	if (rig->loop) {
+		EXPECT_SOUND(pawl_loop_wheel(rig->loop));
+		pawl_loop_close(rig->loop, NULL);
 	}
-	calls->loop_close(rig->loop);
+	calls->close_events(rig->events);
 }
 
 static inline void run_until_called(struct rig *rig, size_t count)
 {
 	while (rig->called < count)
-		calls->loop_once(rig->loop);
+		calls->run_once(rig->events);
 }
 
 /* By the clock, without the loop. */
@@ -202,9 +159,9 @@ static inline void stay_until(uint64_t time)
 		;
 }
 
-static inline void expect_timers_of_loop(struct rig *rig, unsigned expected)
+static inline void expect_timers_set(struct rig *rig, unsigned expected)
 {
-	EXPECT_EQ(calls->timers_of_loop(rig->loop, rig->adapter), expected);
+	EXPECT_EQ(calls->timers_set(rig->events, rig->loop), expected);
 }
 
 static inline void on_poll(void *arg)
@@ -222,23 +179,23 @@ static inline void busy_socket_open(struct rig *rig, int ends[2])
 {
 	if (pipe(ends) != 0 || write(ends[1], "x", 1) != 1)
 		abort();
-	calls->add_socket(rig->loop, ends[0], on_poll, rig);
+	calls->add_socket(rig->events, ends[0], on_poll, rig);
 }
 
 static inline void busy_socket_close(struct rig *rig, const int ends[2])
 {
-	calls->remove_socket(rig->loop);
+	calls->remove_socket(rig->events);
 	close(ends[0]);
 	close(ends[1]);
 }
 
 struct stamped {
-	struct pawl_timer timer; /* first: see check_stamp */
+	struct pawl_loop_timer timer; /* first: see check_stamp */
 	uint64_t earliest;
 	unsigned calls;
 };
 
-static inline void check_stamp(struct rig *rig, struct pawl_timer *timer)
+static inline void check_stamp(struct rig *rig, struct pawl_loop_timer *timer)
 {
 	struct stamped *stamped = (struct stamped *)(void *)timer;
 
@@ -250,8 +207,8 @@ static inline void check_stamp(struct rig *rig, struct pawl_timer *timer)
 static inline void arm_stamped(struct rig *rig, struct stamped *stamped, uint64_t delay_ns)
 {
 	stamped->earliest = clock_ns() + delay_ns;
-	calls->arm(rig->adapter, &stamped->timer, delay_ns);
-	EXPECT(stamped->timer.deadline >= stamped->earliest);
+	pawl_loop_arm(rig->loop, &stamped->timer, delay_ns);
+	EXPECT(stamped->timer.timer.deadline >= stamped->earliest);
 }
 
 static inline void each_timer_is_called_once_and_never_early(void)
@@ -268,7 +225,7 @@ static inline void each_timer_is_called_once_and_never_early(void)
 	run_until_called(&rig, 300);
 	for (size_t i = 0; i < 300; i++)
 		EXPECT_EQ(stamped[i].calls, 1);
-	EXPECT_EQ(pawl_wheel_count(calls->wheel(rig.adapter)), 0);
+	EXPECT_EQ(pawl_loop_count(rig.loop), 0);
 	rig_close(&rig);
 }
 
@@ -287,7 +244,7 @@ static inline void with_a_fine_tick_it_is_not_early_either(void)
 }
 
 /* The loop read its time before this function: a delay counted from there would be early. */
-static inline void arm_late_in_the_pass(struct rig *rig, struct pawl_timer *timer)
+static inline void arm_late_in_the_pass(struct rig *rig, struct pawl_loop_timer *timer)
 {
 	(void)timer;
 	stay_until(clock_ns() + 30 * MS);
@@ -298,13 +255,13 @@ static inline void arm_late_in_the_pass(struct rig *rig, struct pawl_timer *time
 static inline void a_delay_counts_from_the_call_not_from_the_loops_cached_time(void)
 {
 	struct stamped late = {0};
-	struct pawl_timer first = {0};
+	struct pawl_loop_timer first = {0};
 	struct rig rig;
 
 	rig_open(&rig, NULL);
 	rig.inside = arm_late_in_the_pass;
 	rig.other = &late.timer;
-	calls->arm(rig.adapter, &first, 0);
+	pawl_loop_arm(rig.loop, &first, 0);
 	run_until_called(&rig, 2);
 	EXPECT_EQ(late.calls, 1);
 	rig_close(&rig);
@@ -312,85 +269,85 @@ static inline void a_delay_counts_from_the_call_not_from_the_loops_cached_time(v
 
 static inline void with_nothing_armed_the_loop_has_no_timer(void)
 {
-	struct pawl_timer one = {0}, two = {0};
+	struct pawl_loop_timer one = {0}, two = {0};
 	struct rig rig;
 
 	rig_open(&rig, NULL);
-	expect_timers_of_loop(&rig, 0);
-	calls->arm(rig.adapter, &one, HOUR);
-	calls->arm(rig.adapter, &two, 2 * HOUR);
-	expect_timers_of_loop(&rig, 1);
-	EXPECT(calls->cancel(rig.adapter, &one));
-	EXPECT(!calls->cancel(rig.adapter, &one));
-	expect_timers_of_loop(&rig, 1);
-	EXPECT(calls->cancel(rig.adapter, &two));
-	expect_timers_of_loop(&rig, 0);
-	calls->arm(rig.adapter, &one, 1 * MS);
+	expect_timers_set(&rig, 0);
+	pawl_loop_arm(rig.loop, &one, HOUR);
+	pawl_loop_arm(rig.loop, &two, 2 * HOUR);
+	expect_timers_set(&rig, 1);
+	EXPECT(pawl_loop_cancel(rig.loop, &one));
+	EXPECT(!pawl_loop_cancel(rig.loop, &one));
+	expect_timers_set(&rig, 1);
+	EXPECT(pawl_loop_cancel(rig.loop, &two));
+	expect_timers_set(&rig, 0);
+	pawl_loop_arm(rig.loop, &one, 1 * MS);
 	run_until_called(&rig, 1);
-	expect_timers_of_loop(&rig, 0);
+	expect_timers_set(&rig, 0);
 	rig_close(&rig);
 }
 
 static inline void a_thousand_timers_cost_the_loop_one(void)
 {
-	struct pawl_timer timers[1000] = {0};
+	struct pawl_loop_timer timers[1000] = {0};
 	struct rig rig;
 
 	rig_open(&rig, NULL);
 	for (size_t i = 0; i < 1000; i++)
-		calls->arm(rig.adapter, &timers[i], HOUR - i * SECOND);
-	expect_timers_of_loop(&rig, 1);
-	EXPECT_EQ(pawl_wheel_count(calls->wheel(rig.adapter)), 1000);
+		pawl_loop_arm(rig.loop, &timers[i], HOUR - i * SECOND);
+	expect_timers_set(&rig, 1);
+	EXPECT_EQ(pawl_loop_count(rig.loop), 1000);
 	rig_close(&rig);
 }
 
 /* If the loop's timer stayed as it is, this would wait for an hour. */
 static inline void an_earlier_timer_is_not_kept_waiting_by_a_later_one(void)
 {
-	struct pawl_timer late = {0}, soon = {0}, moved = {0};
+	struct pawl_loop_timer late = {0}, soon = {0}, moved = {0};
 	struct rig rig;
 
 	rig_open(&rig, NULL);
-	calls->arm(rig.adapter, &late, HOUR);
-	calls->arm(rig.adapter, &soon, 2 * MS);
+	pawl_loop_arm(rig.loop, &late, HOUR);
+	pawl_loop_arm(rig.loop, &soon, 2 * MS);
 	run_until_called(&rig, 1);
-	calls->arm(rig.adapter, &moved, HOUR);
-	calls->arm(rig.adapter, &moved, 1 * MS);
+	pawl_loop_arm(rig.loop, &moved, HOUR);
+	pawl_loop_arm(rig.loop, &moved, 1 * MS);
 	run_until_called(&rig, 2);
-	calls->touch(rig.adapter, &moved, HOUR);
-	calls->touch(rig.adapter, &moved, 0);
+	pawl_loop_touch(rig.loop, &moved, HOUR);
+	pawl_loop_touch(rig.loop, &moved, 0);
 	run_until_called(&rig, 3);
-	calls->arm_at(rig.adapter, &moved, 1);
+	pawl_loop_arm_at(rig.loop, &moved, 1);
 	run_until_called(&rig, 4);
-	EXPECT(pawl_timer_armed(&late));
+	EXPECT(is_armed(&late));
 	rig_close(&rig);
 }
 
 /* Otherwise its slot would be chosen by an old time, and it would be moved once more. */
 static inline void after_a_sleep_a_timer_goes_to_the_slot_of_the_present(void)
 {
-	struct pawl_timer timer = {0};
+	struct pawl_loop_timer timer = {0};
 	uint64_t before;
 	struct rig rig;
 
 	rig_open(&rig, NULL);
 	stay_until(clock_ns() + 3 * MS);
 	before = clock_ns();
-	calls->arm(rig.adapter, &timer, HOUR);
-	EXPECT(pawl_wheel_now(calls->wheel(rig.adapter)) >= before);
+	pawl_loop_arm(rig.loop, &timer, HOUR);
+	EXPECT(pawl_wheel_now(pawl_loop_wheel(rig.loop)) >= before);
 	rig_close(&rig);
 }
 
 static inline void the_options_are_those_of_the_wheel(void)
 {
 	const struct pawl_loop_options options = {.tick_ns = 7 * SECOND, .wheel_size = 9};
-	struct pawl_timer timer = {0};
+	struct pawl_loop_timer timer = {0};
 	struct pawl_place place;
 	struct rig rig;
 
 	rig_open(&rig, &options);
-	calls->arm(rig.adapter, &timer, 8 * SECOND);
-	EXPECT(pawl_wheel_place(calls->wheel(rig.adapter), &timer, &place));
+	pawl_loop_arm(rig.loop, &timer, 8 * SECOND);
+	EXPECT(pawl_wheel_place(pawl_loop_wheel(rig.loop), &timer.timer, &place));
 	EXPECT_EQ(place.level, 0);
 	EXPECT_EQ(place.opens % (7 * SECOND), 0);
 	EXPECT_EQ(place.slot, place.opens / (7 * SECOND) % 9);
@@ -408,80 +365,80 @@ static inline void touch_pushes_back(void)
 	for (int i = 0; i < 10; i++) {
 		stay_until(clock_ns() + 1 * MS);
 		idle.earliest = clock_ns() + 20 * MS;
-		calls->touch(rig.adapter, &idle.timer, 20 * MS);
+		pawl_loop_touch(rig.loop, &idle.timer, 20 * MS);
 	}
 	run_until_called(&rig, 1);
 	EXPECT_EQ(idle.calls, 1);
 	rig_close(&rig);
 }
 
-static inline void cancel_other_and_arm_again(struct rig *rig, struct pawl_timer *timer)
+static inline void cancel_other_and_arm_again(struct rig *rig, struct pawl_loop_timer *timer)
 {
-	EXPECT(calls->cancel(rig->adapter, rig->other)); /* due, and the next in the queue */
+	EXPECT(pawl_loop_cancel(rig->loop, rig->other)); /* due, and the next in the queue */
 	if (rig->called < 5) {
-		calls->arm(rig->adapter, timer, 0);
-		calls->arm(rig->adapter, rig->other, 0);
+		pawl_loop_arm(rig->loop, timer, 0);
+		pawl_loop_arm(rig->loop, rig->other, 0);
 	}
 }
 
 static inline void inside_the_function_anything_may_be_armed_and_cancelled(void)
 {
-	struct pawl_timer pair[2] = {0};
+	struct pawl_loop_timer pair[2] = {0};
 	struct rig rig;
 
 	rig_open(&rig, NULL);
 	rig.inside = cancel_other_and_arm_again;
 	rig.other = &pair[1];
-	calls->arm_at(rig.adapter, &pair[0], 1);
-	calls->arm_at(rig.adapter, &pair[1], 1);
+	pawl_loop_arm_at(rig.loop, &pair[0], 1);
+	pawl_loop_arm_at(rig.loop, &pair[1], 1);
 	run_until_called(&rig, 5);
-	expect_timers_of_loop(&rig, 0);
+	expect_timers_set(&rig, 0);
 	EXPECT_EQ(rig.called, 5);
 	rig_close(&rig);
 }
 
-static inline void close_at_third(struct rig *rig, struct pawl_timer *timer)
+static inline void close_at_third(struct rig *rig, struct pawl_loop_timer *timer)
 {
 	(void)timer;
 	if (rig->called < 3)
 		return;
-	calls->close(rig->adapter, rig->number ? on_dropped : NULL);
-	rig->adapter = NULL;
+	pawl_loop_close(rig->loop, rig->number ? on_dropped : NULL);
+	rig->loop = NULL;
 }
 
 static inline void close_inside(bool with_dropped)
 {
-	struct pawl_timer timers[10] = {0};
+	struct pawl_loop_timer timers[10] = {0};
 	struct rig rig;
 
 	rig_open(&rig, NULL);
 	rig.inside = close_at_third;
 	rig.number = with_dropped;
 	for (size_t i = 0; i < 9; i++)
-		calls->arm_at(rig.adapter, &timers[i], 1);
-	calls->arm(rig.adapter, &timers[9], HOUR);
+		pawl_loop_arm_at(rig.loop, &timers[i], 1);
+	pawl_loop_arm(rig.loop, &timers[9], HOUR);
 	run_until_called(&rig, 3);
 	EXPECT_EQ(rig.called, 3);
 	EXPECT_EQ(rig.dropped, with_dropped ? 7 : 0);
-	EXPECT(rig.adapter == NULL);
+	EXPECT(rig.loop == NULL);
 	rig_close(&rig);
 }
 
-static inline void inside_the_function_the_adapter_may_be_closed(void)
+static inline void inside_the_function_the_loop_may_be_closed(void)
 {
 	close_inside(false);
 	close_inside(true);
 }
 
 /* Two timers in one allocation, as in a connection: the first one that is dropped frees both. */
-static inline void drop_pair(struct pawl_timer *timer, void *arg)
+static inline void drop_pair(struct pawl_loop_timer *timer, void *arg)
 {
 	struct rig *rig = arg;
-	struct pawl_timer *pair = timer->deadline % 2 ? timer - 1 : timer;
+	struct pawl_loop_timer *pair = timer->timer.deadline % 2 ? timer - 1 : timer;
 
 	rig->dropped++;
-	calls->cancel(rig->adapter, &pair[0]);
-	calls->cancel(rig->adapter, &pair[1]);
+	pawl_loop_cancel(rig->loop, &pair[0]);
+	pawl_loop_cancel(rig->loop, &pair[1]);
 	free(pair);
 }
 
@@ -491,30 +448,30 @@ static inline void dropped_may_free_its_timer_and_cancel_others(void)
 
 	rig_open(&rig, NULL);
 	for (uint64_t i = 0; i < 100; i++) {
-		struct pawl_timer *pair = calloc(2, sizeof(*pair));
+		struct pawl_loop_timer *pair = calloc(2, sizeof(*pair));
 		uint64_t even = (clock_ns() + i * SECOND) & ~UINT64_C(1);
 
-		calls->arm_at(rig.adapter, &pair[0], even + 60 * SECOND);
-		calls->arm_at(rig.adapter, &pair[1], even + 31 * SECOND + 1);
+		pawl_loop_arm_at(rig.loop, &pair[0], even + 60 * SECOND);
+		pawl_loop_arm_at(rig.loop, &pair[1], even + 31 * SECOND + 1);
 	}
-	calls->close(rig.adapter, drop_pair);
-	rig.adapter = NULL;
+	pawl_loop_close(rig.loop, drop_pair);
+	rig.loop = NULL;
 	EXPECT_EQ(rig.dropped, 100);
 	rig_close(&rig);
-	calls->close(NULL, NULL);
+	pawl_loop_close(NULL, NULL);
 }
 
 static inline void a_burst_does_not_starve_a_socket(void)
 {
 	const struct pawl_loop_options options = {.max_calls = 100};
-	struct pawl_timer *timers = calloc(BURST, sizeof(*timers));
+	struct pawl_loop_timer *timers = calloc(BURST, sizeof(*timers));
 	struct rig rig;
 	int ends[2];
 
 	rig_open(&rig, &options);
 	busy_socket_open(&rig, ends);
 	for (size_t i = 0; i < BURST; i++)
-		calls->arm_at(rig.adapter, &timers[i], 1);
+		pawl_loop_arm_at(rig.loop, &timers[i], 1);
 	run_until_called(&rig, BURST);
 	EXPECT_EQ(rig.called, BURST);
 	EXPECT(rig.polls >= BURST / (100 * calls->passes_between_polls));
@@ -525,26 +482,26 @@ static inline void a_burst_does_not_starve_a_socket(void)
 	free(timers);
 }
 
-static inline void arm_same_at_once(struct rig *rig, struct pawl_timer *timer)
+static inline void arm_same_at_once(struct rig *rig, struct pawl_loop_timer *timer)
 {
-	calls->arm_at(rig->adapter, timer, 1);
+	pawl_loop_arm_at(rig->loop, timer, 1);
 }
 
 static inline void a_timer_that_arms_itself_at_once_does_not_starve_a_socket(void)
 {
 	const struct pawl_loop_options options = {.max_calls = 10};
-	struct pawl_timer timer = {0};
+	struct pawl_loop_timer timer = {0};
 	struct rig rig;
 	int ends[2];
 
 	rig_open(&rig, &options);
 	busy_socket_open(&rig, ends);
 	rig.inside = arm_same_at_once;
-	calls->arm_at(rig.adapter, &timer, 1);
+	pawl_loop_arm_at(rig.loop, &timer, 1);
 	run_until_called(&rig, 1000);
 	EXPECT(rig.polls >= 1000 / (10 * calls->passes_between_polls) - 1);
 	EXPECT(rig.most_between_polls <= 10 * calls->passes_between_polls);
-	calls->cancel(rig.adapter, &timer);
+	pawl_loop_cancel(rig.loop, &timer);
 	busy_socket_close(&rig, ends);
 	rig_close(&rig);
 }
@@ -552,7 +509,7 @@ static inline void a_timer_that_arms_itself_at_once_does_not_starve_a_socket(voi
 static inline void moves_in_a_pass_are_bounded_too(void)
 {
 	const struct pawl_loop_options options = {.wheel_size = 8, .max_moves = 10};
-	struct pawl_timer *timers = calloc(10000, sizeof(*timers));
+	struct pawl_loop_timer *timers = calloc(10000, sizeof(*timers));
 	size_t passes = 0;
 	uint64_t start;
 	struct rig rig;
@@ -560,10 +517,10 @@ static inline void moves_in_a_pass_are_bounded_too(void)
 	rig_open(&rig, &options);
 	start = clock_ns();
 	for (size_t i = 0; i < 10000; i++)
-		calls->arm_at(rig.adapter, &timers[i], start + 50 * MS + i % 40 * MS);
+		pawl_loop_arm_at(rig.loop, &timers[i], start + 50 * MS + i % 40 * MS);
 	stay_until(start + 100 * MS);
 	while (rig.called < 10000) {
-		calls->loop_once(rig.loop);
+		calls->run_once(rig.events);
 		passes++;
 	}
 	EXPECT(passes * 10 * calls->passes_between_polls >= 10000);
@@ -577,25 +534,25 @@ static inline void moves_in_a_pass_are_bounded_too(void)
  */
 static const struct pawl_loop_options epochs = {.tick_ns = EPOCH, .wheel_size = 8};
 
-static inline void arm_for_epoch_15(struct rig *rig, struct pawl_timer *timers, size_t count)
+static inline void arm_for_epoch_15(struct rig *rig, struct pawl_loop_timer *timers, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		calls->arm_at(rig->adapter, &timers[i], 15 * EPOCH);
+		pawl_loop_arm_at(rig->loop, &timers[i], 15 * EPOCH);
 }
 
-/* Of the timer that was armed first it says when all have been moved: a slot's first timer is moved last. */
-static inline unsigned level_of(struct rig *rig, const struct pawl_timer *timer)
+/* The first timer armed is moved last: when it has moved, all have. */
+static inline unsigned level_of(struct rig *rig, const struct pawl_loop_timer *timer)
 {
 	struct pawl_place place = {.level = 9};
 
-	EXPECT(pawl_wheel_place(calls->wheel(rig->adapter), timer, &place));
+	EXPECT(pawl_wheel_place(pawl_loop_wheel(rig->loop), &timer->timer, &place));
 	return place.level;
 }
 
 /* The slot of level 0 is then due as a whole, in one move; otherwise it would be one more for each timer. */
 static inline void many_timers_are_moved_before_their_slot_opens_a_few_in_a_pass(void)
 {
-	struct pawl_timer *timers = calloc(10000, sizeof(*timers));
+	struct pawl_loop_timer *timers = calloc(10000, sizeof(*timers));
 	size_t passes = 0;
 	struct rig rig;
 
@@ -603,18 +560,18 @@ static inline void many_timers_are_moved_before_their_slot_opens_a_few_in_a_pass
 	arm_for_epoch_15(&rig, timers, 10000);
 	EXPECT_EQ(level_of(&rig, &timers[0]), 1);
 	while (level_of(&rig, &timers[0]) == 1) {
-		calls->loop_once(rig.loop);
+		calls->run_once(rig.events);
 		passes++;
 	}
 	EXPECT(passes * 64 * calls->passes_between_polls >= 10000);
-	EXPECT_EQ(pawl_wheel_advance(calls->wheel(rig.adapter), 15 * EPOCH, 0), 1);
+	EXPECT_EQ(pawl_wheel_advance(pawl_loop_wheel(rig.loop), 15 * EPOCH, 0), 1);
 	rig_close(&rig);
 	free(timers);
 }
 
 static inline void a_few_timers_are_moved_ahead_only_in_a_pass_that_is_made_anyway(void)
 {
-	struct pawl_timer timers[50] = {0}, due = {0};
+	struct pawl_loop_timer timers[50] = {0}, due = {0};
 	struct rig rig;
 	int ends[2];
 
@@ -622,9 +579,9 @@ static inline void a_few_timers_are_moved_ahead_only_in_a_pass_that_is_made_anyw
 	busy_socket_open(&rig, ends);
 	arm_for_epoch_15(&rig, timers, 50);
 	while (rig.polls < 100)
-		calls->loop_once(rig.loop);
+		calls->run_once(rig.events);
 	EXPECT_EQ(level_of(&rig, &timers[0]), 1);
-	calls->arm_at(rig.adapter, &due, 0);
+	pawl_loop_arm_at(rig.loop, &due, 0);
 	run_until_called(&rig, 1);
 	EXPECT_EQ(level_of(&rig, &timers[0]), 0);
 	busy_socket_close(&rig, ends);
@@ -633,27 +590,26 @@ static inline void a_few_timers_are_moved_ahead_only_in_a_pass_that_is_made_anyw
 
 static inline void the_end_of_time_is_a_deadline_too(void)
 {
-	struct pawl_timer timers[3] = {0}, soon = {0};
+	struct pawl_loop_timer timers[3] = {0}, soon = {0};
 	struct rig rig;
 
 	rig_open(&rig, NULL);
-	calls->arm(rig.adapter, &timers[0], PAWL_NEVER);
-	calls->arm(rig.adapter, &timers[1], PAWL_NEVER / 2);
-	calls->arm_at(rig.adapter, &timers[2], PAWL_NEVER - 1);
-	expect_timers_of_loop(&rig, 1);
-	calls->arm(rig.adapter, &soon, 1 * MS);
+	pawl_loop_arm(rig.loop, &timers[0], PAWL_NEVER);
+	pawl_loop_arm(rig.loop, &timers[1], PAWL_NEVER / 2);
+	pawl_loop_arm_at(rig.loop, &timers[2], PAWL_NEVER - 1);
+	expect_timers_set(&rig, 1);
+	pawl_loop_arm(rig.loop, &soon, 1 * MS);
 	run_until_called(&rig, 1);
-	EXPECT_EQ(pawl_wheel_count(calls->wheel(rig.adapter)), 3);
+	EXPECT_EQ(pawl_loop_count(rig.loop), 3);
 	rig_close(&rig);
 }
 
-static inline void expect_refused(struct rig *rig, pawl_due_fn *due,
-                                  const struct pawl_loop_options *options)
+static inline void expect_refused(struct rig *rig, const struct pawl_loop_options *options)
 {
-	void *adapter = rig;
+	struct pawl_loop *loop = rig->loop;
 
-	EXPECT_EQ(calls->open(&adapter, rig->loop, due, NULL, options), -EINVAL);
-	EXPECT(adapter == rig);
+	EXPECT_EQ(calls->open(&loop, rig->events, options), -EINVAL);
+	EXPECT(loop == rig->loop);
 }
 
 static inline void what_is_out_of_range_is_refused(void)
@@ -661,14 +617,21 @@ static inline void what_is_out_of_range_is_refused(void)
 	struct rig rig;
 
 	rig_open(&rig, NULL);
-	expect_refused(&rig, NULL, NULL);
-	expect_refused(&rig, on_due, &(struct pawl_loop_options){.wheel_size = 1});
-	expect_refused(&rig, on_due, &(struct pawl_loop_options){.wheel_size = 4097});
-	expect_refused(&rig, on_due, &(struct pawl_loop_options){.chains = 3});
+	expect_refused(&rig, NULL);
+	expect_refused(&rig, &(struct pawl_loop_options){0});
+	expect_refused(&rig, &(struct pawl_loop_options){.due = on_due, .wheel_size = 1});
+	expect_refused(&rig, &(struct pawl_loop_options){.due = on_due, .wheel_size = 4097});
+	expect_refused(&rig, &(struct pawl_loop_options){.due = on_due, .chains = 3});
+	for (size_t i = 0; i < 4; i++) {
+		struct pawl_loop_options options = {.due = on_due};
+
+		options.reserved[i] = 1;
+		expect_refused(&rig, &options);
+	}
 	rig_close(&rig);
 }
 
-/* The adapter's allocation number malloc_fails_at fails; linked with --wrap=malloc. */
+/* The library's allocation number malloc_fails_at fails; linked with --wrap=malloc. */
 static int malloc_fails_at = -1;
 void *__real_malloc(size_t size);
 void *__wrap_malloc(size_t size);
@@ -680,15 +643,17 @@ void *__wrap_malloc(size_t size)
 
 static inline void without_memory_open_leaves_nothing_behind(void)
 {
+	const struct pawl_loop_options options = {.due = on_due};
 	struct rig rig;
 
 	rig_open(&rig, NULL);
-	for (int i = 0; i < 2; i++) {
-		void *adapter = &rig;
+	for (int i = 0; i < 3; i++) { /* the adapter's struct, the loop, the wheel */
+		struct pawl_loop *loop = rig.loop;
 
 		malloc_fails_at = i;
-		EXPECT_EQ(calls->open(&adapter, rig.loop, on_due, NULL, NULL), -ENOMEM);
-		EXPECT(adapter == &rig);
+		EXPECT_EQ(calls->open(&loop, rig.events, &options), -ENOMEM);
+		EXPECT(loop == rig.loop);
+		EXPECT_EQ(malloc_fails_at, -1); /* it was asked for */
 		malloc_fails_at = -1;
 	}
 	rig_close(&rig);
@@ -708,12 +673,12 @@ static inline void on_beat(struct pawl_loop_timer *timer, void *arg)
 
 	count_call(rig);
 	beat->beats++;
-	EXPECT(pawl_timer_armed(&timer->timer)); /* for the next time already */
+	EXPECT(is_armed(timer)); /* for the next time already */
 	EXPECT(timer->timer.deadline > beat->first);
 	EXPECT_EQ((timer->timer.deadline - beat->first) % beat->period, 0);
 	EXPECT(clock_ns() + beat->period >= timer->timer.deadline); /* not early */
 	if (beat->beats == beat->last)
-		EXPECT(calls->cancel(rig->adapter, &timer->timer));
+		EXPECT(pawl_loop_cancel(rig->loop, timer));
 	stay_until(clock_ns() + beat->stays);
 }
 
@@ -723,15 +688,15 @@ static inline void count_loop_timer(struct pawl_loop_timer *timer, void *arg)
 
 	rig->number++;
 	count_call(rig);
-	EXPECT(calls->now(rig->adapter) >= timer->timer.deadline);
-	EXPECT(!pawl_timer_armed(&timer->timer));
+	EXPECT(pawl_loop_now(rig->loop) >= timer->timer.deadline);
+	EXPECT(!is_armed(timer));
 }
 
 static inline void beat_every(struct rig *rig, struct beat *beat, uint64_t period)
 {
-	pawl_loop_timer_init(&beat->timer, on_beat);
+	beat->timer.due = on_beat;
 	beat->period = period;
-	EXPECT_EQ(calls->arm_every(rig->adapter, &beat->timer, period), 0);
+	EXPECT_EQ(pawl_loop_arm_every(rig->loop, &beat->timer, period, period), 0);
 	beat->first = beat->timer.timer.deadline;
 	EXPECT(beat->first <= clock_ns() + period);
 }
@@ -742,14 +707,14 @@ static inline void each_kind_of_timer_has_its_function(void)
 	struct beat beat = {.last = 3};
 	struct rig rig;
 
-	rig_open_with(&rig, pawl_loop_due, NULL);
+	rig_open(&rig, NULL);
 	beat_every(&rig, &beat, 2 * MS);
-	calls->arm(rig.adapter, &once.timer, 1 * MS);
+	pawl_loop_arm(rig.loop, &once, 1 * MS);
 	run_until_called(&rig, 4);
 	EXPECT_EQ(rig.number, 1);
 	EXPECT_EQ(beat.beats, 3);
-	EXPECT(!pawl_timer_armed(&beat.timer.timer));
-	expect_timers_of_loop(&rig, 0);
+	EXPECT(!is_armed(&beat.timer));
+	expect_timers_set(&rig, 0);
 	rig_close(&rig);
 }
 
@@ -759,12 +724,30 @@ static inline void a_period_that_is_missed_is_left_out(void)
 	uint64_t begin = clock_ns();
 	struct rig rig;
 
-	rig_open_with(&rig, pawl_loop_due, NULL);
+	rig_open(&rig, NULL);
 	beat_every(&rig, &beat, 3 * MS);
-	while (pawl_timer_armed(&beat.timer.timer))
-		calls->loop_once(rig.loop);
+	while (is_armed(&beat.timer))
+		calls->run_once(rig.events);
 	EXPECT_EQ(beat.beats, 4);
 	EXPECT(clock_ns() >= begin + 4 * 10 * MS); /* 12 and more periods */
+	rig_close(&rig);
+}
+
+static inline void the_first_call_has_a_delay_of_its_own(void)
+{
+	struct beat beat = {.last = 2, .period = 3 * MS};
+	struct rig rig;
+
+	rig_open(&rig, NULL);
+	beat.timer.due = on_beat;
+	beat.first = clock_ns() + HOUR;
+	EXPECT_EQ(pawl_loop_arm_every(rig.loop, &beat.timer, HOUR, 3 * MS), 0);
+	EXPECT(beat.timer.timer.deadline >= beat.first);
+	EXPECT_EQ(pawl_loop_arm_every(rig.loop, &beat.timer, 0, 3 * MS), 0);
+	beat.first = beat.timer.timer.deadline;
+	EXPECT(beat.first <= clock_ns());
+	run_until_called(&rig, 2);
+	EXPECT(!is_armed(&beat.timer));
 	rig_close(&rig);
 }
 
@@ -773,42 +756,42 @@ static inline void touch_keeps_the_period_and_arm_ends_it(void)
 	struct beat beat = {0};
 	struct rig rig;
 
-	rig_open_with(&rig, pawl_loop_due, NULL);
+	rig_open(&rig, NULL);
 	beat_every(&rig, &beat, HOUR);
-	calls->touch(rig.adapter, &beat.timer.timer, 1 * MS);
+	pawl_loop_touch(rig.loop, &beat.timer, 1 * MS);
 	beat.first = beat.timer.timer.deadline;
 	run_until_called(&rig, 1);
 	EXPECT_EQ(beat.timer.timer.deadline, beat.first + HOUR); /* the grid has moved */
-	beat.timer.run = count_loop_timer;
-	calls->arm(rig.adapter, &beat.timer.timer, 1 * MS);
+	beat.timer.due = count_loop_timer;
+	pawl_loop_arm(rig.loop, &beat.timer, 1 * MS);
 	run_until_called(&rig, 2);
-	EXPECT(!pawl_timer_armed(&beat.timer.timer));
-	beat.timer.run = on_beat;
-	EXPECT_EQ(calls->arm_every(rig.adapter, &beat.timer, HOUR), 0);
-	EXPECT(calls->cancel(rig.adapter, &beat.timer.timer));
-	beat.timer.run = count_loop_timer;
-	calls->touch(rig.adapter, &beat.timer.timer, 0); /* idle: armed once */
+	EXPECT(!is_armed(&beat.timer));
+	beat.timer.due = on_beat;
+	EXPECT_EQ(pawl_loop_arm_every(rig.loop, &beat.timer, HOUR, HOUR), 0);
+	EXPECT(pawl_loop_cancel(rig.loop, &beat.timer));
+	beat.timer.due = count_loop_timer;
+	pawl_loop_touch(rig.loop, &beat.timer, 0); /* idle: armed once */
 	run_until_called(&rig, 3);
-	EXPECT(!pawl_timer_armed(&beat.timer.timer));
+	EXPECT(!is_armed(&beat.timer));
 	rig_close(&rig);
 }
 
-/* It may go on in another adapter, where touch arms an idle timer once. */
-static inline void a_dropped_timer_is_periodic_no_more(void)
+/* It may go on in another loop, where touch arms an idle timer once. */
+static inline void a_dropped_timer_becomes_one_shot(void)
 {
 	struct pawl_loop_timer timer = PAWL_LOOP_TIMER_INIT(count_loop_timer);
 	struct rig rig;
 
-	rig_open_with(&rig, pawl_loop_due, NULL);
-	EXPECT_EQ(calls->arm_every(rig.adapter, &timer, HOUR), 0);
-	calls->close(rig.adapter, on_dropped);
-	rig.adapter = NULL;
+	rig_open(&rig, NULL);
+	EXPECT_EQ(pawl_loop_arm_every(rig.loop, &timer, HOUR, HOUR), 0);
+	pawl_loop_close(rig.loop, on_dropped);
+	rig.loop = NULL;
 	EXPECT_EQ(rig.dropped, 1);
 	rig_close(&rig);
-	rig_open_with(&rig, pawl_loop_due, NULL);
-	calls->touch(rig.adapter, &timer.timer, 0);
+	rig_open(&rig, NULL);
+	pawl_loop_touch(rig.loop, &timer, 0);
 	run_until_called(&rig, 1);
-	EXPECT(!pawl_timer_armed(&timer.timer));
+	EXPECT(!is_armed(&timer));
 	rig_close(&rig);
 }
 
@@ -817,30 +800,27 @@ static inline void a_bad_period_is_refused(void)
 	struct pawl_loop_timer timer = PAWL_LOOP_TIMER_INIT(count_loop_timer);
 	struct rig rig;
 
-	rig_open_with(&rig, pawl_loop_due, NULL);
-	EXPECT_EQ(calls->arm_every(rig.adapter, &timer, 0), -EINVAL);
-	EXPECT(!pawl_timer_armed(&timer.timer));
-	EXPECT_EQ(calls->arm_every(rig.adapter, &timer, PAWL_NEVER), 0);
+	rig_open(&rig, NULL);
+	EXPECT_EQ(pawl_loop_arm_every(rig.loop, &timer, MS, 0), -EINVAL);
+	EXPECT(!is_armed(&timer));
+	EXPECT_EQ(pawl_loop_arm_every(rig.loop, &timer, PAWL_NEVER, PAWL_NEVER), 0);
 	EXPECT_EQ(pawl_timer_deadline(&timer.timer), PAWL_NEVER - 1);
-	rig_close(&rig);
-	rig_open(&rig, NULL); /* with another function than pawl_loop_due */
-	timer = (struct pawl_loop_timer)PAWL_LOOP_TIMER_INIT(count_loop_timer);
-	EXPECT_EQ(calls->arm_every(rig.adapter, &timer, MS), -EINVAL);
-	EXPECT(!pawl_timer_armed(&timer.timer));
+	EXPECT_EQ(pawl_loop_arm_every(rig.loop, &timer, MS, 0), -EINVAL);
+	EXPECT_EQ(pawl_timer_deadline(&timer.timer), PAWL_NEVER - 1); /* nothing has changed */
 	rig_close(&rig);
 }
 
 static inline void the_time_of_deadlines_can_be_asked_for(void)
 {
-	struct pawl_timer timer = {0};
+	struct pawl_loop_timer timer = {0};
 	struct rig rig;
 	uint64_t before, now;
 
 	rig_open(&rig, NULL);
 	before = clock_ns();
-	now = calls->now(rig.adapter);
+	now = pawl_loop_now(rig.loop);
 	EXPECT(before <= now && now <= clock_ns());
-	calls->arm_at(rig.adapter, &timer, now + 2 * MS);
+	pawl_loop_arm_at(rig.loop, &timer, now + 2 * MS);
 	run_until_called(&rig, 1);
 	EXPECT(clock_ns() >= now + 2 * MS);
 	rig_close(&rig);
@@ -848,16 +828,16 @@ static inline void the_time_of_deadlines_can_be_asked_for(void)
 
 static inline void nothing_is_early_with_count_sleep(void)
 {
-	struct pawl_loop_timer timers[50];
+	struct pawl_loop_timer timers[50] = {0};
 	struct rig rig;
 
-	rig_open_with(&rig, pawl_loop_due, &(struct pawl_loop_options){.count_sleep = true});
+	rig_open(&rig, &(struct pawl_loop_options){.count_sleep = true});
 	for (size_t i = 0; i < 50; i++) {
-		pawl_loop_timer_init(&timers[i], count_loop_timer);
-		calls->arm(rig.adapter, &timers[i].timer, i * MS / 3);
+		timers[i].due = count_loop_timer;
+		pawl_loop_arm(rig.loop, &timers[i], i * MS / 3);
 	}
 	run_until_called(&rig, 50);
-	expect_timers_of_loop(&rig, 0);
+	expect_timers_set(&rig, 0);
 	rig_close(&rig);
 }
 
@@ -869,25 +849,25 @@ static inline void time_asleep_counts_if_that_is_asked_for(void)
 	struct rig rig;
 
 	asleep_ns = 5 * HOUR;
-	rig_open_with(&rig, pawl_loop_due, &(struct pawl_loop_options){.count_sleep = true});
+	rig_open(&rig, &(struct pawl_loop_options){.count_sleep = true});
 	before = ns_of(CLOCK_BOOTTIME);
-	calls->arm(rig.adapter, &hour.timer, HOUR);
+	pawl_loop_arm(rig.loop, &hour, HOUR);
 	EXPECT(hour.timer.deadline >= before + HOUR);
-	EXPECT(calls->now(rig.adapter) >= before);
+	EXPECT(pawl_loop_now(rig.loop) >= before);
 	asleep_ns += HOUR + SECOND; /* more than a tick after it */
 	if (calls->follows_sleep)
-		calls->turn(rig.adapter);
-	while (pawl_timer_armed(&hour.timer))
-		calls->loop_once(rig.loop);
+		pawl_loop_pass(rig.loop);
+	while (is_armed(&hour))
+		calls->run_once(rig.events);
 	EXPECT_EQ(rig.called, 1);
 	rig_close(&rig);
 
-	rig_open_with(&rig, pawl_loop_due, NULL);
-	calls->arm(rig.adapter, &hour.timer, HOUR);
+	rig_open(&rig, NULL);
+	pawl_loop_arm(rig.loop, &hour, HOUR);
 	asleep_ns += HOUR;
-	calls->arm(rig.adapter, &soon.timer, 0);
+	pawl_loop_arm(rig.loop, &soon, 0);
 	run_until_called(&rig, 1);
-	EXPECT(pawl_timer_armed(&hour.timer));
+	EXPECT(is_armed(&hour));
 	rig_close(&rig);
 	asleep_ns = 0;
 }
@@ -895,27 +875,27 @@ static inline void time_asleep_counts_if_that_is_asked_for(void)
 /* Timers are armed, touched and cancelled at random, in the function and outside: each is called or cancelled. */
 #define PLAYERS 200u
 
-static struct pawl_timer players[PLAYERS];
+static struct pawl_loop_timer players[PLAYERS];
 static uint64_t armed, cancelled;
 
 static inline void play(struct rig *rig)
 {
 	static struct random random = {.state = 11};
-	struct pawl_timer *timer = &players[random_below(&random, PLAYERS)];
+	struct pawl_loop_timer *timer = &players[random_below(&random, PLAYERS)];
 	uint64_t delay_ns = random_below(&random, 5 * MS);
 
 	if (random_below(&random, 3) == 0) {
-		cancelled += calls->cancel(rig->adapter, timer);
+		cancelled += pawl_loop_cancel(rig->loop, timer);
 		return;
 	}
-	armed += !pawl_timer_armed(timer);
+	armed += !is_armed(timer);
 	if (random_below(&random, 2))
-		calls->arm(rig->adapter, timer, delay_ns);
+		pawl_loop_arm(rig->loop, timer, delay_ns);
 	else
-		calls->touch(rig->adapter, timer, delay_ns);
+		pawl_loop_touch(rig->loop, timer, delay_ns);
 }
 
-static inline void play_inside(struct rig *rig, struct pawl_timer *timer)
+static inline void play_inside(struct rig *rig, struct pawl_loop_timer *timer)
 {
 	(void)timer;
 	if (rig->number == 0)
@@ -935,36 +915,36 @@ static inline void in_a_random_game_every_timer_is_accounted_for(void)
 	rig.number = 3000;
 	for (int i = 0; i < 1000; i++) {
 		play(&rig);
-		if (pawl_wheel_count(calls->wheel(rig.adapter)) > PLAYERS / 4)
-			calls->loop_once(rig.loop);
+		if (pawl_loop_count(rig.loop) > PLAYERS / 4)
+			calls->run_once(rig.events);
 	}
-	while (pawl_wheel_count(calls->wheel(rig.adapter)) > 0)
-		calls->loop_once(rig.loop);
+	while (pawl_loop_count(rig.loop) > 0)
+		calls->run_once(rig.events);
 	EXPECT_EQ(rig.called + cancelled, armed);
-	expect_timers_of_loop(&rig, 0);
+	expect_timers_set(&rig, 0);
 	rig_close(&rig);
 }
 
-/* For adapters with a turn() and a count of `settings`: their tests list these. */
+/* For event loops with a count of `settings`: their tests list these. */
 
 static inline void arming_for_later_is_no_system_call(void)
 {
-	struct pawl_timer timers[1000] = {0};
+	struct pawl_loop_timer timers[1000] = {0};
 	unsigned before;
 	struct rig rig;
 
 	rig_open(&rig, NULL);
 	before = *calls->settings;
-	calls->arm(rig.adapter, &timers[0], HOUR);
+	pawl_loop_arm(rig.loop, &timers[0], HOUR);
 	EXPECT_EQ(*calls->settings, before + 1);
 	for (size_t i = 1; i < 1000; i++)
-		calls->arm(rig.adapter, &timers[i], HOUR + i * MS);
+		pawl_loop_arm(rig.loop, &timers[i], HOUR + i * MS);
 	for (size_t i = 1; i < 1000; i++)
-		calls->touch(rig.adapter, &timers[i], 2 * HOUR);
+		pawl_loop_touch(rig.loop, &timers[i], 2 * HOUR);
 	for (size_t i = 1; i < 1000; i++)
-		calls->cancel(rig.adapter, &timers[i]);
+		pawl_loop_cancel(rig.loop, &timers[i]);
 	EXPECT_EQ(*calls->settings, before + 1);
-	calls->cancel(rig.adapter, &timers[0]);
+	pawl_loop_cancel(rig.loop, &timers[0]);
 	EXPECT_EQ(*calls->settings, before + 2);
 	rig_close(&rig);
 }
@@ -972,76 +952,76 @@ static inline void arming_for_later_is_no_system_call(void)
 /* A burst of timers that are due already is one wake-up, too. */
 static inline void arming_what_is_due_is_one_system_call(void)
 {
-	struct pawl_timer timers[1000] = {0};
+	struct pawl_loop_timer timers[1000] = {0};
 	unsigned before;
 	struct rig rig;
 
 	rig_open(&rig, NULL);
 	before = *calls->settings;
 	for (size_t i = 0; i < 1000; i++)
-		calls->arm_at(rig.adapter, &timers[i], 1);
+		pawl_loop_arm_at(rig.loop, &timers[i], 1);
 	EXPECT_EQ(*calls->settings, before + 1);
 	rig_close(&rig);
 }
 
-static inline void arm_ten(struct rig *rig, struct pawl_timer *timer)
+static inline void arm_ten(struct rig *rig, struct pawl_loop_timer *timer)
 {
 	for (uint64_t i = 10; i > 0; i--)
-		calls->arm(rig->adapter, &rig->other[i - 1], i * SECOND);
-	calls->arm(rig->adapter, timer, HOUR);
-	calls->cancel(rig->adapter, timer);
+		pawl_loop_arm(rig->loop, &rig->other[i - 1], i * SECOND);
+	pawl_loop_arm(rig->loop, timer, HOUR);
+	pawl_loop_cancel(rig->loop, timer);
 }
 
 static inline void a_pass_is_one_system_call_whatever_it_arms(void)
 {
-	struct pawl_timer timer = {0}, others[10] = {0};
+	struct pawl_loop_timer timer = {0}, others[10] = {0};
 	unsigned before;
 	struct rig rig;
 
 	rig_open(&rig, NULL);
 	rig.inside = arm_ten;
 	rig.other = others;
-	calls->arm_at(rig.adapter, &timer, 1);
+	pawl_loop_arm_at(rig.loop, &timer, 1);
 	before = *calls->settings;
-	EXPECT_EQ(calls->turn(rig.adapter), 1);
+	EXPECT_EQ(pawl_loop_pass(rig.loop), 1);
 	EXPECT_EQ(*calls->settings, before + 1);
 	rig_close(&rig);
 }
 
 static inline void a_pass_too_early_does_no_harm(void)
 {
-	struct pawl_timer timer = {0};
+	struct pawl_loop_timer timer = {0};
 	struct rig rig;
 
 	rig_open(&rig, NULL);
-	EXPECT_EQ(calls->turn(rig.adapter), 0);
-	calls->arm(rig.adapter, &timer, HOUR);
-	EXPECT_EQ(calls->turn(rig.adapter), 0);
-	expect_timers_of_loop(&rig, 1);
-	EXPECT(pawl_timer_armed(&timer));
+	EXPECT_EQ(pawl_loop_pass(rig.loop), 0);
+	pawl_loop_arm(rig.loop, &timer, HOUR);
+	EXPECT_EQ(pawl_loop_pass(rig.loop), 0);
+	expect_timers_set(&rig, 1);
+	EXPECT(is_armed(&timer));
 	rig_close(&rig);
 }
 
-static inline void turn_inside(struct rig *rig, struct pawl_timer *timer)
+static inline void pass_inside(struct rig *rig, struct pawl_loop_timer *timer)
 {
 	(void)timer;
-	EXPECT_EQ(calls->turn(rig->adapter), 0);
+	EXPECT_EQ(pawl_loop_pass(rig->loop), 0);
 }
 
 static inline void a_pass_inside_a_pass_does_nothing(void)
 {
-	struct pawl_timer timers[3] = {0};
+	struct pawl_loop_timer timers[3] = {0};
 	struct rig rig;
 
 	rig_open(&rig, NULL);
-	rig.inside = turn_inside;
+	rig.inside = pass_inside;
 	for (size_t i = 0; i < 3; i++)
-		calls->arm_at(rig.adapter, &timers[i], 0);
-	EXPECT_EQ(calls->turn(rig.adapter), 3);
+		pawl_loop_arm_at(rig.loop, &timers[i], 0);
+	EXPECT_EQ(pawl_loop_pass(rig.loop), 3);
 	rig_close(&rig);
 }
 
-static inline int suite_run(const struct adapter_calls *given, const struct test *own, size_t count)
+static inline int suite_run(const struct loop_calls *given, const struct test *own, size_t count)
 {
 	static const struct test common[] = {
 	        TEST(each_timer_is_called_once_and_never_early),
@@ -1054,7 +1034,7 @@ static inline int suite_run(const struct adapter_calls *given, const struct test
 	        TEST(the_options_are_those_of_the_wheel),
 	        TEST(touch_pushes_back),
 	        TEST(inside_the_function_anything_may_be_armed_and_cancelled),
-	        TEST(inside_the_function_the_adapter_may_be_closed),
+	        TEST(inside_the_function_the_loop_may_be_closed),
 	        TEST(dropped_may_free_its_timer_and_cancel_others),
 	        TEST(a_burst_does_not_starve_a_socket),
 	        TEST(a_timer_that_arms_itself_at_once_does_not_starve_a_socket),
@@ -1066,13 +1046,16 @@ static inline int suite_run(const struct adapter_calls *given, const struct test
 	        TEST(without_memory_open_leaves_nothing_behind),
 	        TEST(each_kind_of_timer_has_its_function),
 	        TEST(a_period_that_is_missed_is_left_out),
+	        TEST(the_first_call_has_a_delay_of_its_own),
 	        TEST(touch_keeps_the_period_and_arm_ends_it),
-	        TEST(a_dropped_timer_is_periodic_no_more),
+	        TEST(a_dropped_timer_becomes_one_shot),
 	        TEST(a_bad_period_is_refused),
 	        TEST(the_time_of_deadlines_can_be_asked_for),
 	        TEST(nothing_is_early_with_count_sleep),
 	        TEST(time_asleep_counts_if_that_is_asked_for),
 	        TEST(in_a_random_game_every_timer_is_accounted_for),
+	        TEST(a_pass_too_early_does_no_harm),
+	        TEST(a_pass_inside_a_pass_does_nothing),
 	};
 	int failed;
 

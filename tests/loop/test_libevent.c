@@ -3,9 +3,9 @@
 #define _GNU_SOURCE
 #include <pawl/libevent.h>
 
-#include "../suite.h"
+#include "suite.h"
 
-struct loop {
+struct events {
 	struct event_base *base;
 	struct event *event;
 	socket_fn *fn;
@@ -25,82 +25,75 @@ int __wrap_event_add(struct event *event, const struct timeval *timeout)
 	return __real_event_add(event, timeout);
 }
 
-static void *loop_open(void)
+static void *open_events(void)
 {
-	struct loop *loop = calloc(1, sizeof(*loop));
+	struct events *events = calloc(1, sizeof(*events));
 	struct event_config *config = event_config_new();
 
 	event_config_set_flag(config, base_flags);
-	loop->base = event_base_new_with_config(config);
+	events->base = event_base_new_with_config(config);
 	event_config_free(config);
-	return loop;
+	return events;
 }
 
-static void loop_close(void *arg)
+static void close_events(void *arg)
 {
-	struct loop *loop = arg;
+	struct events *events = arg;
 
-	EXPECT_EQ(event_base_get_num_events(loop->base, EVENT_BASE_COUNT_ADDED), 0);
-	event_base_free(loop->base);
-	free(loop);
+	EXPECT_EQ(event_base_get_num_events(events->base, EVENT_BASE_COUNT_ADDED), 0);
+	event_base_free(events->base);
+	free(events);
 }
 
-static void loop_once(void *arg)
+static void run_once(void *arg)
 {
-	struct loop *loop = arg;
+	struct events *events = arg;
 
-	event_base_loop(loop->base, EVLOOP_ONCE);
+	event_base_loop(events->base, EVLOOP_ONCE);
 }
 
 static void on_readable(evutil_socket_t fd, short what, void *arg)
 {
-	struct loop *loop = arg;
+	struct events *events = arg;
 
 	(void)fd;
 	EXPECT_EQ(what, EV_READ);
-	loop->fn(loop->arg);
+	events->fn(events->arg);
 }
 
 static void add_socket(void *arg, int fd, socket_fn *fn, void *fn_arg)
 {
-	struct loop *loop = arg;
+	struct events *events = arg;
 
-	loop->fn = fn;
-	loop->arg = fn_arg;
-	loop->event = event_new(loop->base, fd, EV_READ | EV_PERSIST, on_readable, loop);
-	EXPECT_EQ(event_add(loop->event, NULL), 0);
+	events->fn = fn;
+	events->arg = fn_arg;
+	events->event = event_new(events->base, fd, EV_READ | EV_PERSIST, on_readable, events);
+	EXPECT_EQ(event_add(events->event, NULL), 0);
 }
 
 static void remove_socket(void *arg)
 {
-	struct loop *loop = arg;
+	struct events *events = arg;
 
-	event_free(loop->event);
+	event_free(events->event);
 }
 
-static int open_adapter(void **adapter, void *arg, pawl_due_fn *due, void *due_arg,
-                        const struct pawl_loop_options *options)
+static int open_loop(struct pawl_loop **loop, void *arg, const struct pawl_loop_options *options)
 {
-	struct loop *loop = arg;
-	struct pawl_libevent *made = NULL;
-	int error = pawl_libevent_open(&made, loop->base, due, due_arg, options);
+	struct events *events = arg;
 
-	if (!error)
-		*adapter = made;
-	return error;
+	return pawl_libevent_open(loop, events->base, options);
 }
 
-static unsigned timers_of_loop(void *arg, void *adapter)
+static unsigned timers_set(void *arg, struct pawl_loop *loop)
 {
-	struct loop *loop = arg;
+	struct events *events = arg;
 
-	(void)adapter;
-	return (unsigned)event_base_get_num_events(loop->base, EVENT_BASE_COUNT_ADDED);
+	(void)loop;
+	return (unsigned)event_base_get_num_events(events->base, EVENT_BASE_COUNT_ADDED);
 }
 
-ADAPTER_CALLS(libevent)
-
-static const struct adapter_calls libevent_calls = {.passes_between_polls = 1, THE_CALLS};
+static const struct loop_calls libevent_calls = {.passes_between_polls = 1, THE_CALLS};
 
 static void with_a_precise_base_it_is_as_good(void)
 {
@@ -122,14 +115,14 @@ static void without_a_time_cache_it_is_as_good(void)
 
 static void dispatch_returns_when_nothing_is_armed(void)
 {
-	struct pawl_timer timer = {0};
-	struct loop *loop;
+	struct pawl_loop_timer timer = {0};
+	struct events *events;
 	struct rig rig;
 
 	rig_open(&rig, NULL);
-	loop = rig.loop;
-	calls->arm(rig.adapter, &timer, 2 * MS);
-	EXPECT_EQ(event_base_dispatch(loop->base), 1);
+	events = rig.events;
+	pawl_loop_arm(rig.loop, &timer, 2 * MS);
+	EXPECT_EQ(event_base_dispatch(events->base), 1);
 	EXPECT_EQ(rig.called, 1);
 	rig_close(&rig);
 }
@@ -137,14 +130,14 @@ static void dispatch_returns_when_nothing_is_armed(void)
 /* A time_t of 32 bits cannot hold every timeout. Cut off, it may be negative, and the loop would not sleep. */
 static void no_timeout_is_longer_than_a_day(void)
 {
-	struct pawl_timer timer = {0};
+	struct pawl_loop_timer timer = {0};
 	struct rig rig;
 
 	rig_open(&rig, NULL);
 	longest_seconds = 0;
-	calls->arm(rig.adapter, &timer, 3000000000 * SECOND);
+	pawl_loop_arm(rig.loop, &timer, 3000000000 * SECOND);
 	EXPECT_EQ(longest_seconds, 24 * HOUR / SECOND);
-	expect_timers_of_loop(&rig, 1);
+	expect_timers_set(&rig, 1);
 	rig_close(&rig);
 }
 
@@ -156,14 +149,15 @@ static void *no_memory(size_t size)
 
 static void without_memory_for_its_event_open_leaves_nothing_behind(void)
 {
-	void *adapter = &base_flags;
+	const struct pawl_loop_options options = {.due = on_due};
+	struct pawl_loop *loop = NULL;
 	struct rig rig;
 
 	rig_open(&rig, NULL);
 	event_set_mem_functions(no_memory, realloc, free);
-	EXPECT_EQ(calls->open(&adapter, rig.loop, on_due, NULL, NULL), -ENOMEM);
+	EXPECT_EQ(calls->open(&loop, rig.events, &options), -ENOMEM);
 	event_set_mem_functions(malloc, realloc, free);
-	EXPECT(adapter == &base_flags);
+	EXPECT(loop == NULL);
 	rig_close(&rig);
 }
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A program that has nothing of pawl but what is installed or copied: a wheel, a service, an adapter, a calendar. */
+/* A program that has nothing of pawl but what is installed or copied: a wheel, a service, an event loop, a calendar. */
 #ifdef PAWL_AMALGAMATION
 #include "pawl.h"
 #else
-#include <pawl/epoll.h>
 #include <pawl/pawl.h>
 #endif
 #include <poll.h>
@@ -11,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void count(struct pawl_timer *timer, void *calls)
+static void count_due(struct pawl_loop_timer *timer, void *calls)
 {
 	(void)timer;
 	++*(int *)calls;
@@ -60,18 +59,19 @@ static int service_works(void)
 
 static int epoll_works(void)
 {
-	struct pawl_timer timer = {0};
-	struct pawl_epoll *timers;
-	struct pollfd polled = {.events = POLLIN};
 	int calls = 0;
+	const struct pawl_loop_options options = {.due = count_due, .arg = &calls};
+	struct pawl_loop_timer timer = {0};
+	struct pawl_loop *loop;
+	struct pollfd polled = {.events = POLLIN};
 
-	if (pawl_epoll_open(&timers, count, &calls, NULL) != 0)
+	if (pawl_epoll_open(&loop, &options) != 0)
 		return 0;
-	polled.fd = pawl_epoll_fd(timers);
-	pawl_epoll_arm(timers, &timer, 1000000);
+	polled.fd = pawl_epoll_fd(loop);
+	pawl_loop_arm(loop, &timer, PAWL_MS);
 	while (calls == 0 && poll(&polled, 1, -1) == 1)
-		pawl_epoll_turn(timers);
-	pawl_epoll_close(timers, NULL);
+		pawl_loop_pass(loop);
+	pawl_loop_close(loop, NULL);
 	return calls == 1;
 }
 

@@ -3,7 +3,6 @@
 #ifdef PAWL_AMALGAMATION
 #include "pawl.h"
 #else
-#include <pawl/epoll.h>
 #include <pawl/pawl.h>
 #endif
 #include <cstdio>
@@ -21,7 +20,7 @@ namespace
 
 int calls;
 
-void count(pawl_timer *, void *)
+void count(pawl_loop_timer *, void *)
 {
 	calls++;
 }
@@ -35,22 +34,28 @@ int main()
 	pawl_wheel *wheel = pawl_wheel_init(memory.data(), memory.size(), nullptr);
 	pawl_service *service = nullptr;
 	pawl_service_options options{};
-	pawl_epoll *timers = nullptr;
-	pawl_timer timer{};
+	pawl_loop_options loop_options{};
+	pawl_loop *loop = nullptr;
+	pawl_loop_timer timer{};
 
+	loop_options.due = count;
 	options.workers = PAWL_MANUAL;
 	if (!wheel || pawl_service_open(&service, &options) != 0 ||
-	    pawl_epoll_open(&timers, count, nullptr, nullptr) != 0)
+	    pawl_epoll_open(&loop, &loop_options) != 0)
 		return 1;
-	pawl_epoll_arm_at(timers, &timer, 1);
-	pawl_epoll_turn(timers);
-	pawl_epoll_close(timers, nullptr);
+	pawl_loop_arm_at(loop, &timer, 1);
+	pawl_loop_pass(loop);
+	pawl_loop_close(loop, nullptr);
 	pawl_service_close(service, nullptr);
 #ifdef WITH_LIBUV
-	pawl_libuv_close(nullptr, nullptr);
+	if (pawl_libuv_open(&loop, uv_default_loop(), nullptr) == 0)
+		return 1;
 #endif
 #ifdef WITH_LIBEVENT
-	pawl_libevent_close(nullptr, nullptr);
+	event_base *base = event_base_new();
+	if (pawl_libevent_open(&loop, base, nullptr) == 0)
+		return 1;
+	event_base_free(base);
 #endif
 	std::puts(calls == 1 ? "pawl " PAWL_VERSION " works" : "pawl does not work");
 	return calls == 1 ? 0 : 1;

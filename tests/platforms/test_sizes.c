@@ -25,6 +25,7 @@ static size_t footprint(uint32_t chains, bool ahead)
 static void public_structs_have_the_documented_sizes(void)
 {
 	SIZE(sizeof(struct pawl_timer), 24, 16, 16);
+	SIZE(sizeof(struct pawl_loop_timer), 40, 32, 28);
 	SIZE(sizeof(struct pawl_task), 88, 64, 64);
 	SIZE(sizeof(struct pawl_op), 184, 136, 124);
 	SIZE(sizeof(struct pawl_watches), 136, 96, 92);
