@@ -311,7 +311,8 @@ static int watch(const struct submission *submission, struct batch *batch)
 
 	lock_acquire(&home->lock);
 	linked = link_to_try(submission, batch);
-	table_step(home);
+	for (struct pawl_watches *four = &submission->op->watches; four; four = four->more)
+		table_step(home);
 	mask = home->table->mask;
 	claimed = table_claim(home);
 	lock_release(&home->lock);
