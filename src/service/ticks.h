@@ -10,10 +10,7 @@
 
 #include <pawl/wheel.h>
 
-/*
- * At this tick a wheel makes everything due, also what should never be. So time stops one tick before it. Only a clock
- * with a tick of 1 ns can come so far.
- */
+/* A deadline that never comes is at this time, or beyond. So no clock comes so far: it stops 1 ns before. */
 #define END_OF_TIME (PAWL_NEVER - 1)
 
 struct ticks {
@@ -54,10 +51,12 @@ static inline uint64_t multiply_high(uint64_t a, uint64_t b)
  */
 static inline uint64_t ticks_down(const struct ticks *ticks, uint64_t ns)
 {
-	uint64_t quotient = multiply_high(ns, ticks->inverse);
+	uint64_t quotient;
 
-	if (ticks->ns == 1) /* the inverse would be 2^64 */
-		return ns < END_OF_TIME ? ns : END_OF_TIME - 1;
+	ns = ns < END_OF_TIME ? ns : END_OF_TIME - 1;
+	if (ticks->ns == 1)
+		return ns; /* the inverse would be 2^64 */
+	quotient = multiply_high(ns, ticks->inverse);
 	return ns - quotient * ticks->ns >= ticks->ns ? quotient + 1 : quotient;
 }
 

@@ -273,10 +273,12 @@ IN_EVERY_MODE(the_longest_period_just_waits)
 	end(fixture);
 }
 
-/* With a tick of 1 ns a clock can come to the end of time, when a wheel makes everything due. */
-static void end_time(unsigned workers, enum pawl_missed missed, uint64_t end, unsigned expected)
+/* A deadline that never comes is at the end of time. */
+static void end_time(uint64_t tick_ns, unsigned workers, enum pawl_missed missed, uint64_t end,
+                     unsigned expected)
 {
-	const struct pawl_service_options options = {.tick_ns = 1, .workers = workers, .shards = 1};
+	const struct pawl_service_options options = {
+	        .tick_ns = tick_ns, .workers = workers, .shards = 1};
 	struct note periodic, never;
 	struct fixture fixture;
 
@@ -297,11 +299,15 @@ static void end_time(unsigned workers, enum pawl_missed missed, uint64_t end, un
 
 static void at_the_end_of_time_it_runs_no_more(void)
 {
-	for (uint64_t end = PAWL_NEVER - 2; end != 0; end++)
-		for (unsigned i = 0; i < 2; i++) {
-			end_time(i ? PAWL_MANUAL : 1, PAWL_SKIP, end, 1);
-			end_time(i ? PAWL_MANUAL : 1, PAWL_BURST, end, 3);
-			end_time(i ? PAWL_MANUAL : 1, PAWL_DELAY, end, 1);
+	const uint64_t ticks[] = {1, 2, 3, 5, 15, PAWL_MS}; /* 3, 5 and 15 divide 2^64-1 */
+
+	for (unsigned i = 0; i < 2 * COUNTOF(ticks); i++)
+		for (uint64_t end = PAWL_NEVER - 2; end != 0; end++) {
+			unsigned workers = i % 2 ? PAWL_MANUAL : 1;
+
+			end_time(ticks[i / 2], workers, PAWL_SKIP, end, 1);
+			end_time(ticks[i / 2], workers, PAWL_BURST, end, 3);
+			end_time(ticks[i / 2], workers, PAWL_DELAY, end, 1);
 		}
 }
 

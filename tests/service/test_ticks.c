@@ -106,13 +106,15 @@ static uint64_t at_most(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* But time stops one tick before the end of time. */
+/* But time stops 1 ns before its end. */
 static void expect_ticks(uint64_t tick_ns, uint64_t ns)
 {
 	struct ticks ticks = ticks_of(tick_ns);
+	uint64_t before = ns > 0 ? at_most(ns - 1, END_OF_TIME - 1) : 0;
 
-	EXPECT_EQ(ticks_down(&ticks, ns), at_most(ns / tick_ns, END_OF_TIME - 1));
-	EXPECT_EQ(ticks_up(&ticks, ns), at_most(ns / tick_ns + (ns % tick_ns != 0), END_OF_TIME));
+	EXPECT_EQ(ticks_down(&ticks, ns), at_most(ns, END_OF_TIME - 1) / tick_ns);
+	EXPECT_EQ(ticks_up(&ticks, ns), ns > 0 ? before / tick_ns + 1 : 0);
+	EXPECT(ticks_up(&ticks, PAWL_NEVER) > ticks_down(&ticks, PAWL_NEVER));
 }
 
 static void ticks_are_a_division(void)
