@@ -136,11 +136,21 @@ bool pawl__clock_by_hand(const struct pawl_clock *clock)
 	return clock->now == manual_now;
 }
 
+/* Without the mutex, since it is read under a lock: once more if the wall clock was set meanwhile. */
+static uint64_t manual_wall(const struct manual *manual)
+{
+	uint64_t wall, now;
+
+	do {
+		wall = __atomic_load_n(&manual->wall, __ATOMIC_SEQ_CST);
+		now = __atomic_load_n(&manual->now, __ATOMIC_SEQ_CST);
+	} while (__atomic_load_n(&manual->wall, __ATOMIC_SEQ_CST) != wall);
+	return now + wall;
+}
+
 uint64_t pawl__clock_wall(struct pawl_clock *clock)
 {
-	if (!pawl__clock_by_hand(clock))
-		return system_now(WALL);
-	return manual_now(clock) + __atomic_load_n(&manual_of(clock)->wall, __ATOMIC_SEQ_CST);
+	return pawl__clock_by_hand(clock) ? manual_wall(manual_of(clock)) : system_now(WALL);
 }
 
 /* From now on the manual clock tells the loop of this service whenever it is moved. */

@@ -44,13 +44,14 @@ static struct comparison read_clocks(const struct pawl_service *service)
 	return now;
 }
 
-/* Whether the wall clock was set by more than a tick since the pair was read. */
+/* Whether the wall clock was set by more than a tick, or a second, since the pair was read. */
 static bool was_set(const struct pair *pair, const struct comparison *now, uint64_t tick_ns)
 {
 	uint64_t least = wall_at(pair, now->pair.clock), most = wall_at(pair, now->after);
+	uint64_t allowed = tick_ns < PAWL_SECOND ? tick_ns : PAWL_SECOND;
 
-	return saturating_sum(now->pair.wall, tick_ns) < least ||
-	       now->pair.wall > saturating_sum(most, tick_ns);
+	return saturating_sum(now->pair.wall, allowed) < least ||
+	       now->pair.wall > saturating_sum(most, allowed);
 }
 
 /* Under the lock. */

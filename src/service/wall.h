@@ -72,6 +72,8 @@ static inline uint64_t wall_deadline(const struct pair *pair, uint64_t now, uint
 {
 	uint64_t wall_now = wall_at(pair, now);
 
+	if (wall == PAWL_NEVER)
+		return PAWL_NEVER;
 	return wall > wall_now ? saturating_sum(now, wall - wall_now) : now;
 }
 

@@ -121,10 +121,10 @@ IN_EVERY_MODE(a_time_beyond_the_end_of_time_waits)
 	end(fixture);
 }
 
-/* With a tick of 1 ns a clock can come to the end of time, when a wheel makes everything due. */
-static void wait_until(uint64_t time)
+/* Deadlines that never come are at the end of time. */
+static void wait_until(uint64_t time, uint64_t tick_ns)
 {
-	const struct pawl_service_options options = {.tick_ns = 1, .workers = PAWL_MANUAL};
+	const struct pawl_service_options options = {.tick_ns = tick_ns, .workers = PAWL_MANUAL};
 	struct fixture fixture;
 	struct note note;
 
@@ -144,9 +144,48 @@ static void wait_until(uint64_t time)
 
 static void at_the_end_of_time_it_is_not_early(void)
 {
-	wait_until(PAWL_NEVER - 2);
-	wait_until(PAWL_NEVER - 1);
-	wait_until(PAWL_NEVER);
+	for (uint64_t time = PAWL_NEVER - 2; time != 0; time++) {
+		wait_until(time, 1);
+		wait_until(time, 3); /* divides 2^64-1 */
+	}
+}
+
+/* The clock is set by a tick, which is more than the second after which the clocks are compared. */
+static void with_a_long_tick_it_is_at_most_a_second_and_a_tick_late(void)
+{
+	const struct pawl_service_options options = {.tick_ns = 10 * SECOND,
+	                                             .workers = PAWL_MANUAL};
+	struct fixture fixture;
+	struct note note;
+
+	fixture_open(&fixture, &options);
+	note_init(&note, &fixture);
+	set_wall(&fixture, NOON);
+	EXPECT_EQ(arm_wall(&note, NOON + 30), 0);
+	set_wall(&fixture, NOON + 10);
+	for (unsigned i = 0; i < 30; i++)
+		advance_and_settle(&fixture, SECOND);
+	EXPECT_EQ(note.runs, 1);
+	EXPECT_EQ(note.at[0], 20 * SECOND);
+	pawl_service_close(fixture.service, NULL);
+}
+
+/* Both are 2^64-1 ns then. */
+static void a_wall_clock_beyond_2554_makes_no_never_come(void)
+{
+	const struct pawl_service_options options = {.workers = PAWL_MANUAL};
+	struct fixture fixture;
+	struct note note;
+
+	if (sizeof(time_t) < 8)
+		return;
+	fixture_open(&fixture, &options);
+	note_init(&note, &fixture);
+	set_wall(&fixture, UINT64_C(20000000000));
+	EXPECT_EQ(arm_wall(&note, UINT64_C(30000000000)), 0);
+	pawl_service_settle(fixture.service);
+	EXPECT_EQ(note.runs, 0);
+	pawl_service_close(fixture.service, NULL);
 }
 
 IN_EVERY_MODE(wrong_nanoseconds_are_refused_and_change_nothing)
@@ -595,6 +634,8 @@ int main(void)
 	        TEST(a_time_that_has_passed_is_now),
 	        TEST(a_time_beyond_the_end_of_time_waits),
 	        TEST(at_the_end_of_time_it_is_not_early),
+	        TEST(with_a_long_tick_it_is_at_most_a_second_and_a_tick_late),
+	        TEST(a_wall_clock_beyond_2554_makes_no_never_come),
 	        TEST(wrong_nanoseconds_are_refused_and_change_nothing),
 	        TEST(arm_and_touch_make_it_an_ordinary_one),
 	        TEST(it_arms_itself_again_for_the_next_day),
