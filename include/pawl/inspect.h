@@ -28,9 +28,9 @@
  * anything.
  *
  * What it costs: a thread that sleeps until a viewer asks. While a viewer is connected, each worker records its runs;
- * of many short runs in a row, one in 32. A snapshot holds a shard's lock for some 256 tasks at a time. It looks at a
- * few thousand tasks, however many are pending. With more than 2,048 pending tasks, or more than 128 in one list of a
- * wheel, it has not looked at all of them: then it is an estimate, and says so.
+ * of many short runs in a row, one in 32. A snapshot holds a shard's lock for some 256 tasks at a time. It counts up
+ * to 16,384 pending tasks. With more it is an estimate from a random sample of as many, and says how sure it is; the
+ * first such snapshot walks all tasks to draw the sample.
  *
  * The protocol: for each line that a viewer sends, whatever its content, it receives one JSON object on one line.
  * pawl_inspect(3) describes its members.

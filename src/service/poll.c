@@ -228,8 +228,8 @@ static struct worker *answer_call(struct pawl_service *service)
 	struct worker *worker = NULL;
 
 	mutex_lock(&service->mutex);
-	service->task_polled |= pawl__service_is_here(service);
 	if (service->calls) {
+		service->task_polled |= pawl__service_is_here(service);
 		worker = service->free;
 		TASK_ASSERT(worker);
 		service->free = worker->next_free;
