@@ -199,7 +199,12 @@ PAWL_API struct pawl_timer *pawl_wheel_pop(struct pawl_wheel *wheel);
  * pawl_wheel_ahead(), and clears their marks, each once: so the wheel is not const. */
 PAWL_API uint64_t pawl_wheel_next(struct pawl_wheel *wheel);
 
-/* The same without regard to timers that are due already: for a caller that advances and leaves the pops to others. */
+/* When the earliest timer is due, exactly: its deadline, rounded up to the tick. Now if a timer is due already (2^64-2
+ * if now is even later); PAWL_NEVER if there is no timer. It walks the slots that open before that time: a few hundred
+ * timers, if 100,000 are spread over a minute; all of them, if they share a slot above level 0. */
+PAWL_API uint64_t pawl_wheel_earliest(const struct pawl_wheel *wheel);
+
+/* As pawl_wheel_next(), without regard to timers that are due already: for a caller that advances and leaves the pops to others. */
 PAWL_API uint64_t pawl_wheel_next_opening(struct pawl_wheel *wheel);
 
 /* Move timers down before their slot opens, so that no advance takes long. Call it when there is time to spare: in

@@ -258,15 +258,6 @@ static inline void set_time(struct pawl_wheel *wheel, uint64_t time)
 		wheel->fast_span = 0;
 }
 
-/*
- * Whether the slot of level 0 that opens now can be made due as a whole: no touch has replaced a deadline as late as
- * this slot's, so every timer in it is due.
- */
-static bool all_due(const struct pawl_wheel *wheel)
-{
-	return wheel->time >= wheel->tick && wheel->touched <= wheel->time - wheel->tick;
-}
-
 /* Returns whether there was a timer in the slot. */
 static bool make_all_due(struct pawl_wheel *wheel, uint64_t slot)
 {
@@ -298,7 +289,7 @@ static inline size_t open_first(struct pawl_wheel *wheel, struct level *level, s
 	uint64_t slot = first_slot(wheel, level);
 	size_t moves;
 
-	if (level == &wheel->level[0] && all_due(wheel)) {
+	if (level == &wheel->level[0] && all_due(wheel, wheel->time)) {
 		moves = make_all_due(wheel, slot);
 	} else {
 		moves = level == &wheel->level[0]

@@ -266,8 +266,7 @@ static const char *check_cell(const struct pawl_wheel *wheel, const struct level
                               uint64_t cell, const struct pawl_timer *timer)
 {
 	uint64_t opens = time_of_tick(wheel, tick_of_cell(level, cell)), due;
-	bool untouched = level == &wheel->level[0] && opens >= wheel->tick &&
-	                 wheel->touched <= opens - wheel->tick;
+	bool untouched = level == &wheel->level[0] && all_due(wheel, opens);
 
 	if (timer->deadline == 0)
 		return "a timer that waits has a deadline after 0";

@@ -68,11 +68,101 @@ uint64_t pawl_wheel_next_opening(struct pawl_wheel *wheel)
 	return next_opening(wheel);
 }
 
+/* Now as a time to advance to: at most the end of time, because PAWL_NEVER means that there is no timer. */
+static uint64_t present(const struct pawl_wheel *wheel)
+{
+	return pawl_wheel_now(wheel) <= LAST ? pawl_wheel_now(wheel) : LAST;
+}
+
 uint64_t pawl_wheel_next(struct pawl_wheel *wheel)
 {
 	if (first_due(wheel))
-		return pawl_wheel_now(wheel) <= LAST ? pawl_wheel_now(wheel) : LAST;
+		return present(wheel);
 	return next_opening(wheel);
+}
+
+/*
+ * The earliest timer. A slot that opens at the time of the best timer found so far, or later, holds no better one. So a
+ * level's slots are looked into in the order in which they open, only until then.
+ */
+
+/* The earliest deadline in a list that holds timers. Two misses at a time: one from each end, until they meet. */
+static uint64_t earliest_in_list(const struct pawl_timer *head)
+{
+	const struct pawl_timer *first = head->next, *last = head->prev;
+	uint64_t earliest = first->deadline;
+
+	for (;;) {
+		earliest = first->deadline < earliest ? first->deadline : earliest;
+		earliest = last->deadline < earliest ? last->deadline : earliest;
+		if (first == last || first->next == last)
+			return earliest;
+		first = first->next;
+		last = last->prev;
+	}
+}
+
+/* When the earliest timer of a slot is due; PAWL_NEVER if the slot was emptied. */
+static uint64_t earliest_in_slot(const struct pawl_wheel *wheel, const struct level *level,
+                                 uint64_t slot, uint64_t opens)
+{
+	uint64_t earliest = PAWL_NEVER;
+
+	for (uint64_t chain = 0; chain <= wheel->chain_mask; chain++) {
+		const struct pawl_timer *head = slot_head(wheel, level, slot, chain);
+		uint64_t deadline;
+
+		if (list_empty(head))
+			continue;
+		if (level == &wheel->level[0] && all_due(wheel, opens))
+			return opens;
+		deadline = earliest_in_list(head);
+		earliest = deadline < earliest ? deadline : earliest;
+	}
+	if (earliest == PAWL_NEVER)
+		return PAWL_NEVER;
+	return time_of_tick(wheel, tick_of_deadline(wheel, earliest));
+}
+
+/* The earlier of `best` and the time at which the earliest timer of this level is due. */
+static uint64_t earliest_in_level(const struct pawl_wheel *wheel, const struct level *level,
+                                  uint64_t best)
+{
+	uint64_t tick = level->opens, first, slot, next;
+
+	if (tick == NO_TICK)
+		return best;
+	slot = first = first_slot(wheel, level);
+	while (time_of_tick(wheel, tick) < best) {
+		uint64_t due = earliest_in_slot(wheel, level, slot, time_of_tick(wheel, tick));
+
+		best = due < best ? due : best;
+		next = next_slot(level, slot + 1 < wheel->slots ? slot + 1 : 0);
+		if (next == first)
+			break;
+		tick += tick_of_cell(level, next - slot + (next < slot ? wheel->slots : 0));
+		slot = next;
+	}
+	return best;
+}
+
+static bool any_due(const struct pawl_wheel *wheel)
+{
+	for (uint64_t chain = 0; chain <= wheel->chain_mask; chain++)
+		if (!list_empty(&wheel->due[chain]))
+			return true;
+	return false;
+}
+
+uint64_t pawl_wheel_earliest(const struct pawl_wheel *wheel)
+{
+	uint64_t best = PAWL_NEVER;
+
+	if (any_due(wheel))
+		return present(wheel);
+	for (unsigned i = 0; i < wheel->levels_used; i++)
+		best = earliest_in_level(wheel, &wheel->level[i], best);
+	return best;
 }
 
 size_t pawl_wheel_count(const struct pawl_wheel *wheel)

@@ -171,16 +171,25 @@ static inline struct pawl_timer *due_list(struct pawl_wheel *wheel, uint64_t cha
 	return &wheel->due[chain];
 }
 
+/*
+ * Whether the slot of level 0 that opens at this time can be made due as a whole: no touch has replaced a deadline as
+ * late as this slot's, so every timer in it is due then.
+ */
+static inline bool all_due(const struct pawl_wheel *wheel, uint64_t opens)
+{
+	return opens >= wheel->tick && wheel->touched <= opens - wheel->tick;
+}
+
 /* A level's first slot: of the slots whose bit is set, the first to open. */
 
-/* The next slot whose bit is set, going round from this one, whose own bit is clear. Some bit must be set. */
+/* The first slot whose bit is set, going round from this one on. Some bit must be set. */
 static inline uint64_t next_slot(const struct level *level, uint64_t slot)
 {
 	uint64_t at = slot / BITS_PER_WORD, pair = slot / BITS_PER_PAIR;
 	uint64_t rest_of_word = level->bits[at] & ~(bit_in_word(slot) - 1);
 	uint64_t rest_of_pairs = level->pairs & ~(bit_in_word(pair) * 2 - 1);
 
-	ASSERT(level->pairs != 0 && !bit_is_set(level, slot));
+	ASSERT(level->pairs != 0);
 	if (rest_of_word)
 		return at * BITS_PER_WORD + lowest_bit(rest_of_word);
 	if (at % 2 == 0 && level->bits[at + 1])

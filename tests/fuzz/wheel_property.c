@@ -334,6 +334,7 @@ static void compare(struct run *run)
 		fail(run, "the wheel is broken; this should hold: \"%s\"", broken);
 	expect(run, "now", pawl_wheel_now(run->wheel), run->model.now);
 	expect(run, "count", pawl_wheel_count(run->wheel), model_count(&run->model));
+	expect(run, "earliest", pawl_wheel_earliest(run->wheel), model_earliest(&run->model));
 	for (size_t i = 0; i < TIMERS && !run->failed; i++)
 		compare_timer(run, i);
 }
@@ -698,6 +699,7 @@ static void finish(struct run *run, size_t max_moves)
 		return;
 	expect(run, "count in the end", pawl_wheel_count(run->wheel), 0);
 	expect(run, "next in the end", pawl_wheel_next(run->wheel), PAWL_NEVER);
+	expect(run, "earliest in the end", pawl_wheel_earliest(run->wheel), PAWL_NEVER);
 	compare(run);
 }
 

@@ -137,12 +137,33 @@ static uint64_t first_opening(const struct model *model)
 	return first;
 }
 
-uint64_t model_next(const struct model *model)
+static bool any_due(const struct model *model)
 {
 	for (size_t i = 0; i < model->timers_count; i++)
 		if (model->timers[i].state == MODEL_DUE)
-			return at_most_last(model->now);
-	return first_opening(model);
+			return true;
+	return false;
+}
+
+uint64_t model_next(const struct model *model)
+{
+	return any_due(model) ? at_most_last(model->now) : first_opening(model);
+}
+
+uint64_t model_earliest(const struct model *model)
+{
+	uint64_t earliest = PAWL_NEVER;
+
+	if (any_due(model))
+		return at_most_last(model->now);
+	for (size_t i = 0; i < model->timers_count; i++) {
+		const struct model_timer *timer = &model->timers[i];
+		uint64_t due = model_due_time(model, timer->deadline);
+
+		if (timer->state == MODEL_WAITING && due < earliest)
+			earliest = due;
+	}
+	return earliest;
 }
 
 bool model_may_be_next(const struct model *model, uint64_t next)

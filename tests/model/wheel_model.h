@@ -79,6 +79,9 @@ bool model_overripe(const struct model *model, size_t i);
 uint64_t model_next(const struct model *model);
 bool model_may_be_next(const struct model *model, uint64_t next);
 
+/* The time that the wheel's `earliest` must return. */
+uint64_t model_earliest(const struct model *model);
+
 /*
  * An advance is, in this order: begin; reach the time that the wheel says it has reached; and, if that is not the time
  * that was asked for, stop, and then one `saw` for each timer that model_at_stake() names, with its place by the wheel

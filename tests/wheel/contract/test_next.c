@@ -119,6 +119,74 @@ static void next_of_a_touched_timer_is_when_its_slot_opens(void)
 	finish(wheel);
 }
 
+static void earliest_is_never_without_timers_and_now_when_one_is_due(void)
+{
+	struct pawl_wheel *wheel = wheel_of_20(7);
+	struct pawl_timer due = {0}, waiting = {0};
+
+	EXPECT_EQ(pawl_wheel_earliest(wheel), PAWL_NEVER);
+	pawl_wheel_arm(wheel, &waiting, 450);
+	pawl_wheel_arm(wheel, &due, 0);
+	EXPECT_EQ(pawl_wheel_earliest(wheel), 7);
+	EXPECT(pawl_wheel_cancel(wheel, &due));
+	EXPECT_EQ(pawl_wheel_earliest(wheel), 450);
+	EXPECT(pawl_wheel_cancel(wheel, &waiting));
+	EXPECT_EQ(pawl_wheel_earliest(wheel), PAWL_NEVER);
+	finish(wheel);
+}
+
+static void earliest_is_exact_where_next_names_an_opening(void)
+{
+	struct pawl_wheel *wheel = wheel_of_20_with_tick(10);
+	struct pawl_timer timers[3] = {{0}};
+
+	pawl_wheel_arm(wheel, &timers[0], 90000);
+	EXPECT_EQ(pawl_wheel_next(wheel), 80000);
+	EXPECT_EQ(pawl_wheel_earliest(wheel), 90000);
+	pawl_wheel_arm(wheel, &timers[1], 90005);
+	EXPECT_EQ(pawl_wheel_earliest(wheel), 90000);
+	pawl_wheel_arm(wheel, &timers[2], 88881);
+	EXPECT_EQ(pawl_wheel_earliest(wheel), 88890);
+	EXPECT_EQ(pawl_wheel_next(wheel), 80000);
+	finish(wheel);
+}
+
+/* Level 1 may hold an earlier timer than level 0: 25 was armed when level 0 ended at 19. */
+static void earliest_looks_into_coarse_slots_that_open_before(void)
+{
+	struct pawl_wheel *wheel = wheel_of_20(0);
+	struct pawl_timer timers[3] = {{0}};
+
+	pawl_wheel_arm(wheel, &timers[0], 25);
+	pawl_wheel_advance(wheel, 19, 0);
+	pawl_wheel_arm(wheel, &timers[1], 30);
+	expect_place(wheel, &timers[0], 1, 1, 20);
+	expect_place(wheel, &timers[1], 0, 10, 30);
+	EXPECT_EQ(pawl_wheel_earliest(wheel), 25);
+	pawl_wheel_arm(wheel, &timers[2], 21);
+	EXPECT_EQ(pawl_wheel_earliest(wheel), 21);
+	finish(wheel);
+}
+
+static void earliest_passes_over_touched_timers_and_emptied_slots(void)
+{
+	struct pawl_wheel *wheel = wheel_of_20(0);
+	struct pawl_timer timers[4] = {{0}};
+
+	for (size_t i = 0; i < 4; i++)
+		pawl_wheel_arm(wheel, &timers[i], 5 + i);
+	pawl_wheel_touch(wheel, &timers[0], 11);
+	EXPECT_EQ(pawl_wheel_earliest(wheel), 6);
+	pawl_wheel_cancel(wheel, &timers[1]);
+	EXPECT_EQ(pawl_wheel_earliest(wheel), 7);
+	pawl_wheel_touch(wheel, &timers[2], 400);
+	pawl_wheel_touch(wheel, &timers[3], 300);
+	EXPECT_EQ(pawl_wheel_earliest(wheel), 11);
+	pawl_wheel_cancel(wheel, &timers[0]);
+	EXPECT_EQ(pawl_wheel_earliest(wheel), 300);
+	finish(wheel);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -130,6 +198,10 @@ int main(void)
 	        TEST(next_finds_a_slot_again_that_it_forgot),
 	        TEST(next_is_rounded_up_to_the_tick),
 	        TEST(next_of_a_touched_timer_is_when_its_slot_opens),
+	        TEST(earliest_is_never_without_timers_and_now_when_one_is_due),
+	        TEST(earliest_is_exact_where_next_names_an_opening),
+	        TEST(earliest_looks_into_coarse_slots_that_open_before),
+	        TEST(earliest_passes_over_touched_timers_and_emptied_slots),
 	};
 
 	return RUN_TESTS(tests);
