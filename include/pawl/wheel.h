@@ -224,6 +224,10 @@ PAWL_API uint64_t pawl_wheel_now(const struct pawl_wheel *wheel);
 PAWL_API size_t pawl_wheel_count(const struct pawl_wheel *wheel);
 /* Whether the timer is on a wheel: waiting, or due and not popped. */
 PAWL_API bool pawl_timer_armed(const struct pawl_timer *timer);
+/* Whether the timer is due and not popped. Two compares; but where a due timer and one that waits can have the same
+ * deadline, it may walk a slot: if the tick is above 1 and the deadline has passed since the last tick began; or if an
+ * advance was stopped by its bound within the timer's tick. */
+PAWL_API bool pawl_wheel_due(const struct pawl_wheel *wheel, const struct pawl_timer *timer);
 /* The deadline of a timer that is on a wheel, at most 2^64-2; PAWL_NEVER if it is idle. */
 PAWL_API uint64_t pawl_timer_deadline(const struct pawl_timer *timer);
 

@@ -58,6 +58,33 @@ bool pawl_wheel_place(const struct pawl_wheel *wheel, const struct pawl_timer *t
 	return true;
 }
 
+static bool in_due_list(const struct pawl_wheel *wheel, const struct pawl_timer *timer)
+{
+	return (uintptr_t)head_of(wheel, timer) < (uintptr_t)wheel->level[0].bits;
+}
+
+/*
+ * No mark in the timer says whether it is due: a slot of level 0 is made due as a whole, without a look at its timers.
+ * But no timer is due whose deadline is after `time`. And unless an advance is stopped, no timer waits whose tick has
+ * come, nor does any at the end of time. Two cases are left, in which a due timer and one that waits may have the same
+ * deadline:
+ *
+ *  - The deadline has passed, its tick is still to come. A timer that was armed before its deadline waits for the tick.
+ *    A timer that was armed after it is due.
+ *  - An advance was stopped within the timer's tick, in a slot that it opens timer by timer because of a touch.
+ */
+bool pawl_wheel_due(const struct pawl_wheel *wheel, const struct pawl_timer *timer)
+{
+	uint64_t now = tick_of_time(wheel, wheel->time), due;
+
+	if (!timer->next || timer->deadline > wheel->time)
+		return false;
+	due = timer->deadline ? tick_of_deadline(wheel, timer->deadline) : 0;
+	if (due < now || (!wheel->stopped && (due == now || wheel->time >= LAST)))
+		return true;
+	return in_due_list(wheel, timer);
+}
+
 struct each {
 	bool (*fn)(struct pawl_timer *timer, void *arg);
 	void *arg;

@@ -303,6 +303,8 @@ static void compare_timer(struct run *run, size_t i)
 	struct pawl_place place = {.level = 77};
 	bool waits = pawl_wheel_place(run->wheel, &run->timers[i], &place);
 
+	if (pawl_wheel_due(run->wheel, &run->timers[i]) != (truth->state == MODEL_DUE))
+		fail(run, "timer %zu: due is wrong, expected state %d", i, (int)truth->state);
 	if (pawl_timer_armed(&run->timers[i]) != (truth->state != MODEL_IDLE))
 		fail(run, "timer %zu: armed is wrong", i);
 	if (run->ever_armed[i] && run->timers[i].deadline != truth->deadline)

@@ -152,6 +152,65 @@ static void wheels_know_nothing_of_each_other(void)
 	finish(other);
 }
 
+static void due_tells_a_due_timer_from_one_that_waits(void)
+{
+	struct pawl_wheel *wheel = wheel_of_20(7);
+	struct pawl_timer timers[3] = {{0}};
+
+	EXPECT(!pawl_wheel_due(wheel, &timers[0])); /* idle */
+	pawl_wheel_arm(wheel, &timers[0], 0);
+	pawl_wheel_arm(wheel, &timers[1], 8);
+	pawl_wheel_arm(wheel, &timers[2], 450);
+	EXPECT(pawl_wheel_due(wheel, &timers[0]));
+	EXPECT(!pawl_wheel_due(wheel, &timers[1]));
+	pawl_wheel_touch(wheel, &timers[1], 9);
+	pawl_wheel_advance(wheel, 8, 0);
+	EXPECT(!pawl_wheel_due(
+	        wheel, &timers[1])); /* touched: its slot has opened, its deadline is to come */
+	pawl_wheel_advance(wheel, 9, 0);
+	EXPECT(pawl_wheel_due(wheel, &timers[1]));
+	pawl_wheel_advance(wheel, 440, 0);
+	EXPECT(!pawl_wheel_due(wheel, &timers[2]));
+	EXPECT_POPS(wheel, timers, 0, 1);
+	EXPECT(!pawl_wheel_due(wheel, &timers[1])); /* popped */
+	finish(wheel);
+}
+
+/* At 15 the tick of 13 is still to come: what was armed before 13 waits, what is armed now is due. */
+static void due_tells_timers_of_the_same_deadline_apart(void)
+{
+	struct pawl_wheel *wheel = wheel_of_20_with_tick(10);
+	struct pawl_timer timers[2] = {{0}};
+
+	EXPECT(pawl_wheel_arm(wheel, &timers[0], 13));
+	pawl_wheel_advance(wheel, 15, 0);
+	EXPECT(!pawl_wheel_arm(wheel, &timers[1], 13));
+	EXPECT(!pawl_wheel_due(wheel, &timers[0]));
+	EXPECT(pawl_wheel_due(wheel, &timers[1]));
+	pawl_wheel_advance(wheel, 20, 0);
+	EXPECT(pawl_wheel_due(wheel, &timers[0]));
+	EXPECT_POPS(wheel, timers, 1, 0);
+	finish(wheel);
+}
+
+/* The touch makes the slot of 5 open timer by timer, and the bound stops in the middle of it. */
+static void due_is_exact_within_a_tick_that_is_half_done(void)
+{
+	struct pawl_wheel *wheel = wheel_of_20(0);
+	struct pawl_timer timers[4] = {{0}};
+
+	for (size_t i = 0; i < 4; i++)
+		pawl_wheel_arm(wheel, &timers[i], 5);
+	pawl_wheel_touch(wheel, &timers[3], 9);
+	EXPECT_EQ(pawl_wheel_advance(wheel, 7, 2), 2);
+	EXPECT_EQ(pawl_wheel_now(wheel), 4);
+	EXPECT(pawl_wheel_due(wheel, &timers[0]));
+	EXPECT(pawl_wheel_due(wheel, &timers[1]));
+	EXPECT(!pawl_wheel_due(wheel, &timers[2]));
+	EXPECT(!pawl_wheel_due(wheel, &timers[3]));
+	finish(wheel);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -159,6 +218,9 @@ int main(void)
 	        TEST(each_stops_when_it_is_told_to),
 	        TEST(each_may_cancel_every_timer_that_it_gives),
 	        TEST(each_gives_the_timers_of_every_chain),
+	        TEST(due_tells_a_due_timer_from_one_that_waits),
+	        TEST(due_tells_timers_of_the_same_deadline_apart),
+	        TEST(due_is_exact_within_a_tick_that_is_half_done),
 	        TEST(check_names_what_is_broken),
 	        TEST(wheels_know_nothing_of_each_other),
 	};
