@@ -244,8 +244,10 @@ PAWL_API bool pawl_wheel_place(const struct pawl_wheel *wheel, const struct pawl
                                struct pawl_place *place);
 
 /* Call fn for every timer until it returns false: first the due ones, then level by level from the coarsest to the
- * finest, the slots of a level in the order in which they open, and the timers of a slot list by list. fn may cancel
- * the timer that it is given, and must not call anything else that changes the wheel. */
+ * finest, the slots of a level in the order in which they open, and the timers of a slot list by list. With chains = 1
+ * the due ones come in the order of the pops, and the others of each tick in the order in which they will be popped: so
+ * a wheel can be saved, and armed again on a new one: "Saving a wheel" in pawl_wheel(3). fn may cancel the timer that
+ * it is given, and must not call anything else that changes the wheel. */
 PAWL_API void pawl_wheel_each(struct pawl_wheel *wheel,
                               bool (*fn)(struct pawl_timer *timer, void *arg), void *arg);
 

@@ -265,27 +265,35 @@ static void check_guard(struct run *run)
 			fail(run, "byte %zu behind the wheel was overwritten", i);
 }
 
+/* A wheel in memory of its footprint, filled with GUARD_BYTE and followed by a guard. NULL: no memory, or failed. */
+static struct pawl_wheel *make_wheel(struct run *run, const struct pawl_wheel_options *options)
+{
+	uint8_t *memory = malloc(run->footprint + GUARD_SIZE);
+	struct pawl_wheel *wheel;
+
+	if (!memory)
+		return NULL;
+	if (run->footprint <= FILL_MAX)
+		memset(memory, GUARD_BYTE, run->footprint);
+	memset(memory + run->footprint, GUARD_BYTE, GUARD_SIZE);
+	wheel = pawl_wheel_init(memory, run->footprint, options);
+	if (!wheel) {
+		fail(run, "init refused good options");
+		free(memory);
+	}
+	return wheel;
+}
+
 static bool set_up(struct run *run)
 {
-	uint8_t *memory;
-
 	run->options.tick = take_tick(run);
 	run->options.wheel_size = take_wheel_size(run);
 	take_chains(run);
 	run->options.start = take_start(run);
 	run->footprint = pawl_wheel_footprint(&run->options);
-	memory = malloc(run->footprint + GUARD_SIZE);
-	if (!memory)
+	run->wheel = make_wheel(run, &run->options);
+	if (!run->wheel)
 		return false;
-	if (run->footprint <= FILL_MAX)
-		memset(memory, GUARD_BYTE, run->footprint);
-	memset(memory + run->footprint, GUARD_BYTE, GUARD_SIZE);
-	run->wheel = pawl_wheel_init(memory, run->footprint, &run->options);
-	if (!run->wheel) {
-		fail(run, "init refused good options");
-		free(memory);
-		return false;
-	}
 	model_init(&run->model, &run->options, run->truth, TIMERS);
 	trace(run, "start %" PRIu64 ", tick %" PRIu64 ", wheel_size %u, chains %u, ahead %d",
 	      run->options.start, run->options.tick, run->options.wheel_size, run->options.chains,
@@ -583,6 +591,69 @@ static void do_each(struct run *run, size_t stop_after, uint8_t cancels)
 		compare_walk(run, &walk);
 }
 
+/* What is kept of a wheel, in the order of `each`. */
+struct saved {
+	struct run *run;
+	size_t count;
+	struct {
+		size_t timer;
+		uint64_t deadline;
+		bool due;
+	} timers[TIMERS];
+};
+
+static bool save_timer(struct pawl_timer *timer, void *arg)
+{
+	struct saved *saved = arg;
+
+	saved->timers[saved->count].timer = (size_t)(timer - saved->run->timers);
+	saved->timers[saved->count].deadline = timer->deadline;
+	saved->timers[saved->count].due = pawl_wheel_due(saved->run->wheel, timer);
+	return ++saved->count < TIMERS;
+}
+
+static void arm_saved(struct run *run, const struct saved *saved, bool due)
+{
+	for (size_t k = 0; k < saved->count; k++)
+		if (saved->timers[k].due == due)
+			expect(run, "an arming that loads",
+			       arm(run, saved->timers[k].timer, saved->timers[k].deadline), !due);
+}
+
+/* Load what was saved into a wheel that begins with the present tick: the recipe of pawl_wheel(3). */
+static void load(struct run *run, const struct saved *saved, uint64_t now)
+{
+	struct pawl_wheel_options options = run->options;
+
+	options.start = now - now % run->model.tick;
+	free(run->wheel);
+	run->wheel = make_wheel(run, &options);
+	if (!run->wheel)
+		abort();
+	for (size_t k = 0; k < saved->count; k++)
+		run->timers[saved->timers[k].timer] = (struct pawl_timer)PAWL_TIMER_INIT;
+	arm_saved(run, saved, false);
+	expect(run, "moves while loading", pawl_wheel_advance(run->wheel, now, 0), 0);
+	arm_saved(run, saved, true);
+}
+
+/*
+ * Go on with a copy: the wheel is saved and loaded, and whatever comes must be right as if it were the old one. Its
+ * timers are placed as seen from now.
+ */
+static void do_save(struct run *run)
+{
+	struct saved saved = {.run = run};
+
+	if (run->model.placing_from > run->model.now)
+		do_advance(run, run->model.placing_from, 0); /* it was stopped: finish it */
+	trace(run, "save and load");
+	pawl_wheel_each(run->wheel, save_timer, &saved);
+	check_guard(run);
+	load(run, &saved, run->model.now);
+	model_place_again(&run->model);
+}
+
 /* The memory of an idle timer is the user's: overwrite it, and begin again with zeroes. */
 static void do_recycle(struct run *run)
 {
@@ -673,6 +744,8 @@ static void step(struct run *run)
 	case 13:
 		if (byte >> 4 == 0)
 			do_recycle(run);
+		else if (byte >> 4 == 1)
+			do_save(run);
 		else
 			do_each(run, byte & 128 ? TIMERS : byte >> 4, byte & 64 ? take_u8(run) : 0);
 		break;

@@ -99,6 +99,18 @@ bool model_touch(struct model *model, size_t i, uint64_t deadline)
 	return true;
 }
 
+void model_place_again(struct model *model)
+{
+	for (size_t level = 0; level < MODEL_LEVELS; level++)
+		model->upto[level] = 0;
+	for (size_t i = 0; i < model->timers_count; i++) {
+		struct model_timer *timer = &model->timers[i];
+
+		if (timer->state == MODEL_WAITING)
+			timer->place = model_place(model, timer->deadline, model->now);
+	}
+}
+
 bool model_overripe(const struct model *model, size_t i)
 {
 	const struct model_timer *timer = &model->timers[i];

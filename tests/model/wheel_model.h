@@ -65,6 +65,9 @@ bool model_touch(struct model *model, size_t i, uint64_t deadline);
 bool model_cancel(struct model *model, size_t i);
 size_t model_count(const struct model *model);
 
+/* All timers are armed again on a new wheel, as seen from now, in an order that keeps the order of the pops. */
+void model_place_again(struct model *model);
+
 /*
  * Whether the timer waits although its deadline has come, as seen from where timers are placed: for the rest of its
  * tick, or for the rest of an advance that was stopped at its slot. The wheel may then treat a touch as an arm.
