@@ -16,12 +16,13 @@
 #define END    40000
 
 struct tower {
-	uint64_t period;
+	uint64_t period; /* 0: it shoots in every pass */
 	struct pawl_timer shot;
 };
 
 struct game {
 	struct pawl_wheel *wheel;
+	struct pawl_timer mark;
 	struct tower towers[TOWERS];
 };
 
@@ -100,20 +101,24 @@ struct log {
 	} shots[SHOTS];
 };
 
-/* One pass. At most 20 shots: the others are due in the next pass. */
+static void shoot(struct game *game, struct tower *tower, uint64_t now, struct log *log)
+{
+	uint64_t next = tower->period ? tower->shot.deadline + tower->period : now;
+
+	if (log->count < SHOTS)
+		log->shots[log->count++] = (struct shot){now, (uint64_t)(tower - game->towers)};
+	pawl_wheel_arm(game->wheel, &tower->shot, next);
+}
+
+/* One pass: a tower without a period shoots once in it, although it is due again at once. */
 static void pass(struct game *game, uint64_t now, struct log *log)
 {
 	struct pawl_timer *timer;
 
 	pawl_wheel_advance(game->wheel, now, 0);
-	for (int i = 0; i < 20 && (timer = pawl_wheel_pop(game->wheel)) != NULL; i++) {
-		struct tower *tower = PAWL_CONTAINER_OF(timer, struct tower, shot);
-
-		if (log->count < SHOTS)
-			log->shots[log->count++] =
-			        (struct shot){now, (uint64_t)(tower - game->towers)};
-		pawl_wheel_arm(game->wheel, timer, timer->deadline + tower->period);
-	}
+	pawl_wheel_arm(game->wheel, &game->mark, 0); /* after all that are due now */
+	while ((timer = pawl_wheel_pop(game->wheel)) != &game->mark)
+		shoot(game, PAWL_CONTAINER_OF(timer, struct tower, shot), now, log);
 }
 
 static void play(struct game *game, uint64_t from, uint64_t to, struct log *log)
@@ -126,7 +131,7 @@ static bool begin(struct game *game)
 {
 	game->wheel = new_wheel(0);
 	for (size_t i = 0; game->wheel && i < TOWERS; i++) {
-		game->towers[i].period = 500 + i * 37 % 90 * 100;
+		game->towers[i].period = i % 100 ? 500 + i * 37 % 90 * 100 : 0;
 		pawl_wheel_arm(game->wheel, &game->towers[i].shot, game->towers[i].period);
 	}
 	return game->wheel != NULL;

@@ -190,7 +190,9 @@ PAWL_API bool pawl_wheel_cancel(struct pawl_wheel *wheel, struct pawl_timer *tim
 PAWL_API size_t pawl_wheel_advance(struct pawl_wheel *wheel, uint64_t now, size_t max_moves);
 
 /* The next due timer, now idle; NULL if none is due. A constant number of steps. Between two pops anything may be
- * armed, touched or cancelled. Beware: a loop that pops until NULL and arms timers that are due at once never ends. */
+ * armed, touched or cancelled. A loop that pops until NULL never ends if it keeps arming timers that are due at once.
+ * To pop only what is due now, arm a timer of your own for 0 first, and pop until it comes: with chains = 1 it comes
+ * after all that were due, and before all that became due since. With more chains, pop at most pawl_wheel_count(). */
 PAWL_API struct pawl_timer *pawl_wheel_pop(struct pawl_wheel *wheel);
 
 /* When to advance next: now if a timer is due already (2^64-2 if now is even later); otherwise when the first slot that
