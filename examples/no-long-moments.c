@@ -9,8 +9,7 @@
 #include <stdlib.h>
 
 #define REQUESTS 100000
-#define AHEAD    64   /* moves ahead in a pass */
-#define MANY     1024 /* timers: it pays to wake up for moving ahead */
+#define AHEAD    64 /* moves ahead in a pass */
 
 struct request {
 	struct pawl_timer timeout; /* first: a timer is its request */
@@ -33,21 +32,13 @@ static size_t pass(struct pawl_wheel *wheel, uint64_t now)
 	return moves + pawl_wheel_ahead(wheel, AHEAD);
 }
 
-/* Until when the loop may sleep. */
-static uint64_t wake_up(struct pawl_wheel *wheel)
-{
-	if (pawl_wheel_count(wheel) < MANY)
-		return pawl_wheel_next(wheel);
-	return pawl_wheel_next_ahead(wheel);
-}
-
 /* The loop, until every request has timed out. Returns the most timers moved in one pass. */
 static size_t run(struct pawl_wheel *wheel)
 {
 	size_t most = 0;
 
 	for (uint64_t now = 0; pawl_wheel_count(wheel) > 0; now++) {
-		uint64_t next = wake_up(wheel);
+		uint64_t next = pawl_wheel_next(wheel);
 		size_t moves;
 
 		if (next > now)

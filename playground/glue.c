@@ -6,6 +6,7 @@
 #include "glue.h"
 
 #include "../cli/journey/journey.h"
+#include "../src/wheel/next.h"
 #include "../src/wheel/walk.h"
 #include "../support/random.h"
 #include "heap.h"
@@ -272,7 +273,7 @@ static uint64_t next_to_do(uint64_t opening)
 
 	if (!page.ahead)
 		return opening;
-	next = pawl_wheel_next_ahead(page.wheel);
+	next = pawl__wheel_next_ahead(page.wheel);
 	if (next > now)
 		return next;
 	rest = page.options.tick - now % page.options.tick;
@@ -294,7 +295,7 @@ static void count_moves(uint64_t time, size_t moves)
 
 uint32_t glue_step(uint64_t to, uint32_t max_moves)
 {
-	uint64_t opening = pawl_wheel_next_opening(page.wheel), next = next_to_do(opening);
+	uint64_t opening = pawl__wheel_next_opening(page.wheel), next = next_to_do(opening);
 	uint64_t stop = next < to ? next : to;
 	bool moves_on = pawl_wheel_now(page.wheel) < stop;
 	size_t moves = pawl_wheel_advance(page.wheel, stop, max_moves), ahead = 0;
@@ -336,9 +337,12 @@ uint64_t glue_now(void)
 	return pawl_wheel_now(page.wheel);
 }
 
+/* Not pawl_wheel_next(): on a wheel with many timers it says when to move ahead, which is up to the user here. */
 uint64_t glue_next(void)
 {
-	return pawl_wheel_next(page.wheel);
+	if (pawl__wheel_any_due(page.wheel))
+		return pawl_wheel_now(page.wheel);
+	return pawl__wheel_next_opening(page.wheel);
 }
 
 uint64_t glue_deadline(uint32_t id)

@@ -140,9 +140,10 @@ void journey_cancel(struct journey *journey, struct journey_step *step)
 
 bool journey_advance(struct pawl_wheel *wheel, uint64_t now)
 {
-	uint64_t opening = pawl_wheel_next_opening(wheel);
+	uint64_t next = pawl_wheel_next(wheel);
+	bool due = next <= pawl_wheel_now(wheel);
 
-	pawl_wheel_advance(wheel, opening < now ? opening : now, 0);
+	pawl_wheel_advance(wheel, next < now && !due ? next : now, 0);
 	return pawl_wheel_now(wheel) >= now;
 }
 

@@ -78,8 +78,8 @@ void journey_touch(struct journey *journey, uint64_t deadline, struct journey_st
 void journey_cancel(struct journey *journey, struct journey_step *step);
 
 /*
- * Advance the wheel to `now`, but at most to the next opening of a slot. All slots that open at that time are then
- * open. true: the wheel's time is `now` or later.
+ * Advance the wheel to `now`, but at most to the next opening of a slot, unless a timer is due: pop it first. All slots
+ * that open at that time are then open. true: the wheel's time is `now` or later.
  */
 bool journey_advance(struct pawl_wheel *wheel, uint64_t now);
 

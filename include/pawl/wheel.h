@@ -139,8 +139,7 @@ struct pawl_wheel_options {
 
 struct pawl_wheel;
 /* The bytes that a wheel of these options needs; 0 if the options are invalid. It counts all levels that 64 bits of
- * time can need. In KiB: 34 by default, 262 with 8 chains; 66 and 518 with ahead. With 32-bit pointers: 18, 133, 34 and
- * 261. */
+ * time can need. In KiB: 34 by default, 262 with 8 chains; 66 and 518 with ahead. About half with 32-bit pointers. */
 PAWL_API size_t pawl_wheel_footprint(const struct pawl_wheel_options *options);
 
 /* Make a wheel in your memory of `size` bytes, aligned as malloc aligns. It writes the wheel's head and level 0 only,
@@ -182,11 +181,10 @@ PAWL_API bool pawl_wheel_touch(struct pawl_wheel *wheel, struct pawl_timer *time
 PAWL_API bool pawl_wheel_cancel(struct pawl_wheel *wheel, struct pawl_timer *timer);
 
 /* Tell the wheel the time: every timer whose tick has come by `now` becomes due. A `now` before the wheel's own counts
- * as the wheel's own. An advance to 2^64-2 or later makes everything due. If there is nothing to open, it is one
- * compare. max_moves bounds the work; 0 is no bound. Returns the moves made. If that is 0, nothing became due by this
- * call: a loop need not pop then, unless an arm or a touch returned false since it last popped everything. An advance
- * that its bound stops goes on in the next call, and is done when pawl_wheel_now() is `now`: see "A bounded advance" in
- * pawl_wheel(3). */
+ * as the wheel's own. An advance to 2^64-2 or later makes everything due. max_moves bounds the work; 0 is no bound.
+ * Returns the moves made. If that is 0, nothing became due by this call: a loop need not pop then, unless an arm or a
+ * touch returned false since it last popped everything. An advance that its bound stops goes on in the next call, and
+ * is done when pawl_wheel_now() is `now`: see "A bounded advance" in pawl_wheel(3). */
 PAWL_API size_t pawl_wheel_advance(struct pawl_wheel *wheel, uint64_t now, size_t max_moves);
 
 /* The next due timer, now idle; NULL if none is due. A constant number of steps. Between two pops anything may be
@@ -197,28 +195,19 @@ PAWL_API struct pawl_timer *pawl_wheel_pop(struct pawl_wheel *wheel);
 
 /* When to advance next: now if a timer is due already (2^64-2 if now is even later); otherwise when the first slot that
  * holds a timer opens; PAWL_NEVER if there is no timer. Never after the time at which the earliest timer becomes due,
- * but perhaps before, where timers only move down. It skips slots that were emptied, by cancelling or by
- * pawl_wheel_ahead(), and clears their marks, each once: so the wheel is not const. */
+ * but perhaps before, where timers only move down; with options.ahead and 1,024 timers or more, where to move them
+ * ahead. It skips slots that were emptied, and clears their marks, each once: so the wheel is not const. */
 PAWL_API uint64_t pawl_wheel_next(struct pawl_wheel *wheel);
 
-/* When the earliest timer is due, exactly: its deadline, rounded up to the tick. Now if a timer is due already (2^64-2
- * if now is even later); PAWL_NEVER if there is no timer. It walks the slots that open before that time: a few hundred
- * timers, if 100,000 are spread over a minute; all of them, if they share a slot above level 0. */
+/* When the earliest timer is due, exactly: its deadline rounded up to the tick; now or PAWL_NEVER as pawl_wheel_next().
+ * It walks the slots that open before that: few timers, unless many share a slot above level 0. */
 PAWL_API uint64_t pawl_wheel_earliest(const struct pawl_wheel *wheel);
 
-/* As pawl_wheel_next(), without regard to timers that are due already: for a caller that advances and leaves the pops to others. */
-PAWL_API uint64_t pawl_wheel_next_opening(struct pawl_wheel *wheel);
-
-/* Move timers down before their slot opens, so that no advance takes long. Call it when there is time to spare: in
- * every pass of a loop, or before it sleeps. Needs options.ahead. Returns the moves made, at most max_moves (0: no
- * bound); 0 if there is nothing to do yet, or while an advance that its bound stopped has to go on first. Timers become
- * due at the same tick and in the same order. An example and the details are in pawl_wheel(3). */
+/* Move timers down before their slot opens, so that no advance takes long. Needs options.ahead; with it, call this in
+ * every pass: with many timers pawl_wheel_next() is now while there is something to do. Returns the moves made, at most
+ * max_moves (0: no bound); 0 if there is nothing to do yet, or while an advance that its bound stopped has to go on
+ * first. Timers become due at the same tick and in the same order. See "Moving ahead" in pawl_wheel(3). */
 PAWL_API size_t pawl_wheel_ahead(struct pawl_wheel *wheel, size_t max_moves);
-
-/* When to wake up for an advance or for pawl_wheel_ahead(), whichever comes first; now while pawl_wheel_ahead() has
- * something to do. Timers that are due already do not count: pop them first. Without options.ahead it is
- * pawl_wheel_next_opening(). It is for loops with so many timers that the extra wake-ups pay. */
-PAWL_API uint64_t pawl_wheel_next_ahead(struct pawl_wheel *wheel);
 
 /* The time last advanced to, or options.start; after an advance that its bound stopped, the last time that is done. */
 PAWL_API uint64_t pawl_wheel_now(const struct pawl_wheel *wheel);
@@ -226,9 +215,8 @@ PAWL_API uint64_t pawl_wheel_now(const struct pawl_wheel *wheel);
 PAWL_API size_t pawl_wheel_count(const struct pawl_wheel *wheel);
 /* Whether the timer is on a wheel: waiting, or due and not popped. */
 PAWL_API bool pawl_timer_armed(const struct pawl_timer *timer);
-/* Whether the timer is due and not popped. Two compares; but where a due timer and one that waits can have the same
- * deadline, it may walk a slot: if the tick is above 1 and the deadline has passed since the last tick began; or if an
- * advance was stopped by its bound within the timer's tick. */
+/* Whether the timer is due and not popped. Constant time with tick 1 and advances without a bound; otherwise it may
+ * walk a slot, if the deadline falls into the present tick: pawl_wheel(3). */
 PAWL_API bool pawl_wheel_due(const struct pawl_wheel *wheel, const struct pawl_timer *timer);
 /* The deadline of a timer that is on a wheel, at most 2^64-2; PAWL_NEVER if it is idle. */
 PAWL_API uint64_t pawl_timer_deadline(const struct pawl_timer *timer);
@@ -247,9 +235,8 @@ PAWL_API bool pawl_wheel_place(const struct pawl_wheel *wheel, const struct pawl
 
 /* Call fn for every timer until it returns false: first the due ones, then level by level from the coarsest to the
  * finest, the slots of a level in the order in which they open, and the timers of a slot list by list. With chains = 1
- * the due ones come in the order of the pops, and the others of each tick in the order in which they will be popped: so
- * a wheel can be saved, and armed again on a new one: "Saving a wheel" in pawl_wheel(3). fn may cancel the timer that
- * it is given, and must not call anything else that changes the wheel. */
+ * the timers of each tick come in the order of their pops, so that a wheel can be saved: "Saving a wheel" in
+ * pawl_wheel(3). fn may cancel the timer that it is given, and must not call anything else that changes the wheel. */
 PAWL_API void pawl_wheel_each(struct pawl_wheel *wheel,
                               bool (*fn)(struct pawl_timer *timer, void *arg), void *arg);
 

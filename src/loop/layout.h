@@ -3,6 +3,7 @@
 #ifndef PAWL_LOOP_LAYOUT_H
 #define PAWL_LOOP_LAYOUT_H
 
+#include "../wheel/next.h"
 #include "../wheel/saturate.h"
 
 #include <pawl/adapter.h>
@@ -10,8 +11,7 @@
 #define DEFAULT_TICK_NS   (UINT64_C(1) << 20) /* with a power of two the wheel needs no division */
 #define DEFAULT_MAX_MOVES 1024u
 #define DEFAULT_MAX_CALLS 256u
-#define MOVES_AHEAD       64u   /* most moves ahead in a pass, and one more for each call in it */
-#define MANY_TIMERS       1024u /* with so many timers the event loop wakes up to move ahead, too */
+#define MOVES_AHEAD       64u /* most moves ahead in a pass, and one more for each call in it */
 
 struct pawl_loop {
 	struct pawl_wheel *wheel; /* ours: malloc'ed */

@@ -5,7 +5,7 @@
  *
  * `wake` is the time that the event loop's timer is set to. It is never later than the first deadline on the wheel, so
  * no timer is late. It may be earlier: after a cancel, or because timers are to be moved ahead. So arming sets the
- * event loop's timer only for a deadline before `wake`, which is rare, and checks for work ahead once in MANY_TIMERS
+ * event loop's timer only for a deadline before `wake`, which is rare, and checks for work ahead once in WHEEL_MANY
  * calls.
  *
  * When the event loop's timer fires, there is one pass: a bounded number of moves and calls. At its end it sets the
@@ -107,21 +107,6 @@ static void release(struct pawl_loop *loop)
 	free(loop);
 }
 
-/*
- * When the next pass is needed: when a timer is due or a slot opens. With many timers, already when that slot can be
- * emptied ahead. That costs at most one more wake-up, and mostly none: a slot that was emptied ahead needs no wake-up
- * when it opens. Otherwise the first slot after a quiet time would open with all of its timers.
- */
-static uint64_t next_pass(struct pawl_loop *loop)
-{
-	uint64_t next = pawl_wheel_next(loop->wheel), ahead;
-
-	if (pawl_wheel_count(loop->wheel) < MANY_TIMERS)
-		return next;
-	ahead = pawl_wheel_next_ahead(loop->wheel);
-	return ahead < next ? ahead : next;
-}
-
 static void set_timer(struct pawl_loop *loop, uint64_t wake)
 {
 	LOOP_ASSERT(!loop->running && !loop->closed);
@@ -177,7 +162,7 @@ size_t pawl_loop_pass_at(struct pawl_loop *loop, uint64_t now_ns)
 		return calls;
 	}
 	move_ahead(loop, moves, calls);
-	set_timer(loop, next_pass(loop));
+	set_timer(loop, pawl_wheel_next(loop->wheel));
 	return calls;
 }
 
@@ -202,15 +187,15 @@ static void wake_earlier(struct pawl_loop *loop)
 
 	if (loop->running)
 		return;
-	next = next_pass(loop);
+	next = pawl_wheel_next(loop->wheel);
 	if (next < loop->wake)
 		set_timer(loop, next);
 }
 
-/* After arm and touch. If they made work ahead, that is noticed after at most MANY_TIMERS calls. */
+/* After arm and touch. If they made work ahead, that is noticed after at most WHEEL_MANY calls. */
 static void wake_by(struct pawl_loop *loop, uint64_t deadline)
 {
-	if (++loop->armings % MANY_TIMERS == 0 || deadline < loop->wake)
+	if (++loop->armings % WHEEL_MANY == 0 || deadline < loop->wake)
 		wake_earlier(loop);
 }
 

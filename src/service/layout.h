@@ -60,8 +60,7 @@
 #include "inside.h"
 #include "lock.h"
 
-#define BATCH 256u  /* moves of a wheel, or tasks of a shard, at once */
-#define MANY  1024u /* pending tasks of a shard: with more, workers wake up to move ahead */
+#define BATCH 256u /* moves of a wheel, or tasks of a shard, at once */
 #ifndef MOVES_AHEAD
 #define MOVES_AHEAD true /* false: for the benchmark that shows the difference */
 #endif

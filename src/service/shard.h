@@ -6,6 +6,7 @@
 #ifndef PAWL_SERVICE_SHARD_H
 #define PAWL_SERVICE_SHARD_H
 
+#include "../wheel/next.h"
 #include "sample.h"
 #include "sleep.h"
 #include "wall.h"
@@ -50,14 +51,11 @@ static inline void quota_return(struct pawl_service *service, const struct pawl_
 	(void)reserved;
 }
 
-/* Whether a task is due. (At the end of time the wheel's own time is PAWL_NEVER, too.) Under the lock. */
+/* Whether a task is due. Under the lock. */
 static inline bool anything_due(struct shard *shard)
 {
-	uint64_t next;
-
 	lock_assert_held(&shard->lock);
-	next = pawl_wheel_next(shard->wheel);
-	return next <= pawl_wheel_now(shard->wheel) && next != PAWL_NEVER;
+	return pawl__wheel_any_due(shard->wheel);
 }
 
 /* Under the lock of the shard that has the count: its callers assert that. */
@@ -86,15 +84,13 @@ static inline size_t advance_by_one(struct pawl_service *service, struct shard *
 static inline uint64_t next_visit(struct shard *shard)
 {
 	lock_assert_held(&shard->lock);
-	if (counts_pending(&shard->counts[0]) < MANY)
-		return pawl_wheel_next_opening(shard->wheel);
-	return pawl_wheel_next_ahead(shard->wheel);
+	return pawl__wheel_next_visit(shard->wheel);
 }
 
 /* The same for a task that was just armed for this tick. With few pending: when it is due. Under the lock. */
 static inline uint64_t visit_for(struct shard *shard, uint64_t tick)
 {
-	uint64_t visit = counts_pending(&shard->counts[0]) < MANY ? tick : next_visit(shard);
+	uint64_t visit = pawl_wheel_count(shard->wheel) < WHEEL_MANY ? tick : next_visit(shard);
 
 	lock_assert_held(&shard->lock);
 	return visit < tick ? visit : tick;
@@ -130,7 +126,7 @@ static inline void put_on_wheel(struct pawl_service *service, struct shard *shar
 	if (!waits)
 		mark_ready(shard, wakes);
 	else if (tick < shard->visit_by ||
-	         shard->counts[0].armed % MANY == 0) /* by now they may be many */
+	         shard->counts[0].armed % WHEEL_MANY == 0) /* by now they may be many */
 		schedule_visit(service, shard, visit_for(shard, tick), wakes);
 }
 

@@ -37,6 +37,7 @@
  * or a turn of level 0, before it opens: docs/design/wheel.md.
  */
 #include "compiler.h"
+#include "next.h"
 #include "slots.h"
 
 #define EARLY_PART 8u /* an eighth of a cell; measured: docs/design/wheel.md */
@@ -139,13 +140,13 @@ static uint64_t begins(struct pawl_wheel *wheel, const struct level *level, uint
 	return level_to_begin(wheel, tick) == level ? tick : NO_TICK;
 }
 
-uint64_t pawl_wheel_next_ahead(struct pawl_wheel *wheel)
+uint64_t pawl__wheel_next_ahead(struct pawl_wheel *wheel)
 {
 	uint64_t now = tick_of_time(wheel, wheel->time), first = NO_TICK, opening;
 	struct level *end = &wheel->level[wheel->levels_used];
 
 	if (!has_room_ahead(wheel) || wheel->stopped)
-		return pawl_wheel_next_opening(wheel);
+		return pawl__wheel_next_opening(wheel);
 	for (struct level *level = &wheel->level[1]; level < end; level++)
 		forget_empty_first(wheel, level);
 	renew_first(wheel);
@@ -154,7 +155,7 @@ uint64_t pawl_wheel_next_ahead(struct pawl_wheel *wheel)
 
 		first = tick < first ? tick : first;
 	}
-	opening = pawl_wheel_next_opening(wheel);
+	opening = pawl__wheel_next_opening(wheel);
 	if (first == NO_TICK || time_of_tick(wheel, first) >= opening)
 		return opening;
 	return first > now ? time_of_tick(wheel, first) : wheel->time;

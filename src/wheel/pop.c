@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a caller asks of a wheel: the due timers one by one, and when to advance next. */
 #include "compiler.h"
+#include "next.h"
 #include "slots.h"
 
 /* The first chain that may hold due timers, from pop_chain on. There must be one. */
@@ -63,9 +64,24 @@ static inline uint64_t next_opening(struct pawl_wheel *wheel)
 	return time_of_opening(wheel, wheel->first);
 }
 
-uint64_t pawl_wheel_next_opening(struct pawl_wheel *wheel)
+uint64_t pawl__wheel_next_opening(struct pawl_wheel *wheel)
 {
 	return next_opening(wheel);
+}
+
+uint64_t pawl__wheel_next_visit(struct pawl_wheel *wheel)
+{
+	if (has_room_ahead(wheel) && pawl_wheel_count(wheel) >= WHEEL_MANY)
+		return pawl__wheel_next_ahead(wheel);
+	return next_opening(wheel);
+}
+
+bool pawl__wheel_any_due(const struct pawl_wheel *wheel)
+{
+	for (uint64_t chains = wheel->due_chains; chains; chains &= chains - 1)
+		if (!list_empty(&wheel->due[lowest_bit(chains)]))
+			return true;
+	return false;
 }
 
 /* Now as a time to advance to: at most the end of time, because PAWL_NEVER means that there is no timer. */
@@ -76,9 +92,7 @@ static uint64_t present(const struct pawl_wheel *wheel)
 
 uint64_t pawl_wheel_next(struct pawl_wheel *wheel)
 {
-	if (first_due(wheel))
-		return present(wheel);
-	return next_opening(wheel);
+	return pawl__wheel_any_due(wheel) ? present(wheel) : pawl__wheel_next_visit(wheel);
 }
 
 /*
@@ -146,19 +160,11 @@ static uint64_t earliest_in_level(const struct pawl_wheel *wheel, const struct l
 	return best;
 }
 
-static bool any_due(const struct pawl_wheel *wheel)
-{
-	for (uint64_t chain = 0; chain <= wheel->chain_mask; chain++)
-		if (!list_empty(&wheel->due[chain]))
-			return true;
-	return false;
-}
-
 uint64_t pawl_wheel_earliest(const struct pawl_wheel *wheel)
 {
 	uint64_t best = PAWL_NEVER;
 
-	if (any_due(wheel))
+	if (pawl__wheel_any_due(wheel))
 		return present(wheel);
 	for (unsigned i = 0; i < wheel->levels_used; i++)
 		best = earliest_in_level(wheel, &wheel->level[i], best);

@@ -173,13 +173,13 @@ static void a_pass_makes_at_most_max_moves(void)
 static void many_timers_have_the_loop_wake_before_their_slot_opens(void)
 {
 	loop_open(NULL);
-	arm(MANY_TIMERS, 10 * SECOND);
-	EXPECT(pawl_wheel_next_ahead(pawl_loop_wheel(own.loop)) <
-	       pawl_wheel_next(pawl_loop_wheel(own.loop)));
-	EXPECT_EQ(own.wake, pawl_wheel_next_ahead(pawl_loop_wheel(own.loop)));
+	arm(WHEEL_MANY, 10 * SECOND);
+	EXPECT(pawl__wheel_next_ahead(pawl_loop_wheel(own.loop)) <
+	       pawl__wheel_next_opening(pawl_loop_wheel(own.loop)));
+	EXPECT_EQ(own.wake, pawl__wheel_next_ahead(pawl_loop_wheel(own.loop)));
 	while (own.called == 0)
 		pass(0);
-	EXPECT_EQ(own.ahead, MANY_TIMERS);
+	EXPECT_EQ(own.ahead, WHEEL_MANY);
 	EXPECT_EQ(own.at_opening, 1);
 	EXPECT_EQ(own.wakeups, 2); /* to move ahead, and for the first that are due */
 	loop_close();
@@ -187,8 +187,8 @@ static void many_timers_have_the_loop_wake_before_their_slot_opens(void)
 
 static void expect_to_sleep_until_the_opening(void)
 {
-	EXPECT(pawl_wheel_next_ahead(pawl_loop_wheel(own.loop)) <
-	       pawl_wheel_next(pawl_loop_wheel(own.loop)));
+	EXPECT(pawl__wheel_next_ahead(pawl_loop_wheel(own.loop)) <
+	       pawl__wheel_next_opening(pawl_loop_wheel(own.loop)));
 	EXPECT_EQ(own.wake, pawl_wheel_next(pawl_loop_wheel(own.loop)));
 }
 
@@ -197,7 +197,7 @@ static void a_few_timers_are_no_reason_to_wake_early(void)
 {
 	loop_open(NULL);
 	for (int i = 0; i < 3; i++)
-		arm(MANY_TIMERS - 1, 10 * SECOND);
+		arm(WHEEL_MANY - 1, 10 * SECOND);
 	expect_to_sleep_until_the_opening();
 	pawl_loop_arm_at(own.loop, &timers[0], own.now);
 	pass(0);

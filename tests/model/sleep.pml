@@ -101,7 +101,7 @@ inline wheel_advance(s, tick)
 	k = 0
 }
 
-/* pawl_wheel_next_opening: due tasks are not waited for. */
+/* pawl__wheel_next_opening: due tasks are not waited for. */
 inline next_opening(s)
 {
 	first = NEVER;

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../src/wheel/next.h"
 #include "../../support/random.h"
 #include "pawl/wheel.h"
 
@@ -212,11 +213,16 @@ static void print_popped(void)
 	popped_count = 0;
 }
 
+/* As the page says it: moving ahead does not count. */
+static uint64_t next(void)
+{
+	return pawl__wheel_any_due(wheel) ? pawl_wheel_now(wheel) : pawl__wheel_next_opening(wheel);
+}
+
 static void print_state(bool first)
 {
 	printf("%s\n{\"now\":\"%" PRIu64 "\",\"next\":\"%" PRIu64 "\",\"pending\":%zu,",
-	       first ? "" : ",", pawl_wheel_now(wheel), pawl_wheel_next(wheel),
-	       pawl_wheel_count(wheel));
+	       first ? "" : ",", pawl_wheel_now(wheel), next(), pawl_wheel_count(wheel));
 	if (count <= PLACES_MAX)
 		print_places();
 	else

@@ -3,6 +3,7 @@
  * Moving ahead: what pawl/wheel.h says of pawl_wheel_ahead, and the order of timers under all schedules of arming,
  * ticking and moving ahead on small wheels.
  */
+#include "../../src/wheel/next.h"
 #include "../../support/random.h"
 #include "contract/contract.h"
 
@@ -66,7 +67,7 @@ static void next_does_not_name_a_slot_that_ahead_has_emptied(void)
 	EXPECT_EQ(pawl_wheel_next(wheel), 20); /* there is still one in it */
 	EXPECT_EQ(pawl_wheel_ahead(wheel, 1), 1);
 	EXPECT_EQ(pawl_wheel_next(wheel), 25);
-	EXPECT_EQ(pawl_wheel_next_opening(wheel), 25);
+	EXPECT_EQ(pawl__wheel_next_opening(wheel), 25);
 	pawl_wheel_cancel(wheel, &timers[0]);
 	EXPECT_EQ(pawl_wheel_next(wheel), 30);
 	finish(wheel);
@@ -362,7 +363,7 @@ static void every_schedule_keeps_the_order(void)
 }
 
 /*
- * pawl_wheel_next_ahead() compared with trying: until that time a call has nothing to do and no slot opens; at that
+ * pawl__wheel_next_ahead() compared with trying: until that time a call has nothing to do and no slot opens; at that
  * time one or the other does. On wheels of 2 to 20 slots, with timers on several levels, some of them cancelled.
  */
 static void expect_nothing_until(struct pawl_wheel *wheel, uint64_t next)
@@ -389,10 +390,10 @@ static void walk_from_next_to_next(uint64_t seed)
 		pawl_wheel_cancel(wheel, &timers[random_below(&random, TIMERS)]);
 	while (pawl_wheel_pop(wheel))
 		;
-	while ((next = pawl_wheel_next_ahead(wheel)) != PAWL_NEVER) {
+	while ((next = pawl__wheel_next_ahead(wheel)) != PAWL_NEVER) {
 		size_t moves;
 
-		EXPECT(next <= pawl_wheel_next_opening(wheel));
+		EXPECT(next <= pawl__wheel_next_opening(wheel));
 		expect_nothing_until(wheel, next);
 		moves = pawl_wheel_advance(wheel, next, 0);
 		moves += pawl_wheel_ahead(wheel, 1);
@@ -410,6 +411,32 @@ static void next_ahead_names_the_first_time_at_which_there_is_something_to_do(vo
 {
 	for (uint64_t seed = 1; seed <= 3000; seed++)
 		walk_from_next_to_next(seed);
+}
+
+/* All of them in one slot of level 1, which opens at 512. */
+static void next_counts_moving_ahead_from_1024_timers_on(void)
+{
+	for (int ahead = 0; ahead <= 1; ahead++) {
+		const struct pawl_wheel_options options = {.ahead = ahead};
+		struct pawl_wheel *wheel = wheel_with(&options);
+		static struct pawl_timer timers[1024], due;
+
+		memset(timers, 0, sizeof(timers));
+		for (size_t i = 0; i < 1023; i++)
+			pawl_wheel_arm(wheel, &timers[i], 600 + i % 100);
+		EXPECT_EQ(pawl_wheel_next(wheel), 512);
+		pawl_wheel_arm(wheel, &timers[1023], 700);
+		EXPECT_EQ(pawl_wheel_next(wheel), ahead ? 256 : 512);
+		pawl_wheel_arm(wheel, &due, 0); /* what is due comes first */
+		EXPECT_EQ(pawl_wheel_next(wheel), 0);
+		pawl_wheel_cancel(wheel, &due);
+		pawl_wheel_advance(wheel, 300, 0);
+		EXPECT_EQ(pawl_wheel_next(wheel), ahead ? 300 : 512);
+		pawl_wheel_ahead(wheel, 0); /* with it, what is next is the first timer itself */
+		EXPECT_EQ(pawl_wheel_next(wheel), ahead ? 600 : 512);
+		EXPECT_EQ(pawl_wheel_earliest(wheel), 600);
+		finish(wheel);
+	}
 }
 
 int main(void)
@@ -430,6 +457,7 @@ int main(void)
 	        TEST(at_the_end_of_time_ahead_begins_nothing),
 	        TEST(the_largest_wheel_moves_ahead),
 	        TEST(every_schedule_keeps_the_order),
+	        TEST(next_counts_moving_ahead_from_1024_timers_on),
 	        TEST(next_ahead_names_the_first_time_at_which_there_is_something_to_do),
 	};
 

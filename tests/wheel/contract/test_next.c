@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The contract of pawl/wheel.h: when to advance next. */
+#include "../../../src/wheel/next.h"
 #include "contract.h"
 
 static void next_is_never_without_timers(void)
@@ -30,14 +31,14 @@ static void next_opening_does_not_mind_what_is_due(void)
 	struct pawl_wheel *wheel = wheel_of_20(0);
 	struct pawl_timer timers[2] = {{0}};
 
-	EXPECT_EQ(pawl_wheel_next_opening(wheel), PAWL_NEVER);
+	EXPECT_EQ(pawl__wheel_next_opening(wheel), PAWL_NEVER);
 	pawl_wheel_arm(wheel, &timers[0], 0);
 	EXPECT_EQ(pawl_wheel_next(wheel), 0);
-	EXPECT_EQ(pawl_wheel_next_opening(wheel), PAWL_NEVER);
+	EXPECT_EQ(pawl__wheel_next_opening(wheel), PAWL_NEVER);
 	pawl_wheel_arm(wheel, &timers[1], 7);
-	EXPECT_EQ(pawl_wheel_next_opening(wheel), 7);
+	EXPECT_EQ(pawl__wheel_next_opening(wheel), 7);
 	pawl_wheel_cancel(wheel, &timers[1]);
-	EXPECT_EQ(pawl_wheel_next_opening(wheel), PAWL_NEVER);
+	EXPECT_EQ(pawl__wheel_next_opening(wheel), PAWL_NEVER);
 	EXPECT_EQ(pawl_wheel_next(wheel), 0);
 	EXPECT_POPS(wheel, timers, 0);
 	finish(wheel);
