@@ -19,6 +19,17 @@
 #define ASSERT(condition) ((void)0)
 #endif
 
+/*
+ * The same for the links of a timer that is unlinked: they are in the user's memory, so a mistake there shows here
+ * first. A release build has it only if it is asked for (PAWL_CHECK_LINKS): it reads both neighbours, which may be cold,
+ * where unlinking only writes to them. docs/design/wheel.md has what that costs.
+ */
+#if defined(PAWL_ASSERT) || defined(PAWL_CHECK_LINKS)
+#define ASSERT_LINKS(condition) ((condition) ? (void)0 : TRAP())
+#else
+#define ASSERT_LINKS(condition) ((void)0)
+#endif
+
 #if defined(__GNUC__) && !defined(PAWL_PLAIN_C)
 
 #define ALWAYS_INLINE     inline __attribute__((__always_inline__))

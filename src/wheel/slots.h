@@ -78,7 +78,7 @@ static inline void list_remove(struct pawl_timer *timer)
 {
 	struct pawl_timer *next = timer->next, *prev = timer->prev;
 
-	ASSERT(linked(prev, timer) && linked(timer, next));
+	ASSERT_LINKS(linked(prev, timer) && linked(timer, next));
 	prev->next = next;
 	next->prev = prev;
 	timer->next = NULL;

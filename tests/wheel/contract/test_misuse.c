@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Misuse that pawl_wheel_check() finds in every build; and misuse for which a development build ends the program: its
- * assertions do fail. Each of the latter happens in a child process. In a release build, and on Windows, which has no
- * fork, there is nothing to try.
+ * assertions do fail. Each of the latter happens in a child process. A build with PAWL_CHECK_LINKS ends it for some. In
+ * any other release build, and on Windows, which has no fork, there is nothing to try.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <signal.h>
@@ -13,14 +13,26 @@
 
 #include "contract.h"
 
+/* What this build ends the program for. */
+#ifdef PAWL_ASSERT
+#define BY_ASSERTIONS true
+#else
+#define BY_ASSERTIONS false
+#endif
+#ifdef PAWL_CHECK_LINKS
+#define BY_LINKS true
+#else
+#define BY_LINKS BY_ASSERTIONS
+#endif
+
 enum { MANY = 64, DEADLINES = 4 }; /* MANY fill two chains */
 
 typedef void misuse(struct pawl_wheel *wheel, struct pawl_timer *timers);
 
 /* The misuse of a wheel of 20 slots that holds `count` timers for 25, which wait on level 1, ends the program. */
-static void expect_end_with(unsigned count, uint32_t chains, misuse *fn)
+static void expect_child_ends(unsigned count, uint32_t chains, misuse *fn)
 {
-#if defined(PAWL_ASSERT) && !defined(_WIN32)
+#ifndef _WIN32
 	struct pawl_wheel *wheel = wheel_of_20_with_chains(chains);
 	struct pawl_timer timers[MANY] = {{0}};
 	int status = 0;
@@ -32,6 +44,7 @@ static void expect_end_with(unsigned count, uint32_t chains, misuse *fn)
 	child = fork();
 	if (child == 0) {
 		signal(SIGILL, SIG_DFL);
+		signal(SIGSEGV, SIG_DFL); /* the trap of plain C */
 		fn(wheel, timers);
 		_exit(0);
 	}
@@ -46,9 +59,15 @@ static void expect_end_with(unsigned count, uint32_t chains, misuse *fn)
 #endif
 }
 
-static void expect_end(misuse *fn)
+static void expect_end_with(bool noticed, unsigned count, uint32_t chains, misuse *fn)
 {
-	expect_end_with(3, 1, fn);
+	if (noticed)
+		expect_child_ends(count, chains, fn);
+}
+
+static void expect_end(bool noticed, misuse *fn)
+{
+	expect_end_with(noticed, 3, 1, fn);
 }
 
 /* 6 is before the opening of the old slot, 25 is in that slot, 500 is after it. */
@@ -82,9 +101,9 @@ static void a_development_build_notices_an_armed_timer_that_is_called_idle(void)
 {
 	for (unsigned i = 0; i < DEADLINES; i++) {
 		new_deadline = new_deadlines[i];
-		expect_end_with(1, 1, call_armed_idle);
-		expect_end_with(2, 1, call_armed_idle);
-		expect_end_with(MANY, 2, call_armed_idle);
+		expect_end_with(BY_ASSERTIONS, 1, 1, call_armed_idle);
+		expect_end_with(BY_ASSERTIONS, 2, 1, call_armed_idle);
+		expect_end_with(BY_ASSERTIONS, MANY, 2, call_armed_idle);
 	}
 }
 
@@ -94,9 +113,9 @@ static void call_neighbour_idle(struct pawl_wheel *wheel, struct pawl_timer *tim
 	pawl_wheel_cancel(wheel, &timers[0]);
 }
 
-static void a_development_build_notices_it_when_a_neighbour_is_cancelled(void)
+static void a_timer_that_was_called_idle_is_noticed_when_a_neighbour_is_cancelled(void)
 {
-	expect_end(call_neighbour_idle);
+	expect_end(BY_LINKS, call_neighbour_idle);
 }
 
 static void zero_armed_timer(struct pawl_wheel *wheel, struct pawl_timer *timers)
@@ -105,9 +124,29 @@ static void zero_armed_timer(struct pawl_wheel *wheel, struct pawl_timer *timers
 	pawl_wheel_cancel(wheel, &timers[0]);
 }
 
-static void a_development_build_notices_that_an_armed_timers_neighbour_was_zeroed(void)
+static void an_armed_timer_that_was_zeroed_is_noticed_when_a_neighbour_is_cancelled(void)
 {
-	expect_end(zero_armed_timer);
+	expect_end(BY_LINKS, zero_armed_timer);
+}
+
+static void cancel_copy(struct pawl_wheel *wheel, struct pawl_timer *timers)
+{
+	struct pawl_timer copy = timers[1];
+
+	pawl_wheel_cancel(wheel, &copy);
+}
+
+static void arm_copy(struct pawl_wheel *wheel, struct pawl_timer *timers)
+{
+	struct pawl_timer copy = timers[1];
+
+	pawl_wheel_arm(wheel, &copy, 30);
+}
+
+static void a_copy_of_an_armed_timer_is_noticed_when_it_is_unlinked(void)
+{
+	expect_end(BY_LINKS, cancel_copy);
+	expect_end(BY_LINKS, arm_copy);
 }
 
 static void overwrite_deadline(struct pawl_wheel *wheel, struct pawl_timer *timers)
@@ -118,7 +157,7 @@ static void overwrite_deadline(struct pawl_wheel *wheel, struct pawl_timer *time
 
 static void a_development_build_notices_that_a_waiting_timers_deadline_became_0(void)
 {
-	expect_end(overwrite_deadline);
+	expect_end(BY_ASSERTIONS, overwrite_deadline);
 }
 
 int main(void)
@@ -126,8 +165,9 @@ int main(void)
 	static const struct test tests[] = {
 	        TEST(check_finds_that_an_armed_timer_was_called_idle),
 	        TEST(a_development_build_notices_an_armed_timer_that_is_called_idle),
-	        TEST(a_development_build_notices_it_when_a_neighbour_is_cancelled),
-	        TEST(a_development_build_notices_that_an_armed_timers_neighbour_was_zeroed),
+	        TEST(a_timer_that_was_called_idle_is_noticed_when_a_neighbour_is_cancelled),
+	        TEST(an_armed_timer_that_was_zeroed_is_noticed_when_a_neighbour_is_cancelled),
+	        TEST(a_copy_of_an_armed_timer_is_noticed_when_it_is_unlinked),
 	        TEST(a_development_build_notices_that_a_waiting_timers_deadline_became_0),
 	};
 
