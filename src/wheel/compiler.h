@@ -21,8 +21,8 @@
 
 /*
  * The same for the links of a timer that is unlinked: they are in the user's memory, so a mistake there shows here
- * first. A release build has it only if it is asked for (PAWL_CHECK_LINKS): it reads both neighbours, which may be cold,
- * where unlinking only writes to them. docs/design/wheel.md has what that costs.
+ * first. A release build has it only if it is asked for (PAWL_CHECK_LINKS): it reads both neighbours, which may be
+ * cold, where unlinking only writes to them. docs/design/wheel.md has what that costs.
  */
 #if defined(PAWL_ASSERT) || defined(PAWL_CHECK_LINKS)
 #define ASSERT_LINKS(condition) ((condition) ? (void)0 : TRAP())
