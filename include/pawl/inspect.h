@@ -55,7 +55,7 @@ extern "C" {
  *                that has ended is replaced.)
  * -EEXIST        there is a file at the path that is not a socket. Such a file is never removed.
  * -ENAMETOOLONG  the path is longer than a Unix socket's may be: 107 bytes on Linux, 103 on other systems.
- * -ESHUTDOWN     the service was stopped.
+ * -ECANCELED     the service was stopped.
  * -ENOTSUP       the system has no Unix sockets for this: Windows.
  * -ENOMEM, -EAGAIN   no memory, or no more threads.
  * Other errors, such as -EACCES and -ENOENT, are the system's about the path. After an error nothing has changed, and

@@ -162,7 +162,7 @@ PAWL_API int pawl_purgatory_open(struct pawl_purgatory **purgatory, struct pawl_
  * 0           it waits. Or another thread has completed or withdrawn it already. Or on_complete follows: see NESTING.
  * -EBUSY      it was given to try_or_watch before and not initialised since. It may still wait: do not free it.
  * -EINVAL     no keys, or more than 2^32-1; an invalid key; a type without try_complete, on_complete or release.
- * -ESHUTDOWN  the purgatory was stopped; or its service was, and there is a deadline to arm.
+ * -ECANCELED  the purgatory was stopped; or its service was, and there is a deadline to arm.
  * -ENOMEM     no memory for more than 4 keys; never with up to 4.
  * The first error that applies is returned. After all but -EBUSY the operation is yours as it was, and is not released;
  * nothing but try_complete may have been called. Equal keys count once. A deadline is never early, nor before the

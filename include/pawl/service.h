@@ -114,7 +114,7 @@ PAWL_API int pawl_service_open(struct pawl_service **service,
  * new deadline; a running one will run again; a periodic one becomes one-shot. It never runs inside this call.
  * 0           the task is pending (or runs already).
  * -EAGAIN     max_pending tasks are pending, and this one is not one of them.
- * -ESHUTDOWN  the service was stopped.
+ * -ECANCELED  the service was stopped.
  * -EINVAL     the task has no function.
  * -EBUSY      the task is pending in another service.
  * With every error: nothing has changed.

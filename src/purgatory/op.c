@@ -180,7 +180,7 @@ static int refuse(const struct submission *submission)
 	if (!type || !type->try_complete || !type->on_complete || !type->release)
 		return -EINVAL;
 	if (__atomic_load_n(&submission->home->closed, __ATOMIC_RELAXED))
-		return -ESHUTDOWN;
+		return -ECANCELED;
 	return 0;
 }
 
@@ -212,7 +212,7 @@ static int prepare(const struct submission *submission)
 	struct table *table;
 
 	if (submission->timeout_ns != PAWL_NEVER && pawl__service_stopped(home->purgatory->service))
-		return -ESHUTDOWN;
+		return -ECANCELED;
 	if (submission->nkeys > PAWL_OP_WATCHES &&
 	    add_room(home, submission->op, submission->nkeys) != 0)
 		return -ENOMEM;
@@ -292,7 +292,7 @@ static int link_to_try(const struct submission *submission, struct batch *batch)
 
 	lock_assert_held(&home->lock);
 	if (home->closed)
-		return -ESHUTDOWN;
+		return -ECANCELED;
 	link_all(home, submission->op);
 	if (!op_win_fresh(submission->op, WAITING)) {
 		op_unlink(home, submission->op);

@@ -138,7 +138,7 @@ arm_locked(struct pawl_service *service, struct shard *shard, struct pawl_task *
 
 	lock_assert_held(&shard->lock);
 	if (shard->closed)
-		return -ESHUTDOWN;
+		return -ECANCELED;
 	error = worker ? arm_running(service, shard, worker, task)
 	               : arm_waiting(service, shard, task);
 	if (error)

@@ -69,7 +69,7 @@ static int begin(struct pawl_service *service, const char *path)
 
 	mutex_assert_held(&service->inspecting);
 	if (!is_open(service))
-		return -ESHUTDOWN;
+		return -ECANCELED;
 	if (service->inspector)
 		return -EBUSY;
 	if (!service->journals)

@@ -17,10 +17,6 @@
 
 #define PAWL_ON_WINDOWS 1
 
-#ifndef ESHUTDOWN
-#define ESHUTDOWN 10058 /* as WSAESHUTDOWN: Windows has no errno of that name */
-#endif
-
 enum { MONOTONIC, BOOTTIME, WALL };
 
 struct mutex {

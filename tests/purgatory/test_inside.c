@@ -32,7 +32,7 @@ static void do_everything(struct request *request, char event)
 
 	if (event != (char)request->number)
 		return;
-	EXPECT_EQ(watch(&others->started, "s", PAWL_NEVER), event == 'd' ? -ESHUTDOWN : 0);
+	EXPECT_EQ(watch(&others->started, "s", PAWL_NEVER), event == 'd' ? -ECANCELED : 0);
 	EXPECT_EQ(pawl_purgatory_resolve(room->purgatory, key_of("x"), &resolved), 0);
 	pawl_purgatory_check(room->purgatory, resolved);
 	pawl_purgatory_unresolve(room->purgatory, resolved);

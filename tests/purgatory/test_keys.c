@@ -181,7 +181,7 @@ IN_EVERY_ROOM(a_stopped_service_is_refused_and_what_waits_can_still_be_completed
 	EXPECT_EQ(watch(&waiting, "a", PAWL_NEVER), 0);
 	EXPECT_EQ(watch(&armed, "b", PAWL_NEVER), 0);
 	pawl_service_stop(room->fixture.service, NULL);
-	EXPECT_EQ(watch(&late, "a", HOUR), -ESHUTDOWN);
+	EXPECT_EQ(watch(&late, "a", HOUR), -ECANCELED);
 	EXPECT_STR(late.story, "");
 	expect_counted(room, 2, 2);
 	waiting.ready = 1;
@@ -199,13 +199,13 @@ IN_EVERY_ROOM(what_a_stopped_service_has_refused_is_fresh)
 	request_init(&completed, room);
 	pawl_op_hold(&completed.op);
 	pawl_service_stop(room->fixture.service, NULL);
-	EXPECT_EQ(watch(&waits, "abcde", HOUR), -ESHUTDOWN);
+	EXPECT_EQ(watch(&waits, "abcde", HOUR), -ECANCELED);
 	EXPECT_EQ(watch(&waits, "abcde", PAWL_NEVER), 0);
 	expect_counted(room, 5, 1);
 	waits.ready = 1;
 	EXPECT_EQ(check(room, "e"), 1);
 	expect_gone(&waits, "cr");
-	EXPECT_EQ(watch(&completed, "abcde", HOUR), -ESHUTDOWN);
+	EXPECT_EQ(watch(&completed, "abcde", HOUR), -ECANCELED);
 	EXPECT(pawl_op_complete(&completed.op));
 	EXPECT_EQ(watch(&completed, "abcde", HOUR), 0);
 	pawl_op_unhold(&completed.op);

@@ -316,7 +316,7 @@ static long model_watch(struct entry *entry, uint64_t timeout)
 	unsigned from = entry->request.ready_from;
 
 	if (world.stopped)
-		return -ESHUTDOWN;
+		return -ECANCELED;
 	entry->taken = true;
 	if (entry->story[0] == 'c') { /* completed when it was fresh */
 		model_release(entry);
@@ -346,7 +346,7 @@ static void step_watch(void)
 			call.nkeys = 1;
 			real_watch(&call);
 			EXPECT(call.answer == -EBUSY ||
-			       (world.stopped && call.answer == -ESHUTDOWN));
+			       (world.stopped && call.answer == -ECANCELED));
 		}
 		return;
 	}

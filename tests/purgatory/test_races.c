@@ -276,7 +276,7 @@ IN_EVERY_ROOM(stop_in_the_first_try_leaves_nothing_watched)
 	let_try(&request, 1);
 	answer = answer_of(&call);
 	pawl_op_unhold(&request.op);
-	EXPECT(answer == -ESHUTDOWN || answer == 0);
+	EXPECT(answer == -ECANCELED || answer == 0);
 	EXPECT_STR(request.story, answer ? "" : "dr");
 	expect_counted(room, 0, 0);
 }

@@ -33,9 +33,9 @@ IN_EVERY_ROOM(stop_drops_and_releases_what_waits_and_refuses_the_rest)
 	expect_counted(room, 0, 0);
 	EXPECT_EQ(pawl_service_pending(room->fixture.service), 0);
 	request_init(&late, room);
-	EXPECT_EQ(watch(&late, "a", HOUR), -ESHUTDOWN);
+	EXPECT_EQ(watch(&late, "a", HOUR), -ECANCELED);
 	late.ready = 1;
-	EXPECT_EQ(watch(&late, "a", HOUR), -ESHUTDOWN);
+	EXPECT_EQ(watch(&late, "a", HOUR), -ECANCELED);
 	EXPECT_STR(late.story, "");
 	EXPECT_EQ(check(room, "a") + cancel_key(room, "a"), 0);
 	pawl_purgatory_stop(room->purgatory);
@@ -123,7 +123,7 @@ static void wait_until_refused(struct room *room)
 		request_init(&request, room);
 		request.ready = 1;
 		error = watch(&request, "q", PAWL_NEVER);
-	} while (error != -ESHUTDOWN);
+	} while (error != -ECANCELED);
 }
 
 IN_EVERY_ROOM(stop_waits_for_the_functions_of_a_deadline)

@@ -221,7 +221,7 @@ static void bring(struct crew *crew, struct random *random)
 	pawl_op_hold(&job->op);
 	answer = give(crew, job, random);
 	if (answer < 0) {
-		EXPECT_EQ(answer, -ESHUTDOWN);
+		EXPECT_EQ(answer, -ECANCELED);
 		EXPECT_EQ(job->completed + job->cancelled + job->dropped, 0);
 		free(job);
 		return;
@@ -470,7 +470,7 @@ static void expect_one_winner(struct meeting *meeting, bool *freed)
 
 	advance_and_settle(&meeting->room.fixture, 3 * MS);
 	if (meeting->given < 0) {
-		EXPECT_EQ(meeting->given, -ESHUTDOWN);
+		EXPECT_EQ(meeting->given, -ECANCELED);
 		EXPECT_EQ(meeting->wins, account->completed);
 		EXPECT_EQ(count_of(&account->released), 0);
 		free(meeting->job);

@@ -645,7 +645,7 @@ static void *try_to_watch(void *unused)
 
 	watched = watch(request, keys, 5, MS);
 	if (watched < 0) {
-		EXPLORE_EXPECT_EQ(watched, -ESHUTDOWN);
+		EXPLORE_EXPECT_EQ(watched, -ECANCELED);
 		free(request);
 	}
 	return unused;
@@ -895,7 +895,7 @@ static void open_other(void)
 static void *watch_here_or_there(void *unused)
 {
 	watched = watch(given, keys, 1, MS);
-	if (watched == -ESHUTDOWN)
+	if (watched == -ECANCELED)
 		watched = pawl_purgatory_try_or_watch(other, &given->op, keys, 1, MS);
 	EXPLORE_EXPECT_EQ(watched, 0);
 	return unused;

@@ -334,7 +334,7 @@ static void stop_against_arm(unsigned workers, unsigned shards)
 	start(pass_a_tick, NULL);
 	pawl_service_stop(service, drop_probe);
 	join_all();
-	EXPLORE_EXPECT(armed_two == 0 || armed_two == -ESHUTDOWN);
+	EXPLORE_EXPECT(armed_two == 0 || armed_two == -ECANCELED);
 	EXPLORE_EXPECT_EQ(get(&runs) + get(&drops), 1 + (armed_two == 0));
 	close_after_both();
 }

@@ -351,7 +351,7 @@ IN_EVERY_MODE(the_socket_is_the_users_alone_and_goes_with_the_service)
 	EXPECT_EQ(pawl_service_inspect(fixture->service, socket_path()), 0);
 	end(fixture);
 	EXPECT_EQ(mode_of(socket_path()), 0);
-	EXPECT_EQ(pawl_service_inspect(fixture->service, socket_path()), -ESHUTDOWN);
+	EXPECT_EQ(pawl_service_inspect(fixture->service, socket_path()), -ECANCELED);
 	EXPECT_EQ(mode_of(socket_path()), 0);
 }
 

@@ -43,7 +43,7 @@ static void free_dropped(struct pawl_task *task)
 	struct note *note = note_from(task);
 	struct pawl_service *service = note->fixture->service;
 
-	EXPECT_EQ(pawl_service_arm(service, task, 0), -ESHUTDOWN);
+	EXPECT_EQ(pawl_service_arm(service, task, 0), -ECANCELED);
 	EXPECT_EQ(pawl_service_cancel(service, task), PAWL_IDLE);
 	EXPECT_EQ(pawl_service_cancel_wait(service, task), PAWL_IDLE);
 	EXPECT(pthread_equal(note->thread, pthread_self()));
@@ -86,7 +86,7 @@ static void *stop_run(void *arg)
 /* Arm until the service refuses. The task is running, so this arming never leads to a run. */
 static void await_refusal(struct note *note)
 {
-	while (pawl_service_touch(note->fixture->service, &note->task, HOUR) != -ESHUTDOWN)
+	while (pawl_service_touch(note->fixture->service, &note->task, HOUR) != -ECANCELED)
 		sched_yield();
 }
 
@@ -105,12 +105,12 @@ IN_EVERY_MODE(stop_waits_for_what_runs_and_refuses_meanwhile)
 	sem_wait(&note.entered);
 	pthread_create(&stopper, NULL, stop_run, &note);
 	await_refusal(&note);
-	while (pawl_service_arm(fixture->service, &fresh.task, HOUR) != -ESHUTDOWN)
+	while (pawl_service_arm(fixture->service, &fresh.task, HOUR) != -ECANCELED)
 		sched_yield();
-	EXPECT_EQ(pawl_service_arm_every(fixture->service, &fresh.task, MS, PAWL_SKIP), -ESHUTDOWN);
-	EXPECT_EQ(pawl_service_arm_at(fixture->service, &fresh.task, MS), -ESHUTDOWN);
+	EXPECT_EQ(pawl_service_arm_every(fixture->service, &fresh.task, MS, PAWL_SKIP), -ECANCELED);
+	EXPECT_EQ(pawl_service_arm_at(fixture->service, &fresh.task, MS), -ECANCELED);
 	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_RUNNING);
-	while (pawl_service_arm(fixture->service, &pending.task, MS) != -ESHUTDOWN)
+	while (pawl_service_arm(fixture->service, &pending.task, MS) != -ECANCELED)
 		sched_yield();
 	EXPECT_EQ(pawl_service_cancel(fixture->service, &pending.task), PAWL_CANCELLED);
 	sem_post(&note.leave);
@@ -182,11 +182,11 @@ IN_EVERY_MODE(after_stop_the_service_refuses_and_tells_the_truth)
 	pawl_service_arm(fixture->service, &dropped.task, MS);
 	settle(fixture);
 	pawl_service_stop(fixture->service, note_drop);
-	EXPECT_EQ(pawl_service_arm(fixture->service, &ran.task, 0), -ESHUTDOWN);
-	EXPECT_EQ(pawl_service_arm(fixture->service, &fresh.task, 0), -ESHUTDOWN);
-	EXPECT_EQ(pawl_service_touch(fixture->service, &fresh.task, 0), -ESHUTDOWN);
-	EXPECT_EQ(pawl_service_arm_at(fixture->service, &dropped.task, 0), -ESHUTDOWN);
-	EXPECT_EQ(pawl_service_arm_every(fixture->service, &fresh.task, 1, PAWL_SKIP), -ESHUTDOWN);
+	EXPECT_EQ(pawl_service_arm(fixture->service, &ran.task, 0), -ECANCELED);
+	EXPECT_EQ(pawl_service_arm(fixture->service, &fresh.task, 0), -ECANCELED);
+	EXPECT_EQ(pawl_service_touch(fixture->service, &fresh.task, 0), -ECANCELED);
+	EXPECT_EQ(pawl_service_arm_at(fixture->service, &dropped.task, 0), -ECANCELED);
+	EXPECT_EQ(pawl_service_arm_every(fixture->service, &fresh.task, 1, PAWL_SKIP), -ECANCELED);
 	EXPECT_EQ(pawl_service_cancel(fixture->service, &ran.task), PAWL_IDLE);
 	EXPECT_EQ(pawl_service_cancel(fixture->service, &dropped.task), PAWL_IDLE);
 	EXPECT_EQ(pawl_service_cancel_wait(fixture->service, &fresh.task), PAWL_IDLE);

@@ -437,7 +437,7 @@ static void arm_until_refused(struct crew *crew, unsigned number, struct random 
 			load->cancelled += found == PAWL_CANCELLED;
 			count_answer(crew, found);
 		}
-		if (pawl_service_arm(crew->fixture.service, &load->task, delay) == -ESHUTDOWN)
+		if (pawl_service_arm(crew->fixture.service, &load->task, delay) == -ECANCELED)
 			break;
 		load->armed++;
 		move_clock(crew, random);
