@@ -40,7 +40,7 @@ static unsigned run(struct pawl_service *service)
 	uint64_t next;
 
 	while ((next = pawl_service_next(service)) != PAWL_NEVER) {
-		pawl_clock_manual_advance(&hands, next - hands.clock.now(&hands.clock));
+		pawl_clock_manual_advance(&hands, next - pawl_service_now(service));
 		wake_ups += pawl_service_poll(service, 0) > 0;
 	}
 	return wake_ups;

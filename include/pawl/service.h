@@ -78,14 +78,7 @@ PAWL_API void pawl_task_init(struct pawl_task *task, pawl_task_fn *run);
 
 #define PAWL_MANUAL (~0u - 1u) /* options.workers: no threads, no dispatch; see pawl_service_poll */
 
-/*
- * Zeroes, or a NULL pointer in place of the whole struct, mean the defaults. stack_size is without thread-locals.
- * on_thread_start is called once on each thread of the service, before anything else runs there, with the thread's
- * number from 0: for affinity, priority, a name. It must not wait for the service (cancel_wait, settle, stop, close).
- * dispatch lets your own threads, usually a pool, run the tasks. The service's one thread calls it when a task is due
- * and fewer than `workers` of your threads run tasks. Answer each call with one pawl_service_poll, on any thread. At
- * the end stop the service, end the pool, and then close the service.
- */
+/* Zeroes, or a NULL pointer in place of the whole struct, mean the defaults. The manual page has more on each option. */
 struct pawl_service_options {
 	const char *name;    /* of its threads, cut to 15 bytes; NULL: "pawl". Copied */
 	uint64_t tick_ns;    /* any; 0: 1 ms */
@@ -95,9 +88,9 @@ struct pawl_service_options {
 	size_t max_pending;  /* 0: no limit; beyond it a new arming gives -EAGAIN */
 	struct pawl_clock *clock; /* borrowed until close; NULL: one of its own, monotonic */
 	size_t stack_size; /* of its threads, 64 KiB to SIZE_MAX / 2; 0: system's, at least 1 MiB */
-	void (*on_thread_start)(unsigned worker, void *arg);       /* NULL: nothing */
-	void *on_thread_start_arg;                                 /* borrowed until close */
-	void (*dispatch)(struct pawl_service *service, void *arg); /* NULL: no pool */
+	void (*on_thread_start)(unsigned worker, void *arg); /* first on each thread; or NULL */
+	void *on_thread_start_arg;                           /* borrowed until close */
+	void (*dispatch)(struct pawl_service *service, void *arg); /* a pool of yours; or NULL */
 	void *dispatch_arg;                                        /* borrowed until close */
 };
 
@@ -176,6 +169,10 @@ PAWL_API enum pawl_cancel pawl_service_cancel_wait(struct pawl_service *service,
 /* The time for which a task is pending, or armed again while it runs: not rounded, at most 2^64-2. Else PAWL_NEVER. */
 PAWL_API uint64_t pawl_service_deadline(struct pawl_service *service, struct pawl_task *task);
 
+/* The time of the service's clock, for arm_at; and of its wall clock, for arm_at_time. */
+PAWL_API uint64_t pawl_service_now(struct pawl_service *service);
+PAWL_API struct timespec pawl_service_wall(struct pawl_service *service);
+
 /* How many tasks are pending, or armed again while they run. */
 PAWL_API size_t pawl_service_pending(struct pawl_service *service);
 
@@ -195,7 +192,7 @@ PAWL_API void pawl_service_settle(struct pawl_service *service);
 /*
  * PAWL_MANUAL: run the tasks that are due by the clock, on this thread; at most `max` (0: no such bound), and at most
  * as many as are pending when it begins. Inside a task, or during another thread's poll, it runs none.
- * options.dispatch: answer one call of it, if one waits, with the same bounds. Returns how many it ran.
+ * options.dispatch: answer one call of it, if one waits: exactly one poll a call. Returns how many tasks it ran.
  */
 PAWL_API size_t pawl_service_poll(struct pawl_service *service, size_t max);
 

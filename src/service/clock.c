@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The system's clocks, and the manual clock. */
 #define _GNU_SOURCE
-#include "layout.h"
-#include "wall.h"
+#include "shard.h"
 
 #include <errno.h>
 
@@ -191,12 +190,25 @@ void pawl_clock_manual_set_wall(struct pawl_clock_manual *clock, struct timespec
 	                 __ATOMIC_SEQ_CST);
 }
 
-struct timespec pawl_clock_manual_wall(struct pawl_clock_manual *clock)
+static struct timespec wall_time(uint64_t ns)
 {
-	uint64_t ns = pawl__clock_wall(&clock->clock);
-
 	return (struct timespec){.tv_sec = (time_t)(ns / PAWL_SECOND),
 	                         .tv_nsec = (long)(ns % PAWL_SECOND)};
+}
+
+struct timespec pawl_clock_manual_wall(struct pawl_clock_manual *clock)
+{
+	return wall_time(pawl__clock_wall(&clock->clock));
+}
+
+uint64_t pawl_service_now(struct pawl_service *service)
+{
+	return clock_now(service);
+}
+
+struct timespec pawl_service_wall(struct pawl_service *service)
+{
+	return wall_time(wall_now(service));
 }
 
 /* Whether a thread waits for a time that is still to come. Under the mutex. */

@@ -51,6 +51,51 @@ IN_EVERY_MODE(it_runs_when_the_wall_clock_says_so)
 	end(fixture);
 }
 
+/* For arm_at and arm_at_time: a task that is armed by what the service says runs when it says so. */
+IN_EVERY_MODE(the_service_tells_the_time_of_both_clocks)
+{
+	struct timespec time;
+	struct note by_clock, by_wall;
+
+	note_init(&by_clock, fixture);
+	note_init(&by_wall, fixture);
+	pawl_clock_manual_advance(&fixture->clock, 7 * SECOND + 1);
+	EXPECT_EQ(pawl_service_now(fixture->service), 7 * SECOND + 1);
+	pawl_clock_manual_set_wall(&fixture->clock, at(NOON, 5));
+	pawl_clock_manual_advance(&fixture->clock, SECOND - 2);
+	time = pawl_service_wall(fixture->service);
+	EXPECT_EQ(time.tv_sec, NOON + 1);
+	EXPECT_EQ(time.tv_nsec, 3);
+	pawl_service_arm_at(fixture->service, &by_clock.task,
+	                    pawl_service_now(fixture->service) + SECOND);
+	time.tv_sec += 2;
+	pawl_service_arm_at_time(fixture->service, &by_wall.task, time);
+	advance_and_settle(fixture, SECOND);
+	advance_and_settle(fixture, SECOND + MS);
+	EXPECT_EQ(by_clock.runs, 1);
+	EXPECT_EQ(by_wall.runs, 1);
+	end(fixture);
+	EXPECT_EQ(pawl_service_now(fixture->service), 10 * SECOND + MS - 1);
+}
+
+static void with_the_default_clock_it_tells_the_time_of_the_system(void)
+{
+	struct pawl_clock_system clock;
+	struct pawl_service *service = service_with(&(struct pawl_service_options){0});
+	uint64_t before, now;
+	struct timespec wall;
+	time_t earlier = time(NULL);
+
+	pawl_clock_monotonic_init(&clock);
+	before = clock.clock.now(&clock.clock);
+	now = pawl_service_now(service);
+	EXPECT(before <= now && now <= clock.clock.now(&clock.clock));
+	wall = pawl_service_wall(service);
+	EXPECT(earlier - 1 <= wall.tv_sec && wall.tv_sec <= time(NULL) + 1);
+	EXPECT(wall.tv_nsec >= 0 && wall.tv_nsec < 1000000000);
+	pawl_service_close(service, NULL);
+}
+
 IN_EVERY_MODE(it_is_not_early_after_the_clock_was_set_back)
 {
 	struct note note;
@@ -629,6 +674,8 @@ int main(void)
 {
 	static const struct test tests[] = {
 	        TEST(it_runs_when_the_wall_clock_says_so),
+	        TEST(the_service_tells_the_time_of_both_clocks),
+	        TEST(with_the_default_clock_it_tells_the_time_of_the_system),
 	        TEST(it_is_not_early_after_the_clock_was_set_back),
 	        TEST(it_is_at_most_a_second_late_after_the_clock_was_set_forwards),
 	        TEST(a_time_that_has_passed_is_now),
