@@ -105,7 +105,7 @@ static int arm_periodic(struct jobs *jobs, struct job *job)
 	jobs->periodic++;
 	pawl_task_init(&job->task, run_again);
 	job->deadline = clock_now() + period;
-	return pawl_service_arm_every(jobs->service, &job->task, period, PAWL_SKIP);
+	return pawl_service_arm_every(jobs->service, &job->task, period, period, PAWL_SKIP);
 }
 
 int jobs_arm(struct jobs *jobs, uint64_t end)

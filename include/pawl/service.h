@@ -125,11 +125,11 @@ enum pawl_missed {
 };
 
 /*
- * Arm the task to run every `period_ns`, first a period from now, until it is cancelled, also by its own function. It
- * does not drift, except with PAWL_DELAY. Returns as arm does; -EINVAL also for a period of 0 or an unknown `missed`.
+ * Arm the task to run `first_ns` from now, and then every `period_ns`, until it is cancelled, also by its own function.
+ * It does not drift, except with PAWL_DELAY. Returns as arm does; -EINVAL also for a period of 0 or an unknown `missed`.
  */
 PAWL_API int pawl_service_arm_every(struct pawl_service *service, struct pawl_task *task,
-                                    uint64_t period_ns, enum pawl_missed missed);
+                                    uint64_t first_ns, uint64_t period_ns, enum pawl_missed missed);
 
 /*
  * Arm the task to run once, at a tick from `earliest_ns` to `latest_ns` from now that other windows share: the service

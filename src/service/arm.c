@@ -222,15 +222,15 @@ int pawl_service_arm_at_time(struct pawl_service *service, struct pawl_task *tas
 	           &(struct arming){now, 0, 0, PAWL_SKIP, false, true, wall_ns(time)});
 }
 
-int pawl_service_arm_every(struct pawl_service *service, struct pawl_task *task, uint64_t period_ns,
-                           enum pawl_missed missed)
+int pawl_service_arm_every(struct pawl_service *service, struct pawl_task *task, uint64_t first_ns,
+                           uint64_t period_ns, enum pawl_missed missed)
 {
 	uint64_t now = clock_now(service);
 
 	if (period_ns == 0 || (missed != PAWL_SKIP && missed != PAWL_BURST && missed != PAWL_DELAY))
 		return -EINVAL;
 	return arm(service, task,
-	           &(struct arming){now, saturating_sum(now, period_ns), period_ns, missed, false,
+	           &(struct arming){now, saturating_sum(now, first_ns), period_ns, missed, false,
 	                            false, 0});
 }
 

@@ -263,7 +263,7 @@ static void periodic_against_cancel(unsigned workers)
 {
 	open_service(workers, 1);
 	one = new_probe();
-	EXPLORE_EXPECT_EQ(pawl_service_arm_every(service, &one->task, MS, PAWL_BURST), 0);
+	EXPLORE_EXPECT_EQ(pawl_service_arm_every(service, &one->task, MS, MS, PAWL_BURST), 0);
 	start(end_period, NULL);
 	advance_clock(2 * MS);
 	join_all();
@@ -790,7 +790,7 @@ static void limit_of_one_and_a_period(void)
 	open_limited(1);
 	one = new_probe();
 	two = new_probe();
-	EXPLORE_EXPECT_EQ(pawl_service_arm_every(service, &one->task, MS, PAWL_SKIP), 0);
+	EXPLORE_EXPECT_EQ(pawl_service_arm_every(service, &one->task, MS, MS, PAWL_SKIP), 0);
 	start(arm_beside_a_period, NULL);
 	advance_clock(MS);
 	join_all();

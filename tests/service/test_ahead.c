@@ -147,7 +147,7 @@ static void a_busy_service_moves_ahead_too(void)
 	open_with(&fixture, PAWL_MANUAL, 1);
 	note_init(&busy, &fixture);
 	arm_many(&fixture, MANY, 300 * MS);
-	pawl_service_arm_every(fixture.service, &busy.task, MS, PAWL_SKIP);
+	pawl_service_arm_every(fixture.service, &busy.task, MS, MS, PAWL_SKIP);
 	for (unsigned i = 0; i < 256; i++) { /* until the slot of the first tasks is the next one */
 		pawl_clock_manual_advance(&fixture.clock, MS);
 		EXPECT_EQ(pawl_service_poll(fixture.service, 0), 1);

@@ -280,7 +280,7 @@ IN_EVERY_MODE(a_task_without_a_function_is_refused)
 	pawl_task_init(&task, NULL);
 	EXPECT_EQ(pawl_service_arm(fixture->service, &task, 0), -EINVAL);
 	EXPECT_EQ(pawl_service_arm_at(fixture->service, &task, 0), -EINVAL);
-	EXPECT_EQ(pawl_service_arm_every(fixture->service, &task, MS, PAWL_SKIP), -EINVAL);
+	EXPECT_EQ(pawl_service_arm_every(fixture->service, &task, MS, MS, PAWL_SKIP), -EINVAL);
 	EXPECT_EQ(pawl_service_touch(fixture->service, &task, 0), -EINVAL);
 	EXPECT_EQ(pawl_service_cancel(fixture->service, &task), PAWL_IDLE);
 	expect_counts(fixture->service, 0, 0, 0, 0);
@@ -388,7 +388,7 @@ IN_EVERY_MODE(touch_moves_a_periodic_tasks_grid_along)
 	struct note note;
 
 	note_init(&note, fixture);
-	pawl_service_arm_every(fixture->service, &note.task, 10 * MS, PAWL_SKIP);
+	pawl_service_arm_every(fixture->service, &note.task, 10 * MS, 10 * MS, PAWL_SKIP);
 	advance_and_settle(fixture, 10 * MS);
 	advance_and_settle(fixture, 4 * MS);
 	EXPECT_EQ(pawl_service_touch(fixture->service, &note.task, 9 * MS), 0);
@@ -412,7 +412,7 @@ IN_EVERY_MODE(touch_inside_a_periodic_task_moves_its_grid_along)
 
 	note_init(&note, fixture);
 	note.inside = touch_once_for_3_ms;
-	pawl_service_arm_every(fixture->service, &note.task, 10 * MS, PAWL_SKIP);
+	pawl_service_arm_every(fixture->service, &note.task, 10 * MS, 10 * MS, PAWL_SKIP);
 	for (unsigned i = 0; i < 33; i++)
 		advance_and_settle(fixture, MS);
 	EXPECT_EQ(note.answer, 0);
@@ -429,7 +429,7 @@ IN_EVERY_MODE(touch_of_a_cancelled_periodic_task_arms_it_once)
 	struct note note;
 
 	note_init(&note, fixture);
-	pawl_service_arm_every(fixture->service, &note.task, 10 * MS, PAWL_SKIP);
+	pawl_service_arm_every(fixture->service, &note.task, 10 * MS, 10 * MS, PAWL_SKIP);
 	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_CANCELLED);
 	pawl_service_touch(fixture->service, &note.task, 10 * MS);
 	advance_and_settle(fixture, 10 * MS);
@@ -452,7 +452,7 @@ IN_EVERY_MODE(touch_of_a_periodic_task_cancelled_while_it_runs_arms_it_once)
 
 	note_init(&note, fixture);
 	note.inside = cancel_then_touch_for_5_ms;
-	pawl_service_arm_every(fixture->service, &note.task, 10 * MS, PAWL_SKIP);
+	pawl_service_arm_every(fixture->service, &note.task, 10 * MS, 10 * MS, PAWL_SKIP);
 	advance_and_settle(fixture, 10 * MS);
 	advance_and_settle(fixture, 5 * MS);
 	EXPECT_EQ(note.runs, 2);

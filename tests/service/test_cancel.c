@@ -133,7 +133,8 @@ IN_EVERY_MODE(a_periodic_task_cancelled_and_armed_again_while_it_runs_is_periodi
 	note_init(&note, fixture);
 	hold_periodic(&note, 10 * MS, PAWL_SKIP, 10 * MS);
 	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_RUNNING);
-	EXPECT_EQ(pawl_service_arm_every(fixture->service, &note.task, 7 * MS, PAWL_SKIP), 0);
+	EXPECT_EQ(pawl_service_arm_every(fixture->service, &note.task, 7 * MS, 7 * MS, PAWL_SKIP),
+	          0);
 	let_go(&note);
 	for (unsigned i = 0; i < 14; i++)
 		advance_and_settle(fixture, MS);
@@ -267,7 +268,7 @@ static void call_everything(struct note *note)
 	EXPECT_EQ(pawl_service_arm(service, other, HOUR), 0);
 	EXPECT_EQ(pawl_service_touch(service, other, 2 * HOUR), 0);
 	EXPECT_EQ(pawl_service_arm_at(service, other, HOUR), 0);
-	EXPECT_EQ(pawl_service_arm_every(service, other, HOUR, PAWL_BURST), 0);
+	EXPECT_EQ(pawl_service_arm_every(service, other, HOUR, HOUR, PAWL_BURST), 0);
 	EXPECT_EQ(pawl_service_cancel(service, other), PAWL_CANCELLED);
 	EXPECT_EQ(pawl_service_cancel_wait(service, other), PAWL_IDLE);
 	EXPECT_EQ(pawl_service_cancel(service, &note->task), PAWL_RUNNING);
@@ -328,7 +329,7 @@ IN_EVERY_MODE(a_periodic_task_may_cancel_and_free_itself)
 
 		note_init(note, fixture);
 		pawl_task_init(&note->task, cancel_and_free_it);
-		pawl_service_arm_every(fixture->service, &note->task, MS,
+		pawl_service_arm_every(fixture->service, &note->task, MS, MS,
 		                       (enum pawl_missed)(i % 3));
 	}
 	advance_and_settle(fixture, MS);

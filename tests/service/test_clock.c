@@ -226,7 +226,7 @@ static void go_on_by_itself(struct pawl_service *service, struct counting_clock 
 	struct note note;
 
 	note_init_posting(&note);
-	pawl_service_arm_every(service, &note.task, 5 * MS, PAWL_SKIP);
+	pawl_service_arm_every(service, &note.task, 5 * MS, 5 * MS, PAWL_SKIP);
 	for (unsigned i = 1; i <= 10; i++) {
 		await_sleep(clock, i * 5 * MS);
 		pawl_clock_manual_advance(&clock->manual, 5 * MS);
@@ -257,7 +257,7 @@ static void a_run_that_ends_wakes_another_worker_that_is_the_leader(void)
 	service = service_with(&options);
 	note_init(&note, NULL);
 	pawl_task_init(&note.task, stay_inside);
-	pawl_service_arm_every(service, &note.task, 5 * MS, PAWL_SKIP);
+	pawl_service_arm_every(service, &note.task, 5 * MS, 5 * MS, PAWL_SKIP);
 	await_sleep(&clock, 5 * MS);
 	pawl_clock_manual_advance(&clock.manual, 5 * MS);
 	sem_wait(&note.entered);

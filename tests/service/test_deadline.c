@@ -132,7 +132,7 @@ IN_EVERY_MODE(a_periodic_task_gets_its_next_time_when_it_has_returned)
 
 	note_init(&note, fixture);
 	note.inside = ask_from_inside;
-	pawl_service_arm_every(fixture->service, &note.task, PAWL_SECOND, PAWL_SKIP);
+	pawl_service_arm_every(fixture->service, &note.task, PAWL_SECOND, PAWL_SECOND, PAWL_SKIP);
 	EXPECT_EQ(pawl_service_deadline(fixture->service, &note.task), PAWL_SECOND);
 	advance_and_settle(fixture, PAWL_SECOND);
 	EXPECT_EQ(note.number, PAWL_NEVER);

@@ -119,7 +119,7 @@ static void arm_somehow(struct pawl_service *service, struct pawl_task *task, in
 		pawl_service_arm_within(service, task, 10 * MS, 11 * MS);
 		break;
 	case 4:
-		pawl_service_arm_every(service, task, 10 * MS, PAWL_SKIP);
+		pawl_service_arm_every(service, task, 10 * MS, 10 * MS, PAWL_SKIP);
 		break;
 	default:
 		pawl_service_arm(service, task, 0);

@@ -18,7 +18,7 @@ static void a_task_pending_in_one_service_is_refused_by_another(void)
 	EXPECT_EQ(pawl_service_arm(one.service, &note.task, MS), 0);
 	EXPECT_EQ(pawl_service_arm(other.service, &note.task, MS), -EBUSY);
 	EXPECT_EQ(pawl_service_arm_at(other.service, &note.task, MS), -EBUSY);
-	EXPECT_EQ(pawl_service_arm_every(other.service, &note.task, MS, PAWL_SKIP), -EBUSY);
+	EXPECT_EQ(pawl_service_arm_every(other.service, &note.task, MS, MS, PAWL_SKIP), -EBUSY);
 	EXPECT_EQ(pawl_service_touch(other.service, &note.task, MS), -EBUSY);
 	EXPECT_EQ(pawl_service_cancel(other.service, &note.task), PAWL_IDLE);
 	EXPECT_EQ(pawl_service_pending(other.service), 0);

@@ -15,11 +15,13 @@ IN_EVERY_MODE_LIMITED(2, a_new_arming_beyond_max_pending_is_refused_and_changes_
 	for (unsigned i = 0; i < 3; i++)
 		note_init(&notes[i], fixture);
 	EXPECT_EQ(pawl_service_arm(fixture->service, &notes[0].task, 5 * MS), 0);
-	EXPECT_EQ(pawl_service_arm_every(fixture->service, &notes[1].task, HOUR, PAWL_SKIP), 0);
+	EXPECT_EQ(pawl_service_arm_every(fixture->service, &notes[1].task, HOUR, HOUR, PAWL_SKIP),
+	          0);
 	EXPECT_EQ(pawl_service_arm(fixture->service, &notes[2].task, 0), -EAGAIN);
 	EXPECT_EQ(pawl_service_arm_at(fixture->service, &notes[2].task, 0), -EAGAIN);
 	EXPECT_EQ(pawl_service_touch(fixture->service, &notes[2].task, 0), -EAGAIN);
-	EXPECT_EQ(pawl_service_arm_every(fixture->service, &notes[2].task, MS, PAWL_SKIP), -EAGAIN);
+	EXPECT_EQ(pawl_service_arm_every(fixture->service, &notes[2].task, MS, MS, PAWL_SKIP),
+	          -EAGAIN);
 	EXPECT_EQ(pawl_service_cancel(fixture->service, &notes[2].task), PAWL_IDLE);
 	expect_counts(fixture->service, 2, 0, 0, 0);
 	advance_and_settle(fixture, 4 * MS);
@@ -37,7 +39,9 @@ IN_EVERY_MODE_LIMITED(2, a_task_that_is_pending_may_always_be_moved)
 	}
 	EXPECT_EQ(pawl_service_arm(fixture->service, &notes[0].task, 7 * MS), 0);
 	EXPECT_EQ(pawl_service_touch(fixture->service, &notes[1].task, 8 * MS), 0);
-	EXPECT_EQ(pawl_service_arm_every(fixture->service, &notes[0].task, 9 * MS, PAWL_SKIP), 0);
+	EXPECT_EQ(
+	        pawl_service_arm_every(fixture->service, &notes[0].task, 9 * MS, 9 * MS, PAWL_SKIP),
+	        0);
 	advance_and_settle(fixture, 8 * MS);
 	EXPECT_EQ(notes[1].runs, 1);
 	advance_and_settle(fixture, MS);
@@ -105,7 +109,7 @@ IN_EVERY_MODE_LIMITED(1, a_running_task_is_refused_like_any_other)
 	EXPECT_EQ(pawl_service_arm(fixture->service, &other.task, HOUR), 0);
 	EXPECT_EQ(pawl_service_arm(fixture->service, &note.task, 0), -EAGAIN);
 	EXPECT_EQ(pawl_service_touch(fixture->service, &note.task, 0), -EAGAIN);
-	EXPECT_EQ(pawl_service_arm_every(fixture->service, &note.task, MS, PAWL_SKIP), -EAGAIN);
+	EXPECT_EQ(pawl_service_arm_every(fixture->service, &note.task, MS, MS, PAWL_SKIP), -EAGAIN);
 	let_go(&note);
 	advance_and_settle(fixture, 10 * MS);
 	EXPECT_EQ(note.runs, 1);
@@ -158,7 +162,7 @@ IN_EVERY_MODE_LIMITED(2, a_periodic_task_that_has_ended_has_no_quota)
 
 	note_init(&inside, fixture);
 	inside.inside = cancel_it;
-	pawl_service_arm_every(fixture->service, &inside.task, 10 * MS, PAWL_SKIP);
+	pawl_service_arm_every(fixture->service, &inside.task, 10 * MS, 10 * MS, PAWL_SKIP);
 	advance_and_settle(fixture, 10 * MS);
 	expect_free_quota(fixture, 2);
 

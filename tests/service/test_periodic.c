@@ -14,7 +14,7 @@ IN_EVERY_MODE(a_periodic_task_runs_every_period_from_one_period_on)
 		struct note note;
 
 		note_init(&note, fixture);
-		EXPECT_EQ(pawl_service_arm_every(fixture->service, &note.task, 10 * MS,
+		EXPECT_EQ(pawl_service_arm_every(fixture->service, &note.task, 10 * MS, 10 * MS,
 		                                 (enum pawl_missed)missed),
 		          0);
 		advance_and_settle(fixture, 10 * MS - 1);
@@ -34,6 +34,42 @@ IN_EVERY_MODE(a_periodic_task_runs_every_period_from_one_period_on)
 	end(fixture);
 }
 
+IN_EVERY_MODE(the_first_run_has_a_delay_of_its_own)
+{
+	static const uint64_t firsts[] = {0, 3 * MS, 10 * MS, 27 * MS};
+
+	for (size_t i = 0; i < COUNTOF(firsts); i++) {
+		uint64_t start = fixture_now(fixture);
+		struct note note;
+
+		note_init(&note, fixture);
+		EXPECT_EQ(pawl_service_arm_every(fixture->service, &note.task, firsts[i], 10 * MS,
+		                                 PAWL_SKIP),
+		          0);
+		settle(fixture);
+		for (unsigned passed = 0; passed < 60; passed++)
+			advance_and_settle(fixture, MS);
+		EXPECT_EQ(note.runs, (60 * MS - firsts[i]) / (10 * MS) + 1);
+		for (unsigned run = 0; run < note.runs; run++)
+			EXPECT_EQ(note.at[run], start + firsts[i] + run * 10 * MS);
+		EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_CANCELLED);
+	}
+	end(fixture);
+}
+
+/* The grid begins at the first deadline, not at the first run. */
+IN_EVERY_MODE(a_first_run_that_is_late_does_not_move_the_grid)
+{
+	struct note note;
+
+	note_init(&note, fixture);
+	pawl_service_arm_every(fixture->service, &note.task, 3 * MS, 10 * MS, PAWL_SKIP);
+	advance_and_settle(fixture, 25 * MS);
+	EXPECT_EQ(note.runs, 1);
+	EXPECT_EQ(pawl_service_deadline(fixture->service, &note.task), 33 * MS);
+	end(fixture);
+}
+
 /* Rounding to ticks does not add up. */
 IN_EVERY_MODE(a_period_that_is_no_multiple_of_the_tick_does_not_drift)
 {
@@ -42,8 +78,10 @@ IN_EVERY_MODE(a_period_that_is_no_multiple_of_the_tick_does_not_drift)
 	note_init(&skip, fixture);
 	note_init(&burst, fixture);
 	advance_and_settle(fixture, 300);
-	pawl_service_arm_every(fixture->service, &skip.task, 3 * MS + MS / 2, PAWL_SKIP);
-	pawl_service_arm_every(fixture->service, &burst.task, 3 * MS + MS / 2, PAWL_BURST);
+	pawl_service_arm_every(fixture->service, &skip.task, 3 * MS + MS / 2, 3 * MS + MS / 2,
+	                       PAWL_SKIP);
+	pawl_service_arm_every(fixture->service, &burst.task, 3 * MS + MS / 2, 3 * MS + MS / 2,
+	                       PAWL_BURST);
 	advance_and_settle(fixture, MS - 300);
 	for (unsigned i = 1; i < 200; i++)
 		advance_and_settle(fixture, MS);
@@ -63,7 +101,7 @@ IN_EVERY_MODE(skip_leaves_missed_periods_out_and_stays_on_the_grid)
 	struct note note;
 
 	note_init(&note, fixture);
-	pawl_service_arm_every(fixture->service, &note.task, 10 * MS, PAWL_SKIP);
+	pawl_service_arm_every(fixture->service, &note.task, 10 * MS, 10 * MS, PAWL_SKIP);
 	advance_and_settle(fixture, 35 * MS);
 	EXPECT_EQ(note.runs, 1);
 	advance_and_settle(fixture, 5 * MS - 1);
@@ -88,7 +126,7 @@ IN_EVERY_MODE(burst_makes_up_for_all_missed_periods)
 	struct note note;
 
 	note_init(&note, fixture);
-	pawl_service_arm_every(fixture->service, &note.task, 10 * MS, PAWL_BURST);
+	pawl_service_arm_every(fixture->service, &note.task, 10 * MS, 10 * MS, PAWL_BURST);
 	advance_and_settle(fixture, 35 * MS);
 	EXPECT_EQ(note.runs, 3);
 	advance_and_settle(fixture, 4 * MS);
@@ -106,7 +144,7 @@ IN_EVERY_MODE(delay_counts_a_period_from_the_end_of_each_run)
 	struct note note;
 
 	note_init(&note, fixture);
-	pawl_service_arm_every(fixture->service, &note.task, 10 * MS, PAWL_DELAY);
+	pawl_service_arm_every(fixture->service, &note.task, 10 * MS, 10 * MS, PAWL_DELAY);
 	advance_and_settle(fixture, 35 * MS);
 	EXPECT_EQ(note.runs, 1);
 	advance_and_settle(fixture, 10 * MS - 1);
@@ -132,7 +170,7 @@ static void expect_after_a_long_run(struct fixture *fixture, enum pawl_missed mi
 
 	note_init(&note, fixture);
 	note.inside = take_25_ms;
-	pawl_service_arm_every(fixture->service, &note.task, 10 * MS, missed);
+	pawl_service_arm_every(fixture->service, &note.task, 10 * MS, 10 * MS, missed);
 	advance_and_settle(fixture, 10 * MS);
 	EXPECT_EQ(fixture_now(fixture), start + 35 * MS);
 	EXPECT_EQ(note.runs, runs_at_35);
@@ -156,12 +194,12 @@ IN_EVERY_MODE(a_period_of_0_or_an_unknown_policy_is_refused)
 	struct note note;
 
 	note_init(&note, fixture);
-	EXPECT_EQ(pawl_service_arm_every(fixture->service, &note.task, 0, PAWL_SKIP), -EINVAL);
-	EXPECT_EQ(pawl_service_arm_every(fixture->service, &note.task, MS, (enum pawl_missed)3),
+	EXPECT_EQ(pawl_service_arm_every(fixture->service, &note.task, 0, 0, PAWL_SKIP), -EINVAL);
+	EXPECT_EQ(pawl_service_arm_every(fixture->service, &note.task, MS, MS, (enum pawl_missed)3),
 	          -EINVAL);
 	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_IDLE);
 	pawl_service_arm(fixture->service, &note.task, 5 * MS);
-	EXPECT_EQ(pawl_service_arm_every(fixture->service, &note.task, 0, PAWL_SKIP), -EINVAL);
+	EXPECT_EQ(pawl_service_arm_every(fixture->service, &note.task, 0, 0, PAWL_SKIP), -EINVAL);
 	advance_and_settle(fixture, 5 * MS);
 	advance_and_settle(fixture, HOUR);
 	EXPECT_EQ(note.runs, 1);
@@ -174,13 +212,13 @@ IN_EVERY_MODE(arm_makes_a_periodic_task_a_one_shot_one_and_back)
 	struct note note;
 
 	note_init(&note, fixture);
-	pawl_service_arm_every(fixture->service, &note.task, 10 * MS, PAWL_BURST);
+	pawl_service_arm_every(fixture->service, &note.task, 10 * MS, 10 * MS, PAWL_BURST);
 	pawl_service_arm(fixture->service, &note.task, 5 * MS);
 	advance_and_settle(fixture, 5 * MS);
 	advance_and_settle(fixture, HOUR);
 	EXPECT_EQ(note.runs, 1);
 	pawl_service_arm(fixture->service, &note.task, 5 * MS);
-	pawl_service_arm_every(fixture->service, &note.task, 10 * MS, PAWL_BURST);
+	pawl_service_arm_every(fixture->service, &note.task, 10 * MS, 10 * MS, PAWL_BURST);
 	advance_and_settle(fixture, 30 * MS);
 	EXPECT_EQ(note.runs, 4);
 	pawl_service_arm_at(fixture->service, &note.task, fixture_now(fixture) + MS);
@@ -201,7 +239,7 @@ IN_EVERY_MODE(arm_inside_a_periodic_task_makes_it_a_one_shot_one)
 
 	note_init(&note, fixture);
 	note.inside = arm_once_for_5_ms;
-	pawl_service_arm_every(fixture->service, &note.task, 10 * MS, PAWL_BURST);
+	pawl_service_arm_every(fixture->service, &note.task, 10 * MS, 10 * MS, PAWL_BURST);
 	advance_and_settle(fixture, 10 * MS);
 	advance_and_settle(fixture, 5 * MS);
 	advance_and_settle(fixture, HOUR);
@@ -213,7 +251,7 @@ IN_EVERY_MODE(arm_inside_a_periodic_task_makes_it_a_one_shot_one)
 
 static void arm_every_7_ms(struct note *note)
 {
-	pawl_service_arm_every(note->fixture->service, &note->task, 7 * MS, PAWL_SKIP);
+	pawl_service_arm_every(note->fixture->service, &note->task, 7 * MS, 7 * MS, PAWL_SKIP);
 	note->inside = NULL;
 }
 
@@ -245,7 +283,7 @@ IN_EVERY_MODE(a_periodic_task_ends_with_a_cancel_from_inside)
 
 		note_init(&note, fixture);
 		note.inside = cancel_at_the_third_run;
-		pawl_service_arm_every(fixture->service, &note.task, 10 * MS,
+		pawl_service_arm_every(fixture->service, &note.task, 10 * MS, 10 * MS,
 		                       (enum pawl_missed)missed);
 		for (unsigned i = 0; i < 10; i++)
 			advance_and_settle(fixture, 10 * MS);
@@ -263,7 +301,9 @@ IN_EVERY_MODE(the_longest_period_just_waits)
 
 	note_init(&note, fixture);
 	advance_and_settle(fixture, 5 * MS);
-	EXPECT_EQ(pawl_service_arm_every(fixture->service, &note.task, LONGEST, PAWL_BURST), 0);
+	EXPECT_EQ(
+	        pawl_service_arm_every(fixture->service, &note.task, LONGEST, LONGEST, PAWL_BURST),
+	        0);
 	advance_and_settle(fixture, LONGEST - HOUR);
 	EXPECT_EQ(note.runs, 0);
 	EXPECT_EQ(pawl_service_touch(fixture->service, &note.task, MS), 0);
@@ -285,9 +325,9 @@ static void end_time(uint64_t tick_ns, unsigned workers, enum pawl_missed missed
 	fixture_open(&fixture, &options);
 	note_init(&periodic, &fixture);
 	note_init(&never, &fixture);
-	EXPECT_EQ(
-	        pawl_service_arm_every(fixture.service, &periodic.task, UINT64_C(1) << 62, missed),
-	        0);
+	EXPECT_EQ(pawl_service_arm_every(fixture.service, &periodic.task, UINT64_C(1) << 62,
+	                                 UINT64_C(1) << 62, missed),
+	          0);
 	EXPECT_EQ(pawl_service_arm_at(fixture.service, &never.task, PAWL_NEVER), 0);
 	advance_and_settle(&fixture, end);
 	EXPECT_EQ(periodic.runs, expected);
@@ -315,6 +355,8 @@ int main(void)
 {
 	static const struct test tests[] = {
 	        TEST(a_periodic_task_runs_every_period_from_one_period_on),
+	        TEST(the_first_run_has_a_delay_of_its_own),
+	        TEST(a_first_run_that_is_late_does_not_move_the_grid),
 	        TEST(a_period_that_is_no_multiple_of_the_tick_does_not_drift),
 	        TEST(skip_leaves_missed_periods_out_and_stays_on_the_grid),
 	        TEST(burst_makes_up_for_all_missed_periods),

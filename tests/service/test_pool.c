@@ -329,7 +329,7 @@ static void dispatch_may_poll_itself(void)
 
 	fixture_open(&fixture, &options);
 	note_init(&note, &fixture);
-	pawl_service_arm_every(fixture.service, &note.task, MS, PAWL_BURST);
+	pawl_service_arm_every(fixture.service, &note.task, MS, MS, PAWL_BURST);
 	advance_and_settle(&fixture, 10 * MS);
 	EXPECT_EQ(note.runs, 10);
 	EXPECT(!pthread_equal(note.thread, pthread_self()));

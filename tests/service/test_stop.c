@@ -25,7 +25,7 @@ IN_EVERY_MODE(stop_hands_each_pending_task_to_dropped_exactly_once)
 	note_init(&gone, fixture);
 	note_init(&periodic, fixture);
 	pawl_service_arm(fixture->service, &gone.task, MS);
-	pawl_service_arm_every(fixture->service, &periodic.task, MS, PAWL_BURST);
+	pawl_service_arm_every(fixture->service, &periodic.task, MS, MS, PAWL_BURST);
 	EXPECT_EQ(pawl_service_cancel(fixture->service, &gone.task), PAWL_CANCELLED);
 	EXPECT_EQ(pawl_service_cancel(fixture->service, &notes[0].task), PAWL_CANCELLED);
 	open_gates(&gates, fixture);
@@ -107,7 +107,8 @@ IN_EVERY_MODE(stop_waits_for_what_runs_and_refuses_meanwhile)
 	await_refusal(&note);
 	while (pawl_service_arm(fixture->service, &fresh.task, HOUR) != -ECANCELED)
 		sched_yield();
-	EXPECT_EQ(pawl_service_arm_every(fixture->service, &fresh.task, MS, PAWL_SKIP), -ECANCELED);
+	EXPECT_EQ(pawl_service_arm_every(fixture->service, &fresh.task, MS, MS, PAWL_SKIP),
+	          -ECANCELED);
 	EXPECT_EQ(pawl_service_arm_at(fixture->service, &fresh.task, MS), -ECANCELED);
 	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_RUNNING);
 	while (pawl_service_arm(fixture->service, &pending.task, MS) != -ECANCELED)
@@ -186,7 +187,8 @@ IN_EVERY_MODE(after_stop_the_service_refuses_and_tells_the_truth)
 	EXPECT_EQ(pawl_service_arm(fixture->service, &fresh.task, 0), -ECANCELED);
 	EXPECT_EQ(pawl_service_touch(fixture->service, &fresh.task, 0), -ECANCELED);
 	EXPECT_EQ(pawl_service_arm_at(fixture->service, &dropped.task, 0), -ECANCELED);
-	EXPECT_EQ(pawl_service_arm_every(fixture->service, &fresh.task, 1, PAWL_SKIP), -ECANCELED);
+	EXPECT_EQ(pawl_service_arm_every(fixture->service, &fresh.task, 1, 1, PAWL_SKIP),
+	          -ECANCELED);
 	EXPECT_EQ(pawl_service_cancel(fixture->service, &ran.task), PAWL_IDLE);
 	EXPECT_EQ(pawl_service_cancel(fixture->service, &dropped.task), PAWL_IDLE);
 	EXPECT_EQ(pawl_service_cancel_wait(fixture->service, &fresh.task), PAWL_IDLE);

@@ -553,7 +553,7 @@ static void arm_wait_and_free(struct crew *crew, unsigned number, struct random 
 		if (i % 2)
 			pawl_service_arm(service, &load->task, random_below(random, 2) * MS / 2);
 		else
-			pawl_service_arm_every(service, &load->task, MS / 2,
+			pawl_service_arm_every(service, &load->task, MS / 2, MS / 2,
 			                       (enum pawl_missed)random_below(random, 3));
 		move_clock(crew, random);
 		dawdle(random);
@@ -681,7 +681,7 @@ static void arm_the_same(struct crew *crew, unsigned number, struct random *rand
 			pawl_service_touch(crew->fixture.service, &load->task, 0);
 			break;
 		case 2:
-			pawl_service_arm_every(crew->fixture.service, &load->task, MS,
+			pawl_service_arm_every(crew->fixture.service, &load->task, MS, MS,
 			                       (enum pawl_missed)random_below(random, 3));
 			break;
 		default:
@@ -738,7 +738,7 @@ static void do_anything(struct crew *crew, unsigned number, struct random *rando
 			error = pawl_service_touch(service, &load->task, delay);
 			break;
 		case 3:
-			error = pawl_service_arm_every(service, &load->task, delay + 1,
+			error = pawl_service_arm_every(service, &load->task, delay + 1, delay + 1,
 			                               (enum pawl_missed)random_below(random, 3));
 			break;
 		default:

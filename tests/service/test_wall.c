@@ -265,7 +265,8 @@ IN_EVERY_MODE(arm_and_touch_make_it_an_ordinary_one)
 	EXPECT_EQ(arm_wall(&periodic, NOON + 100), 0);
 	EXPECT_EQ(pawl_service_arm(fixture->service, &armed.task, 5 * SECOND), 0);
 	EXPECT_EQ(pawl_service_touch(fixture->service, &touched.task, 5 * SECOND), 0);
-	EXPECT_EQ(pawl_service_arm_every(fixture->service, &periodic.task, 5 * SECOND, PAWL_BURST),
+	EXPECT_EQ(pawl_service_arm_every(fixture->service, &periodic.task, 5 * SECOND, 5 * SECOND,
+	                                 PAWL_BURST),
 	          0);
 	set_wall(fixture, NOON - 1000);
 	advance_and_settle(fixture, 5 * SECOND);

@@ -164,7 +164,9 @@ static inline void hold_periodic(struct note *note, uint64_t period, enum pawl_m
                                  uint64_t ns)
 {
 	note->inside = stay;
-	EXPECT_EQ(pawl_service_arm_every(note->fixture->service, &note->task, period, missed), 0);
+	EXPECT_EQ(
+	        pawl_service_arm_every(note->fixture->service, &note->task, period, period, missed),
+	        0);
 	pawl_clock_manual_advance(&note->fixture->clock, ns);
 	begin_driving(note->fixture);
 	sem_wait(&note->entered);
