@@ -94,11 +94,9 @@ struct pawl_service_options {
 	void *dispatch_arg;                                        /* borrowed until close */
 };
 
-/*
- * Open a service and start its threads. Close it with pawl_service_close. Returns 0; -EINVAL (an option is out of its
+/* Open a service and start its threads. Close it with pawl_service_close. Returns 0; -EINVAL (an option is out of its
  * range, dispatch with PAWL_MANUAL, or a clock lacks a function), -EBUSY (another service has the clock), -ENOMEM or
- * -EAGAIN (no more threads or stacks). After an error nothing is left behind, and *service is not written.
- */
+ * -EAGAIN (no more threads or stacks). After an error nothing is left behind, and *service is not written. */
 PAWL_API int pawl_service_open(struct pawl_service **service,
                                const struct pawl_service_options *options);
 
@@ -117,6 +115,13 @@ PAWL_API int pawl_service_arm(struct pawl_service *service, struct pawl_task *ta
 PAWL_API int pawl_service_arm_at(struct pawl_service *service, struct pawl_task *task,
                                  uint64_t deadline_ns);
 
+/*
+ * As arm, unless the task is pending or, while it runs, was armed again or has a further period: then nothing changes,
+ * and the answer is -EALREADY. A running task without that will run again: what you have done before is seen by a run.
+ */
+PAWL_API int pawl_service_arm_unless_pending(struct pawl_service *service, struct pawl_task *task,
+                                             uint64_t delay_ns);
+
 /* What a periodic task does about periods that it has missed. */
 enum pawl_missed {
 	PAWL_SKIP,  /* leave them out: the next run is at the next whole period after this one */
@@ -131,18 +136,14 @@ enum pawl_missed {
 PAWL_API int pawl_service_arm_every(struct pawl_service *service, struct pawl_task *task,
                                     uint64_t first_ns, uint64_t period_ns, enum pawl_missed missed);
 
-/*
- * Arm the task to run once, at a tick from `earliest_ns` to `latest_ns` from now that other windows share: the service
- * wakes up once for several tasks. Returns as arm does; -EINVAL also for a `latest_ns` below `earliest_ns`.
- */
+/* Arm the task to run once, at a tick from `earliest_ns` to `latest_ns` from now that other windows share: the service
+ * wakes up once for several tasks. Returns as arm does; -EINVAL also for a `latest_ns` below `earliest_ns`. */
 PAWL_API int pawl_service_arm_within(struct pawl_service *service, struct pawl_task *task,
                                      uint64_t earliest_ns, uint64_t latest_ns);
 
-/*
- * Arm the task to run once, when the wall clock (CLOCK_REALTIME, UTC) says `time` or later, however that clock is set:
+/* Arm the task to run once, when the wall clock (CLOCK_REALTIME, UTC) says `time` or later, however that clock is set:
  * never before, and at most a second and a tick after the clock was set or the machine woke up. Returns as arm does;
- * -EINVAL also for a tv_nsec outside 0 to 999,999,999.
- */
+ * -EINVAL also for a tv_nsec outside 0 to 999,999,999. */
 PAWL_API int pawl_service_arm_at_time(struct pawl_service *service, struct pawl_task *task,
                                       struct timespec time);
 
@@ -159,10 +160,8 @@ enum pawl_cancel {
 /* Cancel the task. Never waits, and works after stop. The answer is exact, whatever other threads do meanwhile. */
 PAWL_API enum pawl_cancel pawl_service_cancel(struct pawl_service *service, struct pawl_task *task);
 
-/*
- * The same, but if the task is running, wait until that run has returned. Inside the task's own function it does not
- * wait. Two tasks that cancel_wait each other are a deadlock. So is a caller that holds a lock which the task needs.
- */
+/* The same, but if the task is running, wait until that run has returned. Inside the task's own function it does not
+ * wait. Two tasks that cancel_wait each other are a deadlock. So is a caller that holds a lock which the task needs. */
 PAWL_API enum pawl_cancel pawl_service_cancel_wait(struct pawl_service *service,
                                                    struct pawl_task *task);
 
@@ -176,11 +175,9 @@ PAWL_API struct timespec pawl_service_wall(struct pawl_service *service);
 /* How many tasks are pending, or armed again while they run. */
 PAWL_API size_t pawl_service_pending(struct pawl_service *service);
 
-/*
- * Refuse every arming from now on, wait for the running tasks, end the threads, and hand each pending task to `dropped`
+/* Refuse every arming from now on, wait for the running tasks, end the threads, and hand each pending task to `dropped`
  * (or NULL), on this thread and under no lock: it may free the task. A second stop waits for the first one. Inside a
- * task or `dropped`, stop, close and settle end the program with a message. So does close with a purgatory open.
- */
+ * task or `dropped`, stop, close and settle end the program with a message. So does close with a purgatory open. */
 PAWL_API void pawl_service_stop(struct pawl_service *service, pawl_task_fn *dropped);
 
 /* Stop, and free the service. No other call may be under way or follow. NULL is allowed. */
@@ -189,24 +186,18 @@ PAWL_API void pawl_service_close(struct pawl_service *service, pawl_task_fn *dro
 /* For tests: wait until all due tasks have run and returned. PAWL_MANUAL: run them, unless another thread polls. */
 PAWL_API void pawl_service_settle(struct pawl_service *service);
 
-/*
- * PAWL_MANUAL: run the tasks that are due by the clock, on this thread; at most `max` (0: no such bound), and at most
+/* PAWL_MANUAL: run the tasks that are due by the clock, on this thread; at most `max` (0: no such bound), and at most
  * as many as are pending when it begins. Inside a task, or during another thread's poll, it runs none.
- * options.dispatch: answer one call of it, if one waits: exactly one poll a call. Returns how many tasks it ran.
- */
+ * options.dispatch: answer one call of it, if one waits: exactly one poll a call. Returns how many tasks it ran. */
 PAWL_API size_t pawl_service_poll(struct pawl_service *service, size_t max);
 
-/*
- * When the next poll has something to do, by the service's clock; PAWL_NEVER if nothing is pending. If a thread then
- * arms for sooner, a manual service calls the clock's wake() on it, under no lock; once, until you call this again.
- */
+/* When the next poll has something to do, by the service's clock; PAWL_NEVER if nothing is pending. If a thread then
+ * arms for sooner, a manual service calls the clock's wake() on it, under no lock; once, until you call this again. */
 PAWL_API uint64_t pawl_service_next(struct pawl_service *service);
 
-/*
- * PAWL_MANUAL on Linux: a descriptor that is readable when a poll has something to do, for any event loop. The service
+/* PAWL_MANUAL on Linux: a descriptor that is readable when a poll has something to do, for any event loop. The service
  * resets and closes it, and does not call the clock's wake() any more. Returns the descriptor, each time the same;
- * -EINVAL (the service has threads), -ENOTSUP (another system, or a clock of your own), -EMFILE, -ENFILE or -ENOMEM.
- */
+ * -EINVAL (the service has threads), -ENOTSUP (another system, or a clock of your own), -EMFILE, -ENFILE or -ENOMEM. */
 PAWL_API int pawl_service_fd(struct pawl_service *service);
 
 /* A histogram of durations. A cell spans at most 1/64 of its value, so a duration is known to about two digits. */

@@ -76,8 +76,9 @@ static struct worker *runner_of(struct pawl_service *service, struct shard *shar
 struct arming {
 	uint64_t now_ns, deadline_ns, period_ns;
 	enum pawl_missed missed;
-	bool touch;   /* a pending or running periodic task keeps its period */
-	bool at_time; /* for wall_ns: deadline_ns is computed under the lock */
+	bool unless_pending; /* a task that will run anyway stays as it is */
+	bool touch;          /* a pending or running periodic task keeps its period */
+	bool at_time;        /* for wall_ns: deadline_ns is computed under the lock */
 	uint64_t wall_ns;
 };
 
@@ -117,6 +118,14 @@ static bool keeps_period(const struct worker *worker, const struct pawl_task *ta
 	return worker ? worker->again || !worker->ended : pawl_timer_armed(&task->timer);
 }
 
+/* It is pending, or will be when its run is over. */
+static bool will_run(const struct worker *worker, const struct pawl_task *task)
+{
+	if (!worker)
+		return pawl_timer_armed(&task->timer);
+	return worker->again || (task->period_ns && !worker->ended);
+}
+
 /* Under the lock. */
 static void list_by_wall(struct shard *shard, struct pawl_task *task, const struct arming *arming,
                          struct wakes *wakes)
@@ -139,6 +148,8 @@ arm_locked(struct pawl_service *service, struct shard *shard, struct pawl_task *
 	lock_assert_held(&shard->lock);
 	if (shard->closed)
 		return -ECANCELED;
+	if (arming->unless_pending && will_run(worker, task))
+		return -EALREADY;
 	error = worker ? arm_running(service, shard, worker, task)
 	               : arm_waiting(service, shard, task);
 	if (error)
@@ -185,15 +196,24 @@ int pawl_service_arm(struct pawl_service *service, struct pawl_task *task, uint6
 	uint64_t now = clock_now(service);
 
 	return arm(service, task,
-	           &(struct arming){now, saturating_sum(now, delay_ns), 0, PAWL_SKIP, false, false,
-	                            0});
+	           &(struct arming){.now_ns = now, .deadline_ns = saturating_sum(now, delay_ns)});
 }
 
 int pawl_service_arm_at(struct pawl_service *service, struct pawl_task *task, uint64_t deadline_ns)
 {
-	return arm(
-	        service, task,
-	        &(struct arming){clock_now(service), deadline_ns, 0, PAWL_SKIP, false, false, 0});
+	return arm(service, task,
+	           &(struct arming){.now_ns = clock_now(service), .deadline_ns = deadline_ns});
+}
+
+int pawl_service_arm_unless_pending(struct pawl_service *service, struct pawl_task *task,
+                                    uint64_t delay_ns)
+{
+	uint64_t now = clock_now(service);
+
+	return arm(service, task,
+	           &(struct arming){.now_ns = now,
+	                            .deadline_ns = saturating_sum(now, delay_ns),
+	                            .unless_pending = true});
 }
 
 /* In ticks, since the service wakes up at ticks. If no tick is in the window, the deadline is rounded up, as in arm. */
@@ -208,18 +228,18 @@ int pawl_service_arm_within(struct pawl_service *service, struct pawl_task *task
 		return -EINVAL;
 	if (first < last)
 		deadline = ns_of_tick(&service->ticks, pawl_time_within(first, last));
-	return arm(service, task, &(struct arming){now, deadline, 0, PAWL_SKIP, false, false, 0});
+	return arm(service, task, &(struct arming){.now_ns = now, .deadline_ns = deadline});
 }
 
 int pawl_service_arm_at_time(struct pawl_service *service, struct pawl_task *task,
                              struct timespec time)
 {
-	uint64_t now = clock_now(service);
-
 	if (time.tv_nsec < 0 || time.tv_nsec >= (long)PAWL_SECOND)
 		return -EINVAL;
 	return arm(service, task,
-	           &(struct arming){now, 0, 0, PAWL_SKIP, false, true, wall_ns(time)});
+	           &(struct arming){.now_ns = clock_now(service),
+	                            .at_time = true,
+	                            .wall_ns = wall_ns(time)});
 }
 
 int pawl_service_arm_every(struct pawl_service *service, struct pawl_task *task, uint64_t first_ns,
@@ -230,17 +250,20 @@ int pawl_service_arm_every(struct pawl_service *service, struct pawl_task *task,
 	if (period_ns == 0 || (missed != PAWL_SKIP && missed != PAWL_BURST && missed != PAWL_DELAY))
 		return -EINVAL;
 	return arm(service, task,
-	           &(struct arming){now, saturating_sum(now, first_ns), period_ns, missed, false,
-	                            false, 0});
+	           &(struct arming){.now_ns = now,
+	                            .deadline_ns = saturating_sum(now, first_ns),
+	                            .period_ns = period_ns,
+	                            .missed = missed});
 }
 
 int pawl_service_touch(struct pawl_service *service, struct pawl_task *task, uint64_t delay_ns)
 {
 	uint64_t now = clock_now(service);
 
-	return arm(
-	        service, task,
-	        &(struct arming){now, saturating_sum(now, delay_ns), 0, PAWL_SKIP, true, false, 0});
+	return arm(service, task,
+	           &(struct arming){.now_ns = now,
+	                            .deadline_ns = saturating_sum(now, delay_ns),
+	                            .touch = true});
 }
 
 /* Under the lock. */

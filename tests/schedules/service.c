@@ -248,6 +248,72 @@ static void touch_against_expiry(void)
 	close_after_one();
 }
 
+static int armed, work;
+
+static void *arm_one_unless_pending(void *unused)
+{
+	int answer = pawl_service_arm_unless_pending(service, &one->task, MS);
+
+	EXPLORE_EXPECT(answer == 0 || answer == -EALREADY);
+	if (answer == 0)
+		add(&armed);
+	return unused;
+}
+
+/* Time stands still, so the first arming is there when the second call comes, or the other way round. */
+static void one_of_two_arms_unless_pending(void)
+{
+	open_service(1, 2);
+	one = new_probe();
+	start(arm_one_unless_pending, NULL);
+	arm_one_unless_pending(NULL);
+	join_all();
+	EXPLORE_EXPECT_EQ(get(&armed), 1);
+	advance_clock(MS);
+	await(&runs, 1);
+	pawl_service_settle(service);
+	EXPLORE_EXPECT_EQ(get(&runs), 1);
+	close_after_one();
+}
+
+static void take_all_work(struct probe *probe)
+{
+	(void)probe;
+	__atomic_store_n(&work, 0, __ATOMIC_SEQ_CST);
+	explore_point();
+}
+
+static void *add_work(void *unused)
+{
+	add(&work);
+	pawl_service_arm_unless_pending(service, &one->task, 0);
+	return unused;
+}
+
+/* The task may be idle, pending, or running before or after it took the work: a run after the call takes it. */
+static void arm_unless_pending_leaves_no_work(unsigned workers)
+{
+	open_service(workers, 1);
+	one = new_probe();
+	one->then = take_all_work;
+	start(add_work, NULL);
+	add_work(NULL);
+	join_all();
+	pawl_service_settle(service);
+	EXPLORE_EXPECT_EQ(get(&work), 0);
+	close_after_one();
+}
+
+static void arm_unless_pending_leaves_no_work_1(void)
+{
+	arm_unless_pending_leaves_no_work(1);
+}
+
+static void arm_unless_pending_leaves_no_work_2(void)
+{
+	arm_unless_pending_leaves_no_work(2);
+}
+
 static int runs_at_cancel;
 
 static void *end_period(void *unused)
@@ -1564,6 +1630,9 @@ int main(int argc, char **argv)
 	        {SCENARIO(arming_against_expiry_1)},
 	        {SCENARIO(arming_against_expiry_2)},
 	        {SCENARIO(touch_against_expiry)},
+	        {SCENARIO(one_of_two_arms_unless_pending)},
+	        {SCENARIO(arm_unless_pending_leaves_no_work_1)},
+	        {SCENARIO(arm_unless_pending_leaves_no_work_2)},
 	        {SCENARIO(periodic_against_cancel_1)},
 	        {SCENARIO(periodic_against_cancel_2)},
 	        {SCENARIO(arms_itself_against_cancel)},

@@ -461,6 +461,103 @@ IN_EVERY_MODE(touch_of_a_periodic_task_cancelled_while_it_runs_arms_it_once)
 	end(fixture);
 }
 
+/* Unless pending */
+
+static int arm_unless_pending(struct note *note, uint64_t delay)
+{
+	return pawl_service_arm_unless_pending(note->fixture->service, &note->task, delay);
+}
+
+IN_EVERY_MODE(a_pending_task_keeps_its_deadline_if_it_is_armed_unless_pending)
+{
+	struct note note;
+
+	note_init(&note, fixture);
+	EXPECT_EQ(arm_unless_pending(&note, 5 * MS), 0);
+	EXPECT_EQ(arm_unless_pending(&note, MS), -EALREADY);
+	advance_and_settle(fixture, 4 * MS);
+	EXPECT_EQ(arm_unless_pending(&note, HOUR), -EALREADY);
+	EXPECT_EQ(pawl_service_deadline(fixture->service, &note.task), 5 * MS);
+	EXPECT_EQ(note.runs, 0);
+	advance_and_settle(fixture, MS);
+	EXPECT_EQ(note.runs, 1);
+	EXPECT_EQ(arm_unless_pending(&note, MS), 0);
+	advance_and_settle(fixture, MS);
+	EXPECT_EQ(note.runs, 2);
+	expect_counts(fixture->service, 2, 2, 0, 0);
+	end(fixture);
+}
+
+IN_EVERY_MODE(a_due_task_that_waits_for_a_worker_is_pending)
+{
+	struct gates gates;
+	struct note note;
+
+	note_init(&note, fixture);
+	shut_gates(&gates, fixture);
+	EXPECT_EQ(arm_unless_pending(&note, 0), 0);
+	EXPECT_EQ(arm_unless_pending(&note, 0), -EALREADY);
+	open_gates(&gates, fixture);
+	settle(fixture);
+	EXPECT_EQ(note.runs, 1);
+	end(fixture);
+}
+
+IN_EVERY_MODE(a_running_task_is_armed_once_unless_pending)
+{
+	struct note note;
+
+	note_init(&note, fixture);
+	hold(&note);
+	EXPECT_EQ(arm_unless_pending(&note, 5 * MS), 0);
+	EXPECT_EQ(arm_unless_pending(&note, MS), -EALREADY);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_RUNNING);
+	EXPECT_EQ(arm_unless_pending(&note, 3 * MS), 0);
+	let_go(&note);
+	advance_and_settle(fixture, 3 * MS);
+	EXPECT_EQ(note.runs, 2);
+	advance_and_settle(fixture, HOUR);
+	EXPECT_EQ(note.runs, 2);
+	expect_counts(fixture->service, 3, 2, 1, 0);
+	end(fixture);
+}
+
+IN_EVERY_MODE(a_running_periodic_task_is_armed_unless_pending_only_if_it_was_cancelled)
+{
+	struct note note;
+
+	note_init(&note, fixture);
+	hold_periodic(&note, 10 * MS, PAWL_SKIP, 10 * MS);
+	EXPECT_EQ(arm_unless_pending(&note, MS), -EALREADY);
+	let_go(&note);
+	EXPECT_EQ(arm_unless_pending(&note, MS), -EALREADY);
+	EXPECT_EQ(pawl_service_deadline(fixture->service, &note.task), 20 * MS);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_CANCELLED);
+	hold_periodic(&note, 10 * MS, PAWL_SKIP, 10 * MS);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_RUNNING);
+	EXPECT_EQ(arm_unless_pending(&note, MS), 0);
+	let_go(&note);
+	advance_and_settle(fixture, MS);
+	EXPECT_EQ(note.runs, 3);
+	advance_and_settle(fixture, HOUR);
+	EXPECT_EQ(note.runs, 3);
+	end(fixture);
+}
+
+IN_EVERY_MODE(a_task_that_waits_for_the_wall_clock_is_pending)
+{
+	struct note note;
+
+	note_init(&note, fixture);
+	EXPECT_EQ(pawl_service_arm_at_time(fixture->service, &note.task,
+	                                   (struct timespec){.tv_sec = 3600}),
+	          0);
+	EXPECT_EQ(arm_unless_pending(&note, MS), -EALREADY);
+	EXPECT_EQ(pawl_service_deadline(fixture->service, &note.task), HOUR);
+	end(fixture);
+	EXPECT_EQ(arm_unless_pending(&note, MS), -ECANCELED);
+}
+
 /* Order */
 
 #define ORDERED 600
@@ -563,6 +660,11 @@ int main(void)
 	        TEST(touch_inside_a_periodic_task_moves_its_grid_along),
 	        TEST(touch_of_a_cancelled_periodic_task_arms_it_once),
 	        TEST(touch_of_a_periodic_task_cancelled_while_it_runs_arms_it_once),
+	        TEST(a_pending_task_keeps_its_deadline_if_it_is_armed_unless_pending),
+	        TEST(a_due_task_that_waits_for_a_worker_is_pending),
+	        TEST(a_running_task_is_armed_once_unless_pending),
+	        TEST(a_running_periodic_task_is_armed_unless_pending_only_if_it_was_cancelled),
+	        TEST(a_task_that_waits_for_the_wall_clock_is_pending),
 	        TEST(one_shard_and_one_worker_run_by_tick_and_within_a_tick_as_armed),
 	};
 
