@@ -61,7 +61,7 @@ struct pawl_task {
 	pawl_task_fn *run;
 	void *home;
 	uint16_t runner, sampled;
-	uint8_t missed;
+	uint8_t refusing, missed;
 	bool internal, at_time;
 	uint64_t wall_ns;
 	struct pawl_task *wall_next, *wall_prev;
@@ -71,9 +71,9 @@ struct pawl_task {
 PAWL_API void pawl_task_init(struct pawl_task *task, pawl_task_fn *run);
 
 /* The same where the task is defined: struct pawl_task task = PAWL_TASK_INIT(run); */
-#define PAWL_TASK_INIT(run)                                                            \
-	{                                                                              \
-		PAWL_TIMER_INIT, 0, 0, run, NULL, 0, 0, 0, false, false, 0, NULL, NULL \
+#define PAWL_TASK_INIT(run)                                                               \
+	{                                                                                 \
+		PAWL_TIMER_INIT, 0, 0, run, NULL, 0, 0, 0, 0, false, false, 0, NULL, NULL \
 	}
 
 #define PAWL_MANUAL (~0u - 1u) /* options.workers: no threads, no dispatch; see pawl_service_poll */
@@ -105,7 +105,7 @@ PAWL_API int pawl_service_open(struct pawl_service **service,
  * new deadline; a running one will run again; a periodic one becomes one-shot. It never runs inside this call.
  * 0           the task is pending (or runs already).
  * -EAGAIN     max_pending tasks are pending, and this one is not one of them.
- * -ECANCELED  the service was stopped.
+ * -ECANCELED  the service was stopped, or a cancel_wait_all waits for the task.
  * -EINVAL     the task has no function.
  * -EBUSY      the task is pending in another service.
  * With every error: nothing has changed.
@@ -164,6 +164,11 @@ PAWL_API enum pawl_cancel pawl_service_cancel(struct pawl_service *service, stru
  * wait. Two tasks that cancel_wait each other are a deadlock. So is a caller that holds a lock which the task needs. */
 PAWL_API enum pawl_cancel pawl_service_cancel_wait(struct pawl_service *service,
                                                    struct pawl_task *task);
+
+/* Cancel `n` tasks that may arm each other, and wait for those that run. While it waits, no call can arm them. So when it
+ * returns, none of them is pending or running; except a task in whose function you call it. Deadlocks: as cancel_wait. */
+PAWL_API void pawl_service_cancel_wait_all(struct pawl_service *service,
+                                           struct pawl_task *const *tasks, size_t n);
 
 /* The time for which a task is pending, or armed again while it runs: not rounded, at most 2^64-2. Else PAWL_NEVER. */
 PAWL_API uint64_t pawl_service_deadline(struct pawl_service *service, struct pawl_task *task);

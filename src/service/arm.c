@@ -55,6 +55,14 @@ static __attribute__((noinline)) struct shard *give_home(struct pawl_service *se
 	return home_of(service, task);
 }
 
+/* Its home, perhaps a new one; NULL: the task is pending in another service. */
+static inline struct shard *find_home(struct pawl_service *service, struct pawl_task *task)
+{
+	struct shard *home = home_of(service, task);
+
+	return home ? home : give_home(service, task);
+}
+
 /* The worker that runs the task, or NULL. Under the lock of its home. */
 static struct worker *runner_of(struct pawl_service *service, struct shard *shard,
                                 struct pawl_task *task)
@@ -146,7 +154,7 @@ arm_locked(struct pawl_service *service, struct shard *shard, struct pawl_task *
 	int error;
 
 	lock_assert_held(&shard->lock);
-	if (shard->closed)
+	if (shard->closed || task->refusing)
 		return -ECANCELED;
 	if (arming->unless_pending && will_run(worker, task))
 		return -EALREADY;
@@ -174,14 +182,13 @@ arm_locked(struct pawl_service *service, struct shard *shard, struct pawl_task *
 static inline __attribute__((always_inline)) int
 arm(struct pawl_service *service, struct pawl_task *task, const struct arming *arming)
 {
-	struct shard *shard = home_of(service, task);
+	struct shard *shard;
 	struct wakes wakes = {0};
 	int error;
 
 	if (!task->run)
 		return -EINVAL;
-	if (!shard)
-		shard = give_home(service, task);
+	shard = find_home(service, task);
 	if (!shard)
 		return -EBUSY;
 	lock_acquire(&shard->lock);
@@ -369,4 +376,42 @@ enum pawl_cancel pawl_service_cancel_wait(struct pawl_service *service, struct p
 	if (awaited.worker)
 		pawl__service_await_run(service, awaited.worker, awaited.run);
 	return found;
+}
+
+/* By how many cancel_wait_all the task refuses armings: 1 more, or 1 less. */
+static void change_refusing(struct pawl_service *service, struct pawl_task *task, int change)
+{
+	struct shard *shard = find_home(service, task);
+
+	if (!shard)
+		return;
+	lock_acquire(&shard->lock);
+	TASK_ASSERT(change < 0 ? task->refusing > 0 : task->refusing < UINT8_MAX);
+	task->refusing = (uint8_t)(task->refusing + change);
+	lock_release(&shard->lock);
+}
+
+/*
+ * To look until all are idle would not do: while one is looked at, another one arms the one before.
+ *
+ *	this thread                             the tasks, which arm each other
+ *	-----------                             -------------------------------
+ *	all refuse armings, and are cancelled   arm: -ECANCELED
+ *	                                        no task is pending any more, so none begins to run
+ *	wait for the end of each run
+ *	they refuse no more                     nothing is left that could arm
+ *
+ * A task that was never armed gets a home first: another one may be about to arm it.
+ */
+void pawl_service_cancel_wait_all(struct pawl_service *service, struct pawl_task *const *tasks,
+                                  size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		change_refusing(service, tasks[i], 1);
+		pawl_service_cancel(service, tasks[i]);
+	}
+	for (size_t i = 0; i < n; i++)
+		pawl_service_cancel_wait(service, tasks[i]);
+	for (size_t i = 0; i < n; i++)
+		change_refusing(service, tasks[i], -1);
 }

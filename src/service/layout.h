@@ -32,6 +32,7 @@
  *	arm, idle:      wheel arm                      armed++
  *	arm, pending:   wheel arm (to the new tick)
  *	arm, running:   again = true                   armed++ if it was false
+ *	arm, while a cancel_wait_all has it refuse armings: nothing
  *	begin (worker): wheel pop, current = task      ran++
  *	finish:         current = NULL; again or the next period: wheel arm (a period: armed++)
  *	cancel:         wheel cancel, or again = false cancelled++; or ended = true

@@ -314,6 +314,89 @@ static void arm_unless_pending_leaves_no_work_2(void)
 	arm_unless_pending_leaves_no_work(2);
 }
 
+static void pass_it_on(struct probe *probe)
+{
+	if (probe->rest-- > 0)
+		pawl_service_arm(service, &probe->other->task, 0);
+}
+
+static void open_with_two_that_arm_each_other(unsigned workers, unsigned shards)
+{
+	open_service(workers, shards);
+	one = new_probe();
+	two = new_probe();
+	one->then = two->then = pass_it_on;
+	one->other = two;
+	two->other = one;
+	one->rest = two->rest = 2;
+}
+
+static void *cancel_wait_both(void *unused)
+{
+	struct pawl_task *tasks[] = {&one->task, &two->task};
+
+	pawl_service_cancel_wait_all(service, tasks, 2);
+	EXPLORE_EXPECT_EQ(pawl_service_pending(service), 0);
+	EXPLORE_EXPECT_EQ(pawl_service_cancel(service, &one->task), PAWL_IDLE);
+	EXPLORE_EXPECT_EQ(pawl_service_cancel(service, &two->task), PAWL_IDLE);
+	return unused;
+}
+
+static void cancel_wait_all_frees_both_1(void)
+{
+	open_with_two_that_arm_each_other(1, 1);
+	arm(one, 0);
+	cancel_wait_both(NULL);
+	close_after_both();
+}
+
+static void cancel_wait_all_frees_both_2(void)
+{
+	open_with_two_that_arm_each_other(2, 2);
+	arm(one, 0);
+	cancel_wait_both(NULL);
+	close_after_both();
+}
+
+static void *cancel_wait_all_of_one(void *unused)
+{
+	struct pawl_task *tasks[] = {&one->task};
+
+	pawl_service_cancel_wait_all(service, tasks, 1);
+	return unused;
+}
+
+/* The first to be ready does not let a task be armed for which the other one still refuses. */
+static void cancel_wait_all_beside_another(void)
+{
+	open_with_two_that_arm_each_other(1, 1);
+	arm(one, 0);
+	start(cancel_wait_all_of_one, NULL);
+	cancel_wait_both(NULL);
+	join_all();
+	close_after_both();
+}
+
+static void cancel_both_and_free_the_other(struct probe *probe)
+{
+	struct pawl_task *tasks[] = {&probe->task, &probe->other->task};
+
+	pawl_service_cancel_wait_all(service, tasks, 2);
+	free(probe->other);
+}
+
+/* By a task that the other one has armed, and goes on arming. */
+static void cancel_wait_all_inside(void)
+{
+	open_with_two_that_arm_each_other(2, 1);
+	two->then = cancel_both_and_free_the_other;
+	arm(one, 0);
+	await(&runs, 2);
+	pawl_service_cancel_wait(service, &two->task);
+	free(two);
+	close_service();
+}
+
 static int runs_at_cancel;
 
 static void *end_period(void *unused)
@@ -1633,6 +1716,10 @@ int main(int argc, char **argv)
 	        {SCENARIO(one_of_two_arms_unless_pending)},
 	        {SCENARIO(arm_unless_pending_leaves_no_work_1)},
 	        {SCENARIO(arm_unless_pending_leaves_no_work_2)},
+	        {SCENARIO(cancel_wait_all_frees_both_1)},
+	        {SCENARIO(cancel_wait_all_frees_both_2)},
+	        {SCENARIO(cancel_wait_all_beside_another)},
+	        {SCENARIO(cancel_wait_all_inside)},
 	        {SCENARIO(periodic_against_cancel_1)},
 	        {SCENARIO(periodic_against_cancel_2)},
 	        {SCENARIO(arms_itself_against_cancel)},

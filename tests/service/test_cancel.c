@@ -3,6 +3,8 @@
  * Cancel and cancel_wait: what they return and what holds then; and what a task may do inside its run.
  */
 #define _GNU_SOURCE
+#include <errno.h>
+
 #include <sched.h>
 
 #include "../support/services.h"
@@ -259,6 +261,160 @@ static void a_task_may_cancel_wait_another_one_that_runs(void)
 	pawl_service_close(fixture.service, NULL);
 }
 
+static void cancel_both(struct note *one, struct note *other)
+{
+	struct pawl_task *tasks[] = {&one->task, &other->task, &one->task};
+
+	pawl_service_cancel_wait_all(one->fixture->service, tasks, 3);
+}
+
+static void arm_both_until_refused(struct note *note)
+{
+	struct pawl_service *service = note->fixture->service;
+
+	sem_post(&note->entered);
+	while (pawl_service_arm(service, &note->other->task, HOUR) != -ECANCELED)
+		;
+	while (pawl_service_arm(service, &note->task, HOUR) != -ECANCELED)
+		;
+	EXPECT_EQ(pawl_service_touch(service, &note->task, 0), -ECANCELED);
+	EXPECT_EQ(pawl_service_arm_every(service, &note->task, 0, MS, PAWL_SKIP), -ECANCELED);
+	EXPECT_EQ(pawl_service_arm_unless_pending(service, &note->task, 0), -ECANCELED);
+	note->number = 1;
+}
+
+/* Whichever of the two is named first. */
+static void expect_refused_until_all_have_ended(struct fixture *fixture, bool running_first)
+{
+	struct note running, other;
+
+	note_init(&running, fixture);
+	note_init(&other, fixture);
+	running.inside = arm_both_until_refused;
+	running.other = &other;
+	EXPECT_EQ(pawl_service_arm(fixture->service, &running.task, 0), 0);
+	begin_driving(fixture);
+	sem_wait(&running.entered);
+	if (running_first)
+		cancel_both(&running, &other);
+	else
+		cancel_both(&other, &running);
+	EXPECT_EQ(running.number, 1);
+	EXPECT_EQ(pawl_service_pending(fixture->service), 0);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &running.task), PAWL_IDLE);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &other.task), PAWL_IDLE);
+	end_driving(fixture);
+	EXPECT_EQ(pawl_service_arm(fixture->service, &other.task, 0), 0);
+	settle(fixture);
+	EXPECT_EQ(running.runs, 1);
+	EXPECT_EQ(other.runs, 1);
+}
+
+IN_EVERY_MODE(while_cancel_wait_all_waits_its_tasks_cannot_be_armed)
+{
+	expect_refused_until_all_have_ended(fixture, true);
+	expect_refused_until_all_have_ended(fixture, false);
+	end(fixture);
+}
+
+static void cancel_both_from_inside(struct note *note)
+{
+	struct pawl_service *service = note->fixture->service;
+
+	EXPECT_EQ(pawl_service_arm(service, &note->task, 0), 0);
+	EXPECT_EQ(pawl_service_arm(service, &note->other->task, HOUR), 0);
+	cancel_both(note, note->other);
+	EXPECT_EQ(pawl_service_pending(service), 0);
+	EXPECT_EQ(pawl_service_cancel(service, &note->task), PAWL_RUNNING);
+	EXPECT_EQ(pawl_service_cancel(service, &note->other->task), PAWL_IDLE);
+	note->inside = NULL;
+}
+
+IN_EVERY_MODE(cancel_wait_all_inside_one_of_the_tasks_does_not_wait_for_that_one)
+{
+	struct note note, other;
+
+	note_init(&note, fixture);
+	note_init(&other, fixture);
+	note.inside = cancel_both_from_inside;
+	note.other = &other;
+	pawl_service_arm_every(fixture->service, &note.task, 0, MS, PAWL_SKIP);
+	settle(fixture);
+	advance_and_settle(fixture, HOUR);
+	EXPECT_EQ(note.runs, 1);
+	EXPECT_EQ(other.runs, 0);
+	expect_counts(fixture->service, 3, 1, 2, 0);
+	end(fixture);
+}
+
+IN_EVERY_MODE(cancel_wait_all_of_idle_and_of_no_tasks_changes_nothing)
+{
+	struct note note, other;
+
+	note_init(&note, fixture);
+	note_init(&other, fixture);
+	pawl_service_cancel_wait_all(fixture->service, NULL, 0);
+	cancel_both(&note, &other);
+	EXPECT_EQ(pawl_service_arm(fixture->service, &note.task, 0), 0);
+	settle(fixture);
+	cancel_both(&note, &other);
+	EXPECT_EQ(note.runs, 1);
+	expect_counts(fixture->service, 1, 1, 0, 0);
+	end(fixture);
+	cancel_both(&note, &other);
+}
+
+/* A connection has four tasks, and each run arms two others. Afterwards its memory is no task's any more. */
+enum { TASKS = 4, CONNECTIONS = 200 };
+
+struct part {
+	struct pawl_task task;
+	struct connection *connection;
+	unsigned number;
+};
+
+struct connection {
+	struct part parts[TASKS];
+	struct pawl_service *service;
+};
+
+static void arm_two_others(struct pawl_task *task)
+{
+	const struct part *part = PAWL_CONTAINER_OF(task, struct part, task);
+	struct connection *connection = part->connection;
+
+	for (unsigned i = 1; i <= 2; i++) {
+		struct part *other = &connection->parts[(part->number + i) % TASKS];
+		int error = pawl_service_arm(connection->service, &other->task, 0);
+
+		EXPECT(error == 0 || error == -ECANCELED);
+	}
+}
+
+IN_EVERY_MODE_WITH_THREADS(tasks_that_arm_each_other_end_with_cancel_wait_all)
+{
+	for (unsigned round = 0; round < CONNECTIONS; round++) {
+		struct connection *connection = calloc(1, sizeof(*connection));
+		struct pawl_task *tasks[TASKS];
+
+		connection->service = fixture->service;
+		for (unsigned i = 0; i < TASKS; i++) {
+			tasks[i] = &connection->parts[i].task;
+			connection->parts[i].connection = connection;
+			connection->parts[i].number = i;
+			pawl_task_init(tasks[i], arm_two_others);
+		}
+		pawl_service_arm(fixture->service, tasks[round % TASKS], 0);
+		pawl_service_cancel_wait_all(fixture->service, tasks, TASKS);
+		for (unsigned i = 0; i < TASKS; i++)
+			EXPECT_EQ(pawl_service_cancel(fixture->service, tasks[i]), PAWL_IDLE);
+		memset(connection, 0xA5, sizeof(*connection));
+		free(connection);
+	}
+	EXPECT_EQ(pawl_service_pending(fixture->service), 0);
+	end(fixture);
+}
+
 static void call_everything(struct note *note)
 {
 	struct pawl_service *service = note->fixture->service;
@@ -381,6 +537,10 @@ int main(void)
 	        TEST(cancel_wait_inside_the_task_itself_does_not_wait),
 	        TEST(a_task_may_cancel_wait_another_one),
 	        TEST(a_task_may_cancel_wait_another_one_that_runs),
+	        TEST(while_cancel_wait_all_waits_its_tasks_cannot_be_armed),
+	        TEST(cancel_wait_all_inside_one_of_the_tasks_does_not_wait_for_that_one),
+	        TEST(cancel_wait_all_of_idle_and_of_no_tasks_changes_nothing),
+	        TEST(tasks_that_arm_each_other_end_with_cancel_wait_all),
 	        TEST(every_call_is_legal_inside_a_task),
 	        TEST(a_task_may_free_itself),
 	        TEST(a_periodic_task_may_cancel_and_free_itself),

@@ -25,6 +25,7 @@ static void an_initialiser_makes_what_init_makes(void)
 	EXPECT(defined.run == made.run);
 	EXPECT(defined.home == made.home);
 	EXPECT_EQ(defined.runner, made.runner);
+	EXPECT_EQ(defined.refusing, made.refusing);
 	EXPECT_EQ(defined.missed, made.missed);
 	EXPECT_EQ(defined.internal, made.internal);
 }
