@@ -21,8 +21,7 @@
  *		if (pawl_service_open(&service, &options) != 0)
  *			return 1;
  *		pawl_service_arm(service, &task, PAWL_HOUR);
- *		pawl_clock_manual_advance(&manual, PAWL_HOUR);
- *		pawl_service_settle(service);                          // the task has run
+ *		pawl_clock_manual_run(&manual, service, PAWL_HOUR);    // the task has run
  *		pawl_service_close(service, NULL);
  *	}
  *
@@ -47,6 +46,8 @@ extern "C" {
 #else
 #define PAWL_ALIGNED_8
 #endif
+
+struct pawl_service;
 
 struct pawl_clock {
 	/* The time in nanoseconds. Never goes back. */
@@ -96,8 +97,16 @@ struct pawl_clock_manual {
 PAWL_API void pawl_clock_manual_init(struct pawl_clock_manual *clock);
 
 /*
- * Let `ns` nanoseconds pass, up to the end of time. Wakes the thread whose deadline has come, and does not wait for the
- * tasks that run then: see pawl_service_settle.
+ * Let `ns` nanoseconds pass for a service that goes by this clock, as they pass in reality: time stops at the deadline
+ * of each task, also of those that tasks arm meanwhile, until all that is due has run and returned. With threads, a
+ * pool or PAWL_MANUAL. Returns 0, or -EINVAL: the service goes by another clock. Must not be called from a task.
+ */
+PAWL_API int pawl_clock_manual_run(struct pawl_clock_manual *clock, struct pawl_service *service,
+                                   uint64_t ns);
+
+/*
+ * Let `ns` nanoseconds pass at once, up to the end of time: a machine that was busy, or suspended. Wakes the thread
+ * whose deadline has come, and does not wait for the tasks that run then: see pawl_service_settle.
  */
 PAWL_API void pawl_clock_manual_advance(struct pawl_clock_manual *clock, uint64_t ns);
 
@@ -107,14 +116,6 @@ PAWL_API void pawl_clock_manual_advance(struct pawl_clock_manual *clock, uint64_
  */
 PAWL_API void pawl_clock_manual_set_wall(struct pawl_clock_manual *clock, struct timespec time);
 PAWL_API struct timespec pawl_clock_manual_wall(struct pawl_clock_manual *clock);
-
-/*
- * Wait until a thread of the service has nothing to run and sleeps on the clock, and let time pass until its deadline.
- * No time passes if it sleeps without a deadline, or if the service has no threads. Returns the new time. Does not wait
- * for the tasks that run then: see pawl_service_settle. Must not be called from a task, or while the service opens or
- * closes.
- */
-PAWL_API uint64_t pawl_clock_manual_step(struct pawl_clock_manual *clock);
 
 #ifdef __cplusplus
 }

@@ -9,10 +9,8 @@
 struct manual {
 	struct mutex mutex;
 	struct condition woken; /* for wait(): woken, or the time has come */
-	struct condition waits; /* for step(): a wait() has begun */
 	shared_uint64 now;
-	uint64_t deadline; /* of the wait(); or PAWL_NEVER */
-	bool waiting;
+	uint64_t deadline;         /* of the wait(); or PAWL_NEVER */
 	bool wake;                 /* a wake() that no wait() has seen yet */
 	shared_uint64 wall;        /* minus now, modulo 2^64 */
 	struct pawl_service *loop; /* whose descriptor follows this clock, or NULL */
@@ -86,11 +84,8 @@ static void manual_wait(struct pawl_clock *clock, uint64_t deadline)
 
 	mutex_lock(&manual->mutex);
 	manual->deadline = deadline;
-	manual->waiting = true;
-	condition_broadcast(&manual->waits);
 	while (!manual->wake && (manual->now < deadline || deadline == PAWL_NEVER))
 		condition_wait(&manual->woken, &manual->mutex);
-	manual->waiting = false;
 	manual->deadline = PAWL_NEVER;
 	manual->wake = false;
 	mutex_unlock(&manual->mutex);
@@ -103,7 +98,6 @@ static void manual_wake(struct pawl_clock *clock)
 	mutex_lock(&manual->mutex);
 	manual->wake = true;
 	condition_signal(&manual->woken);
-	condition_broadcast(&manual->waits);
 	mutex_unlock(&manual->mutex);
 }
 
@@ -115,11 +109,9 @@ void pawl_clock_manual_init(struct pawl_clock_manual *clock)
 	manual = manual_of(&clock->clock);
 	mutex_init(&manual->mutex);
 	condition_init(&manual->woken);
-	condition_init(&manual->waits);
 	manual->now = 0;
 	manual->wall = 0;
 	manual->deadline = PAWL_NEVER;
-	manual->waiting = false;
 	manual->loop = NULL;
 }
 
@@ -211,35 +203,46 @@ struct timespec pawl_service_wall(struct pawl_service *service)
 	return wall_time(wall_now(service));
 }
 
-/* Whether a thread waits for a time that is still to come. Under the mutex. */
-static bool is_asleep(const struct manual *manual)
+/* When the next slot of any shard opens: no task becomes due before. */
+static uint64_t next_opening(struct pawl_service *service)
 {
-	mutex_assert_held(&manual->mutex);
-	return manual->waiting && !manual->wake &&
-	       (manual->deadline > manual->now || manual->deadline == PAWL_NEVER);
+	uint64_t first = PAWL_NEVER;
+
+	for (unsigned i = 0; i < service->shard_count; i++) {
+		struct shard *shard = &service->shards[i];
+		uint64_t next;
+
+		lock_acquire(&shard->lock);
+		next = pawl_wheel_next_opening(shard->wheel);
+		lock_release(&shard->lock);
+		first = next < first ? next : first;
+	}
+	return first == PAWL_NEVER ? PAWL_NEVER : ns_of_tick(&service->ticks, first);
 }
 
-/* Whether a thread waits on this clock, or is about to. */
-static bool will_wait(const struct pawl_clock_manual *clock)
+/* Another thread may have moved the clock further. */
+static void run_until(struct manual *manual, struct pawl_service *service, uint64_t time)
 {
-	const struct pawl_service *service =
-	        __atomic_load_n(&clock->clock.service, __ATOMIC_ACQUIRE);
-
-	return service && !service->manual &&
-	       !__atomic_load_n(&service->stopping, __ATOMIC_SEQ_CST);
+	mutex_lock(&manual->mutex);
+	if (time > manual->now)
+		set_time(manual, time);
+	mutex_unlock(&manual->mutex);
+	pawl_service_settle(service);
 }
 
-uint64_t pawl_clock_manual_step(struct pawl_clock_manual *clock)
+/* A slot that should have opened already is left alone: the service was stopped, or another thread polls it. */
+int pawl_clock_manual_run(struct pawl_clock_manual *clock, struct pawl_service *service,
+                          uint64_t ns)
 {
 	struct manual *manual = manual_of(&clock->clock);
-	uint64_t now;
+	uint64_t now = manual_now(&clock->clock), end = saturating_sum(now, ns), next;
 
-	mutex_lock(&manual->mutex);
-	while (will_wait(clock) && !is_asleep(manual))
-		condition_wait(&manual->waits, &manual->mutex);
-	if (manual->deadline != PAWL_NEVER && manual->deadline > manual->now)
-		set_time(manual, manual->deadline);
-	now = manual->now;
-	mutex_unlock(&manual->mutex);
-	return now;
+	if (service->clock != &clock->clock)
+		return -EINVAL;
+	pawl__service_refuse_inside_task(service, "pawl_clock_manual_run");
+	run_until(manual, service, now);
+	for (; (next = next_opening(service)) > now && next < end; now = next)
+		run_until(manual, service, next);
+	run_until(manual, service, end);
+	return 0;
 }

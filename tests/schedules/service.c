@@ -1259,23 +1259,49 @@ static void the_system_clock_2(void)
 	the_system_clock(2);
 }
 
-/* A step of the manual clock goes to what is waited for, and no further. */
-static void step_against_arm(void)
+static uint64_t ran_at;
+
+static void note_time_and_arm_the_other(struct probe *probe)
 {
-	open_service(1, 1);
+	ran_at = pawl_service_now(service);
+	arm(probe->other, 2 * MS);
+}
+
+/* Time stops at the deadline of the first, whatever another thread arms meanwhile, and at the one that this arms. */
+static void time_runs_against_arm(unsigned workers)
+{
+	struct probe *third = new_probe();
+
+	open_service(workers, 1);
 	one = new_probe();
 	two = new_probe();
+	one->then = note_time_and_arm_the_other;
+	one->other = third;
 	arm(one, 3 * MS);
 	start(arm_two, NULL);
-	while (get(&runs) < 2) {
-		pawl_clock_manual_step(&clock_by_hand);
-		pawl_service_settle(service);
-		if (pawl_service_pending(service) == 0)
-			join_all();
-	}
+	pawl_clock_manual_run(&clock_by_hand, service, 5 * MS);
+	EXPLORE_EXPECT_EQ(ran_at, 3 * MS);
+	EXPLORE_EXPECT(get(&runs) >= 2);
 	join_all();
-	EXPLORE_EXPECT_EQ(get(&runs), 2);
+	pawl_clock_manual_run(&clock_by_hand, service, MS);
+	EXPLORE_EXPECT_EQ(get(&runs), 3);
+	free(third);
 	close_after_both();
+}
+
+static void time_runs_against_arm_1(void)
+{
+	time_runs_against_arm(1);
+}
+
+static void time_runs_against_arm_2(void)
+{
+	time_runs_against_arm(2);
+}
+
+static void time_runs_against_arm_manual(void)
+{
+	time_runs_against_arm(PAWL_MANUAL);
 }
 
 static int stops, touches;
@@ -1315,7 +1341,7 @@ static void pool_against_touch_of_a_period(void)
 	open_pool(2, 1);
 	one = new_probe();
 	two = new_probe();
-	EXPLORE_EXPECT_EQ(pawl_service_arm_every(service, &one->task, MS, PAWL_SKIP), 0);
+	EXPLORE_EXPECT_EQ(pawl_service_arm_every(service, &one->task, MS, MS, PAWL_SKIP), 0);
 	arm(two, MS);
 	start(touch_and_count, NULL);
 	advance_clock(MS);
@@ -1763,7 +1789,9 @@ int main(int argc, char **argv)
 	        {SCENARIO(open_fails)},
 	        {SCENARIO(the_system_clock_1)},
 	        {SCENARIO(the_system_clock_2)},
-	        {SCENARIO(step_against_arm)},
+	        {SCENARIO(time_runs_against_arm_1)},
+	        {SCENARIO(time_runs_against_arm_2)},
+	        {SCENARIO(time_runs_against_arm_manual)},
 	        {SCENARIO(wall_clock_against_arm_1)},
 	        {SCENARIO(wall_clock_against_arm_2)},
 	        {SCENARIO(wall_clock_against_arm_inside)},

@@ -2,6 +2,7 @@
 /* Moving ahead: tasks are in their finest slot before it opens, and no worker wakes up only for that. */
 #define _GNU_SOURCE
 #include "../support/services.h"
+#include "../support/step_clock.h"
 
 #define MANY 5000
 
@@ -46,15 +47,26 @@ static void open_with(struct fixture *fixture, unsigned workers, unsigned shards
 	fixture_open(fixture, &options);
 }
 
+static struct step_clock sleeps;
+
+static void open_that_sleeps(struct fixture *fixture, unsigned workers, unsigned shards)
+{
+	const struct pawl_service_options options = {
+	        .workers = workers, .shards = shards, .clock = &sleeps.clock};
+
+	step_clock_init(&sleeps);
+	fixture_open(fixture, &options);
+}
+
 /* From sleep to sleep. A leader that sleeps has nothing left to move ahead. */
 static void expect_all_moved_ahead(unsigned workers, unsigned shards)
 {
 	struct fixture fixture;
 
-	open_with(&fixture, workers, shards);
+	open_that_sleeps(&fixture, workers, shards);
 	arm_many(&fixture, MANY, 10 * SECOND);
 	while (ran < MANY) {
-		pawl_clock_manual_step(&fixture.clock);
+		step_clock_step(&sleeps);
 		settle(&fixture);
 	}
 	EXPECT(stats_of(&fixture)->moved_ahead >= MANY);
@@ -74,9 +86,9 @@ static void a_few_tasks_are_no_reason_to_wake_up_early(void)
 {
 	struct fixture fixture;
 
-	open_with(&fixture, 1, 1);
+	open_that_sleeps(&fixture, 1, 1);
 	arm_many(&fixture, 5, 10 * SECOND);
-	EXPECT_EQ(pawl_clock_manual_step(&fixture.clock), 10 * SECOND);
+	EXPECT_EQ(step_clock_step(&sleeps), 10 * SECOND);
 	settle(&fixture);
 	EXPECT_EQ(ran, 5);
 	pawl_service_close(fixture.service, NULL);
@@ -86,10 +98,10 @@ static void many_tasks_are_moved_ahead_even_if_nothing_else_wakes_anybody(void)
 {
 	struct fixture fixture;
 
-	open_with(&fixture, 1, 1);
+	open_that_sleeps(&fixture, 1, 1);
 	arm_many(&fixture, MANY, 10 * SECOND);
-	EXPECT(pawl_clock_manual_step(&fixture.clock) < 10 * SECOND);
-	pawl_clock_manual_step(&fixture.clock);
+	EXPECT(step_clock_step(&sleeps) < 10 * SECOND);
+	step_clock_step(&sleeps);
 	EXPECT(stats_of(&fixture)->moved_ahead > 0);
 	EXPECT_EQ(stats_of(&fixture)->empty_wakeups, 0); /* that is something to do */
 	EXPECT_EQ(ran, 0);

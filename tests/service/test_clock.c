@@ -2,6 +2,7 @@
 /* Clocks: when a service sleeps and is woken, and what the clocks promise. */
 #define _GNU_SOURCE
 #include "../support/services.h"
+#include <errno.h>
 
 /* Sleeping and waking */
 
@@ -315,40 +316,119 @@ static void the_manual_clock_begins_at_0_and_is_moved_by_hand(void)
 	pawl_clock_manual_advance(&manual, 5);
 	pawl_clock_manual_advance(&manual, 0);
 	EXPECT_EQ(manual.clock.now(&manual.clock), 5);
-	EXPECT_EQ(pawl_clock_manual_step(&manual), 5); /* no thread waits */
 	pawl_clock_manual_advance(&manual, UINT64_MAX - 6);
 	EXPECT_EQ(manual.clock.now(&manual.clock), UINT64_MAX - 1);
 	pawl_clock_manual_advance(&manual, UINT64_MAX);
 	EXPECT_EQ(manual.clock.now(&manual.clock), UINT64_MAX);
 }
 
-IN_EVERY_MODE_WITH_THREADS(step_goes_to_the_next_deadline)
+static void arm_three_more(struct note *note)
 {
-	struct note notes[20];
-	uint64_t now = 0;
+	if (note->runs <= 3)
+		pawl_service_arm(note->fixture->service, &note->task, 250 * MS);
+	pawl_service_arm(note->fixture->service, &note->other->task, note->number);
+}
 
-	EXPECT_EQ(pawl_clock_manual_step(&fixture->clock), 0);
+/* Also a task that others arm, and in slots that are far away. */
+IN_EVERY_MODE(time_that_runs_stops_at_each_deadline)
+{
+	struct note notes[20], arms, armed, periodic;
+
 	for (unsigned i = 0; i < 20; i++) {
 		note_init(&notes[i], fixture);
-		pawl_service_arm(fixture->service, &notes[i].task, (i + 1) * 37 * MS);
+		pawl_service_arm(fixture->service, &notes[i].task, (i * i + 1) * 37 * MS + i);
 	}
+	note_init(&arms, fixture);
+	note_init(&armed, fixture);
+	note_init(&periodic, fixture);
+	arms.inside = arm_three_more;
+	arms.other = &armed;
+	arms.number = 3 * MS + 1;
+	pawl_service_arm(fixture->service, &arms.task, SECOND);
+	pawl_service_arm_every(fixture->service, &periodic.task, SECOND, SECOND, PAWL_SKIP);
+	EXPECT_EQ(pawl_clock_manual_run(&fixture->clock, fixture->service, 20 * SECOND + 7), 0);
+	EXPECT_EQ(fixture_now(fixture), 20 * SECOND + 7);
 	for (unsigned i = 0; i < 20; i++) {
-		/* some slots open only to move their tasks down */
-		for (unsigned steps = 0; notes[i].runs == 0 && steps < 10; steps++) {
-			settle(fixture);
-			now = pawl_clock_manual_step(&fixture->clock);
-			EXPECT_EQ(now, fixture_now(fixture));
-			settle(fixture);
-		}
-		EXPECT_EQ(now, (i + 1) * 37 * MS);
 		EXPECT_EQ(notes[i].runs, 1);
+		EXPECT_EQ(notes[i].at[0], (i * i + 1) * 37 * MS + (i > 0 ? MS : 0));
 	}
-	EXPECT_EQ(pawl_clock_manual_step(&fixture->clock), now);
-	pawl_service_arm(fixture->service, &notes[0].task, HOUR);
-	settle(fixture);
-	EXPECT(pawl_clock_manual_step(&fixture->clock) > now);
-	EXPECT(fixture_now(fixture) <= now + HOUR);
+	EXPECT_EQ(arms.runs, 4);
+	EXPECT_EQ(armed.runs, 4);
+	EXPECT_EQ(periodic.runs, 20);
+	for (unsigned i = 0; i < 4; i++) {
+		EXPECT_EQ(arms.at[i], SECOND + i * 250 * MS);
+		EXPECT_EQ(armed.at[i], arms.at[i] + 4 * MS);
+	}
+	for (unsigned i = 0; i < 20; i++)
+		EXPECT_EQ(periodic.at[i], (i + 1) * SECOND);
 	end(fixture);
+}
+
+IN_EVERY_MODE(time_that_runs_ends_between_two_deadlines)
+{
+	struct note note;
+
+	note_init(&note, fixture);
+	EXPECT_EQ(pawl_clock_manual_run(&fixture->clock, fixture->service, 5),
+	          0); /* nothing pending */
+	EXPECT_EQ(fixture_now(fixture), 5);
+	pawl_service_arm_at(fixture->service, &note.task, HOUR);
+	EXPECT_EQ(pawl_clock_manual_run(&fixture->clock, fixture->service, HOUR - 6), 0);
+	EXPECT_EQ(note.runs, 0);
+	EXPECT_EQ(fixture_now(fixture), HOUR - 1);
+	EXPECT_EQ(pawl_clock_manual_run(&fixture->clock, fixture->service, 1), 0);
+	EXPECT_EQ(note.runs, 1);
+	pawl_service_arm(fixture->service, &note.task, 0);
+	EXPECT_EQ(pawl_clock_manual_run(&fixture->clock, fixture->service, 0), 0); /* what is due */
+	EXPECT_EQ(note.runs, 2);
+	pawl_service_arm_at(fixture->service, &note.task, PAWL_NEVER);
+	EXPECT_EQ(pawl_clock_manual_run(&fixture->clock, fixture->service, UINT64_MAX), 0);
+	EXPECT_EQ(note.runs, 2);
+	EXPECT_EQ(fixture_now(fixture), UINT64_MAX);
+	end(fixture);
+	EXPECT_EQ(pawl_clock_manual_run(&fixture->clock, fixture->service, 1), 0); /* stopped */
+}
+
+static void set_the_clock_back(struct note *note)
+{
+	pawl_clock_manual_set_wall(&note->fixture->clock, (struct timespec){.tv_sec = 100});
+	note->inside = NULL;
+}
+
+/* The first task runs at 5 s and sets the wall clock to 100 s, so that 130 s by that clock are 35 s by the other. */
+IN_EVERY_MODE(time_that_runs_stops_at_the_times_of_the_wall_clock)
+{
+	struct note first, second;
+
+	note_init(&first, fixture);
+	note_init(&second, fixture);
+	first.inside = set_the_clock_back;
+	pawl_clock_manual_set_wall(&fixture->clock, (struct timespec){.tv_sec = 1000});
+	pawl_service_arm_at_time(fixture->service, &first.task, (struct timespec){.tv_sec = 1005});
+	pawl_clock_manual_run(&fixture->clock, fixture->service, 6 * SECOND);
+	pawl_service_arm_at_time(fixture->service, &second.task, (struct timespec){.tv_sec = 130});
+	pawl_clock_manual_run(&fixture->clock, fixture->service, HOUR);
+	EXPECT_EQ(first.runs, 1);
+	EXPECT_EQ(first.at[0], 5 * SECOND);
+	EXPECT_EQ(second.runs, 1);
+	EXPECT_EQ(second.at[0], 35 * SECOND);
+	end(fixture);
+}
+
+static void time_does_not_run_for_a_service_with_another_clock(void)
+{
+	struct pawl_clock_manual other;
+	struct fixture fixture;
+	struct note note;
+
+	fixture_open(&fixture, &(struct pawl_service_options){.workers = PAWL_MANUAL});
+	note_init(&note, &fixture);
+	pawl_clock_manual_init(&other);
+	pawl_service_arm(fixture.service, &note.task, MS);
+	EXPECT_EQ(pawl_clock_manual_run(&other, fixture.service, HOUR), -EINVAL);
+	EXPECT_EQ(other.clock.now(&other.clock), 0);
+	EXPECT_EQ(note.runs, 0);
+	pawl_service_close(fixture.service, NULL);
 }
 
 static void *wait_for_ever(void *clock)
@@ -500,7 +580,10 @@ int main(void)
 	        TEST(a_wakeup_for_a_cancelled_task_is_counted_as_empty),
 	        TEST(at_the_end_of_time_an_idle_service_sleeps),
 	        TEST(the_manual_clock_begins_at_0_and_is_moved_by_hand),
-	        TEST(step_goes_to_the_next_deadline),
+	        TEST(time_that_runs_stops_at_each_deadline),
+	        TEST(time_that_runs_ends_between_two_deadlines),
+	        TEST(time_that_runs_stops_at_the_times_of_the_wall_clock),
+	        TEST(time_does_not_run_for_a_service_with_another_clock),
 	        TEST(every_clock_keeps_a_wake_until_the_next_wait),
 	        TEST(a_wait_until_the_end_of_time_sleeps),
 	        TEST(the_systems_clocks_are_those_that_they_say),

@@ -98,6 +98,30 @@ static void stop_of_a_service_further_out_on_the_same_thread_ends_the_program(vo
 	EXPECT(strstr(last_words(stop_outer_nested, NULL), "pawl_service_stop"));
 }
 
+static void let_time_run(struct note *note)
+{
+	pawl_clock_manual_run(&note->fixture->clock, note->fixture->service, MS);
+}
+
+static void let_time_run_inside(const void *unused)
+{
+	const struct pawl_service_options options = {.workers = PAWL_MANUAL};
+	struct fixture fixture;
+	struct note note;
+
+	(void)unused;
+	fixture_open(&fixture, &options);
+	note_init(&note, &fixture);
+	note.inside = let_time_run;
+	pawl_service_arm(fixture.service, &note.task, 0);
+	settle(&fixture);
+}
+
+static void a_task_that_lets_time_run_ends_the_program(void)
+{
+	EXPECT(strstr(last_words(let_time_run_inside, NULL), "pawl_clock_manual_run"));
+}
+
 /* The queue of a pool. Here the test itself is the pool. */
 static sem_t jobs;
 
@@ -170,6 +194,7 @@ int main(void)
 	        TEST(close_without_stop_after_a_task_has_polled_a_pool_ends_the_program),
 	        TEST(a_job_whose_call_a_task_has_answered_may_poll_after_stop),
 	        TEST(stop_of_a_service_further_out_on_the_same_thread_ends_the_program),
+	        TEST(a_task_that_lets_time_run_ends_the_program),
 	};
 
 	return RUN_TESTS(tests);

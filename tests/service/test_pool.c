@@ -4,9 +4,11 @@
 #include <sched.h>
 
 #include "../support/services.h"
+#include "../support/step_clock.h"
 
 static sem_t called;
 static pthread_t dispatcher;
+static struct step_clock sleeps;
 
 static void note_call(struct pawl_service *service, void *arg)
 {
@@ -23,6 +25,20 @@ static void open_pool(struct fixture *fixture, unsigned workers, unsigned shards
 	                                             .dispatch = note_call,
 	                                             .dispatch_arg = &called};
 
+	sem_init(&called, 0, 0);
+	fixture_open(fixture, &options);
+}
+
+/* The same, on a clock that says when the service's thread sleeps. */
+static void open_pool_that_sleeps(struct fixture *fixture, unsigned workers, unsigned shards)
+{
+	const struct pawl_service_options options = {.workers = workers,
+	                                             .shards = shards,
+	                                             .clock = &sleeps.clock,
+	                                             .dispatch = note_call,
+	                                             .dispatch_arg = &called};
+
+	step_clock_init(&sleeps);
 	sem_init(&called, 0, 0);
 	fixture_open(fixture, &options);
 }
@@ -77,13 +93,13 @@ static void a_poll_that_finds_all_cancelled_is_the_last(void)
 	struct fixture fixture;
 	struct note note;
 
-	open_pool(&fixture, 2, 4);
+	open_pool_that_sleeps(&fixture, 2, 4);
 	note_init(&note, &fixture);
 	pawl_service_arm(fixture.service, &note.task, 0);
 	sem_wait(&called);
 	EXPECT_EQ(pawl_service_cancel(fixture.service, &note.task), PAWL_CANCELLED);
 	EXPECT_EQ(pawl_service_poll(fixture.service, 0), 0);
-	pawl_clock_manual_step(&fixture.clock); /* the service's thread sleeps */
+	step_clock_step(&sleeps); /* the service's thread sleeps */
 	EXPECT_EQ(calls_waiting(), 0);
 	while (sem_trywait(&called) == 0)
 		pawl_service_poll(fixture.service, 1);
@@ -142,12 +158,12 @@ static void a_second_thread_is_called_while_the_first_is_busy(void)
 	pthread_t thread;
 	struct fixture fixture;
 
-	open_pool(&fixture, 2, 1);
+	open_pool_that_sleeps(&fixture, 2, 1);
 	note_init(&busy, &fixture);
 	note_init(&other, &fixture);
 	thread = keep_busy(&busy);
-	pawl_clock_manual_step(&fixture.clock); /* the service's thread sleeps */
-	EXPECT_EQ(calls_waiting(), 0);          /* and has not called the pool for nothing */
+	step_clock_step(&sleeps);      /* the service's thread sleeps */
+	EXPECT_EQ(calls_waiting(), 0); /* and has not called the pool for nothing */
 	EXPECT_EQ(pawl_service_cancel(fixture.service, &busy.task), PAWL_RUNNING);
 	pawl_service_arm(fixture.service, &other.task, 0);
 	sem_wait(&called);
@@ -201,12 +217,12 @@ static void no_more_threads_are_called_than_workers(void)
 	pthread_t thread;
 	struct fixture fixture;
 
-	open_pool(&fixture, 1, 1);
+	open_pool_that_sleeps(&fixture, 1, 1);
 	note_init(&busy, &fixture);
 	note_init(&other, &fixture);
 	thread = keep_busy(&busy);
 	pawl_service_arm(fixture.service, &other.task, 0);
-	pawl_clock_manual_step(&fixture.clock); /* the service's thread sleeps: it does not call */
+	step_clock_step(&sleeps); /* the service's thread sleeps: it does not call */
 	EXPECT_EQ(calls_waiting(), 0);
 	EXPECT_EQ(pawl_service_poll(fixture.service, 0), 0);
 	sem_post(&busy.leave);

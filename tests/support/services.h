@@ -109,7 +109,8 @@ static inline void fixture_open(struct fixture *fixture, const struct pawl_servi
 {
 	fixture->options = *options;
 	pawl_clock_manual_init(&fixture->clock);
-	fixture->options.clock = &fixture->clock.clock;
+	if (!options->clock)
+		fixture->options.clock = &fixture->clock.clock;
 	fixture->service = service_with(&fixture->options);
 }
 
