@@ -10,7 +10,7 @@
  *	-----------------------                 -----------------------------
  *	calls end_by_silence(session)
  *	                                        removes the session from the table
- *	                                        cancel: PAWL_RUNNING, and goes on
+ *	                                        cancel: PAWL_SERVICE_RUNNING, and goes on
  *	                                        frees the session
  *	reads session->number: freed memory
  *

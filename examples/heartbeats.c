@@ -42,7 +42,7 @@ int main(void)
 	pawl_task_init(&peer.heartbeat, beat);
 	pawl_task_init(&peer.idle, give_up);
 	pawl_service_arm(peer.service, &peer.idle, 10000 * PAWL_MS);
-	pawl_service_arm_every(peer.service, &peer.heartbeat, 0, 50 * PAWL_MS, PAWL_SKIP);
+	pawl_service_arm_every(peer.service, &peer.heartbeat, 0, 50 * PAWL_MS, PAWL_SERVICE_SKIP);
 	sem_wait(&peer.gone);
 	pawl_service_close(peer.service, NULL);
 	return 0;

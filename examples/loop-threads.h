@@ -45,7 +45,8 @@ static void *arm_from_outside(void *first)
 /* The loop would sleep for an hour, but for those threads. */
 static inline void open_service(void)
 {
-	const struct pawl_service_options options = {.name = "loop", .workers = PAWL_MANUAL};
+	const struct pawl_service_options options = {.name = "loop",
+	                                             .workers = PAWL_SERVICE_MANUAL};
 
 	if (pawl_service_open(&service, &options) != 0)
 		exit(1);

@@ -69,7 +69,8 @@ int main(void)
 {
 	static struct job job;
 	struct pawl_clock_manual clock;
-	struct pawl_service_options options = {.workers = PAWL_MANUAL, .clock = &clock.clock};
+	struct pawl_service_options options = {.workers = PAWL_SERVICE_MANUAL,
+	                                       .clock = &clock.clock};
 	struct pawl_calendar_error wrong;
 
 	if (pawl_zone_load(&job.zone, "Europe/Berlin", &wrong) != 0 ||

@@ -106,7 +106,7 @@ int main(void)
 	}
 	/* The pool does not run yet. So all tasks are pending, also those that are due and for which a job is queued. */
 	for (unsigned i = 0; i < TASKS; i += 2)
-		cancelled += pawl_service_cancel(service, &tasks[i]) == PAWL_CANCELLED;
+		cancelled += pawl_service_cancel(service, &tasks[i]) == PAWL_SERVICE_CANCELLED;
 	for (unsigned i = 0; i < THREADS; i++)
 		if (pthread_create(&threads[i], NULL, pool_thread, NULL) != 0)
 			return 1;

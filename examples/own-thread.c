@@ -50,7 +50,7 @@ static void run(struct loop *loop)
 int main(void)
 {
 	static struct loop loop;
-	const struct pawl_service_options options = {.workers = PAWL_MANUAL,
+	const struct pawl_service_options options = {.workers = PAWL_SERVICE_MANUAL,
 	                                             .clock = &loop.clock.clock};
 	pthread_t thread;
 

@@ -48,7 +48,8 @@ static unsigned run(struct pawl_service *service)
 
 static void try_with(uint64_t tenths)
 {
-	struct pawl_service_options options = {.workers = PAWL_MANUAL, .clock = &hands.clock};
+	struct pawl_service_options options = {.workers = PAWL_SERVICE_MANUAL,
+	                                       .clock = &hands.clock};
 	struct pawl_service *service;
 
 	pawl_clock_manual_init(&hands);

@@ -40,8 +40,8 @@ struct service_peer {
 	void (*arm)(void *self, struct object *object, uint64_t delay_ns);
 	void (*arm_at)(void *self, struct object *object, uint64_t deadline_ns);
 
-	/* Never waits; any thread. A service that does not know which task is running returns PAWL_IDLE for it. */
-	enum pawl_cancel (*cancel)(void *self, struct object *object);
+	/* Never waits; any thread. A service that does not know which task is running returns PAWL_SERVICE_IDLE for it. */
+	enum pawl_service_found (*cancel)(void *self, struct object *object);
 
 	void (*skip)(void *self, uint64_t ns);
 	size_t (*poll)(void *self);

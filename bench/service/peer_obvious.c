@@ -38,9 +38,10 @@ static void arm_at(void *self, struct object *object, uint64_t deadline_ns)
 	obvious_service_arm_at(self, &object->task.obvious, deadline_ns);
 }
 
-static enum pawl_cancel cancel(void *self, struct object *object)
+static enum pawl_service_found cancel(void *self, struct object *object)
 {
-	return obvious_service_cancel(self, &object->task.obvious) ? PAWL_CANCELLED : PAWL_IDLE;
+	return obvious_service_cancel(self, &object->task.obvious) ? PAWL_SERVICE_CANCELLED
+	                                                           : PAWL_SERVICE_IDLE;
 }
 
 static void skip(void *self, uint64_t ns)

@@ -60,7 +60,7 @@ static void *open_pawl(const struct service_peer *peer, const struct service_set
 	if (!self)
 		return NULL;
 	if (setup->polled)
-		options.workers = PAWL_MANUAL;
+		options.workers = PAWL_SERVICE_MANUAL;
 	if (setup->skips) {
 		skipping_init(&self->clock);
 		options.clock = &self->clock.clock;
@@ -108,7 +108,7 @@ static void arm_at(void *self, struct object *object, uint64_t deadline_ns)
 	pawl_service_arm_at(opened->service, &object->task.pawl, deadline_ns);
 }
 
-static enum pawl_cancel cancel(void *self, struct object *object)
+static enum pawl_service_found cancel(void *self, struct object *object)
 {
 	struct opened *opened = self;
 
@@ -137,7 +137,7 @@ static size_t pending_bytes(void)
 
 static size_t empty_bytes(void)
 {
-	const struct pawl_service_options options = {.workers = PAWL_MANUAL};
+	const struct pawl_service_options options = {.workers = PAWL_SERVICE_MANUAL};
 	size_t before = memory_in_use(), bytes;
 	struct pawl_service *service;
 

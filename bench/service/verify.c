@@ -87,13 +87,13 @@ static void forget(struct script *script, uint32_t task)
 static void cancel(struct script *script, uint32_t task)
 {
 	struct object *object = &script->objects[task];
-	enum pawl_cancel found = script->peer->cancel(script->service, object);
+	enum pawl_service_found found = script->peer->cancel(script->service, object);
 
-	if (found == PAWL_CANCELLED)
+	if (found == PAWL_SERVICE_CANCELLED)
 		forget(script, task);
-	if (found != PAWL_RUNNING)
+	if (found != PAWL_SERVICE_RUNNING)
 		return;
-	while (script->peer->cancel(script->service, object) == PAWL_RUNNING)
+	while (script->peer->cancel(script->service, object) == PAWL_SERVICE_RUNNING)
 		sleep_for(MILLISECOND / 10);
 	if (runs_of(object) == script->runs[task] - 1)
 		forget(script, task);

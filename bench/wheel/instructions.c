@@ -149,7 +149,7 @@ static void play_service(void)
 {
 	struct pawl_clock_manual clock;
 	struct pawl_service_options options = {
-	        .clock = &clock.clock, .workers = PAWL_MANUAL, .shards = 1};
+	        .clock = &clock.clock, .workers = PAWL_SERVICE_MANUAL, .shards = 1};
 	struct pawl_service *service;
 	struct pawl_task task;
 

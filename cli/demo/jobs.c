@@ -105,7 +105,7 @@ static int arm_periodic(struct jobs *jobs, struct job *job)
 	jobs->periodic++;
 	pawl_task_init(&job->task, run_again);
 	job->deadline = clock_now() + period;
-	return pawl_service_arm_every(jobs->service, &job->task, period, period, PAWL_SKIP);
+	return pawl_service_arm_every(jobs->service, &job->task, period, period, PAWL_SERVICE_SKIP);
 }
 
 int jobs_arm(struct jobs *jobs, uint64_t end)
@@ -138,7 +138,7 @@ static int refresh(struct jobs *jobs, struct job *job)
 
 static void cancel(struct jobs *jobs, struct job *job)
 {
-	job->cancelled = pawl_service_cancel(jobs->service, &job->task) == PAWL_CANCELLED;
+	job->cancelled = pawl_service_cancel(jobs->service, &job->task) == PAWL_SERVICE_CANCELLED;
 	if (job->cancelled)
 		jobs->cancelled++;
 	else

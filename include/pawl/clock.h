@@ -99,7 +99,7 @@ PAWL_API void pawl_clock_manual_init(struct pawl_clock_manual *clock);
 /*
  * Let `ns` nanoseconds pass for a service that goes by this clock, as they pass in reality: time stops at the deadline
  * of each task, also of those that tasks arm meanwhile, until all that is due has run and returned. With threads, a
- * pool or PAWL_MANUAL. Returns 0, or -EINVAL: the service goes by another clock. Must not be called from a task.
+ * pool or PAWL_SERVICE_MANUAL. Returns 0, or -EINVAL: the service goes by another clock. Not to be called in a task.
  */
 PAWL_API int pawl_clock_manual_run(struct pawl_clock_manual *clock, struct pawl_service *service,
                                    uint64_t ns);

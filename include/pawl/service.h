@@ -23,7 +23,7 @@
  *		if (pawl_service_open(&service, NULL) != 0)
  *			return 1;
  *		pawl_service_arm(service, &request.timeout, PAWL_HOUR);
- *		if (pawl_service_cancel_wait(service, &request.timeout) == PAWL_CANCELLED)
+ *		if (pawl_service_cancel_wait(service, &request.timeout) == PAWL_SERVICE_CANCELLED)
  *			puts("answered in time");               // the memory is yours again
  *		pawl_service_close(service, NULL);
  *	}
@@ -76,16 +76,18 @@ PAWL_API void pawl_task_init(struct pawl_task *task, pawl_task_fn *run);
 		PAWL_TIMER_INIT, 0, 0, run, NULL, 0, 0, 0, 0, false, false, 0, NULL, NULL \
 	}
 
-#define PAWL_MANUAL (~0u - 1u) /* options.workers: no threads, no dispatch; see pawl_service_poll */
+#define PAWL_SERVICE_MANUAL \
+	(~0u - 1u) /* options.workers: no threads, no dispatch; see pawl_service_poll */
 
-/* Zeroes, or a NULL pointer in place of the whole struct, mean the defaults. The manual page has more on each option. */
+/* Zeroes, or a NULL pointer in place of the struct, mean the defaults. The manual page has more on each option. */
 struct pawl_service_options {
 	const char *name;    /* of its threads, cut to 15 bytes; NULL: "pawl". Copied */
 	uint64_t tick_ns;    /* any; 0: 1 ms */
 	uint32_t wheel_size; /* slots in a level, 2 to 4096; 0: the wheel's default */
-	unsigned workers;    /* threads that run tasks, 1 to 1024; 0: 1; or PAWL_MANUAL, above */
-	unsigned shards;     /* 1 to 1024; 0: from the CPUs; 1 shard and 1 worker: exact order */
-	size_t max_pending;  /* 0: no limit; beyond it a new arming gives -EAGAIN */
+	unsigned
+	        workers; /* threads that run tasks, 1 to 1024; 0: 1; or PAWL_SERVICE_MANUAL, above */
+	unsigned shards;    /* 1 to 1024; 0: from the CPUs; 1 shard and 1 worker: exact order */
+	size_t max_pending; /* 0: no limit; beyond it a new arming gives -EAGAIN */
 	struct pawl_clock *clock; /* borrowed until close; NULL: one of its own, monotonic */
 	size_t stack_size; /* of its threads, 64 KiB to SIZE_MAX / 2; 0: system's, at least 1 MiB */
 	void (*on_thread_start)(unsigned worker, void *arg); /* first on each thread; or NULL */
@@ -95,8 +97,8 @@ struct pawl_service_options {
 };
 
 /* Open a service and start its threads. Close it with pawl_service_close. Returns 0; -EINVAL (an option is out of its
- * range, dispatch with PAWL_MANUAL, or a clock lacks a function), -EBUSY (another service has the clock), -ENOMEM or
- * -EAGAIN (no more threads or stacks). After an error nothing is left behind, and *service is not written. */
+ * range, dispatch with PAWL_SERVICE_MANUAL, or a clock lacks a function), -EBUSY (another service has the clock),
+ * -ENOMEM or -EAGAIN (no more threads or stacks). After an error nothing is left, and *service is not written. */
 PAWL_API int pawl_service_open(struct pawl_service **service,
                                const struct pawl_service_options *options);
 
@@ -123,18 +125,20 @@ PAWL_API int pawl_service_arm_unless_pending(struct pawl_service *service, struc
                                              uint64_t delay_ns);
 
 /* What a periodic task does about periods that it has missed. */
-enum pawl_missed {
-	PAWL_SKIP,  /* leave them out: the next run is at the next whole period after this one */
-	PAWL_BURST, /* make up for them: all of them, one after the other */
-	PAWL_DELAY, /* the next run is a period after the end of this one */
+enum pawl_service_missed {
+	PAWL_SERVICE_SKIP, /* leave them out: the next run is at the next whole period after this one */
+	PAWL_SERVICE_BURST, /* make up for them: all of them, one after the other */
+	PAWL_SERVICE_DELAY, /* the next run is a period after the end of this one */
 };
 
 /*
  * Arm the task to run `first_ns` from now, and then every `period_ns`, until it is cancelled, also by its own function.
- * It does not drift, except with PAWL_DELAY. Returns as arm does; -EINVAL also for a period of 0 or an unknown `missed`.
+ * It does not drift, except with PAWL_SERVICE_DELAY. Returns as arm does; -EINVAL also for a period of 0 or another
+ * `missed`.
  */
 PAWL_API int pawl_service_arm_every(struct pawl_service *service, struct pawl_task *task,
-                                    uint64_t first_ns, uint64_t period_ns, enum pawl_missed missed);
+                                    uint64_t first_ns, uint64_t period_ns,
+                                    enum pawl_service_missed missed);
 
 /* Arm the task to run once, at a tick from `earliest_ns` to `latest_ns` from now that other windows share: the service
  * wakes up once for several tasks. Returns as arm does; -EINVAL also for a `latest_ns` below `earliest_ns`. */
@@ -151,22 +155,24 @@ PAWL_API int pawl_service_arm_at_time(struct pawl_service *service, struct pawl_
 PAWL_API int pawl_service_touch(struct pawl_service *service, struct pawl_task *task,
                                 uint64_t delay_ns);
 
-enum pawl_cancel {
-	PAWL_IDLE,      /* neither pending nor running in this service */
-	PAWL_CANCELLED, /* it was pending: it will not run, is not running, and its memory is yours */
-	PAWL_RUNNING, /* its function was called and has not returned; a further run is cancelled */
+/* What a cancel has found. */
+enum pawl_service_found {
+	PAWL_SERVICE_IDLE,      /* neither pending nor running in this service */
+	PAWL_SERVICE_CANCELLED, /* it was pending: it will not run, and its memory is yours */
+	PAWL_SERVICE_RUNNING,   /* it runs, and has not returned; a further run is cancelled */
 };
 
 /* Cancel the task. Never waits, and works after stop. The answer is exact, whatever other threads do meanwhile. */
-PAWL_API enum pawl_cancel pawl_service_cancel(struct pawl_service *service, struct pawl_task *task);
+PAWL_API enum pawl_service_found pawl_service_cancel(struct pawl_service *service,
+                                                     struct pawl_task *task);
 
 /* The same, but if the task is running, wait until that run has returned. Inside the task's own function it does not
  * wait. Two tasks that cancel_wait each other are a deadlock. So is a caller that holds a lock which the task needs. */
-PAWL_API enum pawl_cancel pawl_service_cancel_wait(struct pawl_service *service,
-                                                   struct pawl_task *task);
+PAWL_API enum pawl_service_found pawl_service_cancel_wait(struct pawl_service *service,
+                                                          struct pawl_task *task);
 
-/* Cancel `n` tasks that may arm each other, and wait for those that run. While it waits, no call can arm them. So when it
- * returns, none of them is pending or running; except a task in whose function you call it. Deadlocks: as cancel_wait. */
+/* Cancel `n` tasks that may arm each other, and wait for those that run. While it waits, no call can arm them. So when
+ * it returns, none is pending or running; except the task in whose function you call it. Deadlocks: as cancel_wait. */
 PAWL_API void pawl_service_cancel_wait_all(struct pawl_service *service,
                                            struct pawl_task *const *tasks, size_t n);
 
@@ -188,11 +194,11 @@ PAWL_API void pawl_service_stop(struct pawl_service *service, pawl_task_fn *drop
 /* Stop, and free the service. No other call may be under way or follow. NULL is allowed. */
 PAWL_API void pawl_service_close(struct pawl_service *service, pawl_task_fn *dropped);
 
-/* For tests: wait until all due tasks have run and returned. PAWL_MANUAL: run them, unless another thread polls. */
+/* For tests: wait until all due tasks have run. PAWL_SERVICE_MANUAL: run them, unless another thread polls. */
 PAWL_API void pawl_service_settle(struct pawl_service *service);
 
-/* PAWL_MANUAL: run the tasks that are due by the clock, on this thread; at most `max` (0: no such bound), and at most
- * as many as are pending when it begins. Inside a task, or during another thread's poll, it runs none.
+/* PAWL_SERVICE_MANUAL: run the tasks that are due by the clock, on this thread; at most `max` (0: any number), and at
+ * most as many as are pending when it begins. Inside a task, or during another thread's poll, it runs none.
  * options.dispatch: answer one call of it, if one waits: exactly one poll a call. Returns how many tasks it ran. */
 PAWL_API size_t pawl_service_poll(struct pawl_service *service, size_t max);
 
@@ -200,8 +206,8 @@ PAWL_API size_t pawl_service_poll(struct pawl_service *service, size_t max);
  * arms for sooner, a manual service calls the clock's wake() on it, under no lock; once, until you call this again. */
 PAWL_API uint64_t pawl_service_next(struct pawl_service *service);
 
-/* PAWL_MANUAL on Linux: a descriptor that is readable when a poll has something to do, for any event loop. The service
- * resets and closes it, and does not call the clock's wake() any more. Returns the descriptor, each time the same;
+/* PAWL_SERVICE_MANUAL on Linux: a descriptor that is readable when a poll has something to do, for any event loop. The
+ * service resets and closes it, and does not call the clock's wake() any more. Returns it, each time the same one;
  * -EINVAL (the service has threads), -ENOTSUP (another system, or a clock of your own), -EMFILE, -ENFILE or -ENOMEM. */
 PAWL_API int pawl_service_fd(struct pawl_service *service);
 

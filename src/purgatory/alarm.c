@@ -6,7 +6,7 @@
  * One alarm, `next_alarm`, is armed for the next deadline, or for the next opening of the wheel. When it runs, another
  * alarm becomes `next_alarm` before any of the user's functions is called. So a slow on_complete holds up no other
  * deadline. If more deadlines are due, that alarm runs at once, on another worker. There is one alarm more than
- * workers. With PAWL_MANUAL there is one alarm, since one poll runs all that is due.
+ * workers. With PAWL_SERVICE_MANUAL there is one alarm, since one poll runs all that is due.
  *
  *	worker 1, alarm A                       worker 2, alarm B
  *	-----------------                       -----------------

@@ -83,7 +83,7 @@ static struct worker *runner_of(struct pawl_service *service, struct shard *shar
 
 struct arming {
 	uint64_t now_ns, deadline_ns, period_ns;
-	enum pawl_missed missed;
+	enum pawl_service_missed missed;
 	bool unless_pending; /* a task that will run anyway stays as it is */
 	bool touch;          /* a pending or running periodic task keeps its period */
 	bool at_time;        /* for wall_ns: deadline_ns is computed under the lock */
@@ -250,11 +250,12 @@ int pawl_service_arm_at_time(struct pawl_service *service, struct pawl_task *tas
 }
 
 int pawl_service_arm_every(struct pawl_service *service, struct pawl_task *task, uint64_t first_ns,
-                           uint64_t period_ns, enum pawl_missed missed)
+                           uint64_t period_ns, enum pawl_service_missed missed)
 {
 	uint64_t now = clock_now(service);
 
-	if (period_ns == 0 || (missed != PAWL_SKIP && missed != PAWL_BURST && missed != PAWL_DELAY))
+	if (period_ns == 0 || (missed != PAWL_SERVICE_SKIP && missed != PAWL_SERVICE_BURST &&
+	                       missed != PAWL_SERVICE_DELAY))
 		return -EINVAL;
 	return arm(service, task,
 	           &(struct arming){.now_ns = now,
@@ -308,9 +309,9 @@ struct awaited {
 	uint64_t run;
 };
 
-static enum pawl_cancel cancel_running(struct pawl_service *service, struct shard *shard,
-                                       struct worker *worker, struct pawl_task *task,
-                                       struct awaited *awaited)
+static enum pawl_service_found cancel_running(struct pawl_service *service, struct shard *shard,
+                                              struct worker *worker, struct pawl_task *task,
+                                              struct awaited *awaited)
 {
 	lock_assert_held(&shard->lock);
 	shard->counts[task->internal].cancelled += worker->again;
@@ -325,37 +326,37 @@ static enum pawl_cancel cancel_running(struct pawl_service *service, struct shar
 		worker->awaited = true;
 		*awaited = (struct awaited){worker, worker->runs};
 	}
-	return PAWL_RUNNING;
+	return PAWL_SERVICE_RUNNING;
 }
 
-static enum pawl_cancel cancel_locked(struct pawl_service *service, struct shard *shard,
-                                      struct pawl_task *task, struct awaited *awaited)
+static enum pawl_service_found cancel_locked(struct pawl_service *service, struct shard *shard,
+                                             struct pawl_task *task, struct awaited *awaited)
 {
 	struct worker *worker = runner_of(service, shard, task);
 
 	lock_assert_held(&shard->lock);
 	if (worker && worker->drops && pawl__worker_is_here(worker))
-		return PAWL_IDLE; /* `dropped` itself asks: it has the task already */
+		return PAWL_SERVICE_IDLE; /* `dropped` itself asks: it has the task already */
 	if (worker)
 		return cancel_running(service, shard, worker, task, awaited);
 	if (!pawl_wheel_cancel(shard->wheel, &task->timer))
-		return PAWL_IDLE;
+		return PAWL_SERVICE_IDLE;
 	if (task->at_time)
 		wall_unlist(task);
 	sample_leaving(service, shard, task);
 	shard->counts[task->internal].cancelled++;
 	quota_return(service, task);
-	return PAWL_CANCELLED;
+	return PAWL_SERVICE_CANCELLED;
 }
 
-static enum pawl_cancel cancel(struct pawl_service *service, struct pawl_task *task,
-                               struct awaited *awaited)
+static enum pawl_service_found cancel(struct pawl_service *service, struct pawl_task *task,
+                                      struct awaited *awaited)
 {
 	struct shard *shard = home_of(service, task);
-	enum pawl_cancel found;
+	enum pawl_service_found found;
 
 	if (!shard)
-		return PAWL_IDLE;
+		return PAWL_SERVICE_IDLE;
 	lock_acquire(&shard->lock);
 	found = cancel_locked(service, shard, task, awaited);
 	lock_release(&shard->lock);
@@ -363,15 +364,16 @@ static enum pawl_cancel cancel(struct pawl_service *service, struct pawl_task *t
 	return found;
 }
 
-enum pawl_cancel pawl_service_cancel(struct pawl_service *service, struct pawl_task *task)
+enum pawl_service_found pawl_service_cancel(struct pawl_service *service, struct pawl_task *task)
 {
 	return cancel(service, task, NULL);
 }
 
-enum pawl_cancel pawl_service_cancel_wait(struct pawl_service *service, struct pawl_task *task)
+enum pawl_service_found pawl_service_cancel_wait(struct pawl_service *service,
+                                                 struct pawl_task *task)
 {
 	struct awaited awaited = {NULL, 0};
-	enum pawl_cancel found = cancel(service, task, &awaited);
+	enum pawl_service_found found = cancel(service, task, &awaited);
 
 	if (awaited.worker)
 		pawl__service_await_run(service, awaited.worker, awaited.run);

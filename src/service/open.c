@@ -49,8 +49,8 @@ static bool valid(const struct pawl_service_options *options)
 
 	return pawl_wheel_footprint(&wheel) != 0 && options->shards <= MAX_SHARDS &&
 	       (!options->clock || clock_complete(options->clock)) &&
-	       (options->workers == PAWL_MANUAL ? !options->dispatch
-	                                        : options->workers <= MAX_WORKERS) &&
+	       (options->workers == PAWL_SERVICE_MANUAL ? !options->dispatch
+	                                                : options->workers <= MAX_WORKERS) &&
 	       (options->stack_size == 0 ||
 	        (options->stack_size >= MIN_STACK && options->stack_size <= MAX_STACK));
 }
@@ -149,7 +149,7 @@ static void describe(struct pawl_service *service, const struct pawl_service_opt
 {
 	service->ticks = ticks_of(options->tick_ns);
 	service->max_pending = options->max_pending;
-	service->manual = options->workers == PAWL_MANUAL;
+	service->manual = options->workers == PAWL_SERVICE_MANUAL;
 	service->worker_count = service->manual ? 1 : options->workers;
 	service->dispatch = options->dispatch;
 	service->dispatch_arg = options->dispatch_arg;

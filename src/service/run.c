@@ -123,9 +123,9 @@ static uint64_t next_deadline(const struct pawl_task *task, uint64_t now)
 	uint64_t next = saturating_sum(task->deadline_ns, task->period_ns);
 
 	TASK_ASSERT(task->period_ns != 0 && !task->at_time);
-	if (task->missed == PAWL_DELAY)
+	if (task->missed == PAWL_SERVICE_DELAY)
 		return saturating_sum(now, task->period_ns);
-	if (task->missed == PAWL_SKIP && next <= now)
+	if (task->missed == PAWL_SERVICE_SKIP && next <= now)
 		return saturating_sum(next, (now - next) / task->period_ns * task->period_ns +
 		                                    task->period_ns);
 	return next;

@@ -130,7 +130,7 @@ static inline void put_on_wheel(struct pawl_service *service, struct shard *shar
 		schedule_visit(service, shard, visit_for(shard, tick), wakes);
 }
 
-/* From now on cancel returns PAWL_RUNNING. Under the lock of the task's home. */
+/* From now on cancel returns PAWL_SERVICE_RUNNING. Under the lock of the task's home. */
 static inline void begin_run(struct shard *shard, struct worker *worker, struct pawl_task *task)
 {
 	lock_assert_held(&shard->lock);

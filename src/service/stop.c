@@ -56,7 +56,7 @@ static void end_drop(struct pawl_service *service, struct shard *shard)
 
 /*
  * Called when no worker thread is left. A drop counts as a run, of a worker whose thread has ended. Else a cancel_wait
- * meanwhile would return PAWL_IDLE, and its caller would free the task while `dropped` still uses it.
+ * meanwhile would return PAWL_SERVICE_IDLE, and its caller would free the task while `dropped` still uses it.
  */
 static void drop_pending(struct pawl_service *service, pawl_task_fn *dropped)
 {

@@ -5,7 +5,7 @@
  * docs/probes.md has a script for each.
  *
  *	arm        service, task, deadline in ns              a task was armed or touched
- *	cancel     service, task, enum pawl_cancel            what a cancel found
+ *	cancel     service, task, enum pawl_service_found            what a cancel found
  *	run        service, task, function                    the task's function is called next
  *	late       service, function, ns late, ns taken       it returned: how late it began, how long it took
  *	watch      purgatory, operation, keys                 an operation waits

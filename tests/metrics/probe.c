@@ -64,7 +64,8 @@ static void print_wheel(void)
 int main(void)
 {
 	struct pawl_clock_manual clock;
-	const struct pawl_service_options options = {.clock = &clock.clock, .workers = PAWL_MANUAL};
+	const struct pawl_service_options options = {.clock = &clock.clock,
+	                                             .workers = PAWL_SERVICE_MANUAL};
 	struct pawl_task tasks[12];
 	struct pawl_op expired = PAWL_OP_INIT(&type), waits = PAWL_OP_INIT(&type);
 	const struct pawl_key keys[] = {{"a", 1}, {"b", 1}};

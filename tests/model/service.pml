@@ -315,7 +315,7 @@ inline task_function(w)
 	}
 }
 
-/* run.c: finish. next_deadline is the grid's next tick, or with PAWL_BURST one that is past. */
+/* run.c: finish. next_deadline is the grid's next tick, or with PAWL_SERVICE_BURST one that is past. */
 inline finish(w)
 {
 	if

@@ -47,7 +47,7 @@ static int service_works(void)
 		return 0;
 	pawl_task_init(&task, run);
 	pawl_service_arm(service, &task, 0);
-	while (pawl_service_cancel(service, &task) == PAWL_RUNNING)
+	while (pawl_service_cancel(service, &task) == PAWL_SERVICE_RUNNING)
 		;
 	pawl_service_stop(service, NULL);
 	pawl_service_stats(service, stats);

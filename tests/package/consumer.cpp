@@ -39,7 +39,7 @@ int main()
 	pawl_loop_timer timer{};
 
 	loop_options.due = count;
-	options.workers = PAWL_MANUAL;
+	options.workers = PAWL_SERVICE_MANUAL;
 	if (!wheel || pawl_service_open(&service, &options) != 0 ||
 	    pawl_epoll_open(&loop, &loop_options) != 0)
 		return 1;

@@ -119,7 +119,7 @@ static void expect_nothing_left(void)
 	EXPECT_EQ(state.bytes, 0);
 }
 
-static const struct pawl_service_options manual = {.workers = PAWL_MANUAL, .shards = 2};
+static const struct pawl_service_options manual = {.workers = PAWL_SERVICE_MANUAL, .shards = 2};
 
 static void expect_that_it_works(struct pawl_service *service, unsigned shards)
 {

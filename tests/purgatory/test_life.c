@@ -375,7 +375,7 @@ static void note_thread(struct request *request, char event)
 
 IN_EVERY_ROOM(a_timeout_of_0_is_due_at_once_on_a_thread_of_the_service)
 {
-	bool manual = room->fixture.options.workers == PAWL_MANUAL;
+	bool manual = room->fixture.options.workers == PAWL_SERVICE_MANUAL;
 	struct request request;
 
 	request_init(&request, room);

@@ -616,7 +616,8 @@ static void step(void)
 
 static void begin_world(uint64_t seed, FILE *to)
 {
-	static const struct pawl_service_options manual = {.workers = PAWL_MANUAL, .shards = 2};
+	static const struct pawl_service_options manual = {.workers = PAWL_SERVICE_MANUAL,
+	                                                   .shards = 2};
 
 	memset(&world, 0, sizeof(world));
 	/* Neighbouring seeds shall not give similar streams. */

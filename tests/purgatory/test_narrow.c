@@ -274,7 +274,7 @@ static void close_waits_for_an_alarm_that_comes_too_late(void)
 {
 	static const struct pawl_op_type type = {
 	        .try_complete = slow_try, .on_complete = slow_complete, .release = slow_release};
-	struct pawl_service_options options = {.workers = PAWL_MANUAL, .shards = 1};
+	struct pawl_service_options options = {.workers = PAWL_SERVICE_MANUAL, .shards = 1};
 	pthread_t poller, closer;
 	bool closed = false;
 

@@ -55,7 +55,8 @@ static struct pawl_purgatory *purgatory;
 
 static void open_all(void)
 {
-	struct pawl_service_options options = {.clock = &manual.clock, .workers = PAWL_MANUAL};
+	struct pawl_service_options options = {.clock = &manual.clock,
+	                                       .workers = PAWL_SERVICE_MANUAL};
 
 	pawl_clock_manual_init(&manual);
 	EXPECT_EQ(pawl_service_open(&service, &options), 0);

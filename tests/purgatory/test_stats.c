@@ -152,7 +152,7 @@ static void one_poll_expires_all_that_is_due(void)
 {
 	enum { COUNT = 1000 };
 	static struct request requests[COUNT];
-	const struct pawl_service_options manual = {.workers = PAWL_MANUAL, .shards = 1};
+	const struct pawl_service_options manual = {.workers = PAWL_SERVICE_MANUAL, .shards = 1};
 	struct pawl_stats *service = malloc(sizeof(*service));
 	struct room room;
 

@@ -189,7 +189,7 @@ static void *watch_first(void *under)
 /* The change comes before the operation is watched, after that, or in between: it is never missed. */
 static void no_trigger_is_lost(unsigned shards)
 {
-	open_purgatory(PAWL_MANUAL, shards);
+	open_purgatory(PAWL_SERVICE_MANUAL, shards);
 	start(watch_first, arg(&keys[0]));
 	start(change_key, arg(&keys[0]));
 	join_all();
@@ -226,7 +226,7 @@ static void close_resolved(void)
 
 static void no_trigger_is_lost_resolved(void)
 {
-	open_purgatory(PAWL_MANUAL, 2);
+	open_purgatory(PAWL_SERVICE_MANUAL, 2);
 	resolve();
 	start(watch_first, &resolved);
 	start(change_key, &resolved);
@@ -245,7 +245,7 @@ static void *watch_two_keys(void *unused)
 /* It needs two changes, of two keys, by two threads. */
 static void two_keys_two_changes(void)
 {
-	open_purgatory(PAWL_MANUAL, 2);
+	open_purgatory(PAWL_SERVICE_MANUAL, 2);
 	start(watch_two_keys, NULL);
 	start(change_key, arg(&keys[0]));
 	start(change_key, arg(&keys[1]));
@@ -257,7 +257,7 @@ static void two_keys_two_changes(void)
 /* The same, but the operation waits already: each check may find it in the batch of the other. */
 static void two_checks_of_one_that_waits(void)
 {
-	open_purgatory(PAWL_MANUAL, 1);
+	open_purgatory(PAWL_SERVICE_MANUAL, 1);
 	EXPLORE_EXPECT_EQ(watch(new_request(0, 2), keys, 2, PAWL_NEVER), 0);
 	start(change_key, arg(&keys[0]));
 	start(change_key, arg(&keys[1]));
@@ -269,7 +269,7 @@ static void two_checks_of_one_that_waits(void)
 /* The same under more keys than an operation has room for. */
 static void two_checks_of_one_under_many_keys(void)
 {
-	open_purgatory(PAWL_MANUAL, 1);
+	open_purgatory(PAWL_SERVICE_MANUAL, 1);
 	EXPLORE_EXPECT_EQ(watch(new_request(0, 2), keys, 5, PAWL_NEVER), 0);
 	start(change_key, arg(&keys[4]));
 	start(change_key, arg(&keys[0]));
@@ -281,7 +281,7 @@ static void two_checks_of_one_under_many_keys(void)
 /* Two checks of the same key: the second may leave its work to the first. */
 static void two_checks_of_one_key(void)
 {
-	open_purgatory(PAWL_MANUAL, 1);
+	open_purgatory(PAWL_SERVICE_MANUAL, 1);
 	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), keys, 1, PAWL_NEVER), 0);
 	EXPLORE_EXPECT_EQ(watch(new_request(1, 2), keys, 1, PAWL_NEVER), 0);
 	start(change_key, arg(&keys[0]));
@@ -294,7 +294,7 @@ static void two_checks_of_one_key(void)
 
 static void two_checks_of_one_resolved_key(void)
 {
-	open_purgatory(PAWL_MANUAL, 2);
+	open_purgatory(PAWL_SERVICE_MANUAL, 2);
 	resolve();
 	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), &resolved, 1, PAWL_NEVER), 0);
 	EXPLORE_EXPECT_EQ(watch(new_request(1, 2), &resolved, 1, PAWL_NEVER), 0);
@@ -312,7 +312,7 @@ static void shared_keys(void)
 {
 	const struct pawl_key backwards[] = {keys[1], keys[0]};
 
-	open_purgatory(PAWL_MANUAL, 1);
+	open_purgatory(PAWL_SERVICE_MANUAL, 1);
 	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), keys, 2, PAWL_NEVER), 0);
 	EXPLORE_EXPECT_EQ(watch(new_request(1, 2), backwards, 2, PAWL_NEVER), 0);
 	EXPLORE_EXPECT_EQ(watch(new_request(2, 2), &keys[1], 1, PAWL_NEVER), 0);
@@ -494,7 +494,7 @@ static void *watch_given_for_a_tick(void *unused)
 /* Completed during try_or_watch: before the first try, while it is linked, or later. */
 static void complete_against_watch(void)
 {
-	open_purgatory(PAWL_MANUAL, 1);
+	open_purgatory(PAWL_SERVICE_MANUAL, 1);
 	given = new_request(0, 1);
 	pawl_op_hold(&given->op);
 	start(watch_given, NULL);
@@ -534,7 +534,7 @@ static void holds_given_back(void)
 {
 	struct request *request;
 
-	open_purgatory(PAWL_MANUAL, 1);
+	open_purgatory(PAWL_SERVICE_MANUAL, 1);
 	request = new_request(0, 1);
 	pawl_op_hold(&request->op);
 	pawl_op_hold(&request->op);
@@ -573,7 +573,7 @@ static void cancel_against_check_and_expiry(void)
 /* Withdrawn while one check tries it and another one asks for a retry. */
 static void cancel_against_two_checks(void)
 {
-	open_purgatory(PAWL_MANUAL, 1);
+	open_purgatory(PAWL_SERVICE_MANUAL, 1);
 	EXPLORE_EXPECT_EQ(watch(new_request(0, 9), keys, 2, PAWL_NEVER), 0);
 	start(check_key, arg(&keys[0]));
 	start(check_key, arg(&keys[1]));
@@ -614,7 +614,7 @@ static void *change_and_cancel(void *key)
 /* An operation that cancel_key does not find yet sees the change before it, and completes. */
 static void no_cancel_is_lost(void)
 {
-	open_purgatory(PAWL_MANUAL, 2);
+	open_purgatory(PAWL_SERVICE_MANUAL, 2);
 	start(watch_first, arg(&keys[0]));
 	start(change_and_cancel, arg(&keys[0]));
 	join_all();
@@ -626,7 +626,7 @@ static void no_cancel_is_lost(void)
 /* Operations of two threads, in two shards: cancel_key withdraws both, even while other threads try them. */
 static void cancel_in_both_shards(void)
 {
-	open_purgatory(PAWL_MANUAL, 2);
+	open_purgatory(PAWL_SERVICE_MANUAL, 2);
 	start(watch_numbered, (void *)0);
 	start(watch_numbered, (void *)1);
 	join_all();
@@ -668,7 +668,7 @@ static void stop_against_watch_and_check(void)
 /* A try_or_watch that began before stop may still arm an alarm: close must cancel it. */
 static void close_after_a_late_watch(void)
 {
-	open_purgatory(PAWL_MANUAL, 1);
+	open_purgatory(PAWL_SERVICE_MANUAL, 1);
 	start(try_to_watch, NULL);
 	pawl_purgatory_stop(purgatory);
 	join_all();
@@ -729,7 +729,7 @@ static void two_stop(void)
 /* An operation with a hold outlasts the purgatory. */
 static void close_against_unhold(void)
 {
-	open_purgatory(PAWL_MANUAL, 1);
+	open_purgatory(PAWL_SERVICE_MANUAL, 1);
 	given = new_request(0, 1);
 	pawl_op_hold(&given->op);
 	EXPLORE_EXPECT_EQ(watch(given, keys, 1, MS), 0);
@@ -745,7 +745,7 @@ static void keys_come_and_go(void)
 {
 	struct request *request;
 
-	open_purgatory(PAWL_MANUAL, 1);
+	open_purgatory(PAWL_SERVICE_MANUAL, 1);
 	request = new_request(0, 9);
 	pawl_op_hold(&request->op);
 	EXPLORE_EXPECT_EQ(watch(request, keys, 1, PAWL_NEVER), 0);
@@ -769,7 +769,7 @@ static void *watch_and_complete(void *number)
 /* Two threads use one key from nothing to nothing. */
 static void keys_made_and_forgotten(void)
 {
-	open_purgatory(PAWL_MANUAL, 2);
+	open_purgatory(PAWL_SERVICE_MANUAL, 2);
 	start(watch_and_complete, (void *)0);
 	start(watch_and_complete, (void *)1);
 	start(check_key, arg(&keys[0]));
@@ -790,7 +790,7 @@ static void unresolve_against_completion(void)
 {
 	struct request *request;
 
-	open_purgatory(PAWL_MANUAL, 1);
+	open_purgatory(PAWL_SERVICE_MANUAL, 1);
 	resolve();
 	request = new_request(0, 9);
 	pawl_op_hold(&request->op);
@@ -816,7 +816,7 @@ static void *resolve_and_unresolve(void *unused)
 /* Resolved and unresolved while it is watched by its bytes. */
 static void resolve_against_watch(void)
 {
-	open_purgatory(PAWL_MANUAL, 2);
+	open_purgatory(PAWL_SERVICE_MANUAL, 2);
 	start(resolve_and_unresolve, NULL);
 	start(resolve_and_unresolve, NULL);
 	start(watch_and_complete, (void *)0);
@@ -833,7 +833,7 @@ static void change_second(void)
 /* on_complete checks another key, which another thread checks, too. */
 static void nested_check(void)
 {
-	open_purgatory(PAWL_MANUAL, 1);
+	open_purgatory(PAWL_SERVICE_MANUAL, 1);
 	fates[0].on_complete = change_second;
 	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), keys, 1, PAWL_NEVER), 0);
 	EXPLORE_EXPECT_EQ(watch(new_request(1, 2), &keys[1], 1, PAWL_NEVER), 0);
@@ -884,8 +884,10 @@ static struct pawl_clock_manual other_clock;
 
 static void open_other(void)
 {
-	const struct pawl_service_options options = {
-	        .workers = PAWL_MANUAL, .shards = 1, .wheel_size = 4, .clock = &other_clock.clock};
+	const struct pawl_service_options options = {.workers = PAWL_SERVICE_MANUAL,
+	                                             .shards = 1,
+	                                             .wheel_size = 4,
+	                                             .clock = &other_clock.clock};
 
 	pawl_clock_manual_init(&other_clock);
 	EXPLORE_EXPECT_EQ(pawl_service_open(&other_service, &options), 0);
@@ -904,7 +906,7 @@ static void *watch_here_or_there(void *unused)
 /* Refused since its service is stopped, and given to another purgatory, while another thread completes it. */
 static void refused_and_given_to_another(void)
 {
-	open_purgatory(PAWL_MANUAL, 1);
+	open_purgatory(PAWL_SERVICE_MANUAL, 1);
 	open_other();
 	given = new_request(0, 1);
 	pawl_op_hold(&given->op);
@@ -957,7 +959,7 @@ static void no_memory(void)
 	struct request *request;
 	int answer;
 
-	open_purgatory(PAWL_MANUAL, 1);
+	open_purgatory(PAWL_SERVICE_MANUAL, 1);
 	request = new_request(0, 1);
 	explore_failures(1);
 	answer = watch(request, keys, 5, PAWL_NEVER);
@@ -986,7 +988,7 @@ static void *watch_without_memory(void *number)
 /* The same while another thread uses the same keys. */
 static void no_memory_beside_others(void)
 {
-	open_purgatory(PAWL_MANUAL, 2);
+	open_purgatory(PAWL_SERVICE_MANUAL, 2);
 	start(watch_without_memory, (void *)0);
 	start(watch_without_memory, (void *)1);
 	start(change_key, arg(&keys[4]));
@@ -1055,7 +1057,7 @@ static void close_filled(void)
  */
 static void three_threads_and_the_end_of_a_growth(void)
 {
-	open_purgatory(PAWL_MANUAL, 2);
+	open_purgatory(PAWL_SERVICE_MANUAL, 2);
 	fill(ALMOST_GROWN);
 	start(check_key, arg(&keys[1]));
 	join_all();
@@ -1070,7 +1072,7 @@ static void three_threads_and_the_end_of_a_growth(void)
 /* Two threads find the table full: one prepares the next one. */
 static void two_find_the_table_full(void)
 {
-	open_purgatory(PAWL_MANUAL, 1);
+	open_purgatory(PAWL_SERVICE_MANUAL, 1);
 	fill(FULL);
 	start(fill_on, NULL);
 	start(watch_first, arg(&keys[0]));
@@ -1083,7 +1085,7 @@ static void two_find_the_table_full(void)
 /* An operation moves while its check looks for it: first in the old table, then in the new one. */
 static void check_against_growth(unsigned filled)
 {
-	open_purgatory(PAWL_MANUAL, 1);
+	open_purgatory(PAWL_SERVICE_MANUAL, 1);
 	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), keys, 2, PAWL_NEVER), 0);
 	fill(filled);
 	EXPLORE_EXPECT_EQ(watch(new_request(1, 1), keys, 1, PAWL_NEVER), 0);
@@ -1113,7 +1115,7 @@ static void check_against_growth_almost_done(void)
 /* cancel_key withdraws an operation in either table, while operations move. */
 static void cancel_against_growth(void)
 {
-	open_purgatory(PAWL_MANUAL, 1);
+	open_purgatory(PAWL_SERVICE_MANUAL, 1);
 	EXPLORE_EXPECT_EQ(watch(new_request(0, 99), keys, 2, PAWL_NEVER), 0);
 	fill(HALF_GROWN);
 	EXPLORE_EXPECT_EQ(watch(new_request(1, 99), keys, 2, PAWL_NEVER), 0);
@@ -1146,7 +1148,7 @@ static void win_against_growth(void)
 /* Stop goes through both tables, and operations do not move any more. */
 static void stop_against_growth(void)
 {
-	open_purgatory(PAWL_MANUAL, 1);
+	open_purgatory(PAWL_SERVICE_MANUAL, 1);
 	EXPLORE_EXPECT_EQ(watch(new_request(0, 99), keys, 2, PAWL_NEVER), 0);
 	fill(HALF_GROWN);
 	start(check_key, arg(&keys[0]));
@@ -1160,7 +1162,7 @@ static void stop_against_growth(void)
 /* Two walks along a list of several batches pause in the old table, from which the operations move. */
 static void two_walks_against_growth(void)
 {
-	open_purgatory(PAWL_MANUAL, 1);
+	open_purgatory(PAWL_SERVICE_MANUAL, 1);
 	for (unsigned i = 0; i < 6; i++)
 		EXPLORE_EXPECT_EQ(watch(new_request(i, 2), keys, 1, PAWL_NEVER), 0);
 	fill(GROWS);
@@ -1176,7 +1178,7 @@ static void two_walks_against_growth(void)
 /* A walk that tries, and one that withdraws under another key, while the table grows. */
 static void walk_against_cancel_and_growth(void)
 {
-	open_purgatory(PAWL_MANUAL, 1);
+	open_purgatory(PAWL_SERVICE_MANUAL, 1);
 	for (unsigned i = 0; i < 6; i++)
 		EXPLORE_EXPECT_EQ(watch(new_request(i, i % 2 ? 1 : 99), keys, 2, PAWL_NEVER), 0);
 	fill(GROWS);
@@ -1196,7 +1198,7 @@ static void many_keys_against_growth(void)
 
 	for (unsigned i = 0; i < 9; i++)
 		many[i] = (struct pawl_key){&filler_bytes[16 + i], 1};
-	open_purgatory(PAWL_MANUAL, 1);
+	open_purgatory(PAWL_SERVICE_MANUAL, 1);
 	fill(FULL);
 	start(fill_on, NULL);
 	start(change_key, &many[8]);
@@ -1211,7 +1213,7 @@ static void growth_without_memory(void)
 {
 	struct request *request;
 
-	open_purgatory(PAWL_MANUAL, 1);
+	open_purgatory(PAWL_SERVICE_MANUAL, 1);
 	given = new_request(0, 1);
 	request = new_request(1, 1);
 	fill(FULL - 1);
@@ -1271,7 +1273,7 @@ static void change_third(void)
 /* on_complete nests deeper than it may: the rest is put off, and not forgotten. */
 static void nested_too_deep(void)
 {
-	open_purgatory(PAWL_MANUAL, 2);
+	open_purgatory(PAWL_SERVICE_MANUAL, 2);
 	fates[0].on_complete = change_second;
 	fates[1].on_complete = change_third;
 	fates[2].on_complete = change_second;
@@ -1336,7 +1338,7 @@ static void *poll_twice(void *unused)
 /* A thread polls while another one submits an operation with a deadline, and time passes. */
 static void poll_against_watch(void)
 {
-	open_purgatory(PAWL_MANUAL, 2);
+	open_purgatory(PAWL_SERVICE_MANUAL, 2);
 	EXPLORE_EXPECT_EQ(watch(new_request(1, 99), keys, 1, MS), 0);
 	start(poll_twice, NULL);
 	start(pass_a_tick, NULL);
@@ -1378,7 +1380,7 @@ static void open_described(unsigned workers, unsigned shards)
 /* The viewer describes an operation while a check completes it. */
 static void viewer_against_check(void)
 {
-	open_described(PAWL_MANUAL, 1);
+	open_described(PAWL_SERVICE_MANUAL, 1);
 	for (unsigned i = 0; i < 3; i++)
 		EXPLORE_EXPECT_EQ(watch(new_request(i, 1), keys, 2, PAWL_NEVER), 0);
 	start(view_twice, NULL);
@@ -1392,7 +1394,7 @@ static void viewer_against_check(void)
 /* The viewer goes through two tables while operations move from one to the other. */
 static void viewer_against_growth(void)
 {
-	open_described(PAWL_MANUAL, 1);
+	open_described(PAWL_SERVICE_MANUAL, 1);
 	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), keys, 2, PAWL_NEVER), 0);
 	fill(GROWS);
 	start(view_twice, NULL);
@@ -1435,7 +1437,7 @@ static void viewer_against_close(void)
 /* One purgatory is closed, and another one is opened and closed, while the viewer goes through them. */
 static void viewer_against_two_closes(void)
 {
-	open_described(PAWL_MANUAL, 1);
+	open_described(PAWL_SERVICE_MANUAL, 1);
 	EXPLORE_EXPECT_EQ(watch(new_request(0, 99), keys, 1, PAWL_NEVER), 0);
 	start(view_twice, NULL);
 	start(close_it, NULL);

@@ -63,12 +63,12 @@ static void close_service(void)
 }
 
 static struct probe *one, *two;
-static enum pawl_cancel found;
+static enum pawl_service_found found;
 
 /* The task is idle. */
 static void close_after_one(void)
 {
-	EXPLORE_EXPECT_EQ(pawl_service_cancel_wait(service, &one->task), PAWL_IDLE);
+	EXPLORE_EXPECT_EQ(pawl_service_cancel_wait(service, &one->task), PAWL_SERVICE_IDLE);
 	free(one);
 	close_service();
 }
@@ -110,11 +110,11 @@ static void cancel_against_expiry(unsigned workers, unsigned shards)
 	start(cancel_one, NULL);
 	advance_clock(MS);
 	join_all();
-	if (found != PAWL_CANCELLED)
+	if (found != PAWL_SERVICE_CANCELLED)
 		await(&runs, 1);
 	pawl_service_settle(service);
-	EXPLORE_EXPECT_EQ(get(&runs), found == PAWL_CANCELLED ? 0 : 1);
-	EXPLORE_EXPECT_EQ(pawl_service_cancel(service, &one->task), PAWL_IDLE);
+	EXPLORE_EXPECT_EQ(get(&runs), found == PAWL_SERVICE_CANCELLED ? 0 : 1);
+	EXPLORE_EXPECT_EQ(pawl_service_cancel(service, &one->task), PAWL_SERVICE_IDLE);
 	free(one);
 	close_service();
 }
@@ -145,7 +145,7 @@ static void cancel_wait_against_expiry(unsigned workers)
 	start(cancel_wait_and_free, NULL);
 	advance_clock(MS);
 	join_all();
-	EXPLORE_EXPECT_EQ(get(&runs), found == PAWL_CANCELLED ? 0 : 1);
+	EXPLORE_EXPECT_EQ(get(&runs), found == PAWL_SERVICE_CANCELLED ? 0 : 1);
 	close_service();
 }
 
@@ -337,8 +337,8 @@ static void *cancel_wait_both(void *unused)
 
 	pawl_service_cancel_wait_all(service, tasks, 2);
 	EXPLORE_EXPECT_EQ(pawl_service_pending(service), 0);
-	EXPLORE_EXPECT_EQ(pawl_service_cancel(service, &one->task), PAWL_IDLE);
-	EXPLORE_EXPECT_EQ(pawl_service_cancel(service, &two->task), PAWL_IDLE);
+	EXPLORE_EXPECT_EQ(pawl_service_cancel(service, &one->task), PAWL_SERVICE_IDLE);
+	EXPLORE_EXPECT_EQ(pawl_service_cancel(service, &two->task), PAWL_SERVICE_IDLE);
 	return unused;
 }
 
@@ -412,14 +412,15 @@ static void periodic_against_cancel(unsigned workers)
 {
 	open_service(workers, 1);
 	one = new_probe();
-	EXPLORE_EXPECT_EQ(pawl_service_arm_every(service, &one->task, MS, MS, PAWL_BURST), 0);
+	EXPLORE_EXPECT_EQ(pawl_service_arm_every(service, &one->task, MS, MS, PAWL_SERVICE_BURST),
+	                  0);
 	start(end_period, NULL);
 	advance_clock(2 * MS);
 	join_all();
 	advance_clock(2 * MS);
 	pawl_service_settle(service);
 	EXPLORE_EXPECT_EQ(get(&runs), runs_at_cancel);
-	EXPLORE_EXPECT(found == PAWL_CANCELLED || found == PAWL_RUNNING);
+	EXPLORE_EXPECT(found == PAWL_SERVICE_CANCELLED || found == PAWL_SERVICE_RUNNING);
 	close_service();
 }
 
@@ -441,7 +442,7 @@ static void arm_again(struct probe *probe)
 
 static void *cancel_until_idle(void *unused)
 {
-	while (pawl_service_cancel_wait(service, &one->task) == PAWL_RUNNING)
+	while (pawl_service_cancel_wait(service, &one->task) == PAWL_SERVICE_RUNNING)
 		;
 	runs_at_cancel = get(&runs);
 	free(one);
@@ -507,7 +508,7 @@ static void stop_against_cancel_wait(void)
 	start(cancel_wait_and_free, NULL);
 	pawl_service_stop(service, drop_probe);
 	join_all();
-	EXPLORE_EXPECT_EQ(get(&drops), found == PAWL_CANCELLED ? 0 : 1);
+	EXPLORE_EXPECT_EQ(get(&drops), found == PAWL_SERVICE_CANCELLED ? 0 : 1);
 	close_service();
 }
 
@@ -542,7 +543,7 @@ static void earlier_while_asleep(unsigned workers, unsigned shards)
 	join_all();
 	advance_clock(MS);
 	await(&runs, 1);
-	EXPLORE_EXPECT_EQ(pawl_service_cancel_wait(service, &one->task), PAWL_CANCELLED);
+	EXPLORE_EXPECT_EQ(pawl_service_cancel_wait(service, &one->task), PAWL_SERVICE_CANCELLED);
 	pawl_service_cancel_wait(service, &two->task);
 	close_after_both();
 }
@@ -692,7 +693,7 @@ static void armed_by_its_run(void)
 
 static void cancel_itself(struct probe *probe)
 {
-	EXPLORE_EXPECT_EQ(pawl_service_cancel_wait(service, &probe->task), PAWL_RUNNING);
+	EXPLORE_EXPECT_EQ(pawl_service_cancel_wait(service, &probe->task), PAWL_SERVICE_RUNNING);
 }
 
 /* Inside the task itself cancel_wait does not wait; outside it does. */
@@ -705,7 +706,7 @@ static void cancel_wait_inside(void)
 	start(cancel_wait_and_free, NULL);
 	advance_clock(MS);
 	join_all();
-	EXPLORE_EXPECT_EQ(get(&runs), found == PAWL_CANCELLED ? 0 : 1);
+	EXPLORE_EXPECT_EQ(get(&runs), found == PAWL_SERVICE_CANCELLED ? 0 : 1);
 	close_service();
 }
 
@@ -740,7 +741,7 @@ static void settle_waits_2(void)
 static void *give_two_a_home(void *unused)
 {
 	arm(two, MS);
-	EXPLORE_EXPECT_EQ(pawl_service_cancel(service, &two->task), PAWL_CANCELLED);
+	EXPLORE_EXPECT_EQ(pawl_service_cancel(service, &two->task), PAWL_SERVICE_CANCELLED);
 	return unused;
 }
 
@@ -769,7 +770,7 @@ static void settle_waits_for_what_a_task_arms(void)
 static void *settle(void *unused)
 {
 	pawl_service_settle(service);
-	EXPLORE_EXPECT_EQ(get(&runs), found == PAWL_CANCELLED ? 0 : 1);
+	EXPLORE_EXPECT_EQ(get(&runs), found == PAWL_SERVICE_CANCELLED ? 0 : 1);
 	return unused;
 }
 
@@ -783,7 +784,7 @@ static void settle_against_cancel(void)
 	start(cancel_one, NULL);
 	pawl_service_settle(service);
 	join_all();
-	if (found != PAWL_CANCELLED)
+	if (found != PAWL_SERVICE_CANCELLED)
 		EXPLORE_EXPECT_EQ(get(&runs), 1);
 	start(settle, NULL);
 	join_all();
@@ -830,7 +831,7 @@ static void moves_ahead_against(void *(*other)(void *), unsigned workers)
 		await(&drops, 1);
 	EXPLORE_EXPECT_EQ(get(&runs), 0);
 	advance_clock(MS);
-	if (other == arm_two_before_one || found != PAWL_CANCELLED)
+	if (other == arm_two_before_one || found != PAWL_SERVICE_CANCELLED)
 		await(&runs, 1);
 	pawl_service_settle(service);
 	close_after_both();
@@ -893,7 +894,7 @@ static void limit_of_one(void)
 	pawl_service_cancel_wait(service, &two->task);
 	EXPLORE_EXPECT_EQ(pawl_service_arm(service, &one->task, MS), 0);
 	EXPLORE_EXPECT_EQ(pawl_service_arm(service, &two->task, MS), -EAGAIN);
-	EXPLORE_EXPECT_EQ(pawl_service_cancel_wait(service, &one->task), PAWL_CANCELLED);
+	EXPLORE_EXPECT_EQ(pawl_service_cancel_wait(service, &one->task), PAWL_SERVICE_CANCELLED);
 	close_after_both();
 }
 
@@ -916,14 +917,14 @@ static void limit_of_one_while_running(void)
 	start(cancel_one, NULL);
 	join_all();
 	EXPLORE_EXPECT(pawl_service_pending(service) <= 1);
-	while (pawl_service_cancel_wait(service, &one->task) == PAWL_RUNNING)
+	while (pawl_service_cancel_wait(service, &one->task) == PAWL_SERVICE_RUNNING)
 		;
 	pawl_service_cancel_wait(service, &two->task);
 	EXPLORE_EXPECT_EQ(pawl_service_pending(service), 0);
 	one->then = NULL;
 	EXPLORE_EXPECT_EQ(pawl_service_arm(service, &one->task, MS), 0);
 	EXPLORE_EXPECT_EQ(pawl_service_arm(service, &two->task, MS), -EAGAIN);
-	EXPLORE_EXPECT_EQ(pawl_service_cancel_wait(service, &one->task), PAWL_CANCELLED);
+	EXPLORE_EXPECT_EQ(pawl_service_cancel_wait(service, &one->task), PAWL_SERVICE_CANCELLED);
 	close_after_both();
 }
 
@@ -939,13 +940,14 @@ static void limit_of_one_and_a_period(void)
 	open_limited(1);
 	one = new_probe();
 	two = new_probe();
-	EXPLORE_EXPECT_EQ(pawl_service_arm_every(service, &one->task, MS, MS, PAWL_SKIP), 0);
+	EXPLORE_EXPECT_EQ(pawl_service_arm_every(service, &one->task, MS, MS, PAWL_SERVICE_SKIP),
+	                  0);
 	start(arm_beside_a_period, NULL);
 	advance_clock(MS);
 	join_all();
 	pawl_service_cancel_wait(service, &one->task);
 	EXPLORE_EXPECT_EQ(pawl_service_arm(service, &two->task, MS), 0);
-	EXPLORE_EXPECT_EQ(pawl_service_cancel_wait(service, &two->task), PAWL_CANCELLED);
+	EXPLORE_EXPECT_EQ(pawl_service_cancel_wait(service, &two->task), PAWL_SERVICE_CANCELLED);
 	close_after_both();
 }
 
@@ -958,7 +960,7 @@ static void *poll(void *unused)
 /* One of two polls runs it, and it runs once. */
 static void two_poll(void)
 {
-	open_service(PAWL_MANUAL, 1);
+	open_service(PAWL_SERVICE_MANUAL, 1);
 	one = new_probe();
 	two = new_probe();
 	arm(one, MS);
@@ -987,7 +989,7 @@ static void *loop_until_one_ran(void *unused)
  */
 static void loop_against_arm(unsigned shards, uint64_t delay)
 {
-	open_service(PAWL_MANUAL, shards);
+	open_service(PAWL_SERVICE_MANUAL, shards);
 	one = new_probe();
 	two = new_probe();
 	arm(one, 40 * MS);
@@ -996,7 +998,7 @@ static void loop_against_arm(unsigned shards, uint64_t delay)
 	advance_clock(delay);
 	join_all();
 	EXPLORE_EXPECT_EQ(get(&runs), 1);
-	EXPLORE_EXPECT_EQ(pawl_service_cancel(service, &one->task), PAWL_CANCELLED);
+	EXPLORE_EXPECT_EQ(pawl_service_cancel(service, &one->task), PAWL_SERVICE_CANCELLED);
 	close_after_both();
 }
 
@@ -1013,10 +1015,10 @@ static void loop_against_due(void)
 /* visit_by of the shard is still that of the cancelled task; the loop is told a later tick. */
 static void loop_after_a_cancel(void)
 {
-	open_service(PAWL_MANUAL, 1);
+	open_service(PAWL_SERVICE_MANUAL, 1);
 	one = new_probe();
 	arm(one, MS);
-	EXPLORE_EXPECT_EQ(pawl_service_cancel(service, &one->task), PAWL_CANCELLED);
+	EXPLORE_EXPECT_EQ(pawl_service_cancel(service, &one->task), PAWL_SERVICE_CANCELLED);
 	start(loop_until_one_ran, NULL);
 	arm(one, 2 * MS);
 	advance_clock(2 * MS);
@@ -1034,7 +1036,7 @@ static void *look_when_next(void *unused)
 /* The same, while a third thread asks when the next poll is worth it, or polls itself. */
 static void loop_beside(void *(*call)(void *), uint64_t delay)
 {
-	open_service(PAWL_MANUAL, 1);
+	open_service(PAWL_SERVICE_MANUAL, 1);
 	one = new_probe();
 	start(loop_until_one_ran, NULL);
 	start(call, NULL);
@@ -1135,7 +1137,7 @@ static void pool_against_cancel_wait(void)
 	start(cancel_wait_one, NULL);
 	advance_clock(MS);
 	await(&cancels, 1);
-	EXPLORE_EXPECT_EQ(get(&runs), found == PAWL_CANCELLED ? 0 : 1);
+	EXPLORE_EXPECT_EQ(get(&runs), found == PAWL_SERVICE_CANCELLED ? 0 : 1);
 	close_pool();
 }
 
@@ -1201,7 +1203,7 @@ static void pool_against_close(void)
 /* What a poll runs has returned when stop does. */
 static void poll_against_stop(void)
 {
-	open_service(PAWL_MANUAL, 1);
+	open_service(PAWL_SERVICE_MANUAL, 1);
 	one = new_probe();
 	arm(one, MS);
 	advance_clock(MS);
@@ -1245,7 +1247,7 @@ static void the_system_clock(unsigned workers)
 	start(arm_two, NULL);
 	start(cancel_one, NULL);
 	join_all();
-	await(&runs, found == PAWL_CANCELLED ? 1 : 2);
+	await(&runs, found == PAWL_SERVICE_CANCELLED ? 1 : 2);
 	end_both();
 }
 
@@ -1301,7 +1303,7 @@ static void time_runs_against_arm_2(void)
 
 static void time_runs_against_arm_manual(void)
 {
-	time_runs_against_arm(PAWL_MANUAL);
+	time_runs_against_arm(PAWL_SERVICE_MANUAL);
 }
 
 static int stops, touches;
@@ -1331,7 +1333,7 @@ static void pool_against_stop_and_cancel_wait(void)
 	advance_clock(MS);
 	await(&cancels, 1);
 	await(&stops, 1);
-	EXPLORE_EXPECT_EQ(get(&runs) + get(&drops), found == PAWL_CANCELLED ? 0 : 1);
+	EXPLORE_EXPECT_EQ(get(&runs) + get(&drops), found == PAWL_SERVICE_CANCELLED ? 0 : 1);
 	close_pool();
 }
 
@@ -1341,7 +1343,8 @@ static void pool_against_touch_of_a_period(void)
 	open_pool(2, 1);
 	one = new_probe();
 	two = new_probe();
-	EXPLORE_EXPECT_EQ(pawl_service_arm_every(service, &one->task, MS, MS, PAWL_SKIP), 0);
+	EXPLORE_EXPECT_EQ(pawl_service_arm_every(service, &one->task, MS, MS, PAWL_SERVICE_SKIP),
+	                  0);
 	arm(two, MS);
 	start(touch_and_count, NULL);
 	advance_clock(MS);
@@ -1414,7 +1417,7 @@ static bool readable(void)
 
 static void open_with_descriptor(unsigned shards)
 {
-	open_service(PAWL_MANUAL, shards);
+	open_service(PAWL_SERVICE_MANUAL, shards);
 	EXPLORE_EXPECT(pawl_service_fd(service) >= 0);
 	EXPLORE_EXPECT(!readable());
 	one = new_probe();
@@ -1468,7 +1471,7 @@ static void *ask_for_the_descriptor(void *unused)
 /* The descriptor is made while tasks are armed and polled. */
 static void descriptor_made_against_arm_and_poll(void)
 {
-	open_service(PAWL_MANUAL, 1);
+	open_service(PAWL_SERVICE_MANUAL, 1);
 	one = new_probe();
 	two = new_probe();
 	start(ask_for_the_descriptor, NULL);
@@ -1516,7 +1519,7 @@ static void *arm_one_at_once(void *unused)
 static void *arm_cancel_and_arm_two(void *unused)
 {
 	arm(two, 0);
-	if (pawl_service_cancel(service, &two->task) == PAWL_CANCELLED)
+	if (pawl_service_cancel(service, &two->task) == PAWL_SERVICE_CANCELLED)
 		arm(two, 0);
 	return unused;
 }
@@ -1524,7 +1527,7 @@ static void *arm_cancel_and_arm_two(void *unused)
 /* Two threads arm, one of them twice, while a loop waits for the next time. */
 static void loop_against_two_that_arm(void)
 {
-	open_service(PAWL_MANUAL, 2);
+	open_service(PAWL_SERVICE_MANUAL, 2);
 	one = new_probe();
 	two = new_probe();
 	start(loop_until_both_ran, NULL);
@@ -1674,9 +1677,9 @@ static void wall_clock_against_cancel_wait(void)
 	start(cancel_wait_and_free, NULL);
 	set_wall(NULL);
 	join_all();
-	await(&runs, found == PAWL_CANCELLED ? 1 : 2);
+	await(&runs, found == PAWL_SERVICE_CANCELLED ? 1 : 2);
 	pawl_service_settle(service);
-	EXPLORE_EXPECT_EQ(get(&runs), found == PAWL_CANCELLED ? 1 : 2);
+	EXPLORE_EXPECT_EQ(get(&runs), found == PAWL_SERVICE_CANCELLED ? 1 : 2);
 	free(two);
 	close_service();
 }
@@ -1711,7 +1714,7 @@ static void wall_task_after_the_last(void)
 	one = new_probe();
 	two = new_probe();
 	arm_by_wall(two);
-	EXPLORE_EXPECT_EQ(pawl_service_cancel(service, &two->task), PAWL_CANCELLED);
+	EXPLORE_EXPECT_EQ(pawl_service_cancel(service, &two->task), PAWL_SERVICE_CANCELLED);
 	start(arm_one_by_wall, NULL);
 	advance_clock(PAWL_SECOND);
 	join_all();

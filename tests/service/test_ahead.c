@@ -114,7 +114,7 @@ static void a_poll_moves_ahead(void)
 	struct fixture fixture;
 	uint64_t before = 0;
 
-	open_with(&fixture, PAWL_MANUAL, 1);
+	open_with(&fixture, PAWL_SERVICE_MANUAL, 1);
 	arm_many(&fixture, MANY, 300 * MS);
 	for (unsigned i = 0; i < 1300; i++) {
 		size_t polled = pawl_service_poll(fixture.service, 0);
@@ -136,7 +136,7 @@ static void with_many_tasks_next_is_early_enough_to_move_ahead(void)
 {
 	struct fixture fixture;
 
-	open_with(&fixture, PAWL_MANUAL, 1);
+	open_with(&fixture, PAWL_SERVICE_MANUAL, 1);
 	arm_many(&fixture, MANY, 10 * SECOND);
 	while (ran < MANY) {
 		uint64_t now = fixture_now(&fixture), next = pawl_service_next(fixture.service);
@@ -156,10 +156,10 @@ static void a_busy_service_moves_ahead_too(void)
 	struct note busy;
 	struct fixture fixture;
 
-	open_with(&fixture, PAWL_MANUAL, 1);
+	open_with(&fixture, PAWL_SERVICE_MANUAL, 1);
 	note_init(&busy, &fixture);
 	arm_many(&fixture, MANY, 300 * MS);
-	pawl_service_arm_every(fixture.service, &busy.task, MS, MS, PAWL_SKIP);
+	pawl_service_arm_every(fixture.service, &busy.task, MS, MS, PAWL_SERVICE_SKIP);
 	for (unsigned i = 0; i < 256; i++) { /* until the slot of the first tasks is the next one */
 		pawl_clock_manual_advance(&fixture.clock, MS);
 		EXPECT_EQ(pawl_service_poll(fixture.service, 0), 1);

@@ -167,7 +167,7 @@ IN_EVERY_MODE(any_thread_arms_touches_and_cancels_any_task)
 	advance_and_settle(fixture, 19 * MS);
 	EXPECT_EQ(note.runs, 1);
 	on_another_thread(&note, cancel_it);
-	EXPECT_EQ(note.answer, PAWL_CANCELLED);
+	EXPECT_EQ(note.answer, PAWL_SERVICE_CANCELLED);
 	advance_and_settle(fixture, HOUR);
 	EXPECT_EQ(note.runs, 1);
 	expect_counts(fixture->service, 2, 1, 1, 0);
@@ -268,7 +268,7 @@ IN_EVERY_MODE(the_longest_delay_just_waits)
 	advance_and_settle(fixture, LONGEST - HOUR - 1);
 	EXPECT_EQ(first.runs + second.runs + third.runs, 0);
 	EXPECT_EQ(pawl_service_pending(fixture->service), 3);
-	EXPECT_EQ(pawl_service_cancel(fixture->service, &first.task), PAWL_CANCELLED);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &first.task), PAWL_SERVICE_CANCELLED);
 	expect_counts(fixture->service, 3, 0, 1, 0);
 	end(fixture);
 }
@@ -280,9 +280,10 @@ IN_EVERY_MODE(a_task_without_a_function_is_refused)
 	pawl_task_init(&task, NULL);
 	EXPECT_EQ(pawl_service_arm(fixture->service, &task, 0), -EINVAL);
 	EXPECT_EQ(pawl_service_arm_at(fixture->service, &task, 0), -EINVAL);
-	EXPECT_EQ(pawl_service_arm_every(fixture->service, &task, MS, MS, PAWL_SKIP), -EINVAL);
+	EXPECT_EQ(pawl_service_arm_every(fixture->service, &task, MS, MS, PAWL_SERVICE_SKIP),
+	          -EINVAL);
 	EXPECT_EQ(pawl_service_touch(fixture->service, &task, 0), -EINVAL);
-	EXPECT_EQ(pawl_service_cancel(fixture->service, &task), PAWL_IDLE);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &task), PAWL_SERVICE_IDLE);
 	expect_counts(fixture->service, 0, 0, 0, 0);
 	end(fixture);
 }
@@ -388,7 +389,7 @@ IN_EVERY_MODE(touch_moves_a_periodic_tasks_grid_along)
 	struct note note;
 
 	note_init(&note, fixture);
-	pawl_service_arm_every(fixture->service, &note.task, 10 * MS, 10 * MS, PAWL_SKIP);
+	pawl_service_arm_every(fixture->service, &note.task, 10 * MS, 10 * MS, PAWL_SERVICE_SKIP);
 	advance_and_settle(fixture, 10 * MS);
 	advance_and_settle(fixture, 4 * MS);
 	EXPECT_EQ(pawl_service_touch(fixture->service, &note.task, 9 * MS), 0);
@@ -412,7 +413,7 @@ IN_EVERY_MODE(touch_inside_a_periodic_task_moves_its_grid_along)
 
 	note_init(&note, fixture);
 	note.inside = touch_once_for_3_ms;
-	pawl_service_arm_every(fixture->service, &note.task, 10 * MS, 10 * MS, PAWL_SKIP);
+	pawl_service_arm_every(fixture->service, &note.task, 10 * MS, 10 * MS, PAWL_SERVICE_SKIP);
 	for (unsigned i = 0; i < 33; i++)
 		advance_and_settle(fixture, MS);
 	EXPECT_EQ(note.answer, 0);
@@ -429,8 +430,8 @@ IN_EVERY_MODE(touch_of_a_cancelled_periodic_task_arms_it_once)
 	struct note note;
 
 	note_init(&note, fixture);
-	pawl_service_arm_every(fixture->service, &note.task, 10 * MS, 10 * MS, PAWL_SKIP);
-	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_CANCELLED);
+	pawl_service_arm_every(fixture->service, &note.task, 10 * MS, 10 * MS, PAWL_SERVICE_SKIP);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_SERVICE_CANCELLED);
 	pawl_service_touch(fixture->service, &note.task, 10 * MS);
 	advance_and_settle(fixture, 10 * MS);
 	advance_and_settle(fixture, HOUR);
@@ -452,7 +453,7 @@ IN_EVERY_MODE(touch_of_a_periodic_task_cancelled_while_it_runs_arms_it_once)
 
 	note_init(&note, fixture);
 	note.inside = cancel_then_touch_for_5_ms;
-	pawl_service_arm_every(fixture->service, &note.task, 10 * MS, 10 * MS, PAWL_SKIP);
+	pawl_service_arm_every(fixture->service, &note.task, 10 * MS, 10 * MS, PAWL_SERVICE_SKIP);
 	advance_and_settle(fixture, 10 * MS);
 	advance_and_settle(fixture, 5 * MS);
 	EXPECT_EQ(note.runs, 2);
@@ -511,7 +512,7 @@ IN_EVERY_MODE(a_running_task_is_armed_once_unless_pending)
 	hold(&note);
 	EXPECT_EQ(arm_unless_pending(&note, 5 * MS), 0);
 	EXPECT_EQ(arm_unless_pending(&note, MS), -EALREADY);
-	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_RUNNING);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_SERVICE_RUNNING);
 	EXPECT_EQ(arm_unless_pending(&note, 3 * MS), 0);
 	let_go(&note);
 	advance_and_settle(fixture, 3 * MS);
@@ -527,14 +528,14 @@ IN_EVERY_MODE(a_running_periodic_task_is_armed_unless_pending_only_if_it_was_can
 	struct note note;
 
 	note_init(&note, fixture);
-	hold_periodic(&note, 10 * MS, PAWL_SKIP, 10 * MS);
+	hold_periodic(&note, 10 * MS, PAWL_SERVICE_SKIP, 10 * MS);
 	EXPECT_EQ(arm_unless_pending(&note, MS), -EALREADY);
 	let_go(&note);
 	EXPECT_EQ(arm_unless_pending(&note, MS), -EALREADY);
 	EXPECT_EQ(pawl_service_deadline(fixture->service, &note.task), 20 * MS);
-	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_CANCELLED);
-	hold_periodic(&note, 10 * MS, PAWL_SKIP, 10 * MS);
-	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_RUNNING);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_SERVICE_CANCELLED);
+	hold_periodic(&note, 10 * MS, PAWL_SERVICE_SKIP, 10 * MS);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_SERVICE_RUNNING);
 	EXPECT_EQ(arm_unless_pending(&note, MS), 0);
 	let_go(&note);
 	advance_and_settle(fixture, MS);
@@ -625,7 +626,7 @@ static void expect_order_with(unsigned workers, uint32_t wheel_size, uint64_t st
 
 static void one_shard_and_one_worker_run_by_tick_and_within_a_tick_as_armed(void)
 {
-	static const unsigned workers[] = {1, PAWL_MANUAL};
+	static const unsigned workers[] = {1, PAWL_SERVICE_MANUAL};
 	static const uint32_t sizes[] = {0, 2, 16};
 	static const uint64_t steps[] = {100 * MS, 7 * MS, MS};
 

@@ -16,15 +16,15 @@ IN_EVERY_MODE(cancel_of_an_idle_task_says_idle)
 	struct note note;
 
 	note_init(&note, fixture);
-	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_IDLE);
-	EXPECT_EQ(pawl_service_cancel_wait(fixture->service, &note.task), PAWL_IDLE);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_SERVICE_IDLE);
+	EXPECT_EQ(pawl_service_cancel_wait(fixture->service, &note.task), PAWL_SERVICE_IDLE);
 	pawl_service_arm(fixture->service, &note.task, 0);
 	settle(fixture);
-	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_IDLE);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_SERVICE_IDLE);
 	pawl_service_arm(fixture->service, &note.task, HOUR);
-	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_CANCELLED);
-	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_IDLE);
-	EXPECT_EQ(pawl_service_cancel_wait(fixture->service, &note.task), PAWL_IDLE);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_SERVICE_CANCELLED);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_SERVICE_IDLE);
+	EXPECT_EQ(pawl_service_cancel_wait(fixture->service, &note.task), PAWL_SERVICE_IDLE);
 	expect_counts(fixture->service, 2, 1, 1, 0);
 	end(fixture);
 }
@@ -38,8 +38,9 @@ IN_EVERY_MODE(a_cancelled_task_does_not_run_and_its_memory_is_free)
 	note_init(waited, fixture);
 	pawl_service_arm(fixture->service, &note->task, 5 * MS);
 	pawl_service_arm(fixture->service, &waited->task, 5 * MS);
-	EXPECT_EQ(pawl_service_cancel(fixture->service, &note->task), PAWL_CANCELLED);
-	EXPECT_EQ(pawl_service_cancel_wait(fixture->service, &waited->task), PAWL_CANCELLED);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &note->task), PAWL_SERVICE_CANCELLED);
+	EXPECT_EQ(pawl_service_cancel_wait(fixture->service, &waited->task),
+	          PAWL_SERVICE_CANCELLED);
 	free(note);
 	free(waited);
 	advance_and_settle(fixture, HOUR);
@@ -56,7 +57,7 @@ IN_EVERY_MODE(a_task_due_and_not_yet_run_is_still_pending)
 	shut_gates(&gates, fixture);
 	pawl_service_arm(fixture->service, &note->task, 0);
 	EXPECT_EQ(pawl_service_pending(fixture->service), 1);
-	EXPECT_EQ(pawl_service_cancel(fixture->service, &note->task), PAWL_CANCELLED);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &note->task), PAWL_SERVICE_CANCELLED);
 	free(note);
 	open_gates(&gates, fixture);
 	expect_counts(fixture->service, workers_of(fixture) + 1, workers_of(fixture), 1, 0);
@@ -69,11 +70,11 @@ IN_EVERY_MODE(cancel_of_a_running_task_says_running_and_does_not_wait)
 
 	note_init(&note, fixture);
 	hold(&note);
-	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_RUNNING);
-	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_RUNNING);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_SERVICE_RUNNING);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_SERVICE_RUNNING);
 	expect_counts(fixture->service, 1, 1, 0, 0);
 	let_go(&note);
-	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_IDLE);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_SERVICE_IDLE);
 	expect_counts(fixture->service, 1, 1, 0, 0);
 	end(fixture);
 }
@@ -85,12 +86,12 @@ IN_EVERY_MODE(cancel_of_a_running_task_takes_away_an_arming_made_meanwhile)
 	note_init(&note, fixture);
 	hold(&note);
 	pawl_service_arm(fixture->service, &note.task, 5 * MS);
-	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_RUNNING);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_SERVICE_RUNNING);
 	EXPECT_EQ(pawl_service_pending(fixture->service), 0);
-	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_RUNNING);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_SERVICE_RUNNING);
 	expect_counts(fixture->service, 2, 1, 1, 0);
 	let_go(&note);
-	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_IDLE);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_SERVICE_IDLE);
 	advance_and_settle(fixture, HOUR);
 	EXPECT_EQ(note.runs, 1);
 	expect_counts(fixture->service, 2, 1, 1, 0);
@@ -118,10 +119,10 @@ IN_EVERY_MODE(cancel_of_a_running_periodic_task_ends_it_with_this_run)
 	struct note note;
 
 	note_init(&note, fixture);
-	hold_periodic(&note, 10 * MS, PAWL_BURST, 25 * MS);
-	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_RUNNING);
+	hold_periodic(&note, 10 * MS, PAWL_SERVICE_BURST, 25 * MS);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_SERVICE_RUNNING);
 	let_go(&note);
-	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_IDLE);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_SERVICE_IDLE);
 	advance_and_settle(fixture, HOUR);
 	EXPECT_EQ(note.runs, 1);
 	expect_counts(fixture->service, 1, 1, 0, 0);
@@ -133,9 +134,10 @@ IN_EVERY_MODE(a_periodic_task_cancelled_and_armed_again_while_it_runs_is_periodi
 	struct note note;
 
 	note_init(&note, fixture);
-	hold_periodic(&note, 10 * MS, PAWL_SKIP, 10 * MS);
-	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_RUNNING);
-	EXPECT_EQ(pawl_service_arm_every(fixture->service, &note.task, 7 * MS, 7 * MS, PAWL_SKIP),
+	hold_periodic(&note, 10 * MS, PAWL_SERVICE_SKIP, 10 * MS);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_SERVICE_RUNNING);
+	EXPECT_EQ(pawl_service_arm_every(fixture->service, &note.task, 7 * MS, 7 * MS,
+	                                 PAWL_SERVICE_SKIP),
 	          0);
 	let_go(&note);
 	for (unsigned i = 0; i < 14; i++)
@@ -149,7 +151,8 @@ IN_EVERY_MODE(a_periodic_task_cancelled_and_armed_again_while_it_runs_is_periodi
 static void *cancel_wait_run(void *arg)
 {
 	struct note *note = arg;
-	enum pawl_cancel found = pawl_service_cancel_wait(note->fixture->service, &note->task);
+	enum pawl_service_found found =
+	        pawl_service_cancel_wait(note->fixture->service, &note->task);
 
 	EXPECT_EQ(note->number, 1); /* the run is over */
 	note->answer = (int)found;
@@ -180,7 +183,7 @@ IN_EVERY_MODE(cancel_wait_of_a_running_task_returns_after_the_run)
 		pawl_service_arm(fixture->service, &note->task, 5 * MS);
 		pthread_create(&waiter, NULL, cancel_wait_run, note);
 		let_go_when_cancelled(note, waiter);
-		EXPECT_EQ(note->answer, PAWL_RUNNING);
+		EXPECT_EQ(note->answer, PAWL_SERVICE_RUNNING);
 		EXPECT_EQ(note->runs, 1);
 		free(note);
 	}
@@ -205,8 +208,8 @@ IN_EVERY_MODE(cancel_wait_inside_the_task_itself_does_not_wait)
 	pawl_service_arm(fixture->service, &note.task, 0);
 	settle(fixture);
 	EXPECT_EQ(note.runs, 1);
-	EXPECT_EQ(note.answer, PAWL_RUNNING);
-	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_IDLE);
+	EXPECT_EQ(note.answer, PAWL_SERVICE_RUNNING);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_SERVICE_IDLE);
 	end(fixture);
 }
 
@@ -226,10 +229,10 @@ IN_EVERY_MODE(a_task_may_cancel_wait_another_one)
 	pawl_service_arm(fixture->service, &pending.task, 5 * MS);
 	pawl_service_arm(fixture->service, &note.task, 0);
 	settle(fixture);
-	EXPECT_EQ(note.answer, PAWL_CANCELLED);
+	EXPECT_EQ(note.answer, PAWL_SERVICE_CANCELLED);
 	pawl_service_arm(fixture->service, &note.task, 0);
 	settle(fixture);
-	EXPECT_EQ(note.answer, PAWL_IDLE);
+	EXPECT_EQ(note.answer, PAWL_SERVICE_IDLE);
 	advance_and_settle(fixture, HOUR);
 	EXPECT_EQ(pending.runs, 0);
 	end(fixture);
@@ -255,7 +258,7 @@ static void a_task_may_cancel_wait_another_one_that_runs(void)
 		sched_yield();
 	sem_post(&running.leave);
 	settle(&fixture);
-	EXPECT_EQ(note.answer, PAWL_RUNNING);
+	EXPECT_EQ(note.answer, PAWL_SERVICE_RUNNING);
 	EXPECT_EQ(running.number, 1);
 	expect_counts(fixture.service, 3, 2, 1, 0);
 	pawl_service_close(fixture.service, NULL);
@@ -278,7 +281,8 @@ static void arm_both_until_refused(struct note *note)
 	while (pawl_service_arm(service, &note->task, HOUR) != -ECANCELED)
 		;
 	EXPECT_EQ(pawl_service_touch(service, &note->task, 0), -ECANCELED);
-	EXPECT_EQ(pawl_service_arm_every(service, &note->task, 0, MS, PAWL_SKIP), -ECANCELED);
+	EXPECT_EQ(pawl_service_arm_every(service, &note->task, 0, MS, PAWL_SERVICE_SKIP),
+	          -ECANCELED);
 	EXPECT_EQ(pawl_service_arm_unless_pending(service, &note->task, 0), -ECANCELED);
 	note->number = 1;
 }
@@ -301,8 +305,8 @@ static void expect_refused_until_all_have_ended(struct fixture *fixture, bool ru
 		cancel_both(&other, &running);
 	EXPECT_EQ(running.number, 1);
 	EXPECT_EQ(pawl_service_pending(fixture->service), 0);
-	EXPECT_EQ(pawl_service_cancel(fixture->service, &running.task), PAWL_IDLE);
-	EXPECT_EQ(pawl_service_cancel(fixture->service, &other.task), PAWL_IDLE);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &running.task), PAWL_SERVICE_IDLE);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &other.task), PAWL_SERVICE_IDLE);
 	end_driving(fixture);
 	EXPECT_EQ(pawl_service_arm(fixture->service, &other.task, 0), 0);
 	settle(fixture);
@@ -325,8 +329,8 @@ static void cancel_both_from_inside(struct note *note)
 	EXPECT_EQ(pawl_service_arm(service, &note->other->task, HOUR), 0);
 	cancel_both(note, note->other);
 	EXPECT_EQ(pawl_service_pending(service), 0);
-	EXPECT_EQ(pawl_service_cancel(service, &note->task), PAWL_RUNNING);
-	EXPECT_EQ(pawl_service_cancel(service, &note->other->task), PAWL_IDLE);
+	EXPECT_EQ(pawl_service_cancel(service, &note->task), PAWL_SERVICE_RUNNING);
+	EXPECT_EQ(pawl_service_cancel(service, &note->other->task), PAWL_SERVICE_IDLE);
 	note->inside = NULL;
 }
 
@@ -338,7 +342,7 @@ IN_EVERY_MODE(cancel_wait_all_inside_one_of_the_tasks_does_not_wait_for_that_one
 	note_init(&other, fixture);
 	note.inside = cancel_both_from_inside;
 	note.other = &other;
-	pawl_service_arm_every(fixture->service, &note.task, 0, MS, PAWL_SKIP);
+	pawl_service_arm_every(fixture->service, &note.task, 0, MS, PAWL_SERVICE_SKIP);
 	settle(fixture);
 	advance_and_settle(fixture, HOUR);
 	EXPECT_EQ(note.runs, 1);
@@ -407,7 +411,8 @@ IN_EVERY_MODE_WITH_THREADS(tasks_that_arm_each_other_end_with_cancel_wait_all)
 		pawl_service_arm(fixture->service, tasks[round % TASKS], 0);
 		pawl_service_cancel_wait_all(fixture->service, tasks, TASKS);
 		for (unsigned i = 0; i < TASKS; i++)
-			EXPECT_EQ(pawl_service_cancel(fixture->service, tasks[i]), PAWL_IDLE);
+			EXPECT_EQ(pawl_service_cancel(fixture->service, tasks[i]),
+			          PAWL_SERVICE_IDLE);
 		memset(connection, 0xA5, sizeof(*connection));
 		free(connection);
 	}
@@ -424,10 +429,10 @@ static void call_everything(struct note *note)
 	EXPECT_EQ(pawl_service_arm(service, other, HOUR), 0);
 	EXPECT_EQ(pawl_service_touch(service, other, 2 * HOUR), 0);
 	EXPECT_EQ(pawl_service_arm_at(service, other, HOUR), 0);
-	EXPECT_EQ(pawl_service_arm_every(service, other, HOUR, HOUR, PAWL_BURST), 0);
-	EXPECT_EQ(pawl_service_cancel(service, other), PAWL_CANCELLED);
-	EXPECT_EQ(pawl_service_cancel_wait(service, other), PAWL_IDLE);
-	EXPECT_EQ(pawl_service_cancel(service, &note->task), PAWL_RUNNING);
+	EXPECT_EQ(pawl_service_arm_every(service, other, HOUR, HOUR, PAWL_SERVICE_BURST), 0);
+	EXPECT_EQ(pawl_service_cancel(service, other), PAWL_SERVICE_CANCELLED);
+	EXPECT_EQ(pawl_service_cancel_wait(service, other), PAWL_SERVICE_IDLE);
+	EXPECT_EQ(pawl_service_cancel(service, &note->task), PAWL_SERVICE_RUNNING);
 	EXPECT_EQ(pawl_service_arm(service, &note->task, HOUR), 0);
 	EXPECT_EQ(pawl_service_touch(service, &note->task, 5 * MS), 0);
 	EXPECT_EQ(pawl_service_pending(service), 1);
@@ -473,7 +478,7 @@ static void cancel_and_free_it(struct pawl_task *task)
 {
 	struct note *note = note_from(task);
 
-	EXPECT_EQ(pawl_service_cancel(note->fixture->service, task), PAWL_RUNNING);
+	EXPECT_EQ(pawl_service_cancel(note->fixture->service, task), PAWL_SERVICE_RUNNING);
 	memset(note, 0xA5, sizeof(*note));
 	free(note);
 }
@@ -486,7 +491,7 @@ IN_EVERY_MODE(a_periodic_task_may_cancel_and_free_itself)
 		note_init(note, fixture);
 		pawl_task_init(&note->task, cancel_and_free_it);
 		pawl_service_arm_every(fixture->service, &note->task, MS, MS,
-		                       (enum pawl_missed)(i % 3));
+		                       (enum pawl_service_missed)(i % 3));
 	}
 	advance_and_settle(fixture, MS);
 	advance_and_settle(fixture, HOUR);
@@ -498,9 +503,9 @@ IN_EVERY_MODE(a_periodic_task_may_cancel_and_free_itself)
 static void become_another_task(struct note *note)
 {
 	pawl_task_init(&note->task, note_run);
-	EXPECT_EQ(pawl_service_cancel(note->fixture->service, &note->task), PAWL_IDLE);
+	EXPECT_EQ(pawl_service_cancel(note->fixture->service, &note->task), PAWL_SERVICE_IDLE);
 	EXPECT_EQ(pawl_service_arm(note->fixture->service, &note->task, 5 * MS), 0);
-	EXPECT_EQ(pawl_service_cancel(note->fixture->service, &note->task), PAWL_CANCELLED);
+	EXPECT_EQ(pawl_service_cancel(note->fixture->service, &note->task), PAWL_SERVICE_CANCELLED);
 	EXPECT_EQ(pawl_service_arm(note->fixture->service, &note->task, 7 * MS), 0);
 	note->inside = NULL;
 }

@@ -116,7 +116,7 @@ static void in_every_mode_that_sleeps(void (*test)(struct pawl_service *, struct
 		struct counting_clock clock;
 		struct pawl_service *service;
 
-		if (options.workers == PAWL_MANUAL)
+		if (options.workers == PAWL_SERVICE_MANUAL)
 			continue;
 		counting_init(&clock);
 		options.clock = &clock.clock;
@@ -227,7 +227,7 @@ static void go_on_by_itself(struct pawl_service *service, struct counting_clock 
 	struct note note;
 
 	note_init_posting(&note);
-	pawl_service_arm_every(service, &note.task, 5 * MS, 5 * MS, PAWL_SKIP);
+	pawl_service_arm_every(service, &note.task, 5 * MS, 5 * MS, PAWL_SERVICE_SKIP);
 	for (unsigned i = 1; i <= 10; i++) {
 		await_sleep(clock, i * 5 * MS);
 		pawl_clock_manual_advance(&clock->manual, 5 * MS);
@@ -258,14 +258,14 @@ static void a_run_that_ends_wakes_another_worker_that_is_the_leader(void)
 	service = service_with(&options);
 	note_init(&note, NULL);
 	pawl_task_init(&note.task, stay_inside);
-	pawl_service_arm_every(service, &note.task, 5 * MS, 5 * MS, PAWL_SKIP);
+	pawl_service_arm_every(service, &note.task, 5 * MS, 5 * MS, PAWL_SERVICE_SKIP);
 	await_sleep(&clock, 5 * MS);
 	pawl_clock_manual_advance(&clock.manual, 5 * MS);
 	sem_wait(&note.entered);
 	await_sleep(&clock, PAWL_NEVER);
 	sem_post(&note.leave);
 	await_sleep(&clock, 10 * MS);
-	EXPECT_EQ(pawl_service_cancel(service, &note.task), PAWL_CANCELLED);
+	EXPECT_EQ(pawl_service_cancel(service, &note.task), PAWL_SERVICE_CANCELLED);
 	pawl_service_close(service, NULL);
 }
 
@@ -345,7 +345,7 @@ IN_EVERY_MODE(time_that_runs_stops_at_each_deadline)
 	arms.other = &armed;
 	arms.number = 3 * MS + 1;
 	pawl_service_arm(fixture->service, &arms.task, SECOND);
-	pawl_service_arm_every(fixture->service, &periodic.task, SECOND, SECOND, PAWL_SKIP);
+	pawl_service_arm_every(fixture->service, &periodic.task, SECOND, SECOND, PAWL_SERVICE_SKIP);
 	EXPECT_EQ(pawl_clock_manual_run(&fixture->clock, fixture->service, 20 * SECOND + 7), 0);
 	EXPECT_EQ(fixture_now(fixture), 20 * SECOND + 7);
 	for (unsigned i = 0; i < 20; i++) {
@@ -421,7 +421,7 @@ static void time_does_not_run_for_a_service_with_another_clock(void)
 	struct fixture fixture;
 	struct note note;
 
-	fixture_open(&fixture, &(struct pawl_service_options){.workers = PAWL_MANUAL});
+	fixture_open(&fixture, &(struct pawl_service_options){.workers = PAWL_SERVICE_MANUAL});
 	note_init(&note, &fixture);
 	pawl_clock_manual_init(&other);
 	pawl_service_arm(fixture.service, &note.task, MS);

@@ -133,7 +133,8 @@ IN_EVERY_MODE(a_periodic_task_gets_its_next_time_when_it_has_returned)
 
 	note_init(&note, fixture);
 	note.inside = ask_from_inside;
-	pawl_service_arm_every(fixture->service, &note.task, PAWL_SECOND, PAWL_SECOND, PAWL_SKIP);
+	pawl_service_arm_every(fixture->service, &note.task, PAWL_SECOND, PAWL_SECOND,
+	                       PAWL_SERVICE_SKIP);
 	EXPECT_EQ(pawl_service_deadline(fixture->service, &note.task), PAWL_SECOND);
 	advance_and_settle(fixture, PAWL_SECOND);
 	EXPECT_EQ(note.number, PAWL_NEVER);
@@ -159,7 +160,7 @@ IN_EVERY_MODE(a_window_tells_the_time_that_was_chosen)
 
 static void a_task_of_another_service_is_not_pending_here(void)
 {
-	const struct pawl_service_options options = {.workers = PAWL_MANUAL, .shards = 1};
+	const struct pawl_service_options options = {.workers = PAWL_SERVICE_MANUAL, .shards = 1};
 	struct fixture here, there;
 	struct note note;
 

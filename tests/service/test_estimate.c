@@ -91,7 +91,7 @@ static void touch_item(struct fixture *fixture, struct item *item, uint64_t dela
 
 static void cancel_item(struct fixture *fixture, struct item *item)
 {
-	EXPECT_EQ(pawl_service_cancel(fixture->service, &item->task), PAWL_CANCELLED);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &item->task), PAWL_SERVICE_CANCELLED);
 	item->pending = false;
 }
 
@@ -309,7 +309,7 @@ static void change(struct fixture *fixture, struct random *random, const struct 
 
 static void one_run(struct random *random)
 {
-	const struct pawl_service_options options = {.workers = PAWL_MANUAL,
+	const struct pawl_service_options options = {.workers = PAWL_SERVICE_MANUAL,
 	                                             .shards = 1u << random_below(random, 4)};
 	unsigned count = SAMPLE_SIZE + (unsigned)random_below(random, ITEMS - SAMPLE_SIZE);
 	struct group groups[GROUPS];
@@ -358,7 +358,7 @@ static void estimates_are_right_whatever_the_tasks_are(void)
 
 static void open_with_a_shard(struct fixture *fixture)
 {
-	const struct pawl_service_options options = {.workers = PAWL_MANUAL, .shards = 1};
+	const struct pawl_service_options options = {.workers = PAWL_SERVICE_MANUAL, .shards = 1};
 
 	memset(items, 0, ITEMS * sizeof(*items));
 	fixture_open(fixture, &options);

@@ -166,7 +166,7 @@ static void expect_every_failure_clean(const struct pawl_service_options *option
 /* The service, its shards with a wheel each, its workers; and the threads. */
 static unsigned least_chances_of(const struct pawl_service_options *options)
 {
-	unsigned threads = options->workers == PAWL_MANUAL ? 0 : options->workers + 1;
+	unsigned threads = options->workers == PAWL_SERVICE_MANUAL ? 0 : options->workers + 1;
 
 	return 1 + options->shards + threads;
 }

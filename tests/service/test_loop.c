@@ -50,7 +50,7 @@ static struct loop_clock loop_clock;
 static struct pawl_service *open_loop(unsigned shards)
 {
 	const struct pawl_service_options options = {
-	        .workers = PAWL_MANUAL, .shards = shards, .clock = &loop_clock.clock};
+	        .workers = PAWL_SERVICE_MANUAL, .shards = shards, .clock = &loop_clock.clock};
 
 	memset(&loop_clock, 0, sizeof(loop_clock));
 	loop_clock.clock.now = loop_now;
@@ -119,7 +119,7 @@ static void arm_somehow(struct pawl_service *service, struct pawl_task *task, in
 		pawl_service_arm_within(service, task, 10 * MS, 11 * MS);
 		break;
 	case 4:
-		pawl_service_arm_every(service, task, 10 * MS, 10 * MS, PAWL_SKIP);
+		pawl_service_arm_every(service, task, 10 * MS, 10 * MS, PAWL_SERVICE_SKIP);
 		break;
 	default:
 		pawl_service_arm(service, task, 0);
@@ -283,7 +283,7 @@ static void *arm_from_outside(void *first)
 static void outside_of(void (*sleep)(void), void (*init)(struct pawl_clock_system *))
 {
 	const struct pawl_service_options options = {
-	        .workers = PAWL_MANUAL, .shards = 4, .clock = &outside.clock.clock};
+	        .workers = PAWL_SERVICE_MANUAL, .shards = 4, .clock = &outside.clock.clock};
 	pthread_t threads[OUTSIDERS];
 
 	init(&outside.clock);
@@ -361,7 +361,7 @@ static void *ask_until_over(void *unused)
 static void a_loop_is_woken_each_time(bool asked)
 {
 	const struct pawl_service_options options = {
-	        .workers = PAWL_MANUAL, .shards = 1, .clock = &rounds.clock.clock};
+	        .workers = PAWL_SERVICE_MANUAL, .shards = 1, .clock = &rounds.clock.clock};
 	pthread_t loop, asker;
 
 	pawl_clock_monotonic_init(&rounds.clock);
@@ -399,7 +399,7 @@ static void a_loop_is_woken_although_others_ask_for_the_next_time(void)
 static void the_descriptor_is_refused_where_there_is_none(void)
 {
 	struct pawl_service *service = open_loop(1);
-	const struct pawl_service_options manual = {.workers = PAWL_MANUAL};
+	const struct pawl_service_options manual = {.workers = PAWL_SERVICE_MANUAL};
 
 	EXPECT_EQ(pawl_service_fd(service), -ENOTSUP); /* a clock of one's own */
 	pawl_service_close(service, NULL);
@@ -422,7 +422,8 @@ static bool readable(int fd)
 
 static int open_fd(struct fixture *fixture, unsigned shards)
 {
-	const struct pawl_service_options options = {.workers = PAWL_MANUAL, .shards = shards};
+	const struct pawl_service_options options = {.workers = PAWL_SERVICE_MANUAL,
+	                                             .shards = shards};
 	int fd;
 
 	fixture_open(fixture, &options);
@@ -483,7 +484,7 @@ static void a_cancelled_task_leaves_it_readable_once_at_most(void)
 static void it_is_not_readable_at_the_end_of_time_with_nothing_pending(void)
 {
 	const struct pawl_service_options options = {
-	        .workers = PAWL_MANUAL, .shards = 1, .tick_ns = 1};
+	        .workers = PAWL_SERVICE_MANUAL, .shards = 1, .tick_ns = 1};
 	struct pawl_task task;
 	struct fixture fixture;
 	int fd;
@@ -546,7 +547,7 @@ static void an_edge_triggered_loop_misses_nothing(void)
 
 static void without_descriptors_it_fails_and_can_be_asked_again(void)
 {
-	const struct pawl_service_options options = {.workers = PAWL_MANUAL};
+	const struct pawl_service_options options = {.workers = PAWL_SERVICE_MANUAL};
 	struct pawl_service *service = service_with(&options);
 	struct rlimit before, none;
 

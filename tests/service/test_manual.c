@@ -8,7 +8,7 @@
 
 static void open_manual(struct fixture *fixture)
 {
-	const struct pawl_service_options options = {.workers = PAWL_MANUAL, .shards = 4};
+	const struct pawl_service_options options = {.workers = PAWL_SERVICE_MANUAL, .shards = 4};
 
 	fixture_open(fixture, &options);
 }
@@ -138,7 +138,7 @@ static void expect_poll_to_do_nothing(struct fixture *fixture)
 static void poll_does_nothing_where_there_are_threads(void)
 {
 	for (size_t i = 0; i < COUNTOF(every_mode); i++)
-		if (every_mode[i].workers != PAWL_MANUAL)
+		if (every_mode[i].workers != PAWL_SERVICE_MANUAL)
 			in_mode(&every_mode[i], expect_poll_to_do_nothing);
 }
 

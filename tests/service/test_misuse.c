@@ -8,7 +8,7 @@
 
 static void a_task_pending_in_one_service_is_refused_by_another(void)
 {
-	const struct pawl_service_options options = {.workers = PAWL_MANUAL};
+	const struct pawl_service_options options = {.workers = PAWL_SERVICE_MANUAL};
 	struct fixture one, other;
 	struct note note;
 
@@ -18,9 +18,10 @@ static void a_task_pending_in_one_service_is_refused_by_another(void)
 	EXPECT_EQ(pawl_service_arm(one.service, &note.task, MS), 0);
 	EXPECT_EQ(pawl_service_arm(other.service, &note.task, MS), -EBUSY);
 	EXPECT_EQ(pawl_service_arm_at(other.service, &note.task, MS), -EBUSY);
-	EXPECT_EQ(pawl_service_arm_every(other.service, &note.task, MS, MS, PAWL_SKIP), -EBUSY);
+	EXPECT_EQ(pawl_service_arm_every(other.service, &note.task, MS, MS, PAWL_SERVICE_SKIP),
+	          -EBUSY);
 	EXPECT_EQ(pawl_service_touch(other.service, &note.task, MS), -EBUSY);
-	EXPECT_EQ(pawl_service_cancel(other.service, &note.task), PAWL_IDLE);
+	EXPECT_EQ(pawl_service_cancel(other.service, &note.task), PAWL_SERVICE_IDLE);
 	EXPECT_EQ(pawl_service_pending(other.service), 0);
 	EXPECT_EQ(pawl_service_pending(one.service), 1);
 	advance_and_settle(&one, MS);
@@ -38,7 +39,7 @@ struct nested {
 	struct pawl_task outer, inner;
 	struct fixture outside, inside;
 	void (*act)(struct nested *nested);
-	enum pawl_cancel found;
+	enum pawl_service_found found;
 };
 
 static struct nested nested;
@@ -57,7 +58,7 @@ static void act_inside(struct pawl_task *task)
 
 static void run_nested(void (*act)(struct nested *nested))
 {
-	const struct pawl_service_options options = {.workers = PAWL_MANUAL};
+	const struct pawl_service_options options = {.workers = PAWL_SERVICE_MANUAL};
 
 	fixture_open(&nested.outside, &options);
 	fixture_open(&nested.inside, &options);
@@ -79,7 +80,7 @@ static void cancel_wait_outer(struct nested *self)
 static void cancel_wait_of_a_task_further_out_on_the_same_thread_does_not_wait(void)
 {
 	run_nested(cancel_wait_outer);
-	EXPECT_EQ(nested.found, PAWL_RUNNING);
+	EXPECT_EQ(nested.found, PAWL_SERVICE_RUNNING);
 }
 
 static void stop_outer(struct nested *self)
@@ -105,7 +106,7 @@ static void let_time_run(struct note *note)
 
 static void let_time_run_inside(const void *unused)
 {
-	const struct pawl_service_options options = {.workers = PAWL_MANUAL};
+	const struct pawl_service_options options = {.workers = PAWL_SERVICE_MANUAL};
 	struct fixture fixture;
 	struct note note;
 

@@ -15,14 +15,16 @@ IN_EVERY_MODE_LIMITED(2, a_new_arming_beyond_max_pending_is_refused_and_changes_
 	for (unsigned i = 0; i < 3; i++)
 		note_init(&notes[i], fixture);
 	EXPECT_EQ(pawl_service_arm(fixture->service, &notes[0].task, 5 * MS), 0);
-	EXPECT_EQ(pawl_service_arm_every(fixture->service, &notes[1].task, HOUR, HOUR, PAWL_SKIP),
+	EXPECT_EQ(pawl_service_arm_every(fixture->service, &notes[1].task, HOUR, HOUR,
+	                                 PAWL_SERVICE_SKIP),
 	          0);
 	EXPECT_EQ(pawl_service_arm(fixture->service, &notes[2].task, 0), -EAGAIN);
 	EXPECT_EQ(pawl_service_arm_at(fixture->service, &notes[2].task, 0), -EAGAIN);
 	EXPECT_EQ(pawl_service_touch(fixture->service, &notes[2].task, 0), -EAGAIN);
-	EXPECT_EQ(pawl_service_arm_every(fixture->service, &notes[2].task, MS, MS, PAWL_SKIP),
-	          -EAGAIN);
-	EXPECT_EQ(pawl_service_cancel(fixture->service, &notes[2].task), PAWL_IDLE);
+	EXPECT_EQ(
+	        pawl_service_arm_every(fixture->service, &notes[2].task, MS, MS, PAWL_SERVICE_SKIP),
+	        -EAGAIN);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &notes[2].task), PAWL_SERVICE_IDLE);
 	expect_counts(fixture->service, 2, 0, 0, 0);
 	advance_and_settle(fixture, 4 * MS);
 	EXPECT_EQ(notes[2].runs, 0);
@@ -39,9 +41,9 @@ IN_EVERY_MODE_LIMITED(2, a_task_that_is_pending_may_always_be_moved)
 	}
 	EXPECT_EQ(pawl_service_arm(fixture->service, &notes[0].task, 7 * MS), 0);
 	EXPECT_EQ(pawl_service_touch(fixture->service, &notes[1].task, 8 * MS), 0);
-	EXPECT_EQ(
-	        pawl_service_arm_every(fixture->service, &notes[0].task, 9 * MS, 9 * MS, PAWL_SKIP),
-	        0);
+	EXPECT_EQ(pawl_service_arm_every(fixture->service, &notes[0].task, 9 * MS, 9 * MS,
+	                                 PAWL_SERVICE_SKIP),
+	          0);
 	advance_and_settle(fixture, 8 * MS);
 	EXPECT_EQ(notes[1].runs, 1);
 	advance_and_settle(fixture, MS);
@@ -58,7 +60,8 @@ IN_EVERY_MODE_LIMITED(1, quota_is_free_after_a_run_and_after_a_cancel)
 		EXPECT_EQ(pawl_service_arm(fixture->service, &note.task, MS), 0);
 		advance_and_settle(fixture, MS);
 		EXPECT_EQ(pawl_service_arm(fixture->service, &note.task, MS), 0);
-		EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_CANCELLED);
+		EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task),
+		          PAWL_SERVICE_CANCELLED);
 		EXPECT_EQ(pawl_service_touch(fixture->service, &note.task, MS), 0);
 		advance_and_settle(fixture, MS);
 	}
@@ -77,7 +80,8 @@ static void expect_free_quota(struct fixture *fixture, unsigned quota)
 		          i < quota ? 0 : -EAGAIN);
 	}
 	for (unsigned i = 0; i < quota; i++)
-		EXPECT_EQ(pawl_service_cancel(fixture->service, &notes[i].task), PAWL_CANCELLED);
+		EXPECT_EQ(pawl_service_cancel(fixture->service, &notes[i].task),
+		          PAWL_SERVICE_CANCELLED);
 }
 
 IN_EVERY_MODE_LIMITED(2, a_one_shot_task_has_no_quota_while_it_runs_unless_armed_again)
@@ -109,11 +113,12 @@ IN_EVERY_MODE_LIMITED(1, a_running_task_is_refused_like_any_other)
 	EXPECT_EQ(pawl_service_arm(fixture->service, &other.task, HOUR), 0);
 	EXPECT_EQ(pawl_service_arm(fixture->service, &note.task, 0), -EAGAIN);
 	EXPECT_EQ(pawl_service_touch(fixture->service, &note.task, 0), -EAGAIN);
-	EXPECT_EQ(pawl_service_arm_every(fixture->service, &note.task, MS, MS, PAWL_SKIP), -EAGAIN);
+	EXPECT_EQ(pawl_service_arm_every(fixture->service, &note.task, MS, MS, PAWL_SERVICE_SKIP),
+	          -EAGAIN);
 	let_go(&note);
 	advance_and_settle(fixture, 10 * MS);
 	EXPECT_EQ(note.runs, 1);
-	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_IDLE);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_SERVICE_IDLE);
 	expect_counts(fixture->service, 2, 1, 0, 0);
 	end(fixture);
 }
@@ -141,7 +146,7 @@ IN_EVERY_MODE_LIMITED(2, a_periodic_task_keeps_its_quota_while_it_runs)
 	struct note note;
 
 	note_init(&note, fixture);
-	hold_periodic(&note, 10 * MS, PAWL_SKIP, 10 * MS);
+	hold_periodic(&note, 10 * MS, PAWL_SERVICE_SKIP, 10 * MS);
 	expect_free_quota(fixture, 1);
 	EXPECT_EQ(pawl_service_touch(fixture->service, &note.task, 10 * MS), 0);
 	expect_free_quota(fixture, 1);
@@ -162,15 +167,15 @@ IN_EVERY_MODE_LIMITED(2, a_periodic_task_that_has_ended_has_no_quota)
 
 	note_init(&inside, fixture);
 	inside.inside = cancel_it;
-	pawl_service_arm_every(fixture->service, &inside.task, 10 * MS, 10 * MS, PAWL_SKIP);
+	pawl_service_arm_every(fixture->service, &inside.task, 10 * MS, 10 * MS, PAWL_SERVICE_SKIP);
 	advance_and_settle(fixture, 10 * MS);
 	expect_free_quota(fixture, 2);
 
 	note_init(&outside, fixture);
-	hold_periodic(&outside, 10 * MS, PAWL_SKIP, 10 * MS);
-	EXPECT_EQ(pawl_service_cancel(fixture->service, &outside.task), PAWL_RUNNING);
+	hold_periodic(&outside, 10 * MS, PAWL_SERVICE_SKIP, 10 * MS);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &outside.task), PAWL_SERVICE_RUNNING);
 	expect_free_quota(fixture, 2);
-	EXPECT_EQ(pawl_service_cancel(fixture->service, &outside.task), PAWL_RUNNING);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &outside.task), PAWL_SERVICE_RUNNING);
 	let_go(&outside);
 	expect_free_quota(fixture, 2);
 	end(fixture);
@@ -202,13 +207,13 @@ static void options_out_of_range_are_refused(void)
 	        {.shards = 1025},
 	        {.shards = ~0u},
 	        {.workers = ~0u},
-	        {.workers = PAWL_MANUAL, .wheel_size = 1},
+	        {.workers = PAWL_SERVICE_MANUAL, .wheel_size = 1},
 	        {.stack_size = 1},
 	        {.stack_size = 65535},
 	        {.stack_size = SIZE_MAX / 2 + 1},
 	        {.stack_size = SIZE_MAX},
-	        {.workers = PAWL_MANUAL, .stack_size = 65535},
-	        {.workers = PAWL_MANUAL, .dispatch = pool_dispatch},
+	        {.workers = PAWL_SERVICE_MANUAL, .stack_size = 65535},
+	        {.workers = PAWL_SERVICE_MANUAL, .dispatch = pool_dispatch},
 	};
 
 	for (size_t i = 0; i < COUNTOF(invalid); i++) {
@@ -269,7 +274,7 @@ static void options_at_the_ends_of_their_ranges_are_taken(void)
 	        {.wheel_size = 2, .shards = 1},
 	        {.wheel_size = 4096, .shards = 1},
 	        {.shards = 1024, .wheel_size = 2},
-	        {.shards = 1024, .wheel_size = 2, .workers = PAWL_MANUAL},
+	        {.shards = 1024, .wheel_size = 2, .workers = PAWL_SERVICE_MANUAL},
 	        {.tick_ns = 1},
 	        {.tick_ns = 2},
 	        {.tick_ns = 3},
@@ -345,7 +350,7 @@ static void deadlines_are_rounded_up_whatever_the_tick(void)
 
 	for (size_t i = 0; i < COUNTOF(ticks); i++) {
 		const struct pawl_service_options options = {
-		        .tick_ns = ticks[i], .workers = PAWL_MANUAL, .shards = 1};
+		        .tick_ns = ticks[i], .workers = PAWL_SERVICE_MANUAL, .shards = 1};
 		struct random random = {ticks[i]};
 		struct fixture fixture;
 

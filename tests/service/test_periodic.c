@@ -9,13 +9,13 @@
 
 IN_EVERY_MODE(a_periodic_task_runs_every_period_from_one_period_on)
 {
-	for (int missed = PAWL_SKIP; missed <= PAWL_DELAY; missed++) {
+	for (int missed = PAWL_SERVICE_SKIP; missed <= PAWL_SERVICE_DELAY; missed++) {
 		uint64_t start = fixture_now(fixture);
 		struct note note;
 
 		note_init(&note, fixture);
 		EXPECT_EQ(pawl_service_arm_every(fixture->service, &note.task, 10 * MS, 10 * MS,
-		                                 (enum pawl_missed)missed),
+		                                 (enum pawl_service_missed)missed),
 		          0);
 		advance_and_settle(fixture, 10 * MS - 1);
 		EXPECT_EQ(note.runs, 0);
@@ -26,7 +26,8 @@ IN_EVERY_MODE(a_periodic_task_runs_every_period_from_one_period_on)
 		for (unsigned i = 0; i < 20; i++)
 			EXPECT_EQ(note.at[i], start + (i + 1) * 10 * MS);
 		EXPECT_EQ(pawl_service_pending(fixture->service), 1);
-		EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_CANCELLED);
+		EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task),
+		          PAWL_SERVICE_CANCELLED);
 		advance_and_settle(fixture, HOUR);
 		EXPECT_EQ(note.runs, 20);
 	}
@@ -44,7 +45,7 @@ IN_EVERY_MODE(the_first_run_has_a_delay_of_its_own)
 
 		note_init(&note, fixture);
 		EXPECT_EQ(pawl_service_arm_every(fixture->service, &note.task, firsts[i], 10 * MS,
-		                                 PAWL_SKIP),
+		                                 PAWL_SERVICE_SKIP),
 		          0);
 		settle(fixture);
 		for (unsigned passed = 0; passed < 60; passed++)
@@ -52,7 +53,8 @@ IN_EVERY_MODE(the_first_run_has_a_delay_of_its_own)
 		EXPECT_EQ(note.runs, (60 * MS - firsts[i]) / (10 * MS) + 1);
 		for (unsigned run = 0; run < note.runs; run++)
 			EXPECT_EQ(note.at[run], start + firsts[i] + run * 10 * MS);
-		EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_CANCELLED);
+		EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task),
+		          PAWL_SERVICE_CANCELLED);
 	}
 	end(fixture);
 }
@@ -63,7 +65,7 @@ IN_EVERY_MODE(a_first_run_that_is_late_does_not_move_the_grid)
 	struct note note;
 
 	note_init(&note, fixture);
-	pawl_service_arm_every(fixture->service, &note.task, 3 * MS, 10 * MS, PAWL_SKIP);
+	pawl_service_arm_every(fixture->service, &note.task, 3 * MS, 10 * MS, PAWL_SERVICE_SKIP);
 	advance_and_settle(fixture, 25 * MS);
 	EXPECT_EQ(note.runs, 1);
 	EXPECT_EQ(pawl_service_deadline(fixture->service, &note.task), 33 * MS);
@@ -79,9 +81,9 @@ IN_EVERY_MODE(a_period_that_is_no_multiple_of_the_tick_does_not_drift)
 	note_init(&burst, fixture);
 	advance_and_settle(fixture, 300);
 	pawl_service_arm_every(fixture->service, &skip.task, 3 * MS + MS / 2, 3 * MS + MS / 2,
-	                       PAWL_SKIP);
+	                       PAWL_SERVICE_SKIP);
 	pawl_service_arm_every(fixture->service, &burst.task, 3 * MS + MS / 2, 3 * MS + MS / 2,
-	                       PAWL_BURST);
+	                       PAWL_SERVICE_BURST);
 	advance_and_settle(fixture, MS - 300);
 	for (unsigned i = 1; i < 200; i++)
 		advance_and_settle(fixture, MS);
@@ -101,7 +103,7 @@ IN_EVERY_MODE(skip_leaves_missed_periods_out_and_stays_on_the_grid)
 	struct note note;
 
 	note_init(&note, fixture);
-	pawl_service_arm_every(fixture->service, &note.task, 10 * MS, 10 * MS, PAWL_SKIP);
+	pawl_service_arm_every(fixture->service, &note.task, 10 * MS, 10 * MS, PAWL_SERVICE_SKIP);
 	advance_and_settle(fixture, 35 * MS);
 	EXPECT_EQ(note.runs, 1);
 	advance_and_settle(fixture, 5 * MS - 1);
@@ -126,7 +128,7 @@ IN_EVERY_MODE(burst_makes_up_for_all_missed_periods)
 	struct note note;
 
 	note_init(&note, fixture);
-	pawl_service_arm_every(fixture->service, &note.task, 10 * MS, 10 * MS, PAWL_BURST);
+	pawl_service_arm_every(fixture->service, &note.task, 10 * MS, 10 * MS, PAWL_SERVICE_BURST);
 	advance_and_settle(fixture, 35 * MS);
 	EXPECT_EQ(note.runs, 3);
 	advance_and_settle(fixture, 4 * MS);
@@ -144,7 +146,7 @@ IN_EVERY_MODE(delay_counts_a_period_from_the_end_of_each_run)
 	struct note note;
 
 	note_init(&note, fixture);
-	pawl_service_arm_every(fixture->service, &note.task, 10 * MS, 10 * MS, PAWL_DELAY);
+	pawl_service_arm_every(fixture->service, &note.task, 10 * MS, 10 * MS, PAWL_SERVICE_DELAY);
 	advance_and_settle(fixture, 35 * MS);
 	EXPECT_EQ(note.runs, 1);
 	advance_and_settle(fixture, 10 * MS - 1);
@@ -162,7 +164,7 @@ static void take_25_ms(struct note *note)
 }
 
 /* A run of 25 ms from 10 on, every 10. */
-static void expect_after_a_long_run(struct fixture *fixture, enum pawl_missed missed,
+static void expect_after_a_long_run(struct fixture *fixture, enum pawl_service_missed missed,
                                     unsigned runs_at_35, unsigned runs_at_40, unsigned runs_at_45)
 {
 	uint64_t start = fixture_now(fixture);
@@ -183,9 +185,9 @@ static void expect_after_a_long_run(struct fixture *fixture, enum pawl_missed mi
 
 IN_EVERY_MODE(a_run_longer_than_its_period_misses_periods_too)
 {
-	expect_after_a_long_run(fixture, PAWL_SKIP, 1, 2, 2);
-	expect_after_a_long_run(fixture, PAWL_BURST, 3, 4, 4);
-	expect_after_a_long_run(fixture, PAWL_DELAY, 1, 1, 2);
+	expect_after_a_long_run(fixture, PAWL_SERVICE_SKIP, 1, 2, 2);
+	expect_after_a_long_run(fixture, PAWL_SERVICE_BURST, 3, 4, 4);
+	expect_after_a_long_run(fixture, PAWL_SERVICE_DELAY, 1, 1, 2);
 	end(fixture);
 }
 
@@ -194,12 +196,15 @@ IN_EVERY_MODE(a_period_of_0_or_an_unknown_policy_is_refused)
 	struct note note;
 
 	note_init(&note, fixture);
-	EXPECT_EQ(pawl_service_arm_every(fixture->service, &note.task, 0, 0, PAWL_SKIP), -EINVAL);
-	EXPECT_EQ(pawl_service_arm_every(fixture->service, &note.task, MS, MS, (enum pawl_missed)3),
+	EXPECT_EQ(pawl_service_arm_every(fixture->service, &note.task, 0, 0, PAWL_SERVICE_SKIP),
 	          -EINVAL);
-	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_IDLE);
+	EXPECT_EQ(pawl_service_arm_every(fixture->service, &note.task, MS, MS,
+	                                 (enum pawl_service_missed)3),
+	          -EINVAL);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_SERVICE_IDLE);
 	pawl_service_arm(fixture->service, &note.task, 5 * MS);
-	EXPECT_EQ(pawl_service_arm_every(fixture->service, &note.task, 0, 0, PAWL_SKIP), -EINVAL);
+	EXPECT_EQ(pawl_service_arm_every(fixture->service, &note.task, 0, 0, PAWL_SERVICE_SKIP),
+	          -EINVAL);
 	advance_and_settle(fixture, 5 * MS);
 	advance_and_settle(fixture, HOUR);
 	EXPECT_EQ(note.runs, 1);
@@ -212,13 +217,13 @@ IN_EVERY_MODE(arm_makes_a_periodic_task_a_one_shot_one_and_back)
 	struct note note;
 
 	note_init(&note, fixture);
-	pawl_service_arm_every(fixture->service, &note.task, 10 * MS, 10 * MS, PAWL_BURST);
+	pawl_service_arm_every(fixture->service, &note.task, 10 * MS, 10 * MS, PAWL_SERVICE_BURST);
 	pawl_service_arm(fixture->service, &note.task, 5 * MS);
 	advance_and_settle(fixture, 5 * MS);
 	advance_and_settle(fixture, HOUR);
 	EXPECT_EQ(note.runs, 1);
 	pawl_service_arm(fixture->service, &note.task, 5 * MS);
-	pawl_service_arm_every(fixture->service, &note.task, 10 * MS, 10 * MS, PAWL_BURST);
+	pawl_service_arm_every(fixture->service, &note.task, 10 * MS, 10 * MS, PAWL_SERVICE_BURST);
 	advance_and_settle(fixture, 30 * MS);
 	EXPECT_EQ(note.runs, 4);
 	pawl_service_arm_at(fixture->service, &note.task, fixture_now(fixture) + MS);
@@ -239,7 +244,7 @@ IN_EVERY_MODE(arm_inside_a_periodic_task_makes_it_a_one_shot_one)
 
 	note_init(&note, fixture);
 	note.inside = arm_once_for_5_ms;
-	pawl_service_arm_every(fixture->service, &note.task, 10 * MS, 10 * MS, PAWL_BURST);
+	pawl_service_arm_every(fixture->service, &note.task, 10 * MS, 10 * MS, PAWL_SERVICE_BURST);
 	advance_and_settle(fixture, 10 * MS);
 	advance_and_settle(fixture, 5 * MS);
 	advance_and_settle(fixture, HOUR);
@@ -251,7 +256,8 @@ IN_EVERY_MODE(arm_inside_a_periodic_task_makes_it_a_one_shot_one)
 
 static void arm_every_7_ms(struct note *note)
 {
-	pawl_service_arm_every(note->fixture->service, &note->task, 7 * MS, 7 * MS, PAWL_SKIP);
+	pawl_service_arm_every(note->fixture->service, &note->task, 7 * MS, 7 * MS,
+	                       PAWL_SERVICE_SKIP);
 	note->inside = NULL;
 }
 
@@ -278,18 +284,18 @@ static void cancel_at_the_third_run(struct note *note)
 
 IN_EVERY_MODE(a_periodic_task_ends_with_a_cancel_from_inside)
 {
-	for (int missed = PAWL_SKIP; missed <= PAWL_DELAY; missed++) {
+	for (int missed = PAWL_SERVICE_SKIP; missed <= PAWL_SERVICE_DELAY; missed++) {
 		struct note note;
 
 		note_init(&note, fixture);
 		note.inside = cancel_at_the_third_run;
 		pawl_service_arm_every(fixture->service, &note.task, 10 * MS, 10 * MS,
-		                       (enum pawl_missed)missed);
+		                       (enum pawl_service_missed)missed);
 		for (unsigned i = 0; i < 10; i++)
 			advance_and_settle(fixture, 10 * MS);
 		EXPECT_EQ(note.runs, 3);
-		EXPECT_EQ(note.answer, PAWL_RUNNING);
-		EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_IDLE);
+		EXPECT_EQ(note.answer, PAWL_SERVICE_RUNNING);
+		EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_SERVICE_IDLE);
 	}
 	expect_counts(fixture->service, 9, 9, 0, 0);
 	end(fixture);
@@ -301,9 +307,9 @@ IN_EVERY_MODE(the_longest_period_just_waits)
 
 	note_init(&note, fixture);
 	advance_and_settle(fixture, 5 * MS);
-	EXPECT_EQ(
-	        pawl_service_arm_every(fixture->service, &note.task, LONGEST, LONGEST, PAWL_BURST),
-	        0);
+	EXPECT_EQ(pawl_service_arm_every(fixture->service, &note.task, LONGEST, LONGEST,
+	                                 PAWL_SERVICE_BURST),
+	          0);
 	advance_and_settle(fixture, LONGEST - HOUR);
 	EXPECT_EQ(note.runs, 0);
 	EXPECT_EQ(pawl_service_touch(fixture->service, &note.task, MS), 0);
@@ -314,8 +320,8 @@ IN_EVERY_MODE(the_longest_period_just_waits)
 }
 
 /* A deadline that never comes is at the end of time. */
-static void end_time(uint64_t tick_ns, unsigned workers, enum pawl_missed missed, uint64_t end,
-                     unsigned expected)
+static void end_time(uint64_t tick_ns, unsigned workers, enum pawl_service_missed missed,
+                     uint64_t end, unsigned expected)
 {
 	const struct pawl_service_options options = {
 	        .tick_ns = tick_ns, .workers = workers, .shards = 1};
@@ -343,11 +349,11 @@ static void at_the_end_of_time_it_runs_no_more(void)
 
 	for (unsigned i = 0; i < 2 * COUNTOF(ticks); i++)
 		for (uint64_t end = PAWL_NEVER - 2; end != 0; end++) {
-			unsigned workers = i % 2 ? PAWL_MANUAL : 1;
+			unsigned workers = i % 2 ? PAWL_SERVICE_MANUAL : 1;
 
-			end_time(ticks[i / 2], workers, PAWL_SKIP, end, 1);
-			end_time(ticks[i / 2], workers, PAWL_BURST, end, 3);
-			end_time(ticks[i / 2], workers, PAWL_DELAY, end, 1);
+			end_time(ticks[i / 2], workers, PAWL_SERVICE_SKIP, end, 1);
+			end_time(ticks[i / 2], workers, PAWL_SERVICE_BURST, end, 3);
+			end_time(ticks[i / 2], workers, PAWL_SERVICE_DELAY, end, 1);
 		}
 }
 

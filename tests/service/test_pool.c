@@ -81,7 +81,7 @@ static void what_waits_in_the_queue_of_the_pool_can_be_cancelled(void)
 	note_init(note, &fixture);
 	pawl_service_arm(fixture.service, &note->task, 0);
 	sem_wait(&called);
-	EXPECT_EQ(pawl_service_cancel(fixture.service, &note->task), PAWL_CANCELLED);
+	EXPECT_EQ(pawl_service_cancel(fixture.service, &note->task), PAWL_SERVICE_CANCELLED);
 	free(note); /* it is not in that queue */
 	EXPECT_EQ(pawl_service_poll(fixture.service, 0), 0);
 	pawl_service_close(fixture.service, NULL);
@@ -97,7 +97,7 @@ static void a_poll_that_finds_all_cancelled_is_the_last(void)
 	note_init(&note, &fixture);
 	pawl_service_arm(fixture.service, &note.task, 0);
 	sem_wait(&called);
-	EXPECT_EQ(pawl_service_cancel(fixture.service, &note.task), PAWL_CANCELLED);
+	EXPECT_EQ(pawl_service_cancel(fixture.service, &note.task), PAWL_SERVICE_CANCELLED);
 	EXPECT_EQ(pawl_service_poll(fixture.service, 0), 0);
 	step_clock_step(&sleeps); /* the service's thread sleeps */
 	EXPECT_EQ(calls_waiting(), 0);
@@ -127,7 +127,7 @@ static void a_settle_ends_when_all_was_cancelled(void)
 		pthread_create(&thread, NULL, settle_service, fixture.service);
 		for (unsigned j = 0; j < i; j++)
 			sched_yield();
-		EXPECT_EQ(pawl_service_cancel(fixture.service, &note.task), PAWL_CANCELLED);
+		EXPECT_EQ(pawl_service_cancel(fixture.service, &note.task), PAWL_SERVICE_CANCELLED);
 		EXPECT_EQ(pawl_service_poll(fixture.service, 0), 0);
 		pthread_join(thread, NULL);
 		pawl_service_close(fixture.service, NULL);
@@ -164,13 +164,13 @@ static void a_second_thread_is_called_while_the_first_is_busy(void)
 	thread = keep_busy(&busy);
 	step_clock_step(&sleeps);      /* the service's thread sleeps */
 	EXPECT_EQ(calls_waiting(), 0); /* and has not called the pool for nothing */
-	EXPECT_EQ(pawl_service_cancel(fixture.service, &busy.task), PAWL_RUNNING);
+	EXPECT_EQ(pawl_service_cancel(fixture.service, &busy.task), PAWL_SERVICE_RUNNING);
 	pawl_service_arm(fixture.service, &other.task, 0);
 	sem_wait(&called);
 	EXPECT_EQ(pawl_service_poll(fixture.service, 0), 1);
 	EXPECT_EQ(other.runs, 1);
 	sem_post(&busy.leave);
-	EXPECT(pawl_service_cancel_wait(fixture.service, &busy.task) != PAWL_CANCELLED);
+	EXPECT(pawl_service_cancel_wait(fixture.service, &busy.task) != PAWL_SERVICE_CANCELLED);
 	pthread_join(thread, NULL);
 	pawl_service_close(fixture.service, NULL);
 }
@@ -345,7 +345,7 @@ static void dispatch_may_poll_itself(void)
 
 	fixture_open(&fixture, &options);
 	note_init(&note, &fixture);
-	pawl_service_arm_every(fixture.service, &note.task, MS, MS, PAWL_BURST);
+	pawl_service_arm_every(fixture.service, &note.task, MS, MS, PAWL_SERVICE_BURST);
 	advance_and_settle(&fixture, 10 * MS);
 	EXPECT_EQ(note.runs, 10);
 	EXPECT(!pthread_equal(note.thread, pthread_self()));
@@ -396,7 +396,7 @@ static void *arm_and_cancel(void *service)
 		EXPECT_EQ(pawl_service_arm(service, task, i % 3 * MS / 4), 0);
 		pawl_task_init(&kept, count_dropped);
 		EXPECT_EQ(pawl_service_arm(service, &kept, 0), 0);
-		cancelled += pawl_service_cancel_wait(service, &kept) == PAWL_CANCELLED;
+		cancelled += pawl_service_cancel_wait(service, &kept) == PAWL_SERVICE_CANCELLED;
 	}
 	return (void *)cancelled;
 }

@@ -65,7 +65,7 @@ static void relay_wake(struct pawl_clock *clock)
 static void *give_home(void *task)
 {
 	EXPECT_EQ(pawl_service_arm(relay.service, task, MS), 0);
-	EXPECT_EQ(pawl_service_cancel(relay.service, task), PAWL_CANCELLED);
+	EXPECT_EQ(pawl_service_cancel(relay.service, task), PAWL_SERVICE_CANCELLED);
 	return NULL;
 }
 

@@ -132,7 +132,7 @@ static void expect_two_digits(struct fixture *fixture, uint64_t value)
 static void histograms_are_good_to_two_digits(void)
 {
 	static const struct pawl_service_options options = {
-	        .workers = PAWL_MANUAL, .shards = 1, .tick_ns = 1};
+	        .workers = PAWL_SERVICE_MANUAL, .shards = 1, .tick_ns = 1};
 
 	for (unsigned shift = 1; shift < 45; shift++) {
 		for (int offset = -1; offset <= 1; offset++) {

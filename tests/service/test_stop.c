@@ -25,9 +25,9 @@ IN_EVERY_MODE(stop_hands_each_pending_task_to_dropped_exactly_once)
 	note_init(&gone, fixture);
 	note_init(&periodic, fixture);
 	pawl_service_arm(fixture->service, &gone.task, MS);
-	pawl_service_arm_every(fixture->service, &periodic.task, MS, MS, PAWL_BURST);
-	EXPECT_EQ(pawl_service_cancel(fixture->service, &gone.task), PAWL_CANCELLED);
-	EXPECT_EQ(pawl_service_cancel(fixture->service, &notes[0].task), PAWL_CANCELLED);
+	pawl_service_arm_every(fixture->service, &periodic.task, MS, MS, PAWL_SERVICE_BURST);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &gone.task), PAWL_SERVICE_CANCELLED);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &notes[0].task), PAWL_SERVICE_CANCELLED);
 	open_gates(&gates, fixture);
 	pawl_service_stop(fixture->service, note_drop);
 	EXPECT_EQ(notes[0].drops + never.drops + gone.drops, 0);
@@ -44,11 +44,11 @@ static void free_dropped(struct pawl_task *task)
 	struct pawl_service *service = note->fixture->service;
 
 	EXPECT_EQ(pawl_service_arm(service, task, 0), -ECANCELED);
-	EXPECT_EQ(pawl_service_cancel(service, task), PAWL_IDLE);
-	EXPECT_EQ(pawl_service_cancel_wait(service, task), PAWL_IDLE);
+	EXPECT_EQ(pawl_service_cancel(service, task), PAWL_SERVICE_IDLE);
+	EXPECT_EQ(pawl_service_cancel_wait(service, task), PAWL_SERVICE_IDLE);
 	EXPECT(pthread_equal(note->thread, pthread_self()));
 	EXPECT_EQ(pawl_service_cancel(service, &note->other->task),
-	          note->other->number ? PAWL_IDLE : PAWL_CANCELLED);
+	          note->other->number ? PAWL_SERVICE_IDLE : PAWL_SERVICE_CANCELLED);
 	note->other->number = 1;
 	memset(note, 0xA5, sizeof(*note));
 	free(note);
@@ -107,20 +107,20 @@ IN_EVERY_MODE(stop_waits_for_what_runs_and_refuses_meanwhile)
 	await_refusal(&note);
 	while (pawl_service_arm(fixture->service, &fresh.task, HOUR) != -ECANCELED)
 		sched_yield();
-	EXPECT_EQ(pawl_service_arm_every(fixture->service, &fresh.task, MS, MS, PAWL_SKIP),
+	EXPECT_EQ(pawl_service_arm_every(fixture->service, &fresh.task, MS, MS, PAWL_SERVICE_SKIP),
 	          -ECANCELED);
 	EXPECT_EQ(pawl_service_arm_at(fixture->service, &fresh.task, MS), -ECANCELED);
-	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_RUNNING);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_SERVICE_RUNNING);
 	while (pawl_service_arm(fixture->service, &pending.task, MS) != -ECANCELED)
 		sched_yield();
-	EXPECT_EQ(pawl_service_cancel(fixture->service, &pending.task), PAWL_CANCELLED);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &pending.task), PAWL_SERVICE_CANCELLED);
 	sem_post(&note.leave);
 	pthread_join(stopper, NULL);
 	end_driving(fixture);
 	EXPECT_EQ(note.runs, 1);
 	EXPECT_EQ(note.drops + pending.drops, 0);
 	EXPECT_EQ(pawl_service_pending(fixture->service), 0);
-	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_IDLE);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_SERVICE_IDLE);
 	end(fixture);
 }
 
@@ -187,11 +187,11 @@ IN_EVERY_MODE(after_stop_the_service_refuses_and_tells_the_truth)
 	EXPECT_EQ(pawl_service_arm(fixture->service, &fresh.task, 0), -ECANCELED);
 	EXPECT_EQ(pawl_service_touch(fixture->service, &fresh.task, 0), -ECANCELED);
 	EXPECT_EQ(pawl_service_arm_at(fixture->service, &dropped.task, 0), -ECANCELED);
-	EXPECT_EQ(pawl_service_arm_every(fixture->service, &fresh.task, 1, 1, PAWL_SKIP),
+	EXPECT_EQ(pawl_service_arm_every(fixture->service, &fresh.task, 1, 1, PAWL_SERVICE_SKIP),
 	          -ECANCELED);
-	EXPECT_EQ(pawl_service_cancel(fixture->service, &ran.task), PAWL_IDLE);
-	EXPECT_EQ(pawl_service_cancel(fixture->service, &dropped.task), PAWL_IDLE);
-	EXPECT_EQ(pawl_service_cancel_wait(fixture->service, &fresh.task), PAWL_IDLE);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &ran.task), PAWL_SERVICE_IDLE);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &dropped.task), PAWL_SERVICE_IDLE);
+	EXPECT_EQ(pawl_service_cancel_wait(fixture->service, &fresh.task), PAWL_SERVICE_IDLE);
 	EXPECT_EQ(pawl_service_poll(fixture->service, 0), 0);
 	EXPECT_EQ(pawl_service_next(fixture->service), PAWL_NEVER);
 	advance_and_settle(fixture, HOUR);
@@ -223,7 +223,7 @@ IN_EVERY_MODE(dropped_may_be_null)
 	pawl_service_arm(fixture->service, &note.task, MS);
 	pawl_service_stop(fixture->service, NULL);
 	EXPECT_EQ(note.runs + note.drops, 0);
-	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_IDLE);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_SERVICE_IDLE);
 	expect_counts(fixture->service, 1, 0, 0, 1);
 	end(fixture);
 }
@@ -339,12 +339,12 @@ IN_EVERY_MODE(a_task_that_is_being_dropped_is_running_for_other_threads)
 	EXPECT_EQ(pawl_service_arm(fixture->service, &note.task, HOUR), 0);
 	pthread_create(&stopping, NULL, stop_dropping_slowly, fixture);
 	sem_wait(&note.entered);
-	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_RUNNING);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_SERVICE_RUNNING);
 	pthread_create(&waiting, NULL, cancel_wait_for_the_end, &note);
 	sem_post(&note.leave);
 	pthread_join(waiting, NULL);
 	pthread_join(stopping, NULL);
-	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_IDLE);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_SERVICE_IDLE);
 	expect_counts(fixture->service, 1, 0, 0, 1);
 }
 

@@ -137,8 +137,8 @@ static uint64_t sum_of_runs(const struct crew *crew)
 }
 
 /*
- * What the service has counted is what the tasks and the threads have counted. A cancel that returns PAWL_RUNNING may
- * have ended an arming, or not.
+ * What the service has counted is what the tasks and the threads have counted. A cancel that returns
+ * PAWL_SERVICE_RUNNING may have ended an arming, or not.
  */
 static void expect_accounts(struct crew *crew)
 {
@@ -167,11 +167,11 @@ static void crew_close(struct crew *crew)
 	free(crew->loads);
 }
 
-static void count_answer(struct crew *crew, enum pawl_cancel found)
+static void count_answer(struct crew *crew, enum pawl_service_found found)
 {
-	if (found == PAWL_CANCELLED)
+	if (found == PAWL_SERVICE_CANCELLED)
 		count(&crew->cancelled);
-	else if (found == PAWL_RUNNING)
+	else if (found == PAWL_SERVICE_RUNNING)
 		count(&crew->running);
 }
 
@@ -228,16 +228,16 @@ static void arm_for(struct load *load, uint64_t delay)
 }
 
 /* Returns the first answer; no run is under way any more. */
-static enum pawl_cancel cancel_either_way(struct crew *crew, struct load *load,
-                                          struct random *random)
+static enum pawl_service_found cancel_either_way(struct crew *crew, struct load *load,
+                                                 struct random *random)
 {
 	struct pawl_service *service = crew->fixture.service;
 	bool wait = random_below(random, 2);
-	enum pawl_cancel found = wait ? pawl_service_cancel_wait(service, &load->task)
-	                              : pawl_service_cancel(service, &load->task);
+	enum pawl_service_found found = wait ? pawl_service_cancel_wait(service, &load->task)
+	                                     : pawl_service_cancel(service, &load->task);
 
 	count_answer(crew, found);
-	if (!wait && found == PAWL_RUNNING)
+	if (!wait && found == PAWL_SERVICE_RUNNING)
 		count_answer(crew, pawl_service_cancel_wait(service, &load->task));
 	return found;
 }
@@ -247,13 +247,13 @@ static void arm_and_cancel(struct crew *crew, unsigned number, struct random *ra
 	for (uint64_t i = 0; i < rounds; i++) {
 		struct load *load = &crew->loads[number * TASKS + i % TASKS];
 		uint64_t ran = count_of(&load->ran);
-		enum pawl_cancel found;
+		enum pawl_service_found found;
 
 		arm_for(load, random_below(random, 3) * MS / 2);
 		move_clock(crew, random);
 		dawdle(random);
 		found = cancel_either_way(crew, load, random);
-		EXPECT_EQ(count_of(&load->ran), ran + (found == PAWL_CANCELLED ? 0 : 1));
+		EXPECT_EQ(count_of(&load->ran), ran + (found == PAWL_SERVICE_CANCELLED ? 0 : 1));
 		EXPECT_EQ(__atomic_load_n(&load->inside_now, __ATOMIC_SEQ_CST), 0);
 	}
 }
@@ -328,7 +328,7 @@ static void cancel_self_arming(struct crew *crew, unsigned number, struct random
 {
 	for (uint64_t i = 0; i < rounds; i++) {
 		struct load *load = &crew->loads[number * TASKS + i % TASKS];
-		enum pawl_cancel found;
+		enum pawl_service_found found;
 
 		load->inside = arm_until_none_is_left;
 		load->left = random_below(random, 4);
@@ -336,7 +336,7 @@ static void cancel_self_arming(struct crew *crew, unsigned number, struct random
 		do {
 			dawdle(random);
 			found = cancel_either_way(crew, load, random);
-		} while (found == PAWL_RUNNING);
+		} while (found == PAWL_SERVICE_RUNNING);
 		EXPECT_EQ(__atomic_load_n(&load->inside_now, __ATOMIC_SEQ_CST), 0);
 	}
 }
@@ -381,7 +381,8 @@ static void touch_in_time(struct crew *crew, unsigned number, struct random *ran
 			                             1000 * HOUR + j * MS),
 			          0);
 		move_clock(crew, random);
-		EXPECT_EQ(pawl_service_cancel(crew->fixture.service, &load->task), PAWL_CANCELLED);
+		EXPECT_EQ(pawl_service_cancel(crew->fixture.service, &load->task),
+		          PAWL_SERVICE_CANCELLED);
 		count(&crew->cancelled);
 		EXPECT_EQ(count_of(&load->ran), ran);
 	}
@@ -430,11 +431,11 @@ static void arm_until_refused(struct crew *crew, unsigned number, struct random 
 	for (unsigned i = 0;; i++) {
 		struct load *load = &crew->loads[number * TASKS + i % TASKS];
 		uint64_t delay = random_below(random, 3) * MS / 2;
-		enum pawl_cancel found;
+		enum pawl_service_found found;
 
 		if (i >= TASKS) {
 			found = pawl_service_cancel_wait(crew->fixture.service, &load->task);
-			load->cancelled += found == PAWL_CANCELLED;
+			load->cancelled += found == PAWL_SERVICE_CANCELLED;
 			count_answer(crew, found);
 		}
 		if (pawl_service_arm(crew->fixture.service, &load->task, delay) == -ECANCELED)
@@ -444,9 +445,10 @@ static void arm_until_refused(struct crew *crew, unsigned number, struct random 
 	}
 	for (unsigned i = 0; i < TASKS; i++) {
 		struct load *load = &crew->loads[number * TASKS + i];
-		enum pawl_cancel found = pawl_service_cancel(crew->fixture.service, &load->task);
+		enum pawl_service_found found =
+		        pawl_service_cancel(crew->fixture.service, &load->task);
 
-		load->cancelled += found == PAWL_CANCELLED;
+		load->cancelled += found == PAWL_SERVICE_CANCELLED;
 		count_answer(crew, found);
 	}
 }
@@ -504,7 +506,8 @@ static void arm_and_settle(struct crew *crew, unsigned number, struct random *ra
 		EXPECT_EQ(pawl_service_arm_at(crew->fixture.service, &load->task, 0), 0);
 		pawl_service_settle(crew->fixture.service);
 		EXPECT_EQ(count_of(&load->ran), i + 1);
-		EXPECT_EQ(pawl_service_cancel(crew->fixture.service, &load->task), PAWL_IDLE);
+		EXPECT_EQ(pawl_service_cancel(crew->fixture.service, &load->task),
+		          PAWL_SERVICE_IDLE);
 	}
 }
 
@@ -513,7 +516,7 @@ static void settle_waits_for_all_that_is_due(void)
 	for (size_t i = 0; i < COUNTOF(every_mode); i++) {
 		struct crew crew;
 
-		if (every_mode[i].workers == PAWL_MANUAL)
+		if (every_mode[i].workers == PAWL_SERVICE_MANUAL)
 			continue; /* one thread at a time polls there */
 		crew_open(&crew, &every_mode[i]);
 		crew.work = arm_and_settle;
@@ -546,7 +549,7 @@ static void arm_wait_and_free(struct crew *crew, unsigned number, struct random 
 
 	for (uint64_t i = 0; i < rounds; i++) {
 		struct heap_load *load = malloc(sizeof(*load));
-		enum pawl_cancel found;
+		enum pawl_service_found found;
 
 		*load = (struct heap_load){.ran = &crew->loads[number].ran};
 		pawl_task_init(&load->task, heap_run);
@@ -554,14 +557,14 @@ static void arm_wait_and_free(struct crew *crew, unsigned number, struct random 
 			pawl_service_arm(service, &load->task, random_below(random, 2) * MS / 2);
 		else
 			pawl_service_arm_every(service, &load->task, MS / 2, MS / 2,
-			                       (enum pawl_missed)random_below(random, 3));
+			                       (enum pawl_service_missed)random_below(random, 3));
 		move_clock(crew, random);
 		dawdle(random);
 		found = pawl_service_cancel_wait(service, &load->task);
 		count_answer(crew, found);
 		EXPECT_EQ(load->begun, load->ended);
-		EXPECT(i % 2 == 0 || load->ended == (found == PAWL_CANCELLED ? 0 : 1));
-		EXPECT(found == PAWL_CANCELLED || load->ended);
+		EXPECT(i % 2 == 0 || load->ended == (found == PAWL_SERVICE_CANCELLED ? 0 : 1));
+		EXPECT(found == PAWL_SERVICE_CANCELLED || load->ended);
 		memset(load, 0xA5, sizeof(*load));
 		free(load);
 	}
@@ -682,7 +685,7 @@ static void arm_the_same(struct crew *crew, unsigned number, struct random *rand
 			break;
 		case 2:
 			pawl_service_arm_every(crew->fixture.service, &load->task, MS, MS,
-			                       (enum pawl_missed)random_below(random, 3));
+			                       (enum pawl_service_missed)random_below(random, 3));
 			break;
 		default:
 			pawl_service_arm(crew->fixture.service, &load->task, 0);
@@ -738,8 +741,9 @@ static void do_anything(struct crew *crew, unsigned number, struct random *rando
 			error = pawl_service_touch(service, &load->task, delay);
 			break;
 		case 3:
-			error = pawl_service_arm_every(service, &load->task, delay + 1, delay + 1,
-			                               (enum pawl_missed)random_below(random, 3));
+			error = pawl_service_arm_every(
+			        service, &load->task, delay + 1, delay + 1,
+			        (enum pawl_service_missed)random_below(random, 3));
 			break;
 		default:
 			error = pawl_service_arm(service, &load->task, delay);
@@ -841,7 +845,7 @@ static void arm_each_time_it_falls_asleep(unsigned workers)
 		EXPECT_EQ(pawl_service_arm(service, &note.task, i % 4 ? MS : 0), 0);
 		pawl_clock_manual_advance(&clock.manual, i % 4 ? MS : 0);
 		sem_wait(&note.entered);
-		EXPECT(pawl_service_cancel_wait(service, &note.task) != PAWL_CANCELLED);
+		EXPECT(pawl_service_cancel_wait(service, &note.task) != PAWL_SERVICE_CANCELLED);
 	}
 	expect_counts(service, 2 * rounds, 2 * rounds, 0, 0);
 	pawl_service_close(service, NULL);

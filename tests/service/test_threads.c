@@ -57,7 +57,7 @@ static void three_slow_workers_of_four_hold_up_neither_the_fourth_nor_the_clock(
 		pawl_clock_manual_advance(&fixture.clock, 5 * MS);
 		sem_wait(&quick.entered);
 		sem_post(&quick.leave);
-		while (pawl_service_cancel_wait(fixture.service, &quick.task) != PAWL_IDLE)
+		while (pawl_service_cancel_wait(fixture.service, &quick.task) != PAWL_SERVICE_IDLE)
 			;
 	}
 	for (unsigned i = 0; i < 3; i++)
@@ -154,7 +154,7 @@ static void what_falls_due_while_every_worker_is_busy_is_queued(void)
 
 static void an_idle_task_may_go_to_another_service(void)
 {
-	static const unsigned workers[] = {64, 1, PAWL_MANUAL, 4, 1, 2};
+	static const unsigned workers[] = {64, 1, PAWL_SERVICE_MANUAL, 4, 1, 2};
 	struct note note;
 	struct fixture fixture;
 
@@ -163,7 +163,7 @@ static void an_idle_task_may_go_to_another_service(void)
 		const struct pawl_service_options options = {.workers = workers[i], .shards = 4};
 
 		fixture_open(&fixture, &options);
-		EXPECT_EQ(pawl_service_cancel(fixture.service, &note.task), PAWL_IDLE);
+		EXPECT_EQ(pawl_service_cancel(fixture.service, &note.task), PAWL_SERVICE_IDLE);
 		for (unsigned j = 0; j < 10; j++) {
 			EXPECT_EQ(pawl_service_arm(fixture.service, &note.task, MS), 0);
 			advance_and_settle(&fixture, MS);
@@ -306,7 +306,7 @@ static void threads_have_the_services_name_and_block_all_signals(void)
 	expect_threads(0, 1);
 	expect_threads(1, 1);
 	expect_threads(4, 4);
-	expect_threads(PAWL_MANUAL, 0);
+	expect_threads(PAWL_SERVICE_MANUAL, 0);
 }
 
 /* on_thread_start */
@@ -366,7 +366,7 @@ static void on_thread_start_is_called_once_on_each_thread_before_any_task(void)
 static void without_threads_on_thread_start_is_not_called(void)
 {
 	struct starts starts = {0};
-	const struct pawl_service_options options = {.workers = PAWL_MANUAL,
+	const struct pawl_service_options options = {.workers = PAWL_SERVICE_MANUAL,
 	                                             .on_thread_start = note_start,
 	                                             .on_thread_start_arg = &starts};
 	struct fixture fixture;
@@ -449,7 +449,7 @@ static void a_task_may_have_statistics_on_its_stack(void)
 
 static void manual_mode_starts_no_thread(void)
 {
-	const struct pawl_service_options options = {.workers = PAWL_MANUAL};
+	const struct pawl_service_options options = {.workers = PAWL_SERVICE_MANUAL};
 	unsigned before = threads_now();
 	struct pawl_service *service = service_with(&options);
 

@@ -162,14 +162,15 @@ IN_EVERY_MODE(a_time_beyond_the_end_of_time_waits)
 	advance_and_settle(fixture, 3 * SECOND);
 	EXPECT_EQ(note.runs, 0);
 	EXPECT(pawl_service_deadline(fixture->service, &note.task) < PAWL_NEVER);
-	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_CANCELLED);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_SERVICE_CANCELLED);
 	end(fixture);
 }
 
 /* Deadlines that never come are at the end of time. */
 static void wait_until(uint64_t time, uint64_t tick_ns)
 {
-	const struct pawl_service_options options = {.tick_ns = tick_ns, .workers = PAWL_MANUAL};
+	const struct pawl_service_options options = {.tick_ns = tick_ns,
+	                                             .workers = PAWL_SERVICE_MANUAL};
 	struct fixture fixture;
 	struct note note;
 
@@ -199,7 +200,7 @@ static void at_the_end_of_time_it_is_not_early(void)
 static void with_a_long_tick_it_is_at_most_a_second_and_a_tick_late(void)
 {
 	const struct pawl_service_options options = {.tick_ns = 10 * SECOND,
-	                                             .workers = PAWL_MANUAL};
+	                                             .workers = PAWL_SERVICE_MANUAL};
 	struct fixture fixture;
 	struct note note;
 
@@ -218,7 +219,7 @@ static void with_a_long_tick_it_is_at_most_a_second_and_a_tick_late(void)
 /* Both are 2^64-1 ns then. */
 static void a_wall_clock_beyond_2554_makes_no_never_come(void)
 {
-	const struct pawl_service_options options = {.workers = PAWL_MANUAL};
+	const struct pawl_service_options options = {.workers = PAWL_SERVICE_MANUAL};
 	struct fixture fixture;
 	struct note note;
 
@@ -266,7 +267,7 @@ IN_EVERY_MODE(arm_and_touch_make_it_an_ordinary_one)
 	EXPECT_EQ(pawl_service_arm(fixture->service, &armed.task, 5 * SECOND), 0);
 	EXPECT_EQ(pawl_service_touch(fixture->service, &touched.task, 5 * SECOND), 0);
 	EXPECT_EQ(pawl_service_arm_every(fixture->service, &periodic.task, 5 * SECOND, 5 * SECOND,
-	                                 PAWL_BURST),
+	                                 PAWL_SERVICE_BURST),
 	          0);
 	set_wall(fixture, NOON - 1000);
 	advance_and_settle(fixture, 5 * SECOND);
@@ -322,7 +323,7 @@ IN_EVERY_MODE(it_can_be_cancelled_and_says_until_when_it_is_pending)
 	EXPECT_EQ(pawl_service_deadline(fixture->service, &note.task), HOUR);
 	set_wall(fixture, NOON);
 	EXPECT_EQ(pawl_service_deadline(fixture->service, &note.task), HOUR + 10 * SECOND);
-	EXPECT_EQ(pawl_service_cancel_wait(fixture->service, &note.task), PAWL_CANCELLED);
+	EXPECT_EQ(pawl_service_cancel_wait(fixture->service, &note.task), PAWL_SERVICE_CANCELLED);
 	EXPECT_EQ(pawl_service_deadline(fixture->service, &note.task), PAWL_NEVER);
 	advance_and_settle(fixture, 2 * HOUR);
 	EXPECT_EQ(note.runs, 0);
@@ -354,7 +355,7 @@ static void it_gives_its_quota_back(void)
 /* A loop of next and poll. One wake-up a second compares the clocks, for all of them. */
 static void a_thousand_of_them_take_no_more_wakeups_than_one(void)
 {
-	const struct pawl_service_options options = {.workers = PAWL_MANUAL, .shards = 4};
+	const struct pawl_service_options options = {.workers = PAWL_SERVICE_MANUAL, .shards = 4};
 	struct note *notes = malloc(1000 * sizeof(*notes));
 	unsigned polls = 0;
 	struct fixture fixture;
@@ -384,7 +385,7 @@ IN_EVERY_MODE(the_clocks_are_compared_only_while_one_is_pending)
 	note_init(&note, fixture);
 	set_wall(fixture, NOON);
 	EXPECT_EQ(arm_wall(&note, NOON + 3600), 0);
-	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_CANCELLED);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_SERVICE_CANCELLED);
 	advance_and_settle(fixture, SECOND);
 	advance_and_settle(fixture, SECOND);
 	EXPECT_EQ(pawl_service_next(fixture->service), PAWL_NEVER);
@@ -422,7 +423,7 @@ IN_EVERY_MODE(armed_by_its_own_run_it_follows_the_clock)
 static void arm_by_the_wall_clock_and_cancel(struct note *note)
 {
 	EXPECT_EQ(arm_wall(note, NOON + 3600), 0);
-	EXPECT_EQ(pawl_service_cancel(note->fixture->service, &note->task), PAWL_RUNNING);
+	EXPECT_EQ(pawl_service_cancel(note->fixture->service, &note->task), PAWL_SERVICE_RUNNING);
 }
 
 /* Its memory is used for something else then. */
@@ -465,7 +466,7 @@ IN_EVERY_MODE(a_clock_that_is_set_twice_within_a_second_makes_it_hardly_late)
 /* In the order in which they were armed, whatever the clock did. */
 static void those_of_one_time_keep_their_order_when_the_clock_is_set(void)
 {
-	const struct pawl_service_options options = {.workers = PAWL_MANUAL, .shards = 1};
+	const struct pawl_service_options options = {.workers = PAWL_SERVICE_MANUAL, .shards = 1};
 	struct note notes[1000];
 	struct fixture fixture;
 
@@ -526,7 +527,7 @@ static struct pawl_task *arm_many(struct pawl_service **service, struct counting
                                   uint64_t seconds)
 {
 	const struct pawl_service_options options = {
-	        .workers = PAWL_MANUAL, .shards = 1, .clock = &clock->clock};
+	        .workers = PAWL_SERVICE_MANUAL, .shards = 1, .clock = &clock->clock};
 	struct pawl_task *tasks = malloc(MANY_TASKS * sizeof(*tasks));
 	struct timespec now;
 
@@ -561,7 +562,7 @@ static void a_poll_ends_however_many_there_are(void)
 /* They are due by the clock, but not by the wall clock, and the clocks are not compared yet. */
 static void early_ones_do_not_keep_others_waiting(void)
 {
-	const struct pawl_service_options options = {.workers = PAWL_MANUAL, .shards = 1};
+	const struct pawl_service_options options = {.workers = PAWL_SERVICE_MANUAL, .shards = 1};
 	struct note notes[1000], plain;
 	struct fixture fixture;
 
@@ -667,7 +668,7 @@ static void it_runs_by_the_wall_clock_of_the_system_too(void)
 	pawl_service_settle(service);
 	now.tv_sec += 86400;
 	EXPECT_EQ(pawl_service_arm_at_time(service, &ahead.task, now), 0);
-	EXPECT_EQ(pawl_service_cancel(service, &ahead.task), PAWL_CANCELLED);
+	EXPECT_EQ(pawl_service_cancel(service, &ahead.task), PAWL_SERVICE_CANCELLED);
 	pawl_service_close(service, NULL);
 }
 

@@ -86,7 +86,7 @@ IN_EVERY_MODE(a_window_beyond_the_end_of_time_waits)
 	          0);
 	advance_and_settle(fixture, 1000 * HOUR);
 	EXPECT_EQ(note.runs, 0);
-	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_CANCELLED);
+	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_SERVICE_CANCELLED);
 	end(fixture);
 }
 

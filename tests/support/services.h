@@ -161,8 +161,8 @@ static inline void hold(struct note *note)
 }
 
 /* The same for a periodic task, which is due when `ns` have passed. */
-static inline void hold_periodic(struct note *note, uint64_t period, enum pawl_missed missed,
-                                 uint64_t ns)
+static inline void hold_periodic(struct note *note, uint64_t period,
+                                 enum pawl_service_missed missed, uint64_t ns)
 {
 	note->inside = stay;
 	EXPECT_EQ(
@@ -274,9 +274,12 @@ static inline void expect_counts(struct pawl_service *service, uint64_t armed, u
 }
 
 static const struct pawl_service_options every_mode[] = {
-        {.workers = 1, .shards = 1},           {.workers = 1, .shards = 4},
-        {.workers = 4, .shards = 1},           {.workers = 4, .shards = 4},
-        {.workers = PAWL_MANUAL, .shards = 1}, {.workers = PAWL_MANUAL, .shards = 4},
+        {.workers = 1, .shards = 1},
+        {.workers = 1, .shards = 4},
+        {.workers = 4, .shards = 1},
+        {.workers = 4, .shards = 4},
+        {.workers = PAWL_SERVICE_MANUAL, .shards = 1},
+        {.workers = PAWL_SERVICE_MANUAL, .shards = 4},
 };
 
 /* The simplest pool: a thread for each job. */
@@ -338,7 +341,7 @@ static inline void in_every_mode(void (*test)(struct fixture *fixture))
 static inline void in_every_mode_with_threads(void (*test)(struct fixture *fixture))
 {
 	for (size_t i = 0; i < COUNTOF(every_mode); i++)
-		if (every_mode[i].workers != PAWL_MANUAL)
+		if (every_mode[i].workers != PAWL_SERVICE_MANUAL)
 			in_mode(&every_mode[i], test);
 	in_every_pool(test);
 }

@@ -99,7 +99,7 @@ static void every(struct pawl_service *service, pawl_task_fn *run, size_t count,
 
 	for (size_t i = 0; tasks && i < count; i++) {
 		pawl_task_init(&tasks[i], run);
-		pawl_service_arm_every(service, &tasks[i], period_ns, period_ns, PAWL_SKIP);
+		pawl_service_arm_every(service, &tasks[i], period_ns, period_ns, PAWL_SERVICE_SKIP);
 	}
 }
 
