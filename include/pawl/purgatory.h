@@ -135,24 +135,24 @@ PAWL_API void pawl_op_init(struct pawl_op *op, const struct pawl_op_type *type);
 
 /*
  * Options. Zeroes, or NULL in place of the struct, mean the defaults.
- * shards     1 to 1024, rounded up to a power of two; 0: as many as the service has, at most 64. Operations are spread
- *            over shards by the thread that submits them, so that threads do not contend; a check looks at all shards.
+ * shards     1 to 1024, rounded up to a power of two; 0: as many as the service has, at most 64.
  * describe   NULL, or writes about an operation for the live view, pawl_service_inspect: at most `size` bytes with the
- *            zero at the end. It has a hold on the operation, no lock, and must not call this library.
- */
+ *            zero at the end. It has a hold on the operation, no lock, and must not call this library. */
 struct pawl_purgatory_options {
 	unsigned shards;
 	void (*describe)(struct pawl_op *op, char *text, size_t size);
+	uint64_t reserved[4]; /* for options of later versions: 0 */
 };
 
 /*
  * Open a purgatory whose deadlines run on the service, which is borrowed until close.
  * 0         *purgatory is yours. Close it with pawl_purgatory_close, before the service.
- * -EINVAL   shards is above 1024. After an error nothing is left behind, and *purgatory is as it was.
+ * -EINVAL   shards is above 1024, or reserved is not 0. After an error nothing is left, and *purgatory is as it was.
  * -ENOMEM   no memory. Any other error is the system's: it could supply no random bytes for the secret of the hash.
  */
-PAWL_API int pawl_purgatory_open(struct pawl_purgatory **purgatory, struct pawl_service *service,
-                                 const struct pawl_purgatory_options *options);
+PAWL_API PAWL_MUST_USE int pawl_purgatory_open(struct pawl_purgatory **purgatory,
+                                               struct pawl_service *service,
+                                               const struct pawl_purgatory_options *options);
 
 /*
  * Try the operation. If it cannot complete, watch it under all the keys, try again, and arm its deadline: timeout_ns

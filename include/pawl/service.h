@@ -94,13 +94,14 @@ struct pawl_service_options {
 	void *on_thread_start_arg;                           /* borrowed until close */
 	void (*dispatch)(struct pawl_service *service, void *arg); /* a pool of yours; or NULL */
 	void *dispatch_arg;                                        /* borrowed until close */
+	uint64_t reserved[4]; /* for options of later versions: 0 */
 };
 
 /* Open a service and start its threads. Close it with pawl_service_close. Returns 0; -EINVAL (an option is out of its
  * range, dispatch with PAWL_SERVICE_MANUAL, or a clock lacks a function), -EBUSY (another service has the clock),
  * -ENOMEM or -EAGAIN (no more threads or stacks). After an error nothing is left, and *service is not written. */
-PAWL_API int pawl_service_open(struct pawl_service **service,
-                               const struct pawl_service_options *options);
+PAWL_API PAWL_MUST_USE int pawl_service_open(struct pawl_service **service,
+                                             const struct pawl_service_options *options);
 
 /*
  * Arm the task to run once, `delay_ns` from now or at `deadline_ns` of the service's clock. A pending task gets the

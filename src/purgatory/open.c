@@ -62,7 +62,7 @@ int pawl_purgatory_open(struct pawl_purgatory **opened, struct pawl_service *ser
 	unsigned shards;
 	int error;
 
-	if (options && options->shards > MAX_OP_SHARDS)
+	if (options && (options->shards > MAX_OP_SHARDS || !reserved_are_zero(options->reserved)))
 		return -EINVAL;
 	shards = shards_wanted(service, options);
 	purgatory = pawl__system_lines(sizeof(*purgatory) + shards * sizeof(struct table *));

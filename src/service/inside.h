@@ -14,6 +14,12 @@ unsigned pawl__service_workers(const struct pawl_service *service);
 bool pawl__service_manual(const struct pawl_service *service);  /* it has no threads */
 bool pawl__service_stopped(const struct pawl_service *service); /* or stopping */
 
+/* The reserved words of options: a program that sets one needs a later version of the library. */
+static inline bool reserved_are_zero(const uint64_t reserved[4])
+{
+	return (reserved[0] | reserved[1] | reserved[2] | reserved[3]) == 0;
+}
+
 /*
  * A task of the library itself. It runs like any other, but it is not in the service's counts and histograms, needs no
  * quota, and stop does not hand it to the user's `dropped`. A wake-up for it is counted.

@@ -47,7 +47,8 @@ static bool valid(const struct pawl_service_options *options)
 {
 	const struct pawl_wheel_options wheel = {.wheel_size = options->wheel_size};
 
-	return pawl_wheel_footprint(&wheel) != 0 && options->shards <= MAX_SHARDS &&
+	return reserved_are_zero(options->reserved) && pawl_wheel_footprint(&wheel) != 0 &&
+	       options->shards <= MAX_SHARDS &&
 	       (!options->clock || clock_complete(options->clock)) &&
 	       (options->workers == PAWL_SERVICE_MANUAL ? !options->dispatch
 	                                                : options->workers <= MAX_WORKERS) &&

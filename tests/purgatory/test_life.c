@@ -496,6 +496,13 @@ static void options_out_of_range_are_refused_and_change_nothing(void)
 		EXPECT_EQ(pawl_purgatory_open(&purgatory, service, &options), -EINVAL);
 		EXPECT(purgatory == untouched);
 	}
+	for (size_t i = 0; i < 4; i++) {
+		struct pawl_purgatory_options options = {.shards = 1};
+
+		options.reserved[i] = UINT64_C(1) << 16 * i;
+		EXPECT_EQ(pawl_purgatory_open(&purgatory, service, &options), -EINVAL);
+		EXPECT(purgatory == untouched);
+	}
 	for (size_t i = 0; i < COUNTOF(good); i++)
 		pawl_purgatory_close(purgatory_with(service, good[i]));
 	EXPECT_EQ(pawl_purgatory_open(&purgatory, service, NULL), 0);

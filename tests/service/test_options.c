@@ -214,6 +214,10 @@ static void options_out_of_range_are_refused(void)
 	        {.stack_size = SIZE_MAX},
 	        {.workers = PAWL_SERVICE_MANUAL, .stack_size = 65535},
 	        {.workers = PAWL_SERVICE_MANUAL, .dispatch = pool_dispatch},
+	        {.reserved = {1}},
+	        {.reserved = {0, 1}},
+	        {.reserved = {0, 0, 1}},
+	        {.reserved = {0, 0, 0, UINT64_C(1) << 63}},
 	};
 
 	for (size_t i = 0; i < COUNTOF(invalid); i++) {
