@@ -203,8 +203,8 @@ struct timespec pawl_service_wall(struct pawl_service *service)
 	return wall_time(wall_now(service));
 }
 
-/* When the next slot of any shard opens: no task becomes due before. */
-static uint64_t next_opening(struct pawl_service *service)
+/* When the next task of any shard is due. */
+static uint64_t next_due(struct pawl_service *service)
 {
 	uint64_t first = PAWL_NEVER;
 
@@ -213,7 +213,7 @@ static uint64_t next_opening(struct pawl_service *service)
 		uint64_t next;
 
 		lock_acquire(&shard->lock);
-		next = pawl_wheel_next_opening(shard->wheel);
+		next = pawl_wheel_earliest(shard->wheel);
 		lock_release(&shard->lock);
 		first = next < first ? next : first;
 	}
@@ -230,7 +230,7 @@ static void run_until(struct manual *manual, struct pawl_service *service, uint6
 	pawl_service_settle(service);
 }
 
-/* A slot that should have opened already is left alone: the service was stopped, or another thread polls it. */
+/* A task that should have run already is left alone: the service was stopped, or another thread polls it. */
 int pawl_clock_manual_run(struct pawl_clock_manual *clock, struct pawl_service *service,
                           uint64_t ns)
 {
@@ -241,7 +241,7 @@ int pawl_clock_manual_run(struct pawl_clock_manual *clock, struct pawl_service *
 		return -EINVAL;
 	pawl__service_refuse_inside_task(service, "pawl_clock_manual_run");
 	run_until(manual, service, now);
-	for (; (next = next_opening(service)) > now && next < end; now = next)
+	for (; (next = next_due(service)) > now && next < end; now = next)
 		run_until(manual, service, next);
 	run_until(manual, service, end);
 	return 0;
