@@ -166,9 +166,6 @@ PAWL_API bool pawl_wheel_arm_idle(struct pawl_wheel *wheel, struct pawl_timer *t
 PAWL_API bool pawl_wheel_arm_within(struct pawl_wheel *wheel, struct pawl_timer *timer,
                                     uint64_t earliest, uint64_t latest);
 
-/* What pawl_wheel_arm_within() chooses if the tick is 1: in the window, the multiple of the largest power of two. */
-PAWL_API uint64_t pawl_time_within(uint64_t earliest, uint64_t latest);
-
 /* Push a deadline back, as for an idle timeout that restarts at every request. Returns as arm does. If the timer
  * waits, its present deadline is still to come, and the new one is not earlier, this is one store: the timer stays in
  * its slot, and when the slot opens one move puts it right, however often it was touched. In every other case (an

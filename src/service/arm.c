@@ -2,6 +2,7 @@
 /* Arm, touch and cancel: by any thread. layout.h has the states of a task. */
 #define _GNU_SOURCE
 #include "../system/probes.h"
+#include "../wheel/within.h"
 #include "shard.h"
 
 #include <errno.h>
@@ -234,7 +235,7 @@ int pawl_service_arm_within(struct pawl_service *service, struct pawl_task *task
 	if (latest_ns < earliest_ns)
 		return -EINVAL;
 	if (first < last)
-		deadline = ns_of_tick(&service->ticks, pawl_time_within(first, last));
+		deadline = ns_of_tick(&service->ticks, time_within(first, last));
 	return arm(service, task, &(struct arming){.now_ns = now, .deadline_ns = deadline});
 }
 

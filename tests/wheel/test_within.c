@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_within [--seed S]: windows, the time that is chosen, and how often a loop wakes up for timers that have one. */
+#include "../../src/wheel/within.h"
 #include "../../support/random.h"
 #include "../support/test.h"
 #include "../support/wheels.h"
@@ -25,23 +26,22 @@ static void every_small_window_has_its_roundest_time(void)
 {
 	for (uint64_t earliest = 0; earliest < 300; earliest++)
 		for (uint64_t latest = earliest; latest < 300; latest++)
-			EXPECT_EQ(pawl_time_within(earliest, latest),
-			          naive_within(earliest, latest));
+			EXPECT_EQ(time_within(earliest, latest), naive_within(earliest, latest));
 }
 
 static void a_window_that_ends_before_it_begins_is_its_beginning(void)
 {
-	EXPECT_EQ(pawl_time_within(7, 6), 7);
-	EXPECT_EQ(pawl_time_within(7, 0), 7);
-	EXPECT_EQ(pawl_time_within(UINT64_MAX, 0), UINT64_MAX);
+	EXPECT_EQ(time_within(7, 6), 7);
+	EXPECT_EQ(time_within(7, 0), 7);
+	EXPECT_EQ(time_within(UINT64_MAX, 0), UINT64_MAX);
 }
 
 static void a_window_at_the_end_of_time_has_its_roundest_time_too(void)
 {
-	EXPECT_EQ(pawl_time_within(0, UINT64_MAX), 0);
-	EXPECT_EQ(pawl_time_within(1, UINT64_MAX), UINT64_C(1) << 63);
-	EXPECT_EQ(pawl_time_within(UINT64_MAX - 2, UINT64_MAX), UINT64_MAX - 1);
-	EXPECT_EQ(pawl_time_within(UINT64_MAX, UINT64_MAX), UINT64_MAX);
+	EXPECT_EQ(time_within(0, UINT64_MAX), 0);
+	EXPECT_EQ(time_within(1, UINT64_MAX), UINT64_C(1) << 63);
+	EXPECT_EQ(time_within(UINT64_MAX - 2, UINT64_MAX), UINT64_MAX - 1);
+	EXPECT_EQ(time_within(UINT64_MAX, UINT64_MAX), UINT64_MAX);
 }
 
 static void any_window_holds_its_time_and_no_rounder_one(void)
@@ -52,7 +52,7 @@ static void any_window_holds_its_time_and_no_rounder_one(void)
 		uint64_t a = random_next(&random) >> random_below(&random, 64);
 		uint64_t b = random_next(&random) >> random_below(&random, 64);
 		uint64_t earliest = a < b ? a : b, latest = a < b ? b : a;
-		uint64_t time = pawl_time_within(earliest, latest), power = time & -time;
+		uint64_t time = time_within(earliest, latest), power = time & -time;
 
 		EXPECT(time >= earliest && time <= latest);
 		/* The multiples of twice that power before and after it are outside. */
