@@ -42,7 +42,7 @@ static void expire(struct pawl_wheel *wheel, struct connection *c, struct pawl_t
 {
 	if (timer == &c->heartbeat) {
 		printf("heartbeat\n");
-		pawl_wheel_arm(wheel, timer, timer->deadline + 200);
+		pawl_wheel_arm_at(wheel, timer, timer->deadline + 200);
 	} else if (timer == &c->idle) {
 		printf("idle: no input for 500 ms\n");
 	} else {
@@ -57,7 +57,7 @@ static void read_input(struct pawl_wheel *wheel, struct connection *c)
 	ssize_t size = read(c->fd, buffer, sizeof(buffer));
 
 	if (size > 0)
-		pawl_wheel_touch(wheel, &c->idle, clock_ms() + 500);
+		pawl_wheel_touch_at(wheel, &c->idle, clock_ms() + 500);
 	else
 		c->fd = -1; /* the end of input: poll passes over it, the timers go on */
 }
@@ -72,9 +72,9 @@ int main(void)
 
 	if (!wheel)
 		return 1;
-	pawl_wheel_arm(wheel, &c.idle, options.start + 500);
-	pawl_wheel_arm(wheel, &c.heartbeat, options.start + 200);
-	pawl_wheel_arm(wheel, &c.end, options.start + 1200);
+	pawl_wheel_arm_at(wheel, &c.idle, options.start + 500);
+	pawl_wheel_arm_at(wheel, &c.heartbeat, options.start + 200);
+	pawl_wheel_arm_at(wheel, &c.end, options.start + 1200);
 	while (c.open) {
 		struct pollfd input = {.fd = c.fd, .events = POLLIN};
 

@@ -60,7 +60,7 @@ static bool try_with(struct request *requests, bool ahead)
 	if (!wheel)
 		return false;
 	for (uint64_t i = 0; i < REQUESTS; i++)
-		pawl_wheel_arm(wheel, &requests[i].timeout, i / 10 + 30000);
+		pawl_wheel_arm_at(wheel, &requests[i].timeout, i / 10 + 30000);
 	printf("%s moving ahead: at most %zu moves in a pass\n", ahead ? "with" : "without",
 	       run(wheel));
 	for (uint64_t i = 0; i < REQUESTS; i++)

@@ -45,12 +45,12 @@ int main(void)
 
 	if (!wheel)
 		return 1;
-	pawl_wheel_arm(wheel, &tea.timer, clock_ms() + 100);
-	pawl_wheel_arm(wheel, &bread.timer, clock_ms() + 200);
-	pawl_wheel_arm(wheel, &call.timer, clock_ms() + 300);
+	pawl_wheel_arm_at(wheel, &tea.timer, clock_ms() + 100);
+	pawl_wheel_arm_at(wheel, &bread.timer, clock_ms() + 200);
+	pawl_wheel_arm_at(wheel, &call.timer, clock_ms() + 300);
 
-	pawl_wheel_arm(wheel, &tea.timer, clock_ms() + 400); /* put off: it moves */
-	pawl_wheel_cancel(wheel, &call.timer);               /* and this one never comes */
+	pawl_wheel_arm_at(wheel, &tea.timer, clock_ms() + 400); /* put off: it moves */
+	pawl_wheel_cancel(wheel, &call.timer);                  /* and this one never comes */
 
 	while (pawl_wheel_count(wheel) > 0) {
 		sleep_until(pawl_wheel_next(wheel));

@@ -70,8 +70,8 @@ static void arm_saved(struct game *game, const struct saved_wheel *saved, bool d
 {
 	for (size_t i = 0; i < saved->count; i++)
 		if (saved->timers[i].due == due)
-			pawl_wheel_arm(game->wheel, &game->towers[saved->timers[i].tower].shot,
-			               saved->timers[i].deadline);
+			pawl_wheel_arm_at(game->wheel, &game->towers[saved->timers[i].tower].shot,
+			                  saved->timers[i].deadline);
 }
 
 static struct pawl_wheel *new_wheel(uint64_t start)
@@ -107,7 +107,7 @@ static void shoot(struct game *game, struct tower *tower, uint64_t now, struct l
 
 	if (log->count < SHOTS)
 		log->shots[log->count++] = (struct shot){now, (uint64_t)(tower - game->towers)};
-	pawl_wheel_arm(game->wheel, &tower->shot, next);
+	pawl_wheel_arm_at(game->wheel, &tower->shot, next);
 }
 
 /* One pass: a tower without a period shoots once in it, although it is due again at once. */
@@ -116,7 +116,7 @@ static void pass(struct game *game, uint64_t now, struct log *log)
 	struct pawl_timer *timer;
 
 	pawl_wheel_advance(game->wheel, now, 0);
-	pawl_wheel_arm(game->wheel, &game->mark, 0); /* after all that are due now */
+	pawl_wheel_arm_at(game->wheel, &game->mark, 0); /* after all that are due now */
 	while ((timer = pawl_wheel_pop(game->wheel)) != &game->mark)
 		shoot(game, PAWL_CONTAINER_OF(timer, struct tower, shot), now, log);
 }
@@ -132,7 +132,7 @@ static bool begin(struct game *game)
 	game->wheel = new_wheel(0);
 	for (size_t i = 0; game->wheel && i < TOWERS; i++) {
 		game->towers[i].period = i % 100 ? 500 + i * 37 % 90 * 100 : 0;
-		pawl_wheel_arm(game->wheel, &game->towers[i].shot, game->towers[i].period);
+		pawl_wheel_arm_at(game->wheel, &game->towers[i].shot, game->towers[i].period);
 	}
 	return game->wheel != NULL;
 }

@@ -217,7 +217,7 @@ bool glue_cancel(uint32_t id)
 static void arm_quietly(struct dot *dot, uint64_t deadline)
 {
 	struct pawl_place place = {0, 0, 0};
-	bool waits = pawl_wheel_arm(page.wheel, &dot->timer, deadline) &&
+	bool waits = pawl_wheel_arm_at(page.wheel, &dot->timer, deadline) &&
 	             pawl_wheel_place(page.wheel, &dot->timer, &place);
 
 	page.numbers.puts++;

@@ -186,7 +186,7 @@ static void set_wake(struct line *line, uint64_t at)
 	if (at == PAWL_NEVER)
 		pawl_wheel_cancel(takers.wheel, &line->wake);
 	else
-		pawl_wheel_arm(takers.wheel, &line->wake, at);
+		pawl_wheel_arm_at(takers.wheel, &line->wake, at);
 }
 
 static void wake_at(struct line *line, uint64_t at)
@@ -204,7 +204,7 @@ static void start_wheel(uint64_t now)
 	for (size_t i = 0; takers.count > 0 && i < TABLE_SIZE; i++) {
 		for (struct line *line = takers.table[i]; line; line = line->next) {
 			line->wake = (struct pawl_timer){0};
-			pawl_wheel_arm_idle(takers.wheel, &line->wake, now);
+			pawl_wheel_arm_idle_at(takers.wheel, &line->wake, now);
 		}
 	}
 }

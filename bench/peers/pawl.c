@@ -33,7 +33,7 @@ static void close_wheel(void *self)
 
 static void arm(void *self, void *timer, uint64_t deadline)
 {
-	pawl_wheel_arm_idle(self, timer, deadline);
+	pawl_wheel_arm_idle_at(self, timer, deadline);
 }
 
 static void cancel(void *self, void *timer)
@@ -43,7 +43,7 @@ static void cancel(void *self, void *timer)
 
 static void refresh(void *self, void *timer, uint64_t deadline)
 {
-	pawl_wheel_touch(self, timer, deadline);
+	pawl_wheel_touch_at(self, timer, deadline);
 }
 
 static bool advance(void *self, uint64_t now)

@@ -148,8 +148,8 @@ static void make_request(uint64_t now_us)
 	bench.free = request->next_free;
 	request->expired = false;
 	pawl_op_init(&request->op, &type);
-	pawl_wheel_arm(bench.wheel, &request->completion,
-	               now_us + bench.latencies_us[bench.made++ % SAMPLES]);
+	pawl_wheel_arm_at(bench.wheel, &request->completion,
+	                  now_us + bench.latencies_us[bench.made++ % SAMPLES]);
 	if (bench.paced->idle)
 		return;
 	pawl_op_hold(&request->op);

@@ -37,19 +37,19 @@ struct stage {
 static inline void arm(struct stage *stage)
 {
 	for (size_t i = 0; i < TIMERS; i++)
-		pawl_wheel_arm(stage->wheel, &stage->timer[i], stage->deadline[i]);
+		pawl_wheel_arm_at(stage->wheel, &stage->timer[i], stage->deadline[i]);
 }
 
 static inline void arm_idle(struct stage *stage)
 {
 	for (size_t i = 0; i < TIMERS; i++)
-		pawl_wheel_arm_idle(stage->wheel, &stage->timer[i], stage->deadline[i]);
+		pawl_wheel_arm_idle_at(stage->wheel, &stage->timer[i], stage->deadline[i]);
 }
 
 static inline void touch(struct stage *stage)
 {
 	for (size_t i = 0; i < TIMERS; i++)
-		pawl_wheel_touch(stage->wheel, &stage->timer[i], stage->deadline[i] + PUSH_BACK);
+		pawl_wheel_touch_at(stage->wheel, &stage->timer[i], stage->deadline[i] + PUSH_BACK);
 }
 
 static inline void cancel(struct stage *stage)
@@ -126,7 +126,7 @@ static void play(uint32_t chains, const struct scripts *scripts)
 	scripts->cancel(&stage);
 	scripts->arm_idle(&stage);
 	scripts->expire(&stage);
-	pawl_wheel_arm(stage.wheel, &far, 1000000);
+	pawl_wheel_arm_at(stage.wheel, &far, 1000000);
 	scripts->advance(&stage);
 	free(stage.wheel);
 }

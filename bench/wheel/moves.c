@@ -38,7 +38,7 @@ static void arm(struct state *state, const struct load *load, uint32_t i)
 	double after = 1 - log(one) * load->cancelled_after;
 
 	state->lives++;
-	pawl_wheel_arm(state->wheel, &state->timer[i], state->now + load->timeout);
+	pawl_wheel_arm_at(state->wheel, &state->timer[i], state->now + load->timeout);
 	state->cancel_at[i] = after <= (double)load->timeout ? state->now + (uint64_t)after : 0;
 	if (state->cancel_at[i] == 0 || state->cancel_at[i] >= CANCELS)
 		return;

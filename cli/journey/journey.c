@@ -114,7 +114,7 @@ static void describe_put(struct journey *journey, struct journey_step *step)
 
 void journey_arm(struct journey *journey, uint64_t deadline, struct journey_step *step)
 {
-	pawl_wheel_arm(journey->wheel, journey->timer, deadline);
+	pawl_wheel_arm_at(journey->wheel, journey->timer, deadline);
 	describe_put(journey, step);
 }
 
@@ -123,7 +123,7 @@ void journey_touch(struct journey *journey, uint64_t deadline, struct journey_st
 	bool stays = journey->waiting && deadline >= journey->timer->deadline;
 	struct pawl_place before = journey->place;
 
-	pawl_wheel_touch(journey->wheel, journey->timer, deadline);
+	pawl_wheel_touch_at(journey->wheel, journey->timer, deadline);
 	describe_put(journey, step);
 	if (stays && journey->waiting && same_place(&journey->place, &before))
 		step->event = JOURNEY_TOUCHED;

@@ -85,7 +85,7 @@ static void keep_line(struct pipe *p, const struct line *line)
 		p->counts.replaced++;
 		pipe_remove(p, old);
 	}
-	pawl_wheel_arm(p->wheel, &entry->timer, deadline_of(p, line));
+	pawl_wheel_arm_at(p->wheel, &entry->timer, deadline_of(p, line));
 }
 
 static void add_line(struct pipe *p, struct line *line)

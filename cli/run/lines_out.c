@@ -68,7 +68,7 @@ static bool rearm_if_early(struct pipe *p, struct entry *entry, uint64_t now)
 	wall = pipe_time(CLOCK_REALTIME);
 	if (wall >= entry->ns)
 		return false;
-	pawl_wheel_arm(p->wheel, &entry->timer, wall_deadline(entry->ns, now, wall));
+	pawl_wheel_arm_at(p->wheel, &entry->timer, wall_deadline(entry->ns, now, wall));
 	return true;
 }
 
@@ -84,7 +84,7 @@ static bool rearm_by_calendar(struct pipe *p, struct entry *entry, uint64_t now)
 	entry->ns = timetable_next(&timetable, wall > entry->ns ? wall : entry->ns);
 	if (entry->ns == PAWL_NEVER)
 		return false;
-	pawl_wheel_arm(p->wheel, &entry->timer, wall_deadline(entry->ns, now, wall));
+	pawl_wheel_arm_at(p->wheel, &entry->timer, wall_deadline(entry->ns, now, wall));
 	return true;
 }
 
@@ -105,7 +105,7 @@ static void fire(struct pipe *p, struct entry *entry, uint64_t now)
 	count_lateness(p, now - entry->timer.deadline);
 	deliver(p, entry);
 	if (entry->kind == LINE_EVERY)
-		pawl_wheel_arm(p->wheel, &entry->timer, next_beat(entry, now));
+		pawl_wheel_arm_at(p->wheel, &entry->timer, next_beat(entry, now));
 	else if (entry->kind != LINE_CALENDAR || !rearm_by_calendar(p, entry, now))
 		pipe_remove(p, entry);
 }

@@ -79,8 +79,8 @@ bool wall_rearm(struct pawl_wheel *wheel, uint64_t now, uint64_t wall)
 	collection.count = 0;
 	pawl_wheel_each(wheel, collect, &collection);
 	for (size_t i = 0; i < collection.count; i++)
-		pawl_wheel_arm(wheel, &collection.list[i]->timer,
-		               wall_deadline(collection.list[i]->ns, now, wall));
+		pawl_wheel_arm_at(wheel, &collection.list[i]->timer,
+		                  wall_deadline(collection.list[i]->ns, now, wall));
 	free(collection.list);
 	return true;
 }

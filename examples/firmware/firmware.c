@@ -38,7 +38,7 @@ static void expire(struct pawl_wheel *wheel, const struct pawl_timer *timer)
 		return;
 	}
 	board_print("blink\n");
-	pawl_wheel_arm(wheel, &timers[BLINK], timer->deadline + BLINK_MS);
+	pawl_wheel_arm_at(wheel, &timers[BLINK], timer->deadline + BLINK_MS);
 }
 
 int main(void)
@@ -49,8 +49,8 @@ int main(void)
 
 	if (!wheel)
 		return 1; /* pawl_wheel_footprint() says how much it takes */
-	pawl_wheel_arm(wheel, &timers[BLINK], BLINK_MS);
-	pawl_wheel_arm(wheel, &timers[SILENT], SILENT_MS);
+	pawl_wheel_arm_at(wheel, &timers[BLINK], BLINK_MS);
+	pawl_wheel_arm_at(wheel, &timers[SILENT], SILENT_MS);
 	while (!radio_is_off) {
 		pawl_wheel_advance(wheel, now_ms(), 16); /* at most 16 moves: no long stalls */
 		while ((timer = pawl_wheel_pop(wheel)) != NULL)

@@ -17,7 +17,7 @@ static int __init wheel_example_init(void)
 
 	if (!wheel)
 		return -ENOMEM;
-	pawl_wheel_arm(wheel, &timer, 450);
+	pawl_wheel_arm_at(wheel, &timer, 450);
 	pawl_wheel_advance(wheel, 450, 0);
 	pr_info("wheel_example: %s\n", pawl_wheel_pop(wheel) == &timer ? "due" : "not due");
 	kfree(wheel);

@@ -19,8 +19,8 @@
  *		struct request one = {1, PAWL_TIMER_INIT}, two = {2, PAWL_TIMER_INIT};
  *		struct pawl_timer *timer;
  *
- *		pawl_wheel_arm(wheel, &one.timeout, 450);            // due at 450
- *		pawl_wheel_arm(wheel, &two.timeout, 300);            // due at 300,
+ *		pawl_wheel_arm_at(wheel, &one.timeout, 450);         // due at 450
+ *		pawl_wheel_arm_at(wheel, &two.timeout, 300);         // due at 300,
  *		pawl_wheel_cancel(wheel, &two.timeout);              // or not
  *
  *		while (pawl_wheel_count(wheel) > 0) {                // the loop:
@@ -152,26 +152,27 @@ PAWL_API struct pawl_wheel *pawl_wheel_init(void *mem, size_t size,
  * false if the deadline is not after pawl_wheel_now(): then it is due, after all that became due before it. A constant
  * number of steps, but for the first arming on a level, which prepares its slots. After a sleep advance first and then
  * arm: in the other order the timer is still due on time, but may move once more. */
-PAWL_API bool pawl_wheel_arm(struct pawl_wheel *wheel, struct pawl_timer *timer, uint64_t deadline);
+PAWL_API bool pawl_wheel_arm_at(struct pawl_wheel *wheel, struct pawl_timer *timer,
+                                uint64_t deadline);
 
 /* The same for a timer that you know to be idle: zeroed, popped or cancelled, and not armed since. It reads nothing of
  * the timer, whose memory you may have used meanwhile, and with very many timers is some 1.7 times as fast. On an armed
  * timer it breaks the wheel, as pawl_wheel_check() will say. */
-PAWL_API bool pawl_wheel_arm_idle(struct pawl_wheel *wheel, struct pawl_timer *timer,
-                                  uint64_t deadline);
+PAWL_API bool pawl_wheel_arm_idle_at(struct pawl_wheel *wheel, struct pawl_timer *timer,
+                                     uint64_t deadline);
 
 /* Arm the timer for a time from `earliest` to `latest`, chosen so that timers whose windows overlap are often due
  * together and the loop wakes up less often. The part of a window before now does not count; a latest before earliest
  * counts as earliest. Returns as arm does. */
-PAWL_API bool pawl_wheel_arm_within(struct pawl_wheel *wheel, struct pawl_timer *timer,
-                                    uint64_t earliest, uint64_t latest);
+PAWL_API bool pawl_wheel_arm_between(struct pawl_wheel *wheel, struct pawl_timer *timer,
+                                     uint64_t earliest, uint64_t latest);
 
 /* Push a deadline back, as for an idle timeout that restarts at every request. Returns as arm does. If the timer
  * waits, its present deadline is still to come, and the new one is not earlier, this is one store: the timer stays in
  * its slot, and when the slot opens one move puts it right, however often it was touched. In every other case (an
  * earlier deadline; an idle or due timer; a deadline that has passed, while its tick is still to come) it arms. */
-PAWL_API bool pawl_wheel_touch(struct pawl_wheel *wheel, struct pawl_timer *timer,
-                               uint64_t deadline);
+PAWL_API bool pawl_wheel_touch_at(struct pawl_wheel *wheel, struct pawl_timer *timer,
+                                  uint64_t deadline);
 
 /* Take a timer off the wheel, waiting or due, in a constant number of steps. Returns true if it was armed, and will not
  * be popped; false if it was idle: never armed, popped, or cancelled before. */

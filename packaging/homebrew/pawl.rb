@@ -25,7 +25,7 @@ class Pawl < Formula
         struct pawl_wheel *wheel = pawl_wheel_init(malloc(size), size, NULL);
         struct pawl_timer timer = {0};
 
-        pawl_wheel_arm(wheel, &timer, 450);
+        pawl_wheel_arm_at(wheel, &timer, 450);
         pawl_wheel_advance(wheel, 450, 0);
         return pawl_wheel_pop(wheel) != &timer;
       }

@@ -136,8 +136,8 @@ static void call(struct pawl_loop *loop, struct pawl_loop_timer *timer, uint64_t
 	pawl_loop_due_fn *due = timer->due ? timer->due : loop->due;
 
 	if (timer->period_ns)
-		pawl_wheel_arm(loop->wheel, &timer->timer,
-		               next_period(timer->timer.deadline, timer->period_ns, now));
+		pawl_wheel_arm_at(loop->wheel, &timer->timer,
+		                  next_period(timer->timer.deadline, timer->period_ns, now));
 	due(timer, loop->arg);
 }
 
@@ -205,7 +205,7 @@ static inline void put(struct pawl_loop *loop, struct pawl_loop_timer *timer, ui
 	LOOP_ASSERT(!loop->closed);
 	timer->period_ns = period_ns;
 	tell_time(loop, now);
-	pawl_wheel_arm(loop->wheel, &timer->timer, deadline);
+	pawl_wheel_arm_at(loop->wheel, &timer->timer, deadline);
 	wake_by(loop, deadline);
 }
 
@@ -239,7 +239,7 @@ void pawl_loop_touch(struct pawl_loop *loop, struct pawl_loop_timer *timer, uint
 
 	LOOP_ASSERT(!loop->closed);
 	tell_time(loop, now);
-	pawl_wheel_touch(loop->wheel, &timer->timer, deadline);
+	pawl_wheel_touch_at(loop->wheel, &timer->timer, deadline);
 	wake_by(loop, deadline);
 }
 

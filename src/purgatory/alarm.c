@@ -61,7 +61,7 @@ bool pawl__deadline_arm(struct op_shard *shard, struct pawl_op *op, uint64_t now
 	lock_assert_held(&shard->lock);
 	OP_ASSERT(!pawl_timer_armed(&op->timer));
 	pawl_wheel_advance(shard->wheel, ticks_down(&purgatory->ticks, now_ns), 1);
-	pawl_wheel_arm_idle(shard->wheel, &op->timer, tick);
+	pawl_wheel_arm_idle_at(shard->wheel, &op->timer, tick);
 	return schedule_alarm(shard, tick);
 }
 

@@ -121,8 +121,8 @@ static inline void put_on_wheel(struct pawl_service *service, struct shard *shar
 	if (advance_by_one(service, shard, ticks_down(&service->ticks, now_ns)) &&
 	    anything_due(shard))
 		mark_ready(shard, wakes);
-	waits = touch ? pawl_wheel_touch(shard->wheel, &task->timer, tick)
-	              : pawl_wheel_arm(shard->wheel, &task->timer, tick);
+	waits = touch ? pawl_wheel_touch_at(shard->wheel, &task->timer, tick)
+	              : pawl_wheel_arm_at(shard->wheel, &task->timer, tick);
 	if (!waits)
 		mark_ready(shard, wakes);
 	else if (tick < shard->visit_by ||

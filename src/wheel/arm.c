@@ -127,7 +127,7 @@ static ALWAYS_INLINE bool put_on(struct pawl_wheel *wheel, struct pawl_timer *ti
 	return true;
 }
 
-bool pawl_wheel_arm(struct pawl_wheel *wheel, struct pawl_timer *timer, uint64_t deadline)
+bool pawl_wheel_arm_at(struct pawl_wheel *wheel, struct pawl_timer *timer, uint64_t deadline)
 {
 	if (timer->next)
 		unlink_timer(wheel, timer);
@@ -138,7 +138,7 @@ bool pawl_wheel_arm(struct pawl_wheel *wheel, struct pawl_timer *timer, uint64_t
  * Nothing of the timer is read: with very many timers that load is half of the cost of arming. So no assertion can tell
  * here that the timer is armed. Those with linked() do, when its old list is emptied or a neighbour is unlinked.
  */
-bool pawl_wheel_arm_idle(struct pawl_wheel *wheel, struct pawl_timer *timer, uint64_t deadline)
+bool pawl_wheel_arm_idle_at(struct pawl_wheel *wheel, struct pawl_timer *timer, uint64_t deadline)
 {
 	return put_on(wheel, timer, deadline);
 }
@@ -150,12 +150,12 @@ bool pawl_wheel_arm_idle(struct pawl_wheel *wheel, struct pawl_timer *timer, uin
  *
  * The deadline of a due timer is never after `time`. So a timer whose deadline is after it waits.
  */
-bool pawl_wheel_touch(struct pawl_wheel *wheel, struct pawl_timer *timer, uint64_t deadline)
+bool pawl_wheel_touch_at(struct pawl_wheel *wheel, struct pawl_timer *timer, uint64_t deadline)
 {
 	uint64_t present = timer->deadline;
 
 	if (!timer->next || present <= wheel->time || deadline < present)
-		return pawl_wheel_arm(wheel, timer, deadline);
+		return pawl_wheel_arm_at(wheel, timer, deadline);
 	timer->deadline = deadline <= LAST ? deadline : LAST;
 	if (present > wheel->touched && present - wheel->time <= wheel->finest_span)
 		wheel->touched = present;

@@ -5,8 +5,8 @@
 #include "geometry.h"
 
 /* In ticks: two times within one tick are one opening. */
-bool pawl_wheel_arm_within(struct pawl_wheel *wheel, struct pawl_timer *timer, uint64_t earliest,
-                           uint64_t latest)
+bool pawl_wheel_arm_between(struct pawl_wheel *wheel, struct pawl_timer *timer, uint64_t earliest,
+                            uint64_t latest)
 {
 	uint64_t now = pawl_wheel_now(wheel), first, last;
 
@@ -16,5 +16,5 @@ bool pawl_wheel_arm_within(struct pawl_wheel *wheel, struct pawl_timer *timer, u
 	last = tick_of_time(wheel, latest);
 	if (first < last)
 		earliest = time_of_tick(wheel, time_within(first, last));
-	return pawl_wheel_arm(wheel, timer, earliest);
+	return pawl_wheel_arm_at(wheel, timer, earliest);
 }

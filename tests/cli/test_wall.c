@@ -11,7 +11,7 @@ static struct entry *waiting(struct pawl_wheel *wheel, enum line_kind kind, uint
 	struct line line = {.kind = kind, .ns = ns, .text = {"x", 1}};
 	struct entry *entry = entry_new(&line, 1);
 
-	pawl_wheel_arm(wheel, &entry->timer, deadline);
+	pawl_wheel_arm_at(wheel, &entry->timer, deadline);
 	return entry;
 }
 

@@ -354,9 +354,9 @@ static bool arm(struct run *run, size_t i, uint64_t deadline)
 {
 	if (i % 2 && run->truth[i].state == MODEL_IDLE) {
 		memset(&run->timers[i], 0xA5, sizeof(run->timers[i]));
-		return pawl_wheel_arm_idle(run->wheel, &run->timers[i], deadline);
+		return pawl_wheel_arm_idle_at(run->wheel, &run->timers[i], deadline);
 	}
-	return pawl_wheel_arm(run->wheel, &run->timers[i], deadline);
+	return pawl_wheel_arm_at(run->wheel, &run->timers[i], deadline);
 }
 
 static void do_arm(struct run *run, size_t i, uint64_t deadline)
@@ -378,7 +378,7 @@ static bool stayed(const struct run *run, size_t i)
 
 static void do_touch(struct run *run, size_t i, uint64_t deadline)
 {
-	bool waits = pawl_wheel_touch(run->wheel, &run->timers[i], deadline);
+	bool waits = pawl_wheel_touch_at(run->wheel, &run->timers[i], deadline);
 	bool as_arm = model_overripe(&run->model, i) && !stayed(run, i);
 
 	trace(run, "touch(%zu, %" PRIu64 ") = %d", i, deadline, waits);

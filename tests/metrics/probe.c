@@ -54,7 +54,7 @@ static void print_wheel(void)
 	char text[1000];
 
 	for (int i = 0; i < 3; i++)
-		pawl_wheel_arm(wheel, &timers[i], 100);
+		pawl_wheel_arm_at(wheel, &timers[i], 100);
 	pawl_wheel_advance(wheel, PAWL_NEVER - 1, 0);
 	if (pawl_wheel_format(wheel, "w:1", text, sizeof(text)) >= (int)sizeof(text))
 		abort();

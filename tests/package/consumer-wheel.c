@@ -16,7 +16,7 @@ int main(void)
 
 	if (!wheel)
 		return 1;
-	pawl_wheel_arm(wheel, &timer, 450);
+	pawl_wheel_arm_at(wheel, &timer, 450);
 	pawl_wheel_advance(wheel, 449, 0);
 	if (pawl_wheel_pop(wheel) != NULL)
 		return 1;

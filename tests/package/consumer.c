@@ -28,7 +28,7 @@ static int wheel_works(void)
 	                                           pawl_wheel_footprint(NULL), NULL);
 	int works;
 
-	pawl_wheel_arm(wheel, &timer, 450);
+	pawl_wheel_arm_at(wheel, &timer, 450);
 	pawl_wheel_advance(wheel, 450, 0);
 	works = pawl_wheel_pop(wheel) == &timer;
 	free(wheel);

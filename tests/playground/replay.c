@@ -84,7 +84,7 @@ static void fill(uint32_t first, uint32_t number, uint32_t span, uint32_t seed)
 	for (uint32_t id = first; id < first + number; id++) {
 		uint32_t within = 1 + random_below32(&random, span);
 
-		pawl_wheel_arm(wheel, &timers[id], now + 1 + random_below32(&random, within));
+		pawl_wheel_arm_at(wheel, &timers[id], now + 1 + random_below32(&random, within));
 	}
 }
 
@@ -104,9 +104,9 @@ static void act(const char *line)
 	uint64_t time;
 
 	if (sscanf(line, "arm %" SCNu32 " %" SCNu64, &id, &time) == 2)
-		pawl_wheel_arm(wheel, timer_of(id, line), time);
+		pawl_wheel_arm_at(wheel, timer_of(id, line), time);
 	else if (sscanf(line, "touch %" SCNu32 " %" SCNu64, &id, &time) == 2)
-		pawl_wheel_touch(wheel, timer_of(id, line), time);
+		pawl_wheel_touch_at(wheel, timer_of(id, line), time);
 	else if (sscanf(line, "cancel %" SCNu32, &id) == 1)
 		pawl_wheel_cancel(wheel, timer_of(id, line));
 	else if (sscanf(line, "advance %" SCNu64, &time) == 1)

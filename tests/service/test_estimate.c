@@ -516,7 +516,7 @@ static void walk_with(enum happening happening)
 	memset(timers, 0, sizeof(timers));
 	memset(seen, 0, sizeof(seen));
 	for (unsigned i = 0; i < COUNTOF(timers); i++)
-		pawl_wheel_arm(wheel, &timers[i], i < 900 ? 100 : 200);
+		pawl_wheel_arm_at(wheel, &timers[i], i < 900 ? 100 : 200);
 	for (unsigned level = pawl__wheel_levels(wheel); level-- > 0;) {
 		walk = (struct list_walk){.level = level};
 		while (pawl__wheel_walk(wheel, &walk, 64, see, timers)) {
@@ -527,7 +527,7 @@ static void walk_with(enum happening happening)
 				pawl_wheel_cancel(wheel, walk.next);
 				walk.next = NULL;
 			} else if (happening == GOES_ELSEWHERE) {
-				pawl_wheel_arm(wheel, walk.next, 201);
+				pawl_wheel_arm_at(wheel, walk.next, 201);
 			} else if (happening == OPENS) {
 				pawl_wheel_advance(wheel, 100, 0);
 			}

@@ -21,8 +21,8 @@ static void ahead_moves_timers_down_before_their_slot_opens(void)
 	struct pawl_wheel *wheel = wheel_of_20_ahead(0);
 	struct pawl_timer timers[2] = {{0}};
 
-	pawl_wheel_arm(wheel, &timers[0], 25);
-	pawl_wheel_arm(wheel, &timers[1], 30);
+	pawl_wheel_arm_at(wheel, &timers[0], 25);
+	pawl_wheel_arm_at(wheel, &timers[1], 30);
 	expect_place(wheel, &timers[0], 1, 1, 20);
 	EXPECT_EQ(pawl_wheel_ahead(wheel, 0), 2);
 	expect_place(wheel, &timers[0], 0, 5, 25);
@@ -43,7 +43,7 @@ static void ahead_makes_no_more_moves_than_it_may_and_the_last_timer_goes_first(
 	struct pawl_timer timers[3] = {{0}};
 
 	for (int i = 0; i < 3; i++)
-		pawl_wheel_arm(wheel, &timers[i], 25);
+		pawl_wheel_arm_at(wheel, &timers[i], 25);
 	EXPECT_EQ(pawl_wheel_ahead(wheel, 2), 2);
 	expect_place(wheel, &timers[0], 1, 1, 20);
 	expect_place(wheel, &timers[1], 0, 5, 25);
@@ -60,8 +60,8 @@ static void next_does_not_name_a_slot_that_ahead_has_emptied(void)
 	struct pawl_wheel *wheel = wheel_of_20_ahead(0);
 	struct pawl_timer timers[2] = {{0}};
 
-	pawl_wheel_arm(wheel, &timers[0], 25);
-	pawl_wheel_arm(wheel, &timers[1], 30);
+	pawl_wheel_arm_at(wheel, &timers[0], 25);
+	pawl_wheel_arm_at(wheel, &timers[1], 30);
 	EXPECT_EQ(pawl_wheel_next(wheel), 20);
 	EXPECT_EQ(pawl_wheel_ahead(wheel, 1), 1);
 	EXPECT_EQ(pawl_wheel_next(wheel), 20); /* there is still one in it */
@@ -78,11 +78,11 @@ static void what_is_armed_into_a_begun_slot_goes_to_the_finer_level(void)
 	struct pawl_wheel *wheel = wheel_of_20_ahead(0);
 	struct pawl_timer timers[4] = {{0}};
 
-	pawl_wheel_arm(wheel, &timers[0], 39);
-	pawl_wheel_arm(wheel, &timers[1], 25);
+	pawl_wheel_arm_at(wheel, &timers[0], 39);
+	pawl_wheel_arm_at(wheel, &timers[1], 25);
 	EXPECT_EQ(pawl_wheel_ahead(wheel, 1), 1);
-	pawl_wheel_arm(wheel, &timers[2], 39);
-	pawl_wheel_arm(wheel, &timers[3], 40);
+	pawl_wheel_arm_at(wheel, &timers[2], 39);
+	pawl_wheel_arm_at(wheel, &timers[3], 40);
 	expect_place(wheel, &timers[0], 1, 1, 20);
 	expect_place(wheel, &timers[2], 0, 19, 39);
 	expect_place(wheel, &timers[3], 1, 2, 40); /* not begun */
@@ -98,7 +98,7 @@ static void while_ahead_is_not_called_timers_are_where_kafka_has_them(void)
 	struct pawl_wheel *wheel = wheel_of_20_ahead(0);
 	struct pawl_timer timer = {0};
 
-	pawl_wheel_arm(wheel, &timer, 450);
+	pawl_wheel_arm_at(wheel, &timer, 450);
 	expect_place(wheel, &timer, 2, 1, 400);
 	EXPECT_EQ(pawl_wheel_advance(wheel, 400, 0), 1);
 	expect_place(wheel, &timer, 1, 2, 440);
@@ -114,11 +114,11 @@ static void a_slot_that_cancelling_emptied_is_not_begun(void)
 	struct pawl_wheel *wheel = wheel_of_20_ahead(0);
 	struct pawl_timer timers[2] = {{0}};
 
-	pawl_wheel_arm(wheel, &timers[0], 25);
+	pawl_wheel_arm_at(wheel, &timers[0], 25);
 	pawl_wheel_cancel(wheel, &timers[0]);
 	EXPECT_EQ(pawl_wheel_ahead(wheel, 0), 0);
 	EXPECT_EQ(pawl_wheel_next(wheel), PAWL_NEVER);
-	pawl_wheel_arm(wheel, &timers[1], 25);
+	pawl_wheel_arm_at(wheel, &timers[1], 25);
 	expect_place(wheel, &timers[1], 1, 1, 20);
 	finish(wheel);
 }
@@ -128,7 +128,7 @@ static void ahead_does_nothing_on_a_wheel_made_without_it(void)
 	struct pawl_wheel *wheel = wheel_of_20(0);
 	struct pawl_timer timer = {0};
 
-	pawl_wheel_arm(wheel, &timer, 25);
+	pawl_wheel_arm_at(wheel, &timer, 25);
 	EXPECT_EQ(pawl_wheel_ahead(wheel, 0), 0);
 	expect_place(wheel, &timer, 1, 1, 20);
 	finish(wheel);
@@ -139,9 +139,9 @@ static void ahead_does_nothing_while_a_bounded_advance_is_stopped(void)
 	struct pawl_wheel *wheel = wheel_of_20_ahead(0);
 	struct pawl_timer timers[3] = {{0}};
 
-	pawl_wheel_arm(wheel, &timers[0], 25);
-	pawl_wheel_arm(wheel, &timers[1], 26);
-	pawl_wheel_arm(wheel, &timers[2], 45);
+	pawl_wheel_arm_at(wheel, &timers[0], 25);
+	pawl_wheel_arm_at(wheel, &timers[1], 26);
+	pawl_wheel_arm_at(wheel, &timers[2], 45);
 	EXPECT_EQ(pawl_wheel_advance(wheel, 20, 1), 1);
 	EXPECT_EQ(pawl_wheel_now(wheel), 19);
 	EXPECT_EQ(pawl_wheel_ahead(wheel, 0), 0);
@@ -159,17 +159,17 @@ static void of_slots_that_open_together_the_finest_is_begun_first(void)
 	struct pawl_wheel *wheel = wheel_of_20_ahead(0);
 	struct pawl_timer timers[4] = {{0}};
 
-	pawl_wheel_arm(wheel, &timers[0], 401);
+	pawl_wheel_arm_at(wheel, &timers[0], 401);
 	pawl_wheel_advance(wheel, 380, 0);
-	pawl_wheel_arm(wheel, &timers[1], 401);
-	pawl_wheel_arm(wheel, &timers[2], 401);
+	pawl_wheel_arm_at(wheel, &timers[1], 401);
+	pawl_wheel_arm_at(wheel, &timers[2], 401);
 	expect_place(wheel, &timers[0], 2, 1, 400);
 	expect_place(wheel, &timers[1], 1, 0, 400);
 	EXPECT_EQ(pawl_wheel_ahead(wheel, 1), 1);
 	expect_place(wheel, &timers[0], 2, 1, 400);
 	expect_place(wheel, &timers[1], 1, 0, 400);
 	expect_place(wheel, &timers[2], 0, 1, 401);
-	pawl_wheel_arm(wheel, &timers[3], 401);
+	pawl_wheel_arm_at(wheel, &timers[3], 401);
 	expect_place(wheel, &timers[3], 0, 1, 401);
 	EXPECT_EQ(pawl_wheel_ahead(wheel, 0), 2);
 	expect_place(wheel, &timers[0], 0, 1, 401);
@@ -184,7 +184,7 @@ static void a_slot_is_begun_at_most_an_eighth_of_its_width_early(void)
 	struct pawl_wheel *wheel = wheel_of_20_ahead(0);
 	struct pawl_timer timer = {0};
 
-	pawl_wheel_arm(wheel, &timer, 450);
+	pawl_wheel_arm_at(wheel, &timer, 450);
 	pawl_wheel_advance(wheel, 349, 0);
 	EXPECT_EQ(pawl_wheel_ahead(wheel, 0), 0);
 	expect_place(wheel, &timer, 2, 1, 400);
@@ -201,10 +201,10 @@ static void a_timer_touched_beyond_the_window_is_not_made_due_early(void)
 	struct pawl_wheel *wheel = wheel_of_20_ahead(4);
 	struct pawl_timer timer = {0};
 
-	pawl_wheel_arm(wheel, &timer, 39);
+	pawl_wheel_arm_at(wheel, &timer, 39);
 	EXPECT_EQ(pawl_wheel_ahead(wheel, 0), 1);
 	expect_place(wheel, &timer, 0, 19, 39);
-	EXPECT(pawl_wheel_touch(wheel, &timer, 50));
+	EXPECT(pawl_wheel_touch_at(wheel, &timer, 50));
 	expect_place(wheel, &timer, 0, 19, 39);
 	pawl_wheel_advance(wheel, 39, 0);
 	EXPECT(pawl_wheel_pop(wheel) == NULL);
@@ -219,8 +219,8 @@ static void a_touched_timer_is_put_right_by_one_move_ahead(void)
 	struct pawl_wheel *wheel = wheel_of_20_ahead(0);
 	struct pawl_timer timer = {0};
 
-	pawl_wheel_arm(wheel, &timer, 25);
-	pawl_wheel_touch(wheel, &timer, 500);
+	pawl_wheel_arm_at(wheel, &timer, 25);
+	pawl_wheel_touch_at(wheel, &timer, 500);
 	EXPECT_EQ(pawl_wheel_ahead(wheel, 0), 1);
 	expect_place(wheel, &timer, 2, 1, 400);
 	EXPECT_EQ(pawl_wheel_next(wheel), 400);
@@ -234,8 +234,8 @@ static void at_the_end_of_time_ahead_begins_nothing(void)
 	struct pawl_wheel *wheel = wheel_with(&options);
 	struct pawl_timer timers[2] = {{0}};
 
-	pawl_wheel_arm(wheel, &timers[0], LAST);
-	pawl_wheel_arm(wheel, &timers[1], LAST - 180);
+	pawl_wheel_arm_at(wheel, &timers[0], LAST);
+	pawl_wheel_arm_at(wheel, &timers[1], LAST - 180);
 	EXPECT_EQ(pawl_wheel_ahead(wheel, 0), 1); /* the second, whose slot ends before */
 	pawl_wheel_advance(wheel, LAST - 20, 0);
 	EXPECT_EQ(pawl_wheel_ahead(wheel, 0), 0);
@@ -256,7 +256,7 @@ static void the_largest_wheel_moves_ahead(void)
 
 	memset(timers, 0, sizeof(timers));
 	for (uint64_t i = 0; i < TIMERS; i++)
-		pawl_wheel_arm(wheel, &timers[i], 4 * i + 1); /* the last one is 8189 */
+		pawl_wheel_arm_at(wheel, &timers[i], 4 * i + 1); /* the last one is 8189 */
 	EXPECT_EQ(pawl_wheel_ahead(wheel, 0), TIMERS / 2);
 	EXPECT_SOUND(wheel);
 	while (expected < TIMERS) {
@@ -307,7 +307,7 @@ static void play(struct pawl_wheel *wheel, const struct schedule *schedule,
 			pawl_wheel_ahead(wheel, 1);
 		for (size_t i = 0; i < ARMED; i++)
 			if (schedule->armed_at[i] == tick)
-				pawl_wheel_arm(wheel, &timers[i], due);
+				pawl_wheel_arm_at(wheel, &timers[i], due);
 		if (schedule->after >> tick & 1)
 			pawl_wheel_ahead(wheel, 1);
 		EXPECT(pawl_wheel_pop(wheel) == NULL);
@@ -385,7 +385,7 @@ static void walk_from_next_to_next(uint64_t seed)
 	uint64_t next;
 
 	for (size_t i = 0; i < TIMERS; i++)
-		pawl_wheel_arm(wheel, &timers[i], random_below(&random, UINT64_C(1) << (4 + i)));
+		pawl_wheel_arm_at(wheel, &timers[i], random_below(&random, UINT64_C(1) << (4 + i)));
 	for (size_t i = 0; i < 3; i++)
 		pawl_wheel_cancel(wheel, &timers[random_below(&random, TIMERS)]);
 	while (pawl_wheel_pop(wheel))
@@ -423,11 +423,11 @@ static void next_counts_moving_ahead_from_1024_timers_on(void)
 
 		memset(timers, 0, sizeof(timers));
 		for (size_t i = 0; i < 1023; i++)
-			pawl_wheel_arm(wheel, &timers[i], 600 + i % 100);
+			pawl_wheel_arm_at(wheel, &timers[i], 600 + i % 100);
 		EXPECT_EQ(pawl_wheel_next(wheel), 512);
-		pawl_wheel_arm(wheel, &timers[1023], 700);
+		pawl_wheel_arm_at(wheel, &timers[1023], 700);
 		EXPECT_EQ(pawl_wheel_next(wheel), ahead ? 256 : 512);
-		pawl_wheel_arm(wheel, &due, 0); /* what is due comes first */
+		pawl_wheel_arm_at(wheel, &due, 0); /* what is due comes first */
 		EXPECT_EQ(pawl_wheel_next(wheel), 0);
 		pawl_wheel_cancel(wheel, &due);
 		pawl_wheel_advance(wheel, 300, 0);

@@ -64,15 +64,15 @@ static void a_timer_tells_until_when_it_is_armed(void)
 	struct pawl_timer timer = PAWL_TIMER_INIT;
 
 	EXPECT_EQ(pawl_timer_deadline(&timer), PAWL_NEVER);
-	pawl_wheel_arm(wheel, &timer, 455);
+	pawl_wheel_arm_at(wheel, &timer, 455);
 	EXPECT_EQ(pawl_timer_deadline(&timer), 455); /* as given, not rounded up */
-	pawl_wheel_touch(wheel, &timer, 500);
+	pawl_wheel_touch_at(wheel, &timer, 500);
 	EXPECT_EQ(pawl_timer_deadline(&timer), 500);
 	pawl_wheel_advance(wheel, 500, 0);
 	EXPECT_EQ(pawl_timer_deadline(&timer), 500); /* due, and not popped */
 	EXPECT(pawl_wheel_pop(wheel) == &timer);
 	EXPECT_EQ(pawl_timer_deadline(&timer), PAWL_NEVER);
-	pawl_wheel_arm(wheel, &timer, 600);
+	pawl_wheel_arm_at(wheel, &timer, 600);
 	pawl_wheel_cancel(wheel, &timer);
 	EXPECT_EQ(pawl_timer_deadline(&timer), PAWL_NEVER);
 	free(wheel);
@@ -84,9 +84,9 @@ static void a_timer_armed_for_never_is_armed_for_the_last_moment(void)
 	struct pawl_wheel *wheel = wheel_of_20(0);
 	struct pawl_timer timer = PAWL_TIMER_INIT;
 
-	pawl_wheel_arm(wheel, &timer, PAWL_NEVER);
+	pawl_wheel_arm_at(wheel, &timer, PAWL_NEVER);
 	EXPECT_EQ(pawl_timer_deadline(&timer), PAWL_NEVER - 1);
-	pawl_wheel_touch(wheel, &timer, PAWL_NEVER);
+	pawl_wheel_touch_at(wheel, &timer, PAWL_NEVER);
 	EXPECT_EQ(pawl_timer_deadline(&timer), PAWL_NEVER - 1);
 	free(wheel);
 }

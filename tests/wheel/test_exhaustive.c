@@ -70,7 +70,7 @@ static void tick_alone(const struct size *size, uint64_t start)
 		struct pawl_timer timer = {0};
 		uint64_t due = due_time(size, start, start + delay);
 
-		EXPECT_EQ(pawl_wheel_arm(wheel, &timer, start + delay), delay > 0);
+		EXPECT_EQ(pawl_wheel_arm_at(wheel, &timer, start + delay), delay > 0);
 		for (uint64_t now = start; now < due; now++) {
 			pawl_wheel_advance(wheel, now, 0);
 			if (pawl_wheel_pop(wheel))
@@ -90,7 +90,7 @@ static void jump_alone(const struct size *size, uint64_t start)
 		uint64_t next;
 		int jumps = 0;
 
-		pawl_wheel_arm(wheel, &timer, start + delay);
+		pawl_wheel_arm_at(wheel, &timer, start + delay);
 		while ((next = pawl_wheel_next(wheel)) < due && jumps++ < 3) {
 			EXPECT(pawl_wheel_pop(wheel) == NULL);
 			EXPECT(next > pawl_wheel_now(wheel));
@@ -112,7 +112,7 @@ static void tick_together(const struct size *size, uint64_t start)
 	uint64_t end = due_time(size, start, start + longest);
 
 	for (uint64_t delay = longest + 1; delay-- > 0;)
-		pawl_wheel_arm(wheel, &timers[delay], start + delay);
+		pawl_wheel_arm_at(wheel, &timers[delay], start + delay);
 	for (uint64_t now = start; now <= end; now++) {
 		struct pawl_timer *timer;
 
@@ -131,7 +131,7 @@ static void jump_together(const struct size *size, uint64_t start)
 	uint64_t next;
 
 	for (uint64_t delay = 0; delay <= longest_delay(size); delay++)
-		pawl_wheel_arm(wheel, &timers[delay], start + delay);
+		pawl_wheel_arm_at(wheel, &timers[delay], start + delay);
 	while ((next = pawl_wheel_next(wheel)) != PAWL_NEVER) {
 		struct pawl_timer *timer;
 

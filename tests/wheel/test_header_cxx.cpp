@@ -39,7 +39,7 @@ bool a_timer_inside_a_class_is_due_on_time()
 	pawl_wheel *wheel = pawl_wheel_init(memory, pawl_wheel_footprint(&options), &options);
 	bool good = expect(wheel != nullptr, "a wheel");
 
-	good &= expect(pawl_wheel_arm(wheel, &one.timeout, 450), "450 to wait");
+	good &= expect(pawl_wheel_arm_at(wheel, &one.timeout, 450), "450 to wait");
 	good &= expect(pawl_wheel_place(wheel, &one.timeout, &place), "a place");
 	good &= expect(place.level == 2 && place.slot == 1 && place.opens == 400, "its place");
 	pawl_wheel_each(wheel, count_one, &seen);

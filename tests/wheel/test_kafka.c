@@ -12,7 +12,7 @@ static void two_ms_sit_in_slot_2(void)
 	struct pawl_wheel *wheel = wheel_of_20(0);
 	struct pawl_timer timer = {0};
 
-	EXPECT(pawl_wheel_arm(wheel, &timer, 2));
+	EXPECT(pawl_wheel_arm_at(wheel, &timer, 2));
 	expect_place(wheel, &timer, 0, 2, 2);
 	free(wheel);
 }
@@ -23,7 +23,7 @@ static void eight_ms_from_2_sit_in_slot_10(void)
 	struct pawl_timer timer = {0};
 
 	pawl_wheel_advance(wheel, 2, 0);
-	EXPECT(pawl_wheel_arm(wheel, &timer, 2 + 8));
+	EXPECT(pawl_wheel_arm_at(wheel, &timer, 2 + 8));
 	expect_place(wheel, &timer, 0, 10, 10);
 	free(wheel);
 }
@@ -33,11 +33,11 @@ static void nineteen_ms_from_2_sit_in_slot_1_which_has_been_freed(void)
 	struct pawl_wheel *wheel = wheel_of_20(0);
 	struct pawl_timer first = {0}, again = {0};
 
-	EXPECT(pawl_wheel_arm(wheel, &first, 1));
+	EXPECT(pawl_wheel_arm_at(wheel, &first, 1));
 	expect_place(wheel, &first, 0, 1, 1);
 	pawl_wheel_advance(wheel, 2, 0);
 	EXPECT(pawl_wheel_pop(wheel) == &first);
-	EXPECT(pawl_wheel_arm(wheel, &again, 2 + 19));
+	EXPECT(pawl_wheel_arm_at(wheel, &again, 2 + 19));
 	expect_place(wheel, &again, 0, 1, 21);
 	EXPECT_EQ(pawl_wheel_next(wheel), 21);
 	free(wheel);
@@ -48,8 +48,8 @@ static void twenty_ms_from_0_go_to_the_overflow_wheel(void)
 	struct pawl_wheel *wheel = wheel_of_20(0);
 	struct pawl_timer inside = {0}, beyond = {0};
 
-	EXPECT(pawl_wheel_arm(wheel, &inside, 19));
-	EXPECT(pawl_wheel_arm(wheel, &beyond, 20));
+	EXPECT(pawl_wheel_arm_at(wheel, &inside, 19));
+	EXPECT(pawl_wheel_arm_at(wheel, &beyond, 20));
 	expect_place(wheel, &inside, 0, 19, 19);
 	expect_place(wheel, &beyond, 1, 1, 20);
 	free(wheel);
@@ -60,7 +60,7 @@ static void three_hundred_fifty_ms_sit_on_level_1_in_slot_17(void)
 	struct pawl_wheel *wheel = wheel_of_20(0);
 	struct pawl_timer timer = {0};
 
-	EXPECT(pawl_wheel_arm(wheel, &timer, 350));
+	EXPECT(pawl_wheel_arm_at(wheel, &timer, 350));
 	expect_place(wheel, &timer, 1, 17, 340);
 	EXPECT_EQ(pawl_wheel_advance(wheel, 340, 0), 1);
 	expect_place(wheel, &timer, 0, 10, 350);
@@ -77,7 +77,7 @@ static void four_hundred_fifty_ms_move_down_twice(void)
 	struct pawl_timer timer = {0};
 	struct pawl_place place;
 
-	EXPECT(pawl_wheel_arm(wheel, &timer, 450));
+	EXPECT(pawl_wheel_arm_at(wheel, &timer, 450));
 	expect_place(wheel, &timer, 2, 1, 400);
 	EXPECT_EQ(pawl_wheel_next(wheel), 400);
 	EXPECT_EQ(pawl_wheel_advance(wheel, 399, 0), 0);
@@ -102,7 +102,7 @@ static void timers_of_446_455_and_473_ms_share_a_slot_of_level_2(void)
 	struct pawl_timer timers[3] = {{0}};
 
 	for (int i = 0; i < 3; i++) {
-		EXPECT(pawl_wheel_arm(wheel, &timers[i], deadlines[i]));
+		EXPECT(pawl_wheel_arm_at(wheel, &timers[i], deadlines[i]));
 		expect_place(wheel, &timers[i], 2, 1, 400);
 	}
 	EXPECT_EQ(pawl_wheel_advance(wheel, 400, 0), 3);
@@ -123,7 +123,7 @@ static void two_hundred_thirty_seven_ms_sit_in_the_slot_that_opens_at_220(void)
 	struct pawl_wheel *wheel = wheel_of_20(0);
 	struct pawl_timer timer = {0};
 
-	EXPECT(pawl_wheel_arm(wheel, &timer, 237));
+	EXPECT(pawl_wheel_arm_at(wheel, &timer, 237));
 	expect_place(wheel, &timer, 1, 11, 220);
 	pawl_wheel_advance(wheel, 220, 0);
 	expect_place(wheel, &timer, 0, 17, 237);
@@ -175,10 +175,10 @@ static void overflow_wheels_are_created_only_when_needed(void)
 
 	EXPECT(before < field.footprint / 2);
 	for (int i = 0; i < 5; i++) {
-		pawl_wheel_arm(field.wheel, &timers[i][0], last[i]);
+		pawl_wheel_arm_at(field.wheel, &timers[i][0], last[i]);
 		EXPECT(written(&field) < before + LEVEL_BYTES);
 		before = written(&field);
-		pawl_wheel_arm(field.wheel, &timers[i][1], last[i] + 1);
+		pawl_wheel_arm_at(field.wheel, &timers[i][1], last[i] + 1);
 		EXPECT(written(&field) >= before + LEVEL_BYTES);
 		before = written(&field);
 	}
@@ -192,7 +192,7 @@ static void nothing_is_written_behind_the_footprint(void)
 	struct pawl_timer timers[64] = {{0}};
 
 	for (unsigned i = 0; i < 64; i++)
-		pawl_wheel_arm(field.wheel, &timers[i], UINT64_C(1) << i);
+		pawl_wheel_arm_at(field.wheel, &timers[i], UINT64_C(1) << i);
 	pawl_wheel_advance(field.wheel, PAWL_NEVER, 0);
 	while (pawl_wheel_pop(field.wheel))
 		;

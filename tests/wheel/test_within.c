@@ -85,7 +85,7 @@ static void a_timer_is_due_in_its_window_whatever_the_tick(void)
 		uint64_t from = earliest > options.start ? earliest : options.start;
 		uint64_t tick = (from + options.tick - 1) / options.tick * options.tick;
 
-		pawl_wheel_arm_within(wheel, &timer, earliest, latest);
+		pawl_wheel_arm_between(wheel, &timer, earliest, latest);
 		due = due_at(wheel, &timer);
 		EXPECT(due >= from);
 		/* Without a tick in what is left of the window, as soon as arm would have it. */
@@ -101,9 +101,9 @@ static void what_is_past_of_a_window_does_not_count(void)
 	struct pawl_wheel *wheel = wheel_with(&options);
 	struct pawl_timer timer = {0};
 
-	EXPECT(pawl_wheel_arm_within(wheel, &timer, 1000, 1100)); /* 1024 is past */
+	EXPECT(pawl_wheel_arm_between(wheel, &timer, 1000, 1100)); /* 1024 is past */
 	EXPECT_EQ(timer.deadline, 1088);
-	EXPECT(!pawl_wheel_arm_within(wheel, &timer, 1000, 1029));
+	EXPECT(!pawl_wheel_arm_between(wheel, &timer, 1000, 1029));
 	EXPECT(pawl_wheel_pop(wheel) == &timer);
 	free(wheel);
 }
@@ -113,11 +113,11 @@ static void a_pending_timer_is_moved_into_its_window(void)
 	struct pawl_wheel *wheel = wheel_with(NULL);
 	struct pawl_timer timer = {0};
 
-	pawl_wheel_arm(wheel, &timer, 5);
-	EXPECT(pawl_wheel_arm_within(wheel, &timer, 1000, 1100));
+	pawl_wheel_arm_at(wheel, &timer, 5);
+	EXPECT(pawl_wheel_arm_between(wheel, &timer, 1000, 1100));
 	EXPECT_EQ(timer.deadline, 1024);
 	EXPECT_EQ(pawl_wheel_count(wheel), 1);
-	EXPECT(pawl_wheel_arm_within(wheel, &timer, LAST - 1, LAST));
+	EXPECT(pawl_wheel_arm_between(wheel, &timer, LAST - 1, LAST));
 	EXPECT_SOUND(wheel);
 	free(wheel);
 }
@@ -156,8 +156,8 @@ static size_t wake_ups(struct window *windows, size_t count, bool exact)
 	size_t times = 0;
 
 	for (size_t i = 0; i < count; i++)
-		pawl_wheel_arm_within(wheel, &windows[i].timer, windows[i].earliest,
-		                      exact ? windows[i].earliest : windows[i].latest);
+		pawl_wheel_arm_between(wheel, &windows[i].timer, windows[i].earliest,
+		                       exact ? windows[i].earliest : windows[i].latest);
 	while (pawl_wheel_count(wheel) > 0) {
 		pawl_wheel_advance(wheel, pawl_wheel_next(wheel), 0);
 		times += pawl_wheel_pop(wheel) != NULL;

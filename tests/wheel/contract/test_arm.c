@@ -18,7 +18,7 @@ static void an_armed_timer_waits_and_is_popped_once(void)
 	struct pawl_wheel *wheel = wheel_of_20(0);
 	struct pawl_timer timer = {0};
 
-	EXPECT(pawl_wheel_arm(wheel, &timer, 5));
+	EXPECT(pawl_wheel_arm_at(wheel, &timer, 5));
 	EXPECT(pawl_timer_armed(&timer));
 	EXPECT_EQ(timer.deadline, 5);
 	EXPECT_EQ(pawl_wheel_count(wheel), 1);
@@ -41,12 +41,12 @@ static void arming_an_armed_timer_moves_it(void)
 	struct pawl_wheel *wheel = wheel_of_20(0);
 	struct pawl_timer timer = {0};
 
-	EXPECT(pawl_wheel_arm(wheel, &timer, 5));
-	EXPECT(pawl_wheel_arm(wheel, &timer, 450));
+	EXPECT(pawl_wheel_arm_at(wheel, &timer, 5));
+	EXPECT(pawl_wheel_arm_at(wheel, &timer, 450));
 	EXPECT_EQ(timer.deadline, 450);
 	EXPECT_EQ(pawl_wheel_count(wheel), 1);
 	expect_place(wheel, &timer, 2, 1, 400);
-	EXPECT(pawl_wheel_arm(wheel, &timer, 7));
+	EXPECT(pawl_wheel_arm_at(wheel, &timer, 7));
 	expect_place(wheel, &timer, 0, 7, 7);
 	EXPECT_EQ(pawl_wheel_advance(wheel, 6, 0), 0);
 	EXPECT(pawl_wheel_pop(wheel) == NULL);
@@ -60,15 +60,15 @@ static void an_idle_timer_may_be_armed_as_such(void)
 	struct pawl_wheel *wheel = wheel_of_20(0);
 	struct pawl_timer timers[3] = {{0}};
 
-	EXPECT(pawl_wheel_arm_idle(wheel, &timers[0], 5));
-	EXPECT(pawl_wheel_arm_idle(wheel, &timers[1], 450));
-	EXPECT(!pawl_wheel_arm_idle(wheel, &timers[2], 0));
+	EXPECT(pawl_wheel_arm_idle_at(wheel, &timers[0], 5));
+	EXPECT(pawl_wheel_arm_idle_at(wheel, &timers[1], 450));
+	EXPECT(!pawl_wheel_arm_idle_at(wheel, &timers[2], 0));
 	expect_place(wheel, &timers[0], 0, 5, 5);
 	expect_place(wheel, &timers[1], 2, 1, 400);
 	EXPECT_POPS(wheel, timers, 2);
-	EXPECT(pawl_wheel_arm_idle(wheel, &timers[2], 5)); /* popped */
+	EXPECT(pawl_wheel_arm_idle_at(wheel, &timers[2], 5)); /* popped */
 	pawl_wheel_cancel(wheel, &timers[0]);
-	EXPECT(pawl_wheel_arm_idle(wheel, &timers[0], PAWL_NEVER)); /* cancelled */
+	EXPECT(pawl_wheel_arm_idle_at(wheel, &timers[0], PAWL_NEVER)); /* cancelled */
 	EXPECT_EQ(timers[0].deadline, LAST);
 	EXPECT_EQ(pawl_wheel_count(wheel), 3);
 	pawl_wheel_advance(wheel, 5, 0);
@@ -81,14 +81,14 @@ static void an_idle_timers_memory_may_be_used_before_it_is_armed_as_such(void)
 	struct pawl_wheel *wheel = wheel_of_20(0);
 	struct pawl_timer timers[2] = {{0}};
 
-	pawl_wheel_arm(wheel, &timers[0], 1);
-	pawl_wheel_arm(wheel, &timers[1], 1);
+	pawl_wheel_arm_at(wheel, &timers[0], 1);
+	pawl_wheel_arm_at(wheel, &timers[1], 1);
 	pawl_wheel_cancel(wheel, &timers[1]);
 	pawl_wheel_advance(wheel, 1, 0);
 	EXPECT_POPS(wheel, timers, 0);
 	memset(timers, FILL, sizeof(timers));
-	EXPECT(pawl_wheel_arm_idle(wheel, &timers[0], 450));
-	EXPECT(!pawl_wheel_arm_idle(wheel, &timers[1], 0));
+	EXPECT(pawl_wheel_arm_idle_at(wheel, &timers[0], 450));
+	EXPECT(!pawl_wheel_arm_idle_at(wheel, &timers[1], 0));
 	EXPECT_EQ(pawl_wheel_count(wheel), 2);
 	EXPECT_SOUND(wheel);
 	pawl_wheel_advance(wheel, 450, 0);
@@ -101,8 +101,8 @@ static void arming_a_due_timer_makes_it_wait_again(void)
 	struct pawl_wheel *wheel = wheel_of_20(0);
 	struct pawl_timer timer = {0};
 
-	EXPECT(!pawl_wheel_arm(wheel, &timer, 0));
-	EXPECT(pawl_wheel_arm(wheel, &timer, 3));
+	EXPECT(!pawl_wheel_arm_at(wheel, &timer, 0));
+	EXPECT(pawl_wheel_arm_at(wheel, &timer, 3));
 	EXPECT(pawl_wheel_pop(wheel) == NULL);
 	EXPECT_EQ(pawl_wheel_count(wheel), 1);
 	expect_place(wheel, &timer, 0, 3, 3);
@@ -114,9 +114,9 @@ static void a_deadline_not_after_now_is_due_at_once(void)
 	struct pawl_wheel *wheel = wheel_of_20(100);
 	struct pawl_timer timers[3] = {{0}};
 
-	EXPECT(!pawl_wheel_arm(wheel, &timers[0], 100));
-	EXPECT(!pawl_wheel_arm(wheel, &timers[1], 0));
-	EXPECT(!pawl_wheel_arm(wheel, &timers[2], 99));
+	EXPECT(!pawl_wheel_arm_at(wheel, &timers[0], 100));
+	EXPECT(!pawl_wheel_arm_at(wheel, &timers[1], 0));
+	EXPECT(!pawl_wheel_arm_at(wheel, &timers[2], 99));
 	EXPECT_EQ(pawl_wheel_count(wheel), 3);
 	EXPECT_EQ(timers[2].deadline, 99);
 	for (int i = 0; i < 3; i++) {
@@ -132,13 +132,13 @@ static void what_is_armed_due_comes_behind_all_that_was_due_before(void)
 	struct pawl_wheel *wheel = wheel_of_20(0);
 	struct pawl_timer timers[5] = {{0}};
 
-	EXPECT(pawl_wheel_arm(wheel, &timers[0], 9));
-	EXPECT(!pawl_wheel_arm(wheel, &timers[1], 0));
+	EXPECT(pawl_wheel_arm_at(wheel, &timers[0], 9));
+	EXPECT(!pawl_wheel_arm_at(wheel, &timers[1], 0));
 	pawl_wheel_advance(wheel, 9, 0);
-	EXPECT(!pawl_wheel_arm(wheel, &timers[2], 9));
-	EXPECT(!pawl_wheel_arm(wheel, &timers[3], 0));
-	EXPECT(!pawl_wheel_arm(wheel, &timers[4], 9));
-	EXPECT(!pawl_wheel_arm(wheel, &timers[2], 9));
+	EXPECT(!pawl_wheel_arm_at(wheel, &timers[2], 9));
+	EXPECT(!pawl_wheel_arm_at(wheel, &timers[3], 0));
+	EXPECT(!pawl_wheel_arm_at(wheel, &timers[4], 9));
+	EXPECT(!pawl_wheel_arm_at(wheel, &timers[2], 9));
 	EXPECT_POPS(wheel, timers, 1, 0, 3, 4, 2);
 	finish(wheel);
 }
@@ -148,7 +148,7 @@ static void a_timer_armed_without_advancing_first_is_due_on_time(void)
 	struct pawl_wheel *wheel = wheel_of_20(0);
 	struct pawl_timer timer = {0};
 
-	EXPECT(pawl_wheel_arm(wheel, &timer, 410));
+	EXPECT(pawl_wheel_arm_at(wheel, &timer, 410));
 	pawl_wheel_advance(wheel, 409, 0);
 	EXPECT(pawl_wheel_pop(wheel) == NULL);
 	EXPECT_EQ(pawl_wheel_next(wheel), 410);
@@ -162,10 +162,10 @@ static void cancel_says_whether_the_timer_was_armed(void)
 	struct pawl_wheel *wheel = wheel_of_20(0);
 	struct pawl_timer waiting = {0}, due = {0}, popped = {0};
 
-	pawl_wheel_arm(wheel, &popped, 0);
+	pawl_wheel_arm_at(wheel, &popped, 0);
 	EXPECT(pawl_wheel_pop(wheel) == &popped);
-	pawl_wheel_arm(wheel, &waiting, 9);
-	pawl_wheel_arm(wheel, &due, 0);
+	pawl_wheel_arm_at(wheel, &waiting, 9);
+	pawl_wheel_arm_at(wheel, &due, 0);
 	EXPECT(pawl_wheel_cancel(wheel, &waiting));
 	EXPECT(pawl_wheel_cancel(wheel, &due));
 	EXPECT(!pawl_wheel_cancel(wheel, &waiting));
@@ -185,12 +185,12 @@ static void a_cancelled_timers_memory_is_free_at_once(void)
 	struct pawl_wheel *wheel = wheel_of_20(0);
 	struct pawl_timer *timers[3], first = {0}, last = {0};
 
-	pawl_wheel_arm(wheel, &first, 5);
+	pawl_wheel_arm_at(wheel, &first, 5);
 	for (int i = 0; i < 3; i++) {
 		timers[i] = calloc(1, sizeof(*timers[i]));
-		pawl_wheel_arm(wheel, timers[i], 5);
+		pawl_wheel_arm_at(wheel, timers[i], 5);
 	}
-	pawl_wheel_arm(wheel, &last, 5);
+	pawl_wheel_arm_at(wheel, &last, 5);
 	for (int i = 0; i < 3; i++) {
 		EXPECT(pawl_wheel_cancel(wheel, timers[i]));
 		memset(timers[i], FILL, sizeof(*timers[i]));

@@ -11,7 +11,7 @@ static struct pawl_wheel *wheel_with_ten_at_400(struct pawl_timer *timers, uint3
 
 	memset(timers, 0, BATCH * sizeof(*timers));
 	for (uint64_t i = 0; i < BATCH; i++)
-		EXPECT(pawl_wheel_arm(wheel, &timers[i], 450 + i));
+		EXPECT(pawl_wheel_arm_at(wheel, &timers[i], 450 + i));
 	return wheel;
 }
 
@@ -28,10 +28,10 @@ static void a_touch_of_a_far_timer_does_not_slow_the_near_ones(void)
 	struct pawl_wheel *wheel = wheel_of_20(0);
 	struct pawl_timer far = {0}, near[3] = {{0}};
 
-	pawl_wheel_arm(wheel, &far, 100000);
-	pawl_wheel_touch(wheel, &far, 200000);
+	pawl_wheel_arm_at(wheel, &far, 100000);
+	pawl_wheel_touch_at(wheel, &far, 200000);
 	for (unsigned i = 0; i < 3; i++)
-		pawl_wheel_arm(wheel, &near[i], 5);
+		pawl_wheel_arm_at(wheel, &near[i], 5);
 	EXPECT_EQ(pawl_wheel_advance(wheel, 5, 0), 1); /* made due as a whole */
 	EXPECT_POPS(wheel, near, 0, 1, 2);
 	pawl_wheel_cancel(wheel, &far);
@@ -93,11 +93,11 @@ static void a_bound_that_is_just_enough_stops_nothing(void)
 	struct pawl_wheel *wheel = wheel_of_20(0);
 	struct pawl_timer timer = {0};
 
-	pawl_wheel_arm(wheel, &timer, 5);
+	pawl_wheel_arm_at(wheel, &timer, 5);
 	EXPECT_EQ(pawl_wheel_advance(wheel, 10, 1), 1);
 	EXPECT_EQ(pawl_wheel_now(wheel), 10);
 	EXPECT(pawl_wheel_pop(wheel) == &timer);
-	pawl_wheel_arm(wheel, &timer, 450);
+	pawl_wheel_arm_at(wheel, &timer, 450);
 	EXPECT_EQ(pawl_wheel_advance(wheel, 500, 3), 3);
 	EXPECT_EQ(pawl_wheel_now(wheel), 500);
 	finish(wheel);
@@ -108,8 +108,8 @@ static void a_bound_stops_advance_between_two_slots(void)
 	struct pawl_wheel *wheel = wheel_of_20(0);
 	struct pawl_timer timers[2] = {{0}};
 
-	pawl_wheel_arm(wheel, &timers[0], 5);
-	pawl_wheel_arm(wheel, &timers[1], 8);
+	pawl_wheel_arm_at(wheel, &timers[0], 5);
+	pawl_wheel_arm_at(wheel, &timers[1], 8);
 	EXPECT_EQ(pawl_wheel_advance(wheel, 10, 1), 1);
 	EXPECT_EQ(pawl_wheel_now(wheel), 7);
 	EXPECT_EQ(pawl_wheel_next(wheel), 7); /* for something is due */
@@ -127,12 +127,12 @@ static void a_stopped_wheel_places_as_seen_from_the_slot_it_stopped_at(void)
 	struct pawl_wheel *wheel = wheel_with_ten_at_400(timers, 1);
 
 	pawl_wheel_advance(wheel, 1000, 4);
-	EXPECT(pawl_wheel_arm(wheel, &armed[0], 419));
+	EXPECT(pawl_wheel_arm_at(wheel, &armed[0], 419));
 	expect_place(wheel, &armed[0], 0, 19, 419); /* from 399 it would be level 1 */
-	EXPECT(pawl_wheel_arm(wheel, &armed[1], 400));
+	EXPECT(pawl_wheel_arm_at(wheel, &armed[1], 400));
 	expect_place(wheel, &armed[1], 0, 0, 400);
-	EXPECT(!pawl_wheel_arm(wheel, &armed[2], 399));
-	EXPECT(!pawl_wheel_arm(wheel, &armed[3], 0));
+	EXPECT(!pawl_wheel_arm_at(wheel, &armed[2], 399));
+	EXPECT(!pawl_wheel_arm_at(wheel, &armed[3], 0));
 	EXPECT_POPS(wheel, armed, 2, 3);
 	EXPECT_EQ(pawl_wheel_next(wheel), 400);
 	EXPECT_SOUND(wheel);
@@ -155,11 +155,11 @@ static void timers_may_be_cancelled_touched_and_armed_between_two_bounded_advanc
 		EXPECT_EQ(pawl_wheel_advance(wheel, 1000, bound), bound);
 		EXPECT(pawl_wheel_cancel(wheel, &timers[0]));
 		EXPECT(pawl_wheel_cancel(wheel, &timers[9]));
-		EXPECT(pawl_wheel_touch(wheel, &timers[1], 2000));
-		EXPECT(pawl_wheel_touch(wheel, &timers[8], 2001));
-		EXPECT(pawl_wheel_arm(wheel, &timers[2], 454));
-		EXPECT(pawl_wheel_arm(wheel, &timers[7], 453));
-		EXPECT(!pawl_wheel_arm(wheel, &timers[3], 1));
+		EXPECT(pawl_wheel_touch_at(wheel, &timers[1], 2000));
+		EXPECT(pawl_wheel_touch_at(wheel, &timers[8], 2001));
+		EXPECT(pawl_wheel_arm_at(wheel, &timers[2], 454));
+		EXPECT(pawl_wheel_arm_at(wheel, &timers[7], 453));
+		EXPECT(!pawl_wheel_arm_at(wheel, &timers[3], 1));
 		EXPECT(pawl_wheel_pop(wheel) == &timers[3]);
 		EXPECT_SOUND(wheel);
 		pawl_wheel_advance(wheel, 1000, 0);
@@ -199,7 +199,7 @@ static void a_stopped_wheel_goes_on_when_all_it_left_was_cancelled(void)
 	for (int i = 0; i < BATCH; i++)
 		EXPECT(pawl_wheel_cancel(wheel, &timers[i]));
 	EXPECT_EQ(pawl_wheel_next(wheel), PAWL_NEVER);
-	EXPECT(pawl_wheel_arm(wheel, &later, 1001));
+	EXPECT(pawl_wheel_arm_at(wheel, &later, 1001));
 	EXPECT_EQ(pawl_wheel_advance(wheel, 1000, 3), 2);
 	EXPECT_EQ(pawl_wheel_now(wheel), 1000);
 	EXPECT_EQ(pawl_wheel_next(wheel), 1001);
@@ -215,10 +215,10 @@ static void a_stopped_wheel_goes_on_when_it_became_empty_and_next_was_asked(void
 	for (int i = 0; i < BATCH; i++)
 		pawl_wheel_cancel(wheel, &timers[i]);
 	EXPECT_EQ(pawl_wheel_next(wheel), PAWL_NEVER);
-	EXPECT(pawl_wheel_arm(wheel, &later, 5000)); /* in a slot that opens after 1000 */
+	EXPECT(pawl_wheel_arm_at(wheel, &later, 5000)); /* in a slot that opens after 1000 */
 	EXPECT_EQ(pawl_wheel_advance(wheel, 1000, 0), 0);
 	EXPECT_EQ(pawl_wheel_now(wheel), 1000);
-	EXPECT(!pawl_wheel_arm(wheel, &timers[0], 1000));
+	EXPECT(!pawl_wheel_arm_at(wheel, &timers[0], 1000));
 	finish(wheel);
 }
 
@@ -229,8 +229,8 @@ static void a_bound_holds_for_touched_timers_that_are_looked_at_one_by_one(void)
 	size_t moves, total = 0;
 
 	for (int i = 0; i < 6; i++)
-		pawl_wheel_arm(wheel, &timers[i], 5);
-	EXPECT(pawl_wheel_touch(wheel, &timers[2], 7));
+		pawl_wheel_arm_at(wheel, &timers[i], 5);
+	EXPECT(pawl_wheel_touch_at(wheel, &timers[2], 7));
 	do {
 		moves = pawl_wheel_advance(wheel, 6, 1);
 		EXPECT_EQ(moves, 1);

@@ -7,12 +7,12 @@ static void never_is_taken_as_the_last_moment(void)
 	struct pawl_wheel *wheel = wheel_of_20(0);
 	struct pawl_timer armed = {0}, touched = {0};
 
-	EXPECT(pawl_wheel_arm(wheel, &armed, PAWL_NEVER));
+	EXPECT(pawl_wheel_arm_at(wheel, &armed, PAWL_NEVER));
 	EXPECT_EQ(armed.deadline, LAST);
-	EXPECT(pawl_wheel_arm(wheel, &touched, 7));
-	EXPECT(pawl_wheel_touch(wheel, &touched, PAWL_NEVER));
+	EXPECT(pawl_wheel_arm_at(wheel, &touched, 7));
+	EXPECT(pawl_wheel_touch_at(wheel, &touched, PAWL_NEVER));
 	EXPECT_EQ(touched.deadline, LAST);
-	EXPECT(pawl_wheel_touch(wheel, &touched, PAWL_NEVER));
+	EXPECT(pawl_wheel_touch_at(wheel, &touched, PAWL_NEVER));
 	expect_place(wheel, &touched, 0, 7, 7);
 	pawl_wheel_advance(wheel, LAST - 1, 0);
 	EXPECT(pawl_wheel_pop(wheel) == NULL);
@@ -44,7 +44,7 @@ static void no_timer_is_early_whatever_the_tick(void)
 				struct pawl_wheel *wheel = wheel_of_20_with_tick(tick);
 				struct pawl_timer timer = {0};
 
-				EXPECT(pawl_wheel_arm(wheel, &timer, edge * tick - early));
+				EXPECT(pawl_wheel_arm_at(wheel, &timer, edge * tick - early));
 				pawl_wheel_advance(wheel, edge * tick - 1, 0);
 				EXPECT(pawl_wheel_pop(wheel) == NULL);
 				pawl_wheel_advance(wheel, edge * tick, 0);
@@ -61,9 +61,9 @@ static void a_deadline_just_after_an_edge_waits_for_the_next_tick(void)
 	struct pawl_timer timers[2] = {{0}};
 
 	pawl_wheel_advance(wheel, 25, 0);
-	EXPECT(pawl_wheel_arm(wheel, &timers[0], 26));
+	EXPECT(pawl_wheel_arm_at(wheel, &timers[0], 26));
 	expect_place(wheel, &timers[0], 0, 3, 30);
-	EXPECT(pawl_wheel_arm(wheel, &timers[1], 31));
+	EXPECT(pawl_wheel_arm_at(wheel, &timers[1], 31));
 	expect_place(wheel, &timers[1], 0, 4, 40);
 	EXPECT_EQ(pawl_wheel_next(wheel), 30);
 	pawl_wheel_advance(wheel, 29, 0);
@@ -91,8 +91,8 @@ static void huge_ticks_saturate_at_the_last_moment(void)
 		struct pawl_wheel *wheel = wheel_of_20_with_tick(ticks[i]);
 		struct pawl_timer timers[2] = {{0}};
 
-		EXPECT(pawl_wheel_arm(wheel, &timers[0], LAST));
-		EXPECT(pawl_wheel_arm(wheel, &timers[1], PAWL_NEVER));
+		EXPECT(pawl_wheel_arm_at(wheel, &timers[0], LAST));
+		EXPECT(pawl_wheel_arm_at(wheel, &timers[1], PAWL_NEVER));
 		EXPECT_SOUND(wheel);
 		EXPECT(pawl_wheel_next(wheel) <= LAST);
 		pawl_wheel_advance(wheel, LAST - 1, 0);
@@ -111,9 +111,9 @@ static void a_wheel_may_start_near_the_end_of_time(void)
 		struct pawl_wheel *wheel = wheel_of_20(LAST - before);
 		struct pawl_timer timers[3] = {{0}};
 
-		EXPECT(pawl_wheel_arm(wheel, &timers[0], LAST));
-		EXPECT(pawl_wheel_arm(wheel, &timers[1], PAWL_NEVER));
-		EXPECT(!pawl_wheel_arm(wheel, &timers[2], LAST - before));
+		EXPECT(pawl_wheel_arm_at(wheel, &timers[0], LAST));
+		EXPECT(pawl_wheel_arm_at(wheel, &timers[1], PAWL_NEVER));
+		EXPECT(!pawl_wheel_arm_at(wheel, &timers[2], LAST - before));
 		EXPECT_POPS(wheel, timers, 2);
 		while (pawl_wheel_next(wheel) < LAST) {
 			pawl_wheel_advance(wheel, pawl_wheel_next(wheel), 0);
@@ -130,8 +130,8 @@ static void at_the_end_of_time_everything_is_due_at_once(void)
 	struct pawl_wheel *wheel = wheel_of_20(LAST);
 	struct pawl_timer timers[2] = {{0}};
 
-	EXPECT(!pawl_wheel_arm(wheel, &timers[0], LAST));
-	EXPECT(!pawl_wheel_arm(wheel, &timers[1], PAWL_NEVER));
+	EXPECT(!pawl_wheel_arm_at(wheel, &timers[0], LAST));
+	EXPECT(!pawl_wheel_arm_at(wheel, &timers[1], PAWL_NEVER));
 	EXPECT_EQ(pawl_wheel_next(wheel), LAST);
 	EXPECT_POPS(wheel, timers, 0, 1);
 	finish(wheel);
@@ -144,7 +144,7 @@ static void next_tells_due_from_never_even_after_the_end_of_time(void)
 
 	pawl_wheel_advance(wheel, PAWL_NEVER, 0);
 	EXPECT_EQ(pawl_wheel_next(wheel), PAWL_NEVER);
-	EXPECT(!pawl_wheel_arm(wheel, &timer, 5));
+	EXPECT(!pawl_wheel_arm_at(wheel, &timer, 5));
 	EXPECT_EQ(pawl_wheel_next(wheel), LAST);
 	EXPECT(pawl_wheel_pop(wheel) == &timer);
 	finish(wheel);
@@ -163,10 +163,10 @@ static void what_is_late_is_due_at_once_in_both_halves_of_time(void)
 		uint64_t now = half - 10 + jumps[i];
 
 		pawl_wheel_advance(wheel, now, 0);
-		EXPECT(!pawl_wheel_arm(wheel, &timers[0], 0));
-		EXPECT(!pawl_wheel_arm(wheel, &timers[1], now));
-		EXPECT(!pawl_wheel_arm(wheel, &timers[2], now - 1));
-		EXPECT(pawl_wheel_arm(wheel, &timers[3], now + 1));
+		EXPECT(!pawl_wheel_arm_at(wheel, &timers[0], 0));
+		EXPECT(!pawl_wheel_arm_at(wheel, &timers[1], now));
+		EXPECT(!pawl_wheel_arm_at(wheel, &timers[2], now - 1));
+		EXPECT(pawl_wheel_arm_at(wheel, &timers[3], now + 1));
 		EXPECT_POPS(wheel, timers, 0, 1, 2);
 		EXPECT_EQ(pawl_wheel_next(wheel), now + 1);
 		pawl_wheel_advance(wheel, now + 1, 0);
@@ -183,9 +183,9 @@ static void never_is_not_lost_just_before_half_time(void)
 	struct pawl_timer far[7] = {{0}}, never = {0};
 
 	for (unsigned i = 0; i < 7; i++) /* every level is in use */
-		EXPECT(pawl_wheel_arm(wheel, &far[i],
-		                      (uint64_t)INT64_MAX + (UINT64_C(2) << 8 * (i + 1))));
-	EXPECT(pawl_wheel_arm(wheel, &never, PAWL_NEVER));
+		EXPECT(pawl_wheel_arm_at(wheel, &far[i],
+		                         (uint64_t)INT64_MAX + (UINT64_C(2) << 8 * (i + 1))));
+	EXPECT(pawl_wheel_arm_at(wheel, &never, PAWL_NEVER));
 	EXPECT_EQ(never.deadline, LAST);
 	pawl_wheel_advance(wheel, PAWL_NEVER, 0);
 	for (unsigned i = 0; i < 7; i++)

@@ -77,13 +77,13 @@ static void null_and_zeroed_options_mean_the_defaults(void)
 	EXPECT_EQ(pawl_wheel_footprint(&zeroed), size);
 	EXPECT_EQ(pawl_wheel_footprint(&spelt_out), size);
 	EXPECT_EQ(pawl_wheel_now(wheel), 0);
-	EXPECT(pawl_wheel_arm(wheel, &timer, 255));
+	EXPECT(pawl_wheel_arm_at(wheel, &timer, 255));
 	expect_place(wheel, &timer, 0, 255, 255);
-	EXPECT(pawl_wheel_arm(wheel, &timer, 256));
+	EXPECT(pawl_wheel_arm_at(wheel, &timer, 256));
 	expect_place(wheel, &timer, 1, 1, 256);
-	EXPECT(pawl_wheel_arm(wheel, &timer, 65536));
+	EXPECT(pawl_wheel_arm_at(wheel, &timer, 65536));
 	expect_place(wheel, &timer, 2, 1, 65536);
-	EXPECT(pawl_wheel_arm(wheel, &timer, LAST));
+	EXPECT(pawl_wheel_arm_at(wheel, &timer, LAST));
 	expect_place(wheel, &timer, 7, 255, UINT64_C(255) << 56);
 	finish(wheel);
 }
@@ -145,9 +145,9 @@ static void a_wheel_begins_at_its_start(void)
 	struct pawl_timer timers[3] = {{0}};
 
 	EXPECT_EQ(pawl_wheel_now(wheel), 12345);
-	EXPECT(!pawl_wheel_arm(wheel, &timers[0], 12344));
-	EXPECT(!pawl_wheel_arm(wheel, &timers[1], 12345));
-	EXPECT(pawl_wheel_arm(wheel, &timers[2], 12346));
+	EXPECT(!pawl_wheel_arm_at(wheel, &timers[0], 12344));
+	EXPECT(!pawl_wheel_arm_at(wheel, &timers[1], 12345));
+	EXPECT(pawl_wheel_arm_at(wheel, &timers[2], 12346));
 	EXPECT_POPS(wheel, timers, 0, 1);
 	finish(wheel);
 }

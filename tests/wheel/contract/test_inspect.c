@@ -37,7 +37,7 @@ static struct pawl_wheel *wheel_for_each(struct pawl_timer *timers)
 	for (size_t i = 0; i < 9; i++) {
 		size_t k = order_of_arming[i];
 
-		pawl_wheel_arm(wheel, &timers[k], deadlines[k]);
+		pawl_wheel_arm_at(wheel, &timers[k], deadlines[k]);
 	}
 	return wheel;
 }
@@ -93,9 +93,9 @@ static void each_gives_the_timers_of_every_chain(void)
 		memset(strangers, 0, sizeof(strangers));
 		/* Timers that come and go between them, so that all chains have their turn. */
 		for (int i = 0; i < 700; i++) {
-			pawl_wheel_arm(wheel, &strangers[i], 5);
+			pawl_wheel_arm_at(wheel, &strangers[i], 5);
 			if (i % 50 == 0)
-				pawl_wheel_arm(wheel, &timers[i], 5);
+				pawl_wheel_arm_at(wheel, &timers[i], 5);
 		}
 		for (int i = 0; i < 700; i++)
 			pawl_wheel_cancel(wheel, &strangers[i]);
@@ -112,7 +112,7 @@ static void check_names_what_is_broken(void)
 	struct pawl_timer timers[3] = {{0}}, kept;
 
 	for (int i = 0; i < 3; i++)
-		pawl_wheel_arm(wheel, &timers[i], 5);
+		pawl_wheel_arm_at(wheel, &timers[i], 5);
 	EXPECT_SOUND(wheel);
 	kept = timers[1];
 	timers[1].prev = &timers[1];
@@ -139,13 +139,13 @@ static void wheels_know_nothing_of_each_other(void)
 	struct pawl_wheel *one = wheel_of_20(0), *other = wheel_of_20(0);
 	struct pawl_timer timers[2] = {{0}};
 
-	pawl_wheel_arm(one, &timers[0], 5);
-	pawl_wheel_arm(other, &timers[1], 5);
+	pawl_wheel_arm_at(one, &timers[0], 5);
+	pawl_wheel_arm_at(other, &timers[1], 5);
 	pawl_wheel_advance(one, 5, 0);
 	EXPECT_EQ(pawl_wheel_now(other), 0);
 	EXPECT(pawl_wheel_pop(other) == NULL);
 	EXPECT(pawl_wheel_pop(one) == &timers[0]);
-	EXPECT(pawl_wheel_arm(other, &timers[0], 5)); /* idle, so it may change wheels */
+	EXPECT(pawl_wheel_arm_at(other, &timers[0], 5)); /* idle, so it may change wheels */
 	pawl_wheel_advance(other, 5, 0);
 	EXPECT_POPS(other, timers, 1, 0);
 	finish(one);
@@ -158,12 +158,12 @@ static void due_tells_a_due_timer_from_one_that_waits(void)
 	struct pawl_timer timers[3] = {{0}};
 
 	EXPECT(!pawl_wheel_due(wheel, &timers[0])); /* idle */
-	pawl_wheel_arm(wheel, &timers[0], 0);
-	pawl_wheel_arm(wheel, &timers[1], 8);
-	pawl_wheel_arm(wheel, &timers[2], 450);
+	pawl_wheel_arm_at(wheel, &timers[0], 0);
+	pawl_wheel_arm_at(wheel, &timers[1], 8);
+	pawl_wheel_arm_at(wheel, &timers[2], 450);
 	EXPECT(pawl_wheel_due(wheel, &timers[0]));
 	EXPECT(!pawl_wheel_due(wheel, &timers[1]));
-	pawl_wheel_touch(wheel, &timers[1], 9);
+	pawl_wheel_touch_at(wheel, &timers[1], 9);
 	pawl_wheel_advance(wheel, 8, 0);
 	EXPECT(!pawl_wheel_due(
 	        wheel, &timers[1])); /* touched: its slot has opened, its deadline is to come */
@@ -182,9 +182,9 @@ static void due_tells_timers_of_the_same_deadline_apart(void)
 	struct pawl_wheel *wheel = wheel_of_20_with_tick(10);
 	struct pawl_timer timers[2] = {{0}};
 
-	EXPECT(pawl_wheel_arm(wheel, &timers[0], 13));
+	EXPECT(pawl_wheel_arm_at(wheel, &timers[0], 13));
 	pawl_wheel_advance(wheel, 15, 0);
-	EXPECT(!pawl_wheel_arm(wheel, &timers[1], 13));
+	EXPECT(!pawl_wheel_arm_at(wheel, &timers[1], 13));
 	EXPECT(!pawl_wheel_due(wheel, &timers[0]));
 	EXPECT(pawl_wheel_due(wheel, &timers[1]));
 	pawl_wheel_advance(wheel, 20, 0);
@@ -200,8 +200,8 @@ static void due_is_exact_within_a_tick_that_is_half_done(void)
 	struct pawl_timer timers[4] = {{0}};
 
 	for (size_t i = 0; i < 4; i++)
-		pawl_wheel_arm(wheel, &timers[i], 5);
-	pawl_wheel_touch(wheel, &timers[3], 9);
+		pawl_wheel_arm_at(wheel, &timers[i], 5);
+	pawl_wheel_touch_at(wheel, &timers[3], 9);
 	EXPECT_EQ(pawl_wheel_advance(wheel, 7, 2), 2);
 	EXPECT_EQ(pawl_wheel_now(wheel), 4);
 	EXPECT(pawl_wheel_due(wheel, &timers[0]));

@@ -39,7 +39,7 @@ static void expect_child_ends(unsigned count, uint32_t chains, misuse *fn)
 	pid_t child;
 
 	for (unsigned i = 0; i < count; i++)
-		pawl_wheel_arm(wheel, &timers[i], 25);
+		pawl_wheel_arm_at(wheel, &timers[i], 25);
 	fflush(NULL);
 	child = fork();
 	if (child == 0) {
@@ -80,8 +80,8 @@ static void check_finds_that_an_armed_timer_was_called_idle(void)
 		struct pawl_timer timers[3] = {{0}};
 
 		for (unsigned j = 0; j <= i % 3; j++)
-			pawl_wheel_arm(wheel, &timers[j], 25);
-		pawl_wheel_arm_idle(wheel, &timers[i % 3 / 2], new_deadlines[i / 3]);
+			pawl_wheel_arm_at(wheel, &timers[j], 25);
+		pawl_wheel_arm_idle_at(wheel, &timers[i % 3 / 2], new_deadlines[i / 3]);
 		EXPECT(pawl_wheel_check(wheel));
 		free(wheel);
 	}
@@ -91,7 +91,7 @@ static uint64_t new_deadline;
 
 static void call_armed_idle(struct pawl_wheel *wheel, struct pawl_timer *timers)
 {
-	pawl_wheel_arm_idle(wheel, timers, new_deadline);
+	pawl_wheel_arm_idle_at(wheel, timers, new_deadline);
 	pawl_wheel_advance(wheel, 600, 0);
 	pop_all(wheel);
 }
@@ -109,7 +109,7 @@ static void a_development_build_notices_an_armed_timer_that_is_called_idle(void)
 
 static void call_neighbour_idle(struct pawl_wheel *wheel, struct pawl_timer *timers)
 {
-	pawl_wheel_arm_idle(wheel, &timers[1], 6);
+	pawl_wheel_arm_idle_at(wheel, &timers[1], 6);
 	pawl_wheel_cancel(wheel, &timers[0]);
 }
 
@@ -140,7 +140,7 @@ static void arm_copy(struct pawl_wheel *wheel, struct pawl_timer *timers)
 {
 	struct pawl_timer copy = timers[1];
 
-	pawl_wheel_arm(wheel, &copy, 30);
+	pawl_wheel_arm_at(wheel, &copy, 30);
 }
 
 static void a_copy_of_an_armed_timer_is_noticed_when_it_is_unlinked(void)

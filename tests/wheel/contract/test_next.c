@@ -18,8 +18,8 @@ static void next_is_now_when_something_is_due(void)
 	struct pawl_wheel *wheel = wheel_of_20(7);
 	struct pawl_timer due = {0}, waiting = {0};
 
-	pawl_wheel_arm(wheel, &waiting, 9);
-	pawl_wheel_arm(wheel, &due, 0);
+	pawl_wheel_arm_at(wheel, &waiting, 9);
+	pawl_wheel_arm_at(wheel, &due, 0);
 	EXPECT_EQ(pawl_wheel_next(wheel), 7);
 	EXPECT(pawl_wheel_cancel(wheel, &due));
 	EXPECT_EQ(pawl_wheel_next(wheel), 9);
@@ -32,10 +32,10 @@ static void next_opening_does_not_mind_what_is_due(void)
 	struct pawl_timer timers[2] = {{0}};
 
 	EXPECT_EQ(pawl__wheel_next_opening(wheel), PAWL_NEVER);
-	pawl_wheel_arm(wheel, &timers[0], 0);
+	pawl_wheel_arm_at(wheel, &timers[0], 0);
 	EXPECT_EQ(pawl_wheel_next(wheel), 0);
 	EXPECT_EQ(pawl__wheel_next_opening(wheel), PAWL_NEVER);
-	pawl_wheel_arm(wheel, &timers[1], 7);
+	pawl_wheel_arm_at(wheel, &timers[1], 7);
 	EXPECT_EQ(pawl__wheel_next_opening(wheel), 7);
 	pawl_wheel_cancel(wheel, &timers[1]);
 	EXPECT_EQ(pawl__wheel_next_opening(wheel), PAWL_NEVER);
@@ -49,11 +49,11 @@ static void next_is_when_the_first_slot_with_a_timer_opens(void)
 	struct pawl_wheel *wheel = wheel_of_20(0);
 	struct pawl_timer timers[3] = {{0}};
 
-	pawl_wheel_arm(wheel, &timers[0], 450);
+	pawl_wheel_arm_at(wheel, &timers[0], 450);
 	EXPECT_EQ(pawl_wheel_next(wheel), 400);
-	pawl_wheel_arm(wheel, &timers[1], 399);
+	pawl_wheel_arm_at(wheel, &timers[1], 399);
 	EXPECT_EQ(pawl_wheel_next(wheel), 380);
-	pawl_wheel_arm(wheel, &timers[2], 13);
+	pawl_wheel_arm_at(wheel, &timers[2], 13);
 	EXPECT_EQ(pawl_wheel_next(wheel), 13);
 	finish(wheel);
 }
@@ -63,10 +63,10 @@ static void next_forgets_slots_whose_timers_were_cancelled(void)
 	struct pawl_wheel *wheel = wheel_of_20(0);
 	struct pawl_timer timers[4] = {{0}};
 
-	pawl_wheel_arm(wheel, &timers[0], 13);
-	pawl_wheel_arm(wheel, &timers[1], 30);
-	pawl_wheel_arm(wheel, &timers[2], 450);
-	pawl_wheel_arm(wheel, &timers[3], 9000);
+	pawl_wheel_arm_at(wheel, &timers[0], 13);
+	pawl_wheel_arm_at(wheel, &timers[1], 30);
+	pawl_wheel_arm_at(wheel, &timers[2], 450);
+	pawl_wheel_arm_at(wheel, &timers[3], 9000);
 	EXPECT_EQ(pawl_wheel_next(wheel), 13);
 	pawl_wheel_cancel(wheel, &timers[0]);
 	EXPECT_EQ(pawl_wheel_next(wheel), 20);
@@ -84,10 +84,10 @@ static void next_finds_a_slot_again_that_it_forgot(void)
 	struct pawl_timer timer = {0};
 
 	for (uint64_t deadline = 1; deadline < 500; deadline++) {
-		pawl_wheel_arm(wheel, &timer, deadline);
+		pawl_wheel_arm_at(wheel, &timer, deadline);
 		pawl_wheel_cancel(wheel, &timer);
 		EXPECT_EQ(pawl_wheel_next(wheel), PAWL_NEVER);
-		pawl_wheel_arm(wheel, &timer, deadline);
+		pawl_wheel_arm_at(wheel, &timer, deadline);
 		EXPECT(pawl_wheel_next(wheel) <= deadline);
 		EXPECT_SOUND(wheel);
 		pawl_wheel_cancel(wheel, &timer);
@@ -100,9 +100,9 @@ static void next_is_rounded_up_to_the_tick(void)
 	struct pawl_wheel *wheel = wheel_of_20_with_tick(10);
 	struct pawl_timer timer = {0};
 
-	pawl_wheel_arm(wheel, &timer, 41);
+	pawl_wheel_arm_at(wheel, &timer, 41);
 	EXPECT_EQ(pawl_wheel_next(wheel), 50);
-	pawl_wheel_arm(wheel, &timer, 40);
+	pawl_wheel_arm_at(wheel, &timer, 40);
 	EXPECT_EQ(pawl_wheel_next(wheel), 40);
 	finish(wheel);
 }
@@ -112,8 +112,8 @@ static void next_of_a_touched_timer_is_when_its_slot_opens(void)
 	struct pawl_wheel *wheel = wheel_of_20(0);
 	struct pawl_timer timer = {0};
 
-	pawl_wheel_arm(wheel, &timer, 5);
-	pawl_wheel_touch(wheel, &timer, 9);
+	pawl_wheel_arm_at(wheel, &timer, 5);
+	pawl_wheel_touch_at(wheel, &timer, 9);
 	EXPECT_EQ(pawl_wheel_next(wheel), 5);
 	pawl_wheel_advance(wheel, 5, 0);
 	EXPECT_EQ(pawl_wheel_next(wheel), 9);
@@ -126,8 +126,8 @@ static void earliest_is_never_without_timers_and_now_when_one_is_due(void)
 	struct pawl_timer due = {0}, waiting = {0};
 
 	EXPECT_EQ(pawl_wheel_earliest(wheel), PAWL_NEVER);
-	pawl_wheel_arm(wheel, &waiting, 450);
-	pawl_wheel_arm(wheel, &due, 0);
+	pawl_wheel_arm_at(wheel, &waiting, 450);
+	pawl_wheel_arm_at(wheel, &due, 0);
 	EXPECT_EQ(pawl_wheel_earliest(wheel), 7);
 	EXPECT(pawl_wheel_cancel(wheel, &due));
 	EXPECT_EQ(pawl_wheel_earliest(wheel), 450);
@@ -141,12 +141,12 @@ static void earliest_is_exact_where_next_names_an_opening(void)
 	struct pawl_wheel *wheel = wheel_of_20_with_tick(10);
 	struct pawl_timer timers[3] = {{0}};
 
-	pawl_wheel_arm(wheel, &timers[0], 90000);
+	pawl_wheel_arm_at(wheel, &timers[0], 90000);
 	EXPECT_EQ(pawl_wheel_next(wheel), 80000);
 	EXPECT_EQ(pawl_wheel_earliest(wheel), 90000);
-	pawl_wheel_arm(wheel, &timers[1], 90005);
+	pawl_wheel_arm_at(wheel, &timers[1], 90005);
 	EXPECT_EQ(pawl_wheel_earliest(wheel), 90000);
-	pawl_wheel_arm(wheel, &timers[2], 88881);
+	pawl_wheel_arm_at(wheel, &timers[2], 88881);
 	EXPECT_EQ(pawl_wheel_earliest(wheel), 88890);
 	EXPECT_EQ(pawl_wheel_next(wheel), 80000);
 	finish(wheel);
@@ -158,13 +158,13 @@ static void earliest_looks_into_coarse_slots_that_open_before(void)
 	struct pawl_wheel *wheel = wheel_of_20(0);
 	struct pawl_timer timers[3] = {{0}};
 
-	pawl_wheel_arm(wheel, &timers[0], 25);
+	pawl_wheel_arm_at(wheel, &timers[0], 25);
 	pawl_wheel_advance(wheel, 19, 0);
-	pawl_wheel_arm(wheel, &timers[1], 30);
+	pawl_wheel_arm_at(wheel, &timers[1], 30);
 	expect_place(wheel, &timers[0], 1, 1, 20);
 	expect_place(wheel, &timers[1], 0, 10, 30);
 	EXPECT_EQ(pawl_wheel_earliest(wheel), 25);
-	pawl_wheel_arm(wheel, &timers[2], 21);
+	pawl_wheel_arm_at(wheel, &timers[2], 21);
 	EXPECT_EQ(pawl_wheel_earliest(wheel), 21);
 	finish(wheel);
 }
@@ -175,13 +175,13 @@ static void earliest_passes_over_touched_timers_and_emptied_slots(void)
 	struct pawl_timer timers[4] = {{0}};
 
 	for (size_t i = 0; i < 4; i++)
-		pawl_wheel_arm(wheel, &timers[i], 5 + i);
-	pawl_wheel_touch(wheel, &timers[0], 11);
+		pawl_wheel_arm_at(wheel, &timers[i], 5 + i);
+	pawl_wheel_touch_at(wheel, &timers[0], 11);
 	EXPECT_EQ(pawl_wheel_earliest(wheel), 6);
 	pawl_wheel_cancel(wheel, &timers[1]);
 	EXPECT_EQ(pawl_wheel_earliest(wheel), 7);
-	pawl_wheel_touch(wheel, &timers[2], 400);
-	pawl_wheel_touch(wheel, &timers[3], 300);
+	pawl_wheel_touch_at(wheel, &timers[2], 400);
+	pawl_wheel_touch_at(wheel, &timers[3], 300);
 	EXPECT_EQ(pawl_wheel_earliest(wheel), 11);
 	pawl_wheel_cancel(wheel, &timers[0]);
 	EXPECT_EQ(pawl_wheel_earliest(wheel), 300);
