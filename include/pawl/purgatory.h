@@ -189,9 +189,9 @@ PAWL_API size_t pawl_purgatory_cancel_key(struct pawl_purgatory *purgatory, stru
                                           pawl_op_fn *cancelled);
 
 /*
- * Complete the operation without asking try_complete (Kafka's forceComplete). You need a hold, unless no other thread
- * knows it. true: it is unlinked from its keys, has no deadline, and on_complete has returned (but see NESTING). false:
- * it was completed or withdrawn before. For a fresh operation see "Completing by hand" in the manual page.
+ * Complete the operation, also a fresh one, without asking try_complete (Kafka's forceComplete). You need a hold, unless
+ * no other thread knows it; so does a thread that is in try_or_watch with it. true: it has no key and no deadline any
+ * more, on_complete has returned (but see NESTING), release follows. false: it was completed or withdrawn before.
  */
 PAWL_API bool pawl_op_complete(struct pawl_op *op);
 

@@ -79,7 +79,7 @@
  *
  * References. The purgatory has one; the winner gives it back when your functions have returned. A winner that finds
  * the operation in a batch adds one for the thread that tries it. Each hold is one. The thread that gives back the last
- * reference calls release.
+ * reference calls release. A fresh operation is in no batch: if it is completed, a thread in try_or_watch has a hold.
  *
  * Locks. A thread that holds a shard's lock acquires no other lock, and calls neither your functions nor the service.
  */

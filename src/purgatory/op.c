@@ -131,21 +131,13 @@ static bool complete_waiting(struct pawl_op *op)
 	return won;
 }
 
-/*
- * A fresh operation is on no list. A try_or_watch that finds it completed gives back the purgatory's reference, perhaps
- * while on_complete still runs here. So take another reference first.
- */
+/* A fresh operation is on no list. A thread that is in try_or_watch with it has a reference of its own. */
 static bool complete_fresh(struct pawl_op *op)
 {
-	bool won;
-
-	pawl_op_hold(op);
-	won = op_win_fresh(op, COMPLETED);
-	if (won)
-		pawl__op_run_completed(op);
-	else
-		op_unref(op);
-	return won;
+	if (!op_win_fresh(op, COMPLETED))
+		return false;
+	pawl__op_run_completed(op);
+	return true;
 }
 
 bool pawl_op_complete(struct pawl_op *op)
@@ -376,13 +368,14 @@ static int try_watched(struct submission *submission, struct batch *batch)
 	return 0;
 }
 
-/* The operation is on no list: another thread has completed it while it was fresh, or it was refused. */
+/*
+ * The operation is on no list: it was completed while it was fresh, and the winner gives back the purgatory's reference;
+ * or it was refused.
+ */
 static int end_unwatched(struct pawl_op *op, int error)
 {
-	if (op_state(op) != FRESH) {
-		op_unref(op);
+	if (op_state(op) != FRESH)
 		return 0;
-	}
 	free(op->watches.more);
 	op->watches.more = NULL;
 	__atomic_store_n(&op->home, NULL, __ATOMIC_RELEASE);

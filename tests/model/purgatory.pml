@@ -109,6 +109,13 @@ byte returned; /* threads whose calls have all returned */
 hidden byte o, b, collected, held;
 hidden byte found, lost_trigger;
 
+/* The thread that submits an operation which another thread may complete before that has one, too. */
+#ifdef BROKEN_SUBMITTER_REFERENCE
+#define OWN_REFERENCE(op) 0
+#else
+#define OWN_REFERENCE(op) (COMPLETER && (op) == 0)
+#endif
+
 #define THREADS (OPS + CHECKERS + COMPLETER + CANCEL + STOP)
 
 #define KEY(c)      ((KEYS >> (c)) & 1)
@@ -404,7 +411,7 @@ proctype submitter(byte op)
 	byte gone;
 
 	if
-	:: atomic { closed -> refused[op] = 1; returned++ } /* refuse */
+	:: atomic { closed -> refused[op] = 1 } /* refuse */
 		goto out
 	:: atomic { !closed -> try_begins(op) }
 	fi;
@@ -419,14 +426,16 @@ proctype submitter(byte op)
 		:: !must_try -> /* end_unwatched */
 			if
 			:: atomic { state[op] != FRESH -> touch(op) }
-				unref(op)
 			:: atomic { state[op] == FRESH -> touch(op); refused[op] = 1 }
 			fi
 		fi
 	fi;
-	returned++;
 out:
-	skip
+	if
+	:: OWN_REFERENCE(op) -> unref(op)
+	:: else
+	fi;
+	returned++
 }
 
 /*
@@ -613,16 +622,10 @@ next:
 /* op.c: complete_fresh */
 inline complete_fresh()
 {
-#ifndef BROKEN_FRESH_REFERENCE
-	atomic { touch(0); references[0]++ } /* pawl_op_hold */
-#endif
 	if
 	:: atomic { state[0] == FRESH -> touch(0); state[0] = ENDED; won = 1 }
 		run_and_unref(0, COMPLETED)
 	:: atomic { state[0] != FRESH -> touch(0) }
-#ifndef BROKEN_FRESH_REFERENCE
-		unref(0)
-#endif
 	fi
 }
 
@@ -809,7 +812,7 @@ active proctype close()
 {
 	atomic {
 		for (o : 0 .. OPS - 1) {
-			references[o] = 1 + (COMPLETER && o == 0);
+			references[o] = 1 + (COMPLETER && o == 0) + OWN_REFERENCE(o);
 			run submitter(o)
 		}
 		for (b : 0 .. 2) {
@@ -828,7 +831,7 @@ active proctype close()
 		returned == THREADS && !alarm_runs;
 		for (o : 0 .. OPS - 1) {
 			if
-			:: refused[o] -> assert(!released[o] && !linked[o] && references[o] == 1)
+			:: refused[o] && state[o] == FRESH -> assert(!released[o] && !linked[o] && references[o] == 1)
 			:: !refused[o] && state[o] == WAITING ->
 				lost_trigger = CAN_COMPLETE;
 				assert(!lost_trigger);

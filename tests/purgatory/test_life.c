@@ -288,7 +288,7 @@ IN_EVERY_ROOM(complete_does_not_ask_and_says_whether_it_was_first)
 	pawl_op_unhold(&request.op);
 }
 
-IN_EVERY_ROOM(a_fresh_operation_completed_is_not_watched_but_released)
+IN_EVERY_ROOM(a_fresh_operation_completed_is_not_watched)
 {
 	struct request request;
 
@@ -304,15 +304,43 @@ IN_EVERY_ROOM(a_fresh_operation_completed_is_not_watched_but_released)
 	EXPECT_STR(request.story, "cr");
 }
 
-IN_EVERY_ROOM(a_fresh_operation_completed_and_not_given_is_not_released)
+IN_EVERY_ROOM(a_fresh_operation_completed_is_released)
 {
 	struct request request;
 
 	request_init(&request, room);
+	EXPECT(pawl_op_complete(&request.op));
+	EXPECT_STR(request.story, "cr");
+	request_init(&request, room);
 	pawl_op_hold(&request.op);
 	EXPECT(pawl_op_complete(&request.op));
-	pawl_op_unhold(&request.op);
 	EXPECT_STR(request.story, "c");
+	pawl_op_unhold(&request.op);
+	EXPECT_STR(request.story, "cr");
+}
+
+/* As a broker does whose request needs no answer from others: release frees it. */
+IN_EVERY_ROOM(release_may_free_a_fresh_operation_that_was_completed)
+{
+	struct request *request = malloc(sizeof(*request));
+	unsigned released = 0;
+
+	request_init(request, room);
+	request->inside = free_in_release;
+	request->other = (struct request *)(void *)&released;
+	EXPECT(pawl_op_complete(&request->op));
+	EXPECT_EQ(released, 1);
+}
+
+IN_EVERY_ROOM(a_refused_operation_completed_is_released)
+{
+	struct request request;
+
+	request_init(&request, room);
+	EXPECT_EQ(watch(&request, "", HOUR), -EINVAL);
+	EXPECT_STR(request.story, "");
+	EXPECT(pawl_op_complete(&request.op));
+	EXPECT_STR(request.story, "cr");
 }
 
 /* The answers of pawl_op_completed in the functions, the last of them release. */
@@ -570,8 +598,10 @@ int main(void)
 	        TEST(release_may_free_it_after_every_outcome),
 	        TEST(release_may_give_it_another_life),
 	        TEST(complete_does_not_ask_and_says_whether_it_was_first),
-	        TEST(a_fresh_operation_completed_is_not_watched_but_released),
-	        TEST(a_fresh_operation_completed_and_not_given_is_not_released),
+	        TEST(a_fresh_operation_completed_is_not_watched),
+	        TEST(a_fresh_operation_completed_is_released),
+	        TEST(release_may_free_a_fresh_operation_that_was_completed),
+	        TEST(a_refused_operation_completed_is_released),
 	        TEST(completed_is_true_of_what_was_completed_alone),
 	        TEST(completed_says_the_same_in_each_of_its_functions),
 	        TEST(a_timeout_of_0_is_due_at_once_on_a_thread_of_the_service),

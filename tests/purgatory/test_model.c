@@ -129,9 +129,10 @@ static void tell(struct entry *entry, char event)
 	entry->story[strlen(entry->story)] = event;
 }
 
+/* The winner has given back the purgatory's reference, unless the operation is fresh. */
 static void model_release(struct entry *entry)
 {
-	if (entry->taken && entry->holds == 0)
+	if (entry->story[0] && entry->holds == 0)
 		tell(entry, 'r');
 }
 
@@ -267,7 +268,7 @@ static bool is_over(const struct entry *entry)
 {
 	size_t length = strlen(entry->story);
 
-	return entry->taken && length && entry->story[length - 1] == 'r';
+	return length && entry->story[length - 1] == 'r';
 }
 
 /* Initialise an operation that was released, or was never submitted. */
@@ -318,10 +319,8 @@ static long model_watch(struct entry *entry, uint64_t timeout)
 	if (world.stopped)
 		return -ECANCELED;
 	entry->taken = true;
-	if (entry->story[0] == 'c') { /* completed when it was fresh */
-		model_release(entry);
+	if (entry->story[0] == 'c') /* completed when it was fresh */
 		return 0;
-	}
 	if (entry->request.ready || from) {
 		entry->tries += from ? from : 1;
 		model_complete(entry);

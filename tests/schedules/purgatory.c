@@ -479,15 +479,25 @@ static void complete_against_check_and_expiry(void)
 
 static struct request *given;
 
+/* Two holds: of the thread that submits it, and of the one that may complete it before that. */
+static void give(void)
+{
+	given = new_request(0, 1);
+	pawl_op_hold(&given->op);
+	pawl_op_hold(&given->op);
+}
+
 static void *watch_given(void *unused)
 {
 	EXPLORE_EXPECT(watch(given, keys, 2, PAWL_NEVER) >= 0);
+	pawl_op_unhold(&given->op);
 	return unused;
 }
 
 static void *watch_given_for_a_tick(void *unused)
 {
 	EXPLORE_EXPECT(watch(given, keys, 5, MS) >= 0);
+	pawl_op_unhold(&given->op);
 	return unused;
 }
 
@@ -495,8 +505,7 @@ static void *watch_given_for_a_tick(void *unused)
 static void complete_against_watch(void)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
-	given = new_request(0, 1);
-	pawl_op_hold(&given->op);
+	give();
 	start(watch_given, NULL);
 	start(complete, given);
 	start(change_key, arg(&keys[0]));
@@ -509,8 +518,7 @@ static void complete_against_watch(void)
 static void complete_against_watch_under_many_keys(void)
 {
 	open_purgatory(1, 1);
-	given = new_request(0, 1);
-	pawl_op_hold(&given->op);
+	give();
 	start(watch_given_for_a_tick, NULL);
 	start(complete, given);
 	advance_clock(MS);
@@ -900,6 +908,7 @@ static void *watch_here_or_there(void *unused)
 	if (watched == -ECANCELED)
 		watched = pawl_purgatory_try_or_watch(other, &given->op, keys, 1, MS);
 	EXPLORE_EXPECT_EQ(watched, 0);
+	pawl_op_unhold(&given->op);
 	return unused;
 }
 
@@ -908,8 +917,7 @@ static void refused_and_given_to_another(void)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
 	open_other();
-	given = new_request(0, 1);
-	pawl_op_hold(&given->op);
+	give();
 	start(watch_here_or_there, NULL);
 	start(stop_service, NULL);
 	start(complete, given);
