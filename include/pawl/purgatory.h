@@ -95,7 +95,7 @@ struct pawl_key {
 struct pawl_op_type {
 	/* Can it complete now? A question only: any number of times, on any thread, but one at a time. */
 	bool (*try_complete)(struct pawl_op *op);
-	/* Exactly once, on the thread that has won. A deadline wins on a thread of the service, or on the one in poll. */
+	/* Exactly once, on the thread that has won: for a deadline one of the service, or in poll. But see try_or_watch. */
 	void (*on_complete)(struct pawl_op *op);
 	void (*on_expire)(struct pawl_op *op); /* after on_complete, if the deadline has won */
 	void (*on_drop)(struct pawl_op *op);   /* instead of on_complete, on the thread in stop */
@@ -156,17 +156,17 @@ PAWL_API PAWL_MUST_USE int pawl_purgatory_open(struct pawl_purgatory **purgatory
 
 /*
  * Try the operation. If it cannot complete, watch it under all the keys, try again, and arm its deadline: timeout_ns
- * after the end of the first try (PAWL_NEVER: none). Kafka's tryCompleteElseWatch.
+ * after the end of the first try (PAWL_NEVER: none; 0: it wins now, in this call). Kafka's tryCompleteElseWatch.
  *
  * 1           this call has completed it, and on_complete has returned. Release follows, or has been called.
  * 0           it waits. Or another thread has completed or withdrawn it already. Or on_complete follows: see NESTING.
  * -EBUSY      it was given to try_or_watch before and not initialised since. It may still wait: do not free it.
  * -EINVAL     no keys, or more than 2^32-1; an invalid key; a type without try_complete, on_complete or release.
- * -ECANCELED  the purgatory was stopped; or its service was, and there is a deadline to arm.
+ * -ECANCELED  the purgatory was stopped; or its service was, and timeout_ns is neither 0 nor PAWL_NEVER.
  * -ENOMEM     no memory for more than 4 keys; never with up to 4.
  * The first error that applies is returned. After all but -EBUSY the operation is yours as it was, and is not released;
  * nothing but try_complete may have been called. Equal keys count once. A deadline is never early, nor before the
- * second try has returned. The service runs it, also with a timeout of 0, but does not count it.
+ * second try has returned; the service does not count it.
  */
 PAWL_API int pawl_purgatory_try_or_watch(struct pawl_purgatory *purgatory, struct pawl_op *op,
                                          const struct pawl_key *keys, size_t nkeys,

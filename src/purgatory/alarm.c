@@ -96,15 +96,23 @@ static struct pawl_op *op_of(struct pawl_timer *timer)
 	return (struct pawl_op *)((char *)timer - offsetof(struct pawl_op, timer));
 }
 
+void pawl__deadline_win(struct op_shard *shard, struct pawl_op *op, uint64_t late_ns)
+{
+	lock_assert_held(&shard->lock);
+	op_win_from_others(shard, op, EXPIRED);
+	shard_count(shard, BY_DEADLINE);
+	histogram_count(shard->lateness, late_ns);
+	probe3(expire, shard->purgatory, op, late_ns);
+}
+
 /*
  * The next operation that is due, won. NULL: none. Or so many timers had to move that other threads get the lock first;
  * then *more stays true.
  */
 static struct pawl_op *expire_one(struct op_shard *shard, uint64_t now_ns, bool *more)
 {
-	uint64_t tick = ticks_down(&shard->purgatory->ticks, now_ns), due_ns, late_ns;
+	uint64_t tick = ticks_down(&shard->purgatory->ticks, now_ns), due_ns;
 	struct pawl_timer *timer;
-	struct pawl_op *op;
 
 	lock_assert_held(&shard->lock);
 	pawl_wheel_advance(shard->wheel, tick, MOVES);
@@ -112,14 +120,9 @@ static struct pawl_op *expire_one(struct op_shard *shard, uint64_t now_ns, bool 
 	*more = timer || pawl_wheel_now(shard->wheel) < tick;
 	if (!timer)
 		return NULL;
-	op = op_of(timer);
-	op_win_from_others(shard, op, EXPIRED);
-	shard_count(shard, BY_DEADLINE);
 	due_ns = ns_of_tick(&shard->purgatory->ticks, timer->deadline);
-	late_ns = now_ns > due_ns ? now_ns - due_ns : 0;
-	histogram_count(shard->lateness, late_ns);
-	probe3(expire, shard->purgatory, op, late_ns);
-	return op;
+	pawl__deadline_win(shard, op_of(timer), now_ns > due_ns ? now_ns - due_ns : 0);
+	return op_of(timer);
 }
 
 /* If there is no next_alarm, choose one, for the next opening of the wheel. True: call pawl__alarm_set. */
@@ -127,19 +130,6 @@ static bool schedule_next(struct op_shard *shard)
 {
 	lock_assert_held(&shard->lock);
 	return !shard->next_alarm && schedule_alarm(shard, pawl_wheel_next(shard->wheel));
-}
-
-static void run_expired(struct pawl_op *op)
-{
-	assert_nothing_held();
-	OP_ASSERT(op_is(op, EXPIRED));
-	pawl__purgatory_thread.depth++;
-	op->type->on_complete(op);
-	if (op->type->on_expire)
-		op->type->on_expire(op);
-	op_unref(op);
-	pawl__op_run_deferred();
-	pawl__purgatory_thread.depth--;
 }
 
 /*
@@ -202,7 +192,7 @@ static void run_alarm(struct alarm *alarm)
 			pawl__alarm_set(shard);
 		if (op) {
 			left--;
-			run_expired(op);
+			pawl__op_run(op);
 		}
 	}
 	end_run(alarm);

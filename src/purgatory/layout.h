@@ -73,6 +73,8 @@
  *
  * Alarm. A task of the service that pops the deadlines which are due: alarm.c.
  *
+ * A timeout of 0 needs no alarm: the thread in try_or_watch wins for it, in the critical section that ends its try.
+ *
  * State. FRESH -> WAITING -> COMPLETED, EXPIRED or WITHDRAWN, and FRESH -> COMPLETED. An operation leaves FRESH by a
  * compare-and-set, since it may have no home yet. It leaves WAITING under the home's lock, in the critical section that
  * also unlinks it and removes its deadline. So a linked operation is WAITING, and a deadline that is popped has won.
@@ -312,8 +314,8 @@ void pawl__op_unlink_growing(struct op_shard *shard, struct pawl_op *op);
 
 /* op.c */
 struct hash pawl__hash_bytes(const struct pawl_purgatory *purgatory, struct pawl_key key);
+bool pawl__op_run(struct pawl_op *op);
 bool pawl__op_run_completed(struct pawl_op *op);
-void pawl__op_run_deferred(void);
 
 /* view.c */
 void pawl__purgatory_write(struct service_part *part, struct json *json);
@@ -325,6 +327,7 @@ void pawl__shard_withdraw_all(struct op_shard *shard, pawl_op_fn *fn);
 int pawl__alarms_open(struct op_shard *shard);
 void pawl__alarms_stop(struct pawl_purgatory *purgatory);
 void pawl__alarm_set(struct op_shard *shard); /* without the lock */
+void pawl__deadline_win(struct op_shard *shard, struct pawl_op *op, uint64_t late_ns);
 bool pawl__deadline_arm(struct op_shard *shard, struct pawl_op *op, uint64_t now_ns,
                         uint64_t timeout_ns); /* true: call alarm_set */
 

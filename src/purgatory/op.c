@@ -69,7 +69,7 @@ bool pawl_op_expired(const struct pawl_op *op)
 /* The list is in the order of completion. A won operation is on no wheel, so its timer has room for the link. */
 static void defer(struct thread *thread, struct pawl_op *op)
 {
-	OP_ASSERT(op_is(op, COMPLETED));
+	OP_ASSERT(op_is(op, COMPLETED) || op_is(op, EXPIRED));
 	op->deferred = NULL;
 	if (thread->deferred)
 		thread->last_deferred->deferred = op;
@@ -78,7 +78,16 @@ static void defer(struct thread *thread, struct pawl_op *op)
 	thread->last_deferred = op;
 }
 
-void pawl__op_run_deferred(void)
+/* The winner is this thread, so it need not read the state as others do. */
+static void run(struct pawl_op *op)
+{
+	op->type->on_complete(op);
+	if (op->state == EXPIRED && op->type->on_expire)
+		op->type->on_expire(op);
+	op_unref(op);
+}
+
+static void run_deferred(void)
 {
 	struct thread *thread = &pawl__purgatory_thread;
 
@@ -86,32 +95,35 @@ void pawl__op_run_deferred(void)
 		struct pawl_op *op = thread->deferred;
 
 		thread->deferred = op->deferred;
-		op->type->on_complete(op);
-		op_unref(op);
+		run(op);
 	}
 }
 
 /*
- * The winner calls on_complete and gives back its reference. Calls nest down to MAX_DEPTH. There on_complete is put off
- * until the on_complete at that depth has returned. False: put off.
+ * The winner calls on_complete, after a deadline on_expire, and gives back its reference. Calls nest down to MAX_DEPTH.
+ * There they are put off until the on_complete at that depth has returned. False: put off.
  */
-bool pawl__op_run_completed(struct pawl_op *op)
+bool pawl__op_run(struct pawl_op *op)
 {
 	struct thread *thread = &pawl__purgatory_thread;
 
 	assert_nothing_held();
-	OP_ASSERT(op_is(op, COMPLETED));
-	probe1(complete, op);
 	if (thread->depth >= MAX_DEPTH) {
 		defer(thread, op);
 		return false;
 	}
 	thread->depth++;
-	op->type->on_complete(op);
-	op_unref(op);
-	pawl__op_run_deferred();
+	run(op);
+	run_deferred();
 	thread->depth--;
 	return true;
+}
+
+bool pawl__op_run_completed(struct pawl_op *op)
+{
+	OP_ASSERT(op_is(op, COMPLETED));
+	probe1(complete, op);
+	return pawl__op_run(op);
 }
 
 static bool complete_waiting(struct pawl_op *op)
@@ -153,9 +165,16 @@ struct submission {
 	struct pawl_op *op;
 	const struct pawl_key *keys;
 	size_t nkeys;
-	uint64_t timeout_ns; /* PAWL_NEVER: no deadline, or it is armed already */
-	uint64_t now_ns;     /* the timeout counts from here */
+	uint64_t
+	        timeout_ns; /* 0: it never waits; PAWL_NEVER: no deadline, or it is armed already */
+	uint64_t now_ns;    /* the timeout counts from here */
 };
+
+/* Is there a deadline to arm? */
+static bool has_deadline(const struct submission *submission)
+{
+	return submission->timeout_ns != 0 && submission->timeout_ns != PAWL_NEVER;
+}
 
 static int refuse(const struct submission *submission)
 {
@@ -203,7 +222,7 @@ static int prepare(const struct submission *submission)
 	struct pawl_watches *watches = &submission->op->watches;
 	struct table *table;
 
-	if (submission->timeout_ns != PAWL_NEVER && pawl__service_stopped(home->purgatory->service))
+	if (has_deadline(submission) && pawl__service_stopped(home->purgatory->service))
 		return -ECANCELED;
 	if (submission->nkeys > PAWL_OP_WATCHES &&
 	    add_room(home, submission->op, submission->nkeys) != 0)
@@ -320,21 +339,38 @@ static void count_try(struct op_shard *home)
 	__atomic_add_fetch(&home->counts[BY_TRY], 1, __ATOMIC_RELAXED);
 }
 
-enum tried { WAITS, RETRY, WON, LOST };
+enum tried { WAITS, RETRY, WON, DUE, LOST };
 
-/* After a try. The first one that fails arms the deadline. *set_alarm: call pawl__alarm_set. */
+static enum tried outcome_of_try(const struct submission *submission, const struct batch *batch,
+                                 bool can)
+{
+	if (batch->gone)
+		return LOST;
+	if (can)
+		return WON;
+	if (submission->timeout_ns == 0)
+		return DUE;
+	return batch->retry ? RETRY : WAITS;
+}
+
+/*
+ * After a try. The first one that fails arms the deadline, or wins by a timeout of 0. *set_alarm: call pawl__alarm_set.
+ */
 static enum tried end_try(struct submission *submission, struct batch *batch, bool can,
                           bool *set_alarm)
 {
 	struct op_shard *home = submission->home;
 	struct pawl_op *op = submission->op;
-	enum tried tried = batch->gone ? LOST : can ? WON : batch->retry ? RETRY : WAITS;
+	enum tried tried = outcome_of_try(submission, batch, can);
 
 	lock_assert_held(&home->lock);
 	if (tried == WON) {
 		batch->members = 0;
 		op_win(home, op, COMPLETED);
 		count_try(home);
+	} else if (tried == DUE) {
+		batch->members = 0;
+		pawl__deadline_win(home, op, 0);
 	} else if (tried != LOST && submission->timeout_ns != PAWL_NEVER) {
 		*set_alarm =
 		        pawl__deadline_arm(home, op, submission->now_ns, submission->timeout_ns);
@@ -363,6 +399,8 @@ static int try_watched(struct submission *submission, struct batch *batch)
 	} while (tried == RETRY);
 	if (tried == WON)
 		return pawl__op_run_completed(op);
+	if (tried == DUE)
+		return pawl__op_run(op);
 	if (tried == LOST)
 		op_unref(op);
 	return 0;
@@ -399,7 +437,7 @@ int pawl_purgatory_try_or_watch(struct pawl_purgatory *purgatory, struct pawl_op
 	if (op_state(op) == FRESH) {
 		error = prepare(&submission);
 		/* Before the lock: reading the clock waits for all locked instructions before it. */
-		if (timeout_ns != PAWL_NEVER)
+		if (has_deadline(&submission))
 			submission.now_ns = purgatory->clock->now(purgatory->clock);
 		if (!error)
 			error = watch(&submission, &batch);

@@ -332,6 +332,35 @@ IN_EVERY_ROOM(a_check_16_deep_counts_what_it_has_completed_and_all_are_called)
 	}
 }
 
+/* On_complete and on_expire of a timeout of 0, submitted at the greatest depth. */
+static void submit_for_0_at_the_bottom(struct request *request, char event)
+{
+	if (event != 'c')
+		return;
+	if (request->number) {
+		EXPECT(pawl_op_complete(&request->other->op));
+		return;
+	}
+	EXPECT_EQ(watch(request->other, "a", 0), 0);
+	EXPECT_STR(request->other->story, "");
+}
+
+IN_EVERY_ROOM(a_timeout_of_0_submitted_16_deep_is_put_off)
+{
+	struct request deep[16], last;
+
+	requests_init(deep, 16, room);
+	request_init(&last, room);
+	for (unsigned i = 0; i < 16; i++) {
+		deep[i].inside = submit_for_0_at_the_bottom;
+		deep[i].number = i < 15;
+		deep[i].other = i < 15 ? &deep[i + 1] : &last;
+	}
+	EXPECT(pawl_op_complete(&deep[0].op));
+	EXPECT_STR(last.story, "cer");
+	EXPECT_STR(deep[15].story, "cr");
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -346,6 +375,7 @@ int main(void)
 	        TEST(with_100000_nested_calls_the_stack_has_a_bound),
 	        TEST(nested_calls_that_a_deadline_begins_are_over_when_it_has_settled),
 	        TEST(a_check_16_deep_counts_what_it_has_completed_and_all_are_called),
+	        TEST(a_timeout_of_0_submitted_16_deep_is_put_off),
 	};
 
 	return RUN_TESTS(tests);

@@ -401,20 +401,53 @@ static void note_thread(struct request *request, char event)
 		EXPECT_EQ(request->number, (uint64_t)request->thread);
 }
 
-IN_EVERY_ROOM(a_timeout_of_0_is_due_at_once_on_a_thread_of_the_service)
+IN_EVERY_ROOM(a_timeout_of_0_never_waits)
 {
-	bool manual = room->fixture.options.workers == PAWL_SERVICE_MANUAL;
+	struct pawl_op_stats *stats = malloc(sizeof(*stats));
 	struct request request;
 
 	request_init(&request, room);
-	request.inside = note_thread;
-	EXPECT_EQ(watch(&request, "a", 0), 0);
-	if (manual)
-		EXPECT_STR(request.story, "");
-	settle(&room->fixture);
+	pawl_op_hold(&request.op);
+	EXPECT_EQ(watch(&request, "abcdef", 0), 1);
+	expect_gone(&request, "ce");
+	EXPECT_EQ(request.tries, 2);
+	EXPECT(pthread_equal(request.thread, pthread_self()));
+	EXPECT(pawl_op_expired(&request.op));
+	pawl_op_unhold(&request.op);
 	EXPECT_STR(request.story, "cer");
-	EXPECT_EQ(request.at, 0);
-	EXPECT_EQ(request.number == (uint64_t)pthread_self(), manual);
+	pawl_purgatory_stats(room->purgatory, stats);
+	EXPECT_EQ(stats->expired, 1);
+	EXPECT_EQ(stats->completed_by_try, 0);
+	EXPECT_EQ(stats->lateness.count, 1);
+	EXPECT_EQ(stats->lateness.max, 0);
+	free(stats);
+}
+
+IN_EVERY_ROOM(either_try_comes_before_a_timeout_of_0)
+{
+	struct request r[2];
+
+	requests_init(r, 2, room);
+	for (unsigned i = 0; i < 2; i++) {
+		r[i].ready_from = i + 1;
+		EXPECT_EQ(watch(&r[i], "a", 0), 1);
+		EXPECT_STR(r[i].story, "cr");
+	}
+}
+
+IN_EVERY_ROOM(a_timeout_of_0_needs_no_service_but_the_purgatory)
+{
+	struct request request, refused;
+
+	request_init(&request, room);
+	request_init(&refused, room);
+	pawl_service_stop(room->fixture.service, NULL);
+	EXPECT_EQ(watch(&request, "a", 0), 1);
+	EXPECT_STR(request.story, "cer");
+	EXPECT_EQ(watch(&refused, "a", 1), -ECANCELED);
+	pawl_purgatory_stop(room->purgatory);
+	EXPECT_EQ(watch(&refused, "a", 0), -ECANCELED);
+	EXPECT_STR(refused.story, "");
 }
 
 IN_EVERY_ROOM(on_expire_follows_on_complete_on_the_same_thread)
@@ -424,7 +457,7 @@ IN_EVERY_ROOM(on_expire_follows_on_complete_on_the_same_thread)
 	requests_init(r, COUNTOF(r), room);
 	for (unsigned i = 0; i < COUNTOF(r); i++) {
 		r[i].inside = note_thread;
-		EXPECT_EQ(watch(&r[i], "a", i % 3 * MS), 0);
+		EXPECT_EQ(watch(&r[i], "a", i % 3 * MS), i % 3 == 0);
 	}
 	advance_and_settle(&room->fixture, 2 * MS);
 	for (unsigned i = 0; i < COUNTOF(r); i++)
@@ -604,7 +637,9 @@ int main(void)
 	        TEST(a_refused_operation_completed_is_released),
 	        TEST(completed_is_true_of_what_was_completed_alone),
 	        TEST(completed_says_the_same_in_each_of_its_functions),
-	        TEST(a_timeout_of_0_is_due_at_once_on_a_thread_of_the_service),
+	        TEST(a_timeout_of_0_never_waits),
+	        TEST(either_try_comes_before_a_timeout_of_0),
+	        TEST(a_timeout_of_0_needs_no_service_but_the_purgatory),
 	        TEST(on_expire_follows_on_complete_on_the_same_thread),
 	        TEST(without_a_deadline_it_waits_for_ever),
 	        TEST(no_deadline_is_early_and_none_more_than_a_tick_late),

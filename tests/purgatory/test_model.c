@@ -138,14 +138,27 @@ static void model_release(struct entry *entry)
 
 static void model_check(unsigned key);
 
-static void model_complete(struct entry *entry)
+static void model_run(struct entry *entry, bool expired)
 {
 	entry->waits = false;
 	world.completions++;
 	tell(entry, 'c');
 	if (entry->checks != NO_KEY)
 		model_check(entry->checks);
+	if (expired)
+		tell(entry, 'e');
 	model_release(entry);
+}
+
+static void model_complete(struct entry *entry)
+{
+	model_run(entry, false);
+}
+
+/* By a timeout of 0. */
+static void model_expire(struct entry *entry)
+{
+	model_run(entry, true);
 }
 
 static void model_check(unsigned key)
@@ -327,6 +340,10 @@ static long model_watch(struct entry *entry, uint64_t timeout)
 		return 1;
 	}
 	entry->tries += 2;
+	if (timeout == 0) {
+		model_expire(entry);
+		return 1;
+	}
 	entry->waits = true;
 	entry->deadline =
 	        timeout == PAWL_NEVER ? PAWL_NEVER : fixture_now(&world.room.fixture) + timeout;

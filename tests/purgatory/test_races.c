@@ -255,6 +255,31 @@ IN_EVERY_ROOM(cancel_key_in_the_second_try_withdraws_it)
 	}
 }
 
+/* Another thread has checked it meanwhile, but its time is up: it is not tried for as long as others check. */
+IN_EVERY_ROOM(a_timeout_of_0_wins_after_the_second_try_though_it_was_checked)
+{
+	struct request request;
+	struct call call;
+
+	begin_watching(&call, &request, room, 2, 0);
+	EXPECT_EQ(check(room, "b"), 0);
+	let_try(&request, 1);
+	EXPECT_EQ(answer_of(&call), 1);
+	EXPECT_EQ(request.tries, 2);
+	pawl_op_unhold(&request.op);
+	EXPECT_STR(request.story, "cer");
+}
+
+IN_EVERY_ROOM(complete_in_the_second_try_wins_over_a_timeout_of_0)
+{
+	struct request request;
+	struct call call;
+
+	begin_watching(&call, &request, room, 2, 0);
+	EXPECT(pawl_op_complete(&request.op));
+	expect_released_by_try_or_watch(&call, &request, "c", "cr");
+}
+
 IN_EVERY_ROOM(stop_in_the_second_try_drops_it)
 {
 	struct request request;
@@ -316,6 +341,8 @@ int main(void)
 	        TEST(stop_beside_a_try_wins_and_the_try_releases),
 	        TEST(a_try_that_says_yes_too_late_completes_nothing),
 	        TEST(cancel_key_in_the_second_try_withdraws_it),
+	        TEST(a_timeout_of_0_wins_after_the_second_try_though_it_was_checked),
+	        TEST(complete_in_the_second_try_wins_over_a_timeout_of_0),
 	        TEST(stop_in_the_second_try_drops_it),
 	        TEST(stop_in_the_first_try_leaves_nothing_watched),
 	        TEST(complete_in_either_try_of_try_or_watch_wins),

@@ -133,7 +133,8 @@ IN_EVERY_ROOM(stop_waits_for_the_functions_of_a_deadline)
 
 	request_init(&request, room);
 	request.inside = stay_then_count;
-	EXPECT_EQ(watch(&request, "a", 0), 0);
+	EXPECT_EQ(watch(&request, "a", MS), 0);
+	pawl_clock_manual_advance(&room->fixture.clock, MS);
 	begin_driving(&room->fixture);
 	sem_wait(&request.entered);
 	begin(&call, run_stop);

@@ -227,7 +227,7 @@ static void bring(struct crew *crew, struct random *random)
 		return;
 	}
 	count(&crew->account.accepted, 1);
-	count(&crew->account.by_try, answer == 1);
+	count(&crew->account.by_try, answer == 1 && !pawl_op_expired(&job->op));
 	insert(crew, random_below(random, ENTRIES), job);
 }
 
@@ -408,7 +408,7 @@ static uint64_t win(struct meeting *meeting, uint64_t role)
 	case 0:
 		meeting->given = pawl_purgatory_try_or_watch(purgatory, &meeting->job->op, keys, 3,
 		                                             meeting->round % 3 * MS);
-		return meeting->given == 1;
+		return meeting->given == 1 && !pawl_op_expired(&meeting->job->op);
 	case 1:
 		return pawl_purgatory_check(purgatory, keys[0]);
 	case 2:

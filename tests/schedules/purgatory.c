@@ -527,6 +527,28 @@ static void complete_against_watch_under_many_keys(void)
 	close_purgatory();
 }
 
+static void *watch_given_for_no_time(void *unused)
+{
+	EXPLORE_EXPECT(watch(given, keys, 2, 0) >= 0);
+	EXPLORE_EXPECT(pawl_op_completed(&given->op));
+	pawl_op_unhold(&given->op);
+	return unused;
+}
+
+/* A timeout of 0, while others complete it and check it: it is over when try_or_watch returns. */
+static void timeout_of_0_against_complete_and_check(void)
+{
+	open_purgatory(PAWL_SERVICE_MANUAL, 1);
+	give();
+	start(watch_given_for_no_time, NULL);
+	start(complete, given);
+	start(change_key, arg(&keys[0]));
+	join_all();
+	EXPLORE_EXPECT_EQ(fates[0].outcomes[COMPLETED], 1); /* with or without EXPIRED */
+	EXPLORE_EXPECT_EQ(fates[0].released, 1);
+	close_purgatory();
+}
+
 static int completed_by_hand;
 
 static void *complete_and_count(void *request)
@@ -1482,6 +1504,7 @@ int main(int argc, char **argv)
 	        {SCENARIO(complete_against_check_and_expiry)},
 	        {SCENARIO(complete_against_watch)},
 	        {SCENARIO(complete_against_watch_under_many_keys)},
+	        {SCENARIO(timeout_of_0_against_complete_and_check)},
 	        {SCENARIO(holds_given_back)},
 	        {SCENARIO(cancel_against_check_and_expiry)},
 	        {SCENARIO(cancel_against_two_checks)},
