@@ -10,10 +10,10 @@ struct call {
 };
 
 static struct broker broker;
-static struct call *table[8]; /* by id, to find the call of a reply; it has a hold on each */
+static struct call *table[8]; /* by id, to find the call of a reply; it has a reference to each */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* A thread that removes a call from the table gets the table's hold. NULL: another thread was first. */
+/* A thread that removes a call from the table gets the table's reference. NULL: another thread was first. */
 static struct call *swap(unsigned id, struct call *call)
 {
 	pthread_mutex_lock(&lock);
@@ -39,7 +39,7 @@ static void end(struct pawl_op *op)
 {
 	struct call *call = (struct call *)op;
 	if (swap(call->id, NULL))
-		pawl_op_unhold(op); /* the table's; otherwise a reply has it */
+		pawl_op_unref(op); /* the table's; otherwise a reply has it */
 	printf("call %u: %s\n", call->id, outcome(call));
 }
 
@@ -51,15 +51,15 @@ static void call(unsigned id)
 	struct pawl_key key = {&id, sizeof(id)};
 	call->id = id;
 	pawl_op_init(&call->op, &type);
-	pawl_op_hold(&call->op); /* the table's, taken while the call is ours alone... */
-	pawl_op_hold(&call->op); /* ...and ours: it may have timed out before it is sent */
+	pawl_op_ref(&call->op); /* the table's, taken while the call is ours alone... */
+	pawl_op_ref(&call->op); /* ...and ours: it may have timed out before it is sent */
 	swap(id, call);
 	if (pawl_purgatory_try_or_watch(broker.purgatory, &call->op, &key, 1, PAWL_SECOND) < 0) {
 		broker_free(&swap(id, NULL)->op); /* not sent, so no reply has it */
 		return;
 	}
 	printf("call %u: sent\n", call->id);
-	pawl_op_unhold(&call->op);
+	pawl_op_unref(&call->op);
 }
 
 static void reply(unsigned id, const char *text)
@@ -69,7 +69,7 @@ static void reply(unsigned id, const char *text)
 		return; /* too late */
 	call->reply = text;
 	pawl_op_complete(&call->op); /* false: the deadline was first */
-	pawl_op_unhold(&call->op);
+	pawl_op_unref(&call->op);
 }
 
 int main(void)

@@ -152,7 +152,7 @@ static void make_request(uint64_t now_us)
 	                  now_us + bench.latencies_us[bench.made++ % SAMPLES]);
 	if (bench.paced->idle)
 		return;
-	pawl_op_hold(&request->op);
+	pawl_op_ref(&request->op);
 	if (pawl_purgatory_try_or_watch(bench.purgatory, &request->op, bench.keys,
 	                                KEYS_PER_OPERATION,
 	                                bench.paced->timeout_ms * MILLISECOND) != 0)
@@ -173,7 +173,7 @@ static void complete_due(uint64_t now_us)
 			continue;
 		}
 		pawl_op_complete(&request->op);
-		pawl_op_unhold(&request->op);
+		pawl_op_unref(&request->op);
 	}
 }
 

@@ -52,7 +52,7 @@
  *	     |      says yes; pawl_op_complete; the deadline                                        |
  *	     +-- cancel_key ---> withdrawn ---> cancelled(op) --------------------------------------+
  *	     +-- stop ---------> withdrawn ---> on_drop --------------------------------------------+
- *	                  the memory is yours again <--- release <--- the last hold is given back --+
+ *	             the memory is yours again <--- release <--- the last reference is given back --+
  *
  * One critical section decides which of the six ways out of `waiting` an operation goes. In it the winner unlinks the
  * operation from all its keys and removes its deadline; then it calls your functions. No trigger is lost: a check that
@@ -60,7 +60,7 @@
  *
  * Memory: an operation is part of a struct of yours, which stays in place from try_or_watch to `release`. Release comes
  * exactly once, last, on the thread that gives back the last reference. It may free the operation or initialise it for
- * another use. So once try_or_watch has returned 0 or 1 it may be gone: to use it later, take a hold before.
+ * another use. So once try_or_watch has returned 0 or 1 it may be gone: to use it later, take a reference before.
  *
  * Locks: the library holds none while it calls your functions. Hold none that they take during a call that may call
  * them: change, unlock, then check. try_complete, which may run beside on_complete, calls nothing of this library.
@@ -137,7 +137,7 @@ PAWL_API void pawl_op_init(struct pawl_op *op, const struct pawl_op_type *type);
  * Options. Zeroes, or NULL in place of the struct, mean the defaults.
  * shards     1 to 1024, rounded up to a power of two; 0: as many as the service has, at most 64.
  * describe   NULL, or writes about an operation for the live view, pawl_service_inspect: at most `size` bytes with the
- *            zero at the end. It has a hold on the operation, no lock, and must not call this library. */
+ *            zero at the end. It has a reference to the operation, no lock, and must not call this library. */
 struct pawl_purgatory_options {
 	unsigned shards;
 	void (*describe)(struct pawl_op *op, char *text, size_t size);
@@ -189,25 +189,25 @@ PAWL_API size_t pawl_purgatory_cancel_key(struct pawl_purgatory *purgatory, stru
                                           pawl_op_fn *cancelled);
 
 /*
- * Complete the operation, also a fresh one, without asking try_complete (Kafka's forceComplete). You need a hold, unless
- * no other thread knows it; so does a thread that is in try_or_watch with it. true: it has no key and no deadline any
+ * Complete the operation, also a fresh one, without asking try_complete (Kafka's forceComplete). You need a reference,
+ * unless no other thread knows it; so does a thread in try_or_watch with it. true: it has no key and no deadline any
  * more, on_complete has returned (but see NESTING), release follows. false: it was completed or withdrawn before.
  */
 PAWL_API bool pawl_op_complete(struct pawl_op *op);
 
 /*
  * Has it been completed? Has its deadline completed it? True as soon as the winner is decided, before on_complete is
- * called; false if it was cancelled or dropped. Call them with a hold, or in any of its functions except try_complete.
+ * called; false if it was cancelled or dropped. You need a reference, except in its functions other than try_complete.
  */
 PAWL_API bool pawl_op_completed(const struct pawl_op *op);
 PAWL_API bool pawl_op_expired(const struct pawl_op *op);
 
 /*
- * Put off release until unhold has been called as often as hold (examples/rpc-timeout.c). Call hold before
- * try_or_watch, in any function of the operation except try_complete and release, or while you have another hold.
+ * A reference puts off release until it is given back by unref (examples/rpc-timeout.c). Call ref before try_or_watch,
+ * in any function of the operation except try_complete and release, or while you have another reference.
  */
-PAWL_API void pawl_op_hold(struct pawl_op *op);
-PAWL_API void pawl_op_unhold(struct pawl_op *op);
+PAWL_API void pawl_op_ref(struct pawl_op *op);
+PAWL_API void pawl_op_unref(struct pawl_op *op);
 
 /*
  * Hash a key once: *resolved stands for it in every call of this purgatory, until unresolve has been called as often as
@@ -239,7 +239,7 @@ PAWL_API void pawl_purgatory_stop(struct pawl_purgatory *purgatory);
 
 /*
  * Stop, and free the purgatory with its resolved keys, before its service is closed. NULL is allowed. No other call may
- * run or follow, except on operations that you hold: unhold, completed, expired, and complete after stop (false).
+ * run or follow, except on operations with a reference: unref, completed, expired, and complete after stop (false).
  */
 PAWL_API void pawl_purgatory_close(struct pawl_purgatory *purgatory);
 

@@ -80,8 +80,9 @@
  * also unlinks it and removes its deadline. So a linked operation is WAITING, and a deadline that is popped has won.
  *
  * References. The purgatory has one; the winner gives it back when your functions have returned. A winner that finds
- * the operation in a batch adds one for the thread that tries it. Each hold is one. The thread that gives back the last
- * reference calls release. A fresh operation is in no batch: if it is completed, a thread in try_or_watch has a hold.
+ * the operation in a batch adds one for the thread that tries it. pawl_op_ref adds one. The thread that gives back the
+ * last reference calls release. A fresh operation is in no batch: if it may be completed meanwhile, a thread in
+ * try_or_watch has a reference of its own.
  *
  * Locks. A thread that holds a shard's lock acquires no other lock, and calls neither your functions nor the service.
  */

@@ -44,12 +44,12 @@ void pawl_op_init(struct pawl_op *op, const struct pawl_op_type *type)
 	op->references = 1; /* the purgatory's */
 }
 
-void pawl_op_hold(struct pawl_op *op)
+void pawl_op_ref(struct pawl_op *op)
 {
 	__atomic_add_fetch(&op->references, 1, __ATOMIC_RELAXED);
 }
 
-void pawl_op_unhold(struct pawl_op *op)
+void pawl_op_unref(struct pawl_op *op)
 {
 	op_unref(op);
 }
@@ -407,8 +407,8 @@ static int try_watched(struct submission *submission, struct batch *batch)
 }
 
 /*
- * The operation is on no list: it was completed while it was fresh, and the winner gives back the purgatory's reference;
- * or it was refused.
+ * The operation is on no list: it was completed while it was fresh, and the winner gives back the purgatory's
+ * reference; or it was refused.
  */
 static int end_unwatched(struct pawl_op *op, int error)
 {

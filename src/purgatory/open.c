@@ -274,7 +274,7 @@ static void stop_once(struct pawl_purgatory *purgatory)
 
 	thread->inside = &inside;
 	pawl__service_hide_part(purgatory->service,
-	                        &purgatory->part); /* the live view may hold operations */
+	                        &purgatory->part); /* the live view may have references */
 	for (unsigned i = 0; i < purgatory->shard_count; i++)
 		close_shard(&purgatory->shards[i]);
 	for (unsigned i = 0; i < purgatory->shard_count; i++)

@@ -135,7 +135,7 @@ static void scan_on(struct pawl_purgatory *purgatory)
 	}
 }
 
-/* A key that is shown: how many operations wait under it now, and one of them, held, to be described; or NULL. */
+/* A key that is shown: how many operations wait under it now, and a reference to one, to be described; or NULL. */
 struct shown {
 	struct hash hash;
 	uint64_t waiting;

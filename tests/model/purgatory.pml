@@ -657,7 +657,7 @@ inline complete_waiting()
 	fi
 }
 
-/* op.c: pawl_op_complete, and pawl_op_unhold of the hold that it needs */
+/* op.c: pawl_op_complete, and pawl_op_unref of the reference that it needs */
 proctype completer()
 {
 	bit won;

@@ -152,24 +152,24 @@ IN_EVERY_ROOM(a_check_that_fails_leaves_its_operations_to_the_next_one)
 static void complete_one(struct request *request)
 {
 	EXPECT(pawl_op_complete(&request->op));
-	pawl_op_unhold(&request->op);
+	pawl_op_unref(&request->op);
 }
 
 static void let_expire(struct request *request)
 {
-	pawl_op_unhold(&request->op);
+	pawl_op_unref(&request->op);
 	advance_and_settle(&request->room->fixture, HOUR);
 }
 
 static void withdraw_it(struct request *request)
 {
-	pawl_op_unhold(&request->op);
+	pawl_op_unref(&request->op);
 	EXPECT_EQ(cancel_key(request->room, "x"), 1);
 }
 
 static void stop_all(struct request *request)
 {
-	pawl_op_unhold(&request->op);
+	pawl_op_unref(&request->op);
 	pawl_purgatory_stop(request->room->purgatory);
 }
 
@@ -191,7 +191,7 @@ static void win_beside(struct room *room, size_t winner, bool before, bool ready
 
 	request_init(&inside, room);
 	request_init(&other, room);
-	pawl_op_hold(&other.op);
+	pawl_op_ref(&other.op);
 	inside.inside_try = stay_once;
 	if (before)
 		EXPECT_EQ(watch(&other, "axbcdef", HOUR), 0);
@@ -280,10 +280,10 @@ static void win_the_other(struct request *request, char event)
 {
 	if (event != 'c')
 		return;
-	pawl_op_hold(&request->other->op);
+	pawl_op_ref(&request->other->op);
 	EXPECT(!pawl_op_complete(&request->other->op));
 	EXPECT(pawl_op_completed(&request->other->op));
-	pawl_op_unhold(&request->other->op);
+	pawl_op_unref(&request->other->op);
 	EXPECT_EQ(check(request->room, "a"), 0);
 	EXPECT_EQ(cancel_key(request->room, "a"), 0);
 }

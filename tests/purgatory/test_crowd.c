@@ -109,7 +109,7 @@ static void bring(struct member *member, struct random *random)
 	}
 	*member = (struct member){.crew = crew, .key = numbers[nkeys - 1], .held = true};
 	pawl_op_init(&member->op, &member_type);
-	pawl_op_hold(&member->op);
+	pawl_op_ref(&member->op);
 	EXPECT_EQ(pawl_purgatory_try_or_watch(crew->room.purgatory, &member->op, keys, nkeys,
 	                                      random_below(random, 8) ? HOUR : MS),
 	          0);
@@ -118,7 +118,7 @@ static void bring(struct member *member, struct random *random)
 static void let_go_of(struct member *member)
 {
 	member->held = false;
-	pawl_op_unhold(&member->op);
+	pawl_op_unref(&member->op);
 }
 
 /* The next step in its life. */

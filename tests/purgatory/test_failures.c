@@ -220,7 +220,7 @@ static int watch_first(struct request *request, size_t count)
 	                                   HOUR);
 }
 
-/* It is as it was: with memory it waits, and the hold from before counts. */
+/* It is as it was: with memory it waits, and the reference from before counts. */
 static void expect_fresh(struct request *request, size_t count, size_t watched, size_t delayed)
 {
 	EXPECT(request->tries <= 1);
@@ -243,7 +243,7 @@ static bool expect_clean_failure_of_watch(struct room *room, size_t count, unsig
 	int answer;
 
 	request_init(&request, room);
-	pawl_op_hold(&request.op);
+	pawl_op_ref(&request.op);
 	begin_counting(failing);
 	answer = watch_first(&request, count);
 	failed = state.calls >= failing;
@@ -254,7 +254,7 @@ static bool expect_clean_failure_of_watch(struct room *room, size_t count, unsig
 	expect_counted(room, watched + count, delayed + 1);
 	EXPECT(pawl_op_complete(&request.op));
 	EXPECT_STR(request.story, "c");
-	pawl_op_unhold(&request.op);
+	pawl_op_unref(&request.op);
 	EXPECT_STR(request.story, "cr");
 	expect_counted(room, watched, delayed);
 	expect_nothing_left();
@@ -417,7 +417,7 @@ static void check_complete_expire_cancel_and_stop_need_no_memory(void)
 	room_open(&room, &manual, 2);
 	requests_init(r, 6, &room);
 	for (unsigned i = 0; i < 6; i++) {
-		pawl_op_hold(&r[i].op);
+		pawl_op_ref(&r[i].op);
 		EXPECT_EQ(pawl_purgatory_try_or_watch(room.purgatory, &r[i].op, &keys[10 * i], 10,
 		                                      i == 2 ? MS : HOUR),
 		          0);
@@ -431,7 +431,7 @@ static void check_complete_expire_cancel_and_stop_need_no_memory(void)
 	EXPECT_EQ(pawl_purgatory_check(room.purgatory, key_of("unknown")), 0);
 	pawl_purgatory_stop(room.purgatory);
 	for (unsigned i = 0; i < 6; i++)
-		pawl_op_unhold(&r[i].op);
+		pawl_op_unref(&r[i].op);
 	EXPECT_STR(r[0].story, "cr");
 	EXPECT_STR(r[1].story, "cr");
 	EXPECT_STR(r[2].story, "cer");
@@ -458,14 +458,14 @@ static void nested_calls_need_no_memory(void)
 	for (unsigned i = 0; i < COUNT; i++) {
 		requests[i].inside = act_on_other;
 		requests[i].other = i + 1 < COUNT ? &requests[i + 1] : NULL;
-		pawl_op_hold(&requests[i].op);
+		pawl_op_ref(&requests[i].op);
 		EXPECT_EQ(watch_first(&requests[i], 1), 0);
 	}
 	begin_counting(EVERY);
 	EXPECT(pawl_op_complete(&requests->op));
 	state.failing = 0;
 	for (unsigned i = 0; i < COUNT; i++) {
-		pawl_op_unhold(&requests[i].op);
+		pawl_op_unref(&requests[i].op);
 		EXPECT_STR(requests[i].story, "cr");
 	}
 	room_close(&room);

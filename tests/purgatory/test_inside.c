@@ -17,7 +17,7 @@ static void others_init(struct others *others, struct room *room)
 	request_init(&others->checked, room);
 	request_init(&others->completed, room);
 	request_init(&others->cancelled, room);
-	pawl_op_hold(&others->completed.op);
+	pawl_op_ref(&others->completed.op);
 	EXPECT_EQ(watch(&others->checked, "x", PAWL_NEVER), 0);
 	EXPECT_EQ(watch(&others->completed, "y", PAWL_NEVER), 0);
 	EXPECT_EQ(watch(&others->cancelled, "z", PAWL_NEVER), 0);
@@ -38,12 +38,12 @@ static void do_everything(struct request *request, char event)
 	pawl_purgatory_unresolve(room->purgatory, resolved);
 	cancel_key(room, "z");
 	pawl_op_complete(&others->completed.op);
-	pawl_op_unhold(&others->completed.op);
+	pawl_op_unref(&others->completed.op);
 	if (event != 'r') {
-		pawl_op_hold(&request->op);
+		pawl_op_ref(&request->op);
 		EXPECT(!pawl_op_complete(&request->op));
 		EXPECT_EQ(pawl_op_completed(&request->op), event == 'c' || event == 'e');
-		pawl_op_unhold(&request->op);
+		pawl_op_unref(&request->op);
 	}
 	if (event != 'd')
 		expect_counted(room, 1, 1);
@@ -166,7 +166,7 @@ static void make_nested(struct request *requests, size_t count, struct room *roo
 		if (how == 'w')
 			request->ready = 1;
 		if (how == 'o')
-			pawl_op_hold(&request->op);
+			pawl_op_ref(&request->op);
 		if (how != 'w')
 			EXPECT_EQ(watch_keys(request, &key, 1), 0);
 		if (how == 'k')
@@ -179,7 +179,7 @@ static void expect_nested_over(struct request *requests, size_t count, char how)
 	for (size_t i = 0; i < count; i++) {
 		if (how == 'o') {
 			EXPECT_STR(requests[i].story, "c");
-			pawl_op_unhold(&requests[i].op);
+			pawl_op_unref(&requests[i].op);
 		}
 		EXPECT_STR(requests[i].story, "cr");
 	}
@@ -320,7 +320,7 @@ IN_EVERY_ROOM(a_check_16_deep_counts_what_it_has_completed_and_all_are_called)
 		deep[i].inside = complete_fifty_at_the_bottom;
 		deep[i].number = i < 15;
 		deep[i].other = &deep[i + 1 < 16 ? i + 1 : 0];
-		pawl_op_hold(&deep[i].op);
+		pawl_op_ref(&deep[i].op);
 		EXPECT_EQ(watch(&deep[i], "d", PAWL_NEVER), 0);
 	}
 	EXPECT(pawl_op_complete(&deep[0].op));
@@ -328,7 +328,7 @@ IN_EVERY_ROOM(a_check_16_deep_counts_what_it_has_completed_and_all_are_called)
 		EXPECT_STR(bottom[i].story, "cr");
 	for (unsigned i = 0; i < 16; i++) {
 		EXPECT_STR(deep[i].story, "c");
-		pawl_op_unhold(&deep[i].op);
+		pawl_op_unref(&deep[i].op);
 	}
 }
 

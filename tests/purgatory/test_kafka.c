@@ -93,7 +93,7 @@ IN_EVERY_ROOM(watched_and_delayed_drop_at_once_when_completed_outside)
 
 	requests_init(r, 3, room);
 	for (unsigned i = 0; i < 3; i++)
-		pawl_op_hold(&r[i].op);
+		pawl_op_ref(&r[i].op);
 	EXPECT_EQ(watch(&r[0], "1", 100 * SECOND), 0);
 	EXPECT_EQ(watch(&r[1], "12", 100 * SECOND), 0);
 	EXPECT_EQ(watch(&r[2], "123", 100 * SECOND), 0);
@@ -105,7 +105,7 @@ IN_EVERY_ROOM(watched_and_delayed_drop_at_once_when_completed_outside)
 	EXPECT(pawl_op_complete(&r[0].op));
 	expect_counted(room, 0, 0);
 	for (unsigned i = 0; i < 3; i++)
-		pawl_op_unhold(&r[i].op);
+		pawl_op_unref(&r[i].op);
 	leave_room(room);
 }
 

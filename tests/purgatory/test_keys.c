@@ -114,7 +114,7 @@ IN_EVERY_ROOM(an_operation_is_given_once)
 	struct request request;
 
 	request_init(&request, room);
-	pawl_op_hold(&request.op);
+	pawl_op_ref(&request.op);
 	EXPECT_EQ(watch(&request, "ab", HOUR), 0);
 	EXPECT_EQ(watch(&request, "c", MS), -EBUSY);
 	/* Not -EINVAL, which would mean that it is the caller's to free. */
@@ -125,7 +125,7 @@ IN_EVERY_ROOM(an_operation_is_given_once)
 	EXPECT(pawl_op_complete(&request.op));
 	EXPECT_EQ(watch(&request, "c", MS), -EBUSY);
 	expect_gone(&request, "c");
-	pawl_op_unhold(&request.op);
+	pawl_op_unref(&request.op);
 	EXPECT_STR(request.story, "cr");
 }
 
@@ -134,12 +134,12 @@ IN_EVERY_ROOM(what_was_completed_while_fresh_is_given_once_too)
 	struct request request;
 
 	request_init(&request, room);
-	pawl_op_hold(&request.op);
+	pawl_op_ref(&request.op);
 	EXPECT(pawl_op_complete(&request.op));
 	EXPECT_EQ(watch(&request, "ab", HOUR), 0);
 	EXPECT_EQ(watch(&request, "ab", HOUR), -EBUSY);
 	expect_gone(&request, "c");
-	pawl_op_unhold(&request.op);
+	pawl_op_unref(&request.op);
 	EXPECT_STR(request.story, "cr");
 }
 
@@ -150,9 +150,9 @@ IN_EVERY_ROOM(what_was_cancelled_dropped_or_completed_at_once_is_not_fresh)
 	request_init(&cancelled, room);
 	request_init(&at_once, room);
 	request_init(&dropped, room);
-	pawl_op_hold(&cancelled.op);
-	pawl_op_hold(&at_once.op);
-	pawl_op_hold(&dropped.op);
+	pawl_op_ref(&cancelled.op);
+	pawl_op_ref(&at_once.op);
+	pawl_op_ref(&dropped.op);
 	watch(&cancelled, "a", HOUR);
 	cancel_key(room, "a");
 	EXPECT_EQ(watch(&cancelled, "a", HOUR), -EBUSY);
@@ -162,9 +162,9 @@ IN_EVERY_ROOM(what_was_cancelled_dropped_or_completed_at_once_is_not_fresh)
 	watch(&dropped, "a", HOUR);
 	pawl_purgatory_stop(room->purgatory);
 	EXPECT_EQ(watch(&dropped, "a", HOUR), -EBUSY);
-	pawl_op_unhold(&cancelled.op);
-	pawl_op_unhold(&at_once.op);
-	pawl_op_unhold(&dropped.op);
+	pawl_op_unref(&cancelled.op);
+	pawl_op_unref(&at_once.op);
+	pawl_op_unref(&dropped.op);
 	EXPECT_STR(cancelled.story, "kr");
 	EXPECT_STR(at_once.story, "cr");
 	EXPECT_STR(dropped.story, "dr");
@@ -197,7 +197,7 @@ IN_EVERY_ROOM(what_a_stopped_service_has_refused_is_fresh)
 
 	request_init(&waits, room);
 	request_init(&completed, room);
-	pawl_op_hold(&completed.op);
+	pawl_op_ref(&completed.op);
 	pawl_service_stop(room->fixture.service, NULL);
 	EXPECT_EQ(watch(&waits, "abcde", HOUR), -ECANCELED);
 	EXPECT_EQ(watch(&waits, "abcde", PAWL_NEVER), 0);
@@ -208,7 +208,7 @@ IN_EVERY_ROOM(what_a_stopped_service_has_refused_is_fresh)
 	EXPECT_EQ(watch(&completed, "abcde", HOUR), -ECANCELED);
 	EXPECT(pawl_op_complete(&completed.op));
 	EXPECT_EQ(watch(&completed, "abcde", HOUR), 0);
-	pawl_op_unhold(&completed.op);
+	pawl_op_unref(&completed.op);
 	expect_gone(&completed, "cr");
 }
 
@@ -501,7 +501,7 @@ IN_EVERY_ROOM(a_check_goes_on_though_what_it_goes_through_changes)
 
 	requests_init(r, COUNT, room);
 	for (unsigned i = 0; i < COUNT; i++) {
-		pawl_op_hold(&r[i].op);
+		pawl_op_ref(&r[i].op);
 		EXPECT_EQ(watch(&r[i], "ab", HOUR), 0);
 		r[i].ready = i % 3 == 0;
 		r[i].inside = take_two_away;
@@ -512,7 +512,7 @@ IN_EVERY_ROOM(a_check_goes_on_though_what_it_goes_through_changes)
 	expect_counted(room, 0, 0);
 	for (unsigned i = 0; i < COUNT; i++) {
 		EXPECT_STR(r[i].story, "c");
-		pawl_op_unhold(&r[i].op);
+		pawl_op_unref(&r[i].op);
 		EXPECT_STR(r[i].story, "cr");
 	}
 	free(r);

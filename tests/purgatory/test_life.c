@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The life of one operation in a purgatory: its outcomes, its holds, its deadline. */
+/* The life of one operation in a purgatory: its outcomes, its references, its deadline. */
 #define _GNU_SOURCE
 #include <errno.h>
 
@@ -63,11 +63,11 @@ IN_EVERY_ROOM(the_winner_unlinks_it_and_removes_its_deadline_before_it_calls)
 	EXPECT_EQ(check(room, "f"), 1);
 	expect_gone(&checked, "cr");
 	request_init(&completed, room);
-	pawl_op_hold(&completed.op);
+	pawl_op_ref(&completed.op);
 	watch(&completed, "abcdef", HOUR);
 	EXPECT(pawl_op_complete(&completed.op));
 	expect_gone(&completed, "c");
-	pawl_op_unhold(&completed.op);
+	pawl_op_unref(&completed.op);
 	expect_gone(&completed, "cr");
 	request_init(&expired, room);
 	watch(&expired, "abcdef", HOUR);
@@ -89,7 +89,7 @@ IN_EVERY_ROOM(nothing_happens_to_an_operation_that_is_over)
 
 	requests_init(r, 4, room);
 	for (unsigned i = 0; i < 4; i++) {
-		pawl_op_hold(&r[i].op);
+		pawl_op_ref(&r[i].op);
 		watch(&r[i], "ab", i == 2 ? MS : HOUR);
 	}
 	advance_and_settle(&room->fixture, MS);
@@ -106,41 +106,41 @@ IN_EVERY_ROOM(nothing_happens_to_an_operation_that_is_over)
 	EXPECT_STR(r[2].story, "ce");
 	EXPECT_STR(r[3].story, "k");
 	for (unsigned i = 0; i < 4; i++)
-		pawl_op_unhold(&r[i].op);
+		pawl_op_unref(&r[i].op);
 	EXPECT_STR(r[0].story, "cr");
 	EXPECT_STR(r[1].story, "kr");
 	EXPECT_STR(r[2].story, "cer");
 	EXPECT_STR(r[3].story, "kr");
 }
 
-/* Holds */
+/* References */
 
-IN_EVERY_ROOM(the_last_unhold_releases_before_it_returns)
+IN_EVERY_ROOM(the_last_unref_releases_before_it_returns)
 {
 	struct request request;
 
 	request_init(&request, room);
 	for (unsigned i = 0; i < 3; i++)
-		pawl_op_hold(&request.op);
+		pawl_op_ref(&request.op);
 	request.ready = 1;
 	EXPECT_EQ(watch(&request, "a", HOUR), 1);
-	pawl_op_hold(&request.op);
+	pawl_op_ref(&request.op);
 	for (unsigned i = 0; i < 3; i++)
-		pawl_op_unhold(&request.op);
+		pawl_op_unref(&request.op);
 	EXPECT_STR(request.story, "c");
-	pawl_op_unhold(&request.op);
+	pawl_op_unref(&request.op);
 	EXPECT_STR(request.story, "cr");
 	EXPECT(pthread_equal(request.thread, pthread_self()));
 }
 
-IN_EVERY_ROOM(a_hold_given_back_while_it_waits_releases_nothing)
+IN_EVERY_ROOM(a_reference_given_back_while_it_waits_releases_nothing)
 {
 	struct request request;
 
 	request_init(&request, room);
-	pawl_op_hold(&request.op);
+	pawl_op_ref(&request.op);
 	EXPECT_EQ(watch(&request, "a", HOUR), 0);
-	pawl_op_unhold(&request.op);
+	pawl_op_unref(&request.op);
 	EXPECT_STR(request.story, "");
 	expect_counted(room, 1, 1);
 	request.ready = 1;
@@ -148,38 +148,38 @@ IN_EVERY_ROOM(a_hold_given_back_while_it_waits_releases_nothing)
 	EXPECT_STR(request.story, "cr");
 }
 
-IN_EVERY_ROOM(holds_of_a_refused_operation_are_only_counted)
+IN_EVERY_ROOM(references_to_a_refused_operation_are_only_counted)
 {
 	struct request request;
 
 	request_init(&request, room);
-	pawl_op_hold(&request.op);
-	pawl_op_unhold(&request.op);
-	pawl_op_hold(&request.op);
-	pawl_op_hold(&request.op);
+	pawl_op_ref(&request.op);
+	pawl_op_unref(&request.op);
+	pawl_op_ref(&request.op);
+	pawl_op_ref(&request.op);
 	EXPECT_EQ(watch(&request, "", HOUR), -EINVAL);
-	pawl_op_unhold(&request.op);
+	pawl_op_unref(&request.op);
 	EXPECT_STR(request.story, "");
 	request.ready = 1;
 	EXPECT_EQ(watch(&request, "a", HOUR), 1);
 	EXPECT_STR(request.story, "c");
-	pawl_op_unhold(&request.op);
+	pawl_op_unref(&request.op);
 	EXPECT_STR(request.story, "cr");
 }
 
-static void hold_inside(struct request *request, char event)
+static void ref_inside(struct request *request, char event)
 {
 	if (event == (char)request->number)
-		pawl_op_hold(&request->op);
+		pawl_op_ref(&request->op);
 }
 
-IN_EVERY_ROOM(a_hold_taken_in_a_function_keeps_it)
+IN_EVERY_ROOM(a_reference_taken_in_a_function_keeps_it)
 {
 	struct request r[4];
 
 	requests_init(r, 4, room);
 	for (unsigned i = 0; i < 4; i++) {
-		r[i].inside = hold_inside;
+		r[i].inside = ref_inside;
 		r[i].number = (uint64_t) "cekd"[i];
 	}
 	watch(&r[0], "a", HOUR);
@@ -196,7 +196,7 @@ IN_EVERY_ROOM(a_hold_taken_in_a_function_keeps_it)
 	EXPECT_STR(r[2].story, "k");
 	EXPECT_STR(r[3].story, "d");
 	for (unsigned i = 0; i < 4; i++)
-		pawl_op_unhold(&r[i].op);
+		pawl_op_unref(&r[i].op);
 	EXPECT_STR(r[0].story, "cr");
 	EXPECT_STR(r[1].story, "cer");
 	EXPECT_STR(r[2].story, "kr");
@@ -276,7 +276,7 @@ IN_EVERY_ROOM(complete_does_not_ask_and_says_whether_it_was_first)
 	struct request request;
 
 	request_init(&request, room);
-	pawl_op_hold(&request.op);
+	pawl_op_ref(&request.op);
 	EXPECT_EQ(watch(&request, "a", HOUR), 0);
 	EXPECT(!pawl_op_completed(&request.op));
 	EXPECT(pawl_op_complete(&request.op));
@@ -285,7 +285,7 @@ IN_EVERY_ROOM(complete_does_not_ask_and_says_whether_it_was_first)
 	EXPECT(pawl_op_completed(&request.op));
 	EXPECT(!pawl_op_complete(&request.op));
 	EXPECT_STR(request.story, "c");
-	pawl_op_unhold(&request.op);
+	pawl_op_unref(&request.op);
 }
 
 IN_EVERY_ROOM(a_fresh_operation_completed_is_not_watched)
@@ -293,14 +293,14 @@ IN_EVERY_ROOM(a_fresh_operation_completed_is_not_watched)
 	struct request request;
 
 	request_init(&request, room);
-	pawl_op_hold(&request.op);
+	pawl_op_ref(&request.op);
 	EXPECT(pawl_op_complete(&request.op));
 	EXPECT_STR(request.story, "c");
 	EXPECT(!pawl_op_complete(&request.op));
 	EXPECT(pawl_op_completed(&request.op));
 	EXPECT_EQ(watch(&request, "ab", HOUR), 0);
 	expect_gone(&request, "c");
-	pawl_op_unhold(&request.op);
+	pawl_op_unref(&request.op);
 	EXPECT_STR(request.story, "cr");
 }
 
@@ -312,10 +312,10 @@ IN_EVERY_ROOM(a_fresh_operation_completed_is_released)
 	EXPECT(pawl_op_complete(&request.op));
 	EXPECT_STR(request.story, "cr");
 	request_init(&request, room);
-	pawl_op_hold(&request.op);
+	pawl_op_ref(&request.op);
 	EXPECT(pawl_op_complete(&request.op));
 	EXPECT_STR(request.story, "c");
-	pawl_op_unhold(&request.op);
+	pawl_op_unref(&request.op);
 	EXPECT_STR(request.story, "cr");
 }
 
@@ -407,13 +407,13 @@ IN_EVERY_ROOM(a_timeout_of_0_never_waits)
 	struct request request;
 
 	request_init(&request, room);
-	pawl_op_hold(&request.op);
+	pawl_op_ref(&request.op);
 	EXPECT_EQ(watch(&request, "abcdef", 0), 1);
 	expect_gone(&request, "ce");
 	EXPECT_EQ(request.tries, 2);
 	EXPECT(pthread_equal(request.thread, pthread_self()));
 	EXPECT(pawl_op_expired(&request.op));
-	pawl_op_unhold(&request.op);
+	pawl_op_unref(&request.op);
 	EXPECT_STR(request.story, "cer");
 	pawl_purgatory_stats(room->purgatory, stats);
 	EXPECT_EQ(stats->expired, 1);
@@ -624,10 +624,10 @@ int main(void)
 	        TEST(what_waits_was_tried_twice_and_is_watched_under_all_its_keys),
 	        TEST(the_winner_unlinks_it_and_removes_its_deadline_before_it_calls),
 	        TEST(nothing_happens_to_an_operation_that_is_over),
-	        TEST(the_last_unhold_releases_before_it_returns),
-	        TEST(a_hold_given_back_while_it_waits_releases_nothing),
-	        TEST(holds_of_a_refused_operation_are_only_counted),
-	        TEST(a_hold_taken_in_a_function_keeps_it),
+	        TEST(the_last_unref_releases_before_it_returns),
+	        TEST(a_reference_given_back_while_it_waits_releases_nothing),
+	        TEST(references_to_a_refused_operation_are_only_counted),
+	        TEST(a_reference_taken_in_a_function_keeps_it),
 	        TEST(release_may_free_it_after_every_outcome),
 	        TEST(release_may_give_it_another_life),
 	        TEST(complete_does_not_ask_and_says_whether_it_was_first),

@@ -35,7 +35,7 @@ struct entry {
 	unsigned keys; /* a bit each */
 	uint64_t deadline;
 	unsigned tries;
-	unsigned holds;
+	unsigned references;
 	unsigned checks; /* the key that its on_complete checks; or NO_KEY */
 	bool taken;      /* by try_or_watch, which returned 0 or 1: so it will be released */
 	bool due_now;    /* its deadline may have been first in this step */
@@ -132,7 +132,7 @@ static void tell(struct entry *entry, char event)
 /* The winner has given back the purgatory's reference, unless the operation is fresh. */
 static void model_release(struct entry *entry)
 {
-	if (entry->story[0] && entry->holds == 0)
+	if (entry->story[0] && entry->references == 0)
 		tell(entry, 'r');
 }
 
@@ -256,11 +256,11 @@ static void real_complete(void *arg)
 	call->answer = pawl_op_complete(&call->entry->request.op);
 }
 
-static void real_unhold(void *arg)
+static void real_unref(void *arg)
 {
 	struct real_call *call = arg;
 
-	pawl_op_unhold(&call->entry->request.op);
+	pawl_op_unref(&call->entry->request.op);
 }
 
 /* The steps */
@@ -294,9 +294,9 @@ static void begin_life(struct entry *entry)
 		entry->checks = (unsigned)random_below(&world.random, KEYS);
 		entry->request.inside = check_on_complete;
 	}
-	entry->holds = random_below(&world.random, 3) == 0;
-	if (entry->holds)
-		pawl_op_hold(&entry->request.op);
+	entry->references = random_below(&world.random, 3) == 0;
+	if (entry->references)
+		pawl_op_ref(&entry->request.op);
 }
 
 /* Random keys, with equal ones among them. */
@@ -357,7 +357,7 @@ static void step_watch(void)
 	long expected;
 
 	if (entry->taken && !is_over(entry)) {
-		if (entry->holds) { /* otherwise it may not be touched */
+		if (entry->references) { /* otherwise it may not be touched */
 			call.keys[0] = key_now(0);
 			call.nkeys = 1;
 			real_watch(&call);
@@ -421,7 +421,7 @@ static void step_complete(void)
 	struct real_call call = {.entry = entry};
 	bool fresh = !entry->taken && entry->story[0] == '\0' && entry->request.room;
 
-	if (!entry->holds)
+	if (!entry->references)
 		return;
 	trace("complete", entry, 0);
 	EXPECT_EQ(pawl_op_completed(&entry->request.op), strchr(entry->story, 'c') != NULL);
@@ -432,22 +432,22 @@ static void step_complete(void)
 		model_complete(entry);
 }
 
-static void step_hold(void)
+static void step_ref(void)
 {
 	struct entry *entry = some_entry();
 	struct real_call call = {.entry = entry};
 
-	if (!entry->holds && !entry->waits)
+	if (!entry->references && !entry->waits)
 		return;
-	if (entry->holds && random_below(&world.random, 2)) {
-		trace("unhold", entry, entry->holds);
-		on_some_thread(real_unhold, &call);
-		entry->holds--;
+	if (entry->references && random_below(&world.random, 2)) {
+		trace("unref", entry, entry->references);
+		on_some_thread(real_unref, &call);
+		entry->references--;
 		if (!entry->waits)
 			model_release(entry);
 	} else {
-		pawl_op_hold(&entry->request.op);
-		entry->holds++;
+		pawl_op_ref(&entry->request.op);
+		entry->references++;
 	}
 }
 
@@ -617,7 +617,7 @@ static void step(void)
 	else if (which < 66)
 		step_complete();
 	else if (which < 76)
-		step_hold();
+		step_ref();
 	else if (which < 84)
 		step_resolve();
 	else if (which < 93)
@@ -643,7 +643,7 @@ static void begin_world(uint64_t seed, FILE *to)
 	room_open(&world.room, &manual, 1 + (unsigned)random_below(&world.random, 4));
 }
 
-/* The end: waiting operations are dropped, holds are given back, all that were submitted are released. */
+/* The end: waiting operations are dropped, references are given back, all that were submitted are released. */
 static void end_world(void)
 {
 	step_stop();
@@ -651,9 +651,9 @@ static void end_world(void)
 	for (unsigned i = 0; i < OPERATIONS; i++) {
 		struct entry *entry = &world.entries[i];
 
-		while (entry->holds) {
-			pawl_op_unhold(&entry->request.op);
-			entry->holds--;
+		while (entry->references) {
+			pawl_op_unref(&entry->request.op);
+			entry->references--;
 			model_release(entry);
 		}
 		EXPECT(!entry->taken || is_over(entry));

@@ -67,10 +67,10 @@ static void completed_in_nested_calls_while_it_is_being_watched_it_completes_onc
 	sem_init(&deep.completed, 0, 0);
 	sem_init(&deep.returned, 0, 0);
 	request_init(&deep.late, &deep.room);
-	pawl_op_hold(&deep.late.op);
+	pawl_op_ref(&deep.late.op);
 	for (unsigned i = 0; i < DEPTH; i++) {
 		request_init(&deep.nested[i], &deep.room);
-		pawl_op_hold(&deep.nested[i].op);
+		pawl_op_ref(&deep.nested[i].op);
 		deep.nested[i].inside = go_deeper;
 		deep.nested[i].other = i + 1 < DEPTH ? &deep.nested[i + 1] : NULL;
 	}
@@ -79,7 +79,7 @@ static void completed_in_nested_calls_while_it_is_being_watched_it_completes_onc
 	pthread_join(thread, NULL);
 	EXPECT_STR(deep.late.story, "c");
 	expect_counted(&deep.room, 0, 0);
-	pawl_op_unhold(&deep.late.op);
+	pawl_op_unref(&deep.late.op);
 	EXPECT_STR(deep.late.story, "cr");
 	pawl_purgatory_close(deep.room.purgatory);
 	pawl_service_close(deep.room.fixture.service, NULL);
@@ -176,7 +176,7 @@ static void without_its_service_an_operation_waits_on(void)
 		request_init(&checked, &room);
 		request_init(&completed, &room);
 		request_init(&dropped, &room);
-		pawl_op_hold(&completed.op);
+		pawl_op_ref(&completed.op);
 		EXPECT_EQ(watch(&checked, "a", HOUR), 0);
 		EXPECT_EQ(watch(&completed, "bcdef", HOUR), 0);
 		EXPECT_EQ(watch(&dropped, "b", HOUR), 0);
@@ -187,7 +187,7 @@ static void without_its_service_an_operation_waits_on(void)
 		checked.ready = 1;
 		EXPECT_EQ(check(&room, "a"), 1);
 		EXPECT(pawl_op_complete(&completed.op));
-		pawl_op_unhold(&completed.op);
+		pawl_op_unref(&completed.op);
 		pawl_purgatory_close(room.purgatory);
 		EXPECT_STR(checked.story, "cr");
 		EXPECT_STR(completed.story, "cr");

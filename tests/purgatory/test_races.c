@@ -26,7 +26,7 @@ static void let_try(struct request *request, unsigned times)
 static void begin_trying(struct call *call, struct request *request, struct room *room)
 {
 	request_init(request, room);
-	pawl_op_hold(&request->op);
+	pawl_op_ref(&request->op);
 	EXPECT_EQ(watch(request, "ab", HOUR), 0);
 	request->inside_try = request_stay;
 	*call = (struct call){.room = room, .keys = "a"};
@@ -39,7 +39,7 @@ static void begin_watching(struct call *call, struct request *request, struct ro
                            unsigned try, uint64_t timeout)
 {
 	request_init(request, room);
-	pawl_op_hold(&request->op);
+	pawl_op_ref(&request->op);
 	request->inside_try = stay_in_try_of_number;
 	request->number = try;
 	*call = (struct call){.room = room, .request = request, .keys = "ab", .timeout = timeout};
@@ -64,7 +64,7 @@ IN_EVERY_ROOM(a_change_before_it_is_watched_is_seen_by_the_second_try)
 	EXPECT_EQ(request.tries, 2);
 	EXPECT_STR(request.story, "c");
 	expect_counted(room, 0, 0);
-	pawl_op_unhold(&request.op);
+	pawl_op_unref(&request.op);
 	EXPECT_STR(request.story, "cr");
 }
 
@@ -84,7 +84,7 @@ IN_EVERY_ROOM(a_change_during_the_second_try_makes_it_retry)
 		EXPECT_EQ(answer_of(&call), 1);
 		EXPECT_EQ(request.tries, 3);
 		expect_gone(&request, "c");
-		pawl_op_unhold(&request.op);
+		pawl_op_unref(&request.op);
 		EXPECT_STR(request.story, "cr");
 	}
 }
@@ -103,7 +103,7 @@ IN_EVERY_ROOM(the_timeout_counts_from_the_beginning_of_the_second_try)
 	advance_and_settle(&room->fixture, 0);
 	EXPECT_STR(request.story, "ce");
 	EXPECT_EQ(request.at, HOUR);
-	pawl_op_unhold(&request.op);
+	pawl_op_unref(&request.op);
 }
 
 static void stay_from_the_second_try_on(struct request *request)
@@ -118,7 +118,7 @@ IN_EVERY_ROOM(the_deadline_comes_even_if_checks_keep_coming)
 	struct request request;
 
 	request_init(&request, room);
-	pawl_op_hold(&request.op);
+	pawl_op_ref(&request.op);
 	request.inside_try = stay_from_the_second_try_on;
 	call.request = &request;
 	begin(&call, run_watch);
@@ -131,7 +131,7 @@ IN_EVERY_ROOM(the_deadline_comes_even_if_checks_keep_coming)
 	let_try(&request, 1);
 	EXPECT_EQ(answer_of(&call), 0);
 	expect_gone(&request, "ce");
-	pawl_op_unhold(&request.op);
+	pawl_op_unref(&request.op);
 	EXPECT_STR(request.story, "cer");
 }
 
@@ -150,7 +150,7 @@ IN_EVERY_ROOM(a_check_beside_a_try_asks_for_a_retry_and_goes_on)
 	EXPECT_EQ(answer_of(&call), 1);
 	EXPECT_EQ(request.tries, 4);
 	EXPECT_STR(request.story, "c");
-	pawl_op_unhold(&request.op);
+	pawl_op_unref(&request.op);
 	EXPECT_STR(request.story, "cr");
 }
 
@@ -159,7 +159,7 @@ static void expect_released_by_the_try(struct call *call, struct request *reques
                                        const char *story, const char *released)
 {
 	expect_gone(request, story);
-	pawl_op_unhold(&request->op);
+	pawl_op_unref(&request->op);
 	EXPECT_STR(request->story, story);
 	let_try(request, 2);
 	EXPECT_EQ(answer_of(call), 0);
@@ -214,7 +214,7 @@ IN_EVERY_ROOM(a_try_that_says_yes_too_late_completes_nothing)
 	struct call call;
 
 	request_init(&request, room);
-	pawl_op_hold(&request.op);
+	pawl_op_ref(&request.op);
 	EXPECT_EQ(watch(&request, "ab", HOUR), 0);
 	request.inside_try = request_stay;
 	request.ready = 1;
@@ -226,7 +226,7 @@ IN_EVERY_ROOM(a_try_that_says_yes_too_late_completes_nothing)
 	EXPECT_EQ(answer_of(&call), 0);
 	EXPECT_STR(request.story, "k");
 	EXPECT(!pawl_op_completed(&request.op));
-	pawl_op_unhold(&request.op);
+	pawl_op_unref(&request.op);
 	EXPECT_STR(request.story, "kr");
 }
 
@@ -234,7 +234,7 @@ IN_EVERY_ROOM(a_try_that_says_yes_too_late_completes_nothing)
 static void expect_released_by_try_or_watch(struct call *call, struct request *request,
                                             const char *story, const char *released)
 {
-	pawl_op_unhold(&request->op);
+	pawl_op_unref(&request->op);
 	EXPECT_STR(request->story, story);
 	let_try(request, 1);
 	EXPECT_EQ(answer_of(call), 0);
@@ -266,7 +266,7 @@ IN_EVERY_ROOM(a_timeout_of_0_wins_after_the_second_try_though_it_was_checked)
 	let_try(&request, 1);
 	EXPECT_EQ(answer_of(&call), 1);
 	EXPECT_EQ(request.tries, 2);
-	pawl_op_unhold(&request.op);
+	pawl_op_unref(&request.op);
 	EXPECT_STR(request.story, "cer");
 }
 
@@ -300,7 +300,7 @@ IN_EVERY_ROOM(stop_in_the_first_try_leaves_nothing_watched)
 	pawl_purgatory_stop(room->purgatory);
 	let_try(&request, 1);
 	answer = answer_of(&call);
-	pawl_op_unhold(&request.op);
+	pawl_op_unref(&request.op);
 	EXPECT(answer == -ECANCELED || answer == 0);
 	EXPECT_STR(request.story, answer ? "" : "dr");
 	expect_counted(room, 0, 0);
@@ -322,7 +322,7 @@ IN_EVERY_ROOM(complete_in_either_try_of_try_or_watch_wins)
 		expect_counted(room, 0, 0);
 		advance_and_settle(&room->fixture, HOUR);
 		EXPECT_STR(request.story, "c");
-		pawl_op_unhold(&request.op);
+		pawl_op_unref(&request.op);
 		EXPECT_STR(request.story, "cr");
 	}
 }

@@ -122,11 +122,11 @@ static void a_check_completes_what_has_become_ready(void)
 	EXPECT_EQ(a.released, 1);
 	expect_counts(1, 1);
 	EXPECT_EQ(pawl_purgatory_check(purgatory, key("one")), 0);
-	pawl_op_hold(&b.op);
+	pawl_op_ref(&b.op);
 	EXPECT(pawl_op_complete(&b.op));
 	EXPECT(!pawl_op_complete(&b.op));
 	EXPECT_EQ(b.released, 0);
-	pawl_op_unhold(&b.op);
+	pawl_op_unref(&b.op);
 	EXPECT_EQ(b.released, 1);
 	expect_counts(0, 0);
 	close_all();

@@ -35,7 +35,7 @@ IN_EVERY_ROOM(each_outcome_is_counted_once)
 	request_init(&dropped, room);
 	at_once.ready = 1;
 	second_try.ready_from = 2;
-	pawl_op_hold(&completed.op);
+	pawl_op_ref(&completed.op);
 	EXPECT_EQ(watch(&at_once, "a", HOUR), 1);
 	EXPECT_EQ(watch(&second_try, "a", HOUR), 1);
 	EXPECT_EQ(watch(&checked, "ab", HOUR), 0);
@@ -49,7 +49,7 @@ IN_EVERY_ROOM(each_outcome_is_counted_once)
 	checked.ready = 1;
 	EXPECT_EQ(check(room, "b"), 1);
 	EXPECT(pawl_op_complete(&completed.op));
-	pawl_op_unhold(&completed.op);
+	pawl_op_unref(&completed.op);
 	advance_and_settle(&room->fixture, 5 * MS);
 	EXPECT_EQ(cancel_key(room, "d"), 1);
 	leave_room(room);
@@ -221,10 +221,10 @@ static void keys_that_come_and_go_beside_checks_leave_nothing(void)
 		const struct pawl_key keys[2] = {{&i, sizeof(i)}, {&i, 2}};
 
 		pawl_op_init(&op, &quiet_type);
-		pawl_op_hold(&op);
+		pawl_op_ref(&op);
 		EXPECT_EQ(pawl_purgatory_try_or_watch(room.purgatory, &op, keys, 2, HOUR), 0);
 		EXPECT(pawl_op_complete(&op));
-		pawl_op_unhold(&op);
+		pawl_op_unref(&op);
 	}
 	__atomic_store_n(&checkers_end, true, __ATOMIC_RELAXED);
 	pthread_join(checker, NULL);

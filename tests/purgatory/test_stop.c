@@ -44,22 +44,22 @@ IN_EVERY_ROOM(stop_drops_and_releases_what_waits_and_refuses_the_rest)
 		EXPECT_STR(r[i].story, "dr");
 }
 
-IN_EVERY_ROOM(what_is_held_at_stop_is_released_by_unhold)
+IN_EVERY_ROOM(what_has_a_reference_at_stop_is_released_by_unref)
 {
 	struct request request;
 
 	request_init(&request, room);
-	pawl_op_hold(&request.op);
+	pawl_op_ref(&request.op);
 	EXPECT_EQ(watch(&request, "a", HOUR), 0);
 	pawl_purgatory_stop(room->purgatory);
 	EXPECT_STR(request.story, "d");
 	EXPECT(!pawl_op_complete(&request.op));
 	EXPECT(!pawl_op_completed(&request.op));
-	pawl_op_unhold(&request.op);
+	pawl_op_unref(&request.op);
 	EXPECT_STR(request.story, "dr");
 }
 
-/* All that may follow close: calls on what is still held. */
+/* All that may follow close: calls on operations with a reference. */
 static void what_is_held_outlives_the_purgatory(void)
 {
 	for (size_t i = 0; i < COUNTOF(every_mode); i++) {
@@ -69,8 +69,8 @@ static void what_is_held_outlives_the_purgatory(void)
 		room_open(&room, &every_mode[i], 3);
 		request_init(&dropped, &room);
 		request_init(&completed, &room);
-		pawl_op_hold(&dropped.op);
-		pawl_op_hold(&completed.op);
+		pawl_op_ref(&dropped.op);
+		pawl_op_ref(&completed.op);
 		EXPECT_EQ(watch(&dropped, "abcdef", HOUR), 0);
 		EXPECT_EQ(watch(&completed, "abcdef", HOUR), 0);
 		EXPECT(pawl_op_complete(&completed.op));
@@ -80,8 +80,8 @@ static void what_is_held_outlives_the_purgatory(void)
 		EXPECT(!pawl_op_complete(&completed.op));
 		EXPECT(!pawl_op_completed(&dropped.op));
 		EXPECT(pawl_op_completed(&completed.op));
-		pawl_op_unhold(&dropped.op);
-		pawl_op_unhold(&completed.op);
+		pawl_op_unref(&dropped.op);
+		pawl_op_unref(&completed.op);
 		EXPECT_STR(dropped.story, "dr");
 		EXPECT_STR(completed.story, "cr");
 		pawl_service_close(room.fixture.service, NULL);
@@ -209,11 +209,11 @@ IN_EVERY_ROOM(release_of_an_unhold_may_stop)
 	struct request request, other;
 
 	init_stopper(&request, 'r', &other, room);
-	pawl_op_hold(&request.op);
+	pawl_op_ref(&request.op);
 	watch(&request, "a", HOUR);
 	watch(&other, "a", HOUR);
 	pawl_op_complete(&request.op);
-	pawl_op_unhold(&request.op);
+	pawl_op_unref(&request.op);
 	EXPECT_STR(request.story, "cr");
 	EXPECT_STR(other.story, "dr");
 }
@@ -316,7 +316,7 @@ int main(void)
 	        TEST(a_service_closed_before_its_purgatory_ends_the_program_with_a_message),
 	        TEST(a_service_is_closed_after_its_last_purgatory),
 	        TEST(stop_drops_and_releases_what_waits_and_refuses_the_rest),
-	        TEST(what_is_held_at_stop_is_released_by_unhold),
+	        TEST(what_has_a_reference_at_stop_is_released_by_unref),
 	        TEST(what_is_held_outlives_the_purgatory),
 	        TEST(close_frees_what_was_resolved),
 	        TEST(stop_waits_for_the_functions_of_a_deadline),

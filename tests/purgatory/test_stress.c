@@ -150,20 +150,20 @@ static struct job *job_new(struct room *room, struct account *account, unsigned 
 	return job;
 }
 
-/* Threads that all do the same, on a table of operations that each may find and hold. */
+/* Threads that all do the same, on a table of operations that each may find and use. */
 struct crew {
 	struct room room;
 	struct account account;
 	struct {
 		pthread_mutex_t lock;
-		struct job *job; /* with the table's hold */
+		struct job *job; /* with the table's reference */
 	} entries[ENTRIES];
 	bool stops;           /* two of the threads stop the purgatory on the way */
 	unsigned done;        /* atomic: the poller shall end */
 	unsigned next_number; /* atomic */
 };
 
-/* With a hold, or NULL. */
+/* With a reference, or NULL. */
 static struct job *find(struct crew *crew, struct random *random)
 {
 	uint64_t entry = random_below(random, ENTRIES);
@@ -172,12 +172,12 @@ static struct job *find(struct crew *crew, struct random *random)
 	pthread_mutex_lock(&crew->entries[entry].lock);
 	job = crew->entries[entry].job;
 	if (job)
-		pawl_op_hold(&job->op);
+		pawl_op_ref(&job->op);
 	pthread_mutex_unlock(&crew->entries[entry].lock);
 	return job;
 }
 
-/* Put it in the table; give back the hold on the operation that was there. */
+/* Put it in the table; give back the reference to the operation that was there. */
 static void insert(struct crew *crew, uint64_t entry, struct job *job)
 {
 	struct job *before;
@@ -187,7 +187,7 @@ static void insert(struct crew *crew, uint64_t entry, struct job *job)
 	crew->entries[entry].job = job;
 	pthread_mutex_unlock(&crew->entries[entry].lock);
 	if (before)
-		pawl_op_unhold(&before->op);
+		pawl_op_unref(&before->op);
 }
 
 /* Keys by their bytes, and now and then one that is resolved for this call alone. */
@@ -218,7 +218,7 @@ static void bring(struct crew *crew, struct random *random)
 
 	job->ready = random_below(random, 16) == 0;
 	job->checks = random_below(random, 4) == 0;
-	pawl_op_hold(&job->op);
+	pawl_op_ref(&job->op);
 	answer = give(crew, job, random);
 	if (answer < 0) {
 		EXPECT_EQ(answer, -ECANCELED);
@@ -241,7 +241,7 @@ static void make_ready_and_check(struct crew *crew, struct random *random)
 	count(&crew->account.by_check,
 	      pawl_purgatory_check(crew->room.purgatory, key_number(random_next(random))));
 	pawl_op_completed(&job->op);
-	pawl_op_unhold(&job->op);
+	pawl_op_unref(&job->op);
 }
 
 static void check_resolved(struct crew *crew, struct random *random)
@@ -261,7 +261,7 @@ static void complete_one(struct crew *crew, struct random *random)
 		return;
 	count(&crew->account.by_complete, pawl_op_complete(&job->op));
 	EXPECT(!pawl_op_complete(&job->op));
-	pawl_op_unhold(&job->op);
+	pawl_op_unref(&job->op);
 }
 
 static void cancel_one_key(struct crew *crew, struct random *random)
@@ -385,7 +385,7 @@ static void check_complete_expire_cancel_and_stop_race_on_the_same_operations(vo
 		everybody_races(&every_mode[i], i % 2 ? 4 : 1, true);
 }
 
-/* Eight threads meet at one operation, each with a hold: exactly one of them, or the deadline, wins. */
+/* Eight threads meet at one operation, each with a reference: exactly one of them, or the deadline, wins. */
 
 struct meeting {
 	struct room room;
@@ -449,7 +449,7 @@ static void *meeting_run(void *arg)
 }
 
 static void begin_round(struct meeting *meeting, uint64_t round, bool *freed,
-                        const struct pawl_op_type *type, unsigned holds)
+                        const struct pawl_op_type *type, unsigned references)
 {
 	*freed = false;
 	meeting->round = round;
@@ -459,8 +459,8 @@ static void begin_round(struct meeting *meeting, uint64_t round, bool *freed,
 	meeting->job = job_new(&meeting->room, &meeting->account, (unsigned)round);
 	meeting->job->freed = freed;
 	pawl_op_init(&meeting->job->op, type);
-	for (unsigned i = 0; i < holds; i++)
-		pawl_op_hold(&meeting->job->op);
+	for (unsigned i = 0; i < references; i++)
+		pawl_op_ref(&meeting->job->op);
 }
 
 /* One of them has won, or will: the deadline has passed, and every try says yes. */
@@ -477,7 +477,7 @@ static void expect_one_winner(struct meeting *meeting, bool *freed)
 		return;
 	}
 	EXPECT(!*freed);
-	pawl_op_unhold(&meeting->job->op);
+	pawl_op_unref(&meeting->job->op);
 	EXPECT(*freed);
 	EXPECT_EQ(account->completed + account->cancelled + account->dropped, 1);
 	EXPECT_EQ(meeting->wins + account->expired + account->dropped, 1);
@@ -526,7 +526,7 @@ static void of_eight_threads_at_one_operation_exactly_one_wins(void)
 }
 
 /*
- * Release is last: each thread gives its own hold back as soon as it is done, so any of them may be the last, beside
+ * Release is last: each thread gives its own reference back as soon as it is done, so any of them may be the last, beside
  * tries that have not returned.
  */
 
@@ -561,7 +561,7 @@ static uint64_t join_in(struct meeting *meeting, uint64_t role)
 
 	if (role == 2)
 		pawl_clock_manual_advance(&meeting->room.fixture.clock, MS);
-	pawl_op_unhold(op);
+	pawl_op_unref(op);
 	return won;
 }
 
@@ -622,7 +622,7 @@ static void give_parties(const struct pawl_service_options *options)
 	free(party);
 }
 
-static void the_last_unhold_releases_once(void)
+static void the_last_unref_releases_once(void)
 {
 	for (size_t i = 0; i < COUNTOF(every_mode); i++)
 		give_parties(&every_mode[i]);
@@ -678,7 +678,7 @@ static void *wait_run(void *arg)
 		struct job *job = job_new(pair->room, pair->account, (unsigned)i);
 		int answer;
 
-		pawl_op_hold(&job->op);
+		pawl_op_ref(&job->op);
 		pair->job = job;
 		pthread_barrier_wait(&pair->barrier);
 		dawdle(random_next(&random));
@@ -687,7 +687,7 @@ static void *wait_run(void *arg)
 		EXPECT(answer == 0 || answer == 1);
 		pthread_barrier_wait(&pair->barrier);
 		await_completion(job);
-		pawl_op_unhold(&job->op);
+		pawl_op_unref(&job->op);
 	}
 	return NULL;
 }
@@ -846,7 +846,7 @@ int main(int argc, char **argv)
 	        TEST(check_complete_expire_and_cancel_race_on_the_same_operations),
 	        TEST(check_complete_expire_cancel_and_stop_race_on_the_same_operations),
 	        TEST(of_eight_threads_at_one_operation_exactly_one_wins),
-	        TEST(the_last_unhold_releases_once),
+	        TEST(the_last_unref_releases_once),
 	        TEST(no_trigger_is_lost),
 	        TEST(of_100_operations_20_threads_and_20_attempts_none_is_lost),
 	        TEST(a_key_resolved_and_given_back_by_all_threads_keeps_its_operations),

@@ -142,7 +142,7 @@ IN_EVERY_ROOM(one_operation_of_a_key_is_put_into_words)
 	EXPECT(ask(&viewer));
 	EXPECT(strstr(viewer.text, "\"operation\":\"number 8\\u0009\\\"\\ufffd\\\"\""));
 	EXPECT_EQ(cancel_key(room, "a"), 1);
-	EXPECT_STR(request.story, "kr"); /* the view has given its hold back */
+	EXPECT_STR(request.story, "kr"); /* the view has given its reference back */
 	EXPECT(ask(&viewer));
 	viewer_close(&viewer);
 	pawl_purgatory_close(room->purgatory);
@@ -182,7 +182,7 @@ static void viewers_stop(struct viewers *viewers)
 		pthread_join(viewers->threads[i], NULL);
 }
 
-/* Operations on the stack, which are gone when stop has returned, even if the view had a hold. */
+/* Operations on the stack, which are gone when stop has returned, even if the view had a reference. */
 static void a_purgatory_is_closed_while_it_is_looked_at(void)
 {
 	const struct pawl_service_options options = {.workers = 2, .shards = 2};
@@ -316,7 +316,7 @@ static void release_before_stop_returns(struct request *request, char event)
 }
 
 /*
- * The view has a hold on the operation, and gives it back when stop sleeps, or has returned. Other viewers wait for
+ * The view has a reference to the operation, and gives it back when stop sleeps, or has returned. Other viewers wait for
  * their turn: the view must not describe the operation to them before stop goes on.
  */
 static void stop_beside_viewers(void)

@@ -456,7 +456,7 @@ static void *complete(void *request)
 
 	if (won)
 		EXPLORE_EXPECT_EQ(fate->outcomes[COMPLETED], 1);
-	pawl_op_unhold(request);
+	pawl_op_unref(request);
 	return NULL;
 }
 
@@ -467,7 +467,7 @@ static void complete_against_check_and_expiry(void)
 
 	open_purgatory(1, 1);
 	request = new_request(0, 1);
-	pawl_op_hold(&request->op);
+	pawl_op_ref(&request->op);
 	EXPLORE_EXPECT_EQ(watch(request, keys, 1, MS), 0);
 	start(complete, request);
 	start(change_key, arg(&keys[0]));
@@ -479,25 +479,25 @@ static void complete_against_check_and_expiry(void)
 
 static struct request *given;
 
-/* Two holds: of the thread that submits it, and of the one that may complete it before that. */
+/* Two references: of the thread that submits it, and of the one that may complete it before that. */
 static void give(void)
 {
 	given = new_request(0, 1);
-	pawl_op_hold(&given->op);
-	pawl_op_hold(&given->op);
+	pawl_op_ref(&given->op);
+	pawl_op_ref(&given->op);
 }
 
 static void *watch_given(void *unused)
 {
 	EXPLORE_EXPECT(watch(given, keys, 2, PAWL_NEVER) >= 0);
-	pawl_op_unhold(&given->op);
+	pawl_op_unref(&given->op);
 	return unused;
 }
 
 static void *watch_given_for_a_tick(void *unused)
 {
 	EXPLORE_EXPECT(watch(given, keys, 5, MS) >= 0);
-	pawl_op_unhold(&given->op);
+	pawl_op_unref(&given->op);
 	return unused;
 }
 
@@ -531,7 +531,7 @@ static void *watch_given_for_no_time(void *unused)
 {
 	EXPLORE_EXPECT(watch(given, keys, 2, 0) >= 0);
 	EXPLORE_EXPECT(pawl_op_completed(&given->op));
-	pawl_op_unhold(&given->op);
+	pawl_op_unref(&given->op);
 	return unused;
 }
 
@@ -555,19 +555,19 @@ static void *complete_and_count(void *request)
 {
 	__atomic_add_fetch(&completed_by_hand, pawl_op_complete(request), __ATOMIC_RELAXED);
 	EXPLORE_EXPECT(pawl_op_completed(request));
-	pawl_op_unhold(request);
+	pawl_op_unref(request);
 	return NULL;
 }
 
-/* Three threads give back their holds, and the last one releases it. */
-static void holds_given_back(void)
+/* Three threads give back their references, and the last one releases it. */
+static void references_given_back(void)
 {
 	struct request *request;
 
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
 	request = new_request(0, 1);
-	pawl_op_hold(&request->op);
-	pawl_op_hold(&request->op);
+	pawl_op_ref(&request->op);
+	pawl_op_ref(&request->op);
 	EXPLORE_EXPECT_EQ(watch(request, keys, 1, PAWL_NEVER), 0);
 	start(complete_and_count, request);
 	start(complete_and_count, request);
@@ -756,12 +756,12 @@ static void two_stop(void)
 	close_purgatory();
 }
 
-/* An operation with a hold outlasts the purgatory. */
-static void close_against_unhold(void)
+/* An operation with a reference outlasts the purgatory. */
+static void close_against_unref(void)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
 	given = new_request(0, 1);
-	pawl_op_hold(&given->op);
+	pawl_op_ref(&given->op);
 	EXPLORE_EXPECT_EQ(watch(given, keys, 1, MS), 0);
 	start(complete, given);
 	pawl_purgatory_stop(purgatory);
@@ -777,7 +777,7 @@ static void keys_come_and_go(void)
 
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
 	request = new_request(0, 9);
-	pawl_op_hold(&request->op);
+	pawl_op_ref(&request->op);
 	EXPLORE_EXPECT_EQ(watch(request, keys, 1, PAWL_NEVER), 0);
 	start(check_key, arg(&keys[0]));
 	start(complete, request);
@@ -791,7 +791,7 @@ static void *watch_and_complete(void *number)
 {
 	struct request *request = new_request((unsigned)(uintptr_t)number, 9);
 
-	pawl_op_hold(&request->op);
+	pawl_op_ref(&request->op);
 	EXPLORE_EXPECT_EQ(watch(request, keys, 1, PAWL_NEVER), 0);
 	return complete(request);
 }
@@ -823,7 +823,7 @@ static void unresolve_against_completion(void)
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
 	resolve();
 	request = new_request(0, 9);
-	pawl_op_hold(&request->op);
+	pawl_op_ref(&request->op);
 	EXPLORE_EXPECT_EQ(watch(request, &resolved, 1, PAWL_NEVER), 0);
 	start(unresolve_key, NULL);
 	start(complete, request);
@@ -930,7 +930,7 @@ static void *watch_here_or_there(void *unused)
 	if (watched == -ECANCELED)
 		watched = pawl_purgatory_try_or_watch(other, &given->op, keys, 1, MS);
 	EXPLORE_EXPECT_EQ(watched, 0);
-	pawl_op_unhold(&given->op);
+	pawl_op_unref(&given->op);
 	return unused;
 }
 
@@ -1164,7 +1164,7 @@ static void win_against_growth(void)
 
 	open_purgatory(1, 1);
 	request = new_request(0, 99);
-	pawl_op_hold(&request->op);
+	pawl_op_ref(&request->op);
 	EXPLORE_EXPECT_EQ(watch(request, keys, 4, MS), 0);
 	fill(HALF_GROWN);
 	start(complete, request);
@@ -1505,7 +1505,7 @@ int main(int argc, char **argv)
 	        {SCENARIO(complete_against_watch)},
 	        {SCENARIO(complete_against_watch_under_many_keys)},
 	        {SCENARIO(timeout_of_0_against_complete_and_check)},
-	        {SCENARIO(holds_given_back)},
+	        {SCENARIO(references_given_back)},
 	        {SCENARIO(cancel_against_check_and_expiry)},
 	        {SCENARIO(cancel_against_two_checks)},
 	        {SCENARIO(no_cancel_is_lost)},
@@ -1516,7 +1516,7 @@ int main(int argc, char **argv)
 	        {SCENARIO(close_against_expiry_1)},
 	        {SCENARIO(close_against_expiry_2)},
 	        {SCENARIO(two_stop)},
-	        {SCENARIO(close_against_unhold)},
+	        {SCENARIO(close_against_unref)},
 	        {SCENARIO(keys_come_and_go)},
 	        {SCENARIO(keys_made_and_forgotten)},
 	        {SCENARIO(unresolve_against_completion)},
