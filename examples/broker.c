@@ -12,9 +12,9 @@ void partition_init(struct partition *partition, const char *name)
 	pthread_mutex_init(&partition->lock, NULL);
 }
 
-struct pawl_key partition_key(const struct partition *partition)
+struct pawl_key partition_key(const struct broker *broker, const struct partition *partition)
 {
-	return (struct pawl_key){partition->name, strlen(partition->name)};
+	return pawl_purgatory_key(broker->purgatory, partition->name, strlen(partition->name));
 }
 
 size_t partition_append(struct partition *partition, const char *text)

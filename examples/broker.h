@@ -22,7 +22,6 @@ struct partition {
 };
 
 void partition_init(struct partition *partition, const char *name);
-struct pawl_key partition_key(const struct partition *partition);
 
 /* Append to the leader's log. Returns the offset of its new end. */
 size_t partition_append(struct partition *partition, const char *text);
@@ -42,6 +41,9 @@ struct broker {
 	struct pawl_service *service;
 	struct pawl_purgatory *purgatory;
 };
+
+/* The key of a partition: its name. */
+struct pawl_key partition_key(const struct broker *broker, const struct partition *partition);
 
 /* These two end the program if they fail. */
 void broker_open(struct broker *broker);

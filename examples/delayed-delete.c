@@ -63,14 +63,14 @@ static const struct pawl_op_type delete_type = {.try_complete = is_deleted,
 static void delete_from(struct partition *partition, unsigned replica, size_t before)
 {
 	partition_delete(partition, replica, before);
-	pawl_purgatory_check(broker.purgatory, partition_key(partition));
+	pawl_purgatory_check(broker.purgatory, partition_key(&broker, partition));
 }
 
 /* The leader deletes at once; the operation waits for the other replicas. */
 static void delete_records(int id, struct partition *partition, size_t before)
 {
 	struct delete_records *delete = broker_alloc(sizeof(*delete));
-	struct pawl_key key = partition_key(partition);
+	struct pawl_key key = partition_key(&broker, partition);
 
 	delete_from(partition, 0, before);
 	*delete = (struct delete_records){.id = id, .partition = partition, .before = before};
@@ -100,7 +100,8 @@ int main(void)
 
 	delete_records(3, &trace, 5);
 	printf("%zu handed over\n",
-	       pawl_purgatory_cancel_key(broker.purgatory, partition_key(&trace), hand_over));
+	       pawl_purgatory_cancel_key(broker.purgatory, partition_key(&broker, &trace),
+	                                 hand_over));
 	delete_records(4, &audit, 24);
 	broker_close(&broker);
 }

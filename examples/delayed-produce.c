@@ -73,7 +73,8 @@ static const struct pawl_op_type produce_type = {.try_complete = is_replicated,
 
 static void produce(int id, const char *order, const char *payment)
 {
-	struct pawl_key keys[PARTITIONS] = {partition_key(&orders), partition_key(&payments)};
+	struct pawl_key keys[PARTITIONS] = {partition_key(&broker, &orders),
+	                                    partition_key(&broker, &payments)};
 	struct produce *produce = broker_alloc(sizeof(*produce));
 	int result;
 
@@ -95,7 +96,7 @@ static void produce(int id, const char *order, const char *payment)
 static void copy(struct partition *partition, unsigned replica)
 {
 	partition_copy(partition, replica);
-	pawl_purgatory_check(broker.purgatory, partition_key(partition));
+	pawl_purgatory_check(broker.purgatory, partition_key(&broker, partition));
 }
 
 static void *follow(void *replica)

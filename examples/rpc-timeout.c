@@ -48,7 +48,7 @@ static const struct pawl_op_type type = {never, end, .on_drop = end, .release = 
 static void call(unsigned id)
 {
 	struct call *call = broker_alloc(sizeof(*call));
-	struct pawl_key key = {&id, sizeof(id)};
+	struct pawl_key key = pawl_purgatory_key(broker.purgatory, &id, sizeof(id));
 	call->id = id;
 	pawl_op_init(&call->op, &type);
 	pawl_op_ref(&call->op); /* the table's, taken while the call is ours alone... */

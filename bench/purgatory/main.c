@@ -61,9 +61,9 @@ static struct figure single(double value)
 }
 
 /* How keys are given. */
-enum way { RESOLVED, BYTES, WAYS };
+enum way { KEPT, BYTES, WAYS };
 
-static const char *const way_peers[WAYS] = {"pawl-resolved", "pawl-bytes"};
+static const char *const way_peers[WAYS] = {"pawl-kept", "pawl-bytes"};
 
 struct cell {
 	uint32_t keys, threads, pending;
@@ -96,7 +96,7 @@ static double run_cell(const struct settings *settings, const struct cell *cell,
 	        .keys = cell->keys,
 	        .threads = cell->threads,
 	        .pending = cell->pending,
-	        .resolved = way == RESOLVED,
+	        .kept = way == KEPT,
 	        .ms = settings->common.quick ? UNPACED_MS_QUICK : UNPACED_MS,
 	};
 
@@ -148,14 +148,14 @@ static const struct cell *alone(const struct cell *cell)
 
 static void print_cell(const struct cell *cell)
 {
-	const struct figure *resolved = &cell->figures[RESOLVED], *bytes = &cell->figures[BYTES];
+	const struct figure *kept = &cell->figures[KEPT], *bytes = &cell->figures[BYTES];
 
 	printf("%7u %8u %8u %9.0f ±%-3.0f%% %8.0f ±%-3.0f%% %7.0f %7.1fx %8.1fx", cell->keys,
-	       cell->threads, cell->pending, resolved->median, figure_spread(resolved),
-	       bytes->median, figure_spread(bytes), cell->kafka, bytes->median / cell->kafka,
-	       resolved->median / cell->kafka);
+	       cell->threads, cell->pending, kept->median, figure_spread(kept), bytes->median,
+	       figure_spread(bytes), cell->kafka, bytes->median / cell->kafka,
+	       kept->median / cell->kafka);
 	if (cell->threads > 1)
-		printf(" %12.2f", resolved->median / alone(cell)->figures[RESOLVED].median);
+		printf(" %12.2f", kept->median / alone(cell)->figures[KEPT].median);
 	puts("");
 }
 
@@ -166,8 +166,8 @@ static void measure_unpaced(const struct settings *settings)
 	       "key;\n"
 	       "thousands of operations a second, median of %u\n\n",
 	       unpaced_repetitions(settings));
-	puts("   keys  threads  pending     resolved         bytes          Kafka    bytes  "
-	     "resolved  two threads");
+	puts("   keys  threads  pending         kept         bytes          Kafka    bytes  "
+	     "    kept  two threads");
 	puts("                  a thread        keys                        bytes  / Kafka   "
 	     "/ Kafka        / one");
 	for (size_t i = 0; i < CELLS; i++) {
@@ -188,8 +188,8 @@ struct found {
 struct pace {
 	uint32_t timeout_ms, p75_ms, p50_ms;
 	double kafka;   /* thousands a second */
-	double bracket; /* is held with resolved keys, and twice as many are not */
-	int ways;       /* RESOLVED alone, or BYTES too: half a minute of a full run */
+	double bracket; /* is held with kept keys, and twice as many are not */
+	int ways;       /* KEPT alone, or BYTES too: half a minute of a full run */
 	struct found found[WAYS];
 };
 
@@ -218,7 +218,7 @@ static struct paced_result run_pace(const struct settings *settings, const struc
 	        .p50_ms = pace->p50_ms,
 	        .rate = rate,
 	        .ms = settings->common.quick ? PACED_MS_QUICK : PACED_MS,
-	        .resolved = way == RESOLVED,
+	        .kept = way == KEPT,
 	        .idle = idle,
 	};
 
@@ -230,8 +230,8 @@ static struct paced_result run_pace(const struct settings *settings, const struc
 /* Twice, so that one delay by other work does not count as the limit. */
 static bool is_held(const struct settings *settings, const struct pace *pace, double rate)
 {
-	return run_pace(settings, pace, RESOLVED, rate, false).held >= HELD ||
-	       run_pace(settings, pace, RESOLVED, rate, false).held >= HELD;
+	return run_pace(settings, pace, KEPT, rate, false).held >= HELD ||
+	       run_pace(settings, pace, KEPT, rate, false).held >= HELD;
 }
 
 static void find_bracket(const struct settings *settings, struct pace *pace)
@@ -262,7 +262,7 @@ static double searches(const struct settings *settings)
 static double cpu_us(const struct settings *settings, const struct pace *pace, double rate,
                      const struct paced_result *result)
 {
-	return (result->cpu_ns - run_pace(settings, pace, RESOLVED, rate, true).cpu_ns) / 1e3;
+	return (result->cpu_ns - run_pace(settings, pace, KEPT, rate, true).cpu_ns) / 1e3;
 }
 
 static void sample_pace(const struct settings *settings, struct pace *pace, enum way way,
@@ -363,7 +363,7 @@ static void help(void *settings)
 	     "  --csv FILE        write all figures to this file\n"
 	     "  --help            this\n"
 	     "\n"
-	     "workloads, with resolved keys and with keys as bytes (the second pace: resolved "
+	     "workloads, with keys that are kept and with keys as bytes (the second pace: kept "
 	     "only):\n"
 	     "  unpaced  as fast as it goes: watch on 3 random keys, make completable, check the "
 	     "first\n"

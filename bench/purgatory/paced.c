@@ -44,6 +44,14 @@ struct paced_bench {
 static struct paced_bench bench;
 static _Thread_local bool on_bench_thread;
 
+static void make_keys(struct pawl_key *keys)
+{
+	static const char names[KEYS_PER_OPERATION] = {'a', 'b', 'c'};
+
+	for (int i = 0; i < KEYS_PER_OPERATION; i++)
+		keys[i] = pawl_purgatory_key(bench.purgatory, &names[i], 1);
+}
+
 static bool never(struct pawl_op *op)
 {
 	(void)op;
@@ -153,6 +161,8 @@ static void make_request(uint64_t now_us)
 	if (bench.paced->idle)
 		return;
 	pawl_op_ref(&request->op);
+	if (!bench.paced->kept)
+		make_keys(bench.keys);
 	if (pawl_purgatory_try_or_watch(bench.purgatory, &request->op, bench.keys,
 	                                KEYS_PER_OPERATION,
 	                                bench.paced->timeout_ms * MILLISECOND) != 0)
@@ -206,17 +216,10 @@ static double make_requests(void)
 
 static void open_bench(void)
 {
-	static const char names[KEYS_PER_OPERATION] = "abc";
-
 	if (pawl_service_open(&bench.service, NULL) != 0 ||
 	    pawl_purgatory_open(&bench.purgatory, bench.service, NULL) != 0)
 		fail("no memory, or no thread");
-	for (int i = 0; i < KEYS_PER_OPERATION; i++) {
-		bench.keys[i] = (struct pawl_key){&names[i], 1};
-		if (bench.paced->resolved &&
-		    pawl_purgatory_resolve(bench.purgatory, bench.keys[i], &bench.keys[i]) != 0)
-			fail("no memory");
-	}
+	make_keys(bench.keys);
 	bench.wheel = pawl_wheel_init(malloc(pawl_wheel_footprint(NULL)),
 	                              pawl_wheel_footprint(NULL), NULL);
 	if (!bench.wheel)

@@ -15,7 +15,7 @@ struct operation {
 	struct pawl_op op;
 	bool ready,
 	        released; /* atomic: with two threads the other one may complete and release it */
-	struct pawl_key first;
+	uint32_t first;   /* of its keys */
 };
 
 struct bench {
@@ -61,14 +61,25 @@ static void release(struct pawl_op *op)
 static const struct pawl_op_type type = {
         .try_complete = is_ready, .on_complete = on_complete, .release = release};
 
+/* Made before, or for each call. */
+static struct pawl_key key_of(const struct bench *bench, uint32_t number)
+{
+	if (bench->unpaced->kept)
+		return bench->keys[number];
+	return pawl_purgatory_key(bench->purgatory, &bench->names[number], sizeof(uint64_t));
+}
+
 static void watch(struct worker *worker, struct operation *operation)
 {
 	const struct bench *bench = worker->bench;
 	struct pawl_key keys[KEYS_PER_OPERATION];
 
-	for (int i = 0; i < KEYS_PER_OPERATION; i++)
-		keys[i] = bench->keys[random_below32(&worker->random, bench->unpaced->keys)];
-	operation->first = keys[0];
+	for (int i = 0; i < KEYS_PER_OPERATION; i++) {
+		uint32_t number = random_below32(&worker->random, bench->unpaced->keys);
+
+		keys[i] = key_of(bench, number);
+		operation->first = i == 0 ? number : operation->first;
+	}
 	operation->ready = operation->released = false;
 	pawl_op_init(&operation->op, &type);
 	if (pawl_purgatory_try_or_watch(bench->purgatory, &operation->op, keys, KEYS_PER_OPERATION,
@@ -79,7 +90,7 @@ static void watch(struct worker *worker, struct operation *operation)
 static void complete(struct worker *worker, struct operation *operation)
 {
 	__atomic_store_n(&operation->ready, true, __ATOMIC_RELEASE);
-	pawl_purgatory_check(worker->bench->purgatory, operation->first);
+	pawl_purgatory_check(worker->bench->purgatory, key_of(worker->bench, operation->first));
 	while (!__atomic_load_n(&operation->released, __ATOMIC_ACQUIRE))
 		sched_yield(); /* the other thread is trying it */
 }
@@ -122,10 +133,8 @@ static void open_keys(struct bench *bench)
 		fail("no memory");
 	for (uint32_t i = 0; i < count; i++) {
 		bench->names[i] = i;
-		bench->keys[i] = (struct pawl_key){&bench->names[i], sizeof(bench->names[i])};
-		if (bench->unpaced->resolved &&
-		    pawl_purgatory_resolve(bench->purgatory, bench->keys[i], &bench->keys[i]) != 0)
-			fail("no memory");
+		bench->keys[i] = pawl_purgatory_key(bench->purgatory, &bench->names[i],
+		                                    sizeof(bench->names[i]));
 	}
 }
 

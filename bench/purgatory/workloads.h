@@ -10,7 +10,7 @@ enum { KEYS_PER_OPERATION = 3 };
 /* As fast as it goes: watch, make completable, check the first key. */
 struct unpaced {
 	uint32_t keys, threads, pending; /* pending: operations that each thread has */
-	bool resolved;                   /* else keys are given as bytes */
+	bool kept;                       /* keys are made once; else for each call, from bytes */
 	uint32_t ms;
 };
 
@@ -20,10 +20,10 @@ double unpaced_rate(const struct unpaced *unpaced);
 /* Requests are a Poisson process; the time until each completes is log-normal. */
 struct paced {
 	uint32_t timeout_ms, p75_ms, p50_ms;
-	double rate;   /* requests a second */
-	uint32_t ms;   /* how long requests are made */
-	bool resolved; /* else keys are given as bytes */
-	bool idle;     /* all except the purgatory: the cost of the benchmark itself */
+	double rate; /* requests a second */
+	uint32_t ms; /* how long requests are made */
+	bool kept;   /* keys are made once; else for each request, from bytes */
+	bool idle;   /* all except the purgatory: the cost of the benchmark itself */
 };
 
 struct paced_result {

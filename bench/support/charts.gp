@@ -110,14 +110,14 @@ if (system("test -s purgatory.csv && echo yes") eq "yes") {
     set title "unpaced"
     set bmargin 6
     set xlabel "keys; threads; pending a thread" offset 0,-1.5
-    plot for [p in "pawl-resolved pawl-bytes kafka"] sprintf("< awk -F, '$2 ~ /^unpaced/ && $5 == \"%s\" \
+    plot for [p in "pawl-kept pawl-bytes kafka"] sprintf("< awk -F, '$2 ~ /^unpaced/ && $5 == \"%s\" \
         { split($2, w, \" \"); print w[2], w[4], $4, $7, $8, $9 }' purgatory.csv", p) \
         using 4:5:6:xtic(sprintf("%s\n%s\n%s", strcol(1), strcol(2), strcol(3))) lc rgb bar(p) title p noenhanced
     set size 0.38,1
     set origin 0.62,0
     set title "paced: the highest rate held"
     set xlabel "timeout/p75/p50, ms"
-    plot for [p in "pawl-resolved pawl-bytes kafka"] sprintf("< awk -F, '$2 ~ /^paced [0-9\\/]*$/ && $5 == \"%s\" \
+    plot for [p in "pawl-kept pawl-bytes kafka"] sprintf("< awk -F, '$2 ~ /^paced [0-9\\/]*$/ && $5 == \"%s\" \
         { print substr($2, 7), $7, $8, $9 }' purgatory.csv", p) using 2:3:4:xtic(1) \
         lc rgb bar(p) title p noenhanced
     unset multiplot

@@ -27,11 +27,13 @@
  *	int main(void)
  *	{
  *		struct fetch fetch = {PAWL_OP_INIT(&type), 3};
- *		struct pawl_key key = {"orders", 6};
+ *		struct pawl_key key;
  *		struct pawl_service *service; struct pawl_purgatory *purgatory;
  *		if (pawl_service_open(&service, NULL) != 0 ||  // its threads run the deadlines
- *		    pawl_purgatory_open(&purgatory, service, NULL) != 0 ||
- *		    pawl_purgatory_try_or_watch(purgatory, &fetch.op, &key, 1, 30 * PAWL_SECOND) < 0)
+ *		    pawl_purgatory_open(&purgatory, service, NULL) != 0)
+ *			return 1;
+ *		key = pawl_purgatory_key(purgatory, "orders", 6);
+ *		if (pawl_purgatory_try_or_watch(purgatory, &fetch.op, &key, 1, 30 * PAWL_SECOND) < 0)
  *			return 1;
  *		records++;                                             // elsewhere: change something,
  *		pawl_purgatory_check(purgatory, key);                  // then check its key
@@ -82,14 +84,13 @@ struct pawl_purgatory;
 typedef void pawl_op_fn(struct pawl_op *op);
 
 /*
- * A key: any bytes, also none; borrowed during a call. Invalid: NULL with more than 0 bytes, or resolved by another
- * open purgatory. Two keys are equal if their hashes are; of a million keys two collide with a probability of 10^-17.
+ * A key: a value, the hash of any bytes for one purgatory. Copy it freely; its fields are private. Of a million keys
+ * two have the same hash with a probability of 10^-17. A key that is zeroed, or another purgatory's, is invalid.
  */
 struct pawl_key {
-	const void *data;
-	size_t len; /* or PAWL_RESOLVED: `data` is from pawl_purgatory_resolve */
+	uint64_t low;
+	uint32_t high, owner;
 };
-#define PAWL_RESOLVED SIZE_MAX
 
 /* A kind of operation. Borrowed: it must outlive its operations. on_expire and on_drop may be NULL. */
 struct pawl_op_type {
@@ -155,6 +156,13 @@ PAWL_API PAWL_MUST_USE int pawl_purgatory_open(struct pawl_purgatory **purgatory
                                                const struct pawl_purgatory_options *options);
 
 /*
+ * The key of these bytes, also of none, which are read during this call only. Make it once for a thing that lasts, and
+ * keep it there; or for each call. If bytes is NULL and size is not 0, it is zeroed, so invalid.
+ */
+PAWL_API struct pawl_key pawl_purgatory_key(const struct pawl_purgatory *purgatory,
+                                            const void *bytes, size_t size);
+
+/*
  * Try the operation. If it cannot complete, watch it under all the keys, try again, and arm its deadline: timeout_ns
  * after the end of the first try (PAWL_NEVER: none; 0: it wins now, in this call). Kafka's tryCompleteElseWatch.
  *
@@ -175,15 +183,16 @@ PAWL_API int pawl_purgatory_try_or_watch(struct pawl_purgatory *purgatory, struc
 /*
  * Something about the key has changed: try every operation that is watched under it, in no particular order, perhaps
  * also those added during the call. Returns how many this call has completed; on_complete has returned for each (but
- * see NESTING). 0 for an unknown or invalid key. An operation that another thread is trying is left to that thread,
- * which tries it once more: it may complete after this call has returned, and is not counted here. See CONCURRENCY.
+ * see NESTING). An operation that another thread is trying is left to that thread, which tries it once more: it may
+ * complete after this call has returned, and is not counted here. See CONCURRENCY. An invalid key finds nothing; in a
+ * development build it ends the program.
  */
 PAWL_API size_t pawl_purgatory_check(struct pawl_purgatory *purgatory, struct pawl_key key);
 
 /*
  * Withdraw all operations that are watched under the key when the call begins. Then pass each to `cancelled` (may be
  * NULL) and release it. It never completes. Those that `cancelled` submits stay; one that another thread submits during
- * the call may stay or be withdrawn. Returns how many were withdrawn; 0 for an unknown or invalid key.
+ * the call may stay or be withdrawn. Returns how many were withdrawn. An invalid key: as in pawl_purgatory_check.
  */
 PAWL_API size_t pawl_purgatory_cancel_key(struct pawl_purgatory *purgatory, struct pawl_key key,
                                           pawl_op_fn *cancelled);
@@ -209,15 +218,6 @@ PAWL_API bool pawl_op_expired(const struct pawl_op *op);
 PAWL_API void pawl_op_ref(struct pawl_op *op);
 PAWL_API void pawl_op_unref(struct pawl_op *op);
 
-/*
- * Hash a key once: *resolved stands for it in every call of this purgatory, until unresolve has been called as often as
- * resolve, or until close. Returns 0; or -EINVAL for an invalid key, or -ENOMEM, and *resolved is as it was. No call
- * that was given *resolved may be under way at the last unresolve, or follow. Operations may outlast it.
- */
-PAWL_API int pawl_purgatory_resolve(struct pawl_purgatory *purgatory, struct pawl_key key,
-                                    struct pawl_key *resolved);
-PAWL_API void pawl_purgatory_unresolve(struct pawl_purgatory *purgatory, struct pawl_key resolved);
-
 /* Counts since open. Exact while no other call and no deadline runs. The struct is large: pass a pointer. */
 struct pawl_op_stats {
 	uint64_t watched, delayed; /* now: pairs of an operation and a key; operations that wait */
@@ -238,7 +238,7 @@ PAWL_API size_t pawl_purgatory_delayed(const struct pawl_purgatory *purgatory);
 PAWL_API void pawl_purgatory_stop(struct pawl_purgatory *purgatory);
 
 /*
- * Stop, and free the purgatory with its resolved keys, before its service is closed. NULL is allowed. No other call may
+ * Stop, and free the purgatory, before its service is closed. NULL is allowed. No other call may
  * run or follow, except on operations with a reference: unref, completed, expired, and complete after stop (false).
  */
 PAWL_API void pawl_purgatory_close(struct pawl_purgatory *purgatory);

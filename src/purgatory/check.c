@@ -6,6 +6,8 @@
 #define _GNU_SOURCE
 #include "table.h"
 
+#include <stdio.h>
+
 /*
  * A walk along a watch list, in one table after the other. Between two batches a cursor in each chain, a node without
  * an operation, says where the walk goes on. Operations that are added meanwhile come before it, or in a newer table.
@@ -298,6 +300,26 @@ static size_t check_shard(struct op_shard *home, const struct hash *hash)
 }
 
 /*
+ * A call by a key that another purgatory has made, or that is zeroed, would find nothing, without a word. So a
+ * development build ends the program.
+ */
+static bool invalid(const struct pawl_purgatory *purgatory, struct pawl_key key, const char *call)
+{
+	if (__builtin_expect(key_valid(purgatory, key), 1))
+		return false;
+#ifdef PAWL_ASSERT
+	fprintf(stderr,
+	        "pawl: %s was given a key that is not of the purgatory at %p: make it with "
+	        "pawl_purgatory_key of the same purgatory\n",
+	        call, (const void *)purgatory);
+	abort();
+#else
+	(void)call;
+	return true;
+#endif
+}
+
+/*
  * Start at the thread's own shard, so that threads that check at the same time start at different ones. There must be a
  * fence before a shard is skipped: see layout.h.
  */
@@ -308,9 +330,9 @@ size_t pawl_purgatory_check(struct pawl_purgatory *purgatory, struct pawl_key ke
 	size_t completed = 0;
 	struct hash hash;
 
-	if (!key_valid(purgatory, key))
+	if (invalid(purgatory, key, "pawl_purgatory_check"))
 		return 0;
-	hash = hash_of(purgatory, key);
+	hash = hash_of(key);
 	if (table_may_have(shard_table(purgatory, own->number), hash.low)) {
 		completed = check_shard(own, &hash);
 		fence_after_lock(); /* check_shard has acquired one */
@@ -412,9 +434,9 @@ size_t pawl_purgatory_cancel_key(struct pawl_purgatory *purgatory, struct pawl_k
 	struct withdrawn withdrawn = {0};
 	struct hash hash;
 
-	if (!key_valid(purgatory, key))
+	if (invalid(purgatory, key, "pawl_purgatory_cancel_key"))
 		return 0;
-	hash = hash_of(purgatory, key);
+	hash = hash_of(key);
 	fence();
 	for (unsigned i = 0; i < purgatory->shard_count; i++)
 		if (table_may_have(shard_table(purgatory, i), hash.low))

@@ -2,8 +2,8 @@
 /*
  * The parts of a purgatory, and the races between its threads.
  *
- * Key. A key is its hash: 96 bits of SipHash with a secret of this purgatory. Nothing is stored for a key, so a key has
- * no lifetime. (Of a million different keys two have the same hash with a probability of 10^-17.)
+ * Key. A key is its hash: 96 bits of SipHash with a secret of this purgatory, and 32 bits that say which purgatory made
+ * it. It is a value: nothing is stored for a key, so a key has no lifetime. (Of a million different keys two have the same hash with a probability of 10^-17.)
  *
  * Watch list. The operations under one key in one shard. It is part of a bucket of the shard's hash table, linked
  * through the operations themselves, and exists while it has an operation.
@@ -146,14 +146,6 @@ static inline bool same_hash(const struct hash *a, const struct hash *b)
 	return a->low == b->low && a->high == b->high;
 }
 
-/* The `data` of a resolved key points here. */
-struct resolved {
-	struct hash hash;
-	uint32_t count; /* of calls of resolve; under `resolving`, like `next` */
-	struct pawl_purgatory *purgatory;
-	struct resolved *next; /* with the same low bits */
-};
-
 struct bucket {
 	uintptr_t chains[CHAINS]; /* see table.h */
 	shared_uint64 filter; /* a bit for each key that may be here; read without the lock, too */
@@ -241,13 +233,10 @@ struct pawl_purgatory {
 	unsigned alarm_count;     /* of each shard */
 	struct op_shard *shards;
 	uint64_t secret[2]; /* of the hash */
+	uint32_t id;        /* of its keys: not 0, and another one for each purgatory */
 
 	struct mutex stopping; /* held by stop */
 	bool stopped;          /* under it */
-
-	struct mutex resolving;
-	struct resolved **resolved; /* under it: all resolved keys, by the low bits of their hash */
-	size_t resolved_count, resolved_mask;
 
 	/* The table of each shard, to be read without the lock. Atomic, and apart from words that are written often. */
 	struct table *tables[] __attribute__((aligned(LINE)));
@@ -314,7 +303,6 @@ void pawl__table_step(struct op_shard *shard);
 void pawl__op_unlink_growing(struct op_shard *shard, struct pawl_op *op);
 
 /* op.c */
-struct hash pawl__hash_bytes(const struct pawl_purgatory *purgatory, struct pawl_key key);
 bool pawl__op_run(struct pawl_op *op);
 bool pawl__op_run_completed(struct pawl_op *op);
 

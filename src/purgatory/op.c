@@ -26,12 +26,15 @@ unsigned pawl__purgatory_number_thread(void)
 	return pawl__purgatory_thread.number;
 }
 
-struct hash pawl__hash_bytes(const struct pawl_purgatory *purgatory, struct pawl_key key)
+struct pawl_key pawl_purgatory_key(const struct pawl_purgatory *purgatory, const void *bytes,
+                                   size_t size)
 {
 	uint64_t words[2];
 
-	siphash_128(purgatory->secret, key.data, key.len, words);
-	return (struct hash){words[0], (uint32_t)words[1]};
+	if (!bytes && size > 0)
+		return (struct pawl_key){0};
+	siphash_128(purgatory->secret, bytes, size, words);
+	return (struct pawl_key){words[0], (uint32_t)words[1], purgatory->id};
 }
 
 void pawl_op_init(struct pawl_op *op, const struct pawl_op_type *type)
@@ -214,7 +217,7 @@ static int add_room(struct op_shard *home, struct pawl_op *op, size_t nkeys)
 	return 0;
 }
 
-/* Allocate all memory and hash every key. The buckets are prefetched meanwhile. */
+/* Allocate all memory and copy every key. The buckets are prefetched meanwhile. */
 static int prepare(const struct submission *submission)
 {
 	struct op_shard *home = submission->home;
@@ -232,11 +235,9 @@ static int prepare(const struct submission *submission)
 		uint32_t i = 0;
 
 		for (; i < PAWL_OP_WATCHES && key < end; i++, key++) {
-			struct hash hash = hash_of(home->purgatory, *key);
-
-			__builtin_prefetch(bucket_of(table, hash.low), 1);
-			watches->low[i] = hash.low;
-			watches->high[i] = hash.high;
+			__builtin_prefetch(bucket_of(table, key->low), 1);
+			watches->low[i] = key->low;
+			watches->high[i] = key->high;
 		}
 		watches->count = (uint16_t)i;
 		watches->op = submission->op;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Opening and closing a purgatory, its counts, and resolved keys. */
+/* Opening and closing a purgatory, and its counts. */
 #define _GNU_SOURCE
 #include "../service/histogram.h"
 #include "table.h"
@@ -43,6 +43,18 @@ static void free_purgatory(struct pawl_purgatory *purgatory)
 	pawl__system_free_lines(purgatory);
 }
 
+/* Not 0, which a zeroed key has. */
+static uint32_t next_id(void)
+{
+	static uint32_t opened;
+	uint32_t id;
+
+	do
+		id = __atomic_add_fetch(&opened, 1, __ATOMIC_RELAXED);
+	while (id == 0);
+	return id;
+}
+
 static int open_shards(struct pawl_purgatory *purgatory)
 {
 	int error = 0;
@@ -74,6 +86,7 @@ int pawl_purgatory_open(struct pawl_purgatory **opened, struct pawl_service *ser
 	purgatory->clock = pawl__service_clock(service);
 	purgatory->ticks = pawl__service_ticks(service);
 	purgatory->shard_count = shards;
+	purgatory->id = next_id();
 	/* One more than can run at a time; but one poll runs all that is due. */
 	purgatory->alarm_count =
 	        pawl__service_manual(service) ? 1 : pawl__service_workers(service) + 1;
@@ -85,7 +98,6 @@ int pawl_purgatory_open(struct pawl_purgatory **opened, struct pawl_service *ser
 		return error;
 	}
 	mutex_init(&purgatory->stopping);
-	mutex_init(&purgatory->resolving);
 	pawl__service_add_part(service, &purgatory->part);
 	*opened = purgatory;
 	return 0;
@@ -136,107 +148,6 @@ size_t pawl_purgatory_watched(const struct pawl_purgatory *purgatory)
 size_t pawl_purgatory_delayed(const struct pawl_purgatory *purgatory)
 {
 	return sum(purgatory, false);
-}
-
-/* The link to the resolved key, or the link to set to it. */
-static struct resolved **find_resolved(struct pawl_purgatory *purgatory, const struct hash *hash)
-{
-	struct resolved **at = &purgatory->resolved[hash->low & purgatory->resolved_mask];
-
-	mutex_assert_held(&purgatory->resolving);
-	while (*at && !same_hash(&(*at)->hash, hash))
-		at = &(*at)->next;
-	return at;
-}
-
-/* Without memory the table stays as it is. */
-static void grow_resolved(struct pawl_purgatory *purgatory)
-{
-	size_t before = purgatory->resolved ? purgatory->resolved_mask + 1 : 0;
-	size_t wanted = before ? 2 * before : FEW_BUCKETS;
-	struct resolved **chains = calloc(wanted, sizeof(*chains)), *next;
-
-	mutex_assert_held(&purgatory->resolving);
-	if (!chains)
-		return;
-	for (size_t i = 0; i < before; i++)
-		for (struct resolved *key = purgatory->resolved[i]; key; key = next) {
-			struct resolved **chain = &chains[key->hash.low & (wanted - 1)];
-
-			next = key->next;
-			key->next = *chain;
-			*chain = key;
-		}
-	free(purgatory->resolved);
-	purgatory->resolved = chains;
-	purgatory->resolved_mask = wanted - 1;
-}
-
-/* NULL: no memory. */
-static struct resolved *resolve(struct pawl_purgatory *purgatory, const struct hash *hash)
-{
-	struct resolved **at;
-
-	mutex_assert_held(&purgatory->resolving);
-	if (!purgatory->resolved || purgatory->resolved_count > purgatory->resolved_mask)
-		grow_resolved(purgatory);
-	if (!purgatory->resolved)
-		return NULL;
-	at = find_resolved(purgatory, hash);
-	if (!*at) {
-		*at = malloc(sizeof(**at));
-		if (!*at)
-			return NULL;
-		**at = (struct resolved){*hash, 0, purgatory, NULL};
-		purgatory->resolved_count++;
-	}
-	(*at)->count++;
-	return *at;
-}
-
-int pawl_purgatory_resolve(struct pawl_purgatory *purgatory, struct pawl_key key,
-                           struct pawl_key *resolved)
-{
-	struct resolved *made;
-	struct hash hash;
-
-	if (!key_valid(purgatory, key))
-		return -EINVAL;
-	hash = hash_of(purgatory, key);
-	mutex_lock(&purgatory->resolving);
-	made = resolve(purgatory, &hash);
-	mutex_unlock(&purgatory->resolving);
-	if (!made)
-		return -ENOMEM;
-	*resolved = (struct pawl_key){made, PAWL_RESOLVED};
-	return 0;
-}
-
-void pawl_purgatory_unresolve(struct pawl_purgatory *purgatory, struct pawl_key key)
-{
-	struct resolved *resolved = (struct resolved *)key.data;
-
-	if (key.len != PAWL_RESOLVED || !key_valid(purgatory, key))
-		return;
-	mutex_lock(&purgatory->resolving);
-	if (--resolved->count == 0) {
-		*find_resolved(purgatory, &resolved->hash) = resolved->next;
-		purgatory->resolved_count--;
-		free(resolved);
-	}
-	mutex_unlock(&purgatory->resolving);
-}
-
-static void free_resolved(struct pawl_purgatory *purgatory)
-{
-	struct resolved *next;
-
-	for (size_t i = 0; purgatory->resolved && i <= purgatory->resolved_mask; i++)
-		for (struct resolved *key = purgatory->resolved[i]; key; key = next) {
-			next = key->next;
-			free(key);
-		}
-	free(purgatory->resolved);
 }
 
 static void refuse_inside(const struct pawl_purgatory *purgatory, const char *call)
@@ -303,8 +214,6 @@ void pawl_purgatory_close(struct pawl_purgatory *purgatory)
 		return;
 	pawl_purgatory_stop(purgatory);
 	pawl__alarms_stop(purgatory); /* a try_or_watch that began before stop may have armed one */
-	free_resolved(purgatory);
-	mutex_destroy(&purgatory->resolving);
 	mutex_destroy(&purgatory->stopping);
 	pawl__service_remove_part(purgatory->service, &purgatory->part);
 	free_purgatory(purgatory);

@@ -42,18 +42,15 @@ static inline struct hash node_hash(uintptr_t node)
 	                     node_watches(node)->high[node & KEY]};
 }
 
+/* Has this purgatory made the key? */
 static inline bool key_valid(const struct pawl_purgatory *purgatory, struct pawl_key key)
 {
-	if (key.len == PAWL_RESOLVED)
-		return key.data && ((const struct resolved *)key.data)->purgatory == purgatory;
-	return key.data || key.len == 0;
+	return key.owner == purgatory->id;
 }
 
-static inline struct hash hash_of(const struct pawl_purgatory *purgatory, struct pawl_key key)
+static inline struct hash hash_of(struct pawl_key key)
 {
-	if (key.len == PAWL_RESOLVED)
-		return ((const struct resolved *)key.data)->hash;
-	return pawl__hash_bytes(purgatory, key);
+	return (struct hash){key.low, key.high};
 }
 
 static inline struct bucket *bucket_of(struct table *table, uint64_t low)

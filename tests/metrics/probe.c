@@ -68,7 +68,7 @@ int main(void)
 	                                             .workers = PAWL_SERVICE_MANUAL};
 	struct pawl_task tasks[12];
 	struct pawl_op expired = PAWL_OP_INIT(&type), waits = PAWL_OP_INIT(&type);
-	const struct pawl_key keys[] = {{"a", 1}, {"b", 1}};
+	struct pawl_key keys[2];
 	struct pawl_service *service;
 	struct pawl_purgatory *purgatory;
 
@@ -76,6 +76,8 @@ int main(void)
 	if (pawl_service_open(&service, &options) != 0 ||
 	    pawl_purgatory_open(&purgatory, service, NULL) != 0)
 		return 1;
+	keys[0] = pawl_purgatory_key(purgatory, "a", 1);
+	keys[1] = pawl_purgatory_key(purgatory, "b", 1);
 	for (unsigned i = 0; i < 12; i++) {
 		pawl_task_init(&tasks[i], nothing);
 		pawl_service_arm(service, &tasks[i], i < 10 ? (i + 1) * PAWL_MS : PAWL_HOUR);

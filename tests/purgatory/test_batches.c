@@ -418,7 +418,8 @@ static void watch_many_meanwhile(struct request *request, char event)
 	if (event != 'c')
 		return;
 	for (uint32_t i = 0; i < request->number; i++) {
-		const struct pawl_key key = {&i, sizeof(i)};
+		const struct pawl_key key =
+		        pawl_purgatory_key(request->room->purgatory, &i, sizeof(i));
 
 		request_init(&newcomers[i], request->room);
 		EXPECT_EQ(pawl_purgatory_try_or_watch(request->room->purgatory, &newcomers[i].op,
@@ -576,11 +577,13 @@ struct many_keys {
 	uint16_t bytes[MANY];
 };
 
-static const struct pawl_key *many_keys(struct many_keys *many)
+static const struct pawl_key *many_keys(struct many_keys *many,
+                                        const struct pawl_purgatory *purgatory)
 {
 	for (uint16_t i = 0; i < MANY; i++) {
 		many->bytes[i] = i;
-		many->keys[i] = (struct pawl_key){&many->bytes[i], sizeof(many->bytes[i])};
+		many->keys[i] =
+		        pawl_purgatory_key(purgatory, &many->bytes[i], sizeof(many->bytes[i]));
 	}
 	return many->keys;
 }
@@ -625,7 +628,7 @@ static void in_two_ways(struct room *room, bool first_first)
 	struct request wide, inside[2];
 	struct check_of call[2];
 	struct many_keys many;
-	const struct pawl_key *keys = many_keys(&many);
+	const struct pawl_key *keys = many_keys(&many, room->purgatory);
 
 	request_init(&wide, room);
 	EXPECT_EQ(watch_keys(&wide, keys, MANY), 0);
@@ -685,7 +688,7 @@ IN_EVERY_ROOM(a_batch_of_another_purgatory_does_not_matter)
 	struct pawl_purgatory *other = purgatory_with(room->fixture.service, 1);
 	struct request checked, cancelled;
 	struct many_keys many;
-	const struct pawl_key *keys = many_keys(&many);
+	const struct pawl_key *keys = many_keys(&many, other);
 	struct tried_batch batch;
 
 	begin_batch(&batch, room);

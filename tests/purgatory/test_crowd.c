@@ -46,9 +46,9 @@ static unsigned value_of(const unsigned *word)
 	return __atomic_load_n(word, __ATOMIC_SEQ_CST);
 }
 
-static struct pawl_key key_number(const uint32_t *number)
+static struct pawl_key key_number(const struct crew *crew, uint32_t number)
 {
-	return (struct pawl_key){number, sizeof(*number)};
+	return pawl_purgatory_key(crew->room.purgatory, &number, sizeof(number));
 }
 
 static bool member_try(struct pawl_op *op)
@@ -71,7 +71,7 @@ static void member_complete(struct pawl_op *op)
 
 	EXPECT_EQ(__atomic_fetch_add(&member->completed, 1, __ATOMIC_SEQ_CST), 0);
 	if (member->key == 0 && meets)
-		pawl_purgatory_check(member->crew->room.purgatory, key_number(&other));
+		pawl_purgatory_check(member->crew->room.purgatory, key_number(member->crew, other));
 }
 
 static void member_drop(struct pawl_op *op)
@@ -105,7 +105,7 @@ static void bring(struct member *member, struct random *random)
 
 	for (size_t i = 0; i < nkeys; i++) {
 		numbers[i] = (uint32_t)random_below(random, KEYS);
-		keys[i] = key_number(&numbers[i]);
+		keys[i] = key_number(crew, numbers[i]);
 	}
 	*member = (struct member){.crew = crew, .key = numbers[nkeys - 1], .held = true};
 	pawl_op_init(&member->op, &member_type);
@@ -133,7 +133,8 @@ static void step(struct member *member, struct random *random)
 		let_go_of(member);
 	} else if (member->held && !value_of(&member->ready)) {
 		__atomic_store_n(&member->ready, 1, __ATOMIC_SEQ_CST);
-		pawl_purgatory_check(member->crew->room.purgatory, key_number(&member->key));
+		pawl_purgatory_check(member->crew->room.purgatory,
+		                     key_number(member->crew, member->key));
 	}
 }
 

@@ -124,10 +124,8 @@ static const struct pawl_service_options manual = {.workers = PAWL_SERVICE_MANUA
 static void expect_that_it_works(struct pawl_service *service, unsigned shards)
 {
 	struct pawl_purgatory *purgatory = purgatory_with(service, shards);
-	struct pawl_key key = key_of("a"), resolved;
 
-	EXPECT_EQ(pawl_purgatory_resolve(purgatory, key, &resolved), 0);
-	EXPECT_EQ(pawl_purgatory_check(purgatory, resolved), 0);
+	EXPECT_EQ(pawl_purgatory_check(purgatory, pawl_purgatory_key(purgatory, "a", 1)), 0);
 	pawl_purgatory_close(purgatory);
 }
 
@@ -206,12 +204,19 @@ static void a_refused_open_allocates_nothing_that_stays(void)
 static uint32_t numbers[KEYS_MAX];
 static struct pawl_key keys[KEYS_MAX];
 
-static void make_keys(void)
+static void make_keys(const struct pawl_purgatory *purgatory)
 {
 	for (uint32_t i = 0; i < KEYS_MAX; i++) {
 		numbers[i] = i;
-		keys[i] = (struct pawl_key){&numbers[i], sizeof(numbers[i])};
+		keys[i] = pawl_purgatory_key(purgatory, &numbers[i], sizeof(numbers[i]));
 	}
+}
+
+static void open_with_keys(struct room *room, const struct pawl_service_options *options,
+                           unsigned shards)
+{
+	room_open(room, options, shards);
+	make_keys(room->purgatory);
 }
 
 static int watch_first(struct request *request, size_t count)
@@ -290,7 +295,7 @@ static void every_allocation_fails_once_when_watching(void)
 		for (size_t i = 0; i < COUNTOF(counts); i++) {
 			struct room room;
 
-			room_open(&room, &manual, shards);
+			open_with_keys(&room, &manual, shards);
 			expect_clean_failures_of_watch(&room, counts[i]);
 			room_close(&room);
 		}
@@ -302,7 +307,7 @@ static void every_allocation_fails_once_beside_others(void)
 	struct request other;
 	struct room room;
 
-	room_open(&room, &manual, 2);
+	open_with_keys(&room, &manual, 2);
 	request_init(&other, &room);
 	EXPECT_EQ(pawl_purgatory_try_or_watch(room.purgatory, &other.op, &keys[5], 5, HOUR), 0);
 	expect_clean_failures_of_watch(&room, 10);
@@ -315,42 +320,14 @@ static void every_allocation_fails_once_beside_others(void)
 	room_close(&room);
 }
 
-static void every_allocation_fails_once_when_resolving(void)
-{
-	struct pawl_key resolved = {"untouched", 9}, other;
-	struct room room;
-	unsigned failing;
-	int answer;
-
-	room_open(&room, &manual, 3);
-	EXPECT_EQ(pawl_purgatory_resolve(room.purgatory, key_of("b"), &other),
-	          0); /* has made the table */
-	for (failing = 1;; failing++) {
-		begin_counting(failing);
-		answer = pawl_purgatory_resolve(room.purgatory, key_of("a"), &resolved);
-		if (answer == 0)
-			break;
-		EXPECT_EQ(answer, -ENOMEM);
-		EXPECT_STR(resolved.data, "untouched");
-		EXPECT_EQ(resolved.len, 9);
-		expect_nothing_left();
-	}
-	EXPECT(failing > 1);
-	state.failing = 0;
-	pawl_purgatory_unresolve(room.purgatory, resolved);
-	expect_nothing_left();
-	room_close(&room);
-}
-
 /* Calls that need no memory work without */
 
 static void known_keys_allocate_nothing_for_up_to_4(void)
 {
-	struct pawl_key resolved[4];
 	struct request first, second;
 	struct room room;
 
-	room_open(&room, &manual, 3);
+	open_with_keys(&room, &manual, 3);
 	request_init(&first, &room);
 	request_init(&second, &room);
 	EXPECT_EQ(watch_first(&first, 4), 0);
@@ -360,14 +337,10 @@ static void known_keys_allocate_nothing_for_up_to_4(void)
 	state.failing = 0;
 	first.ready = second.ready = 1;
 	EXPECT_EQ(pawl_purgatory_check(room.purgatory, keys[0]), 2);
-	for (unsigned i = 0; i < 4; i++)
-		EXPECT_EQ(pawl_purgatory_resolve(room.purgatory, keys[i], &resolved[i]), 0);
 	for (unsigned round = 0; round < 3; round++) {
 		request_init(&first, &room);
 		begin_counting(EVERY);
-		EXPECT_EQ(pawl_purgatory_try_or_watch(room.purgatory, &first.op,
-		                                      round == 1 ? keys : resolved, 4, HOUR),
-		          0);
+		EXPECT_EQ(watch_first(&first, 4), 0);
 		EXPECT_EQ(pawl_purgatory_cancel_key(room.purgatory, keys[3], NULL), 1);
 		EXPECT_EQ(state.calls, 0);
 	}
@@ -380,27 +353,21 @@ static void *watch_without_memory(void *arg)
 	struct request *request = arg;
 
 	begin_counting(EVERY);
-	EXPECT_EQ(pawl_purgatory_try_or_watch(request->room->purgatory, &request->op,
-	                                      (struct pawl_key *)(void *)request->other, 4, HOUR),
-	          0);
+	EXPECT_EQ(watch_first(request, 4), 0);
 	EXPECT_EQ(state.calls, 0);
 	state.failing = 0;
 	return NULL;
 }
 
-/* Not the thread that has resolved them, which may have allocated something. */
-static void the_first_thread_to_watch_under_resolved_keys_needs_no_memory(void)
+/* Not the thread that has made the keys. */
+static void the_first_thread_to_watch_needs_no_memory(void)
 {
-	struct pawl_key resolved[4];
 	struct request request;
 	pthread_t thread;
 	struct room room;
 
-	room_open(&room, &manual, 8);
-	for (unsigned i = 0; i < 4; i++)
-		EXPECT_EQ(pawl_purgatory_resolve(room.purgatory, keys[i], &resolved[i]), 0);
+	open_with_keys(&room, &manual, 8);
 	request_init(&request, &room);
-	request.other = (struct request *)(void *)resolved;
 	pthread_create(&thread, NULL, watch_without_memory, &request);
 	pthread_join(thread, NULL);
 	leave_room(&room);
@@ -414,7 +381,7 @@ static void check_complete_expire_cancel_and_stop_need_no_memory(void)
 	struct request r[6];
 	struct room room;
 
-	room_open(&room, &manual, 2);
+	open_with_keys(&room, &manual, 2);
 	requests_init(r, 6, &room);
 	for (unsigned i = 0; i < 6; i++) {
 		pawl_op_ref(&r[i].op);
@@ -428,7 +395,7 @@ static void check_complete_expire_cancel_and_stop_need_no_memory(void)
 	EXPECT(pawl_op_complete(&r[1].op));
 	advance_and_settle(&room.fixture, MS);
 	EXPECT_EQ(pawl_purgatory_cancel_key(room.purgatory, keys[31], request_cancelled), 1);
-	EXPECT_EQ(pawl_purgatory_check(room.purgatory, key_of("unknown")), 0);
+	EXPECT_EQ(pawl_purgatory_check(room.purgatory, key_of(&room, "unknown")), 0);
 	pawl_purgatory_stop(room.purgatory);
 	for (unsigned i = 0; i < 6; i++)
 		pawl_op_unref(&r[i].op);
@@ -453,7 +420,7 @@ static void nested_calls_need_no_memory(void)
 	struct request *requests = malloc(COUNT * sizeof(*requests));
 	struct room room;
 
-	room_open(&room, &manual, 2);
+	open_with_keys(&room, &manual, 2);
 	requests_init(requests, COUNT, &room);
 	for (unsigned i = 0; i < COUNT; i++) {
 		requests[i].inside = act_on_other;
@@ -492,7 +459,7 @@ static void further_watches_are_freed_once_and_by_the_submitter(void)
 	struct room room;
 	long blocks;
 
-	room_open(&room, &manual, 2);
+	open_with_keys(&room, &manual, 2);
 	request_init(&request, &room);
 	request.inside_try = stay_in_the_second_try;
 	begin_counting(0);
@@ -509,21 +476,20 @@ static void further_watches_are_freed_once_and_by_the_submitter(void)
 }
 
 /*
- * Memory that others may read: a purgatory that has tried an operation under a resolved key is closed, while another
+ * Memory that others may read: a purgatory that has tried an operation under a key is closed, while another
  * one on the same service goes on.
  */
 
 static void close_one_that_has_tried(struct room *room, unsigned shards, bool in_vain)
 {
 	struct pawl_purgatory *gone = purgatory_with(room->fixture.service, shards);
-	struct pawl_key resolved;
+	const struct pawl_key key = pawl_purgatory_key(gone, "a", 1);
 	struct request request;
 
 	request_init(&request, room);
 	request.ready_from = in_vain ? 0 : 3;
-	EXPECT_EQ(pawl_purgatory_resolve(gone, key_of("a"), &resolved), 0);
-	EXPECT_EQ(pawl_purgatory_try_or_watch(gone, &request.op, &resolved, 1, HOUR), 0);
-	EXPECT_EQ(pawl_purgatory_check(gone, resolved), in_vain ? 0 : 1);
+	EXPECT_EQ(pawl_purgatory_try_or_watch(gone, &request.op, &key, 1, HOUR), 0);
+	EXPECT_EQ(pawl_purgatory_check(gone, key), in_vain ? 0 : 1);
 	pawl_purgatory_close(gone);
 	EXPECT_STR(request.story, in_vain ? "dr" : "cr");
 }
@@ -535,7 +501,7 @@ static void close_leaves_nothing_to_others_on_the_same_service(void)
 	struct room room;
 
 	for (size_t i = 0; i < COUNTOF(some_shards); i++) {
-		room_open(&room, &manual, some_shards[i]);
+		open_with_keys(&room, &manual, some_shards[i]);
 		request_init(&checked, &room);
 		request_init(&cancelled, &room);
 		EXPECT_EQ(watch(&checked, "ab", HOUR), 0);
@@ -583,7 +549,9 @@ static const struct pawl_op_type quiet_type = {
 static void watch_and_complete(struct request *request, uint64_t number)
 {
 	const uint64_t own[2] = {2 * number, 2 * number + 1};
-	const struct pawl_key three[3] = {key_of("forever"), {&own[0], 8}, {&own[1], 8}};
+	const struct pawl_key three[3] = {key_of(request->room, "forever"),
+	                                  pawl_purgatory_key(request->room->purgatory, &own[0], 8),
+	                                  pawl_purgatory_key(request->room->purgatory, &own[1], 8)};
 
 	pawl_op_init(&request->op, &quiet_type);
 	request->ready = 0;
@@ -603,13 +571,14 @@ static void watch_and_complete(struct request *request, uint64_t number)
 
 static void after_a_million_operations_memory_is_where_it_was(void)
 {
-	const struct pawl_key key = key_of("forever");
 	struct request forever, request;
+	struct pawl_key key;
 	long blocks, bytes;
 	struct room room;
 
 	begin_counting(0);
-	room_open(&room, &manual, 4);
+	open_with_keys(&room, &manual, 4);
+	key = key_of(&room, "forever");
 	request_init(&forever, &room);
 	request_init(&request, &room);
 	EXPECT_EQ(pawl_purgatory_try_or_watch(room.purgatory, &forever.op, &key, 1, PAWL_NEVER), 0);
@@ -628,36 +597,11 @@ static void after_a_million_operations_memory_is_where_it_was(void)
 	expect_nothing_left();
 }
 
-/* Watched by its bytes, and completed while the key is resolved: the last unresolve frees its memory. */
-static void what_empties_while_resolved_goes_with_unresolve(void)
-{
-	const struct pawl_key key = key_of("a");
-	struct pawl_key resolved;
-	struct request request;
-	struct room room;
-	long blocks;
-
-	room_open(&room, &manual, 2);
-	EXPECT_EQ(pawl_purgatory_resolve(room.purgatory, key_of("b"), &resolved),
-	          0); /* has made the table */
-	begin_counting(0);
-	blocks = state.blocks;
-	request_init(&request, &room);
-	EXPECT_EQ(pawl_purgatory_try_or_watch(room.purgatory, &request.op, &key, 1, HOUR), 0);
-	EXPECT_EQ(pawl_purgatory_resolve(room.purgatory, key, &resolved), 0);
-	request.ready = 1;
-	EXPECT_EQ(pawl_purgatory_check(room.purgatory, resolved), 1);
-	EXPECT(state.blocks > blocks);
-	pawl_purgatory_unresolve(room.purgatory, resolved);
-	EXPECT_EQ(state.blocks, blocks);
-	room_close(&room);
-}
-
 /* All at the same time, each under its own key. */
 static void watch_and_check_many(struct room *room, struct request *requests, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
-		const struct pawl_key key = {&i, sizeof(i)};
+		const struct pawl_key key = pawl_purgatory_key(room->purgatory, &i, sizeof(i));
 
 		request_init(&requests[i], room);
 		pawl_op_init(&requests[i].op, &quiet_type);
@@ -667,7 +611,8 @@ static void watch_and_check_many(struct room *room, struct request *requests, ui
 		requests[i].ready = 1;
 	}
 	for (uint32_t i = 0; i < count; i++)
-		EXPECT_EQ(pawl_purgatory_check(room->purgatory, (struct pawl_key){&i, sizeof(i)}),
+		EXPECT_EQ(pawl_purgatory_check(room->purgatory,
+		                               pawl_purgatory_key(room->purgatory, &i, sizeof(i))),
 		          1);
 }
 
@@ -680,7 +625,7 @@ static void what_grew_for_many_keys_grows_once(void)
 	struct room room;
 
 	begin_counting(0);
-	room_open(&room, &manual, 2);
+	open_with_keys(&room, &manual, 2);
 	watch_and_check_many(&room, requests, COUNT);
 	blocks = state.blocks;
 	bytes = state.bytes;
@@ -702,7 +647,8 @@ static long watch_while_failing(struct request *requests, uint32_t from, uint32_
 	state.calls = 0;
 	state.failing = failing;
 	for (uint32_t i = from; i < to; i++) {
-		const struct pawl_key key = {&i, sizeof(i)};
+		const struct pawl_key key =
+		        pawl_purgatory_key(requests[i].room->purgatory, &i, sizeof(i));
 
 		EXPECT_EQ(watch_keys(&requests[i], &key, 1), 0);
 	}
@@ -718,7 +664,7 @@ static void a_table_without_memory_to_grow_grows_later(void)
 	struct room room;
 
 	begin_counting(0);
-	room_open(&room, &manual, 1);
+	open_with_keys(&room, &manual, 1);
 	requests_init(requests, COUNT, &room);
 	EXPECT_EQ(watch_while_failing(requests, 0, COUNT / 2, EVERY), 0);
 	EXPECT(watch_while_failing(requests, COUNT / 2, COUNT - 1000, 1) > 0);
@@ -726,7 +672,8 @@ static void a_table_without_memory_to_grow_grows_later(void)
 	expect_counted(&room, COUNT, COUNT);
 	for (uint32_t i = 0; i < COUNT; i++) {
 		requests[i].ready = 1;
-		EXPECT_EQ(pawl_purgatory_check(room.purgatory, (struct pawl_key){&i, sizeof(i)}),
+		EXPECT_EQ(pawl_purgatory_check(room.purgatory,
+		                               pawl_purgatory_key(room.purgatory, &i, sizeof(i))),
 		          1);
 	}
 	expect_counted(&room, 0, 0);
@@ -744,7 +691,7 @@ static void many_operations_under_a_few_keys_need_no_larger_table(void)
 	long bytes;
 
 	begin_counting(0);
-	room_open(&room, &manual, 1);
+	open_with_keys(&room, &manual, 1);
 	bytes = state.bytes;
 	requests_init(requests, COUNT, &room);
 	for (size_t i = 0; i < COUNT; i++)
@@ -762,7 +709,7 @@ static void an_operation_takes_what_the_manual_says(void)
 	struct request first, second;
 	struct room room;
 
-	room_open(&room, &manual, 1);
+	open_with_keys(&room, &manual, 1);
 	request_init(&first, &room);
 	request_init(&second, &room);
 	EXPECT_EQ(watch_first(&first, COUNT), 0);
@@ -784,21 +731,18 @@ int main(void)
 	        TEST(a_refused_open_allocates_nothing_that_stays),
 	        TEST(every_allocation_fails_once_when_watching),
 	        TEST(every_allocation_fails_once_beside_others),
-	        TEST(every_allocation_fails_once_when_resolving),
 	        TEST(known_keys_allocate_nothing_for_up_to_4),
-	        TEST(the_first_thread_to_watch_under_resolved_keys_needs_no_memory),
+	        TEST(the_first_thread_to_watch_needs_no_memory),
 	        TEST(check_complete_expire_cancel_and_stop_need_no_memory),
 	        TEST(nested_calls_need_no_memory),
 	        TEST(further_watches_are_freed_once_and_by_the_submitter),
 	        TEST(close_leaves_nothing_to_others_on_the_same_service),
 	        TEST(after_a_million_operations_memory_is_where_it_was),
-	        TEST(what_empties_while_resolved_goes_with_unresolve),
 	        TEST(what_grew_for_many_keys_grows_once),
 	        TEST(a_table_without_memory_to_grow_grows_later),
 	        TEST(many_operations_under_a_few_keys_need_no_larger_table),
 	        TEST(an_operation_takes_what_the_manual_says),
 	};
 
-	make_keys();
 	return RUN_TESTS(tests);
 }

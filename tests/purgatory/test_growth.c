@@ -43,7 +43,8 @@ static int watch_numbers(struct request *request, const uint32_t *numbers, size_
 	struct pawl_key keys[KEYS_MAX];
 
 	for (size_t i = 0; i < count; i++)
-		keys[i] = (struct pawl_key){&numbers[i], sizeof(numbers[i])};
+		keys[i] = pawl_purgatory_key(request->room->purgatory, &numbers[i],
+		                             sizeof(numbers[i]));
 	return pawl_purgatory_try_or_watch(request->room->purgatory, &request->op, keys, count,
 	                                   HOUR);
 }
@@ -55,7 +56,8 @@ static int watch_number(struct request *request, uint32_t number)
 
 static size_t check_number(const struct room *room, uint32_t number)
 {
-	return pawl_purgatory_check(room->purgatory, (struct pawl_key){&number, sizeof(number)});
+	return pawl_purgatory_check(room->purgatory,
+	                            pawl_purgatory_key(room->purgatory, &number, sizeof(number)));
 }
 
 /* How far the growth has come: operations that have yet to move, and buckets that are left for good. */
@@ -136,7 +138,8 @@ static void operations_with_many_keys_do_not_outrun_the_growth(void)
 	for (uint32_t i = 0; i < MOST / 2; i++) {
 		for (uint32_t j = 0; j < COUNT; j++) {
 			numbers[j] = COUNT * i + j;
-			keys[j] = (struct pawl_key){&numbers[j], sizeof(numbers[j])};
+			keys[j] =
+			        pawl_purgatory_key(room.purgatory, &numbers[j], sizeof(numbers[j]));
 		}
 		EXPECT_EQ(pawl_purgatory_try_or_watch(room.purgatory, &requests[i].op, keys, COUNT,
 		                                      HOUR),
@@ -247,9 +250,10 @@ static void do_something(struct room *room, struct random *random, uint32_t rang
 	} else if (random_below(random, 8)) {
 		check_number(room, numbers[0]);
 	} else {
-		pawl_purgatory_cancel_key(room->purgatory,
-		                          (struct pawl_key){&numbers[0], sizeof(numbers[0])},
-		                          request_cancelled);
+		pawl_purgatory_cancel_key(
+		        room->purgatory,
+		        pawl_purgatory_key(room->purgatory, &numbers[0], sizeof(numbers[0])),
+		        request_cancelled);
 	}
 }
 
@@ -354,7 +358,7 @@ static void many_keys_end_one_growth_and_the_next(void)
 		EXPECT_EQ(watch_number(&requests[i], i), 0), i++;
 	for (uint32_t k = 0; k < MANY; k++) {
 		numbers[k] = k / 2;
-		keys[k] = (struct pawl_key){&numbers[k], sizeof(numbers[k])};
+		keys[k] = pawl_purgatory_key(room.purgatory, &numbers[k], sizeof(numbers[k]));
 	}
 	EXPECT_EQ(watch_keys(&many, keys, MANY), 0);
 	expect_counted(&room, i + MANY / 2, i + 1);

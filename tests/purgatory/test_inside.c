@@ -28,14 +28,11 @@ static void do_everything(struct request *request, char event)
 {
 	struct others *others = (struct others *)(void *)request->other;
 	struct room *room = request->room;
-	struct pawl_key resolved;
 
 	if (event != (char)request->number)
 		return;
 	EXPECT_EQ(watch(&others->started, "s", PAWL_NEVER), event == 'd' ? -ECANCELED : 0);
-	EXPECT_EQ(pawl_purgatory_resolve(room->purgatory, key_of("x"), &resolved), 0);
-	pawl_purgatory_check(room->purgatory, resolved);
-	pawl_purgatory_unresolve(room->purgatory, resolved);
+	check(room, "x");
 	cancel_key(room, "z");
 	pawl_op_complete(&others->completed.op);
 	pawl_op_unref(&others->completed.op);
@@ -136,7 +133,8 @@ static void act_on_next(struct request *request)
 		nested.answers[2] += pawl_op_complete(&next->op);
 	else
 		nested.answers[2] += (unsigned)pawl_purgatory_check(
-		        request->room->purgatory, (struct pawl_key){&next, sizeof(next)});
+		        request->room->purgatory,
+		        pawl_purgatory_key(request->room->purgatory, &next, sizeof(next)));
 }
 
 static void go_on(struct request *request, char event)
@@ -158,7 +156,8 @@ static void make_nested(struct request *requests, size_t count, struct room *roo
 	requests_init(requests, count, room);
 	for (size_t i = 0; i < count; i++) {
 		struct request *request = &requests[i];
-		const struct pawl_key key = {&request, sizeof(request)};
+		const struct pawl_key key =
+		        pawl_purgatory_key(room->purgatory, &request, sizeof(request));
 
 		request->inside = go_on;
 		request->number = (uint64_t)how;
@@ -191,7 +190,7 @@ static void expect_nested_over(struct request *requests, size_t count, char how)
 static void expect_nested(struct room *room, size_t count, char how)
 {
 	struct request *requests = malloc(count * sizeof(*requests));
-	struct pawl_key key = {&requests, sizeof(requests)};
+	struct pawl_key key = pawl_purgatory_key(room->purgatory, &requests, sizeof(requests));
 
 	make_nested(requests, count, room, how);
 	if (how == 'w')
@@ -308,7 +307,7 @@ static void complete_fifty_at_the_bottom(struct request *request, char event)
 IN_EVERY_ROOM(a_check_16_deep_counts_what_it_has_completed_and_all_are_called)
 {
 	struct request deep[16], bottom[50];
-	const struct pawl_key key = key_of("bottom");
+	const struct pawl_key key = key_of(room, "bottom");
 
 	requests_init(deep, 16, room);
 	requests_init(bottom, 50, room);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Keys: what is refused, bytes, resolved keys, and the calls that go by key. */
+/* Keys: what is refused, bytes, and the calls that go by key. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "../support/purgatories.h"
 
@@ -21,8 +23,9 @@ static void expect_fresh(struct request *request)
 
 IN_EVERY_ROOM(bad_keys_are_refused)
 {
-	const struct pawl_key good_then_bad[] = {{"a", 1}, {NULL, 1}};
-	const struct pawl_key null_resolved = {NULL, PAWL_RESOLVED};
+	const struct pawl_key good_then_bad[] = {key_of(room, "a"),
+	                                         pawl_purgatory_key(room->purgatory, NULL, 1)};
+	const struct pawl_key zeroed = {0};
 	struct request request;
 
 	request_init(&request, room);
@@ -34,14 +37,14 @@ IN_EVERY_ROOM(bad_keys_are_refused)
 	expect_fresh(&request);
 	EXPECT_EQ(watch_keys(&request, &good_then_bad[1], 1), -EINVAL);
 	expect_fresh(&request);
-	EXPECT_EQ(watch_keys(&request, &null_resolved, 1), -EINVAL);
+	EXPECT_EQ(watch_keys(&request, &zeroed, 1), -EINVAL);
 	expect_fresh(&request);
 }
 
 /* There are no such keys in memory: the call must not read them. */
 IN_EVERY_ROOM(more_keys_than_can_be_counted_are_refused)
 {
-	const struct pawl_key one = {"a", 1};
+	const struct pawl_key one = key_of(room, "a");
 	struct request request;
 
 	request_init(&request, room);
@@ -53,20 +56,73 @@ IN_EVERY_ROOM(more_keys_than_can_be_counted_are_refused)
 	expect_fresh(&request);
 }
 
-IN_EVERY_ROOM(a_resolved_key_of_another_purgatory_is_refused)
+IN_EVERY_ROOM(a_key_of_another_purgatory_is_refused)
 {
 	struct pawl_purgatory *other = purgatory_with(room->fixture.service, 2);
-	struct pawl_key resolved, again = {"untouched", 9};
+	const struct pawl_key keys[] = {key_of(room, "a"), pawl_purgatory_key(other, "a", 1)};
 	struct request request;
 
 	request_init(&request, room);
-	EXPECT_EQ(pawl_purgatory_resolve(other, key_of("a"), &resolved), 0);
-	EXPECT_EQ(watch_keys(&request, &resolved, 1), -EINVAL);
+	EXPECT_EQ(watch_keys(&request, keys, 2), -EINVAL);
 	expect_fresh(&request);
-	EXPECT_EQ(pawl_purgatory_resolve(room->purgatory, resolved, &again), -EINVAL);
-	EXPECT_STR(again.data, "untouched");
-	EXPECT_EQ(again.len, 9);
 	pawl_purgatory_close(other);
+}
+
+enum { CHECK, CANCEL };
+
+/* In a child: a development build ends the program, which is noticed; otherwise the call finds nothing. */
+static void expect_unusable(struct room *room, struct pawl_key key, int how)
+{
+	pid_t child = fork();
+	int status = -1;
+
+	if (child == 0) {
+		size_t found = how == CHECK ? pawl_purgatory_check(room->purgatory, key)
+		                            : pawl_purgatory_cancel_key(room->purgatory, key, NULL);
+
+		_exit(found != 0);
+	}
+	EXPECT_EQ(waitpid(child, &status, 0), child);
+#ifdef PAWL_ASSERT
+	EXPECT(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+#else
+	EXPECT(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+#endif
+}
+
+/* Without a thread of the service, so that a child can be forked. */
+static void a_check_by_a_key_of_another_purgatory_is_noticed(void)
+{
+	const struct pawl_service_options manual = {.workers = PAWL_SERVICE_MANUAL};
+	struct pawl_purgatory *other;
+	struct request request;
+	struct room room;
+
+	room_open(&room, &manual, 1);
+	other = purgatory_with(room.fixture.service, 1);
+	request_init(&request, &room);
+	request.ready_from = 3;
+	EXPECT_EQ(watch(&request, "a", HOUR), 0);
+	expect_unusable(&room, pawl_purgatory_key(other, "a", 1), CHECK);
+	expect_unusable(&room, pawl_purgatory_key(other, "a", 1), CANCEL);
+	expect_unusable(&room, (struct pawl_key){0}, CHECK);
+	EXPECT_EQ(check(&room, "a"), 1);
+	pawl_purgatory_close(other);
+	room_close(&room);
+}
+
+IN_EVERY_ROOM(a_key_is_a_value)
+{
+	struct pawl_key first = key_of(room, "a"), copy = first, again = key_of(room, "a");
+	struct request request;
+
+	EXPECT_EQ(sizeof(first), 16);
+	EXPECT(memcmp(&first, &again, sizeof(first)) == 0);
+	request_init(&request, room);
+	EXPECT_EQ(watch_keys(&request, &first, 1), 0);
+	memset(&first, 0, sizeof(first));
+	EXPECT_EQ(pawl_purgatory_cancel_key(room->purgatory, copy, request_cancelled), 1);
+	EXPECT_STR(request.story, "kr");
 }
 
 IN_EVERY_ROOM(a_type_without_one_of_the_three_functions_is_refused)
@@ -214,6 +270,13 @@ IN_EVERY_ROOM(what_a_stopped_service_has_refused_is_fresh)
 
 /* Keys */
 
+static int watch_name(struct request *request, const char *name)
+{
+	const struct pawl_key key = key_of(request->room, name);
+
+	return watch_keys(request, &key, 1);
+}
+
 IN_EVERY_ROOM(equal_keys_count_once)
 {
 	struct request request;
@@ -233,17 +296,23 @@ IN_EVERY_ROOM(keys_are_bytes_of_any_value_and_length)
 {
 	enum { MIB = 1 << 20, COUNT = 10 };
 	char *long_key = calloc(2, MIB);
-	const struct pawl_key keys[COUNT] = {{NULL, 0},           {"\0", 1},
-	                                     {"\0\0", 2},         {"a", 1},
-	                                     {"a\0", 2},          {"a\0b", 3},
-	                                     {"\xff\xfe", 2},     {long_key, MIB},
-	                                     {long_key, MIB - 1}, {long_key + MIB, MIB}};
+	const struct {
+		const char *bytes;
+		size_t size;
+	} all[COUNT] = {{NULL, 0},           {"\0", 1},
+	                {"\0\0", 2},         {"a", 1},
+	                {"a\0", 2},          {"a\0b", 3},
+	                {"\xff\xfe", 2},     {long_key, MIB},
+	                {long_key, MIB - 1}, {long_key + MIB, MIB}};
+	struct pawl_key keys[COUNT];
 	struct request requests[COUNT];
 
 	long_key[2 * MIB - 1] = 1;
 	requests_init(requests, COUNT, room);
-	for (unsigned i = 0; i < COUNT; i++)
+	for (unsigned i = 0; i < COUNT; i++) {
+		keys[i] = pawl_purgatory_key(room->purgatory, all[i].bytes, all[i].size);
 		EXPECT_EQ(watch_keys(&requests[i], &keys[i], 1), 0);
+	}
 	expect_counted(room, COUNT, COUNT);
 	for (unsigned i = 0; i < COUNT; i++) {
 		EXPECT_EQ(pawl_purgatory_check(room->purgatory, keys[i]), 0);
@@ -260,7 +329,8 @@ IN_EVERY_ROOM(keys_are_bytes_of_any_value_and_length)
 
 IN_EVERY_ROOM(an_empty_key_is_the_same_with_and_without_an_address)
 {
-	const struct pawl_key both[] = {{NULL, 0}, {"xyz", 0}};
+	const struct pawl_key both[] = {pawl_purgatory_key(room->purgatory, NULL, 0),
+	                                pawl_purgatory_key(room->purgatory, "xyz", 0)};
 	struct request request;
 
 	request_init(&request, room);
@@ -274,21 +344,18 @@ IN_EVERY_ROOM(an_empty_key_is_the_same_with_and_without_an_address)
 IN_EVERY_ROOM(the_bytes_of_a_key_may_go_when_the_call_returns)
 {
 	char *bytes = strdup("partition");
-	const struct pawl_key key = {bytes, 9};
-	struct pawl_key resolved;
+	const struct pawl_key key = pawl_purgatory_key(room->purgatory, bytes, 9);
 	struct request request;
 
 	request_init(&request, room);
 	EXPECT_EQ(watch_keys(&request, &key, 1), 0);
-	EXPECT_EQ(pawl_purgatory_resolve(room->purgatory, key, &resolved), 0);
 	memset(bytes, 'x', 9);
 	free(bytes);
 	EXPECT_EQ(check(room, "partition"), 0);
-	EXPECT_EQ(pawl_purgatory_check(room->purgatory, resolved), 0);
+	EXPECT_EQ(pawl_purgatory_check(room->purgatory, key), 0);
 	EXPECT_EQ(request.tries, 4);
 	EXPECT_EQ(check(room, "xxxxxxxxx"), 0);
 	EXPECT_EQ(request.tries, 4);
-	pawl_purgatory_unresolve(room->purgatory, resolved);
 	leave_room(room);
 }
 
@@ -301,7 +368,8 @@ IN_EVERY_ROOM(an_operation_may_have_a_thousand_keys)
 
 	for (uint32_t i = 0; i < COUNT; i++) {
 		numbers[i] = i;
-		keys[i] = keys[COUNT + i] = (struct pawl_key){&numbers[i], sizeof(numbers[i])};
+		keys[i] = keys[COUNT + i] =
+		        pawl_purgatory_key(room->purgatory, &numbers[i], sizeof(numbers[i]));
 	}
 	for (unsigned round = 0; round < 2; round++) {
 		request_init(&request, room);
@@ -327,9 +395,7 @@ IN_EVERY_ROOM(keys_come_and_go)
 		requests_init(requests, COUNT, room);
 		for (unsigned i = 0; i < COUNT; i++) {
 			snprintf(name, sizeof(name), "%u", i);
-			EXPECT_EQ(
-			        watch_keys(&requests[i], &(struct pawl_key){name, strlen(name)}, 1),
-			        0);
+			EXPECT_EQ(watch_name(&requests[i], name), 0);
 		}
 		expect_counted(room, COUNT, COUNT);
 		for (unsigned i = 0; i < COUNT; i++) {
@@ -341,104 +407,6 @@ IN_EVERY_ROOM(keys_come_and_go)
 		}
 	}
 	free(requests);
-}
-
-/* Resolved keys */
-
-IN_EVERY_ROOM(a_resolved_key_stands_for_the_key_in_every_call)
-{
-	struct pawl_key resolved, again;
-	struct request r[4];
-
-	requests_init(r, 4, room);
-	EXPECT_EQ(pawl_purgatory_resolve(room->purgatory, key_of("a"), &resolved), 0);
-	EXPECT_EQ(resolved.len, PAWL_RESOLVED);
-	EXPECT_EQ(watch_keys(&r[0], &resolved, 1), 0);
-	EXPECT_EQ(watch(&r[1], "a", HOUR), 0);
-	r[0].ready = 1;
-	EXPECT_EQ(check(room, "a"), 1);
-	EXPECT_STR(r[0].story, "cr");
-	r[1].ready = 1;
-	EXPECT_EQ(pawl_purgatory_check(room->purgatory, resolved), 1);
-	EXPECT_STR(r[1].story, "cr");
-	EXPECT_EQ(watch_keys(&r[2], &resolved, 1), 0);
-	EXPECT_EQ(watch(&r[3], "a", HOUR), 0);
-	EXPECT_EQ(pawl_purgatory_cancel_key(room->purgatory, resolved, request_cancelled), 2);
-	EXPECT_STR(r[2].story, "kr");
-	EXPECT_STR(r[3].story, "kr");
-	EXPECT_EQ(pawl_purgatory_resolve(room->purgatory, resolved, &again), 0);
-	expect_counted(room, 0, 0);
-}
-
-IN_EVERY_ROOM(a_resolved_key_and_its_bytes_are_equal)
-{
-	struct pawl_key keys[4] = {{"a", 1}, {"b", 1}};
-	struct request request;
-
-	request_init(&request, room);
-	EXPECT_EQ(pawl_purgatory_resolve(room->purgatory, keys[0], &keys[2]), 0);
-	EXPECT_EQ(pawl_purgatory_resolve(room->purgatory, keys[2], &keys[3]), 0);
-	EXPECT_EQ(watch_keys(&request, keys, 4), 0);
-	expect_counted(room, 2, 1);
-	EXPECT_EQ(pawl_purgatory_check(room->purgatory, keys[2]), 0);
-	EXPECT_EQ(pawl_purgatory_check(room->purgatory, keys[3]), 0);
-	EXPECT_EQ(request.tries, 4);
-	leave_room(room);
-}
-
-IN_EVERY_ROOM(a_key_is_resolved_until_as_many_calls_of_unresolve)
-{
-	struct pawl_key first, second, third;
-	struct request request;
-
-	request_init(&request, room);
-	EXPECT_EQ(pawl_purgatory_resolve(room->purgatory, key_of("a"), &first), 0);
-	EXPECT_EQ(pawl_purgatory_resolve(room->purgatory, key_of("a"), &second), 0);
-	EXPECT_EQ(pawl_purgatory_resolve(room->purgatory, first, &third), 0);
-	pawl_purgatory_unresolve(room->purgatory, first);
-	pawl_purgatory_unresolve(room->purgatory, second);
-	EXPECT_EQ(watch_keys(&request, &third, 1), 0);
-	EXPECT_EQ(pawl_purgatory_check(room->purgatory, third), 0);
-	EXPECT_EQ(check(room, "a"), 0);
-	EXPECT_EQ(request.tries, 4);
-	pawl_purgatory_unresolve(room->purgatory, third);
-	leave_room(room);
-}
-
-IN_EVERY_ROOM(operations_outlast_their_resolved_key)
-{
-	struct pawl_key resolved;
-	struct request first, second;
-
-	request_init(&first, room);
-	request_init(&second, room);
-	EXPECT_EQ(pawl_purgatory_resolve(room->purgatory, key_of("a"), &resolved), 0);
-	EXPECT_EQ(watch_keys(&first, &resolved, 1), 0);
-	pawl_purgatory_unresolve(room->purgatory, resolved);
-	expect_counted(room, 1, 1);
-	EXPECT_EQ(watch(&second, "a", HOUR), 0);
-	first.ready = second.ready = 1;
-	EXPECT_EQ(check(room, "a"), 2);
-	EXPECT_STR(first.story, "cr");
-	EXPECT_STR(second.story, "cr");
-	EXPECT_EQ(pawl_purgatory_resolve(room->purgatory, key_of("a"), &resolved), 0);
-	EXPECT_EQ(pawl_purgatory_check(room->purgatory, resolved), 0);
-	pawl_purgatory_unresolve(room->purgatory, resolved);
-}
-
-IN_EVERY_ROOM(what_cannot_be_resolved_is_refused)
-{
-	struct pawl_key untouched = {"x", 1};
-
-	EXPECT_EQ(pawl_purgatory_resolve(room->purgatory, (struct pawl_key){NULL, 1}, &untouched),
-	          -EINVAL);
-	EXPECT_EQ(pawl_purgatory_resolve(room->purgatory, (struct pawl_key){NULL, PAWL_RESOLVED},
-	                                 &untouched),
-	          -EINVAL);
-	EXPECT_STR(untouched.data, "x");
-	EXPECT_EQ(untouched.len, 1);
-	EXPECT_EQ(pawl_purgatory_resolve(room->purgatory, (struct pawl_key){NULL, 0}, &untouched),
-	          0);
 }
 
 /* Check and cancel_key */
@@ -525,7 +493,7 @@ IN_EVERY_ROOM(cancel_key_without_a_callback_just_releases)
 	requests_init(r, 3, room);
 	for (unsigned i = 0; i < 3; i++)
 		watch(&r[i], i ? "ab" : "b", HOUR);
-	EXPECT_EQ(pawl_purgatory_cancel_key(room->purgatory, key_of("a"), NULL), 2);
+	EXPECT_EQ(pawl_purgatory_cancel_key(room->purgatory, key_of(room, "a"), NULL), 2);
 	EXPECT_STR(r[0].story, "");
 	EXPECT_STR(r[1].story, "r");
 	EXPECT_STR(r[2].story, "r");
@@ -623,7 +591,9 @@ int main(void)
 	static const struct test tests[] = {
 	        TEST(bad_keys_are_refused),
 	        TEST(more_keys_than_can_be_counted_are_refused),
-	        TEST(a_resolved_key_of_another_purgatory_is_refused),
+	        TEST(a_key_of_another_purgatory_is_refused),
+	        TEST(a_check_by_a_key_of_another_purgatory_is_noticed),
+	        TEST(a_key_is_a_value),
 	        TEST(a_type_without_one_of_the_three_functions_is_refused),
 	        TEST(on_expire_and_on_drop_may_be_missing),
 	        TEST(an_operation_is_given_once),
@@ -637,11 +607,6 @@ int main(void)
 	        TEST(the_bytes_of_a_key_may_go_when_the_call_returns),
 	        TEST(an_operation_may_have_a_thousand_keys),
 	        TEST(keys_come_and_go),
-	        TEST(a_resolved_key_stands_for_the_key_in_every_call),
-	        TEST(a_resolved_key_and_its_bytes_are_equal),
-	        TEST(a_key_is_resolved_until_as_many_calls_of_unresolve),
-	        TEST(operations_outlast_their_resolved_key),
-	        TEST(what_cannot_be_resolved_is_refused),
 	        TEST(a_check_tries_each_operation_of_its_key_once),
 	        TEST(check_cancel_and_stop_go_through_as_many_as_there_are),
 	        TEST(a_check_goes_on_though_what_it_goes_through_changes),

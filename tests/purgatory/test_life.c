@@ -575,7 +575,7 @@ static void options_out_of_range_are_refused_and_change_nothing(void)
 IN_EVERY_ROOM(two_purgatories_on_one_service_do_not_meet)
 {
 	struct pawl_purgatory *other = purgatory_with(room->fixture.service, 2);
-	const struct pawl_key key = key_of("a");
+	const struct pawl_key key = pawl_purgatory_key(other, "a", 1);
 	struct request here, there;
 
 	request_init(&here, room);

@@ -46,8 +46,6 @@ struct world {
 	struct room room;
 	struct random random;
 	struct entry entries[OPERATIONS];
-	struct pawl_key resolved[KEYS];
-	unsigned resolves[KEYS]; /* how often a key is resolved */
 	size_t told;        /* completions that check, complete and try_or_watch answered for */
 	size_t completions; /* of the model, but for those that a deadline may have won */
 	bool nested, stopped;
@@ -200,22 +198,17 @@ static size_t model_count(bool pairs)
 
 /* The real one */
 
+static struct pawl_key key_now(unsigned key)
+{
+	return pawl_purgatory_key(world.room.purgatory, key_bytes[key], strlen(key_bytes[key]));
+}
+
 static void check_on_complete(struct request *request, char event)
 {
 	const struct entry *entry = (const struct entry *)(const void *)request;
 
 	if (event == 'c' && entry->checks != NO_KEY)
-		world.told += pawl_purgatory_check(
-		        world.room.purgatory, (struct pawl_key){key_bytes[entry->checks],
-		                                                strlen(key_bytes[entry->checks])});
-}
-
-/* By its bytes, or resolved where it is. */
-static struct pawl_key key_now(unsigned key)
-{
-	if (world.resolves[key] && random_below(&world.random, 2))
-		return world.resolved[key];
-	return (struct pawl_key){key_bytes[key], strlen(key_bytes[key])};
+		world.told += pawl_purgatory_check(world.room.purgatory, key_now(entry->checks));
 }
 
 struct real_call {
@@ -451,20 +444,6 @@ static void step_ref(void)
 	}
 }
 
-static void step_resolve(void)
-{
-	unsigned key = (unsigned)random_below(&world.random, KEYS);
-
-	if (world.resolves[key] && random_below(&world.random, 2)) {
-		pawl_purgatory_unresolve(world.room.purgatory, world.resolved[key]);
-		world.resolves[key]--;
-		return;
-	}
-	EXPECT_EQ(pawl_purgatory_resolve(world.room.purgatory, key_now(key), &world.resolved[key]),
-	          0);
-	world.resolves[key]++;
-}
-
 /* Due when its tick is over: deadlines are rounded up. */
 static bool is_due(const struct entry *entry, uint64_t now)
 {
@@ -545,7 +524,8 @@ static void begin_crowd(struct crowd *crowd)
 		if (i && random_below(&world.random, one_of))
 			continue;
 		numbers[i] = i;
-		keys[crowd->nkeys++] = (struct pawl_key){&numbers[i], sizeof(numbers[i])};
+		keys[crowd->nkeys++] =
+		        pawl_purgatory_key(world.room.purgatory, &numbers[i], sizeof(numbers[i]));
 		crowd->under[i] = true;
 	}
 	EXPECT_EQ(pawl_purgatory_try_or_watch(world.room.purgatory, &crowd->request.op, keys,
@@ -571,8 +551,9 @@ static void check_crowds(void)
 		crowd->waits = !crowd->request.ready;
 		expected += crowd->request.ready;
 	}
-	EXPECT_EQ(pawl_purgatory_check(world.room.purgatory,
-	                               (struct pawl_key){&number, sizeof(number)}),
+	EXPECT_EQ(pawl_purgatory_check(
+	                  world.room.purgatory,
+	                  pawl_purgatory_key(world.room.purgatory, &number, sizeof(number))),
 	          expected);
 }
 
@@ -616,10 +597,8 @@ static void step(void)
 		step_ready();
 	else if (which < 66)
 		step_complete();
-	else if (which < 76)
+	else if (which < 80)
 		step_ref();
-	else if (which < 84)
-		step_resolve();
 	else if (which < 93)
 		step_time();
 	else if (which < 96)

@@ -110,7 +110,7 @@ void *__wrap_aligned_alloc(size_t alignment, size_t size)
 /* Each under a key of its own: for the operations of a few keys the table does not grow. */
 static int watch_one(unsigned i)
 {
-	const struct pawl_key key = {&i, sizeof(i)};
+	const struct pawl_key key = pawl_purgatory_key(full.room.purgatory, &i, sizeof(i));
 
 	return pawl_purgatory_try_or_watch(full.room.purgatory, &full.requests[i].op, &key, 1,
 	                                   HOUR);

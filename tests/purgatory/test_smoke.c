@@ -71,7 +71,7 @@ static void close_all(void)
 
 static struct pawl_key key(const char *text)
 {
-	return (struct pawl_key){text, strlen(text)};
+	return pawl_purgatory_key(purgatory, text, strlen(text));
 }
 
 static int watch(struct waiting *waiting, const char *first, const char *second)
@@ -150,48 +150,19 @@ static void a_deadline_completes_and_then_expires(void)
 static void what_is_cancelled_or_dropped_is_not_completed(void)
 {
 	struct waiting a = {.ready = false}, b = {.ready = false};
-	struct pawl_key resolved;
 
 	open_all();
 	EXPECT_EQ(watch(&a, "one", "two"), 0);
 	EXPECT_EQ(watch(&b, "two", "three"), 0);
-	EXPECT_EQ(pawl_purgatory_resolve(purgatory, key("one"), &resolved), 0);
-	EXPECT_EQ(pawl_purgatory_cancel_key(purgatory, resolved, cancel), 1);
+	EXPECT_EQ(pawl_purgatory_cancel_key(purgatory, key("one"), cancel), 1);
 	EXPECT_EQ(a.cancelled, 1);
 	EXPECT_EQ(a.released, 1);
 	expect_counts(2, 1);
-	pawl_purgatory_unresolve(purgatory, resolved);
 	pawl_purgatory_stop(purgatory);
 	EXPECT_EQ(b.dropped, 1);
 	EXPECT_EQ(b.released, 1);
 	EXPECT_EQ(a.completed + b.completed, 0);
 	expect_counts(0, 0);
-	close_all();
-}
-
-/* A table of keys that had shrunk below its least size lost its keys when it grew again. */
-static void keys_that_come_and_go_are_found_again(void)
-{
-	enum { KEYS = 1000 };
-	static struct pawl_key resolved[KEYS];
-
-	open_all();
-	for (int round = 0; round < 2; round++) {
-		for (int i = 0; i < KEYS; i++) {
-			struct pawl_key bytes = {&i, sizeof(i)};
-
-			EXPECT_EQ(pawl_purgatory_resolve(purgatory, bytes, &resolved[i]), 0);
-		}
-		for (int i = 0; i < KEYS; i++) {
-			struct pawl_key bytes = {&i, sizeof(i)}, again = {NULL, 0};
-
-			EXPECT_EQ(pawl_purgatory_resolve(purgatory, bytes, &again), 0);
-			EXPECT(again.data == resolved[i].data);
-			pawl_purgatory_unresolve(purgatory, again);
-		}
-		for (int i = 0; i < KEYS; i++)
-			pawl_purgatory_unresolve(purgatory, resolved[i]);
-	}
 	close_all();
 }
 
@@ -203,7 +174,6 @@ int main(void)
 	        TEST(a_check_completes_what_has_become_ready),
 	        TEST(a_deadline_completes_and_then_expires),
 	        TEST(what_is_cancelled_or_dropped_is_not_completed),
-	        TEST(keys_that_come_and_go_are_found_again),
 	};
 
 	return RUN_TESTS(tests);

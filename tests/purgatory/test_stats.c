@@ -203,7 +203,8 @@ static void *check_keys(void *arg)
 	struct room *room = arg;
 
 	for (uint32_t i = 0; !__atomic_load_n(&checkers_end, __ATOMIC_RELAXED); i++)
-		pawl_purgatory_check(room->purgatory, (struct pawl_key){&i, sizeof(i)});
+		pawl_purgatory_check(room->purgatory,
+		                     pawl_purgatory_key(room->purgatory, &i, sizeof(i)));
 	return NULL;
 }
 
@@ -218,7 +219,8 @@ static void keys_that_come_and_go_beside_checks_leave_nothing(void)
 	checkers_end = false;
 	pthread_create(&checker, NULL, check_keys, &room);
 	for (uint32_t i = 0; i < MANY; i++) {
-		const struct pawl_key keys[2] = {{&i, sizeof(i)}, {&i, 2}};
+		const struct pawl_key keys[2] = {pawl_purgatory_key(room.purgatory, &i, sizeof(i)),
+		                                 pawl_purgatory_key(room.purgatory, &i, 2)};
 
 		pawl_op_init(&op, &quiet_type);
 		pawl_op_ref(&op);

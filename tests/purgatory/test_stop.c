@@ -88,22 +88,6 @@ static void what_is_held_outlives_the_purgatory(void)
 	}
 }
 
-static void close_frees_what_was_resolved(void)
-{
-	for (unsigned shards = 1; shards <= 3; shards++) {
-		struct pawl_key resolved;
-		struct room room;
-
-		room_open(&room, &every_mode[0], shards);
-		for (unsigned i = 0; i < 100; i++)
-			EXPECT_EQ(pawl_purgatory_resolve(room.purgatory,
-			                                 (struct pawl_key){&i, sizeof(i)},
-			                                 &resolved),
-			          0);
-		room_close(&room);
-	}
-}
-
 static void stay_then_count(struct request *request, char event)
 {
 	if (event != 'e' && event != 'd')
@@ -318,7 +302,6 @@ int main(void)
 	        TEST(stop_drops_and_releases_what_waits_and_refuses_the_rest),
 	        TEST(what_has_a_reference_at_stop_is_released_by_unref),
 	        TEST(what_is_held_outlives_the_purgatory),
-	        TEST(close_frees_what_was_resolved),
 	        TEST(stop_waits_for_the_functions_of_a_deadline),
 	        TEST(a_second_stop_waits_for_the_first),
 	        TEST(on_complete_of_a_check_may_stop),

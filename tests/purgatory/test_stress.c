@@ -58,11 +58,11 @@ static struct job *job_from(struct pawl_op *op)
 	return (struct job *)(void *)op;
 }
 
-static struct pawl_key key_number(uint64_t number)
+static struct pawl_key key_number(const struct pawl_purgatory *purgatory, uint64_t number)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyz";
 
-	return (struct pawl_key){&letters[number % KEYS], 1};
+	return pawl_purgatory_key(purgatory, &letters[number % KEYS], 1);
 }
 
 /* Let others go on, or not. */
@@ -93,7 +93,8 @@ static void job_complete(struct pawl_op *op)
 	count(&job->account->completed, 1);
 	if (job->checks)
 		count(&job->account->by_check,
-		      pawl_purgatory_check(job->room->purgatory, key_number(job->number)));
+		      pawl_purgatory_check(job->room->purgatory,
+		                           key_number(job->room->purgatory, job->number)));
 }
 
 static void job_expire(struct pawl_op *op)
@@ -190,25 +191,17 @@ static void insert(struct crew *crew, uint64_t entry, struct job *job)
 		pawl_op_unref(&before->op);
 }
 
-/* Keys by their bytes, and now and then one that is resolved for this call alone. */
 static int give(struct crew *crew, struct job *job, struct random *random)
 {
 	struct pawl_purgatory *purgatory = crew->room.purgatory;
 	size_t nkeys = 1 + (size_t)random_below(random, MOST);
-	bool resolved = random_below(random, 4) == 0;
 	uint64_t pick = random_below(random, 6);
 	struct pawl_key keys[MOST];
-	int answer;
 
 	for (size_t i = 0; i < nkeys; i++)
-		keys[i] = key_number(random_next(random));
-	if (resolved)
-		EXPECT_EQ(pawl_purgatory_resolve(purgatory, keys[0], &keys[0]), 0);
-	answer = pawl_purgatory_try_or_watch(purgatory, &job->op, keys, nkeys,
-	                                     pick == 5 ? PAWL_NEVER : pick * MS / 2);
-	if (resolved)
-		pawl_purgatory_unresolve(purgatory, keys[0]);
-	return answer;
+		keys[i] = key_number(purgatory, random_next(random));
+	return pawl_purgatory_try_or_watch(purgatory, &job->op, keys, nkeys,
+	                                   pick == 5 ? PAWL_NEVER : pick * MS / 2);
 }
 
 static void bring(struct crew *crew, struct random *random)
@@ -239,18 +232,10 @@ static void make_ready_and_check(struct crew *crew, struct random *random)
 		return;
 	__atomic_store_n(&job->ready, 1, __ATOMIC_SEQ_CST);
 	count(&crew->account.by_check,
-	      pawl_purgatory_check(crew->room.purgatory, key_number(random_next(random))));
+	      pawl_purgatory_check(crew->room.purgatory,
+	                           key_number(crew->room.purgatory, random_next(random))));
 	pawl_op_completed(&job->op);
 	pawl_op_unref(&job->op);
-}
-
-static void check_resolved(struct crew *crew, struct random *random)
-{
-	struct pawl_key key = key_number(random_next(random));
-
-	EXPECT_EQ(pawl_purgatory_resolve(crew->room.purgatory, key, &key), 0);
-	count(&crew->account.by_check, pawl_purgatory_check(crew->room.purgatory, key));
-	pawl_purgatory_unresolve(crew->room.purgatory, key);
 }
 
 static void complete_one(struct crew *crew, struct random *random)
@@ -267,7 +252,8 @@ static void complete_one(struct crew *crew, struct random *random)
 static void cancel_one_key(struct crew *crew, struct random *random)
 {
 	count(&crew->account.by_cancel,
-	      pawl_purgatory_cancel_key(crew->room.purgatory, key_number(random_next(random)),
+	      pawl_purgatory_cancel_key(crew->room.purgatory,
+	                                key_number(crew->room.purgatory, random_next(random)),
 	                                job_cancelled));
 }
 
@@ -283,9 +269,6 @@ static void act(struct crew *crew, struct random *random)
 		complete_one(crew, random);
 		break;
 	case 3:
-		check_resolved(crew, random);
-		break;
-	case 4:
 		pawl_purgatory_watched(crew->room.purgatory);
 		pawl_purgatory_delayed(crew->room.purgatory);
 		insert(crew, random_below(random, ENTRIES), NULL);
@@ -401,8 +384,9 @@ struct meeting {
 
 static uint64_t win(struct meeting *meeting, uint64_t role)
 {
-	static const struct pawl_key keys[] = {{"a", 1}, {"b", 1}, {"c", 1}};
 	struct pawl_purgatory *purgatory = meeting->room.purgatory;
+	const struct pawl_key keys[] = {key_number(purgatory, 0), key_number(purgatory, 1),
+	                                key_number(purgatory, 2)};
 
 	switch (role) {
 	case 0:
@@ -554,10 +538,10 @@ static uint64_t join_in(struct meeting *meeting, uint64_t role)
 {
 	struct pawl_op *op = &meeting->job->op;
 	struct pawl_purgatory *purgatory = meeting->room.purgatory;
-	uint64_t won = role == 0 ? pawl_op_complete(op)
-	               : role == 1
-	                       ? pawl_purgatory_cancel_key(purgatory, key_number(1), job_cancelled)
-	                       : pawl_purgatory_check(purgatory, key_number(role));
+	uint64_t won = role == 0   ? pawl_op_complete(op)
+	               : role == 1 ? pawl_purgatory_cancel_key(purgatory, key_number(purgatory, 1),
+	                                                       job_cancelled)
+	                           : pawl_purgatory_check(purgatory, key_number(purgatory, role));
 
 	if (role == 2)
 		pawl_clock_manual_advance(&meeting->room.fixture.clock, MS);
@@ -588,7 +572,7 @@ static void hold_a_round(struct party *party, uint64_t round)
 
 	begin_round(meeting, round, &freed, &party_type, THREADS);
 	for (unsigned i = 0; i < KEYS; i++)
-		keys[i] = key_number(i);
+		keys[i] = key_number(meeting->room.purgatory, i);
 	EXPECT_EQ(pawl_purgatory_try_or_watch(meeting->room.purgatory, &meeting->job->op, keys,
 	                                      KEYS, MS),
 	          0);
@@ -644,7 +628,7 @@ struct pair {
 
 static struct pawl_key key_of_pair(const struct pair *pair)
 {
-	return key_number(pair->number % 2);
+	return key_number(pair->room->purgatory, pair->number % 2);
 }
 
 static void *change_run(void *arg)
@@ -753,8 +737,9 @@ static void *attempt_run(void *arg)
 
 		if (__atomic_sub_fetch(&attempts->left[which], 1, __ATOMIC_SEQ_CST) == 0)
 			__atomic_store_n(&attempts->jobs[which]->ready, 1, __ATOMIC_SEQ_CST);
-		pawl_purgatory_check(attempts->room.purgatory,
-		                     (struct pawl_key){&which, sizeof(which)});
+		pawl_purgatory_check(
+		        attempts->room.purgatory,
+		        pawl_purgatory_key(attempts->room.purgatory, &which, sizeof(which)));
 	}
 	return NULL;
 }
@@ -767,7 +752,8 @@ static void attempt_all(uint64_t seed)
 	room_open(&attempts->room, &every_mode[0], 4);
 	shuffle(attempts->order, &(struct random){seed});
 	for (unsigned i = 0; i < OPERATIONS; i++) {
-		const struct pawl_key key = {&i, sizeof(i)};
+		const struct pawl_key key =
+		        pawl_purgatory_key(attempts->room.purgatory, &i, sizeof(i));
 
 		attempts->left[i] = ATTEMPTS;
 		attempts->jobs[i] = job_new(&attempts->room, &attempts->account, i);
@@ -792,54 +778,6 @@ static void of_100_operations_20_threads_and_20_attempts_none_is_lost(void)
 		attempt_all(seed);
 }
 
-/* One key, resolved and given back by all threads, while operations come and go under it. */
-
-static void *resolve_run(void *arg)
-{
-	struct pair *pair = arg;
-	struct pawl_purgatory *purgatory = pair->room->purgatory;
-	struct pawl_key resolved, again;
-
-	for (uint64_t i = 0; i < rounds; i++) {
-		struct job *job = job_new(pair->room, pair->account, pair->number);
-
-		EXPECT_EQ(pawl_purgatory_resolve(purgatory, key_number(i % 2), &resolved), 0);
-		EXPECT_EQ(pawl_purgatory_resolve(purgatory, resolved, &again), 0);
-		EXPECT_EQ(pawl_purgatory_try_or_watch(purgatory, &job->op, &resolved, 1, HOUR), 0);
-		pawl_purgatory_unresolve(purgatory, again);
-		if (i % 3 == 0)
-			count(&pair->account->by_cancel,
-			      pawl_purgatory_cancel_key(purgatory, resolved, job_cancelled));
-		pawl_purgatory_unresolve(purgatory, resolved);
-		pawl_purgatory_check(purgatory, key_number(i % 2));
-	}
-	return NULL;
-}
-
-static void a_key_resolved_and_given_back_by_all_threads_keeps_its_operations(void)
-{
-	struct account account = {0};
-	struct pair pairs[THREADS];
-	pthread_t threads[THREADS];
-	struct room room;
-	size_t left;
-
-	room_open(&room, &every_mode[0], 4);
-	for (unsigned i = 0; i < THREADS; i++) {
-		pairs[i] = (struct pair){.room = &room, .account = &account, .number = i};
-		pthread_create(&threads[i], NULL, resolve_run, &pairs[i]);
-	}
-	for (unsigned i = 0; i < THREADS; i++)
-		pthread_join(threads[i], NULL);
-	EXPECT_EQ(account.cancelled, account.by_cancel);
-	left = (size_t)(THREADS * rounds - account.cancelled);
-	expect_counted(&room, left, left);
-	leave_room(&room);
-	EXPECT_EQ(account.dropped, THREADS * rounds - account.cancelled);
-	EXPECT_EQ(account.released, THREADS * rounds);
-	room_close(&room);
-}
-
 int main(int argc, char **argv)
 {
 	static const struct test tests[] = {
@@ -849,7 +787,6 @@ int main(int argc, char **argv)
 	        TEST(the_last_unref_releases_once),
 	        TEST(no_trigger_is_lost),
 	        TEST(of_100_operations_20_threads_and_20_attempts_none_is_lost),
-	        TEST(a_key_resolved_and_given_back_by_all_threads_keeps_its_operations),
 	};
 
 	test_usage(argc, argv, "[--rounds N]");

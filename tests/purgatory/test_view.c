@@ -110,7 +110,7 @@ IN_EVERY_ROOM(a_busy_key_is_found_among_thousands)
 		struct pawl_key key;
 
 		snprintf(name, sizeof(name), i % 15 || i / 15 >= BUSY ? "key %u" : "busy", i);
-		key = key_of(name);
+		key = key_of(room, name);
 		EXPECT_EQ(watch_keys(&requests[i], &key, 1), 0);
 	}
 	look(room, &viewer);

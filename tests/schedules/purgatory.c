@@ -31,9 +31,7 @@ static struct fate fates[24];
 static int changes;
 static size_t blocks; /* of memory, before the first operation */
 
-static const struct pawl_key keys[] = {{"one", 3},  {"two", 3},  {"three", 5},
-                                       {"four", 4}, {"five", 4}, {"six", 3}};
-static struct pawl_key resolved;
+static struct pawl_key keys[6]; /* of `purgatory` */
 
 /* Only the library's own fences order the changes. */
 static bool try_complete(struct pawl_op *op)
@@ -104,12 +102,26 @@ static const struct pawl_op_type type = {.try_complete = try_complete,
                                          .on_drop = on_drop,
                                          .release = release};
 
+static struct pawl_key key_in(const struct pawl_purgatory *of, unsigned number)
+{
+	static const char *const names[] = {"one", "two", "three", "four", "five", "six"};
+
+	return pawl_purgatory_key(of, names[number], strlen(names[number]));
+}
+
+static void make_keys(void)
+{
+	for (unsigned i = 0; i < 6; i++)
+		keys[i] = key_in(purgatory, i);
+}
+
 static void open_purgatory(unsigned workers, unsigned shards)
 {
 	const struct pawl_purgatory_options options = {.shards = shards};
 
 	open_service(workers, shards);
 	EXPLORE_EXPECT_EQ(pawl_purgatory_open(&purgatory, service, &options), 0);
+	make_keys();
 	blocks = explore_blocks();
 }
 
@@ -207,35 +219,6 @@ static void no_trigger_is_lost_2(void)
 	no_trigger_is_lost(2);
 }
 
-static void resolve(void)
-{
-	EXPLORE_EXPECT_EQ(pawl_purgatory_resolve(purgatory, keys[0], &resolved), 0);
-}
-
-static void unresolve(void)
-{
-	pawl_purgatory_unresolve(purgatory, resolved);
-}
-
-/* If a key was resolved: the table of resolved keys, one block, stays until close. */
-static void close_resolved(void)
-{
-	blocks++;
-	close_purgatory();
-}
-
-static void no_trigger_is_lost_resolved(void)
-{
-	open_purgatory(PAWL_SERVICE_MANUAL, 2);
-	resolve();
-	start(watch_first, &resolved);
-	start(change_key, &resolved);
-	join_all();
-	expect_completed(0);
-	unresolve();
-	close_resolved();
-}
-
 static void *watch_two_keys(void *unused)
 {
 	watch(new_request(0, 2), keys, 2, PAWL_NEVER);
@@ -292,27 +275,14 @@ static void two_checks_of_one_key(void)
 	close_purgatory();
 }
 
-static void two_checks_of_one_resolved_key(void)
-{
-	open_purgatory(PAWL_SERVICE_MANUAL, 2);
-	resolve();
-	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), &resolved, 1, PAWL_NEVER), 0);
-	EXPLORE_EXPECT_EQ(watch(new_request(1, 2), &resolved, 1, PAWL_NEVER), 0);
-	start(change_key, &resolved);
-	start(change_key, &resolved);
-	join_all();
-	expect_completed(0);
-	expect_completed(1);
-	unresolve();
-	close_resolved();
-}
-
 /* Operations that share keys, so that a check of one key finds operations that the other is trying. */
 static void shared_keys(void)
 {
-	const struct pawl_key backwards[] = {keys[1], keys[0]};
+	struct pawl_key backwards[2];
 
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
+	backwards[0] = keys[1];
+	backwards[1] = keys[0];
 	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), keys, 2, PAWL_NEVER), 0);
 	EXPLORE_EXPECT_EQ(watch(new_request(1, 2), backwards, 2, PAWL_NEVER), 0);
 	EXPLORE_EXPECT_EQ(watch(new_request(2, 2), &keys[1], 1, PAWL_NEVER), 0);
@@ -809,52 +779,6 @@ static void keys_made_and_forgotten(void)
 	close_purgatory();
 }
 
-static void *unresolve_key(void *unused)
-{
-	unresolve();
-	return unused;
-}
-
-/* The last unresolve of a key while its operation completes, and while another thread checks its bytes. */
-static void unresolve_against_completion(void)
-{
-	struct request *request;
-
-	open_purgatory(PAWL_SERVICE_MANUAL, 1);
-	resolve();
-	request = new_request(0, 9);
-	pawl_op_ref(&request->op);
-	EXPLORE_EXPECT_EQ(watch(request, &resolved, 1, PAWL_NEVER), 0);
-	start(unresolve_key, NULL);
-	start(complete, request);
-	start(check_key, arg(&keys[0]));
-	join_all();
-	expect_completed(0);
-	close_resolved();
-}
-
-static void *resolve_and_unresolve(void *unused)
-{
-	struct pawl_key key;
-
-	EXPLORE_EXPECT_EQ(pawl_purgatory_resolve(purgatory, keys[0], &key), 0);
-	pawl_purgatory_check(purgatory, key);
-	pawl_purgatory_unresolve(purgatory, key);
-	return unused;
-}
-
-/* Resolved and unresolved while it is watched by its bytes. */
-static void resolve_against_watch(void)
-{
-	open_purgatory(PAWL_SERVICE_MANUAL, 2);
-	start(resolve_and_unresolve, NULL);
-	start(resolve_and_unresolve, NULL);
-	start(watch_and_complete, (void *)0);
-	join_all();
-	expect_completed(0);
-	close_resolved();
-}
-
 static void change_second(void)
 {
 	change(keys[1]);
@@ -926,9 +850,11 @@ static void open_other(void)
 
 static void *watch_here_or_there(void *unused)
 {
+	const struct pawl_key there = key_in(other, 0);
+
 	watched = watch(given, keys, 1, MS);
 	if (watched == -ECANCELED)
-		watched = pawl_purgatory_try_or_watch(other, &given->op, keys, 1, MS);
+		watched = pawl_purgatory_try_or_watch(other, &given->op, &there, 1, MS);
 	EXPLORE_EXPECT_EQ(watched, 0);
 	pawl_op_unref(&given->op);
 	return unused;
@@ -955,11 +881,11 @@ static void refused_and_given_to_another(void)
 
 static void *use_and_close_other(void *unused)
 {
+	const struct pawl_key key = key_in(other, 0);
 	struct request *request = new_request(1, 1);
 
-	EXPLORE_EXPECT_EQ(pawl_purgatory_resolve(other, keys[0], &resolved), 0);
-	EXPLORE_EXPECT(pawl_purgatory_try_or_watch(other, &request->op, &resolved, 1, MS) >= 0);
-	pawl_purgatory_check(other, resolved);
+	EXPLORE_EXPECT(pawl_purgatory_try_or_watch(other, &request->op, &key, 1, MS) >= 0);
+	pawl_purgatory_check(other, key);
 	pawl_purgatory_close(other);
 	EXPLORE_EXPECT_EQ(fates[1].released, 1);
 	return unused;
@@ -972,6 +898,7 @@ static void two_purgatories(void)
 
 	open_service(1, 1);
 	EXPLORE_EXPECT_EQ(pawl_purgatory_open(&purgatory, service, &options), 0);
+	make_keys();
 	blocks = explore_blocks();
 	EXPLORE_EXPECT_EQ(pawl_purgatory_open(&other, service, &options), 0);
 	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), keys, 1, 2 * MS), 0);
@@ -1050,7 +977,7 @@ static void fill_by_one(unsigned number)
 	struct request *request = new_request(FIRST_FILLER + number, 99);
 
 	for (unsigned i = 0; i < count; i++)
-		under[i] = (struct pawl_key){&filler_bytes[first + i], 1};
+		under[i] = pawl_purgatory_key(purgatory, &filler_bytes[first + i], 1);
 	EXPLORE_EXPECT_EQ(watch(request, under, count, PAWL_NEVER), 0);
 }
 
@@ -1226,9 +1153,9 @@ static void many_keys_against_growth(void)
 {
 	struct pawl_key many[9];
 
-	for (unsigned i = 0; i < 9; i++)
-		many[i] = (struct pawl_key){&filler_bytes[16 + i], 1};
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
+	for (unsigned i = 0; i < 9; i++)
+		many[i] = pawl_purgatory_key(purgatory, &filler_bytes[16 + i], 1);
 	fill(FULL);
 	start(fill_on, NULL);
 	start(change_key, &many[8]);
@@ -1405,6 +1332,7 @@ static void open_described(unsigned workers, unsigned shards)
 
 	open_service(workers, shards);
 	EXPLORE_EXPECT_EQ(pawl_purgatory_open(&purgatory, service, &options), 0);
+	make_keys();
 }
 
 /* The viewer describes an operation while a check completes it. */
@@ -1487,12 +1415,10 @@ int main(int argc, char **argv)
 	static const struct explore_scenario scenarios[] = {
 	        {SCENARIO(no_trigger_is_lost_1)},
 	        {SCENARIO(no_trigger_is_lost_2)},
-	        {SCENARIO(no_trigger_is_lost_resolved)},
 	        {SCENARIO(two_keys_two_changes)},
 	        {SCENARIO(two_checks_of_one_that_waits)},
 	        {SCENARIO(two_checks_of_one_under_many_keys)},
 	        {SCENARIO(two_checks_of_one_key)},
-	        {SCENARIO(two_checks_of_one_resolved_key)},
 	        {SCENARIO(shared_keys)},
 	        {SCENARIO(expiry_against_check_1)},
 	        {SCENARIO(expiry_against_check_2)},
@@ -1519,8 +1445,6 @@ int main(int argc, char **argv)
 	        {SCENARIO(close_against_unref)},
 	        {SCENARIO(keys_come_and_go)},
 	        {SCENARIO(keys_made_and_forgotten)},
-	        {SCENARIO(unresolve_against_completion)},
-	        {SCENARIO(resolve_against_watch)},
 	        {SCENARIO(nested_check)},
 	        {SCENARIO(service_stopped_first)},
 	        {SCENARIO(service_stopped_against_expiry)},

@@ -147,9 +147,9 @@ static inline void stay_in_try_of_number(struct request *request)
 		request_stay(request);
 }
 
-static inline struct pawl_key key_of(const char *text)
+static inline struct pawl_key key_of(const struct room *room, const char *text)
 {
-	return (struct pawl_key){text, strlen(text)};
+	return pawl_purgatory_key(room->purgatory, text, strlen(text));
 }
 
 static inline int watch(struct request *request, const char *letters, uint64_t timeout)
@@ -158,7 +158,7 @@ static inline int watch(struct request *request, const char *letters, uint64_t t
 	size_t count = strlen(letters);
 
 	for (size_t i = 0; i < count; i++)
-		keys[i] = (struct pawl_key){&letters[i], 1};
+		keys[i] = pawl_purgatory_key(request->room->purgatory, &letters[i], 1);
 	return pawl_purgatory_try_or_watch(request->room->purgatory, &request->op, keys, count,
 	                                   timeout);
 }
@@ -171,12 +171,12 @@ static inline int watch_keys(struct request *request, const struct pawl_key *key
 
 static inline size_t check(struct room *room, const char *key)
 {
-	return pawl_purgatory_check(room->purgatory, key_of(key));
+	return pawl_purgatory_check(room->purgatory, key_of(room, key));
 }
 
 static inline size_t cancel_key(struct room *room, const char *key)
 {
-	return pawl_purgatory_cancel_key(room->purgatory, key_of(key), request_cancelled);
+	return pawl_purgatory_cancel_key(room->purgatory, key_of(room, key), request_cancelled);
 }
 
 static inline void expect_counted(struct room *room, size_t watched, size_t delayed)

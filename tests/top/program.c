@@ -115,7 +115,8 @@ static void wait_under(struct pawl_service *service, const char *text, size_t co
 		exit(1);
 	for (size_t number = 0; count > number; number++)
 		for (size_t i = number; i < count; i++) {
-			struct pawl_key key = {&number, sizeof(number)};
+			struct pawl_key key =
+			        pawl_purgatory_key(purgatory, &number, sizeof(number));
 			struct pawl_op *op = malloc(sizeof(*op));
 
 			pawl_op_init(op, &type);
