@@ -1172,6 +1172,7 @@ static void growth_without_memory(void)
 
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
 	given = new_request(0, 1);
+	pawl_op_ref(&given->op);
 	request = new_request(1, 1);
 	fill(FULL - 1);
 	start(watch_given, NULL);
