@@ -76,18 +76,16 @@ PAWL_API void pawl_task_init(struct pawl_task *task, pawl_task_fn *run);
 		PAWL_TIMER_INIT, 0, 0, run, NULL, 0, 0, 0, 0, false, false, 0, NULL, NULL \
 	}
 
-#define PAWL_SERVICE_MANUAL \
-	(~0u - 1u) /* options.workers: no threads, no dispatch; see pawl_service_poll */
+#define PAWL_SERVICE_MANUAL (~0u - 1u) /* options.workers: no threads; see pawl_service_poll */
 
 /* Zeroes, or a NULL pointer in place of the struct, mean the defaults. The manual page has more on each option. */
 struct pawl_service_options {
 	const char *name;    /* of its threads, cut to 15 bytes; NULL: "pawl". Copied */
 	uint64_t tick_ns;    /* any; 0: 1 ms */
 	uint32_t wheel_size; /* slots in a level, 2 to 4096; 0: the wheel's default */
-	unsigned
-	        workers; /* threads that run tasks, 1 to 1024; 0: 1; or PAWL_SERVICE_MANUAL, above */
-	unsigned shards;    /* 1 to 1024; 0: from the CPUs; 1 shard and 1 worker: exact order */
-	size_t max_pending; /* 0: no limit; beyond it a new arming gives -EAGAIN */
+	unsigned workers;    /* that run tasks, 1 to 1024; 0: 1; or PAWL_SERVICE_MANUAL */
+	unsigned shards;     /* 1 to 1024; 0: from the CPUs; 1 shard and 1 worker: exact order */
+	size_t max_pending;  /* 0: no limit; beyond it a new arming gives -EAGAIN */
 	struct pawl_clock *clock; /* borrowed until close; NULL: one of its own, monotonic */
 	size_t stack_size; /* of its threads, 64 KiB to SIZE_MAX / 2; 0: system's, at least 1 MiB */
 	void (*on_thread_start)(unsigned worker, void *arg); /* first on each thread; or NULL */
@@ -127,7 +125,7 @@ PAWL_API int pawl_service_arm_unless_pending(struct pawl_service *service, struc
 
 /* What a periodic task does about periods that it has missed. */
 enum pawl_service_missed {
-	PAWL_SERVICE_SKIP, /* leave them out: the next run is at the next whole period after this one */
+	PAWL_SERVICE_SKIP,  /* leave them out: the next run is at the next whole period */
 	PAWL_SERVICE_BURST, /* make up for them: all of them, one after the other */
 	PAWL_SERVICE_DELAY, /* the next run is a period after the end of this one */
 };
