@@ -153,8 +153,7 @@ class Queue {
 
 	constructor(client, name, { shards, maxTries = 25, raw = false, ...other } = {}) {
 		noOther('Queue', other, 'shards, maxTries, raw');
-		must(typeof client?.duplicate === 'function', 'client', client,
-			'a client of ioredis, or of createClient or createCluster of redis');
+		must(typeof client?.duplicate === 'function', 'client', client, 'by ioredis, createClient or createCluster');
 		must(typeof name === 'string' && name !== '', 'name', name, 'text that is not empty');
 		this.client = client;
 		this.keys = [name];
