@@ -81,11 +81,11 @@ static void defer(struct thread *thread, struct pawl_op *op)
 	thread->last_deferred = op;
 }
 
-/* The winner is this thread, so it need not read the state as others do. */
+/* The winner is this thread. Another one may be trying to win, too: so the state is read as others read it. */
 static void run(struct pawl_op *op)
 {
 	op->type->on_complete(op);
-	if (op->state == EXPIRED && op->type->on_expire)
+	if (op_state(op) == EXPIRED && op->type->on_expire)
 		op->type->on_expire(op);
 	op_unref(op);
 }
