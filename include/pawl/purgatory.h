@@ -238,8 +238,8 @@ PAWL_API size_t pawl_purgatory_delayed(const struct pawl_purgatory *purgatory);
 PAWL_API void pawl_purgatory_stop(struct pawl_purgatory *purgatory);
 
 /*
- * Stop, and free the purgatory, before its service is closed. NULL is allowed. No other call may
- * run or follow, except on operations with a reference: unref, completed, expired, and complete after stop (false).
+ * Stop, and free the purgatory, before its service is closed. NULL is allowed. No other call may run or follow, except
+ * on operations with a reference: unref, completed, expired, and complete after stop (false).
  */
 PAWL_API void pawl_purgatory_close(struct pawl_purgatory *purgatory);
 

@@ -188,7 +188,7 @@ IN_EVERY_ROOM(cancelled_may_stop)
 	EXPECT_STR(other.story, "dr");
 }
 
-IN_EVERY_ROOM(release_of_an_unhold_may_stop)
+IN_EVERY_ROOM(release_by_the_last_unref_may_stop)
 {
 	struct request request, other;
 
@@ -306,7 +306,7 @@ int main(void)
 	        TEST(a_second_stop_waits_for_the_first),
 	        TEST(on_complete_of_a_check_may_stop),
 	        TEST(cancelled_may_stop),
-	        TEST(release_of_an_unhold_may_stop),
+	        TEST(release_by_the_last_unref_may_stop),
 	};
 
 	return RUN_TESTS(tests);
