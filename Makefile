@@ -75,7 +75,7 @@ test:
 schedules: cmake-is-here
 	@cmake -S . -B build/schedules -DPAWL_TESTS=ON -DPAWL_COMMAND=OFF -DPAWL_EXAMPLES=OFF >/dev/null
 	@cmake --build build/schedules -j $(JOBS) --target $(PART:%=explore-%) >/dev/null
-	@scripts/schedules build/schedules/tests/schedules $(ROUNDS) $(PART)
+	@scripts/schedules build/schedules/verify/schedules $(ROUNDS) $(PART)
 
 test-long: test
 	build/test/tests/test_wheel_model --runs 200000

@@ -101,7 +101,7 @@
 #define CHAINS            4u  /* of a bucket, walked in step, so that their cache misses overlap */
 #define BUCKET_BYTES      64u /* a cache line */
 
-/* Bounds. PAWL_SMALL, for tests/schedules: a few operations reach each of them. */
+/* Bounds. PAWL_SMALL, for verify/schedules: a few operations reach each of them. */
 #ifdef PAWL_SMALL
 #define MAX_DEPTH     2u
 #define MAX_RETRIES   1u
@@ -284,7 +284,7 @@ static inline void fence(void)
 }
 
 /*
- * The same after a locked instruction, which is a fence itself on x86. PAWL_BY_C11, for tests/schedules: rely on the
+ * The same after a locked instruction, which is a fence itself on x86. PAWL_BY_C11, for verify/schedules: rely on the
  * language alone.
  */
 static inline void fence_after_lock(void)

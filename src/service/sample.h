@@ -10,7 +10,7 @@
 
 /*
  * How many tasks a snapshot looks at. A share of 2 % then has a standard error of 5.5 % of itself: that it is wrong by
- * more than a quarter happens five times in a million. PAWL_SMALL, for tests/schedules: two tasks are too many.
+ * more than a quarter happens five times in a million. PAWL_SMALL, for verify/schedules: two tasks are too many.
  */
 #ifdef PAWL_SMALL
 #define SAMPLE_SIZE 1u

@@ -73,7 +73,7 @@
  * In manual mode there are no worker threads. The user's loop is the leader, and `sleeps_until` is the tick that it was
  * told. poll.c explains that, and how stop and a poll meet.
  *
- * tests/model/sleep.pml is a model of this protocol, and of what goes wrong without one of its steps.
+ * verify/models/sleep.pml is a model of this protocol, and of what goes wrong without one of its steps.
  */
 #define _GNU_SOURCE
 #include "shard.h"

@@ -6,8 +6,8 @@
  * that a failure is repeated alone.
  */
 #include "../../support/random.h"
-#include "../fuzz/wheel_property.h"
 #include "../support/test.h"
+#include "wheel_property.h"
 
 #define RUNS_DEFAULT 20000
 #define INPUT_MAX    2048

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+/* Lines by the calendar through days that pass in no time: the linker puts another clock_gettime in place (--wrap). */
+#define _POSIX_C_SOURCE 200809L
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../run/state.h"
+#include "../run/wall.h"
+#include "../../tests/support/test.h"
+
+#define SECOND UINT64_C(1000000000)
+#define NOON   1774699200 /* 2026-03-28T12:00Z, the day before clocks go forward in Berlin */
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *time);
+
+static int64_t wall, running; /* in seconds */
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *time)
+{
+	*time = (struct timespec){.tv_sec = (time_t)(clock == CLOCK_REALTIME ? wall : running)};
+	return 0;
+}
+
+/* A pipe that reads these lines, without a command around it. */
+static struct pipe *reading(const char *lines)
+{
+	static const struct pipe_options options = {.speed = 1.0};
+	struct pipe *p = calloc(1, sizeof(*p));
+	struct pawl_wheel_options wheel = {0};
+	int fds[2];
+
+	wall = NOON;
+	running = 5000;
+	wheel.start = (uint64_t)running * SECOND;
+	p->options = &options;
+	p->wheel = pawl_wheel_init(malloc(pawl_wheel_footprint(&wheel)),
+	                           pawl_wheel_footprint(&wheel), &wheel);
+	EXPECT_EQ(pipe(fds), 0);
+	EXPECT_EQ(write(fds[1], lines, strlen(lines)), strlen(lines));
+	close(fds[1]);
+	p->input.fd = fds[0];
+	p->input.name = "lines";
+	pipe_read_input(p);
+	close(fds[0]);
+	EXPECT_EQ(p->counts.bad, 0);
+	return p;
+}
+
+static bool free_entry(struct pawl_timer *timer, void *wheel)
+{
+	pawl_wheel_cancel(wheel, timer);
+	free(timer);
+	return true;
+}
+
+static void drop(struct pipe *p)
+{
+	pawl_wheel_each(p->wheel, free_entry, p->wheel);
+	names_close(&p->names);
+	zones_close(&p->zones);
+	free(p->wheel);
+	free(p);
+}
+
+/* Let it pass, and fire what is due; the text that came out. */
+static const char *output_after(struct pipe *p, int64_t seconds)
+{
+	wall += seconds;
+	running += seconds;
+	p->output.used = 0;
+	pipe_fire_due(p);
+	p->output.buffer[p->output.used] = '\0';
+	return p->output.buffer;
+}
+
+static void set_clock(struct pipe *p, int64_t to)
+{
+	wall = to;
+	EXPECT(wall_rearm(p->wheel, (uint64_t)running * SECOND, (uint64_t)wall * SECOND));
+}
+
+static void every_night_has_one_run(void)
+{
+	struct pipe *p = reading("daily[Europe/Berlin] 02:30 backup\n");
+	static const int64_t due[] = {1774746000, 1774830600, 1774917000}; /* 03:00, then 02:30 */
+	int fired = 0;
+
+	while (wall < NOON + 3 * 86400) {
+		const char *text = output_after(p, 60);
+
+		if (*text) {
+			EXPECT_STR(text, "backup\n");
+			EXPECT(fired < 3);
+			EXPECT_EQ(wall, due[fired % 3]);
+			fired++;
+		}
+	}
+	EXPECT_EQ(fired, 3);
+	EXPECT_EQ(pawl_wheel_count(p->wheel), 1);
+	drop(p);
+}
+
+static void what_was_missed_is_left_out(void)
+{
+	struct pipe *p = reading("cron[UTC] 0 * * * * hour\n");
+
+	EXPECT_STR(output_after(p, 3599), "");
+	EXPECT_STR(output_after(p, 5 * 3600), "hour\n");
+	EXPECT_STR(output_after(p, 0), "");
+	EXPECT_STR(output_after(p, 1), "hour\n");
+	drop(p);
+}
+
+static void a_clock_that_is_set_back_makes_no_time_come_again(void)
+{
+	struct pipe *p = reading("cron[UTC] 0 * * * * hour\n");
+
+	EXPECT_STR(output_after(p, 3600), "hour\n");
+	set_clock(p, NOON + 3590);
+	EXPECT_STR(output_after(p, 10), "");
+	EXPECT_STR(output_after(p, 3599), "");
+	EXPECT_STR(output_after(p, 1), "hour\n");
+	drop(p);
+}
+
+static void a_clock_that_is_set_forward_is_followed(void)
+{
+	struct pipe *p = reading("daily[UTC] 18:00 evening\n");
+
+	set_clock(p, NOON + 6 * 3600 - 1);
+	EXPECT_STR(output_after(p, 0), "");
+	EXPECT_STR(output_after(p, 1), "evening\n");
+	set_clock(p, NOON + 3 * 86400); /* two evenings were passed over: they are one */
+	EXPECT_STR(output_after(p, 0), "evening\n");
+	EXPECT_STR(output_after(p, 0), "");
+	EXPECT_STR(output_after(p, 6 * 3600), "evening\n");
+	drop(p);
+}
+
+static void lines_by_the_calendar_have_names(void)
+{
+	struct pipe *p = reading("=a cron[UTC] 0 * * * * old\n=a cron[UTC] 30 * * * * new\n"
+	                         "=b daily[UTC] 12:30 never\n!b\n");
+
+	EXPECT_EQ(pawl_wheel_count(p->wheel), 1);
+	EXPECT_EQ(p->counts.replaced, 1);
+	EXPECT_EQ(p->counts.cancelled, 1);
+	EXPECT_STR(output_after(p, 1800), "new\n");
+	EXPECT_STR(output_after(p, 1800), "");
+	EXPECT_STR(output_after(p, 1800), "new\n");
+	drop(p);
+}
+
+/* At 2554-07-21T23:17Z, after the last evening before the end of time. */
+static void a_line_without_a_next_time_is_kept_while_its_command_runs(void)
+{
+	static const struct pipe_options options = {.command = "true", .speed = 1.0};
+	struct pipe *p = reading("=a daily[UTC] 23:00 evening\n");
+
+	p->options = &options;
+	EXPECT_EQ(children_open(&p->children, options.command, 1), 0);
+	set_clock(p, INT64_C(18446744073) - 1000);
+	output_after(p, 0);
+	EXPECT_EQ(pawl_wheel_count(p->wheel), 0);
+	EXPECT(!names_find(&p->names, (struct span){"a", 1}));
+	EXPECT_EQ(p->children.running, 1);
+	EXPECT_EQ(p->children.list[0].entry->command, COMMAND_OUTLIVES_LINE);
+	while (p->children.running > 0)
+		pipe_reap(p);
+	EXPECT_EQ(p->counts.failed, 0);
+	children_close(&p->children);
+	drop(p);
+}
+
+int main(void)
+{
+	static const struct test tests[] = {
+	        TEST(every_night_has_one_run),
+	        TEST(what_was_missed_is_left_out),
+	        TEST(a_clock_that_is_set_back_makes_no_time_come_again),
+	        TEST(a_clock_that_is_set_forward_is_followed),
+	        TEST(lines_by_the_calendar_have_names),
+	        TEST(a_line_without_a_next_time_is_kept_while_its_command_runs),
+	};
+
+	return RUN_TESTS(tests);
+}

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: MIT
+# The functions that every room uses to add its tests.
+
+# Some tests of the library are written in Python. Where there is no python3, PAWL_ONLY_C_TESTS leaves them out.
+find_program(PAWL_PYTHON3 python3)
+
+# pawl_test(NAME SOURCE...): the program test_NAME (dots become underscores), which ctest calls NAME.
+function(pawl_test name)
+  string(REPLACE . _ target test_${name})
+  add_executable(${target} ${ARGN})
+  target_link_libraries(${target} PRIVATE pawl pawl_flags)
+  add_test(NAME ${name} COMMAND ${target})
+endfunction()
+
+# The limit only ends tests that hang. A test takes less than a minute on a quiet machine, but may take many times that
+# on a slow or busy one.
+set(PAWL_HANG_SECONDS 3600 CACHE STRING "seconds after which a test is considered hung")
+
+# Sets the limit for all tests that this folder has so far.
+function(pawl_limit_tests)
+  get_property(tests DIRECTORY PROPERTY TESTS)
+  set_tests_properties(${tests} PROPERTIES TIMEOUT ${PAWL_HANG_SECONDS})
+endfunction()
+
+# pawl_header_test(NAME HEADER LIBRARY OUTPUT): the test header.NAME runs the program in the comments of a public
+# header. Its output must match the regular expression OUTPUT.
+function(pawl_header_test name header library output)
+  if(PAWL_ONLY_C_TESTS AND NOT PAWL_PYTHON3)
+    return()
+  endif()
+  set(source ${CMAKE_CURRENT_BINARY_DIR}/header_${name}.c)
+  add_custom_command(OUTPUT ${source}
+    COMMAND ${PROJECT_SOURCE_DIR}/scripts/header-examples ${header} ${source}
+    DEPENDS ${header} ${PROJECT_SOURCE_DIR}/scripts/header-examples
+    VERBATIM)
+  add_executable(test_header_${name} ${source})
+  target_link_libraries(test_header_${name} PRIVATE ${library} pawl_flags)
+  add_test(NAME header.${name} COMMAND test_header_${name})
+  set_tests_properties(header.${name} PROPERTIES PASS_REGULAR_EXPRESSION ${output})
+endfunction()
+
+# pawl_plain_test(TOPIC SOURCE... [ARGS ARGUMENT...]): the test plain-wheel.TOPIC, with the wheel in plain C, as
+# compilers other than gcc and clang get it: see src/wheel/compiler.h.
+function(pawl_plain_test topic)
+  cmake_parse_arguments(PARSE_ARGV 1 plain "" "" ARGS)
+  string(REPLACE . _ target test_plain_wheel_${topic})
+  add_executable(${target} ${plain_UNPARSED_ARGUMENTS})
+  target_link_libraries(${target} PRIVATE plain_wheel pawl_flags)
+  add_test(NAME plain-wheel.${topic} COMMAND ${target} ${plain_ARGS})
+endfunction()
+
+# The public headers in a program of one C++ standard.
+function(pawl_cxx_test name standard)
+  pawl_test(${name} wheel/test_header_cxx.cpp)
+  string(REPLACE . _ target test_${name})
+  set_target_properties(${target} PROPERTIES
+    CXX_STANDARD ${standard} CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS OFF)
+endfunction()
