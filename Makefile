@@ -8,6 +8,7 @@
 #   make help        this list
 #
 #   make install     with PREFIX and DESTDIR
+#   make uninstall   remove what the last make install from here installed (DESTDIR=)
 #   make amalgamation  the library as pawl.c and pawl.h, and the wheel alone as pawl_wheel.c and .h, to copy
 #   make dist        build/pawl-VERSION.tar.gz, the release: the files of the commit HEAD; needs git
 #   make module      the Redis and Valkey module alone, build/module/pawl.so: needs a C compiler, make and cmake
@@ -41,7 +42,7 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: all run check test help install amalgamation dist module install-module playground redis \
+.PHONY: all run check test help install uninstall amalgamation dist module install-module playground redis \
 	bench bench-docs bench-redis test-redis test-redis-long test-platforms test-package test-long \
 	fuzz mutate schedules analyse format clean cmake-is-here
 
@@ -148,6 +149,16 @@ mutate:
 # ldconfig tells the loader of the new library. A package does that itself.
 install: all
 	DESTDIR="$(abspath $(DESTDIR))" cmake --install build/release --prefix "$(abspath $(PREFIX))"
+	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" -eq 0 ]; then PATH=$$PATH:/sbin ldconfig || true; fi
+
+# cmake's list of installed files; then the directories that only pawl has, if they are empty.
+uninstall:
+	@test -e build/release/install_manifest.txt || { echo "make uninstall: nothing was installed from here" >&2; exit 1; }
+	@while read -r file || [ -n "$$file" ]; do \
+		rm -f "$(DESTDIR)$$file"; \
+		case $$file in */pawl/*) rmdir "$(DESTDIR)$${file%/*}" 2>/dev/null || true ;; esac; \
+	done <build/release/install_manifest.txt
+	@rm build/release/install_manifest.txt
 	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" -eq 0 ]; then PATH=$$PATH:/sbin ldconfig || true; fi
 
 amalgamation: cmake-is-here
