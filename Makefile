@@ -4,7 +4,8 @@
 #   make             build the libraries, the command, the module and the examples
 #   make run         run pawl demo: a million tasks on the real clock, every one accounted for
 #   make check       the C tests, about a minute: needs a C compiler, make and cmake; no root, server, browser or node
-#   make test        install what is missing, build everything, run every test; tests/stages has the stages
+#   make test        install what is missing, build and test: 8 minutes on 2 quiet cores (tests/stages.test)
+#   make test-all    the rest: browsers, platforms, packages, schedules, mutations (tests/stages.all)
 #   make help        this list
 #
 #   make install     with PREFIX and DESTDIR
@@ -42,7 +43,7 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: all run check test help install uninstall amalgamation dist module install-module playground redis \
+.PHONY: all run check test test-all help install uninstall amalgamation dist module install-module playground redis \
 	bench bench-docs bench-redis test-redis test-redis-long test-platforms test-package test-long \
 	fuzz mutate schedules analyse format clean cmake-is-here
 
@@ -71,14 +72,18 @@ check: cmake-is-here
 
 test:
 	@scripts/bootstrap
-	@JOBS=$(JOBS) scripts/test-stages
+	@JOBS=$(JOBS) scripts/test-stages tests/stages.test
+
+test-all:
+	@scripts/bootstrap all
+	@JOBS=$(JOBS) scripts/test-stages tests/stages.all
 
 schedules: cmake-is-here
 	@cmake -S . -B build/schedules -DPAWL_TESTS=ON -DPAWL_COMMAND=OFF -DPAWL_EXAMPLES=OFF >/dev/null
 	@cmake --build build/schedules -j $(JOBS) --target $(PART:%=explore-%) >/dev/null
 	@scripts/schedules build/schedules/verify/schedules $(ROUNDS) $(PART)
 
-test-long: test
+test-long: test test-all
 	build/test/tests/test_wheel_model --runs 200000
 
 test-platforms:

@@ -22,6 +22,12 @@ function(pawl_limit_tests)
   set_tests_properties(${tests} PROPERTIES TIMEOUT ${PAWL_HANG_SECONDS})
 endfunction()
 
+# Labels all tests that this folder has so far: `make test` leaves them to `make test-all`.
+function(pawl_long_tests)
+  get_property(tests DIRECTORY PROPERTY TESTS)
+  set_tests_properties(${tests} PROPERTIES LABELS long)
+endfunction()
+
 # pawl_header_test(NAME HEADER LIBRARY OUTPUT): the test header.NAME runs the program in the comments of a public
 # header. Its output must match the regular expression OUTPUT.
 function(pawl_header_test name header library output)
