@@ -2,6 +2,7 @@
 /* The life of one operation in a purgatory: its outcomes, its references, its deadline. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <sched.h>
 
 #include "../../support/random.h"
 #include "../support/purgatories.h"
@@ -614,6 +615,41 @@ IN_EVERY_ROOM(an_initialised_operation_lives)
 	EXPECT_STR(request.story, "cr");
 }
 
+static struct pawl_clock_system real;
+
+static void note_real_time(struct request *request, char event)
+{
+	if (event == 'c')
+		request->number = real.clock.now(&real.clock);
+}
+
+/* The bound is on one side, so the machine may be slow. */
+static void nothing_expires_early_on_the_real_clock(void)
+{
+	struct room room;
+	struct request requests[20];
+	uint64_t begun[20];
+
+	pawl_clock_monotonic_init(&real);
+	pawl_clock_manual_init(&room.fixture.clock);
+	room.fixture.service = service_with(NULL);
+	room.purgatory = purgatory_with(room.fixture.service, 0);
+	for (unsigned i = 0; i < 20; i++) {
+		request_init(&requests[i], &room);
+		requests[i].inside = note_real_time;
+		begun[i] = real.clock.now(&real.clock);
+		EXPECT_EQ(watch(&requests[i], "k", i * MS), i == 0);
+	}
+	while (pawl_purgatory_delayed(room.purgatory))
+		sched_yield();
+	pawl_purgatory_stop(room.purgatory);
+	for (unsigned i = 0; i < 20; i++) {
+		EXPECT_STR(requests[i].story, "cer");
+		EXPECT(requests[i].number - begun[i] >= i * MS);
+	}
+	room_close(&room);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -643,6 +679,7 @@ int main(void)
 	        TEST(on_expire_follows_on_complete_on_the_same_thread),
 	        TEST(without_a_deadline_it_waits_for_ever),
 	        TEST(no_deadline_is_early_and_none_more_than_a_tick_late),
+	        TEST(nothing_expires_early_on_the_real_clock),
 	        TEST(deadlines_do_not_count_against_max_pending),
 	        TEST(options_out_of_range_are_refused_and_change_nothing),
 	        TEST(two_purgatories_on_one_service_do_not_meet),
