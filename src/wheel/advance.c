@@ -71,39 +71,61 @@ static inline struct pawl_timer *cursor_in(const struct pawl_wheel *wheel, struc
 }
 
 /*
- * Empty a single list, which holds timers, by at most `max` moves, which is not 0. It is emptied from its tail, but on
- * level 0 from its head: there timers go to the *end* of the due ones.
+ * Empty a list of level 0, which holds timers, by at most `max` moves, which is not 0. From its head: its timers go to
+ * the *end* of the due ones.
  */
-static ALWAYS_INLINE size_t move_list(struct pawl_wheel *wheel, struct pawl_timer *head,
-                                      uint64_t chain, uint64_t now, size_t max, bool finest)
+static inline size_t empty_from_head(struct pawl_wheel *wheel, struct pawl_timer *head,
+                                     uint64_t chain, uint64_t now, size_t max)
 {
-	struct pawl_timer *timer = finest ? head->next : head->prev, *next;
-	struct pawl_timer *cursor =
-	        finest ? head->prev : cursor_in(wheel, head); /* until they meet */
+	struct pawl_timer *timer = head->next, *next;
 	size_t moves = 0;
 
-	ASSERT(!list_empty(head) && max > 0);
-	ASSERT(finest ? linked(head, timer) : linked(timer, head));
+	ASSERT(!list_empty(head) && max > 0 && linked(head, timer));
 	do {
-		next = finest ? timer->next : timer->prev;
-		ASSERT(finest ? linked(timer, next) : linked(next, timer));
+		next = timer->next;
+		ASSERT(linked(timer, next));
+		PREFETCH(next);
+		move(wheel, timer, now, chain, true);
+		moves++;
+		timer = next;
+	} while (timer != head && moves < max);
+	if (timer == head) {
+		list_retire(head);
+	} else {
+		head->next = timer;
+		timer->prev = head;
+	}
+	return moves;
+}
+
+/*
+ * Empty a list of another level likewise, but from its tail: its timers go to the front of a finer slot. A cursor from
+ * the other end prefetches, until the two meet.
+ */
+static ALWAYS_INLINE size_t empty_from_tail(struct pawl_wheel *wheel, struct pawl_timer *head,
+                                            uint64_t chain, uint64_t now, size_t max)
+{
+	struct pawl_timer *timer = head->prev, *next, *cursor = cursor_in(wheel, head);
+	size_t moves = 0;
+
+	ASSERT(!list_empty(head) && max > 0 && linked(timer, head));
+	do {
+		next = timer->prev;
+		ASSERT(linked(next, timer));
 		PREFETCH(next);
 		if (cursor == timer || cursor == next)
 			cursor = head;
 		if (cursor != head) {
-			cursor = finest ? cursor->prev : cursor->next;
+			cursor = cursor->next;
 			PREFETCH(cursor);
 		}
-		move(wheel, timer, now, chain, finest);
+		move(wheel, timer, now, chain, false);
 		moves++;
 		timer = next;
 	} while (timer != head && moves < max);
 	if (timer == head) {
 		list_retire(head);
 		wheel->cursor_list = NULL;
-	} else if (finest) {
-		head->next = timer;
-		timer->prev = head;
 	} else {
 		head->prev = timer;
 		timer->next = head;
@@ -225,6 +247,7 @@ static NEVER_INLINE size_t move_lists(struct pawl_wheel *wheel, struct level *le
 static ALWAYS_INLINE size_t move_each(struct pawl_wheel *wheel, struct level *level, uint64_t slot,
                                       uint64_t now, size_t max, bool finest)
 {
+	struct pawl_timer *head;
 	uint64_t chain_in_use = 0;
 	unsigned used = 0;
 
@@ -238,8 +261,9 @@ static ALWAYS_INLINE size_t move_each(struct pawl_wheel *wheel, struct level *le
 		return 0;
 	if (used > 1)
 		return move_lists(wheel, level, slot, now, max);
-	return move_list(wheel, slot_head(wheel, level, slot, chain_in_use), chain_in_use, now, max,
-	                 finest);
+	head = slot_head(wheel, level, slot, chain_in_use);
+	return finest ? empty_from_head(wheel, head, chain_in_use, now, max)
+	              : empty_from_tail(wheel, head, chain_in_use, now, max);
 }
 
 /* For ahead.c. In this file move_each() is inlined. */
