@@ -8,14 +8,14 @@
  * TEST-CLOCK is for tests: the module's clock stands still at unix-ms until the command PAWL.CLOCK sets it, which
  * exists only with this argument.
  */
-#include "arguments.h"
-#include "clock.h"
-#include "commands.h"
-#include "metrics.h"
-#include "persist.h"
-#include "queue.h"
-#include "random.h"
-#include "takers.h"
+#include "commands/arguments.h"
+#include "commands/commands.h"
+#include "queue/queue.h"
+#include "queue/random.h"
+#include "server/clock.h"
+#include "server/metrics.h"
+#include "server/persist.h"
+#include "server/takers.h"
 
 #define MODULE_NAME "pawl"
 enum { MODULE_VERSION = 100 }; /* 0.1.0 */
@@ -108,13 +108,21 @@ static int register_settings(RedisModuleCtx *ctx, const struct options *options)
 	return RedisModule_LoadConfigs(ctx);
 }
 
+static void draw_secrets(void)
+{
+	uint64_t key[2];
+
+	RedisModule_GetRandomBytes((unsigned char *)key, sizeof(key));
+	random_init(key);
+	ids_secret[0] = random_64();
+	ids_secret[1] = random_64();
+}
+
 static int start(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
 	struct options options = {-1, metrics_queues};
 
-	random_init();
-	ids_secret[0] = random_64();
-	ids_secret[1] = random_64();
+	draw_secrets();
 	if (read_arguments(ctx, argv, argc, &options) != REDISMODULE_OK ||
 	    register_settings(ctx, &options) != REDISMODULE_OK ||
 	    register_type(ctx) != REDISMODULE_OK || register_commands(ctx) != REDISMODULE_OK ||

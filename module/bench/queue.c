@@ -21,10 +21,10 @@
 #include <string.h>
 #include <time.h>
 
+#include "../../bench/support/machine.h"
 #include "../../support/random.h"
-#include "../support/machine.h"
-#include "memory.h"
-#include "queue.h"
+#include "../queue/memory.h"
+#include "../queue/queue.h"
 
 enum { ROUNDS = 100000, FIRST = 1000, KINDS = 12, SELDOM = 8, MANY = 100, GOAL_US = 2000 };
 #define HOUR   UINT64_C(3600000)

@@ -27,7 +27,7 @@ import sys
 import time
 
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(TOP / "tests/redis"))
+sys.path.insert(0, str(TOP / "module/tests"))
 from support import MODULE, SERVER, Client, Server, wait_until  # noqa: E402
 
 PAYLOAD = os.urandom(48).hex()[:64]
@@ -288,7 +288,7 @@ def mput_rate(report, pawl, rounds, share):
 
 def fetch_bullmq():
     """The folder with the package, or None."""
-    folder = TOP / "build/bench-redis"
+    folder = TOP / "build/bench-module"
     if not shutil.which("node") or not shutil.which("npm"):
         return None
     folder.mkdir(parents=True, exist_ok=True)
@@ -307,7 +307,7 @@ def bullmq(n, share):
 
     def spend(act, *numbers, payload=PAYLOAD):
         before = side.cpu_seconds()
-        subprocess.run(["node", str(TOP / "bench/redis/bullmq.js"), str(folder), str(side.server.port), payload, act,
+        subprocess.run(["node", str(TOP / "module/bench/bullmq.js"), str(folder), str(side.server.port), payload, act,
                         *map(str, numbers)], check=True)
         return side.cpu_seconds() - before
 

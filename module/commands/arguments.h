@@ -3,12 +3,12 @@
  * Reading the arguments of a command. A function that returns false has replied with an error, which names the
  * argument, its value and what is allowed. The command then returns.
  */
-#ifndef PAWL_REDIS_ARGUMENTS_H
-#define PAWL_REDIS_ARGUMENTS_H
+#ifndef PAWL_MODULE_ARGUMENTS_H
+#define PAWL_MODULE_ARGUMENTS_H
 
-#include "redis_module.h"
-#include "task.h"
-#include "token.h"
+#include "../queue/task.h"
+#include "../queue/token.h"
+#include "../server/redis_module.h"
 
 #define ARG_COUNT_MAX  10000 /* the most tasks that one command delivers or lists */
 #define ARG_COUNT_TEXT "10000"

@@ -2,12 +2,12 @@
 /* PAWL.SCAN, PAWL.RANGE and PAWL.SWEEP: many tasks in one command, bounded by COUNT. */
 #include <stdio.h>
 
+#include "../queue/memory.h"
+#include "../server/deliver.h"
+#include "../server/metrics.h"
+#include "../server/replicate.h"
 #include "commands.h"
-#include "deliver.h"
 #include "filter.h"
-#include "memory.h"
-#include "metrics.h"
-#include "replicate.h"
 
 /* [id, payload, state, due-ms, tries, reason] */
 static void reply_item(struct access *access, const struct task *task, const char *id,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* PAWL.CANCEL and PAWL.MOVE: they need no token. Leased tasks are refused without FORCE. */
+#include "../server/metrics.h"
+#include "../server/replicate.h"
 #include "arguments.h"
 #include "commands.h"
-#include "metrics.h"
-#include "replicate.h"
 
 static bool refuse_leased(struct access *access, const struct task *task, RedisModuleString *id)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The commands. docs/redis.md describes them; register.c lists them with their documentation. */
-#ifndef PAWL_REDIS_COMMANDS_H
-#define PAWL_REDIS_COMMANDS_H
+/* The commands. module/docs/redis.md describes them; register.c lists them with their documentation. */
+#ifndef PAWL_MODULE_COMMANDS_H
+#define PAWL_MODULE_COMMANDS_H
 
 #include <stdbool.h>
 
-#include "redis_module.h"
+#include "../server/redis_module.h"
 
 struct queue;
 struct task;

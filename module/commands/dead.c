@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* PAWL.DEAD: tasks that were delivered MAXTRIES times and never acknowledged. PAWL.DEAD TAKE is in take.c. */
+#include "../server/replicate.h"
 #include "arguments.h"
 #include "commands.h"
-#include "replicate.h"
 
 static void revive(struct access *access, struct task *task, uint64_t at, struct effects *effects)
 {

@@ -2,10 +2,10 @@
 /* PAWL.EVERY: periodic tasks. */
 #include <string.h>
 
+#include "../server/metrics.h"
+#include "../server/replicate.h"
 #include "arguments.h"
 #include "commands.h"
-#include "metrics.h"
-#include "replicate.h"
 
 struct every {
 	uint64_t period, at;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The options STATE, MATCH, FROM and TO, which select tasks. */
-#ifndef PAWL_REDIS_FILTER_H
-#define PAWL_REDIS_FILTER_H
+#ifndef PAWL_MODULE_FILTER_H
+#define PAWL_MODULE_FILTER_H
 
+#include "../queue/glob.h"
+#include "../queue/queue.h"
 #include "arguments.h"
-#include "glob.h"
-#include "queue.h"
 
 /* FILTER_ALL passes every task. */
 struct filter {

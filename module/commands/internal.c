@@ -3,7 +3,7 @@
  * PAWL.PUTAT, PAWL.SETAT, PAWL.NOTE, PAWL.DROP and PAWL.SETUP: see replicate.h. They skip tasks that do not exist. What
  * they do to tasks does not depend on the clock.
  */
-#include "access.h"
+#include "../server/access.h"
 #include "arguments.h"
 #include "commands.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* PAWL.ACK, PAWL.NACK and PAWL.EXTEND: the commands of the holder of a lease. */
+#include "../queue/memory.h"
+#include "../server/deliver.h"
+#include "../server/metrics.h"
 #include "arguments.h"
 #include "commands.h"
-#include "deliver.h"
-#include "memory.h"
-#include "metrics.h"
 
 static struct task *find_held(struct access *access, const struct task_id *id,
                               RedisModuleString *token)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* PAWL.PUT and PAWL.MPUT. */
+#include "../queue/memory.h"
+#include "../queue/random.h"
+#include "../server/metrics.h"
+#include "../server/replicate.h"
 #include "arguments.h"
 #include "commands.h"
-#include "memory.h"
-#include "metrics.h"
-#include "random.h"
-#include "replicate.h"
 
 /* The arguments for one task. */
 struct put {

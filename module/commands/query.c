@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* PAWL.GET, PAWL.LEN, PAWL.NEXT and PAWL.INFO: they change nothing. */
+#include "../server/deliver.h"
 #include "arguments.h"
 #include "commands.h"
-#include "deliver.h"
 #include "filter.h"
 
 static void reply_number(RedisModuleCtx *ctx, const char *name, uint64_t value)

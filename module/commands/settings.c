@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* PAWL.CONFIG, PAWL.PAUSE and PAWL.RESUME: the settings of a queue. */
+#include "../server/replicate.h"
 #include "arguments.h"
 #include "commands.h"
-#include "replicate.h"
 
 /* Set and replicate the settings. Returns whether they changed. */
 static bool change(struct access *access, const struct settings *settings, const char *event)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* PAWL.TAKE, PAWL.MTAKE and PAWL.DEAD TAKE. */
+#include "../queue/must.h"
+#include "../server/clock.h"
+#include "../server/deliver.h"
+#include "../server/takers.h"
 #include "arguments.h"
-#include "clock.h"
 #include "commands.h"
-#include "deliver.h"
-#include "must.h"
-#include "takers.h"
 
 struct reading {
 	struct take take;

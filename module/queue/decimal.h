@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef PAWL_REDIS_DECIMAL_H
-#define PAWL_REDIS_DECIMAL_H
+#ifndef PAWL_MODULE_DECIMAL_H
+#define PAWL_MODULE_DECIMAL_H
 
 #include <stdint.h>
 #include <string.h>

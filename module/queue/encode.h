@@ -14,8 +14,8 @@
  * Tasks are in the order of queue_each(), so the differences of `at` are small. Reading adds them to a queue one after
  * the other, and works with any order that keeps the tasks of the same millisecond in theirs. It checks every value.
  */
-#ifndef PAWL_REDIS_ENCODE_H
-#define PAWL_REDIS_ENCODE_H
+#ifndef PAWL_MODULE_ENCODE_H
+#define PAWL_MODULE_ENCODE_H
 
 #include "queue.h"
 

@@ -3,8 +3,8 @@
  * Patterns as in the command KEYS: `*` any text, `?` any byte, `[a-c]` one of these bytes, `[^a-c]` any other byte,
  * `\x` the byte x. The server's own function is not part of its module interface.
  */
-#ifndef PAWL_REDIS_GLOB_H
-#define PAWL_REDIS_GLOB_H
+#ifndef PAWL_MODULE_GLOB_H
+#define PAWL_MODULE_GLOB_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -14,8 +14,8 @@
  * a split cuts the range in two. A cursor is a position in that order, so it stays valid when the table grows or
  * shrinks between two calls.
  */
-#ifndef PAWL_REDIS_IDS_H
-#define PAWL_REDIS_IDS_H
+#ifndef PAWL_MODULE_IDS_H
+#define PAWL_MODULE_IDS_H
 
 #include "memory.h"
 #include "task.h"

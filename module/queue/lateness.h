@@ -3,8 +3,8 @@
  * How late deliveries were: a histogram of milliseconds with four buckets for each power of two. So a percentile from
  * it is at most a quarter too high.
  */
-#ifndef PAWL_REDIS_LATENESS_H
-#define PAWL_REDIS_LATENESS_H
+#ifndef PAWL_MODULE_LATENESS_H
+#define PAWL_MODULE_LATENESS_H
 
 #include <stdint.h>
 

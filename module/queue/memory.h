@@ -4,8 +4,8 @@
  * tests of the queue it is malloc. Without memory the process ends, as everywhere in the server: no caller checks for
  * NULL.
  */
-#ifndef PAWL_REDIS_MEMORY_H
-#define PAWL_REDIS_MEMORY_H
+#ifndef PAWL_MODULE_MEMORY_H
+#define PAWL_MODULE_MEMORY_H
 
 #include <stddef.h>
 

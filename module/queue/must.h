@@ -3,8 +3,8 @@
  * MUST(condition): with PAWL_ASSERT, which development builds define, the process ends if the condition does not hold.
  * Release builds have no code for it.
  */
-#ifndef PAWL_REDIS_MUST_H
-#define PAWL_REDIS_MUST_H
+#ifndef PAWL_MODULE_MUST_H
+#define PAWL_MODULE_MUST_H
 
 #ifdef PAWL_ASSERT
 #define MUST(condition) ((condition) ? (void)0 : __builtin_trap())

@@ -25,8 +25,8 @@
  *
  * Order: by due time in milliseconds; at the same millisecond, in the order of arrival.
  */
-#ifndef PAWL_REDIS_QUEUE_H
-#define PAWL_REDIS_QUEUE_H
+#ifndef PAWL_MODULE_QUEUE_H
+#define PAWL_MODULE_QUEUE_H
 
 #include "ids.h"
 #include "lateness.h"

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 #include "random.h"
 
-#include "../src/hash/siphash.h"
-#include "redis_module.h"
+#include "../../src/hash/siphash.h"
 
-static uint64_t key[2], counter;
+static uint64_t secret[2], counter;
 
-void random_init(void)
+void random_init(const uint64_t key[2])
 {
-	RedisModule_GetRandomBytes((unsigned char *)key, sizeof(key));
+	secret[0] = key[0];
+	secret[1] = key[1];
 }
 
 uint64_t random_64(void)
 {
 	counter++;
-	return siphash(key, &counter, sizeof(counter));
+	return siphash(secret, &counter, sizeof(counter));
 }

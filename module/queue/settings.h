@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The settings of a queue. A new queue has all zeroes. A queue with other settings exists even without tasks. */
-#ifndef PAWL_REDIS_SETTINGS_H
-#define PAWL_REDIS_SETTINGS_H
+#ifndef PAWL_MODULE_SETTINGS_H
+#define PAWL_MODULE_SETTINGS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A stable sort by a 64-bit key: radix sort, or insertion sort for few items. */
-#ifndef PAWL_REDIS_SORT_H
-#define PAWL_REDIS_SORT_H
+#ifndef PAWL_MODULE_SORT_H
+#define PAWL_MODULE_SORT_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -8,8 +8,8 @@
  * short form), all others as they are. Text of the server's form is always stored in the short form, so equal ids have
  * equal bytes.
  */
-#ifndef PAWL_REDIS_TASK_H
-#define PAWL_REDIS_TASK_H
+#ifndef PAWL_MODULE_TASK_H
+#define PAWL_MODULE_TASK_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -22,8 +22,8 @@
  * Every cell counts its tasks, and the leased ones among them. So counting the tasks up to a time reads one row of
  * cells on each level.
  */
-#ifndef PAWL_REDIS_TIMELINE_H
-#define PAWL_REDIS_TIMELINE_H
+#ifndef PAWL_MODULE_TIMELINE_H
+#define PAWL_MODULE_TIMELINE_H
 
 #include <pawl/wheel.h>
 

@@ -16,8 +16,8 @@
  * A wrong fence could do harm for ever, since fences never go back: so one that is more than a year ahead of the clock
  * is not learnt, and a queue that was stored with such a fence is not loaded.
  */
-#ifndef PAWL_REDIS_TOKEN_H
-#define PAWL_REDIS_TOKEN_H
+#ifndef PAWL_MODULE_TOKEN_H
+#define PAWL_MODULE_TOKEN_H
 
 #include <stddef.h>
 #include <stdint.h>

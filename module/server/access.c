@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "access.h"
 
-#include "arguments.h"
+#include "../commands/arguments.h"
+#include "../queue/must.h"
 #include "clock.h"
 #include "metrics.h"
-#include "must.h"
 #include "replicate.h"
 #include "takers.h"
 

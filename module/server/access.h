@@ -3,10 +3,10 @@
  * An access to a key: it is opened, read, perhaps changed, and closed within one command. No pointer is kept
  * afterwards: between two commands the value may be freed, renamed, swapped or copied.
  */
-#ifndef PAWL_REDIS_ACCESS_H
-#define PAWL_REDIS_ACCESS_H
+#ifndef PAWL_MODULE_ACCESS_H
+#define PAWL_MODULE_ACCESS_H
 
-#include "queue.h"
+#include "../queue/queue.h"
 #include "redis_module.h"
 
 struct metrics;

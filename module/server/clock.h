@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The server's wall clock in milliseconds; in tests, a clock that only clock_set() changes. */
-#ifndef PAWL_REDIS_CLOCK_H
-#define PAWL_REDIS_CLOCK_H
+#ifndef PAWL_MODULE_CLOCK_H
+#define PAWL_MODULE_CLOCK_H
 
 #include <stdbool.h>
 #include <stdint.h>

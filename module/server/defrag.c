@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "defrag.h"
 
-#include "queue.h"
+#include "../queue/queue.h"
 
 enum { BUCKETS = 64 }; /* moved between two checks whether the time is over */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Active defragmentation: the server asks the module to move a value's memory to denser pages. */
-#ifndef PAWL_REDIS_DEFRAG_H
-#define PAWL_REDIS_DEFRAG_H
+#ifndef PAWL_MODULE_DEFRAG_H
+#define PAWL_MODULE_DEFRAG_H
 
 #include "redis_module.h"
 

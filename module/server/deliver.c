@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "deliver.h"
 
-#include "arguments.h"
-#include "memory.h"
+#include "../commands/arguments.h"
+#include "../queue/memory.h"
+#include "../queue/must.h"
 #include "metrics.h"
-#include "must.h"
 
 /* One delivered task. */
 struct delivery {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Delivering due or dead tasks to a taker: in the reply to its command, or later if it is blocked. */
-#ifndef PAWL_REDIS_DELIVER_H
-#define PAWL_REDIS_DELIVER_H
+#ifndef PAWL_MODULE_DELIVER_H
+#define PAWL_MODULE_DELIVER_H
 
 #include "access.h"
 #include "replicate.h"

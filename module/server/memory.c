@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The queue allocates from the server. */
-#include "memory.h"
+#include "../queue/memory.h"
 
 #include "redis_module.h"
 

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../src/hash/siphash.h"
-#include "memory.h"
-#include "must.h"
+#include "../../src/hash/siphash.h"
+#include "../queue/memory.h"
+#include "../queue/must.h"
 
 enum { TABLE_SIZE = 256, BOUNDS = 12, NAME_SHOWN = 128 };
 

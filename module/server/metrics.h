@@ -8,8 +8,8 @@
  * Lapses and deaths are counted by every server for the queues that it has, a replica too, but not while it loads a
  * file: so a task that a server shows as dead has been counted there as died, unless it was dead in the file.
  */
-#ifndef PAWL_REDIS_METRICS_H
-#define PAWL_REDIS_METRICS_H
+#ifndef PAWL_MODULE_METRICS_H
+#define PAWL_MODULE_METRICS_H
 
 #include "access.h"
 

@@ -8,11 +8,11 @@
 
 #include <stdio.h>
 
-#include "arguments.h"
+#include "../commands/arguments.h"
+#include "../queue/encode.h"
+#include "../queue/memory.h"
 #include "clock.h"
 #include "defrag.h"
-#include "encode.h"
-#include "memory.h"
 #include "replicate.h"
 
 enum {

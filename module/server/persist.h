@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The data type: the functions by which the server saves, loads, copies, measures and frees a queue. */
-#ifndef PAWL_REDIS_PERSIST_H
-#define PAWL_REDIS_PERSIST_H
+#ifndef PAWL_MODULE_PERSIST_H
+#define PAWL_MODULE_PERSIST_H
 
 #include "redis_module.h"
 

@@ -6,8 +6,8 @@
  * The server passes a module only a context, whose first word is a function that finds all others by name. So each
  * function is a pointer here, which RedisModule_Bind sets when the module is loaded.
  */
-#ifndef PAWL_REDIS_REDIS_MODULE_H
-#define PAWL_REDIS_REDIS_MODULE_H
+#ifndef PAWL_MODULE_REDIS_MODULE_H
+#define PAWL_MODULE_REDIS_MODULE_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "arguments.h"
-#include "decimal.h"
-#include "memory.h"
+#include "../commands/arguments.h"
+#include "../queue/decimal.h"
+#include "../queue/memory.h"
 
 enum { ARGUMENTS_MAX = 3000 };
 _Static_assert(ARGUMENTS_MAX % 3 == 0 && ARGUMENTS_MAX % 4 == 0, "a task has 3 or 4 arguments");

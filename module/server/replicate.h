@@ -12,11 +12,11 @@
  * note: reason, period, base; empty, 0 and 0 without them.
  * state: waiting (also for a due task: due follows from `at`), leased or dead. Waiting with 0 tries removes the reason.
  */
-#ifndef PAWL_REDIS_REPLICATE_H
-#define PAWL_REDIS_REPLICATE_H
+#ifndef PAWL_MODULE_REPLICATE_H
+#define PAWL_MODULE_REPLICATE_H
 
+#include "../queue/token.h"
 #include "access.h"
-#include "token.h"
 
 /* A new task. `id` is its id as text. */
 void replicate_put(struct access *access, const struct task *task, const char *id, size_t id_size,

@@ -7,10 +7,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../src/hash/siphash.h"
+#include "../../src/hash/siphash.h"
+#include "../queue/memory.h"
+#include "../queue/must.h"
 #include "clock.h"
-#include "memory.h"
-#include "must.h"
 
 enum {
 	TABLE_SIZE = 1 << 14, /* buckets in the table of lines */

@@ -24,8 +24,8 @@
  * No taker is served while the server may not write to its replicas (CLIENT PAUSE, FAILOVER), while it loads, or on a
  * replica.
  */
-#ifndef PAWL_REDIS_TAKERS_H
-#define PAWL_REDIS_TAKERS_H
+#ifndef PAWL_MODULE_TAKERS_H
+#define PAWL_MODULE_TAKERS_H
 
 #include "access.h"
 #include "deliver.h"

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <sys/timerfd.h>
 
-#include "access.h"
-#include "queue.h"
+#include "../queue/queue.h"
+#include "../server/access.h"
 
 struct RedisModuleString {
 	char text[256];

@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#include "redis_module.h"
+#include "../server/redis_module.h"
 
 enum { FAKE_KEYS = 3, FAKE_CLIENTS = 64, FAKE_REPLIES = 16, FAKE_READINGS_MAX = 10000 };
 

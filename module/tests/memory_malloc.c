@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* redis/memory.h from malloc, for tests of the queue without a server. */
+/* module/queue/memory.h from malloc, for tests of the queue without a server. */
 #include <malloc.h>
 #include <stdlib.h>
 
-#include "memory.h"
+#include "../queue/memory.h"
 
 static void *checked(void *memory)
 {

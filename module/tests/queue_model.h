@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "queue.h"
+#include "../queue/queue.h"
 
 enum { MODEL_TASKS = 20000 };
 

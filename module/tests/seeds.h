@@ -3,7 +3,7 @@
 #ifndef PAWL_TESTS_REDIS_SEEDS_H
 #define PAWL_TESTS_REDIS_SEEDS_H
 
-#include "../support/test.h"
+#include "../../tests/support/test.h"
 
 static uint64_t only_seed; /* 0: all */
 

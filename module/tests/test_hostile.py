@@ -21,7 +21,7 @@ EDGES = (0, 1, 2, 63, 64, 127, 128, 255, 256, 1024, 1025, 65535, 65536, 2**31, 2
          2**64 - 1)
 TIMES = (0, 1, START - 10**9, START - 1, START, START + 1, START + 1000, START + 10**6, START + 10**11, LAST)
 STATES = ("waiting", "due", "leased", "dead")
-WAITING, LEASED, DEAD, SHORT_ID, HAS_TRIES, HAS_MAX_TRIES, HAS_REASON, HAS_PERIOD = 0, 1, 2, 4, 8, 16, 32, 64  # redis/encode.c
+WAITING, LEASED, DEAD, SHORT_ID, HAS_TRIES, HAS_MAX_TRIES, HAS_REASON, HAS_PERIOD = 0, 1, 2, 4, 8, 16, 32, 64  # module/queue/encode.c
 
 
 def length(n):

@@ -265,7 +265,7 @@ class Metrics(OwnServer):
         self.assertNotIn("pawl_put_total", info(self.redis, "default"))
 
     def test_a_script_reads_them(self):
-        """For exporters that pass on only the fields of the server itself: docs/redis.md."""
+        """For exporters that pass on only the fields of the server itself: module/docs/redis.md."""
         self.call("PAWL.MPUT", "q", 0, "p", 0, "p")
         script = """
             local values = {}

@@ -8,10 +8,10 @@
 #include <unistd.h>
 
 #include "../../support/random.h"
-#include "../support/test.h"
-#include "decimal.h"
-#include "encode.h"
-#include "memory.h"
+#include "../../tests/support/test.h"
+#include "../queue/decimal.h"
+#include "../queue/encode.h"
+#include "../queue/memory.h"
 #include "queue_model.h"
 #include "seeds.h"
 

@@ -4,12 +4,12 @@
  * may be set between any two readings.
  */
 #include "../../support/random.h"
-#include "../support/test.h"
-#include "clock.h"
-#include "commands.h"
+#include "../../tests/support/test.h"
+#include "../commands/commands.h"
+#include "../server/clock.h"
+#include "../server/takers.h"
 #include "fake_server.h"
 #include "seeds.h"
-#include "takers.h"
 
 #define START UINT64_C(1800000000000)
 

@@ -333,7 +333,7 @@ class Worker {
 	// Retrying does not help, so run() fails with it.
 	#fail(cause) {
 		this.#failed ??= new Error('unknown command PAWL.MTAKE: load the module pawl.so into the server; ' +
-			'see Install in docs/redis-running.md', { cause });
+			'see Install in module/docs/running.md', { cause });
 		this.stop();
 	}
 

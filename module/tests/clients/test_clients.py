@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The client libraries that people use, redis and ioredis of npm: in RESP2 and RESP3, and in a cluster. They are run by
-Node.js, with the packages that scripts/fetch-clients fetched into PAWL_BUILD."""
+Node.js, with the packages that module/scripts/fetch-clients fetched into PAWL_BUILD."""
 import os
 import pathlib
 import subprocess

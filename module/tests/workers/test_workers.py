@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The worker libraries, clients/node and clients/python, on a real server: every scenario with every flavour.
+"""The worker libraries of module/clients on a real server: every scenario with every flavour.
 
 They are installed as a user would, by npm and pip, into a temporary folder. A flavour's program is told what to do, and
 says what happens, in lines of JSON:
@@ -45,7 +45,7 @@ HOUR = 3_600_000
 SOON = {"lease": HOUR, "extend_every": 10}  # a worker that extends its leases soon, and often
 FOLDER = None
 PYTHON = None
-READMES = {"node": TOP / "clients/node/README.md", "python": TOP / "clients/python/README.md"}
+READMES = {"node": TOP / "module/clients/node/README.md", "python": TOP / "module/clients/python/README.md"}
 
 
 def find_python():
@@ -76,11 +76,11 @@ def setUpModule():
     unittest.addModuleCleanup(shutil.rmtree, FOLDER)
     PYTHON = find_python()
     (pathlib.Path(FOLDER) / "package.json").write_text('{"type": "module"}')
-    run("npm", "install", "--offline", "--no-audit", "--no-fund", TOP / "clients/node")
+    run("npm", "install", "--offline", "--no-audit", "--no-fund", TOP / "module/clients/node")
     for package in ("redis", "ioredis"):
         os.symlink(os.path.join(os.environ["PAWL_BUILD"], "npm/node_modules", package),
                    os.path.join(FOLDER, "node_modules", package))
-    shutil.copytree(TOP / "clients/python", os.path.join(FOLDER, "python"))  # setuptools writes beside what it builds
+    shutil.copytree(TOP / "module/clients/python", os.path.join(FOLDER, "python"))  # setuptools writes beside what it builds
     run(PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-index", "--no-build-isolation",
         "--no-deps", "--target", os.path.join(FOLDER, "site"), os.path.join(FOLDER, "python"))
     for program in HERE.glob("worker*"):
@@ -329,7 +329,7 @@ def listing_of(document, first):
 
 def documented_rights():
     """Of a worker, for ACL SETUSER."""
-    return re.search(r"^    ACL SETUSER (worker .*)$", (TOP / "docs/redis.md").read_text(), re.M)[1].split()
+    return re.search(r"^    ACL SETUSER (worker .*)$", (TOP / "module/docs/redis.md").read_text(), re.M)[1].split()
 
 
 class Scenarios:
@@ -356,7 +356,7 @@ class Scenarios:
 
     def test_the_lines_of_the_readme(self):
         lines = listing_of(READMES[self.language], self.listing)
-        self.assertEqual(listing_of(TOP / "docs/redis.md", self.listing), lines)
+        self.assertEqual(listing_of(TOP / "module/docs/redis.md", self.listing), lines)
         code = [line for line in lines.split("\n") if line.strip()]
         self.assertTrue(6 <= len(code) <= 10, f"{len(code)} lines")
         file = pathlib.Path(FOLDER, "readme" + (".mjs" if self.language == "node" else ".py"))
@@ -946,7 +946,7 @@ class Scenarios:
 
 class Size(unittest.TestCase):
     def test_less_than_400_lines_of_code_each(self):
-        for files in ([TOP / "clients/node/index.js"], (TOP / "clients/python/pawl").glob("*.py")):
+        for files in ([TOP / "module/clients/node/index.js"], (TOP / "module/clients/python/pawl").glob("*.py")):
             lines = [line for file in files for line in file.read_text().splitlines() if line.strip()]
             self.assertTrue(200 < len(lines) < 400, len(lines))
 
@@ -988,7 +988,7 @@ class Types(unittest.TestCase):
     @staticmethod
     def parameters(file, names):
         """The parameters of each public method of the classes."""
-        classes = [node for node in ast.parse((TOP / "clients/python/pawl" / file).read_text()).body
+        classes = [node for node in ast.parse((TOP / "module/clients/python/pawl" / file).read_text()).body
                    if isinstance(node, ast.ClassDef) and node.name in names]
         return [{method.name: [arg.arg for arg in method.args.args + method.args.kwonlyargs] for method in each.body
                  if isinstance(method, (ast.FunctionDef, ast.AsyncFunctionDef))
@@ -1003,15 +1003,15 @@ class Types(unittest.TestCase):
         self.assertEqual(declared_worker, dict(worker, run=["self"], stop=["self"]))
 
     def test_of_node_name_the_payload_of_a_queue(self):
-        declared = (TOP / "clients/node/index.d.ts").read_text()
+        declared = (TOP / "module/clients/node/index.d.ts").read_text()
         self.assertEqual(re.findall(r"(\w+)<Payload = any> \{", declared), ["Found", "Queue", "Task", "WorkerOptions", "Worker"])
         self.assertIn("constructor(queue: Queue<Payload>, handler: (task: Task<Payload>) => unknown,", declared)
         self.assertIn("Promise<Found<Payload> | null>;", declared)
         self.assertEqual(len(re.findall(r"\bpayload: Payload[,;)]", declared)), 4)  # of put, every, Found and Task
 
     def test_of_node(self):
-        code = (TOP / "clients/node/index.js").read_text()
-        declared = (TOP / "clients/node/index.d.ts").read_text()
+        code = (TOP / "module/clients/node/index.js").read_text()
+        declared = (TOP / "module/clients/node/index.d.ts").read_text()
         methods = set(re.findall(r"^\t(?:async )?(\w+)\(.*\) \{$", code, re.M)) - {
             "encode", "decode", "open", "close", "call"}
         self.assertGreater(len(methods), 10)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// worker.mjs redis|ioredis SETTINGS: a worker of clients/node for the tests. It reads orders and writes events as lines of
-// JSON: see test_workers.py.
+// worker.mjs redis|ioredis SETTINGS: a worker of module/clients/node for the tests. It reads orders and writes events as
+// lines of JSON: see test_workers.py.
 import { existsSync, writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { mock } from 'node:test';

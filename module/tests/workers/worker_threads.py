@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""worker_threads.py SETTINGS: a worker of clients/python for the tests, with threads. It reads orders and writes events as
-lines of JSON: see test_workers.py."""
+"""worker_threads.py SETTINGS: a worker of module/clients/python for the tests, with threads. It reads orders and
+writes events as lines of JSON: see test_workers.py."""
 import collections
 import os
 import threading

@@ -12,7 +12,7 @@ from redis.exceptions import RedisError
 
 Outcome = Literal["retry", "dead", "lost"]
 OnError = Callable[[BaseException, "Optional[Task]", Optional[Outcome]], None]
-NO_MODULE = "unknown command PAWL.MTAKE: load the module pawl.so into the server; see Install in docs/redis-running.md"
+NO_MODULE = "unknown command PAWL.MTAKE: load the module pawl.so into the server; see Install in module/docs/running.md"
 OUTCOMES: tuple[Outcome, ...] = ("lost", "retry", "dead")  # by the reply to NACK
 
 
