@@ -12,7 +12,7 @@
  * state, `mput` PAWL.MPUT of a hundred tasks, and `sweep` PAWL.SWEEP of a minute's tasks in a hundred buckets. The last
  * line says whether the longest call of all is within the goal for a command, 2 ms.
  *
- * `make bench-redis` runs it with jemalloc, the servers' allocator, if that is installed. The C library's malloc
+ * `make -C module bench` runs it with jemalloc, the servers' allocator, if that is installed. The C library's malloc
  * sometimes sorts thousands of freed tasks in one call, which takes milliseconds.
  */
 #define _GNU_SOURCE
