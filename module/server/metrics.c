@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../../src/hash/siphash.h"
 #include "../queue/memory.h"
 #include "../queue/must.h"
+#include "keys.h"
 
-enum { TABLE_SIZE = 256, BOUNDS = 12, NAME_SHOWN = 128 };
+enum { BOUNDS = 12, NAME_SHOWN = 128 };
 
 /* OpenMetrics counts seconds. The last bucket has no bound. */
 static const struct bound {
@@ -25,9 +25,7 @@ static const char *const names[METRICS] = {
         "lapsed_total", "died_total",      "cancelled_total"};
 
 struct metrics {
-	struct metrics *next;
-	RedisModuleString *name; /* NULL for `server` and `other` */
-	int db;
+	struct keys_entry key; /* all zeroes in `server` and `other` */
 	uint64_t counts[METRICS];
 	uint64_t buckets[BOUNDS]; /* each without those before it: show_buckets adds them up */
 	uint64_t late_ms;
@@ -38,41 +36,23 @@ long long metrics_queues = 64;
 static struct {
 	struct metrics server, other;
 	struct metrics *queues[METRICS_QUEUES_MAX]; /* in the order of their first use */
-	struct metrics *table[TABLE_SIZE];
-	size_t count;
+	struct keys keys;
 } all;
-
-static struct metrics **find_link(int db, const char *name, size_t size)
-{
-	uint64_t hash = siphash(ids_secret, name, size) + (uint64_t)db;
-	struct metrics **link = &all.table[hash % TABLE_SIZE];
-
-	for (; *link; link = &(*link)->next) {
-		size_t other_size;
-		const char *other = RedisModule_StringPtrLen((*link)->name, &other_size);
-
-		if ((*link)->db == db && other_size == size && memcmp(other, name, size) == 0)
-			break;
-	}
-	return link;
-}
 
 static struct metrics *find_or_make(struct access *access)
 {
 	int db = RedisModule_GetSelectedDb(access->ctx);
-	size_t size;
-	const char *name = RedisModule_StringPtrLen(access->name, &size);
-	struct metrics **link = find_link(db, name, size);
+	struct keys_entry *key = keys_find(&all.keys, db, access->name);
+	struct metrics *metrics;
 
-	if (*link)
-		return *link;
-	if ((long long)all.count >= metrics_queues)
+	if (key)
+		return PAWL_CONTAINER_OF(key, struct metrics, key);
+	if ((long long)all.keys.count >= metrics_queues)
 		return &all.other;
-	*link = memory_zeroed(sizeof(**link));
-	(*link)->name = RedisModule_CreateStringFromString(NULL, access->name);
-	(*link)->db = db;
-	all.queues[all.count++] = *link;
-	return *link;
+	metrics = memory_zeroed(sizeof(*metrics));
+	all.queues[all.keys.count] = metrics;
+	keys_add(&all.keys, &metrics->key, db, access->name);
+	return metrics;
 }
 
 static struct metrics *of(struct access *access)
@@ -185,9 +165,9 @@ static void show_name(RedisModuleInfoCtx *info, const RedisModuleString *name)
 static void show_queue(RedisModuleInfoCtx *info, const char *field, const struct metrics *metrics)
 {
 	RedisModule_InfoBeginDictField(info, field);
-	if (metrics->name) {
-		RedisModule_InfoAddFieldLongLong(info, "db", metrics->db);
-		show_name(info, metrics->name);
+	if (metrics->key.name) {
+		RedisModule_InfoAddFieldLongLong(info, "db", metrics->key.db);
+		show_name(info, metrics->key.name);
 	}
 	show_counts(info, metrics);
 	show_lateness(info, metrics);
@@ -208,7 +188,7 @@ static void show(RedisModuleInfoCtx *info, int for_crash_report)
 	}
 	if (for_crash_report || RedisModule_InfoAddSection(info, "queues") != REDISMODULE_OK)
 		return;
-	for (size_t i = 0; i < all.count; i++) {
+	for (size_t i = 0; i < all.keys.count; i++) {
 		snprintf(field, sizeof(field), "queue_%zu", i);
 		show_queue(info, field, all.queues[i]);
 	}

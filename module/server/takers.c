@@ -2,20 +2,16 @@
 #define _GNU_SOURCE
 #include "takers.h"
 
-#include <string.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "../../src/hash/siphash.h"
 #include "../queue/memory.h"
 #include "../queue/must.h"
 #include "clock.h"
+#include "keys.h"
 
-enum {
-	TABLE_SIZE = 1 << 14, /* buckets in the table of lines */
-	PAUSE_MS = 10,        /* between two checks whether a pause is over */
-};
+enum { PAUSE_MS = 10 }; /* between two checks whether a pause is over */
 
 /* A taker in the line of one of its keys. */
 struct entry {
@@ -34,20 +30,15 @@ struct taker {
 
 /* The takers that wait for due tasks, or for dead tasks, of one key. A line without takers is freed. */
 struct line {
-	struct pawl_timer wake; /* first member: when to check the queue */
-	struct line *next;
+	struct keys_entry key;
+	struct pawl_timer wake; /* when to check the queue */
 	struct entry *first, *last;
-	RedisModuleString *name;
-	int db;
 	bool dead; /* they wait for dead tasks */
 	bool held; /* close_line() does nothing */
 };
 
-_Static_assert(offsetof(struct line, wake) == 0, "run() casts a timer to its line");
-
 static struct {
-	struct line *table[TABLE_SIZE];
-	size_t count;
+	struct keys lines[2];     /* of due tasks, of dead tasks */
 	struct pawl_wheel *wheel; /* of struct line's `wake`, in milliseconds of the wall clock */
 	RedisModuleCtx *ctx;      /* for RedisModule_CreateTimer */
 	int timer;                /* timerfd: rings at `rings_at` */
@@ -56,37 +47,31 @@ static struct {
 	bool running;
 } takers;
 
-/* The table of lines */
+/* Lines */
 
-static struct line **find_link(int db, RedisModuleString *name, bool dead)
+static bool no_lines(void)
 {
-	size_t size, other_size;
-	const char *text = RedisModule_StringPtrLen(name, &size);
-	uint64_t hash = siphash(ids_secret, text, size);
-	struct line **link = &takers.table[(hash + (uint64_t)db) % TABLE_SIZE];
-
-	for (; *link; link = &(*link)->next) {
-		const char *other = RedisModule_StringPtrLen((*link)->name, &other_size);
-
-		if ((*link)->db == db && (*link)->dead == dead && other_size == size &&
-		    memcmp(other, text, size) == 0)
-			break;
-	}
-	return link;
+	return takers.lines[false].count == 0 && takers.lines[true].count == 0;
 }
 
-static struct line *open_line(int db, RedisModuleString *name, bool dead)
+/* The line of this key, or NULL. */
+static struct line *find_line(int db, const RedisModuleString *name, bool dead)
 {
-	struct line **link = find_link(db, name, dead);
+	struct keys_entry *key = keys_find(&takers.lines[dead], db, name);
 
-	if (*link)
-		return *link;
-	*link = memory_zeroed(sizeof(struct line));
-	(*link)->name = RedisModule_CreateStringFromString(NULL, name);
-	(*link)->db = db;
-	(*link)->dead = dead;
-	takers.count++;
-	return *link;
+	return key ? PAWL_CONTAINER_OF(key, struct line, key) : NULL;
+}
+
+static struct line *open_line(int db, const RedisModuleString *name, bool dead)
+{
+	struct line *line = find_line(db, name, dead);
+
+	if (line)
+		return line;
+	line = memory_zeroed(sizeof(*line));
+	line->dead = dead;
+	keys_add(&takers.lines[dead], &line->key, db, name);
+	return line;
 }
 
 static void close_line(struct line *line)
@@ -94,10 +79,8 @@ static void close_line(struct line *line)
 	if (line->first || line->held)
 		return;
 	pawl_wheel_cancel(takers.wheel, &line->wake);
-	*find_link(line->db, line->name, line->dead) = line->next;
-	RedisModule_FreeString(NULL, line->name);
+	keys_remove(&takers.lines[line->dead], &line->key);
 	memory_free(line);
-	takers.count--;
 }
 
 static void join(struct line *line, struct entry *entry)
@@ -195,18 +178,26 @@ static void wake_at(struct line *line, uint64_t at)
 	plan();
 }
 
+static void arm_all(const struct keys *lines, uint64_t now)
+{
+	for (size_t i = 0; lines->count > 0 && i < KEYS_BUCKETS; i++) {
+		for (struct keys_entry *key = lines->buckets[i]; key; key = key->next) {
+			struct line *line = PAWL_CONTAINER_OF(key, struct line, key);
+
+			line->wake = (struct pawl_timer){0};
+			pawl_wheel_arm_idle_at(takers.wheel, &line->wake, now);
+		}
+	}
+}
+
 /* Start a new wheel at this time, on which every line is due. */
 static void start_wheel(uint64_t now)
 {
 	struct pawl_wheel_options options = {.start = now};
 
 	takers.wheel = pawl_wheel_init(takers.wheel, pawl_wheel_footprint(&options), &options);
-	for (size_t i = 0; takers.count > 0 && i < TABLE_SIZE; i++) {
-		for (struct line *line = takers.table[i]; line; line = line->next) {
-			line->wake = (struct pawl_timer){0};
-			pawl_wheel_arm_idle_at(takers.wheel, &line->wake, now);
-		}
-	}
+	arm_all(&takers.lines[false], now);
+	arm_all(&takers.lines[true], now);
 }
 
 /* Serving */
@@ -238,7 +229,7 @@ static uint64_t serve_one(RedisModuleCtx *ctx, struct line *line, uint64_t now)
 	struct access access;
 	uint64_t next;
 
-	if (!access_quietly(&access, ctx, line->name, now))
+	if (!access_quietly(&access, ctx, line->key.name, now))
 		return PAWL_NEVER;
 	next = take_next(access.queue, line->dead);
 	if (next <= now)
@@ -253,7 +244,7 @@ static void serve(RedisModuleCtx *ctx, struct line *line, uint64_t now)
 	uint64_t next = now;
 
 	line->held = true;
-	RedisModule_SelectDb(ctx, line->db);
+	RedisModule_SelectDb(ctx, line->key.db);
 	while (line->first && next <= now)
 		next = serve_one(ctx, line, now);
 	line->held = false;
@@ -270,7 +261,7 @@ static void run(RedisModuleCtx *ctx, void *data)
 
 	(void)data;
 	takers.run_pending = false;
-	if (takers.count == 0)
+	if (no_lines())
 		return;
 	if (must_wait(ctx)) {
 		run_in(PAUSE_MS);
@@ -284,7 +275,7 @@ static void run(RedisModuleCtx *ctx, void *data)
 	takers.running = true;
 	pawl_wheel_advance(takers.wheel, now, 0);
 	while ((timer = pawl_wheel_pop(takers.wheel)) != NULL)
-		serve(ctx, (struct line *)(void *)timer, now);
+		serve(ctx, PAWL_CONTAINER_OF(timer, struct line, wake), now);
 	takers.running = false;
 	plan();
 }
@@ -312,7 +303,7 @@ static int on_key(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
 	struct taker *taker = RedisModule_GetBlockedClientPrivateData(ctx);
 	RedisModuleString *key = RedisModule_GetBlockedClientReadyKey(ctx);
-	struct line *line = *find_link(RedisModule_GetSelectedDb(ctx), key, taker->take.dead);
+	struct line *line = find_line(RedisModule_GetSelectedDb(ctx), key, taker->take.dead);
 
 	(void)argv;
 	(void)argc;
@@ -397,7 +388,7 @@ void takers_block(RedisModuleCtx *ctx, const struct take *take, uint64_t timeout
 
 static void notice(struct access *access, bool dead)
 {
-	struct line *line = *find_link(RedisModule_GetSelectedDb(access->ctx), access->name, dead);
+	struct line *line = find_line(RedisModule_GetSelectedDb(access->ctx), access->name, dead);
 
 	if (line && !line->held)
 		wake_at(line, take_next(access->queue, dead));
@@ -405,7 +396,7 @@ static void notice(struct access *access, bool dead)
 
 void takers_notice(struct access *access)
 {
-	if (takers.count == 0)
+	if (no_lines())
 		return;
 	notice(access, false);
 	notice(access, true);
