@@ -10,7 +10,7 @@
  */
 #include "commands/arguments.h"
 #include "commands/commands.h"
-#include "queue/queue.h"
+#include "queue/ids.h"
 #include "queue/random.h"
 #include "server/clock.h"
 #include "server/metrics.h"
@@ -22,19 +22,6 @@ enum { MODULE_VERSION = 100 }; /* 0.1.0 */
 
 __attribute__((visibility("default"))) int RedisModule_OnLoad(RedisModuleCtx *ctx,
                                                               RedisModuleString **argv, int argc);
-
-int command_clock(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
-{
-	uint64_t ms;
-
-	if (argc != 2)
-		return RedisModule_WrongArity(ctx);
-	if (!arg_number(ctx, argv[1], "unix-ms", 0, TASK_TIME_MAX, &ms))
-		return REDISMODULE_OK;
-	clock_set(ms);
-	takers_clock_set();
-	return RedisModule_ReplyWithSimpleString(ctx, "OK");
-}
 
 /* The module's arguments. */
 struct options {

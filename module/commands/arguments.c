@@ -5,8 +5,6 @@
 #include <string.h>
 #include <strings.h>
 
-const char *const state_names[STATES] = {"waiting", "due", "leased", "dead"};
-
 enum { QUOTED_MAX = 64 };
 
 /* A client's value for an error message: cut to QUOTED_MAX bytes, and without bytes that could break the line. */
@@ -149,7 +147,7 @@ bool arg_id(RedisModuleCtx *ctx, const RedisModuleString *arg, struct task_id *i
 bool arg_state(RedisModuleCtx *ctx, const RedisModuleString *arg, enum task_state *state)
 {
 	for (int i = 0; i < STATES; i++) {
-		if (arg_is(arg, state_names[i])) {
+		if (arg_is(arg, task_state_names[i])) {
 			*state = (enum task_state)i;
 			return true;
 		}

@@ -48,8 +48,6 @@ bool args_unknown(const struct args *args, const char *allowed);
 /* All zeroes if the argument is not a token. */
 struct token arg_token(const RedisModuleString *arg);
 
-extern const char *const state_names[STATES];
-
 /* Reply with an error: `before` begins with its code, and the client's value is quoted. */
 int reply_error(RedisModuleCtx *ctx, const char *before, const RedisModuleString *value,
                 const char *after);

@@ -18,7 +18,7 @@ static void reply_item(struct access *access, const struct task *task, const cha
 	RedisModule_ReplyWithArray(ctx, 6);
 	RedisModule_ReplyWithStringBuffer(ctx, id, id_size);
 	reply_payload(ctx, task, head);
-	RedisModule_ReplyWithCString(ctx, state_names[task_state(task, access->now)]);
+	RedisModule_ReplyWithCString(ctx, task_state_names[task_state(task, access->now)]);
 	RedisModule_ReplyWithLongLong(ctx, (long long)task->at);
 	RedisModule_ReplyWithLongLong(ctx, task->tries);
 	reply_reason(ctx, task);
@@ -139,11 +139,11 @@ static void reply_sweep(struct scan *scan)
 	cursor = sweep(scan, &effects);
 	memory_free(scan->condemned);
 	effects_send(&effects);
-	metrics_add(&scan->access, METRIC_CANCELLED, (uint64_t)scan->found);
+	metrics_add(&scan->access.metrics, METRIC_CANCELLED, (uint64_t)scan->found);
 	reply_cursor(scan->access.ctx, cursor);
 	RedisModule_ReplyWithLongLong(scan->access.ctx, scan->found);
 	if (scan->found > 0)
-		access_changed(&scan->access, "pawl.cancel");
+		command_changed(&scan->access, "pawl.cancel");
 }
 
 static void reply_nothing(const struct scan *scan)

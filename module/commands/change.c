@@ -16,7 +16,7 @@ static bool refuse_leased(struct access *access, const struct task *task, RedisM
 static bool any_leased(struct access *access, RedisModuleString **ids, int count)
 {
 	for (int i = 0; i < count; i++) {
-		struct task *task = access_find(access, ids[i]);
+		struct task *task = command_find(access, ids[i]);
 
 		if (task && refuse_leased(access, task, ids[i]))
 			return true;
@@ -31,7 +31,7 @@ static void cancel(struct access *access, RedisModuleString **ids, int count)
 
 	effects_begin(&effects, access);
 	for (int i = 0; i < count; i++) {
-		struct task *task = access_find(access, ids[i]);
+		struct task *task = command_find(access, ids[i]);
 
 		if (!task)
 			continue;
@@ -40,10 +40,10 @@ static void cancel(struct access *access, RedisModuleString **ids, int count)
 		cancelled++;
 	}
 	effects_send(&effects);
-	metrics_add(access, METRIC_CANCELLED, (uint64_t)cancelled);
+	metrics_add(&access->metrics, METRIC_CANCELLED, (uint64_t)cancelled);
 	RedisModule_ReplyWithLongLong(access->ctx, cancelled);
 	if (cancelled > 0)
-		access_changed(access, "pawl.cancel");
+		command_changed(access, "pawl.cancel");
 }
 
 int command_cancel(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
@@ -67,7 +67,7 @@ static void move(struct access *access, struct task *task, uint64_t at)
 	queue_schedule(access->queue, task, at);
 	replicate_set(access, task);
 	RedisModule_ReplyWithLongLong(access->ctx, 1);
-	access_changed(access, "pawl.move");
+	command_changed(access, "pawl.move");
 }
 
 int command_move(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
@@ -88,7 +88,7 @@ int command_move(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 	    !arg_number(ctx, argv[3], "delay-ms", 0, TASK_TIME_MAX, &delay) ||
 	    !access_to_write(&access, ctx, argv[1]))
 		return REDISMODULE_OK;
-	task = access_find(&access, argv[2]);
+	task = command_find(&access, argv[2]);
 	if (!task)
 		RedisModule_ReplyWithLongLong(ctx, 0);
 	else if (task_state(task, access.now) == STATE_DEAD)

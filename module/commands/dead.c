@@ -25,7 +25,7 @@ static long long revive_some(struct access *access, RedisModuleString **ids, int
 	long long count = 0;
 
 	for (int i = 0; i < n; i++) {
-		struct task *task = access_find(access, ids[i]);
+		struct task *task = command_find(access, ids[i]);
 
 		if (!task || task_state(task, access->now) != STATE_DEAD)
 			continue;
@@ -47,7 +47,7 @@ static void requeue(struct access *access, RedisModuleString **ids, int n, uint6
 	effects_send(&effects);
 	RedisModule_ReplyWithLongLong(access->ctx, count);
 	if (count > 0)
-		access_changed(access, "pawl.requeue");
+		command_changed(access, "pawl.requeue");
 }
 
 /* DELAY is the option if it is one of the last two words, and not the first one, which is always an id. */

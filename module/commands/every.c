@@ -91,7 +91,7 @@ static struct task *add(struct access *access, const struct every *every)
 
 	access_create(access);
 	queue_add(access->queue, task, not_before(access->now, first));
-	metrics_add(access, METRIC_PUT, 1);
+	metrics_add(&access->metrics, METRIC_PUT, 1);
 	return task;
 }
 
@@ -104,7 +104,7 @@ static void put(struct access *access, const struct every *every)
 	if (there && !other_times(every, &note) && !other_payload(every, there))
 		return;
 	replicate_task(access, there ? replace(access, there, every) : add(access, every));
-	access_changed(access, "pawl.every");
+	command_changed(access, "pawl.every");
 }
 
 /* Whether a task that is not periodic has the id; then an error is replied. */

@@ -3,7 +3,8 @@
  * PAWL.PUTAT, PAWL.SETAT, PAWL.NOTE, PAWL.DROP and PAWL.SETUP: see replicate.h. They skip tasks that do not exist. What
  * they do to tasks does not depend on the clock.
  */
-#include "../server/access.h"
+#include "../server/commit.h"
+#include "../server/takers.h"
 #include "arguments.h"
 #include "commands.h"
 
@@ -46,7 +47,8 @@ static int done(struct access *access, const char *event)
 	RedisModule_ReplicateVerbatim(access->ctx);
 	RedisModule_ReplyWithSimpleString(access->ctx, "OK");
 	if (access->queue)
-		access_followed(access, event);
+		commit_replicated(access, event);
+	takers_plan(access);
 	access_end(access);
 	return REDISMODULE_OK;
 }
@@ -154,7 +156,7 @@ int command_setat(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 		return REDISMODULE_OK;
 	for (int i = 4; i < argc; i += 3) {
 		struct token token = arg_token(argv[i + 1]);
-		struct task *task = access_find(&access, argv[i + 2]);
+		struct task *task = command_find(&access, argv[i + 2]);
 
 		if (!task)
 			continue;
@@ -179,7 +181,7 @@ int command_note(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 		return REDISMODULE_OK;
 	reason = RedisModule_StringPtrLen(argv[2], &size);
 	for (int i = 3; i < argc; i++) {
-		struct task *task = access_find(&access, argv[i]);
+		struct task *task = command_find(&access, argv[i]);
 
 		if (task)
 			queue_set_reason(access.queue, task, reason, size);
@@ -196,7 +198,7 @@ int command_drop(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 	if (!arg_can_be_ids(ctx, argv + 2, argc - 2) || !access_to_write(&access, ctx, argv[1]))
 		return REDISMODULE_OK;
 	for (int i = 2; i < argc; i++) {
-		struct task *task = access_find(&access, argv[i]);
+		struct task *task = command_find(&access, argv[i]);
 
 		if (task)
 			queue_delete(access.queue, task);

@@ -70,10 +70,10 @@ int command_ack(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 		count += ack_some(&access, argv + i, argc - i < 2 * AHEAD ? (argc - i) / 2 : AHEAD,
 		                  &effects);
 	effects_send(&effects);
-	metrics_add(&access, METRIC_ACKNOWLEDGED, (uint64_t)count);
+	metrics_add(&access.metrics, METRIC_ACKNOWLEDGED, (uint64_t)count);
 	RedisModule_ReplyWithLongLong(ctx, count);
 	if (count > 0)
-		access_changed(&access, "pawl.ack");
+		command_changed(&access, "pawl.ack");
 	access_end(&access);
 	return REDISMODULE_OK;
 }
@@ -164,7 +164,7 @@ static enum given_back give_back(struct access *access, struct task *task, const
 	if (!task)
 		return NOT_HELD;
 	dead = task_last_try(task);
-	metrics_add(access, METRIC_NACKED, 1);
+	metrics_add(&access->metrics, METRIC_NACKED, 1);
 	delay = nack->delay_given ? nack->delay : queue_backoff(access->queue, task);
 	if (dead)
 		queue_bury(access->queue, task, access->now);
@@ -192,7 +192,7 @@ static void nack_all(struct access *access, RedisModuleString **argv, const stru
 	}
 	effects_send(&effects);
 	if (changed)
-		access_changed(access, "pawl.nack");
+		command_changed(access, "pawl.nack");
 }
 
 int command_nack(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
@@ -239,7 +239,7 @@ static void extend_all(struct access *access, RedisModuleString **argv, int argc
 	}
 	effects_send(&effects);
 	if (changed)
-		access_changed(access, "pawl.extend");
+		command_changed(access, "pawl.extend");
 }
 
 int command_extend(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)

@@ -183,7 +183,7 @@ static void finish(struct access *access, const struct item *item, struct effect
 		queue_prefetch(access->queue, item->task, item->at);
 		replicate_put(access, item->task, id, id_size, item->payload);
 	}
-	metrics_add(access, METRIC_PUT, 1);
+	metrics_add(&access->metrics, METRIC_PUT, 1);
 	RedisModule_ReplyWithStringBuffer(access->ctx, id, id_size);
 	queue_add(access->queue, item->task, item->at);
 }
@@ -206,7 +206,7 @@ int command_put(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 	if (prepare(&access, &put, &item)) {
 		finish(&access, &item, NULL);
 		if (!item.passed_over)
-			access_changed(&access, "pawl.put");
+			command_changed(&access, "pawl.put");
 	}
 	access_end(&access);
 	return REDISMODULE_OK;
@@ -266,7 +266,7 @@ static void finish_all(struct access *access, const struct batch *batch)
 	}
 	effects_send(&effects);
 	if (changed)
-		access_changed(access, "pawl.put");
+		command_changed(access, "pawl.put");
 }
 
 int command_mput(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)

@@ -5,36 +5,9 @@
 #include "commands.h"
 #include "filter.h"
 
-static void reply_number(RedisModuleCtx *ctx, const char *name, uint64_t value)
-{
-	RedisModule_ReplyWithCString(ctx, name);
-	RedisModule_ReplyWithLongLong(ctx, (long long)value);
-}
-
-void reply_payload(RedisModuleCtx *ctx, const struct task *task, uint64_t head)
-{
-	const char *bytes = (const char *)task_payload(task);
-	uint32_t size = task->payload_size;
-
-	if (head == HEAD_ALL) {
-		RedisModule_ReplyWithStringBuffer(ctx, bytes, size);
-		return;
-	}
-	RedisModule_ReplyWithArray(ctx, 2);
-	RedisModule_ReplyWithStringBuffer(ctx, bytes, size < head ? size : (size_t)head);
-	RedisModule_ReplyWithLongLong(ctx, size);
-}
-
-bool args_head(struct args *args, uint64_t *head)
-{
-	bool given = *head != HEAD_ALL;
-
-	return args_number(args, "HEAD", 0, TASK_PAYLOAD_MAX, head, &given);
-}
-
 static void reply_whole_task(struct access *access, const struct task *task, uint64_t head)
 {
-	const char *state = state_names[task_state(task, access->now)];
+	const char *state = task_state_names[task_state(task, access->now)];
 
 	RedisModule_ReplyWithMap(access->ctx, 7);
 	RedisModule_ReplyWithCString(access->ctx, "state");
@@ -64,7 +37,7 @@ int command_get(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 			return REDISMODULE_OK;
 	if (!arg_can_be_id(ctx, argv[2]) || !access_to_read(&access, ctx, argv[1]))
 		return REDISMODULE_OK;
-	task = access_find(&access, argv[2]);
+	task = command_find(&access, argv[2]);
 	if (task)
 		reply_whole_task(&access, task, head);
 	else
@@ -136,16 +109,6 @@ static void reply_oldest(RedisModuleCtx *ctx, struct queue *queue, size_t due)
 		RedisModule_ReplyWithNull(ctx);
 }
 
-void reply_each_setting(RedisModuleCtx *ctx, const struct queue *queue)
-{
-	struct settings settings = queue ? queue->settings : (struct settings){0};
-
-	reply_number(ctx, "paused", settings.paused);
-	reply_number(ctx, "maxdead", settings.max_dead);
-	reply_number(ctx, "backoff-ms", settings.backoff_ms);
-	reply_number(ctx, "backoff-max-ms", settings.backoff_max_ms);
-}
-
 static void reply_info(RedisModuleCtx *ctx, struct queue *queue, uint64_t now)
 {
 	size_t counts[STATES];
@@ -154,7 +117,7 @@ static void reply_info(RedisModuleCtx *ctx, struct queue *queue, uint64_t now)
 	RedisModule_ReplyWithMap(ctx, 13 + SETTINGS);
 	reply_number(ctx, "tasks", queue_count(queue));
 	for (int state = 0; state < STATES; state++)
-		reply_number(ctx, state_names[state], counts[state]);
+		reply_number(ctx, task_state_names[state], counts[state]);
 	reply_oldest(ctx, queue, counts[STATE_DUE]);
 	reply_lateness(ctx, queue->lateness);
 	reply_each_setting(ctx, queue);

@@ -14,7 +14,7 @@ static bool change(struct access *access, const struct settings *settings, const
 	access_create(access);
 	access->queue->settings = *settings;
 	replicate_settings(access);
-	access_changed(access, event);
+	command_changed(access, event);
 	return true;
 }
 

@@ -53,6 +53,12 @@ static void wait_for(RedisModuleCtx *ctx, const struct reading *reading, RedisMo
 		RedisModule_ReplyWithNullArray(ctx);
 }
 
+static void deliver_now(struct access *access, const struct take *take)
+{
+	deliver(access, take, NULL);
+	takers_plan(access);
+}
+
 int take_from_key(struct args *args, bool dead)
 {
 	struct reading reading = {.take = {.count = 1, .dead = dead}};
@@ -64,7 +70,7 @@ int take_from_key(struct args *args, bool dead)
 		return REDISMODULE_OK;
 	due = access.queue && take_first(access.queue, &reading.take, access.now);
 	if (due)
-		deliver(&access, &reading.take, NULL);
+		deliver_now(&access, &reading.take);
 	access_end(&access);
 	if (!due)
 		wait_for(ctx, &reading, args->argv + 1, 1);
@@ -104,7 +110,7 @@ static void deliver_from(RedisModuleCtx *ctx, RedisModuleString *key, const stru
 
 	access_quietly(&access, ctx, key, now);
 	MUST(access.queue);
-	deliver(&access, take, NULL);
+	deliver_now(&access, take);
 	access_end(&access);
 }
 

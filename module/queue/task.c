@@ -7,6 +7,8 @@
 #include "memory.h"
 #include "must.h"
 
+const char *const task_state_names[STATES] = {"waiting", "due", "leased", "dead"};
+
 enum { MS_BYTES = 6, WORD_BYTES = 4 };
 _Static_assert(TASK_ID_SHORT == MS_BYTES + 2 * WORD_BYTES, "milliseconds, sequence, random");
 #define MS_LIMIT       (UINT64_C(1) << 48)

@@ -32,6 +32,7 @@ enum task_timeline {
 };
 
 enum task_state { STATE_WAITING, STATE_DUE, STATE_LEASED, STATE_DEAD, STATES };
+extern const char *const task_state_names[STATES];
 
 struct task {
 	struct task *next, *prev;    /* in the list of its cell */

@@ -7,9 +7,8 @@
 #define PAWL_MODULE_ACCESS_H
 
 #include "../queue/queue.h"
+#include "metrics.h"
 #include "redis_module.h"
-
-struct metrics;
 
 extern RedisModuleType *queue_type;
 
@@ -19,7 +18,7 @@ struct access {
 	RedisModuleKey *key;
 	struct queue *queue; /* NULL: the key does not exist */
 	uint64_t now;
-	struct metrics *metrics; /* of this key, or NULL before its first use */
+	struct key_metrics metrics;
 };
 
 /*
@@ -35,19 +34,11 @@ bool access_to_write(struct access *access, RedisModuleCtx *ctx, RedisModuleStri
 bool access_quietly(struct access *access, RedisModuleCtx *ctx, RedisModuleString *name,
                     uint64_t now);
 
-/* The task with the id in this argument, which arg_can_be_id() has checked; NULL if there is none. */
-struct task *access_find(struct access *access, const RedisModuleString *arg);
-
 /* Create the queue if the key does not exist. */
 void access_create(struct access *access);
 
-/*
- * A command changed the queue: delete dead tasks beyond MAXDEAD, the oldest first and at most TRIM_MAX; notify WATCH,
- * keyspace notifications (as `event`) and blocked takers; delete the key if the queue is empty.
- */
-void access_changed(struct access *access, const char *event);
-/* The same for a command of the replication stream, but MAXDEAD is left to the primary. */
-void access_followed(struct access *access, const char *event);
+/* Delete the key and its queue. */
+void access_delete(struct access *access);
 
 void access_end(struct access *access);
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "deliver.h"
 
-#include "../commands/arguments.h"
 #include "../queue/memory.h"
 #include "../queue/must.h"
-#include "metrics.h"
+#include "commit.h"
 
 /* One delivered task. */
 struct delivery {
@@ -135,7 +134,8 @@ static void count_try(struct access *access, struct task *task)
 	if (task->tries < TASK_TRIES_MAX)
 		task->tries++;
 	queue_count_delivery(access->queue, task, access->now);
-	metrics_deliver(access, task);
+	MUST(task->at <= access->now);
+	metrics_deliver(&access->metrics, access->now - task->at);
 }
 
 static void deliver_one(struct access *access, struct task *task, const struct take *take,
@@ -205,5 +205,5 @@ void deliver(struct access *access, const struct take *take, struct parcel *parc
 	if (!parcel && length == REDISMODULE_POSTPONED_LEN)
 		RedisModule_ReplySetArrayLength(access->ctx, count);
 	effects_send(&effects);
-	access_changed(access, take->dead ? "pawl.dead" : "pawl.take");
+	commit(access, take->dead ? "pawl.dead" : "pawl.take");
 }

@@ -27,6 +27,7 @@ uint64_t take_next(struct queue *queue, bool dead);
 
 /*
  * Deliver up to take->count tasks: in a reply, or into the parcel if there is one. take_first() must have found a task.
+ * The change is committed; the caller calls takers_plan().
  */
 void deliver(struct access *access, const struct take *take, struct parcel *parcel);
 /*

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "../queue/memory.h"
-#include "../queue/must.h"
+#include "../queue/queue.h"
 #include "keys.h"
 
 enum { BOUNDS = 12, NAME_SHOWN = 128 };
@@ -39,34 +39,34 @@ static struct {
 	struct keys keys;
 } all;
 
-static struct metrics *find_or_make(struct access *access)
+static struct metrics *find_or_make(const struct key_metrics *key)
 {
-	int db = RedisModule_GetSelectedDb(access->ctx);
-	struct keys_entry *key = keys_find(&all.keys, db, access->name);
+	int db = RedisModule_GetSelectedDb(key->ctx);
+	struct keys_entry *there = keys_find(&all.keys, db, key->name);
 	struct metrics *metrics;
 
-	if (key)
-		return PAWL_CONTAINER_OF(key, struct metrics, key);
+	if (there)
+		return PAWL_CONTAINER_OF(there, struct metrics, key);
 	if ((long long)all.keys.count >= metrics_queues)
 		return &all.other;
 	metrics = memory_zeroed(sizeof(*metrics));
 	all.queues[all.keys.count] = metrics;
-	keys_add(&all.keys, &metrics->key, db, access->name);
+	keys_add(&all.keys, &metrics->key, db, key->name);
 	return metrics;
 }
 
-static struct metrics *of(struct access *access)
+static struct metrics *of(struct key_metrics *key)
 {
-	if (!access->metrics)
-		access->metrics = find_or_make(access);
-	return access->metrics;
+	if (!key->found)
+		key->found = find_or_make(key);
+	return key->found;
 }
 
-void metrics_add(struct access *access, enum metric metric, uint64_t count)
+void metrics_add(struct key_metrics *key, enum metric metric, uint64_t count)
 {
 	if (count == 0)
 		return;
-	of(access)->counts[metric] += count;
+	of(key)->counts[metric] += count;
 	all.server.counts[metric] += count;
 }
 
@@ -85,25 +85,20 @@ static void count_lateness(struct metrics *metrics, uint64_t ms)
 	metrics->late_ms += ms;
 }
 
-void metrics_deliver(struct access *access, const struct task *task)
+void metrics_deliver(struct key_metrics *key, uint64_t late_ms)
 {
-	uint64_t ms = access->now - task->at;
-
-	MUST(task->at <= access->now);
-	metrics_add(access, METRIC_DELIVERED, 1);
-	count_lateness(of(access), ms);
-	count_lateness(&all.server, ms);
+	metrics_add(key, METRIC_DELIVERED, 1);
+	count_lateness(of(key), late_ms);
+	count_lateness(&all.server, late_ms);
 }
 
-void metrics_lapses(struct access *access)
+void metrics_move_lapses(struct key_metrics *key, struct lapses *lapses)
 {
-	struct lapses *lapses = &access->queue->lapses;
-
 	if (lapses->lapsed == 0 && lapses->died == 0)
 		return;
-	if (!(RedisModule_GetContextFlags(access->ctx) & REDISMODULE_CTX_FLAGS_LOADING)) {
-		metrics_add(access, METRIC_LAPSED, lapses->lapsed);
-		metrics_add(access, METRIC_DIED, lapses->died);
+	if (!(RedisModule_GetContextFlags(key->ctx) & REDISMODULE_CTX_FLAGS_LOADING)) {
+		metrics_add(key, METRIC_LAPSED, lapses->lapsed);
+		metrics_add(key, METRIC_DIED, lapses->died);
 	}
 	lapses->lapsed = lapses->died = 0;
 }

@@ -11,7 +11,11 @@
 #ifndef PAWL_MODULE_METRICS_H
 #define PAWL_MODULE_METRICS_H
 
-#include "access.h"
+#include <stdint.h>
+
+#include "redis_module.h"
+
+struct lapses;
 
 enum metric {
 	METRIC_PUT,
@@ -30,11 +34,18 @@ extern long long metrics_queues; /* default 64 */
 /* Once, when the module is loaded. */
 int metrics_init(RedisModuleCtx *ctx);
 
+/* The counters of one key. The first count looks them up: a command that counts nothing adds no line to INFO. */
+struct key_metrics {
+	RedisModuleCtx *ctx;
+	RedisModuleString *name; /* borrowed */
+	struct metrics *found;   /* NULL before the first count */
+};
+
 /* Add to a counter, for the key and for the server. */
-void metrics_add(struct access *access, enum metric metric, uint64_t count);
-/* The task is about to be delivered: count that and its lateness. */
-void metrics_deliver(struct access *access, const struct task *task);
-/* Add the lapses and deaths that the queue has counted (struct lapses). */
-void metrics_lapses(struct access *access);
+void metrics_add(struct key_metrics *key, enum metric metric, uint64_t count);
+/* Count a delivery and its lateness. */
+void metrics_deliver(struct key_metrics *key, uint64_t late_ms);
+/* Add the lapses and deaths that the queue has counted, and set its counts to 0. Lapses of a loading file do not count. */
+void metrics_move_lapses(struct key_metrics *key, struct lapses *lapses);
 
 #endif

@@ -8,7 +8,6 @@
 
 #include <stdio.h>
 
-#include "../commands/arguments.h"
 #include "../queue/encode.h"
 #include "../queue/memory.h"
 #include "clock.h"

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "../commands/arguments.h"
 #include "../queue/decimal.h"
 #include "../queue/memory.h"
 
@@ -15,8 +14,8 @@ static const char new_tasks[] = "new"; /* effects.state for PAWL.PUTAT */
 const char *stored_state(const struct task *task)
 {
 	if (task->leased)
-		return state_names[STATE_LEASED];
-	return state_names[task->timeline == ON_DEAD ? STATE_DEAD : STATE_WAITING];
+		return task_state_names[STATE_LEASED];
+	return task_state_names[task->timeline == ON_DEAD ? STATE_DEAD : STATE_WAITING];
 }
 
 void replicate_put(struct access *access, const struct task *task, const char *id, size_t id_size,

@@ -151,7 +151,7 @@ static void on_ring(int fd, void *data, int mask)
 }
 
 /* Set the timer. If the clock was set back, the wheel is ahead of it: run() then starts a new wheel. */
-static void plan(void)
+static void plan_run(void)
 {
 	uint64_t next = pawl_wheel_next(takers.wheel), now;
 
@@ -175,7 +175,7 @@ static void set_wake(struct line *line, uint64_t at)
 static void wake_at(struct line *line, uint64_t at)
 {
 	set_wake(line, at);
-	plan();
+	plan_run();
 }
 
 static void arm_all(const struct keys *lines, uint64_t now)
@@ -219,6 +219,7 @@ static void serve_first(struct line *line, struct access *access)
 
 	MUST(taker->lines > 0 && taker->parcel.count == 0);
 	deliver(access, &taker->take, &taker->parcel);
+	takers_plan(access);
 	leave(taker);
 	RedisModule_UnblockClient(taker->client, NULL);
 }
@@ -277,7 +278,7 @@ static void run(RedisModuleCtx *ctx, void *data)
 	while ((timer = pawl_wheel_pop(takers.wheel)) != NULL)
 		serve(ctx, PAWL_CONTAINER_OF(timer, struct line, wake), now);
 	takers.running = false;
-	plan();
+	plan_run();
 }
 
 static bool try_to_deliver(RedisModuleCtx *ctx, RedisModuleString *name, const struct taker *taker)
@@ -290,8 +291,7 @@ static bool try_to_deliver(RedisModuleCtx *ctx, RedisModuleString *name, const s
 	there = take_first(access.queue, &taker->take, access.now) != NULL;
 	if (there)
 		deliver(&access, &taker->take, NULL);
-	else
-		takers_notice(&access);
+	takers_plan(&access);
 	access_end(&access);
 	return there;
 }
@@ -383,10 +383,10 @@ void takers_block(RedisModuleCtx *ctx, const struct take *take, uint64_t timeout
 		join(open_line(db, keys[taker->lines], take->dead), entry);
 		set_wake(entry->line, first_for(ctx, keys[taker->lines], now, take->dead));
 	}
-	plan();
+	plan_run();
 }
 
-static void notice(struct access *access, bool dead)
+static void plan_line(struct access *access, bool dead)
 {
 	struct line *line = find_line(RedisModule_GetSelectedDb(access->ctx), access->name, dead);
 
@@ -394,17 +394,17 @@ static void notice(struct access *access, bool dead)
 		wake_at(line, take_next(access->queue, dead));
 }
 
-void takers_notice(struct access *access)
+void takers_plan(struct access *access)
 {
-	if (no_lines())
+	if (!access->queue || no_lines())
 		return;
-	notice(access, false);
-	notice(access, true);
+	plan_line(access, false);
+	plan_line(access, true);
 }
 
 void takers_clock_set(void)
 {
-	plan();
+	plan_run();
 }
 
 int takers_init(RedisModuleCtx *ctx)

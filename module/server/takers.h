@@ -37,8 +37,8 @@ int takers_init(RedisModuleCtx *ctx);
 void takers_block(RedisModuleCtx *ctx, const struct take *take, uint64_t timeout_ms,
                   RedisModuleString **keys, int count);
 
-/* The queue was changed: plan when its takers are served. */
-void takers_notice(struct access *access);
+/* The queue was changed: plan when its takers are served. Nothing to do if the key was deleted. */
+void takers_plan(struct access *access);
 
 /* The test clock was set. When the wall clock is set, the timer of the system rings. */
 void takers_clock_set(void);

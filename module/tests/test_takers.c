@@ -92,7 +92,7 @@ static void add(unsigned key, uint64_t number, uint64_t at, unsigned tries,
 	access_to_write(&access, fake_command(NULL), fake_key(key));
 	access_create(&access);
 	add_to(access.queue, task, at);
-	access_changed(&access, "pawl.put");
+	command_changed(&access, "pawl.put");
 	access_end(&access);
 	fake_command_done();
 }
