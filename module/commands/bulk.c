@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* PAWL.SCAN, PAWL.RANGE and PAWL.SWEEP: many tasks in one command, bounded by COUNT. */
-#include <stdio.h>
-
+#include "../queue/digits.h"
 #include "../queue/memory.h"
 #include "../server/deliver.h"
 #include "../server/metrics.h"
@@ -44,12 +43,11 @@ struct scan {
 
 static void reply_cursor(RedisModuleCtx *ctx, uint64_t cursor)
 {
-	char text[24];
-	int size =
-	        snprintf(text, sizeof(text), "%llu", (unsigned long long)(cursor >> CURSOR_SHIFT));
+	char text[DECIMAL_TEXT];
 
 	RedisModule_ReplyWithArray(ctx, 2);
-	RedisModule_ReplyWithStringBuffer(ctx, text, (size_t)size);
+	RedisModule_ReplyWithStringBuffer(
+	        ctx, text, (size_t)(decimal_write(text, cursor >> CURSOR_SHIFT) - text));
 }
 
 static void scan_task(struct task *task, void *arg)

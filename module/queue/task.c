@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "decimal.h"
+#include "digits.h"
 #include "memory.h"
 #include "must.h"
 
@@ -55,21 +55,6 @@ static bool read_decimal(const char **text, const char *end, uint64_t limit, uin
 	return true;
 }
 
-static bool read_hex(const char *text, const char *end, uint64_t *value)
-{
-	*value = 0;
-	if (end - text != RANDOM_DIGITS)
-		return false;
-	for (; text < end; text++) {
-		int digit = hex_digit(*text);
-
-		if (digit < 0)
-			return false;
-		*value = *value << 4 | (uint64_t)digit;
-	}
-	return true;
-}
-
 /* Accepts only text that task_id_text() would write. */
 static bool read_parts(const char *text, size_t size, struct task_id_parts *parts)
 {
@@ -77,7 +62,8 @@ static bool read_parts(const char *text, size_t size, struct task_id_parts *part
 	uint64_t sequence, random;
 
 	if (!read_decimal(&text, end, MS_LIMIT, &parts->ms) ||
-	    !read_decimal(&text, end, SEQUENCE_LIMIT, &sequence) || !read_hex(text, end, &random))
+	    !read_decimal(&text, end, SEQUENCE_LIMIT, &sequence) || end - text != RANDOM_DIGITS ||
+	    !hex_read(text, RANDOM_DIGITS, &random))
 		return false;
 	parts->sequence = (uint32_t)sequence;
 	parts->random = (uint32_t)random;
@@ -112,13 +98,6 @@ bool task_id_from_bytes(struct task_id *id, const unsigned char *bytes, size_t s
 	return true;
 }
 
-static inline char *write_hex(char *to, uint64_t value)
-{
-	for (unsigned i = RANDOM_DIGITS; i-- > 0;)
-		*to++ = "0123456789abcdef"[value >> (4 * i) & 15];
-	return to;
-}
-
 size_t task_id_text(const struct task *task, char text[TASK_ID_TEXT])
 {
 	const unsigned char *sequence = task->data + MS_BYTES;
@@ -132,7 +111,7 @@ size_t task_id_text(const struct task *task, char text[TASK_ID_TEXT])
 	*end++ = '-';
 	end = decimal_write(end, get_word(sequence));
 	*end++ = '-';
-	end = write_hex(end, get_word(sequence + WORD_BYTES));
+	end = hex_write(end, get_word(sequence + WORD_BYTES), RANDOM_DIGITS);
 	return (size_t)(end - text);
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "token.h"
 
-#include "decimal.h"
 #include "random.h"
 
 static uint64_t last;
@@ -49,23 +48,7 @@ size_t token_text(const struct token *token, char text[TOKEN_TEXT])
 		end = decimal_write(end, token->fence);
 		*end++ = '-';
 	}
-	for (unsigned shift = 4 * SECRET_TEXT; shift > 0;)
-		*end++ = "0123456789abcdef"[token->secret >> (shift -= 4) & 15];
-	return (size_t)(end - text);
-}
-
-static uint64_t read_secret(const char *text)
-{
-	uint64_t secret = 0;
-
-	for (size_t i = 0; i < SECRET_TEXT; i++) {
-		int digit = hex_digit(text[i]);
-
-		if (digit < 0)
-			return 0;
-		secret = secret << 4 | (uint64_t)digit;
-	}
-	return secret;
+	return (size_t)(hex_write(end, token->secret, SECRET_TEXT) - text);
 }
 
 /* A number and a '-', or 0. It may exceed fence_max(): such a token was given, and must hold its lease. */
@@ -92,6 +75,7 @@ struct token token_from_text(const char *text, size_t size)
 		return token;
 	if (before > 0 && (token.fence = read_fence(text, before)) == 0)
 		return token;
-	token.secret = read_secret(text + before);
+	if (!hex_read(text + before, SECRET_TEXT, &token.secret))
+		token.secret = 0;
 	return token;
 }

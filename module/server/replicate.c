@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "../queue/decimal.h"
+#include "../queue/digits.h"
 #include "../queue/memory.h"
 
 enum { ARGUMENTS_MAX = 3000 };

@@ -9,7 +9,7 @@
 
 #include "../../support/random.h"
 #include "../../tests/support/test.h"
-#include "../queue/decimal.h"
+#include "../queue/digits.h"
 #include "../queue/encode.h"
 #include "../queue/memory.h"
 #include "queue_model.h"

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef PAWL_MODULE_DECIMAL_H
-#define PAWL_MODULE_DECIMAL_H
+/* Numbers as digits, decimal and hexadecimal, without a zero at the end. */
+#ifndef PAWL_MODULE_DIGITS_H
+#define PAWL_MODULE_DIGITS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -36,6 +38,28 @@ static inline int hex_digit(char c)
 	};
 
 	return above[(unsigned char)c] - 1;
+}
+
+/* Write the lowest `digits` hexadecimal digits of a number; returns the end. */
+static inline char *hex_write(char *to, uint64_t value, unsigned digits)
+{
+	for (unsigned i = digits; i-- > 0;)
+		*to++ = "0123456789abcdef"[value >> (4 * i) & 15];
+	return to;
+}
+
+/* Read so many digits, 16 at most. False: one of them is not a lower-case hexadecimal digit. */
+static inline bool hex_read(const char *text, unsigned digits, uint64_t *value)
+{
+	*value = 0;
+	for (unsigned i = 0; i < digits; i++) {
+		int digit = hex_digit(text[i]);
+
+		if (digit < 0)
+			return false;
+		*value = *value << 4 | (uint64_t)digit;
+	}
+	return true;
 }
 
 #endif
