@@ -42,16 +42,16 @@ static uint64_t not_before(uint64_t now, uint64_t at)
 	return at > now ? at : now;
 }
 
-static struct task *new_task(const struct every *every, const struct note *note)
+static struct task *new_task(const struct every *every, const struct extras *extras)
 {
 	struct task *task = task_new(&every->id, every->payload, (uint32_t)every->payload_size);
 
-	return task_set_note(task, note);
+	return task_set_extras(task, extras);
 }
 
-static bool other_times(const struct every *every, const struct note *note)
+static bool other_times(const struct every *every, const struct extras *extras)
 {
-	return every->period != note->period || (every->at_given && every->at != note->base);
+	return every->period != extras->period || (every->at_given && every->at != extras->base);
 }
 
 static bool other_payload(const struct every *every, const struct task *task)
@@ -63,17 +63,17 @@ static bool other_payload(const struct every *every, const struct task *task)
 /* Replace a periodic task. A lease continues; new times apply when it is over. */
 static struct task *replace(struct access *access, struct task *there, const struct every *every)
 {
-	struct note note = task_note(there);
+	struct extras extras = task_extras(there);
 	bool leased = task_state(there, access->now) == STATE_LEASED;
 	uint64_t at = there->at;
 	struct task *task;
 
-	if (other_times(every, &note)) {
-		note.period = every->period;
-		note.base = first_time(access, every);
-		at = leased ? at : not_before(access->now, note.base);
+	if (other_times(every, &extras)) {
+		extras.period = every->period;
+		extras.base = first_time(access, every);
+		at = leased ? at : not_before(access->now, extras.base);
 	}
-	task = new_task(every, &note);
+	task = new_task(every, &extras);
 	task->tries = there->tries;
 	task->token = leased ? there->token : 0;
 	queue_delete(access->queue, there);
@@ -87,7 +87,8 @@ static struct task *replace(struct access *access, struct task *there, const str
 static struct task *add(struct access *access, const struct every *every)
 {
 	uint64_t first = first_time(access, every);
-	struct task *task = new_task(every, &(struct note){.period = every->period, .base = first});
+	struct task *task =
+	        new_task(every, &(struct extras){.period = every->period, .base = first});
 
 	access_create(access);
 	queue_add(access->queue, task, not_before(access->now, first));
@@ -98,10 +99,10 @@ static struct task *add(struct access *access, const struct every *every)
 static void put(struct access *access, const struct every *every)
 {
 	struct task *there = access->queue ? queue_find(access->queue, &every->id) : NULL;
-	struct note note = there ? task_note(there) : (struct note){.period = 0};
+	struct extras extras = there ? task_extras(there) : (struct extras){.period = 0};
 
 	RedisModule_ReplyWithLongLong(access->ctx, there == NULL);
-	if (there && !other_times(every, &note) && !other_payload(every, there))
+	if (there && !other_times(every, &extras) && !other_payload(every, there))
 		return;
 	replicate_task(access, there ? replace(access, there, every) : add(access, every));
 	command_changed(access, "pawl.every");
@@ -112,7 +113,7 @@ static bool in_the_way(struct access *access, const struct every *every, RedisMo
 {
 	const struct task *there = access->queue ? queue_find(access->queue, &every->id) : NULL;
 
-	if (!there || task_note(there).period > 0)
+	if (!there || task_extras(there).period > 0)
 		return false;
 	reply_error(access->ctx, "EXISTS there is a task with id", id, " that is not periodic");
 	return true;

@@ -59,20 +59,20 @@ struct putat {
 	struct token token;
 	enum task_state state;
 	struct task_id id;
-	struct note note;
+	struct extras extras;
 	RedisModuleString *payload;
 };
 
-static bool read_note(RedisModuleCtx *ctx, RedisModuleString **argv, struct note *note)
+static bool read_extras(RedisModuleCtx *ctx, RedisModuleString **argv, struct extras *extras)
 {
 	size_t size;
 
 	if (!arg_text(ctx, argv[0], "reason", TASK_REASON_MAX) ||
-	    !arg_number(ctx, argv[1], "period", 0, TASK_TIME_MAX, &note->period) ||
-	    !arg_number(ctx, argv[2], "base", 0, INT64_MAX, &note->base))
+	    !arg_number(ctx, argv[1], "period", 0, TASK_TIME_MAX, &extras->period) ||
+	    !arg_number(ctx, argv[2], "base", 0, INT64_MAX, &extras->base))
 		return false;
-	note->reason = (const unsigned char *)RedisModule_StringPtrLen(argv[0], &size);
-	note->reason_size = (uint16_t)size;
+	extras->reason = (const unsigned char *)RedisModule_StringPtrLen(argv[0], &size);
+	extras->reason_size = (uint16_t)size;
 	return true;
 }
 
@@ -88,7 +88,7 @@ static bool read_putat(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, 
 	if (argc <= 4)
 		return true;
 	put->token = arg_token(argv[6]);
-	if (argc > 7 && !read_note(ctx, argv + 7, &put->note))
+	if (argc > 7 && !read_extras(ctx, argv + 7, &put->extras))
 		return false;
 	return read_state(ctx, argv[4], &put->state) &&
 	       arg_number(ctx, argv[5], "tries", 0, TASK_TRIES_MAX, &put->tries);
@@ -104,7 +104,7 @@ static struct task *new_task(const struct putat *put, uint64_t now)
 	task->max_tries = (uint16_t)put->max_tries;
 	task->token = put->token.secret;
 	fence_learn(put->token.fence, now);
-	return task_set_note(task, &put->note);
+	return task_set_extras(task, &put->extras);
 }
 
 static void put_one(struct access *access, const struct putat *put)

@@ -19,7 +19,7 @@ static void reply_whole_task(struct access *access, const struct task *task, uin
 	reply_number(access->ctx, "maxtries", task->max_tries);
 	RedisModule_ReplyWithCString(access->ctx, "reason");
 	reply_reason(access->ctx, task);
-	reply_number(access->ctx, "period-ms", task_note(task).period);
+	reply_number(access->ctx, "period-ms", task_extras(task).period);
 }
 
 int command_get(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)

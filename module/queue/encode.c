@@ -55,11 +55,11 @@ static void write_token(struct bytes *to, uint64_t token)
 		to->data[to->size++] = (unsigned char)(token >> (8 * i));
 }
 
-static unsigned note_flags(const struct task *task)
+static unsigned extras_flags(const struct task *task)
 {
-	struct note note = task_note(task);
+	struct extras extras = task_extras(task);
 
-	return (note.reason_size ? HAS_REASON : 0u) | (note.period ? HAS_PERIOD : 0u);
+	return (extras.reason_size ? HAS_REASON : 0u) | (extras.period ? HAS_PERIOD : 0u);
 }
 
 static unsigned flags_of(const struct task *task)
@@ -67,20 +67,20 @@ static unsigned flags_of(const struct task *task)
 	unsigned state = task->leased ? LEASED : task->timeline == ON_DEAD ? DEAD : WAITING;
 
 	return state | (task->made_here ? SHORT_ID : 0u) | (task->tries ? HAS_TRIES : 0u) |
-	       (task->max_tries ? HAS_MAX_TRIES : 0u) | note_flags(task);
+	       (task->max_tries ? HAS_MAX_TRIES : 0u) | extras_flags(task);
 }
 
-static void write_note(struct bytes *to, const struct task *task)
+static void write_extras(struct bytes *to, const struct task *task)
 {
-	struct note note = task_note(task);
+	struct extras extras = task_extras(task);
 
-	if (note.reason_size) {
-		write_number(to, note.reason_size);
-		write_bytes(to, note.reason, note.reason_size);
+	if (extras.reason_size) {
+		write_number(to, extras.reason_size);
+		write_bytes(to, extras.reason, extras.reason_size);
 	}
-	if (note.period) {
-		write_number(to, note.period);
-		write_number(to, note.base);
+	if (extras.period) {
+		write_number(to, extras.period);
+		write_number(to, extras.base);
 	}
 }
 
@@ -104,7 +104,7 @@ void encode_task(struct bytes *to, const struct task *task, uint64_t *last)
 	write_bytes(to, task->data, task->id_size);
 	write_number(to, task->payload_size);
 	write_bytes(to, task_payload(task), task->payload_size);
-	write_note(to, task);
+	write_extras(to, task);
 	MUST(to->size <= to->room);
 }
 
@@ -172,15 +172,15 @@ struct record {
 	uint64_t at, tries, max_tries, token, payload_size;
 	struct task_id id;
 	const unsigned char *payload;
-	struct note note;
+	struct extras extras;
 };
 
-static void read_note(struct reader *from, unsigned flags, struct note *note)
+static void read_extras(struct reader *from, unsigned flags, struct extras *extras)
 {
-	note->reason_size = flags & HAS_REASON ? (uint16_t)read_number(from, TASK_REASON_MAX) : 0;
-	note->reason = read_bytes(from, note->reason_size);
-	note->period = flags & HAS_PERIOD ? read_number(from, TASK_TIME_MAX) : 0;
-	note->base = flags & HAS_PERIOD ? read_number(from, INT64_MAX) : 0;
+	extras->reason_size = flags & HAS_REASON ? (uint16_t)read_number(from, TASK_REASON_MAX) : 0;
+	extras->reason = read_bytes(from, extras->reason_size);
+	extras->period = flags & HAS_PERIOD ? read_number(from, TASK_TIME_MAX) : 0;
+	extras->base = flags & HAS_PERIOD ? read_number(from, INT64_MAX) : 0;
 }
 
 static void read_record(struct reader *from, struct record *record)
@@ -199,9 +199,9 @@ static void read_record(struct reader *from, struct record *record)
 	read_id(from, record->flags, &record->id);
 	record->payload_size = read_number(from, TASK_PAYLOAD_MAX);
 	record->payload = read_bytes(from, (size_t)record->payload_size);
-	read_note(from, record->flags, &record->note);
+	read_extras(from, record->flags, &record->extras);
 	/* The stream relies on this: a task that begins anew, with 0 tries, has no reason (replicate.h). */
-	if (record->note.reason_size > 0 && record->tries == 0)
+	if (record->extras.reason_size > 0 && record->tries == 0)
 		from->wrong = from->wrong ? from->wrong : "a task with 0 tries has a reason";
 }
 
@@ -213,7 +213,7 @@ static void add(struct queue *queue, const struct record *record)
 	task->max_tries = (uint16_t)record->max_tries;
 	task->token = record->token;
 	if (record->flags & (HAS_REASON | HAS_PERIOD))
-		task = task_set_note(task, &record->note);
+		task = task_set_extras(task, &record->extras);
 	switch (record->flags & STATE_BITS) {
 	case LEASED:
 		queue_add_leased(queue, task, record->at);

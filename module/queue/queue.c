@@ -218,15 +218,15 @@ struct task *queue_set_reason(struct queue *queue, struct task *task, const void
                               size_t size)
 {
 	enum task_timeline which = task->timeline;
-	struct note note = task_note(task);
+	struct extras extras = task_extras(task);
 
-	if (size == 0 && note.reason_size == 0)
+	if (size == 0 && extras.reason_size == 0)
 		return task;
-	note.reason = reason;
-	note.reason_size = (uint16_t)size;
+	extras.reason = reason;
+	extras.reason_size = (uint16_t)size;
 	unlink_task(queue, task);
 	dismiss(queue, task);
-	task = task_set_note(task, &note);
+	task = task_set_extras(task, &extras);
 	admit(queue, task);
 	link_task(queue, task, which, task->at);
 	return task;

@@ -130,66 +130,66 @@ struct task *task_new(const struct task_id *id, const void *payload, uint32_t pa
 	return task;
 }
 
-/* Notes: period, base, size of the reason, reason. They are not aligned. */
+/* Extras: period, base, size of the reason, reason. They are not aligned. */
 
-enum { PERIOD_AT = 0, BASE_AT = 8, SIZE_AT = 16, NOTE_HEAD = 18 };
+enum { PERIOD_AT = 0, BASE_AT = 8, SIZE_AT = 16, EXTRAS_HEAD = 18 };
 
-static unsigned char *note_of(const struct task *task)
+static unsigned char *extras_of(const struct task *task)
 {
 	return (unsigned char *)(uintptr_t)task_payload(task) + task->payload_size;
 }
 
-struct note task_note(const struct task *task)
+struct extras task_extras(const struct task *task)
 {
-	struct note note = {NULL, 0, 0, 0};
-	const unsigned char *from = note_of(task);
+	struct extras extras = {NULL, 0, 0, 0};
+	const unsigned char *from = extras_of(task);
 
-	if (!task->noted)
-		return note;
-	memcpy(&note.period, from + PERIOD_AT, sizeof(note.period));
-	memcpy(&note.base, from + BASE_AT, sizeof(note.base));
-	memcpy(&note.reason_size, from + SIZE_AT, sizeof(note.reason_size));
-	note.reason = from + NOTE_HEAD;
-	return note;
+	if (!task->has_extras)
+		return extras;
+	memcpy(&extras.period, from + PERIOD_AT, sizeof(extras.period));
+	memcpy(&extras.base, from + BASE_AT, sizeof(extras.base));
+	memcpy(&extras.reason_size, from + SIZE_AT, sizeof(extras.reason_size));
+	extras.reason = from + EXTRAS_HEAD;
+	return extras;
 }
 
 size_t task_data_size(const struct task *task)
 {
 	size_t size = task->id_size + (size_t)task->payload_size;
 
-	return task->noted ? size + NOTE_HEAD + task_note(task).reason_size : size;
+	return task->has_extras ? size + EXTRAS_HEAD + task_extras(task).reason_size : size;
 }
 
-struct task *task_set_note(struct task *task, const struct note *note)
+struct task *task_set_extras(struct task *task, const struct extras *extras)
 {
 	size_t size = offsetof(struct task, data) + task->id_size + task->payload_size;
-	uint64_t base = note->period > 0 ? note->base : 0;
-	bool had = task->noted;
+	uint64_t base = extras->period > 0 ? extras->base : 0;
+	bool had = task->has_extras;
 	unsigned char *to;
 
 	MUST(task->timeline == ON_NONE);
-	task->noted = note->reason_size > 0 || note->period > 0;
-	if (!task->noted)
+	task->has_extras = extras->reason_size > 0 || extras->period > 0;
+	if (!task->has_extras)
 		return had ? memory_resize(task, size) : task;
-	task = memory_resize(task, size + NOTE_HEAD + note->reason_size);
-	to = note_of(task);
-	memcpy(to + PERIOD_AT, &note->period, sizeof(note->period));
+	task = memory_resize(task, size + EXTRAS_HEAD + extras->reason_size);
+	to = extras_of(task);
+	memcpy(to + PERIOD_AT, &extras->period, sizeof(extras->period));
 	memcpy(to + BASE_AT, &base, sizeof(base));
-	memcpy(to + SIZE_AT, &note->reason_size, sizeof(note->reason_size));
-	if (note->reason_size > 0)
-		memcpy(to + NOTE_HEAD, note->reason, note->reason_size);
+	memcpy(to + SIZE_AT, &extras->reason_size, sizeof(extras->reason_size));
+	if (extras->reason_size > 0)
+		memcpy(to + EXTRAS_HEAD, extras->reason, extras->reason_size);
 	return task;
 }
 
 uint64_t task_again(const struct task *task, uint64_t now)
 {
-	struct note note = task_note(task);
+	struct extras extras = task_extras(task);
 
-	if (note.period == 0)
+	if (extras.period == 0)
 		return 0;
-	if (note.base > now)
-		return note.base;
-	return now - (now - note.base) % note.period + note.period;
+	if (extras.base > now)
+		return extras.base;
+	return now - (now - extras.base) % extras.period + extras.period;
 }
 
 struct task *task_copy(const struct task *task)

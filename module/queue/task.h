@@ -44,17 +44,17 @@ struct task {
 	uint16_t max_tries; /* 0: no limit */
 	uint8_t id_size;
 	uint8_t timeline : 2;
-	uint8_t leased : 1;    /* delivered, until `at`; stays set after a lapse */
-	uint8_t made_here : 1; /* the id is in the short form */
-	uint8_t noted : 1;     /* a note follows the payload */
-	unsigned char data[];  /* id, payload, note */
+	uint8_t leased : 1;     /* delivered, until `at`; stays set after a lapse */
+	uint8_t made_here : 1;  /* the id is in the short form */
+	uint8_t has_extras : 1; /* extras follow the payload */
+	unsigned char data[];   /* id, payload, extras */
 };
 
 _Static_assert(sizeof(void *) != 8 || offsetof(struct task, data) + TASK_ID_SHORT + 64 == 128,
                "a task with a payload of 64 bytes fills a size class");
 
-/* Fields that few tasks have. All zeroes: no note, which takes no room. */
-struct note {
+/* Fields that few tasks have. All zeroes: no extras, which take no room. */
+struct extras {
 	const unsigned char *reason; /* borrowed: of the last NACK */
 	uint16_t reason_size;        /* 0: none */
 	uint64_t period;             /* ms; 0: not periodic */
@@ -89,13 +89,13 @@ struct task *task_new(const struct task_id *id, const void *payload, uint32_t pa
 /* Bytes in `data`. */
 size_t task_data_size(const struct task *task);
 struct task *task_copy(const struct task *task);
-/* The task's note; all zeroes if it has none. It borrows from the task. */
-struct note task_note(const struct task *task);
+/* The task's extras; all zeroes if it has none. The reason is borrowed from the task. */
+struct extras task_extras(const struct task *task);
 /*
- * Replace the note of a task that is not in a queue. The reason is copied, and must not be the task's own. Returns the
+ * Replace the extras of a task that is not in a queue. The reason is copied, and must not be the task's own. Returns the
  * task, whose address may have changed.
  */
-struct task *task_set_note(struct task *task, const struct note *note);
+struct task *task_set_extras(struct task *task, const struct extras *extras);
 /* When a periodic task is due again once it is done: the first base + n * period after now. 0: it is not periodic. */
 uint64_t task_again(const struct task *task, uint64_t now);
 

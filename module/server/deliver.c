@@ -29,12 +29,13 @@ static void write_texts(struct texts *texts, const struct delivery *delivery)
 
 void reply_reason(RedisModuleCtx *ctx, const struct task *task)
 {
-	struct note note = task_note(task);
+	struct extras extras = task_extras(task);
 
-	if (note.reason_size == 0)
+	if (extras.reason_size == 0)
 		RedisModule_ReplyWithNull(ctx);
 	else
-		RedisModule_ReplyWithStringBuffer(ctx, (const char *)note.reason, note.reason_size);
+		RedisModule_ReplyWithStringBuffer(ctx, (const char *)extras.reason,
+		                                  extras.reason_size);
 }
 
 /* [id, payload, tries, due-ms, token], and for a dead task the reason. */

@@ -172,16 +172,16 @@ static void emit_task(struct task *task, void *arg)
 {
 	struct rewriting *to = arg;
 	struct token token = {fence_to_store(clock_now()), task->token};
-	struct note note = task_note(task);
+	struct extras extras = task_extras(task);
 	char id[TASK_ID_TEXT], text[TOKEN_TEXT];
 	size_t id_size = task_id_text(task, id);
 
-	RedisModule_EmitAOF(to->aof, "PAWL.PUTAT", task->noted ? "slbblclbbll" : "slbblclb",
+	RedisModule_EmitAOF(to->aof, "PAWL.PUTAT", task->has_extras ? "slbblclbbll" : "slbblclb",
 	                    to->key, (long long)task->at, id, id_size, task_payload(task),
 	                    (size_t)task->payload_size, (long long)task->max_tries,
 	                    stored_state(task), (long long)task->tries, text,
-	                    token_text(&token, text), note.reason, (size_t)note.reason_size,
-	                    (long long)note.period, (long long)note.base);
+	                    token_text(&token, text), extras.reason, (size_t)extras.reason_size,
+	                    (long long)extras.period, (long long)extras.base);
 }
 
 static void emit_settings(RedisModuleIO *aof, RedisModuleString *key,

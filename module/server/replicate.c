@@ -32,7 +32,7 @@ void replicate_put(struct access *access, const struct task *task, const char *i
 void replicate_task(struct access *access, const struct task *task)
 {
 	struct token token = {0, task->token};
-	struct note note = task_note(task);
+	struct extras extras = task_extras(task);
 	char id[TASK_ID_TEXT], text[TOKEN_TEXT];
 	size_t id_size = task_id_text(task, id);
 
@@ -40,8 +40,8 @@ void replicate_task(struct access *access, const struct task *task)
 	                      (long long)task->at, id, id_size, task_payload(task),
 	                      (size_t)task->payload_size, (long long)task->max_tries,
 	                      stored_state(task), (long long)task->tries, text,
-	                      token_text(&token, text), note.reason, (size_t)note.reason_size,
-	                      (long long)note.period, (long long)note.base);
+	                      token_text(&token, text), extras.reason, (size_t)extras.reason_size,
+	                      (long long)extras.period, (long long)extras.base);
 }
 
 void effects_begin(struct effects *effects, struct access *access)

@@ -3,13 +3,13 @@
  * The commands for replicas and the append-only file. They carry effects, with absolute times, ids and tokens.
  *
  *	PAWL.PUTAT key at id payload maxtries [at id payload maxtries ...]     new tasks
- *	PAWL.PUTAT key at id payload [maxtries [state tries token [note]]]     a task as it is now
+ *	PAWL.PUTAT key at id payload [maxtries [state tries token [extras]]]   a task as it is now
  *	PAWL.SETAT key at state tries token id [tries token id ...]            existing tasks: their new state
  *	PAWL.NOTE  key reason id [id ...]                                      existing tasks: the reason of the NACK
  *	PAWL.DROP  key id [id ...]                                             deleted tasks
  *	PAWL.SETUP key paused maxdead backoff-ms backoff-max-ms                the settings of the queue
  *
- * note: reason, period, base; empty, 0 and 0 without them.
+ * extras: reason, period, base; empty, 0 and 0 without them.
  * state: waiting (also for a due task: due follows from `at`), leased or dead. Waiting with 0 tries removes the reason.
  */
 #ifndef PAWL_MODULE_REPLICATE_H

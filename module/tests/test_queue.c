@@ -72,12 +72,12 @@ static const unsigned char *reason_of(unsigned size)
 
 static void expect_reason(const struct task *task, unsigned size)
 {
-	struct note note = task_note(task);
+	struct extras extras = task_extras(task);
 
-	EXPECT_EQ(task->noted, size > 0 || note.period > 0);
-	EXPECT_EQ(note.reason_size, size);
-	if (size > 0 && note.reason_size == size)
-		EXPECT(memcmp(note.reason, reason_of(size), size) == 0);
+	EXPECT_EQ(task->has_extras, size > 0 || extras.period > 0);
+	EXPECT_EQ(extras.reason_size, size);
+	if (size > 0 && extras.reason_size == size)
+		EXPECT(memcmp(extras.reason, reason_of(size), size) == 0);
 }
 
 static void expect_same_counts(void)
@@ -225,8 +225,8 @@ static void add(unsigned number, uint64_t at)
 	if (random_below(&rng, 8) == 0) {
 		task->period = 1 + random_below(&rng, TASK_TIME_MAX);
 		task->base = random_below(&rng, INT64_MAX);
-		added = task_set_note(added,
-		                      &(struct note){.period = task->period, .base = task->base});
+		added = task_set_extras(
+		        added, &(struct extras){.period = task->period, .base = task->base});
 	}
 	if (model.used <= number)
 		model.used = number + 1;
@@ -827,7 +827,7 @@ struct leased {
 	size_t count;
 };
 
-static void note_leased(struct task *task, void *arg)
+static void remember_leased(struct task *task, void *arg)
 {
 	struct leased *leased = arg;
 
@@ -850,7 +850,7 @@ static void a_range_of_few_among_many_gives_up_with_the_first_ones(void)
 		begin(i + 1);
 		add_crowd(crowds[i].a_ms, crowds[i].rare);
 		leased.count = 0;
-		queue_each(queue, note_leased, &leased);
+		queue_each(queue, remember_leased, &leased);
 		qsort(leased.tasks, leased.count, sizeof(*leased.tasks), compare_leased);
 		range = queue_range(
 		        queue, &(struct queue_span){0, UINT64_MAX, STATE_LEASED, model.now}, 10000);
@@ -964,8 +964,8 @@ static void expect_equal(const struct queue *a, const struct queue *b)
 
 		EXPECT_EQ(number_of(one), number_of(other));
 		expect_reason(other, model.tasks[number_of(one)].reason);
-		EXPECT_EQ(task_note(other).period, model.tasks[number_of(one)].period);
-		EXPECT_EQ(task_note(other).base, model.tasks[number_of(one)].base);
+		EXPECT_EQ(task_extras(other).period, model.tasks[number_of(one)].period);
+		EXPECT_EQ(task_extras(other).base, model.tasks[number_of(one)].base);
 		EXPECT_EQ(one->at, other->at);
 		EXPECT_EQ(task_state(one, model.now), task_state(other, model.now));
 		EXPECT_EQ(one->token, other->token);
@@ -1027,11 +1027,11 @@ static void a_damaged_snapshot_is_refused_or_read_but_never_trusted(void)
 	queue_free(queue);
 }
 
-/* A queue with one task, which has this note, written and read. Returns what is wrong with it, or NULL. */
-static const char *read_with(const struct note *note, uint16_t tries)
+/* A queue with one task, which has these extras, written and read. Returns what is wrong with it, or NULL. */
+static const char *read_with(const struct extras *extras, uint16_t tries)
 {
 	struct task_id id = id_of(0);
-	struct task *task = task_set_note(task_new(&id, "p", 1), note);
+	struct task *task = task_set_extras(task_new(&id, "p", 1), extras);
 	struct queue *read = queue_new();
 	struct writing to = {0};
 	const char *wrong;
@@ -1047,10 +1047,10 @@ static const char *read_with(const struct note *note, uint16_t tries)
 
 static void a_snapshot_with_a_reason_for_no_try_is_refused(void)
 {
-	const struct note note = {.reason = reason_of(5), .reason_size = 5};
+	const struct extras extras = {.reason = reason_of(5), .reason_size = 5};
 
-	EXPECT_STR(read_with(&note, 0), "a task with 0 tries has a reason");
-	EXPECT_STR(read_with(&note, 1), NULL);
+	EXPECT_STR(read_with(&extras, 0), "a task with 0 tries has a reason");
+	EXPECT_STR(read_with(&extras, 1), NULL);
 }
 
 /* Periods */
@@ -1058,18 +1058,18 @@ static void a_snapshot_with_a_reason_for_no_try_is_refused(void)
 static void a_task_that_is_not_periodic_has_no_first_time(void)
 {
 	struct task_id id = id_of(0);
-	struct note note = {.reason = reason_of(5), .reason_size = 5, .base = 7};
-	struct task *task = task_set_note(task_new(&id, "", 0), &note);
+	struct extras extras = {.reason = reason_of(5), .reason_size = 5, .base = 7};
+	struct task *task = task_set_extras(task_new(&id, "", 0), &extras);
 
-	EXPECT_EQ(task_note(task).base, 0);
+	EXPECT_EQ(task_extras(task).base, 0);
 	memory_free(task);
 }
 
 static uint64_t again(uint64_t period, uint64_t base, uint64_t now)
 {
 	struct task_id id = id_of(0);
-	struct task *task =
-	        task_set_note(task_new(&id, "", 0), &(struct note){.period = period, .base = base});
+	struct task *task = task_set_extras(task_new(&id, "", 0),
+	                                    &(struct extras){.period = period, .base = base});
 	uint64_t at = task_again(task, now);
 
 	memory_free(task);
@@ -1219,7 +1219,7 @@ static void dead_tasks_beyond_the_bound_are_counted(void)
 
 /* Ids */
 
-static void note(struct task *task, void *arg)
+static void remember(struct task *task, void *arg)
 {
 	bool *met = arg;
 
@@ -1237,7 +1237,7 @@ static void scan_while_the_table_changes(uint64_t seed)
 	for (unsigned i = 0; i < stay; i++)
 		add(i, any_time());
 	do { /* meanwhile the table grows in even runs, and grew before and shrinks in odd ones */
-		ids_scan(&queue->ids, cursor, note, met);
+		ids_scan(&queue->ids, cursor, remember, met);
 		if (seed % 2 == 0 && come < MODEL_TASKS)
 			add(come++, any_time());
 		else if (seed % 2 && come == stay)
