@@ -5,6 +5,7 @@
  */
 #include "../../support/random.h"
 #include "../../tests/support/test.h"
+#include "../commands/arguments.h"
 #include "../commands/commands.h"
 #include "../server/clock.h"
 #include "../server/takers.h"
@@ -122,89 +123,16 @@ static void expect_served(const struct fake_client *client, uint64_t number)
 	EXPECT_EQ(client->payloads[0], number);
 }
 
-static void one_task_in_a_long_line(bool late_unblock)
+static int command_take_dead(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
-	begin(late_unblock);
-	for (unsigned i = 0; i < 20; i++)
-		take(&fake.clients[i], 0, 1);
-	put(0, 1000, START + 50000); /* so that the key stays */
-	for (unsigned i = 0; i < 20; i++) {
-		put(0, i, fake.now + 5 * (i % 2));
-		fake.now += 5;
-		loops(3);
-		expect_served(&fake.clients[i], i);
-		for (unsigned j = i + 1; j < 20; j++)
-			EXPECT_EQ(fake.clients[j].state, FAKE_BLOCKED);
-	}
-	fake_stop();
-}
-
-static void one_due_task_wakes_one_taker(void)
-{
-	one_task_in_a_long_line(false);
-	one_task_in_a_long_line(true);
-}
-
-/* Tasks 1 and 2, due after 10 ms and at this time, and two takers that wait for them. */
-static void begin_with_two_takers(bool late_unblock, uint64_t second_at)
-{
-	begin(late_unblock);
-	put(0, 1, START + 10);
-	put(0, 2, second_at);
-	take(&fake.clients[0], 0, 1);
-	take(&fake.clients[1], 0, 1);
-	loops(1);
-}
-
-static void a_taker_whose_time_is_up_just_when_it_is_served_gets_the_task(void)
-{
-	begin_with_two_takers(true, START + 20);
-	fake.now += 10;
-	fake_timers();
-	EXPECT_EQ(fake.clients[0].state, FAKE_BLOCKED); /* the server has not called back yet */
-	fake_time_out(&fake.clients[0]);
-	expect_served(&fake.clients[0], 1);
-	fake.now += 10;
-	loops(3);
-	expect_served(&fake.clients[0], 1);
-	expect_served(&fake.clients[1], 2);
-	fake_stop();
-}
-
-static void one_of_two_leaves(bool late_unblock)
-{
-	begin_with_two_takers(late_unblock, START + 1000);
-	fake_disconnect(&fake.clients[0]);
-	fake.now += 10;
-	fake_timers(); /* before the server has freed what the first one left behind */
-	loops(3);
-	expect_served(&fake.clients[1], 1);
-	fake_stop();
-}
-
-static void a_task_is_not_wasted_on_a_taker_that_is_gone(void)
-{
-	one_of_two_leaves(false);
-	one_of_two_leaves(true);
+	return take_from_key(&(struct args){ctx, argv, argc, 2}, true);
 }
 
 /* PAWL.DEAD TAKE with BLOCK */
 static void take_dead(struct fake_client *client, unsigned key)
 {
-	struct take take = {.count = 1, .dead = true};
-	RedisModuleString *name = fake_key(key);
-	struct access access;
-	bool there;
-
 	*client = (struct fake_client){.key = key};
-	access_to_write(&access, fake_command(client), name);
-	there = access.queue && take_first(access.queue, &take, access.now);
-	if (there)
-		deliver(&access, &take, NULL);
-	access_end(&access);
-	if (!there)
-		takers_block(access.ctx, &take, 0, &name, 1);
-	fake_command_done();
+	command(client, command_take_dead, 1u << key, 1, false);
 }
 
 static void lines_of_one_key(bool late_unblock)
@@ -242,31 +170,6 @@ static void takers_of_due_and_of_dead_tasks_stand_in_lines_of_their_own(void)
 
 /* Several keys */
 
-static void both_keys_have_a_task(bool late_unblock)
-{
-	begin(late_unblock);
-	put(0, 1000, START + 50000); /* so that the keys stay */
-	put(1, 1001, START + 50000);
-	mtake(&fake.clients[0], 3, 5);
-	mtake(&fake.clients[1], 3, 5);
-	put(1, 1, START + 10);
-	put(0, 2, START + 10);
-	loops(1);
-	fake.now += 10;
-	loops(3);
-	for (unsigned i = 0; i < 2; i++)
-		EXPECT_EQ(fake.clients[i].count, 1);
-	EXPECT_EQ(fake.clients[0].payloads[0] + fake.clients[1].payloads[0], 3);
-	EXPECT_EQ(fake.clients[0].key + fake.clients[1].key, 1);
-	fake_stop();
-}
-
-static void who_waits_for_two_keys_is_served_once(void)
-{
-	both_keys_have_a_task(false);
-	both_keys_have_a_task(true);
-}
-
 static void who_waits_for_two_keys_gets_what_is_due_first(void)
 {
 	for (unsigned first = 0; first < 2; first++) {
@@ -284,32 +187,6 @@ static void who_waits_for_two_keys_gets_what_is_due_first(void)
 		expect_served(&fake.clients[1], 2);
 		fake_stop();
 	}
-}
-
-static void who_is_served_or_gone_from_one_line_is_not_in_the_way_in_another(bool late_unblock)
-{
-	begin(late_unblock);
-	mtake(&fake.clients[0], 7, 1);
-	mtake(&fake.clients[1], 5, 1);
-	take(&fake.clients[2], 2, 1);
-	take(&fake.clients[3], 1, 1);
-	put(1, 1, START); /* the key appears */
-	loops(2);
-	expect_served(&fake.clients[0], 1);
-	EXPECT_EQ(fake.clients[0].key, 1);
-	fake_disconnect(&fake.clients[1]);
-	put(2, 2, START);
-	put(1, 3, START);
-	loops(2);
-	expect_served(&fake.clients[2], 2);
-	expect_served(&fake.clients[3], 3);
-	fake_stop();
-}
-
-static void leaving_one_line_is_leaving_all(void)
-{
-	who_is_served_or_gone_from_one_line_is_not_in_the_way_in_another(false);
-	who_is_served_or_gone_from_one_line_is_not_in_the_way_in_another(true);
 }
 
 /* The clock */
@@ -625,13 +502,8 @@ static void every_taker_is_served_in_order_whatever_happens(void)
 int main(int argc, char **argv)
 {
 	static const struct test tests[] = {
-	        TEST(one_due_task_wakes_one_taker),
-	        TEST(a_taker_whose_time_is_up_just_when_it_is_served_gets_the_task),
-	        TEST(a_task_is_not_wasted_on_a_taker_that_is_gone),
 	        TEST(takers_of_due_and_of_dead_tasks_stand_in_lines_of_their_own),
-	        TEST(who_waits_for_two_keys_is_served_once),
 	        TEST(who_waits_for_two_keys_gets_what_is_due_first),
-	        TEST(leaving_one_line_is_leaving_all),
 	        TEST(a_clock_set_back_at_any_moment_neither_hangs_the_server_nor_costs_a_task),
 	        TEST(a_task_put_after_the_clock_was_set_back_is_delivered_at_its_time),
 	        TEST(every_taker_is_served_in_order_whatever_happens),
