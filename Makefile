@@ -12,17 +12,12 @@
 #   make uninstall   remove what the last make install from here installed (DESTDIR=)
 #   make amalgamation  the library as pawl.c and pawl.h, and the wheel alone as pawl_wheel.c and .h, to copy
 #   make dist        build/pawl-VERSION.tar.gz, the release: the files of the commit HEAD; needs git
-#   make module      the Redis and Valkey module alone, build/module/pawl.so: needs a C compiler, make and cmake
-#   make install-module  install it into PREFIX/lib/pawl, and its manual page into PREFIX/share/man
 #   make playground  the wheel in the browser: docs/playground/index.html
-#   make redis       a throw-away Redis with the module, and what to type (PAWL_SERVER=, REDIS_PORT=)
+#   make -C module help  the Redis and Valkey module: build it alone, try, test, measure and install it
 #
 #   make bench       the benchmarks beside other libraries (BENCH_ARGS=--quick: a minute; --help: more)
 #   make bench-docs  the same in full, and docs/benchmarks.md with its figures
-#   make bench-redis the longest calls of the module, and the module beside Lua, Sidekiq and BullMQ (BENCH_ARGS=--quick)
 #
-#   make test-redis  the module's tests on one server (PAWL_SERVER=/path/to/redis-server, PAWL_CLI=, PAWL_MODULE=)
-#   make test-redis-long  the same for longer, and the random test of its queue
 #   make test-platforms  the C library and its tests for other systems, CPUs and compilers (PLATFORMS="musl i386")
 #   make test-package  build the Debian packages and the release, check them, and use them
 #   make test-long   make test, and the wheel's random test for longer
@@ -43,8 +38,8 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: all run check test test-all help install uninstall amalgamation dist module install-module playground redis \
-	bench bench-docs bench-redis test-redis test-redis-long test-platforms test-package test-long \
+.PHONY: all run check test test-all help install uninstall amalgamation dist playground \
+	bench bench-docs test-platforms test-package test-long \
 	fuzz mutate schedules analyse format clean cmake-is-here
 
 all: cmake-is-here
@@ -104,37 +99,6 @@ bench:
 # On a quiet machine: the figures are published.
 bench-docs: bench
 	@scripts/bench-docs build/bench/results
-
-module: cmake-is-here
-	@cmake -S . -B build/module -DPAWL_COMMAND=OFF -DPAWL_EXAMPLES=OFF -DPAWL_LIBUV=OFF -DPAWL_LIBEVENT=OFF >/dev/null
-	@cmake --build build/module -j $(JOBS) --target pawl_module >/dev/null
-	@echo "build/module/pawl.so"
-
-install-module: module
-	@DESTDIR="$(abspath $(DESTDIR))" cmake --install build/module --prefix "$(abspath $(PREFIX))" --component module
-
-redis:
-	@scripts/bootstrap redis
-	@$(MAKE) all
-	@scripts/try-redis build/release/pawl.so $(REDIS_PORT)
-
-test-redis:
-	@JOBS=$(JOBS) scripts/test-redis
-
-test-redis-long: export PAWL_LONG = 1
-test-redis-long: test-redis
-	@cmake -S . -B build/test -DPAWL_DEV=ON -DPAWL_TESTS=ON >/dev/null
-	@cmake --build build/test -j $(JOBS) --target test_redis_queue >/dev/null
-	build/test/tests/redis/test_redis_queue --runs 20000
-
-bench-redis:
-	@scripts/bootstrap redis
-	@$(MAKE) all
-	@cmake -S . -B build/bench -DPAWL_BENCH=ON >/dev/null
-	@cmake --build build/bench -j $(JOBS) --target pawl-bench-queue >/dev/null
-	@LD_PRELOAD=$$(PATH=$$PATH:/sbin ldconfig -p | sed -n '/libjemalloc\.so\.2/{s/.* //p;q;}') \
-		build/bench/bench/pawl-bench-queue
-	@PAWL_MODULE=$(CURDIR)/build/release/pawl.so python3 -B bench/redis/server.py $(BENCH_ARGS)
 
 fuzz:
 	@scripts/bootstrap fuzz

@@ -22,6 +22,17 @@ function(pawl_limit_tests)
   set_tests_properties(${tests} PROPERTIES TIMEOUT ${PAWL_HANG_SECONDS})
 endfunction()
 
+# Sets VARIABLE to the sanitizer's library, which a program without the sanitizer must preload if it loads a module with
+# it; otherwise to nothing.
+function(pawl_preload variable)
+  set(library "")
+  if(PAWL_SANITIZE MATCHES address)
+    execute_process(COMMAND ${CMAKE_C_COMPILER} -print-file-name=libasan.so
+      OUTPUT_VARIABLE library OUTPUT_STRIP_TRAILING_WHITESPACE)
+  endif()
+  set(${variable} "${library}" PARENT_SCOPE)
+endfunction()
+
 # Labels all tests that this folder has so far: `make test` leaves them to `make test-all`.
 function(pawl_long_tests)
   get_property(tests DIRECTORY PROPERTY TESTS)

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: MIT
+"""worker_threads.py SETTINGS: a worker of module/clients/python for the tests, with threads. It reads orders and
+writes events as lines of JSON: see test_workers.py."""
+import collections
+import os
+import threading
+
+import redis
+import redis.cluster
+from pawl import Queue, Worker
+from worker_python import Textless, begin, compute, on_error, read_orders, say, settings
+
+if settings.get("ports"):
+    client = redis.cluster.RedisCluster(
+        startup_nodes=[redis.cluster.ClusterNode("127.0.0.1", port) for port in settings["ports"]])
+else:
+    client = redis.Redis.from_url(os.environ["REDIS_URL"], decode_responses=True)  # pawl asks for bytes nevertheless
+queue = Queue(client, settings["name"], **settings["queue"])
+gates = collections.defaultdict(threading.Event)
+
+
+def handle(task):
+    n, act = begin(task)
+    if act in ("fail", "fail twice"):
+        raise TypeError(f"no luck with {n}")
+    if act == "fail without text":
+        raise Textless()
+    if act in ("wait", "wait and fail", "compute"):
+        gates[n].wait()
+    if act == "wait and fail":
+        raise TypeError(f"no luck with {n}")
+    if act == "compute":
+        compute()
+    if act == "lost":
+        task.lost.wait()
+        say(event="lost", n=n)
+    say(event="done", n=n)
+
+
+def obey(order):
+    if order["do"] == "open":
+        gates[order["n"]].set()
+    elif order["do"] == "stop":
+        worker.stop()
+    else:
+        try:
+            say(event="reply", value=getattr(queue, order["method"])(*order["args"], **order["options"] or {}))
+        except Exception as error:
+            say(event="reply", error=str(error))
+
+
+worker = Worker(queue, handle, **settings["worker"] or {}, on_error=on_error)
+if settings["stopped"]:
+    worker.stop()
+threading.Thread(target=read_orders, args=(obey,), daemon=True).start()
+say(event="ready")
+ended = {}
+if settings["worker"]:
+    try:
+        worker.run()
+    except RuntimeError as error:
+        ended["error"] = str(error)
+else:
+    gates["never"].wait()
+say(event="ended", **ended)
