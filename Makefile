@@ -6,41 +6,23 @@
 #   make check       the C tests, about a minute: needs a C compiler, make and cmake; no root, server, browser or node
 #   make test        install what is missing, build and test: 8 minutes on 2 quiet cores (tests/stages.test)
 #   make test-all    the rest: browsers, platforms, packages, schedules, mutations (tests/stages.all)
-#   make help        this list
-#
+#   make bench       the benchmarks beside other libraries (BENCH_ARGS=--quick: a minute; --help: more)
 #   make install     with PREFIX and DESTDIR
 #   make uninstall   remove what the last make install from here installed (DESTDIR=)
 #   make amalgamation  the library as pawl.c and pawl.h, and the wheel alone as pawl_wheel.c and .h, to copy
 #   make dist        build/pawl-VERSION.tar.gz, the release: the files of the commit HEAD; needs git
-#   make playground  the wheel in the browser: docs/playground/index.html
-#   make -C module help  the Redis and Valkey module: build it alone, try, test, measure and install it
-#
-#   make bench       the benchmarks beside other libraries (BENCH_ARGS=--quick: a minute; --help: more)
-#   make bench-docs  the same in full, and docs/benchmarks.md with its figures
-#
-#   make test-platforms  the C library and its tests for other systems, CPUs and compilers (PLATFORMS="musl i386")
-#   make test-package  build the Debian packages and the release, check them, and use them
-#   make test-long   make test, and the wheel's random test for longer
-#   make fuzz        fuzz the wheel and the calendar (FUZZ_SECONDS=60 each)
-#   make mutate      break the source in known ways; the tests must notice each
-#   make schedules   explore schedules of the service and the purgatory, until Ctrl-C (PART=service, ROUNDS=1)
-#   make analyse     cppcheck and clang-tidy, which must find nothing, and the tests' coverage by lcov
-#
 #   make format      clang-format over the source
-#   make clean       remove build/ and docs/playground/
+#   make clean       remove build/
+#
+# Each room has more: make -C module help, make -C playground help, make -C verify help
 
 PREFIX ?= /usr/local
-FUZZ_SECONDS ?= 60
 BENCH_ARGS ?=
-PART ?= service purgatory
-ROUNDS ?= 0
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: all run check test test-all help install uninstall amalgamation dist playground \
-	bench bench-docs test-platforms test-package test-long \
-	fuzz mutate schedules analyse format clean cmake-is-here
+.PHONY: all run check test test-all help install uninstall amalgamation dist bench format clean cmake-is-here
 
 all: cmake-is-here
 	@cmake -S . -B build/release >/dev/null
@@ -73,47 +55,12 @@ test-all:
 	@scripts/bootstrap all
 	@JOBS=$(JOBS) scripts/test-stages tests/stages.all
 
-schedules: cmake-is-here
-	@cmake -S . -B build/schedules -DPAWL_TESTS=ON -DPAWL_COMMAND=OFF -DPAWL_EXAMPLES=OFF >/dev/null
-	@cmake --build build/schedules -j $(JOBS) --target $(PART:%=explore-%) >/dev/null
-	@scripts/schedules build/schedules/verify/schedules $(ROUNDS) $(PART)
-
-test-long: test test-all
-	build/test/tests/test_wheel_model --runs 200000
-
-test-platforms:
-	@scripts/bootstrap platforms
-	@JOBS=$(JOBS) scripts/test-platforms $(PLATFORMS)
-
-playground:
-	@scripts/bootstrap playground
-	@playground/build docs/playground/index.html
-
 # A library that cannot be installed is left out.
 bench:
 	@scripts/bootstrap bench || echo "bench: going on without it"
 	@cmake -S . -B build/bench -DPAWL_BENCH=ON | sed -n 's/^-- \(benchmark: \)/\1/p'
 	@cmake --build build/bench -j $(JOBS) >/dev/null
 	@scripts/bench build/bench/bench build/bench/results $(BENCH_ARGS)
-
-# On a quiet machine: the figures are published.
-bench-docs: bench
-	@scripts/bench-docs build/bench/results
-
-fuzz:
-	@scripts/bootstrap fuzz
-	CC=clang CXX=clang++ cmake -S . -B build/fuzz -DPAWL_FUZZ=ON -DPAWL_EXAMPLES=OFF
-	cmake --build build/fuzz -j $(JOBS)
-	scripts/fuzz build/fuzz $(FUZZ_SECONDS)
-
-analyse:
-	@scripts/bootstrap analyse
-	@JOBS=$(JOBS) scripts/analyse
-
-mutate:
-	@scripts/bootstrap mutate
-	scripts/mutate
-	scripts/mutate-schedules
 
 # ldconfig tells the loader of the new library. A package does that itself.
 install: all
@@ -142,16 +89,12 @@ amalgamation: cmake-is-here
 dist:
 	@scripts/dist
 
-test-package:
-	@scripts/bootstrap package
-	scripts/test-package
-
 help:
-	@sed -n 's/^#   make/make/p; s/^#$$//p' Makefile
+	@sed -n 's/^#   make/make/p; s/^# Each/Each/p' Makefile
 
 format:
 	find . \( -name build -o -name 'build-*' -o -name .git \) -prune -o \( -name '*.[ch]' -o -name '*.cpp' \) -print | \
 		xargs clang-format -i
 
 clean:
-	rm -rf build docs/playground
+	rm -rf build
