@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the command's exit code means. */
+/* The command's exit codes. */
 #ifndef PAWL_CLI_EXITS_H
 #define PAWL_CLI_EXITS_H
 

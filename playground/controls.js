@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the user does: forms, buttons, keys, the pointer.
+// Input of the user: forms, buttons, keys, the pointer.
 
 const DRAG_FROM = 6; // px that a press must move to be a drag
 

@@ -20,7 +20,7 @@
 
 #define NO_TIMER UINT32_MAX
 
-/* What the page reads: words of 32 bits. */
+/* The state that the page reads: words of 32 bits. */
 struct glue_place {
 	uint32_t waits; /* 0: idle or due, and the rest says nothing */
 	uint32_t level, slot, opens_low, opens_high;

@@ -36,7 +36,7 @@ struct self {
 	struct kernel_timer timers[];
 };
 
-/* What the two do differently when they are opened and closed. */
+/* The differences of the two at open and close. */
 struct way {
 	bool (*make)(struct self *self, struct kernel_timer *timer);
 	void (*unmake)(struct kernel_timer *timer);

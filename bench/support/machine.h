@@ -51,7 +51,7 @@ static inline struct timespec timespec_of(uint64_t ns)
 void sleep_until(uint64_t ns);
 void sleep_for(uint64_t ns);
 
-/* What one clock_ns costs, in whole ns. */
+/* The cost of one clock_ns, in whole ns. */
 uint64_t clock_cost(void);
 
 /* The median. Sorts the values. */

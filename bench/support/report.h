@@ -19,7 +19,7 @@ struct figure figure_of(double *values, uint32_t count);
 /* Half the distance from the least to the greatest, in percent of the median. */
 double figure_spread(const struct figure *figure);
 
-/* What a figure is of. */
+/* The subject of a figure. */
 struct report_key {
 	const char *workload, *peer, *unit;
 	size_t object_bytes; /* 0: does not apply */

@@ -115,7 +115,7 @@ static uint32_t expire_rounds(const struct peer *peer, uint32_t n)
 	return rounds < EXPIRE_ROUNDS ? rounds : EXPIRE_ROUNDS;
 }
 
-/* Of many at once, since malloc counts what it keeps at hand of freed memory as in use. */
+/* Measured over many, because malloc counts cached free memory as used. */
 static double memory_of_empty(const struct peer *peer)
 {
 	enum { MANY = 64 };
@@ -264,7 +264,7 @@ static void expect_all(const struct bench *bench, uint32_t popped)
 		fail("%s: %u of %u timers came out", bench->peer->name, popped, bench->arena->n);
 }
 
-/* What a call took, between two readings of the clock, without the cost of a reading. */
+/* The time of a call, between two readings of the clock, without the cost of a reading. */
 static uint32_t without_reading(uint64_t took, uint64_t reading)
 {
 	return (uint32_t)(took > reading ? took - reading : 0);

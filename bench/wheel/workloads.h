@@ -53,7 +53,7 @@ enum {
 	MAX_TIMERS = 50000000,
 };
 
-/* What all peers share, one after the other: the objects, and the orders in which they are armed and cancelled. */
+/* Shared by all peers, one after the other: the objects, and the orders in which they are armed and cancelled. */
 struct arena {
 	unsigned char *objects;
 	size_t object_size;                 /* a multiple of a cache line */
@@ -86,7 +86,7 @@ struct result {
 	uint32_t *call_ns;    /* with moving ahead: ns of the longest call at each tick; likewise */
 };
 
-/* What a peer must be able to do. */
+/* The abilities that a workload needs of a peer. */
 enum need {
 	TELLS_TIME = 1, /* advance and pop */
 	SAYS_NEXT = 2,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What `pawl demo` shows: its progress, in place on a terminal, else one line a second; and the summary. */
+/* The display of `pawl demo`: its progress, in place on a terminal, else one line a second; and the summary. */
 #ifndef PAWL_CLI_DISPLAY_H
 #define PAWL_CLI_DISPLAY_H
 

@@ -83,7 +83,7 @@ void journey_cancel(struct journey *journey, struct journey_step *step);
  */
 bool journey_advance(struct pawl_wheel *wheel, uint64_t now);
 
-/* What the last journey_advance did to the timer: 0 steps, or 2, OPENED and then MOVED or DUE. */
+/* The steps of the timer in the last journey_advance: 0 steps, or 2, OPENED and then MOVED or DUE. */
 unsigned journey_look(struct journey *journey, struct journey_step steps[2]);
 
 /* The wheel's level, at time `now`. For drawings. */

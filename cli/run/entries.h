@@ -7,7 +7,7 @@
 
 #include "line.h"
 
-/* What the last command of a periodic line is doing. */
+/* The state of the last command of a periodic line. */
 enum entry_command {
 	COMMAND_NONE,
 	COMMAND_RUNS,
@@ -33,7 +33,7 @@ const char *entry_text(const struct entry *entry); /* ends with a newline and a 
 bool entry_repeats(const struct entry *entry);        /* it stays after it has fired */
 bool entry_waits_for_wall(const struct entry *entry); /* its time is of the wall clock */
 
-/* Of a LINE_CALENDAR. */
+/* For a LINE_CALENDAR. */
 struct timetable entry_timetable(const struct entry *entry);
 
 struct names {

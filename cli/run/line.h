@@ -47,7 +47,7 @@ struct line {
 	struct timetable timetable;
 };
 
-/* What is wrong with a line: `wrong` says it of `value`. `expected`, or NULL, says what is allowed. */
+/* An error in a line: `wrong` says what is wrong with `value`; `expected`, or NULL, says what is allowed. */
 struct line_error {
 	const char *what, *wrong, *expected;
 	struct span value;

@@ -303,7 +303,7 @@ static uint64_t time_of_tick(const struct tale *tale, uint64_t tick)
 	return time;
 }
 
-/* Of a level that is used: at most as many ticks as there are. */
+/* The ticks of a level in use: at most as many as there are. */
 static uint64_t width_of(const struct tale *tale, unsigned level)
 {
 	uint64_t width = 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What `pawl run` reads: lines out of any pieces of input, what they mean, and the table of names. */
+/* The input of `pawl run`: lines out of any pieces of input, their meaning, and the table of names. */
 #define _POSIX_C_SOURCE 200809L
 #include "../run/line.h"
 
@@ -339,7 +339,7 @@ static void too_long_lines_are_passed_over_however_they_arrive(void)
 	free(bytes);
 }
 
-/* Of the last lines one has no newline after its carriage return, and one has two carriage returns. */
+/* One of the last lines has no newline after its carriage return, and one has two carriage returns. */
 static void a_carriage_return_at_the_end_of_a_line_is_no_part_of_it(void)
 {
 	static const size_t lengths[] = {3, 0, 3, 2, 1};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What an output can show: colours, and characters beyond ASCII. */
+/* The abilities of an output: colours, and characters beyond ASCII. */
 #ifndef PAWL_CLI_TERMINAL_H
 #define PAWL_CLI_TERMINAL_H
 
@@ -10,7 +10,7 @@ struct terminal {
 	bool utf8;      /* the locale's characters are UTF-8 */
 	unsigned width; /* columns; 80 if unknown */
 
-	/* What to write before and after coloured text; empty if there are no colours. */
+	/* Written before and after coloured text; empty if there are no colours. */
 	const char *bold, *dim, *good, *bad, *accent, *plain;
 };
 

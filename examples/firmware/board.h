@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the example needs of a board. */
+/* The board, as the example needs it. */
 #ifndef BOARD_H
 #define BOARD_H
 

@@ -120,7 +120,7 @@ static void mput(void)
 		queue_add(queue, tasks[i], at[i]);
 }
 
-/* What a sweep deletes of a bucket: all of it is found before any of it goes. */
+/* A sweep finds all tasks of a bucket that it deletes before it deletes the first. */
 static struct {
 	struct task *tasks[MANY];
 	unsigned count;

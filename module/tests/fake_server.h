@@ -54,7 +54,7 @@ RedisModuleString *fake_string(const char *text);
 void fake_free_string(RedisModuleString *string);
 /* The context of a command of this client; NULL: of any other client. */
 RedisModuleCtx *fake_command(struct fake_client *client);
-/* What the server does after a command: it calls the clients that are blocked on a key that was created. */
+/* After a command the server calls the clients that are blocked on a key that was created. */
 void fake_command_done(void);
 
 /* A pass of the event loop... */
@@ -65,7 +65,7 @@ void fake_before_sleep(void);
 /* The clock is set, by the operating system: its timer rings. */
 void fake_set_clock(uint64_t now);
 
-/* What happens to a client that is blocked. */
+/* The fate of a blocked client. */
 void fake_time_out(struct fake_client *client);
 void fake_disconnect(struct fake_client *client);
 /* FLUSHALL, DEL... */

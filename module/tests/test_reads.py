@@ -32,7 +32,7 @@ def questions(key, name="waiting"):
     yield "PAWL.GET", key, "nobody"
 
 
-# What a command appends is in the file before its reply: writing waits for no fsync.
+# A command's record is in the file before its reply: writing waits for no fsync.
 OPTIONS = (*PairOfServers.options, "--appendfsync", "no")
 
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the tests in the browser share: a page in a real browser, and what the native library says.
+// Shared by the tests in the browser: a page in a real browser, and what the native library says.
 //
 //	node --test FILE, with these in the environment:
 //	PLAYGROUND_PAGE       the page that is tested
@@ -164,7 +164,7 @@ function countBySlot(places) {
 	return slots;
 }
 
-// What `pawl explain` says of these delays: its sentences without the drawings, in one line.
+// The words of `pawl explain` on these delays: its sentences without the drawings, in one line.
 export function explained(...delays) {
 	const text = execFileSync(PLAYGROUND_COMMAND, ["explain", ...delays], { encoding: "utf8", timeout: HANG });
 	return text

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What users do: type, drag, click, press keys, go back; and what they do wrong.
+// Users type, drag, click, press keys and go back; and make mistakes.
 import assert from "node:assert/strict";
 import { copyFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

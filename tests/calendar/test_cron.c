@@ -228,7 +228,7 @@ static void what_is_wrong_is_named(void)
 	               "@daily, @midnight or @hourly");
 }
 
-/* Of a long value an error shows the beginning, so that there is room for what is allowed. */
+/* An error shows the beginning of a long value, so that there is room for the allowed ones. */
 static void a_long_value_does_not_hide_what_is_allowed(void)
 {
 	char zeroes[161], text[400];

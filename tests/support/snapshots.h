@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a snapshot says about pending tasks. */
+/* The pending tasks in a snapshot. */
 #ifndef PAWL_TESTS_SNAPSHOTS_H
 #define PAWL_TESTS_SNAPSHOTS_H
 

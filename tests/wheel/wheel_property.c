@@ -19,7 +19,7 @@
 /* Larger memory than this is not filled with GUARD_BYTE: a wheel of 4096 slots would cost the most. */
 #define FILL_MAX (64u << 10)
 
-/* What the operations are read from. After its end come zeroes. */
+/* The source of the operations. After its end come zeroes. */
 struct input {
 	const uint8_t *at;
 	size_t left;
@@ -349,7 +349,7 @@ static void compare(struct run *run)
 		compare_timer(run, i);
 }
 
-/* Of the timers that are idle, every other one is armed as such, whatever is in its memory. */
+/* Every other idle timer is armed as such, whatever is in its memory. */
 static bool arm(struct run *run, size_t i, uint64_t deadline)
 {
 	if (i % 2 && run->truth[i].state == MODEL_IDLE) {
@@ -523,7 +523,7 @@ static void do_pops(struct run *run, unsigned count)
 		;
 }
 
-/* What a walk with `each` has met, and what it is to do. */
+/* The state of a walk with `each`, and its task. */
 struct walk {
 	struct run *run;
 	size_t seen[TIMERS];
@@ -591,7 +591,7 @@ static void do_each(struct run *run, size_t stop_after, uint8_t cancels)
 		compare_walk(run, &walk);
 }
 
-/* What is kept of a wheel, in the order of `each`. */
+/* A saved wheel, in the order of `each`. */
 struct saved {
 	struct run *run;
 	size_t count;

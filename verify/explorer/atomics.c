@@ -67,7 +67,7 @@ static struct location *new_location(const void *address, size_t size)
 	return location;
 }
 
-/* What stores of one size leave of those of another is not modelled. */
+/* Stores of one size over part of those of another are not modelled. */
 static void check_size(const struct cell *cell, unsigned byte, size_t size)
 {
 	for (unsigned i = 0; i < WORD; i++) {
@@ -221,7 +221,7 @@ static uint64_t load(const void *address, size_t size, int order, uintptr_t pc)
 	return store->value;
 }
 
-/* What happens with the newest store: the same for all that write. */
+/* The newest store: the same for all that write. */
 static struct location *begin_write(const void *address, size_t size, enum step step, int order,
                                     bool read, uintptr_t pc)
 {

@@ -182,7 +182,7 @@ struct trace {
 
 void execution_run(void); /* the scenario once, from its beginning to its end */
 void scheduling_point(enum step step, const void *address, uintptr_t pc);
-/* Of the present thread's last step. */
+/* The present thread's last step. */
 void step_value(uint64_t value, bool old);
 void step_object(const void *object);
 void step_failed(void);
@@ -207,7 +207,7 @@ unsigned search_schedule(const unsigned *candidates, unsigned count, bool presen
 void search_print_seed(void);
 uint64_t search_priority(void); /* of a new thread */
 
-/* What was decided in an execution, and how the next one decides. */
+/* The decisions of an execution, and how the next one decides. */
 struct decision {
 	uint16_t options, chosen;
 };
@@ -235,7 +235,7 @@ struct access {
 	bool write, atomic;
 };
 
-/* What is known of eight bytes of memory. */
+/* The history of eight bytes of memory. */
 struct cell {
 	uint32_t execution;       /* 0: nothing */
 	uint16_t locations[WORD]; /* atomic ones that begin at each byte; 0: none */
@@ -267,7 +267,7 @@ struct location {
 	struct store stores[HISTORY];
 };
 
-/* What has happened when pthread_once returns. */
+/* The events before pthread_once returns. */
 struct once {
 	const void *address;
 	struct clock clock;

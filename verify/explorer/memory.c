@@ -104,7 +104,7 @@ static const struct block *block_at(const char *address)
 	return NULL;
 }
 
-/* What the only thread does happens after all before it, and before whatever other threads will do. */
+/* The steps of the only thread happen after all before them, and before those of any later thread. */
 static bool alone(void)
 {
 	return explorer->unjoined == 0;
@@ -188,7 +188,7 @@ static bool replaces(const struct access *access, const struct access *other)
 	       happened_before(other);
 }
 
-/* Of the other accesses, the bytes that the new one makes superfluous. */
+/* The bytes of other accesses that the new one makes superfluous. */
 static void forget_replaced(struct cell *cell, const struct access *access)
 {
 	unsigned i = 0;
@@ -433,7 +433,7 @@ size_t explore_blocks(void)
 	return explorer->blocks_live;
 }
 
-/* What the compiler calls for plain accesses. */
+/* Called by the compiler for plain accesses. */
 
 #define PLAIN(size)                                                 \
 	void __tsan_read##size(const void *address);                \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is printed when an execution has failed: why, the seed, where each thread is, and the schedule. */
+/* Printed when an execution has failed: why, the seed, where each thread is, and the schedule. */
 #include "explorer.h"
 
 #include <inttypes.h>
@@ -58,7 +58,7 @@ static void note_sources(void)
 	}
 }
 
-/* What the step was done with, and what came of it. */
+/* The arguments of the step, and its result. */
 static void describe(char *text, const struct trace *trace)
 {
 	static const char *const orders[] = {"relaxed", "consume", "acquire",

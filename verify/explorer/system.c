@@ -31,7 +31,7 @@ struct mutex {
 
 _Static_assert(sizeof(struct mutex) <= sizeof(pthread_mutex_t), "a mutex has room for ours");
 
-/* Of what the program gave an address to. */
+/* For objects to which the program gave an address. */
 static void writes(const void *memory, size_t size, uintptr_t pc)
 {
 	memory_access(memory, size, true, false, pc);
@@ -244,7 +244,7 @@ int __wrap_pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex)
 	return wait(condition, mutex, NEVER, CALLER);
 }
 
-/* What is further away than 64 bits hold is never. */
+/* A time beyond 64 bits is never. */
 static uint64_t ns_of(const struct timespec *time)
 {
 	if (time->tv_sec < 0)
@@ -338,7 +338,7 @@ pthread_t __wrap_pthread_self(void)
 	return explorer->present + 1;
 }
 
-/* What happened when `run` returned: a pthread_once_t has no room for it. */
+/* The events before `run` returned: a pthread_once_t has no room for them. */
 static struct clock *once_clock(const pthread_once_t *once)
 {
 	struct explorer *e = explorer;
@@ -353,7 +353,7 @@ static struct clock *once_clock(const pthread_once_t *once)
 	return &e->onces[i].clock;
 }
 
-/* What `run` does are steps of their own; others wait until it has returned. */
+/* The steps of `run` are steps of their own; others wait until it has returned. */
 int __wrap_pthread_once(pthread_once_t *once, void (*run)(void))
 {
 	enum { NOT_YET, RUNNING, DONE };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the scenarios share: threads by the handful, and a service whose time stands still until it is moved. */
+/* Shared by the scenarios: threads by the handful, and a service whose time stands still until it is moved. */
 #ifndef PAWL_SCHEDULES_SCENARIO_H
 #define PAWL_SCHEDULES_SCENARIO_H
 

@@ -148,7 +148,7 @@ THREAD(write_when_given_up, while (load(&x, ACQUIRE)); message = 3)
 THREAD(release_then_store, message = 1; store(&x, 1, RELEASE); store(&x, 2, RELAXED))
 THREAD(read_message_of_two, seen[0] = load(&x, ACQUIRE) == 2 ? message : 0)
 
-/* What comes after a release is not released by it. */
+/* A store after a release is not released by it. */
 
 static void write_after_release(void)
 {
@@ -708,7 +708,7 @@ static void deep_recursion_in_threads(void)
 	RUN(recurses);
 }
 
-/* What libc reads and writes for the program. */
+/* Memory that libc reads and writes for the program. */
 
 static char *text, *volatile kept;
 

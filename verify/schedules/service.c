@@ -473,7 +473,7 @@ static void *arm_two(void *unused)
 	return unused;
 }
 
-/* What was armed runs or is dropped, what is refused does neither. */
+/* An armed task runs or is dropped; a refused one does neither. */
 static void stop_against_arm(unsigned workers, unsigned shards)
 {
 	open_service(workers, shards);
@@ -1200,7 +1200,7 @@ static void pool_against_close(void)
 	free(one);
 }
 
-/* What a poll runs has returned when stop does. */
+/* The tasks of a poll have returned when stop does. */
 static void poll_against_stop(void)
 {
 	open_service(PAWL_SERVICE_MANUAL, 1);

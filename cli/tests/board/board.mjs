@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the tests of pawl board share beyond ../http/browser.mjs: a server with the module, and a board before it. In the environment:
+// Shared by the tests of pawl board, beyond ../http/browser.mjs: a server with the module, and a board before it. In the environment:
 //
 //	PAWL_MODULE     pawl.so
 //	PAWL_SERVER     the server's binary, default redis-server; its client is beside it

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the tests of pawl's pages share: a command that serves one, and the page in a real browser.
+// Shared by the tests of pawl's pages: a command that serves one, and the page in a real browser.
 //
 //	node --test FILE, with these in the environment:
 //	PAGE_COMMAND    the pawl command
@@ -119,7 +119,7 @@ export async function expectNoSidewaysScrolling(page) {
 	assert.equal(await page.evaluate(() => document.documentElement.scrollWidth > innerWidth), false);
 }
 
-// What the browser does with a tab that goes into the background.
+// A tab goes into the background, as the browser does it.
 export const setHidden = (page, value) =>
 	page.evaluate((hidden) => {
 		Object.defineProperty(document, "hidden", { value: hidden, configurable: true });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What snapshots of a service mean together: rates, percentiles, and how long a duration is in words.
+// Figures from several snapshots of a service: rates, percentiles, and how long a duration is in words.
 import { duration } from "./show.js";
 
 const MINUTE = 60000;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the wheel needs of C's stddef.h, from the kernel. */
+/* The part of C's stddef.h that the wheel needs, from the kernel. */
 #ifndef PAWL_KERNEL_STDDEF_H
 #define PAWL_KERNEL_STDDEF_H
 #include <linux/limits.h>

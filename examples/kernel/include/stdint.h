@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the wheel needs of C's stdint.h, from the kernel. */
+/* The part of C's stdint.h that the wheel needs, from the kernel. */
 #include <linux/types.h>
 #ifndef UINT64_C
 #define UINT32_C(x) x##U

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the tests of the contract of pawl/wheel.h share. There is a program for each part of the header. */
+/* Shared by the tests of the contract of pawl/wheel.h. There is a program for each part of the header. */
 #ifndef PAWL_TESTS_CONTRACT_H
 #define PAWL_TESTS_CONTRACT_H
 

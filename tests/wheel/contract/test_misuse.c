@@ -13,7 +13,7 @@
 
 #include "contract.h"
 
-/* What this build ends the program for. */
+/* The mistakes for which this build ends the program. */
 #ifdef PAWL_ASSERT
 #define BY_ASSERTIONS true
 #else

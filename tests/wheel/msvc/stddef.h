@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the wheel needs of MSVC's header, as MSVC's C has it: without max_align_t. */
+/* The part of MSVC's header that the wheel needs, as MSVC's C has it: without max_align_t. */
 #pragma once
 typedef unsigned __int64 size_t;
 typedef __int64 ptrdiff_t;

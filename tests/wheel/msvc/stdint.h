@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the wheel needs of MSVC's header. */
+/* The part of MSVC's header that the wheel needs. */
 #pragma once
 typedef unsigned char uint8_t;
 typedef unsigned int uint32_t;
