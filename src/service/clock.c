@@ -230,7 +230,7 @@ static void run_until(struct manual *manual, struct pawl_service *service, uint6
 	pawl_service_settle(service);
 }
 
-/* A task that should have run already is left alone: the service was stopped, or another thread polls it. */
+/* A task that should have run already is left alone: the service was stopped. */
 int pawl_clock_manual_run(struct pawl_clock_manual *clock, struct pawl_service *service,
                           uint64_t ns)
 {

@@ -12,10 +12,10 @@
  *
  * The files along the life of a task: layout.h; lock.h; arm.c arms and cancels it; shard.h has the steps under the
  * lock; advance.c makes it due; run.c runs it; sleep.c and sleep.h let workers sleep and wake them. ticks.h converts
- * times. Beside that: await.c (cancel_wait, settle), poll.c (manual mode, pools), open.c, stop.c, stats.c and
- * histogram.h, clock.c, wall.h and wall.c (wall-clock times), and inside.c for the purgatory. The live view:
- * inspect.c serves it, snapshot.c gathers it from sample.c, a random sample of the pending tasks, and journal.h, what
- * workers record for it; write.c and cells.h write it as JSON.
+ * times. Beside that: await.c (cancel_wait, settle), manual.c (a loop of the user's), pool.c (a pool of the user's),
+ * open.c, stop.c, stats.c and histogram.h, clock.c, wall.h and wall.c (wall-clock times), and inside.c for the
+ * purgatory. The live view: inspect.c serves it, snapshot.c gathers it from sample.c, a random sample of the pending
+ * tasks, and journal.h, what workers record for it; write.c and cells.h write it as JSON.
  *
  * A task is idle, pending or running. Two facts tell which, both read under its home's lock: whether its timer is on
  * the wheel, and whether it is the `current` of a worker.
@@ -110,7 +110,7 @@ struct shard {
 	struct wall *wall;                      /* its wall-clock tasks: wall.h; under the lock */
 } __attribute__((aligned(LINE)));
 
-/* A thread that runs tasks. In manual mode and with a pool: the thread that polls. */
+/* A thread that runs tasks. In manual mode and with a pool: what a poll runs them with. */
 struct worker {
 	/* Under the lock of current's home. */
 	struct pawl_task *current; /* its function has been called and has not returned */
@@ -130,12 +130,25 @@ struct worker {
 	struct journal *journal; /* or NULL: there is no viewer; atomic */
 	struct pawl_service *service;
 	struct worker *outer;     /* the worker whose task polls this one; or NULL */
-	bool called;              /* pool: it answers a call, and has not started a task yet */
-	struct worker *next_free; /* in the list `free`: under the mutex */
+	struct worker *next_free; /* in the list `free` of a pool: under the mutex */
+	bool answers;             /* its poll has answered a call, and has not started a task yet */
 	struct system_thread thread;
 	unsigned number; /* from 1: task->runner is this number */
 	unsigned shard;  /* the first shard in which it looks for tasks */
 } __attribute__((aligned(LINE)));
+
+/* A pool of the user's: pool.c. */
+struct pool {
+	void (*dispatch)(struct pawl_service *service, void *arg); /* NULL: there is no pool */
+	void *arg;
+	bool full; /* it is not to be called now; atomic. Without a pool: false */
+
+	/* Under the mutex. */
+	enum { NO_CALL, CALLED, ANSWERED } call;
+	bool task_polled;    /* a task has polled */
+	unsigned polls;      /* in progress */
+	struct worker *free; /* the workers that no poll uses */
+};
 
 struct pawl_service {
 	/* Set at open, and read only. */
@@ -153,32 +166,27 @@ struct pawl_service {
 	size_t stack_size;
 	void (*on_thread_start)(unsigned worker, void *arg); /* or NULL */
 	void *on_thread_start_arg;
-	void (*dispatch)(struct pawl_service *service, void *arg); /* calls the pool; or NULL */
-	void *dispatch_arg;
 
-	/* Atomic. has_leader and polling are not bool, since not every CPU can exchange one byte. */
+	/* Atomic. has_leader and comparing are not bool, since not every CPU can exchange one byte. */
 	shared_uint64 sleeps_until __attribute__((aligned(LINE))); /* the leader: a tick; or 0 */
 	shared_uint64 wakeups, empty_wakeups;
 	shared_uint64 moves; /* of all wheels: to see whether there was any */
 	size_t quota_used;   /* how much of max_pending is reserved */
-	unsigned followers;  /* workers that sleep without leading, or are about to; pool: free */
+	unsigned followers;  /* workers that sleep without leading, or are about to */
 	unsigned has_leader; /* 1: a worker leads; or 0 */
-	unsigned polling;    /* manual mode: 1 during a poll; or 0 */
 	unsigned comparing;  /* 1: the clocks are compared once a second; or 0: wall.h */
-	bool calling;        /* pool: the called worker has not started a task yet */
 	bool stopping;       /* the threads must end */
 
 	/* Sleeping and waking: sleep.c. */
 	struct mutex mutex __attribute__((aligned(LINE)));
 	struct condition called;  /* for followers: there is a call, or stopping */
 	unsigned calls;           /* not yet answered by a follower: under the mutex */
-	unsigned in_pool;         /* polls in progress in the pool: under the mutex */
-	bool task_polled;         /* pool: a task has polled: under the mutex */
-	struct worker *free;      /* pool: list of the free workers; under the mutex */
-	struct condition changed; /* for threads that wait in await.c, poll.c, stop.c: look again */
+	struct condition changed; /* for threads that wait in await.c, manual.c, pool.c, stop.c */
 	uint64_t changes;         /* how often `changed` was broadcast: under the mutex */
 	enum { OPEN, STOPPING, STOPPED } state; /* under the mutex */
-	int fd; /* manual mode: the result of pawl_service_fd(), or -1: under the mutex */
+	bool polling;                           /* manual mode: during a poll; under the mutex */
+	int fd; /* manual mode: of pawl_service_fd(), or -1; written by the loop under the mutex */
+	struct pool pool;
 
 	struct pawl_task compare; /* internal: compares the clocks */
 
@@ -203,10 +211,10 @@ bool pawl__service_move_ahead(struct pawl_service *service, unsigned from);
 
 /* run.c */
 void pawl__worker_thread(void *worker);
-void pawl__leader_thread(void *worker); /* with a pool: the service's one thread */
+void pawl__worker_begin_thread(const struct worker *worker);
 size_t pawl__worker_run_due(struct worker *worker, size_t max);
-void pawl__worker_answered(struct worker *worker); /* pool: the next call may be made */
-void pawl__worker_enter(struct worker *worker);    /* this thread runs as that worker now */
+size_t pawl__service_poll_bound(struct pawl_service *service, size_t max);
+void pawl__worker_enter(struct worker *worker); /* this thread runs as that worker now */
 void pawl__worker_leave(struct worker *worker);
 bool pawl__worker_is_here(const struct worker *worker); /* this thread is inside its task */
 bool pawl__service_is_here(const struct pawl_service *service);
@@ -216,12 +224,17 @@ void pawl__service_refuse_inside_task(const struct pawl_service *service, const 
 void pawl__service_changed(struct pawl_service *service); /* wakes all that wait on `changed` */
 void pawl__service_await_run(struct pawl_service *service, struct worker *worker, uint64_t run);
 
-/* poll.c */
+/* manual.c */
 void pawl__service_stop_polling(struct pawl_service *service);
-void pawl__service_stop_pool(struct pawl_service *service);
-void pawl__service_open_pool(struct pawl_service *service);
 void pawl__service_wake_loop(struct pawl_service *service); /* it must poll sooner */
 void pawl__service_close_fd(struct pawl_service *service);
+
+/* pool.c */
+void pawl__pool_open(struct pawl_service *service);
+void pawl__pool_thread(void *worker); /* the service's one thread */
+size_t pawl__pool_poll(struct pawl_service *service, size_t max);
+void pawl__pool_started(struct worker *worker); /* the first task of a poll */
+void pawl__pool_stop(struct pawl_service *service);
 
 /* clock.c: for a descriptor */
 int pawl__clock_of_system(const struct pawl_clock *clock); /* -ENOTSUP: the user's own clock */

@@ -90,8 +90,8 @@ static int open_memory(struct pawl_service *service, const struct pawl_service_o
 		service->workers[i].number = i + 1;
 		service->workers[i].shard = i % service->shard_count;
 	}
-	if (service->dispatch)
-		pawl__service_open_pool(service);
+	if (service->pool.dispatch)
+		pawl__pool_open(service);
 	return 0;
 }
 
@@ -115,7 +115,7 @@ static void free_memory(struct pawl_service *service)
 
 static int start_threads(struct pawl_service *service)
 {
-	void (*run)(void *) = service->dispatch ? pawl__leader_thread : pawl__worker_thread;
+	void (*run)(void *) = service->pool.dispatch ? pawl__pool_thread : pawl__worker_thread;
 	unsigned started = 0;
 	int error = 0;
 
@@ -152,9 +152,9 @@ static void describe(struct pawl_service *service, const struct pawl_service_opt
 	service->max_pending = options->max_pending;
 	service->manual = options->workers == PAWL_SERVICE_MANUAL;
 	service->worker_count = service->manual ? 1 : options->workers;
-	service->dispatch = options->dispatch;
-	service->dispatch_arg = options->dispatch_arg;
-	service->thread_count = service->manual ? 0 : service->dispatch ? 1 : options->workers;
+	service->pool.dispatch = options->dispatch;
+	service->pool.arg = options->dispatch_arg;
+	service->thread_count = service->manual ? 0 : options->dispatch ? 1 : options->workers;
 	service->stack_size = options->stack_size;
 	service->on_thread_start = options->on_thread_start;
 	service->on_thread_start_arg = options->on_thread_start_arg;
@@ -202,7 +202,7 @@ static const char *close_too_early(struct pawl_service *service)
 	mutex_lock(&service->mutex);
 	if (service->parts)
 		mistake = "while a purgatory of the service is open: close that first";
-	else if (service->task_polled && service->state == OPEN)
+	else if (service->pool.task_polled && service->state == OPEN)
 		mistake = "although a task has polled, so that a job of the pool may be left and "
 		          "poll later: stop the service, end the pool, then close";
 	mutex_unlock(&service->mutex);

@@ -64,16 +64,9 @@ struct job {
 
 static const struct job no_job;
 
-/* Under the lock. */
-static bool others_needed(const struct pawl_service *service, struct shard *shard)
-{
-	lock_assert_held(&shard->lock);
-	return service->dispatch || !has_leader(service) || anything_due(shard);
-}
-
 /*
- * The next due task; NULL: none is due. Or a whole batch was put back because the wall clock was set: then `ready` stays
- * set, and the worker comes back once it has released the lock. Under the lock.
+ * The next due task; NULL: none is due. Or a whole batch was put back because the wall clock was set: then the worker
+ * comes back once it has released the lock. Under the lock.
  */
 static struct pawl_timer *pop(struct pawl_service *service, struct shard *shard,
                               struct wakes *wakes)
@@ -82,8 +75,6 @@ static struct pawl_timer *pop(struct pawl_service *service, struct shard *shard,
 	for (unsigned i = 0; i < BATCH; i++) {
 		struct pawl_timer *timer = shard->closed ? NULL : pawl_wheel_pop(shard->wheel);
 
-		if (!timer)
-			__atomic_store_n(&shard->ready, false, __ATOMIC_RELAXED);
 		if (!timer || !task_of(timer)->at_time ||
 		    !pawl__wall_put_back(service, shard, task_of(timer), wakes))
 			return timer;
@@ -96,6 +87,7 @@ static struct job begin_next(struct pawl_service *service, struct worker *worker
                              struct shard *shard, struct wakes *wakes)
 {
 	struct pawl_timer *timer = pop(service, shard, wakes);
+	bool more = service->worker_count > 1;
 	struct pawl_task *task;
 
 	lock_assert_held(&shard->lock);
@@ -107,14 +99,13 @@ static struct job begin_next(struct pawl_service *service, struct worker *worker
 	if (!worker->quota)
 		quota_return(service, task);
 	shard->counts[task->internal].ran++;
-	if (service->dispatch && !anything_due(shard)) /* or it would call the pool for nothing */
-		__atomic_store_n(&shard->ready, false, __ATOMIC_RELAXED);
-	return (struct job){task,
-	                    task->run,
-	                    task->deadline_ns,
-	                    task->period_ns,
-	                    task->internal,
-	                    service->worker_count > 1 && others_needed(service, shard)};
+	if (more && !anything_due(shard)) {
+		clear_ready(shard); /* or other workers would come here for nothing */
+		more = !has_leader(service);
+	}
+	return (struct job){
+	        task, task->run, task->deadline_ns, task->period_ns, task->internal, more,
+	};
 }
 
 /* The next deadline of a periodic task whose run ended at `now`. */
@@ -175,13 +166,6 @@ static void note(const struct worker *worker, const struct job *job, uint64_t st
 		journal_note(journal, job->run, job->deadline_ns, start, end - start);
 }
 
-void pawl__worker_answered(struct worker *worker)
-{
-	if (worker->called)
-		__atomic_store_n(&worker->service->calling, false, __ATOMIC_SEQ_CST);
-	worker->called = false;
-}
-
 /* Up to `max` tasks of one shard; and as many moves ahead, since a busy service may have no other time for them. */
 static size_t run_shard(struct pawl_service *service, struct worker *worker, struct shard *shard,
                         size_t max)
@@ -201,10 +185,10 @@ static size_t run_shard(struct pawl_service *service, struct worker *worker, str
 	for (start = clock_now(service); job.task; start = end) {
 		struct job done = job;
 
-		if (job.more) {
-			pawl__worker_answered(worker);
+		if (worker->answers)
+			pawl__pool_started(worker);
+		else if (job.more)
 			pawl__sleep_wake_worker(service);
-		}
 		probe3(run, service, job.task, job.run);
 		assert_nothing_held();
 		job.run(job.task);
@@ -245,7 +229,18 @@ size_t pawl__worker_run_due(struct worker *worker, size_t max)
 	return ran;
 }
 
-static void begin_thread(const struct worker *worker)
+/*
+ * The bound of a poll: as many tasks as are pending when it begins. So a task that arms itself with delay 0 does not
+ * keep the poll going for ever. (To count the due tasks would take a walk through them.)
+ */
+size_t pawl__service_poll_bound(struct pawl_service *service, size_t max)
+{
+	size_t pending = pawl__service_pending(service, true);
+
+	return max && max < pending ? max : pending;
+}
+
+void pawl__worker_begin_thread(const struct worker *worker)
 {
 	const struct pawl_service *service = worker->service;
 
@@ -259,7 +254,7 @@ void pawl__worker_thread(void *arg)
 	struct worker *worker = arg;
 	struct pawl_service *service = worker->service;
 
-	begin_thread(worker);
+	pawl__worker_begin_thread(worker);
 	while (!__atomic_load_n(&service->stopping, __ATOMIC_SEQ_CST)) {
 		uint64_t tick = ticks_down(&service->ticks, clock_now(service));
 
@@ -269,23 +264,5 @@ void pawl__worker_thread(void *arg)
 			continue;
 		if (!pawl__sleep_lead(service, tick))
 			pawl__sleep_follow(service);
-	}
-}
-
-/* With a pool: makes tasks due, and calls the pool to run them. It uses only the thread of its worker. */
-void pawl__leader_thread(void *arg)
-{
-	struct pawl_service *service = ((struct worker *)arg)->service;
-
-	begin_thread(arg);
-	while (!__atomic_load_n(&service->stopping, __ATOMIC_SEQ_CST)) {
-		uint64_t tick = ticks_down(&service->ticks, clock_now(service));
-
-		pawl__service_visit_shards(service, tick);
-		if (pawl__sleep_call_pool(service)) {
-			assert_nothing_held();
-			service->dispatch(service, service->dispatch_arg);
-		} else if (!pawl__service_move_ahead(service, 0))
-			pawl__sleep_lead(service, tick);
 	}
 }

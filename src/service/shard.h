@@ -77,6 +77,13 @@ static inline size_t advance_by_one(struct pawl_service *service, struct shard *
 	return moves;
 }
 
+/* No task is due. Under the lock: so it comes before or after a mark_ready(), as the tasks do. */
+static inline void clear_ready(struct shard *shard)
+{
+	lock_assert_held(&shard->lock);
+	__atomic_store_n(&shard->ready, false, __ATOMIC_RELAXED);
+}
+
 /*
  * When a worker must visit the shard: when its next slot opens. With many tasks pending, when that slot can be emptied
  * ahead: that is one more wake-up, but then no due task waits while all the others are moved. Under the lock.
@@ -153,11 +160,17 @@ static inline void end_run(struct shard *shard, struct worker *worker, struct wa
 	wakes->waiting |= worker->awaited;
 }
 
+/* A worker can start a task. Under the lock. */
+static inline bool can_start(struct shard *shard)
+{
+	lock_assert_held(&shard->lock);
+	return !shard->closed && anything_due(shard);
+}
+
 /* No task of the shard is due or running. Under the lock. */
 static inline bool settled(struct shard *shard)
 {
-	lock_assert_held(&shard->lock);
-	return !shard->running && (shard->closed || !anything_due(shard));
+	return !shard->running && !can_start(shard);
 }
 
 /*
@@ -169,6 +182,8 @@ static inline void leave_shard(struct shard *shard, struct wakes *wakes)
 	lock_assert_held(&shard->lock);
 	TASK_ASSERT(shard->running > 0);
 	shard->running--;
+	if (!can_start(shard))
+		clear_ready(shard);
 	if (shard->settling && settled(shard)) {
 		shard->settling = false;
 		wakes->waiting = true;

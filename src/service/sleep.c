@@ -59,19 +59,8 @@
  * The leader is woken by the clock's wake(), which also ends a wait() that begins after it. A follower is called under
  * the mutex: `followers` becomes one less and `calls` one more. So two calls wake two followers.
  *
- * With a pool of the user's threads (poll.c), the workers are the threads that poll, and a worker that no thread uses
- * counts as a follower. The service's one thread is always the leader, and it alone calls: `followers` becomes one
- * less, `calls` one more, and it calls the user's `dispatch`. `calling` is true until the called worker has started a
- * task, or found none.
- *
- *	makes due, or begins to run, or ends    the leader
- *	------------------------------------    ----------
- *	write ready, calling or followers       write sleeps_until
- *	read  sleeps_until: if a call is        read  ready, calling, followers: a call is needed: do not
- *	  needed, wake the leader                 sleep, but call
- *
- * In manual mode there are no worker threads. The user's loop is the leader, and `sleeps_until` is the tick that it was
- * told. poll.c explains that, and how stop and a poll meet.
+ * In manual mode the user's loop is the leader (manual.c). With a pool of the user's threads, the service's one thread is
+ * always the leader, and calls the pool to run tasks (pool.c). Neither has followers.
  *
  * verify/models/sleep.pml is a model of this protocol, and of what goes wrong without one of its steps.
  */
@@ -116,28 +105,12 @@ uint64_t pawl__sleep_earliest_visit(const struct pawl_service *service)
 	return pawl__sleep_anything_ready(service) ? 0 : visit;
 }
 
-/*
- * With a pool: whether to call a free worker, which is a follower. One call at a time: the worker that answers it
- * starts a task, and then looks whether there are more.
- */
-static bool pool_needed(const struct pawl_service *service)
-{
-	return __atomic_load_n(&service->followers, __ATOMIC_SEQ_CST) &&
-	       !__atomic_load_n(&service->calling, __ATOMIC_SEQ_CST) &&
-	       pawl__sleep_anything_ready(service);
-}
-
-/* Whether a due task needs the leader. */
-static bool leader_needed(const struct pawl_service *service)
-{
-	return service->dispatch ? pool_needed(service) : pawl__sleep_anything_ready(service);
-}
-
 /* What the leader reads before it sleeps, after it has written `sleeps_until`. */
 static bool must_stay_awake(const struct pawl_service *service, uint64_t until)
 {
 	return earliest_visit(service) < until ||
-	       __atomic_load_n(&service->stopping, __ATOMIC_SEQ_CST) || leader_needed(service);
+	       __atomic_load_n(&service->stopping, __ATOMIC_SEQ_CST) ||
+	       (pawl__sleep_anything_ready(service) && !pool_full(service));
 }
 
 /* Sleep until the earliest visit, or a wake(). Returns that tick, or 0 if it did not sleep. */
@@ -223,30 +196,11 @@ static bool call_follower(struct pawl_service *service)
 	return found;
 }
 
-/* The leader alone calls the pool, so `dispatch` is never called from inside an arming or a task. */
-bool pawl__sleep_call_pool(struct pawl_service *service)
-{
-	bool needed;
-
-	mutex_lock(&service->mutex);
-	needed = pool_needed(service);
-	if (needed) {
-		__atomic_sub_fetch(&service->followers, 1, __ATOMIC_SEQ_CST);
-		__atomic_store_n(&service->calling, true, __ATOMIC_SEQ_CST);
-		service->calls++;
-	}
-	mutex_unlock(&service->mutex);
-	return needed;
-}
-
 void pawl__sleep_wake_worker(struct pawl_service *service)
 {
-	if (service->dispatch && !pool_needed(service))
+	if (__atomic_load_n(&service->followers, __ATOMIC_SEQ_CST) && call_follower(service))
 		return;
-	if (!service->dispatch && __atomic_load_n(&service->followers, __ATOMIC_SEQ_CST) &&
-	    call_follower(service))
-		return;
-	if (__atomic_load_n(&service->sleeps_until, __ATOMIC_SEQ_CST))
+	if (__atomic_load_n(&service->sleeps_until, __ATOMIC_SEQ_CST) && !pool_full(service))
 		pawl__sleep_wake_leader(service);
 }
 

@@ -8,7 +8,6 @@
 /* For workers. */
 bool pawl__sleep_lead(struct pawl_service *service, uint64_t tick); /* false: there is a leader */
 void pawl__sleep_follow(struct pawl_service *service);
-bool pawl__sleep_call_pool(struct pawl_service *service);       /* true: call `dispatch` now */
 void pawl__sleep_precisely(const struct pawl_service *service); /* once for each thread */
 
 bool pawl__sleep_anything_ready(const struct pawl_service *service); /* a task is due */
@@ -45,6 +44,12 @@ static inline void wake(struct pawl_service *service, const struct wakes *wakes)
 static inline bool has_leader(const struct pawl_service *service)
 {
 	return __atomic_load_n(&service->has_leader, __ATOMIC_SEQ_CST);
+}
+
+/* A due task needs no further thread of the pool, or has to wait for one. */
+static inline bool pool_full(const struct pawl_service *service)
+{
+	return __atomic_load_n(&service->pool.full, __ATOMIC_SEQ_CST);
 }
 
 /* A task of the shard is due. Under the shard's lock. */

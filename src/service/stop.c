@@ -106,8 +106,8 @@ void pawl_service_stop(struct pawl_service *service, pawl_task_fn *dropped)
 		pawl__service_stop_polling(service);
 	else
 		pawl__service_end_threads(service, service->thread_count);
-	if (service->dispatch)
-		pawl__service_stop_pool(service);
+	if (service->pool.dispatch)
+		pawl__pool_stop(service);
 	drop_pending(service, dropped);
 	mutex_lock(&service->inspecting);
 	pawl__service_end_inspection(service);

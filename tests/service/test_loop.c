@@ -184,70 +184,44 @@ static void what_a_poll_arms_does_not_wake_the_loop_that_polls(void)
 	pawl_service_close(service, NULL);
 }
 
-/* Here the poll of another thread finds nothing, and then a loop that was woken before. */
-static void a_poll_that_leaves_nothing_sooner_does_not_wake_the_loop(void)
+/* It asks for the next time before it sleeps. */
+static void a_loop_that_has_polled_is_awake(void)
 {
-	struct pawl_service *service = inside_service = open_loop(1);
+	struct pawl_service *service = open_loop(1);
 	struct pawl_task task, far_away;
 
-	init_tasks(&inside_other, 1);
+	init_tasks(&task, 1);
 	init_tasks(&far_away, 1);
 	pawl_service_arm(service, &far_away, HOUR);
 	EXPECT(pawl_service_next(service) > MS);
-	pawl_task_init(&task, arm_another);
-	pawl_service_arm(service, &task, 0);
-	EXPECT_EQ(wakes(), 1);
-	pawl_service_cancel(service, &task);
-	EXPECT(pawl_service_next(service) > MS); /* the loop sleeps again */
 	pawl_clock_manual_advance(&loop_clock.manual, 40 * MS);
-	pawl_service_poll(service, 0);
-	EXPECT_EQ(wakes(), 1);
+	EXPECT_EQ(pawl_service_poll(service, 0), 0);
 	pawl_service_arm(service, &task, 0);
-	EXPECT_EQ(wakes(), 2);
+	EXPECT_EQ(wakes(), 0);
+	EXPECT_EQ(pawl_service_next(service), 40 * MS); /* now */
+	pawl_service_arm(service, &task, 0);
+	EXPECT_EQ(wakes(), 0); /* it was told to poll at once */
 	EXPECT_EQ(pawl_service_poll(service, 0), 1);
-	EXPECT_EQ(wakes(), 2); /* it is awake */
-	pawl_service_close(service, NULL);
-}
-
-static void arm_another_at_once(struct pawl_task *task)
-{
-	count_run(task);
-	pawl_service_arm(inside_service, &inside_other, 0);
-}
-
-/* The loop was told 10 ms. What a task arms with delay 0 is left to the next poll. */
-static void a_poll_of_another_thread_wakes_the_loop_if_it_leaves_something_sooner(void)
-{
-	struct pawl_service *service = inside_service = open_loop(1);
-	struct pawl_task task;
-
-	init_tasks(&inside_other, 1);
-	pawl_task_init(&task, arm_another_at_once);
-	pawl_service_arm(service, &task, 10 * MS);
-	EXPECT_EQ(pawl_service_next(service), 10 * MS);
-	pawl_clock_manual_advance(&loop_clock.manual, 10 * MS);
-	EXPECT_EQ(pawl_service_poll(service, 0), 1);
+	EXPECT(pawl_service_next(service) > 41 * MS);
+	pawl_service_arm(service, &task, MS);
 	EXPECT_EQ(wakes(), 1);
-	EXPECT_EQ(pawl_service_poll(service, 0), 1);
-	EXPECT_EQ(wakes(), 1); /* it is awake */
-	EXPECT_EQ(runs, 2);
 	pawl_service_close(service, NULL);
 }
 
-static void a_bounded_poll_of_another_thread_wakes_the_loop_for_the_rest(void)
+static void next_is_now_for_what_a_bounded_poll_leaves(void)
 {
-	struct pawl_service *service = inside_service = open_loop(1);
+	struct pawl_service *service = open_loop(1);
 	struct pawl_task tasks[2];
 
 	init_tasks(tasks, 2);
 	pawl_service_arm(service, &tasks[0], 10 * MS);
 	pawl_service_arm(service, &tasks[1], 10 * MS);
-	EXPECT_EQ(pawl_service_next(service), 10 * MS);
-	pawl_clock_manual_advance(&loop_clock.manual, 10 * MS);
+	pawl_clock_manual_advance(&loop_clock.manual, 10 * MS + 1);
 	EXPECT_EQ(pawl_service_poll(service, 1), 1);
-	EXPECT_EQ(wakes(), 1);
+	EXPECT_EQ(pawl_service_next(service), 10 * MS + 1);
 	EXPECT_EQ(pawl_service_poll(service, 1), 1);
-	EXPECT_EQ(wakes(), 1);
+	EXPECT_EQ(pawl_service_next(service), PAWL_NEVER);
+	EXPECT_EQ(wakes(), 0);
 	pawl_service_close(service, NULL);
 }
 
@@ -315,10 +289,7 @@ static void a_loop_that_sleeps_on_the_clock_runs_what_threads_arm_from_outside(v
 	outside_of(sleep_by_clock, pawl_clock_boottime_init);
 }
 
-/*
- * One task at a time, due at once: whoever loses the only wake-up waits for ever. Beside it a thread that asks, which
- * makes less what the loop was told.
- */
+/* One task at a time, due at once: whoever loses the only wake-up waits for ever. */
 enum { ROUNDS = 5000 };
 
 static struct {
@@ -351,18 +322,11 @@ static void *loop_until_over(void *unused)
 	return unused;
 }
 
-static void *ask_until_over(void *unused)
-{
-	while (!over())
-		pawl_service_next(rounds.service);
-	return unused;
-}
-
-static void a_loop_is_woken_each_time(bool asked)
+static void a_loop_is_woken_each_time_that_it_sleeps(void)
 {
 	const struct pawl_service_options options = {
 	        .workers = PAWL_SERVICE_MANUAL, .shards = 1, .clock = &rounds.clock.clock};
-	pthread_t loop, asker;
+	pthread_t loop;
 
 	pawl_clock_monotonic_init(&rounds.clock);
 	rounds.service = service_with(&options);
@@ -370,28 +334,14 @@ static void a_loop_is_woken_each_time(bool asked)
 	sem_init(&rounds.ran, 0, 0);
 	pawl_task_init(&rounds.task, say_that_it_ran);
 	pthread_create(&loop, NULL, loop_until_over, NULL);
-	if (asked)
-		pthread_create(&asker, NULL, ask_until_over, NULL);
-	for (int i = 0; i < (asked ? ROUNDS / 10 : ROUNDS); i++) {
+	for (int i = 0; i < ROUNDS; i++) {
 		EXPECT_EQ(pawl_service_arm(rounds.service, &rounds.task, 0), 0);
 		sem_wait(&rounds.ran);
 	}
 	__atomic_store_n(&rounds.over, true, __ATOMIC_SEQ_CST);
 	rounds.clock.clock.wake(&rounds.clock.clock);
 	pthread_join(loop, NULL);
-	if (asked)
-		pthread_join(asker, NULL);
 	pawl_service_close(rounds.service, NULL);
-}
-
-static void a_loop_is_woken_each_time_that_it_sleeps(void)
-{
-	a_loop_is_woken_each_time(false);
-}
-
-static void a_loop_is_woken_although_others_ask_for_the_next_time(void)
-{
-	a_loop_is_woken_each_time(true);
 }
 
 /* The descriptor */
@@ -700,6 +650,7 @@ static void at_random_the_loop_is_woken_for_what_is_sooner(void)
 
 			if (choice == 0) {
 				poll_all(&model);
+				told = 0; /* it is awake until it asks */
 			} else if (choice == 1) {
 				let_time_pass(&model, &loop_clock.manual, &random);
 			} else if (choice == 2) {
@@ -725,12 +676,10 @@ int main(void)
 		TEST(every_way_to_arm_wakes_the_loop),
 		TEST(what_is_armed_after_a_cancel_is_not_late),
 		TEST(what_a_poll_arms_does_not_wake_the_loop_that_polls),
-		TEST(a_poll_that_leaves_nothing_sooner_does_not_wake_the_loop),
-		TEST(a_poll_of_another_thread_wakes_the_loop_if_it_leaves_something_sooner),
-		TEST(a_bounded_poll_of_another_thread_wakes_the_loop_for_the_rest),
+		TEST(a_loop_that_has_polled_is_awake),
+		TEST(next_is_now_for_what_a_bounded_poll_leaves),
 		TEST(a_loop_that_sleeps_on_the_clock_runs_what_threads_arm_from_outside),
 		TEST(a_loop_is_woken_each_time_that_it_sleeps),
-		TEST(a_loop_is_woken_although_others_ask_for_the_next_time),
 		TEST(the_descriptor_is_refused_where_there_is_none),
 		TEST(at_random_the_loop_is_woken_for_what_is_sooner),
 #if HAS_FD

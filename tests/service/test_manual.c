@@ -99,26 +99,71 @@ static void poll_inside(struct note *note)
 	note->answer = (int)pawl_service_poll(note->fixture->service, 0);
 }
 
-static void a_poll_inside_a_task_or_beside_another_one_returns_0(void)
+static void a_poll_inside_a_task_returns_0(void)
 {
-	struct note inside, other, held;
+	struct note inside, other;
 	struct fixture fixture;
 
 	open_manual(&fixture);
 	note_init(&inside, &fixture);
 	note_init(&other, &fixture);
-	note_init(&held, &fixture);
 	inside.inside = poll_inside;
 	inside.answer = -1;
 	pawl_service_arm(fixture.service, &inside.task, 0);
 	pawl_service_arm(fixture.service, &other.task, 0);
 	EXPECT_EQ(pawl_service_poll(fixture.service, 0), 2);
 	EXPECT_EQ(inside.answer, 0);
-	hold(&held);
-	pawl_service_arm(fixture.service, &other.task, 0);
-	EXPECT_EQ(pawl_service_poll(fixture.service, 0), 0);
-	let_go(&held);
-	EXPECT_EQ(other.runs, 2);
+	EXPECT_EQ(other.runs, 1);
+	pawl_service_close(fixture.service, NULL);
+}
+
+static void look_inside(struct note *note)
+{
+	note->number = pawl_service_next(note->fixture->service);
+}
+
+static void a_task_may_ask_for_the_next_time(void)
+{
+	struct note note, other;
+	struct fixture fixture;
+
+	open_manual(&fixture);
+	note_init(&note, &fixture);
+	note_init(&other, &fixture);
+	note.inside = look_inside;
+	pawl_service_arm(fixture.service, &note.task, 0);
+	pawl_service_arm(fixture.service, &other.task, 5 * MS);
+	EXPECT_EQ(pawl_service_poll(fixture.service, 0), 1);
+	EXPECT_EQ(note.number, 5 * MS);
+	pawl_service_close(fixture.service, NULL);
+}
+
+static void poll_by_thread(struct note *note)
+{
+	note->answer = (int)pawl_service_poll(note->fixture->service, 0);
+	note->number = pawl_service_next(note->fixture->service);
+}
+
+/* The loop may move to another thread between two polls. */
+static void threads_that_poll_one_after_the_other_run_everything(void)
+{
+	struct note notes[4];
+	struct fixture fixture;
+
+	open_manual(&fixture);
+	for (unsigned i = 0; i < 4; i++)
+		note_init(&notes[i], &fixture);
+	for (unsigned i = 0; i < 4; i++)
+		pawl_service_arm(fixture.service, &notes[i].task, (i + 1) * MS);
+	for (unsigned i = 0; i < 4; i++) {
+		struct note thread;
+
+		note_init(&thread, &fixture);
+		pawl_clock_manual_advance(&fixture.clock, MS);
+		on_another_thread(&thread, poll_by_thread);
+		EXPECT_EQ(thread.answer, 1);
+		EXPECT_EQ(thread.number, i < 3 ? (i + 2) * MS : PAWL_NEVER);
+	}
 	pawl_service_close(fixture.service, NULL);
 }
 
@@ -227,7 +272,9 @@ int main(void)
 	        TEST(poll_runs_at_most_so_many),
 	        TEST(poll_without_a_bound_runs_ten_thousand),
 	        TEST(a_task_that_arms_itself_with_delay_0_does_not_keep_poll_from_returning),
-	        TEST(a_poll_inside_a_task_or_beside_another_one_returns_0),
+	        TEST(a_poll_inside_a_task_returns_0),
+	        TEST(a_task_may_ask_for_the_next_time),
+	        TEST(threads_that_poll_one_after_the_other_run_everything),
 	        TEST(poll_does_nothing_where_there_are_threads),
 	        TEST(next_is_never_after_the_first_deadline),
 	        TEST(what_is_armed_after_a_settle_is_not_late),

@@ -123,6 +123,68 @@ static void a_task_that_lets_time_run_ends_the_program(void)
 	EXPECT(strstr(last_words(let_time_run_inside, NULL), "pawl_clock_manual_run"));
 }
 
+/* A second thread calls one of these while the loop's thread runs a task. */
+static void poll_too(struct pawl_service *service)
+{
+	pawl_service_poll(service, 0);
+}
+
+static void next_too(struct pawl_service *service)
+{
+	pawl_service_next(service);
+}
+
+static void fd_too(struct pawl_service *service)
+{
+	EXPECT(pawl_service_fd(service) != 0);
+}
+
+static const struct second {
+	const char *name, *says;
+	void (*call)(struct pawl_service *service);
+} seconds[] = {
+        {"poll", "pawl_service_poll", poll_too},
+        {"next", "pawl_service_next", next_too},
+        {"fd", "pawl_service_fd", fd_too},
+        {"settle", "pawl_service_poll", pawl_service_settle},
+};
+
+static void call_beside_a_poll(const void *second)
+{
+	const struct pawl_service_options options = {.workers = PAWL_SERVICE_MANUAL, .shards = 1};
+	struct fixture fixture;
+	struct note held, other;
+
+	fixture_open(&fixture, &options);
+	note_init(&held, &fixture);
+	note_init(&other, &fixture);
+	hold(&held);
+	EXPECT_EQ(pawl_service_arm(fixture.service, &other.task, 0), 0);
+	((const struct second *)second)->call(fixture.service);
+	EXPECT_EQ(other.runs, 0);
+	let_go(&held);
+	EXPECT_EQ(held.runs, 1);
+	EXPECT_EQ(other.runs, 1);
+	pawl_service_close(fixture.service, NULL);
+}
+
+/* A development build ends the program. In a release build the second call does nothing wrong, and runs nothing. */
+static void a_second_thread_that_polls_a_manual_service_ends_the_program(void)
+{
+	for (size_t i = 0; i < COUNTOF(seconds); i++) {
+#ifdef PAWL_ASSERT
+		const char *words = last_words(call_beside_a_poll, &seconds[i]);
+
+		if (!strstr(words, seconds[i].says) || !strstr(words, "one thread"))
+			fprintf(stderr, "%s: \"%s\"\n", seconds[i].name, words);
+		EXPECT(strstr(words, seconds[i].says));
+		EXPECT(strstr(words, "one thread"));
+#else
+		call_beside_a_poll(&seconds[i]);
+#endif
+	}
+}
+
 /* The queue of a pool. Here the test itself is the pool. */
 static sem_t jobs;
 
@@ -196,6 +258,7 @@ int main(void)
 	        TEST(a_job_whose_call_a_task_has_answered_may_poll_after_stop),
 	        TEST(stop_of_a_service_further_out_on_the_same_thread_ends_the_program),
 	        TEST(a_task_that_lets_time_run_ends_the_program),
+	        TEST(a_second_thread_that_polls_a_manual_service_ends_the_program),
 	};
 
 	return RUN_TESTS(tests);

@@ -412,17 +412,25 @@ static void *settle_run(void *arg)
 	return NULL;
 }
 
+/* A settle of a manual service polls, and the crew's poller does that. */
+static bool settles(const struct crew *crew)
+{
+	return crew->fixture.options.workers != PAWL_SERVICE_MANUAL;
+}
+
 static void stop_by_two(struct crew *crew)
 {
 	pthread_t stopper, settler;
 
 	while (__atomic_load_n(&crew->started, __ATOMIC_SEQ_CST) < THREADS)
 		sched_yield();
-	pthread_create(&settler, NULL, settle_run, crew);
+	if (settles(crew))
+		pthread_create(&settler, NULL, settle_run, crew);
 	pthread_create(&stopper, NULL, stop_run, crew);
 	stop_run(crew);
 	pthread_join(stopper, NULL);
-	pthread_join(settler, NULL);
+	if (settles(crew))
+		pthread_join(settler, NULL);
 }
 
 /* Each arming is a new one: the one before it has ended. */
@@ -474,7 +482,7 @@ static void stop_drops_what_neither_ran_nor_was_cancelled(void)
 
 static void settle_often(struct crew *crew)
 {
-	for (uint64_t i = 0; i < rounds / 4; i++)
+	for (uint64_t i = 0; i < rounds / 4 && settles(crew); i++)
 		pawl_service_settle(crew->fixture.service);
 }
 

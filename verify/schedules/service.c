@@ -957,22 +957,6 @@ static void *poll(void *unused)
 	return unused;
 }
 
-/* One of two polls runs it, and it runs once. */
-static void two_poll(void)
-{
-	open_service(PAWL_SERVICE_MANUAL, 1);
-	one = new_probe();
-	two = new_probe();
-	arm(one, MS);
-	arm(two, MS);
-	advance_clock(MS);
-	start(poll, NULL);
-	start(poll, NULL);
-	join_all();
-	EXPLORE_EXPECT_EQ(get(&runs), 2);
-	close_after_both();
-}
-
 static void *loop_until_one_ran(void *unused)
 {
 	struct pawl_clock *clock = &clock_by_hand.clock;
@@ -1025,39 +1009,6 @@ static void loop_after_a_cancel(void)
 	join_all();
 	free(one);
 	close_service();
-}
-
-static void *look_when_next(void *unused)
-{
-	pawl_service_next(service);
-	return unused;
-}
-
-/* The same, while a third thread asks when the next poll is worth it, or polls itself. */
-static void loop_beside(void *(*call)(void *), uint64_t delay)
-{
-	open_service(PAWL_SERVICE_MANUAL, 1);
-	one = new_probe();
-	start(loop_until_one_ran, NULL);
-	start(call, NULL);
-	arm(one, delay);
-	advance_clock(delay);
-	await(&runs, 1);
-	clock_by_hand.clock.wake(
-	        &clock_by_hand.clock); /* for the loop's end, if another one has run it */
-	join_all();
-	free(one);
-	close_service();
-}
-
-static void loop_beside_next(void)
-{
-	loop_beside(look_when_next, 0);
-}
-
-static void loop_beside_a_poll(void)
-{
-	loop_beside(poll, MS);
 }
 
 /* A pool: a queue of jobs, all of them the same, and threads that do them. */
@@ -1200,6 +1151,32 @@ static void pool_against_close(void)
 	free(one);
 }
 
+/* The next time is not late for a task that a worker makes due meanwhile. */
+static void next_against_expiry(void)
+{
+	uint64_t next;
+
+	open_service(1, 1);
+	one = new_probe();
+	arm(one, MS);
+	start(pass_a_tick, NULL);
+	next = pawl_service_next(service);
+	EXPLORE_EXPECT(next <= MS || pawl_service_pending(service) == 0);
+	join_all();
+	await(&runs, 1);
+	pawl_service_settle(service);
+	free(one);
+	close_service();
+}
+
+static void *next_and_poll(void *unused)
+{
+	pawl_service_next(service);
+	pawl_service_poll(service, 0);
+	pawl_service_next(service);
+	return unused;
+}
+
 /* The tasks of a poll have returned when stop does. */
 static void poll_against_stop(void)
 {
@@ -1207,7 +1184,7 @@ static void poll_against_stop(void)
 	one = new_probe();
 	arm(one, MS);
 	advance_clock(MS);
-	start(poll, NULL);
+	start(next_and_poll, NULL);
 	pawl_service_stop(service, drop_probe);
 	EXPLORE_EXPECT_EQ(get(&runs) + get(&drops), 1);
 	free(one);
@@ -1409,6 +1386,12 @@ static void dispatch_polls(void)
 	end_both();
 }
 
+static void *arm_one_at_once(void *unused)
+{
+	arm(one, 0);
+	return unused;
+}
+
 /* The descriptor of a manual service. On a manual clock its timer is set to a time in the past, or is off. */
 static bool readable(void)
 {
@@ -1435,17 +1418,34 @@ static void poll_while_readable(int wanted)
 	close_after_both();
 }
 
-/* Two threads poll, a third one arms: the descriptor does not lose the task. */
-static void descriptor_against_two_polls_and_arm(void)
+static void *arm_two_at_once(void *unused)
+{
+	arm(two, 0);
+	return unused;
+}
+
+/* Another thread arms until the poll ends: the descriptor does not lose the task. */
+static void descriptor_against_poll_and_arm(void)
 {
 	open_with_descriptor(2);
 	arm(one, MS);
-	start(poll, NULL);
-	start(arm_two, NULL);
+	start(arm_two_at_once, NULL);
 	advance_clock(MS);
 	pawl_service_poll(service, 1);
 	join_all();
-	advance_clock(3 * MS);
+	poll_while_readable(2);
+}
+
+/* The same while the loop asks when to poll next. */
+static void descriptor_against_next_and_arm(void)
+{
+	open_with_descriptor(1);
+	arm(one, 5 * MS);
+	start(arm_two, NULL);
+	start(pass_a_tick, NULL);
+	next_and_poll(NULL);
+	join_all();
+	advance_clock(5 * MS);
 	poll_while_readable(2);
 }
 
@@ -1462,22 +1462,17 @@ static void descriptor_against_a_sooner_task(void)
 	poll_while_readable(2);
 }
 
-static void *ask_for_the_descriptor(void *unused)
-{
-	EXPLORE_EXPECT(pawl_service_fd(service) >= 0);
-	return unused;
-}
-
-/* The descriptor is made while tasks are armed and polled. */
-static void descriptor_made_against_arm_and_poll(void)
+/* The descriptor is made while other threads arm. */
+static void descriptor_made_against_arm(void)
 {
 	open_service(PAWL_SERVICE_MANUAL, 1);
 	one = new_probe();
 	two = new_probe();
-	start(ask_for_the_descriptor, NULL);
 	start(arm_two, NULL);
-	start(poll, NULL);
-	arm(one, 0);
+	start(arm_one_at_once, NULL);
+	pawl_service_next(service);
+	EXPLORE_EXPECT(pawl_service_fd(service) >= 0);
+	pawl_service_poll(service, 0);
 	join_all();
 	advance_clock(3 * MS);
 	poll_while_readable(2);
@@ -1507,12 +1502,6 @@ static void *loop_until_both_ran(void *unused)
 		clock->wait(clock, pawl_service_next(service));
 		pawl_service_poll(service, 1);
 	}
-	return unused;
-}
-
-static void *arm_one_at_once(void *unused)
-{
-	arm(one, 0);
 	return unused;
 }
 
@@ -1777,12 +1766,10 @@ int main(int argc, char **argv)
 	        {SCENARIO(limit_of_one)},
 	        {SCENARIO(limit_of_one_while_running)},
 	        {SCENARIO(limit_of_one_and_a_period)},
-	        {SCENARIO(two_poll)},
 	        {SCENARIO(loop_against_sooner)},
 	        {SCENARIO(loop_against_due)},
 	        {SCENARIO(loop_after_a_cancel)},
-	        {SCENARIO(loop_beside_next)},
-	        {SCENARIO(loop_beside_a_poll)},
+	        {SCENARIO(next_against_expiry)},
 	        {SCENARIO(poll_against_stop)},
 	        {SCENARIO(pool_against_cancel_wait)},
 	        {SCENARIO(two_meet_in_a_pool_1)},
@@ -1805,9 +1792,10 @@ int main(int argc, char **argv)
 	        {LONG_SCENARIO(pool_against_touch_of_a_period)},
 	        {LONG_SCENARIO(pool_nests_polls)},
 	        {LONG_SCENARIO(dispatch_polls)},
-	        {LONG_SCENARIO(descriptor_against_two_polls_and_arm)},
+	        {LONG_SCENARIO(descriptor_against_poll_and_arm)},
+	        {LONG_SCENARIO(descriptor_against_next_and_arm)},
 	        {LONG_SCENARIO(descriptor_against_a_sooner_task)},
-	        {LONG_SCENARIO(descriptor_made_against_arm_and_poll)},
+	        {LONG_SCENARIO(descriptor_made_against_arm)},
 	        {LONG_SCENARIO(descriptor_against_stop)},
 	        {LONG_SCENARIO(loop_against_two_that_arm)},
 	        {LONG_SCENARIO(viewer_against_cancel_wait)},
