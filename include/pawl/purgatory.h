@@ -105,11 +105,11 @@ struct pawl_op_type {
 
 /* An operation under up to four of its keys. Its fields are private. */
 #define PAWL_OP_WATCHES 4
-struct pawl_watches {
+struct pawl_op_watches {
 	uintptr_t *link[PAWL_OP_WATCHES];
 	uint32_t high[PAWL_OP_WATCHES];
 	uint16_t count, tags;
-	struct pawl_watches *more;
+	struct pawl_op_watches *more;
 	uint64_t low[PAWL_OP_WATCHES];
 	uintptr_t next[PAWL_OP_WATCHES];
 	struct pawl_op *op;
@@ -123,7 +123,7 @@ struct pawl_op {
 	};
 	void *home;
 	uint32_t state, references;
-	struct pawl_watches watches;
+	struct pawl_op_watches watches;
 	const struct pawl_op_type *type;
 };
 

@@ -17,7 +17,7 @@ struct key_walk {
 	const struct hash *hash;
 	struct table *table; /* NULL: the walk has not begun, or is over */
 	bool has_cursors;    /* else it goes on with the first operations of `table` */
-	struct pawl_watches cursors;
+	struct pawl_op_watches cursors;
 };
 
 static void walk_begin(struct key_walk *walk, struct op_shard *home, const struct hash *hash)
@@ -91,7 +91,7 @@ static inline __attribute__((always_inline)) uint32_t walk_collect(struct key_wa
 		more = 0;
 #pragma GCC unroll 4
 		for (unsigned c = 0; c < CHAINS; c++) {
-			struct pawl_watches *watches = node_watches(at[c]);
+			struct pawl_op_watches *watches = node_watches(at[c]);
 			unsigned key = at[c] & KEY;
 
 			if (!at[c])
@@ -361,7 +361,7 @@ static void hand_out(struct pawl_op *op, pawl_op_fn *fn)
 
 static bool op_has(const struct pawl_op *op, const struct hash *hash)
 {
-	for (const struct pawl_watches *watches = &op->watches; watches; watches = watches->more)
+	for (const struct pawl_op_watches *watches = &op->watches; watches; watches = watches->more)
 		for (uint32_t i = 0; i < watches->count; i++)
 			if (watches->low[i] == hash->low && watches->high[i] == hash->high)
 				return true;

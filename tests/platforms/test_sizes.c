@@ -28,7 +28,7 @@ static void public_structs_have_the_documented_sizes(void)
 	SIZE(sizeof(struct pawl_loop_timer), 40, 32, 28);
 	SIZE(sizeof(struct pawl_task), 88, 64, 64);
 	SIZE(sizeof(struct pawl_op), 184, 136, 124);
-	SIZE(sizeof(struct pawl_watches), 136, 96, 92);
+	SIZE(sizeof(struct pawl_op_watches), 136, 96, 92);
 	SIZE(sizeof(struct pawl_clock_system), 168, 152, 148);
 	SIZE(sizeof(struct pawl_clock_manual), 288, 272, 272);
 	SIZE(sizeof(struct pawl_stats), 60560, 60560, 60556);
