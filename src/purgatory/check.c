@@ -225,7 +225,7 @@ static void win_each(struct op_shard *home, struct batch *batch, uint64_t won)
 	batch->members &= ~won;
 	while (won) {
 		op_win(home, batch->ops[next_bit(&won)], COMPLETED);
-		shard_count(home, BY_CHECK);
+		shard_count(home, &home->stats.completed_by_check);
 	}
 }
 
@@ -368,7 +368,7 @@ static bool op_has(const struct pawl_op *op, const struct hash *hash)
 	return false;
 }
 
-static void withdraw(struct op_shard *home, struct pawl_op *op, enum count count)
+static void withdraw(struct op_shard *home, struct pawl_op *op, uint64_t *count)
 {
 	lock_assert_held(&home->lock);
 	op_win_from_others(home, op, WITHDRAWN);
@@ -409,7 +409,7 @@ static void withdraw_each(struct op_shard *home, const struct hash *hash, struct
 	lock_assert_held(&home->lock);
 	for (uint32_t i = 0; i < count; i++)
 		if (op_has(ops[i], hash)) {
-			withdraw(home, ops[i], CANCELLED);
+			withdraw(home, ops[i], &home->stats.cancelled);
 			add_withdrawn(withdrawn, ops[i]);
 		}
 }
@@ -455,7 +455,7 @@ static struct pawl_op *withdraw_first(struct op_shard *home, const struct bucket
 	node = bucket_first(home, bucket);
 	if (node) {
 		op = node_watches(node)->op;
-		withdraw(home, op, DROPPED);
+		withdraw(home, op, &home->stats.dropped);
 	}
 	lock_release(&home->lock);
 	return op;

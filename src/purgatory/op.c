@@ -138,7 +138,7 @@ static bool complete_waiting(struct pawl_op *op)
 	won = op_state(op) == WAITING;
 	if (won) {
 		op_win_from_others(home, op, COMPLETED);
-		shard_count(home, BY_CALL);
+		shard_count(home, &home->stats.completed_by_call);
 	}
 	lock_release(&home->lock);
 	if (won)
@@ -337,7 +337,7 @@ static int watch(const struct submission *submission, struct batch *batch)
 /* With or without the lock. */
 static void count_try(struct op_shard *home)
 {
-	__atomic_add_fetch(&home->counts[BY_TRY], 1, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&home->stats.completed_by_try, 1, __ATOMIC_RELAXED);
 }
 
 enum tried { WAITS, RETRY, WON, DUE, LOST };

@@ -325,10 +325,11 @@ static inline void op_unref(struct pawl_op *op)
 	op->type->release(op);
 }
 
-static inline void shard_count(struct op_shard *shard, enum count count)
+/* One of the shard's statistics. */
+static inline void shard_count(struct op_shard *shard, uint64_t *count)
 {
 	lock_assert_held(&shard->lock);
-	__atomic_store_n(&shard->counts[count], shard->counts[count] + 1, __ATOMIC_RELAXED);
+	__atomic_store_n(count, *count + 1, __ATOMIC_RELAXED);
 }
 
 #endif
