@@ -27,7 +27,7 @@ struct dot {
 /* A timer that moved, and where it was before. */
 struct moved {
 	struct dot *dot;
-	struct pawl_place from;
+	struct pawl_wheel_place from;
 	bool waited;
 };
 
@@ -92,7 +92,7 @@ static void leave(struct dot *dot)
 	dot->waits = false;
 }
 
-static void enter(struct dot *dot, const struct pawl_place *place)
+static void enter(struct dot *dot, const struct pawl_wheel_place *place)
 {
 	leave(dot);
 	dot->waits = true;
@@ -102,9 +102,9 @@ static void enter(struct dot *dot, const struct pawl_place *place)
 	++*count_at(dot->level, dot->slot);
 }
 
-static struct pawl_place place_of(const struct dot *dot)
+static struct pawl_wheel_place place_of(const struct dot *dot)
 {
-	return (struct pawl_place){dot->level, dot->slot, dot->opens};
+	return (struct pawl_wheel_place){dot->level, dot->slot, dot->opens};
 }
 
 static void note_moved(struct dot *dot)
@@ -115,7 +115,8 @@ static void note_moved(struct dot *dot)
 }
 
 /* A journey so far: if the timer waits, it was last seen at `place`. */
-static void resume(struct journey *journey, struct dot *dot, bool waits, struct pawl_place place)
+static void resume(struct journey *journey, struct dot *dot, bool waits,
+                   struct pawl_wheel_place place)
 {
 	journey_begin(journey, page.wheel, &page.options, &dot->timer);
 	journey->waiting = waits;
@@ -162,7 +163,7 @@ static void say(const struct journey_step *step)
 }
 
 /* Armed or touched: it waits at this place, or is due. */
-static void placed(struct dot *dot, bool waits, const struct pawl_place *place)
+static void placed(struct dot *dot, bool waits, const struct pawl_wheel_place *place)
 {
 	if (waits)
 		enter(dot, place);
@@ -216,9 +217,9 @@ bool glue_cancel(uint32_t id)
 /* Arm without words. The timer is the last of its slot, so asking for its place does not walk far. */
 static void arm_quietly(struct dot *dot, uint64_t deadline)
 {
-	struct pawl_place place = {0, 0, 0};
+	struct pawl_wheel_place place = {0, 0, 0};
 	bool waits = pawl_wheel_arm_at(page.wheel, &dot->timer, deadline) &&
-	             pawl_wheel_place(page.wheel, &dot->timer, &place);
+	             pawl_wheel_get_place(page.wheel, &dot->timer, &place, sizeof(place));
 
 	page.numbers.puts++;
 	placed(dot, waits, &place);
@@ -241,7 +242,7 @@ void glue_fill(uint32_t first, uint32_t count, uint32_t span, uint32_t seed)
 }
 
 /* A timer at the front of a slot: it was known there, or the last step moved it there. */
-static bool follow(struct pawl_timer *timer, const struct pawl_place *place)
+static bool follow(struct pawl_timer *timer, const struct pawl_wheel_place *place)
 {
 	struct dot *dot = dot_from(timer);
 
@@ -357,9 +358,10 @@ uint64_t glue_levels(void)
 
 const struct glue_place *glue_place(uint32_t id)
 {
-	struct pawl_place place = {0, 0, 0};
+	struct pawl_wheel_place place = {0, 0, 0};
 
-	page.place.waits = pawl_wheel_place(page.wheel, &page.dots[id].timer, &place);
+	page.place.waits =
+	        pawl_wheel_get_place(page.wheel, &page.dots[id].timer, &place, sizeof(place));
 	page.place.level = place.level;
 	page.place.slot = place.slot;
 	page.place.opens_low = (uint32_t)place.opens;

@@ -95,13 +95,13 @@ static void sleep_for(uint64_t ns)
 	nanosleep(&(struct timespec){.tv_sec = 0, .tv_nsec = (long)ns}, NULL);
 }
 
-static void update(struct display *display, struct jobs *jobs, struct pawl_stats *stats)
+static void update(struct display *display, struct jobs *jobs, struct pawl_service_stats *stats)
 {
-	pawl_service_stats(jobs->service, stats);
+	pawl_service_get_stats(jobs->service, stats, sizeof(*stats));
 	display_progress(display, jobs, stats);
 }
 
-static int arm_all(struct display *display, struct jobs *jobs, struct pawl_stats *stats)
+static int arm_all(struct display *display, struct jobs *jobs, struct pawl_service_stats *stats)
 {
 	int error = 0;
 
@@ -132,8 +132,8 @@ static uint64_t frame_of(const struct jobs *jobs)
  * Update the display until `is_over`, or a signal comes. If a task were lost, that would be never: so it gives up if nothing has run for a
  * long time after the last deadline.
  */
-static int wait_until(struct display *display, struct jobs *jobs, struct pawl_stats *stats,
-                      bool (*is_over)(const struct jobs *, const struct pawl_stats *))
+static int wait_until(struct display *display, struct jobs *jobs, struct pawl_service_stats *stats,
+                      bool (*is_over)(const struct jobs *, const struct pawl_service_stats *))
 {
 	unsigned idle_frames = 0;
 	int error = 0;
@@ -151,19 +151,20 @@ static int wait_until(struct display *display, struct jobs *jobs, struct pawl_st
 	return error;
 }
 
-static bool have_run(const struct jobs *jobs, const struct pawl_stats *stats)
+static bool have_run(const struct jobs *jobs, const struct pawl_service_stats *stats)
 {
 	return jobs->changed == jobs->count && jobs_over(jobs, stats->ran) >= jobs_once(jobs);
 }
 
-static bool are_gone(const struct jobs *jobs, const struct pawl_stats *stats)
+static bool are_gone(const struct jobs *jobs, const struct pawl_service_stats *stats)
 {
 	(void)jobs;
 	return stats->pending == 0;
 }
 
 /* A task that was refreshed too late runs twice: so after as many runs as tasks, some may still wait. */
-static int run_to_the_end(struct display *display, struct jobs *jobs, struct pawl_stats *stats)
+static int run_to_the_end(struct display *display, struct jobs *jobs,
+                          struct pawl_service_stats *stats)
 {
 	int error = arm_all(display, jobs, stats);
 
@@ -172,25 +173,26 @@ static int run_to_the_end(struct display *display, struct jobs *jobs, struct paw
 	if (ended_by)
 		return error;
 	jobs_cancel_periodic(jobs);
-	pawl_service_stats(jobs->service, stats);
+	pawl_service_get_stats(jobs->service, stats, sizeof(*stats));
 	return error ? error : wait_until(display, jobs, stats, are_gone);
 }
 
 /* Only what an interruption leaves behind is dropped. Otherwise nothing may be pending any more, and what is counts as lost. */
-static bool stop_and_account(struct display *display, struct jobs *jobs, struct pawl_stats *stats)
+static bool stop_and_account(struct display *display, struct jobs *jobs,
+                             struct pawl_service_stats *stats)
 {
 	struct verdict verdict;
 	bool interrupted = ended_by != 0;
 
 	pawl_service_stop(jobs->service, interrupted ? jobs_drop : NULL);
-	pawl_service_stats(jobs->service, stats);
+	pawl_service_get_stats(jobs->service, stats, sizeof(*stats));
 	if (interrupted)
 		display_interruption(display, stats->dropped);
 	jobs_judge(jobs, &verdict);
 	return display_summary(display, jobs, stats, &verdict);
 }
 
-static int run_jobs(const struct arguments *a, struct jobs *jobs, struct pawl_stats *stats)
+static int run_jobs(const struct arguments *a, struct jobs *jobs, struct pawl_service_stats *stats)
 {
 	struct display display;
 	int error;
@@ -219,10 +221,10 @@ static int demo(const struct arguments *a)
 {
 	struct pawl_service_options service_options = {.name = "demo",
 	                                               .workers = (unsigned)a->workers};
-	struct pawl_stats *stats = calloc(1, sizeof(*stats));
+	struct pawl_service_stats stats = {0};
 	struct pawl_service *service = NULL;
 	struct jobs jobs = {0};
-	int error = stats ? pawl_service_open(&service, &service_options) : -1, code = EXIT_FAULT;
+	int error = pawl_service_open(&service, &service_options), code = EXIT_FAULT;
 
 	catch_signals();
 	if (!error)
@@ -232,10 +234,9 @@ static int demo(const struct arguments *a)
 		complain("demo: there is no memory for %llu tasks, or no thread for a worker",
 		         (unsigned long long)a->count);
 	else if (inspect(a, service))
-		code = run_jobs(a, &jobs, stats);
+		code = run_jobs(a, &jobs, &stats);
 	pawl_service_close(service, NULL);
 	jobs_close(&jobs);
-	free(stats);
 	return finish_output(code);
 }
 

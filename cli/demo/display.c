@@ -20,13 +20,15 @@ struct late {
 	char p50[DURATION_TEXT], p99[DURATION_TEXT], max[DURATION_TEXT];
 };
 
-static struct late late_of(const struct pawl_stats *stats)
+static struct late late_of(const struct jobs *jobs)
 {
+	struct pawl_histogram lateness;
 	struct late late;
 
-	duration_format(pawl_histogram_percentile(&stats->lateness, 50), late.p50);
-	duration_format(pawl_histogram_percentile(&stats->lateness, 99), late.p99);
-	duration_format(stats->lateness.max, late.max);
+	pawl_service_get_lateness(jobs->service, &lateness);
+	duration_format(pawl_histogram_percentile(&lateness, 50), late.p50);
+	duration_format(pawl_histogram_percentile(&lateness, 99), late.p99);
+	duration_format(lateness.max, late.max);
 	return late;
 }
 
@@ -61,11 +63,11 @@ static void print_progress_bar(const struct display *d, double part, const char 
 }
 
 /* Without wrapping: on a narrow terminal a wrapped line would break the way back up. */
-static void draw_live(struct display *d, const struct jobs *jobs, const struct pawl_stats *stats,
-                      double part, const char *elapsed)
+static void draw_live(struct display *d, const struct jobs *jobs,
+                      const struct pawl_service_stats *stats, double part, const char *elapsed)
 {
 	const struct terminal *t = &d->terminal;
-	struct late late = late_of(stats);
+	struct late late = late_of(jobs);
 
 	if (d->drawn)
 		printf("\033[%dA", LINES_DRAWN);
@@ -83,10 +85,10 @@ static void draw_live(struct display *d, const struct jobs *jobs, const struct p
 	printf(WRAP);
 }
 
-static void write_line(struct display *d, const struct pawl_stats *stats, double part,
-                       const char *elapsed)
+static void write_line(struct display *d, const struct jobs *jobs,
+                       const struct pawl_service_stats *stats, double part, const char *elapsed)
 {
-	struct late late = late_of(stats);
+	struct late late = late_of(jobs);
 
 	printf("%7s  %3.0f %%  pending %s, fired %s, cancelled %s; ", elapsed, part * 100,
 	       GROUPED(stats->pending), GROUPED(stats->ran), GROUPED(stats->cancelled));
@@ -97,7 +99,8 @@ static void write_line(struct display *d, const struct pawl_stats *stats, double
 	d->next_line += SECOND;
 }
 
-void display_progress(struct display *d, const struct jobs *jobs, const struct pawl_stats *stats)
+void display_progress(struct display *d, const struct jobs *jobs,
+                      const struct pawl_service_stats *stats)
 {
 	uint64_t now = clock_now();
 	double part = (double)jobs_over(jobs, stats->ran) / (double)jobs_once(jobs);
@@ -108,7 +111,7 @@ void display_progress(struct display *d, const struct jobs *jobs, const struct p
 	if (d->terminal.live)
 		draw_live(d, jobs, stats, part, elapsed);
 	else if (now >= d->next_line)
-		write_line(d, stats, part, elapsed);
+		write_line(d, jobs, stats, part, elapsed);
 	fflush(stdout);
 }
 
@@ -145,7 +148,7 @@ void display_interruption(const struct display *d, uint64_t dropped)
 }
 
 /* Two accounts: the service's, and that of the tasks themselves. */
-static bool print_account(const struct jobs *jobs, const struct pawl_stats *s,
+static bool print_account(const struct jobs *jobs, const struct pawl_service_stats *s,
                           const struct verdict *v)
 {
 	uint64_t once = jobs->armed - jobs->periodic;
@@ -171,11 +174,11 @@ static void print_fault(const struct terminal *t, const char *name, uint64_t cou
 	printf("   %s%s %s%s", count ? t->bad : t->good, name, GROUPED(count), t->plain);
 }
 
-bool display_summary(struct display *d, const struct jobs *jobs, const struct pawl_stats *stats,
-                     const struct verdict *v)
+bool display_summary(struct display *d, const struct jobs *jobs,
+                     const struct pawl_service_stats *stats, const struct verdict *v)
 {
 	const struct terminal *t = &d->terminal;
-	struct late late = late_of(stats);
+	struct late late = late_of(jobs);
 	bool adds_up;
 
 	printf("\n");

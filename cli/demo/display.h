@@ -16,13 +16,13 @@ struct display {
 void display_begin(struct display *display, const struct jobs *jobs, unsigned workers,
                    uint64_t seed);
 void display_progress(struct display *display, const struct jobs *jobs,
-                      const struct pawl_stats *stats);
+                      const struct pawl_service_stats *stats);
 
 /* Before the summary, if stop has dropped so many tasks. */
 void display_interruption(const struct display *display, uint64_t dropped);
 
 /* Returns whether there was no fault. */
 bool display_summary(struct display *display, const struct jobs *jobs,
-                     const struct pawl_stats *stats, const struct verdict *verdict);
+                     const struct pawl_service_stats *stats, const struct verdict *verdict);
 
 #endif

@@ -93,12 +93,13 @@ static double part_of(const struct canvas *c, size_t timer)
 	return (double)(timer % COLOURS + 1) / (double)(beside + 1);
 }
 
-static double turns_of(const struct canvas *c, size_t timer, const struct pawl_place *place)
+static double turns_of(const struct canvas *c, size_t timer, const struct pawl_wheel_place *place)
 {
 	return (place->slot + part_of(c, timer)) / c->e->options.wheel_size;
 }
 
-static struct point dot_of(const struct canvas *c, size_t timer, const struct pawl_place *place)
+static struct point dot_of(const struct canvas *c, size_t timer,
+                           const struct pawl_wheel_place *place)
 {
 	return on_wheel(c, place->level, turns_of(c, timer, place),
 	                INNER + (OUTER - INNER) * part_of(c, timer));
@@ -202,7 +203,7 @@ static void draw_wheel(const struct canvas *c, unsigned number)
 	draw_hand(c, &level);
 }
 
-static void draw_sector(const struct canvas *c, size_t timer, const struct pawl_place *place)
+static void draw_sector(const struct canvas *c, size_t timer, const struct pawl_wheel_place *place)
 {
 	double slots = c->e->options.wheel_size;
 	double from = place->slot / slots, to = (place->slot + 1) / slots;
@@ -288,8 +289,8 @@ static void enter_wheel(const struct canvas *c, unsigned level, double turns, do
 	line_to(c, p);
 }
 
-static void draw_arrow(const struct canvas *c, size_t timer, const struct pawl_place *from,
-                       const struct pawl_place *to)
+static void draw_arrow(const struct canvas *c, size_t timer, const struct pawl_wheel_place *from,
+                       const struct pawl_wheel_place *to)
 {
 	struct point a = dot_of(c, timer, from);
 	double lane = lane_of(c, timer);
@@ -303,8 +304,8 @@ static void draw_arrow(const struct canvas *c, size_t timer, const struct pawl_p
 }
 
 /* The time of a move, on its line: halfway to the next wheel, even if the timer goes further. */
-static void label_arrow(const struct canvas *c, size_t timer, const struct pawl_place *from,
-                        const struct pawl_place *to)
+static void label_arrow(const struct canvas *c, size_t timer, const struct pawl_wheel_place *from,
+                        const struct pawl_wheel_place *to)
 {
 	(void)to;
 	fprintf(c->out, "<text x=\"%.1f\" y=\"%.1f\" class=\"move t%zu\">at ",
@@ -314,7 +315,7 @@ static void label_arrow(const struct canvas *c, size_t timer, const struct pawl_
 	end_text(c);
 }
 
-static void draw_dot(const struct canvas *c, size_t timer, const struct pawl_place *place)
+static void draw_dot(const struct canvas *c, size_t timer, const struct pawl_wheel_place *place)
 {
 	struct point p = dot_of(c, timer, place);
 
@@ -322,24 +323,24 @@ static void draw_dot(const struct canvas *c, size_t timer, const struct pawl_pla
 	        colour_of(timer));
 }
 
-static void draw_stay(const struct canvas *c, size_t timer, const struct pawl_place *place)
+static void draw_stay(const struct canvas *c, size_t timer, const struct pawl_wheel_place *place)
 {
 	draw_sector(c, timer, place);
 	draw_dot(c, timer, place);
 }
 
-typedef void stay_fn(const struct canvas *, size_t timer, const struct pawl_place *);
-typedef void move_fn(const struct canvas *, size_t timer, const struct pawl_place *from,
-                     const struct pawl_place *to);
+typedef void stay_fn(const struct canvas *, size_t timer, const struct pawl_wheel_place *);
+typedef void move_fn(const struct canvas *, size_t timer, const struct pawl_wheel_place *from,
+                     const struct pawl_wheel_place *to);
 
 /* Call `stay` for every place of the timer, and `move` for every two in a row. Each may be NULL. */
 static void each_place(const struct canvas *c, size_t timer, stay_fn *stay, move_fn *move)
 {
 	const struct explained *t = &c->e->timers[timer];
-	const struct pawl_place *before = NULL;
+	const struct pawl_wheel_place *before = NULL;
 
 	for (unsigned i = 0; i < t->count; i++) {
-		const struct pawl_place *place = &t->steps[i].place;
+		const struct pawl_wheel_place *place = &t->steps[i].place;
 
 		if (!sits(&t->steps[i]))
 			continue;

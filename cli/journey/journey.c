@@ -17,7 +17,7 @@ void journey_begin(struct journey *journey, struct pawl_wheel *wheel,
 	journey->tick = options->tick;
 	journey->wheel_size = options->wheel_size;
 	journey->waiting = false;
-	journey->place = (struct pawl_place){0, 0, 0};
+	journey->place = (struct pawl_wheel_place){0, 0, 0};
 }
 
 static uint64_t sum_capped(uint64_t a, uint64_t b)
@@ -92,14 +92,15 @@ static void add_reasons(const struct journey *journey, struct journey_step *step
 	}
 }
 
-static bool same_place(const struct pawl_place *a, const struct pawl_place *b)
+static bool same_place(const struct pawl_wheel_place *a, const struct pawl_wheel_place *b)
 {
 	return a->level == b->level && a->opens == b->opens;
 }
 
 static void read_place(struct journey *journey)
 {
-	journey->waiting = pawl_wheel_place(journey->wheel, journey->timer, &journey->place);
+	journey->waiting = pawl_wheel_get_place(journey->wheel, journey->timer, &journey->place,
+	                                        sizeof(journey->place));
 }
 
 static void describe_put(struct journey *journey, struct journey_step *step)
@@ -121,7 +122,7 @@ void journey_arm(struct journey *journey, uint64_t deadline, struct journey_step
 void journey_touch(struct journey *journey, uint64_t deadline, struct journey_step *step)
 {
 	bool stays = journey->waiting && deadline >= journey->timer->deadline;
-	struct pawl_place before = journey->place;
+	struct pawl_wheel_place before = journey->place;
 
 	pawl_wheel_touch_at(journey->wheel, journey->timer, deadline);
 	describe_put(journey, step);
@@ -149,7 +150,7 @@ bool journey_advance(struct pawl_wheel *wheel, uint64_t now)
 
 unsigned journey_look(struct journey *journey, struct journey_step steps[2])
 {
-	struct pawl_place before = journey->place;
+	struct pawl_wheel_place before = journey->place;
 
 	if (!journey->waiting)
 		return 0;

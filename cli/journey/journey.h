@@ -46,12 +46,12 @@ struct journey_level {
 
 struct journey_step {
 	enum journey_event event;
-	uint64_t time;           /* when it happens, in the wheel's units */
-	uint64_t deadline;       /* as asked for */
-	uint64_t due;            /* rounded up to the tick: when it will be due */
-	bool waiting;            /* place is valid */
-	struct pawl_place place; /* where it is; OPENED, CANCELLED: where it was */
-	unsigned from_level;     /* MOVED: the level that it comes from */
+	uint64_t time;                 /* when it happens, in the wheel's units */
+	uint64_t deadline;             /* as asked for */
+	uint64_t due;                  /* rounded up to the tick: when it will be due */
+	bool waiting;                  /* place is valid */
+	struct pawl_wheel_place place; /* where it is; OPENED, CANCELLED: where it was */
+	unsigned from_level;           /* MOVED: the level that it comes from */
 	bool serves_again;   /* PUT, MOVED: the slot was passed in this turn, and is free again */
 	uint64_t below_ends; /* PUT, MOVED: the level below place.level holds what is due before */
 };
@@ -62,7 +62,7 @@ struct journey {
 	uint64_t tick;
 	uint32_t wheel_size;
 	bool waiting;
-	struct pawl_place place;
+	struct pawl_wheel_place place;
 };
 
 /*

@@ -132,7 +132,7 @@ PAWL_API size_t pawl_loop_count(const struct pawl_loop *loop);
  */
 PAWL_API size_t pawl_loop_pass(struct pawl_loop *loop);
 
-/* The wheel, for pawl_wheel_place(), _each() and _check(). Arm and cancel only through the loop. */
+/* The wheel, for pawl_wheel_get_place(), _each() and _check(). Arm and cancel only through the loop. */
 PAWL_API struct pawl_wheel *pawl_loop_wheel(struct pawl_loop *loop);
 
 /*

@@ -105,11 +105,11 @@ struct pawl_op_type {
 
 /* An operation under up to four of its keys. Its fields are private. */
 #define PAWL_OP_WATCHES 4
-struct pawl_watches {
+struct pawl_op_watches {
 	uintptr_t *link[PAWL_OP_WATCHES];
 	uint32_t high[PAWL_OP_WATCHES];
 	uint16_t count, tags;
-	struct pawl_watches *more;
+	struct pawl_op_watches *more;
 	uint64_t low[PAWL_OP_WATCHES];
 	uintptr_t next[PAWL_OP_WATCHES];
 	struct pawl_op *op;
@@ -123,7 +123,7 @@ struct pawl_op {
 	};
 	void *home;
 	uint32_t state, references;
-	struct pawl_watches watches;
+	struct pawl_op_watches watches;
 	const struct pawl_op_type *type;
 };
 
@@ -204,29 +204,29 @@ PAWL_API size_t pawl_purgatory_cancel_key(struct pawl_purgatory *purgatory, stru
  */
 PAWL_API bool pawl_op_complete(struct pawl_op *op);
 
-/*
- * Has it been completed? Has its deadline completed it? True as soon as the winner is decided, before on_complete is
- * called; false if it was cancelled or dropped. You need a reference, except in its functions other than try_complete.
- */
+/* Has it been completed? Has its deadline completed it? True as soon as the winner is decided, before on_complete is
+ * called; false if it was cancelled or dropped. You need a reference, except in its functions other than try_complete. */
 PAWL_API bool pawl_op_completed(const struct pawl_op *op);
 PAWL_API bool pawl_op_expired(const struct pawl_op *op);
 
-/*
- * A reference puts off release until it is given back by unref (examples/rpc-timeout.c). Call ref before try_or_watch,
- * in any function of the operation except try_complete and release, or while you have another reference.
- */
+/* A reference puts off release until it is given back by unref (examples/rpc-timeout.c). Call ref before try_or_watch,
+ * in any function of the operation except try_complete and release, or while you have another reference. */
 PAWL_API void pawl_op_ref(struct pawl_op *op);
 PAWL_API void pawl_op_unref(struct pawl_op *op);
 
-/* Counts since open. Exact while no other call and no deadline runs. The struct is large: pass a pointer. */
-struct pawl_op_stats {
+/* Counts since open, exact while no other call and no deadline runs. Later versions may add fields at the end. */
+struct pawl_purgatory_stats {
 	uint64_t watched, delayed; /* now: pairs of an operation and a key; operations that wait */
 	uint64_t completed_by_try; /* by try_or_watch, at once or in its second try */
 	uint64_t completed_by_check, completed_by_call; /* by pawl_op_complete, while it waited */
 	uint64_t expired, cancelled, dropped;
-	struct pawl_histogram lateness; /* from a deadline to its win */
 };
-PAWL_API void pawl_purgatory_stats(struct pawl_purgatory *purgatory, struct pawl_op_stats *stats);
+
+/* Fill in *stats, whose size is `size`: sizeof(*stats). The second call: how late each deadline was when it won. */
+PAWL_API void pawl_purgatory_get_stats(const struct pawl_purgatory *purgatory,
+                                       struct pawl_purgatory_stats *stats, size_t size);
+PAWL_API void pawl_purgatory_get_lateness(const struct pawl_purgatory *purgatory,
+                                          struct pawl_histogram *to);
 PAWL_API size_t pawl_purgatory_watched(const struct pawl_purgatory *purgatory);
 PAWL_API size_t pawl_purgatory_delayed(const struct pawl_purgatory *purgatory);
 

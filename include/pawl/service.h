@@ -87,7 +87,7 @@ struct pawl_service_options {
 	unsigned shards;     /* 1 to 1024; 0: from the CPUs; 1 shard and 1 worker: exact order */
 	size_t max_pending;  /* 0: no limit; beyond it a new arming gives -EAGAIN */
 	struct pawl_clock *clock; /* borrowed until close; NULL: one of its own, monotonic */
-	size_t stack_size; /* of its threads, 64 KiB to SIZE_MAX / 2; 0: system's, at least 1 MiB */
+	size_t stack_size; /* of its threads, 64 KiB to SIZE_MAX / 2; 0: the system's default */
 	void (*on_thread_start)(unsigned worker, void *arg); /* first on each thread; or NULL */
 	void *on_thread_start_arg;                           /* borrowed until close */
 	void (*dispatch)(struct pawl_service *service, void *arg); /* a pool of yours; or NULL */
@@ -215,33 +215,35 @@ PAWL_API int pawl_service_fd(struct pawl_service *service);
 /* A histogram of durations. A cell spans at most 1/64 of its value, so a duration is known to about two digits. */
 #define PAWL_HISTOGRAM_CELLS 3776
 struct pawl_histogram {
-	uint64_t count;
-	uint64_t max; /* exact */
+	uint64_t count, max; /* exact */
 	uint64_t sum; /* of all of them in ns, exact; beyond 584 years it begins at 0 again */
 	uint64_t cells[PAWL_HISTOGRAM_CELLS];
 };
 
 /* The duration in ns that `percent` (0 to 100) of them do not exceed, rounded up by less than 1/64; 0 if none. */
 PAWL_API uint64_t pawl_histogram_percentile(const struct pawl_histogram *histogram, double percent);
-
 /* A cell's longest duration in ns; its shortest is 1 ns above that of the cell before. Beyond the last cell: 2^64-1. */
 PAWL_API uint64_t pawl_histogram_bound(unsigned cell);
 
-/* armed = ran + cancelled + dropped + pending, in every snapshot. The struct is large: do not copy it about. */
-struct pawl_stats {
-	uint64_t armed;           /* armings of tasks that were not pending; each period is one */
-	uint64_t ran;             /* functions called */
-	uint64_t cancelled;       /* armings that a cancel ended */
-	uint64_t dropped;         /* handed to `dropped` by stop */
+/* armed = ran + cancelled + dropped + pending, whenever they are read. Later versions may add fields at the end. */
+struct pawl_service_stats {
+	uint64_t armed; /* armings of tasks that were not pending; each period is one */
+	uint64_t ran;   /* functions called */
+	uint64_t cancelled, dropped; /* armings that a cancel ended; handed to `dropped` by stop */
 	uint64_t pending, queued; /* queued: due, and waiting for a worker; counting walks them */
 	uint64_t wakeups, empty_wakeups; /* of the leader; those that found nothing to do */
 	uint64_t moved_ahead;      /* tasks moved to a finer slot before their slot opened... */
 	uint64_t moved_at_opening; /* ...and when it did; a slot that is due as a whole counts 1 */
 	pawl_task_fn *slowest;     /* the function that took longest... */
 	uint64_t slowest_ns;       /* ...and how long; NULL and 0 before the first */
-	struct pawl_histogram lateness, run_time; /* from deadline to call; from call to return */
 };
-PAWL_API void pawl_service_stats(struct pawl_service *service, struct pawl_stats *stats);
+/* Fill in *stats, whose size is `size`: sizeof(*stats). */
+PAWL_API void pawl_service_get_stats(struct pawl_service *service, struct pawl_service_stats *stats,
+                                     size_t size);
+
+/* The time from each deadline to the call of the function, and from the call to its return. 30 KiB: mind the stack. */
+PAWL_API void pawl_service_get_lateness(struct pawl_service *service, struct pawl_histogram *to);
+PAWL_API void pawl_service_get_run_time(struct pawl_service *service, struct pawl_histogram *to);
 
 #ifdef __cplusplus
 }

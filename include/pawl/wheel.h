@@ -101,8 +101,7 @@ extern "C" {
 /* Later than any time. As a deadline it means 2^64-2, the last time there is. */
 #define PAWL_NEVER UINT64_MAX
 
-/* Nanoseconds, for the parts of the library that count in them: 30 * PAWL_SECOND. They have 64 bits and no sign, and
- * may be used in #if. A wheel of your own counts in any unit. */
+/* Nanoseconds, for the parts of the library that count in them: 30 * PAWL_SECOND. Also for #if: 64 bits, no sign. */
 #define PAWL_US     UINT64_C(1000)
 #define PAWL_MS     UINT64_C(1000000)
 #define PAWL_SECOND UINT64_C(1000000000)
@@ -130,11 +129,12 @@ struct pawl_timer {
  * a thousand not at all (`make bench`). The price is the order among all timers that are due and not yet popped. (If
  * you pop everything after each tick, ticks still come in order.) */
 struct pawl_wheel_options {
-	uint64_t start;      /* the wheel's first "now" */
-	uint64_t tick;       /* time units in a slot of level 0; 0: 1 */
-	uint32_t wheel_size; /* slots in every level, 2 to 4096; 0: 256 */
-	uint32_t chains;     /* lists in a slot: 1, 2, 4, 8 or 16; 0: 1 */
-	bool ahead;          /* room for pawl_wheel_ahead(): twice the slots */
+	uint64_t start;       /* the wheel's first "now" */
+	uint64_t tick;        /* time units in a slot of level 0; 0: 1 */
+	uint32_t wheel_size;  /* slots in every level, 2 to 4096; 0: 256 */
+	uint32_t chains;      /* lists in a slot: 1, 2, 4, 8 or 16; 0: 1 */
+	bool ahead;           /* room for pawl_wheel_ahead(): twice the slots */
+	uint64_t reserved[4]; /* for options of later versions: 0 */
 };
 
 struct pawl_wheel;
@@ -169,8 +169,7 @@ PAWL_API bool pawl_wheel_arm_between(struct pawl_wheel *wheel, struct pawl_timer
 
 /* Push a deadline back, as for an idle timeout that restarts at every request. Returns as arm does. If the timer
  * waits, its present deadline is still to come, and the new one is not earlier, this is one store: the timer stays in
- * its slot, and when the slot opens one move puts it right, however often it was touched. In every other case (an
- * earlier deadline; an idle or due timer; a deadline that has passed, while its tick is still to come) it arms. */
+ * its slot, and when the slot opens one move puts it right, however often it was touched. In every other case it arms. */
 PAWL_API bool pawl_wheel_touch_at(struct pawl_wheel *wheel, struct pawl_timer *timer,
                                   uint64_t deadline);
 
@@ -219,17 +218,18 @@ PAWL_API bool pawl_wheel_due(const struct pawl_wheel *wheel, const struct pawl_t
 /* The deadline of a timer that is on a wheel, at most 2^64-2; PAWL_NEVER if it is idle. */
 PAWL_API uint64_t pawl_timer_deadline(const struct pawl_timer *timer);
 
-/* Where a waiting timer is. */
-struct pawl_place {
+/* Where a waiting timer is. Later versions may add fields at the end. */
+struct pawl_wheel_place {
 	unsigned level; /* 0 is the finest */
 	unsigned slot;  /* 0 to wheel_size - 1: the number of its cell modulo wheel_size */
 	uint64_t opens; /* the time at which this slot opens */
 };
 
-/* Where the timer is; after a touch, perhaps not in the slot of its new deadline. For teaching and tests: it may walk
- * the slot. Returns false, and leaves *place alone, if the timer is idle or due. */
-PAWL_API bool pawl_wheel_place(const struct pawl_wheel *wheel, const struct pawl_timer *timer,
-                               struct pawl_place *place);
+/* Write where the timer is to *place, whose size is `size`: sizeof(*place). After a touch that may be another slot than
+ * that of its new deadline. For teaching and tests: it may walk the slot. Returns false, and leaves *place alone, if
+ * the timer is idle or due. */
+PAWL_API bool pawl_wheel_get_place(const struct pawl_wheel *wheel, const struct pawl_timer *timer,
+                                   struct pawl_wheel_place *place, size_t size);
 
 /* Call fn for every timer until it returns false: first the due ones, then level by level from the coarsest to the
  * finest, the slots of a level in the order in which they open, and the timers of a slot list by list. With chains = 1

@@ -126,11 +126,11 @@ static void act(const char *line)
 static void print_places(void)
 {
 	const char *comma = "";
-	struct pawl_place place;
+	struct pawl_wheel_place place;
 
 	printf("\"places\":{");
 	for (uint32_t id = 0; id < count; id++) {
-		if (!pawl_wheel_place(wheel, &timers[id], &place))
+		if (!pawl_wheel_get_place(wheel, &timers[id], &place, sizeof(place)))
 			continue;
 		printf("%s\"%" PRIu32 "\":[%u,%u,\"%" PRIu64 "\"]", comma, id, place.level,
 		       place.slot, place.opens);
@@ -146,11 +146,11 @@ static bool see(struct pawl_timer *timer, void *unused)
 	return true;
 }
 
-static bool sits_at(const struct pawl_timer *timer, const struct pawl_place *place)
+static bool sits_at(const struct pawl_timer *timer, const struct pawl_wheel_place *place)
 {
-	struct pawl_place its;
+	struct pawl_wheel_place its;
 
-	return pawl_wheel_place(wheel, timer, &its) && its.level == place->level &&
+	return pawl_wheel_get_place(wheel, timer, &its, sizeof(its)) && its.level == place->level &&
 	       its.opens == place->opens;
 }
 
@@ -158,7 +158,7 @@ static bool sits_at(const struct pawl_timer *timer, const struct pawl_place *pla
  * The first timer from `begin` on that is not at `place`. Asking for the place of every timer would walk each slot once
  * for each of its timers; but the timers of a slot are met one after the other, so a few questions are enough.
  */
-static uint32_t end_of_slot(uint32_t begin, const struct pawl_place *place)
+static uint32_t end_of_slot(uint32_t begin, const struct pawl_wheel_place *place)
 {
 	uint32_t inside = begin, outside = seen_count;
 
@@ -176,13 +176,13 @@ static uint32_t end_of_slot(uint32_t begin, const struct pawl_place *place)
 /* A slot may be met twice: with moves ahead it can hold the timers of this turn and of the next. */
 static void count_by_slot(void)
 {
-	struct pawl_place place = {0, 0, 0};
+	struct pawl_wheel_place place = {0, 0, 0};
 
 	memset(by_slot, 0, sizeof(by_slot));
 	seen_count = 0;
 	pawl_wheel_each(wheel, see, NULL);
 	for (uint32_t begin = 0, end; begin < seen_count; begin = end) {
-		pawl_wheel_place(wheel, seen[begin], &place);
+		pawl_wheel_get_place(wheel, seen[begin], &place, sizeof(place));
 		end = end_of_slot(begin, &place);
 		by_slot[place.level][place.slot] += end - begin;
 	}

@@ -44,7 +44,7 @@ static uint32_t counted(uint32_t wheel_size)
 	return sum;
 }
 
-/* Every timer met is where pawl_wheel_place() says, and the counts of the slots are right. */
+/* Every timer met is where pawl_wheel_get_place() says, and the counts of the slots are right. */
 static void expect_truth(uint32_t wheel_size)
 {
 	uint32_t seen = glue_each(TIMERS);

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Statistics as OpenMetrics text. */
+/* Statistics as OpenMetrics text. The tables of the parts say which there are: ../service/stats.h. */
+#include "format.h"
+
+#include "../purgatory/stats.h"
+
 #include <errno.h>
 #include <pawl/metrics.h>
 
@@ -45,59 +49,65 @@ static void put_seconds(struct output *out, uint64_t ns)
 	put_number(out, ns % PAWL_SECOND, 9);
 }
 
-static void put_line(struct output *out, const char *keyword, const char *name, const char *text)
+static bool in_seconds(const struct statistic *statistic)
+{
+	return statistic->kind == DURATION || statistic->kind == HISTOGRAM;
+}
+
+/* The name of a metric ends in its unit. */
+static void put_name(struct output *out, const struct statistic *statistic)
+{
+	put(out, out->prefix);
+	put_char(out, '_');
+	put(out, statistic->name);
+	if (in_seconds(statistic))
+		put(out, "_seconds");
+}
+
+static void put_line(struct output *out, const char *keyword, const struct statistic *statistic,
+                     const char *text)
 {
 	put(out, keyword);
-	put(out, out->prefix);
-	put(out, name);
+	put_name(out, statistic);
 	put_char(out, ' ');
 	put(out, text);
 	put_char(out, '\n');
 }
 
-static void put_head(struct output *out, const char *name, const char *type, const char *help)
+static const char *type_of(const struct statistic *statistic)
 {
-	put_line(out, "# TYPE ", name, type);
-	put_line(out, "# HELP ", name, help);
+	return statistic->kind == COUNTER     ? "counter"
+	       : statistic->kind == HISTOGRAM ? "histogram"
+	                                      : "gauge";
 }
 
-static void put_name(struct output *out, const char *name, const char *suffix)
+static void put_head(struct output *out, const struct statistic *statistic)
 {
-	put(out, out->prefix);
-	put(out, name);
+	put_line(out, "# TYPE ", statistic, type_of(statistic));
+	put_line(out, "# HELP ", statistic, statistic->help);
+	if (in_seconds(statistic))
+		put_line(out, "# UNIT ", statistic, "seconds");
+}
+
+static void put_sample(struct output *out, const struct statistic *statistic, const char *suffix,
+                       uint64_t value, void (*put_value)(struct output *out, uint64_t value))
+{
+	put_name(out, statistic);
 	put(out, suffix);
 	put_char(out, ' ');
-}
-
-static void put_counter(struct output *out, const char *name, const char *help, uint64_t value)
-{
-	put_head(out, name, "counter", help);
-	put_name(out, name, "_total");
-	put_number(out, value, 1);
+	put_value(out, value);
 	put_char(out, '\n');
 }
 
-static void put_gauge(struct output *out, const char *name, const char *help, uint64_t value)
+static void put_count(struct output *out, uint64_t count)
 {
-	put_head(out, name, "gauge", help);
-	put_name(out, name, "");
-	put_number(out, value, 1);
-	put_char(out, '\n');
+	put_number(out, count, 1);
 }
 
-static void put_duration(struct output *out, const char *name, const char *help, uint64_t ns)
+static void put_bucket(struct output *out, const struct statistic *statistic, uint64_t bound,
+                       uint64_t count)
 {
-	put_head(out, name, "gauge", help);
-	put_line(out, "# UNIT ", name, "seconds");
-	put_name(out, name, "");
-	put_seconds(out, ns);
-	put_char(out, '\n');
-}
-
-static void put_bucket(struct output *out, const char *name, uint64_t bound, uint64_t count)
-{
-	put(out, out->prefix);
-	put(out, name);
+	put_name(out, statistic);
 	put(out, "_bucket{le=\"");
 	if (bound == UINT64_MAX)
 		put(out, "+Inf");
@@ -108,34 +118,53 @@ static void put_bucket(struct output *out, const char *name, uint64_t bound, uin
 	put_char(out, '\n');
 }
 
-/* The count of a bucket includes the buckets before it. */
-static void put_buckets(struct output *out, const char *name,
-                        const struct pawl_histogram *histogram)
+static void put_histogram(struct output *out, const struct statistic *statistic,
+                          const struct metric_buckets *buckets)
 {
-	uint64_t bound = 1023, count = 0;
-
-	for (unsigned cell = 0; bound < (UINT64_C(1) << 38); cell++) {
-		count += histogram->cells[cell];
-		if (pawl_histogram_bound(cell) != bound)
-			continue;
-		put_bucket(out, name, bound, count);
-		bound = bound * 4 + 3;
-	}
-	put_bucket(out, name, UINT64_MAX, histogram->count);
+	for (unsigned i = 0; i < METRIC_BUCKETS; i++)
+		put_bucket(out, statistic, metric_bound(i), buckets->upto[i]);
+	put_bucket(out, statistic, UINT64_MAX, buckets->count);
+	put_sample(out, statistic, "_count", buckets->count, put_count);
+	put_sample(out, statistic, "_sum", buckets->sum, put_seconds);
 }
 
-static void put_histogram(struct output *out, const char *name, const char *help,
-                          const struct pawl_histogram *histogram)
+static void put_statistic(struct output *out, const struct statistic *statistic, const void *stats,
+                          const void *buckets)
 {
-	put_head(out, name, "histogram", help);
-	put_line(out, "# UNIT ", name, "seconds");
-	put_buckets(out, name, histogram);
-	put_name(out, name, "_count");
-	put_number(out, histogram->count, 1);
-	put_char(out, '\n');
-	put_name(out, name, "_sum");
-	put_seconds(out, histogram->sum);
-	put_char(out, '\n');
+	put_head(out, statistic);
+	switch (statistic->kind) {
+	case COUNTER:
+		put_sample(out, statistic, "_total", statistic_value(statistic, stats), put_count);
+		break;
+	case GAUGE:
+	case WALKED:
+		put_sample(out, statistic, "", statistic_value(statistic, stats), put_count);
+		break;
+	case DURATION:
+		put_sample(out, statistic, "", statistic_value(statistic, stats), put_seconds);
+		break;
+	case HISTOGRAM:
+		put_histogram(out, statistic,
+		              (const void *)((const char *)buckets + statistic->offset));
+		break;
+	}
+}
+
+static void finish(struct output *out)
+{
+	if (out->size)
+		out->text[out->length < out->size ? out->length : out->size - 1] = '\0';
+}
+
+int pawl__metrics_format(const struct statistic *table, const void *stats, const void *buckets,
+                         const char *prefix, char *text, size_t size)
+{
+	struct output out = {prefix, text, size, 0};
+
+	for (const struct statistic *row = table; row->name; row++)
+		put_statistic(&out, row, stats, buckets);
+	finish(&out);
+	return (int)out.length;
 }
 
 static bool is_letter(char c)
@@ -155,68 +184,48 @@ static bool is_name(const char *prefix)
 	return prefix[length] == '\0';
 }
 
-static int finish(struct output *out)
+int pawl_service_metrics(struct pawl_service *service, const char *prefix, char *text, size_t size)
 {
-	if (out->size)
-		out->text[out->length < out->size ? out->length : out->size - 1] = '\0';
-	return (int)out->length;
-}
-
-int pawl_stats_format(const struct pawl_stats *stats, const char *prefix, char *text, size_t size)
-{
-	struct output out = {prefix, text, size, 0};
+	struct pawl_service_stats stats;
+	struct service_buckets buckets;
 
 	if (!is_name(prefix))
 		return -EINVAL;
-	put_counter(&out, "_armed", "Armings of tasks that were not pending.", stats->armed);
-	put_counter(&out, "_ran", "Functions called.", stats->ran);
-	put_counter(&out, "_cancelled", "Armings that were cancelled.", stats->cancelled);
-	put_counter(&out, "_dropped", "Tasks that stop has dropped.", stats->dropped);
-	put_counter(&out, "_wakeups", "Wake-ups of the worker that sleeps.", stats->wakeups);
-	put_counter(&out, "_empty_wakeups", "Wake-ups with nothing to do.", stats->empty_wakeups);
-	put_counter(&out, "_moved_ahead", "Tasks moved before their slot opened.",
-	            stats->moved_ahead);
-	put_counter(&out, "_moved_at_opening", "Tasks moved when their slot opened.",
-	            stats->moved_at_opening);
-	put_gauge(&out, "_pending", "Tasks that are pending.", stats->pending);
-	put_gauge(&out, "_queued", "Tasks that are due and wait for a worker.", stats->queued);
-	put_duration(&out, "_slowest_seconds", "The longest run of a task.", stats->slowest_ns);
-	put_histogram(&out, "_lateness_seconds", "From a deadline to the call of the function.",
-	              &stats->lateness);
-	put_histogram(&out, "_run_time_seconds", "From the call of the function to its return.",
-	              &stats->run_time);
-	return finish(&out);
+	pawl_service_get_stats(service, &stats, sizeof(stats));
+	pawl__service_get_buckets(service, &buckets);
+	return pawl__metrics_format(pawl__service_statistics, &stats, &buckets, prefix, text, size);
 }
 
-int pawl_op_stats_format(const struct pawl_op_stats *stats, const char *prefix, char *text,
-                         size_t size)
+int pawl_purgatory_metrics(const struct pawl_purgatory *purgatory, const char *prefix, char *text,
+                           size_t size)
 {
-	struct output out = {prefix, text, size, 0};
+	struct pawl_purgatory_stats stats;
+	struct purgatory_buckets buckets;
 
 	if (!is_name(prefix))
 		return -EINVAL;
-	put_counter(&out, "_completed_by_try", "Operations completed by try_or_watch.",
-	            stats->completed_by_try);
-	put_counter(&out, "_completed_by_check", "Operations completed by a check.",
-	            stats->completed_by_check);
-	put_counter(&out, "_completed_by_call", "Operations completed by pawl_op_complete.",
-	            stats->completed_by_call);
-	put_counter(&out, "_expired", "Operations completed by their deadline.", stats->expired);
-	put_counter(&out, "_cancelled", "Operations that cancel_key withdrew.", stats->cancelled);
-	put_counter(&out, "_dropped", "Operations that stop has dropped.", stats->dropped);
-	put_gauge(&out, "_watched", "Pairs of an operation and a key.", stats->watched);
-	put_gauge(&out, "_delayed", "Operations that wait.", stats->delayed);
-	put_histogram(&out, "_lateness_seconds", "From a deadline to its win.", &stats->lateness);
-	return finish(&out);
+	pawl_purgatory_get_stats(purgatory, &stats, sizeof(stats));
+	pawl__purgatory_get_buckets(purgatory, &buckets);
+	return pawl__metrics_format(pawl__purgatory_statistics, &stats, &buckets, prefix, text,
+	                            size);
 }
 
-int pawl_wheel_format(const struct pawl_wheel *wheel, const char *prefix, char *text, size_t size)
+struct wheel_stats {
+	uint64_t timers, now;
+};
+
+static const struct statistic wheel_statistics[] = {
+        {"timers", "Timers on the wheel, waiting or due.", GAUGE,
+         offsetof(struct wheel_stats, timers)},
+        {"now", "The wheel's time in its own units.", GAUGE, offsetof(struct wheel_stats, now)},
+        {NULL, NULL, COUNTER, 0},
+};
+
+int pawl_wheel_metrics(const struct pawl_wheel *wheel, const char *prefix, char *text, size_t size)
 {
-	struct output out = {prefix, text, size, 0};
+	const struct wheel_stats stats = {pawl_wheel_count(wheel), pawl_wheel_now(wheel)};
 
 	if (!is_name(prefix))
 		return -EINVAL;
-	put_gauge(&out, "_timers", "Timers on the wheel, waiting or due.", pawl_wheel_count(wheel));
-	put_gauge(&out, "_now", "The wheel's time in its own units.", pawl_wheel_now(wheel));
-	return finish(&out);
+	return pawl__metrics_format(wheel_statistics, &stats, NULL, prefix, text, size);
 }

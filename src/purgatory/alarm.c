@@ -100,7 +100,7 @@ void pawl__deadline_win(struct op_shard *shard, struct pawl_op *op, uint64_t lat
 {
 	lock_assert_held(&shard->lock);
 	op_win_from_others(shard, op, EXPIRED);
-	shard_count(shard, BY_DEADLINE);
+	shard_count(shard, &shard->stats.expired);
 	histogram_count(shard->lateness, late_ns);
 	probe3(expire, shard->purgatory, op, late_ns);
 }

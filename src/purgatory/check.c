@@ -17,7 +17,7 @@ struct key_walk {
 	const struct hash *hash;
 	struct table *table; /* NULL: the walk has not begun, or is over */
 	bool has_cursors;    /* else it goes on with the first operations of `table` */
-	struct pawl_watches cursors;
+	struct pawl_op_watches cursors;
 };
 
 static void walk_begin(struct key_walk *walk, struct op_shard *home, const struct hash *hash)
@@ -91,7 +91,7 @@ static inline __attribute__((always_inline)) uint32_t walk_collect(struct key_wa
 		more = 0;
 #pragma GCC unroll 4
 		for (unsigned c = 0; c < CHAINS; c++) {
-			struct pawl_watches *watches = node_watches(at[c]);
+			struct pawl_op_watches *watches = node_watches(at[c]);
 			unsigned key = at[c] & KEY;
 
 			if (!at[c])
@@ -225,7 +225,7 @@ static void win_each(struct op_shard *home, struct batch *batch, uint64_t won)
 	batch->members &= ~won;
 	while (won) {
 		op_win(home, batch->ops[next_bit(&won)], COMPLETED);
-		shard_count(home, BY_CHECK);
+		shard_count(home, &home->stats.completed_by_check);
 	}
 }
 
@@ -361,14 +361,14 @@ static void hand_out(struct pawl_op *op, pawl_op_fn *fn)
 
 static bool op_has(const struct pawl_op *op, const struct hash *hash)
 {
-	for (const struct pawl_watches *watches = &op->watches; watches; watches = watches->more)
+	for (const struct pawl_op_watches *watches = &op->watches; watches; watches = watches->more)
 		for (uint32_t i = 0; i < watches->count; i++)
 			if (watches->low[i] == hash->low && watches->high[i] == hash->high)
 				return true;
 	return false;
 }
 
-static void withdraw(struct op_shard *home, struct pawl_op *op, enum count count)
+static void withdraw(struct op_shard *home, struct pawl_op *op, uint64_t *count)
 {
 	lock_assert_held(&home->lock);
 	op_win_from_others(home, op, WITHDRAWN);
@@ -409,7 +409,7 @@ static void withdraw_each(struct op_shard *home, const struct hash *hash, struct
 	lock_assert_held(&home->lock);
 	for (uint32_t i = 0; i < count; i++)
 		if (op_has(ops[i], hash)) {
-			withdraw(home, ops[i], CANCELLED);
+			withdraw(home, ops[i], &home->stats.cancelled);
 			add_withdrawn(withdrawn, ops[i]);
 		}
 }
@@ -455,7 +455,7 @@ static struct pawl_op *withdraw_first(struct op_shard *home, const struct bucket
 	node = bucket_first(home, bucket);
 	if (node) {
 		op = node_watches(node)->op;
-		withdraw(home, op, DROPPED);
+		withdraw(home, op, &home->stats.dropped);
 	}
 	lock_release(&home->lock);
 	return op;

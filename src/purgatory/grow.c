@@ -158,7 +158,7 @@ static void unlink_key(struct op_shard *shard, uintptr_t node)
 void pawl__op_unlink_growing(struct op_shard *shard, struct pawl_op *op)
 {
 	lock_assert_held(&shard->lock);
-	for (struct pawl_watches *watches = &op->watches; watches; watches = watches->more)
+	for (struct pawl_op_watches *watches = &op->watches; watches; watches = watches->more)
 		for (uint32_t i = 0; i < watches->count; i++)
 			if (watches->link[i])
 				unlink_key(shard, (uintptr_t)watches | i);

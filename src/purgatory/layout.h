@@ -134,7 +134,6 @@ static __attribute__((noinline, unused, no_sanitize_thread)) bool op_is(const st
 #endif
 
 enum state { FRESH, WAITING, COMPLETED, EXPIRED, WITHDRAWN };
-enum count { BY_TRY, BY_CHECK, BY_CALL, BY_DEADLINE, CANCELLED, DROPPED, COUNTS };
 
 struct hash {
 	uint64_t low; /* chooses the bucket */
@@ -199,8 +198,9 @@ struct op_shard {
 	struct alarm *next_alarm; /* armed for next_alarm_at; NULL: none */
 	uint64_t next_alarm_at;   /* a tick */
 	struct pawl_histogram *lateness;
-	shared_uint64 counts[COUNTS]; /* atomic: BY_TRY is counted without the lock, too */
-	uint64_t moved;               /* buckets of `oldest` from which all operations have moved */
+	/* All but `watched` and `delayed`, which are above. Atomic: completed_by_try is also counted without the lock. */
+	struct pawl_purgatory_stats stats __attribute__((aligned(8)));
+	uint64_t moved;     /* buckets of `oldest` from which all operations have moved */
 	bool prepares;      /* a thread prepares the next table, and it alone uses these two */
 	struct table *next; /* to be zeroed; NULL: none */
 	uint64_t zeroed;    /* buckets of it */

@@ -138,7 +138,7 @@ static bool complete_waiting(struct pawl_op *op)
 	won = op_state(op) == WAITING;
 	if (won) {
 		op_win_from_others(home, op, COMPLETED);
-		shard_count(home, BY_CALL);
+		shard_count(home, &home->stats.completed_by_call);
 	}
 	lock_release(&home->lock);
 	if (won)
@@ -205,7 +205,7 @@ static int refuse(const struct submission *submission)
 static int add_room(struct op_shard *home, struct pawl_op *op, size_t nkeys)
 {
 	size_t count = (nkeys - 1) / PAWL_OP_WATCHES;
-	struct pawl_watches *more = calloc(count, sizeof(*more));
+	struct pawl_op_watches *more = calloc(count, sizeof(*more));
 
 	if (!more)
 		return -ENOMEM;
@@ -222,7 +222,7 @@ static int prepare(const struct submission *submission)
 {
 	struct op_shard *home = submission->home;
 	const struct pawl_key *key = submission->keys, *end = key + submission->nkeys;
-	struct pawl_watches *watches = &submission->op->watches;
+	struct pawl_op_watches *watches = &submission->op->watches;
 	struct table *table;
 
 	if (has_deadline(submission) && pawl__service_stopped(home->purgatory->service))
@@ -276,7 +276,7 @@ static void link_all(struct op_shard *home, struct pawl_op *op)
 	struct table *table = home->table, *grows = table_grows(home) ? home->oldest : NULL;
 
 	lock_assert_held(&home->lock);
-	for (struct pawl_watches *watches = &op->watches; watches; watches = watches->more) {
+	for (struct pawl_op_watches *watches = &op->watches; watches; watches = watches->more) {
 		watches->tags = table->tags;
 		for (uint32_t i = 0; i < watches->count; i++) {
 			struct bucket *bucket = bucket_of(table, watches->low[i]);
@@ -323,7 +323,7 @@ static int watch(const struct submission *submission, struct batch *batch)
 
 	lock_acquire(&home->lock);
 	linked = link_to_try(submission, batch);
-	for (struct pawl_watches *four = &submission->op->watches; four; four = four->more)
+	for (struct pawl_op_watches *four = &submission->op->watches; four; four = four->more)
 		table_step(home);
 	mask = home->table->mask;
 	claimed = table_claim(home);
@@ -337,7 +337,7 @@ static int watch(const struct submission *submission, struct batch *batch)
 /* With or without the lock. */
 static void count_try(struct op_shard *home)
 {
-	__atomic_add_fetch(&home->counts[BY_TRY], 1, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&home->stats.completed_by_try, 1, __ATOMIC_RELAXED);
 }
 
 enum tried { WAITS, RETRY, WON, DUE, LOST };

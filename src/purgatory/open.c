@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Opening and closing a purgatory, and its counts. */
+/* Opening and closing a purgatory. */
 #define _GNU_SOURCE
-#include "../service/histogram.h"
 #include "table.h"
 
 #include <errno.h>
@@ -101,53 +100,6 @@ int pawl_purgatory_open(struct pawl_purgatory **opened, struct pawl_service *ser
 	pawl__service_add_part(service, &purgatory->part);
 	*opened = purgatory;
 	return 0;
-}
-
-/* The counts of a shard are read under its lock, so they are consistent, and so are their sums. */
-static void add_shard(struct op_shard *shard, struct pawl_op_stats *stats)
-{
-	lock_acquire(&shard->lock);
-	stats->watched += shard->watched;
-	stats->delayed += shard->delayed;
-	stats->completed_by_try += __atomic_load_n(&shard->counts[BY_TRY], __ATOMIC_RELAXED);
-	stats->completed_by_check += shard->counts[BY_CHECK];
-	stats->completed_by_call += shard->counts[BY_CALL];
-	stats->expired += shard->counts[BY_DEADLINE];
-	stats->cancelled += shard->counts[CANCELLED];
-	stats->dropped += shard->counts[DROPPED];
-	histogram_merge(shard->lateness, &stats->lateness);
-	lock_release(&shard->lock);
-}
-
-void pawl_purgatory_stats(struct pawl_purgatory *purgatory, struct pawl_op_stats *stats)
-{
-	*stats = (struct pawl_op_stats){0};
-	for (unsigned i = 0; i < purgatory->shard_count; i++)
-		add_shard(&purgatory->shards[i], stats);
-}
-
-static size_t sum(const struct pawl_purgatory *purgatory, bool watched)
-{
-	size_t all = 0;
-
-	for (unsigned i = 0; i < purgatory->shard_count; i++) {
-		struct op_shard *shard = &purgatory->shards[i];
-
-		lock_acquire(&shard->lock);
-		all += watched ? shard->watched : shard->delayed;
-		lock_release(&shard->lock);
-	}
-	return all;
-}
-
-size_t pawl_purgatory_watched(const struct pawl_purgatory *purgatory)
-{
-	return sum(purgatory, true);
-}
-
-size_t pawl_purgatory_delayed(const struct pawl_purgatory *purgatory)
-{
-	return sum(purgatory, false);
 }
 
 static void refuse_inside(const struct pawl_purgatory *purgatory, const char *call)

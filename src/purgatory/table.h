@@ -4,7 +4,7 @@
  * unless their comment says otherwise.
  *
  * A bucket has four chains of nodes. A node is an operation under one of its keys: the address of a struct
- * pawl_watches, with the number of the key in the low bits, which are free. An operation has one such struct, with room
+ * pawl_op_watches, with the number of the key in the low bits, which are free. An operation has one such struct, with room
  * for four keys, in itself. For more keys it has further structs.
  *
  *	bucket of "topic-1"         operation a                operation b
@@ -19,11 +19,11 @@
 
 enum { KEY = PAWL_OP_WATCHES - 1 }; /* the low bits of a node */
 
-_Static_assert(_Alignof(struct pawl_watches) > KEY, "a node's low bits are free");
+_Static_assert(_Alignof(struct pawl_op_watches) > KEY, "a node's low bits are free");
 
-static inline struct pawl_watches *node_watches(uintptr_t node)
+static inline struct pawl_op_watches *node_watches(uintptr_t node)
 {
-	return (struct pawl_watches *)(node & ~(uintptr_t)KEY);
+	return (struct pawl_op_watches *)(node & ~(uintptr_t)KEY);
 }
 
 static inline uintptr_t *node_next(uintptr_t node)
@@ -206,7 +206,7 @@ static inline void op_unlink(struct op_shard *home, struct pawl_op *op)
 		pawl__op_unlink_growing(home, op);
 		return;
 	}
-	for (struct pawl_watches *watches = &op->watches; watches; watches = watches->more)
+	for (struct pawl_op_watches *watches = &op->watches; watches; watches = watches->more)
 		for (uint32_t i = 0; i < watches->count; i++)
 			if (watches->link[i]) {
 				struct bucket *bucket = bucket_of(home->table, watches->low[i]);
@@ -325,10 +325,11 @@ static inline void op_unref(struct pawl_op *op)
 	op->type->release(op);
 }
 
-static inline void shard_count(struct op_shard *shard, enum count count)
+/* One of the shard's statistics. */
+static inline void shard_count(struct op_shard *shard, uint64_t *count)
 {
 	lock_assert_held(&shard->lock);
-	__atomic_store_n(&shard->counts[count], shard->counts[count] + 1, __ATOMIC_RELAXED);
+	__atomic_store_n(count, *count + 1, __ATOMIC_RELAXED);
 }
 
 #endif

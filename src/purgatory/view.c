@@ -6,7 +6,8 @@
  * their keys.
  */
 #define _GNU_SOURCE
-#include "../service/cells.h"
+#include "../service/stats_json.h"
+#include "stats.h"
 #include "table.h"
 
 #define BUCKETS          2048u /* in one snapshot */
@@ -234,25 +235,20 @@ static void write_keys(struct pawl_purgatory *purgatory, struct json *json)
 
 static void write_purgatory(struct pawl_purgatory *purgatory, struct json *json)
 {
-	struct pawl_op_stats *stats = malloc(sizeof(*stats));
+	struct pawl_histogram *lateness = malloc(sizeof(*lateness));
+	struct pawl_purgatory_stats stats;
 
-	json->failed |= !stats;
-	if (!stats)
+	json->failed |= !lateness;
+	if (!lateness)
 		return;
-	pawl_purgatory_stats(purgatory, stats);
+	pawl_purgatory_get_stats(purgatory, &stats, sizeof(stats));
+	pawl_purgatory_get_lateness(purgatory, lateness);
 	json_open(json, '{');
-	json_member(json, "watched", stats->watched);
-	json_member(json, "delayed", stats->delayed);
-	json_member(json, "completed_by_try", stats->completed_by_try);
-	json_member(json, "completed_by_check", stats->completed_by_check);
-	json_member(json, "completed_by_call", stats->completed_by_call);
-	json_member(json, "expired", stats->expired);
-	json_member(json, "cancelled", stats->cancelled);
-	json_member(json, "dropped", stats->dropped);
-	write_histogram(json, "lateness", &stats->lateness);
+	write_statistics(json, pawl__purgatory_statistics, &stats);
+	write_histogram(json, "lateness", lateness);
 	write_keys(purgatory, json);
 	json_close(json, '}');
-	free(stats);
+	free(lateness);
 }
 
 /* It calls `describe`, and `release` of an operation that was won meanwhile. A stop waits until this has returned. */

@@ -27,7 +27,7 @@ bool pawl__shard_advance(struct pawl_service *service, struct shard *shard, uint
 	if (due)
 		mark_ready(shard, wakes);
 	set_visit(service, shard, next_visit(shard), wakes);
-	count_moves(service, &shard->moved_at_opening, all);
+	count_moves(service, &shard->stats->moved_at_opening, all);
 	return all > 0;
 }
 
@@ -45,7 +45,7 @@ bool pawl__shard_move_ahead(struct pawl_service *service, struct shard *shard, s
 	if (!moves)
 		return false;
 	set_visit(service, shard, next_visit(shard), wakes);
-	count_moves(service, &shard->moved_ahead, moves);
+	count_moves(service, &shard->stats->moved_ahead, moves);
 	return true;
 }
 

@@ -59,4 +59,34 @@ static inline void histogram_merge(const struct pawl_histogram *from, struct paw
 	}
 }
 
+/*
+ * The same for OpenMetrics, in few words: how many values do not exceed 2^10 - 1, 2^12 - 1, ... 2^38 - 1, and how many
+ * there are. Each of these bounds is the end of a cell.
+ */
+enum { METRIC_BUCKETS = 15 };
+
+struct metric_buckets {
+	uint64_t upto[METRIC_BUCKETS];
+	uint64_t count, sum;
+};
+
+static inline uint64_t metric_bound(unsigned bucket)
+{
+	return (UINT64_C(1) << (10 + 2 * bucket)) - 1;
+}
+
+static inline void metric_buckets_add(const struct pawl_histogram *from, struct metric_buckets *to)
+{
+	uint64_t count = 0;
+	unsigned bucket = 0;
+
+	for (unsigned i = 0; i < PAWL_HISTOGRAM_CELLS; i++) {
+		count += __atomic_load_n(&from->cells[i], __ATOMIC_RELAXED);
+		if (bucket < METRIC_BUCKETS && histogram_cell_end(i) == metric_bound(bucket))
+			to->upto[bucket++] += count;
+	}
+	to->count += count;
+	to->sum += __atomic_load_n(&from->sum, __ATOMIC_RELAXED);
+}
+
 #endif

@@ -13,9 +13,9 @@
  * The files along the life of a task: layout.h; lock.h; arm.c arms and cancels it; shard.h has the steps under the
  * lock; advance.c makes it due; run.c runs it; sleep.c and sleep.h let workers sleep and wake them. ticks.h converts
  * times. Beside that: await.c (cancel_wait, settle), manual.c (a loop of the user's), pool.c (a pool of the user's),
- * open.c, stop.c, stats.c and histogram.h, clock.c, wall.h and wall.c (wall-clock times), and inside.c for the
+ * open.c, stop.c, stats.c, stats.h and histogram.h, clock.c, wall.h and wall.c (wall-clock times), and inside.c for the
  * purgatory. The live view: inspect.c serves it, snapshot.c gathers it from sample.c, a random sample of the pending
- * tasks, and journal.h, what workers record for it; write.c and cells.h write it as JSON.
+ * tasks, and journal.h, what workers record for it; write.c and stats_json.h write it as JSON.
  *
  * A task is idle, pending or running. Two facts tell which, both read under its home's lock: whether its timer is on
  * the wheel, and whether it is the `current` of a worker.
@@ -105,9 +105,14 @@ struct shard {
 	bool ready;             /* a task is due */
 	shared_uint64 visit_by; /* the tick by which a worker must visit; or PAWL_NEVER */
 
-	struct counts counts[2]; /* of user tasks, and of internal ones; under the lock */
-	uint64_t moved_ahead, moved_at_opening; /* under the lock */
-	struct wall *wall;                      /* its wall-clock tasks: wall.h; under the lock */
+	struct counts counts[2];          /* of user tasks, and of internal ones; under the lock */
+	struct pawl_service_stats *stats; /* what is not in `counts`; under the lock */
+	struct wall *wall;                /* its wall-clock tasks: wall.h; under the lock */
+} __attribute__((aligned(LINE)));
+
+/* Apart from the shard, which is full; and from the next one, since each has its lock. */
+struct shard_stats {
+	struct pawl_service_stats stats;
 } __attribute__((aligned(LINE)));
 
 /* A thread that runs tasks. In manual mode and with a pool: what a poll runs them with. */
@@ -160,7 +165,8 @@ struct pawl_service {
 	bool sampling; /* armings are drawn for the live view: sample.h; atomic, seldom written */
 	unsigned shard_count, worker_count, thread_count;
 	struct shard *shards, *shards_end;
-	struct wall *walls; /* one for each shard */
+	struct wall *walls;              /* one for each shard */
+	struct shard_stats *shard_stats; /* likewise */
 	struct worker *workers;
 	char name[THREAD_NAME];
 	size_t stack_size;
@@ -247,8 +253,9 @@ void pawl__wall_open(struct pawl_service *service);
 void pawl__wall_armed(struct pawl_service *service); /* a wall-clock task was listed */
 
 /* stats.c */
-void pawl__stats_add_shard(struct pawl_stats *stats, struct shard *shard); /* under its lock */
-void pawl__stats_add_worker(struct pawl_stats *stats, const struct worker *worker);
+void pawl__stats_add_shard(struct pawl_service_stats *stats,
+                           struct shard *shard); /* under its lock */
+void pawl__stats_add_workers(struct pawl_service_stats *stats, const struct pawl_service *service);
 size_t pawl__service_pending(struct pawl_service *service, bool internal); /* true: of both kinds */
 
 /* inspect.c */

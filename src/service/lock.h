@@ -3,7 +3,7 @@
  * A lock for a few dozen instructions: one locked instruction to acquire it, a plain store to release it; a mutex has
  * two locked instructions and two calls. What is given up is fairness and a queue: a thread that finds the lock held
  * spins for a while and then naps. That is right here because a shard's lock is held for one operation on a wheel, or
- * for a bounded batch of them (only pawl_service_stats walks all due tasks), and never while user code runs (only
+ * for a bounded batch of them (only pawl_service_get_stats walks all due tasks), and never while user code runs (only
  * wall.c reads the clock, which may be the user's). And a nap, unlike spinning, lets a preempted holder
  * run, whatever its priority.
  *

@@ -68,7 +68,8 @@ static bool open_shard(struct pawl_service *service, struct shard *shard,
 	};
 	size_t size = pawl_wheel_footprint(&wheel);
 
-	*shard = (struct shard){.visit_by = PAWL_NEVER};
+	*shard = (struct shard){.visit_by = PAWL_NEVER,
+	                        .stats = &service->shard_stats[shard - service->shards].stats};
 	shard->wheel = pawl_wheel_init(malloc(size), size, &wheel);
 	return shard->wheel != NULL;
 }
@@ -78,8 +79,9 @@ static int open_memory(struct pawl_service *service, const struct pawl_service_o
 	service->shards = pawl__system_lines(options->shards * sizeof(struct shard));
 	service->shards_end = service->shards + options->shards;
 	service->walls = pawl__system_lines(options->shards * sizeof(struct wall));
+	service->shard_stats = pawl__system_lines(options->shards * sizeof(struct shard_stats));
 	service->workers = pawl__system_lines(service->worker_count * sizeof(struct worker));
-	if (!service->shards || !service->walls || !service->workers)
+	if (!service->shards || !service->walls || !service->shard_stats || !service->workers)
 		return -ENOMEM;
 	for (; service->shard_count < options->shards; service->shard_count++)
 		if (!open_shard(service, &service->shards[service->shard_count], options))
@@ -102,6 +104,7 @@ static void free_memory(struct pawl_service *service)
 		free(service->shards[i].wheel);
 	pawl__system_free_lines(service->shards);
 	pawl__system_free_lines(service->walls);
+	pawl__system_free_lines(service->shard_stats);
 	pawl__system_free_lines(service->workers);
 	free(service->journals);
 	pawl__samples_free(service);

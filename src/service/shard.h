@@ -61,9 +61,10 @@ static inline bool anything_due(struct shard *shard)
 /* Under the lock of the shard that has the count: its callers assert that. */
 static inline void count_moves(struct pawl_service *service, uint64_t *count, size_t moves)
 {
+	if (moves == 0)
+		return;
 	*count += moves;
-	if (moves)
-		__atomic_add_fetch(&service->moves, moves, __ATOMIC_SEQ_CST);
+	__atomic_add_fetch(&service->moves, moves, __ATOMIC_SEQ_CST);
 }
 
 static inline size_t advance_by_one(struct pawl_service *service, struct shard *shard,
@@ -73,7 +74,7 @@ static inline size_t advance_by_one(struct pawl_service *service, struct shard *
 
 	lock_assert_held(&shard->lock);
 	moves = pawl_wheel_advance(shard->wheel, tick, 1);
-	count_moves(service, &shard->moved_at_opening, moves);
+	count_moves(service, &shard->stats->moved_at_opening, moves);
 	return moves;
 }
 

@@ -117,12 +117,6 @@ static void add_journal(struct snapshot *snapshot, const struct journal *journal
 	add_tally(snapshot, &journal->others);
 }
 
-static void add_worker(struct snapshot *snapshot, const struct worker *worker)
-{
-	pawl__stats_add_worker(&snapshot->stats, worker);
-	add_journal(snapshot, &snapshot->service->journals[worker->number - 1], worker->number);
-}
-
 static int by_share(const void *a, const void *b)
 {
 	const struct function *left = a, *right = b;
@@ -168,6 +162,9 @@ void pawl__snapshot_gather(struct snapshot *snapshot, struct pawl_service *servi
 		add_counts(snapshot, &service->shards[i]);
 	count_tasks(snapshot);
 	for (unsigned i = 0; i < service->worker_count; i++)
-		add_worker(snapshot, &service->workers[i]);
+		add_journal(snapshot, &service->journals[i], i + 1);
+	pawl__stats_add_workers(&snapshot->stats, service);
+	pawl_service_get_lateness(service, &snapshot->lateness);
+	pawl_service_get_run_time(service, &snapshot->run_time);
 	choose_functions(snapshot);
 }

@@ -27,8 +27,9 @@ struct latest {
 
 struct snapshot {
 	struct pawl_service *service;
-	uint64_t now;                 /* of the service's clock */
-	struct pawl_stats stats;      /* without `queued` and the wake-ups */
+	uint64_t now;                    /* of the service's clock */
+	struct pawl_service_stats stats; /* without `queued` */
+	struct pawl_histogram lateness, run_time;
 	uint64_t sampled;             /* tasks that were counted: all of them, or a random sample */
 	uint64_t due[CELLS_DUE];      /* of those */
 	struct latest latest[LATEST]; /* the newest first */

@@ -1,8 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /* Statistics. The counts of a shard are read under its lock, so they add up, and so do the sums of all shards. */
 #define _GNU_SOURCE
-#include "histogram.h"
+#include "stats.h"
 #include "shard.h"
+
+#define FIELD(name)  offsetof(struct pawl_service_stats, name)
+#define BUCKET(name) offsetof(struct service_buckets, name)
+
+const struct statistic pawl__service_statistics[] = {
+        {"armed", "Armings of tasks that were not pending.", COUNTER, FIELD(armed)},
+        {"ran", "Functions called.", COUNTER, FIELD(ran)},
+        {"cancelled", "Armings that were cancelled.", COUNTER, FIELD(cancelled)},
+        {"dropped", "Tasks that stop has dropped.", COUNTER, FIELD(dropped)},
+        {"wakeups", "Wake-ups of the worker that sleeps.", COUNTER, FIELD(wakeups)},
+        {"empty_wakeups", "Wake-ups with nothing to do.", COUNTER, FIELD(empty_wakeups)},
+        {"moved_ahead", "Tasks moved before their slot opened.", COUNTER, FIELD(moved_ahead)},
+        {"moved_at_opening", "Tasks moved when their slot opened.", COUNTER,
+         FIELD(moved_at_opening)},
+        {"pending", "Tasks that are pending.", GAUGE, FIELD(pending)},
+        {"queued", "Tasks that are due and wait for a worker.", WALKED, FIELD(queued)},
+        {"slowest", "The longest run of a task.", DURATION, FIELD(slowest_ns)},
+        {"lateness", "From a deadline to the call of the function.", HISTOGRAM, BUCKET(lateness)},
+        {"run_time", "From the call of the function to its return.", HISTOGRAM, BUCKET(run_time)},
+        {NULL, NULL, COUNTER, 0},
+};
 
 struct queue {
 	uint64_t now, length;
@@ -30,22 +51,22 @@ static uint64_t queued(struct shard *shard)
 }
 
 /* Without `queued`. Under the lock. */
-void pawl__stats_add_shard(struct pawl_stats *stats, struct shard *shard)
+void pawl__stats_add_shard(struct pawl_service_stats *stats, struct shard *shard)
 {
 	const struct counts *counts = &shard->counts[0];
 
 	lock_assert_held(&shard->lock);
+	statistics_add(pawl__service_statistics, shard->stats, stats);
 	stats->armed += counts->armed;
 	stats->ran += counts->ran;
 	stats->cancelled += counts->cancelled;
 	stats->dropped += counts->dropped;
 	stats->pending += counts_pending(counts);
-	stats->moved_ahead += shard->moved_ahead;
-	stats->moved_at_opening += shard->moved_at_opening;
 }
 
 /* Advances the wheel itself: while every worker is busy, no other thread does. */
-static void add_shard(struct pawl_service *service, struct shard *shard, struct pawl_stats *stats)
+static void add_shard(struct pawl_service *service, struct shard *shard,
+                      struct pawl_service_stats *stats)
 {
 	uint64_t tick = ticks_down(&service->ticks, clock_now(service));
 	struct wakes wakes = {0};
@@ -58,7 +79,7 @@ static void add_shard(struct pawl_service *service, struct shard *shard, struct 
 	wake(service, &wakes);
 }
 
-void pawl__stats_add_worker(struct pawl_stats *stats, const struct worker *worker)
+static void add_worker(struct pawl_service_stats *stats, const struct worker *worker)
 {
 	uint64_t slowest_ns = __atomic_load_n(&worker->run_time.max, __ATOMIC_RELAXED);
 	pawl_task_fn *slowest = __atomic_load_n(&worker->slowest, __ATOMIC_RELAXED);
@@ -67,19 +88,48 @@ void pawl__stats_add_worker(struct pawl_stats *stats, const struct worker *worke
 		stats->slowest = slowest;
 		stats->slowest_ns = slowest_ns;
 	}
-	histogram_merge(&worker->lateness, &stats->lateness);
-	histogram_merge(&worker->run_time, &stats->run_time);
 }
 
-void pawl_service_stats(struct pawl_service *service, struct pawl_stats *stats)
+void pawl__stats_add_workers(struct pawl_service_stats *stats, const struct pawl_service *service)
 {
-	*stats = (struct pawl_stats){0};
-	for (unsigned i = 0; i < service->shard_count; i++)
-		add_shard(service, &service->shards[i], stats);
 	for (unsigned i = 0; i < service->worker_count; i++)
-		pawl__stats_add_worker(stats, &service->workers[i]);
+		add_worker(stats, &service->workers[i]);
 	stats->wakeups = __atomic_load_n(&service->wakeups, __ATOMIC_RELAXED);
 	stats->empty_wakeups = __atomic_load_n(&service->empty_wakeups, __ATOMIC_RELAXED);
+}
+
+void pawl_service_get_stats(struct pawl_service *service, struct pawl_service_stats *stats,
+                            size_t size)
+{
+	struct pawl_service_stats all = {0};
+
+	for (unsigned i = 0; i < service->shard_count; i++)
+		add_shard(service, &service->shards[i], &all);
+	pawl__stats_add_workers(&all, service);
+	write_sized(&all, sizeof(all), stats, size);
+}
+
+void pawl_service_get_lateness(struct pawl_service *service, struct pawl_histogram *to)
+{
+	memset(to, 0, sizeof(*to));
+	for (unsigned i = 0; i < service->worker_count; i++)
+		histogram_merge(&service->workers[i].lateness, to);
+}
+
+void pawl_service_get_run_time(struct pawl_service *service, struct pawl_histogram *to)
+{
+	memset(to, 0, sizeof(*to));
+	for (unsigned i = 0; i < service->worker_count; i++)
+		histogram_merge(&service->workers[i].run_time, to);
+}
+
+void pawl__service_get_buckets(const struct pawl_service *service, struct service_buckets *buckets)
+{
+	memset(buckets, 0, sizeof(*buckets));
+	for (unsigned i = 0; i < service->worker_count; i++) {
+		metric_buckets_add(&service->workers[i].lateness, &buckets->lateness);
+		metric_buckets_add(&service->workers[i].run_time, &buckets->run_time);
+	}
 }
 
 size_t pawl__service_pending(struct pawl_service *service, bool internal)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A snapshot as one line of JSON: see pawl_inspect(3). */
 #define _GNU_SOURCE
-#include "cells.h"
 #include "snapshot.h"
+#include "stats_json.h"
 
 #include <pawl/pawl.h>
 
@@ -132,7 +132,6 @@ static void write_latest(const struct snapshot *snapshot, struct json *json)
 static void write_service(const struct snapshot *snapshot, struct json *json)
 {
 	const struct pawl_service *service = snapshot->service;
-	const struct pawl_stats *stats = &snapshot->stats;
 
 	json_name(json, "name");
 	json_string(json, service->name, strlen(service->name));
@@ -141,17 +140,8 @@ static void write_service(const struct snapshot *snapshot, struct json *json)
 	json_member(json, "tick_ns", service->ticks.ns);
 	json_member(json, "workers", service->manual ? 0 : service->worker_count);
 	json_member(json, "shards", service->shard_count);
-	json_member(json, "armed", stats->armed);
-	json_member(json, "ran", stats->ran);
-	json_member(json, "cancelled", stats->cancelled);
-	json_member(json, "dropped", stats->dropped);
-	json_member(json, "pending", stats->pending);
+	write_statistics(json, pawl__service_statistics, &snapshot->stats);
 	json_member(json, "sampled", snapshot->sampled);
-	json_member(json, "wakeups", __atomic_load_n(&service->wakeups, __ATOMIC_RELAXED));
-	json_member(json, "empty_wakeups",
-	            __atomic_load_n(&service->empty_wakeups, __ATOMIC_RELAXED));
-	json_member(json, "moved_ahead", stats->moved_ahead);
-	json_member(json, "moved_at_opening", stats->moved_at_opening);
 }
 
 void pawl__snapshot_write(const struct snapshot *snapshot, struct json *json)
@@ -164,8 +154,8 @@ void pawl__snapshot_write(const struct snapshot *snapshot, struct json *json)
 	write_due(snapshot, json);
 	write_functions(snapshot, json);
 	write_latest(snapshot, json);
-	write_histogram(json, "lateness", &snapshot->stats.lateness);
-	write_histogram(json, "run_time", &snapshot->stats.run_time);
+	write_histogram(json, "lateness", &snapshot->lateness);
+	write_histogram(json, "run_time", &snapshot->run_time);
 	json_name(json, "slowest");
 	json_open(json, '{');
 	write_function_name(json, snapshot->stats.slowest);

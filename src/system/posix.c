@@ -99,18 +99,14 @@ static size_t thread_local_size(void)
 static int set_stack(pthread_attr_t *attributes, size_t stack_size)
 {
 	const size_t page = 65536; /* the largest of any system */
-	size_t variables = thread_local_size(), present = 0;
 
-	pthread_attr_getstacksize(attributes, &present);
-	if (!stack_size && present >= LEAST_DEFAULT_STACK + variables)
-		return 0;
 	if (!stack_size)
-		stack_size = LEAST_DEFAULT_STACK;
+		return 0;
 #ifdef PTHREAD_STACK_MIN /* 128 KiB on some CPUs */
 	if (stack_size < (size_t)PTHREAD_STACK_MIN)
 		stack_size = (size_t)PTHREAD_STACK_MIN;
 #endif
-	stack_size += variables;
+	stack_size += thread_local_size();
 	return pthread_attr_setstacksize(attributes, (stack_size + page - 1) / page * page);
 }
 

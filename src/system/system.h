@@ -53,10 +53,8 @@ void pawl__system_limit_slack(uint64_t slack_ns);
 /*
  * Start a thread with all signals blocked: signals are for the program's own threads. The struct and the name must stay
  * valid until the thread is joined. The stack has room for thread-local variables beyond `stack_size`. 0 bytes mean the
- * system's default, but at least LEAST_DEFAULT_STACK: with musl the default is 128 KiB, and half of that is one struct
- * pawl_stats. 0; or -EAGAIN, whatever the reason: the system starts no such thread.
+ * system's default. Returns 0; or -EAGAIN, whatever the reason: the system starts no such thread.
  */
-#define LEAST_DEFAULT_STACK ((size_t)1 << 20)
 int pawl__system_thread_start(struct system_thread *thread, const char *name, size_t stack_size,
                               void (*run)(void *arg), void *arg);
 void pawl__system_thread_join(struct system_thread *thread);

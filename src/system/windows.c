@@ -124,14 +124,12 @@ static unsigned __stdcall begin(void *arg)
 int pawl__system_thread_start(struct system_thread *thread, const char *name, size_t stack_size,
                               void (*run)(void *arg), void *arg)
 {
-	size_t size = stack_size ? stack_size : LEAST_DEFAULT_STACK;
-
-	if (size > UINT32_MAX)
+	if (stack_size > UINT32_MAX)
 		return -EAGAIN; /* no address space has room for such a stack */
 	thread->run = run;
 	thread->arg = arg;
 	thread->name = name;
-	thread->windows = (HANDLE)_beginthreadex(NULL, (unsigned)size, begin, thread,
+	thread->windows = (HANDLE)_beginthreadex(NULL, (unsigned)stack_size, begin, thread,
 	                                         STACK_SIZE_PARAM_IS_A_RESERVATION, NULL);
 	return thread->windows ? 0 : -EAGAIN;
 }

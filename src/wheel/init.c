@@ -37,13 +37,22 @@ static struct pawl_wheel_options complete(const struct pawl_wheel_options *given
 	        .wheel_size = from->wheel_size ? from->wheel_size : DEFAULT_WHEEL_SIZE,
 	        .chains = from->chains ? from->chains : 1,
 	        .ahead = from->ahead,
+	        .reserved = {from->reserved[0], from->reserved[1], from->reserved[2],
+	                     from->reserved[3]},
 	};
+}
+
+/* A program that sets a reserved word needs a later version of the library. */
+static bool reserved_are_zero(const uint64_t reserved[4])
+{
+	return (reserved[0] | reserved[1] | reserved[2] | reserved[3]) == 0;
 }
 
 static bool valid(const struct pawl_wheel_options *options)
 {
 	return options->wheel_size >= MIN_WHEEL_SIZE && options->wheel_size <= MAX_WHEEL_SIZE &&
-	       options->chains <= MAX_CHAINS && power_of_two(options->chains);
+	       options->chains <= MAX_CHAINS && power_of_two(options->chains) &&
+	       reserved_are_zero(options->reserved);
 }
 
 /* Enough levels for the coarsest one to hold all of time in one turn. */

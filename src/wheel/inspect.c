@@ -16,7 +16,7 @@ static uint64_t cell_of_slot(const struct pawl_wheel *wheel, const struct level 
 
 /* Field by field, as in init.c: no call of memcpy. */
 static void describe_slot(const struct pawl_wheel *wheel, const struct level *level, uint64_t slot,
-                          struct pawl_place *place)
+                          struct pawl_wheel_place *place)
 {
 	place->level = (unsigned)(level - wheel->level);
 	place->slot = (unsigned)(slot % wheel->wheel_size);
@@ -40,9 +40,24 @@ static const struct pawl_timer *head_of(const struct pawl_wheel *wheel,
 	return timer;
 }
 
-bool pawl_wheel_place(const struct pawl_wheel *wheel, const struct pawl_timer *timer,
-                      struct pawl_place *place)
+/*
+ * As many fields as the caller's struct has, and zeroes in those that this version does not know. Byte by byte, and
+ * volatile: otherwise the compiler would call memcpy and memset, and the wheel needs no libc.
+ */
+static void copy_place(const struct pawl_wheel_place *from, struct pawl_wheel_place *to,
+                       size_t size)
 {
+	const unsigned char *known = (const unsigned char *)from;
+	volatile unsigned char *byte = (volatile unsigned char *)to;
+
+	for (size_t i = 0; i < size; i++)
+		byte[i] = i < sizeof(*from) ? known[i] : 0;
+}
+
+bool pawl_wheel_get_place(const struct pawl_wheel *wheel, const struct pawl_timer *timer,
+                          struct pawl_wheel_place *place, size_t size)
+{
+	struct pawl_wheel_place found;
 	uintptr_t head, slots = (uintptr_t)wheel->level[0].bits;
 	const struct level *level;
 	uint64_t slot;
@@ -54,7 +69,8 @@ bool pawl_wheel_place(const struct pawl_wheel *wheel, const struct pawl_timer *t
 		return false; /* the head of a list of due timers */
 	level = &wheel->level[(head - slots) / wheel->level_stride];
 	slot = (head - (uintptr_t)level->heads) % wheel->chain_stride / HEAD_SIZE;
-	describe_slot(wheel, level, slot, place);
+	describe_slot(wheel, level, slot, &found);
+	copy_place(&found, place, size);
 	return true;
 }
 
@@ -206,7 +222,7 @@ unsigned pawl__wheel_levels(const struct pawl_wheel *wheel)
 	return wheel->levels_used + 1u;
 }
 
-static void front_of_list(struct pawl_timer *head, const struct pawl_place *place,
+static void front_of_list(struct pawl_timer *head, const struct pawl_wheel_place *place,
                           wheel_front_fn *fn)
 {
 	if (list_empty(head))
@@ -220,7 +236,7 @@ static void fronts_of_level(const struct pawl_wheel *wheel, const struct level *
                             wheel_front_fn *fn)
 {
 	for (uint64_t slot = 0; slot < wheel->slots; slot++) {
-		struct pawl_place place;
+		struct pawl_wheel_place place;
 
 		if (!bit_is_set(level, slot))
 			continue;

@@ -34,9 +34,9 @@ unsigned pawl__wheel_levels(const struct pawl_wheel *wheel);
 /*
  * Call fn for the timers of each list of each slot, from the front, until it returns false for that list. A timer that
  * moves down comes to the front: so fn can stop at the first timer that it met there before. It is for pictures of more
- * timers than can be asked for by pawl_wheel_place(), which walks a slot for each.
+ * timers than can be asked for by pawl_wheel_get_place(), which walks a slot for each.
  */
-typedef bool wheel_front_fn(struct pawl_timer *timer, const struct pawl_place *place);
+typedef bool wheel_front_fn(struct pawl_timer *timer, const struct pawl_wheel_place *place);
 void pawl__wheel_each_front(const struct pawl_wheel *wheel, wheel_front_fn *fn);
 
 /* The levels that have been needed so far, a bit each. */

@@ -342,12 +342,13 @@ static inline void the_options_are_those_of_the_wheel(void)
 {
 	const struct pawl_loop_options options = {.tick_ns = 7 * SECOND, .wheel_size = 9};
 	struct pawl_loop_timer timer = {0};
-	struct pawl_place place;
+	struct pawl_wheel_place place;
 	struct rig rig;
 
 	rig_open(&rig, &options);
 	pawl_loop_arm(rig.loop, &timer, 8 * SECOND);
-	EXPECT(pawl_wheel_place(pawl_loop_wheel(rig.loop), &timer.timer, &place));
+	EXPECT(pawl_wheel_get_place(pawl_loop_wheel(rig.loop), &timer.timer, &place,
+	                            sizeof(place)));
 	EXPECT_EQ(place.level, 0);
 	EXPECT_EQ(place.opens % (7 * SECOND), 0);
 	EXPECT_EQ(place.slot, place.opens / (7 * SECOND) % 9);
@@ -543,9 +544,10 @@ static inline void arm_for_epoch_15(struct rig *rig, struct pawl_loop_timer *tim
 /* The first timer armed is moved last: when it has moved, all have. */
 static inline unsigned level_of(struct rig *rig, const struct pawl_loop_timer *timer)
 {
-	struct pawl_place place = {.level = 9};
+	struct pawl_wheel_place place = {.level = 9};
 
-	EXPECT(pawl_wheel_place(pawl_loop_wheel(rig->loop), &timer->timer, &place));
+	EXPECT(pawl_wheel_get_place(pawl_loop_wheel(rig->loop), &timer->timer, &place,
+	                            sizeof(place)));
 	return place.level;
 }
 

@@ -24,26 +24,20 @@ static const struct pawl_op_type type = {never, over, NULL, NULL, over};
 
 static void print_service(struct pawl_service *service)
 {
-	struct pawl_stats *stats = malloc(sizeof(*stats));
 	static char text[16384];
 
-	pawl_service_stats(service, stats);
-	if (pawl_stats_format(stats, "jobs", text, sizeof(text)) >= (int)sizeof(text))
+	if (pawl_service_metrics(service, "jobs", text, sizeof(text)) >= (int)sizeof(text))
 		abort();
 	fputs(text, stdout);
-	free(stats);
 }
 
 static void print_purgatory(struct pawl_purgatory *purgatory)
 {
-	struct pawl_op_stats *stats = malloc(sizeof(*stats));
 	static char text[16384];
 
-	pawl_purgatory_stats(purgatory, stats);
-	if (pawl_op_stats_format(stats, "ops", text, sizeof(text)) >= (int)sizeof(text))
+	if (pawl_purgatory_metrics(purgatory, "ops", text, sizeof(text)) >= (int)sizeof(text))
 		abort();
 	fputs(text, stdout);
-	free(stats);
 }
 
 static void print_wheel(void)
@@ -56,7 +50,7 @@ static void print_wheel(void)
 	for (int i = 0; i < 3; i++)
 		pawl_wheel_arm_at(wheel, &timers[i], 100);
 	pawl_wheel_advance(wheel, PAWL_NEVER - 1, 0);
-	if (pawl_wheel_format(wheel, "w:1", text, sizeof(text)) >= (int)sizeof(text))
+	if (pawl_wheel_metrics(wheel, "w:1", text, sizeof(text)) >= (int)sizeof(text))
 		abort();
 	fputs(text, stdout);
 }

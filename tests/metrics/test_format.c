@@ -1,20 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Statistics as text: what is written, what fits, and which prefixes are names. openmetrics.py tests that the text is
- * OpenMetrics.
+ * Statistics as text: the text itself, how much of it fits, and which prefixes are names. openmetrics.py tests that the
+ * text is OpenMetrics.
  */
 #include <errno.h>
 #include <pawl/metrics.h>
 
+#include "../../src/metrics/format.h"
+#include "../../src/purgatory/stats.h"
 #include "../support/test.h"
 
-static struct pawl_stats stats;
-static struct pawl_op_stats op_stats;
+/* Numbers that no service reaches. */
+static struct pawl_service_stats stats;
+static struct service_buckets buckets;
 
 static const char *service_text(void)
 {
 	static char text[32768];
-	int length = pawl_stats_format(&stats, "p", text, sizeof(text));
+	int length = pawl__metrics_format(pawl__service_statistics, &stats, &buckets, "p", text,
+	                                  sizeof(text));
 
 	EXPECT_EQ((size_t)length, strlen(text));
 	return text;
@@ -56,17 +60,23 @@ static void numbers_have_all_their_digits(void)
 	        "# TYPE p_armed counter\n# HELP p_armed Armings of tasks that were not pending.\n");
 }
 
-/* Below, at and above each bound. */
+/* Below, at and above each bound; in two histograms, as of two workers. */
 static void a_bucket_counts_what_does_not_exceed_its_bound(void)
 {
+	static struct pawl_histogram one, other;
+
 	for (unsigned power = 10; power <= 38; power += 2) {
 		uint64_t bound = (UINT64_C(1) << power) - 1;
 		char line[200];
 
-		memset(&stats, 0, sizeof(stats));
-		count(&stats.lateness, bound - 1);
-		count(&stats.lateness, bound);
-		count(&stats.lateness, bound + 1);
+		memset(&one, 0, sizeof(one));
+		memset(&other, 0, sizeof(other));
+		memset(&buckets, 0, sizeof(buckets));
+		count(&one, bound - 1);
+		count(&other, bound);
+		count(&one, bound + 1);
+		metric_buckets_add(&one, &buckets.lateness);
+		metric_buckets_add(&other, &buckets.lateness);
 		snprintf(line, sizeof(line),
 		         "\np_lateness_seconds_bucket{le=\"%" PRIu64 ".%09" PRIu64 "\"} 2\n",
 		         bound / PAWL_SECOND, bound % PAWL_SECOND);
@@ -76,6 +86,7 @@ static void a_bucket_counts_what_does_not_exceed_its_bound(void)
 		snprintf(line, sizeof(line), "\np_lateness_seconds_sum %" PRIu64 ".%09" PRIu64 "\n",
 		         3 * bound / PAWL_SECOND, 3 * bound % PAWL_SECOND);
 		expect_line(line);
+		expect_line("\np_run_time_seconds_count 0\n");
 	}
 }
 
@@ -94,29 +105,62 @@ static void cells_follow_each_other_without_a_gap(void)
 	EXPECT_EQ(pawl_histogram_bound(~0u), UINT64_MAX);
 }
 
-static int format_stats(char *text, size_t size)
+/* Nothing happens to these while their metrics are written. */
+static struct pawl_clock_manual hands;
+static struct pawl_service *service;
+static struct pawl_purgatory *purgatory;
+static struct pawl_wheel *wheel;
+
+static void open_all(void)
 {
-	return pawl_stats_format(&stats, "pawl", text, size);
+	static _Alignas(max_align_t) char memory[64 * 1024];
+	const struct pawl_service_options options = {.workers = PAWL_SERVICE_MANUAL,
+	                                             .clock = &hands.clock};
+
+	pawl_clock_manual_init(&hands);
+	EXPECT_EQ(pawl_service_open(&service, &options), 0);
+	EXPECT_EQ(pawl_purgatory_open(&purgatory, service, NULL), 0);
+	wheel = pawl_wheel_init(memory, sizeof(memory), NULL);
 }
 
-static int format_op_stats(char *text, size_t size)
+static void close_all(void)
 {
-	return pawl_op_stats_format(&op_stats, "pawl", text, size);
+	pawl_purgatory_close(purgatory);
+	pawl_service_close(service, NULL);
 }
+
+static int format_service(const char *prefix, char *text, size_t size)
+{
+	return pawl_service_metrics(service, prefix, text, size);
+}
+
+static int format_purgatory(const char *prefix, char *text, size_t size)
+{
+	return pawl_purgatory_metrics(purgatory, prefix, text, size);
+}
+
+static int format_wheel(const char *prefix, char *text, size_t size)
+{
+	return pawl_wheel_metrics(wheel, prefix, text, size);
+}
+
+typedef int format_fn(const char *prefix, char *text, size_t size);
+
+static format_fn *const formats[] = {format_service, format_purgatory, format_wheel};
 
 /* In memory of exactly that size, for an address sanitizer. */
-static void expect_what_fits(int (*format)(char *text, size_t size))
+static void expect_what_fits(format_fn *format)
 {
-	int length = format(NULL, 0);
+	int length = format("pawl", NULL, 0);
 	char *whole = malloc((size_t)length + 1);
 
-	EXPECT_EQ(format(whole, (size_t)length + 1), length);
+	EXPECT_EQ(format("pawl", whole, (size_t)length + 1), length);
 	EXPECT_EQ(strlen(whole), (size_t)length);
 	EXPECT_EQ(whole[length - 1], '\n');
 	for (size_t size = 1; size <= (size_t)length; size++) {
 		char *part = malloc(size);
 
-		EXPECT_EQ(format(part, size), length);
+		EXPECT_EQ(format("pawl", part, size), length);
 		EXPECT_EQ(strlen(part), size - 1);
 		EXPECT(memcmp(part, whole, size - 1) == 0);
 		free(part);
@@ -126,40 +170,55 @@ static void expect_what_fits(int (*format)(char *text, size_t size))
 
 static void as_much_as_fits_is_written_and_the_whole_length_told(void)
 {
-	expect_what_fits(format_stats);
-	expect_what_fits(format_op_stats);
+	open_all();
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
+		expect_what_fits(formats[i]);
+	close_all();
 }
 
 static void the_length_is_bounded(void)
 {
 	static const char longest[] =
 	        "abcdefghijklmnopqrstuvwxyz_:ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+	struct pawl_purgatory_stats op_stats;
+	struct purgatory_buckets op_buckets;
 
 	EXPECT_EQ(strlen(longest), 64);
 	memset(&stats, 0xff, sizeof(stats));
-	EXPECT(pawl_stats_format(&stats, longest, NULL, 0) <= 8000 + 60 * 64);
+	memset(&buckets, 0xff, sizeof(buckets));
+	EXPECT(pawl__metrics_format(pawl__service_statistics, &stats, &buckets, longest, NULL, 0) <=
+	       8000 + 60 * 64);
 	memset(&op_stats, 0xff, sizeof(op_stats));
-	EXPECT(pawl_op_stats_format(&op_stats, longest, NULL, 0) <= 8000 + 60 * 64);
+	memset(&op_buckets, 0xff, sizeof(op_buckets));
+	EXPECT(pawl__metrics_format(pawl__purgatory_statistics, &op_stats, &op_buckets, longest,
+	                            NULL, 0) <= 8000 + 60 * 64);
 }
 
-static void what_is_no_name_is_refused(void)
+static void expect_refused(const char *prefix)
+{
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
+		char text[] = "as it was";
+
+		EXPECT_EQ(formats[i](prefix, text, sizeof(text)), -EINVAL);
+		EXPECT_STR(text, "as it was");
+	}
+}
+
+static void a_prefix_that_is_not_a_name_is_refused(void)
 {
 	static const char *const bad[] = {
-	        "",    "1a", "a-b",
-	        "a b", "a{", "\xc3\xa4",
-	        "a\n", " a", "abcdefghijklmnopqrstuvwxyz_:ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789x"};
-	static _Alignas(max_align_t) char memory[64 * 1024];
-	struct pawl_wheel *wheel = pawl_wheel_init(memory, sizeof(memory), NULL);
-	char text[] = "as it was";
+	        NULL,       "",
+	        "1a",       "a-b",
+	        "a b",      "a{",
+	        "\xc3\xa4", "a\n",
+	        " a",       "abcdefghijklmnopqrstuvwxyz_:ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789x"};
 
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		EXPECT_EQ(pawl_stats_format(&stats, bad[i], text, sizeof(text)), -EINVAL);
-		EXPECT_EQ(pawl_op_stats_format(&op_stats, bad[i], text, sizeof(text)), -EINVAL);
-		EXPECT_EQ(pawl_wheel_format(wheel, bad[i], text, sizeof(text)), -EINVAL);
-	}
-	EXPECT_EQ(pawl_stats_format(&stats, NULL, text, sizeof(text)), -EINVAL);
-	EXPECT_STR(text, "as it was");
-	EXPECT(pawl_wheel_format(wheel, "_9:", text, sizeof(text)) > 0);
+	open_all();
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		expect_refused(bad[i]);
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
+		EXPECT(formats[i]("_9:", NULL, 0) > 0);
+	close_all();
 }
 
 int main(void)
@@ -170,7 +229,7 @@ int main(void)
 	        TEST(cells_follow_each_other_without_a_gap),
 	        TEST(as_much_as_fits_is_written_and_the_whole_length_told),
 	        TEST(the_length_is_bounded),
-	        TEST(what_is_no_name_is_refused),
+	        TEST(a_prefix_that_is_not_a_name_is_refused),
 	};
 
 	return RUN_TESTS(tests);

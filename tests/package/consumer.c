@@ -39,7 +39,7 @@ static int service_works(void)
 {
 	struct pawl_service_options options = {.workers = 2};
 	struct pawl_service *service;
-	struct pawl_stats *stats = malloc(sizeof(*stats));
+	struct pawl_service_stats stats;
 	struct pawl_task task;
 	int works;
 
@@ -50,10 +50,9 @@ static int service_works(void)
 	while (pawl_service_cancel(service, &task) == PAWL_SERVICE_RUNNING)
 		;
 	pawl_service_stop(service, NULL);
-	pawl_service_stats(service, stats);
-	works = stats->armed == 1 && stats->ran + stats->cancelled == 1;
+	pawl_service_get_stats(service, &stats, sizeof(stats));
+	works = stats.armed == 1 && stats.ran + stats.cancelled == 1;
 	pawl_service_close(service, NULL);
-	free(stats);
 	return works;
 }
 

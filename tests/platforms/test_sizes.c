@@ -28,11 +28,9 @@ static void public_structs_have_the_documented_sizes(void)
 	SIZE(sizeof(struct pawl_loop_timer), 40, 32, 28);
 	SIZE(sizeof(struct pawl_task), 88, 64, 64);
 	SIZE(sizeof(struct pawl_op), 184, 136, 124);
-	SIZE(sizeof(struct pawl_watches), 136, 96, 92);
+	SIZE(sizeof(struct pawl_op_watches), 136, 96, 92);
 	SIZE(sizeof(struct pawl_clock_system), 168, 152, 148);
 	SIZE(sizeof(struct pawl_clock_manual), 288, 272, 272);
-	SIZE(sizeof(struct pawl_stats), 60560, 60560, 60556);
-	SIZE(sizeof(struct pawl_op_stats), 30296, 30296, 30296);
 	SIZE(sizeof(struct pawl_zone), 12344, 12344, 12340);
 	SIZE(sizeof(struct pawl_calendar_rule), 32, 32, 32);
 }

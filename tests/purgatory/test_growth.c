@@ -188,8 +188,8 @@ static void expect_bucket_right(const struct op_shard *shard, const struct table
 		const uintptr_t *link = &bucket->chains[c];
 
 		for (uintptr_t node = *link; node; node = *link) {
-			struct pawl_watches *watches =
-			        (struct pawl_watches *)(node & ~(uintptr_t)3);
+			struct pawl_op_watches *watches =
+			        (struct pawl_op_watches *)(node & ~(uintptr_t)3);
 			unsigned key = node & 3;
 
 			EXPECT(watches->link[key] == link);

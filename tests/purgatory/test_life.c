@@ -404,7 +404,8 @@ static void note_thread(struct request *request, char event)
 
 IN_EVERY_ROOM(a_timeout_of_0_never_waits)
 {
-	struct pawl_op_stats *stats = malloc(sizeof(*stats));
+	static struct pawl_histogram lateness;
+	struct pawl_purgatory_stats stats;
 	struct request request;
 
 	request_init(&request, room);
@@ -416,12 +417,12 @@ IN_EVERY_ROOM(a_timeout_of_0_never_waits)
 	EXPECT(pawl_op_expired(&request.op));
 	pawl_op_unref(&request.op);
 	EXPECT_STR(request.story, "cer");
-	pawl_purgatory_stats(room->purgatory, stats);
-	EXPECT_EQ(stats->expired, 1);
-	EXPECT_EQ(stats->completed_by_try, 0);
-	EXPECT_EQ(stats->lateness.count, 1);
-	EXPECT_EQ(stats->lateness.max, 0);
-	free(stats);
+	pawl_purgatory_get_stats(room->purgatory, &stats, sizeof(stats));
+	EXPECT_EQ(stats.expired, 1);
+	EXPECT_EQ(stats.completed_by_try, 0);
+	pawl_purgatory_get_lateness(room->purgatory, &lateness);
+	EXPECT_EQ(lateness.count, 1);
+	EXPECT_EQ(lateness.max, 0);
 }
 
 IN_EVERY_ROOM(either_try_comes_before_a_timeout_of_0)

@@ -3,23 +3,24 @@
 #define _GNU_SOURCE
 #include "../support/purgatories.h"
 
-static struct pawl_op_stats stats;
+static struct pawl_purgatory_stats stats;
+static struct pawl_histogram lateness; /* of the purgatory */
 
-static const struct pawl_op_stats *stats_of(struct room *room)
+static const struct pawl_purgatory_stats *stats_of(struct room *room)
 {
-	pawl_purgatory_stats(room->purgatory, &stats);
+	pawl_purgatory_get_stats(room->purgatory, &stats, sizeof(stats));
+	pawl_purgatory_get_lateness(room->purgatory, &lateness);
 	return &stats;
 }
 
 static void expect_service_counts_nothing(struct room *room)
 {
-	struct pawl_stats *service = malloc(sizeof(*service));
+	struct pawl_service_stats service;
 
-	pawl_service_stats(room->fixture.service, service);
-	EXPECT_EQ(service->armed, 0);
-	EXPECT_EQ(service->ran, 0);
-	EXPECT_EQ(service->pending, 0);
-	free(service);
+	pawl_service_get_stats(room->fixture.service, &service, sizeof(service));
+	EXPECT_EQ(service.armed, 0);
+	EXPECT_EQ(service.ran, 0);
+	EXPECT_EQ(service.pending, 0);
 }
 
 IN_EVERY_ROOM(each_outcome_is_counted_once)
@@ -61,7 +62,7 @@ IN_EVERY_ROOM(each_outcome_is_counted_once)
 	EXPECT_EQ(stats.expired, 1);
 	EXPECT_EQ(stats.cancelled, 1);
 	EXPECT_EQ(stats.dropped, 1);
-	EXPECT_EQ(stats.lateness.count, 1);
+	EXPECT_EQ(lateness.count, 1);
 	EXPECT_STR(expired.story, "cer");
 	EXPECT_STR(dropped.story, "dr");
 	expect_service_counts_nothing(room);
@@ -75,7 +76,7 @@ IN_EVERY_ROOM(lateness_counts_from_the_deadline)
 	EXPECT_EQ(watch(&late, "a", 5 * MS), 0);
 	advance_and_settle(&room->fixture, 8 * MS);
 	EXPECT_EQ(stats_of(room)->expired, 1);
-	EXPECT_EQ(stats.lateness.max, 3 * MS);
+	EXPECT_EQ(lateness.max, 3 * MS);
 	leave_room(room);
 }
 
@@ -152,8 +153,9 @@ static void one_poll_expires_all_that_is_due(void)
 {
 	enum { COUNT = 1000 };
 	static struct request requests[COUNT];
+	static struct pawl_histogram histogram; /* of the service */
 	const struct pawl_service_options manual = {.workers = PAWL_SERVICE_MANUAL, .shards = 1};
-	struct pawl_stats *service = malloc(sizeof(*service));
+	struct pawl_service_stats service;
 	struct room room;
 
 	room_open(&room, &manual, 1);
@@ -166,13 +168,14 @@ static void one_poll_expires_all_that_is_due(void)
 	EXPECT_EQ(pawl_service_next(room.fixture.service),
 	          PAWL_NEVER); /* there is nothing to poll for */
 	EXPECT_EQ(pawl_service_poll(room.fixture.service, 0), 0);
-	pawl_service_stats(room.fixture.service, service);
-	EXPECT_EQ(service->ran, 0);
-	EXPECT_EQ(service->queued, 0);
-	EXPECT_EQ(service->lateness.count, 0);
-	EXPECT_EQ(service->run_time.count, 0);
-	EXPECT(!service->slowest);
-	free(service);
+	pawl_service_get_stats(room.fixture.service, &service, sizeof(service));
+	EXPECT_EQ(service.ran, 0);
+	EXPECT_EQ(service.queued, 0);
+	pawl_service_get_lateness(room.fixture.service, &histogram);
+	EXPECT_EQ(histogram.count, 0);
+	pawl_service_get_run_time(room.fixture.service, &histogram);
+	EXPECT_EQ(histogram.count, 0);
+	EXPECT(!service.slowest);
 	room_close(&room);
 }
 

@@ -32,11 +32,11 @@ static void arm_many(struct fixture *fixture, unsigned count, uint64_t first)
 	}
 }
 
-static struct pawl_stats *stats_of(struct fixture *fixture)
+static struct pawl_service_stats *stats_of(struct fixture *fixture)
 {
-	static struct pawl_stats stats;
+	static struct pawl_service_stats stats;
 
-	pawl_service_stats(fixture->service, &stats);
+	pawl_service_get_stats(fixture->service, &stats, sizeof(stats));
 	return &stats;
 }
 

@@ -99,14 +99,13 @@ static uint64_t wakes_of(struct counting_clock *clock)
 /* A wake-up is counted after it has run something, when another worker may be the leader already. */
 static void expect_wakeups(struct pawl_service *service, uint64_t wakeups, uint64_t empty)
 {
-	struct pawl_stats *stats = malloc(sizeof(*stats));
+	struct pawl_service_stats stats;
 
 	do
-		pawl_service_stats(service, stats);
-	while (stats->wakeups < wakeups || stats->empty_wakeups < empty);
-	EXPECT_EQ(stats->wakeups, wakeups);
-	EXPECT_EQ(stats->empty_wakeups, empty);
-	free(stats);
+		pawl_service_get_stats(service, &stats, sizeof(stats));
+	while (stats.wakeups < wakeups || stats.empty_wakeups < empty);
+	EXPECT_EQ(stats.wakeups, wakeups);
+	EXPECT_EQ(stats.empty_wakeups, empty);
 }
 
 static void in_every_mode_that_sleeps(void (*test)(struct pawl_service *, struct counting_clock *))

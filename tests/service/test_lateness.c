@@ -44,16 +44,17 @@ static void arm_all(struct pawl_service *service, struct timed *timed, struct pa
 
 static void print_lateness(struct pawl_service *service)
 {
-	static struct pawl_stats stats;
+	static struct pawl_histogram lateness;
+	struct pawl_service_stats stats;
 
-	pawl_service_stats(service, &stats);
+	pawl_service_get_stats(service, &stats, sizeof(stats));
 	EXPECT_EQ(stats.ran, TASKS);
-	EXPECT_EQ(stats.lateness.count, TASKS);
+	pawl_service_get_lateness(service, &lateness);
+	EXPECT_EQ(lateness.count, TASKS);
 	printf("lateness in us: p50 %" PRIu64 " p99 %" PRIu64 " max %" PRIu64 ", wakeups %" PRIu64
 	       "\n",
-	       pawl_histogram_percentile(&stats.lateness, 50) / 1000,
-	       pawl_histogram_percentile(&stats.lateness, 99) / 1000, stats.lateness.max / 1000,
-	       stats.wakeups);
+	       pawl_histogram_percentile(&lateness, 50) / 1000,
+	       pawl_histogram_percentile(&lateness, 99) / 1000, lateness.max / 1000, stats.wakeups);
 }
 
 static void expect_none_early(struct pawl_clock *clock)

@@ -336,7 +336,7 @@ static void thread_local_variables_take_nothing_from_stack_size(void)
 		struct fixture fixture;
 		struct note note;
 
-		stack_to_use = (sizes[i] ? sizes[i] : 1 << 20) / 2;
+		stack_to_use = (sizes[i] ? sizes[i] : 64 * 1024) / 2;
 		fixture_open(&fixture, &options);
 		note_init(&note, &fixture);
 		note.inside = use_half_of_the_stack;

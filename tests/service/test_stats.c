@@ -1,29 +1,42 @@
 /* SPDX-License-Identifier: MIT */
 /* Statistics: the counts, and the histograms. */
 #define _GNU_SOURCE
+#include "../../src/service/stats.h"
 #include "../support/services.h"
+
+/* The histograms of a service, read now: 60 KiB, so not on a stack. */
+static struct {
+	struct pawl_histogram lateness, run_time;
+} histograms;
+
+static void read_histograms(struct fixture *fixture)
+{
+	memset(&histograms, 0xA5, sizeof(histograms));
+	pawl_service_get_lateness(fixture->service, &histograms.lateness);
+	pawl_service_get_run_time(fixture->service, &histograms.run_time);
+}
 
 IN_EVERY_MODE(a_new_service_has_counted_nothing)
 {
-	struct pawl_stats *stats = malloc(sizeof(*stats));
+	struct pawl_service_stats stats;
 
-	memset(stats, 0xA5, sizeof(*stats));
-	pawl_service_stats(fixture->service, stats);
-	EXPECT_EQ(stats->armed | stats->ran | stats->cancelled | stats->dropped, 0);
-	EXPECT_EQ(stats->pending | stats->queued | stats->slowest_ns, 0);
-	EXPECT_EQ(stats->wakeups | stats->empty_wakeups, 0);
-	EXPECT(stats->slowest == NULL);
-	EXPECT_EQ(stats->lateness.count | stats->lateness.max, 0);
-	EXPECT_EQ(stats->run_time.count | stats->run_time.max, 0);
-	EXPECT_EQ(pawl_histogram_percentile(&stats->lateness, 50), 0);
-	EXPECT_EQ(pawl_histogram_percentile(&stats->lateness, 100), 0);
-	free(stats);
+	memset(&stats, 0xA5, sizeof(stats));
+	pawl_service_get_stats(fixture->service, &stats, sizeof(stats));
+	read_histograms(fixture);
+	EXPECT_EQ(stats.armed | stats.ran | stats.cancelled | stats.dropped, 0);
+	EXPECT_EQ(stats.pending | stats.queued | stats.slowest_ns, 0);
+	EXPECT_EQ(stats.wakeups | stats.empty_wakeups, 0);
+	EXPECT(stats.slowest == NULL);
+	EXPECT_EQ(histograms.lateness.count | histograms.lateness.max, 0);
+	EXPECT_EQ(histograms.run_time.count | histograms.run_time.max, 0);
+	EXPECT_EQ(pawl_histogram_percentile(&histograms.lateness, 50), 0);
+	EXPECT_EQ(pawl_histogram_percentile(&histograms.lateness, 100), 0);
 	end(fixture);
 }
 
 IN_EVERY_MODE(queued_is_what_is_due_and_waits_for_a_worker)
 {
-	struct pawl_stats *stats = malloc(sizeof(*stats));
+	struct pawl_service_stats stats;
 	struct note notes[5];
 	struct gates gates;
 
@@ -32,18 +45,17 @@ IN_EVERY_MODE(queued_is_what_is_due_and_waits_for_a_worker)
 		note_init(&notes[i], fixture);
 		pawl_service_arm(fixture->service, &notes[i].task, i < 3 ? 0 : HOUR);
 	}
-	pawl_service_stats(fixture->service, stats);
-	EXPECT_EQ(stats->queued, 3);
-	EXPECT_EQ(stats->pending, 5);
+	pawl_service_get_stats(fixture->service, &stats, sizeof(stats));
+	EXPECT_EQ(stats.queued, 3);
+	EXPECT_EQ(stats.pending, 5);
 	pawl_service_cancel(fixture->service, &notes[0].task);
-	pawl_service_stats(fixture->service, stats);
-	EXPECT_EQ(stats->queued, 2);
-	EXPECT_EQ(stats->pending, 4);
+	pawl_service_get_stats(fixture->service, &stats, sizeof(stats));
+	EXPECT_EQ(stats.queued, 2);
+	EXPECT_EQ(stats.pending, 4);
 	open_gates(&gates, fixture);
-	pawl_service_stats(fixture->service, stats);
-	EXPECT_EQ(stats->queued, 0);
-	EXPECT_EQ(stats->pending, 2);
-	free(stats);
+	pawl_service_get_stats(fixture->service, &stats, sizeof(stats));
+	EXPECT_EQ(stats.queued, 0);
+	EXPECT_EQ(stats.pending, 2);
 	end(fixture);
 }
 
@@ -62,7 +74,6 @@ static void expect_percentile(const struct pawl_histogram *histogram, double per
 
 IN_EVERY_MODE(lateness_is_the_time_from_the_deadline_to_the_call)
 {
-	struct pawl_stats *stats = malloc(sizeof(*stats));
 	struct note notes[100];
 
 	for (unsigned i = 0; i < 100; i++) {
@@ -70,50 +81,46 @@ IN_EVERY_MODE(lateness_is_the_time_from_the_deadline_to_the_call)
 		pawl_service_arm(fixture->service, &notes[i].task, (i + 1) * MS);
 	}
 	advance_and_settle(fixture, 100 * MS);
-	pawl_service_stats(fixture->service, stats);
-	EXPECT_EQ(stats->lateness.count, 100);
-	EXPECT_EQ(stats->lateness.max, 99 * MS);
-	EXPECT_EQ(stats->lateness.sum, 99 * 100 / 2 * MS);
-	EXPECT_EQ(pawl_histogram_percentile(&stats->lateness, 100), 99 * MS);
-	EXPECT_EQ(pawl_histogram_percentile(&stats->lateness, 1), 0);
-	expect_percentile(&stats->lateness, 2, MS);
-	expect_percentile(&stats->lateness, 50, 49 * MS);
-	expect_percentile(&stats->lateness, 90, 89 * MS);
-	expect_percentile(&stats->lateness, 99, 98 * MS);
-	expect_percentile(&stats->lateness, 98.5, 98 * MS);
-	EXPECT_EQ(stats->run_time.count, 100);
-	EXPECT_EQ(stats->run_time.max, 0);
-	EXPECT_EQ(pawl_histogram_percentile(&stats->run_time, 100), 0);
-	free(stats);
+	read_histograms(fixture);
+	EXPECT_EQ(histograms.lateness.count, 100);
+	EXPECT_EQ(histograms.lateness.max, 99 * MS);
+	EXPECT_EQ(histograms.lateness.sum, 99 * 100 / 2 * MS);
+	EXPECT_EQ(pawl_histogram_percentile(&histograms.lateness, 100), 99 * MS);
+	EXPECT_EQ(pawl_histogram_percentile(&histograms.lateness, 1), 0);
+	expect_percentile(&histograms.lateness, 2, MS);
+	expect_percentile(&histograms.lateness, 50, 49 * MS);
+	expect_percentile(&histograms.lateness, 90, 89 * MS);
+	expect_percentile(&histograms.lateness, 99, 98 * MS);
+	expect_percentile(&histograms.lateness, 98.5, 98 * MS);
+	EXPECT_EQ(histograms.run_time.count, 100);
+	EXPECT_EQ(histograms.run_time.max, 0);
+	EXPECT_EQ(pawl_histogram_percentile(&histograms.run_time, 100), 0);
 	end(fixture);
 }
 
 /* Of a deadline between two ticks, not of the tick. */
 IN_EVERY_MODE(lateness_counts_from_the_deadline_as_it_was_given)
 {
-	struct pawl_stats *stats = malloc(sizeof(*stats));
 	struct note note;
 
 	note_init(&note, fixture);
 	pawl_service_arm(fixture->service, &note.task, 5 * MS - 300);
 	advance_and_settle(fixture, 5 * MS);
-	pawl_service_stats(fixture->service, stats);
-	EXPECT_EQ(stats->lateness.max, 300);
+	read_histograms(fixture);
+	EXPECT_EQ(histograms.lateness.max, 300);
 	pawl_service_arm(fixture->service, &note.task, 5 * MS);
 	pawl_service_touch(fixture->service, &note.task, 7 * MS - 1000);
 	advance_and_settle(fixture, 7 * MS);
-	pawl_service_stats(fixture->service, stats);
-	EXPECT_EQ(stats->lateness.max, 1000);
-	EXPECT_EQ(stats->lateness.count, 2);
-	expect_percentile(&stats->lateness, 50, 300);
-	free(stats);
+	read_histograms(fixture);
+	EXPECT_EQ(histograms.lateness.max, 1000);
+	EXPECT_EQ(histograms.lateness.count, 2);
+	expect_percentile(&histograms.lateness, 50, 300);
 	end(fixture);
 }
 
 /* A value from the smallest to hours comes back with two digits. */
 static void expect_two_digits(struct fixture *fixture, uint64_t value)
 {
-	struct pawl_stats *stats = malloc(sizeof(*stats));
 	struct note note, late;
 
 	note_init(&note, fixture);
@@ -122,11 +129,10 @@ static void expect_two_digits(struct fixture *fixture, uint64_t value)
 	pawl_service_arm_at(fixture->service, &note.task, fixture_now(fixture) - value);
 	pawl_service_arm_at(fixture->service, &late.task, 0);
 	settle(fixture);
-	pawl_service_stats(fixture->service, stats);
-	expect_percentile(&stats->lateness, 50, value);
-	EXPECT_EQ(pawl_histogram_percentile(&stats->lateness, 100), 3 * value);
-	EXPECT_EQ(stats->lateness.max, 3 * value);
-	free(stats);
+	read_histograms(fixture);
+	expect_percentile(&histograms.lateness, 50, value);
+	EXPECT_EQ(pawl_histogram_percentile(&histograms.lateness, 100), 3 * value);
+	EXPECT_EQ(histograms.lateness.max, 3 * value);
 }
 
 static void histograms_are_good_to_two_digits(void)
@@ -171,25 +177,26 @@ static void run_for(struct fixture *fixture, pawl_task_fn *run, uint64_t ns)
 
 IN_EVERY_MODE(run_time_is_measured_and_the_slowest_function_is_known)
 {
-	struct pawl_stats *stats = malloc(sizeof(*stats));
+	struct pawl_service_stats stats;
 
 	run_for(fixture, take_some_time, 0);
-	pawl_service_stats(fixture->service, stats);
-	EXPECT(stats->slowest == take_some_time);
-	EXPECT_EQ(stats->slowest_ns, 0);
+	pawl_service_get_stats(fixture->service, &stats, sizeof(stats));
+	read_histograms(fixture);
+	EXPECT(stats.slowest == take_some_time);
+	EXPECT_EQ(stats.slowest_ns, 0);
 	for (unsigned i = 0; i < 8; i++)
 		run_for(fixture, take_some_time, 3 * MS);
 	run_for(fixture, take_more_time, 5 * MS);
 	run_for(fixture, take_some_time, 4 * MS);
-	pawl_service_stats(fixture->service, stats);
-	EXPECT(stats->slowest == take_more_time);
-	EXPECT_EQ(stats->slowest_ns, 5 * MS);
-	EXPECT_EQ(stats->run_time.count, 11);
-	EXPECT_EQ(stats->run_time.max, 5 * MS);
-	expect_percentile(&stats->run_time, 50, 3 * MS);
-	expect_percentile(&stats->run_time, 90, 4 * MS);
-	EXPECT_EQ(pawl_histogram_percentile(&stats->run_time, 100), 5 * MS);
-	free(stats);
+	pawl_service_get_stats(fixture->service, &stats, sizeof(stats));
+	read_histograms(fixture);
+	EXPECT(stats.slowest == take_more_time);
+	EXPECT_EQ(stats.slowest_ns, 5 * MS);
+	EXPECT_EQ(histograms.run_time.count, 11);
+	EXPECT_EQ(histograms.run_time.max, 5 * MS);
+	expect_percentile(&histograms.run_time, 50, 3 * MS);
+	expect_percentile(&histograms.run_time, 90, 4 * MS);
+	EXPECT_EQ(pawl_histogram_percentile(&histograms.run_time, 100), 5 * MS);
 	end(fixture);
 }
 

@@ -142,21 +142,23 @@ static uint64_t sum_of_runs(const struct crew *crew)
  */
 static void expect_accounts(struct crew *crew)
 {
-	struct pawl_stats *stats = malloc(sizeof(*stats));
+	static struct pawl_histogram histogram;
+	struct pawl_service_stats stats;
 	uint64_t dropped = 0;
 
 	for (unsigned i = 0; i < THREADS * TASKS; i++)
 		dropped += count_of(&crew->loads[i].dropped);
-	pawl_service_stats(crew->fixture.service, stats);
-	EXPECT_EQ(stats->pending, 0);
-	EXPECT_EQ(stats->ran, sum_of_runs(crew));
-	EXPECT_EQ(stats->dropped, dropped);
-	EXPECT_EQ(stats->armed, stats->ran + stats->cancelled + stats->dropped);
-	EXPECT_EQ(stats->lateness.count, stats->ran);
-	EXPECT_EQ(stats->run_time.count, stats->ran);
-	EXPECT(stats->cancelled >= crew->cancelled);
-	EXPECT(stats->cancelled <= crew->cancelled + crew->running);
-	free(stats);
+	pawl_service_get_stats(crew->fixture.service, &stats, sizeof(stats));
+	EXPECT_EQ(stats.pending, 0);
+	EXPECT_EQ(stats.ran, sum_of_runs(crew));
+	EXPECT_EQ(stats.dropped, dropped);
+	EXPECT_EQ(stats.armed, stats.ran + stats.cancelled + stats.dropped);
+	pawl_service_get_lateness(crew->fixture.service, &histogram);
+	EXPECT_EQ(histogram.count, stats.ran);
+	pawl_service_get_run_time(crew->fixture.service, &histogram);
+	EXPECT_EQ(histogram.count, stats.ran);
+	EXPECT(stats.cancelled >= crew->cancelled);
+	EXPECT(stats.cancelled <= crew->cancelled + crew->running);
 }
 
 static void crew_close(struct crew *crew)
@@ -711,21 +713,19 @@ static void a_task_armed_while_it_runs_never_runs_beside_itself(void)
 
 static void sample(struct crew *crew)
 {
-	struct pawl_stats *stats = malloc(sizeof(*stats));
+	struct pawl_service_stats stats;
 	uint64_t armed = 0, ran = 0;
 
 	for (uint64_t i = 0; i < rounds / 10; i++) {
-		pawl_service_stats(crew->fixture.service, stats);
-		EXPECT_EQ(stats->armed,
-		          stats->ran + stats->cancelled + stats->dropped + stats->pending);
-		EXPECT(stats->pending <= THREADS * TASKS);
-		EXPECT(stats->queued <= stats->pending);
-		EXPECT(stats->armed >= armed && stats->ran >= ran);
+		pawl_service_get_stats(crew->fixture.service, &stats, sizeof(stats));
+		EXPECT_EQ(stats.armed, stats.ran + stats.cancelled + stats.dropped + stats.pending);
+		EXPECT(stats.pending <= THREADS * TASKS);
+		EXPECT(stats.queued <= stats.pending);
+		EXPECT(stats.armed >= armed && stats.ran >= ran);
 		EXPECT(pawl_service_pending(crew->fixture.service) <= THREADS * TASKS);
-		armed = stats->armed;
-		ran = stats->ran;
+		armed = stats.armed;
+		ran = stats.ran;
 	}
-	free(stats);
 }
 
 static void do_anything(struct crew *crew, unsigned number, struct random *random)

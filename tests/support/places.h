@@ -9,9 +9,9 @@
 static inline void expect_place(const struct pawl_wheel *wheel, const struct pawl_timer *timer,
                                 unsigned level, unsigned slot, uint64_t opens)
 {
-	struct pawl_place place = {99, 99, 99};
+	struct pawl_wheel_place place = {99, 99, 99};
 
-	EXPECT(pawl_wheel_place(wheel, timer, &place));
+	EXPECT(pawl_wheel_get_place(wheel, timer, &place, sizeof(place)));
 	EXPECT_EQ(place.level, level);
 	EXPECT_EQ(place.slot, slot);
 	EXPECT_EQ(place.opens, opens);

@@ -218,14 +218,13 @@ static inline void room_open(struct room *room, const struct pawl_service_option
 /* The service has dropped no operation: all ended before it. */
 static inline void expect_nothing_dropped(struct pawl_service *service)
 {
-	struct pawl_stats *stats = malloc(sizeof(*stats));
+	struct pawl_service_stats stats;
 
 	pawl_service_stop(service, NULL);
-	pawl_service_stats(service, stats);
-	EXPECT_EQ(stats->dropped, 0);
-	EXPECT_EQ(stats->pending, 0);
-	EXPECT_EQ(stats->armed, stats->ran + stats->cancelled);
-	free(stats);
+	pawl_service_get_stats(service, &stats, sizeof(stats));
+	EXPECT_EQ(stats.dropped, 0);
+	EXPECT_EQ(stats.pending, 0);
+	EXPECT_EQ(stats.armed, stats.ran + stats.cancelled);
 }
 
 static inline void room_close(struct room *room)

@@ -261,16 +261,15 @@ static inline void stay_and_note_the_end(struct note *note)
 static inline void expect_counts(struct pawl_service *service, uint64_t armed, uint64_t ran,
                                  uint64_t cancelled, uint64_t dropped)
 {
-	struct pawl_stats *stats = malloc(sizeof(*stats));
+	struct pawl_service_stats stats;
 
-	pawl_service_stats(service, stats);
-	EXPECT_EQ(stats->armed, armed);
-	EXPECT_EQ(stats->ran, ran);
-	EXPECT_EQ(stats->cancelled, cancelled);
-	EXPECT_EQ(stats->dropped, dropped);
-	EXPECT_EQ(stats->armed, stats->ran + stats->cancelled + stats->dropped + stats->pending);
-	EXPECT_EQ(stats->pending, pawl_service_pending(service));
-	free(stats);
+	pawl_service_get_stats(service, &stats, sizeof(stats));
+	EXPECT_EQ(stats.armed, armed);
+	EXPECT_EQ(stats.ran, ran);
+	EXPECT_EQ(stats.cancelled, cancelled);
+	EXPECT_EQ(stats.dropped, dropped);
+	EXPECT_EQ(stats.armed, stats.ran + stats.cancelled + stats.dropped + stats.pending);
+	EXPECT_EQ(stats.pending, pawl_service_pending(service));
 }
 
 static const struct pawl_service_options every_mode[] = {

@@ -31,7 +31,7 @@ bool a_timer_inside_a_class_is_due_on_time()
 {
 	pawl_wheel_options options = {};
 	request one = {1, {}};
-	pawl_place place = {};
+	pawl_wheel_place place = {};
 	int seen = 0;
 
 	options.wheel_size = 20;
@@ -40,7 +40,7 @@ bool a_timer_inside_a_class_is_due_on_time()
 	bool good = expect(wheel != nullptr, "a wheel");
 
 	good &= expect(pawl_wheel_arm_at(wheel, &one.timeout, 450), "450 to wait");
-	good &= expect(pawl_wheel_place(wheel, &one.timeout, &place), "a place");
+	good &= expect(pawl_wheel_get_place(wheel, &one.timeout, &place, sizeof(place)), "a place");
 	good &= expect(place.level == 2 && place.slot == 1 && place.opens == 400, "its place");
 	pawl_wheel_each(wheel, count_one, &seen);
 	good &= expect(seen == 1, "one timer");

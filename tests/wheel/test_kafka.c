@@ -75,7 +75,7 @@ static void four_hundred_fifty_ms_move_down_twice(void)
 {
 	struct pawl_wheel *wheel = wheel_of_20(0);
 	struct pawl_timer timer = {0};
-	struct pawl_place place;
+	struct pawl_wheel_place place;
 
 	EXPECT(pawl_wheel_arm_at(wheel, &timer, 450));
 	expect_place(wheel, &timer, 2, 1, 400);
@@ -89,7 +89,7 @@ static void four_hundred_fifty_ms_move_down_twice(void)
 	expect_place(wheel, &timer, 0, 10, 450);
 	EXPECT_EQ(pawl_wheel_next(wheel), 450);
 	EXPECT_EQ(pawl_wheel_advance(wheel, 450, 0), 1);
-	EXPECT(!pawl_wheel_place(wheel, &timer, &place));
+	EXPECT(!pawl_wheel_get_place(wheel, &timer, &place, sizeof(place)));
 	EXPECT(pawl_wheel_pop(wheel) == &timer);
 	EXPECT_EQ(pawl_wheel_count(wheel), 0);
 	free(wheel);

@@ -46,11 +46,11 @@ uint64_t model_due_time(const struct model *model, uint64_t deadline)
 	return time_of_tick(model, ticks_up(model, deadline));
 }
 
-struct pawl_place model_place(const struct model *model, uint64_t deadline, uint64_t from)
+struct pawl_wheel_place model_place(const struct model *model, uint64_t deadline, uint64_t from)
 {
 	uint64_t due = ticks_up(model, deadline), now = ticks_down(model, from);
 	uint64_t width = 1; /* never more than `due` */
-	struct pawl_place place = {.level = 0};
+	struct pawl_wheel_place place = {.level = 0};
 
 	while (due / width - now / width >= model->wheel_size && due >= model->upto[place.level]) {
 		width *= model->wheel_size;
@@ -61,7 +61,7 @@ struct pawl_place model_place(const struct model *model, uint64_t deadline, uint
 	return place;
 }
 
-bool model_same_place(const struct pawl_place *a, const struct pawl_place *b)
+bool model_same_place(const struct pawl_wheel_place *a, const struct pawl_wheel_place *b)
 {
 	return a->level == b->level && a->slot == b->slot && a->opens == b->opens;
 }
@@ -267,10 +267,10 @@ static bool saw_due(struct model *model, struct model_timer *timer)
 	return true;
 }
 
-bool model_saw(struct model *model, size_t i, const struct pawl_place *seen)
+bool model_saw(struct model *model, size_t i, const struct pawl_wheel_place *seen)
 {
 	struct model_timer *timer = &model->timers[i];
-	struct pawl_place moved;
+	struct pawl_wheel_place moved;
 
 	if (!seen)
 		return saw_due(model, timer);
@@ -322,7 +322,7 @@ const char *model_stopped_wrongly(const struct model *model)
 }
 
 /* Only a slot that opens at the end of time opens between two ticks: then the tick is the later one. */
-static uint64_t opening_tick(const struct model *model, const struct pawl_place *place)
+static uint64_t opening_tick(const struct model *model, const struct pawl_wheel_place *place)
 {
 	return ticks_up(model, place->opens);
 }
@@ -336,7 +336,7 @@ static uint64_t width_of_level(const struct model *model, unsigned level)
 	return width;
 }
 
-static bool is_next_of_its_level(const struct model *model, const struct pawl_place *place)
+static bool is_next_of_its_level(const struct model *model, const struct pawl_wheel_place *place)
 {
 	uint64_t width = width_of_level(model, place->level), now = ticks_down(model, model->now);
 
@@ -344,17 +344,17 @@ static bool is_next_of_its_level(const struct model *model, const struct pawl_pl
 }
 
 /* Earlier openings first; at the same tick the finest level first. */
-static bool begins_before(const struct model *model, const struct pawl_place *a,
-                          const struct pawl_place *b)
+static bool begins_before(const struct model *model, const struct pawl_wheel_place *a,
+                          const struct pawl_wheel_place *b)
 {
 	if (opening_tick(model, a) != opening_tick(model, b))
 		return opening_tick(model, a) < opening_tick(model, b);
 	return a->level < b->level;
 }
 
-static const struct pawl_place *slot_to_begin(const struct model *model)
+static const struct pawl_wheel_place *slot_to_begin(const struct model *model)
 {
-	const struct pawl_place *first = NULL;
+	const struct pawl_wheel_place *first = NULL;
 
 	for (size_t i = 0; i < model->timers_count; i++) {
 		const struct model_timer *timer = &model->timers[i];
@@ -367,7 +367,7 @@ static const struct pawl_place *slot_to_begin(const struct model *model)
 	return first;
 }
 
-static bool too_early(const struct model *model, const struct pawl_place *place)
+static bool too_early(const struct model *model, const struct pawl_wheel_place *place)
 {
 	uint64_t early = width_of_level(model, place->level) / 8;
 	uint64_t left = opening_tick(model, place) - ticks_down(model, model->now);
@@ -377,7 +377,7 @@ static bool too_early(const struct model *model, const struct pawl_place *place)
 
 bool model_begin_ahead(struct model *model)
 {
-	const struct pawl_place *place = slot_to_begin(model);
+	const struct pawl_wheel_place *place = slot_to_begin(model);
 	uint64_t end;
 
 	if (!model->ahead || model->placing_from > model->now || !place || too_early(model, place))

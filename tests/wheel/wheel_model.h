@@ -26,19 +26,19 @@ enum model_state { MODEL_IDLE, MODEL_WAITING, MODEL_DUE };
 
 struct model_timer {
 	enum model_state state;
-	bool touched;            /* since it was armed: anywhere within its tick will do */
-	uint64_t deadline;       /* as read back: PAWL_NEVER is MODEL_LAST */
-	uint64_t arming;         /* which arming of the wheel this was: the order within a tick */
-	uint64_t batch;          /* while due: those of an earlier batch come first */
-	struct pawl_place place; /* while waiting */
+	bool touched;      /* since it was armed: anywhere within its tick will do */
+	uint64_t deadline; /* as read back: PAWL_NEVER is MODEL_LAST */
+	uint64_t arming;   /* which arming of the wheel this was: the order within a tick */
+	uint64_t batch;    /* while due: those of an earlier batch come first */
+	struct pawl_wheel_place place; /* while waiting */
 };
 
 struct model {
 	uint64_t tick, wheel_size;
 	uint32_t chains;
 	bool ahead;
-	uint64_t upto[MODEL_LEVELS]; /* ticks before it are this level's, in its window or not */
-	struct pawl_place begun;     /* the slot that moving ahead is at */
+	uint64_t upto[MODEL_LEVELS];   /* ticks before it are this level's, in its window or not */
+	struct pawl_wheel_place begun; /* the slot that moving ahead is at */
 	uint64_t now;
 	uint64_t placing_from; /* later than now only while an advance is stopped by its bound */
 	uint64_t armings, batches;
@@ -55,9 +55,9 @@ void model_init(struct model *model, const struct pawl_wheel_options *options,
 uint64_t model_due_time(const struct model *model, uint64_t deadline);
 
 /* Where a timer of this deadline belongs as seen from the time `from`. */
-struct pawl_place model_place(const struct model *model, uint64_t deadline, uint64_t from);
+struct pawl_wheel_place model_place(const struct model *model, uint64_t deadline, uint64_t from);
 
-bool model_same_place(const struct pawl_place *a, const struct pawl_place *b);
+bool model_same_place(const struct pawl_wheel_place *a, const struct pawl_wheel_place *b);
 
 /* These answer what the wheel must answer. */
 bool model_arm(struct model *model, size_t i, uint64_t deadline);
@@ -95,7 +95,7 @@ void model_reach(struct model *model, uint64_t time);
 void model_stop(struct model *model);
 bool model_at_stake(const struct model *model, size_t i);
 /* Whether this is possible at all. */
-bool model_saw(struct model *model, size_t i, const struct pawl_place *seen);
+bool model_saw(struct model *model, size_t i, const struct pawl_wheel_place *seen);
 /* After the last of them: NULL, or what is impossible. */
 const char *model_stopped_wrongly(const struct model *model);
 

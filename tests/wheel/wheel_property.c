@@ -308,8 +308,8 @@ static bool set_up(struct run *run)
 static void compare_timer(struct run *run, size_t i)
 {
 	const struct model_timer *truth = &run->truth[i];
-	struct pawl_place place = {.level = 77};
-	bool waits = pawl_wheel_place(run->wheel, &run->timers[i], &place);
+	struct pawl_wheel_place place = {.level = 77};
+	bool waits = pawl_wheel_get_place(run->wheel, &run->timers[i], &place, sizeof(place));
 
 	if (pawl_wheel_due(run->wheel, &run->timers[i]) != (truth->state == MODEL_DUE))
 		fail(run, "timer %zu: due is wrong, expected state %d", i, (int)truth->state);
@@ -370,9 +370,9 @@ static void do_arm(struct run *run, size_t i, uint64_t deadline)
 
 static bool stayed(const struct run *run, size_t i)
 {
-	struct pawl_place place;
+	struct pawl_wheel_place place;
 
-	return pawl_wheel_place(run->wheel, &run->timers[i], &place) &&
+	return pawl_wheel_get_place(run->wheel, &run->timers[i], &place, sizeof(place)) &&
 	       model_same_place(&place, &run->truth[i].place);
 }
 
@@ -412,12 +412,12 @@ static void follow_stop(struct run *run)
 
 	model_stop(&run->model);
 	for (size_t i = 0; i < TIMERS; i++) {
-		struct pawl_place place;
+		struct pawl_wheel_place place;
 		bool waits;
 
 		if (!model_at_stake(&run->model, i))
 			continue;
-		waits = pawl_wheel_place(run->wheel, &run->timers[i], &place);
+		waits = pawl_wheel_get_place(run->wheel, &run->timers[i], &place, sizeof(place));
 		if (!model_saw(&run->model, i, waits ? &place : NULL))
 			fail(run, "timer %zu: stopped at an impossible place", i);
 	}

@@ -28,9 +28,9 @@ static inline struct pawl_wheel *wheel_of_20_with_chains(uint32_t chains)
 
 static inline void expect_no_place(const struct pawl_wheel *wheel, const struct pawl_timer *timer)
 {
-	struct pawl_place place = {99, 98, 97};
+	struct pawl_wheel_place place = {99, 98, 97};
 
-	EXPECT(!pawl_wheel_place(wheel, timer, &place));
+	EXPECT(!pawl_wheel_get_place(wheel, timer, &place, sizeof(place)));
 	EXPECT_EQ(place.level, 99);
 	EXPECT_EQ(place.slot, 98);
 	EXPECT_EQ(place.opens, 97);

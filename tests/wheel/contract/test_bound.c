@@ -17,9 +17,9 @@ static struct pawl_wheel *wheel_with_ten_at_400(struct pawl_timer *timers, uint3
 
 static unsigned level_of(const struct pawl_wheel *wheel, const struct pawl_timer *timer)
 {
-	struct pawl_place place = {99, 99, 99};
+	struct pawl_wheel_place place = {99, 99, 99};
 
-	pawl_wheel_place(wheel, timer, &place);
+	pawl_wheel_get_place(wheel, timer, &place, sizeof(place));
 	return place.level;
 }
 

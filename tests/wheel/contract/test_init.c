@@ -33,6 +33,10 @@ static void invalid_options_have_no_footprint_and_no_wheel(void)
 	        {.chains = UINT32_C(1) << 31},
 	        {.chains = UINT32_MAX},
 	        {.wheel_size = 1, .chains = 3},
+	        {.reserved = {1}},
+	        {.reserved = {0, 1}},
+	        {.reserved = {0, 0, 1}},
+	        {.reserved = {0, 0, 0, UINT64_C(1) << 63}},
 	};
 	size_t size = 16u << 20;
 	unsigned char *mem = malloc(size);

@@ -56,6 +56,33 @@ static void each_gives_due_timers_then_the_levels_from_the_coarsest(void)
 	finish(wheel);
 }
 
+/* Later versions may add fields: a program built before them has a smaller struct, one built after this a larger one. */
+struct larger_place {
+	struct pawl_wheel_place place;
+	uint64_t later;
+};
+
+static void a_place_is_written_as_far_as_the_caller_has_room(void)
+{
+	struct pawl_timer timer = {0};
+	struct pawl_wheel *wheel = wheel_of_20(1);
+	struct larger_place larger;
+	struct pawl_wheel_place place = {98, 98, 98};
+
+	pawl_wheel_arm_at(wheel, &timer, 450);
+	memset(&larger, 0xff, sizeof(larger));
+	EXPECT(pawl_wheel_get_place(wheel, &timer, &larger.place, sizeof(larger)));
+	EXPECT_EQ(larger.place.level, 2);
+	EXPECT_EQ(larger.place.opens, 400);
+	EXPECT_EQ(larger.later, 0);
+	EXPECT(pawl_wheel_get_place(wheel, &timer, &place,
+	                            offsetof(struct pawl_wheel_place, opens)));
+	EXPECT_EQ(place.level, 2);
+	EXPECT_EQ(place.slot, 1);
+	EXPECT_EQ(place.opens, 98);
+	finish(wheel);
+}
+
 static void each_stops_when_it_is_told_to(void)
 {
 	for (size_t stop_after = 1; stop_after <= 9; stop_after++) {
@@ -216,6 +243,7 @@ int main(void)
 	static const struct test tests[] = {
 	        TEST(each_gives_due_timers_then_the_levels_from_the_coarsest),
 	        TEST(each_stops_when_it_is_told_to),
+	        TEST(a_place_is_written_as_far_as_the_caller_has_room),
 	        TEST(each_may_cancel_every_timer_that_it_gives),
 	        TEST(each_gives_the_timers_of_every_chain),
 	        TEST(due_tells_a_due_timer_from_one_that_waits),

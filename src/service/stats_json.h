@@ -1,11 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* A histogram as JSON: the end of each cell that is not empty, in nanoseconds, and its count. */
-#ifndef PAWL_SERVICE_CELLS_H
-#define PAWL_SERVICE_CELLS_H
+/* Statistics as JSON, for the live view. */
+#ifndef PAWL_SERVICE_STATS_JSON_H
+#define PAWL_SERVICE_STATS_JSON_H
 
 #include "../json/json.h"
-#include "histogram.h"
+#include "stats.h"
 
+static inline void write_statistics(struct json *json, const struct statistic *table,
+                                    const void *stats)
+{
+	for (const struct statistic *row = table; row->name; row++)
+		if (statistic_is_sum(row))
+			json_member(json, row->name, statistic_value(row, stats));
+}
+
+/* The end of each cell that is not empty, in nanoseconds, and its count. */
 static inline void write_histogram(struct json *json, const char *name,
                                    const struct pawl_histogram *histogram)
 {
