@@ -231,7 +231,7 @@ static struct worker *answer_call(struct pawl_service *service)
 	if (service->calls) {
 		service->task_polled |= pawl__service_is_here(service);
 		worker = service->free;
-		TASK_ASSERT(worker);
+		ASSERT(worker);
 		service->free = worker->next_free;
 		worker->called = true;
 		service->calls--;
@@ -252,7 +252,7 @@ static void leave_pool(struct pawl_service *service, struct worker *worker)
 	mutex_unlock(&service->mutex);
 	pawl__sleep_wake_worker(service);
 	mutex_lock(&service->mutex);
-	TASK_ASSERT(service->in_pool > 0);
+	ASSERT(service->in_pool > 0);
 	service->in_pool--;
 	if (service->state != OPEN)
 		condition_broadcast(&service->changed);
@@ -299,6 +299,7 @@ static size_t poll_for_pool(struct pawl_service *service, size_t max)
 
 size_t pawl_service_poll(struct pawl_service *service, size_t max)
 {
+	IN_SERVICE(service);
 	size_t most, ran = 0;
 	uint64_t tick, told;
 	bool more;
@@ -325,6 +326,7 @@ size_t pawl_service_poll(struct pawl_service *service, size_t max)
 
 uint64_t pawl_service_next(struct pawl_service *service)
 {
+	IN_SERVICE(service);
 	uint64_t first;
 	bool due;
 
@@ -336,6 +338,7 @@ uint64_t pawl_service_next(struct pawl_service *service)
 
 int pawl_service_fd(struct pawl_service *service)
 {
+	IN_SERVICE(service);
 	int clock = pawl__clock_of_system(service->clock), fd;
 
 	if (!service->manual)

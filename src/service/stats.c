@@ -73,6 +73,7 @@ void pawl__stats_add_worker(struct pawl_stats *stats, const struct worker *worke
 
 void pawl_service_stats(struct pawl_service *service, struct pawl_stats *stats)
 {
+	IN_SERVICE(service);
 	*stats = (struct pawl_stats){0};
 	for (unsigned i = 0; i < service->shard_count; i++)
 		add_shard(service, &service->shards[i], stats);
@@ -100,6 +101,7 @@ size_t pawl__service_pending(struct pawl_service *service, bool internal)
 
 size_t pawl_service_pending(struct pawl_service *service)
 {
+	IN_SERVICE(service);
 	return pawl__service_pending(service, false);
 }
 
