@@ -48,8 +48,8 @@ static __attribute__((noinline)) struct shard *give_home(struct pawl_service *se
 	void *shard = &service->shards[thread_number() % service->shard_count];
 	void *before = __atomic_load_n(&task->home, __ATOMIC_ACQUIRE);
 
-	if (before && !home_of(service, task))
-		CHECKED(pawl__task_expect_known(&task->timer));
+	CHECKED(before && !home_of(service, task) ? pawl__task_expect_known(&task->timer)
+	                                          : (void)0);
 	if (before && !home_of(service, task) && pawl_timer_armed(&task->timer))
 		return home_of(service, task); /* unless another thread has just armed it here */
 	if (!home_of(service, task) &&
