@@ -36,7 +36,7 @@ class Pawl(ConanFile):
         toolchain = CMakeToolchain(self)
         toolchain.cache_variables["PAWL_SHARED"] = bool(self.options.shared)
         toolchain.cache_variables["PAWL_WHEEL_ONLY"] = bool(self.options.wheel_only)
-        for part in ("COMMAND", "EXAMPLES", "LIBUV", "LIBEVENT", "REDIS"):
+        for part in ("COMMAND", "DEBUG", "EXAMPLES", "LIBUV", "LIBEVENT", "REDIS"):
             toolchain.cache_variables[f"PAWL_{part}"] = False
         toolchain.generate()
 

@@ -17,7 +17,7 @@ static struct group {
 	int held;
 	struct entry *unused;
 } __attribute__((aligned(LINE))) groups[GROUPS];
-static struct entry *buckets[BUCKETS];
+static struct entry *first_in_bucket[BUCKETS];
 
 static unsigned bucket_of(const void *address)
 {
@@ -42,7 +42,7 @@ static void unlock_group(struct group *group)
 /* The link to the entry; to NULL if there is none. */
 static struct entry **find(unsigned bucket, enum checked_kind kind, const void *address)
 {
-	struct entry **link = &buckets[bucket];
+	struct entry **link = &first_in_bucket[bucket];
 
 	while (*link && ((*link)->record.address != address || (*link)->record.kind != kind))
 		link = &(*link)->next;

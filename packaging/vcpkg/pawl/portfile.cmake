@@ -15,6 +15,7 @@ vcpkg_cmake_configure(
     ${FEATURE_OPTIONS}
     -DPAWL_SHARED=${shared}
     -DPAWL_COMMAND=OFF
+    -DPAWL_DEBUG=OFF
     -DPAWL_EXAMPLES=OFF
     -DPAWL_REDIS=OFF)
 vcpkg_cmake_install()
