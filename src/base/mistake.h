@@ -26,11 +26,11 @@ pawl__mistake(const char *call, const char *format, ...); /* speak.c */
 #include <pawl/wheel.h>
 
 #define CHECKED(call) (call)
-#define IN_WHEEL(wheel)                                                    \
-	struct wheel_use use __attribute__((cleanup(pawl__wheel_leave))) = \
+#define IN_WHEEL(wheel)                                                            \
+	struct wheel_use use __attribute__((cleanup(pawl__wheel_leave), unused)) = \
 	        pawl__wheel_enter(wheel, __func__)
-#define IN_OBJECT(kind, object)                                             \
-	const char *outer_call __attribute__((cleanup(pawl__call_leave))) = \
+#define IN_OBJECT(kind, object)                                                     \
+	const char *outer_call __attribute__((cleanup(pawl__call_leave), unused)) = \
 	        pawl__object_enter(kind, object, __func__)
 #define IN_SERVICE(service)     IN_OBJECT(A_SERVICE, service)
 #define IN_PURGATORY(purgatory) IN_OBJECT(A_PURGATORY, purgatory)
@@ -40,7 +40,7 @@ struct pawl_loop;
 struct pawl_watches;
 struct pawl_op;
 
-/* The public call that the thread is in: the outermost one of the user's. */
+/* The public call that the thread is in. One of a wheel with an owner does not count: it is the owner's. */
 const char *pawl__call_enter(const char *call); /* returns the outer one */
 void pawl__call_leave(const char *const *outer);
 
