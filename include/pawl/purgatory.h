@@ -184,8 +184,8 @@ PAWL_API int pawl_purgatory_try_or_watch(struct pawl_purgatory *purgatory, struc
  * Something about the key has changed: try every operation that is watched under it, in no particular order, perhaps
  * also those added during the call. Returns how many this call has completed; on_complete has returned for each (but
  * see NESTING). An operation that another thread is trying is left to that thread, which tries it once more: it may
- * complete after this call has returned, and is not counted here. See CONCURRENCY. An invalid key finds nothing; in a
- * development build it ends the program.
+ * complete after this call has returned, and is not counted here. See CONCURRENCY. An invalid key finds nothing; in
+ * the checked library it ends the program.
  */
 PAWL_API size_t pawl_purgatory_check(struct pawl_purgatory *purgatory, struct pawl_key key);
 

@@ -2,17 +2,10 @@
 /* The offset of a zone at a time, and the time at which its clocks show a local time. */
 #include "zone.h"
 
+#include "../base/assert.h"
 #include "date.h"
 
 #define YEAR (366 * DAY_SECONDS)
-
-/* A development build ends the program where this does not hold; a release build has no code for it. */
-#ifdef PAWL_ASSERT
-#include <stdlib.h>
-#define CALENDAR_ASSERT(holds) ((holds) ? (void)0 : abort())
-#else
-#define CALENDAR_ASSERT(holds) ((void)0)
-#endif
 
 void pawl_zone_utc(struct pawl_zone *zone)
 {
@@ -114,9 +107,9 @@ struct stretch pawl__zone_stretch(const struct pawl_zone *zone, int64_t time)
 	struct stretch stretch = time < zone->yearly_from ? stretch_in_table(zone, time)
 	                                                  : stretch_by_year(zone, time);
 
-	CALENDAR_ASSERT(time >= TIME_FIRST - YEAR && time <= TIME_LAST + YEAR);
-	CALENDAR_ASSERT(stretch.start <= time && time < stretch.end);
-	CALENDAR_ASSERT(stretch.offset >= OFFSET_MIN && stretch.offset <= OFFSET_MAX);
+	ASSERT(time >= TIME_FIRST - YEAR && time <= TIME_LAST + YEAR);
+	ASSERT(stretch.start <= time && time < stretch.end);
+	ASSERT(stretch.offset >= OFFSET_MIN && stretch.offset <= OFFSET_MAX);
 	return stretch;
 }
 

@@ -13,15 +13,11 @@
  */
 #include "layout.h"
 
+#include "../base/assert.h"
+#include "../base/mistake.h"
+
 #include <errno.h>
 #include <stdlib.h>
-
-/* A development build ends the program where a comment here does not hold; a release build has no code for it. */
-#ifdef PAWL_ASSERT
-#define LOOP_ASSERT(holds) ((holds) ? (void)0 : abort())
-#else
-#define LOOP_ASSERT(holds) ((void)0)
-#endif
 
 static uint64_t now_of(const struct pawl_loop *loop)
 {
@@ -75,6 +71,7 @@ static int make_wheel(struct pawl_loop *loop, const struct pawl_loop_options *op
 	if (size == 0)
 		return -EINVAL;
 	loop->wheel = pawl_wheel_init(malloc(size), size, &wheel);
+	CHECKED(pawl__wheel_own(loop->wheel, loop));
 	return loop->wheel ? 0 : -ENOMEM;
 }
 
@@ -92,25 +89,29 @@ int pawl_loop_open(struct pawl_loop **loop, const struct pawl_loop_adapter *adap
 	*made = (struct pawl_loop){.adapter = adapter, .self = self};
 	init(made, options);
 	error = make_wheel(made, options);
-	if (error)
+	if (error) {
 		free(made);
-	else
-		*loop = made;
-	return error;
+		return error;
+	}
+	CHECKED(pawl__object_note(A_LOOP, made, NULL));
+	*loop = made;
+	return 0;
 }
 
 /* Not in a pass, which still uses the loop. */
 static void release(struct pawl_loop *loop)
 {
 	loop->adapter->release(loop->self);
+	CHECKED(pawl__object_forget(A_WHEEL, loop->wheel));
+	CHECKED(pawl__object_forget(A_LOOP, loop));
 	free(loop->wheel);
 	free(loop);
 }
 
 static void set_timer(struct pawl_loop *loop, uint64_t wake)
 {
-	LOOP_ASSERT(!loop->running && !loop->closed);
-	LOOP_ASSERT(wake <= pawl_wheel_next(loop->wheel));
+	ASSERT(!loop->running && !loop->closed);
+	ASSERT(wake <= pawl_wheel_next(loop->wheel));
 	loop->wake = wake;
 	loop->adapter->set_timer(loop->self, wake);
 }
@@ -124,7 +125,7 @@ static void move_ahead(struct pawl_loop *loop, size_t moves, size_t calls)
 {
 	size_t left = loop->max_moves - moves;
 
-	LOOP_ASSERT(moves <= loop->max_moves);
+	ASSERT(moves <= loop->max_moves);
 	if (left > 0)
 		pawl_wheel_ahead(loop->wheel,
 		                 left < MOVES_AHEAD + calls ? left : MOVES_AHEAD + calls);
@@ -144,6 +145,7 @@ static void call(struct pawl_loop *loop, struct pawl_loop_timer *timer, uint64_t
 /* If a due function closed the loop, the loop is gone afterwards. */
 size_t pawl_loop_pass_at(struct pawl_loop *loop, uint64_t now_ns)
 {
+	IN_LOOP(loop);
 	struct pawl_timer *timer;
 	size_t calls = 0, moves;
 
@@ -168,6 +170,7 @@ size_t pawl_loop_pass_at(struct pawl_loop *loop, uint64_t now_ns)
 
 size_t pawl_loop_pass(struct pawl_loop *loop)
 {
+	IN_LOOP(loop);
 	return pawl_loop_pass_at(loop, now_of(loop));
 }
 
@@ -199,10 +202,17 @@ static void wake_by(struct pawl_loop *loop, uint64_t deadline)
 		wake_earlier(loop);
 }
 
+/* A due function may close the loop, which is released when the pass ends. */
+static inline void expect_open(const struct pawl_loop *loop)
+{
+	(void)loop;
+	CHECKED(loop->closed ? pawl__loop_refuse(loop) : (void)0);
+}
+
 static inline void put(struct pawl_loop *loop, struct pawl_loop_timer *timer, uint64_t now,
                        uint64_t deadline, uint64_t period_ns)
 {
-	LOOP_ASSERT(!loop->closed);
+	expect_open(loop);
 	timer->period_ns = period_ns;
 	tell_time(loop, now);
 	pawl_wheel_arm_at(loop->wheel, &timer->timer, deadline);
@@ -211,11 +221,14 @@ static inline void put(struct pawl_loop *loop, struct pawl_loop_timer *timer, ui
 
 void pawl_loop_arm_at(struct pawl_loop *loop, struct pawl_loop_timer *timer, uint64_t deadline_ns)
 {
+	IN_LOOP(loop);
 	put(loop, timer, now_of(loop), deadline_ns, 0);
 }
 
 void pawl_loop_arm(struct pawl_loop *loop, struct pawl_loop_timer *timer, uint64_t delay_ns)
 {
+	IN_LOOP(loop);
+	CHECKED(pawl__delay_expect(delay_ns));
 	uint64_t now = now_of(loop);
 
 	put(loop, timer, now, saturating_sum(now, delay_ns), 0);
@@ -224,6 +237,9 @@ void pawl_loop_arm(struct pawl_loop *loop, struct pawl_loop_timer *timer, uint64
 int pawl_loop_arm_every(struct pawl_loop *loop, struct pawl_loop_timer *timer, uint64_t first_ns,
                         uint64_t period_ns)
 {
+	IN_LOOP(loop);
+	CHECKED(pawl__delay_expect(first_ns));
+	CHECKED(pawl__delay_expect(period_ns));
 	uint64_t now = now_of(loop);
 
 	if (period_ns == 0)
@@ -235,9 +251,11 @@ int pawl_loop_arm_every(struct pawl_loop *loop, struct pawl_loop_timer *timer, u
 /* An idle timer has no period: touch arms it once. */
 void pawl_loop_touch(struct pawl_loop *loop, struct pawl_loop_timer *timer, uint64_t delay_ns)
 {
+	IN_LOOP(loop);
+	CHECKED(pawl__delay_expect(delay_ns));
 	uint64_t now = now_of(loop), deadline = saturating_sum(now, delay_ns);
 
-	LOOP_ASSERT(!loop->closed);
+	expect_open(loop);
 	tell_time(loop, now);
 	pawl_wheel_touch_at(loop->wheel, &timer->timer, deadline);
 	wake_by(loop, deadline);
@@ -245,6 +263,7 @@ void pawl_loop_touch(struct pawl_loop *loop, struct pawl_loop_timer *timer, uint
 
 bool pawl_loop_cancel(struct pawl_loop *loop, struct pawl_loop_timer *timer)
 {
+	IN_LOOP(loop);
 	bool was_armed = pawl_wheel_cancel(loop->wheel, &timer->timer);
 
 	timer->period_ns = 0;
@@ -256,16 +275,19 @@ bool pawl_loop_cancel(struct pawl_loop *loop, struct pawl_loop_timer *timer)
 
 uint64_t pawl_loop_now(const struct pawl_loop *loop)
 {
+	IN_LOOP(loop);
 	return now_of(loop);
 }
 
 size_t pawl_loop_count(const struct pawl_loop *loop)
 {
+	IN_LOOP(loop);
 	return pawl_wheel_count(loop->wheel);
 }
 
 struct pawl_wheel *pawl_loop_wheel(struct pawl_loop *loop)
 {
+	IN_LOOP(loop);
 	return loop->wheel;
 }
 
@@ -285,6 +307,7 @@ void pawl_loop_close(struct pawl_loop *loop, pawl_loop_due_fn *dropped)
 {
 	if (!loop)
 		return;
+	IN_LOOP(loop);
 	loop->closed = true;
 	if (dropped)
 		drop_all(loop, dropped);

@@ -59,7 +59,7 @@ bool pawl__deadline_arm(struct op_shard *shard, struct pawl_op *op, uint64_t now
 	uint64_t tick = ticks_up(&purgatory->ticks, saturating_sum(now_ns, timeout_ns));
 
 	lock_assert_held(&shard->lock);
-	OP_ASSERT(!pawl_timer_armed(&op->timer));
+	ASSERT(!pawl_timer_armed(&op->timer));
 	pawl_wheel_advance(shard->wheel, ticks_down(&purgatory->ticks, now_ns), 1);
 	pawl_wheel_arm_idle_at(shard->wheel, &op->timer, tick);
 	return schedule_alarm(shard, tick);
@@ -149,7 +149,7 @@ static size_t begin_run(struct alarm *alarm)
 	size_t most;
 
 	lock_acquire(&shard->lock);
-	OP_ASSERT(!alarm->runs);
+	ASSERT(!alarm->runs);
 	alarm->runs = true;
 	if (shard->next_alarm == alarm)
 		shard->next_alarm = NULL;
@@ -164,7 +164,7 @@ static void end_run(struct alarm *alarm)
 	bool set;
 
 	lock_acquire(&shard->lock);
-	OP_ASSERT(alarm->runs);
+	ASSERT(alarm->runs);
 	alarm->runs = false;
 	set = schedule_next(shard);
 	lock_release(&shard->lock);
@@ -228,6 +228,7 @@ int pawl__alarms_open(struct op_shard *shard)
 		return -ENOMEM;
 	shard->alarms = (struct alarm *)(shard->lateness + 1);
 	shard->wheel = pawl_wheel_init((char *)shard->lateness + wheel_at, size, &options);
+	CHECKED(pawl__wheel_own(shard->wheel, purgatory));
 	for (unsigned i = 0; i < purgatory->alarm_count; i++) {
 		shard->alarms[i] = (struct alarm){.shard = shard};
 		pawl__task_init_internal(&shard->alarms[i].task, alarm_task);

@@ -6,8 +6,6 @@
 #define _GNU_SOURCE
 #include "table.h"
 
-#include <stdio.h>
-
 /*
  * A walk along a watch list, in one table after the other. Between two batches a cursor in each chain, a node without
  * an operation, says where the walk goes on. Operations that are added meanwhile come before it, or in a newer table.
@@ -96,6 +94,7 @@ static inline __attribute__((always_inline)) uint32_t walk_collect(struct key_wa
 
 			if (!at[c])
 				continue;
+			CHECKED(pawl__watches_expect_sound(watches));
 			at[c] = watches->next[key];
 			more |= at[c];
 			if (__builtin_expect(watches->low[key] != low || !watches->op, 0)) {
@@ -104,7 +103,7 @@ static inline __attribute__((always_inline)) uint32_t walk_collect(struct key_wa
 			}
 			/* try_complete is likely to read what follows the operation. */
 			__builtin_prefetch(watches->op + 1);
-			OP_ASSERT(op_is(watches->op, WAITING));
+			ASSERT(op_is(watches->op, WAITING));
 			ops[count++] = watches->op;
 		}
 	} while (more && count + CHAINS <= OPS_PER_BATCH && skipped < MOST_SKIPPED);
@@ -184,7 +183,7 @@ static unsigned next_bit(uint64_t *bits)
 {
 	unsigned bit = (unsigned)__builtin_ctzll(*bits);
 
-	OP_ASSERT(*bits);
+	ASSERT(*bits);
 	*bits &= *bits - 1;
 	return bit;
 }
@@ -221,7 +220,7 @@ static uint64_t try_some(const struct batch *batch, uint64_t which)
 static void win_each(struct op_shard *home, struct batch *batch, uint64_t won)
 {
 	lock_assert_held(&home->lock);
-	OP_ASSERT((won & ~batch->members) == 0);
+	ASSERT((won & ~batch->members) == 0);
 	batch->members &= ~won;
 	while (won) {
 		op_win(home, batch->ops[next_bit(&won)], COMPLETED);
@@ -299,24 +298,17 @@ static size_t check_shard(struct op_shard *home, const struct hash *hash)
 	return completed;
 }
 
-/*
- * A call by a key that another purgatory has made, or that is zeroed, would find nothing, without a word. So a
- * development build ends the program.
- */
+/* A call by a key that another purgatory has made, or that is zeroed, finds nothing. */
 static bool invalid(const struct pawl_purgatory *purgatory, struct pawl_key key, const char *call)
 {
 	if (__builtin_expect(key_valid(purgatory, key), 1))
 		return false;
-#ifdef PAWL_ASSERT
-	fprintf(stderr,
-	        "pawl: %s was given a key that is not of the purgatory at %p: make it with "
-	        "pawl_purgatory_key of the same purgatory\n",
-	        call, (const void *)purgatory);
-	abort();
-#else
+	CHECKED(pawl__mistake(call,
+	                      "the key is not of purgatory %p: make it by pawl_purgatory_key of "
+	                      "the same purgatory",
+	                      (const void *)purgatory));
 	(void)call;
 	return true;
-#endif
 }
 
 /*
@@ -325,6 +317,7 @@ static bool invalid(const struct pawl_purgatory *purgatory, struct pawl_key key,
  */
 size_t pawl_purgatory_check(struct pawl_purgatory *purgatory, struct pawl_key key)
 {
+	IN_PURGATORY(purgatory);
 	struct op_shard *own = own_shard(purgatory);
 	const unsigned last = purgatory->shard_count - 1;
 	size_t completed = 0;
@@ -353,7 +346,7 @@ size_t pawl_purgatory_check(struct pawl_purgatory *purgatory, struct pawl_key ke
 static void hand_out(struct pawl_op *op, pawl_op_fn *fn)
 {
 	assert_nothing_held();
-	OP_ASSERT(op_is(op, WITHDRAWN));
+	ASSERT(op_is(op, WITHDRAWN));
 	if (fn)
 		fn(op);
 	op_unref(op);
@@ -431,6 +424,7 @@ static void cancel_in(struct op_shard *home, const struct hash *hash, struct wit
 size_t pawl_purgatory_cancel_key(struct pawl_purgatory *purgatory, struct pawl_key key,
                                  pawl_op_fn *cancelled)
 {
+	IN_PURGATORY(purgatory);
 	struct withdrawn withdrawn = {0};
 	struct hash hash;
 
@@ -466,7 +460,7 @@ void pawl__shard_withdraw_all(struct op_shard *home, pawl_op_fn *fn)
 {
 	struct pawl_op *op;
 
-	OP_ASSERT(home->closed);
+	ASSERT(home->closed);
 	for (struct table *table = home->oldest; table; table = table->newer)
 		for (uint64_t i = 0; i <= table->mask; i++)
 			while ((op = withdraw_first(home, &table->buckets[i])))

@@ -148,7 +148,7 @@ static void unlink_key(struct op_shard *shard, uintptr_t node)
 	uint64_t low = node_hash(node).low;
 
 	lock_assert_held(&shard->lock);
-	OP_ASSERT(shard->watched > 0 && bucket_of(table, low)->count > 0);
+	ASSERT(shard->watched > 0 && bucket_of(table, low)->count > 0);
 	bucket_of(table, low)->count--;
 	table_remove(shard, table, node, low);
 	shard->watched--;
@@ -174,7 +174,7 @@ static bool move_one(struct op_shard *shard, struct bucket *from)
 	if (!node)
 		return false;
 	low = node_hash(node).low;
-	OP_ASSERT(node_table(shard, node) == shard->oldest && from->count > 0);
+	ASSERT(node_table(shard, node) == shard->oldest && from->count > 0);
 	from->count--;
 	bucket_remove(shard, from, node);
 	node_watches(node)->tags ^= (uint16_t)(1u << (node & KEY));

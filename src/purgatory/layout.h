@@ -120,17 +120,13 @@
 #define MOST_ZEROED   1024u /* buckets of a new table, by one call */
 #endif
 
-/* A development build ends the program if this does not hold. A release build has no code for it. */
 #ifdef PAWL_ASSERT
-#define OP_ASSERT(holds) ((holds) ? (void)0 : abort())
 /* Not seen by the thread sanitizer and the explorer: to them it would be one more access to an atomic word. */
 static __attribute__((noinline, unused, no_sanitize_thread)) bool op_is(const struct pawl_op *op,
                                                                         uint32_t state)
 {
 	return op->state == state;
 }
-#else
-#define OP_ASSERT(holds) ((void)0)
 #endif
 
 enum state { FRESH, WAITING, COMPLETED, EXPIRED, WITHDRAWN };

@@ -29,6 +29,7 @@ unsigned pawl__purgatory_number_thread(void)
 struct pawl_key pawl_purgatory_key(const struct pawl_purgatory *purgatory, const void *bytes,
                                    size_t size)
 {
+	IN_PURGATORY(purgatory);
 	uint64_t words[2];
 
 	if (!bytes && size > 0)
@@ -39,6 +40,7 @@ struct pawl_key pawl_purgatory_key(const struct pawl_purgatory *purgatory, const
 
 void pawl_op_init(struct pawl_op *op, const struct pawl_op_type *type)
 {
+	CHECKED(pawl__op_expect_idle(op, __func__));
 	op->timer = (struct pawl_timer){0};
 	op->type = type;
 	op->home = NULL;
@@ -72,7 +74,7 @@ bool pawl_op_expired(const struct pawl_op *op)
 /* The list is in the order of completion. A won operation is on no wheel, so its timer has room for the link. */
 static void defer(struct thread *thread, struct pawl_op *op)
 {
-	OP_ASSERT(op_is(op, COMPLETED) || op_is(op, EXPIRED));
+	ASSERT(op_is(op, COMPLETED) || op_is(op, EXPIRED));
 	op->deferred = NULL;
 	if (thread->deferred)
 		thread->last_deferred->deferred = op;
@@ -124,7 +126,7 @@ bool pawl__op_run(struct pawl_op *op)
 
 bool pawl__op_run_completed(struct pawl_op *op)
 {
-	OP_ASSERT(op_is(op, COMPLETED));
+	ASSERT(op_is(op, COMPLETED));
 	probe1(complete, op);
 	return pawl__op_run(op);
 }
@@ -277,6 +279,7 @@ static void link_all(struct op_shard *home, struct pawl_op *op)
 
 	lock_assert_held(&home->lock);
 	for (struct pawl_op_watches *watches = &op->watches; watches; watches = watches->more) {
+		CHECKED(pawl__watches_note(watches, op, home->purgatory));
 		watches->tags = table->tags;
 		for (uint32_t i = 0; i < watches->count; i++) {
 			struct bucket *bucket = bucket_of(table, watches->low[i]);
@@ -424,6 +427,8 @@ static int end_unwatched(struct pawl_op *op, int error)
 int pawl_purgatory_try_or_watch(struct pawl_purgatory *purgatory, struct pawl_op *op,
                                 const struct pawl_key *keys, size_t nkeys, uint64_t timeout_ns)
 {
+	IN_PURGATORY(purgatory);
+	CHECKED(pawl__delay_expect(timeout_ns));
 	struct submission submission = {own_shard(purgatory), op, keys, nkeys, timeout_ns, 0};
 	struct batch batch = {.ops = &op, .count = 1};
 	int error = refuse(&submission);

@@ -4,7 +4,6 @@
 #include "table.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 static unsigned shards_wanted(const struct pawl_service *service,
@@ -36,8 +35,10 @@ static void free_purgatory(struct pawl_purgatory *purgatory)
 {
 	for (unsigned i = 0; purgatory->shards && i < purgatory->shard_count; i++) {
 		pawl__tables_free(&purgatory->shards[i]);
+		CHECKED(pawl__object_forget(A_WHEEL, purgatory->shards[i].wheel));
 		free(purgatory->shards[i].lateness); /* with the alarms and the wheel: one block */
 	}
+	CHECKED(pawl__object_forget(A_PURGATORY, purgatory));
 	pawl__system_free_lines(purgatory->shards);
 	pawl__system_free_lines(purgatory);
 }
@@ -69,6 +70,7 @@ static int open_shards(struct pawl_purgatory *purgatory)
 int pawl_purgatory_open(struct pawl_purgatory **opened, struct pawl_service *service,
                         const struct pawl_purgatory_options *options)
 {
+	IN_SERVICE(service);
 	struct pawl_purgatory *purgatory;
 	unsigned shards;
 	int error;
@@ -97,6 +99,7 @@ int pawl_purgatory_open(struct pawl_purgatory **opened, struct pawl_service *ser
 		return error;
 	}
 	mutex_init(&purgatory->stopping);
+	CHECKED(pawl__object_note(A_PURGATORY, purgatory, NULL));
 	pawl__service_add_part(service, &purgatory->part);
 	*opened = purgatory;
 	return 0;
@@ -108,13 +111,10 @@ static void refuse_inside(const struct pawl_purgatory *purgatory, const char *ca
 
 	while (inside && inside->purgatory != purgatory)
 		inside = inside->outer;
-	if (!inside)
-		return;
-	fprintf(stderr,
-	        "pawl: %s was called by a function that a deadline, stop or the live view of the "
-	        "same purgatory has called, and would wait for itself\n",
-	        call);
-	abort();
+	if (inside)
+		pawl__mistake(call, "it was called in a function that a deadline, stop or the live "
+		                    "view of the same purgatory has called, and would wait for "
+		                    "itself: call it on another thread");
 }
 
 static void close_shard(struct op_shard *shard)
@@ -152,6 +152,7 @@ static void stop_once(struct pawl_purgatory *purgatory)
  */
 void pawl_purgatory_stop(struct pawl_purgatory *purgatory)
 {
+	IN_PURGATORY(purgatory);
 	refuse_inside(purgatory, "pawl_purgatory_stop");
 	(mutex_lock)(&purgatory->stopping);
 	if (!purgatory->stopped)
@@ -164,6 +165,7 @@ void pawl_purgatory_close(struct pawl_purgatory *purgatory)
 {
 	if (!purgatory)
 		return;
+	IN_PURGATORY(purgatory);
 	pawl_purgatory_stop(purgatory);
 	pawl__alarms_stop(purgatory); /* a try_or_watch that began before stop may have armed one */
 	mutex_destroy(&purgatory->stopping);

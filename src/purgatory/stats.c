@@ -38,6 +38,7 @@ void pawl_purgatory_get_stats(const struct pawl_purgatory *purgatory,
 {
 	struct pawl_purgatory_stats all = {0};
 
+	IN_PURGATORY(purgatory);
 	for (unsigned i = 0; i < purgatory->shard_count; i++)
 		add_shard(&purgatory->shards[i], &all);
 	write_sized(&all, sizeof(all), stats, size);
@@ -45,6 +46,7 @@ void pawl_purgatory_get_stats(const struct pawl_purgatory *purgatory,
 
 void pawl_purgatory_get_lateness(const struct pawl_purgatory *purgatory, struct pawl_histogram *to)
 {
+	IN_PURGATORY(purgatory);
 	memset(to, 0, sizeof(*to));
 	for (unsigned i = 0; i < purgatory->shard_count; i++) {
 		struct op_shard *shard = &purgatory->shards[i];
@@ -84,10 +86,12 @@ static size_t sum(const struct pawl_purgatory *purgatory, bool watched)
 
 size_t pawl_purgatory_watched(const struct pawl_purgatory *purgatory)
 {
+	IN_PURGATORY(purgatory);
 	return sum(purgatory, true);
 }
 
 size_t pawl_purgatory_delayed(const struct pawl_purgatory *purgatory)
 {
+	IN_PURGATORY(purgatory);
 	return sum(purgatory, false);
 }

@@ -84,7 +84,7 @@ static inline void list_insert(uintptr_t *at, uintptr_t node)
 {
 	uintptr_t *next = node_next(node);
 
-	OP_ASSERT(node_watches(node));
+	ASSERT(node_watches(node));
 	*next = *at;
 	*node_link(node) = at;
 	if (*at)
@@ -166,7 +166,7 @@ static inline void bucket_add(struct op_shard *home, struct bucket *bucket, uint
 static inline bool bucket_remove(struct op_shard *home, struct bucket *bucket, uintptr_t node)
 {
 	lock_assert_held(&home->lock);
-	OP_ASSERT(home->used > 0 && bucket->adds > 0);
+	ASSERT(home->used > 0 && bucket->adds > 0);
 	list_remove(node);
 	if (bucket->chains[0] | bucket->chains[1] | bucket->chains[2] | bucket->chains[3])
 		return false;
@@ -191,17 +191,30 @@ static inline uintptr_t bucket_first(const struct op_shard *home, const struct b
 {
 	lock_assert_held(&home->lock);
 	for (unsigned c = 0; c < CHAINS; c++)
-		for (uintptr_t node = bucket->chains[c]; node; node = *node_next(node))
+		for (uintptr_t node = bucket->chains[c]; node; node = *node_next(node)) {
+			CHECKED(pawl__watches_expect_sound(node_watches(node)));
 			if (node_watches(node)->op)
 				return node;
+		}
 	return 0;
 }
+
+#ifdef PAWL_CHECKED
+static inline void op_forget(const struct pawl_op *op)
+{
+	for (const struct pawl_op_watches *watches = &op->watches; watches; watches = watches->more) {
+		pawl__watches_expect_sound(watches);
+		pawl__object_forget(A_WATCHES, watches);
+	}
+}
+#endif
 
 static inline void op_unlink(struct op_shard *home, struct pawl_op *op)
 {
 	lock_assert_held(&home->lock);
-	OP_ASSERT(home->delayed > 0);
+	ASSERT(home->delayed > 0);
 	home->delayed--;
+	CHECKED(op_forget(op));
 	if (__builtin_expect(table_grows(home), 0)) {
 		pawl__op_unlink_growing(home, op);
 		return;
@@ -211,7 +224,7 @@ static inline void op_unlink(struct op_shard *home, struct pawl_op *op)
 			if (watches->link[i]) {
 				struct bucket *bucket = bucket_of(home->table, watches->low[i]);
 
-				OP_ASSERT(home->watched > 0 && bucket->count > 0);
+				ASSERT(home->watched > 0 && bucket->count > 0);
 				bucket->count--;
 				if (bucket_remove(home, bucket, (uintptr_t)watches | i))
 					bucket_set_filter(bucket, 0);
@@ -268,8 +281,8 @@ static inline bool any_in_batch(const struct op_shard *home, const struct batch 
 static inline void batch_link(struct op_shard *home, struct batch *batch)
 {
 	lock_assert_held(&home->lock);
-	OP_ASSERT(batch->count > 0 && batch->count <= OPS_PER_BATCH);
-	OP_ASSERT(!any_in_batch(home, batch));
+	ASSERT(batch->count > 0 && batch->count <= OPS_PER_BATCH);
+	ASSERT(!any_in_batch(home, batch));
 	batch->members = ~UINT64_C(0) >> (64 - batch->count);
 	batch->retry = batch->gone = 0;
 	batch->next = home->batches;
@@ -282,7 +295,7 @@ static inline void batch_unlink(struct op_shard *home, struct batch *batch)
 
 	lock_assert_held(&home->lock);
 	while (*at != batch) {
-		OP_ASSERT(*at);
+		ASSERT(*at);
 		at = &(*at)->next;
 	}
 	*at = batch->next;
@@ -292,7 +305,7 @@ static inline void batch_unlink(struct op_shard *home, struct batch *batch)
 static inline void op_win(struct op_shard *home, struct pawl_op *op, uint32_t state)
 {
 	lock_assert_held(&home->lock);
-	OP_ASSERT(op_is(op, WAITING) && !op_in_batch(home, op));
+	ASSERT(op_is(op, WAITING) && !op_in_batch(home, op));
 	__atomic_store_n(&op->state, state, __ATOMIC_RELEASE);
 	op_unlink(home, op);
 	pawl_wheel_cancel(home->wheel, &op->timer);

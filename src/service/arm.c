@@ -9,6 +9,7 @@
 
 void pawl_task_init(struct pawl_task *task, pawl_task_fn *run)
 {
+	CHECKED(pawl__task_expect_idle(&task->timer, __func__));
 	*task = (struct pawl_task){.run = run};
 }
 
@@ -47,6 +48,8 @@ static __attribute__((noinline)) struct shard *give_home(struct pawl_service *se
 	void *shard = &service->shards[thread_number() % service->shard_count];
 	void *before = __atomic_load_n(&task->home, __ATOMIC_ACQUIRE);
 
+	CHECKED(before && !home_of(service, task) ? pawl__task_expect_known(&task->timer)
+	                                          : (void)0);
 	if (before && !home_of(service, task) && pawl_timer_armed(&task->timer))
 		return home_of(service, task); /* unless another thread has just armed it here */
 	if (!home_of(service, task) &&
@@ -201,6 +204,8 @@ arm(struct pawl_service *service, struct pawl_task *task, const struct arming *a
 
 int pawl_service_arm(struct pawl_service *service, struct pawl_task *task, uint64_t delay_ns)
 {
+	IN_SERVICE(service);
+	CHECKED(pawl__delay_expect(delay_ns));
 	uint64_t now = clock_now(service);
 
 	return arm(service, task,
@@ -209,6 +214,7 @@ int pawl_service_arm(struct pawl_service *service, struct pawl_task *task, uint6
 
 int pawl_service_arm_at(struct pawl_service *service, struct pawl_task *task, uint64_t deadline_ns)
 {
+	IN_SERVICE(service);
 	return arm(service, task,
 	           &(struct arming){.now_ns = clock_now(service), .deadline_ns = deadline_ns});
 }
@@ -216,6 +222,8 @@ int pawl_service_arm_at(struct pawl_service *service, struct pawl_task *task, ui
 int pawl_service_arm_unless_pending(struct pawl_service *service, struct pawl_task *task,
                                     uint64_t delay_ns)
 {
+	IN_SERVICE(service);
+	CHECKED(pawl__delay_expect(delay_ns));
 	uint64_t now = clock_now(service);
 
 	return arm(service, task,
@@ -228,6 +236,9 @@ int pawl_service_arm_unless_pending(struct pawl_service *service, struct pawl_ta
 int pawl_service_arm_within(struct pawl_service *service, struct pawl_task *task,
                             uint64_t earliest_ns, uint64_t latest_ns)
 {
+	IN_SERVICE(service);
+	CHECKED(pawl__delay_expect(earliest_ns));
+	CHECKED(pawl__delay_expect(latest_ns));
 	uint64_t now = clock_now(service), deadline = saturating_sum(now, earliest_ns);
 	uint64_t first = ticks_up(&service->ticks, deadline);
 	uint64_t last = ticks_down(&service->ticks, saturating_sum(now, latest_ns));
@@ -242,6 +253,7 @@ int pawl_service_arm_within(struct pawl_service *service, struct pawl_task *task
 int pawl_service_arm_at_time(struct pawl_service *service, struct pawl_task *task,
                              struct timespec time)
 {
+	IN_SERVICE(service);
 	if (time.tv_nsec < 0 || time.tv_nsec >= (long)PAWL_SECOND)
 		return -EINVAL;
 	return arm(service, task,
@@ -253,6 +265,9 @@ int pawl_service_arm_at_time(struct pawl_service *service, struct pawl_task *tas
 int pawl_service_arm_every(struct pawl_service *service, struct pawl_task *task, uint64_t first_ns,
                            uint64_t period_ns, enum pawl_service_missed missed)
 {
+	IN_SERVICE(service);
+	CHECKED(pawl__delay_expect(first_ns));
+	CHECKED(pawl__delay_expect(period_ns));
 	uint64_t now = clock_now(service);
 
 	if (period_ns == 0 || (missed != PAWL_SERVICE_SKIP && missed != PAWL_SERVICE_BURST &&
@@ -267,6 +282,8 @@ int pawl_service_arm_every(struct pawl_service *service, struct pawl_task *task,
 
 int pawl_service_touch(struct pawl_service *service, struct pawl_task *task, uint64_t delay_ns)
 {
+	IN_SERVICE(service);
+	CHECKED(pawl__delay_expect(delay_ns));
 	uint64_t now = clock_now(service);
 
 	return arm(service, task,
@@ -286,6 +303,7 @@ static bool pending(struct pawl_service *service, struct shard *shard, struct pa
 
 uint64_t pawl_service_deadline(struct pawl_service *service, struct pawl_task *task)
 {
+	IN_SERVICE(service);
 	struct shard *shard = home_of(service, task);
 	uint64_t deadline, now = clock_now(service);
 	bool found, at_time;
@@ -367,12 +385,14 @@ static enum pawl_service_found cancel(struct pawl_service *service, struct pawl_
 
 enum pawl_service_found pawl_service_cancel(struct pawl_service *service, struct pawl_task *task)
 {
+	IN_SERVICE(service);
 	return cancel(service, task, NULL);
 }
 
 enum pawl_service_found pawl_service_cancel_wait(struct pawl_service *service,
                                                  struct pawl_task *task)
 {
+	IN_SERVICE(service);
 	struct awaited awaited = {NULL, 0};
 	enum pawl_service_found found = cancel(service, task, &awaited);
 
@@ -389,7 +409,7 @@ static void change_refusing(struct pawl_service *service, struct pawl_task *task
 	if (!shard)
 		return;
 	lock_acquire(&shard->lock);
-	TASK_ASSERT(change < 0 ? task->refusing > 0 : task->refusing < UINT8_MAX);
+	ASSERT(change < 0 ? task->refusing > 0 : task->refusing < UINT8_MAX);
 	task->refusing = (uint8_t)(task->refusing + change);
 	lock_release(&shard->lock);
 }
@@ -409,6 +429,7 @@ static void change_refusing(struct pawl_service *service, struct pawl_task *task
 void pawl_service_cancel_wait_all(struct pawl_service *service, struct pawl_task *const *tasks,
                                   size_t n)
 {
+	IN_SERVICE(service);
 	for (size_t i = 0; i < n; i++) {
 		change_refusing(service, tasks[i], 1);
 		pawl_service_cancel(service, tasks[i]);

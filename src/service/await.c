@@ -104,6 +104,7 @@ static void settle_threads(struct pawl_service *service)
 
 void pawl_service_settle(struct pawl_service *service)
 {
+	IN_SERVICE(service);
 	pawl__service_refuse_inside_task(service, "pawl_service_settle");
 	if (!service->manual)
 		settle_threads(service);

@@ -195,11 +195,13 @@ struct timespec pawl_clock_manual_wall(struct pawl_clock_manual *clock)
 
 uint64_t pawl_service_now(struct pawl_service *service)
 {
+	IN_SERVICE(service);
 	return clock_now(service);
 }
 
 struct timespec pawl_service_wall(struct pawl_service *service)
 {
+	IN_SERVICE(service);
 	return wall_time(wall_now(service));
 }
 
@@ -234,6 +236,7 @@ static void run_until(struct manual *manual, struct pawl_service *service, uint6
 int pawl_clock_manual_run(struct pawl_clock_manual *clock, struct pawl_service *service,
                           uint64_t ns)
 {
+	IN_SERVICE(service);
 	struct manual *manual = manual_of(&clock->clock);
 	uint64_t now = manual_now(&clock->clock), end = saturating_sum(now, ns), next;
 

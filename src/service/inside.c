@@ -56,7 +56,7 @@ void pawl__service_remove_part(struct pawl_service *service, struct service_part
 	struct service_part **at = &service->parts;
 
 	mutex_lock(&service->mutex);
-	TASK_ASSERT(part->hidden && !part->busy);
+	ASSERT(part->hidden && !part->busy);
 	while (*at != part)
 		at = &(*at)->next;
 	*at = part->next;

@@ -92,6 +92,7 @@ static int begin(struct pawl_service *service, const char *path)
 
 int pawl_service_inspect(struct pawl_service *service, const char *path)
 {
+	IN_SERVICE(service);
 	int error = 0;
 
 	mutex_lock(&service->inspecting);

@@ -73,14 +73,6 @@
 #define MAX_STACK    (SIZE_MAX / 2)
 #define THREAD_NAME  16 /* bytes, with the terminating zero: the limit of Linux */
 
-/* A development build ends the program if this does not hold. A release build has no code for it. */
-#ifdef PAWL_ASSERT
-#include <stdlib.h>
-#define TASK_ASSERT(holds) ((holds) ? (void)0 : abort())
-#else
-#define TASK_ASSERT(holds) ((void)0)
-#endif
-
 /* What became of armings: armed = ran + cancelled + dropped + pending. */
 struct counts {
 	uint64_t armed, ran, cancelled, dropped;
@@ -88,7 +80,7 @@ struct counts {
 
 static inline uint64_t counts_pending(const struct counts *counts)
 {
-	TASK_ASSERT(counts->armed >= counts->ran + counts->cancelled + counts->dropped);
+	ASSERT(counts->armed >= counts->ran + counts->cancelled + counts->dropped);
 	return counts->armed - counts->ran - counts->cancelled - counts->dropped;
 }
 

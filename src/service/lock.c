@@ -1,22 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* The checks of development builds: see lock.h. */
+/* The checks of builds with assertions: see lock.h. */
 #define _GNU_SOURCE
 #include "lock.h"
 
 #ifdef PAWL_ASSERT
-#include <stdio.h>
-#include <stdlib.h>
-
 _Thread_local const struct lock *pawl__lock_held;
 
 void pawl__lock_expect_held(const struct lock *expected, const char *function)
 {
 	if (pawl__lock_held == expected)
 		return;
-	fprintf(stderr, "pawl: %s: the thread should hold %s, but holds %s\n", function,
-	        expected ? "the lock that this is done under" : "no lock",
-	        pawl__lock_held ? "another one" : "none");
-	abort();
+	pawl__mistake(function, "the thread should hold %s, but holds %s",
+	              expected ? "the lock that this is done under" : "no lock",
+	              pawl__lock_held ? "another one" : "none");
 }
 
 /* The mutexes that the thread holds: the live view, or a manual clock, locks the service's mutex under its own. */
@@ -36,16 +32,14 @@ void pawl__mutex_expect_held(const struct mutex *expected, const char *function)
 {
 	if (expected ? holds_mutex(expected) : mutex_count == 0)
 		return;
-	fprintf(stderr, "pawl: %s: the thread should hold %s\n", function,
-	        expected ? "the mutex that this is done under, but does not"
-	                 : "no mutex, but holds one");
-	abort();
+	pawl__mistake(function, "the thread should hold %s",
+	              expected ? "the mutex that this is done under, but does not"
+	                       : "no mutex, but holds one");
 }
 
 void pawl__mutex_note_locked(const struct mutex *mutex)
 {
-	if (mutex_count == MUTEXES)
-		abort();
+	ASSERT(mutex_count < MUTEXES);
 	mutexes[mutex_count++] = mutex;
 }
 

@@ -8,7 +8,7 @@
  * run, whatever its priority.
  *
  * A function that must be called under a lock begins with lock_assert_held(), or mutex_assert_held() for a mutex. With
- * PAWL_ASSERT, which development builds define, it ends the program if the calling thread does not hold it. So does a
+ * PAWL_ASSERT (base/assert.h) it ends the program if the calling thread does not hold it. So does a
  * wrong order: a thread that holds a lock acquires no other lock and no mutex, and a thread that holds a mutex acquires
  * no lock. A mutex that is locked by (mutex_lock)(), with parentheses, does not count: see pawl_purgatory_stop. Without
  * PAWL_ASSERT there is no code for this.
@@ -16,6 +16,8 @@
 #ifndef PAWL_SERVICE_LOCK_H
 #define PAWL_SERVICE_LOCK_H
 
+#include "../base/assert.h"
+#include "../base/mistake.h"
 #include "../system/system.h"
 
 /*

@@ -17,22 +17,17 @@
 #include "shard.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 /* A release build does not notice: there the second poll runs nothing. Under the mutex. */
 static void refuse_second_loop(const struct pawl_service *service, const char *call)
 {
 	mutex_assert_held(&service->mutex);
 #ifdef PAWL_ASSERT
-	if (!service->polling)
-		return;
-	fprintf(stderr,
-	        "pawl: %s was called while another thread polls the same service: poll, next, fd "
-	        "and "
-	        "settle of a manual service are for one thread at a time, that of its loop\n",
-	        call);
-	abort();
+	if (service->polling)
+		pawl__mistake(call,
+		              "another thread polls service %p: poll, next, fd and settle of a manual "
+		              "service are for one thread at a time, that of its loop",
+		              (const void *)service);
 #else
 	(void)call;
 #endif
@@ -154,6 +149,7 @@ size_t pawl_service_poll(struct pawl_service *service, size_t max)
 	uint64_t tick;
 	bool more;
 
+	IN_SERVICE(service);
 	if (service->pool.dispatch)
 		return pawl__pool_poll(service, max);
 	if (!service->manual || pawl__service_is_here(service) || !begin_poll(service))
@@ -177,8 +173,10 @@ size_t pawl_service_poll(struct pawl_service *service, size_t max)
 /* Inside a task the loop is not about to sleep, and a service with threads has no loop. */
 uint64_t pawl_service_next(struct pawl_service *service)
 {
-	uint64_t now = clock_now(service), tick;
+	uint64_t now, tick;
 
+	IN_SERVICE(service);
+	now = clock_now(service);
 	advance_all(service, ticks_down(&service->ticks, now));
 	if (!service->manual || pawl__service_is_here(service)) {
 		tick = pawl__sleep_earliest_visit(service);
@@ -193,8 +191,10 @@ uint64_t pawl_service_next(struct pawl_service *service)
 
 int pawl_service_fd(struct pawl_service *service)
 {
-	int clock = pawl__clock_of_system(service->clock), fd;
+	int clock, fd;
 
+	IN_SERVICE(service);
+	clock = pawl__clock_of_system(service->clock);
 	if (!service->manual)
 		return -EINVAL;
 	if (clock < 0)

@@ -4,7 +4,6 @@
 #include "shard.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,6 +70,7 @@ static bool open_shard(struct pawl_service *service, struct shard *shard,
 	*shard = (struct shard){.visit_by = PAWL_NEVER,
 	                        .stats = &service->shard_stats[shard - service->shards].stats};
 	shard->wheel = pawl_wheel_init(malloc(size), size, &wheel);
+	CHECKED(pawl__wheel_own(shard->wheel, service));
 	return shard->wheel != NULL;
 }
 
@@ -100,8 +100,11 @@ static int open_memory(struct pawl_service *service, const struct pawl_service_o
 static void free_memory(struct pawl_service *service)
 {
 	pawl__service_close_fd(service);
-	for (unsigned i = 0; i < service->shard_count; i++)
+	for (unsigned i = 0; i < service->shard_count; i++) {
+		CHECKED(pawl__object_forget(A_WHEEL, service->shards[i].wheel));
 		free(service->shards[i].wheel);
+	}
+	CHECKED(pawl__object_forget(A_SERVICE, service));
 	pawl__system_free_lines(service->shards);
 	pawl__system_free_lines(service->walls);
 	pawl__system_free_lines(service->shard_stats);
@@ -163,6 +166,7 @@ static void describe(struct pawl_service *service, const struct pawl_service_opt
 	service->on_thread_start_arg = options->on_thread_start_arg;
 	service->fd = -1;
 	strncpy(service->name, options->name, sizeof(service->name) - 1);
+	CHECKED(pawl__object_note(A_SERVICE, service, service->name));
 	mutex_init(&service->mutex);
 	mutex_init(&service->inspecting);
 	condition_init(&service->called);
@@ -204,10 +208,10 @@ static const char *close_too_early(struct pawl_service *service)
 
 	mutex_lock(&service->mutex);
 	if (service->parts)
-		mistake = "while a purgatory of the service is open: close that first";
+		mistake = "a purgatory of the service is open: close that first";
 	else if (service->pool.task_polled && service->state == OPEN)
-		mistake = "although a task has polled, so that a job of the pool may be left and "
-		          "poll later: stop the service, end the pool, then close";
+		mistake = "a task has polled, so a job of the pool may be left and poll later: "
+		          "stop the service, end the pool, then close";
 	mutex_unlock(&service->mutex);
 	return mistake;
 }
@@ -216,16 +220,15 @@ static void refuse_early_close(struct pawl_service *service)
 {
 	const char *mistake = close_too_early(service);
 
-	if (!mistake)
-		return;
-	fprintf(stderr, "pawl: pawl_service_close was called %s\n", mistake);
-	abort();
+	if (mistake)
+		pawl__mistake("pawl_service_close", "%s", mistake);
 }
 
 void pawl_service_close(struct pawl_service *service, pawl_task_fn *dropped)
 {
 	if (!service)
 		return;
+	IN_SERVICE(service);
 	pawl__service_refuse_inside_task(service, "pawl_service_close");
 	refuse_early_close(service);
 	pawl_service_stop(service, dropped);

@@ -56,7 +56,7 @@ static bool begin_call(struct pawl_service *service)
 	if (!pawl__sleep_anything_ready(service) || pool_full(service))
 		return false;
 	mutex_lock(&service->mutex);
-	TASK_ASSERT(service->pool.call == NO_CALL && service->pool.free);
+	ASSERT(service->pool.call == NO_CALL && service->pool.free);
 	service->pool.call = CALLED;
 	set_full(service);
 	mutex_unlock(&service->mutex);
@@ -91,7 +91,7 @@ static struct worker *answer_call(struct pawl_service *service)
 	mutex_lock(&service->mutex);
 	if (pool->call == CALLED) {
 		worker = pool->free;
-		TASK_ASSERT(worker);
+		ASSERT(worker);
 		pool->free = worker->next_free;
 		pool->call = ANSWERED;
 		pool->polls++;
@@ -138,7 +138,7 @@ static void leave(struct pawl_service *service, struct worker *worker)
 	mutex_unlock(&service->mutex);
 	call_for_more(service);
 	mutex_lock(&service->mutex);
-	TASK_ASSERT(service->pool.polls > 0);
+	ASSERT(service->pool.polls > 0);
 	service->pool.polls--;
 	if (service->state != OPEN)
 		condition_broadcast(&service->changed);

@@ -8,9 +8,6 @@
 #include "journal.h"
 #include "shard.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 static _Thread_local struct worker *current_worker;
 
 /* Inside a task of one service a thread may poll another service: so look at all of them. */
@@ -34,12 +31,9 @@ bool pawl__service_is_here(const struct pawl_service *service)
 
 void pawl__service_refuse_inside_task(const struct pawl_service *service, const char *call)
 {
-	if (!pawl__service_is_here(service))
-		return;
-	fprintf(stderr,
-	        "pawl: %s was called from a task of the same service, and would wait for itself\n",
-	        call);
-	abort();
+	if (pawl__service_is_here(service))
+		pawl__mistake(call, "it was called in a task of the same service, and would wait "
+		                    "for itself: call it on another thread, or after the task");
 }
 
 void pawl__worker_enter(struct worker *worker)
@@ -113,7 +107,7 @@ static uint64_t next_deadline(const struct pawl_task *task, uint64_t now)
 {
 	uint64_t next = saturating_sum(task->deadline_ns, task->period_ns);
 
-	TASK_ASSERT(task->period_ns != 0 && !task->at_time);
+	ASSERT(task->period_ns != 0 && !task->at_time);
 	if (task->missed == PAWL_SERVICE_DELAY)
 		return saturating_sum(now, task->period_ns);
 	if (task->missed == PAWL_SERVICE_SKIP && next <= now)
@@ -244,6 +238,7 @@ void pawl__worker_begin_thread(const struct worker *worker)
 {
 	const struct pawl_service *service = worker->service;
 
+	CHECKED(pawl__call_enter("a worker"));
 	pawl__sleep_precisely(service);
 	if (service->on_thread_start)
 		service->on_thread_start(worker->number - 1, service->on_thread_start_arg);

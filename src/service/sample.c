@@ -89,7 +89,7 @@ static bool is_chosen(const struct sample *sample, const struct pawl_task *task)
 
 static void enter(struct sample *sample, struct pawl_task *task)
 {
-	TASK_ASSERT(task->sampled == 0 && sample->count < SAMPLE_ROOM + 2);
+	ASSERT(task->sampled == 0 && sample->count < SAMPLE_ROOM + 2);
 	sample->tasks[sample->count++] = task;
 	task->sampled = (uint16_t)sample->count;
 }
@@ -99,7 +99,7 @@ static void remove_from(struct shard *shard, struct sample *sample, struct pawl_
 	struct pawl_task *last = sample->tasks[--sample->count];
 
 	lock_assert_held(&shard->lock);
-	TASK_ASSERT(sample->tasks[task->sampled - 1] == task || last == task);
+	ASSERT(sample->tasks[task->sampled - 1] == task || last == task);
 	sample->tasks[task->sampled - 1] = last;
 	last->sampled = task->sampled;
 	task->sampled = 0;

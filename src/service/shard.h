@@ -47,7 +47,7 @@ static inline void quota_return(struct pawl_service *service, const struct pawl_
 	if (!service->max_pending || task->internal)
 		return;
 	reserved = __atomic_fetch_sub(&service->quota_used, 1, __ATOMIC_RELAXED);
-	TASK_ASSERT(reserved > 0);
+	ASSERT(reserved > 0);
 	(void)reserved;
 }
 
@@ -125,7 +125,7 @@ static inline void put_on_wheel(struct pawl_service *service, struct shard *shar
 	bool waits;
 
 	lock_assert_held(&shard->lock);
-	TASK_ASSERT(!is_running(service, task));
+	ASSERT(!is_running(service, task));
 	if (advance_by_one(service, shard, ticks_down(&service->ticks, now_ns)) &&
 	    anything_due(shard))
 		mark_ready(shard, wakes);
@@ -142,7 +142,7 @@ static inline void put_on_wheel(struct pawl_service *service, struct shard *shar
 static inline void begin_run(struct shard *shard, struct worker *worker, struct pawl_task *task)
 {
 	lock_assert_held(&shard->lock);
-	TASK_ASSERT(!worker->current && !pawl_timer_armed(&task->timer));
+	ASSERT(!worker->current && !pawl_timer_armed(&task->timer));
 	if (task->at_time)
 		wall_unlist(task);
 	sample_leaving(worker->service, shard, task);
@@ -155,7 +155,7 @@ static inline void begin_run(struct shard *shard, struct worker *worker, struct 
 static inline void end_run(struct shard *shard, struct worker *worker, struct wakes *wakes)
 {
 	lock_assert_held(&shard->lock);
-	TASK_ASSERT(worker->current);
+	ASSERT(worker->current);
 	__atomic_store_n(&worker->runs, worker->runs + 1, __ATOMIC_RELEASE);
 	__atomic_store_n(&worker->current, NULL, __ATOMIC_RELAXED);
 	wakes->waiting |= worker->awaited;
@@ -181,7 +181,7 @@ static inline bool settled(struct shard *shard)
 static inline void leave_shard(struct shard *shard, struct wakes *wakes)
 {
 	lock_assert_held(&shard->lock);
-	TASK_ASSERT(shard->running > 0);
+	ASSERT(shard->running > 0);
 	shard->running--;
 	if (!can_start(shard))
 		clear_ready(shard);

@@ -103,6 +103,7 @@ void pawl_service_get_stats(struct pawl_service *service, struct pawl_service_st
 {
 	struct pawl_service_stats all = {0};
 
+	IN_SERVICE(service);
 	for (unsigned i = 0; i < service->shard_count; i++)
 		add_shard(service, &service->shards[i], &all);
 	pawl__stats_add_workers(&all, service);
@@ -111,6 +112,7 @@ void pawl_service_get_stats(struct pawl_service *service, struct pawl_service_st
 
 void pawl_service_get_lateness(struct pawl_service *service, struct pawl_histogram *to)
 {
+	IN_SERVICE(service);
 	memset(to, 0, sizeof(*to));
 	for (unsigned i = 0; i < service->worker_count; i++)
 		histogram_merge(&service->workers[i].lateness, to);
@@ -118,6 +120,7 @@ void pawl_service_get_lateness(struct pawl_service *service, struct pawl_histogr
 
 void pawl_service_get_run_time(struct pawl_service *service, struct pawl_histogram *to)
 {
+	IN_SERVICE(service);
 	memset(to, 0, sizeof(*to));
 	for (unsigned i = 0; i < service->worker_count; i++)
 		histogram_merge(&service->workers[i].run_time, to);
@@ -150,6 +153,7 @@ size_t pawl__service_pending(struct pawl_service *service, bool internal)
 
 size_t pawl_service_pending(struct pawl_service *service)
 {
+	IN_SERVICE(service);
 	return pawl__service_pending(service, false);
 }
 

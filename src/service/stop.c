@@ -16,7 +16,7 @@ static struct pawl_task *begin_drop(struct pawl_service *service, struct shard *
 	struct pawl_timer *timer;
 
 	lock_acquire(&shard->lock);
-	TASK_ASSERT(shard->closed);
+	ASSERT(shard->closed);
 	for (;;) {
 		pawl_wheel_advance(shard->wheel, PAWL_NEVER, BATCH);
 		timer = pawl_wheel_pop(shard->wheel);
@@ -97,6 +97,7 @@ static bool begin_stop(struct pawl_service *service)
 
 void pawl_service_stop(struct pawl_service *service, pawl_task_fn *dropped)
 {
+	IN_SERVICE(service);
 	pawl__service_refuse_inside_task(service, "pawl_service_stop");
 	if (!begin_stop(service))
 		return;

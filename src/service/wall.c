@@ -60,7 +60,7 @@ static void begin_rearming(struct shard *shard, const struct pair *pair)
 	struct wall *wall = shard->wall;
 
 	lock_assert_held(&shard->lock);
-	TASK_ASSERT(ring_empty(&wall->stale));
+	ASSERT(ring_empty(&wall->stale));
 	wall->pair = *pair;
 	if (ring_empty(&wall->listed))
 		return;

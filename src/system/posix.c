@@ -10,6 +10,9 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef PAWL_CHECKED
+#include <sys/mman.h>
+#endif
 #include <unistd.h>
 #if defined(__FreeBSD__) || defined(__OpenBSD__)
 #include <pthread_np.h>
@@ -142,6 +145,15 @@ unsigned pawl__system_cpus(void)
 
 	return cpus < 1 ? 1 : (unsigned)cpus;
 }
+
+#ifdef PAWL_CHECKED
+void *pawl__system_pages(size_t size)
+{
+	void *pages = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return pages != MAP_FAILED ? pages : NULL;
+}
+#endif
 
 void *pawl__system_unset_lines(size_t size)
 {

@@ -70,6 +70,11 @@ void *pawl__system_lines(size_t size);
 void *pawl__system_unset_lines(size_t size); /* not zeroed */
 void pawl__system_free_lines(void *memory);  /* NULL is allowed */
 
+#ifdef PAWL_CHECKED
+void *
+pawl__system_pages(size_t size); /* zeroed, not from malloc, kept until the end; NULL: no memory */
+#endif
+
 /* Read the first `size` bytes of a file: how many were read, or -errno. It does not wait for a pipe or a device. */
 int64_t pawl__system_read_file(const char *path, void *data, size_t size);
 

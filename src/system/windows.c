@@ -156,6 +156,13 @@ int pawl__system_random(void *bytes, size_t size)
 	return SystemFunction036(bytes, (ULONG)size) ? 0 : -EIO;
 }
 
+#ifdef PAWL_CHECKED
+void *pawl__system_pages(size_t size)
+{
+	return VirtualAlloc(NULL, size, MEM_COMMIT | MEM_RESERVE, PAGE_READWRITE);
+}
+#endif
+
 void *pawl__system_unset_lines(size_t size)
 {
 	size_t whole = (size + LINE - 1) / LINE * LINE;

@@ -81,8 +81,10 @@ static inline size_t empty_from_head(struct pawl_wheel *wheel, struct pawl_timer
 	size_t moves = 0;
 
 	ASSERT(!list_empty(head) && max > 0 && linked(head, timer));
+	CHECKED(pawl__timer_expect_sound(timer, head));
 	do {
 		next = timer->next;
+		CHECKED(pawl__timer_expect_sound(next, head));
 		ASSERT(linked(timer, next));
 		PREFETCH(next);
 		move(wheel, timer, now, chain, true);
@@ -109,13 +111,16 @@ static ALWAYS_INLINE size_t empty_from_tail(struct pawl_wheel *wheel, struct paw
 	size_t moves = 0;
 
 	ASSERT(!list_empty(head) && max > 0 && linked(timer, head));
+	CHECKED(pawl__timer_expect_sound(timer, head));
 	do {
 		next = timer->prev;
+		CHECKED(pawl__timer_expect_sound(next, head));
 		ASSERT(linked(next, timer));
 		PREFETCH(next);
 		if (cursor == timer || cursor == next)
 			cursor = head;
 		if (cursor != head) {
+			CHECKED(pawl__timer_expect_sound(cursor, head));
 			cursor = cursor->next;
 			PREFETCH(cursor);
 		}
@@ -174,6 +179,7 @@ static inline unsigned walk_step(struct walk *walk, struct removed *removed, siz
 		return 1;
 	}
 	walk->first = first->next;
+	CHECKED(pawl__timer_expect_sound(walk->first, walk->head));
 	ASSERT(linked(first, walk->first));
 	PREFETCH(walk->first);
 	if (room == 1)
@@ -184,6 +190,7 @@ static inline unsigned walk_step(struct walk *walk, struct removed *removed, siz
 		return 2;
 	}
 	walk->last = last->prev;
+	CHECKED(pawl__timer_expect_sound(walk->last, walk->head));
 	ASSERT(linked(walk->last, last));
 	PREFETCH(walk->last);
 	return 2;
@@ -212,6 +219,8 @@ static inline unsigned walks_begin(const struct pawl_wheel *wheel, const struct 
 
 		if (list_retire_if_empty(head))
 			continue;
+		CHECKED(pawl__timer_expect_sound(head->next, head));
+		CHECKED(pawl__timer_expect_sound(head->prev, head));
 		ASSERT(linked(head, head->next) && linked(head->prev, head));
 		walks[used++] = (struct walk){head, head->next, head->prev, chain};
 		PREFETCH(head->next);
@@ -379,6 +388,7 @@ static NEVER_INLINE size_t advance_and_open(struct pawl_wheel *wheel, uint64_t n
  */
 size_t pawl_wheel_advance(struct pawl_wheel *wheel, uint64_t now, size_t max_moves)
 {
+	IN_WHEEL(wheel);
 	if (now - wheel->time >= wheel->wake - wheel->time)
 		return advance_and_open(wheel, now, max_moves);
 	wheel->time = now;

@@ -98,6 +98,7 @@ static void renew_first(struct pawl_wheel *wheel)
 
 size_t pawl_wheel_ahead(struct pawl_wheel *wheel, size_t max_moves)
 {
+	IN_WHEEL(wheel);
 	uint64_t now = tick_of_time(wheel, wheel->time), end;
 	struct level *level;
 	size_t moves = 0;

@@ -111,6 +111,7 @@ static ALWAYS_INLINE bool put_on(struct pawl_wheel *wheel, struct pawl_timer *ti
 	struct level *level;
 	uint64_t cell;
 
+	CHECKED(pawl__timer_note_armed(wheel, timer, deadline));
 	if (deadline - wheel->time - 1 >= wheel->fast_span)
 		return arm_in_general(wheel, timer, deadline);
 	if (!wheel->powers_of_two)
@@ -129,6 +130,8 @@ static ALWAYS_INLINE bool put_on(struct pawl_wheel *wheel, struct pawl_timer *ti
 
 bool pawl_wheel_arm_at(struct pawl_wheel *wheel, struct pawl_timer *timer, uint64_t deadline)
 {
+	IN_WHEEL(wheel);
+	CHECKED(pawl__timer_expect_own(wheel, timer));
 	if (timer->next)
 		unlink_timer(wheel, timer);
 	return put_on(wheel, timer, deadline);
@@ -136,10 +139,12 @@ bool pawl_wheel_arm_at(struct pawl_wheel *wheel, struct pawl_timer *timer, uint6
 
 /*
  * Nothing of the timer is read: with very many timers that load is half of the cost of arming. So no assertion can tell
- * here that the timer is armed. Those with linked() do, when its old list is emptied or a neighbour is unlinked.
+ * here that the timer is armed: only the record of it can, which the checked build has.
  */
 bool pawl_wheel_arm_idle_at(struct pawl_wheel *wheel, struct pawl_timer *timer, uint64_t deadline)
 {
+	IN_WHEEL(wheel);
+	CHECKED(pawl__timer_expect_idle(wheel, timer));
 	return put_on(wheel, timer, deadline);
 }
 
@@ -152,10 +157,13 @@ bool pawl_wheel_arm_idle_at(struct pawl_wheel *wheel, struct pawl_timer *timer, 
  */
 bool pawl_wheel_touch_at(struct pawl_wheel *wheel, struct pawl_timer *timer, uint64_t deadline)
 {
+	IN_WHEEL(wheel);
+	CHECKED(pawl__timer_expect_own(wheel, timer));
 	uint64_t present = timer->deadline;
 
 	if (!timer->next || present <= wheel->time || deadline < present)
 		return pawl_wheel_arm_at(wheel, timer, deadline);
+	CHECKED(pawl__timer_note_armed(wheel, timer, deadline));
 	timer->deadline = deadline <= LAST ? deadline : LAST;
 	if (present > wheel->touched && present - wheel->time <= wheel->finest_span)
 		wheel->touched = present;
@@ -164,6 +172,8 @@ bool pawl_wheel_touch_at(struct pawl_wheel *wheel, struct pawl_timer *timer, uin
 
 bool pawl_wheel_cancel(struct pawl_wheel *wheel, struct pawl_timer *timer)
 {
+	IN_WHEEL(wheel);
+	CHECKED(pawl__timer_expect_own(wheel, timer));
 	if (!timer->next)
 		return false;
 	unlink_timer(wheel, timer);

@@ -6,28 +6,20 @@
 #ifndef PAWL_WHEEL_COMPILER_H
 #define PAWL_WHEEL_COMPILER_H
 
+#include "../base/assert.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
 /*
- * A condition that must hold. If it does not, a development build (PAWL_DEV) ends the program. A release build has no
- * code for it.
- */
-#ifdef PAWL_ASSERT
-#define ASSERT(condition) ((condition) ? (void)0 : TRAP())
-#else
-#define ASSERT(condition) ((void)0)
-#endif
-
-/*
- * The same for the links of a timer that is unlinked: they are in the user's memory, so a mistake there shows here
- * first. A release build has it only if it is asked for (PAWL_CHECK_LINKS): it reads both neighbours, which may be
+ * An assertion about the links of a timer that is unlinked: they are in the user's memory, so a mistake there shows
+ * here first. A release build has it only if it is asked for (PAWL_CHECK_LINKS): it reads both neighbours, which may be
  * cold, where unlinking only writes to them. docs/design/wheel.md has what that costs.
  */
-#if defined(PAWL_ASSERT) || defined(PAWL_CHECK_LINKS)
-#define ASSERT_LINKS(condition) ((condition) ? (void)0 : TRAP())
+#if defined(PAWL_CHECK_LINKS) && !defined(PAWL_ASSERT)
+#define ASSERT_LINKS(holds) ((holds) ? (void)0 : TRAP())
 #else
-#define ASSERT_LINKS(condition) ((void)0)
+#define ASSERT_LINKS(holds) ASSERT(holds)
 #endif
 
 #if defined(__GNUC__) && !defined(PAWL_PLAIN_C)
@@ -36,7 +28,6 @@
 #define NEVER_INLINE      __attribute__((__noinline__)) /* underscores: kernels have a macro noinline */
 #define PREFETCH(address) __builtin_prefetch(address, 1) /* it will be written to */
 #define UNREACHABLE()     __builtin_unreachable()
-#define TRAP()            __builtin_trap()
 
 /* The number of the lowest bit that is set. One must be. */
 static inline uint64_t lowest_bit(uint64_t word)
@@ -51,14 +42,6 @@ static inline uint64_t lowest_bit(uint64_t word)
 #define NEVER_INLINE
 #define PREFETCH(address) ((void)0)
 #define UNREACHABLE()     ((void)0)
-#define TRAP()            trap()
-
-/* Plain C has no other way to end a program without a library. */
-static inline void trap(void)
-{
-	/* cppcheck-suppress nullPointer */
-	*(volatile char *)0 = 0; /* NOLINT(clang-analyzer-core.NullDereference) */
-}
 
 static inline uint64_t lowest_bit(uint64_t word)
 {

@@ -192,6 +192,7 @@ struct pawl_wheel *pawl_wheel_init(void *mem, size_t size, const struct pawl_whe
 	describe_levels(wheel);
 	pawl__level_prepare(wheel, &wheel->level[0]);
 	wake_at(wheel, PAWL_NEVER);
+	CHECKED(pawl__wheel_note(wheel));
 	return wheel;
 }
 

@@ -23,15 +23,6 @@ static void describe_slot(const struct pawl_wheel *wheel, const struct level *le
 	place->opens = time_of_tick(wheel, tick_of_cell(level, cell_of_slot(wheel, level, slot)));
 }
 
-/* A head is in the wheel's own memory. */
-static bool is_head(const struct pawl_wheel *wheel, const struct pawl_timer *timer)
-{
-	uintptr_t begin = (uintptr_t)wheel;
-	uintptr_t end = (uintptr_t)wheel->level[0].bits + wheel->levels * wheel->level_stride;
-
-	return (uintptr_t)timer >= begin && (uintptr_t)timer < end;
-}
-
 static const struct pawl_timer *head_of(const struct pawl_wheel *wheel,
                                         const struct pawl_timer *timer)
 {
@@ -113,6 +104,7 @@ static bool each_in_list(const struct pawl_timer *head, const struct each *each)
 	if (list_empty(head))
 		return true;
 	for (timer = head->next; timer != head; timer = next) {
+		CHECKED(pawl__timer_expect_sound(timer, head));
 		next = timer->next; /* fn may cancel the timer */
 		if (!each->fn(timer, each->arg))
 			return false;
@@ -139,6 +131,7 @@ static bool each_in_level(const struct pawl_wheel *wheel, const struct level *le
 void pawl_wheel_each(struct pawl_wheel *wheel, bool (*fn)(struct pawl_timer *timer, void *arg),
                      void *arg)
 {
+	IN_WHEEL(wheel);
 	const struct each each = {fn, arg};
 
 	for (uint64_t chain = 0; chain <= wheel->chain_mask; chain++)

@@ -99,6 +99,15 @@ static inline struct pawl_timer *slot_head(const struct pawl_wheel *wheel,
 	return head_at(level, slot, (size_t)chain * wheel->chain_stride);
 }
 
+/* A head is in the wheel's own memory. */
+static inline bool is_head(const struct pawl_wheel *wheel, const struct pawl_timer *timer)
+{
+	uintptr_t begin = (uintptr_t)wheel;
+	uintptr_t end = (uintptr_t)wheel->level[0].bits + wheel->levels * wheel->level_stride;
+
+	return (uintptr_t)timer >= begin && (uintptr_t)timer < end;
+}
+
 /* init.c: write a level's slots for the first time. */
 void pawl__level_prepare(struct pawl_wheel *wheel, struct level *level);
 

@@ -33,10 +33,13 @@ static inline struct pawl_timer *first_due(struct pawl_wheel *wheel)
  */
 struct pawl_timer *pawl_wheel_pop(struct pawl_wheel *wheel)
 {
+	IN_WHEEL(wheel);
 	struct pawl_timer *timer = first_due(wheel);
 
 	if (!timer)
 		return NULL;
+	CHECKED(pawl__timer_expect_sound(timer, NULL));
+	CHECKED(pawl__timer_expect_own(wheel, timer));
 	unlink_timer(wheel, timer);
 	PREFETCH(wheel->due[wheel->pop_chain].next->next);
 	return timer;
@@ -92,6 +95,7 @@ static uint64_t present(const struct pawl_wheel *wheel)
 
 uint64_t pawl_wheel_next(struct pawl_wheel *wheel)
 {
+	IN_WHEEL(wheel);
 	return pawl__wheel_any_due(wheel) ? present(wheel) : pawl__wheel_next_visit(wheel);
 }
 
@@ -107,6 +111,8 @@ static uint64_t earliest_in_list(const struct pawl_timer *head)
 	uint64_t earliest = first->deadline;
 
 	for (;;) {
+		CHECKED(pawl__timer_expect_sound(first, head));
+		CHECKED(pawl__timer_expect_sound(last, head));
 		earliest = first->deadline < earliest ? first->deadline : earliest;
 		earliest = last->deadline < earliest ? last->deadline : earliest;
 		if (first == last || first->next == last)
@@ -162,6 +168,7 @@ static uint64_t earliest_in_level(const struct pawl_wheel *wheel, const struct l
 
 uint64_t pawl_wheel_earliest(const struct pawl_wheel *wheel)
 {
+	IN_WHEEL(wheel);
 	uint64_t best = PAWL_NEVER;
 
 	if (pawl__wheel_any_due(wheel))

@@ -3,6 +3,7 @@
 #ifndef PAWL_WHEEL_SLOTS_H
 #define PAWL_WHEEL_SLOTS_H
 
+#include "../base/mistake.h"
 #include "compiler.h"
 #include "geometry.h"
 
@@ -58,6 +59,7 @@ static inline void list_append(struct pawl_timer *head, struct pawl_timer *timer
 	struct pawl_timer *last = head->prev;
 
 	ASSERT(!list_unused(head));
+	CHECKED(pawl__timer_expect_sound(last, head));
 	timer->prev = last;
 	last->next = timer;
 	timer->next = head;
@@ -68,6 +70,7 @@ static inline void list_prepend(struct pawl_timer *head, struct pawl_timer *time
 {
 	struct pawl_timer *first = head->next;
 
+	CHECKED(pawl__timer_expect_sound(first, head));
 	timer->next = first;
 	first->prev = timer;
 	timer->prev = head;
@@ -89,6 +92,9 @@ static inline void list_append_all(struct pawl_timer *head, struct pawl_timer *f
 {
 	struct pawl_timer *first = from->next, *last = from->prev, *before = head->prev;
 
+	CHECKED(pawl__timer_expect_sound(first, from));
+	CHECKED(pawl__timer_expect_sound(last, from));
+	CHECKED(pawl__timer_expect_sound(before, head));
 	ASSERT(!list_empty(from) && linked(from, first) && linked(last, from));
 	before->next = first;
 	first->prev = before;
@@ -161,6 +167,7 @@ static inline void unlink_timer(struct pawl_wheel *wheel, struct pawl_timer *tim
 	if (timer == wheel->cursor)
 		wheel->cursor = timer->next;
 	list_remove(timer);
+	CHECKED(pawl__timer_note_idle(timer));
 	wheel->gone++;
 }
 

@@ -2,12 +2,14 @@
 /* Arming for a window of time: within.h chooses the tick. */
 #include "within.h"
 
+#include "../base/mistake.h"
 #include "geometry.h"
 
 /* In ticks: two times within one tick are one opening. */
 bool pawl_wheel_arm_between(struct pawl_wheel *wheel, struct pawl_timer *timer, uint64_t earliest,
                             uint64_t latest)
 {
+	IN_WHEEL(wheel);
 	uint64_t now = pawl_wheel_now(wheel), first, last;
 
 	if (earliest < now)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Misuse that pawl_wheel_check() finds in every build; and misuse for which a development build ends the program: its
- * assertions do fail. Each of the latter happens in a child process. A build with PAWL_CHECK_LINKS ends it for some. In
- * any other release build, and on Windows, which has no fork, there is nothing to try.
+ * Misuse that pawl_wheel_check() finds, unless the build ends the program before; and misuse for which a build with
+ * assertions ends the program: they do fail. Each of the latter happens in a child process. A build with
+ * PAWL_CHECK_LINKS ends it for some. In any other release build, and on Windows, which has no fork, there is nothing to
+ * try. The sentences of the checked build are tested in tests/checked.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <signal.h>
@@ -73,6 +74,7 @@ static void expect_end(bool noticed, misuse *fn)
 /* 6 is before the opening of the old slot, 25 is in that slot, 500 is after it. */
 static const uint64_t new_deadlines[DEADLINES] = {0, 6, 25, 500};
 
+#ifndef PAWL_CHECKED
 static void check_finds_that_an_armed_timer_was_called_idle(void)
 {
 	for (unsigned i = 0; i < 3 * DEADLINES; i++) {
@@ -86,6 +88,7 @@ static void check_finds_that_an_armed_timer_was_called_idle(void)
 		free(wheel);
 	}
 }
+#endif
 
 static uint64_t new_deadline;
 
@@ -97,7 +100,7 @@ static void call_armed_idle(struct pawl_wheel *wheel, struct pawl_timer *timers)
 }
 
 /* When it comes to the timer's old list. The timer may be alone there, or in one of several lists of its slot. */
-static void a_development_build_notices_an_armed_timer_that_is_called_idle(void)
+static void an_assertion_notices_an_armed_timer_that_is_called_idle(void)
 {
 	for (unsigned i = 0; i < DEADLINES; i++) {
 		new_deadline = new_deadlines[i];
@@ -155,7 +158,7 @@ static void overwrite_deadline(struct pawl_wheel *wheel, struct pawl_timer *time
 	pawl_wheel_advance(wheel, 25, 0);
 }
 
-static void a_development_build_notices_that_a_waiting_timers_deadline_became_0(void)
+static void an_assertion_notices_that_a_waiting_timers_deadline_became_0(void)
 {
 	expect_end(BY_ASSERTIONS, overwrite_deadline);
 }
@@ -163,12 +166,14 @@ static void a_development_build_notices_that_a_waiting_timers_deadline_became_0(
 int main(void)
 {
 	static const struct test tests[] = {
+#ifndef PAWL_CHECKED
 	        TEST(check_finds_that_an_armed_timer_was_called_idle),
-	        TEST(a_development_build_notices_an_armed_timer_that_is_called_idle),
+#endif
+	        TEST(an_assertion_notices_an_armed_timer_that_is_called_idle),
 	        TEST(a_timer_that_was_called_idle_is_noticed_when_a_neighbour_is_cancelled),
 	        TEST(an_armed_timer_that_was_zeroed_is_noticed_when_a_neighbour_is_cancelled),
 	        TEST(a_copy_of_an_armed_timer_is_noticed_when_it_is_unlinked),
-	        TEST(a_development_build_notices_that_a_waiting_timers_deadline_became_0),
+	        TEST(an_assertion_notices_that_a_waiting_timers_deadline_became_0),
 	};
 
 	return RUN_TESTS(tests);
