@@ -1,89 +1,80 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every night at 02:30 in Berlin, on a service. The clock is moved by hand through the two weekends of 2026 on which
- * clocks change there: in March there is no 02:30, in October there are two; each night has one run.
+ * A backup every night at 02:30, in three cities, on one service. The clock is moved by hand through two nights of 2026
+ * in which clocks change in Berlin: in March there is no 02:30, in October there are two. Each night has one run.
+ *
+ * In a program, leave out the manual clock: the service has its own, and goes by the wall clock of the system.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <inttypes.h>
 #include <pawl/pawl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <time.h>
 
-struct job {
-	struct pawl_task task;
-	struct pawl_service *service;
-	struct pawl_calendar_rule rule;
+struct backup {
+	const char *name; /* of its zone */
 	struct pawl_zone zone;
-	int64_t due;
+	struct pawl_schedule schedule;
 };
 
-/* Seconds since 1970. In a program this is time(NULL); here it is the clock that is moved by hand. */
-static int64_t wall_clock;
-
-static void print_local(const struct job *job, int64_t time)
+static void print_local(const struct backup *backup, int64_t time)
 {
-	int32_t offset = pawl_zone_offset(&job->zone, time);
+	int32_t offset = pawl_zone_offset(&backup->zone, time);
 	time_t local = (time_t)(time + offset);
 	char text[32];
 	struct tm tm;
 
 	strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", gmtime_r(&local, &tm));
-	printf("%s at UTC+%" PRId32 "\n", text, offset / 3600);
-}
-
-/* Counts from the last due time if the clock was set back to before it: so no time comes twice. */
-static void arm_next(struct job *job)
-{
-	int64_t now = wall_clock;
-
-	job->due = pawl_calendar_next(&job->rule, &job->zone, job->due > now ? job->due : now);
-	if (job->due != PAWL_CALENDAR_NEVER)
-		pawl_service_arm(job->service, &job->task,
-		                 (uint64_t)(job->due - now) * PAWL_SECOND);
+	printf("%-19s  %s at UTC%+.1f\n", backup->name, text, offset / 3600.0);
 }
 
 static void run(struct pawl_task *task)
 {
-	struct job *job = (struct job *)task; /* its first member */
+	struct backup *backup = PAWL_CONTAINER_OF(task, struct backup, schedule.task);
 
-	print_local(job, wall_clock);
-	arm_next(job);
+	print_local(backup, pawl_schedule_time(&backup->schedule));
 }
 
-/* From one time to another, minute by minute. */
-static void let_pass(struct job *job, struct pawl_clock_manual *clock, int64_t from, int64_t to)
+/* Every night, by the clocks of its zone. Nights that were missed are left out. */
+static int begin(struct backup *backup, struct pawl_service *service)
 {
-	wall_clock = from;
-	job->due = from;
-	arm_next(job);
-	while (wall_clock < to) {
-		wall_clock += 60;
-		pawl_clock_manual_advance(clock, 60 * PAWL_SECOND);
-		pawl_service_settle(job->service);
+	struct pawl_calendar_error wrong;
+	struct pawl_calendar_rule rule;
+
+	if (pawl_zone_load(&backup->zone, backup->name, &wrong) != 0 ||
+	    pawl_calendar_parse(&rule, "30 2 * * *", &wrong) != 0) {
+		fprintf(stderr, "%s\n", wrong.text);
+		return -1;
 	}
-	pawl_service_cancel(job->service, &job->task);
+	pawl_schedule_init(&backup->schedule, run);
+	return pawl_schedule_arm_every(service, &backup->schedule, &rule, &backup->zone,
+	                               PAWL_SERVICE_SKIP);
 }
 
 int main(void)
 {
-	static struct job job;
+	static struct backup backups[] = {{.name = "Europe/Berlin"},
+	                                  {.name = "America/New_York"},
+	                                  {.name = "Australia/Lord_Howe"}};
+	static const time_t begins[] = {1774656000,
+	                                1792800000}; /* 28 March, 24 October, 00:00 UTC */
 	struct pawl_clock_manual clock;
 	struct pawl_service_options options = {.workers = PAWL_SERVICE_MANUAL,
 	                                       .clock = &clock.clock};
-	struct pawl_calendar_error wrong;
+	struct pawl_service *service;
 
-	if (pawl_zone_load(&job.zone, "Europe/Berlin", &wrong) != 0 ||
-	    pawl_calendar_parse(&job.rule, "30 2 * * *", &wrong) != 0) {
-		fprintf(stderr, "%s\n", wrong.text);
-		return 1;
-	}
 	pawl_clock_manual_init(&clock);
-	if (pawl_service_open(&job.service, &options) != 0)
+	if (pawl_service_open(&service, &options) != 0)
 		return 1;
-	pawl_task_init(&job.task, run);
-	let_pass(&job, &clock, 1774656000, 1774915200); /* 28 to 31 March, 00:00 UTC */
-	let_pass(&job, &clock, 1792800000, 1793059200); /* 24 to 27 October */
-	pawl_service_close(job.service, NULL);
+	for (int i = 0; i < 2; i++) {
+		pawl_clock_manual_set_wall(&clock, (struct timespec){.tv_sec = begins[i]});
+		for (int j = 0; j < 3; j++)
+			if (begin(&backups[j], service) != 0)
+				return 1;
+		pawl_clock_manual_run(&clock, service, 72 * PAWL_HOUR);
+		for (int j = 0; j < 3; j++)
+			pawl_service_cancel_wait(service, &backups[j].schedule.task);
+	}
+	pawl_service_close(service, NULL);
 	return 0;
 }

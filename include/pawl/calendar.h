@@ -182,6 +182,13 @@ PAWL_API int pawl_calendar_daily(struct pawl_calendar_rule *rule, const char *te
 PAWL_API int64_t pawl_calendar_next(const struct pawl_calendar_rule *rule,
                                     const struct pawl_zone *zone, int64_t after);
 
+/*
+ * The last time before `before` at which the rule fires in the zone: the same times as those of pawl_calendar_next(),
+ * in reverse order. PAWL_CALENDAR_NEVER: there is none within 400 years, or none since the beginning of the year 1.
+ */
+PAWL_API int64_t pawl_calendar_prev(const struct pawl_calendar_rule *rule,
+                                    const struct pawl_zone *zone, int64_t before);
+
 #ifdef __cplusplus
 }
 #endif

@@ -12,6 +12,7 @@
 #include <pawl/loop.h>
 #include <pawl/metrics.h>
 #include <pawl/purgatory.h>
+#include <pawl/schedule.h>
 #include <pawl/service.h>
 #include <pawl/wheel.h>
 

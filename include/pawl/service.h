@@ -61,8 +61,8 @@ struct pawl_task {
 	pawl_task_fn *run;
 	void *home;
 	uint16_t runner, sampled;
-	uint8_t refusing, missed;
-	bool internal, at_time;
+	uint8_t refusing, missed, at_time;
+	bool internal;
 	uint64_t wall_ns;
 	struct pawl_task *wall_next, *wall_prev;
 };
@@ -71,9 +71,9 @@ struct pawl_task {
 PAWL_API void pawl_task_init(struct pawl_task *task, pawl_task_fn *run);
 
 /* The same where the task is defined: struct pawl_task task = PAWL_TASK_INIT(run); */
-#define PAWL_TASK_INIT(run)                                                               \
-	{                                                                                 \
-		PAWL_TIMER_INIT, 0, 0, run, NULL, 0, 0, 0, 0, false, false, 0, NULL, NULL \
+#define PAWL_TASK_INIT(run)                                                           \
+	{                                                                             \
+		PAWL_TIMER_INIT, 0, 0, run, NULL, 0, 0, 0, 0, 0, false, 0, NULL, NULL \
 	}
 
 #define PAWL_SERVICE_MANUAL (~0u - 1u) /* options.workers: no threads; see pawl_service_poll */

@@ -88,10 +88,12 @@ static struct worker *runner_of(struct pawl_service *service, struct shard *shar
 struct arming {
 	uint64_t now_ns, deadline_ns, period_ns;
 	enum pawl_service_missed missed;
-	bool unless_pending; /* a task that will run anyway stays as it is */
-	bool touch;          /* a pending or running periodic task keeps its period */
-	bool at_time;        /* for wall_ns: deadline_ns is computed under the lock */
-	uint64_t wall_ns;
+	bool unless_pending;  /* a task that will run anyway stays as it is */
+	bool touch;           /* a pending or running periodic task keeps its period */
+	enum at_time at_time; /* not BY_CLOCK: deadline_ns is computed under the lock */
+	uint64_t wall_ns;     /* BY_WALL */
+	const struct pawl_calendar_rule *rule; /* BY_RULE */
+	const struct pawl_zone *zone;
 };
 
 /* The task is running: it goes on the wheel when the run is over. */
@@ -138,15 +140,16 @@ static bool will_run(const struct worker *worker, const struct pawl_task *task)
 	return worker->again || (task->period_ns && !worker->ended);
 }
 
-/* Under the lock. */
-static void list_by_wall(struct shard *shard, struct pawl_task *task, const struct arming *arming,
-                         struct wakes *wakes)
+/*
+ * The wall-clock time of an arming. Under the lock: if the wall clock is set after it was read here, the task is listed
+ * when the clocks are compared, and gets its time anew.
+ */
+static inline __attribute__((always_inline)) uint64_t wall_of(struct pawl_service *service,
+                                                              const struct arming *arming)
 {
-	lock_assert_held(&shard->lock);
-	task->wall_ns = arming->wall_ns;
-	task->deadline_ns = wall_deadline(&shard->wall->pair, arming->now_ns, task->wall_ns);
-	wall_append(&shard->wall->listed, task);
-	wakes->wall = true;
+	if (arming->at_time == BY_RULE)
+		return pawl__schedule_first(arming->rule, arming->zone, wall_now(service));
+	return arming->wall_ns;
 }
 
 static inline __attribute__((always_inline)) int
@@ -155,6 +158,7 @@ arm_locked(struct pawl_service *service, struct shard *shard, struct pawl_task *
 {
 	struct worker *worker = runner_of(service, shard, task);
 	bool touch = arming->touch && keeps_period(worker, task);
+	uint64_t wall = wall_of(service, arming);
 	int error;
 
 	lock_assert_held(&shard->lock);
@@ -162,6 +166,8 @@ arm_locked(struct pawl_service *service, struct shard *shard, struct pawl_task *
 		return -ECANCELED;
 	if (arming->unless_pending && will_run(worker, task))
 		return -EALREADY;
+	if (arming->at_time == BY_RULE && wall == PAWL_NEVER)
+		return -ENOENT;
 	error = worker ? arm_running(service, shard, worker, task)
 	               : arm_waiting(service, shard, task);
 	if (error)
@@ -173,10 +179,15 @@ arm_locked(struct pawl_service *service, struct shard *shard, struct pawl_task *
 	if (!touch) {
 		task->period_ns = arming->period_ns;
 		task->missed = (uint8_t)arming->missed;
-		task->at_time = arming->at_time;
+		task->at_time = (uint8_t)arming->at_time;
 	}
-	if (arming->at_time)
-		list_by_wall(shard, task, arming, wakes);
+	if (arming->at_time == BY_RULE)
+		pawl__schedule_set(task, arming->rule, arming->zone);
+	if (arming->at_time) {
+		set_wall_time(shard, task, wall, arming->now_ns);
+		wall_append(&shard->wall->listed, task);
+		wakes->wall = true;
+	}
 	if (!worker)
 		put_on_wheel(service, shard, task, arming->now_ns, touch, wakes);
 	return 0;
@@ -258,8 +269,21 @@ int pawl_service_arm_at_time(struct pawl_service *service, struct pawl_task *tas
 		return -EINVAL;
 	return arm(service, task,
 	           &(struct arming){.now_ns = clock_now(service),
-	                            .at_time = true,
+	                            .at_time = BY_WALL,
 	                            .wall_ns = wall_ns(time)});
+}
+
+int pawl__service_arm_by_rule(struct pawl_service *service, struct pawl_task *task,
+                              const struct pawl_calendar_rule *rule, const struct pawl_zone *zone,
+                              uint64_t period_ns, enum pawl_service_missed missed)
+{
+	return arm(service, task,
+	           &(struct arming){.now_ns = clock_now(service),
+	                            .period_ns = period_ns,
+	                            .missed = missed,
+	                            .at_time = BY_RULE,
+	                            .rule = rule,
+	                            .zone = zone});
 }
 
 int pawl_service_arm_every(struct pawl_service *service, struct pawl_task *task, uint64_t first_ns,

@@ -13,9 +13,10 @@
  * The files along the life of a task: layout.h; lock.h; arm.c arms and cancels it; shard.h has the steps under the
  * lock; advance.c makes it due; run.c runs it; sleep.c and sleep.h let workers sleep and wake them. ticks.h converts
  * times. Beside that: await.c (cancel_wait, settle), manual.c (a loop of the user's), pool.c (a pool of the user's),
- * open.c, stop.c, stats.c, stats.h and histogram.h, clock.c, wall.h and wall.c (wall-clock times), and inside.c for the
- * purgatory. The live view: inspect.c serves it, snapshot.c gathers it from sample.c, a random sample of the pending
- * tasks, and journal.h, what workers record for it; write.c and stats_json.h write it as JSON.
+ * open.c, stop.c, stats.c, stats.h and histogram.h, clock.c, wall.h and wall.c (wall-clock times), schedule.c (rules of
+ * the calendar), and inside.c for the purgatory. The live view: inspect.c serves it, snapshot.c gathers it from sample.c,
+ * a random sample of the pending tasks, and journal.h, what workers record for it; write.c and stats_json.h write it as
+ * JSON.
  *
  * A task is idle, pending or running. Two facts tell which, both read under its home's lock: whether its timer is on
  * the wheel, and whether it is the `current` of a worker.
@@ -61,6 +62,8 @@
 #include "inside.h"
 #include "lock.h"
 
+#include <pawl/schedule.h>
+
 #define BATCH 256u /* moves of a wheel, or tasks of a shard, at once */
 #ifndef MOVES_AHEAD
 #define MOVES_AHEAD true /* false: for the benchmark that shows the difference */
@@ -72,6 +75,13 @@
 #define MIN_STACK    (UINT64_C(1) << 16)
 #define MAX_STACK    (SIZE_MAX / 2)
 #define THREAD_NAME  16 /* bytes, with the terminating zero: the limit of Linux */
+
+/* By which clock a task is due: task->at_time. */
+enum at_time {
+	BY_CLOCK, /* the service's */
+	BY_WALL,  /* the wall clock, at wall_ns: wall.h */
+	BY_RULE,  /* the same, and a rule of the calendar gives wall_ns: schedule.c */
+};
 
 /* What became of armings: armed = ran + cancelled + dropped + pending. */
 struct counts {
@@ -187,6 +197,7 @@ struct pawl_service {
 	struct pool pool;
 
 	struct pawl_task compare; /* internal: compares the clocks */
+	uint64_t compared;        /* when it last did: of the thread that compares */
 
 	/* The live view: inspect.c. */
 	struct mutex inspecting;     /* held while the live view begins or ends */
@@ -243,6 +254,19 @@ uint64_t pawl__clock_wall(struct pawl_clock *clock); /* the wall clock that goes
 /* wall.c */
 void pawl__wall_open(struct pawl_service *service);
 void pawl__wall_armed(struct pawl_service *service); /* a wall-clock task was listed */
+
+/* schedule.c: for a task with BY_RULE, each under the lock of its home */
+uint64_t pawl__schedule_first(const struct pawl_calendar_rule *rule, const struct pawl_zone *zone,
+                              uint64_t wall); /* wall-clock times; PAWL_NEVER: there is none */
+uint64_t pawl__schedule_next(const struct pawl_task *task, uint64_t wall);
+void pawl__schedule_set(struct pawl_task *task, const struct pawl_calendar_rule *rule,
+                        const struct pawl_zone *zone); /* it was armed */
+void pawl__schedule_begin(struct pawl_task *task);     /* it runs, or is dropped, for wall_ns */
+
+/* arm.c */
+int pawl__service_arm_by_rule(struct pawl_service *service, struct pawl_task *task,
+                              const struct pawl_calendar_rule *rule, const struct pawl_zone *zone,
+                              uint64_t period_ns, enum pawl_service_missed missed);
 
 /* stats.c */
 void pawl__stats_add_shard(struct pawl_service_stats *stats,

@@ -116,21 +116,42 @@ static uint64_t next_deadline(const struct pawl_task *task, uint64_t now)
 	return next;
 }
 
+/* Give a periodic task its next deadline. False: its rule has no further time, so it becomes idle. Under the lock. */
+static bool next_period(struct pawl_service *service, struct worker *worker, struct shard *shard,
+                        struct pawl_task *task, uint64_t now)
+{
+	uint64_t wall;
+
+	lock_assert_held(&shard->lock);
+	if (!task->at_time) {
+		task->deadline_ns = next_deadline(task, now);
+		return true;
+	}
+	wall = pawl__schedule_next(task, wall_now(service));
+	if (wall == PAWL_NEVER) {
+		wall_unlist(task);
+		quota_return(service, task);
+		worker->quota = false;
+		return false;
+	}
+	set_wall_time(shard, task, wall, now);
+	return true;
+}
+
 /* The run is over. Reads the task only if it cannot have been freed: see layout.h. Under the lock. */
 static void finish(struct pawl_service *service, struct worker *worker, struct shard *shard,
                    const struct job *job, uint64_t now, struct wakes *wakes)
 {
-	bool next_period = job->period_ns && !worker->again && !worker->ended;
+	bool next = job->period_ns && !worker->again && !worker->ended &&
+	            next_period(service, worker, shard, job->task, now);
 
 	lock_assert_held(&shard->lock);
-	if (next_period) {
-		job->task->deadline_ns = next_deadline(job->task, now);
+	if (next)
 		shard->counts[job->task->internal].armed++;
-	}
 	end_run(shard, worker, wakes);
 	if (worker->again && job->task->at_time)
 		job->task->deadline_ns = wall_deadline(&shard->wall->pair, now, job->task->wall_ns);
-	if (next_period || worker->again) { /* it has its quota, which a cancel returns */
+	if (next || worker->again) { /* it has its quota, which a cancel returns */
 		sample_arming(service, shard, job->task);
 		put_on_wheel(service, shard, job->task, now, false, wakes);
 	}

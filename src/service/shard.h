@@ -138,13 +138,22 @@ static inline void put_on_wheel(struct pawl_service *service, struct shard *shar
 		schedule_visit(service, shard, visit_for(shard, tick), wakes);
 }
 
+/* The task waits for a wall-clock time. Under the lock. */
+static inline void set_wall_time(struct shard *shard, struct pawl_task *task, uint64_t wall_ns,
+                                 uint64_t now_ns)
+{
+	lock_assert_held(&shard->lock);
+	task->wall_ns = wall_ns;
+	task->deadline_ns = wall_deadline(&shard->wall->pair, now_ns, wall_ns);
+}
+
 /* From now on cancel returns PAWL_SERVICE_RUNNING. Under the lock of the task's home. */
 static inline void begin_run(struct shard *shard, struct worker *worker, struct pawl_task *task)
 {
 	lock_assert_held(&shard->lock);
 	ASSERT(!worker->current && !pawl_timer_armed(&task->timer));
 	if (task->at_time)
-		wall_unlist(task);
+		wall_begin(task);
 	sample_leaving(worker->service, shard, task);
 	task->runner = (uint16_t)worker->number;
 	worker->again = worker->ended = worker->awaited = worker->quota = false;

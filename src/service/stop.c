@@ -30,6 +30,7 @@ static struct pawl_task *begin_drop(struct pawl_service *service, struct shard *
 		quota_return(service, task_of(timer));
 		shard->running++;
 		begin_run(shard, service->workers, task_of(timer));
+		wall_unlist(task_of(timer)); /* also a periodic one: `dropped` may free it */
 		service->workers->drops = true;
 	}
 	lock_release(&shard->lock);

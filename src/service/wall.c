@@ -32,11 +32,12 @@ static bool ring_empty(const struct pawl_task *ring)
 struct comparison {
 	struct pair pair;
 	uint64_t after;
+	uint64_t since; /* the time of the service's clock at the comparison before */
 };
 
-static struct comparison read_clocks(const struct pawl_service *service)
+static struct comparison read_clocks(const struct pawl_service *service, uint64_t since)
 {
-	struct comparison now;
+	struct comparison now = {.since = since};
 
 	now.pair.clock = clock_now(service);
 	now.pair.wall = wall_now(service);
@@ -69,8 +70,29 @@ static void begin_rearming(struct shard *shard, const struct pair *pair)
 	ring_init(&wall->listed);
 }
 
+/* The earliest time to which the wall clock can have been set since the comparison before. */
+static uint64_t earliest_set(const struct comparison *now)
+{
+	uint64_t passed = now->pair.clock - now->since;
+
+	return now->pair.wall > passed ? now->pair.wall - passed : 0;
+}
+
+/*
+ * The rule of a schedule may have a time that comes first by the new clock; also one that has passed since the clock was
+ * set. The time for which the schedule is pending is not given up.
+ */
+static void follow_rule(struct pawl_task *task, const struct comparison *now)
+{
+	uint64_t next = pawl__schedule_next(task, earliest_set(now));
+
+	if (next < task->wall_ns)
+		task->wall_ns = next;
+}
+
 /* Up to a batch. A time that has passed is due in this tick, not in the next one. Under the lock. */
-static void rearm_some(struct pawl_service *service, struct shard *shard, struct wakes *wakes)
+static void rearm_some(struct pawl_service *service, struct shard *shard,
+                       const struct comparison *comparison, struct wakes *wakes)
 {
 	struct wall *wall = shard->wall;
 	uint64_t now = clock_now(service);
@@ -82,8 +104,10 @@ static void rearm_some(struct pawl_service *service, struct shard *shard, struct
 
 		wall_unlist(task);
 		wall_append(&wall->listed, task);
+		if (task->at_time == BY_RULE)
+			follow_rule(task, comparison);
 		if (!pawl_timer_armed(&task->timer))
-			continue; /* armed while it runs: finish() reads the pair */
+			continue; /* it runs: finish() reads the pair */
 		task->deadline_ns = wall_deadline(&wall->pair, now, task->wall_ns);
 		if (task->deadline_ns == now)
 			task->deadline_ns = tick;
@@ -103,7 +127,7 @@ static bool compare_shard(struct pawl_service *service, struct shard *shard,
 	do {
 		struct wakes wakes = {0};
 
-		rearm_some(service, shard, &wakes);
+		rearm_some(service, shard, now, &wakes);
 		any = !ring_empty(&shard->wall->listed);
 		stale = !ring_empty(&shard->wall->stale);
 		lock_release(&shard->lock);
@@ -147,11 +171,15 @@ static bool goes_on(struct pawl_service *service)
 	return any_listed(service) && begin_comparing(service);
 }
 
-/* A stopped service refuses the arming: then there is nothing to follow any more. */
-static void compare_clocks(struct pawl_service *service)
+/*
+ * A stopped service refuses the arming: then there is nothing to follow any more. `compared` belongs to the thread that
+ * compares: so it is written before another one may begin.
+ */
+static void compare_clocks(struct pawl_service *service, uint64_t since)
 {
-	const struct comparison now = read_clocks(service);
+	const struct comparison now = read_clocks(service, since);
 
+	service->compared = now.pair.clock;
 	if (compare_shards(service, &now) || goes_on(service))
 		pawl_service_arm_at(service, &service->compare,
 		                    saturating_sum(now.pair.clock, PAWL_SECOND));
@@ -159,7 +187,9 @@ static void compare_clocks(struct pawl_service *service)
 
 static void run_comparison(struct pawl_task *task)
 {
-	compare_clocks(PAWL_CONTAINER_OF(task, struct pawl_service, compare));
+	struct pawl_service *service = PAWL_CONTAINER_OF(task, struct pawl_service, compare);
+
+	compare_clocks(service, service->compared);
 }
 
 void pawl__wall_open(struct pawl_service *service)
@@ -175,5 +205,5 @@ void pawl__wall_open(struct pawl_service *service)
 void pawl__wall_armed(struct pawl_service *service)
 {
 	if (!__atomic_load_n(&service->comparing, __ATOMIC_SEQ_CST) && begin_comparing(service))
-		compare_clocks(service);
+		compare_clocks(service, clock_now(service));
 }

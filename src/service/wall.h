@@ -12,6 +12,9 @@
  *	listed: on the wheel by pair    a b c d                           a b                 a b c d
  *	stale: by the pair before                    a b c d              c d
  *
+ * The task of a schedule is one of them. When it is armed again, it gets the time of its rule anew: if the clock was set
+ * back, an earlier one may come first. See schedule.c.
+ *
  * A task that is armed meanwhile is listed, by the new pair, and a cancel takes a task off either list. So there is
  * nothing to lock but the shard, and a second change cannot begin before the first is through.
  *
@@ -38,7 +41,7 @@ struct pair {
 	uint64_t clock, wall;
 };
 
-/* The wall-clock tasks of a shard, on its wheel or armed again while they run: under its lock. */
+/* The wall-clock tasks of a shard, on its wheel, armed again while they run, or periodic and running: under its lock. */
 struct wall {
 	struct pawl_task listed, stale; /* the heads of two rings: only their links are used */
 	struct pair pair;
@@ -94,6 +97,18 @@ static inline void wall_unlist(struct pawl_task *task)
 	task->wall_prev->wall_next = task->wall_next;
 	task->wall_next->wall_prev = task->wall_prev;
 	task->wall_next = task->wall_prev = NULL;
+}
+
+/*
+ * Its time has come, or stop drops it. A periodic schedule stays listed while it runs, so that the clocks are compared
+ * until it has its next time. A cancel takes it off the list, so its function may free it then.
+ */
+static inline void wall_begin(struct pawl_task *task)
+{
+	if (!task->period_ns)
+		wall_unlist(task);
+	if (task->at_time == BY_RULE)
+		pawl__schedule_begin(task);
 }
 
 /* wall.c */

@@ -80,8 +80,8 @@ static inline size_t empty_from_head(struct pawl_wheel *wheel, struct pawl_timer
 	struct pawl_timer *timer = head->next, *next;
 	size_t moves = 0;
 
-	ASSERT(!list_empty(head) && max > 0 && linked(head, timer));
 	CHECKED(pawl__timer_expect_sound(timer, head));
+	ASSERT(!list_empty(head) && max > 0 && linked(head, timer));
 	do {
 		next = timer->next;
 		CHECKED(pawl__timer_expect_sound(next, head));
@@ -110,8 +110,8 @@ static ALWAYS_INLINE size_t empty_from_tail(struct pawl_wheel *wheel, struct paw
 	struct pawl_timer *timer = head->prev, *next, *cursor = cursor_in(wheel, head);
 	size_t moves = 0;
 
-	ASSERT(!list_empty(head) && max > 0 && linked(timer, head));
 	CHECKED(pawl__timer_expect_sound(timer, head));
+	ASSERT(!list_empty(head) && max > 0 && linked(timer, head));
 	do {
 		next = timer->prev;
 		CHECKED(pawl__timer_expect_sound(next, head));

@@ -44,7 +44,33 @@ static const char *fires_agree(const struct pawl_calendar_rule *rule, const stru
 			return "a time is outside the years 1 to 9999";
 		if (next - 1 > after && pawl_calendar_next(rule, zone, next - 1) != next)
 			return "a moment before the next time another one is next";
+		if (pawl_calendar_prev(rule, zone, next + 1) != next)
+			return "a moment after the next time another one is the previous one";
+		if (i > 0 && pawl_calendar_prev(rule, zone, next) != after)
+			return "the previous time of the next one is not the time before";
 		after = next;
+	}
+	return NULL;
+}
+
+/* The same backwards. */
+static const char *fires_agree_backwards(const struct pawl_calendar_rule *rule,
+                                         const struct pawl_zone *zone, int64_t before)
+{
+	for (int i = 0; i < FIRES; i++) {
+		int64_t prev = pawl_calendar_prev(rule, zone, before);
+
+		if (prev == PAWL_CALENDAR_NEVER)
+			return NULL;
+		if (prev >= before)
+			return "the previous time is not before";
+		if (prev < -62135596800 || prev > 253402300799)
+			return "a previous time is outside the years 1 to 9999";
+		if (pawl_calendar_next(rule, zone, prev - 1) != prev)
+			return "a moment before the previous time another one is next";
+		if (i > 0 && pawl_calendar_next(rule, zone, prev) != before)
+			return "the next time of the previous one is not the time after";
+		before = prev;
 	}
 	return NULL;
 }
@@ -75,5 +101,7 @@ const char *calendar_property(const uint8_t *data, size_t size)
 		wrong = clocks_agree(&zone, times[i]);
 	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]) && !wrong; i++)
 		wrong = fires_agree(&rule, &zone, times[i]);
+	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]) && !wrong; i++)
+		wrong = fires_agree_backwards(&rule, &zone, times[i]);
 	return wrong;
 }

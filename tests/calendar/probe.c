@@ -33,6 +33,8 @@ static void list_fires(const struct pawl_zone *zone, const char *arguments)
 		if (from > to)
 			break;
 		printf("%" PRId64 " ", from);
+		if (pawl_calendar_prev(&rule, zone, from + 1) != from)
+			printf("is not the previous time ");
 	}
 	putchar('\n');
 }

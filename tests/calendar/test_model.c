@@ -290,31 +290,61 @@ static void let_the_model_fire(struct run *run)
 	}
 }
 
-static void compare_fires(struct run *run)
+static void compare_next(struct run *run, const struct pawl_calendar_rule *rule)
 {
-	struct pawl_calendar_rule rule;
 	int64_t after = run->start - 1, next;
 
-	if (pawl_calendar_parse(&rule, run->rule.text, NULL) != 0) {
-		fail(run, "the rule", 0, 0, 1);
-		return;
-	}
 	for (int i = 0; i < run->fire_count; i++) {
-		next = pawl_calendar_next(&rule, &run->zone, after);
+		next = pawl_calendar_next(rule, &run->zone, after);
 		if (next != run->fires[i])
 			fail(run, "next", after, next, run->fires[i]);
 		if (run->fires[i] - after > 1) {
 			after += 1 + (int64_t)random_below(&run->random,
 			                                   (uint64_t)(run->fires[i] - after - 1));
-			next = pawl_calendar_next(&rule, &run->zone, after);
+			next = pawl_calendar_next(rule, &run->zone, after);
 			if (next != run->fires[i])
 				fail(run, "next from between", after, next, run->fires[i]);
 		}
 		after = run->fires[i];
 	}
-	next = pawl_calendar_next(&rule, &run->zone, after);
+	next = pawl_calendar_next(rule, &run->zone, after);
 	if (next < run->end)
 		fail(run, "next after the last", after, next, run->end);
+}
+
+/* The same backwards. */
+static void compare_prev(struct run *run, const struct pawl_calendar_rule *rule)
+{
+	int64_t before = run->end, prev;
+
+	for (int i = run->fire_count - 1; i >= 0; i--) {
+		prev = pawl_calendar_prev(rule, &run->zone, before);
+		if (prev != run->fires[i])
+			fail(run, "prev", before, prev, run->fires[i]);
+		if (before - run->fires[i] > 1) {
+			before -= 1 + (int64_t)random_below(&run->random,
+			                                    (uint64_t)(before - run->fires[i] - 1));
+			prev = pawl_calendar_prev(rule, &run->zone, before);
+			if (prev != run->fires[i])
+				fail(run, "prev from between", before, prev, run->fires[i]);
+		}
+		before = run->fires[i];
+	}
+	prev = pawl_calendar_prev(rule, &run->zone, before);
+	if (prev >= run->start && prev != PAWL_CALENDAR_NEVER)
+		fail(run, "prev before the first", before, prev, run->start - 1);
+}
+
+static void compare_fires(struct run *run)
+{
+	struct pawl_calendar_rule rule;
+
+	if (pawl_calendar_parse(&rule, run->rule.text, NULL) != 0) {
+		fail(run, "the rule", 0, 0, 1);
+		return;
+	}
+	compare_next(run, &rule);
+	compare_prev(run, &rule);
 }
 
 static void compare_clocks(struct run *run)

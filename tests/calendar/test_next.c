@@ -52,37 +52,59 @@ static struct pawl_zone zone_from(const char *footer)
 	return zone;
 }
 
-static void expect_next_in(const struct pawl_zone *zone, const char *text, int64_t after,
-                           int64_t expected)
+static struct pawl_calendar_rule rule_from(const char *text)
 {
 	struct pawl_calendar_error error;
 	struct pawl_calendar_rule rule;
-	int64_t next;
 
 	if (pawl_calendar_parse(&rule, text, &error) != 0) {
 		fprintf(stderr, "'%s' is refused: %s\n", text, error.text);
 		exit(1);
 	}
-	next = pawl_calendar_next(&rule, zone, after);
-	if (next == expected)
+	return rule;
+}
+
+static void expect_time(const char *text, const char *side, int64_t from, int64_t actual,
+                        int64_t expected)
+{
+	if (actual == expected)
 		return;
 	fprintf(stderr, "the rule '%s'\n", text);
-	print("after", after);
-	print("fires", next);
+	print(side, from);
+	print("fires", actual);
 	print("expected", expected);
 	test_failed();
 }
 
-/* It fires at these times, in UTC; NULL ends the list. */
+static void expect_next_in(const struct pawl_zone *zone, const char *text, int64_t after,
+                           int64_t expected)
+{
+	struct pawl_calendar_rule rule = rule_from(text);
+
+	expect_time(text, "after", after, pawl_calendar_next(&rule, zone, after), expected);
+}
+
+static void expect_prev_in(const struct pawl_zone *zone, const char *text, int64_t before,
+                           int64_t expected)
+{
+	struct pawl_calendar_rule rule = rule_from(text);
+
+	expect_time(text, "before", before, pawl_calendar_prev(&rule, zone, before), expected);
+}
+
+/* It fires at these times, in UTC, forwards and backwards; NULL ends the list. */
 static void expect_fires(const char *footer, const char *rule, const char *after,
                          const char *const *times)
 {
 	struct pawl_zone zone = zone_from(footer);
 	int64_t time = stamp(after);
 
-	for (; *times; times++) {
-		expect_next_in(&zone, rule, time, stamp(*times));
-		time = stamp(*times);
+	for (size_t i = 0; times[i]; i++) {
+		expect_next_in(&zone, rule, time, stamp(times[i]));
+		if (i > 0)
+			expect_prev_in(&zone, rule, stamp(times[i]), time);
+		time = stamp(times[i]);
+		expect_prev_in(&zone, rule, time + 1, time);
 	}
 }
 
@@ -94,6 +116,7 @@ static void expect_never(const char *rule)
 	struct pawl_zone zone = zone_from(BERLIN);
 
 	expect_next_in(&zone, rule, stamp("2026-11-16 00:00"), PAWL_CALENDAR_NEVER);
+	expect_prev_in(&zone, rule, stamp("2026-11-16 00:00"), PAWL_CALENDAR_NEVER);
 }
 
 static void a_fixed_time_in_a_gap_fires_at_its_end(void)
@@ -259,6 +282,7 @@ static void time_begins_in_year_1_and_ends_with_year_9999(void)
 {
 	static const char *const footers[] = {UTC, BERLIN, "<+14>-14", "<-12>12"};
 	const int64_t first = stamp("1-01-01 00:00"), last = stamp("9999-12-31 23:59:59");
+	struct pawl_zone utc = zone_from(UTC);
 
 	for (size_t i = 0; i < sizeof(footers) / sizeof(footers[0]); i++) {
 		struct pawl_zone zone = zone_from(footers[i]);
@@ -271,12 +295,89 @@ static void time_begins_in_year_1_and_ends_with_year_9999(void)
 		expect_next_in(&zone, "* * * * * *", last, PAWL_CALENDAR_NEVER);
 		expect_next_in(&zone, "* * * * * *", INT64_MAX, PAWL_CALENDAR_NEVER);
 		expect_next_in(&zone, "0 0 29 2 *", last - 86400, PAWL_CALENDAR_NEVER);
+		expect_prev_in(&zone, "* * * * * *", lowest + 1, lowest);
+		expect_prev_in(&zone, "* * * * * *", lowest, PAWL_CALENDAR_NEVER);
+		expect_prev_in(&zone, "* * * * * *", INT64_MIN, PAWL_CALENDAR_NEVER);
+		expect_prev_in(&zone, "0-59 0-59 0-23 * * *", lowest, PAWL_CALENDAR_NEVER);
+		expect_prev_in(&zone, "0 0 29 2 *", first + 86400, PAWL_CALENDAR_NEVER);
 		EXPECT_EQ(pawl_zone_offset(&zone, INT64_MIN), pawl_zone_offset(&zone, first));
 		EXPECT_EQ(pawl_zone_offset(&zone, INT64_MAX), pawl_zone_offset(&zone, last));
 		EXPECT_EQ(pawl_zone_time(&zone, INT64_MIN), pawl_zone_time(&zone, first));
 		EXPECT_EQ(pawl_zone_time(&zone, INT64_MAX), pawl_zone_time(&zone, last));
 	}
 	FIRES(UTC, "59 59 23 31 12 *", "9998-12-31 23:59:59", "9999-12-31 23:59:59");
+	expect_prev_in(&utc, "59 59 23 31 12 *", INT64_MAX, last);
+}
+
+#define GRID   300 /* all times of the next test are multiples of it */
+#define WINDOW (4 * 86400)
+
+/* Whether the rule fires at the time: both must say the same. */
+static bool fires_at(const struct pawl_calendar_rule *rule, const struct pawl_zone *zone,
+                     int64_t time)
+{
+	bool fires = pawl_calendar_next(rule, zone, time - 1) == time;
+
+	EXPECT_EQ(pawl_calendar_prev(rule, zone, time + 1) == time, fires);
+	return fires;
+}
+
+/* In between, the one is always next and the other one always the previous one. */
+static void expect_neighbours(const struct pawl_calendar_rule *rule, const struct pawl_zone *zone,
+                              int64_t prev, int64_t next)
+{
+	const int64_t between[] = {prev, (prev + next) / 2, next - 1};
+
+	for (size_t i = 0; i < sizeof(between) / sizeof(between[0]); i++) {
+		EXPECT_EQ(pawl_calendar_next(rule, zone, between[i]), next);
+		EXPECT_EQ(pawl_calendar_prev(rule, zone, between[i] + 1), prev);
+	}
+}
+
+static void expect_agreement(const char *footer, const char *text, int64_t from)
+{
+	const int64_t first = stamp("1-01-01 00:00"), last = stamp("9999-12-31 23:59:59");
+	struct pawl_calendar_rule rule = rule_from(text);
+	struct pawl_zone zone = zone_from(footer);
+	int64_t prev = PAWL_CALENDAR_NEVER;
+	unsigned failures = test_failures;
+
+	for (int64_t time = from; time < from + WINDOW; time += GRID) {
+		if (!fires_at(&rule, &zone, time))
+			continue;
+		if (prev != PAWL_CALENDAR_NEVER)
+			expect_neighbours(&rule, &zone, prev, time);
+		else if (from <= first)
+			EXPECT_EQ(pawl_calendar_prev(&rule, &zone, time), PAWL_CALENDAR_NEVER);
+		prev = time;
+	}
+	if (from + WINDOW > last && prev != PAWL_CALENDAR_NEVER)
+		EXPECT_EQ(pawl_calendar_next(&rule, &zone, prev), PAWL_CALENDAR_NEVER);
+	EXPECT(prev != PAWL_CALENDAR_NEVER || strcmp(text, "0 0 1 1 *") == 0);
+	if (test_failures != failures)
+		fprintf(stderr, "    ^ the rule '%s' in '%s'\n", text, footer);
+}
+
+/* Clocks that change on the first or the last day of the year, by up to two days. */
+static void next_and_prev_agree_at_both_ends_of_time(void)
+{
+	static const char *const footers[] = {UTC,
+	                                      BERLIN,
+	                                      "<+14>-14",
+	                                      "<-12>12",
+	                                      "XXX-14YYY12,J365/20,J1/30",
+	                                      "XXX12YYY-14,J365/20,J1/30",
+	                                      "XXX-24YYY24,0/12,J365/-30",
+	                                      "XXX24YYY-24,0/12,J365/50"};
+	static const char *const rules[] = {"*/5 * * * *", "0/5 0-23 * * *",       "0,30 0 * * *",
+	                                    "*/5 1 * * *", "15 0,6,12 1-31/2 * *", "0 0 1 1 *"};
+
+	for (size_t i = 0; i < sizeof(footers) / sizeof(footers[0]); i++)
+		for (size_t j = 0; j < sizeof(rules) / sizeof(rules[0]); j++) {
+			expect_agreement(footers[i], rules[j], stamp("1-01-01 00:00"));
+			expect_agreement(footers[i], rules[j], stamp("2026-12-30 00:00"));
+			expect_agreement(footers[i], rules[j], stamp("9999-12-28 00:00"));
+		}
 }
 
 /* The test counts the days itself. */
@@ -307,6 +408,13 @@ static void every_date_of_1600_years_is_found(void)
 				EXPECT_EQ(pawl_calendar_next(&rules[month][day], &zone, time),
 				          time + 86400);
 				time += 86400;
+				EXPECT_EQ(pawl_calendar_prev(&rules[month][day], &zone, time + 1),
+				          time);
+				rules[month][day].weekdays = (uint8_t)(1 << weekday);
+				EXPECT_EQ(
+				        pawl_calendar_prev(&rules[month][day], &zone, time + 86400),
+				        time);
+				rules[month][day].weekdays = 0x7f;
 			}
 		}
 }
@@ -329,6 +437,7 @@ int main(void)
 	        TEST(what_matches_nothing_never_fires),
 	        TEST(the_next_is_after_and_never_the_same),
 	        TEST(time_begins_in_year_1_and_ends_with_year_9999),
+	        TEST(next_and_prev_agree_at_both_ends_of_time),
 	        TEST(every_date_of_1600_years_is_found),
 	};
 

@@ -1714,6 +1714,89 @@ static void wall_task_after_the_last(void)
 	close_after_both();
 }
 
+/* A schedule that counts its runs, for every second of the wall clock. */
+static struct pawl_schedule *every_second;
+static struct pawl_zone utc;
+
+static void run_every_second(struct pawl_task *task)
+{
+	EXPLORE_EXPECT(task == &every_second->task);
+	explore_point();
+	add(&runs);
+}
+
+static void drop_every_second(struct pawl_task *task)
+{
+	EXPLORE_EXPECT(task == &every_second->task);
+	add(&drops);
+}
+
+static void arm_every_second(void)
+{
+	struct pawl_calendar_rule rule;
+
+	every_second = calloc(1, sizeof(*every_second));
+	pawl_zone_utc(&utc);
+	EXPLORE_EXPECT_EQ(pawl_calendar_parse(&rule, "* * * * * *", NULL), 0);
+	pawl_schedule_init(every_second, run_every_second);
+	EXPLORE_EXPECT_EQ(
+	        pawl_schedule_arm_every(service, every_second, &rule, &utc, PAWL_SERVICE_BURST), 0);
+}
+
+static void *end_every_second(void *unused)
+{
+	found = pawl_service_cancel_wait(service, &every_second->task);
+	free(every_second);
+	return unused;
+}
+
+/* The cancel comes before a run, during it, or when it gets its next time: afterwards the memory is the caller's. */
+static void schedule_against_cancel_wait(unsigned workers)
+{
+	int before;
+
+	open_service(workers, 1);
+	arm_every_second();
+	start(end_every_second, NULL);
+	advance_clock(2 * PAWL_SECOND);
+	join_all();
+	before = get(&runs);
+	EXPLORE_EXPECT(found != PAWL_SERVICE_IDLE && before <= 2);
+	advance_clock(PAWL_SECOND);
+	pawl_service_settle(service);
+	EXPLORE_EXPECT_EQ(get(&runs), before);
+	close_service();
+}
+
+static void schedule_against_cancel_wait_1(void)
+{
+	schedule_against_cancel_wait(1);
+}
+
+static void schedule_against_cancel_wait_2(void)
+{
+	schedule_against_cancel_wait(2);
+}
+
+static void *pass_a_second(void *unused)
+{
+	advance_clock(PAWL_SECOND);
+	return unused;
+}
+
+/* Stop finds it pending, or it runs and has its next time. */
+static void schedule_against_stop(void)
+{
+	open_service(1, 1);
+	arm_every_second();
+	start(pass_a_second, NULL);
+	pawl_service_stop(service, drop_every_second);
+	join_all();
+	EXPLORE_EXPECT_EQ(get(&drops), 1);
+	free(every_second);
+	close_service();
+}
+
 #define SCENARIO(function) .name = #function, .run = function
 /* Long ones: some thousands of executions are enough for what they are about. */
 #define LONG_SCENARIO(function) \
@@ -1785,6 +1868,9 @@ int main(int argc, char **argv)
 	        {SCENARIO(wall_clock_against_arm_1)},
 	        {SCENARIO(wall_clock_against_arm_2)},
 	        {SCENARIO(wall_clock_against_arm_inside)},
+	        {SCENARIO(schedule_against_cancel_wait_1)},
+	        {SCENARIO(schedule_against_cancel_wait_2)},
+	        {SCENARIO(schedule_against_stop)},
 	        {SCENARIO(wall_clock_against_cancel_wait)},
 	        {SCENARIO(wall_clock_against_stop)},
 	        {SCENARIO(wall_task_after_the_last)},
