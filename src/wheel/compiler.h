@@ -32,11 +32,12 @@
 
 #if defined(__GNUC__) && !defined(PAWL_PLAIN_C)
 
-#define ALWAYS_INLINE     inline __attribute__((__always_inline__))
-#define NEVER_INLINE      __attribute__((__noinline__)) /* underscores: kernels have a macro noinline */
-#define PREFETCH(address) __builtin_prefetch(address, 1) /* it will be written to */
-#define UNREACHABLE()     __builtin_unreachable()
-#define TRAP()            __builtin_trap()
+#define ALWAYS_INLINE             inline __attribute__((__always_inline__))
+#define NEVER_INLINE              __attribute__((__noinline__)) /* underscores: kernels have a macro noinline */
+#define PREFETCH(address)         __builtin_prefetch(address, 1) /* it will be written to */
+#define PREFETCH_TO_READ(address) __builtin_prefetch(address)
+#define UNREACHABLE()             __builtin_unreachable()
+#define TRAP()                    __builtin_trap()
 
 /* The number of the lowest bit that is set. One must be. */
 static inline uint64_t lowest_bit(uint64_t word)
@@ -49,9 +50,10 @@ static inline uint64_t lowest_bit(uint64_t word)
 
 #define ALWAYS_INLINE inline
 #define NEVER_INLINE
-#define PREFETCH(address) ((void)0)
-#define UNREACHABLE()     ((void)0)
-#define TRAP()            trap()
+#define PREFETCH(address)         ((void)0)
+#define PREFETCH_TO_READ(address) ((void)0)
+#define UNREACHABLE()             ((void)0)
+#define TRAP()                    trap()
 
 /* Plain C has no other way to end a program without a library. */
 static inline void trap(void)
