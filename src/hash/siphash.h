@@ -50,12 +50,11 @@ static inline uint64_t sip_tail(const unsigned char *bytes, size_t len)
 }
 
 /* Words are read in the byte order of the machine: the hash does not leave this process. */
-static inline struct sip sip_bytes(const uint64_t secret[2], const void *data, size_t len,
-                                   uint64_t width)
+static inline struct sip sip_bytes(const uint64_t secret[2], const void *data, size_t len)
 {
 	struct sip sip = {
 	        secret[0] ^ UINT64_C(0x736f6d6570736575),
-	        secret[1] ^ UINT64_C(0x646f72616e646f6d) ^ width,
+	        secret[1] ^ UINT64_C(0x646f72616e646f6d),
 	        secret[0] ^ UINT64_C(0x6c7967656e657261),
 	        secret[1] ^ UINT64_C(0x7465646279746573),
 	};
@@ -71,32 +70,33 @@ static inline struct sip sip_bytes(const uint64_t secret[2], const void *data, s
 	return sip;
 }
 
-static inline uint64_t sip_end(struct sip *sip)
+static inline void sip_end(struct sip *sip)
 {
+	sip->c ^= 0xff;
 	sip_round(sip);
 	sip_round(sip);
 	sip_round(sip);
-	return sip->a ^ sip->b ^ sip->c ^ sip->d;
+}
+
+/*
+ * 64 bits as SipHash defines them, and 32 bits more, which make chance collisions rarer. They are taken from `a`, on
+ * which the 64 bits do not depend: the last round has put it into `d` by exclusive or, so there it cancels out.
+ */
+static inline uint64_t siphash_96(const uint64_t secret[2], const void *data, size_t len,
+                                  uint32_t *more)
+{
+	struct sip sip = sip_bytes(secret, data, len);
+
+	sip_end(&sip);
+	*more = (uint32_t)(sip.a >> 32);
+	return sip.a ^ sip.b ^ sip.c ^ sip.d;
 }
 
 static inline uint64_t siphash(const uint64_t secret[2], const void *data, size_t len)
 {
-	struct sip sip = sip_bytes(secret, data, len, 0);
+	uint32_t more;
 
-	sip.c ^= 0xff;
-	return sip_end(&sip);
-}
-
-/* The same with 128 bits of output, as SipHash defines it. */
-static inline void siphash_128(const uint64_t secret[2], const void *data, size_t len,
-                               uint64_t hash[2])
-{
-	struct sip sip = sip_bytes(secret, data, len, 0xee);
-
-	sip.c ^= 0xee;
-	hash[0] = sip_end(&sip);
-	sip.b ^= 0xdd;
-	hash[1] = sip_end(&sip);
+	return siphash_96(secret, data, len, &more);
 }
 
 #endif

@@ -2,7 +2,7 @@
 /*
  * The parts of a purgatory, and the races between its threads.
  *
- * Key. A key is its hash: 96 bits of SipHash with a secret of this purgatory, and 32 bits that say which purgatory made
+ * Key. A key is its hash: 96 bits by SipHash with a secret of this purgatory, and 32 bits that say which purgatory made
  * it. It is a value: nothing is stored for a key, so a key has no lifetime. (Of a million different keys two have the same hash with a probability of 10^-17.)
  *
  * Watch list. The operations under one key in one shard. It is part of a bucket of the shard's hash table, linked

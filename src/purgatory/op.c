@@ -29,13 +29,14 @@ unsigned pawl__purgatory_number_thread(void)
 struct pawl_key pawl_purgatory_key(const struct pawl_purgatory *purgatory, const void *bytes,
                                    size_t size)
 {
-	IN_PURGATORY(purgatory);
-	uint64_t words[2];
+	struct pawl_key key;
 
+	IN_PURGATORY(purgatory);
+	key = (struct pawl_key){.owner = purgatory->id};
 	if (!bytes && size > 0)
 		return (struct pawl_key){0};
-	siphash_128(purgatory->secret, bytes, size, words);
-	return (struct pawl_key){words[0], (uint32_t)words[1], purgatory->id};
+	key.low = siphash_96(purgatory->secret, bytes, size, &key.high);
+	return key;
 }
 
 void pawl_op_init(struct pawl_op *op, const struct pawl_op_type *type)

@@ -44,14 +44,14 @@ static inline void histogram_count(struct pawl_histogram *histogram, uint64_t va
 		__atomic_store_n(&histogram->max, value, __ATOMIC_RELAXED);
 }
 
-/* Add a histogram that another thread may be counting in. */
+/* Add a histogram that another thread may be counting in. Most of its cells are after the largest value: all 0. */
 static inline void histogram_merge(const struct pawl_histogram *from, struct pawl_histogram *to)
 {
 	uint64_t max = __atomic_load_n(&from->max, __ATOMIC_RELAXED);
 
 	to->max = max > to->max ? max : to->max;
 	to->sum += __atomic_load_n(&from->sum, __ATOMIC_RELAXED);
-	for (unsigned i = 0; i < PAWL_HISTOGRAM_CELLS; i++) {
+	for (unsigned i = 0, end = histogram_cell(max); i <= end; i++) {
 		uint64_t count = __atomic_load_n(&from->cells[i], __ATOMIC_RELAXED);
 
 		to->cells[i] += count;

@@ -24,10 +24,11 @@ static void refuse_second_loop(const struct pawl_service *service, const char *c
 	mutex_assert_held(&service->mutex);
 #ifdef PAWL_ASSERT
 	if (service->polling)
-		pawl__mistake(call,
-		              "another thread polls service %p: poll, next, fd and settle of a manual "
-		              "service are for one thread at a time, that of its loop",
-		              (const void *)service);
+		pawl__mistake(
+		        call,
+		        "another thread polls service %p: poll, next, fd and settle of a manual "
+		        "service are for one thread at a time, that of its loop",
+		        (const void *)service);
 #else
 	(void)call;
 #endif

@@ -19,10 +19,11 @@
  * If most tasks leave, few are left in the sample. Then it is drawn again, which walks all tasks. The sample has twice
  * as many tasks as are needed, so half of all tasks have left since: a walk costs less than what they did.
  *
- * Drawing. The walk releases the lock after each batch. A bookmark says where it goes on: a task, put into the sample,
- * so that its leaving is noticed. If it leaves, or moves to another list, the list is walked from its beginning. So a
- * task may be seen twice, and may be armed before the walk comes to it. Each time the answer must be the same: it is a
- * hash of the task's address. The walk begins with the coarsest level, since tasks move down.
+ * Drawing. The walk releases the lock after each batch. Bookmarks say where it goes on, on each of the lists that it
+ * walks in step: a bookmark is a task with a number after those of the sample, so that its leaving is noticed. If it
+ * leaves, or moves to another list, the list is walked from its beginning. So a task may be seen twice, and may be armed
+ * before the walk comes to it. Each time the answer must be the same: it is a hash of the task's address. The walk begins
+ * with the coarsest level, since tasks move down.
  */
 #define _GNU_SOURCE
 #include "sample.h"
@@ -31,7 +32,10 @@
 
 #include <stdlib.h>
 
-_Static_assert(SAMPLE_ROOM + 1 <= UINT16_MAX && MAX_WORKERS <= UINT16_MAX,
+/* Numbers in sample->tasks: those of the sample and one too many, and the bookmarks. */
+enum { FIRST_BOOKMARK = SAMPLE_ROOM + 1, NUMBERS = FIRST_BOOKMARK + WALK_LISTS };
+
+_Static_assert(NUMBERS <= UINT16_MAX && MAX_WORKERS <= UINT16_MAX,
                "task->sampled and task->runner hold every number");
 
 /* Of a service that is, or was, inspected. */
@@ -89,22 +93,25 @@ static bool is_chosen(const struct sample *sample, const struct pawl_task *task)
 
 static void enter(struct sample *sample, struct pawl_task *task)
 {
-	ASSERT(task->sampled == 0 && sample->count < SAMPLE_ROOM + 2);
+	ASSERT(task->sampled == 0 && sample->count < FIRST_BOOKMARK);
 	sample->tasks[sample->count++] = task;
 	task->sampled = (uint16_t)sample->count;
 }
 
+/* Also a bookmark. */
 static void remove_from(struct shard *shard, struct sample *sample, struct pawl_task *task)
 {
-	struct pawl_task *last = sample->tasks[--sample->count];
+	unsigned number = task->sampled - 1u;
 
 	lock_assert_held(&shard->lock);
-	ASSERT(sample->tasks[task->sampled - 1] == task || last == task);
-	sample->tasks[task->sampled - 1] = last;
-	last->sampled = task->sampled;
+	ASSERT(number < NUMBERS && sample->tasks[number] == task);
+	if (number < FIRST_BOOKMARK) {
+		sample->tasks[number] = sample->tasks[--sample->count];
+		sample->tasks[number]->sampled = task->sampled;
+	} else {
+		sample->tasks[number] = NULL;
+	}
 	task->sampled = 0;
-	if (sample->bookmark == task)
-		sample->bookmark = NULL;
 }
 
 static void take(struct shard *shard, struct sample *sample, struct pawl_task *task)
@@ -163,40 +170,45 @@ static void look_at(const struct drawing *drawing, struct pawl_task *task)
 		drawing->fn(task, drawing->arg);
 }
 
-/* The bookmark leaves the sample: it may be chosen now. */
-static struct pawl_timer *take_bookmark(struct shard *shard, struct sample *sample)
+/* Remove the bookmarks, so that they may be chosen now. */
+static void take_bookmarks(struct shard *shard, struct sample *sample, struct list_walk *walk)
 {
-	struct pawl_task *bookmark = sample->bookmark;
+	for (unsigned i = 0; i < walk->count; i++) {
+		struct pawl_task *bookmark = sample->tasks[FIRST_BOOKMARK + i];
 
-	if (!bookmark)
-		return NULL;
-	remove_from(shard, sample, bookmark);
-	return &bookmark->timer;
+		walk->lists[i].next = bookmark ? &bookmark->timer : NULL;
+		if (bookmark)
+			remove_from(shard, sample, bookmark);
+	}
 }
 
-static void put_bookmark(struct sample *sample, struct pawl_timer *timer)
+static void put_bookmarks(struct shard *shard, struct sample *sample, const struct list_walk *walk)
 {
-	if (!timer)
-		return;
-	sample->bookmark = task_of(timer);
-	if (!sample->bookmark->sampled)
-		enter(sample, sample->bookmark);
+	for (unsigned i = 0; i < walk->count; i++) {
+		struct pawl_timer *next = walk->lists[i].next;
+
+		if (!next)
+			continue;
+		if (task_of(next)->sampled) /* it is looked at again; or a bookmark already */
+			remove_from(shard, sample, task_of(next));
+		sample->tasks[FIRST_BOOKMARK + i] = task_of(next);
+		task_of(next)->sampled = (uint16_t)(FIRST_BOOKMARK + i + 1);
+	}
 }
 
 /* A batch of the walk. Returns whether the level goes on. */
 static bool walk_batch(struct drawing *drawing)
 {
 	struct shard *shard = drawing->shard;
-	struct list_walk *walk = &drawing->walk;
 	bool more;
 
 	lock_acquire(&shard->lock);
-	walk->next = take_bookmark(shard, drawing->sample);
+	take_bookmarks(shard, drawing->sample, &drawing->walk);
 	drawing->count = 0;
-	more = pawl__wheel_walk(shard->wheel, walk, BATCH, add_to_batch, drawing);
+	more = pawl__wheel_walk(shard->wheel, &drawing->walk, BATCH, add_to_batch, drawing);
 	for (unsigned i = 0; i < drawing->count; i++)
 		look_at(drawing, drawing->batch[i]);
-	put_bookmark(drawing->sample, walk->next);
+	put_bookmarks(shard, drawing->sample, &drawing->walk);
 	lock_release(&shard->lock);
 	return more;
 }
@@ -352,22 +364,21 @@ void pawl__samples_read(struct pawl_service *service, double rate, sample_fn *fn
 /* Memory that is not used is not touched. */
 bool pawl__samples_open(struct pawl_service *service)
 {
-	size_t room = SAMPLE_ROOM + 2; /* one too many, and the bookmark */
 	struct pawl_task **tasks;
 	struct sample *samples;
 
 	if (service->samples)
 		return true;
 	samples = pawl__system_lines(service->shard_count * sizeof(*samples));
-	tasks = malloc(service->shard_count * room * sizeof(struct pawl_task *));
+	tasks = calloc(service->shard_count * (size_t)NUMBERS, sizeof(struct pawl_task *));
 	if (!samples || !tasks) {
 		pawl__system_free_lines(samples);
 		free(tasks);
 		return false;
 	}
 	for (unsigned i = 0; i < service->shard_count; i++)
-		samples[i] =
-		        (struct sample){.wait = UINT64_MAX, .random = i, .tasks = tasks + i * room};
+		samples[i] = (struct sample){
+		        .wait = UINT64_MAX, .random = i, .tasks = tasks + i * NUMBERS};
 	service->samples = samples;
 	return true;
 }

@@ -23,11 +23,10 @@
 
 /* Under the lock of its shard. */
 struct sample {
-	uint64_t wait;              /* which arming from now on is drawn: 1 is the next one */
-	double rate;                /* the probability for each task; 0: there is no sample */
-	uint64_t random, seed;      /* the state of the generator; for is_chosen() */
-	struct pawl_task *bookmark; /* where drawing goes on; NULL: at the beginning of a list */
-	struct pawl_task **tasks;   /* task->sampled is its number here, from 1; 0: not here */
+	uint64_t wait;            /* which arming from now on is drawn: 1 is the next one */
+	double rate;              /* the probability for each task; 0: there is no sample */
+	uint64_t random, seed;    /* the state of the generator; for is_chosen() */
+	struct pawl_task **tasks; /* task->sampled is its number here, from 1; 0: not here */
 	unsigned count;
 	bool drawing; /* it is being drawn */
 } __attribute__((aligned(LINE)));

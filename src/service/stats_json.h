@@ -24,7 +24,7 @@ static inline void write_histogram(struct json *json, const char *name,
 	json_member(json, "max_ns", histogram->max);
 	json_name(json, "cells");
 	json_open(json, '[');
-	for (unsigned i = 0; i < PAWL_HISTOGRAM_CELLS; i++) {
+	for (unsigned i = 0, end = histogram_cell(histogram->max); i <= end; i++) {
 		if (histogram->cells[i] == 0)
 			continue;
 		json_open(json, '[');

@@ -24,10 +24,11 @@
 
 #if defined(__GNUC__) && !defined(PAWL_PLAIN_C)
 
-#define ALWAYS_INLINE     inline __attribute__((__always_inline__))
-#define NEVER_INLINE      __attribute__((__noinline__)) /* underscores: kernels have a macro noinline */
-#define PREFETCH(address) __builtin_prefetch(address, 1) /* it will be written to */
-#define UNREACHABLE()     __builtin_unreachable()
+#define ALWAYS_INLINE             inline __attribute__((__always_inline__))
+#define NEVER_INLINE              __attribute__((__noinline__)) /* underscores: kernels have a macro noinline */
+#define PREFETCH(address)         __builtin_prefetch(address, 1) /* it will be written to */
+#define PREFETCH_TO_READ(address) __builtin_prefetch(address)
+#define UNREACHABLE()             __builtin_unreachable()
 
 /* The number of the lowest bit that is set. One must be. */
 static inline uint64_t lowest_bit(uint64_t word)
@@ -40,8 +41,9 @@ static inline uint64_t lowest_bit(uint64_t word)
 
 #define ALWAYS_INLINE inline
 #define NEVER_INLINE
-#define PREFETCH(address) ((void)0)
-#define UNREACHABLE()     ((void)0)
+#define PREFETCH(address)         ((void)0)
+#define PREFETCH_TO_READ(address) ((void)0)
+#define UNREACHABLE()             ((void)0)
 
 static inline uint64_t lowest_bit(uint64_t word)
 {

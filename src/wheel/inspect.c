@@ -160,54 +160,62 @@ static uint64_t chains_of(const struct pawl_wheel *wheel)
 	return wheel->chain_mask + UINT64_C(1);
 }
 
-/* The list that the walk is at. NULL if its slot has no timers: the walk goes on to a later slot. */
-static struct pawl_timer *list_to_walk(struct pawl_wheel *wheel, struct list_walk *walk)
+static uint64_t lists_of(const struct pawl_wheel *wheel, const struct list_walk *walk)
 {
-	uint64_t slot = walk->at / chains_of(wheel), skip;
-	const struct level *level;
-
-	if (walk->level == 0)
-		return &wheel->due[walk->at];
-	level = &wheel->level[walk->level - 1];
-	skip = slots_to_skip(wheel, level, slot);
-	if (skip == 0)
-		return slot_head(wheel, level, slot, walk->at % chains_of(wheel));
-	walk->at = (slot + skip) * chains_of(wheel);
-	return NULL;
+	return (walk->level ? wheel->slots : 1) * chains_of(wheel);
 }
 
-/* One list, or a part of it. Returns the steps that are left. */
-static unsigned walk_list(struct pawl_wheel *wheel, struct list_walk *walk, struct pawl_timer *head,
-                          unsigned steps, wheel_walk_fn *fn, void *arg)
+/* Begin the next list; or, if its slot has no timers, skip to a later slot. */
+static void begin_list(struct pawl_wheel *wheel, struct list_walk *walk)
 {
-	struct pawl_timer *timer = walk->next ? walk->next : head->next;
+	const struct level *level = &wheel->level[walk->level ? walk->level - 1 : 0];
+	uint64_t slot = walk->at / chains_of(wheel), chain = walk->at % chains_of(wheel);
+	uint64_t skip = walk->level ? slots_to_skip(wheel, level, slot) : 0;
 
-	for (; steps > 0 && !is_head(wheel, timer); steps--) {
+	if (skip > 0) {
+		walk->at = (slot + skip) * chains_of(wheel);
+		return;
+	}
+	walk->at++;
+	walk->lists[walk->count++] = (struct walked_list){
+	        .head = walk->level ? slot_head(wheel, level, slot, chain) : &wheel->due[chain]};
+}
+
+/*
+ * The next timer of a list. Returns whether the list goes on. If its slot has opened meanwhile, it is empty: then `next`
+ * is on another list, which is walked later.
+ */
+static bool walk_list(const struct pawl_wheel *wheel, struct walked_list *list, wheel_walk_fn *fn,
+                      void *arg)
+{
+	struct pawl_timer *timer =
+	        list->next && !list_empty(list->head) ? list->next : list->head->next;
+
+	if (!is_head(wheel, timer)) {
 		fn(timer, arg);
 		timer = timer->next;
+		PREFETCH_TO_READ(timer); /* for the next turn of this list */
 	}
-	walk->next = is_head(wheel, timer) ? NULL : timer;
-	if (timer == head)
-		walk->at++;
-	return steps;
+	list->next = is_head(wheel, timer) ? NULL : timer;
+	return timer != list->head;
 }
 
 bool pawl__wheel_walk(struct pawl_wheel *wheel, struct list_walk *walk, unsigned steps,
                       wheel_walk_fn *fn, void *arg)
 {
-	uint64_t end = (walk->level ? wheel->slots : 1) * chains_of(wheel);
+	const uint64_t end = lists_of(wheel, walk);
 
 	ASSERT(walk->level < pawl__wheel_levels(wheel));
-	while (walk->at < end && steps > 0) {
-		struct pawl_timer *head = list_to_walk(wheel, walk);
-
-		steps--;
-		if (head)
-			steps = walk_list(wheel, walk, head, steps, fn, arg);
-		else
-			walk->next = NULL; /* its slot has opened meanwhile */
+	while (steps > 0 && (walk->count > 0 || walk->at < end)) {
+		for (; steps > 0 && walk->count < WALK_LISTS && walk->at < end; steps--)
+			begin_list(wheel, walk);
+		for (unsigned i = 0; steps > 0 && i < walk->count; steps--)
+			if (walk_list(wheel, &walk->lists[i], fn, arg))
+				i++;
+			else
+				walk->lists[i] = walk->lists[--walk->count];
 	}
-	return walk->at < end;
+	return walk->count > 0 || walk->at < end;
 }
 
 unsigned pawl__wheel_levels(const struct pawl_wheel *wheel)

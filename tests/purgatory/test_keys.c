@@ -5,7 +5,78 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../../src/hash/siphash.h"
 #include "../support/purgatories.h"
+
+/* The hash */
+
+/* CPython 3.11 hashes by SipHash-1-3, with PYTHONHASHSEED=0 by a secret of zeroes. */
+static void the_first_64_bits_of_a_hash_are_siphash_1_3(void)
+{
+	const uint64_t zeroes[2] = {0};
+	uint32_t more;
+
+	EXPECT_EQ(siphash(zeroes, "pawl", 4), UINT64_C(0xcf21cee8276ae4a9));
+	EXPECT_EQ(siphash_96(zeroes, "pawl", 4, &more), UINT64_C(0xcf21cee8276ae4a9));
+}
+
+enum { KEYS = 4096, HASH_BITS = 96 };
+
+/* 2048 of 4096 are to be expected, and 32 less or more. */
+static void expect_half(unsigned keys)
+{
+	EXPECT(keys > 1800);
+	EXPECT(keys < 2300);
+}
+
+struct hash_bits {
+	bool is_set[HASH_BITS];
+};
+
+static struct hash_bits hash_bits(uint64_t key)
+{
+	const uint64_t secret[2] = {1, 2};
+	struct hash_bits bits;
+	uint32_t more;
+	uint64_t hash = siphash_96(secret, &key, sizeof(key), &more);
+
+	for (unsigned i = 0; i < HASH_BITS; i++)
+		bits.is_set[i] = i < 64 ? hash >> i & 1 : more >> (i - 64) & 1;
+	return bits;
+}
+
+static void a_bit_of_a_key_changes_each_bit_of_the_hash_for_half_of_the_keys(void)
+{
+	for (unsigned bit = 0; bit < 64; bit++) {
+		unsigned changed[HASH_BITS] = {0};
+
+		for (uint64_t key = 0; key < KEYS; key++) {
+			struct hash_bits one = hash_bits(key), other;
+
+			other = hash_bits(key ^ UINT64_C(1) << bit);
+			for (unsigned i = 0; i < HASH_BITS; i++)
+				changed[i] += one.is_set[i] != other.is_set[i];
+		}
+		for (unsigned i = 0; i < HASH_BITS; i++)
+			expect_half(changed[i]);
+	}
+}
+
+static void two_bits_of_a_hash_are_equal_for_half_of_the_keys(void)
+{
+	static unsigned equal[HASH_BITS][HASH_BITS];
+
+	for (uint64_t key = 0; key < KEYS; key++) {
+		struct hash_bits bits = hash_bits(key);
+
+		for (unsigned i = 0; i < HASH_BITS; i++)
+			for (unsigned j = 0; j < i; j++)
+				equal[i][j] += bits.is_set[i] == bits.is_set[j];
+	}
+	for (unsigned i = 0; i < HASH_BITS; i++)
+		for (unsigned j = 0; j < i; j++)
+			expect_half(equal[i][j]);
+}
 
 /* What try_or_watch refuses */
 
@@ -589,6 +660,9 @@ IN_EVERY_ROOM(a_check_ends_though_each_completion_starts_another)
 int main(void)
 {
 	static const struct test tests[] = {
+	        TEST(the_first_64_bits_of_a_hash_are_siphash_1_3),
+	        TEST(a_bit_of_a_key_changes_each_bit_of_the_hash_for_half_of_the_keys),
+	        TEST(two_bits_of_a_hash_are_equal_for_half_of_the_keys),
 	        TEST(bad_keys_are_refused),
 	        TEST(more_keys_than_can_be_counted_are_refused),
 	        TEST(a_key_of_another_purgatory_is_refused),

@@ -501,12 +501,30 @@ static void see(struct pawl_timer *timer, void *arg)
 	seen[timer - (struct pawl_timer *)arg]++;
 }
 
-/* What may happen to the timer at which a walk is to go on. */
-enum happening { NOTHING, LEAVES, GOES_ELSEWHERE, OPENS };
+/* May happen to a timer at which a walk is to go on. */
+enum happening { NOTHING, LEAVES, GOES_ELSEWHERE, JOINS_ANOTHER_LIST_OF_THE_WALK, OPENS };
 
+static void happen(struct pawl_wheel *wheel, struct list_walk *walk, enum happening happening)
+{
+	struct pawl_timer **next = &walk->lists[0].next;
+
+	EXPECT(walk->count == WALK_LISTS && *next && walk->lists[1].next);
+	if (happening == LEAVES) {
+		pawl_wheel_cancel(wheel, *next);
+		*next = NULL;
+	} else if (happening == GOES_ELSEWHERE) {
+		pawl_wheel_arm_at(wheel, *next, 10000);
+	} else if (happening == JOINS_ANOTHER_LIST_OF_THE_WALK) {
+		pawl_wheel_arm_at(wheel, *next, walk->lists[1].next->deadline);
+	} else if (happening == OPENS) {
+		pawl_wheel_advance(wheel, (*next)->deadline, 0);
+	}
+}
+
+/* Most timers are on two lists, and the others on more lists than are walked at a time. */
 static void walk_with(enum happening happening)
 {
-	const struct pawl_wheel_options options = {.wheel_size = 16, .chains = 1};
+	const struct pawl_wheel_options options = {.wheel_size = 32, .chains = 1};
 	static _Alignas(max_align_t) char memory[64 * 1024];
 	static struct pawl_timer timers[COUNTOF(seen)];
 	struct pawl_wheel *wheel = pawl_wheel_init(memory, sizeof(memory), &options);
@@ -516,23 +534,14 @@ static void walk_with(enum happening happening)
 	memset(timers, 0, sizeof(timers));
 	memset(seen, 0, sizeof(seen));
 	for (unsigned i = 0; i < COUNTOF(timers); i++)
-		pawl_wheel_arm_at(wheel, &timers[i], i < 900 ? 100 : 200);
+		pawl_wheel_arm_at(wheel, &timers[i], 1 + (i < 700 ? i % 2 : i % 31));
 	for (unsigned level = pawl__wheel_levels(wheel); level-- > 0;) {
 		walk = (struct list_walk){.level = level};
-		while (pawl__wheel_walk(wheel, &walk, 64, see, timers)) {
-			if (++steps != 5)
-				continue;
-			EXPECT(walk.next);
-			if (happening == LEAVES) {
-				pawl_wheel_cancel(wheel, walk.next);
-				walk.next = NULL;
-			} else if (happening == GOES_ELSEWHERE) {
-				pawl_wheel_arm_at(wheel, walk.next, 201);
-			} else if (happening == OPENS) {
-				pawl_wheel_advance(wheel, 100, 0);
-			}
-		}
+		while (pawl__wheel_walk(wheel, &walk, 64, see, timers))
+			if (++steps == 2)
+				happen(wheel, &walk, happening);
 	}
+	EXPECT(steps >= COUNTOF(timers) / 64);
 	for (unsigned i = 0; i < COUNTOF(timers); i++)
 		EXPECT(seen[i] > 0 || !pawl_timer_armed(&timers[i]));
 	if (happening == NOTHING)
@@ -545,6 +554,7 @@ static void a_walk_in_steps_sees_every_timer_whatever_happens_between_them(void)
 	walk_with(NOTHING);
 	walk_with(LEAVES);
 	walk_with(GOES_ELSEWHERE);
+	walk_with(JOINS_ANOTHER_LIST_OF_THE_WALK);
 	walk_with(OPENS);
 }
 
