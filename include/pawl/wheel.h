@@ -145,8 +145,8 @@ PAWL_API size_t pawl_wheel_footprint(const struct pawl_wheel_options *options);
 /* Make a wheel in your memory of `size` bytes, aligned as malloc aligns. It writes the wheel's head and level 0 only,
  * and a further level when a timer first needs it. Returns the wheel, at `mem` itself; or NULL, with nothing written,
  * if mem is NULL or misaligned, size is below the footprint, or the options are invalid. */
-PAWL_API struct pawl_wheel *pawl_wheel_init(void *mem, size_t size,
-                                            const struct pawl_wheel_options *options);
+PAWL_API PAWL_MUST_USE struct pawl_wheel *pawl_wheel_init(void *mem, size_t size,
+                                                          const struct pawl_wheel_options *options);
 
 /* Arm the timer for `deadline`; an armed timer gets the new deadline. Never fails. Returns true if the timer waits;
  * false if the deadline is not after pawl_wheel_now(): then it is due, after all that became due before it. A constant
@@ -189,7 +189,7 @@ PAWL_API size_t pawl_wheel_advance(struct pawl_wheel *wheel, uint64_t now, size_
  * armed, touched or cancelled. A loop that pops until NULL never ends if it keeps arming timers that are due at once.
  * To pop only what is due now, arm a timer of your own for 0 first, and pop until it comes: with chains = 1 it comes
  * after all that were due, and before all that became due since. With more chains, pop at most pawl_wheel_count(). */
-PAWL_API struct pawl_timer *pawl_wheel_pop(struct pawl_wheel *wheel);
+PAWL_API PAWL_MUST_USE struct pawl_timer *pawl_wheel_pop(struct pawl_wheel *wheel);
 
 /* When to advance next: now if a timer is due already (2^64-2 if now is even later); otherwise when the first slot that
  * holds a timer opens; PAWL_NEVER if there is no timer. Never after the time at which the earliest timer becomes due,
