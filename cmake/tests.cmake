@@ -66,10 +66,14 @@ function(pawl_plain_test topic)
   add_test(NAME plain-wheel.${topic} COMMAND ${target} ${plain_ARGS})
 endfunction()
 
+# Programs in C++ often have them on, and the compiler does not exempt a library's macros.
+set(PAWL_CXX_WARNINGS -Winvalid-offsetof -Wold-style-cast -Wcast-align -Wnon-virtual-dtor -Wzero-as-null-pointer-constant)
+
 # The public headers in a program of one C++ standard.
 function(pawl_cxx_test name standard)
   pawl_test(${name} wheel/test_header_cxx.cpp)
   string(REPLACE . _ target test_${name})
   set_target_properties(${target} PROPERTIES
     CXX_STANDARD ${standard} CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS OFF)
+  target_compile_options(${target} PRIVATE ${PAWL_CXX_WARNINGS})
 endfunction()

@@ -1,129 +1,139 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An echo server that closes connections that are silent for too long. It is written once for any event loop: link it
- * with idle-server-epoll.c, -kqueue.c, -libuv.c or -libevent.c.
+ * An echo server on epoll that closes connections which are silent for too long. However many connections it has, epoll
+ * has one descriptor for all their timeouts.
  *
- *	idle-server-epoll [PORT [IDLE_MS]]      on 127.0.0.1; 0 is a free port; ends on SIGTERM or SIGINT
+ *	idle-server [PORT [IDLE_MS]]      on 127.0.0.1; 0 is a free port; ends on SIGTERM or SIGINT
  */
 #define _GNU_SOURCE
-#include "idle-server.h"
-
 #include <arpa/inet.h>
-#include <fcntl.h>
 #include <netinet/in.h>
+#include <pawl/epoll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#define BATCH 64 /* events in a round */
+
 struct server {
-	struct events *events;
 	struct pawl_loop *timers;
 	uint64_t idle_ns;
-	int listener;
+	int epoll, listener, signals;
+	bool stop;
 };
 
 struct connection {
-	struct pawl_loop_timer idle;
-	struct server *server;
-	struct watch *watch;
+	struct pawl_loop_timer idle; /* a timer is part of the struct that it belongs to */
 	int fd;
 };
 
-static int stop_pipe[2]; /* a signal's handler may write, but not much else */
-
-static void hang_up(struct connection *c)
+static void hang_up(struct server *server, struct connection *c)
 {
-	pawl_loop_cancel(c->server->timers, &c->idle);
-	if (c->watch)
-		events_unwatch(c->watch);
-	close(c->fd);
+	pawl_loop_cancel(server->timers, &c->idle);
+	close(c->fd); /* that also takes it out of the epoll */
 	free(c);
 }
 
-static void on_idle(struct pawl_loop_timer *timer, void *arg)
+/* The connection's time is up. */
+static void on_idle(struct pawl_loop_timer *timer, void *server)
 {
-	(void)arg;
 	printf("idle\n");
-	hang_up(PAWL_CONTAINER_OF(timer, struct connection, idle));
+	hang_up(server, PAWL_CONTAINER_OF(timer, struct connection, idle));
 }
 
-static void on_dropped(struct pawl_loop_timer *timer, void *arg)
+/* The server ends, and the connection is still open. */
+static void on_dropped(struct pawl_loop_timer *timer, void *server)
 {
-	(void)arg;
-	hang_up(PAWL_CONTAINER_OF(timer, struct connection, idle));
+	hang_up(server, PAWL_CONTAINER_OF(timer, struct connection, idle));
 }
 
-static void on_readable(void *arg)
+/* There was input: answer, and begin the idle time again. A client that does not read its answers is hung up on. */
+static void on_input(struct server *server, struct connection *c)
 {
-	struct connection *c = arg;
 	char buffer[4096];
 	ssize_t size = read(c->fd, buffer, sizeof(buffer));
 
 	if (size <= 0 || write(c->fd, buffer, (size_t)size) != size)
-		hang_up(c);
+		hang_up(server, c);
 	else
-		pawl_loop_touch(c->server->timers, &c->idle, c->server->idle_ns);
+		pawl_loop_touch(server->timers, &c->idle, server->idle_ns);
 }
 
-static void on_connection(void *arg)
+/* Have epoll report input on the descriptor, with this pointer. */
+static bool watch(struct server *server, int fd, void *pointer)
 {
-	struct server *server = arg;
-	int fd = accept(server->listener, NULL, NULL);
-	struct connection *c = fd < 0 ? NULL : calloc(1, sizeof(*c));
+	struct epoll_event event = {.events = EPOLLIN, .data.ptr = pointer};
 
-	if (!c) {
+	return epoll_ctl(server->epoll, EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+static void on_connection(struct server *server)
+{
+	int fd = accept4(server->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	struct connection *c = fd < 0 ? NULL : calloc(1, sizeof(*c)); /* its timer is idle */
+
+	if (!c || !watch(server, fd, c)) {
 		close(fd);
+		free(c);
 		return;
 	}
-	fcntl(fd, F_SETFL, O_NONBLOCK);
 	c->fd = fd;
-	c->server = server;
-	c->watch = events_watch(server->events, fd, on_readable, c);
-	if (c->watch)
-		pawl_loop_arm(server->timers, &c->idle, server->idle_ns);
-	else
-		hang_up(c);
+	pawl_loop_arm(server->timers, &c->idle, server->idle_ns);
 }
 
-static void on_stop(void *arg)
+/* Timers come after sockets: an expiry may free a connection that a later event of this round points to. */
+static void run(struct server *server)
 {
-	events_stop(arg);
+	struct epoll_event ready[BATCH];
+
+	while (!server->stop) {
+		int count = epoll_wait(server->epoll, ready, BATCH, -1);
+		bool timers_due = false;
+
+		for (int i = 0; i < count; i++) {
+			void *pointer = ready[i].data.ptr;
+
+			if (pointer == &server->timers)
+				timers_due = true;
+			else if (pointer == &server->signals)
+				server->stop = true;
+			else if (pointer == &server->listener)
+				on_connection(server);
+			else
+				on_input(server, pointer);
+		}
+		if (timers_due)
+			pawl_loop_pass(server->timers);
+	}
 }
 
-static void on_signal(int number)
-{
-	(void)number;
-	if (write(stop_pipe[1], "x", 1) != 1)
-		_exit(1);
-}
-
-/* Without SIGPIPE, a write to a closed connection is only an error. */
+/* A descriptor from which SIGTERM and SIGINT are read. */
 static int open_signals(void)
 {
-	const struct sigaction stop = {.sa_handler = on_signal};
+	sigset_t set;
 
-	if (pipe(stop_pipe) != 0)
-		return -1;
-	signal(SIGPIPE, SIG_IGN);
-	sigaction(SIGINT, &stop, NULL);
-	sigaction(SIGTERM, &stop, NULL);
-	return stop_pipe[0];
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	signal(SIGPIPE, SIG_IGN); /* a write to a closed connection is then only an error */
+	return signalfd(-1, &set, SFD_CLOEXEC);
 }
 
-static int listen_on(int port)
+static int open_listener(int port)
 {
 	struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
 	socklen_t size = sizeof(address);
-	int fd = socket(AF_INET, SOCK_STREAM, 0);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
 	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	if (bind(fd, (struct sockaddr *)&address, size) != 0 || listen(fd, SOMAXCONN) != 0) {
-		perror("idle-server: cannot listen");
-		exit(1);
-	}
-	getsockname(fd, (struct sockaddr *)&address, &size);
+	if (bind(fd, (struct sockaddr *)&address, size) != 0 || listen(fd, SOMAXCONN) != 0 ||
+	    getsockname(fd, (struct sockaddr *)&address, &size) != 0)
+		return -1;
 	printf("listening on %d\n", ntohs(address.sin_port));
 	fflush(stdout);
 	return fd;
@@ -131,25 +141,24 @@ static int listen_on(int port)
 
 int main(int argc, char **argv)
 {
-	const struct pawl_loop_options options = {.due = on_idle};
-	struct server server = {.idle_ns =
-	                                (argc > 2 ? strtoull(argv[2], NULL, 10) : 30000) * PAWL_MS};
-	struct watch *listening, *stopping;
+	unsigned long long idle_ms = argc > 2 ? strtoull(argv[2], NULL, 10) : 30000;
+	struct server server = {.idle_ns = idle_ms * PAWL_MS};
+	const struct pawl_loop_options options = {.due = on_idle, .arg = &server};
 
-	server.events = events_open(&server.timers, &options);
-	if (!server.events) {
-		fprintf(stderr, "idle-server: no event loop\n");
+	server.epoll = epoll_create1(EPOLL_CLOEXEC);
+	server.signals = open_signals();
+	server.listener = open_listener(argc > 1 ? atoi(argv[1]) : 0);
+	if (pawl_epoll_open(&server.timers, &options) != 0 ||
+	    !watch(&server, pawl_epoll_fd(server.timers), &server.timers) ||
+	    !watch(&server, server.signals, &server.signals) ||
+	    !watch(&server, server.listener, &server.listener)) {
+		perror("idle-server: cannot begin");
 		return 1;
 	}
-	stopping = events_watch(server.events, open_signals(), on_stop, server.events);
-	server.listener = listen_on(argc > 1 ? atoi(argv[1]) : 0);
-	listening = events_watch(server.events, server.listener, on_connection, &server);
-	if (!stopping || !listening)
-		return 1;
-	events_run(server.events);
+	run(&server);
 	pawl_loop_close(server.timers, on_dropped);
-	events_unwatch(stopping);
-	events_unwatch(listening);
-	events_close(server.events);
+	close(server.listener);
+	close(server.signals);
+	close(server.epoll);
 	return 0;
 }

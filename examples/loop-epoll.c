@@ -1,25 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* A service in an epoll loop, by its descriptor; other threads arm. It works with poll(2) and select(2), too. */
-#define _POSIX_C_SOURCE 200809L
+/* Timers in a loop of epoll. What they do is in loop-peer.h, the same for every event loop. */
+#include <pawl/epoll.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "loop-threads.h"
+#include "loop-peer.h"
 
 int main(void)
 {
 	struct epoll_event event = {.events = EPOLLIN};
-	int epoll = epoll_create1(EPOLL_CLOEXEC), fd;
+	int epoll = epoll_create1(EPOLL_CLOEXEC);
 
-	open_service();
-	fd = pawl_service_fd(service);
-	if (fd < 0 || epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) != 0)
+	if (pawl_epoll_open(&peer.loop, &options) != 0 ||
+	    epoll_ctl(epoll, EPOLL_CTL_ADD, pawl_epoll_fd(peer.loop), &event) != 0)
 		return 1;
-	start_threads();
-	while (!all_ran())
+	start_timers();
+	while (!peer.gone)
 		if (epoll_wait(epoll, &event, 1, -1) == 1)
-			pawl_service_poll(service, 0);
-	close_service();
+			pawl_loop_pass(peer.loop);
+	pawl_loop_close(peer.loop, NULL);
 	close(epoll);
 	return 0;
 }

@@ -1,32 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* A service in a loop of libuv, by its descriptor; other threads arm. */
-#define _POSIX_C_SOURCE 200809L
-#include <uv.h>
+/* Timers in a loop of libuv. What they do is in loop-peer.h, the same for every event loop. */
+#define _GNU_SOURCE /* for uv.h, with -std=c11 */
+#include <pawl/libuv.h>
 
-#include "loop-threads.h"
-
-static void on_readable(uv_poll_t *watcher, int status, int events)
-{
-	(void)status;
-	(void)events;
-	pawl_service_poll(service, 0);
-	if (all_ran())
-		uv_close((uv_handle_t *)watcher, NULL);
-}
+#include "loop-peer.h"
 
 int main(void)
 {
-	uv_loop_t *loop = uv_default_loop();
-	uv_poll_t watcher;
-	int fd;
+	uv_loop_t uv;
 
-	open_service();
-	fd = pawl_service_fd(service);
-	if (fd < 0 || uv_poll_init(loop, &watcher, fd) != 0)
+	if (uv_loop_init(&uv) != 0 || pawl_libuv_open(&peer.loop, &uv, &options) != 0)
 		return 1;
-	uv_poll_start(&watcher, UV_READABLE, on_readable);
-	start_threads();
-	uv_run(loop, UV_RUN_DEFAULT);
-	close_service();
-	return uv_loop_close(loop);
+	start_timers();
+	uv_run(&uv, UV_RUN_DEFAULT); /* it returns when nothing is armed */
+	pawl_loop_close(peer.loop, NULL);
+	uv_run(&uv, UV_RUN_DEFAULT); /* it frees the handles that were closed */
+	return uv_loop_close(&uv);
 }

@@ -26,7 +26,7 @@ struct game {
 	struct tower towers[TOWERS];
 };
 
-/* What is kept of a wheel, as it is written to the file. */
+/* A wheel as it is written to the file. */
 struct saved_timer {
 	uint64_t deadline;
 	uint32_t tower;

@@ -106,8 +106,8 @@ PAWL_API void pawl_zone_utc(struct pawl_zone *zone);
  *
  * After an error *zone is unchanged. Windows has neither file: there, pass the data to pawl_zone_parse().
  */
-PAWL_API int pawl_zone_load(struct pawl_zone *zone, const char *name,
-                            struct pawl_calendar_error *error);
+PAWL_API PAWL_MUST_USE int pawl_zone_load(struct pawl_zone *zone, const char *name,
+                                          struct pawl_calendar_error *error);
 
 /*
  * Parse a zone from TZif data in memory (RFC 9636, versions 1 to 4), such as a file of /usr/share/zoneinfo. The data is
@@ -117,8 +117,8 @@ PAWL_API int pawl_zone_load(struct pawl_zone *zone, const char *name,
  * -EINVAL   the data is cut off, is not TZif, contradicts itself, counts leap seconds (as in zoneinfo/right), or has
  *           more than PAWL_ZONE_CHANGES changes. *zone is unchanged.
  */
-PAWL_API int pawl_zone_parse(struct pawl_zone *zone, const void *data, size_t size,
-                             struct pawl_calendar_error *error);
+PAWL_API PAWL_MUST_USE int pawl_zone_parse(struct pawl_zone *zone, const void *data, size_t size,
+                                           struct pawl_calendar_error *error);
 
 /*
  * By how many seconds the zone's clocks are ahead of UTC at a time, -89999 to 93599. Times before the year 1 and after
@@ -163,12 +163,12 @@ struct pawl_calendar_rule {
  * 0         *rule is that rule. It may match nothing, such as 30 February.
  * -EINVAL   the text is not a rule. *rule is unchanged. `error` may be NULL.
  */
-PAWL_API int pawl_calendar_parse(struct pawl_calendar_rule *rule, const char *text,
-                                 struct pawl_calendar_error *error);
+PAWL_API PAWL_MUST_USE int pawl_calendar_parse(struct pawl_calendar_rule *rule, const char *text,
+                                               struct pawl_calendar_error *error);
 
 /* Parse a rule for every day at a time, 00:00 to 23:59 or 00:00:00 to 23:59:59. Returns as pawl_calendar_parse(). */
-PAWL_API int pawl_calendar_daily(struct pawl_calendar_rule *rule, const char *text,
-                                 struct pawl_calendar_error *error);
+PAWL_API PAWL_MUST_USE int pawl_calendar_daily(struct pawl_calendar_rule *rule, const char *text,
+                                               struct pawl_calendar_error *error);
 
 #define PAWL_CALENDAR_NEVER INT64_MAX
 

@@ -155,10 +155,8 @@ PAWL_API PAWL_MUST_USE int pawl_purgatory_open(struct pawl_purgatory **purgatory
                                                struct pawl_service *service,
                                                const struct pawl_purgatory_options *options);
 
-/*
- * The key of these bytes, also of none, which are read during this call only. Make it once for a thing that lasts, and
- * keep it there; or for each call. If bytes is NULL and size is not 0, it is zeroed, so invalid.
- */
+/* The key of these bytes, also of none, which are read during this call only. Make it once for a thing that lasts, and
+ * keep it there; or for each call. If bytes is NULL and size is not 0, it is zeroed, so invalid. */
 PAWL_API struct pawl_key pawl_purgatory_key(const struct pawl_purgatory *purgatory,
                                             const void *bytes, size_t size);
 
@@ -176,9 +174,10 @@ PAWL_API struct pawl_key pawl_purgatory_key(const struct pawl_purgatory *purgato
  * nothing but try_complete may have been called. Equal keys count once. A deadline is never early, nor before the
  * second try has returned; the service does not count it.
  */
-PAWL_API int pawl_purgatory_try_or_watch(struct pawl_purgatory *purgatory, struct pawl_op *op,
-                                         const struct pawl_key *keys, size_t nkeys,
-                                         uint64_t timeout_ns);
+PAWL_API PAWL_MUST_USE int pawl_purgatory_try_or_watch(struct pawl_purgatory *purgatory,
+                                                       struct pawl_op *op,
+                                                       const struct pawl_key *keys, size_t nkeys,
+                                                       uint64_t timeout_ns);
 
 /*
  * Something about the key has changed: try every operation that is watched under it, in no particular order, perhaps

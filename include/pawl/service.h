@@ -197,14 +197,12 @@ PAWL_API void pawl_service_close(struct pawl_service *service, pawl_task_fn *dro
 PAWL_API void pawl_service_settle(struct pawl_service *service);
 
 /* PAWL_SERVICE_MANUAL: run the tasks that are due by the clock, on this thread; at most `max` (0: any number), and at
- * most as many as are pending when it begins. Inside a task it runs none. One thread at a time may poll, settle, or
- * call next and fd: that of your loop. A development build ends the program if another one does so during a poll.
- * options.dispatch: answer one call of it, if one waits: exactly one poll a call. Returns how many tasks it ran. */
+ * most as many as are pending when it begins. Inside a task it runs none. Only your loop's thread polls, settles, and
+ * calls next and fd. options.dispatch: answer one call of it, if one waits. Returns how many tasks it ran. */
 PAWL_API size_t pawl_service_poll(struct pawl_service *service, size_t max);
 
 /* When the next poll has something to do, by the service's clock; PAWL_NEVER if nothing is pending. Call it before each
- * sleep of your loop. If a thread then arms for sooner, a manual service calls the clock's wake() on it, under no lock;
- * once, until you call this again. */
+ * sleep of your loop. If a thread then arms for sooner, a manual service calls the clock's wake() once, under no lock. */
 PAWL_API uint64_t pawl_service_next(struct pawl_service *service);
 
 /* PAWL_SERVICE_MANUAL on Linux: a descriptor that is readable when a poll has something to do, for any event loop. The

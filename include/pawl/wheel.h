@@ -48,16 +48,9 @@
  *	opened at  440   10 ms are left:                       level 0, slot 10, opens at 450
  *	opened at  450   due
  *
- * The default, 256 slots of one tick, with a tick of 1 ms:
- *
- *	level   a slot    a turn        level   a slot     a turn
- *	  0       1 ms    256 ms          4        50 days    35 years
- *	  1     256 ms     66 s           5        35 years   8,900 years
- *	  2      66 s     4.7 hours       6     8,900 years   2.3 million years
- *	  3     4.7 h      50 days        7       2.3 M y     all 64 bits
- *
- * So a timer moves at most once for each level above 0: once for anything from a quarter of a second to a minute.
- * pawl_wheel(3) has the exact formula, and more on bounded advances and on moving ahead.
+ * By default a level has 256 slots. With a tick of 1 ms the turns are 256 ms, 66 s, 4.7 hours, 50 days, 35 years and
+ * more. A timer moves at most once for each level above 0: once for anything from a quarter of a second to a minute.
+ * pawl_wheel(3) has all levels, the exact formula, and more on bounded advances and on moving ahead.
  *
  * What is promised:
  *  - Never early: deadlines are rounded up to the tick. With tick 1 a timer is due at its deadline.
@@ -67,15 +60,12 @@
  *  - In order: with chains = 1, timers come out by tick, and within a tick in the order in which they were armed. A
  *    touched timer comes anywhere within its tick. A timer armed when already due comes after all that were due before.
  *  - No long stalls: pawl_wheel_ahead() moves timers down before their slot opens, a few at a time.
- *  - Bounded: advance makes at most the moves that you allow, and goes on in the next call. (It passes slots that
- *    cancelling emptied without counting them, each once.)
+ *  - Bounded: advance makes at most the moves that you allow, and goes on in the next call.
  *  - All 64 bits: no delay is too long and no time too late. If now plus a delay might wrap, cap the sum yourself.
  *
  * Rules:
- *  - One thread at a time uses a wheel. Different wheels share nothing.
- *  - A timer's memory is yours. Keep it in place from arm until the timer is popped or cancelled.
- *  - A timer is on one wheel at a time. Arming it on a second wheel while it is on the first is undefined.
- *  - No call accepts NULL for a wheel or a timer.
+ *  - One thread at a time uses a wheel. Different wheels share nothing. No call accepts NULL for a wheel or a timer.
+ *  - A timer is on one wheel at a time. Keep its memory, which is yours, in place until it is popped or cancelled.
  *  - There is nothing to close. Timers that are still armed when you discard the wheel must be zeroed before they are
  *    used again. A wheel points into itself: do not copy or move it.
  */
@@ -101,7 +91,7 @@ extern "C" {
 /* Later than any time. As a deadline it means 2^64-2, the last time there is. */
 #define PAWL_NEVER UINT64_MAX
 
-/* Nanoseconds, for the parts of the library that count in them: 30 * PAWL_SECOND. Also for #if: 64 bits, no sign. */
+/* Nanoseconds, for the parts of the library that count in them: 30 * PAWL_SECOND. A wheel counts in any unit. */
 #define PAWL_US     UINT64_C(1000)
 #define PAWL_MS     UINT64_C(1000000)
 #define PAWL_SECOND UINT64_C(1000000000)
@@ -109,9 +99,11 @@ extern "C" {
 #define PAWL_HOUR   UINT64_C(3600000000000)
 
 /* From a pointer to a timer, task or operation to the struct `type` that embeds it as `member`. A pointer to anything
- * else than that member's type is a warning in C and an error in C++. */
+ * else than that member's type is a warning in C and an error in C++; for C++ see the end of this file. */
+#ifndef __cplusplus
 #define PAWL_CONTAINER_OF(pointer, type, member) \
 	((type *)(void *)((char *)(1 ? (pointer) : &((type *)0)->member) - offsetof(type, member)))
+#endif
 
 /* A timer, to be embedded in your struct. All zeroes, which is PAWL_TIMER_INIT, is an idle timer. */
 struct pawl_timer {
@@ -124,10 +116,8 @@ struct pawl_timer {
 	}
 
 /* Options. Zeroes, or a NULL pointer in place of the struct, mean the defaults. If tick and wheel_size are both powers
- * of two, timers are placed without a division. Several chains let the cache misses of emptying a slot overlap: with a
- * million timers 8 chains make expiry three to four times as fast as one, with a hundred thousand some 1.2 times, with
- * a thousand not at all (`make bench`). The price is the order among all timers that are due and not yet popped. (If
- * you pop everything after each tick, ticks still come in order.) */
+ * of two, timers are placed without a division. 8 chains make the expiry of a million timers three to four times as
+ * fast (`make bench`). The price is the order among all timers that are due and not yet popped. */
 struct pawl_wheel_options {
 	uint64_t start;       /* the wheel's first "now" */
 	uint64_t tick;        /* time units in a slot of level 0; 0: 1 */
@@ -145,19 +135,17 @@ PAWL_API size_t pawl_wheel_footprint(const struct pawl_wheel_options *options);
 /* Make a wheel in your memory of `size` bytes, aligned as malloc aligns. It writes the wheel's head and level 0 only,
  * and a further level when a timer first needs it. Returns the wheel, at `mem` itself; or NULL, with nothing written,
  * if mem is NULL or misaligned, size is below the footprint, or the options are invalid. */
-PAWL_API struct pawl_wheel *pawl_wheel_init(void *mem, size_t size,
-                                            const struct pawl_wheel_options *options);
+PAWL_API PAWL_MUST_USE struct pawl_wheel *pawl_wheel_init(void *mem, size_t size,
+                                                          const struct pawl_wheel_options *options);
 
 /* Arm the timer for `deadline`; an armed timer gets the new deadline. Never fails. Returns true if the timer waits;
  * false if the deadline is not after pawl_wheel_now(): then it is due, after all that became due before it. A constant
- * number of steps, but for the first arming on a level, which prepares its slots. After a sleep advance first and then
- * arm: in the other order the timer is still due on time, but may move once more. */
+ * number of steps, but for the first arming on a level, which prepares its slots. After a sleep advance, then arm. */
 PAWL_API bool pawl_wheel_arm_at(struct pawl_wheel *wheel, struct pawl_timer *timer,
                                 uint64_t deadline);
 
-/* The same for a timer that you know to be idle: zeroed, popped or cancelled, and not armed since. It reads nothing of
- * the timer, whose memory you may have used meanwhile, and with very many timers is some 1.7 times as fast. On an armed
- * timer it breaks the wheel, as pawl_wheel_check() will say. */
+/* The same for a timer that you know to be idle; an armed one breaks the wheel. It reads nothing of the timer, whose
+ * memory you may have used meanwhile, and with very many timers is 1.7 times as fast. */
 PAWL_API bool pawl_wheel_arm_idle_at(struct pawl_wheel *wheel, struct pawl_timer *timer,
                                      uint64_t deadline);
 
@@ -169,7 +157,7 @@ PAWL_API bool pawl_wheel_arm_between(struct pawl_wheel *wheel, struct pawl_timer
 
 /* Push a deadline back, as for an idle timeout that restarts at every request. Returns as arm does. If the timer
  * waits, its present deadline is still to come, and the new one is not earlier, this is one store: the timer stays in
- * its slot, and when the slot opens one move puts it right, however often it was touched. In every other case it arms. */
+ * its slot, and when the slot opens one move puts it right, however often it was touched. Otherwise it arms. */
 PAWL_API bool pawl_wheel_touch_at(struct pawl_wheel *wheel, struct pawl_timer *timer,
                                   uint64_t deadline);
 
@@ -178,22 +166,21 @@ PAWL_API bool pawl_wheel_touch_at(struct pawl_wheel *wheel, struct pawl_timer *t
 PAWL_API bool pawl_wheel_cancel(struct pawl_wheel *wheel, struct pawl_timer *timer);
 
 /* Tell the wheel the time: every timer whose tick has come by `now` becomes due. A `now` before the wheel's own counts
- * as the wheel's own. An advance to 2^64-2 or later makes everything due. max_moves bounds the work; 0 is no bound.
- * Returns the moves made. If that is 0, nothing became due by this call: a loop need not pop then, unless an arm or a
- * touch returned false since it last popped everything. An advance that its bound stops goes on in the next call, and
- * is done when pawl_wheel_now() is `now`: see "A bounded advance" in pawl_wheel(3). */
+ * as the wheel's own. max_moves bounds the work; 0 is no bound. An advance that its bound stops goes on in the next
+ * call, and is done when pawl_wheel_now() is `now`. Returns the moves made. If that is 0, nothing became due by this
+ * call: a loop need not pop then, unless an arm or a touch returned false since it last popped everything. */
 PAWL_API size_t pawl_wheel_advance(struct pawl_wheel *wheel, uint64_t now, size_t max_moves);
 
 /* The next due timer, now idle; NULL if none is due. A constant number of steps. Between two pops anything may be
  * armed, touched or cancelled. A loop that pops until NULL never ends if it keeps arming timers that are due at once.
  * To pop only what is due now, arm a timer of your own for 0 first, and pop until it comes: with chains = 1 it comes
  * after all that were due, and before all that became due since. With more chains, pop at most pawl_wheel_count(). */
-PAWL_API struct pawl_timer *pawl_wheel_pop(struct pawl_wheel *wheel);
+PAWL_API PAWL_MUST_USE struct pawl_timer *pawl_wheel_pop(struct pawl_wheel *wheel);
 
 /* When to advance next: now if a timer is due already (2^64-2 if now is even later); otherwise when the first slot that
  * holds a timer opens; PAWL_NEVER if there is no timer. Never after the time at which the earliest timer becomes due,
  * but perhaps before, where timers only move down; with options.ahead and 1,024 timers or more, where to move them
- * ahead. It skips slots that were emptied, and clears their marks, each once: so the wheel is not const. */
+ * ahead. It clears the marks of slots that were emptied: so the wheel is not const. */
 PAWL_API uint64_t pawl_wheel_next(struct pawl_wheel *wheel);
 
 /* When the earliest timer is due, exactly: its deadline rounded up to the tick; now or PAWL_NEVER as pawl_wheel_next().
@@ -239,12 +226,25 @@ PAWL_API void pawl_wheel_each(struct pawl_wheel *wheel,
                               bool (*fn)(struct pawl_timer *timer, void *arg), void *arg);
 
 /* Check every list, bit and counter of the wheel, for tests and debugging. Returns NULL if all is well, otherwise the
- * name of the broken invariant: memory was overwritten, a timer was freed or copied while armed, or two threads used
- * the wheel at once. Where links lead nowhere it may also crash. */
+ * broken invariant: memory was overwritten, a timer was freed or copied while armed, or two threads used the wheel. */
 PAWL_API const char *pawl_wheel_check(const struct pawl_wheel *wheel);
 
 #ifdef __cplusplus
 }
+/* PAWL_CONTAINER_OF by a pointer to member, since offsetof warns of a class with virtual functions. */
+template <class T> struct pawl_container {
+	typedef T self;
+	template <class M, class C> static T *of(const volatile M *pointer, M C::*member)
+	{
+		M T::*own = member; /* C is T or a base of it */
+		char *here = const_cast<char *>(reinterpret_cast<const volatile char *>(pointer));
+		void *there = &(static_cast<T *>(static_cast<void *>(here))->*own);
+		void *begin = here - (static_cast<char *>(there) - here);
+		return static_cast<T *>(begin);
+	}
+};
+#define PAWL_CONTAINER_OF(pointer, type, member) \
+	pawl_container<type>::of(pointer, &pawl_container<type>::self::member)
 #endif
 
 #endif

@@ -90,7 +90,8 @@ const char *calendar_property(const uint8_t *data, size_t size)
 	if (pawl_calendar_parse(&rule, text, &error) != 0) {
 		if (error.position > strlen(text))
 			return "the error is behind the text";
-		pawl_calendar_parse(&rule, "30 2 * * *", NULL);
+		if (pawl_calendar_parse(&rule, "30 2 * * *", NULL) != 0)
+			return "a rule is refused";
 	}
 	if (pawl_zone_parse(&zone, data + 1 + length, size - 1 - length, &error) != 0) {
 		if (error.position > size - 1 - length)

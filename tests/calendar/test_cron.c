@@ -280,7 +280,7 @@ static void what_is_no_time_of_day_is_refused(void)
 		EXPECT(error.position <= strlen(bad[i]));
 		EXPECT_EQ(pawl_calendar_daily(&rule, bad[i], NULL), -EINVAL);
 	}
-	pawl_calendar_daily(&rule, "25:00", &error);
+	EXPECT_EQ(pawl_calendar_daily(&rule, "25:00", &error), -EINVAL);
 	EXPECT_STR(error.text,
 	           "the time of day is '25:00'; expected hh:mm or hh:mm:ss, 00:00 to 23:59:59");
 }
@@ -295,7 +295,7 @@ static void a_number_that_is_no_time_of_day_is_pointed_at(void)
 	struct pawl_calendar_rule rule;
 
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
-		pawl_calendar_daily(&rule, wrong[i].text, &error);
+		EXPECT_EQ(pawl_calendar_daily(&rule, wrong[i].text, &error), -EINVAL);
 		EXPECT_EQ(error.position, wrong[i].position);
 	}
 }

@@ -393,7 +393,7 @@ static void every_date_of_1600_years_is_found(void)
 	for (int month = 0; month < 12; month++)
 		for (int day = 1; day <= 31; day++) {
 			snprintf(text, sizeof(text), "0 0 %d %d *", day, month + 1);
-			pawl_calendar_parse(&rules[month][day], text, NULL);
+			EXPECT_EQ(pawl_calendar_parse(&rules[month][day], text, NULL), 0);
 		}
 	for (int year = 1201; year <= 2800; year++)
 		for (int month = 0; month < 12; month++) {

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two kinds of timers in a loop on epoll, each with a function of its own: a heartbeat, which is periodic, and an idle
- * timeout. The other side answers three heartbeats and then falls silent.
+ * Two kinds of timers in an event loop, each with a function of its own: a heartbeat, which is periodic, and an idle
+ * timeout. The other side answers three heartbeats and then falls silent. This is written once for every event loop:
+ * loop-epoll.c, loop-kqueue.c, loop-libuv.c and loop-libevent.c open the loop and run it.
  */
-#include <pawl/epoll.h>
+#ifndef LOOP_PEER_H
+#define LOOP_PEER_H
+
+#include <pawl/loop.h>
 #include <stdio.h>
-#include <sys/epoll.h>
-#include <unistd.h>
 
 struct peer {
 	struct pawl_loop_timer heartbeat, idle;
@@ -35,22 +37,13 @@ static void on_idle(struct pawl_loop_timer *timer, void *arg)
 	peer->gone = true;
 }
 
-int main(void)
-{
-	const struct pawl_loop_options options = {.due = on_idle}; /* of timers without their own */
-	struct peer peer = {.heartbeat = PAWL_LOOP_TIMER_INIT(on_heartbeat)};
-	struct epoll_event event = {.events = EPOLLIN};
-	int epoll = epoll_create1(EPOLL_CLOEXEC);
+static const struct pawl_loop_options options = {.due = on_idle}; /* of timers without their own */
+static struct peer peer = {.heartbeat = PAWL_LOOP_TIMER_INIT(on_heartbeat)};
 
-	if (pawl_epoll_open(&peer.loop, &options) != 0)
-		return 1;
-	epoll_ctl(epoll, EPOLL_CTL_ADD, pawl_epoll_fd(peer.loop), &event);
+static inline void start_timers(void)
+{
 	pawl_loop_arm(peer.loop, &peer.idle, 10 * PAWL_SECOND);
 	pawl_loop_arm_every(peer.loop, &peer.heartbeat, 0, 50 * PAWL_MS);
-	while (!peer.gone)
-		if (epoll_wait(epoll, &event, 1, -1) == 1)
-			pawl_loop_pass(peer.loop);
-	pawl_loop_close(peer.loop, NULL);
-	close(epoll);
-	return 0;
 }
+
+#endif
