@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-# cmake -D FROM=include -D TO=FOLDER -D VERSION=older|newer -P doctor.cmake: copies the public headers as a version before
-# this one, or after it, would have them. The older one lacks the last line of fields of each struct that a call fills in, and has
-# one more reserved word in place of each last option. The newer one has one more field, and one more option in place of
-# the first reserved word.
+# cmake -D FROM=include -D TO=DIRECTORY -D VERSION=older|newer -P doctor.cmake: copies the public headers as another
+# version would have them. The older one lacks the last line of fields of each struct that a call fills in, and has one
+# more reserved word in place of each last option. The newer one has one more field in each of these structs, and one
+# more option in place of the first reserved word.
 file(REMOVE_RECURSE ${TO})
 file(COPY ${FROM}/pawl DESTINATION ${TO})
 

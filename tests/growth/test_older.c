@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A program that was compiled with the headers of an earlier version, in which structs were smaller: see doctor.cmake. */
+/* A program that was compiled with headers of an earlier version, in which structs were smaller: see doctor.cmake. */
 #include "parts.h"
 
-/* The struct and the memory after it, which the library must not write. Without a sanitizer, too. */
+/* The struct and the memory after it, which the library must not write: for builds without a sanitizer. */
 #define GUARD(type)                      \
 	struct {                         \
 		type filled;             \
