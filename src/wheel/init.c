@@ -43,7 +43,7 @@ static struct pawl_wheel_options complete(const struct pawl_wheel_options *given
 }
 
 /* A program that sets a reserved word needs a later version of the library. */
-static bool reserved_are_zero(const uint64_t reserved[4])
+static bool reserved_unset(const uint64_t reserved[4])
 {
 	return (reserved[0] | reserved[1] | reserved[2] | reserved[3]) == 0;
 }
@@ -52,7 +52,7 @@ static bool valid(const struct pawl_wheel_options *options)
 {
 	return options->wheel_size >= MIN_WHEEL_SIZE && options->wheel_size <= MAX_WHEEL_SIZE &&
 	       options->chains <= MAX_CHAINS && power_of_two(options->chains) &&
-	       reserved_are_zero(options->reserved);
+	       reserved_unset(options->reserved);
 }
 
 /* Enough levels for the coarsest one to hold all of time in one turn. */

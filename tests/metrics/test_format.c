@@ -60,6 +60,52 @@ static void numbers_have_all_their_digits(void)
 	        "# TYPE p_armed counter\n# HELP p_armed Armings of tasks that were not pending.\n");
 }
 
+/* Nothing happens to these while their metrics are written. */
+static struct pawl_clock_manual hands;
+static struct pawl_service *service;
+static struct pawl_purgatory *purgatory;
+static struct pawl_wheel *wheel;
+
+static void open_all(void)
+{
+	static _Alignas(max_align_t) char memory[64 * 1024];
+	const struct pawl_service_options options = {.workers = PAWL_SERVICE_MANUAL,
+	                                             .clock = &hands.clock};
+
+	pawl_clock_manual_init(&hands);
+	EXPECT_EQ(pawl_service_open(&service, &options), 0);
+	EXPECT_EQ(pawl_purgatory_open(&purgatory, service, NULL), 0);
+	wheel = pawl_wheel_init(memory, sizeof(memory), NULL);
+}
+
+static void close_all(void)
+{
+	pawl_purgatory_close(purgatory);
+	pawl_service_close(service, NULL);
+}
+
+static void expect_all(const struct statistic *table, const char *text)
+{
+	for (const struct statistic *row = table; row->name; row++) {
+		char line[200];
+
+		snprintf(line, sizeof(line), "# TYPE p_%s", row->name);
+		EXPECT(strstr(text, line) != NULL);
+	}
+}
+
+static void every_statistic_is_a_metric(void)
+{
+	static char text[16384];
+
+	open_all();
+	EXPECT(pawl_service_metrics(service, "p", text, sizeof(text)) < (int)sizeof(text));
+	expect_all(pawl__service_statistics, text);
+	EXPECT(pawl_purgatory_metrics(purgatory, "p", text, sizeof(text)) < (int)sizeof(text));
+	expect_all(pawl__purgatory_statistics, text);
+	close_all();
+}
+
 /* Below, at and above each bound; in two histograms, as of two workers. */
 static void a_bucket_counts_what_does_not_exceed_its_bound(void)
 {
@@ -103,30 +149,6 @@ static void cells_follow_each_other_without_a_gap(void)
 	EXPECT_EQ(pawl_histogram_bound(PAWL_HISTOGRAM_CELLS - 1), UINT64_MAX);
 	EXPECT_EQ(pawl_histogram_bound(PAWL_HISTOGRAM_CELLS), UINT64_MAX);
 	EXPECT_EQ(pawl_histogram_bound(~0u), UINT64_MAX);
-}
-
-/* Nothing happens to these while their metrics are written. */
-static struct pawl_clock_manual hands;
-static struct pawl_service *service;
-static struct pawl_purgatory *purgatory;
-static struct pawl_wheel *wheel;
-
-static void open_all(void)
-{
-	static _Alignas(max_align_t) char memory[64 * 1024];
-	const struct pawl_service_options options = {.workers = PAWL_SERVICE_MANUAL,
-	                                             .clock = &hands.clock};
-
-	pawl_clock_manual_init(&hands);
-	EXPECT_EQ(pawl_service_open(&service, &options), 0);
-	EXPECT_EQ(pawl_purgatory_open(&purgatory, service, NULL), 0);
-	wheel = pawl_wheel_init(memory, sizeof(memory), NULL);
-}
-
-static void close_all(void)
-{
-	pawl_purgatory_close(purgatory);
-	pawl_service_close(service, NULL);
 }
 
 static int format_service(const char *prefix, char *text, size_t size)
@@ -225,6 +247,7 @@ int main(void)
 {
 	static const struct test tests[] = {
 	        TEST(numbers_have_all_their_digits),
+	        TEST(every_statistic_is_a_metric),
 	        TEST(a_bucket_counts_what_does_not_exceed_its_bound),
 	        TEST(cells_follow_each_other_without_a_gap),
 	        TEST(as_much_as_fits_is_written_and_the_whole_length_told),

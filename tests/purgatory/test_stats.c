@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The purgatory's counts, the outcome of an operation, and deadlines on several workers. */
 #define _GNU_SOURCE
+#include "../../src/purgatory/stats.h"
 #include "../support/purgatories.h"
 
 static struct pawl_purgatory_stats stats;
@@ -238,10 +239,22 @@ static void keys_that_come_and_go_beside_checks_leave_nothing(void)
 	room_close(&room);
 }
 
+static void every_field_of_the_struct_has_a_row_in_the_table(void)
+{
+	bool listed[sizeof(struct pawl_purgatory_stats)] = {false};
+
+	for (const struct statistic *row = pawl__purgatory_statistics; row->name; row++)
+		if (row->kind != HISTOGRAM)
+			memset(&listed[row->offset], true, sizeof(uint64_t));
+	for (size_t i = 0; i < sizeof(listed); i++)
+		EXPECT(listed[i]);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
 	        TEST(each_outcome_is_counted_once),
+	        TEST(every_field_of_the_struct_has_a_row_in_the_table),
 	        TEST(lateness_counts_from_the_deadline),
 	        TEST(on_complete_can_tell_whether_it_was_the_deadline),
 	        TEST(a_slow_on_complete_holds_up_no_other_deadline),

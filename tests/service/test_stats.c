@@ -200,6 +200,21 @@ IN_EVERY_MODE(run_time_is_measured_and_the_slowest_function_is_known)
 	end(fixture);
 }
 
+/* A field without a row would be 0 in every metric and missing in the live view. `slowest` is not a number. */
+static void every_number_of_the_struct_has_a_row_in_the_table(void)
+{
+	bool listed[sizeof(struct pawl_service_stats)] = {false};
+
+	for (size_t i = offsetof(struct pawl_service_stats, slowest);
+	     i < offsetof(struct pawl_service_stats, slowest_ns); i++)
+		listed[i] = true;
+	for (const struct statistic *row = pawl__service_statistics; row->name; row++)
+		if (row->kind != HISTOGRAM)
+			memset(&listed[row->offset], true, sizeof(uint64_t));
+	for (size_t i = 0; i < sizeof(listed); i++)
+		EXPECT(listed[i]);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -208,6 +223,7 @@ int main(void)
 	        TEST(lateness_is_the_time_from_the_deadline_to_the_call),
 	        TEST(lateness_counts_from_the_deadline_as_it_was_given),
 	        TEST(histograms_are_good_to_two_digits),
+	        TEST(every_number_of_the_struct_has_a_row_in_the_table),
 	        TEST(run_time_is_measured_and_the_slowest_function_is_known),
 	};
 
