@@ -143,7 +143,7 @@ analyse:
 mutate:
 	@scripts/bootstrap mutate
 	scripts/mutate
-	scripts/mutate-schedules
+	scripts/mutate --schedules
 
 # ldconfig tells the loader of the new library. A package does that itself.
 install: all
