@@ -1164,6 +1164,32 @@ static void stop_against_growth(void)
 	close_filled();
 }
 
+/* Its key is "q": that of the fifth filler. */
+static void *watch_or_be_refused(void *unused)
+{
+	const struct pawl_key key = pawl_purgatory_key(purgatory, "q", 1);
+	struct request *request = new_request(0, 99);
+
+	watched = watch(request, &key, 1, PAWL_NEVER);
+	if (watched < 0) {
+		EXPLORE_EXPECT_EQ(watched, -ECANCELED);
+		free(request);
+	}
+	return unused;
+}
+
+/* A table that stop goes through does not begin to grow. */
+static void stop_against_a_growth_that_begins(void)
+{
+	open_purgatory(PAWL_SERVICE_MANUAL, 1);
+	fill(FULL);
+	start(watch_or_be_refused, NULL);
+	pawl_purgatory_stop(purgatory);
+	join_all();
+	EXPLORE_EXPECT_EQ(fates[0].released, watched >= 0);
+	close_filled();
+}
+
 /* Two walks along a list of several batches pause in the old table, from which the operations move. */
 static void two_walks_against_growth(void)
 {
@@ -1512,6 +1538,7 @@ int main(int argc, char **argv)
 	        {LONG_SCENARIO(cancel_against_growth)},
 	        {LONG_SCENARIO(win_against_growth)},
 	        {LONG_SCENARIO(stop_against_growth)},
+	        {LONG_SCENARIO(stop_against_a_growth_that_begins)},
 	        {LONG_SCENARIO(two_walks_against_growth)},
 	        {LONG_SCENARIO(walk_against_cancel_and_growth)},
 	        {LONG_SCENARIO(many_keys_against_growth)},
