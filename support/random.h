@@ -8,7 +8,7 @@
  *	struct random random = {seed};
  *
  * The numbers can be predicted, so they are not for keys or secrets. Recorded seeds, as in
- * verify/schedules/mutations.txt, depend on random_next() and random_below().
+ * verify/mutations, depend on random_next() and random_below().
  */
 #ifndef PAWL_SUPPORT_RANDOM_H
 #define PAWL_SUPPORT_RANDOM_H

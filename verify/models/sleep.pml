@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * How the threads of a service sleep and are woken, as a Promela model: workers, one of which leads, two user threads
- * that arm and read statistics, a clock, and tasks in one or two shards, whose functions may never return. service.pml
- * models cancel and memory. Checked by scripts/check-model.
+ * that arm and read statistics, a clock, and tasks in one or two shards, whose functions may never return. Checked
+ * by scripts/check-model.
  *
  * One step is a single read or write of a word that another thread reads or writes without a lock: visit_by, ready,
  * sleeps_until, has_leader, followers, stopping. Accesses to data that a lock or the mutex protects belong to the step

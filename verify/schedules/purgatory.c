@@ -275,6 +275,40 @@ static void two_checks_of_one_key(void)
 	close_purgatory();
 }
 
+/* The same while the walk of the first is paused: it must try the operations before its pause again. */
+static void two_checks_of_one_long_list(void)
+{
+	open_purgatory(PAWL_SERVICE_MANUAL, 1);
+	for (unsigned i = 0; i < 5; i++)
+		EXPLORE_EXPECT_EQ(watch(new_request(i, 2), keys, 1, PAWL_NEVER), 0);
+	start(change_key, arg(&keys[0]));
+	start(change_key, arg(&keys[0]));
+	join_all();
+	for (unsigned i = 0; i < 5; i++)
+		expect_completed(i);
+	close_purgatory();
+}
+
+/* The first two keys differ only in bits of their hashes that a check does not compare. */
+static void make_similar_keys(void)
+{
+	keys[1] = keys[0];
+	keys[1].high ^= 1;
+}
+
+/* A check of a key also tries the operations of a key with a similar hash: no other check tries them meanwhile. */
+static void two_checks_of_similar_keys(void)
+{
+	open_purgatory(PAWL_SERVICE_MANUAL, 1);
+	make_similar_keys();
+	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), keys, 1, PAWL_NEVER), 0);
+	start(change_key, arg(&keys[0]));
+	start(check_key, arg(&keys[1]));
+	join_all();
+	expect_completed(0);
+	close_purgatory();
+}
+
 /* Operations that share keys, so that a check of one key finds operations that the other is trying. */
 static void shared_keys(void)
 {
@@ -576,6 +610,20 @@ static void cancel_against_two_checks(void)
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
 	EXPLORE_EXPECT_EQ(watch(new_request(0, 9), keys, 2, PAWL_NEVER), 0);
 	start(check_key, arg(&keys[0]));
+	start(check_key, arg(&keys[1]));
+	start(cancel_key, arg(&keys[0]));
+	join_all();
+	EXPLORE_EXPECT_EQ(withdrawn, 1);
+	EXPLORE_EXPECT_EQ(fates[0].released, 1);
+	close_purgatory();
+}
+
+/* Withdrawn while the check of a key with a similar hash tries it. */
+static void cancel_against_check_of_a_similar_key(void)
+{
+	open_purgatory(PAWL_SERVICE_MANUAL, 1);
+	make_similar_keys();
+	EXPLORE_EXPECT_EQ(watch(new_request(0, 9), keys, 1, PAWL_NEVER), 0);
 	start(check_key, arg(&keys[1]));
 	start(cancel_key, arg(&keys[0]));
 	join_all();
@@ -1116,6 +1164,32 @@ static void stop_against_growth(void)
 	close_filled();
 }
 
+/* Its key is "q": that of the fifth filler. */
+static void *watch_or_be_refused(void *unused)
+{
+	const struct pawl_key key = pawl_purgatory_key(purgatory, "q", 1);
+	struct request *request = new_request(0, 99);
+
+	watched = watch(request, &key, 1, PAWL_NEVER);
+	if (watched < 0) {
+		EXPLORE_EXPECT_EQ(watched, -ECANCELED);
+		free(request);
+	}
+	return unused;
+}
+
+/* A table that stop goes through does not begin to grow. */
+static void stop_against_a_growth_that_begins(void)
+{
+	open_purgatory(PAWL_SERVICE_MANUAL, 1);
+	fill(FULL);
+	start(watch_or_be_refused, NULL);
+	pawl_purgatory_stop(purgatory);
+	join_all();
+	EXPLORE_EXPECT_EQ(fates[0].released, watched >= 0);
+	close_filled();
+}
+
 /* Two walks along a list of several batches pause in the old table, from which the operations move. */
 static void two_walks_against_growth(void)
 {
@@ -1420,6 +1494,8 @@ int main(int argc, char **argv)
 	        {SCENARIO(two_checks_of_one_that_waits)},
 	        {SCENARIO(two_checks_of_one_under_many_keys)},
 	        {SCENARIO(two_checks_of_one_key)},
+	        {SCENARIO(two_checks_of_one_long_list)},
+	        {SCENARIO(two_checks_of_similar_keys)},
 	        {SCENARIO(shared_keys)},
 	        {SCENARIO(expiry_against_check_1)},
 	        {SCENARIO(expiry_against_check_2)},
@@ -1435,6 +1511,7 @@ int main(int argc, char **argv)
 	        {SCENARIO(references_given_back)},
 	        {SCENARIO(cancel_against_check_and_expiry)},
 	        {SCENARIO(cancel_against_two_checks)},
+	        {SCENARIO(cancel_against_check_of_a_similar_key)},
 	        {SCENARIO(no_cancel_is_lost)},
 	        {SCENARIO(cancel_against_watch)},
 	        {SCENARIO(cancel_in_both_shards)},
@@ -1461,6 +1538,7 @@ int main(int argc, char **argv)
 	        {LONG_SCENARIO(cancel_against_growth)},
 	        {LONG_SCENARIO(win_against_growth)},
 	        {LONG_SCENARIO(stop_against_growth)},
+	        {LONG_SCENARIO(stop_against_a_growth_that_begins)},
 	        {LONG_SCENARIO(two_walks_against_growth)},
 	        {LONG_SCENARIO(walk_against_cancel_and_growth)},
 	        {LONG_SCENARIO(many_keys_against_growth)},

@@ -179,6 +179,38 @@ static void a_task_frees_itself(void)
 	close_service();
 }
 
+static int given_back;
+
+static void run_and_give_back(struct pawl_task *task)
+{
+	(void)task;
+	add(&given_back);
+}
+
+static void *make_new_task(void *unused)
+{
+	await(&given_back, 1);
+	pawl_task_init(&one->task, run_probe);
+	arm(one, MS);
+	EXPLORE_EXPECT_EQ(pawl_service_cancel(service, &one->task), PAWL_SERVICE_CANCELLED);
+	return unused;
+}
+
+/* Its memory may become a new task before the end of its run: the new task is not running. */
+static void a_task_in_the_memory_of_another(void)
+{
+	open_service(1, 1);
+	one = new_probe();
+	pawl_task_init(&one->task, run_and_give_back);
+	arm(one, MS);
+	start(make_new_task, NULL);
+	advance_clock(MS);
+	join_all();
+	pawl_service_settle(service);
+	EXPLORE_EXPECT_EQ(get(&runs), 0);
+	close_after_one();
+}
+
 static void *arm_one(void *unused)
 {
 	arm(one, MS);
@@ -1810,6 +1842,7 @@ int main(int argc, char **argv)
 	        {SCENARIO(cancel_wait_against_expiry_1)},
 	        {SCENARIO(cancel_wait_against_expiry_2)},
 	        {SCENARIO(a_task_frees_itself)},
+	        {SCENARIO(a_task_in_the_memory_of_another)},
 	        {SCENARIO(two_arm_the_same_1)},
 	        {SCENARIO(arming_against_expiry_1)},
 	        {SCENARIO(arming_against_expiry_2)},
