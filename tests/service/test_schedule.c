@@ -86,13 +86,7 @@ static const struct pawl_zone *zone_from(const char *footer, struct pawl_zone *z
 	return zone;
 }
 
-static const struct pawl_zone *utc(void)
-{
-	static struct pawl_zone zone; /* zeroes are written again: the same */
-
-	pawl_zone_utc(&zone);
-	return &zone;
-}
+static struct pawl_zone utc; /* set by main */
 
 static struct pawl_calendar_rule rule_from(const char *text)
 {
@@ -106,14 +100,14 @@ static int arm_once(struct job *job, const char *text)
 {
 	struct pawl_calendar_rule rule = rule_from(text);
 
-	return pawl_schedule_arm(job->fixture->service, &job->schedule, &rule, utc());
+	return pawl_schedule_arm(job->fixture->service, &job->schedule, &rule, &utc);
 }
 
 static int arm_every(struct job *job, const char *text, enum pawl_service_missed missed)
 {
 	struct pawl_calendar_rule rule = rule_from(text);
 
-	return pawl_schedule_arm_every(job->fixture->service, &job->schedule, &rule, utc(), missed);
+	return pawl_schedule_arm_every(job->fixture->service, &job->schedule, &rule, &utc, missed);
 }
 
 static enum pawl_service_found cancel(struct job *job)
@@ -585,7 +579,7 @@ static void cancel_and_free(struct pawl_task *task)
 	cancel(job);
 	memset(job, 0xa5, sizeof(*job));
 	free(job);
-	++*runs;
+	__atomic_add_fetch(runs, 1, __ATOMIC_SEQ_CST); /* both may run at once */
 }
 
 static void free_itself(struct pawl_task *task)
@@ -595,7 +589,7 @@ static void free_itself(struct pawl_task *task)
 
 	memset(job, 0xa5, sizeof(*job));
 	free(job);
-	++*runs;
+	__atomic_add_fetch(runs, 1, __ATOMIC_SEQ_CST); /* both may run at once */
 }
 
 /* Once it may do so as it is; one that runs again and again must be cancelled first. */
@@ -724,6 +718,33 @@ IN_EVERY_MODE(stop_drops_it_and_says_for_which_time)
 	EXPECT_EQ(arm_every(&pending, "* * * * *", PAWL_SERVICE_SKIP), -ECANCELED);
 }
 
+static void drop_and_overwrite(struct pawl_task *task)
+{
+	memset(job_of(task), 0xa5, sizeof(struct job));
+}
+
+/* Some run once, some again and again: the one is not listed next to the other any more. */
+IN_EVERY_MODE(dropped_may_use_its_memory)
+{
+	static struct job jobs[8];
+
+	set_wall(fixture, NOON);
+	for (unsigned i = 0; i < 8; i++) {
+		job_init(&jobs[i], fixture);
+		EXPECT_EQ(i % 2 ? arm_once(&jobs[i], "0 * * * *")
+		                : arm_every(&jobs[i], "* * * * *", PAWL_SERVICE_SKIP),
+		          0);
+	}
+	pawl_service_stop(fixture->service, drop_and_overwrite);
+	for (unsigned i = 0; i < 8; i++)
+		for (size_t byte = 0; byte < sizeof(jobs[i]); byte++)
+			if (((unsigned char *)&jobs[i])[byte] != 0xa5) {
+				EXPECT_EQ(byte, sizeof(jobs[i]));
+				break;
+			}
+	expect_counts(fixture->service, 8, 0, 0, 8);
+}
+
 static void arm_another_rule(struct job *job)
 {
 	job->inside = NULL;
@@ -821,6 +842,9 @@ static void until_the_end_of_time(struct fixture *fixture)
 	EXPECT_EQ(cancel(&first), PAWL_SERVICE_IDLE);
 	EXPECT_EQ(pawl_service_pending(fixture->service), 0);
 	EXPECT_EQ(arm_once(&first, "* * * * *"), -ENOENT);
+	advance_and_settle(fixture, SECOND);
+	advance_and_settle(fixture, SECOND);
+	EXPECT_EQ(pawl_service_next(fixture->service), PAWL_NEVER); /* no clocks are compared */
 	set_wall(fixture, NOON);
 	EXPECT_EQ(arm_once(&second, "* * * * *"), 0);
 	EXPECT_EQ(arm_once(&first, "* * * * *"), -EAGAIN);
@@ -1029,6 +1053,7 @@ int main(void)
 	        TEST(after_cancel_wait_its_memory_may_be_used),
 	        TEST(cancel_wait_all_ends_schedules_that_arm_each_other),
 	        TEST(stop_drops_it_and_says_for_which_time),
+	        TEST(dropped_may_use_its_memory),
 	        TEST(armed_again_it_has_the_new_rule),
 	        TEST(armed_by_a_function_of_the_service_it_is_an_ordinary_task),
 	        TEST(a_rule_that_never_fires_is_refused_and_changes_nothing),
@@ -1038,5 +1063,6 @@ int main(void)
 	        TEST(at_random_it_runs_as_a_naive_model_does),
 	};
 
+	pawl_zone_utc(&utc);
 	return RUN_TESTS(tests);
 }
