@@ -8,7 +8,7 @@
 #include "../cli/journey/journey.h"
 #include "../src/wheel/next.h"
 #include "../src/wheel/walk.h"
-#include "../support/random.h"
+#include "../src/base/random.h"
 #include "heap.h"
 #include "memory.h"
 

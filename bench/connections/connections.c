@@ -2,7 +2,7 @@
 #define _GNU_SOURCE
 #include "connections.h"
 
-#include "../../support/random.h"
+#include "../../src/base/random.h"
 #include "../support/machine.h"
 
 #include <errno.h>

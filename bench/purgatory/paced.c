@@ -9,7 +9,7 @@
  * requests.
  */
 #define _GNU_SOURCE
-#include "../../support/random.h"
+#include "../../src/base/random.h"
 #include "../support/machine.h"
 #include "workloads.h"
 

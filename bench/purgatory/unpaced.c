@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Threads that watch operations on random keys and complete them by a check, as fast as it goes. */
 #define _GNU_SOURCE
-#include "../../support/random.h"
+#include "../../src/base/random.h"
 #include "../support/machine.h"
 #include "workloads.h"
 

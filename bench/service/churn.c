@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Threads that arm and cancel tasks; each thread has its own tasks. */
 #define _GNU_SOURCE
-#include "../../support/random.h"
+#include "../../src/base/random.h"
 #include "workloads.h"
 
 #include <pthread.h>

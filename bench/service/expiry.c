@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Tasks that run: a backlog, a crowd within a second, and a steady rate. */
 #define _GNU_SOURCE
-#include "../../support/random.h"
+#include "../../src/base/random.h"
 #include "workloads.h"
 
 #include <errno.h>

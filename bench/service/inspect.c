@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The cost of a live view: without a socket, with a socket and no viewer, and with a viewer that asks once a second. */
 #define _GNU_SOURCE
-#include "../../support/random.h"
+#include "../../src/base/random.h"
 #include "workloads.h"
 
 #include <dirent.h>

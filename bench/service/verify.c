@@ -2,7 +2,7 @@
 #define _GNU_SOURCE
 #include "verify.h"
 
-#include "../../support/random.h"
+#include "../../src/base/random.h"
 #include "workloads.h"
 
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Tasks that may be late by a tenth of their delay: how often the service wakes up for them, and its CPU time. */
 #define _GNU_SOURCE
-#include "../../support/random.h"
+#include "../../src/base/random.h"
 #include "workloads.h"
 
 #include <errno.h>

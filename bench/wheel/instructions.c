@@ -7,7 +7,7 @@
  *	pawl-count-instructions               run the scripts
  *	pawl-count-instructions --compiler    print the compiler and flags
  */
-#include "../../support/random.h"
+#include "../../src/base/random.h"
 
 #include <pawl/pawl.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
  * It counts and measures no time, so the result is the same on every machine. A unit of time is a millisecond. A timer
  * that is popped or cancelled is armed again. After each tick pawl_wheel_ahead is called without a bound.
  */
-#include "../../support/random.h"
+#include "../../src/base/random.h"
 
 #include <inttypes.h>
 #include <math.h>

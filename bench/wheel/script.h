@@ -3,7 +3,7 @@
 #ifndef PAWL_BENCH_SCRIPT_H
 #define PAWL_BENCH_SCRIPT_H
 
-#include "../../support/random.h"
+#include "../../src/base/random.h"
 #include "../peers/peer.h"
 
 enum { SCRIPT_TIMERS = 500 };

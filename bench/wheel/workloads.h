@@ -38,7 +38,7 @@
 #ifndef PAWL_BENCH_WORKLOADS_H
 #define PAWL_BENCH_WORKLOADS_H
 
-#include "../../support/random.h"
+#include "../../src/base/random.h"
 #include "../peers/peer.h"
 
 #include <stdbool.h>

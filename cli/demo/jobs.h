@@ -16,7 +16,7 @@
 #ifndef PAWL_CLI_JOBS_H
 #define PAWL_CLI_JOBS_H
 
-#include "../../support/random.h"
+#include "../../src/base/random.h"
 
 #include <pawl/service.h>
 

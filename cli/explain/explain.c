@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../src/wheel/saturate.h"
+#include "../../src/base/saturate.h"
 #include "../commands.h"
 #include "../text/arguments.h"
 

@@ -12,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "../../src/wheel/saturate.h"
+#include "../../src/base/saturate.h"
 #include "../text/duration.h"
 #include "explain.h"
 

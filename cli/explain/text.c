@@ -9,7 +9,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include <string.h>
 
-#include "../../src/wheel/saturate.h"
+#include "../../src/base/saturate.h"
 #include "../text/duration.h"
 #include "../text/terminal.h"
 #include "explain.h"

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../../src/wheel/saturate.h"
+#include "../../src/base/saturate.h"
 #include "state.h"
 #include "wall.h"
 #include "zones.h"

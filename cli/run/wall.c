@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #define _POSIX_C_SOURCE 200809L
 #include "wall.h"
-#include "../../src/wheel/saturate.h"
+#include "../../src/base/saturate.h"
 
 #include <errno.h>
 #include <stdlib.h>

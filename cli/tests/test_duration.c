@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "../text/duration.h"
 
-#include "../../support/random.h"
+#include "../../src/base/random.h"
 #include "../../tests/support/test.h"
 
 #define UNTOUCHED 12345

@@ -8,8 +8,8 @@
 #include <inttypes.h>
 
 #include "../text/duration.h"
-#include "../../src/wheel/saturate.h"
-#include "../../support/random.h"
+#include "../../src/base/saturate.h"
+#include "../../src/base/random.h"
 #include "../../tests/support/test.h"
 #include "../../tests/support/wheels.h"
 

@@ -8,7 +8,7 @@
 #include "../run/entries.h"
 #include "../run/input.h"
 #include "../run/zones.h"
-#include "../../support/random.h"
+#include "../../src/base/random.h"
 #include "../../tests/support/test.h"
 
 static struct span span_of(const char *text)

@@ -4,7 +4,7 @@
 
 #include <time.h>
 
-#include "../../support/random.h"
+#include "../../src/base/random.h"
 #include "../../tests/support/test.h"
 
 #define SECOND    UINT64_C(1000000000)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../src/json/utf8.h"
+#include "../../src/base/utf8.h"
 
 bool program_connect(struct program *program, unsigned seconds)
 {

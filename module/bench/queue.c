@@ -22,7 +22,7 @@
 #include <time.h>
 
 #include "../../bench/support/machine.h"
-#include "../../support/random.h"
+#include "../../src/base/random.h"
 #include "../queue/memory.h"
 #include "../queue/queue.h"
 

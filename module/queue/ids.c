@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "ids.h"
 
-#include "../../src/hash/siphash.h"
+#include "../../src/base/siphash.h"
 #include "memory.h"
 #include "must.h"
 

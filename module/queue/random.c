@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "random.h"
 
-#include "../../src/hash/siphash.h"
+#include "../../src/base/siphash.h"
 
 static uint64_t secret[2], counter;
 

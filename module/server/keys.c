@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "../../src/hash/siphash.h"
+#include "../../src/base/siphash.h"
 #include "../queue/ids.h"
 
 static size_t bucket_of(int db, const RedisModuleString *name)

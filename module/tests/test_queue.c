@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../support/random.h"
+#include "../../src/base/random.h"
 #include "../../tests/support/test.h"
 #include "../queue/digits.h"
 #include "../queue/encode.h"

@@ -3,7 +3,7 @@
  * Blocked takers, on a server that the test drives (fake_server.h): with each order of callbacks, and with a clock that
  * may be set between any two readings.
  */
-#include "../../support/random.h"
+#include "../../src/base/random.h"
 #include "../../tests/support/test.h"
 #include "../commands/arguments.h"
 #include "../commands/commands.h"

@@ -18,7 +18,7 @@
 #include <string.h>
 
 #include "../../src/wheel/next.h"
-#include "../../support/random.h"
+#include "../../src/base/random.h"
 #include "pawl/wheel.h"
 
 #define PLACES_MAX 2048

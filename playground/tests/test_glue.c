@@ -7,7 +7,7 @@
 #include "../glue.h"
 
 #include "../memory.h"
-#include "../../support/random.h"
+#include "../../src/base/random.h"
 #include "../../tests/support/test.h"
 
 #include <stdlib.h>

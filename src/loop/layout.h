@@ -3,8 +3,8 @@
 #ifndef PAWL_LOOP_LAYOUT_H
 #define PAWL_LOOP_LAYOUT_H
 
+#include "../base/saturate.h"
 #include "../wheel/next.h"
-#include "../wheel/saturate.h"
 
 #include <pawl/adapter.h>
 

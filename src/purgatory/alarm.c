@@ -16,7 +16,7 @@
  *	on_complete(a), on_expire(a)            runs: pops b, wins it; A runs, so C becomes next_alarm...
  */
 #define _GNU_SOURCE
-#include "../service/histogram.h"
+#include "../base/histogram.h"
 #include "../system/probes.h"
 #include "table.h"
 

@@ -89,9 +89,9 @@
 #ifndef PAWL_PURGATORY_LAYOUT_H
 #define PAWL_PURGATORY_LAYOUT_H
 
+#include "../base/lock.h"
+#include "../base/ticks.h"
 #include "../service/inside.h"
-#include "../service/lock.h"
-#include "../service/ticks.h"
 
 #include <pawl/purgatory.h>
 #include <stdlib.h>
@@ -208,7 +208,7 @@ struct busy_key {
 	uint64_t waiting;
 };
 
-/* The position of the live view's scan of the tables, and its results: view.c. */
+/* The position of the live view's scan of the tables, and its results: src/inspect/purgatory.c. */
 #define BUSY_KEYS 16u
 struct view {
 	unsigned shard;
@@ -302,7 +302,7 @@ void pawl__op_unlink_growing(struct op_shard *shard, struct pawl_op *op);
 bool pawl__op_run(struct pawl_op *op);
 bool pawl__op_run_completed(struct pawl_op *op);
 
-/* view.c */
+/* src/inspect/purgatory.c */
 void pawl__purgatory_write(struct service_part *part, struct json *json);
 
 /* check.c */

@@ -4,7 +4,7 @@
  * allocated before the operation is linked, so no step fails half-way.
  */
 #define _GNU_SOURCE
-#include "../hash/siphash.h"
+#include "../base/siphash.h"
 #include "../system/probes.h"
 #include "table.h"
 

@@ -3,7 +3,7 @@
 #ifndef PAWL_PURGATORY_STATS_H
 #define PAWL_PURGATORY_STATS_H
 
-#include "../service/stats.h"
+#include "../base/statistics.h"
 
 #include <pawl/purgatory.h>
 

@@ -202,7 +202,8 @@ static inline uintptr_t bucket_first(const struct op_shard *home, const struct b
 #ifdef PAWL_CHECKED
 static inline void op_forget(const struct pawl_op *op)
 {
-	for (const struct pawl_op_watches *watches = &op->watches; watches; watches = watches->more) {
+	for (const struct pawl_op_watches *watches = &op->watches; watches;
+	     watches = watches->more) {
 		pawl__watches_expect_sound(watches);
 		pawl__object_forget(A_WATCHES, watches);
 	}

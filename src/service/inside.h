@@ -3,7 +3,7 @@
 #ifndef PAWL_SERVICE_INSIDE_H
 #define PAWL_SERVICE_INSIDE_H
 
-#include "ticks.h"
+#include "../base/ticks.h"
 
 #include <pawl/service.h>
 

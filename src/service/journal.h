@@ -19,8 +19,8 @@
 #ifndef PAWL_SERVICE_JOURNAL_H
 #define PAWL_SERVICE_JOURNAL_H
 
-#include "histogram.h"
-#include "lock.h"
+#include "../base/histogram.h"
+#include "../base/lock.h"
 
 enum { RING = 64, TALLIES = 64, PROBES = 8 };
 

@@ -12,11 +12,10 @@
  *
  * The files along the life of a task: layout.h; lock.h; arm.c arms and cancels it; shard.h has the steps under the
  * lock; advance.c makes it due; run.c runs it; sleep.c and sleep.h let workers sleep and wake them. ticks.h converts
- * times. Beside that: await.c (cancel_wait, settle), manual.c (a loop of the user's), pool.c (a pool of the user's),
- * open.c, stop.c, stats.c, stats.h and histogram.h, clock.c, wall.h and wall.c (wall-clock times), schedule.c (rules of
- * the calendar), and inside.c for the purgatory. The live view: inspect.c serves it, snapshot.c gathers it from sample.c,
- * a random sample of the pending tasks, and journal.h, what workers record for it; write.c and stats_json.h write it as
- * JSON.
+ * times. Not on that way: await.c (cancel_wait, settle), manual.c (a loop of the user's), pool.c (a pool of the user's),
+ * open.c, stop.c, stats.c, clock.c, wall.h and wall.c (wall-clock times), schedule.c (rules of the calendar), inside.c
+ * for the purgatory. journal.h, the notes of workers on their runs, and sample.h, a random sample of the pending tasks,
+ * are for the live view, src/inspect.
  *
  * A task is idle, pending or running. Two facts tell which, both read under its home's lock: whether its timer is on
  * the wheel, and whether it is the `current` of a worker.
@@ -59,8 +58,8 @@
 #ifndef PAWL_SERVICE_LAYOUT_H
 #define PAWL_SERVICE_LAYOUT_H
 
+#include "../base/lock.h"
 #include "inside.h"
-#include "lock.h"
 
 #include <pawl/schedule.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The memory of a wheel: its size, its layout, and the first write to each level. */
+#include "../base/saturate.h"
 #include "compiler.h"
-#include "saturate.h"
 #include "slots.h"
 
 #define DEFAULT_WHEEL_SIZE 256u /* measured: docs/design/wheel.md */

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <pawl/calendar.h>
 
-#include "../../support/random.h"
+#include "../../src/base/random.h"
 #include "../support/test.h"
 
 static const struct {

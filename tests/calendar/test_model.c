@@ -9,7 +9,7 @@
 #define _DEFAULT_SOURCE
 #include <time.h>
 
-#include "../../support/random.h"
+#include "../../src/base/random.h"
 #include "../support/test.h"
 #include "images.h"
 

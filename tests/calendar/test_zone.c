@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "../../support/random.h"
+#include "../../src/base/random.h"
 #include "../support/test.h"
 #include "images.h"
 

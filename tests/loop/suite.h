@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../../support/random.h"
+#include "../../src/base/random.h"
 #include "../support/test.h"
 
 #define MS     UINT64_C(1000000)

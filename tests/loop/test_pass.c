@@ -6,7 +6,7 @@
 #define _GNU_SOURCE
 #include "../../src/loop/layout.h"
 #include "../../src/loop/sleep.h"
-#include "../../support/random.h"
+#include "../../src/base/random.h"
 #include "../support/test.h"
 
 #include <errno.h>

@@ -6,7 +6,8 @@
 #include <errno.h>
 #include <pawl/metrics.h>
 
-#include "../../src/metrics/format.h"
+#include "../../src/inspect/metrics.h"
+#include "../../src/service/stats.h"
 #include "../../src/purgatory/stats.h"
 #include "../support/test.h"
 

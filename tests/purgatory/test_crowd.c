@@ -10,7 +10,7 @@
 #define _GNU_SOURCE
 #include <sched.h>
 
-#include "../../support/random.h"
+#include "../../src/base/random.h"
 #include "../support/purgatories.h"
 
 #define THREADS 4

@@ -7,7 +7,7 @@
  */
 #define _GNU_SOURCE
 #include "../../src/purgatory/layout.h"
-#include "../../support/random.h"
+#include "../../src/base/random.h"
 #include "../support/purgatories.h"
 
 #define MOST     4000 /* operations */

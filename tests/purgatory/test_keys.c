@@ -5,7 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../src/hash/siphash.h"
+#include "../../src/base/siphash.h"
 #include "../support/purgatories.h"
 
 /* The hash */

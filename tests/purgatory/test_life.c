@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <sched.h>
 
-#include "../../support/random.h"
+#include "../../src/base/random.h"
 #include "../support/purgatories.h"
 
 /* The life of an operation */

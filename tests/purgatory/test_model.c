@@ -13,7 +13,7 @@
  */
 #include <errno.h>
 
-#include "../../support/random.h"
+#include "../../src/base/random.h"
 #include "../support/purgatories.h"
 
 #define RUNS_DEFAULT 1500

@@ -13,7 +13,7 @@
 #include <errno.h>
 #include <sched.h>
 
-#include "../../support/random.h"
+#include "../../src/base/random.h"
 #include "../support/purgatories.h"
 
 #define THREADS 8

@@ -13,7 +13,7 @@
 #include "../../src/service/sample.h"
 #include "../../src/service/shard.h"
 #include "../../src/wheel/walk.h"
-#include "../../support/random.h"
+#include "../../src/base/random.h"
 #include "../support/snapshots.h"
 
 enum { ITEMS = 150000, CALLABLE = 4, FUNCTIONS = 1000, GROUPS = 6, PHASES = 4 };

@@ -5,7 +5,7 @@
  */
 #include <semaphore.h>
 
-#include "../../support/random.h"
+#include "../../src/base/random.h"
 #include "../support/test.h"
 #include "pawl/service.h"
 

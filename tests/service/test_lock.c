@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What development builds assert of locks can fail, and says what is wrong. */
 #define _GNU_SOURCE
-#include "../../src/service/lock.h"
+#include "../../src/base/lock.h"
 #include "../support/last_words.h"
 
 #include <pthread.h>

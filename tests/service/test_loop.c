@@ -7,7 +7,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "../../support/random.h"
+#include "../../src/base/random.h"
 #include "../support/services.h"
 
 #if defined(__linux__) && !defined(PAWL_POSIX)

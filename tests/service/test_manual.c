@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include <sched.h>
 
-#include "../../support/random.h"
+#include "../../src/base/random.h"
 #include "../support/services.h"
 
 static void open_manual(struct fixture *fixture)

@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 
-#include "../../support/random.h"
+#include "../../src/base/random.h"
 #include "../support/services.h"
 
 /* max_pending */

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <pawl/schedule.h>
 
-#include "../../support/random.h"
+#include "../../src/base/random.h"
 #include "../calendar/images.h"
 #include "../support/services.h"
 

@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <sched.h>
 
-#include "../../support/random.h"
+#include "../../src/base/random.h"
 #include "../support/services.h"
 
 #define THREADS 4

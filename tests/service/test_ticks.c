@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Nanoseconds and ticks: the arithmetic without 128 bits, for CPUs of 32 bits, gives the same results. */
 #define _GNU_SOURCE
-#include "../../src/service/ticks.h"
+#include "../../src/base/ticks.h"
 
-#include "../../support/random.h"
+#include "../../src/base/random.h"
 #include "../support/test.h"
 
 #define COUNTOF(array) (sizeof(array) / sizeof((array)[0]))

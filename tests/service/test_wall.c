@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <time.h>
 
-#include "../../support/random.h"
+#include "../../src/base/random.h"
 #include "../support/services.h"
 
 #define NOON UINT64_C(1800000000) /* some time, in seconds since 1970 */

@@ -4,7 +4,7 @@
  * ticking and moving ahead on small wheels.
  */
 #include "../../src/wheel/next.h"
-#include "../../support/random.h"
+#include "../../src/base/random.h"
 #include "contract/contract.h"
 
 #include <inttypes.h>

@@ -5,7 +5,7 @@
  * Random operations on random wheels, compared with the model after each. Run k of seed S is run 0 of seed S + k, so
  * that a failure is repeated alone.
  */
-#include "../../support/random.h"
+#include "../../src/base/random.h"
 #include "../support/test.h"
 #include "wheel_property.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_within [--seed S]: windows, the time that is chosen, and how often a loop wakes up for timers that have one. */
 #include "../../src/wheel/within.h"
-#include "../../support/random.h"
+#include "../../src/base/random.h"
 #include "../support/test.h"
 #include "../support/wheels.h"
 

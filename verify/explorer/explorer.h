@@ -47,8 +47,8 @@ int __real_memcmp(const void *a, const void *b, size_t size);
 #define memset __real_memset
 #define memcmp __real_memcmp
 
-#include "../../src/wheel/saturate.h"
-#include "../../support/random.h"
+#include "../../src/base/saturate.h"
+#include "../../src/base/random.h"
 
 enum {
 	MAX_THREADS = 8,

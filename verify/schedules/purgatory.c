@@ -4,7 +4,7 @@
  * operation has exactly one outcome, and is released exactly once, after it; no trigger is lost; nothing is left of
  * unused keys; no thread waits for ever.
  */
-#include "../../src/json/json.h"
+#include "../../src/base/json.h"
 #include "../../src/service/inside.h"
 #include "scenario.h"
 

@@ -5,7 +5,7 @@
  * that memory may be freed; no worker sleeps while a task is due.
  */
 #define _GNU_SOURCE
-#include "../../src/service/snapshot.h"
+#include "../../src/inspect/snapshot.h"
 #include "scenario.h"
 
 /* A task that counts its runs. It is allocated, so that the explorer sees an access after its end. */

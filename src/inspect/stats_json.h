@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Statistics as JSON, for the live view. */
-#ifndef PAWL_SERVICE_STATS_JSON_H
-#define PAWL_SERVICE_STATS_JSON_H
+#ifndef PAWL_INSPECT_STATS_JSON_H
+#define PAWL_INSPECT_STATS_JSON_H
 
-#include "../json/json.h"
-#include "stats.h"
+#include "../base/json.h"
+#include "../base/statistics.h"
 
 static inline void write_statistics(struct json *json, const struct statistic *table,
                                     const void *stats)

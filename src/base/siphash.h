@@ -3,8 +3,8 @@
  * SipHash-1-3 by Aumasson and Bernstein: a hash with a secret, so that an attacker who chooses the keys cannot make
  * them collide. Hash tables need no more than one round a word and three at the end.
  */
-#ifndef PAWL_HASH_SIPHASH_H
-#define PAWL_HASH_SIPHASH_H
+#ifndef PAWL_BASE_SIPHASH_H
+#define PAWL_BASE_SIPHASH_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* UTF-8 that may be invalid. */
-#ifndef PAWL_JSON_UTF8_H
-#define PAWL_JSON_UTF8_H
+#ifndef PAWL_BASE_UTF8_H
+#define PAWL_BASE_UTF8_H
 
 #include <stddef.h>
 #include <stdint.h>

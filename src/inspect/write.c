@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A snapshot as one line of JSON: see pawl_inspect(3). */
 #define _GNU_SOURCE
+#include "../service/stats.h"
 #include "snapshot.h"
 #include "stats_json.h"
 

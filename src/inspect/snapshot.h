@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* What the live view shows of a service. It is gathered in short steps, while the service goes on. */
-#ifndef PAWL_SERVICE_SNAPSHOT_H
-#define PAWL_SERVICE_SNAPSHOT_H
+#ifndef PAWL_INSPECT_SNAPSHOT_H
+#define PAWL_INSPECT_SNAPSHOT_H
 
-#include "../json/json.h"
-#include "journal.h"
-#include "sample.h"
-#include "shard.h"
+#include "../base/json.h"
+#include "../service/journal.h"
+#include "../service/sample.h"
+#include "../service/shard.h"
 
 enum { CELLS_DUE = 12, LATEST = 16 };
 

@@ -13,12 +13,12 @@
  * no lock. A mutex that is locked by (mutex_lock)(), with parentheses, does not count: see pawl_purgatory_stop. Without
  * PAWL_ASSERT there is no code for this.
  */
-#ifndef PAWL_SERVICE_LOCK_H
-#define PAWL_SERVICE_LOCK_H
+#ifndef PAWL_BASE_LOCK_H
+#define PAWL_BASE_LOCK_H
 
-#include "../base/assert.h"
-#include "../base/mistake.h"
 #include "../system/system.h"
+#include "assert.h"
+#include "mistake.h"
 
 /*
  * A word that threads read and write without a lock. On i386 a uint64_t is aligned to 4 bytes only: it may lie in two

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Statistics as OpenMetrics text. The tables of the parts say which there are: ../service/stats.h. */
-#include "format.h"
+#include "metrics.h"
 
 #include "../purgatory/stats.h"
+#include "../service/stats.h"
 
 #include <errno.h>
 #include <pawl/metrics.h>

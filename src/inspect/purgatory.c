@@ -6,9 +6,9 @@
  * their keys.
  */
 #define _GNU_SOURCE
-#include "../service/stats_json.h"
-#include "stats.h"
-#include "table.h"
+#include "../purgatory/stats.h"
+#include "../purgatory/table.h"
+#include "stats_json.h"
 
 #define BUCKETS          2048u /* in one snapshot */
 #define BUCKETS_PER_LOCK 32u   /* scanned in one critical section */

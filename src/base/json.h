@@ -3,8 +3,8 @@
  * Writes JSON into memory that grows. It adds the commas. If there is no memory, the rest is left out and `failed` is
  * set.
  */
-#ifndef PAWL_JSON_JSON_H
-#define PAWL_JSON_JSON_H
+#ifndef PAWL_BASE_JSON_H
+#define PAWL_BASE_JSON_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,10 +3,10 @@
  * Nanoseconds and ticks. The wheels count in ticks. A deadline is rounded up and the current time is rounded down, so
  * nothing is early.
  */
-#ifndef PAWL_SERVICE_TICKS_H
-#define PAWL_SERVICE_TICKS_H
+#ifndef PAWL_BASE_TICKS_H
+#define PAWL_BASE_TICKS_H
 
-#include "../wheel/saturate.h"
+#include "saturate.h"
 
 #include <pawl/wheel.h>
 

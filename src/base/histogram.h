@@ -3,8 +3,8 @@
  * Histograms with 64 cells for each power of two: the width of a cell is at most 1/64 of its values. One thread counts;
  * any thread may read at the same time, so each word is written and read as a whole.
  */
-#ifndef PAWL_SERVICE_HISTOGRAM_H
-#define PAWL_SERVICE_HISTOGRAM_H
+#ifndef PAWL_BASE_HISTOGRAM_H
+#define PAWL_BASE_HISTOGRAM_H
 
 #include <pawl/service.h>
 

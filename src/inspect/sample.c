@@ -26,9 +26,9 @@
  * with the coarsest level, since tasks move down.
  */
 #define _GNU_SOURCE
-#include "sample.h"
+#include "../service/sample.h"
+#include "../service/shard.h"
 #include "../wheel/walk.h"
-#include "shard.h"
 
 #include <stdlib.h>
 

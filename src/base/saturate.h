@@ -3,8 +3,8 @@
  * Sums and products of times. They stop at UINT64_MAX, which is PAWL_NEVER, where plain ones would wrap around to a
  * time long past.
  */
-#ifndef PAWL_WHEEL_SATURATE_H
-#define PAWL_WHEEL_SATURATE_H
+#ifndef PAWL_BASE_SATURATE_H
+#define PAWL_BASE_SATURATE_H
 
 #include <stdint.h>
 
