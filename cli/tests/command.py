@@ -7,6 +7,7 @@ import sys
 import unittest
 
 PAWL = os.path.abspath(sys.argv.pop(1))
+RELEASE = os.environ.get("PAWL_RELEASE", PAWL)  # the same with a library that checks nothing
 SANITIZED = b"__asan_init" in open(PAWL, "rb").read()
 HANG = 1200  # seconds after which a test counts as hung, however slow the machine is
 
@@ -24,8 +25,8 @@ def pawl(*arguments, stdin="", **variables):
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
-def start(*arguments, **variables):
-    return subprocess.Popen([PAWL, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+def start(*arguments, program=PAWL, **variables):
+    return subprocess.Popen([program, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                             stderr=subprocess.PIPE, env=environment(**variables))
 
 

@@ -17,7 +17,7 @@ import threading
 import time
 
 import command
-from command import HANG, PAWL, SANITIZED, CommandTest, environment, pawl, start
+from command import HANG, PAWL, RELEASE, SANITIZED, CommandTest, environment, pawl, start
 
 
 def lines(*texts):
@@ -606,7 +606,7 @@ class Memory(CommandTest):
     def test_a_line_takes_80_bytes_and_its_text(self):
         if SANITIZED:
             self.skipTest("a sanitizer takes more")
-        process = start("run")
+        process = start("run", program=RELEASE)
         send(process, "0s ready")
         next_line(process.stdout)
         before = self.resident(process)
