@@ -69,6 +69,7 @@ struct pawl_schedule {
 	struct pawl_calendar_rule rule;
 	const struct pawl_zone *zone;
 	int64_t time;
+	uint64_t since_ns;
 	bool ran;
 };
 
@@ -79,7 +80,7 @@ PAWL_API void pawl_schedule_init(struct pawl_schedule *schedule, pawl_task_fn *r
 #define PAWL_SCHEDULE_INIT(run)                                                                   \
 	{                                                                                         \
 		PAWL_TASK_INIT(run), {0, 0, 0, 0, 0, 0, false, false}, NULL, PAWL_CALENDAR_NEVER, \
-		        false                                                                     \
+		        0, false                                                                  \
 	}
 
 /*

@@ -181,8 +181,10 @@ arm_locked(struct pawl_service *service, struct shard *shard, struct pawl_task *
 		task->missed = (uint8_t)arming->missed;
 		task->at_time = (uint8_t)arming->at_time;
 	}
-	if (arming->at_time == BY_RULE)
+	if (arming->at_time == BY_RULE) {
 		pawl__schedule_set(task, arming->rule, arming->zone);
+		pawl__schedule_wait(task, arming->now_ns);
+	}
 	if (arming->at_time) {
 		set_wall_time(shard, task, wall, arming->now_ns);
 		wall_append(&shard->wall->listed, task);

@@ -259,8 +259,10 @@ uint64_t pawl__schedule_first(const struct pawl_calendar_rule *rule, const struc
                               uint64_t wall); /* wall-clock times; PAWL_NEVER: there is none */
 uint64_t pawl__schedule_next(const struct pawl_task *task, uint64_t wall);
 void pawl__schedule_set(struct pawl_task *task, const struct pawl_calendar_rule *rule,
-                        const struct pawl_zone *zone); /* it was armed */
-void pawl__schedule_begin(struct pawl_task *task);     /* it runs, or is dropped, for wall_ns */
+                        const struct pawl_zone *zone);          /* it was armed */
+void pawl__schedule_wait(struct pawl_task *task, uint64_t now); /* it got its time at now */
+uint64_t pawl__schedule_since(const struct pawl_task *task);    /* when that was */
+void pawl__schedule_begin(struct pawl_task *task); /* it runs, or is dropped, for wall_ns */
 
 /* arm.c */
 int pawl__service_arm_by_rule(struct pawl_service *service, struct pawl_task *task,

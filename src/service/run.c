@@ -135,6 +135,7 @@ static bool next_period(struct pawl_service *service, struct worker *worker, str
 		return false;
 	}
 	set_wall_time(shard, task, wall, now);
+	pawl__schedule_wait(task, now);
 	return true;
 }
 

@@ -80,6 +80,17 @@ void pawl__schedule_set(struct pawl_task *task, const struct pawl_calendar_rule 
 	schedule->ran = false;
 }
 
+void pawl__schedule_wait(struct pawl_task *task, uint64_t now)
+{
+	schedule_of(task)->since_ns = now;
+}
+
+uint64_t pawl__schedule_since(const struct pawl_task *task)
+{
+	ASSERT(task->at_time == BY_RULE);
+	return ((const struct pawl_schedule *)task)->since_ns;
+}
+
 void pawl__schedule_begin(struct pawl_task *task)
 {
 	struct pawl_schedule *schedule = schedule_of(task);

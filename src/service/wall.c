@@ -70,10 +70,13 @@ static void begin_rearming(struct shard *shard, const struct pair *pair)
 	ring_init(&wall->listed);
 }
 
-/* The earliest time to which the wall clock can have been set since the comparison before. */
-static uint64_t earliest_set(const struct comparison *now)
+/*
+ * The earliest time to which the wall clock can have been set since the comparison before, and since the schedule got its
+ * time: times of its rule before that one do not count.
+ */
+static uint64_t earliest_set(const struct comparison *now, uint64_t since)
 {
-	uint64_t passed = now->pair.clock - now->since;
+	uint64_t passed = now->pair.clock - (since > now->since ? since : now->since);
 
 	return now->pair.wall > passed ? now->pair.wall - passed : 0;
 }
@@ -84,8 +87,11 @@ static uint64_t earliest_set(const struct comparison *now)
  */
 static void follow_rule(struct pawl_task *task, const struct comparison *now)
 {
-	uint64_t next = pawl__schedule_next(task, earliest_set(now));
+	uint64_t since = pawl__schedule_since(task), next;
 
+	if (since > now->pair.clock)
+		return; /* it got its time after the clocks were read, so by the new clock */
+	next = pawl__schedule_next(task, earliest_set(now, since));
 	if (next < task->wall_ns)
 		task->wall_ns = next;
 }

@@ -398,6 +398,61 @@ IN_EVERY_MODE(set_back_before_the_only_run_an_earlier_time_counts)
 	set_back_before_the_first_run(fixture, false);
 }
 
+/* The clocks were compared 0.7 seconds before the hour, and the job is armed 5 ms after it. */
+static void set_just_after_the_arming(struct fixture *fixture, int64_t ms)
+{
+	struct job yearly, job;
+
+	job_init(&yearly, fixture);
+	job_init(&job, fixture);
+	pawl_clock_manual_set_wall(&fixture->clock,
+	                           (struct timespec){.tv_sec = NOON - 1, .tv_nsec = 300000000});
+	EXPECT_EQ(arm_once(&yearly, "0 0 1 1 *"), 0);
+	advance_and_settle(fixture, SECOND * 705 / 1000);
+	EXPECT_EQ(arm_once(&job, "0 * * * *"), 0);
+	pawl_clock_manual_set_wall(
+	        &fixture->clock,
+	        (struct timespec){.tv_sec = NOON, .tv_nsec = (long)(5 + ms) * 1000000});
+	advance_and_settle(fixture, SECOND);
+	EXPECT_EQ(job.runs, 0);
+	pass(fixture, 3600);
+	RAN(&job, NOON + 3600);
+	end(fixture);
+}
+
+IN_EVERY_MODE(set_forward_just_after_the_arming_no_time_before_it_counts)
+{
+	set_just_after_the_arming(fixture, 3);
+}
+
+IN_EVERY_MODE(set_back_just_after_the_arming_no_time_before_it_counts)
+{
+	set_just_after_the_arming(fixture, -3);
+}
+
+static void arm_itself_hourly(struct job *job)
+{
+	job->answer = arm_once(job, "0 * * * *");
+}
+
+IN_EVERY_MODE(armed_in_its_own_function_it_does_not_run_for_the_same_time)
+{
+	struct job job;
+
+	job_init(&job, fixture);
+	job.inside = arm_itself_hourly;
+	pawl_clock_manual_set_wall(&fixture->clock,
+	                           (struct timespec){.tv_sec = NOON - 1, .tv_nsec = 300000000});
+	EXPECT_EQ(arm_once(&job, "0 * * * *"), 0);
+	advance_and_settle(fixture, SECOND * 7 / 10);
+	RAN(&job, NOON);
+	pawl_clock_manual_set_wall(&fixture->clock,
+	                           (struct timespec){.tv_sec = NOON, .tv_nsec = 3000000});
+	advance_and_settle(fixture, SECOND);
+	RAN(&job, NOON);
+	end(fixture);
+}
+
 /* A job of the last run at noon, and a clock that is set to so many seconds before. */
 static void correct(struct fixture *fixture, int64_t before, int64_t next)
 {
@@ -1039,6 +1094,9 @@ int main(void)
 	        TEST(set_back_before_a_run_it_waits_for_the_same_time),
 	        TEST(set_back_before_the_first_run_an_earlier_time_counts),
 	        TEST(set_back_before_the_only_run_an_earlier_time_counts),
+	        TEST(set_forward_just_after_the_arming_no_time_before_it_counts),
+	        TEST(set_back_just_after_the_arming_no_time_before_it_counts),
+	        TEST(armed_in_its_own_function_it_does_not_run_for_the_same_time),
 	        TEST(set_back_by_more_than_a_day_the_rule_goes_on_from_now),
 	        TEST(a_clock_that_was_wrong_for_a_while_leaves_no_trace),
 	        TEST(set_back_during_a_run_no_time_is_run_twice),
