@@ -71,6 +71,8 @@ void pawl__timer_expect_idle(const struct pawl_wheel *wheel, const struct pawl_t
 /* Where the wheel comes to it: it is as the wheel has left it; or it is the head of the list. */
 void pawl__timer_expect_sound(const struct pawl_timer *timer, const struct pawl_timer *head);
 
+/* A pointer of a call that allows no NULL; `noun` says to what. */
+void pawl__expect_given(const void *pointer, const char *noun);
 _Noreturn void pawl__loop_refuse(const struct pawl_loop *loop); /* it is closed */
 void pawl__delay_expect(uint64_t delay_ns);
 /* The task of this timer: not pending, for init; not garbage that looks pending, for arm. */

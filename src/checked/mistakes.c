@@ -274,17 +274,17 @@ static void expect_discarded(const struct pawl_timer *timer, const struct record
 		say_armed(timer, armed, this_call());
 }
 
-static void expect_timer(const struct pawl_timer *timer)
+void pawl__expect_given(const void *pointer, const char *noun)
 {
-	if (!timer)
-		pawl__mistake(this_call(), "the timer is NULL: give it one");
+	if (!pointer)
+		pawl__mistake(this_call(), "the %s is NULL: give it one", noun);
 }
 
 void pawl__timer_expect_own(const struct pawl_wheel *wheel, const struct pawl_timer *timer)
 {
 	struct record armed;
 
-	expect_timer(timer);
+	pawl__expect_given(timer, "timer");
 	if (find_armed(timer, &armed)) {
 		if (armed.owner == wheel) {
 			expect_linked(wheel, timer, &armed);
@@ -300,7 +300,7 @@ void pawl__timer_expect_idle(const struct pawl_wheel *wheel, const struct pawl_t
 {
 	struct record armed;
 
-	expect_timer(timer);
+	pawl__expect_given(timer, "timer");
 	if (!find_armed(timer, &armed))
 		return;
 	if (armed.owner != wheel)

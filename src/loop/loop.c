@@ -213,6 +213,7 @@ static inline void put(struct pawl_loop *loop, struct pawl_loop_timer *timer, ui
                        uint64_t deadline, uint64_t period_ns)
 {
 	expect_open(loop);
+	CHECKED(pawl__expect_given(timer, "timer"));
 	timer->period_ns = period_ns;
 	tell_time(loop, now);
 	pawl_wheel_arm_at(loop->wheel, &timer->timer, deadline);

@@ -429,6 +429,7 @@ int pawl_purgatory_try_or_watch(struct pawl_purgatory *purgatory, struct pawl_op
                                 const struct pawl_key *keys, size_t nkeys, uint64_t timeout_ns)
 {
 	IN_PURGATORY(purgatory);
+	CHECKED(pawl__expect_given(op, "operation"));
 	CHECKED(pawl__delay_expect(timeout_ns));
 	struct submission submission = {own_shard(purgatory), op, keys, nkeys, timeout_ns, 0};
 	struct batch batch = {.ops = &op, .count = 1};

@@ -32,8 +32,10 @@ static unsigned thread_number(void)
 /* The task's home, or NULL if it has none in this service. */
 static struct shard *home_of(const struct pawl_service *service, const struct pawl_task *task)
 {
-	struct shard *home = __atomic_load_n((struct shard *const *)&task->home, __ATOMIC_ACQUIRE);
+	struct shard *home;
 
+	CHECKED(pawl__expect_given(task, "task"));
+	home = __atomic_load_n((struct shard *const *)&task->home, __ATOMIC_ACQUIRE);
 	return home >= service->shards && home < service->shards_end ? home : NULL;
 }
 
@@ -201,6 +203,7 @@ arm(struct pawl_service *service, struct pawl_task *task, const struct arming *a
 	struct wakes wakes = {0};
 	int error;
 
+	CHECKED(pawl__expect_given(task, "task"));
 	if (!task->run)
 		return -EINVAL;
 	shard = find_home(service, task);

@@ -357,6 +357,30 @@ static int arm_negative_period(void)
 	return pawl_service_arm_every(service, &task, 0, (uint64_t)-1000, PAWL_SERVICE_SKIP);
 }
 
+static int arm_no_task(void)
+{
+	open_service(PAWL_SERVICE_MANUAL);
+	return pawl_service_arm(service, NULL, PAWL_MS);
+}
+
+static int cancel_no_task(void)
+{
+	open_service(PAWL_SERVICE_MANUAL);
+	return (int)pawl_service_cancel(service, NULL);
+}
+
+/* pawl_zone_load takes NULL for the machine's own zone; a schedule takes a loaded zone. */
+static int arm_without_zone(void)
+{
+	static struct pawl_schedule schedule = PAWL_SCHEDULE_INIT(nothing);
+	struct pawl_calendar_rule rule;
+
+	open_service(PAWL_SERVICE_MANUAL);
+	if (pawl_calendar_parse(&rule, "@daily", NULL) != 0)
+		exit(2);
+	return pawl_schedule_arm(service, &schedule, &rule, NULL);
+}
+
 static int use_closed_service(void)
 {
 	open_service(PAWL_SERVICE_MANUAL);
@@ -490,6 +514,12 @@ static int wait_negative(void)
 	return watch((uint64_t)-1000);
 }
 
+static int watch_no_op(void)
+{
+	open_purgatory();
+	return pawl_purgatory_try_or_watch(purgatory, NULL, &key, 1, PAWL_MS);
+}
+
 static int use_closed_purgatory(void)
 {
 	open_purgatory();
@@ -528,6 +558,13 @@ static int arm_loop_negative(void)
 {
 	open_loop(loop_due);
 	pawl_loop_arm(loop, &loop_timer, (uint64_t)-1000);
+	return 0;
+}
+
+static int arm_no_loop_timer(void)
+{
+	open_loop(loop_due);
+	pawl_loop_arm(loop, NULL, PAWL_MS);
 	return 0;
 }
 
@@ -669,6 +706,12 @@ static const struct mistake mistakes[] = {
          "pawl_service_arm_every: the delay 18446744073709550616 is the negative number "
          "-1000: " NEGATIVE,
          0},
+        {"NULL is armed as a task", arm_no_task, NOT_ANSWERED,
+         "pawl_service_arm: the task is NULL: give it one", 0},
+        {"NULL is cancelled as a task", cancel_no_task, NOT_ANSWERED,
+         "pawl_service_cancel: the task is NULL: give it one", 0},
+        {"a schedule is armed without a zone", arm_without_zone, NOT_ANSWERED,
+         "pawl_schedule_arm: the zone is NULL: give it one", 0},
         {"a service is used after close", use_closed_service, NOT_ANSWERED,
          "pawl_service_arm: service * is not open: it was closed, or pawl_service_open failed", 0},
         {"a service is closed twice", close_service_twice, NOT_ANSWERED,
@@ -713,6 +756,8 @@ static const struct mistake mistakes[] = {
          "pawl_purgatory_try_or_watch: the delay 18446744073709550616 is the negative number "
          "-1000: " NEGATIVE,
          0},
+        {"NULL is submitted as an operation", watch_no_op, NOT_ANSWERED,
+         "pawl_purgatory_try_or_watch: the operation is NULL: give it one", 0},
         {"a purgatory is used after close", use_closed_purgatory, NOT_ANSWERED,
          "pawl_purgatory_check: purgatory * is not open: it was closed, or pawl_purgatory_open "
          "failed",
@@ -725,6 +770,8 @@ static const struct mistake mistakes[] = {
         {"a negative delay is given to a loop", arm_loop_negative, RETURNS,
          "pawl_loop_arm: the delay 18446744073709550616 is the negative number -1000: " NEGATIVE,
          0},
+        {"NULL is armed as a timer of a loop", arm_no_loop_timer, NOT_ANSWERED,
+         "pawl_loop_arm: the timer is NULL: give it one", 0},
         {"a loop is used after close", use_closed_loop, NOT_ANSWERED,
          "pawl_loop_arm: loop * is not open: it was closed, or pawl_loop_open failed", 0},
         {"a due function closes its loop and arms a timer", arm_in_closed_loop, NOT_ANSWERED,
