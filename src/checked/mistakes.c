@@ -323,13 +323,14 @@ void pawl__loop_refuse(const struct pawl_loop *loop)
 }
 
 /* A difference of two times that is below 0 becomes a delay of 292 to 584 years. */
-void pawl__delay_expect(uint64_t delay_ns)
+void pawl__delay_expect(uint64_t delay_ns, const char *name)
 {
 	if (delay_ns > INT64_MAX && delay_ns != PAWL_NEVER)
 		pawl__mistake(this_call(),
-		              "the delay %llu is the negative number -%llu: a delay is "
+		              "%s %llu is the negative number -%llu: a delay is "
 		              "at most 2^63-1 ns, or PAWL_NEVER",
-		              (unsigned long long)delay_ns, (unsigned long long)(0 - delay_ns));
+		              name, (unsigned long long)delay_ns,
+		              (unsigned long long)(0 - delay_ns));
 }
 
 /* On a wheel of the user's, this is memory that was an armed timer when its wheel was discarded. */

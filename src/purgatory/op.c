@@ -430,7 +430,7 @@ int pawl_purgatory_try_or_watch(struct pawl_purgatory *purgatory, struct pawl_op
 {
 	IN_PURGATORY(purgatory);
 	CHECKED(pawl__expect_given(op, "operation"));
-	CHECKED(pawl__delay_expect(timeout_ns));
+	CHECKED_DELAY(timeout_ns);
 	struct submission submission = {own_shard(purgatory), op, keys, nkeys, timeout_ns, 0};
 	struct batch batch = {.ops = &op, .count = 1};
 	int error = refuse(&submission);

@@ -219,7 +219,7 @@ arm(struct pawl_service *service, struct pawl_task *task, const struct arming *a
 int pawl_service_arm(struct pawl_service *service, struct pawl_task *task, uint64_t delay_ns)
 {
 	IN_SERVICE(service);
-	CHECKED(pawl__delay_expect(delay_ns));
+	CHECKED_DELAY(delay_ns);
 	uint64_t now = clock_now(service);
 
 	return arm(service, task,
@@ -237,7 +237,7 @@ int pawl_service_arm_unless_pending(struct pawl_service *service, struct pawl_ta
                                     uint64_t delay_ns)
 {
 	IN_SERVICE(service);
-	CHECKED(pawl__delay_expect(delay_ns));
+	CHECKED_DELAY(delay_ns);
 	uint64_t now = clock_now(service);
 
 	return arm(service, task,
@@ -251,8 +251,8 @@ int pawl_service_arm_within(struct pawl_service *service, struct pawl_task *task
                             uint64_t earliest_ns, uint64_t latest_ns)
 {
 	IN_SERVICE(service);
-	CHECKED(pawl__delay_expect(earliest_ns));
-	CHECKED(pawl__delay_expect(latest_ns));
+	CHECKED_DELAY(earliest_ns);
+	CHECKED_DELAY(latest_ns);
 	uint64_t now = clock_now(service), deadline = saturating_sum(now, earliest_ns);
 	uint64_t first = ticks_up(&service->ticks, deadline);
 	uint64_t last = ticks_down(&service->ticks, saturating_sum(now, latest_ns));
@@ -293,8 +293,8 @@ int pawl_service_arm_every(struct pawl_service *service, struct pawl_task *task,
                            uint64_t period_ns, enum pawl_service_missed missed)
 {
 	IN_SERVICE(service);
-	CHECKED(pawl__delay_expect(first_ns));
-	CHECKED(pawl__delay_expect(period_ns));
+	CHECKED_DELAY(first_ns);
+	CHECKED_DELAY(period_ns);
 	uint64_t now = clock_now(service);
 
 	if (period_ns == 0 || (missed != PAWL_SERVICE_SKIP && missed != PAWL_SERVICE_BURST &&
@@ -310,7 +310,7 @@ int pawl_service_arm_every(struct pawl_service *service, struct pawl_task *task,
 int pawl_service_touch(struct pawl_service *service, struct pawl_task *task, uint64_t delay_ns)
 {
 	IN_SERVICE(service);
-	CHECKED(pawl__delay_expect(delay_ns));
+	CHECKED_DELAY(delay_ns);
 	uint64_t now = clock_now(service);
 
 	return arm(service, task,

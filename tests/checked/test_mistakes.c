@@ -699,11 +699,11 @@ static const struct mistake mistakes[] = {
          "task while it is pending",
          0},
         {"a negative delay is cast to unsigned", arm_negative, RETURNS,
-         "pawl_service_arm: the delay 18446744073704551616 is the negative number "
+         "pawl_service_arm: delay_ns 18446744073704551616 is the negative number "
          "-5000000: " NEGATIVE,
          0},
         {"a negative period is cast to unsigned", arm_negative_period, RETURNS,
-         "pawl_service_arm_every: the delay 18446744073709550616 is the negative number "
+         "pawl_service_arm_every: period_ns 18446744073709550616 is the negative number "
          "-1000: " NEGATIVE,
          0},
         {"NULL is armed as a task", arm_no_task, NOT_ANSWERED,
@@ -753,7 +753,7 @@ static const struct mistake mistakes[] = {
          "*: " KEEP_OP,
          0},
         {"a negative timeout is cast to unsigned", wait_negative, RETURNS,
-         "pawl_purgatory_try_or_watch: the delay 18446744073709550616 is the negative number "
+         "pawl_purgatory_try_or_watch: timeout_ns 18446744073709550616 is the negative number "
          "-1000: " NEGATIVE,
          0},
         {"NULL is submitted as an operation", watch_no_op, NOT_ANSWERED,
@@ -768,8 +768,7 @@ static const struct mistake mistakes[] = {
         {"a timer of a loop is freed while it is armed", reuse_loop_timer, NOT_ANSWERED,
          "pawl_loop_pass_at: timer * was overwritten while it was armed in loop *: " KEEP_LOOP, 0},
         {"a negative delay is given to a loop", arm_loop_negative, RETURNS,
-         "pawl_loop_arm: the delay 18446744073709550616 is the negative number -1000: " NEGATIVE,
-         0},
+         "pawl_loop_arm: delay_ns 18446744073709550616 is the negative number -1000: " NEGATIVE, 0},
         {"NULL is armed as a timer of a loop", arm_no_loop_timer, NOT_ANSWERED,
          "pawl_loop_arm: the timer is NULL: give it one", 0},
         {"a loop is used after close", use_closed_loop, NOT_ANSWERED,
