@@ -42,20 +42,22 @@ void pawl__call_leave(const char *const *outer)
 /* The words for what is armed on the wheel of an owner. */
 struct words {
 	enum checked_kind owner;
-	const char *noun, *state, *place, *end, *keep, *init;
+	const char *noun, *state, *place, *open, *end, *keep, *init;
 };
 
 static const struct words words_of[] = {
-        {A_SERVICE, "task", "pending", "service", "pawl_service_cancel_wait it first",
+        {A_SERVICE, "task", "pending", "service", "pawl_service_open",
+         "pawl_service_cancel_wait it first",
          "call pawl_service_cancel_wait before a task's memory is freed, moved or reused",
          "initialise it by pawl_task_init or PAWL_TASK_INIT"},
-        {A_PURGATORY, "operation", "waiting", "purgatory", "wait for its release first",
+        {A_PURGATORY, "operation", "waiting", "purgatory", "pawl_purgatory_open",
+         "wait for its release first",
          "an operation's memory is yours again when its release is called",
          "initialise it by pawl_op_init or PAWL_OP_INIT"},
-        {A_LOOP, "timer", "armed", "loop", "pawl_loop_cancel it first",
+        {A_LOOP, "timer", "armed", "loop", "its open", "pawl_loop_cancel it first",
          "call pawl_loop_cancel before a timer's memory is freed, moved or reused",
          "zero it before its first use, and when its loop was closed"},
-        {A_WHEEL, "timer", "armed", "wheel", "pawl_wheel_cancel it there first",
+        {A_WHEEL, "timer", "armed", "wheel", "pawl_wheel_init", "pawl_wheel_cancel it there first",
          "call pawl_wheel_cancel before a timer's memory is freed, moved or reused",
          "zero it (PAWL_TIMER_INIT) before its first use, and when its wheel is gone"},
 };
@@ -102,8 +104,8 @@ const char *pawl__object_enter(enum checked_kind kind, const void *object, const
 	while (words->owner != kind)
 		words++;
 	if (!pawl__table_get(kind, object, &record))
-		pawl__mistake(call, "%s %p is not open: it was closed, or pawl_%s_open failed",
-		              words->place, object, words->place);
+		pawl__mistake(call, "%s %p is not open: it was closed, or %s failed", words->place,
+		              object, words->open);
 	return pawl__call_enter(call);
 }
 

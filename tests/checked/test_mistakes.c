@@ -772,7 +772,7 @@ static const struct mistake mistakes[] = {
         {"NULL is armed as a timer of a loop", arm_no_loop_timer, NOT_ANSWERED,
          "pawl_loop_arm: the timer is NULL: give it one", 0},
         {"a loop is used after close", use_closed_loop, NOT_ANSWERED,
-         "pawl_loop_arm: loop * is not open: it was closed, or pawl_loop_open failed", 0},
+         "pawl_loop_arm: loop * is not open: it was closed, or its open failed", 0},
         {"a due function closes its loop and arms a timer", arm_in_closed_loop, NOT_ANSWERED,
          "pawl_loop_arm: loop * is closed, and will be released when its pass ends: arm nothing "
          "after pawl_loop_close",
