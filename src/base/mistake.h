@@ -87,6 +87,8 @@ void pawl__watches_note(const struct pawl_op_watches *watches, const struct pawl
                         const void *purgatory);
 void pawl__watches_expect_sound(const struct pawl_op_watches *watches);
 void pawl__op_expect_idle(const struct pawl_op *op, const char *call);
+/* For unref by a user whose reference would be the last one: the purgatory has one while the operation waits. */
+void pawl__op_expect_won(const struct pawl_op *op, const char *call);
 
 #else
 #define CHECKED(call)           ((void)0)

@@ -388,4 +388,15 @@ void pawl__op_expect_idle(const struct pawl_op *op, const char *call)
 		pawl__mistake(call, "operation %p is waiting in purgatory %p: %s", (const void *)op,
 		              record.owner, words_of[1].end);
 }
+
+void pawl__op_expect_won(const struct pawl_op *op, const char *call)
+{
+	struct record record;
+
+	if (pawl__table_get(A_WATCHES, &op->watches, &record))
+		pawl__mistake(call,
+		              "operation %p is waiting in purgatory %p, which has its only "
+		              "reference: call pawl_op_unref once for each pawl_op_ref",
+		              (const void *)op, record.owner);
+}
 #endif

@@ -57,6 +57,7 @@ void pawl_op_ref(struct pawl_op *op)
 
 void pawl_op_unref(struct pawl_op *op)
 {
+	CHECKED(op_last_reference(op) ? pawl__op_expect_won(op, __func__) : (void)0);
 	op_unref(op);
 }
 

@@ -514,6 +514,14 @@ static int wait_negative(void)
 	return watch((uint64_t)-1000);
 }
 
+static int unref_without_ref(void)
+{
+	open_purgatory();
+	watch(PAWL_HOUR);
+	pawl_op_unref(&op);
+	return 0;
+}
+
 static int watch_no_op(void)
 {
 	open_purgatory();
@@ -755,6 +763,10 @@ static const struct mistake mistakes[] = {
         {"a negative timeout is cast to unsigned", wait_negative, RETURNS,
          "pawl_purgatory_try_or_watch: timeout_ns 18446744073709550616 is the negative number "
          "-1000: " NEGATIVE,
+         0},
+        {"a reference is given back that was not taken", unref_without_ref, NOT_ANSWERED,
+         "pawl_op_unref: operation * is waiting in purgatory *, which has its only reference: "
+         "call pawl_op_unref once for each pawl_op_ref",
          0},
         {"NULL is submitted as an operation", watch_no_op, NOT_ANSWERED,
          "pawl_purgatory_try_or_watch: the operation is NULL: give it one", 0},
