@@ -8,6 +8,7 @@
  * other build the macros are empty, so this header needs no libc.
  *
  *	CHECKED(call)        make this call in the checked build
+ *	CHECKED_DELAY(ns)    this parameter, a delay, is not a negative number
  *	IN_WHEEL(wheel)      first in a public function: the function's name is that of the mistakes made in it, the
  *	IN_SERVICE(service)  object must exist, and one thread at a time is in a wheel
  *	IN_PURGATORY(purgatory)
@@ -25,7 +26,8 @@ pawl__mistake(const char *call, const char *format, ...); /* speak.c */
 #ifdef PAWL_CHECKED
 #include <pawl/wheel.h>
 
-#define CHECKED(call) (call)
+#define CHECKED(call)           (call)
+#define CHECKED_DELAY(delay_ns) pawl__delay_expect(delay_ns, #delay_ns)
 #define IN_WHEEL(wheel)                                                            \
 	struct wheel_use use __attribute__((cleanup(pawl__wheel_leave), unused)) = \
 	        pawl__wheel_enter(wheel, __func__)
@@ -71,8 +73,11 @@ void pawl__timer_expect_idle(const struct pawl_wheel *wheel, const struct pawl_t
 /* Where the wheel comes to it: it is as the wheel has left it; or it is the head of the list. */
 void pawl__timer_expect_sound(const struct pawl_timer *timer, const struct pawl_timer *head);
 
+/* A pointer of a call that allows no NULL; `noun` says to what. */
+void pawl__expect_given(const void *pointer, const char *noun);
 _Noreturn void pawl__loop_refuse(const struct pawl_loop *loop); /* it is closed */
-void pawl__delay_expect(uint64_t delay_ns);
+/* `name` is that of the parameter. */
+void pawl__delay_expect(uint64_t delay_ns, const char *name);
 /* The task of this timer: not pending, for init; not garbage that looks pending, for arm. */
 void pawl__task_expect_idle(const struct pawl_timer *timer, const char *call);
 void pawl__task_expect_known(const struct pawl_timer *timer);
@@ -82,9 +87,12 @@ void pawl__watches_note(const struct pawl_op_watches *watches, const struct pawl
                         const void *purgatory);
 void pawl__watches_expect_sound(const struct pawl_op_watches *watches);
 void pawl__op_expect_idle(const struct pawl_op *op, const char *call);
+/* For unref by a user whose reference would be the last one: the purgatory has one while the operation waits. */
+void pawl__op_expect_won(const struct pawl_op *op, const char *call);
 
 #else
 #define CHECKED(call)           ((void)0)
+#define CHECKED_DELAY(delay_ns) ((void)0)
 #define IN_WHEEL(wheel)         ((void)0)
 #define IN_SERVICE(service)     ((void)0)
 #define IN_PURGATORY(purgatory) ((void)0)

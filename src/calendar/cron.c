@@ -312,7 +312,7 @@ int pawl_calendar_daily(struct pawl_calendar_rule *rule, const char *text,
 		return pawl__calendar_fail(error, (size_t)(r.at - text),
 		                           "the time of day is '%.*s'; expected hh:mm or hh:mm:ss, "
 		                           "00:00 to 23:59:59",
-		                           shown(text), text);
+		                           SHOWN_MAX, text);
 	*rule = (struct pawl_calendar_rule){
 	        .seconds = UINT64_C(1) << second,
 	        .minutes = UINT64_C(1) << minute,

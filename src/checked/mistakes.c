@@ -42,20 +42,22 @@ void pawl__call_leave(const char *const *outer)
 /* The words for what is armed on the wheel of an owner. */
 struct words {
 	enum checked_kind owner;
-	const char *noun, *state, *place, *end, *keep, *init;
+	const char *noun, *state, *place, *open, *end, *keep, *init;
 };
 
 static const struct words words_of[] = {
-        {A_SERVICE, "task", "pending", "service", "pawl_service_cancel_wait it first",
+        {A_SERVICE, "task", "pending", "service", "pawl_service_open",
+         "pawl_service_cancel_wait it first",
          "call pawl_service_cancel_wait before a task's memory is freed, moved or reused",
          "initialise it by pawl_task_init or PAWL_TASK_INIT"},
-        {A_PURGATORY, "operation", "waiting", "purgatory", "wait for its release first",
+        {A_PURGATORY, "operation", "waiting", "purgatory", "pawl_purgatory_open",
+         "wait for its release first",
          "an operation's memory is yours again when its release is called",
          "initialise it by pawl_op_init or PAWL_OP_INIT"},
-        {A_LOOP, "timer", "armed", "loop", "pawl_loop_cancel it first",
+        {A_LOOP, "timer", "armed", "loop", "its open", "pawl_loop_cancel it first",
          "call pawl_loop_cancel before a timer's memory is freed, moved or reused",
          "zero it before its first use, and when its loop was closed"},
-        {A_WHEEL, "timer", "armed", "wheel", "pawl_wheel_cancel it there first",
+        {A_WHEEL, "timer", "armed", "wheel", "pawl_wheel_init", "pawl_wheel_cancel it there first",
          "call pawl_wheel_cancel before a timer's memory is freed, moved or reused",
          "zero it (PAWL_TIMER_INIT) before its first use, and when its wheel is gone"},
 };
@@ -102,8 +104,8 @@ const char *pawl__object_enter(enum checked_kind kind, const void *object, const
 	while (words->owner != kind)
 		words++;
 	if (!pawl__table_get(kind, object, &record))
-		pawl__mistake(call, "%s %p is not open: it was closed, or pawl_%s_open failed",
-		              words->place, object, words->place);
+		pawl__mistake(call, "%s %p is not open: it was closed, or %s failed", words->place,
+		              object, words->open);
 	return pawl__call_enter(call);
 }
 
@@ -274,17 +276,17 @@ static void expect_discarded(const struct pawl_timer *timer, const struct record
 		say_armed(timer, armed, this_call());
 }
 
-static void expect_timer(const struct pawl_timer *timer)
+void pawl__expect_given(const void *pointer, const char *noun)
 {
-	if (!timer)
-		pawl__mistake(this_call(), "the timer is NULL: give it one");
+	if (!pointer)
+		pawl__mistake(this_call(), "the %s is NULL: give it one", noun);
 }
 
 void pawl__timer_expect_own(const struct pawl_wheel *wheel, const struct pawl_timer *timer)
 {
 	struct record armed;
 
-	expect_timer(timer);
+	pawl__expect_given(timer, "timer");
 	if (find_armed(timer, &armed)) {
 		if (armed.owner == wheel) {
 			expect_linked(wheel, timer, &armed);
@@ -300,7 +302,7 @@ void pawl__timer_expect_idle(const struct pawl_wheel *wheel, const struct pawl_t
 {
 	struct record armed;
 
-	expect_timer(timer);
+	pawl__expect_given(timer, "timer");
 	if (!find_armed(timer, &armed))
 		return;
 	if (armed.owner != wheel)
@@ -323,13 +325,14 @@ void pawl__loop_refuse(const struct pawl_loop *loop)
 }
 
 /* A difference of two times that is below 0 becomes a delay of 292 to 584 years. */
-void pawl__delay_expect(uint64_t delay_ns)
+void pawl__delay_expect(uint64_t delay_ns, const char *name)
 {
 	if (delay_ns > INT64_MAX && delay_ns != PAWL_NEVER)
 		pawl__mistake(this_call(),
-		              "the delay %llu is the negative number -%llu: a delay is "
+		              "%s %llu is the negative number -%llu: a delay is "
 		              "at most 2^63-1 ns, or PAWL_NEVER",
-		              (unsigned long long)delay_ns, (unsigned long long)(0 - delay_ns));
+		              name, (unsigned long long)delay_ns,
+		              (unsigned long long)(0 - delay_ns));
 }
 
 /* On a wheel of the user's, this is memory that was an armed timer when its wheel was discarded. */
@@ -384,5 +387,16 @@ void pawl__op_expect_idle(const struct pawl_op *op, const char *call)
 	if (pawl__table_get(A_WATCHES, &op->watches, &record))
 		pawl__mistake(call, "operation %p is waiting in purgatory %p: %s", (const void *)op,
 		              record.owner, words_of[1].end);
+}
+
+void pawl__op_expect_won(const struct pawl_op *op, const char *call)
+{
+	struct record record;
+
+	if (pawl__table_get(A_WATCHES, &op->watches, &record))
+		pawl__mistake(call,
+		              "operation %p is waiting in purgatory %p, which has its only "
+		              "reference: call pawl_op_unref once for each pawl_op_ref",
+		              (const void *)op, record.owner);
 }
 #endif

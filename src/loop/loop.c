@@ -213,6 +213,7 @@ static inline void put(struct pawl_loop *loop, struct pawl_loop_timer *timer, ui
                        uint64_t deadline, uint64_t period_ns)
 {
 	expect_open(loop);
+	CHECKED(pawl__expect_given(timer, "timer"));
 	timer->period_ns = period_ns;
 	tell_time(loop, now);
 	pawl_wheel_arm_at(loop->wheel, &timer->timer, deadline);
@@ -228,7 +229,7 @@ void pawl_loop_arm_at(struct pawl_loop *loop, struct pawl_loop_timer *timer, uin
 void pawl_loop_arm(struct pawl_loop *loop, struct pawl_loop_timer *timer, uint64_t delay_ns)
 {
 	IN_LOOP(loop);
-	CHECKED(pawl__delay_expect(delay_ns));
+	CHECKED_DELAY(delay_ns);
 	uint64_t now = now_of(loop);
 
 	put(loop, timer, now, saturating_sum(now, delay_ns), 0);
@@ -238,8 +239,8 @@ int pawl_loop_arm_every(struct pawl_loop *loop, struct pawl_loop_timer *timer, u
                         uint64_t period_ns)
 {
 	IN_LOOP(loop);
-	CHECKED(pawl__delay_expect(first_ns));
-	CHECKED(pawl__delay_expect(period_ns));
+	CHECKED_DELAY(first_ns);
+	CHECKED_DELAY(period_ns);
 	uint64_t now = now_of(loop);
 
 	if (period_ns == 0)
@@ -252,7 +253,7 @@ int pawl_loop_arm_every(struct pawl_loop *loop, struct pawl_loop_timer *timer, u
 void pawl_loop_touch(struct pawl_loop *loop, struct pawl_loop_timer *timer, uint64_t delay_ns)
 {
 	IN_LOOP(loop);
-	CHECKED(pawl__delay_expect(delay_ns));
+	CHECKED_DELAY(delay_ns);
 	uint64_t now = now_of(loop), deadline = saturating_sum(now, delay_ns);
 
 	expect_open(loop);

@@ -57,6 +57,7 @@ void pawl_op_ref(struct pawl_op *op)
 
 void pawl_op_unref(struct pawl_op *op)
 {
+	CHECKED(op_last_reference(op) ? pawl__op_expect_won(op, __func__) : (void)0);
 	op_unref(op);
 }
 
@@ -429,7 +430,8 @@ int pawl_purgatory_try_or_watch(struct pawl_purgatory *purgatory, struct pawl_op
                                 const struct pawl_key *keys, size_t nkeys, uint64_t timeout_ns)
 {
 	IN_PURGATORY(purgatory);
-	CHECKED(pawl__delay_expect(timeout_ns));
+	CHECKED(pawl__expect_given(op, "operation"));
+	CHECKED_DELAY(timeout_ns);
 	struct submission submission = {own_shard(purgatory), op, keys, nkeys, timeout_ns, 0};
 	struct batch batch = {.ops = &op, .count = 1};
 	int error = refuse(&submission);

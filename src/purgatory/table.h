@@ -327,12 +327,16 @@ static inline void op_win_from_others(struct op_shard *home, struct pawl_op *op,
 	op_win(home, op, state);
 }
 
+static inline bool op_last_reference(const struct pawl_op *op)
+{
+	return __atomic_load_n(&op->references, __ATOMIC_ACQUIRE) == 1;
+}
+
 /* Without the lock. A thread that finds one reference has the only one, and need not count down. */
 static inline void op_unref(struct pawl_op *op)
 {
 	assert_nothing_held();
-	if (__atomic_load_n(&op->references, __ATOMIC_ACQUIRE) != 1 &&
-	    __atomic_sub_fetch(&op->references, 1, __ATOMIC_ACQ_REL) != 0)
+	if (!op_last_reference(op) && __atomic_sub_fetch(&op->references, 1, __ATOMIC_ACQ_REL) != 0)
 		return;
 	if (op->watches.more)
 		free(op->watches.more);

@@ -32,8 +32,10 @@ static unsigned thread_number(void)
 /* The task's home, or NULL if it has none in this service. */
 static struct shard *home_of(const struct pawl_service *service, const struct pawl_task *task)
 {
-	struct shard *home = __atomic_load_n((struct shard *const *)&task->home, __ATOMIC_ACQUIRE);
+	struct shard *home;
 
+	CHECKED(pawl__expect_given(task, "task"));
+	home = __atomic_load_n((struct shard *const *)&task->home, __ATOMIC_ACQUIRE);
 	return home >= service->shards && home < service->shards_end ? home : NULL;
 }
 
@@ -203,6 +205,7 @@ arm(struct pawl_service *service, struct pawl_task *task, const struct arming *a
 	struct wakes wakes = {0};
 	int error;
 
+	CHECKED(pawl__expect_given(task, "task"));
 	if (!task->run)
 		return -EINVAL;
 	shard = find_home(service, task);
@@ -218,7 +221,7 @@ arm(struct pawl_service *service, struct pawl_task *task, const struct arming *a
 int pawl_service_arm(struct pawl_service *service, struct pawl_task *task, uint64_t delay_ns)
 {
 	IN_SERVICE(service);
-	CHECKED(pawl__delay_expect(delay_ns));
+	CHECKED_DELAY(delay_ns);
 	uint64_t now = clock_now(service);
 
 	return arm(service, task,
@@ -236,7 +239,7 @@ int pawl_service_arm_unless_pending(struct pawl_service *service, struct pawl_ta
                                     uint64_t delay_ns)
 {
 	IN_SERVICE(service);
-	CHECKED(pawl__delay_expect(delay_ns));
+	CHECKED_DELAY(delay_ns);
 	uint64_t now = clock_now(service);
 
 	return arm(service, task,
@@ -250,8 +253,8 @@ int pawl_service_arm_within(struct pawl_service *service, struct pawl_task *task
                             uint64_t earliest_ns, uint64_t latest_ns)
 {
 	IN_SERVICE(service);
-	CHECKED(pawl__delay_expect(earliest_ns));
-	CHECKED(pawl__delay_expect(latest_ns));
+	CHECKED_DELAY(earliest_ns);
+	CHECKED_DELAY(latest_ns);
 	uint64_t now = clock_now(service), deadline = saturating_sum(now, earliest_ns);
 	uint64_t first = ticks_up(&service->ticks, deadline);
 	uint64_t last = ticks_down(&service->ticks, saturating_sum(now, latest_ns));
@@ -292,8 +295,8 @@ int pawl_service_arm_every(struct pawl_service *service, struct pawl_task *task,
                            uint64_t period_ns, enum pawl_service_missed missed)
 {
 	IN_SERVICE(service);
-	CHECKED(pawl__delay_expect(first_ns));
-	CHECKED(pawl__delay_expect(period_ns));
+	CHECKED_DELAY(first_ns);
+	CHECKED_DELAY(period_ns);
 	uint64_t now = clock_now(service);
 
 	if (period_ns == 0 || (missed != PAWL_SERVICE_SKIP && missed != PAWL_SERVICE_BURST &&
@@ -309,7 +312,7 @@ int pawl_service_arm_every(struct pawl_service *service, struct pawl_task *task,
 int pawl_service_touch(struct pawl_service *service, struct pawl_task *task, uint64_t delay_ns)
 {
 	IN_SERVICE(service);
-	CHECKED(pawl__delay_expect(delay_ns));
+	CHECKED_DELAY(delay_ns);
 	uint64_t now = clock_now(service);
 
 	return arm(service, task,

@@ -103,6 +103,9 @@ static int arm(struct pawl_service *service, struct pawl_schedule *schedule,
                const struct pawl_calendar_rule *rule, const struct pawl_zone *zone,
                uint64_t period_ns, enum pawl_service_missed missed)
 {
+	CHECKED(pawl__expect_given(schedule, "schedule"));
+	CHECKED(pawl__expect_given(rule, "rule"));
+	CHECKED(pawl__expect_given(zone, "zone"));
 	if (pawl__schedule_first(rule, zone, pawl__clock_wall(service->clock)) == PAWL_NEVER)
 		return -ENOENT;
 	return pawl__service_arm_by_rule(service, &schedule->task, rule, zone, period_ns, missed);

@@ -285,6 +285,17 @@ static void what_is_no_time_of_day_is_refused(void)
 	           "the time of day is '25:00'; expected hh:mm or hh:mm:ss, 00:00 to 23:59:59");
 }
 
+static void a_blank_after_a_time_of_day_is_shown(void)
+{
+	struct pawl_calendar_error error;
+	struct pawl_calendar_rule rule;
+
+	EXPECT_EQ(pawl_calendar_daily(&rule, "02:30 ", &error), -EINVAL);
+	EXPECT_EQ(error.position, 5);
+	EXPECT_STR(error.text,
+	           "the time of day is '02:30 '; expected hh:mm or hh:mm:ss, 00:00 to 23:59:59");
+}
+
 static void a_number_that_is_no_time_of_day_is_pointed_at(void)
 {
 	static const struct {
@@ -344,6 +355,7 @@ int main(void)
 	        TEST(a_long_value_does_not_hide_what_is_allowed),
 	        TEST(a_time_of_day_is_a_rule),
 	        TEST(what_is_no_time_of_day_is_refused),
+	        TEST(a_blank_after_a_time_of_day_is_shown),
 	        TEST(a_number_that_is_no_time_of_day_is_pointed_at),
 	        TEST(any_text_is_a_rule_or_an_error),
 	};

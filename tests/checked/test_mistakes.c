@@ -357,6 +357,30 @@ static int arm_negative_period(void)
 	return pawl_service_arm_every(service, &task, 0, (uint64_t)-1000, PAWL_SERVICE_SKIP);
 }
 
+static int arm_no_task(void)
+{
+	open_service(PAWL_SERVICE_MANUAL);
+	return pawl_service_arm(service, NULL, PAWL_MS);
+}
+
+static int cancel_no_task(void)
+{
+	open_service(PAWL_SERVICE_MANUAL);
+	return (int)pawl_service_cancel(service, NULL);
+}
+
+/* pawl_zone_load takes NULL for the machine's own zone; a schedule takes a loaded zone. */
+static int arm_without_zone(void)
+{
+	static struct pawl_schedule schedule = PAWL_SCHEDULE_INIT(nothing);
+	struct pawl_calendar_rule rule;
+
+	open_service(PAWL_SERVICE_MANUAL);
+	if (pawl_calendar_parse(&rule, "@daily", NULL) != 0)
+		exit(2);
+	return pawl_schedule_arm(service, &schedule, &rule, NULL);
+}
+
 static int use_closed_service(void)
 {
 	open_service(PAWL_SERVICE_MANUAL);
@@ -490,6 +514,20 @@ static int wait_negative(void)
 	return watch((uint64_t)-1000);
 }
 
+static int unref_without_ref(void)
+{
+	open_purgatory();
+	watch(PAWL_HOUR);
+	pawl_op_unref(&op);
+	return 0;
+}
+
+static int watch_no_op(void)
+{
+	open_purgatory();
+	return pawl_purgatory_try_or_watch(purgatory, NULL, &key, 1, PAWL_MS);
+}
+
 static int use_closed_purgatory(void)
 {
 	open_purgatory();
@@ -528,6 +566,13 @@ static int arm_loop_negative(void)
 {
 	open_loop(loop_due);
 	pawl_loop_arm(loop, &loop_timer, (uint64_t)-1000);
+	return 0;
+}
+
+static int arm_no_loop_timer(void)
+{
+	open_loop(loop_due);
+	pawl_loop_arm(loop, NULL, PAWL_MS);
 	return 0;
 }
 
@@ -662,13 +707,19 @@ static const struct mistake mistakes[] = {
          "task while it is pending",
          0},
         {"a negative delay is cast to unsigned", arm_negative, RETURNS,
-         "pawl_service_arm: the delay 18446744073704551616 is the negative number "
+         "pawl_service_arm: delay_ns 18446744073704551616 is the negative number "
          "-5000000: " NEGATIVE,
          0},
         {"a negative period is cast to unsigned", arm_negative_period, RETURNS,
-         "pawl_service_arm_every: the delay 18446744073709550616 is the negative number "
+         "pawl_service_arm_every: period_ns 18446744073709550616 is the negative number "
          "-1000: " NEGATIVE,
          0},
+        {"NULL is armed as a task", arm_no_task, NOT_ANSWERED,
+         "pawl_service_arm: the task is NULL: give it one", 0},
+        {"NULL is cancelled as a task", cancel_no_task, NOT_ANSWERED,
+         "pawl_service_cancel: the task is NULL: give it one", 0},
+        {"a schedule is armed without a zone", arm_without_zone, NOT_ANSWERED,
+         "pawl_schedule_arm: the zone is NULL: give it one", 0},
         {"a service is used after close", use_closed_service, NOT_ANSWERED,
          "pawl_service_arm: service * is not open: it was closed, or pawl_service_open failed", 0},
         {"a service is closed twice", close_service_twice, NOT_ANSWERED,
@@ -710,9 +761,15 @@ static const struct mistake mistakes[] = {
          "*: " KEEP_OP,
          0},
         {"a negative timeout is cast to unsigned", wait_negative, RETURNS,
-         "pawl_purgatory_try_or_watch: the delay 18446744073709550616 is the negative number "
+         "pawl_purgatory_try_or_watch: timeout_ns 18446744073709550616 is the negative number "
          "-1000: " NEGATIVE,
          0},
+        {"a reference is given back that was not taken", unref_without_ref, NOT_ANSWERED,
+         "pawl_op_unref: operation * is waiting in purgatory *, which has its only reference: "
+         "call pawl_op_unref once for each pawl_op_ref",
+         0},
+        {"NULL is submitted as an operation", watch_no_op, NOT_ANSWERED,
+         "pawl_purgatory_try_or_watch: the operation is NULL: give it one", 0},
         {"a purgatory is used after close", use_closed_purgatory, NOT_ANSWERED,
          "pawl_purgatory_check: purgatory * is not open: it was closed, or pawl_purgatory_open "
          "failed",
@@ -723,10 +780,11 @@ static const struct mistake mistakes[] = {
         {"a timer of a loop is freed while it is armed", reuse_loop_timer, NOT_ANSWERED,
          "pawl_loop_pass_at: timer * was overwritten while it was armed in loop *: " KEEP_LOOP, 0},
         {"a negative delay is given to a loop", arm_loop_negative, RETURNS,
-         "pawl_loop_arm: the delay 18446744073709550616 is the negative number -1000: " NEGATIVE,
-         0},
+         "pawl_loop_arm: delay_ns 18446744073709550616 is the negative number -1000: " NEGATIVE, 0},
+        {"NULL is armed as a timer of a loop", arm_no_loop_timer, NOT_ANSWERED,
+         "pawl_loop_arm: the timer is NULL: give it one", 0},
         {"a loop is used after close", use_closed_loop, NOT_ANSWERED,
-         "pawl_loop_arm: loop * is not open: it was closed, or pawl_loop_open failed", 0},
+         "pawl_loop_arm: loop * is not open: it was closed, or its open failed", 0},
         {"a due function closes its loop and arms a timer", arm_in_closed_loop, NOT_ANSWERED,
          "pawl_loop_arm: loop * is closed, and will be released when its pass ends: arm nothing "
          "after pawl_loop_close",
