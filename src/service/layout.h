@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a service consists of, and which lock protects what.
+ * The parts of a service, and the lock that protects each.
  *
  * Tasks are spread over shards. A shard is a wheel and a lock. A task's home is the shard of the thread that armed it
  * first. It stays so: everything about a task is decided under the lock of its home. A thread that arms and cancels its
@@ -12,11 +12,11 @@
  *
  * The files along the life of a task: layout.h; lock.h; arm.c arms and cancels it; shard.h has the steps under the
  * lock; advance.c makes it due; run.c runs it; sleep.c and sleep.h let workers sleep and wake them. ticks.h converts
- * times. Beside that: await.c (cancel_wait, settle), manual.c (a loop of the user's), pool.c (a pool of the user's),
- * open.c, stop.c, stats.c, stats.h and histogram.h, clock.c, wall.h and wall.c (wall-clock times), schedule.c (rules of
- * the calendar), and inside.c for the purgatory. The live view: inspect.c serves it, snapshot.c gathers it from sample.c,
- * a random sample of the pending tasks, and journal.h, what workers record for it; write.c and stats_json.h write it as
- * JSON.
+ * times. Apart from these: await.c (cancel_wait, settle), manual.c (a user's loop), pool.c (a pool of the
+ * user's), open.c, stop.c, stats.c, stats.h and histogram.h, clock.c, wall.h and wall.c (wall-clock times), schedule.c
+ * (rules of the calendar), and inside.c for the purgatory. The live view: inspect.c serves it, snapshot.c gathers it
+ * from sample.c, a random sample of the pending tasks, and journal.h, the records of the workers; write.c and
+ * stats_json.h write it as JSON.
  *
  * A task is idle, pending or running. Two facts tell which, both read under its home's lock: whether its timer is on
  * the wheel, and whether it is the `current` of a worker.
@@ -83,7 +83,7 @@ enum at_time {
 	BY_RULE,  /* the same, and a rule of the calendar gives wall_ns: schedule.c */
 };
 
-/* What became of armings: armed = ran + cancelled + dropped + pending. */
+/* The outcomes of armings: armed = ran + cancelled + dropped + pending. */
 struct counts {
 	uint64_t armed, ran, cancelled, dropped;
 };
@@ -102,13 +102,13 @@ struct shard {
 	bool settling;            /* a settle waits until no task of the shard is due or running */
 	unsigned running;         /* workers that run a task of this shard */
 
-	/* Written under the lock, read without, too. */
+	/* Written under the lock, also read without it. */
 	bool closed;            /* stop has begun: no call arms a task, and no worker starts one */
 	bool ready;             /* a task is due */
 	shared_uint64 visit_by; /* the tick by which a worker must visit; or PAWL_NEVER */
 
 	struct counts counts[2];          /* of user tasks, and of internal ones; under the lock */
-	struct pawl_service_stats *stats; /* what is not in `counts`; under the lock */
+	struct pawl_service_stats *stats; /* those that are not in `counts`; under the lock */
 	struct wall *wall;                /* its wall-clock tasks: wall.h; under the lock */
 } __attribute__((aligned(LINE)));
 
@@ -117,7 +117,7 @@ struct shard_stats {
 	struct pawl_service_stats stats;
 } __attribute__((aligned(LINE)));
 
-/* A thread that runs tasks. In manual mode and with a pool: what a poll runs them with. */
+/* A thread that runs tasks. In manual mode and with a pool: the state with which a poll runs them. */
 struct worker {
 	/* Under the lock of current's home. */
 	struct pawl_task *current; /* its function has been called and has not returned */
@@ -144,7 +144,7 @@ struct worker {
 	unsigned shard;  /* the first shard in which it looks for tasks */
 } __attribute__((aligned(LINE)));
 
-/* A pool of the user's: pool.c. */
+/* A user's pool: pool.c. */
 struct pool {
 	void (*dispatch)(struct pawl_service *service, void *arg); /* NULL: there is no pool */
 	void *arg;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the live view shows of a service. It is gathered in short steps, while the service goes on. */
+/* A snapshot of a service for the live view. It is gathered in short steps, while the service goes on. */
 #ifndef PAWL_SERVICE_SNAPSHOT_H
 #define PAWL_SERVICE_SNAPSHOT_H
 
