@@ -6,7 +6,7 @@
 #   make check       the C tests, about a minute: needs a C compiler, make and cmake; no root, server, browser or node
 #   make test        install what is missing, build and test: 8 minutes on 2 quiet cores (tests/stages.test)
 #   make test-all    the rest: browsers, platforms, packages, schedules, mutations (tests/stages.all)
-#   make bench       the benchmarks beside other libraries (BENCH_ARGS=--quick: a minute; --help: more)
+#   make bench       the benchmarks, with other libraries (BENCH_ARGS=--quick: a minute; --help: more)
 #   make install     with PREFIX and DESTDIR
 #   make uninstall   remove what the last make install from here installed (DESTDIR=)
 #   make amalgamation  the library as pawl.c and pawl.h, and the wheel alone as pawl_wheel.c and .h, to copy

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# The target `amalgamation`: the library as amalgamation/pawl.c and pawl.h in the build folder, and the wheel alone as
-# pawl_wheel.c and pawl_wheel.h.
+# The target `amalgamation`: the library as amalgamation/pawl.c and pawl.h in the build directory, and the wheel alone
+# as pawl_wheel.c and pawl_wheel.h.
 set(PAWL_AMALGAMATION_DIR ${PROJECT_BINARY_DIR}/amalgamation)
 add_custom_target(amalgamation)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What makes an installed pawl easy to find: the CMake package and the pkg-config files.
+# The files by which programs find an installed pawl: the CMake package and the pkg-config files.
 include(CMakePackageConfigHelpers)
 set(PAWL_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/pawl)
 

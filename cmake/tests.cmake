@@ -16,7 +16,7 @@ endfunction()
 # on a slow or busy one.
 set(PAWL_HANG_SECONDS 3600 CACHE STRING "seconds after which a test is considered hung")
 
-# Sets the limit for all tests that this folder has so far.
+# Sets the limit for all tests that this directory has so far.
 function(pawl_limit_tests)
   get_property(tests DIRECTORY PROPERTY TESTS)
   set_tests_properties(${tests} PROPERTIES TIMEOUT ${PAWL_HANG_SECONDS})
@@ -33,7 +33,7 @@ function(pawl_preload variable)
   set(${variable} "${library}" PARENT_SCOPE)
 endfunction()
 
-# Labels all tests that this folder has so far: `make test` leaves them to `make test-all`.
+# Labels all tests that this directory has so far: `make test` leaves them to `make test-all`.
 function(pawl_long_tests)
   get_property(tests DIRECTORY PROPERTY TESTS)
   set_tests_properties(${tests} PROPERTIES LABELS long)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the delayed-*.c examples and rpc-timeout.c share: partitions with replicas, in memory, and a purgatory whose
- * clock is moved by hand, so that the examples always print the same.
+ * The code that the delayed-*.c examples and rpc-timeout.c share: partitions with replicas, in memory, and a purgatory
+ * whose clock is moved by hand, so that the examples always print the same.
  */
 #ifndef EXAMPLES_BROKER_H
 #define EXAMPLES_BROKER_H

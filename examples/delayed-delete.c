@@ -46,7 +46,7 @@ static void answer(struct pawl_op *op)
 /* Called instead of answer: the partition has moved to another broker. */
 static void hand_over(struct pawl_op *op)
 {
-	printf("delete %d: not the leader any more\n", ((struct delete_records *)op)->id);
+	printf("delete %d: no longer the leader\n", ((struct delete_records *)op)->id);
 }
 
 static void shut_down(struct pawl_op *op)

@@ -28,7 +28,7 @@ static uint64_t clock_ms(void)
 	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
-/* How long poll should wait for the next timer; -1 is for ever. */
+/* How long poll should wait for the next timer; -1 is forever. */
 static int ms_until(uint64_t next, uint64_t now)
 {
 	if (next == PAWL_NEVER)

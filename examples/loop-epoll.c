@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Timers in a loop of epoll. What they do is in loop-peer.h, the same for every event loop. */
+/* Timers in a loop of epoll. Their functions are in loop-peer.h, the same for every event loop. */
 #include <pawl/epoll.h>
 #include <sys/epoll.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Timers in a loop of kqueue. What they do is in loop-peer.h, the same for every event loop. */
+/* Timers in a loop of kqueue. Their functions are in loop-peer.h, the same for every event loop. */
 #define _GNU_SOURCE /* for libkqueue on Linux; a BSD hides nothing */
 #include <pawl/kqueue.h>
 #include <sys/types.h>

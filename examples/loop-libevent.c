@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Timers in a loop of libevent. What they do is in loop-peer.h, the same for every event loop. */
+/* Timers in a loop of libevent. Their functions are in loop-peer.h, the same for every event loop. */
 #include <pawl/libevent.h>
 
 #include "loop-peer.h"

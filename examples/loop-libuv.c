@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Timers in a loop of libuv. What they do is in loop-peer.h, the same for every event loop. */
+/* Timers in a loop of libuv. Their functions are in loop-peer.h, the same for every event loop. */
 #define _GNU_SOURCE /* for uv.h, with -std=c11 */
 #include <pawl/libuv.h>
 

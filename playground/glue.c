@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The glue keeps the place of each timer beside it, and updates it from the wheel's own lists after each step: so the
+ * The glue keeps the place of each timer next to it, and updates it from the wheel's own lists after each step: so the
  * picture shows what the wheel did, not what a formula says that it should do.
  */
 #include "glue.h"

@@ -8,7 +8,7 @@
 /* Free everything. */
 void memory_reset(void);
 
-/* Zeroed, and aligned as malloc aligns; NULL if there is no more. */
+/* Zeroed, and aligned as malloc aligns; NULL if the memory is used up. */
 void *memory_take(size_t size);
 
 #endif

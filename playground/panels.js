@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Beside the picture: numbers, the list of timers, the legend, the log.
+// Next to the picture: numbers, the list of timers, the legend, the log.
 
 const LOG_SHOWN = 120;
 const TIMERS_SHOWN = 12;

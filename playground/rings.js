@@ -240,7 +240,7 @@ function segmentsOf(counts) {
 	return segments;
 }
 
-// No timer is cold; otherwise by the logarithm: one timer must be visible beside ten thousand.
+// No timer is cold; otherwise by the logarithm: one timer must be visible next to ten thousand.
 function heatOf(count, hottest) {
 	if (count === 0) return 0;
 	const heat = Math.log(1 + count) / Math.log(1 + Math.max(hottest, 8));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* libev: a 4-ary heap with the times beside the pointers; seconds in floating point. */
+/* libev: a 4-ary heap with the times next to the pointers; seconds in floating point. */
 #define _GNU_SOURCE
 #include "../support/machine.h"
 #include "peer.h"

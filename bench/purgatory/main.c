@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pawl-bench-purgatory: Kafka's own workloads for a purgatory, and Kafka's figures beside.
+ * pawl-bench-purgatory: Kafka's own workloads for a purgatory, with Kafka's figures.
  *
  * Kafka's figures are constants here. They were given as a target, measured with Kafka's own code on a machine with two
- * Zen 4 CPUs and 32 MiB of L3. Its version, the JVM and the flags are not recorded, and Kafka was not run beside this.
- * Ratios to them are for orientation and prove nothing.
+ * Zen 4 CPUs and 32 MiB of L3. Its version, the JVM and the flags are not recorded, and Kafka was not run on this
+ * machine. Ratios to them are for orientation and prove nothing.
  *
  * There is no verification before: each run fails if an operation is lost, or completed too soon.
  */

@@ -5,7 +5,7 @@
  * pawl_op_complete: no key is checked. The unpaced workload checks keys.
  *
  * One thread makes the requests and completes them; Kafka has a second thread and a DelayQueue for that. The thread
- * wakes every millisecond and does what is due. It sleeps in between, so the CPU time of the process is that of the
+ * wakes every millisecond and does the due work. It sleeps in between, so the CPU time of the process is that of the
  * requests.
  */
 #define _GNU_SOURCE

@@ -57,11 +57,11 @@ static pid_t begin_viewer(const char *path)
 /* CPU time of the thread of that name, or 0: the first figure of its schedstat. */
 static uint64_t cpu_of_thread(const char *name)
 {
-	DIR *folder = opendir("/proc/self/task");
+	DIR *directory = opendir("/proc/self/task");
 	uint64_t found = 0;
 	struct dirent *entry;
 
-	while (folder && (entry = readdir(folder)) != NULL) {
+	while (directory && (entry = readdir(directory)) != NULL) {
 		char path[300], text[64] = "";
 		FILE *file;
 
@@ -80,8 +80,8 @@ static uint64_t cpu_of_thread(const char *name)
 		if (file)
 			fclose(file);
 	}
-	if (folder)
-		closedir(folder);
+	if (directory)
+		closedir(directory);
 	return found;
 }
 

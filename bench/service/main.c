@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pawl-bench-service: pawl's service beside the obvious one, a heap under a mutex.
+ * pawl-bench-service: pawl's service compared with the obvious one, a heap under a mutex.
  *
  * All services are verified before the first is timed. Then, for each row, the first repetition of every service is
  * run, then the second of every service, and so on, so that other work on the machine affects all alike. The tables show

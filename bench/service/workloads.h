@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* workloads.h: what is measured. Each call is one repetition and opens its own service. */
+/* workloads.h: the workloads that are measured. Each call is one repetition and opens its own service. */
 #ifndef PAWL_BENCH_SERVICE_WORKLOADS_H
 #define PAWL_BENCH_SERVICE_WORKLOADS_H
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# The charts of docs/benchmarks.md, from the CSV files of the current folder (scripts/bench-charts).
+# The charts of docs/benchmarks.md, from the CSV files of the current directory (scripts/bench-charts).
 set terminal svg size 1000,420 font "sans,11" background "white"
 set datafile separator whitespace
 

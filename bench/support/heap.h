@@ -2,8 +2,8 @@
 /*
  * heap.h: timers in a binary or 4-ary heap, as in most event loops and Java's DelayQueue.
  *
- * The array has the deadline beside the pointer, so comparing does not touch the timers. Each timer knows its index, so
- * cancelling needs no search. The children of a parent are adjacent and aligned: four of them are one cache line.
+ * The array has the deadline next to the pointer, so comparing does not touch the timers. Each timer knows its index,
+ * so cancelling needs no search. The children of a parent are adjacent and aligned: four of them are one cache line.
  *
  * Advancing moves due timers to a list, as libuv and libev do before they call back.
  */

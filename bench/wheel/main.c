@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pawl-bench-wheel: pawl's wheel beside other structures, libraries and the kernel.
+ * pawl-bench-wheel: pawl's wheel compared with other structures, libraries and the kernel.
  *
  * All peers are verified before the first is timed. Then, for each N and each workload, the first repetition of every
  * peer is run, then the second of every peer, and so on, so that other work on the machine affects all peers alike. The

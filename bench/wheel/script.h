@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* script.h: the part that both verifications share: timers, random operations on them, and the model beside. */
+/* script.h: the part that both verifications share: timers, random operations on them, and the model. */
 #ifndef PAWL_BENCH_SCRIPT_H
 #define PAWL_BENCH_SCRIPT_H
 
@@ -20,7 +20,7 @@ struct script {
 bool script_open(struct script *script, const struct peer *peer, uint64_t seed);
 void script_close(struct script *script);
 
-/* The number of a timer that the peer has given back; SCRIPT_TIMERS if this is no timer. */
+/* The number of a timer that the peer has given back; SCRIPT_TIMERS if this is not a timer. */
 size_t script_number(const struct script *script, const void *timer);
 
 /* Arm timer i if it is idle; else refresh it, or, one time in three, cancel it. `due`: the model's `deadline`. */

@@ -73,7 +73,7 @@ static void check_popped(struct play *play, void *timer)
 	size_t i = script_number(&play->script, timer);
 
 	if (i == SCRIPT_TIMERS)
-		wrong(play, "pop returned %p, which is no timer", timer);
+		wrong(play, "pop returned %p, which is not a timer", timer);
 	else if (play->script.due[i] == PEER_NEVER)
 		wrong(play, "timer %zu came out, but is not armed", i);
 	else if (play->script.due[i] > play->now)

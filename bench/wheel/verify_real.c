@@ -12,7 +12,7 @@ enum {
 	OPERATIONS_PER_PASS = 50,
 	DELAY_SPAN_MS = 40,
 	COMMON_DELAY_MS = 20,  /* in place of the peer's own, which would take too long */
-	AFTERMATH_PASSES = 60, /* longer than any delay: no timer may fire any more */
+	AFTERMATH_PASSES = 60, /* longer than any delay: no timer may still fire */
 	PATIENCE_S = 60,
 };
 
@@ -53,7 +53,7 @@ static void fired(void *timer, void *arg)
 	size_t i = script_number(&play->script, timer);
 
 	if (i == SCRIPT_TIMERS) {
-		play->wrong = "what fired is no timer";
+		play->wrong = "something fired that is not a timer";
 		return;
 	}
 	if (play->script.due[i] == PEER_NEVER)

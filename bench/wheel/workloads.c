@@ -29,7 +29,7 @@ enum {
 	PASS_TIMERS = 100000,
 
 	/*
-	 * From so many on the reading of the clock around each advance is lost beside the timers
+	 * From so many on the reading of the clock around each advance is negligible against the timers
 	 * of a tick (a hundred and more), and one pass serves for `expire` and for `longest`.
 	 */
 	ONE_PASS_TIMERS = 6000000,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * workloads.h: what is measured.
+ * workloads.h: the workloads that are measured.
  *
  * One thread, a virtual clock, n timers, each at the beginning of an object of 64 or 192 bytes. (A peer with larger
  * timers is left out.) Delays are uniform in 1 to 60,000 ticks, except in refresh and sparse. Objects are armed in

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the page of pawl board asks for.
+ * The answers to the requests of pawl board's page.
  *
  *     POST /api     lines as in requests.h; {"write":…, "server":…, "database":…, "replies":[one a line]}
  *

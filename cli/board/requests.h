@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the page may ask of the server: a fixed list of commands with holes in them.
+ * The requests that the page may make to the server: a fixed list of commands with holes in them.
  *
  *     a line of the page      len jobs%3A%7B0%7D 1794787020000 1794787079999
  *     a row of the table      len       PAWL.LEN $ STATE waiting FROM $ TO $
  *     what the server gets    PAWL.LEN jobs:{0} STATE waiting FROM 1794787020000 TO 1794787079999
  *
- * A word of the line fills a hole and nothing else, whatever bytes it consists of, so there is no way to any other
+ * A word of the line fills a hole and nothing else, whatever bytes it consists of, so a page cannot send any other
  * command, nor to another option of these.
  */
 #ifndef PAWL_CLI_BOARD_REQUESTS_H

@@ -80,7 +80,7 @@ __attribute__((format(printf, 2, 3))) static bool fail(struct server *server, co
 	return false;
 }
 
-/* The connection is of no use any more. */
+/* The connection can no longer be used. */
 static void hang_up(struct server *server)
 {
 	if (server->context)

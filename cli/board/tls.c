@@ -30,7 +30,7 @@ static const char *reason(void)
 	return text ? text : "unknown error";
 }
 
-/* For a file that is not there, OpenSSL's message is no help. */
+/* For a missing file, OpenSSL's message does not help. */
 static bool readable(const char *option, const char *file)
 {
 	if (!file || access(file, R_OK) == 0)

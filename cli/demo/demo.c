@@ -177,7 +177,7 @@ static int run_to_the_end(struct display *display, struct jobs *jobs,
 	return error ? error : wait_until(display, jobs, stats, are_gone);
 }
 
-/* Only what an interruption leaves behind is dropped. Otherwise nothing may be pending any more, and what is counts as lost. */
+/* Only tasks that an interruption leaves behind are dropped. Otherwise a task that is still pending counts as lost. */
 static bool stop_and_account(struct display *display, struct jobs *jobs,
                              struct pawl_service_stats *stats)
 {

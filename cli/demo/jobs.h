@@ -10,7 +10,7 @@
  *	once              all others
  *
  * The functions of tasks only record the time. Which tasks were early, lost or run twice is found from these records
- * when nothing runs any more. A task that is refreshed while it runs may rightly run twice: then its first run was
+ * when nothing runs. A task that is refreshed while it runs may rightly run twice: then its first run was
  * before the touch returned.
  */
 #ifndef PAWL_CLI_JOBS_H
@@ -51,7 +51,7 @@ struct jobs {
 	uint64_t periodic, to_refresh, refreshed, cancelled, cancelled_late;
 };
 
-/* 0 or -ENOMEM. Call jobs_close after the service is closed; after -ENOMEM it may be called, too. */
+/* 0 or -ENOMEM. Call jobs_close after the service is closed; it may also be called after -ENOMEM. */
 int jobs_open(struct jobs *jobs, struct pawl_service *service, uint64_t count, uint64_t span,
               uint64_t seed);
 void jobs_close(struct jobs *jobs);
@@ -83,7 +83,7 @@ struct verdict {
 	uint64_t lateness[JOBS_BOUNDS + 1];
 };
 
-/* After the service is stopped, when nothing runs any more. */
+/* After the service is stopped, when nothing runs. */
 void jobs_judge(const struct jobs *jobs, struct verdict *verdict);
 
 uint64_t clock_now(void);

@@ -85,7 +85,7 @@ static double middle_of(const struct canvas *c, unsigned slot)
 	return (slot + 0.5) / c->e->options.wheel_size;
 }
 
-/* A timer's part of its slot, along it and across it: timers in the same slot are drawn beside each other. */
+/* A timer's part of its slot, along it and across it: timers in the same slot are drawn side by side. */
 static double part_of(const struct canvas *c, size_t timer)
 {
 	size_t beside = c->e->count < COLOURS ? c->e->count : COLOURS;

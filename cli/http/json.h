@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A JSON string from bytes that need not be text: each byte becomes a character, U+0000 to U+00FF. What is sent is ASCII. */
+/* A JSON string from bytes that need not be text: each byte becomes a character, U+0000 to U+00FF. The result is
+ * ASCII. */
 #ifndef PAWL_CLI_HTTP_JSON_H
 #define PAWL_CLI_HTTP_JSON_H
 

@@ -15,7 +15,7 @@
  *		count = journey_look(&journey, steps);          // slot 1 opens; it moves to level 1
  *	}
  *
- * Any number of journeys may share a wheel, and the wheel may have other timers, too. If time is advanced by larger
+ * Any number of journeys may share a wheel, and the wheel may also have other timers. If time is advanced by larger
  * steps than those of journey_advance, the steps in between are missed.
  */
 #ifndef PAWL_CLI_JOURNEY_H

@@ -32,7 +32,7 @@ enum input_result { INPUT_NONE, INPUT_LINE, INPUT_TOO_LONG };
 
 /*
  * The next complete line, valid until the next input_read. LF or CRLF, which end it, are not part of it. The last line
- * needs no LF; a carriage return at its end is removed, too.
+ * needs no LF; a carriage return at its end is also removed.
  */
 enum input_result input_next(struct input *input, struct span *line);
 

@@ -243,7 +243,7 @@ static bool parse_cancel(struct span word, struct span rest, struct line *line,
 		return false;
 	skip_blanks(&rest);
 	if (rest.length > 0)
-		return fail(error, "text after !NAME", rest, "there must be none", "nothing");
+		return fail(error, "text after !NAME", rest, "it is not allowed", "nothing");
 	return true;
 }
 

@@ -95,7 +95,7 @@ static void add_line(struct pipe *p, struct line *line)
 	keep_line(p, line);
 }
 
-/* A name that has fired already or never existed is no error: the writer of the line cannot know. */
+/* A name that has fired already or never existed is not an error: the writer of the line cannot know. */
 static void cancel_name(struct pipe *p, struct span name)
 {
 	struct entry *entry = names_find(&p->names, name);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Signals through a descriptor. Handlers count, and write a byte to a pipe. No signal is blocked, so that a write that
- * hangs is interrupted, too.
+ * hangs is also interrupted.
  */
 #ifndef PAWL_CLI_SIGNALS_H
 #define PAWL_CLI_SIGNALS_H

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the tests of the `pawl` command share: the command, and a clock that bounds nothing but a hang."""
+"""The code that the tests of the `pawl` command share: the command, and a clock that only bounds a hang."""
 import os
 import pty
 import subprocess
@@ -31,7 +31,7 @@ def start(*arguments, program=PAWL, **variables):
 
 
 def on_a_terminal(*arguments, **variables):
-    """What it writes when its standard output is a terminal, and its exit code."""
+    """Its output when its standard output is a terminal, and its exit code."""
     ours, its = pty.openpty()
     process = subprocess.Popen([PAWL, *arguments], stdout=its, env=environment(TERM="xterm", **variables))
     os.close(its)

@@ -27,11 +27,11 @@ SNAPSHOT = {
 
 class Service:
     """Answers each line with the next of these lines, the last one again and again; then it may hang up. It serves at `path`, which
-    is in a folder of its own unless one is given. With a `pause`, it waits so many seconds after each byte that it sends."""
+    is in a directory of its own unless one is given. With a `pause`, it waits so many seconds after each byte that it sends."""
 
     def __init__(self, *answers, hang_up=False, path=None, pause=0):
-        self.folder = None if path else tempfile.TemporaryDirectory()
-        self.path = path or f"{self.folder.name}/socket"
+        self.directory = None if path else tempfile.TemporaryDirectory()
+        self.path = path or f"{self.directory.name}/socket"
         self.answers, self.hang_up, self.pause, self.asked = list(answers), hang_up, pause, 0
         self.connections = []
         self.listener = socket.socket(socket.AF_UNIX)
@@ -83,8 +83,8 @@ class Service:
 
     def __exit__(self, *_):
         self.listener.close()
-        if self.folder:
-            self.folder.cleanup()
+        if self.directory:
+            self.directory.cleanup()
 
 
 def line(**changes):

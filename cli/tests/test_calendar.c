@@ -5,9 +5,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../../tests/support/test.h"
 #include "../run/state.h"
 #include "../run/wall.h"
-#include "../../tests/support/test.h"
 
 #define SECOND UINT64_C(1000000000)
 #define NOON   1774699200 /* 2026-03-28T12:00Z, the day before clocks go forward in Berlin */
@@ -101,7 +101,7 @@ static void every_night_has_one_run(void)
 	drop(p);
 }
 
-static void what_was_missed_is_left_out(void)
+static void missed_times_are_left_out(void)
 {
 	struct pipe *p = reading("cron[UTC] 0 * * * * hour\n");
 
@@ -177,7 +177,7 @@ int main(void)
 {
 	static const struct test tests[] = {
 	        TEST(every_night_has_one_run),
-	        TEST(what_was_missed_is_left_out),
+	        TEST(missed_times_are_left_out),
 	        TEST(a_clock_that_is_set_back_makes_no_time_come_again),
 	        TEST(a_clock_that_is_set_forward_is_followed),
 	        TEST(lines_by_the_calendar_have_names),

@@ -105,9 +105,9 @@ class Demo(CommandTest):
         self.expect_account(self.interrupted(b"pending", "--count", "100000", "--seconds", "30"))
 
     def test_an_interrupted_demo_leaves_no_socket_behind(self):
-        with tempfile.TemporaryDirectory() as folder:
-            self.interrupted(b"seed", "--count", "10", "--seconds", "3600", "--inspect", f"{folder}/socket")
-            self.assertEqual(os.listdir(folder), [])
+        with tempfile.TemporaryDirectory() as directory:
+            self.interrupted(b"seed", "--count", "10", "--seconds", "3600", "--inspect", f"{directory}/socket")
+            self.assertEqual(os.listdir(directory), [])
 
     def test_without_memory_it_ends_and_says_so(self):
         if SANITIZED:

@@ -75,9 +75,9 @@ static void the_longest_is_all_but_never(void)
 	expect_wrong("99999999999999999999999999999999999999999999d", "it is too long");
 }
 
-static void what_is_wrong_is_named(void)
+static void errors_are_named(void)
 {
-	expect_wrong("", "there is none");
+	expect_wrong("", "it is missing");
 	expect_wrong("-5ms", "it is negative");
 	expect_wrong("+5ms", "it does not begin with a digit");
 	expect_wrong(" 5ms", "it does not begin with a digit");
@@ -211,7 +211,7 @@ static void expect_exact(uint64_t ns, const char *text)
 	EXPECT_STR(actual, text);
 }
 
-static void what_was_chosen_is_written_exactly(void)
+static void a_chosen_duration_is_written_exactly(void)
 {
 	expect_exact(0, "0 ms");
 	expect_exact(1, "1 ns");
@@ -232,7 +232,7 @@ static void what_was_chosen_is_written_exactly(void)
 }
 
 /* Without its blanks, and with m for min, it is a duration that the command reads. */
-static void what_is_written_exactly_can_be_read(void)
+static void an_exactly_written_duration_can_be_read(void)
 {
 	struct random random = {20};
 
@@ -260,13 +260,13 @@ int main(void)
 	        TEST(several_units_are_added),
 	        TEST(decimals_are_exact_and_rounded_up),
 	        TEST(the_longest_is_all_but_never),
-	        TEST(what_is_wrong_is_named),
+	        TEST(errors_are_named),
 	        TEST(every_short_text_is_one_or_is_refused),
 	        TEST(it_reads_no_byte_too_many),
 	        TEST(durations_are_written_with_three_digits),
 	        TEST(from_a_minute_on_they_have_two_units),
-	        TEST(what_was_chosen_is_written_exactly),
-	        TEST(what_is_written_exactly_can_be_read),
+	        TEST(a_chosen_duration_is_written_exactly),
+	        TEST(an_exactly_written_duration_can_be_read),
 	};
 
 	return RUN_TESTS(tests);

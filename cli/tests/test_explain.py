@@ -78,7 +78,7 @@ LEGEND = "\n[n] the slot that the timer sits in   o the slot of the present time
 
 
 def words_of(*arguments):
-    """What `pawl explain` says, without its lines."""
+    """The words of `pawl explain`, without its lines."""
     return " ".join(pawl("explain", *arguments)[1].split())
 
 
@@ -166,8 +166,8 @@ class Svg(CommandTest):
                 self.assertNotIn("nan", out)
 
     def test_it_goes_to_a_file_and_nothing_else_is_written(self):
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "wheels.svg")
+        with tempfile.TemporaryDirectory() as directory:
+            path = os.path.join(directory, "wheels.svg")
             self.assertEqual(pawl("explain", "450ms", "--svg", path), (0, "", ""))
             self.assertEqual(pathlib.Path(path).read_text(), pawl("explain", "450ms", "--svg", "-")[1])
 
@@ -178,7 +178,7 @@ class Svg(CommandTest):
         if os.path.exists("/dev/full"):
             self.assertEqual(pawl("explain", "450ms", "--svg", "/dev/full")[0], 1)
 
-    def test_the_pictures_in_the_documents_are_what_the_command_draws(self):
+    def test_the_command_draws_the_pictures_in_the_documents(self):
         drawn = re.compile(r"<!-- drawn by: pawl (explain .*?) --svg (\S+) -->")
         found = [(path, *match) for path in TOP.glob("docs/**/*.md") for match in drawn.findall(path.read_text())]
         self.assertTrue(found)
@@ -197,7 +197,7 @@ class Manners(CommandTest):
         self.assertEqual((code, err), (0, ""))
         self.assertRegex(out, r"^pawl \d+\.\d+\.\d+\n$")
 
-    def test_help_is_a_command_too(self):
+    def test_help_is_also_a_command(self):
         self.assertEqual(pawl("help"), pawl("--help"))
         for command in ("board", "demo", "explain", "run", "top"):
             self.assertEqual(pawl("help", command), pawl(command, "--help"))

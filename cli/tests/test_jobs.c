@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Does `pawl demo` notice? Notes of jobs as a broken service would leave them behind, and the verdict on each.
- * Of the numbers below 60, 0, 3, 6... are to be cancelled, 2 is periodic, and 1, 11, 31, 41 are refreshed.
+ * With the numbers below 60: 0, 3, 6... are to be cancelled, 2 is periodic, and 1, 11, 31, 41 are refreshed.
  */
 #include "../demo/jobs.h"
 
@@ -53,7 +53,7 @@ static void expect_faults(struct verdict v, uint64_t early, uint64_t lost, uint6
 	EXPECT_EQ(v.after_cancel, after_cancel);
 }
 
-static void what_is_right_has_no_faults(void)
+static void a_correct_run_has_no_faults(void)
 {
 	struct jobs jobs = good_jobs();
 	struct verdict v;
@@ -74,7 +74,7 @@ static void one_nanosecond_early_is_early(void)
 	expect_faults(judged(&jobs), 1, 0, 0, 0);
 }
 
-static void what_never_ran_is_lost(void)
+static void a_job_that_never_ran_is_lost(void)
 {
 	struct jobs jobs = good_jobs();
 
@@ -100,7 +100,7 @@ static void a_run_after_cancel_is_a_fault(void)
 	expect_faults(judged(&jobs), 0, 0, 0, 1);
 }
 
-static void what_was_dropped_is_not_lost(void)
+static void a_dropped_job_is_not_lost(void)
 {
 	struct jobs jobs = good_jobs();
 	struct verdict v;
@@ -115,7 +115,7 @@ static void what_was_dropped_is_not_lost(void)
 	EXPECT_EQ(v.lateness[0], 38);
 }
 
-static void what_was_dropped_must_not_have_run(void)
+static void a_dropped_job_must_not_have_run(void)
 {
 	struct jobs jobs = good_jobs();
 
@@ -123,7 +123,7 @@ static void what_was_dropped_must_not_have_run(void)
 	expect_faults(judged(&jobs), 0, 0, 1, 0);
 }
 
-static void what_was_cancelled_must_not_be_dropped(void)
+static void a_cancelled_job_must_not_be_dropped(void)
 {
 	struct jobs jobs = good_jobs();
 
@@ -147,7 +147,7 @@ static void a_job_refreshed_too_late_ran_once_before_it_was_dropped(void)
 		}
 }
 
-static void a_cancel_that_came_too_late_is_none(void)
+static void a_late_cancel_does_not_count(void)
 {
 	struct jobs jobs = good_jobs();
 
@@ -234,16 +234,16 @@ static void lateness_falls_into_its_row(void)
 int main(void)
 {
 	static const struct test tests[] = {
-	        TEST(what_is_right_has_no_faults),
+	        TEST(a_correct_run_has_no_faults),
 	        TEST(one_nanosecond_early_is_early),
-	        TEST(what_never_ran_is_lost),
+	        TEST(a_job_that_never_ran_is_lost),
 	        TEST(two_runs_are_one_too_many),
 	        TEST(a_run_after_cancel_is_a_fault),
-	        TEST(what_was_dropped_is_not_lost),
-	        TEST(what_was_dropped_must_not_have_run),
-	        TEST(what_was_cancelled_must_not_be_dropped),
+	        TEST(a_dropped_job_is_not_lost),
+	        TEST(a_dropped_job_must_not_have_run),
+	        TEST(a_cancelled_job_must_not_be_dropped),
 	        TEST(a_job_refreshed_too_late_ran_once_before_it_was_dropped),
-	        TEST(a_cancel_that_came_too_late_is_none),
+	        TEST(a_late_cancel_does_not_count),
 	        TEST(a_refresh_without_effect_is_early),
 	        TEST(a_run_before_the_refresh_and_one_after_it_are_right),
 	        TEST(two_runs_after_the_refresh_are_one_too_many),

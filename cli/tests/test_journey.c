@@ -7,11 +7,11 @@
 
 #include <inttypes.h>
 
-#include "../text/duration.h"
-#include "../../src/base/saturate.h"
 #include "../../src/base/random.h"
+#include "../../src/base/saturate.h"
 #include "../../tests/support/test.h"
 #include "../../tests/support/wheels.h"
+#include "../text/duration.h"
 
 static void in_ms(uint64_t time, char text[JOURNEY_TIME])
 {
@@ -271,7 +271,7 @@ static void levels_have_the_ranges_of_kafkas_example(void)
 	close_tale(tale);
 }
 
-static void what_does_not_fit_is_cut_and_counted(void)
+static void text_that_does_not_fit_is_cut_and_counted(void)
 {
 	struct tale *tale = tale_on(0, 1, 20);
 	struct journey_step step;
@@ -396,7 +396,7 @@ int main(void)
 	        TEST(a_touch_to_an_earlier_deadline_is_an_arming),
 	        TEST(a_cancelled_timer_leaves_its_slot_at_once),
 	        TEST(levels_have_the_ranges_of_kafkas_example),
-	        TEST(what_does_not_fit_is_cut_and_counted),
+	        TEST(text_that_does_not_fit_is_cut_and_counted),
 	        TEST(any_journey_follows_the_formula),
 	};
 

@@ -5,11 +5,11 @@
 
 #include <unistd.h>
 
+#include "../../src/base/random.h"
+#include "../../tests/support/test.h"
 #include "../run/entries.h"
 #include "../run/input.h"
 #include "../run/zones.h"
-#include "../../src/base/random.h"
-#include "../../tests/support/test.h"
 
 static struct span span_of(const char *text)
 {
@@ -145,15 +145,16 @@ static void the_fallback_is_the_zone_of_lines_that_name_none(void)
 	zones.fallback = NULL;
 }
 
-static void what_is_wrong_with_the_calendar_is_named(void)
+static void errors_in_a_calendar_rule_are_named(void)
 {
 	expect_refused(
 	        "daily[Europe/Atlantis] 02:30 x", "zone", "Europe/Atlantis",
-	        "the zone's file /usr/share/zoneinfo/Europe/Atlantis: there is none; expected "
-	        "a name as Europe/Berlin");
-	expect_refused("@2026-03-29T02:30[../passwd] x", "zone", "../passwd",
-	               "the zone is '../passwd'; expected a name as Europe/Berlin, of 1 to 255 "
-	               "bytes, below /usr/share/zoneinfo/");
+	        "the zone's file /usr/share/zoneinfo/Europe/Atlantis: no such file; expected "
+	        "a name such as Europe/Berlin");
+	expect_refused(
+	        "@2026-03-29T02:30[../passwd] x", "zone", "../passwd",
+	        "the zone is '../passwd'; expected a name such as Europe/Berlin, of 1 to 255 "
+	        "bytes, below /usr/share/zoneinfo/");
 	expect_refused("@2026-03-29T02:30Z[UTC] x", "time", "2026-03-29T02:30Z[UTC]",
 	               "it has an offset and a zone");
 	expect_refused("@5[UTC] x", "time", "5[UTC]", "it has an offset and a zone");
@@ -170,9 +171,10 @@ static void what_is_wrong_with_the_calendar_is_named(void)
 	expect_refused("cron[UTC] 0 0 30 2 * x", "rule", "0 0 30 2 *", "it never fires");
 	expect_refused("cron[UTC 0 0 1 1 * x", "delay", "cron[UTC",
 	               "it does not begin with a digit");
-	expect_refused("daily[] 02:30 x", "zone", "",
-	               "the zone is ''; expected a name as Europe/Berlin, of 1 to 255 bytes, below "
-	               "/usr/share/zoneinfo/");
+	expect_refused(
+	        "daily[] 02:30 x", "zone", "",
+	        "the zone is ''; expected a name such as Europe/Berlin, of 1 to 255 bytes, below "
+	        "/usr/share/zoneinfo/");
 }
 
 static void blanks_matter_in_the_text_only(void)
@@ -204,21 +206,21 @@ static void some_lines_say_nothing(void)
 	expect_line("  #", LINE_NOTHING, 0, "", "");
 }
 
-static void what_is_wrong_is_named(void)
+static void errors_are_named(void)
 {
 	expect_refused("hello", "delay", "hello", "it does not begin with a digit");
 	expect_refused("5 minutes", "delay", "5", "it has no unit");
-	expect_refused("=tea", "delay", "", "there is none");
+	expect_refused("=tea", "delay", "", "it is missing");
 	expect_refused("=tea hello", "delay", "hello", "it does not begin with a digit");
 	expect_refused("= 5s x", "name", "", "it is too short or too long");
 	expect_refused("!", "name", "", "it is too short or too long");
-	expect_refused("!a b", "text after !NAME", "b", "there must be none");
-	expect_refused("every", "period", "", "there is none");
+	expect_refused("!a b", "text after !NAME", "b", "it is not allowed");
+	expect_refused("every", "period", "", "it is missing");
 	expect_refused("every hello", "period", "hello", "it does not begin with a digit");
 	expect_refused("every 0s x", "period", "0s", "it is 0");
 	expect_refused("every 0.0ns x", "period", "0.0ns", "it is 0");
 	expect_refused("Every 1s x", "delay", "Every", "it does not begin with a digit");
-	expect_refused("@ x", "time", "", "there is none");
+	expect_refused("@ x", "time", "", "it is missing");
 	expect_refused("@soon x", "time", "soon", "it is not of that form");
 	expect_refused("@2026-12-01T09:00:00 x", "time", "2026-12-01T09:00:00", "it has no zone");
 	expect_refused("5s\r", "delay", "5s\r", "its unit is unknown");
@@ -374,7 +376,7 @@ static void a_carriage_return_does_not_make_a_line_too_long(void)
 	free(bytes);
 }
 
-/* A table of numbers stands beside it as the model. */
+/* A table of numbers is the model. */
 static void names_are_found_until_they_are_removed(void)
 {
 	enum { NAMES = 500 };
@@ -421,11 +423,11 @@ int main(void)
 	        TEST(lines_by_the_calendar_are_understood),
 	        TEST(local_times_are_understood),
 	        TEST(the_fallback_is_the_zone_of_lines_that_name_none),
-	        TEST(what_is_wrong_with_the_calendar_is_named),
+	        TEST(errors_in_a_calendar_rule_are_named),
 	        TEST(blanks_matter_in_the_text_only),
 	        TEST(the_text_may_be_anything),
 	        TEST(some_lines_say_nothing),
-	        TEST(what_is_wrong_is_named),
+	        TEST(errors_are_named),
 	        TEST(names_have_at_most_255_bytes),
 	        TEST(a_zero_byte_is_refused),
 	        TEST(a_stamped_line_is_kept_whole),

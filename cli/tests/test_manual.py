@@ -28,7 +28,7 @@ def plain(roff):
 
 
 def completed(*words):
-    """What bash offers for the last of these words."""
+    """The completions of bash for the last of these words."""
     script = f"source {shlex.quote(str(BASH))}; COMP_WORDS=({shlex.join(words)}); COMP_CWORD={len(words) - 1}; " \
              '_pawl; printf "%s\\n" "${COMPREPLY[@]}"'
     done = subprocess.run(["bash", "-c", script], capture_output=True, timeout=HANG, cwd=TOP)

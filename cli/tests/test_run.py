@@ -48,7 +48,7 @@ def end(process):
 
 
 def statistics(process):
-    """Of one that has begun: before that the signal would end it."""
+    """For a process that has begun: before that the signal would end it."""
     process.send_signal(signal.SIGUSR1)
     return next_line(process.stderr)
 
@@ -235,7 +235,7 @@ class BadLines(CommandTest):
                 "stdin:1: the delay is '5': it has no unit; expected a number and ns, us, ms, s, m, h or d",
                 "stdin:3: the period is '0s': it is 0; expected ",
                 "stdin:4: the time is 'tomorrow': it is not of that form; expected ISO 8601 as ",
-                "stdin:5: the text after !NAME is 'b': there must be none; expected nothing")):
+                "stdin:5: the text after !NAME is 'b': it is not allowed; expected nothing")):
             self.assertTrue(line.startswith(start_of_line), line)
 
     def test_a_bad_rule_or_zone_is_told(self):
@@ -243,21 +243,21 @@ class BadLines(CommandTest):
         self.assertEqual((code, out), (1, ""))
         self.assertEqual(err, lines(
             "stdin:1: the rule is '0 25 * * *': the hour is '25'; expected 0 to 23",
-            "stdin:2: the zone is 'Europe/Atlantis': the zone's file /usr/share/zoneinfo/Europe/Atlantis: there is none; "
-            "expected a name as Europe/Berlin",
+            "stdin:2: the zone is 'Europe/Atlantis': the zone's file /usr/share/zoneinfo/Europe/Atlantis: no such file; "
+            "expected a name such as Europe/Berlin",
             "stdin:3: the rule is 'daily': it has no zone; expected a zone in brackets, as [Europe/Berlin], or the option "
             "--zone"))
 
     def test_the_file_is_named(self):
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "lines")
+        with tempfile.TemporaryDirectory() as directory:
+            path = os.path.join(directory, "lines")
             with open(path, "w") as file:
                 file.write("0s good\nbad\n")
             code, out, err = pawl("run", path)
             self.assertEqual((code, out), (1, "good\n"))
             self.assertTrue(err.startswith(f"{path}:2: the delay is 'bad': "))
 
-    def test_what_could_confuse_a_terminal_is_not_repeated(self):
+    def test_control_characters_are_not_echoed(self):
         err = pawl("run", stdin=lines("\033[2Jx y", "x" * 1000))[2]
         self.assertIn("'?[2Jx'", err)
         self.assertIn("'" + "x" * 60 + "...'", err)
@@ -301,7 +301,7 @@ class BadLines(CommandTest):
             self.expect_usage("run", "--jobs", jobs, says=["--jobs", f"'{jobs}'", "1 to 1024"])
         self.expect_usage("run", "--jobs", "2", says=["--jobs is for --exec only"])
         self.expect_usage("run", "--exec", says=["--exec", "needs a value"])
-        self.expect_usage("run", "--zone", "Europe/Atlantis", says=["--zone is 'Europe/Atlantis'", "expected a name as"])
+        self.expect_usage("run", "--zone", "Europe/Atlantis", says=["--zone is 'Europe/Atlantis'", "expected a name such as"])
         self.expect_usage("run", "--replay", "--zone", "UTC", says=["--zone is not for --replay"])
         self.expect_usage("run", "--strict=yes", says=["'--strict=yes'"])
 
@@ -333,7 +333,7 @@ class Signals(CommandTest):
         self.assertEqual(process.wait(HANG), 130)
         end(process)
 
-    def test_a_second_interrupt_ends_it_even_if_nobody_reads(self):
+    def test_a_second_interrupt_ends_it_even_without_a_reader(self):
         process = start("run")
         feeder = feed(process, itertools.repeat(lines(*["0s " + "x" * 1000] * 100)))
         wait_until(lambda: is_stuck(process))
@@ -357,7 +357,7 @@ def a_unix_socket():
 
 
 def a_tcp_socket():
-    """Closing the first end resets the connection: a mere close would say only that this end writes no more."""
+    """Closing the first end resets the connection: a mere close would only say that this end has stopped writing."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         its = socket.create_connection(server.getsockname())
         ours, _ = server.accept()
@@ -478,21 +478,21 @@ class Exec(CommandTest):
                          (0, "a\nb\nc\n", ""))
 
     def test_no_more_commands_at_once_than_allowed(self):
-        with tempfile.TemporaryDirectory() as folder:
-            one = f"cd {folder}; for i in 1 2 3; do mkdir slot$i 2>/dev/null && break; done || echo one too many; " \
+        with tempfile.TemporaryDirectory() as directory:
+            one = f"cd {directory}; for i in 1 2 3; do mkdir slot$i 2>/dev/null && break; done || echo one too many; " \
                   "[ -d slot$i ] || echo nothing; sleep 0.02; rmdir slot$i"
             code, out, err = pawl("run", "--jobs", "3", "--exec", one, stdin=lines(*["0s x"] * 30))
             self.assertEqual((code, out, err), (0, "", ""))
 
     def test_all_places_are_used(self):
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory() as directory:
             # Each waits until all three are there: with fewer places it would never end.
-            meet = f"cd {folder}; touch $PAWL_TEXT; until [ -e a ] && [ -e b ] && [ -e c ]; do sleep 0.01; done"
+            meet = f"cd {directory}; touch $PAWL_TEXT; until [ -e a ] && [ -e b ] && [ -e c ]; do sleep 0.01; done"
             self.assertEqual(pawl("run", "--jobs", "3", "--exec", meet, stdin=lines("0s a", "0s b", "0s c")), (0, "", ""))
 
     def test_a_due_line_that_waits_for_a_place_can_be_cancelled(self):
-        with tempfile.TemporaryDirectory() as folder:
-            gate = os.path.join(folder, "gate")
+        with tempfile.TemporaryDirectory() as directory:
+            gate = os.path.join(directory, "gate")
             process = start("run", "--jobs", "1", "--exec",
                             f'echo "$PAWL_TEXT"; until [ -e {gate} ]; do sleep 0.01; done')
             send(process, "0s first")
@@ -511,8 +511,8 @@ class Exec(CommandTest):
         self.assertEqual(end(process)[0], 0)
 
     def test_a_beat_is_left_out_while_its_command_runs(self):
-        with tempfile.TemporaryDirectory() as folder:
-            alone = f"cd {folder}; mkdir alone || echo not alone; sleep 0.05; rmdir alone; echo beat"
+        with tempfile.TemporaryDirectory() as directory:
+            alone = f"cd {directory}; mkdir alone || echo not alone; sleep 0.05; rmdir alone; echo beat"
             process = start("run", "--jobs", "8", "--exec", alone)
             send(process, "=a every 5ms x")
             for _ in range(4):
@@ -523,8 +523,8 @@ class Exec(CommandTest):
             self.assertLessEqual({*out.split()}, {"beat"})
 
     def test_the_first_interrupt_waits_for_commands(self):
-        with tempfile.TemporaryDirectory() as folder:
-            gate = os.path.join(folder, "gate")
+        with tempfile.TemporaryDirectory() as directory:
+            gate = os.path.join(directory, "gate")
             process = start("run", "--exec", f"echo started; until [ -e {gate} ]; do sleep 0.01; done; echo done")
             send(process, "1h left", "0s x")
             self.assertEqual(next_line(process.stdout), "started")
@@ -563,7 +563,7 @@ class Replay(CommandTest):
         log = lines("2026-12-01 09:00:00,000 INFO up", "2026-12-01 09:00:00,050 INFO ready")
         self.assertEqual(pawl("run", "--replay", stdin=log), (0, log, ""))
 
-    def test_crlf_ends_the_lines_of_a_log_too(self):
+    def test_crlf_also_ends_the_lines_of_a_log(self):
         self.assertEqual(pawl("run", "--replay", stdin="5 a\r\n\r\n5\r\n"), (0, "5 a\n5\n", ""))
 
     def test_faster_and_slower(self):

@@ -103,7 +103,7 @@ static void the_calendar_is_kept(void)
 	expect_wrong("2026-01-01T00:00:00+00:60", "there is no such zone");
 }
 
-static void what_is_wrong_is_named(void)
+static void errors_are_named(void)
 {
 	static const char *const texts[] = {
 	        "tomorrow",
@@ -136,7 +136,7 @@ static void what_is_wrong_is_named(void)
 	        "1796115600123.5",
 	};
 
-	expect_wrong("", "there is none");
+	expect_wrong("", "it is missing");
 	expect_wrong("123456789012", "so many digits are no unit of time");
 	expect_wrong("12345678901234567890", "so many digits are no unit of time");
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
@@ -216,7 +216,7 @@ int main(void)
 	        TEST(numbers_since_1970),
 	        TEST(the_range_ends_in_2554),
 	        TEST(the_calendar_is_kept),
-	        TEST(what_is_wrong_is_named),
+	        TEST(errors_are_named),
 	        TEST(any_other_byte_in_any_place_is_refused),
 	        TEST(every_beginning_of_one_is_read_within_its_length),
 	        TEST(any_time_agrees_with_the_c_library),

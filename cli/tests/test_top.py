@@ -18,8 +18,8 @@ class Demo:
     """A real program: pawl demo, for as long as a test needs it."""
 
     def __enter__(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.path = f"{self.folder.name}/socket"
+        self.directory = tempfile.TemporaryDirectory()
+        self.path = f"{self.directory.name}/socket"
         self.process = subprocess.Popen([PAWL, "demo", "--count", "20000", "--seconds", "3600", "--inspect", self.path],
                                         stdout=subprocess.PIPE, env=environment())
         while not os.path.exists(self.path):
@@ -29,7 +29,7 @@ class Demo:
     def __exit__(self, *_):
         self.process.kill()
         self.process.communicate()
-        self.folder.cleanup()
+        self.directory.cleanup()
 
 
 class Top(CommandTest):
@@ -60,7 +60,7 @@ class Top(CommandTest):
         for shown in (r"within 1 min +700 ", r"within 6 h +300 ", r"beyond 6 h +500 ", r"  0x10 +3 h +7 h +2 min 5 s  2\n"):
             self.assertRegex(out, shown)
 
-    def test_what_is_counted_once_is_singular(self):
+    def test_a_count_of_one_is_singular(self):
         one = {**SNAPSHOT["purgatories"][0], "watched": 1, "delayed": 1}
         with Service(line(purgatories=[one])) as service:
             self.assertIn("1 operation, watched 1 time; ", pawl("top", service.path)[1])
@@ -78,7 +78,7 @@ class Top(CommandTest):
         self.assertEqual(json.loads(out), {**SNAPSHOT, "names": {"0x10": "0x10"}})
         self.assertEqual(out.count('"0x10":'), 1)  # although it is a function and the slowest one
 
-    def test_json_has_the_name_of_a_slowest_function_that_no_task_has_any_more(self):
+    def test_json_names_a_slowest_function_that_no_task_has_now(self):
         with Service(line(functions=[])) as service:
             self.assertEqual(json.loads(pawl("top", "--json", "--once", service.path)[1])["names"], {"0x10": "0x10"})
 
@@ -93,8 +93,8 @@ class Top(CommandTest):
             self.assertIn("run_once", pawl("top", demo.path)[1])
 
     def test_the_name_of_a_file_cannot_control_the_terminal(self):
-        with tempfile.TemporaryDirectory() as folder:
-            with open(f"{folder}/a\x1b[2J\u009b\"b", "w+b") as file:
+        with tempfile.TemporaryDirectory() as directory:
+            with open(f"{directory}/a\x1b[2J\u009b\"b", "w+b") as file:
                 file.write(bytes(4096))
                 file.flush()
                 memory = mmap.mmap(file.fileno(), 4096)
@@ -112,8 +112,8 @@ class Top(CommandTest):
     def test_json_is_utf_8_whatever_names_consist_of(self):
         strange = b"caf\xc3\xa9 \xe4\xf8\x90\x80\x80\xc3"
         shown = "caf\u00e9 " + "\ufffd" * 6
-        with tempfile.TemporaryDirectory() as folder:
-            with open(folder.encode() + b"/" + strange, "w+b") as file:
+        with tempfile.TemporaryDirectory() as directory:
+            with open(directory.encode() + b"/" + strange, "w+b") as file:
                 file.write(bytes(4096))
                 file.flush()
                 memory = mmap.mmap(file.fileno(), 4096)
@@ -182,9 +182,9 @@ class Top(CommandTest):
         self.assertIn("has closed the connection", err)
 
     def test_a_bad_socket_is_named(self):
-        with tempfile.TemporaryDirectory() as folder:
-            self.expect_usage("top", f"{folder}/nothing", says=["cannot connect to", "nothing", "No such file"])
-            plain = f"{folder}/plain"
+        with tempfile.TemporaryDirectory() as directory:
+            self.expect_usage("top", f"{directory}/nothing", says=["cannot connect to", "nothing", "No such file"])
+            plain = f"{directory}/plain"
             open(plain, "w").close()
             self.expect_usage("top", plain, says=["cannot connect to", "plain", "refused"])
             self.expect_usage("top", "x" * 200, says=["the path has 200 bytes", "at most 107"])
@@ -193,7 +193,7 @@ class Top(CommandTest):
         self.expect_usage("top", "a", "b", says=["too many"])
         self.expect_usage("top", "--interval", "0", "a", says=["--interval", "0.1", "3600"])
 
-    def test_what_does_not_go_together_is_named(self):
+    def test_conflicting_options_are_named(self):
         for options, says in ((["--page", "--once"], ["--page is given with --once"]), (["--page", "--json"], ["with --json"]),
                               (["--interval", "1", "--page"], ["with --interval"]),
                               (["--listen", "127.0.0.1:0"], ["--listen requires --page"]),
@@ -203,7 +203,7 @@ class Top(CommandTest):
         self.expect_usage("top", "--page", says=["SOCKET is missing"])
         self.expect_usage("top", "--page", "a", "b", says=["too many"])
 
-    def test_what_is_no_snapshot_is_refused(self):
+    def test_a_text_that_is_not_a_snapshot_is_refused(self):
         for answer in (b"", b"hello", b"[]", b"{}", line(format=2), line()[:-1], line() + b"x", b'{"a":' + b"[" * 10000,
                        b'{"armed":-1}', b'{"name":"\\', b'{"due":[[1,2],[3]]}', line(name="a\x1b").replace(b"\\u001b", b"\x1b"),
                        b'{"format":1,"a":\x1b}', b'{"format":1,"a":}', b"\x1b[2J\xc2\x9b"):

@@ -113,7 +113,7 @@ const char *duration_parse(const char *text, size_t length, uint64_t *ns)
 	const char *wrong;
 
 	if (length == 0)
-		return "there is none";
+		return "it is missing";
 	for (; length > 0; text += part.length, length -= part.length) {
 		wrong = parse_part(text, length, &part);
 		if (wrong)
@@ -183,7 +183,7 @@ void duration_exact(uint64_t ns, char text[DURATION_TEXT])
 		append_short(ns, text + length, DURATION_TEXT - length);
 }
 
-/* A minute or more: exact, but without what is less than the second unit. */
+/* A minute or more: cut to its two largest units. */
 static void format_long(uint64_t ns, char text[DURATION_TEXT])
 {
 	const struct unit *unit = long_units;

@@ -18,10 +18,11 @@ const char *duration_parse(const char *text, size_t length, uint64_t *ns);
 /* The largest text, and its zero: 213503 d 23 h 34 min 33.709551615 s. */
 #define DURATION_TEXT 48
 
-/* For what was measured: "0 ns", "12.3 us", "4.56 ms", "7.89 s", three digits in a suitable unit; from a minute on "2 min 5 s", "6 h". */
+/* For a measured duration: "0 ns", "12.3 us", "4.56 ms", "7.89 s", three digits in a suitable unit; from a minute on "2
+ * min 5 s", "6 h". */
 void duration_format(uint64_t ns, char text[DURATION_TEXT]);
 
-/* For what was chosen, all of it: "0 ms", "2.5 ms", "1 h 30 min", "59 min 59.999 s". */
+/* For a chosen duration, exactly: "0 ms", "2.5 ms", "1 h 30 min", "59 min 59.999 s". */
 void duration_exact(uint64_t ns, char text[DURATION_TEXT]);
 
 #endif

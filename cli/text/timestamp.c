@@ -209,7 +209,7 @@ const char *timestamp_parse(const char *text, size_t length, struct timestamp *s
 	while (digits < length && is_digit(text[digits]))
 		digits++;
 	if (digits == 0)
-		return length == 0 ? "there is none" : malformed;
+		return length == 0 ? "it is missing" : malformed;
 	if (digits < length && text[digits] == '-')
 		wrong = parse_iso(&r, &found);
 	else

@@ -65,7 +65,7 @@ static bool ask_once(struct view *view)
 	bool kept;
 
 	if (!view->connected) {
-		view->connected = true; /* a connection that failed is to be closed, too */
+		view->connected = true; /* a failed connection must also be closed */
 		if (!program_connect(&view->program, ANSWER_SECONDS))
 			return false;
 	}
@@ -100,7 +100,7 @@ static bool take_snapshot(struct view *view)
 	return false;
 }
 
-/* Each page would wait for a program that hangs, one after the other, and the page's files would wait, too. */
+/* Each page would wait for a program that hangs, one after the other, and so would the page's files. */
 static bool hangs(const struct view *view)
 {
 	return view->hung_ms && clock_ms() - view->hung_ms < FRESH_MS;

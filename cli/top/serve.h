@@ -6,8 +6,9 @@
  *                            command's clock
  *     503                    {"away": why}: the program does not answer
  *
- * A page asks once a second, and a snapshot answers all requests for about a second. So the program is asked once a second,
- * however many pages there are. When no page asks any more, the connection is closed: then it costs the program nothing.
+ * A page asks once a second, and a snapshot answers all requests for about a second. So the program is asked once a
+ * second, however many pages there are. When the last page stops asking, the connection is closed: then it costs the
+ * program nothing.
  */
 #ifndef PAWL_CLI_TOP_SERVE_H
 #define PAWL_CLI_TOP_SERVE_H

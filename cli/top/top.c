@@ -33,7 +33,7 @@ static const char help[] =
         "the latest runs, and the keys with most waiting. On a terminal it does so once\n"
         "a second, otherwise once. Keys: q ends it, space pauses it.\n"
         "\n"
-        "  --once             once, on a terminal, too\n"
+        "  --once             once, even on a terminal\n"
         "  --json             the snapshots as they are, a line each, with the functions'\n"
         "                     names added\n"
         "  --interval S       seconds from one to the next, 0.1 to 3600 (default 1)\n"

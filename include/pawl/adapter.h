@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-/* What an adapter does with its event loop. `self` is its own, as passed to pawl_loop_open(). */
+/* The functions by which pawl uses your event loop. `self` is yours, as passed to pawl_loop_open(). */
 struct pawl_loop_adapter {
 	uint64_t (*now)(void *self); /* the clock of all deadlines, in ns; it never goes back */
 	void (*set_timer)(void *self, uint64_t at_ns); /* to this time only; PAWL_NEVER: off */
@@ -18,7 +18,7 @@ struct pawl_loop_adapter {
 };
 
 /*
- * Open a loop of this adapter, which must stay valid until it is closed. The adapter sees to options.count_sleep.
+ * Open a loop on this adapter, which must stay valid until the loop is closed. now() must honour options.count_sleep.
  *
  * 0         *loop is yours, to be closed with pawl_loop_close(), which calls release.
  * -EINVAL   options, options.due or a function of the adapter is NULL, or an option is out of its range.
@@ -30,7 +30,7 @@ PAWL_API PAWL_MUST_USE int pawl_loop_open(struct pawl_loop **loop,
                                           const struct pawl_loop_adapter *adapter, void *self,
                                           const struct pawl_loop_options *options);
 
-/* As pawl_loop_pass(), at a time that the event loop has read before: at or before the present of the clock. */
+/* As pawl_loop_pass(), with a time that the event loop has read already: never later than its clock's present time. */
 PAWL_API size_t pawl_loop_pass_at(struct pawl_loop *loop, uint64_t now_ns);
 
 #ifdef __cplusplus

@@ -23,8 +23,8 @@
  *	}
  *
  * A time is the number of seconds since 1970-01-01T00:00:00Z, as in time(2), without leap seconds, from the year 1 to
- * the year 9999. A local time is what the clocks of a zone show, as the number of seconds since they showed 1970-01-01
- * 00:00:00: local = time + pawl_zone_offset(zone, time). gmtime_r(3) converts either to a date.
+ * the year 9999. A local time is the time that a zone's clocks show, as the number of seconds since they showed
+ * 1970-01-01 00:00:00: local = time + pawl_zone_offset(zone, time). gmtime_r(3) converts either to a date.
  *
  * No function here allocates memory, keeps state, reads the environment or the locale, or changes its const arguments.
  * Any number of threads may use the same zone and rule. A zone, rule or text must not be NULL, unless said otherwise.
@@ -71,7 +71,7 @@ struct pawl_calendar_error {
 	char text[160];  /* zero-terminated printable ASCII, whatever the input is */
 };
 
-#define PAWL_ZONE_CHANGES 1024 /* of the offset that a zone can have; tzdata has at most 310 */
+#define PAWL_ZONE_CHANGES 1024 /* the most changes of the offset in a zone; tzdata has up to 310 */
 
 /* A yearly change of the clocks, by the rule at the end of TZif data. Its fields are private. */
 struct pawl_zone_change {
@@ -121,14 +121,14 @@ PAWL_API PAWL_MUST_USE int pawl_zone_parse(struct pawl_zone *zone, const void *d
                                            struct pawl_calendar_error *error);
 
 /*
- * By how many seconds the zone's clocks are ahead of UTC at a time, -89999 to 93599. Times before the year 1 and after
- * the year 9999 count as its first and last second.
+ * The number of seconds by which the zone's clocks are ahead of UTC at `time`, -89999 to 93599. Times before the year 1
+ * count as its first second, times after the year 9999 as its last one.
  */
 PAWL_API int32_t pawl_zone_offset(const struct pawl_zone *zone, int64_t time);
 
 /*
- * The first time at which the zone's clocks show a local time or a later one: see "When clocks change". Local times
- * before the year 1 and after the year 9999 count as its first and last second.
+ * The first time at which the zone's clocks show `local` or a later local time: see "When clocks change". Local times
+ * before the year 1 count as its first second, those after the year 9999 as its last one.
  */
 PAWL_API int64_t pawl_zone_time(const struct pawl_zone *zone, int64_t local);
 
@@ -173,8 +173,8 @@ PAWL_API PAWL_MUST_USE int pawl_calendar_daily(struct pawl_calendar_rule *rule, 
 #define PAWL_CALENDAR_NEVER INT64_MAX
 
 /*
- * The first time after `after` at which the rule fires in the zone. PAWL_CALENDAR_NEVER: there is none within 400
- * years, after which all dates repeat, or none by the end of the year 9999. For a rule that never fires, the call
+ * The first time after `after` at which the rule fires in the zone. PAWL_CALENDAR_NEVER: the rule does not fire within
+ * 400 years, after which all dates repeat, or not before the year 9999 ends. For a rule that never fires, the call
  * examines each month of these years once.
  *
  * Pass the time of the last run to get each missed time, one after the other. Pass the present to skip them.
@@ -184,7 +184,7 @@ PAWL_API int64_t pawl_calendar_next(const struct pawl_calendar_rule *rule,
 
 /*
  * The last time before `before` at which the rule fires in the zone: the same times as those of pawl_calendar_next(),
- * in reverse order. PAWL_CALENDAR_NEVER: there is none within 400 years, or none since the beginning of the year 1.
+ * in reverse order. PAWL_CALENDAR_NEVER: it did not fire within 400 years, or not since the year 1 began.
  */
 PAWL_API int64_t pawl_calendar_prev(const struct pawl_calendar_rule *rule,
                                     const struct pawl_zone *zone, int64_t before);

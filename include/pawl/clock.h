@@ -2,8 +2,8 @@
 /*
  * pawl/clock.h: time and sleeping as one interface, so that a test replaces both.
  *
- * A service reads the time from a clock and sleeps on it. The library has three clocks: two of the system's, and a
- * manual clock for tests, which moves only when the test moves it: an hour passes in one call, and nothing sleeps.
+ * A service reads the time from a clock and sleeps on it. The library has three clocks: two system clocks, and a manual
+ * clock for tests, which moves only when the test moves it: an hour passes in one call, and nothing sleeps.
  *
  *	#include <pawl/service.h>
  *	#include <stdio.h>
@@ -54,8 +54,8 @@ struct pawl_clock {
 	uint64_t (*now)(struct pawl_clock *clock);
 
 	/*
-	 * Sleep until now() is at least `deadline` (PAWL_NEVER: for ever), or until a wake(). If a wake()
-	 * came since the last wait() returned, return at once. It may also return for no reason.
+	 * Sleep until now() is at least `deadline` (PAWL_NEVER: without limit), or until a wake(). If a
+	 * wake() came since the last wait() returned, return at once. It may also return spuriously.
 	 */
 	void (*wait)(struct pawl_clock *clock, uint64_t deadline);
 
@@ -74,7 +74,7 @@ struct pawl_clock_system {
 
 /*
  * Initialise one of the system's clocks. monotonic stands still while the machine is suspended; it is the default of a
- * service. boottime goes on.
+ * service. boottime keeps counting.
  *
  *	              Linux            macOS             other POSIX systems
  *	monotonic     CLOCK_MONOTONIC  CLOCK_UPTIME_RAW  CLOCK_MONOTONIC: the system's choice, see its manual
@@ -97,16 +97,16 @@ struct pawl_clock_manual {
 PAWL_API void pawl_clock_manual_init(struct pawl_clock_manual *clock);
 
 /*
- * Let `ns` nanoseconds pass for a service that goes by this clock, as they pass in reality: time stops at the deadline
- * of each task, also of those that tasks arm meanwhile, until all that is due has run and returned. With threads, a
- * pool or PAWL_SERVICE_MANUAL. Returns 0, or -EINVAL: the service goes by another clock. Not to be called in a task.
+ * Let `ns` nanoseconds pass for a service that uses this clock, as they pass in reality: time stops at the deadline of
+ * each task, also of those that tasks arm meanwhile, until all due tasks have returned. Works with threads, a pool and
+ * PAWL_SERVICE_MANUAL. Returns 0, or -EINVAL: the service uses another clock. Must not be called in a task.
  */
 PAWL_API int pawl_clock_manual_run(struct pawl_clock_manual *clock, struct pawl_service *service,
                                    uint64_t ns);
 
 /*
- * Let `ns` nanoseconds pass at once, up to the end of time: a machine that was busy, or suspended. Wakes the thread
- * whose deadline has come, and does not wait for the tasks that run then: see pawl_service_settle.
+ * Let `ns` nanoseconds pass at once, as on a machine that was busy or suspended; at the end of time the clock stops.
+ * Wakes the thread whose deadline has come, and does not wait for the tasks that run then: see pawl_service_settle.
  */
 PAWL_API void pawl_clock_manual_advance(struct pawl_clock_manual *clock, uint64_t ns);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * pawl/epoll.h: a struct pawl_loop behind a file descriptor, for epoll and any other loop that polls descriptors.
- * pawl/loop.h has all other calls. Not on Linux: open returns -ENOTSUP.
+ * pawl/loop.h has all other calls. On systems other than Linux, open returns -ENOTSUP.
  *
  * The descriptor is a timerfd, level-triggered or edge-triggered. When it is readable, make a pass; that resets it. Do
  * not read it, set it or close it. With count_sleep it follows CLOCK_BOOTTIME, otherwise CLOCK_MONOTONIC.
@@ -27,7 +27,7 @@ extern "C" {
 PAWL_API PAWL_MUST_USE int pawl_epoll_open(struct pawl_loop **loop,
                                            const struct pawl_loop_options *options);
 
-/* The descriptor to poll, the same until the loop is closed; it is close-on-exec. -EINVAL: not a loop of epoll. */
+/* The descriptor to poll, the same until the loop is closed; it is close-on-exec. -EINVAL: another adapter's loop. */
 PAWL_API int pawl_epoll_fd(const struct pawl_loop *loop);
 
 #ifdef __cplusplus

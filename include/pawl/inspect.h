@@ -24,13 +24,13 @@
  *		pawl_service_close(service, NULL);              // the socket is gone
  *	}
  *
- * Who may connect: the user that the process runs as, and root; the socket's mode is 0600. A viewer cannot change
- * anything.
+ * Access: only the user that the process runs as, and root, may connect; the socket's mode is 0600. A viewer cannot
+ * change anything.
  *
- * What it costs: a thread that sleeps until a viewer asks. While a viewer is connected, each worker records its runs;
- * of many short runs in a row, one in 32. A snapshot holds a shard's lock for some 256 tasks at a time. It counts up
- * to 16,384 pending tasks. With more it is an estimate from a random sample of as many, and says how sure it is; the
- * first such snapshot walks all tasks to draw the sample.
+ * Cost: a thread that sleeps until a viewer asks. While a viewer is connected, each worker records its runs, but only
+ * one in 32 of many short runs in a row. A snapshot holds a shard's lock for about 256 tasks at a time. It counts up to
+ * 16,384 pending tasks. With more, it estimates from a random sample of that size, and says how far the estimate may be
+ * off; the first such snapshot walks all tasks to draw the sample.
  *
  * The protocol: for each line that a viewer sends, whatever its content, it receives one JSON object on one line.
  * pawl_inspect(3) describes its members.

@@ -5,9 +5,9 @@
  * its udata. For a loop that polls descriptors, make a kqueue for the timers alone: it is readable when a pass is
  * needed, and kevent() must read the event before that pass. The clock is that of pawl_clock_monotonic_init().
  *
- * It has not been run on macOS or a BSD. All its tests pass on Linux on libkqueue, except that of polling a kqueue,
- * which libkqueue cannot. So its calls are those of kqueue(2) as others understand it, too; how a kernel's timers
- * behave, above all while the machine sleeps, is not shown. docs/platforms.md has more.
+ * It has not been run on macOS or a BSD. Its tests pass on Linux on libkqueue, except the one that polls a kqueue,
+ * which libkqueue does not support. So a second implementation of kqueue(2) accepts its calls; the behaviour of a
+ * kernel's timers, above all while the machine sleeps, is not tested. docs/platforms.md has more.
  */
 #ifndef PAWL_KQUEUE_H
 #define PAWL_KQUEUE_H

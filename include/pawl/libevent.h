@@ -2,9 +2,9 @@
 /*
  * pawl/libevent.h: a struct pawl_loop behind one event of a libevent base. pawl/loop.h has all other calls.
  *
- * While anything is armed, the base has a pending event. How late a timer is depends on the base's clock: it advances
- * in steps of some milliseconds, unless the base has EVENT_BASE_FLAG_PRECISE_TIMER. The clock of deadlines is
- * CLOCK_MONOTONIC, with count_sleep CLOCK_BOOTTIME.
+ * While anything is armed, the base has a pending event. The lateness of a timer depends on the base's clock: it moves
+ * in steps of a few milliseconds, unless the base has EVENT_BASE_FLAG_PRECISE_TIMER. The clock of deadlines is
+ * CLOCK_MONOTONIC, or CLOCK_BOOTTIME with count_sleep.
  */
 #ifndef PAWL_LIBEVENT_H
 #define PAWL_LIBEVENT_H

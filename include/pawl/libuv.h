@@ -5,9 +5,9 @@
  * While anything is armed, the uv_loop_t is kept alive, as by an active uv_timer_t. The handles are closed when it next
  * runs after pawl_loop_close(), as with uv_close().
  *
- * The clock is uv_hrtime(), with count_sleep CLOCK_BOOTTIME; (uv_now(loop) + 40) * PAWL_MS is a deadline in the time of
- * the uv_loop_t. A timer is due when uv_now() has passed its deadline. uv_now() is never ahead of the clock, so a timer
- * is early by neither. (A uv_timer_t may be early by as much as uv_now() is behind; and so may a pass of your own.)
+ * The clock is uv_hrtime(), or CLOCK_BOOTTIME with count_sleep; (uv_now(loop) + 40) * PAWL_MS is a deadline in the time
+ * of the uv_loop_t. A timer is due when uv_now() has passed its deadline. uv_now() is never ahead of the clock, so a
+ * timer is not early by either. (A uv_timer_t, or a pass of your own, may be early by as much as uv_now() is behind.)
  */
 #ifndef PAWL_LIBUV_H
 #define PAWL_LIBUV_H

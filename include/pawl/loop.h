@@ -40,7 +40,7 @@
  *		pawl_loop_close(loop, NULL);
  *	}
  *
- * What is promised, beyond what pawl/wheel.h promises:
+ * Promises, beyond those of pawl/wheel.h:
  *  - Time is in nanoseconds of the loop's clock, which pawl_loop_now() reads. A delay counts from the call, not from
  *    the event loop's cached time. It is rounded up to the tick, so a timer is never early.
  *  - A due function is never called inside arm, touch or cancel, nor inside another one. It may make any call for any
@@ -49,7 +49,7 @@
  *    If there is more to do, the event loop polls its sockets, without sleeping, before the next pass.
  *  - Each pass also moves a few timers to finer slots before their slot opens, so no timer waits until thousands of
  *    others have been moved. For this the wheel has twice the slots: 66 KiB, or 518 KiB with 8 chains.
- *  - Without a timer armed, the event loop's timer is off. Arming sets it only for a time before that of all others.
+ *  - While no timer is armed, the event loop's timer is off. Arming sets it only if the new timer is the earliest.
  *  - Only the thread that runs the event loop may use its struct pawl_loop.
  * pawl_loop(3) has the clocks, the cost of a pass and the wake-ups in detail.
  */
@@ -88,7 +88,7 @@ struct pawl_loop_options {
 	uint32_t chains;     /* as in pawl/wheel.h: 8 is for a million timers; default 1 */
 	size_t max_moves;    /* of timers in a pass; default 1024 */
 	size_t max_calls;    /* of due functions in a pass; default 256 */
-	bool count_sleep;    /* time in a suspension of the machine counts; default false */
+	bool count_sleep;    /* count the time while the machine is suspended; default false */
 	pawl_loop_due_fn *due; /* called for each due timer that has no function of its own */
 	void *arg;             /* passed to due functions */
 	uint64_t reserved[4];  /* must be 0 */
@@ -127,8 +127,8 @@ PAWL_API uint64_t pawl_loop_now(const struct pawl_loop *loop);
 PAWL_API size_t pawl_loop_count(const struct pawl_loop *loop);
 
 /*
- * Make one pass. With epoll and kqueue you do, when the event loop says so; libuv and libevent make theirs. At any
- * other time it does no harm. Returns how many due functions it called; 0 inside one of them.
+ * Make one pass. With epoll and kqueue, call it when the event loop reports the timer; libuv and libevent call it
+ * themselves. A call at any other time is harmless. Returns how many due functions it called; 0 inside one of them.
  */
 PAWL_API size_t pawl_loop_pass(struct pawl_loop *loop);
 
@@ -137,7 +137,7 @@ PAWL_API struct pawl_wheel *pawl_loop_wheel(struct pawl_loop *loop);
 
 /*
  * Close and free the loop, and pass each timer that is still armed to `dropped`, which may free it and cancel others,
- * but arm none. If `dropped` is NULL, the timers are not accessed, and must be zeroed before they are used again. A due
+ * but not arm any. If `dropped` is NULL, the timers are not read, and must be zeroed before they are used again. A due
  * function may close its loop: then no other is called, and the loop is freed at the end of the pass. `loop` may be
  * NULL. The event loop itself is yours, and must outlive this call.
  */

@@ -19,8 +19,8 @@
  *
  * Each call writes the metrics of one service, purgatory or wheel. All their names begin with the prefix that you
  * pass. To publish several of them, give each its own prefix, write one text after the other, and PAWL_METRICS_END
- * once at the end. The calls allocate nothing and do not depend on the locale. As OpenMetrics demands, the sample of
- * a counter has _total behind its name: PREFIX_armed_total.
+ * once at the end. The calls allocate nothing and do not depend on the locale. As OpenMetrics requires, the name of a
+ * counter's sample ends in _total: PREFIX_armed_total.
  *
  *	service       the fields of struct pawl_service_stats: PREFIX_armed and so on. PREFIX_pending and _queued are
  *	              gauges, and so is PREFIX_slowest_seconds; the others are counters. PREFIX_lateness_seconds and
@@ -50,8 +50,8 @@ extern "C" {
  *
  * 0 or more   the length of the whole text without the zero. If it is `size` or more, the text was cut off. It is
  *             at most 8,000 bytes plus 60 times the length of the prefix; later versions may write more metrics.
- * -EINVAL     the prefix is NULL, has more than 64 bytes, or is no name. A name is a letter, _ or :, and then
- *             letters, digits, _ or :. Nothing is written.
+ * -EINVAL     the prefix is NULL, has more than 64 bytes, or is not a name: a letter, _ or :, and then letters,
+ *             digits, _ or :. Nothing is written.
  */
 PAWL_API int pawl_service_metrics(struct pawl_service *service, const char *prefix, char *text,
                                   size_t size);

@@ -64,11 +64,12 @@
  * exactly once, last, on the thread that gives back the last reference. It may free the operation or initialise it for
  * another use. So once try_or_watch has returned 0 or 1 it may be gone: to use it later, take a reference before.
  *
- * Locks: the library holds none while it calls your functions. Hold none that they take during a call that may call
- * them: change, unlock, then check. try_complete, which may run beside on_complete, calls nothing of this library.
+ * Locks: the library holds no lock while it calls your functions. You must not hold a lock that they take during a call
+ * that may call them: change, unlock, then check. try_complete may run at the same time as on_complete, and must not
+ * call this library.
  *
  * pawl_purgatory(3) has the rare cases: LOCKS draws the deadlock; CONCURRENCY lists which calls may run together, and
- * what holds for fork(), signals, C++ exceptions and NULL; NESTING: how on_complete nests; MEMORY: what needs how much.
+ * the rules for fork(), signals, C++ exceptions and NULL; NESTING says how on_complete nests; MEMORY lists the sizes.
  */
 #ifndef PAWL_PURGATORY_H
 #define PAWL_PURGATORY_H
@@ -84,8 +85,8 @@ struct pawl_purgatory;
 typedef void pawl_op_fn(struct pawl_op *op);
 
 /*
- * A key: a value, the hash of any bytes for one purgatory. Copy it freely; its fields are private. Of a million keys
- * two have the same hash with a probability of 10^-17. A key that is zeroed, or another purgatory's, is invalid.
+ * A key: a value, the hash of any bytes for one purgatory. Copy it freely; its fields are private. The probability that
+ * two of a million keys share a hash is 10^-17. A zeroed key, or one of another purgatory, is invalid.
  */
 struct pawl_key {
 	uint64_t low;
@@ -94,9 +95,9 @@ struct pawl_key {
 
 /* A kind of operation. Borrowed: it must outlive its operations. on_expire and on_drop may be NULL. */
 struct pawl_op_type {
-	/* Can it complete now? A question only: any number of times, on any thread, but one at a time. */
+	/* Can it complete now? It changes nothing. Called any number of times, on any thread, but by one at a time. */
 	bool (*try_complete)(struct pawl_op *op);
-	/* Exactly once, on the thread that has won: for a deadline one of the service, or in poll. But see try_or_watch. */
+	/* Called exactly once, by the winner: a call of yours, or for a deadline a thread of the service, or poll. */
 	void (*on_complete)(struct pawl_op *op);
 	void (*on_expire)(struct pawl_op *op); /* after on_complete, if the deadline has won */
 	void (*on_drop)(struct pawl_op *op);   /* instead of on_complete, on the thread in stop */
@@ -137,8 +138,8 @@ PAWL_API void pawl_op_init(struct pawl_op *op, const struct pawl_op_type *type);
 /*
  * Options. Zeroes, or NULL in place of the struct, mean the defaults.
  * shards     1 to 1024, rounded up to a power of two; 0: as many as the service has, at most 64.
- * describe   NULL, or writes about an operation for the live view, pawl_service_inspect: at most `size` bytes with the
- *            zero at the end. It has a reference to the operation, no lock, and must not call this library. */
+ * describe   NULL, or a function that describes an operation for the live view, pawl_service_inspect, in at most `size`
+ *            bytes with the zero. It is called with a reference and without a lock, and must not call this library. */
 struct pawl_purgatory_options {
 	unsigned shards;
 	void (*describe)(struct pawl_op *op, char *text, size_t size);
@@ -155,14 +156,14 @@ PAWL_API PAWL_MUST_USE int pawl_purgatory_open(struct pawl_purgatory **purgatory
                                                struct pawl_service *service,
                                                const struct pawl_purgatory_options *options);
 
-/* The key of these bytes, also of none, which are read during this call only. Make it once for a thing that lasts, and
- * keep it there; or for each call. If bytes is NULL and size is not 0, it is zeroed, so invalid. */
+/* The key of these bytes, which are read during this call only; size may be 0. For a thing that lasts, make its key
+ * once and keep it there; or make it for each call. If bytes is NULL and size is not 0, the key is zeroed: invalid. */
 PAWL_API struct pawl_key pawl_purgatory_key(const struct pawl_purgatory *purgatory,
                                             const void *bytes, size_t size);
 
 /*
  * Try the operation. If it cannot complete, watch it under all the keys, try again, and arm its deadline: timeout_ns
- * after the end of the first try (PAWL_NEVER: none; 0: it wins now, in this call). Kafka's tryCompleteElseWatch.
+ * after the end of the first try (PAWL_NEVER: no deadline; 0: it wins in this call). Kafka's tryCompleteElseWatch.
  *
  * 1           this call has completed it, and on_complete has returned. Release follows, or has been called.
  * 0           it waits. Or another thread has completed or withdrawn it already. Or on_complete follows: see NESTING.
@@ -197,14 +198,14 @@ PAWL_API size_t pawl_purgatory_cancel_key(struct pawl_purgatory *purgatory, stru
                                           pawl_op_fn *cancelled);
 
 /*
- * Complete the operation, also a fresh one, without asking try_complete (Kafka's forceComplete). You need a reference,
- * unless no other thread knows it; so does a thread in try_or_watch with it. true: it has no key and no deadline any
- * more, on_complete has returned (but see NESTING), release follows. false: it was completed or withdrawn before.
+ * Complete the operation, also a fresh one, without asking try_complete (Kafka's forceComplete). Unless no other thread
+ * knows it, you need a reference, and so does a thread in try_or_watch with it. true: it has left its keys and its
+ * deadline, on_complete has returned (but see NESTING), release follows. false: it was completed or withdrawn before.
  */
 PAWL_API bool pawl_op_complete(struct pawl_op *op);
 
 /* Has it been completed? Has its deadline completed it? True as soon as the winner is decided, before on_complete is
- * called; false if it was cancelled or dropped. You need a reference, except in its functions other than try_complete. */
+ * called; false if it was cancelled or dropped. You need a reference, except in its functions after try_complete. */
 PAWL_API bool pawl_op_completed(const struct pawl_op *op);
 PAWL_API bool pawl_op_expired(const struct pawl_op *op);
 
@@ -231,8 +232,8 @@ PAWL_API size_t pawl_purgatory_delayed(const struct pawl_purgatory *purgatory);
 
 /*
  * Refuse every try_or_watch from now on, pass each waiting operation to on_drop and release it, on this thread, and
- * wait for the deadlines that are running. The purgatory stays, empty. A second stop only waits for the first. If it is
- * called in a function that a deadline, stop or the live view runs, it would wait for itself: it ends the program.
+ * wait for the deadlines that are running. The purgatory stays, empty. A second stop only waits for the first. In a
+ * function that a deadline, stop or the live view runs, it would wait for itself, so it ends the program.
  */
 PAWL_API void pawl_purgatory_stop(struct pawl_purgatory *purgatory);
 

@@ -33,9 +33,9 @@
  * A schedule goes by the wall clock (CLOCK_REALTIME), however that clock is set: it never runs before a time of its
  * rule, and at most a second and a tick late after the clock was set or the machine woke up.
  *
- * It contains a task, and every call of pawl/service.h may be used on that: cancel, cancel_wait, cancel_wait_all,
- * deadline. What service.h says about a task and its memory holds for the schedule. Any thread may call any function
- * here at any time, unless said otherwise. Arming the task by a function of service.h ends the schedule.
+ * It contains a task, for every call of pawl/service.h: cancel, cancel_wait, cancel_wait_all, deadline. The rules of
+ * service.h for a task and its memory apply to the schedule. Any thread may call any function here at any time, unless
+ * said otherwise. Arming the task by a function of service.h ends the schedule.
  *
  *
  * Times that were missed
@@ -44,8 +44,8 @@
  * schedule runs late, for that time. Further times that have passed when a run is over are left out
  * (PAWL_SERVICE_SKIP), or run one after the other (PAWL_SERVICE_BURST).
  *
- * When the clock is set back, no time is run a second time: the rule goes on after the time of the last run. Unless that
- * is more than a day ahead of the clock: then the clock was wrong before, and the rule goes on from the present.
+ * When the clock is set back, no time runs a second time: the rule goes on after the time of the last run. But if that
+ * is more than a day ahead of the clock, the clock was wrong before, and the rule goes on from the present.
  *
  *	every hour; the clock is set        SKIP runs for                   BURST runs for
  *
@@ -84,9 +84,9 @@ PAWL_API void pawl_schedule_init(struct pawl_schedule *schedule, pawl_task_fn *r
 	}
 
 /*
- * Arm the schedule to run once, at the first time after now at which the rule fires in the zone. The rule is copied. The
- * zone is borrowed as long as the schedule is pending or running. A pending schedule gets the new rule; a running one
- * will run again. What it ran before does not matter: if the clock was set back, a time may be run a second time.
+ * Arm the schedule to run once, at the first time after now at which the rule fires in the zone. The rule is copied.
+ * The zone is borrowed as long as the schedule is pending or running. A pending schedule gets the new rule; a running
+ * one will run again. Earlier runs do not matter: if the clock was set back, a time may be run a second time.
  *
  * -ENOENT     the rule does not fire again (or not before the year 2554).
  * 0, -EAGAIN, -ECANCELED, -EINVAL, -EBUSY   as pawl_service_arm().
@@ -105,9 +105,9 @@ PAWL_API int pawl_schedule_arm_every(struct pawl_service *service, struct pawl_s
                                      const struct pawl_zone *zone, enum pawl_service_missed missed);
 
 /*
- * In its function: for which time it runs; in `dropped` of pawl_service_stop(): for which time it was pending. In seconds
- * since 1970, as all times of the calendar. Elsewhere, while it does not run: the time of its last run, or
- * PAWL_CALENDAR_NEVER.
+ * In its function: the time for which it runs. In `dropped` of pawl_service_stop(): the time for which it was pending.
+ * Elsewhere, while it does not run: the time of its last run, or PAWL_CALENDAR_NEVER. In seconds since 1970, as all
+ * times of the calendar.
  */
 PAWL_API int64_t pawl_schedule_time(const struct pawl_schedule *schedule);
 

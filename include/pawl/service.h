@@ -3,7 +3,7 @@
  * pawl/service.h: timers for many threads.
  *
  * A service runs tasks when their time has come. Any thread may arm, touch and cancel any task at any time, also from
- * inside a task. A task is embedded in your own struct: arming it allocates nothing and cannot fail for want of memory.
+ * inside a task. A task is embedded in your own struct: arming it allocates nothing, so it cannot run out of memory.
  *
  *	#include <pawl/service.h>
  *	#include <stdio.h>
@@ -118,12 +118,12 @@ PAWL_API int pawl_service_arm_at(struct pawl_service *service, struct pawl_task 
 
 /*
  * As arm, unless the task is pending or, while it runs, was armed again or has a further period: then nothing changes,
- * and the answer is -EALREADY. A running task without that will run again: what you have done before is seen by a run.
+ * and it returns -EALREADY. Any other running task will run again, so a run always sees what you did before the call.
  */
 PAWL_API int pawl_service_arm_unless_pending(struct pawl_service *service, struct pawl_task *task,
                                              uint64_t delay_ns);
 
-/* What a periodic task does about periods that it has missed. */
+/* The ways in which a periodic task treats missed periods. */
 enum pawl_service_missed {
 	PAWL_SERVICE_SKIP,  /* leave them out: the next run is at the next whole period */
 	PAWL_SERVICE_BURST, /* make up for them: all of them, one after the other */
@@ -154,7 +154,7 @@ PAWL_API int pawl_service_arm_at_time(struct pawl_service *service, struct pawl_
 PAWL_API int pawl_service_touch(struct pawl_service *service, struct pawl_task *task,
                                 uint64_t delay_ns);
 
-/* What a cancel has found. */
+/* The state in which a cancel found the task. */
 enum pawl_service_found {
 	PAWL_SERVICE_IDLE,      /* neither pending nor running in this service */
 	PAWL_SERVICE_CANCELLED, /* it was pending: it will not run, and its memory is yours */
@@ -197,16 +197,16 @@ PAWL_API void pawl_service_close(struct pawl_service *service, pawl_task_fn *dro
 PAWL_API void pawl_service_settle(struct pawl_service *service);
 
 /* PAWL_SERVICE_MANUAL: run the tasks that are due by the clock, on this thread; at most `max` (0: any number), and at
- * most as many as are pending when it begins. Inside a task it runs none. Only your loop's thread polls, settles, and
- * calls next and fd. options.dispatch: answer one call of it, if one waits. Returns how many tasks it ran. */
+ * most as many as are pending when it begins. Inside a task it runs nothing. Only your loop's thread polls, settles and
+ * calls next and fd. With options.dispatch: answer one of its calls, if one waits. Returns how many tasks it ran. */
 PAWL_API size_t pawl_service_poll(struct pawl_service *service, size_t max);
 
 /* When the next poll has something to do, by the service's clock; PAWL_NEVER if nothing is pending. Call it before each
- * sleep of your loop. If a thread then arms for sooner, a manual service calls the clock's wake() once, under no lock. */
+ * sleep of your loop. If a thread then arms for sooner, a manual service calls the clock's wake() once, unlocked. */
 PAWL_API uint64_t pawl_service_next(struct pawl_service *service);
 
 /* PAWL_SERVICE_MANUAL on Linux: a descriptor that is readable when a poll has something to do, for any event loop. The
- * service resets and closes it, and does not call the clock's wake() any more. Returns it, each time the same one;
+ * service resets and closes it, and no longer calls the clock's wake(). Returns the descriptor, the same each time;
  * -EINVAL (the service has threads), -ENOTSUP (another system, or a clock of your own), -EMFILE, -ENFILE or -ENOMEM. */
 PAWL_API int pawl_service_fd(struct pawl_service *service);
 
@@ -218,7 +218,7 @@ struct pawl_histogram {
 	uint64_t cells[PAWL_HISTOGRAM_CELLS];
 };
 
-/* The duration in ns that `percent` (0 to 100) of them do not exceed, rounded up by less than 1/64; 0 if none. */
+/* The duration in ns that `percent` (0 to 100) of them do not exceed, rounded up by less than 1/64; 0 if count is 0. */
 PAWL_API uint64_t pawl_histogram_percentile(const struct pawl_histogram *histogram, double percent);
 /* A cell's longest duration in ns; its shortest is 1 ns above that of the cell before. Beyond the last cell: 2^64-1. */
 PAWL_API uint64_t pawl_histogram_bound(unsigned cell);
@@ -233,13 +233,13 @@ struct pawl_service_stats {
 	uint64_t moved_ahead;      /* tasks moved to a finer slot before their slot opened... */
 	uint64_t moved_at_opening; /* ...and when it did; a slot that is due as a whole counts 1 */
 	pawl_task_fn *slowest;     /* the function that took longest... */
-	uint64_t slowest_ns;       /* ...and how long; NULL and 0 before the first */
+	uint64_t slowest_ns;       /* ...and how long; NULL and 0 before the first run */
 };
 /* Fill in *stats, whose size is `size`: sizeof(*stats). */
 PAWL_API void pawl_service_get_stats(struct pawl_service *service, struct pawl_service_stats *stats,
                                      size_t size);
 
-/* The time from each deadline to the call of the function, and from the call to its return. 30 KiB: mind the stack. */
+/* The time from each deadline to the call of the function; and from the call to its return. `to` takes 30 KiB. */
 PAWL_API void pawl_service_get_lateness(struct pawl_service *service, struct pawl_histogram *to);
 PAWL_API void pawl_service_get_run_time(struct pawl_service *service, struct pawl_histogram *to);
 

@@ -52,11 +52,11 @@
  * more. A timer moves at most once for each level above 0: once for anything from a quarter of a second to a minute.
  * pawl_wheel(3) has all levels, the exact formula, and more on bounded advances and on moving ahead.
  *
- * What is promised:
+ * Promises:
  *  - Never early: deadlines are rounded up to the tick. With tick 1 a timer is due at its deadline.
  *  - Never lost: every armed timer is popped once or cancelled.
  *  - Nothing lingers: a cancelled timer is out of every list when cancel returns; its memory is yours.
- *  - Tickless: an advance costs what there is to open, not the ticks passed. A year is one call.
+ *  - Tickless: the cost of an advance is that of the slots it opens, not of the ticks that pass. A year is one call.
  *  - In order: with chains = 1, timers come out by tick, and within a tick in the order in which they were armed. A
  *    touched timer comes anywhere within its tick. A timer armed when already due comes after all that were due before.
  *  - No long stalls: pawl_wheel_ahead() moves timers down before their slot opens, a few at a time.
@@ -82,7 +82,7 @@ extern "C" {
 
 #if defined(__GNUC__)
 #define PAWL_API      __attribute__((visibility("default")))
-#define PAWL_MUST_USE __attribute__((warn_unused_result)) /* of a result that must not be ignored */
+#define PAWL_MUST_USE __attribute__((warn_unused_result)) /* do not ignore the result */
 #else
 #define PAWL_API
 #define PAWL_MUST_USE
@@ -98,8 +98,8 @@ extern "C" {
 #define PAWL_MINUTE UINT64_C(60000000000)
 #define PAWL_HOUR   UINT64_C(3600000000000)
 
-/* From a pointer to a timer, task or operation to the struct `type` that embeds it as `member`. A pointer to anything
- * else than that member's type is a warning in C and an error in C++; for C++ see the end of this file. */
+/* From a pointer to a timer, task or operation to the struct `type` that embeds it as `member`. A pointer of another
+ * type than that member's is a warning in C and an error in C++; for C++ see the end of this file. */
 #ifndef __cplusplus
 #define PAWL_CONTAINER_OF(pointer, type, member) \
 	((type *)(void *)((char *)(1 ? (pointer) : &((type *)0)->member) - offsetof(type, member)))
@@ -117,7 +117,7 @@ struct pawl_timer {
 
 /* Options. Zeroes, or a NULL pointer in place of the struct, mean the defaults. If tick and wheel_size are both powers
  * of two, timers are placed without a division. 8 chains make the expiry of a million timers three to four times as
- * fast (`make bench`). The price is the order among all timers that are due and not yet popped. */
+ * fast (`make bench`). The price: timers that are due and not yet popped come in no particular order. */
 struct pawl_wheel_options {
 	uint64_t start;       /* the wheel's first "now" */
 	uint64_t tick;        /* time units in a slot of level 0; 0: 1 */
@@ -140,7 +140,7 @@ PAWL_API PAWL_MUST_USE struct pawl_wheel *pawl_wheel_init(void *mem, size_t size
 
 /* Arm the timer for `deadline`; an armed timer gets the new deadline. Never fails. Returns true if the timer waits;
  * false if the deadline is not after pawl_wheel_now(): then it is due, after all that became due before it. A constant
- * number of steps, but for the first arming on a level, which prepares its slots. After a sleep advance, then arm. */
+ * number of steps, except the first arming on a level, which prepares its slots. After a sleep, advance, then arm. */
 PAWL_API bool pawl_wheel_arm_at(struct pawl_wheel *wheel, struct pawl_timer *timer,
                                 uint64_t deadline);
 
@@ -166,9 +166,9 @@ PAWL_API bool pawl_wheel_touch_at(struct pawl_wheel *wheel, struct pawl_timer *t
 PAWL_API bool pawl_wheel_cancel(struct pawl_wheel *wheel, struct pawl_timer *timer);
 
 /* Tell the wheel the time: every timer whose tick has come by `now` becomes due. A `now` before the wheel's own counts
- * as the wheel's own. max_moves bounds the work; 0 is no bound. An advance that its bound stops goes on in the next
- * call, and is done when pawl_wheel_now() is `now`. Returns the moves made. If that is 0, nothing became due by this
- * call: a loop need not pop then, unless an arm or a touch returned false since it last popped everything. */
+ * as the wheel's own. max_moves bounds the work; 0: no bound. An advance that its bound stops goes on in the next
+ * call, and is done when pawl_wheel_now() is `now`. Returns the moves made. If that is 0, this call made nothing due:
+ * a loop need not pop then, unless an arm or a touch returned false since it last popped everything. */
 PAWL_API size_t pawl_wheel_advance(struct pawl_wheel *wheel, uint64_t now, size_t max_moves);
 
 /* The next due timer, now idle; NULL if none is due. A constant number of steps. Between two pops anything may be
@@ -179,8 +179,8 @@ PAWL_API PAWL_MUST_USE struct pawl_timer *pawl_wheel_pop(struct pawl_wheel *whee
 
 /* When to advance next: now if a timer is due already (2^64-2 if now is even later); otherwise when the first slot that
  * holds a timer opens; PAWL_NEVER if there is no timer. Never after the time at which the earliest timer becomes due,
- * but perhaps before, where timers only move down; with options.ahead and 1,024 timers or more, where to move them
- * ahead. It clears the marks of slots that were emptied: so the wheel is not const. */
+ * but perhaps before: when timers only move down or, with options.ahead and 1,024 timers or more, when to move them
+ * ahead. It clears the marks of slots that were emptied, so the wheel is not const. */
 PAWL_API uint64_t pawl_wheel_next(struct pawl_wheel *wheel);
 
 /* When the earliest timer is due, exactly: its deadline rounded up to the tick; now or PAWL_NEVER as pawl_wheel_next().
@@ -188,7 +188,7 @@ PAWL_API uint64_t pawl_wheel_next(struct pawl_wheel *wheel);
 PAWL_API uint64_t pawl_wheel_earliest(const struct pawl_wheel *wheel);
 
 /* Move timers down before their slot opens, so that no advance takes long. Needs options.ahead; with it, call this in
- * every pass: with many timers pawl_wheel_next() is now while there is something to do. Returns the moves made, at most
+ * every pass: with many timers pawl_wheel_next() returns now while there is work left. Returns the moves made, at most
  * max_moves (0: no bound); 0 if there is nothing to do yet, or while an advance that its bound stopped has to go on
  * first. Timers become due at the same tick and in the same order. See "Moving ahead" in pawl_wheel(3). */
 PAWL_API size_t pawl_wheel_ahead(struct pawl_wheel *wheel, size_t max_moves);
@@ -212,9 +212,9 @@ struct pawl_wheel_place {
 	uint64_t opens; /* the time at which this slot opens */
 };
 
-/* Write where the timer is to *place, whose size is `size`: sizeof(*place). After a touch that may be another slot than
- * that of its new deadline. For teaching and tests: it may walk the slot. Returns false, and leaves *place alone, if
- * the timer is idle or due. */
+/* Write the timer's place to *place, whose size is `size`: sizeof(*place). A touched timer may still be in the slot of
+ * its old deadline. For teaching and tests: it may walk the slot. Returns false, and leaves *place alone, if the timer
+ * is idle or due. */
 PAWL_API bool pawl_wheel_get_place(const struct pawl_wheel *wheel, const struct pawl_timer *timer,
                                    struct pawl_wheel_place *place, size_t size);
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// bullmq.js FOLDER PORT PAYLOAD add COUNT LEAST MOST: adds COUNT jobs to the server on PORT that are due LEAST to MOST ms
+// bullmq.js DIRECTORY PORT PAYLOAD add COUNT LEAST MOST: adds COUNT jobs to the server on PORT that are due LEAST to
+// MOST ms
 //     from now, 500 at a time without waiting for each
-// bullmq.js FOLDER PORT PAYLOAD work COUNT: takes and completes COUNT jobs with a worker of concurrency 100
-// For server.py. FOLDER is where npm has put the package bullmq.
+// bullmq.js DIRECTORY PORT PAYLOAD work COUNT: takes and completes COUNT jobs with a worker of concurrency 100
+// For server.py. DIRECTORY is where npm has put the package bullmq.
 'use strict';
-const [folder, port, payload, act, ...numbers] = process.argv.slice(2);
-const { Queue, Worker } = require(`${folder}/node_modules/bullmq`);
+const [directory, port, payload, act, ...numbers] = process.argv.slice(2);
+const { Queue, Worker } = require(`${directory}/node_modules/bullmq`);
 
 const BATCH = 500;
 const connection = { host: '127.0.0.1', port: Number(port), maxRetriesPerRequest: null };

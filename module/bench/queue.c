@@ -221,10 +221,10 @@ struct scenario {
 
 static const struct scenario scenarios[] = {
         {"over 10 minutes, used all the time", 0, 10 * MINUTE, 0, 0, 10},
-        {"over 5 hours, nobody came for 2", 0, 5 * HOUR, 2 * HOUR, 0, 10},
-        {"in one second, nobody came for hours", HOUR, 1000, 3 * HOUR, 0, 10},
+        {"over 5 hours, no take for 2", 0, 5 * HOUR, 2 * HOUR, 0, 10},
+        {"in one second, no take for hours", HOUR, 1000, 3 * HOUR, 0, 10},
         {"in one second, which is now", HOUR, 1000, HOUR - 100, 0, 100},
-        {"in one millisecond, nobody came", HOUR, 1, 3 * HOUR, 0, 10},
+        {"in one millisecond, no take", HOUR, 1, 3 * HOUR, 0, 10},
         {"nothing due for hours", 5 * HOUR, 1000, 0, 0, 10},
         {"nothing due for months", 2000 * HOUR, 2000 * HOUR, 0, 0, 10},
         {"clock set back by 2 hours", 0, 5 * HOUR, 3 * HOUR, 2 * HOUR, 10},

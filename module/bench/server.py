@@ -287,19 +287,19 @@ def mput_rate(report, pawl, rounds, share):
 
 
 def fetch_bullmq():
-    """The folder with the package, or None."""
-    folder = TOP / "build/bench-module"
+    """The directory with the package, or None."""
+    directory = TOP / "build/bench-module"
     if not shutil.which("node") or not shutil.which("npm"):
         return None
-    folder.mkdir(parents=True, exist_ok=True)
-    command = ["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", str(folder), BULLMQ]
+    directory.mkdir(parents=True, exist_ok=True)
+    command = ["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", str(directory), BULLMQ]
     fetched = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    return folder if fetched.returncode == 0 else None
+    return directory if fetched.returncode == 0 else None
 
 
 def bullmq(n, share):
-    folder = fetch_bullmq()
-    if not folder:
+    directory = fetch_bullmq()
+    if not directory:
         print(f"BullMQ is left out: node or npm is not there, or {BULLMQ} cannot be fetched")
         return
     per_task, pending = {}, n // 10
@@ -307,12 +307,12 @@ def bullmq(n, share):
 
     def spend(act, *numbers, payload=PAYLOAD):
         before = side.cpu_seconds()
-        subprocess.run(["node", str(TOP / "module/bench/bullmq.js"), str(folder), str(side.server.port), payload, act,
+        subprocess.run(["node", str(TOP / "module/bench/bullmq.js"), str(directory), str(side.server.port), payload, act,
                         *map(str, numbers)], check=True)
         return side.cpu_seconds() - before
 
-    # A job is a hash. It is compact as long as no value has more than hash-max-listpack-value bytes, by default 64; the data is
-    # JSON, which is 14 bytes longer than the payload.
+    # A job is a hash. It is compact as long as no value has more than hash-max-listpack-value bytes, by default 64; the
+    # data is JSON, which is 14 bytes longer than the payload.
     for payload in (PAYLOAD[:50], PAYLOAD):
         side = Side()
         spend("add", pending, 3_600_000, 7_200_000, payload=payload)

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Bytes in a pattern: with a text of the same size, some 65,000 steps at most. */
+/* Bytes in a pattern: with a text of the same size, about 65,000 steps at most. */
 enum { GLOB_MAX = 255 };
 
 struct glob {

@@ -42,7 +42,7 @@
 struct lapses {
 	uint64_t now;     /* of the command that uses the queue */
 	uint64_t counted; /* lapses up to this time are counted */
-	/* Counted, and not yet added to the metrics. A death without a lapse (queue_bury) is a death, too. */
+	/* Counted, and not yet added to the metrics. A death without a lapse (queue_bury) also counts. */
 	size_t lapsed, died;
 };
 
@@ -141,7 +141,7 @@ void queue_count_delivery(struct queue *queue, const struct task *task, uint64_t
 void queue_begin(struct queue *queue, uint64_t now);
 /* Count the lapses up to now, and of these the deaths. */
 void queue_count_lapses(struct queue *queue);
-/* Forget what was counted, and count only the lapses after now. */
+/* Reset the counts, and count only the lapses after now. */
 void queue_forget_lapses(struct queue *queue, uint64_t now);
 
 /* Move all memory but that of the tasks. Returns the queue's new address. */

@@ -13,7 +13,7 @@
  * if they do not: a replica learns fences from the tokens in the replication stream, and a server that loads a snapshot
  * or an append-only file from the fences in it.
  *
- * A wrong fence could do harm for ever, since fences never go back: so one that is more than a year ahead of the clock
+ * A wrong fence could do harm forever, since fences never go back: so one that is more than a year ahead of the clock
  * is not learnt, and a queue that was stored with such a fence is not loaded.
  */
 #ifndef PAWL_MODULE_TOKEN_H
@@ -47,7 +47,7 @@ struct token token_from_text(const char *text, size_t size);
 uint64_t fence_max(uint64_t now);
 /*
  * The largest fence so far, given here or learnt. 0 if it exceeds fence_max(), as it may after the clock was set back
- * by more than a year: whoever loads this server's queues would refuse it.
+ * by more than a year: a server that loads this server's queues would refuse it.
  */
 uint64_t fence_to_store(uint64_t now);
 /* Another server gave this fence: the next ones here will be greater. Ignored if it exceeds fence_max(). */

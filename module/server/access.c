@@ -3,7 +3,7 @@
 
 #include "clock.h"
 
-/* Counting lapses reads lists of the queue. A command that changes it does so only after so long. */
+/* Counting lapses reads lists of the queue. A command that changes it counts them only after so long. */
 enum { LAPSES_MS = 1000 };
 
 RedisModuleType *queue_type;

@@ -9,7 +9,7 @@
 void commit(struct access *access, const char *event);
 /*
  * Notify WATCH and keyspace notifications, as `event`; delete the key if the queue is empty. A command of the
- * replication stream calls this alone: the primary sees to MAXDEAD.
+ * replication stream calls this alone: the primary enforces MAXDEAD.
  */
 void commit_replicated(struct access *access, const char *event);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A hash table by key, that is by database and name: of the lines of takers, of the counters of queues. */
+/* A hash table by key (database and name), for the lines of takers and for the counters of queues. */
 #ifndef PAWL_MODULE_KEYS_H
 #define PAWL_MODULE_KEYS_H
 

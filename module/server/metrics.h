@@ -5,7 +5,7 @@
  * created again, they continue. They are not saved or replicated.
  *
  * Most of them count what clients of this server did: commands from the replication stream or a file are not counted.
- * Lapses and deaths are counted by every server for the queues that it has, a replica too, but not while it loads a
+ * Every server, also a replica, counts lapses and deaths of the queues that it has, but not while it loads a
  * file: so a task that a server shows as dead has been counted there as died, unless it was dead in the file.
  */
 #ifndef PAWL_MODULE_METRICS_H

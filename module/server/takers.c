@@ -140,7 +140,7 @@ static void ring_at(uint64_t at)
 static void on_ring(int fd, void *data, int mask)
 {
 	uint64_t rings;
-	/* An error means that the clock was set: run, too. */
+	/* An error means that the clock was set: run then as well. */
 	ssize_t got = read(fd, &rings, sizeof(rings));
 
 	(void)got;

@@ -33,7 +33,7 @@
 /* Once, when the module is loaded. */
 int takers_init(RedisModuleCtx *ctx);
 
-/* Block the client until one of the keys has a task, or for timeout_ms; 0: for ever. */
+/* Block the client until one of the keys has a task, or for timeout_ms; 0: forever. */
 void takers_block(RedisModuleCtx *ctx, const struct take *take, uint64_t timeout_ms,
                   RedisModuleString **keys, int count);
 

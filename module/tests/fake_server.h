@@ -29,7 +29,7 @@ struct fake_client {
 };
 
 struct fake_server {
-	uint64_t now;           /* what the clock tells... */
+	uint64_t now;           /* the time of the clock... */
 	unsigned readings_left; /* ...this many times more, if not 0; then the time is `then` */
 	uint64_t then;
 	/* Readings since fake_timers() began. At FAKE_READINGS_MAX the clock leaps, which ends an endless loop. */
@@ -37,7 +37,7 @@ struct fake_server {
 	bool spun;         /* that happened */
 	bool late_unblock; /* clients are called back from the event loop, as since Redis 7.4 */
 	bool paused;       /* CLIENT PAUSE WRITE */
-	uint64_t rings_at; /* what the timer of the system is set to, or PAWL_NEVER */
+	uint64_t rings_at; /* the time of the system's timer, or PAWL_NEVER */
 	uint64_t arrivals; /* clients that blocked */
 	struct fake_client clients[FAKE_CLIENTS];
 };

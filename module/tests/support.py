@@ -3,13 +3,13 @@
 
 The environment names the server and the module:
 
-    PAWL_SERVER   the server's binary; default redis-server. Its redis-cli or valkey-cli stands beside it,
+    PAWL_SERVER   the server's binary; default redis-server. Its redis-cli or valkey-cli is next to it,
                   or is named by PAWL_CLI
     PAWL_MODULE   pawl.so
-    PAWL_HANG_SECONDS  after which ctest ends a test that waits for ever; default 3600
+    PAWL_HANG_SECONDS  after which ctest ends a test that waits forever; default 3600
     PAWL_PRELOAD  the server's LD_PRELOAD: the run-time library of a sanitizer
 
-Servers listen on loopback, on ports that were free, keep their data in a temporary folder, and are stopped
+Servers listen on loopback, on ports that were free, keep their data in a temporary directory, and are stopped
 by the process id with which they were started.
 """
 import atexit
@@ -167,7 +167,7 @@ class Server:
     """A server with the module. `clock`: the module's clock stands still at this time until PAWL.CLOCK."""
 
     def __init__(self, *options, clock=None, module=True):
-        self.folder = tempfile.mkdtemp(prefix="pawl-redis-")
+        self.directory = tempfile.mkdtemp(prefix="pawl-redis-")
         self.port = None
         self.options = list(options)
         self.module = [MODULE, *(["TEST-CLOCK", str(clock)] if clock is not None else [])] if module else []
@@ -195,8 +195,8 @@ class Server:
         if PRELOAD:
             environment["LD_PRELOAD"] = PRELOAD
             environment["ASAN_OPTIONS"] = "detect_leaks=0:abort_on_error=0:exitcode=99"
-        self.log = open(os.path.join(self.folder, "log"), "ab")
-        command = [SERVER, "--port", str(self.port), "--bind", "127.0.0.1", "--dir", self.folder,
+        self.log = open(os.path.join(self.directory, "log"), "ab")
+        command = [SERVER, "--port", str(self.port), "--bind", "127.0.0.1", "--dir", self.directory,
                    "--enable-debug-command", "yes", "--loglevel", "notice", "--protected-mode", "no"]
         if "--save" not in self.options:
             command += ["--save", ""]
@@ -217,7 +217,7 @@ class Server:
         return f"process_id:{self.process.pid}\r" in info and "\nloading:0\r" in info
 
     def log_text(self):
-        with open(os.path.join(self.folder, "log"), errors="replace") as log:
+        with open(os.path.join(self.directory, "log"), errors="replace") as log:
             return log.read()
 
     def wait_for_rewrite(self):
@@ -259,7 +259,7 @@ class Server:
         if self.process and self.process.poll() is None:
             self.process.kill()
             self.process.wait()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        shutil.rmtree(self.directory, ignore_errors=True)
 
     def _end(self, how):
         for client in self.clients:
@@ -278,7 +278,7 @@ class Server:
         alive = self.process.poll() is None
         self._end(signal.SIGKILL)
         text = self.log_text()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        shutil.rmtree(self.directory, ignore_errors=True)
         for sign in ("AddressSanitizer", "runtime error", "ASSERTION FAILED", "crashed by signal"):
             if sign in text:
                 raise AssertionError(text[-8000:])

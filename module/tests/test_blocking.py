@@ -112,7 +112,7 @@ class OnAClockThatStands(ServerTest):
         self.call("PAWL.DEAD", "q", "TAKE", "BLOCK", 0)
         self.assertEqual(self.call("EXEC"), [None])
 
-    def test_nack_and_move_serve_too(self):
+    def test_nack_and_move_also_serve(self):
         self.call("PAWL.PUT", "q", 0, "p", "ID", "x")
         token = self.call("PAWL.TAKE", "q", "LEASE", 100)[0][4]
         taker = self.block("PAWL.TAKE", "q", "BLOCK", 0, "LEASE", 100)
@@ -231,7 +231,7 @@ class OnAClockThatStands(ServerTest):
             self.pass_ms(100)
             self.assertEqual(second.read()[0][1], b"later", way)
 
-    def test_a_step_of_the_clock_reaches_those_who_wait(self):
+    def test_a_step_of_the_clock_reaches_waiting_takers(self):
         hour = 3_600_000
         self.call("PAWL.PUT", "q", hour, "far")
         taker = self.block("PAWL.TAKE", "q", "BLOCK", 0)
@@ -374,7 +374,7 @@ class OnAClockThatStands(ServerTest):
         self.call("PAWL.PUT", "a", 0, "4")
         self.assertEqual(four.read()[0], b"a")
 
-    def test_of_several_keys_the_one_that_fell_due_first_serves(self):
+    def test_the_key_that_fell_due_first_serves(self):
         """The clock leaps over both times at once."""
         for first, second in ("ab", "ba"):
             self.call("PAWL.PUT", first, 10, "early")

@@ -38,7 +38,7 @@ class Put(ServerTest):
         self.pass_ms(5)
         self.assertEqual(self.take_all(), [b"0:5", b"1:3", b"3:1", b"3:4", b"5:0", b"5:2"])
 
-    def test_what_is_put_for_the_past_is_due_at_once_and_comes_in_its_turn(self):
+    def test_a_task_put_for_the_past_is_due_at_once_and_comes_in_its_turn(self):
         """Otherwise it would come before tasks that have been due for long, and count as late from the beginning."""
         self.call("PAWL.PUT", "q", 0, "due now")
         self.pass_ms(5)
@@ -52,7 +52,7 @@ class Put(ServerTest):
         self.call("PAWL.EVERY", "q", "x", 20, "periodic", "AT", START - 8)
         self.assertEqual(in_pairs(self.call("PAWL.GET", "q", "x"))[b"due-ms"], START + 5)
 
-    def test_in_a_large_queue_what_is_put_6_ms_later_for_the_same_time_comes_later(self):
+    def test_in_a_large_queue_a_task_put_6_ms_later_for_the_same_time_comes_later(self):
         self.make_large()
         for n, delay in enumerate(range(2030, 2070)):
             at = START + 10_000 * n + delay
@@ -233,7 +233,7 @@ class Take(ServerTest):
         self.assertEqual(self.call("PAWL.ACK", "q", "x", other), 1)
         self.assertEqual(self.call("EXISTS", "q"), 0)
 
-    def test_a_lapsed_lease_goes_behind_what_was_due_before(self):
+    def test_a_lapsed_lease_goes_behind_earlier_due_tasks(self):
         self.call("PAWL.PUT", "q", 0, "leased")
         self.call("PAWL.TAKE", "q", "LEASE", 50)
         self.call("PAWL.PUT", "q", 49, "before")
@@ -306,7 +306,7 @@ class MTake(ServerTest):
         self.call("PAWL.MPUT", "a", 0, "one", 0, "two")
         self.assertEqual(self.call("PAWL.MTAKE", 2, "a", "a")[1][0][1], b"one")
 
-    def test_no_key_starves_beside_one_that_always_has_a_task(self):
+    def test_a_key_that_always_has_a_task_starves_no_other_key(self):
         self.call("PAWL.PUT", "seldom", 5, "here")
         before = []
         for n in range(20):
@@ -375,7 +375,7 @@ class Leases(ServerTest):
     def state(self, name="x"):
         return in_pairs(self.call("PAWL.GET", "q", name))[b"state"]
 
-    def test_ack_counts_what_it_finished(self):
+    def test_ack_counts_finished_tasks(self):
         self.call("PAWL.PUT", "q", 0, "p", "ID", "y")
         other = self.take()
         self.assertEqual(self.call("PAWL.ACK", "q", "x", other, "y", self.token, "z", other), 0)
@@ -422,7 +422,7 @@ class Leases(ServerTest):
                         ("PAWL.EXTEND", "q", "x", self.token, 5)):
             self.assertEqual(self.call(*command), 0)
 
-    def test_nack_makes_it_due_again_behind_what_is_due(self):
+    def test_nack_makes_it_due_again_behind_due_tasks(self):
         self.call("PAWL.PUT", "q", 0, "other")
         self.assertEqual(self.call("PAWL.NACK", "q", "x", self.token), 1)
         self.assertEqual(self.call("PAWL.NACK", "q", "x", self.token), 0)
@@ -455,7 +455,7 @@ class Leases(ServerTest):
         self.assertEqual(self.call("PAWL.ACK", "q", "x", second), 0)
         self.assertEqual(self.call("PAWL.LEN", "q", "STATE", "dead"), 1)
 
-    def test_nack_of_the_last_try_is_death_too(self):
+    def test_nack_of_the_last_try_is_also_death(self):
         self.pass_ms(100)
         self.assertEqual(self.call("PAWL.NACK", "q", "x", self.take(), "DELAY", 5), 2)
         self.assertEqual(self.state(), b"dead")
@@ -1016,7 +1016,7 @@ class Settings(ServerTest):
     def dead(self):
         return b"".join(sorted(self.call("PAWL.SCAN", "q", 0, "STATE", "dead", "COUNT", 10_000)[1]))
 
-    def test_a_new_queue_has_none_and_asking_makes_none(self):
+    def test_a_new_queue_has_the_defaults_and_asking_creates_nothing(self):
         self.assertEqual(self.config(), self.defaults)
         self.assertEqual(self.call("EXISTS", "q"), 0)
         self.call("PAWL.PUT", "q", 0, "p")
@@ -1038,7 +1038,7 @@ class Settings(ServerTest):
             self.assertEqual(self.call("EXISTS", "q"), 0)
             self.assertEqual(self.config(), self.defaults)
 
-    def test_what_is_not_given_stays(self):
+    def test_an_omitted_setting_stays(self):
         self.assertEqual(self.call("PAWL.CONFIG", "q", "backoff", 10, 100), "OK")
         self.call("PAWL.PAUSE", "q")
         self.assertEqual(self.call("PAWL.CONFIG", "q", "MAXDEAD", 5), "OK")
@@ -1079,7 +1079,7 @@ class Settings(ServerTest):
         self.kill("e", "f")
         self.assertEqual(self.dead(), b"def")
 
-    def test_what_lapses_by_itself_goes_with_the_next_write(self):
+    def test_a_lapsed_task_goes_with_the_next_write(self):
         self.call("PAWL.CONFIG", "q", "MAXDEAD", 300)
         for n in range(1000):
             self.call("PAWL.PUT", "q", 0, "p", "ID", n, "MAXTRIES", 1)
@@ -1267,7 +1267,7 @@ class Everything(ServerTest):
         self.assertEqual((y[b"payload"], y[b"due-ms"], y[b"maxtries"]), (b"r", 6, 3))
         self.assertEqual([task[0] for task in self.call("PAWL.TAKE", "q", "COUNT", 3)], [b"x", b"z", b"y"])
 
-    def test_commands_of_the_replication_stream_refuse_what_they_cannot_read(self):
+    def test_commands_of_the_replication_stream_refuse_bad_arguments(self):
         token = "0" * 16
         task = ("PAWL.PUTAT", "q", 5, "x", "p", 0)
         for words, begins in (

@@ -199,7 +199,7 @@ class Restarted(unittest.TestCase):
         self.restarted(("--appendonly", "yes", "--appendfsync", "always", "--aof-use-rdb-preamble", "no"), self.rewrite)
 
     def fence_after_restart(self, *options, rewrite=False):
-        """Of deliveries before a restart and after it, when the clock is an hour behind."""
+        """Compares deliveries before a restart and after it, when the clock is an hour behind."""
         server, fences = Server(*options, clock=START), []
         for clock in (START, START - 3_600_000):
             client = server.client()
@@ -327,7 +327,7 @@ class WrittenBefore(ServerTest):
             b"state": b"due", b"payload": b"\0\r\n\xff", b"due-ms": 77, b"tries": 0, b"maxtries": 65_535,
             b"reason": None, b"period-ms": 0})
 
-    def test_what_is_due_comes_in_order_and_the_dead_as_they_died(self):
+    def test_due_tasks_come_in_order_and_dead_ones_as_they_died(self):
         self.set_clock(START + 3000)
         names = [task[0] for task in self.call("PAWL.TAKE", "q", "COUNT", 100)]
         self.assertEqual(names, [

@@ -85,7 +85,7 @@ class Metrics(OwnServer):
         self.call("PAWL.TAKE", "q", "COUNT", len(tries), "LEASE", lease)
         self.pass_ms(lease)
 
-    def test_every_command_that_reads_the_queue_counts_what_lapsed(self):
+    def test_every_command_that_reads_the_queue_counts_lapses(self):
         looks = (("PAWL.LEN", "q"), ("PAWL.INFO", "q"), ("PAWL.GET", "q", "missing"), ("PAWL.NEXT", "q"), ("PAWL.SCAN", "q", 0),
                  ("PAWL.RANGE", "q", 0, 1))
         for n, look in enumerate(looks, 1):
@@ -96,7 +96,7 @@ class Metrics(OwnServer):
             self.expect(put=4 * n, delivered=4 * n, lapsed=4 * n, died=3 * n)
             self.assertEqual(self.call("PAWL.LEN", "q", "STATE", "dead"), 3)
 
-    def test_a_command_that_changes_the_queue_counts_what_lapsed_after_a_second(self):
+    def test_a_command_that_changes_the_queue_counts_lapses_after_a_second(self):
         for command in (("PAWL.PUT", "q", 5000, "p"), ("PAWL.TAKE", "q"), ("PAWL.MTAKE", 1, "q"), ("PAWL.ACK", "q", "x", "x"),
                         ("PAWL.DEAD", "q", "REQUEUE", "missing"), ("PAWL.CANCEL", "q", "missing")):
             before = counts(info(self.redis), "pawl_").get("died", 0)
@@ -367,7 +367,7 @@ class AtRandom(OwnServer):
 
 
 class OnAReplica(Pair):
-    def test_a_replica_counts_what_it_does_itself(self):
+    def test_a_replica_counts_its_own_work(self):
         self.p.call("PAWL.PUT", "q", 0, "p")
         self.p.call("PAWL.TAKE", "q", "LEASE", 5)
         in_step(self.replica, self.primary)
@@ -380,7 +380,7 @@ class OnAReplica(Pair):
         self.p.call("PAWL.PUT", "q", 0, "p", "ID", name, "MAXTRIES", 1)
         return self.p.call("PAWL.TAKE", "q", "LEASE", 5)[0][4]
 
-    def test_what_a_replica_shows_as_dead_it_has_counted_as_died(self):
+    def test_a_replica_counts_as_died_every_task_it_shows_as_dead(self):
         self.lapsed("a")
         self.p.call("PAWL.NACK", "q", "b", self.lapsed("b"))
         in_step(self.replica, self.primary)

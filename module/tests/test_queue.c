@@ -509,7 +509,7 @@ static void a_large_queue_answers_like_the_model_after_every_act(void)
 	with_seeds(3 + runs / 100, act_on_a_large_queue);
 }
 
-static void a_task_without_a_delay_goes_behind_what_is_due(void)
+static void a_task_without_a_delay_goes_behind_due_tasks(void)
 {
 	begin(1);
 	for (unsigned i = 0; i < 6000; i++)
@@ -759,7 +759,7 @@ static uint64_t time_of_kind(unsigned kind)
 	}
 }
 
-static void no_call_moves_many_tasks_however_many_fell_due_while_nobody_looked(void)
+static void no_call_moves_many_tasks_however_many_fell_due_meanwhile(void)
 {
 	for (unsigned kind = 0; kind < 5; kind++) {
 		uint64_t later;
@@ -1377,12 +1377,12 @@ int main(int argc, char **argv)
 	static const struct test tests[] = {
 	        TEST(a_small_queue_answers_like_the_model),
 	        TEST(a_large_queue_answers_like_the_model_after_every_act),
-	        TEST(a_task_without_a_delay_goes_behind_what_is_due),
+	        TEST(a_task_without_a_delay_goes_behind_due_tasks),
 	        TEST(tasks_for_one_time_are_taken_in_the_order_in_which_they_were_put),
 	        TEST(two_tasks_for_one_time_put_some_ms_apart_keep_their_order),
 	        TEST(questions_have_exact_answers_and_move_nothing),
 	        TEST(the_next_of_two_tasks_in_one_second_is_the_earlier_one),
-	        TEST(no_call_moves_many_tasks_however_many_fell_due_while_nobody_looked),
+	        TEST(no_call_moves_many_tasks_however_many_fell_due_meanwhile),
 	        TEST(a_range_of_few_among_many_gives_up_with_the_first_ones),
 	        TEST(a_queue_is_compact_again_when_it_has_shrunk),
 	        TEST(a_task_in_a_hundred_years_makes_it_one_level_deeper),

@@ -101,23 +101,23 @@ class Questions(ServerTest):
         after = self.state_of("q")
         self.assertEqual([what for what in before if before[what] == after[what]], ["keys"])
 
-    def test_of_a_small_queue(self):
+    def test_a_small_queue(self):
         self.fill()
         self.ask_at_every_step()
 
-    def test_of_a_large_queue(self):
+    def test_a_large_queue(self):
         self.make_large()
         self.fill()
         self.ask_at_every_step()
 
-    def test_of_a_queue_of_which_all_has_lapsed(self):
+    def test_a_queue_whose_leases_have_all_lapsed(self):
         for n in range(20):
             self.call("PAWL.PUT", "q", 0, "p", "ID", n, "MAXTRIES", 1 + n % 2)
         self.call("PAWL.TAKE", "q", "COUNT", 20, "LEASE", 5)
         self.ask_at_every_step()
         self.assertEqual(self.call("PAWL.LEN", "q"), 20)
 
-    def test_of_a_key_that_is_not_there(self):
+    def test_a_missing_key(self):
         self.ask_at_every_step("none")
 
     def test_after_a_reload(self):

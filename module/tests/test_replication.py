@@ -119,7 +119,7 @@ class Replication(Pair):
         self.assertEqual(in_pairs(self.r.call("PAWL.GET", "q", "a"))[b"payload"], b"A")
         self.assertEqual(in_pairs(self.r.call("PAWL.GET", "q", "id1"))[b"payload"], b"xid1")
 
-    def test_of_an_mput_that_is_refused_or_passed_over_nothing_is_replicated(self):
+    def test_a_refused_or_skipped_mput_replicates_nothing(self):
         self.p.call("PAWL.MPUT", "q", 5, "a", "ID", "a", 5, "b", "ID", "b")
         in_step(self.replica, self.primary)
         before = offset(self.primary)
@@ -241,7 +241,7 @@ class Replication(Pair):
         self.same()
         self.assertEqual(self.r.call("PAWL.LEN", "q", "STATE", "leased"), 1)
 
-    def test_what_is_taken_from_several_keys_is_replicated(self):
+    def test_takes_from_several_keys_are_replicated(self):
         for n in range(6):
             self.p.call("PAWL.PUT", "ab"[n % 2], n, n)
         self.set_clocks(START + 10)
@@ -302,7 +302,7 @@ class Replication(Pair):
         self.r.call("REPLICAOF", "NO", "ONE")
         self.assertGreater(self.fence(self.r), before)
 
-    def test_a_replica_that_came_later_goes_on_with_greater_fences_too(self):
+    def test_a_late_replica_also_goes_on_with_greater_fences(self):
         self.r.call("REPLICAOF", "NO", "ONE")
         before = self.fence(self.p)
         self.r.call("PAWL.CLOCK", START - 60_000)

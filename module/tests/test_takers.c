@@ -170,7 +170,7 @@ static void takers_of_due_and_of_dead_tasks_stand_in_lines_of_their_own(void)
 
 /* Several keys */
 
-static void who_waits_for_two_keys_gets_what_is_due_first(void)
+static void a_taker_of_two_keys_gets_the_first_due_task(void)
 {
 	for (unsigned first = 0; first < 2; first++) {
 		begin(false);
@@ -503,7 +503,7 @@ int main(int argc, char **argv)
 {
 	static const struct test tests[] = {
 	        TEST(takers_of_due_and_of_dead_tasks_stand_in_lines_of_their_own),
-	        TEST(who_waits_for_two_keys_gets_what_is_due_first),
+	        TEST(a_taker_of_two_keys_gets_the_first_due_task),
 	        TEST(a_clock_set_back_at_any_moment_neither_hangs_the_server_nor_costs_a_task),
 	        TEST(a_task_put_after_the_clock_was_set_back_is_delivered_at_its_time),
 	        TEST(every_taker_is_served_in_order_whatever_happens),

@@ -5,8 +5,8 @@
 //	PLAYGROUND_PAGE       the page that is tested
 //	PLAYGROUND_REPLAY     replay.c, built
 //	PLAYGROUND_COMMAND    the pawl command
-//	PLAYGROUND_ARTEFACTS  a folder for screenshots
-//	PLAYGROUND_MODULES    the folder that has playwright-core
+//	PLAYGROUND_ARTEFACTS  a directory for screenshots
+//	PLAYGROUND_MODULES    the directory that has playwright-core
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
@@ -81,7 +81,7 @@ export async function idle(page) {
 	await page.waitForFunction(() => !playground.session.busy);
 }
 
-// Wait until no dot moves any more, either.
+// Wait until the dots also stand still.
 export async function still(page) {
 	await idle(page);
 	await page.waitForFunction(() => !playground.picture.moving(performance.now()));

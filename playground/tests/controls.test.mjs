@@ -49,19 +49,19 @@ async function drag(page, from, to) {
 	await page.waitForFunction(() => !playground.picture.moving(performance.now()));
 }
 
-test("it opens from disk, alone in a folder, without a request", async () => {
-	const folder = mkdtempSync(join(tmpdir(), "pawl-playground-"));
-	copyFileSync(process.env.PLAYGROUND_PAGE, join(folder, "index.html"));
+test("it opens from disk, alone in a directory, without a request", async () => {
+	const directory = mkdtempSync(join(tmpdir(), "pawl-playground-"));
+	copyFileSync(process.env.PLAYGROUND_PAGE, join(directory, "index.html"));
 	try {
 		await withPage(
 			async (page) => {
 				await arm(page, "450");
 				assert.deepEqual((await expectAsNatively(page)).places, { 0: [2, 1, "400"] });
 			},
-			{ file: join(folder, "index.html") },
+			{ file: join(directory, "index.html") },
 		);
 	} finally {
-		rmSync(folder, { recursive: true });
+		rmSync(directory, { recursive: true });
 	}
 	const text = readFileSync(process.env.PLAYGROUND_PAGE, "utf8");
 	assert.doesNotMatch(text, /(src|href)\s*=\s*["']?https?:|\bimport\s*\(|fetch\(/);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // 100,000 timers, and no frame with more than 50 ms of script.
 //
-// What a frame does is bounded by a count, and that is held for every frame. What it takes is measured around the
+// The work of a frame is bounded by a count, and that holds for every frame. Its time is measured around the
 // page's own frame function, by a clock that also runs while other programs have the CPU. So the test calls the
 // frames itself, with times of its own: the same ones three times over, each doing the same work each time. The
 // least of a frame's three times is what counts: to be wrong, a frame must be disturbed three times.

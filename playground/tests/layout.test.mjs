@@ -90,7 +90,7 @@ test("the transport is on screen on the empty page, and with a message and a lon
 		await expectOnEveryScreen(page, sizes);
 	}));
 
-test("in a low window the transport is on screen, too", () =>
+test("in a low window the transport is also on screen", () =>
 	withPage(
 		async (page) => {
 			await page.click('[data-story="demotions"]');

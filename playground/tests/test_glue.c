@@ -6,9 +6,9 @@
  */
 #include "../glue.h"
 
-#include "../memory.h"
 #include "../../src/base/random.h"
 #include "../../tests/support/test.h"
+#include "../memory.h"
 
 #include <stdlib.h>
 
@@ -133,7 +133,7 @@ static void act_on(uint64_t tick, uint32_t size, uint32_t chains)
 	EXPECT_EQ(glue_numbers()->empty, 0);
 }
 
-static void what_is_shown_is_what_the_wheel_says(void)
+static void the_page_shows_what_the_wheel_says(void)
 {
 	act_on(1, 20, 1);
 	act_on(1, 2, 1);
@@ -143,10 +143,10 @@ static void what_is_shown_is_what_the_wheel_says(void)
 	memory_reset();
 }
 
-static void what_is_shown_is_what_the_wheel_says_where_timers_move_ahead(void)
+static void the_page_shows_what_the_wheel_says_where_timers_move_ahead(void)
 {
 	moves_ahead = true;
-	what_is_shown_is_what_the_wheel_says();
+	the_page_shows_what_the_wheel_says();
 	moves_ahead = false;
 }
 
@@ -205,8 +205,8 @@ static void wrong_options_are_refused(void)
 int main(void)
 {
 	static const struct test tests[] = {
-	        TEST(what_is_shown_is_what_the_wheel_says),
-	        TEST(what_is_shown_is_what_the_wheel_says_where_timers_move_ahead),
+	        TEST(the_page_shows_what_the_wheel_says),
+	        TEST(the_page_shows_what_the_wheel_says_where_timers_move_ahead),
 	        TEST(the_most_moves_in_a_tick_are_counted),
 	        TEST(the_words_are_those_of_a_journey),
 	        TEST(wrong_options_are_refused),

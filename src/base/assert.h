@@ -6,7 +6,7 @@
  *	PAWL_ASSERT   a trap ends the program: for a wheel without libc, the module, tests/schedules, the thread sanitizer
  *	PAWL_CHECKED  the program prints where it is and the condition, and aborts: libpawl-debug, and libpawl with PAWL_DEV
  *
- * A mistake of the user's is answered by a sentence instead: checked.h. This header needs no libc.
+ * A user's mistake is reported by a message instead: mistake.h. This header needs no libc.
  */
 #ifndef PAWL_BASE_ASSERT_H
 #define PAWL_BASE_ASSERT_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A lock for a few dozen instructions: one locked instruction to acquire it, a plain store to release it; a mutex has
- * two locked instructions and two calls. What is given up is fairness and a queue: a thread that finds the lock held
+ * two locked instructions and two calls. The price is fairness: there is no queue. A thread that finds the lock held
  * spins for a while and then naps. That is right here because a shard's lock is held for one operation on a wheel, or
  * for a bounded batch of them (only pawl_service_get_stats walks all due tasks), and never while user code runs (only
  * wall.c reads the clock, which may be the user's). And a nap, unlike spinning, lets a preempted holder
@@ -11,7 +11,7 @@
  * PAWL_ASSERT (base/assert.h) it ends the program if the calling thread does not hold it. So does a
  * wrong order: a thread that holds a lock acquires no other lock and no mutex, and a thread that holds a mutex acquires
  * no lock. A mutex that is locked by (mutex_lock)(), with parentheses, does not count: see pawl_purgatory_stop. Without
- * PAWL_ASSERT there is no code for this.
+ * PAWL_ASSERT this is not compiled.
  */
 #ifndef PAWL_BASE_LOCK_H
 #define PAWL_BASE_LOCK_H
@@ -31,7 +31,7 @@ struct lock {
 };
 
 #ifdef PAWL_ASSERT
-/* lock.c: what the calling thread holds, and the checks, which end the program with a message. */
+/* lock.c: the lock that the calling thread holds, and the checks, which end the program with a message. */
 extern _Thread_local const struct lock *pawl__lock_held; /* or NULL */
 void pawl__lock_expect_held(const struct lock *expected, const char *function);
 void pawl__mutex_expect_held(const struct mutex *expected, const char *function); /* NULL: none */
@@ -52,7 +52,7 @@ void pawl__mutex_note_unlocked(const struct mutex *mutex);
 #define mutex_assert_none()      ((void)0)
 #endif
 
-/* Before a lock is acquired, and before a function of the user's is called. */
+/* Before a lock is acquired, and before a user's function is called. */
 #define assert_nothing_held() (lock_assert_none(), mutex_assert_none())
 
 enum { SPINS_BEFORE_YIELD = 100, YIELDS_BEFORE_NAP = 10, NAP_NS = 50000 };

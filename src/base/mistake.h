@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Mistakes of the user's are answered by a sentence: it names the function, the address and what to do. Then the program
+ * User mistakes are reported by a message, which names the function, the address and the remedy. Then the program
  * aborts.
  *
  * Release builds answer the few mistakes that they meet anyway. The checked build (PAWL_CHECKED) answers those of
@@ -46,7 +46,7 @@ struct pawl_op;
 const char *pawl__call_enter(const char *call); /* returns the outer one */
 void pawl__call_leave(const char *const *outer);
 
-/* What exists. A name is borrowed until forget; or NULL. */
+/* The table of all that exists. A name is borrowed until forget; or NULL. */
 enum checked_kind { A_TIMER, A_WHEEL, A_SERVICE, A_PURGATORY, A_LOOP, A_WATCHES };
 void pawl__object_note(enum checked_kind kind, const void *object, const char *name);
 void pawl__object_forget(enum checked_kind kind, const void *object);
@@ -66,7 +66,7 @@ void pawl__wheel_leave(const struct wheel_use *use);
 void pawl__timer_note_armed(const struct pawl_wheel *wheel, const struct pawl_timer *timer,
                             uint64_t deadline);
 void pawl__timer_note_idle(const struct pawl_timer *timer);
-/* For arm, touch and cancel: it is idle, or armed on this wheel, and nobody has written to it. */
+/* For arm, touch and cancel: it is idle, or armed on this wheel, and was not overwritten. */
 void pawl__timer_expect_own(const struct pawl_wheel *wheel, const struct pawl_timer *timer);
 /* For arm_idle. */
 void pawl__timer_expect_idle(const struct pawl_wheel *wheel, const struct pawl_timer *timer);

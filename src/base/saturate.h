@@ -13,7 +13,7 @@ static inline uint64_t saturating_sum(uint64_t a, uint64_t b)
 	return b <= UINT64_MAX - a ? a + b : UINT64_MAX;
 }
 
-/* Most factors are below 2^32: then there is no division. */
+/* Most factors are below 2^32 and need no division. */
 static inline uint64_t saturating_product(uint64_t a, uint64_t b)
 {
 	return (a | b) >> 32 == 0 || b == 0 || a <= UINT64_MAX / b ? a * b : UINT64_MAX;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The last words of a program: a mistake of the user's, or a condition of pawl's own that does not hold. */
+/* The last message of a program: a user's mistake, or a failed assertion of pawl's own. */
 #include "assert.h"
 #include "mistake.h"
 
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* One write, so that two threads' sentences do not mix. */
+/* One write, so that the messages of two threads do not mix. */
 void pawl__mistake(const char *call, const char *format, ...)
 {
 	char sentence[512];

@@ -79,7 +79,8 @@ static int shown(const char *text)
 	return length;
 }
 
-/* What is read since `start`, or the word there if nothing is: its length, at most as much as an error shows. */
+/* The length of the text read since `start`, or of the word there if nothing was read; at most as much as an error
+ * shows. */
 static int shown_since(const struct reader *r, const char *start)
 {
 	if (r->at == start)

@@ -51,7 +51,7 @@ static bool day_matches(const struct pawl_calendar_rule *rule, int64_t day, int 
 	return rule->either_day ? by_month || by_week : by_month && by_week;
 }
 
-/* The first day on which the rule fires, not before `day`. NEVER: none in 400 years, after which all dates repeat. */
+/* The first day on which the rule fires, not before `day`. NEVER: not in 400 years, after which all dates repeat. */
 static int64_t next_day(const struct pawl_calendar_rule *rule, int64_t day)
 {
 	int64_t end = day + DAYS_400_YEARS;
@@ -181,7 +181,7 @@ static int prev_time_of_day(const struct pawl_calendar_rule *rule, int from)
 	return hour * 3600 + minute * 60 + second;
 }
 
-/* The last day on which the rule fires, not after `day`. NEVER: none in 400 years. */
+/* The last day on which the rule fires, not after `day`. NEVER: not in 400 years. */
 static int64_t prev_day(const struct pawl_calendar_rule *rule, int64_t day)
 {
 	int64_t end = day - DAYS_400_YEARS;

@@ -18,7 +18,7 @@
 #include "error.h"
 #include "zone.h"
 
-#define FOLDER        "/usr/share/zoneinfo/"
+#define DIRECTORY     "/usr/share/zoneinfo/"
 #define OWN_ZONE      "/etc/localtime"
 #define ZONE_NAME_MAX 255
 #define FILE_MAX      16384 /* bytes; the largest file of tzdata has 4 KiB */
@@ -288,7 +288,7 @@ static int read_footer(struct reader *r, struct pawl_zone *zone)
 	            (unsigned long)(r->at - before));
 }
 
-/* Version 1 has 32-bit times. Later versions have these, too, for old readers, and then all again with 64 bits. */
+/* Version 1 has 32-bit times. Later versions repeat these for old readers, and then have all again with 64 bits. */
 static int read_all(struct reader *r, struct pawl_zone *zone)
 {
 	struct header h = {0};
@@ -326,7 +326,7 @@ int pawl_zone_parse(struct pawl_zone *zone, const void *data, size_t size,
 	return code;
 }
 
-/* The name must not lead out of the folder. On Windows a backslash is a slash, and a colon ends a drive's name. */
+/* The name must not lead out of the directory. On Windows a backslash is a slash, and a colon ends a drive's name. */
 static bool is_name(const char *name)
 {
 	size_t length = strlen(name);
@@ -345,8 +345,8 @@ static int load_file(struct pawl_zone *zone, const char *path, struct pawl_calen
 	if (size < 0) {
 		pawl__calendar_fail(error, 0, "the zone's file %.80s: %s", path,
 		                    size == -ENOENT || size == -ENOTDIR
-		                            ? "there is none; expected a name as Europe/Berlin"
-		                    : size == -EISDIR ? "it is a folder; expected a zone"
+		                            ? "no such file; expected a name such as Europe/Berlin"
+		                    : size == -EISDIR ? "it is a directory; expected a zone"
 		                                      : "it cannot be read");
 		return (int)size;
 	}
@@ -370,19 +370,20 @@ static int load_own(struct pawl_zone *zone, struct pawl_calendar_error *error)
 
 int pawl_zone_load(struct pawl_zone *zone, const char *name, struct pawl_calendar_error *error)
 {
-	char path[sizeof(FOLDER) + ZONE_NAME_MAX];
+	char path[sizeof(DIRECTORY) + ZONE_NAME_MAX];
 
 	if (!name)
 		return load_own(zone, error);
 	if (!is_name(name))
-		return pawl__calendar_fail(error, 0,
-		                           "the zone is '%.40s'; expected a name as Europe/Berlin, "
-		                           "of 1 to 255 bytes, below " FOLDER,
-		                           name);
+		return pawl__calendar_fail(
+		        error, 0,
+		        "the zone is '%.40s'; expected a name such as Europe/Berlin, "
+		        "of 1 to 255 bytes, below " DIRECTORY,
+		        name);
 	if (strcmp(name, "UTC") == 0) {
 		pawl_zone_utc(zone);
 		return 0;
 	}
-	snprintf(path, sizeof(path), "%s%s", FOLDER, name);
+	snprintf(path, sizeof(path), "%s%s", DIRECTORY, name);
 	return load_file(zone, path, error);
 }

@@ -7,7 +7,7 @@
  * copy; an armed one whose deadline or links differ was overwritten; one with a record is not idle, whatever its memory
  * says. Memory that was freed and not written to since looks right: that is for AddressSanitizer to find.
  *
- * A wheel of the user's is discarded without a word. Its timers keep their records. They do not count when the wheel's
+ * A user's wheel is discarded without a call. Its timers keep their records. They do not count when the wheel's
  * memory becomes a wheel again, which gives it a new generation; nor when a timer that was zeroed comes to another
  * wheel.
  */
@@ -39,7 +39,7 @@ void pawl__call_leave(const char *const *outer)
 	current_call = *outer;
 }
 
-/* The words for what is armed on the wheel of an owner. */
+/* The words for a thing that is armed on the wheel of an owner. */
 struct words {
 	enum checked_kind owner;
 	const char *noun, *state, *place, *open, *end, *keep, *init;
@@ -335,7 +335,7 @@ void pawl__delay_expect(uint64_t delay_ns, const char *name)
 		              (unsigned long long)(0 - delay_ns));
 }
 
-/* On a wheel of the user's, this is memory that was an armed timer when its wheel was discarded. */
+/* On a user's wheel, this is memory that was an armed timer when its wheel was discarded. */
 void pawl__task_expect_idle(const struct pawl_timer *timer, const char *call)
 {
 	struct record armed, wheel;

@@ -90,7 +90,8 @@ static void scan_bucket(struct view *view, const struct op_shard *shard,
 		note_key(view, &keys[i].hash, bucket->count * keys[i].count / all);
 }
 
-/* The bucket of this number; NULL: there are no more. If the table grows, those of the oldest one come first. */
+/* The bucket of this number; NULL: the last one was before it. If the table grows, those of the oldest one come
+ * first. */
 static const struct bucket *bucket_numbered(const struct op_shard *shard, uint64_t number)
 {
 	const struct table *table = shard->oldest;

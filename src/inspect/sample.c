@@ -11,13 +11,14 @@
  *	a task leaves         it leaves the sample
  *	the sample is full    one of ROOM + 1 tasks, at random, is removed: the rate becomes rate * ROOM / (ROOM + 1)
  *
- * None of them looks at the task. So the sample is fair whatever the program does, unless that depends on the sample.
+ * None of these events depends on the task. So the sample is fair whatever the program does, unless that depends on the
+ * sample.
  *
  * Armings are not drawn one by one: `wait` says which one is next. Its distribution is geometric, so each arming is
  * drawn with probability `rate`, independently of the others.
  *
  * If most tasks leave, few are left in the sample. Then it is drawn again, which walks all tasks. The sample has twice
- * as many tasks as are needed, so half of all tasks have left since: a walk costs less than what they did.
+ * as many tasks as are needed, so half of all tasks have left since: a walk costs less than their armings and ends did.
  *
  * Drawing. The walk releases the lock after each batch. Bookmarks say where it goes on, on each of the lists that it
  * walks in step: a bookmark is a task with a number after those of the sample, so that its leaving is noticed. If it
@@ -38,7 +39,7 @@ enum { FIRST_BOOKMARK = SAMPLE_ROOM + 1, NUMBERS = FIRST_BOOKMARK + WALK_LISTS }
 _Static_assert(NUMBERS <= UINT16_MAX && MAX_WORKERS <= UINT16_MAX,
                "task->sampled and task->runner hold every number");
 
-/* Of a service that is, or was, inspected. */
+/* Only for a service that is, or was, inspected. */
 static struct sample *sample_of(const struct pawl_service *service, const struct shard *shard)
 {
 	return &service->samples[shard - service->shards];

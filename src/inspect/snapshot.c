@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Gathering a snapshot. With few tasks pending, all of them are counted. With many, a random sample of them is counted
- * (sample.c), and each task of the sample stands for as many: so an estimate is right whatever the tasks are. Tasks may
- * move meanwhile: then one is counted twice, or not at all.
+ * (sample.c), and each task of the sample stands for as many others, so the estimate does not depend on the tasks. They
+ * may move meanwhile: then one is counted twice, or not at all.
  */
 #define _GNU_SOURCE
 #include "snapshot.h"
@@ -133,7 +133,7 @@ static void add_to_others(struct function *others, const struct function *functi
 		others->longest_ns = function->longest_ns;
 }
 
-/* If there are too many functions to show, keep those with most tasks and runs. `index` is of no use afterwards. */
+/* If there are too many functions to show, keep those with most tasks and runs. `index` is invalid afterwards. */
 static void choose_functions(struct snapshot *snapshot)
 {
 	double tasks = (double)snapshot->sampled + 1, runs = (double)snapshot->others.count + 1;

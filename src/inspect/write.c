@@ -36,7 +36,7 @@ static double square_root(double number)
 
 /*
  * Two standard errors of such an estimate, that of a random sample without replacement; by the rule of Agresti and Coull,
- * which adds two tasks that are counted and two that are not, so that it holds for few or no sampled tasks, too.
+ * which adds two tasks that are counted and two that are not, so that it also holds for few or no sampled tasks.
  */
 static uint64_t margin(const struct snapshot *snapshot, uint64_t sampled)
 {

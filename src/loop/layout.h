@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a struct pawl_loop consists of, and its bounds. */
+/* The fields of a struct pawl_loop, and its bounds. */
 #ifndef PAWL_LOOP_LAYOUT_H
 #define PAWL_LOOP_LAYOUT_H
 

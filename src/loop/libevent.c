@@ -21,7 +21,7 @@ static uint64_t libevent_now(void *self)
 }
 
 /*
- * libevent counts the timeout from a time that it may have read some milliseconds ago, so the event may come a little
+ * libevent counts the timeout from a time that it may have read a few milliseconds ago, so the event may come a little
  * before `at_ns`. That pass finds nothing due, and sets the event for the rest. While one pass is not enough, the
  * timeout is 0: libevent polls the sockets before it calls the event.
  */

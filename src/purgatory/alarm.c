@@ -4,15 +4,15 @@
  * due. One critical section pops a deadline and wins its operation, so a deadline that is popped has won.
  *
  * One alarm, `next_alarm`, is armed for the next deadline, or for the next opening of the wheel. When it runs, another
- * alarm becomes `next_alarm` before any of the user's functions is called. So a slow on_complete holds up no other
- * deadline. If more deadlines are due, that alarm runs at once, on another worker. There is one alarm more than
+ * alarm becomes `next_alarm` before any of the user's functions is called. So a slow on_complete does not delay
+ * other deadlines. If more deadlines are due, that alarm runs at once, on another worker. There is one alarm more than
  * workers. With PAWL_SERVICE_MANUAL there is one alarm, since one poll runs all that is due.
  *
  *	worker 1, alarm A                       worker 2, alarm B
  *	-----------------                       -----------------
  *	runs: pops a, wins it
  *	B is next_alarm now, armed for this tick,
- *	  since b is due, too
+ *	  since b is also due
  *	on_complete(a), on_expire(a)            runs: pops b, wins it; A runs, so C becomes next_alarm...
  */
 #define _GNU_SOURCE
@@ -67,7 +67,7 @@ bool pawl__deadline_arm(struct op_shard *shard, struct pawl_op *op, uint64_t now
 
 /*
  * Arm next_alarm. Two threads may do so at the same time, and the later tick may be armed last: so look again until
- * nothing has changed meanwhile. An alarm that is armed but is not next_alarm any more finds nothing to do.
+ * nothing has changed meanwhile. An alarm that is armed but no longer next_alarm finds nothing to do.
  */
 void pawl__alarm_set(struct op_shard *shard)
 {
@@ -125,7 +125,7 @@ static struct pawl_op *expire_one(struct op_shard *shard, uint64_t now_ns, bool 
 	return op_of(timer);
 }
 
-/* If there is no next_alarm, choose one, for the next opening of the wheel. True: call pawl__alarm_set. */
+/* Without a next_alarm, choose one, for the next opening of the wheel. True: call pawl__alarm_set. */
 static bool schedule_next(struct op_shard *shard)
 {
 	lock_assert_held(&shard->lock);
@@ -133,7 +133,7 @@ static bool schedule_next(struct op_shard *shard)
 }
 
 /*
- * How many operations one run may expire. A worker has other tasks, too. A poll runs all that is due, but not what is
+ * How many operations one run may expire. A worker also has other tasks. A poll runs all that is due, but not what is
  * submitted meanwhile, or it might never end.
  */
 static size_t most_runs(struct op_shard *shard)

@@ -68,7 +68,7 @@ static inline struct table *walk_first(struct op_shard *home)
 
 /*
  * Collect the next operations of one table, at most OPS_PER_BATCH. 64 bits of the hash are enough to try an operation:
- * if the other 32 differ, it is tried for nothing. The chains are walked in step, since one list alone is one cache
+ * if the other 32 differ, it is tried in vain. The chains are walked in step, since one list alone is one cache
  * miss after the other. Every loop is unrolled, so that the four positions stay in registers.
  */
 static inline __attribute__((always_inline)) uint32_t walk_collect(struct key_walk *walk,
@@ -231,7 +231,7 @@ static void win_each(struct op_shard *home, struct batch *batch, uint64_t won)
 /*
  * Returns the operations to retry: those that another thread has checked meanwhile. They are retried before on_complete
  * of the operations that are won, so that a slow on_complete does not let them expire. But on_complete must not wait
- * for ever while other threads keep checking: after MAX_RETRIES it comes first, and then a rescan.
+ * forever while other threads keep checking: after MAX_RETRIES it comes first, and then a rescan.
  */
 static uint64_t batch_retries(struct op_shard *home, struct batch *batch, unsigned retries)
 {
@@ -368,7 +368,7 @@ static void withdraw(struct op_shard *home, struct pawl_op *op, uint64_t *count)
 	shard_count(home, count);
 }
 
-/* Operations that are withdrawn and not handed out yet: a list through their timers, which are on no wheel any more. */
+/* Operations that are withdrawn and not handed out yet: a list through their timers, which have left the wheel. */
 struct withdrawn {
 	struct pawl_op *first, *last;
 	size_t count;
@@ -455,7 +455,7 @@ static struct pawl_op *withdraw_first(struct op_shard *home, const struct bucket
 	return op;
 }
 
-/* For stop. The shard is closed: no operation is linked any more, and the table does not grow. */
+/* For stop. The shard is closed: no operation is linked from now on, and the table does not grow. */
 void pawl__shard_withdraw_all(struct op_shard *home, pawl_op_fn *fn)
 {
 	struct pawl_op *op;

@@ -7,8 +7,9 @@
  *	each try_or_watch from then on           zeroes a piece of it, without the lock; the last one makes it `table`
  *	each try_or_watch and check after that   moves a few operations; the last one publishes the table
  *
- * A full table of n buckets has 2 n pairs of an operation and a key. To empty it takes 3 n moves and buckets left. Its
- * successor is full after 2 n more pairs: later, since a try_or_watch makes MOST_MOVES of them for each four of its keys.
+ * A full table of n buckets has 2 n pairs of an operation and a key. Emptying it takes 3 n steps: moves, and buckets
+ * left. Its successor is full after 2 n more pairs: later, since a try_or_watch makes MOST_MOVES of them for each four
+ * of its keys.
  *
  * Without memory the table stays as it is: slower, but right.
  */

@@ -3,7 +3,8 @@
  * The parts of a purgatory, and the races between its threads.
  *
  * Key. A key is its hash: 96 bits by SipHash with a secret of this purgatory, and 32 bits that say which purgatory made
- * it. It is a value: nothing is stored for a key, so a key has no lifetime. (Of a million different keys two have the same hash with a probability of 10^-17.)
+ * it. It is a value: nothing is stored for a key, so a key has no lifetime. (The probability that two of a million
+ * different keys have the same hash is 10^-17.)
  *
  * Watch list. The operations under one key in one shard. It is part of a bucket of the shard's hash table, linked
  * through the operations themselves, and exists while it has an operation.
@@ -143,7 +144,7 @@ static inline bool same_hash(const struct hash *a, const struct hash *b)
 
 struct bucket {
 	uintptr_t chains[CHAINS]; /* see table.h */
-	shared_uint64 filter; /* a bit for each key that may be here; read without the lock, too */
+	shared_uint64 filter; /* a bit for each key that may be here; also read without the lock */
 	uint64_t adds;        /* since it was empty; they go to the chains round robin */
 	uint64_t count;       /* of operations */
 } __attribute__((aligned(BUCKET_BYTES)));
@@ -179,7 +180,7 @@ struct alarm {
 
 struct op_shard {
 	struct lock lock;
-	bool closed; /* stop has begun: nothing is linked any more. Read without the lock, too */
+	bool closed; /* stop has begun: nothing more is linked. Also read without the lock */
 	unsigned number;
 	struct pawl_purgatory *purgatory;
 

@@ -85,7 +85,7 @@ static void defer(struct thread *thread, struct pawl_op *op)
 	thread->last_deferred = op;
 }
 
-/* The winner is this thread. Another one may be trying to win, too: so the state is read as others read it. */
+/* The winner is this thread. Another one may also be trying to win, so the state is read as others read it. */
 static void run(struct pawl_op *op)
 {
 	op->type->on_complete(op);

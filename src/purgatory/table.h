@@ -4,8 +4,8 @@
  * unless their comment says otherwise.
  *
  * A bucket has four chains of nodes. A node is an operation under one of its keys: the address of a struct
- * pawl_op_watches, with the number of the key in the low bits, which are free. An operation has one such struct, with room
- * for four keys, in itself. For more keys it has further structs.
+ * pawl_op_watches, with the number of the key in the low bits, which are free. An operation has one such struct, with
+ * room for four keys, in itself. For more keys it has further structs.
  *
  *	bucket of "topic-1"         operation a                operation b
  *	  chains[0] = a, key 0 -->    next[0] = b, key 2 -->     next[0]
@@ -162,7 +162,8 @@ static inline void bucket_add(struct op_shard *home, struct bucket *bucket, uint
 	bucket_set_filter(bucket, bucket->filter | filter_bit(low));
 }
 
-/* True: it is empty now. It begins with its first chain again, so a CPU can predict where a walk finds an only node. */
+/* True: it is empty now. It begins with its first chain again, so a CPU can predict where a walk finds a single
+ * node. */
 static inline bool bucket_remove(struct op_shard *home, struct bucket *bucket, uintptr_t node)
 {
 	lock_assert_held(&home->lock);
@@ -302,7 +303,7 @@ static inline void batch_unlink(struct op_shard *home, struct batch *batch)
 	*at = batch->next;
 }
 
-/* The operation waits, and is in no batch any more. */
+/* The operation waits, and has left its batch. */
 static inline void op_win(struct op_shard *home, struct pawl_op *op, uint32_t state)
 {
 	lock_assert_held(&home->lock);

@@ -61,7 +61,7 @@ bool pawl__service_move_ahead(struct pawl_service *service, unsigned from)
 		bool moved;
 
 		if (__atomic_load_n(&shard->visit_by, __ATOMIC_RELAXED) == PAWL_NEVER)
-			continue; /* there is no task */
+			continue; /* without a task */
 		lock_acquire(&shard->lock);
 		moved = pawl__shard_move_ahead(service, shard, AHEAD, &wakes);
 		lock_release(&shard->lock);

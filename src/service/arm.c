@@ -430,7 +430,7 @@ enum pawl_service_found pawl_service_cancel_wait(struct pawl_service *service,
 	return found;
 }
 
-/* By how many cancel_wait_all the task refuses armings: 1 more, or 1 less. */
+/* The number of calls of cancel_wait_all for which the task refuses armings: 1 more, or 1 less. */
 static void change_refusing(struct pawl_service *service, struct pawl_task *task, int change)
 {
 	struct shard *shard = find_home(service, task);
@@ -444,14 +444,14 @@ static void change_refusing(struct pawl_service *service, struct pawl_task *task
 }
 
 /*
- * To look until all are idle would not do: while one is looked at, another one arms the one before.
+ * A loop that looks until all are idle is not enough: while it looks at one, another one arms the one before.
  *
  *	this thread                             the tasks, which arm each other
  *	-----------                             -------------------------------
  *	all refuse armings, and are cancelled   arm: -ECANCELED
- *	                                        no task is pending any more, so none begins to run
+ *	                                        every pending task is cancelled, so none begins to run
  *	wait for the end of each run
- *	they refuse no more                     nothing is left that could arm
+ *	they accept armings again               nothing is left that could arm
  *
  * A task that was never armed gets a home first: another one may be about to arm it.
  */

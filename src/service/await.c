@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads of the user's that wait: for the end of one run (cancel_wait), or until nothing is due or running (settle).
+ * User threads that wait: for the end of one run (cancel_wait), or until nothing is due or running (settle).
  *
  * Both set a flag under a shard's lock and sleep on `changed`: a cancel_wait sets `awaited` of the worker that runs its
  * task, a settle sets `settling` of each shard that is not settled. The worker holds that lock anyway when a run ends.

@@ -13,7 +13,7 @@ struct manual {
 	uint64_t deadline;         /* of the wait(); or PAWL_NEVER */
 	bool wake;                 /* a wake() that no wait() has seen yet */
 	shared_uint64 wall;        /* minus now, modulo 2^64 */
-	struct pawl_service *loop; /* whose descriptor follows this clock, or NULL */
+	struct pawl_service *loop; /* its descriptor follows this clock; or NULL */
 };
 
 _Static_assert(sizeof(struct sleeper) <= sizeof(((struct pawl_clock_system *)0)->state),

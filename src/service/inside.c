@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the purgatory and the live view ask a service: inside.h. */
+/* The questions of the purgatory and the live view to a service: inside.h. */
 #define _GNU_SOURCE
 #include "layout.h"
 
@@ -63,7 +63,7 @@ void pawl__service_remove_part(struct pawl_service *service, struct service_part
 	mutex_unlock(&service->mutex);
 }
 
-/* Calls `write` without the mutex, since that calls functions of the user's. A busy part stays in the list. */
+/* Calls `write` without the mutex, since that calls the user's functions. A busy part stays in the list. */
 void pawl__service_write_parts(struct pawl_service *service, struct json *json)
 {
 	mutex_lock(&service->mutex);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the purgatory and the live view use of a service beyond pawl/service.h. */
+/* The interface of a service for the purgatory and the live view, beyond pawl/service.h. */
 #ifndef PAWL_SERVICE_INSIDE_H
 #define PAWL_SERVICE_INSIDE_H
 

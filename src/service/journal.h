@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the live view shows of a worker's runs: the latest ones and, for each function, how often it ran and how long
+ * A worker's runs, for the live view: the latest ones and, for each function, how often it ran and how long
  * that took. A worker writes its journal only while a viewer is connected; else worker->journal is NULL. One thread
  * writes, another one reads at the same time, and neither waits.
  *
@@ -25,8 +25,8 @@
 enum { RING = 64, TALLIES = 64, PROBES = 8 };
 
 /*
- * To note a run takes some nanoseconds, which is much if thousands of short runs follow each other. So in a batch,
- * after the FIRST runs, one run in SHARE is noted and stands for the ones before it, too. All runs are counted, but
+ * Noting a run takes a few nanoseconds, which is too much if thousands of short runs follow each other. So in a batch,
+ * after the FIRST runs, one run in SHARE is noted and also stands for the ones before it. All runs are counted, but
  * some for another function than their own. A long run is always noted, and only for itself.
  */
 enum { FIRST = 8, SHARE = 32, LONG_NS = 10000 };

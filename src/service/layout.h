@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a service consists of, and which lock protects what.
+ * The parts of a service, and the lock that protects each.
  *
  * Tasks are spread over shards. A shard is a wheel and a lock. A task's home is the shard of the thread that armed it
  * first. It stays so: everything about a task is decided under the lock of its home. A thread that arms and cancels its
@@ -82,7 +82,7 @@ enum at_time {
 	BY_RULE,  /* the same, and a rule of the calendar gives wall_ns: schedule.c */
 };
 
-/* What became of armings: armed = ran + cancelled + dropped + pending. */
+/* The outcomes of armings: armed = ran + cancelled + dropped + pending. */
 struct counts {
 	uint64_t armed, ran, cancelled, dropped;
 };
@@ -101,13 +101,13 @@ struct shard {
 	bool settling;            /* a settle waits until no task of the shard is due or running */
 	unsigned running;         /* workers that run a task of this shard */
 
-	/* Written under the lock, read without, too. */
+	/* Written under the lock, also read without it. */
 	bool closed;            /* stop has begun: no call arms a task, and no worker starts one */
 	bool ready;             /* a task is due */
 	shared_uint64 visit_by; /* the tick by which a worker must visit; or PAWL_NEVER */
 
 	struct counts counts[2];          /* of user tasks, and of internal ones; under the lock */
-	struct pawl_service_stats *stats; /* what is not in `counts`; under the lock */
+	struct pawl_service_stats *stats; /* those that are not in `counts`; under the lock */
 	struct wall *wall;                /* its wall-clock tasks: wall.h; under the lock */
 } __attribute__((aligned(LINE)));
 
@@ -116,7 +116,7 @@ struct shard_stats {
 	struct pawl_service_stats stats;
 } __attribute__((aligned(LINE)));
 
-/* A thread that runs tasks. In manual mode and with a pool: what a poll runs them with. */
+/* A thread that runs tasks. In manual mode and with a pool: the state with which a poll runs them. */
 struct worker {
 	/* Under the lock of current's home. */
 	struct pawl_task *current; /* its function has been called and has not returned */
@@ -143,7 +143,7 @@ struct worker {
 	unsigned shard;  /* the first shard in which it looks for tasks */
 } __attribute__((aligned(LINE)));
 
-/* A pool of the user's: pool.c. */
+/* A user's pool: pool.c. */
 struct pool {
 	void (*dispatch)(struct pawl_service *service, void *arg); /* NULL: there is no pool */
 	void *arg;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Manual mode: one thread of the user's, the loop, polls. In between it sleeps: until the time that pawl_service_next()
- * returned, or on the descriptor of pawl_service_fd(). Any thread may arm for sooner meanwhile. So the loop has the
- * role of the leader in sleep.c and uses its word: `sleeps_until` is the tick until which the loop sleeps, or 0 while
- * it is awake. Without a descriptor it is awake from a poll or a wake() until it asks for the next time.
+ * Manual mode: one of the user's threads, the loop, polls. In between it sleeps: until the time that
+ * pawl_service_next() returned, or on the descriptor of pawl_service_fd(). Any thread may arm for sooner meanwhile. So
+ * the loop has the role of the leader in sleep.c and uses its word: `sleeps_until` is the tick until which the loop
+ * sleeps, or 0 while it is awake. Without a descriptor it is awake from a poll or a wake() until it asks for the next
+ * time.
  *
  *	arms for sooner: set_visit(), mark_ready()     is about to sleep: doze()
  *	------------------------------------------     -------------------------

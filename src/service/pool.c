@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A pool of the user's threads runs the tasks: options.dispatch.
+ * A pool of user threads runs the tasks: options.dispatch.
  *
  * The service has one thread, which keeps the time: it is always the leader of sleep.c. When a task is due and a worker
- * is free, it calls `dispatch`. A thread of the user's answers the call by a poll. The poll takes a free worker, runs
+ * is free, it calls `dispatch`. A user's thread answers the call by a poll. The poll takes a free worker, runs
  * tasks as any worker does, and gives the worker back instead of sleeping. So a worker here is not a thread, but the
- * permission to run tasks, and what a run needs.
+ * permission to run tasks, and the memory that a run needs.
  *
  * There is one call at a time:
  *
  *	NO_CALL ---------> CALLED ---------> ANSWERED ---------> NO_CALL
  *	         the leader        a poll              it has started a task,
- *	         calls             begins              or found none
+ *	         calls             begins              or found no task
  *
  * Until then it is not known whether the call was enough. The pool is `full` meanwhile, and while no worker is free.
  * The leader calls when the pool is not full and a task is due. A thread that makes one of these true, and finds the
@@ -63,7 +63,7 @@ static bool begin_call(struct pawl_service *service)
 	return true;
 }
 
-/* The leader uses the thread of the first worker, and no more of it. So `dispatch` is never called inside an arming. */
+/* The leader uses only the thread of the first worker. So `dispatch` is never called inside an arming. */
 void pawl__pool_thread(void *worker)
 {
 	struct pawl_service *service = ((struct worker *)worker)->service;

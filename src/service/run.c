@@ -94,7 +94,7 @@ static struct job begin_next(struct pawl_service *service, struct worker *worker
 		quota_return(service, task);
 	shard->counts[task->internal].ran++;
 	if (more && !anything_due(shard)) {
-		clear_ready(shard); /* or other workers would come here for nothing */
+		clear_ready(shard); /* or other workers would come here in vain */
 		more = !has_leader(service);
 	}
 	return (struct job){
@@ -247,7 +247,7 @@ size_t pawl__worker_run_due(struct worker *worker, size_t max)
 
 /*
  * The bound of a poll: as many tasks as are pending when it begins. So a task that arms itself with delay 0 does not
- * keep the poll going for ever. (To count the due tasks would take a walk through them.)
+ * keep the poll going forever. (To count the due tasks would take a walk through them.)
  */
 size_t pawl__service_poll_bound(struct pawl_service *service, size_t max)
 {

@@ -95,7 +95,7 @@ static inline uint64_t next_visit(struct shard *shard)
 	return pawl__wheel_next_visit(shard->wheel);
 }
 
-/* The same for a task that was just armed for this tick. With few pending: when it is due. Under the lock. */
+/* The same for a task that was just armed for this tick. With few tasks pending: when it is due. Under the lock. */
 static inline uint64_t visit_for(struct shard *shard, uint64_t tick)
 {
 	uint64_t visit = pawl_wheel_count(shard->wheel) < WHEEL_MANY ? tick : next_visit(shard);

@@ -20,13 +20,13 @@
  *
  * So a due task runs on the thread that woke up for it. With one worker, a tick costs one wake-up. With more, the
  * second wake-up does not delay the task. It is Kafka's ExpiredOperationReaper without a thread of its own, and without
- * a wake-up every 200 ms. What is given up: while every worker runs a task, no thread advances the wheels. But then no
+ * a wake-up every 200 ms. The price: while every worker runs a task, no thread advances the wheels. But then no
  * worker is free to run another task, either.
  *
  * When to wake. An arming or an advance that makes a task due wakes a worker: a follower or, if there is none, the
  * leader. An arming for later wakes the leader, and only if the leader would sleep too long: most armings are not
- * earlier than `visit_by` of their shard, and read no more than that. A cancel wakes no thread and leaves `visit_by` as
- * it is: the leader may wake once for nothing, which `empty_wakeups` counts.
+ * earlier than `visit_by` of their shard, and read only that. A cancel wakes no thread and leaves `visit_by` as
+ * it is: the leader may wake up once with nothing to do, which `empty_wakeups` counts.
  *
  * No wake-up is lost. Each side writes its own word and then reads the other side's, all sequentially consistent, so at
  * least one of the two sees the other. Time runs downwards:
@@ -59,10 +59,10 @@
  * The leader is woken by the clock's wake(), which also ends a wait() that begins after it. A follower is called under
  * the mutex: `followers` becomes one less and `calls` one more. So two calls wake two followers.
  *
- * In manual mode the user's loop is the leader (manual.c). With a pool of the user's threads, the service's one thread is
+ * In manual mode the user's loop is the leader (manual.c). With a pool of user threads, the service's one thread is
  * always the leader, and calls the pool to run tasks (pool.c). Neither has followers.
  *
- * verify/models/sleep.pml is a model of this protocol, and of what goes wrong without one of its steps.
+ * verify/models/sleep.pml is a model of this protocol, and shows what goes wrong without each of its steps.
  */
 #define _GNU_SOURCE
 #include "shard.h"
@@ -105,7 +105,7 @@ uint64_t pawl__sleep_earliest_visit(const struct pawl_service *service)
 	return pawl__sleep_anything_ready(service) ? 0 : visit;
 }
 
-/* What the leader reads before it sleeps, after it has written `sleeps_until`. */
+/* The leader's last look before it sleeps, after it has written `sleeps_until`. */
 static bool must_stay_awake(const struct pawl_service *service, uint64_t until)
 {
 	return earliest_visit(service) < until ||
@@ -150,7 +150,7 @@ static void lead(struct pawl_service *service, uint64_t tick)
 	                              moves == __atomic_load_n(&service->moves, __ATOMIC_SEQ_CST));
 }
 
-/* The leader resigns before it runs anything: so a worker that starts a task sees that there is no leader. */
+/* The leader resigns before it runs anything, so a worker that starts a task sees that the leader is gone. */
 bool pawl__sleep_lead(struct pawl_service *service, uint64_t tick)
 {
 	if (__atomic_exchange_n(&service->has_leader, 1, __ATOMIC_SEQ_CST))
@@ -160,7 +160,7 @@ bool pawl__sleep_lead(struct pawl_service *service, uint64_t tick)
 	return true;
 }
 
-/* What a follower reads before it sleeps, after it has written `followers`. */
+/* A follower's last look before it sleeps, after it has written `followers`. */
 static bool has_work(const struct pawl_service *service)
 {
 	return pawl__sleep_anything_ready(service) || !has_leader(service);
@@ -221,7 +221,7 @@ void pawl__sleep_stop(struct pawl_service *service)
 	service->clock->wake(service->clock);
 }
 
-/* Systems wake a thread later than asked, to wake several at once: Linux by 50 us, which is much for a short tick. */
+/* Timer slack (50 us on Linux) is too coarse for a short tick. */
 void pawl__sleep_precisely(const struct pawl_service *service)
 {
 	pawl__system_limit_slack(service->ticks.ns / SLACK_PER_TICK);

@@ -12,7 +12,7 @@ void pawl__sleep_precisely(const struct pawl_service *service); /* once for each
 
 bool pawl__sleep_anything_ready(const struct pawl_service *service); /* a task is due */
 
-/* For a loop of the user's: 0 if a task is due, else the tick by which it must poll. */
+/* For a user's loop: 0 if a task is due, else the tick by which it must poll. */
 uint64_t pawl__sleep_earliest_visit(const struct pawl_service *service);
 
 /* For threads that wake workers. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stop: close the shards, end the threads, and drop what is still pending: hand it to `dropped`. */
+/* Stop: close the shards, end the threads, and drop the pending tasks: hand each to `dropped`. */
 #define _GNU_SOURCE
 #include "shard.h"
 
@@ -103,7 +103,7 @@ void pawl_service_stop(struct pawl_service *service, pawl_task_fn *dropped)
 	if (!begin_stop(service))
 		return;
 	close_shards(service);
-	pawl__service_changed(service); /* for settle: nothing can become due any more */
+	pawl__service_changed(service); /* for settle: nothing can become due from now on */
 	if (service->manual)
 		pawl__service_stop_polling(service);
 	else

@@ -178,7 +178,7 @@ static bool goes_on(struct pawl_service *service)
 }
 
 /*
- * A stopped service refuses the arming: then there is nothing to follow any more. `compared` belongs to the thread that
+ * A stopped service refuses the arming: then there is nothing left to follow. `compared` belongs to the thread that
  * compares: so it is written before another one may begin.
  */
 static void compare_clocks(struct pawl_service *service, uint64_t since)

@@ -2,7 +2,7 @@
 /*
  * Tasks that are armed for a wall-clock time. People set that clock, so the time until the deadline may change.
  *
- * Such a task is on the wheel like any other, for as long as the wall clock will take if nobody sets it. That is
+ * Such a task is on the wheel like any other, for as long as the wall clock will take if it is not set. That is
  * computed from a pair of times, one of each clock, that were read together. Each shard has a pair, and a list of its
  * wall-clock tasks. Once a second an internal task reads the clocks and compares them with the pairs. If the wall clock
  * was set, each shard gets the new pair and its tasks are armed again, a batch at a time:
@@ -15,8 +15,8 @@
  * The task of a schedule is one of them. When it is armed again, it gets the time of its rule anew: if the clock was set
  * back, an earlier one may come first. See schedule.c.
  *
- * A task that is armed meanwhile is listed, by the new pair, and a cancel takes a task off either list. So there is
- * nothing to lock but the shard, and a second change cannot begin before the first is through.
+ * A task that is armed meanwhile is listed, by the new pair, and a cancel takes a task off either list. So only
+ * the shard is locked, and a second change cannot begin before the first is complete.
  *
  * The worker that pops a wall-clock task reads the wall clock, and puts the task back if it is too early, for a second
  * at most: by then the clocks have been compared. So a task is never early, and at most a second and a tick late after
@@ -64,7 +64,7 @@ static inline uint64_t wall_now(const struct pawl_service *service)
 	return pawl__clock_wall(service->clock);
 }
 
-/* The wall-clock time at `clock`, if nobody has set it since the pair was read. */
+/* The wall-clock time at `clock`, if it was not set since the pair was read. */
 static inline uint64_t wall_at(const struct pair *pair, uint64_t clock)
 {
 	return saturating_sum(pair->wall, clock > pair->clock ? clock - pair->clock : 0);
@@ -89,7 +89,7 @@ static inline void wall_append(struct pawl_task *ring, struct pawl_task *task)
 	ring->wall_prev = task;
 }
 
-/* No harm if it is not listed. */
+/* Does nothing if it is not listed. */
 static inline void wall_unlist(struct pawl_task *task)
 {
 	if (!task->wall_next)

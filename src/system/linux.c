@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What Linux has beyond POSIX: sleeping by any clock, descriptors that are timers, random bytes, timer slack. */
+/* The parts of Linux beyond POSIX: sleeping by any clock, timerfds, random bytes, timer slack. */
 #define _GNU_SOURCE
 #include "system.h"
 
@@ -100,7 +100,7 @@ int pawl__system_timer_open(int clock)
 
 /*
  * Setting a timerfd also clears its expiry, so it needs no read. A time in the past makes it readable again, which an
- * edge-triggered loop notices, too. Zero would switch it off.
+ * edge-triggered loop also notices. Zero would switch it off.
  */
 void pawl__system_timer_set(int timer, uint64_t at_ns)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What posix.c and windows.c share: a sleep by a condition variable, and no descriptors that are timers. */
+/* The code that posix.c and windows.c share: a sleep by a condition variable; timerfds are not supported. */
 #define _GNU_SOURCE
 #include "system.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* system.h on POSIX systems: what Linux shares with the others, then what linux.c does differently. */
+/* system.h on POSIX systems: first the parts that Linux shares, then those that linux.c does differently. */
 #define _GNU_SOURCE
 #include "system.h"
 

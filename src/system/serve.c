@@ -27,7 +27,7 @@
 #define MSG_NOSIGNAL 0 /* the thread blocks all signals anyway */
 #endif
 
-enum { CLIENTS = 8, READ_SIZE = 512, LOCK_TRIES = 1000, FOLDER_SIZE = 4096 };
+enum { CLIENTS = 8, READ_SIZE = 512, LOCK_TRIES = 1000, DIRECTORY_SIZE = 4096 };
 
 struct client {
 	int fd;
@@ -39,7 +39,7 @@ struct client {
 struct local_server {
 	int listener, wake[2]; /* wake: a pipe; a byte in it ends the thread */
 	struct sockaddr_un address;
-	char *file;   /* the same path, absolute: the process may change its folder meanwhile */
+	char *file;   /* the same path, absolute: the process may change its directory meanwhile */
 	dev_t device; /* of the socket's file */
 	ino_t inode;
 	struct system_thread thread;
@@ -79,21 +79,21 @@ static int accept_client(int listener)
 
 /*
  * Two processes may open a server at one path at the same time. One of them must not mistake the other's socket, which
- * is bound and does not listen yet, for the socket of a process that ended. So each locks the folder until it listens.
- * It goes on without the lock if the folder cannot be read, or if another process keeps the lock for a tenth of a
- * second.
+ * is bound and does not listen yet, for the socket of a process that ended. So each locks the directory until it
+ * listens. It goes on without the lock if the directory cannot be read, or if another process keeps the lock for a
+ * tenth of a second.
  */
-static int lock_folder(const struct sockaddr_un *address)
+static int lock_directory(const struct sockaddr_un *address)
 {
-	char folder[sizeof(address->sun_path)];
+	char directory[sizeof(address->sun_path)];
 	char *slash;
 	int fd;
 
-	strcpy(folder, address->sun_path);
-	slash = strrchr(folder, '/');
+	strcpy(directory, address->sun_path);
+	slash = strrchr(directory, '/');
 	if (slash)
-		slash[slash == folder] = '\0'; /* the folder of "/name" is "/" */
-	fd = open(slash ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		slash[slash == directory] = '\0'; /* the directory of "/name" is "/" */
+	fd = open(slash ? directory : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	for (int i = 0; fd >= 0 && i < LOCK_TRIES; i++) {
 		if (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
 			break;
@@ -102,8 +102,8 @@ static int lock_folder(const struct sockaddr_un *address)
 	return fd;
 }
 
-/* A close alone would not unlock it if a child process, forked meanwhile, has the descriptor, too. */
-static void unlock_folder(int fd)
+/* A close alone would not unlock it if a child process, forked meanwhile, also has the descriptor. */
+static void unlock_directory(int fd)
 {
 	if (fd < 0)
 		return;
@@ -186,7 +186,7 @@ static void remove_file(const struct local_server *server)
 		unlink(server->file);
 }
 
-/* If a child process, forked meanwhile, has the descriptor, too, the client would not notice a close alone. */
+/* If a child process, forked meanwhile, also has the descriptor, the client would not notice a close alone. */
 static void disconnect(int fd)
 {
 	shutdown(fd, SHUT_RDWR);
@@ -201,7 +201,7 @@ static void remove_client(struct local_server *server, struct client *client)
 	server->handler.clients(server->handler.arg, server->client_count);
 }
 
-/* One client too many is disconnected at once, so that it does not wait for ever. */
+/* One client too many is disconnected at once, so that it does not wait forever. */
 static void add_client(struct local_server *server)
 {
 	int fd = accept_client(server->listener);
@@ -296,15 +296,15 @@ static void serve(void *arg)
 
 static int start(struct local_server *server)
 {
-	int error, folder;
+	int error, directory;
 
 	if (pipe(server->wake) != 0)
 		return -errno;
 	fcntl(server->wake[0], F_SETFD, FD_CLOEXEC);
 	fcntl(server->wake[1], F_SETFD, FD_CLOEXEC);
-	folder = lock_folder(&server->address);
+	directory = lock_directory(&server->address);
 	error = listen_privately(server);
-	unlock_folder(folder);
+	unlock_directory(directory);
 	if (!error)
 		error = pawl__system_thread_start(&server->thread, server->handler.name, 0, serve,
 		                                  server);
@@ -319,20 +319,20 @@ static int start(struct local_server *server)
 	return error;
 }
 
-/* The path from the root on, or as it is where the current folder has no name; NULL: no memory. */
+/* The path from the root on, or as it is where the current directory has no name; NULL: no memory. */
 static char *absolute(const char *path)
 {
-	char folder[FOLDER_SIZE] = "";
+	char directory[DIRECTORY_SIZE] = "";
 	size_t size;
 	char *file;
 
-	if (*path != '/' && !getcwd(folder, sizeof(folder)))
-		folder[0] = '\0';
-	size = strlen(folder);
+	if (*path != '/' && !getcwd(directory, sizeof(directory)))
+		directory[0] = '\0';
+	size = strlen(directory);
 	file = malloc(size + 1 + strlen(path) + 1);
 	if (!file)
 		return NULL;
-	memcpy(file, folder, size);
+	memcpy(file, directory, size);
 	if (size > 0)
 		file[size++] = '/';
 	strcpy(file + size, path);
@@ -372,7 +372,7 @@ int pawl__system_serve_open(struct local_server **opened, const char *path,
 	return 0;
 }
 
-/* A close of the pipe would not do: a forked child may have the descriptor, too. An empty pipe has room for a byte. */
+/* Closing the pipe is not enough: a forked child may also have the descriptor. An empty pipe has room for a byte. */
 static void end_thread(struct local_server *server)
 {
 	while (write(server->wake[1], "", 1) < 0 && errno == EINTR)

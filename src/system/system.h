@@ -3,13 +3,13 @@
  * All that differs between systems. Nothing else in the library includes a header of a system or asks which one it is.
  *
  *	posix.h    types and inlined calls       posix.c     the rest, for any POSIX system
- *	                                         linux.c     what Linux has beyond that
+ *	                                         linux.c     the parts of Linux beyond that
  *	                                         serve.c     a server on a Unix socket
  *	windows.h  types and inlined calls       windows.c   the rest
- *	                                         portable.c  what posix.c and windows.c share
+ *	                                         portable.c  the code that posix.c and windows.c share
  *
  * Each file is empty on the systems that it is not for, so a build compiles all of them. With PAWL_POSIX linux.c is
- * empty on Linux, too, and posix.c and portable.c do its work: so they can be tested there (cmake -DPAWL_SYSTEM=posix).
+ * empty even on Linux, and posix.c and portable.c do its work: so they can be tested there (cmake -DPAWL_SYSTEM=posix).
  *
  * posix.h and windows.h define:
  *
@@ -29,7 +29,7 @@
 #include "windows.h"
 
 /*
- * A sleeper: one thread that sleeps until a time of a clock (UINT64_MAX: for ever) or until a wake. A wake since the
+ * A sleeper: one thread that sleeps until a time of a clock (UINT64_MAX: forever) or until a wake. A wake since the
  * last sleep ends the next one at once. A sleep may end for no reason. There is nothing to close.
  */
 void pawl__system_sleeper_init(struct sleeper *sleeper);

@@ -3,7 +3,7 @@
  * Time goes on: slots open, timers move down and become due.
  *
  * Order. Timers of one tick come out in the order in which they were armed. This rests on Kafka's geometry: windows
- * only move forward, so of two timers for the same tick, the one on the coarser level was armed first. So a timer that
+ * only move forward: if two timers are for the same tick, the one on the coarser level was armed first. So a timer that
  * moves down into a slot was armed before all timers that are in it. Hence two rules:
  *
  *  - Slots open by time. Among slots that open at the same time, level 1 opens first, then 2, then 3, and level 0 last.

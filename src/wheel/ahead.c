@@ -27,7 +27,7 @@
  *  2. A move from A, on level L, to the front of a slot on level l. It is right if no level i between, l < i < L, holds
  *     a timer for D. Since D belongs on l as seen from now, on level i D is in the current cell or the next one. A's
  *     opening o is also the beginning of a cell of level i, after now and not after D: so D is in i's next cell, which
- *     opens at o. Of cells that open at the same tick the *finest* is emptied first: so that cell is empty. Within A
+ *     opens at o. Among cells that open at the same tick the *finest* is emptied first, so that cell is empty. Within A
  *     the last timer moves first, and to the front, as in advance.c.
  *  3. A slot that opens at o with some timers left. This is the same as 2, provided that no level has begun a cell
  *     beyond o's. Hence nothing is moved ahead while a bounded advance is stopped.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a user does with a timer: arm, touch, cancel. */
+/* The calls for one timer: arm, touch, cancel. */
 #include "compiler.h"
 #include "slots.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What C11 lacks: for gcc and clang, and in plain C for every other compiler. Only speed depends on it, so the plain
- * macros may be empty. With -DPAWL_PLAIN_C gcc and clang use the plain ones too: the tests run the wheel with both.
+ * Everything beyond C11: for gcc and clang, and in plain C for every other compiler. Only speed depends on it, so the
+ * plain macros may be empty. With -DPAWL_PLAIN_C gcc and clang also use the plain ones: the tests run the wheel with
+ * both.
  */
 #ifndef PAWL_WHEEL_COMPILER_H
 #define PAWL_WHEEL_COMPILER_H
@@ -14,7 +15,7 @@
 /*
  * An assertion about the links of a timer that is unlinked: they are in the user's memory, so a mistake there shows
  * here first. A release build has it only if it is asked for (PAWL_CHECK_LINKS): it reads both neighbours, which may be
- * cold, where unlinking only writes to them. docs/design/wheel.md has what that costs.
+ * cold, where unlinking only writes to them. docs/design/wheel.md has the cost.
  */
 #if defined(PAWL_CHECK_LINKS) && !defined(PAWL_ASSERT)
 #define ASSERT_LINKS(holds) ((holds) ? (void)0 : TRAP())

@@ -6,7 +6,7 @@
 
 #define DEFAULT_WHEEL_SIZE 256u /* measured: docs/design/wheel.md */
 #define MIN_WHEEL_SIZE     2u
-#define MAX_WHEEL_SIZE     4096u /* 2 x 4096 slots are what a word of pairs sums up */
+#define MAX_WHEEL_SIZE     4096u /* a word of pairs sums up 2 x 4096 slots */
 
 static unsigned highest_bit(uint64_t x)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a wheel looks like in the caller's memory, and how a slot is found in it.
+ * The layout of a wheel in the caller's memory, and how a slot is found in it.
  *
  *	mem ->  struct pawl_wheel        clock, counters, the lists of due timers
  *	        struct level [levels]    a record a level
@@ -49,7 +49,7 @@ struct level {
 	uint64_t *bits; /* a bit for each slot that may hold timers... */
 	uint64_t pairs; /* ...summed up: bit p is set if word 2p or 2p + 1 of `bits` is not zero */
 	uint64_t opens; /* the tick at which the first slot with its bit set opens; or NO_TICK */
-	uint64_t upto;  /* ticks before this one are accepted beyond the window, too: ahead.c */
+	uint64_t upto;  /* ticks before this one are accepted even beyond the window: ahead.c */
 	uint64_t width; /* ticks in a cell: wheel_size to the power of this level's number */
 	uint8_t shift;  /* its logarithm, for a wheel that counts in powers of two */
 	bool ready;     /* the level's memory has been written */

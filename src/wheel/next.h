@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * When to come back to a wheel, for a caller inside the library that advances and leaves the pops to others: timers
- * that are due already do not count. Everybody else asks pawl_wheel_next().
+ * that are due already do not count. All other callers use pawl_wheel_next().
  */
 #ifndef PAWL_WHEEL_NEXT_H
 #define PAWL_WHEEL_NEXT_H

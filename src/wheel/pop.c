@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a caller asks of a wheel: the due timers one by one, and when to advance next. */
+/* The questions to a wheel: the due timers one by one, and when to advance next. */
 #include "compiler.h"
 #include "next.h"
 #include "slots.h"

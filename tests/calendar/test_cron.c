@@ -172,7 +172,7 @@ static void expect_refused(const char *text, size_t position, const char *wrong)
 	EXPECT_EQ(pawl_calendar_parse(&rule, text, NULL), -EINVAL);
 }
 
-static void what_is_wrong_is_named(void)
+static void errors_are_named(void)
 {
 	static const char count[] =
 	        "there are %d fields; expected 5: minute, hour, day of the month, "
@@ -266,7 +266,7 @@ static void a_time_of_day_is_a_rule(void)
 	EXPECT_EQ(rule.seconds, 1);
 }
 
-static void what_is_no_time_of_day_is_refused(void)
+static void a_bad_time_of_day_is_refused(void)
 {
 	static const char *const bad[] = {"",       "2:30",   "02:60",     "24:00", "02:30:60",
 	                                  "02:30:", "02:30 ", "02:30:15 ", "-2:30", "02:30:15:00",
@@ -351,10 +351,10 @@ int main(void)
 	        TEST(lists_are_the_sum_of_their_parts),
 	        TEST(one_of_two_days_is_enough_unless_a_field_begins_with_a_star),
 	        TEST(a_star_in_front_makes_a_wildcard),
-	        TEST(what_is_wrong_is_named),
+	        TEST(errors_are_named),
 	        TEST(a_long_value_does_not_hide_what_is_allowed),
 	        TEST(a_time_of_day_is_a_rule),
-	        TEST(what_is_no_time_of_day_is_refused),
+	        TEST(a_bad_time_of_day_is_refused),
 	        TEST(a_blank_after_a_time_of_day_is_shown),
 	        TEST(a_number_that_is_no_time_of_day_is_pointed_at),
 	        TEST(any_text_is_a_rule_or_an_error),

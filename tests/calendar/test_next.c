@@ -260,7 +260,7 @@ static void one_of_two_days_is_enough(void)
 	      "2026-12-11 00:00");
 }
 
-static void what_matches_nothing_never_fires(void)
+static void a_rule_that_matches_nothing_never_fires(void)
 {
 	expect_never("0 0 30 2 *");
 	expect_never("0 0 31 2,4,6,9,11 *");
@@ -434,7 +434,7 @@ int main(void)
 	        TEST(leap_years_have_a_29_february),
 	        TEST(months_end_when_they_end),
 	        TEST(one_of_two_days_is_enough),
-	        TEST(what_matches_nothing_never_fires),
+	        TEST(a_rule_that_matches_nothing_never_fires),
 	        TEST(the_next_is_after_and_never_the_same),
 	        TEST(time_begins_in_year_1_and_ends_with_year_9999),
 	        TEST(next_and_prev_agree_at_both_ends_of_time),

@@ -21,7 +21,7 @@ FIRST = int(datetime.datetime(2016, 1, 1, tzinfo=UTC).timestamp())
 LAST = int(datetime.datetime(2036, 1, 1, tzinfo=UTC).timestamp())
 SAMPLE = 86400
 AROUND = 3 * 3600  # seconds on both sides of a change that are looked at
-FOLDER = pathlib.Path("/usr/share/zoneinfo")
+DIRECTORY = pathlib.Path("/usr/share/zoneinfo")
 TOGETHER = 32  # zones per probe: its start takes long under an emulator
 
 
@@ -29,7 +29,7 @@ def zones():
     """The names of zones, one for each content."""
     seen = {}
     for name in sorted(zoneinfo.available_timezones()):
-        file = FOLDER / name
+        file = DIRECTORY / name
         if file.is_file():
             seen.setdefault(hashlib.sha256(file.read_bytes()).digest(), name)
     return sorted(seen.values())
@@ -73,7 +73,7 @@ class Rule:
                 and (self.day is None or at.day == self.day) and (self.month is None or at.month == self.month))
 
     def fires(self, shown):
-        """Of the pairs of a time and what clocks show then, a minute apart, the times at which it fires."""
+        """The times at which it fires, among pairs of a time and its local time, a minute apart."""
         latest = shown[0][1]
         for time, local in shown[1:]:
             if self.wildcard:
@@ -131,7 +131,7 @@ class Questions:
 
 
 def ask_of_zone(questions, name, seen):
-    """Returns how often the offset changes. What has been looked at closely is in `seen`."""
+    """Returns how often the offset changes. `seen` has the changes that were looked at closely."""
     zone = zoneinfo.ZoneInfo(name)
     changes = []
     before = offset(zone, FIRST)

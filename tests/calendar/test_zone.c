@@ -168,7 +168,7 @@ static void the_last_line_counts_from_the_last_change(void)
 	EXPECT_EQ(zone.count, 1);
 }
 
-static void what_is_cut_off_is_refused_at_every_length(void)
+static void truncated_data_is_refused_at_every_length(void)
 {
 	struct pawl_calendar_error error;
 	struct pawl_zone zone;
@@ -192,7 +192,7 @@ static void what_is_cut_off_is_refused_at_every_length(void)
 /* Where the second header of a version 2 image begins. */
 #define SECOND_HEADER (44 + 6 + 4)
 
-static void what_is_wrong_is_named(void)
+static void errors_are_named(void)
 {
 	static const char *const bad[] = {"x",
 	                                  "XXX",
@@ -382,7 +382,8 @@ static void names_lead_nowhere_but_to_zones(void)
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		snprintf(text, sizeof(text),
-		         "the zone is '%s'; expected a name as Europe/Berlin, of 1 to 255 bytes, "
+		         "the zone is '%s'; expected a name such as Europe/Berlin, of 1 to 255 "
+		         "bytes, "
 		         "below /usr/share/zoneinfo/",
 		         bad[i]);
 		expect_not_loaded(bad[i], -EINVAL, text);
@@ -390,13 +391,13 @@ static void names_lead_nowhere_but_to_zones(void)
 	memset(name, 'n', sizeof(name));
 	name[256] = '\0';
 	snprintf(text, sizeof(text),
-	         "the zone is '%.40s'; expected a name as Europe/Berlin, of 1 to 255 bytes, "
+	         "the zone is '%.40s'; expected a name such as Europe/Berlin, of 1 to 255 bytes, "
 	         "below /usr/share/zoneinfo/",
 	         name);
 	expect_not_loaded(name, -EINVAL, text);
 	expect_not_loaded("Europe/Atlantis", -ENOENT,
-	                  "the zone's file /usr/share/zoneinfo/Europe/Atlantis: there is none; "
-	                  "expected a name as Europe/Berlin");
+	                  "the zone's file /usr/share/zoneinfo/Europe/Atlantis: no such file; "
+	                  "expected a name such as Europe/Berlin");
 }
 
 static void zones_of_the_machine_are_loaded(void)
@@ -410,7 +411,7 @@ static void zones_of_the_machine_are_loaded(void)
 	EXPECT_EQ(pawl_zone_offset(&zone, 1774746000), 7200);
 	expect_not_loaded(
 	        "Europe", -EISDIR,
-	        "the zone's file /usr/share/zoneinfo/Europe: it is a folder; expected a zone");
+	        "the zone's file /usr/share/zoneinfo/Europe: it is a directory; expected a zone");
 	expect_not_loaded(
 	        "zone.tab", -EINVAL,
 	        "the zone's file /usr/share/zoneinfo/zone.tab: it has more than 16384 bytes");
@@ -469,8 +470,8 @@ int main(void)
 	        TEST(utc_needs_nothing),
 	        TEST(all_versions_are_read),
 	        TEST(the_last_line_counts_from_the_last_change),
-	        TEST(what_is_cut_off_is_refused_at_every_length),
-	        TEST(what_is_wrong_is_named),
+	        TEST(truncated_data_is_refused_at_every_length),
+	        TEST(errors_are_named),
 	        TEST(last_lines_of_every_form_are_read),
 	        TEST(there_is_room_for_1024_changes),
 	        TEST(broken_bytes_do_no_harm),

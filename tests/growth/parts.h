@@ -48,7 +48,7 @@ static inline void close_parts(struct parts *parts)
 	pawl_service_close(parts->service, NULL);
 }
 
-/* Of exactly this size, for an address sanitizer; filled with garbage. */
+/* A block of exactly this size, for an address sanitizer; filled with garbage. */
 static inline void *garbage(size_t size)
 {
 	return memset(malloc(size), 0xA5, size);

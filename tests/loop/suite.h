@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What pawl/loop.h promises, tested in one event loop. Each adapter's test fills in a struct loop_calls, the event loop
- * by function pointers, and calls suite_run.
+ * The promises of pawl/loop.h, tested in one event loop. Each adapter's test fills in a struct loop_calls, the event
+ * loop by function pointers, and calls suite_run.
  *
  * Nothing here depends on how fast the machine is. The tests assert that no timer is early, how often each is called,
  * and how much happens between two polls of a socket. ctest ends a test that hangs.
@@ -32,9 +32,8 @@ struct loop_calls {
 	/* The event loop. Its memory is the test's own. */
 	void *(*open_events)(void);
 	void (*close_events)(void *events);
-	void (*run_once)(void *events); /* one round: sleeps until there is something to do */
-	void (*end_round)(
-	        void *events); /* do not sleep in this round any more; NULL: it would not */
+	void (*run_once)(void *events);  /* one round: sleeps until there is something to do */
+	void (*end_round)(void *events); /* do not sleep again in this round; NULL: it would not */
 	void (*add_socket)(void *events, int fd, socket_fn *fn, void *arg); /* one at a time */
 	void (*remove_socket)(void *events);
 	unsigned (*timers_set)(void *events, struct pawl_loop *loop); /* by the adapter: 0 or 1 */
@@ -507,7 +506,7 @@ static inline void a_timer_that_arms_itself_at_once_does_not_starve_a_socket(voi
 	rig_close(&rig);
 }
 
-static inline void moves_in_a_pass_are_bounded_too(void)
+static inline void moves_in_a_pass_are_also_bounded(void)
 {
 	const struct pawl_loop_options options = {.wheel_size = 8, .max_moves = 10};
 	struct pawl_loop_timer *timers = calloc(10000, sizeof(*timers));
@@ -590,7 +589,7 @@ static inline void a_few_timers_are_moved_ahead_only_in_a_pass_that_is_made_anyw
 	rig_close(&rig);
 }
 
-static inline void the_end_of_time_is_a_deadline_too(void)
+static inline void the_end_of_time_is_also_a_deadline(void)
 {
 	struct pawl_loop_timer timers[3] = {0}, soon = {0};
 	struct rig rig;
@@ -614,7 +613,7 @@ static inline void expect_refused(struct rig *rig, const struct pawl_loop_option
 	EXPECT(loop == rig->loop);
 }
 
-static inline void what_is_out_of_range_is_refused(void)
+static inline void options_out_of_range_are_refused(void)
 {
 	struct rig rig;
 
@@ -951,8 +950,8 @@ static inline void arming_for_later_is_no_system_call(void)
 	rig_close(&rig);
 }
 
-/* A burst of timers that are due already is one wake-up, too. */
-static inline void arming_what_is_due_is_one_system_call(void)
+/* A burst of timers that are due already is also one wake-up. */
+static inline void arming_a_due_timer_is_one_system_call(void)
 {
 	struct pawl_loop_timer timers[1000] = {0};
 	unsigned before;
@@ -990,7 +989,7 @@ static inline void a_pass_is_one_system_call_whatever_it_arms(void)
 	rig_close(&rig);
 }
 
-static inline void a_pass_too_early_does_no_harm(void)
+static inline void an_early_pass_is_harmless(void)
 {
 	struct pawl_loop_timer timer = {0};
 	struct rig rig;
@@ -1040,11 +1039,11 @@ static inline int suite_run(const struct loop_calls *given, const struct test *o
 	        TEST(dropped_may_free_its_timer_and_cancel_others),
 	        TEST(a_burst_does_not_starve_a_socket),
 	        TEST(a_timer_that_arms_itself_at_once_does_not_starve_a_socket),
-	        TEST(moves_in_a_pass_are_bounded_too),
+	        TEST(moves_in_a_pass_are_also_bounded),
 	        TEST(many_timers_are_moved_before_their_slot_opens_a_few_in_a_pass),
 	        TEST(a_few_timers_are_moved_ahead_only_in_a_pass_that_is_made_anyway),
-	        TEST(the_end_of_time_is_a_deadline_too),
-	        TEST(what_is_out_of_range_is_refused),
+	        TEST(the_end_of_time_is_also_a_deadline),
+	        TEST(options_out_of_range_are_refused),
 	        TEST(without_memory_open_leaves_nothing_behind),
 	        TEST(each_kind_of_timer_has_its_function),
 	        TEST(a_period_that_is_missed_is_left_out),
@@ -1056,7 +1055,7 @@ static inline int suite_run(const struct loop_calls *given, const struct test *o
 	        TEST(nothing_is_early_with_count_sleep),
 	        TEST(time_asleep_counts_if_that_is_asked_for),
 	        TEST(in_a_random_game_every_timer_is_accounted_for),
-	        TEST(a_pass_too_early_does_no_harm),
+	        TEST(an_early_pass_is_harmless),
 	        TEST(a_pass_inside_a_pass_does_nothing),
 	};
 	int failed;

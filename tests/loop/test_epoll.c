@@ -117,7 +117,7 @@ static void edge_triggered_it_is_as_good(void)
 	next_events = EPOLLIN;
 }
 
-static void poll_takes_the_descriptor_too(void)
+static void poll_also_takes_the_descriptor(void)
 {
 	struct pawl_loop_timer timer = {0};
 	struct pollfd polled = {.events = POLLIN};
@@ -168,10 +168,10 @@ int main(void)
 {
 	static const struct test own[] = {
 	        TEST(arming_for_later_is_no_system_call),
-	        TEST(arming_what_is_due_is_one_system_call),
+	        TEST(arming_a_due_timer_is_one_system_call),
 	        TEST(a_pass_is_one_system_call_whatever_it_arms),
 	        TEST(edge_triggered_it_is_as_good),
-	        TEST(poll_takes_the_descriptor_too),
+	        TEST(poll_also_takes_the_descriptor),
 	        TEST(the_descriptor_is_closed_with_the_loop),
 	        TEST(without_descriptors_open_leaves_nothing_behind),
 	};

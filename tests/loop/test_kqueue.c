@@ -144,7 +144,7 @@ static void no_timer_is_set_for_more_than_a_day(void)
  * pipe, by which it notices close(), so on Linux this cannot be tried.
  */
 #ifndef __linux__
-static void poll_takes_a_kqueue_too(void)
+static void poll_also_takes_a_kqueue(void)
 {
 	struct pawl_loop_timer timer = {0};
 	struct pollfd polled = {.events = POLLIN};
@@ -219,11 +219,11 @@ int main(void)
 {
 	static const struct test own[] = {
 	        TEST(arming_for_later_is_no_system_call),
-	        TEST(arming_what_is_due_is_one_system_call),
+	        TEST(arming_a_due_timer_is_one_system_call),
 	        TEST(a_pass_is_one_system_call_whatever_it_arms),
 	        TEST(no_timer_is_set_for_more_than_a_day),
 #ifndef __linux__
-	        TEST(poll_takes_a_kqueue_too),
+	        TEST(poll_also_takes_a_kqueue),
 #endif
 	        TEST(two_loops_share_a_kqueue),
 	        TEST(close_leaves_no_timer_in_the_kqueue),

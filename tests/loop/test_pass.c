@@ -206,8 +206,8 @@ static void a_few_timers_are_no_reason_to_wake_early(void)
 	loop_close();
 }
 
-/* But a pass that is made anyway moves ahead for them, too. */
-static void a_pass_moves_ahead_for_a_few_timers_too(void)
+/* But a pass that is made anyway also moves ahead for them. */
+static void a_pass_also_moves_ahead_for_a_few_timers(void)
 {
 	loop_open(NULL);
 	arm(50, 256 * MS);
@@ -218,7 +218,7 @@ static void a_pass_moves_ahead_for_a_few_timers_too(void)
 	loop_close();
 }
 
-/* If there were work that no pass does, the loop would make passes for ever without time going on. */
+/* If there were work that no pass does, the loop would make passes forever without time going on. */
 static void whatever_is_armed_the_loop_sleeps_in_the_end(void)
 {
 	const uint64_t span[] = {100 * MS, SECOND, 100 * SECOND, 100000 * SECOND};
@@ -412,7 +412,7 @@ int main(void)
 	        TEST(a_pass_makes_at_most_max_moves),
 	        TEST(many_timers_have_the_loop_wake_before_their_slot_opens),
 	        TEST(a_few_timers_are_no_reason_to_wake_early),
-	        TEST(a_pass_moves_ahead_for_a_few_timers_too),
+	        TEST(a_pass_also_moves_ahead_for_a_few_timers),
 	        TEST(whatever_is_armed_the_loop_sleeps_in_the_end),
 	        TEST(the_next_period_is_the_first_on_the_grid_after_now),
 	        TEST(a_periodic_timer_does_not_drift),

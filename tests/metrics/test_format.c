@@ -108,7 +108,7 @@ static void every_statistic_is_a_metric(void)
 }
 
 /* Below, at and above each bound; in two histograms, as of two workers. */
-static void a_bucket_counts_what_does_not_exceed_its_bound(void)
+static void a_bucket_counts_values_up_to_its_bound(void)
 {
 	static struct pawl_histogram one, other;
 
@@ -249,7 +249,7 @@ int main(void)
 	static const struct test tests[] = {
 	        TEST(numbers_have_all_their_digits),
 	        TEST(every_statistic_is_a_metric),
-	        TEST(a_bucket_counts_what_does_not_exceed_its_bound),
+	        TEST(a_bucket_counts_values_up_to_its_bound),
 	        TEST(cells_follow_each_other_without_a_gap),
 	        TEST(as_much_as_fits_is_written_and_the_whole_length_told),
 	        TEST(the_length_is_bounded),

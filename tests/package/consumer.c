@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A program that has nothing of pawl but what is installed or copied: a wheel, a service, an event loop, a calendar. */
+/* A program that has only the installed or copied files of pawl: a wheel, a service, an event loop, a calendar. */
 #ifdef PAWL_AMALGAMATION
 #include "pawl.h"
 #else

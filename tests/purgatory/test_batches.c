@@ -288,7 +288,7 @@ static void win_the_other(struct request *request, char event)
 	EXPECT_EQ(cancel_key(request->room, "a"), 0);
 }
 
-IN_EVERY_ROOM(what_one_check_has_won_on_complete_cannot_win_again)
+IN_EVERY_ROOM(on_complete_cannot_win_what_its_check_has_won)
 {
 	struct request first, second;
 
@@ -459,7 +459,7 @@ static void cancel_all_meanwhile(struct request *request, char event)
 		request->number = cancel_key(request->room, "a");
 }
 
-/* Its cursors are removed though nothing comes after them any more; otherwise the next check would find them. */
+/* Its cursors are removed although nothing comes after them; otherwise the next check would find them. */
 IN_EVERY_ROOM(a_check_whose_rest_is_withdrawn_between_two_batches_leaves_nothing_behind)
 {
 	struct crowd crowd;
@@ -721,7 +721,7 @@ int main(void)
 	        TEST(an_operation_won_while_it_is_tried_is_completed_once_and_released_last),
 	        TEST(an_operation_withdrawn_before_its_retry_is_not_tried),
 	        TEST(on_complete_may_check_the_key_whose_check_has_called_it),
-	        TEST(what_one_check_has_won_on_complete_cannot_win_again),
+	        TEST(on_complete_cannot_win_what_its_check_has_won),
 	        TEST(a_check_between_two_batches_of_another_one_does_it_all),
 	        TEST(a_check_overtaken_between_two_batches_leaves_the_rest_to_the_other),
 	        TEST(a_stop_between_two_batches_of_a_check_drops_all_the_rest),

@@ -2,7 +2,7 @@
 /*
  * Every allocation fails once: the call returns -ENOMEM, the operation is as it was, and nothing is left behind; and in
  * the end all memory is given back. The linker puts the functions here in the place of the real ones (--wrap), so the
- * counts hold without a sanitizer, too. All tests but two have no threads.
+ * counts hold even without a sanitizer. All tests but two have no threads.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -92,7 +92,7 @@ int __wrap_posix_memalign(void **memory, size_t alignment, size_t size)
 	return error;
 }
 
-/* Memory is overwritten before it is freed: so a late read is noticed without a sanitizer, too. */
+/* Memory is overwritten before it is freed: so a late read is noticed even without a sanitizer. */
 void __wrap_free(void *memory)
 {
 	uncounted(memory);
@@ -302,7 +302,7 @@ static void every_allocation_fails_once_when_watching(void)
 }
 
 /* Half of the keys have another operation already, which stays as it is. */
-static void every_allocation_fails_once_beside_others(void)
+static void every_allocation_fails_once_while_others_run(void)
 {
 	struct request other;
 	struct room room;
@@ -617,7 +617,7 @@ static void watch_and_check_many(struct room *room, struct request *requests, ui
 }
 
 /* The table takes at most 128 bytes for each operation watched at one time, and no more the second time. */
-static void what_grew_for_many_keys_grows_once(void)
+static void an_operation_with_many_keys_grows_once(void)
 {
 	enum { COUNT = 100000 };
 	struct request *requests = malloc(COUNT * sizeof(*requests));
@@ -730,7 +730,7 @@ int main(void)
 	        TEST(without_random_bytes_there_is_no_purgatory),
 	        TEST(a_refused_open_allocates_nothing_that_stays),
 	        TEST(every_allocation_fails_once_when_watching),
-	        TEST(every_allocation_fails_once_beside_others),
+	        TEST(every_allocation_fails_once_while_others_run),
 	        TEST(known_keys_allocate_nothing_for_up_to_4),
 	        TEST(the_first_thread_to_watch_needs_no_memory),
 	        TEST(check_complete_expire_cancel_and_stop_need_no_memory),
@@ -738,7 +738,7 @@ int main(void)
 	        TEST(further_watches_are_freed_once_and_by_the_submitter),
 	        TEST(close_leaves_nothing_to_others_on_the_same_service),
 	        TEST(after_a_million_operations_memory_is_where_it_was),
-	        TEST(what_grew_for_many_keys_grows_once),
+	        TEST(an_operation_with_many_keys_grows_once),
 	        TEST(a_table_without_memory_to_grow_grows_later),
 	        TEST(many_operations_under_a_few_keys_need_no_larger_table),
 	        TEST(an_operation_takes_what_the_manual_says),

@@ -95,7 +95,7 @@ static void expect_a_few_moves(const struct room *room, const struct progress *b
 
 /*
  * Every fourth operation is under one key, so its list is long; each other one has its own. The limit holds for the
- * bucket with the long list, too.
+ * bucket with the long list as well.
  */
 static void no_call_moves_more_than_a_few_operations(void)
 {
@@ -281,7 +281,7 @@ static void a_table_is_right_at_every_point_of_a_growth(void)
 	EXPECT(growing > 100);
 }
 
-/* A table that is prepared and not needed any more waits until it is. */
+/* A table that is prepared and no longer needed waits until it is. */
 static void a_table_may_empty_while_its_successor_is_prepared(void)
 {
 	enum { FULL = 2 * FEW_BUCKETS };

@@ -119,7 +119,7 @@ IN_EVERY_ROOM(release_may_call_everything)
 
 static struct {
 	unsigned depth, deepest;
-	/* Of try_or_watch: how often 0 and 1; of complete and check: operations completed. */
+	/* try_or_watch: how often 0 and 1; complete and check: operations completed. */
 	unsigned answers[3];
 } nested;
 
@@ -272,7 +272,7 @@ static void with_100000_nested_calls_the_stack_has_a_bound(void)
 	in_room(&every_mode[0], 2, with_100000_nested_calls_the_stack_has_a_bound_);
 }
 
-/* On a thread of the service, too. */
+/* Also on a thread of the service. */
 IN_EVERY_ROOM(nested_calls_that_a_deadline_begins_are_over_when_it_has_settled)
 {
 	enum { COUNT = 50 };
@@ -304,7 +304,7 @@ static void complete_fifty_at_the_bottom(struct request *request, char event)
 		EXPECT_EQ(check(request->room, "bottom"), 50);
 }
 
-IN_EVERY_ROOM(a_check_16_deep_counts_what_it_has_completed_and_all_are_called)
+IN_EVERY_ROOM(a_check_16_deep_counts_its_completions_and_all_are_called)
 {
 	struct request deep[16], bottom[50];
 	const struct pawl_key key = key_of(room, "bottom");
@@ -373,7 +373,7 @@ int main(void)
 	        TEST(nested_calls_of_try_or_watch_are_16_deep_at_most_and_all_are_made),
 	        TEST(with_100000_nested_calls_the_stack_has_a_bound),
 	        TEST(nested_calls_that_a_deadline_begins_are_over_when_it_has_settled),
-	        TEST(a_check_16_deep_counts_what_it_has_completed_and_all_are_called),
+	        TEST(a_check_16_deep_counts_its_completions_and_all_are_called),
 	        TEST(a_timeout_of_0_submitted_16_deep_is_put_off),
 	};
 

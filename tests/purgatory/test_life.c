@@ -20,7 +20,7 @@ static void expect_completed_in_try(struct request *request, unsigned tries)
 	EXPECT_STR(request->story, "cr");
 }
 
-IN_EVERY_ROOM(what_can_complete_at_once_is_never_watched)
+IN_EVERY_ROOM(an_operation_that_completes_at_once_is_never_watched)
 {
 	struct request request;
 
@@ -38,7 +38,7 @@ IN_EVERY_ROOM(the_second_try_completes_and_nothing_stays_watched)
 	expect_completed_in_try(&request, 2);
 }
 
-IN_EVERY_ROOM(what_waits_was_tried_twice_and_is_watched_under_all_its_keys)
+IN_EVERY_ROOM(a_waiting_operation_was_tried_twice_and_is_under_all_its_keys)
 {
 	struct request request;
 
@@ -345,7 +345,7 @@ IN_EVERY_ROOM(a_refused_operation_completed_is_released)
 }
 
 /* The answers of pawl_op_completed in the functions, the last of them release. */
-IN_EVERY_ROOM(completed_is_true_of_what_was_completed_alone)
+IN_EVERY_ROOM(completed_is_true_only_of_completed_operations)
 {
 	struct request r[4];
 
@@ -466,7 +466,7 @@ IN_EVERY_ROOM(on_expire_follows_on_complete_on_the_same_thread)
 		EXPECT_STR(r[i].story, "cer");
 }
 
-IN_EVERY_ROOM(without_a_deadline_it_waits_for_ever)
+IN_EVERY_ROOM(without_a_deadline_it_never_expires)
 {
 	struct request never, almost;
 
@@ -594,7 +594,7 @@ IN_EVERY_ROOM(two_purgatories_on_one_service_do_not_meet)
 
 static struct pawl_op defined = PAWL_OP_INIT(&request_type);
 
-static void an_initialiser_makes_what_init_makes(void)
+static void an_initialiser_equals_init(void)
 {
 	struct pawl_op made;
 
@@ -654,11 +654,11 @@ static void nothing_expires_early_on_the_real_clock(void)
 int main(void)
 {
 	static const struct test tests[] = {
-	        TEST(an_initialiser_makes_what_init_makes),
+	        TEST(an_initialiser_equals_init),
 	        TEST(an_initialised_operation_lives),
-	        TEST(what_can_complete_at_once_is_never_watched),
+	        TEST(an_operation_that_completes_at_once_is_never_watched),
 	        TEST(the_second_try_completes_and_nothing_stays_watched),
-	        TEST(what_waits_was_tried_twice_and_is_watched_under_all_its_keys),
+	        TEST(a_waiting_operation_was_tried_twice_and_is_under_all_its_keys),
 	        TEST(the_winner_unlinks_it_and_removes_its_deadline_before_it_calls),
 	        TEST(nothing_happens_to_an_operation_that_is_over),
 	        TEST(the_last_unref_releases_before_it_returns),
@@ -672,13 +672,13 @@ int main(void)
 	        TEST(a_fresh_operation_completed_is_released),
 	        TEST(release_may_free_a_fresh_operation_that_was_completed),
 	        TEST(a_refused_operation_completed_is_released),
-	        TEST(completed_is_true_of_what_was_completed_alone),
+	        TEST(completed_is_true_only_of_completed_operations),
 	        TEST(completed_says_the_same_in_each_of_its_functions),
 	        TEST(a_timeout_of_0_never_waits),
 	        TEST(either_try_comes_before_a_timeout_of_0),
 	        TEST(a_timeout_of_0_needs_no_service_but_the_purgatory),
 	        TEST(on_expire_follows_on_complete_on_the_same_thread),
-	        TEST(without_a_deadline_it_waits_for_ever),
+	        TEST(without_a_deadline_it_never_expires),
 	        TEST(no_deadline_is_early_and_none_more_than_a_tick_late),
 	        TEST(nothing_expires_early_on_the_real_clock),
 	        TEST(deadlines_do_not_count_against_max_pending),

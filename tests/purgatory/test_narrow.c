@@ -130,7 +130,7 @@ static void let_it_grow(struct request *request, char event)
 	if (event != 'd')
 		return;
 	if (strcmp(request->story, "d") != 0)
-		abort(); /* stop would go on for ever */
+		abort(); /* stop would go on forever */
 	if (!full.dropped) {
 		full.dropped = true;
 		sem_post(&full.dropping);
@@ -270,7 +270,7 @@ static void *close_slowly(void *arg)
 	return NULL;
 }
 
-static void close_waits_for_an_alarm_that_comes_too_late(void)
+static void close_waits_for_a_late_alarm(void)
 {
 	static const struct pawl_op_type type = {
 	        .try_complete = slow_try, .on_complete = slow_complete, .release = slow_release};
@@ -311,7 +311,7 @@ int main(void)
 	        TEST(completed_in_nested_calls_while_it_is_being_watched_it_completes_once),
 	        TEST(a_table_that_stop_goes_through_does_not_grow),
 	        TEST(without_its_service_an_operation_waits_on),
-	        TEST(close_waits_for_an_alarm_that_comes_too_late),
+	        TEST(close_waits_for_a_late_alarm),
 	};
 
 	return RUN_TESTS(tests);

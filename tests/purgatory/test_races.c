@@ -137,7 +137,7 @@ IN_EVERY_ROOM(the_deadline_comes_even_if_checks_keep_coming)
 
 /* No thread waits for a try */
 
-IN_EVERY_ROOM(a_check_beside_a_try_asks_for_a_retry_and_goes_on)
+IN_EVERY_ROOM(a_check_during_a_try_asks_for_a_retry_and_goes_on)
 {
 	struct request request;
 	struct call call;
@@ -167,7 +167,7 @@ static void expect_released_by_the_try(struct call *call, struct request *reques
 	EXPECT(pthread_equal(request->thread, call->thread));
 }
 
-IN_EVERY_ROOM(complete_beside_a_try_wins_and_the_try_releases)
+IN_EVERY_ROOM(complete_during_a_try_wins_and_the_try_releases)
 {
 	struct request request;
 	struct call call;
@@ -177,7 +177,7 @@ IN_EVERY_ROOM(complete_beside_a_try_wins_and_the_try_releases)
 	expect_released_by_the_try(&call, &request, "c", "cr");
 }
 
-IN_EVERY_ROOM(the_deadline_beside_a_try_wins_and_the_try_releases)
+IN_EVERY_ROOM(the_deadline_during_a_try_wins_and_the_try_releases)
 {
 	struct request request;
 	struct call call;
@@ -187,7 +187,7 @@ IN_EVERY_ROOM(the_deadline_beside_a_try_wins_and_the_try_releases)
 	expect_released_by_the_try(&call, &request, "ce", "cer");
 }
 
-IN_EVERY_ROOM(cancel_key_beside_a_try_wins_and_the_try_releases)
+IN_EVERY_ROOM(cancel_key_during_a_try_wins_and_the_try_releases)
 {
 	struct request request;
 	struct call call;
@@ -197,7 +197,7 @@ IN_EVERY_ROOM(cancel_key_beside_a_try_wins_and_the_try_releases)
 	expect_released_by_the_try(&call, &request, "k", "kr");
 }
 
-IN_EVERY_ROOM(stop_beside_a_try_wins_and_the_try_releases)
+IN_EVERY_ROOM(stop_during_a_try_wins_and_the_try_releases)
 {
 	struct request request;
 	struct call call;
@@ -208,7 +208,7 @@ IN_EVERY_ROOM(stop_beside_a_try_wins_and_the_try_releases)
 }
 
 /* A try that says yes too late has no effect. */
-IN_EVERY_ROOM(a_try_that_says_yes_too_late_completes_nothing)
+IN_EVERY_ROOM(a_late_yes_of_a_try_completes_nothing)
 {
 	struct request request;
 	struct call call;
@@ -334,12 +334,12 @@ int main(void)
 	        TEST(a_change_during_the_second_try_makes_it_retry),
 	        TEST(the_timeout_counts_from_the_beginning_of_the_second_try),
 	        TEST(the_deadline_comes_even_if_checks_keep_coming),
-	        TEST(a_check_beside_a_try_asks_for_a_retry_and_goes_on),
-	        TEST(complete_beside_a_try_wins_and_the_try_releases),
-	        TEST(the_deadline_beside_a_try_wins_and_the_try_releases),
-	        TEST(cancel_key_beside_a_try_wins_and_the_try_releases),
-	        TEST(stop_beside_a_try_wins_and_the_try_releases),
-	        TEST(a_try_that_says_yes_too_late_completes_nothing),
+	        TEST(a_check_during_a_try_asks_for_a_retry_and_goes_on),
+	        TEST(complete_during_a_try_wins_and_the_try_releases),
+	        TEST(the_deadline_during_a_try_wins_and_the_try_releases),
+	        TEST(cancel_key_during_a_try_wins_and_the_try_releases),
+	        TEST(stop_during_a_try_wins_and_the_try_releases),
+	        TEST(a_late_yes_of_a_try_completes_nothing),
 	        TEST(cancel_key_in_the_second_try_withdraws_it),
 	        TEST(a_timeout_of_0_wins_after_the_second_try_though_it_was_checked),
 	        TEST(complete_in_the_second_try_wins_over_a_timeout_of_0),

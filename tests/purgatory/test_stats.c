@@ -213,7 +213,7 @@ static void *check_keys(void *arg)
 }
 
 /* A million keys come and go while others check them, and the purgatory is as empty as before. */
-static void keys_that_come_and_go_beside_checks_leave_nothing(void)
+static void keys_that_come_and_go_during_checks_leave_nothing(void)
 {
 	pthread_t checker;
 	struct pawl_op op;
@@ -259,7 +259,7 @@ int main(void)
 	        TEST(on_complete_can_tell_whether_it_was_the_deadline),
 	        TEST(a_slow_on_complete_holds_up_no_other_deadline),
 	        TEST(one_poll_expires_all_that_is_due),
-	        TEST(keys_that_come_and_go_beside_checks_leave_nothing),
+	        TEST(keys_that_come_and_go_during_checks_leave_nothing),
 	};
 
 	return RUN_TESTS(tests);

@@ -18,7 +18,7 @@ static void *run_stop(void *arg)
 
 /* Stop and close */
 
-IN_EVERY_ROOM(stop_drops_and_releases_what_waits_and_refuses_the_rest)
+IN_EVERY_ROOM(stop_drops_and_releases_waiting_operations_and_refuses_new_ones)
 {
 	struct request r[20], late;
 
@@ -44,7 +44,7 @@ IN_EVERY_ROOM(stop_drops_and_releases_what_waits_and_refuses_the_rest)
 		EXPECT_STR(r[i].story, "dr");
 }
 
-IN_EVERY_ROOM(what_has_a_reference_at_stop_is_released_by_unref)
+IN_EVERY_ROOM(an_operation_referenced_at_stop_is_released_by_unref)
 {
 	struct request request;
 
@@ -60,7 +60,7 @@ IN_EVERY_ROOM(what_has_a_reference_at_stop_is_released_by_unref)
 }
 
 /* All that may follow close: calls on operations with a reference. */
-static void what_is_held_outlives_the_purgatory(void)
+static void a_referenced_operation_outlives_the_purgatory(void)
 {
 	for (size_t i = 0; i < COUNTOF(every_mode); i++) {
 		struct request dropped, completed;
@@ -299,9 +299,9 @@ int main(void)
 	        TEST(stop_from_a_deadline_or_from_stop_ends_the_program_with_a_message),
 	        TEST(a_service_closed_before_its_purgatory_ends_the_program_with_a_message),
 	        TEST(a_service_is_closed_after_its_last_purgatory),
-	        TEST(stop_drops_and_releases_what_waits_and_refuses_the_rest),
-	        TEST(what_has_a_reference_at_stop_is_released_by_unref),
-	        TEST(what_is_held_outlives_the_purgatory),
+	        TEST(stop_drops_and_releases_waiting_operations_and_refuses_new_ones),
+	        TEST(an_operation_referenced_at_stop_is_released_by_unref),
+	        TEST(a_referenced_operation_outlives_the_purgatory),
 	        TEST(stop_waits_for_the_functions_of_a_deadline),
 	        TEST(a_second_stop_waits_for_the_first),
 	        TEST(on_complete_of_a_check_may_stop),

@@ -318,7 +318,7 @@ static void crew_work(struct crew *crew)
 	pthread_join(poller, NULL);
 }
 
-/* Nothing runs any more: each outcome happened once, and one call returned it. */
+/* At rest: each outcome happened once, and one call returned it. */
 static void expect_accounts(const struct account *account)
 {
 	EXPECT_EQ(account->completed + account->cancelled + account->dropped, account->accepted);
@@ -503,15 +503,15 @@ static void meet(const struct pawl_service_options *options)
 	room_close(&meeting.room);
 }
 
-static void of_eight_threads_at_one_operation_exactly_one_wins(void)
+static void exactly_one_of_eight_threads_wins_an_operation(void)
 {
 	for (size_t i = 0; i < COUNTOF(every_mode); i++)
 		meet(&every_mode[i]);
 }
 
 /*
- * Release is last: each thread gives its own reference back as soon as it is done, so any of them may be the last, beside
- * tries that have not returned.
+ * Release is last: each thread gives its own reference back as soon as it is done, so any of them may be the last, as
+ * well as tries that have not returned.
  */
 
 struct party {
@@ -615,7 +615,7 @@ static void the_last_unref_releases_once(void)
 /*
  * No trigger is lost: one thread submits operations without a deadline, another one makes each ready and checks once,
  * at any time. Other pairs of threads check the same keys all the time, and may complete them first. If a trigger gets
- * lost this waits for ever, and the test's timeout ends it.
+ * lost this waits forever, and the test's timeout ends it.
  */
 
 struct pair {
@@ -772,7 +772,7 @@ static void attempt_all(uint64_t seed)
 	free(attempts);
 }
 
-static void of_100_operations_20_threads_and_20_attempts_none_is_lost(void)
+static void no_operation_is_lost_among_100_with_20_threads(void)
 {
 	for (uint64_t seed = 1; seed <= rounds / 20 + 1; seed++)
 		attempt_all(seed);
@@ -783,10 +783,10 @@ int main(int argc, char **argv)
 	static const struct test tests[] = {
 	        TEST(check_complete_expire_and_cancel_race_on_the_same_operations),
 	        TEST(check_complete_expire_cancel_and_stop_race_on_the_same_operations),
-	        TEST(of_eight_threads_at_one_operation_exactly_one_wins),
+	        TEST(exactly_one_of_eight_threads_wins_an_operation),
 	        TEST(the_last_unref_releases_once),
 	        TEST(no_trigger_is_lost),
-	        TEST(of_100_operations_20_threads_and_20_attempts_none_is_lost),
+	        TEST(no_operation_is_lost_among_100_with_20_threads),
 	};
 
 	test_usage(argc, argv, "[--rounds N]");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the live view of a service shows of its purgatories. */
+/* The purgatories in the live view of a service. */
 #define _GNU_SOURCE
 #include <sched.h>
 #include <signal.h>
@@ -150,7 +150,7 @@ IN_EVERY_ROOM(one_operation_of_a_key_is_put_into_words)
 	leave_room(room);
 }
 
-/* Beside everything else */
+/* At the same time as everything else */
 
 struct viewers {
 	pthread_t threads[3];
@@ -268,7 +268,7 @@ static void stop_in_a_release_that_the_view_calls_ends_the_program(void)
 	pid_t pid;
 	int status = 0;
 
-	socket_path(); /* its folder is this process's */
+	socket_path(); /* its directory is this process's */
 	pid = fork();
 	if (pid == 0) {
 		alarm(60); /* it waits for itself: SIGALRM is not SIGABRT */
@@ -363,6 +363,6 @@ int main(void)
 	int code;
 
 	code = RUN_TESTS(tests);
-	remove_socket_folder();
+	remove_socket_directory();
 	return code;
 }

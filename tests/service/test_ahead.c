@@ -94,7 +94,7 @@ static void a_few_tasks_are_no_reason_to_wake_up_early(void)
 	pawl_service_close(fixture.service, NULL);
 }
 
-static void many_tasks_are_moved_ahead_even_if_nothing_else_wakes_anybody(void)
+static void many_tasks_are_moved_ahead_even_if_nothing_else_wakes_a_worker(void)
 {
 	struct fixture fixture;
 
@@ -150,8 +150,9 @@ static void with_many_tasks_next_is_early_enough_to_move_ahead(void)
 	pawl_service_close(fixture.service, NULL);
 }
 
-/* A worker that always finds a due task makes as many moves as it runs tasks: here one, beside the poll's 64. */
-static void a_busy_service_moves_ahead_too(void)
+/* A worker that always finds a due task makes as many moves as it runs tasks: here one, in addition to the poll's
+ * 64. */
+static void a_busy_service_also_moves_ahead(void)
 {
 	struct note busy;
 	struct fixture fixture;
@@ -179,10 +180,10 @@ int main(void)
 	static const struct test tests_of_ahead[] = {
 	        TEST(no_task_is_moved_when_its_slot_opens),
 	        TEST(a_few_tasks_are_no_reason_to_wake_up_early),
-	        TEST(many_tasks_are_moved_ahead_even_if_nothing_else_wakes_anybody),
+	        TEST(many_tasks_are_moved_ahead_even_if_nothing_else_wakes_a_worker),
 	        TEST(a_poll_moves_ahead),
 	        TEST(with_many_tasks_next_is_early_enough_to_move_ahead),
-	        TEST(a_busy_service_moves_ahead_too),
+	        TEST(a_busy_service_also_moves_ahead),
 	};
 
 	return RUN_TESTS(tests_of_ahead);

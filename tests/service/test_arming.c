@@ -218,7 +218,7 @@ static void say_so(struct note *note)
 	__atomic_store_n(&note->answer, 1, __ATOMIC_RELEASE);
 }
 
-IN_EVERY_MODE(a_task_that_arms_itself_with_delay_0_starves_nobody_who_is_due)
+IN_EVERY_MODE(a_task_that_arms_itself_with_delay_0_does_not_starve_due_tasks)
 {
 	struct note greedy, modest;
 
@@ -236,7 +236,7 @@ IN_EVERY_MODE(a_task_that_arms_itself_with_delay_0_starves_nobody_who_is_due)
 	end(fixture);
 }
 
-IN_EVERY_MODE(a_task_that_arms_itself_with_delay_0_starves_nobody_who_will_be_due)
+IN_EVERY_MODE(a_task_that_arms_itself_with_delay_0_does_not_starve_later_tasks)
 {
 	struct note greedy, modest;
 
@@ -349,7 +349,7 @@ IN_EVERY_MODE(touch_pushes_the_next_run_back)
 	end(fixture);
 }
 
-IN_EVERY_MODE(touch_also_brings_forward_and_arms_what_is_idle)
+IN_EVERY_MODE(touch_also_brings_forward_and_arms_idle_timers)
 {
 	struct note note;
 
@@ -648,14 +648,14 @@ int main(void)
 	        TEST(any_thread_arms_touches_and_cancels_any_task),
 	        TEST(delay_0_runs_soon_and_never_on_the_callers_thread),
 	        TEST(settle_runs_nothing_on_the_callers_thread),
-	        TEST(a_task_that_arms_itself_with_delay_0_starves_nobody_who_is_due),
-	        TEST(a_task_that_arms_itself_with_delay_0_starves_nobody_who_will_be_due),
+	        TEST(a_task_that_arms_itself_with_delay_0_does_not_starve_due_tasks),
+	        TEST(a_task_that_arms_itself_with_delay_0_does_not_starve_later_tasks),
 	        TEST(the_longest_delay_just_waits),
 	        TEST(a_task_without_a_function_is_refused),
 	        TEST(a_task_armed_while_it_runs_runs_again_when_its_time_has_come),
 	        TEST(a_task_armed_while_it_runs_and_due_meanwhile_runs_after_it_has_returned),
 	        TEST(touch_pushes_the_next_run_back),
-	        TEST(touch_also_brings_forward_and_arms_what_is_idle),
+	        TEST(touch_also_brings_forward_and_arms_idle_timers),
 	        TEST(touch_of_a_running_task_arms_it_again),
 	        TEST(touch_moves_a_periodic_tasks_grid_along),
 	        TEST(touch_inside_a_periodic_task_moves_its_grid_along),

@@ -368,7 +368,7 @@ IN_EVERY_MODE(cancel_wait_all_of_idle_and_of_no_tasks_changes_nothing)
 	cancel_both(&note, &other);
 }
 
-/* A connection has four tasks, and each run arms two others. Afterwards its memory is no task's any more. */
+/* A connection has four tasks, and each run arms two others. Afterwards no task uses its memory. */
 enum { TASKS = 4, CONNECTIONS = 200 };
 
 struct part {

@@ -159,7 +159,7 @@ static void sleep_on_after_work(struct pawl_service *service, struct counting_cl
 	expect_wakeups(service, 2, 0);
 }
 
-static void a_service_sleeps_until_the_next_task_and_then_for_ever(void)
+static void a_service_sleeps_until_the_next_task_and_then_without_limit(void)
 {
 	in_every_mode_that_sleeps(sleep_on_after_work);
 }
@@ -287,7 +287,7 @@ static void a_wakeup_for_a_cancelled_task_is_counted_as_empty(void)
 	in_every_mode_that_sleeps(find_nothing_to_do);
 }
 
-/* wait(PAWL_NEVER) waits for ever, also at the end of time. */
+/* wait(PAWL_NEVER) waits forever, also at the end of time. */
 static void come_to_the_end_of_time(struct pawl_service *service, struct counting_clock *clock)
 {
 	pawl_clock_manual_advance(&clock->manual, UINT64_MAX);
@@ -571,7 +571,7 @@ int main(void)
 {
 	static const struct test tests[] = {
 	        TEST(an_idle_service_never_wakes),
-	        TEST(a_service_sleeps_until_the_next_task_and_then_for_ever),
+	        TEST(a_service_sleeps_until_the_next_task_and_then_without_limit),
 	        TEST(an_earlier_arm_wakes_the_service_and_a_later_one_does_not),
 	        TEST(a_later_arm_does_not_hold_up_an_earlier_one),
 	        TEST(a_run_that_ends_wakes_the_service_for_the_next_period),

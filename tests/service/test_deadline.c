@@ -12,7 +12,7 @@ static void run_nothing(struct pawl_task *task)
 
 static struct pawl_task defined = PAWL_TASK_INIT(run_nothing);
 
-static void an_initialiser_makes_what_init_makes(void)
+static void an_initialiser_equals_init(void)
 {
 	struct pawl_task made;
 
@@ -62,7 +62,7 @@ IN_EVERY_MODE(a_pending_task_tells_until_when)
 	end(fixture);
 }
 
-IN_EVERY_MODE(what_was_cancelled_or_dropped_is_pending_no_more)
+IN_EVERY_MODE(a_cancelled_or_dropped_task_is_not_pending)
 {
 	struct note note;
 
@@ -177,10 +177,10 @@ static void a_task_of_another_service_is_not_pending_here(void)
 int main(void)
 {
 	static const struct test tests[] = {
-	        TEST(an_initialiser_makes_what_init_makes),
+	        TEST(an_initialiser_equals_init),
 	        TEST(an_initialised_task_runs),
 	        TEST(a_pending_task_tells_until_when),
-	        TEST(what_was_cancelled_or_dropped_is_pending_no_more),
+	        TEST(a_cancelled_or_dropped_task_is_not_pending),
 	        TEST(a_time_beyond_the_end_is_the_last_moment),
 	        TEST(a_task_that_waits_for_a_worker_is_pending),
 	        TEST(a_running_task_is_pending_only_if_it_was_armed_again),

@@ -587,7 +587,7 @@ static void *arm_at_random(void *arg)
 	return NULL;
 }
 
-static void samples_are_drawn_beside_threads_that_arm_and_cancel(void)
+static void samples_are_drawn_while_threads_arm_and_cancel(void)
 {
 	const struct pawl_service_options options = {.workers = 1, .shards = 1};
 	struct armer armers[ARMERS];
@@ -630,7 +630,7 @@ int main(int argc, char **argv)
 	        TEST(a_sample_follows_tasks_that_come_and_go),
 	        TEST(a_sample_that_is_full_is_fair),
 	        TEST(estimates_are_right_whatever_the_tasks_are),
-	        TEST(samples_are_drawn_beside_threads_that_arm_and_cancel),
+	        TEST(samples_are_drawn_while_threads_arm_and_cancel),
 	};
 	int code;
 
@@ -641,6 +641,6 @@ int main(int argc, char **argv)
 	items = items_at_a_fixed_address();
 	code = RUN_TESTS(tests);
 	munmap(items, ITEMS * sizeof(*items));
-	remove_socket_folder();
+	remove_socket_directory();
 	return code;
 }

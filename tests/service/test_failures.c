@@ -311,6 +311,6 @@ int main(void)
 	};
 	int code = RUN_TESTS(tests);
 
-	remove_socket_folder();
+	remove_socket_directory();
 	return code;
 }

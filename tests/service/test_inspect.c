@@ -38,7 +38,7 @@ static void inspect(struct fixture *fixture, struct viewer *viewer)
 	viewer_open(viewer, socket_path());
 }
 
-/* What a snapshot must say, where every list is short. */
+/* The whole of a snapshot, where every list is short. */
 struct model {
 	uint64_t due[CELLS_DUE], pending[FUNCTIONS], all;
 };
@@ -97,7 +97,7 @@ IN_EVERY_MODE(every_pending_task_is_in_its_cell_and_with_its_function)
 	end(fixture);
 }
 
-IN_EVERY_MODE(what_is_due_and_waits_for_a_worker_is_overdue)
+IN_EVERY_MODE(a_due_task_that_waits_for_a_worker_is_overdue)
 {
 	struct note notes[3];
 	struct gates gates;
@@ -241,7 +241,7 @@ IN_EVERY_MODE(the_latest_of_many_runs_are_the_newest)
 }
 
 /* Not every run of a batch is noted, but a later note counts the runs before it: at most 31 of a worker are missing. */
-IN_EVERY_MODE(of_many_runs_at_once_all_but_the_last_few_are_counted)
+IN_EVERY_MODE(all_but_the_last_few_of_many_runs_are_counted)
 {
 	enum { MANY = 1000 };
 	static struct pawl_task tasks[MANY];
@@ -434,7 +434,7 @@ static void *inspect_together(void *arg)
 	return NULL;
 }
 
-static void of_several_that_begin_at_once_one_serves(void)
+static void one_of_several_concurrent_inspects_wins(void)
 {
 	enum { STARTERS = 4, TIMES = 300 };
 	struct starter starters[STARTERS];
@@ -469,22 +469,22 @@ static void of_several_that_begin_at_once_one_serves(void)
 	pthread_barrier_destroy(&together);
 }
 
-static void a_lock_on_the_folder_is_not_waited_for_for_ever(void)
+static void a_directory_that_stays_locked_does_not_block_inspect(void)
 {
 	struct pawl_service *service = service_with(NULL);
-	char folder[64];
+	char directory[64];
 	int fd;
 
-	strcpy(folder, socket_path());
-	*strrchr(folder, '/') = '\0';
-	fd = open(folder, O_RDONLY | O_DIRECTORY);
+	strcpy(directory, socket_path());
+	*strrchr(directory, '/') = '\0';
+	fd = open(directory, O_RDONLY | O_DIRECTORY);
 	EXPECT_EQ(flock(fd, LOCK_EX), 0);
 	EXPECT_EQ(pawl_service_inspect(service, socket_path()), 0);
 	close(fd);
 	pawl_service_close(service, NULL);
 }
 
-static void what_has_taken_the_path_since_is_not_removed(void)
+static void a_socket_that_replaced_ours_is_not_removed(void)
 {
 	struct pawl_service *service = service_with(NULL);
 
@@ -496,16 +496,16 @@ static void what_has_taken_the_path_since_is_not_removed(void)
 	unlink(socket_path());
 }
 
-static void a_relative_path_is_removed_after_a_change_of_folder(void)
+static void a_socket_at_a_relative_path_is_removed_after_chdir(void)
 {
 	struct pawl_service *service = service_with(NULL);
 	int before = open(".", O_RDONLY | O_DIRECTORY);
-	char folder[64], *name;
+	char directory[64], *name;
 
-	strcpy(folder, socket_path());
-	name = strrchr(folder, '/');
+	strcpy(directory, socket_path());
+	name = strrchr(directory, '/');
 	*name++ = '\0';
-	EXPECT_EQ(chdir(folder), 0);
+	EXPECT_EQ(chdir(directory), 0);
 	EXPECT_EQ(pawl_service_inspect(service, name), 0);
 	EXPECT_EQ(mode_of(socket_path()), S_IFSOCK | 0600);
 	EXPECT_EQ(fchdir(before), 0);
@@ -620,7 +620,7 @@ static void a_child_process_does_not_hold_up_the_end(void)
 	EXPECT_EQ(waitpid(child, &(int){0}, 0), child);
 }
 
-/* Beside everything else */
+/* At the same time as everything else */
 
 enum { ARMERS = 3, ROUNDS = 3000 };
 
@@ -680,7 +680,7 @@ static void *look_often(void *stop)
 	return NULL;
 }
 
-static void snapshots_beside_threads_that_arm_and_cancel_add_up(void)
+static void snapshots_add_up_while_threads_arm_and_cancel(void)
 {
 	const struct pawl_service_options options = {.workers = 2, .shards = 2, .tick_ns = 1000};
 	struct fixture fixture = {.service = service_with(&options)};
@@ -702,27 +702,27 @@ int main(int argc, char **argv)
 {
 	static const struct test tests[] = {
 	        TEST(every_pending_task_is_in_its_cell_and_with_its_function),
-	        TEST(what_is_due_and_waits_for_a_worker_is_overdue),
+	        TEST(a_due_task_that_waits_for_a_worker_is_overdue),
 	        TEST(a_task_for_a_time_of_the_wall_clock_is_due_then),
 	        TEST(more_functions_than_there_is_room_for_add_up),
 	        TEST(runs_are_noted_while_a_viewer_is_attached),
 	        TEST(the_latest_of_many_runs_are_the_newest),
-	        TEST(of_many_runs_at_once_all_but_the_last_few_are_counted),
+	        TEST(all_but_the_last_few_of_many_runs_are_counted),
 	        TEST(when_the_last_viewer_has_left_nothing_is_noted),
 	        TEST(a_byte_that_is_not_utf_8_becomes_a_replacement_character),
 	        TEST(the_socket_is_the_users_alone_and_goes_with_the_service),
 	        TEST(a_path_that_cannot_be_is_refused),
 	        TEST(a_file_that_is_no_socket_is_never_removed),
 	        TEST(the_socket_of_a_dead_process_is_replaced_and_a_live_one_is_not),
-	        TEST(of_several_that_begin_at_once_one_serves),
-	        TEST(a_lock_on_the_folder_is_not_waited_for_for_ever),
-	        TEST(what_has_taken_the_path_since_is_not_removed),
-	        TEST(a_relative_path_is_removed_after_a_change_of_folder),
+	        TEST(one_of_several_concurrent_inspects_wins),
+	        TEST(a_directory_that_stays_locked_does_not_block_inspect),
+	        TEST(a_socket_that_replaced_ours_is_not_removed),
+	        TEST(a_socket_at_a_relative_path_is_removed_after_chdir),
 	        TEST(every_line_is_answered_once_whatever_it_says),
 	        TEST(bad_viewers_are_no_harm_to_a_good_one),
 	        TEST(stop_ends_the_view_of_those_that_look),
 	        TEST(a_child_process_does_not_hold_up_the_end),
-	        TEST(snapshots_beside_threads_that_arm_and_cancel_add_up),
+	        TEST(snapshots_add_up_while_threads_arm_and_cancel),
 	};
 	int code;
 
@@ -730,6 +730,6 @@ int main(int argc, char **argv)
 	seed = test_number(argc, argv, "--seed", "PAWL_SEED", 20);
 	printf("seed %" PRIu64 "\n", seed);
 	code = RUN_TESTS(tests);
-	remove_socket_folder();
+	remove_socket_directory();
 	return code;
 }

@@ -110,7 +110,7 @@ static void *write_many(void *arg)
 }
 
 /* A run that is read while the writer writes is whole, or is discarded. */
-static void nothing_torn_is_read_beside_the_writer(void)
+static void a_reader_never_sees_a_torn_record(void)
 {
 	pthread_t writer;
 	uint64_t end;
@@ -135,7 +135,7 @@ int main(void)
 	        TEST(the_last_runs_are_there_and_older_ones_are_not),
 	        TEST(every_run_is_counted_once_however_many_functions_there_are),
 	        TEST(a_run_that_is_skipped_is_counted_with_a_later_one),
-	        TEST(nothing_torn_is_read_beside_the_writer),
+	        TEST(a_reader_never_sees_a_torn_record),
 	};
 
 	return RUN_TESTS(tests);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What development builds assert of locks can fail, and says what is wrong. */
+/* The assertions of locks in development builds can fail, and say what is wrong. */
 #define _GNU_SOURCE
 #include "../../src/base/lock.h"
 #include "../support/last_words.h"

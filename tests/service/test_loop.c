@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A loop of the user's: the clock's wake() or a descriptor tells it that its next poll is sooner. */
+/* A user's loop: the clock's wake() or a descriptor tells it that its next poll is sooner. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -144,7 +144,7 @@ static void every_way_to_arm_wakes_the_loop(void)
 }
 
 /* visit_by of the shard was still that of the cancelled task, so the arming did not wake the loop. */
-static void what_is_armed_after_a_cancel_is_not_late(void)
+static void a_task_armed_after_a_cancel_is_not_late(void)
 {
 	struct pawl_service *service = open_loop(1);
 	struct pawl_task tasks[3];
@@ -168,7 +168,7 @@ static void arm_another(struct pawl_task *task)
 	pawl_service_arm(inside_service, &inside_other, 10 * MS);
 }
 
-static void what_a_poll_arms_does_not_wake_the_loop_that_polls(void)
+static void a_poll_that_arms_does_not_wake_its_own_loop(void)
 {
 	struct pawl_service *service = inside_service = open_loop(1);
 	struct pawl_task task;
@@ -208,7 +208,7 @@ static void a_loop_that_has_polled_is_awake(void)
 	pawl_service_close(service, NULL);
 }
 
-static void next_is_now_for_what_a_bounded_poll_leaves(void)
+static void next_is_now_if_a_bounded_poll_left_tasks(void)
 {
 	struct pawl_service *service = open_loop(1);
 	struct pawl_task tasks[2];
@@ -283,13 +283,13 @@ static void sleep_by_clock(void)
 	clock->wait(clock, pawl_service_next(outside.service));
 }
 
-static void a_loop_that_sleeps_on_the_clock_runs_what_threads_arm_from_outside(void)
+static void a_loop_that_sleeps_on_the_clock_runs_tasks_armed_by_other_threads(void)
 {
 	outside_of(sleep_by_clock, pawl_clock_monotonic_init);
 	outside_of(sleep_by_clock, pawl_clock_boottime_init);
 }
 
-/* One task at a time, due at once: whoever loses the only wake-up waits for ever. */
+/* One task at a time, due at once: a loop that loses the only wake-up waits forever. */
 enum { ROUNDS = 5000 };
 
 static struct {
@@ -471,7 +471,7 @@ static void it_is_never_readable_after_a_stop_and_closed_with_the_service(void)
 	EXPECT(fcntl(fd, F_GETFD) & FD_CLOEXEC);
 	pawl_service_close(fixture.service, NULL);
 	EXPECT_EQ(fcntl(fd, F_GETFD), -1);
-	pawl_clock_manual_advance(&fixture.clock, HOUR); /* tells nobody any more */
+	pawl_clock_manual_advance(&fixture.clock, HOUR); /* no longer wakes anything */
 }
 
 static void an_edge_triggered_loop_misses_nothing(void)
@@ -518,7 +518,7 @@ static void sleep_by_fd(void)
 	EXPECT_EQ(poll(&poller, 1, -1), 1);
 }
 
-static void a_loop_that_sleeps_on_the_descriptor_runs_what_threads_arm_from_outside(void)
+static void a_loop_that_sleeps_on_the_descriptor_runs_tasks_armed_by_other_threads(void)
 {
 	outside_of(sleep_by_fd, pawl_clock_monotonic_init);
 	outside_of(sleep_by_fd, pawl_clock_boottime_init);
@@ -526,7 +526,7 @@ static void a_loop_that_sleeps_on_the_descriptor_runs_what_threads_arm_from_outs
 #endif
 
 /*
- * Random calls against what they must come to: something is due, so the descriptor is readable; a poll without a bound
+ * Random calls, and their necessary result: something is due, so the descriptor is readable; a poll without a bound
  * leaves it not readable. And with wake(): the loop was told a time, and something is due before it, so it was woken.
  */
 enum { TASKS = 12 };
@@ -636,7 +636,7 @@ static void at_random_the_descriptor_is_readable_when_something_is_due(void)
 }
 #endif
 
-static void at_random_the_loop_is_woken_for_what_is_sooner(void)
+static void the_loop_is_woken_for_random_sooner_armings(void)
 {
 	for (uint64_t seed = 1; seed <= 200; seed++) {
 		struct random random = {seed};
@@ -674,14 +674,14 @@ int main(void)
 	static const struct test tests[] = {
 		TEST(an_arming_for_sooner_wakes_the_loop_once),
 		TEST(every_way_to_arm_wakes_the_loop),
-		TEST(what_is_armed_after_a_cancel_is_not_late),
-		TEST(what_a_poll_arms_does_not_wake_the_loop_that_polls),
+		TEST(a_task_armed_after_a_cancel_is_not_late),
+		TEST(a_poll_that_arms_does_not_wake_its_own_loop),
 		TEST(a_loop_that_has_polled_is_awake),
-		TEST(next_is_now_for_what_a_bounded_poll_leaves),
-		TEST(a_loop_that_sleeps_on_the_clock_runs_what_threads_arm_from_outside),
+		TEST(next_is_now_if_a_bounded_poll_left_tasks),
+		TEST(a_loop_that_sleeps_on_the_clock_runs_tasks_armed_by_other_threads),
 		TEST(a_loop_is_woken_each_time_that_it_sleeps),
 		TEST(the_descriptor_is_refused_where_there_is_none),
-		TEST(at_random_the_loop_is_woken_for_what_is_sooner),
+		TEST(the_loop_is_woken_for_random_sooner_armings),
 #if HAS_FD
 		TEST(it_is_readable_when_a_poll_is_worth_it),
 		TEST(a_cancelled_task_leaves_it_readable_once_at_most),
@@ -689,7 +689,7 @@ int main(void)
 		TEST(it_is_never_readable_after_a_stop_and_closed_with_the_service),
 		TEST(an_edge_triggered_loop_misses_nothing),
 		TEST(without_descriptors_it_fails_and_can_be_asked_again),
-		TEST(a_loop_that_sleeps_on_the_descriptor_runs_what_threads_arm_from_outside),
+		TEST(a_loop_that_sleeps_on_the_descriptor_runs_tasks_armed_by_other_threads),
 		TEST(at_random_the_descriptor_is_readable_when_something_is_due),
 #endif
 	};

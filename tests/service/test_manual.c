@@ -13,7 +13,7 @@ static void open_manual(struct fixture *fixture)
 	fixture_open(fixture, &options);
 }
 
-static void poll_runs_what_is_due_on_this_thread(void)
+static void poll_runs_due_tasks_on_this_thread(void)
 {
 	struct note notes[5];
 	struct fixture fixture;
@@ -216,7 +216,7 @@ static void tell_the_semaphore(struct note *note)
  * It came late: settle opened a slot for itself, and so visit_by of the shard moved from the first task's deadline to
  * its slot's opening; but the leader slept on until that deadline.
  */
-static void what_is_armed_after_a_settle_is_not_late(void)
+static void a_task_armed_after_a_settle_is_not_late(void)
 {
 	for (int i = 0; i < 20; i++) {
 		const struct pawl_service_options options = {.shards = 1};
@@ -233,7 +233,7 @@ static void what_is_armed_after_a_settle_is_not_late(void)
 		pawl_service_settle(fixture.service);
 		EXPECT_EQ(pawl_service_arm(fixture.service, &near.task, 900 * MS), 0);
 		pawl_clock_manual_advance(&fixture.clock, 900 * MS);
-		sem_wait(&near.entered); /* for ever, if it waits for the other one's time */
+		sem_wait(&near.entered); /* forever, if it waits for the other one's time */
 		EXPECT_EQ(far.runs, 0);
 		pawl_service_close(fixture.service, NULL);
 	}
@@ -268,7 +268,7 @@ static void a_loop_of_next_and_poll_runs_everything_on_time(void)
 int main(void)
 {
 	static const struct test tests[] = {
-	        TEST(poll_runs_what_is_due_on_this_thread),
+	        TEST(poll_runs_due_tasks_on_this_thread),
 	        TEST(poll_runs_at_most_so_many),
 	        TEST(poll_without_a_bound_runs_ten_thousand),
 	        TEST(a_task_that_arms_itself_with_delay_0_does_not_keep_poll_from_returning),
@@ -277,7 +277,7 @@ int main(void)
 	        TEST(threads_that_poll_one_after_the_other_run_everything),
 	        TEST(poll_does_nothing_where_there_are_threads),
 	        TEST(next_is_never_after_the_first_deadline),
-	        TEST(what_is_armed_after_a_settle_is_not_late),
+	        TEST(a_task_armed_after_a_settle_is_not_late),
 	        TEST(a_loop_of_next_and_poll_runs_everything_on_time),
 	};
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a service is opened with: ranges, defaults, and max_pending. */
+/* The options of a service: ranges, defaults, and max_pending. */
 #define _GNU_SOURCE
 #include <errno.h>
 
@@ -326,7 +326,7 @@ static void use_half_of_the_stack(struct note *note)
 	note->number = stack_to_use;
 }
 
-/* Of these sizes 64 KiB is the least, 1.25 MiB is more than the variables need, and 0 is the default. */
+/* 64 KiB is the least of these sizes, 1.25 MiB is more than the variables need, and 0 is the default. */
 static void thread_local_variables_take_nothing_from_stack_size(void)
 {
 	static const size_t sizes[] = {64 * 1024, 512 * 1024, 1 << 20, 5 << 18, 0};

@@ -183,7 +183,7 @@ static void expect_after_a_long_run(struct fixture *fixture, enum pawl_service_m
 	pawl_service_cancel(fixture->service, &note.task);
 }
 
-IN_EVERY_MODE(a_run_longer_than_its_period_misses_periods_too)
+IN_EVERY_MODE(a_run_longer_than_its_period_also_misses_periods)
 {
 	expect_after_a_long_run(fixture, PAWL_SERVICE_SKIP, 1, 2, 2);
 	expect_after_a_long_run(fixture, PAWL_SERVICE_BURST, 3, 4, 4);
@@ -343,7 +343,7 @@ static void end_time(uint64_t tick_ns, unsigned workers, enum pawl_service_misse
 	pawl_service_close(fixture.service, NULL);
 }
 
-static void at_the_end_of_time_it_runs_no_more(void)
+static void at_the_end_of_time_it_stops_running(void)
 {
 	const uint64_t ticks[] = {1, 2, 3, 5, 15, PAWL_MS}; /* 3, 5 and 15 divide 2^64-1 */
 
@@ -367,14 +367,14 @@ int main(void)
 	        TEST(skip_leaves_missed_periods_out_and_stays_on_the_grid),
 	        TEST(burst_makes_up_for_all_missed_periods),
 	        TEST(delay_counts_a_period_from_the_end_of_each_run),
-	        TEST(a_run_longer_than_its_period_misses_periods_too),
+	        TEST(a_run_longer_than_its_period_also_misses_periods),
 	        TEST(a_period_of_0_or_an_unknown_policy_is_refused),
 	        TEST(arm_makes_a_periodic_task_a_one_shot_one_and_back),
 	        TEST(arm_inside_a_periodic_task_makes_it_a_one_shot_one),
 	        TEST(arm_every_inside_a_task_makes_it_periodic),
 	        TEST(a_periodic_task_ends_with_a_cancel_from_inside),
 	        TEST(the_longest_period_just_waits),
-	        TEST(at_the_end_of_time_it_runs_no_more),
+	        TEST(at_the_end_of_time_it_stops_running),
 	};
 
 	return RUN_TESTS(tests);

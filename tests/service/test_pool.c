@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A pool of the user's: options.dispatch, and polls that answer its calls. Here the test itself is the pool. */
+/* A user's pool: options.dispatch, and polls that answer its calls. Here the test itself is the pool. */
 #define _GNU_SOURCE
 #include <sched.h>
 
@@ -72,7 +72,7 @@ static void a_due_task_calls_the_pool_and_is_pending_until_a_poll_takes_it(void)
 	EXPECT_EQ(calls_waiting(), 0);
 }
 
-static void what_waits_in_the_queue_of_the_pool_can_be_cancelled(void)
+static void a_task_in_the_queue_of_the_pool_can_be_cancelled(void)
 {
 	struct fixture fixture;
 	struct note *note = malloc(sizeof(*note));
@@ -87,7 +87,7 @@ static void what_waits_in_the_queue_of_the_pool_can_be_cancelled(void)
 	pawl_service_close(fixture.service, NULL);
 }
 
-/* And the pool is not called again and again for nothing. */
+/* And the pool is not called again and again in vain. */
 static void a_poll_that_finds_all_cancelled_is_the_last(void)
 {
 	struct fixture fixture;
@@ -163,7 +163,7 @@ static void a_second_thread_is_called_while_the_first_is_busy(void)
 	note_init(&other, &fixture);
 	thread = keep_busy(&busy);
 	step_clock_step(&sleeps);      /* the service's thread sleeps */
-	EXPECT_EQ(calls_waiting(), 0); /* and has not called the pool for nothing */
+	EXPECT_EQ(calls_waiting(), 0); /* and has not called the pool in vain */
 	EXPECT_EQ(pawl_service_cancel(fixture.service, &busy.task), PAWL_SERVICE_RUNNING);
 	pawl_service_arm(fixture.service, &other.task, 0);
 	sem_wait(&called);
@@ -233,7 +233,7 @@ static void no_more_threads_are_called_than_workers(void)
 	pawl_service_close(fixture.service, NULL);
 }
 
-static void what_a_bounded_poll_leaves_is_called_for_again(void)
+static void a_bounded_poll_calls_the_pool_again_for_the_rest(void)
 {
 	struct note notes[3];
 	struct fixture fixture;
@@ -262,7 +262,7 @@ static void arm_ten_times(struct note *note)
 		pawl_service_arm(note->fixture->service, &note->task, 0);
 }
 
-static void a_poll_runs_at_most_what_is_pending_when_it_begins(void)
+static void a_poll_runs_at_most_the_tasks_pending_when_it_begins(void)
 {
 	for (size_t max = 0; max <= 100; max += 50) {
 		struct fixture fixture;
@@ -325,7 +325,7 @@ static void a_stop_waits_until_the_call_was_answered(void)
 	while (pawl_service_arm(fixture.service, &note.task, 0) == 0)
 		; /* until it has begun */
 	EXPECT_EQ(__atomic_load_n(&dropped, __ATOMIC_SEQ_CST), 0);
-	EXPECT_EQ(pawl_service_poll(fixture.service, 0), 0); /* takes nothing any more */
+	EXPECT_EQ(pawl_service_poll(fixture.service, 0), 0); /* now runs nothing */
 	pthread_join(thread, NULL);
 	EXPECT_EQ(dropped, 1);
 	EXPECT_EQ(note.runs, 0);
@@ -429,14 +429,14 @@ int main(void)
 {
 	static const struct test tests[] = {
 	        TEST(a_due_task_calls_the_pool_and_is_pending_until_a_poll_takes_it),
-	        TEST(what_waits_in_the_queue_of_the_pool_can_be_cancelled),
+	        TEST(a_task_in_the_queue_of_the_pool_can_be_cancelled),
 	        TEST(a_poll_that_finds_all_cancelled_is_the_last),
 	        TEST(a_settle_ends_when_all_was_cancelled),
 	        TEST(a_second_thread_is_called_while_the_first_is_busy),
 	        TEST(the_poll_that_answers_looks_whether_there_is_more),
 	        TEST(no_more_threads_are_called_than_workers),
-	        TEST(what_a_bounded_poll_leaves_is_called_for_again),
-	        TEST(a_poll_runs_at_most_what_is_pending_when_it_begins),
+	        TEST(a_bounded_poll_calls_the_pool_again_for_the_rest),
+	        TEST(a_poll_runs_at_most_the_tasks_pending_when_it_begins),
 	        TEST(a_poll_without_a_call_runs_nothing),
 	        TEST(a_stop_waits_until_the_call_was_answered),
 	        TEST(dispatch_may_poll_itself),

@@ -616,7 +616,7 @@ static void end_inside(struct fixture *fixture, void (*inside)(struct job *))
 	end(fixture);
 }
 
-IN_EVERY_MODE(cancelled_by_its_own_function_it_runs_no_more)
+IN_EVERY_MODE(a_task_cancelled_by_its_own_function_does_not_run_again)
 {
 	end_inside(fixture, cancel_inside);
 }
@@ -690,7 +690,7 @@ static void let_job_go(struct job *job)
 	job->inside = NULL;
 }
 
-IN_EVERY_MODE(cancelled_while_it_runs_it_runs_no_more)
+IN_EVERY_MODE(a_task_cancelled_while_it_runs_does_not_run_again)
 {
 	struct job job;
 
@@ -778,7 +778,7 @@ static void drop_and_overwrite(struct pawl_task *task)
 	memset(job_of(task), 0xa5, sizeof(struct job));
 }
 
-/* Some run once, some again and again: the one is not listed next to the other any more. */
+/* One-shot and periodic ones alternate in the list: each must have left it when it is dropped. */
 IN_EVERY_MODE(dropped_may_use_its_memory)
 {
 	static struct job jobs[8];
@@ -823,7 +823,7 @@ IN_EVERY_MODE(armed_again_it_has_the_new_rule)
 	end(fixture);
 }
 
-/* Its rule counts no more, and it does not follow the wall clock. */
+/* Its rule no longer counts, and it does not follow the wall clock. */
 IN_EVERY_MODE(armed_by_a_function_of_the_service_it_is_an_ordinary_task)
 {
 	struct job armed, touched;
@@ -1104,10 +1104,10 @@ int main(void)
 	        TEST(set_forward_during_a_run_the_missed_times_are_made_up_for),
 	        TEST(times_that_pass_during_a_long_run_are_skipped),
 	        TEST(times_that_pass_during_a_long_run_are_made_up_for),
-	        TEST(cancelled_by_its_own_function_it_runs_no_more),
+	        TEST(a_task_cancelled_by_its_own_function_does_not_run_again),
 	        TEST(cancel_wait_in_its_own_function_does_not_wait),
 	        TEST(its_function_may_free_it),
-	        TEST(cancelled_while_it_runs_it_runs_no_more),
+	        TEST(a_task_cancelled_while_it_runs_does_not_run_again),
 	        TEST(after_cancel_wait_its_memory_may_be_used),
 	        TEST(cancel_wait_all_ends_schedules_that_arm_each_other),
 	        TEST(stop_drops_it_and_says_for_which_time),

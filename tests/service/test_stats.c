@@ -34,7 +34,7 @@ IN_EVERY_MODE(a_new_service_has_counted_nothing)
 	end(fixture);
 }
 
-IN_EVERY_MODE(queued_is_what_is_due_and_waits_for_a_worker)
+IN_EVERY_MODE(queued_counts_due_tasks_that_wait_for_a_worker)
 {
 	struct pawl_service_stats stats;
 	struct note notes[5];
@@ -98,7 +98,7 @@ IN_EVERY_MODE(lateness_is_the_time_from_the_deadline_to_the_call)
 	end(fixture);
 }
 
-/* Of a deadline between two ticks, not of the tick. */
+/* Counted from a deadline between two ticks, not from the tick. */
 IN_EVERY_MODE(lateness_counts_from_the_deadline_as_it_was_given)
 {
 	struct note note;
@@ -219,7 +219,7 @@ int main(void)
 {
 	static const struct test tests[] = {
 	        TEST(a_new_service_has_counted_nothing),
-	        TEST(queued_is_what_is_due_and_waits_for_a_worker),
+	        TEST(queued_counts_due_tasks_that_wait_for_a_worker),
 	        TEST(lateness_is_the_time_from_the_deadline_to_the_call),
 	        TEST(lateness_counts_from_the_deadline_as_it_was_given),
 	        TEST(histograms_are_good_to_two_digits),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stop and close: what runs, what is dropped, and what is true afterwards. */
+/* Stop and close: the tasks that run, the tasks that are dropped, and the state afterwards. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <sched.h>
@@ -90,7 +90,7 @@ static void await_refusal(struct note *note)
 		sched_yield();
 }
 
-IN_EVERY_MODE(stop_waits_for_what_runs_and_refuses_meanwhile)
+IN_EVERY_MODE(stop_waits_for_running_tasks_and_refuses_meanwhile)
 {
 	struct note note, pending, fresh;
 	pthread_t stopper;
@@ -146,7 +146,7 @@ IN_EVERY_MODE(a_running_task_armed_again_is_dropped_by_stop)
 	end(fixture);
 }
 
-IN_EVERY_MODE(what_is_due_when_stop_begins_is_dropped_and_not_run)
+IN_EVERY_MODE(tasks_due_when_stop_begins_are_dropped_and_not_run)
 {
 	struct note due[3];
 	struct gates gates;
@@ -228,7 +228,7 @@ IN_EVERY_MODE(dropped_may_be_null)
 	end(fixture);
 }
 
-static void close_stops_too(void)
+static void close_also_stops(void)
 {
 	for (size_t i = 0; i < COUNTOF(every_mode); i++) {
 		struct note note;
@@ -353,13 +353,13 @@ int main(void)
 	static const struct test tests[] = {
 	        TEST(stop_hands_each_pending_task_to_dropped_exactly_once),
 	        TEST(dropped_is_called_on_the_stopping_thread_and_may_free_and_cancel),
-	        TEST(stop_waits_for_what_runs_and_refuses_meanwhile),
+	        TEST(stop_waits_for_running_tasks_and_refuses_meanwhile),
 	        TEST(a_running_task_armed_again_is_dropped_by_stop),
-	        TEST(what_is_due_when_stop_begins_is_dropped_and_not_run),
+	        TEST(tasks_due_when_stop_begins_are_dropped_and_not_run),
 	        TEST(after_stop_the_service_refuses_and_tells_the_truth),
 	        TEST(a_second_stop_does_nothing),
 	        TEST(dropped_may_be_null),
-	        TEST(close_stops_too),
+	        TEST(close_also_stops),
 	        TEST(stop_inside_a_task_ends_the_program_with_a_message),
 	        TEST(a_task_may_stop_another_service),
 	        TEST(a_task_that_is_being_dropped_is_running_for_other_threads),

@@ -137,7 +137,7 @@ static uint64_t sum_of_runs(const struct crew *crew)
 }
 
 /*
- * What the service has counted is what the tasks and the threads have counted. A cancel that returns
+ * The counts of the service are those of the tasks and the threads. A cancel that returns
  * PAWL_SERVICE_RUNNING may have ended an arming, or not.
  */
 static void expect_accounts(struct crew *crew)
@@ -229,7 +229,7 @@ static void arm_for(struct load *load, uint64_t delay)
 	EXPECT_EQ(pawl_service_arm(load->fixture->service, &load->task, delay), 0);
 }
 
-/* Returns the first answer; no run is under way any more. */
+/* Returns the first answer; by then no run is under way. */
 static enum pawl_service_found cancel_either_way(struct crew *crew, struct load *load,
                                                  struct random *random)
 {
@@ -390,12 +390,12 @@ static void touch_in_time(struct crew *crew, unsigned number, struct random *ran
 	}
 }
 
-static void touch_keeps_what_is_not_due_from_running(void)
+static void touch_puts_off_a_task_that_is_not_due(void)
 {
 	in_all_crews(touch_in_time, NULL);
 }
 
-/* Stop against arm and cancel, by two threads at once, and beside settle. */
+/* Stop against arm, cancel and settle, by two threads at once. */
 
 static void *stop_run(void *arg)
 {
@@ -463,7 +463,7 @@ static void arm_until_refused(struct crew *crew, unsigned number, struct random 
 	}
 }
 
-static void stop_drops_what_neither_ran_nor_was_cancelled(void)
+static void stop_drops_tasks_that_neither_ran_nor_were_cancelled(void)
 {
 	for (uint64_t i = 0; i < rounds / 20 + 8; i++) {
 		struct crew crew;
@@ -480,7 +480,7 @@ static void stop_drops_what_neither_ran_nor_was_cancelled(void)
 	}
 }
 
-/* Settle beside cancel and moves: it returns. */
+/* Settle during cancels and moves: it returns. */
 
 static void settle_often(struct crew *crew)
 {
@@ -506,7 +506,7 @@ static void settle_returns_although_due_tasks_are_cancelled_or_moved(void)
 	in_all_crews(arm_and_take_away, settle_often);
 }
 
-/* What was due when settle was called has run when it returns. */
+/* When settle returns, every task that was due when it was called has run. */
 static void arm_and_settle(struct crew *crew, unsigned number, struct random *random)
 {
 	struct load *load = &crew->loads[number * TASKS];
@@ -678,7 +678,7 @@ static void a_task_may_become_another_one_while_it_runs(void)
 	}
 }
 
-/* All threads arm the same few tasks, also while they run: none runs beside itself. */
+/* All threads arm the same few tasks, also while they run: none runs twice at once. */
 
 static void arm_the_same(struct crew *crew, unsigned number, struct random *random)
 {
@@ -704,7 +704,7 @@ static void arm_the_same(struct crew *crew, unsigned number, struct random *rand
 	}
 }
 
-static void a_task_armed_while_it_runs_never_runs_beside_itself(void)
+static void a_task_armed_while_it_runs_never_runs_twice_at_once(void)
 {
 	in_all_crews(arm_the_same, NULL);
 }
@@ -867,7 +867,7 @@ static void a_task_armed_while_the_leader_goes_to_sleep_runs(void)
 
 /*
  * Two threads arm at the same time, in two shards, while one worker is a follower and the other is the leader. The
- * tasks wait for each other: if both threads call the same worker, they wait for ever.
+ * tasks wait for each other: if both threads call the same worker, they wait forever.
  */
 struct meeting {
 	struct fixture fixture;
@@ -913,7 +913,7 @@ static void *arm_beside_the_other(void *arg)
 	return NULL;
 }
 
-static void two_who_arm_at_once_do_not_call_the_same_worker(void)
+static void two_threads_that_arm_at_once_do_not_call_the_same_worker(void)
 {
 	const struct pawl_service_options options = {.workers = 2, .shards = 2};
 	struct meeting meeting = {.next_number = 0};
@@ -981,17 +981,17 @@ int main(int argc, char **argv)
 	        TEST(a_task_that_arms_itself_runs_each_time),
 	        TEST(a_task_that_arms_itself_can_be_cancelled),
 	        TEST(a_touched_task_is_counted_once),
-	        TEST(touch_keeps_what_is_not_due_from_running),
-	        TEST(stop_drops_what_neither_ran_nor_was_cancelled),
+	        TEST(touch_puts_off_a_task_that_is_not_due),
+	        TEST(stop_drops_tasks_that_neither_ran_nor_were_cancelled),
 	        TEST(settle_returns_although_due_tasks_are_cancelled_or_moved),
 	        TEST(settle_waits_for_all_that_is_due),
 	        TEST(after_cancel_wait_the_memory_may_be_freed),
 	        TEST(tasks_may_free_themselves),
 	        TEST(a_task_may_become_another_one_while_it_runs),
-	        TEST(a_task_armed_while_it_runs_never_runs_beside_itself),
+	        TEST(a_task_armed_while_it_runs_never_runs_twice_at_once),
 	        TEST(statistics_add_up_under_load),
 	        TEST(a_task_armed_while_the_leader_goes_to_sleep_runs),
-	        TEST(two_who_arm_at_once_do_not_call_the_same_worker),
+	        TEST(two_threads_that_arm_at_once_do_not_call_the_same_worker),
 	        TEST(the_systems_clocks_lose_nothing_either),
 	};
 

@@ -9,7 +9,7 @@
 #include "../support/services.h"
 
 /* The other workers are free, and show it by running other tasks. */
-static void a_task_never_runs_beside_itself(void)
+static void a_task_never_runs_twice_at_once(void)
 {
 	for (unsigned shards = 1; shards <= 4; shards += 3) {
 		const struct pawl_service_options options = {.workers = 4, .shards = shards};
@@ -121,7 +121,7 @@ static void while_a_worker_is_idle_one_keeps_the_time(void)
 	}
 }
 
-static void what_falls_due_while_every_worker_is_busy_is_queued(void)
+static void a_task_that_falls_due_while_all_workers_are_busy_is_queued(void)
 {
 	const struct pawl_service_options options = {.workers = 1};
 	struct pawl_service_stats stats;
@@ -252,7 +252,7 @@ static unsigned threads_now(void)
 
 /*
  * On each thread of a service: does it block all signals that can be blocked? The thread asks itself, since under an
- * emulator the kernel knows only what the emulator blocks. Of the real-time signals it checks the first: qemu does not
+ * emulator the kernel knows only what the emulator blocks. It checks the first of the real-time signals: qemu does not
  * have the last.
  */
 static void count_blocking(unsigned worker, void *arg)
@@ -382,7 +382,7 @@ static void without_threads_on_thread_start_is_not_called(void)
 
 /* stack_size */
 
-/* What `ask` has noted, inside a task on a thread of the service. */
+/* The notes of `ask`, inside a task on a thread of the service. */
 static struct note asked_inside(const struct pawl_service_options *options,
                                 void (*ask)(struct note *note))
 {
@@ -511,11 +511,11 @@ static void a_worker_sleeps_no_longer_than_a_sixteenth_of_a_tick_more(void)
 int main(void)
 {
 	static const struct test tests[] = {
-	        TEST(a_task_never_runs_beside_itself),
+	        TEST(a_task_never_runs_twice_at_once),
 	        TEST(three_slow_workers_of_four_hold_up_neither_the_fourth_nor_the_clock),
 	        TEST(four_tasks_due_at_once_are_run_by_four_workers),
 	        TEST(while_a_worker_is_idle_one_keeps_the_time),
-	        TEST(what_falls_due_while_every_worker_is_busy_is_queued),
+	        TEST(a_task_that_falls_due_while_all_workers_are_busy_is_queued),
 	        TEST(an_idle_task_may_go_to_another_service),
 	        TEST(a_task_that_many_workers_ran_goes_to_a_service_with_few),
 	        TEST(threads_have_the_services_name_and_block_all_signals),

@@ -17,7 +17,7 @@ static void make_edges(void)
 		edges[i] = (UINT64_C(1) << i / 5) + i % 5 - 2;
 }
 
-/* Of any length. */
+/* A tick of any length. */
 static uint64_t draw(struct random *random)
 {
 	return random_next(random) >> random_below(random, 64);

@@ -47,7 +47,7 @@ IN_EVERY_MODE(it_runs_when_the_wall_clock_says_so)
 	EXPECT_EQ(note.at[0], 9500 * MS);
 	advance_and_settle(fixture, HOUR);
 	EXPECT_EQ(note.runs, 1);
-	expect_counts(fixture->service, 1, 1, 0, 0); /* its looks at the clock are no armings */
+	expect_counts(fixture->service, 1, 1, 0, 0); /* its looks at the clock do not count */
 	end(fixture);
 }
 
@@ -252,7 +252,7 @@ IN_EVERY_MODE(wrong_nanoseconds_are_refused_and_change_nothing)
 	end(fixture);
 }
 
-/* The task forgets the wall clock: setting that clock does not move it any more. */
+/* The task forgets the wall clock: setting that clock no longer moves it. */
 IN_EVERY_MODE(arm_and_touch_make_it_an_ordinary_one)
 {
 	struct note armed, touched, periodic;
@@ -277,7 +277,7 @@ IN_EVERY_MODE(arm_and_touch_make_it_an_ordinary_one)
 	advance_and_settle(fixture, 5 * SECOND);
 	EXPECT_EQ(touched.runs, 1);
 	EXPECT_EQ(periodic.runs, 2);
-	EXPECT_EQ(arm_wall(&periodic, NOON - 980), 0); /* and back: no period any more */
+	EXPECT_EQ(arm_wall(&periodic, NOON - 980), 0); /* and back: without its period */
 	advance_and_settle(fixture, 30 * SECOND);
 	EXPECT_EQ(periodic.runs, 3);
 	end(fixture);
@@ -491,7 +491,7 @@ static void those_of_one_time_keep_their_order_when_the_clock_is_set(void)
 	pawl_service_close(fixture.service, NULL);
 }
 
-/* A clock of the user's that goes on by a step at each reading. The wall clock that goes with it is the system's. */
+/* A user's clock that goes on by a step at each reading. The wall clock that goes with it is the system's. */
 struct counting_clock {
 	struct pawl_clock clock; /* first: a clock is its counting_clock */
 	uint64_t time, step, readings;
@@ -632,7 +632,7 @@ IN_EVERY_MODE(at_random_it_is_never_early_and_hardly_late)
 				pawl_service_cancel_wait(fixture->service, &note->task);
 				note->number = time;
 				EXPECT_EQ(arm_wall(note, time), 0);
-				settle(fixture); /* or the clock might be set back beside its run */
+				settle(fixture); /* or the clock might be set back during its run */
 			}
 			if (call % 10)
 				continue;
@@ -650,7 +650,7 @@ IN_EVERY_MODE(at_random_it_is_never_early_and_hardly_late)
 }
 
 /* The system's wall clock: some time ago, and shortly ahead. */
-static void it_runs_by_the_wall_clock_of_the_system_too(void)
+static void it_also_runs_by_the_wall_clock_of_the_system(void)
 {
 	struct pawl_service *service = service_with(NULL);
 	struct note passed, ahead;
@@ -700,7 +700,7 @@ int main(void)
 	        TEST(early_ones_do_not_keep_others_waiting),
 	        TEST(when_the_clock_was_set_they_are_armed_again_in_batches),
 	        TEST(at_random_it_is_never_early_and_hardly_late),
-	        TEST(it_runs_by_the_wall_clock_of_the_system_too),
+	        TEST(it_also_runs_by_the_wall_clock_of_the_system),
 	};
 
 	return RUN_TESTS(tests);

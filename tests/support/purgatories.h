@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Purgatories on a manual clock, over services of every mode, and operations that note each event as a letter: c
- * completed, e expired, k cancelled, d dropped, r released. Keys are letters, too: "abc" is the three keys "a", "b" and
+ * completed, e expired, k cancelled, d dropped, r released. Keys are also letters: "abc" is the three keys "a", "b" and
  * "c".
  *
  *	IN_EVERY_ROOM(a_check_completes_what_is_ready)
@@ -185,7 +185,7 @@ static inline void expect_counted(struct room *room, size_t watched, size_t dela
 	EXPECT_EQ(pawl_purgatory_delayed(room->purgatory), delayed);
 }
 
-/* When its functions were called, the operation was in no list and had no deadline any more. */
+/* When its functions were called, the operation had left every list and its deadline. */
 static inline void expect_gone(struct request *request, const char *story)
 {
 	EXPECT_STR(request->story, story);

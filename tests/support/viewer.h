@@ -17,7 +17,7 @@ struct viewer {
 	size_t room;
 };
 
-/* A path in a folder of this process's own. */
+/* A path in a directory of this process's own. */
 static inline const char *socket_path(void)
 {
 	static char path[64];
@@ -31,13 +31,13 @@ static inline const char *socket_path(void)
 	return path;
 }
 
-static inline void remove_socket_folder(void)
+static inline void remove_socket_directory(void)
 {
-	char folder[64];
+	char directory[64];
 
-	strcpy(folder, socket_path());
-	*strrchr(folder, '/') = '\0';
-	EXPECT_EQ(rmdir(folder), 0); /* nothing is left in it */
+	strcpy(directory, socket_path());
+	*strrchr(directory, '/') = '\0';
+	EXPECT_EQ(rmdir(directory), 0); /* nothing is left in it */
 }
 
 /* A descriptor, or -errno. */

@@ -73,7 +73,7 @@ static void next_does_not_name_a_slot_that_ahead_has_emptied(void)
 	finish(wheel);
 }
 
-static void what_is_armed_into_a_begun_slot_goes_to_the_finer_level(void)
+static void a_timer_for_a_begun_slot_goes_to_the_finer_level(void)
 {
 	struct pawl_wheel *wheel = wheel_of_20_ahead(0);
 	struct pawl_timer timers[4] = {{0}};
@@ -154,7 +154,7 @@ static void ahead_does_nothing_while_a_bounded_advance_is_stopped(void)
 }
 
 /* All for 401: armed on level 2, on level 1 and, when that is begun, on level 0. */
-static void of_slots_that_open_together_the_finest_is_begun_first(void)
+static void the_finest_of_slots_that_open_together_is_begun_first(void)
 {
 	struct pawl_wheel *wheel = wheel_of_20_ahead(0);
 	struct pawl_timer timers[4] = {{0}};
@@ -445,12 +445,12 @@ int main(void)
 	        TEST(ahead_moves_timers_down_before_their_slot_opens),
 	        TEST(ahead_makes_no_more_moves_than_it_may_and_the_last_timer_goes_first),
 	        TEST(next_does_not_name_a_slot_that_ahead_has_emptied),
-	        TEST(what_is_armed_into_a_begun_slot_goes_to_the_finer_level),
+	        TEST(a_timer_for_a_begun_slot_goes_to_the_finer_level),
 	        TEST(while_ahead_is_not_called_timers_are_where_kafka_has_them),
 	        TEST(a_slot_that_cancelling_emptied_is_not_begun),
 	        TEST(ahead_does_nothing_on_a_wheel_made_without_it),
 	        TEST(ahead_does_nothing_while_a_bounded_advance_is_stopped),
-	        TEST(of_slots_that_open_together_the_finest_is_begun_first),
+	        TEST(the_finest_of_slots_that_open_together_is_begun_first),
 	        TEST(a_slot_is_begun_at_most_an_eighth_of_its_width_early),
 	        TEST(a_timer_touched_beyond_the_window_is_not_made_due_early),
 	        TEST(a_touched_timer_is_put_right_by_one_move_ahead),

@@ -36,7 +36,7 @@ static void a_window_that_ends_before_it_begins_is_its_beginning(void)
 	EXPECT_EQ(time_within(UINT64_MAX, 0), UINT64_MAX);
 }
 
-static void a_window_at_the_end_of_time_has_its_roundest_time_too(void)
+static void a_window_at_the_end_of_time_also_has_its_roundest_time(void)
 {
 	EXPECT_EQ(time_within(0, UINT64_MAX), 0);
 	EXPECT_EQ(time_within(1, UINT64_MAX), UINT64_C(1) << 63);
@@ -95,7 +95,7 @@ static void a_timer_is_due_in_its_window_whatever_the_tick(void)
 	}
 }
 
-static void what_is_past_of_a_window_does_not_count(void)
+static void the_past_part_of_a_window_does_not_count(void)
 {
 	struct pawl_wheel_options options = {.start = 1030};
 	struct pawl_wheel *wheel = wheel_with(&options);
@@ -212,10 +212,10 @@ int main(int argc, char **argv)
 	static const struct test tests[] = {
 	        TEST(every_small_window_has_its_roundest_time),
 	        TEST(a_window_that_ends_before_it_begins_is_its_beginning),
-	        TEST(a_window_at_the_end_of_time_has_its_roundest_time_too),
+	        TEST(a_window_at_the_end_of_time_also_has_its_roundest_time),
 	        TEST(any_window_holds_its_time_and_no_rounder_one),
 	        TEST(a_timer_is_due_in_its_window_whatever_the_tick),
-	        TEST(what_is_past_of_a_window_does_not_count),
+	        TEST(the_past_part_of_a_window_does_not_count),
 	        TEST(a_pending_timer_is_moved_into_its_window),
 	        TEST(wake_ups_are_few),
 	};

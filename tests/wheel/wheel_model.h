@@ -88,7 +88,7 @@ uint64_t model_earliest(const struct model *model);
 /*
  * An advance is, in this order: begin; reach the time that the wheel says it has reached; and, if that is not the time
  * that was asked for, stop, and then one `saw` for each timer that model_at_stake() names, with its place by the wheel
- * (NULL: it does not wait any more).
+ * (NULL: it no longer waits).
  */
 void model_advance_begin(struct model *model);
 void model_reach(struct model *model, uint64_t time);

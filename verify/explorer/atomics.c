@@ -282,7 +282,7 @@ void __tsan_atomic_signal_fence(int order)
 }
 
 /*
- * A compare-and-set that fails is a load. So it may see an old value, too, but not the expected one. NULL: it sees the
+ * A compare-and-set that fails is a load. So it may also see an old value, but not the expected one. NULL: it sees the
  * newest.
  */
 static struct store *old_value(struct location *location, uint64_t expected, int order)

@@ -114,7 +114,7 @@ struct thread {
 	struct fiber fiber;
 	unsigned number;
 	enum reason waits;
-	const void *object; /* what it waits for */
+	const void *object; /* that it waits for */
 	uint64_t deadline;  /* of the wait; NEVER: none */
 	bool timed_out;
 	bool joined;
@@ -123,7 +123,7 @@ struct thread {
 	void *arg, *result;
 
 	struct clock clock;  /* all that happened before its present step */
-	struct clock read;   /* what an acquire fence would add to that */
+	struct clock read;   /* an acquire fence would add this to that */
 	struct clock fenced; /* its clock at the last release fence */
 	struct clock
 	        after; /* stores up to here precede its last sequentially consistent fence... */
@@ -255,7 +255,7 @@ struct store {
 	uint32_t clock; /* of its thread */
 	uint8_t thread;
 	bool sc;
-	struct clock released;         /* what a thread that acquires it learns */
+	struct clock released;         /* a thread that acquires it learns this */
 	uint32_t read_by[MAX_THREADS]; /* the clock of each thread's first load of it */
 };
 
@@ -315,16 +315,16 @@ struct explorer {
 	struct fiber outside; /* of executions */
 	struct thread threads[MAX_THREADS];
 	unsigned thread_count, present; /* the thread that runs */
-	unsigned unjoined;              /* threads beside the first */
+	unsigned unjoined;              /* threads besides the first */
 	unsigned run_length;            /* its steps since the last switch */
 	unsigned patience; /* how often spinning threads may try again, if no other can go on */
 	uint64_t now;
-	uint64_t timer; /* what timerfd_settime has set; 0: off */
+	uint64_t timer; /* as set by timerfd_settime; 0: off */
 	uint32_t steps;
 	struct trace traces[MAX_STEPS + 1];
 	struct clock sc_fences, sc_stores; /* each thread's last one */
 
-	struct random random; /* what getrandom gives */
+	struct random random; /* the bytes of getrandom */
 	struct decisions decisions;
 
 	char *data, *data_copy; /* the program's variables, and their first values */

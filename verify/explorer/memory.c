@@ -3,9 +3,9 @@
  * Memory: where an execution allocates, and a look at each access.
  *
  * Each execution allocates from the beginning of the same arena, at the same addresses, and freed memory is not used
- * again before the next execution. So every access to freed memory is noticed, and so is one beside a block.
+ * again before the next execution. So every access to freed memory is noticed, and so is one next to a block.
  *
- * Of every eight bytes a cell remembers the last accesses. Two accesses race if they overlap, one of them writes, not
+ * A cell remembers the last accesses of every eight bytes. Two accesses race if they overlap, one of them writes, not
  * both are atomic, and neither happened before the other: that is an error at once, whether or not this execution would
  * have gone wrong by it. To free a block counts as writing to all of it.
  */
@@ -181,7 +181,7 @@ static bool happened_before(const struct access *access)
 	return access->clock <= present()->clock.at[access->thread];
 }
 
-/* Whether all that races with the other access races with the new one, too. */
+/* Whether all that races with the other access also races with the new one. */
 static bool replaces(const struct access *access, const struct access *other)
 {
 	return other->write <= access->write && other->atomic >= access->atomic &&
@@ -236,7 +236,7 @@ static void remember(struct cell *cell, const struct access *access)
 	}
 }
 
-/* Stores before a plain one to any byte of the object cannot be seen any more. */
+/* Stores before a plain one to any byte of the object can no longer be seen. */
 static void forget_stores(struct cell *cell, uint8_t mask)
 {
 	for (unsigned i = 0; i < WORD; i++)

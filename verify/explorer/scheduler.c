@@ -11,7 +11,7 @@
  *	unlock                                          0 goes on
  *	...
  *
- * Plain accesses are no steps: where they do not race, no thread can notice when they happen, and where they do,
+ * Plain accesses are not steps: where they do not race, no thread can notice when they happen, and where they do,
  * memory.c reports it.
  */
 #include "explorer.h"

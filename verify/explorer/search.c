@@ -46,7 +46,7 @@ void search_begin(enum search search, uint64_t seed, unsigned depth)
 /* A seed as far as it is read. */
 struct seed {
 	const char *rest;
-	char wrong[160]; /* what was found at the rest, and what is expected there */
+	char wrong[160]; /* the text found at the rest, and the text expected there */
 };
 
 static bool __attribute__((format(printf, 2, 3)))

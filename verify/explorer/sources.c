@@ -64,7 +64,7 @@ void source_note(uintptr_t pc)
 	}
 }
 
-/* "function at folder/file:line (discriminator 2)" */
+/* "function at directory/file:line (discriminator 2)" */
 static void set_source(struct source *source, char *line)
 {
 	char *file = strstr(line, " at ");

@@ -3,8 +3,8 @@
  * Functions of <string.h> that the program calls. libc is not compiled with the explorer, so each range that a function
  * reads or writes is checked here, as a plain access; then libc does the work. None is a scheduling point.
  *
- * What a string function reads is known only after libc has looked for the end. Freed memory and the gap beside a block
- * can be read, so that is safe, and the check that follows reports it.
+ * The extent of a string function's reads is known only after libc has looked for the end. Freed memory and the gap
+ * after a block can be read, so that is safe, and the check that follows reports it.
  */
 #include "explorer.h"
 

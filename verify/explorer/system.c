@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the program would get from the system: threads, mutexes, condition variables, memory, time and random numbers.
+ * The explorer's own system for the program: threads, mutexes, condition variables, memory, time and random numbers.
  * The linker sends the calls here (--wrap, see link.txt). Each is a scheduling point.
  *
  * A mutex is a struct mutex in the memory of a pthread_mutex_t. A condition variable needs no memory: the threads know
@@ -583,7 +583,7 @@ void explore_point(void)
 	scheduling_point(POINT, NULL, CALLER);
 }
 
-/* A scenario that ends the program would end the search, too, without a report. */
+/* A scenario that ends the program would also end the search, without a report. */
 
 #define EXIT(name)                                         \
 	_Noreturn void __wrap_##name(int status);          \

@@ -6,12 +6,12 @@
  *
  * One step is a single read or write of a word that another thread reads or writes without a lock: visit_by, ready,
  * sleeps_until, has_leader, followers, stopping. Accesses to data that a lock or the mutex protects belong to the step
- * beside them. Memory is sequentially consistent, as the words above are in the source.
+ * next to them. Memory is sequentially consistent, as the words above are in the source.
  *
- * What is checked
+ * The checks
  *
  *	- While one worker is not running a task, due tasks are run, and the others when their time has come, even if
- *	  all other workers run for ever. So the leader never resigns and leaves all followers asleep, and no wake-up is
+ *	  all other workers run forever. So the leader never resigns and leaves all followers asleep, and no wake-up is
  *	  lost. Any state without a step in which that does not hold is an invalid end state: the process `clock` does
  *	  not come to its end.
  *	- At most one worker leads, and `followers` and `calls` agree with the workers that sleep.
@@ -65,7 +65,7 @@ bit waits_called[WORKERS]; /* in pthread_cond_wait of `called` */
 bit clock_wake;            /* the sleeper's flag: a wake() that no wait() has seen */
 byte now;
 
-/* What is true, as the checks have it: not read by the service. */
+/* The truth, for the checks: the service does not read it. */
 byte leaders, stuck, ended, users_done;
 byte agains = AGAINS;
 bit has_stopped;
@@ -503,7 +503,7 @@ active proctype stop()
 }
 #endif
 
-/* Time passes. At the end nothing waits for a worker, unless every one of them runs for ever. */
+/* Time passes. At the end nothing waits for a worker, unless every one of them runs forever. */
 active proctype clock()
 {
 #ifdef SCHEDULE

@@ -2,7 +2,7 @@
 /*
  * Scenarios of the purgatory. Each is a few calls on two to four threads, with what must hold in every schedule: an
  * operation has exactly one outcome, and is released exactly once, after it; no trigger is lost; nothing is left of
- * unused keys; no thread waits for ever.
+ * unused keys; no thread waits forever.
  */
 #include "../../src/base/json.h"
 #include "../../src/service/inside.h"
@@ -174,7 +174,7 @@ static void expect_completed(unsigned number)
 	EXPLORE_EXPECT_EQ(fates[number].released, 1);
 }
 
-/* No operation waits any more, and nothing is left of any key. */
+/* Every operation has ended, and nothing is left of any key. */
 static void expect_empty(void)
 {
 	EXPLORE_EXPECT_EQ(pawl_purgatory_watched(purgatory), 0);
@@ -832,7 +832,7 @@ static void change_second(void)
 	change(keys[1]);
 }
 
-/* on_complete checks another key, which another thread checks, too. */
+/* on_complete checks another key, which another thread also checks. */
 static void nested_check(void)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
@@ -991,7 +991,7 @@ static void *watch_without_memory(void *number)
 }
 
 /* The same while another thread uses the same keys. */
-static void no_memory_beside_others(void)
+static void no_memory_while_others_run(void)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 2);
 	start(watch_without_memory, (void *)0);
@@ -1150,7 +1150,7 @@ static void win_against_growth(void)
 	close_filled();
 }
 
-/* Stop goes through both tables, and operations do not move any more. */
+/* Stop goes through both tables, and operations no longer move. */
 static void stop_against_growth(void)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
@@ -1481,7 +1481,7 @@ static void viewer_against_two_closes(void)
 }
 
 #define SCENARIO(function) .name = #function, .run = function
-/* Long ones: some thousands of executions are enough for what they are about. */
+/* Long ones: a few thousand executions are enough to find their bugs. */
 #define LONG_SCENARIO(function) \
 	SCENARIO(function), .depth_first = 1000, .priorities = 1500, .random = 500
 
@@ -1529,7 +1529,7 @@ int main(int argc, char **argv)
 	        {SCENARIO(refused_and_given_to_another)},
 	        {SCENARIO(two_purgatories)},
 	        {SCENARIO(no_memory)},
-	        {SCENARIO(no_memory_beside_others)},
+	        {SCENARIO(no_memory_while_others_run)},
 	        {LONG_SCENARIO(three_threads_and_the_end_of_a_growth)},
 	        {LONG_SCENARIO(two_find_the_table_full)},
 	        {LONG_SCENARIO(check_against_growth_begun)},

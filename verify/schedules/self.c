@@ -231,7 +231,7 @@ static void failed_compare_and_set_sees_old(void)
 	EXPLORE_EXPECT(seen[0] || seen[1]);
 }
 
-/* One object never goes back, whoever reads it. */
+/* One object never goes back, whichever thread reads it. */
 
 THREAD(count_up, store(&x, 1, RELAXED); store(&x, 2, RELAXED); store(&x, 3, RELAXED))
 THREAD(read_twice, seen[0] = load(&x, RELAXED); fence(RELAXED); seen[1] = load(&x, RELAXED))
@@ -323,12 +323,12 @@ THREAD(writes_one_byte, use_bytes(false))
 THREAD(writes_all_bytes, use_bytes(true))
 THREAD(reads_byte_later, while (!load(&x, RELAXED)); seen[0] = bytes[0])
 
-static void write_then_reads_beside_it(void)
+static void write_then_reads_next_to_it(void)
 {
 	RUN(writes_one_byte, reads_byte_later);
 }
 
-static void write_then_writes_beside_it(void)
+static void write_then_writes_next_to_it(void)
 {
 	RUN(writes_all_bytes, reads_byte_later);
 }
@@ -532,7 +532,7 @@ static void condition_destroyed_after_free(void)
 	pthread_cond_destroy(condition);
 }
 
-static void unlock_what_another_has_locked(void)
+static void unlock_a_mutex_of_another_thread(void)
 {
 	pthread_mutex_unlock(&a);
 }
@@ -553,7 +553,7 @@ static void spinning(void)
 	RUN(spins, sets);
 }
 
-static void spinning_for_ever(void)
+static void spinning_forever(void)
 {
 	RUN(spins);
 }
@@ -646,14 +646,14 @@ static void free_against_use(void)
 	RUN(uses_under_lock, frees);
 }
 
-static void beside_a_block(void)
+static void past_a_block(void)
 {
 	block = malloc(5);
 	EXPLORE_EXPECT(block[5] < 200);
 	free_block();
 }
 
-static void fill_beside_a_block(void)
+static void fill_past_a_block(void)
 {
 	block = malloc(60);
 	memset((void *)(uintptr_t)block, 0, 64);
@@ -928,7 +928,7 @@ static void wait_once(void)
 THREAD(waits_once, wait_once())
 THREAD(sleeps_with_lock, pthread_mutex_lock(&a); sleep(2); pthread_mutex_unlock(&a))
 
-/* The lock is free long after the deadline. Only a wake-up for no reason is no timeout then. */
+/* The lock is free long after the deadline. Only a spurious wake-up avoids the timeout then. */
 static void late_wake_up(void)
 {
 	RUN(waits_once, sleeps_with_lock);
@@ -1146,14 +1146,14 @@ int main(int argc, char **argv)
 	        {SCENARIO(condition_variable)},
 	        {SCENARIO(spurious_wake_up)},
 	        {SCENARIO(lost_signal)},
-	        {SCENARIO(unlock_what_another_has_locked)},
+	        {SCENARIO(unlock_a_mutex_of_another_thread)},
 	        {SCENARIO(spinning)},
-	        {SCENARIO(spinning_for_ever)},
+	        {SCENARIO(spinning_forever)},
 	        {SCENARIO(livelock)},
 	        {SCENARIO(use_after_free)},
 	        {SCENARIO(free_twice)},
 	        {SCENARIO(free_against_use)},
-	        {SCENARIO(beside_a_block)},
+	        {SCENARIO(past_a_block)},
 	        {SCENARIO(memcpy_after_free)},
 	        {SCENARIO(memmove_after_free)},
 	        {SCENARIO(memset_after_free)},
@@ -1198,8 +1198,8 @@ int main(int argc, char **argv)
 	        {SCENARIO(failed_compare_and_set_sees_old)},
 	        {SCENARIO(plain_write_before_atomic_one)},
 	        {SCENARIO(plain_read_before_atomic_one)},
-	        {SCENARIO(write_then_reads_beside_it)},
-	        {SCENARIO(write_then_writes_beside_it)},
+	        {SCENARIO(write_then_reads_next_to_it)},
+	        {SCENARIO(write_then_writes_next_to_it)},
 	        {SCENARIO(record_copied_twice)},
 	        {SCENARIO(plain_write_over_atomics)},
 	        {SCENARIO(plain_write_over_part)},
@@ -1214,7 +1214,7 @@ int main(int argc, char **argv)
 	        {SCENARIO(giving_up)},
 	        {SCENARIO(spinning_and_yielding)},
 	        {SCENARIO(spinning_on_two)},
-	        {SCENARIO(fill_beside_a_block)},
+	        {SCENARIO(fill_past_a_block)},
 	        {SCENARIO(zeros_published_relaxed)},
 	        {SCENARIO(empty_block_grows)},
 	        {SCENARIO(too_much_memory)},

@@ -399,7 +399,7 @@ static void *cancel_wait_all_of_one(void *unused)
 }
 
 /* The first to be ready does not let a task be armed for which the other one still refuses. */
-static void cancel_wait_all_beside_another(void)
+static void cancel_wait_all_during_another(void)
 {
 	open_with_two_that_arm_each_other(1, 1);
 	arm(one, 0);
@@ -668,8 +668,8 @@ static void start_and_wait_for_two(struct probe *probe)
 	wait_for_two(probe);
 }
 
-/* While one worker is busy, the other one must keep the time: what is armed now runs in time. */
-static void time_is_kept_beside_a_long_task(void)
+/* While one worker is busy, the other one must keep the time: a task armed now runs in time. */
+static void time_is_kept_during_a_long_task(void)
 {
 	open_service(2, 1);
 	one = new_probe();
@@ -783,7 +783,7 @@ static void arm_the_other(struct probe *probe)
 }
 
 /* A task arms another one, in a shard at which settle may have looked before that. */
-static void settle_waits_for_what_a_task_arms(void)
+static void settle_waits_for_tasks_that_a_task_arms(void)
 {
 	open_service(1, 2);
 	one = new_probe();
@@ -825,7 +825,7 @@ static void settle_against_cancel(void)
 	close_service();
 }
 
-/* Settle returns, too, if the service is stopped meanwhile. */
+/* Settle also returns if the service is stopped meanwhile. */
 static void settle_against_stop(void)
 {
 	open_service(1, 1);
@@ -1001,7 +1001,7 @@ static void *loop_until_one_ran(void *unused)
 }
 
 /*
- * A loop of the user's sleeps on the clock, and is woken for what another thread arms for sooner. Or it waits for ever.
+ * A user's loop sleeps on the clock, and is woken when another thread arms for sooner. Otherwise it waits forever.
  */
 static void loop_against_arm(unsigned shards, uint64_t delay)
 {
@@ -1111,7 +1111,7 @@ static void *cancel_wait_one(void *unused)
 	return unused;
 }
 
-/* While it waits in the queue of a pool, too, cancel_wait tells the truth, and the memory is the caller's. */
+/* Even while it waits in the queue of a pool, cancel_wait tells the truth, and the memory is the caller's. */
 static void pool_against_cancel_wait(void)
 {
 	open_pool(1, 1);
@@ -1830,7 +1830,7 @@ static void schedule_against_stop(void)
 }
 
 #define SCENARIO(function) .name = #function, .run = function
-/* Long ones: some thousands of executions are enough for what they are about. */
+/* Long ones: a few thousand executions are enough to find their bugs. */
 #define LONG_SCENARIO(function) \
 	SCENARIO(function), .depth_first = 1000, .priorities = 1500, .random = 500
 
@@ -1852,7 +1852,7 @@ int main(int argc, char **argv)
 	        {SCENARIO(arm_unless_pending_leaves_no_work_2)},
 	        {SCENARIO(cancel_wait_all_frees_both_1)},
 	        {SCENARIO(cancel_wait_all_frees_both_2)},
-	        {SCENARIO(cancel_wait_all_beside_another)},
+	        {SCENARIO(cancel_wait_all_during_another)},
 	        {SCENARIO(cancel_wait_all_inside)},
 	        {SCENARIO(periodic_against_cancel_1)},
 	        {SCENARIO(periodic_against_cancel_2)},
@@ -1867,13 +1867,13 @@ int main(int argc, char **argv)
 	        {SCENARIO(due_at_once_2)},
 	        {SCENARIO(two_tasks_meet_1)},
 	        {SCENARIO(two_tasks_meet_2)},
-	        {SCENARIO(time_is_kept_beside_a_long_task)},
+	        {SCENARIO(time_is_kept_during_a_long_task)},
 	        {SCENARIO(second_while_first_runs)},
 	        {SCENARIO(armed_by_its_run)},
 	        {SCENARIO(cancel_wait_inside)},
 	        {SCENARIO(settle_waits_1)},
 	        {SCENARIO(settle_waits_2)},
-	        {SCENARIO(settle_waits_for_what_a_task_arms)},
+	        {SCENARIO(settle_waits_for_tasks_that_a_task_arms)},
 	        {SCENARIO(settle_against_cancel)},
 	        {SCENARIO(settle_against_stop)},
 	        {SCENARIO(moves_ahead_against_arming_1)},

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """test_self.py PROGRAM LOGOUT: the explorer finds each known defect of self.c, says what it is, and its seed repeats it.
 
-Each scenario of the program is in one of the lists below. What the pages on the explorer show of its output is
+Each scenario of the program is in one of the lists below. The output that the pages on the explorer show is
 compared with the output.
 """
 import os
@@ -34,13 +34,13 @@ FAIL = {
     "deadlock": r"deadlock",
     "spurious_wake_up": r"expected ready",
     "lost_signal": r"deadlock",
-    "unlock_what_another_has_locked": r"a mutex is unlocked that this thread has not locked",
-    "spinning_for_ever": r"deadlock",
+    "unlock_a_mutex_of_another_thread": r"a mutex is unlocked that this thread has not locked",
+    "spinning_forever": r"deadlock",
     "livelock": r"livelock: \d+ steps, and no end",
     "use_after_free": r"access to freed memory: byte 0 of 8",
     "free_twice": r"a block is freed twice: 8 bytes allocated at self.c:\d+ \(free_twice\)",
     "free_against_use": r"data race on byte 0 of 8 bytes allocated at self.c:\d+ \(free_against_use\):",
-    "beside_a_block": r"access to memory that is not allocated: byte 5 of 5 bytes allocated at self.c:\d+",
+    "past_a_block": r"access to memory that is not allocated: byte 5 of 5 bytes allocated at self.c:\d+",
     "leak": r"1 block was not freed: 5 bytes allocated at self.c:\d+ \(leak\)",
     "no_memory": r"signal 11",
     "copy_against_fill": r"data race",
@@ -63,8 +63,8 @@ FAIL = {
     "failed_compare_and_set_sees_old": r"expected seen\[0\] \|\| seen\[1\]",
     "plain_write_before_atomic_one": r"data race on byte 0 of message",
     "plain_read_before_atomic_one": r"data race on byte 0 of message",
-    "write_then_reads_beside_it": r"data race on byte 0 of bytes",
-    "write_then_writes_beside_it": r"data race on byte 0 of bytes",
+    "write_then_reads_next_to_it": r"data race on byte 0 of bytes",
+    "write_then_writes_next_to_it": r"data race on byte 0 of bytes",
     "record_copied_twice": r"data race on byte 0 of to",
     "atomics_of_two_sizes": r"atomic accesses of [48] and of [48] bytes to the same memory are not supported",
     "one_of_many_readers": r"data race on byte 0 of plain",
@@ -73,7 +73,7 @@ FAIL = {
     "mutex_without_init": r"a mutex is used that was not initialised",
     "condition_destroyed_after_free": r"access to freed memory",
     "giving_up": r"expected !look\(4\)",
-    "fill_beside_a_block": r"access to memory that is not allocated: byte 56 of 60 bytes",
+    "fill_past_a_block": r"access to memory that is not allocated: byte 56 of 60 bytes",
     "zeros_published_relaxed": r"data race on byte 4 of 16 bytes",
     "too_much_memory": r"more than 67108864 bytes are allocated, with those that were freed",
     "deep_recursion": r"thread 0 takes more than 196608 bytes of stack",
@@ -100,7 +100,7 @@ def seed_of(output):
 
 
 def after_the_count(output):
-    """What a report says but for how many executions it took."""
+    """A report without the number of its executions."""
     return re.sub(r"FAILED after \d+ executions?", "", output[output.index("FAILED"):])
 
 
@@ -119,7 +119,7 @@ class Self(unittest.TestCase):
     def test_each_scenario_is_expected_to_pass_or_to_fail(self):
         self.assertEqual(sorted(run("--list").stdout.split()), sorted(PASS + list(FAIL) + STOPPED + NOT_REPEATED))
 
-    def test_what_is_right_passes(self):
+    def test_correct_scenarios_pass(self):
         for name in PASS:
             with self.subTest(name):
                 done = run("--scenario", name)
@@ -168,7 +168,7 @@ class Self(unittest.TestCase):
         self.assertRegex(text, r":\n    thread 1 wrote  at self.c:\d+ \(uses_under_lock\)\n"
                                r"    thread 2 frees  at self.c:\d+ \(free_block\)\nNeither happens before the other.\n")
 
-    def test_use_of_freed_memory_says_who_freed_it(self):
+    def test_use_of_freed_memory_names_the_free(self):
         text = run("--scenario", "use_after_free").stdout
         self.assertRegex(text, r"bytes allocated at self.c:\d+ \(use_after_free\)\n"
                                r"    thread 2 freed  at self.c:\d+ \(free_block\)\n"
@@ -177,7 +177,7 @@ class Self(unittest.TestCase):
     def test_a_signal_before_the_first_step_says_where(self):
         self.assertRegex(run("--scenario", "signal_at_once").stdout, r"at self.c:\d+ \(signal_at_once\)")
 
-    def test_a_schedule_names_what_each_step_was_done_with(self):
+    def test_a_schedule_names_the_object_of_each_step(self):
         text = run("--scenario", "all_steps", "--seed", "d0:1", "--trace").stdout
         self.assertIn("  step  thread, operation, object and value ", text)
         for step in ("lock       a ", "start      fails ", "start      thread 1 ", "trylock    a fails ", "join       thread 1 ",
@@ -188,14 +188,14 @@ class Self(unittest.TestCase):
             self.assertIn(step, text)
         self.assertRegex(run("--scenario", "no_memory").stdout, "allocate   8 bytes: fails ")
 
-    def test_the_schedule_in_the_design_page_is_what_its_command_prints(self):
+    def test_its_command_prints_the_schedule_in_the_design_page(self):
         page = (DOCS / "design/schedules.md").read_text()
         text = run(*re.search(r"explore-self (--scenario late_wake_up --seed [\w:,]+)", page)[1].split()).stdout
         sample = sample_of("design/schedules.md", "step  thread, operation")
         schedule = textwrap.dedent(text[text.index("  step  thread, operation"):]).rstrip("\n")
         self.assertEqual(without_functions(schedule), without_functions(sample))
 
-    def test_the_report_in_the_guide_is_what_the_example_prints(self):
+    def test_the_example_prints_the_report_in_the_guide(self):
         text = subprocess.run([LOGOUT], capture_output=True, text=True, check=False).stdout
         sample = sample_of("guide/testing.md", "log out against silence: data race")
         self.assertIn(without_functions(sample) + "\n", without_functions(text))
@@ -237,9 +237,9 @@ class Self(unittest.TestCase):
         self.assertEqual(after_the_count(again.stdout), after_the_count(done.stdout))
 
     def test_lines_are_found_for_a_program_in_the_path(self):
-        folder, name = os.path.split(os.path.abspath(PROGRAM))
+        directory, name = os.path.split(os.path.abspath(PROGRAM))
         done = subprocess.run([name, "--scenario", "leak"], capture_output=True, text=True, check=False,
-                              env={"PATH": folder + ":" + os.environ["PATH"]})
+                              env={"PATH": directory + ":" + os.environ["PATH"]})
         self.assertIn("(leak)", done.stdout)
 
     def test_one_preemption_and_one_execution_are_not_plural(self):
@@ -296,7 +296,7 @@ class Self(unittest.TestCase):
                 self.assertIn(message, done.stderr)
                 self.assertTrue(done.stderr.endswith("see --help\n"), done.stderr)
 
-    def test_what_is_no_seed_is_refused(self):
+    def test_a_bad_seed_is_refused(self):
         number = "a number from 0 to 18446744073709551615"
         for seed, message in (
                 ("", "at the end expected a seed like r5, p3.5, d12:1,40:2 or d"),

@@ -71,7 +71,7 @@ export async function requeueAll(keys, name, dead) {
 
 export async function requeue(key, id) {
 	if (await confirm("Requeue this task?", "It will be due at once, with no tries.", textOf(id), "Requeue", false))
-		await run([["requeue", key, id]], (n) => (n > 0 ? "Requeued." : "It is not dead any more; nothing was done."));
+		await run([["requeue", key, id]], (n) => (n > 0 ? "Requeued." : "It is no longer dead; nothing was done."));
 }
 
 export async function cancel(key, id, leased) {

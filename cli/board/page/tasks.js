@@ -113,7 +113,7 @@ export function fillTasks(asked, queues, replies, numbers, now) {
 	put($("task-table").tHead.rows[0].cells[3], { Leased: "Lease ends", Dead: "Died" }[list.tab.name] ?? "Due");
 	show($("task-table"), shown.length > 0);
 	show($("no-tasks"), shown.length === 0);
-	put($("no-tasks"), wrong ? textOf(wrong.error) : list.label ? "No task falls due in that minute any more." : list.tab.none);
+	put($("no-tasks"), wrong ? textOf(wrong.error) : list.label ? "No task falls due in that minute now." : list.tab.none);
 	const cut = tasks.length >= list.limit;
 	show($("more"), cut && list.limit < MOST);
 	show($("filter"), list.label !== "");

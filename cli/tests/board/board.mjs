@@ -2,7 +2,7 @@
 // Shared by the tests of pawl board, beyond ../http/browser.mjs: a server with the module, and a board before it. In the environment:
 //
 //	PAWL_MODULE     pawl.so
-//	PAWL_SERVER     the server's binary, default redis-server; its client is beside it
+//	PAWL_SERVER     the server's binary, default redis-server; its client is in the same directory
 import { execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
@@ -29,7 +29,7 @@ export class Server {
 	static async start({ module = true } = {}) {
 		const server = new Server();
 		server.module = module ? ["--loadmodule", PAWL_MODULE] : [];
-		server.folder = mkdtempSync(join(tmpdir(), "pawl-board-"));
+		server.directory = mkdtempSync(join(tmpdir(), "pawl-board-"));
 		server.port = await freePort();
 		await server.run();
 		return server;
@@ -38,7 +38,7 @@ export class Server {
 	async run() {
 		this.process = spawn(
 			SERVER,
-			["--port", this.port, "--bind", "127.0.0.1", "--dir", this.folder, "--save", "", "--appendonly", "yes",
+			["--port", this.port, "--bind", "127.0.0.1", "--dir", this.directory, "--save", "", "--appendonly", "yes",
 				"--appendfsync", "always", ...this.module].map(String),
 			{ stdio: "ignore" },
 		);
@@ -74,7 +74,7 @@ export class Server {
 
 	async stop() {
 		await this.kill();
-		rmSync(this.folder, { recursive: true });
+		rmSync(this.directory, { recursive: true });
 	}
 }
 

@@ -79,7 +79,7 @@ class Options(unittest.TestCase):
             with self.subTest(option=option, value=value):
                 self.expect(option, value, says=[f"board: {option}", *says])
 
-    def test_what_is_not_known_or_too_much_is_told(self):
+    def test_unknown_and_surplus_arguments_are_reported(self):
         self.expect("--frobnicate", says=["--frobnicate"])
         self.expect("--server", says=["--server needs a value"])
         self.expect("jobs", says=["'jobs'", "options only"])
@@ -90,7 +90,7 @@ class Options(unittest.TestCase):
         err = self.expect("--server", "redis://me:secret@host:port/0", says=["'port'"])
         self.assertNotIn("secret", err)
 
-    def test_the_server_of_the_environment_is_checked_too(self):
+    def test_the_server_of_the_environment_is_also_checked(self):
         self.expect(PAWL_BOARD_SERVER="host:port", says=["$PAWL_BOARD_SERVER", "'port'"])
         self.expect(REDISCLI_AUTH="x" * 256, says=["$REDISCLI_AUTH", "255"])
 
@@ -99,7 +99,7 @@ class Options(unittest.TestCase):
 
 
 class WhoMayAsk(BoardTest):
-    def test_what_an_origin_that_is_not_its_own_asks_for_is_not_done(self):
+    def test_requests_of_another_origin_are_refused(self):
         board = self.board("--write")
         self.call("PAWL.PUT", "q", 0, "x", "ID", "a")
         for origin in ("http://evil.example", "null", "", f"https://127.0.0.1:{board.port}", f"http://localhost:{board.port}",
@@ -111,7 +111,7 @@ class WhoMayAsk(BoardTest):
 
 
 class ReadOnly(BoardTest):
-    def test_no_request_that_writes_is_run_nor_any_beside_it(self):
+    def test_a_request_that_writes_stops_all_requests(self):
         board = self.board()
         self.call("PAWL.PUT", "q", 0, "x", "ID", "a", "MAXTRIES", 1)
         for line in WRITES:
@@ -121,7 +121,7 @@ class ReadOnly(BoardTest):
             self.assertIn("--write", answer["wrong"])
         self.assertIs(board.post("time")[1]["write"], False)
 
-    def test_what_only_reads_changes_nothing(self):
+    def test_read_requests_change_nothing(self):
         board = self.board()
         self.call("PAWL.PUT", "q", 0, "x", "ID", "a")
         self.unchanged(lambda: board.replies("time", "server", "metrics", "queues 0", "info q", f"len q 0 {FOR_EVER}",
@@ -166,7 +166,7 @@ class ReadOnly(BoardTest):
 
 
 class Lines(BoardTest):
-    def test_a_line_that_is_not_understood_and_none_is_run(self):
+    def test_one_bad_line_stops_all_lines(self):
         board = self.board("--write")
         self.call("PAWL.PUT", "q", 0, "x", "ID", "a")
         for line, says in (("FLUSHALL", "'FLUSHALL'"), ("PAWL.CANCEL q a", "'PAWL.CANCEL'"), ("", "''"), ("cancel q", "PAWL.CANCEL $ $"),
@@ -216,7 +216,7 @@ class Lines(BoardTest):
         self.assertEqual(in_pairs(task)["payload"], [("é" * 2**17).encode().decode("latin-1"), 1_000_000])
 
     def test_large_payloads_are_not_read(self):
-        """Of 50 tasks of 10 MB the server sends some KB, so they need neither memory nor time."""
+        """For 50 tasks of 10 MB the server sends a few KB, so they need neither memory nor time."""
         board = self.board()
         for n in range(50):
             self.call("PAWL.PUT", "q", 0, "x" * 10_000_000, "ID", n)
@@ -291,7 +291,7 @@ class Away(unittest.TestCase):
         self.server.start()
         self.assertEqual(self.board.post("time")[0], 200)
 
-    def test_what_writes_is_not_sent_twice(self):
+    def test_write_commands_are_not_sent_twice(self):
         board = Board("--server", f"127.0.0.1:{self.server.port}", "--write")
         self.addCleanup(lambda: self.assertEqual(board.end()[0], 0))
         self.assertEqual(board.post("time")[0], 200)
@@ -345,7 +345,7 @@ def drip(connection):
 
 
 def never_read(connection):
-    """Neither reads nor writes. What is sent fills the buffers."""
+    """Neither reads nor writes. Data that is sent fills the buffers."""
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     threading.Event().wait(HANG)
 
@@ -376,7 +376,7 @@ class BadServers(unittest.TestCase):
         self.expect_away(self.board(lambda connection: connection.recv(1000), password=":secret@"), "time",
                          why="Server closed the connection")
 
-    def test_what_is_no_reply_is_told(self):
+    def test_a_malformed_reply_is_reported(self):
         def answer_html(connection):
             connection.recv(1000)
             connection.sendall(b"<html>\r\n")

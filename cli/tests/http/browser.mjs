@@ -3,8 +3,8 @@
 //
 //	node --test FILE, with these in the environment:
 //	PAGE_COMMAND    the pawl command
-//	PAGE_ARTEFACTS  a folder for screenshots
-//	PAGE_MODULES    the folder that has playwright-core
+//	PAGE_ARTEFACTS  a directory for screenshots
+//	PAGE_MODULES    the directory that has playwright-core
 //	PAGE_HANG       ms after which something counts as hung, 120000 unless told
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -37,7 +37,8 @@ export async function until(condition, what) {
 const started = new Set();
 process.once("exit", () => started.forEach((child) => child.kill("SIGKILL")));
 
-// Start a command; resolves to what it says first. One that a failed test leaves behind keeps nobody waiting, and is ended.
+// Start a command; resolves to what it says first. One that a failed test leaves behind does not keep node running, and
+// is ended.
 export async function start(command, words, env = process.env) {
 	const child = spawn(command, words, { env, stdio: ["pipe", "pipe", "inherit"] });
 	started.add(child);
@@ -70,8 +71,8 @@ export class Site {
 	}
 }
 
-// Run `use` with a page of its own. An error in the page, or a request to anywhere else, fails the test; what the browser
-// says of answers that `expected` matches does not.
+// Run `use` with a page of its own. An error in the page, or a request to anywhere else, fails the test; what the
+// browser says of answers that `expected` matches does not.
 export async function withPage(site, use, { path = "", viewport = DESKTOP, expected = /^$/, ...options } = {}) {
 	const context = await browser.newContext({ viewport, ...options });
 	const page = await context.newPage();

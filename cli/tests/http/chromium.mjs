@@ -15,7 +15,7 @@ function driverIn(modules) {
 	}
 }
 
-// `modules`: the folder that has playwright-core. `timeout`: in ms.
+// `modules`: the directory that has playwright-core. `timeout`: in ms.
 export async function launchChromium(modules, timeout) {
 	const driver = driverIn(modules);
 	if (!existsSync(CHROMIUM)) throw new Error(`${CHROMIUM} is missing; scripts/bootstrap installs it, as does apt-get install chromium`);

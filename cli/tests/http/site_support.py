@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the tests of pawl's pages share without a browser: a command that serves one. The first argument is the pawl command."""
+"""The code that the tests of pawl's pages share without a browser: a command that serves one. The first argument is pawl."""
 import http.client
 import os
 import re
@@ -31,7 +31,7 @@ def free_tcp_port():
 
 
 class SiteTest:
-    """What a test of a site expects of its end. A mixin of unittest.TestCase."""
+    """The checks of a site's end. A mixin of unittest.TestCase."""
 
     def expect_good_end(self, site, says=""):
         code, said = site.end()

@@ -96,7 +96,7 @@ class Cases(SiteTest):
 
     # Files
 
-    def test_the_page_and_what_it_needs_are_served_and_nothing_else(self):
+    def test_only_the_page_and_its_files_are_served(self):
         site = self.site()
         page = site.request("GET", "/")
         self.assertEqual((page.status, page.getheader("Content-Type")), (200, "text/html; charset=utf-8"))
@@ -135,7 +135,7 @@ class Cases(SiteTest):
             self.assertLess(site.cpu_seconds() - before, 0.2)
         self.assertEqual(site.request("GET", "/").status, 200)
 
-    def test_the_page_may_run_its_own_scripts_only_and_be_framed_by_nobody(self):
+    def test_the_page_runs_only_its_own_scripts_and_cannot_be_framed(self):
         page = self.site().request("GET", "/")
         policy = dict(part.strip().split(" ", 1) for part in page.getheader("Content-Security-Policy").split(";"))
         self.assertEqual(policy["default-src"], "'none'")
@@ -180,7 +180,7 @@ class Cases(SiteTest):
             self.assertEqual(self.status(site, Origin=origin), 403, origin)
         self.assertEqual(self.status(site, Origin=f"http://127.0.0.1:{site.port}"), LET_THROUGH)
 
-    def test_what_a_browser_marks_as_another_sites_is_refused(self):
+    def test_a_request_marked_as_cross_site_is_refused(self):
         site = self.site()
         for sender in ("cross-site", "same-site", "", "Same-Origin"):
             self.assertEqual(self.status(site, Sec_Fetch_Site=sender), 403, sender)
@@ -281,7 +281,7 @@ class OfBoard(Cases, unittest.TestCase):
         if "built without" in refused("board", "x")[1]:
             raise unittest.SkipTest("this pawl is without a board")
 
-    def test_a_form_of_another_site_cannot_send_what_is_asked_for(self):
+    def test_a_form_of_another_site_cannot_send_the_header(self):
         response = self.site("--write").request("POST", "/api", b"time", Content_Type="text/plain")
         self.assertEqual(response.status, 403)
         self.assertIn(b"X-Pawl-Board", response.body)

@@ -12,12 +12,12 @@ import { DESKTOP, end, expectNoSidewaysScrolling, expectText, hidden, PHONE, pol
 const HTML = "<img src=x onerror=document.title='owned'>";
 const tile = (name) => `.tile[data-tile="${name}"] b`;
 
-let folder;
+let directory;
 let number = 0;
-before(() => (folder = mkdtempSync(join(tmpdir(), "pawl-top-"))));
-after(() => rmSync(folder, { recursive: true }));
+before(() => (directory = mkdtempSync(join(tmpdir(), "pawl-top-"))));
+after(() => rmSync(directory, { recursive: true }));
 
-const newPath = () => join(folder, `socket-${number++}`);
+const newPath = () => join(directory, `socket-${number++}`);
 
 class Program {
 	static async start(mode, path = newPath()) {
@@ -133,7 +133,7 @@ describe("what it shows", () => {
 		}));
 });
 
-describe("what it lets nobody do", () => {
+describe("requests that it refuses", () => {
 	test("names of functions and texts of operations are text, whatever they look like", () =>
 		showing("hostile", async (page) => {
 			await expectText(page, "#function-table tbody th", HTML);

@@ -165,5 +165,5 @@ int main(int argc, char **argv)
 	while (getchar() != EOF)
 		;
 	pawl_service_inspect(service, NULL);
-	_exit(0); /* what is pending stays so */
+	_exit(0); /* pending tasks stay pending */
 }

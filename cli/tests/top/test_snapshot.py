@@ -43,7 +43,7 @@ class PageTest(SiteTest, unittest.TestCase):
 
 
 class Snapshots(PageTest):
-    def test_it_is_what_top_has_with_json(self):
+    def test_it_equals_the_json_of_top(self):
         with Service(line()) as service:
             page = self.page(service.path)
             self.assertEqual(page.said, f"pawl top: http://127.0.0.1:{page.port}/ shows {service.path}\n")
@@ -58,8 +58,8 @@ class Snapshots(PageTest):
             self.assertEqual((status, answer["name"]), (200, "\ufffd\u00e9\ufffd\ufffd"))
 
     def test_a_function_of_a_real_program_has_its_name(self):
-        with tempfile.TemporaryDirectory() as folder:
-            path = f"{folder}/socket"
+        with tempfile.TemporaryDirectory() as directory:
+            path = f"{directory}/socket"
             demo = subprocess.Popen([PAWL, "demo", "--count", "20000", "--seconds", "3600", "--inspect", path],
                                     stdout=subprocess.DEVNULL, env=environment())
             self.addCleanup(demo.wait)
@@ -79,7 +79,7 @@ class Snapshots(PageTest):
                 seen.append(taken)
             self.assertEqual(service.asked - asked, len(set(seen)) - 1)
 
-    def test_when_nobody_looks_the_connection_is_closed(self):
+    def test_without_a_viewer_the_connection_is_closed(self):
         with Service(line()) as service:
             page = self.page(service.path)
             wait_until(lambda: service.asked == 1 and not service.connections, "it was tried at the beginning, and left alone")
@@ -93,8 +93,8 @@ class Snapshots(PageTest):
 
 class WhatIsNotThere(PageTest):
     def test_a_program_that_comes_later_is_waited_for(self):
-        with tempfile.TemporaryDirectory() as folder:
-            path = f"{folder}/socket"
+        with tempfile.TemporaryDirectory() as directory:
+            path = f"{directory}/socket"
             page = self.page(path, says=f"cannot connect to '{path}': No such file or directory; the page waits for it")
             status, answer, _ = self.ask(page)
             self.assertEqual((status, answer), (503, {"away": f"cannot connect to '{path}': No such file or directory"}))
@@ -102,8 +102,8 @@ class WhatIsNotThere(PageTest):
                 self.assertEqual(self.ask(page)[0], 200)
 
     def test_a_program_that_is_gone_is_told_and_comes_back(self):
-        with tempfile.TemporaryDirectory() as folder:
-            path = f"{folder}/socket"
+        with tempfile.TemporaryDirectory() as directory:
+            path = f"{directory}/socket"
             first = Service(line(), path=path)
             page = self.page(path)
             _, _, taken = self.ask(page)
@@ -115,8 +115,8 @@ class WhatIsNotThere(PageTest):
                 self.assertEqual((status, answer["process"]), (200, os.getppid()))
 
     def test_a_program_that_is_started_again_is_shown_without_a_word(self):
-        with tempfile.TemporaryDirectory() as folder:
-            path = f"{folder}/socket"
+        with tempfile.TemporaryDirectory() as directory:
+            path = f"{directory}/socket"
             first = Service(line(), path=path)
             page = self.page(path)
             _, _, taken = self.ask(page)
@@ -126,7 +126,7 @@ class WhatIsNotThere(PageTest):
                 status, answer, _ = self.ask_anew(page, taken)
                 self.assertEqual((status, answer["name"]), (200, "second"))
 
-    def test_what_is_no_snapshot_is_told(self):
+    def test_a_reply_that_is_not_a_snapshot_is_reported(self):
         for answer in (b"hello", b"{}", b"", line(format=2), line()[:-1]):
             with Service(answer) as service:
                 page = self.page(service.path, says="is no snapshot of a service")
@@ -160,8 +160,8 @@ class WhatIsNotThere(PageTest):
             self.assertLess(service.asked, 8)
 
     def test_one_that_takes_no_connection_is_told(self):
-        with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX) as full:
-            path = f"{folder}/socket"
+        with tempfile.TemporaryDirectory() as directory, socket.socket(socket.AF_UNIX) as full:
+            path = f"{directory}/socket"
             full.bind(path)
             full.listen(0)
             with socket.socket(socket.AF_UNIX) as other:

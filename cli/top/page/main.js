@@ -7,7 +7,7 @@ import { plain, textOf } from "./text.js";
 import { authorization, setToken, takeTokenFromAddress } from "./token.js";
 
 const PERIOD = 1000; // ms between two snapshots
-const HUNG = 15000; // ms after which an answer is not waited for any more
+const HUNG = 15000; // ms to wait for an answer
 
 let timer = 0;
 let asking = false;

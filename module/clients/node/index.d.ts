@@ -44,7 +44,7 @@ export interface Found<Payload = any> {
 	maxTries: number;
 	/** 0: not periodic. */
 	period: number;
-	/** Of the last failure, or null. */
+	/** The error of the last failure, or null. */
 	reason: string | null;
 }
 

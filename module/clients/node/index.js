@@ -11,8 +11,8 @@ const TIMER_MAX = 2 ** 30; // ms: twice this is the longest time of a timer in N
 
 const isCluster = (client) => Boolean(client.isCluster || client.nodeClient); // of ioredis, of redis
 
-// An error that the server would reply on another connection, too. With any other, the connection is broken, or the server
-// cannot serve the queue now, as a primary that became a replica: the address may lead to another one by then.
+// An error that the server would also reply on another connection. With any other, the connection is broken, or the
+// server cannot serve the queue now, as a primary that became a replica: the address may lead to another one by then.
 const LASTING = /^(?!READONLY|LOADING|MASTERDOWN|CLUSTERDOWN)[A-Z]+ /;
 
 // Otherwise an id that is null would be the id 'null'.
@@ -33,9 +33,9 @@ async function waitInParts(block, timeout, signal) {
 	for (let left = block + timeout; left > 0; left -= part) await sleep(part, null, { signal, ref: false });
 }
 
-// A connection like the client's, used only by the worker. When a command fails because of it, a new one replaces it: the
-// client's may have given up reconnecting, and one that does not reply in time may have been cut silently. The worker decides
-// whether to send the command again.
+// A connection like the client's, used only by the worker. When a command fails because of it, a new one replaces it:
+// the client's may have given up reconnecting, and one that does not reply in time may have been cut silently. The
+// worker decides whether to send the command again.
 class Connection {
 	constructor(client, timeout, onError) {
 		Object.assign(this, { client, timeout, onError });
@@ -83,7 +83,7 @@ class Connection {
 	}
 }
 
-// destroy() of redis does not reach a socket that is being opened: that would stay open for ever.
+// destroy() of redis does not reach a socket that is being opened: that would stay open forever.
 function hangUp({ own, connecting }) {
 	const end = () => {
 		try {

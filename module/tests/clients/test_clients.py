@@ -20,7 +20,7 @@ def node(script, *args, **options):
 
 
 class Lines:
-    """What a script has printed so far."""
+    """The output of a script so far."""
 
     def __init__(self, script, *args):
         self.process = node(script, *args, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -56,7 +56,7 @@ class Clients(ServerTest):
 
 
 class InACluster(cluster.ClusterTest):
-    def test_what_ioredis_puts_redis_takes_and_nothing_that_wait_confirmed_is_lost(self):
+    def test_redis_takes_the_tasks_of_ioredis_and_wait_confirmed_tasks_survive(self):
         self.nothing_confirmed_is_lost(Lines("produce.js", cluster.KEYS, *self.ports),
                                        Lines("consume.js", cluster.KEYS, *self.ports))
 

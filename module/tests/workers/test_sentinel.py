@@ -58,10 +58,10 @@ class Sentinel:
     """A Sentinel that watches this primary under the name `watched`, and whose word alone makes a failover."""
 
     def __init__(self, primary):
-        self.folder = tempfile.TemporaryDirectory(prefix="pawl-sentinel-")
+        self.directory = tempfile.TemporaryDirectory(prefix="pawl-sentinel-")
         self.port = free_port()
-        file = pathlib.Path(self.folder.name, "sentinel.conf")
-        file.write_text(f"port {self.port}\nbind 127.0.0.1\ndir {self.folder.name}\nlogfile {self.folder.name}/log\n"
+        file = pathlib.Path(self.directory.name, "sentinel.conf")
+        file.write_text(f"port {self.port}\nbind 127.0.0.1\ndir {self.directory.name}\nlogfile {self.directory.name}/log\n"
                         f"sentinel monitor watched 127.0.0.1 {primary.port} 1\n")
         self.process = subprocess.Popen([SERVER, str(file), "--sentinel"], stdin=subprocess.DEVNULL)
         wait_until(self._sees_the_replica, "the Sentinel sees the replica")
@@ -87,7 +87,7 @@ class Sentinel:
     def stop(self):
         self.process.kill()
         self.process.wait()
-        self.folder.cleanup()
+        self.directory.cleanup()
 
 
 class WithASentinel(unittest.TestCase):
@@ -101,7 +101,7 @@ class WithASentinel(unittest.TestCase):
 
     def program(self, name, text):
         """The queue has the program's name."""
-        file = pathlib.Path(test_workers.FOLDER, name)
+        file = pathlib.Path(test_workers.DIRECTORY, name)
         file.write_text(text)
         interpreter = test_workers.PYTHON if name.endswith(".py") else "node"
         return Program(self, [interpreter, str(file), str(self.sentinel.port), name], 0)
@@ -125,7 +125,7 @@ class WithASentinel(unittest.TestCase):
 
 class NodeRedis(unittest.TestCase):
     def test_a_client_of_create_sentinel_is_refused(self):
-        file = pathlib.Path(test_workers.FOLDER, "refused.mjs")
+        file = pathlib.Path(test_workers.DIRECTORY, "refused.mjs")
         file.write_text(NODE_REDIS)
         program = Program(self, ["node", str(file)], 0)
         program.wait()

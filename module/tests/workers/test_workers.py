@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The worker libraries of module/clients on a real server: every scenario with every flavour.
 
-They are installed as a user would, by npm and pip, into a temporary folder. A flavour's program is told what to do, and
+They are installed as a user would, by npm and pip, into a temporary directory. A flavour's program is told what to do, and
 says what happens, in lines of JSON:
 
     {"do": "open", "n": 3}                       lets the handler of the task whose payload has this n go on
@@ -17,7 +17,7 @@ says what happens, in lines of JSON:
     {"event": "outcome", "n": 3, "outcome": "dead", "text": …}                        the callback for errors
     {"event": "reply", "value": …}               of a call; or "error"
 
-What a handler does stands in the payload, as `act`: "wait" for "open", "wait and fail", "fail", "fail twice" (then the
+The payload says what a handler does, as `act`: "wait" for "open", "wait and fail", "fail", "fail twice" (then the
 callback for errors fails, too), "fail without text" (both fail with an error that has none), wait for "open" and then
 "compute" until a file exists, wait until the lease is "lost", or nothing. The module's clock stands still unless a test
 sets it, so leases and delays end when the test says so. Leases are an hour: no worker is so slow that it loses one by its
@@ -43,7 +43,7 @@ from support import START, TOP, Server, ServerTest, in_pairs, wait_until
 HERE = pathlib.Path(__file__).resolve().parent
 HOUR = 3_600_000
 SOON = {"lease": HOUR, "extend_every": 10}  # a worker that extends its leases soon, and often
-FOLDER = None
+DIRECTORY = None
 PYTHON = None
 READMES = {"node": TOP / "module/clients/node/README.md", "python": TOP / "module/clients/python/README.md"}
 
@@ -51,7 +51,7 @@ READMES = {"node": TOP / "module/clients/node/README.md", "python": TOP / "modul
 def find_python():
     """An interpreter that has redis-py and pip: the one of this test, or Debian's."""
     for python in (sys.executable, "/usr/bin/python3"):
-        asked = subprocess.run([python, "-c", "import redis.asyncio, setuptools, wheel, pip"], cwd=FOLDER, env=environment(),
+        asked = subprocess.run([python, "-c", "import redis.asyncio, setuptools, wheel, pip"], cwd=DIRECTORY, env=environment(),
                                capture_output=True)
         if asked.returncode == 0:
             return python
@@ -59,7 +59,7 @@ def find_python():
 
 
 def run(*command):
-    result = subprocess.run([str(word) for word in command], cwd=FOLDER, env=environment(), capture_output=True, text=True)
+    result = subprocess.run([str(word) for word in command], cwd=DIRECTORY, env=environment(), capture_output=True, text=True)
     if result.returncode != 0:
         raise AssertionError(f"{command} failed:\n{result.stdout}{result.stderr}")
 
@@ -67,24 +67,24 @@ def run(*command):
 def environment(port=0, user=""):
     inherited = {name: value for name, value in os.environ.items() if name not in ("LD_PRELOAD", "NODE_PATH", "PYTHONPATH")}
     return dict(inherited, REDIS_URL=f"redis://{user}127.0.0.1:{port}", PYTHONPATH=os.environ.get("PAWL_REDIS_PY", "") + ":" +
-                os.path.join(FOLDER, "site"), PYTHONDONTWRITEBYTECODE="1", PYTHONUNBUFFERED="1")
+                os.path.join(DIRECTORY, "site"), PYTHONDONTWRITEBYTECODE="1", PYTHONUNBUFFERED="1")
 
 
 def setUpModule():
-    global FOLDER, PYTHON
-    FOLDER = tempfile.mkdtemp(prefix="pawl-workers-")
-    unittest.addModuleCleanup(shutil.rmtree, FOLDER)
+    global DIRECTORY, PYTHON
+    DIRECTORY = tempfile.mkdtemp(prefix="pawl-workers-")
+    unittest.addModuleCleanup(shutil.rmtree, DIRECTORY)
     PYTHON = find_python()
-    (pathlib.Path(FOLDER) / "package.json").write_text('{"type": "module"}')
+    (pathlib.Path(DIRECTORY) / "package.json").write_text('{"type": "module"}')
     run("npm", "install", "--offline", "--no-audit", "--no-fund", TOP / "module/clients/node")
     for package in ("redis", "ioredis"):
         os.symlink(os.path.join(os.environ["PAWL_BUILD"], "npm/node_modules", package),
-                   os.path.join(FOLDER, "node_modules", package))
-    shutil.copytree(TOP / "module/clients/python", os.path.join(FOLDER, "python"))  # setuptools writes beside what it builds
+                   os.path.join(DIRECTORY, "node_modules", package))
+    shutil.copytree(TOP / "module/clients/python", os.path.join(DIRECTORY, "python"))  # setuptools writes next to its sources
     run(PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-index", "--no-build-isolation",
-        "--no-deps", "--target", os.path.join(FOLDER, "site"), os.path.join(FOLDER, "python"))
+        "--no-deps", "--target", os.path.join(DIRECTORY, "site"), os.path.join(DIRECTORY, "python"))
     for program in HERE.glob("worker*"):
-        shutil.copy(program, FOLDER)
+        shutil.copy(program, DIRECTORY)
 
 
 class Program:
@@ -92,7 +92,7 @@ class Program:
 
     def __init__(self, test, command, port, user=""):
         self.errors = tempfile.TemporaryFile()
-        self.process = subprocess.Popen(command, cwd=FOLDER, env=environment(port, user), text=True, stdin=subprocess.PIPE,
+        self.process = subprocess.Popen(command, cwd=DIRECTORY, env=environment(port, user), text=True, stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, stderr=self.errors)
         self.lines = []
         self.reader = threading.Thread(target=self._read)
@@ -280,7 +280,7 @@ def commands_from(near):
 
 
 class Flavour:
-    """What differs from flavour to flavour."""
+    """The differences between the flavours."""
     language = None
     listing = None  # the first line of the README's listing
     words = ()
@@ -328,7 +328,7 @@ def listing_of(document, first):
 
 
 def documented_rights():
-    """Of a worker, for ACL SETUSER."""
+    """The permissions of a worker, for ACL SETUSER."""
     return re.search(r"^    ACL SETUSER (worker .*)$", (TOP / "module/docs/redis.md").read_text(), re.M)[1].split()
 
 
@@ -359,7 +359,7 @@ class Scenarios:
         self.assertEqual(listing_of(TOP / "module/docs/redis.md", self.listing), lines)
         code = [line for line in lines.split("\n") if line.strip()]
         self.assertTrue(6 <= len(code) <= 10, f"{len(code)} lines")
-        file = pathlib.Path(FOLDER, "readme" + (".mjs" if self.language == "node" else ".py"))
+        file = pathlib.Path(DIRECTORY, "readme" + (".mjs" if self.language == "node" else ".py"))
         file.write_text(lines)
         program = Program(self, [PYTHON if self.language == "python" else "node", str(file)], self.server.port)
         self.call("PAWL.PUT", "jobs:{3}", 0, '{"to":"ann"}')
@@ -502,7 +502,7 @@ class Scenarios:
         program.wait_for("done", n=2)
         program.end()
 
-    def test_what_failed_together_does_not_come_back_together(self):
+    def test_tasks_that_failed_together_come_back_apart(self):
         for n in range(10):
             self.put(n, "fail")
         program = self.start(worker={"lease": HOUR, "backoff": HOUR})
@@ -526,7 +526,7 @@ class Scenarios:
         self.assertIn(len(reason.encode()), (1023, 1024))
         program.end()
 
-    def test_stop_finishes_what_runs_and_takes_nothing_new(self):
+    def test_stop_finishes_running_tasks_and_takes_nothing_new(self):
         self.put(1, "wait")
         program = self.start(worker={"lease": HOUR, "concurrency": 2, "grace": HOUR, "block": HOUR})
         program.wait_for("start", n=1)
@@ -541,7 +541,7 @@ class Scenarios:
         self.assertEqual(self.get("jobs", "task-1"), None)
         self.assertEqual((self.get("jobs", "task-2")["state"], self.get("jobs", "task-2")["tries"]), (b"due", 0))
 
-    def test_what_is_not_done_in_the_grace_time_is_given_back(self):
+    def test_tasks_unfinished_after_the_grace_time_are_given_back(self):
         self.put(1, "wait")
         self.put(2, "wait", "MAXTRIES", 1)
         program = self.start(worker={"lease": HOUR, "grace": 1})
@@ -553,7 +553,7 @@ class Scenarios:
             self.assertEqual((task["state"], task["tries"]), (state, 1))
             self.assertTrue(task["reason"].endswith(b"Error: the worker stopped before the work was done"), task["reason"])
 
-    def test_what_a_worker_gives_back_it_does_not_take_again(self):
+    def test_a_worker_does_not_retake_the_tasks_it_gave_back(self):
         """It may not call CLIENT UNBLOCK, so its MTAKE waits for a second, also after the grace time is over."""
         self.call("ACL", "SETUSER", *documented_rights(), "-client|unblock")
         program = self.start(user="worker:secret@", queue={"shards": 2}, worker={"lease": HOUR, "grace": 1, "block": 1000})
@@ -753,7 +753,7 @@ class Scenarios:
 
     def test_a_task_that_is_delivered_while_a_handler_computes_is_handled(self):
         """It computes for longer than the server may take for a reply. That was not cut: it has not been read yet."""
-        until = pathlib.Path(FOLDER, self.id())
+        until = pathlib.Path(DIRECTORY, self.id())
         program = self.start(worker={"lease": HOUR, "block": HOUR}, computes={"until": str(until), "ms": 3 * HOUR})
         self.put(1, "compute")
         program.wait_for("start", n=1)
@@ -994,7 +994,7 @@ class Types(unittest.TestCase):
                  if isinstance(method, (ast.FunctionDef, ast.AsyncFunctionDef))
                  and (method.name == "__init__" or not method.name.startswith("_"))} for each in classes]
 
-    def test_of_asyncio(self):
+    def test_asyncio(self):
         queue, worker = self.parameters("_core.py", ("QueueCore", "WorkerCore"))
         for internal in ("encode", "decode"):
             del queue[internal]
@@ -1002,7 +1002,7 @@ class Types(unittest.TestCase):
         self.assertEqual(declared_queue, queue)
         self.assertEqual(declared_worker, dict(worker, run=["self"], stop=["self"]))
 
-    def test_of_node_name_the_payload_of_a_queue(self):
+    def test_the_types_of_node_name_the_payload_of_a_queue(self):
         declared = (TOP / "module/clients/node/index.d.ts").read_text()
         self.assertEqual(re.findall(r"(\w+)<Payload = any> \{", declared), ["Found", "Queue", "Task", "WorkerOptions", "Worker"])
         self.assertIn("constructor(queue: Queue<Payload>, handler: (task: Task<Payload>) => unknown,", declared)

@@ -127,7 +127,7 @@ static void a_deadline_not_after_now_is_due_at_once(void)
 	finish(wheel);
 }
 
-static void what_is_armed_due_comes_behind_all_that_was_due_before(void)
+static void a_timer_armed_due_comes_after_all_that_were_due(void)
 {
 	struct pawl_wheel *wheel = wheel_of_20(0);
 	struct pawl_timer timers[5] = {{0}};
@@ -213,7 +213,7 @@ int main(void)
 	        TEST(an_idle_timers_memory_may_be_used_before_it_is_armed_as_such),
 	        TEST(arming_a_due_timer_makes_it_wait_again),
 	        TEST(a_deadline_not_after_now_is_due_at_once),
-	        TEST(what_is_armed_due_comes_behind_all_that_was_due_before),
+	        TEST(a_timer_armed_due_comes_after_all_that_were_due),
 	        TEST(a_timer_armed_without_advancing_first_is_due_on_time),
 	        TEST(cancel_says_whether_the_timer_was_armed),
 	        TEST(a_cancelled_timers_memory_is_free_at_once),

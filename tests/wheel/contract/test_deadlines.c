@@ -151,7 +151,7 @@ static void next_tells_due_from_never_even_after_the_end_of_time(void)
 }
 
 /* Half of all time is where a distance into the past begins to look like one into the future. */
-static void what_is_late_is_due_at_once_in_both_halves_of_time(void)
+static void a_past_deadline_is_due_at_once_in_both_halves_of_time(void)
 {
 	const uint64_t half = UINT64_C(1) << 63;
 	const uint64_t jumps[] = {1, 9, 10, 11, 300, 100000, half, LAST - half};
@@ -204,7 +204,7 @@ int main(void)
 	        TEST(a_wheel_may_start_near_the_end_of_time),
 	        TEST(at_the_end_of_time_everything_is_due_at_once),
 	        TEST(next_tells_due_from_never_even_after_the_end_of_time),
-	        TEST(what_is_late_is_due_at_once_in_both_halves_of_time),
+	        TEST(a_past_deadline_is_due_at_once_in_both_halves_of_time),
 	        TEST(never_is_not_lost_just_before_half_time),
 	};
 

@@ -133,7 +133,7 @@ static void each_gives_the_timers_of_every_chain(void)
 	}
 }
 
-static void check_names_what_is_broken(void)
+static void check_names_the_broken_invariant(void)
 {
 	struct pawl_wheel *wheel = wheel_of_20(0);
 	struct pawl_timer timers[3] = {{0}}, kept;
@@ -249,7 +249,7 @@ int main(void)
 	        TEST(due_tells_a_due_timer_from_one_that_waits),
 	        TEST(due_tells_timers_of_the_same_deadline_apart),
 	        TEST(due_is_exact_within_a_tick_that_is_half_done),
-	        TEST(check_names_what_is_broken),
+	        TEST(check_names_the_broken_invariant),
 	        TEST(wheels_know_nothing_of_each_other),
 	};
 

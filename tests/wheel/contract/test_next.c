@@ -26,7 +26,7 @@ static void next_is_now_when_something_is_due(void)
 	finish(wheel);
 }
 
-static void next_opening_does_not_mind_what_is_due(void)
+static void next_opening_ignores_due_timers(void)
 {
 	struct pawl_wheel *wheel = wheel_of_20(0);
 	struct pawl_timer timers[2] = {{0}};
@@ -193,7 +193,7 @@ int main(void)
 	static const struct test tests[] = {
 	        TEST(next_is_never_without_timers),
 	        TEST(next_is_now_when_something_is_due),
-	        TEST(next_opening_does_not_mind_what_is_due),
+	        TEST(next_opening_ignores_due_timers),
 	        TEST(next_is_when_the_first_slot_with_a_timer_opens),
 	        TEST(next_forgets_slots_whose_timers_were_cancelled),
 	        TEST(next_finds_a_slot_again_that_it_forgot),

@@ -35,7 +35,7 @@ static void a_touched_timer_is_put_right_by_one_move_when_its_slot_opens(void)
 	finish(wheel);
 }
 
-static void a_touched_timer_on_a_coarse_level_is_put_right_too(void)
+static void a_touched_timer_on_a_coarse_level_is_also_put_right(void)
 {
 	struct pawl_wheel *wheel = wheel_of_20(0);
 	struct pawl_timer timer = {0};
@@ -166,7 +166,7 @@ int main(void)
 	static const struct test tests[] = {
 	        TEST(a_touch_backwards_leaves_the_timer_in_its_slot),
 	        TEST(a_touched_timer_is_put_right_by_one_move_when_its_slot_opens),
-	        TEST(a_touched_timer_on_a_coarse_level_is_put_right_too),
+	        TEST(a_touched_timer_on_a_coarse_level_is_also_put_right),
 	        TEST(a_touch_to_the_same_deadline_is_due_on_time),
 	        TEST(a_touched_timer_leaves_its_neighbours_on_time),
 	        TEST(an_earlier_touch_is_an_arm),

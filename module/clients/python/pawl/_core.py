@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The code that pawl and pawl.asyncio share: nearly all of it. With threads there is an asyncio loop, too; the threads run
+"""The code that pawl and pawl.asyncio share: nearly all of it. With threads there is also an asyncio loop; the threads run
 only the commands and the handlers."""
 from __future__ import annotations
 
@@ -144,7 +144,8 @@ class QueueCore:
 
     def requeue(self, ids: Optional[list[str]] = None) -> int:
         must(ids is None or isinstance(ids, list), "ids", ids, "a list of ids")
-        # The first id is sent twice: a single id ALL would mean all tasks. DELAY is sent: an id DELAY would be the option.
+        # The first id is sent twice: a single id ALL would mean all tasks. DELAY is sent: an id DELAY would be the
+        # option.
         words = ["ALL"] if ids is None else [*ids[:1], *ids, "DELAY", 0]
         return self._each(self.keys if ids != [] else [], "PAWL.DEAD", ["REQUEUE", *words], sum)
 
