@@ -365,12 +365,18 @@ void pawl__watches_note(const struct pawl_op_watches *watches, const struct pawl
 	        .kind = A_WATCHES, .address = watches, .owner = purgatory, .part_of = op});
 }
 
+/* The part for further keys is allocated: it stays as it is when the operation is overwritten. */
+static bool op_intact(const struct pawl_op_watches *watches, const struct pawl_op *op)
+{
+	return watches->op == op && op->watches.op == op;
+}
+
 /* A cursor of a walk has no record. */
 void pawl__watches_expect_sound(const struct pawl_op_watches *watches)
 {
 	struct record record;
 
-	if (pawl__table_get(A_WATCHES, watches, &record) && watches->op != record.part_of)
+	if (pawl__table_get(A_WATCHES, watches, &record) && !op_intact(watches, record.part_of))
 		pawl__mistake(this_call(),
 		              "operation %p was overwritten while it was waiting in "
 		              "purgatory %p: %s",

@@ -467,6 +467,20 @@ static int reuse_waiting_then_check(void)
 	return (int)pawl_purgatory_check(purgatory, key);
 }
 
+static int reuse_waiting_then_check_fifth_key(void)
+{
+	struct pawl_key keys[PAWL_OP_WATCHES + 1];
+
+	open_purgatory();
+	for (size_t i = 0; i < PAWL_OP_WATCHES + 1; i++)
+		keys[i] = pawl_purgatory_key(purgatory, &i, sizeof(i));
+	EXPECT_EQ(
+	        pawl_purgatory_try_or_watch(purgatory, &op, keys, PAWL_OP_WATCHES + 1, PAWL_NEVER),
+	        0);
+	memset(&op, TAG, sizeof(op));
+	return (int)pawl_purgatory_check(purgatory, keys[PAWL_OP_WATCHES]);
+}
+
 static int reuse_waiting_until_deadline(void)
 {
 	open_purgatory();
@@ -696,6 +710,11 @@ static const struct mistake mistakes[] = {
          "pawl_op_init: operation * is waiting in purgatory *: wait for its release first", 0},
         {"an operation is freed while it waits, and its key is checked", reuse_waiting_then_check,
          NOT_ANSWERED,
+         "pawl_purgatory_check: operation * was overwritten while it was waiting in purgatory "
+         "*: " KEEP_OP,
+         0},
+        {"an operation is freed while it waits, and its fifth key is checked",
+         reuse_waiting_then_check_fifth_key, NOT_ANSWERED,
          "pawl_purgatory_check: operation * was overwritten while it was waiting in purgatory "
          "*: " KEEP_OP,
          0},
