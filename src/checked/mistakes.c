@@ -208,9 +208,8 @@ static _Noreturn void say_not_initialised(const struct pawl_wheel *wheel,
 	if (is_on(wheel, timer->next) && is_on(wheel, timer->prev))
 		pawl__mistake(this_call(),
 		              "%s %p is a copy of one that was %s: do not copy or move "
-		              "a %s while it is %s",
-		              words->noun, (const void *)timer, words->state, words->noun,
-		              words->state);
+		              "one while it is %s",
+		              words->noun, (const void *)timer, words->state, words->state);
 	pawl__mistake(this_call(), "%s %p was not initialised: %s", words->noun,
 	              (const void *)timer, words->init);
 }
