@@ -13,6 +13,7 @@
  *	IN_SERVICE(service)  object must exist, and one thread at a time is in a wheel
  *	IN_PURGATORY(purgatory)
  *	IN_LOOP(loop)
+ *	IN_CALL()            the same in a function without such an object
  */
 #ifndef PAWL_BASE_MISTAKE_H
 #define PAWL_BASE_MISTAKE_H
@@ -37,6 +38,9 @@ pawl__mistake(const char *call, const char *format, ...); /* speak.c */
 #define IN_SERVICE(service)     IN_OBJECT(A_SERVICE, service)
 #define IN_PURGATORY(purgatory) IN_OBJECT(A_PURGATORY, purgatory)
 #define IN_LOOP(loop)           IN_OBJECT(A_LOOP, loop)
+#define IN_CALL()                                                                   \
+	const char *outer_call __attribute__((cleanup(pawl__call_leave), unused)) = \
+	        pawl__call_enter(__func__)
 
 struct pawl_loop;
 struct pawl_op_watches;
@@ -97,6 +101,7 @@ void pawl__op_expect_won(const struct pawl_op *op, const char *call);
 #define IN_SERVICE(service)     ((void)0)
 #define IN_PURGATORY(purgatory) ((void)0)
 #define IN_LOOP(loop)           ((void)0)
+#define IN_CALL()               ((void)0)
 #endif
 
 #endif

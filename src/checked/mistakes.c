@@ -210,9 +210,8 @@ static _Noreturn void say_not_initialised(const struct pawl_wheel *wheel,
 	if (is_on(wheel, timer->next) && is_on(wheel, timer->prev))
 		pawl__mistake(this_call(),
 		              "%s %p is a copy of one that was %s: do not copy or move "
-		              "a %s while it is %s",
-		              words->noun, (const void *)timer, words->state, words->noun,
-		              words->state);
+		              "one while it is %s",
+		              words->noun, (const void *)timer, words->state, words->state);
 	pawl__mistake(this_call(), "%s %p was not initialised: %s", words->noun,
 	              (const void *)timer, words->init);
 }
@@ -368,12 +367,18 @@ void pawl__watches_note(const struct pawl_op_watches *watches, const struct pawl
 	        .kind = A_WATCHES, .address = watches, .owner = purgatory, .part_of = op});
 }
 
+/* The part for further keys is allocated: it stays as it is when the operation is overwritten. */
+static bool op_intact(const struct pawl_op_watches *watches, const struct pawl_op *op)
+{
+	return watches->op == op && op->watches.op == op;
+}
+
 /* A cursor of a walk has no record. */
 void pawl__watches_expect_sound(const struct pawl_op_watches *watches)
 {
 	struct record record;
 
-	if (pawl__table_get(A_WATCHES, watches, &record) && watches->op != record.part_of)
+	if (pawl__table_get(A_WATCHES, watches, &record) && !op_intact(watches, record.part_of))
 		pawl__mistake(this_call(),
 		              "operation %p was overwritten while it was waiting in "
 		              "purgatory %p: %s",

@@ -161,6 +161,7 @@ static bool complete_fresh(struct pawl_op *op)
 
 bool pawl_op_complete(struct pawl_op *op)
 {
+	IN_CALL();
 	if (op_state(op) == FRESH && complete_fresh(op))
 		return true;
 	return op_state(op) == WAITING && complete_waiting(op);

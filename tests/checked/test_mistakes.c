@@ -491,6 +491,30 @@ static int reuse_waiting_then_check(void)
 	return (int)pawl_purgatory_check(purgatory, key);
 }
 
+static int reuse_waiting_then_check_fifth_key(void)
+{
+	struct pawl_key keys[PAWL_OP_WATCHES + 1];
+
+	open_purgatory();
+	for (size_t i = 0; i < PAWL_OP_WATCHES + 1; i++)
+		keys[i] = pawl_purgatory_key(purgatory, &i, sizeof(i));
+	EXPECT_EQ(
+	        pawl_purgatory_try_or_watch(purgatory, &op, keys, PAWL_OP_WATCHES + 1, PAWL_NEVER),
+	        0);
+	memset(&op, TAG, sizeof(op));
+	return (int)pawl_purgatory_check(purgatory, keys[PAWL_OP_WATCHES]);
+}
+
+static int complete_copy(void)
+{
+	struct pawl_op copy;
+
+	open_purgatory();
+	watch(PAWL_HOUR);
+	copy = op;
+	return pawl_op_complete(&copy);
+}
+
 static int reuse_waiting_until_deadline(void)
 {
 	open_purgatory();
@@ -648,8 +672,8 @@ static const struct mistake mistakes[] = {
         {"a timer is cancelled on another wheel than its own", cancel_on_second_wheel, NOT_ANSWERED,
          "pawl_wheel_cancel: timer * is armed on wheel *: pawl_wheel_cancel it there first", 0},
         {"a copy of an armed timer is cancelled", cancel_copy, NOT_ANSWERED,
-         "pawl_wheel_cancel: timer * is a copy of one that was armed: do not copy or move a "
-         "timer while it is armed",
+         "pawl_wheel_cancel: timer * is a copy of one that was armed: do not copy or move "
+         "one while it is armed",
          0},
         {"an array of armed timers is moved by realloc", move_array, NOT_ANSWERED,
          "pawl_wheel_advance: timer * was overwritten while it was armed on wheel *: " KEEP_TIMER,
@@ -703,8 +727,8 @@ static const struct mistake mistakes[] = {
          "\"jobs\": " KEEP_TASK,
          0},
         {"a copy of a pending task is cancelled", copy_task, NOT_ANSWERED,
-         "pawl_service_cancel: task * is a copy of one that was pending: do not copy or move a "
-         "task while it is pending",
+         "pawl_service_cancel: task * is a copy of one that was pending: do not copy or move "
+         "one while it is pending",
          0},
         {"a negative delay is cast to unsigned", arm_negative, RETURNS,
          "pawl_service_arm: delay_ns 18446744073704551616 is the negative number "
@@ -745,8 +769,17 @@ static const struct mistake mistakes[] = {
         {"an operation is submitted twice", watch_twice, RETURNS, RETURNS, -EBUSY},
         {"a waiting operation is initialised", init_waiting, NOT_ANSWERED,
          "pawl_op_init: operation * is waiting in purgatory *: wait for its release first", 0},
+        {"a copy of a waiting operation is completed", complete_copy, NOT_ANSWERED,
+         "pawl_op_complete: operation * is a copy of one that was waiting: do not copy or move "
+         "one while it is waiting",
+         0},
         {"an operation is freed while it waits, and its key is checked", reuse_waiting_then_check,
          NOT_ANSWERED,
+         "pawl_purgatory_check: operation * was overwritten while it was waiting in purgatory "
+         "*: " KEEP_OP,
+         0},
+        {"an operation is freed while it waits, and its fifth key is checked",
+         reuse_waiting_then_check_fifth_key, NOT_ANSWERED,
          "pawl_purgatory_check: operation * was overwritten while it was waiting in purgatory "
          "*: " KEEP_OP,
          0},
