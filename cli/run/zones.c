@@ -49,7 +49,7 @@ const struct pawl_zone *zones_find(struct zones *zones, struct span name,
 	char text[NAME_LEN + 1];
 
 	if (name.length > NAME_LEN)
-		return fail(error, "it is too long; expected a name as Europe/Berlin");
+		return fail(error, "it is too long; expected a name such as Europe/Berlin");
 	memcpy(text, name.text, name.length);
 	text[name.length] = '\0';
 	for (struct loaded_zone *loaded = zones->first; loaded; loaded = loaded->next)

@@ -5,11 +5,11 @@
 
 #include <unistd.h>
 
+#include "../../support/random.h"
+#include "../../tests/support/test.h"
 #include "../run/entries.h"
 #include "../run/input.h"
 #include "../run/zones.h"
-#include "../../support/random.h"
-#include "../../tests/support/test.h"
 
 static struct span span_of(const char *text)
 {
@@ -149,11 +149,12 @@ static void what_is_wrong_with_the_calendar_is_named(void)
 {
 	expect_refused(
 	        "daily[Europe/Atlantis] 02:30 x", "zone", "Europe/Atlantis",
-	        "the zone's file /usr/share/zoneinfo/Europe/Atlantis: there is none; expected "
-	        "a name as Europe/Berlin");
-	expect_refused("@2026-03-29T02:30[../passwd] x", "zone", "../passwd",
-	               "the zone is '../passwd'; expected a name as Europe/Berlin, of 1 to 255 "
-	               "bytes, below /usr/share/zoneinfo/");
+	        "the zone's file /usr/share/zoneinfo/Europe/Atlantis does not exist; expected "
+	        "a name such as Europe/Berlin");
+	expect_refused(
+	        "@2026-03-29T02:30[../passwd] x", "zone", "../passwd",
+	        "the zone is '../passwd'; expected a name such as Europe/Berlin, of 1 to 255 "
+	        "bytes, below /usr/share/zoneinfo/");
 	expect_refused("@2026-03-29T02:30Z[UTC] x", "time", "2026-03-29T02:30Z[UTC]",
 	               "it has an offset and a zone");
 	expect_refused("@5[UTC] x", "time", "5[UTC]", "it has an offset and a zone");
@@ -170,9 +171,10 @@ static void what_is_wrong_with_the_calendar_is_named(void)
 	expect_refused("cron[UTC] 0 0 30 2 * x", "rule", "0 0 30 2 *", "it never fires");
 	expect_refused("cron[UTC 0 0 1 1 * x", "delay", "cron[UTC",
 	               "it does not begin with a digit");
-	expect_refused("daily[] 02:30 x", "zone", "",
-	               "the zone is ''; expected a name as Europe/Berlin, of 1 to 255 bytes, below "
-	               "/usr/share/zoneinfo/");
+	expect_refused(
+	        "daily[] 02:30 x", "zone", "",
+	        "the zone is ''; expected a name such as Europe/Berlin, of 1 to 255 bytes, below "
+	        "/usr/share/zoneinfo/");
 }
 
 static void blanks_matter_in_the_text_only(void)

@@ -243,8 +243,8 @@ class BadLines(CommandTest):
         self.assertEqual((code, out), (1, ""))
         self.assertEqual(err, lines(
             "stdin:1: the rule is '0 25 * * *': the hour is '25'; expected 0 to 23",
-            "stdin:2: the zone is 'Europe/Atlantis': the zone's file /usr/share/zoneinfo/Europe/Atlantis: there is none; "
-            "expected a name as Europe/Berlin",
+            "stdin:2: the zone is 'Europe/Atlantis': the zone's file /usr/share/zoneinfo/Europe/Atlantis does not exist; "
+            "expected a name such as Europe/Berlin",
             "stdin:3: the rule is 'daily': it has no zone; expected a zone in brackets, as [Europe/Berlin], or the option "
             "--zone"))
 
@@ -301,7 +301,7 @@ class BadLines(CommandTest):
             self.expect_usage("run", "--jobs", jobs, says=["--jobs", f"'{jobs}'", "1 to 1024"])
         self.expect_usage("run", "--jobs", "2", says=["--jobs is for --exec only"])
         self.expect_usage("run", "--exec", says=["--exec", "needs a value"])
-        self.expect_usage("run", "--zone", "Europe/Atlantis", says=["--zone is 'Europe/Atlantis'", "expected a name as"])
+        self.expect_usage("run", "--zone", "Europe/Atlantis", says=["--zone is 'Europe/Atlantis'", "expected a name such as"])
         self.expect_usage("run", "--replay", "--zone", "UTC", says=["--zone is not for --replay"])
         self.expect_usage("run", "--strict=yes", says=["'--strict=yes'"])
 
