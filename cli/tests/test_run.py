@@ -243,7 +243,7 @@ class BadLines(CommandTest):
         self.assertEqual((code, out), (1, ""))
         self.assertEqual(err, lines(
             "stdin:1: the rule is '0 25 * * *': the hour is '25'; expected 0 to 23",
-            "stdin:2: the zone is 'Europe/Atlantis': the zone's file /usr/share/zoneinfo/Europe/Atlantis: no such file; "
+            "stdin:2: the zone is 'Europe/Atlantis': the zone's file /usr/share/zoneinfo/Europe/Atlantis does not exist; "
             "expected a name such as Europe/Berlin",
             "stdin:3: the rule is 'daily': it has no zone; expected a zone in brackets, as [Europe/Berlin], or the option "
             "--zone"))

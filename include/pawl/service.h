@@ -96,8 +96,8 @@ struct pawl_service_options {
 };
 
 /* Open a service and start its threads. Close it with pawl_service_close. Returns 0; -EINVAL (an option is out of its
- * range, dispatch with PAWL_SERVICE_MANUAL, or a clock lacks a function), -EBUSY (another service has the clock),
- * -ENOMEM or -EAGAIN (no more threads or stacks). After an error nothing is left, and *service is not written. */
+ * range, a reserved word is not 0, dispatch with PAWL_SERVICE_MANUAL, a clock lacks a function), -EBUSY (another
+ * service has the clock), -ENOMEM or -EAGAIN (no more threads or stacks). After an error *service is as it was. */
 PAWL_API PAWL_MUST_USE int pawl_service_open(struct pawl_service **service,
                                              const struct pawl_service_options *options);
 

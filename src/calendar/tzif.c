@@ -343,16 +343,17 @@ static int load_file(struct pawl_zone *zone, const char *path, struct pawl_calen
 	int64_t size = pawl__system_read_file(path, data, sizeof(data));
 
 	if (size < 0) {
-		pawl__calendar_fail(error, 0, "the zone's file %.80s: %s", path,
-		                    size == -ENOENT || size == -ENOTDIR
-		                            ? "no such file; expected a name such as Europe/Berlin"
-		                    : size == -EISDIR ? "it is a directory; expected a zone"
-		                                      : "it cannot be read");
+		pawl__calendar_fail(
+		        error, 0, "the zone's file %.80s %s", path,
+		        size == -ENOENT || size == -ENOTDIR
+		                ? "does not exist; expected a name such as Europe/Berlin"
+		        : size == -EISDIR ? "is a directory; expected a zone"
+		                          : "cannot be read");
 		return (int)size;
 	}
 	if (size > FILE_MAX)
 		return pawl__calendar_fail(error, FILE_MAX,
-		                           "the zone's file %.80s: it has more than %d bytes", path,
+		                           "the zone's file %.80s has more than %d bytes", path,
 		                           FILE_MAX);
 	return pawl_zone_parse(zone, data, (size_t)size, error);
 }
@@ -378,7 +379,7 @@ int pawl_zone_load(struct pawl_zone *zone, const char *name, struct pawl_calenda
 		return pawl__calendar_fail(
 		        error, 0,
 		        "the zone is '%.40s'; expected a name such as Europe/Berlin, "
-		        "of 1 to 255 bytes, below " DIRECTORY,
+		        "of 1 to 255 bytes, below " FOLDER,
 		        name);
 	if (strcmp(name, "UTC") == 0) {
 		pawl_zone_utc(zone);

@@ -396,7 +396,7 @@ static void names_lead_nowhere_but_to_zones(void)
 	         name);
 	expect_not_loaded(name, -EINVAL, text);
 	expect_not_loaded("Europe/Atlantis", -ENOENT,
-	                  "the zone's file /usr/share/zoneinfo/Europe/Atlantis: no such file; "
+	                  "the zone's file /usr/share/zoneinfo/Europe/Atlantis does not exist; "
 	                  "expected a name such as Europe/Berlin");
 }
 
@@ -411,10 +411,9 @@ static void zones_of_the_machine_are_loaded(void)
 	EXPECT_EQ(pawl_zone_offset(&zone, 1774746000), 7200);
 	expect_not_loaded(
 	        "Europe", -EISDIR,
-	        "the zone's file /usr/share/zoneinfo/Europe: it is a directory; expected a zone");
-	expect_not_loaded(
-	        "zone.tab", -EINVAL,
-	        "the zone's file /usr/share/zoneinfo/zone.tab: it has more than 16384 bytes");
+	        "the zone's file /usr/share/zoneinfo/Europe is a directory; expected a zone");
+	expect_not_loaded("zone.tab", -EINVAL,
+	                  "the zone's file /usr/share/zoneinfo/zone.tab has more than 16384 bytes");
 	expect_not_loaded("iso3166.tab", -EINVAL,
 	                  "TZif: the header begins with other bytes; expected TZif");
 }
@@ -444,7 +443,7 @@ static void reads_may_be_interrupted_short_or_fail(void)
 	read_error = EIO;
 	read_errors = 2;
 	expect_not_loaded("Europe/Berlin", -EIO,
-	                  "the zone's file /usr/share/zoneinfo/Europe/Berlin: it cannot be read");
+	                  "the zone's file /usr/share/zoneinfo/Europe/Berlin cannot be read");
 	EXPECT_EQ(read_errors, 0);
 }
 

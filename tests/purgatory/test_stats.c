@@ -242,12 +242,14 @@ static void keys_that_come_and_go_during_checks_leave_nothing(void)
 static void every_field_of_the_struct_has_a_row_in_the_table(void)
 {
 	bool listed[sizeof(struct pawl_purgatory_stats)] = {false};
+	size_t missing = 0;
 
 	for (const struct statistic *row = pawl__purgatory_statistics; row->name; row++)
 		if (row->kind != HISTOGRAM)
 			memset(&listed[row->offset], true, sizeof(uint64_t));
-	for (size_t i = 0; i < sizeof(listed); i++)
-		EXPECT(listed[i]);
+	while (missing < sizeof(listed) && listed[missing])
+		missing++;
+	EXPECT_EQ(missing, sizeof(listed)); /* the offset of a field without a row; or the end */
 }
 
 int main(void)
