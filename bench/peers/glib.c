@@ -44,7 +44,7 @@ static void *open_context(const struct peer *peer, size_t capacity)
 	return self;
 }
 
-/* This destroys its sources too. */
+/* This also destroys its sources. */
 static void close_context(void *self)
 {
 	struct self *opened = self;

@@ -45,7 +45,7 @@ static uint64_t next(void *self)
 	return plain_wheel_next(self);
 }
 
-/* Enough to see the noise: ten million, or the larger objects too, would take minutes. */
+/* Enough to see the noise: ten million, or also the larger objects, would take minutes. */
 static size_t a_million(void)
 {
 	return 1000000;

@@ -189,7 +189,7 @@ struct pace {
 	uint32_t timeout_ms, p75_ms, p50_ms;
 	double kafka;   /* thousands a second */
 	double bracket; /* is held with kept keys, and twice as many are not */
-	int ways;       /* KEPT alone, or BYTES too: half a minute of a full run */
+	int ways;       /* KEPT alone, or also BYTES: half a minute of a full run */
 	struct found found[WAYS];
 };
 

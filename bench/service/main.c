@@ -135,7 +135,7 @@ static void report_row(const struct report_key *key, const struct figure figures
 	}
 }
 
-/* The medians of all columns. They go to the CSV file too. */
+/* The medians of all columns. They also go to the CSV file. */
 static void sample(const struct bench *bench, const struct report_key *key, run_fn *run,
                    const void *arg, double medians[SERVICE_PEERS])
 {

@@ -13,7 +13,7 @@
  *  memory   after arm: bytes a timer, the timer included, more than an empty structure has; and the bytes of an empty
  *           structure, by malloc's count
  *  churn    cancel a random timer and arm it again; after so many such steps the time advances by a tick. It runs for
- *           70,000 ticks, longer than the longest delay, so that moves between levels are measured too. A timer that
+ *           70,000 ticks, longer than the longest delay, so that moves between levels are also measured. A timer that
  *           becomes due is armed again. ns a step, all included. A peer that moves no timers as time passes runs a
  *           tenth of the ticks, one in the kernel a hundredth.
  *  held     at the end of churn: the entries in the structure, and its bytes, the timers included

@@ -26,8 +26,8 @@ int output_trouble(short revents)
 }
 
 /*
- * A pipe without a reader fails with EPIPE, a connection with ECONNRESET, a terminal with EIO. A disk fails with EIO,
- * too, but without POLLHUP.
+ * A pipe without a reader fails with EPIPE, a connection with ECONNRESET, a terminal with EIO. A disk also fails with
+ * EIO, but without POLLHUP.
  */
 static int write_error(int error)
 {

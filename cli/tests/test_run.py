@@ -34,7 +34,7 @@ def next_line(stream):
 
 
 def line_from(fd):
-    """The same without a buffer; a terminal ends it with a carriage return too."""
+    """The same without a buffer; a terminal also adds a carriage return at its end."""
     line = b""
     while not line.endswith(b"\n"):
         line += os.read(fd, 1) or b"(end)\n"

@@ -317,7 +317,7 @@ static size_t lapses_of(const struct timeline *timeline, const struct lapses *la
 	return timeline->all.leased > 0 ? timeline_count_in(timeline, &span) : 0;
 }
 
-/* If the clock was set back, `counted` goes back too: leases that were over hold again, and lapse again. */
+/* If the clock was set back, `counted` also goes back: leases that were over hold again, and lapse again. */
 void queue_count_lapses(struct queue *queue)
 {
 	struct lapses *lapses = &queue->lapses;

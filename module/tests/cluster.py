@@ -88,7 +88,7 @@ class Traffic:
 
 
 class Producer(Traffic):
-    """Puts tasks. Records the payload of each task that is on a replica too, by WAIT 1.
+    """Puts tasks. Records the payload of each task that is also on a replica, by WAIT 1.
 
     WAIT is about the writes of its own connection, so a task that exists already is put again."""
 

@@ -42,7 +42,7 @@ def cli():
 
 
 def free_port():
-    """A port that is free, and whose cluster bus port (10,000 above) is too."""
+    """A free port whose cluster bus port (10,000 above) is also free."""
     while True:
         with socket.socket() as probe, socket.socket() as bus:
             probe.bind(("127.0.0.1", 0))

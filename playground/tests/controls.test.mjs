@@ -116,7 +116,7 @@ const WRONG = [
 ];
 
 for (const [form, field, values, says] of WRONG)
-	test(`what is wrong in ${field} is refused with a clear message, and nothing changes`, () =>
+	test(`an error in ${field} is refused with a clear message, and nothing changes`, () =>
 		withPage(async (page) => {
 			await arm(page, "450");
 			await arm(page, "33");
@@ -550,7 +550,7 @@ test("a row of the list keeps its button, and the focus on it, while others go",
 		assert.ok(await page.evaluate(() => document.activeElement === window.kept && window.kept.isConnected));
 	}));
 
-test("what is counted once is singular", () =>
+test("a count of one is singular", () =>
 	withPage(async (page) => {
 		await page.evaluate(() => (playground.session.fill(1, 1000, 1), playground.changed()));
 		await still(page);

@@ -19,7 +19,7 @@
 #define RANDOM_STEP UINT64_C(0x9e3779b97f4a7c15)
 
 struct random {
-	uint64_t state; /* the seed, at first; any seed will do, 0 too */
+	uint64_t state; /* the seed, at first; any seed will do, even 0 */
 };
 
 /* The state counts; the two multiplications spread each of its bits over the whole number. */

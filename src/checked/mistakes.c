@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The mistakes that the checked build answers, and its sentences. docs/guide/when-it-goes-wrong.md lists them, and
+ * The mistakes that the checked build reports, and its messages. docs/guide/when-it-goes-wrong.md lists them, and
  * tests/checked makes each.
  *
  * Each armed timer has a record: its wheel and its deadline. So a timer that is not armed but has links is garbage or a

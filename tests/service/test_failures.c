@@ -2,7 +2,7 @@
 /*
  * Every allocation and every start of a thread fails once, at open and when a service is to be inspected: a clean
  * -errno, nothing left behind, and the clock is free for the next one. The linker replaces the real functions by these
- * (--wrap), so the counts hold without a sanitizer too.
+ * (--wrap), so the counts hold even without a sanitizer.
  */
 #define _GNU_SOURCE
 #include <errno.h>

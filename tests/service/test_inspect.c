@@ -11,7 +11,7 @@
 #include "../support/services.h"
 #include "../support/snapshots.h"
 
-enum { FUNCTIONS = 3, SOME = 300 };
+enum { FUNCTIONS = 3, PENDING_TASKS = 300 };
 
 static void first_function(struct pawl_task *task)
 {
@@ -67,12 +67,12 @@ static uint64_t seed;
 IN_EVERY_MODE(every_pending_task_is_in_its_cell_and_with_its_function)
 {
 	struct random random = {seed};
-	static struct note notes[SOME];
+	static struct note notes[PENDING_TASKS];
 	struct model model = {0};
 	struct viewer viewer;
 
 	inspect(fixture, &viewer);
-	for (unsigned i = 0; i < SOME; i++) {
+	for (unsigned i = 0; i < PENDING_TASKS; i++) {
 		uint64_t delay = any_delay(&random);
 		unsigned function = (unsigned)random_below(&random, FUNCTIONS);
 

@@ -66,7 +66,7 @@ bool the_library_has_the_version_of_its_header()
 	bool good = expect(std::strcmp(pawl_version(), PAWL_VERSION) == 0, PAWL_VERSION);
 
 	good &= expect(PAWL_VERSION_NUMBER == number, "the number of the parts");
-	return expect(pawl_version_number() == number, "the library to have it, too") && good;
+	return expect(pawl_version_number() == number, "the library to have it as well") && good;
 }
 
 void run_nothing(pawl_task *)

@@ -75,7 +75,7 @@ void model_place_again(struct model *model);
 bool model_overripe(const struct model *model, size_t i);
 
 /*
- * The time that the wheel's `next` must return; and whether another answer is right too. That is so in one case: a
+ * The time that the wheel's `next` must return; and whether another answer is also right. That is so in one case: a
  * bounded advance was stopped, and all timers that it left in its slot were cancelled since. To go on at once is then
  * as good as to wait for the next slot that holds a timer.
  */

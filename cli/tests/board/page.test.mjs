@@ -57,7 +57,7 @@ async function withServer(use) {
 
 const openTab = (page, name) => page.getByRole("tab", { name: new RegExp(`^${name}`) }).click();
 
-describe("what it shows", () => {
+describe("the page", () => {
 	test("queues with counts by state, and their sums", async () => {
 		server.call("PAWL.PUT", "mail", HOUR, "later");
 		server.call("PAWL.PUT", "mail", HOUR, "later too");
@@ -335,7 +335,7 @@ describe("what it shows", () => {
 	});
 });
 
-describe("what it refuses", () => {
+describe("refused requests", () => {
 	test("keys, ids, payloads and reasons are text, whatever they look like", async () => {
 		server.call("PAWL.PUT", CLICK, HOUR, SCRIPT, "ID", "<b>id</b>");
 		die(CLICK, "<i>dead</i>", SCRIPT);
@@ -366,7 +366,7 @@ describe("what it refuses", () => {
 		);
 	});
 
-	test("read-only: no button writes, and the bridge refuses it too", async () => {
+	test("read-only: no button writes, and the bridge also refuses it", async () => {
 		die("mail", "bounced", "x");
 		await withPage(
 			reader,
@@ -443,7 +443,7 @@ describe("the token", () => {
 	});
 });
 
-describe("what is done with a confirmation", () => {
+describe("actions with a confirmation", () => {
 	test("pause and resume; leaving it does nothing", async () => {
 		server.call("PAWL.PUT", "mail", 0, "x");
 		await withPage(
@@ -550,7 +550,7 @@ describe("what is done with a confirmation", () => {
 		);
 	});
 
-	test("what the server refuses is told", async () => {
+	test("a refusal of the server is reported", async () => {
 		server.call("PAWL.PUT", "mail", HOUR, "x", "ID", "m1");
 		await withPage(
 			writer,

@@ -98,7 +98,7 @@ class Options(unittest.TestCase):
         self.expect("--tls-ca", "ca.pem", says=["--tls-ca", "rediss://"])
 
 
-class WhoMayAsk(BoardTest):
+class AllowedRequests(BoardTest):
     def test_requests_of_another_origin_are_refused(self):
         board = self.board("--write")
         self.call("PAWL.PUT", "q", 0, "x", "ID", "a")

@@ -273,7 +273,7 @@ class Cases(SiteTest):
             self.assertEqual(site.process.returncode, 0)
 
 
-class OfBoard(Cases, unittest.TestCase):
+class BoardSite(Cases, unittest.TestCase):
     kind = Board
 
     @classmethod
@@ -287,7 +287,7 @@ class OfBoard(Cases, unittest.TestCase):
         self.assertIn(b"X-Pawl-Board", response.body)
 
 
-class OfTop(Cases, unittest.TestCase):
+class TopSite(Cases, unittest.TestCase):
     kind = Top
 
 

@@ -47,7 +47,7 @@ const rows = (page, table) =>
 	page.locator(`${table} tbody tr`).evaluateAll((list) => list.map((row) => [...row.children].map((cell) => cell.textContent)));
 const numbers = (text) => Number(text.replaceAll(",", ""));
 
-describe("what it shows", () => {
+describe("the page", () => {
 	test("a busy program: the future, functions by name, lateness, the latest runs, the slowest, keys", () =>
 		showing("busy", async (page, program) => {
 			await expectText(page, "#program", `busy, process ${program.process.pid}`);

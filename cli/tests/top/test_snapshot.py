@@ -91,7 +91,7 @@ class Snapshots(PageTest):
             self.assertEqual(service.asked, asked + 1)
 
 
-class WhatIsNotThere(PageTest):
+class MissingPrograms(PageTest):
     def test_a_program_that_comes_later_is_waited_for(self):
         with tempfile.TemporaryDirectory() as directory:
             path = f"{directory}/socket"

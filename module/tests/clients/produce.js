@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // produce.js KEYS PORT...: puts tasks into a cluster by ioredis, as fast as it goes, until its input ends. A line of
-// output for each task that WAIT 1 has confirmed to be on a replica too: its payload.
+// output for each task that WAIT 1 has confirmed to be also on a replica: its payload.
 'use strict';
 const Redis = require('ioredis');
 
