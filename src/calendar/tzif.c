@@ -379,7 +379,7 @@ int pawl_zone_load(struct pawl_zone *zone, const char *name, struct pawl_calenda
 		return pawl__calendar_fail(
 		        error, 0,
 		        "the zone is '%.40s'; expected a name such as Europe/Berlin, "
-		        "of 1 to 255 bytes, below " FOLDER,
+		        "of 1 to 255 bytes, below " DIRECTORY,
 		        name);
 	if (strcmp(name, "UTC") == 0) {
 		pawl_zone_utc(zone);
