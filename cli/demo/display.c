@@ -2,6 +2,7 @@
 #include "display.h"
 
 #include <inttypes.h>
+#include <pawl/wheel.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,7 +10,6 @@
 #include "../text/duration.h"
 #include "../text/figures.h"
 
-#define SECOND      UINT64_C(1000000000)
 #define BAR_WIDTH   50
 #define ROW_WIDTH   40
 #define LINES_DRAWN 4
@@ -37,7 +37,7 @@ void display_begin(struct display *d, const struct jobs *jobs, unsigned workers,
 	char span[DURATION_TEXT];
 
 	*d = (struct display){.terminal = terminal_of(STDOUT_FILENO), .start = clock_now()};
-	d->next_line = d->start + SECOND;
+	d->next_line = d->start + PAWL_SECOND;
 	/* A frame is written in one piece, so that a signal does not leave half of one. */
 	setvbuf(stdout, NULL, _IOFBF, BUFSIZ);
 	duration_exact(jobs->span, span);
@@ -96,7 +96,7 @@ static void write_line(struct display *d, const struct jobs *jobs,
 	       GROUPED(stats->wakeups), PLURAL(stats->wakeups));
 	printf("moved ahead %s, at an opening %s\n", GROUPED(stats->moved_ahead),
 	       GROUPED(stats->moved_at_opening));
-	d->next_line += SECOND;
+	d->next_line += PAWL_SECOND;
 }
 
 void display_progress(struct display *d, const struct jobs *jobs,

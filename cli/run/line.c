@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "line.h"
 
+#include <pawl/wheel.h>
 #include <string.h>
 
 #include "../text/duration.h"
 #include "../text/timestamp.h"
 #include "zones.h"
 
-#define SECOND         UINT64_C(1000000000)
 #define EXPRESSION_MAX 255
 #define FIELDS         5 /* of a cron expression: a sixth would be text */
 
@@ -105,12 +105,13 @@ static bool split_zone(struct span *word, struct zones *zones, const struct pawl
  */
 static const char *wall_of_local(const struct pawl_zone *zone, uint64_t local, uint64_t *ns)
 {
-	int64_t seconds = (int64_t)(local / SECOND), time = pawl_zone_time(zone, seconds);
-	uint64_t fraction = time + pawl_zone_offset(zone, time) == seconds ? local % SECOND : 0;
+	int64_t seconds = (int64_t)(local / PAWL_SECOND), time = pawl_zone_time(zone, seconds);
+	uint64_t fraction =
+	        time + pawl_zone_offset(zone, time) == seconds ? local % PAWL_SECOND : 0;
 
-	if (time < 0 || (uint64_t)time >= UINT64_MAX / SECOND)
+	if (time < 0 || (uint64_t)time >= UINT64_MAX / PAWL_SECOND)
 		return "it is before 1970 or after 2554";
-	*ns = (uint64_t)time * SECOND + fraction;
+	*ns = (uint64_t)time * PAWL_SECOND + fraction;
 	return NULL;
 }
 

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <pawl/wheel.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +24,6 @@
 #include "state.h"
 #include "wall.h"
 
-#define SECOND       UINT64_C(1000000000)
 #define REPLAY_AHEAD 65536u /* lines on the wheel; the others stay in their file */
 
 uint64_t pipe_time(clockid_t clock)
@@ -31,7 +31,7 @@ uint64_t pipe_time(clockid_t clock)
 	struct timespec t;
 
 	clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * SECOND + (uint64_t)t.tv_nsec;
+	return (uint64_t)t.tv_sec * PAWL_SECOND + (uint64_t)t.tv_nsec;
 }
 
 void pipe_fail(struct pipe *p, const char *what, int error)
@@ -101,8 +101,8 @@ static bool wants_input(const struct pipe *p)
 
 static void set_timer(struct pipe *p, uint64_t time)
 {
-	struct itimerspec spec = {
-	        .it_value = {.tv_sec = (time_t)(time / SECOND), .tv_nsec = (long)(time % SECOND)}};
+	struct itimerspec spec = {.it_value = {.tv_sec = (time_t)(time / PAWL_SECOND),
+	                                       .tv_nsec = (long)(time % PAWL_SECOND)}};
 
 	timerfd_settime(p->timer_fd, TFD_TIMER_ABSTIME, &spec, NULL);
 }

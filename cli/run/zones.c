@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "zones.h"
 
+#include <pawl/wheel.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SECOND   UINT64_C(1000000000)
 #define NAME_LEN 255
 
 struct loaded_zone {
@@ -71,8 +71,9 @@ void zones_close(struct zones *zones)
 
 uint64_t timetable_next(const struct timetable *timetable, uint64_t after)
 {
-	int64_t next =
-	        pawl_calendar_next(&timetable->rule, timetable->zone, (int64_t)(after / SECOND));
+	int64_t next = pawl_calendar_next(&timetable->rule, timetable->zone,
+	                                  (int64_t)(after / PAWL_SECOND));
 
-	return (uint64_t)next < UINT64_MAX / SECOND ? (uint64_t)next * SECOND : PAWL_NEVER;
+	return (uint64_t)next < UINT64_MAX / PAWL_SECOND ? (uint64_t)next * PAWL_SECOND
+	                                                 : PAWL_NEVER;
 }

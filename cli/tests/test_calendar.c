@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Lines by the calendar through days that pass in no time: the linker puts another clock_gettime in place (--wrap). */
 #define _POSIX_C_SOURCE 200809L
+#include <pawl/wheel.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -9,8 +10,7 @@
 #include "../run/state.h"
 #include "../run/wall.h"
 
-#define SECOND UINT64_C(1000000000)
-#define NOON   1774699200 /* 2026-03-28T12:00Z, the day before clocks go forward in Berlin */
+#define NOON 1774699200 /* 2026-03-28T12:00Z, the day before clocks go forward in Berlin */
 
 int __wrap_clock_gettime(clockid_t clock, struct timespec *time);
 
@@ -32,7 +32,7 @@ static struct pipe *reading(const char *lines)
 
 	wall = NOON;
 	running = 5000;
-	wheel.start = (uint64_t)running * SECOND;
+	wheel.start = (uint64_t)running * PAWL_SECOND;
 	p->options = &options;
 	p->wheel = pawl_wheel_init(malloc(pawl_wheel_footprint(&wheel)),
 	                           pawl_wheel_footprint(&wheel), &wheel);
@@ -77,7 +77,7 @@ static const char *output_after(struct pipe *p, int64_t seconds)
 static void set_clock(struct pipe *p, int64_t to)
 {
 	wall = to;
-	EXPECT(wall_rearm(p->wheel, (uint64_t)running * SECOND, (uint64_t)wall * SECOND));
+	EXPECT(wall_rearm(p->wheel, (uint64_t)running * PAWL_SECOND, (uint64_t)wall * PAWL_SECOND));
 }
 
 static void every_night_has_one_run(void)

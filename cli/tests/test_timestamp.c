@@ -2,12 +2,12 @@
 #define _DEFAULT_SOURCE
 #include "../text/timestamp.h"
 
+#include <pawl/wheel.h>
 #include <time.h>
 
 #include "../../src/base/random.h"
 #include "../../tests/support/test.h"
 
-#define SECOND    UINT64_C(1000000000)
 #define UNTOUCHED 12345
 
 static const char malformed[] = "it is not of that form";
@@ -36,17 +36,17 @@ static void expect_wrong(const char *text, const char *wrong)
 static void iso_8601_with_every_zone(void)
 {
 	expect_ns("1970-01-01T00:00:00Z", 0, true);
-	expect_ns("2026-12-01T09:00:00Z", 1796115600 * SECOND, true);
-	expect_ns("2026-12-01t09:00:00z", 1796115600 * SECOND, true);
-	expect_ns("2026-12-01T09:00Z", 1796115600 * SECOND, true);
-	expect_ns("2026-12-01T10:00+01:00", 1796115600 * SECOND, true);
-	expect_ns("2026-12-01 09:00", 1796115600 * SECOND, false);
-	expect_ns("2026-12-01 09:00:00Z", 1796115600 * SECOND, true);
-	expect_ns("2026-12-01T10:00:00+01:00", 1796115600 * SECOND, true);
-	expect_ns("2026-12-01T10:00:00+0100", 1796115600 * SECOND, true);
-	expect_ns("2026-11-30T21:30:00-11:30", 1796115600 * SECOND, true);
+	expect_ns("2026-12-01T09:00:00Z", 1796115600 * PAWL_SECOND, true);
+	expect_ns("2026-12-01t09:00:00z", 1796115600 * PAWL_SECOND, true);
+	expect_ns("2026-12-01T09:00Z", 1796115600 * PAWL_SECOND, true);
+	expect_ns("2026-12-01T10:00+01:00", 1796115600 * PAWL_SECOND, true);
+	expect_ns("2026-12-01 09:00", 1796115600 * PAWL_SECOND, false);
+	expect_ns("2026-12-01 09:00:00Z", 1796115600 * PAWL_SECOND, true);
+	expect_ns("2026-12-01T10:00:00+01:00", 1796115600 * PAWL_SECOND, true);
+	expect_ns("2026-12-01T10:00:00+0100", 1796115600 * PAWL_SECOND, true);
+	expect_ns("2026-11-30T21:30:00-11:30", 1796115600 * PAWL_SECOND, true);
 	expect_ns("1970-01-01T01:00:00+01:00", 0, true);
-	expect_ns("2026-12-01T09:00:00", 1796115600 * SECOND, false);
+	expect_ns("2026-12-01T09:00:00", 1796115600 * PAWL_SECOND, false);
 }
 
 static void fractions_with_point_or_comma(void)
@@ -62,16 +62,16 @@ static void fractions_with_point_or_comma(void)
 static void numbers_since_1970(void)
 {
 	expect_ns("0", 0, true);
-	expect_ns("1796115600", 1796115600 * SECOND, true);
-	expect_ns("1796115600.5", 1796115600 * SECOND + SECOND / 2, true);
-	expect_ns("1796115600123", 1796115600 * SECOND + 123000000, true);
-	expect_ns("1796115600123456", 1796115600 * SECOND + 123456000, true);
-	expect_ns("1796115600123456789", 1796115600 * SECOND + 123456789, true);
+	expect_ns("1796115600", 1796115600 * PAWL_SECOND, true);
+	expect_ns("1796115600.5", 1796115600 * PAWL_SECOND + PAWL_SECOND / 2, true);
+	expect_ns("1796115600123", 1796115600 * PAWL_SECOND + 123000000, true);
+	expect_ns("1796115600123456", 1796115600 * PAWL_SECOND + 123456000, true);
+	expect_ns("1796115600123456789", 1796115600 * PAWL_SECOND + 123456789, true);
 }
 
 static void the_range_ends_in_2554(void)
 {
-	expect_ns("2554-07-21T23:34:33Z", UINT64_C(18446744073) * SECOND, true);
+	expect_ns("2554-07-21T23:34:33Z", UINT64_C(18446744073) * PAWL_SECOND, true);
 	expect_ns("2554-07-21T23:34:33.709551614Z", UINT64_MAX - 1, true);
 	expect_wrong("2554-07-21T23:34:33.709551615Z", out_of_range);
 	expect_wrong("2554-07-21T23:34:34Z", out_of_range);
@@ -79,15 +79,15 @@ static void the_range_ends_in_2554(void)
 	expect_wrong("1969-12-31T23:59:59Z", out_of_range);
 	expect_wrong("1970-01-01T00:00:00+00:01", out_of_range);
 	expect_wrong("0000-01-01T00:00:00Z", out_of_range);
-	expect_ns("18446744073", UINT64_C(18446744073) * SECOND, true);
+	expect_ns("18446744073", UINT64_C(18446744073) * PAWL_SECOND, true);
 	expect_wrong("18446744074", out_of_range);
 	expect_wrong("99999999999", out_of_range);
 }
 
 static void the_calendar_is_kept(void)
 {
-	expect_ns("2024-02-29T00:00:00Z", 1709164800 * SECOND, true);
-	expect_ns("2000-02-29T00:00:00Z", 951782400 * SECOND, true);
+	expect_ns("2024-02-29T00:00:00Z", 1709164800 * PAWL_SECOND, true);
+	expect_ns("2000-02-29T00:00:00Z", 951782400 * PAWL_SECOND, true);
 	expect_wrong("2023-02-29T00:00:00Z", "that month has no such day");
 	expect_wrong("2100-02-29T00:00:00Z", "that month has no such day");
 	expect_wrong("2026-04-31T00:00:00Z", "that month has no such day");
@@ -98,7 +98,7 @@ static void the_calendar_is_kept(void)
 	expect_wrong("2026-01-01T24:00:00Z", "there is no such time of day");
 	expect_wrong("2026-01-01T00:60:00Z", "there is no such time of day");
 	expect_wrong("2026-01-01T00:00:61Z", "there is no such time of day");
-	expect_ns("2016-12-31T23:59:60Z", 1483228800 * SECOND, true);
+	expect_ns("2016-12-31T23:59:60Z", 1483228800 * PAWL_SECOND, true);
 	expect_wrong("2026-01-01T00:00:00+24:00", "there is no such zone");
 	expect_wrong("2026-01-01T00:00:00+00:60", "there is no such zone");
 }
@@ -204,7 +204,7 @@ static void any_time_agrees_with_the_c_library(void)
 		gmtime_r(&seconds, &tm);
 		strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm);
 		EXPECT_STR(timestamp_parse(text, strlen(text), &stamp), NULL);
-		EXPECT_EQ(stamp.ns, (uint64_t)seconds * SECOND);
+		EXPECT_EQ(stamp.ns, (uint64_t)seconds * PAWL_SECOND);
 	}
 }
 

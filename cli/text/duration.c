@@ -2,12 +2,12 @@
 #include "duration.h"
 
 #include <inttypes.h>
+#include <pawl/wheel.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #define LONGEST (UINT64_MAX - 1) /* UINT64_MAX is "never" */
-#define SECOND  UINT64_C(1000000000)
 
 struct unit {
 	const char *name;
@@ -15,8 +15,13 @@ struct unit {
 };
 
 static const struct unit units[] = {
-        {"ns", 1},          {"us", 1000},         {"ms", 1000000},       {"s", SECOND},
-        {"m", 60 * SECOND}, {"h", 3600 * SECOND}, {"d", 86400 * SECOND},
+        {"ns", 1},
+        {"us", 1000},
+        {"ms", 1000000},
+        {"s", PAWL_SECOND},
+        {"m", 60 * PAWL_SECOND},
+        {"h", 3600 * PAWL_SECOND},
+        {"d", 86400 * PAWL_SECOND},
 };
 
 static size_t count_digits(const char *text, size_t length)
@@ -131,12 +136,12 @@ const char *duration_parse(const char *text, size_t length, uint64_t *ns)
 
 /* From the largest on. */
 static const struct unit long_units[] = {
-        {"d", 86400 * SECOND},
-        {"h", 3600 * SECOND},
-        {"min", 60 * SECOND},
+        {"d", 86400 * PAWL_SECOND},
+        {"h", 3600 * PAWL_SECOND},
+        {"min", 60 * PAWL_SECOND},
 };
 static const struct unit short_units[] = {
-        {"s", SECOND},
+        {"s", PAWL_SECOND},
         {"ms", 1000000},
         {"us", 1000},
         {"ns", 1},
@@ -190,7 +195,7 @@ static void format_long(uint64_t ns, char text[DURATION_TEXT])
 
 	while (unit->ns > ns)
 		unit++;
-	duration_exact(ns - ns % (unit->ns == 60 * SECOND ? SECOND : unit[1].ns), text);
+	duration_exact(ns - ns % (unit->ns == 60 * PAWL_SECOND ? PAWL_SECOND : unit[1].ns), text);
 }
 
 void duration_format(uint64_t ns, char text[DURATION_TEXT])
@@ -204,7 +209,7 @@ void duration_format(uint64_t ns, char text[DURATION_TEXT])
 		return;
 	}
 	if (ns >= UINT64_C(59950000000)) { /* which has 3 digits as 60.0 s */
-		format_long(ns < 60 * SECOND ? 60 * SECOND : ns, text);
+		format_long(ns < 60 * PAWL_SECOND ? 60 * PAWL_SECOND : ns, text);
 		return;
 	}
 	for (; unit < 2 && value >= 999.5; unit++)

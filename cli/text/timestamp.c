@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "timestamp.h"
 
-#define SECOND UINT64_C(1000000000)
+#include <pawl/wheel.h>
 
 static const char malformed[] = "it is not of that form";
 static const char out_of_range[] = "it is before 1970 or after 2554";
@@ -44,7 +44,7 @@ static bool read_number(struct reader *r, int count, int *number)
 /* The digits after a point or comma, if there is one, as nanoseconds. */
 static bool read_fraction(struct reader *r, uint64_t *ns)
 {
-	uint64_t weight = SECOND / 10;
+	uint64_t weight = PAWL_SECOND / 10;
 	bool more = false;
 
 	*ns = 0;
@@ -142,9 +142,9 @@ static const char *read_offset(struct reader *r, int64_t *seconds, bool *zoned)
 
 static const char *to_ns(int64_t seconds, uint64_t fraction, uint64_t *ns)
 {
-	if (seconds < 0 || (uint64_t)seconds > (UINT64_MAX - 1 - fraction) / SECOND)
+	if (seconds < 0 || (uint64_t)seconds > (UINT64_MAX - 1 - fraction) / PAWL_SECOND)
 		return out_of_range;
-	*ns = (uint64_t)seconds * SECOND + fraction;
+	*ns = (uint64_t)seconds * PAWL_SECOND + fraction;
 	return NULL;
 }
 
@@ -173,9 +173,9 @@ static const char *parse_iso(struct reader *r, struct timestamp *stamp)
 static uint64_t unit_of(size_t digits)
 {
 	if (digits <= 11)
-		return SECOND;
-	return digits == 13   ? SECOND / 1000
-	       : digits == 16 ? SECOND / 1000000
+		return PAWL_SECOND;
+	return digits == 13   ? PAWL_SECOND / 1000
+	       : digits == 16 ? PAWL_SECOND / 1000000
 	       : digits == 19 ? 1
 	                      : 0;
 }
@@ -188,7 +188,7 @@ static const char *parse_epoch(struct reader *r, size_t digits, struct timestamp
 		return "so many digits are no unit of time";
 	for (; digits > 0; digits--)
 		value = value * 10 + (uint64_t)(*r->at++ - '0');
-	if (unit == SECOND && !read_fraction(r, &fraction))
+	if (unit == PAWL_SECOND && !read_fraction(r, &fraction))
 		return malformed;
 	if (r->at != r->end)
 		return malformed;

@@ -3,13 +3,13 @@
 #include "draw.h"
 
 #include <inttypes.h>
+#include <pawl/wheel.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../text/duration.h"
 #include "../text/figures.h"
 
-#define SECOND UINT64_C(1000000000)
 enum { BAR_WIDTH = 40, ROWS = 10, NAME_WIDTH = 32 };
 
 static const char *lasting(uint64_t ns, char text[DURATION_TEXT])
@@ -92,7 +92,8 @@ static void draw_times(const struct drawing *drawing, FILE *to)
 		draw_lateness("now", drawing->now, drawing->before, to);
 	if (drawing->a_minute_ago) {
 		snprintf(when, sizeof(when), "the last %s",
-		         EXACTLY((drawing->minute_ns + SECOND / 2) / SECOND * SECOND));
+		         EXACTLY((drawing->minute_ns + PAWL_SECOND / 2) / PAWL_SECOND *
+		                 PAWL_SECOND));
 		draw_lateness(when, drawing->now, drawing->a_minute_ago, to);
 	}
 	draw_lateness("since it opened", drawing->now, NULL, to);

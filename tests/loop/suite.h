@@ -18,9 +18,9 @@
 #include "../../src/base/random.h"
 #include "../support/test.h"
 
-#define MS     UINT64_C(1000000)
-#define SECOND (1000 * MS)
-#define HOUR   (3600 * SECOND)
+#define MS     PAWL_MS
+#define SECOND PAWL_SECOND
+#define HOUR   PAWL_HOUR
 #define BURST  100000u
 #define EPOCH  (UINT64_C(1) << 56) /* ns, more than two years: no machine's clock comes to its end */
 

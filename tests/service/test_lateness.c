@@ -9,8 +9,7 @@
 #include "../support/test.h"
 #include "pawl/service.h"
 
-#define SECOND UINT64_C(1000000000)
-#define TASKS  1000
+#define TASKS 1000
 
 struct timed {
 	struct pawl_task task; /* first */
@@ -36,7 +35,7 @@ static void arm_all(struct pawl_service *service, struct timed *timed, struct pa
 
 	for (unsigned i = 0; i < TASKS; i++) {
 		timed[i] = (struct timed){.clock = clock, .done = done};
-		timed[i].deadline = clock->now(clock) + random_below(&random, SECOND);
+		timed[i].deadline = clock->now(clock) + random_below(&random, PAWL_SECOND);
 		pawl_task_init(&timed[i].task, note_time);
 		EXPECT_EQ(pawl_service_arm_at(service, &timed[i].task, timed[i].deadline), 0);
 	}

@@ -22,9 +22,9 @@
 #include "pawl/service.h"
 #include "test.h"
 
-#define MS             UINT64_C(1000000)
-#define SECOND         (1000 * MS)
-#define HOUR           (3600 * SECOND)
+#define MS             PAWL_MS
+#define SECOND         PAWL_SECOND
+#define HOUR           PAWL_HOUR
 #define NOTES          64
 #define COUNTOF(array) (sizeof(array) / sizeof((array)[0]))
 
