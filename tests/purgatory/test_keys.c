@@ -141,7 +141,7 @@ IN_EVERY_ROOM(a_key_of_another_purgatory_is_refused)
 
 enum { CHECK, CANCEL };
 
-/* In a child: a development build ends the program, which is noticed; otherwise the call finds nothing. */
+/* In a child: the checked library ends the program, which is noticed; otherwise the call finds nothing. */
 static void expect_unusable(struct room *room, struct pawl_key key, int how)
 {
 	pid_t child = fork();
@@ -154,8 +154,8 @@ static void expect_unusable(struct room *room, struct pawl_key key, int how)
 		_exit(found != 0);
 	}
 	EXPECT_EQ(waitpid(child, &status, 0), child);
-#ifdef PAWL_ASSERT
-	EXPECT(WIFSIGNALED(status));
+#ifdef PAWL_CHECKED
+	EXPECT(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
 #else
 	EXPECT(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 #endif
