@@ -45,7 +45,9 @@
  * (PAWL_SERVICE_SKIP), or run one after the other (PAWL_SERVICE_BURST).
  *
  * When the clock is set back, no time runs a second time: the rule goes on after the time of the last run. But if that
- * is more than a day ahead of the clock, the clock was wrong before, and the rule goes on from the present.
+ * is more than a day ahead of the clock, the clock was wrong before, and the rule goes on from the present. If it was
+ * right before, and is then set forward again, all times in between were missed: BURST runs each of them, also those that
+ * it has run already. Where a clock may be wrong by days, use SKIP.
  *
  *	every hour; the clock is set        SKIP runs for                   BURST runs for
  *
