@@ -23,23 +23,20 @@ static bool power_of_two(uint64_t x)
 }
 
 /*
- * The options with the defaults filled in. Field by field: gcc for ARM would copy the struct by memcpy, and the wheel
- * needs no libc.
+ * The options with the defaults filled in. Field by field: gcc for ARM would copy or clear the struct by memcpy and
+ * memset, and the wheel needs no libc.
  */
-static struct pawl_wheel_options complete(const struct pawl_wheel_options *given)
+static void complete(const struct pawl_wheel_options *given, struct pawl_wheel_options *options)
 {
-	static const struct pawl_wheel_options none = {0};
-	const struct pawl_wheel_options *from = given ? given : &none;
-
-	return (struct pawl_wheel_options){
-	        .start = from->start,
-	        .tick = from->tick ? from->tick : 1,
-	        .wheel_size = from->wheel_size ? from->wheel_size : DEFAULT_WHEEL_SIZE,
-	        .chains = from->chains ? from->chains : 1,
-	        .ahead = from->ahead,
-	        .reserved = {from->reserved[0], from->reserved[1], from->reserved[2],
-	                     from->reserved[3]},
-	};
+	options->start = given ? given->start : 0;
+	options->tick = given && given->tick ? given->tick : 1;
+	options->wheel_size = given && given->wheel_size ? given->wheel_size : DEFAULT_WHEEL_SIZE;
+	options->chains = given && given->chains ? given->chains : 1;
+	options->ahead = given && given->ahead;
+	options->reserved[0] = given ? given->reserved[0] : 0;
+	options->reserved[1] = given ? given->reserved[1] : 0;
+	options->reserved[2] = given ? given->reserved[2] : 0;
+	options->reserved[3] = given ? given->reserved[3] : 0;
 }
 
 /* A program that sets a reserved word needs a later version of the library. */
@@ -120,8 +117,9 @@ static char *first_slots(struct pawl_wheel *wheel, unsigned levels)
 
 size_t pawl_wheel_footprint(const struct pawl_wheel_options *given)
 {
-	struct pawl_wheel_options options = complete(given);
+	struct pawl_wheel_options options;
 
+	complete(given, &options);
 	if (!valid(&options))
 		return 0;
 	return head_bytes(count_levels(&options)) + CACHE_LINE +
@@ -182,9 +180,10 @@ static void describe(struct pawl_wheel *wheel, const struct pawl_wheel_options *
 
 struct pawl_wheel *pawl_wheel_init(void *mem, size_t size, const struct pawl_wheel_options *given)
 {
-	struct pawl_wheel_options options = complete(given);
+	struct pawl_wheel_options options;
 	struct pawl_wheel *wheel = mem;
 
+	complete(given, &options);
 	if (!mem || (uintptr_t)mem % STRICTEST_ALIGNMENT != 0 || !valid(&options) ||
 	    size < pawl_wheel_footprint(&options))
 		return NULL;

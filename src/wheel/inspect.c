@@ -171,14 +171,16 @@ static void begin_list(struct pawl_wheel *wheel, struct list_walk *walk)
 	const struct level *level = &wheel->level[walk->level ? walk->level - 1 : 0];
 	uint64_t slot = walk->at / chains_of(wheel), chain = walk->at % chains_of(wheel);
 	uint64_t skip = walk->level ? slots_to_skip(wheel, level, slot) : 0;
+	struct walked_list *list;
 
 	if (skip > 0) {
 		walk->at = (slot + skip) * chains_of(wheel);
 		return;
 	}
 	walk->at++;
-	walk->lists[walk->count++] = (struct walked_list){
-	        .head = walk->level ? slot_head(wheel, level, slot, chain) : &wheel->due[chain]};
+	list = &walk->lists[walk->count++];
+	list->head = walk->level ? slot_head(wheel, level, slot, chain) : &wheel->due[chain];
+	list->next = NULL;
 }
 
 /*
@@ -200,6 +202,15 @@ static bool walk_list(const struct pawl_wheel *wheel, struct walked_list *list, 
 	return timer != list->head;
 }
 
+/* Put the last list in the place of list i. Field by field: gcc for ARM would call memcpy, and the wheel needs no libc. */
+static void end_list(struct list_walk *walk, unsigned i)
+{
+	const struct walked_list *last = &walk->lists[--walk->count];
+
+	walk->lists[i].head = last->head;
+	walk->lists[i].next = last->next;
+}
+
 bool pawl__wheel_walk(struct pawl_wheel *wheel, struct list_walk *walk, unsigned steps,
                       wheel_walk_fn *fn, void *arg)
 {
@@ -213,7 +224,7 @@ bool pawl__wheel_walk(struct pawl_wheel *wheel, struct list_walk *walk, unsigned
 			if (walk_list(wheel, &walk->lists[i], fn, arg))
 				i++;
 			else
-				walk->lists[i] = walk->lists[--walk->count];
+				end_list(walk, i);
 	}
 	return walk->count > 0 || walk->at < end;
 }
