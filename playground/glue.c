@@ -6,11 +6,11 @@
 #include "glue.h"
 
 #include "../cli/journey/journey.h"
-#include "../src/wheel/next.h"
-#include "../src/wheel/walk.h"
 #include "../src/base/random.h"
+#include "../src/wheel/next.h"
 #include "heap.h"
 #include "memory.h"
+#include "slots.h"
 
 #define MOVED_MAX 2048u
 #define SEEN_MAX  2048u
@@ -132,7 +132,7 @@ static bool take_memory(void)
 	page.wheel = wheel ? pawl_wheel_init(wheel, size, &page.options) : NULL;
 	if (!page.wheel || !page.dots)
 		return false;
-	page.counts = memory_take(pawl__wheel_levels_max(page.wheel) * page.options.wheel_size *
+	page.counts = memory_take(levels_max(page.wheel) * page.options.wheel_size *
 	                          sizeof(*page.counts));
 	if (!page.with_heap)
 		return page.counts;
@@ -313,7 +313,7 @@ uint32_t glue_step(uint64_t to, uint32_t max_moves)
 
 void glue_follow(void)
 {
-	pawl__wheel_each_front(page.wheel, follow);
+	each_front(page.wheel, follow);
 }
 
 uint32_t glue_pop(void)
@@ -353,7 +353,7 @@ uint64_t glue_deadline(uint32_t id)
 
 uint64_t glue_levels(void)
 {
-	return pawl__wheel_levels_ready(page.wheel);
+	return levels_ready(page.wheel);
 }
 
 const struct glue_place *glue_place(uint32_t id)

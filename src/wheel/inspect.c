@@ -4,16 +4,6 @@
 #include "slots.h"
 #include "walk.h"
 
-/* The cell that a slot stands for now: the current one or a later one. */
-static uint64_t cell_of_slot(const struct pawl_wheel *wheel, const struct level *level,
-                             uint64_t slot)
-{
-	uint64_t cell = cell_of_tick(wheel, level, tick_of_time(wheel, wheel->time));
-	uint64_t current = slot_of_cell(wheel, cell);
-
-	return cell + (slot >= current ? slot - current : slot + wheel->slots - current);
-}
-
 /* Field by field, as in init.c: no call of memcpy. */
 static void describe_slot(const struct pawl_wheel *wheel, const struct level *level, uint64_t slot,
                           struct pawl_wheel_place *place)
@@ -232,52 +222,6 @@ bool pawl__wheel_walk(struct pawl_wheel *wheel, struct list_walk *walk, unsigned
 unsigned pawl__wheel_levels(const struct pawl_wheel *wheel)
 {
 	return wheel->levels_used + 1u;
-}
-
-static void front_of_list(struct pawl_timer *head, const struct pawl_wheel_place *place,
-                          wheel_front_fn *fn)
-{
-	if (list_empty(head))
-		return;
-	for (struct pawl_timer *timer = head->next; timer != head; timer = timer->next)
-		if (!fn(timer, place))
-			return;
-}
-
-static void fronts_of_level(const struct pawl_wheel *wheel, const struct level *level,
-                            wheel_front_fn *fn)
-{
-	for (uint64_t slot = 0; slot < wheel->slots; slot++) {
-		struct pawl_wheel_place place;
-
-		if (!bit_is_set(level, slot))
-			continue;
-		describe_slot(wheel, level, slot, &place);
-		for (uint64_t chain = 0; chain <= wheel->chain_mask; chain++)
-			front_of_list(slot_head(wheel, level, slot, chain), &place, fn);
-	}
-}
-
-void pawl__wheel_each_front(const struct pawl_wheel *wheel, wheel_front_fn *fn)
-{
-	for (unsigned i = 0; i < wheel->levels_used; i++)
-		if (wheel->level[i].ready)
-			fronts_of_level(wheel, &wheel->level[i], fn);
-}
-
-uint64_t pawl__wheel_levels_ready(const struct pawl_wheel *wheel)
-{
-	uint64_t bits = 0;
-
-	for (unsigned i = 0; i < wheel->levels_used; i++)
-		if (wheel->level[i].ready)
-			bits |= UINT64_C(1) << i;
-	return bits;
-}
-
-unsigned pawl__wheel_levels_max(const struct pawl_wheel *wheel)
-{
-	return wheel->levels;
 }
 
 /*

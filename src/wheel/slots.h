@@ -271,4 +271,14 @@ static inline void wake_at(struct pawl_wheel *wheel, uint64_t opens)
 	wheel->wake = wheel->fast_span && opens > HALF_TIME ? HALF_TIME : opens;
 }
 
+/* The cell that a slot stands for now: the current one or a later one. */
+static inline uint64_t cell_of_slot(const struct pawl_wheel *wheel, const struct level *level,
+                                    uint64_t slot)
+{
+	uint64_t cell = cell_of_tick(wheel, level, tick_of_time(wheel, wheel->time));
+	uint64_t current = slot_of_cell(wheel, cell);
+
+	return cell + (slot >= current ? slot - current : slot + wheel->slots - current);
+}
+
 #endif

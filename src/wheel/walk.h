@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Looking into the slots of a wheel, for the service's live view and for the playground. Nothing here changes the
- * wheel.
- */
+/* Looking into the slots of a wheel, for the service's live view. Nothing here changes the wheel. */
 #ifndef PAWL_WHEEL_WALK_H
 #define PAWL_WHEEL_WALK_H
 
@@ -38,19 +35,5 @@ bool pawl__wheel_walk(struct pawl_wheel *wheel, struct list_walk *walk, unsigned
 
 /* A walk's `level` must be less than this. */
 unsigned pawl__wheel_levels(const struct pawl_wheel *wheel);
-
-/*
- * Call fn for the timers of each list of each slot, from the front, until it returns false for that list. A timer that
- * moves down comes to the front: so fn can stop at the first timer that it met there before. It is for pictures of more
- * timers than can be asked for by pawl_wheel_get_place(), which walks a slot for each.
- */
-typedef bool wheel_front_fn(struct pawl_timer *timer, const struct pawl_wheel_place *place);
-void pawl__wheel_each_front(const struct pawl_wheel *wheel, wheel_front_fn *fn);
-
-/* The levels that have been needed so far, a bit each. */
-uint64_t pawl__wheel_levels_ready(const struct pawl_wheel *wheel);
-
-/* How many levels 64 bits of time can need. */
-unsigned pawl__wheel_levels_max(const struct pawl_wheel *wheel);
 
 #endif
