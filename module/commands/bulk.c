@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* PAWL.SCAN, PAWL.RANGE and PAWL.SWEEP: many tasks in one command, bounded by COUNT. */
-#include "../queue/digits.h"
+#include "../../src/base/digits.h"
 #include "../queue/memory.h"
 #include "../server/deliver.h"
 #include "../server/metrics.h"

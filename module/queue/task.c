@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "digits.h"
+#include "../../src/base/digits.h"
 #include "memory.h"
 #include "must.h"
 

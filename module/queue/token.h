@@ -22,7 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "digits.h"
+#include "../../src/base/digits.h"
 
 /* Fences are below 2^53 until the year 2109: up to there every client can handle integers exactly. */
 enum { FENCES_A_MS = 2048 };

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "../queue/digits.h"
+#include "../../src/base/digits.h"
 #include "../queue/memory.h"
 
 enum { ARGUMENTS_MAX = 3000 };

@@ -9,7 +9,7 @@
 
 #include "../../src/base/random.h"
 #include "../../tests/support/test.h"
-#include "../queue/digits.h"
+#include "../../src/base/digits.h"
 #include "../queue/encode.h"
 #include "../queue/memory.h"
 #include "queue_model.h"

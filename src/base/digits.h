@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Numbers as digits, decimal and hexadecimal, without a zero at the end. */
-#ifndef PAWL_MODULE_DIGITS_H
-#define PAWL_MODULE_DIGITS_H
+#ifndef PAWL_BASE_DIGITS_H
+#define PAWL_BASE_DIGITS_H
 
 #include <stdbool.h>
 #include <stdint.h>
