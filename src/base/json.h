@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "digits.h"
 #include "utf8.h"
 
 struct json {
@@ -83,13 +84,10 @@ static inline void json_name(struct json *json, const char *name)
 
 static inline void json_number(struct json *json, uint64_t number)
 {
-	char digits[20], *at = digits + sizeof(digits);
+	char digits[DECIMAL_TEXT];
 
-	do
-		*--at = (char)('0' + number % 10);
-	while ((number /= 10) > 0);
 	json_next(json);
-	json_add(json, at, (size_t)(digits + sizeof(digits) - at));
+	json_add(json, digits, (size_t)(decimal_write(digits, number) - digits));
 }
 
 static inline void json_null(struct json *json)
@@ -107,8 +105,9 @@ static inline void json_member(struct json *json, const char *name, uint64_t num
 /* The lowest `digits` hexadecimal digits, without quotes. */
 static inline void json_hex(struct json *json, uint64_t number, unsigned digits)
 {
-	while (digits-- > 0)
-		json_byte(json, "0123456789abcdef"[number >> 4 * digits & 15]);
+	char text[16];
+
+	json_add(json, text, (size_t)(hex_write(text, number, digits) - text));
 }
 
 /* Any bytes may be given: a byte that is not valid UTF-8 becomes U+FFFD. */

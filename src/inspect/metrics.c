@@ -2,6 +2,7 @@
 /* Statistics as OpenMetrics text. The tables of the parts say which there are: ../service/stats.h. */
 #include "metrics.h"
 
+#include "../base/digits.h"
 #include "../purgatory/stats.h"
 #include "../service/stats.h"
 
@@ -32,15 +33,13 @@ static void put(struct output *out, const char *text)
 
 static void put_number(struct output *out, uint64_t number, unsigned least_digits)
 {
-	char digits[20];
-	unsigned count = 0;
+	char digits[DECIMAL_TEXT];
+	unsigned count = (unsigned)(decimal_write(digits, number) - digits);
 
-	while (number || count < least_digits) {
-		digits[count++] = (char)('0' + number % 10);
-		number /= 10;
-	}
-	while (count)
-		put_char(out, digits[--count]);
+	for (unsigned i = count; i < least_digits; i++)
+		put_char(out, '0');
+	for (unsigned i = 0; i < count; i++)
+		put_char(out, digits[i]);
 }
 
 static void put_seconds(struct output *out, uint64_t ns)

@@ -58,8 +58,7 @@ static void write_function_name(struct json *json, pawl_task_fn *run)
 
 	while (digits < 2 * sizeof(uintptr_t) && (uint64_t)(uintptr_t)run >> 4 * digits)
 		digits++;
-	for (unsigned i = 0; i < digits; i++)
-		hex[2 + i] = "0123456789abcdef"[(uintptr_t)run >> 4 * (digits - 1 - i) & 15];
+	hex_write(hex + 2, (uintptr_t)run, digits);
 	json_name(json, "function");
 	json_string(json, hex, run ? 2 + digits : 0);
 }
