@@ -155,7 +155,21 @@ static size_t empty_bytes(void)
 
 #ifdef PAWL_WITHOUT_AHEAD
 
-/* This file is compiled twice: see CMakeLists.txt. */
+/*
+ * This file is compiled twice: see CMakeLists.txt. There the linker replaces pawl_wheel_init() by this function, for the
+ * service's wheels do move ahead.
+ */
+struct pawl_wheel *__real_pawl_wheel_init(void *mem, size_t size,
+                                          const struct pawl_wheel_options *options);
+struct pawl_wheel *__wrap_pawl_wheel_init(void *mem, size_t size,
+                                          const struct pawl_wheel_options *options)
+{
+	struct pawl_wheel_options without = *options;
+
+	without.ahead = false;
+	return __real_pawl_wheel_init(mem, size, &without);
+}
+
 const struct service_peer service_peer_pawl_without = {
         .name = "no-ahead",
         .about = "pawl's service built without moving ahead; in live and rates only",

@@ -13,7 +13,7 @@
  * The files along the life of a task: layout.h; lock.h; arm.c arms and cancels it; shard.h has the steps under the
  * lock; advance.c makes it due; run.c runs it; sleep.c and sleep.h let workers sleep and wake them. ticks.h converts
  * times. Not on that way: await.c (cancel_wait, settle), manual.c (a loop of the user's), pool.c (a pool of the user's),
- * open.c, stop.c, stats.c, clock.c, wall.h and wall.c (wall-clock times), schedule.c (rules of the calendar), inside.c
+ * open.c, stop.c, stats.c, clock.c, wall.h and wall.c (wall-clock times), schedule.c (rules of the calendar), internal.c
  * for the purgatory. journal.h, the notes of workers on their runs, and sample.h, a random sample of the pending tasks,
  * are for the live view, src/inspect.
  *
@@ -59,14 +59,11 @@
 #define PAWL_SERVICE_LAYOUT_H
 
 #include "../base/lock.h"
-#include "inside.h"
+#include "internal.h"
 
 #include <pawl/schedule.h>
 
-#define BATCH 256u /* moves of a wheel, or tasks of a shard, at once */
-#ifndef MOVES_AHEAD
-#define MOVES_AHEAD true /* false: for the benchmark that shows the difference */
-#endif
+#define BATCH        256u /* moves of a wheel, or tasks of a shard, at once */
 #define AHEAD        64u /* moves ahead that an idle worker makes between two searches for due tasks */
 #define MAX_SHARDS   1024u
 #define MAX_WORKERS  1024u

@@ -63,7 +63,7 @@ static bool open_shard(struct pawl_service *service, struct shard *shard,
 	        .start = ticks_down(&service->ticks, clock_now(service)),
 	        .wheel_size = options->wheel_size,
 	        .chains = options->shards == 1 ? 1 : 2, /* more is faster, but 128 KiB each */
-	        .ahead = MOVES_AHEAD,
+	        .ahead = true,
 	};
 	size_t size = pawl_wheel_footprint(&wheel);
 
