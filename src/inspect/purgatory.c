@@ -258,9 +258,9 @@ void pawl__purgatory_write(struct service_part *part, struct json *json)
 	struct pawl_purgatory *purgatory =
 	        (struct pawl_purgatory *)(void *)part; /* its first member */
 	struct thread *thread = &pawl__purgatory_thread;
-	struct inside inside = {purgatory, thread->inside};
+	struct nested_call call = {purgatory, thread->nested};
 
-	thread->inside = &inside;
+	thread->nested = &call;
 	write_purgatory(purgatory, json);
-	thread->inside = inside.outer;
+	thread->nested = call.outer;
 }

@@ -203,11 +203,11 @@ static void alarm_task(struct pawl_task *task)
 {
 	struct alarm *alarm = (struct alarm *)task; /* its first member */
 	struct thread *thread = &pawl__purgatory_thread;
-	struct inside inside = {alarm->shard->purgatory, thread->inside};
+	struct nested_call call = {alarm->shard->purgatory, thread->nested};
 
-	thread->inside = &inside;
+	thread->nested = &call;
 	run_alarm(alarm);
-	thread->inside = inside.outer;
+	thread->nested = call.outer;
 }
 
 /* The histogram, the alarms and the wheel are one block of memory, most of which is not written before it is used. */

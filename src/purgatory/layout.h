@@ -92,7 +92,7 @@
 
 #include "../base/lock.h"
 #include "../base/ticks.h"
-#include "../service/inside.h"
+#include "../service/internal.h"
 
 #include <pawl/purgatory.h>
 #include <stdlib.h>
@@ -240,16 +240,16 @@ struct pawl_purgatory {
 };
 
 /* The thread is in a function that a deadline, stop or the live view of this purgatory has called. */
-struct inside {
+struct nested_call {
 	const struct pawl_purgatory *purgatory;
-	const struct inside *outer;
+	const struct nested_call *outer;
 };
 
 struct thread {
 	unsigned number; /* from 1 */
 	unsigned depth;  /* of nested calls of on_complete */
 	struct pawl_op *deferred, *last_deferred;
-	const struct inside *inside;
+	const struct nested_call *nested; /* the innermost one, or NULL */
 };
 
 extern _Thread_local struct thread pawl__purgatory_thread;

@@ -105,62 +105,6 @@ int pawl_purgatory_open(struct pawl_purgatory **opened, struct pawl_service *ser
 	return 0;
 }
 
-static void refuse_inside(const struct pawl_purgatory *purgatory, const char *call)
-{
-	const struct inside *inside = pawl__purgatory_thread.inside;
-
-	while (inside && inside->purgatory != purgatory)
-		inside = inside->outer;
-	if (inside)
-		pawl__mistake(call, "it was called in a function that a deadline, stop or the live "
-		                    "view of the same purgatory has called, and would wait for "
-		                    "itself: call it on another thread");
-}
-
-static void close_shard(struct op_shard *shard)
-{
-	lock_acquire(&shard->lock);
-	__atomic_store_n(&shard->closed, true, __ATOMIC_RELAXED);
-	lock_release(&shard->lock);
-}
-
-static void drop(struct pawl_op *op)
-{
-	if (op->type->on_drop)
-		op->type->on_drop(op);
-}
-
-static void stop_once(struct pawl_purgatory *purgatory)
-{
-	struct thread *thread = &pawl__purgatory_thread;
-	struct inside inside = {purgatory, thread->inside};
-
-	thread->inside = &inside;
-	pawl__service_hide_part(purgatory->service,
-	                        &purgatory->part); /* the live view may have references */
-	for (unsigned i = 0; i < purgatory->shard_count; i++)
-		close_shard(&purgatory->shards[i]);
-	for (unsigned i = 0; i < purgatory->shard_count; i++)
-		pawl__shard_withdraw_all(&purgatory->shards[i], drop);
-	thread->inside = inside.outer;
-	pawl__alarms_stop(purgatory);
-}
-
-/*
- * A second stop waits for the mutex. The first one holds it while it calls on_drop, which may acquire any lock: so the
- * names in parentheses, the functions themselves, for which lock.h asserts no order.
- */
-void pawl_purgatory_stop(struct pawl_purgatory *purgatory)
-{
-	IN_PURGATORY(purgatory);
-	refuse_inside(purgatory, "pawl_purgatory_stop");
-	(mutex_lock)(&purgatory->stopping);
-	if (!purgatory->stopped)
-		stop_once(purgatory);
-	purgatory->stopped = true;
-	(mutex_unlock)(&purgatory->stopping);
-}
-
 void pawl_purgatory_close(struct pawl_purgatory *purgatory)
 {
 	if (!purgatory)

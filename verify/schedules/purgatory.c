@@ -5,7 +5,7 @@
  * unused keys; no thread waits forever.
  */
 #include "../../src/base/json.h"
-#include "../../src/service/inside.h"
+#include "../../src/service/internal.h"
 #include "scenario.h"
 
 #include <string.h>

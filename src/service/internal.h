@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The interface of a service for the purgatory and the live view, beyond pawl/service.h. */
-#ifndef PAWL_SERVICE_INSIDE_H
-#define PAWL_SERVICE_INSIDE_H
+#ifndef PAWL_SERVICE_INTERNAL_H
+#define PAWL_SERVICE_INTERNAL_H
 
 #include "../base/ticks.h"
 

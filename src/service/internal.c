@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The questions of the purgatory and the live view to a service: inside.h. */
+/* The questions of the purgatory and the live view to a service: internal.h. */
 #define _GNU_SOURCE
 #include "layout.h"
 
