@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* PAWL.TAKE, PAWL.MTAKE and PAWL.DEAD TAKE. */
-#include "../queue/must.h"
+#include "../../src/base/assert.h"
 #include "../server/clock.h"
 #include "../server/deliver.h"
 #include "../server/takers.h"
@@ -109,7 +109,7 @@ static void deliver_from(RedisModuleCtx *ctx, RedisModuleString *key, const stru
 	struct access access;
 
 	access_quietly(&access, ctx, key, now);
-	MUST(access.queue);
+	ASSERT(access.queue);
 	deliver_now(&access, take);
 	access_end(&access);
 }

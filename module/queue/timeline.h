@@ -27,8 +27,8 @@
 
 #include <pawl/wheel.h>
 
+#include "../../src/base/assert.h"
 #include "memory.h"
-#include "must.h"
 #include "task.h"
 
 enum {
@@ -140,7 +140,7 @@ static inline unsigned cells_index(const struct cells *cells, uint64_t time)
 /* The index of the first cell with tasks; there must be one. */
 static inline unsigned cells_first(const struct cells *cells)
 {
-	MUST(cells->used != 0);
+	ASSERT(cells->used != 0);
 	return (unsigned)__builtin_ctz(cells->used);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "commit.h"
 
-#include "../queue/must.h"
+#include "../../src/base/assert.h"
 #include "replicate.h"
 
 enum { TRIM_MAX = 256 }; /* dead tasks beyond MAXDEAD that one command deletes */
@@ -19,7 +19,7 @@ static void trim_dead(struct access *access)
 	for (; beyond > 0; beyond--) {
 		struct task *task = queue_first_dead(access->queue, access->now);
 
-		MUST(task);
+		ASSERT(task);
 		effects_delete(&effects, task);
 		queue_delete(access->queue, task);
 	}
@@ -39,7 +39,7 @@ void commit(struct access *access, const char *event)
 
 void commit_replicated(struct access *access, const char *event)
 {
-	MUST(access->queue);
+	ASSERT(access->queue);
 	RedisModule_SignalModifiedKey(access->ctx, access->name);
 	notify(access, REDISMODULE_NOTIFY_MODULE, event);
 	if (!queue_empty(access->queue))
