@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* PAWL.TAKE, PAWL.MTAKE and PAWL.DEAD TAKE. */
 #include "../../src/base/assert.h"
-#include "../server/clock.h"
+#include "../server/access.h"
 #include "../server/deliver.h"
 #include "../server/takers.h"
 #include "arguments.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lateness.h"
+#include "queue.h"
 
 #include "../../src/base/assert.h"
 

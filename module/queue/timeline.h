@@ -157,4 +157,14 @@ static inline struct task *cell_earliest(const struct cell *cell, unsigned shift
 	return first;
 }
 
+/* sort.c: A stable sort by a 64-bit key: radix sort, or insertion sort for few items. */
+
+struct sort_item {
+	uint64_t key;
+	struct task *task;
+};
+
+/* Equal keys keep their order. */
+void sort_stable(struct sort_item *items, size_t count);
+
 #endif

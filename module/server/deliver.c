@@ -3,7 +3,6 @@
 
 #include "../../src/base/assert.h"
 #include "../queue/memory.h"
-#include "commit.h"
 
 /* One delivered task. */
 struct delivery {

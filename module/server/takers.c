@@ -8,7 +8,6 @@
 
 #include "../../src/base/assert.h"
 #include "../queue/memory.h"
-#include "clock.h"
 #include "keys.h"
 
 enum { PAUSE_MS = 10 }; /* between two checks whether a pause is over */
