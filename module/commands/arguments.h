@@ -10,8 +10,7 @@
 #include "../queue/token.h"
 #include "../server/redis_module.h"
 
-#define ARG_COUNT_MAX  10000 /* the most tasks that one command delivers or lists */
-#define ARG_COUNT_TEXT "10000"
+#define ARG_COUNT_MAX 10000 /* the most tasks that one command delivers or lists */
 
 /* A cursor over the arguments that follow the fixed ones. */
 struct args {
