@@ -7,7 +7,7 @@ import subprocess
 import threading
 import unittest
 
-import cluster
+import test_cluster
 from support import HANG, ServerTest
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -55,10 +55,10 @@ class Clients(ServerTest):
         self.assertEqual(output.split("\n"), ["redis, RESP2: ok", "redis, RESP3: ok", "ioredis: ok", ""])
 
 
-class InACluster(cluster.ClusterTest):
+class InACluster(test_cluster.ClusterTest):
     def test_redis_takes_the_tasks_of_ioredis_and_wait_confirmed_tasks_survive(self):
-        self.nothing_confirmed_is_lost(Lines("produce.js", cluster.KEYS, *self.ports),
-                                       Lines("consume.js", cluster.KEYS, *self.ports))
+        self.nothing_confirmed_is_lost(Lines("produce.js", test_cluster.KEYS, *self.ports),
+                                       Lines("consume.js", test_cluster.KEYS, *self.ports))
 
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@ import tempfile
 import threading
 import unittest
 
-import cluster
+import test_cluster
 from support import START, TOP, Server, ServerTest, in_pairs, wait_until
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -1029,7 +1029,7 @@ for flavour in FLAVOURS:
 del flavour
 
 
-class InACluster(cluster.ClusterTest):
+class InACluster(test_cluster.ClusterTest):
     """In a cluster each shard has its own blocked connection."""
 
     def test_every_flavour(self):
@@ -1048,7 +1048,7 @@ class InACluster(cluster.ClusterTest):
 
     def start(self, flavour):
         self.command, self.options_of = flavour().command, flavour().options_of
-        return Flavoured(self, flavour.__name__, queue={"shards": cluster.KEYS}, ports=self.ports,
+        return Flavoured(self, flavour.__name__, queue={"shards": test_cluster.KEYS}, ports=self.ports,
                          worker={"lease": HOUR, "block": 200})
 
     def handles_all_shards(self, program):
@@ -1059,7 +1059,7 @@ class InACluster(cluster.ClusterTest):
         program.wait_for("done", 60)
         program.wait_until(lambda: program.call("count") == 0, "all are acknowledged")
         self.assertEqual(sorted(each["n"] for each in program.all("start")), list(range(60)))
-        self.assertEqual(len({each["key"] for each in program.all("start")}), cluster.KEYS)
+        self.assertEqual(len({each["key"] for each in program.all("start")}), test_cluster.KEYS)
         program.end()
 
     def goes_on_after_the_cluster_was_down(self, program):
