@@ -217,19 +217,15 @@ class Cluster(ClusterTest):
         self.nothing_confirmed_is_lost(Producer(self.ports), Consumer(self.ports))
 
     def test_a_blocked_taker_is_sent_on_when_its_slot_leaves(self):
-        key = "q{0}"
+        self.assert_sent_on(("PAWL.TAKE", "q{0}", "BLOCK", 0), "q{0}")
+
+    def assert_sent_on(self, command, key):
+        """A PUT at another node, and then a blocked taker, are redirected to the node that has the slot."""
         old = self.owner(key)
         new = next(server for server in self.primaries() if server is not old)
         slot = old.call("CLUSTER", "KEYSLOT", key)
         with self.assertRaisesRegex(Error, f"^MOVED {slot} "):
             new.call("PAWL.PUT", key, 0, "p")
-        self.assert_sent_on(("PAWL.TAKE", key, "BLOCK", 0), key)
-
-    def assert_sent_on(self, command, key):
-        """A blocked taker is redirected to the node that has the slot."""
-        old = self.owner(key)
-        new = next(server for server in self.primaries() if server is not old)
-        slot = old.call("CLUSTER", "KEYSLOT", key)
         taker = old.client()
         taker.send(*command)
         wait_until(lambda: old.blocked() == 1, "blocked")

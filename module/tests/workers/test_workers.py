@@ -38,7 +38,7 @@ import threading
 import unittest
 
 import test_cluster
-from support import START, TOP, Server, ServerTest, in_pairs, wait_until
+from support import START, TOP, Lines, Server, ServerTest, in_pairs, wait_until
 
 HERE = pathlib.Path(__file__).resolve().parent
 HOUR = 3_600_000
@@ -87,21 +87,13 @@ def setUpModule():
         shutil.copy(program, DIRECTORY)
 
 
-class Program:
-    """A process, and the lines that it has printed so far."""
+class Program(Lines):
+    """A program in the directory of the tests; the test ends it."""
 
     def __init__(self, test, command, port, user=""):
         self.errors = tempfile.TemporaryFile()
-        self.process = subprocess.Popen(command, cwd=DIRECTORY, env=environment(port, user), text=True, stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, stderr=self.errors)
-        self.lines = []
-        self.reader = threading.Thread(target=self._read)
-        self.reader.start()
+        super().__init__(command, cwd=DIRECTORY, env=environment(port, user), stderr=self.errors)
         test.addCleanup(self._clean)
-
-    def _read(self):
-        for line in self.process.stdout:
-            self.lines.append(line.rstrip("\n"))
 
     def _clean(self):
         self.process.kill()
