@@ -53,8 +53,8 @@ static inline bool settings_any(const struct settings *settings)
 }
 
 /*
- * lateness.c: how late deliveries were: a histogram of milliseconds with four buckets for each power of two. So a percentile from
- * it is at most a quarter too high.
+ * lateness.c: how late deliveries were. It is a histogram of milliseconds with four buckets for each power of two, so a
+ * percentile from it is at most a quarter too high.
  */
 enum { LATENESS_BUCKETS = 4 * 63 };
 
@@ -203,8 +203,8 @@ size_t queue_memory(const struct queue *queue);
 const char *queue_check(const struct queue *queue);
 
 /*
- * glob.c: patterns as in the command KEYS: `*` any text, `?` any byte, `[a-c]` one of these bytes, `[^a-c]` any other byte,
- * `\x` the byte x. The server's own function is not part of its module interface.
+ * glob.c: patterns as in the command KEYS. `*` is any text, `?` any byte, `[a-c]` one of these bytes, `[^a-c]` any other
+ * byte, `\x` the byte x. The server's own function is not part of its module interface.
  */
 
 /* Bytes in a pattern: with a text of the same size, about 65,000 steps at most. */

@@ -157,7 +157,7 @@ static inline struct task *cell_earliest(const struct cell *cell, unsigned shift
 	return first;
 }
 
-/* sort.c: A stable sort by a 64-bit key: radix sort, or insertion sort for few items. */
+/* sort.c: a stable sort by a 64-bit key: radix sort, or insertion sort for few items. */
 
 struct sort_item {
 	uint64_t key;
