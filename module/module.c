@@ -11,10 +11,9 @@
 #include "commands/arguments.h"
 #include "commands/commands.h"
 #include "queue/ids.h"
-#include "queue/random.h"
-#include "server/clock.h"
+#include "queue/token.h"
+#include "server/access.h"
 #include "server/metrics.h"
-#include "server/persist.h"
 #include "server/takers.h"
 
 #define MODULE_NAME "pawl"

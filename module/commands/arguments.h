@@ -6,12 +6,11 @@
 #ifndef PAWL_MODULE_ARGUMENTS_H
 #define PAWL_MODULE_ARGUMENTS_H
 
-#include "../queue/task.h"
+#include "../queue/queue.h"
 #include "../queue/token.h"
 #include "../server/redis_module.h"
 
-#define ARG_COUNT_MAX  10000 /* the most tasks that one command delivers or lists */
-#define ARG_COUNT_TEXT "10000"
+#define ARG_COUNT_MAX 10000 /* the most tasks that one command delivers or lists */
 
 /* A cursor over the arguments that follow the fixed ones. */
 struct args {
@@ -51,5 +50,30 @@ struct token arg_token(const RedisModuleString *arg);
 /* Reply with an error: `before` begins with its code, and the client's value is quoted. */
 int reply_error(RedisModuleCtx *ctx, const char *before, const RedisModuleString *value,
                 const char *after);
+
+/* The options STATE, MATCH, FROM and TO, which select tasks. */
+
+/* FILTER_ALL passes every task. */
+struct filter {
+	struct queue_span span; /* the caller sets `now` once the key is open */
+	struct glob glob;
+	RedisModuleString *state, *match; /* as given, or NULL */
+	bool from_given, to_given;
+};
+#define FILTER_ALL                                           \
+	{                                                    \
+		.span = {.to = UINT64_MAX, .state = STATES } \
+	}
+
+/* The value of STATE or MATCH, after args_accept() has found the option. */
+bool filter_state(struct args *args, struct filter *filter);
+bool filter_match(struct args *args, struct filter *filter);
+/* Read STATE, FROM or TO with its value. For any other argument reply an error that lists `allowed`. */
+bool filter_option(struct args *args, struct filter *filter, const char *allowed);
+/* Whether any of them was given. */
+bool filter_given(const struct filter *filter);
+/* Whether the task passes. `id` is its id as text. */
+bool filter_passes(const struct filter *filter, const struct task *task, const char *id,
+                   size_t id_size);
 
 #endif

@@ -5,8 +5,8 @@
 #include "../server/deliver.h"
 #include "../server/metrics.h"
 #include "../server/replicate.h"
+#include "arguments.h"
 #include "commands.h"
-#include "filter.h"
 
 /* [id, payload, state, due-ms, tries, reason] */
 static void reply_item(struct access *access, const struct task *task, const char *id,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "commands.h"
 
-#include "../server/commit.h"
+#include "../server/replicate.h"
 #include "../server/takers.h"
 #include "arguments.h"
 

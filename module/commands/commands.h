@@ -37,7 +37,7 @@ RedisModuleCmdFunc command_get, command_len, command_next, command_info;
 RedisModuleCmdFunc command_scan, command_range, command_sweep;
 /* internal.c: the commands of the replication stream and the append-only file */
 RedisModuleCmdFunc command_putat, command_setat, command_note, command_drop, command_setup;
-/* clock.c: for tests only */
+/* and for tests only */
 RedisModuleCmdFunc command_clock;
 
 /* commands.c */

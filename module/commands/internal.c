@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * PAWL.PUTAT, PAWL.SETAT, PAWL.NOTE, PAWL.DROP and PAWL.SETUP: see replicate.h. They skip tasks that do not exist. What
- * they do to tasks does not depend on the clock.
+ * they do to tasks does not depend on the clock. PAWL.CLOCK, which sets the clock in tests, stands at the end.
  */
-#include "../server/commit.h"
+#include "../server/replicate.h"
 #include "../server/takers.h"
 #include "arguments.h"
 #include "commands.h"
@@ -225,4 +225,18 @@ int command_setup(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 	access_create(&access);
 	access.queue->settings = settings;
 	return done(&access, "pawl.set");
+}
+
+/* For tests only: it exists if the module is loaded with TEST-CLOCK. */
+int command_clock(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+	uint64_t ms;
+
+	if (argc != 2)
+		return RedisModule_WrongArity(ctx);
+	if (!arg_number(ctx, argv[1], "unix-ms", 0, TASK_TIME_MAX, &ms))
+		return REDISMODULE_OK;
+	clock_set(ms);
+	takers_clock_set();
+	return RedisModule_ReplyWithSimpleString(ctx, "OK");
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* PAWL.PUT and PAWL.MPUT. */
 #include "../queue/memory.h"
-#include "../queue/random.h"
+#include "../queue/token.h"
 #include "../server/metrics.h"
 #include "../server/replicate.h"
 #include "arguments.h"

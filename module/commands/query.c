@@ -3,7 +3,6 @@
 #include "../server/deliver.h"
 #include "arguments.h"
 #include "commands.h"
-#include "filter.h"
 
 static void reply_whole_task(struct access *access, const struct task *task, uint64_t head)
 {

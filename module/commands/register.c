@@ -11,41 +11,24 @@ typedef RedisModuleCommandArg arg;
 
 enum { NONE = 0, OPTIONAL = REDISMODULE_CMD_ARG_OPTIONAL, MULTIPLE = REDISMODULE_CMD_ARG_MULTIPLE };
 
-#define KEY                                                                          \
-	{                                                                            \
-		.name = "key", .type = REDISMODULE_ARG_TYPE_KEY, .key_spec_index = 0 \
+#define ARG(text, kind, word, parts, how)                                         \
+	{                                                                         \
+		.name = text, .type = REDISMODULE_ARG_TYPE_##kind, .token = word, \
+		.subargs = parts, .flags = how                                    \
 	}
-#define KEYS                                                                          \
-	{                                                                             \
-		.name = "key", .type = REDISMODULE_ARG_TYPE_KEY, .key_spec_index = 0, \
-		.flags = MULTIPLE                                                     \
-	}
-#define NUMBER(text, word, how)                                                                 \
-	{                                                                                       \
-		.name = text, .type = REDISMODULE_ARG_TYPE_INTEGER, .token = word, .flags = how \
-	}
-#define STRING(text, word, how)                                                                \
-	{                                                                                      \
-		.name = text, .type = REDISMODULE_ARG_TYPE_STRING, .token = word, .flags = how \
-	}
-#define WORD(text, word, how)                                                                      \
-	{                                                                                          \
-		.name = text, .type = REDISMODULE_ARG_TYPE_PURE_TOKEN, .token = word, .flags = how \
-	}
-#define PARTS(text, kind, list, how)                                                             \
-	{                                                                                        \
-		.name = text, .type = REDISMODULE_ARG_TYPE_##kind, .subargs = list, .flags = how \
-	}
+#define KEY                          ARG("key", KEY, NULL, NULL, NONE)
+#define KEYS                         ARG("key", KEY, NULL, NULL, MULTIPLE)
+#define NUMBER(text, word, how)      ARG(text, INTEGER, word, NULL, how)
+#define STRING(text, word, how)      ARG(text, STRING, word, NULL, how)
+#define TIME(text, word, how)        ARG(text, UNIX_TIME, word, NULL, how)
+#define WORD(text, word, how)        ARG(text, PURE_TOKEN, word, NULL, how)
+#define PARTS(text, kind, list, how) ARG(text, kind, NULL, list, how)
 #define END       \
 	{         \
 		0 \
 	}
 
 static arg nx_or_replace[] = {WORD("nx", "NX", NONE), WORD("replace", "REPLACE", NONE), END};
-#define TIME(text, word, how)                                                                     \
-	{                                                                                         \
-		.name = text, .type = REDISMODULE_ARG_TYPE_UNIX_TIME, .token = word, .flags = how \
-	}
 #define PUT_ARGS                                                               \
 	NUMBER("delay-ms", NULL, NONE), STRING("payload", NULL, NONE),         \
 	        TIME("unix-ms", "AT", OPTIONAL), STRING("id", "ID", OPTIONAL), \
@@ -85,11 +68,7 @@ static arg get_args[] = {KEY, STRING("id", NULL, NONE), NUMBER("bytes", "HEAD", 
 static arg key_alone[] = {KEY, END};
 static arg states[] = {WORD("waiting", "WAITING", NONE), WORD("due", "DUE", NONE),
                        WORD("leased", "LEASED", NONE), WORD("dead", "DEAD", NONE), END};
-#define STATE                                                                          \
-	{                                                                              \
-		.name = "state", .type = REDISMODULE_ARG_TYPE_ONEOF, .token = "STATE", \
-		.subargs = states, .flags = OPTIONAL                                   \
-	}
+#define STATE ARG("state", ONEOF, "STATE", states, OPTIONAL)
 static arg len_args[] = {KEY, STATE, TIME("from", "FROM", OPTIONAL), TIME("to", "TO", OPTIONAL),
                          END};
 #define SCAN_ARGS                                                                     \
@@ -107,14 +86,8 @@ static arg range_args[] = {KEY,
                            END};
 
 static arg backoff_parts[] = {NUMBER("ms", NULL, NONE), NUMBER("max-ms", NULL, NONE), END};
-static arg config_args[] = {KEY,
-                            NUMBER("maxdead", "MAXDEAD", OPTIONAL),
-                            {.name = "backoff",
-                             .type = REDISMODULE_ARG_TYPE_BLOCK,
-                             .token = "BACKOFF",
-                             .subargs = backoff_parts,
-                             .flags = OPTIONAL},
-                            END};
+static arg config_args[] = {KEY, NUMBER("maxdead", "MAXDEAD", OPTIONAL),
+                            ARG("backoff", BLOCK, "BACKOFF", backoff_parts, OPTIONAL), END};
 
 static arg dead_take[] = {WORD("take", "TAKE", NONE), TAKE_OPTIONS, END};
 static arg ids_or_all[] = {STRING("id", NULL, MULTIPLE), WORD("all", "ALL", NONE), END};

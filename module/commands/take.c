@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* PAWL.TAKE, PAWL.MTAKE and PAWL.DEAD TAKE. */
-#include "../queue/must.h"
-#include "../server/clock.h"
+#include "../../src/base/assert.h"
+#include "../server/access.h"
 #include "../server/deliver.h"
 #include "../server/takers.h"
 #include "arguments.h"
@@ -109,7 +109,7 @@ static void deliver_from(RedisModuleCtx *ctx, RedisModuleString *key, const stru
 	struct access access;
 
 	access_quietly(&access, ctx, key, now);
-	MUST(access.queue);
+	ASSERT(access.queue);
 	deliver_now(&access, take);
 	access_end(&access);
 }

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
+#include "../../src/base/assert.h"
 #include "memory.h"
-#include "must.h"
 
 enum flags {
 	WAITING = 0,
@@ -105,7 +105,7 @@ void encode_task(struct bytes *to, const struct task *task, uint64_t *last)
 	write_number(to, task->payload_size);
 	write_bytes(to, task_payload(task), task->payload_size);
 	write_extras(to, task);
-	MUST(to->size <= to->room);
+	ASSERT(to->size <= to->room);
 }
 
 /* Reading. After an error, `wrong` says what it was, and everything read is zero. */

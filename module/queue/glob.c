@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "glob.h"
+#include "queue.h"
 
 /* Whether c is between the two, in either order. */
 static bool between(char a, char b, char c)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "ids.h"
 
+#include "../../src/base/assert.h"
 #include "../../src/base/siphash.h"
 #include "memory.h"
-#include "must.h"
 
 /*
  * Up to FEW tasks there is no table: one list is as quick to search. SEGMENT is the number of buckets that are
@@ -160,7 +160,7 @@ static void close_table(struct ids *ids)
 
 void ids_reserve(struct ids *ids, size_t count)
 {
-	MUST(!ids->segments && ids->count == 0);
+	ASSERT(!ids->segments && ids->count == 0);
 	if (count <= FEW)
 		return;
 	while (ids->segment_count * SEGMENT < count)
@@ -194,7 +194,7 @@ void ids_prefetch(const struct ids *ids, const unsigned char *id, size_t size)
 		__builtin_prefetch(bucket_at(ids, index_of(ids, hash_of(id, size))), 1);
 }
 
-/* For MUST. */
+/* For ASSERT. */
 static __attribute__((unused)) bool has_id_of(const struct task *bucket, const struct task *task)
 {
 	for (; bucket; bucket = bucket->next_in_bucket)
@@ -208,7 +208,7 @@ void ids_add(struct ids *ids, struct task *task)
 {
 	if (!ids->segments && ids->count == FEW)
 		open_table(ids);
-	MUST(!has_id_of(*bucket_of(ids, task), task));
+	ASSERT(!has_id_of(*bucket_of(ids, task), task));
 	link_to(bucket_of(ids, task), task);
 	ids->count++;
 	if (ids->segments && ids->count > ids->buckets)
@@ -221,7 +221,7 @@ void ids_remove(struct ids *ids, struct task *task)
 	struct task **link = bucket_of(ids, task);
 
 	while (*link != task) {
-		MUST(*link);
+		ASSERT(*link);
 		link = &(*link)->next_in_bucket;
 	}
 	*link = task->next_in_bucket;

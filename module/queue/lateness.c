@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "lateness.h"
+#include "queue.h"
 
-#include "must.h"
+#include "../../src/base/assert.h"
 
 enum { BUCKET_BITS = 2, BUCKETS_A_POWER = 1 << BUCKET_BITS };
 
@@ -28,7 +28,7 @@ void lateness_count(struct lateness *lateness, uint64_t ms)
 {
 	uint32_t *bucket = &lateness->buckets[bucket_of(ms)];
 
-	MUST(bucket < lateness->buckets + LATENESS_BUCKETS);
+	ASSERT(bucket < lateness->buckets + LATENESS_BUCKETS);
 	lateness->count++;
 	if (*bucket < UINT32_MAX)
 		++*bucket;

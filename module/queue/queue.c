@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "queue.h"
 
+#include "../../src/base/assert.h"
 #include "memory.h"
-#include "must.h"
 
 /* Only link_task() and unlink_task() put a task on a timeline or remove it. attach() and detach() also count lapses. */
 
@@ -20,7 +20,7 @@ static struct timeline *timeline_of(struct queue *queue, const struct task *task
 
 static void link_task(struct queue *queue, struct task *task, enum task_timeline which, uint64_t at)
 {
-	MUST(task->timeline == ON_NONE && which != ON_NONE);
+	ASSERT(task->timeline == ON_NONE && which != ON_NONE);
 	task->timeline = which & 3;
 	task->at = at;
 	timeline_add(timeline_of(queue, task), task);
@@ -28,7 +28,7 @@ static void link_task(struct queue *queue, struct task *task, enum task_timeline
 
 static void unlink_task(struct queue *queue, struct task *task)
 {
-	MUST(task->timeline != ON_NONE);
+	ASSERT(task->timeline != ON_NONE);
 	timeline_remove(timeline_of(queue, task), task);
 	task->timeline = ON_NONE;
 }
@@ -297,7 +297,7 @@ uint64_t queue_backoff(const struct queue *queue, const struct task *task)
 
 void queue_count_delivery(struct queue *queue, const struct task *task, uint64_t now)
 {
-	MUST(task->at <= now);
+	ASSERT(task->at <= now);
 	if (!queue->lateness)
 		queue->lateness = memory_zeroed(sizeof(*queue->lateness));
 	lateness_count(queue->lateness, now - task->at);

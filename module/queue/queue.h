@@ -29,11 +29,43 @@
 #define PAWL_MODULE_QUEUE_H
 
 #include "ids.h"
-#include "lateness.h"
-#include "settings.h"
-#include "sort.h"
 #include "task.h"
 #include "timeline.h"
+
+/* The settings of a queue. A new queue has all zeroes. A queue with other settings exists even without tasks. */
+struct settings {
+	bool paused;       /* nothing is delivered */
+	uint64_t max_dead; /* the most dead tasks; 0: no limit */
+	/* The delay after the first failed try, doubled with each further one; 0: none. And the longest delay. */
+	uint64_t backoff_ms, backoff_max_ms;
+};
+
+static inline bool settings_equal(const struct settings *a, const struct settings *b)
+{
+	return a->paused == b->paused && a->max_dead == b->max_dead &&
+	       a->backoff_ms == b->backoff_ms && a->backoff_max_ms == b->backoff_max_ms;
+}
+
+/* Whether anything is set. */
+static inline bool settings_any(const struct settings *settings)
+{
+	return !settings_equal(settings, &(struct settings){0});
+}
+
+/*
+ * lateness.c: how late deliveries were. It is a histogram of milliseconds with four buckets for each power of two, so a
+ * percentile from it is at most a quarter too high.
+ */
+enum { LATENESS_BUCKETS = 4 * 63 };
+
+struct lateness {
+	uint64_t count, max;
+	uint32_t buckets[LATENESS_BUCKETS];
+};
+
+void lateness_count(struct lateness *lateness, uint64_t ms);
+/* The lateness that `percent` percent of the deliveries did not exceed; 0 if there were none. */
+uint64_t lateness_percentile(const struct lateness *lateness, unsigned percent);
 
 /*
  * Which lapses were counted. A lapse writes nothing, so it is counted later: queue_count_lapses() counts those of all
@@ -169,5 +201,20 @@ bool queue_compact(const struct queue *queue);
 size_t queue_memory(const struct queue *queue);
 /* NULL, or what is wrong: for tests. */
 const char *queue_check(const struct queue *queue);
+
+/*
+ * glob.c: patterns as in the command KEYS. `*` is any text, `?` any byte, `[a-c]` one of these bytes, `[^a-c]` any other
+ * byte, `\x` the byte x. The server's own function is not part of its module interface.
+ */
+
+/* Bytes in a pattern: with a text of the same size, about 65,000 steps at most. */
+enum { GLOB_MAX = 255 };
+
+struct glob {
+	const char *pattern; /* borrowed */
+	size_t size;
+};
+
+bool glob_matches(const struct glob *glob, const char *text, size_t size);
 
 #endif

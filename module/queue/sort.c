@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "sort.h"
+#include "timeline.h"
 
 #include <string.h>
 

@@ -3,9 +3,9 @@
 
 #include <string.h>
 
+#include "../../src/base/assert.h"
 #include "../../src/base/digits.h"
 #include "memory.h"
-#include "must.h"
 
 const char *const task_state_names[STATES] = {"waiting", "due", "leased", "dead"};
 
@@ -74,7 +74,7 @@ void task_id_from_text(struct task_id *id, const char *text, size_t size)
 {
 	struct task_id_parts parts;
 
-	MUST(size > 0 && size <= TASK_ID_MAX);
+	ASSERT(size > 0 && size <= TASK_ID_MAX);
 	if (read_parts(text, size, &parts)) {
 		task_id_from_parts(id, &parts);
 		return;
@@ -167,7 +167,7 @@ struct task *task_set_extras(struct task *task, const struct extras *extras)
 	bool had = task->has_extras;
 	unsigned char *to;
 
-	MUST(task->timeline == ON_NONE);
+	ASSERT(task->timeline == ON_NONE);
 	task->has_extras = extras->reason_size > 0 || extras->period > 0;
 	if (!task->has_extras)
 		return had ? memory_resize(task, size) : task;

@@ -21,7 +21,7 @@ static void append(struct cell *cell, struct task *task)
 /* `from` must be a list that is not empty. */
 static void append_list(struct cell *cell, const struct cell *from)
 {
-	MUST(from->last);
+	ASSERT(from->last);
 	from->in.first->prev = cell->last;
 	if (cell->last)
 		cell->last->next = from->in.first;
@@ -89,7 +89,7 @@ static struct cell *finer_cell(struct cells *cells, const struct task *task)
 {
 	unsigned index = cells_index(cells, task->at);
 
-	MUST(cells_cover(cells, task->at));
+	ASSERT(cells_cover(cells, task->at));
 	cells->used |= (uint16_t)(1u << index);
 	return &cells->cell[index];
 }
@@ -100,7 +100,7 @@ static void open_cell(struct timeline *timeline, struct cell *cell)
 	struct task *task = cell->in.first, *next;
 	struct cells *cells;
 
-	MUST(cell->last && cell->count > 0);
+	ASSERT(cell->last && cell->count > 0);
 	cells = new_cells(timeline, task->at, shift_of(differing_bits(cell)));
 	for (; task; task = next) {
 		struct cell *finer = finer_cell(cells, task);
@@ -181,14 +181,14 @@ void timeline_remove(struct timeline *timeline, struct task *task)
 		struct cells *cells = cell->in.cells;
 		unsigned index;
 
-		MUST(cell->count > 0);
+		ASSERT(cell->count > 0);
 		cell->count--;
 		cell->leased -= task->leased;
 		if (cell_open(cell) && cell->count <= CELL_CLOSE)
 			close_cell(timeline, cell);
 		if (!cell_open(cell))
 			break;
-		MUST(cells_cover(cells, task->at));
+		ASSERT(cells_cover(cells, task->at));
 		index = cells_index(cells, task->at);
 		cell = &cells->cell[index];
 		if (cell->count == 1)

@@ -27,8 +27,8 @@
 
 #include <pawl/wheel.h>
 
+#include "../../src/base/assert.h"
 #include "memory.h"
-#include "must.h"
 #include "task.h"
 
 enum {
@@ -140,7 +140,7 @@ static inline unsigned cells_index(const struct cells *cells, uint64_t time)
 /* The index of the first cell with tasks; there must be one. */
 static inline unsigned cells_first(const struct cells *cells)
 {
-	MUST(cells->used != 0);
+	ASSERT(cells->used != 0);
 	return (unsigned)__builtin_ctz(cells->used);
 }
 
@@ -156,5 +156,15 @@ static inline struct task *cell_earliest(const struct cell *cell, unsigned shift
 			first = task;
 	return first;
 }
+
+/* sort.c: a stable sort by a 64-bit key: radix sort, or insertion sort for few items. */
+
+struct sort_item {
+	uint64_t key;
+	struct task *task;
+};
+
+/* Equal keys keep their order. */
+void sort_stable(struct sort_item *items, size_t count);
 
 #endif

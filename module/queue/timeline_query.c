@@ -2,7 +2,6 @@
 #include "timeline.h"
 
 #include "memory.h"
-#include "sort.h"
 
 static const struct task *earliest(const struct timeline *timeline)
 {

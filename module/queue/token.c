@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "token.h"
 
-#include "random.h"
+#include "../../src/base/siphash.h"
 
 static uint64_t last;
 
@@ -78,4 +78,20 @@ struct token token_from_text(const char *text, size_t size)
 	if (!hex_read(text + before, SECRET_TEXT, &token.secret))
 		token.secret = 0;
 	return token;
+}
+
+/* Random numbers */
+
+static uint64_t secret[2], counter;
+
+void random_init(const uint64_t key[2])
+{
+	secret[0] = key[0];
+	secret[1] = key[1];
+}
+
+uint64_t random_64(void)
+{
+	counter++;
+	return siphash(secret, &counter, sizeof(counter));
 }

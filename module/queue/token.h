@@ -53,4 +53,11 @@ uint64_t fence_to_store(uint64_t now);
 /* Another server gave this fence: the next ones here will be greater. Ignored if it exceeds fence_max(). */
 void fence_learn(uint64_t fence, uint64_t now);
 
+/*
+ * Unpredictable random numbers: a counter under a keyed hash, whose key comes from the server's generator. Asking that
+ * generator for each number took more time than a PUT.
+ */
+void random_init(const uint64_t key[2]); /* once, before the first number */
+uint64_t random_64(void);
+
 #endif

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "access.h"
 
-#include "clock.h"
-
 /* Counting lapses reads lists of the queue. A command that changes it counts them only after so long. */
 enum { LAPSES_MS = 1000 };
 
@@ -85,4 +83,25 @@ void access_end(struct access *access)
 		RedisModule_CloseKey(access->key);
 	access->key = NULL;
 	access->queue = NULL;
+}
+
+/* The clock */
+
+static bool set;
+static uint64_t set_to;
+
+uint64_t clock_now(void)
+{
+	return set ? set_to : (uint64_t)RedisModule_Milliseconds();
+}
+
+void clock_set(uint64_t ms)
+{
+	set = true;
+	set_to = ms;
+}
+
+bool clock_is_set(void)
+{
+	return set;
 }

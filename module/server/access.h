@@ -12,6 +12,12 @@
 
 extern RedisModuleType *queue_type;
 
+/*
+ * persist.c: register the data type, that is, the functions by which the server saves, loads, copies, measures,
+ * defragments and frees a queue. Returns REDISMODULE_OK or REDISMODULE_ERR.
+ */
+int register_type(RedisModuleCtx *ctx);
+
 struct access {
 	RedisModuleCtx *ctx;
 	RedisModuleString *name; /* borrowed */
@@ -41,5 +47,12 @@ void access_create(struct access *access);
 void access_delete(struct access *access);
 
 void access_end(struct access *access);
+
+/* The server's wall clock in milliseconds; in tests, a clock that only clock_set() changes. */
+uint64_t clock_now(void);
+
+/* The time is `ms` until the next call. */
+void clock_set(uint64_t ms);
+bool clock_is_set(void);
 
 #endif

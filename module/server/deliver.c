@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "deliver.h"
 
+#include "../../src/base/assert.h"
 #include "../queue/memory.h"
-#include "../queue/must.h"
-#include "commit.h"
 
 /* One delivered task. */
 struct delivery {
@@ -135,7 +134,7 @@ static void count_try(struct access *access, struct task *task)
 	if (task->tries < TASK_TRIES_MAX)
 		task->tries++;
 	queue_count_delivery(access->queue, task, access->now);
-	MUST(task->at <= access->now);
+	ASSERT(task->at <= access->now);
 	metrics_deliver(&access->metrics, access->now - task->at);
 }
 
@@ -202,7 +201,7 @@ void deliver(struct access *access, const struct take *take, struct parcel *parc
 	       (task = take_first(access->queue, take, access->now)) != NULL;
 	     count++)
 		deliver_one(access, task, take, &effects, parcel);
-	MUST(count > 0);
+	ASSERT(count > 0);
 	if (!parcel && length == REDISMODULE_POSTPONED_LEN)
 		RedisModule_ReplySetArrayLength(access->ctx, count);
 	effects_send(&effects);

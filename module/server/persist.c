@@ -4,14 +4,12 @@
  * (encode.h), an empty block. The server stores the encoding version and passes it to load_queue(). Encoding 1 has no
  * fence and no settings.
  */
-#include "persist.h"
+#include "access.h"
 
 #include <stdio.h>
 
 #include "../queue/encode.h"
 #include "../queue/memory.h"
-#include "clock.h"
-#include "defrag.h"
 #include "replicate.h"
 
 enum {
@@ -249,6 +247,41 @@ static void *copy_queue(RedisModuleString *from, RedisModuleString *to, const vo
 	(void)to;
 	return queue_copy(value);
 }
+
+/* Active defragmentation: the server asks the module to move a value's memory to denser pages. */
+
+enum { BUCKETS = 64 }; /* moved between two checks whether the time is over */
+
+static void *move(void *memory, void *ctx)
+{
+	return RedisModule_DefragAlloc(ctx, memory);
+}
+
+/*
+ * A large queue is moved in several calls, with commands between them. The server keeps the cursor, which is that of a
+ * scan of the ids and stays valid. The first call also moves everything but the tasks, which is a small part. Returns 0
+ * when the queue is done, 1 to be called again.
+ */
+static int defrag_queue(RedisModuleDefragCtx *ctx, RedisModuleString *key, void **value)
+{
+	unsigned long cursor = 0;
+
+	(void)key;
+	if (RedisModule_DefragCursorGet(ctx, &cursor) != REDISMODULE_OK)
+		cursor = 0;
+	if (cursor == 0)
+		*value = queue_move(*value, move, ctx);
+	do
+		for (unsigned i = 0; i < BUCKETS && (cursor || i == 0); i++)
+			cursor = queue_move_tasks(*value, cursor, move, ctx);
+	while (cursor != 0 && !RedisModule_DefragShouldStop(ctx));
+	if (cursor == 0)
+		return 0;
+	RedisModule_DefragCursorSet(ctx, cursor);
+	return 1;
+}
+
+/* The data type */
 
 int register_type(RedisModuleCtx *ctx)
 {

@@ -67,4 +67,14 @@ void replicate_settings(struct access *access);
 /* The state as these commands write it. */
 const char *stored_state(const struct task *task);
 
+/* The end of a change: a command has changed a queue, and has replicated that. The caller then calls takers_plan(). */
+
+/* Delete dead tasks beyond MAXDEAD, the oldest first and at most TRIM_MAX; then commit_replicated(). */
+void commit(struct access *access, const char *event);
+/*
+ * Notify WATCH and keyspace notifications, as `event`; delete the key if the queue is empty. A command of the
+ * replication stream calls this alone: the primary enforces MAXDEAD.
+ */
+void commit_replicated(struct access *access, const char *event);
+
 #endif

@@ -6,9 +6,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../../src/base/assert.h"
 #include "../queue/memory.h"
-#include "../queue/must.h"
-#include "clock.h"
 #include "keys.h"
 
 enum { PAUSE_MS = 10 }; /* between two checks whether a pause is over */
@@ -217,7 +216,7 @@ static void serve_first(struct line *line, struct access *access)
 {
 	struct taker *taker = line->first->taker;
 
-	MUST(taker->lines > 0 && taker->parcel.count == 0);
+	ASSERT(taker->lines > 0 && taker->parcel.count == 0);
 	deliver(access, &taker->take, &taker->parcel);
 	takers_plan(access);
 	leave(taker);
@@ -272,7 +271,7 @@ static void run(RedisModuleCtx *ctx, void *data)
 		return; /* the server unblocks all takers with an error */
 	if (now < pawl_wheel_now(takers.wheel))
 		start_wheel(now);
-	MUST(!takers.running);
+	ASSERT(!takers.running);
 	takers.running = true;
 	pawl_wheel_advance(takers.wheel, now, 0);
 	while ((timer = pawl_wheel_pop(takers.wheel)) != NULL)

@@ -221,12 +221,6 @@ RedisModuleString *fake_key(unsigned key)
 	return &inside.names[key];
 }
 
-static int one_database(RedisModuleCtx *ctx)
-{
-	(void)ctx;
-	return 0;
-}
-
 static int select_database(RedisModuleCtx *ctx, int db)
 {
 	(void)ctx;
@@ -262,12 +256,6 @@ static int reply_string(RedisModuleCtx *ctx, const char *text, size_t size)
 		memcpy(&client->payloads[client->count++], text, size);
 	ctx->payload_next = ctx->id_next;
 	ctx->id_next = false;
-	return REDISMODULE_OK;
-}
-
-static int reply_nil(RedisModuleCtx *ctx)
-{
-	(void)ctx; /* no token */
 	return REDISMODULE_OK;
 }
 
@@ -482,18 +470,6 @@ RedisModuleCtx *fake_command(struct fake_client *client)
 	return &ctx;
 }
 
-static int context_flags(RedisModuleCtx *ctx)
-{
-	(void)ctx;
-	return 0;
-}
-
-static int asked_for_keys(RedisModuleCtx *ctx)
-{
-	(void)ctx;
-	return 0;
-}
-
 static int avoid_traffic(void)
 {
 	return fake.paused;
@@ -502,6 +478,15 @@ static int avoid_traffic(void)
 static RedisModuleCtx *detached(RedisModuleCtx *ctx)
 {
 	return ctx;
+}
+
+/*
+ * Nothing: the database is 0, no flag is set, keys are not asked for, and the nil in place of a token is not recorded.
+ */
+static int zero(RedisModuleCtx *ctx)
+{
+	(void)ctx;
+	return 0;
 }
 
 /* No subscribers. */
@@ -530,11 +515,6 @@ static int replicate(RedisModuleCtx *ctx, const char *command, const char *forma
 	return REDISMODULE_OK;
 }
 
-static void random_bytes(unsigned char *bytes, size_t size)
-{
-	memset(bytes, 7, size);
-}
-
 void fake_start(uint64_t now)
 {
 	fake = (struct fake_server){.now = now,
@@ -560,12 +540,12 @@ void fake_start(uint64_t now)
 	RedisModule_ModuleTypeGetValue = value_of;
 	RedisModule_ModuleTypeSetValue = set_value;
 	RedisModule_DeleteKey = delete_key;
-	RedisModule_GetSelectedDb = one_database;
+	RedisModule_GetSelectedDb = zero;
 	RedisModule_SelectDb = select_database;
 	RedisModule_ReplyWithArray = reply_array;
 	RedisModule_ReplySetArrayLength = reply_length;
 	RedisModule_ReplyWithStringBuffer = reply_string;
-	RedisModule_ReplyWithNull = reply_nil;
+	RedisModule_ReplyWithNull = zero;
 	RedisModule_ReplyWithNullArray = reply_no_array;
 	RedisModule_ReplyWithLongLong = reply_number;
 	RedisModule_BlockClientOnKeys = block;
@@ -573,14 +553,13 @@ void fake_start(uint64_t now)
 	RedisModule_UnblockClient = unblock;
 	RedisModule_GetBlockedClientPrivateData = private_data;
 	RedisModule_GetBlockedClientReadyKey = ready_key;
-	RedisModule_GetContextFlags = context_flags;
-	RedisModule_IsKeysPositionRequest = asked_for_keys;
+	RedisModule_GetContextFlags = zero;
+	RedisModule_IsKeysPositionRequest = zero;
 	RedisModule_AvoidReplicaTraffic = avoid_traffic;
 	RedisModule_GetDetachedThreadSafeContext = detached;
 	RedisModule_SignalModifiedKey = signal_key;
 	RedisModule_NotifyKeyspaceEvent = notify;
 	RedisModule_Replicate = replicate;
-	RedisModule_GetRandomBytes = random_bytes;
 }
 
 void fake_stop(void)

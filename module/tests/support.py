@@ -21,6 +21,7 @@ import socket
 import struct
 import subprocess
 import tempfile
+import threading
 import time
 import unittest
 
@@ -163,6 +164,28 @@ class Client:
         self.socket.close()
 
 
+def call_once(port, *args):
+    client = Client(port)
+    try:
+        return client.call(*args)
+    finally:
+        client.close()
+
+
+class Lines:
+    """A process, and the lines that it has printed so far."""
+
+    def __init__(self, command, **options):
+        self.process = subprocess.Popen(command, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, **options)
+        self.lines = []
+        self.reader = threading.Thread(target=self._read)
+        self.reader.start()
+
+    def _read(self):
+        for line in self.process.stdout:
+            self.lines.append(line.rstrip("\n"))
+
+
 class Server:
     """A server with the module. `clock`: the module's clock stands still at this time until PAWL.CLOCK."""
 
@@ -235,11 +258,7 @@ class Server:
 
     def call(self, *args):
         """One command, on a connection that is closed after it: so a test may ask again and again."""
-        client = Client(self.port)
-        try:
-            return client.call(*args)
-        finally:
-            client.close()
+        return call_once(self.port, *args)
 
     def info(self, section):
         return self.call("INFO", section).decode()

@@ -7,7 +7,7 @@
 #include "../../tests/support/test.h"
 #include "../commands/arguments.h"
 #include "../commands/commands.h"
-#include "../server/clock.h"
+#include "../server/access.h"
 #include "../server/takers.h"
 #include "fake_server.h"
 #include "seeds.h"

@@ -7,7 +7,7 @@ import tempfile
 import unittest
 
 import test_workers
-from support import SERVER, Client, Error, Gone, Server, free_port, wait_until
+from support import SERVER, Error, Gone, Server, call_once, free_port, wait_until
 from test_replication import follow
 from test_workers import Program
 
@@ -67,11 +67,7 @@ class Sentinel:
         wait_until(self._sees_the_replica, "the Sentinel sees the replica")
 
     def call(self, *args):
-        client = Client(self.port)
-        try:
-            return client.call(*args)
-        finally:
-            client.close()
+        return call_once(self.port, *args)
 
     def _sees_the_replica(self):
         try:

@@ -37,8 +37,8 @@ import tempfile
 import threading
 import unittest
 
-import cluster
-from support import START, TOP, Server, ServerTest, in_pairs, wait_until
+import test_cluster
+from support import START, TOP, Lines, Server, ServerTest, in_pairs, wait_until
 
 HERE = pathlib.Path(__file__).resolve().parent
 HOUR = 3_600_000
@@ -87,21 +87,13 @@ def setUpModule():
         shutil.copy(program, DIRECTORY)
 
 
-class Program:
-    """A process, and the lines that it has printed so far."""
+class Program(Lines):
+    """A program in the directory of the tests; the test ends it."""
 
     def __init__(self, test, command, port, user=""):
         self.errors = tempfile.TemporaryFile()
-        self.process = subprocess.Popen(command, cwd=DIRECTORY, env=environment(port, user), text=True, stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, stderr=self.errors)
-        self.lines = []
-        self.reader = threading.Thread(target=self._read)
-        self.reader.start()
+        super().__init__(command, cwd=DIRECTORY, env=environment(port, user), stderr=self.errors)
         test.addCleanup(self._clean)
-
-    def _read(self):
-        for line in self.process.stdout:
-            self.lines.append(line.rstrip("\n"))
 
     def _clean(self):
         self.process.kill()
@@ -1029,7 +1021,7 @@ for flavour in FLAVOURS:
 del flavour
 
 
-class InACluster(cluster.ClusterTest):
+class InACluster(test_cluster.ClusterTest):
     """In a cluster each shard has its own blocked connection."""
 
     def test_every_flavour(self):
@@ -1048,7 +1040,7 @@ class InACluster(cluster.ClusterTest):
 
     def start(self, flavour):
         self.command, self.options_of = flavour().command, flavour().options_of
-        return Flavoured(self, flavour.__name__, queue={"shards": cluster.KEYS}, ports=self.ports,
+        return Flavoured(self, flavour.__name__, queue={"shards": test_cluster.KEYS}, ports=self.ports,
                          worker={"lease": HOUR, "block": 200})
 
     def handles_all_shards(self, program):
@@ -1059,7 +1051,7 @@ class InACluster(cluster.ClusterTest):
         program.wait_for("done", 60)
         program.wait_until(lambda: program.call("count") == 0, "all are acknowledged")
         self.assertEqual(sorted(each["n"] for each in program.all("start")), list(range(60)))
-        self.assertEqual(len({each["key"] for each in program.all("start")}), cluster.KEYS)
+        self.assertEqual(len({each["key"] for each in program.all("start")}), test_cluster.KEYS)
         program.end()
 
     def goes_on_after_the_cluster_was_down(self, program):
