@@ -15,16 +15,22 @@ function(pawl_install_pkgconfig name description requires private)
   install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endfunction()
 
-# pawl_install_man(PAGE HEADER...): docs/man/PAGE.3, and a page that refers to it for each function that these headers
-# declare, so that `man pawl_service_arm` finds it.
+# pawl_install_man(PAGE HEADER...): docs/man/PAGE.3, and a page that refers to it for each of these headers and for each
+# function that they declare, so that `man pawl_epoll` and `man pawl_service_arm` find it.
 function(pawl_install_man page)
   install(FILES ${PROJECT_SOURCE_DIR}/docs/man/${page}.3 DESTINATION ${CMAKE_INSTALL_MANDIR}/man3)
   foreach(header IN LISTS ARGN)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${header})
     file(READ ${header} text)
     string(REGEX MATCHALL "\nPAWL_API [^;(]*[(]" declarations "${text}")
+    cmake_path(GET header STEM stem)
+    set(names pawl_${stem})
     foreach(declaration IN LISTS declarations)
       string(REGEX REPLACE ".*[ *]([a-z0-9_]+)[(]" "\\1" name "${declaration}")
+      list(APPEND names ${name})
+    endforeach()
+    list(REMOVE_ITEM names ${page} pawl_pawl)
+    foreach(name IN LISTS names)
       file(WRITE ${PROJECT_BINARY_DIR}/man3/${name}.3 ".so man3/${page}.3\n")
       install(FILES ${PROJECT_BINARY_DIR}/man3/${name}.3 DESTINATION ${CMAKE_INSTALL_MANDIR}/man3)
     endforeach()

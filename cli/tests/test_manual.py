@@ -37,15 +37,18 @@ def completed(*words):
 
 
 def page_of(name):
-    """A manual page, or the page that it refers to."""
-    page = (TOP / "docs/man" / name).read_text()
-    return page_of(page.split("/")[1].strip()) if page.startswith(".so ") else page
+    """The manual page that has this name: the installed pages of its other names refer to it."""
+    for path in (TOP / "docs/man").glob("*.3"):
+        page = path.read_text()
+        if name in re.findall(r"\w+", page.split(".SH NAME\n")[1].split(r"\-")[0]):
+            return page
+    raise AssertionError(f"no manual page is called {name}")
 
 
 class Manual(CommandTest):
     def test_its_examples_are_true(self):
         examples = re.findall(r"^\.EX\n\$ (.*)\n((?:.*\n)*?)\.EE$", MANUAL, re.M)
-        self.assertEqual(len(examples), 6)
+        self.assertEqual(len(examples), 2)
         for line, out in examples:
             shell = plain(line).replace("pawl ", f"{shlex.quote(PAWL)} ")
             done = subprocess.run(["sh", "-c", shell], capture_output=True, timeout=HANG, env=environment())
@@ -61,9 +64,6 @@ class Manual(CommandTest):
         if not shutil.which("man"):
             self.skipTest("there is no man")
         for page in [*sorted((TOP / "docs/man").glob("*.[1-9]")), *(TOP / "module/docs").glob("*.[1-9]")]:
-            if page.read_text().startswith(".so man3/"):  # which holds where it is installed
-                self.assertTrue((TOP / "docs/man" / page.read_text().split("/")[1].strip()).exists(), page)
-                continue
             done = subprocess.run(["man", "-l", "--warnings", "-P", "cat", str(page)], capture_output=True, timeout=HANG)
             self.assertEqual((done.returncode, done.stderr.decode()), (0, ""), page)
 
@@ -71,7 +71,7 @@ class Manual(CommandTest):
         headers = sorted((TOP / "include/pawl").glob("*.h"))
         self.assertGreaterEqual(len(headers), 14)
         for header in headers:
-            page = page_of("pawl.3" if header.stem == "pawl" else f"pawl_{header.stem}.3")
+            page = page_of("pawl" if header.stem == "pawl" else f"pawl_{header.stem}")
             self.assertIn(f"#include <pawl/{header.name}>", page)
             for function in re.findall(r"^PAWL_API .*?(\w+)\(", header.read_text(), re.M):
                 self.assertIn(function, page, header.name)
