@@ -12,8 +12,8 @@
  * unit of time is a millisecond. Arm, cancel and refresh are measured without a pass, so its time stands still. The
  * verification uses passes.
  *
- * All peers are called the same way: the harness calls through the table, the adapter calls the library, and each is a
- * translation unit of its own. So no call is inlined in one peer and not in another.
+ * All peers are called the same way: the harness calls through the table, and the adapter calls the library. No call is
+ * inlined in one peer and not in another.
  */
 #ifndef PAWL_BENCH_PEER_H
 #define PAWL_BENCH_PEER_H
@@ -23,6 +23,9 @@
 #include <stdint.h>
 
 #define PEER_NEVER UINT64_MAX
+
+/* A function of a structure that is in its adapter's file: called there as a library's is. */
+#define OUT_OF_LINE static __attribute__((noinline))
 
 enum { MAX_PEERS = 32 };
 
