@@ -6,7 +6,7 @@ extern const struct peer peer_pawl_1, peer_pawl_8, peer_pawl_variants[9];
 extern const struct peer peer_plain_again;
 extern const struct peer peer_heap_2, peer_heap_4, peer_marked, peer_null;
 extern const struct peer peer_libuv, peer_libev, peer_libevent, peer_libevent_common, peer_glib;
-extern const struct peer peer_timerfd, peer_posix;
+extern const struct peer peer_timerfd;
 
 const struct peer *const peers[] = {
         &peer_plain,
@@ -29,7 +29,6 @@ const struct peer *const peers[] = {
         &peer_glib,
 #endif
         &peer_timerfd,
-        &peer_posix,
         &peer_plain_again,
         &peer_null,
         &peer_pawl_variants[0],
