@@ -64,10 +64,6 @@ struct loop_peer {
 	void (*close)(void *self);
 };
 
-enum { MAX_LOOPS = 16 };
-extern const struct loop_peer *const loop_peers[];
-extern const size_t loop_peer_count;
-
 /* Each timeout ends once after the last message, and not early. Says what went wrong on stderr. */
 bool verify_loop(const struct loop_peer *peer, uint64_t seed);
 

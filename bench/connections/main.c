@@ -15,13 +15,30 @@
 
 static const uint64_t SEED = 20240229;
 
+extern const struct loop_peer loop_epoll_none, loop_epoll_pawl, loop_epoll_heap;
+extern const struct loop_peer loop_libuv, loop_libev, loop_libevent, loop_libevent_common;
+
+static const struct loop_peer *const loop_peers[] = {
+        &loop_epoll_none, &loop_epoll_pawl,      &loop_epoll_heap,
+#ifdef PAWL_BENCH_LIBUV
+        &loop_libuv,
+#endif
+#ifdef PAWL_BENCH_LIBEV
+        &loop_libev,
+#endif
+#ifdef PAWL_BENCH_LIBEVENT
+        &loop_libevent,   &loop_libevent_common,
+#endif
+};
+
+static const size_t loop_peer_count = sizeof(loop_peers) / sizeof(loop_peers[0]);
+
 enum {
 	MAX_CONNECTIONS = 1000000,
 	REPETITIONS = 5,
 	REPETITIONS_QUICK = 3,
 	MESSAGES = 100000,
 	MESSAGES_QUICK = 10000,
-	NAME_WIDTH = 18,
 };
 
 struct settings {
@@ -86,68 +103,38 @@ static void parse(struct settings *settings, int argc, char **argv)
 
 static void verify_loops(void)
 {
-	for (size_t i = 0; i < loop_peer_count; i++)
-		if (!loop_peers[i]->untimed && !verify_loop(loop_peers[i], SEED))
+	for (size_t i = 0; i < loop_peer_count; i++) {
+		if (loop_peers[i]->untimed)
+			continue;
+		if (!verify_loop(loop_peers[i], SEED))
 			fail("%s failed its verification (seed %" PRIu64 "); nothing was measured",
 			     loop_peers[i]->name, SEED);
-	printf("verified ");
-	for (size_t i = 0; i < loop_peer_count; i++)
-		if (!loop_peers[i]->untimed)
-			printf(" %s", loop_peers[i]->name);
-	printf("\n");
-}
-
-static void sample(const struct settings *settings, uint32_t n,
-                   double values[MAX_LOOPS][MAX_REPETITIONS])
-{
-	uint64_t messages = settings->common.quick ? MESSAGES_QUICK : MESSAGES;
-	struct connections connections;
-
-	connections_open(&connections, n);
-	for (uint32_t repetition = 0; repetition < settings->common.repetitions; repetition++) {
-		for (size_t i = 0; i < loop_peer_count; i++) {
-			progress_show("%u connections, %u of %u, %s", n, repetition + 1,
-			              settings->common.repetitions, loop_peers[i]->name);
-			values[i][repetition] =
-			        message_cost(loop_peers[i], &connections, messages, SEED);
-			progress_done(1);
-		}
+		printf("verified  %s\n", loop_peers[i]->name);
 	}
-	progress_clear();
-	connections_close(&connections);
-}
-
-static void print_row(const struct loop_peer *peer, const struct figure *figure, double without)
-{
-	printf("%-*s %8.0f ±%-3.0f %%", NAME_WIDTH, peer->name, figure->median,
-	       figure_spread(figure));
-	if (!peer->untimed)
-		printf("%+12.0f", figure->median - without);
-	printf("\n");
 }
 
 static void measure(const struct settings *settings, uint32_t n)
 {
-	static double values[MAX_LOOPS][MAX_REPETITIONS];
+	uint64_t messages = settings->common.quick ? MESSAGES_QUICK : MESSAGES;
+	struct connections connections;
 	char text[GROUPED];
-	double without = 0;
 
-	sample(settings, n, values);
-	printf("\n%s idle connections, CPU ms for a million messages, median of %u\n",
-	       grouped(n, text), settings->common.repetitions);
-	printf("%-*s %8s %6s%12s\n", NAME_WIDTH, "", "CPU ms", "", "timeouts");
-	for (size_t i = 0; i < loop_peer_count; i++) {
-		struct figure figure = figure_of(values[i], settings->common.repetitions);
-		const struct report_key key = {.workload = "message",
-		                               .peer = loop_peers[i]->name,
-		                               .unit = "cpu-ns",
-		                               .n = n};
+	connections_open(&connections, n);
+	for (uint32_t repetition = 0; repetition < settings->common.repetitions; repetition++) {
+		for (size_t i = 0; i < loop_peer_count; i++) {
+			const struct report_key key = {.workload = "message",
+			                               .peer = loop_peers[i]->name,
+			                               .unit = "cpu-ns",
+			                               .n = n};
 
-		without = i == 0 ? figure.median : without;
-		print_row(loop_peers[i], &figure, without);
-		report_figure(&key, &figure);
+			progress_show("%u connections, %u of %u, %s", n, repetition + 1,
+			              settings->common.repetitions, loop_peers[i]->name);
+			report_add(&key, message_cost(loop_peers[i], &connections, messages, SEED));
+			progress_done(1);
+		}
 	}
-	fflush(stdout);
+	connections_close(&connections);
+	report_table("%s idle connections", grouped(n, text));
 }
 
 int main(int argc, char **argv)

@@ -27,9 +27,9 @@ enum {
 	UNPACED_MS_QUICK = 50,
 	PACED_MS = 1000,
 	PACED_MS_QUICK = 300,
-	HALVINGS = 4,     /* of a factor of two: to 4 % */
-	SEARCH = 30,      /* the search for a rate takes as long as this many unpaced runs */
-	LABEL_WIDTH = 48, /* of a workload in the report */
+	HALVINGS = 4, /* of a factor of two: to 4 % */
+	SEARCH = 30,  /* the search for a rate takes as long as this many unpaced runs */
+	LABEL = 64,
 };
 
 static const double LEAST_RATE = 100e3, FIRST_RATE = 400e3, HELD = 0.95;
@@ -46,18 +46,11 @@ static const char *part_name(size_t index)
 	return index < sizeof(names) / sizeof(names[0]) ? names[index] : NULL;
 }
 
-static void report(const char *workload, uint32_t n, const char *peer, const char *unit,
-                   const struct figure *figure)
+static void add(const char *workload, uint32_t n, const char *peer, const char *unit, double value)
 {
 	const struct report_key key = {.workload = workload, .peer = peer, .unit = unit, .n = n};
 
-	report_figure(&key, figure);
-}
-
-/* A constant, or a single measurement. */
-static struct figure single(double value)
-{
-	return (struct figure){value, value, value, 1};
+	report_add(&key, value);
 }
 
 /* How keys are given. */
@@ -65,135 +58,68 @@ enum way { KEPT, BYTES, WAYS };
 
 static const char *const way_peers[WAYS] = {"pawl-kept", "pawl-bytes"};
 
-struct cell {
-	uint32_t keys, threads, pending;
-	double kafka; /* thousands a second */
-	double rates[WAYS][MAX_REPETITIONS];
-	struct figure figures[WAYS];
+static const uint32_t pending[] = {1, 1000}; /* operations of each thread */
+
+static const struct cell {
+	uint32_t keys, threads;
+	double kafka[2]; /* for each number of pending ones, in thousands a second */
+} cells[] = {
+        {100, 1, {2580, 1218}},
+        {100, 2, {1876, 1094}},
+        {100000, 1, {438, 351}},
+        {100000, 2, {695, 500}},
 };
 
-static struct cell cells[] = {
-        {.keys = 100, .threads = 1, .pending = 1, .kafka = 2580},
-        {.keys = 100, .threads = 1, .pending = 1000, .kafka = 1218},
-        {.keys = 100, .threads = 2, .pending = 1, .kafka = 1876},
-        {.keys = 100, .threads = 2, .pending = 1000, .kafka = 1094},
-        {.keys = 100000, .threads = 1, .pending = 1, .kafka = 438},
-        {.keys = 100000, .threads = 1, .pending = 1000, .kafka = 351},
-        {.keys = 100000, .threads = 2, .pending = 1, .kafka = 695},
-        {.keys = 100000, .threads = 2, .pending = 1000, .kafka = 500},
-};
-
-enum { CELLS = sizeof(cells) / sizeof(cells[0]) };
+enum { PENDING = sizeof(pending) / sizeof(pending[0]), CELLS = sizeof(cells) / sizeof(cells[0]) };
 
 static uint32_t unpaced_repetitions(const struct settings *settings)
 {
 	return repetitions_or(&settings->common, REPETITIONS, REPETITIONS_QUICK);
 }
 
-static double run_cell(const struct settings *settings, const struct cell *cell, enum way way)
+static void sample_cell(const struct settings *settings, const struct cell *cell, size_t which,
+                        bool first)
 {
-	const struct unpaced unpaced = {
+	struct unpaced unpaced = {
 	        .keys = cell->keys,
 	        .threads = cell->threads,
-	        .pending = cell->pending,
-	        .kept = way == KEPT,
+	        .pending = pending[which],
 	        .ms = settings->common.quick ? UNPACED_MS_QUICK : UNPACED_MS,
 	};
-
-	return unpaced_rate(&unpaced) / 1e3;
-}
-
-/* The first repetition of all, then the second of all, so that other work on the machine affects all alike. */
-static void sample_unpaced(const struct settings *settings)
-{
-	uint32_t repetitions = unpaced_repetitions(settings);
-
-	for (uint32_t repetition = 0; repetition < repetitions; repetition++) {
-		for (size_t i = 0; i < CELLS * WAYS; i++) {
-			struct cell *cell = &cells[i / WAYS];
-
-			progress_show("unpaced, %u of %u, %u keys, %u threads", repetition + 1,
-			              repetitions, cell->keys, cell->threads);
-			cell->rates[i % WAYS][repetition] = run_cell(settings, cell, i % WAYS);
-			progress_done(1);
-		}
-	}
-	progress_clear();
-	for (size_t i = 0; i < CELLS * WAYS; i++)
-		cells[i / WAYS].figures[i % WAYS] =
-		        figure_of(cells[i / WAYS].rates[i % WAYS], repetitions);
-}
-
-static void report_cell(const struct cell *cell)
-{
-	const struct figure kafka = single(cell->kafka);
-	char workload[LABEL_WIDTH];
+	char workload[LABEL];
 
 	snprintf(workload, sizeof(workload), "unpaced %u keys %u threads", cell->keys,
 	         cell->threads);
-	for (int way = 0; way < WAYS; way++)
-		report(workload, cell->pending, way_peers[way], "k/s", &cell->figures[way]);
-	report(workload, cell->pending, "kafka", "k/s", &kafka);
-}
-
-/* The same with one thread. */
-static const struct cell *alone(const struct cell *cell)
-{
-	for (size_t i = 0; i < CELLS; i++)
-		if (cells[i].threads == 1 && cells[i].keys == cell->keys &&
-		    cells[i].pending == cell->pending)
-			return &cells[i];
-	return cell;
-}
-
-static void print_cell(const struct cell *cell)
-{
-	const struct figure *kept = &cell->figures[KEPT], *bytes = &cell->figures[BYTES];
-
-	printf("%7u %8u %8u %9.0f ±%-3.0f%% %8.0f ±%-3.0f%% %7.0f %7.1fx %8.1fx", cell->keys,
-	       cell->threads, cell->pending, kept->median, figure_spread(kept), bytes->median,
-	       figure_spread(bytes), cell->kafka, bytes->median / cell->kafka,
-	       kept->median / cell->kafka);
-	if (cell->threads > 1)
-		printf(" %12.2f", kept->median / alone(cell)->figures[KEPT].median);
-	puts("");
-}
-
-static void measure_unpaced(const struct settings *settings)
-{
-	sample_unpaced(settings);
-	printf("\nunpaced: watch on 3 random keys for 30 s, make completable, check the first "
-	       "key;\n"
-	       "thousands of operations a second, median of %u\n\n",
-	       unpaced_repetitions(settings));
-	puts("   keys  threads  pending         kept         bytes          Kafka    bytes  "
-	     "    kept  two threads");
-	puts("                  a thread        keys                        bytes  / Kafka   "
-	     "/ Kafka        / one");
-	for (size_t i = 0; i < CELLS; i++) {
-		print_cell(&cells[i]);
-		report_cell(&cells[i]);
+	progress_show("%s, %u pending", workload, pending[which]);
+	for (int way = 0; way < WAYS; way++) {
+		unpaced.kept = way == KEPT;
+		add(workload, pending[which], way_peers[way], "k/s", unpaced_rate(&unpaced) / 1e3);
+		progress_done(1);
 	}
-	fflush(stdout);
+	if (first)
+		add(workload, pending[which], "kafka", "k/s", cell->kafka[which]);
 }
 
-/* The results of the repetitions of a pace, with keys given in one way. */
-struct found {
-	double rate[MAX_REPETITIONS]; /* thousands a second */
-	double cpu_us[MAX_REPETITIONS], cpu_100k_us[MAX_REPETITIONS];
-	double timed_out[MAX_REPETITIONS]; /* per cent */
-};
+/* The first repetition of all, then the second of all, so that other work on the machine affects all alike. */
+static void measure_unpaced(const struct settings *settings, size_t which)
+{
+	char text[GROUPED];
 
-/* A timeout and the times to complete, and the results. */
-struct pace {
+	for (uint32_t repetition = 0; repetition < unpaced_repetitions(settings); repetition++)
+		for (size_t i = 0; i < CELLS; i++)
+			sample_cell(settings, &cells[i], which, repetition == 0);
+	report_table("thousands of operations a second, with %s pending a thread: watch on 3 "
+	             "random keys for 30 s,\nmake completable, check the first key",
+	             grouped(pending[which], text));
+}
+
+/* A timeout and the times to complete. */
+static struct pace {
 	uint32_t timeout_ms, p75_ms, p50_ms;
 	double kafka;   /* thousands a second */
-	double bracket; /* is held with kept keys, and twice as many are not */
 	int ways;       /* KEPT alone, or also BYTES: half a minute of a full run */
-	struct found found[WAYS];
-};
-
-static struct pace paces[] = {
+	double bracket; /* found: this rate is held with kept keys, and twice as many are not */
+} paces[] = {
         {.timeout_ms = 200, .p75_ms = 20, .p50_ms = 10, .kafka = 590, .ways = WAYS},
         {.timeout_ms = 30000, .p75_ms = 200, .p50_ms = 100, .kafka = 385, .ways = 1},
 };
@@ -265,10 +191,19 @@ static double cpu_us(const struct settings *settings, const struct pace *pace, d
 	return (result->cpu_ns - run_pace(settings, pace, KEPT, rate, true).cpu_ns) / 1e3;
 }
 
-static void sample_pace(const struct settings *settings, struct pace *pace, enum way way,
-                        uint32_t repetition)
+static void add_pace(const struct pace *pace, const char *what, const char *peer, const char *unit,
+                     double value)
 {
-	struct found *found = &pace->found[way];
+	char workload[LABEL];
+
+	snprintf(workload, sizeof(workload), "paced %u/%u/%u%s", pace->timeout_ms, pace->p75_ms,
+	         pace->p50_ms, what);
+	add(workload, 0, peer, unit, value);
+}
+
+static void sample_pace(const struct settings *settings, const struct pace *pace, enum way way)
+{
+	const char *peer = way_peers[way];
 	struct paced_result last, result;
 	double rate = pace->bracket, step = 2;
 
@@ -282,72 +217,29 @@ static void sample_pace(const struct settings *settings, struct pace *pace, enum
 		rate *= step;
 		last = result;
 	}
-	found->rate[repetition] = rate / 1e3;
-	found->cpu_us[repetition] = cpu_us(settings, pace, rate, &last);
-	found->timed_out[repetition] =
-	        (double)last.timed_out * 100 / (double)(last.timed_out + last.completed);
 	result = run_pace(settings, pace, way, LEAST_RATE, false);
-	found->cpu_100k_us[repetition] = cpu_us(settings, pace, LEAST_RATE, &result);
+	add_pace(pace, "", peer, "k/s", rate / 1e3);
+	add_pace(pace, " cpu at 100000/s", peer, "us", cpu_us(settings, pace, LEAST_RATE, &result));
+	add_pace(pace, " cpu", peer, "us", cpu_us(settings, pace, rate, &last));
+	add_pace(pace, " timed out", peer, "%",
+	         (double)last.timed_out * 100 / (double)(last.timed_out + last.completed));
 	progress_done(SEARCH);
-}
-
-static void report_found(const char *name, const char *peer, struct found *found, double kafka,
-                         uint32_t repetitions)
-{
-	struct figure rate = figure_of(found->rate, repetitions);
-	struct figure cpu = figure_of(found->cpu_us, repetitions);
-	struct figure cpu_100k = figure_of(found->cpu_100k_us, repetitions);
-	struct figure timed_out = figure_of(found->timed_out, repetitions);
-	char workload[2 * LABEL_WIDTH];
-
-	printf("%14s  %-13s %7.0f ±%-3.0f%% %8.0f %6.1fx %12.2f %13.2f %11.2f\n",
-	       name + sizeof("paced"), peer, rate.median, figure_spread(&rate), kafka,
-	       rate.median / kafka, cpu_100k.median, cpu.median, timed_out.median);
-	report(name, 0, peer, "k/s", &rate);
-	snprintf(workload, sizeof(workload), "%s cpu at 100000/s", name);
-	report(workload, 0, peer, "us", &cpu_100k);
-	snprintf(workload, sizeof(workload), "%s cpu", name);
-	report(workload, 0, peer, "us", &cpu);
-	snprintf(workload, sizeof(workload), "%s timed out", name);
-	report(workload, 0, peer, "%", &timed_out);
-}
-
-static void report_pace(struct pace *pace, uint32_t repetitions)
-{
-	const struct figure kafka = single(pace->kafka);
-	char name[LABEL_WIDTH];
-
-	snprintf(name, sizeof(name), "paced %u/%u/%u", pace->timeout_ms, pace->p75_ms,
-	         pace->p50_ms);
-	for (int way = 0; way < pace->ways; way++)
-		report_found(name, way_peers[way], &pace->found[way], pace->kafka, repetitions);
-	report(name, 0, "kafka", "k/s", &kafka);
 }
 
 static void measure_paced(const struct settings *settings)
 {
-	uint32_t repetitions = paced_repetitions(settings);
 	size_t count = pace_count(settings);
 
 	for (size_t i = 0; i < count; i++)
 		find_bracket(settings, &paces[i]);
-	for (size_t i = 0; i < repetitions * count; i++)
+	for (size_t i = 0; i < paced_repetitions(settings) * count; i++)
 		for (int way = 0; way < paces[i % count].ways; way++)
-			sample_pace(settings, &paces[i % count], way, (uint32_t)(i / count));
-	progress_clear();
-	printf("\npaced: a Poisson process, 3 keys, each completed directly after a log-normal "
-	       "time, by one\n"
-	       "thread; the highest rate of which 95 %% is held, to 4 %%, median of %u. CPU: us a "
-	       "request,\n"
-	       "without what the benchmark itself takes\n\n",
-	       repetitions);
-	puts("      timeout/  keys            thousands    Kafka   pawl       CPU at    CPU at "
-	     "the  timed out,");
-	puts("    p75/p50 ms                   a second    bytes  / Kafka  100,000 /s       "
-	     "highest           %");
+			sample_pace(settings, &paces[i % count], way);
 	for (size_t i = 0; i < count; i++)
-		report_pace(&paces[i], repetitions);
-	fflush(stdout);
+		add_pace(&paces[i], "", "kafka", "k/s", paces[i].kafka);
+	report_table("a Poisson process, 3 keys, each completed directly after a log-normal time, "
+	             "by one thread: timeout/p75/p50\nin ms; the highest rate of which 95 %% is "
+	             "held, to 4 %%; CPU time a request, without that of the benchmark itself");
 }
 
 static void help(void *settings)
@@ -388,7 +280,6 @@ int main(int argc, char **argv)
 	        {"--help", help, NULL},
 	};
 	struct settings settings = {0};
-	struct figure bytes;
 	bool unpaced, paced;
 
 	arguments_parse(known, sizeof(known) / sizeof(known[0]), &settings, argc, argv);
@@ -396,15 +287,13 @@ int main(int argc, char **argv)
 	paced = names_have(&settings.parts, "paced");
 	machine_keep_memory();
 	machine_describe();
-	printf("an operation takes %zu bytes with up to %d keys\n", sizeof(struct pawl_op),
-	       PAWL_OP_WATCHES);
 	report_open(settings.common.csv, "purgatory");
-	bytes = single(sizeof(struct pawl_op));
-	report("bytes an operation", PAWL_OP_WATCHES, "pawl", "bytes", &bytes);
-	progress_begin((unpaced ? CELLS * WAYS * unpaced_repetitions(&settings) : 0) +
+	progress_begin((unpaced ? PENDING * CELLS * WAYS * unpaced_repetitions(&settings) : 0) +
 	               (paced ? SEARCH * searches(&settings) : 0));
-	if (unpaced)
-		measure_unpaced(&settings);
+	add("bytes an operation", PAWL_OP_WATCHES, "pawl", "bytes", sizeof(struct pawl_op));
+	report_table("memory, with up to %d keys", PAWL_OP_WATCHES);
+	for (size_t i = 0; unpaced && i < PENDING; i++)
+		measure_unpaced(&settings, i);
 	if (paced)
 		measure_paced(&settings);
 	report_close();

@@ -86,8 +86,7 @@ static int compare_samples(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-const uint32_t quantiles[QUANTILES] = {0,    1000, 2500, 5000, 7500, 9000, 9500,
-                                       9900, 9950, 9990, 9995, 9999, 10000};
+const uint32_t quantiles[QUANTILES] = {0, 5000, 9900, 9990, 10000};
 
 /* The smallest sample that at least this share of the samples does not exceed. */
 static int64_t quantile(const int64_t *sorted, size_t count, size_t share)
@@ -98,17 +97,18 @@ static int64_t quantile(const int64_t *sorted, size_t count, size_t share)
 }
 
 /* From the times at which the tasks ran. */
-static struct lateness lateness_of(const struct object *objects, size_t count, uint64_t cpu_ns,
-                                   uint64_t ns)
+static struct lateness lateness_of(const struct service_peer *peer, const struct object *objects,
+                                   size_t count, uint64_t cpu_ns)
 {
 	int64_t *samples = malloc(count * sizeof(*samples));
-	struct lateness lateness = {.tasks = count, .cpu_ns = cpu_ns, .ns = ns};
+	struct lateness lateness = {.tasks = count, .cpu_ns = cpu_ns};
 
 	if (!samples)
 		fail("no memory for %zu samples", count);
 	for (size_t i = 0; i < count; i++) {
 		samples[i] = (int64_t)(objects[i].ran_ns - objects[i].deadline_ns);
-		lateness.early += samples[i] < 0;
+		if (samples[i] < 0)
+			fail("%s: a task was early by %" PRId64 " ns", peer->name, -samples[i]);
 	}
 	qsort(samples, count, sizeof(*samples), compare_samples);
 	for (size_t i = 0; i < QUANTILES; i++)
@@ -151,7 +151,7 @@ struct lateness live_run(const struct service_peer *peer, struct object *objects
 	await_runs(peer);
 	cpu = cpu_of_others() - cpu;
 	peer->close(service);
-	return lateness_of(objects, OBJECTS, cpu, SECOND);
+	return lateness_of(peer, objects, OBJECTS, cpu);
 }
 
 uint64_t run_at_rate(const struct service_peer *peer, uint32_t rate, uint32_t ms,
@@ -200,5 +200,5 @@ struct lateness rate_run(const struct service_peer *peer, struct object *objects
 	steady.service = open_service(peer, &setup);
 	cpu = run_at_rate(peer, rate, ms, arm_batch, &steady);
 	peer->close(steady.service);
-	return lateness_of(objects, count, cpu, ms * MILLISECOND);
+	return lateness_of(peer, objects, count, cpu);
 }

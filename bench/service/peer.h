@@ -47,11 +47,8 @@ struct service_peer {
 	size_t (*poll)(void *self);
 };
 
-/* All peers, in the order of the columns. The others are compared with the last one. */
-enum { SERVICE_PEERS = 5 };
 extern const struct service_peer service_peer_pawl, service_peer_pawl_without,
         service_peer_pawl_50us, service_peer_pawl_2_workers;
 extern const struct service_peer service_peer_obvious;
-extern const struct service_peer *const service_peers[SERVICE_PEERS];
 
 #endif

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
-#include "verify.h"
-
 #include "../../src/base/random.h"
 #include "workloads.h"
 

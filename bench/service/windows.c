@@ -91,15 +91,6 @@ static uint64_t fewest_times(struct window *windows, uint32_t count)
 	return times;
 }
 
-static void count_outside(const struct object *objects, const struct window *windows,
-                          uint32_t count, struct wakeups *wakeups)
-{
-	for (uint32_t i = 0; i < count; i++) {
-		wakeups->early += objects[i].ran_ns < windows[i].earliest;
-		wakeups->late += objects[i].ran_ns > windows[i].latest + TICK_NS;
-	}
-}
-
 static struct pawl_service *open_on(struct counting_clock *clock)
 {
 	const struct pawl_service_options options = {.tick_ns = TICK_NS, .clock = &clock->clock};
@@ -117,7 +108,7 @@ struct wakeups windows_run(struct object *objects, uint32_t rate, uint32_t ms, b
                            uint64_t seed)
 {
 	const uint32_t count = rate / 1000 * ms;
-	struct wakeups wakeups = {.tasks = count, .ns = ms * MILLISECOND};
+	struct wakeups wakeups = {.tasks = count};
 	struct counting_clock clock;
 	struct steady steady = {.service = open_on(&clock),
 	                        .objects = objects,
@@ -132,7 +123,9 @@ struct wakeups windows_run(struct object *objects, uint32_t rate, uint32_t ms, b
 	wakeups.cpu_ns = run_at_rate(&service_peer_pawl, rate, ms, arm_batch, &steady);
 	wakeups.count = __atomic_load_n(&clock.waits, __ATOMIC_RELAXED);
 	pawl_service_close(steady.service, NULL);
-	count_outside(objects, steady.windows, count, &wakeups);
+	for (uint32_t i = 0; i < count; i++)
+		if (objects[i].ran_ns < steady.windows[i].earliest)
+			fail("pawl: a task was early, before its window");
 	wakeups.fewest = fewest_times(steady.windows, count);
 	free(steady.windows);
 	return wakeups;

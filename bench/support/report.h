@@ -1,25 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* report.h: figures, as cells of a table and lines of a CSV file; and the progress bar. */
+/* report.h: what was measured, as tables and as lines of a CSV file; and the progress bar. */
 #ifndef PAWL_BENCH_REPORT_H
 #define PAWL_BENCH_REPORT_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* The result of the repetitions of one measurement. */
-struct figure {
-	double median, least, greatest;
-	uint32_t repetitions; /* 0: it was not measured */
-};
-
-/* Sorts the values. */
-struct figure figure_of(double *values, uint32_t count);
-
-/* Half the distance from the least to the greatest, in percent of the median. */
-double figure_spread(const struct figure *figure);
-
-/* The subject of a figure. */
+/* The subject of a figure: a row of the table, and in `peer` its column. */
 struct report_key {
 	const char *workload, *peer, *unit;
 	size_t object_bytes; /* 0: does not apply */
@@ -31,7 +18,15 @@ struct report_key {
  * the file cannot be written.
  */
 void report_open(const char *path, const char *bench);
-void report_figure(const struct report_key *key, const struct figure *figure);
+
+/* Add the value of one repetition to the table. */
+void report_add(const struct report_key *key, double value);
+
+/*
+ * Print the table under this title, and write it to the file. A figure is the median of its repetitions; ± is half the
+ * distance from the least to the greatest. Then an empty table begins.
+ */
+void report_table(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Print, also to the file, the load by others during the run. */
 void report_close(void);

@@ -3,74 +3,91 @@
  * pawl-bench-wheel: pawl's wheel compared with other structures, libraries and the kernel.
  *
  * All peers are verified before the first is timed. Then, for each N and each workload, the first repetition of every
- * peer is run, then the second of every peer, and so on, so that other work on the machine affects all peers alike. The
- * tables show medians, the spread of the repetitions, and ratios to the plain wheel.
+ * peer is run, then the second of every peer, and so on, so that other work on the machine affects all peers alike.
  */
 #define _GNU_SOURCE
 #include "../peers/peer.h"
 #include "../support/machine.h"
 #include "../support/report.h"
 #include "options.h"
-#include "table.h"
 #include "verify.h"
+#include "workloads.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const uint64_t SEED = 20240229;
 
-static bool wanted(const struct names *names, const struct peer *peer)
+/* The chosen peers, and the objects for one number of timers and one object size. */
+struct run {
+	const struct options *options;
+	const struct peer *peers[MAX_PEERS];
+	size_t peer_count;
+	struct arena arena;
+	struct result results[MAX_PEERS][MAX_REPETITIONS]; /* of the current workload */
+};
+
+static bool row_chosen(const struct run *run, const struct row *row)
 {
-	if (names->count == 0 && peer->on_request)
-		return false;
-	return names_have(names, peer->name);
+	return row->key && names_have(&run->options->rows, row->key);
 }
 
-static void choose_peers(struct table *table)
+/* For the sparse workload, or for all others. */
+static bool workload_chosen(const struct run *run, const struct workload *workload, bool sparse)
 {
+	for (size_t i = 0; i < ROWS_PER_WORKLOAD; i++)
+		if (workload->sparse == sparse && row_chosen(run, &workload->rows[i]))
+			return true;
+	return false;
+}
+
+static bool any_chosen(const struct run *run, bool sparse)
+{
+	for (size_t i = 0; i < workload_count; i++)
+		if (workload_chosen(run, &workloads[i], sparse))
+			return true;
+	return false;
+}
+
+static void choose_peers(struct run *run)
+{
+	const struct names *names = &run->options->peers;
+
 	for (size_t i = 0; i < peer_count; i++)
-		if (wanted(&table->options->peers, peers[i]))
-			table->peers[table->peer_count++] = peers[i];
+		if (names_have(names, peers[i]->name) && (names->count || !peers[i]->on_request))
+			run->peers[run->peer_count++] = peers[i];
 }
 
 /* The peer that does nothing fails, so it is verified only if --peers names it. */
-static bool to_be_verified(const struct table *table, const struct peer *peer)
+static bool to_be_verified(const struct options *options, const struct peer *peer)
 {
-	return !peer->null ||
-	       (table->options->common.only_verify && table->options->peers.count > 0);
+	return !peer->null || (options->common.only_verify && options->peers.count > 0);
 }
 
-/* The names are printed at the end: on a terminal the progress bar would erase them. */
-static void verify_peers(const struct table *table)
+static void verify_peers(const struct run *run)
 {
-	size_t verified = 0;
-
-	for (size_t i = 0; i < table->peer_count; i++) {
-		const struct peer *peer = table->peers[i];
-
-		if (!to_be_verified(table, peer))
+	for (size_t i = 0; i < run->peer_count; i++) {
+		if (!to_be_verified(run->options, run->peers[i]))
 			continue;
-		progress_show("verifying %s", peer->name);
-		if (!verify_peer(peer, SEED))
+		if (!verify_peer(run->peers[i], SEED))
 			fail("%s failed its verification (seed %" PRIu64 "); nothing was measured",
-			     peer->name, SEED);
+			     run->peers[i]->name, SEED);
+		printf("verified  %s\n", run->peers[i]->name);
 	}
-	progress_clear();
-	for (size_t i = 0; i < table->peer_count; i++)
-		if (to_be_verified(table, table->peers[i]))
-			printf("%s%s", verified++ ? " " : "verified  ", table->peers[i]->name);
-	if (verified)
-		printf("\n");
 }
 
-static bool any_chosen(const struct table *table, bool sparse)
+static void add(const struct run *run, const struct row *row, const char *peer, double value)
 {
-	for (size_t i = 0; i < workload_count; i++)
-		if (workloads[i].sparse == sparse && workload_chosen(table, &workloads[i]))
-			return true;
-	return false;
+	const struct report_key key = {
+	        .workload = row->label,
+	        .peer = peer,
+	        .unit = row->unit,
+	        .object_bytes = run->arena.object_size,
+	        .n = run->arena.n,
+	};
+
+	report_add(&key, value);
 }
 
 static uint32_t *memory_for_advances(void)
@@ -82,188 +99,129 @@ static uint32_t *memory_for_advances(void)
 	return advance_ns;
 }
 
-static void sample_peer(struct table *table, const struct workload *workload, uint32_t repetition,
+static bool is_longest(const struct row *row)
+{
+	return row->kind == LONGEST || row->kind == LONGEST_CALL;
+}
+
+static void sample_peer(struct run *run, const struct workload *workload, uint32_t repetition,
                         size_t peer)
 {
-	struct result *result = &table->results[peer][repetition];
-	uint32_t steps = table->options->steps_per_tick;
+	struct result *result = &run->results[peer][repetition];
+	uint32_t steps = run->options->steps_per_tick;
 	char text[GROUPED];
 
-	if (!workload_possible(workload, table->peers[peer], &table->arena))
-		return;
 	if (!result->advance_ns)
 		result->advance_ns = memory_for_advances();
 	if (!result->call_ns)
 		result->call_ns = memory_for_advances();
-	progress_show("N = %s x %zu bytes, %s, %u of %u, %s", grouped(table->arena.n, text),
-	              table->arena.object_size, workload->rows[0].label, repetition + 1,
-	              table->repetitions, table->peers[peer]->name);
-	uint64_t begin = clock_ns();
-	workload_run(workload, table->peers[peer], &table->arena, steps, SEED, result);
-	table->seconds[workload - workloads][peer] += (double)(clock_ns() - begin) / 1e9;
-	progress_done(workload_weight(workload, table->peers[peer], &table->arena, steps));
-}
+	progress_show("N = %s x %zu bytes, %s, %u, %s", grouped(run->arena.n, text),
+	              run->arena.object_size, workload->rows[0].label, repetition + 1,
+	              run->peers[peer]->name);
+	workload_run(workload, run->peers[peer], &run->arena, steps, SEED, result);
+	for (size_t i = 0; i < ROWS_PER_WORKLOAD; i++) {
+		const struct row *row = &workload->rows[i];
 
-static void sample(struct table *table, const struct workload *workload)
-{
-	for (uint32_t repetition = 0; repetition < table->repetitions; repetition++)
-		for (size_t peer = 0; peer < table->peer_count; peer++)
-			sample_peer(table, workload, repetition, peer);
-	progress_clear();
-}
-
-static double median_advance(const struct table *table, size_t peer, uint32_t tick,
-                             enum row_kind kind)
-{
-	double values[MAX_REPETITIONS];
-
-	for (uint32_t i = 0; i < table->repetitions; i++) {
-		const struct result *result = &table->results[peer][i];
-
-		values[i] = (kind == LONGEST ? result->advance_ns : result->call_ns)[tick];
+		if (row_chosen(run, row) && row_possible(row, run->peers[peer]) && !is_longest(row))
+			add(run, row, run->peers[peer]->name, result->figure[i]);
 	}
-	return median(values, table->repetitions);
+	progress_done(workload_weight(workload, run->peers[peer], &run->arena, steps));
 }
 
-/* The median of each tick over all repetitions; so there is one figure for all of them. */
-static struct figure longest_advance(const struct table *table, size_t peer, enum row_kind kind)
+/* The longest of the ticks' medians over all repetitions; so there is one figure for all of them. */
+static double longest_advance(struct result *results, uint32_t repetitions, enum row_kind kind)
 {
-	double longest = 0;
+	double values[MAX_REPETITIONS], longest = 0;
 
 	for (uint32_t tick = 0; tick < MAX_DELAY; tick++) {
-		double ns = median_advance(table, peer, tick, kind);
+		for (uint32_t i = 0; i < repetitions; i++)
+			values[i] = (kind == LONGEST ? results[i].advance_ns
+			                             : results[i].call_ns)[tick];
+		double ns = median(values, repetitions);
 
 		longest = ns > longest ? ns : longest;
 	}
-	return (struct figure){longest, longest, longest, table->repetitions};
+	return longest;
 }
 
-static struct figure median_result(const struct table *table, size_t peer, size_t row)
+static void sample(struct run *run, const struct workload *workload)
 {
-	double values[MAX_REPETITIONS];
+	uint32_t repetitions = options_repetitions(run->options, run->arena.n, workload->calls);
 
-	for (uint32_t i = 0; i < table->repetitions; i++)
-		values[i] = table->results[peer][i].figure[row];
-	return figure_of(values, table->repetitions);
+	for (uint32_t repetition = 0; repetition < repetitions; repetition++)
+		for (size_t i = 0; i < run->peer_count; i++)
+			if (workload_possible(workload, run->peers[i], &run->arena))
+				sample_peer(run, workload, repetition, i);
+	for (const struct row *row = workload->rows; row < workload->rows + ROWS_PER_WORKLOAD;
+	     row++)
+		for (size_t i = 0; i < run->peer_count; i++)
+			if (row_chosen(run, row) && is_longest(row) &&
+			    workload_possible(workload, run->peers[i], &run->arena))
+				add(run, row, run->peers[i]->name,
+				    longest_advance(run->results[i], repetitions, row->kind));
 }
 
-static struct figure figure_at(const struct table *table, const struct workload *workload,
-                               size_t peer, size_t row)
+static void measure(struct run *run, uint32_t n, size_t object_size, bool sparse)
 {
-	if (!row_chosen(table, &workload->rows[row]) ||
-	    !row_possible(&workload->rows[row], table->peers[peer]) ||
-	    !workload_possible(workload, table->peers[peer], &table->arena))
-		return (struct figure){0};
-	if (workload->rows[row].kind == LONGEST || workload->rows[row].kind == LONGEST_CALL)
-		return longest_advance(table, peer, workload->rows[row].kind);
-	return median_result(table, peer, row);
-}
-
-static void evaluate(struct table *table, size_t workload)
-{
-	for (size_t row = 0; row < ROWS_PER_WORKLOAD; row++) {
-		for (size_t peer = 0; peer < table->peer_count; peer++) {
-			struct figure *figure = &table->figures[workload][row][peer];
-			const struct report_key key = {
-			        .workload = workloads[workload].rows[row].label,
-			        .peer = table->peers[peer]->name,
-			        .unit = workloads[workload].rows[row].unit,
-			        .object_bytes = table->arena.object_size,
-			        .n = table->arena.n,
-			};
-
-			*figure = figure_at(table, &workloads[workload], peer, row);
-			report_figure(&key, figure);
-		}
-	}
-}
-
-static void report_floor(const struct table *table, const char *peer, double ns)
-{
-	const struct report_key key = {.workload = "floor",
-	                               .peer = peer,
-	                               .unit = "ns",
-	                               .object_bytes = table->arena.object_size,
-	                               .n = table->arena.n};
-
-	report_figure(&key, &(struct figure){ns, ns, ns, 1});
-}
-
-static void print_title(const struct table *table, struct random *random)
-{
-	struct memory_floor floor = memory_floor(&table->arena, random);
-	char text[GROUPED];
-
-	printf("\nN = %s objects of %zu bytes, median of %u; ±: half from the least to the "
-	       "greatest\n",
-	       grouped(table->arena.n, text), table->arena.object_size, table->repetitions);
-	printf("floor: one object of these read at random takes %.1f ns, %.1f ns if its address "
-	       "depends on the one before\n",
-	       floor.independent, floor.dependent);
-	report_floor(table, "read", floor.independent);
-	report_floor(table, "dependent-read", floor.dependent);
-}
-
-static void measure(struct table *table, uint32_t n, size_t object_size, bool sparse)
-{
+	static const struct row floor_row = {.label = "floor", .unit = "ns"};
 	struct random random = {.state = SEED};
+	struct memory_floor floor;
+	char text[GROUPED];
+	const char *timers = grouped(n, text);
 
-	arena_resize(&table->arena, n, object_size, &random);
-	table->repetitions = options_repetitions(table->options, n, false);
-	memset(table->seconds, 0, sizeof(table->seconds));
-	print_title(table, &random);
-	for (size_t i = 0; i < workload_count; i++) {
-		if (workloads[i].sparse != sparse || !workload_chosen(table, &workloads[i]))
-			continue;
-		table->repetitions = options_repetitions(table->options, n, workloads[i].calls);
-		sample(table, &workloads[i]);
-		evaluate(table, i);
-	}
-	table_print(table, sparse);
+	arena_resize(&run->arena, n, object_size, &random);
+	floor = memory_floor(&run->arena, &random);
+	add(run, &floor_row, "read", floor.independent);
+	add(run, &floor_row, "dependent-read", floor.dependent);
+	report_table("%s objects of %zu bytes: one read at random; its address depends on the last",
+	             timers, object_size);
+	for (size_t i = 0; i < workload_count; i++)
+		if (workload_chosen(run, &workloads[i], sparse))
+			sample(run, &workloads[i]);
+	report_table("%s timers in objects of %zu bytes", timers, object_size);
 }
 
-typedef double table_fn(struct table *table, uint32_t n, size_t object_size, bool sparse);
-
-/* How much work all of it is: the sum of the weights of all repetitions. */
-static double work_of(struct table *table, uint32_t n, size_t object_size, bool sparse)
+/* How much work that is: the sum of the weights of all repetitions. */
+static double work_of(const struct run *run, uint32_t n, size_t object_size, bool sparse)
 {
 	const struct arena arena = {.n = n, .object_size = object_size};
 	double work = 0;
 
 	for (size_t i = 0; i < workload_count; i++) {
-		if (workloads[i].sparse != sparse || !workload_chosen(table, &workloads[i]))
-			continue;
-		for (size_t peer = 0; peer < table->peer_count; peer++)
-			if (workload_possible(&workloads[i], table->peers[peer], &arena))
-				work += options_repetitions(table->options, n, workloads[i].calls) *
-				        workload_weight(&workloads[i], table->peers[peer], &arena,
-				                        table->options->steps_per_tick);
+		uint32_t repetitions = options_repetitions(run->options, n, workloads[i].calls);
+
+		for (size_t peer = 0; peer < run->peer_count; peer++)
+			if (workload_chosen(run, &workloads[i], sparse) &&
+			    workload_possible(&workloads[i], run->peers[peer], &arena))
+				work += repetitions * workload_weight(&workloads[i],
+				                                      run->peers[peer], &arena,
+				                                      run->options->steps_per_tick);
 	}
 	return work;
 }
 
-static double measure_one(struct table *table, uint32_t n, size_t object_size, bool sparse)
+/* All chosen combinations: measure them, or else only add up their work. */
+static double each_table(struct run *run, bool measured)
 {
-	measure(table, n, object_size, sparse);
-	return 0;
-}
-
-/* All chosen combinations. */
-static double each_table(struct table *table, table_fn *fn)
-{
-	const struct options *options = table->options;
-	double sum = 0;
+	const struct options *options = run->options;
+	double work = 0;
 
 	for (size_t object = 0; object < options->objects.count; object++) {
 		uint32_t bytes = options->objects.value[object];
 
-		for (size_t i = 0; any_chosen(table, false) && i < options->sizes.count; i++)
-			if (options_have(options, options->sizes.value[i], bytes))
-				sum += fn(table, options->sizes.value[i], bytes, false);
-		if (any_chosen(table, true))
-			sum += fn(table, SPARSE_TIMERS, bytes, true);
+		for (size_t i = 0; i <= options->sizes.count; i++) {
+			bool sparse = i == options->sizes.count;
+			uint32_t n = sparse ? SPARSE_TIMERS : options->sizes.value[i];
+
+			if (!any_chosen(run, sparse) ||
+			    (!sparse && !options_have(options, n, bytes)))
+				continue;
+			work += work_of(run, n, bytes, sparse);
+			if (measured)
+				measure(run, n, bytes, sparse);
+		}
 	}
-	return sum;
+	return work;
 }
 
 static uint32_t largest(const struct numbers *numbers, uint32_t at_least)
@@ -276,7 +234,7 @@ static uint32_t largest(const struct numbers *numbers, uint32_t at_least)
 
 int main(int argc, char **argv)
 {
-	static struct table table;
+	static struct run run;
 	struct options options;
 
 	options_parse(&options, argc, argv);
@@ -285,18 +243,18 @@ int main(int argc, char **argv)
 	printf("seed      %" PRIu64 "\n", SEED);
 	printf("steps     %u a tick, in churn and refresh\n", options.steps_per_tick);
 
-	table.options = &options;
-	choose_peers(&table);
-	verify_peers(&table);
+	run.options = &options;
+	choose_peers(&run);
+	verify_peers(&run);
 	if (options.common.only_verify)
 		return 0;
 
 	report_open(options.common.csv, "wheel");
-	arena_open(&table.arena, largest(&options.sizes, SPARSE_TIMERS),
+	arena_open(&run.arena, largest(&options.sizes, SPARSE_TIMERS),
 	           largest(&options.objects, CACHE_LINE));
-	progress_begin(each_table(&table, work_of));
-	each_table(&table, measure_one);
-	arena_close(&table.arena);
+	progress_begin(each_table(&run, false));
+	each_table(&run, true);
+	arena_close(&run.arena);
 	report_close();
 	return 0;
 }

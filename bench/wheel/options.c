@@ -68,7 +68,6 @@ static void help(void *settings)
 	     "  --only W[,W...]   these workloads only, see below\n"
 	     "  --peers P[,P...]  these peers only, see below\n"
 	     "  --csv FILE        write all figures to this file\n"
-	     "  --times           show how many seconds each workload of each peer took\n"
 	     "  --verify          only verify the peers: each timer fires once, and not early\n"
 	     "  --help            this\n");
 	fputs("workloads:", stdout);
@@ -147,19 +146,18 @@ static void set_peers(void *settings, const char *option, char *value)
 	parse_names(&((struct options *)settings)->peers, option, value, peer_name);
 }
 
-static void set_times(void *settings)
-{
-	((struct options *)settings)->times = true;
-}
-
 void options_parse(struct options *options, int argc, char **argv)
 {
 	static const struct argument known[] = {
-	        {"--quick", set_quick, NULL},      {"--n", NULL, set_sizes},
-	        {"--reps", NULL, set_repetitions}, {"--objects", NULL, set_objects},
-	        {"--only", NULL, set_rows},        {"--peers", NULL, set_peers},
-	        {"--csv", NULL, set_csv},          {"--times", set_times, NULL},
-	        {"--verify", set_verify, NULL},    {"--help", help, NULL},
+	        {"--quick", set_quick, NULL},
+	        {"--n", NULL, set_sizes},
+	        {"--reps", NULL, set_repetitions},
+	        {"--objects", NULL, set_objects},
+	        {"--only", NULL, set_rows},
+	        {"--peers", NULL, set_peers},
+	        {"--csv", NULL, set_csv},
+	        {"--verify", set_verify, NULL},
+	        {"--help", help, NULL},
 	};
 
 	*options = (struct options){0};

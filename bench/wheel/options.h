@@ -9,7 +9,6 @@ struct options {
 	struct numbers sizes;   /* the Ns */
 	struct numbers objects; /* their sizes in bytes */
 	bool spare;             /* leave out the sizes that say least: the user chose none */
-	bool times;             /* show where the time of the run goes */
 	uint32_t steps_per_tick;
 	struct names rows, peers;
 };

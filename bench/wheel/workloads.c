@@ -479,9 +479,9 @@ static void run_pass(struct bench *bench, struct result *result)
 	result->figure[0] = (double)(now - begin) / passes;
 }
 
-#define NS(KEY, LABEL)                                                         \
-	{                                                                      \
-		.key = (KEY), .label = (LABEL), .unit = "ns", .kind = COMPARED \
+#define NS(KEY, LABEL)                                                     \
+	{                                                                  \
+		.key = (KEY), .label = (LABEL), .unit = "ns", .kind = TIME \
 	}
 #define BYTES(KEY, LABEL)                                                                       \
 	{                                                                                       \

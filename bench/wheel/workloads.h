@@ -98,7 +98,7 @@ enum need {
 };
 
 enum row_kind {
-	COMPARED,     /* ns, and a ratio against the plain wheel */
+	TIME,         /* ns */
 	LONGEST,      /* its figure is the longest of advance_ns */
 	LONGEST_CALL, /* and of call_ns */
 	NUMBER,
