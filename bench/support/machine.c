@@ -2,9 +2,8 @@
 #define _GNU_SOURCE
 #include "machine.h"
 
-#include "others.h"
-
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <malloc.h>
 #include <sched.h>
@@ -186,30 +185,76 @@ static void describe_commit(FILE *to, const char *prefix)
 #define COMPILER "gcc " __VERSION__
 #endif
 
-static void describe_others(FILE *to, const char *prefix, const struct others *others,
-                            const char *when)
+/*
+ * The CPU time of other processes. The load average still includes the build and the benchmark before this one. So this
+ * is the kernel's count of CPU time without this process's own. In seconds, since any time.
+ */
+struct reading {
+	double time, used, stolen, own;
+};
+
+static struct reading began;
+
+static double cpu_of(int who)
 {
-	fprintf(to, "%sothers    %.2f CPUs in use, %.2f stolen, %s\n", prefix, others->used,
-	        others->stolen, when);
+	struct rusage usage;
+
+	getrusage(who, &usage);
+	return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+	       (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
 }
 
-/* Read once, however often it is printed. */
+/* Without /proc the load by others is 0. */
+static struct reading read_now(void)
+{
+	uint64_t user, nice, system, idle, waiting, irq, softirq, stolen;
+	double second = (double)sysconf(_SC_CLK_TCK);
+	struct reading reading = {.time = (double)clock_ns() / 1e9};
+	FILE *stat = fopen("/proc/stat", "r");
+
+	if (!stat)
+		return reading;
+	if (fscanf(stat,
+	           "cpu %" SCNu64 "%" SCNu64 "%" SCNu64 "%" SCNu64 "%" SCNu64 "%" SCNu64 "%" SCNu64
+	           "%" SCNu64,
+	           &user, &nice, &system, &idle, &waiting, &irq, &softirq, &stolen) == 8) {
+		reading.used = (double)(user + nice + system + irq + softirq) / second;
+		reading.stolen = (double)stolen / second;
+		reading.own = cpu_of(RUSAGE_SELF) + cpu_of(RUSAGE_CHILDREN);
+	}
+	fclose(stat);
+	return reading;
+}
+
+/* CPUs in use on average, by other processes and by other guests of a virtual machine's host, since `began`. */
+static void describe_others(FILE *to, const char *prefix, const struct reading *now,
+                            const char *when)
+{
+	double time = now->time - began.time;
+	double used = (now->used - began.used) - (now->own - began.own);
+
+	fprintf(to, "%sothers    %.2f CPUs in use, %.2f stolen, %s\n", prefix,
+	        used > 0 ? used / time : 0, (now->stolen - began.stolen) / time, when);
+}
+
+/* While this process sleeps for half a second: once, however often it is printed. */
 static void describe_others_before(FILE *to, const char *prefix)
 {
-	static struct others others;
-	static bool known;
+	static struct reading then;
 
-	if (!known)
-		others = others_before();
-	known = true;
-	describe_others(to, prefix, &others, "in the half second before");
+	if (began.time == 0) {
+		began = read_now();
+		sleep_for(SECOND / 2);
+		then = read_now();
+	}
+	describe_others(to, prefix, &then, "in the half second before");
 }
 
 void machine_conclude_in(FILE *to, const char *prefix)
 {
-	struct others others = others_since();
+	struct reading now = read_now();
 
-	describe_others(to, prefix, &others, "during the run");
+	describe_others(to, prefix, &now, "during the run");
 }
 
 static void describe_kernel(FILE *to, const char *prefix)
