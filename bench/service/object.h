@@ -8,12 +8,17 @@
 #ifndef PAWL_BENCH_SERVICE_OBJECT_H
 #define PAWL_BENCH_SERVICE_OBJECT_H
 
+#include "../support/heap.h"
 #include "../support/machine.h"
-#include "obvious_service.h"
 
 #include <pawl/service.h>
 #include <semaphore.h>
 #include <stdbool.h>
+
+struct obvious_task {
+	struct heap_timer timer; /* first */
+	void (*run)(struct obvious_task *task);
+};
 
 struct object {
 	union {

@@ -26,7 +26,6 @@ struct service_peer {
 	} measured;
 
 	size_t (*pending_bytes)(void); /* for a pending task, the service's part included */
-	size_t (*empty_bytes)(void);   /* of an empty service, without the stacks of threads */
 
 	/* One thread runs the tasks. NULL if it fails. */
 	void *(*open)(const struct service_peer *peer, const struct service_setup *setup);

@@ -135,23 +135,9 @@ static size_t pending_bytes(void)
 	return sizeof(struct pawl_task);
 }
 
-static size_t empty_bytes(void)
-{
-	const struct pawl_service_options options = {.workers = PAWL_SERVICE_MANUAL};
-	size_t before = memory_in_use(), bytes;
-	struct pawl_service *service;
-
-	if (pawl_service_open(&service, &options))
-		return 0;
-	bytes = memory_in_use() - before;
-	pawl_service_close(service, NULL);
-	return bytes;
-}
-
-#define PAWL_PEER                                                                          \
-	.pending_bytes = pending_bytes, .empty_bytes = empty_bytes, .open = open_pawl,     \
-	.close = close_pawl, .init = init, .arm = arm, .arm_at = arm_at, .cancel = cancel, \
-	.skip = skip, .poll = run_due
+#define PAWL_PEER                                                                             \
+	.pending_bytes = pending_bytes, .open = open_pawl, .close = close_pawl, .init = init, \
+	.arm = arm, .arm_at = arm_at, .cancel = cancel, .skip = skip, .poll = run_due
 
 #ifdef PAWL_WITHOUT_AHEAD
 
