@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+
 enum {
 	CHURN_TICKS = 70000,
 	REFRESH_DELAY = 30000,
@@ -270,35 +272,40 @@ static uint32_t without_reading(uint64_t took, uint64_t reading)
 	return (uint32_t)(took > reading ? took - reading : 0);
 }
 
-/* The time for so many ticks, with all pops. */
-static uint64_t tick_through(struct bench *bench, uint32_t ticks)
+static uint64_t longer(uint64_t a, uint64_t b)
 {
-	uint32_t popped = 0;
-	uint64_t begin = clock_ns();
-
-	for (uint32_t tick = 0; tick < ticks; tick++) {
-		if (bench->peer->advance(bench->self, ++bench->now))
-			popped += pop_all(bench);
-	}
-	uint64_t end = clock_ns();
-	expect_all(bench, popped);
-	return end - begin;
+	return a > b ? a : b;
 }
 
-/* The same, reading the clock before and after each advance; the cost of reading it is subtracted. */
-static uint64_t tick_through_clocked(struct bench *bench, uint32_t ticks, uint32_t *advance_ns)
+/*
+ * The time for so many ticks, with all pops, and with `ahead_calls` calls of ahead after each. `clocked`: the clock is
+ * also read around each call, and the longest ones are noted there; the cost of reading it is subtracted.
+ */
+ALWAYS_INLINE uint64_t tick_through(struct bench *bench, uint32_t ticks, uint32_t ahead_calls,
+                                    struct result *clocked)
 {
+	uint64_t reading = clocked ? clock_cost() : 0, begin = clock_ns(), before = 0;
 	uint32_t popped = 0;
-	uint64_t reading = clock_cost(), begin = clock_ns();
 
 	for (uint32_t tick = 0; tick < ticks; tick++) {
-		uint64_t before = clock_ns();
+		if (clocked)
+			before = clock_ns();
 		bool due = bench->peer->advance(bench->self, ++bench->now);
-		uint64_t took = clock_ns() - before;
+		uint64_t advance = clocked ? clock_ns() - before : 0, call = advance;
 
-		advance_ns[tick] = without_reading(took, reading);
 		if (due)
 			popped += pop_all(bench);
+		for (uint32_t i = 0; i < ahead_calls; i++) {
+			if (clocked)
+				before = clock_ns();
+			bench->peer->ahead(bench->self, AHEAD_MOVES);
+			if (clocked)
+				call = longer(call, clock_ns() - before);
+		}
+		if (clocked) {
+			clocked->advance_ns[tick] = without_reading(advance, reading);
+			clocked->call_ns[tick] = without_reading(call, reading);
+		}
 	}
 	uint64_t end = clock_ns();
 	expect_all(bench, popped);
@@ -314,9 +321,7 @@ static uint64_t advance_in_steps(struct bench *bench, uint64_t now)
 	while (!done) {
 		uint64_t before = clock_ns();
 		done = bench->peer->advance_bounded(bench->self, now, BOUND);
-		uint64_t took = clock_ns() - before;
-
-		longest = took > longest ? took : longest;
+		longest = longer(longest, clock_ns() - before);
 	}
 	return longest;
 }
@@ -342,7 +347,7 @@ static void run_expire(struct bench *bench, struct result *result)
 	uint64_t expiring = 0;
 
 	arm_all(bench, 1, MAX_DELAY);
-	uint64_t clocked = tick_through_clocked(bench, MAX_DELAY, result->advance_ns);
+	uint64_t clocked = tick_through(bench, MAX_DELAY, 0, result);
 	if (n >= ONE_PASS_TIMERS) {
 		result->figure[0] = (double)clocked / n;
 		return;
@@ -350,78 +355,23 @@ static void run_expire(struct bench *bench, struct result *result)
 
 	for (uint32_t round = 0; round < rounds; round++) {
 		arm_all(bench, 1, MAX_DELAY);
-		expiring += tick_through(bench, MAX_DELAY);
+		expiring += tick_through(bench, MAX_DELAY, 0, NULL);
 	}
 	result->figure[0] = (double)expiring / n / rounds;
 }
 
-/* The calls per tick in which as many timers can be moved as fall due in two ticks. */
-static uint32_t ahead_calls(const struct bench *bench)
-{
-	return 1 + 2 * bench->arena->n / MAX_DELAY / AHEAD_MOVES;
-}
-
-static uint64_t tick_through_ahead(struct bench *bench, uint32_t ticks)
-{
-	uint32_t popped = 0, calls = ahead_calls(bench);
-	uint64_t begin = clock_ns();
-
-	for (uint32_t tick = 0; tick < ticks; tick++) {
-		if (bench->peer->advance(bench->self, ++bench->now))
-			popped += pop_all(bench);
-		for (uint32_t call = 0; call < calls; call++)
-			bench->peer->ahead(bench->self, AHEAD_MOVES);
-	}
-	uint64_t end = clock_ns();
-	expect_all(bench, popped);
-	return end - begin;
-}
-
-/* The longest of this tick's calls of pawl_wheel_ahead(). */
-static uint64_t longest_ahead(struct bench *bench)
-{
-	uint64_t longest = 0;
-
-	for (uint32_t call = ahead_calls(bench); call > 0; call--) {
-		uint64_t before = clock_ns();
-		bench->peer->ahead(bench->self, AHEAD_MOVES);
-		uint64_t took = clock_ns() - before;
-
-		longest = took > longest ? took : longest;
-	}
-	return longest;
-}
-
-static void tick_through_ahead_clocked(struct bench *bench, uint32_t ticks, struct result *result)
-{
-	uint64_t reading = clock_cost();
-	uint32_t popped = 0;
-
-	for (uint32_t tick = 0; tick < ticks; tick++) {
-		uint64_t before = clock_ns();
-		bool due = bench->peer->advance(bench->self, ++bench->now);
-		uint64_t took = clock_ns() - before;
-
-		if (due)
-			popped += pop_all(bench);
-		uint64_t ahead = longest_ahead(bench), call = took > ahead ? took : ahead;
-
-		result->advance_ns[tick] = without_reading(took, reading);
-		result->call_ns[tick] = without_reading(call, reading);
-	}
-	expect_all(bench, popped);
-}
-
+/* There are as many calls per tick as it takes to move the timers that fall due in two ticks. */
 static void run_ahead(struct bench *bench, struct result *result)
 {
 	uint32_t n = bench->arena->n, rounds = expire_rounds(bench->peer, n);
+	uint32_t calls = 1 + 2 * n / MAX_DELAY / AHEAD_MOVES;
 	uint64_t expiring = 0;
 
 	arm_all(bench, 1, MAX_DELAY);
-	tick_through_ahead_clocked(bench, MAX_DELAY, result);
+	tick_through(bench, MAX_DELAY, calls, result);
 	for (uint32_t round = 0; round < rounds; round++) {
 		arm_all(bench, 1, MAX_DELAY);
-		expiring += tick_through_ahead(bench, MAX_DELAY);
+		expiring += tick_through(bench, MAX_DELAY, calls, NULL);
 	}
 	result->figure[0] = (double)expiring / n / rounds;
 }
@@ -445,7 +395,7 @@ static void run_sparse(struct bench *bench, struct result *result)
 	uint64_t ticking, jumping = 0;
 
 	arm_all(bench, 1, SPARSE_TICKS);
-	ticking = tick_through(bench, SPARSE_TICKS);
+	ticking = tick_through(bench, SPARSE_TICKS, 0, NULL);
 	for (uint32_t round = 0; round < SPARSE_JUMP_ROUNDS; round++) {
 		arm_all(bench, 1, SPARSE_TICKS);
 		uint64_t begin = clock_ns();
