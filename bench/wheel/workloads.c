@@ -142,6 +142,7 @@ static double memory_held(const struct bench *bench)
 	       (double)bench->peer->timer_size * bench->arena->n;
 }
 
+/* Work that a peer puts off in cancel, such as clearing the bits of empty slots, it does in churn. */
 static void run_arm_and_cancel(struct bench *bench, struct result *result)
 {
 	uint32_t n = bench->arena->n, rounds = rounds_for(bench->peer, n);
@@ -238,6 +239,10 @@ static void refresh_steps(struct bench *bench)
 	bench->random = random;
 }
 
+/*
+ * Each timeout was refreshed within the last REFRESH_AGE ticks. In the shortened run none becomes due, so it is the same
+ * work for peers that cannot be told the time.
+ */
 static void run_refresh(struct bench *bench, struct result *result)
 {
 	uint32_t ticks = ticks_for(bench->peer, REFRESH_TICKS);

@@ -2,38 +2,10 @@
 /*
  * workloads.h: the workloads that are measured.
  *
- * One thread, a virtual clock, n timers, each at the beginning of an object of 64 or 192 bytes. (A peer with larger
- * timers is left out.) Delays are uniform in 1 to 60,000 ticks, except in refresh and sparse. Objects are armed in
- * random order, as in a program that has run for a while: if they were armed by address, lists would be walked in the
- * order in which the CPU prefetches.
- *
- *  arm      arm all timers on an empty structure; ns a timer
- *  cancel   cancel all timers in another random order; ns a timer. Work that a peer puts off here, such as
- *           clearing the bits of empty slots, it does in churn.
- *  memory   after arm: bytes a timer, the timer included, more than an empty structure has; and the bytes of an empty
- *           structure, by malloc's count
- *  churn    cancel a random timer and arm it again; after so many such steps the time advances by a tick. It runs for
- *           70,000 ticks, longer than the longest delay, so that moves between levels are also measured. A timer that
- *           becomes due is armed again. ns a step, all included. A peer that moves no timers as time passes runs a
- *           tenth of the ticks, one in the kernel a hundredth.
- *  held     at the end of churn: the entries in the structure, and its bytes, the timers included
- *  expire   advance tick by tick until the last timer is due, popping after each tick; ns a timer
- *  longest  the longest single advance in expire; ns. All repetitions do the same work at the same tick, so the median
- *           of each tick comes first: an interrupt hits another tick each time.
- *  bounded  as longest, where an advance may make 1,000 moves and is called again until all is done
- *  ahead    expire with moving ahead: after each tick's pops come calls of 64 moves at most. There are as many calls
- *           as it takes for twice the timers of a tick, at least one. ns a timer, these calls included; the longest
- *           single call, of advance or ahead, and the longest advance; ns, as in longest
- *  refresh  idle timeouts of 30,000 ticks, each refreshed within the last 15,000 ticks: set a random one to now +
- *           30,000; time advances as in churn, for 35,000 ticks. A timer that becomes due is armed again. ns a step, all
- *           included. Peers that move no timers run a tenth, in which none becomes due: so it is the same work for
- *           peers that cannot be told the time.
- *  pass     one pass of a peer's own loop with all timers armed and none due, without waiting; ns a pass. Up to
- *           100,000 timers.
- *  sparse   100 timers over 3,600,000 ticks: advancing and popping every tick, ns a tick; and advancing from one next
- *           to the following one, ns a timer
- *
- * With few timers, rounds are repeated until there is enough to measure.
+ * docs/benchmarks.md describes them. One thread, a virtual clock, n timers, each at the beginning of an object of 64 or
+ * 192 bytes. (A peer with larger timers is left out.) Objects are armed in random order, as in a program that has run
+ * for a while: if they were armed by address, lists would be walked in the order in which the CPU prefetches. With few
+ * timers, rounds are repeated until there is enough to measure.
  */
 #ifndef PAWL_BENCH_WORKLOADS_H
 #define PAWL_BENCH_WORKLOADS_H
