@@ -297,9 +297,8 @@ static uint32_t most_connections(void)
 	return most < MAX_CONNECTIONS ? (uint32_t)most : MAX_CONNECTIONS;
 }
 
-static void help(void *settings)
+static void help(void)
 {
-	(void)settings;
 	puts("usage: pawl-bench-connections [options]\n"
 	     "\n"
 	     "Idle connections whose timeouts are refreshed at each message, in an epoll loop: "
@@ -317,12 +316,6 @@ static void help(void *settings)
 	     "loops:");
 	for (size_t i = 0; i < VARIANTS; i++)
 		printf("  %-16s %s\n", variants[i].name, variants[i].about);
-	exit(0);
-}
-
-static void set_sizes(void *settings, const char *option, char *value)
-{
-	parse_numbers(&((struct settings *)settings)->sizes, option, value, 1, most_connections());
 }
 
 static void default_sizes(struct numbers *sizes)
@@ -336,14 +329,20 @@ static void default_sizes(struct numbers *sizes)
 
 int main(int argc, char **argv)
 {
-	static const struct argument known[] = {
-	        {"--quick", set_quick, NULL},      {"--n", NULL, set_sizes},
-	        {"--reps", NULL, set_repetitions}, {"--csv", NULL, set_csv},
-	        {"--verify", set_verify, NULL},    {"--help", help, NULL},
-	};
 	struct settings settings = {0};
+	const struct argument known[] = {
+	        {.name = "--quick", .flag = &settings.common.quick},
+	        {.name = "--n", .numbers = &settings.sizes, .least = 1, .most = most_connections()},
+	        {.name = "--reps",
+	         .number = &settings.common.repetitions,
+	         .least = 1,
+	         .most = MAX_REPETITIONS},
+	        {.name = "--csv", .text = &settings.common.csv},
+	        {.name = "--verify", .flag = &settings.common.only_verify},
+	        {.name = "--help", .help = help},
+	};
 
-	arguments_parse(known, sizeof(known) / sizeof(known[0]), &settings, argc, argv);
+	arguments_parse(known, sizeof(known) / sizeof(known[0]), argc, argv);
 	if (!settings.sizes.count)
 		default_sizes(&settings.sizes);
 	settings.common.repetitions =

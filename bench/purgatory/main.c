@@ -242,9 +242,8 @@ static void measure_paced(const struct settings *settings)
 	             "held, to 4 %%; CPU time a request, without that of the benchmark itself");
 }
 
-static void help(void *settings)
+static void help(void)
 {
-	(void)settings;
 	puts("usage: pawl-bench-purgatory [options]\n"
 	     "\n"
 	     "Measures pawl's purgatory with Kafka's own workloads; medians.\n"
@@ -264,25 +263,24 @@ static void help(void *settings)
 	     "completed\n"
 	     "           directly, without a check, unless it times out before; the highest rate "
 	     "held");
-	exit(0);
-}
-
-static void set_parts(void *settings, const char *option, char *value)
-{
-	parse_names(&((struct settings *)settings)->parts, option, value, part_name);
 }
 
 int main(int argc, char **argv)
 {
-	static const struct argument known[] = {
-	        {"--quick", set_quick, NULL}, {"--reps", NULL, set_repetitions},
-	        {"--only", NULL, set_parts},  {"--csv", NULL, set_csv},
-	        {"--help", help, NULL},
-	};
 	struct settings settings = {0};
+	const struct argument known[] = {
+	        {.name = "--quick", .flag = &settings.common.quick},
+	        {.name = "--reps",
+	         .number = &settings.common.repetitions,
+	         .least = 1,
+	         .most = MAX_REPETITIONS},
+	        {.name = "--only", .names = &settings.parts, .allowed = part_name},
+	        {.name = "--csv", .text = &settings.common.csv},
+	        {.name = "--help", .help = help},
+	};
 	bool unpaced, paced;
 
-	arguments_parse(known, sizeof(known) / sizeof(known[0]), &settings, argc, argv);
+	arguments_parse(known, sizeof(known) / sizeof(known[0]), argc, argv);
 	unpaced = names_have(&settings.parts, "unpaced");
 	paced = names_have(&settings.parts, "paced");
 	machine_keep_memory();

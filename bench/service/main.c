@@ -285,9 +285,8 @@ static const char *peer_name(size_t i)
 	return i < PEERS ? peers[i]->name : NULL;
 }
 
-static void help(void *settings)
+static void help(void)
 {
-	(void)settings;
 	puts("usage: pawl-bench-service [options]\n"
 	     "\n"
 	     "Measures pawl's service against a heap under a mutex; medians.\n"
@@ -308,22 +307,6 @@ static void help(void *settings)
 	puts("\npeers:");
 	for (size_t i = 0; i < PEERS; i++)
 		printf("  %-14s %s\n", peers[i]->name, peers[i]->about);
-	exit(0);
-}
-
-static void set_rows(void *settings, const char *option, char *value)
-{
-	parse_names(&((struct bench *)settings)->rows, option, value, part_name);
-}
-
-static void set_peers(void *settings, const char *option, char *value)
-{
-	parse_names(&((struct bench *)settings)->peers, option, value, peer_name);
-}
-
-static void set_wheel_size(void *settings, const char *option, char *value)
-{
-	((struct bench *)settings)->wheel_size = number_within(option, value, 2, 4096);
 }
 
 /* Written to, so that the first repetition does not pay for the pages. */
@@ -338,19 +321,22 @@ static struct object *make_objects(void)
 
 int main(int argc, char **argv)
 {
-	static const struct argument known[] = {
-	        {"--quick", set_quick, NULL},
-	        {"--reps", NULL, set_repetitions},
-	        {"--only", NULL, set_rows},
-	        {"--peers", NULL, set_peers},
-	        {"--csv", NULL, set_csv},
-	        {"--verify", set_verify, NULL},
-	        {"--wheel-size", NULL, set_wheel_size},
-	        {"--help", help, NULL},
-	};
 	struct bench bench = {0};
+	const struct argument known[] = {
+	        {.name = "--quick", .flag = &bench.common.quick},
+	        {.name = "--reps",
+	         .number = &bench.common.repetitions,
+	         .least = 1,
+	         .most = MAX_REPETITIONS},
+	        {.name = "--only", .names = &bench.rows, .allowed = part_name},
+	        {.name = "--peers", .names = &bench.peers, .allowed = peer_name},
+	        {.name = "--csv", .text = &bench.common.csv},
+	        {.name = "--verify", .flag = &bench.common.only_verify},
+	        {.name = "--wheel-size", .number = &bench.wheel_size, .least = 2, .most = 4096},
+	        {.name = "--help", .help = help},
+	};
 
-	arguments_parse(known, sizeof(known) / sizeof(known[0]), &bench, argc, argv);
+	arguments_parse(known, sizeof(known) / sizeof(known[0]), argc, argv);
 	machine_keep_memory();
 	machine_describe();
 	printf("clock     %" PRIu64 " ns a reading\n", clock_cost());

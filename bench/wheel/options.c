@@ -45,11 +45,10 @@ static const char *peer_name(size_t index)
 	return index < peer_count ? peers[index]->name : NULL;
 }
 
-static void help(void *settings)
+static void help(void)
 {
 	const char *key, *last = "";
 
-	(void)settings;
 	puts("usage: pawl-bench-wheel [options]\n"
 	     "\n"
 	     "Measures pawl's wheel against other structures, libraries and the kernel: median ns "
@@ -78,7 +77,6 @@ static void help(void *settings)
 	for (size_t i = 0; i < peer_count; i++)
 		printf("%c %-12s %s\n", peers[i]->on_request ? '*' : ' ', peers[i]->name,
 		       peers[i]->about);
-	exit(0);
 }
 
 bool options_have(const struct options *options, uint32_t n, uint32_t object_size)
@@ -125,42 +123,27 @@ static void fill_in(struct options *options)
 		options->objects = (struct numbers){{192, 64}, quick ? 1 : 2};
 }
 
-static void set_sizes(void *settings, const char *option, char *value)
-{
-	parse_numbers(&((struct options *)settings)->sizes, option, value, 1, MAX_TIMERS);
-}
-
-static void set_objects(void *settings, const char *option, char *value)
-{
-	parse_numbers(&((struct options *)settings)->objects, option, value, CACHE_LINE,
-	              MAX_OBJECT_SIZE);
-}
-
-static void set_rows(void *settings, const char *option, char *value)
-{
-	parse_names(&((struct options *)settings)->rows, option, value, row_key);
-}
-
-static void set_peers(void *settings, const char *option, char *value)
-{
-	parse_names(&((struct options *)settings)->peers, option, value, peer_name);
-}
-
 void options_parse(struct options *options, int argc, char **argv)
 {
-	static const struct argument known[] = {
-	        {"--quick", set_quick, NULL},
-	        {"--n", NULL, set_sizes},
-	        {"--reps", NULL, set_repetitions},
-	        {"--objects", NULL, set_objects},
-	        {"--only", NULL, set_rows},
-	        {"--peers", NULL, set_peers},
-	        {"--csv", NULL, set_csv},
-	        {"--verify", set_verify, NULL},
-	        {"--help", help, NULL},
+	const struct argument known[] = {
+	        {.name = "--quick", .flag = &options->common.quick},
+	        {.name = "--n", .numbers = &options->sizes, .least = 1, .most = MAX_TIMERS},
+	        {.name = "--reps",
+	         .number = &options->common.repetitions,
+	         .least = 1,
+	         .most = MAX_REPETITIONS},
+	        {.name = "--objects",
+	         .numbers = &options->objects,
+	         .least = CACHE_LINE,
+	         .most = MAX_OBJECT_SIZE},
+	        {.name = "--only", .names = &options->rows, .allowed = row_key},
+	        {.name = "--peers", .names = &options->peers, .allowed = peer_name},
+	        {.name = "--csv", .text = &options->common.csv},
+	        {.name = "--verify", .flag = &options->common.only_verify},
+	        {.name = "--help", .help = help},
 	};
 
 	*options = (struct options){0};
-	arguments_parse(known, sizeof(known) / sizeof(known[0]), options, argc, argv);
+	arguments_parse(known, sizeof(known) / sizeof(known[0]), argc, argv);
 	fill_in(options);
 }
