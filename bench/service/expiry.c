@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Tasks that run: a backlog, a crowd within a second, and a steady rate. */
 #define _GNU_SOURCE
-#include "../../src/base/random.h"
 #include "workloads.h"
 
 #include <errno.h>
@@ -11,6 +10,8 @@
 enum {
 	PATIENCE_S = 60,
 	BACKLOG_SPAN_NS = 1000000000,
+	LEAD_NS = 10000000, /* and at random up to so much more: */
+	SPAN_NS = 100000000,
 	LIVE_LEAD_S = 2, /* enough to arm all of them before the first is due */
 };
 
@@ -72,7 +73,8 @@ double backlog_run(const struct service_peer *peer, struct object *objects, bool
 	return (double)(end - begin) / OBJECTS;
 }
 
-uint64_t cpu_of_others(void)
+/* CPU time of all threads except the calling one: the service's. */
+static uint64_t cpu_of_others(void)
 {
 	uint64_t own = read_clock(CLOCK_THREAD_CPUTIME_ID);
 
@@ -124,7 +126,7 @@ static void arm_stamped(const struct service_peer *peer, void *service, struct o
 	peer->arm_at(service, object, deadline_ns);
 }
 
-void init_stamped(const struct service_peer *peer, struct object *objects, uint32_t count)
+static void init_stamped(const struct service_peer *peer, struct object *objects, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
 		objects[i].runs = 0;
@@ -154,51 +156,40 @@ struct lateness live_run(const struct service_peer *peer, struct object *objects
 	return lateness_of(peer, objects, OBJECTS, cpu);
 }
 
-uint64_t run_at_rate(const struct service_peer *peer, uint32_t rate, uint32_t ms,
-                     arm_batch_fn *arm_batch, void *arg)
+uint64_t run_at_rate(struct steady *steady, uint32_t rate, uint32_t ms)
 {
-	uint32_t batch = rate / 1000;
+	uint32_t batch = rate / 1000, next = 0;
 	uint64_t begin, cpu;
 
+	init_stamped(steady->peer, steady->objects, batch * ms);
 	expect_runs((uint64_t)batch * ms);
 	cpu = cpu_of_others();
 	begin = clock_ns();
 	for (uint32_t i = 0; i < ms; i++) {
 		sleep_until(begin + i * MILLISECOND);
-		arm_batch(arg, i * batch, batch);
+		for (; next < (i + 1) * batch; next++)
+			steady->arm(steady, next,
+			            LEAD_NS + random_below32(&steady->random, SPAN_NS));
 	}
-	await_runs(peer);
+	await_runs(steady->peer);
 	return cpu_of_others() - cpu;
 }
 
-struct steady {
-	const struct service_peer *peer;
-	void *service;
-	struct object *objects;
-	struct random random;
-};
-
-static void arm_batch(void *arg, uint32_t first, uint32_t count)
+static void arm_late(struct steady *steady, uint32_t i, uint64_t delay_ns)
 {
-	struct steady *steady = arg;
-	uint64_t base = clock_ns() + LEAD_NS;
-
-	for (uint32_t i = first; i < first + count; i++)
-		arm_stamped(steady->peer, steady->service, &steady->objects[i],
-		            base + random_below32(&steady->random, SPAN_NS));
+	arm_stamped(steady->peer, steady->self, &steady->objects[i], clock_ns() + delay_ns);
 }
 
 struct lateness rate_run(const struct service_peer *peer, struct object *objects, uint32_t rate,
                          uint32_t ms, uint64_t seed)
 {
 	const uint32_t count = rate / 1000 * ms;
-	const struct service_setup setup = {.capacity = count};
-	struct steady steady = {.peer = peer, .objects = objects, .random = {seed}};
+	struct steady steady = {
+	        .peer = peer, .objects = objects, .random = {seed}, .arm = arm_late};
 	uint64_t cpu;
 
-	init_stamped(peer, objects, count);
-	steady.service = open_service(peer, &setup);
-	cpu = run_at_rate(peer, rate, ms, arm_batch, &steady);
-	peer->close(steady.service);
+	steady.self = open_service(peer, &(struct service_setup){.capacity = count});
+	cpu = run_at_rate(&steady, rate, ms);
+	peer->close(steady.self);
 	return lateness_of(peer, objects, count, cpu);
 }

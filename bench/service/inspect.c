@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The cost of a live view: without a socket, with a socket and no viewer, and with a viewer that asks once a second. */
 #define _GNU_SOURCE
-#include "../../src/base/random.h"
 #include "workloads.h"
 
 #include <dirent.h>
@@ -85,42 +84,29 @@ static uint64_t cpu_of_thread(const char *name)
 	return found;
 }
 
-struct steady {
-	struct pawl_service *service;
-	struct object *objects;
-	struct random random;
-};
-
-static void arm_batch(void *arg, uint32_t first, uint32_t count)
+static void arm(struct steady *steady, uint32_t i, uint64_t delay_ns)
 {
-	struct steady *steady = arg;
-
-	for (uint32_t i = first; i < first + count; i++)
-		pawl_service_arm(steady->service, &steady->objects[i].task.pawl,
-		                 LEAD_NS + random_below32(&steady->random, SPAN_NS));
+	steady->peer->arm(steady->self, &steady->objects[i], delay_ns);
 }
 
 struct inspected inspect_run(struct object *objects, uint32_t rate, uint32_t ms,
                              enum inspection inspection, uint64_t seed)
 {
-	const uint32_t count = rate / 1000 * ms;
-	struct inspected inspected = {.tasks = count};
-	struct steady steady = {.objects = objects, .random = {seed}};
+	const struct service_peer *peer = &service_peer_pawl;
+	struct inspected inspected = {.tasks = rate / 1000 * ms};
+	struct steady steady = {.peer = peer, .objects = objects, .random = {seed}, .arm = arm};
 	pid_t viewer = 0;
 	char path[64];
 
 	snprintf(path, sizeof(path), "/tmp/pawl-bench-%d", (int)getpid());
 	if (inspection == VIEWED)
 		viewer = begin_viewer(path);
-	if (pawl_service_open(&steady.service, NULL) != 0)
-		fail("pawl cannot be opened");
-	if (inspection != CLOSED && pawl_service_inspect(steady.service, path) != 0)
+	steady.self = open_service(peer, &(struct service_setup){0});
+	if (inspection != CLOSED && pawl_service_inspect(service_of(steady.self), path) != 0)
 		fail("the service cannot be inspected at %s", path);
-	init_stamped(&service_peer_pawl, objects, count);
-	tally.shared = false;
-	inspected.cpu_ns = run_at_rate(&service_peer_pawl, rate, ms, arm_batch, &steady);
+	inspected.cpu_ns = run_at_rate(&steady, rate, ms);
 	inspected.view_ns = cpu_of_thread("pawl-inspect");
-	pawl_service_close(steady.service, NULL);
+	peer->close(steady.self);
 	if (viewer)
 		waitpid(viewer, NULL, 0);
 	return inspected;

@@ -46,6 +46,10 @@ struct service_peer {
 	size_t (*poll)(void *self);
 };
 
+/* Of pawl's peers: the service itself; and, if it skips, how often a wait on its clock has ended. */
+struct pawl_service *service_of(void *self);
+uint64_t waits_of(void *self);
+
 extern const struct service_peer service_peer_pawl, service_peer_pawl_without,
         service_peer_pawl_50us, service_peer_pawl_2_workers;
 extern const struct service_peer service_peer_obvious;

@@ -5,13 +5,14 @@
 #include <stdlib.h>
 
 /*
- * CLOCK_MONOTONIC plus the skipped time. The manual clock is cheaper to read than a real one, so a backlog on it would
+ * CLOCK_MONOTONIC plus the skipped time; it counts the waits. The manual clock is cheaper to read than a real one, so a backlog on it would
  * look faster than it is.
  */
 struct skipping_clock {
 	struct pawl_clock clock;
 	struct pawl_clock_system real;
 	uint64_t skipped;
+	uint64_t waits; /* one thread waits */
 };
 
 struct opened {
@@ -34,6 +35,7 @@ static void skipping_wait(struct pawl_clock *clock, uint64_t deadline)
 	if (deadline != PAWL_NEVER)
 		deadline = deadline > skipped ? deadline - skipped : 0;
 	self->real.clock.wait(&self->real.clock, deadline);
+	__atomic_store_n(&self->waits, self->waits + 1, __ATOMIC_RELAXED);
 }
 
 static void skipping_wake(struct pawl_clock *clock)
@@ -69,6 +71,16 @@ static void *open_pawl(const struct service_peer *peer, const struct service_set
 		return self;
 	free(self);
 	return NULL;
+}
+
+struct pawl_service *service_of(void *self)
+{
+	return ((struct opened *)self)->service;
+}
+
+uint64_t waits_of(void *self)
+{
+	return __atomic_load_n(&((struct opened *)self)->clock.waits, __ATOMIC_RELAXED);
 }
 
 static void close_pawl(void *self)

@@ -3,6 +3,7 @@
 #ifndef PAWL_BENCH_SERVICE_WORKLOADS_H
 #define PAWL_BENCH_SERVICE_WORKLOADS_H
 
+#include "../../src/base/random.h"
 #include "peer.h"
 
 enum { OBJECTS = 1000000, MAX_THREADS = 4 };
@@ -21,19 +22,20 @@ bool verify_service(const struct service_peer *peer, uint64_t seed);
 
 void *open_service(const struct service_peer *peer, const struct service_setup *setup);
 
-/* Tasks that note when they run, and have not run yet. */
-void init_stamped(const struct service_peer *peer, struct object *objects, uint32_t count);
-
-/* Tasks that come at a rate are armed 10 to 110 ms before their time: LEAD_NS, and at random up to SPAN_NS more. */
-enum { LEAD_NS = 10000000, SPAN_NS = 100000000 };
+/* Tasks that come at a rate: what arms the one of that number, and what it needs for that. */
+struct steady {
+	const struct service_peer *peer;
+	void *self;
+	struct object *objects;
+	struct random random;
+	void (*arm)(struct steady *steady, uint32_t i, uint64_t delay_ns);
+};
 
 /*
- * Arm `rate` tasks a second for `ms`, in a batch each millisecond, and wait until all have run. Returns the CPU time of
- * the service's threads. The callback arms tasks `first` to `first + count - 1`.
+ * Arm `rate` tasks a second for `ms`, in a batch each millisecond, each 10 to 110 ms before its time, and wait until all
+ * have run. They note when they run. Returns the CPU time of the service's threads.
  */
-typedef void arm_batch_fn(void *arg, uint32_t first, uint32_t count);
-uint64_t run_at_rate(const struct service_peer *peer, uint32_t rate, uint32_t ms,
-                     arm_batch_fn *arm_batch, void *arg);
+uint64_t run_at_rate(struct steady *steady, uint32_t rate, uint32_t ms);
 
 struct churn {
 	unsigned threads;
@@ -91,8 +93,5 @@ struct inspected {
 /* As rate_run, with pawl. */
 struct inspected inspect_run(struct object *objects, uint32_t rate, uint32_t ms,
                              enum inspection inspection, uint64_t seed);
-
-/* CPU time of all threads except the calling one: the service's. */
-uint64_t cpu_of_others(void);
 
 #endif
