@@ -135,16 +135,14 @@ static void init_stamped(const struct service_peer *peer, struct object *objects
 	}
 }
 
-struct lateness live_run(const struct service_peer *peer, struct object *objects,
-                         uint32_t wheel_size, uint64_t seed)
+struct lateness live_run(const struct service_peer *peer, struct object *objects, uint64_t seed)
 {
-	const struct service_setup setup = {.capacity = OBJECTS, .wheel_size = wheel_size};
 	struct random random = {.state = seed};
 	uint64_t base, cpu;
 	void *service;
 
 	init_stamped(peer, objects, OBJECTS);
-	service = open_service(peer, &setup);
+	service = open_service(peer, &(struct service_setup){.capacity = OBJECTS});
 	expect_runs(OBJECTS);
 	base = clock_ns() + LIVE_LEAD_S * SECOND;
 	for (uint32_t i = 0; i < OBJECTS; i++)

@@ -42,7 +42,6 @@ enum { PEERS = sizeof(peers) / sizeof(peers[0]) };
 struct bench {
 	struct common common;
 	struct names rows, peers;
-	uint32_t wheel_size; /* of pawl in live; 0: its default */
 	struct object *objects;
 };
 
@@ -141,7 +140,7 @@ static struct lateness run_late(const struct bench *bench, const struct service_
 	uint32_t ms = RATE_MS;
 
 	if (rate == 0)
-		return live_run(peer, bench->objects, bench->wheel_size, SEED);
+		return live_run(peer, bench->objects, SEED);
 	if (bench->common.quick)
 		ms = RATE_MS_QUICK;
 	else if (rate < RATE_TASKS)
@@ -296,7 +295,6 @@ static void help(void)
 	     "long\n"
 	     "  --only W[,W...]   these workloads only, see below\n"
 	     "  --peers P[,P...]  these peers only, see below\n"
-	     "  --wheel-size N    in live, pawl with so many slots a level, 2 to 4096\n"
 	     "  --csv FILE        write all figures to this file\n"
 	     "  --verify          only verify the services\n"
 	     "  --help            this\n"
@@ -332,7 +330,6 @@ int main(int argc, char **argv)
 	        {.name = "--peers", .names = &bench.peers, .allowed = peer_name},
 	        {.name = "--csv", .text = &bench.common.csv},
 	        {.name = "--verify", .flag = &bench.common.only_verify},
-	        {.name = "--wheel-size", .number = &bench.wheel_size, .least = 2, .most = 4096},
 	        {.name = "--help", .help = help},
 	};
 

@@ -8,10 +8,9 @@
 #include <stdbool.h>
 
 struct service_setup {
-	size_t capacity;     /* tasks that are pending at most */
-	uint32_t wheel_size; /* of pawl; 0: its default */
-	bool polled;         /* no thread: poll runs due tasks */
-	bool skips; /* skip will be called; else the clock may be CLOCK_MONOTONIC as it is */
+	size_t capacity; /* tasks that are pending at most */
+	bool polled;     /* no thread: poll runs due tasks */
+	bool skips;      /* skip will be called; else the clock may be CLOCK_MONOTONIC as it is */
 };
 
 struct service_peer {

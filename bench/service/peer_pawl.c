@@ -54,9 +54,7 @@ static void skipping_init(struct skipping_clock *clock)
 
 static void *open_pawl(const struct service_peer *peer, const struct service_setup *setup)
 {
-	struct pawl_service_options options = {.tick_ns = peer->tick_ns,
-	                                       .wheel_size = setup->wheel_size,
-	                                       .workers = peer->workers};
+	struct pawl_service_options options = {.tick_ns = peer->tick_ns, .workers = peer->workers};
 	struct opened *self = malloc(sizeof(*self));
 
 	if (!self)

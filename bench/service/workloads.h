@@ -61,8 +61,7 @@ struct lateness {
 };
 
 /* OBJECTS tasks that are armed beforehand and fall due within one second. */
-struct lateness live_run(const struct service_peer *peer, struct object *objects,
-                         uint32_t wheel_size, uint64_t seed);
+struct lateness live_run(const struct service_peer *peer, struct object *objects, uint64_t seed);
 
 /* `rate` tasks a second are armed for `ms`. */
 struct lateness rate_run(const struct service_peer *peer, struct object *objects, uint32_t rate,
