@@ -80,10 +80,11 @@ static void note_signal(int number)
 	ended_by = number;
 }
 
-/* A second one ends it at once. */
+/* A write goes on after a signal: stdio would lose the rest of its text. A second signal ends the command at once. */
 static void catch_signals(void)
 {
-	struct sigaction action = {.sa_handler = note_signal, .sa_flags = (int)SA_RESETHAND};
+	struct sigaction action = {.sa_handler = note_signal,
+	                           .sa_flags = SA_RESTART | (int)SA_RESETHAND};
 
 	sigemptyset(&action.sa_mask);
 	sigaction(SIGINT, &action, NULL);

@@ -2,8 +2,10 @@
 """The code that the tests of the `pawl` command share: the command, and a clock that only bounds a hang."""
 import os
 import pty
+import re
 import subprocess
 import sys
+import time
 import unittest
 
 PAWL = os.path.abspath(sys.argv.pop(1))
@@ -35,14 +37,49 @@ def on_a_terminal(*arguments, **variables):
     ours, its = pty.openpty()
     process = subprocess.Popen([PAWL, *arguments], stdout=its, env=environment(TERM="xterm", **variables))
     os.close(its)
-    written = b""
-    try:
-        while chunk := os.read(ours, 4096):
-            written += chunk
-    except OSError:
-        pass  # the terminal is closed when the command has ended
-    os.close(ours)
+    written = read_all(ours)
     return process.wait(HANG), written.decode()
+
+
+def fill(fd):
+    """Write dots to a pipe or a terminal until there is no room."""
+    os.set_blocking(fd, False)
+    try:
+        while True:
+            os.write(fd, b"." * 1000)
+    except BlockingIOError:
+        os.set_blocking(fd, True)
+
+
+def about(process, file):
+    with open(f"/proc/{process.pid}/{file}") as text:
+        return text.read()
+
+
+def wait_for_write(process, fd):
+    """Until it sleeps in a system call on this descriptor of its own, which is full."""
+    while about(process, "syscall").split()[1:2] != [hex(fd)]:
+        assert process.poll() is None
+        time.sleep(0.01)
+
+
+def deliver(process, number):
+    """Send a signal, and wait until its handler runs: a write that it interrupts has returned."""
+    process.send_signal(number)
+    while int(re.search(r"ShdPnd:\s+(\w+)", about(process, "status"))[1], 16) >> (number - 1) & 1:
+        time.sleep(0.01)
+
+
+def read_all(fd):
+    """To its end. A terminal fails when the other end is closed."""
+    read = b""
+    try:
+        while chunk := os.read(fd, 65536):
+            read += chunk
+    except OSError:
+        pass
+    os.close(fd)
+    return read
 
 
 class CommandTest(unittest.TestCase):

@@ -7,7 +7,8 @@ import subprocess
 import tempfile
 
 import command
-from command import HANG, PAWL, SANITIZED, CommandTest, environment, on_a_terminal, pawl, start
+from command import (HANG, PAWL, SANITIZED, CommandTest, deliver, environment, fill, on_a_terminal, pawl, read_all,
+                     start, wait_for_write)
 
 
 def number(text):
@@ -103,6 +104,18 @@ class Demo(CommandTest):
         out = self.interrupted(b"seed", "--count", "400000", "--seconds", "60", "--workers", "2")
         self.assertLessEqual(self.expect_account(out)[0], 400000)
         self.expect_account(self.interrupted(b"pending", "--count", "100000", "--seconds", "30"))
+
+    def test_an_interrupt_during_a_write_loses_nothing(self):
+        ours, its = os.pipe()
+        fill(its)
+        process = subprocess.Popen([PAWL, "demo", "--count", "9"], stdout=its, stderr=subprocess.PIPE, env=environment())
+        os.close(its)
+        wait_for_write(process, 1)
+        deliver(process, signal.SIGINT)
+        out = read_all(ours).decode().lstrip(".")
+        self.assertEqual((process.wait(HANG), process.communicate()), (130, (None, b"")))
+        self.assertTrue(out.startswith("9 tasks in 10 s: "), out)
+        self.expect_account(out)
 
     def test_an_interrupted_demo_leaves_no_socket_behind(self):
         with tempfile.TemporaryDirectory() as directory:

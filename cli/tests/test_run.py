@@ -17,7 +17,8 @@ import threading
 import time
 
 import command
-from command import HANG, PAWL, RELEASE, SANITIZED, CommandTest, environment, pawl, start
+from command import (HANG, PAWL, RELEASE, SANITIZED, CommandTest, deliver, environment, fill, pawl, read_all, start,
+                     wait_for_write)
 
 
 def lines(*texts):
@@ -332,6 +333,18 @@ class Signals(CommandTest):
         process.send_signal(signal.SIGINT)
         self.assertEqual(process.wait(HANG), 130)
         end(process)
+
+    def test_a_message_is_whole_though_a_signal_comes_while_it_is_written(self):
+        ours, its = os.pipe()
+        fill(its)
+        process = subprocess.Popen([PAWL, "run"], stdin=subprocess.PIPE, stderr=its, env=environment())
+        os.close(its)
+        send(process, "bad")
+        wait_for_write(process, 2)
+        deliver(process, signal.SIGUSR1)
+        process.stdin.close()
+        self.assertRegex(read_all(ours).decode().lstrip("."), r"^stdin:1: the delay is 'bad': .*; expected .*\npawl: read 1 line, .*\n$")
+        self.assertEqual(process.wait(HANG), 1)
 
     def test_a_second_interrupt_ends_it_even_without_a_reader(self):
         process = start("run")

@@ -11,8 +11,9 @@ import subprocess
 import tempfile
 
 import command
-from command import HANG, PAWL, CommandTest, environment, on_a_terminal, pawl
+from command import HANG, PAWL, CommandTest, deliver, environment, fill, on_a_terminal, pawl, read_all, wait_for_write
 from inspected import SNAPSHOT, Service, line
+
 
 class Demo:
     """A real program: pawl demo, for as long as a test needs it."""
@@ -160,6 +161,38 @@ class Top(CommandTest):
             while b"\033[?1049l" not in written:
                 written += os.read(ours, 65536)
             self.assertEqual(process.wait(HANG), 0)
+            os.close(ours)
+
+    def stuck(self, output, *arguments):
+        """A command that cannot write, for its output is full; and the end to read from."""
+        ours, its = output()
+        fill(its)
+        process = subprocess.Popen([PAWL, "top", *arguments], stdout=its, stderr=subprocess.PIPE,
+                                   env=environment(TERM="xterm"))
+        os.close(its)
+        wait_for_write(process, 1)
+        return process, ours
+
+    def test_a_signal_during_a_write_loses_nothing(self):
+        for output, options in ((pty.openpty, []), (os.pipe, ["--json"])):
+            with self.subTest(options), Service(line()) as service:
+                process, ours = self.stuck(output, *options, service.path)
+                deliver(process, signal.SIGTERM)
+                written = read_all(ours).decode().lstrip(".")
+                self.assertEqual(process.communicate(timeout=HANG), (None, b""))
+                self.assertEqual(process.returncode, 0)
+                if options:
+                    self.assertEqual({json.loads(text)["name"] for text in written.splitlines()}, {"orders"})
+                else:
+                    self.assertTrue(written.startswith("\033[?1049h") and written.endswith("\033[?1049l"), written)
+
+    def test_a_second_signal_ends_it_though_nobody_reads(self):
+        with Service(line()) as service:
+            process, ours = self.stuck(os.pipe, "--json", service.path)
+            deliver(process, signal.SIGTERM)
+            process.send_signal(signal.SIGTERM)
+            self.assertEqual(process.wait(HANG), -signal.SIGTERM)
+            process.communicate()
             os.close(ours)
 
     def test_once_on_a_terminal_is_once(self):

@@ -104,9 +104,11 @@ static void note_signal(int number)
 	ended_by = number;
 }
 
+/* A write goes on after a signal: stdio would lose the rest of its text. A second signal ends the command at once. */
 static void catch_signals(void)
 {
-	struct sigaction action = {.sa_handler = note_signal}; /* without SA_RESTART */
+	struct sigaction action = {.sa_handler = note_signal,
+	                           .sa_flags = SA_RESTART | (int)SA_RESETHAND};
 
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
