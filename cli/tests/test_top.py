@@ -9,9 +9,10 @@ import re
 import signal
 import subprocess
 import tempfile
+import time
 
 import command
-from command import HANG, PAWL, CommandTest, deliver, environment, fill, on_a_terminal, pawl, read_all, wait_for_write
+from command import HANG, PAWL, CommandTest, deliver, environment, fill, on_a_terminal, pawl, read_all, start, wait_for_write
 from inspected import SNAPSHOT, Service, line
 
 
@@ -185,6 +186,14 @@ class Top(CommandTest):
                     self.assertEqual({json.loads(text)["name"] for text in written.splitlines()}, {"orders"})
                 else:
                     self.assertTrue(written.startswith("\033[?1049h") and written.endswith("\033[?1049l"), written)
+
+    def test_a_signal_ends_the_wait_for_an_answer(self):
+        with Service(line(), None) as service, start("top", "--json", "--interval", "0.1", service.path) as process:
+            while service.asked < 2:
+                time.sleep(0.01)
+            process.send_signal(signal.SIGTERM)
+            out, err = process.communicate(timeout=HANG)
+            self.assertEqual((process.returncode, out.count(b"\n"), err), (0, 1, b""))
 
     def test_a_second_signal_ends_it_though_nobody_reads(self):
         with Service(line()) as service:

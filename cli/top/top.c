@@ -2,7 +2,7 @@
 /* pawl top: its options, and the view in a terminal. */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <inttypes.h>
+#include <pawl/wheel.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@
 
 enum { ANSWER_SECONDS = 10 };
 
-#define MINUTE_NS  UINT64_C(60000000000)
+#define MINUTE_NS  (60 * PAWL_SECOND)
 #define SCREEN_ON  "\033[?1049h\033[?25l\033[?7l" /* another screen, no cursor, no wrapping */
 #define SCREEN_OFF "\033[?7h\033[?25h\033[?1049l"
 
@@ -121,7 +121,7 @@ static uint64_t clock_ns(void)
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+	return (uint64_t)now.tv_sec * PAWL_SECOND + (uint64_t)now.tv_nsec;
 }
 
 /* A snapshot, and when it came. */
@@ -217,19 +217,32 @@ static bool read_keys_unseen(struct termios *before)
 	return tcsetattr(STDIN_FILENO, TCSANOW, &keys) == 0;
 }
 
+/* Wait for a key, a signal, or the time; NULL: for ever. A signal that comes just before is not missed. */
+static void wait_for_input(struct pollfd *input, const struct timespec *time)
+{
+	sigset_t all, before;
+
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &before);
+	if (!ended_by)
+		ppoll(input, 1, time, &before);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
 /* Wait for keys until the next snapshot is due. False: the user, or a signal, ends it. */
 static bool wait_until(uint64_t until_ns, bool keys, bool *paused)
 {
 	for (;;) {
-		uint64_t now = clock_ns();
+		uint64_t now = clock_ns(), left = now < until_ns ? until_ns - now : 0;
+		struct timespec time = {(time_t)(left / PAWL_SECOND), (long)(left % PAWL_SECOND)};
 		struct pollfd input = {keys ? STDIN_FILENO : -1, POLLIN, 0};
 		char key;
 
 		if (ended_by)
 			return false;
-		if (!*paused && now >= until_ns)
+		if (!*paused && left == 0)
 			return true;
-		poll(&input, 1, *paused ? -1 : (int)((until_ns - now) / 1000000 + 1));
+		wait_for_input(&input, *paused ? NULL : &time);
 		if (!input.revents)
 			continue;
 		if (read(STDIN_FILENO, &key, 1) != 1 || key == 'q' || key == 'Q')
@@ -301,7 +314,7 @@ static int run(struct session *session)
 	fflush(stdout);
 	if (keys)
 		tcsetattr(STDIN_FILENO, TCSANOW, &before);
-	return fine ? EXIT_FINE : EXIT_FAULT;
+	return fine || ended_by ? EXIT_FINE : EXIT_FAULT;
 }
 
 /* Whether the options may be given together; if not, stderr says why. */

@@ -17,13 +17,9 @@ uint64_t clock_ms(void)
 bool wait_for(int fd, short events, uint64_t end_ms)
 {
 	struct pollfd descriptor = {fd, events, 0};
-	uint64_t now;
-	int ready;
+	uint64_t now = clock_ms();
+	int ready = now < end_ms ? poll(&descriptor, 1, (int)(end_ms - now)) : 0;
 
-	do {
-		now = clock_ms();
-		ready = now < end_ms ? poll(&descriptor, 1, (int)(end_ms - now)) : 0;
-	} while (ready < 0 && errno == EINTR);
 	if (ready == 0)
 		errno = EAGAIN;
 	return ready > 0;

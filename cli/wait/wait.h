@@ -10,8 +10,9 @@
 uint64_t clock_ms(void);
 
 /*
- * Wait until the descriptor is ready for `events`, those of poll(). False: it was not ready before `end_ms`, and errno is EAGAIN; or
- * poll() failed. From `end_ms` on it is false even if the descriptor is ready.
+ * Wait until the descriptor is ready for `events`, those of poll(). False: it was not ready before `end_ms`, and errno is
+ * EAGAIN; or a signal came, which ends the command, and errno is EINTR. From `end_ms` on it is false even if the descriptor
+ * is ready.
  */
 bool wait_for(int fd, short events, uint64_t end_ms);
 
