@@ -190,7 +190,8 @@ static int open_all(struct pipe *p)
 	if (!error)
 		error = signals_open();
 	if (!error && p->options->command)
-		error = children_open(&p->children, p->options->command, p->options->jobs);
+		error = children_open(&p->children, p->options->command,
+		                      (unsigned)p->options->jobs);
 	return error;
 }
 

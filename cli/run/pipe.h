@@ -4,11 +4,12 @@
 #define PAWL_CLI_PIPE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct pipe_options {
 	const char *path;    /* NULL: standard input */
 	const char *command; /* NULL: lines are written to standard output */
-	unsigned jobs;       /* commands at once */
+	uint64_t jobs;       /* commands at once */
 	const char *zone;    /* of lines that name none; NULL: such lines are bad */
 	bool replay;
 	double speed;

@@ -47,55 +47,12 @@ static const char help[] =
         "                     loopback needs a token\n"
         "  --help             this text\n";
 
-static const struct option options[] = {
-        {"once", no_argument, NULL, 'o'},
-        {"json", no_argument, NULL, 'j'},
-        {"interval", required_argument, NULL, 'i'},
-        {"page", no_argument, NULL, 'p'},
-        {"listen", required_argument, NULL, 'l'},
-        {"token-file", required_argument, NULL, 't'},
-        {"origin", required_argument, NULL, 'g'},
-        {"help", no_argument, NULL, 'h'},
-        {0},
-};
-
 struct arguments {
-	bool once, json, page, interval_given;
-	double interval;
+	bool once, json, page;
+	double interval; /* 0: not given */
 	struct serve_options page_options;
 	const char *path;
 };
-
-static bool take_option(void *to, int option)
-{
-	struct arguments *arguments = to;
-
-	switch (option) {
-	case 'o':
-		arguments->once = true;
-		return true;
-	case 'j':
-		arguments->json = true;
-		return true;
-	case 'p':
-		arguments->page = true;
-		return true;
-	case 'l':
-		arguments->page_options.listen = optarg;
-		return true;
-	case 't':
-		arguments->page_options.token_file = optarg;
-		return true;
-	case 'g':
-		arguments->page_options.origin = optarg;
-		return true;
-	case 'i':
-		arguments->interval_given = true;
-		return argument_decimal("--interval", optarg, 0.1, 3600, &arguments->interval);
-	default:
-		return false;
-	}
-}
 
 static volatile sig_atomic_t ended_by;
 
@@ -288,7 +245,8 @@ static int run(struct session *session)
 	const struct arguments *arguments = session->arguments;
 	bool live = terminal_of(STDOUT_FILENO).live && !arguments->once && !arguments->json;
 	bool once = arguments->once || (!live && !arguments->json), paused = false, fine;
-	uint64_t interval = (uint64_t)(arguments->interval * 1e9), next = clock_ns();
+	uint64_t interval = (uint64_t)((arguments->interval > 0 ? arguments->interval : 1) * 1e9),
+	         next = clock_ns();
 	struct termios before;
 	bool keys;
 
@@ -322,7 +280,7 @@ static bool fit_together(const struct arguments *arguments)
 {
 	const struct serve_options *page = &arguments->page_options;
 
-	if (arguments->page && (arguments->once || arguments->json || arguments->interval_given)) {
+	if (arguments->page && (arguments->once || arguments->json || arguments->interval > 0)) {
 		complain("top: --page is given with %s; expected none of --once, --json and "
 		         "--interval",
 		         arguments->once   ? "--once"
@@ -353,8 +311,18 @@ static int show_in_terminal(const struct arguments *arguments)
 
 int command_top(int argc, char **argv)
 {
-	struct arguments arguments = {.interval = 1};
-	int code = parse_options(argc, argv, options, help, take_option, &arguments);
+	struct arguments arguments = {0};
+	const struct setting settings[] = {
+	        {"once", .flag = &arguments.once},
+	        {"json", .flag = &arguments.json},
+	        {"interval", .decimal = &arguments.interval, .low = 0.1, .high = 3600},
+	        {"page", .flag = &arguments.page},
+	        {"listen", .text = &arguments.page_options.listen},
+	        {"token-file", .text = &arguments.page_options.token_file},
+	        {"origin", .text = &arguments.page_options.origin},
+	        {0},
+	};
+	int code = parse_options(argc, argv, settings, help);
 
 	if (code >= 0)
 		return code;
