@@ -18,7 +18,7 @@ import time
 
 import command
 from command import (HANG, PAWL, RELEASE, SANITIZED, CommandTest, deliver, environment, fill, pawl, read_all, start,
-                     wait_for_write)
+                     wait_for_write, wait_until)
 
 
 def lines(*texts):
@@ -52,14 +52,6 @@ def statistics(process):
     """For a process that has begun: before that the signal would end it."""
     process.send_signal(signal.SIGUSR1)
     return next_line(process.stderr)
-
-
-def wait_until(condition):
-    deadline = time.monotonic() + HANG
-    while not condition():
-        if time.monotonic() > deadline:
-            raise TimeoutError("it did not happen")
-        time.sleep(0.01)
 
 
 def status_of(pid):

@@ -13,7 +13,7 @@ import time
 import unittest
 import urllib.parse
 
-from site_support import HANG, Site, SiteTest, free_tcp_port, refused
+from command import HANG, CommandTest, Site, free_tcp_port, main
 from support import Server, ServerTest, in_pairs, wait_until
 
 WRITES = ["pause q", "resume q", "cancel q a", "cancel-leased q a", "requeue q a", "requeue-all q"]
@@ -40,7 +40,7 @@ class Board(Site):
         return answer["replies"]
 
 
-class BoardTest(SiteTest, ServerTest):
+class BoardTest(CommandTest, ServerTest):
     clock = None
 
     def board(self, *arguments, **options):
@@ -55,13 +55,9 @@ class BoardTest(SiteTest, ServerTest):
         return result
 
 
-class Options(unittest.TestCase):
-    def expect(self, *arguments, says, code=2, **variables):
-        found, err = refused("board", *arguments, **variables)
-        self.assertEqual(found, code, err)
-        for part in says:
-            self.assertIn(part, err)
-        return err
+class Options(CommandTest):
+    def expect(self, *arguments, **more):
+        return self.expect_usage("board", *arguments, **more)
 
     def test_a_bad_option_is_told_with_its_value_and_what_is_expected(self):
         for option, value, *says in (
@@ -96,18 +92,6 @@ class Options(unittest.TestCase):
 
     def test_files_for_tls_need_a_server_with_tls(self):
         self.expect("--tls-ca", "ca.pem", says=["--tls-ca", "rediss://"])
-
-
-class AllowedRequests(BoardTest):
-    def test_requests_of_another_origin_are_refused(self):
-        board = self.board("--write")
-        self.call("PAWL.PUT", "q", 0, "x", "ID", "a")
-        for origin in ("http://evil.example", "null", "", f"https://127.0.0.1:{board.port}", f"http://localhost:{board.port}",
-                       f"http://127.0.0.1:{board.port}.evil.example", "http://127.0.0.1:1"):
-            self.assertEqual(board.post("cancel q a", Origin=origin)[0], 403, origin)
-        self.assertEqual(self.call("EXISTS", "q"), 1)
-        self.assertEqual(board.post("cancel q a", Origin=f"http://127.0.0.1:{board.port}")[0], 200)
-        self.assertEqual(self.call("EXISTS", "q"), 0)
 
 
 class ReadOnly(BoardTest):
@@ -435,5 +419,4 @@ class Login(unittest.TestCase):
             self.assertNotIsInstance(reply, dict)
 
 
-if __name__ == "__main__":
-    unittest.main()
+main()
