@@ -4,8 +4,6 @@
  * suspended.
  */
 #define _POSIX_C_SOURCE 200809L
-#include "pipe.h"
-
 #include <errno.h>
 #include <inttypes.h>
 #include <pawl/wheel.h>
@@ -16,7 +14,6 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "../exits.h"
 #include "../text/arguments.h"
 #include "../text/duration.h"
 #include "../text/figures.h"

@@ -7,7 +7,7 @@
 
 #include "../commands.h"
 #include "../text/arguments.h"
-#include "pipe.h"
+#include "state.h"
 
 static const char help[] =
         "usage: pawl run [OPTION...] [FILE]\n"

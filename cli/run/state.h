@@ -9,8 +9,17 @@
 #include "entries.h"
 #include "input.h"
 #include "output.h"
-#include "pipe.h"
 #include "zones.h"
+
+struct pipe_options {
+	const char *path;    /* NULL: standard input */
+	const char *command; /* NULL: lines are written to standard output */
+	uint64_t jobs;       /* commands at once */
+	const char *zone;    /* of lines that name none; NULL: such lines are bad */
+	bool replay;
+	double speed;
+	bool strict;
+};
 
 enum stop { STOP_NOT, STOP_INTERRUPTED, STOP_STRICT, STOP_CLOSED, STOP_FAILED };
 
@@ -35,6 +44,9 @@ struct pipe {
 	struct input input;
 	struct output output;
 };
+
+/* `pawl run` itself: reads lines, and writes them when they are due. Returns the exit code. */
+int pipe_run(const struct pipe_options *options);
 
 /* Read once, and arm the lines that were read. */
 void pipe_read_input(struct pipe *pipe);

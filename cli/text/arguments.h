@@ -10,7 +10,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "../exits.h"
+/* The command's exit codes. */
+enum {
+	EXIT_FINE = 0,
+	EXIT_FAULT = 1,        /* done, but something was wrong */
+	EXIT_USAGE = 2,        /* the arguments are wrong, and nothing was done */
+	EXIT_INTERRUPTED = 128 /* plus the number of the signal that ended it */
+};
 
 /* An option, where its value is put, which is one of the five, and the range of that. */
 struct setting {

@@ -50,7 +50,7 @@ static const char help[] =
 struct arguments {
 	bool once, json, page;
 	double interval; /* 0: not given */
-	struct serve_options page_options;
+	struct site_options page_options;
 	const char *path;
 };
 
@@ -278,7 +278,7 @@ static int run(struct session *session)
 /* Whether the options may be given together; if not, stderr says why. */
 static bool fit_together(const struct arguments *arguments)
 {
-	const struct serve_options *page = &arguments->page_options;
+	const struct site_options *page = &arguments->page_options;
 
 	if (arguments->page && (arguments->once || arguments->json || arguments->interval > 0)) {
 		complain("top: --page is given with %s; expected none of --once, --json and "
