@@ -3,7 +3,10 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
 
-import { DESKTOP, expectNoSidewaysScrolling, expectText, hidden, PHONE, polled, screenshot, setHidden, withPage } from "../http/browser.mjs";
+import {
+	DESKTOP, expectNoSidewaysScrolling, expectSilence, expectText, expectToken, hidden, PHONE, polled,
+	screenshot, setHidden, withPage,
+} from "../http/browser.mjs";
 import { Server, startBoard } from "./board.mjs";
 
 const HOUR = 3600000;
@@ -96,20 +99,16 @@ describe("the page", () => {
 
 	test("numbers follow the server without a reload, in the same elements", async () => {
 		server.call("PAWL.PUT", "mail", HOUR, "1");
-		await withPage(
-			reader,
-			async (page) => {
-				await expectText(page, tile("waiting"), "1");
-				await (await row(page, await page.locator("#task-table .link").first().textContent())).waitFor();
-				await page.evaluate(() => {
-					window.kept = [...document.querySelectorAll(".tile b, #task-table tbody tr")];
-				});
-				server.call("PAWL.PUT", "mail", 2 * HOUR, "2");
-				await expectText(page, tile("waiting"), "2");
-				assert.ok(await page.evaluate(() => window.kept.length === 5 && window.kept.every((element) => element.isConnected)));
-			},
-			queue("mail"),
-		);
+		await withPage(reader, queue("mail"), async (page) => {
+			await expectText(page, tile("waiting"), "1");
+			await (await row(page, await page.locator("#task-table .link").first().textContent())).waitFor();
+			await page.evaluate(() => {
+				window.kept = [...document.querySelectorAll(".tile b, #task-table tbody tr")];
+			});
+			server.call("PAWL.PUT", "mail", 2 * HOUR, "2");
+			await expectText(page, tile("waiting"), "2");
+			assert.ok(await page.evaluate(() => window.kept.length === 5 && window.kept.every((element) => element.isConnected)));
+		});
 	});
 
 	test("shards are one group with their sums, which opens", async () => {
@@ -142,17 +141,13 @@ describe("the page", () => {
 	test("a group of 800 shards, for which one POST has not lines enough", async () => {
 		await withServer(async (full, board) => {
 			full.calls(Array.from({ length: 800 }, (_, i) => `PAWL.PUT jobs:{${i}} ${20 * 60000 + i} x ID task-${i}`));
-			await withPage(
-				board,
-				async (page) => {
-					await expectText(page, tile("waiting"), "800");
-					await expectText(page, "#hour-sum", "32 tasks fall due"); // of the first 32 shards
-					await row(page, "task-49");
-					await polled(page, 3);
-					await hidden(page, "#banner");
-				},
-				{ path: "#/group/jobs%3a%7b%2a%7d" },
-			);
+			await withPage(board, { path: "#/group/jobs%3a%7b%2a%7d" }, async (page) => {
+				await expectText(page, tile("waiting"), "800");
+				await expectText(page, "#hour-sum", "32 tasks fall due"); // of the first 32 shards
+				await row(page, "task-49");
+				await polled(page, 3);
+				await hidden(page, "#banner");
+			});
 		});
 	});
 
@@ -161,127 +156,99 @@ describe("the page", () => {
 		server.calls(Array.from({ length: 30 }, (_, i) => `PAWL.PUT mail 0 bulk AT ${at + i * 1000} ID bulk-${i}`));
 		server.call("PAWL.PUT", "mail", 0, "other", "AT", at + 600000, "ID", "other");
 		server.call("PAWL.PUT", "mail", 0, "after the hour", "AT", at + 2 * HOUR, "ID", "far");
-		await withPage(
-			reader,
-			async (page) => {
-				await expectText(page, "#hour-sum", "31 tasks fall due");
-				const clock = await page.evaluate((ms) => new Date(ms).toTimeString().slice(0, 5), at);
-				const bar = page.locator("#bars .minute", { has: page.locator("title", { hasText: `${clock}: 30 tasks` }) });
-				await bar.waitFor({ state: "attached" });
-				await row(page, "other");
-				const box = await bar.boundingBox();
-				await page.mouse.click(box.x + box.width / 2, box.y + box.height / 2);
-				await expectText(page, "#filter span", `Due at ${clock}.`);
-				await page.waitForFunction(() => document.querySelectorAll("#task-table tbody tr").length === 30);
-				await page.click("#unfilter");
-				await row(page, "far");
-			},
-			queue("mail"),
-		);
+		await withPage(reader, queue("mail"), async (page) => {
+			await expectText(page, "#hour-sum", "31 tasks fall due");
+			const clock = await page.evaluate((ms) => new Date(ms).toTimeString().slice(0, 5), at);
+			const bar = page.locator("#bars .minute", { has: page.locator("title", { hasText: `${clock}: 30 tasks` }) });
+			await bar.waitFor({ state: "attached" });
+			await row(page, "other");
+			const box = await bar.boundingBox();
+			await page.mouse.click(box.x + box.width / 2, box.y + box.height / 2);
+			await expectText(page, "#filter span", `Due at ${clock}.`);
+			await page.waitForFunction(() => document.querySelectorAll("#task-table tbody tr").length === 30);
+			await page.click("#unfilter");
+			await row(page, "far");
+		});
 	});
 
 	test("lateness, and a dash where nothing was delivered", async () => {
 		server.call("PAWL.PUT", "mail", HOUR, "x");
-		await withPage(
-			reader,
-			async (page) => {
-				await expectText(page, "#lateness-values dd", "–");
-				server.call("PAWL.PUTAT", "mail", now() - 7200000, "late", "late"); // as a replica gets what was put then
-				server.call("PAWL.TAKE", "mail");
-				await expectText(page, "#lateness-values div:last-child dd", /^2 h/);
-				await expectText(page, "#facts div:first-child dd", "1");
-			},
-			queue("mail"),
-		);
+		await withPage(reader, queue("mail"), async (page) => {
+			await expectText(page, "#lateness-values dd", "–");
+			server.call("PAWL.PUTAT", "mail", now() - 7200000, "late", "late"); // as a replica gets what was put then
+			server.call("PAWL.TAKE", "mail");
+			await expectText(page, "#lateness-values div:last-child dd", /^2 h/);
+			await expectText(page, "#facts div:first-child dd", "1");
+		});
 	});
 
 	test("a payload has a size, and of a large one the beginning is shown", async () => {
 		server.call("PAWL.PUT", "mail", HOUR, "x", "ID", "one");
 		server.call("EVAL", "return redis.call('PAWL.PUT', KEYS[1], ARGV[1], string.rep('y', 300000), 'ID', 'large')", 1, "mail", HOUR);
-		await withPage(
-			reader,
-			async (page) => {
-				for (const [id, size] of [["one", "1 byte"], ["large", "293 KiB, the first 256 KiB shown"]]) {
-					await page.getByRole("button", { name: id }).click();
-					await expectText(page, "#task-size", size);
-					await page.locator("#task .close").click();
-				}
-				await expectText(page, "#task-table tr:last-child .payload .text", "y".repeat(300));
-			},
-			queue("mail"),
-		);
+		await withPage(reader, queue("mail"), async (page) => {
+			for (const [id, size] of [["one", "1 byte"], ["large", "293 KiB, the first 256 KiB shown"]]) {
+				await page.getByRole("button", { name: id }).click();
+				await expectText(page, "#task-size", size);
+				await page.locator("#task .close").click();
+			}
+			await expectText(page, "#task-table tr:last-child .payload .text", "y".repeat(300));
+		});
 	});
 
 	test("the dead with their reasons", async () => {
 		die("mail", "bounced", "550 no such mailbox");
-		await withPage(
-			reader,
-			async (page) => {
-				await openTab(page, "Dead");
-				await expectText(page, "#task-table .reason", "550 no such mailbox");
-				await page.getByRole("button", { name: "bounced" }).click();
-				await expectText(page, "#task-life li.now", /^It died at/);
-				await expectText(page, "#task-life", /550 no such mailbox/);
-				await expectText(page, "#task-payload", "payload of bounced");
-			},
-			queue("mail"),
-		);
+		await withPage(reader, queue("mail"), async (page) => {
+			await openTab(page, "Dead");
+			await expectText(page, "#task-table .reason", "550 no such mailbox");
+			await page.getByRole("button", { name: "bounced" }).click();
+			await expectText(page, "#task-life li.now", /^It died at/);
+			await expectText(page, "#task-life", /550 no such mailbox/);
+			await expectText(page, "#task-payload", "payload of bounced");
+		});
 	});
 
 	test("a task's life goes on while one looks", async () => {
 		server.call("PAWL.PUT", "mail", 1.5 * HOUR, "hello", "ID", "m1", "MAXTRIES", 3);
-		await withPage(
-			reader,
-			async (page) => {
-				await page.getByRole("button", { name: "m1" }).click();
-				await expectText(page, "#task-life li.now", /^It waits, and is due at .* in 1 h/);
-				server.call("PAWL.MOVE", "mail", "m1", 0);
-				await expectText(page, "#task-life li.now", /^It has been due since/);
-				const token = server.call("PAWL.TAKE", "mail", "LEASE", HOUR).split("\n")[4];
-				await expectText(page, "#task-life li.now", /^A worker holds it until/);
-				await expectText(page, "#task-life li.done", "Delivered 1 time of at most 3.");
-				server.call("PAWL.ACK", "mail", "m1", token);
-				await expectText(page, "#task-gone", /^It is gone/);
-				await page.keyboard.press("Escape");
-				await hidden(page, "#task");
-			},
-			queue("mail"),
-		);
+		await withPage(reader, queue("mail"), async (page) => {
+			await page.getByRole("button", { name: "m1" }).click();
+			await expectText(page, "#task-life li.now", /^It waits, and is due at .* in 1 h/);
+			server.call("PAWL.MOVE", "mail", "m1", 0);
+			await expectText(page, "#task-life li.now", /^It has been due since/);
+			const token = server.call("PAWL.TAKE", "mail", "LEASE", HOUR).split("\n")[4];
+			await expectText(page, "#task-life li.now", /^A worker holds it until/);
+			await expectText(page, "#task-life li.done", "Delivered 1 time of at most 3.");
+			server.call("PAWL.ACK", "mail", "m1", token);
+			await expectText(page, "#task-gone", /^It is gone/);
+			await page.keyboard.press("Escape");
+			await hidden(page, "#task");
+		});
 	});
 
 	test("a task is found by its id, in whichever shard; and one that is not there", async () => {
 		for (let i = 0; i < 3; i++) server.call("PAWL.PUT", `jobs:{${i}}`, HOUR, "x", "ID", `order ${i}`);
-		await withPage(
-			reader,
-			async (page) => {
-				await expectText(page, tile("waiting"), "3");
-				await page.fill("#find-id", "order 2");
-				await page.press("#find-id", "Enter");
-				await expectText(page, "#task-facts dd", "jobs:{2}");
-				await page.click("#task .close");
-				await page.fill("#find-id", "order 9");
-				await page.click("#find button");
-				await expectText(page, "#task-gone", /^It is gone/);
-			},
-			{ path: `#/group/${encodeURIComponent("jobs:{*}").replace("*", "%2a")}` },
-		);
+		await withPage(reader, { path: `#/group/${encodeURIComponent("jobs:{*}").replace("*", "%2a")}` }, async (page) => {
+			await expectText(page, tile("waiting"), "3");
+			await page.fill("#find-id", "order 2");
+			await page.press("#find-id", "Enter");
+			await expectText(page, "#task-facts dd", "jobs:{2}");
+			await page.click("#task .close");
+			await page.fill("#find-id", "order 9");
+			await page.click("#find button");
+			await expectText(page, "#task-gone", /^It is gone/);
+		});
 	});
 
 	test("many tasks are shown some at a time", async () => {
 		server.calls(Array.from({ length: 260 }, (_, i) => `PAWL.PUT mail ${HOUR + i * 10} x ID t${i}`));
-		await withPage(
-			reader,
-			async (page) => {
-				const rows = (n) => page.waitForFunction((m) => document.querySelectorAll("#task-table tbody tr").length === m, n);
-				await rows(50);
-				await page.click("#more");
-				await rows(200);
-				await page.click("#more");
-				await rows(260);
-				await hidden(page, "#more");
-			},
-			queue("mail"),
-		);
+		await withPage(reader, queue("mail"), async (page) => {
+			const rows = (n) => page.waitForFunction((m) => document.querySelectorAll("#task-table tbody tr").length === m, n);
+			await rows(50);
+			await page.click("#more");
+			await rows(200);
+			await page.click("#more");
+			await rows(260);
+			await hidden(page, "#more");
+		});
 	});
 
 	test("a note says that there are more queues than it looks at, wherever the search finds them", async () => {
@@ -306,24 +273,20 @@ describe("the page", () => {
 			server.call("PAWL.TAKE", key);
 			server.call("PAWL.PUT", key, HOUR, "x");
 		}
-		await withPage(
-			reader,
-			async (page) => {
-				await expectText(page, counter("put"), "2");
-				await expectText(page, counter("delivered"), "1");
-				server.calls(Array(5).fill('PAWL.PUT "metered: a,b=c" 3600000 x'));
-				await expectText(page, counter("put"), /^7 \([\d.]+\/s\)$/);
-				server.call("DEL", "metered: a,b=c");
-				await expectText(page, "#empty", /is empty/);
-				await expectText(page, counter("put"), /^7\b/);
-				await page.click("#home");
-				await page.getByRole("link", { name: "m:{*}" }).click();
-				await expectText(page, counter("put"), "4");
-				await page.click("#home");
-				await expectText(page, "#metrics-note", "all queues of all databases");
-			},
-			queue("metered: a,b=c"),
-		);
+		await withPage(reader, queue("metered: a,b=c"), async (page) => {
+			await expectText(page, counter("put"), "2");
+			await expectText(page, counter("delivered"), "1");
+			server.calls(Array(5).fill('PAWL.PUT "metered: a,b=c" 3600000 x'));
+			await expectText(page, counter("put"), /^7 \([\d.]+\/s\)$/);
+			server.call("DEL", "metered: a,b=c");
+			await expectText(page, "#empty", /is empty/);
+			await expectText(page, counter("put"), /^7\b/);
+			await page.click("#home");
+			await page.getByRole("link", { name: "m:{*}" }).click();
+			await expectText(page, counter("put"), "4");
+			await page.click("#home");
+			await expectText(page, "#metrics-note", "all queues of all databases");
+		});
 	});
 
 	test("a server without the module is told so", async () => {
@@ -356,267 +319,194 @@ describe("refused requests", () => {
 
 	test("bytes that are no text, or would turn it round, are shown as what they are", async () => {
 		server.call("EVAL", "redis.call('PAWL.PUT', 'mail', 3600000, '\\255\\000bin', 'ID', 'evil\\226\\128\\174gpj.exe')", 0);
-		await withPage(
-			reader,
-			async (page) => {
-				await expectText(page, "#task-table .payload .text", "\\xff\\x00bin");
-				await expectText(page, "#task-table .id .link", "evil\\u202egpj.exe");
-			},
-			queue("mail"),
-		);
+		await withPage(reader, queue("mail"), async (page) => {
+			await expectText(page, "#task-table .payload .text", "\\xff\\x00bin");
+			await expectText(page, "#task-table .id .link", "evil\\u202egpj.exe");
+		});
 	});
 
 	test("read-only: no button writes, and the bridge also refuses it", async () => {
 		die("mail", "bounced", "x");
-		await withPage(
-			reader,
-			async (page) => {
-				await openTab(page, "Dead");
-				await page.getByRole("button", { name: "bounced" }).click();
-				await expectText(page, "#task-life li.now", /^It died/);
-				for (const button of ["#pause", "#requeue-all", "#task-requeue", "#task-cancel"])
-					assert.equal(await page.locator(button).isVisible(), false, button);
-				const status = await page.evaluate(async () => {
-					const lines = ["pause mail", "requeue mail bounced", "requeue-all mail", "cancel mail bounced"];
-					const ask = (body) => fetch("api", { method: "POST", headers: { "X-Pawl-Board": "1" }, body });
-					return Promise.all(lines.map(async (line) => (await ask(line)).status));
-				});
-				assert.deepEqual(status, [403, 403, 403, 403]);
-				assert.equal(state("mail", "bounced"), "dead");
-			},
-			{ ...queue("mail"), expected: /403/ },
-		);
+		await withPage(reader, { ...queue("mail"), expected: /403/ }, async (page) => {
+			await openTab(page, "Dead");
+			await page.getByRole("button", { name: "bounced" }).click();
+			await expectText(page, "#task-life li.now", /^It died/);
+			for (const button of ["#pause", "#requeue-all", "#task-requeue", "#task-cancel"])
+				assert.equal(await page.locator(button).isVisible(), false, button);
+			const status = await page.evaluate(async () => {
+				const lines = ["pause mail", "requeue mail bounced", "requeue-all mail", "cancel mail bounced"];
+				const ask = (body) => fetch("api", { method: "POST", headers: { "X-Pawl-Board": "1" }, body });
+				return Promise.all(lines.map(async (line) => (await ask(line)).status));
+			});
+			assert.deepEqual(status, [403, 403, 403, 403]);
+			assert.equal(state("mail", "bounced"), "dead");
+		});
 	});
 
 	test("a page of another site reaches nothing", async () => {
 		server.call("PAWL.PUT", "mail", HOUR, "x", "ID", "m1");
 		// The other board's page is another origin; it is served by the same program.
-		await withPage(
-			reader,
-			async (page) => {
-				const reached = await page.evaluate(async (url) => {
-					const attempts = [
-						{ method: "POST", headers: { "X-Pawl-Board": "1" }, body: "cancel mail m1" },
-						{ method: "POST", mode: "no-cors", body: "cancel mail m1" },
-					];
-					return Promise.all(attempts.map((options) => fetch(url + "api", options).then((r) => r.ok, () => false)));
-				}, writer.url);
-				assert.deepEqual(reached, [false, false]);
-				assert.equal(state("mail", "m1"), "waiting");
-			},
-			{ expected: /Content Security Policy|CORS|ERR_FAILED|violates/ },
-		);
+		await withPage(reader, { expected: /Content Security Policy|CORS|ERR_FAILED|violates/ }, async (page) => {
+			const reached = await page.evaluate(async (url) => {
+				const attempts = [
+					{ method: "POST", headers: { "X-Pawl-Board": "1" }, body: "cancel mail m1" },
+					{ method: "POST", mode: "no-cors", body: "cancel mail m1" },
+				];
+				return Promise.all(attempts.map((options) => fetch(url + "api", options).then((r) => r.ok, () => false)));
+			}, writer.url);
+			assert.deepEqual(reached, [false, false]);
+			assert.equal(state("mail", "m1"), "waiting");
+		});
 	});
 });
 
-describe("the token", () => {
-	test("a wrong one is refused, the right one is taken and remembered, and not shown in the address", async () => {
-		server.call("PAWL.PUT", "mail", HOUR, "x");
-		const board = await startBoard(server, { listen: "0.0.0.0:0" });
-		assert.match(board.token, /^[0-9a-f]{32}$/);
-		await withPage(
-			board,
-			async (page) => {
-				await page.waitForSelector("#login");
-				assert.equal(await page.locator("#board").isVisible(), false);
-				await screenshot(page, "token");
-				await page.fill("#token", "0123456789abcdef0123456789abcdef");
-				await page.click("#login button");
-				await expectText(page, "#login-wrong", "That token is not right.");
-				await page.fill("#token", board.token);
-				await page.click("#login button");
-				await expectText(page, tile("waiting"), "1");
-				await page.reload();
-				await expectText(page, tile("waiting"), "1");
-			},
-			{ expected: /401/ },
-		);
-		await withPage(
-			board,
-			async (page) => {
-				await expectText(page, tile("waiting"), "1");
-				assert.equal(await page.evaluate(() => location.href.includes("token")), false);
-			},
-			{ path: `#token=${board.token}` },
-		);
-		await board.stop();
-	});
+test("a token is asked for, remembered, and not shown in the address", async () => {
+	server.call("PAWL.PUT", "mail", HOUR, "x");
+	const board = await startBoard(server, { listen: "0.0.0.0:0" });
+	await expectToken(board, "#board", (page) => expectText(page, tile("waiting"), "1"));
+	await board.stop();
 });
 
 describe("actions with a confirmation", () => {
 	test("pause and resume; leaving it does nothing", async () => {
 		server.call("PAWL.PUT", "mail", 0, "x");
-		await withPage(
-			writer,
-			async (page) => {
-				await expectText(page, "#pause", "Pause");
-				await page.click("#pause");
-				await expectText(page, "#confirm-title", "Pause?");
-				await expectText(page, "#confirm-what", "mail");
-				await page.click("#confirm-no");
-				await hidden(page, "#confirm");
-				await page.click("#pause");
-				await page.keyboard.press("Escape");
-				await hidden(page, "#confirm");
-				await polled(page);
-				assert.equal(await page.locator("#paused").isVisible(), false);
-				await page.click("#pause");
-				await page.click("#confirm-yes");
-				await expectText(page, "#notice", "Paused.");
-				await expectText(page, "#paused", "paused");
-				assert.equal(server.call("PAWL.TAKE", "mail"), "");
-				await page.click("#pause");
-				await expectText(page, "#confirm-title", "Resume?");
-				await page.click("#confirm-yes");
-				await expectText(page, "#notice", "Resumed.");
-				await hidden(page, "#paused");
-				assert.match(server.call("PAWL.TAKE", "mail"), /x/);
-			},
-			queue("mail"),
-		);
+		await withPage(writer, queue("mail"), async (page) => {
+			await expectText(page, "#pause", "Pause");
+			await page.click("#pause");
+			await expectText(page, "#confirm-title", "Pause?");
+			await expectText(page, "#confirm-what", "mail");
+			await page.click("#confirm-no");
+			await hidden(page, "#confirm");
+			await page.click("#pause");
+			await page.keyboard.press("Escape");
+			await hidden(page, "#confirm");
+			await polled(page);
+			assert.equal(await page.locator("#paused").isVisible(), false);
+			await page.click("#pause");
+			await page.click("#confirm-yes");
+			await expectText(page, "#notice", "Paused.");
+			await expectText(page, "#paused", "paused");
+			assert.equal(server.call("PAWL.TAKE", "mail"), "");
+			await page.click("#pause");
+			await expectText(page, "#confirm-title", "Resume?");
+			await page.click("#confirm-yes");
+			await expectText(page, "#notice", "Resumed.");
+			await hidden(page, "#paused");
+			assert.match(server.call("PAWL.TAKE", "mail"), /x/);
+		});
 	});
 
 	test("all shards of a group at once", async () => {
 		for (let i = 0; i < 4; i++) server.call("PAWL.PUT", `jobs:{${i}}`, HOUR, "x");
-		await withPage(
-			writer,
-			async (page) => {
-				await expectText(page, tile("waiting"), "4");
-				await page.click("#pause");
-				await expectText(page, "#confirm-what", "jobs:{*} (4 queues)");
-				await page.click("#confirm-yes");
-				await expectText(page, "#paused", "paused");
-				server.call("PAWL.RESUME", "jobs:{2}");
-				await expectText(page, "#paused", "3 of 4 paused");
-			},
-			{ path: "#/group/jobs%3a%7b%2a%7d" },
-		);
+		await withPage(writer, { path: "#/group/jobs%3a%7b%2a%7d" }, async (page) => {
+			await expectText(page, tile("waiting"), "4");
+			await page.click("#pause");
+			await expectText(page, "#confirm-what", "jobs:{*} (4 queues)");
+			await page.click("#confirm-yes");
+			await expectText(page, "#paused", "paused");
+			server.call("PAWL.RESUME", "jobs:{2}");
+			await expectText(page, "#paused", "3 of 4 paused");
+		});
 	});
 
 	test("requeue one dead task, then all", async () => {
 		for (const id of ["d1", "d2", "d3"]) die("mail", id, "no");
-		await withPage(
-			writer,
-			async (page) => {
-				await openTab(page, "Dead");
-				await page.getByRole("button", { name: "d2" }).click();
-				await page.click("#task-requeue");
-				await expectText(page, "#confirm-what", "d2");
-				await page.click("#confirm-yes");
-				await expectText(page, "#notice", "Requeued.");
-				await expectText(page, "#task-life li.now", /^It has been due since/);
-				await hidden(page, "#task-requeue");
-				assert.deepEqual(["d1", "d2", "d3"].map((id) => state("mail", id)), ["dead", "due", "dead"]);
-				await page.click("#task .close");
-				await page.click("#requeue-all");
-				await expectText(page, "#confirm-text", /^2 dead tasks will be due at once/);
-				await page.click("#confirm-yes");
-				await expectText(page, "#notice", "2 tasks requeued.");
-				await hidden(page, "#requeue-all");
-				assert.equal(server.call("PAWL.LEN", "mail", "STATE", "due"), "3");
-			},
-			queue("mail"),
-		);
+		await withPage(writer, queue("mail"), async (page) => {
+			await openTab(page, "Dead");
+			await page.getByRole("button", { name: "d2" }).click();
+			await page.click("#task-requeue");
+			await expectText(page, "#confirm-what", "d2");
+			await page.click("#confirm-yes");
+			await expectText(page, "#notice", "Requeued.");
+			await expectText(page, "#task-life li.now", /^It has been due since/);
+			await hidden(page, "#task-requeue");
+			assert.deepEqual(["d1", "d2", "d3"].map((id) => state("mail", id)), ["dead", "due", "dead"]);
+			await page.click("#task .close");
+			await page.click("#requeue-all");
+			await expectText(page, "#confirm-text", /^2 dead tasks will be due at once/);
+			await page.click("#confirm-yes");
+			await expectText(page, "#notice", "2 tasks requeued.");
+			await hidden(page, "#requeue-all");
+			assert.equal(server.call("PAWL.LEN", "mail", "STATE", "due"), "3");
+		});
 	});
 
 	test("cancel a task, and one that a worker holds", async () => {
 		server.call("PAWL.PUT", "mail", HOUR, "x", "ID", "m1");
 		server.call("PAWL.PUT", "mail", 0, "x", "ID", "m2");
 		server.call("PAWL.TAKE", "mail", "LEASE", HOUR);
-		await withPage(
-			writer,
-			async (page) => {
-				await page.getByRole("button", { name: "m1" }).click();
-				await page.click("#task-cancel");
-				await expectText(page, "#confirm-text", /cannot be brought back/);
-				await page.click("#confirm-yes");
-				await expectText(page, "#notice", "Cancelled.");
-				await expectText(page, "#task-gone", /^It is gone/);
-				await hidden(page, "#task-cancel");
-				await page.click("#task .close");
-				await openTab(page, "Leased");
-				await page.getByRole("button", { name: "m2" }).click();
-				await expectText(page, "#task-life li.now", /^A worker holds it/);
-				await page.click("#task-cancel");
-				await expectText(page, "#confirm-text", /^A worker holds it/);
-				await page.click("#confirm-no");
-				assert.equal(state("mail", "m2"), "leased");
-				await page.click("#task-cancel");
-				await page.click("#confirm-yes");
-				await expectText(page, "#empty", /is empty/);
-				assert.equal(server.call("EXISTS", "mail"), "0");
-			},
-			queue("mail"),
-		);
+		await withPage(writer, queue("mail"), async (page) => {
+			await page.getByRole("button", { name: "m1" }).click();
+			await page.click("#task-cancel");
+			await expectText(page, "#confirm-text", /cannot be brought back/);
+			await page.click("#confirm-yes");
+			await expectText(page, "#notice", "Cancelled.");
+			await expectText(page, "#task-gone", /^It is gone/);
+			await hidden(page, "#task-cancel");
+			await page.click("#task .close");
+			await openTab(page, "Leased");
+			await page.getByRole("button", { name: "m2" }).click();
+			await expectText(page, "#task-life li.now", /^A worker holds it/);
+			await page.click("#task-cancel");
+			await expectText(page, "#confirm-text", /^A worker holds it/);
+			await page.click("#confirm-no");
+			assert.equal(state("mail", "m2"), "leased");
+			await page.click("#task-cancel");
+			await page.click("#confirm-yes");
+			await expectText(page, "#empty", /is empty/);
+			assert.equal(server.call("EXISTS", "mail"), "0");
+		});
 	});
 
 	test("a refusal of the server is reported", async () => {
 		server.call("PAWL.PUT", "mail", HOUR, "x", "ID", "m1");
-		await withPage(
-			writer,
-			async (page) => {
-				await page.getByRole("button", { name: "m1" }).click();
-				await page.waitForSelector("#task-cancel");
-				await page.click("#task-cancel");
-				server.call("PAWL.MOVE", "mail", "m1", 0);
-				server.call("PAWL.TAKE", "mail", "LEASE", HOUR);
-				await page.click("#confirm-yes");
-				await expectText(page, "#notice.wrong", /^LEASED/);
-				assert.equal(state("mail", "m1"), "leased");
-			},
-			queue("mail"),
-		);
+		await withPage(writer, queue("mail"), async (page) => {
+			await page.getByRole("button", { name: "m1" }).click();
+			await page.waitForSelector("#task-cancel");
+			await page.click("#task-cancel");
+			server.call("PAWL.MOVE", "mail", "m1", 0);
+			server.call("PAWL.TAKE", "mail", "LEASE", HOUR);
+			await page.click("#confirm-yes");
+			await expectText(page, "#notice.wrong", /^LEASED/);
+			assert.equal(state("mail", "m1"), "leased");
+		});
 	});
 });
 
 describe("when something is away", () => {
 	test("a killed server is told with the last numbers, and the page goes on when it is back", async () => {
 		server.call("PAWL.PUT", "mail", HOUR, "x", "ID", "m1");
-		await withPage(
-			reader,
-			async (page) => {
-				await expectText(page, tile("waiting"), "1");
-				await server.kill();
-				await expectText(page, "#banner", /^The server 127\.0\.0\.1:\d+ is away: .* What you see is from \d\d:\d\d:\d\d\.$/);
-				await expectText(page, "#live", /^away since \d\d:/);
-				await expectText(page, tile("waiting"), "1");
-				await screenshot(page, "away");
-				await server.run();
-				await hidden(page, "#banner");
-				await expectText(page, "#live", /^live/);
-				server.call("PAWL.PUT", "mail", HOUR, "y");
-				await expectText(page, tile("waiting"), "2");
-			},
-			{ ...queue("mail"), expected: /503/ },
-		);
+		await withPage(reader, { ...queue("mail"), expected: /503/ }, async (page) => {
+			await expectText(page, tile("waiting"), "1");
+			await server.kill();
+			await expectText(page, "#banner", /^The server 127\.0\.0\.1:\d+ is away: .* What you see is from \d\d:\d\d:\d\d\.$/);
+			await expectText(page, "#live", /^away since \d\d:/);
+			await expectText(page, tile("waiting"), "1");
+			await screenshot(page, "away");
+			await server.run();
+			await hidden(page, "#banner");
+			await expectText(page, "#live", /^live/);
+			server.call("PAWL.PUT", "mail", HOUR, "y");
+			await expectText(page, tile("waiting"), "2");
+		});
 	});
 
 	test("a board that has ended is told", async () => {
 		server.call("PAWL.PUT", "mail", HOUR, "x");
 		const board = await startBoard(server);
-		await withPage(
-			board,
-			async (page) => {
-				await expectText(page, tile("waiting"), "1");
-				await board.stop();
-				await expectText(page, "#banner", /pawl board itself does not answer/);
-				await expectText(page, tile("waiting"), "1");
-			},
-			{ expected: /ERR_CONNECTION|ERR_EMPTY|ERR_SOCKET/ },
-		);
+		await withPage(board, { expected: /ERR_CONNECTION|ERR_EMPTY|ERR_SOCKET/ }, async (page) => {
+			await expectText(page, tile("waiting"), "1");
+			await board.stop();
+			await expectText(page, "#banner", /pawl board itself does not answer/);
+			await expectText(page, tile("waiting"), "1");
+		});
 	});
 
 	test("a hidden tab asks nothing, and asks again when it is seen", async () => {
 		server.call("PAWL.PUT", "mail", HOUR, "x");
 		await withPage(reader, async (page) => {
 			await expectText(page, tile("waiting"), "1");
-			await polled(page);
-			await setHidden(page, true);
-			await page.waitForFunction(() => document.body.dataset.asking === "no"); // what was on its way may come
-			let asked = 0;
-			page.on("request", () => asked++);
-			await page.evaluate(() => new Promise((done) => setTimeout(done, 3000)));
-			assert.equal(asked, 0);
+			await expectSilence(page, () => setHidden(page, true));
 			server.call("PAWL.PUT", "mail", HOUR, "y");
 			await setHidden(page, false);
 			await expectText(page, tile("waiting"), "2");
@@ -638,37 +528,33 @@ describe("on any screen", () => {
 		for (const colorScheme of ["light", "dark"])
 			test(`${name}, ${colorScheme}: nothing is cut off or scrolls sideways`, async () => {
 				fill();
-				await withPage(
-					writer,
-					async (page) => {
-						await expectText(page, tile("waiting"), "561");
-						await polled(page);
-						await expectNoSidewaysScrolling(page);
-						await screenshot(page, `queues-${name}-${colorScheme}`, { fullPage: name === "phone" });
-						await page.getByRole("link", { name: "mail" }).click();
-						await expectText(page, tile("waiting"), "400");
-						await page.waitForSelector("#task-table tbody tr");
-						await expectNoSidewaysScrolling(page);
-						await screenshot(page, `queue-${name}-${colorScheme}`);
-						await openTab(page, "Dead");
-						await page.getByRole("button", { name: "welcome-17" }).click();
-						await expectText(page, "#task-life li.now", /^It died/);
-						await expectNoSidewaysScrolling(page);
-						await screenshot(page, `task-${name}-${colorScheme}`);
-						await page.click("#task-cancel");
-						await page.waitForSelector("#confirm");
-						await screenshot(page, `confirm-${name}-${colorScheme}`);
-						await page.click("#confirm-no");
-						await page.click("#task .close");
-						await page.click("#home");
-						await page.getByRole("link", { name: /^a-queue/ }).click();
-						await page.waitForSelector("#task-table tbody tr");
-						await expectNoSidewaysScrolling(page);
-						await page.click("#task-table .link");
-						await expectText(page, "#task-life li.now", /^It waits/);
-						await expectNoSidewaysScrolling(page);
-					},
-					{ viewport, colorScheme },
-				);
+				await withPage(writer, { viewport, colorScheme }, async (page) => {
+					await expectText(page, tile("waiting"), "561");
+					await polled(page);
+					await expectNoSidewaysScrolling(page);
+					await screenshot(page, `queues-${name}-${colorScheme}`, { fullPage: name === "phone" });
+					await page.getByRole("link", { name: "mail" }).click();
+					await expectText(page, tile("waiting"), "400");
+					await page.waitForSelector("#task-table tbody tr");
+					await expectNoSidewaysScrolling(page);
+					await screenshot(page, `queue-${name}-${colorScheme}`);
+					await openTab(page, "Dead");
+					await page.getByRole("button", { name: "welcome-17" }).click();
+					await expectText(page, "#task-life li.now", /^It died/);
+					await expectNoSidewaysScrolling(page);
+					await screenshot(page, `task-${name}-${colorScheme}`);
+					await page.click("#task-cancel");
+					await page.waitForSelector("#confirm");
+					await screenshot(page, `confirm-${name}-${colorScheme}`);
+					await page.click("#confirm-no");
+					await page.click("#task .close");
+					await page.click("#home");
+					await page.getByRole("link", { name: /^a-queue/ }).click();
+					await page.waitForSelector("#task-table tbody tr");
+					await expectNoSidewaysScrolling(page);
+					await page.click("#task-table .link");
+					await expectText(page, "#task-life li.now", /^It waits/);
+					await expectNoSidewaysScrolling(page);
+				});
 			});
 });
