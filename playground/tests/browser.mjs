@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { pathToFileURL } from "node:url";
 
-import { HANG, PHONE, TABLET, screenshot as shot, withAddress } from "../../cli/tests/http/chromium.mjs";
+import { HANG, PHONE, TABLET, screenshot as shot, withAddress } from "../../cli/tests/chromium.mjs";
 
 const { PLAYGROUND_PAGE, PLAYGROUND_REPLAY, PAGE_COMMAND } = process.env;
 

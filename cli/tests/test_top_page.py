@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """pawl top --page without a browser: what it asks of the program, and what it answers. Which requests are answered at all is in
-cli/tests/http/test_site.py."""
+test_site.py."""
 import concurrent.futures
 import json
 import os

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """pawl board without a browser: its options, and what reaches the server. Which requests are answered at all is in
-cli/tests/http/test_site.py. The first argument is the command; the servers are those of module/tests/support.py."""
+test_site.py. The first argument is the command; the servers are those of module/tests/support.py."""
 import json
 import os
 import re

@@ -10,7 +10,7 @@ import { after, before, describe, test } from "node:test";
 import {
 	DESKTOP, end, expectNoSidewaysScrolling, expectSilence, expectText, expectToken, hidden, PHONE, polled,
 	screenshot, setHidden, Site, start, TABLET, withPage,
-} from "../http/browser.mjs";
+} from "./browser.mjs";
 
 const HTML = "<img src=x onerror=document.title='owned'>";
 const tile = (name) => `.tile[data-tile="${name}"] b`;
