@@ -62,12 +62,12 @@ static uint64_t replayed(struct pipe *p, uint64_t stamp, uint64_t now)
 
 static uint64_t deadline_of(struct pipe *p, const struct line *line)
 {
-	uint64_t now = pipe_time(CLOCK_BOOTTIME);
+	uint64_t now = clock_ns(CLOCK_BOOTTIME);
 
 	if (p->options->replay)
 		return replayed(p, line->ns, now);
 	if (line->kind == LINE_AT || line->kind == LINE_CALENDAR)
-		return wall_deadline(line->ns, now, pipe_time(CLOCK_REALTIME));
+		return wall_deadline(line->ns, now, clock_ns(CLOCK_REALTIME));
 	return deadline_after(now, line->ns);
 }
 
@@ -91,7 +91,7 @@ static void keep_line(struct pipe *p, const struct line *line)
 static void add_line(struct pipe *p, struct line *line)
 {
 	if (line->kind == LINE_CALENDAR)
-		line->ns = timetable_next(&line->timetable, pipe_time(CLOCK_REALTIME));
+		line->ns = timetable_next(&line->timetable, clock_ns(CLOCK_REALTIME));
 	keep_line(p, line);
 }
 

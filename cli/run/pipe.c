@@ -23,14 +23,6 @@
 
 #define REPLAY_AHEAD 65536u /* lines on the wheel; the others stay in their file */
 
-uint64_t pipe_time(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * PAWL_SECOND + (uint64_t)t.tv_nsec;
-}
-
 void pipe_fail(struct pipe *p, const char *what, int error)
 {
 	complain("%s: %s", what, strerror(error));
@@ -109,7 +101,7 @@ static void rearm_by_wall(struct pipe *p)
 {
 	wall_read(p->wall_fd);
 	if (!p->options->replay &&
-	    !wall_rearm(p->wheel, pipe_time(CLOCK_BOOTTIME), pipe_time(CLOCK_REALTIME)))
+	    !wall_rearm(p->wheel, clock_ns(CLOCK_BOOTTIME), clock_ns(CLOCK_REALTIME)))
 		complain("no memory to rearm lines after the clock was set");
 }
 
@@ -117,7 +109,7 @@ static void rearm_by_wall(struct pipe *p)
 static bool wait_for_something(struct pipe *p)
 {
 	uint64_t next = pipe_can_fire(p) ? pawl_wheel_next(p->wheel) : PAWL_NEVER;
-	bool now = next <= pipe_time(CLOCK_BOOTTIME);
+	bool now = next <= clock_ns(CLOCK_BOOTTIME);
 	struct pollfd fds[] = {
 	        {.fd = wants_input(p) ? p->input.fd : -1, .events = POLLIN},
 	        {.fd = signals_fd(), .events = POLLIN},
@@ -167,7 +159,7 @@ static void loop(struct pipe *p)
 
 static int open_wheel(struct pipe *p)
 {
-	struct pawl_wheel_options options = {.start = pipe_time(CLOCK_BOOTTIME)};
+	struct pawl_wheel_options options = {.start = clock_ns(CLOCK_BOOTTIME)};
 	size_t size = pawl_wheel_footprint(&options);
 
 	p->wheel = pawl_wheel_init(malloc(size), size, &options);

@@ -3,8 +3,7 @@
 #ifndef PAWL_CLI_STATE_H
 #define PAWL_CLI_STATE_H
 
-#include <time.h>
-
+#include "../wait/wait.h"
 #include "children.h"
 #include "entries.h"
 #include "input.h"
@@ -63,7 +62,5 @@ void pipe_reap(struct pipe *pipe);
 
 /* Print why, and stop. */
 void pipe_fail(struct pipe *pipe, const char *what, int error);
-
-uint64_t pipe_time(clockid_t clock); /* ns */
 
 #endif

@@ -15,6 +15,7 @@
 
 #include "../commands.h"
 #include "../text/arguments.h"
+#include "../wait/wait.h"
 #include "draw.h"
 #include "program.h"
 #include "serve.h"
@@ -73,14 +74,6 @@ static void catch_signals(void)
 	signal(SIGPIPE, SIG_IGN);
 }
 
-static uint64_t clock_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * PAWL_SECOND + (uint64_t)now.tv_nsec;
-}
-
 /* A snapshot, and when it came. */
 struct taken {
 	struct snapshot *snapshot;
@@ -110,7 +103,7 @@ static void remove_oldest(struct history *history)
 /* With a short interval there is no room for a whole minute: then the history is shorter. */
 static void history_add(struct history *history, struct snapshot *snapshot)
 {
-	uint64_t now = clock_ns();
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
 	if (history->count == HISTORY)
 		remove_oldest(history);
@@ -190,7 +183,8 @@ static void wait_for_input(struct pollfd *input, const struct timespec *time)
 static bool wait_until(uint64_t until_ns, bool keys, bool *paused)
 {
 	for (;;) {
-		uint64_t now = clock_ns(), left = now < until_ns ? until_ns - now : 0;
+		uint64_t now = clock_ns(CLOCK_MONOTONIC),
+		         left = now < until_ns ? until_ns - now : 0;
 		struct timespec time = {(time_t)(left / PAWL_SECOND), (long)(left % PAWL_SECOND)};
 		struct pollfd input = {keys ? STDIN_FILENO : -1, POLLIN, 0};
 		char key;
@@ -246,7 +240,7 @@ static int run(struct session *session)
 	bool live = terminal_of(STDOUT_FILENO).live && !arguments->once && !arguments->json;
 	bool once = arguments->once || (!live && !arguments->json), paused = false, fine;
 	uint64_t interval = (uint64_t)((arguments->interval > 0 ? arguments->interval : 1) * 1e9),
-	         next = clock_ns();
+	         next = clock_ns(CLOCK_MONOTONIC);
 	struct termios before;
 	bool keys;
 
@@ -261,7 +255,7 @@ static int run(struct session *session)
 		fputs(SCREEN_ON, stdout);
 	do {
 		if (!paused && session->history.count > 0)
-			next = clock_ns() + interval;
+			next = clock_ns(CLOCK_MONOTONIC) + interval;
 		show(session, live, paused);
 		if (!wait_until(next, keys, &paused))
 			break;

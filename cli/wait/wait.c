@@ -4,14 +4,18 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <time.h>
 
-uint64_t clock_ms(void)
+uint64_t clock_ns(clockid_t clock)
 {
 	struct timespec now;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+uint64_t clock_ms(void)
+{
+	return clock_ns(CLOCK_MONOTONIC) / 1000000;
 }
 
 bool wait_for(int fd, short events, uint64_t end_ms)

@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Waiting for a descriptor until a point in time: a limit for a whole answer, however many pieces it comes in. */
+/*
+ * The time; and waiting for a descriptor until a point in time: a limit for a whole answer, however many pieces it comes
+ * in.
+ */
 #ifndef PAWL_CLI_WAIT_H
 #define PAWL_CLI_WAIT_H
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
-/* Milliseconds of a clock that is never set. */
+uint64_t clock_ns(clockid_t clock);
+
+/* Of CLOCK_MONOTONIC, which is never set. */
 uint64_t clock_ms(void);
 
 /*
