@@ -93,7 +93,8 @@ describe("the page", () => {
 		showing("busy", async (page) => {
 			await expectText(page, "#function-table tbody tr:first-child th", "expire_session");
 			const ran = await page.locator("#facts [data-key='Ran'] dd").textContent();
-			await page.evaluate(() => (window.kept = [...document.querySelectorAll(".tile b, #function-table tbody tr, #due-table tr")]));
+			// Of the functions the first one, which always has tasks: one whose only task runs just then may be missing.
+			await page.evaluate(() => (window.kept = [...document.querySelectorAll(".tile b, #function-table tbody tr:first-child, #due-table tr")]));
 			await page.waitForFunction((old) => document.querySelector("#facts [data-key='Ran'] dd").textContent !== old, ran);
 			assert.ok(await page.evaluate(() => window.kept.length > 15 && window.kept.every((element) => element.isConnected)));
 		}));
