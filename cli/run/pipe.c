@@ -37,16 +37,14 @@ static uint64_t lines_left(const struct pipe *p)
 static void print_statistics(const struct pipe *p)
 {
 	const struct counts *c = &p->counts;
-	char mean[DURATION_TEXT], max[DURATION_TEXT];
 
-	duration_format(c->fired ? c->late_sum / c->fired : 0, mean);
-	duration_format(c->late_max, max);
 	fprintf(stderr, "pawl: read %" PRIu64 " line%s, %" PRIu64 " of them bad; ", c->read,
 	        PLURAL(c->read), c->bad);
 	fprintf(stderr, "fired %" PRIu64 ", replaced %" PRIu64 ", cancelled %" PRIu64 ", ",
 	        c->fired, c->replaced, c->cancelled);
 	fprintf(stderr, "pending %zu; late by %s on average, %s at most",
-	        pawl_wheel_count(p->wheel), mean, max);
+	        pawl_wheel_count(p->wheel), LASTING(c->fired ? c->late_sum / c->fired : 0),
+	        LASTING(c->late_max));
 	if (p->options->command)
 		fprintf(stderr, "; commands running %u, failed %" PRIu64 ", runs skipped %" PRIu64,
 		        p->children.running, c->failed, c->skipped);

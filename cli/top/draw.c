@@ -12,21 +12,6 @@
 
 enum { BAR_WIDTH = 40, ROWS = 10, NAME_WIDTH = 32 };
 
-static const char *lasting(uint64_t ns, char text[DURATION_TEXT])
-{
-	duration_format(ns, text);
-	return text;
-}
-
-static const char *exactly(uint64_t ns, char text[DURATION_TEXT])
-{
-	duration_exact(ns, text);
-	return text;
-}
-
-#define LASTING(ns) lasting(ns, (char[DURATION_TEXT]){0})
-#define EXACTLY(ns) exactly(ns, (char[DURATION_TEXT]){0})
-
 /* How much a counter grew in a second. */
 static uint64_t rate(const struct drawing *drawing, uint64_t now, uint64_t before)
 {
