@@ -88,13 +88,6 @@ static void keep_line(struct pipe *p, const struct line *line)
 	pawl_wheel_arm_at(p->wheel, &entry->timer, deadline_of(p, line));
 }
 
-static void add_line(struct pipe *p, struct line *line)
-{
-	if (line->kind == LINE_CALENDAR)
-		line->ns = timetable_next(&line->timetable, clock_ns(CLOCK_REALTIME));
-	keep_line(p, line);
-}
-
 /* A name that has fired already or never existed is not an error: the writer of the line cannot know. */
 static void cancel_name(struct pipe *p, struct span name)
 {
@@ -114,12 +107,14 @@ static void handle_line(struct pipe *p, struct span source)
 	                               : line_parse(source, &p->zones, &line, &error);
 
 	p->counts.read++;
+	if (good && line.kind == LINE_CALENDAR)
+		line.ns = timetable_next(&line.timetable, clock_ns(CLOCK_REALTIME));
 	if (!good)
 		report_bad(p, &error);
 	else if (line.kind == LINE_CANCEL)
 		cancel_name(p, line.name);
 	else if (line.kind != LINE_NOTHING)
-		add_line(p, &line);
+		keep_line(p, &line);
 }
 
 static void report_too_long(struct pipe *p)

@@ -192,10 +192,6 @@ class Lines(CommandTest):
     def test_the_last_line_needs_no_newline(self):
         self.assertEqual(pawl("run", stdin="0s a\n0s b"), (0, "a\nb\n", ""))
 
-    def test_a_cancel_that_ends_in_crlf_cancels(self):
-        self.assertEqual(pawl("run", stdin="=tea 1h tea\n!tea\r\n"), (0, "", ""))
-        self.assertEqual(pawl("run", stdin="=tea 1h tea\n!tea\r"), (0, "", ""))
-
     def test_crlf_ends_every_kind_of_line_as_lf_does(self):
         dos = "\r\n".join(("# comment", "", "0s a", "@1 b", "=n 1h old", "=n 0s", "=e every 1h x", "!e", "0s \r", "0s c\r"))
         self.assertEqual(pawl("run", stdin=dos), (0, "a\nb\n\n\r\nc\n", ""))
@@ -454,9 +450,6 @@ class Exec(CommandTest):
                               stdin=lines("0s a  b", "10ms $HOME `x` 'y' \"z\"", "20ms"))
         self.assertEqual((code, err), (0, ""))
         self.assertEqual(out, lines("a  b", "[a  b]", "$HOME `x` 'y' \"z\"", "[$HOME `x` 'y' \"z\"]", "", "[]"))
-
-    def test_commands_do_not_see_the_carriage_return_of_crlf(self):
-        self.assertEqual(pawl("run", "--exec", 'cat; echo "[$PAWL_TEXT]"', stdin="0s a\r\n"), (0, "a\n[a]\n", ""))
 
     def test_a_text_from_outside_does_not_get_in(self):
         self.assertEqual(pawl("run", "--exec", "env | grep -c ^PAWL_TEXT=", stdin=lines("0s a"), PAWL_TEXT="old"),
