@@ -170,9 +170,6 @@ class Lines(CommandTest):
         self.assertEqual(pawl("run", "--zone", "Europe/Berlin", stdin="@2020-01-01T00:00 a\r\n"), (0, "a\n", ""))
         self.assertEqual(pawl("run", "--zone", "local", stdin="@2020-01-01T00:00 a\n"), (0, "a\n", ""))
 
-    def test_several_units_make_a_delay(self):
-        self.assertEqual(pawl("run", stdin="0s10ms1us a\n"), (0, "a\n", ""))
-
     def test_lines_by_the_calendar_wait_until_they_are_cancelled(self):
         dos = lines("=a cron[Europe/Berlin] 0 0 29 2 * x\r", "=b daily[UTC] 02:30 x\r", "=c cron[UTC] @yearly x\r",
                     "!a\r", "!b\r", "!c\r")
@@ -188,9 +185,6 @@ class Lines(CommandTest):
             code, out, err = end(process)
             self.assertEqual((code, out), (143, ""))
             self.assertIn("1 line was left", err)
-
-    def test_the_last_line_needs_no_newline(self):
-        self.assertEqual(pawl("run", stdin="0s a\n0s b"), (0, "a\nb\n", ""))
 
     def test_crlf_ends_every_kind_of_line_as_lf_does(self):
         dos = "\r\n".join(("# comment", "", "0s a", "@1 b", "=n 1h old", "=n 0s", "=e every 1h x", "!e", "0s \r", "0s c\r"))
