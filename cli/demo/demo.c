@@ -10,6 +10,7 @@
 
 #include "../commands.h"
 #include "../text/arguments.h"
+#include "../wait/wait.h"
 #include "display.h"
 #include "jobs.h"
 
@@ -41,24 +42,6 @@ struct arguments {
 	double seconds;
 	const char *inspect; /* or NULL */
 };
-
-static volatile sig_atomic_t ended_by; /* 0, or the number of a signal */
-
-static void note_signal(int number)
-{
-	ended_by = number;
-}
-
-/* A write goes on after a signal: stdio would lose the rest of its text. A second signal ends the command at once. */
-static void catch_signals(void)
-{
-	struct sigaction action = {.sa_handler = note_signal,
-	                           .sa_flags = SA_RESTART | (int)SA_RESETHAND};
-
-	sigemptyset(&action.sa_mask);
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-}
 
 static void sleep_for(uint64_t ns)
 {
@@ -196,7 +179,8 @@ static int demo(const struct arguments *a)
 	struct jobs jobs = {0};
 	int error = pawl_service_open(&service, &service_options), code = EXIT_FAULT;
 
-	catch_signals();
+	end_by_signal(SIGINT);
+	end_by_signal(SIGTERM);
 	if (!error)
 		error = jobs_open(&jobs, service, a->count, (uint64_t)(a->seconds * SECOND),
 		                  a->seed);

@@ -55,25 +55,6 @@ struct arguments {
 	const char *path;
 };
 
-static volatile sig_atomic_t ended_by;
-
-static void note_signal(int number)
-{
-	ended_by = number;
-}
-
-/* A write goes on after a signal: stdio would lose the rest of its text. A second signal ends the command at once. */
-static void catch_signals(void)
-{
-	struct sigaction action = {.sa_handler = note_signal,
-	                           .sa_flags = SA_RESTART | (int)SA_RESETHAND};
-
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-	sigaction(SIGHUP, &action, NULL);
-	signal(SIGPIPE, SIG_IGN);
-}
-
 /* A snapshot, and when it came. */
 struct taken {
 	struct snapshot *snapshot;
@@ -249,7 +230,10 @@ static int run(struct session *session)
 		show(session, false, false);
 	if (!fine || once)
 		return fine ? EXIT_FINE : EXIT_FAULT;
-	catch_signals();
+	end_by_signal(SIGINT);
+	end_by_signal(SIGTERM);
+	end_by_signal(SIGHUP);
+	signal(SIGPIPE, SIG_IGN);
 	keys = live && read_keys_unseen(&before);
 	if (live)
 		fputs(SCREEN_ON, stdout);

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 
 uint64_t clock_ns(clockid_t clock)
 {
@@ -27,4 +28,19 @@ bool wait_for(int fd, short events, uint64_t end_ms)
 	if (ready == 0)
 		errno = EAGAIN;
 	return ready > 0;
+}
+
+volatile sig_atomic_t ended_by;
+
+static void note_signal(int number)
+{
+	ended_by = number;
+}
+
+void end_by_signal(int number)
+{
+	struct sigaction action = {.sa_handler = note_signal,
+	                           .sa_flags = SA_RESTART | (int)SA_RESETHAND};
+
+	sigaction(number, &action, NULL);
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The time; and waiting for a descriptor until a point in time: a limit for a whole answer, however many pieces it comes
- * in.
+ * The time; waiting for a descriptor until a point in time, a limit for a whole answer, however many pieces it comes in;
+ * and signals that end a command.
  */
 #ifndef PAWL_CLI_WAIT_H
 #define PAWL_CLI_WAIT_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
@@ -21,5 +22,12 @@ uint64_t clock_ms(void);
  * is ready.
  */
 bool wait_for(int fd, short events, uint64_t end_ms);
+
+/*
+ * From now on this signal sets `ended_by` to its number. A write goes on after it: stdio would lose the rest of its text. If
+ * it comes once more, it ends the command at once.
+ */
+void end_by_signal(int number);
+extern volatile sig_atomic_t ended_by; /* 0: none has come */
 
 #endif
