@@ -31,9 +31,18 @@ def pawl(*arguments, stdin="", **variables):
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
-def start(*arguments, program=PAWL, **variables):
-    return subprocess.Popen([program, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                            stderr=subprocess.PIPE, env=environment(**variables))
+def start(*arguments, program=PAWL, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **variables):
+    return subprocess.Popen([program, *arguments], stdin=stdin, stdout=stdout, stderr=stderr, env=environment(**variables))
+
+
+def start_full(output, *arguments, **variables):
+    """With a standard output that is full, until it waits for room there. Returns it, and the end that it is read from."""
+    ours, its = output()
+    fill(its)
+    process = start(*arguments, stdout=its, **variables)
+    os.close(its)
+    wait_for_write(process, 1)
+    return process, ours
 
 
 def on_a_terminal(*arguments, **variables):

@@ -7,8 +7,7 @@ import subprocess
 import tempfile
 
 import command
-from command import (HANG, PAWL, SANITIZED, CommandTest, deliver, environment, fill, on_a_terminal, pawl, read_all,
-                     start, wait_for_write)
+from command import HANG, PAWL, SANITIZED, CommandTest, deliver, environment, on_a_terminal, pawl, read_all, start, start_full
 
 
 def number(text):
@@ -106,11 +105,7 @@ class Demo(CommandTest):
         self.expect_account(self.interrupted(b"pending", "--count", "100000", "--seconds", "30"))
 
     def test_an_interrupt_during_a_write_loses_nothing(self):
-        ours, its = os.pipe()
-        fill(its)
-        process = subprocess.Popen([PAWL, "demo", "--count", "9"], stdout=its, stderr=subprocess.PIPE, env=environment())
-        os.close(its)
-        wait_for_write(process, 1)
+        process, ours = start_full(os.pipe, "demo", "--count", "9")
         deliver(process, signal.SIGINT)
         out = read_all(ours).decode().lstrip(".")
         self.assertEqual((process.wait(HANG), process.communicate()), (130, (None, b"")))

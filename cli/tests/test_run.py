@@ -319,7 +319,7 @@ class Signals(CommandTest):
     def test_a_message_is_whole_though_a_signal_comes_while_it_is_written(self):
         ours, its = os.pipe()
         fill(its)
-        process = subprocess.Popen([PAWL, "run"], stdin=subprocess.PIPE, stderr=its, env=environment())
+        process = start("run", stdout=None, stderr=its)
         os.close(its)
         send(process, "bad")
         wait_for_write(process, 2)
@@ -373,8 +373,7 @@ class ClosedOutput(CommandTest):
     def writing_to(self, output):
         """One that has written a line, and the end that it is read from."""
         ours, its = output()
-        process = subprocess.Popen([PAWL, "run"], stdin=subprocess.PIPE, stdout=its, stderr=subprocess.PIPE,
-                                   env=environment())
+        process = start("run", stdout=its)
         os.close(its)
         send(process, "0s ready")
         self.assertEqual(line_from(ours), "ready")
@@ -425,8 +424,7 @@ class ClosedInput(CommandTest):
         for source in (a_pipe, a_unix_socket, a_terminal):
             with self.subTest(source.__name__):
                 its, ours = source() if source is a_pipe else reversed(source())
-                process = subprocess.Popen([PAWL, "run"], stdin=its, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                           env=environment())
+                process = start("run", stdin=its)
                 os.close(its)
                 os.write(ours, b"1h x\n0s ready\n")
                 self.assertEqual(next_line(process.stdout), "ready")
@@ -615,8 +613,7 @@ class Memory(CommandTest):
     def test_without_memory_it_ends_and_says_so(self):
         if SANITIZED:
             self.skipTest("a sanitizer needs all addresses there are")
-        process = subprocess.Popen(["sh", "-c", 'ulimit -v 60000; exec "$0" run', PAWL], stdin=subprocess.PIPE,
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment())
+        process = start("-c", 'ulimit -v 60000; exec "$0" run', PAWL, program="sh")
         feeder = feed(process, itertools.repeat(lines(*["1h x"] * 1000)))
         self.assertEqual(process.wait(HANG), 1)
         feeder.join()
