@@ -35,10 +35,10 @@ static void disconnect(void *arg)
 	view->connected = false;
 }
 
-/* False: program.link.wrong says why. */
+/* False: program.wrong says why. */
 static bool keep_json(struct view *view, const struct snapshot *snapshot)
 {
-	struct link *link = &view->program.link;
+	struct program *program = &view->program;
 	char *text = NULL;
 	size_t size = 0;
 	FILE *to = open_memstream(&text, &size);
@@ -54,7 +54,7 @@ static bool keep_json(struct view *view, const struct snapshot *snapshot)
 		}
 		free(text);
 	}
-	snprintf(link->wrong, sizeof(link->wrong), "no memory for a snapshot");
+	snprintf(program->wrong, sizeof(program->wrong), "no memory for a snapshot");
 	return false;
 }
 
@@ -113,7 +113,7 @@ static void answer_snapshot(struct evhttp_request *http, void *arg)
 	char taken[32];
 
 	if (!fresh && (hangs(view) || !take_snapshot(view))) {
-		site_tell(http, HTTP_SERVUNAVAIL, "away", view->program.link.wrong);
+		site_tell(http, HTTP_SERVUNAVAIL, "away", view->program.wrong);
 		return;
 	}
 	body = evbuffer_new();
@@ -137,7 +137,7 @@ static void show_address(const struct site *site)
 	printf("pawl top: %s shows %s\n", url, view->program.path);
 	fflush(stdout);
 	if (!take_snapshot(view))
-		complain("top: %s; the page waits for it", view->program.link.wrong);
+		complain("top: %s; the page waits for it", view->program.wrong);
 	disconnect(view);
 }
 
@@ -153,8 +153,8 @@ int serve_page(const char *path, const struct site_options *options)
 	                    .arg = &view};
 	int code;
 
-	if (!link_fits(&view.program.link, path)) {
-		complain("top: %s", view.program.link.wrong);
+	if (!program_fits(&view.program)) {
+		complain("top: %s", view.program.wrong);
 		return EXIT_USAGE;
 	}
 	if (!site_prepare(&site, options, "127.0.0.1:8380", "PAWL_TOP_TOKEN"))

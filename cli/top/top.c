@@ -281,7 +281,7 @@ static int show_in_terminal(const struct arguments *arguments)
 	int code = program_connect(&session.program, ANSWER_SECONDS) ? run(&session) : EXIT_USAGE;
 
 	if (code != EXIT_FINE)
-		complain("top: %s", session.program.link.wrong);
+		complain("top: %s", session.program.wrong);
 	program_disconnect(&session.program);
 	history_free(&session.history);
 	return finish_output(code);
