@@ -8,9 +8,9 @@
 #include "../cli/journey/journey.h"
 #include "../src/base/random.h"
 #include "../src/wheel/next.h"
+#include "../src/wheel/slots.h"
 #include "heap.h"
 #include "memory.h"
-#include "slots.h"
 
 #define MOVED_MAX 2048u
 #define SEEN_MAX  2048u
@@ -132,8 +132,8 @@ static bool take_memory(void)
 	page.wheel = wheel ? pawl_wheel_init(wheel, size, &page.options) : NULL;
 	if (!page.wheel || !page.dots)
 		return false;
-	page.counts = memory_take(levels_max(page.wheel) * page.options.wheel_size *
-	                          sizeof(*page.counts));
+	page.counts =
+	        memory_take(page.wheel->levels * page.options.wheel_size * sizeof(*page.counts));
 	if (!page.with_heap)
 		return page.counts;
 	page.heap.entries = memory_take(page.capacity * sizeof(struct heap_entry));
@@ -239,6 +239,46 @@ void glue_fill(uint32_t first, uint32_t count, uint32_t span, uint32_t seed)
 		page.random.state = seed;
 	for (uint32_t id = first; id < first + count; id++)
 		arm_quietly(&page.dots[id], now + random_delay(span));
+}
+
+typedef bool front_fn(struct pawl_timer *timer, const struct pawl_wheel_place *place);
+
+static void front_of_list(struct pawl_timer *head, const struct pawl_wheel_place *place,
+                          front_fn *fn)
+{
+	if (list_empty(head))
+		return;
+	for (struct pawl_timer *timer = head->next; timer != head; timer = timer->next)
+		if (!fn(timer, place))
+			return;
+}
+
+static void fronts_of_level(const struct pawl_wheel *wheel, const struct level *level, front_fn *fn)
+{
+	for (uint64_t slot = 0; slot < wheel->slots; slot++) {
+		struct pawl_wheel_place place;
+
+		if (!bit_is_set(level, slot))
+			continue;
+		place.level = (unsigned)(level - wheel->level);
+		place.slot = (unsigned)(slot % wheel->wheel_size);
+		place.opens =
+		        time_of_tick(wheel, tick_of_cell(level, cell_of_slot(wheel, level, slot)));
+		for (uint64_t chain = 0; chain <= wheel->chain_mask; chain++)
+			front_of_list(slot_head(wheel, level, slot, chain), &place, fn);
+	}
+}
+
+/*
+ * Call fn for the timers of each list of each slot, from the front, until it returns false for that list. A timer that
+ * moves down comes to the front: so fn can stop at the first timer that it met there before. pawl_wheel_get_place()
+ * would walk a slot for each timer.
+ */
+static void each_front(const struct pawl_wheel *wheel, front_fn *fn)
+{
+	for (unsigned i = 0; i < wheel->levels_used; i++)
+		if (wheel->level[i].ready)
+			fronts_of_level(wheel, &wheel->level[i], fn);
 }
 
 /* A timer at the front of a slot: it was known there, or the last step moved it there. */
@@ -353,7 +393,12 @@ uint64_t glue_deadline(uint32_t id)
 
 uint64_t glue_levels(void)
 {
-	return levels_ready(page.wheel);
+	uint64_t bits = 0;
+
+	for (unsigned i = 0; i < page.wheel->levels_used; i++)
+		if (page.wheel->level[i].ready)
+			bits |= UINT64_C(1) << i;
+	return bits;
 }
 
 const struct glue_place *glue_place(uint32_t id)

@@ -84,6 +84,7 @@ PAGE_API(heapExpire) uint32_t glue_heap_expire(uint32_t max);
 PAGE_API(now) uint64_t glue_now(void);
 PAGE_API(next) uint64_t glue_next(void);
 PAGE_API(deadline) uint64_t glue_deadline(uint32_t id);
+/* The levels that have been needed so far, a bit each. */
 PAGE_API(levels) uint64_t glue_levels(void);
 PAGE_API(place) const struct glue_place *glue_place(uint32_t id);
 PAGE_API(numbers) const struct glue_numbers *glue_numbers(void);

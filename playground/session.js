@@ -291,7 +291,7 @@ class Session {
 			const moves = this.progress.popping ? 0 : this.wheel.step(op.to, left - work);
 			const popped = this.#popAll(left - work);
 			this.progress.popping = !popped.empty;
-			this.wheel.expireHeap(left - work);
+			this.wheel.heapExpire(left - work);
 			work += moves + popped.count + WORK_OF_AN_OPENING;
 			this.progress.finished = popped.empty && this.wheel.now >= op.to;
 			if (moves > 0 && !this.crowded) work += this.#tellOpening();

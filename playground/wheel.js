@@ -18,6 +18,9 @@ const NUMBERS = [
 	"mostWithAhead",
 ];
 
+// Calls of glue.h that are the same here.
+const PASSED_ON = ["arm", "touch", "cancel", "fill", "step", "ahead", "follow", "heapExpire", "forgetMoved"];
+
 const unsigned = (number) => BigInt.asUintN(64, number);
 
 class Wheel {
@@ -30,6 +33,7 @@ class Wheel {
 	constructor(module, instance) {
 		this.module = module;
 		this.calls = instance.exports;
+		for (const name of PASSED_ON) this[name] = this.calls[name];
 	}
 
 	// A view of the memory, made each time: it becomes invalid when the memory grows.
@@ -51,41 +55,9 @@ class Wheel {
 			);
 	}
 
-	arm(id, deadline) {
-		return Boolean(this.calls.arm(id, deadline));
-	}
-
-	touch(id, deadline) {
-		return Boolean(this.calls.touch(id, deadline));
-	}
-
-	cancel(id) {
-		return Boolean(this.calls.cancel(id));
-	}
-
-	fill(first, count, span, seed) {
-		this.calls.fill(first, count, span, seed);
-	}
-
-	step(to, maxMoves) {
-		return this.calls.step(to, maxMoves);
-	}
-
-	ahead(movesATick) {
-		this.calls.ahead(movesATick);
-	}
-
-	follow() {
-		this.calls.follow();
-	}
-
 	pop() {
 		const id = this.calls.pop() >>> 0;
 		return id === NO_TIMER ? null : id;
-	}
-
-	expireHeap(max) {
-		return this.calls.heapExpire(max);
 	}
 
 	get now() {
@@ -147,10 +119,6 @@ class Wheel {
 			const [id, due, fromLevel, fromSlot, level, slot] = words.subarray(6 * i, 6 * i + 6);
 			return { id, due: Boolean(due), fromLevel, fromSlot, level, slot };
 		});
-	}
-
-	forgetMoved() {
-		this.calls.forgetMoved();
 	}
 
 	words() {

@@ -8,9 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../http/json.h"
 #include "../http/site.h"
-#include "reply.h"
 #include "requests.h"
 
 enum { LINES_MAX = 4096, REPLY_MAX = 1 << 24 };
@@ -68,6 +66,59 @@ static void begin_answer(struct evbuffer *body, const struct board *board)
 	evbuffer_add_printf(body, "{\"write\":%s,\"database\":%d,\"server\":",
 	                    board->write ? "true" : "false", board->database);
 	json_string(body, board->server_text, strlen(board->server_text));
+}
+
+/* Keys, ids and payloads are bytes, as json_string() writes them; the page makes text of them. */
+static void json_bytes(struct evbuffer *to, const char *bytes, size_t size, size_t longest)
+{
+	if (size <= longest) {
+		json_string(to, bytes, size);
+		return;
+	}
+	evbuffer_add_printf(to, "{\"cut\":");
+	json_string(to, bytes, longest);
+	evbuffer_add_printf(to, ",\"size\":%zu}", size);
+}
+
+static void json_reply(struct evbuffer *to, const redisReply *reply, size_t longest);
+
+/* The server decides how deep a reply is nested; hiredis allows nine levels at most. */
+static void json_list(struct evbuffer *to, const redisReply *reply, size_t longest)
+{
+	evbuffer_add(to, "[", 1);
+	for (size_t i = 0; i < reply->elements; i++) {
+		if (i > 0)
+			evbuffer_add(to, ",", 1);
+		json_reply(to, reply->element[i], longest);
+	}
+	evbuffer_add(to, "]", 1);
+}
+
+/*
+ * Strings as strings, integers as numbers, nil as null, lists as lists, an error as {"error": text}. A string of more than
+ * `longest` bytes is cut: {"cut": its first bytes, "size": of all}.
+ */
+static void json_reply(struct evbuffer *to, const redisReply *reply, size_t longest)
+{
+	switch (reply->type) {
+	case REDIS_REPLY_INTEGER:
+		evbuffer_add_printf(to, "%lld", reply->integer);
+		break;
+	case REDIS_REPLY_ARRAY:
+		json_list(to, reply, longest);
+		break;
+	case REDIS_REPLY_STRING:
+	case REDIS_REPLY_STATUS:
+		json_bytes(to, reply->str, (size_t)reply->len, longest);
+		break;
+	case REDIS_REPLY_ERROR:
+		evbuffer_add_printf(to, "{\"error\":");
+		json_string(to, reply->str, (size_t)reply->len);
+		evbuffer_add(to, "}", 1);
+		break;
+	default:
+		evbuffer_add_printf(to, "null");
+	}
 }
 
 /* Send all requests, then read all replies: one round trip. */

@@ -35,17 +35,9 @@ static const char help[] =
         "The password of the server is taken from the address, else from $REDISCLI_AUTH.\n"
         "SIGINT or SIGTERM ends it.\n";
 
-static const struct option long_options[] = {
-        {"server", required_argument, NULL, 's'},   {"listen", required_argument, NULL, 'l'},
-        {"write", no_argument, NULL, 'w'},          {"token-file", required_argument, NULL, 't'},
-        {"origin", required_argument, NULL, 'o'},   {"tls-ca", required_argument, NULL, 'a'},
-        {"tls-cert", required_argument, NULL, 'c'}, {"tls-key", required_argument, NULL, 'k'},
-        {"help", no_argument, NULL, 'h'},           {0},
-};
-
 struct arguments {
+	const char *server_text;
 	struct server_address server;
-	bool server_given;
 	struct site_options site;
 	struct server_tls_files tls;
 	bool write;
@@ -55,44 +47,10 @@ static bool read_server(struct arguments *arguments, const char *option, const c
 {
 	char wrong[ADDRESS_TEXT + 100];
 
-	arguments->server_given = true;
 	if (server_address_parse(text, &arguments->server, wrong, sizeof(wrong)))
 		return true;
 	complain("board: %s: %s", option, wrong);
 	return false;
-}
-
-static bool take_option(void *to, int option)
-{
-	struct arguments *arguments = to;
-
-	switch (option) {
-	case 's':
-		return read_server(arguments, "--server", optarg);
-	case 'l':
-		arguments->site.listen = optarg;
-		return true;
-	case 'w':
-		arguments->write = true;
-		return true;
-	case 't':
-		arguments->site.token_file = optarg;
-		return true;
-	case 'o':
-		arguments->site.origin = optarg;
-		return true;
-	case 'a':
-		arguments->tls.ca = optarg;
-		return true;
-	case 'c':
-		arguments->tls.certificate = optarg;
-		return true;
-	case 'k':
-		arguments->tls.key = optarg;
-		return true;
-	default:
-		return false;
-	}
 }
 
 static bool find_server(struct arguments *arguments)
@@ -100,9 +58,9 @@ static bool find_server(struct arguments *arguments)
 	const char *given = getenv("PAWL_BOARD_SERVER"), *password = getenv("REDISCLI_AUTH");
 	struct server_address *server = &arguments->server;
 
-	if (!arguments->server_given &&
-	    !(given && *given ? read_server(arguments, "$PAWL_BOARD_SERVER", given)
-	                      : read_server(arguments, "the default", "127.0.0.1:6379")))
+	if (!(arguments->server_text ? read_server(arguments, "--server", arguments->server_text)
+	      : given && *given      ? read_server(arguments, "$PAWL_BOARD_SERVER", given)
+	                             : read_server(arguments, "the default", "127.0.0.1:6379")))
 		return false;
 	if (password && *password && !server->password[0]) {
 		if (strlen(password) >= sizeof(server->password)) {
@@ -151,7 +109,18 @@ int command_board(int argc, char **argv)
 	                    .header = "X-Pawl-Board",
 	                    .answer = board_answer,
 	                    .arg = &board};
-	int code = parse_options(argc, argv, long_options, help, take_option, &arguments);
+	const struct setting settings[] = {
+	        {"server", .text = &arguments.server_text},
+	        {"listen", .text = &arguments.site.listen},
+	        {"write", .flag = &arguments.write},
+	        {"token-file", .text = &arguments.site.token_file},
+	        {"origin", .text = &arguments.site.origin},
+	        {"tls-ca", .text = &arguments.tls.ca},
+	        {"tls-cert", .text = &arguments.tls.certificate},
+	        {"tls-key", .text = &arguments.tls.key},
+	        {0},
+	};
+	int code = parse_options(argc, argv, settings, help);
 
 	if (code >= 0)
 		return code;

@@ -10,6 +10,7 @@
 
 #include "../commands.h"
 #include "../text/arguments.h"
+#include "../wait/wait.h"
 #include "display.h"
 #include "jobs.h"
 
@@ -41,54 +42,6 @@ struct arguments {
 	double seconds;
 	const char *inspect; /* or NULL */
 };
-
-static const struct option options[] = {
-        {"count", required_argument, NULL, 'c'},
-        {"seconds", required_argument, NULL, 's'},
-        {"workers", required_argument, NULL, 'w'},
-        {"seed", required_argument, NULL, 'r'},
-        {"inspect", required_argument, NULL, 'i'},
-        {"help", no_argument, NULL, 'h'},
-        {0},
-};
-
-static bool set_option(void *arguments, int option)
-{
-	struct arguments *a = arguments;
-
-	switch (option) {
-	case 'c':
-		return argument_number("--count", optarg, 1, COUNT_MAX, &a->count);
-	case 's':
-		return argument_decimal("--seconds", optarg, 0.1, 3600, &a->seconds);
-	case 'w':
-		return argument_number("--workers", optarg, 1, 1024, &a->workers);
-	case 'r':
-		return argument_number("--seed", optarg, 0, UINT64_MAX, &a->seed);
-	case 'i':
-		a->inspect = optarg;
-		return true;
-	default:
-		return false;
-	}
-}
-
-static volatile sig_atomic_t ended_by; /* 0, or the number of a signal */
-
-static void note_signal(int number)
-{
-	ended_by = number;
-}
-
-/* A second one ends it at once. */
-static void catch_signals(void)
-{
-	struct sigaction action = {.sa_handler = note_signal, .sa_flags = (int)SA_RESETHAND};
-
-	sigemptyset(&action.sa_mask);
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-}
 
 static void sleep_for(uint64_t ns)
 {
@@ -226,7 +179,8 @@ static int demo(const struct arguments *a)
 	struct jobs jobs = {0};
 	int error = pawl_service_open(&service, &service_options), code = EXIT_FAULT;
 
-	catch_signals();
+	end_by_signal(SIGINT);
+	end_by_signal(SIGTERM);
 	if (!error)
 		error = jobs_open(&jobs, service, a->count, (uint64_t)(a->seconds * SECOND),
 		                  a->seed);
@@ -243,7 +197,15 @@ static int demo(const struct arguments *a)
 int command_demo(int argc, char **argv)
 {
 	struct arguments a = {.count = 1000000, .workers = 1, .seed = clock_now(), .seconds = 10};
-	int code = parse_options(argc, argv, options, help, set_option, &a);
+	const struct setting settings[] = {
+	        {"count", .number = &a.count, .least = 1, .most = COUNT_MAX},
+	        {"seconds", .decimal = &a.seconds, .low = 0.1, .high = 3600},
+	        {"workers", .number = &a.workers, .least = 1, .most = 1024},
+	        {"seed", .number = &a.seed, .least = 0, .most = UINT64_MAX},
+	        {"inspect", .text = &a.inspect},
+	        {0},
+	};
+	int code = parse_options(argc, argv, settings, help);
 
 	if (code >= 0)
 		return code;

@@ -34,15 +34,12 @@ static struct late late_of(const struct jobs *jobs)
 
 void display_begin(struct display *d, const struct jobs *jobs, unsigned workers, uint64_t seed)
 {
-	char span[DURATION_TEXT];
-
 	*d = (struct display){.terminal = terminal_of(STDOUT_FILENO), .start = clock_now()};
 	d->next_line = d->start + PAWL_SECOND;
 	/* A frame is written in one piece, so that a signal does not leave half of one. */
 	setvbuf(stdout, NULL, _IOFBF, BUFSIZ);
-	duration_exact(jobs->span, span);
 	printf("%s%s task%s in %s: a third cancelled, some refreshed, some periodic%s\n",
-	       d->terminal.bold, GROUPED(jobs->count), PLURAL(jobs->count), span,
+	       d->terminal.bold, GROUPED(jobs->count), PLURAL(jobs->count), EXACTLY(jobs->span),
 	       d->terminal.plain);
 	printf("%sworkers %u, seed %" PRIu64 "%s\n\n", d->terminal.dim, workers, seed,
 	       d->terminal.plain);
@@ -104,9 +101,8 @@ void display_progress(struct display *d, const struct jobs *jobs,
 {
 	uint64_t now = clock_now();
 	double part = (double)jobs_over(jobs, stats->ran) / (double)jobs_once(jobs);
-	char elapsed[DURATION_TEXT];
+	const char *elapsed = LASTING(now - d->start);
 
-	duration_format(now - d->start, elapsed);
 	part = part < 1 ? part : 1;
 	if (d->terminal.live)
 		draw_live(d, jobs, stats, part, elapsed);
@@ -119,7 +115,6 @@ static void print_histogram(const struct display *d, const struct verdict *v)
 {
 	uint64_t most = 1, all = 0;
 	unsigned first = JOBS_BOUNDS, last = 0;
-	char bound[DURATION_TEXT];
 
 	for (unsigned i = 0; i <= JOBS_BOUNDS; i++) {
 		all += v->lateness[i];
@@ -131,7 +126,9 @@ static void print_histogram(const struct display *d, const struct verdict *v)
 	}
 	printf("\n  How late they were, the periodic ones aside\n");
 	for (unsigned i = first; i <= last && all > 0; i++) {
-		duration_exact(jobs_bounds_us[i < JOBS_BOUNDS ? i : JOBS_BOUNDS - 1] * 1000, bound);
+		const char *bound =
+		        EXACTLY(jobs_bounds_us[i < JOBS_BOUNDS ? i : JOBS_BOUNDS - 1] * 1000);
+
 		printf("  %s %-7s %9s %5.1f %%  %s", i < JOBS_BOUNDS ? "below " : "beyond", bound,
 		       GROUPED(v->lateness[i]), 100.0 * (double)v->lateness[i] / (double)all,
 		       d->terminal.accent);

@@ -4,7 +4,8 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <time.h>
+
+#include "../wait/wait.h"
 
 #define PERIODIC_EVERY 1000
 #define REFRESH_EVERY  10
@@ -14,13 +15,10 @@ const uint64_t jobs_bounds_us[JOBS_BOUNDS] = {
         20000, 50000, 100000, 200000, 500000, 1000000, 2000000, 5000000,
 };
 
-/* The service's clock. */
+/* That of the service. */
 uint64_t clock_now(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+	return clock_ns(CLOCK_MONOTONIC);
 }
 
 static bool is_cancelled(uint64_t number)

@@ -30,31 +30,6 @@ struct arguments {
 	const char *svg;
 };
 
-static const struct option options[] = {
-        {"tick", required_argument, NULL, 't'},  {"wheel-size", required_argument, NULL, 'w'},
-        {"start", required_argument, NULL, 's'}, {"svg", required_argument, NULL, 'v'},
-        {"help", no_argument, NULL, 'h'},        {0},
-};
-
-static bool set_option(void *arguments, int option)
-{
-	struct arguments *a = arguments;
-
-	switch (option) {
-	case 't':
-		return argument_duration("--tick", optarg, 1, &a->tick);
-	case 'w':
-		return argument_number("--wheel-size", optarg, 2, 4096, &a->wheel_size);
-	case 's':
-		return argument_duration("--start", optarg, 0, &a->start);
-	case 'v':
-		a->svg = optarg;
-		return true;
-	default:
-		return false;
-	}
-}
-
 static void follow(struct explained *timer, struct pawl_wheel *wheel)
 {
 	uint64_t start = pawl_wheel_now(wheel);
@@ -142,7 +117,14 @@ static int explain(const struct arguments *a, int count, char **delays)
 int command_explain(int argc, char **argv)
 {
 	struct arguments a = {.tick = 1000000, .wheel_size = 20};
-	int code = parse_options(argc, argv, options, help, set_option, &a);
+	const struct setting settings[] = {
+	        {"tick", .duration = &a.tick, .least = 1},
+	        {"wheel-size", .number = &a.wheel_size, .least = 2, .most = 4096},
+	        {"start", .duration = &a.start},
+	        {"svg", .text = &a.svg},
+	        {0},
+	};
+	int code = parse_options(argc, argv, settings, help);
 
 	if (code >= 0)
 		return code;

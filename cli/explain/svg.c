@@ -10,6 +10,7 @@
  *   lane, and between two wheels, where no arrow leaves a line.
  */
 #include <math.h>
+#include <stdarg.h>
 #include <string.h>
 
 #include "../../src/base/saturate.h"
@@ -105,14 +106,6 @@ static struct point dot_of(const struct canvas *c, size_t timer,
 	                INNER + (OUTER - INNER) * part_of(c, timer));
 }
 
-static void print_time(const struct canvas *c, uint64_t time)
-{
-	char text[DURATION_TEXT];
-
-	duration_exact(time, text);
-	fputs(text, c->out);
-}
-
 static void line(const struct canvas *c, struct point a, struct point b, const char *style)
 {
 	fprintf(c->out, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" %s/>\n", a.x, a.y,
@@ -121,11 +114,18 @@ static void line(const struct canvas *c, struct point a, struct point b, const c
 
 static void begin_text(const struct canvas *c, double x, double y, const char *style)
 {
-	fprintf(c->out, "<text x=\"%.1f\" y=\"%.1f\" %s>", x, y, style);
+	fprintf(c->out, "<text x=\"%.1f\" y=\"%.1f\" class=\"%s\">", x, y, style);
 }
 
-static void end_text(const struct canvas *c)
+__attribute__((format(printf, 5, 6))) static void label(const struct canvas *c, double x, double y,
+                                                        const char *style, const char *format, ...)
 {
+	va_list list;
+
+	begin_text(c, x, y, style);
+	va_start(list, format);
+	vfprintf(c->out, format, list);
+	va_end(list);
 	fputs("</text>\n", c->out);
 }
 
@@ -145,9 +145,7 @@ static void label_slot(const struct canvas *c, unsigned level, unsigned slot)
 {
 	struct point p = on_wheel(c, level, middle_of(c, slot), NUMBERS);
 
-	begin_text(c, p.x, p.y + 3, "class=\"slot\"");
-	fprintf(c->out, "%u", slot);
-	end_text(c);
+	label(c, p.x, p.y + 3, "slot", "%u", slot);
 }
 
 static bool is_used(const struct canvas *c, unsigned level, unsigned slot)
@@ -191,13 +189,9 @@ static void draw_wheel(const struct canvas *c, unsigned number)
 	        journey_level_at(&c->e->timers[0].journey, number, c->e->options.start);
 	double x = centre_x(c, number);
 
-	begin_text(c, x, 26, "class=\"title\"");
-	fprintf(c->out, "level %u", number);
-	end_text(c);
-	begin_text(c, x, 42, "class=\"small\"");
-	fprintf(c->out, "%u slots of ", level.slots);
-	print_time(c, saturating_product(level.slot_ticks, c->e->options.tick));
-	end_text(c);
+	label(c, x, 26, "title", "level %u", number);
+	label(c, x, 42, "small", "%u slots of %s", level.slots,
+	      EXACTLY(saturating_product(level.slot_ticks, c->e->options.tick)));
 	draw_rim(c, number);
 	label_slots(c, number);
 	draw_hand(c, &level);
@@ -307,12 +301,12 @@ static void draw_arrow(const struct canvas *c, size_t timer, const struct pawl_w
 static void label_arrow(const struct canvas *c, size_t timer, const struct pawl_wheel_place *from,
                         const struct pawl_wheel_place *to)
 {
+	char style[32];
+
 	(void)to;
-	fprintf(c->out, "<text x=\"%.1f\" y=\"%.1f\" class=\"move t%zu\">at ",
-	        centre_x(c, from->level) + c->column / 2, c->centre_y - lane_of(c, timer) - 4,
-	        colour_of(timer));
-	print_time(c, from->opens);
-	end_text(c);
+	snprintf(style, sizeof(style), "move t%zu", colour_of(timer));
+	label(c, centre_x(c, from->level) + c->column / 2, c->centre_y - lane_of(c, timer) - 4,
+	      style, "at %s", EXACTLY(from->opens));
 }
 
 static void draw_dot(const struct canvas *c, size_t timer, const struct pawl_wheel_place *place)
@@ -354,16 +348,16 @@ static void each_place(const struct canvas *c, size_t timer, stay_fn *stay, move
 
 static void tell_step(const struct canvas *c, const struct journey_step *step)
 {
-	if (step->event == JOURNEY_DUE || step->event == JOURNEY_LATE) {
-		fputs(step->event == JOURNEY_DUE ? ", due at " : " due at once, at ", c->out);
-		print_time(c, step->time);
-	} else if (sits(step)) {
-		if (step->event == JOURNEY_MOVED) {
-			fputs(", at ", c->out);
-			print_time(c, step->time);
-		}
+	const char *time = EXACTLY(step->time);
+
+	if (step->event == JOURNEY_DUE)
+		fprintf(c->out, ", due at %s", time);
+	else if (step->event == JOURNEY_LATE)
+		fprintf(c->out, " due at once, at %s", time);
+	else if (step->event == JOURNEY_MOVED)
+		fprintf(c->out, ", at %s", time);
+	if (sits(step))
 		fprintf(c->out, " to level %u slot %u", step->place.level, step->place.slot);
-	}
 }
 
 static double legend_y(const struct canvas *c)
@@ -376,10 +370,7 @@ static void draw_now(const struct canvas *c)
 	double y = legend_y(c);
 
 	hand(c, (struct point){MARGIN + 5, y}, (struct point){MARGIN + 5, y - 11});
-	begin_text(c, MARGIN + 18, y, "class=\"legend\"");
-	fputs("now: ", c->out);
-	print_time(c, c->e->options.start);
-	end_text(c);
+	label(c, MARGIN + 18, y, "legend", "now: %s", EXACTLY(c->e->options.start));
 }
 
 static void draw_legend(const struct canvas *c, size_t timer)
@@ -389,12 +380,11 @@ static void draw_legend(const struct canvas *c, size_t timer)
 
 	fprintf(c->out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"5\" class=\"t%zu\"/>\n", MARGIN + 5,
 	        y - 4, colour_of(timer));
-	begin_text(c, MARGIN + 18, y, "class=\"legend\"");
-	print_time(c, t->delay);
-	fputc(':', c->out);
+	begin_text(c, MARGIN + 18, y, "legend");
+	fprintf(c->out, "%s:", EXACTLY(t->delay));
 	for (unsigned i = 0; i < t->count; i++)
 		tell_step(c, &t->steps[i]);
-	end_text(c);
+	fputs("</text>\n", c->out);
 }
 
 /* The colours of a light page, and those of a dark one. */
@@ -444,14 +434,11 @@ static double width_of_times(const struct explained *t)
 	double widest = 0;
 
 	for (unsigned i = 0; i < t->count; i++) {
-		char text[DURATION_TEXT];
-		double width;
+		const char *time = EXACTLY(t->steps[i].place.opens);
+		double width = GLYPH * (double)(strlen("at ") + strlen(time));
 
-		if (!sits(&t->steps[i]))
-			continue;
-		duration_exact(t->steps[i].place.opens, text);
-		width = GLYPH * (double)(strlen("at ") + strlen(text));
-		widest = width > widest ? width : widest;
+		if (sits(&t->steps[i]) && width > widest)
+			widest = width;
 	}
 	return widest;
 }

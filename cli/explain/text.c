@@ -79,9 +79,8 @@ static void print_strip(const struct style *s, const struct explanation *e,
 {
 	struct journey_level level =
 	        journey_level_at(&timer->journey, step->place.level, step->time);
-	char width[DURATION_TEXT];
+	const char *width = EXACTLY(saturating_product(level.slot_ticks, e->options.tick));
 
-	duration_exact(saturating_product(level.slot_ticks, e->options.tick), width);
 	fprintf(s->out, "\n    %slevel %-2u%s ", s->terminal.bold, level.level, s->terminal.plain);
 	print_slots(s, &level, step->place.slot);
 	fprintf(s->out, "%s   %s%s a slot%s\n\n", strlen(width) > WIDTH_MAX ? "\n           " : "",
@@ -95,8 +94,7 @@ static void print_timer(const struct style *s, const struct explanation *e,
 	char text[512];
 	unsigned column = 0;
 
-	duration_exact(timer->delay, text);
-	fprintf(s->out, "%s%s%s\n\n", s->terminal.bold, text, s->terminal.plain);
+	fprintf(s->out, "%s%s%s\n\n", s->terminal.bold, EXACTLY(timer->delay), s->terminal.plain);
 	for (unsigned i = 0; i < timer->count; i++) {
 		const struct journey_step *step = &timer->steps[i];
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The files of a page, which embed.cmake puts into the command. */
+/* A page: its files, which embed.cmake puts into the command, and the options of its site. */
 #ifndef PAWL_CLI_HTTP_PAGE_H
 #define PAWL_CLI_HTTP_PAGE_H
 
@@ -15,6 +15,11 @@ struct page_file {
 struct page {
 	const struct page_file *files;
 	size_t file_count;
+};
+
+/* As on the command line; NULL: not given. */
+struct site_options {
+	const char *listen, *token_file, *origin;
 };
 
 extern const struct page board_page, top_page;

@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 #include "../text/arguments.h"
-#include "json.h"
 
 enum { BODY_MAX = 1 << 20, HEADERS_MAX = 1 << 14, CONNECTION_SECONDS = 60 };
 enum { TOKEN_MIN = 16, TOKEN_RANDOM = 16 };
@@ -147,6 +146,24 @@ void site_url(const struct site *site, char url[URL_TEXT])
 	         site->token_made ? site->token : "");
 }
 
+void json_string(struct evbuffer *to, const char *bytes, size_t size)
+{
+	size_t plain = 0; /* the bytes from here to i are written as they are */
+
+	evbuffer_add(to, "\"", 1);
+	for (size_t i = 0; i < size; i++) {
+		unsigned char byte = (unsigned char)bytes[i];
+
+		if (byte >= ' ' && byte < 127 && byte != '"' && byte != '\\')
+			continue;
+		evbuffer_add(to, bytes + plain, i - plain);
+		evbuffer_add_printf(to, "\\u%04x", byte);
+		plain = i + 1;
+	}
+	evbuffer_add(to, bytes + plain, size - plain);
+	evbuffer_add(to, "\"", 1);
+}
+
 static const char *header(struct evhttp_request *http, const char *name)
 {
 	return evhttp_find_header(evhttp_request_get_input_headers(http), name);
@@ -180,18 +197,23 @@ void site_answer(struct evhttp_request *http, int code, const char *type, struct
 	evhttp_send_reply(http, code, NULL, body);
 }
 
-void site_refuse(struct evhttp_request *http, int code, const char *why)
+void site_tell(struct evhttp_request *http, int code, const char *name, const char *text)
 {
 	struct evbuffer *body = evbuffer_new();
 
 	if (body) {
-		evbuffer_add_printf(body, "{\"wrong\":");
-		json_string(body, why, strlen(why));
+		evbuffer_add_printf(body, "{\"%s\":", name);
+		json_string(body, text, strlen(text));
 		evbuffer_add_printf(body, "}\n");
 	}
 	site_answer(http, code, "application/json", body);
 	if (body)
 		evbuffer_free(body);
+}
+
+void site_refuse(struct evhttp_request *http, int code, const char *why)
+{
+	site_tell(http, code, "wrong", why);
 }
 
 /* Whether they are the same. A browser leaves out the default port of the scheme, ":80" or ":443", which `own` may have. */

@@ -22,11 +22,6 @@
 
 enum { TOKEN_MAX = 255, URL_TEXT = ADDRESS_TEXT + TOKEN_MAX + 32 };
 
-/* As on the command line; NULL: not given. */
-struct site_options {
-	const char *listen, *token_file, *origin;
-};
-
 struct site {
 	const char *command; /* "board": each complaint begins with it */
 	const struct page *page;
@@ -62,9 +57,13 @@ int site_serve(struct site *site, void (*ready)(const struct site *site));
 /* An address that a browser can open, with the token if it was made. */
 void site_url(const struct site *site, char url[URL_TEXT]);
 
+/* Write a JSON string of bytes that need not be text: each byte becomes a character, U+0000 to U+00FF. The result is ASCII. */
+void json_string(struct evbuffer *to, const char *bytes, size_t size);
+
 void site_answer(struct evhttp_request *http, int code, const char *type, struct evbuffer *body);
 
-/* {"wrong": why} */
+/* {name: text}; and {"wrong": why} */
+void site_tell(struct evhttp_request *http, int code, const char *name, const char *text);
 void site_refuse(struct evhttp_request *http, int code, const char *why);
 
 #endif

@@ -39,145 +39,95 @@ static void put_time(struct writer *w, uint64_t time)
 	put(w, text);
 }
 
-static void put_at(struct writer *w, const struct journey_step *step)
-{
-	put(w, "At ");
-	put_time(w, step->time);
-	put_char(w, ' ');
-}
+static void tell(struct writer *w, const struct journey_step *step, const char *sentence);
 
-static void put_level(struct writer *w, unsigned level)
+/* What a letter after % stands for. */
+static void put_part(struct writer *w, const struct journey_step *step, char letter)
 {
-	put(w, "level ");
-	put_number(w, level);
-}
-
-/* "level 2, slot 1, which opens at 400 ms" */
-static void put_place(struct writer *w, const struct journey_step *step)
-{
-	put_level(w, step->place.level);
-	put(w, ", slot ");
-	put_number(w, step->place.slot);
-	put(w, step->serves_again ? ", which time has passed and which serves again: it opens at "
-	                          : ", which opens at ");
-	put_time(w, step->place.opens);
-}
-
-/* "slot 1 of level 2" */
-static void put_slot(struct writer *w, const struct journey_step *step)
-{
-	put(w, "slot ");
-	put_number(w, step->place.slot);
-	put(w, " of ");
-	put_level(w, step->place.level);
-}
-
-/* "due at 2.5 ms, rounded up to 3 ms" */
-static void put_due(struct writer *w, const struct journey_step *step)
-{
-	put(w, "due at ");
-	put_time(w, step->deadline);
-	if (step->due != step->deadline) {
-		put(w, ", rounded up to ");
-		put_time(w, step->due);
-	}
-}
-
-static void tell_put(struct writer *w, const struct journey_step *step)
-{
-	put_at(w, step);
-	put(w, "it is armed, ");
-	put_due(w, step);
-	put(w, ". ");
-	if (step->place.level > 0) {
-		put(w, "Level ");
-		put_number(w, step->place.level - 1);
-		put(w, " holds what is due before ");
+	switch (letter) {
+	case 't':
+		put_time(w, step->time);
+		break;
+	case 'o':
+		put_time(w, step->place.opens);
+		break;
+	case 'e':
 		put_time(w, step->below_ends);
-		put(w, ", so it");
-	} else {
-		put(w, "It");
-	}
-	put(w, " goes to ");
-	put_place(w, step);
-	put_char(w, '.');
-}
-
-static void tell_late(struct writer *w, const struct journey_step *step)
-{
-	put_at(w, step);
-	put(w, "it is armed, ");
-	put_due(w, step);
-	put(w, ". That is not after now, so it is due at once.");
-}
-
-static void tell_touched(struct writer *w, const struct journey_step *step)
-{
-	put_at(w, step);
-	put(w, "it is touched, and now ");
-	put_due(w, step);
-	put(w, ". It stays in ");
-	put_slot(w, step);
-	put(w, " until that opens at ");
-	put_time(w, step->place.opens);
-	put(w, ", and is put right then.");
-}
-
-static void tell_opened(struct writer *w, const struct journey_step *step)
-{
-	put_at(w, step);
-	put_slot(w, step);
-	put(w, " opens");
-	if (step->due > step->time) {
-		put(w, ": ");
+		break;
+	case 'r': /* the rest of its time */
 		put_time(w, step->due - step->time);
-		put(w, " to go");
-	}
-	put_char(w, '.');
-}
-
-static void tell_moved(struct writer *w, const struct journey_step *step)
-{
-	put(w, step->place.level < step->from_level ? "It moves down to " : "It is put on ");
-	put_place(w, step);
-	put_char(w, '.');
-}
-
-static void tell_due(struct writer *w, const struct journey_step *step)
-{
-	put_at(w, step);
-	put(w, "it is due");
-	if (step->deadline < step->time) {
-		put(w, ", ");
+		break;
+	case 'a': /* how long after its deadline */
 		put_time(w, step->time - step->deadline);
-		put(w, " after its deadline and never before it");
+		break;
+	case 'b':
+		put_number(w, step->place.level - 1);
+		break;
+	case 'd':
+		put(w, "due at ");
+		put_time(w, step->deadline);
+		if (step->due != step->deadline) {
+			put(w, ", rounded up to ");
+			put_time(w, step->due);
+		}
+		break;
+	case 's':
+		put(w, "slot ");
+		put_number(w, step->place.slot);
+		put(w, " of level ");
+		put_number(w, step->place.level);
+		break;
+	case 'p':
+		put(w, "level ");
+		put_number(w, step->place.level);
+		put(w, ", slot ");
+		put_number(w, step->place.slot);
+		tell(w, step,
+		     step->serves_again
+		             ? ", which time has passed and which serves again: it opens at %o"
+		             : ", which opens at %o");
 	}
-	put_char(w, '.');
 }
 
-static void tell_cancelled(struct writer *w, const struct journey_step *step)
+static void tell(struct writer *w, const struct journey_step *step, const char *sentence)
 {
-	put_at(w, step);
-	put(w, "it is cancelled");
-	if (step->waiting) {
-		put(w, ": it leaves ");
-		put_slot(w, step);
-		put(w, " at once, and nothing of it stays.");
-	} else {
-		put(w, ", due but not popped yet: it will not be.");
+	for (; *sentence; sentence++)
+		if (*sentence == '%')
+			put_part(w, step, *++sentence);
+		else
+			put_char(w, *sentence);
+}
+
+static const char *sentence_of(const struct journey_step *step)
+{
+	switch (step->event) {
+	case JOURNEY_PUT:
+		return step->place.level > 0 ? "At %t it is armed, %d. Level %b holds what is due "
+		                               "before %e, so it goes to %p."
+		                             : "At %t it is armed, %d. It goes to %p.";
+	case JOURNEY_LATE:
+		return "At %t it is armed, %d. That is not after now, so it is due at once.";
+	case JOURNEY_TOUCHED:
+		return "At %t it is touched, and now %d. It stays in %s until that opens at %o, "
+		       "and is put right then.";
+	case JOURNEY_OPENED:
+		return step->due > step->time ? "At %t %s opens: %r to go." : "At %t %s opens.";
+	case JOURNEY_MOVED:
+		return step->place.level < step->from_level ? "It moves down to %p."
+		                                            : "It is put on %p.";
+	case JOURNEY_DUE:
+		return step->deadline < step->time
+		               ? "At %t it is due, %a after its deadline and never before it."
+		               : "At %t it is due.";
+	case JOURNEY_CANCELLED:
+		return step->waiting ? "At %t it is cancelled: it leaves %s at once, and nothing "
+		                       "of it stays."
+		                     : "At %t it is cancelled, due but not popped yet: it will "
+		                       "not be.";
+	case JOURNEY_IDLE:
+		return "At %t it is cancelled, but it was not armed.";
 	}
-}
-
-static void tell_idle(struct writer *w, const struct journey_step *step)
-{
-	put_at(w, step);
-	put(w, "it is cancelled, but it was not armed.");
-}
-
-static void finish(struct writer *w)
-{
-	if (w->size > 0)
-		w->text[w->length < w->size ? w->length : w->size - 1] = '\0';
+	return "";
 }
 
 size_t journey_words(const struct journey_step *step, journey_time_fn *write_time, char *text,
@@ -185,32 +135,8 @@ size_t journey_words(const struct journey_step *step, journey_time_fn *write_tim
 {
 	struct writer w = {.text = text, .size = size, .write_time = write_time};
 
-	switch (step->event) {
-	case JOURNEY_PUT:
-		tell_put(&w, step);
-		break;
-	case JOURNEY_LATE:
-		tell_late(&w, step);
-		break;
-	case JOURNEY_TOUCHED:
-		tell_touched(&w, step);
-		break;
-	case JOURNEY_OPENED:
-		tell_opened(&w, step);
-		break;
-	case JOURNEY_MOVED:
-		tell_moved(&w, step);
-		break;
-	case JOURNEY_DUE:
-		tell_due(&w, step);
-		break;
-	case JOURNEY_CANCELLED:
-		tell_cancelled(&w, step);
-		break;
-	case JOURNEY_IDLE:
-		tell_idle(&w, step);
-		break;
-	}
-	finish(&w);
+	tell(&w, step, sentence_of(step));
+	if (size > 0)
+		text[w.length < size ? w.length : size - 1] = '\0';
 	return w.length;
 }

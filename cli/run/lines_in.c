@@ -62,12 +62,12 @@ static uint64_t replayed(struct pipe *p, uint64_t stamp, uint64_t now)
 
 static uint64_t deadline_of(struct pipe *p, const struct line *line)
 {
-	uint64_t now = pipe_time(CLOCK_BOOTTIME);
+	uint64_t now = clock_ns(CLOCK_BOOTTIME);
 
 	if (p->options->replay)
 		return replayed(p, line->ns, now);
 	if (line->kind == LINE_AT || line->kind == LINE_CALENDAR)
-		return wall_deadline(line->ns, now, pipe_time(CLOCK_REALTIME));
+		return wall_deadline(line->ns, now, clock_ns(CLOCK_REALTIME));
 	return deadline_after(now, line->ns);
 }
 
@@ -86,13 +86,6 @@ static void keep_line(struct pipe *p, const struct line *line)
 		pipe_remove(p, old);
 	}
 	pawl_wheel_arm_at(p->wheel, &entry->timer, deadline_of(p, line));
-}
-
-static void add_line(struct pipe *p, struct line *line)
-{
-	if (line->kind == LINE_CALENDAR)
-		line->ns = timetable_next(&line->timetable, pipe_time(CLOCK_REALTIME));
-	keep_line(p, line);
 }
 
 /* A name that has fired already or never existed is not an error: the writer of the line cannot know. */
@@ -114,12 +107,14 @@ static void handle_line(struct pipe *p, struct span source)
 	                               : line_parse(source, &p->zones, &line, &error);
 
 	p->counts.read++;
+	if (good && line.kind == LINE_CALENDAR)
+		line.ns = timetable_next(&line.timetable, clock_ns(CLOCK_REALTIME));
 	if (!good)
 		report_bad(p, &error);
 	else if (line.kind == LINE_CANCEL)
 		cancel_name(p, line.name);
 	else if (line.kind != LINE_NOTHING)
-		add_line(p, &line);
+		keep_line(p, &line);
 }
 
 static void report_too_long(struct pipe *p)

@@ -65,7 +65,7 @@ static bool rearm_if_early(struct pipe *p, struct entry *entry, uint64_t now)
 
 	if (!entry_waits_for_wall(entry) || p->options->replay)
 		return false;
-	wall = pipe_time(CLOCK_REALTIME);
+	wall = clock_ns(CLOCK_REALTIME);
 	if (wall >= entry->ns)
 		return false;
 	pawl_wheel_arm_at(p->wheel, &entry->timer, wall_deadline(entry->ns, now, wall));
@@ -79,7 +79,7 @@ static bool rearm_if_early(struct pipe *p, struct entry *entry, uint64_t now)
 static bool rearm_by_calendar(struct pipe *p, struct entry *entry, uint64_t now)
 {
 	struct timetable timetable = entry_timetable(entry);
-	uint64_t wall = pipe_time(CLOCK_REALTIME);
+	uint64_t wall = clock_ns(CLOCK_REALTIME);
 
 	entry->ns = timetable_next(&timetable, wall > entry->ns ? wall : entry->ns);
 	if (entry->ns == PAWL_NEVER)
@@ -120,7 +120,7 @@ bool pipe_can_fire(const struct pipe *p)
 /* A periodic line is armed again for a time after now, so this ends. */
 void pipe_fire_due(struct pipe *p)
 {
-	uint64_t now = pipe_time(CLOCK_BOOTTIME);
+	uint64_t now = clock_ns(CLOCK_BOOTTIME);
 	struct pawl_timer *timer;
 
 	pawl_wheel_advance(p->wheel, now, PASS_MAX);

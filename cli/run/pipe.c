@@ -4,8 +4,6 @@
  * suspended.
  */
 #define _POSIX_C_SOURCE 200809L
-#include "pipe.h"
-
 #include <errno.h>
 #include <inttypes.h>
 #include <pawl/wheel.h>
@@ -16,7 +14,6 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "../exits.h"
 #include "../text/arguments.h"
 #include "../text/duration.h"
 #include "../text/figures.h"
@@ -25,14 +22,6 @@
 #include "wall.h"
 
 #define REPLAY_AHEAD 65536u /* lines on the wheel; the others stay in their file */
-
-uint64_t pipe_time(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * PAWL_SECOND + (uint64_t)t.tv_nsec;
-}
 
 void pipe_fail(struct pipe *p, const char *what, int error)
 {
@@ -48,16 +37,14 @@ static uint64_t lines_left(const struct pipe *p)
 static void print_statistics(const struct pipe *p)
 {
 	const struct counts *c = &p->counts;
-	char mean[DURATION_TEXT], max[DURATION_TEXT];
 
-	duration_format(c->fired ? c->late_sum / c->fired : 0, mean);
-	duration_format(c->late_max, max);
 	fprintf(stderr, "pawl: read %" PRIu64 " line%s, %" PRIu64 " of them bad; ", c->read,
 	        PLURAL(c->read), c->bad);
 	fprintf(stderr, "fired %" PRIu64 ", replaced %" PRIu64 ", cancelled %" PRIu64 ", ",
 	        c->fired, c->replaced, c->cancelled);
 	fprintf(stderr, "pending %zu; late by %s on average, %s at most",
-	        pawl_wheel_count(p->wheel), mean, max);
+	        pawl_wheel_count(p->wheel), LASTING(c->fired ? c->late_sum / c->fired : 0),
+	        LASTING(c->late_max));
 	if (p->options->command)
 		fprintf(stderr, "; commands running %u, failed %" PRIu64 ", runs skipped %" PRIu64,
 		        p->children.running, c->failed, c->skipped);
@@ -112,7 +99,7 @@ static void rearm_by_wall(struct pipe *p)
 {
 	wall_read(p->wall_fd);
 	if (!p->options->replay &&
-	    !wall_rearm(p->wheel, pipe_time(CLOCK_BOOTTIME), pipe_time(CLOCK_REALTIME)))
+	    !wall_rearm(p->wheel, clock_ns(CLOCK_BOOTTIME), clock_ns(CLOCK_REALTIME)))
 		complain("no memory to rearm lines after the clock was set");
 }
 
@@ -120,7 +107,7 @@ static void rearm_by_wall(struct pipe *p)
 static bool wait_for_something(struct pipe *p)
 {
 	uint64_t next = pipe_can_fire(p) ? pawl_wheel_next(p->wheel) : PAWL_NEVER;
-	bool now = next <= pipe_time(CLOCK_BOOTTIME);
+	bool now = next <= clock_ns(CLOCK_BOOTTIME);
 	struct pollfd fds[] = {
 	        {.fd = wants_input(p) ? p->input.fd : -1, .events = POLLIN},
 	        {.fd = signals_fd(), .events = POLLIN},
@@ -170,7 +157,7 @@ static void loop(struct pipe *p)
 
 static int open_wheel(struct pipe *p)
 {
-	struct pawl_wheel_options options = {.start = pipe_time(CLOCK_BOOTTIME)};
+	struct pawl_wheel_options options = {.start = clock_ns(CLOCK_BOOTTIME)};
 	size_t size = pawl_wheel_footprint(&options);
 
 	p->wheel = pawl_wheel_init(malloc(size), size, &options);
@@ -190,7 +177,8 @@ static int open_all(struct pipe *p)
 	if (!error)
 		error = signals_open();
 	if (!error && p->options->command)
-		error = children_open(&p->children, p->options->command, p->options->jobs);
+		error = children_open(&p->children, p->options->command,
+		                      (unsigned)p->options->jobs);
 	return error;
 }
 

@@ -7,7 +7,7 @@
 
 #include "../commands.h"
 #include "../text/arguments.h"
-#include "pipe.h"
+#include "state.h"
 
 static const char help[] =
         "usage: pawl run [OPTION...] [FILE]\n"
@@ -41,49 +41,6 @@ static const char help[] =
         "end of input it waits for pending lines. SIGUSR1 prints statistics. SIGINT ends\n"
         "it, and it says how many lines were left.\n";
 
-static const struct option long_options[] = {
-        {"exec", required_argument, NULL, 'e'}, {"jobs", required_argument, NULL, 'j'},
-        {"replay", no_argument, NULL, 'r'},     {"speed", required_argument, NULL, 's'},
-        {"zone", required_argument, NULL, 'z'}, {"strict", no_argument, NULL, 'x'},
-        {"help", no_argument, NULL, 'h'},       {0},
-};
-
-static bool set_jobs(struct pipe_options *options)
-{
-	uint64_t jobs;
-
-	if (!argument_number("--jobs", optarg, 1, 1024, &jobs))
-		return false;
-	options->jobs = (unsigned)jobs;
-	return true;
-}
-
-static bool set_option(void *arguments, int option)
-{
-	struct pipe_options *options = arguments;
-
-	switch (option) {
-	case 'e':
-		options->command = optarg;
-		return true;
-	case 'j':
-		return set_jobs(options);
-	case 'r':
-		options->replay = true;
-		return true;
-	case 's':
-		return argument_decimal("--speed", optarg, 0.001, 1e6, &options->speed);
-	case 'z':
-		options->zone = optarg;
-		return true;
-	case 'x':
-		options->strict = true;
-		return true;
-	default:
-		return false;
-	}
-}
-
 static unsigned processors(void)
 {
 	long count = sysconf(_SC_NPROCESSORS_ONLN);
@@ -110,7 +67,16 @@ static bool makes_sense(const struct pipe_options *options, int count, char **ar
 int command_run(int argc, char **argv)
 {
 	struct pipe_options options = {.speed = 1.0};
-	int code = parse_options(argc, argv, long_options, help, set_option, &options);
+	const struct setting settings[] = {
+	        {"exec", .text = &options.command},
+	        {"jobs", .number = &options.jobs, .least = 1, .most = 1024},
+	        {"replay", .flag = &options.replay},
+	        {"speed", .decimal = &options.speed, .low = 0.001, .high = 1e6},
+	        {"zone", .text = &options.zone},
+	        {"strict", .flag = &options.strict},
+	        {0},
+	};
+	int code = parse_options(argc, argv, settings, help);
 
 	if (code >= 0)
 		return code;

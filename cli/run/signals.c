@@ -30,13 +30,17 @@ static void handle(int number)
 int signals_open(void)
 {
 	static const int numbers[] = {SIGINT, SIGTERM, SIGUSR1, SIGCHLD};
-	struct sigaction action = {.sa_handler = handle, .sa_flags = 0};
+	struct sigaction action = {.sa_handler = handle};
 
 	if (pipe2(pipe_ends, O_CLOEXEC | O_NONBLOCK) != 0)
 		return -errno;
 	sigemptyset(&action.sa_mask);
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		bool ends = numbers[i] == SIGINT || numbers[i] == SIGTERM;
+
+		action.sa_flags = ends ? 0 : SA_RESTART;
 		sigaction(numbers[i], &action, NULL);
+	}
 	signal(SIGPIPE, SIG_IGN);
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Signals through a descriptor. Handlers count, and write a byte to a pipe. No signal is blocked, so that a write that
- * hangs is also interrupted.
+ * Signals through a descriptor. Handlers count, and write a byte to a pipe. SIGINT and SIGTERM also interrupt a write that
+ * hangs. The others do not: stdio would lose the rest of a message to standard error.
  */
 #ifndef PAWL_CLI_SIGNALS_H
 #define PAWL_CLI_SIGNALS_H

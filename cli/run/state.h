@@ -3,14 +3,22 @@
 #ifndef PAWL_CLI_STATE_H
 #define PAWL_CLI_STATE_H
 
-#include <time.h>
-
+#include "../wait/wait.h"
 #include "children.h"
 #include "entries.h"
 #include "input.h"
 #include "output.h"
-#include "pipe.h"
 #include "zones.h"
+
+struct pipe_options {
+	const char *path;    /* NULL: standard input */
+	const char *command; /* NULL: lines are written to standard output */
+	uint64_t jobs;       /* commands at once */
+	const char *zone;    /* of lines that name none; NULL: such lines are bad */
+	bool replay;
+	double speed;
+	bool strict;
+};
 
 enum stop { STOP_NOT, STOP_INTERRUPTED, STOP_STRICT, STOP_CLOSED, STOP_FAILED };
 
@@ -36,6 +44,9 @@ struct pipe {
 	struct output output;
 };
 
+/* `pawl run` itself: reads lines, and writes them when they are due. Returns the exit code. */
+int pipe_run(const struct pipe_options *options);
+
 /* Read once, and arm the lines that were read. */
 void pipe_read_input(struct pipe *pipe);
 
@@ -51,7 +62,5 @@ void pipe_reap(struct pipe *pipe);
 
 /* Print why, and stop. */
 void pipe_fail(struct pipe *pipe, const char *what, int error);
-
-uint64_t pipe_time(clockid_t clock); /* ns */
 
 #endif

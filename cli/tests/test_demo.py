@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 
 import command
-from command import HANG, PAWL, SANITIZED, CommandTest, environment, on_a_terminal, pawl, start
+from command import HANG, PAWL, SANITIZED, CommandTest, deliver, environment, on_a_terminal, pawl, read_all, start, start_full
 
 
 def number(text):
@@ -103,6 +103,14 @@ class Demo(CommandTest):
         out = self.interrupted(b"seed", "--count", "400000", "--seconds", "60", "--workers", "2")
         self.assertLessEqual(self.expect_account(out)[0], 400000)
         self.expect_account(self.interrupted(b"pending", "--count", "100000", "--seconds", "30"))
+
+    def test_an_interrupt_during_a_write_loses_nothing(self):
+        process, ours = start_full(os.pipe, "demo", "--count", "9")
+        deliver(process, signal.SIGINT)
+        out = read_all(ours).decode().lstrip(".")
+        self.assertEqual((process.wait(HANG), process.communicate()), (130, (None, b"")))
+        self.assertTrue(out.startswith("9 tasks in 10 s: "), out)
+        self.expect_account(out)
 
     def test_an_interrupted_demo_leaves_no_socket_behind(self):
         with tempfile.TemporaryDirectory() as directory:

@@ -40,17 +40,24 @@ static void expect_span(struct span span, const char *text)
 	EXPECT_STR(copy, text);
 }
 
-static void expect_line(const char *text, enum line_kind kind, uint64_t ns, const char *name,
-                        const char *rest)
+/* If it is refused, that is a failure. */
+static struct line parsed(const char *text)
 {
-	struct line_error error;
+	struct line_error error = {0};
 	struct line line;
 
 	if (!parse(text, &line, &error, false)) {
 		fprintf(stderr, "'%s' is refused: %s\n", text, error.wrong);
 		test_failed();
-		return;
 	}
+	return line;
+}
+
+static void expect_line(const char *text, enum line_kind kind, uint64_t ns, const char *name,
+                        const char *rest)
+{
+	struct line line = parsed(text);
+
 	EXPECT_EQ(line.kind, kind);
 	EXPECT_EQ(line.ns, ns);
 	expect_span(line.name, name);
@@ -85,14 +92,8 @@ static void every_kind_of_line_is_understood(void)
 static void expect_rule(const char *text, const char *name, const char *rest, int64_t after,
                         int64_t next)
 {
-	struct line_error error;
-	struct line line;
+	struct line line = parsed(text);
 
-	if (!parse(text, &line, &error, false)) {
-		fprintf(stderr, "'%s' is refused: %s\n", text, error.wrong);
-		test_failed();
-		return;
-	}
 	EXPECT_EQ(line.kind, LINE_CALENDAR);
 	expect_span(line.name, name);
 	expect_span(line.text, rest);

@@ -17,7 +17,8 @@ import threading
 import time
 
 import command
-from command import HANG, PAWL, RELEASE, SANITIZED, CommandTest, environment, pawl, start
+from command import (HANG, PAWL, RELEASE, SANITIZED, CommandTest, deliver, environment, fill, pawl, read_all, start,
+                     wait_for_write, wait_until)
 
 
 def lines(*texts):
@@ -51,14 +52,6 @@ def statistics(process):
     """For a process that has begun: before that the signal would end it."""
     process.send_signal(signal.SIGUSR1)
     return next_line(process.stderr)
-
-
-def wait_until(condition):
-    deadline = time.monotonic() + HANG
-    while not condition():
-        if time.monotonic() > deadline:
-            raise TimeoutError("it did not happen")
-        time.sleep(0.01)
 
 
 def status_of(pid):
@@ -177,9 +170,6 @@ class Lines(CommandTest):
         self.assertEqual(pawl("run", "--zone", "Europe/Berlin", stdin="@2020-01-01T00:00 a\r\n"), (0, "a\n", ""))
         self.assertEqual(pawl("run", "--zone", "local", stdin="@2020-01-01T00:00 a\n"), (0, "a\n", ""))
 
-    def test_several_units_make_a_delay(self):
-        self.assertEqual(pawl("run", stdin="0s10ms1us a\n"), (0, "a\n", ""))
-
     def test_lines_by_the_calendar_wait_until_they_are_cancelled(self):
         dos = lines("=a cron[Europe/Berlin] 0 0 29 2 * x\r", "=b daily[UTC] 02:30 x\r", "=c cron[UTC] @yearly x\r",
                     "!a\r", "!b\r", "!c\r")
@@ -195,13 +185,6 @@ class Lines(CommandTest):
             code, out, err = end(process)
             self.assertEqual((code, out), (143, ""))
             self.assertIn("1 line was left", err)
-
-    def test_the_last_line_needs_no_newline(self):
-        self.assertEqual(pawl("run", stdin="0s a\n0s b"), (0, "a\nb\n", ""))
-
-    def test_a_cancel_that_ends_in_crlf_cancels(self):
-        self.assertEqual(pawl("run", stdin="=tea 1h tea\n!tea\r\n"), (0, "", ""))
-        self.assertEqual(pawl("run", stdin="=tea 1h tea\n!tea\r"), (0, "", ""))
 
     def test_crlf_ends_every_kind_of_line_as_lf_does(self):
         dos = "\r\n".join(("# comment", "", "0s a", "@1 b", "=n 1h old", "=n 0s", "=e every 1h x", "!e", "0s \r", "0s c\r"))
@@ -333,6 +316,18 @@ class Signals(CommandTest):
         self.assertEqual(process.wait(HANG), 130)
         end(process)
 
+    def test_a_message_is_whole_though_a_signal_comes_while_it_is_written(self):
+        ours, its = os.pipe()
+        fill(its)
+        process = start("run", stdout=None, stderr=its)
+        os.close(its)
+        send(process, "bad")
+        wait_for_write(process, 2)
+        deliver(process, signal.SIGUSR1)
+        process.stdin.close()
+        self.assertRegex(read_all(ours).decode().lstrip("."), r"^stdin:1: the delay is 'bad': .*; expected .*\npawl: read 1 line, .*\n$")
+        self.assertEqual(process.wait(HANG), 1)
+
     def test_a_second_interrupt_ends_it_even_without_a_reader(self):
         process = start("run")
         feeder = feed(process, itertools.repeat(lines(*["0s " + "x" * 1000] * 100)))
@@ -378,8 +373,7 @@ class ClosedOutput(CommandTest):
     def writing_to(self, output):
         """One that has written a line, and the end that it is read from."""
         ours, its = output()
-        process = subprocess.Popen([PAWL, "run"], stdin=subprocess.PIPE, stdout=its, stderr=subprocess.PIPE,
-                                   env=environment())
+        process = start("run", stdout=its)
         os.close(its)
         send(process, "0s ready")
         self.assertEqual(line_from(ours), "ready")
@@ -430,8 +424,7 @@ class ClosedInput(CommandTest):
         for source in (a_pipe, a_unix_socket, a_terminal):
             with self.subTest(source.__name__):
                 its, ours = source() if source is a_pipe else reversed(source())
-                process = subprocess.Popen([PAWL, "run"], stdin=its, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                           env=environment())
+                process = start("run", stdin=its)
                 os.close(its)
                 os.write(ours, b"1h x\n0s ready\n")
                 self.assertEqual(next_line(process.stdout), "ready")
@@ -449,9 +442,6 @@ class Exec(CommandTest):
                               stdin=lines("0s a  b", "10ms $HOME `x` 'y' \"z\"", "20ms"))
         self.assertEqual((code, err), (0, ""))
         self.assertEqual(out, lines("a  b", "[a  b]", "$HOME `x` 'y' \"z\"", "[$HOME `x` 'y' \"z\"]", "", "[]"))
-
-    def test_commands_do_not_see_the_carriage_return_of_crlf(self):
-        self.assertEqual(pawl("run", "--exec", 'cat; echo "[$PAWL_TEXT]"', stdin="0s a\r\n"), (0, "a\n[a]\n", ""))
 
     def test_a_text_from_outside_does_not_get_in(self):
         self.assertEqual(pawl("run", "--exec", "env | grep -c ^PAWL_TEXT=", stdin=lines("0s a"), PAWL_TEXT="old"),
@@ -623,8 +613,7 @@ class Memory(CommandTest):
     def test_without_memory_it_ends_and_says_so(self):
         if SANITIZED:
             self.skipTest("a sanitizer needs all addresses there are")
-        process = subprocess.Popen(["sh", "-c", 'ulimit -v 60000; exec "$0" run', PAWL], stdin=subprocess.PIPE,
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment())
+        process = start("-c", 'ulimit -v 60000; exec "$0" run', PAWL, program="sh")
         feeder = feed(process, itertools.repeat(lines(*["1h x"] * 1000)))
         self.assertEqual(process.wait(HANG), 1)
         feeder.join()

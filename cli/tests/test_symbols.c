@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../top/symbols.h"
 #include "../../tests/support/test.h"
+#include "../top/symbols.h"
 
 static const char *truncated_after_stat; /* NULL, or the path of a file */
 
@@ -89,33 +89,42 @@ static void remove_copy(struct copy *copy)
 	unlink(copy->path);
 }
 
-static void a_static_function_has_its_name(void)
+static void expect_name(uint64_t address, const char *name)
 {
 	struct symbols *symbols = symbols_open((uint64_t)getpid());
 
-	EXPECT(strcmp(symbols_name(symbols, (uintptr_t)a_function_of_this_program),
-	              "a_function_of_this_program") == 0);
+	EXPECT_STR(symbols_name(symbols, address), name);
 	symbols_close(symbols);
+}
+
+/* The function is named by its place in the copy, for which not more than `most` bytes were read. */
+static void expect_no_name(const struct copy *copy, uint64_t most)
+{
+	uint64_t offset = offset_in_program((uintptr_t)a_function_of_this_program);
+	char expected[128];
+
+	snprintf(expected, sizeof(expected), "%s+0x%" PRIx64, strrchr(copy->path, '/') + 1, offset);
+	bytes_read = 0;
+	expect_name((uintptr_t)copy->bytes + offset, expected);
+	EXPECT(bytes_read <= most);
+}
+
+static void a_static_function_has_its_name(void)
+{
+	expect_name((uintptr_t)a_function_of_this_program, "a_function_of_this_program");
 }
 
 static void a_file_that_is_truncated_meanwhile_ends_nothing(void)
 {
-	uint64_t offset = offset_in_program((uintptr_t)a_function_of_this_program), address;
-	struct symbols *symbols = symbols_open((uint64_t)getpid());
 	struct copy copy;
-	char expected[128];
 
 	make_copy(&copy);
-	address = (uintptr_t)copy.bytes + offset;
-	EXPECT(strcmp(symbols_name(symbols, address), "a_function_of_this_program") == 0);
-	symbols_close(symbols);
-
-	symbols = symbols_open((uint64_t)getpid());
-	snprintf(expected, sizeof(expected), "%s+0x%" PRIx64, strrchr(copy.path, '/') + 1, offset);
+	expect_name((uintptr_t)copy.bytes +
+	                    offset_in_program((uintptr_t)a_function_of_this_program),
+	            "a_function_of_this_program");
 	truncated_after_stat = copy.path;
-	EXPECT(strcmp(symbols_name(symbols, address), expected) == 0);
+	expect_no_name(&copy, UINT64_MAX);
 	truncated_after_stat = NULL;
-	symbols_close(symbols);
 	remove_copy(&copy);
 }
 
@@ -124,22 +133,6 @@ static void a_file_that_is_truncated_meanwhile_ends_nothing(void)
 static void end_with_hole(const struct copy *copy, uint64_t size)
 {
 	EXPECT_EQ(truncate(copy->path, (off_t)size), 0);
-}
-
-/* The function is named by its place in the copy, for which not more than `most` bytes were read. */
-static void expect_no_name(const struct copy *copy, uint64_t most)
-{
-	uint64_t offset = offset_in_program((uintptr_t)a_function_of_this_program);
-	struct symbols *symbols = symbols_open((uint64_t)getpid());
-	const char *name;
-	char expected[128];
-
-	snprintf(expected, sizeof(expected), "%s+0x%" PRIx64, strrchr(copy->path, '/') + 1, offset);
-	bytes_read = 0;
-	name = symbols_name(symbols, (uintptr_t)copy->bytes + offset);
-	EXPECT(strcmp(name, expected) == 0);
-	EXPECT(bytes_read <= most);
-	symbols_close(symbols);
 }
 
 static void a_table_of_gigabytes_is_not_read(void)

@@ -7,12 +7,13 @@ import os
 import pty
 import re
 import signal
-import subprocess
 import tempfile
+import time
 
 import command
-from command import HANG, PAWL, CommandTest, environment, on_a_terminal, pawl
+from command import HANG, CommandTest, deliver, on_a_terminal, pawl, read_all, start, start_full
 from inspected import SNAPSHOT, Service, line
+
 
 class Demo:
     """A real program: pawl demo, for as long as a test needs it."""
@@ -20,8 +21,7 @@ class Demo:
     def __enter__(self):
         self.directory = tempfile.TemporaryDirectory()
         self.path = f"{self.directory.name}/socket"
-        self.process = subprocess.Popen([PAWL, "demo", "--count", "20000", "--seconds", "3600", "--inspect", self.path],
-                                        stdout=subprocess.PIPE, env=environment())
+        self.process = start("demo", "--count", "20000", "--seconds", "3600", "--inspect", self.path)
         while not os.path.exists(self.path):
             assert self.process.poll() is None
         return self
@@ -126,22 +126,28 @@ class Top(CommandTest):
         self.assertEqual(snapshot["name"], shown)
         self.assertTrue(snapshot["names"][hex(address)].startswith(shown + "+0x"), snapshot["names"])
 
+    def on_terminal(self, *arguments):
+        """A command whose input and output are a terminal, and the other end of that."""
+        ours, its = pty.openpty()
+        process = start("top", *arguments, stdin=its, stdout=its, stderr=None, TERM="xterm")
+        os.close(its)
+        return process, ours
+
+    def read_until(self, terminal, condition):
+        written = b""
+        while not condition(written):
+            written += os.read(terminal, 65536)
+        return written
+
     def test_on_a_terminal_it_goes_on_until_q(self):
         later = line(ran=4000, lateness={"count": 4000, "max_ns": 1_900_000, "cells": [[1000, 2500], [2_000_000, 1500]]})
         with Service(line(), later) as service:
-            ours, its = pty.openpty()
-            process = subprocess.Popen([PAWL, "top", "--interval", "0.1", service.path], stdin=its, stdout=its,
-                                       env=environment(TERM="xterm"))
-            os.close(its)
-            written = b""
-            while b"a second:" not in written or written.count(b"\033[H") < 3:
-                written += os.read(ours, 65536)
+            process, ours = self.on_terminal("--interval", "0.1", service.path)
+            written = self.read_until(ours, lambda text: b"a second:" in text and text.count(b"\033[H") >= 3)
             os.write(ours, b" ")
-            while b"PAUSED" not in written:
-                written += os.read(ours, 65536)
+            written += self.read_until(ours, lambda text: b"PAUSED" in text)
             os.write(ours, b"q")
-            while b"\033[?1049l" not in written:
-                written += os.read(ours, 65536)
+            self.read_until(ours, lambda text: b"\033[?1049l" in text)
             self.assertEqual(process.wait(HANG), 0)
             os.close(ours)
         text = written.decode()
@@ -150,16 +156,41 @@ class Top(CommandTest):
 
     def test_a_signal_puts_the_terminal_back(self):
         with Service(line()) as service:
-            ours, its = pty.openpty()
-            process = subprocess.Popen([PAWL, "top", service.path], stdin=its, stdout=its, env=environment(TERM="xterm"))
-            os.close(its)
-            written = b""
-            while b"orders" not in written:
-                written += os.read(ours, 65536)
+            process, ours = self.on_terminal(service.path)
+            self.read_until(ours, lambda text: b"orders" in text)
             process.send_signal(signal.SIGTERM)
-            while b"\033[?1049l" not in written:
-                written += os.read(ours, 65536)
+            self.read_until(ours, lambda text: b"\033[?1049l" in text)
             self.assertEqual(process.wait(HANG), 0)
+            os.close(ours)
+
+    def test_a_signal_during_a_write_loses_nothing(self):
+        for output, options in ((pty.openpty, []), (os.pipe, ["--json"])):
+            with self.subTest(options), Service(line()) as service:
+                process, ours = start_full(output, "top", *options, service.path, TERM="xterm")
+                deliver(process, signal.SIGTERM)
+                written = read_all(ours).decode().lstrip(".")
+                self.assertEqual(process.communicate(timeout=HANG), (None, b""))
+                self.assertEqual(process.returncode, 0)
+                if options:
+                    self.assertEqual({json.loads(text)["name"] for text in written.splitlines()}, {"orders"})
+                else:
+                    self.assertTrue(written.startswith("\033[?1049h") and written.endswith("\033[?1049l"), written)
+
+    def test_a_signal_ends_the_wait_for_an_answer(self):
+        with Service(line(), None) as service, start("top", "--json", "--interval", "0.1", service.path) as process:
+            while service.asked < 2:
+                time.sleep(0.01)
+            process.send_signal(signal.SIGTERM)
+            out, err = process.communicate(timeout=HANG)
+            self.assertEqual((process.returncode, out.count(b"\n"), err), (0, 1, b""))
+
+    def test_a_second_signal_ends_it_though_nobody_reads(self):
+        with Service(line()) as service:
+            process, ours = start_full(os.pipe, "top", "--json", service.path)
+            deliver(process, signal.SIGTERM)
+            process.send_signal(signal.SIGTERM)
+            self.assertEqual(process.wait(HANG), -signal.SIGTERM)
+            process.communicate()
             os.close(ours)
 
     def test_once_on_a_terminal_is_once(self):

@@ -36,27 +36,6 @@ static void complain_of_option(char **argv, bool known)
 		         argv[0], word, argv[0]);
 }
 
-int parse_options(int argc, char **argv, const struct option *options, const char *help,
-                  bool (*set)(void *arguments, int option), void *arguments)
-{
-	int option;
-
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
-		if (option == 'h') {
-			fputs(help, stdout);
-			return finish_output(EXIT_FINE);
-		}
-		if (option == ':' || option == '?') {
-			complain_of_option(argv, option == ':');
-			return EXIT_USAGE;
-		}
-		if (!set(arguments, option))
-			return EXIT_USAGE;
-	}
-	return -1;
-}
-
 /* Digits only: strtoull accepts blanks and signs, and wraps. */
 static bool parse_number(const char *text, uint64_t *number)
 {
@@ -69,35 +48,36 @@ static bool parse_number(const char *text, uint64_t *number)
 	return *end == '\0' && errno == 0;
 }
 
-bool argument_number(const char *option, const char *text, uint64_t min, uint64_t max,
-                     uint64_t *number)
+static bool set_number(const struct setting *setting, const char *text)
 {
 	uint64_t found;
 
-	if (!parse_number(text, &found) || found < min || found > max) {
-		complain("%s is '%s'; expected a whole number from %" PRIu64 " to %" PRIu64, option,
-		         text, min, max);
+	if (!parse_number(text, &found) || found < setting->least || found > setting->most) {
+		complain("--%s is '%s'; expected a whole number from %" PRIu64 " to %" PRIu64,
+		         setting->name, text, setting->least, setting->most);
 		return false;
 	}
-	*number = found;
+	*setting->number = found;
 	return true;
 }
 
-bool argument_decimal(const char *option, const char *text, double min, double max, double *number)
+static bool set_decimal(const struct setting *setting, const char *text)
 {
 	size_t digits = strspn(text, "0123456789.");
 	char *end;
 	double found = strtod(text, &end);
 
-	if (digits == 0 || text[digits] != '\0' || *end != '\0' || found < min || found > max) {
-		complain("%s is '%s'; expected a number from %g to %g", option, text, min, max);
+	if (digits == 0 || text[digits] != '\0' || *end != '\0' || found < setting->low ||
+	    found > setting->high) {
+		complain("--%s is '%s'; expected a number from %g to %g", setting->name, text,
+		         setting->low, setting->high);
 		return false;
 	}
-	*number = found;
+	*setting->decimal = found;
 	return true;
 }
 
-bool argument_duration(const char *option, const char *text, uint64_t min_ns, uint64_t *ns)
+bool argument_duration(const char *what, const char *text, uint64_t min_ns, uint64_t *ns)
 {
 	uint64_t found = 0;
 	const char *wrong = duration_parse(text, strlen(text), &found);
@@ -105,11 +85,59 @@ bool argument_duration(const char *option, const char *text, uint64_t min_ns, ui
 	if (!wrong && found < min_ns)
 		wrong = "it is too short";
 	if (wrong) {
-		complain("%s is '%s': %s; expected " DURATION_EXPECTED, option, text, wrong);
+		complain("%s is '%s': %s; expected " DURATION_EXPECTED, what, text, wrong);
 		return false;
 	}
 	*ns = found;
 	return true;
+}
+
+static bool set_duration(const struct setting *setting, const char *text)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "--%s", setting->name);
+	return argument_duration(name, text, setting->least, setting->duration);
+}
+
+static bool set(const struct setting *setting, const char *text)
+{
+	if (setting->number)
+		return set_number(setting, text);
+	if (setting->decimal)
+		return set_decimal(setting, text);
+	if (setting->duration)
+		return set_duration(setting, text);
+	if (setting->flag)
+		*setting->flag = true;
+	else
+		*setting->text = text;
+	return true;
+}
+
+int parse_options(int argc, char **argv, const struct setting *settings, const char *help)
+{
+	struct option options[SETTINGS_MAX + 2] = {{"help", no_argument, NULL, 'h'}};
+	int option, index;
+
+	for (int i = 0; settings[i].name; i++)
+		options[i + 1] = (struct option){.name = settings[i].name,
+		                                 .has_arg = settings[i].flag ? no_argument
+		                                                             : required_argument};
+	opterr = 0;
+	while ((option = getopt_long(argc, argv, ":h", options, &index)) != -1) {
+		if (option == 'h') {
+			fputs(help, stdout);
+			return finish_output(EXIT_FINE);
+		}
+		if (option == ':' || option == '?') {
+			complain_of_option(argv, option == ':');
+			return EXIT_USAGE;
+		}
+		if (!set(&settings[index - 1], optarg))
+			return EXIT_USAGE;
+	}
+	return -1;
 }
 
 int finish_output(int code)

@@ -10,21 +10,36 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "../exits.h"
+/* The command's exit codes. */
+enum {
+	EXIT_FINE = 0,
+	EXIT_FAULT = 1,        /* done, but something was wrong */
+	EXIT_USAGE = 2,        /* the arguments are wrong, and nothing was done */
+	EXIT_INTERRUPTED = 128 /* plus the number of the signal that ended it */
+};
+
+/* An option, where its value is put, which is one of the five, and the range of that. */
+struct setting {
+	const char *name; /* without its dashes; NULL ends a table */
+	bool *flag;
+	const char **text;
+	uint64_t *number;
+	double *decimal;
+	uint64_t *duration;   /* ns */
+	uint64_t least, most; /* of a number; a duration has only the first */
+	double low, high;     /* of a decimal */
+};
+
+enum { SETTINGS_MAX = 16 }; /* of a command */
 
 /*
- * Parse all options. `set` is called with the `val` of each, and its value in optarg; it returns false after a message
- * on stderr, if the value is bad. `help` is printed for --help, whose val is 'h'. Returns -1 if all is well: then
- * argv[optind] is the first argument that is no option. Otherwise returns the exit code.
+ * Parse all options. `help` is printed for --help. Returns -1 if all is well: then argv[optind] is the first argument
+ * that is no option. Otherwise returns the exit code.
  */
-int parse_options(int argc, char **argv, const struct option *options, const char *help,
-                  bool (*set)(void *arguments, int option), void *arguments);
+int parse_options(int argc, char **argv, const struct setting *settings, const char *help);
 
-/* true: *number is set. false: stderr says why. */
-bool argument_number(const char *option, const char *text, uint64_t min, uint64_t max,
-                     uint64_t *number);
-bool argument_decimal(const char *option, const char *text, double min, double max, double *number);
-bool argument_duration(const char *option, const char *text, uint64_t min_ns, uint64_t *ns);
+/* true: *ns is set. false: stderr says why. */
+bool argument_duration(const char *what, const char *text, uint64_t min_ns, uint64_t *ns);
 
 /* Print "pawl: ..." and a newline on stderr, in one piece. */
 void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -25,4 +25,15 @@ void duration_format(uint64_t ns, char text[DURATION_TEXT]);
 /* For a chosen duration, exactly: "0 ms", "2.5 ms", "1 h 30 min", "59 min 59.999 s". */
 void duration_exact(uint64_t ns, char text[DURATION_TEXT]);
 
+/* The same as expressions, valid until the end of the block. */
+#define LASTING(ns) duration_text(duration_format, ns, (char[DURATION_TEXT]){0})
+#define EXACTLY(ns) duration_text(duration_exact, ns, (char[DURATION_TEXT]){0})
+
+static inline const char *duration_text(void (*write)(uint64_t ns, char text[DURATION_TEXT]),
+                                        uint64_t ns, char text[DURATION_TEXT])
+{
+	write(ns, text);
+	return text;
+}
+
 #endif

@@ -12,21 +12,6 @@
 
 enum { BAR_WIDTH = 40, ROWS = 10, NAME_WIDTH = 32 };
 
-static const char *lasting(uint64_t ns, char text[DURATION_TEXT])
-{
-	duration_format(ns, text);
-	return text;
-}
-
-static const char *exactly(uint64_t ns, char text[DURATION_TEXT])
-{
-	duration_exact(ns, text);
-	return text;
-}
-
-#define LASTING(ns) lasting(ns, (char[DURATION_TEXT]){0})
-#define EXACTLY(ns) exactly(ns, (char[DURATION_TEXT]){0})
-
 /* How much a counter grew in a second. */
 static uint64_t rate(const struct drawing *drawing, uint64_t now, uint64_t before)
 {
@@ -63,22 +48,21 @@ static void draw_head(const struct drawing *drawing, FILE *to)
 		        GROUPED(rate(drawing, now->wakeups, before->wakeups)));
 }
 
+static void draw_percentiles(const struct cells *now, const struct cells *before, FILE *to)
+{
+	static const double percents[] = {50, 99, 100};
+
+	for (unsigned i = 0; i < 3; i++)
+		fprintf(to, " %9s", LASTING(cells_percentile(now, before, percents[i])));
+}
+
 static void draw_lateness(const char *when, const struct snapshot *now,
                           const struct snapshot *before, FILE *to)
 {
-	const struct cells *late = before ? &before->lateness : NULL;
-	const struct cells *ran = before ? &before->run_time : NULL;
-
 	fprintf(to, "  %-16s", when);
-	for (unsigned i = 0; i < 3; i++)
-		fprintf(to, " %9s",
-		        LASTING(cells_percentile(&now->lateness, late,
-		                                 (const double[]){50, 99, 100}[i])));
+	draw_percentiles(&now->lateness, before ? &before->lateness : NULL, to);
 	fputs("   ", to);
-	for (unsigned i = 0; i < 3; i++)
-		fprintf(to, " %9s",
-		        LASTING(cells_percentile(&now->run_time, ran,
-		                                 (const double[]){50, 99, 100}[i])));
+	draw_percentiles(&now->run_time, before ? &before->run_time : NULL, to);
 	fputc('\n', to);
 }
 
@@ -164,13 +148,22 @@ static int by_longest(const void *a, const void *b)
 	                                              : 0;
 }
 
-static void draw_functions(const struct drawing *drawing, FILE *to)
+/* Valid until the next call. */
+static const struct function *sorted(const struct snapshot *now,
+                                     int (*compare)(const void *, const void *))
 {
-	const struct snapshot *now = drawing->now;
 	static struct function functions[FUNCTIONS_MAX];
 
 	memcpy(functions, now->functions, now->function_count * sizeof(functions[0]));
-	qsort(functions, now->function_count, sizeof(functions[0]), by_pending);
+	qsort(functions, now->function_count, sizeof(functions[0]), compare);
+	return functions;
+}
+
+static void draw_functions(const struct drawing *drawing, FILE *to)
+{
+	const struct snapshot *now = drawing->now;
+	const struct function *functions = sorted(now, by_pending);
+
 	fprintf(to, "\n%s%-*s %11s%s %11s %9s %9s%s\n", drawing->terminal.bold, NAME_WIDTH + 2,
 	        "Functions", "pending", now->sampled < now->pending ? "           " : "", "runs/s",
 	        "mean", "longest", drawing->terminal.plain);
@@ -196,10 +189,8 @@ static void draw_functions(const struct drawing *drawing, FILE *to)
 static void draw_slowest(const struct drawing *drawing, FILE *to)
 {
 	const struct snapshot *now = drawing->now;
-	static struct function functions[FUNCTIONS_MAX];
+	const struct function *functions = sorted(now, by_longest);
 
-	memcpy(functions, now->functions, now->function_count * sizeof(functions[0]));
-	qsort(functions, now->function_count, sizeof(functions[0]), by_longest);
 	heading(drawing, "Slowest", to);
 	fputs("  ", to);
 	for (unsigned i = 0; i < now->function_count && i < 3 && functions[i].runs; i++)

@@ -6,21 +6,27 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "link.h"
 #include "snapshot.h"
 #include "symbols.h"
 
 struct program {
 	const char *path; /* of the socket */
-	struct link link;
+	int fd;           /* -1: not connected */
+	unsigned seconds;
+	char *text; /* the last answer, with a zero in place of its newline */
+	size_t size, room;
 	struct symbols *symbols; /* NULL until the first snapshot */
+	char wrong[256];
 };
 
-/* As link_open(). */
+/* Whether a socket can have its path. False: `wrong` says why. */
+bool program_fits(struct program *program);
+
+/* Connect. No call waits for longer than `seconds`. False: `wrong` says why, with the path. Also then, disconnect. */
 bool program_connect(struct program *program, unsigned seconds);
 void program_disconnect(struct program *program);
 
-/* The caller's to free. NULL: program->link.wrong says why. */
+/* Ask for a snapshot, and wait for it. The caller's to free. NULL: `wrong` says why. */
 struct snapshot *program_ask(struct program *program);
 
 /*

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../http/json.h"
 #include "../http/site.h"
 #include "../text/arguments.h"
 #include "../wait/wait.h"
@@ -36,10 +35,10 @@ static void disconnect(void *arg)
 	view->connected = false;
 }
 
-/* False: program.link.wrong says why. */
+/* False: program.wrong says why. */
 static bool keep_json(struct view *view, const struct snapshot *snapshot)
 {
-	struct link *link = &view->program.link;
+	struct program *program = &view->program;
 	char *text = NULL;
 	size_t size = 0;
 	FILE *to = open_memstream(&text, &size);
@@ -55,7 +54,7 @@ static bool keep_json(struct view *view, const struct snapshot *snapshot)
 		}
 		free(text);
 	}
-	snprintf(link->wrong, sizeof(link->wrong), "no memory for a snapshot");
+	snprintf(program->wrong, sizeof(program->wrong), "no memory for a snapshot");
 	return false;
 }
 
@@ -106,20 +105,6 @@ static bool hangs(const struct view *view)
 	return view->hung_ms && clock_ms() - view->hung_ms < FRESH_MS;
 }
 
-static void answer_away(struct evhttp_request *http, const char *why)
-{
-	struct evbuffer *body = evbuffer_new();
-
-	if (body) {
-		evbuffer_add_printf(body, "{\"away\":");
-		json_string(body, why, strlen(why));
-		evbuffer_add_printf(body, "}\n");
-	}
-	site_answer(http, HTTP_SERVUNAVAIL, "application/json", body);
-	if (body)
-		evbuffer_free(body);
-}
-
 static void answer_snapshot(struct evhttp_request *http, void *arg)
 {
 	struct view *view = arg;
@@ -128,7 +113,7 @@ static void answer_snapshot(struct evhttp_request *http, void *arg)
 	char taken[32];
 
 	if (!fresh && (hangs(view) || !take_snapshot(view))) {
-		answer_away(http, view->program.link.wrong);
+		site_tell(http, HTTP_SERVUNAVAIL, "away", view->program.wrong);
 		return;
 	}
 	body = evbuffer_new();
@@ -152,14 +137,12 @@ static void show_address(const struct site *site)
 	printf("pawl top: %s shows %s\n", url, view->program.path);
 	fflush(stdout);
 	if (!take_snapshot(view))
-		complain("top: %s; the page waits for it", view->program.link.wrong);
+		complain("top: %s; the page waits for it", view->program.wrong);
 	disconnect(view);
 }
 
-int serve_page(const char *path, const struct serve_options *options)
+int serve_page(const char *path, const struct site_options *options)
 {
-	const struct site_options site_options = {options->listen, options->token_file,
-	                                          options->origin};
 	struct view view = {.program.path = path};
 	struct site site = {.command = "top",
 	                    .page = &top_page,
@@ -170,11 +153,11 @@ int serve_page(const char *path, const struct serve_options *options)
 	                    .arg = &view};
 	int code;
 
-	if (!link_fits(&view.program.link, path)) {
-		complain("top: %s", view.program.link.wrong);
+	if (!program_fits(&view.program)) {
+		complain("top: %s", view.program.wrong);
 		return EXIT_USAGE;
 	}
-	if (!site_prepare(&site, &site_options, "127.0.0.1:8380", "PAWL_TOP_TOKEN"))
+	if (!site_prepare(&site, options, "127.0.0.1:8380", "PAWL_TOP_TOKEN"))
 		return EXIT_USAGE;
 	code = site_serve(&site, show_address);
 	disconnect(&view);

@@ -13,12 +13,9 @@
 #ifndef PAWL_CLI_TOP_SERVE_H
 #define PAWL_CLI_TOP_SERVE_H
 
-/* As on the command line; NULL: not given. */
-struct serve_options {
-	const char *listen, *token_file, *origin;
-};
+#include "../http/page.h"
 
 /* Serve until SIGINT or SIGTERM. Returns the exit code. */
-int serve_page(const char *path, const struct serve_options *options);
+int serve_page(const char *path, const struct site_options *options);
 
 #endif

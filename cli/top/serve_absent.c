@@ -3,7 +3,7 @@
 #include "../text/arguments.h"
 #include "serve.h"
 
-int serve_page(const char *path, const struct serve_options *options)
+int serve_page(const char *path, const struct site_options *options)
 {
 	(void)path;
 	(void)options;

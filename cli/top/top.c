@@ -2,7 +2,7 @@
 /* pawl top: its options, and the view in a terminal. */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <inttypes.h>
+#include <pawl/wheel.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,13 +15,14 @@
 
 #include "../commands.h"
 #include "../text/arguments.h"
+#include "../wait/wait.h"
 #include "draw.h"
 #include "program.h"
 #include "serve.h"
 
 enum { ANSWER_SECONDS = 10 };
 
-#define MINUTE_NS  UINT64_C(60000000000)
+#define MINUTE_NS  (60 * PAWL_SECOND)
 #define SCREEN_ON  "\033[?1049h\033[?25l\033[?7l" /* another screen, no cursor, no wrapping */
 #define SCREEN_OFF "\033[?7h\033[?25h\033[?1049l"
 
@@ -47,80 +48,12 @@ static const char help[] =
         "                     loopback needs a token\n"
         "  --help             this text\n";
 
-static const struct option options[] = {
-        {"once", no_argument, NULL, 'o'},
-        {"json", no_argument, NULL, 'j'},
-        {"interval", required_argument, NULL, 'i'},
-        {"page", no_argument, NULL, 'p'},
-        {"listen", required_argument, NULL, 'l'},
-        {"token-file", required_argument, NULL, 't'},
-        {"origin", required_argument, NULL, 'g'},
-        {"help", no_argument, NULL, 'h'},
-        {0},
-};
-
 struct arguments {
-	bool once, json, page, interval_given;
-	double interval;
-	struct serve_options page_options;
+	bool once, json, page;
+	double interval; /* 0: not given */
+	struct site_options page_options;
 	const char *path;
 };
-
-static bool take_option(void *to, int option)
-{
-	struct arguments *arguments = to;
-
-	switch (option) {
-	case 'o':
-		arguments->once = true;
-		return true;
-	case 'j':
-		arguments->json = true;
-		return true;
-	case 'p':
-		arguments->page = true;
-		return true;
-	case 'l':
-		arguments->page_options.listen = optarg;
-		return true;
-	case 't':
-		arguments->page_options.token_file = optarg;
-		return true;
-	case 'g':
-		arguments->page_options.origin = optarg;
-		return true;
-	case 'i':
-		arguments->interval_given = true;
-		return argument_decimal("--interval", optarg, 0.1, 3600, &arguments->interval);
-	default:
-		return false;
-	}
-}
-
-static volatile sig_atomic_t ended_by;
-
-static void note_signal(int number)
-{
-	ended_by = number;
-}
-
-static void catch_signals(void)
-{
-	struct sigaction action = {.sa_handler = note_signal}; /* without SA_RESTART */
-
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-	sigaction(SIGHUP, &action, NULL);
-	signal(SIGPIPE, SIG_IGN);
-}
-
-static uint64_t clock_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-}
 
 /* A snapshot, and when it came. */
 struct taken {
@@ -151,7 +84,7 @@ static void remove_oldest(struct history *history)
 /* With a short interval there is no room for a whole minute: then the history is shorter. */
 static void history_add(struct history *history, struct snapshot *snapshot)
 {
-	uint64_t now = clock_ns();
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
 	if (history->count == HISTORY)
 		remove_oldest(history);
@@ -215,19 +148,33 @@ static bool read_keys_unseen(struct termios *before)
 	return tcsetattr(STDIN_FILENO, TCSANOW, &keys) == 0;
 }
 
+/* Wait for a key, a signal, or the time; NULL: for ever. A signal that comes just before is not missed. */
+static void wait_for_input(struct pollfd *input, const struct timespec *time)
+{
+	sigset_t all, before;
+
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &before);
+	if (!ended_by)
+		ppoll(input, 1, time, &before);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
 /* Wait for keys until the next snapshot is due. False: the user, or a signal, ends it. */
 static bool wait_until(uint64_t until_ns, bool keys, bool *paused)
 {
 	for (;;) {
-		uint64_t now = clock_ns();
+		uint64_t now = clock_ns(CLOCK_MONOTONIC),
+		         left = now < until_ns ? until_ns - now : 0;
+		struct timespec time = {(time_t)(left / PAWL_SECOND), (long)(left % PAWL_SECOND)};
 		struct pollfd input = {keys ? STDIN_FILENO : -1, POLLIN, 0};
 		char key;
 
 		if (ended_by)
 			return false;
-		if (!*paused && now >= until_ns)
+		if (!*paused && left == 0)
 			return true;
-		poll(&input, 1, *paused ? -1 : (int)((until_ns - now) / 1000000 + 1));
+		wait_for_input(&input, *paused ? NULL : &time);
 		if (!input.revents)
 			continue;
 		if (read(STDIN_FILENO, &key, 1) != 1 || key == 'q' || key == 'Q')
@@ -273,7 +220,8 @@ static int run(struct session *session)
 	const struct arguments *arguments = session->arguments;
 	bool live = terminal_of(STDOUT_FILENO).live && !arguments->once && !arguments->json;
 	bool once = arguments->once || (!live && !arguments->json), paused = false, fine;
-	uint64_t interval = (uint64_t)(arguments->interval * 1e9), next = clock_ns();
+	uint64_t interval = (uint64_t)((arguments->interval > 0 ? arguments->interval : 1) * 1e9),
+	         next = clock_ns(CLOCK_MONOTONIC);
 	struct termios before;
 	bool keys;
 
@@ -282,13 +230,16 @@ static int run(struct session *session)
 		show(session, false, false);
 	if (!fine || once)
 		return fine ? EXIT_FINE : EXIT_FAULT;
-	catch_signals();
+	end_by_signal(SIGINT);
+	end_by_signal(SIGTERM);
+	end_by_signal(SIGHUP);
+	signal(SIGPIPE, SIG_IGN);
 	keys = live && read_keys_unseen(&before);
 	if (live)
 		fputs(SCREEN_ON, stdout);
 	do {
 		if (!paused && session->history.count > 0)
-			next = clock_ns() + interval;
+			next = clock_ns(CLOCK_MONOTONIC) + interval;
 		show(session, live, paused);
 		if (!wait_until(next, keys, &paused))
 			break;
@@ -299,15 +250,15 @@ static int run(struct session *session)
 	fflush(stdout);
 	if (keys)
 		tcsetattr(STDIN_FILENO, TCSANOW, &before);
-	return fine ? EXIT_FINE : EXIT_FAULT;
+	return fine || ended_by ? EXIT_FINE : EXIT_FAULT;
 }
 
 /* Whether the options may be given together; if not, stderr says why. */
 static bool fit_together(const struct arguments *arguments)
 {
-	const struct serve_options *page = &arguments->page_options;
+	const struct site_options *page = &arguments->page_options;
 
-	if (arguments->page && (arguments->once || arguments->json || arguments->interval_given)) {
+	if (arguments->page && (arguments->once || arguments->json || arguments->interval > 0)) {
 		complain("top: --page is given with %s; expected none of --once, --json and "
 		         "--interval",
 		         arguments->once   ? "--once"
@@ -330,7 +281,7 @@ static int show_in_terminal(const struct arguments *arguments)
 	int code = program_connect(&session.program, ANSWER_SECONDS) ? run(&session) : EXIT_USAGE;
 
 	if (code != EXIT_FINE)
-		complain("top: %s", session.program.link.wrong);
+		complain("top: %s", session.program.wrong);
 	program_disconnect(&session.program);
 	history_free(&session.history);
 	return finish_output(code);
@@ -338,8 +289,18 @@ static int show_in_terminal(const struct arguments *arguments)
 
 int command_top(int argc, char **argv)
 {
-	struct arguments arguments = {.interval = 1};
-	int code = parse_options(argc, argv, options, help, take_option, &arguments);
+	struct arguments arguments = {0};
+	const struct setting settings[] = {
+	        {"once", .flag = &arguments.once},
+	        {"json", .flag = &arguments.json},
+	        {"interval", .decimal = &arguments.interval, .low = 0.1, .high = 3600},
+	        {"page", .flag = &arguments.page},
+	        {"listen", .text = &arguments.page_options.listen},
+	        {"token-file", .text = &arguments.page_options.token_file},
+	        {"origin", .text = &arguments.page_options.origin},
+	        {0},
+	};
+	int code = parse_options(argc, argv, settings, help);
 
 	if (code >= 0)
 		return code;

@@ -4,27 +4,43 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <time.h>
+#include <signal.h>
 
-uint64_t clock_ms(void)
+uint64_t clock_ns(clockid_t clock)
 {
 	struct timespec now;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+uint64_t clock_ms(void)
+{
+	return clock_ns(CLOCK_MONOTONIC) / 1000000;
 }
 
 bool wait_for(int fd, short events, uint64_t end_ms)
 {
 	struct pollfd descriptor = {fd, events, 0};
-	uint64_t now;
-	int ready;
+	uint64_t now = clock_ms();
+	int ready = now < end_ms ? poll(&descriptor, 1, (int)(end_ms - now)) : 0;
 
-	do {
-		now = clock_ms();
-		ready = now < end_ms ? poll(&descriptor, 1, (int)(end_ms - now)) : 0;
-	} while (ready < 0 && errno == EINTR);
 	if (ready == 0)
 		errno = EAGAIN;
 	return ready > 0;
+}
+
+volatile sig_atomic_t ended_by;
+
+static void note_signal(int number)
+{
+	ended_by = number;
+}
+
+void end_by_signal(int number)
+{
+	struct sigaction action = {.sa_handler = note_signal,
+	                           .sa_flags = SA_RESTART | (int)SA_RESETHAND};
+
+	sigaction(number, &action, NULL);
 }

@@ -1,66 +1,31 @@
 // SPDX-License-Identifier: MIT
-// Shared by the tests in the browser: a page in a real browser, and what the native library says.
+// Shared by the tests in the browser, beyond chromium.mjs: the page, and what the native library says. In the environment:
 //
-//	node --test FILE, with these in the environment:
 //	PLAYGROUND_PAGE       the page that is tested
 //	PLAYGROUND_REPLAY     replay.c, built
-//	PLAYGROUND_COMMAND    the pawl command
-//	PLAYGROUND_ARTEFACTS  a directory for screenshots
-//	PLAYGROUND_MODULES    the directory that has playwright-core
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdirSync } from "node:fs";
-import { join } from "node:path";
-import { after } from "node:test";
 import { pathToFileURL } from "node:url";
 
-import { launchChromium } from "../../cli/tests/http/chromium.mjs";
+import { HANG, PHONE, TABLET, screenshot as shot, withAddress } from "../../cli/tests/chromium.mjs";
 
-const { PLAYGROUND_PAGE, PLAYGROUND_REPLAY, PLAYGROUND_COMMAND, PLAYGROUND_ARTEFACTS, PLAYGROUND_MODULES } =
-	process.env;
+const { PLAYGROUND_PAGE, PLAYGROUND_REPLAY, PAGE_COMMAND } = process.env;
 
-export const HANG = 120000; // ms after which something counts as hung, however slow the machine is
+export { HANG, PHONE, TABLET };
 export const DESKTOP = { width: 1440, height: 900 };
-export const PHONE = { width: 390, height: 844 };
 export const STORIES = ["first-wheel", "overflow", "demotions", "order", "touch", "thousand", "heap", "ahead", "million"];
 
-const browser = await launchChromium(PLAYGROUND_MODULES, HANG);
-after(() => browser.close());
-
-mkdirSync(PLAYGROUND_ARTEFACTS, { recursive: true });
-
 // Run `use` with an empty page of its own, for pictures.
-export async function withSvg(use, options = {}) {
-	const context = await browser.newContext(options);
-	try {
-		const page = await context.newPage();
-		page.setDefaultTimeout(HANG);
-		await use(page);
-	} finally {
-		await context.close();
-	}
-}
+export const withSvg = (options, use) => withAddress("about:blank", { allowed: () => true, ...options }, use);
 
-// Run `use` with a page of its own. An error in the page, or a request to anywhere, fails the test.
-export async function withPage(use, { file = PLAYGROUND_PAGE, viewport = DESKTOP, ...options } = {}) {
-	const context = await browser.newContext({ viewport, ...options });
-	const page = await context.newPage();
-	const wrong = [];
-	page.setDefaultTimeout(HANG);
-	page.on("pageerror", (error) => wrong.push(error.stack));
-	page.on("console", (message) => message.type() === "error" && wrong.push(message.text()));
-	page.on(
-		"request",
-		(request) => /^(file|blob|data):/.test(request.url()) || wrong.push(`requested ${request.url()}`),
-	);
-	await page.goto(pathToFileURL(file).href);
-	await page.waitForFunction(() => window.playground);
-	try {
+// Run `use` with the page. It may request nothing.
+export function withPage(options, use) {
+	if (!use) return withPage({}, options);
+	const { file = PLAYGROUND_PAGE, ...others } = options;
+	return withAddress(pathToFileURL(file).href, { viewport: DESKTOP, allowed: (url) => /^(file|blob|data):/.test(url), ...others }, async (page) => {
+		await page.waitForFunction(() => window.playground);
 		await use(page);
-	} finally {
-		await context.close();
-	}
-	assert.deepEqual(wrong, []);
+	});
 }
 
 // The contrast of two colours, as WCAG has it.
@@ -89,7 +54,7 @@ export async function still(page) {
 
 export async function screenshot(page, name, options = {}) {
 	await still(page);
-	await page.screenshot({ path: join(PLAYGROUND_ARTEFACTS, `${name}.png`), ...options });
+	await shot(page, name, options);
 }
 
 // The whole state, as far as it can be compared: places, numbers, operations.
@@ -166,7 +131,7 @@ function countBySlot(places) {
 
 // The words of `pawl explain` on these delays: its sentences without the drawings, in one line.
 export function explained(...delays) {
-	const text = execFileSync(PLAYGROUND_COMMAND, ["explain", ...delays], { encoding: "utf8", timeout: HANG });
+	const text = execFileSync(PAGE_COMMAND, ["explain", ...delays], { encoding: "utf8", timeout: HANG });
 	return text
 		.split("\n")
 		.filter((line) => !/^\s+level \d+ /.test(line))

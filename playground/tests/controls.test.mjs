@@ -53,13 +53,10 @@ test("it opens from disk, alone in a directory, without a request", async () => 
 	const directory = mkdtempSync(join(tmpdir(), "pawl-playground-"));
 	copyFileSync(process.env.PLAYGROUND_PAGE, join(directory, "index.html"));
 	try {
-		await withPage(
-			async (page) => {
-				await arm(page, "450");
-				assert.deepEqual((await expectAsNatively(page)).places, { 0: [2, 1, "400"] });
-			},
-			{ file: join(directory, "index.html") },
-		);
+		await withPage({ file: join(directory, "index.html") }, async (page) => {
+			await arm(page, "450");
+			assert.deepEqual((await expectAsNatively(page)).places, { 0: [2, 1, "400"] });
+		});
 	} finally {
 		rmSync(directory, { recursive: true });
 	}
@@ -206,25 +203,22 @@ test("a click on a dot cancels it, and dragging it touches it", () =>
 	}));
 
 test("a finger arms, cancels and scrolls", () =>
-	withPage(
-		async (page) => {
-			await page.tap("#arm button");
-			const touch = page.locator("#timers button", { hasText: "Touch" });
-			await page.fill("#delay", "700");
-			await touch.tap();
-			assert.deepEqual(
-				(await stateOf(page)).ops.map(({ op }) => op),
-				["arm", "touch"],
-			);
-			await page.locator("#rings").scrollIntoViewIfNeeded();
-			await page.touchscreen.tap(...(await pointOf(page, 0)));
-			assert.deepEqual(
-				(await stateOf(page)).ops.map(({ op }) => op),
-				["arm", "touch", "cancel"],
-			);
-		},
-		{ viewport: PHONE, hasTouch: true, isMobile: true },
-	));
+	withPage({ viewport: PHONE, hasTouch: true, isMobile: true }, async (page) => {
+		await page.tap("#arm button");
+		const touch = page.locator("#timers button", { hasText: "Touch" });
+		await page.fill("#delay", "700");
+		await touch.tap();
+		assert.deepEqual(
+			(await stateOf(page)).ops.map(({ op }) => op),
+			["arm", "touch"],
+		);
+		await page.locator("#rings").scrollIntoViewIfNeeded();
+		await page.touchscreen.tap(...(await pointOf(page, 0)));
+		assert.deepEqual(
+			(await stateOf(page)).ops.map(({ op }) => op),
+			["arm", "touch", "cancel"],
+		);
+	}));
 
 test("step jumps to the next opening, and play, pause and speed move time", () =>
 	withPage(async (page) => {
@@ -389,33 +383,30 @@ test("Tab reaches every control, and what has the focus shows it", () =>
 	}));
 
 test("with reduced motion nothing travels, and playing goes from opening to opening", () =>
-	withPage(
-		async (page) => {
-			await page.evaluate(() => {
-				const { picture } = playground;
-				const draw = picture.draw.bind(picture);
-				window.moved = false;
-				picture.draw = (time, elapsed) => {
-					draw(time, elapsed);
-					window.moved ||= picture.moving(time);
-				};
-			});
-			await arm(page, "450");
-			await arm(page, "12");
-			await page.click("#step");
-			await page.mouse.click(...(await pointOf(page, 0)));
-			await arm(page, "300");
-			await page.click("#play");
-			await page.waitForFunction(() => playground.session.wheel.numbers.pending === 0);
-			assert.equal(await page.evaluate(() => window.moved), false);
-			const { ops } = await expectAsNatively(page);
-			assert.deepEqual(
-				ops.filter(({ op }) => op === "advance").map(({ to }) => to),
-				["12", "300", "312"],
-			);
-		},
-		{ reducedMotion: "reduce" },
-	));
+	withPage({ reducedMotion: "reduce" }, async (page) => {
+		await page.evaluate(() => {
+			const { picture } = playground;
+			const draw = picture.draw.bind(picture);
+			window.moved = false;
+			picture.draw = (time, elapsed) => {
+				draw(time, elapsed);
+				window.moved ||= picture.moving(time);
+			};
+		});
+		await arm(page, "450");
+		await arm(page, "12");
+		await page.click("#step");
+		await page.mouse.click(...(await pointOf(page, 0)));
+		await arm(page, "300");
+		await page.click("#play");
+		await page.waitForFunction(() => playground.session.wheel.numbers.pending === 0);
+		assert.equal(await page.evaluate(() => window.moved), false);
+		const { ops } = await expectAsNatively(page);
+		assert.deepEqual(
+			ops.filter(({ op }) => op === "advance").map(({ to }) => to),
+			["12", "300", "312"],
+		);
+	}));
 
 test("without it, dots travel, also when nothing has moved for a while", () =>
 	withPage(async (page) => {
@@ -433,29 +424,26 @@ test("without it, dots travel, also when nothing has moved for a while", () =>
 
 for (const width of [320, 390, 768, 1024, 1280, 1920])
 	test(`at ${width} px nothing is cut off or in the way of something else`, () =>
-		withPage(
-			async (page) => {
-				await page.click('[data-story="heap"]');
-				await still(page);
-				const { overflow, hub, handle } = await page.evaluate(() => {
-					const box = (e) => {
-						const { left, top, right, bottom } = e.getBoundingClientRect();
-						return { left, top, right, bottom };
-					};
-					return {
-						overflow: [...document.querySelectorAll(".card, form, form *, .transport *")].filter(
-							(e) => e.checkVisibility() && e.getBoundingClientRect().right > innerWidth + 1,
-						).length,
-						hub: box(document.getElementById("next")),
-						handle: box(document.getElementById("handle")),
-					};
-				});
-				assert.equal(overflow, 0);
-				assert.equal(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), true);
-				assert.ok(handle.left >= hub.right || handle.top >= hub.bottom - 1, "the + is not on the time");
-			},
-			{ viewport: { width, height: 900 } },
-		));
+		withPage({ viewport: { width, height: 900 } }, async (page) => {
+			await page.click('[data-story="heap"]');
+			await still(page);
+			const { overflow, hub, handle } = await page.evaluate(() => {
+				const box = (e) => {
+					const { left, top, right, bottom } = e.getBoundingClientRect();
+					return { left, top, right, bottom };
+				};
+				return {
+					overflow: [...document.querySelectorAll(".card, form, form *, .transport *")].filter(
+						(e) => e.checkVisibility() && e.getBoundingClientRect().right > innerWidth + 1,
+					).length,
+					hub: box(document.getElementById("next")),
+					handle: box(document.getElementById("handle")),
+				};
+			});
+			assert.equal(overflow, 0);
+			assert.equal(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), true);
+			assert.ok(handle.left >= hub.right || handle.top >= hub.bottom - 1, "the + is not on the time");
+		}));
 
 const TEXTS = [
 	["ink", "card"],
@@ -493,14 +481,11 @@ for (const theme of ["light", "dark"])
 			return colours;
 		};
 		let preferred, chosen;
-		await withPage(async (page) => (preferred = await check(page)), { colorScheme: theme });
-		await withPage(
-			async (page) => {
-				while ((await page.textContent("#theme-label")) !== theme) await page.click("#theme");
-				chosen = await check(page);
-			},
-			{ colorScheme: theme === "dark" ? "light" : "dark" },
-		);
+		await withPage({ colorScheme: theme }, async (page) => (preferred = await check(page)));
+		await withPage({ colorScheme: theme === "dark" ? "light" : "dark" }, async (page) => {
+			while ((await page.textContent("#theme-label")) !== theme) await page.click("#theme");
+			chosen = await check(page);
+		});
 		assert.deepEqual(chosen, preferred);
 	});
 

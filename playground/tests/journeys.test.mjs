@@ -11,7 +11,7 @@ const SEED = Number(process.env.PLAYGROUND_SEED ?? 20);
 const PICTURES = 40;
 
 const draw = (...arguments_) =>
-	execFileSync(process.env.PLAYGROUND_COMMAND, ["explain", ...arguments_, "--svg", "-"], {
+	execFileSync(process.env.PAGE_COMMAND, ["explain", ...arguments_, "--svg", "-"], {
 		encoding: "utf8",
 		timeout: HANG,
 	});
@@ -62,13 +62,13 @@ async function expectClear(page, svg, what) {
 }
 
 test("in the picture of the documents no arrow crosses a label", () =>
-	withSvg(async (page) => {
+	withSvg({}, async (page) => {
 		const paths = await expectClear(page, draw("350ms", "450ms"), "350ms 450ms");
 		assert.equal(paths, 3 + 3 + 1, "three moves, a hand for each level and one in the legend");
 	}));
 
 test(`in ${PICTURES} random pictures no arrow crosses a label (PLAYGROUND_SEED=${SEED})`, () =>
-	withSvg(async (page) => {
+	withSvg({}, async (page) => {
 		let state = SEED;
 		const random = (below) => {
 			state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
@@ -85,32 +85,29 @@ test(`in ${PICTURES} random pictures no arrow crosses a label (PLAYGROUND_SEED=$
 
 for (const colorScheme of ["light", "dark"])
 	test(`everything in the picture can be read on a ${colorScheme} page`, () =>
-		withSvg(
-			async (page) => {
-				const delays = ["350ms", "450ms", "7s", "60ms", "90ms", "7900ms"];
-				await expectClear(page, draw(...delays), delays.join(" "));
-				const { paper, inks } = await page.evaluate(() => {
-					const hex = (rgb) =>
-						`#${rgb
-							.match(/\d+/g)
-							.map((part) => Number(part).toString(16).padStart(2, "0"))
-							.join("")}`;
-					const of = (element, what) => hex(getComputedStyle(element)[what]);
-					return {
-						paper: of(document.querySelector("rect"), "fill"),
-						inks: [
-							...[...document.querySelectorAll("text, circle[r='5']")].map((e) => [e.outerHTML, of(e, "fill")]),
-							...[...document.querySelectorAll("path[marker-end], .rim, .hand")].map((e) => [
-								e.outerHTML,
-								of(e, "stroke"),
-							]),
-						],
-					};
-				});
-				assert.equal(parseInt(paper.slice(1, 3), 16) > 128, colorScheme === "light", paper);
-				assert.equal(new Set(inks.filter(([html]) => html.includes('r="5"')).map(([, ink]) => ink)).size, 6);
-				for (const [html, ink] of inks)
-					assert.ok(contrast(ink, paper) >= 4.5, `${contrast(ink, paper)}: ${ink} on ${paper}: ${html}`);
-			},
-			{ colorScheme },
-		));
+		withSvg({ colorScheme }, async (page) => {
+			const delays = ["350ms", "450ms", "7s", "60ms", "90ms", "7900ms"];
+			await expectClear(page, draw(...delays), delays.join(" "));
+			const { paper, inks } = await page.evaluate(() => {
+				const hex = (rgb) =>
+					`#${rgb
+						.match(/\d+/g)
+						.map((part) => Number(part).toString(16).padStart(2, "0"))
+						.join("")}`;
+				const of = (element, what) => hex(getComputedStyle(element)[what]);
+				return {
+					paper: of(document.querySelector("rect"), "fill"),
+					inks: [
+						...[...document.querySelectorAll("text, circle[r='5']")].map((e) => [e.outerHTML, of(e, "fill")]),
+						...[...document.querySelectorAll("path[marker-end], .rim, .hand")].map((e) => [
+							e.outerHTML,
+							of(e, "stroke"),
+						]),
+					],
+				};
+			});
+			assert.equal(parseInt(paper.slice(1, 3), 16) > 128, colorScheme === "light", paper);
+			assert.equal(new Set(inks.filter(([html]) => html.includes('r="5"')).map(([, ink]) => ink)).size, 6);
+			for (const [html, ink] of inks)
+				assert.ok(contrast(ink, paper) >= 4.5, `${contrast(ink, paper)}: ${ink} on ${paper}: ${html}`);
+		}));

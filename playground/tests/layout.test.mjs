@@ -3,14 +3,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { PHONE, STORIES, idle, still, withPage } from "./browser.mjs";
+import { PHONE, STORIES, TABLET, idle, still, withPage } from "./browser.mjs";
 
 const SCREENS = {
 	laptop: { width: 1280, height: 800 },
-	tablet: { width: 1024, height: 768 },
+	tablet: TABLET,
 	phone: PHONE,
 };
-const TOUCH = { viewport: PHONE, hasTouch: true, isMobile: true };
+const touching = (viewport) => ({ viewport, hasTouch: true, isMobile: true });
 
 // The boxes of the picture and the transport, and which of the transport's controls cannot be reached where they are.
 function measure(page) {
@@ -91,17 +91,14 @@ test("the transport is on screen on the empty page, and with a message and a lon
 	}));
 
 test("in a low window the transport is also on screen", () =>
-	withPage(
-		async (page) => {
-			await page.click('[data-story="demotions"]');
-			await idle(page);
-			assert.deepEqual((await measure(page)).unreachable, []);
-		},
-		{ viewport: { width: 1280, height: 400 } },
-	));
+	withPage({ viewport: { width: 1280, height: 400 } }, async (page) => {
+		await page.click('[data-story="demotions"]');
+		await idle(page);
+		assert.deepEqual((await measure(page)).unreachable, []);
+	}));
 
 test("a phone has no help for a keyboard, and a finger reaches what it taps", () =>
-	withPage(async (page) => {
+	withPage(touching(PHONE), async (page) => {
 		assert.equal(await page.isVisible(".keys"), false);
 		assert.doesNotMatch(await page.innerText("body"), /Space|Del\b|Keys/);
 		const small = await page.$$eval("button, select, input:not([type])", (controls) =>
@@ -111,15 +108,11 @@ test("a phone has no help for a keyboard, and a finger reaches what it taps", ()
 		);
 		assert.deepEqual(small, []);
 		assert.deepEqual((await measure(page)).unreachable, []);
-	}, TOUCH));
+	}));
 
 test("a tablet without a keyboard has no help for one, a laptop has", async () => {
-	await withPage(async (page) => assert.equal(await page.isVisible(".keys"), false), {
-		viewport: SCREENS.tablet,
-		hasTouch: true,
-		isMobile: true,
-	});
-	await withPage(async (page) => assert.equal(await page.isVisible(".keys"), true), { viewport: SCREENS.laptop });
+	await withPage(touching(TABLET), async (page) => assert.equal(await page.isVisible(".keys"), false));
+	await withPage({ viewport: SCREENS.laptop }, async (page) => assert.equal(await page.isVisible(".keys"), true));
 });
 
 // The numbers of slots whose pixels are not the same when `change` has altered what else is drawn.
@@ -168,30 +161,28 @@ const handIn = (slot) =>
 
 for (const [screen, viewport] of Object.entries(SCREENS))
 	test(`nothing covers the number of a slot on a ${screen}`, () =>
-		withPage(
-			async (page) => {
-				for (const story of ["first-wheel", "demotions", "order", "touch", "thousand"]) {
-					await page.click(`[data-story="${story}"]`);
-					for (;;) {
-						await still(page);
-						const { looked, wrong } = await numbersChangedBy(page, WITHOUT_OTHERS);
-						assert.ok(looked >= 20, `${story} has numbers`);
-						assert.deepEqual(wrong, [], `${story}: covered by a dot or a trail`);
-						if (await page.isDisabled("#story-next")) break;
-						await page.click("#story-next");
-					}
+		// what is compared stands still: this way it does so at once
+		withPage({ viewport, reducedMotion: "reduce" }, async (page) => {
+			for (const story of ["first-wheel", "demotions", "order", "touch", "thousand"]) {
+				await page.click(`[data-story="${story}"]`);
+				for (;;) {
+					await still(page);
+					const { looked, wrong } = await numbersChangedBy(page, WITHOUT_OTHERS);
+					assert.ok(looked >= 20, `${story} has numbers`);
+					assert.deepEqual(wrong, [], `${story}: covered by a dot or a trail`);
+					if (await page.isDisabled("#story-next")) break;
+					await page.click("#story-next");
 				}
-				for (let slot = 0; slot < 20; slot++) {
-					const { looked, wrong } = await numbersChangedBy(page, handIn(slot));
-					assert.equal(looked, 60);
-					assert.deepEqual(wrong, [], `covered by the hand in slot ${slot}`);
-				}
-			},
-			{ viewport, reducedMotion: "reduce" }, // what is compared stands still: this way it does so at once
-		));
+			}
+			for (let slot = 0; slot < 20; slot++) {
+				const { looked, wrong } = await numbersChangedBy(page, handIn(slot));
+				assert.equal(looked, 60);
+				assert.deepEqual(wrong, [], `covered by the hand in slot ${slot}`);
+			}
+		}));
 
 test("on a phone a timer alone in its slot has its letter, on three rings with numbers", () =>
-	withPage(async (page) => {
+	withPage(touching(PHONE), async (page) => {
 		await page.click('[data-story="demotions"]');
 		for (let step = 1; step <= 3; step++) {
 			await still(page);
@@ -207,7 +198,7 @@ test("on a phone a timer alone in its slot has its letter, on three rings with n
 			assert.ok(diameter >= 13, `${diameter} px, and letters need 13`);
 			await page.click("#story-next");
 		}
-	}, TOUCH));
+	}));
 
 test("the + is on no number", () =>
 	withPage(async (page) => {
@@ -234,53 +225,47 @@ test("the + is on no number", () =>
 
 for (const [screen, viewport] of Object.entries(SCREENS))
 	test(`the empty page invites on a ${screen}, and one press makes a timer travel`, () =>
-		withPage(
-			async (page) => {
-				const invites = ["#watch-one", "#watch-many", "#story-next", "#handle", "#beckon"];
-				for (const selector of invites) {
-					const { x, y, width, height } = await page.locator(selector).boundingBox();
-					assert.ok(x >= 0 && x + width <= viewport.width, selector);
-					assert.ok(y >= 0 && y + height <= viewport.height, selector);
-				}
-				const free = await page.evaluate(() => {
-					const { geometry } = playground.picture;
-					const canvas = document.querySelector("#rings").getBoundingClientRect();
-					const words = document.querySelector("#beckon").getBoundingClientRect();
-					const [, outer] = geometry.edges(0);
-					return words.top - (canvas.top + geometry.centre + outer);
-				});
-				assert.ok(free > 0, "the words at the + are on no ring");
-				await page.click("#watch-one");
-				assert.equal(await page.isVisible("#invite"), false);
-				assert.equal(await page.isVisible("#beckon"), false);
-				await page.waitForFunction(() => playground.session.gone.length === 1);
-				assert.deepEqual(
-					await page.evaluate(() => playground.session.trails.get(0).map(({ level, slot }) => [level, slot])),
-					[
-						[2, 1],
-						[1, 2],
-						[0, 10],
-					],
-				);
-				await page.waitForFunction(() => !playground.playing);
-				assert.equal(await page.isVisible("#invite"), true, "and again");
-				assert.equal(await page.isVisible("#beckon"), false, "three rings leave no room for words");
-				await page.click("#watch-many");
-				await page.waitForFunction(() => playground.session.wheel.numbers.popped > 10);
-				await page.click("#clear");
-				assert.equal(await page.isVisible("#beckon"), true);
-				await page.click("#story-next");
-				assert.equal(await page.textContent("#story-title"), "2, 8 and 19 ms");
-				assert.equal(await page.isVisible("#invite"), false, "a story tells for itself");
-			},
-			{ viewport },
-		));
+		withPage({ viewport }, async (page) => {
+			const invites = ["#watch-one", "#watch-many", "#story-next", "#handle", "#beckon"];
+			for (const selector of invites) {
+				const { x, y, width, height } = await page.locator(selector).boundingBox();
+				assert.ok(x >= 0 && x + width <= viewport.width, selector);
+				assert.ok(y >= 0 && y + height <= viewport.height, selector);
+			}
+			const free = await page.evaluate(() => {
+				const { geometry } = playground.picture;
+				const canvas = document.querySelector("#rings").getBoundingClientRect();
+				const words = document.querySelector("#beckon").getBoundingClientRect();
+				const [, outer] = geometry.edges(0);
+				return words.top - (canvas.top + geometry.centre + outer);
+			});
+			assert.ok(free > 0, "the words at the + are on no ring");
+			await page.click("#watch-one");
+			assert.equal(await page.isVisible("#invite"), false);
+			assert.equal(await page.isVisible("#beckon"), false);
+			await page.waitForFunction(() => playground.session.gone.length === 1);
+			assert.deepEqual(
+				await page.evaluate(() => playground.session.trails.get(0).map(({ level, slot }) => [level, slot])),
+				[
+					[2, 1],
+					[1, 2],
+					[0, 10],
+				],
+			);
+			await page.waitForFunction(() => !playground.playing);
+			assert.equal(await page.isVisible("#invite"), true, "and again");
+			assert.equal(await page.isVisible("#beckon"), false, "three rings leave no room for words");
+			await page.click("#watch-many");
+			await page.waitForFunction(() => playground.session.wheel.numbers.popped > 10);
+			await page.click("#clear");
+			assert.equal(await page.isVisible("#beckon"), true);
+			await page.click("#story-next");
+			assert.equal(await page.textContent("#story-title"), "2, 8 and 19 ms");
+			assert.equal(await page.isVisible("#invite"), false, "a story tells for itself");
+		}));
 
 test("a user who prefers no motion sees the examples without motion", () =>
-	withPage(
-		async (page) => {
-			const animation = await page.$eval("#handle", (handle) => getComputedStyle(handle).animationName);
-			assert.equal(animation, "none");
-		},
-		{ reducedMotion: "reduce" },
-	));
+	withPage({ reducedMotion: "reduce" }, async (page) => {
+		const animation = await page.$eval("#handle", (handle) => getComputedStyle(handle).animationName);
+		assert.equal(animation, "none");
+	}));

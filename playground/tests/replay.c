@@ -17,8 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../src/wheel/next.h"
 #include "../../src/base/random.h"
+#include "../../src/wheel/next.h"
+#include "../../src/wheel/slots.h"
 #include "pawl/wheel.h"
 
 #define PLACES_MAX 2048
@@ -32,8 +33,6 @@ static uint64_t tick;
 static uint32_t ahead;              /* moves in each tick */
 static uint32_t popped[PLACES_MAX]; /* the first ids, in their order, since the last print */
 static uint32_t popped_count;
-static struct pawl_timer **seen; /* in the order of pawl_wheel_each() */
-static uint32_t seen_count;
 static uint32_t by_slot[LEVELS_MAX][SLOTS_MAX];
 
 static void fail(const char *why, const char *line)
@@ -55,8 +54,7 @@ static void make_wheel(const char *line)
 	size = pawl_wheel_footprint(&options);
 	wheel = pawl_wheel_init(malloc(size), size, &options);
 	timers = calloc(count, sizeof(*timers));
-	seen = calloc(count, sizeof(*seen));
-	if (!wheel || !timers || !seen)
+	if (!wheel || !timers)
 		fail("there is no such wheel", line);
 }
 
@@ -139,52 +137,32 @@ static void print_places(void)
 	printf("}");
 }
 
-static bool see(struct pawl_timer *timer, void *unused)
+static uint32_t length_of(const struct pawl_timer *head)
 {
-	(void)unused;
-	seen[seen_count++] = timer;
-	return true;
-}
+	uint32_t length = 0;
 
-static bool sits_at(const struct pawl_timer *timer, const struct pawl_wheel_place *place)
-{
-	struct pawl_wheel_place its;
-
-	return pawl_wheel_get_place(wheel, timer, &its, sizeof(its)) && its.level == place->level &&
-	       its.opens == place->opens;
+	if (list_empty(head))
+		return 0;
+	for (const struct pawl_timer *timer = head->next; timer != head; timer = timer->next)
+		length++;
+	return length;
 }
 
 /*
- * The first timer from `begin` on that is not at `place`. Asking for the place of every timer would walk each slot once
- * for each of its timers; but the timers of a slot are met one after the other, so a few questions are enough.
+ * From the lists: pawl_wheel_get_place() would walk a slot for each of its timers. With moves ahead there are two slots in
+ * memory for each that is drawn.
  */
-static uint32_t end_of_slot(uint32_t begin, const struct pawl_wheel_place *place)
-{
-	uint32_t inside = begin, outside = seen_count;
-
-	while (outside - inside > 1) {
-		uint32_t middle = inside + (outside - inside) / 2;
-
-		if (sits_at(seen[middle], place))
-			inside = middle;
-		else
-			outside = middle;
-	}
-	return outside;
-}
-
-/* A slot may be met twice: with moves ahead it can hold the timers of this turn and of the next. */
 static void count_by_slot(void)
 {
-	struct pawl_wheel_place place = {0, 0, 0};
-
 	memset(by_slot, 0, sizeof(by_slot));
-	seen_count = 0;
-	pawl_wheel_each(wheel, see, NULL);
-	for (uint32_t begin = 0, end; begin < seen_count; begin = end) {
-		pawl_wheel_get_place(wheel, seen[begin], &place, sizeof(place));
-		end = end_of_slot(begin, &place);
-		by_slot[place.level][place.slot] += end - begin;
+	for (unsigned i = 0; i < wheel->levels_used; i++) {
+		const struct level *level = &wheel->level[i];
+
+		for (uint64_t slot = 0; level->ready && slot < wheel->slots; slot++)
+			for (uint64_t chain = 0;
+			     bit_is_set(level, slot) && chain <= wheel->chain_mask; chain++)
+				by_slot[i][slot % wheel->wheel_size] +=
+				        length_of(slot_head(wheel, level, slot, chain));
 	}
 }
 
@@ -245,7 +223,6 @@ int main(void)
 		print_state(first);
 	}
 	printf("\n]\n");
-	free(seen);
 	free(timers);
 	free(wheel);
 	return 0;

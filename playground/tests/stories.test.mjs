@@ -327,20 +327,17 @@ test("the pictures, in light and dark, large and small", async () => {
 		"phone-dark": { viewport: PHONE, colorScheme: "dark" },
 	};
 	for (const [name, options] of Object.entries(views))
-		await withPage(async (page) => {
+		await withPage(options, async (page) => {
 			await page.click('[data-story="demotions"]');
 			await page.click("#story-next");
 			await screenshot(page, name, { fullPage: "viewport" in options });
-		}, options);
+		});
 });
 
 // docs/images/playground.png is a copy of this one.
 test("the picture of the README", () =>
-	withPage(
-		async (page) => {
-			await page.click('[data-story="thousand"]');
-			await page.click("#story-next");
-			await screenshot(page, "playground");
-		},
-		{ viewport: { width: 1240, height: 860 } },
-	));
+	withPage({ viewport: { width: 1240, height: 860 } }, async (page) => {
+		await page.click('[data-story="thousand"]');
+		await page.click("#story-next");
+		await screenshot(page, "playground");
+	}));

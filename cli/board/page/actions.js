@@ -42,31 +42,28 @@ async function run(requests, told) {
 
 const names = (keys, name) => (keys.length > 1 ? `${name} (${count(keys.length, "queue")})` : textOf(keys[0]));
 
-export async function pause(keys, name) {
+// The same for all of these queues.
+async function runForAll(verb, keys, name, { title, text, yes }, told) {
+	const requests = keys.map((key) => [verb, key]);
+	if (await confirm(title, text, names(keys, name), yes, false)) await run(requests, told);
+}
+
+export function pause(keys, name) {
 	const text = "Nothing is delivered from it until it is resumed. Workers that hold a lease may still acknowledge.";
-	if (await confirm("Pause?", text, names(keys, name), "Pause", false))
-		await run(
-			keys.map((key) => ["pause", key]),
-			(n) => (n > 0 ? "Paused." : "It was paused already."),
-		);
+	const told = (n) => (n > 0 ? "Paused." : "It was paused already.");
+	return runForAll("pause", keys, name, { title: "Pause?", text, yes: "Pause" }, told);
 }
 
-export async function resume(keys, name) {
+export function resume(keys, name) {
 	const text = "What has fallen due in the meantime is delivered at once.";
-	if (await confirm("Resume?", text, names(keys, name), "Resume", false))
-		await run(
-			keys.map((key) => ["resume", key]),
-			(n) => (n > 0 ? "Resumed." : "It was not paused."),
-		);
+	const told = (n) => (n > 0 ? "Resumed." : "It was not paused.");
+	return runForAll("resume", keys, name, { title: "Resume?", text, yes: "Resume" }, told);
 }
 
-export async function requeueAll(keys, name, dead) {
+export function requeueAll(keys, name, dead) {
 	const text = `${count(dead, "dead task")} will be due at once, with no tries.`;
-	if (await confirm("Requeue all dead tasks?", text, names(keys, name), "Requeue all", false))
-		await run(
-			keys.map((key) => ["requeue-all", key]),
-			(n) => `${count(n, "task")} requeued.`,
-		);
+	const told = (n) => `${count(n, "task")} requeued.`;
+	return runForAll("requeue-all", keys, name, { title: "Requeue all dead tasks?", text, yes: "Requeue all" }, told);
 }
 
 export async function requeue(key, id) {

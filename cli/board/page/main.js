@@ -8,7 +8,7 @@ import * as known from "./queues.js";
 import { $, bytes, clock, duration, facts, make, minute, number, put, relative, show, sync } from "./show.js";
 import * as tasks from "./tasks.js";
 import { textOf } from "./text.js";
-import { setToken, takeTokenFromAddress } from "./token.js";
+import { prepareLogin, takeTokenFromAddress } from "./token.js";
 
 const PERIOD = 1000; // ms from one poll to the next
 const STEPS = 20; // steps of the search for queues in a period
@@ -362,12 +362,7 @@ function prepare() {
 		const id = bytesOf($("find-id").value.trim());
 		if (id) findTask(id);
 	});
-	$("login").addEventListener("submit", (event) => {
-		event.preventDefault();
-		$("token").dataset.tried = "1";
-		setToken($("token").value.trim());
-		soon();
-	});
+	prepareLogin(soon);
 	addEventListener("hashchange", readAddress);
 	document.addEventListener("visibilitychange", () => (document.hidden ? clearTimeout(timer) : soon()));
 	readAddress();

@@ -3,7 +3,7 @@
 
 let token = sessionStorage.getItem("pawl-token") ?? "";
 
-export function setToken(text) {
+function setToken(text) {
 	token = text;
 	sessionStorage.setItem("pawl-token", text);
 }
@@ -17,4 +17,15 @@ export function takeTokenFromAddress() {
 	if (!found) return;
 	setToken(found[1]);
 	history.replaceState(null, "", "#/");
+}
+
+// The form for a token. `again` is called when one was typed.
+export function prepareLogin(again) {
+	const field = document.getElementById("token");
+	document.getElementById("login").addEventListener("submit", (event) => {
+		event.preventDefault();
+		field.dataset.tried = "1";
+		setToken(field.value.trim());
+		again();
+	});
 }

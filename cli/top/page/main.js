@@ -4,7 +4,7 @@ import { addSnapshot, latest } from "./figures.js";
 import { fillDue, fillFacts, fillFunctions, fillLateness, fillLatest, fillPurgatories, fillTiles, prepareFunctions } from "./sections.js";
 import { $, clock, put, show } from "./show.js";
 import { plain, textOf } from "./text.js";
-import { authorization, setToken, takeTokenFromAddress } from "./token.js";
+import { authorization, prepareLogin, takeTokenFromAddress } from "./token.js";
 
 const PERIOD = 1000; // ms between two snapshots
 const HUNG = 15000; // ms to wait for an answer
@@ -123,12 +123,7 @@ function pause() {
 prepareFunctions(render);
 takeTokenFromAddress();
 $("pause").addEventListener("click", pause);
-$("login").addEventListener("submit", (event) => {
-	event.preventDefault();
-	$("token").dataset.tried = "1";
-	setToken($("token").value.trim());
-	poll();
-});
+prepareLogin(poll);
 document.addEventListener("visibilitychange", () => {
 	clearTimeout(timer);
 	if (!document.hidden && !paused) poll();

@@ -1,28 +1,18 @@
 # SPDX-License-Identifier: MIT
 """pawl top --page without a browser: what it asks of the program, and what it answers. Which requests are answered at all is in
-cli/tests/http/test_site.py."""
+test_site.py."""
 import concurrent.futures
 import json
 import os
 import socket
-import subprocess
 import tempfile
 import time
-import unittest
 
+from command import CommandTest, Site, main, wait_until
 from inspected import SNAPSHOT, Service, line
-from site_support import HANG, PAWL, Site, SiteTest, environment, refused
 
 
-def wait_until(condition, what):
-    end = time.monotonic() + HANG
-    while not condition():
-        if time.monotonic() > end:
-            raise AssertionError(f"still not so: {what}")
-        time.sleep(0.02)
-
-
-class PageTest(SiteTest, unittest.TestCase):
+class PageTest(CommandTest):
     def page(self, path, *options, says=""):
         page = Site("top", "--page", *options, path)
         self.addCleanup(self.expect_good_end, page, says)
@@ -56,17 +46,6 @@ class Snapshots(PageTest):
             page = self.page(service.path)
             status, answer, _ = self.ask(page)
             self.assertEqual((status, answer["name"]), (200, "\ufffd\u00e9\ufffd\ufffd"))
-
-    def test_a_function_of_a_real_program_has_its_name(self):
-        with tempfile.TemporaryDirectory() as directory:
-            path = f"{directory}/socket"
-            demo = subprocess.Popen([PAWL, "demo", "--count", "20000", "--seconds", "3600", "--inspect", path],
-                                    stdout=subprocess.DEVNULL, env=environment())
-            self.addCleanup(demo.wait)
-            self.addCleanup(demo.kill)
-            wait_until(lambda: os.path.exists(path), "the demo serves")
-            page = self.page(path)
-            wait_until(lambda: "run_once" in self.ask(page)[1]["names"].values(), "the demo has armed tasks")
 
     def test_the_program_is_asked_once_a_second_however_many_ask(self):
         with Service(line()) as service:
@@ -127,13 +106,12 @@ class MissingPrograms(PageTest):
                 self.assertEqual((status, answer["name"]), (200, "second"))
 
     def test_a_reply_that_is_not_a_snapshot_is_reported(self):
-        for answer in (b"hello", b"{}", b"", line(format=2), line()[:-1]):
-            with Service(answer) as service:
-                page = self.page(service.path, says="is no snapshot of a service")
-                status, told, _ = self.ask(page)
-                self.assertEqual(status, 503, answer)
-                self.assertIn("is no snapshot of a service", told["away"])
-                self.assertIn(service.path, told["away"])
+        with Service(line()[:-1]) as service:
+            page = self.page(service.path, says="is no snapshot of a service")
+            status, told, _ = self.ask(page)
+            self.assertEqual(status, 503)
+            self.assertIn("is no snapshot of a service", told["away"])
+            self.assertIn(service.path, told["away"])
 
     def test_a_file_that_is_no_socket_is_told(self):
         with tempfile.NamedTemporaryFile() as file:
@@ -141,15 +119,11 @@ class MissingPrograms(PageTest):
             self.assertEqual(status, 503)
             self.assertIn(f"cannot connect to '{file.name}': Connection refused", told["away"])
 
-    def test_a_program_that_hangs_is_told(self):
-        with Service(None) as service:
-            status, told, _ = self.ask(self.page(service.path))
-            self.assertEqual((status, told["away"]), (503, f"'{service.path}' has not answered for 2 seconds"))
-
-    def test_a_program_that_answers_byte_by_byte_is_told(self):
-        with Service(line(), pause=0.5) as service:
-            status, told, _ = self.ask(self.page(service.path))
-            self.assertEqual((status, told["away"]), (503, f"'{service.path}' has not answered for 2 seconds"))
+    def test_a_program_that_hangs_or_answers_byte_by_byte_is_told(self):
+        for service in (Service(None), Service(line(), pause=0.5)):
+            with self.subTest(pause=service.pause), service:
+                status, told, _ = self.ask(self.page(service.path))
+                self.assertEqual((status, told["away"]), (503, f"'{service.path}' has not answered for 2 seconds"))
 
     def test_pages_do_not_wait_for_a_program_that_hangs_one_after_the_other(self):
         with Service(None) as service:
@@ -171,13 +145,8 @@ class MissingPrograms(PageTest):
                 self.assertIn(path, told["away"])
 
     def test_a_path_that_no_socket_can_have_is_refused(self):
-        code, said = refused("top", "--page", "x" * 200)
-        self.assertEqual(code, 2)
-        self.assertIn("the path has 200 bytes; that of a socket has at most 107", said)
-        code, said = refused("top", "--page", "")
-        self.assertEqual(code, 2)
-        self.assertIn("the path of the socket is empty; expected 1 to 107 bytes", said)
+        self.expect_usage("top", "--page", "x" * 200, says=["the path has 200 bytes; that of a socket has at most 107"])
+        self.expect_usage("top", "--page", "", says=["the path of the socket is empty; expected 1 to 107 bytes"])
 
 
-if __name__ == "__main__":
-    unittest.main()
+main()

@@ -6,12 +6,11 @@ import json
 import os
 import re
 import socket
-import subprocess
 import tempfile
 import time
 import unittest
 
-from site_support import HANG, PAWL, Site, SiteTest, environment, free_tcp_port, refused
+from command import HANG, CommandTest, Site, free_tcp_port, main, pawl
 
 LET_THROUGH = 503
 NOWHERE = f"127.0.0.1:{free_tcp_port()}"
@@ -29,7 +28,7 @@ class Top:
     method, path, header, other_method = "GET", "/snapshot.json", {}, "POST"
 
 
-class Cases(SiteTest):
+class Cases:
     """All of it, for each of the two."""
 
     def site(self, *options, **more):
@@ -45,12 +44,8 @@ class Cases(SiteTest):
     def status(self, site, **headers):
         return self.ask(site, **headers)[0]
 
-    def expect(self, *options, says, code=2, **variables):
-        found, err = refused(*self.kind.words, *options, **variables)
-        self.assertEqual(found, code, err)
-        for part in says:
-            self.assertIn(part, err)
-        return err
+    def expect(self, *options, **more):
+        return self.expect_usage(*self.kind.words, *options, **more)
 
     # Options
 
@@ -84,15 +79,15 @@ class Cases(SiteTest):
             taken.bind(("127.0.0.1", 0))
             taken.listen()
             port = taken.getsockname()[1]
-            self.expect("--listen", f"127.0.0.1:{port}", code=1, says=["cannot listen", str(port), "in use"])
+            self.expect("--listen", f"127.0.0.1:{port}", expected=1, says=["cannot listen", str(port), "in use"])
 
     def test_help_names_every_option(self):
-        done = subprocess.run([PAWL, self.kind.name, "--help"], capture_output=True, timeout=HANG, env=environment())
-        self.assertEqual((done.returncode, done.stderr), (0, b""))
-        self.assertTrue(done.stdout.startswith(b"usage: pawl " + self.kind.name.encode()))
-        self.assertTrue(all(len(line) <= 80 for line in done.stdout.decode().splitlines()))
-        for option in (b"--listen", b"--token-file", b"--origin", self.kind.variable.encode()):
-            self.assertIn(option, done.stdout)
+        code, out, err = pawl(self.kind.name, "--help")
+        self.assertEqual((code, err), (0, ""))
+        self.assertTrue(out.startswith("usage: pawl " + self.kind.name))
+        self.assertTrue(all(len(line) <= 80 for line in out.splitlines()))
+        for option in ("--listen", "--token-file", "--origin", self.kind.variable):
+            self.assertIn(option, out)
 
     # Files
 
@@ -273,12 +268,12 @@ class Cases(SiteTest):
             self.assertEqual(site.process.returncode, 0)
 
 
-class BoardSite(Cases, unittest.TestCase):
+class BoardSite(Cases, CommandTest):
     kind = Board
 
     @classmethod
     def setUpClass(cls):
-        if "built without" in refused("board", "x")[1]:
+        if "built without" in pawl("board", "x")[2]:
             raise unittest.SkipTest("this pawl is without a board")
 
     def test_a_form_of_another_site_cannot_send_the_header(self):
@@ -287,9 +282,8 @@ class BoardSite(Cases, unittest.TestCase):
         self.assertIn(b"X-Pawl-Board", response.body)
 
 
-class TopSite(Cases, unittest.TestCase):
+class TopSite(Cases, CommandTest):
     kind = Top
 
 
-if __name__ == "__main__":
-    unittest.main()
+main()

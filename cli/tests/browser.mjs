@@ -1,30 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Shared by the tests of pawl's pages: a command that serves one, and the page in a real browser.
-//
-//	node --test FILE, with these in the environment:
-//	PAGE_COMMAND    the pawl command
-//	PAGE_ARTEFACTS  a directory for screenshots
-//	PAGE_MODULES    the directory that has playwright-core
-//	PAGE_HANG       ms after which something counts as hung, 120000 unless told
+// Shared by the tests of pawl board and pawl top, beyond chromium.mjs: a command that serves a page, and that page.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { mkdirSync } from "node:fs";
-import { join } from "node:path";
-import { after } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { launchChromium } from "./chromium.mjs";
+import { HANG, PHONE, screenshot, TABLET, withAddress } from "./chromium.mjs";
 
-const { PAGE_COMMAND, PAGE_ARTEFACTS, PAGE_MODULES } = process.env;
-
-export const HANG = Number(process.env.PAGE_HANG ?? 120000); // however slow the machine is
+export { HANG, PHONE, screenshot, TABLET };
 export const DESKTOP = { width: 1280, height: 800 };
-export const TABLET = { width: 1024, height: 768 };
-export const PHONE = { width: 390, height: 844 };
-
-const browser = await launchChromium(PAGE_MODULES, HANG);
-after(() => browser.close());
-mkdirSync(PAGE_ARTEFACTS, { recursive: true });
 
 export async function until(condition, what) {
 	const end = Date.now() + HANG;
@@ -58,7 +41,7 @@ export async function end(child, signal) {
 export class Site {
 	static async start(words, env = {}) {
 		const site = new Site();
-		site.process = await start(PAGE_COMMAND, words, { ...process.env, ...env });
+		site.process = await start(process.env.PAGE_COMMAND, words, { ...process.env, ...env });
 		site.said = site.process.said;
 		site.port = Number(/:(\d+)\//.exec(site.said)[1]);
 		site.token = /#token=(\w+)/.exec(site.said)?.[1];
@@ -71,24 +54,11 @@ export class Site {
 	}
 }
 
-// Run `use` with a page of its own. An error in the page, or a request to anywhere else, fails the test; what the
-// browser says of answers that `expected` matches does not.
-export async function withPage(site, use, { path = "", viewport = DESKTOP, expected = /^$/, ...options } = {}) {
-	const context = await browser.newContext({ viewport, ...options });
-	const page = await context.newPage();
-	const wrong = [];
-	page.setDefaultTimeout(HANG);
-	page.on("pageerror", (error) => wrong.push(error.stack));
-	page.on("console", (message) => message.type() === "error" && !expected.test(message.text()) && wrong.push(message.text()));
-	page.on("dialog", (dialog) => wrong.push(`a dialog: ${dialog.message()}`));
-	page.on("request", (request) => request.url().startsWith(site.url) || wrong.push(`requested ${request.url()}`));
-	await page.goto(site.url + path);
-	try {
-		await use(page);
-	} finally {
-		await context.close();
-	}
-	assert.deepEqual(wrong, []);
+// Run `use` with the page of a site. `expected`: what the browser may complain of.
+export function withPage(site, options, use) {
+	if (!use) return withPage(site, {}, options);
+	const { path = "", ...others } = options;
+	return withAddress(site.url + path, { viewport: DESKTOP, allowed: (url) => url.startsWith(site.url), ...others }, use);
 }
 
 // Until the element has this text; a regular expression, or all of it.
@@ -127,6 +97,36 @@ export const setHidden = (page, value) =>
 		document.dispatchEvent(new Event("visibilitychange"));
 	}, value);
 
-export async function screenshot(page, name, options = {}) {
-	await page.screenshot({ path: join(PAGE_ARTEFACTS, `${name}.png`), ...options });
+// A page that is `off` asks for nothing.
+export async function expectSilence(page, off) {
+	await polled(page);
+	await off();
+	await page.waitForFunction(() => document.body.dataset.asking === "no"); // what was on its way may come
+	let asked = 0;
+	page.on("request", () => asked++);
+	await sleep(3000);
+	assert.equal(asked, 0);
+}
+
+// A wrong token is refused; the right one is taken and remembered, and is not in the address. `expectShown` waits for the page's
+// numbers, which are in `content`.
+export async function expectToken(site, content, expectShown) {
+	assert.match(site.token, /^[0-9a-f]{32}$/);
+	await withPage(site, { expected: /401/ }, async (page) => {
+		await page.waitForSelector("#login");
+		assert.equal(await page.locator(content).isVisible(), false);
+		await screenshot(page, "token");
+		await page.fill("#token", "0123456789abcdef0123456789abcdef");
+		await page.press("#token", "Enter");
+		await expectText(page, "#login-wrong", "That token is not right.");
+		await page.fill("#token", site.token);
+		await page.click("#login button");
+		await expectShown(page);
+		await page.reload();
+		await expectShown(page);
+	});
+	await withPage(site, { path: `#token=${site.token}` }, async (page) => {
+		await expectShown(page);
+		assert.equal(await page.evaluate(() => location.href.includes("token")), false);
+	});
 }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """pawl board without a browser: its options, and what reaches the server. Which requests are answered at all is in
-cli/tests/http/test_site.py. The first argument is the command; the servers are those of module/tests/support.py."""
+test_site.py. The first argument is the command; the servers are those of module/tests/support.py."""
 import json
 import os
 import re
@@ -10,10 +10,9 @@ import socket
 import tempfile
 import threading
 import time
-import unittest
 import urllib.parse
 
-from site_support import HANG, Site, SiteTest, free_tcp_port, refused
+from command import HANG, CommandTest, Site, free_tcp_port, main
 from support import Server, ServerTest, in_pairs, wait_until
 
 WRITES = ["pause q", "resume q", "cancel q a", "cancel-leased q a", "requeue q a", "requeue-all q"]
@@ -40,13 +39,19 @@ class Board(Site):
         return answer["replies"]
 
 
-class BoardTest(SiteTest, ServerTest):
+class Serving(CommandTest):
+    def serving(self, *arguments, **options):
+        """A board, until the test ends."""
+        board = Board(*arguments, **options)
+        self.addCleanup(self.expect_good_end, board)
+        return board
+
+
+class BoardTest(Serving, ServerTest):
     clock = None
 
     def board(self, *arguments, **options):
-        board = Board("--server", f"127.0.0.1:{self.server.port}", *arguments, **options)
-        self.addCleanup(self.expect_good_end, board)
-        return board
+        return self.serving("--server", f"127.0.0.1:{self.server.port}", *arguments, **options)
 
     def unchanged(self, act):
         before = self.call("DEBUG", "DIGEST")
@@ -55,13 +60,9 @@ class BoardTest(SiteTest, ServerTest):
         return result
 
 
-class Options(unittest.TestCase):
-    def expect(self, *arguments, says, code=2, **variables):
-        found, err = refused("board", *arguments, **variables)
-        self.assertEqual(found, code, err)
-        for part in says:
-            self.assertIn(part, err)
-        return err
+class Options(CommandTest):
+    def expect(self, *arguments, **more):
+        return self.expect_usage("board", *arguments, **more)
 
     def test_a_bad_option_is_told_with_its_value_and_what_is_expected(self):
         for option, value, *says in (
@@ -96,18 +97,6 @@ class Options(unittest.TestCase):
 
     def test_files_for_tls_need_a_server_with_tls(self):
         self.expect("--tls-ca", "ca.pem", says=["--tls-ca", "rediss://"])
-
-
-class AllowedRequests(BoardTest):
-    def test_requests_of_another_origin_are_refused(self):
-        board = self.board("--write")
-        self.call("PAWL.PUT", "q", 0, "x", "ID", "a")
-        for origin in ("http://evil.example", "null", "", f"https://127.0.0.1:{board.port}", f"http://localhost:{board.port}",
-                       f"http://127.0.0.1:{board.port}.evil.example", "http://127.0.0.1:1"):
-            self.assertEqual(board.post("cancel q a", Origin=origin)[0], 403, origin)
-        self.assertEqual(self.call("EXISTS", "q"), 1)
-        self.assertEqual(board.post("cancel q a", Origin=f"http://127.0.0.1:{board.port}")[0], 200)
-        self.assertEqual(self.call("EXISTS", "q"), 0)
 
 
 class ReadOnly(BoardTest):
@@ -245,8 +234,7 @@ class TheServer(BoardTest):
         self.assertIn("255", task["error"])
 
     def test_a_database_and_only_queues(self):
-        board = Board("--server", f"redis://127.0.0.1:{self.server.port}/3")
-        self.addCleanup(self.expect_good_end, board)
+        board = self.serving("--server", f"redis://127.0.0.1:{self.server.port}/3")
         self.call("PAWL.PUT", "elsewhere", 0, "x")
         self.call("SELECT", 3)
         self.call("PAWL.PUT", "here", 0, "x")
@@ -264,12 +252,11 @@ class TheServer(BoardTest):
         self.assertIn(f"the server 127.0.0.1:{port} is away: Connection refused", said)
 
 
-class Away(unittest.TestCase):
+class Away(Serving):
     def setUp(self):
         self.server = Server()
         self.addCleanup(self.server._leave_nothing)
-        self.board = Board("--server", f"127.0.0.1:{self.server.port}")
-        self.addCleanup(lambda: self.assertEqual(self.board.end()[0], 0))
+        self.board = self.serving("--server", f"127.0.0.1:{self.server.port}")
         self.assertEqual(self.board.post("time")[0], 200)
 
     def expect_back(self):
@@ -292,8 +279,7 @@ class Away(unittest.TestCase):
         self.assertEqual(self.board.post("time")[0], 200)
 
     def test_write_commands_are_not_sent_twice(self):
-        board = Board("--server", f"127.0.0.1:{self.server.port}", "--write")
-        self.addCleanup(lambda: self.assertEqual(board.end()[0], 0))
+        board = self.serving("--server", f"127.0.0.1:{self.server.port}", "--write")
         self.assertEqual(board.post("time")[0], 200)
         self.server.call("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
         self.assertEqual(board.post("pause q")[0], 503)
@@ -350,13 +336,11 @@ def never_read(connection):
     threading.Event().wait(HANG)
 
 
-class BadServers(unittest.TestCase):
+class BadServers(Serving):
     def board(self, serve, *, password=""):
         server = FakeServer(serve)
         self.addCleanup(server.end)
-        board = Board("--server", f"redis://{password}127.0.0.1:{server.port}")
-        self.addCleanup(lambda: self.assertEqual(board.end()[0], 0))
-        return board
+        return self.serving("--server", f"redis://{password}127.0.0.1:{server.port}")
 
     def expect_away(self, board, *lines, why="it does not answer"):
         status, answer = board.post(*lines)
@@ -385,7 +369,7 @@ class BadServers(unittest.TestCase):
         self.expect_away(self.board(answer_html), "time", why='Protocol error, got "<" as reply type byte')
 
 
-class Login(unittest.TestCase):
+class Login(Serving):
     SECRET = "s e:c@r/e%t?#"
 
     @classmethod
@@ -400,9 +384,7 @@ class Login(unittest.TestCase):
         shutil.rmtree(os.path.dirname(cls.path))
 
     def board(self, server, **variables):
-        board = Board(*(["--server", server] if server else []), **variables)
-        self.addCleanup(lambda: self.assertEqual(board.end()[0], 0))
-        return board
+        return self.serving(*(["--server", server] if server else []), **variables)
 
     def test_the_path_of_a_socket(self):
         board = self.board(self.path)
@@ -435,5 +417,4 @@ class Login(unittest.TestCase):
             self.assertNotIsInstance(reply, dict)
 
 
-if __name__ == "__main__":
-    unittest.main()
+main()
