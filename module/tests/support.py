@@ -21,7 +21,6 @@ import socket
 import struct
 import subprocess
 import tempfile
-import threading
 import time
 import unittest
 
@@ -170,20 +169,6 @@ def call_once(port, *args):
         return client.call(*args)
     finally:
         client.close()
-
-
-class Lines:
-    """A process, and the lines that it has printed so far."""
-
-    def __init__(self, command, **options):
-        self.process = subprocess.Popen(command, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, **options)
-        self.lines = []
-        self.reader = threading.Thread(target=self._read)
-        self.reader.start()
-
-    def _read(self):
-        for line in self.process.stdout:
-            self.lines.append(line.rstrip("\n"))
 
 
 class Server:
@@ -384,5 +369,5 @@ def crc64(data, table=[]):
 
 
 def in_pairs(reply):
-    """A map as RESP2 gives it."""
-    return dict(zip(reply[::2], reply[1::2]))
+    """A map, which RESP2 gives as a list of pairs."""
+    return reply if isinstance(reply, dict) else dict(zip(reply[::2], reply[1::2]))

@@ -5,7 +5,7 @@ import { existsSync, writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { mock } from 'node:test';
 import { inspect } from 'node:util';
-import { createClient, createCluster } from 'redis';
+import { createClient, createCluster, createSentinel } from 'redis';
 import Redis from 'ioredis';
 
 const settings = JSON.parse(process.argv[3]);
@@ -19,8 +19,11 @@ const makers = {
 	ioredis: () => new Redis(process.env.REDIS_URL, strategies[1]),
 	'redis cluster': () => createCluster({ rootNodes: settings.ports.map((port) => ({ url: `redis://127.0.0.1:${port}` })) }),
 	'ioredis cluster': () => new Redis.Cluster(settings.ports.map((port) => ({ host: '127.0.0.1', port }))),
+	'redis sentinel': () => createSentinel({ name: 'watched', sentinelRootNodes: [{ host: '127.0.0.1', port: settings.sentinel }] }),
+	'ioredis sentinel': () =>
+		new Redis({ sentinels: [{ host: '127.0.0.1', port: settings.sentinel }], name: 'watched', lazyConnect: true }),
 };
-const client = makers[process.argv[2] + (settings.ports ? ' cluster' : '')]();
+const client = makers[process.argv[2] + (settings.ports ? ' cluster' : settings.sentinel ? ' sentinel' : '')]();
 client.on('error', () => {});
 const connected = process.argv[2] === 'redis' ? client.connect() : null;
 if (settings.ports) await connected; // otherwise commands wait for it: the server may be away

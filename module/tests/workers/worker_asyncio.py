@@ -7,6 +7,7 @@ import threading
 
 import redis.asyncio
 import redis.asyncio.cluster
+import redis.asyncio.sentinel
 from pawl.asyncio import Queue, Worker
 from worker_python import Textless, begin, compute, on_error, read_orders, say, settings
 
@@ -17,6 +18,8 @@ def make_client():
     if settings.get("ports"):
         return redis.asyncio.cluster.RedisCluster(
             startup_nodes=[redis.asyncio.cluster.ClusterNode("127.0.0.1", port) for port in settings["ports"]])
+    if settings.get("sentinel"):
+        return redis.asyncio.sentinel.Sentinel([("127.0.0.1", settings["sentinel"])]).master_for("watched")
     return redis.asyncio.Redis.from_url(os.environ["REDIS_URL"])
 
 

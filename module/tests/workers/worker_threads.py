@@ -7,12 +7,15 @@ import threading
 
 import redis
 import redis.cluster
+import redis.sentinel
 from pawl import Queue, Worker
 from worker_python import Textless, begin, compute, on_error, read_orders, say, settings
 
 if settings.get("ports"):
     client = redis.cluster.RedisCluster(
         startup_nodes=[redis.cluster.ClusterNode("127.0.0.1", port) for port in settings["ports"]])
+elif settings.get("sentinel"):
+    client = redis.sentinel.Sentinel([("127.0.0.1", settings["sentinel"])]).master_for("watched")
 else:
     client = redis.Redis.from_url(os.environ["REDIS_URL"], decode_responses=True)  # pawl asks for bytes nevertheless
 queue = Queue(client, settings["name"], **settings["queue"])
