@@ -81,7 +81,13 @@ class Model:
 
     # The commands: each returns the reply, or the code of an error. Tokens are checked by the caller.
 
-    def put(self, name, payload, at, condition, max_tries):
+    def put(self, *put):
+        reply = self.put_one(*put)
+        if reply == put[0]:
+            self.changed()
+        return reply
+
+    def put_one(self, name, payload, at, condition, max_tries):
         there = self.tasks.get(name)
         if there:
             if condition == "NX":
@@ -94,7 +100,6 @@ class Model:
         self.tasks[name] = Task(name, payload, max(at, self.now), max_tries)
         self.arrive(self.tasks[name])
         self.counts["put"] += 1
-        self.changed()
         return name
 
     def mput(self, puts):
@@ -109,7 +114,10 @@ class Model:
             if name in seen:
                 return Error("ERR id")
             seen.add(name)
-        return [self.put(*put) for put in puts]
+        replies = [self.put_one(*put) for put in puts]
+        if any(replies):
+            self.changed()
+        return replies
 
     def take(self, count, lease):
         taken = []
@@ -383,7 +391,7 @@ class Run:
 
     def several(self):
         """Names with tokens: mostly one pair; some pairs twice."""
-        names = [self.some() for _ in range(self.rng.choice((1, 1, 1, 2, 5)))]
+        names = [self.some() for _ in range(self.rng.choice((1, 1, 1, 2, 5, 50)))]
         return [(name, self.token(name)) for name in names]
 
     def ack(self):
