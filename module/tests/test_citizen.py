@@ -122,7 +122,8 @@ class Citizen(ServerTest):
                    ("PAWL.CONFIG", "q", "MAXDEAD", 5)]
         nothing = [("PAWL.LEN", "q"), ("PAWL.CANCEL", "q", "nobody"), ("PAWL.INFO", "q"), ("PAWL.NEXT", "q"),
                    ("PAWL.ACK", "q", "x", "t"), ("PAWL.SCAN", "q", 0), ("PAWL.TAKE", "empty"),
-                   ("PAWL.PUT", "q", 0, "p", "ID", "x", "NX"), ("PAWL.MOVE", "q", "nobody", 5), ("PAWL.RESUME", "q"),
+                   ("PAWL.PUT", "q", 0, "p", "ID", "x", "NX"), ("PAWL.MPUT", "q", 0, "p", "ID", "x", "NX"),
+                   ("PAWL.MOVE", "q", "nobody", 5), ("PAWL.RESUME", "q"),
                    ("PAWL.CONFIG", "q"), ("PAWL.CONFIG", "q", "MAXDEAD", 0, "BACKOFF", 0, 0)]
         other = self.server.client()
         for command, changed in [(c, True) for c in changes] + [(c, False) for c in nothing]:
