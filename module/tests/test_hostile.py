@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Snapshots of queues that no module wrote: well-formed, with values at the edges of their ranges, or beyond them.
+"""Snapshots of queues that no module wrote: damaged, or well-formed with values at the edges of their ranges, or beyond them.
 
     test_hostile.py [--seed N] [--runs N]
 
@@ -101,7 +101,13 @@ class Snapshot:
         fence = self.rng.choice((0, START * 2048, self.up_to((START + 366 * 24 * 3_600_000) * 2048)))
         numbers = (self.rng.choice(EDGES) if self.is_wild() else count, fence, self.up_to(1), self.up_to(LAST), *backoff)
         blocks = [self.block(range(n, min(n + size, count))) for n in range(0, count, size)] + [b""]
-        return b"".join(b"\x02" + length(n) for n in numbers) + b"".join(b"\x05" + length(len(b)) + b for b in blocks) + b"\0"
+        body = b"".join(b"\x02" + length(n) for n in numbers) + b"".join(b"\x05" + length(len(b)) + b for b in blocks) + b"\0"
+        return self.damaged(body) if self.wild and self.rng.random() < 0.3 else body
+
+    def damaged(self, body):
+        """A byte is another, or the end is cut off."""
+        at = self.rng.randrange(len(body))
+        return body[:at] + self.rng.choice((self.rng.randbytes(1) + body[at + 1:], b"\0"))
 
 
 def command(rng):
