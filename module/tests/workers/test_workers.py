@@ -46,7 +46,7 @@ HOUR = 3_600_000
 SOON = {"lease": HOUR, "extend_every": 10}  # a worker that extends its leases soon, and often
 DIRECTORY = None
 PYTHON = None
-READMES = {"node": TOP / "module/clients/node/README.md", "python": TOP / "module/clients/python/README.md"}
+README = TOP / "module/clients/README.md"
 
 
 def find_python():
@@ -302,7 +302,7 @@ class NodeRedis(Flavour):
     words = ("node", "worker.mjs", "redis")
 
     def test_the_worker_of_the_module_document_is_that_of_the_readme(self):
-        self.assertEqual(listing_of(TOP / "module/docs/redis.md", self.listing), listing_of(READMES["node"], self.listing))
+        self.assertEqual(listing_of(TOP / "module/docs/redis.md", self.listing), listing_of(README, self.listing))
 
 
 class IoRedis(Flavour):
@@ -360,7 +360,7 @@ class Scenarios:
         wait_until(lambda: self.blocked() == 0, "no taker waits")
 
     def test_the_lines_of_the_readme(self):
-        lines = listing_of(READMES[self.language], self.listing)
+        lines = listing_of(README, self.listing)
         code = [line for line in lines.split("\n") if line.strip()]
         self.assertTrue(6 <= len(code) <= 10, f"{len(code)} lines")
         file = pathlib.Path(DIRECTORY, "readme" + (".mjs" if self.language == "node" else ".py"))
