@@ -68,6 +68,12 @@ def wait_until(condition, what):
         time.sleep(0.01)
 
 
+def seeds(runs, long_runs):
+    """1 to `runs`, or to `long_runs` with PAWL_LONG; only PAWL_SEED, if that is set: a failure prints it."""
+    only = int(os.environ.get("PAWL_SEED") or 0)
+    return [only] if only else range(1, (long_runs if os.environ.get("PAWL_LONG") else runs) + 1)
+
+
 class Error(Exception):
     """An error that the server replied."""
 

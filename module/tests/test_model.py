@@ -1,17 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Random commands, some of them in transactions, against a naive model of the documentation: every reply and every counter
-of INFO pawl must be the model's. And a replica, which is told effects only, must have the same queue to the byte.
-
-    test_model.py [--seed N] [--runs N]
-"""
-import argparse
-import os
+of INFO pawl must be the model's. And a replica, which is told effects only, must have the same queue to the byte."""
 import random
 import sys
 import unittest
 from collections import Counter
 
-from support import START, Error, Server, in_pairs
+from support import START, Error, Server, in_pairs, seeds
 from test_metrics import counts, queues
 from test_replication import follow, in_step
 
@@ -551,44 +546,25 @@ class Run:
                 assert replica.call("DUMP", "q") == self.client.call("DUMP", "q"), "the replica has another queue"
 
 
-def play(seeds):
-    options = ("--repl-diskless-sync-delay", "0", "--repl-ping-replica-period", "3600", "--repl-timeout", "7200")
-    server = Server("--appendonly", "yes", "--appendfsync", "no", *options, clock=START)
-    replica = Server(*options, clock=START)
-    follow(replica, server)
-    for seed in seeds:
-        run = Run(server, seed)
-        try:
-            run.run(300, replica)
-        except Exception:
-            for command, reply in run.history[-20:]:
-                print(command, "->", reply, file=sys.stderr)
-            print(f"\nseed {seed}: test_model.py --seed {seed}", file=sys.stderr)
-            raise
-        for client in server.clients + replica.clients:
-            client.close()
-        server.clients, replica.clients = [], []
-    replica.stop()
-    server.stop()
-
-
-RUNS = 1500 if os.environ.get("PAWL_LONG") else 60
-
-
 class AsInTheModel(unittest.TestCase):
     def test_every_reply_of_random_commands(self):
-        play(range(1, RUNS + 1))
-
-
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--seed", type=int, default=None)
-    parser.add_argument("--runs", type=int, default=RUNS)
-    arguments = parser.parse_args()
-    seeds = [arguments.seed] if arguments.seed is not None else range(1, arguments.runs + 1)
-    play(seeds)
-    print(f"{len(seeds)} runs of 300 commands: every reply as in the model")
+        options = ("--repl-diskless-sync-delay", "0", "--repl-ping-replica-period", "3600", "--repl-timeout", "7200")
+        server = Server("--appendonly", "yes", "--appendfsync", "no", *options, clock=START)
+        replica = Server(*options, clock=START)
+        follow(replica, server)
+        for seed in seeds(60, 1500):
+            run = Run(server, seed)
+            try:
+                run.run(300, replica)
+            except Exception:
+                for command, reply in run.history[-20:]:
+                    print(command, "->", reply, file=sys.stderr)
+                print(f"\nPAWL_SEED={seed} repeats it", file=sys.stderr)
+                raise
+            run.client.close()
+        replica.stop()
+        server.stop()
 
 
 if __name__ == "__main__":
-    main()
+    unittest.main()
