@@ -55,10 +55,9 @@ async function handle(task) {
 	const { id, key, tries, due, fence, signal } = task;
 	const { n, act } = queue.raw ? { n: task.payload.toString('latin1') } : task.payload;
 	say({ event: 'start', n, id, key, tries, due, fence });
-	if (act === 'fail' || act === 'fail twice') throw new TypeError(`no luck with ${n}`);
 	if (act === 'fail without text') throw textless;
 	if (['wait', 'wait and fail', 'compute'].includes(act)) await gate(n).opened;
-	if (act === 'wait and fail') throw new TypeError(`no luck with ${n}`);
+	if (['fail', 'fail twice', 'wait and fail'].includes(act)) throw new TypeError(`no luck with ${n}`);
 	if (act === 'compute') compute();
 	if (act === 'lost') {
 		if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve));
