@@ -490,7 +490,8 @@ class Run:
                     "MATCH", pattern, *["FORCE"] * force)
 
     def requeue(self):
-        names, delay = [self.some() for _ in range(3)], self.ms()
+        dead = [task.name for task in self.model.dead()]
+        names, delay = [self.rng.choice(dead) if dead and n else self.some() for n in range(3)], self.ms()
         self.expect(self.model.requeue(names, delay), "PAWL.DEAD", "q", "REQUEUE", *names, "DELAY", delay)
 
     def pause(self):
@@ -541,7 +542,7 @@ class Run:
             self.every] * 2 + [self.time] * 6
         for step in range(steps):
             (self.persist if step % 97 == 96 else self.rng.choice(acts))()
-            if step % 60 == 59:
+            if step % 30 == 29:
                 in_step(replica, self.server)
                 assert replica.call("DUMP", "q") == self.client.call("DUMP", "q"), "the replica has another queue"
 
