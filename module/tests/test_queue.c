@@ -1106,28 +1106,6 @@ static void a_backoff_doubles_with_every_try_up_to_its_bound(void)
 	queue_free(queue);
 }
 
-static void a_queue_with_a_setting_is_not_empty_and_its_copy_has_it(void)
-{
-	static const struct settings settings[] = {
-	        {.paused = true}, {.max_dead = 1}, {.backoff_ms = 1}, {.backoff_max_ms = 1}};
-
-	begin(1);
-	EXPECT(queue_empty(queue));
-	for (unsigned i = 0; i < 4; i++) {
-		struct queue *copy;
-
-		queue->settings = settings[i];
-		copy = queue_copy(queue);
-		EXPECT(!queue_empty(queue));
-		EXPECT(settings_equal(&copy->settings, &settings[i]));
-		queue_free(copy);
-	}
-	queue->settings = (struct settings){0};
-	add(0, model.now);
-	EXPECT(!queue_empty(queue));
-	queue_free(queue);
-}
-
 static void count_dead_beyond(uint64_t seed)
 {
 	size_t counts[STATES], beyond;
@@ -1314,7 +1292,6 @@ int main(int argc, char **argv)
 	        TEST(a_task_that_is_not_periodic_has_no_first_time),
 	        TEST(a_periodic_task_is_due_again_at_its_first_time_after_now),
 	        TEST(a_backoff_doubles_with_every_try_up_to_its_bound),
-	        TEST(a_queue_with_a_setting_is_not_empty_and_its_copy_has_it),
 	        TEST(dead_tasks_beyond_the_bound_are_counted),
 	        TEST(a_scan_meets_every_task_that_is_there_all_the_time),
 	        TEST(an_id_is_the_same_text_again_in_either_form),
