@@ -89,23 +89,6 @@ class OnAClockThatStands(ServerTest):
         self.assertEqual(takers[2].read()[0][:4], [b"a", b"a", 1, START + 100])
         self.assertEqual(self.call("PAWL.LEN", "q", "STATE", "dead"), 1)
 
-    def test_takers_of_due_and_of_dead_tasks_do_not_stand_in_each_others_way(self):
-        dead = [self.block("PAWL.DEAD", "q", "TAKE", "BLOCK", 0)]
-        due = [self.block("PAWL.TAKE", "q", "BLOCK", 0, "LEASE", 10), self.block("PAWL.TAKE", "q", "BLOCK", 0)]
-        dead.append(self.block("PAWL.DEAD", "q", "TAKE", "BLOCK", 0, "COUNT", 5))
-        self.call("PAWL.PUT", "q", 0, "first", "MAXTRIES", 1)  # it makes the key: all of them are asked
-        self.assertEqual(due[0].read()[0][1], b"first")
-        self.assertEqual(self.blocked(), 3)
-        self.call("PAWL.PUT", "q", 20, "second")
-        self.pass_ms(10)
-        self.assertEqual(dead[0].read()[0][1], b"first")
-        self.pass_ms(10)
-        self.assertEqual(due[1].read()[0][1], b"second")
-        self.assertEqual(self.blocked(), 1)
-        self.put_leased("x", "y")
-        self.pass_ms(100)
-        self.assertEqual([task[0] for task in dead[1].read()], [b"x", b"y"])
-
     def test_nack_and_move_also_serve(self):
         self.call("PAWL.PUT", "q", 0, "p", "ID", "x")
         token = self.call("PAWL.TAKE", "q", "LEASE", 100)[0][4]
