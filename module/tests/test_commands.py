@@ -347,6 +347,7 @@ class Look(ServerTest):
         self.assertGreater(info[b"memory-bytes"], 0)
         self.take_all()
         self.assertEqual(self.call("PAWL.NEXT", "q"), 7)
+        self.assertIsNone(in_pairs(self.call("PAWL.INFO", "q"))[b"oldest-due-ms"])
 
     def test_lateness(self):
         for n in range(100):

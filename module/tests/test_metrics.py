@@ -105,6 +105,31 @@ class Metrics(unittest.TestCase):
                 self.call(*command)
             self.assertEqual(counts(info(self.redis), "pawl_")["died"], before + 2, command)
 
+    def test_a_lapse_that_a_reason_is_removed_from_is_counted_once(self):
+        for n, look_first in enumerate((True, False), 1):
+            self.call("PAWL.PUT", "q", 0, "p", "ID", "x", "MAXTRIES", 2, "REPLACE")
+            self.call("PAWL.NACK", "q", "x", self.call("PAWL.TAKE", "q", "LEASE", 50)[0][4], "REASON", "why")
+            self.call("PAWL.TAKE", "q", "LEASE", 50)
+            self.pass_ms(50)
+            if look_first:
+                self.call("PAWL.LEN", "q")
+            self.call("PAWL.DEAD", "q", "REQUEUE", "x")
+            self.expect(put=n, delivered=2 * n, nacked=n, lapsed=n, died=n)
+
+    def test_every_command_that_finds_a_death_by_a_lapse_counts_it_once(self):
+        for n, find in enumerate((("PAWL.CANCEL", "q", "x"), ("PAWL.SWEEP", "q", 0, "STATE", "dead"),
+                                  ("PAWL.PUT", "q", 0, "p", "ID", "x", "REPLACE"), ("PAWL.MPUT", "q", 0, "p", "ID", "x", "REPLACE"),
+                                  ("PAWL.DEAD", "q", "TAKE"), ("PAWL.DEAD", "q", "REQUEUE", "x"),
+                                  ("PAWL.DEAD", "q", "REQUEUE", "ALL")), 1):
+            self.call("DEL", "q")
+            self.call("PAWL.PUT", "q", 0, "p", "ID", "x", "MAXTRIES", 1)
+            self.call("PAWL.TAKE", "q", "LEASE", 5)
+            self.pass_ms(5)
+            for _ in range(2):
+                self.redis.calls([find])
+            found = counts(queues(self.redis)[0, "q"])
+            self.assertEqual((found["died"], found["lapsed"]), (n, n), find)
+
     def test_a_copy_has_lapses_of_its_own(self):
         self.call("PAWL.PUT", "q", 0, "p", "MAXTRIES", 1)
         self.call("PAWL.TAKE", "q", "LEASE", 50)
