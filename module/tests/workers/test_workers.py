@@ -621,7 +621,7 @@ class Scenarios:
                        len(program.all("start")) == len(program.all("done")), "all that is due is handled")
             now += HOUR if redis.call("PAWL.LEN", "jobs", "STATE", "leased") else 0
             redis.call("PAWL.CLOCK", now)
-        self.assertEqual({each["n"] for each in program.all("done")}, set(range(20)))
+        program.wait_until(lambda: {each["n"] for each in program.all("done")} == set(range(20)), "all are done")
         redis.call("PAWL.PUT", "jobs", 0, json.dumps({"n": 20}))
         program.wait_for("done", n=20)
         program.end()
