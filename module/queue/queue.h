@@ -53,7 +53,7 @@ static inline bool settings_any(const struct settings *settings)
 }
 
 /*
- * lateness.c: how late deliveries were. It is a histogram of milliseconds with four buckets for each power of two, so a
+ * How late deliveries were. It is a histogram of milliseconds with four buckets for each power of two, so a
  * percentile from it is at most a quarter too high.
  */
 enum { LATENESS_BUCKETS = 4 * 63 };

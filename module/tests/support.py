@@ -21,7 +21,6 @@ import socket
 import struct
 import subprocess
 import tempfile
-import threading
 import time
 import unittest
 
@@ -67,6 +66,12 @@ def wait_until(condition, what):
         if time.monotonic() > end:
             raise AssertionError(f"still not so after {HANG} s: {what}")
         time.sleep(0.01)
+
+
+def seeds(runs, long_runs):
+    """1 to `runs`, or to `long_runs` with PAWL_LONG; only PAWL_SEED, if that is set: a failure prints it."""
+    only = int(os.environ.get("PAWL_SEED") or 0)
+    return [only] if only else range(1, (long_runs if os.environ.get("PAWL_LONG") else runs) + 1)
 
 
 class Error(Exception):
@@ -170,20 +175,6 @@ def call_once(port, *args):
         return client.call(*args)
     finally:
         client.close()
-
-
-class Lines:
-    """A process, and the lines that it has printed so far."""
-
-    def __init__(self, command, **options):
-        self.process = subprocess.Popen(command, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, **options)
-        self.lines = []
-        self.reader = threading.Thread(target=self._read)
-        self.reader.start()
-
-    def _read(self):
-        for line in self.process.stdout:
-            self.lines.append(line.rstrip("\n"))
 
 
 class Server:
@@ -384,5 +375,5 @@ def crc64(data, table=[]):
 
 
 def in_pairs(reply):
-    """A map as RESP2 gives it."""
-    return dict(zip(reply[::2], reply[1::2]))
+    """A map, which RESP2 gives as a list of pairs."""
+    return reply if isinstance(reply, dict) else dict(zip(reply[::2], reply[1::2]))

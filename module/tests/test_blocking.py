@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Blocked takers: which one is served, when, and what happens to the others."""
+import itertools
 import resource
 import selectors
 import time
@@ -8,8 +9,22 @@ import unittest
 from support import HANG, START, Client, Error, ServerTest, wait_until
 
 
+# The ways to wait at the key q.
+TAKES = {"due": ("PAWL.TAKE", "q"), "dead": ("PAWL.DEAD", "q", "TAKE"), "several keys": ("PAWL.MTAKE", 2, "other", "q")}
+
+
+def payloads(reply):
+    """Of the tasks in a reply to any of these."""
+    return [task[1] for task in (reply[1] if isinstance(reply[0], bytes) else reply)]
+
+
 class OnAClockThatStands(ServerTest):
     options = ("--appendonly", "yes")
+
+    def put_for(self, how, delay, payload, key="q"):
+        """A task that such a taker gets after the delay. If it takes dead tasks: its last lease ends then."""
+        state = ("leased", 1) if how == "dead" else ("waiting", 0)
+        self.call("PAWL.PUTAT", key, self.now + delay, payload, payload, 1, *state, "0" * 16)
 
     def test_a_taker_is_served_when_a_task_is_put(self):
         taker = self.block("PAWL.TAKE", "q", "BLOCK", 0)
@@ -74,44 +89,6 @@ class OnAClockThatStands(ServerTest):
         self.assertEqual(takers[2].read()[0][:4], [b"a", b"a", 1, START + 100])
         self.assertEqual(self.call("PAWL.LEN", "q", "STATE", "dead"), 1)
 
-    def test_takers_of_due_and_of_dead_tasks_do_not_stand_in_each_others_way(self):
-        dead = [self.block("PAWL.DEAD", "q", "TAKE", "BLOCK", 0)]
-        due = [self.block("PAWL.TAKE", "q", "BLOCK", 0, "LEASE", 10), self.block("PAWL.TAKE", "q", "BLOCK", 0)]
-        dead.append(self.block("PAWL.DEAD", "q", "TAKE", "BLOCK", 0, "COUNT", 5))
-        self.call("PAWL.PUT", "q", 0, "first", "MAXTRIES", 1)  # it makes the key: all of them are asked
-        self.assertEqual(due[0].read()[0][1], b"first")
-        self.assertEqual(self.blocked(), 3)
-        self.call("PAWL.PUT", "q", 20, "second")
-        self.pass_ms(10)
-        self.assertEqual(dead[0].read()[0][1], b"first")
-        self.pass_ms(10)
-        self.assertEqual(due[1].read()[0][1], b"second")
-        self.assertEqual(self.blocked(), 1)
-        self.put_leased("x", "y")
-        self.pass_ms(100)
-        self.assertEqual([task[0] for task in dead[1].read()], [b"x", b"y"])
-
-    def test_a_taker_of_dead_tasks_is_served_by_a_queue_that_comes_with_some(self):
-        for way in (("RENAME", "r", "q"), ("COPY", "r", "q"), "restore"):
-            self.call("FLUSHALL")
-            self.put_leased("a")
-            self.call("RENAME", "q", "r")
-            self.pass_ms(100)
-            taker = self.block("PAWL.DEAD", "q", "TAKE", "BLOCK", 0)
-            if way == "restore":
-                self.call("RESTORE", "q", 0, self.call("DUMP", "r"))
-            else:
-                self.call(*way)
-            self.assertEqual(taker.read()[0][0], b"a", way)
-
-    def test_a_taker_of_dead_tasks_times_out_and_does_not_wait_in_a_transaction(self):
-        taker = self.server.client()
-        taker.send("PAWL.DEAD", "q", "TAKE", "BLOCK", 1)
-        self.assertIsNone(taker.read())
-        self.call("MULTI")
-        self.call("PAWL.DEAD", "q", "TAKE", "BLOCK", 0)
-        self.assertEqual(self.call("EXEC"), [None])
-
     def test_nack_and_move_also_serve(self):
         self.call("PAWL.PUT", "q", 0, "p", "ID", "x")
         token = self.call("PAWL.TAKE", "q", "LEASE", 100)[0][4]
@@ -148,88 +125,88 @@ class OnAClockThatStands(ServerTest):
         self.assertEqual([t[1] for t in second.read()], [b"d"])
 
     def test_a_taker_that_is_gone_is_passed_over(self):
-        takers = [self.block("PAWL.TAKE", "q", "BLOCK", 0) for _ in range(5)]
-        for gone in takers[:3]:
-            gone.close()
-        wait_until(lambda: self.blocked() == 2, "the server noticed")
-        self.call("PAWL.PUT", "q", 0, "p")
-        self.assertEqual(takers[3].read()[0][1], b"p")
-        self.assertEqual(self.blocked(), 1)
+        for how, command in TAKES.items():
+            takers = [self.block(*command, "BLOCK", 0) for _ in range(5)]
+            for gone in takers[:3]:
+                gone.close()
+            wait_until(lambda: self.blocked() == 2, "the server noticed")
+            self.put_for(how, 0, "first")
+            self.assertEqual(payloads(takers[3].read()), [b"first"], how)
+            self.assertEqual(self.blocked(), 1)
+            self.put_for(how, 0, "second")
+            self.assertEqual(payloads(takers[4].read()), [b"second"], how)
 
     def test_a_time_out_is_nil_and_takes_nothing(self):
-        taker = self.server.client()
-        taker.send("PAWL.TAKE", "q", "BLOCK", 1)
-        self.assertIsNone(taker.read())
-        self.call("PAWL.PUT", "q", 0, "p")
-        self.assertEqual(self.call("PAWL.LEN", "q"), 1)
+        for how, command in TAKES.items():
+            taker = self.server.client()
+            self.assertIsNone(taker.call(*command, "BLOCK", 1), how)
+            self.put_for(how, 0, "p")
+            self.assertEqual(self.call("PAWL.LEN", "q"), 1)
+            self.call("DEL", "q")
 
-    def unblock_either_way(self, *command):
-        """CLIENT UNBLOCK ends the wait of this command with nil or with an error."""
+    def test_in_a_transaction_no_command_waits(self):
+        for how, command in TAKES.items():
+            self.assertEqual(self.redis.calls([("MULTI",), (*command, "BLOCK", 0), ("EXEC",)])[-1], [None], how)
+
+    def test_client_unblock_ends_the_wait_with_nil_or_with_an_error(self):
         taker = self.server.client()
         number = taker.call("CLIENT", "ID")
-        for how in ("TIMEOUT", "ERROR"):
-            taker.send(*command)
-            wait_until(lambda: self.blocked() == 1, "blocked")
-            self.assertEqual(self.call("CLIENT", "UNBLOCK", number, how), 1)
-            if how == "TIMEOUT":
-                self.assertIsNone(taker.read())
-            else:
-                self.assertRaises(Error, taker.read)
-
-    def test_client_unblock(self):
-        self.unblock_either_way("PAWL.TAKE", "q", "BLOCK", 0)
-        self.call("PAWL.PUT", "q", 0, "p")
-        self.assertEqual(self.call("PAWL.LEN", "q"), 1)
+        for how, command in TAKES.items():
+            for end in ("TIMEOUT", "ERROR"):
+                taker.send(*command, "BLOCK", 0)
+                wait_until(lambda: self.blocked() == 1, "blocked")
+                self.assertEqual(self.call("CLIENT", "UNBLOCK", number, end), 1)
+                if end == "TIMEOUT":
+                    self.assertIsNone(taker.read())
+                else:
+                    self.assertRaises(Error, taker.read)
+            self.put_for(how, 0, "p")
+            self.assertEqual(self.call("PAWL.LEN", "q"), 1, how)
+            self.call("DEL", "q")
 
     def test_takers_stay_when_the_key_goes_and_are_served_when_it_comes_again(self):
         ways = [("DEL", "q"), ("UNLINK", "q"), ("FLUSHALL",), ("FLUSHALL", "ASYNC"), ("FLUSHDB",), ("PEXPIRE", "q", 1),
                 ("RENAME", "q", "elsewhere"), ("SWAPDB", 0, 1), ("DEBUG", "RELOAD")]
-        for way in ways:
+        for how, way in itertools.product(TAKES, ways):
             self.call("FLUSHALL")
-            self.call("PAWL.PUT", "q", 5000, "waits")
-            taker = self.block("PAWL.TAKE", "q", "BLOCK", 0)
+            self.put_for(how, 5000, "waits")
+            taker = self.block(*TAKES[how], "BLOCK", 0)
             self.call(*way)
             if way[0] == "PEXPIRE":
                 wait_until(lambda: self.call("EXISTS", "q") == 0, "the key has expired")
-            self.assertEqual(self.blocked(), 1, way)
-            self.call("PAWL.PUT", "q", 0, "comes")
-            self.assertEqual(taker.read()[0][1], b"comes", way)
+            self.assertEqual(self.blocked(), 1, (how, way))
+            self.put_for(how, 0, "comes")
+            self.assertEqual(payloads(taker.read()), [b"comes"], (how, way))
 
     def test_a_taker_stays_while_its_key_has_another_type(self):
-        for command, state in ((("PAWL.TAKE", "q"), "waiting"), (("PAWL.DEAD", "q", "TAKE"), "dead"),
-                               (("PAWL.MTAKE", 2, "other", "q"), "waiting")):
-            self.call("PAWL.PUT", "q", 5, "goes")
+        for how, command in TAKES.items():
+            self.put_for(how, 5, "goes")
             taker = self.block(*command, "BLOCK", 0)
             self.call("SET", "q", "text")
             self.pass_ms(5)
-            self.assertEqual(self.blocked(), 1, command)
+            self.assertEqual(self.blocked(), 1, how)
             self.call("DEL", "q")
-            self.call("PAWL.PUTAT", "q", self.now, "x", "comes", 1, state, 1, "0" * 16)
-            self.assertIn("comes", str(taker.read()), command)
+            self.put_for(how, 0, "comes")
+            self.assertEqual(payloads(taker.read()), [b"comes"], how)
 
     def test_takers_are_served_by_a_queue_that_is_renamed_copied_restored_moved_or_swapped_in(self):
         other = self.server.client()
         other.call("SELECT", 1)
-        for way in (("RENAME", "r", "q"), ("COPY", "r", "q"), "restore", ("SWAPDB", 0, 1), "move"):
+        ways = {"rename": lambda: self.call("RENAME", "r", "q"),
+                "copy": lambda: self.call("COPY", "r", "q"),
+                "restore": lambda: self.call("RESTORE", "q", 0, self.call("DUMP", "r")),
+                "swap": lambda: self.call("COPY", "r", "q", "DB", 1) and self.call("SWAPDB", 0, 1),
+                "move": lambda: self.call("COPY", "r", "q", "DB", 1) and other.call("MOVE", "q", 0)}
+        for how, way in itertools.product(TAKES, ways):
             self.call("FLUSHALL")
             self.set_clock(START)
-            self.call("PAWL.PUT", "r", 0, "due")
-            self.call("PAWL.PUT", "r", 100, "later")
-            first = self.block("PAWL.TAKE", "q", "BLOCK", 0)
-            second = self.block("PAWL.TAKE", "q", "BLOCK", 0)
-            if way == "restore":
-                self.call("RESTORE", "q", 0, self.call("DUMP", "r"))
-            elif way == "move":
-                self.call("COPY", "r", "q", "DB", 1)
-                self.assertEqual(other.call("MOVE", "q", 0), 1)
-            elif way[0] == "SWAPDB":
-                self.call("COPY", "r", "q", "DB", 1)
-                self.call(*way)
-            else:
-                self.call(*way)
-            self.assertEqual(first.read()[0][1], b"due", way)
+            self.put_for(how, 0, "now", key="r")
+            self.put_for(how, 100, "later", key="r")
+            first, second = (self.block(*TAKES[how], "BLOCK", 0) for _ in range(2))
+            ways[way]()
+            self.assertEqual(payloads(first.read()), [b"now"], (how, way))
             self.pass_ms(100)
-            self.assertEqual(second.read()[0][1], b"later", way)
+            self.assertEqual(payloads(second.read()), [b"later"], (how, way))
 
     def test_a_step_of_the_clock_reaches_waiting_takers(self):
         hour = 3_600_000
@@ -274,7 +251,8 @@ class OnAClockThatStands(ServerTest):
         self.call("PAWL.PUT", "q", 0, "in 0", "ID", "x")
         self.assertEqual(self.blocked(), 1)
         self.call("SELECT", 1)
-        self.call("PAWL.PUT", "q", 0, "in 1")
+        self.call("PAWL.PUT", "q", 10, "in 1")
+        self.pass_ms(10)
         self.assertEqual(other.read()[0][1], b"in 1")
         self.call("SELECT", 0)
         self.assertEqual(self.take_all(), [b"in 0"])
@@ -358,87 +336,6 @@ class OnAClockThatStands(ServerTest):
         self.assertEqual(self.take_all("a"), [b"stays"])
         self.assertEqual(first.call("PING"), "PONG")
 
-    def test_each_line_keeps_the_order_in_which_takers_came(self):
-        for key in "ab":
-            self.call("PAWL.PUT", key, 10**6, "keeps the key")
-        one = self.block("PAWL.TAKE", "a", "BLOCK", 0)
-        two = self.block("PAWL.MTAKE", 2, "a", "b", "BLOCK", 0)
-        three = self.block("PAWL.TAKE", "b", "BLOCK", 0)
-        four = self.block("PAWL.MTAKE", 2, "b", "a", "BLOCK", 0)
-        self.call("PAWL.PUT", "b", 0, "1")
-        self.assertEqual(two.read()[1][0][1], b"1")
-        self.call("PAWL.PUT", "b", 0, "2")
-        self.assertEqual(three.read()[0][1], b"2")
-        self.call("PAWL.PUT", "a", 0, "3")
-        self.assertEqual(one.read()[0][1], b"3")
-        self.call("PAWL.PUT", "a", 0, "4")
-        self.assertEqual(four.read()[0], b"a")
-
-    def test_the_key_that_fell_due_first_serves(self):
-        """The clock leaps over both times at once."""
-        for first, second in ("ab", "ba"):
-            self.call("PAWL.PUT", first, 10, "early")
-            self.call("PAWL.PUT", second, 20, "late")
-            taker = self.block("PAWL.MTAKE", 2, "a", "b", "BLOCK", 0)
-            self.pass_ms(1000)
-            self.assertEqual(taker.read()[1][0][1], b"early")
-            self.assertEqual(self.take_all(second), [b"late"])
-
-    def test_a_time_out_or_a_disconnect_leaves_every_line(self):
-        taker = self.server.client()
-        taker.send("PAWL.MTAKE", 2, "a", "b", "BLOCK", 1)
-        self.assertIsNone(taker.read())
-        gone = self.block("PAWL.MTAKE", 2, "a", "b", "BLOCK", 0)
-        last = self.block("PAWL.MTAKE", 2, "a", "b", "BLOCK", 0)
-        gone.close()
-        wait_until(lambda: self.blocked() == 1, "the server noticed")
-        self.call("PAWL.PUT", "b", 0, "p")
-        self.assertEqual(last.read()[0], b"b")
-        self.call("PAWL.PUT", "a", 0, "p")
-        self.assertEqual(self.call("PAWL.LEN", "a"), 1)
-
-    def test_client_unblock_at_several_keys(self):
-        self.unblock_either_way("PAWL.MTAKE", 3, "a", "b", "a", "BLOCK", 0)
-        for key in "ab":
-            self.call("PAWL.PUT", key, 0, "p")
-            self.assertEqual(self.call("PAWL.LEN", key), 1)
-
-    def test_keys_that_go_and_come_again(self):
-        for way in (("DEL", "a", "b"), ("FLUSHALL",), ("RENAME", "a", "elsewhere"), ("SWAPDB", 0, 1), ("DEBUG", "RELOAD")):
-            for key in "ba":
-                self.call("FLUSHALL")
-                self.call("PAWL.PUT", "a", 5000, "waits")
-                self.call("PAWL.PUT", "b", 6000, "waits")
-                taker = self.block("PAWL.MTAKE", 2, "a", "b", "BLOCK", 0)
-                self.call(*way)
-                self.assertEqual(self.blocked(), 1, way)
-                self.call("PAWL.PUT", key, 0, "comes")
-                self.assertEqual(taker.read()[1][0][1], b"comes", way)
-
-    def test_a_queue_that_is_renamed_or_copied_to_one_of_the_keys(self):
-        for way in ("RENAME", "COPY"):
-            self.call("FLUSHALL")
-            self.call("PAWL.PUT", "other", 50, "p")
-            taker = self.block("PAWL.MTAKE", 2, "a", "b", "BLOCK", 0)
-            self.call(way, "other", "b")
-            self.pass_ms(50)
-            self.assertEqual(taker.read()[0], b"b", way)
-
-    def test_1000_takers_at_16_keys_each(self):
-        takers, keys = self.many_clients(1000), [f"q{n}" for n in range(16)]
-        for key in keys:
-            self.call("PAWL.PUT", key, 10**9, "keeps the key")
-        for taker in takers:
-            taker.send("PAWL.MTAKE", 16, *keys, "BLOCK", 0)
-        wait_until(lambda: self.blocked() == 1000, "all are blocked")
-        self.redis.calls([("PAWL.PUT", keys[n % 16], n % 50, n) for n in range(1000)])
-        for ms in range(50):
-            self.pass_ms(1)
-        replies = self.read_each(takers)
-        self.assertEqual(sorted(int(task[1]) for _, tasks in replies for task in tasks), list(range(1000)))
-        self.assertEqual([self.call("PAWL.LEN", key) for key in keys], [1] * 16)
-        self.assertEqual(self.blocked(), 0)
-
 
 class OnTheRealClock(ServerTest):
     clock = None
@@ -462,20 +359,6 @@ class OnTheRealClock(ServerTest):
             for key, taker in takers.items():
                 self.assertEqual(taker.read()[0][1], b"%d:%d" % (key, round))
                 taker.send("PAWL.TAKE", f"q{key}", "BLOCK", 0)
-
-    def test_a_few_takers_at_16_keys_and_every_task_arrives_once(self):
-        keys, arrived = [f"q{n}" for n in range(16)], []
-        takers = [self.server.client() for _ in range(4)]
-        self.redis.calls([("PAWL.PUT", keys[n % 16], n * 7 % 60, n) for n in range(400)])
-        while len(arrived) < 400:
-            for taker in takers:
-                taker.send("PAWL.MTAKE", 16, *keys, "BLOCK", 1000, "COUNT", 3)
-            for taker in takers:
-                for task in (taker.read() or [None, []])[1]:
-                    self.assertGreaterEqual(time.time() * 1000, task[3])
-                    arrived.append(int(task[1]))
-        self.assertEqual(sorted(arrived), list(range(400)))
-
 
 if __name__ == "__main__":
     unittest.main()

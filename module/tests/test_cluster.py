@@ -191,8 +191,11 @@ class ClusterTest(unittest.TestCase):
         wait_until(lambda: self.owner("q{0}") not in (None, victim), "its replica took over")
         return victim
 
-    def nothing_confirmed_is_lost(self, producer, consumer):
+
+class Cluster(ClusterTest):
+    def test_nothing_that_wait_confirmed_is_lost(self):
         """Slots are moved and a primary is killed under load. All tasks that WAIT 1 confirmed are delivered."""
+        producer, consumer = Producer(self.ports), Consumer(self.ports)
         try:
             wait_until(lambda: len(producer.lines) > 200 and len(consumer.lines) > 100, "there is traffic")
             for n in range(KEYS // 2):
@@ -210,11 +213,6 @@ class ClusterTest(unittest.TestCase):
                 producer.end()
             finally:
                 consumer.end()
-
-
-class Cluster(ClusterTest):
-    def test_nothing_that_wait_confirmed_is_lost(self):
-        self.nothing_confirmed_is_lost(Producer(self.ports), Consumer(self.ports))
 
     def test_a_blocked_taker_is_sent_on_when_its_slot_leaves(self):
         self.assert_sent_on(("PAWL.TAKE", "q{0}", "BLOCK", 0), "q{0}")

@@ -114,6 +114,25 @@ class Killed(unittest.TestCase):
         server.stop()
 
 
+def rewrite(server):
+    server.call("BGREWRITEAOF")
+    server.wait_for_rewrite()
+
+
+def save_in_the_background(server):
+    server.call("BGSAVE")
+    wait_until(lambda: "rdb_bgsave_in_progress:0" in server.info("persistence"), "saved")
+
+
+# The files from which a server starts: its options, and what writes the file.
+APPENDS = ("--appendonly", "yes", "--appendfsync", "always")
+FILES = {"append-only file": (APPENDS, lambda server: None),
+         "rewritten, with a snapshot in front": ((*APPENDS, "--aof-use-rdb-preamble", "yes"), rewrite),
+         "rewritten as commands": ((*APPENDS, "--aof-use-rdb-preamble", "no"), rewrite),
+         "snapshot": ((), lambda server: server.call("SAVE")),
+         "snapshot made in the background": ((), save_in_the_background)}
+
+
 class Restarted(unittest.TestCase):
     """Every state a task can have, through every kind of file."""
 
@@ -151,11 +170,16 @@ class Restarted(unittest.TestCase):
         client.calls([("PAWL.PUT", "large", n * 37 % 9000, n, "ID", n) for n in range(6000)])
         return token
 
-    def restarted(self, options, prepare):
+    def test_nothing_is_lost(self):
+        for file, (options, write) in FILES.items():
+            with self.subTest(file):
+                self.restarted(options, write)
+
+    def restarted(self, options, write):
         server = Server(*options, clock=START)
         client = server.client()
         token = self.fill(client)
-        prepare(server, client)
+        write(server)
         digest = client.call("DEBUG", "DIGEST")
         server.kill()
         server.module[2] = str(START + 1)  # the time of its clock
@@ -185,54 +209,21 @@ class Restarted(unittest.TestCase):
         self.assertEqual(due, sorted(due))
         server.stop()
 
-    def rewrite(self, server, client):
-        client.call("BGREWRITEAOF")
-        server.wait_for_rewrite()
-
-    def test_from_the_append_only_file(self):
-        self.restarted(("--appendonly", "yes", "--appendfsync", "always"), lambda server, client: None)
-
-    def test_from_a_rewritten_file_with_a_snapshot_in_front(self):
-        self.restarted(("--appendonly", "yes", "--appendfsync", "always", "--aof-use-rdb-preamble", "yes"), self.rewrite)
-
-    def test_from_a_rewritten_file_of_commands(self):
-        self.restarted(("--appendonly", "yes", "--appendfsync", "always", "--aof-use-rdb-preamble", "no"), self.rewrite)
-
-    def fence_after_restart(self, *options, rewrite=False):
-        """Compares deliveries before a restart and after it, when the clock is an hour behind."""
-        server, fences = Server(*options, clock=START), []
-        for clock in (START, START - 3_600_000):
-            client = server.client()
-            client.call("PAWL.CLOCK", clock)
-            client.call("PAWL.MPUT", "q", 0, "a", 3_600_000, "b")
-            tasks = client.call("PAWL.TAKE", "q", "LEASE", 100)
-            fences.append(int(tasks[0][4].split(b"-")[0]))
-            client.call("PAWL.ACK", "q", tasks[0][0], tasks[0][4])
-            if rewrite:
-                self.rewrite(server, client)
-            if "--appendonly" not in options:
-                client.call("SAVE")
-            server.kill()
-            server.start()
-        server.stop()
-        self.assertGreater(fences[1], fences[0])
-
     def test_a_fence_grows_over_a_restart_even_if_the_clock_was_set_back(self):
-        appends = ("--appendonly", "yes", "--appendfsync", "always")
-        self.fence_after_restart()
-        self.fence_after_restart(*appends)
-        self.fence_after_restart(*appends, "--aof-use-rdb-preamble", "yes", rewrite=True)
-        self.fence_after_restart(*appends, "--aof-use-rdb-preamble", "no", rewrite=True)
-
-    def test_from_a_snapshot(self):
-        self.restarted((), lambda server, client: client.call("SAVE"))
-
-    def test_from_a_snapshot_made_in_the_background(self):
-        def save(server, client):
-            client.call("BGSAVE")
-            wait_until(lambda: "rdb_bgsave_in_progress:0" in server.info("persistence"), "saved")
-        self.restarted((), save)
-
+        for file, (options, write) in FILES.items():
+            server, fences = Server(*options, clock=START), []
+            for clock in (START, START - 3_600_000):
+                client = server.client()
+                client.call("PAWL.CLOCK", clock)
+                client.call("PAWL.MPUT", "q", 0, "a", 3_600_000, "b")
+                [task] = client.call("PAWL.TAKE", "q", "LEASE", 100)
+                fences.append(int(task[4].split(b"-")[0]))
+                client.call("PAWL.ACK", "q", task[0], task[4])
+                write(server)
+                server.kill()
+                server.start()
+            server.stop()
+            self.assertGreater(fences[1], fences[0], file)
 
 YEAR = 366 * 24 * 3_600_000  # ms
 
@@ -247,10 +238,10 @@ class FencesAhead(unittest.TestCase):
     def tearDown(self):
         self.server.stop()
 
-    def restart(self, clock, *options):
+    def restart(self, clock):
         self.server.kill()
         self.server.module[2] = str(clock)
-        self.server.start(*options)
+        self.server.start()
         self.redis = self.server.client()
 
     def fence(self):
@@ -293,22 +284,18 @@ class FencesAhead(unittest.TestCase):
         self.assertLess(self.fence(), START * 2048 + 100)
 
     def test_a_server_loads_its_own_file_after_its_clock_was_two_years_ahead(self):
-        for options in ((), ("--appendonly", "yes", "--aof-use-rdb-preamble", "yes"),
-                        ("--appendonly", "yes", "--aof-use-rdb-preamble", "no")):
+        for file in ("snapshot", "rewritten, with a snapshot in front", "rewritten as commands"):
+            options, write = FILES[file]
             self.server.stop()
             self.server = Server(*options, clock=START + 2 * YEAR)
             self.redis = self.server.client()
             ahead = self.fence()
             self.redis.call("PAWL.CLOCK", START)
             self.assertEqual(self.fence(), ahead + 1)  # it grows as long as the server runs
-            if options:
-                self.redis.call("BGREWRITEAOF")
-                self.server.wait_for_rewrite()
-            else:
-                self.redis.call("SAVE")
+            write(self.server)
             self.restart(START)
             self.assertEqual(self.redis.call("PAWL.LEN", "q"), 2)
-            self.assertLess(self.fence(), ahead)
+            self.assertLess(self.fence(), ahead, file)
 
 
 class WrittenBefore(ServerTest):

@@ -1,16 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""Random commands against a naive model of the documentation: every reply must be the model's. And a replica,
-which is told effects only, must have the same queue to the byte after each run.
-
-    test_model.py [--seed N] [--runs N]
-"""
-import argparse
-import os
+"""Random commands, some of them in transactions, against a naive model of the documentation: every reply and every counter
+of INFO pawl must be the model's. And a replica, which is told effects only, must have the same queue to the byte."""
 import random
 import sys
 import unittest
+from collections import Counter
 
-from support import START, Error, Server
+from support import START, Error, Server, in_pairs, seeds
+from test_metrics import counts, queues
 from test_replication import follow, in_step
 
 STATES = ("waiting", "due", "leased", "dead")
@@ -27,7 +24,7 @@ class Model:
     """One queue. Tasks with the same time are in the order of arrival."""
 
     def __init__(self):
-        self.tasks, self.now, self.arrivals = {}, START, 0
+        self.tasks, self.now, self.arrivals, self.counts = {}, START, 0, Counter()
         self.paused, self.max_dead, self.backoff_ms, self.backoff_max = 0, 0, 0, 0
 
     def settings(self):
@@ -35,6 +32,14 @@ class Model:
 
     def exists(self):
         return bool(self.tasks) or any(self.settings())
+
+    def advance(self, ms):
+        """Leases lapse. If the clock is set back, those that were over hold again, and lapse again."""
+        before, self.now = self.now, self.now + ms
+        for task in self.tasks.values():
+            if task.leased and before < task.at <= self.now:
+                self.counts["lapsed"] += 1
+                self.counts["died"] += bool(self.last_try(task))
 
     def backoff(self, task):
         return 0 if self.last_try(task) else min(self.backoff_ms * 2 ** (task.tries - 1), self.backoff_max)
@@ -71,7 +76,13 @@ class Model:
 
     # The commands: each returns the reply, or the code of an error. Tokens are checked by the caller.
 
-    def put(self, name, payload, at, condition, max_tries):
+    def put(self, *put):
+        reply = self.put_one(*put)
+        if reply == put[0]:
+            self.changed()
+        return reply
+
+    def put_one(self, name, payload, at, condition, max_tries):
         there = self.tasks.get(name)
         if there:
             if condition == "NX":
@@ -83,7 +94,7 @@ class Model:
             del self.tasks[name]
         self.tasks[name] = Task(name, payload, max(at, self.now), max_tries)
         self.arrive(self.tasks[name])
-        self.changed()
+        self.counts["put"] += 1
         return name
 
     def mput(self, puts):
@@ -98,12 +109,16 @@ class Model:
             if name in seen:
                 return Error("ERR id")
             seen.add(name)
-        return [self.put(*put) for put in puts]
+        replies = [self.put_one(*put) for put in puts]
+        if any(replies):
+            self.changed()
+        return replies
 
     def take(self, count, lease):
         taken = []
         for task in [] if self.paused else self.due()[:count]:
             task.tries += 1
+            self.counts["delivered"] += 1
             taken.append([task.name, task.payload, task.tries, task.at])
             if lease:
                 task.at, task.leased = self.now + lease + self.backoff(task), True
@@ -118,12 +133,16 @@ class Model:
         task = self.tasks.get(name)
         return task if task and self.state(task) == "leased" and task.token == token else None
 
-    def ack(self, name, token):
-        if not self.held(name, token):
-            return 0
-        self.finish(self.tasks[name])
-        self.changed()
-        return 1
+    def ack(self, pairs):
+        count = 0
+        for name, token in pairs:
+            if self.held(name, token):
+                self.finish(self.tasks[name])
+                count += 1
+        if count:
+            self.changed()
+        self.counts["acknowledged"] += count
+        return count
 
     def finish(self, task):
         if not task.period:
@@ -141,6 +160,7 @@ class Model:
             task = self.tasks[name] = Task(name, payload, max(first, self.now), 0)
             task.period, task.base = period, first
             self.arrive(task)
+            self.counts["put"] += 1
             self.changed()
             return 1
         if not task.period:
@@ -165,11 +185,13 @@ class Model:
         task = self.held(name, token)
         if not task:
             return 0
+        self.counts["nacked"] += 1
         if reason is not None:
             task.reason = reason or None
         if self.last_try(task):
             task.dead, task.leased, task.at = True, False, self.now
             self.arrive(task)
+            self.counts["died"] += 1
             return 2
         self.schedule(task, self.now + (self.backoff(task) if delay is None else delay))
         return 1
@@ -206,11 +228,15 @@ class Model:
         there = [name for name in dict.fromkeys(names) if name in self.tasks]
         if not force and any(self.state(self.tasks[name]) == "leased" for name in there):
             return Error("LEASED")
-        for name in there:
+        return self.delete(there)
+
+    def delete(self, names):
+        for name in names:
             del self.tasks[name]
-        if there:
+        if names:
             self.changed()
-        return len(there)
+        self.counts["cancelled"] += len(names)
+        return len(names)
 
     def move(self, name, delay, force):
         task = self.tasks.get(name)
@@ -246,12 +272,12 @@ class Model:
 
 class Run:
     def __init__(self, server, seed):
-        self.rng, self.model, self.side = random.Random(seed), Model(), Model()
+        self.server, self.rng, self.model, self.side = server, random.Random(seed), Model(), Model()
         self.client = server.client(resp=self.rng.choice((2, 3)))
         self.client.call("FLUSHALL")
         self.client.call("PAWL.CLOCK", START)
         self.names = [b"t%d" % n for n in range(self.rng.choice((3, 20, 60)))]
-        self.history = []
+        self.history, self.counted = [], Counter(self.counters())
         if seed % 8 == 0:
             self.grow()
 
@@ -262,9 +288,16 @@ class Run:
         for name, delay in zip(names, delays):
             self.model.put(name, b"p", START + delay, "", 0)
 
+    def counters(self):
+        """Of the queue, since the server started. Those of lapses and deaths are up to date after a command that reads it."""
+        self.client.call("PAWL.LEN", "q")
+        return counts(queues(self.server).get((0, "q"), {}))
+
     def expect(self, expected, *command):
-        self.client.send(*command)
-        got = self.client.read(raising=False)
+        if self.rng.random() < 0.05:
+            got = self.client.calls([("MULTI",), command, ("EXEC",)])[-1][0]
+        else:
+            [got] = self.client.calls([command])
         self.history.append((command, got))
         if isinstance(expected, Error):
             assert isinstance(got, Error) and str(got).startswith(str(expected)), (got, expected)
@@ -325,10 +358,8 @@ class Run:
         """From the queue, a smaller queue, and a missing key."""
         for n in range(self.rng.choice((0, 0, 1, 5))):
             at, name = self.model.now + self.rng.choice((-5, 0, 20, 400)), b"%d" % self.side.arrivals
-            self.side.now = self.model.now
             self.expect(self.side.put(name, b"s", at, "", 0), "PAWL.PUT", "s", 0, "s", "AT", at, "ID", name)
         keys, lease = self.rng.sample(("q", "s", "none"), 3), self.rng.choice((0, 50))
-        self.side.now = self.model.now
         models = {"q": self.model, "s": self.side, "none": Model()}
         due = [key for key in keys if models[key].due() and not models[key].paused]
         got = self.client.call("PAWL.MTAKE", 3, *keys, "COUNT", 2, "LEASE", lease)
@@ -346,11 +377,6 @@ class Run:
         task = self.model.tasks.get(name)
         return (self.rng.random() < 0.8 and task and task.token) or b"0123456789abcdef"
 
-    def ack(self):
-        name = self.some()
-        token = self.token(name)
-        self.expect(self.model.ack(name, token), "PAWL.ACK", "q", name, token)
-
     def every(self):
         name, period = self.some(), self.rng.choice((1, 10, 10, 1000))
         at = self.rng.choice((None, None, self.model.now + self.rng.randrange(-50, 50), START))
@@ -360,8 +386,12 @@ class Run:
 
     def several(self):
         """Names with tokens: mostly one pair; some pairs twice."""
-        names = [self.some() for _ in range(self.rng.choice((1, 1, 1, 2, 5)))]
+        names = [self.some() for _ in range(self.rng.choice((1, 1, 1, 2, 5, 50)))]
         return [(name, self.token(name)) for name in names]
+
+    def ack(self):
+        pairs = self.several()
+        self.expect(self.model.ack(pairs), "PAWL.ACK", "q", *(word for pair in pairs for word in pair))
 
     @staticmethod
     def one_or_list(replies):
@@ -397,17 +427,17 @@ class Run:
         self.expect(self.model.next(), "PAWL.NEXT", "q")
         self.expect(int(self.model.exists()), "EXISTS", "q")
         names = (b"paused", b"maxdead", b"backoff-ms", b"backoff-max-ms")
-        got = self.client.call("PAWL.CONFIG", "q")
-        got = got if isinstance(got, dict) else dict(zip(got[::2], got[1::2]))
+        got = in_pairs(self.client.call("PAWL.CONFIG", "q"))
         assert got == dict(zip(names, self.model.settings())), f"got {got}, expected {self.model.settings()}"
         task = self.model.tasks.get(self.some())
         if task:
-            got = self.client.call("PAWL.GET", "q", task.name)
-            got = got if isinstance(got, dict) else dict(zip(got[::2], got[1::2]))
+            got = in_pairs(self.client.call("PAWL.GET", "q", task.name))
             expected = {b"state": self.model.state(task).encode(), b"payload": task.payload, b"tries": task.tries,
                         b"due-ms": task.at, b"maxtries": task.max_tries, b"reason": task.reason,
                         b"period-ms": task.period}
             assert got == expected, f"got {got}, expected {expected}"
+        got, expected = Counter(self.counters()), self.counted + self.model.counts
+        assert got == expected, f"counted {got}, expected {expected}"
 
     def scan(self):
         state, found, cursor = self.rng.choice(STATES), [], b"0"
@@ -456,15 +486,12 @@ class Run:
                 b"t*[1-4]": lambda name: name[:1] == b"t" and name[-1:] in b"1234", b"*7*": lambda name: b"7" in name}[pattern]
         gone = [task for task in self.in_span(state, first, last)
                 if fits(task.name) and (force or self.model.state(task) != "leased")]
-        for task in gone:
-            del self.model.tasks[task.name]
-        if gone:
-            self.model.changed()
-        self.expect([b"0", len(gone)], "PAWL.SWEEP", "q", 0, "COUNT", 10_000, *option, "FROM", first, "TO", last,
+        self.expect([b"0", self.model.delete([task.name for task in gone])], "PAWL.SWEEP", "q", 0, "COUNT", 10_000, *option, "FROM", first, "TO", last,
                     "MATCH", pattern, *["FORCE"] * force)
 
     def requeue(self):
-        names, delay = [self.some() for _ in range(3)], self.ms()
+        dead = [task.name for task in self.model.dead()]
+        names, delay = [self.rng.choice(dead) if dead and n else self.some() for n in range(3)], self.ms()
         self.expect(self.model.requeue(names, delay), "PAWL.DEAD", "q", "REQUEUE", *names, "DELAY", delay)
 
     def pause(self):
@@ -486,10 +513,16 @@ class Run:
 
     def time(self):
         ms = self.ms() if self.rng.random() < 0.95 else self.rng.choice((-3_600_000, -7, 3_600_000))
-        self.model.now += ms
+        if ms < 0:
+            self.counters()
+        self.model.advance(ms)
+        self.side.now = self.model.now
         self.client.call("PAWL.CLOCK", self.model.now)
+        if ms < 0:
+            self.counters()
 
     def persist(self):
+        self.counters()
         how = self.rng.choice(("reload", "copy", "rename", "dump", "aof"))
         if how == "reload":
             self.client.call("DEBUG", "RELOAD")
@@ -502,55 +535,37 @@ class Run:
                 self.client.call(how.upper(), "q", "r", *["REPLACE"] * (how == "copy"))
                 self.client.call("RENAME", "r", "q")
 
-    def run(self, steps):
+    def run(self, steps, replica):
         acts = [self.put] * 8 + [self.mput] * 2 + [self.take] * 4 + [self.mtake] * 2 + [
             self.ack, self.nack, self.extend, self.cancel, self.move] * 2 + [
             self.look, self.scan, self.range, self.range, self.sweep, self.requeue, self.take_dead, self.pause, self.config] + [
             self.every] * 2 + [self.time] * 6
         for step in range(steps):
             (self.persist if step % 97 == 96 else self.rng.choice(acts))()
-
-
-def play(seeds):
-    options = ("--repl-diskless-sync-delay", "0", "--repl-ping-replica-period", "3600", "--repl-timeout", "7200")
-    server = Server("--appendonly", "yes", "--appendfsync", "no", *options, clock=START)
-    replica = Server(*options, clock=START)
-    follow(replica, server)
-    for seed in seeds:
-        run = Run(server, seed)
-        try:
-            run.run(300)
-            in_step(replica, server)
-            assert replica.call("DUMP", "q") == run.client.call("DUMP", "q"), "the replica has another queue"
-        except Exception:
-            for command, reply in run.history[-20:]:
-                print(command, "->", reply, file=sys.stderr)
-            print(f"\nseed {seed}: test_model.py --seed {seed}", file=sys.stderr)
-            raise
-        for client in server.clients + replica.clients:
-            client.close()
-        server.clients, replica.clients = [], []
-    replica.stop()
-    server.stop()
-
-
-RUNS = 1500 if os.environ.get("PAWL_LONG") else 60
+            if step % 30 == 29:
+                in_step(replica, self.server)
+                assert replica.call("DUMP", "q") == self.client.call("DUMP", "q"), "the replica has another queue"
 
 
 class AsInTheModel(unittest.TestCase):
     def test_every_reply_of_random_commands(self):
-        play(range(1, RUNS + 1))
-
-
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--seed", type=int, default=None)
-    parser.add_argument("--runs", type=int, default=RUNS)
-    arguments = parser.parse_args()
-    seeds = [arguments.seed] if arguments.seed is not None else range(1, arguments.runs + 1)
-    play(seeds)
-    print(f"{len(seeds)} runs of 300 commands: every reply as in the model")
+        options = ("--repl-diskless-sync-delay", "0", "--repl-ping-replica-period", "3600", "--repl-timeout", "7200")
+        server = Server("--appendonly", "yes", "--appendfsync", "no", *options, clock=START)
+        replica = Server(*options, clock=START)
+        follow(replica, server)
+        for seed in seeds(60, 1500):
+            run = Run(server, seed)
+            try:
+                run.run(300, replica)
+            except Exception:
+                for command, reply in run.history[-20:]:
+                    print(command, "->", reply, file=sys.stderr)
+                print(f"\nPAWL_SEED={seed} repeats it", file=sys.stderr)
+                raise
+            run.client.close()
+        replica.stop()
+        server.stop()
 
 
 if __name__ == "__main__":
-    main()
+    unittest.main()

@@ -7,15 +7,114 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../../src/base/digits.h"
 #include "../../src/base/random.h"
 #include "../../tests/support/test.h"
-#include "../../src/base/digits.h"
 #include "../queue/encode.h"
 #include "../queue/memory.h"
-#include "queue_model.h"
+#include "../queue/queue.h"
 #include "seeds.h"
 
 #define HOUR UINT64_C(3600000)
+
+/* The model: an array of tasks, and their numbers sorted by due time and arrival. */
+
+enum { MODEL_TASKS = 20000 };
+
+struct model_task {
+	bool there, leased, dead;
+	uint64_t at, token;
+	uint64_t arrival; /* first come, first served */
+	unsigned tries, max_tries;
+	uint64_t period, base;
+	unsigned reason; /* its size, which gives its text; 0: none */
+};
+
+/* A task's name is its number. */
+struct model {
+	struct model_task tasks[MODEL_TASKS];
+	unsigned used; /* tasks with a higher number were never there */
+	unsigned order[MODEL_TASKS], count;
+	uint64_t now, arrivals;
+	bool paused;
+};
+
+/* Whether it is due or will be. */
+static bool model_alive(const struct model_task *task)
+{
+	bool dying = task->leased && task->max_tries && task->tries >= task->max_tries;
+
+	return task->there && !task->dead && !dying;
+}
+
+static enum task_state model_state(const struct model *model, const struct model_task *task)
+{
+	if (task->dead)
+		return STATE_DEAD;
+	if (task->at > model->now)
+		return task->leased ? STATE_LEASED : STATE_WAITING;
+	return model_alive(task) ? STATE_DUE : STATE_DEAD;
+}
+
+static bool model_before(const struct model_task *a, const struct model_task *b)
+{
+	return a->at < b->at || (a->at == b->at && a->arrival < b->arrival);
+}
+
+/* The position in the order of a task with this time and arrival. */
+static unsigned model_position(const struct model *model, const struct model_task *task)
+{
+	unsigned low = 0, high = model->count;
+
+	while (low < high) {
+		unsigned middle = (low + high) / 2;
+
+		if (model_before(&model->tasks[model->order[middle]], task))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Before the task with this number is changed... */
+static struct model_task *model_begin(struct model *model, unsigned number)
+{
+	struct model_task *task = &model->tasks[number];
+	unsigned position = model_position(model, task);
+
+	if (model_alive(task))
+		memmove(&model->order[position], &model->order[position + 1],
+		        (--model->count - position) * sizeof(unsigned));
+	return task;
+}
+
+/* ...and after it. */
+static void model_end(struct model *model, struct model_task *task)
+{
+	unsigned position = model_position(model, task);
+
+	if (!model_alive(task))
+		return;
+	memmove(&model->order[position + 1], &model->order[position],
+	        (model->count++ - position) * sizeof(unsigned));
+	model->order[position] = (unsigned)(task - model->tasks);
+}
+
+static struct model_task *model_first_due(struct model *model)
+{
+	struct model_task *first = model->count ? &model->tasks[model->order[0]] : NULL;
+
+	return first && first->at <= model->now && !model->paused ? first : NULL;
+}
+
+/* When the first task is due, or was. */
+static uint64_t model_next(const struct model *model)
+{
+	return model->count ? model->tasks[model->order[0]].at : PAWL_NEVER;
+}
+
+/* The queue and its model */
 
 static struct model model;
 static struct queue *queue;
@@ -422,6 +521,8 @@ static void act_on_a_small_queue(uint64_t seed)
 		act(tasks);
 		if (i % 8 == 0)
 			expect_same_first();
+		if (i % 8 == 2)
+			expect_same_counts();
 		if (i % 8 == 4)
 			expect_same_first_dead();
 		if (i % 8 == 6)
@@ -501,18 +602,6 @@ static void a_large_queue_answers_like_the_model_after_every_act(void)
 	with_seeds(3 + runs / 100, act_on_a_large_queue);
 }
 
-static void a_task_without_a_delay_goes_behind_due_tasks(void)
-{
-	begin(1);
-	for (unsigned i = 0; i < 6000; i++)
-		add(i, model.now);
-	for (unsigned i = 0; i < 6000; i++) {
-		EXPECT_EQ(number_of(queue_first_due(queue, model.now)), i);
-		delete (i);
-	}
-	queue_free(queue);
-}
-
 /* Order in a large queue */
 
 /* Tasks that are never due. Returns the first number that is free. */
@@ -523,39 +612,6 @@ static unsigned add_ballast(void)
 	for (unsigned i = 0; i < count; i++)
 		add(i, model.now + 50 * 24 * HOUR + i);
 	return count;
-}
-
-/* Two tasks: `first` was put first, and is not due later. */
-static void expect_taken_in_turn(unsigned first, unsigned second)
-{
-	struct task *task = queue_first_due(queue, model.now);
-
-	EXPECT_EQ(task ? number_of(task) : 0, first);
-	delete (first);
-	task = queue_first_due(queue, model.now);
-	EXPECT_EQ(task ? number_of(task) : 0, second);
-	delete (second);
-}
-
-static void two_tasks_for_one_time_put_some_ms_apart_keep_their_order(void)
-{
-	static const uint64_t gaps[] = {0, 1, 6, 100, 1023, 1024, 2000};
-	unsigned number;
-
-	begin(1);
-	number = add_ballast();
-	for (uint64_t delay = 1; delay < 5000; delay++) {
-		uint64_t gap = gaps[delay % 7], at = model.now + delay;
-
-		if (gap > delay)
-			gap = delay;
-		add(number, at);
-		advance_clock(gap);
-		add(number + 1, at);
-		advance_clock(delay - gap);
-		expect_taken_in_turn(number, number + 1);
-	}
-	queue_free(queue);
 }
 
 /* A few seconds, minutes or hours ahead, and on the second: so tasks put at different times have the same due time. */
@@ -615,94 +671,6 @@ static void put_many_for_one_time(uint64_t seed)
 static void tasks_for_one_time_are_taken_in_the_order_in_which_they_were_put(void)
 {
 	with_seeds(10 + runs / 10, put_many_for_one_time);
-}
-
-/* Questions */
-
-static void hash_task(struct task *task, void *arg)
-{
-	const unsigned char *bytes = (const unsigned char *)task;
-	uint64_t *sum = arg, hash = (uintptr_t)task;
-
-	for (size_t i = 0; i < offsetof(struct task, data); i++)
-		hash = (hash ^ bytes[i]) * 0x100000001b3u;
-	*sum += hash;
-}
-
-/* The cell and the neighbours of every task, and the cells. */
-static uint64_t arrangement(void)
-{
-	uint64_t sum = queue->alive.opened + queue->dying.opened * 3 + queue->dead.opened * 5 +
-	               queue->alive.moves + queue->dying.moves * 3 + queue->dead.moves * 5;
-	uint64_t cursor = 0;
-
-	do
-		ids_scan(&queue->ids, cursor, hash_task, &sum);
-	while ((cursor = ids_scan_next(&queue->ids, cursor)) != 0);
-	return sum;
-}
-
-static void ask_at(uint64_t now)
-{
-	uint64_t before = model.now;
-
-	model.now = now;
-	expect_same_next();
-	expect_same_counts();
-	expect_same_spans();
-	model.now = before;
-}
-
-static void ask_everything(void)
-{
-	uint64_t before = arrangement();
-
-	ask_at(model.now);
-	ask_at(model.now + random_below(&rng, 20000));
-	ask_at(model.now + random_below(&rng, 2 * HOUR));
-	ask_at(model.now - random_below(&rng, 20000));
-	EXPECT_EQ(arrangement(), before);
-}
-
-static void take_all(void)
-{
-	while (queue_first_due(queue, model.now))
-		take(random_below(&rng, 2) ? 0 : random_below(&rng, 10000) + 1);
-}
-
-/* A few tasks in the next seconds or minutes, so that mostly none is due, and many in weeks or none. */
-static void ask_between_acts(uint64_t seed)
-{
-	static const uint64_t reaches[] = {50, 5000, 20000, 20000, 600000};
-	unsigned first;
-
-	begin(seed);
-	first = seed % 2 ? add_ballast() : 0;
-	for (unsigned i = 0; i < 100; i++) {
-		unsigned number = first + (unsigned)random_below(&rng, 12);
-		uint64_t at = model.now + random_below(&rng, reaches[random_below(&rng, 5)]);
-
-		if (!model.tasks[number].there)
-			add(number, at);
-		else if (random_below(&rng, 3) == 0)
-			delete (number);
-		else if (random_below(&rng, 3) == 0)
-			lease(number, at);
-		else
-			schedule(number, at);
-		ask_everything();
-		pass_a_while();
-		if (random_below(&rng, 3))
-			take_all();
-		ask_everything();
-	}
-	expect_sound();
-	queue_free(queue);
-}
-
-static void questions_have_exact_answers_and_move_nothing(void)
-{
-	with_seeds(10 + runs / 30, ask_between_acts);
 }
 
 /* How much a call does */
@@ -840,19 +808,6 @@ static void a_range_of_few_among_many_gives_up_with_the_first_ones(void)
 		memory_free(range.items);
 		queue_free(queue);
 	}
-}
-
-static void a_queue_is_compact_again_when_it_has_shrunk(void)
-{
-	begin(1);
-	for (unsigned i = 0; i < 10000; i++)
-		add(i, model.now + i * i);
-	EXPECT(!queue_compact(queue));
-	for (unsigned i = 0; i < 10000 - CELL_CLOSE; i++)
-		delete (i * 7919 % 10000);
-	EXPECT(queue_compact(queue));
-	EXPECT_EQ(queue_count(queue), CELL_CLOSE);
-	queue_free(queue);
 }
 
 static void a_task_in_a_hundred_years_makes_it_one_level_deeper(void)
@@ -1151,28 +1106,6 @@ static void a_backoff_doubles_with_every_try_up_to_its_bound(void)
 	queue_free(queue);
 }
 
-static void a_queue_with_a_setting_is_not_empty_and_its_copy_has_it(void)
-{
-	static const struct settings settings[] = {
-	        {.paused = true}, {.max_dead = 1}, {.backoff_ms = 1}, {.backoff_max_ms = 1}};
-
-	begin(1);
-	EXPECT(queue_empty(queue));
-	for (unsigned i = 0; i < 4; i++) {
-		struct queue *copy;
-
-		queue->settings = settings[i];
-		copy = queue_copy(queue);
-		EXPECT(!queue_empty(queue));
-		EXPECT(settings_equal(&copy->settings, &settings[i]));
-		queue_free(copy);
-	}
-	queue->settings = (struct settings){0};
-	add(0, model.now);
-	EXPECT(!queue_empty(queue));
-	queue_free(queue);
-}
-
 static void count_dead_beyond(uint64_t seed)
 {
 	size_t counts[STATES], beyond;
@@ -1346,13 +1279,9 @@ int main(int argc, char **argv)
 	static const struct test tests[] = {
 	        TEST(a_small_queue_answers_like_the_model),
 	        TEST(a_large_queue_answers_like_the_model_after_every_act),
-	        TEST(a_task_without_a_delay_goes_behind_due_tasks),
 	        TEST(tasks_for_one_time_are_taken_in_the_order_in_which_they_were_put),
-	        TEST(two_tasks_for_one_time_put_some_ms_apart_keep_their_order),
-	        TEST(questions_have_exact_answers_and_move_nothing),
 	        TEST(no_call_moves_many_tasks_however_many_fell_due_meanwhile),
 	        TEST(a_range_of_few_among_many_gives_up_with_the_first_ones),
-	        TEST(a_queue_is_compact_again_when_it_has_shrunk),
 	        TEST(a_task_in_a_hundred_years_makes_it_one_level_deeper),
 	        TEST(all_64_bits_of_time_can_be_used),
 	        TEST(a_copy_and_a_snapshot_hold_the_same_tasks_in_the_same_order),
@@ -1363,7 +1292,6 @@ int main(int argc, char **argv)
 	        TEST(a_task_that_is_not_periodic_has_no_first_time),
 	        TEST(a_periodic_task_is_due_again_at_its_first_time_after_now),
 	        TEST(a_backoff_doubles_with_every_try_up_to_its_bound),
-	        TEST(a_queue_with_a_setting_is_not_empty_and_its_copy_has_it),
 	        TEST(dead_tasks_beyond_the_bound_are_counted),
 	        TEST(a_scan_meets_every_task_that_is_there_all_the_time),
 	        TEST(an_id_is_the_same_text_again_in_either_form),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Queues and workers on the module pawl.so, through a client of `redis` or `ioredis`. README.md has a complete worker,
-// index.d.ts describes each option. The library for Python is built the same way.
+// Queues and workers on the module pawl.so, through a client of `redis` or `ioredis`. ../README.md has a complete
+// worker, index.d.ts describes each option. The library for Python is built the same way.
 'use strict';
 const { setTimeout: sleep } = require('node:timers/promises');
 const { inspect } = require('node:util');

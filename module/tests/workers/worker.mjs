@@ -5,7 +5,7 @@ import { existsSync, writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { mock } from 'node:test';
 import { inspect } from 'node:util';
-import { createClient, createCluster } from 'redis';
+import { createClient, createCluster, createSentinel } from 'redis';
 import Redis from 'ioredis';
 
 const settings = JSON.parse(process.argv[3]);
@@ -19,8 +19,11 @@ const makers = {
 	ioredis: () => new Redis(process.env.REDIS_URL, strategies[1]),
 	'redis cluster': () => createCluster({ rootNodes: settings.ports.map((port) => ({ url: `redis://127.0.0.1:${port}` })) }),
 	'ioredis cluster': () => new Redis.Cluster(settings.ports.map((port) => ({ host: '127.0.0.1', port }))),
+	'redis sentinel': () => createSentinel({ name: 'watched', sentinelRootNodes: [{ host: '127.0.0.1', port: settings.sentinel }] }),
+	'ioredis sentinel': () =>
+		new Redis({ sentinels: [{ host: '127.0.0.1', port: settings.sentinel }], name: 'watched', lazyConnect: true }),
 };
-const client = makers[process.argv[2] + (settings.ports ? ' cluster' : '')]();
+const client = makers[process.argv[2] + (settings.ports ? ' cluster' : settings.sentinel ? ' sentinel' : '')]();
 client.on('error', () => {});
 const connected = process.argv[2] === 'redis' ? client.connect() : null;
 if (settings.ports) await connected; // otherwise commands wait for it: the server may be away
@@ -52,10 +55,9 @@ async function handle(task) {
 	const { id, key, tries, due, fence, signal } = task;
 	const { n, act } = queue.raw ? { n: task.payload.toString('latin1') } : task.payload;
 	say({ event: 'start', n, id, key, tries, due, fence });
-	if (act === 'fail' || act === 'fail twice') throw new TypeError(`no luck with ${n}`);
 	if (act === 'fail without text') throw textless;
 	if (['wait', 'wait and fail', 'compute'].includes(act)) await gate(n).opened;
-	if (act === 'wait and fail') throw new TypeError(`no luck with ${n}`);
+	if (['fail', 'fail twice', 'wait and fail'].includes(act)) throw new TypeError(`no luck with ${n}`);
 	if (act === 'compute') compute();
 	if (act === 'lost') {
 		if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve));

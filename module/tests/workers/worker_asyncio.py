@@ -7,8 +7,10 @@ import threading
 
 import redis.asyncio
 import redis.asyncio.cluster
+import redis.asyncio.sentinel
+import worker_python
 from pawl.asyncio import Queue, Worker
-from worker_python import Textless, begin, compute, on_error, read_orders, say, settings
+from worker_python import on_error, read_orders, say, settings
 
 gates = collections.defaultdict(asyncio.Event)
 
@@ -17,6 +19,8 @@ def make_client():
     if settings.get("ports"):
         return redis.asyncio.cluster.RedisCluster(
             startup_nodes=[redis.asyncio.cluster.ClusterNode("127.0.0.1", port) for port in settings["ports"]])
+    if settings.get("sentinel"):
+        return redis.asyncio.sentinel.Sentinel([("127.0.0.1", settings["sentinel"])]).master_for("watched")
     return redis.asyncio.Redis.from_url(os.environ["REDIS_URL"])
 
 
@@ -28,21 +32,8 @@ def jump(ms):
 
 
 async def handle(task):
-    n, act = begin(task)
-    if act in ("fail", "fail twice"):
-        raise TypeError(f"no luck with {n}")
-    if act == "fail without text":
-        raise Textless()
-    if act in ("wait", "wait and fail", "compute"):
-        await gates[n].wait()
-    if act == "wait and fail":
-        raise TypeError(f"no luck with {n}")
-    if act == "compute":
-        compute(jump)
-    if act == "lost":
-        await task.lost.wait()
-        say(event="lost", n=n)
-    say(event="done", n=n)
+    for event in worker_python.handle(task, gates, jump):
+        await event.wait()
 
 
 async def call(queue, order):

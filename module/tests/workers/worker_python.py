@@ -16,20 +16,32 @@ def say(**what):
     sys.stdout.flush()
 
 
-def begin(task):
-    """Says that the handler has started. Returns the task's number, and what the handler is to do."""
-    raw = settings["queue"].get("raw")
-    n = task.payload.decode("latin1") if raw else task.payload["n"]
-    say(event="start", n=n, id=task.id, key=task.key, tries=task.tries, due=task.due, fence=task.fence)
-    return n, None if raw else task.payload.get("act")
-
-
 class Textless(Exception):
     def __str__(self):
         raise ValueError("no text")
 
 
-def compute(jump=lambda ms: None):
+def handle(task, gates, jump=lambda ms: None):
+    """The handler. It yields the events for which it waits: each flavour waits in its own way."""
+    raw = settings["queue"].get("raw")
+    n = task.payload.decode("latin1") if raw else task.payload["n"]
+    act = None if raw else task.payload.get("act")
+    say(event="start", n=n, id=task.id, key=task.key, tries=task.tries, due=task.due, fence=task.fence)
+    if act == "fail without text":
+        raise Textless()
+    if act in ("wait", "wait and fail", "compute"):
+        yield gates[n]
+    if act in ("fail", "fail twice", "wait and fail"):
+        raise TypeError(f"no luck with {n}")
+    if act == "compute":
+        compute(jump)
+    if act == "lost":
+        yield task.lost
+        say(event="lost", n=n)
+    say(event="done", n=n)
+
+
+def compute(jump):
     """Blocks the thread until the tests have made the file, and then for the time that timers see."""
     say(event="computing")
     while not os.path.exists(settings["computes"]["until"]):

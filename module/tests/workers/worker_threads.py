@@ -7,12 +7,16 @@ import threading
 
 import redis
 import redis.cluster
+import redis.sentinel
+import worker_python
 from pawl import Queue, Worker
-from worker_python import Textless, begin, compute, on_error, read_orders, say, settings
+from worker_python import on_error, read_orders, say, settings
 
 if settings.get("ports"):
     client = redis.cluster.RedisCluster(
         startup_nodes=[redis.cluster.ClusterNode("127.0.0.1", port) for port in settings["ports"]])
+elif settings.get("sentinel"):
+    client = redis.sentinel.Sentinel([("127.0.0.1", settings["sentinel"])]).master_for("watched")
 else:
     client = redis.Redis.from_url(os.environ["REDIS_URL"], decode_responses=True)  # pawl asks for bytes nevertheless
 queue = Queue(client, settings["name"], **settings["queue"])
@@ -20,21 +24,8 @@ gates = collections.defaultdict(threading.Event)
 
 
 def handle(task):
-    n, act = begin(task)
-    if act in ("fail", "fail twice"):
-        raise TypeError(f"no luck with {n}")
-    if act == "fail without text":
-        raise Textless()
-    if act in ("wait", "wait and fail", "compute"):
-        gates[n].wait()
-    if act == "wait and fail":
-        raise TypeError(f"no luck with {n}")
-    if act == "compute":
-        compute()
-    if act == "lost":
-        task.lost.wait()
-        say(event="lost", n=n)
-    say(event="done", n=n)
+    for event in worker_python.handle(task, gates):
+        event.wait()
 
 
 def obey(order):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Queues and workers on the module pawl.so, through redis-py, with threads; pawl.asyncio is the same with asyncio.
-README.md has a complete worker. The library for Node.js is built the same way."""
+module/clients/README.md has a complete worker. The library for Node.js is built the same way."""
 from __future__ import annotations
 
 import asyncio as aio  # the name asyncio is that of pawl.asyncio, once that is imported
