@@ -209,24 +209,13 @@ static void no_trigger_is_lost(unsigned shards)
 	close_purgatory();
 }
 
-static void no_trigger_is_lost_1(void)
-{
-	no_trigger_is_lost(1);
-}
+SCENARIO_OF(no_trigger_is_lost_1, no_trigger_is_lost(1))
+SCENARIO_OF(no_trigger_is_lost_2, no_trigger_is_lost(2))
 
-static void no_trigger_is_lost_2(void)
-{
-	no_trigger_is_lost(2);
-}
-
-static void *watch_two_keys(void *unused)
-{
-	watch(new_request(0, 2), keys, 2, PAWL_NEVER);
-	return unused;
-}
+THREAD(watch_two_keys, watch(new_request(0, 2), keys, 2, PAWL_NEVER))
 
 /* It needs two changes, of two keys, by two threads. */
-static void two_keys_two_changes(void)
+SCENARIO(two_keys_two_changes)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 2);
 	start(watch_two_keys, NULL);
@@ -238,7 +227,7 @@ static void two_keys_two_changes(void)
 }
 
 /* The same, but the operation waits already: each check may find it in the batch of the other. */
-static void two_checks_of_one_that_waits(void)
+SCENARIO(two_checks_of_one_that_waits)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
 	EXPLORE_EXPECT_EQ(watch(new_request(0, 2), keys, 2, PAWL_NEVER), 0);
@@ -250,7 +239,7 @@ static void two_checks_of_one_that_waits(void)
 }
 
 /* The same under more keys than an operation has room for. */
-static void two_checks_of_one_under_many_keys(void)
+SCENARIO(two_checks_of_one_under_many_keys)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
 	EXPLORE_EXPECT_EQ(watch(new_request(0, 2), keys, 5, PAWL_NEVER), 0);
@@ -262,7 +251,7 @@ static void two_checks_of_one_under_many_keys(void)
 }
 
 /* Two checks of the same key: the second may leave its work to the first. */
-static void two_checks_of_one_key(void)
+SCENARIO(two_checks_of_one_key)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
 	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), keys, 1, PAWL_NEVER), 0);
@@ -276,7 +265,7 @@ static void two_checks_of_one_key(void)
 }
 
 /* The same while the walk of the first is paused: it must try the operations before its pause again. */
-static void two_checks_of_one_long_list(void)
+SCENARIO(two_checks_of_one_long_list)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
 	for (unsigned i = 0; i < 5; i++)
@@ -297,7 +286,7 @@ static void make_similar_keys(void)
 }
 
 /* A check of a key also tries the operations of a key with a similar hash: no other check tries them meanwhile. */
-static void two_checks_of_similar_keys(void)
+SCENARIO(two_checks_of_similar_keys)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
 	make_similar_keys();
@@ -310,7 +299,7 @@ static void two_checks_of_similar_keys(void)
 }
 
 /* Operations that share keys, so that a check of one key finds operations that the other is trying. */
-static void shared_keys(void)
+SCENARIO(shared_keys)
 {
 	struct pawl_key backwards[2];
 
@@ -341,7 +330,7 @@ static void await_release(unsigned number)
 }
 
 /* Only the service looks at the time: so it must be told of the deadline. */
-static void deadline_wakes_the_service(void)
+SCENARIO(deadline_wakes_the_service)
 {
 	open_purgatory(1, 1);
 	EXPLORE_EXPECT_EQ(watch(new_request(0, 9), keys, 1, MS), 0);
@@ -361,7 +350,7 @@ static void *watch_for(void *ticks)
 }
 
 /* Two threads arm deadlines of one shard at the same time: the alarm is armed for the earlier one. */
-static void two_deadlines(void)
+SCENARIO(two_deadlines)
 {
 	open_purgatory(1, 1);
 	start(watch_for, (void *)3);
@@ -376,7 +365,7 @@ static void two_deadlines(void)
 }
 
 /* The alarm comes for a deadline that was removed: it still has to be armed for the next one. */
-static void alarm_in_vain(void)
+SCENARIO(alarm_in_vain)
 {
 	open_purgatory(1, 1);
 	EXPLORE_EXPECT_EQ(watch(new_request(1, 1), keys, 1, MS), 0);
@@ -397,7 +386,7 @@ static void await_third(void)
 }
 
 /* The on_complete of one deadline waits for the next one, which the other worker must run. */
-static void slow_deadline(void)
+SCENARIO(slow_deadline)
 {
 	open_purgatory(2, 1);
 	fates[1].on_complete = await_third;
@@ -431,18 +420,11 @@ static void expiry_against_check(unsigned workers)
 	close_purgatory();
 }
 
-static void expiry_against_check_1(void)
-{
-	expiry_against_check(1);
-}
-
-static void expiry_against_check_2(void)
-{
-	expiry_against_check(2);
-}
+SCENARIO_OF(expiry_against_check_1, expiry_against_check(1))
+SCENARIO_OF(expiry_against_check_2, expiry_against_check(2))
 
 /* The deadline of an operation that is being submitted, while time passes and another thread checks. */
-static void expiry_against_watch_and_check(void)
+SCENARIO(expiry_against_watch_and_check)
 {
 	open_purgatory(1, 1);
 	start(watch_for_a_tick, NULL);
@@ -465,7 +447,7 @@ static void *complete(void *request)
 }
 
 /* One thread completes it by hand, another one checks, and the deadline comes. */
-static void complete_against_check_and_expiry(void)
+SCENARIO(complete_against_check_and_expiry)
 {
 	struct request *request;
 
@@ -506,7 +488,7 @@ static void *watch_given_for_a_tick(void *unused)
 }
 
 /* Completed during try_or_watch: before the first try, while it is linked, or later. */
-static void complete_against_watch(void)
+SCENARIO(complete_against_watch)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
 	give();
@@ -519,7 +501,7 @@ static void complete_against_watch(void)
 }
 
 /* The same with more keys than an operation has room for, and a deadline. */
-static void complete_against_watch_under_many_keys(void)
+SCENARIO(complete_against_watch_under_many_keys)
 {
 	open_purgatory(1, 1);
 	give();
@@ -540,7 +522,7 @@ static void *watch_given_for_no_time(void *unused)
 }
 
 /* A timeout of 0, while others complete it and check it: it is over when try_or_watch returns. */
-static void timeout_of_0_against_complete_and_check(void)
+SCENARIO(timeout_of_0_against_complete_and_check)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
 	give();
@@ -564,7 +546,7 @@ static void *complete_and_count(void *request)
 }
 
 /* Three threads give back their references, and the last one releases it. */
-static void references_given_back(void)
+SCENARIO(references_given_back)
 {
 	struct request *request;
 
@@ -590,7 +572,7 @@ static void *cancel_key(void *key)
 }
 
 /* Withdrawn or completed, never both. */
-static void cancel_against_check_and_expiry(void)
+SCENARIO(cancel_against_check_and_expiry)
 {
 	open_purgatory(1, 1);
 	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), keys, 2, MS), 0);
@@ -605,7 +587,7 @@ static void cancel_against_check_and_expiry(void)
 }
 
 /* Withdrawn while one check tries it and another one asks for a retry. */
-static void cancel_against_two_checks(void)
+SCENARIO(cancel_against_two_checks)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
 	EXPLORE_EXPECT_EQ(watch(new_request(0, 9), keys, 2, PAWL_NEVER), 0);
@@ -619,7 +601,7 @@ static void cancel_against_two_checks(void)
 }
 
 /* Withdrawn while the check of a key with a similar hash tries it. */
-static void cancel_against_check_of_a_similar_key(void)
+SCENARIO(cancel_against_check_of_a_similar_key)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
 	make_similar_keys();
@@ -633,7 +615,7 @@ static void cancel_against_check_of_a_similar_key(void)
 }
 
 /* Withdrawn while it is being submitted: then the second try does not complete it. */
-static void cancel_against_watch(void)
+SCENARIO(cancel_against_watch)
 {
 	open_purgatory(1, 1);
 	start(watch_for_a_tick, NULL);
@@ -660,7 +642,7 @@ static void *change_and_cancel(void *key)
 }
 
 /* An operation that cancel_key does not find yet sees the change before it, and completes. */
-static void no_cancel_is_lost(void)
+SCENARIO(no_cancel_is_lost)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 2);
 	start(watch_first, arg(&keys[0]));
@@ -672,7 +654,7 @@ static void no_cancel_is_lost(void)
 }
 
 /* Operations of two threads, in two shards: cancel_key withdraws both, even while other threads try them. */
-static void cancel_in_both_shards(void)
+SCENARIO(cancel_in_both_shards)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 2);
 	start(watch_numbered, (void *)0);
@@ -700,7 +682,7 @@ static void *try_to_watch(void *unused)
 }
 
 /* An operation that is accepted is dropped, completed or expires; one that is refused stays its owner's. */
-static void stop_against_watch_and_check(void)
+SCENARIO(stop_against_watch_and_check)
 {
 	open_purgatory(1, 1);
 	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), keys, 2, MS), 0);
@@ -714,7 +696,7 @@ static void stop_against_watch_and_check(void)
 }
 
 /* A try_or_watch that began before stop may still arm an alarm: close must cancel it. */
-static void close_after_a_late_watch(void)
+SCENARIO(close_after_a_late_watch)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
 	start(try_to_watch, NULL);
@@ -724,11 +706,7 @@ static void close_after_a_late_watch(void)
 	close_purgatory();
 }
 
-static void *pass_a_tick(void *unused)
-{
-	advance_clock(MS);
-	return unused;
-}
+THREAD(pass_a_tick, advance_clock(MS))
 
 /* Stop waits for the deadlines that are running: after close nothing uses the operation. */
 static void close_against_expiry(unsigned workers)
@@ -744,15 +722,8 @@ static void close_against_expiry(unsigned workers)
 	pawl_service_close(service, NULL);
 }
 
-static void close_against_expiry_1(void)
-{
-	close_against_expiry(1);
-}
-
-static void close_against_expiry_2(void)
-{
-	close_against_expiry(2);
-}
+SCENARIO_OF(close_against_expiry_1, close_against_expiry(1))
+SCENARIO_OF(close_against_expiry_2, close_against_expiry(2))
 
 static void *stop_purgatory(void *unused)
 {
@@ -762,7 +733,7 @@ static void *stop_purgatory(void *unused)
 }
 
 /* Two threads stop: when either returns, it is over. */
-static void two_stop(void)
+SCENARIO(two_stop)
 {
 	open_purgatory(1, 1);
 	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), keys, 1, MS), 0);
@@ -775,7 +746,7 @@ static void two_stop(void)
 }
 
 /* An operation with a reference outlasts the purgatory. */
-static void close_against_unref(void)
+SCENARIO(close_against_unref)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
 	given = new_request(0, 1);
@@ -789,7 +760,7 @@ static void close_against_unref(void)
 }
 
 /* Keys come and go with their operations while other threads check them. */
-static void keys_come_and_go(void)
+SCENARIO(keys_come_and_go)
 {
 	struct request *request;
 
@@ -815,7 +786,7 @@ static void *watch_and_complete(void *number)
 }
 
 /* Two threads use one key from nothing to nothing. */
-static void keys_made_and_forgotten(void)
+SCENARIO(keys_made_and_forgotten)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 2);
 	start(watch_and_complete, (void *)0);
@@ -833,7 +804,7 @@ static void change_second(void)
 }
 
 /* on_complete checks another key, which another thread also checks. */
-static void nested_check(void)
+SCENARIO(nested_check)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
 	fates[0].on_complete = change_second;
@@ -847,14 +818,10 @@ static void nested_check(void)
 	close_purgatory();
 }
 
-static void *stop_service(void *unused)
-{
-	pawl_service_stop(service, NULL);
-	return unused;
-}
+THREAD(stop_service, pawl_service_stop(service, NULL))
 
 /* The service is stopped first: waiting operations go on without a deadline, new ones are refused. */
-static void service_stopped_first(void)
+SCENARIO(service_stopped_first)
 {
 	open_purgatory(1, 1);
 	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), keys, 2, MS), 0);
@@ -869,7 +836,7 @@ static void service_stopped_first(void)
 }
 
 /* A deadline is running while its service is stopped. */
-static void service_stopped_against_expiry(void)
+SCENARIO(service_stopped_against_expiry)
 {
 	open_purgatory(1, 1);
 	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), keys, 1, MS), 0);
@@ -909,7 +876,7 @@ static void *watch_here_or_there(void *unused)
 }
 
 /* Refused since its service is stopped, and given to another purgatory, while another thread completes it. */
-static void refused_and_given_to_another(void)
+SCENARIO(refused_and_given_to_another)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
 	open_other();
@@ -940,7 +907,7 @@ static void *use_and_close_other(void *unused)
 }
 
 /* Two purgatories on one service do not affect each other, also when one is closed. */
-static void two_purgatories(void)
+SCENARIO(two_purgatories)
 {
 	const struct pawl_purgatory_options options = {.shards = 1};
 
@@ -959,7 +926,7 @@ static void two_purgatories(void)
 }
 
 /* Without memory try_or_watch says so, and leaves nothing behind. */
-static void no_memory(void)
+SCENARIO(no_memory)
 {
 	struct request *request;
 	int answer;
@@ -991,7 +958,7 @@ static void *watch_without_memory(void *number)
 }
 
 /* The same while another thread uses the same keys. */
-static void no_memory_while_others_run(void)
+SCENARIO(no_memory_while_others_run)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 2);
 	start(watch_without_memory, (void *)0);
@@ -1036,11 +1003,7 @@ static void fill(unsigned upto)
 }
 
 /* For a thread: one more filler. */
-static void *fill_on(void *unused)
-{
-	fill_by_one((unsigned)__atomic_fetch_add(&fillers, 1, __ATOMIC_RELAXED));
-	return unused;
-}
+THREAD(fill_on, fill_by_one((unsigned)__atomic_fetch_add(&fillers, 1, __ATOMIC_RELAXED)))
 
 /* The fillers are dropped. The larger table stays until close. */
 static void close_filled(void)
@@ -1060,7 +1023,7 @@ static void close_filled(void)
  * One thread ends the growth, another one submits an operation, and a third one changes what it waits for. A thread
  * that has ended before has the number 2, so that the second one shares a shard with the first, and the third does not.
  */
-static void three_threads_and_the_end_of_a_growth(void)
+SCENARIO(three_threads_and_the_end_of_a_growth, FEWER)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 2);
 	fill(ALMOST_GROWN);
@@ -1075,7 +1038,7 @@ static void three_threads_and_the_end_of_a_growth(void)
 }
 
 /* Two threads find the table full: one prepares the next one. */
-static void two_find_the_table_full(void)
+SCENARIO(two_find_the_table_full, FEWER)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
 	fill(FULL);
@@ -1102,23 +1065,23 @@ static void check_against_growth(unsigned filled)
 	close_filled();
 }
 
-static void check_against_growth_begun(void)
+SCENARIO(check_against_growth_begun, FEWER)
 {
 	check_against_growth(GROWS);
 }
 
-static void check_against_growth_half_done(void)
+SCENARIO(check_against_growth_half_done, FEWER)
 {
 	check_against_growth(HALF_GROWN);
 }
 
-static void check_against_growth_almost_done(void)
+SCENARIO(check_against_growth_almost_done, FEWER)
 {
 	check_against_growth(ALMOST_GROWN - 1);
 }
 
 /* cancel_key withdraws an operation in either table, while operations move. */
-static void cancel_against_growth(void)
+SCENARIO(cancel_against_growth, FEWER)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
 	EXPLORE_EXPECT_EQ(watch(new_request(0, 99), keys, 2, PAWL_NEVER), 0);
@@ -1133,7 +1096,7 @@ static void cancel_against_growth(void)
 }
 
 /* An operation whose keys are in both tables is completed by hand, or by its deadline. */
-static void win_against_growth(void)
+SCENARIO(win_against_growth, FEWER)
 {
 	struct request *request;
 
@@ -1151,7 +1114,7 @@ static void win_against_growth(void)
 }
 
 /* Stop goes through both tables, and operations no longer move. */
-static void stop_against_growth(void)
+SCENARIO(stop_against_growth, FEWER)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
 	EXPLORE_EXPECT_EQ(watch(new_request(0, 99), keys, 2, PAWL_NEVER), 0);
@@ -1179,7 +1142,7 @@ static void *watch_or_be_refused(void *unused)
 }
 
 /* A table that stop goes through does not begin to grow. */
-static void stop_against_a_growth_that_begins(void)
+SCENARIO(stop_against_a_growth_that_begins, FEWER)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
 	fill(FULL);
@@ -1191,7 +1154,7 @@ static void stop_against_a_growth_that_begins(void)
 }
 
 /* Two walks along a list of several batches pause in the old table, from which the operations move. */
-static void two_walks_against_growth(void)
+SCENARIO(two_walks_against_growth, FEWER)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
 	for (unsigned i = 0; i < 6; i++)
@@ -1207,7 +1170,7 @@ static void two_walks_against_growth(void)
 }
 
 /* A walk that tries, and one that withdraws under another key, while the table grows. */
-static void walk_against_cancel_and_growth(void)
+SCENARIO(walk_against_cancel_and_growth, FEWER)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
 	for (unsigned i = 0; i < 6; i++)
@@ -1223,7 +1186,7 @@ static void walk_against_cancel_and_growth(void)
 }
 
 /* An operation with more keys than the table has buckets makes room for itself, while the table grows anyway. */
-static void many_keys_against_growth(void)
+SCENARIO(many_keys_against_growth, FEWER)
 {
 	struct pawl_key many[9];
 
@@ -1240,7 +1203,7 @@ static void many_keys_against_growth(void)
 }
 
 /* Without memory for the next table the table stays as it is. */
-static void growth_without_memory(void)
+SCENARIO(growth_without_memory, FEWER)
 {
 	struct request *request;
 
@@ -1279,7 +1242,7 @@ static void cancel_second(void)
 }
 
 /* More than four keys, two allocations that fail, and functions that check and cancel. */
-static void six_keys_without_memory(void)
+SCENARIO(six_keys_without_memory, FEWER)
 {
 	open_purgatory(1, 1);
 	fates[0].on_complete = change_second;
@@ -1303,7 +1266,7 @@ static void change_third(void)
 }
 
 /* on_complete nests deeper than it may: the rest is put off, and not forgotten. */
-static void nested_too_deep(void)
+SCENARIO(nested_too_deep, FEWER)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 2);
 	fates[0].on_complete = change_second;
@@ -1326,7 +1289,7 @@ static void stop_inside(void)
 }
 
 /* on_complete of a check stops the purgatory, next to a deadline and another check. */
-static void stop_in_on_complete(void)
+SCENARIO(stop_in_on_complete, FEWER)
 {
 	open_purgatory(1, 1);
 	fates[0].on_complete = stop_inside;
@@ -1344,7 +1307,7 @@ static void stop_in_on_complete(void)
 }
 
 /* Several deadlines are due on two workers, next to a check and a cancel_key. */
-static void deadlines_against_check_and_cancel(void)
+SCENARIO(deadlines_against_check_and_cancel, FEWER)
 {
 	open_purgatory(2, 1);
 	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), keys, 1, MS), 0);
@@ -1368,7 +1331,7 @@ static void *poll_twice(void *unused)
 }
 
 /* A thread polls while another one submits an operation with a deadline, and time passes. */
-static void poll_against_watch(void)
+SCENARIO(poll_against_watch, FEWER)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 2);
 	EXPLORE_EXPECT_EQ(watch(new_request(1, 99), keys, 1, MS), 0);
@@ -1411,7 +1374,7 @@ static void open_described(unsigned workers, unsigned shards)
 }
 
 /* The viewer describes an operation while a check completes it. */
-static void viewer_against_check(void)
+SCENARIO(viewer_against_check, FEWER)
 {
 	open_described(PAWL_SERVICE_MANUAL, 1);
 	for (unsigned i = 0; i < 3; i++)
@@ -1425,7 +1388,7 @@ static void viewer_against_check(void)
 }
 
 /* The viewer goes through two tables while operations move from one to the other. */
-static void viewer_against_growth(void)
+SCENARIO(viewer_against_growth, FEWER)
 {
 	open_described(PAWL_SERVICE_MANUAL, 1);
 	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), keys, 2, PAWL_NEVER), 0);
@@ -1438,11 +1401,7 @@ static void viewer_against_growth(void)
 	close_filled();
 }
 
-static void *close_it(void *unused)
-{
-	pawl_purgatory_close(purgatory);
-	return unused;
-}
+THREAD(close_it, pawl_purgatory_close(purgatory))
 
 static void *open_and_close(void *unused)
 {
@@ -1454,7 +1413,7 @@ static void *open_and_close(void *unused)
 }
 
 /* A purgatory is closed while the viewer describes its operations and their deadlines run. */
-static void viewer_against_close(void)
+SCENARIO(viewer_against_close, FEWER)
 {
 	open_described(1, 1);
 	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), keys, 2, MS), 0);
@@ -1468,7 +1427,7 @@ static void viewer_against_close(void)
 }
 
 /* One purgatory is closed, and another one is opened and closed, while the viewer goes through them. */
-static void viewer_against_two_closes(void)
+SCENARIO(viewer_against_two_closes, FEWER)
 {
 	open_described(PAWL_SERVICE_MANUAL, 1);
 	EXPLORE_EXPECT_EQ(watch(new_request(0, 99), keys, 1, PAWL_NEVER), 0);
@@ -1480,79 +1439,7 @@ static void viewer_against_two_closes(void)
 	pawl_service_close(service, NULL);
 }
 
-#define SCENARIO(function) .name = #function, .run = function
-/* Long ones: a few thousand executions are enough to find their bugs. */
-#define LONG_SCENARIO(function) \
-	SCENARIO(function), .depth_first = 1000, .priorities = 1500, .random = 500
-
 int main(int argc, char **argv)
 {
-	static const struct explore_scenario scenarios[] = {
-	        {SCENARIO(no_trigger_is_lost_1)},
-	        {SCENARIO(no_trigger_is_lost_2)},
-	        {SCENARIO(two_keys_two_changes)},
-	        {SCENARIO(two_checks_of_one_that_waits)},
-	        {SCENARIO(two_checks_of_one_under_many_keys)},
-	        {SCENARIO(two_checks_of_one_key)},
-	        {SCENARIO(two_checks_of_one_long_list)},
-	        {SCENARIO(two_checks_of_similar_keys)},
-	        {SCENARIO(shared_keys)},
-	        {SCENARIO(expiry_against_check_1)},
-	        {SCENARIO(expiry_against_check_2)},
-	        {SCENARIO(deadline_wakes_the_service)},
-	        {SCENARIO(two_deadlines)},
-	        {SCENARIO(alarm_in_vain)},
-	        {SCENARIO(slow_deadline)},
-	        {SCENARIO(expiry_against_watch_and_check)},
-	        {SCENARIO(complete_against_check_and_expiry)},
-	        {SCENARIO(complete_against_watch)},
-	        {SCENARIO(complete_against_watch_under_many_keys)},
-	        {SCENARIO(timeout_of_0_against_complete_and_check)},
-	        {SCENARIO(references_given_back)},
-	        {SCENARIO(cancel_against_check_and_expiry)},
-	        {SCENARIO(cancel_against_two_checks)},
-	        {SCENARIO(cancel_against_check_of_a_similar_key)},
-	        {SCENARIO(no_cancel_is_lost)},
-	        {SCENARIO(cancel_against_watch)},
-	        {SCENARIO(cancel_in_both_shards)},
-	        {SCENARIO(stop_against_watch_and_check)},
-	        {SCENARIO(close_after_a_late_watch)},
-	        {SCENARIO(close_against_expiry_1)},
-	        {SCENARIO(close_against_expiry_2)},
-	        {SCENARIO(two_stop)},
-	        {SCENARIO(close_against_unref)},
-	        {SCENARIO(keys_come_and_go)},
-	        {SCENARIO(keys_made_and_forgotten)},
-	        {SCENARIO(nested_check)},
-	        {SCENARIO(service_stopped_first)},
-	        {SCENARIO(service_stopped_against_expiry)},
-	        {SCENARIO(refused_and_given_to_another)},
-	        {SCENARIO(two_purgatories)},
-	        {SCENARIO(no_memory)},
-	        {SCENARIO(no_memory_while_others_run)},
-	        {LONG_SCENARIO(three_threads_and_the_end_of_a_growth)},
-	        {LONG_SCENARIO(two_find_the_table_full)},
-	        {LONG_SCENARIO(check_against_growth_begun)},
-	        {LONG_SCENARIO(check_against_growth_half_done)},
-	        {LONG_SCENARIO(check_against_growth_almost_done)},
-	        {LONG_SCENARIO(cancel_against_growth)},
-	        {LONG_SCENARIO(win_against_growth)},
-	        {LONG_SCENARIO(stop_against_growth)},
-	        {LONG_SCENARIO(stop_against_a_growth_that_begins)},
-	        {LONG_SCENARIO(two_walks_against_growth)},
-	        {LONG_SCENARIO(walk_against_cancel_and_growth)},
-	        {LONG_SCENARIO(many_keys_against_growth)},
-	        {LONG_SCENARIO(growth_without_memory)},
-	        {LONG_SCENARIO(six_keys_without_memory)},
-	        {LONG_SCENARIO(nested_too_deep)},
-	        {LONG_SCENARIO(stop_in_on_complete)},
-	        {LONG_SCENARIO(deadlines_against_check_and_cancel)},
-	        {LONG_SCENARIO(poll_against_watch)},
-	        {LONG_SCENARIO(viewer_against_check)},
-	        {LONG_SCENARIO(viewer_against_growth)},
-	        {LONG_SCENARIO(viewer_against_close)},
-	        {LONG_SCENARIO(viewer_against_two_closes)},
-	};
-
-	return explore_main(argc, argv, scenarios, sizeof(scenarios) / sizeof(scenarios[0]));
+	return explore_main(argc, argv, scenarios, scenario_count);
 }

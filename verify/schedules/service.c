@@ -89,17 +89,9 @@ static void end_both(void)
 	close_after_both();
 }
 
-static void *pass_a_tick(void *unused)
-{
-	advance_clock(MS);
-	return unused;
-}
+THREAD(pass_a_tick, advance_clock(MS))
 
-static void *cancel_one(void *unused)
-{
-	found = pawl_service_cancel(service, &one->task);
-	return unused;
-}
+THREAD(cancel_one, found = pawl_service_cancel(service, &one->task))
 
 /* After CANCELLED it never runs; otherwise it has run, or is running. */
 static void cancel_against_expiry(unsigned workers, unsigned shards)
@@ -119,15 +111,8 @@ static void cancel_against_expiry(unsigned workers, unsigned shards)
 	close_service();
 }
 
-static void cancel_against_expiry_1(void)
-{
-	cancel_against_expiry(1, 1);
-}
-
-static void cancel_against_expiry_2(void)
-{
-	cancel_against_expiry(2, 2);
-}
+SCENARIO_OF(cancel_against_expiry_1, cancel_against_expiry(1, 1))
+SCENARIO_OF(cancel_against_expiry_2, cancel_against_expiry(2, 2))
 
 static void *cancel_wait_and_free(void *unused)
 {
@@ -149,15 +134,8 @@ static void cancel_wait_against_expiry(unsigned workers)
 	close_service();
 }
 
-static void cancel_wait_against_expiry_1(void)
-{
-	cancel_wait_against_expiry(1);
-}
-
-static void cancel_wait_against_expiry_2(void)
-{
-	cancel_wait_against_expiry(2);
-}
+SCENARIO_OF(cancel_wait_against_expiry_1, cancel_wait_against_expiry(1))
+SCENARIO_OF(cancel_wait_against_expiry_2, cancel_wait_against_expiry(2))
 
 static void run_and_free(struct pawl_task *task)
 {
@@ -166,7 +144,7 @@ static void run_and_free(struct pawl_task *task)
 }
 
 /* A task may free itself: no thread reads it afterwards, and it runs once. */
-static void a_task_frees_itself(void)
+SCENARIO(a_task_frees_itself)
 {
 	open_service(2, 1);
 	one = new_probe();
@@ -197,7 +175,7 @@ static void *make_new_task(void *unused)
 }
 
 /* Its memory may become a new task before the end of its run: the new task is not running. */
-static void a_task_in_the_memory_of_another(void)
+SCENARIO(a_task_in_the_memory_of_another)
 {
 	open_service(1, 1);
 	one = new_probe();
@@ -211,14 +189,10 @@ static void a_task_in_the_memory_of_another(void)
 	close_after_one();
 }
 
-static void *arm_one(void *unused)
-{
-	arm(one, MS);
-	return unused;
-}
+THREAD(arm_one, arm(one, MS))
 
 /* Two threads give a new task its home. */
-static void two_arm_the_same_1(void)
+SCENARIO(two_arm_the_same_1)
 {
 	open_service(1, 2);
 	one = new_probe();
@@ -248,24 +222,13 @@ static void arming_against_expiry(unsigned workers)
 	close_after_one();
 }
 
-static void arming_against_expiry_1(void)
-{
-	arming_against_expiry(1);
-}
+SCENARIO_OF(arming_against_expiry_1, arming_against_expiry(1))
+SCENARIO_OF(arming_against_expiry_2, arming_against_expiry(2))
 
-static void arming_against_expiry_2(void)
-{
-	arming_against_expiry(2);
-}
-
-static void *touch_one(void *unused)
-{
-	EXPLORE_EXPECT_EQ(pawl_service_touch(service, &one->task, 2 * MS), 0);
-	return unused;
-}
+THREAD(touch_one, EXPLORE_EXPECT_EQ(pawl_service_touch(service, &one->task, 2 * MS), 0))
 
 /* Moved to a later time, or armed again after its run: it runs after the touch in either case. */
-static void touch_against_expiry(void)
+SCENARIO(touch_against_expiry)
 {
 	open_service(2, 1);
 	one = new_probe();
@@ -293,7 +256,7 @@ static void *arm_one_unless_pending(void *unused)
 }
 
 /* Time stands still, so the first arming is there when the second call comes, or the other way round. */
-static void one_of_two_arms_unless_pending(void)
+SCENARIO(one_of_two_arms_unless_pending)
 {
 	open_service(1, 2);
 	one = new_probe();
@@ -336,15 +299,8 @@ static void arm_unless_pending_leaves_no_work(unsigned workers)
 	close_after_one();
 }
 
-static void arm_unless_pending_leaves_no_work_1(void)
-{
-	arm_unless_pending_leaves_no_work(1);
-}
-
-static void arm_unless_pending_leaves_no_work_2(void)
-{
-	arm_unless_pending_leaves_no_work(2);
-}
+SCENARIO_OF(arm_unless_pending_leaves_no_work_1, arm_unless_pending_leaves_no_work(1))
+SCENARIO_OF(arm_unless_pending_leaves_no_work_2, arm_unless_pending_leaves_no_work(2))
 
 static void pass_it_on(struct probe *probe)
 {
@@ -374,7 +330,7 @@ static void *cancel_wait_both(void *unused)
 	return unused;
 }
 
-static void cancel_wait_all_frees_both_1(void)
+SCENARIO(cancel_wait_all_frees_both_1)
 {
 	open_with_two_that_arm_each_other(1, 1);
 	arm(one, 0);
@@ -382,7 +338,7 @@ static void cancel_wait_all_frees_both_1(void)
 	close_after_both();
 }
 
-static void cancel_wait_all_frees_both_2(void)
+SCENARIO(cancel_wait_all_frees_both_2)
 {
 	open_with_two_that_arm_each_other(2, 2);
 	arm(one, 0);
@@ -399,7 +355,7 @@ static void *cancel_wait_all_of_one(void *unused)
 }
 
 /* The first to be ready does not let a task be armed for which the other one still refuses. */
-static void cancel_wait_all_during_another(void)
+SCENARIO(cancel_wait_all_during_another)
 {
 	open_with_two_that_arm_each_other(1, 1);
 	arm(one, 0);
@@ -418,7 +374,7 @@ static void cancel_both_and_free_the_other(struct probe *probe)
 }
 
 /* By a task that the other one has armed, and goes on arming. */
-static void cancel_wait_all_inside(void)
+SCENARIO(cancel_wait_all_inside)
 {
 	open_with_two_that_arm_each_other(2, 1);
 	two->then = cancel_both_and_free_the_other;
@@ -456,15 +412,8 @@ static void periodic_against_cancel(unsigned workers)
 	close_service();
 }
 
-static void periodic_against_cancel_1(void)
-{
-	periodic_against_cancel(1);
-}
-
-static void periodic_against_cancel_2(void)
-{
-	periodic_against_cancel(2);
-}
+SCENARIO_OF(periodic_against_cancel_1, periodic_against_cancel(1))
+SCENARIO_OF(periodic_against_cancel_2, periodic_against_cancel(2))
 
 static void arm_again(struct probe *probe)
 {
@@ -482,7 +431,7 @@ static void *cancel_until_idle(void *unused)
 }
 
 /* A task that arms itself is never run twice at once, and ends with a cancel that does not meet it running. */
-static void arms_itself_against_cancel(void)
+SCENARIO(arms_itself_against_cancel)
 {
 	open_service(2, 1);
 	one = new_probe();
@@ -499,11 +448,7 @@ static void arms_itself_against_cancel(void)
 
 static int armed_two;
 
-static void *arm_two(void *unused)
-{
-	armed_two = pawl_service_arm(service, &two->task, MS);
-	return unused;
-}
+THREAD(arm_two, armed_two = pawl_service_arm(service, &two->task, MS))
 
 /* An armed task runs or is dropped; a refused one does neither. */
 static void stop_against_arm(unsigned workers, unsigned shards)
@@ -521,18 +466,11 @@ static void stop_against_arm(unsigned workers, unsigned shards)
 	close_after_both();
 }
 
-static void stop_against_arm_1(void)
-{
-	stop_against_arm(1, 1);
-}
-
-static void stop_against_arm_2(void)
-{
-	stop_against_arm(2, 2);
-}
+SCENARIO_OF(stop_against_arm_1, stop_against_arm(1, 1))
+SCENARIO_OF(stop_against_arm_2, stop_against_arm(2, 2))
 
 /* While `dropped` has a task in hand, cancel_wait waits for it. */
-static void stop_against_cancel_wait(void)
+SCENARIO(stop_against_cancel_wait)
 {
 	open_service(1, 2);
 	one = new_probe();
@@ -552,7 +490,7 @@ static void *stop_service(void *unused)
 }
 
 /* Two threads stop: when either returns, it is over. */
-static void two_stop(void)
+SCENARIO(two_stop)
 {
 	open_service(1, 1);
 	one = new_probe();
@@ -580,15 +518,8 @@ static void earlier_while_asleep(unsigned workers, unsigned shards)
 	close_after_both();
 }
 
-static void earlier_while_asleep_1(void)
-{
-	earlier_while_asleep(1, 1);
-}
-
-static void earlier_while_asleep_2(void)
-{
-	earlier_while_asleep(2, 2);
-}
+SCENARIO_OF(earlier_while_asleep_1, earlier_while_asleep(1, 1))
+SCENARIO_OF(earlier_while_asleep_2, earlier_while_asleep(2, 2))
 
 /* The one that is due at once, while the leader sleeps or is about to. */
 static void due_at_once(unsigned workers, unsigned shards)
@@ -604,15 +535,8 @@ static void due_at_once(unsigned workers, unsigned shards)
 	close_service();
 }
 
-static void due_at_once_1(void)
-{
-	due_at_once(1, 1);
-}
-
-static void due_at_once_2(void)
-{
-	due_at_once(2, 2);
-}
+SCENARIO_OF(due_at_once_1, due_at_once(1, 1))
+SCENARIO_OF(due_at_once_2, due_at_once(2, 2))
 
 static int met;
 
@@ -638,15 +562,8 @@ static void two_tasks_meet(unsigned shards)
 	end_both();
 }
 
-static void two_tasks_meet_1(void)
-{
-	two_tasks_meet(1);
-}
-
-static void two_tasks_meet_2(void)
-{
-	two_tasks_meet(2);
-}
+SCENARIO_OF(two_tasks_meet_1, two_tasks_meet(1))
+SCENARIO_OF(two_tasks_meet_2, two_tasks_meet(2))
 
 static void wait_for_two(struct probe *probe)
 {
@@ -669,7 +586,7 @@ static void start_and_wait_for_two(struct probe *probe)
 }
 
 /* While one worker is busy, the other one must keep the time: a task armed now runs in time. */
-static void time_is_kept_during_a_long_task(void)
+SCENARIO(time_is_kept_during_a_long_task)
 {
 	open_service(2, 1);
 	one = new_probe();
@@ -686,7 +603,7 @@ static void time_is_kept_during_a_long_task(void)
 }
 
 /* A second task becomes due while the first runs and waits for it: another worker runs it. */
-static void second_while_first_runs(void)
+SCENARIO(second_while_first_runs)
 {
 	open_service(2, 1);
 	one = new_probe();
@@ -708,7 +625,7 @@ static void arm_later_once(struct probe *probe)
 }
 
 /* Armed by its own run, while the leader sleeps without a deadline. */
-static void armed_by_its_run(void)
+SCENARIO(armed_by_its_run)
 {
 	open_service(2, 1);
 	one = new_probe();
@@ -729,7 +646,7 @@ static void cancel_itself(struct probe *probe)
 }
 
 /* Inside the task itself cancel_wait does not wait; outside it does. */
-static void cancel_wait_inside(void)
+SCENARIO(cancel_wait_inside)
 {
 	open_service(1, 1);
 	one = new_probe();
@@ -760,15 +677,8 @@ static void settle_waits(unsigned workers, unsigned shards)
 	close_after_both();
 }
 
-static void settle_waits_1(void)
-{
-	settle_waits(1, 1);
-}
-
-static void settle_waits_2(void)
-{
-	settle_waits(2, 2);
-}
+SCENARIO_OF(settle_waits_1, settle_waits(1, 1))
+SCENARIO_OF(settle_waits_2, settle_waits(2, 2))
 
 static void *give_two_a_home(void *unused)
 {
@@ -783,7 +693,7 @@ static void arm_the_other(struct probe *probe)
 }
 
 /* A task arms another one, in a shard at which settle may have looked before that. */
-static void settle_waits_for_tasks_that_a_task_arms(void)
+SCENARIO(settle_waits_for_tasks_that_a_task_arms)
 {
 	open_service(1, 2);
 	one = new_probe();
@@ -807,7 +717,7 @@ static void *settle(void *unused)
 }
 
 /* A settle ends also if the due task is cancelled. */
-static void settle_against_cancel(void)
+SCENARIO(settle_against_cancel)
 {
 	open_service(1, 1);
 	one = new_probe();
@@ -826,7 +736,7 @@ static void settle_against_cancel(void)
 }
 
 /* Settle also returns if the service is stopped meanwhile. */
-static void settle_against_stop(void)
+SCENARIO(settle_against_stop)
 {
 	open_service(1, 1);
 	one = new_probe();
@@ -839,11 +749,7 @@ static void settle_against_stop(void)
 	close_service();
 }
 
-static void *arm_two_before_one(void *unused)
-{
-	arm(two, 5 * MS);
-	return unused;
-}
+THREAD(arm_two_before_one, arm(two, 5 * MS))
 
 /*
  * A task in a coarse slot is moved to a finer one by a worker that is about to sleep, while another thread arms an
@@ -869,20 +775,9 @@ static void moves_ahead_against(void *(*other)(void *), unsigned workers)
 	close_after_both();
 }
 
-static void moves_ahead_against_arming_1(void)
-{
-	moves_ahead_against(arm_two_before_one, 1);
-}
-
-static void moves_ahead_against_arming_2(void)
-{
-	moves_ahead_against(arm_two_before_one, 2);
-}
-
-static void moves_ahead_against_cancel(void)
-{
-	moves_ahead_against(cancel_one, 1);
-}
+SCENARIO_OF(moves_ahead_against_arming_1, moves_ahead_against(arm_two_before_one, 1))
+SCENARIO_OF(moves_ahead_against_arming_2, moves_ahead_against(arm_two_before_one, 2))
+SCENARIO_OF(moves_ahead_against_cancel, moves_ahead_against(cancel_one, 1))
 
 /* One worker, and at most one task pending. */
 static void open_limited(unsigned shards)
@@ -910,7 +805,7 @@ static void *arm_limited(void *probe)
 }
 
 /* Never more pending than the limit, and the quota comes back. */
-static void limit_of_one(void)
+SCENARIO(limit_of_one)
 {
 	open_limited(2);
 	one = new_probe();
@@ -938,7 +833,7 @@ static void arm_limited_again(struct probe *probe)
 }
 
 /* A running task arms itself again while another thread reserves the only quota, and a third cancels. */
-static void limit_of_one_while_running(void)
+SCENARIO(limit_of_one_while_running)
 {
 	open_limited(1);
 	one = new_probe();
@@ -960,14 +855,10 @@ static void limit_of_one_while_running(void)
 	close_after_both();
 }
 
-static void *arm_beside_a_period(void *unused)
-{
-	EXPLORE_EXPECT_EQ(pawl_service_arm(service, &two->task, MS), -EAGAIN);
-	return unused;
-}
+THREAD(arm_beside_a_period, EXPLORE_EXPECT_EQ(pawl_service_arm(service, &two->task, MS), -EAGAIN))
 
 /* A periodic task keeps its quota while it runs. */
-static void limit_of_one_and_a_period(void)
+SCENARIO(limit_of_one_and_a_period)
 {
 	open_limited(1);
 	one = new_probe();
@@ -983,11 +874,7 @@ static void limit_of_one_and_a_period(void)
 	close_after_both();
 }
 
-static void *poll(void *unused)
-{
-	pawl_service_poll(service, 0);
-	return unused;
-}
+THREAD(poll, pawl_service_poll(service, 0))
 
 static void *loop_until_one_ran(void *unused)
 {
@@ -1018,18 +905,11 @@ static void loop_against_arm(unsigned shards, uint64_t delay)
 	close_after_both();
 }
 
-static void loop_against_sooner(void)
-{
-	loop_against_arm(1, MS);
-}
-
-static void loop_against_due(void)
-{
-	loop_against_arm(2, 0);
-}
+SCENARIO_OF(loop_against_sooner, loop_against_arm(1, MS))
+SCENARIO_OF(loop_against_due, loop_against_arm(2, 0))
 
 /* visit_by of the shard is still that of the cancelled task; the loop is told a later tick. */
-static void loop_after_a_cancel(void)
+SCENARIO(loop_after_a_cancel)
 {
 	open_service(PAWL_SERVICE_MANUAL, 1);
 	one = new_probe();
@@ -1112,7 +992,7 @@ static void *cancel_wait_one(void *unused)
 }
 
 /* Even while it waits in the queue of a pool, cancel_wait tells the truth, and the memory is the caller's. */
-static void pool_against_cancel_wait(void)
+SCENARIO(pool_against_cancel_wait)
 {
 	open_pool(1, 1);
 	one = new_probe();
@@ -1147,18 +1027,11 @@ static void pool_runs_two_at_once(unsigned shards, uint64_t delay)
 	free(two);
 }
 
-static void two_meet_in_a_pool_1(void)
-{
-	pool_runs_two_at_once(1, MS);
-}
-
-static void two_meet_in_a_pool_2(void)
-{
-	pool_runs_two_at_once(2, 0);
-}
+SCENARIO_OF(two_meet_in_a_pool_1, pool_runs_two_at_once(1, MS))
+SCENARIO_OF(two_meet_in_a_pool_2, pool_runs_two_at_once(2, 0))
 
 /* One thread of the pool, and more than one task: it is called again. */
-static void pool_is_called_again(void)
+SCENARIO(pool_is_called_again)
 {
 	open_pool(1, 1);
 	one = new_probe();
@@ -1173,7 +1046,7 @@ static void pool_is_called_again(void)
 }
 
 /* A call that the pool has not answered yet: the service is not freed before. */
-static void pool_against_close(void)
+SCENARIO(pool_against_close)
 {
 	open_pool(2, 1);
 	one = new_probe();
@@ -1184,7 +1057,7 @@ static void pool_against_close(void)
 }
 
 /* The next time is not late for a task that a worker makes due meanwhile. */
-static void next_against_expiry(void)
+SCENARIO(next_against_expiry)
 {
 	uint64_t next;
 
@@ -1210,7 +1083,7 @@ static void *next_and_poll(void *unused)
 }
 
 /* The tasks of a poll have returned when stop does. */
-static void poll_against_stop(void)
+SCENARIO(poll_against_stop)
 {
 	open_service(PAWL_SERVICE_MANUAL, 1);
 	one = new_probe();
@@ -1225,7 +1098,7 @@ static void poll_against_stop(void)
 }
 
 /* Nothing is left behind by an open that fails half-way. */
-static void open_fails(void)
+SCENARIO(open_fails)
 {
 	const struct pawl_service_options options = {
 	        .workers = 2, .shards = 2, .wheel_size = 2, .clock = &clock_by_hand.clock};
@@ -1260,15 +1133,8 @@ static void the_system_clock(unsigned workers)
 	end_both();
 }
 
-static void the_system_clock_1(void)
-{
-	the_system_clock(1);
-}
-
-static void the_system_clock_2(void)
-{
-	the_system_clock(2);
-}
+SCENARIO_OF(the_system_clock_1, the_system_clock(1))
+SCENARIO_OF(the_system_clock_2, the_system_clock(2))
 
 static uint64_t ran_at;
 
@@ -1300,20 +1166,9 @@ static void time_runs_against_arm(unsigned workers)
 	close_after_both();
 }
 
-static void time_runs_against_arm_1(void)
-{
-	time_runs_against_arm(1);
-}
-
-static void time_runs_against_arm_2(void)
-{
-	time_runs_against_arm(2);
-}
-
-static void time_runs_against_arm_manual(void)
-{
-	time_runs_against_arm(PAWL_SERVICE_MANUAL);
-}
+SCENARIO_OF(time_runs_against_arm_1, time_runs_against_arm(1))
+SCENARIO_OF(time_runs_against_arm_2, time_runs_against_arm(2))
+SCENARIO_OF(time_runs_against_arm_manual, time_runs_against_arm(PAWL_SERVICE_MANUAL))
 
 static int stops, touches;
 
@@ -1332,7 +1187,7 @@ static void *touch_and_count(void *unused)
 }
 
 /* A pool is stopped while a cancel_wait waits for its task. */
-static void pool_against_stop_and_cancel_wait(void)
+SCENARIO(pool_against_stop_and_cancel_wait, FEWER)
 {
 	open_pool(1, 1);
 	one = new_probe();
@@ -1347,7 +1202,7 @@ static void pool_against_stop_and_cancel_wait(void)
 }
 
 /* A periodic task in a pool of two is touched, and withdrawn after that. */
-static void pool_against_touch_of_a_period(void)
+SCENARIO(pool_against_touch_of_a_period, FEWER)
 {
 	open_pool(2, 1);
 	one = new_probe();
@@ -1374,7 +1229,7 @@ static void poll_inside(struct probe *probe)
 }
 
 /* Tasks of a pool poll once more inside. The pool ends before the service is closed. */
-static void pool_nests_polls(void)
+SCENARIO(pool_nests_polls, FEWER)
 {
 	open_pool(2, 1);
 	one = new_probe();
@@ -1396,7 +1251,7 @@ static void poll_in_dispatch(struct pawl_service *called, void *unused)
 }
 
 /* A pool that refuses the job: dispatch polls itself. */
-static void dispatch_polls(void)
+SCENARIO(dispatch_polls, FEWER)
 {
 	const struct pawl_service_options options = {.workers = 2,
 	                                             .shards = 2,
@@ -1418,11 +1273,7 @@ static void dispatch_polls(void)
 	end_both();
 }
 
-static void *arm_one_at_once(void *unused)
-{
-	arm(one, 0);
-	return unused;
-}
+THREAD(arm_one_at_once, arm(one, 0))
 
 /* The descriptor of a manual service. On a manual clock its timer is set to a time in the past, or is off. */
 static bool readable(void)
@@ -1450,14 +1301,10 @@ static void poll_while_readable(int wanted)
 	close_after_both();
 }
 
-static void *arm_two_at_once(void *unused)
-{
-	arm(two, 0);
-	return unused;
-}
+THREAD(arm_two_at_once, arm(two, 0))
 
 /* Another thread arms until the poll ends: the descriptor does not lose the task. */
-static void descriptor_against_poll_and_arm(void)
+SCENARIO(descriptor_against_poll_and_arm, FEWER)
 {
 	open_with_descriptor(2);
 	arm(one, MS);
@@ -1469,7 +1316,7 @@ static void descriptor_against_poll_and_arm(void)
 }
 
 /* The same while the loop asks when to poll next. */
-static void descriptor_against_next_and_arm(void)
+SCENARIO(descriptor_against_next_and_arm, FEWER)
 {
 	open_with_descriptor(1);
 	arm(one, 5 * MS);
@@ -1482,7 +1329,7 @@ static void descriptor_against_next_and_arm(void)
 }
 
 /* Time passes while one thread arms for sooner, and another one polls. */
-static void descriptor_against_a_sooner_task(void)
+SCENARIO(descriptor_against_a_sooner_task, FEWER)
 {
 	open_with_descriptor(1);
 	arm(one, 5 * MS);
@@ -1495,7 +1342,7 @@ static void descriptor_against_a_sooner_task(void)
 }
 
 /* The descriptor is made while other threads arm. */
-static void descriptor_made_against_arm(void)
+SCENARIO(descriptor_made_against_arm, FEWER)
 {
 	open_service(PAWL_SERVICE_MANUAL, 1);
 	one = new_probe();
@@ -1511,7 +1358,7 @@ static void descriptor_made_against_arm(void)
 }
 
 /* After a stop the descriptor is never readable. */
-static void descriptor_against_stop(void)
+SCENARIO(descriptor_against_stop, FEWER)
 {
 	open_with_descriptor(1);
 	arm(one, MS);
@@ -1546,7 +1393,7 @@ static void *arm_cancel_and_arm_two(void *unused)
 }
 
 /* Two threads arm, one of them twice, while a loop waits for the next time. */
-static void loop_against_two_that_arm(void)
+SCENARIO(loop_against_two_that_arm, FEWER)
 {
 	open_service(PAWL_SERVICE_MANUAL, 2);
 	one = new_probe();
@@ -1591,7 +1438,7 @@ static void open_viewed(unsigned workers, unsigned shards)
 }
 
 /* A task is shown while it runs, is withdrawn and is freed. */
-static void viewer_against_cancel_wait(void)
+SCENARIO(viewer_against_cancel_wait, FEWER)
 {
 	open_viewed(2, 1);
 	arm(one, MS);
@@ -1606,7 +1453,7 @@ static void viewer_against_cancel_wait(void)
 }
 
 /* A task is shown while it is dropped. */
-static void viewer_against_stop(void)
+SCENARIO(viewer_against_stop, FEWER)
 {
 	open_viewed(1, 2);
 	arm(one, MS);
@@ -1625,11 +1472,7 @@ static void arm_by_wall(struct probe *probe)
 	        0);
 }
 
-static void *arm_one_by_wall(void *unused)
-{
-	arm_by_wall(one);
-	return unused;
-}
+THREAD(arm_one_by_wall, arm_by_wall(one))
 
 /* The time comes because the clock is set. The clocks are compared within a second. */
 static void *set_wall(void *unused)
@@ -1654,15 +1497,8 @@ static void wall_clock_against_arm(unsigned workers, unsigned shards)
 	close_after_one();
 }
 
-static void wall_clock_against_arm_1(void)
-{
-	wall_clock_against_arm(1, 1);
-}
-
-static void wall_clock_against_arm_2(void)
-{
-	wall_clock_against_arm(2, 2);
-}
+SCENARIO_OF(wall_clock_against_arm_1, wall_clock_against_arm(1, 1))
+SCENARIO_OF(wall_clock_against_arm_2, wall_clock_against_arm(2, 2))
 
 static void arm_by_wall_once(struct probe *probe)
 {
@@ -1671,7 +1507,7 @@ static void arm_by_wall_once(struct probe *probe)
 }
 
 /* It is armed again while it runs, and the clocks are compared before it is on the wheel. */
-static void wall_clock_against_arm_inside(void)
+SCENARIO(wall_clock_against_arm_inside)
 {
 	open_service(2, 1);
 	one = new_probe();
@@ -1688,7 +1524,7 @@ static void wall_clock_against_arm_inside(void)
 }
 
 /* A task that is cancelled is not armed again when the clock was set: its memory is freed. */
-static void wall_clock_against_cancel_wait(void)
+SCENARIO(wall_clock_against_cancel_wait)
 {
 	open_service(1, 1);
 	one = new_probe();
@@ -1707,14 +1543,10 @@ static void wall_clock_against_cancel_wait(void)
 
 static int armed_two;
 
-static void *arm_two_if_open(void *unused)
-{
-	armed_two = pawl_service_arm_at_time(service, &two->task,
-	                                     (struct timespec){.tv_sec = 100}) == 0;
-	return unused;
-}
+THREAD(arm_two_if_open, armed_two = pawl_service_arm_at_time(service, &two->task,
+                                                             (struct timespec){.tv_sec = 100}) == 0)
 
-static void wall_clock_against_stop(void)
+SCENARIO(wall_clock_against_stop)
 {
 	open_service(1, 1);
 	one = new_probe();
@@ -1729,7 +1561,7 @@ static void wall_clock_against_stop(void)
 }
 
 /* It is armed while a comparison finds that there was none. */
-static void wall_task_after_the_last(void)
+SCENARIO(wall_task_after_the_last)
 {
 	open_service(1, 1);
 	one = new_probe();
@@ -1800,24 +1632,13 @@ static void schedule_against_cancel_wait(unsigned workers)
 	close_service();
 }
 
-static void schedule_against_cancel_wait_1(void)
-{
-	schedule_against_cancel_wait(1);
-}
+SCENARIO_OF(schedule_against_cancel_wait_1, schedule_against_cancel_wait(1))
+SCENARIO_OF(schedule_against_cancel_wait_2, schedule_against_cancel_wait(2))
 
-static void schedule_against_cancel_wait_2(void)
-{
-	schedule_against_cancel_wait(2);
-}
-
-static void *pass_a_second(void *unused)
-{
-	advance_clock(PAWL_SECOND);
-	return unused;
-}
+THREAD(pass_a_second, advance_clock(PAWL_SECOND))
 
 /* Stop finds it pending, or it runs and has its next time. */
-static void schedule_against_stop(void)
+SCENARIO(schedule_against_stop)
 {
 	open_service(1, 1);
 	arm_every_second();
@@ -1829,97 +1650,7 @@ static void schedule_against_stop(void)
 	close_service();
 }
 
-#define SCENARIO(function) .name = #function, .run = function
-/* Long ones: a few thousand executions are enough to find their bugs. */
-#define LONG_SCENARIO(function) \
-	SCENARIO(function), .depth_first = 1000, .priorities = 1500, .random = 500
-
 int main(int argc, char **argv)
 {
-	static const struct explore_scenario scenarios[] = {
-	        {SCENARIO(cancel_against_expiry_1)},
-	        {SCENARIO(cancel_against_expiry_2)},
-	        {SCENARIO(cancel_wait_against_expiry_1)},
-	        {SCENARIO(cancel_wait_against_expiry_2)},
-	        {SCENARIO(a_task_frees_itself)},
-	        {SCENARIO(a_task_in_the_memory_of_another)},
-	        {SCENARIO(two_arm_the_same_1)},
-	        {SCENARIO(arming_against_expiry_1)},
-	        {SCENARIO(arming_against_expiry_2)},
-	        {SCENARIO(touch_against_expiry)},
-	        {SCENARIO(one_of_two_arms_unless_pending)},
-	        {SCENARIO(arm_unless_pending_leaves_no_work_1)},
-	        {SCENARIO(arm_unless_pending_leaves_no_work_2)},
-	        {SCENARIO(cancel_wait_all_frees_both_1)},
-	        {SCENARIO(cancel_wait_all_frees_both_2)},
-	        {SCENARIO(cancel_wait_all_during_another)},
-	        {SCENARIO(cancel_wait_all_inside)},
-	        {SCENARIO(periodic_against_cancel_1)},
-	        {SCENARIO(periodic_against_cancel_2)},
-	        {SCENARIO(arms_itself_against_cancel)},
-	        {SCENARIO(stop_against_arm_1)},
-	        {SCENARIO(stop_against_arm_2)},
-	        {SCENARIO(stop_against_cancel_wait)},
-	        {SCENARIO(two_stop)},
-	        {SCENARIO(earlier_while_asleep_1)},
-	        {SCENARIO(earlier_while_asleep_2)},
-	        {SCENARIO(due_at_once_1)},
-	        {SCENARIO(due_at_once_2)},
-	        {SCENARIO(two_tasks_meet_1)},
-	        {SCENARIO(two_tasks_meet_2)},
-	        {SCENARIO(time_is_kept_during_a_long_task)},
-	        {SCENARIO(second_while_first_runs)},
-	        {SCENARIO(armed_by_its_run)},
-	        {SCENARIO(cancel_wait_inside)},
-	        {SCENARIO(settle_waits_1)},
-	        {SCENARIO(settle_waits_2)},
-	        {SCENARIO(settle_waits_for_tasks_that_a_task_arms)},
-	        {SCENARIO(settle_against_cancel)},
-	        {SCENARIO(settle_against_stop)},
-	        {SCENARIO(moves_ahead_against_arming_1)},
-	        {SCENARIO(moves_ahead_against_arming_2)},
-	        {SCENARIO(moves_ahead_against_cancel)},
-	        {SCENARIO(limit_of_one)},
-	        {SCENARIO(limit_of_one_while_running)},
-	        {SCENARIO(limit_of_one_and_a_period)},
-	        {SCENARIO(loop_against_sooner)},
-	        {SCENARIO(loop_against_due)},
-	        {SCENARIO(loop_after_a_cancel)},
-	        {SCENARIO(next_against_expiry)},
-	        {SCENARIO(poll_against_stop)},
-	        {SCENARIO(pool_against_cancel_wait)},
-	        {SCENARIO(two_meet_in_a_pool_1)},
-	        {SCENARIO(two_meet_in_a_pool_2)},
-	        {SCENARIO(pool_is_called_again)},
-	        {SCENARIO(pool_against_close)},
-	        {SCENARIO(open_fails)},
-	        {SCENARIO(the_system_clock_1)},
-	        {SCENARIO(the_system_clock_2)},
-	        {SCENARIO(time_runs_against_arm_1)},
-	        {SCENARIO(time_runs_against_arm_2)},
-	        {SCENARIO(time_runs_against_arm_manual)},
-	        {SCENARIO(wall_clock_against_arm_1)},
-	        {SCENARIO(wall_clock_against_arm_2)},
-	        {SCENARIO(wall_clock_against_arm_inside)},
-	        {SCENARIO(schedule_against_cancel_wait_1)},
-	        {SCENARIO(schedule_against_cancel_wait_2)},
-	        {SCENARIO(schedule_against_stop)},
-	        {SCENARIO(wall_clock_against_cancel_wait)},
-	        {SCENARIO(wall_clock_against_stop)},
-	        {SCENARIO(wall_task_after_the_last)},
-	        {LONG_SCENARIO(pool_against_stop_and_cancel_wait)},
-	        {LONG_SCENARIO(pool_against_touch_of_a_period)},
-	        {LONG_SCENARIO(pool_nests_polls)},
-	        {LONG_SCENARIO(dispatch_polls)},
-	        {LONG_SCENARIO(descriptor_against_poll_and_arm)},
-	        {LONG_SCENARIO(descriptor_against_next_and_arm)},
-	        {LONG_SCENARIO(descriptor_against_a_sooner_task)},
-	        {LONG_SCENARIO(descriptor_made_against_arm)},
-	        {LONG_SCENARIO(descriptor_against_stop)},
-	        {LONG_SCENARIO(loop_against_two_that_arm)},
-	        {LONG_SCENARIO(viewer_against_cancel_wait)},
-	        {LONG_SCENARIO(viewer_against_stop)},
-	};
-
-	return explore_main(argc, argv, scenarios, sizeof(scenarios) / sizeof(scenarios[0]));
+	return explore_main(argc, argv, scenarios, scenario_count);
 }
