@@ -109,20 +109,18 @@ static struct pawl_key key_in(const struct pawl_purgatory *of, unsigned number)
 	return pawl_purgatory_key(of, names[number], strlen(names[number]));
 }
 
-static void make_keys(void)
+static void open_purgatory_with(unsigned workers, struct pawl_purgatory_options options)
 {
+	open_service(workers, options.shards);
+	EXPLORE_EXPECT_EQ(pawl_purgatory_open(&purgatory, service, &options), 0);
 	for (unsigned i = 0; i < 6; i++)
 		keys[i] = key_in(purgatory, i);
+	blocks = explore_blocks();
 }
 
 static void open_purgatory(unsigned workers, unsigned shards)
 {
-	const struct pawl_purgatory_options options = {.shards = shards};
-
-	open_service(workers, shards);
-	EXPLORE_EXPECT_EQ(pawl_purgatory_open(&purgatory, service, &options), 0);
-	make_keys();
-	blocks = explore_blocks();
+	open_purgatory_with(workers, (struct pawl_purgatory_options){.shards = shards});
 }
 
 static struct request *new_request(unsigned number, int needs)
@@ -141,6 +139,36 @@ static int watch(struct request *request, const struct pawl_key *under, size_t c
                  uint64_t timeout)
 {
 	return pawl_purgatory_try_or_watch(purgatory, &request->op, under, count, timeout);
+}
+
+/* A new operation waits. */
+static void submit(unsigned number, int needs, const struct pawl_key *under, size_t count,
+                   uint64_t timeout)
+{
+	EXPLORE_EXPECT_EQ(watch(new_request(number, needs), under, count, timeout), 0);
+}
+
+/* One that is refused stays the caller's. There may be no memory for it. */
+static int watch_or_free(struct request *request, const struct pawl_key *under, size_t count,
+                         uint64_t timeout, int refusal)
+{
+	int answer = request ? watch(request, under, count, timeout) : -ENOMEM;
+
+	if (answer < 0) {
+		EXPLORE_EXPECT_EQ(answer, refusal);
+		free(request);
+	}
+	return answer;
+}
+
+static struct request *given;
+
+/* An operation, and references to it beyond the first. */
+static void give(int needs, unsigned references)
+{
+	given = new_request(0, needs);
+	while (references-- > 0)
+		pawl_op_ref(&given->op);
 }
 
 /* Change something, and check its key. */
@@ -190,6 +218,27 @@ static void close_purgatory(void)
 	pawl_service_close(service, NULL);
 }
 
+/* All threads end, and the first operations are completed. */
+static void join_completed(unsigned count)
+{
+	join_all();
+	for (unsigned i = 0; i < count; i++)
+		expect_completed(i);
+}
+
+/* The first operations are released, whatever became of them. */
+static void expect_released(unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		EXPLORE_EXPECT_EQ(fates[i].released, 1);
+}
+
+static void join_released(unsigned count)
+{
+	join_all();
+	expect_released(count);
+}
+
 static void *watch_first(void *under)
 {
 	int answer = watch(new_request(0, 1), under, 1, PAWL_NEVER);
@@ -204,8 +253,7 @@ static void no_trigger_is_lost(unsigned shards)
 	open_purgatory(PAWL_SERVICE_MANUAL, shards);
 	start(watch_first, arg(&keys[0]));
 	start(change_key, arg(&keys[0]));
-	join_all();
-	expect_completed(0);
+	join_completed(1);
 	close_purgatory();
 }
 
@@ -221,46 +269,34 @@ SCENARIO(two_keys_two_changes)
 	start(watch_two_keys, NULL);
 	start(change_key, arg(&keys[0]));
 	start(change_key, arg(&keys[1]));
-	join_all();
-	expect_completed(0);
+	join_completed(1);
 	close_purgatory();
 }
 
 /* The same, but the operation waits already: each check may find it in the batch of the other. */
-SCENARIO(two_checks_of_one_that_waits)
+static void two_checks_of_one(size_t count, unsigned first, unsigned second)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
-	EXPLORE_EXPECT_EQ(watch(new_request(0, 2), keys, 2, PAWL_NEVER), 0);
-	start(change_key, arg(&keys[0]));
-	start(change_key, arg(&keys[1]));
-	join_all();
-	expect_completed(0);
+	submit(0, 2, keys, count, PAWL_NEVER);
+	start(change_key, arg(&keys[first]));
+	start(change_key, arg(&keys[second]));
+	join_completed(1);
 	close_purgatory();
 }
 
+SCENARIO_OF(two_checks_of_one_that_waits, two_checks_of_one(2, 0, 1))
 /* The same under more keys than an operation has room for. */
-SCENARIO(two_checks_of_one_under_many_keys)
-{
-	open_purgatory(PAWL_SERVICE_MANUAL, 1);
-	EXPLORE_EXPECT_EQ(watch(new_request(0, 2), keys, 5, PAWL_NEVER), 0);
-	start(change_key, arg(&keys[4]));
-	start(change_key, arg(&keys[0]));
-	join_all();
-	expect_completed(0);
-	close_purgatory();
-}
+SCENARIO_OF(two_checks_of_one_under_many_keys, two_checks_of_one(5, 4, 0))
 
 /* Two checks of the same key: the second may leave its work to the first. */
 SCENARIO(two_checks_of_one_key)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
-	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), keys, 1, PAWL_NEVER), 0);
-	EXPLORE_EXPECT_EQ(watch(new_request(1, 2), keys, 1, PAWL_NEVER), 0);
+	submit(0, 1, keys, 1, PAWL_NEVER);
+	submit(1, 2, keys, 1, PAWL_NEVER);
 	start(change_key, arg(&keys[0]));
 	start(change_key, arg(&keys[0]));
-	join_all();
-	expect_completed(0);
-	expect_completed(1);
+	join_completed(2);
 	close_purgatory();
 }
 
@@ -269,12 +305,10 @@ SCENARIO(two_checks_of_one_long_list)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
 	for (unsigned i = 0; i < 5; i++)
-		EXPLORE_EXPECT_EQ(watch(new_request(i, 2), keys, 1, PAWL_NEVER), 0);
+		submit(i, 2, keys, 1, PAWL_NEVER);
 	start(change_key, arg(&keys[0]));
 	start(change_key, arg(&keys[0]));
-	join_all();
-	for (unsigned i = 0; i < 5; i++)
-		expect_completed(i);
+	join_completed(5);
 	close_purgatory();
 }
 
@@ -290,11 +324,10 @@ SCENARIO(two_checks_of_similar_keys)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
 	make_similar_keys();
-	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), keys, 1, PAWL_NEVER), 0);
+	submit(0, 1, keys, 1, PAWL_NEVER);
 	start(change_key, arg(&keys[0]));
 	start(check_key, arg(&keys[1]));
-	join_all();
-	expect_completed(0);
+	join_completed(1);
 	close_purgatory();
 }
 
@@ -306,34 +339,33 @@ SCENARIO(shared_keys)
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
 	backwards[0] = keys[1];
 	backwards[1] = keys[0];
-	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), keys, 2, PAWL_NEVER), 0);
-	EXPLORE_EXPECT_EQ(watch(new_request(1, 2), backwards, 2, PAWL_NEVER), 0);
-	EXPLORE_EXPECT_EQ(watch(new_request(2, 2), &keys[1], 1, PAWL_NEVER), 0);
+	submit(0, 1, keys, 2, PAWL_NEVER);
+	submit(1, 2, backwards, 2, PAWL_NEVER);
+	submit(2, 2, &keys[1], 1, PAWL_NEVER);
 	start(change_key, arg(&keys[0]));
 	start(change_key, arg(&keys[1]));
 	start(check_key, arg(&keys[1]));
 	join_all();
-	pawl_purgatory_check(purgatory,
-	                     keys[1]); /* the third waits for a change of another's key */
-	expect_completed(0);
-	expect_completed(1);
-	expect_completed(2);
+	check_key(&keys[1]); /* the third waits for a change of another's key */
+	join_completed(3);
 	close_purgatory();
 }
 
-static void await_release(unsigned number)
+/* All threads end, a tick passes, and the first operation is completed, by its deadline or before. */
+static void join_in_time(void)
 {
+	join_all();
 	advance_clock(MS);
 	pawl_service_settle(service);
-	EXPLORE_EXPECT_EQ(fates[number].outcomes[COMPLETED], 1);
-	EXPLORE_EXPECT_EQ(fates[number].released, 1);
+	EXPLORE_EXPECT_EQ(fates[0].outcomes[COMPLETED], 1);
+	EXPLORE_EXPECT_EQ(fates[0].released, 1);
 }
 
 /* Only the service looks at the time: so it must be told of the deadline. */
 SCENARIO(deadline_wakes_the_service)
 {
 	open_purgatory(1, 1);
-	EXPLORE_EXPECT_EQ(watch(new_request(0, 9), keys, 1, MS), 0);
+	submit(0, 9, keys, 1, MS);
 	advance_clock(MS);
 	await(&fates[0].released, 1);
 	EXPLORE_EXPECT_EQ(fates[0].outcomes[EXPIRED], 1);
@@ -345,7 +377,7 @@ static void *watch_for(void *ticks)
 {
 	unsigned number = (unsigned)(uintptr_t)ticks;
 
-	EXPLORE_EXPECT_EQ(watch(new_request(number, 9), keys, 1, number * MS), 0);
+	submit(number, 9, keys, 1, number * MS);
 	return NULL;
 }
 
@@ -368,8 +400,8 @@ SCENARIO(two_deadlines)
 SCENARIO(alarm_in_vain)
 {
 	open_purgatory(1, 1);
-	EXPLORE_EXPECT_EQ(watch(new_request(1, 1), keys, 1, MS), 0);
-	EXPLORE_EXPECT_EQ(watch(new_request(3, 9), &keys[1], 1, 3 * MS), 0);
+	submit(1, 1, keys, 1, MS);
+	submit(3, 9, &keys[1], 1, 3 * MS);
 	start(change_key, arg(&keys[0]));
 	join_all();
 	advance_clock(MS);
@@ -390,8 +422,8 @@ SCENARIO(slow_deadline)
 {
 	open_purgatory(2, 1);
 	fates[1].on_complete = await_third;
-	EXPLORE_EXPECT_EQ(watch(new_request(1, 9), keys, 1, MS), 0);
-	EXPLORE_EXPECT_EQ(watch(new_request(3, 9), keys, 1, 3 * MS), 0);
+	submit(1, 9, keys, 1, MS);
+	submit(3, 9, keys, 1, 3 * MS);
 	advance_clock(MS);
 	advance_clock(2 * MS);
 	await(&fates[1].released, 1);
@@ -411,11 +443,10 @@ static void *watch_for_a_tick(void *unused)
 static void expiry_against_check(unsigned workers)
 {
 	open_purgatory(workers, 1);
-	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), keys, 2, MS), 0);
+	submit(0, 1, keys, 2, MS);
 	start(change_key, arg(&keys[0]));
 	advance_clock(MS);
-	join_all();
-	await_release(0);
+	join_in_time();
 	EXPLORE_EXPECT(fates[0].outcomes[EXPIRED] <= 1);
 	close_purgatory();
 }
@@ -430,8 +461,7 @@ SCENARIO(expiry_against_watch_and_check)
 	start(watch_for_a_tick, NULL);
 	start(change_key, arg(&keys[1]));
 	advance_clock(MS);
-	join_all();
-	await_release(0);
+	join_in_time();
 	close_purgatory();
 }
 
@@ -449,54 +479,37 @@ static void *complete(void *request)
 /* One thread completes it by hand, another one checks, and the deadline comes. */
 SCENARIO(complete_against_check_and_expiry)
 {
-	struct request *request;
-
 	open_purgatory(1, 1);
-	request = new_request(0, 1);
-	pawl_op_ref(&request->op);
-	EXPLORE_EXPECT_EQ(watch(request, keys, 1, MS), 0);
-	start(complete, request);
+	give(1, 1);
+	EXPLORE_EXPECT_EQ(watch(given, keys, 1, MS), 0);
+	start(complete, given);
 	start(change_key, arg(&keys[0]));
 	advance_clock(MS);
-	join_all();
-	await_release(0);
+	join_in_time();
 	close_purgatory();
 }
 
-static struct request *given;
-
-/* Two references: of the thread that submits it, and of the one that may complete it before that. */
-static void give(void)
+/* There is another reference: of a thread that may complete it before that. */
+static void watch_given_under(size_t count, uint64_t timeout)
 {
-	given = new_request(0, 1);
-	pawl_op_ref(&given->op);
-	pawl_op_ref(&given->op);
-}
-
-static void *watch_given(void *unused)
-{
-	EXPLORE_EXPECT(watch(given, keys, 2, PAWL_NEVER) >= 0);
+	EXPLORE_EXPECT(watch(given, keys, count, timeout) >= 0);
+	EXPLORE_EXPECT(timeout || pawl_op_completed(&given->op));
 	pawl_op_unref(&given->op);
-	return unused;
 }
 
-static void *watch_given_for_a_tick(void *unused)
-{
-	EXPLORE_EXPECT(watch(given, keys, 5, MS) >= 0);
-	pawl_op_unref(&given->op);
-	return unused;
-}
+THREAD(watch_given, watch_given_under(2, PAWL_NEVER))
+THREAD(watch_given_for_a_tick, watch_given_under(5, MS))
+THREAD(watch_given_for_no_time, watch_given_under(2, 0))
 
 /* Completed during try_or_watch: before the first try, while it is linked, or later. */
 SCENARIO(complete_against_watch)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
-	give();
+	give(1, 2);
 	start(watch_given, NULL);
 	start(complete, given);
 	start(change_key, arg(&keys[0]));
-	join_all();
-	expect_completed(0);
+	join_completed(1);
 	close_purgatory();
 }
 
@@ -504,28 +517,19 @@ SCENARIO(complete_against_watch)
 SCENARIO(complete_against_watch_under_many_keys)
 {
 	open_purgatory(1, 1);
-	give();
+	give(1, 2);
 	start(watch_given_for_a_tick, NULL);
 	start(complete, given);
 	advance_clock(MS);
-	join_all();
-	await_release(0);
+	join_in_time();
 	close_purgatory();
-}
-
-static void *watch_given_for_no_time(void *unused)
-{
-	EXPLORE_EXPECT(watch(given, keys, 2, 0) >= 0);
-	EXPLORE_EXPECT(pawl_op_completed(&given->op));
-	pawl_op_unref(&given->op);
-	return unused;
 }
 
 /* A timeout of 0, while others complete it and check it: it is over when try_or_watch returns. */
 SCENARIO(timeout_of_0_against_complete_and_check)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
-	give();
+	give(1, 2);
 	start(watch_given_for_no_time, NULL);
 	start(complete, given);
 	start(change_key, arg(&keys[0]));
@@ -548,15 +552,11 @@ static void *complete_and_count(void *request)
 /* Three threads give back their references, and the last one releases it. */
 SCENARIO(references_given_back)
 {
-	struct request *request;
-
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
-	request = new_request(0, 1);
-	pawl_op_ref(&request->op);
-	pawl_op_ref(&request->op);
-	EXPLORE_EXPECT_EQ(watch(request, keys, 1, PAWL_NEVER), 0);
-	start(complete_and_count, request);
-	start(complete_and_count, request);
+	give(1, 2);
+	EXPLORE_EXPECT_EQ(watch(given, keys, 1, PAWL_NEVER), 0);
+	start(complete_and_count, given);
+	start(complete_and_count, given);
 	join_all();
 	EXPLORE_EXPECT_EQ(completed_by_hand, 1);
 	expect_completed(0);
@@ -575,7 +575,7 @@ static void *cancel_key(void *key)
 SCENARIO(cancel_against_check_and_expiry)
 {
 	open_purgatory(1, 1);
-	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), keys, 2, MS), 0);
+	submit(0, 1, keys, 2, MS);
 	start(cancel_key, arg(&keys[0]));
 	start(change_key, arg(&keys[1]));
 	advance_clock(MS);
@@ -590,7 +590,7 @@ SCENARIO(cancel_against_check_and_expiry)
 SCENARIO(cancel_against_two_checks)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
-	EXPLORE_EXPECT_EQ(watch(new_request(0, 9), keys, 2, PAWL_NEVER), 0);
+	submit(0, 9, keys, 2, PAWL_NEVER);
 	start(check_key, arg(&keys[0]));
 	start(check_key, arg(&keys[1]));
 	start(cancel_key, arg(&keys[0]));
@@ -605,7 +605,7 @@ SCENARIO(cancel_against_check_of_a_similar_key)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
 	make_similar_keys();
-	EXPLORE_EXPECT_EQ(watch(new_request(0, 9), keys, 1, PAWL_NEVER), 0);
+	submit(0, 9, keys, 1, PAWL_NEVER);
 	start(check_key, arg(&keys[1]));
 	start(cancel_key, arg(&keys[0]));
 	join_all();
@@ -647,8 +647,7 @@ SCENARIO(no_cancel_is_lost)
 	open_purgatory(PAWL_SERVICE_MANUAL, 2);
 	start(watch_first, arg(&keys[0]));
 	start(change_and_cancel, arg(&keys[0]));
-	join_all();
-	EXPLORE_EXPECT_EQ(fates[0].released, 1);
+	join_released(1);
 	EXPLORE_EXPECT_EQ(fates[0].outcomes[CANCELLED], withdrawn);
 	close_purgatory();
 }
@@ -662,35 +661,23 @@ SCENARIO(cancel_in_both_shards)
 	join_all();
 	start(check_key, arg(&keys[0]));
 	EXPLORE_EXPECT_EQ(pawl_purgatory_cancel_key(purgatory, keys[0], cancelled), 2);
-	join_all();
-	EXPLORE_EXPECT_EQ(fates[0].released + fates[1].released, 2);
+	join_released(2);
 	close_purgatory();
 }
 
 static int watched;
 
-static void *try_to_watch(void *unused)
-{
-	struct request *request = new_request(1, 9);
-
-	watched = watch(request, keys, 5, MS);
-	if (watched < 0) {
-		EXPLORE_EXPECT_EQ(watched, -ECANCELED);
-		free(request);
-	}
-	return unused;
-}
+THREAD(try_to_watch, watched = watch_or_free(new_request(1, 9), keys, 5, MS, -ECANCELED))
 
 /* An operation that is accepted is dropped, completed or expires; one that is refused stays its owner's. */
 SCENARIO(stop_against_watch_and_check)
 {
 	open_purgatory(1, 1);
-	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), keys, 2, MS), 0);
+	submit(0, 1, keys, 2, MS);
 	start(try_to_watch, NULL);
 	start(change_key, arg(&keys[0]));
 	pawl_purgatory_stop(purgatory);
-	join_all();
-	EXPLORE_EXPECT_EQ(fates[0].released, 1);
+	join_released(1);
 	EXPLORE_EXPECT_EQ(fates[1].released, watched >= 0);
 	close_purgatory();
 }
@@ -712,12 +699,11 @@ THREAD(pass_a_tick, advance_clock(MS))
 static void close_against_expiry(unsigned workers)
 {
 	open_purgatory(workers, 1);
-	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), keys, 1, MS), 0);
-	EXPLORE_EXPECT_EQ(watch(new_request(1, 1), keys, 1, MS), 0);
+	submit(0, 1, keys, 1, MS);
+	submit(1, 1, keys, 1, MS);
 	start(pass_a_tick, NULL);
 	pawl_purgatory_close(purgatory);
-	EXPLORE_EXPECT_EQ(fates[0].released, 1);
-	EXPLORE_EXPECT_EQ(fates[1].released, 1);
+	expect_released(2);
 	join_all();
 	pawl_service_close(service, NULL);
 }
@@ -736,12 +722,11 @@ static void *stop_purgatory(void *unused)
 SCENARIO(two_stop)
 {
 	open_purgatory(1, 1);
-	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), keys, 1, MS), 0);
+	submit(0, 1, keys, 1, MS);
 	start(stop_purgatory, NULL);
 	start(stop_purgatory, NULL);
 	advance_clock(MS);
-	join_all();
-	EXPLORE_EXPECT_EQ(fates[0].released, 1);
+	join_released(1);
 	close_purgatory();
 }
 
@@ -749,30 +734,24 @@ SCENARIO(two_stop)
 SCENARIO(close_against_unref)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
-	given = new_request(0, 1);
-	pawl_op_ref(&given->op);
+	give(1, 1);
 	EXPLORE_EXPECT_EQ(watch(given, keys, 1, MS), 0);
 	start(complete, given);
 	pawl_purgatory_stop(purgatory);
-	join_all();
-	EXPLORE_EXPECT_EQ(fates[0].released, 1);
+	join_released(1);
 	close_purgatory();
 }
 
 /* Keys come and go with their operations while other threads check them. */
 SCENARIO(keys_come_and_go)
 {
-	struct request *request;
-
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
-	request = new_request(0, 9);
-	pawl_op_ref(&request->op);
-	EXPLORE_EXPECT_EQ(watch(request, keys, 1, PAWL_NEVER), 0);
+	give(9, 1);
+	EXPLORE_EXPECT_EQ(watch(given, keys, 1, PAWL_NEVER), 0);
 	start(check_key, arg(&keys[0]));
-	start(complete, request);
+	start(complete, given);
 	start(check_key, arg(&keys[0]));
-	join_all();
-	expect_completed(0);
+	join_completed(1);
 	close_purgatory();
 }
 
@@ -792,9 +771,7 @@ SCENARIO(keys_made_and_forgotten)
 	start(watch_and_complete, (void *)0);
 	start(watch_and_complete, (void *)1);
 	start(check_key, arg(&keys[0]));
-	join_all();
-	expect_completed(0);
-	expect_completed(1);
+	join_completed(2);
 	close_purgatory();
 }
 
@@ -808,13 +785,11 @@ SCENARIO(nested_check)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
 	fates[0].on_complete = change_second;
-	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), keys, 1, PAWL_NEVER), 0);
-	EXPLORE_EXPECT_EQ(watch(new_request(1, 2), &keys[1], 1, PAWL_NEVER), 0);
+	submit(0, 1, keys, 1, PAWL_NEVER);
+	submit(1, 2, &keys[1], 1, PAWL_NEVER);
 	start(change_key, arg(&keys[0]));
 	start(check_key, arg(&keys[1]));
-	join_all();
-	expect_completed(0);
-	expect_completed(1);
+	join_completed(2);
 	close_purgatory();
 }
 
@@ -824,12 +799,11 @@ THREAD(stop_service, pawl_service_stop(service, NULL))
 SCENARIO(service_stopped_first)
 {
 	open_purgatory(1, 1);
-	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), keys, 2, MS), 0);
+	submit(0, 1, keys, 2, MS);
 	start(stop_service, NULL);
 	start(try_to_watch, NULL);
 	start(change_key, arg(&keys[1]));
-	join_all();
-	EXPLORE_EXPECT_EQ(fates[0].released, 1);
+	join_released(1);
 	pawl_purgatory_stop(purgatory);
 	EXPLORE_EXPECT_EQ(fates[1].released, watched >= 0);
 	close_purgatory();
@@ -839,12 +813,11 @@ SCENARIO(service_stopped_first)
 SCENARIO(service_stopped_against_expiry)
 {
 	open_purgatory(1, 1);
-	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), keys, 1, MS), 0);
+	submit(0, 1, keys, 1, MS);
 	start(stop_service, NULL);
 	start(change_key, arg(&keys[0]));
 	advance_clock(MS);
-	join_all();
-	EXPLORE_EXPECT_EQ(fates[0].released, 1);
+	join_released(1);
 	close_purgatory();
 }
 
@@ -880,12 +853,11 @@ SCENARIO(refused_and_given_to_another)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
 	open_other();
-	give();
+	give(1, 2);
 	start(watch_here_or_there, NULL);
 	start(stop_service, NULL);
 	start(complete, given);
-	join_all();
-	expect_completed(0);
+	join_completed(1);
 	EXPLORE_EXPECT_EQ(pawl_purgatory_delayed(other), 0);
 	EXPLORE_EXPECT_EQ(pawl_purgatory_delayed(purgatory), 0);
 	pawl_purgatory_close(other);
@@ -911,17 +883,13 @@ SCENARIO(two_purgatories)
 {
 	const struct pawl_purgatory_options options = {.shards = 1};
 
-	open_service(1, 1);
-	EXPLORE_EXPECT_EQ(pawl_purgatory_open(&purgatory, service, &options), 0);
-	make_keys();
-	blocks = explore_blocks();
+	open_purgatory(1, 1);
 	EXPLORE_EXPECT_EQ(pawl_purgatory_open(&other, service, &options), 0);
-	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), keys, 1, 2 * MS), 0);
+	submit(0, 1, keys, 1, 2 * MS);
 	start(use_and_close_other, NULL);
 	start(change_key, arg(&keys[0]));
 	advance_clock(MS);
-	join_all();
-	await_release(0);
+	join_in_time();
 	close_purgatory();
 }
 
@@ -929,16 +897,11 @@ SCENARIO(two_purgatories)
 SCENARIO(no_memory)
 {
 	struct request *request;
-	int answer;
 
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
 	request = new_request(0, 1);
 	explore_failures(1);
-	answer = watch(request, keys, 5, PAWL_NEVER);
-	if (answer < 0) {
-		EXPLORE_EXPECT_EQ(answer, -ENOMEM);
-		free(request);
-	} else {
+	if (watch_or_free(request, keys, 5, PAWL_NEVER, -ENOMEM) >= 0) {
 		EXPLORE_EXPECT_EQ(pawl_purgatory_watched(purgatory), 5);
 		change(keys[4]);
 		expect_completed(0);
@@ -948,12 +911,7 @@ SCENARIO(no_memory)
 
 static void *watch_without_memory(void *number)
 {
-	struct request *request = new_request((unsigned)(uintptr_t)number, 1);
-	int answer = request ? watch(request, keys, 5, PAWL_NEVER) : -ENOMEM;
-
-	EXPLORE_EXPECT(answer >= 0 || answer == -ENOMEM);
-	if (answer < 0)
-		free(request);
+	watch_or_free(new_request((unsigned)(uintptr_t)number, 1), keys, 5, PAWL_NEVER, -ENOMEM);
 	return NULL;
 }
 
@@ -1032,8 +990,7 @@ SCENARIO(three_threads_and_the_end_of_a_growth, FEWER)
 	start(watch_first, arg(&keys[0]));
 	start(change_key, arg(&keys[0]));
 	fill(ALMOST_GROWN + 1);
-	join_all();
-	expect_completed(0);
+	join_completed(1);
 	close_filled();
 }
 
@@ -1045,8 +1002,7 @@ SCENARIO(two_find_the_table_full, FEWER)
 	start(fill_on, NULL);
 	start(watch_first, arg(&keys[0]));
 	start(change_key, arg(&keys[0]));
-	join_all();
-	expect_completed(0);
+	join_completed(1);
 	close_filled();
 }
 
@@ -1054,14 +1010,12 @@ SCENARIO(two_find_the_table_full, FEWER)
 static void check_against_growth(unsigned filled)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
-	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), keys, 2, PAWL_NEVER), 0);
+	submit(0, 1, keys, 2, PAWL_NEVER);
 	fill(filled);
-	EXPLORE_EXPECT_EQ(watch(new_request(1, 1), keys, 1, PAWL_NEVER), 0);
+	submit(1, 1, keys, 1, PAWL_NEVER);
 	start(fill_on, NULL);
 	start(change_key, arg(&keys[0]));
-	join_all();
-	expect_completed(0);
-	expect_completed(1);
+	join_completed(2);
 	close_filled();
 }
 
@@ -1084,32 +1038,27 @@ SCENARIO(check_against_growth_almost_done, FEWER)
 SCENARIO(cancel_against_growth, FEWER)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
-	EXPLORE_EXPECT_EQ(watch(new_request(0, 99), keys, 2, PAWL_NEVER), 0);
+	submit(0, 99, keys, 2, PAWL_NEVER);
 	fill(HALF_GROWN);
-	EXPLORE_EXPECT_EQ(watch(new_request(1, 99), keys, 2, PAWL_NEVER), 0);
+	submit(1, 99, keys, 2, PAWL_NEVER);
 	start(fill_on, NULL);
 	start(check_key, arg(&keys[1]));
 	EXPLORE_EXPECT_EQ(pawl_purgatory_cancel_key(purgatory, keys[0], cancelled), 2);
-	join_all();
-	EXPLORE_EXPECT_EQ(fates[0].released + fates[1].released, 2);
+	join_released(2);
 	close_filled();
 }
 
 /* An operation whose keys are in both tables is completed by hand, or by its deadline. */
 SCENARIO(win_against_growth, FEWER)
 {
-	struct request *request;
-
 	open_purgatory(1, 1);
-	request = new_request(0, 99);
-	pawl_op_ref(&request->op);
-	EXPLORE_EXPECT_EQ(watch(request, keys, 4, MS), 0);
+	give(99, 1);
+	EXPLORE_EXPECT_EQ(watch(given, keys, 4, MS), 0);
 	fill(HALF_GROWN);
-	start(complete, request);
+	start(complete, given);
 	start(fill_on, NULL);
 	advance_clock(MS);
-	join_all();
-	await_release(0);
+	join_in_time();
 	close_filled();
 }
 
@@ -1117,13 +1066,12 @@ SCENARIO(win_against_growth, FEWER)
 SCENARIO(stop_against_growth, FEWER)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
-	EXPLORE_EXPECT_EQ(watch(new_request(0, 99), keys, 2, PAWL_NEVER), 0);
+	submit(0, 99, keys, 2, PAWL_NEVER);
 	fill(HALF_GROWN);
 	start(check_key, arg(&keys[0]));
 	start(change_key, arg(&keys[1]));
 	pawl_purgatory_stop(purgatory);
-	join_all();
-	EXPLORE_EXPECT_EQ(fates[0].released, 1);
+	join_released(1);
 	close_filled();
 }
 
@@ -1131,13 +1079,8 @@ SCENARIO(stop_against_growth, FEWER)
 static void *watch_or_be_refused(void *unused)
 {
 	const struct pawl_key key = pawl_purgatory_key(purgatory, "q", 1);
-	struct request *request = new_request(0, 99);
 
-	watched = watch(request, &key, 1, PAWL_NEVER);
-	if (watched < 0) {
-		EXPLORE_EXPECT_EQ(watched, -ECANCELED);
-		free(request);
-	}
+	watched = watch_or_free(new_request(0, 99), &key, 1, PAWL_NEVER, -ECANCELED);
 	return unused;
 }
 
@@ -1158,14 +1101,12 @@ SCENARIO(two_walks_against_growth, FEWER)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
 	for (unsigned i = 0; i < 6; i++)
-		EXPLORE_EXPECT_EQ(watch(new_request(i, 2), keys, 1, PAWL_NEVER), 0);
+		submit(i, 2, keys, 1, PAWL_NEVER);
 	fill(GROWS);
 	start(change_key, arg(&keys[0]));
 	start(change_key, arg(&keys[0]));
 	start(fill_on, NULL);
-	join_all();
-	for (unsigned i = 0; i < 6; i++)
-		expect_completed(i);
+	join_completed(6);
 	close_filled();
 }
 
@@ -1174,14 +1115,12 @@ SCENARIO(walk_against_cancel_and_growth, FEWER)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
 	for (unsigned i = 0; i < 6; i++)
-		EXPLORE_EXPECT_EQ(watch(new_request(i, i % 2 ? 1 : 99), keys, 2, PAWL_NEVER), 0);
+		submit(i, i % 2 ? 1 : 99, keys, 2, PAWL_NEVER);
 	fill(GROWS);
 	start(change_key, arg(&keys[0]));
 	start(cancel_key, arg(&keys[1]));
 	start(fill_on, NULL);
-	join_all();
-	for (unsigned i = 0; i < 6; i++)
-		EXPLORE_EXPECT_EQ(fates[i].released, 1);
+	join_released(6);
 	close_filled();
 }
 
@@ -1197,8 +1136,7 @@ SCENARIO(many_keys_against_growth, FEWER)
 	start(fill_on, NULL);
 	start(change_key, &many[8]);
 	EXPLORE_EXPECT(watch(new_request(0, 1), many, 9, PAWL_NEVER) >= 0);
-	join_all();
-	expect_completed(0);
+	join_completed(1);
 	close_filled();
 }
 
@@ -1208,33 +1146,18 @@ SCENARIO(growth_without_memory, FEWER)
 	struct request *request;
 
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
-	given = new_request(0, 1);
-	pawl_op_ref(&given->op);
+	give(1, 1);
 	request = new_request(1, 1);
 	fill(FULL - 1);
 	start(watch_given, NULL);
 	start(change_key, arg(&keys[0]));
 	explore_failures(2);
 	EXPLORE_EXPECT(watch(request, keys, 4, PAWL_NEVER) >= 0);
-	join_all();
-	expect_completed(0);
-	expect_completed(1);
+	join_completed(2);
 	close_filled();
 }
 
-static int answers[2];
-
-static void *watch_six_keys(void *unused)
-{
-	struct request *request = new_request(0, 1);
-
-	answers[0] = request ? watch(request, keys, 6, MS) : -ENOMEM;
-	if (answers[0] < 0) {
-		EXPLORE_EXPECT_EQ(answers[0], -ENOMEM);
-		free(request);
-	}
-	return unused;
-}
+THREAD(watch_six_keys, watched = watch_or_free(new_request(0, 1), keys, 6, MS, -ENOMEM))
 
 static void cancel_second(void)
 {
@@ -1247,7 +1170,7 @@ SCENARIO(six_keys_without_memory, FEWER)
 	open_purgatory(1, 1);
 	fates[0].on_complete = change_second;
 	fates[1].on_complete = cancel_second;
-	EXPLORE_EXPECT_EQ(watch(new_request(1, 2), &keys[1], 5, MS), 0);
+	submit(1, 2, &keys[1], 5, MS);
 	start(watch_six_keys, NULL);
 	start(change_key, arg(&keys[0]));
 	start(cancel_key, arg(&keys[1]));
@@ -1255,7 +1178,7 @@ SCENARIO(six_keys_without_memory, FEWER)
 	join_all();
 	advance_clock(MS);
 	pawl_service_settle(service);
-	EXPLORE_EXPECT_EQ(fates[0].released, answers[0] >= 0);
+	EXPLORE_EXPECT_EQ(fates[0].released, watched >= 0);
 	EXPLORE_EXPECT_EQ(fates[1].released, 1);
 	close_purgatory();
 }
@@ -1273,13 +1196,11 @@ SCENARIO(nested_too_deep, FEWER)
 	fates[1].on_complete = change_third;
 	fates[2].on_complete = change_second;
 	for (unsigned i = 0; i < 3; i++)
-		EXPLORE_EXPECT_EQ(watch(new_request(i, (int)i + 1), &keys[i], 1, PAWL_NEVER), 0);
+		submit(i, (int)i + 1, &keys[i], 1, PAWL_NEVER);
 	start(watch_numbered, (void *)3);
 	start(check_key, arg(&keys[0]));
 	change(keys[0]);
-	join_all();
-	for (unsigned i = 0; i < 4; i++)
-		expect_completed(i);
+	join_completed(4);
 	close_purgatory();
 }
 
@@ -1293,16 +1214,15 @@ SCENARIO(stop_in_on_complete, FEWER)
 {
 	open_purgatory(1, 1);
 	fates[0].on_complete = stop_inside;
-	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), keys, 1, PAWL_NEVER), 0);
-	EXPLORE_EXPECT_EQ(watch(new_request(1, 1), keys, 1, MS), 0);
-	EXPLORE_EXPECT_EQ(watch(new_request(2, 99), keys, 1, PAWL_NEVER), 0);
+	submit(0, 1, keys, 1, PAWL_NEVER);
+	submit(1, 1, keys, 1, MS);
+	submit(2, 99, keys, 1, PAWL_NEVER);
 	start(change_key, arg(&keys[0]));
 	start(check_key, arg(&keys[0]));
 	advance_clock(MS);
 	join_all();
 	pawl_purgatory_stop(purgatory);
-	for (unsigned i = 0; i < 3; i++)
-		EXPLORE_EXPECT_EQ(fates[i].released, 1);
+	expect_released(3);
 	close_purgatory();
 }
 
@@ -1310,16 +1230,15 @@ SCENARIO(stop_in_on_complete, FEWER)
 SCENARIO(deadlines_against_check_and_cancel, FEWER)
 {
 	open_purgatory(2, 1);
-	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), keys, 1, MS), 0);
-	EXPLORE_EXPECT_EQ(watch(new_request(1, 1), &keys[1], 1, MS), 0);
-	EXPLORE_EXPECT_EQ(watch(new_request(2, 99), &keys[1], 1, 5 * MS), 0);
+	submit(0, 1, keys, 1, MS);
+	submit(1, 1, &keys[1], 1, MS);
+	submit(2, 99, &keys[1], 1, 5 * MS);
 	start(change_key, arg(&keys[0]));
 	start(cancel_key, arg(&keys[1]));
 	advance_clock(5 * MS);
 	join_all();
 	pawl_service_settle(service);
-	for (unsigned i = 0; i < 3; i++)
-		EXPLORE_EXPECT_EQ(fates[i].released, 1);
+	expect_released(3);
 	close_purgatory();
 }
 
@@ -1334,10 +1253,10 @@ static void *poll_twice(void *unused)
 SCENARIO(poll_against_watch, FEWER)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 2);
-	EXPLORE_EXPECT_EQ(watch(new_request(1, 99), keys, 1, MS), 0);
+	submit(1, 99, keys, 1, MS);
 	start(poll_twice, NULL);
 	start(pass_a_tick, NULL);
-	EXPLORE_EXPECT_EQ(watch(new_request(2, 99), keys, 1, MS), 0);
+	submit(2, 99, keys, 1, MS);
 	join_all();
 	advance_clock(MS);
 	while (pawl_service_poll(service, 0))
@@ -1366,11 +1285,8 @@ static void describe(struct pawl_op *op, char *text, size_t size)
 
 static void open_described(unsigned workers, unsigned shards)
 {
-	const struct pawl_purgatory_options options = {.shards = shards, .describe = describe};
-
-	open_service(workers, shards);
-	EXPLORE_EXPECT_EQ(pawl_purgatory_open(&purgatory, service, &options), 0);
-	make_keys();
+	open_purgatory_with(
+	        workers, (struct pawl_purgatory_options){.shards = shards, .describe = describe});
 }
 
 /* The viewer describes an operation while a check completes it. */
@@ -1378,12 +1294,10 @@ SCENARIO(viewer_against_check, FEWER)
 {
 	open_described(PAWL_SERVICE_MANUAL, 1);
 	for (unsigned i = 0; i < 3; i++)
-		EXPLORE_EXPECT_EQ(watch(new_request(i, 1), keys, 2, PAWL_NEVER), 0);
+		submit(i, 1, keys, 2, PAWL_NEVER);
 	start(view_twice, NULL);
 	start(change_key, arg(&keys[0]));
-	join_all();
-	for (unsigned i = 0; i < 3; i++)
-		expect_completed(i);
+	join_completed(3);
 	close_filled();
 }
 
@@ -1391,13 +1305,12 @@ SCENARIO(viewer_against_check, FEWER)
 SCENARIO(viewer_against_growth, FEWER)
 {
 	open_described(PAWL_SERVICE_MANUAL, 1);
-	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), keys, 2, PAWL_NEVER), 0);
+	submit(0, 1, keys, 2, PAWL_NEVER);
 	fill(GROWS);
 	start(view_twice, NULL);
 	start(fill_on, NULL);
 	start(change_key, arg(&keys[0]));
-	join_all();
-	expect_completed(0);
+	join_completed(1);
 	close_filled();
 }
 
@@ -1416,13 +1329,12 @@ static void *open_and_close(void *unused)
 SCENARIO(viewer_against_close, FEWER)
 {
 	open_described(1, 1);
-	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), keys, 2, MS), 0);
-	EXPLORE_EXPECT_EQ(watch(new_request(1, 99), keys, 1, PAWL_NEVER), 0);
+	submit(0, 1, keys, 2, MS);
+	submit(1, 99, keys, 1, PAWL_NEVER);
 	start(view_twice, NULL);
 	start(close_it, NULL);
 	advance_clock(MS);
-	join_all();
-	EXPLORE_EXPECT_EQ(fates[0].released + fates[1].released, 2);
+	join_released(2);
 	pawl_service_close(service, NULL);
 }
 
@@ -1430,7 +1342,7 @@ SCENARIO(viewer_against_close, FEWER)
 SCENARIO(viewer_against_two_closes, FEWER)
 {
 	open_described(PAWL_SERVICE_MANUAL, 1);
-	EXPLORE_EXPECT_EQ(watch(new_request(0, 99), keys, 1, PAWL_NEVER), 0);
+	submit(0, 99, keys, 1, PAWL_NEVER);
 	start(view_twice, NULL);
 	start(close_it, NULL);
 	start(open_and_close, NULL);

@@ -14,7 +14,7 @@
 
 #define MS UINT64_C(1000000) /* a tick */
 
-static struct explore_scenario scenarios[128]; /* of this program, in the order of its source */
+static struct explore_scenario scenarios[256]; /* of this program, in the order of its source */
 static size_t scenario_count;
 
 /* The head of a scenario's function, which adds it to the list. Members of struct explore_scenario may follow. */
@@ -61,15 +61,17 @@ static struct pawl_clock_manual clock_by_hand;
 static struct pawl_service *service;
 
 /* A small wheel, so that there is little to set up and slots open often. */
-static inline void open_service(unsigned workers, unsigned shards)
+static inline void open_service_with(struct pawl_service_options options)
 {
-	const struct pawl_service_options options = {.workers = workers,
-	                                             .shards = shards,
-	                                             .wheel_size = 4,
-	                                             .clock = &clock_by_hand.clock};
-
+	options.wheel_size = 4;
+	options.clock = &clock_by_hand.clock;
 	pawl_clock_manual_init(&clock_by_hand);
 	EXPLORE_EXPECT_EQ(pawl_service_open(&service, &options), 0);
+}
+
+static inline void open_service(unsigned workers, unsigned shards)
+{
+	open_service_with((struct pawl_service_options){.workers = workers, .shards = shards});
 }
 
 static inline void advance_clock(uint64_t ns)
