@@ -106,8 +106,7 @@ enum reason {
 	FOR_THREAD,
 	FOR_VALUE,
 	FOR_TIME,
-	FINISHED,
-	UNUSED
+	FINISHED
 };
 
 struct thread {
@@ -191,7 +190,7 @@ void threads_wake(enum reason reason, const void *object);
 unsigned thread_start(void *(*run)(void *), void *arg);
 
 /* search.c: the decisions */
-enum choice { SCHEDULE, OLD_VALUE, ALLOCATION, SIGNALLED, SPURIOUS, SPIN, CHOICES };
+enum choice { OLD_VALUE, ALLOCATION, SIGNALLED, SPURIOUS, SPIN, CHOICES };
 enum search { DEPTH_FIRST, PRIORITIES, RANDOM, REPLAY };
 
 #define CLOCK NO_THREAD /* as a candidate: time passes */
