@@ -557,6 +557,20 @@ static void two_tasks_meet(unsigned shards)
 SCENARIO_OF(two_tasks_meet_1, two_tasks_meet(1))
 SCENARIO_OF(two_tasks_meet_2, two_tasks_meet(2))
 
+THREAD(arm_two_at_once, arm(two, 0))
+
+/* The same, due at once: two threads see one follower, and the one that does not get it wakes the leader. */
+SCENARIO(two_due_tasks_meet)
+{
+	open_with_two(2, 2);
+	one->then = two->then = meet;
+	start(arm_two_at_once, NULL);
+	arm(one, 0);
+	join_all();
+	await(&runs, 2);
+	end_tasks();
+}
+
 static int started;
 
 static void start_and_wait_for_two(struct probe *probe)
@@ -1163,8 +1177,6 @@ static void poll_while_readable(int wanted)
 	EXPLORE_EXPECT(!readable());
 	close_service();
 }
-
-THREAD(arm_two_at_once, arm(two, 0))
 
 /* Another thread arms until the poll ends: the descriptor does not lose the task. */
 SCENARIO(descriptor_against_poll_and_arm, FEWER)
