@@ -18,6 +18,14 @@ struct probe {
 	int rest; /* for `then` */
 };
 
+/* What a task does in its run. */
+#define TASK(name, ...)                       \
+	static void name(struct probe *probe) \
+	{                                     \
+		(void)probe;                  \
+		__VA_ARGS__;                  \
+	}
+
 static int runs, drops;
 
 static void run_probe(struct pawl_task *task)
@@ -171,10 +179,8 @@ static void cancel_wait_against_expiry(unsigned workers, void (*then)(struct pro
 SCENARIO_OF(cancel_wait_against_expiry_1, cancel_wait_against_expiry(1, NULL))
 SCENARIO_OF(cancel_wait_against_expiry_2, cancel_wait_against_expiry(2, NULL))
 
-static void cancel_itself(struct probe *probe)
-{
-	EXPLORE_EXPECT_EQ(pawl_service_cancel_wait(service, &probe->task), PAWL_SERVICE_RUNNING);
-}
+TASK(cancel_itself,
+     EXPLORE_EXPECT_EQ(pawl_service_cancel_wait(service, &probe->task), PAWL_SERVICE_RUNNING))
 
 /* Inside the task itself cancel_wait does not wait; outside it does. */
 SCENARIO_OF(cancel_wait_inside, cancel_wait_against_expiry(1, cancel_itself))
@@ -290,12 +296,7 @@ SCENARIO(one_of_two_arms_unless_pending)
 	close_after_one();
 }
 
-static void take_all_work(struct probe *probe)
-{
-	(void)probe;
-	__atomic_store_n(&work, 0, __ATOMIC_SEQ_CST);
-	explore_point();
-}
+TASK(take_all_work, __atomic_store_n(&work, 0, __ATOMIC_SEQ_CST); explore_point())
 
 static void *add_work(void *unused)
 {
@@ -357,13 +358,8 @@ static void cancel_wait_all_frees_both(unsigned workers, unsigned shards)
 SCENARIO_OF(cancel_wait_all_frees_both_1, cancel_wait_all_frees_both(1, 1))
 SCENARIO_OF(cancel_wait_all_frees_both_2, cancel_wait_all_frees_both(2, 2))
 
-static void *cancel_wait_all_of_one(void *unused)
-{
-	struct pawl_task *tasks[] = {&one->task};
-
-	pawl_service_cancel_wait_all(service, tasks, 1);
-	return unused;
-}
+THREAD(cancel_wait_all_of_one,
+       pawl_service_cancel_wait_all(service, (struct pawl_task *[]){&one->task}, 1))
 
 /* The first to be ready does not let a task be armed for which the other one still refuses. */
 SCENARIO(cancel_wait_all_during_another)
@@ -534,12 +530,7 @@ SCENARIO_OF(due_at_once_2, due_at_once(2, 2))
 
 static int met;
 
-static void meet(struct probe *probe)
-{
-	(void)probe;
-	add(&met);
-	await(&met, 2);
-}
+TASK(meet, add(&met); await(&met, 2))
 
 /* Two tasks that need each other: each worker must take one. */
 static void two_tasks_meet(unsigned shards)
@@ -573,18 +564,9 @@ SCENARIO(two_due_tasks_meet)
 
 static int started;
 
-static void start_and_wait_for_two(struct probe *probe)
-{
-	(void)probe;
-	add(&started);
-	await(&met, 1);
-}
+TASK(start_and_wait_for_two, add(&started); await(&met, 1))
 
-static void say_met(struct probe *probe)
-{
-	(void)probe;
-	add(&met);
-}
+TASK(say_met, add(&met))
 
 /* While one worker is busy, the other one must keep the time: a task armed now runs in time. */
 SCENARIO(time_is_kept_during_a_long_task)
@@ -658,10 +640,7 @@ static void *give_two_a_home(void *unused)
 	return unused;
 }
 
-static void arm_the_other(struct probe *probe)
-{
-	arm(probe->other, 0);
-}
+TASK(arm_the_other, arm(probe->other, 0))
 
 /* A task arms another one, in a shard at which settle may have looked before that. */
 SCENARIO(settle_waits_for_tasks_that_a_task_arms)
@@ -748,12 +727,17 @@ static void close_limited(void)
 
 static int accepted;
 
-static void *arm_limited(void *probe)
+static bool try_to_arm(struct probe *probe)
 {
-	int error = pawl_service_arm(service, &((struct probe *)probe)->task, MS);
+	int error = pawl_service_arm(service, &probe->task, MS);
 
 	EXPLORE_EXPECT(error == 0 || error == -EAGAIN);
-	if (error == 0)
+	return error == 0;
+}
+
+static void *arm_limited(void *probe)
+{
+	if (try_to_arm(probe))
 		add(&accepted);
 	return NULL;
 }
@@ -774,12 +758,7 @@ SCENARIO(limit_of_one)
 	close_limited();
 }
 
-static void arm_limited_again(struct probe *probe)
-{
-	int error = pawl_service_arm(service, &probe->task, MS);
-
-	EXPLORE_EXPECT(error == 0 || error == -EAGAIN);
-}
+TASK(arm_limited_again, try_to_arm(probe))
 
 /* A running task arms itself again while another thread reserves the only quota, and a third cancels. */
 SCENARIO(limit_of_one_while_running)
@@ -1044,11 +1023,7 @@ SCENARIO_OF(the_system_clock_2, the_system_clock(2))
 
 static uint64_t ran_at;
 
-static void note_time_and_arm_the_other(struct probe *probe)
-{
-	ran_at = pawl_service_now(service);
-	arm(probe->other, 2 * MS);
-}
+TASK(note_time_and_arm_the_other, ran_at = pawl_service_now(service); arm(probe->other, 2 * MS))
 
 /* Time stops at the deadline of the first, whatever another thread arms meanwhile, and at the one that this arms. */
 static void time_runs_against_arm(unsigned workers)
@@ -1111,11 +1086,7 @@ SCENARIO(pool_against_touch_of_a_period, FEWER)
 	EXPLORE_EXPECT_EQ(drops, 0);
 }
 
-static void poll_inside(struct probe *probe)
-{
-	(void)probe;
-	pawl_service_poll(service, 0);
-}
+TASK(poll_inside, pawl_service_poll(service, 0))
 
 /* Tasks of a pool poll once more inside. The pool ends before the service is closed. */
 SCENARIO(pool_nests_polls, FEWER)
