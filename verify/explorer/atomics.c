@@ -264,9 +264,6 @@ static void fence(int order)
 	}
 }
 
-void __tsan_atomic_thread_fence(int order);
-void __tsan_atomic_signal_fence(int order);
-
 void __tsan_atomic_thread_fence(int order)
 {
 	scheduling_point(FENCE, NULL, CALLER);
@@ -319,8 +316,6 @@ static bool try_exchange(struct location *location, bool equal, uint64_t expecte
 
 #define MODIFY(size, name, expression)                                                          \
 	a##size __tsan_atomic##size##_##name(volatile a##size *address, a##size operand,        \
-	                                     int order);                                        \
-	a##size __tsan_atomic##size##_##name(volatile a##size *address, a##size operand,        \
 	                                     int order)                                         \
 	{                                                                                       \
 		struct location *location = begin_write((const void *)address, sizeof(operand), \
@@ -333,78 +328,70 @@ static bool try_exchange(struct location *location, bool equal, uint64_t expecte
 	}
 
 /* A weak compare-and-set may fail for no reason. */
-#define ATOMICS(size)                                                                              \
-	a##size __tsan_atomic##size##_load(const volatile a##size *address, int order);            \
-	void __tsan_atomic##size##_store(volatile a##size *address, a##size value, int order);     \
-	int __tsan_atomic##size##_compare_exchange_strong(                                         \
-	        volatile a##size *address, a##size *expected, a##size value, int order, int fail); \
-	int __tsan_atomic##size##_compare_exchange_weak(                                           \
-	        volatile a##size *address, a##size *expected, a##size value, int order, int fail); \
-	a##size __tsan_atomic##size##_load(const volatile a##size *address, int order)             \
-	{                                                                                          \
-		return (a##size)load((const void *)address, sizeof(*address), order, CALLER);      \
-	}                                                                                          \
-	void __tsan_atomic##size##_store(volatile a##size *address, a##size value, int order)      \
-	{                                                                                          \
-		struct location *location = begin_write((const void *)address, sizeof(value),      \
-		                                        STORE, order, false, CALLER);              \
-                                                                                                   \
-		*address = value;                                                                  \
-		end_write(location, value, order, false);                                          \
-	}                                                                                          \
-	static int compare_exchange##size(volatile a##size *address, a##size *expected,            \
-	                                  a##size value, int order, int fail, bool weak,           \
-	                                  uintptr_t pc)                                            \
-	{                                                                                          \
-		struct location *location = NULL;                                                  \
-		uint64_t seen;                                                                     \
-		bool equal;                                                                        \
-                                                                                                   \
-		scheduling_point(EXCHANGE, (const void *)address, pc);                             \
-		seen = *address;                                                                   \
-		equal = seen == *expected && !(weak && running() && search_choose(SPURIOUS, 2));   \
-		memory_access((const void *)address, sizeof(value), false, true, pc);              \
-		if (running())                                                                     \
-			location = location_of((const void *)address, sizeof(value));              \
-		if (location)                                                                      \
-			equal = try_exchange(location, equal, *expected, &seen, order, fail);      \
-		if (equal) {                                                                       \
-			memory_access((const void *)address, sizeof(value), true, true, pc);       \
-			*address = value;                                                          \
-			end_write(location, value, order, true);                                   \
-		} else {                                                                           \
-			*expected = (a##size)seen;                                                 \
-			if (running())                                                             \
-				step_failed();                                                     \
-		}                                                                                  \
-		return equal;                                                                      \
-	}                                                                                          \
-	int __tsan_atomic##size##_compare_exchange_strong(                                         \
-	        volatile a##size *address, a##size *expected, a##size value, int order, int fail)  \
-	{                                                                                          \
-		return compare_exchange##size(address, expected, value, order, fail, false,        \
-		                              CALLER);                                             \
-	}                                                                                          \
-	int __tsan_atomic##size##_compare_exchange_weak(                                           \
-	        volatile a##size *address, a##size *expected, a##size value, int order, int fail)  \
-	{                                                                                          \
-		return compare_exchange##size(address, expected, value, order, fail, true,         \
-		                              CALLER);                                             \
-	}                                                                                          \
-	a##size __tsan_atomic##size##_compare_exchange_val(                                        \
-	        volatile a##size *address, a##size expected, a##size value, int order, int fail);  \
-	a##size __tsan_atomic##size##_compare_exchange_val(                                        \
-	        volatile a##size *address, a##size expected, a##size value, int order, int fail)   \
-	{                                                                                          \
-		compare_exchange##size(address, &expected, value, order, fail, false, CALLER);     \
-		return expected;                                                                   \
-	}                                                                                          \
-	MODIFY(size, exchange, operand)                                                            \
-	MODIFY(size, fetch_add, old + operand)                                                     \
-	MODIFY(size, fetch_sub, old - operand)                                                     \
-	MODIFY(size, fetch_and, old &operand)                                                      \
-	MODIFY(size, fetch_or, old | operand)                                                      \
-	MODIFY(size, fetch_xor, old ^ operand)                                                     \
+#define ATOMICS(size)                                                                             \
+	a##size __tsan_atomic##size##_load(const volatile a##size *address, int order)            \
+	{                                                                                         \
+		return (a##size)load((const void *)address, sizeof(*address), order, CALLER);     \
+	}                                                                                         \
+	void __tsan_atomic##size##_store(volatile a##size *address, a##size value, int order)     \
+	{                                                                                         \
+		struct location *location = begin_write((const void *)address, sizeof(value),     \
+		                                        STORE, order, false, CALLER);             \
+                                                                                                  \
+		*address = value;                                                                 \
+		end_write(location, value, order, false);                                         \
+	}                                                                                         \
+	static int compare_exchange##size(volatile a##size *address, a##size *expected,           \
+	                                  a##size value, int order, int fail, bool weak,          \
+	                                  uintptr_t pc)                                           \
+	{                                                                                         \
+		struct location *location = NULL;                                                 \
+		uint64_t seen;                                                                    \
+		bool equal;                                                                       \
+                                                                                                  \
+		scheduling_point(EXCHANGE, (const void *)address, pc);                            \
+		seen = *address;                                                                  \
+		equal = seen == *expected && !(weak && running() && search_choose(SPURIOUS, 2));  \
+		memory_access((const void *)address, sizeof(value), false, true, pc);             \
+		if (running())                                                                    \
+			location = location_of((const void *)address, sizeof(value));             \
+		if (location)                                                                     \
+			equal = try_exchange(location, equal, *expected, &seen, order, fail);     \
+		if (equal) {                                                                      \
+			memory_access((const void *)address, sizeof(value), true, true, pc);      \
+			*address = value;                                                         \
+			end_write(location, value, order, true);                                  \
+		} else {                                                                          \
+			*expected = (a##size)seen;                                                \
+			if (running())                                                            \
+				step_failed();                                                    \
+		}                                                                                 \
+		return equal;                                                                     \
+	}                                                                                         \
+	int __tsan_atomic##size##_compare_exchange_strong(                                        \
+	        volatile a##size *address, a##size *expected, a##size value, int order, int fail) \
+	{                                                                                         \
+		return compare_exchange##size(address, expected, value, order, fail, false,       \
+		                              CALLER);                                            \
+	}                                                                                         \
+	int __tsan_atomic##size##_compare_exchange_weak(                                          \
+	        volatile a##size *address, a##size *expected, a##size value, int order, int fail) \
+	{                                                                                         \
+		return compare_exchange##size(address, expected, value, order, fail, true,        \
+		                              CALLER);                                            \
+	}                                                                                         \
+	a##size __tsan_atomic##size##_compare_exchange_val(                                       \
+	        volatile a##size *address, a##size expected, a##size value, int order, int fail)  \
+	{                                                                                         \
+		compare_exchange##size(address, &expected, value, order, fail, false, CALLER);    \
+		return expected;                                                                  \
+	}                                                                                         \
+	MODIFY(size, exchange, operand)                                                           \
+	MODIFY(size, fetch_add, old + operand)                                                    \
+	MODIFY(size, fetch_sub, old - operand)                                                    \
+	MODIFY(size, fetch_and, old &operand)                                                     \
+	MODIFY(size, fetch_or, old | operand)                                                     \
+	MODIFY(size, fetch_xor, old ^ operand)                                                    \
 	MODIFY(size, fetch_nand, ~(old & operand))
 
 ATOMICS(8)

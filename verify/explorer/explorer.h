@@ -1,26 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The parts of the explorer. explore.h is what scenarios see.
+ * The parts of the explorer. explore.h is what scenarios see; docs/design/schedules.md draws which part calls which.
  *
- *	scenario and library      compiled with -fsanitize=thread
- *	   |           |
- *	   | malloc,   | each access to memory: __tsan_*
- *	   | pthread_* |
- *	   v           v
- *	system.c     memory.c     allocations, freed memory, data races on plain accesses
- *	   |         strings.c    memcpy, strlen and the like: plain accesses
- *	   |         atomics.c    atomic operations, and which stores a load may still see
- *	   |           |
- *	   +-----+-----+
- *	         v
- *	    scheduler.c           threads: which are runnable, what the others wait for
- *	     |        |
- *	     v        v
- *	 fiber.c   search.c       the decisions: depth first, by priorities, at random, or replayed
- *
- *	report.c                  what is printed when an execution fails
- *	sources.c                 lines of the source and names of variables, for that
- *	main.c                    arguments; one execution after the other
+ *	report.c     what is printed when an execution fails
+ *	sources.c    lines of the source and names of variables, for that
+ *	main.c       arguments; one execution after the other
  *
  * All threads of an execution are fibers of one thread of the system. So only one runs at a time, until it comes to a
  * scheduling point. The explorer's own state is in *explorer, outside of the program's variables, which are reset to
@@ -106,8 +90,7 @@ enum reason {
 	FOR_THREAD,
 	FOR_VALUE,
 	FOR_TIME,
-	FINISHED,
-	UNUSED
+	FINISHED
 };
 
 struct thread {
@@ -191,7 +174,7 @@ void threads_wake(enum reason reason, const void *object);
 unsigned thread_start(void *(*run)(void *), void *arg);
 
 /* search.c: the decisions */
-enum choice { SCHEDULE, OLD_VALUE, ALLOCATION, SIGNALLED, SPURIOUS, SPIN, CHOICES };
+enum choice { OLD_VALUE, ALLOCATION, SIGNALLED, SPURIOUS, SPIN, CHOICES };
 enum search { DEPTH_FIRST, PRIORITIES, RANDOM, REPLAY };
 
 #define CLOCK NO_THREAD /* as a candidate: time passes */

@@ -23,7 +23,8 @@ struct arguments {
 	uint64_t times; /* so many times the executions of each search */
 	uint64_t most;  /* but at most so many */
 	uint64_t hang_seconds;
-	bool help, list, trace, strong, no_depth_first;
+	int help, list, trace, strong; /* whether they are given */
+	bool no_depth_first;
 };
 
 static const char *plural(uint64_t count)
@@ -242,17 +243,17 @@ static bool check(int argc, char **argv, const struct arguments *arguments,
 
 static bool parse(int argc, char **argv, struct arguments *arguments)
 {
-	static const struct option options[] = {
-	        {"help", no_argument, NULL, 'h'},
-	        {"list", no_argument, NULL, 'l'},
+	const struct option options[] = {
+	        {"help", no_argument, &arguments->help, true},
+	        {"list", no_argument, &arguments->list, true},
+	        {"trace", no_argument, &arguments->trace, true},
+	        {"strong", no_argument, &arguments->strong, true},
 	        {"scenario", required_argument, NULL, 's'},
 	        {"seed", required_argument, NULL, 'r'},
 	        {"first-seed", required_argument, NULL, 'f'},
 	        {"times", required_argument, NULL, 't'},
 	        {"most", required_argument, NULL, 'm'},
 	        {"no-depth-first", no_argument, NULL, 'd'},
-	        {"trace", no_argument, NULL, 'v'},
-	        {"strong", no_argument, NULL, 'g'},
 	        {"hang", required_argument, NULL, 'a'},
 	        {NULL, 0, NULL, 0},
 	};
@@ -262,12 +263,10 @@ static bool parse(int argc, char **argv, struct arguments *arguments)
 	while (good && (option = getopt_long(argc, argv, "", options, &index)) != -1) {
 		const char *name = options[index].name;
 
+		if (option && strchr("ftmd", option))
+			arguments->of_search = name;
 		switch (option) {
-		case 'h':
-			arguments->help = true;
-			break;
-		case 'l':
-			arguments->list = true;
+		case 0:
 			break;
 		case 's':
 			arguments->scenario = optarg;
@@ -276,26 +275,16 @@ static bool parse(int argc, char **argv, struct arguments *arguments)
 			arguments->seed = optarg;
 			break;
 		case 'f':
-			arguments->of_search = name;
 			good = parse_number(argv, name, 0, UINT64_MAX, &arguments->first_seed);
 			break;
 		case 't':
-			arguments->of_search = name;
 			good = parse_number(argv, name, 1, 1000000, &arguments->times);
 			break;
 		case 'm':
-			arguments->of_search = name;
 			good = parse_number(argv, name, 1, UINT64_MAX, &arguments->most);
 			break;
 		case 'd':
-			arguments->of_search = name;
 			arguments->no_depth_first = true;
-			break;
-		case 'v':
-			arguments->trace = true;
-			break;
-		case 'g':
-			arguments->strong = true;
 			break;
 		case 'a':
 			good = parse_number(argv, name, 1, 86400, &arguments->hang_seconds);

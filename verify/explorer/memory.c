@@ -435,39 +435,22 @@ size_t explore_blocks(void)
 
 /* Called by the compiler for plain accesses. */
 
-#define PLAIN(size)                                                 \
-	void __tsan_read##size(const void *address);                \
-	void __tsan_write##size(const void *address);               \
-	void __tsan_unaligned_read##size(const void *address);      \
-	void __tsan_unaligned_write##size(const void *address);     \
-	void __tsan_read##size(const void *address)                 \
+#define PLAIN(name, size, write)                                    \
+	void __tsan_##name##size(const void *address)               \
 	{                                                           \
-		memory_access(address, size, false, false, CALLER); \
-	}                                                           \
-	void __tsan_write##size(const void *address)                \
-	{                                                           \
-		memory_access(address, size, true, false, CALLER);  \
-	}                                                           \
-	void __tsan_unaligned_read##size(const void *address)       \
-	{                                                           \
-		memory_access(address, size, false, false, CALLER); \
-	}                                                           \
-	void __tsan_unaligned_write##size(const void *address)      \
-	{                                                           \
-		memory_access(address, size, true, false, CALLER);  \
+		memory_access(address, size, write, false, CALLER); \
 	}
+#define PLAIN_OF(size)                     \
+	PLAIN(read, size, false)           \
+	PLAIN(write, size, true)           \
+	PLAIN(unaligned_read, size, false) \
+	PLAIN(unaligned_write, size, true)
 
-PLAIN(1)
-PLAIN(2)
-PLAIN(4)
-PLAIN(8)
-PLAIN(16)
-
-void __tsan_read_range(const void *address, size_t size);
-void __tsan_write_range(const void *address, size_t size);
-void __tsan_init(void);
-void __tsan_func_entry(const void *caller);
-void __tsan_func_exit(void);
+PLAIN_OF(1)
+PLAIN_OF(2)
+PLAIN_OF(4)
+PLAIN_OF(8)
+PLAIN_OF(16)
 
 void __tsan_read_range(const void *address, size_t size)
 {

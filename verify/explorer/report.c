@@ -177,7 +177,6 @@ static void print_command(void)
 }
 
 /* A breakpoint for gdb: every failure calls this. */
-void explore_stopped(void);
 __attribute__((noinline)) void explore_stopped(void)
 {
 	__asm__ volatile("");

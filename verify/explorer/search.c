@@ -14,8 +14,7 @@
  *	random        at each point a switch with the probability that the seed has drawn
  *	replay        as a list says
  *
- * A seed is written r5 (random, seed 5), p3.5 (priorities of depth 3, seed 5), d12:1,40:2 (at decision 12 take option
- * 1, at 40 option 2, elsewhere option 0), or d (option 0 everywhere).
+ * docs/design/schedules.md says how a seed is written.
  */
 #include "explorer.h"
 

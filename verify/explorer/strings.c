@@ -9,7 +9,6 @@
 #include "explorer.h"
 
 #define WRAP(type, name, ...)            \
-	type __wrap_##name(__VA_ARGS__); \
 	type __real_##name(__VA_ARGS__); \
 	type __wrap_##name(__VA_ARGS__)
 

@@ -42,42 +42,6 @@ static struct mutex *mutex_of(pthread_mutex_t *mutex)
 	return (struct mutex *)(void *)mutex;
 }
 
-int __wrap_pthread_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *attributes);
-int __wrap_pthread_mutex_destroy(pthread_mutex_t *mutex);
-int __wrap_pthread_mutex_lock(pthread_mutex_t *mutex);
-int __wrap_pthread_mutex_trylock(pthread_mutex_t *mutex);
-int __wrap_pthread_mutex_unlock(pthread_mutex_t *mutex);
-int __wrap_pthread_cond_init(pthread_cond_t *condition, const pthread_condattr_t *attributes);
-int __wrap_pthread_cond_destroy(pthread_cond_t *condition);
-int __wrap_pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex);
-int __wrap_pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex,
-                                  const struct timespec *deadline);
-int __wrap_pthread_cond_signal(pthread_cond_t *condition);
-int __wrap_pthread_cond_broadcast(pthread_cond_t *condition);
-int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
-                          void *arg);
-int __wrap_pthread_join(pthread_t thread, void **result);
-pthread_t __wrap_pthread_self(void);
-int __wrap_pthread_once(pthread_once_t *once, void (*run)(void));
-int __wrap_pthread_setname_np(pthread_t thread, const char *name);
-int __wrap_pthread_sigmask(int how, const sigset_t *set, sigset_t *old);
-int __wrap_sched_yield(void);
-int __wrap_nanosleep(const struct timespec *duration, struct timespec *rest);
-int __wrap_usleep(useconds_t duration);
-unsigned __wrap_sleep(unsigned duration);
-int __wrap_clock_gettime(clockid_t id, struct timespec *now);
-time_t __wrap_time(time_t *seconds);
-int __wrap_timerfd_create(int clock, int flags);
-int __wrap_timerfd_settime(int timer, int flags, const struct itimerspec *at,
-                           struct itimerspec *old);
-ssize_t __wrap_getrandom(void *buffer, size_t size, unsigned flags);
-long __wrap_sysconf(int name);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *memory, size_t size);
-void *__wrap_aligned_alloc(size_t alignment, size_t size);
-int __wrap_posix_memalign(void **memory, size_t alignment, size_t size);
-void __wrap_free(void *memory);
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
 void *__real_realloc(void *memory, size_t size);
@@ -586,7 +550,6 @@ void explore_point(void)
 /* A scenario that ends the program would also end the search, without a report. */
 
 #define EXIT(name)                                         \
-	_Noreturn void __wrap_##name(int status);          \
 	_Noreturn void __wrap_##name(int status)           \
 	{                                                  \
 		if (running()) {                           \
@@ -606,7 +569,6 @@ EXIT(quick_exit)
  */
 
 #define REFUSE(name, instead)                   \
-	_Noreturn void __wrap_##name(void);     \
 	_Noreturn void __wrap_##name(void)      \
 	{                                       \
 		refuse(#name, instead, CALLER); \

@@ -109,20 +109,18 @@ static struct pawl_key key_in(const struct pawl_purgatory *of, unsigned number)
 	return pawl_purgatory_key(of, names[number], strlen(names[number]));
 }
 
-static void make_keys(void)
+static void open_purgatory_with(unsigned workers, struct pawl_purgatory_options options)
 {
+	open_service(workers, options.shards);
+	EXPLORE_EXPECT_EQ(pawl_purgatory_open(&purgatory, service, &options), 0);
 	for (unsigned i = 0; i < 6; i++)
 		keys[i] = key_in(purgatory, i);
+	blocks = explore_blocks();
 }
 
 static void open_purgatory(unsigned workers, unsigned shards)
 {
-	const struct pawl_purgatory_options options = {.shards = shards};
-
-	open_service(workers, shards);
-	EXPLORE_EXPECT_EQ(pawl_purgatory_open(&purgatory, service, &options), 0);
-	make_keys();
-	blocks = explore_blocks();
+	open_purgatory_with(workers, (struct pawl_purgatory_options){.shards = shards});
 }
 
 static struct request *new_request(unsigned number, int needs)
@@ -141,6 +139,36 @@ static int watch(struct request *request, const struct pawl_key *under, size_t c
                  uint64_t timeout)
 {
 	return pawl_purgatory_try_or_watch(purgatory, &request->op, under, count, timeout);
+}
+
+/* A new operation waits. */
+static void submit(unsigned number, int needs, const struct pawl_key *under, size_t count,
+                   uint64_t timeout)
+{
+	EXPLORE_EXPECT_EQ(watch(new_request(number, needs), under, count, timeout), 0);
+}
+
+/* One that is refused stays the caller's. There may be no memory for it. */
+static int watch_or_free(struct request *request, const struct pawl_key *under, size_t count,
+                         uint64_t timeout, int refusal)
+{
+	int answer = request ? watch(request, under, count, timeout) : -ENOMEM;
+
+	if (answer < 0) {
+		EXPLORE_EXPECT_EQ(answer, refusal);
+		free(request);
+	}
+	return answer;
+}
+
+static struct request *given;
+
+/* An operation, and references to it beyond the first. */
+static void give(int needs, unsigned references)
+{
+	given = new_request(0, needs);
+	while (references-- > 0)
+		pawl_op_ref(&given->op);
 }
 
 /* Change something, and check its key. */
@@ -190,6 +218,27 @@ static void close_purgatory(void)
 	pawl_service_close(service, NULL);
 }
 
+/* All threads end, and the first operations are completed. */
+static void join_completed(unsigned count)
+{
+	join_all();
+	for (unsigned i = 0; i < count; i++)
+		expect_completed(i);
+}
+
+/* The first operations are released, whatever became of them. */
+static void expect_released(unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		EXPLORE_EXPECT_EQ(fates[i].released, 1);
+}
+
+static void join_released(unsigned count)
+{
+	join_all();
+	expect_released(count);
+}
+
 static void *watch_first(void *under)
 {
 	int answer = watch(new_request(0, 1), under, 1, PAWL_NEVER);
@@ -204,88 +253,62 @@ static void no_trigger_is_lost(unsigned shards)
 	open_purgatory(PAWL_SERVICE_MANUAL, shards);
 	start(watch_first, arg(&keys[0]));
 	start(change_key, arg(&keys[0]));
-	join_all();
-	expect_completed(0);
+	join_completed(1);
 	close_purgatory();
 }
 
-static void no_trigger_is_lost_1(void)
-{
-	no_trigger_is_lost(1);
-}
+SCENARIO_OF(no_trigger_is_lost_1, no_trigger_is_lost(1))
+SCENARIO_OF(no_trigger_is_lost_2, no_trigger_is_lost(2))
 
-static void no_trigger_is_lost_2(void)
-{
-	no_trigger_is_lost(2);
-}
-
-static void *watch_two_keys(void *unused)
-{
-	watch(new_request(0, 2), keys, 2, PAWL_NEVER);
-	return unused;
-}
+THREAD(watch_two_keys, watch(new_request(0, 2), keys, 2, PAWL_NEVER))
 
 /* It needs two changes, of two keys, by two threads. */
-static void two_keys_two_changes(void)
+SCENARIO(two_keys_two_changes)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 2);
 	start(watch_two_keys, NULL);
 	start(change_key, arg(&keys[0]));
 	start(change_key, arg(&keys[1]));
-	join_all();
-	expect_completed(0);
+	join_completed(1);
 	close_purgatory();
 }
 
 /* The same, but the operation waits already: each check may find it in the batch of the other. */
-static void two_checks_of_one_that_waits(void)
+static void two_checks_of_one(size_t count, unsigned first, unsigned second)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
-	EXPLORE_EXPECT_EQ(watch(new_request(0, 2), keys, 2, PAWL_NEVER), 0);
-	start(change_key, arg(&keys[0]));
-	start(change_key, arg(&keys[1]));
-	join_all();
-	expect_completed(0);
+	submit(0, 2, keys, count, PAWL_NEVER);
+	start(change_key, arg(&keys[first]));
+	start(change_key, arg(&keys[second]));
+	join_completed(1);
 	close_purgatory();
 }
 
+SCENARIO_OF(two_checks_of_one_that_waits, two_checks_of_one(2, 0, 1))
 /* The same under more keys than an operation has room for. */
-static void two_checks_of_one_under_many_keys(void)
-{
-	open_purgatory(PAWL_SERVICE_MANUAL, 1);
-	EXPLORE_EXPECT_EQ(watch(new_request(0, 2), keys, 5, PAWL_NEVER), 0);
-	start(change_key, arg(&keys[4]));
-	start(change_key, arg(&keys[0]));
-	join_all();
-	expect_completed(0);
-	close_purgatory();
-}
+SCENARIO_OF(two_checks_of_one_under_many_keys, two_checks_of_one(5, 4, 0))
 
 /* Two checks of the same key: the second may leave its work to the first. */
-static void two_checks_of_one_key(void)
+SCENARIO(two_checks_of_one_key)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
-	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), keys, 1, PAWL_NEVER), 0);
-	EXPLORE_EXPECT_EQ(watch(new_request(1, 2), keys, 1, PAWL_NEVER), 0);
+	submit(0, 1, keys, 1, PAWL_NEVER);
+	submit(1, 2, keys, 1, PAWL_NEVER);
 	start(change_key, arg(&keys[0]));
 	start(change_key, arg(&keys[0]));
-	join_all();
-	expect_completed(0);
-	expect_completed(1);
+	join_completed(2);
 	close_purgatory();
 }
 
 /* The same while the walk of the first is paused: it must try the operations before its pause again. */
-static void two_checks_of_one_long_list(void)
+SCENARIO(two_checks_of_one_long_list)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
 	for (unsigned i = 0; i < 5; i++)
-		EXPLORE_EXPECT_EQ(watch(new_request(i, 2), keys, 1, PAWL_NEVER), 0);
+		submit(i, 2, keys, 1, PAWL_NEVER);
 	start(change_key, arg(&keys[0]));
 	start(change_key, arg(&keys[0]));
-	join_all();
-	for (unsigned i = 0; i < 5; i++)
-		expect_completed(i);
+	join_completed(5);
 	close_purgatory();
 }
 
@@ -297,54 +320,52 @@ static void make_similar_keys(void)
 }
 
 /* A check of a key also tries the operations of a key with a similar hash: no other check tries them meanwhile. */
-static void two_checks_of_similar_keys(void)
+SCENARIO(two_checks_of_similar_keys)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
 	make_similar_keys();
-	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), keys, 1, PAWL_NEVER), 0);
+	submit(0, 1, keys, 1, PAWL_NEVER);
 	start(change_key, arg(&keys[0]));
 	start(check_key, arg(&keys[1]));
-	join_all();
-	expect_completed(0);
+	join_completed(1);
 	close_purgatory();
 }
 
 /* Operations that share keys, so that a check of one key finds operations that the other is trying. */
-static void shared_keys(void)
+SCENARIO(shared_keys)
 {
 	struct pawl_key backwards[2];
 
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
 	backwards[0] = keys[1];
 	backwards[1] = keys[0];
-	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), keys, 2, PAWL_NEVER), 0);
-	EXPLORE_EXPECT_EQ(watch(new_request(1, 2), backwards, 2, PAWL_NEVER), 0);
-	EXPLORE_EXPECT_EQ(watch(new_request(2, 2), &keys[1], 1, PAWL_NEVER), 0);
+	submit(0, 1, keys, 2, PAWL_NEVER);
+	submit(1, 2, backwards, 2, PAWL_NEVER);
+	submit(2, 2, &keys[1], 1, PAWL_NEVER);
 	start(change_key, arg(&keys[0]));
 	start(change_key, arg(&keys[1]));
 	start(check_key, arg(&keys[1]));
 	join_all();
-	pawl_purgatory_check(purgatory,
-	                     keys[1]); /* the third waits for a change of another's key */
-	expect_completed(0);
-	expect_completed(1);
-	expect_completed(2);
+	check_key(&keys[1]); /* the third waits for a change of another's key */
+	join_completed(3);
 	close_purgatory();
 }
 
-static void await_release(unsigned number)
+/* All threads end, a tick passes, and the first operation is completed, by its deadline or before. */
+static void join_in_time(void)
 {
+	join_all();
 	advance_clock(MS);
 	pawl_service_settle(service);
-	EXPLORE_EXPECT_EQ(fates[number].outcomes[COMPLETED], 1);
-	EXPLORE_EXPECT_EQ(fates[number].released, 1);
+	EXPLORE_EXPECT_EQ(fates[0].outcomes[COMPLETED], 1);
+	EXPLORE_EXPECT_EQ(fates[0].released, 1);
 }
 
 /* Only the service looks at the time: so it must be told of the deadline. */
-static void deadline_wakes_the_service(void)
+SCENARIO(deadline_wakes_the_service)
 {
 	open_purgatory(1, 1);
-	EXPLORE_EXPECT_EQ(watch(new_request(0, 9), keys, 1, MS), 0);
+	submit(0, 9, keys, 1, MS);
 	advance_clock(MS);
 	await(&fates[0].released, 1);
 	EXPLORE_EXPECT_EQ(fates[0].outcomes[EXPIRED], 1);
@@ -356,12 +377,12 @@ static void *watch_for(void *ticks)
 {
 	unsigned number = (unsigned)(uintptr_t)ticks;
 
-	EXPLORE_EXPECT_EQ(watch(new_request(number, 9), keys, 1, number * MS), 0);
+	submit(number, 9, keys, 1, number * MS);
 	return NULL;
 }
 
 /* Two threads arm deadlines of one shard at the same time: the alarm is armed for the earlier one. */
-static void two_deadlines(void)
+SCENARIO(two_deadlines)
 {
 	open_purgatory(1, 1);
 	start(watch_for, (void *)3);
@@ -376,11 +397,11 @@ static void two_deadlines(void)
 }
 
 /* The alarm comes for a deadline that was removed: it still has to be armed for the next one. */
-static void alarm_in_vain(void)
+SCENARIO(alarm_in_vain)
 {
 	open_purgatory(1, 1);
-	EXPLORE_EXPECT_EQ(watch(new_request(1, 1), keys, 1, MS), 0);
-	EXPLORE_EXPECT_EQ(watch(new_request(3, 9), &keys[1], 1, 3 * MS), 0);
+	submit(1, 1, keys, 1, MS);
+	submit(3, 9, &keys[1], 1, 3 * MS);
 	start(change_key, arg(&keys[0]));
 	join_all();
 	advance_clock(MS);
@@ -397,12 +418,12 @@ static void await_third(void)
 }
 
 /* The on_complete of one deadline waits for the next one, which the other worker must run. */
-static void slow_deadline(void)
+SCENARIO(slow_deadline)
 {
 	open_purgatory(2, 1);
 	fates[1].on_complete = await_third;
-	EXPLORE_EXPECT_EQ(watch(new_request(1, 9), keys, 1, MS), 0);
-	EXPLORE_EXPECT_EQ(watch(new_request(3, 9), keys, 1, 3 * MS), 0);
+	submit(1, 9, keys, 1, MS);
+	submit(3, 9, keys, 1, 3 * MS);
 	advance_clock(MS);
 	advance_clock(2 * MS);
 	await(&fates[1].released, 1);
@@ -422,34 +443,25 @@ static void *watch_for_a_tick(void *unused)
 static void expiry_against_check(unsigned workers)
 {
 	open_purgatory(workers, 1);
-	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), keys, 2, MS), 0);
+	submit(0, 1, keys, 2, MS);
 	start(change_key, arg(&keys[0]));
 	advance_clock(MS);
-	join_all();
-	await_release(0);
+	join_in_time();
 	EXPLORE_EXPECT(fates[0].outcomes[EXPIRED] <= 1);
 	close_purgatory();
 }
 
-static void expiry_against_check_1(void)
-{
-	expiry_against_check(1);
-}
-
-static void expiry_against_check_2(void)
-{
-	expiry_against_check(2);
-}
+SCENARIO_OF(expiry_against_check_1, expiry_against_check(1))
+SCENARIO_OF(expiry_against_check_2, expiry_against_check(2))
 
 /* The deadline of an operation that is being submitted, while time passes and another thread checks. */
-static void expiry_against_watch_and_check(void)
+SCENARIO(expiry_against_watch_and_check)
 {
 	open_purgatory(1, 1);
 	start(watch_for_a_tick, NULL);
 	start(change_key, arg(&keys[1]));
 	advance_clock(MS);
-	join_all();
-	await_release(0);
+	join_in_time();
 	close_purgatory();
 }
 
@@ -465,85 +477,59 @@ static void *complete(void *request)
 }
 
 /* One thread completes it by hand, another one checks, and the deadline comes. */
-static void complete_against_check_and_expiry(void)
+SCENARIO(complete_against_check_and_expiry)
 {
-	struct request *request;
-
 	open_purgatory(1, 1);
-	request = new_request(0, 1);
-	pawl_op_ref(&request->op);
-	EXPLORE_EXPECT_EQ(watch(request, keys, 1, MS), 0);
-	start(complete, request);
+	give(1, 1);
+	EXPLORE_EXPECT_EQ(watch(given, keys, 1, MS), 0);
+	start(complete, given);
 	start(change_key, arg(&keys[0]));
 	advance_clock(MS);
-	join_all();
-	await_release(0);
+	join_in_time();
 	close_purgatory();
 }
 
-static struct request *given;
-
-/* Two references: of the thread that submits it, and of the one that may complete it before that. */
-static void give(void)
+/* There is another reference: of a thread that may complete it before that. */
+static void watch_given_under(size_t count, uint64_t timeout)
 {
-	given = new_request(0, 1);
-	pawl_op_ref(&given->op);
-	pawl_op_ref(&given->op);
-}
-
-static void *watch_given(void *unused)
-{
-	EXPLORE_EXPECT(watch(given, keys, 2, PAWL_NEVER) >= 0);
+	EXPLORE_EXPECT(watch(given, keys, count, timeout) >= 0);
+	EXPLORE_EXPECT(timeout || pawl_op_completed(&given->op));
 	pawl_op_unref(&given->op);
-	return unused;
 }
 
-static void *watch_given_for_a_tick(void *unused)
-{
-	EXPLORE_EXPECT(watch(given, keys, 5, MS) >= 0);
-	pawl_op_unref(&given->op);
-	return unused;
-}
+THREAD(watch_given, watch_given_under(2, PAWL_NEVER))
+THREAD(watch_given_for_a_tick, watch_given_under(5, MS))
+THREAD(watch_given_for_no_time, watch_given_under(2, 0))
 
 /* Completed during try_or_watch: before the first try, while it is linked, or later. */
-static void complete_against_watch(void)
+SCENARIO(complete_against_watch)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
-	give();
+	give(1, 2);
 	start(watch_given, NULL);
 	start(complete, given);
 	start(change_key, arg(&keys[0]));
-	join_all();
-	expect_completed(0);
+	join_completed(1);
 	close_purgatory();
 }
 
 /* The same with more keys than an operation has room for, and a deadline. */
-static void complete_against_watch_under_many_keys(void)
+SCENARIO(complete_against_watch_under_many_keys)
 {
 	open_purgatory(1, 1);
-	give();
+	give(1, 2);
 	start(watch_given_for_a_tick, NULL);
 	start(complete, given);
 	advance_clock(MS);
-	join_all();
-	await_release(0);
+	join_in_time();
 	close_purgatory();
 }
 
-static void *watch_given_for_no_time(void *unused)
-{
-	EXPLORE_EXPECT(watch(given, keys, 2, 0) >= 0);
-	EXPLORE_EXPECT(pawl_op_completed(&given->op));
-	pawl_op_unref(&given->op);
-	return unused;
-}
-
 /* A timeout of 0, while others complete it and check it: it is over when try_or_watch returns. */
-static void timeout_of_0_against_complete_and_check(void)
+SCENARIO(timeout_of_0_against_complete_and_check)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
-	give();
+	give(1, 2);
 	start(watch_given_for_no_time, NULL);
 	start(complete, given);
 	start(change_key, arg(&keys[0]));
@@ -564,17 +550,13 @@ static void *complete_and_count(void *request)
 }
 
 /* Three threads give back their references, and the last one releases it. */
-static void references_given_back(void)
+SCENARIO(references_given_back)
 {
-	struct request *request;
-
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
-	request = new_request(0, 1);
-	pawl_op_ref(&request->op);
-	pawl_op_ref(&request->op);
-	EXPLORE_EXPECT_EQ(watch(request, keys, 1, PAWL_NEVER), 0);
-	start(complete_and_count, request);
-	start(complete_and_count, request);
+	give(1, 2);
+	EXPLORE_EXPECT_EQ(watch(given, keys, 1, PAWL_NEVER), 0);
+	start(complete_and_count, given);
+	start(complete_and_count, given);
 	join_all();
 	EXPLORE_EXPECT_EQ(completed_by_hand, 1);
 	expect_completed(0);
@@ -590,10 +572,10 @@ static void *cancel_key(void *key)
 }
 
 /* Withdrawn or completed, never both. */
-static void cancel_against_check_and_expiry(void)
+SCENARIO(cancel_against_check_and_expiry)
 {
 	open_purgatory(1, 1);
-	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), keys, 2, MS), 0);
+	submit(0, 1, keys, 2, MS);
 	start(cancel_key, arg(&keys[0]));
 	start(change_key, arg(&keys[1]));
 	advance_clock(MS);
@@ -605,10 +587,10 @@ static void cancel_against_check_and_expiry(void)
 }
 
 /* Withdrawn while one check tries it and another one asks for a retry. */
-static void cancel_against_two_checks(void)
+SCENARIO(cancel_against_two_checks)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
-	EXPLORE_EXPECT_EQ(watch(new_request(0, 9), keys, 2, PAWL_NEVER), 0);
+	submit(0, 9, keys, 2, PAWL_NEVER);
 	start(check_key, arg(&keys[0]));
 	start(check_key, arg(&keys[1]));
 	start(cancel_key, arg(&keys[0]));
@@ -619,11 +601,11 @@ static void cancel_against_two_checks(void)
 }
 
 /* Withdrawn while the check of a key with a similar hash tries it. */
-static void cancel_against_check_of_a_similar_key(void)
+SCENARIO(cancel_against_check_of_a_similar_key)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
 	make_similar_keys();
-	EXPLORE_EXPECT_EQ(watch(new_request(0, 9), keys, 1, PAWL_NEVER), 0);
+	submit(0, 9, keys, 1, PAWL_NEVER);
 	start(check_key, arg(&keys[1]));
 	start(cancel_key, arg(&keys[0]));
 	join_all();
@@ -633,7 +615,7 @@ static void cancel_against_check_of_a_similar_key(void)
 }
 
 /* Withdrawn while it is being submitted: then the second try does not complete it. */
-static void cancel_against_watch(void)
+SCENARIO(cancel_against_watch)
 {
 	open_purgatory(1, 1);
 	start(watch_for_a_tick, NULL);
@@ -660,19 +642,18 @@ static void *change_and_cancel(void *key)
 }
 
 /* An operation that cancel_key does not find yet sees the change before it, and completes. */
-static void no_cancel_is_lost(void)
+SCENARIO(no_cancel_is_lost)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 2);
 	start(watch_first, arg(&keys[0]));
 	start(change_and_cancel, arg(&keys[0]));
-	join_all();
-	EXPLORE_EXPECT_EQ(fates[0].released, 1);
+	join_released(1);
 	EXPLORE_EXPECT_EQ(fates[0].outcomes[CANCELLED], withdrawn);
 	close_purgatory();
 }
 
 /* Operations of two threads, in two shards: cancel_key withdraws both, even while other threads try them. */
-static void cancel_in_both_shards(void)
+SCENARIO(cancel_in_both_shards)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 2);
 	start(watch_numbered, (void *)0);
@@ -680,41 +661,29 @@ static void cancel_in_both_shards(void)
 	join_all();
 	start(check_key, arg(&keys[0]));
 	EXPLORE_EXPECT_EQ(pawl_purgatory_cancel_key(purgatory, keys[0], cancelled), 2);
-	join_all();
-	EXPLORE_EXPECT_EQ(fates[0].released + fates[1].released, 2);
+	join_released(2);
 	close_purgatory();
 }
 
 static int watched;
 
-static void *try_to_watch(void *unused)
-{
-	struct request *request = new_request(1, 9);
-
-	watched = watch(request, keys, 5, MS);
-	if (watched < 0) {
-		EXPLORE_EXPECT_EQ(watched, -ECANCELED);
-		free(request);
-	}
-	return unused;
-}
+THREAD(try_to_watch, watched = watch_or_free(new_request(1, 9), keys, 5, MS, -ECANCELED))
 
 /* An operation that is accepted is dropped, completed or expires; one that is refused stays its owner's. */
-static void stop_against_watch_and_check(void)
+SCENARIO(stop_against_watch_and_check)
 {
 	open_purgatory(1, 1);
-	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), keys, 2, MS), 0);
+	submit(0, 1, keys, 2, MS);
 	start(try_to_watch, NULL);
 	start(change_key, arg(&keys[0]));
 	pawl_purgatory_stop(purgatory);
-	join_all();
-	EXPLORE_EXPECT_EQ(fates[0].released, 1);
+	join_released(1);
 	EXPLORE_EXPECT_EQ(fates[1].released, watched >= 0);
 	close_purgatory();
 }
 
 /* A try_or_watch that began before stop may still arm an alarm: close must cancel it. */
-static void close_after_a_late_watch(void)
+SCENARIO(close_after_a_late_watch)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
 	start(try_to_watch, NULL);
@@ -724,35 +693,23 @@ static void close_after_a_late_watch(void)
 	close_purgatory();
 }
 
-static void *pass_a_tick(void *unused)
-{
-	advance_clock(MS);
-	return unused;
-}
+THREAD(pass_a_tick, advance_clock(MS))
 
 /* Stop waits for the deadlines that are running: after close nothing uses the operation. */
 static void close_against_expiry(unsigned workers)
 {
 	open_purgatory(workers, 1);
-	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), keys, 1, MS), 0);
-	EXPLORE_EXPECT_EQ(watch(new_request(1, 1), keys, 1, MS), 0);
+	submit(0, 1, keys, 1, MS);
+	submit(1, 1, keys, 1, MS);
 	start(pass_a_tick, NULL);
 	pawl_purgatory_close(purgatory);
-	EXPLORE_EXPECT_EQ(fates[0].released, 1);
-	EXPLORE_EXPECT_EQ(fates[1].released, 1);
+	expect_released(2);
 	join_all();
 	pawl_service_close(service, NULL);
 }
 
-static void close_against_expiry_1(void)
-{
-	close_against_expiry(1);
-}
-
-static void close_against_expiry_2(void)
-{
-	close_against_expiry(2);
-}
+SCENARIO_OF(close_against_expiry_1, close_against_expiry(1))
+SCENARIO_OF(close_against_expiry_2, close_against_expiry(2))
 
 static void *stop_purgatory(void *unused)
 {
@@ -762,46 +719,39 @@ static void *stop_purgatory(void *unused)
 }
 
 /* Two threads stop: when either returns, it is over. */
-static void two_stop(void)
+SCENARIO(two_stop)
 {
 	open_purgatory(1, 1);
-	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), keys, 1, MS), 0);
+	submit(0, 1, keys, 1, MS);
 	start(stop_purgatory, NULL);
 	start(stop_purgatory, NULL);
 	advance_clock(MS);
-	join_all();
-	EXPLORE_EXPECT_EQ(fates[0].released, 1);
+	join_released(1);
 	close_purgatory();
 }
 
 /* An operation with a reference outlasts the purgatory. */
-static void close_against_unref(void)
+SCENARIO(close_against_unref)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
-	given = new_request(0, 1);
-	pawl_op_ref(&given->op);
+	give(1, 1);
 	EXPLORE_EXPECT_EQ(watch(given, keys, 1, MS), 0);
 	start(complete, given);
 	pawl_purgatory_stop(purgatory);
-	join_all();
-	EXPLORE_EXPECT_EQ(fates[0].released, 1);
+	join_released(1);
 	close_purgatory();
 }
 
 /* Keys come and go with their operations while other threads check them. */
-static void keys_come_and_go(void)
+SCENARIO(keys_come_and_go)
 {
-	struct request *request;
-
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
-	request = new_request(0, 9);
-	pawl_op_ref(&request->op);
-	EXPLORE_EXPECT_EQ(watch(request, keys, 1, PAWL_NEVER), 0);
+	give(9, 1);
+	EXPLORE_EXPECT_EQ(watch(given, keys, 1, PAWL_NEVER), 0);
 	start(check_key, arg(&keys[0]));
-	start(complete, request);
+	start(complete, given);
 	start(check_key, arg(&keys[0]));
-	join_all();
-	expect_completed(0);
+	join_completed(1);
 	close_purgatory();
 }
 
@@ -815,15 +765,13 @@ static void *watch_and_complete(void *number)
 }
 
 /* Two threads use one key from nothing to nothing. */
-static void keys_made_and_forgotten(void)
+SCENARIO(keys_made_and_forgotten)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 2);
 	start(watch_and_complete, (void *)0);
 	start(watch_and_complete, (void *)1);
 	start(check_key, arg(&keys[0]));
-	join_all();
-	expect_completed(0);
-	expect_completed(1);
+	join_completed(2);
 	close_purgatory();
 }
 
@@ -833,51 +781,43 @@ static void change_second(void)
 }
 
 /* on_complete checks another key, which another thread also checks. */
-static void nested_check(void)
+SCENARIO(nested_check)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
 	fates[0].on_complete = change_second;
-	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), keys, 1, PAWL_NEVER), 0);
-	EXPLORE_EXPECT_EQ(watch(new_request(1, 2), &keys[1], 1, PAWL_NEVER), 0);
+	submit(0, 1, keys, 1, PAWL_NEVER);
+	submit(1, 2, &keys[1], 1, PAWL_NEVER);
 	start(change_key, arg(&keys[0]));
 	start(check_key, arg(&keys[1]));
-	join_all();
-	expect_completed(0);
-	expect_completed(1);
+	join_completed(2);
 	close_purgatory();
 }
 
-static void *stop_service(void *unused)
-{
-	pawl_service_stop(service, NULL);
-	return unused;
-}
+THREAD(stop_service, pawl_service_stop(service, NULL))
 
 /* The service is stopped first: waiting operations go on without a deadline, new ones are refused. */
-static void service_stopped_first(void)
+SCENARIO(service_stopped_first)
 {
 	open_purgatory(1, 1);
-	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), keys, 2, MS), 0);
+	submit(0, 1, keys, 2, MS);
 	start(stop_service, NULL);
 	start(try_to_watch, NULL);
 	start(change_key, arg(&keys[1]));
-	join_all();
-	EXPLORE_EXPECT_EQ(fates[0].released, 1);
+	join_released(1);
 	pawl_purgatory_stop(purgatory);
 	EXPLORE_EXPECT_EQ(fates[1].released, watched >= 0);
 	close_purgatory();
 }
 
 /* A deadline is running while its service is stopped. */
-static void service_stopped_against_expiry(void)
+SCENARIO(service_stopped_against_expiry)
 {
 	open_purgatory(1, 1);
-	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), keys, 1, MS), 0);
+	submit(0, 1, keys, 1, MS);
 	start(stop_service, NULL);
 	start(change_key, arg(&keys[0]));
 	advance_clock(MS);
-	join_all();
-	EXPLORE_EXPECT_EQ(fates[0].released, 1);
+	join_released(1);
 	close_purgatory();
 }
 
@@ -909,16 +849,15 @@ static void *watch_here_or_there(void *unused)
 }
 
 /* Refused since its service is stopped, and given to another purgatory, while another thread completes it. */
-static void refused_and_given_to_another(void)
+SCENARIO(refused_and_given_to_another)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
 	open_other();
-	give();
+	give(1, 2);
 	start(watch_here_or_there, NULL);
 	start(stop_service, NULL);
 	start(complete, given);
-	join_all();
-	expect_completed(0);
+	join_completed(1);
 	EXPLORE_EXPECT_EQ(pawl_purgatory_delayed(other), 0);
 	EXPLORE_EXPECT_EQ(pawl_purgatory_delayed(purgatory), 0);
 	pawl_purgatory_close(other);
@@ -940,38 +879,29 @@ static void *use_and_close_other(void *unused)
 }
 
 /* Two purgatories on one service do not affect each other, also when one is closed. */
-static void two_purgatories(void)
+SCENARIO(two_purgatories)
 {
 	const struct pawl_purgatory_options options = {.shards = 1};
 
-	open_service(1, 1);
-	EXPLORE_EXPECT_EQ(pawl_purgatory_open(&purgatory, service, &options), 0);
-	make_keys();
-	blocks = explore_blocks();
+	open_purgatory(1, 1);
 	EXPLORE_EXPECT_EQ(pawl_purgatory_open(&other, service, &options), 0);
-	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), keys, 1, 2 * MS), 0);
+	submit(0, 1, keys, 1, 2 * MS);
 	start(use_and_close_other, NULL);
 	start(change_key, arg(&keys[0]));
 	advance_clock(MS);
-	join_all();
-	await_release(0);
+	join_in_time();
 	close_purgatory();
 }
 
 /* Without memory try_or_watch says so, and leaves nothing behind. */
-static void no_memory(void)
+SCENARIO(no_memory)
 {
 	struct request *request;
-	int answer;
 
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
 	request = new_request(0, 1);
 	explore_failures(1);
-	answer = watch(request, keys, 5, PAWL_NEVER);
-	if (answer < 0) {
-		EXPLORE_EXPECT_EQ(answer, -ENOMEM);
-		free(request);
-	} else {
+	if (watch_or_free(request, keys, 5, PAWL_NEVER, -ENOMEM) >= 0) {
 		EXPLORE_EXPECT_EQ(pawl_purgatory_watched(purgatory), 5);
 		change(keys[4]);
 		expect_completed(0);
@@ -981,17 +911,12 @@ static void no_memory(void)
 
 static void *watch_without_memory(void *number)
 {
-	struct request *request = new_request((unsigned)(uintptr_t)number, 1);
-	int answer = request ? watch(request, keys, 5, PAWL_NEVER) : -ENOMEM;
-
-	EXPLORE_EXPECT(answer >= 0 || answer == -ENOMEM);
-	if (answer < 0)
-		free(request);
+	watch_or_free(new_request((unsigned)(uintptr_t)number, 1), keys, 5, PAWL_NEVER, -ENOMEM);
 	return NULL;
 }
 
 /* The same while another thread uses the same keys. */
-static void no_memory_while_others_run(void)
+SCENARIO(no_memory_while_others_run)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 2);
 	start(watch_without_memory, (void *)0);
@@ -1036,11 +961,7 @@ static void fill(unsigned upto)
 }
 
 /* For a thread: one more filler. */
-static void *fill_on(void *unused)
-{
-	fill_by_one((unsigned)__atomic_fetch_add(&fillers, 1, __ATOMIC_RELAXED));
-	return unused;
-}
+THREAD(fill_on, fill_by_one((unsigned)__atomic_fetch_add(&fillers, 1, __ATOMIC_RELAXED)))
 
 /* The fillers are dropped. The larger table stays until close. */
 static void close_filled(void)
@@ -1060,7 +981,7 @@ static void close_filled(void)
  * One thread ends the growth, another one submits an operation, and a third one changes what it waits for. A thread
  * that has ended before has the number 2, so that the second one shares a shard with the first, and the third does not.
  */
-static void three_threads_and_the_end_of_a_growth(void)
+SCENARIO(three_threads_and_the_end_of_a_growth, FEWER)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 2);
 	fill(ALMOST_GROWN);
@@ -1069,21 +990,19 @@ static void three_threads_and_the_end_of_a_growth(void)
 	start(watch_first, arg(&keys[0]));
 	start(change_key, arg(&keys[0]));
 	fill(ALMOST_GROWN + 1);
-	join_all();
-	expect_completed(0);
+	join_completed(1);
 	close_filled();
 }
 
 /* Two threads find the table full: one prepares the next one. */
-static void two_find_the_table_full(void)
+SCENARIO(two_find_the_table_full, FEWER)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
 	fill(FULL);
 	start(fill_on, NULL);
 	start(watch_first, arg(&keys[0]));
 	start(change_key, arg(&keys[0]));
-	join_all();
-	expect_completed(0);
+	join_completed(1);
 	close_filled();
 }
 
@@ -1091,76 +1010,68 @@ static void two_find_the_table_full(void)
 static void check_against_growth(unsigned filled)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
-	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), keys, 2, PAWL_NEVER), 0);
+	submit(0, 1, keys, 2, PAWL_NEVER);
 	fill(filled);
-	EXPLORE_EXPECT_EQ(watch(new_request(1, 1), keys, 1, PAWL_NEVER), 0);
+	submit(1, 1, keys, 1, PAWL_NEVER);
 	start(fill_on, NULL);
 	start(change_key, arg(&keys[0]));
-	join_all();
-	expect_completed(0);
-	expect_completed(1);
+	join_completed(2);
 	close_filled();
 }
 
-static void check_against_growth_begun(void)
+SCENARIO(check_against_growth_begun, FEWER)
 {
 	check_against_growth(GROWS);
 }
 
-static void check_against_growth_half_done(void)
+SCENARIO(check_against_growth_half_done, FEWER)
 {
 	check_against_growth(HALF_GROWN);
 }
 
-static void check_against_growth_almost_done(void)
+SCENARIO(check_against_growth_almost_done, FEWER)
 {
 	check_against_growth(ALMOST_GROWN - 1);
 }
 
 /* cancel_key withdraws an operation in either table, while operations move. */
-static void cancel_against_growth(void)
+SCENARIO(cancel_against_growth, FEWER)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
-	EXPLORE_EXPECT_EQ(watch(new_request(0, 99), keys, 2, PAWL_NEVER), 0);
+	submit(0, 99, keys, 2, PAWL_NEVER);
 	fill(HALF_GROWN);
-	EXPLORE_EXPECT_EQ(watch(new_request(1, 99), keys, 2, PAWL_NEVER), 0);
+	submit(1, 99, keys, 2, PAWL_NEVER);
 	start(fill_on, NULL);
 	start(check_key, arg(&keys[1]));
 	EXPLORE_EXPECT_EQ(pawl_purgatory_cancel_key(purgatory, keys[0], cancelled), 2);
-	join_all();
-	EXPLORE_EXPECT_EQ(fates[0].released + fates[1].released, 2);
+	join_released(2);
 	close_filled();
 }
 
 /* An operation whose keys are in both tables is completed by hand, or by its deadline. */
-static void win_against_growth(void)
+SCENARIO(win_against_growth, FEWER)
 {
-	struct request *request;
-
 	open_purgatory(1, 1);
-	request = new_request(0, 99);
-	pawl_op_ref(&request->op);
-	EXPLORE_EXPECT_EQ(watch(request, keys, 4, MS), 0);
+	give(99, 1);
+	EXPLORE_EXPECT_EQ(watch(given, keys, 4, MS), 0);
 	fill(HALF_GROWN);
-	start(complete, request);
+	start(complete, given);
 	start(fill_on, NULL);
 	advance_clock(MS);
-	join_all();
-	await_release(0);
+	join_in_time();
 	close_filled();
 }
 
 /* Stop goes through both tables, and operations no longer move. */
-static void stop_against_growth(void)
+SCENARIO(stop_against_growth, FEWER)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
-	EXPLORE_EXPECT_EQ(watch(new_request(0, 99), keys, 2, PAWL_NEVER), 0);
+	submit(0, 99, keys, 2, PAWL_NEVER);
 	fill(HALF_GROWN);
 	start(check_key, arg(&keys[0]));
 	start(change_key, arg(&keys[1]));
 	pawl_purgatory_stop(purgatory);
-	join_all();
-	EXPLORE_EXPECT_EQ(fates[0].released, 1);
+	join_released(1);
 	close_filled();
 }
 
@@ -1168,18 +1079,13 @@ static void stop_against_growth(void)
 static void *watch_or_be_refused(void *unused)
 {
 	const struct pawl_key key = pawl_purgatory_key(purgatory, "q", 1);
-	struct request *request = new_request(0, 99);
 
-	watched = watch(request, &key, 1, PAWL_NEVER);
-	if (watched < 0) {
-		EXPLORE_EXPECT_EQ(watched, -ECANCELED);
-		free(request);
-	}
+	watched = watch_or_free(new_request(0, 99), &key, 1, PAWL_NEVER, -ECANCELED);
 	return unused;
 }
 
 /* A table that stop goes through does not begin to grow. */
-static void stop_against_a_growth_that_begins(void)
+SCENARIO(stop_against_a_growth_that_begins, FEWER)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
 	fill(FULL);
@@ -1191,39 +1097,35 @@ static void stop_against_a_growth_that_begins(void)
 }
 
 /* Two walks along a list of several batches pause in the old table, from which the operations move. */
-static void two_walks_against_growth(void)
+SCENARIO(two_walks_against_growth, FEWER)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
 	for (unsigned i = 0; i < 6; i++)
-		EXPLORE_EXPECT_EQ(watch(new_request(i, 2), keys, 1, PAWL_NEVER), 0);
+		submit(i, 2, keys, 1, PAWL_NEVER);
 	fill(GROWS);
 	start(change_key, arg(&keys[0]));
 	start(change_key, arg(&keys[0]));
 	start(fill_on, NULL);
-	join_all();
-	for (unsigned i = 0; i < 6; i++)
-		expect_completed(i);
+	join_completed(6);
 	close_filled();
 }
 
 /* A walk that tries, and one that withdraws under another key, while the table grows. */
-static void walk_against_cancel_and_growth(void)
+SCENARIO(walk_against_cancel_and_growth, FEWER)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
 	for (unsigned i = 0; i < 6; i++)
-		EXPLORE_EXPECT_EQ(watch(new_request(i, i % 2 ? 1 : 99), keys, 2, PAWL_NEVER), 0);
+		submit(i, i % 2 ? 1 : 99, keys, 2, PAWL_NEVER);
 	fill(GROWS);
 	start(change_key, arg(&keys[0]));
 	start(cancel_key, arg(&keys[1]));
 	start(fill_on, NULL);
-	join_all();
-	for (unsigned i = 0; i < 6; i++)
-		EXPLORE_EXPECT_EQ(fates[i].released, 1);
+	join_released(6);
 	close_filled();
 }
 
 /* An operation with more keys than the table has buckets makes room for itself, while the table grows anyway. */
-static void many_keys_against_growth(void)
+SCENARIO(many_keys_against_growth, FEWER)
 {
 	struct pawl_key many[9];
 
@@ -1234,44 +1136,28 @@ static void many_keys_against_growth(void)
 	start(fill_on, NULL);
 	start(change_key, &many[8]);
 	EXPLORE_EXPECT(watch(new_request(0, 1), many, 9, PAWL_NEVER) >= 0);
-	join_all();
-	expect_completed(0);
+	join_completed(1);
 	close_filled();
 }
 
 /* Without memory for the next table the table stays as it is. */
-static void growth_without_memory(void)
+SCENARIO(growth_without_memory, FEWER)
 {
 	struct request *request;
 
 	open_purgatory(PAWL_SERVICE_MANUAL, 1);
-	given = new_request(0, 1);
-	pawl_op_ref(&given->op);
+	give(1, 1);
 	request = new_request(1, 1);
 	fill(FULL - 1);
 	start(watch_given, NULL);
 	start(change_key, arg(&keys[0]));
 	explore_failures(2);
 	EXPLORE_EXPECT(watch(request, keys, 4, PAWL_NEVER) >= 0);
-	join_all();
-	expect_completed(0);
-	expect_completed(1);
+	join_completed(2);
 	close_filled();
 }
 
-static int answers[2];
-
-static void *watch_six_keys(void *unused)
-{
-	struct request *request = new_request(0, 1);
-
-	answers[0] = request ? watch(request, keys, 6, MS) : -ENOMEM;
-	if (answers[0] < 0) {
-		EXPLORE_EXPECT_EQ(answers[0], -ENOMEM);
-		free(request);
-	}
-	return unused;
-}
+THREAD(watch_six_keys, watched = watch_or_free(new_request(0, 1), keys, 6, MS, -ENOMEM))
 
 static void cancel_second(void)
 {
@@ -1279,12 +1165,12 @@ static void cancel_second(void)
 }
 
 /* More than four keys, two allocations that fail, and functions that check and cancel. */
-static void six_keys_without_memory(void)
+SCENARIO(six_keys_without_memory, FEWER)
 {
 	open_purgatory(1, 1);
 	fates[0].on_complete = change_second;
 	fates[1].on_complete = cancel_second;
-	EXPLORE_EXPECT_EQ(watch(new_request(1, 2), &keys[1], 5, MS), 0);
+	submit(1, 2, &keys[1], 5, MS);
 	start(watch_six_keys, NULL);
 	start(change_key, arg(&keys[0]));
 	start(cancel_key, arg(&keys[1]));
@@ -1292,7 +1178,7 @@ static void six_keys_without_memory(void)
 	join_all();
 	advance_clock(MS);
 	pawl_service_settle(service);
-	EXPLORE_EXPECT_EQ(fates[0].released, answers[0] >= 0);
+	EXPLORE_EXPECT_EQ(fates[0].released, watched >= 0);
 	EXPLORE_EXPECT_EQ(fates[1].released, 1);
 	close_purgatory();
 }
@@ -1303,20 +1189,18 @@ static void change_third(void)
 }
 
 /* on_complete nests deeper than it may: the rest is put off, and not forgotten. */
-static void nested_too_deep(void)
+SCENARIO(nested_too_deep, FEWER)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 2);
 	fates[0].on_complete = change_second;
 	fates[1].on_complete = change_third;
 	fates[2].on_complete = change_second;
 	for (unsigned i = 0; i < 3; i++)
-		EXPLORE_EXPECT_EQ(watch(new_request(i, (int)i + 1), &keys[i], 1, PAWL_NEVER), 0);
+		submit(i, (int)i + 1, &keys[i], 1, PAWL_NEVER);
 	start(watch_numbered, (void *)3);
 	start(check_key, arg(&keys[0]));
 	change(keys[0]);
-	join_all();
-	for (unsigned i = 0; i < 4; i++)
-		expect_completed(i);
+	join_completed(4);
 	close_purgatory();
 }
 
@@ -1326,37 +1210,35 @@ static void stop_inside(void)
 }
 
 /* on_complete of a check stops the purgatory, next to a deadline and another check. */
-static void stop_in_on_complete(void)
+SCENARIO(stop_in_on_complete, FEWER)
 {
 	open_purgatory(1, 1);
 	fates[0].on_complete = stop_inside;
-	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), keys, 1, PAWL_NEVER), 0);
-	EXPLORE_EXPECT_EQ(watch(new_request(1, 1), keys, 1, MS), 0);
-	EXPLORE_EXPECT_EQ(watch(new_request(2, 99), keys, 1, PAWL_NEVER), 0);
+	submit(0, 1, keys, 1, PAWL_NEVER);
+	submit(1, 1, keys, 1, MS);
+	submit(2, 99, keys, 1, PAWL_NEVER);
 	start(change_key, arg(&keys[0]));
 	start(check_key, arg(&keys[0]));
 	advance_clock(MS);
 	join_all();
 	pawl_purgatory_stop(purgatory);
-	for (unsigned i = 0; i < 3; i++)
-		EXPLORE_EXPECT_EQ(fates[i].released, 1);
+	expect_released(3);
 	close_purgatory();
 }
 
 /* Several deadlines are due on two workers, next to a check and a cancel_key. */
-static void deadlines_against_check_and_cancel(void)
+SCENARIO(deadlines_against_check_and_cancel, FEWER)
 {
 	open_purgatory(2, 1);
-	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), keys, 1, MS), 0);
-	EXPLORE_EXPECT_EQ(watch(new_request(1, 1), &keys[1], 1, MS), 0);
-	EXPLORE_EXPECT_EQ(watch(new_request(2, 99), &keys[1], 1, 5 * MS), 0);
+	submit(0, 1, keys, 1, MS);
+	submit(1, 1, &keys[1], 1, MS);
+	submit(2, 99, &keys[1], 1, 5 * MS);
 	start(change_key, arg(&keys[0]));
 	start(cancel_key, arg(&keys[1]));
 	advance_clock(5 * MS);
 	join_all();
 	pawl_service_settle(service);
-	for (unsigned i = 0; i < 3; i++)
-		EXPLORE_EXPECT_EQ(fates[i].released, 1);
+	expect_released(3);
 	close_purgatory();
 }
 
@@ -1368,13 +1250,13 @@ static void *poll_twice(void *unused)
 }
 
 /* A thread polls while another one submits an operation with a deadline, and time passes. */
-static void poll_against_watch(void)
+SCENARIO(poll_against_watch, FEWER)
 {
 	open_purgatory(PAWL_SERVICE_MANUAL, 2);
-	EXPLORE_EXPECT_EQ(watch(new_request(1, 99), keys, 1, MS), 0);
+	submit(1, 99, keys, 1, MS);
 	start(poll_twice, NULL);
 	start(pass_a_tick, NULL);
-	EXPLORE_EXPECT_EQ(watch(new_request(2, 99), keys, 1, MS), 0);
+	submit(2, 99, keys, 1, MS);
 	join_all();
 	advance_clock(MS);
 	while (pawl_service_poll(service, 0))
@@ -1403,46 +1285,36 @@ static void describe(struct pawl_op *op, char *text, size_t size)
 
 static void open_described(unsigned workers, unsigned shards)
 {
-	const struct pawl_purgatory_options options = {.shards = shards, .describe = describe};
-
-	open_service(workers, shards);
-	EXPLORE_EXPECT_EQ(pawl_purgatory_open(&purgatory, service, &options), 0);
-	make_keys();
+	open_purgatory_with(
+	        workers, (struct pawl_purgatory_options){.shards = shards, .describe = describe});
 }
 
 /* The viewer describes an operation while a check completes it. */
-static void viewer_against_check(void)
+SCENARIO(viewer_against_check, FEWER)
 {
 	open_described(PAWL_SERVICE_MANUAL, 1);
 	for (unsigned i = 0; i < 3; i++)
-		EXPLORE_EXPECT_EQ(watch(new_request(i, 1), keys, 2, PAWL_NEVER), 0);
+		submit(i, 1, keys, 2, PAWL_NEVER);
 	start(view_twice, NULL);
 	start(change_key, arg(&keys[0]));
-	join_all();
-	for (unsigned i = 0; i < 3; i++)
-		expect_completed(i);
+	join_completed(3);
 	close_filled();
 }
 
 /* The viewer goes through two tables while operations move from one to the other. */
-static void viewer_against_growth(void)
+SCENARIO(viewer_against_growth, FEWER)
 {
 	open_described(PAWL_SERVICE_MANUAL, 1);
-	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), keys, 2, PAWL_NEVER), 0);
+	submit(0, 1, keys, 2, PAWL_NEVER);
 	fill(GROWS);
 	start(view_twice, NULL);
 	start(fill_on, NULL);
 	start(change_key, arg(&keys[0]));
-	join_all();
-	expect_completed(0);
+	join_completed(1);
 	close_filled();
 }
 
-static void *close_it(void *unused)
-{
-	pawl_purgatory_close(purgatory);
-	return unused;
-}
+THREAD(close_it, pawl_purgatory_close(purgatory))
 
 static void *open_and_close(void *unused)
 {
@@ -1454,24 +1326,23 @@ static void *open_and_close(void *unused)
 }
 
 /* A purgatory is closed while the viewer describes its operations and their deadlines run. */
-static void viewer_against_close(void)
+SCENARIO(viewer_against_close, FEWER)
 {
 	open_described(1, 1);
-	EXPLORE_EXPECT_EQ(watch(new_request(0, 1), keys, 2, MS), 0);
-	EXPLORE_EXPECT_EQ(watch(new_request(1, 99), keys, 1, PAWL_NEVER), 0);
+	submit(0, 1, keys, 2, MS);
+	submit(1, 99, keys, 1, PAWL_NEVER);
 	start(view_twice, NULL);
 	start(close_it, NULL);
 	advance_clock(MS);
-	join_all();
-	EXPLORE_EXPECT_EQ(fates[0].released + fates[1].released, 2);
+	join_released(2);
 	pawl_service_close(service, NULL);
 }
 
 /* One purgatory is closed, and another one is opened and closed, while the viewer goes through them. */
-static void viewer_against_two_closes(void)
+SCENARIO(viewer_against_two_closes, FEWER)
 {
 	open_described(PAWL_SERVICE_MANUAL, 1);
-	EXPLORE_EXPECT_EQ(watch(new_request(0, 99), keys, 1, PAWL_NEVER), 0);
+	submit(0, 99, keys, 1, PAWL_NEVER);
 	start(view_twice, NULL);
 	start(close_it, NULL);
 	start(open_and_close, NULL);
@@ -1480,79 +1351,7 @@ static void viewer_against_two_closes(void)
 	pawl_service_close(service, NULL);
 }
 
-#define SCENARIO(function) .name = #function, .run = function
-/* Long ones: a few thousand executions are enough to find their bugs. */
-#define LONG_SCENARIO(function) \
-	SCENARIO(function), .depth_first = 1000, .priorities = 1500, .random = 500
-
 int main(int argc, char **argv)
 {
-	static const struct explore_scenario scenarios[] = {
-	        {SCENARIO(no_trigger_is_lost_1)},
-	        {SCENARIO(no_trigger_is_lost_2)},
-	        {SCENARIO(two_keys_two_changes)},
-	        {SCENARIO(two_checks_of_one_that_waits)},
-	        {SCENARIO(two_checks_of_one_under_many_keys)},
-	        {SCENARIO(two_checks_of_one_key)},
-	        {SCENARIO(two_checks_of_one_long_list)},
-	        {SCENARIO(two_checks_of_similar_keys)},
-	        {SCENARIO(shared_keys)},
-	        {SCENARIO(expiry_against_check_1)},
-	        {SCENARIO(expiry_against_check_2)},
-	        {SCENARIO(deadline_wakes_the_service)},
-	        {SCENARIO(two_deadlines)},
-	        {SCENARIO(alarm_in_vain)},
-	        {SCENARIO(slow_deadline)},
-	        {SCENARIO(expiry_against_watch_and_check)},
-	        {SCENARIO(complete_against_check_and_expiry)},
-	        {SCENARIO(complete_against_watch)},
-	        {SCENARIO(complete_against_watch_under_many_keys)},
-	        {SCENARIO(timeout_of_0_against_complete_and_check)},
-	        {SCENARIO(references_given_back)},
-	        {SCENARIO(cancel_against_check_and_expiry)},
-	        {SCENARIO(cancel_against_two_checks)},
-	        {SCENARIO(cancel_against_check_of_a_similar_key)},
-	        {SCENARIO(no_cancel_is_lost)},
-	        {SCENARIO(cancel_against_watch)},
-	        {SCENARIO(cancel_in_both_shards)},
-	        {SCENARIO(stop_against_watch_and_check)},
-	        {SCENARIO(close_after_a_late_watch)},
-	        {SCENARIO(close_against_expiry_1)},
-	        {SCENARIO(close_against_expiry_2)},
-	        {SCENARIO(two_stop)},
-	        {SCENARIO(close_against_unref)},
-	        {SCENARIO(keys_come_and_go)},
-	        {SCENARIO(keys_made_and_forgotten)},
-	        {SCENARIO(nested_check)},
-	        {SCENARIO(service_stopped_first)},
-	        {SCENARIO(service_stopped_against_expiry)},
-	        {SCENARIO(refused_and_given_to_another)},
-	        {SCENARIO(two_purgatories)},
-	        {SCENARIO(no_memory)},
-	        {SCENARIO(no_memory_while_others_run)},
-	        {LONG_SCENARIO(three_threads_and_the_end_of_a_growth)},
-	        {LONG_SCENARIO(two_find_the_table_full)},
-	        {LONG_SCENARIO(check_against_growth_begun)},
-	        {LONG_SCENARIO(check_against_growth_half_done)},
-	        {LONG_SCENARIO(check_against_growth_almost_done)},
-	        {LONG_SCENARIO(cancel_against_growth)},
-	        {LONG_SCENARIO(win_against_growth)},
-	        {LONG_SCENARIO(stop_against_growth)},
-	        {LONG_SCENARIO(stop_against_a_growth_that_begins)},
-	        {LONG_SCENARIO(two_walks_against_growth)},
-	        {LONG_SCENARIO(walk_against_cancel_and_growth)},
-	        {LONG_SCENARIO(many_keys_against_growth)},
-	        {LONG_SCENARIO(growth_without_memory)},
-	        {LONG_SCENARIO(six_keys_without_memory)},
-	        {LONG_SCENARIO(nested_too_deep)},
-	        {LONG_SCENARIO(stop_in_on_complete)},
-	        {LONG_SCENARIO(deadlines_against_check_and_cancel)},
-	        {LONG_SCENARIO(poll_against_watch)},
-	        {LONG_SCENARIO(viewer_against_check)},
-	        {LONG_SCENARIO(viewer_against_growth)},
-	        {LONG_SCENARIO(viewer_against_close)},
-	        {LONG_SCENARIO(viewer_against_two_closes)},
-	};
-
-	return explore_main(argc, argv, scenarios, sizeof(scenarios) / sizeof(scenarios[0]));
+	return explore_main(argc, argv, scenarios, scenario_count);
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Shared by the scenarios: threads by the handful, and a service whose time stands still until it is moved. */
+/*
+ * Shared by the scenarios: their list, threads by the handful, and a service whose time stands still until it is moved.
+ */
 #ifndef PAWL_SCHEDULES_SCENARIO_H
 #define PAWL_SCHEDULES_SCENARIO_H
 
@@ -11,6 +13,35 @@
 #include "../explorer/explore.h"
 
 #define MS UINT64_C(1000000) /* a tick */
+
+static struct explore_scenario scenarios[256]; /* of this program, in the order of its source */
+static size_t scenario_count;
+
+/* The head of a scenario's function, which adds it to the list. Members of struct explore_scenario may follow. */
+#define SCENARIO(function, ...)                                           \
+	static void function(void);                                       \
+	__attribute__((constructor)) static void add_##function(void)     \
+	{                                                                 \
+		scenarios[scenario_count++] = (struct explore_scenario){  \
+		        .name = #function, .run = function, __VA_ARGS__}; \
+	}                                                                 \
+	static void function(void)
+
+/* For long ones: a few thousand executions are enough to find their bugs. */
+#define FEWER .depth_first = 1000, .priorities = 1500, .random = 500
+
+/* A scenario, and a thread's function, of one line. */
+#define SCENARIO_OF(name, ...) \
+	SCENARIO(name)         \
+	{                      \
+		__VA_ARGS__;   \
+	}
+#define THREAD(name, ...)               \
+	static void *name(void *unused) \
+	{                               \
+		__VA_ARGS__;            \
+		return unused;          \
+	}
 
 static pthread_t threads[8];
 static unsigned thread_count;
@@ -30,15 +61,17 @@ static struct pawl_clock_manual clock_by_hand;
 static struct pawl_service *service;
 
 /* A small wheel, so that there is little to set up and slots open often. */
-static inline void open_service(unsigned workers, unsigned shards)
+static inline void open_service_with(struct pawl_service_options options)
 {
-	const struct pawl_service_options options = {.workers = workers,
-	                                             .shards = shards,
-	                                             .wheel_size = 4,
-	                                             .clock = &clock_by_hand.clock};
-
+	options.wheel_size = 4;
+	options.clock = &clock_by_hand.clock;
 	pawl_clock_manual_init(&clock_by_hand);
 	EXPLORE_EXPECT_EQ(pawl_service_open(&service, &options), 0);
+}
+
+static inline void open_service(unsigned workers, unsigned shards)
+{
+	open_service_with((struct pawl_service_options){.workers = workers, .shards = shards});
 }
 
 static inline void advance_clock(uint64_t ns)

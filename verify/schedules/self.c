@@ -4,18 +4,15 @@
  * pass. test_self.py says what is expected of each. The first ones are the litmus tests of memory models.
  */
 #define _GNU_SOURCE
-#include <errno.h>
-#include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
 #include <setjmp.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "../explorer/explore.h"
+#include "scenario.h"
 
 #define RELAXED __ATOMIC_RELAXED
 #define ACQUIRE __ATOMIC_ACQUIRE
@@ -39,13 +36,6 @@ static void run_all(void *(*const functions[])(void *), unsigned count)
 		void *(*const functions[])(void *) = {__VA_ARGS__};         \
 		run_all(functions, sizeof(functions) / sizeof(*functions)); \
 	} while (0)
-
-#define THREAD(name, ...)               \
-	static void *name(void *unused) \
-	{                               \
-		__VA_ARGS__;            \
-		return unused;          \
-	}
 
 static void store(int *object, int value, int order)
 {
@@ -72,35 +62,13 @@ THREAD(sb1_sc, store(&x, 1, SEQ_CST); seen[0] = load(&y, SEQ_CST))
 THREAD(sb2_sc, store(&y, 1, SEQ_CST); seen[1] = load(&x, SEQ_CST))
 THREAD(sb2_weaker_load, store(&y, 1, SEQ_CST); seen[1] = load(&x, ACQUIRE))
 
-static void store_buffering(void)
-{
-	RUN(sb1, sb2);
-	EXPLORE_EXPECT(seen[0] || seen[1]);
-}
-
-static void store_buffering_with_fences(void)
-{
-	RUN(sb1_fence, sb2_fence);
-	EXPLORE_EXPECT(seen[0] || seen[1]);
-}
-
-static void store_buffering_with_one_fence(void)
-{
-	RUN(sb1_fence, sb2);
-	EXPLORE_EXPECT(seen[0] || seen[1]);
-}
-
-static void store_buffering_sc(void)
-{
-	RUN(sb1_sc, sb2_sc);
-	EXPLORE_EXPECT(seen[0] || seen[1]);
-}
-
-static void store_buffering_sc_but_one_load(void)
-{
-	RUN(sb1_sc, sb2_weaker_load);
-	EXPLORE_EXPECT(seen[0] || seen[1]);
-}
+SCENARIO_OF(store_buffering, RUN(sb1, sb2); EXPLORE_EXPECT(seen[0] || seen[1]))
+SCENARIO_OF(store_buffering_with_fences, RUN(sb1_fence, sb2_fence);
+            EXPLORE_EXPECT(seen[0] || seen[1]))
+SCENARIO_OF(store_buffering_with_one_fence, RUN(sb1_fence, sb2); EXPLORE_EXPECT(seen[0] || seen[1]))
+SCENARIO_OF(store_buffering_sc, RUN(sb1_sc, sb2_sc); EXPLORE_EXPECT(seen[0] || seen[1]))
+SCENARIO_OF(store_buffering_sc_but_one_load, RUN(sb1_sc, sb2_weaker_load);
+            EXPLORE_EXPECT(seen[0] || seen[1]))
 
 /* Fill in, then say so. */
 
@@ -112,30 +80,15 @@ THREAD(mp_read_fence, seen[0] = load(&y, RELAXED); fence(ACQUIRE); seen[1] = loa
 THREAD(mp_add, __atomic_fetch_add(&y, 2, RELAXED))
 THREAD(mp_read_sum, seen[0] = load(&y, ACQUIRE) & 1; seen[1] = load(&x, RELAXED))
 
-static void message_passing(void)
-{
-	RUN(mp_write, mp_read);
-	EXPLORE_EXPECT(!seen[0] || seen[1]);
-}
-
-static void message_passing_relaxed(void)
-{
-	RUN(mp_write_relaxed, mp_read);
-	EXPLORE_EXPECT(!seen[0] || seen[1]);
-}
-
-static void message_passing_with_fences(void)
-{
-	RUN(mp_write_fence, mp_read_fence);
-	EXPLORE_EXPECT(!seen[0] || seen[1]);
-}
+SCENARIO_OF(message_passing, RUN(mp_write, mp_read); EXPLORE_EXPECT(!seen[0] || seen[1]))
+SCENARIO_OF(message_passing_relaxed, RUN(mp_write_relaxed, mp_read);
+            EXPLORE_EXPECT(!seen[0] || seen[1]))
+SCENARIO_OF(message_passing_with_fences, RUN(mp_write_fence, mp_read_fence);
+            EXPLORE_EXPECT(!seen[0] || seen[1]))
 
 /* A read-modify-write in between passes the release on. */
-static void release_sequence(void)
-{
-	RUN(mp_write, mp_add, mp_read_sum);
-	EXPLORE_EXPECT(!seen[0] || seen[1]);
-}
+SCENARIO_OF(release_sequence, RUN(mp_write, mp_add, mp_read_sum);
+            EXPLORE_EXPECT(!seen[0] || seen[1]))
 
 static int message;
 
@@ -150,32 +103,13 @@ THREAD(read_message_of_two, seen[0] = load(&x, ACQUIRE) == 2 ? message : 0)
 
 /* A store after a release is not released by it. */
 
-static void write_after_release(void)
-{
-	RUN(release_then_write, read_message);
-}
-
-static void write_after_exchange(void)
-{
-	RUN(exchange_then_write, read_message);
-}
-
-static void write_after_release_fence(void)
-{
-	RUN(fence_then_write, read_message);
-}
-
-static void read_after_last_reference(void)
-{
-	x = 1;
-	RUN(give_up_then_read, write_when_given_up);
-}
+SCENARIO_OF(write_after_release, RUN(release_then_write, read_message))
+SCENARIO_OF(write_after_exchange, RUN(exchange_then_write, read_message))
+SCENARIO_OF(write_after_release_fence, RUN(fence_then_write, read_message))
+SCENARIO_OF(read_after_last_reference, x = 1; RUN(give_up_then_read, write_when_given_up))
 
 /* A plain store of the same thread ends it, since C++20. */
-static void release_sequence_ended(void)
-{
-	RUN(release_then_store, read_message_of_two);
-}
+SCENARIO_OF(release_sequence_ended, RUN(release_then_store, read_message_of_two))
 
 /* Do two readers see two writes in the same order? */
 
@@ -188,17 +122,10 @@ THREAD(write_y_sc, store(&y, 1, SEQ_CST))
 THREAD(read_xy_sc, seen[0] = load(&x, SEQ_CST); seen[1] = load(&y, SEQ_CST))
 THREAD(read_yx_sc, seen[2] = load(&y, SEQ_CST); seen[3] = load(&x, SEQ_CST))
 
-static void independent_reads(void)
-{
-	RUN(write_x, write_y, read_xy, read_yx);
-	EXPLORE_EXPECT(!(seen[0] && !seen[1] && seen[2] && !seen[3]));
-}
-
-static void independent_reads_sc(void)
-{
-	RUN(write_x_sc, write_y_sc, read_xy_sc, read_yx_sc);
-	EXPLORE_EXPECT(!(seen[0] && !seen[1] && seen[2] && !seen[3]));
-}
+SCENARIO_OF(independent_reads, RUN(write_x, write_y, read_xy, read_yx);
+            EXPLORE_EXPECT(!(seen[0] && !seen[1] && seen[2] && !seen[3])))
+SCENARIO_OF(independent_reads_sc, RUN(write_x_sc, write_y_sc, read_xy_sc, read_yx_sc);
+            EXPLORE_EXPECT(!(seen[0] && !seen[1] && seen[2] && !seen[3])))
 
 static __attribute__((noinline)) int load_x(void)
 {
@@ -208,11 +135,8 @@ static __attribute__((noinline)) int load_x(void)
 THREAD(read_y_x_x, seen[0] = load(&y, RELAXED); seen[1] = load_x(); seen[2] = load_x())
 
 /* Twice at the same line. */
-static void two_old_values(void)
-{
-	RUN(mp_write_relaxed, read_y_x_x);
-	EXPLORE_EXPECT(!(seen[0] && !seen[1] && !seen[2]));
-}
+SCENARIO_OF(two_old_values, RUN(mp_write_relaxed, read_y_x_x);
+            EXPLORE_EXPECT(!(seen[0] && !seen[1] && !seen[2])))
 
 static int compare_and_set_1_to_2(int *object)
 {
@@ -225,11 +149,8 @@ static int compare_and_set_1_to_2(int *object)
 THREAD(sb1_compare, store(&x, 1, RELAXED); seen[0] = compare_and_set_1_to_2(&y))
 THREAD(sb2_compare, store(&y, 1, RELAXED); seen[1] = compare_and_set_1_to_2(&x))
 
-static void failed_compare_and_set_sees_old(void)
-{
-	RUN(sb1_compare, sb2_compare);
-	EXPLORE_EXPECT(seen[0] || seen[1]);
-}
+SCENARIO_OF(failed_compare_and_set_sees_old, RUN(sb1_compare, sb2_compare);
+            EXPLORE_EXPECT(seen[0] || seen[1]))
 
 /* One object never goes back, whichever thread reads it. */
 
@@ -237,11 +158,8 @@ THREAD(count_up, store(&x, 1, RELAXED); store(&x, 2, RELAXED); store(&x, 3, RELA
 THREAD(read_twice, seen[0] = load(&x, RELAXED); fence(RELAXED); seen[1] = load(&x, RELAXED))
 THREAD(read_twice_too, seen[2] = load(&x, RELAXED); fence(RELAXED); seen[3] = load(&x, RELAXED))
 
-static void coherence(void)
-{
-	RUN(count_up, read_twice, read_twice_too);
-	EXPLORE_EXPECT(seen[0] <= seen[1] && seen[2] <= seen[3]);
-}
+SCENARIO_OF(coherence, RUN(count_up, read_twice, read_twice_too);
+            EXPLORE_EXPECT(seen[0] <= seen[1] && seen[2] <= seen[3]))
 
 static int first_of_two, second_of_two;
 
@@ -250,11 +168,8 @@ THREAD(read_when_passed, seen[2] = load(&y, ACQUIRE);
        second_of_two = seen[2] ? load(&x, RELAXED) : 3)
 
 /* ...also where what one thread has read happened before the other reads. */
-static void coherence_across_threads(void)
-{
-	RUN(count_up, read_and_pass_on, read_when_passed);
-	EXPLORE_EXPECT(first_of_two <= second_of_two);
-}
+SCENARIO_OF(coherence_across_threads, RUN(count_up, read_and_pass_on, read_when_passed);
+            EXPLORE_EXPECT(first_of_two <= second_of_two))
 
 /* Counting. */
 
@@ -272,22 +187,12 @@ static void compare_and_set(void)
 
 THREAD(increment_by_compare_and_set, compare_and_set())
 
-static void atomic_increments(void)
-{
-	RUN(increment, increment_by_compare_and_set, increment_by_compare_and_set);
-	EXPLORE_EXPECT_EQ(load(&x, RELAXED), 3);
-}
-
-static void lost_increment(void)
-{
-	RUN(increment_in_two_steps, increment_in_two_steps);
-	EXPLORE_EXPECT_EQ(load(&x, RELAXED), 2);
-}
-
-static void plain_increments(void)
-{
-	RUN(increment_plainly, increment_plainly);
-}
+SCENARIO_OF(atomic_increments,
+            RUN(increment, increment_by_compare_and_set, increment_by_compare_and_set);
+            EXPLORE_EXPECT_EQ(load(&x, RELAXED), 3))
+SCENARIO_OF(lost_increment, RUN(increment_in_two_steps, increment_in_two_steps);
+            EXPLORE_EXPECT_EQ(load(&x, RELAXED), 2))
+SCENARIO_OF(plain_increments, RUN(increment_plainly, increment_plainly))
 
 /* Plain accesses that are not the last ones to their eight bytes. */
 
@@ -296,15 +201,8 @@ THREAD(load_message_later, while (!load(&x, RELAXED)); seen[0] = load(&message, 
 THREAD(read_then_load, seen[1] = message; seen[2] = load(&message, RELAXED); store(&x, 1, RELAXED))
 THREAD(store_message_later, while (!load(&x, RELAXED)); store(&message, 1, RELAXED))
 
-static void plain_write_before_atomic_one(void)
-{
-	RUN(write_then_store, load_message_later);
-}
-
-static void plain_read_before_atomic_one(void)
-{
-	RUN(read_then_load, store_message_later);
-}
+SCENARIO_OF(plain_write_before_atomic_one, RUN(write_then_store, load_message_later))
+SCENARIO_OF(plain_read_before_atomic_one, RUN(read_then_load, store_message_later))
 
 static volatile char bytes[8] __attribute__((aligned(8)));
 
@@ -323,15 +221,8 @@ THREAD(writes_one_byte, use_bytes(false))
 THREAD(writes_all_bytes, use_bytes(true))
 THREAD(reads_byte_later, while (!load(&x, RELAXED)); seen[0] = bytes[0])
 
-static void write_then_reads_next_to_it(void)
-{
-	RUN(writes_one_byte, reads_byte_later);
-}
-
-static void write_then_writes_next_to_it(void)
-{
-	RUN(writes_all_bytes, reads_byte_later);
-}
+SCENARIO_OF(write_then_reads_next_to_it, RUN(writes_one_byte, reads_byte_later))
+SCENARIO_OF(write_then_writes_next_to_it, RUN(writes_all_bytes, reads_byte_later))
 
 static struct record {
 	int fields[32];
@@ -339,17 +230,14 @@ static struct record {
 
 THREAD(copies_record, to = from)
 
-static void record_copied_twice(void)
-{
-	RUN(copies_record, copies_record);
-}
+SCENARIO_OF(record_copied_twice, RUN(copies_record, copies_record))
 
 /* Atomic objects that are also accessed otherwise. */
 
 THREAD(sets_field, store(&to.fields[3], 7, RELEASE); store(&to.fields[3], 0, RELEASE))
 THREAD(loads_field, EXPLORE_EXPECT_EQ(load(&to.fields[3], ACQUIRE), 5))
 
-static void plain_write_over_atomics(void)
+SCENARIO(plain_write_over_atomics)
 {
 	RUN(sets_field);
 	memset(&to, 0, sizeof(to));
@@ -367,7 +255,7 @@ static union {
 THREAD(sets_whole, __atomic_store_n(&parts.whole, UINT64_C(0x500000005), SEQ_CST))
 THREAD(sets_half, store(&parts.half[0], 1, SEQ_CST))
 
-static void plain_write_over_part(void)
+SCENARIO(plain_write_over_part)
 {
 	RUN(sets_whole);
 	parts.half[0] = parts.half[1] = 0;
@@ -375,10 +263,7 @@ static void plain_write_over_part(void)
 	EXPLORE_EXPECT_EQ(__atomic_load_n(&parts.whole, SEQ_CST), 1);
 }
 
-static void atomics_of_two_sizes(void)
-{
-	RUN(sets_whole, sets_half);
-}
+SCENARIO_OF(atomics_of_two_sizes, RUN(sets_whole, sets_half))
 
 /* Mutexes and condition variables. */
 
@@ -398,16 +283,8 @@ static void lock_both(pthread_mutex_t *first, pthread_mutex_t *second)
 THREAD(lock_a_b, lock_both(&a, &b))
 THREAD(lock_b_a, lock_both(&b, &a))
 
-static void same_order_of_locks(void)
-{
-	RUN(lock_a_b, lock_a_b);
-	EXPLORE_EXPECT_EQ(x, 2);
-}
-
-static void deadlock(void)
-{
-	RUN(lock_a_b, lock_b_a);
-}
+SCENARIO_OF(same_order_of_locks, RUN(lock_a_b, lock_a_b); EXPLORE_EXPECT_EQ(x, 2))
+SCENARIO_OF(deadlock, RUN(lock_a_b, lock_b_a))
 
 static void await_ready(bool look_again)
 {
@@ -450,20 +327,9 @@ THREAD(awaits_badly, await_ready_badly())
 THREAD(says, say_ready())
 THREAD(says_badly, say_ready_badly())
 
-static void condition_variable(void)
-{
-	RUN(awaits, says);
-}
-
-static void spurious_wake_up(void)
-{
-	RUN(awaits_once, says);
-}
-
-static void lost_signal(void)
-{
-	RUN(awaits_badly, says_badly);
-}
+SCENARIO_OF(condition_variable, RUN(awaits, says))
+SCENARIO_OF(spurious_wake_up, RUN(awaits_once, says))
+SCENARIO_OF(lost_signal, RUN(awaits_badly, says_badly))
 
 static int plain;
 
@@ -481,7 +347,7 @@ THREAD(reads_with_lock, pthread_mutex_lock(&a); seen[0] = plain; pthread_mutex_u
 THREAD(reads_without_lock, seen[1] = plain; __atomic_fetch_add(&y, 1, RELAXED))
 THREAD(writes_after_six, write_after_six())
 
-static void one_of_many_readers(void)
+SCENARIO(one_of_many_readers)
 {
 	RUN(reads_without_lock, reads_with_lock, reads_with_lock, reads_with_lock, reads_with_lock,
 	    reads_with_lock, writes_after_six);
@@ -490,12 +356,9 @@ static void one_of_many_readers(void)
 THREAD(inits_lock, pthread_mutex_init(&a, NULL))
 THREAD(locks, pthread_mutex_lock(&a); pthread_mutex_unlock(&a))
 
-static void mutex_init_against_lock(void)
-{
-	RUN(inits_lock, locks);
-}
+SCENARIO_OF(mutex_init_against_lock, RUN(inits_lock, locks))
 
-static void mutex_init_after_free(void)
+SCENARIO(mutex_init_after_free)
 {
 	pthread_mutex_t *volatile mutex = malloc(sizeof(*mutex));
 
@@ -503,7 +366,7 @@ static void mutex_init_after_free(void)
 	pthread_mutex_init(mutex, NULL);
 }
 
-static void mutex_without_init(void)
+SCENARIO(mutex_without_init)
 {
 	pthread_mutex_t *mutex = malloc(sizeof(*mutex));
 
@@ -511,7 +374,7 @@ static void mutex_without_init(void)
 	free(mutex);
 }
 
-static void mutex_init_again(void)
+SCENARIO(mutex_init_again)
 {
 	pthread_mutex_t mutex;
 
@@ -523,7 +386,7 @@ static void mutex_init_again(void)
 	}
 }
 
-static void condition_destroyed_after_free(void)
+SCENARIO(condition_destroyed_after_free)
 {
 	pthread_cond_t *volatile condition = malloc(sizeof(*condition));
 
@@ -532,31 +395,15 @@ static void condition_destroyed_after_free(void)
 	pthread_cond_destroy(condition);
 }
 
-static void unlock_a_mutex_of_another_thread(void)
-{
-	pthread_mutex_unlock(&a);
-}
+SCENARIO_OF(unlock_a_mutex_of_another_thread, pthread_mutex_unlock(&a))
 
 /* Spinning. */
 
-static void spin_until_ready(void)
-{
-	while (!load(&x, ACQUIRE))
-		;
-}
-
-THREAD(spins, spin_until_ready())
+THREAD(spins, while (!load(&x, ACQUIRE)))
 THREAD(sets, store(&x, 1, RELEASE))
 
-static void spinning(void)
-{
-	RUN(spins, sets);
-}
-
-static void spinning_forever(void)
-{
-	RUN(spins);
-}
+SCENARIO_OF(spinning, RUN(spins, sets))
+SCENARIO_OF(spinning_forever, RUN(spins))
 
 /* How often it looks; 0: x was set. */
 static int look(int times)
@@ -570,7 +417,7 @@ static int look(int times)
 
 THREAD(looks, look(300))
 
-static void looking_often(void)
+SCENARIO(looking_often, .depth_first = 100, .priorities = 100, .random = 100)
 {
 	EXPLORE_EXPECT_EQ(look(150), 150);
 	RUN(looks, looks);
@@ -580,23 +427,13 @@ THREAD(looks_or_gives_up, EXPLORE_EXPECT(!look(4) || !load(&y, SEQ_CST) || load(
 THREAD(stores_y_z, store(&y, 1, SEQ_CST); store(&z, 1, SEQ_CST))
 
 /* It stops looking while the other thread is in the middle. */
-static void giving_up(void)
-{
-	RUN(looks_or_gives_up, stores_y_z);
-}
+SCENARIO_OF(giving_up, RUN(looks_or_gives_up, stores_y_z))
 
 THREAD(spins_and_yields, while (!load(&x, ACQUIRE)) sched_yield())
 THREAD(spins_on_two, while (!load(&x, ACQUIRE) && !load(&y, ACQUIRE)))
 
-static void spinning_and_yielding(void)
-{
-	RUN(spins_and_yields, sets);
-}
-
-static void spinning_on_two(void)
-{
-	RUN(spins_on_two, sets);
-}
+SCENARIO_OF(spinning_and_yielding, RUN(spins_and_yields, sets))
+SCENARIO_OF(spinning_on_two, RUN(spins_on_two, sets))
 
 static void after_you(int *mine, int *yours)
 {
@@ -610,10 +447,7 @@ static void after_you(int *mine, int *yours)
 THREAD(after_you_x, after_you(&x, &y))
 THREAD(after_you_y, after_you(&y, &x))
 
-static void livelock(void)
-{
-	RUN(after_you_x, after_you_y);
-}
+SCENARIO_OF(livelock, RUN(after_you_x, after_you_y))
 
 /* Memory. */
 
@@ -628,32 +462,18 @@ THREAD(frees, free_block())
 THREAD(uses_under_lock, pthread_mutex_lock(&a); block[0]++; pthread_mutex_unlock(&a))
 THREAD(frees_under_lock, pthread_mutex_lock(&a); free_block(); pthread_mutex_unlock(&a))
 
-static void use_after_free(void)
-{
-	block = malloc(8);
-	RUN(uses_under_lock, frees_under_lock);
-}
+SCENARIO_OF(use_after_free, block = malloc(8); RUN(uses_under_lock, frees_under_lock))
+SCENARIO_OF(free_twice, block = malloc(8); RUN(frees_under_lock, frees_under_lock))
+SCENARIO_OF(free_against_use, block = malloc(8); RUN(uses_under_lock, frees))
 
-static void free_twice(void)
-{
-	block = malloc(8);
-	RUN(frees_under_lock, frees_under_lock);
-}
-
-static void free_against_use(void)
-{
-	block = malloc(8);
-	RUN(uses_under_lock, frees);
-}
-
-static void past_a_block(void)
+SCENARIO(past_a_block)
 {
 	block = malloc(5);
 	EXPLORE_EXPECT(block[5] < 200);
 	free_block();
 }
 
-static void fill_past_a_block(void)
+SCENARIO(fill_past_a_block)
 {
 	block = malloc(60);
 	memset((void *)(uintptr_t)block, 0, 64);
@@ -665,20 +485,16 @@ static int *zeros;
 THREAD(publishes_zeros, __atomic_store_n(&zeros, calloc(4, sizeof(int)), RELAXED))
 THREAD(reads_zeros, int *found = __atomic_load_n(&zeros, RELAXED); seen[0] = found ? found[1] : 0)
 
-static void zeros_published_relaxed(void)
-{
-	RUN(publishes_zeros, reads_zeros);
-	free(zeros);
-}
+SCENARIO_OF(zeros_published_relaxed, RUN(publishes_zeros, reads_zeros); free(zeros))
 
-static void empty_block_grows(void)
+SCENARIO(empty_block_grows)
 {
 	block = realloc(malloc(0), 10);
 	block[9] = 1;
 	free_block();
 }
 
-static void too_much_memory(void)
+SCENARIO(too_much_memory)
 {
 	for (int i = 0; i < 100; i++) {
 		block = malloc(1 << 20);
@@ -698,15 +514,8 @@ static int recurse(const volatile char *above, int times)
 
 THREAD(recurses, char top = 0; seen[0] = recurse(&top, 80))
 
-static void deep_recursion(void)
-{
-	recurses(NULL);
-}
-
-static void deep_recursion_in_threads(void)
-{
-	RUN(recurses);
-}
+SCENARIO_OF(deep_recursion, recurses(NULL))
+SCENARIO_OF(deep_recursion_in_threads, RUN(recurses))
 
 /* Memory that libc reads and writes for the program. */
 
@@ -725,7 +534,7 @@ static void forget_text(void)
 }
 
 #define AFTER_FREE(name, ...)                        \
-	static void name##_after_free(void)          \
+	SCENARIO(name##_after_free)                  \
 	{                                            \
 		char buffer[16] = "";                \
                                                      \
@@ -748,7 +557,7 @@ AFTER_FREE(strchr, x = strchr(kept, 'o') != NULL)
 AFTER_FREE(strdup, free(strdup(kept)))
 AFTER_FREE(strndup, free(strndup(kept, 2)))
 
-static void strings(void)
+SCENARIO(strings)
 {
 	char buffer[8], *copy, *begin;
 
@@ -775,13 +584,10 @@ static void strings(void)
 THREAD(fills, memset(seen, 1, sizeof(seen)))
 THREAD(copies, memcpy(&x, seen, sizeof(x)))
 
-static void copy_against_fill(void)
-{
-	RUN(fills, copies);
-}
+SCENARIO_OF(copy_against_fill, RUN(fills, copies))
 
 /* A compiler that knows malloc would remove it, with the failure that must be found. */
-static void block_of_no_use(void)
+SCENARIO(block_of_no_use)
 {
 	char *unused;
 
@@ -791,27 +597,12 @@ static void block_of_no_use(void)
 	free(unused);
 }
 
-static void ends_the_program(void)
-{
-	exit(0);
-}
+SCENARIO_OF(ends_the_program, exit(0))
+SCENARIO_OF(ends_the_program_at_once, _exit(0))
+SCENARIO_OF(aborts, abort())
+SCENARIO_OF(leak, block = malloc(5))
 
-static void ends_the_program_at_once(void)
-{
-	_exit(0);
-}
-
-static void aborts(void)
-{
-	abort();
-}
-
-static void leak(void)
-{
-	block = malloc(5);
-}
-
-static void no_memory(void)
+SCENARIO(no_memory)
 {
 	explore_failures(1);
 	for (int i = 0; i < 3; i++) {
@@ -821,7 +612,7 @@ static void no_memory(void)
 	}
 }
 
-static void no_memory_handled(void)
+SCENARIO(no_memory_handled)
 {
 	int failed = 0;
 
@@ -841,7 +632,7 @@ static int shared = 7;
 
 THREAD(uses_own, EXPLORE_EXPECT_EQ(own++, 0); explore_point(); EXPLORE_EXPECT_EQ(own, 1))
 
-static void variables(void)
+SCENARIO(variables)
 {
 	EXPLORE_EXPECT_EQ(own++, 0);
 	EXPLORE_EXPECT_EQ(shared++, 7);
@@ -883,12 +674,9 @@ static void wait_a_second(void)
 
 THREAD(waits_a_second, wait_a_second())
 
-static void virtual_time(void)
-{
-	RUN(sleeps, waits_a_second, says);
-}
+SCENARIO_OF(virtual_time, RUN(sleeps, waits_a_second, says))
 
-static void time_in_seconds(void)
+SCENARIO(time_in_seconds)
 {
 	time_t before = time(NULL), after;
 
@@ -910,10 +698,7 @@ static void wait_until(time_t second)
 
 THREAD(waits_for_ever, wait_until(INT64_MAX))
 
-static void far_deadline(void)
-{
-	RUN(waits_for_ever, says);
-}
+SCENARIO_OF(far_deadline, RUN(waits_for_ever, says))
 
 static void wait_once(void)
 {
@@ -929,12 +714,9 @@ THREAD(waits_once, wait_once())
 THREAD(sleeps_with_lock, pthread_mutex_lock(&a); sleep(2); pthread_mutex_unlock(&a))
 
 /* The lock is free long after the deadline. Only a spurious wake-up avoids the timeout then. */
-static void late_wake_up(void)
-{
-	RUN(waits_once, sleeps_with_lock);
-}
+SCENARIO_OF(late_wake_up, RUN(waits_once, sleeps_with_lock))
 
-static void clock_without_sleepers(void)
+SCENARIO(clock_without_sleepers)
 {
 	for (uint64_t before = now(); now() == before;)
 		;
@@ -942,14 +724,14 @@ static void clock_without_sleepers(void)
 
 THREAD(has_no_error, EXPLORE_EXPECT_EQ(errno, 0))
 
-static void error_of_a_thread(void)
+SCENARIO(error_of_a_thread)
 {
 	errno = EIO;
 	RUN(has_no_error);
 	EXPLORE_EXPECT_EQ(errno, EIO);
 }
 
-static void long_jump(void)
+SCENARIO(long_jump)
 {
 	jmp_buf place;
 	volatile int times = 0;
@@ -960,18 +742,10 @@ static void long_jump(void)
 	EXPLORE_EXPECT_EQ(times, 4);
 }
 
-static void too_many_threads(void)
-{
-	RUN(sets, sets, sets, sets, sets, sets, sets);
-	RUN(sets);
-}
+SCENARIO_OF(too_many_threads, RUN(sets, sets, sets, sets, sets, sets, sets); RUN(sets))
+SCENARIO_OF(random_number, x = rand())
 
-static void random_number(void)
-{
-	x = rand();
-}
-
-static void not_joined(void)
+SCENARIO(not_joined)
 {
 	pthread_t thread;
 
@@ -988,10 +762,7 @@ static void make(void)
 
 THREAD(uses_what_is_made_once, pthread_once(&once, make); EXPLORE_EXPECT_EQ(made, 1))
 
-static void made_once(void)
-{
-	RUN(uses_what_is_made_once, uses_what_is_made_once);
-}
+SCENARIO_OF(made_once, RUN(uses_what_is_made_once, uses_what_is_made_once))
 
 static pthread_mutex_t recursive;
 
@@ -1007,7 +778,7 @@ static void lock_twice(void)
 
 THREAD(locks_twice, lock_twice())
 
-static void recursive_mutex(void)
+SCENARIO(recursive_mutex)
 {
 	pthread_mutexattr_t attributes;
 
@@ -1019,48 +790,29 @@ static void recursive_mutex(void)
 	pthread_mutex_destroy(&recursive);
 }
 
-static void lock_again(void)
-{
-	pthread_mutex_lock(&a);
-	pthread_mutex_lock(&a);
-}
+SCENARIO_OF(lock_again, pthread_mutex_lock(&a); pthread_mutex_lock(&a))
+SCENARIO_OF(negative_number, EXPLORE_EXPECT_EQ(-EINVAL, x))
+SCENARIO_OF(largest_number, EXPLORE_EXPECT_EQ(UINT64_MAX, x))
+SCENARIO_OF(signal_at_once, *(volatile int *)(uintptr_t)8 = 1)
 
-static void negative_number(void)
-{
-	EXPLORE_EXPECT_EQ(-EINVAL, x);
-}
-
-static void largest_number(void)
-{
-	EXPLORE_EXPECT_EQ(UINT64_MAX, x);
-}
-
-static void signal_at_once(void)
-{
-	*(volatile int *)(uintptr_t)8 = 1;
-}
-
-static void loop_without_steps(void)
+SCENARIO(loop_without_steps)
 {
 	while (!*(volatile int *)&x)
 		;
 }
 
-static void loop_without_anything(void)
+SCENARIO(loop_without_anything)
 {
 	for (;;)
 		__asm__ volatile("");
 }
 
-static void interrupted(void)
-{
-	raise(SIGINT);
-}
+SCENARIO_OF(interrupted, raise(SIGINT))
 
 THREAD(tries_lock, pthread_mutex_trylock(&a))
 
 /* A step of every kind, for the schedule. */
-static void all_steps(void)
+SCENARIO(all_steps)
 {
 	pthread_t thread;
 
@@ -1083,7 +835,7 @@ static void all_steps(void)
 	EXPLORE_EXPECT_EQ(now(), 3000000000u);
 }
 
-static void join_that_is_not_known(void)
+SCENARIO(join_that_is_not_known)
 {
 	pthread_t thread;
 
@@ -1091,7 +843,7 @@ static void join_that_is_not_known(void)
 	pthread_tryjoin_np(thread, NULL);
 }
 
-static void unknown_function(void)
+SCENARIO(unknown_function)
 {
 	sem_t semaphore;
 
@@ -1113,126 +865,16 @@ static void count_outside(void)
 
 static int *executions; /* memory that keeps its value from one execution to the next */
 
-static void other_threads_each_time(void)
+SCENARIO(other_threads_each_time)
 {
 	if ((*executions)++ % 2)
 		RUN(sets);
 	RUN(sets, sets);
 }
 
-#define SCENARIO(function) .name = #function, .run = function
-
 int main(int argc, char **argv)
 {
-	static const struct explore_scenario scenarios[] = {
-	        {SCENARIO(store_buffering)},
-	        {SCENARIO(store_buffering_with_fences)},
-	        {SCENARIO(store_buffering_with_one_fence)},
-	        {SCENARIO(store_buffering_sc)},
-	        {SCENARIO(store_buffering_sc_but_one_load)},
-	        {SCENARIO(message_passing)},
-	        {SCENARIO(message_passing_relaxed)},
-	        {SCENARIO(message_passing_with_fences)},
-	        {SCENARIO(release_sequence)},
-	        {SCENARIO(independent_reads)},
-	        {SCENARIO(independent_reads_sc)},
-	        {SCENARIO(coherence)},
-	        {SCENARIO(coherence_across_threads)},
-	        {SCENARIO(atomic_increments)},
-	        {SCENARIO(lost_increment)},
-	        {SCENARIO(plain_increments)},
-	        {SCENARIO(same_order_of_locks)},
-	        {SCENARIO(deadlock)},
-	        {SCENARIO(condition_variable)},
-	        {SCENARIO(spurious_wake_up)},
-	        {SCENARIO(lost_signal)},
-	        {SCENARIO(unlock_a_mutex_of_another_thread)},
-	        {SCENARIO(spinning)},
-	        {SCENARIO(spinning_forever)},
-	        {SCENARIO(livelock)},
-	        {SCENARIO(use_after_free)},
-	        {SCENARIO(free_twice)},
-	        {SCENARIO(free_against_use)},
-	        {SCENARIO(past_a_block)},
-	        {SCENARIO(memcpy_after_free)},
-	        {SCENARIO(memmove_after_free)},
-	        {SCENARIO(memset_after_free)},
-	        {SCENARIO(memcmp_after_free)},
-	        {SCENARIO(strlen_after_free)},
-	        {SCENARIO(strcpy_after_free)},
-	        {SCENARIO(strncpy_after_free)},
-	        {SCENARIO(strcmp_after_free)},
-	        {SCENARIO(strncmp_after_free)},
-	        {SCENARIO(strchr_after_free)},
-	        {SCENARIO(strdup_after_free)},
-	        {SCENARIO(strndup_after_free)},
-	        {SCENARIO(strings)},
-	        {SCENARIO(copy_against_fill)},
-	        {SCENARIO(block_of_no_use)},
-	        {SCENARIO(ends_the_program)},
-	        {SCENARIO(ends_the_program_at_once)},
-	        {SCENARIO(leak)},
-	        {SCENARIO(no_memory)},
-	        {SCENARIO(no_memory_handled)},
-	        {SCENARIO(variables)},
-	        {SCENARIO(virtual_time)},
-	        {SCENARIO(not_joined)},
-	        {SCENARIO(made_once)},
-	        {SCENARIO(recursive_mutex)},
-	        {SCENARIO(lock_again)},
-	        {SCENARIO(negative_number)},
-	        {SCENARIO(largest_number)},
-	        {SCENARIO(signal_at_once)},
-	        {SCENARIO(loop_without_steps)},
-	        {SCENARIO(loop_without_anything)},
-	        {SCENARIO(interrupted)},
-	        {SCENARIO(all_steps)},
-	        {SCENARIO(join_that_is_not_known)},
-	        {SCENARIO(unknown_function)},
-	        {SCENARIO(write_after_release)},
-	        {SCENARIO(write_after_exchange)},
-	        {SCENARIO(write_after_release_fence)},
-	        {SCENARIO(read_after_last_reference)},
-	        {SCENARIO(release_sequence_ended)},
-	        {SCENARIO(two_old_values)},
-	        {SCENARIO(failed_compare_and_set_sees_old)},
-	        {SCENARIO(plain_write_before_atomic_one)},
-	        {SCENARIO(plain_read_before_atomic_one)},
-	        {SCENARIO(write_then_reads_next_to_it)},
-	        {SCENARIO(write_then_writes_next_to_it)},
-	        {SCENARIO(record_copied_twice)},
-	        {SCENARIO(plain_write_over_atomics)},
-	        {SCENARIO(plain_write_over_part)},
-	        {SCENARIO(atomics_of_two_sizes)},
-	        {SCENARIO(one_of_many_readers)},
-	        {SCENARIO(mutex_init_against_lock)},
-	        {SCENARIO(mutex_init_after_free)},
-	        {SCENARIO(mutex_without_init)},
-	        {SCENARIO(mutex_init_again)},
-	        {SCENARIO(condition_destroyed_after_free)},
-	        {SCENARIO(looking_often), .depth_first = 100, .priorities = 100, .random = 100},
-	        {SCENARIO(giving_up)},
-	        {SCENARIO(spinning_and_yielding)},
-	        {SCENARIO(spinning_on_two)},
-	        {SCENARIO(fill_past_a_block)},
-	        {SCENARIO(zeros_published_relaxed)},
-	        {SCENARIO(empty_block_grows)},
-	        {SCENARIO(too_much_memory)},
-	        {SCENARIO(deep_recursion)},
-	        {SCENARIO(deep_recursion_in_threads)},
-	        {SCENARIO(aborts)},
-	        {SCENARIO(time_in_seconds)},
-	        {SCENARIO(far_deadline)},
-	        {SCENARIO(late_wake_up)},
-	        {SCENARIO(clock_without_sleepers)},
-	        {SCENARIO(error_of_a_thread)},
-	        {SCENARIO(long_jump)},
-	        {SCENARIO(too_many_threads)},
-	        {SCENARIO(random_number)},
-	        {SCENARIO(other_threads_each_time)},
-	};
-
 	count_outside();
 	executions = calloc(1, sizeof(*executions));
-	return explore_main(argc, argv, scenarios, sizeof(scenarios) / sizeof(scenarios[0]));
+	return explore_main(argc, argv, scenarios, scenario_count);
 }

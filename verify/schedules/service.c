@@ -18,6 +18,14 @@ struct probe {
 	int rest; /* for `then` */
 };
 
+/* What a task does in its run. */
+#define TASK(name, ...)                       \
+	static void name(struct probe *probe) \
+	{                                     \
+		(void)probe;                  \
+		__VA_ARGS__;                  \
+	}
+
 static int runs, drops;
 
 static void run_probe(struct pawl_task *task)
@@ -56,126 +64,143 @@ static void arm(struct probe *probe, uint64_t delay)
 	EXPLORE_EXPECT_EQ(pawl_service_arm(service, &probe->task, delay), 0);
 }
 
+static struct probe *one, *two; /* two: NULL in scenarios of one task */
+static enum pawl_service_found found;
+
+static void open_with_one(unsigned workers, unsigned shards)
+{
+	one = new_probe();
+	open_service(workers, shards);
+}
+
+static void open_with_two(unsigned workers, unsigned shards)
+{
+	two = new_probe();
+	open_with_one(workers, shards);
+}
+
+static void open_with_two_and(struct pawl_service_options options)
+{
+	one = new_probe();
+	two = new_probe();
+	open_service_with(options);
+}
+
+static void free_one(void)
+{
+	free(one);
+	one = NULL;
+}
+
+static void free_tasks(void)
+{
+	free_one();
+	free(two);
+	two = NULL;
+}
+
+/* The tasks are idle, and no function of them is running. */
 static void close_service(void)
 {
+	free_tasks();
 	EXPLORE_EXPECT_EQ(pawl_service_pending(service), 0);
 	pawl_service_close(service, NULL);
 }
 
-static struct probe *one, *two;
-static enum pawl_service_found found;
-
-/* The task is idle. */
+/* The first task is idle. */
 static void close_after_one(void)
 {
 	EXPLORE_EXPECT_EQ(pawl_service_cancel_wait(service, &one->task), PAWL_SERVICE_IDLE);
-	free(one);
 	close_service();
 }
 
-/* Both tasks are idle, and no function of them is running. */
-static void close_after_both(void)
+/* The tasks have run, but a function may not have returned yet. */
+static void end_tasks(void)
 {
-	free(one);
-	free(two);
+	if (one)
+		pawl_service_cancel_wait(service, &one->task);
+	if (two)
+		pawl_service_cancel_wait(service, &two->task);
 	close_service();
 }
 
-/* Both have run, but a function may not have returned yet. */
-static void end_both(void)
+/* All that was due has returned. */
+static void settle_after(int expected_runs)
 {
-	pawl_service_cancel_wait(service, &one->task);
-	pawl_service_cancel_wait(service, &two->task);
-	close_after_both();
+	pawl_service_settle(service);
+	EXPLORE_EXPECT_EQ(get(&runs), expected_runs);
 }
 
-static void *pass_a_tick(void *unused)
+static int runs_unless_cancelled(void)
 {
-	advance_clock(MS);
-	return unused;
+	return found == PAWL_SERVICE_CANCELLED ? 0 : 1;
 }
 
-static void *cancel_one(void *unused)
-{
-	found = pawl_service_cancel(service, &one->task);
-	return unused;
-}
+THREAD(pass_a_tick, advance_clock(MS))
+THREAD(cancel_one, found = pawl_service_cancel(service, &one->task))
 
 /* After CANCELLED it never runs; otherwise it has run, or is running. */
 static void cancel_against_expiry(unsigned workers, unsigned shards)
 {
-	open_service(workers, shards);
-	one = new_probe();
+	open_with_one(workers, shards);
 	arm(one, MS);
 	start(cancel_one, NULL);
 	advance_clock(MS);
 	join_all();
-	if (found != PAWL_SERVICE_CANCELLED)
-		await(&runs, 1);
-	pawl_service_settle(service);
-	EXPLORE_EXPECT_EQ(get(&runs), found == PAWL_SERVICE_CANCELLED ? 0 : 1);
+	await(&runs, runs_unless_cancelled());
+	settle_after(runs_unless_cancelled());
 	EXPLORE_EXPECT_EQ(pawl_service_cancel(service, &one->task), PAWL_SERVICE_IDLE);
-	free(one);
 	close_service();
 }
 
-static void cancel_against_expiry_1(void)
-{
-	cancel_against_expiry(1, 1);
-}
-
-static void cancel_against_expiry_2(void)
-{
-	cancel_against_expiry(2, 2);
-}
+SCENARIO_OF(cancel_against_expiry_1, cancel_against_expiry(1, 1))
+SCENARIO_OF(cancel_against_expiry_2, cancel_against_expiry(2, 2))
 
 static void *cancel_wait_and_free(void *unused)
 {
 	found = pawl_service_cancel_wait(service, &one->task);
-	free(one);
+	free_one();
 	return unused;
 }
 
 /* Whatever cancel_wait says, the memory is the caller's then. */
-static void cancel_wait_against_expiry(unsigned workers)
+static void cancel_wait_against_expiry(unsigned workers, void (*then)(struct probe *))
 {
-	open_service(workers, 1);
-	one = new_probe();
+	open_with_one(workers, 1);
+	one->then = then;
 	arm(one, MS);
 	start(cancel_wait_and_free, NULL);
 	advance_clock(MS);
 	join_all();
-	EXPLORE_EXPECT_EQ(get(&runs), found == PAWL_SERVICE_CANCELLED ? 0 : 1);
+	EXPLORE_EXPECT_EQ(get(&runs), runs_unless_cancelled());
 	close_service();
 }
 
-static void cancel_wait_against_expiry_1(void)
-{
-	cancel_wait_against_expiry(1);
-}
+SCENARIO_OF(cancel_wait_against_expiry_1, cancel_wait_against_expiry(1, NULL))
+SCENARIO_OF(cancel_wait_against_expiry_2, cancel_wait_against_expiry(2, NULL))
 
-static void cancel_wait_against_expiry_2(void)
-{
-	cancel_wait_against_expiry(2);
-}
+TASK(cancel_itself,
+     EXPLORE_EXPECT_EQ(pawl_service_cancel_wait(service, &probe->task), PAWL_SERVICE_RUNNING))
+
+/* Inside the task itself cancel_wait does not wait; outside it does. */
+SCENARIO_OF(cancel_wait_inside, cancel_wait_against_expiry(1, cancel_itself))
 
 static void run_and_free(struct pawl_task *task)
 {
-	free(task); /* the first member of its probe */
+	EXPLORE_EXPECT(task == &one->task);
+	free_one();
 	add(&runs);
 }
 
 /* A task may free itself: no thread reads it afterwards, and it runs once. */
-static void a_task_frees_itself(void)
+SCENARIO(a_task_frees_itself)
 {
-	open_service(2, 1);
-	one = new_probe();
+	open_with_one(2, 1);
 	pawl_task_init(&one->task, run_and_free);
 	arm(one, MS);
 	advance_clock(MS);
 	await(&runs, 1);
-	pawl_service_settle(service);
-	EXPLORE_EXPECT_EQ(get(&runs), 1);
+	settle_after(1);
 	close_service();
 }
 
@@ -197,80 +222,41 @@ static void *make_new_task(void *unused)
 }
 
 /* Its memory may become a new task before the end of its run: the new task is not running. */
-static void a_task_in_the_memory_of_another(void)
+SCENARIO(a_task_in_the_memory_of_another)
 {
-	open_service(1, 1);
-	one = new_probe();
+	open_with_one(1, 1);
 	pawl_task_init(&one->task, run_and_give_back);
 	arm(one, MS);
 	start(make_new_task, NULL);
 	advance_clock(MS);
 	join_all();
-	pawl_service_settle(service);
-	EXPLORE_EXPECT_EQ(get(&runs), 0);
+	settle_after(0);
 	close_after_one();
 }
 
-static void *arm_one(void *unused)
-{
-	arm(one, MS);
-	return unused;
-}
+THREAD(arm_one, arm(one, MS))
 
 /* Two threads give a new task its home. */
-static void two_arm_the_same_1(void)
+SCENARIO(two_arm_the_same_1)
 {
-	open_service(1, 2);
-	one = new_probe();
+	open_with_one(1, 2);
 	start(arm_one, NULL);
 	start(arm_one, NULL);
 	join_all();
 	advance_clock(MS);
 	await(&runs, 1);
-	pawl_service_settle(service);
-	EXPLORE_EXPECT_EQ(get(&runs), 1);
+	settle_after(1);
 	close_after_one();
 }
 
-/* An arming while it runs is another run. */
-static void arming_against_expiry(unsigned workers)
+THREAD(touch_one, EXPLORE_EXPECT_EQ(pawl_service_touch(service, &one->task, 2 * MS), 0))
+
+/* Armed or moved to a later time before it runs, or for another run: it runs after the call in either case. */
+static void again_against_expiry(void *(*again)(void *), unsigned workers)
 {
-	open_service(workers, 1);
-	one = new_probe();
+	open_with_one(workers, 1);
 	arm(one, MS);
-	start(arm_one, NULL);
-	advance_clock(MS);
-	join_all();
-	advance_clock(MS);
-	await(&runs, 1);
-	pawl_service_settle(service);
-	EXPLORE_EXPECT(get(&runs) == 1 || get(&runs) == 2);
-	close_after_one();
-}
-
-static void arming_against_expiry_1(void)
-{
-	arming_against_expiry(1);
-}
-
-static void arming_against_expiry_2(void)
-{
-	arming_against_expiry(2);
-}
-
-static void *touch_one(void *unused)
-{
-	EXPLORE_EXPECT_EQ(pawl_service_touch(service, &one->task, 2 * MS), 0);
-	return unused;
-}
-
-/* Moved to a later time, or armed again after its run: it runs after the touch in either case. */
-static void touch_against_expiry(void)
-{
-	open_service(2, 1);
-	one = new_probe();
-	arm(one, MS);
-	start(touch_one, NULL);
+	start(again, NULL);
 	advance_clock(MS);
 	join_all();
 	advance_clock(2 * MS);
@@ -279,6 +265,10 @@ static void touch_against_expiry(void)
 	EXPLORE_EXPECT(get(&runs) == 1 || get(&runs) == 2);
 	close_after_one();
 }
+
+SCENARIO_OF(arming_against_expiry_1, again_against_expiry(arm_one, 1))
+SCENARIO_OF(arming_against_expiry_2, again_against_expiry(arm_one, 2))
+SCENARIO_OF(touch_against_expiry, again_against_expiry(touch_one, 2))
 
 static int armed, work;
 
@@ -293,27 +283,20 @@ static void *arm_one_unless_pending(void *unused)
 }
 
 /* Time stands still, so the first arming is there when the second call comes, or the other way round. */
-static void one_of_two_arms_unless_pending(void)
+SCENARIO(one_of_two_arms_unless_pending)
 {
-	open_service(1, 2);
-	one = new_probe();
+	open_with_one(1, 2);
 	start(arm_one_unless_pending, NULL);
 	arm_one_unless_pending(NULL);
 	join_all();
 	EXPLORE_EXPECT_EQ(get(&armed), 1);
 	advance_clock(MS);
 	await(&runs, 1);
-	pawl_service_settle(service);
-	EXPLORE_EXPECT_EQ(get(&runs), 1);
+	settle_after(1);
 	close_after_one();
 }
 
-static void take_all_work(struct probe *probe)
-{
-	(void)probe;
-	__atomic_store_n(&work, 0, __ATOMIC_SEQ_CST);
-	explore_point();
-}
+TASK(take_all_work, __atomic_store_n(&work, 0, __ATOMIC_SEQ_CST); explore_point())
 
 static void *add_work(void *unused)
 {
@@ -325,8 +308,7 @@ static void *add_work(void *unused)
 /* The task may be idle, pending, or running before or after it took the work: a run after the call takes it. */
 static void arm_unless_pending_leaves_no_work(unsigned workers)
 {
-	open_service(workers, 1);
-	one = new_probe();
+	open_with_one(workers, 1);
 	one->then = take_all_work;
 	start(add_work, NULL);
 	add_work(NULL);
@@ -336,15 +318,8 @@ static void arm_unless_pending_leaves_no_work(unsigned workers)
 	close_after_one();
 }
 
-static void arm_unless_pending_leaves_no_work_1(void)
-{
-	arm_unless_pending_leaves_no_work(1);
-}
-
-static void arm_unless_pending_leaves_no_work_2(void)
-{
-	arm_unless_pending_leaves_no_work(2);
-}
+SCENARIO_OF(arm_unless_pending_leaves_no_work_1, arm_unless_pending_leaves_no_work(1))
+SCENARIO_OF(arm_unless_pending_leaves_no_work_2, arm_unless_pending_leaves_no_work(2))
 
 static void pass_it_on(struct probe *probe)
 {
@@ -354,9 +329,7 @@ static void pass_it_on(struct probe *probe)
 
 static void open_with_two_that_arm_each_other(unsigned workers, unsigned shards)
 {
-	open_service(workers, shards);
-	one = new_probe();
-	two = new_probe();
+	open_with_two(workers, shards);
 	one->then = two->then = pass_it_on;
 	one->other = two;
 	two->other = one;
@@ -374,59 +347,47 @@ static void *cancel_wait_both(void *unused)
 	return unused;
 }
 
-static void cancel_wait_all_frees_both_1(void)
+static void cancel_wait_all_frees_both(unsigned workers, unsigned shards)
 {
-	open_with_two_that_arm_each_other(1, 1);
+	open_with_two_that_arm_each_other(workers, shards);
 	arm(one, 0);
 	cancel_wait_both(NULL);
-	close_after_both();
+	close_service();
 }
 
-static void cancel_wait_all_frees_both_2(void)
-{
-	open_with_two_that_arm_each_other(2, 2);
-	arm(one, 0);
-	cancel_wait_both(NULL);
-	close_after_both();
-}
+SCENARIO_OF(cancel_wait_all_frees_both_1, cancel_wait_all_frees_both(1, 1))
+SCENARIO_OF(cancel_wait_all_frees_both_2, cancel_wait_all_frees_both(2, 2))
 
-static void *cancel_wait_all_of_one(void *unused)
-{
-	struct pawl_task *tasks[] = {&one->task};
-
-	pawl_service_cancel_wait_all(service, tasks, 1);
-	return unused;
-}
+THREAD(cancel_wait_all_of_one,
+       pawl_service_cancel_wait_all(service, (struct pawl_task *[]){&one->task}, 1))
 
 /* The first to be ready does not let a task be armed for which the other one still refuses. */
-static void cancel_wait_all_during_another(void)
+SCENARIO(cancel_wait_all_during_another)
 {
 	open_with_two_that_arm_each_other(1, 1);
 	arm(one, 0);
 	start(cancel_wait_all_of_one, NULL);
 	cancel_wait_both(NULL);
 	join_all();
-	close_after_both();
+	close_service();
 }
 
-static void cancel_both_and_free_the_other(struct probe *probe)
+static void cancel_both_and_free_one(struct probe *probe)
 {
 	struct pawl_task *tasks[] = {&probe->task, &probe->other->task};
 
 	pawl_service_cancel_wait_all(service, tasks, 2);
-	free(probe->other);
+	free_one();
 }
 
 /* By a task that the other one has armed, and goes on arming. */
-static void cancel_wait_all_inside(void)
+SCENARIO(cancel_wait_all_inside)
 {
 	open_with_two_that_arm_each_other(2, 1);
-	two->then = cancel_both_and_free_the_other;
+	two->then = cancel_both_and_free_one;
 	arm(one, 0);
 	await(&runs, 2);
-	pawl_service_cancel_wait(service, &two->task);
-	free(two);
-	close_service();
+	end_tasks();
 }
 
 static int runs_at_cancel;
@@ -435,36 +396,27 @@ static void *end_period(void *unused)
 {
 	found = pawl_service_cancel_wait(service, &one->task);
 	runs_at_cancel = get(&runs);
-	free(one);
+	free_one();
 	return unused;
 }
 
 /* A cancelled period is over: no run after cancel_wait. */
 static void periodic_against_cancel(unsigned workers)
 {
-	open_service(workers, 1);
-	one = new_probe();
+	open_with_one(workers, 1);
 	EXPLORE_EXPECT_EQ(pawl_service_arm_every(service, &one->task, MS, MS, PAWL_SERVICE_BURST),
 	                  0);
 	start(end_period, NULL);
 	advance_clock(2 * MS);
 	join_all();
 	advance_clock(2 * MS);
-	pawl_service_settle(service);
-	EXPLORE_EXPECT_EQ(get(&runs), runs_at_cancel);
+	settle_after(runs_at_cancel);
 	EXPLORE_EXPECT(found == PAWL_SERVICE_CANCELLED || found == PAWL_SERVICE_RUNNING);
 	close_service();
 }
 
-static void periodic_against_cancel_1(void)
-{
-	periodic_against_cancel(1);
-}
-
-static void periodic_against_cancel_2(void)
-{
-	periodic_against_cancel(2);
-}
+SCENARIO_OF(periodic_against_cancel_1, periodic_against_cancel(1))
+SCENARIO_OF(periodic_against_cancel_2, periodic_against_cancel(2))
 
 static void arm_again(struct probe *probe)
 {
@@ -477,40 +429,32 @@ static void *cancel_until_idle(void *unused)
 	while (pawl_service_cancel_wait(service, &one->task) == PAWL_SERVICE_RUNNING)
 		;
 	runs_at_cancel = get(&runs);
-	free(one);
+	free_one();
 	return unused;
 }
 
 /* A task that arms itself is never run twice at once, and ends with a cancel that does not meet it running. */
-static void arms_itself_against_cancel(void)
+SCENARIO(arms_itself_against_cancel)
 {
-	open_service(2, 1);
-	one = new_probe();
+	open_with_one(2, 1);
 	one->then = arm_again;
 	one->rest = 2;
 	arm(one, 0);
 	start(cancel_until_idle, NULL);
 	join_all();
 	EXPLORE_EXPECT_EQ(get(&runs), runs_at_cancel);
-	pawl_service_settle(service);
-	EXPLORE_EXPECT_EQ(get(&runs), runs_at_cancel);
+	settle_after(runs_at_cancel);
 	close_service();
 }
 
 static int armed_two;
 
-static void *arm_two(void *unused)
-{
-	armed_two = pawl_service_arm(service, &two->task, MS);
-	return unused;
-}
+THREAD(arm_two, armed_two = pawl_service_arm(service, &two->task, MS))
 
 /* An armed task runs or is dropped; a refused one does neither. */
 static void stop_against_arm(unsigned workers, unsigned shards)
 {
-	open_service(workers, shards);
-	one = new_probe();
-	two = new_probe();
+	open_with_two(workers, shards);
 	arm(one, MS);
 	start(arm_two, NULL);
 	start(pass_a_tick, NULL);
@@ -518,29 +462,21 @@ static void stop_against_arm(unsigned workers, unsigned shards)
 	join_all();
 	EXPLORE_EXPECT(armed_two == 0 || armed_two == -ECANCELED);
 	EXPLORE_EXPECT_EQ(get(&runs) + get(&drops), 1 + (armed_two == 0));
-	close_after_both();
+	close_service();
 }
 
-static void stop_against_arm_1(void)
-{
-	stop_against_arm(1, 1);
-}
-
-static void stop_against_arm_2(void)
-{
-	stop_against_arm(2, 2);
-}
+SCENARIO_OF(stop_against_arm_1, stop_against_arm(1, 1))
+SCENARIO_OF(stop_against_arm_2, stop_against_arm(2, 2))
 
 /* While `dropped` has a task in hand, cancel_wait waits for it. */
-static void stop_against_cancel_wait(void)
+SCENARIO(stop_against_cancel_wait)
 {
-	open_service(1, 2);
-	one = new_probe();
+	open_with_one(1, 2);
 	arm(one, MS);
 	start(cancel_wait_and_free, NULL);
 	pawl_service_stop(service, drop_probe);
 	join_all();
-	EXPLORE_EXPECT_EQ(get(&drops), found == PAWL_SERVICE_CANCELLED ? 0 : 1);
+	EXPLORE_EXPECT_EQ(get(&drops), runs_unless_cancelled());
 	close_service();
 }
 
@@ -552,128 +488,90 @@ static void *stop_service(void *unused)
 }
 
 /* Two threads stop: when either returns, it is over. */
-static void two_stop(void)
+SCENARIO(two_stop)
 {
-	open_service(1, 1);
-	one = new_probe();
+	open_with_one(1, 1);
 	arm(one, MS);
 	start(stop_service, NULL);
 	start(stop_service, NULL);
 	join_all();
-	free(one);
 	close_service();
 }
 
 /* The leader sleeps for a later task, and an earlier one is armed. */
 static void earlier_while_asleep(unsigned workers, unsigned shards)
 {
-	open_service(workers, shards);
-	one = new_probe();
-	two = new_probe();
+	open_with_two(workers, shards);
 	arm(one, 100 * MS);
 	start(arm_two, NULL);
 	join_all();
 	advance_clock(MS);
 	await(&runs, 1);
 	EXPLORE_EXPECT_EQ(pawl_service_cancel_wait(service, &one->task), PAWL_SERVICE_CANCELLED);
-	pawl_service_cancel_wait(service, &two->task);
-	close_after_both();
+	end_tasks();
 }
 
-static void earlier_while_asleep_1(void)
-{
-	earlier_while_asleep(1, 1);
-}
-
-static void earlier_while_asleep_2(void)
-{
-	earlier_while_asleep(2, 2);
-}
+SCENARIO_OF(earlier_while_asleep_1, earlier_while_asleep(1, 1))
+SCENARIO_OF(earlier_while_asleep_2, earlier_while_asleep(2, 2))
 
 /* The one that is due at once, while the leader sleeps or is about to. */
 static void due_at_once(unsigned workers, unsigned shards)
 {
-	open_service(workers, shards);
-	one = new_probe();
+	open_with_one(workers, shards);
 	arm(one, 0);
 	await(&runs, 1);
 	arm(one, 0);
 	await(&runs, 2);
-	pawl_service_cancel_wait(service, &one->task);
-	free(one);
-	close_service();
+	end_tasks();
 }
 
-static void due_at_once_1(void)
-{
-	due_at_once(1, 1);
-}
-
-static void due_at_once_2(void)
-{
-	due_at_once(2, 2);
-}
+SCENARIO_OF(due_at_once_1, due_at_once(1, 1))
+SCENARIO_OF(due_at_once_2, due_at_once(2, 2))
 
 static int met;
 
-static void meet(struct probe *probe)
-{
-	(void)probe;
-	add(&met);
-	await(&met, 2);
-}
+TASK(meet, add(&met); await(&met, 2))
 
 /* Two tasks that need each other: each worker must take one. */
 static void two_tasks_meet(unsigned shards)
 {
-	open_service(2, shards);
-	one = new_probe();
-	two = new_probe();
+	open_with_two(2, shards);
 	one->then = two->then = meet;
 	arm(one, MS);
 	start(arm_two, NULL);
 	join_all();
 	advance_clock(MS);
 	await(&runs, 2);
-	end_both();
+	end_tasks();
 }
 
-static void two_tasks_meet_1(void)
-{
-	two_tasks_meet(1);
-}
+SCENARIO_OF(two_tasks_meet_1, two_tasks_meet(1))
+SCENARIO_OF(two_tasks_meet_2, two_tasks_meet(2))
 
-static void two_tasks_meet_2(void)
-{
-	two_tasks_meet(2);
-}
+THREAD(arm_two_at_once, arm(two, 0))
 
-static void wait_for_two(struct probe *probe)
+/* The same, due at once: two threads see one follower, and the one that does not get it wakes the leader. */
+SCENARIO(two_due_tasks_meet)
 {
-	(void)probe;
-	await(&met, 1);
-}
-
-static void say_met(struct probe *probe)
-{
-	(void)probe;
-	add(&met);
+	open_with_two(2, 2);
+	one->then = two->then = meet;
+	start(arm_two_at_once, NULL);
+	arm(one, 0);
+	join_all();
+	await(&runs, 2);
+	end_tasks();
 }
 
 static int started;
 
-static void start_and_wait_for_two(struct probe *probe)
-{
-	add(&started);
-	wait_for_two(probe);
-}
+TASK(start_and_wait_for_two, add(&started); await(&met, 1))
+
+TASK(say_met, add(&met))
 
 /* While one worker is busy, the other one must keep the time: a task armed now runs in time. */
-static void time_is_kept_during_a_long_task(void)
+SCENARIO(time_is_kept_during_a_long_task)
 {
-	open_service(2, 1);
-	one = new_probe();
-	two = new_probe();
+	open_with_two(2, 1);
 	one->then = start_and_wait_for_two;
 	two->then = say_met;
 	arm(one, MS);
@@ -682,72 +580,45 @@ static void time_is_kept_during_a_long_task(void)
 	await(&started, 1);
 	advance_clock(2 * MS);
 	await(&runs, 2);
-	end_both();
+	end_tasks();
 }
 
 /* A second task becomes due while the first runs and waits for it: another worker runs it. */
-static void second_while_first_runs(void)
+SCENARIO(second_while_first_runs)
 {
-	open_service(2, 1);
-	one = new_probe();
-	two = new_probe();
+	open_with_two(2, 1);
 	one->then = start_and_wait_for_two;
 	two->then = say_met;
 	arm(one, 0);
 	await(&started, 1);
 	arm(two, 0);
 	await(&runs, 2);
-	end_both();
+	end_tasks();
 }
 
 static void arm_later_once(struct probe *probe)
 {
-	add(&started);
 	if (probe->rest-- > 0)
 		arm(probe, MS);
 }
 
 /* Armed by its own run, while the leader sleeps without a deadline. */
-static void armed_by_its_run(void)
+SCENARIO(armed_by_its_run)
 {
-	open_service(2, 1);
-	one = new_probe();
+	open_with_one(2, 1);
 	one->then = arm_later_once;
 	one->rest = 1;
 	arm(one, 0);
 	await(&runs, 1);
 	advance_clock(MS);
 	await(&runs, 2);
-	pawl_service_cancel_wait(service, &one->task);
-	free(one);
-	close_service();
-}
-
-static void cancel_itself(struct probe *probe)
-{
-	EXPLORE_EXPECT_EQ(pawl_service_cancel_wait(service, &probe->task), PAWL_SERVICE_RUNNING);
-}
-
-/* Inside the task itself cancel_wait does not wait; outside it does. */
-static void cancel_wait_inside(void)
-{
-	open_service(1, 1);
-	one = new_probe();
-	one->then = cancel_itself;
-	arm(one, MS);
-	start(cancel_wait_and_free, NULL);
-	advance_clock(MS);
-	join_all();
-	EXPLORE_EXPECT_EQ(get(&runs), found == PAWL_SERVICE_CANCELLED ? 0 : 1);
-	close_service();
+	end_tasks();
 }
 
 /* All that is due has run and returned. */
 static void settle_waits(unsigned workers, unsigned shards)
 {
-	open_service(workers, shards);
-	one = new_probe();
-	two = new_probe();
+	open_with_two(workers, shards);
 	arm(one, 0);
 	start(arm_two, NULL);
 	advance_clock(MS);
@@ -755,20 +626,12 @@ static void settle_waits(unsigned workers, unsigned shards)
 	EXPLORE_EXPECT(get(&runs) >= 1);
 	join_all();
 	advance_clock(MS);
-	pawl_service_settle(service);
-	EXPLORE_EXPECT_EQ(get(&runs), 2);
-	close_after_both();
+	settle_after(2);
+	close_service();
 }
 
-static void settle_waits_1(void)
-{
-	settle_waits(1, 1);
-}
-
-static void settle_waits_2(void)
-{
-	settle_waits(2, 2);
-}
+SCENARIO_OF(settle_waits_1, settle_waits(1, 1))
+SCENARIO_OF(settle_waits_2, settle_waits(2, 2))
 
 static void *give_two_a_home(void *unused)
 {
@@ -777,73 +640,48 @@ static void *give_two_a_home(void *unused)
 	return unused;
 }
 
-static void arm_the_other(struct probe *probe)
-{
-	arm(probe->other, 0);
-}
+TASK(arm_the_other, arm(probe->other, 0))
 
 /* A task arms another one, in a shard at which settle may have looked before that. */
-static void settle_waits_for_tasks_that_a_task_arms(void)
+SCENARIO(settle_waits_for_tasks_that_a_task_arms)
 {
-	open_service(1, 2);
-	one = new_probe();
-	two = new_probe();
+	open_with_two(1, 2);
 	one->then = arm_the_other;
 	one->other = two;
 	arm(one, 2 * MS); /* at home in the shard that settle looks at last */
 	start(give_two_a_home, NULL);
 	join_all();
 	advance_clock(2 * MS);
-	pawl_service_settle(service);
-	EXPLORE_EXPECT_EQ(get(&runs), 2);
-	close_after_both();
-}
-
-static void *settle(void *unused)
-{
-	pawl_service_settle(service);
-	EXPLORE_EXPECT_EQ(get(&runs), found == PAWL_SERVICE_CANCELLED ? 0 : 1);
-	return unused;
+	settle_after(2);
+	close_service();
 }
 
 /* A settle ends also if the due task is cancelled. */
-static void settle_against_cancel(void)
+SCENARIO(settle_against_cancel)
 {
-	open_service(1, 1);
-	one = new_probe();
+	open_with_one(1, 1);
 	arm(one, MS);
 	advance_clock(MS);
 	start(cancel_one, NULL);
 	pawl_service_settle(service);
 	join_all();
-	if (found != PAWL_SERVICE_CANCELLED)
-		EXPLORE_EXPECT_EQ(get(&runs), 1);
-	start(settle, NULL);
-	join_all();
-	pawl_service_cancel_wait(service, &one->task);
-	free(one);
-	close_service();
+	EXPLORE_EXPECT_EQ(get(&runs), runs_unless_cancelled());
+	end_tasks();
 }
 
 /* Settle also returns if the service is stopped meanwhile. */
-static void settle_against_stop(void)
+SCENARIO(settle_against_stop)
 {
-	open_service(1, 1);
-	one = new_probe();
+	open_with_one(1, 1);
 	arm(one, MS);
 	advance_clock(MS);
 	start(stop_service, NULL);
 	pawl_service_settle(service);
 	join_all();
-	free(one);
 	close_service();
 }
 
-static void *arm_two_before_one(void *unused)
-{
-	arm(two, 5 * MS);
-	return unused;
-}
+THREAD(arm_two_before_one, arm(two, 5 * MS))
 
 /*
  * A task in a coarse slot is moved to a finer one by a worker that is about to sleep, while another thread arms an
@@ -851,9 +689,7 @@ static void *arm_two_before_one(void *unused)
  */
 static void moves_ahead_against(void *(*other)(void *), unsigned workers)
 {
-	open_service(workers, 1);
-	one = new_probe();
-	two = new_probe();
+	open_with_two(workers, 1);
 	two->runs = &drops; /* counted apart */
 	arm(one, 6 * MS);
 	start(other, NULL);
@@ -866,55 +702,50 @@ static void moves_ahead_against(void *(*other)(void *), unsigned workers)
 	if (other == arm_two_before_one || found != PAWL_SERVICE_CANCELLED)
 		await(&runs, 1);
 	pawl_service_settle(service);
-	close_after_both();
+	close_service();
 }
 
-static void moves_ahead_against_arming_1(void)
-{
-	moves_ahead_against(arm_two_before_one, 1);
-}
-
-static void moves_ahead_against_arming_2(void)
-{
-	moves_ahead_against(arm_two_before_one, 2);
-}
-
-static void moves_ahead_against_cancel(void)
-{
-	moves_ahead_against(cancel_one, 1);
-}
+SCENARIO_OF(moves_ahead_against_arming_1, moves_ahead_against(arm_two_before_one, 1))
+SCENARIO_OF(moves_ahead_against_arming_2, moves_ahead_against(arm_two_before_one, 2))
+SCENARIO_OF(moves_ahead_against_cancel, moves_ahead_against(cancel_one, 1))
 
 /* One worker, and at most one task pending. */
 static void open_limited(unsigned shards)
 {
-	const struct pawl_service_options options = {.workers = 1,
-	                                             .shards = shards,
-	                                             .wheel_size = 4,
-	                                             .max_pending = 1,
-	                                             .clock = &clock_by_hand.clock};
+	open_with_two_and(
+	        (struct pawl_service_options){.workers = 1, .shards = shards, .max_pending = 1});
+}
 
-	pawl_clock_manual_init(&clock_by_hand);
-	EXPLORE_EXPECT_EQ(pawl_service_open(&service, &options), 0);
+/* The tasks are idle, and the quota is back. */
+static void close_limited(void)
+{
+	EXPLORE_EXPECT_EQ(pawl_service_arm(service, &one->task, MS), 0);
+	EXPLORE_EXPECT_EQ(pawl_service_arm(service, &two->task, MS), -EAGAIN);
+	EXPLORE_EXPECT_EQ(pawl_service_cancel_wait(service, &one->task), PAWL_SERVICE_CANCELLED);
+	close_service();
 }
 
 static int accepted;
 
-static void *arm_limited(void *probe)
+static bool try_to_arm(struct probe *probe)
 {
-	int error = pawl_service_arm(service, &((struct probe *)probe)->task, MS);
+	int error = pawl_service_arm(service, &probe->task, MS);
 
 	EXPLORE_EXPECT(error == 0 || error == -EAGAIN);
-	if (error == 0)
+	return error == 0;
+}
+
+static void *arm_limited(void *probe)
+{
+	if (try_to_arm(probe))
 		add(&accepted);
 	return NULL;
 }
 
 /* Never more pending than the limit, and the quota comes back. */
-static void limit_of_one(void)
+SCENARIO(limit_of_one)
 {
 	open_limited(2);
-	one = new_probe();
-	two = new_probe();
 	start(arm_limited, one);
 	start(arm_limited, two);
 	join_all();
@@ -924,25 +755,15 @@ static void limit_of_one(void)
 	join_all();
 	pawl_service_cancel_wait(service, &one->task);
 	pawl_service_cancel_wait(service, &two->task);
-	EXPLORE_EXPECT_EQ(pawl_service_arm(service, &one->task, MS), 0);
-	EXPLORE_EXPECT_EQ(pawl_service_arm(service, &two->task, MS), -EAGAIN);
-	EXPLORE_EXPECT_EQ(pawl_service_cancel_wait(service, &one->task), PAWL_SERVICE_CANCELLED);
-	close_after_both();
+	close_limited();
 }
 
-static void arm_limited_again(struct probe *probe)
-{
-	int error = pawl_service_arm(service, &probe->task, MS);
-
-	EXPLORE_EXPECT(error == 0 || error == -EAGAIN);
-}
+TASK(arm_limited_again, try_to_arm(probe))
 
 /* A running task arms itself again while another thread reserves the only quota, and a third cancels. */
-static void limit_of_one_while_running(void)
+SCENARIO(limit_of_one_while_running)
 {
 	open_limited(1);
-	one = new_probe();
-	two = new_probe();
 	one->then = arm_limited_again;
 	arm(one, 0);
 	start(arm_limited, two);
@@ -954,60 +775,45 @@ static void limit_of_one_while_running(void)
 	pawl_service_cancel_wait(service, &two->task);
 	EXPLORE_EXPECT_EQ(pawl_service_pending(service), 0);
 	one->then = NULL;
-	EXPLORE_EXPECT_EQ(pawl_service_arm(service, &one->task, MS), 0);
-	EXPLORE_EXPECT_EQ(pawl_service_arm(service, &two->task, MS), -EAGAIN);
-	EXPLORE_EXPECT_EQ(pawl_service_cancel_wait(service, &one->task), PAWL_SERVICE_CANCELLED);
-	close_after_both();
+	close_limited();
 }
 
-static void *arm_beside_a_period(void *unused)
-{
-	EXPLORE_EXPECT_EQ(pawl_service_arm(service, &two->task, MS), -EAGAIN);
-	return unused;
-}
+THREAD(arm_beside_a_period, EXPLORE_EXPECT_EQ(pawl_service_arm(service, &two->task, MS), -EAGAIN))
 
 /* A periodic task keeps its quota while it runs. */
-static void limit_of_one_and_a_period(void)
+SCENARIO(limit_of_one_and_a_period)
 {
 	open_limited(1);
-	one = new_probe();
-	two = new_probe();
 	EXPLORE_EXPECT_EQ(pawl_service_arm_every(service, &one->task, MS, MS, PAWL_SERVICE_SKIP),
 	                  0);
 	start(arm_beside_a_period, NULL);
 	advance_clock(MS);
 	join_all();
 	pawl_service_cancel_wait(service, &one->task);
-	EXPLORE_EXPECT_EQ(pawl_service_arm(service, &two->task, MS), 0);
-	EXPLORE_EXPECT_EQ(pawl_service_cancel_wait(service, &two->task), PAWL_SERVICE_CANCELLED);
-	close_after_both();
+	close_limited();
 }
 
-static void *poll(void *unused)
-{
-	pawl_service_poll(service, 0);
-	return unused;
-}
+THREAD(poll, pawl_service_poll(service, 0))
 
-static void *loop_until_one_ran(void *unused)
+static void loop_until(int wanted_runs)
 {
 	struct pawl_clock *clock = &clock_by_hand.clock;
 
-	while (get(&runs) == 0) {
+	while (get(&runs) < wanted_runs) {
 		clock->wait(clock, pawl_service_next(service));
-		pawl_service_poll(service, 0);
+		pawl_service_poll(service, 1);
 	}
-	return unused;
 }
+
+THREAD(loop_until_one_ran, loop_until(1))
+THREAD(loop_until_both_ran, loop_until(2))
 
 /*
  * A user's loop sleeps on the clock, and is woken when another thread arms for sooner. Otherwise it waits forever.
  */
 static void loop_against_arm(unsigned shards, uint64_t delay)
 {
-	open_service(PAWL_SERVICE_MANUAL, shards);
-	one = new_probe();
-	two = new_probe();
+	open_with_two(PAWL_SERVICE_MANUAL, shards);
 	arm(one, 40 * MS);
 	start(loop_until_one_ran, NULL);
 	arm(two, delay);
@@ -1015,31 +821,22 @@ static void loop_against_arm(unsigned shards, uint64_t delay)
 	join_all();
 	EXPLORE_EXPECT_EQ(get(&runs), 1);
 	EXPLORE_EXPECT_EQ(pawl_service_cancel(service, &one->task), PAWL_SERVICE_CANCELLED);
-	close_after_both();
+	close_service();
 }
 
-static void loop_against_sooner(void)
-{
-	loop_against_arm(1, MS);
-}
-
-static void loop_against_due(void)
-{
-	loop_against_arm(2, 0);
-}
+SCENARIO_OF(loop_against_sooner, loop_against_arm(1, MS))
+SCENARIO_OF(loop_against_due, loop_against_arm(2, 0))
 
 /* visit_by of the shard is still that of the cancelled task; the loop is told a later tick. */
-static void loop_after_a_cancel(void)
+SCENARIO(loop_after_a_cancel)
 {
-	open_service(PAWL_SERVICE_MANUAL, 1);
-	one = new_probe();
+	open_with_one(PAWL_SERVICE_MANUAL, 1);
 	arm(one, MS);
 	EXPLORE_EXPECT_EQ(pawl_service_cancel(service, &one->task), PAWL_SERVICE_CANCELLED);
 	start(loop_until_one_ran, NULL);
 	arm(one, 2 * MS);
 	advance_clock(2 * MS);
 	join_all();
-	free(one);
 	close_service();
 }
 
@@ -1077,14 +874,8 @@ static void *pool_thread(void *unused)
 
 static void open_pool(unsigned threads, unsigned shards)
 {
-	const struct pawl_service_options options = {.workers = threads,
-	                                             .shards = shards,
-	                                             .wheel_size = 4,
-	                                             .clock = &clock_by_hand.clock,
-	                                             .dispatch = queue_a_job};
-
-	pawl_clock_manual_init(&clock_by_hand);
-	EXPLORE_EXPECT_EQ(pawl_service_open(&service, &options), 0);
+	open_with_two_and((struct pawl_service_options){
+	        .workers = threads, .shards = shards, .dispatch = queue_a_job});
 	for (unsigned i = 0; i < threads; i++)
 		start(pool_thread, NULL);
 }
@@ -1101,95 +892,64 @@ static void close_pool(void)
 {
 	pawl_service_close(service, drop_probe);
 	end_pool();
+	free_tasks();
 }
 
-static void *cancel_wait_one(void *unused)
-{
-	found = pawl_service_cancel_wait(service, &one->task);
-	free(one);
-	add(&cancels);
-	return unused;
-}
+THREAD(cancel_wait_and_count, cancel_wait_and_free(NULL); add(&cancels))
 
 /* Even while it waits in the queue of a pool, cancel_wait tells the truth, and the memory is the caller's. */
-static void pool_against_cancel_wait(void)
+SCENARIO(pool_against_cancel_wait)
 {
 	open_pool(1, 1);
-	one = new_probe();
 	arm(one, MS);
-	start(cancel_wait_one, NULL);
+	start(cancel_wait_and_count, NULL);
 	advance_clock(MS);
 	await(&cancels, 1);
-	EXPLORE_EXPECT_EQ(get(&runs), found == PAWL_SERVICE_CANCELLED ? 0 : 1);
+	EXPLORE_EXPECT_EQ(get(&runs), runs_unless_cancelled());
 	close_pool();
-}
-
-static void meet_in_the_pool(struct probe *probe)
-{
-	(void)probe;
-	add(&cancels);
-	await(&cancels, 2);
 }
 
 /* Each waits for the other: so two threads must have been called. */
 static void pool_runs_two_at_once(unsigned shards, uint64_t delay)
 {
 	open_pool(2, shards);
-	one = new_probe();
-	two = new_probe();
-	one->then = two->then = meet_in_the_pool;
+	one->then = two->then = meet;
 	arm(one, delay);
 	arm(two, MS);
 	advance_clock(MS);
 	await(&runs, 2);
 	close_pool();
-	free(one);
-	free(two);
 }
 
-static void two_meet_in_a_pool_1(void)
-{
-	pool_runs_two_at_once(1, MS);
-}
-
-static void two_meet_in_a_pool_2(void)
-{
-	pool_runs_two_at_once(2, 0);
-}
+SCENARIO_OF(two_meet_in_a_pool_1, pool_runs_two_at_once(1, MS))
+SCENARIO_OF(two_meet_in_a_pool_2, pool_runs_two_at_once(2, 0))
 
 /* One thread of the pool, and more than one task: it is called again. */
-static void pool_is_called_again(void)
+SCENARIO(pool_is_called_again)
 {
 	open_pool(1, 1);
-	one = new_probe();
-	two = new_probe();
 	arm(one, MS);
 	arm(two, 0);
 	advance_clock(MS);
 	await(&runs, 2);
 	close_pool();
-	free(one);
-	free(two);
 }
 
 /* A call that the pool has not answered yet: the service is not freed before. */
-static void pool_against_close(void)
+SCENARIO(pool_against_close)
 {
 	open_pool(2, 1);
-	one = new_probe();
 	arm(one, 0);
 	close_pool();
 	EXPLORE_EXPECT_EQ(get(&runs) + get(&drops), 1);
-	free(one);
 }
 
 /* The next time is not late for a task that a worker makes due meanwhile. */
-static void next_against_expiry(void)
+SCENARIO(next_against_expiry)
 {
 	uint64_t next;
 
-	open_service(1, 1);
-	one = new_probe();
+	open_with_one(1, 1);
 	arm(one, MS);
 	start(pass_a_tick, NULL);
 	next = pawl_service_next(service);
@@ -1197,7 +957,6 @@ static void next_against_expiry(void)
 	join_all();
 	await(&runs, 1);
 	pawl_service_settle(service);
-	free(one);
 	close_service();
 }
 
@@ -1210,22 +969,21 @@ static void *next_and_poll(void *unused)
 }
 
 /* The tasks of a poll have returned when stop does. */
-static void poll_against_stop(void)
+SCENARIO(poll_against_stop)
 {
-	open_service(PAWL_SERVICE_MANUAL, 1);
-	one = new_probe();
+	open_with_one(PAWL_SERVICE_MANUAL, 1);
 	arm(one, MS);
 	advance_clock(MS);
 	start(next_and_poll, NULL);
 	pawl_service_stop(service, drop_probe);
 	EXPLORE_EXPECT_EQ(get(&runs) + get(&drops), 1);
-	free(one);
+	free_one();
 	join_all();
 	close_service();
 }
 
 /* Nothing is left behind by an open that fails half-way. */
-static void open_fails(void)
+SCENARIO(open_fails)
 {
 	const struct pawl_service_options options = {
 	        .workers = 2, .shards = 2, .wheel_size = 2, .clock = &clock_by_hand.clock};
@@ -1249,43 +1007,30 @@ static void the_system_clock(unsigned workers)
 	const struct pawl_service_options options = {
 	        .workers = workers, .shards = 1, .wheel_size = 4};
 
-	EXPLORE_EXPECT_EQ(pawl_service_open(&service, &options), 0);
 	one = new_probe();
 	two = new_probe();
+	EXPLORE_EXPECT_EQ(pawl_service_open(&service, &options), 0);
 	arm(one, 5 * MS);
 	start(arm_two, NULL);
 	start(cancel_one, NULL);
 	join_all();
-	await(&runs, found == PAWL_SERVICE_CANCELLED ? 1 : 2);
-	end_both();
+	await(&runs, 1 + runs_unless_cancelled());
+	end_tasks();
 }
 
-static void the_system_clock_1(void)
-{
-	the_system_clock(1);
-}
-
-static void the_system_clock_2(void)
-{
-	the_system_clock(2);
-}
+SCENARIO_OF(the_system_clock_1, the_system_clock(1))
+SCENARIO_OF(the_system_clock_2, the_system_clock(2))
 
 static uint64_t ran_at;
 
-static void note_time_and_arm_the_other(struct probe *probe)
-{
-	ran_at = pawl_service_now(service);
-	arm(probe->other, 2 * MS);
-}
+TASK(note_time_and_arm_the_other, ran_at = pawl_service_now(service); arm(probe->other, 2 * MS))
 
 /* Time stops at the deadline of the first, whatever another thread arms meanwhile, and at the one that this arms. */
 static void time_runs_against_arm(unsigned workers)
 {
 	struct probe *third = new_probe();
 
-	open_service(workers, 1);
-	one = new_probe();
-	two = new_probe();
+	open_with_two(workers, 1);
 	one->then = note_time_and_arm_the_other;
 	one->other = third;
 	arm(one, 3 * MS);
@@ -1297,61 +1042,36 @@ static void time_runs_against_arm(unsigned workers)
 	pawl_clock_manual_run(&clock_by_hand, service, MS);
 	EXPLORE_EXPECT_EQ(get(&runs), 3);
 	free(third);
-	close_after_both();
+	close_service();
 }
 
-static void time_runs_against_arm_1(void)
-{
-	time_runs_against_arm(1);
-}
-
-static void time_runs_against_arm_2(void)
-{
-	time_runs_against_arm(2);
-}
-
-static void time_runs_against_arm_manual(void)
-{
-	time_runs_against_arm(PAWL_SERVICE_MANUAL);
-}
+SCENARIO_OF(time_runs_against_arm_1, time_runs_against_arm(1))
+SCENARIO_OF(time_runs_against_arm_2, time_runs_against_arm(2))
+SCENARIO_OF(time_runs_against_arm_manual, time_runs_against_arm(PAWL_SERVICE_MANUAL))
 
 static int stops, touches;
 
-static void *stop_and_count(void *unused)
-{
-	pawl_service_stop(service, drop_probe);
-	add(&stops);
-	return unused;
-}
-
-static void *touch_and_count(void *unused)
-{
-	pawl_service_touch(service, &one->task, 0);
-	add(&touches);
-	return unused;
-}
+THREAD(stop_and_count, pawl_service_stop(service, drop_probe); add(&stops))
+THREAD(touch_and_count, pawl_service_touch(service, &one->task, 0); add(&touches))
 
 /* A pool is stopped while a cancel_wait waits for its task. */
-static void pool_against_stop_and_cancel_wait(void)
+SCENARIO(pool_against_stop_and_cancel_wait, FEWER)
 {
 	open_pool(1, 1);
-	one = new_probe();
 	arm(one, MS);
-	start(cancel_wait_one, NULL);
+	start(cancel_wait_and_count, NULL);
 	start(stop_and_count, NULL);
 	advance_clock(MS);
 	await(&cancels, 1);
 	await(&stops, 1);
-	EXPLORE_EXPECT_EQ(get(&runs) + get(&drops), found == PAWL_SERVICE_CANCELLED ? 0 : 1);
+	EXPLORE_EXPECT_EQ(get(&runs) + get(&drops), runs_unless_cancelled());
 	close_pool();
 }
 
 /* A periodic task in a pool of two is touched, and withdrawn after that. */
-static void pool_against_touch_of_a_period(void)
+SCENARIO(pool_against_touch_of_a_period, FEWER)
 {
 	open_pool(2, 1);
-	one = new_probe();
-	two = new_probe();
 	EXPLORE_EXPECT_EQ(pawl_service_arm_every(service, &one->task, MS, MS, PAWL_SERVICE_SKIP),
 	                  0);
 	arm(two, MS);
@@ -1359,26 +1079,19 @@ static void pool_against_touch_of_a_period(void)
 	advance_clock(MS);
 	await(&touches, 1);
 	pawl_service_cancel_wait(service, &one->task);
-	free(one);
 	pawl_service_cancel_wait(service, &two->task);
-	free(two);
+	free_tasks();
 	EXPLORE_EXPECT_EQ(pawl_service_pending(service), 0);
 	close_pool();
 	EXPLORE_EXPECT_EQ(drops, 0);
 }
 
-static void poll_inside(struct probe *probe)
-{
-	(void)probe;
-	pawl_service_poll(service, 0);
-}
+TASK(poll_inside, pawl_service_poll(service, 0))
 
 /* Tasks of a pool poll once more inside. The pool ends before the service is closed. */
-static void pool_nests_polls(void)
+SCENARIO(pool_nests_polls, FEWER)
 {
 	open_pool(2, 1);
-	one = new_probe();
-	two = new_probe();
 	one->then = two->then = poll_inside;
 	arm(one, 0);
 	arm(two, MS);
@@ -1386,7 +1099,7 @@ static void pool_nests_polls(void)
 	await(&runs, 2);
 	pawl_service_stop(service, NULL);
 	end_pool();
-	close_after_both();
+	close_service();
 }
 
 static void poll_in_dispatch(struct pawl_service *called, void *unused)
@@ -1396,18 +1109,10 @@ static void poll_in_dispatch(struct pawl_service *called, void *unused)
 }
 
 /* A pool that refuses the job: dispatch polls itself. */
-static void dispatch_polls(void)
+SCENARIO(dispatch_polls, FEWER)
 {
-	const struct pawl_service_options options = {.workers = 2,
-	                                             .shards = 2,
-	                                             .wheel_size = 4,
-	                                             .clock = &clock_by_hand.clock,
-	                                             .dispatch = poll_in_dispatch};
-
-	pawl_clock_manual_init(&clock_by_hand);
-	EXPLORE_EXPECT_EQ(pawl_service_open(&service, &options), 0);
-	one = new_probe();
-	two = new_probe();
+	open_with_two_and((struct pawl_service_options){
+	        .workers = 2, .shards = 2, .dispatch = poll_in_dispatch});
 	arm(one, 0);
 	start(touch_and_count, NULL);
 	arm(two, MS);
@@ -1415,14 +1120,10 @@ static void dispatch_polls(void)
 	join_all();
 	await(&runs, 2);
 	pawl_service_settle(service);
-	end_both();
+	end_tasks();
 }
 
-static void *arm_one_at_once(void *unused)
-{
-	arm(one, 0);
-	return unused;
-}
+THREAD(arm_one_at_once, arm(one, 0))
 
 /* The descriptor of a manual service. On a manual clock its timer is set to a time in the past, or is off. */
 static bool readable(void)
@@ -1432,11 +1133,9 @@ static bool readable(void)
 
 static void open_with_descriptor(unsigned shards)
 {
-	open_service(PAWL_SERVICE_MANUAL, shards);
+	open_with_two(PAWL_SERVICE_MANUAL, shards);
 	EXPLORE_EXPECT(pawl_service_fd(service) >= 0);
 	EXPLORE_EXPECT(!readable());
-	one = new_probe();
-	two = new_probe();
 }
 
 /* All threads but this one have ended: the descriptor is readable as long as a task is due. */
@@ -1447,17 +1146,11 @@ static void poll_while_readable(int wanted)
 		pawl_service_poll(service, 0);
 	}
 	EXPLORE_EXPECT(!readable());
-	close_after_both();
-}
-
-static void *arm_two_at_once(void *unused)
-{
-	arm(two, 0);
-	return unused;
+	close_service();
 }
 
 /* Another thread arms until the poll ends: the descriptor does not lose the task. */
-static void descriptor_against_poll_and_arm(void)
+SCENARIO(descriptor_against_poll_and_arm, FEWER)
 {
 	open_with_descriptor(2);
 	arm(one, MS);
@@ -1469,7 +1162,7 @@ static void descriptor_against_poll_and_arm(void)
 }
 
 /* The same while the loop asks when to poll next. */
-static void descriptor_against_next_and_arm(void)
+SCENARIO(descriptor_against_next_and_arm, FEWER)
 {
 	open_with_descriptor(1);
 	arm(one, 5 * MS);
@@ -1482,7 +1175,7 @@ static void descriptor_against_next_and_arm(void)
 }
 
 /* Time passes while one thread arms for sooner, and another one polls. */
-static void descriptor_against_a_sooner_task(void)
+SCENARIO(descriptor_against_a_sooner_task, FEWER)
 {
 	open_with_descriptor(1);
 	arm(one, 5 * MS);
@@ -1495,11 +1188,9 @@ static void descriptor_against_a_sooner_task(void)
 }
 
 /* The descriptor is made while other threads arm. */
-static void descriptor_made_against_arm(void)
+SCENARIO(descriptor_made_against_arm, FEWER)
 {
-	open_service(PAWL_SERVICE_MANUAL, 1);
-	one = new_probe();
-	two = new_probe();
+	open_with_two(PAWL_SERVICE_MANUAL, 1);
 	start(arm_two, NULL);
 	start(arm_one_at_once, NULL);
 	pawl_service_next(service);
@@ -1511,7 +1202,7 @@ static void descriptor_made_against_arm(void)
 }
 
 /* After a stop the descriptor is never readable. */
-static void descriptor_against_stop(void)
+SCENARIO(descriptor_against_stop, FEWER)
 {
 	open_with_descriptor(1);
 	arm(one, MS);
@@ -1523,18 +1214,7 @@ static void descriptor_against_stop(void)
 	advance_clock(MS);
 	EXPLORE_EXPECT(!readable());
 	EXPLORE_EXPECT_EQ(get(&runs) + get(&drops), 1);
-	close_after_both();
-}
-
-static void *loop_until_both_ran(void *unused)
-{
-	struct pawl_clock *clock = &clock_by_hand.clock;
-
-	while (get(&runs) < 2) {
-		clock->wait(clock, pawl_service_next(service));
-		pawl_service_poll(service, 1);
-	}
-	return unused;
+	close_service();
 }
 
 static void *arm_cancel_and_arm_two(void *unused)
@@ -1546,16 +1226,14 @@ static void *arm_cancel_and_arm_two(void *unused)
 }
 
 /* Two threads arm, one of them twice, while a loop waits for the next time. */
-static void loop_against_two_that_arm(void)
+SCENARIO(loop_against_two_that_arm, FEWER)
 {
-	open_service(PAWL_SERVICE_MANUAL, 2);
-	one = new_probe();
-	two = new_probe();
+	open_with_two(PAWL_SERVICE_MANUAL, 2);
 	start(loop_until_both_ran, NULL);
 	start(arm_one_at_once, NULL);
 	start(arm_cancel_and_arm_two, NULL);
 	join_all();
-	close_after_both();
+	close_service();
 }
 
 /* The live view, without its socket: one snapshot, while the workers record their runs. */
@@ -1583,30 +1261,26 @@ static void *view(void *unused)
 
 static void open_viewed(unsigned workers, unsigned shards)
 {
-	open_service(workers, shards);
+	open_with_two(workers, shards);
 	service->journals = calloc(service->worker_count, sizeof(*service->journals));
 	EXPLORE_EXPECT(pawl__samples_open(service));
-	one = new_probe();
-	two = new_probe();
 }
 
 /* A task is shown while it runs, is withdrawn and is freed. */
-static void viewer_against_cancel_wait(void)
+SCENARIO(viewer_against_cancel_wait, FEWER)
 {
 	open_viewed(2, 1);
 	arm(one, MS);
 	arm(two, MS);
 	start(view, NULL);
-	start(cancel_wait_one, NULL);
+	start(cancel_wait_and_free, NULL);
 	advance_clock(MS);
 	join_all();
-	pawl_service_cancel_wait(service, &two->task);
-	free(two);
-	close_service();
+	end_tasks();
 }
 
 /* A task is shown while it is dropped. */
-static void viewer_against_stop(void)
+SCENARIO(viewer_against_stop, FEWER)
 {
 	open_viewed(1, 2);
 	arm(one, MS);
@@ -1615,21 +1289,21 @@ static void viewer_against_stop(void)
 	advance_clock(MS);
 	join_all();
 	EXPLORE_EXPECT_EQ(get(&runs) + get(&drops), 1);
-	close_after_both();
+	close_service();
+}
+
+static int try_to_arm_by_wall(struct probe *probe)
+{
+	return pawl_service_arm_at_time(service, &probe->task, (struct timespec){.tv_sec = 100});
 }
 
 static void arm_by_wall(struct probe *probe)
 {
-	EXPLORE_EXPECT_EQ(
-	        pawl_service_arm_at_time(service, &probe->task, (struct timespec){.tv_sec = 100}),
-	        0);
+	EXPLORE_EXPECT_EQ(try_to_arm_by_wall(probe), 0);
 }
 
-static void *arm_one_by_wall(void *unused)
-{
-	arm_by_wall(one);
-	return unused;
-}
+THREAD(arm_one_by_wall, arm_by_wall(one))
+THREAD(arm_two_by_wall, armed_two = try_to_arm_by_wall(two))
 
 /* The time comes because the clock is set. The clocks are compared within a second. */
 static void *set_wall(void *unused)
@@ -1642,27 +1316,18 @@ static void *set_wall(void *unused)
 /* Set before, during or after the arming: the task runs within a second and a tick. */
 static void wall_clock_against_arm(unsigned workers, unsigned shards)
 {
-	open_service(workers, shards);
-	one = new_probe();
+	open_with_one(workers, shards);
 	start(arm_one_by_wall, NULL);
 	set_wall(NULL);
 	join_all();
 	advance_clock(PAWL_SECOND);
 	await(&runs, 1);
-	pawl_service_settle(service);
-	EXPLORE_EXPECT_EQ(get(&runs), 1);
+	settle_after(1);
 	close_after_one();
 }
 
-static void wall_clock_against_arm_1(void)
-{
-	wall_clock_against_arm(1, 1);
-}
-
-static void wall_clock_against_arm_2(void)
-{
-	wall_clock_against_arm(2, 2);
-}
+SCENARIO_OF(wall_clock_against_arm_1, wall_clock_against_arm(1, 1))
+SCENARIO_OF(wall_clock_against_arm_2, wall_clock_against_arm(2, 2))
 
 static void arm_by_wall_once(struct probe *probe)
 {
@@ -1671,10 +1336,9 @@ static void arm_by_wall_once(struct probe *probe)
 }
 
 /* It is armed again while it runs, and the clocks are compared before it is on the wheel. */
-static void wall_clock_against_arm_inside(void)
+SCENARIO(wall_clock_against_arm_inside)
 {
-	open_service(2, 1);
-	one = new_probe();
+	open_with_one(2, 1);
 	one->then = arm_by_wall_once;
 	arm(one, MS);
 	start(pass_a_tick, NULL);
@@ -1688,52 +1352,35 @@ static void wall_clock_against_arm_inside(void)
 }
 
 /* A task that is cancelled is not armed again when the clock was set: its memory is freed. */
-static void wall_clock_against_cancel_wait(void)
+SCENARIO(wall_clock_against_cancel_wait)
 {
-	open_service(1, 1);
-	one = new_probe();
-	two = new_probe();
+	open_with_two(1, 1);
 	arm_by_wall(one);
 	arm_by_wall(two);
 	start(cancel_wait_and_free, NULL);
 	set_wall(NULL);
 	join_all();
-	await(&runs, found == PAWL_SERVICE_CANCELLED ? 1 : 2);
-	pawl_service_settle(service);
-	EXPLORE_EXPECT_EQ(get(&runs), found == PAWL_SERVICE_CANCELLED ? 1 : 2);
-	free(two);
+	await(&runs, 1 + runs_unless_cancelled());
+	settle_after(1 + runs_unless_cancelled());
 	close_service();
 }
 
-static int armed_two;
-
-static void *arm_two_if_open(void *unused)
+SCENARIO(wall_clock_against_stop)
 {
-	armed_two = pawl_service_arm_at_time(service, &two->task,
-	                                     (struct timespec){.tv_sec = 100}) == 0;
-	return unused;
-}
-
-static void wall_clock_against_stop(void)
-{
-	open_service(1, 1);
-	one = new_probe();
-	two = new_probe();
+	open_with_two(1, 1);
 	arm_by_wall(one);
 	start(set_wall, NULL);
-	start(arm_two_if_open, NULL);
+	start(arm_two_by_wall, NULL);
 	pawl_service_stop(service, drop_probe);
 	join_all();
-	EXPLORE_EXPECT_EQ(get(&runs) + get(&drops), 1 + armed_two);
-	close_after_both();
+	EXPLORE_EXPECT_EQ(get(&runs) + get(&drops), 1 + (armed_two == 0));
+	close_service();
 }
 
 /* It is armed while a comparison finds that there was none. */
-static void wall_task_after_the_last(void)
+SCENARIO(wall_task_after_the_last)
 {
-	open_service(1, 1);
-	one = new_probe();
-	two = new_probe();
+	open_with_two(1, 1);
 	arm_by_wall(two);
 	EXPLORE_EXPECT_EQ(pawl_service_cancel(service, &two->task), PAWL_SERVICE_CANCELLED);
 	start(arm_one_by_wall, NULL);
@@ -1743,7 +1390,7 @@ static void wall_task_after_the_last(void)
 	advance_clock(PAWL_SECOND);
 	await(&runs, 1);
 	pawl_service_settle(service);
-	close_after_both();
+	close_service();
 }
 
 /* A schedule that counts its runs, for every second of the wall clock. */
@@ -1795,29 +1442,17 @@ static void schedule_against_cancel_wait(unsigned workers)
 	before = get(&runs);
 	EXPLORE_EXPECT(found != PAWL_SERVICE_IDLE && before <= 2);
 	advance_clock(PAWL_SECOND);
-	pawl_service_settle(service);
-	EXPLORE_EXPECT_EQ(get(&runs), before);
+	settle_after(before);
 	close_service();
 }
 
-static void schedule_against_cancel_wait_1(void)
-{
-	schedule_against_cancel_wait(1);
-}
+SCENARIO_OF(schedule_against_cancel_wait_1, schedule_against_cancel_wait(1))
+SCENARIO_OF(schedule_against_cancel_wait_2, schedule_against_cancel_wait(2))
 
-static void schedule_against_cancel_wait_2(void)
-{
-	schedule_against_cancel_wait(2);
-}
-
-static void *pass_a_second(void *unused)
-{
-	advance_clock(PAWL_SECOND);
-	return unused;
-}
+THREAD(pass_a_second, advance_clock(PAWL_SECOND))
 
 /* Stop finds it pending, or it runs and has its next time. */
-static void schedule_against_stop(void)
+SCENARIO(schedule_against_stop)
 {
 	open_service(1, 1);
 	arm_every_second();
@@ -1829,97 +1464,7 @@ static void schedule_against_stop(void)
 	close_service();
 }
 
-#define SCENARIO(function) .name = #function, .run = function
-/* Long ones: a few thousand executions are enough to find their bugs. */
-#define LONG_SCENARIO(function) \
-	SCENARIO(function), .depth_first = 1000, .priorities = 1500, .random = 500
-
 int main(int argc, char **argv)
 {
-	static const struct explore_scenario scenarios[] = {
-	        {SCENARIO(cancel_against_expiry_1)},
-	        {SCENARIO(cancel_against_expiry_2)},
-	        {SCENARIO(cancel_wait_against_expiry_1)},
-	        {SCENARIO(cancel_wait_against_expiry_2)},
-	        {SCENARIO(a_task_frees_itself)},
-	        {SCENARIO(a_task_in_the_memory_of_another)},
-	        {SCENARIO(two_arm_the_same_1)},
-	        {SCENARIO(arming_against_expiry_1)},
-	        {SCENARIO(arming_against_expiry_2)},
-	        {SCENARIO(touch_against_expiry)},
-	        {SCENARIO(one_of_two_arms_unless_pending)},
-	        {SCENARIO(arm_unless_pending_leaves_no_work_1)},
-	        {SCENARIO(arm_unless_pending_leaves_no_work_2)},
-	        {SCENARIO(cancel_wait_all_frees_both_1)},
-	        {SCENARIO(cancel_wait_all_frees_both_2)},
-	        {SCENARIO(cancel_wait_all_during_another)},
-	        {SCENARIO(cancel_wait_all_inside)},
-	        {SCENARIO(periodic_against_cancel_1)},
-	        {SCENARIO(periodic_against_cancel_2)},
-	        {SCENARIO(arms_itself_against_cancel)},
-	        {SCENARIO(stop_against_arm_1)},
-	        {SCENARIO(stop_against_arm_2)},
-	        {SCENARIO(stop_against_cancel_wait)},
-	        {SCENARIO(two_stop)},
-	        {SCENARIO(earlier_while_asleep_1)},
-	        {SCENARIO(earlier_while_asleep_2)},
-	        {SCENARIO(due_at_once_1)},
-	        {SCENARIO(due_at_once_2)},
-	        {SCENARIO(two_tasks_meet_1)},
-	        {SCENARIO(two_tasks_meet_2)},
-	        {SCENARIO(time_is_kept_during_a_long_task)},
-	        {SCENARIO(second_while_first_runs)},
-	        {SCENARIO(armed_by_its_run)},
-	        {SCENARIO(cancel_wait_inside)},
-	        {SCENARIO(settle_waits_1)},
-	        {SCENARIO(settle_waits_2)},
-	        {SCENARIO(settle_waits_for_tasks_that_a_task_arms)},
-	        {SCENARIO(settle_against_cancel)},
-	        {SCENARIO(settle_against_stop)},
-	        {SCENARIO(moves_ahead_against_arming_1)},
-	        {SCENARIO(moves_ahead_against_arming_2)},
-	        {SCENARIO(moves_ahead_against_cancel)},
-	        {SCENARIO(limit_of_one)},
-	        {SCENARIO(limit_of_one_while_running)},
-	        {SCENARIO(limit_of_one_and_a_period)},
-	        {SCENARIO(loop_against_sooner)},
-	        {SCENARIO(loop_against_due)},
-	        {SCENARIO(loop_after_a_cancel)},
-	        {SCENARIO(next_against_expiry)},
-	        {SCENARIO(poll_against_stop)},
-	        {SCENARIO(pool_against_cancel_wait)},
-	        {SCENARIO(two_meet_in_a_pool_1)},
-	        {SCENARIO(two_meet_in_a_pool_2)},
-	        {SCENARIO(pool_is_called_again)},
-	        {SCENARIO(pool_against_close)},
-	        {SCENARIO(open_fails)},
-	        {SCENARIO(the_system_clock_1)},
-	        {SCENARIO(the_system_clock_2)},
-	        {SCENARIO(time_runs_against_arm_1)},
-	        {SCENARIO(time_runs_against_arm_2)},
-	        {SCENARIO(time_runs_against_arm_manual)},
-	        {SCENARIO(wall_clock_against_arm_1)},
-	        {SCENARIO(wall_clock_against_arm_2)},
-	        {SCENARIO(wall_clock_against_arm_inside)},
-	        {SCENARIO(schedule_against_cancel_wait_1)},
-	        {SCENARIO(schedule_against_cancel_wait_2)},
-	        {SCENARIO(schedule_against_stop)},
-	        {SCENARIO(wall_clock_against_cancel_wait)},
-	        {SCENARIO(wall_clock_against_stop)},
-	        {SCENARIO(wall_task_after_the_last)},
-	        {LONG_SCENARIO(pool_against_stop_and_cancel_wait)},
-	        {LONG_SCENARIO(pool_against_touch_of_a_period)},
-	        {LONG_SCENARIO(pool_nests_polls)},
-	        {LONG_SCENARIO(dispatch_polls)},
-	        {LONG_SCENARIO(descriptor_against_poll_and_arm)},
-	        {LONG_SCENARIO(descriptor_against_next_and_arm)},
-	        {LONG_SCENARIO(descriptor_against_a_sooner_task)},
-	        {LONG_SCENARIO(descriptor_made_against_arm)},
-	        {LONG_SCENARIO(descriptor_against_stop)},
-	        {LONG_SCENARIO(loop_against_two_that_arm)},
-	        {LONG_SCENARIO(viewer_against_cancel_wait)},
-	        {LONG_SCENARIO(viewer_against_stop)},
-	};
-
-	return explore_main(argc, argv, scenarios, sizeof(scenarios) / sizeof(scenarios[0]));
+	return explore_main(argc, argv, scenarios, scenario_count);
 }
