@@ -62,7 +62,7 @@
  * In manual mode the user's loop is the leader (manual.c). With a pool of user threads, the service's one thread is
  * always the leader, and calls the pool to run tasks (pool.c). Neither has followers.
  *
- * The mutations of this file in verify/mutations/service.txt show what goes wrong without each step.
+ * verify/models/sleep.pml is a model of this protocol, and shows what goes wrong without each of its steps.
  */
 #define _GNU_SOURCE
 #include "shard.h"
