@@ -36,8 +36,12 @@ void pawl__attachment_wake(struct pawl_store_attachment *attachment)
 	for (; attachment; attachment = attachment->next) {
 		struct runner *runner = attachment->idle;
 
-		if (!runner || pawl_service_arm(attachment->service, &runner->task, 0))
+		if (!runner)
 			continue;
+		if (pawl_service_arm(attachment->service, &runner->task, 0)) {
+			attachment->store->starved = true;
+			continue;
+		}
 		attachment->idle = runner->next;
 		return;
 	}

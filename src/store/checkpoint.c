@@ -64,11 +64,10 @@ static void image_head(struct pawl_store *store, uint64_t number)
 	image_end(store);
 }
 
-static void image_queue(struct pawl_store *store, struct queue *queue)
+static void image_queue(struct pawl_store *store, const struct queue *queue)
 {
 	if (image_begin(store, 6 + MAX_NAME))
 		return;
-	queue->logged = false;
 	pawl__write_queue(&store->image, queue);
 	image_end(store);
 }

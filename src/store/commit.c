@@ -65,14 +65,17 @@ static uint64_t capped(uint64_t time)
 	return time < END_OF_TIME ? time : END_OF_TIME;
 }
 
-/* Where a task that is due then goes: to a slot, or NULL: into memory. */
+/* Where a task that is due then goes: to a slot, or NULL: into memory. If memory is full, the first slot takes what is
+ * due before it. */
 static int choose(struct pawl_store *store, uint64_t due, size_t more, struct slot **slot)
 {
+	uint64_t now = pawl__store_wall(store);
+	uint64_t from = store->near_until > now ? store->near_until : now;
+
 	*slot = NULL;
-	if (due < store->near_until && store->stats.memory_bytes + more <= store->options.memory)
+	if (due < from && store->stats.memory_bytes + more <= store->options.memory)
 		return 0;
-	*slot = pawl__slot_for(store, store->near_until, due,
-	                       due < store->near_until ? FINEST - 1 : FINEST, NULL);
+	*slot = pawl__slot_for(store, from, due, due < from ? FINEST - 1 : FINEST, NULL);
 	return *slot ? 0 : -ENOMEM;
 }
 
@@ -190,11 +193,8 @@ static void write_id(struct bytes *log, enum record record, uint64_t id)
 	write_le(log, id, 8);
 }
 
-void pawl__write_queue(struct bytes *log, struct queue *queue)
+void pawl__write_queue(struct bytes *log, const struct queue *queue)
 {
-	if (queue->logged)
-		return;
-	queue->logged = true;
 	write_le(log, RECORD_QUEUE, 1);
 	write_le(log, queue->number, 4);
 	write_le(log, queue->size, 1);
@@ -216,13 +216,16 @@ void pawl__write_slot(struct bytes *log, struct slot *slot)
 static void make_put(struct pawl_store *store, struct bytes *log,
                      const struct pawl_store_change *change, const struct plan *plan)
 {
-	const struct stored stored = {.id = change->id,
-	                              .due = capped(change->at_ns),
-	                              .payload = change->payload,
-	                              .queue = plan->queue->number,
-	                              .size = (uint32_t)change->size};
+	struct stored stored = {.id = change->id,
+	                        .due = capped(change->at_ns),
+	                        .payload = change->payload,
+	                        .size = (uint32_t)change->size};
 
-	pawl__write_queue(log, plan->queue);
+	if (plan->queue->number == NO_NUMBER) {
+		pawl__queue_number(store, plan->queue);
+		pawl__write_queue(log, plan->queue);
+	}
+	stored.queue = plan->queue->number;
 	pawl__write_slot(log, plan->slot);
 	write_id(log, RECORD_PUT, stored.id);
 	write_le(log, stored.due, 8);

@@ -13,6 +13,7 @@
 #include "layout.h"
 
 #define EVICTED_AT_ONCE 256u
+#define MANY_OPENED     32u
 #define OPEN_ROOM       (16u * 1024) /* bytes for the records of the slots that an opening makes */
 
 static size_t eighths(const struct pawl_store *store, size_t n)
@@ -45,7 +46,7 @@ static void damage(struct pawl_store *store, const struct slot *slot, uint64_t o
 
 /* A task of the slot goes into memory, or to another slot. -ENOSPC, -ENOMEM: later. */
 static int open_task(struct pawl_store *store, struct bytes *log, const struct slot *slot,
-                     const struct stored *stored, unsigned level)
+                     const struct stored *stored, const struct opening *opening)
 {
 	struct queue *queue =
 	        stored->queue < store->queue_count ? store->queues[stored->queue] : NULL;
@@ -56,13 +57,13 @@ static int open_task(struct pawl_store *store, struct bytes *log, const struct s
 	if (!queue || !pawl__lives(store, stored->id))
 		return 0;
 	store->stats.moved++;
-	if (level == NEAR) {
+	if (opening->level == NEAR) {
 		task = pawl__task_new(stored, queue);
 		if (task)
 			pawl__task_insert(store, task);
 		return task ? 0 : -ENOMEM;
 	}
-	to = pawl__slot_for(store, slot->begin, stored->due, level, slot);
+	to = pawl__slot_for(store, opening->time, stored->due, opening->level, slot);
 	error = to ? pawl__slot_promise(store, to, stored->size) : -ENOMEM;
 	if (error)
 		return error;
@@ -74,11 +75,11 @@ static int open_task(struct pawl_store *store, struct bytes *log, const struct s
 
 /* Open the slot up to this offset, or as far as memory and disk allow. */
 static int open_slot(struct pawl_store *store, struct bytes *log, struct slot *slot,
-                     struct frames *frames, uint64_t to, unsigned level)
+                     struct frames *frames, const struct opening *opening)
 {
 	int got, error = 0;
 
-	while (!error && frames->offset < to) {
+	while (!error && frames->offset < opening->to) {
 		struct stored stored;
 
 		got = pawl__frames_peek(frames);
@@ -90,12 +91,12 @@ static int open_slot(struct pawl_store *store, struct bytes *log, struct slot *s
 			slot->opened = frames->offset;
 			continue;
 		}
-		if (log && level == NEAR && store->stats.memory_bytes > eighths(store, 6))
+		if (log && opening->level == NEAR && store->stats.memory_bytes > eighths(store, 6))
 			return 0;
 		read_le(&frames->body, 1);
 		stored = read_task(&frames->body, false);
 		if (!frames->body.bad)
-			error = open_task(store, log, slot, &stored, level);
+			error = open_task(store, log, slot, &stored, opening);
 		if (!error) {
 			slot->opened = frames->offset = frames->next;
 			slot->records -= slot->records > 0;
@@ -114,7 +115,7 @@ static void give_up(struct pawl_store *store, struct slot *slot)
 }
 
 /* In a recovery: the log says that it was opened so far. */
-int pawl__slot_reopen(struct pawl_store *store, struct slot *slot, uint64_t to, unsigned level)
+int pawl__slot_reopen(struct pawl_store *store, struct slot *slot, struct opening opening)
 {
 	struct frames frames;
 	int error = pawl__slot_flush(store, slot);
@@ -123,40 +124,46 @@ int pawl__slot_reopen(struct pawl_store *store, struct slot *slot, uint64_t to, 
 		return error;
 	error = pawl__slot_frames(store, &frames, slot);
 	if (!error)
-		error = open_slot(store, NULL, slot, &frames, to, level);
-	else if (error == -ENOENT || error == -EBADMSG)
-		error = (give_up(store, slot), 0);
+		error = open_slot(store, NULL, slot, &frames, &opening);
+	if (error == -ENOENT || error == -EBADMSG) {
+		give_up(store, slot);
+		error = 0;
+	}
 	pawl__frames_close(&frames);
 	return error;
 }
 
 /* Open a slice. The first read is without the mutex: it may have to wait for the disk. */
-static int open_slice(struct pawl_store *store, struct slot *slot, unsigned level)
+static int open_slice(struct pawl_store *store, struct slot *slot, unsigned level, uint64_t now)
 {
 	struct frames frames;
-	uint64_t unread = slot->size - slot->opened, to;
+	uint64_t unread = slot->size - slot->opened;
+	struct opening opening = {.level = level, .time = slot->begin > now ? slot->begin : now};
 	struct bytes *log;
 	int error = pawl__slot_flush(store, slot);
 
 	if (error)
 		return error;
-	to = slot->opened + (unread < SLICE ? unread : SLICE);
+	opening.to = slot->opened + (unread < SLICE ? unread : SLICE);
 	error = pawl__slot_frames(store, &frames, slot);
 	mutex_unlock(&store->mutex);
 	if (!error)
 		pawl__frames_peek(&frames);
 	mutex_lock(&store->mutex);
-	if (error == -ENOENT || error == -EBADMSG)
-		error = (give_up(store, slot), to = slot->size, 0);
+	if (error == -ENOENT || error == -EBADMSG) {
+		give_up(store, slot);
+		opening.to = 0;
+		error = 0;
+	}
 	if (!error)
 		error = pawl__log_room(store, OPEN_ROOM, FOR_FILES);
 	if (!error) {
 		log = pawl__log_begin(store);
-		if (slot->opened < to)
-			error = open_slot(store, log, slot, &frames, to, level);
+		error = open_slot(store, log, slot, &frames, &opening);
 		write_le(log, RECORD_OPEN, 1);
 		write_le(log, slot->serial, 4);
 		write_le(log, slot->opened, 8);
+		write_le(log, opening.time, 8);
 		write_le(log, level, 1);
 		pawl__log_end(store);
 	}
@@ -172,23 +179,23 @@ static unsigned target(const struct pawl_store *store, const struct slot *slot, 
 
 	if (slot->level == NEAR || unread == 0)
 		return WAITS;
-	if (slot->begin > soon) /* most of it is done, or that has begun */
-		return slot->opened > FILE_HEADER || (slot->records >= CHUNK &&
-		                                      slot->births - slot->live > slot->records / 2)
+	if (slot->first_due > soon) /* most of it is done, or that has begun */
+		return slot->opened > FILE_HEADER || (slot->records >= CHUNK && slot->births - slot->live >
+		                                                                        slot->records / 2)
 		               ? slot->level
 		               : WAITS;
-	if (slot->level > FINEST)
-		return FINEST;
 	if (store->stats.memory_bytes >= eighths(store, 4))
 		return WAITS;
-	if (slot->level == 0 ||
-	    store->stats.memory_bytes + unread + slot->records * pawl__task_bytes(0) <=
-	            eighths(store, 6))
+	if (slot->level > FINEST)
+		return FINEST;
+	if (slot->level == 0 || store->stats.memory_bytes + unread +
+	                                        slot->records * pawl__task_bytes(0) <=
+	                                eighths(store, 6))
 		return NEAR;
 	return slot->level - 1;
 }
 
-/* Of the slots that can be opened, that which begins first; of several, the coarsest. */
+/* Of the slots that can be opened, that with the first task; of several, the coarsest. */
 static struct slot *choose(struct pawl_store *store, uint64_t soon, unsigned *level)
 {
 	struct slot *first = NULL;
@@ -198,8 +205,8 @@ static struct slot *choose(struct pawl_store *store, uint64_t soon, unsigned *le
 
 		if (target(store, slot, soon) == WAITS)
 			continue;
-		if (!first || slot->begin < first->begin ||
-		    (slot->begin == first->begin && slot->level > first->level))
+		if (!first || slot->first_due < first->first_due ||
+		    (slot->first_due == first->first_due && slot->level > first->level))
 			first = slot;
 	}
 	*level = first ? target(store, first, soon) : WAITS;
@@ -211,10 +218,10 @@ static uint64_t width(const struct pawl_store *store)
 	return store->unit << 4 * FINEST;
 }
 
-/* The slot has to be opened a width before it begins. */
+/* A slot opens a width before its first task is due. */
 void pawl__files_expect(struct pawl_store *store, const struct slot *slot)
 {
-	uint64_t at = slot->begin > width(store) ? slot->begin - width(store) : 0;
+	uint64_t at = slot->first_due > width(store) ? slot->first_due - width(store) : 0;
 
 	if (at >= store->files_at)
 		return;
@@ -222,21 +229,39 @@ void pawl__files_expect(struct pawl_store *store, const struct slot *slot)
 	pawl__store_wake_clock(store, at);
 }
 
-/* When to look again: the slots that begin later; those that wait for memory, when there is some. */
+/* When to look again: for the slots that open later; for those that wait for memory, when there is some. A checkpoint
+ * removes the files that were opened to their end. */
 static void plan(struct pawl_store *store, uint64_t soon)
 {
+	unsigned opened = 0;
+
 	store->files_at = PAWL_NEVER;
 	store->crowded = false;
 	for (size_t i = 0; i < store->slot_count; i++) {
 		const struct slot *slot = store->slots[i];
 
+		opened += slot->made && slot->size == slot->opened;
 		if (slot->level == NEAR || slot->size == slot->opened)
 			continue;
-		if (slot->begin > soon)
+		if (slot->first_due > soon)
 			pawl__files_expect(store, slot);
 		else
 			store->crowded = true;
 	}
+	store->want_checkpoint |= opened > MANY_OPENED;
+}
+
+/* Whether a slot has a task that is due before others that are in memory. */
+static bool is_unfair(const struct pawl_store *store, uint64_t soon)
+{
+	for (size_t i = 0; i < store->slot_count; i++) {
+		const struct slot *slot = store->slots[i];
+
+		if (slot->size > slot->opened && slot->first_due <= soon &&
+		    slot->first_due < store->near_until)
+			return true;
+	}
+	return false;
 }
 
 struct eviction {
@@ -261,12 +286,12 @@ static bool evict_one(struct pawl_timer *timer, void *arg)
 	return ++eviction->moved < EVICTED_AT_ONCE;
 }
 
-/* Bring the end of the near tasks nearer, and move out what is beyond it. Returns whether that helped. */
-static bool evict(struct pawl_store *store, uint64_t now)
+/* Move out what is due after the end of the near tasks, or bring that end nearer. Returns whether it did something. */
+static bool evict(struct pawl_store *store, uint64_t now, size_t limit)
 {
 	struct eviction eviction = {store, NULL, 0};
 
-	if (store->stats.memory_bytes <= eighths(store, 7) ||
+	if (store->stats.memory_bytes <= limit ||
 	    pawl__log_room(store, OPEN_ROOM + EVICTED_AT_ONCE * 22, FOR_FILES))
 		return false;
 	eviction.log = pawl__log_begin(store);
@@ -280,25 +305,33 @@ static bool evict(struct pawl_store *store, uint64_t now)
 	return true;
 }
 
+/* Open what is to be opened. A slot that waits for memory gets it from tasks that are due later. */
+static void open_slots(struct pawl_store *store, uint64_t now, uint64_t soon)
+{
+	unsigned level;
+
+	while (!store->failed && !store->stopped) {
+		struct slot *slot;
+
+		if (evict(store, now, eighths(store, 7)))
+			continue;
+		slot = choose(store, soon, &level);
+		if (slot ? open_slice(store, slot, level, now) != 0
+		         : !is_unfair(store, soon) || !evict(store, now, eighths(store, 4)))
+			return;
+	}
+}
+
 /* All that the file thread has to do now. It releases the mutex meanwhile. */
 void pawl__store_files(struct pawl_store *store)
 {
 	uint64_t now = pawl__store_wall(store), soon = saturating_sum(now, width(store));
-	struct slot *slot = NULL;
-	unsigned level;
 
 	mutex_assert_held(&store->mutex);
-	while (!store->failed && !store->stopped) {
-		if (evict(store, now))
-			continue;
-		slot = choose(store, soon, &level);
-		if (!slot || open_slice(store, slot, level))
-			break;
-	}
-	if (!slot && store->stats.memory_bytes < eighths(store, 4))
-		store->near_until =
-		        saturating_sum(now / width(store) * width(store), 2 * width(store));
+	open_slots(store, now, soon);
 	plan(store, soon);
+	if (!store->crowded && store->stats.memory_bytes < eighths(store, 4))
+		store->near_until = saturating_sum(now / width(store) * width(store), 2 * width(store));
 	if (store->want_checkpoint && !store->failed && !store->stopped)
 		pawl__store_checkpoint(store);
 }

@@ -19,11 +19,12 @@ int pawl__frames_open(struct pawl_store *store, struct frames *frames, const cha
 	memset(header, 0, sizeof(header));
 	if (disk->read(disk, frames->file, header, sizeof(header), 0) < 0)
 		return -EIO;
+	frames->format = (unsigned)load_le(header + 8, 4);
+	if (number == ANY_NUMBER && memcmp(header, magic, 8) == 0 && frames->format > FORMAT)
+		return -ENOTSUP;
 	salt = number == ANY_NUMBER ? load_le(header + 16, 8) : store->salt;
 	number = number == ANY_NUMBER ? load_le(header + 24, 8) : number;
 	frames->seed = file_header(expected, salt, magic, number);
-	if (memcmp(header, magic, 8) == 0 && load_le(header + 8, 4) > FORMAT)
-		return -ENOTSUP;
 	if (memcmp(header, expected, sizeof(header)) != 0)
 		return -EBADMSG;
 	frames->salt = salt;

@@ -98,7 +98,7 @@ static int page_slot(struct pawl_store *store, struct page *page, struct slot *s
 	}
 	mutex_lock(&store->mutex);
 	pawl__frames_close(&frames);
-	return error == -ENOENT ? 0 : error;
+	return error == -ENOENT || error == -EBADMSG ? 0 : error; /* damage, found by others */
 }
 
 /* Slots are removed only by a checkpoint, and found by their serials. */

@@ -55,6 +55,7 @@
 #define SLOT_BUFFER (16u * 1024)
 #define SLICE       (256u * 1024) /* bytes of a slot that are opened at a time */
 #define NO_SLOT     UINT32_MAX
+#define NO_NUMBER   UINT32_MAX
 #define TICK        PAWL_MS
 #define MAX_QUEUES  (1u << 20)
 #define MAX_NAME    255u
@@ -94,8 +95,7 @@ struct queue {
 	struct condition arrived; /* a task is due, for the takers that wait */
 	unsigned takers;
 	struct pawl_store_attachment *attached;
-	uint32_t number;
-	bool logged; /* a record has its name */
+	uint32_t number; /* from its first put on, when the log gets its name; or NO_NUMBER */
 	uint8_t size;
 	char name[];
 };
@@ -145,11 +145,18 @@ struct log {
 	struct condition idle;              /* it has done so */
 };
 
+/* How a slot is opened: up to this offset of its file. Its tasks go to slots seen from this time, of this level at
+ * least; NEAR: into memory. */
+struct opening {
+	uint64_t to, time;
+	unsigned level;
+};
+
 /* Reading a file. */
 struct frames {
 	struct disk *disk;
 	int file;
-	uint32_t seed;
+	uint32_t seed, format;
 	uint64_t salt;
 	bool by_offset;       /* a slot: the sequence of a frame is its offset */
 	uint64_t offset, end; /* of the next frame; no bytes from here on */
@@ -190,8 +197,8 @@ struct pawl_store {
 	size_t dead_bytes;
 	size_t promised;     /* bytes of memory, to the commit that is being checked */
 	uint64_t near_until; /* tasks due before this go into memory, if there is room */
-	struct queue **queues, **by_name;
-	size_t queue_count, queue_room;
+	struct queue **queues, **by_name; /* by number; by hash */
+	size_t queue_count, name_count, name_room; /* with a number; all; of both arrays */
 	uint64_t secret[2]; /* of the hash of names */
 
 	/* Checkpoints. */
@@ -276,11 +283,13 @@ void pawl__task_move(struct pawl_store *store, struct task *task, uint64_t due, 
                      enum why why);
 void pawl__task_bury(struct pawl_store *store, struct task *task, char *reason);
 void pawl__store_tick(struct pawl_store *store);
+void pawl__queue_number(struct pawl_store *store, struct queue *queue);
+void pawl__queues_each(struct pawl_store *store, void (*fn)(struct queue *queue));
 struct queue *pawl__queue_find(struct pawl_store *store, const char *name, size_t size);
 int pawl__queue_get(struct pawl_store *store, const char *name, size_t size, struct queue **found);
 
 /* commit.c */
-void pawl__write_queue(struct bytes *log, struct queue *queue);
+void pawl__write_queue(struct bytes *log, const struct queue *queue);
 void pawl__write_slot(struct bytes *log, struct slot *slot);
 void pawl__move(struct pawl_store *store, struct bytes *log, struct task *task, uint64_t due,
                 struct slot *slot, enum why why);
@@ -290,7 +299,7 @@ void pawl__copy_free(struct pawl_store_task *task);
 void pawl__files_expect(struct pawl_store *store, const struct slot *slot);
 void pawl__store_files(struct pawl_store *store);
 int pawl__slot_frames(struct pawl_store *store, struct frames *frames, const struct slot *slot);
-int pawl__slot_reopen(struct pawl_store *store, struct slot *slot, uint64_t to, unsigned level);
+int pawl__slot_reopen(struct pawl_store *store, struct slot *slot, struct opening opening);
 
 /* checkpoint.c */
 int pawl__store_checkpoint(struct pawl_store *store);

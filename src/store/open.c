@@ -54,9 +54,9 @@ static int apply_queue(struct pawl_store *store, struct reader *record)
 	struct queue *queue;
 	int error = record->bad ? -EBADMSG : pawl__queue_get(store, name, size, &queue);
 
-	if (error)
-		return error;
-	queue->logged = true;
+	if (error || queue->number != NO_NUMBER)
+		return error ? error : -EBADMSG;
+	pawl__queue_number(store, queue);
 	return queue->number == number ? 0 : -EBADMSG;
 }
 
@@ -67,7 +67,7 @@ static int apply_slot(struct pawl_store *store, struct reader *record)
 	uint64_t begin = read_le(record, 8), end = read_le(record, 8);
 	struct slot *slot;
 
-	if (record->bad || serial < store->next_serial || (level > MAX_LEVEL && level != NEAR))
+	if (record->bad || pawl__slot_find(store, serial) || (level > MAX_LEVEL && level != NEAR))
 		return -EBADMSG;
 	slot = pawl__slot_add(store, serial, level, begin, end);
 	if (!slot)
@@ -132,13 +132,13 @@ static int apply_bury(struct pawl_store *store, struct reader *record)
 static int apply_open(struct pawl_store *store, struct reader *record)
 {
 	struct slot *slot = pawl__slot_find(store, (uint32_t)read_le(record, 4));
-	uint64_t to = read_le(record, 8);
-	unsigned level = (unsigned)read_le(record, 1);
+	struct opening opening = {read_le(record, 8), read_le(record, 8), 0};
 
-	if (record->bad || !slot || slot->level == NEAR || to > slot->size ||
-	    (level > MAX_LEVEL && level != NEAR))
+	opening.level = (unsigned)read_le(record, 1);
+	if (record->bad || !slot || slot->level == NEAR || opening.to > slot->size ||
+	    (opening.level > MAX_LEVEL && opening.level != NEAR))
 		return -EBADMSG;
-	return pawl__slot_reopen(store, slot, to, level);
+	return pawl__slot_reopen(store, slot, opening);
 }
 
 static int apply_task(struct pawl_store *store, struct reader *record, bool dead)
@@ -267,15 +267,40 @@ static int apply_frame(struct pawl_store *store, const char *name, struct frames
 	return error;
 }
 
-static int read_checkpoint(struct pawl_store *store)
+/* The files of the directory. */
+struct names {
+	uint64_t first_log, last_log; /* 0: none */
+	bool checkpoint, slots;
+};
+
+/* A salvage gets the salt from another file if the header of the checkpoint is damaged. */
+static uint64_t salt_of_log(struct pawl_store *store, uint64_t number)
 {
+	char name[FILE_NAME];
+	struct frames frames;
+
+	pawl__log_name(name, number);
+	pawl__frames_open(store, &frames, name, LOG_MAGIC, ANY_NUMBER);
+	pawl__frames_close(&frames);
+	return frames.salt;
+}
+
+static int read_checkpoint(struct pawl_store *store, const struct names *names)
+{
+	unsigned char header[FILE_HEADER];
 	struct frames frames;
 	int error = pawl__frames_open(store, &frames, "checkpoint", CHECKPOINT_MAGIC, ANY_NUMBER);
 	int got = 1;
 	uint64_t expected = 0;
 
-	if (error == -EBADMSG)
+	if (error == -EBADMSG) {
 		error = damaged(store, "checkpoint", 0, "a damaged header");
+		frames.salt = salt_of_log(store, names->first_log);
+		frames.seed = file_header(header, frames.salt, CHECKPOINT_MAGIC, 0);
+	}
+	if (error == -ENOTSUP)
+		say(store, "checkpoint has format %u, which a later version of pawl made; this one has %u",
+		    frames.format, FORMAT);
 	store->salt = frames.salt;
 	while (!error && !store->complete) {
 		got = pawl__frames_peek(&frames);
@@ -357,12 +382,6 @@ static int read_log(struct pawl_store *store, uint64_t number)
 	return error;
 }
 
-/* The files of the directory. */
-struct names {
-	uint64_t first_log, last_log; /* 0: none */
-	bool checkpoint, slots;
-};
-
 /* The number of a file `kind.number`. */
 static bool number_of(const char *name, const char *kind, uint64_t *number)
 {
@@ -413,7 +432,7 @@ static int look_for_slots(struct pawl_store *store)
 	int error = 0;
 
 	for (size_t i = 0; i < store->slot_count && !error; i++) {
-		const struct slot *slot = store->slots[i];
+		struct slot *slot = store->slots[i];
 		struct frames frames;
 
 		if (!slot->made)
@@ -428,25 +447,40 @@ static int look_for_slots(struct pawl_store *store)
 				error = -ENOENT;
 		}
 		pawl__frames_close(&frames);
-		if (error == -ENOENT || error == -EBADMSG)
-			error = damaged(store, name, 0, "missing, cut off or damaged");
+		if (error == -ENOENT || error == -EBADMSG) {
+			error = damaged(store, name, 0, "missing, cut off, or a damaged header");
+			slot->opened = slot->size;
+			slot->records = 0;
+		}
 	}
 	return error;
+}
+
+/* Whether a log has frames, or anything else after its header. */
+static bool was_used(struct pawl_store *store, uint64_t number)
+{
+	char name[FILE_NAME];
+	struct frames frames;
+	bool used;
+
+	pawl__log_name(name, number);
+	used = pawl__frames_open(store, &frames, name, LOG_MAGIC, ANY_NUMBER) == 0 &&
+	       pawl__frames_peek(&frames) != 0;
+	pawl__frames_close(&frames);
+	return used;
 }
 
 /* There is no checkpoint: a new store, or one whose making was cut off. */
 static int begin(struct pawl_store *store, const struct names *names)
 {
-	struct frames frames;
-	int error, used = 0;
+	bool used = names->slots;
 
-	if (names->last_log == 1) {
-		error = pawl__frames_open(store, &frames, "log.1", LOG_MAGIC, ANY_NUMBER);
-		used = !error && pawl__frames_peek(&frames) != 0;
-		pawl__frames_close(&frames);
+	for (uint64_t i = names->first_log; i && i <= names->last_log && !used; i++)
+		used = was_used(store, i);
+	if (used) {
+		pawl__damage(store, "checkpoint", 0, "missing"); /* with the names of all queues */
+		return -EBADMSG;
 	}
-	if (names->slots || names->last_log > 1 || used)
-		return damaged(store, "checkpoint", 0, "missing");
 	return pawl__system_random(&store->salt, sizeof(store->salt));
 }
 
@@ -457,13 +491,14 @@ static int read_all(struct pawl_store *store, struct names *names)
 
 	store->recovering = true;
 	if (!error)
-		error = names->checkpoint ? read_checkpoint(store) : begin(store, names);
+		error = names->checkpoint ? read_checkpoint(store, names) : begin(store, names);
 	if (!store->log_from) /* unknown to a salvage */
 		store->log_from = names->first_log;
 	if (!error && names->checkpoint)
 		error = look_for_slots(store);
-	for (uint64_t i = store->log_from; !error && names->checkpoint && i && i <= names->last_log;
-	     i++)
+	if (names->last_log < store->log_from)
+		names->last_log = store->log_from; /* it is missing */
+	for (uint64_t i = store->log_from; !error && names->checkpoint && i <= names->last_log; i++)
 		error = read_log(store, i);
 	store->recovering = false;
 	return error;
@@ -574,6 +609,12 @@ static int make_memory(struct pawl_store *store)
 	return pawl__system_random(store->secret, sizeof(store->secret));
 }
 
+static void free_queue(struct queue *queue)
+{
+	condition_destroy(&queue->arrived);
+	free(queue);
+}
+
 static void free_store(struct pawl_store *store)
 {
 	for (size_t i = 0; store->buckets && i <= store->bucket_mask; i++)
@@ -585,10 +626,7 @@ static void free_store(struct pawl_store *store)
 		}
 	for (size_t i = 0; i < store->slot_count; i++)
 		pawl__slot_free(store->slots[i]);
-	for (size_t i = 0; i < store->queue_count; i++) {
-		condition_destroy(&store->queues[i]->arrived);
-		free(store->queues[i]);
-	}
+	pawl__queues_each(store, free_queue);
 	if (store->fd >= 0)
 		pawl__system_timer_close(store->fd);
 	if (store->log.file >= 0)

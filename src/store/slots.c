@@ -56,6 +56,7 @@ struct slot *pawl__slot_add(struct pawl_store *store, uint32_t serial, unsigned 
                             uint64_t begin, uint64_t end)
 {
 	struct slot *slot = calloc(1, sizeof(*slot));
+	size_t at;
 
 	if (store->slot_count == store->slot_room) {
 		size_t room = store->slot_room ? 2 * store->slot_room : 64;
@@ -76,12 +77,13 @@ struct slot *pawl__slot_add(struct pawl_store *store, uint32_t serial, unsigned 
 	slot->end = end;
 	slot->size = slot->opened = FILE_HEADER;
 	slot->first_due = UINT64_MAX;
-	store->slots[store->slot_count++] = slot;
-	store->next_serial = serial + 1;
+	at = position_of(store, serial);
+	memmove(store->slots + at + 1, store->slots + at,
+	        (store->slot_count++ - at) * sizeof(*store->slots));
+	store->slots[at] = slot;
+	store->next_serial = serial < store->next_serial ? store->next_serial : serial + 1;
 	if (level == NEAR)
 		store->near_serial = serial;
-	else
-		pawl__files_expect(store, slot);
 	return slot;
 }
 
@@ -298,7 +300,10 @@ void pawl__slot_append(struct pawl_store *store, struct slot *slot, const struct
 	frame_end(&slot->buffer, at, slot->seed, slot->size);
 	slot->size += slot->buffer.size - at;
 	slot->records++;
-	slot->first_due = task->due < slot->first_due ? task->due : slot->first_due;
+	if (task->due < slot->first_due) {
+		slot->first_due = task->due;
+		pawl__files_expect(store, slot);
+	}
 	slot->promised -= STORED_SIZE(task->size);
 	if (!slot->promised && slot->buffer.size >= SLOT_BUFFER)
 		pawl__slot_flush(store, slot); /* a full disk: the next promise says so */

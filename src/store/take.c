@@ -38,10 +38,14 @@ void pawl__store_tell_fd(struct pawl_store *store)
 	pawl__system_timer_set(store->fd, due ? 1 : PAWL_NEVER);
 }
 
+static void wake_takers(struct queue *queue)
+{
+	condition_broadcast(&queue->arrived);
+}
+
 void pawl__store_wake_all(struct pawl_store *store)
 {
-	for (size_t i = 0; i < store->queue_count; i++)
-		condition_broadcast(&store->queues[i]->arrived);
+	pawl__queues_each(store, wake_takers);
 	condition_broadcast(&store->log.idle);
 	condition_broadcast(&store->work);
 	condition_broadcast(&store->done);

@@ -296,6 +296,12 @@ static void rebuild(struct pawl_store *store)
 		}
 }
 
+static void wake_attached(struct queue *queue)
+{
+	if (queue->due.first)
+		pawl__attachment_wake(queue->attached);
+}
+
 /* Tell the wheels the time. */
 void pawl__store_tick(struct pawl_store *store)
 {
@@ -319,9 +325,7 @@ void pawl__store_tick(struct pawl_store *store)
 	}
 	if (store->starved) {
 		store->starved = false;
-		for (size_t i = 0; i < store->queue_count; i++)
-			if (store->queues[i]->due.first)
-				pawl__attachment_wake(store->queues[i]->attached);
+		pawl__queues_each(store, wake_attached);
 	}
 	pawl_wheel_advance(store->takers, clock, 0);
 	while ((timer = pawl_wheel_pop(store->takers)) != NULL) {
@@ -332,15 +336,27 @@ void pawl__store_tick(struct pawl_store *store)
 	pawl__store_tell_fd(store);
 }
 
-static size_t name_hash(const struct pawl_store *store, const char *name, size_t size)
+static struct queue **name_bucket(const struct pawl_store *store, const char *name, size_t size)
 {
-	return (size_t)siphash(store->secret, name, size) & (store->queue_room - 1);
+	return &store->by_name[siphash(store->secret, name, size) & (store->name_room - 1)];
 }
 
+void pawl__queues_each(struct pawl_store *store, void (*fn)(struct queue *queue))
+{
+	struct queue *next;
+
+	for (size_t i = 0; i < store->name_room; i++)
+		for (struct queue *queue = store->by_name[i]; queue; queue = next) {
+			next = queue->next;
+			fn(queue);
+		}
+}
+
+/* Room for as many queues once more. */
 static int grow_names(struct pawl_store *store)
 {
-	size_t room = store->queue_room ? 2 * store->queue_room : 64;
-	struct queue **by_name = calloc(room, sizeof(*by_name));
+	size_t old = store->name_room, room = old ? 2 * old : 64;
+	struct queue **names = store->by_name, **by_name = calloc(room, sizeof(*by_name));
 	struct queue **queues = realloc(store->queues, room * sizeof(*queues));
 
 	if (queues)
@@ -349,56 +365,62 @@ static int grow_names(struct pawl_store *store)
 		free(by_name);
 		return -ENOMEM;
 	}
-	free(store->by_name);
 	store->by_name = by_name;
-	store->queue_room = room;
-	for (size_t i = 0; i < store->queue_count; i++) {
-		struct queue *queue = queues[i];
-		struct queue **bucket = &by_name[name_hash(store, queue->name, queue->size)];
+	store->name_room = room;
+	for (size_t i = 0; i < old; i++)
+		while (names[i]) {
+			struct queue *queue = names[i];
+			struct queue **bucket = name_bucket(store, queue->name, queue->size);
 
-		queue->next = *bucket;
-		*bucket = queue;
-	}
+			names[i] = queue->next;
+			queue->next = *bucket;
+			*bucket = queue;
+		}
+	free(names);
 	return 0;
 }
 
 /* NULL: there is none. */
 struct queue *pawl__queue_find(struct pawl_store *store, const char *name, size_t size)
 {
-	struct queue *queue = store->by_name ? store->by_name[name_hash(store, name, size)] : NULL;
+	struct queue *queue = store->by_name ? *name_bucket(store, name, size) : NULL;
 
 	while (queue && (queue->size != size || memcmp(queue->name, name, size) != 0))
 		queue = queue->next;
 	return queue;
 }
 
-/* The queue of this name, which may be new: its number is the next one. */
+/* The queue of this name, which may be new. */
 int pawl__queue_get(struct pawl_store *store, const char *name, size_t size, struct queue **found)
 {
 	struct queue *queue = pawl__queue_find(store, name, size), **bucket;
 	int error = 0;
 
-	if (queue) {
-		*found = queue;
-		return 0;
+	if (!queue) {
+		if (size == 0 || size > MAX_NAME)
+			return -EINVAL;
+		if (store->name_count == MAX_QUEUES)
+			return -ENOSPC;
+		if (store->name_count == store->name_room)
+			error = grow_names(store);
+		queue = error ? NULL : calloc(1, sizeof(*queue) + size + 1);
+		if (!queue)
+			return -ENOMEM;
+		memcpy(queue->name, name, size);
+		queue->size = (uint8_t)size;
+		queue->number = NO_NUMBER;
+		condition_init(&queue->arrived);
+		bucket = name_bucket(store, name, size);
+		queue->next = *bucket;
+		*bucket = queue;
+		store->name_count++;
 	}
-	if (size == 0 || size > MAX_NAME)
-		return -EINVAL;
-	if (store->queue_count == MAX_QUEUES)
-		return -ENOSPC;
-	if (store->queue_count == store->queue_room)
-		error = grow_names(store);
-	queue = error ? NULL : calloc(1, sizeof(*queue) + size + 1);
-	if (!queue)
-		return -ENOMEM;
-	memcpy(queue->name, name, size);
-	queue->size = (uint8_t)size;
-	queue->number = (uint32_t)store->queue_count;
-	condition_init(&queue->arrived);
-	bucket = &store->by_name[name_hash(store, name, size)];
-	queue->next = *bucket;
-	*bucket = queue;
-	store->queues[store->queue_count++] = queue;
 	*found = queue;
 	return 0;
+}
+
+void pawl__queue_number(struct pawl_store *store, struct queue *queue)
+{
+	queue->number = (uint32_t)store->queue_count;
+	store->queues[store->queue_count++] = queue;
 }
