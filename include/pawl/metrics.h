@@ -17,7 +17,7 @@
  *		pawl_service_close(service, NULL);
  *	}
  *
- * Each call writes the metrics of one service, purgatory or wheel. All their names begin with the prefix that you
+ * Each call writes the metrics of one service, purgatory, store or wheel. All their names begin with the prefix that you
  * pass. To publish several of them, give each its own prefix, write one text after the other, and PAWL_METRICS_END
  * once at the end. The calls allocate nothing and do not depend on the locale. As OpenMetrics requires, the name of a
  * counter's sample ends in _total: PREFIX_armed_total.
@@ -27,6 +27,8 @@
  *	              PREFIX_run_time_seconds are histograms
  *	purgatory     the fields of struct pawl_purgatory_stats. PREFIX_watched and _delayed are gauges, the others
  *	              counters. PREFIX_lateness_seconds is a histogram
+ *	store         the fields of struct pawl_store_stats. From PREFIX_pending to PREFIX_slot_files they are gauges, the
+ *	              others counters
  *	wheel         PREFIX_timers, PREFIX_now: gauges; PREFIX_now is in the wheel's own units
  *
  * The upper bounds of a histogram's buckets are 2^10 - 1, 2^12 - 1, ... 2^38 - 1 nanoseconds, from a microsecond to
@@ -37,6 +39,7 @@
 #define PAWL_METRICS_H
 
 #include <pawl/purgatory.h>
+#include <pawl/store.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -57,6 +60,8 @@ PAWL_API int pawl_service_metrics(struct pawl_service *service, const char *pref
                                   size_t size);
 PAWL_API int pawl_purgatory_metrics(const struct pawl_purgatory *purgatory, const char *prefix,
                                     char *text, size_t size);
+PAWL_API int pawl_store_metrics(struct pawl_store *store, const char *prefix, char *text,
+                                size_t size);
 PAWL_API int pawl_wheel_metrics(const struct pawl_wheel *wheel, const char *prefix, char *text,
                                 size_t size);
 

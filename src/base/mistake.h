@@ -13,6 +13,7 @@
  *	IN_SERVICE(service)  object must exist, and one thread at a time is in a wheel
  *	IN_PURGATORY(purgatory)
  *	IN_LOOP(loop)
+ *	IN_STORE(store)
  *	IN_CALL()            the same in a function without such an object
  */
 #ifndef PAWL_BASE_MISTAKE_H
@@ -38,6 +39,7 @@ pawl__mistake(const char *call, const char *format, ...); /* speak.c */
 #define IN_SERVICE(service)     IN_OBJECT(A_SERVICE, service)
 #define IN_PURGATORY(purgatory) IN_OBJECT(A_PURGATORY, purgatory)
 #define IN_LOOP(loop)           IN_OBJECT(A_LOOP, loop)
+#define IN_STORE(store)         IN_OBJECT(A_STORE, store)
 #define IN_CALL()                                                                   \
 	const char *outer_call __attribute__((cleanup(pawl__call_leave), unused)) = \
 	        pawl__call_enter(__func__)
@@ -51,7 +53,7 @@ const char *pawl__call_enter(const char *call); /* returns the outer one */
 void pawl__call_leave(const char *const *outer);
 
 /* The table of all that exists. A name is borrowed until forget; or NULL. */
-enum checked_kind { A_TIMER, A_WHEEL, A_SERVICE, A_PURGATORY, A_LOOP, A_WATCHES };
+enum checked_kind { A_TIMER, A_WHEEL, A_SERVICE, A_PURGATORY, A_LOOP, A_STORE, A_WATCHES };
 void pawl__object_note(enum checked_kind kind, const void *object, const char *name);
 void pawl__object_forget(enum checked_kind kind, const void *object);
 const char *pawl__object_enter(enum checked_kind kind, const void *object, const char *call);
@@ -101,6 +103,7 @@ void pawl__op_expect_won(const struct pawl_op *op, const char *call);
 #define IN_SERVICE(service)     ((void)0)
 #define IN_PURGATORY(purgatory) ((void)0)
 #define IN_LOOP(loop)           ((void)0)
+#define IN_STORE(store)         ((void)0)
 #define IN_CALL()               ((void)0)
 #endif
 

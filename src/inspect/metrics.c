@@ -5,6 +5,7 @@
 #include "../base/digits.h"
 #include "../purgatory/stats.h"
 #include "../service/stats.h"
+#include "../store/stats.h"
 
 #include <errno.h>
 #include <pawl/metrics.h>
@@ -208,6 +209,16 @@ int pawl_purgatory_metrics(const struct pawl_purgatory *purgatory, const char *p
 	pawl__purgatory_get_buckets(purgatory, &buckets);
 	return pawl__metrics_format(pawl__purgatory_statistics, &stats, &buckets, prefix, text,
 	                            size);
+}
+
+int pawl_store_metrics(struct pawl_store *store, const char *prefix, char *text, size_t size)
+{
+	struct pawl_store_stats stats;
+
+	if (!is_name(prefix))
+		return -EINVAL;
+	pawl_store_get_stats(store, &stats, sizeof(stats));
+	return pawl__metrics_format(pawl__store_statistics, &stats, NULL, prefix, text, size);
 }
 
 struct wheel_stats {

@@ -7,6 +7,7 @@
 
 #include <pawl/service.h>
 
+uint64_t pawl__clock_wall(struct pawl_clock *clock); /* the wall clock that goes with it */
 struct pawl_clock *pawl__service_clock(const struct pawl_service *service);
 struct ticks pawl__service_ticks(const struct pawl_service *service);
 unsigned pawl__service_shards(const struct pawl_service *service);

@@ -245,7 +245,6 @@ void pawl__pool_stop(struct pawl_service *service);
 int pawl__clock_of_system(const struct pawl_clock *clock); /* -ENOTSUP: the user's own clock */
 void pawl__clock_tell_loop(struct pawl_clock *clock, struct pawl_service *service); /* NULL: none */
 bool pawl__clock_by_hand(const struct pawl_clock *clock);
-uint64_t pawl__clock_wall(struct pawl_clock *clock); /* the wall clock that goes with it */
 
 /* wall.c */
 void pawl__wall_open(struct pawl_service *service);
