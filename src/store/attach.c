@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Due tasks of a queue on the workers of a service. An attachment has some runners, tasks of that service. A runner
- * takes a task, calls the user's function and arms itself again, until nothing is due; then it is idle. A task that
- * becomes due arms an idle runner.
+ * takes a task, calls the user's function and arms itself again, until nothing is due; then it is idle. When a task
+ * becomes due, an idle runner is armed.
  */
 #define _GNU_SOURCE
 #include "layout.h"
@@ -12,7 +12,7 @@
 struct runner {
 	struct pawl_task task;
 	struct pawl_store_attachment *of;
-	struct runner *next; /* in `idle` */
+	struct runner *next; /* in `idle`, or in the store's `arming` */
 };
 
 struct pawl_store_attachment {
@@ -23,27 +23,62 @@ struct pawl_store_attachment {
 	uint64_t lease_ns;
 	pawl_store_fn *fn;
 	void *arg;
-	struct runner *idle; /* under the store's mutex */
+	struct runner *idle; /* these three under the store's mutex */
+	bool arming;         /* the clock thread arms one of its runners */
 	bool ended;
 	struct pawl_task **tasks;
 	unsigned count;
 	struct runner runners[];
 };
 
-/* Arm one idle runner. If the service has no quota left, the next tick tries again. */
-void pawl__attachment_wake(struct pawl_store_attachment *attachment)
+static void list_move(struct runner **from, struct runner **to)
 {
-	for (; attachment; attachment = attachment->next) {
-		struct runner *runner = attachment->idle;
+	struct runner *runner = *from;
 
-		if (!runner)
-			continue;
-		if (pawl_service_arm(attachment->service, &runner->task, 0)) {
-			attachment->store->starved = true;
-			continue;
-		}
-		attachment->idle = runner->next;
+	*from = runner->next;
+	runner->next = *to;
+	*to = runner;
+}
+
+static void be_idle(struct runner *runner)
+{
+	runner->next = runner->of->idle;
+	runner->of->idle = runner;
+}
+
+/* An idle runner is to be armed: by the clock thread, because no lock of a service may be acquired under the mutex. */
+void pawl__attachment_wake(struct pawl_store *store, struct pawl_store_attachment *attachment)
+{
+	while (attachment && !attachment->idle)
+		attachment = attachment->next;
+	if (!attachment)
 		return;
+	list_move(&attachment->idle, &store->arming);
+	pawl__store_wake_clock(store, 0);
+}
+
+/* Without a quota, or on a service that was stopped, a runner stays idle, and the next tick tries again. */
+void pawl__attachments_arm(struct pawl_store *store)
+{
+	struct runner *runner;
+
+	mutex_assert_held(&store->mutex);
+	while ((runner = store->arming) != NULL) {
+		struct pawl_store_attachment *attachment = runner->of;
+		int error;
+
+		store->arming = runner->next;
+		attachment->arming = true;
+		mutex_unlock(&store->mutex);
+		error = pawl_service_arm(attachment->service, &runner->task, 0);
+		mutex_lock(&store->mutex);
+		attachment->arming = false;
+		if (error)
+			be_idle(runner);
+		store->starved |= error != 0;
+		condition_broadcast(&store->done);
+		if (error)
+			return;
 	}
 }
 
@@ -53,19 +88,23 @@ static void run(struct pawl_task *service_task)
 	struct pawl_store_attachment *attachment = runner->of;
 	struct pawl_store *store = attachment->store;
 	struct pawl_store_task task;
+	bool again;
 
-	if (pawl_store_take(store, attachment->queue->name, attachment->lease_ns, 0, &task, 1) ==
-	    1) {
+	if (pawl_store_take(store, attachment->queue->name, attachment->lease_ns, 0, &task, 1) == 1) {
 		attachment->fn(store, &task, attachment->arg);
 		if (task.payload)
 			pawl__copy_free(&task);
 	}
 	mutex_lock(&store->mutex);
-	if (attachment->ended || !attachment->queue->due.first ||
-	    pawl_service_arm(attachment->service, service_task, 0)) {
-		runner->next = attachment->idle;
-		attachment->idle = runner;
-	}
+	again = attachment->queue->due.first && !attachment->ended;
+	if (!again)
+		be_idle(runner);
+	mutex_unlock(&store->mutex);
+	if (!again || pawl_service_arm(attachment->service, service_task, 0) == 0)
+		return;
+	mutex_lock(&store->mutex);
+	be_idle(runner);
+	store->starved = true;
 	mutex_unlock(&store->mutex);
 }
 
@@ -107,7 +146,7 @@ int pawl_store_attach(struct pawl_store_attachment **attachment, struct pawl_sto
 		new->next = new->queue->attached;
 		new->queue->attached = new;
 		for (struct task *task = new->queue->due.first; task; task = task->in.link.next)
-			pawl__attachment_wake(new);
+			pawl__attachment_wake(store, new);
 	}
 	mutex_unlock(&store->mutex);
 	if (error) {
@@ -123,6 +162,7 @@ void pawl_store_detach(struct pawl_store_attachment *attachment)
 {
 	struct pawl_store *store = attachment->store;
 	struct pawl_store_attachment **at;
+	struct runner **runner;
 
 	IN_STORE(store);
 	mutex_lock(&store->mutex);
@@ -130,6 +170,13 @@ void pawl_store_detach(struct pawl_store_attachment *attachment)
 	for (at = &attachment->queue->attached; *at != attachment;)
 		at = &(*at)->next;
 	*at = attachment->next;
+	for (runner = &store->arming; *runner;)
+		if ((*runner)->of == attachment)
+			*runner = (*runner)->next;
+		else
+			runner = &(*runner)->next;
+	while (attachment->arming)
+		condition_wait(&store->done, &store->mutex);
 	mutex_unlock(&store->mutex);
 	pawl_service_cancel_wait_all(attachment->service, attachment->tasks, attachment->count);
 	free(attachment->tasks);

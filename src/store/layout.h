@@ -217,7 +217,8 @@ struct pawl_store {
 	uint64_t sleeps_until; /* the clock thread, by the wall clock; 0: it is awake */
 	uint64_t files_at;     /* when the next slot opens, by the wall clock */
 	bool crowded;          /* slots wait for memory */
-	bool starved;          /* an attachment could not arm a runner */
+	struct runner *arming; /* of attachments: to be armed by the clock thread */
+	bool starved;          /* one could not be armed */
 	bool files_wanted, threads;
 	struct system_thread clock_thread, file_thread;
 	struct condition work, done; /* for the file thread; it has done something */
@@ -284,7 +285,8 @@ void pawl__task_move(struct pawl_store *store, struct task *task, uint64_t due, 
 void pawl__task_bury(struct pawl_store *store, struct task *task, char *reason);
 void pawl__store_tick(struct pawl_store *store);
 void pawl__queue_number(struct pawl_store *store, struct queue *queue);
-void pawl__queues_each(struct pawl_store *store, void (*fn)(struct queue *queue));
+void pawl__queues_each(struct pawl_store *store,
+                       void (*fn)(struct pawl_store *store, struct queue *queue));
 struct queue *pawl__queue_find(struct pawl_store *store, const char *name, size_t size);
 int pawl__queue_get(struct pawl_store *store, const char *name, size_t size, struct queue **found);
 
@@ -320,6 +322,7 @@ int pawl__store_open_on(struct pawl_store **to, struct disk *disk,
 void pawl__damage(struct pawl_store *store, const char *file, uint64_t offset, const char *problem);
 
 /* attach.c */
-void pawl__attachment_wake(struct pawl_store_attachment *attachment);
+void pawl__attachment_wake(struct pawl_store *store, struct pawl_store_attachment *attachment);
+void pawl__attachments_arm(struct pawl_store *store);
 
 #endif

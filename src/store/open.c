@@ -609,8 +609,9 @@ static int make_memory(struct pawl_store *store)
 	return pawl__system_random(store->secret, sizeof(store->secret));
 }
 
-static void free_queue(struct queue *queue)
+static void free_queue(struct pawl_store *store, struct queue *queue)
 {
+	(void)store;
 	condition_destroy(&queue->arrived);
 	free(queue);
 }

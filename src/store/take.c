@@ -38,8 +38,9 @@ void pawl__store_tell_fd(struct pawl_store *store)
 	pawl__system_timer_set(store->fd, due ? 1 : PAWL_NEVER);
 }
 
-static void wake_takers(struct queue *queue)
+static void wake_takers(struct pawl_store *store, struct queue *queue)
 {
+	(void)store;
 	condition_broadcast(&queue->arrived);
 }
 
@@ -101,13 +102,14 @@ static void clock_thread(void *arg)
 		uint64_t now = pawl__store_wall(store), clock = store->clock->now(store->clock);
 
 		pawl__store_tick(store);
+		pawl__attachments_arm(store);
 		sync_in_time(store, clock);
 		if (store->files_at <= now || store->want_checkpoint || store->crowded)
 			pawl__store_want_files(store);
 		store->sleeps_until = sooner(next(store, now, clock), saturating_sum(now, LOOK));
 		clock = by_other(store->sleeps_until, now, clock);
-		if (store->stopped)
-			break;
+		if (store->stopped || (store->arming && !store->starved))
+			continue;
 		mutex_unlock(&store->mutex);
 		store->clock->wait(store->clock, clock);
 		mutex_lock(&store->mutex);
@@ -168,6 +170,7 @@ void pawl_store_poll(struct pawl_store *store)
 		sync_in_time(store, store->clock->now(store->clock));
 		pawl__store_files(store);
 		pawl__store_tick(store);
+		pawl__attachments_arm(store);
 	}
 	mutex_unlock(&store->mutex);
 }

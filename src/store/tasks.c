@@ -96,7 +96,7 @@ static void make_due(struct pawl_store *store, struct task *task)
 	if (task->queue->takers)
 		condition_signal(&task->queue->arrived);
 	if (task->queue->attached)
-		pawl__attachment_wake(task->queue->attached);
+		pawl__attachment_wake(store, task->queue->attached);
 }
 
 /* By the wall clock. A recovery puts all onto the wheel, and the first tick takes off what is due, in order. */
@@ -296,10 +296,10 @@ static void rebuild(struct pawl_store *store)
 		}
 }
 
-static void wake_attached(struct queue *queue)
+static void wake_attached(struct pawl_store *store, struct queue *queue)
 {
 	if (queue->due.first)
-		pawl__attachment_wake(queue->attached);
+		pawl__attachment_wake(store, queue->attached);
 }
 
 /* Tell the wheels the time. */
@@ -341,14 +341,15 @@ static struct queue **name_bucket(const struct pawl_store *store, const char *na
 	return &store->by_name[siphash(store->secret, name, size) & (store->name_room - 1)];
 }
 
-void pawl__queues_each(struct pawl_store *store, void (*fn)(struct queue *queue))
+void pawl__queues_each(struct pawl_store *store,
+                       void (*fn)(struct pawl_store *store, struct queue *queue))
 {
 	struct queue *next;
 
 	for (size_t i = 0; i < store->name_room; i++)
 		for (struct queue *queue = store->by_name[i]; queue; queue = next) {
 			next = queue->next;
-			fn(queue);
+			fn(store, queue);
 		}
 }
 

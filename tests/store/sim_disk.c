@@ -69,11 +69,20 @@ static void drop_name(struct sim_disk *sim, const char *name)
 
 static void grow(struct sim_file *file, size_t size)
 {
-	if (size <= file->size)
-		return;
-	file->data = must(realloc(file->data, size));
-	memset(file->data + file->size, 0, size - file->size);
-	file->size = size;
+	file->size = size > file->size ? size : file->size;
+}
+
+static void put_bytes(struct sim_file *file, size_t offset, const unsigned char *data, size_t size)
+{
+	size_t end = offset + size;
+
+	grow(file, end);
+	if (end > file->have) {
+		file->data = must(realloc(file->data, end));
+		memset(file->data + file->have, 0, end - file->have);
+		file->have = end;
+	}
+	memcpy(file->data + offset, data, size);
 }
 
 static int add_file(struct sim_disk *sim)
@@ -106,13 +115,18 @@ static int64_t read_file(struct disk *disk, int file, void *data, size_t size, u
 	struct sim_disk *sim = sim_of(disk);
 	const struct sim_file *from = &sim->files[file];
 	int error = sim->reads ? fails(sim) : 0;
+	size_t here;
 
 	if (error)
 		return error;
 	if (offset >= from->size)
 		return 0;
 	size = from->size - offset < size ? from->size - (size_t)offset : size;
-	memcpy(data, from->data + offset, size);
+	here = offset >= from->have ? 0 : from->have - (size_t)offset;
+	here = here < size ? here : size;
+	if (here)
+		memcpy(data, from->data + offset, here);
+	memset((char *)data + here, 0, size - here);
 	return (int64_t)size;
 }
 
@@ -140,8 +154,7 @@ static int write_file(struct disk *disk, int file, const void *data, size_t size
 	size = error ? size / 2 : size;
 	if (size == 0)
 		return error;
-	grow(&sim->files[file], (size_t)offset + size);
-	memcpy(sim->files[file].data + offset, data, size);
+	put_bytes(&sim->files[file], (size_t)offset, data, size);
 	step = note(sim, SIM_WRITE, file);
 	step->offset = (size_t)offset;
 	step->size = size;
@@ -308,8 +321,7 @@ static void write_piece(struct sim_file *file, const struct sim_step *step, size
 
 	begin = begin < step->offset ? step->offset : begin;
 	end = end < step->offset + step->size ? end : step->offset + step->size;
-	grow(file, end);
-	memcpy(file->data + begin, step->data + (begin - step->offset), end - begin);
+	put_bytes(file, begin, step->data + (begin - step->offset), end - begin);
 }
 
 static void do_step(struct sim_disk *to, const struct sim_step *step, size_t piece)
@@ -342,9 +354,9 @@ static struct sim_file *copy_files(const struct sim_file *files, int count)
 
 	for (int i = 0; i < count; i++) {
 		copy[i] = files[i];
-		copy[i].data = files[i].size ? must(malloc(files[i].size)) : NULL;
-		if (files[i].size)
-			memcpy(copy[i].data, files[i].data, files[i].size);
+		copy[i].data = files[i].have ? must(malloc(files[i].have)) : NULL;
+		if (files[i].have)
+			memcpy(copy[i].data, files[i].data, files[i].have);
 	}
 	return copy;
 }

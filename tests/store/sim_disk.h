@@ -19,8 +19,8 @@
 #define SIM_NAMES 4096
 
 struct sim_file {
-	unsigned char *data;
-	size_t size;
+	unsigned char *data; /* its first bytes; the others, up to its size, are zeroes */
+	size_t have, size;
 	bool named;     /* it was in the directory when the disk was made */
 	char name[32];  /* then */
 };

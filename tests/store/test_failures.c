@@ -342,11 +342,8 @@ static void a_flipped_bit_is_found_wherever_it_is(void)
 	make_whole(&whole);
 	for (int i = 0; i < whole.name_count; i++) {
 		const struct sim_file *file = sim_find(&whole, whole.names[i].name);
-		size_t end = file->size;
 
-		while (end > 0 && file->data[end - 1] == 0)
-			end--; /* the rest of a log is not used */
-		for (size_t at = 0; at < end && !test_failures; at++, bytes++)
+		for (size_t at = 0; at < file->have && !test_failures; at++, bytes++)
 			try_damaged(&whole, whole.names[i].name, at, 1 << at % 8);
 	}
 	printf("  %zu bytes of %d files\n", bytes, whole.name_count);
@@ -396,9 +393,9 @@ static void a_file_of_another_store_is_damage(void)
 		sim_crash(&first, first.step_count, everything, NULL, &disk);
 		to = sim_find(&disk, first.names[i].name);
 		from = sim_find(&second, first.names[i].name);
-		if (!from || from->size != to->size)
+		if (!from || from->have != to->have)
 			continue;
-		memcpy(to->data, from->data, to->size);
+		memcpy(to->data, from->data, to->have);
 		EXPECT_EQ(open_store(false), -EBADMSG);
 		sim_free(&disk);
 	}
