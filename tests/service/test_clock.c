@@ -324,65 +324,59 @@ static void the_manual_clock_begins_at_0_and_is_moved_by_hand(void)
 static void arm_three_more(struct note *note)
 {
 	if (note->runs <= 3)
-		pawl_service_arm(note->fixture->service, &note->task, 250 * MS);
+		arm(note, 250 * MS);
 	pawl_service_arm(note->fixture->service, &note->other->task, note->number);
 }
 
 /* Also a task that others arm, and in slots that are far away. */
 IN_EVERY_MODE(time_that_runs_stops_at_each_deadline)
 {
-	struct note notes[20], arms, armed, periodic;
+	struct note *notes = new_notes(fixture, 20), *arms = new_note(fixture),
+	            *armed = new_note(fixture), *periodic = new_note(fixture);
 
-	for (unsigned i = 0; i < 20; i++) {
-		note_init(&notes[i], fixture);
-		pawl_service_arm(fixture->service, &notes[i].task, (i * i + 1) * 37 * MS + i);
-	}
-	note_init(&arms, fixture);
-	note_init(&armed, fixture);
-	note_init(&periodic, fixture);
-	arms.inside = arm_three_more;
-	arms.other = &armed;
-	arms.number = 3 * MS + 1;
-	pawl_service_arm(fixture->service, &arms.task, SECOND);
-	pawl_service_arm_every(fixture->service, &periodic.task, SECOND, SECOND, PAWL_SERVICE_SKIP);
+	for (unsigned i = 0; i < 20; i++)
+		arm(&notes[i], (i * i + 1) * 37 * MS + i);
+	arms->inside = arm_three_more;
+	arms->other = armed;
+	arms->number = 3 * MS + 1;
+	arm(arms, SECOND);
+	arm_every(periodic, SECOND, SECOND, PAWL_SERVICE_SKIP);
 	EXPECT_EQ(pawl_clock_manual_run(&fixture->clock, fixture->service, 20 * SECOND + 7), 0);
 	EXPECT_EQ(fixture_now(fixture), 20 * SECOND + 7);
 	for (unsigned i = 0; i < 20; i++) {
 		EXPECT_EQ(notes[i].runs, 1);
 		EXPECT_EQ(notes[i].at[0], (i * i + 1) * 37 * MS + (i > 0 ? MS : 0));
 	}
-	EXPECT_EQ(arms.runs, 4);
-	EXPECT_EQ(armed.runs, 4);
-	EXPECT_EQ(periodic.runs, 20);
+	EXPECT_EQ(arms->runs, 4);
+	EXPECT_EQ(armed->runs, 4);
+	EXPECT_EQ(periodic->runs, 20);
 	for (unsigned i = 0; i < 4; i++) {
-		EXPECT_EQ(arms.at[i], SECOND + i * 250 * MS);
-		EXPECT_EQ(armed.at[i], arms.at[i] + 4 * MS);
+		EXPECT_EQ(arms->at[i], SECOND + i * 250 * MS);
+		EXPECT_EQ(armed->at[i], arms->at[i] + 4 * MS);
 	}
 	for (unsigned i = 0; i < 20; i++)
-		EXPECT_EQ(periodic.at[i], (i + 1) * SECOND);
-	end(fixture);
+		EXPECT_EQ(periodic->at[i], (i + 1) * SECOND);
 }
 
 IN_EVERY_MODE(time_that_runs_ends_between_two_deadlines)
 {
-	struct note note;
+	struct note *note = new_note(fixture);
 
-	note_init(&note, fixture);
 	EXPECT_EQ(pawl_clock_manual_run(&fixture->clock, fixture->service, 5),
 	          0); /* nothing pending */
 	EXPECT_EQ(fixture_now(fixture), 5);
-	pawl_service_arm_at(fixture->service, &note.task, HOUR);
+	arm_at(note, HOUR);
 	EXPECT_EQ(pawl_clock_manual_run(&fixture->clock, fixture->service, HOUR - 6), 0);
-	EXPECT_EQ(note.runs, 0);
+	EXPECT_EQ(note->runs, 0);
 	EXPECT_EQ(fixture_now(fixture), HOUR - 1);
 	EXPECT_EQ(pawl_clock_manual_run(&fixture->clock, fixture->service, 1), 0);
-	EXPECT_EQ(note.runs, 1);
-	pawl_service_arm(fixture->service, &note.task, 0);
+	EXPECT_EQ(note->runs, 1);
+	arm(note, 0);
 	EXPECT_EQ(pawl_clock_manual_run(&fixture->clock, fixture->service, 0), 0); /* what is due */
-	EXPECT_EQ(note.runs, 2);
-	pawl_service_arm_at(fixture->service, &note.task, PAWL_NEVER);
+	EXPECT_EQ(note->runs, 2);
+	arm_at(note, PAWL_NEVER);
 	EXPECT_EQ(pawl_clock_manual_run(&fixture->clock, fixture->service, UINT64_MAX), 0);
-	EXPECT_EQ(note.runs, 2);
+	EXPECT_EQ(note->runs, 2);
 	EXPECT_EQ(fixture_now(fixture), UINT64_MAX);
 	end(fixture);
 	EXPECT_EQ(pawl_clock_manual_run(&fixture->clock, fixture->service, 1), 0); /* stopped */
@@ -397,21 +391,18 @@ static void set_the_clock_back(struct note *note)
 /* The first task runs at 5 s and sets the wall clock to 100 s, so that 130 s by that clock are 35 s by the other. */
 IN_EVERY_MODE(time_that_runs_stops_at_the_times_of_the_wall_clock)
 {
-	struct note first, second;
+	struct note *first = new_note(fixture), *second = new_note(fixture);
 
-	note_init(&first, fixture);
-	note_init(&second, fixture);
-	first.inside = set_the_clock_back;
+	first->inside = set_the_clock_back;
 	pawl_clock_manual_set_wall(&fixture->clock, (struct timespec){.tv_sec = 1000});
-	pawl_service_arm_at_time(fixture->service, &first.task, (struct timespec){.tv_sec = 1005});
+	pawl_service_arm_at_time(fixture->service, &first->task, (struct timespec){.tv_sec = 1005});
 	pawl_clock_manual_run(&fixture->clock, fixture->service, 6 * SECOND);
-	pawl_service_arm_at_time(fixture->service, &second.task, (struct timespec){.tv_sec = 130});
+	pawl_service_arm_at_time(fixture->service, &second->task, (struct timespec){.tv_sec = 130});
 	pawl_clock_manual_run(&fixture->clock, fixture->service, HOUR);
-	EXPECT_EQ(first.runs, 1);
-	EXPECT_EQ(first.at[0], 5 * SECOND);
-	EXPECT_EQ(second.runs, 1);
-	EXPECT_EQ(second.at[0], 35 * SECOND);
-	end(fixture);
+	EXPECT_EQ(first->runs, 1);
+	EXPECT_EQ(first->at[0], 5 * SECOND);
+	EXPECT_EQ(second->runs, 1);
+	EXPECT_EQ(second->at[0], 35 * SECOND);
 }
 
 static void time_does_not_run_for_a_service_with_another_clock(void)
@@ -423,7 +414,7 @@ static void time_does_not_run_for_a_service_with_another_clock(void)
 	fixture_open(&fixture, &(struct pawl_service_options){.workers = PAWL_SERVICE_MANUAL});
 	note_init(&note, &fixture);
 	pawl_clock_manual_init(&other);
-	pawl_service_arm(fixture.service, &note.task, MS);
+	arm(&note, MS);
 	EXPECT_EQ(pawl_clock_manual_run(&other, fixture.service, HOUR), -EINVAL);
 	EXPECT_EQ(other.clock.now(&other.clock), 0);
 	EXPECT_EQ(note.runs, 0);

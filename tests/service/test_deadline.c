@@ -36,7 +36,7 @@ IN_EVERY_MODE(an_initialised_task_runs)
 
 	note_init(&note, fixture);
 	note.task = (struct pawl_task)PAWL_TASK_INIT(note_run);
-	EXPECT_EQ(pawl_service_arm(fixture->service, &note.task, 5 * PAWL_MS), 0);
+	EXPECT_EQ(arm(&note, 5 * PAWL_MS), 0);
 	advance_and_settle(fixture, 5 * PAWL_MS);
 	EXPECT_EQ(note.runs, 1);
 	end(fixture);
@@ -44,118 +44,103 @@ IN_EVERY_MODE(an_initialised_task_runs)
 
 IN_EVERY_MODE(a_pending_task_tells_until_when)
 {
-	struct note note;
+	struct note *note = new_note(fixture);
 
-	note_init(&note, fixture);
 	advance_and_settle(fixture, PAWL_SECOND);
-	EXPECT_EQ(pawl_service_deadline(fixture->service, &note.task),
-	          PAWL_NEVER); /* never armed */
-	pawl_service_arm(fixture->service, &note.task, PAWL_SECOND + 1);
-	EXPECT_EQ(pawl_service_deadline(fixture->service, &note.task), 2 * PAWL_SECOND + 1);
-	pawl_service_touch(fixture->service, &note.task, PAWL_HOUR);
-	EXPECT_EQ(pawl_service_deadline(fixture->service, &note.task), PAWL_SECOND + PAWL_HOUR);
-	pawl_service_arm_at(fixture->service, &note.task, 3 * PAWL_SECOND);
-	EXPECT_EQ(pawl_service_deadline(fixture->service, &note.task), 3 * PAWL_SECOND);
+	EXPECT_EQ(deadline_of(note), PAWL_NEVER); /* never armed */
+	arm(note, PAWL_SECOND + 1);
+	EXPECT_EQ(deadline_of(note), 2 * PAWL_SECOND + 1);
+	touch(note, PAWL_HOUR);
+	EXPECT_EQ(deadline_of(note), PAWL_SECOND + PAWL_HOUR);
+	arm_at(note, 3 * PAWL_SECOND);
+	EXPECT_EQ(deadline_of(note), 3 * PAWL_SECOND);
 	advance_and_settle(fixture, 2 * PAWL_SECOND);
-	EXPECT_EQ(note.runs, 1);
-	EXPECT_EQ(pawl_service_deadline(fixture->service, &note.task), PAWL_NEVER);
-	end(fixture);
+	EXPECT_EQ(note->runs, 1);
+	EXPECT_EQ(deadline_of(note), PAWL_NEVER);
 }
 
 IN_EVERY_MODE(a_cancelled_or_dropped_task_is_not_pending)
 {
-	struct note note;
+	struct note *note = new_note(fixture);
 
-	note_init(&note, fixture);
-	pawl_service_arm(fixture->service, &note.task, PAWL_SECOND);
-	pawl_service_cancel(fixture->service, &note.task);
-	EXPECT_EQ(pawl_service_deadline(fixture->service, &note.task), PAWL_NEVER);
-	pawl_service_arm(fixture->service, &note.task, PAWL_SECOND);
+	arm(note, PAWL_SECOND);
+	cancel(note);
+	EXPECT_EQ(deadline_of(note), PAWL_NEVER);
+	arm(note, PAWL_SECOND);
 	pawl_service_stop(fixture->service, note_drop);
-	EXPECT_EQ(note.drops, 1);
-	EXPECT_EQ(pawl_service_deadline(fixture->service, &note.task), PAWL_NEVER);
+	EXPECT_EQ(note->drops, 1);
+	EXPECT_EQ(deadline_of(note), PAWL_NEVER);
 }
 
 IN_EVERY_MODE(a_time_beyond_the_end_is_the_last_moment)
 {
-	struct note note;
+	struct note *note = new_note(fixture);
 
-	note_init(&note, fixture);
 	advance_and_settle(fixture, PAWL_SECOND);
-	pawl_service_arm(fixture->service, &note.task, PAWL_NEVER);
-	EXPECT_EQ(pawl_service_deadline(fixture->service, &note.task), LAST);
-	pawl_service_arm_at(fixture->service, &note.task, PAWL_NEVER);
-	EXPECT_EQ(pawl_service_deadline(fixture->service, &note.task), LAST);
-	end(fixture);
+	arm(note, PAWL_NEVER);
+	EXPECT_EQ(deadline_of(note), LAST);
+	arm_at(note, PAWL_NEVER);
+	EXPECT_EQ(deadline_of(note), LAST);
 }
 
 IN_EVERY_MODE(a_task_that_waits_for_a_worker_is_pending)
 {
 	struct gates gates;
-	struct note note;
+	struct note *note = new_note(fixture);
 
-	note_init(&note, fixture);
 	shut_gates(&gates, fixture);
-	pawl_service_arm(fixture->service, &note.task, PAWL_SECOND);
+	arm(note, PAWL_SECOND);
 	pawl_clock_manual_advance(&fixture->clock, PAWL_HOUR);
-	EXPECT_EQ(pawl_service_deadline(fixture->service, &note.task), PAWL_SECOND);
+	EXPECT_EQ(deadline_of(note), PAWL_SECOND);
 	open_gates(&gates, fixture);
 	settle(fixture);
-	EXPECT_EQ(pawl_service_deadline(fixture->service, &note.task), PAWL_NEVER);
-	end(fixture);
+	EXPECT_EQ(deadline_of(note), PAWL_NEVER);
 }
 
 IN_EVERY_MODE(a_running_task_is_pending_only_if_it_was_armed_again)
 {
-	struct note note;
+	struct note *note = new_note(fixture);
 
-	note_init(&note, fixture);
-	hold(&note);
-	EXPECT_EQ(pawl_service_deadline(fixture->service, &note.task), PAWL_NEVER);
-	pawl_service_arm(fixture->service, &note.task, PAWL_SECOND);
-	EXPECT_EQ(pawl_service_deadline(fixture->service, &note.task), PAWL_SECOND);
-	pawl_service_cancel(fixture->service, &note.task);
-	EXPECT_EQ(pawl_service_deadline(fixture->service, &note.task), PAWL_NEVER);
-	pawl_service_arm(fixture->service, &note.task, PAWL_MINUTE);
-	let_go(&note);
-	EXPECT_EQ(pawl_service_deadline(fixture->service, &note.task), PAWL_MINUTE);
-	end(fixture);
+	hold(note);
+	EXPECT_EQ(deadline_of(note), PAWL_NEVER);
+	arm(note, PAWL_SECOND);
+	EXPECT_EQ(deadline_of(note), PAWL_SECOND);
+	cancel(note);
+	EXPECT_EQ(deadline_of(note), PAWL_NEVER);
+	arm(note, PAWL_MINUTE);
+	let_go(note);
+	EXPECT_EQ(deadline_of(note), PAWL_MINUTE);
 }
 
 static void ask_from_inside(struct note *note)
 {
-	note->number = pawl_service_deadline(note->fixture->service, &note->task);
+	note->number = deadline_of(note);
 }
 
 IN_EVERY_MODE(a_periodic_task_gets_its_next_time_when_it_has_returned)
 {
-	struct note note;
+	struct note *note = new_note(fixture);
 
-	note_init(&note, fixture);
-	note.inside = ask_from_inside;
-	pawl_service_arm_every(fixture->service, &note.task, PAWL_SECOND, PAWL_SECOND,
-	                       PAWL_SERVICE_SKIP);
-	EXPECT_EQ(pawl_service_deadline(fixture->service, &note.task), PAWL_SECOND);
+	note->inside = ask_from_inside;
+	arm_every(note, PAWL_SECOND, PAWL_SECOND, PAWL_SERVICE_SKIP);
+	EXPECT_EQ(deadline_of(note), PAWL_SECOND);
 	advance_and_settle(fixture, PAWL_SECOND);
-	EXPECT_EQ(note.number, PAWL_NEVER);
-	EXPECT_EQ(pawl_service_deadline(fixture->service, &note.task), 2 * PAWL_SECOND);
-	end(fixture);
+	EXPECT_EQ(note->number, PAWL_NEVER);
+	EXPECT_EQ(deadline_of(note), 2 * PAWL_SECOND);
 }
 
 IN_EVERY_MODE(a_window_tells_the_time_that_was_chosen)
 {
-	struct note note;
+	struct note *note = new_note(fixture);
 	uint64_t deadline;
 
-	note_init(&note, fixture);
-	pawl_service_arm_within(fixture->service, &note.task, 900 * PAWL_MS, 1100 * PAWL_MS);
-	deadline = pawl_service_deadline(fixture->service, &note.task);
+	pawl_service_arm_within(fixture->service, &note->task, 900 * PAWL_MS, 1100 * PAWL_MS);
+	deadline = deadline_of(note);
 	EXPECT_EQ(deadline, 1024 * PAWL_MS);
 	advance_and_settle(fixture, deadline - 1);
-	EXPECT_EQ(note.runs, 0);
+	EXPECT_EQ(note->runs, 0);
 	advance_and_settle(fixture, 1);
-	EXPECT_EQ(note.runs, 1);
-	end(fixture);
+	EXPECT_EQ(note->runs, 1);
 }
 
 static void a_task_of_another_service_is_not_pending_here(void)

@@ -78,14 +78,14 @@ IN_EVERY_MODE(every_pending_task_is_in_its_cell_and_with_its_function)
 
 		note_init(&notes[i], fixture);
 		pawl_task_init(&notes[i].task, functions[function]);
-		EXPECT_EQ(pawl_service_arm(fixture->service, &notes[i].task, delay), 0);
+		EXPECT_EQ(arm(&notes[i], delay), 0);
 		if (random_below(&random, 4) == 0) {
-			pawl_service_cancel(fixture->service, &notes[i].task);
+			cancel(&notes[i]);
 			continue;
 		}
 		if (random_below(&random, 4) == 0) {
 			delay = any_delay(&random);
-			pawl_service_touch(fixture->service, &notes[i].task, delay);
+			touch(&notes[i], delay);
 		}
 		model.all++;
 		model.due[cell_of(delay)]++;
@@ -99,17 +99,15 @@ IN_EVERY_MODE(every_pending_task_is_in_its_cell_and_with_its_function)
 
 IN_EVERY_MODE(a_due_task_that_waits_for_a_worker_is_overdue)
 {
-	struct note notes[3];
+	struct note *notes = new_notes(fixture, 3);
 	struct gates gates;
 	struct viewer viewer;
 	uint64_t due[CELLS_DUE];
 
 	inspect(fixture, &viewer);
 	shut_gates(&gates, fixture);
-	for (unsigned i = 0; i < 3; i++) {
-		note_init(&notes[i], fixture);
-		EXPECT_EQ(pawl_service_arm(fixture->service, &notes[i].task, 5 * MS), 0);
-	}
+	for (unsigned i = 0; i < 3; i++)
+		EXPECT_EQ(arm(&notes[i], 5 * MS), 0);
 	pawl_clock_manual_advance(&fixture->clock, 5 * MS);
 	for (unsigned i = 0; i < 2; i++) { /* while still on the wheels, and when made due */
 		EXPECT(ask(&viewer));
@@ -121,18 +119,16 @@ IN_EVERY_MODE(a_due_task_that_waits_for_a_worker_is_overdue)
 	EXPECT_EQ(sum_due(&viewer), 3);
 	open_gates(&gates, fixture);
 	viewer_close(&viewer);
-	end(fixture);
 }
 
 IN_EVERY_MODE(a_task_for_a_time_of_the_wall_clock_is_due_then)
 {
 	struct viewer viewer;
-	struct note note;
+	struct note *note = new_note(fixture);
 	uint64_t due[CELLS_DUE];
 
 	inspect(fixture, &viewer);
-	note_init(&note, fixture);
-	EXPECT_EQ(pawl_service_arm_at_time(fixture->service, &note.task,
+	EXPECT_EQ(pawl_service_arm_at_time(fixture->service, &note->task,
 	                                   (struct timespec){.tv_sec = 2 * 3600}),
 	          0);
 	EXPECT(ask(&viewer));
@@ -140,7 +136,6 @@ IN_EVERY_MODE(a_task_for_a_time_of_the_wall_clock_is_due_then)
 	EXPECT_EQ(due[cell_of(2 * HOUR)], 1);
 	EXPECT_EQ(sum_due(&viewer), 1);
 	viewer_close(&viewer);
-	end(fixture);
 }
 
 IN_EVERY_MODE(more_functions_than_there_is_room_for_add_up)
@@ -163,24 +158,22 @@ IN_EVERY_MODE(more_functions_than_there_is_room_for_add_up)
 
 IN_EVERY_MODE(runs_are_noted_while_a_viewer_is_attached)
 {
-	struct note slow, quick;
+	struct note *slow = new_note(fixture), *quick = new_note(fixture);
 	struct viewer viewer;
 	const char *latest, *found;
 	char name[32];
 
-	note_init(&slow, fixture);
-	note_init(&quick, fixture);
-	pawl_task_init(&slow.task, slow_function);
-	pawl_task_init(&quick.task, first_function);
-	pawl_service_arm(fixture->service, &quick.task, MS);
+	pawl_task_init(&slow->task, slow_function);
+	pawl_task_init(&quick->task, first_function);
+	arm(quick, MS);
 	advance_and_settle(fixture, MS); /* there is no viewer */
 	inspect(fixture, &viewer);
 	EXPECT(!function_in(&viewer, first_function));
 	for (unsigned i = 0; i < 3; i++) {
-		pawl_service_arm(fixture->service, &slow.task, MS);
+		arm(slow, MS);
 		advance_and_settle(fixture, MS);
 	}
-	pawl_service_arm(fixture->service, &quick.task, MS);
+	arm(quick, MS);
 	advance_and_settle(fixture, MS);
 	EXPECT(ask(&viewer));
 	EXPECT_EQ(number_in(viewer.text, "ran"), 5);
@@ -201,7 +194,6 @@ IN_EVERY_MODE(runs_are_noted_while_a_viewer_is_attached)
 	EXPECT_EQ(number_in(member(viewer.text, "slowest"), "took_ns"), 7 * MS);
 	EXPECT_EQ(number_in(member(viewer.text, "lateness"), "count"), 5);
 	viewer_close(&viewer);
-	end(fixture);
 }
 
 /* The ring has gone round many times; the counts have lost nothing. */
@@ -218,7 +210,7 @@ IN_EVERY_MODE(the_latest_of_many_runs_are_the_newest)
 	for (unsigned i = 0; i < MANY; i++) {
 		note_init(&notes[i], fixture);
 		pawl_task_init(&notes[i].task, first_function);
-		EXPECT_EQ(pawl_service_arm(fixture->service, &notes[i].task, (i + 1) * MS), 0);
+		EXPECT_EQ(arm(&notes[i], (i + 1) * MS), 0);
 	}
 	for (unsigned i = 0; i < MANY; i++)
 		advance_and_settle(fixture, MS);
@@ -271,26 +263,24 @@ IN_EVERY_MODE(all_but_the_last_few_of_many_runs_are_counted)
 IN_EVERY_MODE(when_the_last_viewer_has_left_nothing_is_noted)
 {
 	struct viewer first, second;
-	struct note note;
+	struct note *note = new_note(fixture);
 	const char *found;
 
 	inspect(fixture, &first);
 	viewer_close(&first);
 	/* The thread of the view removes the journals; it sees the new viewer later. */
 	EXPECT_EQ(pawl_service_inspect(fixture->service, NULL), 0);
-	note_init(&note, fixture);
-	pawl_task_init(&note.task, first_function);
-	pawl_service_arm(fixture->service, &note.task, MS);
+	pawl_task_init(&note->task, first_function);
+	arm(note, MS);
 	advance_and_settle(fixture, MS);
 	inspect(fixture, &second);
 	EXPECT(!function_in(&second, first_function));
-	pawl_service_arm(fixture->service, &note.task, MS);
+	arm(note, MS);
 	advance_and_settle(fixture, MS);
 	EXPECT(ask(&second));
 	found = function_in(&second, first_function);
 	EXPECT_EQ(number_in(found ? found : "", "runs"), 1);
 	viewer_close(&second);
-	end(fixture);
 }
 
 /* The snapshot of a service of this name has it as `shown`. */
@@ -644,13 +634,13 @@ static void *arm_and_cancel(void *arg)
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		struct note *note = &notes[i % COUNTOF(notes)];
 
-		pawl_service_arm(fixture->service, &note->task, i % 5 ? i * 1000 : i * SECOND);
+		arm(note, i % 5 ? i * 1000 : i * SECOND);
 		if (i % 3 == 0)
-			pawl_service_cancel(fixture->service, &note->task);
+			cancel(note);
 	}
 	for (unsigned i = 0; i < COUNTOF(notes); i++) {
 		__atomic_store_n(&notes[i].number, ROUNDS, __ATOMIC_SEQ_CST);
-		pawl_service_cancel_wait(fixture->service, &notes[i].task);
+		cancel_wait(&notes[i]);
 	}
 	return NULL;
 }

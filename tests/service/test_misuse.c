@@ -114,7 +114,7 @@ static void let_time_run_inside(const void *unused)
 	fixture_open(&fixture, &options);
 	note_init(&note, &fixture);
 	note.inside = let_time_run;
-	pawl_service_arm(fixture.service, &note.task, 0);
+	arm(&note, 0);
 	settle(&fixture);
 }
 
@@ -159,7 +159,7 @@ static void call_beside_a_poll(const void *second)
 	note_init(&held, &fixture);
 	note_init(&other, &fixture);
 	hold(&held);
-	EXPECT_EQ(pawl_service_arm(fixture.service, &other.task, 0), 0);
+	EXPECT_EQ(arm(&other, 0), 0);
 	((const struct second *)second)->call(fixture.service);
 	EXPECT_EQ(other.runs, 0);
 	let_go(&held);
@@ -200,7 +200,7 @@ static void answer_second_call(struct note *note)
 	struct note second;
 
 	note_init(&second, note->fixture);
-	EXPECT_EQ(pawl_service_arm(note->fixture->service, &second.task, 0), 0);
+	EXPECT_EQ(arm(&second, 0), 0);
 	sem_wait(&jobs); /* its job */
 	EXPECT_EQ(pawl_service_poll(note->fixture->service, 0), 1);
 	EXPECT_EQ(second.runs, 1);
@@ -210,13 +210,12 @@ static void answer_second_call(struct note *note)
 static void open_pool_with_late_job(struct fixture *fixture)
 {
 	const struct pawl_service_options options = {.workers = 2, .dispatch = queue_job};
-	struct note note;
+	struct note *note = new_note(fixture);
 
 	sem_init(&jobs, 0, 0);
 	fixture_open(fixture, &options);
-	note_init(&note, fixture);
-	note.inside = answer_second_call;
-	pawl_service_arm(fixture->service, &note.task, 0);
+	note->inside = answer_second_call;
+	arm(note, 0);
 	sem_wait(&jobs);
 	EXPECT_EQ(pawl_service_poll(fixture->service, 0), 1);
 }

@@ -96,21 +96,21 @@ static struct pawl_calendar_rule rule_from(const char *text)
 	return rule;
 }
 
-static int arm_once(struct job *job, const char *text)
+static int schedule_once(struct job *job, const char *text)
 {
 	struct pawl_calendar_rule rule = rule_from(text);
 
 	return pawl_schedule_arm(job->fixture->service, &job->schedule, &rule, &utc);
 }
 
-static int arm_every(struct job *job, const char *text, enum pawl_service_missed missed)
+static int schedule_every(struct job *job, const char *text, enum pawl_service_missed missed)
 {
 	struct pawl_calendar_rule rule = rule_from(text);
 
 	return pawl_schedule_arm_every(job->fixture->service, &job->schedule, &rule, &utc, missed);
 }
 
-static enum pawl_service_found cancel(struct job *job)
+static enum pawl_service_found cancel_job(struct job *job)
 {
 	return pawl_service_cancel(job->fixture->service, &job->schedule.task);
 }
@@ -151,7 +151,7 @@ IN_EVERY_MODE(it_runs_at_every_time_of_its_rule)
 	job_init(&job, fixture);
 	EXPECT_EQ(pawl_schedule_time(&job.schedule), PAWL_CALENDAR_NEVER);
 	set_wall(fixture, NOON + 1);
-	EXPECT_EQ(arm_every(&job, "30 * * * *", PAWL_SERVICE_SKIP), 0);
+	EXPECT_EQ(schedule_every(&job, "30 * * * *", PAWL_SERVICE_SKIP), 0);
 	EXPECT_EQ(pawl_service_deadline(fixture->service, &job.schedule.task), 1799 * SECOND);
 	advance_and_settle(fixture, 1799 * SECOND - MS);
 	EXPECT_EQ(job.runs, 0);
@@ -162,7 +162,7 @@ IN_EVERY_MODE(it_runs_at_every_time_of_its_rule)
 	for (unsigned i = 0; i < job.runs; i++)
 		EXPECT_EQ(job.walls[i], (uint64_t)job.times[i] * SECOND);
 	expect_counts(fixture->service, 4, 3, 0, 0);
-	EXPECT_EQ(cancel(&job), PAWL_SERVICE_CANCELLED);
+	EXPECT_EQ(cancel_job(&job), PAWL_SERVICE_CANCELLED);
 	pass(fixture, 2 * 3600);
 	EXPECT_EQ(job.runs, 3);
 	end(fixture);
@@ -174,11 +174,11 @@ IN_EVERY_MODE(armed_once_it_runs_once)
 
 	job_init(&job, fixture);
 	set_wall(fixture, NOON);
-	EXPECT_EQ(arm_once(&job, "0 * * * *"), 0); /* not now, but the next time */
+	EXPECT_EQ(schedule_once(&job, "0 * * * *"), 0); /* not now, but the next time */
 	pass(fixture, 3 * 3600);
 	RAN(&job, NOON + 3600);
-	EXPECT_EQ(cancel(&job), PAWL_SERVICE_IDLE);
-	EXPECT_EQ(arm_once(&job, "0 * * * *"), 0);
+	EXPECT_EQ(cancel_job(&job), PAWL_SERVICE_IDLE);
+	EXPECT_EQ(schedule_once(&job, "0 * * * *"), 0);
 	pass(fixture, 3 * 3600);
 	RAN(&job, NOON + 3600, NOON + 4 * 3600);
 	end(fixture);
@@ -297,7 +297,7 @@ static void set_forward(struct fixture *fixture, enum pawl_service_missed missed
 {
 	job_init(job, fixture);
 	set_wall(fixture, NOON - 6600);
-	EXPECT_EQ(arm_every(job, "0 * * * *", missed), 0);
+	EXPECT_EQ(schedule_every(job, "0 * * * *", missed), 0);
 	advance_and_settle(fixture, SECOND);
 	set_and_settle(fixture, NOON + 3600 + 600);
 }
@@ -330,7 +330,7 @@ static void set_back_after_a_run(struct fixture *fixture, enum pawl_service_miss
 
 	job_init(&job, fixture);
 	set_wall(fixture, NOON - 10);
-	EXPECT_EQ(arm_every(&job, "0 * * * *", missed), 0);
+	EXPECT_EQ(schedule_every(&job, "0 * * * *", missed), 0);
 	advance_and_settle(fixture, 10 * SECOND);
 	RAN(&job, NOON);
 	set_and_settle(fixture, NOON - 2 * 3600 - 5); /* the clock shows 11:00 and 12:00 again */
@@ -358,7 +358,7 @@ IN_EVERY_MODE(set_back_before_a_run_it_waits_for_the_same_time)
 
 	job_init(&job, fixture);
 	set_wall(fixture, NOON + 3500);
-	EXPECT_EQ(arm_every(&job, "0 * * * *", PAWL_SERVICE_SKIP), 0);
+	EXPECT_EQ(schedule_every(&job, "0 * * * *", PAWL_SERVICE_SKIP), 0);
 	advance_and_settle(fixture, SECOND);
 	set_and_settle(fixture, NOON + 100);
 	pass(fixture, 3498);
@@ -375,8 +375,8 @@ static void set_back_before_the_first_run(struct fixture *fixture, bool every)
 
 	job_init(&job, fixture);
 	set_wall(fixture, NOON + 100);
-	EXPECT_EQ(every ? arm_every(&job, "0 * * * *", PAWL_SERVICE_BURST)
-	                : arm_once(&job, "0 * * * *"),
+	EXPECT_EQ(every ? schedule_every(&job, "0 * * * *", PAWL_SERVICE_BURST)
+	                : schedule_once(&job, "0 * * * *"),
 	          0);
 	advance_and_settle(fixture, SECOND);
 	pawl_clock_manual_set_wall(&fixture->clock,
@@ -407,9 +407,9 @@ static void set_just_after_the_arming(struct fixture *fixture, int64_t ms)
 	job_init(&job, fixture);
 	pawl_clock_manual_set_wall(&fixture->clock,
 	                           (struct timespec){.tv_sec = NOON - 1, .tv_nsec = 300000000});
-	EXPECT_EQ(arm_once(&yearly, "0 0 1 1 *"), 0);
+	EXPECT_EQ(schedule_once(&yearly, "0 0 1 1 *"), 0);
 	advance_and_settle(fixture, SECOND * 705 / 1000);
-	EXPECT_EQ(arm_once(&job, "0 * * * *"), 0);
+	EXPECT_EQ(schedule_once(&job, "0 * * * *"), 0);
 	pawl_clock_manual_set_wall(
 	        &fixture->clock,
 	        (struct timespec){.tv_sec = NOON, .tv_nsec = (long)(5 + ms) * 1000000});
@@ -432,7 +432,7 @@ IN_EVERY_MODE(set_back_just_after_the_arming_no_time_before_it_counts)
 
 static void arm_itself_hourly(struct job *job)
 {
-	job->answer = arm_once(job, "0 * * * *");
+	job->answer = schedule_once(job, "0 * * * *");
 }
 
 IN_EVERY_MODE(armed_in_its_own_function_it_does_not_run_for_the_same_time)
@@ -443,7 +443,7 @@ IN_EVERY_MODE(armed_in_its_own_function_it_does_not_run_for_the_same_time)
 	job.inside = arm_itself_hourly;
 	pawl_clock_manual_set_wall(&fixture->clock,
 	                           (struct timespec){.tv_sec = NOON - 1, .tv_nsec = 300000000});
-	EXPECT_EQ(arm_once(&job, "0 * * * *"), 0);
+	EXPECT_EQ(schedule_once(&job, "0 * * * *"), 0);
 	advance_and_settle(fixture, SECOND * 7 / 10);
 	RAN(&job, NOON);
 	pawl_clock_manual_set_wall(&fixture->clock,
@@ -460,13 +460,13 @@ static void correct(struct fixture *fixture, int64_t before, int64_t next)
 
 	job_init(&job, fixture);
 	set_wall(fixture, NOON - 10);
-	EXPECT_EQ(arm_every(&job, "0 12 * * *", PAWL_SERVICE_BURST), 0);
+	EXPECT_EQ(schedule_every(&job, "0 12 * * *", PAWL_SERVICE_BURST), 0);
 	advance_and_settle(fixture, 10 * SECOND);
 	RAN(&job, NOON);
 	set_and_settle(fixture, NOON - before);
 	EXPECT_EQ(pawl_service_deadline(fixture->service, &job.schedule.task),
 	          fixture_now(fixture) + (uint64_t)next * SECOND - wall(fixture));
-	EXPECT_EQ(cancel(&job), PAWL_SERVICE_CANCELLED);
+	EXPECT_EQ(cancel_job(&job), PAWL_SERVICE_CANCELLED);
 }
 
 IN_EVERY_MODE(set_back_by_more_than_a_day_the_rule_goes_on_from_now)
@@ -484,7 +484,7 @@ IN_EVERY_MODE(a_clock_that_was_wrong_for_a_while_leaves_no_trace)
 
 	job_init(&job, fixture);
 	set_wall(fixture, NOON - 10);
-	EXPECT_EQ(arm_every(&job, "0 12 * * *", PAWL_SERVICE_SKIP), 0);
+	EXPECT_EQ(schedule_every(&job, "0 12 * * *", PAWL_SERVICE_SKIP), 0);
 	advance_and_settle(fixture, SECOND);
 	set_and_settle(fixture, NOON + 3000 * INT64_C(86400) + 7);
 	RAN(&job, NOON);
@@ -512,7 +512,7 @@ IN_EVERY_MODE(set_back_during_a_run_no_time_is_run_twice)
 	job_init(&job, fixture);
 	job.inside = set_the_clock_back;
 	set_wall(fixture, NOON - 1);
-	EXPECT_EQ(arm_every(&job, "0 * * * *", PAWL_SERVICE_SKIP), 0);
+	EXPECT_EQ(schedule_every(&job, "0 * * * *", PAWL_SERVICE_SKIP), 0);
 	advance_and_settle(fixture, SECOND);
 	RAN(&job, NOON);
 	pass(fixture, 5400 - 1);
@@ -529,7 +529,7 @@ IN_EVERY_MODE(set_forward_during_a_run_the_missed_times_are_skipped)
 	job_init(&job, fixture);
 	job.inside = set_the_clock_forward;
 	set_wall(fixture, NOON - 1);
-	EXPECT_EQ(arm_every(&job, "0 * * * *", PAWL_SERVICE_SKIP), 0);
+	EXPECT_EQ(schedule_every(&job, "0 * * * *", PAWL_SERVICE_SKIP), 0);
 	advance_and_settle(fixture, SECOND);
 	pass(fixture, 3540);
 	RAN(&job, NOON, NOON + 4 * 3600);
@@ -543,7 +543,7 @@ IN_EVERY_MODE(set_forward_during_a_run_the_missed_times_are_made_up_for)
 	job_init(&job, fixture);
 	job.inside = set_the_clock_forward;
 	set_wall(fixture, NOON - 1);
-	EXPECT_EQ(arm_every(&job, "0 * * * *", PAWL_SERVICE_BURST), 0);
+	EXPECT_EQ(schedule_every(&job, "0 * * * *", PAWL_SERVICE_BURST), 0);
 	advance_and_settle(fixture, SECOND);
 	advance_and_settle(fixture, SECOND); /* the clocks may have been compared before the run */
 	RAN(&job, NOON, NOON + 3600, NOON + 7200, NOON + 3 * 3600);
@@ -562,7 +562,7 @@ static void take_longer_than_the_interval(struct fixture *fixture, struct job *j
 	job_init(job, fixture);
 	job->inside = take_long;
 	set_wall(fixture, NOON - 1);
-	EXPECT_EQ(arm_every(job, "0 * * * *", missed), 0);
+	EXPECT_EQ(schedule_every(job, "0 * * * *", missed), 0);
 	advance_and_settle(fixture, SECOND);
 	settle(fixture);
 }
@@ -591,7 +591,7 @@ IN_EVERY_MODE(times_that_pass_during_a_long_run_are_made_up_for)
 
 static void cancel_inside(struct job *job)
 {
-	job->answer = (int)cancel(job);
+	job->answer = (int)cancel_job(job);
 }
 
 static void cancel_wait_inside(struct job *job)
@@ -606,12 +606,12 @@ static void end_inside(struct fixture *fixture, void (*inside)(struct job *))
 	job_init(&job, fixture);
 	job.inside = inside;
 	set_wall(fixture, NOON - 1);
-	EXPECT_EQ(arm_every(&job, "* * * * *", PAWL_SERVICE_BURST), 0);
+	EXPECT_EQ(schedule_every(&job, "* * * * *", PAWL_SERVICE_BURST), 0);
 	advance_and_settle(fixture, SECOND);
 	EXPECT_EQ(job.answer, PAWL_SERVICE_RUNNING);
 	pass(fixture, 3600);
 	RAN(&job, NOON);
-	EXPECT_EQ(cancel(&job), PAWL_SERVICE_IDLE);
+	EXPECT_EQ(cancel_job(&job), PAWL_SERVICE_IDLE);
 	EXPECT_EQ(pawl_service_pending(fixture->service), 0);
 	end(fixture);
 }
@@ -631,7 +631,7 @@ static void cancel_and_free(struct pawl_task *task)
 	struct job *job = job_of(task);
 	unsigned *runs = &job->other->runs;
 
-	cancel(job);
+	cancel_job(job);
 	memset(job, 0xa5, sizeof(*job));
 	free(job);
 	__atomic_add_fetch(runs, 1, __ATOMIC_SEQ_CST); /* both may run at once */
@@ -659,8 +659,8 @@ IN_EVERY_MODE(its_function_may_free_it)
 	once->schedule.task.run = free_itself;
 	every->schedule.task.run = cancel_and_free;
 	set_wall(fixture, NOON - 1);
-	EXPECT_EQ(arm_once(once, "* * * * *"), 0);
-	EXPECT_EQ(arm_every(every, "1-59/2 * * * *", PAWL_SERVICE_SKIP), 0);
+	EXPECT_EQ(schedule_once(once, "* * * * *"), 0);
+	EXPECT_EQ(schedule_every(every, "1-59/2 * * * *", PAWL_SERVICE_SKIP), 0);
 	pass(fixture, 3600);
 	EXPECT_EQ(count.runs, 2);
 	end(fixture);
@@ -677,7 +677,7 @@ static void hold_job(struct job *job)
 {
 	job->inside = stay_inside;
 	set_wall(job->fixture, NOON - 1);
-	EXPECT_EQ(arm_every(job, "* * * * *", PAWL_SERVICE_BURST), 0);
+	EXPECT_EQ(schedule_every(job, "* * * * *", PAWL_SERVICE_BURST), 0);
 	pawl_clock_manual_advance(&job->fixture->clock, SECOND);
 	begin_driving(job->fixture);
 	sem_wait(&job->entered);
@@ -696,14 +696,14 @@ IN_EVERY_MODE(a_task_cancelled_while_it_runs_does_not_run_again)
 
 	job_init(&job, fixture);
 	hold_job(&job);
-	EXPECT_EQ(cancel(&job), PAWL_SERVICE_RUNNING);
+	EXPECT_EQ(cancel_job(&job), PAWL_SERVICE_RUNNING);
 	let_job_go(&job);
 	pass(fixture, 3600);
 	RAN(&job, NOON);
 	end(fixture);
 }
 
-static void *cancel_wait(void *arg)
+static void *cancel_wait_job(void *arg)
 {
 	struct job *job = arg;
 
@@ -720,7 +720,7 @@ IN_EVERY_MODE(after_cancel_wait_its_memory_may_be_used)
 
 	job_init(&job, fixture);
 	hold_job(&job);
-	pthread_create(&thread, NULL, cancel_wait, &job);
+	pthread_create(&thread, NULL, cancel_wait_job, &job);
 	let_job_go(&job);
 	pthread_join(thread, NULL);
 	pass(fixture, 3600);
@@ -730,7 +730,7 @@ IN_EVERY_MODE(after_cancel_wait_its_memory_may_be_used)
 
 static void rearm_the_other(struct job *job)
 {
-	arm_once(job->other, "* * * * *");
+	schedule_once(job->other, "* * * * *");
 }
 
 IN_EVERY_MODE(cancel_wait_all_ends_schedules_that_arm_each_other)
@@ -745,7 +745,7 @@ IN_EVERY_MODE(cancel_wait_all_ends_schedules_that_arm_each_other)
 		jobs[i].other = &jobs[1 - i];
 		tasks[i] = &jobs[i].schedule.task;
 	}
-	EXPECT_EQ(arm_every(&jobs[0], "* * * * *", PAWL_SERVICE_BURST), 0);
+	EXPECT_EQ(schedule_every(&jobs[0], "* * * * *", PAWL_SERVICE_BURST), 0);
 	pawl_clock_manual_advance(&fixture->clock, 30 * 60 * SECOND);
 	pawl_service_cancel_wait_all(fixture->service, tasks, 2);
 	EXPECT_EQ(pawl_service_pending(fixture->service), 0);
@@ -760,7 +760,7 @@ IN_EVERY_MODE(stop_drops_it_and_says_for_which_time)
 	job_init(&pending, fixture);
 	job_init(&running, fixture);
 	hold_job(&running);
-	EXPECT_EQ(arm_every(&pending, "30 * * * *", PAWL_SERVICE_SKIP), 0);
+	EXPECT_EQ(schedule_every(&pending, "30 * * * *", PAWL_SERVICE_SKIP), 0);
 	let_job_go(&running);
 	settle(fixture);
 	EXPECT_EQ(running.runs, 1);
@@ -769,8 +769,8 @@ IN_EVERY_MODE(stop_drops_it_and_says_for_which_time)
 	EXPECT_EQ(pending.times[0], NOON + 1800);
 	EXPECT_EQ(running.drops, 1);
 	EXPECT_EQ(running.times[0], NOON + 60);
-	EXPECT_EQ(arm_once(&pending, "* * * * *"), -ECANCELED);
-	EXPECT_EQ(arm_every(&pending, "* * * * *", PAWL_SERVICE_SKIP), -ECANCELED);
+	EXPECT_EQ(schedule_once(&pending, "* * * * *"), -ECANCELED);
+	EXPECT_EQ(schedule_every(&pending, "* * * * *", PAWL_SERVICE_SKIP), -ECANCELED);
 }
 
 static void drop_and_overwrite(struct pawl_task *task)
@@ -786,8 +786,8 @@ IN_EVERY_MODE(dropped_may_use_its_memory)
 	set_wall(fixture, NOON);
 	for (unsigned i = 0; i < 8; i++) {
 		job_init(&jobs[i], fixture);
-		EXPECT_EQ(i % 2 ? arm_once(&jobs[i], "0 * * * *")
-		                : arm_every(&jobs[i], "* * * * *", PAWL_SERVICE_SKIP),
+		EXPECT_EQ(i % 2 ? schedule_once(&jobs[i], "0 * * * *")
+		                : schedule_every(&jobs[i], "* * * * *", PAWL_SERVICE_SKIP),
 		          0);
 	}
 	pawl_service_stop(fixture->service, drop_and_overwrite);
@@ -803,7 +803,7 @@ IN_EVERY_MODE(dropped_may_use_its_memory)
 static void arm_another_rule(struct job *job)
 {
 	job->inside = NULL;
-	EXPECT_EQ(arm_every(job, "0 * * * *", PAWL_SERVICE_SKIP), 0);
+	EXPECT_EQ(schedule_every(job, "0 * * * *", PAWL_SERVICE_SKIP), 0);
 }
 
 IN_EVERY_MODE(armed_again_it_has_the_new_rule)
@@ -812,12 +812,12 @@ IN_EVERY_MODE(armed_again_it_has_the_new_rule)
 
 	job_init(&job, fixture);
 	set_wall(fixture, NOON - 1);
-	EXPECT_EQ(arm_every(&job, "* * * * *", PAWL_SERVICE_SKIP), 0);
-	EXPECT_EQ(arm_every(&job, "0,15 * * * *", PAWL_SERVICE_BURST), 0);
+	EXPECT_EQ(schedule_every(&job, "* * * * *", PAWL_SERVICE_SKIP), 0);
+	EXPECT_EQ(schedule_every(&job, "0,15 * * * *", PAWL_SERVICE_BURST), 0);
 	pass(fixture, 901);
 	RAN(&job, NOON, NOON + 900);
 	job.inside = arm_another_rule;
-	EXPECT_EQ(arm_once(&job, "30 * * * *"), 0);
+	EXPECT_EQ(schedule_once(&job, "30 * * * *"), 0);
 	pass(fixture, 2 * 3600);
 	RAN(&job, NOON, NOON + 900, NOON + 1800, NOON + 3600, NOON + 7200);
 	end(fixture);
@@ -831,8 +831,8 @@ IN_EVERY_MODE(armed_by_a_function_of_the_service_it_is_an_ordinary_task)
 	job_init(&armed, fixture);
 	job_init(&touched, fixture);
 	set_wall(fixture, NOON);
-	EXPECT_EQ(arm_every(&armed, "* * * * *", PAWL_SERVICE_SKIP), 0);
-	EXPECT_EQ(arm_every(&touched, "* * * * *", PAWL_SERVICE_SKIP), 0);
+	EXPECT_EQ(schedule_every(&armed, "* * * * *", PAWL_SERVICE_SKIP), 0);
+	EXPECT_EQ(schedule_every(&touched, "* * * * *", PAWL_SERVICE_SKIP), 0);
 	EXPECT_EQ(pawl_service_arm_unless_pending(fixture->service, &armed.schedule.task, 0),
 	          -EALREADY);
 	EXPECT_EQ(pawl_service_arm(fixture->service, &armed.schedule.task, HOUR), 0);
@@ -851,11 +851,11 @@ IN_EVERY_MODE(a_rule_that_never_fires_is_refused_and_changes_nothing)
 
 	job_init(&job, fixture);
 	set_wall(fixture, NOON);
-	EXPECT_EQ(arm_once(&job, "0 0 30 2 *"), -ENOENT);
-	EXPECT_EQ(arm_every(&job, "0 0 30 2 *", PAWL_SERVICE_SKIP), -ENOENT);
+	EXPECT_EQ(schedule_once(&job, "0 0 30 2 *"), -ENOENT);
+	EXPECT_EQ(schedule_every(&job, "0 0 30 2 *", PAWL_SERVICE_SKIP), -ENOENT);
 	EXPECT_EQ(pawl_service_pending(fixture->service), 0);
-	EXPECT_EQ(arm_every(&job, "30 * * * *", PAWL_SERVICE_SKIP), 0);
-	EXPECT_EQ(arm_once(&job, "0 0 30 2 *"), -ENOENT);
+	EXPECT_EQ(schedule_every(&job, "30 * * * *", PAWL_SERVICE_SKIP), 0);
+	EXPECT_EQ(schedule_once(&job, "0 0 30 2 *"), -ENOENT);
 	EXPECT_EQ(pawl_service_pending(fixture->service), 1);
 	pass(fixture, 2 * 3600);
 	RAN(&job, NOON + 1800, NOON + 5400);
@@ -870,10 +870,10 @@ IN_EVERY_MODE(mistakes_are_refused_and_change_nothing)
 	job_init(&without, fixture);
 	pawl_schedule_init(&without.schedule, NULL);
 	set_wall(fixture, NOON);
-	EXPECT_EQ(arm_once(&without, "0 * * * *"), -EINVAL);
-	EXPECT_EQ(arm_every(&job, "30 * * * *", PAWL_SERVICE_SKIP), 0);
-	EXPECT_EQ(arm_every(&job, "0 * * * *", PAWL_SERVICE_DELAY), -EINVAL);
-	EXPECT_EQ(arm_every(&job, "0 * * * *", (enum pawl_service_missed)7), -EINVAL);
+	EXPECT_EQ(schedule_once(&without, "0 * * * *"), -EINVAL);
+	EXPECT_EQ(schedule_every(&job, "30 * * * *", PAWL_SERVICE_SKIP), 0);
+	EXPECT_EQ(schedule_every(&job, "0 * * * *", PAWL_SERVICE_DELAY), -EINVAL);
+	EXPECT_EQ(schedule_every(&job, "0 * * * *", (enum pawl_service_missed)7), -EINVAL);
 	pass(fixture, 3600);
 	RAN(&job, NOON + 1800);
 	end(fixture);
@@ -889,20 +889,20 @@ static void until_the_end_of_time(struct fixture *fixture)
 	job_init(&first, fixture);
 	job_init(&second, fixture);
 	set_wall(fixture, END_OF_TIME - 100);
-	EXPECT_EQ(arm_every(&first, "* * * * *", PAWL_SERVICE_SKIP), 0);
-	EXPECT_EQ(arm_every(&second, "* * * * *", PAWL_SERVICE_SKIP), -EAGAIN);
+	EXPECT_EQ(schedule_every(&first, "* * * * *", PAWL_SERVICE_SKIP), 0);
+	EXPECT_EQ(schedule_every(&second, "* * * * *", PAWL_SERVICE_SKIP), -EAGAIN);
 	pass(fixture, 30);
 	pass(fixture, 60);
 	RAN(&first, END_OF_TIME - 93, END_OF_TIME - 33);
-	EXPECT_EQ(cancel(&first), PAWL_SERVICE_IDLE);
+	EXPECT_EQ(cancel_job(&first), PAWL_SERVICE_IDLE);
 	EXPECT_EQ(pawl_service_pending(fixture->service), 0);
-	EXPECT_EQ(arm_once(&first, "* * * * *"), -ENOENT);
+	EXPECT_EQ(schedule_once(&first, "* * * * *"), -ENOENT);
 	advance_and_settle(fixture, SECOND);
 	advance_and_settle(fixture, SECOND);
 	EXPECT_EQ(pawl_service_next(fixture->service), PAWL_NEVER); /* no clocks are compared */
 	set_wall(fixture, NOON);
-	EXPECT_EQ(arm_once(&second, "* * * * *"), 0);
-	EXPECT_EQ(arm_once(&first, "* * * * *"), -EAGAIN);
+	EXPECT_EQ(schedule_once(&second, "* * * * *"), 0);
+	EXPECT_EQ(schedule_once(&first, "* * * * *"), -EAGAIN);
 	expect_counts(fixture->service, 3, 2, 0, 0);
 	end(fixture);
 }
@@ -921,11 +921,11 @@ static void one_of_one(struct fixture *fixture)
 	job_init(&job, fixture);
 	job_init(&other, fixture);
 	hold_job(&job);
-	EXPECT_EQ(arm_once(&other, "* * * * *"), -EAGAIN);
+	EXPECT_EQ(schedule_once(&other, "* * * * *"), -EAGAIN);
 	let_job_go(&job);
-	EXPECT_EQ(arm_once(&other, "* * * * *"), -EAGAIN);
-	EXPECT_EQ(cancel(&job), PAWL_SERVICE_CANCELLED);
-	EXPECT_EQ(arm_once(&other, "* * * * *"), 0);
+	EXPECT_EQ(schedule_once(&other, "* * * * *"), -EAGAIN);
+	EXPECT_EQ(cancel_job(&job), PAWL_SERVICE_CANCELLED);
+	EXPECT_EQ(schedule_once(&other, "* * * * *"), 0);
 	end(fixture);
 }
 
@@ -1027,8 +1027,8 @@ static void arm_at_random(struct job *job, struct random *random, struct model *
 {
 	model->every = random_below(random, 4) > 0;
 	model->missed = random_below(random, 2) ? PAWL_SERVICE_BURST : PAWL_SERVICE_SKIP;
-	EXPECT_EQ(model->every ? arm_every(job, model->text, model->missed)
-	                       : arm_once(job, model->text),
+	EXPECT_EQ(model->every ? schedule_every(job, model->text, model->missed)
+	                       : schedule_once(job, model->text),
 	          0);
 	model_arm(model, (int64_t)(wall(job->fixture) / SECOND));
 }
@@ -1043,7 +1043,8 @@ static void step_at_random(struct job *job, struct random *random, struct model 
 	else if (random_below(random, 40) == 0)
 		arm_at_random(job, random, model);
 	else if (random_below(random, 80) == 0) {
-		EXPECT_EQ(cancel(job), model->pending ? PAWL_SERVICE_CANCELLED : PAWL_SERVICE_IDLE);
+		EXPECT_EQ(cancel_job(job),
+		          model->pending ? PAWL_SERVICE_CANCELLED : PAWL_SERVICE_IDLE);
 		model->pending = false;
 	}
 	for (advance_and_settle(fixture, SECOND); seconds > 0 && model->pending; seconds--) {

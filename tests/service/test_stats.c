@@ -31,24 +31,21 @@ IN_EVERY_MODE(a_new_service_has_counted_nothing)
 	EXPECT_EQ(histograms.run_time.count | histograms.run_time.max, 0);
 	EXPECT_EQ(pawl_histogram_percentile(&histograms.lateness, 50), 0);
 	EXPECT_EQ(pawl_histogram_percentile(&histograms.lateness, 100), 0);
-	end(fixture);
 }
 
 IN_EVERY_MODE(queued_counts_due_tasks_that_wait_for_a_worker)
 {
 	struct pawl_service_stats stats;
-	struct note notes[5];
+	struct note *notes = new_notes(fixture, 5);
 	struct gates gates;
 
 	shut_gates(&gates, fixture);
-	for (unsigned i = 0; i < 5; i++) {
-		note_init(&notes[i], fixture);
-		pawl_service_arm(fixture->service, &notes[i].task, i < 3 ? 0 : HOUR);
-	}
+	for (unsigned i = 0; i < 5; i++)
+		arm(&notes[i], i < 3 ? 0 : HOUR);
 	pawl_service_get_stats(fixture->service, &stats, sizeof(stats));
 	EXPECT_EQ(stats.queued, 3);
 	EXPECT_EQ(stats.pending, 5);
-	pawl_service_cancel(fixture->service, &notes[0].task);
+	cancel(&notes[0]);
 	pawl_service_get_stats(fixture->service, &stats, sizeof(stats));
 	EXPECT_EQ(stats.queued, 2);
 	EXPECT_EQ(stats.pending, 4);
@@ -56,7 +53,6 @@ IN_EVERY_MODE(queued_counts_due_tasks_that_wait_for_a_worker)
 	pawl_service_get_stats(fixture->service, &stats, sizeof(stats));
 	EXPECT_EQ(stats.queued, 0);
 	EXPECT_EQ(stats.pending, 2);
-	end(fixture);
 }
 
 /* At least the value, and less than 1/64 more. */
@@ -74,12 +70,10 @@ static void expect_percentile(const struct pawl_histogram *histogram, double per
 
 IN_EVERY_MODE(lateness_is_the_time_from_the_deadline_to_the_call)
 {
-	struct note notes[100];
+	struct note *notes = new_notes(fixture, 100);
 
-	for (unsigned i = 0; i < 100; i++) {
-		note_init(&notes[i], fixture);
-		pawl_service_arm(fixture->service, &notes[i].task, (i + 1) * MS);
-	}
+	for (unsigned i = 0; i < 100; i++)
+		arm(&notes[i], (i + 1) * MS);
 	advance_and_settle(fixture, 100 * MS);
 	read_histograms(fixture);
 	EXPECT_EQ(histograms.lateness.count, 100);
@@ -95,39 +89,34 @@ IN_EVERY_MODE(lateness_is_the_time_from_the_deadline_to_the_call)
 	EXPECT_EQ(histograms.run_time.count, 100);
 	EXPECT_EQ(histograms.run_time.max, 0);
 	EXPECT_EQ(pawl_histogram_percentile(&histograms.run_time, 100), 0);
-	end(fixture);
 }
 
 /* Counted from a deadline between two ticks, not from the tick. */
 IN_EVERY_MODE(lateness_counts_from_the_deadline_as_it_was_given)
 {
-	struct note note;
+	struct note *note = new_note(fixture);
 
-	note_init(&note, fixture);
-	pawl_service_arm(fixture->service, &note.task, 5 * MS - 300);
+	arm(note, 5 * MS - 300);
 	advance_and_settle(fixture, 5 * MS);
 	read_histograms(fixture);
 	EXPECT_EQ(histograms.lateness.max, 300);
-	pawl_service_arm(fixture->service, &note.task, 5 * MS);
-	pawl_service_touch(fixture->service, &note.task, 7 * MS - 1000);
+	arm(note, 5 * MS);
+	touch(note, 7 * MS - 1000);
 	advance_and_settle(fixture, 7 * MS);
 	read_histograms(fixture);
 	EXPECT_EQ(histograms.lateness.max, 1000);
 	EXPECT_EQ(histograms.lateness.count, 2);
 	expect_percentile(&histograms.lateness, 50, 300);
-	end(fixture);
 }
 
 /* A value from the smallest to hours comes back with two digits. */
 static void expect_two_digits(struct fixture *fixture, uint64_t value)
 {
-	struct note note, late;
+	struct note *note = new_note(fixture), *late = new_note(fixture);
 
-	note_init(&note, fixture);
-	note_init(&late, fixture);
 	advance_and_settle(fixture, value * 3);
-	pawl_service_arm_at(fixture->service, &note.task, fixture_now(fixture) - value);
-	pawl_service_arm_at(fixture->service, &late.task, 0);
+	arm_at(note, fixture_now(fixture) - value);
+	arm_at(late, 0);
 	settle(fixture);
 	read_histograms(fixture);
 	expect_percentile(&histograms.lateness, 50, value);
@@ -166,12 +155,11 @@ static void take_more_time(struct pawl_task *task)
 
 static void run_for(struct fixture *fixture, pawl_task_fn *run, uint64_t ns)
 {
-	struct note note;
+	struct note *note = new_note(fixture);
 
-	note_init(&note, fixture);
-	pawl_task_init(&note.task, run);
-	note.number = ns;
-	pawl_service_arm(fixture->service, &note.task, 0);
+	pawl_task_init(&note->task, run);
+	note->number = ns;
+	arm(note, 0);
 	settle(fixture);
 }
 
@@ -197,7 +185,6 @@ IN_EVERY_MODE(run_time_is_measured_and_the_slowest_function_is_known)
 	expect_percentile(&histograms.run_time, 50, 3 * MS);
 	expect_percentile(&histograms.run_time, 90, 4 * MS);
 	EXPECT_EQ(pawl_histogram_percentile(&histograms.run_time, 100), 5 * MS);
-	end(fixture);
 }
 
 /* A field without a row would be 0 in every metric and missing in the live view. `slowest` is not a number. */

@@ -7,25 +7,22 @@
 
 IN_EVERY_MODE(it_runs_within_its_window)
 {
-	struct note note;
+	struct note *note = new_note(fixture);
 
-	note_init(&note, fixture);
 	advance_and_settle(fixture, 3 * MS);
-	EXPECT_EQ(pawl_service_arm_within(fixture->service, &note.task, 1000 * MS, 1100 * MS), 0);
+	EXPECT_EQ(pawl_service_arm_within(fixture->service, &note->task, 1000 * MS, 1100 * MS), 0);
 	EXPECT_EQ(pawl_service_pending(fixture->service), 1);
 	advance_and_settle(fixture, 999 * MS);
-	EXPECT_EQ(note.runs, 0);
+	EXPECT_EQ(note->runs, 0);
 	advance_and_settle(fixture, 101 * MS);
-	EXPECT_EQ(note.runs, 1);
-	end(fixture);
+	EXPECT_EQ(note->runs, 1);
 }
 
 IN_EVERY_MODE(tasks_whose_windows_overlap_run_together)
 {
-	struct note notes[3];
+	struct note *notes = new_notes(fixture, 3);
 
 	for (uint64_t i = 0; i < 3; i++) {
-		note_init(&notes[i], fixture);
 		EXPECT_EQ(pawl_service_arm_within(fixture->service, &notes[i].task,
 		                                  (1000 + 10 * i) * MS, (1100 + 10 * i) * MS),
 		          0);
@@ -34,59 +31,51 @@ IN_EVERY_MODE(tasks_whose_windows_overlap_run_together)
 		advance_and_settle(fixture, MS);
 	for (int i = 0; i < 3; i++)
 		EXPECT_EQ(notes[i].at[0], 1024 * MS);
-	end(fixture);
 }
 
 IN_EVERY_MODE(a_window_of_no_length_is_a_deadline)
 {
-	struct note note;
+	struct note *note = new_note(fixture);
 
-	note_init(&note, fixture);
-	EXPECT_EQ(pawl_service_arm_within(fixture->service, &note.task, 7 * MS, 7 * MS), 0);
+	EXPECT_EQ(pawl_service_arm_within(fixture->service, &note->task, 7 * MS, 7 * MS), 0);
 	advance_and_settle(fixture, 6 * MS);
-	EXPECT_EQ(note.runs, 0);
+	EXPECT_EQ(note->runs, 0);
 	advance_and_settle(fixture, MS);
-	EXPECT_EQ(note.runs, 1);
-	end(fixture);
+	EXPECT_EQ(note->runs, 1);
 }
 
 /* No tick is in the window: the task runs at the next one. */
 IN_EVERY_MODE(a_window_between_two_ticks_is_the_tick_after_it)
 {
-	struct note note;
+	struct note *note = new_note(fixture);
 
-	note_init(&note, fixture);
-	EXPECT_EQ(pawl_service_arm_within(fixture->service, &note.task, 5 * MS + 100, 5 * MS + 200),
-	          0);
+	EXPECT_EQ(
+	        pawl_service_arm_within(fixture->service, &note->task, 5 * MS + 100, 5 * MS + 200),
+	        0);
 	advance_and_settle(fixture, 5 * MS + 300);
-	EXPECT_EQ(note.runs, 0);
+	EXPECT_EQ(note->runs, 0);
 	advance_and_settle(fixture, MS - 300);
-	EXPECT_EQ(note.runs, 1);
-	end(fixture);
+	EXPECT_EQ(note->runs, 1);
 }
 
 IN_EVERY_MODE(a_window_that_ends_before_it_begins_is_refused)
 {
-	struct note note;
+	struct note *note = new_note(fixture);
 
-	note_init(&note, fixture);
-	EXPECT_EQ(pawl_service_arm(fixture->service, &note.task, 5 * MS), 0);
-	EXPECT_EQ(pawl_service_arm_within(fixture->service, &note.task, 9 * MS, 8 * MS), -EINVAL);
+	EXPECT_EQ(arm(note, 5 * MS), 0);
+	EXPECT_EQ(pawl_service_arm_within(fixture->service, &note->task, 9 * MS, 8 * MS), -EINVAL);
 	advance_and_settle(fixture, 5 * MS);
-	EXPECT_EQ(note.runs, 1); /* as it was armed before */
-	end(fixture);
+	EXPECT_EQ(note->runs, 1); /* as it was armed before */
 }
 
 IN_EVERY_MODE(a_window_beyond_the_end_of_time_waits)
 {
-	struct note note;
+	struct note *note = new_note(fixture);
 
-	note_init(&note, fixture);
-	EXPECT_EQ(pawl_service_arm_within(fixture->service, &note.task, INT64_MAX, UINT64_MAX), 0);
+	EXPECT_EQ(pawl_service_arm_within(fixture->service, &note->task, INT64_MAX, UINT64_MAX), 0);
 	advance_and_settle(fixture, 1000 * HOUR);
-	EXPECT_EQ(note.runs, 0);
-	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_SERVICE_CANCELLED);
-	end(fixture);
+	EXPECT_EQ(note->runs, 0);
+	EXPECT_EQ(cancel(note), PAWL_SERVICE_CANCELLED);
 }
 
 int main(void)
