@@ -126,7 +126,15 @@ static void in_every_mode_that_sleeps(void (*test)(struct pawl_service *, struct
 	}
 }
 
-static void sleep_for_ever(struct pawl_service *service, struct counting_clock *clock)
+#define IN_EVERY_MODE_THAT_SLEEPS(name)                                                  \
+	static void name##_(struct pawl_service *service, struct counting_clock *clock); \
+	static void name(void)                                                           \
+	{                                                                                \
+		in_every_mode_that_sleeps(name##_);                                      \
+	}                                                                                \
+	static void name##_(struct pawl_service *service, struct counting_clock *clock)
+
+IN_EVERY_MODE_THAT_SLEEPS(an_idle_service_never_wakes)
 {
 	for (unsigned i = 0; i < 100; i++) {
 		pawl_clock_manual_advance(&clock->manual, HOUR);
@@ -137,12 +145,7 @@ static void sleep_for_ever(struct pawl_service *service, struct counting_clock *
 	expect_wakeups(service, 0, 0);
 }
 
-static void an_idle_service_never_wakes(void)
-{
-	in_every_mode_that_sleeps(sleep_for_ever);
-}
-
-static void sleep_on_after_work(struct pawl_service *service, struct counting_clock *clock)
+IN_EVERY_MODE_THAT_SLEEPS(a_service_sleeps_until_the_next_task_and_then_without_limit)
 {
 	struct note note;
 
@@ -159,13 +162,8 @@ static void sleep_on_after_work(struct pawl_service *service, struct counting_cl
 	expect_wakeups(service, 2, 0);
 }
 
-static void a_service_sleeps_until_the_next_task_and_then_without_limit(void)
-{
-	in_every_mode_that_sleeps(sleep_on_after_work);
-}
-
 /* A touch, an arming or a cancel of the task for which the leader sleeps does not wake it, either. */
-static void wake_for_what_is_earlier(struct pawl_service *service, struct counting_clock *clock)
+IN_EVERY_MODE_THAT_SLEEPS(an_earlier_arm_wakes_the_service_and_a_later_one_does_not)
 {
 	struct note first, earlier, later;
 
@@ -194,12 +192,7 @@ static void wake_for_what_is_earlier(struct pawl_service *service, struct counti
 	sem_wait(&later.entered);
 }
 
-static void an_earlier_arm_wakes_the_service_and_a_later_one_does_not(void)
-{
-	in_every_mode_that_sleeps(wake_for_what_is_earlier);
-}
-
-static void forget_nothing_earlier(struct pawl_service *service, struct counting_clock *clock)
+IN_EVERY_MODE_THAT_SLEEPS(a_later_arm_does_not_hold_up_an_earlier_one)
 {
 	struct note first, later;
 
@@ -215,13 +208,8 @@ static void forget_nothing_earlier(struct pawl_service *service, struct counting
 	sem_wait(&later.entered);
 }
 
-static void a_later_arm_does_not_hold_up_an_earlier_one(void)
-{
-	in_every_mode_that_sleeps(forget_nothing_earlier);
-}
-
 /* No thread settles, and nothing else is pending. */
-static void go_on_by_itself(struct pawl_service *service, struct counting_clock *clock)
+IN_EVERY_MODE_THAT_SLEEPS(a_run_that_ends_wakes_the_service_for_the_next_period)
 {
 	struct note note;
 
@@ -233,11 +221,6 @@ static void go_on_by_itself(struct pawl_service *service, struct counting_clock 
 		sem_wait(&note.entered);
 	}
 	pawl_service_cancel_wait(service, &note.task);
-}
-
-static void a_run_that_ends_wakes_the_service_for_the_next_period(void)
-{
-	in_every_mode_that_sleeps(go_on_by_itself);
 }
 
 static void stay_inside(struct pawl_task *task)
@@ -268,7 +251,7 @@ static void a_run_that_ends_wakes_another_worker_that_is_the_leader(void)
 	pawl_service_close(service, NULL);
 }
 
-static void find_nothing_to_do(struct pawl_service *service, struct counting_clock *clock)
+IN_EVERY_MODE_THAT_SLEEPS(a_wakeup_for_a_cancelled_task_is_counted_as_empty)
 {
 	struct note note;
 
@@ -282,13 +265,8 @@ static void find_nothing_to_do(struct pawl_service *service, struct counting_clo
 	expect_wakeups(service, 2, 1);
 }
 
-static void a_wakeup_for_a_cancelled_task_is_counted_as_empty(void)
-{
-	in_every_mode_that_sleeps(find_nothing_to_do);
-}
-
 /* wait(PAWL_NEVER) waits forever, also at the end of time. */
-static void come_to_the_end_of_time(struct pawl_service *service, struct counting_clock *clock)
+IN_EVERY_MODE_THAT_SLEEPS(at_the_end_of_time_an_idle_service_sleeps)
 {
 	pawl_clock_manual_advance(&clock->manual, UINT64_MAX);
 	pawl_clock_manual_advance(&clock->manual, 1);
@@ -297,11 +275,6 @@ static void come_to_the_end_of_time(struct pawl_service *service, struct countin
 		pawl_service_settle(service);
 	await_sleep(clock, PAWL_NEVER);
 	expect_wakeups(service, 0, 0);
-}
-
-static void at_the_end_of_time_an_idle_service_sleeps(void)
-{
-	in_every_mode_that_sleeps(come_to_the_end_of_time);
 }
 
 /* Clocks */
@@ -530,31 +503,53 @@ static void the_systems_clocks_are_those_that_they_say(void)
 	expect_reads(&clock.clock, CLOCK_BOOTTIME);
 }
 
-static void expect_runs_on(struct pawl_clock *clock, unsigned workers)
+struct timed {
+	struct pawl_task task; /* first */
+	struct pawl_clock *clock;
+	uint64_t deadline;
+	sem_t *ran;
+};
+
+static void expect_not_early(struct pawl_task *task)
+{
+	const struct timed *timed = (struct timed *)(void *)task;
+
+	EXPECT(timed->clock->now(timed->clock) >= timed->deadline);
+	sem_post(timed->ran);
+}
+
+/* From now to 40 ms ahead. */
+static void expect_none_early(struct pawl_clock *clock, unsigned workers)
 {
 	const struct pawl_service_options options = {.clock = clock, .workers = workers};
 	struct pawl_service *service = service_with(&options);
-	struct note soon, later;
+	struct timed timed[20];
+	sem_t ran;
 
-	note_init_posting(&soon);
-	note_init_posting(&later);
-	EXPECT_EQ(pawl_service_arm(service, &later.task, 2 * MS), 0);
-	EXPECT_EQ(pawl_service_arm(service, &soon.task, 0), 0);
-	sem_wait(&soon.entered);
-	sem_wait(&later.entered);
+	sem_init(&ran, 0, 0);
+	for (unsigned i = 0; i < COUNTOF(timed); i++) {
+		timed[i] = (struct timed){.clock = clock,
+		                          .deadline = clock->now(clock) + i * i * MS / 10,
+		                          .ran = &ran};
+		pawl_task_init(&timed[i].task, expect_not_early);
+		EXPECT_EQ(pawl_service_arm_at(service, &timed[i].task, timed[i].deadline), 0);
+	}
+	for (unsigned i = 0; i < COUNTOF(timed); i++)
+		sem_wait(&ran);
+	pawl_service_settle(service);
+	expect_counts(service, COUNTOF(timed), COUNTOF(timed), 0, 0);
 	pawl_service_close(service, NULL);
 }
 
-static void a_service_works_on_the_systems_clocks(void)
+static void no_task_is_early_by_the_systems_clocks(void)
 {
 	struct pawl_clock_system boottime, monotonic;
 
 	pawl_clock_boottime_init(&boottime);
 	pawl_clock_monotonic_init(&monotonic);
-	for (unsigned i = 0; i < 5; i++) {
-		expect_runs_on(&boottime.clock, i % 2 ? 1 : 2);
-		expect_runs_on(&monotonic.clock, i % 2 ? 1 : 2);
-		expect_runs_on(NULL, i % 2 ? 1 : 2);
+	for (unsigned workers = 1; workers <= 2; workers++) {
+		expect_none_early(&boottime.clock, workers);
+		expect_none_early(&monotonic.clock, workers);
 	}
 }
 
@@ -577,7 +572,7 @@ int main(void)
 	        TEST(every_clock_keeps_a_wake_until_the_next_wait),
 	        TEST(a_wait_until_the_end_of_time_sleeps),
 	        TEST(the_systems_clocks_are_those_that_they_say),
-	        TEST(a_service_works_on_the_systems_clocks),
+	        TEST(no_task_is_early_by_the_systems_clocks),
 	};
 
 	return RUN_TESTS(tests);
