@@ -16,14 +16,11 @@ IN_EVERY_MODE(a_task_runs_once_when_its_time_has_come)
 
 	EXPECT_EQ(arm(note, 5 * MS), 0);
 	EXPECT_EQ(pawl_service_pending(fixture->service), 1);
-	advance_and_settle(fixture, 5 * MS - 1);
-	EXPECT_EQ(note->runs, 0);
-	advance_and_settle(fixture, 1);
-	EXPECT_EQ(note->runs, 1);
+	EXPECT_RUNS_AFTER(5 * MS - 1, note, 0);
+	EXPECT_RUNS_AFTER(1, note, 1);
 	EXPECT_EQ(note->at[0], 5 * MS);
 	EXPECT_EQ(pawl_service_pending(fixture->service), 0);
-	advance_and_settle(fixture, HOUR);
-	EXPECT_EQ(note->runs, 1);
+	EXPECT_RUNS_AFTER(HOUR, note, 1);
 	expect_counts(fixture->service, 1, 1, 0, 0);
 }
 
@@ -34,14 +31,10 @@ IN_EVERY_MODE(a_deadline_is_rounded_up_to_the_tick)
 	advance_and_settle(fixture, 7);
 	EXPECT_EQ(arm(after, MS), 0);
 	EXPECT_EQ(arm_at(at, MS), 0);
-	advance_and_settle(fixture, MS - 8);
-	EXPECT_EQ(at->runs, 0);
-	advance_and_settle(fixture, 1);
-	EXPECT_EQ(at->runs, 1);
-	advance_and_settle(fixture, MS - 1);
-	EXPECT_EQ(after->runs, 0);
-	advance_and_settle(fixture, 1);
-	EXPECT_EQ(after->runs, 1);
+	EXPECT_RUNS_AFTER(MS - 8, at, 0);
+	EXPECT_RUNS_AFTER(1, at, 1);
+	EXPECT_RUNS_AFTER(MS - 1, after, 0);
+	EXPECT_RUNS_AFTER(1, after, 1);
 }
 
 IN_EVERY_MODE(no_task_is_early_and_none_is_more_than_a_tick_late)
@@ -76,14 +69,10 @@ IN_EVERY_MODE(arming_a_pending_task_moves_it)
 	EXPECT_EQ(arm(later, HOUR), 0);
 	EXPECT_EQ(arm(earlier, 3 * MS), 0);
 	EXPECT_EQ(pawl_service_pending(fixture->service), 2);
-	advance_and_settle(fixture, 3 * MS);
-	EXPECT_EQ(earlier->runs, 1);
-	advance_and_settle(fixture, HOUR - 3 * MS - 1);
-	EXPECT_EQ(later->runs, 0);
-	advance_and_settle(fixture, 1);
-	EXPECT_EQ(later->runs, 1);
-	advance_and_settle(fixture, HOUR);
-	EXPECT_EQ(earlier->runs, 1);
+	EXPECT_RUNS_AFTER(3 * MS, earlier, 1);
+	EXPECT_RUNS_AFTER(HOUR - 3 * MS - 1, later, 0);
+	EXPECT_RUNS_AFTER(1, later, 1);
+	EXPECT_RUNS_AFTER(HOUR, earlier, 1);
 	EXPECT_EQ(later->runs, 1);
 	expect_counts(fixture->service, 2, 2, 0, 0);
 }
@@ -98,8 +87,7 @@ IN_EVERY_MODE(arm_at_takes_a_time_of_the_clock_and_the_past_is_now)
 	settle(fixture);
 	EXPECT_EQ(past->runs, 1);
 	EXPECT_EQ(future->runs, 0);
-	advance_and_settle(fixture, 2 * MS);
-	EXPECT_EQ(future->runs, 1);
+	EXPECT_RUNS_AFTER(2 * MS, future, 1);
 }
 
 IN_EVERY_MODE(a_task_due_and_not_yet_run_can_be_moved_away)
@@ -114,10 +102,8 @@ IN_EVERY_MODE(a_task_due_and_not_yet_run_can_be_moved_away)
 	EXPECT_EQ(touch(touched, 6 * MS), 0);
 	open_gates(&gates, fixture);
 	EXPECT_EQ(armed->runs + touched->runs, 0);
-	advance_and_settle(fixture, 5 * MS);
-	EXPECT_EQ(armed->runs, 1);
-	advance_and_settle(fixture, MS);
-	EXPECT_EQ(touched->runs, 1);
+	EXPECT_RUNS_AFTER(5 * MS, armed, 1);
+	EXPECT_RUNS_AFTER(MS, touched, 1);
 }
 
 static void arm_for_5_ms(struct note *note)
@@ -143,18 +129,14 @@ IN_EVERY_MODE(any_thread_arms_touches_and_cancels_any_task)
 	EXPECT_EQ(note->answer, 0);
 	on_another_thread(note, arm_for_9_ms);
 	EXPECT_EQ(note->answer, 0);
-	advance_and_settle(fixture, 5 * MS);
-	EXPECT_EQ(note->runs, 0);
-	advance_and_settle(fixture, 4 * MS);
-	EXPECT_EQ(note->runs, 1);
+	EXPECT_RUNS_AFTER(5 * MS, note, 0);
+	EXPECT_RUNS_AFTER(4 * MS, note, 1);
 	arm(note, MS);
 	on_another_thread(note, touch_for_20_ms);
-	advance_and_settle(fixture, 19 * MS);
-	EXPECT_EQ(note->runs, 1);
+	EXPECT_RUNS_AFTER(19 * MS, note, 1);
 	on_another_thread(note, cancel_it);
 	EXPECT_EQ(note->answer, PAWL_SERVICE_CANCELLED);
-	advance_and_settle(fixture, HOUR);
-	EXPECT_EQ(note->runs, 1);
+	EXPECT_RUNS_AFTER(HOUR, note, 1);
 	expect_counts(fixture->service, 2, 1, 1, 0);
 }
 
@@ -177,8 +159,7 @@ IN_EVERY_MODE_WITH_THREADS(settle_runs_nothing_on_the_callers_thread)
 
 	for (unsigned i = 0; i < 100; i++) {
 		arm(note, MS);
-		advance_and_settle(fixture, MS);
-		EXPECT_EQ(note->runs, i + 1);
+		EXPECT_RUNS_AFTER(MS, note, i + 1);
 		EXPECT(!pthread_equal(note->thread, pthread_self()));
 	}
 }
@@ -271,12 +252,9 @@ IN_EVERY_MODE(a_task_armed_while_it_runs_runs_again_when_its_time_has_come)
 	EXPECT_EQ(pawl_service_pending(fixture->service), 1);
 	let_go(note);
 	EXPECT_EQ(note->runs, 1);
-	advance_and_settle(fixture, 5 * MS - 1);
-	EXPECT_EQ(note->runs, 1);
-	advance_and_settle(fixture, 1);
-	EXPECT_EQ(note->runs, 2);
-	advance_and_settle(fixture, HOUR);
-	EXPECT_EQ(note->runs, 2);
+	EXPECT_RUNS_AFTER(5 * MS - 1, note, 1);
+	EXPECT_RUNS_AFTER(1, note, 2);
+	EXPECT_RUNS_AFTER(HOUR, note, 2);
 	expect_counts(fixture->service, 2, 2, 0, 0);
 }
 
@@ -306,10 +284,8 @@ IN_EVERY_MODE(touch_pushes_the_next_run_back)
 		EXPECT_EQ(touch(note, 5 * MS), 0);
 	}
 	EXPECT_EQ(note->runs, 0);
-	advance_and_settle(fixture, 5 * MS - 1);
-	EXPECT_EQ(note->runs, 0);
-	advance_and_settle(fixture, 1);
-	EXPECT_EQ(note->runs, 1);
+	EXPECT_RUNS_AFTER(5 * MS - 1, note, 0);
+	EXPECT_RUNS_AFTER(1, note, 1);
 	EXPECT_EQ(note->at[0], 205 * MS);
 	expect_counts(fixture->service, 1, 1, 0, 0);
 }
@@ -322,13 +298,11 @@ IN_EVERY_MODE(touch_also_brings_forward_and_arms_idle_timers)
 	EXPECT_EQ(pawl_service_pending(fixture->service), 1);
 	EXPECT_EQ(touch(note, 5 * MS), 0);
 	EXPECT_EQ(pawl_service_pending(fixture->service), 1);
-	advance_and_settle(fixture, 5 * MS);
-	EXPECT_EQ(note->runs, 1);
+	EXPECT_RUNS_AFTER(5 * MS, note, 1);
 	EXPECT_EQ(touch(note, 0), 0);
 	settle(fixture);
 	EXPECT_EQ(note->runs, 2);
-	advance_and_settle(fixture, 2 * HOUR);
-	EXPECT_EQ(note->runs, 2);
+	EXPECT_RUNS_AFTER(2 * HOUR, note, 2);
 }
 
 IN_EVERY_MODE(touch_of_a_running_task_arms_it_again)
@@ -339,10 +313,8 @@ IN_EVERY_MODE(touch_of_a_running_task_arms_it_again)
 	EXPECT_EQ(touch(note, 5 * MS), 0);
 	EXPECT_EQ(pawl_service_pending(fixture->service), 1);
 	let_go(note);
-	advance_and_settle(fixture, 5 * MS);
-	EXPECT_EQ(note->runs, 2);
-	advance_and_settle(fixture, HOUR);
-	EXPECT_EQ(note->runs, 2);
+	EXPECT_RUNS_AFTER(5 * MS, note, 2);
+	EXPECT_RUNS_AFTER(HOUR, note, 2);
 }
 
 IN_EVERY_MODE(touch_moves_a_periodic_tasks_grid_along)
@@ -390,8 +362,7 @@ IN_EVERY_MODE(touch_of_a_cancelled_periodic_task_arms_it_once)
 	EXPECT_EQ(cancel(note), PAWL_SERVICE_CANCELLED);
 	touch(note, 10 * MS);
 	advance_and_settle(fixture, 10 * MS);
-	advance_and_settle(fixture, HOUR);
-	EXPECT_EQ(note->runs, 1);
+	EXPECT_RUNS_AFTER(HOUR, note, 1);
 	expect_counts(fixture->service, 2, 1, 1, 0);
 }
 
@@ -409,10 +380,8 @@ IN_EVERY_MODE(touch_of_a_periodic_task_cancelled_while_it_runs_arms_it_once)
 	note->inside = cancel_then_touch_for_5_ms;
 	arm_every(note, 10 * MS, 10 * MS, PAWL_SERVICE_SKIP);
 	advance_and_settle(fixture, 10 * MS);
-	advance_and_settle(fixture, 5 * MS);
-	EXPECT_EQ(note->runs, 2);
-	advance_and_settle(fixture, HOUR);
-	EXPECT_EQ(note->runs, 2);
+	EXPECT_RUNS_AFTER(5 * MS, note, 2);
+	EXPECT_RUNS_AFTER(HOUR, note, 2);
 }
 
 /* Unless pending */
@@ -432,11 +401,9 @@ IN_EVERY_MODE(a_pending_task_keeps_its_deadline_if_it_is_armed_unless_pending)
 	EXPECT_EQ(arm_unless_pending(note, HOUR), -EALREADY);
 	EXPECT_EQ(deadline_of(note), 5 * MS);
 	EXPECT_EQ(note->runs, 0);
-	advance_and_settle(fixture, MS);
-	EXPECT_EQ(note->runs, 1);
+	EXPECT_RUNS_AFTER(MS, note, 1);
 	EXPECT_EQ(arm_unless_pending(note, MS), 0);
-	advance_and_settle(fixture, MS);
-	EXPECT_EQ(note->runs, 2);
+	EXPECT_RUNS_AFTER(MS, note, 2);
 	expect_counts(fixture->service, 2, 2, 0, 0);
 }
 
@@ -463,10 +430,8 @@ IN_EVERY_MODE(a_running_task_is_armed_once_unless_pending)
 	EXPECT_EQ(cancel(note), PAWL_SERVICE_RUNNING);
 	EXPECT_EQ(arm_unless_pending(note, 3 * MS), 0);
 	let_go(note);
-	advance_and_settle(fixture, 3 * MS);
-	EXPECT_EQ(note->runs, 2);
-	advance_and_settle(fixture, HOUR);
-	EXPECT_EQ(note->runs, 2);
+	EXPECT_RUNS_AFTER(3 * MS, note, 2);
+	EXPECT_RUNS_AFTER(HOUR, note, 2);
 	expect_counts(fixture->service, 3, 2, 1, 0);
 }
 
@@ -484,10 +449,8 @@ IN_EVERY_MODE(a_running_periodic_task_is_armed_unless_pending_only_if_it_was_can
 	EXPECT_EQ(cancel(note), PAWL_SERVICE_RUNNING);
 	EXPECT_EQ(arm_unless_pending(note, MS), 0);
 	let_go(note);
-	advance_and_settle(fixture, MS);
-	EXPECT_EQ(note->runs, 3);
-	advance_and_settle(fixture, HOUR);
-	EXPECT_EQ(note->runs, 3);
+	EXPECT_RUNS_AFTER(MS, note, 3);
+	EXPECT_RUNS_AFTER(HOUR, note, 3);
 }
 
 IN_EVERY_MODE(a_task_that_waits_for_the_wall_clock_is_pending)

@@ -86,8 +86,7 @@ IN_EVERY_MODE(cancel_of_a_running_task_takes_away_an_arming_made_meanwhile)
 	expect_counts(fixture->service, 2, 1, 1, 0);
 	let_go(note);
 	EXPECT_EQ(cancel(note), PAWL_SERVICE_IDLE);
-	advance_and_settle(fixture, HOUR);
-	EXPECT_EQ(note->runs, 1);
+	EXPECT_RUNS_AFTER(HOUR, note, 1);
 	expect_counts(fixture->service, 2, 1, 1, 0);
 }
 
@@ -100,8 +99,7 @@ IN_EVERY_MODE(a_running_task_cancelled_and_armed_once_more_runs_again)
 	cancel(note);
 	EXPECT_EQ(arm(note, 5 * MS), 0);
 	let_go(note);
-	advance_and_settle(fixture, 5 * MS);
-	EXPECT_EQ(note->runs, 2);
+	EXPECT_RUNS_AFTER(5 * MS, note, 2);
 	expect_counts(fixture->service, 3, 2, 1, 0);
 }
 
@@ -113,8 +111,7 @@ IN_EVERY_MODE(cancel_of_a_running_periodic_task_ends_it_with_this_run)
 	EXPECT_EQ(cancel(note), PAWL_SERVICE_RUNNING);
 	let_go(note);
 	EXPECT_EQ(cancel(note), PAWL_SERVICE_IDLE);
-	advance_and_settle(fixture, HOUR);
-	EXPECT_EQ(note->runs, 1);
+	EXPECT_RUNS_AFTER(HOUR, note, 1);
 	expect_counts(fixture->service, 1, 1, 0, 0);
 }
 
@@ -213,8 +210,7 @@ IN_EVERY_MODE(a_task_may_cancel_wait_another_one)
 	arm(note, 0);
 	settle(fixture);
 	EXPECT_EQ(note->answer, PAWL_SERVICE_IDLE);
-	advance_and_settle(fixture, HOUR);
-	EXPECT_EQ(pending->runs, 0);
+	EXPECT_RUNS_AFTER(HOUR, pending, 0);
 }
 
 IN_MODE(a_task_may_cancel_wait_another_one_that_runs, .workers = 2, .shards = 1)
@@ -312,8 +308,7 @@ IN_EVERY_MODE(cancel_wait_all_inside_one_of_the_tasks_does_not_wait_for_that_one
 	note->other = other;
 	arm_every(note, 0, MS, PAWL_SERVICE_SKIP);
 	settle(fixture);
-	advance_and_settle(fixture, HOUR);
-	EXPECT_EQ(note->runs, 1);
+	EXPECT_RUNS_AFTER(HOUR, note, 1);
 	EXPECT_EQ(other->runs, 0);
 	expect_counts(fixture->service, 3, 1, 2, 0);
 }
@@ -416,10 +411,8 @@ IN_EVERY_MODE(every_call_is_legal_inside_a_task)
 	note->other = other;
 	arm(note, 0);
 	settle(fixture);
-	advance_and_settle(fixture, 2 * MS);
-	EXPECT_EQ(other->runs, 1);
-	advance_and_settle(fixture, 3 * MS);
-	EXPECT_EQ(note->runs, 2);
+	EXPECT_RUNS_AFTER(2 * MS, other, 1);
+	EXPECT_RUNS_AFTER(3 * MS, note, 2);
 	expect_counts(fixture->service, 4, 3, 1, 0);
 }
 
@@ -478,10 +471,8 @@ IN_EVERY_MODE(a_task_may_use_its_memory_for_another_one)
 	arm(note, 0);
 	settle(fixture);
 	EXPECT_EQ(note->runs, 1);
-	advance_and_settle(fixture, 6 * MS);
-	EXPECT_EQ(note->runs, 1);
-	advance_and_settle(fixture, MS);
-	EXPECT_EQ(note->runs, 2);
+	EXPECT_RUNS_AFTER(6 * MS, note, 1);
+	EXPECT_RUNS_AFTER(MS, note, 2);
 	expect_counts(fixture->service, 3, 2, 1, 0);
 }
 

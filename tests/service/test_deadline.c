@@ -54,8 +54,7 @@ IN_EVERY_MODE(a_pending_task_tells_until_when)
 	EXPECT_EQ(deadline_of(note), PAWL_SECOND + PAWL_HOUR);
 	arm_at(note, 3 * PAWL_SECOND);
 	EXPECT_EQ(deadline_of(note), 3 * PAWL_SECOND);
-	advance_and_settle(fixture, 2 * PAWL_SECOND);
-	EXPECT_EQ(note->runs, 1);
+	EXPECT_RUNS_AFTER(2 * PAWL_SECOND, note, 1);
 	EXPECT_EQ(deadline_of(note), PAWL_NEVER);
 }
 
@@ -137,10 +136,8 @@ IN_EVERY_MODE(a_window_tells_the_time_that_was_chosen)
 	pawl_service_arm_within(fixture->service, &note->task, 900 * PAWL_MS, 1100 * PAWL_MS);
 	deadline = deadline_of(note);
 	EXPECT_EQ(deadline, 1024 * PAWL_MS);
-	advance_and_settle(fixture, deadline - 1);
-	EXPECT_EQ(note->runs, 0);
-	advance_and_settle(fixture, 1);
-	EXPECT_EQ(note->runs, 1);
+	EXPECT_RUNS_AFTER(deadline - 1, note, 0);
+	EXPECT_RUNS_AFTER(1, note, 1);
 }
 
 static void a_task_of_another_service_is_not_pending_here(void)

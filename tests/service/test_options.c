@@ -93,8 +93,7 @@ IN_EVERY_MODE_LIMITED(1, a_running_task_is_refused_like_any_other)
 	EXPECT_EQ(touch(note, 0), -EAGAIN);
 	EXPECT_EQ(arm_every(note, MS, MS, PAWL_SERVICE_SKIP), -EAGAIN);
 	let_go(note);
-	advance_and_settle(fixture, 10 * MS);
-	EXPECT_EQ(note->runs, 1);
+	EXPECT_RUNS_AFTER(10 * MS, note, 1);
 	EXPECT_EQ(cancel(note), PAWL_SERVICE_IDLE);
 	expect_counts(fixture->service, 2, 1, 0, 0);
 }

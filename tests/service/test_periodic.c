@@ -14,8 +14,7 @@ IN_EVERY_MODE(a_periodic_task_runs_every_period_from_one_period_on)
 		struct note *note = new_note(fixture);
 
 		EXPECT_EQ(arm_every(note, 10 * MS, 10 * MS, (enum pawl_service_missed)missed), 0);
-		advance_and_settle(fixture, 10 * MS - 1);
-		EXPECT_EQ(note->runs, 0);
+		EXPECT_RUNS_AFTER(10 * MS - 1, note, 0);
 		advance_and_settle(fixture, 1);
 		for (unsigned i = 1; i < 20; i++)
 			advance_and_settle(fixture, 10 * MS);
@@ -24,8 +23,7 @@ IN_EVERY_MODE(a_periodic_task_runs_every_period_from_one_period_on)
 			EXPECT_EQ(note->at[i], start + (i + 1) * 10 * MS);
 		EXPECT_EQ(pawl_service_pending(fixture->service), 1);
 		EXPECT_EQ(cancel(note), PAWL_SERVICE_CANCELLED);
-		advance_and_settle(fixture, HOUR);
-		EXPECT_EQ(note->runs, 20);
+		EXPECT_RUNS_AFTER(HOUR, note, 20);
 	}
 	expect_counts(fixture->service, 63, 60, 3, 0);
 }
@@ -55,8 +53,7 @@ IN_EVERY_MODE(a_first_run_that_is_late_does_not_move_the_grid)
 	struct note *note = new_note(fixture);
 
 	arm_every(note, 3 * MS, 10 * MS, PAWL_SERVICE_SKIP);
-	advance_and_settle(fixture, 25 * MS);
-	EXPECT_EQ(note->runs, 1);
+	EXPECT_RUNS_AFTER(25 * MS, note, 1);
 	EXPECT_EQ(deadline_of(note), 33 * MS);
 }
 
@@ -86,20 +83,13 @@ IN_EVERY_MODE(skip_leaves_missed_periods_out_and_stays_on_the_grid)
 	struct note *note = new_note(fixture);
 
 	arm_every(note, 10 * MS, 10 * MS, PAWL_SERVICE_SKIP);
-	advance_and_settle(fixture, 35 * MS);
-	EXPECT_EQ(note->runs, 1);
-	advance_and_settle(fixture, 5 * MS - 1);
-	EXPECT_EQ(note->runs, 1);
-	advance_and_settle(fixture, 1);
-	EXPECT_EQ(note->runs, 2);
-	advance_and_settle(fixture, 9 * MS);
-	EXPECT_EQ(note->runs, 2);
-	advance_and_settle(fixture, MS);
-	EXPECT_EQ(note->runs, 3);
-	advance_and_settle(fixture, HOUR + 5 * MS);
-	EXPECT_EQ(note->runs, 4);
-	advance_and_settle(fixture, 5 * MS);
-	EXPECT_EQ(note->runs, 5);
+	EXPECT_RUNS_AFTER(35 * MS, note, 1);
+	EXPECT_RUNS_AFTER(5 * MS - 1, note, 1);
+	EXPECT_RUNS_AFTER(1, note, 2);
+	EXPECT_RUNS_AFTER(9 * MS, note, 2);
+	EXPECT_RUNS_AFTER(MS, note, 3);
+	EXPECT_RUNS_AFTER(HOUR + 5 * MS, note, 4);
+	EXPECT_RUNS_AFTER(5 * MS, note, 5);
 	EXPECT_EQ(note->at[4], 50 * MS + HOUR + 10 * MS);
 	expect_counts(fixture->service, 6, 5, 0, 0);
 }
@@ -109,14 +99,10 @@ IN_EVERY_MODE(burst_makes_up_for_all_missed_periods)
 	struct note *note = new_note(fixture);
 
 	arm_every(note, 10 * MS, 10 * MS, PAWL_SERVICE_BURST);
-	advance_and_settle(fixture, 35 * MS);
-	EXPECT_EQ(note->runs, 3);
-	advance_and_settle(fixture, 4 * MS);
-	EXPECT_EQ(note->runs, 3);
-	advance_and_settle(fixture, MS);
-	EXPECT_EQ(note->runs, 4);
-	advance_and_settle(fixture, SECOND);
-	EXPECT_EQ(note->runs, 104);
+	EXPECT_RUNS_AFTER(35 * MS, note, 3);
+	EXPECT_RUNS_AFTER(4 * MS, note, 3);
+	EXPECT_RUNS_AFTER(MS, note, 4);
+	EXPECT_RUNS_AFTER(SECOND, note, 104);
 	expect_counts(fixture->service, 105, 104, 0, 0);
 }
 
@@ -125,12 +111,9 @@ IN_EVERY_MODE(delay_counts_a_period_from_the_end_of_each_run)
 	struct note *note = new_note(fixture);
 
 	arm_every(note, 10 * MS, 10 * MS, PAWL_SERVICE_DELAY);
-	advance_and_settle(fixture, 35 * MS);
-	EXPECT_EQ(note->runs, 1);
-	advance_and_settle(fixture, 10 * MS - 1);
-	EXPECT_EQ(note->runs, 1);
-	advance_and_settle(fixture, 1);
-	EXPECT_EQ(note->runs, 2);
+	EXPECT_RUNS_AFTER(35 * MS, note, 1);
+	EXPECT_RUNS_AFTER(10 * MS - 1, note, 1);
+	EXPECT_RUNS_AFTER(1, note, 2);
 	EXPECT_EQ(note->at[1], 45 * MS);
 }
 
@@ -152,10 +135,8 @@ static void expect_after_a_long_run(struct fixture *fixture, enum pawl_service_m
 	advance_and_settle(fixture, 10 * MS);
 	EXPECT_EQ(fixture_now(fixture), start + 35 * MS);
 	EXPECT_EQ(note->runs, runs_at_35);
-	advance_and_settle(fixture, 5 * MS);
-	EXPECT_EQ(note->runs, runs_at_40);
-	advance_and_settle(fixture, 5 * MS);
-	EXPECT_EQ(note->runs, runs_at_45);
+	EXPECT_RUNS_AFTER(5 * MS, note, runs_at_40);
+	EXPECT_RUNS_AFTER(5 * MS, note, runs_at_45);
 	cancel(note);
 }
 
@@ -176,8 +157,7 @@ IN_EVERY_MODE(a_period_of_0_or_an_unknown_policy_is_refused)
 	arm(note, 5 * MS);
 	EXPECT_EQ(arm_every(note, 0, 0, PAWL_SERVICE_SKIP), -EINVAL);
 	advance_and_settle(fixture, 5 * MS);
-	advance_and_settle(fixture, HOUR);
-	EXPECT_EQ(note->runs, 1);
+	EXPECT_RUNS_AFTER(HOUR, note, 1);
 	expect_counts(fixture->service, 1, 1, 0, 0);
 }
 
@@ -188,15 +168,12 @@ IN_EVERY_MODE(arm_makes_a_periodic_task_a_one_shot_one_and_back)
 	arm_every(note, 10 * MS, 10 * MS, PAWL_SERVICE_BURST);
 	arm(note, 5 * MS);
 	advance_and_settle(fixture, 5 * MS);
-	advance_and_settle(fixture, HOUR);
-	EXPECT_EQ(note->runs, 1);
+	EXPECT_RUNS_AFTER(HOUR, note, 1);
 	arm(note, 5 * MS);
 	arm_every(note, 10 * MS, 10 * MS, PAWL_SERVICE_BURST);
-	advance_and_settle(fixture, 30 * MS);
-	EXPECT_EQ(note->runs, 4);
+	EXPECT_RUNS_AFTER(30 * MS, note, 4);
 	arm_at(note, fixture_now(fixture) + MS);
-	advance_and_settle(fixture, HOUR);
-	EXPECT_EQ(note->runs, 5);
+	EXPECT_RUNS_AFTER(HOUR, note, 5);
 }
 
 static void arm_once_for_5_ms(struct note *note)
@@ -213,8 +190,7 @@ IN_EVERY_MODE(arm_inside_a_periodic_task_makes_it_a_one_shot_one)
 	arm_every(note, 10 * MS, 10 * MS, PAWL_SERVICE_BURST);
 	advance_and_settle(fixture, 10 * MS);
 	advance_and_settle(fixture, 5 * MS);
-	advance_and_settle(fixture, HOUR);
-	EXPECT_EQ(note->runs, 2);
+	EXPECT_RUNS_AFTER(HOUR, note, 2);
 	EXPECT_EQ(note->at[1], 15 * MS);
 	expect_counts(fixture->service, 2, 2, 0, 0);
 }
@@ -233,8 +209,7 @@ IN_EVERY_MODE(arm_every_inside_a_task_makes_it_periodic)
 	arm(note, MS);
 	advance_and_settle(fixture, MS);
 	advance_and_settle(fixture, 7 * MS);
-	advance_and_settle(fixture, 7 * MS);
-	EXPECT_EQ(note->runs, 3);
+	EXPECT_RUNS_AFTER(7 * MS, note, 3);
 	expect_counts(fixture->service, 4, 3, 0, 0);
 }
 
@@ -266,8 +241,7 @@ IN_EVERY_MODE(the_longest_period_just_waits)
 
 	advance_and_settle(fixture, 5 * MS);
 	EXPECT_EQ(arm_every(note, LONGEST, LONGEST, PAWL_SERVICE_BURST), 0);
-	advance_and_settle(fixture, LONGEST - HOUR);
-	EXPECT_EQ(note->runs, 0);
+	EXPECT_RUNS_AFTER(LONGEST - HOUR, note, 0);
 	EXPECT_EQ(touch(note, MS), 0);
 	advance_and_settle(fixture, 2 * MS); /* it is between two ticks */
 	EXPECT_EQ(note->runs, 1);

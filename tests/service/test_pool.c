@@ -294,8 +294,7 @@ IN_MODE(dispatch_may_poll_itself, .workers = 2, .dispatch = poll_here)
 	struct note *note = new_note(fixture);
 
 	arm_every(note, MS, MS, PAWL_SERVICE_BURST);
-	advance_and_settle(fixture, 10 * MS);
-	EXPECT_EQ(note->runs, 10);
+	EXPECT_RUNS_AFTER(10 * MS, note, 10);
 	EXPECT(!pthread_equal(note->thread, pthread_self()));
 }
 

@@ -180,8 +180,7 @@ IN_EVERY_MODE(after_stop_the_service_refuses_and_tells_the_truth)
 	EXPECT_EQ(cancel_wait(fresh), PAWL_SERVICE_IDLE);
 	EXPECT_EQ(pawl_service_poll(fixture->service, 0), 0);
 	EXPECT_EQ(pawl_service_next(fixture->service), PAWL_NEVER);
-	advance_and_settle(fixture, HOUR);
-	EXPECT_EQ(ran->runs, 1);
+	EXPECT_RUNS_AFTER(HOUR, ran, 1);
 	EXPECT_EQ(dropped->runs + fresh->runs, 0);
 	expect_counts(fixture->service, 2, 1, 0, 1);
 }

@@ -43,13 +43,10 @@ IN_EVERY_MODE(it_runs_when_the_wall_clock_says_so)
 	set_wall(fixture, NOON);
 	EXPECT_EQ(arm_at_time(note, at(NOON + 9, 500 * MS)), 0);
 	EXPECT_EQ(pawl_service_pending(fixture->service), 1);
-	advance_and_settle(fixture, 9499 * MS);
-	EXPECT_EQ(note->runs, 0);
-	advance_and_settle(fixture, MS);
-	EXPECT_EQ(note->runs, 1);
+	EXPECT_RUNS_AFTER(9499 * MS, note, 0);
+	EXPECT_RUNS_AFTER(MS, note, 1);
 	EXPECT_EQ(note->at[0], 9500 * MS);
-	advance_and_settle(fixture, HOUR);
-	EXPECT_EQ(note->runs, 1);
+	EXPECT_RUNS_AFTER(HOUR, note, 1);
 	expect_counts(fixture->service, 1, 1, 0, 0); /* its looks at the clock do not count */
 }
 
@@ -70,8 +67,7 @@ IN_EVERY_MODE(the_service_tells_the_time_of_both_clocks)
 	time.tv_sec += 2;
 	arm_at_time(by_wall, time);
 	advance_and_settle(fixture, SECOND);
-	advance_and_settle(fixture, SECOND + MS);
-	EXPECT_EQ(by_clock->runs, 1);
+	EXPECT_RUNS_AFTER(SECOND + MS, by_clock, 1);
 	EXPECT_EQ(by_wall->runs, 1);
 	end(fixture);
 	EXPECT_EQ(pawl_service_now(fixture->service), 10 * SECOND + MS - 1);
@@ -106,8 +102,7 @@ IN_EVERY_MODE(it_is_not_early_after_the_clock_was_set_back)
 	for (int i = 0; i < 3609; i++)
 		advance_and_settle(fixture, SECOND);
 	EXPECT_EQ(note->runs, 0);
-	advance_and_settle(fixture, SECOND);
-	EXPECT_EQ(note->runs, 1);
+	EXPECT_RUNS_AFTER(SECOND, note, 1);
 	EXPECT_EQ(wall(fixture), (NOON + 10) * SECOND);
 }
 
@@ -120,12 +115,10 @@ IN_EVERY_MODE(it_is_at_most_a_second_late_after_the_clock_was_set_forwards)
 	EXPECT_EQ(arm_wall(later, NOON + 7200), 0);
 	advance_and_settle(fixture, 10 * SECOND + 300 * MS);
 	set_wall(fixture, NOON + 3600);
-	advance_and_settle(fixture, SECOND + MS);
-	EXPECT_EQ(note->runs, 1);
+	EXPECT_RUNS_AFTER(SECOND + MS, note, 1);
 	EXPECT_EQ(later->runs, 0);
 	set_wall(fixture, NOON + 7200);
-	advance_and_settle(fixture, SECOND + MS);
-	EXPECT_EQ(later->runs, 1);
+	EXPECT_RUNS_AFTER(SECOND + MS, later, 1);
 }
 
 IN_EVERY_MODE(a_time_that_has_passed_is_now)
@@ -147,8 +140,7 @@ IN_EVERY_MODE(a_time_beyond_the_end_of_time_waits)
 	struct note *note = new_note(fixture);
 
 	EXPECT_EQ(arm_at_time(note, never), 0);
-	advance_and_settle(fixture, 3 * SECOND);
-	EXPECT_EQ(note->runs, 0);
+	EXPECT_RUNS_AFTER(3 * SECOND, note, 0);
 	EXPECT(deadline_of(note) < PAWL_NEVER);
 	EXPECT_EQ(cancel(note), PAWL_SERVICE_CANCELLED);
 }
@@ -220,8 +212,7 @@ IN_EVERY_MODE(wrong_nanoseconds_are_refused_and_change_nothing)
 	EXPECT_EQ(arm_at_time(note, at(NOON + 9, 1000 * MS)), -EINVAL);
 	EXPECT_EQ(arm_at_time(note, (struct timespec){.tv_sec = (time_t)NOON, .tv_nsec = -1}),
 	          -EINVAL);
-	advance_and_settle(fixture, 5 * MS);
-	EXPECT_EQ(note->runs, 1);
+	EXPECT_RUNS_AFTER(5 * MS, note, 1);
 }
 
 /* The task forgets the wall clock: setting that clock no longer moves it. */
@@ -238,16 +229,13 @@ IN_EVERY_MODE(arm_and_touch_make_it_an_ordinary_one)
 	EXPECT_EQ(touch(touched, 5 * SECOND), 0);
 	EXPECT_EQ(arm_every(periodic, 5 * SECOND, 5 * SECOND, PAWL_SERVICE_BURST), 0);
 	set_wall(fixture, NOON - 1000);
-	advance_and_settle(fixture, 5 * SECOND);
-	EXPECT_EQ(armed->runs, 1);
+	EXPECT_RUNS_AFTER(5 * SECOND, armed, 1);
 	EXPECT_EQ(touched->runs, 1);
 	EXPECT_EQ(periodic->runs, 1);
-	advance_and_settle(fixture, 5 * SECOND);
-	EXPECT_EQ(touched->runs, 1);
+	EXPECT_RUNS_AFTER(5 * SECOND, touched, 1);
 	EXPECT_EQ(periodic->runs, 2);
 	EXPECT_EQ(arm_wall(periodic, NOON - 980), 0); /* and back: without its period */
-	advance_and_settle(fixture, 30 * SECOND);
-	EXPECT_EQ(periodic->runs, 3);
+	EXPECT_RUNS_AFTER(30 * SECOND, periodic, 3);
 }
 
 static void arm_for_tomorrow(struct note *note)
@@ -264,16 +252,12 @@ IN_EVERY_MODE(it_arms_itself_again_for_the_next_day)
 	note->number = NOON;
 	set_wall(fixture, NOON - 10);
 	EXPECT_EQ(arm_wall(note, NOON), 0);
-	advance_and_settle(fixture, 10 * SECOND);
-	EXPECT_EQ(note->runs, 1);
+	EXPECT_RUNS_AFTER(10 * SECOND, note, 1);
 	set_wall(fixture, NOON + 86400);
-	advance_and_settle(fixture, SECOND + MS);
-	EXPECT_EQ(note->runs, 2);
+	EXPECT_RUNS_AFTER(SECOND + MS, note, 2);
 	set_wall(fixture, NOON + 2 * 86400 - 2);
-	advance_and_settle(fixture, SECOND);
-	EXPECT_EQ(note->runs, 2);
-	advance_and_settle(fixture, SECOND);
-	EXPECT_EQ(note->runs, 3);
+	EXPECT_RUNS_AFTER(SECOND, note, 2);
+	EXPECT_RUNS_AFTER(SECOND, note, 3);
 }
 
 IN_EVERY_MODE(it_can_be_cancelled_and_says_until_when_it_is_pending)
@@ -289,8 +273,7 @@ IN_EVERY_MODE(it_can_be_cancelled_and_says_until_when_it_is_pending)
 	EXPECT_EQ(deadline_of(note), HOUR + 10 * SECOND);
 	EXPECT_EQ(cancel_wait(note), PAWL_SERVICE_CANCELLED);
 	EXPECT_EQ(deadline_of(note), PAWL_NEVER);
-	advance_and_settle(fixture, 2 * HOUR);
-	EXPECT_EQ(note->runs, 0);
+	EXPECT_RUNS_AFTER(2 * HOUR, note, 0);
 }
 
 /* A wall-clock time is not a period: the task does not keep its quota while it runs. */
@@ -300,11 +283,9 @@ IN_EVERY_MODE_LIMITED(1, it_gives_its_quota_back)
 
 	EXPECT_EQ(arm_wall(first, 5), 0);
 	EXPECT_EQ(arm_wall(second, 5), -EAGAIN);
-	advance_and_settle(fixture, 5 * SECOND);
-	EXPECT_EQ(first->runs, 1);
+	EXPECT_RUNS_AFTER(5 * SECOND, first, 1);
 	EXPECT_EQ(arm_wall(second, 6), 0);
-	advance_and_settle(fixture, SECOND);
-	EXPECT_EQ(second->runs, 1);
+	EXPECT_RUNS_AFTER(SECOND, second, 1);
 }
 
 /* A loop of next and poll. One wake-up a second compares the clocks, for all of them. */
@@ -340,8 +321,7 @@ IN_EVERY_MODE(the_clocks_are_compared_only_while_one_is_pending)
 	EXPECT_EQ(pawl_service_next(fixture->service), PAWL_NEVER);
 	EXPECT_EQ(arm_wall(note, NOON + 3600), 0); /* and again */
 	set_wall(fixture, NOON + 3600);
-	advance_and_settle(fixture, SECOND + MS);
-	EXPECT_EQ(note->runs, 1);
+	EXPECT_RUNS_AFTER(SECOND + MS, note, 1);
 }
 
 static void arm_by_the_wall_clock_inside(struct note *note)
@@ -359,11 +339,9 @@ IN_EVERY_MODE(armed_by_its_own_run_it_follows_the_clock)
 	note->number = NOON + 3600;
 	set_wall(fixture, NOON);
 	EXPECT_EQ(arm(note, MS), 0);
-	advance_and_settle(fixture, MS);
-	EXPECT_EQ(note->runs, 1);
+	EXPECT_RUNS_AFTER(MS, note, 1);
 	set_wall(fixture, NOON + 3600);
-	advance_and_settle(fixture, SECOND + MS);
-	EXPECT_EQ(note->runs, 2);
+	EXPECT_RUNS_AFTER(SECOND + MS, note, 2);
 }
 
 static void arm_by_the_wall_clock_and_cancel(struct note *note)
@@ -381,12 +359,10 @@ IN_EVERY_MODE(cancelled_by_its_own_run_it_is_not_armed_again)
 	set_wall(fixture, NOON);
 	EXPECT_EQ(arm_wall(other, NOON + 3600), 0);
 	EXPECT_EQ(arm(note, 0), 0);
-	advance_and_settle(fixture, MS);
-	EXPECT_EQ(note->runs, 1);
+	EXPECT_RUNS_AFTER(MS, note, 1);
 	memset(note, 0xff, sizeof(*note));
 	set_wall(fixture, NOON + 3600);
-	advance_and_settle(fixture, SECOND + MS);
-	EXPECT_EQ(other->runs, 1);
+	EXPECT_RUNS_AFTER(SECOND + MS, other, 1);
 }
 
 /* Set back and forth again before the clocks are compared: a task that was put back meanwhile is not forgotten. */
@@ -397,11 +373,9 @@ IN_EVERY_MODE(a_clock_that_is_set_twice_within_a_second_makes_it_hardly_late)
 	set_wall(fixture, NOON);
 	EXPECT_EQ(arm_at_time(note, at(NOON, 100 * MS)), 0);
 	set_wall(fixture, NOON - 3600);
-	advance_and_settle(fixture, 100 * MS);
-	EXPECT_EQ(note->runs, 0);
+	EXPECT_RUNS_AFTER(100 * MS, note, 0);
 	pawl_clock_manual_set_wall(&fixture->clock, at(NOON, 100 * MS));
-	advance_and_settle(fixture, SECOND + MS);
-	EXPECT_EQ(note->runs, 1);
+	EXPECT_RUNS_AFTER(SECOND + MS, note, 1);
 }
 
 /* In the order in which they were armed, whatever the clock did. */

@@ -12,10 +12,8 @@ IN_EVERY_MODE(it_runs_within_its_window)
 	advance_and_settle(fixture, 3 * MS);
 	EXPECT_EQ(pawl_service_arm_within(fixture->service, &note->task, 1000 * MS, 1100 * MS), 0);
 	EXPECT_EQ(pawl_service_pending(fixture->service), 1);
-	advance_and_settle(fixture, 999 * MS);
-	EXPECT_EQ(note->runs, 0);
-	advance_and_settle(fixture, 101 * MS);
-	EXPECT_EQ(note->runs, 1);
+	EXPECT_RUNS_AFTER(999 * MS, note, 0);
+	EXPECT_RUNS_AFTER(101 * MS, note, 1);
 }
 
 IN_EVERY_MODE(tasks_whose_windows_overlap_run_together)
@@ -38,10 +36,8 @@ IN_EVERY_MODE(a_window_of_no_length_is_a_deadline)
 	struct note *note = new_note(fixture);
 
 	EXPECT_EQ(pawl_service_arm_within(fixture->service, &note->task, 7 * MS, 7 * MS), 0);
-	advance_and_settle(fixture, 6 * MS);
-	EXPECT_EQ(note->runs, 0);
-	advance_and_settle(fixture, MS);
-	EXPECT_EQ(note->runs, 1);
+	EXPECT_RUNS_AFTER(6 * MS, note, 0);
+	EXPECT_RUNS_AFTER(MS, note, 1);
 }
 
 /* No tick is in the window: the task runs at the next one. */
@@ -52,10 +48,8 @@ IN_EVERY_MODE(a_window_between_two_ticks_is_the_tick_after_it)
 	EXPECT_EQ(
 	        pawl_service_arm_within(fixture->service, &note->task, 5 * MS + 100, 5 * MS + 200),
 	        0);
-	advance_and_settle(fixture, 5 * MS + 300);
-	EXPECT_EQ(note->runs, 0);
-	advance_and_settle(fixture, MS - 300);
-	EXPECT_EQ(note->runs, 1);
+	EXPECT_RUNS_AFTER(5 * MS + 300, note, 0);
+	EXPECT_RUNS_AFTER(MS - 300, note, 1);
 }
 
 IN_EVERY_MODE(a_window_that_ends_before_it_begins_is_refused)
@@ -64,8 +58,7 @@ IN_EVERY_MODE(a_window_that_ends_before_it_begins_is_refused)
 
 	EXPECT_EQ(arm(note, 5 * MS), 0);
 	EXPECT_EQ(pawl_service_arm_within(fixture->service, &note->task, 9 * MS, 8 * MS), -EINVAL);
-	advance_and_settle(fixture, 5 * MS);
-	EXPECT_EQ(note->runs, 1); /* as it was armed before */
+	EXPECT_RUNS_AFTER(5 * MS, note, 1); /* as it was armed before */
 }
 
 IN_EVERY_MODE(a_window_beyond_the_end_of_time_waits)
@@ -73,8 +66,7 @@ IN_EVERY_MODE(a_window_beyond_the_end_of_time_waits)
 	struct note *note = new_note(fixture);
 
 	EXPECT_EQ(pawl_service_arm_within(fixture->service, &note->task, INT64_MAX, UINT64_MAX), 0);
-	advance_and_settle(fixture, 1000 * HOUR);
-	EXPECT_EQ(note->runs, 0);
+	EXPECT_RUNS_AFTER(1000 * HOUR, note, 0);
 	EXPECT_EQ(cancel(note), PAWL_SERVICE_CANCELLED);
 }
 

@@ -206,6 +206,10 @@ static inline void advance_and_settle(struct fixture *fixture, uint64_t ns)
 	settle(fixture);
 }
 
+/* When `ns` more have passed, the task of the note has run so many times in all. */
+#define EXPECT_RUNS_AFTER(ns, note, expected) \
+	(advance_and_settle((note)->fixture, ns), EXPECT_EQ((note)->runs, expected))
+
 /* The last call of a test whose own tasks go out of scope, pending or not. Those of new_note may stay. */
 static inline void end(struct fixture *fixture)
 {
