@@ -240,6 +240,16 @@ static void a_clock_without_a_function_is_refused(void)
 	}
 }
 
+static void expect_that_it_works(struct fixture *fixture)
+{
+	struct note *note = new_note(fixture);
+
+	arm(note, 0);
+	EXPECT_RUNS_AFTER(0, note, 1);
+	arm(note, 12345);
+	EXPECT_RUNS_AFTER(12344, note, 1);
+}
+
 static void options_at_the_ends_of_their_ranges_are_taken(void)
 {
 	static const struct pawl_service_options valid[] = {
@@ -256,26 +266,12 @@ static void options_at_the_ends_of_their_ranges_are_taken(void)
 	        {.stack_size = 65536},
 	};
 
-	for (size_t i = 0; i < COUNTOF(valid); i++) {
-		struct note note;
-		struct fixture fixture;
-
-		fixture_open(&fixture, &valid[i]);
-		note_init(&note, &fixture);
-		arm(&note, 0);
-		settle(&fixture);
-		EXPECT_EQ(note.runs, 1);
-		arm(&note, 12345);
-		advance_and_settle(&fixture, 12344);
-		EXPECT_EQ(note.runs, 1);
-		pawl_service_close(fixture.service, NULL);
-	}
+	for (size_t i = 0; i < COUNTOF(valid); i++)
+		in_mode(&valid[i], expect_that_it_works);
 }
 
 /* With glibc a thread's stack holds them. */
 static _Thread_local volatile char thread_local_variables[1 << 20];
-
-static size_t stack_to_use;
 
 static void use_stack(size_t size)
 {
@@ -289,9 +285,19 @@ static void use_stack(size_t size)
 
 static void use_half_of_the_stack(struct note *note)
 {
+	size_t size = note->fixture->options.stack_size;
+
 	thread_local_variables[note->runs] = 1;
-	use_stack(stack_to_use);
-	note->number = stack_to_use;
+	use_stack((size ? size : 64 * 1024) / 2);
+}
+
+static void run_with_half_of_the_stack(struct fixture *fixture)
+{
+	struct note *note = new_note(fixture);
+
+	note->inside = use_half_of_the_stack;
+	EXPECT_EQ(arm(note, 0), 0);
+	EXPECT_RUNS_AFTER(0, note, 1);
 }
 
 /* 64 KiB is the least of these sizes, 1.25 MiB is more than the variables need, and 0 is the default. */
@@ -299,56 +305,44 @@ static void thread_local_variables_take_nothing_from_stack_size(void)
 {
 	static const size_t sizes[] = {64 * 1024, 512 * 1024, 1 << 20, 5 << 18, 0};
 
-	for (size_t i = 0; i < COUNTOF(sizes); i++) {
-		const struct pawl_service_options options = {.stack_size = sizes[i]};
-		struct fixture fixture;
-		struct note note;
+	for (size_t i = 0; i < COUNTOF(sizes); i++)
+		in_mode(&(struct pawl_service_options){.stack_size = sizes[i]},
+		        run_with_half_of_the_stack);
+}
 
-		stack_to_use = (sizes[i] ? sizes[i] : 64 * 1024) / 2;
-		fixture_open(&fixture, &options);
-		note_init(&note, &fixture);
-		note.inside = use_half_of_the_stack;
-		EXPECT_EQ(arm(&note, 0), 0);
-		settle(&fixture);
-		EXPECT_EQ(note.number, stack_to_use);
-		pawl_service_close(fixture.service, NULL);
+/* The run is at the first multiple of the tick that is not early. */
+static void arm_at_random(struct fixture *fixture)
+{
+	uint64_t tick = fixture->options.tick_ns;
+	struct random random = {tick};
+
+	for (unsigned i = 0; i < 200; i++) {
+		uint64_t deadline = fixture_now(fixture) + random_below(&random, 9 * tick);
+		uint64_t due = (deadline + tick - 1) / tick * tick;
+		struct note *note = new_note(fixture);
+
+		arm_at(note, deadline);
+		if (due > fixture_now(fixture)) {
+			EXPECT_RUNS_AFTER(due - fixture_now(fixture) - 1, note, 0);
+			advance_and_settle(fixture, 1);
+		}
+		/* now may be between two ticks: then what is due now waits for the next */
+		EXPECT_RUNS_AFTER(note->runs ? 0 : tick, note, 1);
+		EXPECT(note->at[0] >= deadline);
+		EXPECT(note->at[0] < deadline + 2 * tick);
+		advance_and_settle(fixture, random_below(&random, tick));
 	}
 }
 
-/* Ticks of every kind: the run is at the first multiple that is not early. */
 static void deadlines_are_rounded_up_whatever_the_tick(void)
 {
 	static const uint64_t ticks[] = {1, 2, 3, 7, 1000, 4096, 999983, 50000, 1 << 20};
 
-	for (size_t i = 0; i < COUNTOF(ticks); i++) {
-		const struct pawl_service_options options = {
-		        .tick_ns = ticks[i], .workers = PAWL_SERVICE_MANUAL, .shards = 1};
-		struct random random = {ticks[i]};
-		struct fixture fixture;
-
-		fixture_open(&fixture, &options);
-		for (unsigned j = 0; j < 200; j++) {
-			uint64_t deadline =
-			        fixture_now(&fixture) + random_below(&random, 9 * ticks[i]);
-			uint64_t due = (deadline + ticks[i] - 1) / ticks[i] * ticks[i];
-			struct note note;
-
-			note_init(&note, &fixture);
-			arm_at(&note, deadline);
-			if (due > fixture_now(&fixture)) {
-				advance_and_settle(&fixture, due - fixture_now(&fixture) - 1);
-				EXPECT_EQ(note.runs, 0);
-				advance_and_settle(&fixture, 1);
-			}
-			/* now may be between two ticks: then what is due now waits for the next */
-			advance_and_settle(&fixture, note.runs ? 0 : ticks[i]);
-			EXPECT_EQ(note.runs, 1);
-			EXPECT(note.at[0] >= deadline);
-			EXPECT(note.at[0] < deadline + 2 * ticks[i]);
-			advance_and_settle(&fixture, random_below(&random, ticks[i]));
-		}
-		pawl_service_close(fixture.service, NULL);
-	}
+	for (size_t i = 0; i < COUNTOF(ticks); i++)
+		in_mode(&(struct pawl_service_options){.tick_ns = ticks[i],
+		                                       .workers = PAWL_SERVICE_MANUAL,
+		                                       .shards = 1},
+		        arm_at_random);
 }
 
 static void a_clock_has_one_service_at_a_time(void)

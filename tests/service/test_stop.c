@@ -12,30 +12,25 @@
 IN_EVERY_MODE(stop_hands_each_pending_task_to_dropped_exactly_once)
 {
 	static const uint64_t delays[] = {0, MS, 5 * MS, 300 * MS, HOUR, 20000 * HOUR, LONGEST};
-	struct note notes[COUNTOF(delays)], periodic, gone, never;
+	struct note *notes = new_notes(fixture, COUNTOF(delays)), *never = new_note(fixture);
+	struct note *periodic = new_note(fixture), *gone = new_note(fixture);
 	struct gates gates;
 	unsigned others = workers_of(fixture);
 
 	shut_gates(&gates, fixture);
-	for (unsigned i = 0; i < COUNTOF(delays); i++) {
-		note_init(&notes[i], fixture);
+	for (unsigned i = 0; i < COUNTOF(delays); i++)
 		arm(&notes[i], delays[i]);
-	}
-	note_init(&never, fixture);
-	note_init(&gone, fixture);
-	note_init(&periodic, fixture);
-	arm(&gone, MS);
-	arm_every(&periodic, MS, MS, PAWL_SERVICE_BURST);
-	EXPECT_EQ(cancel(&gone), PAWL_SERVICE_CANCELLED);
+	arm(gone, MS);
+	arm_every(periodic, MS, MS, PAWL_SERVICE_BURST);
+	EXPECT_EQ(cancel(gone), PAWL_SERVICE_CANCELLED);
 	EXPECT_EQ(cancel(&notes[0]), PAWL_SERVICE_CANCELLED);
 	open_gates(&gates, fixture);
 	pawl_service_stop(fixture->service, note_drop);
-	EXPECT_EQ(notes[0].drops + never.drops + gone.drops, 0);
+	EXPECT_EQ(notes[0].drops + never->drops + gone->drops, 0);
 	for (unsigned i = 1; i < COUNTOF(delays); i++)
 		EXPECT_EQ(notes[i].drops, 1);
-	EXPECT_EQ(periodic.drops, 1);
+	EXPECT_EQ(periodic->drops, 1);
 	expect_counts(fixture->service, others + 9, others, 2, 7);
-	end(fixture);
 }
 
 static void free_dropped(struct pawl_task *task)
@@ -242,13 +237,13 @@ struct mistake {
 static void make_mistake(const void *arg)
 {
 	const struct mistake *mistake = arg;
-	struct note note;
 	struct fixture fixture;
+	struct note *note;
 
 	fixture_open(&fixture, mistake->options);
-	note_init(&note, &fixture);
-	note.inside = mistake->inside;
-	arm(&note, 0);
+	note = new_note(&fixture);
+	note->inside = mistake->inside;
+	arm(note, 0);
 	settle(&fixture);
 }
 
@@ -268,24 +263,20 @@ static void stop_the_others_service(struct note *note)
 	pawl_service_stop(note->other->fixture->service, note_drop);
 }
 
-static void a_task_may_stop_another_service(void)
+IN_MODE(a_task_may_stop_another_service, .workers = 1)
 {
-	const struct pawl_service_options options = {.workers = 1};
-	struct note note, other;
-	struct fixture mine, its;
+	struct note *note = new_note(fixture), other;
+	struct fixture its;
 
-	fixture_open(&mine, &options);
-	fixture_open(&its, &options);
-	note_init(&note, &mine);
+	fixture_open(&its, &(struct pawl_service_options){.workers = 1});
 	note_init(&other, &its);
-	note.inside = stop_the_others_service;
-	note.other = &other;
-	pawl_service_arm(its.service, &other.task, MS);
-	pawl_service_arm(mine.service, &note.task, 0);
-	settle(&mine);
+	note->inside = stop_the_others_service;
+	note->other = &other;
+	arm(&other, MS);
+	arm(note, 0);
+	settle(fixture);
 	EXPECT_EQ(other.drops, 1);
-	pawl_service_close(its.service, NULL);
-	pawl_service_close(mine.service, NULL);
+	fixture_close(&its);
 }
 
 /* While `dropped` has a task, the task counts as running: a thread that wants to free it has to wait. */
