@@ -87,22 +87,6 @@ IN_EVERY_MODE(arm_at_takes_a_time_of_the_clock_and_the_past_is_now)
 	EXPECT_RUNS_AFTER(2 * MS, future, 1);
 }
 
-IN_EVERY_MODE(a_task_due_and_not_yet_run_can_be_moved_away)
-{
-	struct note *armed = new_note(fixture), *touched = new_note(fixture);
-	struct gates gates;
-
-	shut_gates(&gates, fixture);
-	arm(armed, 0);
-	arm(touched, 0);
-	EXPECT_EQ(arm(armed, 5 * MS), 0);
-	EXPECT_EQ(touch(touched, 6 * MS), 0);
-	open_gates(&gates, fixture);
-	EXPECT_EQ(armed->runs + touched->runs, 0);
-	EXPECT_RUNS_AFTER(5 * MS, armed, 1);
-	EXPECT_RUNS_AFTER(MS, touched, 1);
-}
-
 static void arm_for_5_ms(struct note *note)
 {
 	note->answer = arm(note, 5 * MS);
@@ -215,16 +199,17 @@ IN_EVERY_MODE(a_task_without_a_function_is_refused)
 	expect_counts(fixture->service, 0, 0, 0, 0);
 }
 
-IN_EVERY_MODE(a_task_armed_while_it_runs_runs_again_when_its_time_has_come)
+IN_EVERY_MODE(a_task_armed_or_touched_while_it_runs_runs_again_when_its_time_has_come)
 {
 	struct note *note = new_note(fixture);
 
 	hold(note);
 	EXPECT_EQ(pawl_service_pending(fixture->service), 0);
-	EXPECT_EQ(arm(note, 9 * MS), 0);
+	EXPECT_EQ(touch(note, 9 * MS), 0);
 	EXPECT_EQ(pawl_service_pending(fixture->service), 1);
-	EXPECT_EQ(arm(note, 5 * MS), 0);
+	EXPECT_EQ(arm(note, 7 * MS), 0);
 	EXPECT_EQ(pawl_service_pending(fixture->service), 1);
+	EXPECT_EQ(touch(note, 5 * MS), 0);
 	let_go(note);
 	EXPECT_EQ(note->runs, 1);
 	EXPECT_RUNS_AFTER(5 * MS - 1, note, 1);
@@ -278,18 +263,6 @@ IN_EVERY_MODE(touch_also_brings_forward_and_arms_idle_timers)
 	settle(fixture);
 	EXPECT_EQ(note->runs, 2);
 	EXPECT_RUNS_AFTER(2 * HOUR, note, 2);
-}
-
-IN_EVERY_MODE(touch_of_a_running_task_arms_it_again)
-{
-	struct note *note = new_note(fixture);
-
-	hold(note);
-	EXPECT_EQ(touch(note, 5 * MS), 0);
-	EXPECT_EQ(pawl_service_pending(fixture->service), 1);
-	let_go(note);
-	EXPECT_RUNS_AFTER(5 * MS, note, 2);
-	EXPECT_RUNS_AFTER(HOUR, note, 2);
 }
 
 IN_EVERY_MODE(touch_moves_a_periodic_tasks_grid_along)
@@ -382,17 +355,33 @@ IN_EVERY_MODE(a_pending_task_keeps_its_deadline_if_it_is_armed_unless_pending)
 	expect_counts(fixture->service, 2, 2, 0, 0);
 }
 
+/* It is asked for, moved away, and cancelled: then its memory may be used. */
 IN_EVERY_MODE(a_due_task_that_waits_for_a_worker_is_pending)
 {
+	struct note *armed = new_note(fixture), *touched = new_note(fixture);
+	struct note *cancelled = new_note(fixture), *kept = new_note(fixture);
 	struct gates gates;
-	struct note *note = new_note(fixture);
 
 	shut_gates(&gates, fixture);
-	EXPECT_EQ(arm_unless_pending(note, 0), 0);
-	EXPECT_EQ(arm_unless_pending(note, 0), -EALREADY);
+	arm(armed, 0);
+	arm(touched, 0);
+	arm(cancelled, 0);
+	arm(kept, MS);
+	pawl_clock_manual_advance(&fixture->clock, 2 * MS);
+	EXPECT_EQ(pawl_service_pending(fixture->service), 4);
+	EXPECT_EQ(deadline_of(kept), MS);
+	EXPECT_EQ(arm_unless_pending(kept, 0), -EALREADY);
+	EXPECT_EQ(arm(armed, 5 * MS), 0);
+	EXPECT_EQ(touch(touched, 6 * MS), 0);
+	EXPECT_EQ(cancel(cancelled), PAWL_SERVICE_CANCELLED);
+	memset(cancelled, 0xA5, sizeof(*cancelled));
 	open_gates(&gates, fixture);
-	settle(fixture);
-	EXPECT_EQ(note->runs, 1);
+	EXPECT_RUNS_AFTER(0, kept, 1);
+	EXPECT_EQ(deadline_of(kept), PAWL_NEVER);
+	EXPECT_EQ(armed->runs + touched->runs, 0);
+	EXPECT_RUNS_AFTER(5 * MS, armed, 1);
+	EXPECT_RUNS_AFTER(MS, touched, 1);
+	expect_counts(fixture->service, workers_of(fixture) + 4, workers_of(fixture) + 3, 1, 0);
 }
 
 IN_EVERY_MODE(a_running_task_is_armed_once_unless_pending)
@@ -526,18 +515,16 @@ int main(void)
 	        TEST(no_task_is_early_and_none_is_more_than_a_tick_late),
 	        TEST(arming_a_pending_task_moves_it),
 	        TEST(arm_at_takes_a_time_of_the_clock_and_the_past_is_now),
-	        TEST(a_task_due_and_not_yet_run_can_be_moved_away),
 	        TEST(any_thread_arms_touches_and_cancels_any_task),
 	        TEST(delay_0_runs_soon_and_never_on_the_callers_thread),
 	        TEST(settle_runs_nothing_on_the_callers_thread),
 	        TEST(a_task_that_arms_itself_with_delay_0_starves_no_other),
 	        TEST(the_longest_delay_just_waits),
 	        TEST(a_task_without_a_function_is_refused),
-	        TEST(a_task_armed_while_it_runs_runs_again_when_its_time_has_come),
+	        TEST(a_task_armed_or_touched_while_it_runs_runs_again_when_its_time_has_come),
 	        TEST(a_task_armed_while_it_runs_and_due_meanwhile_runs_after_it_has_returned),
 	        TEST(touch_pushes_the_next_run_back),
 	        TEST(touch_also_brings_forward_and_arms_idle_timers),
-	        TEST(touch_of_a_running_task_arms_it_again),
 	        TEST(touch_moves_a_periodic_tasks_grid_along),
 	        TEST(touch_inside_a_periodic_task_moves_its_grid_along),
 	        TEST(touch_of_a_cancelled_periodic_task_arms_it_once),

@@ -50,20 +50,6 @@ IN_EVERY_MODE(a_cancelled_task_does_not_run_and_its_memory_is_free)
 	expect_counts(fixture->service, 2, 0, 2, 0);
 }
 
-IN_EVERY_MODE(a_task_due_and_not_yet_run_is_still_pending)
-{
-	struct note *note = heap_note(fixture);
-	struct gates gates;
-
-	shut_gates(&gates, fixture);
-	arm(note, 0);
-	EXPECT_EQ(pawl_service_pending(fixture->service), 1);
-	EXPECT_EQ(cancel(note), PAWL_SERVICE_CANCELLED);
-	free(note);
-	open_gates(&gates, fixture);
-	expect_counts(fixture->service, workers_of(fixture) + 1, workers_of(fixture), 1, 0);
-}
-
 /* It says that the task runs, and does not wait. */
 IN_EVERY_MODE(cancel_of_a_running_task_takes_away_an_arming_made_meanwhile)
 {
@@ -126,7 +112,7 @@ static void *cancel_wait_run(void *arg)
 	struct note *note = arg;
 	enum pawl_service_found found = cancel_wait(note);
 
-	EXPECT_EQ(note->number, 1); /* the run is over */
+	EXPECT(note->left); /* the run is over */
 	note->answer = (int)found;
 	return NULL;
 }
@@ -147,10 +133,7 @@ IN_EVERY_MODE(cancel_wait_of_a_running_task_returns_after_the_run)
 		struct note *note = heap_note(fixture);
 		pthread_t waiter;
 
-		note->inside = stay_and_note_the_end;
-		arm(note, 0);
-		begin_driving(fixture);
-		sem_wait(&note->entered);
+		hold(note);
 		arm(note, 5 * MS);
 		pthread_create(&waiter, NULL, cancel_wait_run, note);
 		let_go_when_cancelled(note, waiter);
@@ -208,7 +191,7 @@ IN_MODE(a_task_may_cancel_wait_another_one_that_runs, .workers = 2, .shards = 1)
 
 	note->inside = cancel_wait_the_other;
 	note->other = running;
-	running->inside = stay_and_note_the_end;
+	running->inside = stay;
 	arm(running, 0);
 	sem_wait(&running->entered);
 	arm(running, HOUR);
@@ -218,7 +201,7 @@ IN_MODE(a_task_may_cancel_wait_another_one_that_runs, .workers = 2, .shards = 1)
 	sem_post(&running->leave);
 	settle(fixture);
 	EXPECT_EQ(note->answer, PAWL_SERVICE_RUNNING);
-	EXPECT_EQ(running->number, 1);
+	EXPECT(running->left);
 	expect_counts(fixture->service, 3, 2, 1, 0);
 }
 
@@ -467,7 +450,6 @@ int main(void)
 	static const struct test tests[] = {
 	        TEST(cancel_of_an_idle_task_says_idle),
 	        TEST(a_cancelled_task_does_not_run_and_its_memory_is_free),
-	        TEST(a_task_due_and_not_yet_run_is_still_pending),
 	        TEST(cancel_of_a_running_task_takes_away_an_arming_made_meanwhile),
 	        TEST(a_running_task_cancelled_and_armed_once_more_runs_again),
 	        TEST(cancel_of_a_running_periodic_task_ends_it_with_this_run),

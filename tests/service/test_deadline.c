@@ -72,20 +72,6 @@ IN_EVERY_MODE(a_time_beyond_the_end_is_the_last_moment)
 	EXPECT_EQ(deadline_of(note), LAST);
 }
 
-IN_EVERY_MODE(a_task_that_waits_for_a_worker_is_pending)
-{
-	struct gates gates;
-	struct note *note = new_note(fixture);
-
-	shut_gates(&gates, fixture);
-	arm(note, SECOND);
-	pawl_clock_manual_advance(&fixture->clock, HOUR);
-	EXPECT_EQ(deadline_of(note), SECOND);
-	open_gates(&gates, fixture);
-	settle(fixture);
-	EXPECT_EQ(deadline_of(note), PAWL_NEVER);
-}
-
 IN_EVERY_MODE(a_running_task_is_pending_only_if_it_was_armed_again)
 {
 	struct note *note = new_note(fixture);
@@ -210,7 +196,6 @@ int main(void)
 	        TEST(a_pending_task_tells_until_when),
 	        TEST(a_cancelled_or_dropped_task_is_not_pending),
 	        TEST(a_time_beyond_the_end_is_the_last_moment),
-	        TEST(a_task_that_waits_for_a_worker_is_pending),
 	        TEST(a_running_task_is_pending_only_if_it_was_armed_again),
 	        TEST(a_periodic_task_gets_its_next_time_when_it_has_returned),
 	        TEST(a_task_of_another_service_is_not_pending_here),

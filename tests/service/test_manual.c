@@ -71,16 +71,17 @@ IN_MANUAL_MODE(a_task_that_arms_itself_with_delay_0_does_not_keep_poll_from_retu
 	EXPECT_EQ(note->runs, 2);
 }
 
-static void poll_inside(struct note *note)
+static void poll_and_ask(struct note *note)
 {
 	note->answer = (int)pawl_service_poll(note->fixture->service, 0);
+	note->number = pawl_service_next(note->fixture->service);
 }
 
 IN_MANUAL_MODE(a_poll_inside_a_task_returns_0)
 {
 	struct note *inside = new_note(fixture), *other = new_note(fixture);
 
-	inside->inside = poll_inside;
+	inside->inside = poll_and_ask;
 	inside->answer = -1;
 	arm(inside, 0);
 	arm(other, 0);
@@ -89,26 +90,15 @@ IN_MANUAL_MODE(a_poll_inside_a_task_returns_0)
 	EXPECT_EQ(other->runs, 1);
 }
 
-static void look_inside(struct note *note)
-{
-	note->number = pawl_service_next(note->fixture->service);
-}
-
 IN_MANUAL_MODE(a_task_may_ask_for_the_next_time)
 {
 	struct note *note = new_note(fixture), *other = new_note(fixture);
 
-	note->inside = look_inside;
+	note->inside = poll_and_ask;
 	arm(note, 0);
 	arm(other, 5 * MS);
 	EXPECT_EQ(pawl_service_poll(fixture->service, 0), 1);
 	EXPECT_EQ(note->number, 5 * MS);
-}
-
-static void poll_by_thread(struct note *note)
-{
-	note->answer = (int)pawl_service_poll(note->fixture->service, 0);
-	note->number = pawl_service_next(note->fixture->service);
 }
 
 /* The loop may move to another thread between two polls. */
@@ -122,7 +112,7 @@ IN_MANUAL_MODE(threads_that_poll_one_after_the_other_run_everything)
 		struct note *thread = new_note(fixture);
 
 		pawl_clock_manual_advance(&fixture->clock, MS);
-		on_another_thread(thread, poll_by_thread);
+		on_another_thread(thread, poll_and_ask);
 		EXPECT_EQ(thread->answer, 1);
 		EXPECT_EQ(thread->number, i < 3 ? (i + 2) * MS : PAWL_NEVER);
 	}
@@ -136,7 +126,6 @@ static void expect_poll_to_do_nothing(struct fixture *fixture)
 	EXPECT_EQ(pawl_service_poll(fixture->service, 0), 0);
 	settle(fixture);
 	EXPECT_EQ(note->runs, 1);
-	end(fixture);
 }
 
 /* Its own threads. With a pool, whose threads poll, this poll may run the task. */

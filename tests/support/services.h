@@ -53,6 +53,7 @@ struct note {
 	uint64_t number;    /* for inside */
 	int answer;         /* of what inside did */
 	sem_t entered, leave;
+	bool left; /* stay has ended */
 };
 
 static inline uint64_t fixture_now(struct fixture *fixture)
@@ -160,6 +161,7 @@ static inline void stay(struct note *note)
 {
 	sem_post(&note->entered);
 	sem_wait(&note->leave);
+	note->left = true;
 }
 
 static inline struct pawl_service *service_with(const struct pawl_service_options *options)
@@ -331,12 +333,6 @@ static inline void note_init_posting(struct note *note)
 {
 	note_init(note, NULL);
 	pawl_task_init(&note->task, post_entered);
-}
-
-static inline void stay_and_note_the_end(struct note *note)
-{
-	stay(note);
-	note->number = 1;
 }
 
 /* armed = ran + cancelled + dropped + pending, and these. */
