@@ -153,36 +153,29 @@ IN_EVERY_MODE(next_is_never_after_the_first_deadline)
 	EXPECT_EQ(pawl_service_next(fixture->service), PAWL_NEVER);
 }
 
-static void tell_the_semaphore(struct note *note)
-{
-	sem_post(&note->entered);
-}
-
 /*
  * It came late: settle opened a slot for itself, and so visit_by of the shard moved from the first task's deadline to
  * its slot's opening; but the leader slept on until that deadline.
  */
+static void arm_after_a_settle(struct fixture *fixture)
+{
+	struct note *far = new_note(fixture), *near = new_note(fixture);
+
+	near->inside = say_entered;
+	EXPECT_EQ(arm(far, 1000 * MS), 0);
+	for (int i = 0; i < 1000; i++)
+		sched_yield(); /* most likely the leader sleeps by then, until 1000 ms */
+	settle(fixture);
+	EXPECT_EQ(arm(near, 900 * MS), 0);
+	pawl_clock_manual_advance(&fixture->clock, 900 * MS);
+	sem_wait(&near->entered); /* forever, if it waits for the other one's time */
+	EXPECT_EQ(far->runs, 0);
+}
+
 static void a_task_armed_after_a_settle_is_not_late(void)
 {
-	for (int i = 0; i < 20; i++) {
-		const struct pawl_service_options options = {.shards = 1};
-		struct fixture fixture;
-		struct note far, near;
-
-		fixture_open(&fixture, &options);
-		note_init(&far, &fixture);
-		note_init(&near, &fixture);
-		near.inside = tell_the_semaphore;
-		EXPECT_EQ(arm(&far, 1000 * MS), 0);
-		for (int j = 0; j < 1000; j++)
-			sched_yield(); /* most likely the leader sleeps by then, until 1000 ms */
-		pawl_service_settle(fixture.service);
-		EXPECT_EQ(arm(&near, 900 * MS), 0);
-		pawl_clock_manual_advance(&fixture.clock, 900 * MS);
-		sem_wait(&near.entered); /* forever, if it waits for the other one's time */
-		EXPECT_EQ(far.runs, 0);
-		pawl_service_close(fixture.service, NULL);
-	}
+	for (int i = 0; i < 20; i++)
+		in_mode(&(struct pawl_service_options){.shards = 1}, arm_after_a_settle);
 }
 
 /* The loop that the manual mode is for. */
