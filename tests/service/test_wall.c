@@ -427,47 +427,42 @@ static void wake_it(struct pawl_clock *clock)
 	(void)clock;
 }
 
-static void run_nothing(struct pawl_task *task)
-{
-	(void)task;
-}
-
 enum { MANY_TASKS = 10000 };
 
-static struct pawl_task *arm_many(struct pawl_service **service, struct counting_clock *clock,
-                                  uint64_t seconds)
+static struct counting_clock counting_clock;
+
+static void on_counting_clock(void (*test)(struct fixture *fixture))
 {
-	const struct pawl_service_options options = {
-	        .workers = PAWL_SERVICE_MANUAL, .shards = 1, .clock = &clock->clock};
-	struct pawl_task *tasks = malloc(MANY_TASKS * sizeof(*tasks));
+	counting_clock = (struct counting_clock){{count_reading, sleep_by_it, wake_it, NULL},
+	                                         .time = SECOND};
+	in_mode(&(struct pawl_service_options){.workers = PAWL_SERVICE_MANUAL,
+	                                       .shards = 1,
+	                                       .clock = &counting_clock.clock},
+	        test);
+}
+
+#define ON_COUNTING_CLOCK(name) FIXTURE_TEST(name, on_counting_clock(name##_))
+
+/* For tomorrow. */
+static void arm_many(struct fixture *fixture)
+{
+	struct note *notes = new_notes(fixture, MANY_TASKS);
 	struct timespec now;
 
-	*clock = (struct counting_clock){{count_reading, sleep_by_it, wake_it, NULL}, SECOND, 0, 0};
-	EXPECT_EQ(pawl_service_open(service, &options), 0);
 	clock_gettime(CLOCK_REALTIME, &now);
-	for (unsigned i = 0; i < MANY_TASKS; i++) {
-		pawl_task_init(&tasks[i], run_nothing);
-		EXPECT_EQ(pawl_service_arm_at_time(*service, &tasks[i],
-		                                   at((uint64_t)now.tv_sec + seconds, 0)),
-		          0);
-	}
-	return tasks;
+	for (unsigned i = 0; i < MANY_TASKS; i++)
+		EXPECT_EQ(arm_wall(&notes[i], (uint64_t)now.tv_sec + 86400), 0);
+	counting_clock.readings = 0;
 }
 
 /* As if reading the clock took so long that all of them take more than a second. */
-static void a_poll_ends_however_many_there_are(void)
+ON_COUNTING_CLOCK(a_poll_ends_however_many_there_are)
 {
-	struct counting_clock clock;
-	struct pawl_service *service;
-	struct pawl_task *tasks = arm_many(&service, &clock, 86400);
-
-	clock.time += 86400 * SECOND + SECOND; /* all are due, and early */
-	clock.step = MS;
-	clock.readings = 0;
-	pawl_service_poll(service, 0);
-	EXPECT(clock.readings < 3 * MANY_TASKS);
-	pawl_service_close(service, NULL);
-	free(tasks);
+	arm_many(fixture);
+	counting_clock.time += 86400 * SECOND + SECOND; /* all are due, and early */
+	counting_clock.step = MS;
+	pawl_service_poll(fixture->service, 0);
+	EXPECT(counting_clock.readings < 3 * MANY_TASKS);
 }
 
 /* They are due by the clock, but not by the wall clock, and the clocks are not compared yet. */
@@ -486,18 +481,12 @@ IN_MODE(early_ones_do_not_keep_others_waiting, .workers = PAWL_SERVICE_MANUAL, .
 }
 
 /* The clock is read once for each batch that is armed again. */
-static void when_the_clock_was_set_they_are_armed_again_in_batches(void)
+ON_COUNTING_CLOCK(when_the_clock_was_set_they_are_armed_again_in_batches)
 {
-	struct counting_clock clock;
-	struct pawl_service *service;
-	struct pawl_task *tasks = arm_many(&service, &clock, 86400);
-
-	clock.time += 3600 * SECOND; /* the machine slept, say */
-	clock.readings = 0;
-	pawl_service_poll(service, 0);
-	EXPECT(clock.readings > MANY_TASKS / 300);
-	pawl_service_close(service, NULL);
-	free(tasks);
+	arm_many(fixture);
+	counting_clock.time += 3600 * SECOND; /* the machine slept, say */
+	pawl_service_poll(fixture->service, 0);
+	EXPECT(counting_clock.readings > MANY_TASKS / 300);
 }
 
 /* Random steps of the clock against what must hold: never early, and late by a second and a tick at most. */
@@ -553,22 +542,20 @@ IN_EVERY_MODE(at_random_it_is_never_early_and_hardly_late)
 static void it_also_runs_by_the_wall_clock_of_the_system(void)
 {
 	struct pawl_service *service = service_with(NULL);
-	struct note passed, ahead;
 	struct timespec now;
+	struct note note;
 
-	note_init_posting(&passed);
-	note_init_posting(&ahead);
-	clock_gettime(CLOCK_REALTIME, &now);
-	EXPECT_EQ(pawl_service_arm_at_time(service, &passed.task, now), 0);
-	sem_wait(&passed.entered);
-	clock_gettime(CLOCK_REALTIME, &now);
-	now.tv_nsec += now.tv_nsec < 900000000 ? 20000000 : 0;
-	EXPECT_EQ(pawl_service_arm_at_time(service, &ahead.task, now), 0);
-	sem_wait(&ahead.entered);
-	pawl_service_settle(service);
+	note_init_posting(&note);
+	for (long ahead = 0; ahead <= 20000000; ahead += 20000000) {
+		clock_gettime(CLOCK_REALTIME, &now);
+		now.tv_nsec += now.tv_nsec < 900000000 ? ahead : 0;
+		EXPECT_EQ(pawl_service_arm_at_time(service, &note.task, now), 0);
+		sem_wait(&note.entered);
+		pawl_service_settle(service);
+	}
 	now.tv_sec += 86400;
-	EXPECT_EQ(pawl_service_arm_at_time(service, &ahead.task, now), 0);
-	EXPECT_EQ(pawl_service_cancel(service, &ahead.task), PAWL_SERVICE_CANCELLED);
+	EXPECT_EQ(pawl_service_arm_at_time(service, &note.task, now), 0);
+	EXPECT_EQ(pawl_service_cancel(service, &note.task), PAWL_SERVICE_CANCELLED);
 	pawl_service_close(service, NULL);
 }
 
