@@ -300,57 +300,6 @@ IN_EVERY_MODE(cancel_wait_all_of_idle_and_of_no_tasks_changes_nothing)
 	cancel_both(note, other);
 }
 
-/* A connection has four tasks, and each run arms two others. Afterwards no task uses its memory. */
-enum { TASKS = 4, CONNECTIONS = 200 };
-
-struct part {
-	struct pawl_task task;
-	struct connection *connection;
-	unsigned number;
-};
-
-struct connection {
-	struct part parts[TASKS];
-	struct pawl_service *service;
-};
-
-static void arm_two_others(struct pawl_task *task)
-{
-	const struct part *part = PAWL_CONTAINER_OF(task, struct part, task);
-	struct connection *connection = part->connection;
-
-	for (unsigned i = 1; i <= 2; i++) {
-		struct part *other = &connection->parts[(part->number + i) % TASKS];
-		int error = pawl_service_arm(connection->service, &other->task, 0);
-
-		EXPECT(error == 0 || error == -ECANCELED);
-	}
-}
-
-IN_EVERY_MODE_WITH_THREADS(tasks_that_arm_each_other_end_with_cancel_wait_all)
-{
-	for (unsigned round = 0; round < CONNECTIONS; round++) {
-		struct connection *connection = calloc(1, sizeof(*connection));
-		struct pawl_task *tasks[TASKS];
-
-		connection->service = fixture->service;
-		for (unsigned i = 0; i < TASKS; i++) {
-			tasks[i] = &connection->parts[i].task;
-			connection->parts[i].connection = connection;
-			connection->parts[i].number = i;
-			pawl_task_init(tasks[i], arm_two_others);
-		}
-		pawl_service_arm(fixture->service, tasks[round % TASKS], 0);
-		pawl_service_cancel_wait_all(fixture->service, tasks, TASKS);
-		for (unsigned i = 0; i < TASKS; i++)
-			EXPECT_EQ(pawl_service_cancel(fixture->service, tasks[i]),
-			          PAWL_SERVICE_IDLE);
-		memset(connection, 0xA5, sizeof(*connection));
-		free(connection);
-	}
-	EXPECT_EQ(pawl_service_pending(fixture->service), 0);
-}
-
 static void call_everything(struct note *note)
 {
 	struct pawl_service *service = note->fixture->service;
@@ -461,7 +410,6 @@ int main(void)
 	        TEST(while_cancel_wait_all_waits_its_tasks_cannot_be_armed),
 	        TEST(cancel_wait_all_inside_one_of_the_tasks_does_not_wait_for_that_one),
 	        TEST(cancel_wait_all_of_idle_and_of_no_tasks_changes_nothing),
-	        TEST(tasks_that_arm_each_other_end_with_cancel_wait_all),
 	        TEST(every_call_is_legal_inside_a_task),
 	        TEST(a_task_may_free_itself),
 	        TEST(a_periodic_task_may_cancel_and_free_itself),

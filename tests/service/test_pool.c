@@ -317,58 +317,6 @@ static void the_service_has_one_thread(void)
 	EXPECT_EQ(started, 1);
 }
 
-/* Threads that arm, cancel and free; a thread of the pool for each job. */
-enum { ROUNDS = 2000 };
-
-static unsigned ran;
-
-static void count_run(struct pawl_task *task)
-{
-	free_it(task);
-	__atomic_add_fetch(&ran, 1, __ATOMIC_SEQ_CST);
-}
-
-static void *arm_and_cancel(void *service)
-{
-	uintptr_t cancelled = 0;
-	struct pawl_task kept;
-
-	for (unsigned i = 0; i < ROUNDS; i++) {
-		struct pawl_task *task = malloc(sizeof(*task));
-
-		pawl_task_init(task, count_run);
-		EXPECT_EQ(pawl_service_arm(service, task, i % 3 * MS / 4), 0);
-		pawl_task_init(&kept, count_dropped);
-		EXPECT_EQ(pawl_service_arm(service, &kept, 0), 0);
-		cancelled += pawl_service_cancel_wait(service, &kept) == PAWL_SERVICE_CANCELLED;
-	}
-	return (void *)cancelled;
-}
-
-static void many_threads_and_a_pool_agree(void)
-{
-	const struct pawl_service_options options = {
-	        .workers = 3, .shards = 2, .dispatch = pool_dispatch, .tick_ns = MS / 4};
-	struct pawl_service *service = service_with(&options);
-	uint64_t cancelled = 0;
-	pthread_t threads[3];
-	void *result;
-
-	ran = dropped = 0;
-	for (unsigned i = 0; i < 3; i++)
-		pthread_create(&threads[i], NULL, arm_and_cancel, service);
-	for (unsigned i = 0; i < 3; i++) {
-		pthread_join(threads[i], &result);
-		cancelled += (uintptr_t)result;
-	}
-	while (__atomic_load_n(&ran, __ATOMIC_SEQ_CST) < 3 * ROUNDS)
-		pawl_service_settle(service);
-	EXPECT_EQ(dropped + cancelled,
-	          3 * ROUNDS); /* count_dropped is the function of `kept` here */
-	expect_counts(service, 6 * ROUNDS, 6 * ROUNDS - cancelled, cancelled, 0);
-	pawl_service_close(service, NULL);
-}
-
 int main(void)
 {
 	static const struct test tests[] = {
@@ -386,7 +334,6 @@ int main(void)
 	        TEST(a_stop_waits_until_the_call_was_answered),
 	        TEST(dispatch_may_poll_itself),
 	        TEST(the_service_has_one_thread),
-	        TEST(many_threads_and_a_pool_agree),
 	};
 
 	return RUN_TESTS(tests);

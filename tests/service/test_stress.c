@@ -394,7 +394,7 @@ static void stop_drops_tasks_that_neither_ran_nor_were_cancelled(void)
 	}
 }
 
-/* Freed memory, which is soon another task, maybe of another thread */
+/* Freed memory, which is soon another task, maybe of another thread; also with a pool of threads */
 
 struct heap_load {
 	struct pawl_task task; /* first */
@@ -457,16 +457,22 @@ static void arm_wait_and_free(struct crew *crew, unsigned number, struct random 
 	}
 }
 
+static void free_in(const struct pawl_service_options *options)
+{
+	struct crew crew;
+
+	crew_open(&crew, options);
+	crew_work(&crew, arm_wait_and_free, NULL);
+	advance_and_settle(&crew.fixture, 3 * MS);
+	crew_close(&crew);
+}
+
 static void memory_may_be_freed_after_cancel_wait_and_by_the_task(void)
 {
-	for (size_t i = 0; i < COUNTOF(every_mode); i++) {
-		struct crew crew;
-
-		crew_open(&crew, &every_mode[i]);
-		crew_work(&crew, arm_wait_and_free, NULL);
-		advance_and_settle(&crew.fixture, 3 * MS);
-		crew_close(&crew);
-	}
+	for (size_t i = 0; i < COUNTOF(every_mode); i++)
+		free_in(&every_mode[i]);
+	for (size_t i = 0; i < COUNTOF(every_pool); i++)
+		free_in(&every_pool[i]);
 }
 
 int main(int argc, char **argv)

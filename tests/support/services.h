@@ -7,8 +7,7 @@
  *		struct note *note = new_note(fixture);
  *
  *		EXPECT_EQ(arm(note, 5 * MS), 0);
- *		advance_and_settle(fixture, 5 * MS);
- *		EXPECT_EQ(note->runs, 1);
+ *		EXPECT_RUNS_AFTER(5 * MS, note, 1);
  *	}
  */
 #ifndef PAWL_TESTS_SERVICES_H
