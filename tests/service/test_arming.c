@@ -421,9 +421,7 @@ IN_EVERY_MODE(a_task_that_waits_for_the_wall_clock_is_pending)
 {
 	struct note *note = new_note(fixture);
 
-	EXPECT_EQ(pawl_service_arm_at_time(fixture->service, &note->task,
-	                                   (struct timespec){.tv_sec = 3600}),
-	          0);
+	EXPECT_EQ(arm_wall(note, 3600), 0);
 	EXPECT_EQ(arm_unless_pending(note, MS), -EALREADY);
 	EXPECT_EQ(deadline_of(note), HOUR);
 	end(fixture);

@@ -340,7 +340,7 @@ IN_EVERY_MODE(time_that_runs_ends_between_two_deadlines)
 
 static void set_the_clock_back(struct note *note)
 {
-	pawl_clock_manual_set_wall(&note->fixture->clock, (struct timespec){.tv_sec = 100});
+	set_wall(note->fixture, 100);
 	note->inside = NULL;
 }
 
@@ -350,10 +350,10 @@ IN_EVERY_MODE(time_that_runs_stops_at_the_times_of_the_wall_clock)
 	struct note *first = new_note(fixture), *second = new_note(fixture);
 
 	first->inside = set_the_clock_back;
-	pawl_clock_manual_set_wall(&fixture->clock, (struct timespec){.tv_sec = 1000});
-	pawl_service_arm_at_time(fixture->service, &first->task, (struct timespec){.tv_sec = 1005});
+	set_wall(fixture, 1000);
+	arm_wall(first, 1005);
 	run_time(fixture, 6 * SECOND);
-	pawl_service_arm_at_time(fixture->service, &second->task, (struct timespec){.tv_sec = 130});
+	arm_wall(second, 130);
 	run_time(fixture, HOUR);
 	EXPECT_EQ(first->runs, 1);
 	EXPECT_EQ(first->at[0], 5 * SECOND);

@@ -126,9 +126,7 @@ IN_EVERY_MODE(a_task_for_a_time_of_the_wall_clock_is_due_then)
 	uint64_t due[CELLS_DUE];
 
 	inspect(fixture, &viewer);
-	EXPECT_EQ(pawl_service_arm_at_time(fixture->service, &note->task,
-	                                   (struct timespec){.tv_sec = 2 * 3600}),
-	          0);
+	EXPECT_EQ(arm_wall(note, 2 * 3600), 0);
 	EXPECT(ask(&viewer));
 	due_of(&viewer, due);
 	EXPECT_EQ(due[cell_of(2 * HOUR)], 1);

@@ -28,24 +28,6 @@ struct job {
 	sem_t entered, leave;
 };
 
-static void set_wall_ns(struct fixture *fixture, int64_t seconds, uint64_t ns)
-{
-	pawl_clock_manual_set_wall(
-	        &fixture->clock, (struct timespec){.tv_sec = (time_t)seconds, .tv_nsec = (long)ns});
-}
-
-static void set_wall(struct fixture *fixture, int64_t seconds)
-{
-	set_wall_ns(fixture, seconds, 0);
-}
-
-static uint64_t wall(struct fixture *fixture)
-{
-	struct timespec time = pawl_clock_manual_wall(&fixture->clock);
-
-	return (uint64_t)time.tv_sec * SECOND + (uint64_t)time.tv_nsec;
-}
-
 static struct job *job_of(struct pawl_task *task)
 {
 	return (struct job *)(void *)task;

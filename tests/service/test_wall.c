@@ -7,34 +7,7 @@
 #include "../../src/base/random.h"
 #include "../support/services.h"
 
-#define NOON UINT64_C(1800000000) /* some time, in seconds since 1970 */
-
-static struct timespec at(uint64_t seconds, uint64_t ns)
-{
-	return (struct timespec){.tv_sec = (time_t)seconds, .tv_nsec = (long)ns};
-}
-
-static void set_wall(struct fixture *fixture, uint64_t seconds)
-{
-	pawl_clock_manual_set_wall(&fixture->clock, at(seconds, 0));
-}
-
-static uint64_t wall(struct fixture *fixture)
-{
-	struct timespec time = pawl_clock_manual_wall(&fixture->clock);
-
-	return (uint64_t)time.tv_sec * SECOND + (uint64_t)time.tv_nsec;
-}
-
-static int arm_at_time(struct note *note, struct timespec time)
-{
-	return pawl_service_arm_at_time(note->fixture->service, &note->task, time);
-}
-
-static int arm_wall(struct note *note, uint64_t seconds)
-{
-	return arm_at_time(note, at(seconds, 0));
-}
+#define NOON INT64_C(1800000000) /* some time, in seconds since 1970 */
 
 IN_EVERY_MODE(it_runs_when_the_wall_clock_says_so)
 {
@@ -58,7 +31,7 @@ IN_EVERY_MODE(the_service_tells_the_time_of_both_clocks)
 
 	pawl_clock_manual_advance(&fixture->clock, 7 * SECOND + 1);
 	EXPECT_EQ(pawl_service_now(fixture->service), 7 * SECOND + 1);
-	pawl_clock_manual_set_wall(&fixture->clock, at(NOON, 5));
+	set_wall_ns(fixture, NOON, 5);
 	pawl_clock_manual_advance(&fixture->clock, SECOND - 2);
 	time = pawl_service_wall(fixture->service);
 	EXPECT_EQ(time.tv_sec, NOON + 1);
@@ -127,7 +100,7 @@ IN_EVERY_MODE(a_time_that_has_passed_is_now)
 
 	set_wall(fixture, NOON);
 	EXPECT_EQ(arm_wall(&notes[0], NOON - 1), 0);
-	EXPECT_EQ(arm_at_time(&notes[1], (struct timespec){.tv_sec = -5, .tv_nsec = 7}), 0);
+	EXPECT_EQ(arm_at_time(&notes[1], at(-5, 7)), 0);
 	settle(fixture);
 	EXPECT_EQ(notes[0].runs, 1);
 	EXPECT_EQ(notes[1].runs, 1);
@@ -241,7 +214,7 @@ IN_EVERY_MODE(arm_and_touch_make_it_an_ordinary_one)
 static void arm_for_tomorrow(struct note *note)
 {
 	note->number += 86400;
-	EXPECT_EQ(arm_wall(note, note->number), 0);
+	EXPECT_EQ(arm_wall(note, (int64_t)note->number), 0);
 }
 
 IN_EVERY_MODE(it_arms_itself_again_for_the_next_day)
@@ -327,7 +300,7 @@ IN_EVERY_MODE(the_clocks_are_compared_only_while_one_is_pending)
 static void arm_by_the_wall_clock_inside(struct note *note)
 {
 	if (note->runs == 1)
-		EXPECT_EQ(arm_wall(note, note->number), 0);
+		EXPECT_EQ(arm_wall(note, (int64_t)note->number), 0);
 }
 
 /* No clocks are compared when it runs, and it is not on the wheel when it is armed. */
@@ -374,7 +347,7 @@ IN_EVERY_MODE(a_clock_that_is_set_twice_within_a_second_makes_it_hardly_late)
 	EXPECT_EQ(arm_at_time(note, at(NOON, 100 * MS)), 0);
 	set_wall(fixture, NOON - 3600);
 	EXPECT_RUNS_AFTER(100 * MS, note, 0);
-	pawl_clock_manual_set_wall(&fixture->clock, at(NOON, 100 * MS));
+	set_wall_ns(fixture, NOON, 100 * MS);
 	EXPECT_RUNS_AFTER(SECOND + MS, note, 1);
 }
 
@@ -451,7 +424,7 @@ static void arm_many(struct fixture *fixture)
 
 	clock_gettime(CLOCK_REALTIME, &now);
 	for (unsigned i = 0; i < MANY_TASKS; i++)
-		EXPECT_EQ(arm_wall(&notes[i], (uint64_t)now.tv_sec + 86400), 0);
+		EXPECT_EQ(arm_wall(&notes[i], now.tv_sec + 86400), 0);
 	counting_clock.readings = 0;
 }
 
@@ -512,7 +485,8 @@ IN_EVERY_MODE(at_random_it_is_never_early_and_hardly_late)
 		set_wall(fixture, NOON);
 		for (int call = 0; call < 100; call++) {
 			struct note *note = &notes[random_below(&random, TASKS)];
-			uint64_t time = wall(fixture) / SECOND + random_below(&random, 200) - 100;
+			int64_t time = (int64_t)(wall(fixture) / SECOND +
+			                         random_below(&random, 200) - 100);
 
 			if (random_below(&random, 3) == 0) {
 				set_wall(fixture, time);
@@ -520,7 +494,7 @@ IN_EVERY_MODE(at_random_it_is_never_early_and_hardly_late)
 				advance_and_settle(fixture, random_below(&random, 3 * SECOND));
 			} else {
 				cancel_wait(note);
-				note->number = time;
+				note->number = (uint64_t)time;
 				EXPECT_EQ(arm_wall(note, time), 0);
 				settle(fixture); /* or the clock might be set back during its run */
 			}

@@ -213,6 +213,41 @@ static inline void advance_and_settle(struct fixture *fixture, uint64_t ns)
 	settle(fixture);
 }
 
+/* The wall clock, in seconds since 1970 and nanoseconds. */
+
+static inline struct timespec at(int64_t seconds, uint64_t ns)
+{
+	return (struct timespec){.tv_sec = (time_t)seconds, .tv_nsec = (long)ns};
+}
+
+static inline void set_wall_ns(struct fixture *fixture, int64_t seconds, uint64_t ns)
+{
+	pawl_clock_manual_set_wall(&fixture->clock, at(seconds, ns));
+}
+
+static inline void set_wall(struct fixture *fixture, int64_t seconds)
+{
+	set_wall_ns(fixture, seconds, 0);
+}
+
+/* In nanoseconds. */
+static inline uint64_t wall(struct fixture *fixture)
+{
+	struct timespec time = pawl_clock_manual_wall(&fixture->clock);
+
+	return (uint64_t)time.tv_sec * SECOND + (uint64_t)time.tv_nsec;
+}
+
+static inline int arm_at_time(struct note *note, struct timespec time)
+{
+	return pawl_service_arm_at_time(note->fixture->service, &note->task, time);
+}
+
+static inline int arm_wall(struct note *note, int64_t seconds)
+{
+	return arm_at_time(note, at(seconds, 0));
+}
+
 /* When `ns` more have passed, the task of the note has run so many times in all. */
 #define EXPECT_RUNS_AFTER(ns, note, expected) \
 	(advance_and_settle((note)->fixture, ns), EXPECT_EQ((note)->runs, expected))
