@@ -15,6 +15,7 @@
 
 #include <pthread.h>
 #include <semaphore.h>
+#include <stddef.h>
 
 #include "pawl/service.h"
 #include "test.h"
