@@ -42,19 +42,14 @@ static struct pawl_service_stats *stats_of(struct fixture *fixture)
 
 static struct step_clock sleeps;
 
-static void on_step_clock(const struct pawl_service_options *options,
-                          void (*test)(struct fixture *))
+static void on_step_clock(unsigned shards, void (*test)(struct fixture *))
 {
 	step_clock_init(&sleeps);
-	in_mode(options, test);
+	in_mode(&(struct pawl_service_options){.shards = shards, .clock = &sleeps.clock}, test);
 }
 
 /* The test moves the clock from sleep to sleep of the one worker. */
-#define FROM_SLEEP_TO_SLEEP(name, ...)                                                         \
-	FIXTURE_TEST(name, on_step_clock(                                                      \
-	                           &(const struct pawl_service_options){                       \
-	                                   .workers = 1, .clock = &sleeps.clock, __VA_ARGS__}, \
-	                           name##_))
+#define FROM_SLEEP_TO_SLEEP(shards, name) FIXTURE_TEST(name, on_step_clock(shards, name##_))
 
 /* A leader that sleeps has nothing left to move ahead. */
 static void expect_all_moved_ahead(struct fixture *fixture)
@@ -72,17 +67,17 @@ static void expect_all_moved_ahead(struct fixture *fixture)
 	EXPECT(in_order || shards > 1);
 }
 
-FROM_SLEEP_TO_SLEEP(no_task_is_moved_when_its_slot_opens, .shards = 1)
+FROM_SLEEP_TO_SLEEP(1, no_task_is_moved_when_its_slot_opens)
 {
 	expect_all_moved_ahead(fixture);
 }
 
-FROM_SLEEP_TO_SLEEP(no_task_is_moved_when_its_slot_opens_in_one_of_four_shards, .shards = 4)
+FROM_SLEEP_TO_SLEEP(4, no_task_is_moved_when_its_slot_opens_in_one_of_four_shards)
 {
 	expect_all_moved_ahead(fixture);
 }
 
-FROM_SLEEP_TO_SLEEP(a_few_tasks_are_no_reason_to_wake_up_early, .shards = 1)
+FROM_SLEEP_TO_SLEEP(1, a_few_tasks_are_no_reason_to_wake_up_early)
 {
 	arm_many(fixture, 5, 10 * SECOND);
 	EXPECT_EQ(step_clock_step(&sleeps), 10 * SECOND);
@@ -90,7 +85,7 @@ FROM_SLEEP_TO_SLEEP(a_few_tasks_are_no_reason_to_wake_up_early, .shards = 1)
 	EXPECT_EQ(ran, 5);
 }
 
-FROM_SLEEP_TO_SLEEP(many_tasks_are_moved_ahead_even_if_nothing_else_wakes_a_worker, .shards = 1)
+FROM_SLEEP_TO_SLEEP(1, many_tasks_are_moved_ahead_even_if_nothing_else_wakes_a_worker)
 {
 	arm_many(fixture, MANY, 10 * SECOND);
 	EXPECT(step_clock_step(&sleeps) < 10 * SECOND);

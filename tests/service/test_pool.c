@@ -18,19 +18,18 @@ static void note_call(struct pawl_service *service, void *arg)
 	sem_post(&called);
 }
 
-static void in_pool(const struct pawl_service_options *options, void (*test)(struct fixture *))
+static void in_pool(struct pawl_service_options options, void (*test)(struct fixture *))
 {
 	sem_init(&called, 0, 0);
 	step_clock_init(&sleeps);
-	in_mode(options, test);
+	options.dispatch = note_call;
+	options.dispatch_arg = &called;
+	in_mode(&options, test);
 }
 
 /* The clock `sleeps` says when the service's thread sleeps. */
-#define IN_POOL(name, ...)                                                                        \
-	FIXTURE_TEST(name, in_pool(&(const struct pawl_service_options){__VA_ARGS__,              \
-	                                                                .dispatch = note_call,    \
-	                                                                .dispatch_arg = &called}, \
-	                           name##_))
+#define IN_POOL(name, ...) \
+	FIXTURE_TEST(name, in_pool((struct pawl_service_options){__VA_ARGS__}, name##_))
 
 static int calls_waiting(void)
 {
