@@ -33,6 +33,17 @@ IN_EVERY_MODE(a_new_service_has_counted_nothing)
 	EXPECT_EQ(pawl_histogram_percentile(&histograms.lateness, 100), 0);
 }
 
+/* As a program has it that was compiled with an older header. */
+IN_MODE(statistics_end_where_a_smaller_struct_does, .workers = PAWL_SERVICE_MANUAL)
+{
+	struct pawl_service_stats stats;
+
+	memset(&stats, 0xA5, sizeof(stats));
+	pawl_service_get_stats(fixture->service, &stats, offsetof(struct pawl_service_stats, ran));
+	EXPECT_EQ(stats.armed, 0);
+	EXPECT_EQ(stats.ran, UINT64_C(0xA5A5A5A5A5A5A5A5));
+}
+
 IN_EVERY_MODE(queued_counts_due_tasks_that_wait_for_a_worker)
 {
 	struct pawl_service_stats stats;
@@ -208,6 +219,7 @@ int main(void)
 {
 	static const struct test tests[] = {
 	        TEST(a_new_service_has_counted_nothing),
+	        TEST(statistics_end_where_a_smaller_struct_does),
 	        TEST(queued_counts_due_tasks_that_wait_for_a_worker),
 	        TEST(lateness_is_the_time_from_the_deadline_to_the_call),
 	        TEST(lateness_counts_from_the_deadline_as_it_was_given),
