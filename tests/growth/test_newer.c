@@ -13,34 +13,34 @@ static void the_structs_are_larger(void)
 
 static void a_statistic_that_the_library_does_not_know_is_0(void)
 {
-	struct pawl_purgatory_stats *of_purgatory = garbage(sizeof(*of_purgatory));
-	struct pawl_service_stats *stats = garbage(sizeof(*stats));
+	struct pawl_purgatory_stats of_purgatory;
+	struct pawl_service_stats stats;
 	struct parts parts;
 
 	open_parts(&parts);
-	pawl_service_get_stats(parts.service, stats, sizeof(*stats));
-	EXPECT_EQ(stats->ran, 1);
-	EXPECT_EQ(stats->slowest_ns, 0);
-	EXPECT_EQ(stats->later, 0);
-	pawl_purgatory_get_stats(parts.purgatory, of_purgatory, sizeof(*of_purgatory));
-	EXPECT_EQ(of_purgatory->dropped, 0);
-	EXPECT_EQ(of_purgatory->later, 0);
+	memset(&stats, 0xA5, sizeof(stats));
+	pawl_service_get_stats(parts.service, &stats, sizeof(stats));
+	EXPECT_EQ(stats.ran, 1);
+	EXPECT_EQ(stats.slowest_ns, 0);
+	EXPECT_EQ(stats.later, 0);
+	memset(&of_purgatory, 0xA5, sizeof(of_purgatory));
+	pawl_purgatory_get_stats(parts.purgatory, &of_purgatory, sizeof(of_purgatory));
+	EXPECT_EQ(of_purgatory.dropped, 0);
+	EXPECT_EQ(of_purgatory.later, 0);
 	close_parts(&parts);
-	free(stats);
-	free(of_purgatory);
 }
 
 static void a_field_of_a_place_that_the_library_does_not_know_is_0(void)
 {
-	struct pawl_wheel_place *place = garbage(sizeof(*place));
+	struct pawl_wheel_place place;
 	struct parts parts;
 
 	open_parts(&parts);
-	EXPECT(pawl_wheel_get_place(parts.wheel, &parts.timer, place, sizeof(*place)));
-	EXPECT_EQ(place->opens, 400);
-	EXPECT_EQ(place->later, 0);
+	memset(&place, 0xA5, sizeof(place));
+	EXPECT(pawl_wheel_get_place(parts.wheel, &parts.timer, &place, sizeof(place)));
+	EXPECT_EQ(place.opens, 400);
+	EXPECT_EQ(place.later, 0);
 	close_parts(&parts);
-	free(place);
 }
 
 static void an_option_that_the_library_does_not_know_is_refused(void)

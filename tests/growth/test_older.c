@@ -2,7 +2,7 @@
 /* A program that was compiled with headers of an earlier version, in which structs were smaller: see doctor.cmake. */
 #include "parts.h"
 
-/* The struct and the memory after it, which the library must not write: for builds without a sanitizer. */
+/* The struct and the memory after it, which the library must not write. */
 #define GUARD(type)                      \
 	struct {                         \
 		type filled;             \
@@ -26,7 +26,6 @@ static void the_structs_are_smaller(void)
 
 static void statistics_fit_the_smaller_struct(void)
 {
-	struct pawl_service_stats *exact = garbage(sizeof(*exact));
 	GUARD(struct pawl_service_stats) stats;
 	struct parts parts;
 
@@ -37,15 +36,11 @@ static void statistics_fit_the_smaller_struct(void)
 	EXPECT_EQ(stats.filled.ran, 1);
 	EXPECT(stats.filled.slowest == run);
 	EXPECT(untouched(stats.after, sizeof(stats.after)));
-	pawl_service_get_stats(parts.service, exact, sizeof(*exact));
-	EXPECT_EQ(exact->ran, 1);
 	close_parts(&parts);
-	free(exact);
 }
 
 static void statistics_of_a_purgatory_fit_the_smaller_struct(void)
 {
-	struct pawl_purgatory_stats *exact = garbage(sizeof(*exact));
 	GUARD(struct pawl_purgatory_stats) stats;
 	struct parts parts;
 
@@ -54,15 +49,11 @@ static void statistics_of_a_purgatory_fit_the_smaller_struct(void)
 	pawl_purgatory_get_stats(parts.purgatory, &stats.filled, sizeof(stats.filled));
 	EXPECT_EQ(stats.filled.watched | stats.filled.completed_by_call, 0);
 	EXPECT(untouched(stats.after, sizeof(stats.after)));
-	pawl_purgatory_get_stats(parts.purgatory, exact, sizeof(*exact));
-	EXPECT_EQ(exact->watched, 0);
 	close_parts(&parts);
-	free(exact);
 }
 
 static void a_place_fits_the_smaller_struct(void)
 {
-	struct pawl_wheel_place *exact = garbage(sizeof(*exact));
 	GUARD(struct pawl_wheel_place) place;
 	struct parts parts;
 
@@ -73,9 +64,7 @@ static void a_place_fits_the_smaller_struct(void)
 	EXPECT_EQ(place.filled.level, 2);
 	EXPECT_EQ(place.filled.slot, 1);
 	EXPECT(untouched(place.after, sizeof(place.after)));
-	EXPECT(pawl_wheel_get_place(parts.wheel, &parts.timer, exact, sizeof(*exact)));
 	close_parts(&parts);
-	free(exact);
 }
 
 int main(void)

@@ -1,9 +1,20 @@
+#!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""openmetrics.py PROBE: the text of the probe, read by a real parser, says what the probe did."""
+"""openmetrics.py PROBE: the text of the probe, read by the parser of Prometheus' client library, says what the probe
+did. If the first python3 of PATH does not have that library, Debian's may (python3-prometheus-client). Without it:
+exit 77, skipped."""
+import os
 import subprocess
 import sys
 
-from prometheus_client.openmetrics.parser import text_string_to_metric_families
+DEBIANS = "/usr/bin/python3"
+try:
+    from prometheus_client.openmetrics.parser import text_string_to_metric_families
+except ImportError:
+    if os.path.exists(DEBIANS) and "--debians" not in sys.argv:
+        os.execv(DEBIANS, [DEBIANS, __file__, sys.argv[1], "--debians"])
+    print("openmetrics: skipped: python3 has no prometheus_client")
+    sys.exit(77)
 
 TEXT = subprocess.run([sys.argv[1]], capture_output=True, check=True, timeout=1200).stdout.decode()
 FAMILIES = {family.name: family for family in text_string_to_metric_families(TEXT)}

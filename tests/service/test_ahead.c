@@ -40,145 +40,123 @@ static struct pawl_service_stats *stats_of(struct fixture *fixture)
 	return &stats;
 }
 
-static void open_with(struct fixture *fixture, unsigned workers, unsigned shards)
-{
-	const struct pawl_service_options options = {.workers = workers, .shards = shards};
-
-	fixture_open(fixture, &options);
-}
-
 static struct step_clock sleeps;
 
-static void open_that_sleeps(struct fixture *fixture, unsigned workers, unsigned shards)
+static void on_step_clock(unsigned shards, void (*test)(struct fixture *))
 {
-	const struct pawl_service_options options = {
-	        .workers = workers, .shards = shards, .clock = &sleeps.clock};
-
 	step_clock_init(&sleeps);
-	fixture_open(fixture, &options);
+	in_mode(&(struct pawl_service_options){.shards = shards, .clock = &sleeps.clock}, test);
 }
 
-/* From sleep to sleep. A leader that sleeps has nothing left to move ahead. */
-static void expect_all_moved_ahead(unsigned workers, unsigned shards)
-{
-	struct fixture fixture;
+/* The test moves the clock from sleep to sleep of the one worker. */
+#define FROM_SLEEP_TO_SLEEP(shards, name) FIXTURE_TEST(name, on_step_clock(shards, name##_))
 
-	open_that_sleeps(&fixture, workers, shards);
-	arm_many(&fixture, MANY, 10 * SECOND);
+/* A leader that sleeps has nothing left to move ahead. */
+static void expect_all_moved_ahead(struct fixture *fixture)
+{
+	unsigned shards = fixture->options.shards;
+
+	arm_many(fixture, MANY, 10 * SECOND);
 	while (ran < MANY) {
 		step_clock_step(&sleeps);
-		settle(&fixture);
+		settle(fixture);
 	}
-	EXPECT(stats_of(&fixture)->moved_ahead >= MANY);
-	EXPECT(stats_of(&fixture)->moved_at_opening <=
+	EXPECT(stats_of(fixture)->moved_ahead >= MANY);
+	EXPECT(stats_of(fixture)->moved_at_opening <=
 	       MANY / 5 * shards); /* a slot as a whole is one */
-	EXPECT(in_order || shards > 1 || workers > 1);
-	pawl_service_close(fixture.service, NULL);
+	EXPECT(in_order || shards > 1);
 }
 
-static void no_task_is_moved_when_its_slot_opens(void)
+FROM_SLEEP_TO_SLEEP(1, no_task_is_moved_when_its_slot_opens)
 {
-	expect_all_moved_ahead(1, 1);
-	expect_all_moved_ahead(1, 4);
+	expect_all_moved_ahead(fixture);
 }
 
-static void a_few_tasks_are_no_reason_to_wake_up_early(void)
+FROM_SLEEP_TO_SLEEP(4, no_task_is_moved_when_its_slot_opens_in_one_of_four_shards)
 {
-	struct fixture fixture;
+	expect_all_moved_ahead(fixture);
+}
 
-	open_that_sleeps(&fixture, 1, 1);
-	arm_many(&fixture, 5, 10 * SECOND);
+FROM_SLEEP_TO_SLEEP(1, a_few_tasks_are_no_reason_to_wake_up_early)
+{
+	arm_many(fixture, 5, 10 * SECOND);
 	EXPECT_EQ(step_clock_step(&sleeps), 10 * SECOND);
-	settle(&fixture);
+	settle(fixture);
 	EXPECT_EQ(ran, 5);
-	pawl_service_close(fixture.service, NULL);
 }
 
-static void many_tasks_are_moved_ahead_even_if_nothing_else_wakes_a_worker(void)
+FROM_SLEEP_TO_SLEEP(1, many_tasks_are_moved_ahead_even_if_nothing_else_wakes_a_worker)
 {
-	struct fixture fixture;
-
-	open_that_sleeps(&fixture, 1, 1);
-	arm_many(&fixture, MANY, 10 * SECOND);
+	arm_many(fixture, MANY, 10 * SECOND);
 	EXPECT(step_clock_step(&sleeps) < 10 * SECOND);
 	step_clock_step(&sleeps);
-	EXPECT(stats_of(&fixture)->moved_ahead > 0);
-	EXPECT_EQ(stats_of(&fixture)->empty_wakeups, 0); /* that is something to do */
+	EXPECT(stats_of(fixture)->moved_ahead > 0);
+	EXPECT_EQ(stats_of(fixture)->empty_wakeups, 0); /* that is something to do */
 	EXPECT_EQ(ran, 0);
-	pawl_service_close(fixture.service, NULL);
 }
 
 /* Each poll makes 64 moves, and one for each task that it has run. */
-static void a_poll_moves_ahead(void)
+IN_MODE(a_poll_moves_ahead, .workers = PAWL_SERVICE_MANUAL, .shards = 1)
 {
-	struct fixture fixture;
 	uint64_t before = 0;
 
-	open_with(&fixture, PAWL_SERVICE_MANUAL, 1);
-	arm_many(&fixture, MANY, 300 * MS);
+	arm_many(fixture, MANY, 300 * MS);
 	for (unsigned i = 0; i < 1300; i++) {
-		size_t polled = pawl_service_poll(fixture.service, 0);
-		uint64_t moved = stats_of(&fixture)->moved_ahead;
+		size_t polled = pawl_service_poll(fixture->service, 0);
+		uint64_t moved = stats_of(fixture)->moved_ahead;
 
 		EXPECT(moved - before <= polled + 64);
 		before = moved;
-		pawl_clock_manual_advance(&fixture.clock, MS);
+		pawl_clock_manual_advance(&fixture->clock, MS);
 	}
-	pawl_service_poll(fixture.service, 0);
+	pawl_service_poll(fixture->service, 0);
 	EXPECT_EQ(ran, MANY);
 	EXPECT(in_order);
-	EXPECT(stats_of(&fixture)->moved_at_opening <= MANY / 5);
-	pawl_service_close(fixture.service, NULL);
+	EXPECT(stats_of(fixture)->moved_at_opening <= MANY / 5);
 }
 
 /* Polled only when next says so. */
-static void with_many_tasks_next_is_early_enough_to_move_ahead(void)
+IN_MODE(with_many_tasks_next_is_early_enough_to_move_ahead, .workers = PAWL_SERVICE_MANUAL,
+        .shards = 1)
 {
-	struct fixture fixture;
-
-	open_with(&fixture, PAWL_SERVICE_MANUAL, 1);
-	arm_many(&fixture, MANY, 10 * SECOND);
+	arm_many(fixture, MANY, 10 * SECOND);
 	while (ran < MANY) {
-		uint64_t now = fixture_now(&fixture), next = pawl_service_next(fixture.service);
+		uint64_t now = fixture_now(fixture), next = pawl_service_next(fixture->service);
 
 		if (next > now)
-			pawl_clock_manual_advance(&fixture.clock, next - now);
-		pawl_service_poll(fixture.service, 0);
+			pawl_clock_manual_advance(&fixture->clock, next - now);
+		pawl_service_poll(fixture->service, 0);
 	}
 	EXPECT(in_order);
-	EXPECT(stats_of(&fixture)->moved_at_opening <= MANY / 5);
-	pawl_service_close(fixture.service, NULL);
+	EXPECT(stats_of(fixture)->moved_at_opening <= MANY / 5);
 }
 
 /* A worker that always finds a due task makes as many moves as it runs tasks: here one, in addition to the poll's
  * 64. */
-static void a_busy_service_also_moves_ahead(void)
+IN_MODE(a_busy_service_also_moves_ahead, .workers = PAWL_SERVICE_MANUAL, .shards = 1)
 {
-	struct note busy;
-	struct fixture fixture;
+	struct note *busy = new_note(fixture);
 
-	open_with(&fixture, PAWL_SERVICE_MANUAL, 1);
-	note_init(&busy, &fixture);
-	arm_many(&fixture, MANY, 300 * MS);
-	pawl_service_arm_every(fixture.service, &busy.task, MS, MS, PAWL_SERVICE_SKIP);
+	arm_many(fixture, MANY, 300 * MS);
+	arm_every(busy, MS, MS, PAWL_SERVICE_SKIP);
 	for (unsigned i = 0; i < 256; i++) { /* until the slot of the first tasks is the next one */
-		pawl_clock_manual_advance(&fixture.clock, MS);
-		EXPECT_EQ(pawl_service_poll(fixture.service, 0), 1);
+		pawl_clock_manual_advance(&fixture->clock, MS);
+		EXPECT_EQ(pawl_service_poll(fixture->service, 0), 1);
 	}
 	for (unsigned i = 0; i < 10; i++) {
-		uint64_t before = stats_of(&fixture)->moved_ahead;
+		uint64_t before = stats_of(fixture)->moved_ahead;
 
-		pawl_clock_manual_advance(&fixture.clock, MS);
-		EXPECT_EQ(pawl_service_poll(fixture.service, 0), 1);
-		EXPECT_EQ(stats_of(&fixture)->moved_ahead - before, 65);
+		pawl_clock_manual_advance(&fixture->clock, MS);
+		EXPECT_EQ(pawl_service_poll(fixture->service, 0), 1);
+		EXPECT_EQ(stats_of(fixture)->moved_ahead - before, 65);
 	}
-	pawl_service_close(fixture.service, NULL);
 }
 
 int main(void)
 {
 	static const struct test tests_of_ahead[] = {
 	        TEST(no_task_is_moved_when_its_slot_opens),
+	        TEST(no_task_is_moved_when_its_slot_opens_in_one_of_four_shards),
 	        TEST(a_few_tasks_are_no_reason_to_wake_up_early),
 	        TEST(many_tasks_are_moved_ahead_even_if_nothing_else_wakes_a_worker),
 	        TEST(a_poll_moves_ahead),

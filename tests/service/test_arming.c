@@ -12,54 +12,41 @@
 
 IN_EVERY_MODE(a_task_runs_once_when_its_time_has_come)
 {
-	struct note note;
+	struct note *note = new_note(fixture);
 
-	note_init(&note, fixture);
-	EXPECT_EQ(pawl_service_arm(fixture->service, &note.task, 5 * MS), 0);
+	EXPECT_EQ(arm(note, 5 * MS), 0);
 	EXPECT_EQ(pawl_service_pending(fixture->service), 1);
-	advance_and_settle(fixture, 5 * MS - 1);
-	EXPECT_EQ(note.runs, 0);
-	advance_and_settle(fixture, 1);
-	EXPECT_EQ(note.runs, 1);
-	EXPECT_EQ(note.at[0], 5 * MS);
+	EXPECT_RUNS_AFTER(5 * MS - 1, note, 0);
+	EXPECT_RUNS_AFTER(1, note, 1);
+	EXPECT_EQ(note->at[0], 5 * MS);
 	EXPECT_EQ(pawl_service_pending(fixture->service), 0);
-	advance_and_settle(fixture, HOUR);
-	EXPECT_EQ(note.runs, 1);
+	EXPECT_RUNS_AFTER(HOUR, note, 1);
 	expect_counts(fixture->service, 1, 1, 0, 0);
-	end(fixture);
 }
 
 IN_EVERY_MODE(a_deadline_is_rounded_up_to_the_tick)
 {
-	struct note after, at;
+	struct note *after = new_note(fixture), *at = new_note(fixture);
 
-	note_init(&after, fixture);
-	note_init(&at, fixture);
 	advance_and_settle(fixture, 7);
-	EXPECT_EQ(pawl_service_arm(fixture->service, &after.task, MS), 0);
-	EXPECT_EQ(pawl_service_arm_at(fixture->service, &at.task, MS), 0);
-	advance_and_settle(fixture, MS - 8);
-	EXPECT_EQ(at.runs, 0);
-	advance_and_settle(fixture, 1);
-	EXPECT_EQ(at.runs, 1);
-	advance_and_settle(fixture, MS - 1);
-	EXPECT_EQ(after.runs, 0);
-	advance_and_settle(fixture, 1);
-	EXPECT_EQ(after.runs, 1);
-	end(fixture);
+	EXPECT_EQ(arm(after, MS), 0);
+	EXPECT_EQ(arm_at(at, MS), 0);
+	EXPECT_RUNS_AFTER(MS - 8, at, 0);
+	EXPECT_RUNS_AFTER(1, at, 1);
+	EXPECT_RUNS_AFTER(MS - 1, after, 0);
+	EXPECT_RUNS_AFTER(1, after, 1);
 }
 
 IN_EVERY_MODE(no_task_is_early_and_none_is_more_than_a_tick_late)
 {
-	struct note *notes = malloc(200 * sizeof(*notes));
+	struct note *notes = new_notes(fixture, 200);
 	struct random random = {1};
 	uint64_t deadlines[200];
 
 	advance_and_settle(fixture, 123456789);
 	for (unsigned i = 0; i < 200; i++) {
-		note_init(&notes[i], fixture);
 		deadlines[i] = fixture_now(fixture) + random_below(&random, 500 * MS);
-		pawl_service_arm_at(fixture->service, &notes[i].task, deadlines[i]);
+		arm_at(&notes[i], deadlines[i]);
 	}
 	for (unsigned i = 0; i < 2000; i++)
 		advance_and_settle(fixture, MS / 4);
@@ -68,149 +55,94 @@ IN_EVERY_MODE(no_task_is_early_and_none_is_more_than_a_tick_late)
 		EXPECT(notes[i].at[0] >= deadlines[i]);
 		EXPECT(notes[i].at[0] < deadlines[i] + MS + MS / 4);
 	}
-	free(notes);
-	end(fixture);
 }
 
 IN_EVERY_MODE(arming_a_pending_task_moves_it)
 {
-	struct note later, earlier;
+	struct note *later = new_note(fixture), *earlier = new_note(fixture);
 
-	note_init(&later, fixture);
-	note_init(&earlier, fixture);
-	pawl_service_arm(fixture->service, &later.task, 5 * MS);
-	pawl_service_arm(fixture->service, &earlier.task, HOUR);
-	EXPECT_EQ(pawl_service_arm(fixture->service, &later.task, HOUR), 0);
-	EXPECT_EQ(pawl_service_arm(fixture->service, &earlier.task, 3 * MS), 0);
+	arm(later, 5 * MS);
+	arm(earlier, HOUR);
+	EXPECT_EQ(arm(later, HOUR), 0);
+	EXPECT_EQ(arm(earlier, 3 * MS), 0);
 	EXPECT_EQ(pawl_service_pending(fixture->service), 2);
-	advance_and_settle(fixture, 3 * MS);
-	EXPECT_EQ(earlier.runs, 1);
-	advance_and_settle(fixture, HOUR - 3 * MS - 1);
-	EXPECT_EQ(later.runs, 0);
-	advance_and_settle(fixture, 1);
-	EXPECT_EQ(later.runs, 1);
-	advance_and_settle(fixture, HOUR);
-	EXPECT_EQ(earlier.runs, 1);
-	EXPECT_EQ(later.runs, 1);
+	EXPECT_RUNS_AFTER(3 * MS, earlier, 1);
+	EXPECT_RUNS_AFTER(HOUR - 3 * MS - 1, later, 0);
+	EXPECT_RUNS_AFTER(1, later, 1);
+	EXPECT_RUNS_AFTER(HOUR, earlier, 1);
+	EXPECT_EQ(later->runs, 1);
 	expect_counts(fixture->service, 2, 2, 0, 0);
-	end(fixture);
 }
 
 IN_EVERY_MODE(arm_at_takes_a_time_of_the_clock_and_the_past_is_now)
 {
-	struct note future, past;
+	struct note *future = new_note(fixture), *past = new_note(fixture);
 
-	note_init(&future, fixture);
-	note_init(&past, fixture);
 	advance_and_settle(fixture, 10 * MS);
-	EXPECT_EQ(pawl_service_arm_at(fixture->service, &future.task, 12 * MS), 0);
-	EXPECT_EQ(pawl_service_arm_at(fixture->service, &past.task, 0), 0);
+	EXPECT_EQ(arm_at(future, 12 * MS), 0);
+	EXPECT_EQ(arm_at(past, 0), 0);
 	settle(fixture);
-	EXPECT_EQ(past.runs, 1);
-	EXPECT_EQ(future.runs, 0);
-	advance_and_settle(fixture, 2 * MS);
-	EXPECT_EQ(future.runs, 1);
-	end(fixture);
-}
-
-IN_EVERY_MODE(a_task_due_and_not_yet_run_can_be_moved_away)
-{
-	struct note armed, touched;
-	struct gates gates;
-
-	note_init(&armed, fixture);
-	note_init(&touched, fixture);
-	shut_gates(&gates, fixture);
-	pawl_service_arm(fixture->service, &armed.task, 0);
-	pawl_service_arm(fixture->service, &touched.task, 0);
-	EXPECT_EQ(pawl_service_arm(fixture->service, &armed.task, 5 * MS), 0);
-	EXPECT_EQ(pawl_service_touch(fixture->service, &touched.task, 6 * MS), 0);
-	open_gates(&gates, fixture);
-	EXPECT_EQ(armed.runs + touched.runs, 0);
-	advance_and_settle(fixture, 5 * MS);
-	EXPECT_EQ(armed.runs, 1);
-	advance_and_settle(fixture, MS);
-	EXPECT_EQ(touched.runs, 1);
-	end(fixture);
+	EXPECT_EQ(past->runs, 1);
+	EXPECT_EQ(future->runs, 0);
+	EXPECT_RUNS_AFTER(2 * MS, future, 1);
 }
 
 static void arm_for_5_ms(struct note *note)
 {
-	note->answer = pawl_service_arm(note->fixture->service, &note->task, 5 * MS);
-}
-
-static void arm_for_9_ms(struct note *note)
-{
-	note->answer = pawl_service_arm(note->fixture->service, &note->task, 9 * MS);
+	note->answer = arm(note, 5 * MS);
 }
 
 static void touch_for_20_ms(struct note *note)
 {
-	note->answer = pawl_service_touch(note->fixture->service, &note->task, 20 * MS);
+	note->answer = touch(note, 20 * MS);
 }
 
 IN_EVERY_MODE(any_thread_arms_touches_and_cancels_any_task)
 {
-	struct note note;
+	struct note *note = new_note(fixture);
 
-	note_init(&note, fixture);
-	on_another_thread(&note, arm_for_5_ms);
-	EXPECT_EQ(note.answer, 0);
-	on_another_thread(&note, arm_for_9_ms);
-	EXPECT_EQ(note.answer, 0);
-	advance_and_settle(fixture, 5 * MS);
-	EXPECT_EQ(note.runs, 0);
-	advance_and_settle(fixture, 4 * MS);
-	EXPECT_EQ(note.runs, 1);
-	pawl_service_arm(fixture->service, &note.task, MS);
-	on_another_thread(&note, touch_for_20_ms);
-	advance_and_settle(fixture, 19 * MS);
-	EXPECT_EQ(note.runs, 1);
-	on_another_thread(&note, cancel_it);
-	EXPECT_EQ(note.answer, PAWL_SERVICE_CANCELLED);
-	advance_and_settle(fixture, HOUR);
-	EXPECT_EQ(note.runs, 1);
+	on_another_thread(note, arm_for_5_ms);
+	EXPECT_EQ(note->answer, 0);
+	EXPECT_RUNS_AFTER(5 * MS, note, 1);
+	arm(note, MS);
+	on_another_thread(note, touch_for_20_ms);
+	EXPECT_RUNS_AFTER(19 * MS, note, 1);
+	on_another_thread(note, cancel_it);
+	EXPECT_EQ(note->answer, PAWL_SERVICE_CANCELLED);
+	EXPECT_RUNS_AFTER(HOUR, note, 1);
 	expect_counts(fixture->service, 2, 1, 1, 0);
-	end(fixture);
 }
 
 IN_EVERY_MODE_WITH_THREADS(delay_0_runs_soon_and_never_on_the_callers_thread)
 {
-	struct note note;
+	struct note *note = new_note(fixture);
 
-	note_init(&note, fixture);
-	note.inside = stay;
-	EXPECT_EQ(pawl_service_arm(fixture->service, &note.task, 0), 0);
-	sem_wait(&note.entered); /* without settle, and no time passes */
-	sem_post(&note.leave);
+	note->inside = stay;
+	EXPECT_EQ(arm(note, 0), 0);
+	sem_wait(&note->entered); /* without settle, and no time passes */
+	sem_post(&note->leave);
 	settle(fixture);
-	EXPECT_EQ(note.runs, 1);
-	EXPECT(!pthread_equal(note.thread, pthread_self()));
-	end(fixture);
+	EXPECT_EQ(note->runs, 1);
+	EXPECT(!pthread_equal(note->thread, pthread_self()));
 }
 
 IN_EVERY_MODE_WITH_THREADS(settle_runs_nothing_on_the_callers_thread)
 {
-	struct note note;
+	struct note *note = new_note(fixture);
 
-	note_init(&note, fixture);
 	for (unsigned i = 0; i < 100; i++) {
-		pawl_service_arm(fixture->service, &note.task, MS);
-		advance_and_settle(fixture, MS);
-		EXPECT_EQ(note.runs, i + 1);
-		EXPECT(!pthread_equal(note.thread, pthread_self()));
+		arm(note, MS);
+		EXPECT_RUNS_AFTER(MS, note, i + 1);
+		EXPECT(!pthread_equal(note->thread, pthread_self()));
 	}
-	end(fixture);
 }
 
 static void arm_again_at_once(struct note *note)
 {
-	int moves_time = note->number == 0;
-
-	if (moves_time)
+	if (note->number) /* the other one is due later */
 		pawl_clock_manual_advance(&note->fixture->clock, MS);
 	if (!__atomic_load_n(&note->other->answer, __ATOMIC_ACQUIRE) && note->runs < 1000000)
-		pawl_service_arm(note->fixture->service, &note->task, 0);
+		arm(note, 0);
 }
 
 static void say_so(struct note *note)
@@ -218,59 +150,39 @@ static void say_so(struct note *note)
 	__atomic_store_n(&note->answer, 1, __ATOMIC_RELEASE);
 }
 
-IN_EVERY_MODE(a_task_that_arms_itself_with_delay_0_does_not_starve_due_tasks)
+/* Tasks that are due now, or later. */
+IN_EVERY_MODE(a_task_that_arms_itself_with_delay_0_starves_no_other)
 {
-	struct note greedy, modest;
+	for (uint64_t delay = 0; delay <= 400 * MS; delay += 400 * MS) {
+		struct note *greedy = new_note(fixture), *modest = new_note(fixture);
 
-	note_init(&greedy, fixture);
-	note_init(&modest, fixture);
-	greedy.inside = arm_again_at_once;
-	greedy.other = &modest;
-	greedy.number = 1;
-	modest.inside = say_so;
-	pawl_service_arm(fixture->service, &greedy.task, 0);
-	pawl_service_arm(fixture->service, &modest.task, 0);
-	settle(fixture);
-	EXPECT_EQ(modest.runs, 1);
-	EXPECT(greedy.runs < 1000000);
-	end(fixture);
-}
-
-IN_EVERY_MODE(a_task_that_arms_itself_with_delay_0_does_not_starve_later_tasks)
-{
-	struct note greedy, modest;
-
-	note_init(&greedy, fixture);
-	note_init(&modest, fixture);
-	greedy.inside = arm_again_at_once;
-	greedy.other = &modest;
-	modest.inside = say_so;
-	pawl_service_arm(fixture->service, &modest.task, 400 * MS);
-	pawl_service_arm(fixture->service, &greedy.task, 0);
-	settle(fixture);
-	EXPECT_EQ(modest.runs, 1);
-	EXPECT(greedy.runs < 1000000);
-	end(fixture);
+		greedy->inside = arm_again_at_once;
+		greedy->other = modest;
+		greedy->number = delay;
+		modest->inside = say_so;
+		arm(greedy, 0);
+		arm(modest, delay);
+		settle(fixture);
+		EXPECT_EQ(modest->runs, 1);
+		EXPECT(greedy->runs < 1000000);
+	}
 }
 
 IN_EVERY_MODE(the_longest_delay_just_waits)
 {
-	struct note first, second, third;
+	struct note *first = new_note(fixture), *second = new_note(fixture),
+	            *third = new_note(fixture);
 
-	note_init(&first, fixture);
-	note_init(&second, fixture);
-	note_init(&third, fixture);
-	EXPECT_EQ(pawl_service_arm(fixture->service, &first.task, LONGEST), 0);
+	EXPECT_EQ(arm(first, LONGEST), 0);
 	advance_and_settle(fixture, HOUR);
-	EXPECT_EQ(pawl_service_arm(fixture->service, &second.task, LONGEST), 0);
-	EXPECT_EQ(pawl_service_touch(fixture->service, &third.task, LONGEST), 0);
-	EXPECT_EQ(pawl_service_arm_at(fixture->service, &third.task, LONGEST), 0);
+	EXPECT_EQ(arm(second, LONGEST), 0);
+	EXPECT_EQ(touch(third, LONGEST), 0);
+	EXPECT_EQ(arm_at(third, LONGEST), 0);
 	advance_and_settle(fixture, LONGEST - HOUR - 1);
-	EXPECT_EQ(first.runs + second.runs + third.runs, 0);
+	EXPECT_EQ(first->runs + second->runs + third->runs, 0);
 	EXPECT_EQ(pawl_service_pending(fixture->service), 3);
-	EXPECT_EQ(pawl_service_cancel(fixture->service, &first.task), PAWL_SERVICE_CANCELLED);
+	EXPECT_EQ(cancel(first), PAWL_SERVICE_CANCELLED);
 	expect_counts(fixture->service, 3, 0, 1, 0);
-	end(fixture);
 }
 
 IN_EVERY_MODE(a_task_without_a_function_is_refused)
@@ -285,181 +197,139 @@ IN_EVERY_MODE(a_task_without_a_function_is_refused)
 	EXPECT_EQ(pawl_service_touch(fixture->service, &task, 0), -EINVAL);
 	EXPECT_EQ(pawl_service_cancel(fixture->service, &task), PAWL_SERVICE_IDLE);
 	expect_counts(fixture->service, 0, 0, 0, 0);
-	end(fixture);
 }
 
-IN_EVERY_MODE(a_task_armed_while_it_runs_runs_again_when_its_time_has_come)
+IN_EVERY_MODE(a_task_armed_or_touched_while_it_runs_runs_again_when_its_time_has_come)
 {
-	struct note note;
+	struct note *note = new_note(fixture);
 
-	note_init(&note, fixture);
-	hold(&note);
+	hold(note);
 	EXPECT_EQ(pawl_service_pending(fixture->service), 0);
-	EXPECT_EQ(pawl_service_arm(fixture->service, &note.task, 9 * MS), 0);
+	EXPECT_EQ(touch(note, 9 * MS), 0);
 	EXPECT_EQ(pawl_service_pending(fixture->service), 1);
-	EXPECT_EQ(pawl_service_arm(fixture->service, &note.task, 5 * MS), 0);
+	EXPECT_EQ(arm(note, 7 * MS), 0);
 	EXPECT_EQ(pawl_service_pending(fixture->service), 1);
-	let_go(&note);
-	EXPECT_EQ(note.runs, 1);
-	advance_and_settle(fixture, 5 * MS - 1);
-	EXPECT_EQ(note.runs, 1);
-	advance_and_settle(fixture, 1);
-	EXPECT_EQ(note.runs, 2);
-	advance_and_settle(fixture, HOUR);
-	EXPECT_EQ(note.runs, 2);
+	EXPECT_EQ(touch(note, 5 * MS), 0);
+	let_go(note);
+	EXPECT_EQ(note->runs, 1);
+	EXPECT_RUNS_AFTER(5 * MS - 1, note, 1);
+	EXPECT_RUNS_AFTER(1, note, 2);
+	EXPECT_RUNS_AFTER(HOUR, note, 2);
 	expect_counts(fixture->service, 2, 2, 0, 0);
-	end(fixture);
 }
 
 IN_EVERY_MODE(a_task_armed_while_it_runs_and_due_meanwhile_runs_after_it_has_returned)
 {
-	struct note note;
+	struct note *note = new_note(fixture);
 
-	note_init(&note, fixture);
-	hold(&note);
-	EXPECT_EQ(pawl_service_arm(fixture->service, &note.task, 5 * MS), 0);
+	hold(note);
+	EXPECT_EQ(arm(note, 5 * MS), 0);
 	pawl_clock_manual_advance(&fixture->clock, HOUR);
-	sem_post(&note.leave); /* the first run, and the second one before it begins */
-	let_go(&note);
-	EXPECT_EQ(note.runs, 2);
-	EXPECT_EQ(note.at[1], HOUR);
+	sem_post(&note->leave); /* the first run, and the second one before it begins */
+	let_go(note);
+	EXPECT_EQ(note->runs, 2);
+	EXPECT_EQ(note->at[1], HOUR);
 	expect_counts(fixture->service, 2, 2, 0, 0);
-	end(fixture);
 }
 
 /* Touch */
 
 IN_EVERY_MODE(touch_pushes_the_next_run_back)
 {
-	struct note note;
+	struct note *note = new_note(fixture);
 
-	note_init(&note, fixture);
-	pawl_service_arm(fixture->service, &note.task, 5 * MS);
+	arm(note, 5 * MS);
 	for (unsigned i = 0; i < 50; i++) {
 		advance_and_settle(fixture, 4 * MS);
-		EXPECT_EQ(pawl_service_touch(fixture->service, &note.task, 5 * MS), 0);
+		EXPECT_EQ(touch(note, 5 * MS), 0);
 	}
-	EXPECT_EQ(note.runs, 0);
-	advance_and_settle(fixture, 5 * MS - 1);
-	EXPECT_EQ(note.runs, 0);
-	advance_and_settle(fixture, 1);
-	EXPECT_EQ(note.runs, 1);
-	EXPECT_EQ(note.at[0], 205 * MS);
+	EXPECT_EQ(note->runs, 0);
+	EXPECT_RUNS_AFTER(5 * MS - 1, note, 0);
+	EXPECT_RUNS_AFTER(1, note, 1);
+	EXPECT_EQ(note->at[0], 205 * MS);
 	expect_counts(fixture->service, 1, 1, 0, 0);
-	end(fixture);
 }
 
 IN_EVERY_MODE(touch_also_brings_forward_and_arms_idle_timers)
 {
-	struct note note;
+	struct note *note = new_note(fixture);
 
-	note_init(&note, fixture);
-	EXPECT_EQ(pawl_service_touch(fixture->service, &note.task, HOUR), 0);
+	EXPECT_EQ(touch(note, HOUR), 0);
 	EXPECT_EQ(pawl_service_pending(fixture->service), 1);
-	EXPECT_EQ(pawl_service_touch(fixture->service, &note.task, 5 * MS), 0);
+	EXPECT_EQ(touch(note, 5 * MS), 0);
 	EXPECT_EQ(pawl_service_pending(fixture->service), 1);
-	advance_and_settle(fixture, 5 * MS);
-	EXPECT_EQ(note.runs, 1);
-	EXPECT_EQ(pawl_service_touch(fixture->service, &note.task, 0), 0);
+	EXPECT_RUNS_AFTER(5 * MS, note, 1);
+	EXPECT_EQ(touch(note, 0), 0);
 	settle(fixture);
-	EXPECT_EQ(note.runs, 2);
-	advance_and_settle(fixture, 2 * HOUR);
-	EXPECT_EQ(note.runs, 2);
-	end(fixture);
-}
-
-IN_EVERY_MODE(touch_of_a_running_task_arms_it_again)
-{
-	struct note note;
-
-	note_init(&note, fixture);
-	hold(&note);
-	EXPECT_EQ(pawl_service_touch(fixture->service, &note.task, 5 * MS), 0);
-	EXPECT_EQ(pawl_service_pending(fixture->service), 1);
-	let_go(&note);
-	advance_and_settle(fixture, 5 * MS);
-	EXPECT_EQ(note.runs, 2);
-	advance_and_settle(fixture, HOUR);
-	EXPECT_EQ(note.runs, 2);
-	end(fixture);
+	EXPECT_EQ(note->runs, 2);
+	EXPECT_RUNS_AFTER(2 * HOUR, note, 2);
 }
 
 IN_EVERY_MODE(touch_moves_a_periodic_tasks_grid_along)
 {
-	struct note note;
+	struct note *note = new_note(fixture);
 
-	note_init(&note, fixture);
-	pawl_service_arm_every(fixture->service, &note.task, 10 * MS, 10 * MS, PAWL_SERVICE_SKIP);
+	arm_every(note, 10 * MS, 10 * MS, PAWL_SERVICE_SKIP);
 	advance_and_settle(fixture, 10 * MS);
 	advance_and_settle(fixture, 4 * MS);
-	EXPECT_EQ(pawl_service_touch(fixture->service, &note.task, 9 * MS), 0);
+	EXPECT_EQ(touch(note, 9 * MS), 0);
 	for (unsigned i = 0; i < 40; i++)
 		advance_and_settle(fixture, MS);
-	EXPECT_EQ(note.runs, 5);
+	EXPECT_EQ(note->runs, 5);
 	for (unsigned i = 1; i < 5; i++)
-		EXPECT_EQ(note.at[i], (13 + 10 * i) * MS);
-	end(fixture);
+		EXPECT_EQ(note->at[i], (13 + 10 * i) * MS);
 }
 
 static void touch_once_for_3_ms(struct note *note)
 {
 	if (note->runs == 1)
-		note->answer = pawl_service_touch(note->fixture->service, &note->task, 3 * MS);
+		note->answer = touch(note, 3 * MS);
 }
 
 IN_EVERY_MODE(touch_inside_a_periodic_task_moves_its_grid_along)
 {
-	struct note note;
+	struct note *note = new_note(fixture);
 
-	note_init(&note, fixture);
-	note.inside = touch_once_for_3_ms;
-	pawl_service_arm_every(fixture->service, &note.task, 10 * MS, 10 * MS, PAWL_SERVICE_SKIP);
+	note->inside = touch_once_for_3_ms;
+	arm_every(note, 10 * MS, 10 * MS, PAWL_SERVICE_SKIP);
 	for (unsigned i = 0; i < 33; i++)
 		advance_and_settle(fixture, MS);
-	EXPECT_EQ(note.answer, 0);
-	EXPECT_EQ(note.runs, 4);
-	EXPECT_EQ(note.at[1], 13 * MS);
-	EXPECT_EQ(note.at[2], 23 * MS);
-	EXPECT_EQ(note.at[3], 33 * MS);
+	EXPECT_EQ(note->answer, 0);
+	EXPECT_EQ(note->runs, 4);
+	EXPECT_EQ(note->at[1], 13 * MS);
+	EXPECT_EQ(note->at[2], 23 * MS);
+	EXPECT_EQ(note->at[3], 33 * MS);
 	expect_counts(fixture->service, 5, 4, 0, 0);
-	end(fixture);
 }
 
 IN_EVERY_MODE(touch_of_a_cancelled_periodic_task_arms_it_once)
 {
-	struct note note;
+	struct note *note = new_note(fixture);
 
-	note_init(&note, fixture);
-	pawl_service_arm_every(fixture->service, &note.task, 10 * MS, 10 * MS, PAWL_SERVICE_SKIP);
-	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_SERVICE_CANCELLED);
-	pawl_service_touch(fixture->service, &note.task, 10 * MS);
+	arm_every(note, 10 * MS, 10 * MS, PAWL_SERVICE_SKIP);
+	EXPECT_EQ(cancel(note), PAWL_SERVICE_CANCELLED);
+	touch(note, 10 * MS);
 	advance_and_settle(fixture, 10 * MS);
-	advance_and_settle(fixture, HOUR);
-	EXPECT_EQ(note.runs, 1);
+	EXPECT_RUNS_AFTER(HOUR, note, 1);
 	expect_counts(fixture->service, 2, 1, 1, 0);
-	end(fixture);
 }
 
 static void cancel_then_touch_for_5_ms(struct note *note)
 {
-	pawl_service_cancel(note->fixture->service, &note->task);
-	note->answer = pawl_service_touch(note->fixture->service, &note->task, 5 * MS);
+	cancel(note);
+	note->answer = touch(note, 5 * MS);
 	note->inside = NULL;
 }
 
 IN_EVERY_MODE(touch_of_a_periodic_task_cancelled_while_it_runs_arms_it_once)
 {
-	struct note note;
+	struct note *note = new_note(fixture);
 
-	note_init(&note, fixture);
-	note.inside = cancel_then_touch_for_5_ms;
-	pawl_service_arm_every(fixture->service, &note.task, 10 * MS, 10 * MS, PAWL_SERVICE_SKIP);
+	note->inside = cancel_then_touch_for_5_ms;
+	arm_every(note, 10 * MS, 10 * MS, PAWL_SERVICE_SKIP);
 	advance_and_settle(fixture, 10 * MS);
-	advance_and_settle(fixture, 5 * MS);
-	EXPECT_EQ(note.runs, 2);
-	advance_and_settle(fixture, HOUR);
-	EXPECT_EQ(note.runs, 2);
-	end(fixture);
+	EXPECT_RUNS_AFTER(5 * MS, note, 2);
+	EXPECT_RUNS_AFTER(HOUR, note, 2);
 }
 
 /* Unless pending */
@@ -471,92 +341,91 @@ static int arm_unless_pending(struct note *note, uint64_t delay)
 
 IN_EVERY_MODE(a_pending_task_keeps_its_deadline_if_it_is_armed_unless_pending)
 {
-	struct note note;
+	struct note *note = new_note(fixture);
 
-	note_init(&note, fixture);
-	EXPECT_EQ(arm_unless_pending(&note, 5 * MS), 0);
-	EXPECT_EQ(arm_unless_pending(&note, MS), -EALREADY);
+	EXPECT_EQ(arm_unless_pending(note, 5 * MS), 0);
+	EXPECT_EQ(arm_unless_pending(note, MS), -EALREADY);
 	advance_and_settle(fixture, 4 * MS);
-	EXPECT_EQ(arm_unless_pending(&note, HOUR), -EALREADY);
-	EXPECT_EQ(pawl_service_deadline(fixture->service, &note.task), 5 * MS);
-	EXPECT_EQ(note.runs, 0);
-	advance_and_settle(fixture, MS);
-	EXPECT_EQ(note.runs, 1);
-	EXPECT_EQ(arm_unless_pending(&note, MS), 0);
-	advance_and_settle(fixture, MS);
-	EXPECT_EQ(note.runs, 2);
+	EXPECT_EQ(arm_unless_pending(note, HOUR), -EALREADY);
+	EXPECT_EQ(deadline_of(note), 5 * MS);
+	EXPECT_EQ(note->runs, 0);
+	EXPECT_RUNS_AFTER(MS, note, 1);
+	EXPECT_EQ(arm_unless_pending(note, MS), 0);
+	EXPECT_RUNS_AFTER(MS, note, 2);
 	expect_counts(fixture->service, 2, 2, 0, 0);
-	end(fixture);
 }
 
+/* It is asked for, moved away, and cancelled: then its memory may be used. */
 IN_EVERY_MODE(a_due_task_that_waits_for_a_worker_is_pending)
 {
+	struct note *armed = new_note(fixture), *touched = new_note(fixture);
+	struct note *cancelled = new_note(fixture), *kept = new_note(fixture);
 	struct gates gates;
-	struct note note;
 
-	note_init(&note, fixture);
 	shut_gates(&gates, fixture);
-	EXPECT_EQ(arm_unless_pending(&note, 0), 0);
-	EXPECT_EQ(arm_unless_pending(&note, 0), -EALREADY);
+	arm(armed, 0);
+	arm(touched, 0);
+	arm(cancelled, 0);
+	arm(kept, MS);
+	pawl_clock_manual_advance(&fixture->clock, 2 * MS);
+	EXPECT_EQ(pawl_service_pending(fixture->service), 4);
+	EXPECT_EQ(deadline_of(kept), MS);
+	EXPECT_EQ(arm_unless_pending(kept, 0), -EALREADY);
+	EXPECT_EQ(arm(armed, 5 * MS), 0);
+	EXPECT_EQ(touch(touched, 6 * MS), 0);
+	EXPECT_EQ(cancel(cancelled), PAWL_SERVICE_CANCELLED);
+	memset(cancelled, 0xA5, sizeof(*cancelled));
 	open_gates(&gates, fixture);
-	settle(fixture);
-	EXPECT_EQ(note.runs, 1);
-	end(fixture);
+	EXPECT_RUNS_AFTER(0, kept, 1);
+	EXPECT_EQ(deadline_of(kept), PAWL_NEVER);
+	EXPECT_EQ(armed->runs + touched->runs, 0);
+	EXPECT_RUNS_AFTER(5 * MS, armed, 1);
+	EXPECT_RUNS_AFTER(MS, touched, 1);
+	expect_counts(fixture->service, workers_of(fixture) + 4, workers_of(fixture) + 3, 1, 0);
 }
 
 IN_EVERY_MODE(a_running_task_is_armed_once_unless_pending)
 {
-	struct note note;
+	struct note *note = new_note(fixture);
 
-	note_init(&note, fixture);
-	hold(&note);
-	EXPECT_EQ(arm_unless_pending(&note, 5 * MS), 0);
-	EXPECT_EQ(arm_unless_pending(&note, MS), -EALREADY);
-	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_SERVICE_RUNNING);
-	EXPECT_EQ(arm_unless_pending(&note, 3 * MS), 0);
-	let_go(&note);
-	advance_and_settle(fixture, 3 * MS);
-	EXPECT_EQ(note.runs, 2);
-	advance_and_settle(fixture, HOUR);
-	EXPECT_EQ(note.runs, 2);
+	hold(note);
+	EXPECT_EQ(arm_unless_pending(note, 5 * MS), 0);
+	EXPECT_EQ(arm_unless_pending(note, MS), -EALREADY);
+	EXPECT_EQ(cancel(note), PAWL_SERVICE_RUNNING);
+	EXPECT_EQ(arm_unless_pending(note, 3 * MS), 0);
+	let_go(note);
+	EXPECT_RUNS_AFTER(3 * MS, note, 2);
+	EXPECT_RUNS_AFTER(HOUR, note, 2);
 	expect_counts(fixture->service, 3, 2, 1, 0);
-	end(fixture);
 }
 
 IN_EVERY_MODE(a_running_periodic_task_is_armed_unless_pending_only_if_it_was_cancelled)
 {
-	struct note note;
+	struct note *note = new_note(fixture);
 
-	note_init(&note, fixture);
-	hold_periodic(&note, 10 * MS, PAWL_SERVICE_SKIP, 10 * MS);
-	EXPECT_EQ(arm_unless_pending(&note, MS), -EALREADY);
-	let_go(&note);
-	EXPECT_EQ(arm_unless_pending(&note, MS), -EALREADY);
-	EXPECT_EQ(pawl_service_deadline(fixture->service, &note.task), 20 * MS);
-	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_SERVICE_CANCELLED);
-	hold_periodic(&note, 10 * MS, PAWL_SERVICE_SKIP, 10 * MS);
-	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_SERVICE_RUNNING);
-	EXPECT_EQ(arm_unless_pending(&note, MS), 0);
-	let_go(&note);
-	advance_and_settle(fixture, MS);
-	EXPECT_EQ(note.runs, 3);
-	advance_and_settle(fixture, HOUR);
-	EXPECT_EQ(note.runs, 3);
-	end(fixture);
+	hold_periodic(note, 10 * MS, PAWL_SERVICE_SKIP, 10 * MS);
+	EXPECT_EQ(arm_unless_pending(note, MS), -EALREADY);
+	let_go(note);
+	EXPECT_EQ(arm_unless_pending(note, MS), -EALREADY);
+	EXPECT_EQ(deadline_of(note), 20 * MS);
+	EXPECT_EQ(cancel(note), PAWL_SERVICE_CANCELLED);
+	hold_periodic(note, 10 * MS, PAWL_SERVICE_SKIP, 10 * MS);
+	EXPECT_EQ(cancel(note), PAWL_SERVICE_RUNNING);
+	EXPECT_EQ(arm_unless_pending(note, MS), 0);
+	let_go(note);
+	EXPECT_RUNS_AFTER(MS, note, 3);
+	EXPECT_RUNS_AFTER(HOUR, note, 3);
 }
 
 IN_EVERY_MODE(a_task_that_waits_for_the_wall_clock_is_pending)
 {
-	struct note note;
+	struct note *note = new_note(fixture);
 
-	note_init(&note, fixture);
-	EXPECT_EQ(pawl_service_arm_at_time(fixture->service, &note.task,
-	                                   (struct timespec){.tv_sec = 3600}),
-	          0);
-	EXPECT_EQ(arm_unless_pending(&note, MS), -EALREADY);
-	EXPECT_EQ(pawl_service_deadline(fixture->service, &note.task), HOUR);
+	EXPECT_EQ(arm_wall(note, 3600), 0);
+	EXPECT_EQ(arm_unless_pending(note, MS), -EALREADY);
+	EXPECT_EQ(deadline_of(note), HOUR);
 	end(fixture);
-	EXPECT_EQ(arm_unless_pending(&note, MS), -ECANCELED);
+	EXPECT_EQ(arm_unless_pending(note, MS), -ECANCELED);
 }
 
 /* Order */
@@ -615,7 +484,7 @@ static void expect_order_with(unsigned workers, uint32_t wheel_size, uint64_t st
 		}
 		deadlines[n] = 1 + random_below(&random, 100 * MS);
 		armed[n] = sequence++;
-		pawl_service_arm_at(fixture.service, &notes[n].task, deadlines[n]);
+		arm_at(&notes[n], deadlines[n]);
 	}
 	while (fixture_now(&fixture) < 100 * MS)
 		advance_and_settle(&fixture, step);
@@ -644,19 +513,16 @@ int main(void)
 	        TEST(no_task_is_early_and_none_is_more_than_a_tick_late),
 	        TEST(arming_a_pending_task_moves_it),
 	        TEST(arm_at_takes_a_time_of_the_clock_and_the_past_is_now),
-	        TEST(a_task_due_and_not_yet_run_can_be_moved_away),
 	        TEST(any_thread_arms_touches_and_cancels_any_task),
 	        TEST(delay_0_runs_soon_and_never_on_the_callers_thread),
 	        TEST(settle_runs_nothing_on_the_callers_thread),
-	        TEST(a_task_that_arms_itself_with_delay_0_does_not_starve_due_tasks),
-	        TEST(a_task_that_arms_itself_with_delay_0_does_not_starve_later_tasks),
+	        TEST(a_task_that_arms_itself_with_delay_0_starves_no_other),
 	        TEST(the_longest_delay_just_waits),
 	        TEST(a_task_without_a_function_is_refused),
-	        TEST(a_task_armed_while_it_runs_runs_again_when_its_time_has_come),
+	        TEST(a_task_armed_or_touched_while_it_runs_runs_again_when_its_time_has_come),
 	        TEST(a_task_armed_while_it_runs_and_due_meanwhile_runs_after_it_has_returned),
 	        TEST(touch_pushes_the_next_run_back),
 	        TEST(touch_also_brings_forward_and_arms_idle_timers),
-	        TEST(touch_of_a_running_task_arms_it_again),
 	        TEST(touch_moves_a_periodic_tasks_grid_along),
 	        TEST(touch_inside_a_periodic_task_moves_its_grid_along),
 	        TEST(touch_of_a_cancelled_periodic_task_arms_it_once),

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* "Is it pending, and until when?", and tasks that are initialised where they are defined. */
+/* "Is it pending, and until when?", windows, and tasks that are initialised where they are defined. */
 #define _GNU_SOURCE
+#include <errno.h>
+
 #include "../support/services.h"
 
 #define LAST (PAWL_NEVER - 1)
@@ -30,132 +32,76 @@ static void an_initialiser_equals_init(void)
 	EXPECT_EQ(defined.internal, made.internal);
 }
 
-IN_EVERY_MODE(an_initialised_task_runs)
-{
-	static struct note note;
-
-	note_init(&note, fixture);
-	note.task = (struct pawl_task)PAWL_TASK_INIT(note_run);
-	EXPECT_EQ(pawl_service_arm(fixture->service, &note.task, 5 * PAWL_MS), 0);
-	advance_and_settle(fixture, 5 * PAWL_MS);
-	EXPECT_EQ(note.runs, 1);
-	end(fixture);
-}
-
 IN_EVERY_MODE(a_pending_task_tells_until_when)
 {
-	struct note note;
+	struct note *note = new_note(fixture);
 
-	note_init(&note, fixture);
-	advance_and_settle(fixture, PAWL_SECOND);
-	EXPECT_EQ(pawl_service_deadline(fixture->service, &note.task),
-	          PAWL_NEVER); /* never armed */
-	pawl_service_arm(fixture->service, &note.task, PAWL_SECOND + 1);
-	EXPECT_EQ(pawl_service_deadline(fixture->service, &note.task), 2 * PAWL_SECOND + 1);
-	pawl_service_touch(fixture->service, &note.task, PAWL_HOUR);
-	EXPECT_EQ(pawl_service_deadline(fixture->service, &note.task), PAWL_SECOND + PAWL_HOUR);
-	pawl_service_arm_at(fixture->service, &note.task, 3 * PAWL_SECOND);
-	EXPECT_EQ(pawl_service_deadline(fixture->service, &note.task), 3 * PAWL_SECOND);
-	advance_and_settle(fixture, 2 * PAWL_SECOND);
-	EXPECT_EQ(note.runs, 1);
-	EXPECT_EQ(pawl_service_deadline(fixture->service, &note.task), PAWL_NEVER);
-	end(fixture);
+	advance_and_settle(fixture, SECOND);
+	EXPECT_EQ(deadline_of(note), PAWL_NEVER); /* never armed */
+	arm(note, SECOND + 1);
+	EXPECT_EQ(deadline_of(note), 2 * SECOND + 1);
+	touch(note, HOUR);
+	EXPECT_EQ(deadline_of(note), SECOND + HOUR);
+	arm_at(note, 3 * SECOND);
+	EXPECT_EQ(deadline_of(note), 3 * SECOND);
+	EXPECT_RUNS_AFTER(2 * SECOND, note, 1);
+	EXPECT_EQ(deadline_of(note), PAWL_NEVER);
 }
 
 IN_EVERY_MODE(a_cancelled_or_dropped_task_is_not_pending)
 {
-	struct note note;
+	struct note *note = new_note(fixture);
 
-	note_init(&note, fixture);
-	pawl_service_arm(fixture->service, &note.task, PAWL_SECOND);
-	pawl_service_cancel(fixture->service, &note.task);
-	EXPECT_EQ(pawl_service_deadline(fixture->service, &note.task), PAWL_NEVER);
-	pawl_service_arm(fixture->service, &note.task, PAWL_SECOND);
+	arm(note, SECOND);
+	cancel(note);
+	EXPECT_EQ(deadline_of(note), PAWL_NEVER);
+	arm(note, SECOND);
 	pawl_service_stop(fixture->service, note_drop);
-	EXPECT_EQ(note.drops, 1);
-	EXPECT_EQ(pawl_service_deadline(fixture->service, &note.task), PAWL_NEVER);
+	EXPECT_EQ(note->drops, 1);
+	EXPECT_EQ(deadline_of(note), PAWL_NEVER);
 }
 
 IN_EVERY_MODE(a_time_beyond_the_end_is_the_last_moment)
 {
-	struct note note;
+	struct note *note = new_note(fixture);
 
-	note_init(&note, fixture);
-	advance_and_settle(fixture, PAWL_SECOND);
-	pawl_service_arm(fixture->service, &note.task, PAWL_NEVER);
-	EXPECT_EQ(pawl_service_deadline(fixture->service, &note.task), LAST);
-	pawl_service_arm_at(fixture->service, &note.task, PAWL_NEVER);
-	EXPECT_EQ(pawl_service_deadline(fixture->service, &note.task), LAST);
-	end(fixture);
-}
-
-IN_EVERY_MODE(a_task_that_waits_for_a_worker_is_pending)
-{
-	struct gates gates;
-	struct note note;
-
-	note_init(&note, fixture);
-	shut_gates(&gates, fixture);
-	pawl_service_arm(fixture->service, &note.task, PAWL_SECOND);
-	pawl_clock_manual_advance(&fixture->clock, PAWL_HOUR);
-	EXPECT_EQ(pawl_service_deadline(fixture->service, &note.task), PAWL_SECOND);
-	open_gates(&gates, fixture);
-	settle(fixture);
-	EXPECT_EQ(pawl_service_deadline(fixture->service, &note.task), PAWL_NEVER);
-	end(fixture);
+	advance_and_settle(fixture, SECOND);
+	arm(note, PAWL_NEVER);
+	EXPECT_EQ(deadline_of(note), LAST);
+	arm_at(note, PAWL_NEVER);
+	EXPECT_EQ(deadline_of(note), LAST);
 }
 
 IN_EVERY_MODE(a_running_task_is_pending_only_if_it_was_armed_again)
 {
-	struct note note;
+	struct note *note = new_note(fixture);
 
-	note_init(&note, fixture);
-	hold(&note);
-	EXPECT_EQ(pawl_service_deadline(fixture->service, &note.task), PAWL_NEVER);
-	pawl_service_arm(fixture->service, &note.task, PAWL_SECOND);
-	EXPECT_EQ(pawl_service_deadline(fixture->service, &note.task), PAWL_SECOND);
-	pawl_service_cancel(fixture->service, &note.task);
-	EXPECT_EQ(pawl_service_deadline(fixture->service, &note.task), PAWL_NEVER);
-	pawl_service_arm(fixture->service, &note.task, PAWL_MINUTE);
-	let_go(&note);
-	EXPECT_EQ(pawl_service_deadline(fixture->service, &note.task), PAWL_MINUTE);
-	end(fixture);
+	hold(note);
+	EXPECT_EQ(deadline_of(note), PAWL_NEVER);
+	arm(note, SECOND);
+	EXPECT_EQ(deadline_of(note), SECOND);
+	cancel(note);
+	EXPECT_EQ(deadline_of(note), PAWL_NEVER);
+	arm(note, PAWL_MINUTE);
+	let_go(note);
+	EXPECT_EQ(deadline_of(note), PAWL_MINUTE);
 }
 
 static void ask_from_inside(struct note *note)
 {
-	note->number = pawl_service_deadline(note->fixture->service, &note->task);
+	note->number = deadline_of(note);
 }
 
 IN_EVERY_MODE(a_periodic_task_gets_its_next_time_when_it_has_returned)
 {
-	struct note note;
+	struct note *note = new_note(fixture);
 
-	note_init(&note, fixture);
-	note.inside = ask_from_inside;
-	pawl_service_arm_every(fixture->service, &note.task, PAWL_SECOND, PAWL_SECOND,
-	                       PAWL_SERVICE_SKIP);
-	EXPECT_EQ(pawl_service_deadline(fixture->service, &note.task), PAWL_SECOND);
-	advance_and_settle(fixture, PAWL_SECOND);
-	EXPECT_EQ(note.number, PAWL_NEVER);
-	EXPECT_EQ(pawl_service_deadline(fixture->service, &note.task), 2 * PAWL_SECOND);
-	end(fixture);
-}
-
-IN_EVERY_MODE(a_window_tells_the_time_that_was_chosen)
-{
-	struct note note;
-	uint64_t deadline;
-
-	note_init(&note, fixture);
-	pawl_service_arm_within(fixture->service, &note.task, 900 * PAWL_MS, 1100 * PAWL_MS);
-	deadline = pawl_service_deadline(fixture->service, &note.task);
-	EXPECT_EQ(deadline, 1024 * PAWL_MS);
-	advance_and_settle(fixture, deadline - 1);
-	EXPECT_EQ(note.runs, 0);
-	advance_and_settle(fixture, 1);
-	EXPECT_EQ(note.runs, 1);
-	end(fixture);
+	note->inside = ask_from_inside;
+	arm_every(note, SECOND, SECOND, PAWL_SERVICE_SKIP);
+	EXPECT_EQ(deadline_of(note), SECOND);
+	advance_and_settle(fixture, SECOND);
+	EXPECT_EQ(note->number, PAWL_NEVER);
+	EXPECT_EQ(deadline_of(note), 2 * SECOND);
 }
 
 static void a_task_of_another_service_is_not_pending_here(void)
@@ -167,26 +113,98 @@ static void a_task_of_another_service_is_not_pending_here(void)
 	fixture_open(&here, &options);
 	fixture_open(&there, &options);
 	note_init(&note, &there);
-	pawl_service_arm(there.service, &note.task, PAWL_SECOND);
+	pawl_service_arm(there.service, &note.task, SECOND);
 	EXPECT_EQ(pawl_service_deadline(here.service, &note.task), PAWL_NEVER);
-	EXPECT_EQ(pawl_service_deadline(there.service, &note.task), PAWL_SECOND);
+	EXPECT_EQ(pawl_service_deadline(there.service, &note.task), SECOND);
 	pawl_service_close(there.service, NULL);
 	pawl_service_close(here.service, NULL);
+}
+
+/* Windows: a task runs within its window, at a tick that other tasks share */
+
+static int arm_within(struct note *note, uint64_t earliest, uint64_t latest)
+{
+	return pawl_service_arm_within(note->fixture->service, &note->task, earliest, latest);
+}
+
+IN_EVERY_MODE(it_runs_within_its_window)
+{
+	struct note *note = new_note(fixture);
+
+	advance_and_settle(fixture, 3 * MS);
+	EXPECT_EQ(arm_within(note, 1000 * MS, 1100 * MS), 0);
+	EXPECT_EQ(deadline_of(note), 1024 * MS); /* the time that was chosen */
+	EXPECT_EQ(pawl_service_pending(fixture->service), 1);
+	EXPECT_RUNS_AFTER(999 * MS, note, 0);
+	EXPECT_RUNS_AFTER(101 * MS, note, 1);
+}
+
+IN_EVERY_MODE(tasks_whose_windows_overlap_run_together)
+{
+	struct note *notes = new_notes(fixture, 3);
+
+	for (uint64_t i = 0; i < 3; i++) {
+		EXPECT_EQ(arm_within(&notes[i], (1000 + 10 * i) * MS, (1100 + 10 * i) * MS), 0);
+	}
+	for (int i = 0; i < 1200; i++)
+		advance_and_settle(fixture, MS);
+	for (int i = 0; i < 3; i++)
+		EXPECT_EQ(notes[i].at[0], 1024 * MS);
+}
+
+IN_EVERY_MODE(a_window_of_no_length_is_a_deadline)
+{
+	struct note *note = new_note(fixture);
+
+	EXPECT_EQ(arm_within(note, 7 * MS, 7 * MS), 0);
+	EXPECT_RUNS_AFTER(6 * MS, note, 0);
+	EXPECT_RUNS_AFTER(MS, note, 1);
+}
+
+/* No tick is in the window: the task runs at the next one. */
+IN_EVERY_MODE(a_window_between_two_ticks_is_the_tick_after_it)
+{
+	struct note *note = new_note(fixture);
+
+	EXPECT_EQ(arm_within(note, 5 * MS + 100, 5 * MS + 200), 0);
+	EXPECT_RUNS_AFTER(5 * MS + 300, note, 0);
+	EXPECT_RUNS_AFTER(MS - 300, note, 1);
+}
+
+IN_EVERY_MODE(a_window_that_ends_before_it_begins_is_refused)
+{
+	struct note *note = new_note(fixture);
+
+	EXPECT_EQ(arm(note, 5 * MS), 0);
+	EXPECT_EQ(arm_within(note, 9 * MS, 8 * MS), -EINVAL);
+	EXPECT_RUNS_AFTER(5 * MS, note, 1); /* as it was armed before */
+}
+
+IN_EVERY_MODE(a_window_beyond_the_end_of_time_waits)
+{
+	struct note *note = new_note(fixture);
+
+	EXPECT_EQ(arm_within(note, INT64_MAX, UINT64_MAX), 0);
+	EXPECT_RUNS_AFTER(1000 * HOUR, note, 0);
+	EXPECT_EQ(cancel(note), PAWL_SERVICE_CANCELLED);
 }
 
 int main(void)
 {
 	static const struct test tests[] = {
 	        TEST(an_initialiser_equals_init),
-	        TEST(an_initialised_task_runs),
 	        TEST(a_pending_task_tells_until_when),
 	        TEST(a_cancelled_or_dropped_task_is_not_pending),
 	        TEST(a_time_beyond_the_end_is_the_last_moment),
-	        TEST(a_task_that_waits_for_a_worker_is_pending),
 	        TEST(a_running_task_is_pending_only_if_it_was_armed_again),
 	        TEST(a_periodic_task_gets_its_next_time_when_it_has_returned),
-	        TEST(a_window_tells_the_time_that_was_chosen),
 	        TEST(a_task_of_another_service_is_not_pending_here),
+	        TEST(it_runs_within_its_window),
+	        TEST(tasks_whose_windows_overlap_run_together),
+	        TEST(a_window_of_no_length_is_a_deadline),
+	        TEST(a_window_between_two_ticks_is_the_tick_after_it),
+	        TEST(a_window_that_ends_before_it_begins_is_refused),
+	        TEST(a_window_beyond_the_end_of_time_waits),
 	};
 
 	return RUN_TESTS(tests);

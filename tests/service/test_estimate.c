@@ -10,10 +10,10 @@
 #define _GNU_SOURCE
 #include <sys/mman.h>
 
+#include "../../src/base/random.h"
 #include "../../src/service/sample.h"
 #include "../../src/service/shard.h"
 #include "../../src/wheel/walk.h"
-#include "../../src/base/random.h"
 #include "../support/snapshots.h"
 
 enum { ITEMS = 150000, CALLABLE = 4, FUNCTIONS = 1000, GROUPS = 6, PHASES = 4 };
@@ -29,29 +29,18 @@ struct item {
 static struct item *items;
 static unsigned ran;
 
-static void run_a(struct pawl_task *task)
-{
-	(void)task;
-	ran += 1;
-}
+/* They differ, or the linker might make them one. */
+#define RUN(name, number)                        \
+	static void name(struct pawl_task *task) \
+	{                                        \
+		(void)task;                      \
+		ran += number;                   \
+	}
 
-static void run_b(struct pawl_task *task)
-{
-	(void)task;
-	ran += 2;
-}
-
-static void run_c(struct pawl_task *task)
-{
-	(void)task;
-	ran += 3;
-}
-
-static void run_d(struct pawl_task *task)
-{
-	(void)task;
-	ran += 4;
-}
+RUN(run_a, 1)
+RUN(run_b, 2)
+RUN(run_c, 3)
+RUN(run_d, 4)
 
 /* All but the first are never called. */
 static pawl_task_fn *function_at(unsigned number)
@@ -356,13 +345,13 @@ static void estimates_are_right_whatever_the_tasks_are(void)
 
 /* Cases that were wrong, or nearly */
 
-static void open_with_a_shard(struct fixture *fixture)
+static void with_a_shard(unsigned workers, void (*test)(struct fixture *fixture))
 {
-	const struct pawl_service_options options = {.workers = PAWL_SERVICE_MANUAL, .shards = 1};
-
 	memset(items, 0, ITEMS * sizeof(*items));
-	fixture_open(fixture, &options);
+	in_mode(&(struct pawl_service_options){.workers = workers, .shards = 1}, test);
 }
+
+#define WITH_A_SHARD(name) FIXTURE_TEST(name, with_a_shard(PAWL_SERVICE_MANUAL, name##_))
 
 static void view(struct fixture *fixture, struct viewer *viewer)
 {
@@ -370,116 +359,100 @@ static void view(struct fixture *fixture, struct viewer *viewer)
 	viewer_open(viewer, socket_path());
 }
 
-static void close_view(struct fixture *fixture, struct viewer *viewer)
-{
-	viewer_close(viewer);
-	pawl_service_close(fixture->service, NULL);
-}
-
-static void a_few_far_tasks_are_not_taken_for_many(void)
+WITH_A_SHARD(a_few_far_tasks_are_not_taken_for_many)
 {
 	struct random random = {seed};
-	struct fixture fixture;
 	struct viewer viewer;
 	uint64_t due[CELLS_DUE];
 
-	open_with_a_shard(&fixture);
 	for (unsigned i = 0; i < 145600; i++) {
 		bool far = i >= 145000;
 
-		arm_item(&fixture, &items[i], far,
+		arm_item(fixture, &items[i], far,
 		         (far ? 61000 + random_below(&random, 39000)
 		              : 1000 + random_below(&random, 57000)) *
 		                 MS);
 	}
-	view(&fixture, &viewer);
-	expect_true(&fixture, &viewer);
+	view(fixture, &viewer);
+	expect_true(fixture, &viewer);
 	due_of(&viewer, due);
 	EXPECT(due[cell_of(100 * SECOND)] < 1200);
 	EXPECT(due[cell_of(100 * SECOND)] > 200);
 	EXPECT(pending_of(&viewer, function_at(1)) < 1200);
 	EXPECT(pending_of(&viewer, function_at(1)) > 200);
-	close_view(&fixture, &viewer);
+	viewer_close(&viewer);
 }
 
-static void up_to_16384_tasks_are_counted_one_by_one(void)
+WITH_A_SHARD(up_to_16384_tasks_are_counted_one_by_one)
 {
-	struct fixture fixture;
 	struct viewer viewer;
 
-	open_with_a_shard(&fixture);
 	for (unsigned i = 0; i < 16384; i++)
-		arm_item(&fixture, &items[i], i > 16000, HOUR);
-	view(&fixture, &viewer);
+		arm_item(fixture, &items[i], i > 16000, HOUR);
+	view(fixture, &viewer);
 	for (unsigned i = 0; i < 3; i++) {
-		expect_true(&fixture, &viewer);
+		expect_true(fixture, &viewer);
 		EXPECT_EQ(number_in(viewer.text, "sampled"), number_in(viewer.text, "pending"));
-		cancel_item(&fixture, &items[i]);
-		touch_item(&fixture, &items[i + 10], 2 * HOUR);
+		cancel_item(fixture, &items[i]);
+		touch_item(fixture, &items[i + 10], 2 * HOUR);
 	}
-	close_view(&fixture, &viewer);
+	viewer_close(&viewer);
 }
 
 /* The others are more than there is room for in the snapshot, and come before it. */
-static void a_function_with_many_tasks_is_shown_even_if_it_comes_last(void)
+WITH_A_SHARD(a_function_with_many_tasks_is_shown_even_if_it_comes_last)
 {
 	enum { OTHERS = 10000 };
-	struct fixture fixture;
 	struct viewer viewer;
 
-	open_with_a_shard(&fixture);
 	for (unsigned i = 0; i < 15000; i++) {
 		pawl_task_init(&items[i].task, i < OTHERS ? function_at(10 + i) : run_a);
-		EXPECT_EQ(pawl_service_arm(fixture.service, &items[i].task, HOUR), 0);
+		EXPECT_EQ(pawl_service_arm(fixture->service, &items[i].task, HOUR), 0);
 	}
-	view(&fixture, &viewer);
+	view(fixture, &viewer);
 	EXPECT_EQ(pending_of(&viewer, run_a), 15000 - OTHERS);
 	EXPECT_EQ(sum_functions(&viewer), 15000);
-	close_view(&fixture, &viewer);
+	viewer_close(&viewer);
 }
 
 /* All of them are in the sample, then only a part, and at last all again. */
-static void a_sample_follows_tasks_that_come_and_go(void)
+WITH_A_SHARD(a_sample_follows_tasks_that_come_and_go)
 {
-	struct fixture fixture;
 	struct viewer viewer;
 
-	open_with_a_shard(&fixture);
-	view(&fixture, &viewer);
+	view(fixture, &viewer);
 	for (unsigned i = 0; i < ITEMS; i++) {
-		arm_item(&fixture, &items[i], i * 4 / ITEMS, i % 100 ? HOUR : 2 * SECOND);
+		arm_item(fixture, &items[i], i * 4 / ITEMS, i % 100 ? HOUR : 2 * SECOND);
 		if (i % 20000 == 0)
-			expect_true(&fixture, &viewer);
+			expect_true(fixture, &viewer);
 	}
-	pass_time(&fixture, 2 * SECOND);
-	expect_true(&fixture, &viewer);
+	pass_time(fixture, 2 * SECOND);
+	expect_true(fixture, &viewer);
 	for (unsigned i = 0; i < ITEMS; i++) {
 		if (items[i].pending)
-			cancel_item(&fixture, &items[i]);
+			cancel_item(fixture, &items[i]);
 		if (i % 20000 == 0)
-			expect_true(&fixture, &viewer);
+			expect_true(fixture, &viewer);
 	}
-	expect_true(&fixture, &viewer);
-	close_view(&fixture, &viewer);
+	expect_true(fixture, &viewer);
+	viewer_close(&viewer);
 }
 
 /* More than there is room for are chosen: each has the same chance to stay. */
-static void a_sample_that_is_full_is_fair(void)
+WITH_A_SHARD(a_sample_that_is_full_is_fair)
 {
 	enum { TASKS = 60000 };
-	struct fixture fixture;
 	struct viewer viewer;
 	struct sample *sample;
 	unsigned taken[3] = {0};
 
-	open_with_a_shard(&fixture);
-	view(&fixture, &viewer);
+	view(fixture, &viewer);
 	for (unsigned i = 0; i < TASKS * 2 / 3; i++)
-		arm_item(&fixture, &items[i], 0, HOUR);
-	pawl__samples_prepare(fixture.service, 1);
+		arm_item(fixture, &items[i], 0, HOUR);
+	pawl__samples_prepare(fixture->service, 1);
 	for (unsigned i = TASKS * 2 / 3; i < TASKS; i++)
-		arm_item(&fixture, &items[i], 0, HOUR);
-	sample = fixture.service->samples;
+		arm_item(fixture, &items[i], 0, HOUR);
+	sample = fixture->service->samples;
 	EXPECT_EQ(sample->count, SAMPLE_ROOM);
 	EXPECT(sample->rate * TASKS > SAMPLE_ROOM * 0.97);
 	EXPECT(sample->rate * TASKS < SAMPLE_ROOM * 1.03);
@@ -489,7 +462,7 @@ static void a_sample_that_is_full_is_fair(void)
 		EXPECT(taken[i] > 10500);
 		EXPECT(taken[i] < 11300);
 	}
-	close_view(&fixture, &viewer);
+	viewer_close(&viewer);
 }
 
 /* Walks */
@@ -551,11 +524,8 @@ static void walk_with(enum happening happening)
 
 static void a_walk_in_steps_sees_every_timer_whatever_happens_between_them(void)
 {
-	walk_with(NOTHING);
-	walk_with(LEAVES);
-	walk_with(GOES_ELSEWHERE);
-	walk_with(JOINS_ANOTHER_LIST_OF_THE_WALK);
-	walk_with(OPENS);
+	for (enum happening happening = NOTHING; happening <= OPENS; happening++)
+		walk_with(happening);
 }
 
 /* Threads */
@@ -587,22 +557,19 @@ static void *arm_at_random(void *arg)
 	return NULL;
 }
 
-static void samples_are_drawn_while_threads_arm_and_cancel(void)
+FIXTURE_TEST(samples_are_drawn_while_threads_arm_and_cancel,
+             with_a_shard(1, samples_are_drawn_while_threads_arm_and_cancel_))
 {
-	const struct pawl_service_options options = {.workers = 1, .shards = 1};
 	struct armer armers[ARMERS];
 	pthread_t threads[ARMERS];
-	struct fixture fixture;
 	struct viewer viewer;
 	bool stop = false;
 
-	memset(items, 0, ITEMS * sizeof(*items));
-	fixture_open(&fixture, &options);
 	for (unsigned i = 0; i < ARMERS * OF_EACH; i++)
-		arm_item(&fixture, &items[i], i / OF_EACH, 5 * HOUR);
-	view(&fixture, &viewer);
+		arm_item(fixture, &items[i], i / OF_EACH, 5 * HOUR);
+	view(fixture, &viewer);
 	for (unsigned i = 0; i < ARMERS; i++) {
-		armers[i] = (struct armer){&fixture, i, &stop};
+		armers[i] = (struct armer){fixture, i, &stop};
 		pthread_create(&threads[i], NULL, arm_at_random, &armers[i]);
 	}
 	for (unsigned i = 0; i < 30; i++) { /* around 20,000 pending: drawn again now and then */
@@ -612,12 +579,12 @@ static void samples_are_drawn_while_threads_arm_and_cancel(void)
 	__atomic_store_n(&stop, true, __ATOMIC_SEQ_CST);
 	for (unsigned i = 0; i < ARMERS; i++)
 		pthread_join(threads[i], NULL);
-	expect_true(&fixture, &viewer);
+	expect_true(fixture, &viewer);
 	for (unsigned i = 0; i < ARMERS * OF_EACH; i++)
 		if (items[i].pending && i % 8)
-			cancel_item(&fixture, &items[i]);
-	expect_true(&fixture, &viewer);
-	close_view(&fixture, &viewer);
+			cancel_item(fixture, &items[i]);
+	expect_true(fixture, &viewer);
+	viewer_close(&viewer);
 }
 
 int main(int argc, char **argv)

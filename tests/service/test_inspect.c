@@ -67,7 +67,7 @@ static uint64_t seed;
 IN_EVERY_MODE(every_pending_task_is_in_its_cell_and_with_its_function)
 {
 	struct random random = {seed};
-	static struct note notes[PENDING_TASKS];
+	struct note *notes = new_notes(fixture, PENDING_TASKS);
 	struct model model = {0};
 	struct viewer viewer;
 
@@ -76,16 +76,15 @@ IN_EVERY_MODE(every_pending_task_is_in_its_cell_and_with_its_function)
 		uint64_t delay = any_delay(&random);
 		unsigned function = (unsigned)random_below(&random, FUNCTIONS);
 
-		note_init(&notes[i], fixture);
 		pawl_task_init(&notes[i].task, functions[function]);
-		EXPECT_EQ(pawl_service_arm(fixture->service, &notes[i].task, delay), 0);
+		EXPECT_EQ(arm(&notes[i], delay), 0);
 		if (random_below(&random, 4) == 0) {
-			pawl_service_cancel(fixture->service, &notes[i].task);
+			cancel(&notes[i]);
 			continue;
 		}
 		if (random_below(&random, 4) == 0) {
 			delay = any_delay(&random);
-			pawl_service_touch(fixture->service, &notes[i].task, delay);
+			touch(&notes[i], delay);
 		}
 		model.all++;
 		model.due[cell_of(delay)]++;
@@ -94,22 +93,19 @@ IN_EVERY_MODE(every_pending_task_is_in_its_cell_and_with_its_function)
 	EXPECT(ask(&viewer));
 	expect_like(&viewer, &model);
 	viewer_close(&viewer);
-	end(fixture);
 }
 
 IN_EVERY_MODE(a_due_task_that_waits_for_a_worker_is_overdue)
 {
-	struct note notes[3];
+	struct note *notes = new_notes(fixture, 3);
 	struct gates gates;
 	struct viewer viewer;
 	uint64_t due[CELLS_DUE];
 
 	inspect(fixture, &viewer);
 	shut_gates(&gates, fixture);
-	for (unsigned i = 0; i < 3; i++) {
-		note_init(&notes[i], fixture);
-		EXPECT_EQ(pawl_service_arm(fixture->service, &notes[i].task, 5 * MS), 0);
-	}
+	for (unsigned i = 0; i < 3; i++)
+		EXPECT_EQ(arm(&notes[i], 5 * MS), 0);
 	pawl_clock_manual_advance(&fixture->clock, 5 * MS);
 	for (unsigned i = 0; i < 2; i++) { /* while still on the wheels, and when made due */
 		EXPECT(ask(&viewer));
@@ -121,26 +117,21 @@ IN_EVERY_MODE(a_due_task_that_waits_for_a_worker_is_overdue)
 	EXPECT_EQ(sum_due(&viewer), 3);
 	open_gates(&gates, fixture);
 	viewer_close(&viewer);
-	end(fixture);
 }
 
 IN_EVERY_MODE(a_task_for_a_time_of_the_wall_clock_is_due_then)
 {
 	struct viewer viewer;
-	struct note note;
+	struct note *note = new_note(fixture);
 	uint64_t due[CELLS_DUE];
 
 	inspect(fixture, &viewer);
-	note_init(&note, fixture);
-	EXPECT_EQ(pawl_service_arm_at_time(fixture->service, &note.task,
-	                                   (struct timespec){.tv_sec = 2 * 3600}),
-	          0);
+	EXPECT_EQ(arm_wall(note, 2 * 3600), 0);
 	EXPECT(ask(&viewer));
 	due_of(&viewer, due);
 	EXPECT_EQ(due[cell_of(2 * HOUR)], 1);
 	EXPECT_EQ(sum_due(&viewer), 1);
 	viewer_close(&viewer);
-	end(fixture);
 }
 
 IN_EVERY_MODE(more_functions_than_there_is_room_for_add_up)
@@ -158,38 +149,33 @@ IN_EVERY_MODE(more_functions_than_there_is_room_for_add_up)
 	EXPECT_EQ(sum_functions(&viewer), MANY);
 	EXPECT(strstr(viewer.text, "{\"function\":\"\","));
 	viewer_close(&viewer);
-	end(fixture);
 }
 
 IN_EVERY_MODE(runs_are_noted_while_a_viewer_is_attached)
 {
-	struct note slow, quick;
+	struct note *slow = new_note(fixture), *quick = new_note(fixture);
 	struct viewer viewer;
-	const char *latest, *found;
+	const char *latest;
 	char name[32];
 
-	note_init(&slow, fixture);
-	note_init(&quick, fixture);
-	pawl_task_init(&slow.task, slow_function);
-	pawl_task_init(&quick.task, first_function);
-	pawl_service_arm(fixture->service, &quick.task, MS);
+	pawl_task_init(&slow->task, slow_function);
+	pawl_task_init(&quick->task, first_function);
+	arm(quick, MS);
 	advance_and_settle(fixture, MS); /* there is no viewer */
 	inspect(fixture, &viewer);
 	EXPECT(!function_in(&viewer, first_function));
 	for (unsigned i = 0; i < 3; i++) {
-		pawl_service_arm(fixture->service, &slow.task, MS);
+		arm(slow, MS);
 		advance_and_settle(fixture, MS);
 	}
-	pawl_service_arm(fixture->service, &quick.task, MS);
+	arm(quick, MS);
 	advance_and_settle(fixture, MS);
 	EXPECT(ask(&viewer));
 	EXPECT_EQ(number_in(viewer.text, "ran"), 5);
-	found = function_in(&viewer, slow_function);
-	EXPECT_EQ(number_in(found ? found : "", "runs"), 3);
-	EXPECT_EQ(number_in(found ? found : "", "total_ns"), 21 * MS);
-	EXPECT_EQ(number_in(found ? found : "", "longest_ns"), 7 * MS);
-	found = function_in(&viewer, first_function);
-	EXPECT_EQ(number_in(found ? found : "", "runs"), 1);
+	EXPECT_EQ(number_of(&viewer, slow_function, "runs"), 3);
+	EXPECT_EQ(number_of(&viewer, slow_function, "total_ns"), 21 * MS);
+	EXPECT_EQ(number_of(&viewer, slow_function, "longest_ns"), 7 * MS);
+	EXPECT_EQ(number_of(&viewer, first_function, "runs"), 1);
 	latest = member(viewer.text, "latest");
 	name_of(first_function, name);
 	EXPECT(strncmp(latest + strlen("[{\"function\":"), name, strlen(name)) == 0);
@@ -201,14 +187,13 @@ IN_EVERY_MODE(runs_are_noted_while_a_viewer_is_attached)
 	EXPECT_EQ(number_in(member(viewer.text, "slowest"), "took_ns"), 7 * MS);
 	EXPECT_EQ(number_in(member(viewer.text, "lateness"), "count"), 5);
 	viewer_close(&viewer);
-	end(fixture);
 }
 
 /* The ring has gone round many times; the counts have lost nothing. */
 IN_EVERY_MODE(the_latest_of_many_runs_are_the_newest)
 {
 	enum { MANY = 1000 };
-	static struct note notes[MANY];
+	struct note *notes = new_notes(fixture, MANY);
 	struct viewer viewer;
 	const char *found;
 	uint64_t last = UINT64_MAX;
@@ -216,16 +201,14 @@ IN_EVERY_MODE(the_latest_of_many_runs_are_the_newest)
 
 	inspect(fixture, &viewer);
 	for (unsigned i = 0; i < MANY; i++) {
-		note_init(&notes[i], fixture);
 		pawl_task_init(&notes[i].task, first_function);
-		EXPECT_EQ(pawl_service_arm(fixture->service, &notes[i].task, (i + 1) * MS), 0);
+		EXPECT_EQ(arm(&notes[i], (i + 1) * MS), 0);
 	}
 	for (unsigned i = 0; i < MANY; i++)
 		advance_and_settle(fixture, MS);
 	EXPECT(ask(&viewer));
-	found = function_in(&viewer, first_function);
-	EXPECT_EQ(number_in(found ? found : "", "runs"), MANY);
-	EXPECT_EQ(number_in(found ? found : "", "pending"), 0);
+	EXPECT_EQ(number_of(&viewer, first_function, "runs"), MANY);
+	EXPECT_EQ(number_of(&viewer, first_function, "pending"), 0);
 	for (found = member(viewer.text, "latest"); (found = strstr(found, "\"start_ns\":"));
 	     found++) {
 		uint64_t start = number_in(found, "start_ns");
@@ -237,7 +220,6 @@ IN_EVERY_MODE(the_latest_of_many_runs_are_the_newest)
 	EXPECT_EQ(count, 16);
 	EXPECT_EQ(last, fixture_now(fixture) - 15 * MS);
 	viewer_close(&viewer);
-	end(fixture);
 }
 
 /* Not every run of a batch is noted, but a later note counts the runs before it: at most 31 of a worker are missing. */
@@ -256,59 +238,51 @@ IN_EVERY_MODE(all_but_the_last_few_of_many_runs_are_counted)
 	advance_and_settle(fixture, MS);
 	EXPECT(ask(&viewer));
 	for (unsigned i = 0; i < 2; i++) {
-		const char *found = function_in(&viewer, functions[i]);
-
-		runs[i] = found ? number_in(found, "runs") : 0;
+		runs[i] = number_of(&viewer, functions[i], "runs");
 		EXPECT(runs[i] > 0);
 	}
 	EXPECT_EQ(number_in(viewer.text, "ran"), MANY);
 	EXPECT(runs[0] + runs[1] <= MANY);
 	EXPECT(runs[0] + runs[1] >= MANY - 31 * workers_of(fixture));
 	viewer_close(&viewer);
-	end(fixture);
 }
 
 IN_EVERY_MODE(when_the_last_viewer_has_left_nothing_is_noted)
 {
 	struct viewer first, second;
-	struct note note;
-	const char *found;
+	struct note *note = new_note(fixture);
 
 	inspect(fixture, &first);
 	viewer_close(&first);
 	/* The thread of the view removes the journals; it sees the new viewer later. */
 	EXPECT_EQ(pawl_service_inspect(fixture->service, NULL), 0);
-	note_init(&note, fixture);
-	pawl_task_init(&note.task, first_function);
-	pawl_service_arm(fixture->service, &note.task, MS);
+	pawl_task_init(&note->task, first_function);
+	arm(note, MS);
 	advance_and_settle(fixture, MS);
 	inspect(fixture, &second);
 	EXPECT(!function_in(&second, first_function));
-	pawl_service_arm(fixture->service, &note.task, MS);
+	arm(note, MS);
 	advance_and_settle(fixture, MS);
 	EXPECT(ask(&second));
-	found = function_in(&second, first_function);
-	EXPECT_EQ(number_in(found ? found : "", "runs"), 1);
+	EXPECT_EQ(number_of(&second, first_function, "runs"), 1);
 	viewer_close(&second);
-	end(fixture);
 }
 
 /* The snapshot of a service of this name has it as `shown`. */
 static void expect_name(const char *name, const char *shown)
 {
-	const struct pawl_service_options options = {.name = name};
-	struct pawl_service *service = service_with(&options);
+	struct fixture fixture;
 	struct viewer viewer;
 	char expected[128];
 
-	EXPECT_EQ(pawl_service_inspect(service, socket_path()), 0);
-	viewer_open(&viewer, socket_path());
+	fixture_open(&fixture, &(struct pawl_service_options){.name = name});
+	inspect(&fixture, &viewer);
 	snprintf(expected, sizeof(expected), "\"name\":\"%s\",", shown);
 	if (!strstr(viewer.text, expected))
 		fprintf(stderr, "%s is not in %.150s\n", expected, viewer.text);
 	EXPECT(strstr(viewer.text, expected));
 	viewer_close(&viewer);
-	pawl_service_close(service, NULL);
+	fixture_close(&fixture);
 }
 
 #define FFFD "\\ufffd"
@@ -355,38 +329,35 @@ IN_EVERY_MODE(the_socket_is_the_users_alone_and_goes_with_the_service)
 	EXPECT_EQ(mode_of(socket_path()), 0);
 }
 
-static void a_path_that_cannot_be_is_refused(void)
+IN_MODE(a_path_that_cannot_be_is_refused, .workers = 1)
 {
-	struct pawl_service *service = service_with(NULL);
 	char longest[109] = "/tmp/";
 
 	memset(longest + 5, 'x', 103);
-	EXPECT_EQ(pawl_service_inspect(service, longest), -ENAMETOOLONG);
-	EXPECT_EQ(pawl_service_inspect(service, ""), -ENOENT);
-	EXPECT_EQ(pawl_service_inspect(service, "/nowhere/at/all"), -ENOENT);
-	EXPECT_EQ(pawl_service_inspect(service, "/dev/null/socket"), -ENOTDIR);
+	EXPECT_EQ(pawl_service_inspect(fixture->service, longest), -ENAMETOOLONG);
+	EXPECT_EQ(pawl_service_inspect(fixture->service, ""), -ENOENT);
+	EXPECT_EQ(pawl_service_inspect(fixture->service, "/nowhere/at/all"), -ENOENT);
+	EXPECT_EQ(pawl_service_inspect(fixture->service, "/dev/null/socket"), -ENOTDIR);
 	longest[107] = '\0'; /* as long as it may be */
-	EXPECT_EQ(pawl_service_inspect(service, longest), 0);
+	EXPECT_EQ(pawl_service_inspect(fixture->service, longest), 0);
 	EXPECT_EQ(mode_of(longest), S_IFSOCK | 0600);
-	pawl_service_close(service, NULL);
+	end(fixture);
 	EXPECT_EQ(mode_of(longest), 0);
 }
 
-static void a_file_that_is_no_socket_is_never_removed(void)
+IN_MODE(a_file_that_is_no_socket_is_never_removed, .workers = 1)
 {
-	struct pawl_service *service = service_with(NULL);
 	int fd = open(socket_path(), O_CREAT | O_EXCL | O_WRONLY, 0644);
 
 	EXPECT(write(fd, "dear", 4) == 4);
 	close(fd);
-	EXPECT_EQ(pawl_service_inspect(service, socket_path()), -EEXIST);
+	EXPECT_EQ(pawl_service_inspect(fixture->service, socket_path()), -EEXIST);
 	EXPECT_EQ(mode_of(socket_path()), S_IFREG | 0644);
 	unlink(socket_path());
 	EXPECT_EQ(symlink("/nowhere", socket_path()), 0);
-	EXPECT_EQ(pawl_service_inspect(service, socket_path()), -EEXIST);
+	EXPECT_EQ(pawl_service_inspect(fixture->service, socket_path()), -EEXIST);
 	EXPECT_EQ(mode_of(socket_path()), S_IFLNK | 0777);
 	unlink(socket_path());
-	pawl_service_close(service, NULL);
 }
 
 static int bound_socket(void)
@@ -469,9 +440,8 @@ static void one_of_several_concurrent_inspects_wins(void)
 	pthread_barrier_destroy(&together);
 }
 
-static void a_directory_that_stays_locked_does_not_block_inspect(void)
+IN_MODE(a_directory_that_stays_locked_does_not_block_inspect, .workers = 1)
 {
-	struct pawl_service *service = service_with(NULL);
 	char directory[64];
 	int fd;
 
@@ -479,26 +449,22 @@ static void a_directory_that_stays_locked_does_not_block_inspect(void)
 	*strrchr(directory, '/') = '\0';
 	fd = open(directory, O_RDONLY | O_DIRECTORY);
 	EXPECT_EQ(flock(fd, LOCK_EX), 0);
-	EXPECT_EQ(pawl_service_inspect(service, socket_path()), 0);
+	EXPECT_EQ(pawl_service_inspect(fixture->service, socket_path()), 0);
 	close(fd);
-	pawl_service_close(service, NULL);
 }
 
-static void a_socket_that_replaced_ours_is_not_removed(void)
+IN_MODE(a_socket_that_replaced_ours_is_not_removed, .workers = 1)
 {
-	struct pawl_service *service = service_with(NULL);
-
-	EXPECT_EQ(pawl_service_inspect(service, socket_path()), 0);
+	EXPECT_EQ(pawl_service_inspect(fixture->service, socket_path()), 0);
 	unlink(socket_path());
 	close(open(socket_path(), O_CREAT | O_EXCL | O_WRONLY, 0600));
-	pawl_service_close(service, NULL);
+	end(fixture);
 	EXPECT_EQ(mode_of(socket_path()), S_IFREG | 0600);
 	unlink(socket_path());
 }
 
-static void a_socket_at_a_relative_path_is_removed_after_chdir(void)
+IN_MODE(a_socket_at_a_relative_path_is_removed_after_chdir, .workers = 1)
 {
-	struct pawl_service *service = service_with(NULL);
 	int before = open(".", O_RDONLY | O_DIRECTORY);
 	char directory[64], *name;
 
@@ -506,26 +472,24 @@ static void a_socket_at_a_relative_path_is_removed_after_chdir(void)
 	name = strrchr(directory, '/');
 	*name++ = '\0';
 	EXPECT_EQ(chdir(directory), 0);
-	EXPECT_EQ(pawl_service_inspect(service, name), 0);
+	EXPECT_EQ(pawl_service_inspect(fixture->service, name), 0);
 	EXPECT_EQ(mode_of(socket_path()), S_IFSOCK | 0600);
 	EXPECT_EQ(fchdir(before), 0);
-	pawl_service_close(service, NULL);
+	end(fixture);
 	EXPECT_EQ(mode_of(socket_path()), 0);
 	close(before);
 }
 
 /* Viewers that behave badly */
 
-static void every_line_is_answered_once_whatever_it_says(void)
+IN_MODE(every_line_is_answered_once_whatever_it_says, .workers = 1)
 {
-	struct pawl_service *service = service_with(NULL);
 	struct viewer viewer;
 	char *line = malloc(1 << 20);
 	int flags;
 
 	memset(line, 'x', 1 << 20);
-	EXPECT_EQ(pawl_service_inspect(service, socket_path()), 0);
-	viewer_open(&viewer, socket_path());
+	inspect(fixture, &viewer);
 	for (size_t sent = 0; sent < 1 << 20;) /* a megabyte without an end */
 		sent += (size_t)send(viewer.fd, line + sent, (1 << 20) - sent, MSG_NOSIGNAL);
 	EXPECT(ask(&viewer));
@@ -543,21 +507,18 @@ static void every_line_is_answered_once_whatever_it_says(void)
 	EXPECT(read(viewer.fd, line, 1) < 0); /* and nothing more */
 	free(line);
 	viewer_close(&viewer);
-	pawl_service_close(service, NULL);
 }
 
 /* A viewer that never reads, more viewers than there is room for, and viewers that leave before their answer. */
-static void bad_viewers_are_no_harm_to_a_good_one(void)
+IN_MODE(bad_viewers_are_no_harm_to_a_good_one, .workers = 1)
 {
 	enum { CROWD = 30 };
-	struct pawl_service *service = service_with(NULL);
 	struct viewer good;
 	int deaf, crowd[CROWD];
 	unsigned refused = 0;
 	char byte;
 
-	EXPECT_EQ(pawl_service_inspect(service, socket_path()), 0);
-	viewer_open(&good, socket_path());
+	inspect(fixture, &good);
 	deaf = connect_to(socket_path());
 	for (unsigned i = 0; i < 1000; i++)
 		(void)!send(deaf, "\n", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -579,7 +540,6 @@ static void bad_viewers_are_no_harm_to_a_good_one(void)
 	close(deaf);
 	EXPECT(ask(&good));
 	viewer_close(&good);
-	pawl_service_close(service, NULL);
 }
 
 IN_EVERY_MODE(stop_ends_the_view_of_those_that_look)
@@ -599,21 +559,19 @@ IN_EVERY_MODE(stop_ends_the_view_of_those_that_look)
 }
 
 /* It has all descriptors of the process, as a child does before exec. */
-static void a_child_process_does_not_hold_up_the_end(void)
+IN_MODE(a_child_process_does_not_hold_up_the_end, .workers = 1)
 {
-	struct pawl_service *service = service_with(NULL);
 	struct viewer viewer;
 	pid_t child;
 
-	EXPECT_EQ(pawl_service_inspect(service, socket_path()), 0);
-	viewer_open(&viewer, socket_path());
+	inspect(fixture, &viewer);
 	child = fork();
 	if (child == 0) {
 		close(viewer.fd);
 		sleep(60); /* or until it is killed */
 		_exit(0);
 	}
-	pawl_service_close(service, NULL);
+	end(fixture);
 	EXPECT(!ask(&viewer)); /* it was told */
 	viewer_close(&viewer);
 	kill(child, SIGKILL);
@@ -644,13 +602,13 @@ static void *arm_and_cancel(void *arg)
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		struct note *note = &notes[i % COUNTOF(notes)];
 
-		pawl_service_arm(fixture->service, &note->task, i % 5 ? i * 1000 : i * SECOND);
+		arm(note, i % 5 ? i * 1000 : i * SECOND);
 		if (i % 3 == 0)
-			pawl_service_cancel(fixture->service, &note->task);
+			cancel(note);
 	}
 	for (unsigned i = 0; i < COUNTOF(notes); i++) {
 		__atomic_store_n(&notes[i].number, ROUNDS, __ATOMIC_SEQ_CST);
-		pawl_service_cancel_wait(fixture->service, &notes[i].task);
+		cancel_wait(&notes[i]);
 	}
 	return NULL;
 }

@@ -47,182 +47,149 @@ static void loop_wake(struct pawl_clock *clock)
 
 static struct loop_clock loop_clock;
 
-static struct pawl_service *open_loop(unsigned shards)
+static void in_loop(unsigned shards, void (*test)(struct fixture *fixture))
 {
-	const struct pawl_service_options options = {
-	        .workers = PAWL_SERVICE_MANUAL, .shards = shards, .clock = &loop_clock.clock};
-
 	memset(&loop_clock, 0, sizeof(loop_clock));
 	loop_clock.clock.now = loop_now;
 	loop_clock.clock.wait = loop_wait;
 	loop_clock.clock.wake = loop_wake;
 	pawl_clock_manual_init(&loop_clock.manual);
-	return service_with(&options);
+	in_mode(&(struct pawl_service_options){.workers = PAWL_SERVICE_MANUAL,
+	                                       .shards = shards,
+	                                       .clock = &loop_clock.clock},
+	        test);
 }
+
+#define IN_LOOP(shards, name) FIXTURE_TEST(name, in_loop(shards, name##_))
 
 static unsigned wakes(void)
 {
 	return __atomic_load_n(&loop_clock.wakes, __ATOMIC_SEQ_CST);
 }
 
-static unsigned runs;
-
-static void count_run(struct pawl_task *task)
-{
-	(void)task;
-	runs++;
-}
-
-static void init_tasks(struct pawl_task *tasks, unsigned count)
-{
-	runs = 0;
-	for (unsigned i = 0; i < count; i++)
-		pawl_task_init(&tasks[i], count_run);
-}
-
 /* wake() */
 
-static void an_arming_for_sooner_wakes_the_loop_once(void)
+IN_LOOP(4, an_arming_for_sooner_wakes_the_loop_once)
 {
-	struct pawl_service *service = open_loop(4);
-	struct pawl_task tasks[4];
+	struct note *tasks = new_notes(fixture, 4);
 
-	init_tasks(tasks, 4);
-	pawl_service_arm(service, &tasks[0], 100 * MS);
+	arm(&tasks[0], 100 * MS);
 	EXPECT_EQ(wakes(), 0); /* the loop has not asked yet, and will */
-	pawl_service_next(service);
-	pawl_service_arm(service, &tasks[1], 200 * MS);
+	pawl_service_next(fixture->service);
+	arm(&tasks[1], 200 * MS);
 	EXPECT_EQ(wakes(), 0);
-	pawl_service_arm(service, &tasks[2], 50 * MS);
+	arm(&tasks[2], 50 * MS);
 	EXPECT_EQ(wakes(), 1);
-	pawl_service_arm(service, &tasks[3], 40 * MS);
+	arm(&tasks[3], 40 * MS);
 	EXPECT_EQ(wakes(), 1); /* it is awake, and will ask */
-	EXPECT_EQ(pawl_service_next(service), 40 * MS);
-	pawl_service_arm(service, &tasks[3], 30 * MS);
+	EXPECT_EQ(pawl_service_next(fixture->service), 40 * MS);
+	arm(&tasks[3], 30 * MS);
 	EXPECT_EQ(wakes(), 2);
-	pawl_service_close(service, NULL);
 }
 
-static void arm_somehow(struct pawl_service *service, struct pawl_task *task, int way)
+static void arm_somehow(struct note *note, int way)
 {
 	switch (way) {
 	case 0:
-		pawl_service_arm(service, task, 10 * MS);
+		arm(note, 10 * MS);
 		break;
 	case 1:
-		pawl_service_arm_at(service, task, 10 * MS);
+		arm_at(note, 10 * MS);
 		break;
 	case 2:
-		pawl_service_touch(service, task, 10 * MS);
+		touch(note, 10 * MS);
 		break;
 	case 3:
-		pawl_service_arm_within(service, task, 10 * MS, 11 * MS);
+		pawl_service_arm_within(note->fixture->service, &note->task, 10 * MS, 11 * MS);
 		break;
 	case 4:
-		pawl_service_arm_every(service, task, 10 * MS, 10 * MS, PAWL_SERVICE_SKIP);
+		arm_every(note, 10 * MS, 10 * MS, PAWL_SERVICE_SKIP);
 		break;
 	default:
-		pawl_service_arm(service, task, 0);
+		arm(note, 0);
 	}
 }
 
-static void every_way_to_arm_wakes_the_loop(void)
+IN_LOOP(1, every_way_to_arm_wakes_the_loop)
 {
 	for (int way = 0; way < 6; way++)
-		for (int moved = 0; moved < 2; moved++) {
-			struct pawl_service *service = open_loop(1);
-			struct pawl_task task;
+		for (unsigned moved = 0; moved < 2; moved++) {
+			struct note *note = new_note(fixture);
+			unsigned before = wakes();
 
-			init_tasks(&task, 1);
 			if (moved)
-				pawl_service_arm(service, &task, HOUR);
-			pawl_service_next(service);
-			arm_somehow(service, &task, way);
-			EXPECT_EQ(wakes(), 1);
-			pawl_service_close(service, NULL);
+				arm(note, HOUR);
+			pawl_service_next(fixture->service);
+			arm_somehow(note, way);
+			EXPECT_EQ(wakes(), before + 1);
+			cancel(note);
 		}
 }
 
 /* visit_by of the shard was still that of the cancelled task, so the arming did not wake the loop. */
-static void a_task_armed_after_a_cancel_is_not_late(void)
+IN_LOOP(1, a_task_armed_after_a_cancel_is_not_late)
 {
-	struct pawl_service *service = open_loop(1);
-	struct pawl_task tasks[3];
+	struct note *tasks = new_notes(fixture, 3);
 
-	init_tasks(tasks, 3);
-	pawl_service_arm(service, &tasks[0], 50 * MS);
-	pawl_service_arm(service, &tasks[1], 500 * MS);
-	pawl_service_cancel(service, &tasks[0]);
-	EXPECT(pawl_service_next(service) > 60 * MS);
-	pawl_service_arm(service, &tasks[2], 60 * MS);
+	arm(&tasks[0], 50 * MS);
+	arm(&tasks[1], 500 * MS);
+	cancel(&tasks[0]);
+	EXPECT(pawl_service_next(fixture->service) > 60 * MS);
+	arm(&tasks[2], 60 * MS);
 	EXPECT_EQ(wakes(), 1);
-	pawl_service_close(service, NULL);
 }
 
-static struct pawl_service *inside_service;
-static struct pawl_task inside_other;
-
-static void arm_another(struct pawl_task *task)
+static void arm_the_other(struct note *note)
 {
-	count_run(task);
-	pawl_service_arm(inside_service, &inside_other, 10 * MS);
+	arm(note->other, 10 * MS);
 }
 
-static void a_poll_that_arms_does_not_wake_its_own_loop(void)
+IN_LOOP(1, a_poll_that_arms_does_not_wake_its_own_loop)
 {
-	struct pawl_service *service = inside_service = open_loop(1);
-	struct pawl_task task;
+	struct note *note = new_note(fixture);
 
-	init_tasks(&inside_other, 1);
-	pawl_task_init(&task, arm_another);
-	pawl_service_arm(service, &task, 10 * MS);
-	EXPECT_EQ(pawl_service_next(service), 10 * MS);
+	note->inside = arm_the_other;
+	note->other = new_note(fixture);
+	arm(note, 10 * MS);
+	EXPECT_EQ(pawl_service_next(fixture->service), 10 * MS);
 	pawl_clock_manual_advance(&loop_clock.manual, 10 * MS);
-	EXPECT_EQ(pawl_service_poll(service, 0), 1);
+	EXPECT_EQ(pawl_service_poll(fixture->service, 0), 1);
 	EXPECT_EQ(wakes(), 0);
-	EXPECT_EQ(pawl_service_next(service), 20 * MS);
-	pawl_service_close(service, NULL);
+	EXPECT_EQ(pawl_service_next(fixture->service), 20 * MS);
 }
 
 /* It asks for the next time before it sleeps. */
-static void a_loop_that_has_polled_is_awake(void)
+IN_LOOP(1, a_loop_that_has_polled_is_awake)
 {
-	struct pawl_service *service = open_loop(1);
-	struct pawl_task task, far_away;
+	struct note *task = new_note(fixture), *far_away = new_note(fixture);
 
-	init_tasks(&task, 1);
-	init_tasks(&far_away, 1);
-	pawl_service_arm(service, &far_away, HOUR);
-	EXPECT(pawl_service_next(service) > MS);
+	arm(far_away, HOUR);
+	EXPECT(pawl_service_next(fixture->service) > MS);
 	pawl_clock_manual_advance(&loop_clock.manual, 40 * MS);
-	EXPECT_EQ(pawl_service_poll(service, 0), 0);
-	pawl_service_arm(service, &task, 0);
+	EXPECT_EQ(pawl_service_poll(fixture->service, 0), 0);
+	arm(task, 0);
 	EXPECT_EQ(wakes(), 0);
-	EXPECT_EQ(pawl_service_next(service), 40 * MS); /* now */
-	pawl_service_arm(service, &task, 0);
+	EXPECT_EQ(pawl_service_next(fixture->service), 40 * MS); /* now */
+	arm(task, 0);
 	EXPECT_EQ(wakes(), 0); /* it was told to poll at once */
-	EXPECT_EQ(pawl_service_poll(service, 0), 1);
-	EXPECT(pawl_service_next(service) > 41 * MS);
-	pawl_service_arm(service, &task, MS);
+	EXPECT_EQ(pawl_service_poll(fixture->service, 0), 1);
+	EXPECT(pawl_service_next(fixture->service) > 41 * MS);
+	arm(task, MS);
 	EXPECT_EQ(wakes(), 1);
-	pawl_service_close(service, NULL);
 }
 
-static void next_is_now_if_a_bounded_poll_left_tasks(void)
+IN_LOOP(1, next_is_now_if_a_bounded_poll_left_tasks)
 {
-	struct pawl_service *service = open_loop(1);
-	struct pawl_task tasks[2];
+	struct note *tasks = new_notes(fixture, 2);
 
-	init_tasks(tasks, 2);
-	pawl_service_arm(service, &tasks[0], 10 * MS);
-	pawl_service_arm(service, &tasks[1], 10 * MS);
+	arm(&tasks[0], 10 * MS);
+	arm(&tasks[1], 10 * MS);
 	pawl_clock_manual_advance(&loop_clock.manual, 10 * MS + 1);
-	EXPECT_EQ(pawl_service_poll(service, 1), 1);
-	EXPECT_EQ(pawl_service_next(service), 10 * MS + 1);
-	EXPECT_EQ(pawl_service_poll(service, 1), 1);
-	EXPECT_EQ(pawl_service_next(service), PAWL_NEVER);
+	EXPECT_EQ(pawl_service_poll(fixture->service, 1), 1);
+	EXPECT_EQ(pawl_service_next(fixture->service), 10 * MS + 1);
+	EXPECT_EQ(pawl_service_poll(fixture->service, 1), 1);
+	EXPECT_EQ(pawl_service_next(fixture->service), PAWL_NEVER);
 	EXPECT_EQ(wakes(), 0);
-	pawl_service_close(service, NULL);
 }
 
 /* The loop of the header, on a clock of the system's, and threads that arm from outside. A lost wake-up hangs it. */
@@ -289,76 +256,28 @@ static void a_loop_that_sleeps_on_the_clock_runs_tasks_armed_by_other_threads(vo
 	outside_of(sleep_by_clock, pawl_clock_boottime_init);
 }
 
-/* One task at a time, due at once: a loop that loses the only wake-up waits forever. */
-enum { ROUNDS = 5000 };
-
-static struct {
-	struct pawl_clock_system clock;
-	struct pawl_service *service;
-	struct pawl_task task;
-	sem_t ran;
-	bool over; /* atomic */
-} rounds;
-
-static void say_that_it_ran(struct pawl_task *task)
-{
-	(void)task;
-	sem_post(&rounds.ran);
-}
-
-static bool over(void)
-{
-	return __atomic_load_n(&rounds.over, __ATOMIC_SEQ_CST);
-}
-
-static void *loop_until_over(void *unused)
-{
-	struct pawl_clock *clock = &rounds.clock.clock;
-
-	while (!over()) {
-		clock->wait(clock, pawl_service_next(rounds.service));
-		pawl_service_poll(rounds.service, 0);
-	}
-	return unused;
-}
-
-static void a_loop_is_woken_each_time_that_it_sleeps(void)
-{
-	const struct pawl_service_options options = {
-	        .workers = PAWL_SERVICE_MANUAL, .shards = 1, .clock = &rounds.clock.clock};
-	pthread_t loop;
-
-	pawl_clock_monotonic_init(&rounds.clock);
-	rounds.service = service_with(&options);
-	rounds.over = false;
-	sem_init(&rounds.ran, 0, 0);
-	pawl_task_init(&rounds.task, say_that_it_ran);
-	pthread_create(&loop, NULL, loop_until_over, NULL);
-	for (int i = 0; i < ROUNDS; i++) {
-		EXPECT_EQ(pawl_service_arm(rounds.service, &rounds.task, 0), 0);
-		sem_wait(&rounds.ran);
-	}
-	__atomic_store_n(&rounds.over, true, __ATOMIC_SEQ_CST);
-	rounds.clock.clock.wake(&rounds.clock.clock);
-	pthread_join(loop, NULL);
-	pawl_service_close(rounds.service, NULL);
-}
-
 /* The descriptor */
+
+static int fd_with(const struct pawl_service_options *options)
+{
+	struct pawl_service *service = service_with(options);
+	int fd = pawl_service_fd(service);
+
+	pawl_service_close(service, NULL);
+	return fd;
+}
 
 static void the_descriptor_is_refused_where_there_is_none(void)
 {
-	struct pawl_service *service = open_loop(1);
-	const struct pawl_service_options manual = {.workers = PAWL_SERVICE_MANUAL};
+	const struct pawl_service_options threads = {0}, manual = {.workers = PAWL_SERVICE_MANUAL};
 
-	EXPECT_EQ(pawl_service_fd(service), -ENOTSUP); /* a clock of one's own */
-	pawl_service_close(service, NULL);
-	service = service_with(NULL);
-	EXPECT_EQ(pawl_service_fd(service), -EINVAL); /* it has threads */
-	pawl_service_close(service, NULL);
-	service = service_with(&manual);
-	EXPECT(HAS_FD ? pawl_service_fd(service) >= 0 : pawl_service_fd(service) == -ENOTSUP);
-	pawl_service_close(service, NULL);
+	EXPECT_EQ(fd_with(&threads), -EINVAL);
+	EXPECT(HAS_FD ? fd_with(&manual) >= 0 : fd_with(&manual) == -ENOTSUP);
+}
+
+IN_LOOP(1, a_clock_of_ones_own_has_no_descriptor)
+{
+	EXPECT_EQ(pawl_service_fd(fixture->service), -ENOTSUP);
 }
 
 #if HAS_FD
@@ -370,98 +289,84 @@ static bool readable(int fd)
 	return poller.revents & POLLIN;
 }
 
-static int open_fd(struct fixture *fixture, unsigned shards)
-{
-	const struct pawl_service_options options = {.workers = PAWL_SERVICE_MANUAL,
-	                                             .shards = shards};
-	int fd;
+#define WITH_FD(shards_, name) IN_MODE(name, .workers = PAWL_SERVICE_MANUAL, .shards = shards_)
 
-	fixture_open(fixture, &options);
-	fd = pawl_service_fd(fixture->service);
+static int fd_of(struct fixture *fixture)
+{
+	int fd = pawl_service_fd(fixture->service);
+
 	EXPECT(fd >= 0);
 	return fd;
 }
 
-static void it_is_readable_when_a_poll_is_worth_it(void)
+WITH_FD(4, it_is_readable_when_a_poll_is_worth_it)
 {
-	struct pawl_task tasks[3];
-	struct fixture fixture;
-	int fd = open_fd(&fixture, 4);
+	struct note *tasks = new_notes(fixture, 3);
+	int fd = fd_of(fixture);
 
-	init_tasks(tasks, 3);
 	EXPECT(!readable(fd));
-	pawl_service_arm(fixture.service, &tasks[0], 5 * MS);
+	arm(&tasks[0], 5 * MS);
 	EXPECT(!readable(fd));
-	pawl_clock_manual_advance(&fixture.clock, 4 * MS);
+	pawl_clock_manual_advance(&fixture->clock, 4 * MS);
 	EXPECT(!readable(fd));
-	pawl_clock_manual_advance(&fixture.clock, MS);
+	pawl_clock_manual_advance(&fixture->clock, MS);
 	EXPECT(readable(fd));
 	EXPECT(readable(fd)); /* until the poll */
-	EXPECT_EQ(pawl_service_poll(fixture.service, 0), 1);
+	EXPECT_EQ(pawl_service_poll(fixture->service, 0), 1);
 	EXPECT(!readable(fd));
-	pawl_service_arm(fixture.service, &tasks[0], 0);
+	arm(&tasks[0], 0);
 	EXPECT(readable(fd));
-	pawl_service_arm(fixture.service, &tasks[1], 0);
-	pawl_service_arm(fixture.service, &tasks[2], 5 * MS);
-	EXPECT_EQ(pawl_service_poll(fixture.service, 1), 1);
+	arm(&tasks[1], 0);
+	arm(&tasks[2], 5 * MS);
+	EXPECT_EQ(pawl_service_poll(fixture->service, 1), 1);
 	EXPECT(readable(fd)); /* one is left */
-	EXPECT_EQ(pawl_service_poll(fixture.service, 1), 1);
+	EXPECT_EQ(pawl_service_poll(fixture->service, 1), 1);
 	EXPECT(!readable(fd));
-	EXPECT_EQ(pawl_service_fd(fixture.service), fd);
-	pawl_service_close(fixture.service, NULL);
+	EXPECT_EQ(pawl_service_fd(fixture->service), fd);
 }
 
-static void a_cancelled_task_leaves_it_readable_once_at_most(void)
+WITH_FD(1, a_cancelled_task_leaves_it_readable_once_at_most)
 {
-	struct pawl_task tasks[2];
-	struct fixture fixture;
-	int fd = open_fd(&fixture, 1);
+	struct note *tasks = new_notes(fixture, 2);
+	int fd = fd_of(fixture);
 
-	init_tasks(tasks, 2);
-	pawl_service_arm(fixture.service, &tasks[0], 0);
-	pawl_service_arm(fixture.service, &tasks[1], 20 * MS);
-	pawl_service_cancel(fixture.service, &tasks[0]);
-	EXPECT_EQ(pawl_service_poll(fixture.service, 0), 0);
+	arm(&tasks[0], 0);
+	arm(&tasks[1], 20 * MS);
+	cancel(&tasks[0]);
+	EXPECT_EQ(pawl_service_poll(fixture->service, 0), 0);
 	EXPECT(!readable(fd));
-	pawl_service_cancel(fixture.service, &tasks[1]);
-	pawl_clock_manual_advance(&fixture.clock, 20 * MS);
-	EXPECT_EQ(pawl_service_poll(fixture.service, 0), 0);
+	cancel(&tasks[1]);
+	pawl_clock_manual_advance(&fixture->clock, 20 * MS);
+	EXPECT_EQ(pawl_service_poll(fixture->service, 0), 0);
 	EXPECT(!readable(fd));
-	pawl_service_close(fixture.service, NULL);
 }
 
 /* The time of the wheel is PAWL_NEVER then, and so is its next opening if it has no timer. */
-static void it_is_not_readable_at_the_end_of_time_with_nothing_pending(void)
+IN_MODE(it_is_not_readable_at_the_end_of_time_with_nothing_pending, .workers = PAWL_SERVICE_MANUAL,
+        .shards = 1, .tick_ns = 1)
 {
-	const struct pawl_service_options options = {
-	        .workers = PAWL_SERVICE_MANUAL, .shards = 1, .tick_ns = 1};
-	struct pawl_task task;
-	struct fixture fixture;
-	int fd;
+	struct note *note = new_note(fixture);
+	int fd = fd_of(fixture);
 
-	fixture_open(&fixture, &options);
-	fd = pawl_service_fd(fixture.service);
-	init_tasks(&task, 1);
-	pawl_service_arm(fixture.service, &task, HOUR);
-	pawl_clock_manual_advance(&fixture.clock, PAWL_NEVER);
+	arm(note, HOUR);
+	pawl_clock_manual_advance(&fixture->clock, PAWL_NEVER);
 	EXPECT(readable(fd));
-	EXPECT_EQ(pawl_service_poll(fixture.service, 0), 1);
+	EXPECT_EQ(pawl_service_poll(fixture->service, 0), 1);
 	EXPECT(!readable(fd));
-	EXPECT_EQ(pawl_service_next(fixture.service), PAWL_NEVER);
+	EXPECT_EQ(pawl_service_next(fixture->service), PAWL_NEVER);
 	EXPECT(!readable(fd));
-	pawl_service_close(fixture.service, NULL);
 }
 
 static void it_is_never_readable_after_a_stop_and_closed_with_the_service(void)
 {
-	struct pawl_task task;
 	struct fixture fixture;
-	int fd = open_fd(&fixture, 1);
+	int fd;
 
-	init_tasks(&task, 1);
-	pawl_service_arm(fixture.service, &task, 0);
+	fixture_open(&fixture, &(struct pawl_service_options){.workers = PAWL_SERVICE_MANUAL});
+	fd = fd_of(&fixture);
+	arm(new_note(&fixture), 0);
 	EXPECT(readable(fd));
-	pawl_service_stop(fixture.service, NULL);
+	end(&fixture);
 	EXPECT(!readable(fd));
 	pawl_clock_manual_advance(&fixture.clock, HOUR);
 	pawl_service_next(fixture.service);
@@ -469,30 +374,27 @@ static void it_is_never_readable_after_a_stop_and_closed_with_the_service(void)
 	EXPECT(!readable(fd));
 	EXPECT_EQ(pawl_service_fd(fixture.service), fd);
 	EXPECT(fcntl(fd, F_GETFD) & FD_CLOEXEC);
-	pawl_service_close(fixture.service, NULL);
+	fixture_close(&fixture);
 	EXPECT_EQ(fcntl(fd, F_GETFD), -1);
 	pawl_clock_manual_advance(&fixture.clock, HOUR); /* no longer wakes anything */
 }
 
-static void an_edge_triggered_loop_misses_nothing(void)
+WITH_FD(1, an_edge_triggered_loop_misses_nothing)
 {
 	struct epoll_event event = {.events = EPOLLIN | EPOLLET};
 	int epoll = epoll_create1(EPOLL_CLOEXEC);
-	struct pawl_task tasks[3];
-	struct fixture fixture;
-	int fd = open_fd(&fixture, 1);
+	struct note *tasks = new_notes(fixture, 3);
+	int fd = fd_of(fixture);
 
-	init_tasks(tasks, 3);
 	EXPECT_EQ(epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event), 0);
 	for (unsigned i = 0; i < 3; i++)
-		pawl_service_arm(fixture.service, &tasks[i], 0);
+		arm(&tasks[i], 0);
 	for (unsigned i = 0; i < 3; i++) {
 		EXPECT_EQ(epoll_wait(epoll, &event, 1, 0), 1);
-		EXPECT_EQ(pawl_service_poll(fixture.service, 1), 1);
+		EXPECT_EQ(pawl_service_poll(fixture->service, 1), 1);
 	}
 	EXPECT_EQ(epoll_wait(epoll, &event, 1, 0), 0);
 	close(epoll);
-	pawl_service_close(fixture.service, NULL);
 }
 
 static void without_descriptors_it_fails_and_can_be_asked_again(void)
@@ -533,7 +435,7 @@ enum { TASKS = 12 };
 
 struct model {
 	struct pawl_service *service;
-	struct pawl_task tasks[TASKS];
+	struct note *notes;
 	uint64_t due[TASKS]; /* in ticks; PAWL_NEVER: idle */
 	uint64_t now;        /* in ticks */
 };
@@ -547,11 +449,11 @@ static uint64_t first_due(const struct model *model)
 	return first;
 }
 
-static void begin_model(struct model *model, struct pawl_service *service)
+static void begin_model(struct model *model, struct fixture *fixture)
 {
-	model->service = service;
+	model->service = fixture->service;
+	model->notes = new_notes(fixture, TASKS);
 	model->now = 0;
-	init_tasks(model->tasks, TASKS);
 	for (unsigned i = 0; i < TASKS; i++)
 		model->due[i] = PAWL_NEVER;
 }
@@ -568,14 +470,14 @@ static void arm_or_cancel(struct model *model, struct random *random)
 
 	switch (random_below(random, 3)) {
 	case 0:
-		pawl_service_cancel(model->service, &model->tasks[i]);
+		cancel(&model->notes[i]);
 		model->due[i] = PAWL_NEVER;
 		return;
 	case 1:
-		pawl_service_touch(model->service, &model->tasks[i], delay * MS);
+		touch(&model->notes[i], delay * MS);
 		break;
 	default:
-		pawl_service_arm(model->service, &model->tasks[i], delay * MS);
+		arm(&model->notes[i], delay * MS);
 	}
 	model->due[i] = model->now + delay;
 }
@@ -601,7 +503,9 @@ static void poll_all(struct model *model)
 	EXPECT_EQ(pawl_service_poll(model->service, 0), due);
 }
 
-static void expect_at(bool holds, const char *otherwise, uint64_t seed, int call)
+static uint64_t seed; /* of the random calls, which also gives the number of shards */
+
+static void expect_at(bool holds, const char *otherwise, int call)
 {
 	if (!holds)
 		fprintf(stderr, "seed %" PRIu64 ", call %d: %s\n", seed, call, otherwise);
@@ -609,64 +513,71 @@ static void expect_at(bool holds, const char *otherwise, uint64_t seed, int call
 }
 
 #if HAS_FD
+static void poll_by_the_descriptor_at_random(struct fixture *fixture)
+{
+	struct random random = {seed};
+	int fd = fd_of(fixture);
+	struct model model;
+
+	begin_model(&model, fixture);
+	for (int i = 0; i < 200; i++) {
+		uint64_t choice = random_below(&random, 8);
+
+		if (choice == 0)
+			poll_all(&model);
+		else if (choice == 1)
+			let_time_pass(&model, &fixture->clock, &random);
+		else
+			arm_or_cancel(&model, &random);
+		expect_at(!(choice == 0 && readable(fd)), "readable after a poll", i);
+		expect_at(first_due(&model) > model.now || readable(fd), "due, but not readable",
+		          i);
+	}
+}
+
 static void at_random_the_descriptor_is_readable_when_something_is_due(void)
 {
-	for (uint64_t seed = 1; seed <= 200; seed++) {
-		struct random random = {seed};
-		struct model model;
-		struct fixture fixture;
-		int fd = open_fd(&fixture, 1 + (unsigned)seed % 3);
-
-		begin_model(&model, fixture.service);
-		for (int i = 0; i < 200; i++) {
-			uint64_t choice = random_below(&random, 8);
-
-			if (choice == 0)
-				poll_all(&model);
-			else if (choice == 1)
-				let_time_pass(&model, &fixture.clock, &random);
-			else
-				arm_or_cancel(&model, &random);
-			expect_at(!(choice == 0 && readable(fd)), "readable after a poll", seed, i);
-			expect_at(first_due(&model) > model.now || readable(fd),
-			          "due, but not readable", seed, i);
-		}
-		pawl_service_close(fixture.service, NULL);
-	}
+	for (seed = 1; seed <= 200; seed++)
+		in_mode(&(struct pawl_service_options){.workers = PAWL_SERVICE_MANUAL,
+		                                       .shards = 1 + (unsigned)seed % 3},
+		        poll_by_the_descriptor_at_random);
 }
 #endif
 
+static void arm_beside_a_loop_at_random(struct fixture *fixture)
+{
+	struct random random = {seed};
+	struct model model;
+	uint64_t told = 0; /* in ticks */
+	unsigned before = 0;
+
+	begin_model(&model, fixture);
+	for (int i = 0; i < 200; i++) {
+		uint64_t choice = random_below(&random, 8);
+
+		if (choice == 0) {
+			poll_all(&model);
+			told = 0; /* it is awake until it asks */
+		} else if (choice == 1) {
+			let_time_pass(&model, &loop_clock.manual, &random);
+		} else if (choice == 2) {
+			uint64_t next = pawl_service_next(model.service);
+
+			before = wakes();
+			told = next == PAWL_NEVER ? PAWL_NEVER : next / MS;
+			told = told <= model.now ? 0 : told; /* it polls */
+		} else {
+			arm_or_cancel(&model, &random);
+		}
+		expect_at(first_due(&model) >= told || wakes() > before, "the loop sleeps too long",
+		          i);
+	}
+}
+
 static void the_loop_is_woken_for_random_sooner_armings(void)
 {
-	for (uint64_t seed = 1; seed <= 200; seed++) {
-		struct random random = {seed};
-		struct model model;
-		uint64_t told = 0; /* in ticks */
-		unsigned before = 0;
-
-		begin_model(&model, open_loop(1 + (unsigned)seed % 3));
-		for (int i = 0; i < 200; i++) {
-			uint64_t choice = random_below(&random, 8);
-
-			if (choice == 0) {
-				poll_all(&model);
-				told = 0; /* it is awake until it asks */
-			} else if (choice == 1) {
-				let_time_pass(&model, &loop_clock.manual, &random);
-			} else if (choice == 2) {
-				uint64_t next = pawl_service_next(model.service);
-
-				before = wakes();
-				told = next == PAWL_NEVER ? PAWL_NEVER : next / MS;
-				told = told <= model.now ? 0 : told; /* it polls */
-			} else {
-				arm_or_cancel(&model, &random);
-			}
-			expect_at(first_due(&model) >= told || wakes() > before,
-			          "the loop sleeps too long", seed, i);
-		}
-		pawl_service_close(model.service, NULL);
-	}
+	for (seed = 1; seed <= 200; seed++)
+		in_loop(1 + (unsigned)seed % 3, arm_beside_a_loop_at_random);
 }
 
 int main(void)
@@ -679,8 +590,8 @@ int main(void)
 		TEST(a_loop_that_has_polled_is_awake),
 		TEST(next_is_now_if_a_bounded_poll_left_tasks),
 		TEST(a_loop_that_sleeps_on_the_clock_runs_tasks_armed_by_other_threads),
-		TEST(a_loop_is_woken_each_time_that_it_sleeps),
 		TEST(the_descriptor_is_refused_where_there_is_none),
+		TEST(a_clock_of_ones_own_has_no_descriptor),
 		TEST(the_loop_is_woken_for_random_sooner_armings),
 #if HAS_FD
 		TEST(it_is_readable_when_a_poll_is_worth_it),

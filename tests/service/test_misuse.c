@@ -6,32 +6,28 @@
 
 #include <errno.h>
 
-static void a_task_pending_in_one_service_is_refused_by_another(void)
-{
-	const struct pawl_service_options options = {.workers = PAWL_SERVICE_MANUAL};
-	struct fixture one, other;
-	struct note note;
+static const struct pawl_service_options manual = {.workers = PAWL_SERVICE_MANUAL};
 
-	fixture_open(&one, &options);
-	fixture_open(&other, &options);
-	note_init(&note, &one);
-	EXPECT_EQ(pawl_service_arm(one.service, &note.task, MS), 0);
-	EXPECT_EQ(pawl_service_arm(other.service, &note.task, MS), -EBUSY);
-	EXPECT_EQ(pawl_service_arm_at(other.service, &note.task, MS), -EBUSY);
-	EXPECT_EQ(pawl_service_arm_every(other.service, &note.task, MS, MS, PAWL_SERVICE_SKIP),
-	          -EBUSY);
-	EXPECT_EQ(pawl_service_touch(other.service, &note.task, MS), -EBUSY);
-	EXPECT_EQ(pawl_service_cancel(other.service, &note.task), PAWL_SERVICE_IDLE);
+IN_MODE(a_task_pending_in_one_service_is_refused_by_another, .workers = PAWL_SERVICE_MANUAL)
+{
+	struct note *note = new_note(fixture);
+	struct fixture other;
+
+	fixture_open(&other, &manual);
+	EXPECT_EQ(arm(note, MS), 0);
+	note->fixture = &other;
+	EXPECT_EQ(arm(note, MS), -EBUSY);
+	EXPECT_EQ(arm_at(note, MS), -EBUSY);
+	EXPECT_EQ(arm_every(note, MS, MS, PAWL_SERVICE_SKIP), -EBUSY);
+	EXPECT_EQ(touch(note, MS), -EBUSY);
+	EXPECT_EQ(cancel(note), PAWL_SERVICE_IDLE);
 	EXPECT_EQ(pawl_service_pending(other.service), 0);
-	EXPECT_EQ(pawl_service_pending(one.service), 1);
-	advance_and_settle(&one, MS);
-	EXPECT_EQ(note.runs, 1);
-	note.fixture = &other;
-	EXPECT_EQ(pawl_service_arm(other.service, &note.task, MS), 0);
-	advance_and_settle(&other, MS);
-	EXPECT_EQ(note.runs, 2);
-	pawl_service_close(other.service, NULL);
-	pawl_service_close(one.service, NULL);
+	EXPECT_EQ(pawl_service_pending(fixture->service), 1);
+	advance_and_settle(fixture, MS);
+	EXPECT_EQ(note->runs, 1);
+	EXPECT_EQ(arm(note, MS), 0);
+	EXPECT_RUNS_AFTER(MS, note, 2);
+	fixture_close(&other);
 }
 
 /* A task of one service that polls another, a task of which does something to the first. */
@@ -58,10 +54,8 @@ static void act_inside(struct pawl_task *task)
 
 static void run_nested(void (*act)(struct nested *nested))
 {
-	const struct pawl_service_options options = {.workers = PAWL_SERVICE_MANUAL};
-
-	fixture_open(&nested.outside, &options);
-	fixture_open(&nested.inside, &options);
+	fixture_open(&nested.outside, &manual);
+	fixture_open(&nested.inside, &manual);
 	nested.act = act;
 	pawl_task_init(&nested.outer, poll_inside);
 	pawl_task_init(&nested.inner, act_inside);
@@ -106,15 +100,14 @@ static void let_time_run(struct note *note)
 
 static void let_time_run_inside(const void *unused)
 {
-	const struct pawl_service_options options = {.workers = PAWL_SERVICE_MANUAL};
 	struct fixture fixture;
-	struct note note;
+	struct note *note;
 
 	(void)unused;
-	fixture_open(&fixture, &options);
-	note_init(&note, &fixture);
-	note.inside = let_time_run;
-	pawl_service_arm(fixture.service, &note.task, 0);
+	fixture_open(&fixture, &manual);
+	note = new_note(&fixture);
+	note->inside = let_time_run;
+	arm(note, 0);
 	settle(&fixture);
 }
 
@@ -151,21 +144,20 @@ static const struct second {
 
 static void call_beside_a_poll(const void *second)
 {
-	const struct pawl_service_options options = {.workers = PAWL_SERVICE_MANUAL, .shards = 1};
+	struct note *held, *other;
 	struct fixture fixture;
-	struct note held, other;
 
-	fixture_open(&fixture, &options);
-	note_init(&held, &fixture);
-	note_init(&other, &fixture);
-	hold(&held);
-	EXPECT_EQ(pawl_service_arm(fixture.service, &other.task, 0), 0);
+	fixture_open(&fixture, &manual);
+	held = new_note(&fixture);
+	other = new_note(&fixture);
+	hold(held);
+	EXPECT_EQ(arm(other, 0), 0);
 	((const struct second *)second)->call(fixture.service);
-	EXPECT_EQ(other.runs, 0);
-	let_go(&held);
-	EXPECT_EQ(held.runs, 1);
-	EXPECT_EQ(other.runs, 1);
-	pawl_service_close(fixture.service, NULL);
+	EXPECT_EQ(other->runs, 0);
+	let_go(held);
+	EXPECT_EQ(held->runs, 1);
+	EXPECT_EQ(other->runs, 1);
+	fixture_close(&fixture);
 }
 
 /* A development build ends the program. In a release build the second call does nothing wrong, and runs nothing. */
@@ -197,26 +189,24 @@ static void queue_job(struct pawl_service *service, void *unused)
 
 static void answer_second_call(struct note *note)
 {
-	struct note second;
-
-	note_init(&second, note->fixture);
-	EXPECT_EQ(pawl_service_arm(note->fixture->service, &second.task, 0), 0);
+	EXPECT_EQ(arm(note->other, 0), 0);
 	sem_wait(&jobs); /* its job */
 	EXPECT_EQ(pawl_service_poll(note->fixture->service, 0), 1);
-	EXPECT_EQ(second.runs, 1);
+	EXPECT_EQ(note->other->runs, 1);
 }
 
 /* A task has answered the second of two calls. So the second job, which has not polled yet, will find none. */
 static void open_pool_with_late_job(struct fixture *fixture)
 {
 	const struct pawl_service_options options = {.workers = 2, .dispatch = queue_job};
-	struct note note;
+	struct note *note;
 
 	sem_init(&jobs, 0, 0);
 	fixture_open(fixture, &options);
-	note_init(&note, fixture);
-	note.inside = answer_second_call;
-	pawl_service_arm(fixture->service, &note.task, 0);
+	note = new_note(fixture);
+	note->inside = answer_second_call;
+	note->other = new_note(fixture);
+	arm(note, 0);
 	sem_wait(&jobs);
 	EXPECT_EQ(pawl_service_poll(fixture->service, 0), 1);
 }
@@ -244,9 +234,9 @@ static void a_job_whose_call_a_task_has_answered_may_poll_after_stop(void)
 	struct fixture fixture;
 
 	open_pool_with_late_job(&fixture);
-	pawl_service_stop(fixture.service, NULL);
+	end(&fixture);
 	EXPECT_EQ(pawl_service_poll(fixture.service, 0), 0); /* the second job */
-	pawl_service_close(fixture.service, NULL);
+	fixture_close(&fixture);
 }
 
 int main(void)

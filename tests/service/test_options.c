@@ -10,175 +10,143 @@
 
 IN_EVERY_MODE_LIMITED(2, a_new_arming_beyond_max_pending_is_refused_and_changes_nothing)
 {
-	struct note notes[3];
+	struct note *notes = new_notes(fixture, 3);
 
-	for (unsigned i = 0; i < 3; i++)
-		note_init(&notes[i], fixture);
-	EXPECT_EQ(pawl_service_arm(fixture->service, &notes[0].task, 5 * MS), 0);
-	EXPECT_EQ(pawl_service_arm_every(fixture->service, &notes[1].task, HOUR, HOUR,
-	                                 PAWL_SERVICE_SKIP),
-	          0);
-	EXPECT_EQ(pawl_service_arm(fixture->service, &notes[2].task, 0), -EAGAIN);
-	EXPECT_EQ(pawl_service_arm_at(fixture->service, &notes[2].task, 0), -EAGAIN);
-	EXPECT_EQ(pawl_service_touch(fixture->service, &notes[2].task, 0), -EAGAIN);
-	EXPECT_EQ(
-	        pawl_service_arm_every(fixture->service, &notes[2].task, MS, MS, PAWL_SERVICE_SKIP),
-	        -EAGAIN);
-	EXPECT_EQ(pawl_service_cancel(fixture->service, &notes[2].task), PAWL_SERVICE_IDLE);
+	EXPECT_EQ(arm(&notes[0], 5 * MS), 0);
+	EXPECT_EQ(arm_every(&notes[1], HOUR, HOUR, PAWL_SERVICE_SKIP), 0);
+	EXPECT_EQ(arm(&notes[2], 0), -EAGAIN);
+	EXPECT_EQ(arm_at(&notes[2], 0), -EAGAIN);
+	EXPECT_EQ(touch(&notes[2], 0), -EAGAIN);
+	EXPECT_EQ(arm_every(&notes[2], MS, MS, PAWL_SERVICE_SKIP), -EAGAIN);
+	EXPECT_EQ(cancel(&notes[2]), PAWL_SERVICE_IDLE);
 	expect_counts(fixture->service, 2, 0, 0, 0);
 	advance_and_settle(fixture, 4 * MS);
 	EXPECT_EQ(notes[2].runs, 0);
-	end(fixture);
 }
 
 IN_EVERY_MODE_LIMITED(2, a_task_that_is_pending_may_always_be_moved)
 {
-	struct note notes[2];
+	struct note *notes = new_notes(fixture, 2);
 
-	for (unsigned i = 0; i < 2; i++) {
-		note_init(&notes[i], fixture);
-		EXPECT_EQ(pawl_service_arm(fixture->service, &notes[i].task, 5 * MS), 0);
-	}
-	EXPECT_EQ(pawl_service_arm(fixture->service, &notes[0].task, 7 * MS), 0);
-	EXPECT_EQ(pawl_service_touch(fixture->service, &notes[1].task, 8 * MS), 0);
-	EXPECT_EQ(pawl_service_arm_every(fixture->service, &notes[0].task, 9 * MS, 9 * MS,
-	                                 PAWL_SERVICE_SKIP),
-	          0);
+	for (unsigned i = 0; i < 2; i++)
+		EXPECT_EQ(arm(&notes[i], 5 * MS), 0);
+	EXPECT_EQ(arm(&notes[0], 7 * MS), 0);
+	EXPECT_EQ(touch(&notes[1], 8 * MS), 0);
+	EXPECT_EQ(arm_every(&notes[0], 9 * MS, 9 * MS, PAWL_SERVICE_SKIP), 0);
 	advance_and_settle(fixture, 8 * MS);
 	EXPECT_EQ(notes[1].runs, 1);
 	advance_and_settle(fixture, MS);
 	EXPECT_EQ(notes[0].runs, 1);
-	end(fixture);
 }
 
 IN_EVERY_MODE_LIMITED(1, quota_is_free_after_a_run_and_after_a_cancel)
 {
-	struct note note;
+	struct note *note = new_note(fixture);
 
-	note_init(&note, fixture);
 	for (unsigned i = 0; i < 20; i++) {
-		EXPECT_EQ(pawl_service_arm(fixture->service, &note.task, MS), 0);
+		EXPECT_EQ(arm(note, MS), 0);
 		advance_and_settle(fixture, MS);
-		EXPECT_EQ(pawl_service_arm(fixture->service, &note.task, MS), 0);
-		EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task),
-		          PAWL_SERVICE_CANCELLED);
-		EXPECT_EQ(pawl_service_touch(fixture->service, &note.task, MS), 0);
+		EXPECT_EQ(arm(note, MS), 0);
+		EXPECT_EQ(cancel(note), PAWL_SERVICE_CANCELLED);
+		EXPECT_EQ(touch(note, MS), 0);
 		advance_and_settle(fixture, MS);
 	}
-	EXPECT_EQ(note.runs, 40);
-	end(fixture);
+	EXPECT_EQ(note->runs, 40);
 }
 
 /* So many armings more succeed, and the next one is refused. */
 static void expect_free_quota(struct fixture *fixture, unsigned quota)
 {
-	struct note notes[3];
+	struct note *notes = new_notes(fixture, 3);
 
 	for (unsigned i = 0; i <= quota; i++) {
-		note_init(&notes[i], fixture);
-		EXPECT_EQ(pawl_service_arm(fixture->service, &notes[i].task, HOUR),
-		          i < quota ? 0 : -EAGAIN);
+		EXPECT_EQ(arm(&notes[i], HOUR), i < quota ? 0 : -EAGAIN);
 	}
 	for (unsigned i = 0; i < quota; i++)
-		EXPECT_EQ(pawl_service_cancel(fixture->service, &notes[i].task),
-		          PAWL_SERVICE_CANCELLED);
+		EXPECT_EQ(cancel(&notes[i]), PAWL_SERVICE_CANCELLED);
 }
 
 IN_EVERY_MODE_LIMITED(2, a_one_shot_task_has_no_quota_while_it_runs_unless_armed_again)
 {
-	struct note note;
+	struct note *note = new_note(fixture);
 
-	note_init(&note, fixture);
-	hold(&note);
+	hold(note);
 	expect_free_quota(fixture, 2);
-	EXPECT_EQ(pawl_service_arm(fixture->service, &note.task, MS), 0);
+	EXPECT_EQ(arm(note, MS), 0);
 	expect_free_quota(fixture, 1);
-	EXPECT_EQ(pawl_service_arm(fixture->service, &note.task, 2 * MS), 0);
+	EXPECT_EQ(arm(note, 2 * MS), 0);
 	expect_free_quota(fixture, 1);
-	let_go(&note);
+	let_go(note);
 	expect_free_quota(fixture, 1);
 	advance_and_settle(fixture, 2 * MS);
 	expect_free_quota(fixture, 2);
-	EXPECT_EQ(note.runs, 2);
-	end(fixture);
+	EXPECT_EQ(note->runs, 2);
 }
 
 IN_EVERY_MODE_LIMITED(1, a_running_task_is_refused_like_any_other)
 {
-	struct note note, other;
+	struct note *note = new_note(fixture), *other = new_note(fixture);
 
-	note_init(&note, fixture);
-	note_init(&other, fixture);
-	hold(&note);
-	EXPECT_EQ(pawl_service_arm(fixture->service, &other.task, HOUR), 0);
-	EXPECT_EQ(pawl_service_arm(fixture->service, &note.task, 0), -EAGAIN);
-	EXPECT_EQ(pawl_service_touch(fixture->service, &note.task, 0), -EAGAIN);
-	EXPECT_EQ(pawl_service_arm_every(fixture->service, &note.task, MS, MS, PAWL_SERVICE_SKIP),
-	          -EAGAIN);
-	let_go(&note);
-	advance_and_settle(fixture, 10 * MS);
-	EXPECT_EQ(note.runs, 1);
-	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_SERVICE_IDLE);
+	hold(note);
+	EXPECT_EQ(arm(other, HOUR), 0);
+	EXPECT_EQ(arm(note, 0), -EAGAIN);
+	EXPECT_EQ(touch(note, 0), -EAGAIN);
+	EXPECT_EQ(arm_every(note, MS, MS, PAWL_SERVICE_SKIP), -EAGAIN);
+	let_go(note);
+	EXPECT_RUNS_AFTER(10 * MS, note, 1);
+	EXPECT_EQ(cancel(note), PAWL_SERVICE_IDLE);
 	expect_counts(fixture->service, 2, 1, 0, 0);
-	end(fixture);
 }
 
 IN_EVERY_MODE_LIMITED(2, a_cancel_of_a_running_task_returns_its_quota_at_once)
 {
-	struct note note;
+	struct note *note = new_note(fixture);
 
-	note_init(&note, fixture);
-	hold(&note);
-	pawl_service_arm(fixture->service, &note.task, MS);
-	pawl_service_cancel(fixture->service, &note.task);
+	hold(note);
+	arm(note, MS);
+	cancel(note);
 	expect_free_quota(fixture, 2);
-	EXPECT_EQ(pawl_service_arm(fixture->service, &note.task, MS), 0);
+	EXPECT_EQ(arm(note, MS), 0);
 	expect_free_quota(fixture, 1);
-	let_go(&note);
+	let_go(note);
 	expect_free_quota(fixture, 1);
 	advance_and_settle(fixture, MS);
 	expect_free_quota(fixture, 2);
-	end(fixture);
 }
 
 IN_EVERY_MODE_LIMITED(2, a_periodic_task_keeps_its_quota_while_it_runs)
 {
-	struct note note;
+	struct note *note = new_note(fixture);
 
-	note_init(&note, fixture);
-	hold_periodic(&note, 10 * MS, PAWL_SERVICE_SKIP, 10 * MS);
+	hold_periodic(note, 10 * MS, PAWL_SERVICE_SKIP, 10 * MS);
 	expect_free_quota(fixture, 1);
-	EXPECT_EQ(pawl_service_touch(fixture->service, &note.task, 10 * MS), 0);
+	EXPECT_EQ(touch(note, 10 * MS), 0);
 	expect_free_quota(fixture, 1);
-	let_go(&note);
+	let_go(note);
 	expect_free_quota(fixture, 1);
 	for (unsigned i = 0; i < 5; i++)
 		advance_and_settle(fixture, 10 * MS);
-	EXPECT_EQ(note.runs, 6);
+	EXPECT_EQ(note->runs, 6);
 	expect_free_quota(fixture, 1);
-	pawl_service_cancel(fixture->service, &note.task);
+	cancel(note);
 	expect_free_quota(fixture, 2);
-	end(fixture);
 }
 
 IN_EVERY_MODE_LIMITED(2, a_periodic_task_that_has_ended_has_no_quota)
 {
-	struct note inside, outside;
+	struct note *inside = new_note(fixture), *outside = new_note(fixture);
 
-	note_init(&inside, fixture);
-	inside.inside = cancel_it;
-	pawl_service_arm_every(fixture->service, &inside.task, 10 * MS, 10 * MS, PAWL_SERVICE_SKIP);
+	inside->inside = cancel_it;
+	arm_every(inside, 10 * MS, 10 * MS, PAWL_SERVICE_SKIP);
 	advance_and_settle(fixture, 10 * MS);
 	expect_free_quota(fixture, 2);
 
-	note_init(&outside, fixture);
-	hold_periodic(&outside, 10 * MS, PAWL_SERVICE_SKIP, 10 * MS);
-	EXPECT_EQ(pawl_service_cancel(fixture->service, &outside.task), PAWL_SERVICE_RUNNING);
+	hold_periodic(outside, 10 * MS, PAWL_SERVICE_SKIP, 10 * MS);
+	EXPECT_EQ(cancel(outside), PAWL_SERVICE_RUNNING);
 	expect_free_quota(fixture, 2);
-	EXPECT_EQ(pawl_service_cancel(fixture->service, &outside.task), PAWL_SERVICE_RUNNING);
-	let_go(&outside);
+	EXPECT_EQ(cancel(outside), PAWL_SERVICE_RUNNING);
+	let_go(outside);
 	expect_free_quota(fixture, 2);
-	end(fixture);
 }
 
 /* Open */
@@ -272,6 +240,16 @@ static void a_clock_without_a_function_is_refused(void)
 	}
 }
 
+static void expect_that_it_works(struct fixture *fixture)
+{
+	struct note *note = new_note(fixture);
+
+	arm(note, 0);
+	EXPECT_RUNS_AFTER(0, note, 1);
+	arm(note, 12345);
+	EXPECT_RUNS_AFTER(12344, note, 1);
+}
+
 static void options_at_the_ends_of_their_ranges_are_taken(void)
 {
 	static const struct pawl_service_options valid[] = {
@@ -288,26 +266,12 @@ static void options_at_the_ends_of_their_ranges_are_taken(void)
 	        {.stack_size = 65536},
 	};
 
-	for (size_t i = 0; i < COUNTOF(valid); i++) {
-		struct note note;
-		struct fixture fixture;
-
-		fixture_open(&fixture, &valid[i]);
-		note_init(&note, &fixture);
-		pawl_service_arm(fixture.service, &note.task, 0);
-		settle(&fixture);
-		EXPECT_EQ(note.runs, 1);
-		pawl_service_arm(fixture.service, &note.task, 12345);
-		advance_and_settle(&fixture, 12344);
-		EXPECT_EQ(note.runs, 1);
-		pawl_service_close(fixture.service, NULL);
-	}
+	for (size_t i = 0; i < COUNTOF(valid); i++)
+		in_mode(&valid[i], expect_that_it_works);
 }
 
 /* With glibc a thread's stack holds them. */
 static _Thread_local volatile char thread_local_variables[1 << 20];
-
-static size_t stack_to_use;
 
 static void use_stack(size_t size)
 {
@@ -321,9 +285,19 @@ static void use_stack(size_t size)
 
 static void use_half_of_the_stack(struct note *note)
 {
+	size_t size = note->fixture->options.stack_size;
+
 	thread_local_variables[note->runs] = 1;
-	use_stack(stack_to_use);
-	note->number = stack_to_use;
+	use_stack((size ? size : 64 * 1024) / 2);
+}
+
+static void run_with_half_of_the_stack(struct fixture *fixture)
+{
+	struct note *note = new_note(fixture);
+
+	note->inside = use_half_of_the_stack;
+	EXPECT_EQ(arm(note, 0), 0);
+	EXPECT_RUNS_AFTER(0, note, 1);
 }
 
 /* 64 KiB is the least of these sizes, 1.25 MiB is more than the variables need, and 0 is the default. */
@@ -331,56 +305,44 @@ static void thread_local_variables_take_nothing_from_stack_size(void)
 {
 	static const size_t sizes[] = {64 * 1024, 512 * 1024, 1 << 20, 5 << 18, 0};
 
-	for (size_t i = 0; i < COUNTOF(sizes); i++) {
-		const struct pawl_service_options options = {.stack_size = sizes[i]};
-		struct fixture fixture;
-		struct note note;
+	for (size_t i = 0; i < COUNTOF(sizes); i++)
+		in_mode(&(struct pawl_service_options){.stack_size = sizes[i]},
+		        run_with_half_of_the_stack);
+}
 
-		stack_to_use = (sizes[i] ? sizes[i] : 64 * 1024) / 2;
-		fixture_open(&fixture, &options);
-		note_init(&note, &fixture);
-		note.inside = use_half_of_the_stack;
-		EXPECT_EQ(pawl_service_arm(fixture.service, &note.task, 0), 0);
-		settle(&fixture);
-		EXPECT_EQ(note.number, stack_to_use);
-		pawl_service_close(fixture.service, NULL);
+/* The run is at the first multiple of the tick that is not early. */
+static void arm_at_random(struct fixture *fixture)
+{
+	uint64_t tick = fixture->options.tick_ns;
+	struct random random = {tick};
+
+	for (unsigned i = 0; i < 200; i++) {
+		uint64_t deadline = fixture_now(fixture) + random_below(&random, 9 * tick);
+		uint64_t due = (deadline + tick - 1) / tick * tick;
+		struct note *note = new_note(fixture);
+
+		arm_at(note, deadline);
+		if (due > fixture_now(fixture)) {
+			EXPECT_RUNS_AFTER(due - fixture_now(fixture) - 1, note, 0);
+			advance_and_settle(fixture, 1);
+		}
+		/* now may be between two ticks: then what is due now waits for the next */
+		EXPECT_RUNS_AFTER(note->runs ? 0 : tick, note, 1);
+		EXPECT(note->at[0] >= deadline);
+		EXPECT(note->at[0] < deadline + 2 * tick);
+		advance_and_settle(fixture, random_below(&random, tick));
 	}
 }
 
-/* Ticks of every kind: the run is at the first multiple that is not early. */
 static void deadlines_are_rounded_up_whatever_the_tick(void)
 {
 	static const uint64_t ticks[] = {1, 2, 3, 7, 1000, 4096, 999983, 50000, 1 << 20};
 
-	for (size_t i = 0; i < COUNTOF(ticks); i++) {
-		const struct pawl_service_options options = {
-		        .tick_ns = ticks[i], .workers = PAWL_SERVICE_MANUAL, .shards = 1};
-		struct random random = {ticks[i]};
-		struct fixture fixture;
-
-		fixture_open(&fixture, &options);
-		for (unsigned j = 0; j < 200; j++) {
-			uint64_t deadline =
-			        fixture_now(&fixture) + random_below(&random, 9 * ticks[i]);
-			uint64_t due = (deadline + ticks[i] - 1) / ticks[i] * ticks[i];
-			struct note note;
-
-			note_init(&note, &fixture);
-			pawl_service_arm_at(fixture.service, &note.task, deadline);
-			if (due > fixture_now(&fixture)) {
-				advance_and_settle(&fixture, due - fixture_now(&fixture) - 1);
-				EXPECT_EQ(note.runs, 0);
-				advance_and_settle(&fixture, 1);
-			}
-			/* now may be between two ticks: then what is due now waits for the next */
-			advance_and_settle(&fixture, note.runs ? 0 : ticks[i]);
-			EXPECT_EQ(note.runs, 1);
-			EXPECT(note.at[0] >= deadline);
-			EXPECT(note.at[0] < deadline + 2 * ticks[i]);
-			advance_and_settle(&fixture, random_below(&random, ticks[i]));
-		}
-		pawl_service_close(fixture.service, NULL);
-	}
+	for (size_t i = 0; i < COUNTOF(ticks); i++)
+		in_mode(&(struct pawl_service_options){.tick_ns = ticks[i],
+		                                       .workers = PAWL_SERVICE_MANUAL,
+		                                       .shards = 1},
+		        arm_at_random);
 }
 
 static void a_clock_has_one_service_at_a_time(void)

@@ -11,28 +11,21 @@ IN_EVERY_MODE(a_periodic_task_runs_every_period_from_one_period_on)
 {
 	for (int missed = PAWL_SERVICE_SKIP; missed <= PAWL_SERVICE_DELAY; missed++) {
 		uint64_t start = fixture_now(fixture);
-		struct note note;
+		struct note *note = new_note(fixture);
 
-		note_init(&note, fixture);
-		EXPECT_EQ(pawl_service_arm_every(fixture->service, &note.task, 10 * MS, 10 * MS,
-		                                 (enum pawl_service_missed)missed),
-		          0);
-		advance_and_settle(fixture, 10 * MS - 1);
-		EXPECT_EQ(note.runs, 0);
+		EXPECT_EQ(arm_every(note, 10 * MS, 10 * MS, (enum pawl_service_missed)missed), 0);
+		EXPECT_RUNS_AFTER(10 * MS - 1, note, 0);
 		advance_and_settle(fixture, 1);
 		for (unsigned i = 1; i < 20; i++)
 			advance_and_settle(fixture, 10 * MS);
-		EXPECT_EQ(note.runs, 20);
+		EXPECT_EQ(note->runs, 20);
 		for (unsigned i = 0; i < 20; i++)
-			EXPECT_EQ(note.at[i], start + (i + 1) * 10 * MS);
+			EXPECT_EQ(note->at[i], start + (i + 1) * 10 * MS);
 		EXPECT_EQ(pawl_service_pending(fixture->service), 1);
-		EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task),
-		          PAWL_SERVICE_CANCELLED);
-		advance_and_settle(fixture, HOUR);
-		EXPECT_EQ(note.runs, 20);
+		EXPECT_EQ(cancel(note), PAWL_SERVICE_CANCELLED);
+		EXPECT_RUNS_AFTER(HOUR, note, 20);
 	}
 	expect_counts(fixture->service, 63, 60, 3, 0);
-	end(fixture);
 }
 
 IN_EVERY_MODE(the_first_run_has_a_delay_of_its_own)
@@ -41,120 +34,87 @@ IN_EVERY_MODE(the_first_run_has_a_delay_of_its_own)
 
 	for (size_t i = 0; i < COUNTOF(firsts); i++) {
 		uint64_t start = fixture_now(fixture);
-		struct note note;
+		struct note *note = new_note(fixture);
 
-		note_init(&note, fixture);
-		EXPECT_EQ(pawl_service_arm_every(fixture->service, &note.task, firsts[i], 10 * MS,
-		                                 PAWL_SERVICE_SKIP),
-		          0);
+		EXPECT_EQ(arm_every(note, firsts[i], 10 * MS, PAWL_SERVICE_SKIP), 0);
 		settle(fixture);
 		for (unsigned passed = 0; passed < 60; passed++)
 			advance_and_settle(fixture, MS);
-		EXPECT_EQ(note.runs, (60 * MS - firsts[i]) / (10 * MS) + 1);
-		for (unsigned run = 0; run < note.runs; run++)
-			EXPECT_EQ(note.at[run], start + firsts[i] + run * 10 * MS);
-		EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task),
-		          PAWL_SERVICE_CANCELLED);
+		EXPECT_EQ(note->runs, (60 * MS - firsts[i]) / (10 * MS) + 1);
+		for (unsigned run = 0; run < note->runs; run++)
+			EXPECT_EQ(note->at[run], start + firsts[i] + run * 10 * MS);
+		EXPECT_EQ(cancel(note), PAWL_SERVICE_CANCELLED);
 	}
-	end(fixture);
 }
 
 /* The grid begins at the first deadline, not at the first run. */
 IN_EVERY_MODE(a_first_run_that_is_late_does_not_move_the_grid)
 {
-	struct note note;
+	struct note *note = new_note(fixture);
 
-	note_init(&note, fixture);
-	pawl_service_arm_every(fixture->service, &note.task, 3 * MS, 10 * MS, PAWL_SERVICE_SKIP);
-	advance_and_settle(fixture, 25 * MS);
-	EXPECT_EQ(note.runs, 1);
-	EXPECT_EQ(pawl_service_deadline(fixture->service, &note.task), 33 * MS);
-	end(fixture);
+	arm_every(note, 3 * MS, 10 * MS, PAWL_SERVICE_SKIP);
+	EXPECT_RUNS_AFTER(25 * MS, note, 1);
+	EXPECT_EQ(deadline_of(note), 33 * MS);
 }
 
 /* Rounding to ticks does not add up. */
 IN_EVERY_MODE(a_period_that_is_no_multiple_of_the_tick_does_not_drift)
 {
-	struct note skip, burst;
+	struct note *skip = new_note(fixture), *burst = new_note(fixture);
 
-	note_init(&skip, fixture);
-	note_init(&burst, fixture);
 	advance_and_settle(fixture, 300);
-	pawl_service_arm_every(fixture->service, &skip.task, 3 * MS + MS / 2, 3 * MS + MS / 2,
-	                       PAWL_SERVICE_SKIP);
-	pawl_service_arm_every(fixture->service, &burst.task, 3 * MS + MS / 2, 3 * MS + MS / 2,
-	                       PAWL_SERVICE_BURST);
+	arm_every(skip, 3 * MS + MS / 2, 3 * MS + MS / 2, PAWL_SERVICE_SKIP);
+	arm_every(burst, 3 * MS + MS / 2, 3 * MS + MS / 2, PAWL_SERVICE_BURST);
 	advance_and_settle(fixture, MS - 300);
 	for (unsigned i = 1; i < 200; i++)
 		advance_and_settle(fixture, MS);
-	EXPECT_EQ(skip.runs, 57);
-	EXPECT_EQ(burst.runs, 57);
+	EXPECT_EQ(skip->runs, 57);
+	EXPECT_EQ(burst->runs, 57);
 	for (unsigned i = 0; i < 57; i++) {
 		uint64_t deadline = 300 + (i + 1) * (3 * MS + MS / 2);
 
-		EXPECT_EQ(skip.at[i], (deadline + MS - 1) / MS * MS);
-		EXPECT_EQ(burst.at[i], (deadline + MS - 1) / MS * MS);
+		EXPECT_EQ(skip->at[i], (deadline + MS - 1) / MS * MS);
+		EXPECT_EQ(burst->at[i], (deadline + MS - 1) / MS * MS);
 	}
-	end(fixture);
 }
 
 IN_EVERY_MODE(skip_leaves_missed_periods_out_and_stays_on_the_grid)
 {
-	struct note note;
+	struct note *note = new_note(fixture);
 
-	note_init(&note, fixture);
-	pawl_service_arm_every(fixture->service, &note.task, 10 * MS, 10 * MS, PAWL_SERVICE_SKIP);
-	advance_and_settle(fixture, 35 * MS);
-	EXPECT_EQ(note.runs, 1);
-	advance_and_settle(fixture, 5 * MS - 1);
-	EXPECT_EQ(note.runs, 1);
-	advance_and_settle(fixture, 1);
-	EXPECT_EQ(note.runs, 2);
-	advance_and_settle(fixture, 9 * MS);
-	EXPECT_EQ(note.runs, 2);
-	advance_and_settle(fixture, MS);
-	EXPECT_EQ(note.runs, 3);
-	advance_and_settle(fixture, HOUR + 5 * MS);
-	EXPECT_EQ(note.runs, 4);
-	advance_and_settle(fixture, 5 * MS);
-	EXPECT_EQ(note.runs, 5);
-	EXPECT_EQ(note.at[4], 50 * MS + HOUR + 10 * MS);
+	arm_every(note, 10 * MS, 10 * MS, PAWL_SERVICE_SKIP);
+	EXPECT_RUNS_AFTER(35 * MS, note, 1);
+	EXPECT_RUNS_AFTER(5 * MS - 1, note, 1);
+	EXPECT_RUNS_AFTER(1, note, 2);
+	EXPECT_RUNS_AFTER(9 * MS, note, 2);
+	EXPECT_RUNS_AFTER(MS, note, 3);
+	EXPECT_RUNS_AFTER(HOUR + 5 * MS, note, 4);
+	EXPECT_RUNS_AFTER(5 * MS, note, 5);
+	EXPECT_EQ(note->at[4], 50 * MS + HOUR + 10 * MS);
 	expect_counts(fixture->service, 6, 5, 0, 0);
-	end(fixture);
 }
 
 IN_EVERY_MODE(burst_makes_up_for_all_missed_periods)
 {
-	struct note note;
+	struct note *note = new_note(fixture);
 
-	note_init(&note, fixture);
-	pawl_service_arm_every(fixture->service, &note.task, 10 * MS, 10 * MS, PAWL_SERVICE_BURST);
-	advance_and_settle(fixture, 35 * MS);
-	EXPECT_EQ(note.runs, 3);
-	advance_and_settle(fixture, 4 * MS);
-	EXPECT_EQ(note.runs, 3);
-	advance_and_settle(fixture, MS);
-	EXPECT_EQ(note.runs, 4);
-	advance_and_settle(fixture, SECOND);
-	EXPECT_EQ(note.runs, 104);
+	arm_every(note, 10 * MS, 10 * MS, PAWL_SERVICE_BURST);
+	EXPECT_RUNS_AFTER(35 * MS, note, 3);
+	EXPECT_RUNS_AFTER(4 * MS, note, 3);
+	EXPECT_RUNS_AFTER(MS, note, 4);
+	EXPECT_RUNS_AFTER(SECOND, note, 104);
 	expect_counts(fixture->service, 105, 104, 0, 0);
-	end(fixture);
 }
 
 IN_EVERY_MODE(delay_counts_a_period_from_the_end_of_each_run)
 {
-	struct note note;
+	struct note *note = new_note(fixture);
 
-	note_init(&note, fixture);
-	pawl_service_arm_every(fixture->service, &note.task, 10 * MS, 10 * MS, PAWL_SERVICE_DELAY);
-	advance_and_settle(fixture, 35 * MS);
-	EXPECT_EQ(note.runs, 1);
-	advance_and_settle(fixture, 10 * MS - 1);
-	EXPECT_EQ(note.runs, 1);
-	advance_and_settle(fixture, 1);
-	EXPECT_EQ(note.runs, 2);
-	EXPECT_EQ(note.at[1], 45 * MS);
-	end(fixture);
+	arm_every(note, 10 * MS, 10 * MS, PAWL_SERVICE_DELAY);
+	EXPECT_RUNS_AFTER(35 * MS, note, 1);
+	EXPECT_RUNS_AFTER(10 * MS - 1, note, 1);
+	EXPECT_RUNS_AFTER(1, note, 2);
+	EXPECT_EQ(note->at[1], 45 * MS);
 }
 
 static void take_25_ms(struct note *note)
@@ -168,19 +128,16 @@ static void expect_after_a_long_run(struct fixture *fixture, enum pawl_service_m
                                     unsigned runs_at_35, unsigned runs_at_40, unsigned runs_at_45)
 {
 	uint64_t start = fixture_now(fixture);
-	struct note note;
+	struct note *note = new_note(fixture);
 
-	note_init(&note, fixture);
-	note.inside = take_25_ms;
-	pawl_service_arm_every(fixture->service, &note.task, 10 * MS, 10 * MS, missed);
+	note->inside = take_25_ms;
+	arm_every(note, 10 * MS, 10 * MS, missed);
 	advance_and_settle(fixture, 10 * MS);
 	EXPECT_EQ(fixture_now(fixture), start + 35 * MS);
-	EXPECT_EQ(note.runs, runs_at_35);
-	advance_and_settle(fixture, 5 * MS);
-	EXPECT_EQ(note.runs, runs_at_40);
-	advance_and_settle(fixture, 5 * MS);
-	EXPECT_EQ(note.runs, runs_at_45);
-	pawl_service_cancel(fixture->service, &note.task);
+	EXPECT_EQ(note->runs, runs_at_35);
+	EXPECT_RUNS_AFTER(5 * MS, note, runs_at_40);
+	EXPECT_RUNS_AFTER(5 * MS, note, runs_at_45);
+	cancel(note);
 }
 
 IN_EVERY_MODE(a_run_longer_than_its_period_also_misses_periods)
@@ -188,135 +145,107 @@ IN_EVERY_MODE(a_run_longer_than_its_period_also_misses_periods)
 	expect_after_a_long_run(fixture, PAWL_SERVICE_SKIP, 1, 2, 2);
 	expect_after_a_long_run(fixture, PAWL_SERVICE_BURST, 3, 4, 4);
 	expect_after_a_long_run(fixture, PAWL_SERVICE_DELAY, 1, 1, 2);
-	end(fixture);
 }
 
 IN_EVERY_MODE(a_period_of_0_or_an_unknown_policy_is_refused)
 {
-	struct note note;
+	struct note *note = new_note(fixture);
 
-	note_init(&note, fixture);
-	EXPECT_EQ(pawl_service_arm_every(fixture->service, &note.task, 0, 0, PAWL_SERVICE_SKIP),
-	          -EINVAL);
-	EXPECT_EQ(pawl_service_arm_every(fixture->service, &note.task, MS, MS,
-	                                 (enum pawl_service_missed)3),
-	          -EINVAL);
-	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_SERVICE_IDLE);
-	pawl_service_arm(fixture->service, &note.task, 5 * MS);
-	EXPECT_EQ(pawl_service_arm_every(fixture->service, &note.task, 0, 0, PAWL_SERVICE_SKIP),
-	          -EINVAL);
+	EXPECT_EQ(arm_every(note, 0, 0, PAWL_SERVICE_SKIP), -EINVAL);
+	EXPECT_EQ(arm_every(note, MS, MS, (enum pawl_service_missed)3), -EINVAL);
+	EXPECT_EQ(cancel(note), PAWL_SERVICE_IDLE);
+	arm(note, 5 * MS);
+	EXPECT_EQ(arm_every(note, 0, 0, PAWL_SERVICE_SKIP), -EINVAL);
 	advance_and_settle(fixture, 5 * MS);
-	advance_and_settle(fixture, HOUR);
-	EXPECT_EQ(note.runs, 1);
+	EXPECT_RUNS_AFTER(HOUR, note, 1);
 	expect_counts(fixture->service, 1, 1, 0, 0);
-	end(fixture);
 }
 
 IN_EVERY_MODE(arm_makes_a_periodic_task_a_one_shot_one_and_back)
 {
-	struct note note;
+	struct note *note = new_note(fixture);
 
-	note_init(&note, fixture);
-	pawl_service_arm_every(fixture->service, &note.task, 10 * MS, 10 * MS, PAWL_SERVICE_BURST);
-	pawl_service_arm(fixture->service, &note.task, 5 * MS);
+	arm_every(note, 10 * MS, 10 * MS, PAWL_SERVICE_BURST);
+	arm(note, 5 * MS);
 	advance_and_settle(fixture, 5 * MS);
-	advance_and_settle(fixture, HOUR);
-	EXPECT_EQ(note.runs, 1);
-	pawl_service_arm(fixture->service, &note.task, 5 * MS);
-	pawl_service_arm_every(fixture->service, &note.task, 10 * MS, 10 * MS, PAWL_SERVICE_BURST);
-	advance_and_settle(fixture, 30 * MS);
-	EXPECT_EQ(note.runs, 4);
-	pawl_service_arm_at(fixture->service, &note.task, fixture_now(fixture) + MS);
-	advance_and_settle(fixture, HOUR);
-	EXPECT_EQ(note.runs, 5);
-	end(fixture);
+	EXPECT_RUNS_AFTER(HOUR, note, 1);
+	arm(note, 5 * MS);
+	arm_every(note, 10 * MS, 10 * MS, PAWL_SERVICE_BURST);
+	EXPECT_RUNS_AFTER(30 * MS, note, 4);
+	arm_at(note, fixture_now(fixture) + MS);
+	EXPECT_RUNS_AFTER(HOUR, note, 5);
 }
 
 static void arm_once_for_5_ms(struct note *note)
 {
-	pawl_service_arm(note->fixture->service, &note->task, 5 * MS);
+	arm(note, 5 * MS);
 	note->inside = NULL;
 }
 
 IN_EVERY_MODE(arm_inside_a_periodic_task_makes_it_a_one_shot_one)
 {
-	struct note note;
+	struct note *note = new_note(fixture);
 
-	note_init(&note, fixture);
-	note.inside = arm_once_for_5_ms;
-	pawl_service_arm_every(fixture->service, &note.task, 10 * MS, 10 * MS, PAWL_SERVICE_BURST);
+	note->inside = arm_once_for_5_ms;
+	arm_every(note, 10 * MS, 10 * MS, PAWL_SERVICE_BURST);
 	advance_and_settle(fixture, 10 * MS);
 	advance_and_settle(fixture, 5 * MS);
-	advance_and_settle(fixture, HOUR);
-	EXPECT_EQ(note.runs, 2);
-	EXPECT_EQ(note.at[1], 15 * MS);
+	EXPECT_RUNS_AFTER(HOUR, note, 2);
+	EXPECT_EQ(note->at[1], 15 * MS);
 	expect_counts(fixture->service, 2, 2, 0, 0);
-	end(fixture);
 }
 
 static void arm_every_7_ms(struct note *note)
 {
-	pawl_service_arm_every(note->fixture->service, &note->task, 7 * MS, 7 * MS,
-	                       PAWL_SERVICE_SKIP);
+	arm_every(note, 7 * MS, 7 * MS, PAWL_SERVICE_SKIP);
 	note->inside = NULL;
 }
 
 IN_EVERY_MODE(arm_every_inside_a_task_makes_it_periodic)
 {
-	struct note note;
+	struct note *note = new_note(fixture);
 
-	note_init(&note, fixture);
-	note.inside = arm_every_7_ms;
-	pawl_service_arm(fixture->service, &note.task, MS);
+	note->inside = arm_every_7_ms;
+	arm(note, MS);
 	advance_and_settle(fixture, MS);
 	advance_and_settle(fixture, 7 * MS);
-	advance_and_settle(fixture, 7 * MS);
-	EXPECT_EQ(note.runs, 3);
+	EXPECT_RUNS_AFTER(7 * MS, note, 3);
 	expect_counts(fixture->service, 4, 3, 0, 0);
-	end(fixture);
 }
 
 static void cancel_at_the_third_run(struct note *note)
 {
 	if (note->runs == 3)
-		note->answer = (int)pawl_service_cancel(note->fixture->service, &note->task);
+		note->answer = (int)cancel(note);
 }
 
 IN_EVERY_MODE(a_periodic_task_ends_with_a_cancel_from_inside)
 {
 	for (int missed = PAWL_SERVICE_SKIP; missed <= PAWL_SERVICE_DELAY; missed++) {
-		struct note note;
+		struct note *note = new_note(fixture);
 
-		note_init(&note, fixture);
-		note.inside = cancel_at_the_third_run;
-		pawl_service_arm_every(fixture->service, &note.task, 10 * MS, 10 * MS,
-		                       (enum pawl_service_missed)missed);
+		note->inside = cancel_at_the_third_run;
+		arm_every(note, 10 * MS, 10 * MS, (enum pawl_service_missed)missed);
 		for (unsigned i = 0; i < 10; i++)
 			advance_and_settle(fixture, 10 * MS);
-		EXPECT_EQ(note.runs, 3);
-		EXPECT_EQ(note.answer, PAWL_SERVICE_RUNNING);
-		EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_SERVICE_IDLE);
+		EXPECT_EQ(note->runs, 3);
+		EXPECT_EQ(note->answer, PAWL_SERVICE_RUNNING);
+		EXPECT_EQ(cancel(note), PAWL_SERVICE_IDLE);
 	}
 	expect_counts(fixture->service, 9, 9, 0, 0);
-	end(fixture);
 }
 
 IN_EVERY_MODE(the_longest_period_just_waits)
 {
-	struct note note;
+	struct note *note = new_note(fixture);
 
-	note_init(&note, fixture);
 	advance_and_settle(fixture, 5 * MS);
-	EXPECT_EQ(pawl_service_arm_every(fixture->service, &note.task, LONGEST, LONGEST,
-	                                 PAWL_SERVICE_BURST),
-	          0);
-	advance_and_settle(fixture, LONGEST - HOUR);
-	EXPECT_EQ(note.runs, 0);
-	EXPECT_EQ(pawl_service_touch(fixture->service, &note.task, MS), 0);
+	EXPECT_EQ(arm_every(note, LONGEST, LONGEST, PAWL_SERVICE_BURST), 0);
+	EXPECT_RUNS_AFTER(LONGEST - HOUR, note, 0);
+	EXPECT_EQ(touch(note, MS), 0);
 	advance_and_settle(fixture, 2 * MS); /* it is between two ticks */
-	EXPECT_EQ(note.runs, 1);
+	EXPECT_EQ(note->runs, 1);
 	EXPECT_EQ(pawl_service_pending(fixture->service), 1);
-	end(fixture);
 }
 
 /* A deadline that never comes is at the end of time. */
@@ -331,10 +260,8 @@ static void end_time(uint64_t tick_ns, unsigned workers, enum pawl_service_misse
 	fixture_open(&fixture, &options);
 	note_init(&periodic, &fixture);
 	note_init(&never, &fixture);
-	EXPECT_EQ(pawl_service_arm_every(fixture.service, &periodic.task, UINT64_C(1) << 62,
-	                                 UINT64_C(1) << 62, missed),
-	          0);
-	EXPECT_EQ(pawl_service_arm_at(fixture.service, &never.task, PAWL_NEVER), 0);
+	EXPECT_EQ(arm_every(&periodic, UINT64_C(1) << 62, UINT64_C(1) << 62, missed), 0);
+	EXPECT_EQ(arm_at(&never, PAWL_NEVER), 0);
 	advance_and_settle(&fixture, end);
 	EXPECT_EQ(periodic.runs, expected);
 	EXPECT_EQ(never.runs, 0);

@@ -18,30 +18,18 @@ static void note_call(struct pawl_service *service, void *arg)
 	sem_post(&called);
 }
 
-static void open_pool(struct fixture *fixture, unsigned workers, unsigned shards)
+static void in_pool(struct pawl_service_options options, void (*test)(struct fixture *))
 {
-	const struct pawl_service_options options = {.workers = workers,
-	                                             .shards = shards,
-	                                             .dispatch = note_call,
-	                                             .dispatch_arg = &called};
-
 	sem_init(&called, 0, 0);
-	fixture_open(fixture, &options);
-}
-
-/* The same, on a clock that says when the service's thread sleeps. */
-static void open_pool_that_sleeps(struct fixture *fixture, unsigned workers, unsigned shards)
-{
-	const struct pawl_service_options options = {.workers = workers,
-	                                             .shards = shards,
-	                                             .clock = &sleeps.clock,
-	                                             .dispatch = note_call,
-	                                             .dispatch_arg = &called};
-
 	step_clock_init(&sleeps);
-	sem_init(&called, 0, 0);
-	fixture_open(fixture, &options);
+	options.dispatch = note_call;
+	options.dispatch_arg = &called;
+	in_mode(&options, test);
 }
+
+/* The clock `sleeps` says when the service's thread sleeps. */
+#define IN_POOL(name, ...) \
+	FIXTURE_TEST(name, in_pool((struct pawl_service_options){__VA_ARGS__}, name##_))
 
 static int calls_waiting(void)
 {
@@ -51,59 +39,50 @@ static int calls_waiting(void)
 	return waiting;
 }
 
-static void a_due_task_calls_the_pool_and_is_pending_until_a_poll_takes_it(void)
+IN_POOL(a_due_task_calls_the_pool_and_is_pending_until_a_poll_takes_it, .workers = 4, .shards = 4)
 {
-	struct fixture fixture;
-	struct note note;
+	struct note *note = new_note(fixture);
 
-	open_pool(&fixture, 4, 4);
-	note_init(&note, &fixture);
-	pawl_service_arm(fixture.service, &note.task, 5 * MS);
-	pawl_clock_manual_advance(&fixture.clock, 5 * MS);
+	arm(note, 5 * MS);
+	pawl_clock_manual_advance(&fixture->clock, 5 * MS);
 	sem_wait(&called);
 	EXPECT(!pthread_equal(dispatcher, pthread_self()));
-	EXPECT_EQ(pawl_service_pending(fixture.service), 1);
-	EXPECT_EQ(note.runs, 0);
-	EXPECT_EQ(pawl_service_poll(fixture.service, 0), 1);
-	EXPECT_EQ(note.runs, 1);
-	EXPECT(pthread_equal(note.thread, pthread_self()));
-	expect_counts(fixture.service, 1, 1, 0, 0);
-	pawl_service_close(fixture.service, NULL);
+	EXPECT_EQ(pawl_service_pending(fixture->service), 1);
+	EXPECT_EQ(note->runs, 0);
+	EXPECT_EQ(pawl_service_poll(fixture->service, 0), 1);
+	EXPECT_EQ(note->runs, 1);
+	EXPECT(pthread_equal(note->thread, pthread_self()));
+	expect_counts(fixture->service, 1, 1, 0, 0);
+	end(fixture);
 	EXPECT_EQ(calls_waiting(), 0);
 }
 
-static void a_task_in_the_queue_of_the_pool_can_be_cancelled(void)
+IN_POOL(a_task_in_the_queue_of_the_pool_can_be_cancelled, .workers = 1, .shards = 1)
 {
-	struct fixture fixture;
 	struct note *note = malloc(sizeof(*note));
 
-	open_pool(&fixture, 1, 1);
-	note_init(note, &fixture);
-	pawl_service_arm(fixture.service, &note->task, 0);
+	note_init(note, fixture);
+	arm(note, 0);
 	sem_wait(&called);
-	EXPECT_EQ(pawl_service_cancel(fixture.service, &note->task), PAWL_SERVICE_CANCELLED);
+	EXPECT_EQ(cancel(note), PAWL_SERVICE_CANCELLED);
 	free(note); /* it is not in that queue */
-	EXPECT_EQ(pawl_service_poll(fixture.service, 0), 0);
-	pawl_service_close(fixture.service, NULL);
+	EXPECT_EQ(pawl_service_poll(fixture->service, 0), 0);
 }
 
 /* And the pool is not called again and again in vain. */
-static void a_poll_that_finds_all_cancelled_is_the_last(void)
+IN_POOL(a_poll_that_finds_all_cancelled_is_the_last, .workers = 2, .shards = 4,
+        .clock = &sleeps.clock)
 {
-	struct fixture fixture;
-	struct note note;
+	struct note *note = new_note(fixture);
 
-	open_pool_that_sleeps(&fixture, 2, 4);
-	note_init(&note, &fixture);
-	pawl_service_arm(fixture.service, &note.task, 0);
+	arm(note, 0);
 	sem_wait(&called);
-	EXPECT_EQ(pawl_service_cancel(fixture.service, &note.task), PAWL_SERVICE_CANCELLED);
-	EXPECT_EQ(pawl_service_poll(fixture.service, 0), 0);
+	EXPECT_EQ(cancel(note), PAWL_SERVICE_CANCELLED);
+	EXPECT_EQ(pawl_service_poll(fixture->service, 0), 0);
 	step_clock_step(&sleeps); /* the service's thread sleeps */
 	EXPECT_EQ(calls_waiting(), 0);
 	while (sem_trywait(&called) == 0)
-		pawl_service_poll(fixture.service, 1);
-	pawl_service_close(fixture.service, NULL);
+		pawl_service_poll(fixture->service, 1);
 }
 
 static void *settle_service(void *service)
@@ -113,24 +92,21 @@ static void *settle_service(void *service)
 }
 
 /* The settle may begin before the cancel or after it: it ends in both cases. */
-static void a_settle_ends_when_all_was_cancelled(void)
+IN_POOL(a_settle_ends_when_all_was_cancelled, .workers = 1, .shards = 1)
 {
+	struct note *note = new_note(fixture);
+
 	for (unsigned i = 0; i < 100; i++) {
 		pthread_t thread;
-		struct fixture fixture;
-		struct note note;
 
-		open_pool(&fixture, 1, 1);
-		note_init(&note, &fixture);
-		pawl_service_arm(fixture.service, &note.task, 0);
+		arm(note, 0);
 		sem_wait(&called);
-		pthread_create(&thread, NULL, settle_service, fixture.service);
+		pthread_create(&thread, NULL, settle_service, fixture->service);
 		for (unsigned j = 0; j < i; j++)
 			sched_yield();
-		EXPECT_EQ(pawl_service_cancel(fixture.service, &note.task), PAWL_SERVICE_CANCELLED);
-		EXPECT_EQ(pawl_service_poll(fixture.service, 0), 0);
+		EXPECT_EQ(cancel(note), PAWL_SERVICE_CANCELLED);
+		EXPECT_EQ(pawl_service_poll(fixture->service, 0), 0);
 		pthread_join(thread, NULL);
-		pawl_service_close(fixture.service, NULL);
 	}
 }
 
@@ -145,155 +121,133 @@ static pthread_t keep_busy(struct note *note)
 	pthread_t thread;
 
 	note->inside = stay;
-	pawl_service_arm(note->fixture->service, &note->task, 0);
+	arm(note, 0);
 	sem_wait(&called);
 	pthread_create(&thread, NULL, poll_one, note->fixture->service);
 	sem_wait(&note->entered);
 	return thread;
 }
 
-static void a_second_thread_is_called_while_the_first_is_busy(void)
+IN_POOL(a_second_thread_is_called_while_the_first_is_busy, .workers = 2, .shards = 1,
+        .clock = &sleeps.clock)
 {
-	struct note busy, other;
+	struct note *busy = new_note(fixture), *other = new_note(fixture);
 	pthread_t thread;
-	struct fixture fixture;
 
-	open_pool_that_sleeps(&fixture, 2, 1);
-	note_init(&busy, &fixture);
-	note_init(&other, &fixture);
-	thread = keep_busy(&busy);
+	thread = keep_busy(busy);
 	step_clock_step(&sleeps);      /* the service's thread sleeps */
 	EXPECT_EQ(calls_waiting(), 0); /* and has not called the pool in vain */
-	EXPECT_EQ(pawl_service_cancel(fixture.service, &busy.task), PAWL_SERVICE_RUNNING);
-	pawl_service_arm(fixture.service, &other.task, 0);
+	EXPECT_EQ(cancel(busy), PAWL_SERVICE_RUNNING);
+	arm(other, 0);
 	sem_wait(&called);
-	EXPECT_EQ(pawl_service_poll(fixture.service, 0), 1);
-	EXPECT_EQ(other.runs, 1);
-	sem_post(&busy.leave);
-	EXPECT(pawl_service_cancel_wait(fixture.service, &busy.task) != PAWL_SERVICE_CANCELLED);
+	EXPECT_EQ(pawl_service_poll(fixture->service, 0), 1);
+	EXPECT_EQ(other->runs, 1);
+	sem_post(&busy->leave);
+	EXPECT(cancel_wait(busy) != PAWL_SERVICE_CANCELLED);
 	pthread_join(thread, NULL);
-	pawl_service_close(fixture.service, NULL);
 }
 
 static void arm_at_once(struct note *note)
 {
-	pawl_service_arm(note->fixture->service, &note->task, 0);
+	arm(note, 0);
 }
 
-/*
- * Both are due before the first poll: it runs one, and a second thread is called for the other. With several shards the
- * other one is at home in another shard, that of the thread which armed it.
- */
-static void the_poll_that_answers_looks_whether_there_is_more(void)
+/* Both are due before the first poll: it runs one, and a second thread is called for the other. */
+static void expect_call_for_the_other(struct fixture *fixture)
 {
-	for (unsigned shards = 1; shards <= 4; shards += 3) {
-		struct note busy, other;
-		pthread_t thread;
-		struct fixture fixture;
-
-		open_pool(&fixture, 2, shards);
-		note_init(&busy, &fixture);
-		note_init(&other, &fixture);
-		busy.inside = stay;
-		pawl_service_arm(fixture.service, &busy.task, 0);
-		on_another_thread(&other, arm_at_once);
-		EXPECT(shards == 1 || busy.task.home != other.task.home);
-		other.inside = stay;
-		sem_wait(&called);
-		pthread_create(&thread, NULL, poll_one, fixture.service);
-		sem_wait(&called); /* although the first one is in its task, or will be */
-		sem_post(&busy.leave);
-		sem_post(&other.leave);
-		EXPECT_EQ(pawl_service_poll(fixture.service, 1), 1);
-		pthread_join(thread, NULL);
-		EXPECT_EQ(busy.runs + other.runs, 2);
-		pawl_service_close(fixture.service, NULL);
-	}
-}
-
-static void no_more_threads_are_called_than_workers(void)
-{
-	struct note busy, other;
+	struct note *busy = new_note(fixture), *other = new_note(fixture);
 	pthread_t thread;
-	struct fixture fixture;
 
-	open_pool_that_sleeps(&fixture, 1, 1);
-	note_init(&busy, &fixture);
-	note_init(&other, &fixture);
-	thread = keep_busy(&busy);
-	pawl_service_arm(fixture.service, &other.task, 0);
+	busy->inside = stay;
+	arm(busy, 0);
+	on_another_thread(other, arm_at_once);
+	EXPECT(fixture->options.shards == 1 || busy->task.home != other->task.home);
+	other->inside = stay;
+	sem_wait(&called);
+	pthread_create(&thread, NULL, poll_one, fixture->service);
+	sem_wait(&called); /* although the first one is in its task, or will be */
+	sem_post(&busy->leave);
+	sem_post(&other->leave);
+	EXPECT_EQ(pawl_service_poll(fixture->service, 1), 1);
+	pthread_join(thread, NULL);
+	EXPECT_EQ(busy->runs + other->runs, 2);
+}
+
+IN_POOL(the_poll_that_answers_looks_whether_there_is_more, .workers = 2, .shards = 1)
+{
+	expect_call_for_the_other(fixture);
+}
+
+IN_POOL(it_also_looks_in_other_shards, .workers = 2, .shards = 4)
+{
+	expect_call_for_the_other(fixture);
+}
+
+IN_POOL(no_more_threads_are_called_than_workers, .workers = 1, .shards = 1, .clock = &sleeps.clock)
+{
+	struct note *busy = new_note(fixture), *other = new_note(fixture);
+	pthread_t thread;
+
+	thread = keep_busy(busy);
+	arm(other, 0);
 	step_clock_step(&sleeps); /* the service's thread sleeps: it does not call */
 	EXPECT_EQ(calls_waiting(), 0);
-	EXPECT_EQ(pawl_service_poll(fixture.service, 0), 0);
-	sem_post(&busy.leave);
+	EXPECT_EQ(pawl_service_poll(fixture->service, 0), 0);
+	sem_post(&busy->leave);
 	pthread_join(thread, NULL);
 	sem_wait(&called); /* since a thread is free again */
-	EXPECT_EQ(pawl_service_poll(fixture.service, 0), 1);
-	EXPECT_EQ(other.runs, 1);
-	pawl_service_close(fixture.service, NULL);
+	EXPECT_EQ(pawl_service_poll(fixture->service, 0), 1);
+	EXPECT_EQ(other->runs, 1);
 }
 
-static void a_bounded_poll_calls_the_pool_again_for_the_rest(void)
+IN_POOL(a_bounded_poll_calls_the_pool_again_for_the_rest, .workers = 2, .shards = 1)
 {
-	struct note notes[3];
-	struct fixture fixture;
+	struct note *notes = new_notes(fixture, 3);
 
-	open_pool(&fixture, 2, 1);
-	for (unsigned i = 0; i < 3; i++) {
-		note_init(&notes[i], &fixture);
-		pawl_service_arm(fixture.service, &notes[i].task, MS);
-	}
-	pawl_clock_manual_advance(&fixture.clock, MS);
+	for (unsigned i = 0; i < 3; i++)
+		arm(&notes[i], MS);
+	pawl_clock_manual_advance(&fixture->clock, MS);
 	for (unsigned i = 0; i < 3; i++) {
 		sem_wait(&called);
-		EXPECT_EQ(pawl_service_poll(fixture.service, 1), 1);
+		EXPECT_EQ(pawl_service_poll(fixture->service, 1), 1);
 	}
 	for (unsigned i = 0; i < 3; i++)
 		EXPECT_EQ(notes[i].runs, 1);
-	settle(&fixture);
+	settle(fixture);
 	while (sem_trywait(&called) == 0) /* a call from when the last task was started */
-		EXPECT_EQ(pawl_service_poll(fixture.service, 1), 0);
-	pawl_service_close(fixture.service, NULL);
+		EXPECT_EQ(pawl_service_poll(fixture->service, 1), 0);
 }
 
 static void arm_ten_times(struct note *note)
 {
 	if (note->runs < 10)
-		pawl_service_arm(note->fixture->service, &note->task, 0);
+		arm(note, 0);
 }
 
-static void a_poll_runs_at_most_the_tasks_pending_when_it_begins(void)
+IN_POOL(a_poll_runs_at_most_the_tasks_pending_when_it_begins, .workers = 1, .shards = 1)
 {
 	for (size_t max = 0; max <= 100; max += 50) {
-		struct fixture fixture;
-		struct note note;
+		struct note *note = new_note(fixture);
 
-		open_pool(&fixture, 1, 1);
-		note_init(&note, &fixture);
-		note.inside = arm_ten_times;
-		pawl_service_arm(fixture.service, &note.task, 0);
+		note->inside = arm_ten_times;
+		arm(note, 0);
 		for (unsigned i = 1; i <= 10; i++) {
 			sem_wait(&called);
-			EXPECT_EQ(pawl_service_poll(fixture.service, max), 1);
-			EXPECT_EQ(note.runs, i);
+			EXPECT_EQ(pawl_service_poll(fixture->service, max), 1);
+			EXPECT_EQ(note->runs, i);
 		}
-		pawl_service_close(fixture.service, NULL);
 	}
 }
 
-static void a_poll_without_a_call_runs_nothing(void)
+IN_POOL(a_poll_without_a_call_runs_nothing, .workers = 2, .shards = 1)
 {
-	struct fixture fixture;
-	struct note note;
+	struct note *note = new_note(fixture);
 
-	open_pool(&fixture, 2, 1);
-	note_init(&note, &fixture);
-	EXPECT_EQ(pawl_service_poll(fixture.service, 0), 0);
-	pawl_service_arm(fixture.service, &note.task, 5 * MS);
-	EXPECT_EQ(pawl_service_poll(fixture.service, 0), 0);
-	end(&fixture);
-	EXPECT_EQ(pawl_service_poll(fixture.service, 0), 0);
-	pawl_service_close(fixture.service, NULL);
+	EXPECT_EQ(pawl_service_poll(fixture->service, 0), 0);
+	arm(note, 5 * MS);
+	EXPECT_EQ(pawl_service_poll(fixture->service, 0), 0);
+	end(fixture);
+	EXPECT_EQ(pawl_service_poll(fixture->service, 0), 0);
 }
 
 static unsigned dropped;
@@ -304,31 +258,28 @@ static void count_dropped(struct pawl_task *task)
 	__atomic_add_fetch(&dropped, 1, __ATOMIC_SEQ_CST);
 }
 
-static void *stop_and_close(void *service)
+static void *stop_service(void *service)
 {
-	pawl_service_close(service, count_dropped);
+	pawl_service_stop(service, count_dropped);
 	return NULL;
 }
 
-static void a_stop_waits_until_the_call_was_answered(void)
+IN_POOL(a_stop_waits_until_the_call_was_answered, .workers = 2, .shards = 1)
 {
+	struct note *note = new_note(fixture);
 	pthread_t thread;
-	struct fixture fixture;
-	struct note note;
 
-	open_pool(&fixture, 2, 1);
 	dropped = 0;
-	note_init(&note, &fixture);
-	pawl_service_arm(fixture.service, &note.task, 0);
+	arm(note, 0);
 	sem_wait(&called);
-	pthread_create(&thread, NULL, stop_and_close, fixture.service);
-	while (pawl_service_arm(fixture.service, &note.task, 0) == 0)
+	pthread_create(&thread, NULL, stop_service, fixture->service);
+	while (arm(note, 0) == 0)
 		; /* until it has begun */
 	EXPECT_EQ(__atomic_load_n(&dropped, __ATOMIC_SEQ_CST), 0);
-	EXPECT_EQ(pawl_service_poll(fixture.service, 0), 0); /* now runs nothing */
+	EXPECT_EQ(pawl_service_poll(fixture->service, 0), 0); /* now runs nothing */
 	pthread_join(thread, NULL);
 	EXPECT_EQ(dropped, 1);
-	EXPECT_EQ(note.runs, 0);
+	EXPECT_EQ(note->runs, 0);
 }
 
 static void poll_here(struct pawl_service *service, void *unused)
@@ -337,19 +288,13 @@ static void poll_here(struct pawl_service *service, void *unused)
 	pawl_service_poll(service, 0);
 }
 
-static void dispatch_may_poll_itself(void)
+IN_MODE(dispatch_may_poll_itself, .workers = 2, .dispatch = poll_here)
 {
-	const struct pawl_service_options options = {.workers = 2, .dispatch = poll_here};
-	struct fixture fixture;
-	struct note note;
+	struct note *note = new_note(fixture);
 
-	fixture_open(&fixture, &options);
-	note_init(&note, &fixture);
-	pawl_service_arm_every(fixture.service, &note.task, MS, MS, PAWL_SERVICE_BURST);
-	advance_and_settle(&fixture, 10 * MS);
-	EXPECT_EQ(note.runs, 10);
-	EXPECT(!pthread_equal(note.thread, pthread_self()));
-	pawl_service_close(fixture.service, NULL);
+	arm_every(note, MS, MS, PAWL_SERVICE_BURST);
+	EXPECT_RUNS_AFTER(10 * MS, note, 10);
+	EXPECT(!pthread_equal(note->thread, pthread_self()));
 }
 
 static unsigned started;
@@ -365,64 +310,10 @@ static void the_service_has_one_thread(void)
 {
 	const struct pawl_service_options options = {
 	        .workers = 4, .dispatch = poll_here, .on_thread_start = count_start};
-	struct fixture fixture;
 
 	started = 0;
-	fixture_open(&fixture, &options);
-	pawl_service_close(fixture.service, NULL);
+	pawl_service_close(service_with(&options), NULL);
 	EXPECT_EQ(started, 1);
-}
-
-/* Threads that arm, cancel and free; a thread of the pool for each job. */
-enum { ROUNDS = 2000 };
-
-static unsigned ran;
-
-static void count_run(struct pawl_task *task)
-{
-	free_it(task);
-	__atomic_add_fetch(&ran, 1, __ATOMIC_SEQ_CST);
-}
-
-static void *arm_and_cancel(void *service)
-{
-	uintptr_t cancelled = 0;
-	struct pawl_task kept;
-
-	for (unsigned i = 0; i < ROUNDS; i++) {
-		struct pawl_task *task = malloc(sizeof(*task));
-
-		pawl_task_init(task, count_run);
-		EXPECT_EQ(pawl_service_arm(service, task, i % 3 * MS / 4), 0);
-		pawl_task_init(&kept, count_dropped);
-		EXPECT_EQ(pawl_service_arm(service, &kept, 0), 0);
-		cancelled += pawl_service_cancel_wait(service, &kept) == PAWL_SERVICE_CANCELLED;
-	}
-	return (void *)cancelled;
-}
-
-static void many_threads_and_a_pool_agree(void)
-{
-	const struct pawl_service_options options = {
-	        .workers = 3, .shards = 2, .dispatch = pool_dispatch, .tick_ns = MS / 4};
-	struct pawl_service *service = service_with(&options);
-	uint64_t cancelled = 0;
-	pthread_t threads[3];
-	void *result;
-
-	ran = dropped = 0;
-	for (unsigned i = 0; i < 3; i++)
-		pthread_create(&threads[i], NULL, arm_and_cancel, service);
-	for (unsigned i = 0; i < 3; i++) {
-		pthread_join(threads[i], &result);
-		cancelled += (uintptr_t)result;
-	}
-	while (__atomic_load_n(&ran, __ATOMIC_SEQ_CST) < 3 * ROUNDS)
-		pawl_service_settle(service);
-	EXPECT_EQ(dropped + cancelled,
-	          3 * ROUNDS); /* count_dropped is the function of `kept` here */
-	expect_counts(service, 6 * ROUNDS, 6 * ROUNDS - cancelled, cancelled, 0);
-	pawl_service_close(service, NULL);
 }
 
 int main(void)
@@ -434,6 +325,7 @@ int main(void)
 	        TEST(a_settle_ends_when_all_was_cancelled),
 	        TEST(a_second_thread_is_called_while_the_first_is_busy),
 	        TEST(the_poll_that_answers_looks_whether_there_is_more),
+	        TEST(it_also_looks_in_other_shards),
 	        TEST(no_more_threads_are_called_than_workers),
 	        TEST(a_bounded_poll_calls_the_pool_again_for_the_rest),
 	        TEST(a_poll_runs_at_most_the_tasks_pending_when_it_begins),
@@ -441,7 +333,6 @@ int main(void)
 	        TEST(a_stop_waits_until_the_call_was_answered),
 	        TEST(dispatch_may_poll_itself),
 	        TEST(the_service_has_one_thread),
-	        TEST(many_threads_and_a_pool_agree),
 	};
 
 	return RUN_TESTS(tests);

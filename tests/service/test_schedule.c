@@ -28,23 +28,6 @@ struct job {
 	sem_t entered, leave;
 };
 
-static struct timespec at(int64_t seconds)
-{
-	return (struct timespec){.tv_sec = (time_t)seconds};
-}
-
-static void set_wall(struct fixture *fixture, int64_t seconds)
-{
-	pawl_clock_manual_set_wall(&fixture->clock, at(seconds));
-}
-
-static uint64_t wall(struct fixture *fixture)
-{
-	struct timespec time = pawl_clock_manual_wall(&fixture->clock);
-
-	return (uint64_t)time.tv_sec * SECOND + (uint64_t)time.tv_nsec;
-}
-
 static struct job *job_of(struct pawl_task *task)
 {
 	return (struct job *)(void *)task;
@@ -80,10 +63,12 @@ static void job_init(struct job *job, struct fixture *fixture)
 	pawl_schedule_init(&job->schedule, run_job);
 }
 
-static const struct pawl_zone *zone_from(const char *footer, struct pawl_zone *zone)
+static struct job *new_job(struct fixture *fixture)
 {
-	EXPECT_EQ(zone_of(zone, footer, NULL), 0);
-	return zone;
+	struct job *job = fixture_alloc(fixture, sizeof(*job));
+
+	job_init(job, fixture);
+	return job;
 }
 
 static struct pawl_zone utc; /* set by main */
@@ -96,21 +81,38 @@ static struct pawl_calendar_rule rule_from(const char *text)
 	return rule;
 }
 
-static int arm_once(struct job *job, const char *text)
+static int schedule_once(struct job *job, const char *text)
 {
 	struct pawl_calendar_rule rule = rule_from(text);
 
 	return pawl_schedule_arm(job->fixture->service, &job->schedule, &rule, &utc);
 }
 
-static int arm_every(struct job *job, const char *text, enum pawl_service_missed missed)
+static int schedule_in(const struct pawl_zone *zone, struct job *job, const char *text,
+                       enum pawl_service_missed missed)
 {
 	struct pawl_calendar_rule rule = rule_from(text);
 
-	return pawl_schedule_arm_every(job->fixture->service, &job->schedule, &rule, &utc, missed);
+	return pawl_schedule_arm_every(job->fixture->service, &job->schedule, &rule, zone, missed);
 }
 
-static enum pawl_service_found cancel(struct job *job)
+static int schedule_every(struct job *job, const char *text, enum pawl_service_missed missed)
+{
+	return schedule_in(&utc, job, text, missed);
+}
+
+/* A new job that is armed when the wall clock shows so many seconds. */
+static struct job *new_job_every(struct fixture *fixture, int64_t seconds, const char *text,
+                                 enum pawl_service_missed missed)
+{
+	struct job *job = new_job(fixture);
+
+	set_wall(fixture, seconds);
+	EXPECT_EQ(schedule_every(job, text, missed), 0);
+	return job;
+}
+
+static enum pawl_service_found cancel_job(struct job *job)
 {
 	return pawl_service_cancel(job->fixture->service, &job->schedule.task);
 }
@@ -146,42 +148,38 @@ static void expect_runs(const struct job *job, const int64_t *times, unsigned n)
 
 IN_EVERY_MODE(it_runs_at_every_time_of_its_rule)
 {
-	struct job job;
+	struct job *job = new_job(fixture);
 
-	job_init(&job, fixture);
-	EXPECT_EQ(pawl_schedule_time(&job.schedule), PAWL_CALENDAR_NEVER);
+	EXPECT_EQ(pawl_schedule_time(&job->schedule), PAWL_CALENDAR_NEVER);
 	set_wall(fixture, NOON + 1);
-	EXPECT_EQ(arm_every(&job, "30 * * * *", PAWL_SERVICE_SKIP), 0);
-	EXPECT_EQ(pawl_service_deadline(fixture->service, &job.schedule.task), 1799 * SECOND);
+	EXPECT_EQ(schedule_every(job, "30 * * * *", PAWL_SERVICE_SKIP), 0);
+	EXPECT_EQ(pawl_service_deadline(fixture->service, &job->schedule.task), 1799 * SECOND);
 	advance_and_settle(fixture, 1799 * SECOND - MS);
-	EXPECT_EQ(job.runs, 0);
+	EXPECT_EQ(job->runs, 0);
 	advance_and_settle(fixture, MS);
-	EXPECT_EQ(job.runs, 1);
+	EXPECT_EQ(job->runs, 1);
 	pass(fixture, 2 * 3600);
-	RAN(&job, NOON + 1800, NOON + 5400, NOON + 9000);
-	for (unsigned i = 0; i < job.runs; i++)
-		EXPECT_EQ(job.walls[i], (uint64_t)job.times[i] * SECOND);
+	RAN(job, NOON + 1800, NOON + 5400, NOON + 9000);
+	for (unsigned i = 0; i < job->runs; i++)
+		EXPECT_EQ(job->walls[i], (uint64_t)job->times[i] * SECOND);
 	expect_counts(fixture->service, 4, 3, 0, 0);
-	EXPECT_EQ(cancel(&job), PAWL_SERVICE_CANCELLED);
+	EXPECT_EQ(cancel_job(job), PAWL_SERVICE_CANCELLED);
 	pass(fixture, 2 * 3600);
-	EXPECT_EQ(job.runs, 3);
-	end(fixture);
+	EXPECT_EQ(job->runs, 3);
 }
 
 IN_EVERY_MODE(armed_once_it_runs_once)
 {
-	struct job job;
+	struct job *job = new_job(fixture);
 
-	job_init(&job, fixture);
 	set_wall(fixture, NOON);
-	EXPECT_EQ(arm_once(&job, "0 * * * *"), 0); /* not now, but the next time */
+	EXPECT_EQ(schedule_once(job, "0 * * * *"), 0); /* not now, but the next time */
 	pass(fixture, 3 * 3600);
-	RAN(&job, NOON + 3600);
-	EXPECT_EQ(cancel(&job), PAWL_SERVICE_IDLE);
-	EXPECT_EQ(arm_once(&job, "0 * * * *"), 0);
+	RAN(job, NOON + 3600);
+	EXPECT_EQ(cancel_job(job), PAWL_SERVICE_IDLE);
+	EXPECT_EQ(schedule_once(job, "0 * * * *"), 0);
 	pass(fixture, 3 * 3600);
-	RAN(&job, NOON + 3600, NOON + 4 * 3600);
-	end(fixture);
+	RAN(job, NOON + 3600, NOON + 4 * 3600);
 }
 
 static void initialised_where_it_is_defined_it_is_the_same(void)
@@ -198,33 +196,27 @@ static void initialised_where_it_is_defined_it_is_the_same(void)
 }
 
 /* From `from` on for three days; the times in UTC. */
-static void expect_nights(const char *footer, const char *text, int64_t from,
-                          const int64_t times[3])
+static void expect_nights(struct fixture *fixture, const char *footer, const char *text,
+                          int64_t from, const int64_t times[3])
 {
-	const struct pawl_service_options options = {.workers = PAWL_SERVICE_MANUAL};
-	struct pawl_calendar_rule rule = rule_from(text);
+	struct job *job = new_job(fixture);
 	struct pawl_zone zone;
-	struct fixture fixture;
-	struct job job;
 
-	fixture_open(&fixture, &options);
-	job_init(&job, &fixture);
-	set_wall(&fixture, from);
-	EXPECT_EQ(pawl_schedule_arm_every(fixture.service, &job.schedule, &rule,
-	                                  zone_from(footer, &zone), PAWL_SERVICE_SKIP),
-	          0);
-	pass(&fixture, 3 * DAY);
-	expect_runs(&job, times, 3);
+	EXPECT_EQ(zone_of(&zone, footer, NULL), 0);
+	set_wall(fixture, from);
+	EXPECT_EQ(schedule_in(&zone, job, text, PAWL_SERVICE_SKIP), 0);
+	pass(fixture, 3 * DAY);
+	expect_runs(job, times, 3);
 	for (unsigned i = 0; i < 3; i++)
-		EXPECT_EQ(job.walls[i], (uint64_t)times[i] * SECOND);
-	pawl_service_close(fixture.service, NULL);
+		EXPECT_EQ(job->walls[i], (uint64_t)times[i] * SECOND);
+	EXPECT_EQ(cancel_job(job), PAWL_SERVICE_CANCELLED);
 }
 
 #define NIGHTS(footer, text, from, ...) \
-	expect_nights(footer, text, from, (const int64_t[3]){__VA_ARGS__})
+	expect_nights(fixture, footer, text, from, (const int64_t[3]){__VA_ARGS__})
 
 /* In spring the time does not exist on the second day, in autumn it exists twice. */
-static void a_nightly_job_runs_once_in_each_night_when_clocks_change(void)
+IN_MODE(a_nightly_job_runs_once_in_each_night_when_clocks_change, .workers = PAWL_SERVICE_MANUAL)
 {
 	const int64_t march_28 = 1774656000, october_24 = 1792800000; /* 2026, 00:00 UTC */
 	const int64_t march_7 = 1772841600, october_31 = 1793404800;
@@ -246,227 +238,167 @@ static void a_nightly_job_runs_once_in_each_night_when_clocks_change(void)
 }
 
 /* As in Samoa: the job of the day that was left out runs when the next one begins. */
-static void a_day_that_was_left_out_has_its_run(void)
+IN_MODE(a_day_that_was_left_out_has_its_run, .workers = PAWL_SERVICE_MANUAL)
 {
-	const struct pawl_service_options options = {.workers = PAWL_SERVICE_MANUAL};
 	const int64_t midnight = 1325239200; /* 2011-12-30 10:00 UTC */
-	struct pawl_calendar_rule rule = rule_from("30 2 * * *");
+	struct job *job = new_job(fixture);
 	static struct image image;
-	struct pawl_zone zone;
-	struct fixture fixture;
-	struct job job;
+	static struct pawl_zone zone;
 
 	image_make(&image, -10 * 3600, (const struct change[]){{midnight, 14 * 3600}}, 1,
 	           "<+14>-14");
 	EXPECT_EQ(pawl_zone_parse(&zone, image.data, image.size, NULL), 0);
-	fixture_open(&fixture, &options);
-	job_init(&job, &fixture);
-	set_wall(&fixture, midnight - DAY);
-	EXPECT_EQ(pawl_schedule_arm_every(fixture.service, &job.schedule, &rule, &zone,
-	                                  PAWL_SERVICE_SKIP),
-	          0);
-	pass(&fixture, 2 * DAY);
-	RAN(&job, midnight - DAY + 9000, midnight, midnight + 9000);
-	pawl_service_close(fixture.service, NULL);
+	set_wall(fixture, midnight - DAY);
+	EXPECT_EQ(schedule_in(&zone, job, "30 2 * * *", PAWL_SERVICE_SKIP), 0);
+	pass(fixture, 2 * DAY);
+	RAN(job, midnight - DAY + 9000, midnight, midnight + 9000);
 }
 
 IN_EVERY_MODE(schedules_of_three_zones_run_at_their_own_times)
 {
 	static const char *const footers[] = {BERLIN, NEW_YORK, LORD_HOWE};
-	struct pawl_calendar_rule rule = rule_from("0 9 * * MON-FRI");
-	struct pawl_zone zones[3];
-	struct job jobs[3];
+	static struct pawl_zone zones[3];
+	struct job *jobs[3];
 
 	set_wall(fixture, NOON);
 	for (unsigned i = 0; i < 3; i++) {
-		job_init(&jobs[i], fixture);
-		EXPECT_EQ(pawl_schedule_arm_every(fixture->service, &jobs[i].schedule, &rule,
-		                                  zone_from(footers[i], &zones[i]),
-		                                  PAWL_SERVICE_SKIP),
-		          0);
+		jobs[i] = new_job(fixture);
+		EXPECT_EQ(zone_of(&zones[i], footers[i], NULL), 0);
+		EXPECT_EQ(schedule_in(&zones[i], jobs[i], "0 9 * * MON-FRI", PAWL_SERVICE_SKIP), 0);
 	}
 	pass(fixture, 4 * DAY);
-	RAN(&jobs[0], NOON + 3 * DAY - 4 * 3600, NOON + 4 * DAY - 4 * 3600);
-	RAN(&jobs[1], NOON + 2 * 3600, NOON + 3 * DAY + 2 * 3600);
-	RAN(&jobs[2], NOON + 2 * DAY + 10 * 3600, NOON + 3 * DAY + 10 * 3600);
-	end(fixture);
+	RAN(jobs[0], NOON + 3 * DAY - 4 * 3600, NOON + 4 * DAY - 4 * 3600);
+	RAN(jobs[1], NOON + 2 * 3600, NOON + 3 * DAY + 2 * 3600);
+	RAN(jobs[2], NOON + 2 * DAY + 10 * 3600, NOON + 3 * DAY + 10 * 3600);
+}
+
+/* A job that skips missed times, and one that makes up for them. */
+struct pair {
+	struct job *skip, *burst;
+};
+
+static struct pair new_hourly_pair(struct fixture *fixture, int64_t seconds)
+{
+	return (struct pair){new_job_every(fixture, seconds, "0 * * * *", PAWL_SERVICE_SKIP),
+	                     new_job_every(fixture, seconds, "0 * * * *", PAWL_SERVICE_BURST)};
 }
 
 /* The times of the header's table. */
-static void set_forward(struct fixture *fixture, enum pawl_service_missed missed, struct job *job)
+IN_EVERY_MODE(set_forward_past_several_times_it_runs_once_or_makes_up_for_them)
 {
-	job_init(job, fixture);
-	set_wall(fixture, NOON - 6600);
-	EXPECT_EQ(arm_every(job, "0 * * * *", missed), 0);
+	struct pair pair = new_hourly_pair(fixture, NOON - 6600);
+
 	advance_and_settle(fixture, SECOND);
 	set_and_settle(fixture, NOON + 3600 + 600);
-}
-
-IN_EVERY_MODE(set_forward_past_several_times_it_runs_once_and_skips_the_rest)
-{
-	struct job job;
-
-	set_forward(fixture, PAWL_SERVICE_SKIP, &job);
-	RAN(&job, NOON - 3600);
+	RAN(pair.skip, NOON - 3600);
+	RAN(pair.burst, NOON - 3600, NOON, NOON + 3600);
 	pass(fixture, 3600);
-	RAN(&job, NOON - 3600, NOON + 7200);
-	end(fixture);
+	RAN(pair.skip, NOON - 3600, NOON + 7200);
+	RAN(pair.burst, NOON - 3600, NOON, NOON + 3600, NOON + 7200);
 }
 
-IN_EVERY_MODE(set_forward_past_several_times_it_makes_up_for_them)
+IN_EVERY_MODE(set_back_after_a_run_no_time_is_run_or_made_up_for_twice)
 {
-	struct job job;
+	struct pair pair = new_hourly_pair(fixture, NOON - 10);
 
-	set_forward(fixture, PAWL_SERVICE_BURST, &job);
-	RAN(&job, NOON - 3600, NOON, NOON + 3600);
-	pass(fixture, 3600);
-	RAN(&job, NOON - 3600, NOON, NOON + 3600, NOON + 7200);
-	end(fixture);
-}
-
-static void set_back_after_a_run(struct fixture *fixture, enum pawl_service_missed missed)
-{
-	struct job job;
-
-	job_init(&job, fixture);
-	set_wall(fixture, NOON - 10);
-	EXPECT_EQ(arm_every(&job, "0 * * * *", missed), 0);
 	advance_and_settle(fixture, 10 * SECOND);
-	RAN(&job, NOON);
+	RAN(pair.skip, NOON);
+	RAN(pair.burst, NOON);
 	set_and_settle(fixture, NOON - 2 * 3600 - 5); /* the clock shows 11:00 and 12:00 again */
 	pass(fixture, 3 * 3600 + 3);
-	RAN(&job, NOON);
+	RAN(pair.skip, NOON);
+	RAN(pair.burst, NOON);
 	advance_and_settle(fixture, SECOND);
-	RAN(&job, NOON, NOON + 3600);
-	end(fixture);
-}
-
-IN_EVERY_MODE(set_back_after_a_run_no_time_is_run_twice)
-{
-	set_back_after_a_run(fixture, PAWL_SERVICE_SKIP);
-}
-
-IN_EVERY_MODE(set_back_after_a_run_no_time_is_made_up_for_twice)
-{
-	set_back_after_a_run(fixture, PAWL_SERVICE_BURST);
+	RAN(pair.skip, NOON, NOON + 3600);
+	RAN(pair.burst, NOON, NOON + 3600);
 }
 
 /* The time for which it waits comes again, and no other one comes before. */
 IN_EVERY_MODE(set_back_before_a_run_it_waits_for_the_same_time)
 {
-	struct job job;
+	struct job *job = new_job_every(fixture, NOON + 3500, "0 * * * *", PAWL_SERVICE_SKIP);
 
-	job_init(&job, fixture);
-	set_wall(fixture, NOON + 3500);
-	EXPECT_EQ(arm_every(&job, "0 * * * *", PAWL_SERVICE_SKIP), 0);
 	advance_and_settle(fixture, SECOND);
 	set_and_settle(fixture, NOON + 100);
 	pass(fixture, 3498);
-	EXPECT_EQ(job.runs, 0);
+	EXPECT_EQ(job->runs, 0);
 	advance_and_settle(fixture, SECOND);
-	RAN(&job, NOON + 3600);
-	end(fixture);
+	RAN(job, NOON + 3600);
 }
 
 /* It has not run yet, so the times that the new clock has ahead count: also one within a second. */
-static void set_back_before_the_first_run(struct fixture *fixture, bool every)
-{
-	struct job job;
-
-	job_init(&job, fixture);
-	set_wall(fixture, NOON + 100);
-	EXPECT_EQ(every ? arm_every(&job, "0 * * * *", PAWL_SERVICE_BURST)
-	                : arm_once(&job, "0 * * * *"),
-	          0);
-	advance_and_settle(fixture, SECOND);
-	pawl_clock_manual_set_wall(&fixture->clock,
-	                           (struct timespec){.tv_sec = NOON - 3601, .tv_nsec = 500000000});
-	advance_and_settle(fixture, SECOND);
-	RAN(&job, NOON - 3600);
-	pass(fixture, 3600);
-	EXPECT_EQ(job.runs, every ? 2 : 1);
-	end(fixture);
-}
-
 IN_EVERY_MODE(set_back_before_the_first_run_an_earlier_time_counts)
 {
-	set_back_before_the_first_run(fixture, true);
-}
+	struct job *once = new_job(fixture);
+	struct job *every = new_job_every(fixture, NOON + 100, "0 * * * *", PAWL_SERVICE_BURST);
 
-IN_EVERY_MODE(set_back_before_the_only_run_an_earlier_time_counts)
-{
-	set_back_before_the_first_run(fixture, false);
-}
-
-/* The clocks were compared 0.7 seconds before the hour, and the job is armed 5 ms after it. */
-static void set_just_after_the_arming(struct fixture *fixture, int64_t ms)
-{
-	struct job yearly, job;
-
-	job_init(&yearly, fixture);
-	job_init(&job, fixture);
-	pawl_clock_manual_set_wall(&fixture->clock,
-	                           (struct timespec){.tv_sec = NOON - 1, .tv_nsec = 300000000});
-	EXPECT_EQ(arm_once(&yearly, "0 0 1 1 *"), 0);
-	advance_and_settle(fixture, SECOND * 705 / 1000);
-	EXPECT_EQ(arm_once(&job, "0 * * * *"), 0);
-	pawl_clock_manual_set_wall(
-	        &fixture->clock,
-	        (struct timespec){.tv_sec = NOON, .tv_nsec = (long)(5 + ms) * 1000000});
+	EXPECT_EQ(schedule_once(once, "0 * * * *"), 0);
 	advance_and_settle(fixture, SECOND);
-	EXPECT_EQ(job.runs, 0);
+	set_wall_ns(fixture, NOON - 3601, 500 * MS);
+	advance_and_settle(fixture, SECOND);
+	RAN(once, NOON - 3600);
+	RAN(every, NOON - 3600);
 	pass(fixture, 3600);
-	RAN(&job, NOON + 3600);
-	end(fixture);
+	RAN(once, NOON - 3600);
+	RAN(every, NOON - 3600, NOON);
+}
+
+/* The clocks were compared 0.7 seconds before the hour, the job is armed 5 ms after it, and the clock set to `ms`. */
+static void set_just_after_the_arming(struct fixture *fixture, uint64_t ms)
+{
+	struct job *yearly = new_job(fixture), *job = new_job(fixture);
+
+	set_wall_ns(fixture, NOON - 1, 300 * MS);
+	EXPECT_EQ(schedule_once(yearly, "0 0 1 1 *"), 0);
+	advance_and_settle(fixture, SECOND * 705 / 1000);
+	EXPECT_EQ(schedule_once(job, "0 * * * *"), 0);
+	set_wall_ns(fixture, NOON, ms * MS);
+	advance_and_settle(fixture, SECOND);
+	EXPECT_EQ(job->runs, 0);
+	pass(fixture, 3600);
+	RAN(job, NOON + 3600);
 }
 
 IN_EVERY_MODE(set_forward_just_after_the_arming_no_time_before_it_counts)
 {
-	set_just_after_the_arming(fixture, 3);
+	set_just_after_the_arming(fixture, 8);
 }
 
 IN_EVERY_MODE(set_back_just_after_the_arming_no_time_before_it_counts)
 {
-	set_just_after_the_arming(fixture, -3);
+	set_just_after_the_arming(fixture, 2);
 }
 
 static void arm_itself_hourly(struct job *job)
 {
-	job->answer = arm_once(job, "0 * * * *");
+	job->answer = schedule_once(job, "0 * * * *");
 }
 
 IN_EVERY_MODE(armed_in_its_own_function_it_does_not_run_for_the_same_time)
 {
-	struct job job;
+	struct job *job = new_job(fixture);
 
-	job_init(&job, fixture);
-	job.inside = arm_itself_hourly;
-	pawl_clock_manual_set_wall(&fixture->clock,
-	                           (struct timespec){.tv_sec = NOON - 1, .tv_nsec = 300000000});
-	EXPECT_EQ(arm_once(&job, "0 * * * *"), 0);
+	job->inside = arm_itself_hourly;
+	set_wall_ns(fixture, NOON - 1, 300 * MS);
+	EXPECT_EQ(schedule_once(job, "0 * * * *"), 0);
 	advance_and_settle(fixture, SECOND * 7 / 10);
-	RAN(&job, NOON);
-	pawl_clock_manual_set_wall(&fixture->clock,
-	                           (struct timespec){.tv_sec = NOON, .tv_nsec = 3000000});
+	RAN(job, NOON);
+	set_wall_ns(fixture, NOON, 3 * MS);
 	advance_and_settle(fixture, SECOND);
-	RAN(&job, NOON);
-	end(fixture);
+	RAN(job, NOON);
 }
 
 /* A job of the last run at noon, and a clock that is set to so many seconds before. */
 static void correct(struct fixture *fixture, int64_t before, int64_t next)
 {
-	struct job job;
+	struct job *job = new_job_every(fixture, NOON - 10, "0 12 * * *", PAWL_SERVICE_BURST);
 
-	job_init(&job, fixture);
-	set_wall(fixture, NOON - 10);
-	EXPECT_EQ(arm_every(&job, "0 12 * * *", PAWL_SERVICE_BURST), 0);
 	advance_and_settle(fixture, 10 * SECOND);
-	RAN(&job, NOON);
+	RAN(job, NOON);
 	set_and_settle(fixture, NOON - before);
-	EXPECT_EQ(pawl_service_deadline(fixture->service, &job.schedule.task),
+	EXPECT_EQ(pawl_service_deadline(fixture->service, &job->schedule.task),
 	          fixture_now(fixture) + (uint64_t)next * SECOND - wall(fixture));
-	EXPECT_EQ(cancel(&job), PAWL_SERVICE_CANCELLED);
+	EXPECT_EQ(cancel_job(job), PAWL_SERVICE_CANCELLED);
 }
 
 IN_EVERY_MODE(set_back_by_more_than_a_day_the_rule_goes_on_from_now)
@@ -474,24 +406,19 @@ IN_EVERY_MODE(set_back_by_more_than_a_day_the_rule_goes_on_from_now)
 	correct(fixture, DAY, NOON + DAY);
 	correct(fixture, DAY + 3, NOON - DAY);
 	correct(fixture, 300 * DAY + 5, NOON - 300 * DAY);
-	end(fixture);
 }
 
 /* It ran late for noon, and waits for a time of the wrong clock. */
 IN_EVERY_MODE(a_clock_that_was_wrong_for_a_while_leaves_no_trace)
 {
-	struct job job;
+	struct job *job = new_job_every(fixture, NOON - 10, "0 12 * * *", PAWL_SERVICE_SKIP);
 
-	job_init(&job, fixture);
-	set_wall(fixture, NOON - 10);
-	EXPECT_EQ(arm_every(&job, "0 12 * * *", PAWL_SERVICE_SKIP), 0);
 	advance_and_settle(fixture, SECOND);
 	set_and_settle(fixture, NOON + 3000 * INT64_C(86400) + 7);
-	RAN(&job, NOON);
+	RAN(job, NOON);
 	set_and_settle(fixture, NOON + 60);
 	pass(fixture, DAY - 60);
-	RAN(&job, NOON, NOON + DAY);
-	end(fixture);
+	RAN(job, NOON, NOON + DAY);
 }
 
 static void set_the_clock_back(struct job *job)
@@ -507,47 +434,35 @@ static void set_the_clock_forward(struct job *job)
 
 IN_EVERY_MODE(set_back_during_a_run_no_time_is_run_twice)
 {
-	struct job job;
+	struct job *job = new_job_every(fixture, NOON - 1, "0 * * * *", PAWL_SERVICE_SKIP);
 
-	job_init(&job, fixture);
-	job.inside = set_the_clock_back;
-	set_wall(fixture, NOON - 1);
-	EXPECT_EQ(arm_every(&job, "0 * * * *", PAWL_SERVICE_SKIP), 0);
+	job->inside = set_the_clock_back;
 	advance_and_settle(fixture, SECOND);
-	RAN(&job, NOON);
+	RAN(job, NOON);
 	pass(fixture, 5400 - 1);
-	EXPECT_EQ(job.runs, 1);
+	EXPECT_EQ(job->runs, 1);
 	advance_and_settle(fixture, SECOND);
-	RAN(&job, NOON, NOON + 3600);
-	end(fixture);
+	RAN(job, NOON, NOON + 3600);
 }
 
 IN_EVERY_MODE(set_forward_during_a_run_the_missed_times_are_skipped)
 {
-	struct job job;
+	struct job *job = new_job_every(fixture, NOON - 1, "0 * * * *", PAWL_SERVICE_SKIP);
 
-	job_init(&job, fixture);
-	job.inside = set_the_clock_forward;
-	set_wall(fixture, NOON - 1);
-	EXPECT_EQ(arm_every(&job, "0 * * * *", PAWL_SERVICE_SKIP), 0);
+	job->inside = set_the_clock_forward;
 	advance_and_settle(fixture, SECOND);
 	pass(fixture, 3540);
-	RAN(&job, NOON, NOON + 4 * 3600);
-	end(fixture);
+	RAN(job, NOON, NOON + 4 * 3600);
 }
 
 IN_EVERY_MODE(set_forward_during_a_run_the_missed_times_are_made_up_for)
 {
-	struct job job;
+	struct job *job = new_job_every(fixture, NOON - 1, "0 * * * *", PAWL_SERVICE_BURST);
 
-	job_init(&job, fixture);
-	job.inside = set_the_clock_forward;
-	set_wall(fixture, NOON - 1);
-	EXPECT_EQ(arm_every(&job, "0 * * * *", PAWL_SERVICE_BURST), 0);
+	job->inside = set_the_clock_forward;
 	advance_and_settle(fixture, SECOND);
 	advance_and_settle(fixture, SECOND); /* the clocks may have been compared before the run */
-	RAN(&job, NOON, NOON + 3600, NOON + 7200, NOON + 3 * 3600);
-	end(fixture);
+	RAN(job, NOON, NOON + 3600, NOON + 7200, NOON + 3 * 3600);
 }
 
 static void take_long(struct job *job)
@@ -556,42 +471,38 @@ static void take_long(struct job *job)
 	pawl_clock_manual_advance(&job->fixture->clock, (2 * 3600 + 60) * SECOND);
 }
 
-static void take_longer_than_the_interval(struct fixture *fixture, struct job *job,
-                                          enum pawl_service_missed missed)
+static struct job *take_longer_than_the_interval(struct fixture *fixture,
+                                                 enum pawl_service_missed missed)
 {
-	job_init(job, fixture);
+	struct job *job = new_job_every(fixture, NOON - 1, "0 * * * *", missed);
+
 	job->inside = take_long;
-	set_wall(fixture, NOON - 1);
-	EXPECT_EQ(arm_every(job, "0 * * * *", missed), 0);
 	advance_and_settle(fixture, SECOND);
 	settle(fixture);
+	return job;
 }
 
 IN_EVERY_MODE(times_that_pass_during_a_long_run_are_skipped)
 {
-	struct job job;
+	struct job *job = take_longer_than_the_interval(fixture, PAWL_SERVICE_SKIP);
 
-	take_longer_than_the_interval(fixture, &job, PAWL_SERVICE_SKIP);
-	RAN(&job, NOON);
+	RAN(job, NOON);
 	pass(fixture, 3540);
-	RAN(&job, NOON, NOON + 3 * 3600);
-	end(fixture);
+	RAN(job, NOON, NOON + 3 * 3600);
 }
 
 IN_EVERY_MODE(times_that_pass_during_a_long_run_are_made_up_for)
 {
-	struct job job;
+	struct job *job = take_longer_than_the_interval(fixture, PAWL_SERVICE_BURST);
 
-	take_longer_than_the_interval(fixture, &job, PAWL_SERVICE_BURST);
-	RAN(&job, NOON, NOON + 3600, NOON + 7200);
+	RAN(job, NOON, NOON + 3600, NOON + 7200);
 	pass(fixture, 3540);
-	RAN(&job, NOON, NOON + 3600, NOON + 7200, NOON + 3 * 3600);
-	end(fixture);
+	RAN(job, NOON, NOON + 3600, NOON + 7200, NOON + 3 * 3600);
 }
 
 static void cancel_inside(struct job *job)
 {
-	job->answer = (int)cancel(job);
+	job->answer = (int)cancel_job(job);
 }
 
 static void cancel_wait_inside(struct job *job)
@@ -601,40 +512,21 @@ static void cancel_wait_inside(struct job *job)
 
 static void end_inside(struct fixture *fixture, void (*inside)(struct job *))
 {
-	struct job job;
+	struct job *job = new_job_every(fixture, NOON - 1, "* * * * *", PAWL_SERVICE_BURST);
 
-	job_init(&job, fixture);
-	job.inside = inside;
-	set_wall(fixture, NOON - 1);
-	EXPECT_EQ(arm_every(&job, "* * * * *", PAWL_SERVICE_BURST), 0);
+	job->inside = inside;
 	advance_and_settle(fixture, SECOND);
-	EXPECT_EQ(job.answer, PAWL_SERVICE_RUNNING);
+	EXPECT_EQ(job->answer, PAWL_SERVICE_RUNNING);
 	pass(fixture, 3600);
-	RAN(&job, NOON);
-	EXPECT_EQ(cancel(&job), PAWL_SERVICE_IDLE);
+	RAN(job, NOON);
+	EXPECT_EQ(cancel_job(job), PAWL_SERVICE_IDLE);
 	EXPECT_EQ(pawl_service_pending(fixture->service), 0);
-	end(fixture);
 }
 
-IN_EVERY_MODE(a_task_cancelled_by_its_own_function_does_not_run_again)
+IN_EVERY_MODE(cancelled_by_its_own_function_it_does_not_run_again)
 {
 	end_inside(fixture, cancel_inside);
-}
-
-IN_EVERY_MODE(cancel_wait_in_its_own_function_does_not_wait)
-{
-	end_inside(fixture, cancel_wait_inside);
-}
-
-static void cancel_and_free(struct pawl_task *task)
-{
-	struct job *job = job_of(task);
-	unsigned *runs = &job->other->runs;
-
-	cancel(job);
-	memset(job, 0xa5, sizeof(*job));
-	free(job);
-	__atomic_add_fetch(runs, 1, __ATOMIC_SEQ_CST); /* both may run at once */
+	end_inside(fixture, cancel_wait_inside); /* does not wait */
 }
 
 static void free_itself(struct pawl_task *task)
@@ -647,23 +539,28 @@ static void free_itself(struct pawl_task *task)
 	__atomic_add_fetch(runs, 1, __ATOMIC_SEQ_CST); /* both may run at once */
 }
 
+static void cancel_and_free(struct pawl_task *task)
+{
+	cancel_job(job_of(task));
+	free_itself(task);
+}
+
 /* Once it may do so as it is; one that runs again and again must be cancelled first. */
 IN_EVERY_MODE(its_function_may_free_it)
 {
-	struct job *once = malloc(sizeof(*once)), *every = malloc(sizeof(*every)), count;
+	struct job *once = malloc(sizeof(*once)), *every = malloc(sizeof(*every));
+	struct job *count = new_job(fixture);
 
-	job_init(&count, fixture);
 	job_init(once, fixture);
 	job_init(every, fixture);
-	once->other = every->other = &count;
+	once->other = every->other = count;
 	once->schedule.task.run = free_itself;
 	every->schedule.task.run = cancel_and_free;
 	set_wall(fixture, NOON - 1);
-	EXPECT_EQ(arm_once(once, "* * * * *"), 0);
-	EXPECT_EQ(arm_every(every, "1-59/2 * * * *", PAWL_SERVICE_SKIP), 0);
+	EXPECT_EQ(schedule_once(once, "* * * * *"), 0);
+	EXPECT_EQ(schedule_every(every, "1-59/2 * * * *", PAWL_SERVICE_SKIP), 0);
 	pass(fixture, 3600);
-	EXPECT_EQ(count.runs, 2);
-	end(fixture);
+	EXPECT_EQ(count->runs, 2);
 }
 
 static void stay_inside(struct job *job)
@@ -672,15 +569,16 @@ static void stay_inside(struct job *job)
 	sem_wait(&job->leave);
 }
 
-/* It runs until let_job_go. */
-static void hold_job(struct job *job)
+/* A job that runs every minute; its first run lasts until let_job_go. */
+static struct job *hold_new_job(struct fixture *fixture)
 {
+	struct job *job = new_job_every(fixture, NOON - 1, "* * * * *", PAWL_SERVICE_BURST);
+
 	job->inside = stay_inside;
-	set_wall(job->fixture, NOON - 1);
-	EXPECT_EQ(arm_every(job, "* * * * *", PAWL_SERVICE_BURST), 0);
-	pawl_clock_manual_advance(&job->fixture->clock, SECOND);
-	begin_driving(job->fixture);
+	pawl_clock_manual_advance(&fixture->clock, SECOND);
+	begin_driving(fixture);
 	sem_wait(&job->entered);
+	return job;
 }
 
 static void let_job_go(struct job *job)
@@ -692,18 +590,15 @@ static void let_job_go(struct job *job)
 
 IN_EVERY_MODE(a_task_cancelled_while_it_runs_does_not_run_again)
 {
-	struct job job;
+	struct job *job = hold_new_job(fixture);
 
-	job_init(&job, fixture);
-	hold_job(&job);
-	EXPECT_EQ(cancel(&job), PAWL_SERVICE_RUNNING);
-	let_job_go(&job);
+	EXPECT_EQ(cancel_job(job), PAWL_SERVICE_RUNNING);
+	let_job_go(job);
 	pass(fixture, 3600);
-	RAN(&job, NOON);
-	end(fixture);
+	RAN(job, NOON);
 }
 
-static void *cancel_wait(void *arg)
+static void *cancel_wait_job(void *arg)
 {
 	struct job *job = arg;
 
@@ -715,62 +610,52 @@ static void *cancel_wait(void *arg)
 
 IN_EVERY_MODE(after_cancel_wait_its_memory_may_be_used)
 {
-	struct job job;
+	struct job *job = hold_new_job(fixture);
 	pthread_t thread;
 
-	job_init(&job, fixture);
-	hold_job(&job);
-	pthread_create(&thread, NULL, cancel_wait, &job);
-	let_job_go(&job);
+	pthread_create(&thread, NULL, cancel_wait_job, job);
+	let_job_go(job);
 	pthread_join(thread, NULL);
 	pass(fixture, 3600);
-	EXPECT_EQ(job.runs, 1);
-	end(fixture);
+	EXPECT_EQ(job->runs, 1);
 }
 
 static void rearm_the_other(struct job *job)
 {
-	arm_once(job->other, "* * * * *");
+	schedule_once(job->other, "* * * * *");
 }
 
 IN_EVERY_MODE(cancel_wait_all_ends_schedules_that_arm_each_other)
 {
-	struct job jobs[2];
-	struct pawl_task *tasks[2];
+	struct job *one = new_job(fixture), *two = new_job(fixture);
+	struct pawl_task *tasks[2] = {&one->schedule.task, &two->schedule.task};
 
 	set_wall(fixture, NOON - 1);
-	for (unsigned i = 0; i < 2; i++) {
-		job_init(&jobs[i], fixture);
-		jobs[i].inside = rearm_the_other;
-		jobs[i].other = &jobs[1 - i];
-		tasks[i] = &jobs[i].schedule.task;
-	}
-	EXPECT_EQ(arm_every(&jobs[0], "* * * * *", PAWL_SERVICE_BURST), 0);
+	one->inside = two->inside = rearm_the_other;
+	one->other = two;
+	two->other = one;
+	EXPECT_EQ(schedule_every(one, "* * * * *", PAWL_SERVICE_BURST), 0);
 	pawl_clock_manual_advance(&fixture->clock, 30 * 60 * SECOND);
 	pawl_service_cancel_wait_all(fixture->service, tasks, 2);
 	EXPECT_EQ(pawl_service_pending(fixture->service), 0);
 	pass(fixture, 3600);
-	end(fixture);
 }
 
 IN_EVERY_MODE(stop_drops_it_and_says_for_which_time)
 {
-	struct job pending, running;
+	struct job *pending = new_job(fixture), *running = hold_new_job(fixture);
 
-	job_init(&pending, fixture);
-	job_init(&running, fixture);
-	hold_job(&running);
-	EXPECT_EQ(arm_every(&pending, "30 * * * *", PAWL_SERVICE_SKIP), 0);
-	let_job_go(&running);
+	EXPECT_EQ(schedule_every(pending, "30 * * * *", PAWL_SERVICE_SKIP), 0);
+	let_job_go(running);
 	settle(fixture);
-	EXPECT_EQ(running.runs, 1);
+	EXPECT_EQ(running->runs, 1);
 	pawl_service_stop(fixture->service, drop_job);
-	EXPECT_EQ(pending.drops, 1);
-	EXPECT_EQ(pending.times[0], NOON + 1800);
-	EXPECT_EQ(running.drops, 1);
-	EXPECT_EQ(running.times[0], NOON + 60);
-	EXPECT_EQ(arm_once(&pending, "* * * * *"), -ECANCELED);
-	EXPECT_EQ(arm_every(&pending, "* * * * *", PAWL_SERVICE_SKIP), -ECANCELED);
+	EXPECT_EQ(pending->drops, 1);
+	EXPECT_EQ(pending->times[0], NOON + 1800);
+	EXPECT_EQ(running->drops, 1);
+	EXPECT_EQ(running->times[0], NOON + 60);
+	EXPECT_EQ(schedule_once(pending, "* * * * *"), -ECANCELED);
+	EXPECT_EQ(schedule_every(pending, "* * * * *", PAWL_SERVICE_SKIP), -ECANCELED);
 }
 
 static void drop_and_overwrite(struct pawl_task *task)
@@ -786,8 +671,8 @@ IN_EVERY_MODE(dropped_may_use_its_memory)
 	set_wall(fixture, NOON);
 	for (unsigned i = 0; i < 8; i++) {
 		job_init(&jobs[i], fixture);
-		EXPECT_EQ(i % 2 ? arm_once(&jobs[i], "0 * * * *")
-		                : arm_every(&jobs[i], "* * * * *", PAWL_SERVICE_SKIP),
+		EXPECT_EQ(i % 2 ? schedule_once(&jobs[i], "0 * * * *")
+		                : schedule_every(&jobs[i], "* * * * *", PAWL_SERVICE_SKIP),
 		          0);
 	}
 	pawl_service_stop(fixture->service, drop_and_overwrite);
@@ -803,80 +688,68 @@ IN_EVERY_MODE(dropped_may_use_its_memory)
 static void arm_another_rule(struct job *job)
 {
 	job->inside = NULL;
-	EXPECT_EQ(arm_every(job, "0 * * * *", PAWL_SERVICE_SKIP), 0);
+	EXPECT_EQ(schedule_every(job, "0 * * * *", PAWL_SERVICE_SKIP), 0);
 }
 
 IN_EVERY_MODE(armed_again_it_has_the_new_rule)
 {
-	struct job job;
+	struct job *job = new_job_every(fixture, NOON - 1, "* * * * *", PAWL_SERVICE_SKIP);
 
-	job_init(&job, fixture);
-	set_wall(fixture, NOON - 1);
-	EXPECT_EQ(arm_every(&job, "* * * * *", PAWL_SERVICE_SKIP), 0);
-	EXPECT_EQ(arm_every(&job, "0,15 * * * *", PAWL_SERVICE_BURST), 0);
+	EXPECT_EQ(schedule_every(job, "0,15 * * * *", PAWL_SERVICE_BURST), 0);
 	pass(fixture, 901);
-	RAN(&job, NOON, NOON + 900);
-	job.inside = arm_another_rule;
-	EXPECT_EQ(arm_once(&job, "30 * * * *"), 0);
+	RAN(job, NOON, NOON + 900);
+	job->inside = arm_another_rule;
+	EXPECT_EQ(schedule_once(job, "30 * * * *"), 0);
 	pass(fixture, 2 * 3600);
-	RAN(&job, NOON, NOON + 900, NOON + 1800, NOON + 3600, NOON + 7200);
-	end(fixture);
+	RAN(job, NOON, NOON + 900, NOON + 1800, NOON + 3600, NOON + 7200);
 }
 
 /* Its rule no longer counts, and it does not follow the wall clock. */
 IN_EVERY_MODE(armed_by_a_function_of_the_service_it_is_an_ordinary_task)
 {
-	struct job armed, touched;
+	struct job *armed = new_job(fixture), *touched = new_job(fixture);
 
-	job_init(&armed, fixture);
-	job_init(&touched, fixture);
 	set_wall(fixture, NOON);
-	EXPECT_EQ(arm_every(&armed, "* * * * *", PAWL_SERVICE_SKIP), 0);
-	EXPECT_EQ(arm_every(&touched, "* * * * *", PAWL_SERVICE_SKIP), 0);
-	EXPECT_EQ(pawl_service_arm_unless_pending(fixture->service, &armed.schedule.task, 0),
+	EXPECT_EQ(schedule_every(armed, "* * * * *", PAWL_SERVICE_SKIP), 0);
+	EXPECT_EQ(schedule_every(touched, "* * * * *", PAWL_SERVICE_SKIP), 0);
+	EXPECT_EQ(pawl_service_arm_unless_pending(fixture->service, &armed->schedule.task, 0),
 	          -EALREADY);
-	EXPECT_EQ(pawl_service_arm(fixture->service, &armed.schedule.task, HOUR), 0);
-	EXPECT_EQ(pawl_service_touch(fixture->service, &touched.schedule.task, HOUR), 0);
+	EXPECT_EQ(pawl_service_arm(fixture->service, &armed->schedule.task, HOUR), 0);
+	EXPECT_EQ(pawl_service_touch(fixture->service, &touched->schedule.task, HOUR), 0);
 	set_and_settle(fixture, NOON + DAY);
-	EXPECT_EQ(armed.runs + touched.runs, 0);
+	EXPECT_EQ(armed->runs + touched->runs, 0);
 	pass(fixture, 3 * 3600);
-	EXPECT_EQ(armed.runs, 1);
-	EXPECT_EQ(touched.runs, 1);
-	end(fixture);
+	EXPECT_EQ(armed->runs, 1);
+	EXPECT_EQ(touched->runs, 1);
 }
 
 IN_EVERY_MODE(a_rule_that_never_fires_is_refused_and_changes_nothing)
 {
-	struct job job;
+	struct job *job = new_job(fixture);
 
-	job_init(&job, fixture);
 	set_wall(fixture, NOON);
-	EXPECT_EQ(arm_once(&job, "0 0 30 2 *"), -ENOENT);
-	EXPECT_EQ(arm_every(&job, "0 0 30 2 *", PAWL_SERVICE_SKIP), -ENOENT);
+	EXPECT_EQ(schedule_once(job, "0 0 30 2 *"), -ENOENT);
+	EXPECT_EQ(schedule_every(job, "0 0 30 2 *", PAWL_SERVICE_SKIP), -ENOENT);
 	EXPECT_EQ(pawl_service_pending(fixture->service), 0);
-	EXPECT_EQ(arm_every(&job, "30 * * * *", PAWL_SERVICE_SKIP), 0);
-	EXPECT_EQ(arm_once(&job, "0 0 30 2 *"), -ENOENT);
+	EXPECT_EQ(schedule_every(job, "30 * * * *", PAWL_SERVICE_SKIP), 0);
+	EXPECT_EQ(schedule_once(job, "0 0 30 2 *"), -ENOENT);
 	EXPECT_EQ(pawl_service_pending(fixture->service), 1);
 	pass(fixture, 2 * 3600);
-	RAN(&job, NOON + 1800, NOON + 5400);
-	end(fixture);
+	RAN(job, NOON + 1800, NOON + 5400);
 }
 
 IN_EVERY_MODE(mistakes_are_refused_and_change_nothing)
 {
-	struct job job, without;
+	struct job *job = new_job(fixture), *without = new_job(fixture);
 
-	job_init(&job, fixture);
-	job_init(&without, fixture);
-	pawl_schedule_init(&without.schedule, NULL);
+	pawl_schedule_init(&without->schedule, NULL);
 	set_wall(fixture, NOON);
-	EXPECT_EQ(arm_once(&without, "0 * * * *"), -EINVAL);
-	EXPECT_EQ(arm_every(&job, "30 * * * *", PAWL_SERVICE_SKIP), 0);
-	EXPECT_EQ(arm_every(&job, "0 * * * *", PAWL_SERVICE_DELAY), -EINVAL);
-	EXPECT_EQ(arm_every(&job, "0 * * * *", (enum pawl_service_missed)7), -EINVAL);
+	EXPECT_EQ(schedule_once(without, "0 * * * *"), -EINVAL);
+	EXPECT_EQ(schedule_every(job, "30 * * * *", PAWL_SERVICE_SKIP), 0);
+	EXPECT_EQ(schedule_every(job, "0 * * * *", PAWL_SERVICE_DELAY), -EINVAL);
+	EXPECT_EQ(schedule_every(job, "0 * * * *", (enum pawl_service_missed)7), -EINVAL);
 	pass(fixture, 3600);
-	RAN(&job, NOON + 1800);
-	end(fixture);
+	RAN(job, NOON + 1800);
 }
 
 #define END_OF_TIME INT64_C(18446744073) /* 2554-07-21 23:34:33: beyond what the wall clock shows */
@@ -884,27 +757,24 @@ IN_EVERY_MODE(mistakes_are_refused_and_change_nothing)
 /* After its last run it is idle, and its quota belongs to another one. */
 static void until_the_end_of_time(struct fixture *fixture)
 {
-	struct job first, second;
+	struct job *first = new_job(fixture), *second = new_job(fixture);
 
-	job_init(&first, fixture);
-	job_init(&second, fixture);
 	set_wall(fixture, END_OF_TIME - 100);
-	EXPECT_EQ(arm_every(&first, "* * * * *", PAWL_SERVICE_SKIP), 0);
-	EXPECT_EQ(arm_every(&second, "* * * * *", PAWL_SERVICE_SKIP), -EAGAIN);
+	EXPECT_EQ(schedule_every(first, "* * * * *", PAWL_SERVICE_SKIP), 0);
+	EXPECT_EQ(schedule_every(second, "* * * * *", PAWL_SERVICE_SKIP), -EAGAIN);
 	pass(fixture, 30);
 	pass(fixture, 60);
-	RAN(&first, END_OF_TIME - 93, END_OF_TIME - 33);
-	EXPECT_EQ(cancel(&first), PAWL_SERVICE_IDLE);
+	RAN(first, END_OF_TIME - 93, END_OF_TIME - 33);
+	EXPECT_EQ(cancel_job(first), PAWL_SERVICE_IDLE);
 	EXPECT_EQ(pawl_service_pending(fixture->service), 0);
-	EXPECT_EQ(arm_once(&first, "* * * * *"), -ENOENT);
+	EXPECT_EQ(schedule_once(first, "* * * * *"), -ENOENT);
 	advance_and_settle(fixture, SECOND);
 	advance_and_settle(fixture, SECOND);
 	EXPECT_EQ(pawl_service_next(fixture->service), PAWL_NEVER); /* no clocks are compared */
 	set_wall(fixture, NOON);
-	EXPECT_EQ(arm_once(&second, "* * * * *"), 0);
-	EXPECT_EQ(arm_once(&first, "* * * * *"), -EAGAIN);
+	EXPECT_EQ(schedule_once(second, "* * * * *"), 0);
+	EXPECT_EQ(schedule_once(first, "* * * * *"), -EAGAIN);
 	expect_counts(fixture->service, 3, 2, 0, 0);
-	end(fixture);
 }
 
 static void after_the_last_time_of_its_rule_it_is_idle(void)
@@ -914,24 +784,15 @@ static void after_the_last_time_of_its_rule_it_is_idle(void)
 }
 
 /* A periodic task keeps its place while it runs. */
-static void one_of_one(struct fixture *fixture)
+IN_EVERY_MODE_LIMITED(1, it_keeps_its_quota_while_it_runs)
 {
-	struct job job, other;
+	struct job *job = hold_new_job(fixture), *other = new_job(fixture);
 
-	job_init(&job, fixture);
-	job_init(&other, fixture);
-	hold_job(&job);
-	EXPECT_EQ(arm_once(&other, "* * * * *"), -EAGAIN);
-	let_job_go(&job);
-	EXPECT_EQ(arm_once(&other, "* * * * *"), -EAGAIN);
-	EXPECT_EQ(cancel(&job), PAWL_SERVICE_CANCELLED);
-	EXPECT_EQ(arm_once(&other, "* * * * *"), 0);
-	end(fixture);
-}
-
-static void it_keeps_its_quota_while_it_runs(void)
-{
-	in_every_mode_limited(1, one_of_one);
+	EXPECT_EQ(schedule_once(other, "* * * * *"), -EAGAIN);
+	let_job_go(job);
+	EXPECT_EQ(schedule_once(other, "* * * * *"), -EAGAIN);
+	EXPECT_EQ(cancel_job(job), PAWL_SERVICE_CANCELLED);
+	EXPECT_EQ(schedule_once(other, "* * * * *"), 0);
 }
 
 /* The functions of a rule by arithmetic: it fires at every `period` seconds, `phase` after a whole one. */
@@ -1017,9 +878,7 @@ static void set_at_random(struct fixture *fixture, struct random *random, struct
 	while (model->pending && setting + 1 >= model->next &&
 	       model_time_after(model, setting) == setting + 1)
 		setting++;
-	pawl_clock_manual_set_wall(
-	        &fixture->clock, (struct timespec){.tv_sec = (time_t)setting,
-	                                           .tv_nsec = (long)random_below(random, SECOND)});
+	set_wall_ns(fixture, setting, random_below(random, SECOND));
 	model_set(model, setting);
 }
 
@@ -1027,8 +886,8 @@ static void arm_at_random(struct job *job, struct random *random, struct model *
 {
 	model->every = random_below(random, 4) > 0;
 	model->missed = random_below(random, 2) ? PAWL_SERVICE_BURST : PAWL_SERVICE_SKIP;
-	EXPECT_EQ(model->every ? arm_every(job, model->text, model->missed)
-	                       : arm_once(job, model->text),
+	EXPECT_EQ(model->every ? schedule_every(job, model->text, model->missed)
+	                       : schedule_once(job, model->text),
 	          0);
 	model_arm(model, (int64_t)(wall(job->fixture) / SECOND));
 }
@@ -1043,7 +902,8 @@ static void step_at_random(struct job *job, struct random *random, struct model 
 	else if (random_below(random, 40) == 0)
 		arm_at_random(job, random, model);
 	else if (random_below(random, 80) == 0) {
-		EXPECT_EQ(cancel(job), model->pending ? PAWL_SERVICE_CANCELLED : PAWL_SERVICE_IDLE);
+		EXPECT_EQ(cancel_job(job),
+		          model->pending ? PAWL_SERVICE_CANCELLED : PAWL_SERVICE_IDLE);
 		model->pending = false;
 	}
 	for (advance_and_settle(fixture, SECOND); seconds > 0 && model->pending; seconds--) {
@@ -1058,15 +918,14 @@ static void run_at_random(struct fixture *fixture, uint64_t seed)
 	struct random random = {seed};
 	struct model model = models[random_below(&random, COUNTOF(models))];
 	unsigned before = test_failures;
-	struct job job;
+	struct job *job = new_job(fixture);
 
-	job_init(&job, fixture);
 	set_wall(fixture, NOON + (int64_t)random_below(&random, 10000));
-	arm_at_random(&job, &random, &model);
+	arm_at_random(job, &random, &model);
 	for (unsigned step = 0; step < 60; step++)
-		step_at_random(&job, &random, &model);
-	expect_runs(&job, model.times, model.runs);
-	pawl_service_cancel_wait(fixture->service, &job.schedule.task);
+		step_at_random(job, &random, &model);
+	expect_runs(job, model.times, model.runs);
+	pawl_service_cancel_wait(fixture->service, &job->schedule.task);
 	if (test_failures != before)
 		fprintf(stderr, "    ^ with seed %" PRIu64 ", the rule %s\n", seed, model.text);
 }
@@ -1075,7 +934,6 @@ IN_EVERY_MODE(at_random_it_runs_as_a_naive_model_does)
 {
 	for (uint64_t seed = 1; seed <= 12; seed++)
 		run_at_random(fixture, seed);
-	end(fixture);
 }
 
 int main(void)
@@ -1087,13 +945,10 @@ int main(void)
 	        TEST(a_nightly_job_runs_once_in_each_night_when_clocks_change),
 	        TEST(a_day_that_was_left_out_has_its_run),
 	        TEST(schedules_of_three_zones_run_at_their_own_times),
-	        TEST(set_forward_past_several_times_it_runs_once_and_skips_the_rest),
-	        TEST(set_forward_past_several_times_it_makes_up_for_them),
-	        TEST(set_back_after_a_run_no_time_is_run_twice),
-	        TEST(set_back_after_a_run_no_time_is_made_up_for_twice),
+	        TEST(set_forward_past_several_times_it_runs_once_or_makes_up_for_them),
+	        TEST(set_back_after_a_run_no_time_is_run_or_made_up_for_twice),
 	        TEST(set_back_before_a_run_it_waits_for_the_same_time),
 	        TEST(set_back_before_the_first_run_an_earlier_time_counts),
-	        TEST(set_back_before_the_only_run_an_earlier_time_counts),
 	        TEST(set_forward_just_after_the_arming_no_time_before_it_counts),
 	        TEST(set_back_just_after_the_arming_no_time_before_it_counts),
 	        TEST(armed_in_its_own_function_it_does_not_run_for_the_same_time),
@@ -1104,8 +959,7 @@ int main(void)
 	        TEST(set_forward_during_a_run_the_missed_times_are_made_up_for),
 	        TEST(times_that_pass_during_a_long_run_are_skipped),
 	        TEST(times_that_pass_during_a_long_run_are_made_up_for),
-	        TEST(a_task_cancelled_by_its_own_function_does_not_run_again),
-	        TEST(cancel_wait_in_its_own_function_does_not_wait),
+	        TEST(cancelled_by_its_own_function_it_does_not_run_again),
 	        TEST(its_function_may_free_it),
 	        TEST(a_task_cancelled_while_it_runs_does_not_run_again),
 	        TEST(after_cancel_wait_its_memory_may_be_used),

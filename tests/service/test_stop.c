@@ -12,30 +12,25 @@
 IN_EVERY_MODE(stop_hands_each_pending_task_to_dropped_exactly_once)
 {
 	static const uint64_t delays[] = {0, MS, 5 * MS, 300 * MS, HOUR, 20000 * HOUR, LONGEST};
-	struct note notes[COUNTOF(delays)], periodic, gone, never;
+	struct note *notes = new_notes(fixture, COUNTOF(delays)), *never = new_note(fixture);
+	struct note *periodic = new_note(fixture), *gone = new_note(fixture);
 	struct gates gates;
 	unsigned others = workers_of(fixture);
 
 	shut_gates(&gates, fixture);
-	for (unsigned i = 0; i < COUNTOF(delays); i++) {
-		note_init(&notes[i], fixture);
-		pawl_service_arm(fixture->service, &notes[i].task, delays[i]);
-	}
-	note_init(&never, fixture);
-	note_init(&gone, fixture);
-	note_init(&periodic, fixture);
-	pawl_service_arm(fixture->service, &gone.task, MS);
-	pawl_service_arm_every(fixture->service, &periodic.task, MS, MS, PAWL_SERVICE_BURST);
-	EXPECT_EQ(pawl_service_cancel(fixture->service, &gone.task), PAWL_SERVICE_CANCELLED);
-	EXPECT_EQ(pawl_service_cancel(fixture->service, &notes[0].task), PAWL_SERVICE_CANCELLED);
+	for (unsigned i = 0; i < COUNTOF(delays); i++)
+		arm(&notes[i], delays[i]);
+	arm(gone, MS);
+	arm_every(periodic, MS, MS, PAWL_SERVICE_BURST);
+	EXPECT_EQ(cancel(gone), PAWL_SERVICE_CANCELLED);
+	EXPECT_EQ(cancel(&notes[0]), PAWL_SERVICE_CANCELLED);
 	open_gates(&gates, fixture);
 	pawl_service_stop(fixture->service, note_drop);
-	EXPECT_EQ(notes[0].drops + never.drops + gone.drops, 0);
+	EXPECT_EQ(notes[0].drops + never->drops + gone->drops, 0);
 	for (unsigned i = 1; i < COUNTOF(delays); i++)
 		EXPECT_EQ(notes[i].drops, 1);
-	EXPECT_EQ(periodic.drops, 1);
+	EXPECT_EQ(periodic->drops, 1);
 	expect_counts(fixture->service, others + 9, others, 2, 7);
-	end(fixture);
 }
 
 static void free_dropped(struct pawl_task *task)
@@ -56,22 +51,20 @@ static void free_dropped(struct pawl_task *task)
 
 IN_EVERY_MODE(dropped_is_called_on_the_stopping_thread_and_may_free_and_cancel)
 {
-	struct note other;
+	struct note *other = new_note(fixture);
 
-	note_init(&other, fixture);
 	for (unsigned i = 0; i < 20; i++) {
 		struct note *note = malloc(sizeof(*note));
 
 		note_init(note, fixture);
 		note->thread = pthread_self();
-		note->other = &other;
-		pawl_service_arm(fixture->service, &note->task, (i + 1) * MS);
+		note->other = other;
+		arm(note, (i + 1) * MS);
 	}
-	pawl_service_arm(fixture->service, &other.task, LONGEST);
+	arm(other, LONGEST);
 	pawl_service_stop(fixture->service, free_dropped);
-	EXPECT_EQ(other.drops, 0);
+	EXPECT_EQ(other->drops, 0);
 	expect_counts(fixture->service, 21, 0, 1, 20);
-	end(fixture);
 }
 
 static void *stop_run(void *arg)
@@ -79,85 +72,70 @@ static void *stop_run(void *arg)
 	struct note *note = arg;
 
 	pawl_service_stop(note->fixture->service, note_drop);
-	EXPECT_EQ(note->number, 1); /* the run is over */
+	EXPECT(note->left || !note->runs); /* the run is over */
 	return NULL;
 }
 
 /* Arm until the service refuses. The task is running, so this arming never leads to a run. */
 static void await_refusal(struct note *note)
 {
-	while (pawl_service_touch(note->fixture->service, &note->task, HOUR) != -ECANCELED)
+	while (touch(note, HOUR) != -ECANCELED)
 		sched_yield();
 }
 
 IN_EVERY_MODE(stop_waits_for_running_tasks_and_refuses_meanwhile)
 {
-	struct note note, pending, fresh;
+	struct note *note = new_note(fixture), *pending = new_note(fixture),
+	            *fresh = new_note(fixture);
 	pthread_t stopper;
 
-	note_init(&note, fixture);
-	note_init(&pending, fixture);
-	note_init(&fresh, fixture);
-	note.inside = stay_and_note_the_end;
-	pawl_service_arm(fixture->service, &note.task, 0);
-	pawl_service_arm(fixture->service, &pending.task, HOUR);
-	begin_driving(fixture);
-	sem_wait(&note.entered);
-	pthread_create(&stopper, NULL, stop_run, &note);
-	await_refusal(&note);
-	while (pawl_service_arm(fixture->service, &fresh.task, HOUR) != -ECANCELED)
+	arm(pending, HOUR);
+	hold(note);
+	pthread_create(&stopper, NULL, stop_run, note);
+	await_refusal(note);
+	while (arm(fresh, HOUR) != -ECANCELED)
 		sched_yield();
-	EXPECT_EQ(pawl_service_arm_every(fixture->service, &fresh.task, MS, MS, PAWL_SERVICE_SKIP),
-	          -ECANCELED);
-	EXPECT_EQ(pawl_service_arm_at(fixture->service, &fresh.task, MS), -ECANCELED);
-	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_SERVICE_RUNNING);
-	while (pawl_service_arm(fixture->service, &pending.task, MS) != -ECANCELED)
+	EXPECT_EQ(arm_every(fresh, MS, MS, PAWL_SERVICE_SKIP), -ECANCELED);
+	EXPECT_EQ(arm_at(fresh, MS), -ECANCELED);
+	EXPECT_EQ(cancel(note), PAWL_SERVICE_RUNNING);
+	while (arm(pending, MS) != -ECANCELED)
 		sched_yield();
-	EXPECT_EQ(pawl_service_cancel(fixture->service, &pending.task), PAWL_SERVICE_CANCELLED);
-	sem_post(&note.leave);
+	EXPECT_EQ(cancel(pending), PAWL_SERVICE_CANCELLED);
+	sem_post(&note->leave);
 	pthread_join(stopper, NULL);
 	end_driving(fixture);
-	EXPECT_EQ(note.runs, 1);
-	EXPECT_EQ(note.drops + pending.drops, 0);
+	EXPECT_EQ(note->runs, 1);
+	EXPECT_EQ(note->drops + pending->drops, 0);
 	EXPECT_EQ(pawl_service_pending(fixture->service), 0);
-	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_SERVICE_IDLE);
-	end(fixture);
+	EXPECT_EQ(cancel(note), PAWL_SERVICE_IDLE);
 }
 
 IN_EVERY_MODE(a_running_task_armed_again_is_dropped_by_stop)
 {
-	struct note note;
+	struct note *note = new_note(fixture);
 	pthread_t stopper;
 
-	note_init(&note, fixture);
-	note.inside = stay_and_note_the_end;
-	pawl_service_arm(fixture->service, &note.task, 0);
-	begin_driving(fixture);
-	sem_wait(&note.entered);
-	EXPECT_EQ(pawl_service_arm(fixture->service, &note.task, 0), 0);
-	pthread_create(&stopper, NULL, stop_run, &note);
-	await_refusal(&note);
-	sem_post(&note.leave);
+	hold(note);
+	EXPECT_EQ(arm(note, 0), 0);
+	pthread_create(&stopper, NULL, stop_run, note);
+	await_refusal(note);
+	sem_post(&note->leave);
 	pthread_join(stopper, NULL);
 	end_driving(fixture);
-	EXPECT_EQ(note.runs, 1);
-	EXPECT_EQ(note.drops, 1);
+	EXPECT_EQ(note->runs, 1);
+	EXPECT_EQ(note->drops, 1);
 	expect_counts(fixture->service, 2, 1, 0, 1);
-	end(fixture);
 }
 
 IN_EVERY_MODE(tasks_due_when_stop_begins_are_dropped_and_not_run)
 {
-	struct note due[3];
+	struct note *due = new_notes(fixture, 3);
 	struct gates gates;
 	pthread_t stopper;
 
 	shut_gates(&gates, fixture);
-	for (unsigned i = 0; i < 3; i++) {
-		note_init(&due[i], fixture);
-		pawl_service_arm(fixture->service, &due[i].task, 0);
-	}
-	due[0].number = 1;
+	for (unsigned i = 0; i < 3; i++)
+		arm(&due[i], 0);
 	pthread_create(&stopper, NULL, stop_run, &due[0]);
 	for (unsigned i = 0; i < 3; i++)
 		await_refusal(&due[i]);
@@ -169,63 +147,53 @@ IN_EVERY_MODE(tasks_due_when_stop_begins_are_dropped_and_not_run)
 		EXPECT_EQ(due[i].runs, 0);
 		EXPECT_EQ(due[i].drops, 1);
 	}
-	end(fixture);
 }
 
 IN_EVERY_MODE(after_stop_the_service_refuses_and_tells_the_truth)
 {
-	struct note ran, dropped, fresh;
+	struct note *ran = new_note(fixture), *dropped = new_note(fixture),
+	            *fresh = new_note(fixture);
 
-	note_init(&ran, fixture);
-	note_init(&dropped, fixture);
-	note_init(&fresh, fixture);
-	pawl_service_arm(fixture->service, &ran.task, 0);
-	pawl_service_arm(fixture->service, &dropped.task, MS);
+	arm(ran, 0);
+	arm(dropped, MS);
 	settle(fixture);
 	pawl_service_stop(fixture->service, note_drop);
-	EXPECT_EQ(pawl_service_arm(fixture->service, &ran.task, 0), -ECANCELED);
-	EXPECT_EQ(pawl_service_arm(fixture->service, &fresh.task, 0), -ECANCELED);
-	EXPECT_EQ(pawl_service_touch(fixture->service, &fresh.task, 0), -ECANCELED);
-	EXPECT_EQ(pawl_service_arm_at(fixture->service, &dropped.task, 0), -ECANCELED);
-	EXPECT_EQ(pawl_service_arm_every(fixture->service, &fresh.task, 1, 1, PAWL_SERVICE_SKIP),
-	          -ECANCELED);
-	EXPECT_EQ(pawl_service_cancel(fixture->service, &ran.task), PAWL_SERVICE_IDLE);
-	EXPECT_EQ(pawl_service_cancel(fixture->service, &dropped.task), PAWL_SERVICE_IDLE);
-	EXPECT_EQ(pawl_service_cancel_wait(fixture->service, &fresh.task), PAWL_SERVICE_IDLE);
+	EXPECT_EQ(arm(ran, 0), -ECANCELED);
+	EXPECT_EQ(arm(fresh, 0), -ECANCELED);
+	EXPECT_EQ(touch(fresh, 0), -ECANCELED);
+	EXPECT_EQ(arm_at(dropped, 0), -ECANCELED);
+	EXPECT_EQ(arm_every(fresh, 1, 1, PAWL_SERVICE_SKIP), -ECANCELED);
+	EXPECT_EQ(cancel(ran), PAWL_SERVICE_IDLE);
+	EXPECT_EQ(cancel(dropped), PAWL_SERVICE_IDLE);
+	EXPECT_EQ(cancel_wait(fresh), PAWL_SERVICE_IDLE);
 	EXPECT_EQ(pawl_service_poll(fixture->service, 0), 0);
 	EXPECT_EQ(pawl_service_next(fixture->service), PAWL_NEVER);
-	advance_and_settle(fixture, HOUR);
-	EXPECT_EQ(ran.runs, 1);
-	EXPECT_EQ(dropped.runs + fresh.runs, 0);
+	EXPECT_RUNS_AFTER(HOUR, ran, 1);
+	EXPECT_EQ(dropped->runs + fresh->runs, 0);
 	expect_counts(fixture->service, 2, 1, 0, 1);
-	end(fixture);
 }
 
 IN_EVERY_MODE(a_second_stop_does_nothing)
 {
-	struct note note;
+	struct note *note = new_note(fixture);
 
-	note_init(&note, fixture);
-	pawl_service_arm(fixture->service, &note.task, MS);
+	arm(note, MS);
 	pawl_service_stop(fixture->service, note_drop);
 	pawl_service_stop(fixture->service, note_drop);
 	pawl_service_stop(fixture->service, NULL);
-	EXPECT_EQ(note.drops, 1);
+	EXPECT_EQ(note->drops, 1);
 	expect_counts(fixture->service, 1, 0, 0, 1);
-	end(fixture);
 }
 
 IN_EVERY_MODE(dropped_may_be_null)
 {
-	struct note note;
+	struct note *note = new_note(fixture);
 
-	note_init(&note, fixture);
-	pawl_service_arm(fixture->service, &note.task, MS);
+	arm(note, MS);
 	pawl_service_stop(fixture->service, NULL);
-	EXPECT_EQ(note.runs + note.drops, 0);
-	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_SERVICE_IDLE);
+	EXPECT_EQ(note->runs + note->drops, 0);
+	EXPECT_EQ(cancel(note), PAWL_SERVICE_IDLE);
 	expect_counts(fixture->service, 1, 0, 0, 1);
-	end(fixture);
 }
 
 static void close_also_stops(void)
@@ -236,7 +204,7 @@ static void close_also_stops(void)
 
 		fixture_open(&fixture, &every_mode[i]);
 		note_init(&note, &fixture);
-		pawl_service_arm(fixture.service, &note.task, MS);
+		arm(&note, MS);
 		pawl_service_close(fixture.service, note_drop);
 		EXPECT_EQ(note.drops, 1);
 	}
@@ -262,13 +230,13 @@ struct mistake {
 static void make_mistake(const void *arg)
 {
 	const struct mistake *mistake = arg;
-	struct note note;
 	struct fixture fixture;
+	struct note *note;
 
 	fixture_open(&fixture, mistake->options);
-	note_init(&note, &fixture);
-	note.inside = mistake->inside;
-	pawl_service_arm(fixture.service, &note.task, 0);
+	note = new_note(&fixture);
+	note->inside = mistake->inside;
+	arm(note, 0);
 	settle(&fixture);
 }
 
@@ -288,31 +256,27 @@ static void stop_the_others_service(struct note *note)
 	pawl_service_stop(note->other->fixture->service, note_drop);
 }
 
-static void a_task_may_stop_another_service(void)
+IN_MODE(a_task_may_stop_another_service, .workers = 1)
 {
-	const struct pawl_service_options options = {.workers = 1};
-	struct note note, other;
-	struct fixture mine, its;
+	struct note *note = new_note(fixture), other;
+	struct fixture its;
 
-	fixture_open(&mine, &options);
-	fixture_open(&its, &options);
-	note_init(&note, &mine);
+	fixture_open(&its, &(struct pawl_service_options){.workers = 1});
 	note_init(&other, &its);
-	note.inside = stop_the_others_service;
-	note.other = &other;
-	pawl_service_arm(its.service, &other.task, MS);
-	pawl_service_arm(mine.service, &note.task, 0);
-	settle(&mine);
+	note->inside = stop_the_others_service;
+	note->other = &other;
+	arm(&other, MS);
+	arm(note, 0);
+	settle(fixture);
 	EXPECT_EQ(other.drops, 1);
-	pawl_service_close(its.service, NULL);
-	pawl_service_close(mine.service, NULL);
+	fixture_close(&its);
 }
 
 /* While `dropped` has a task, the task counts as running: a thread that wants to free it has to wait. */
 
 static void drop_slowly(struct pawl_task *task)
 {
-	stay_and_note_the_end(note_from(task));
+	stay(note_from(task));
 }
 
 static void *stop_dropping_slowly(void *fixture)
@@ -325,26 +289,25 @@ static void *cancel_wait_for_the_end(void *arg)
 {
 	struct note *note = arg;
 
-	pawl_service_cancel_wait(note->fixture->service, &note->task);
-	EXPECT_EQ(note->number, 1);
+	cancel_wait(note);
+	EXPECT(note->left);
 	return NULL;
 }
 
 IN_EVERY_MODE(a_task_that_is_being_dropped_is_running_for_other_threads)
 {
 	pthread_t stopping, waiting;
-	struct note note;
+	struct note *note = new_note(fixture);
 
-	note_init(&note, fixture);
-	EXPECT_EQ(pawl_service_arm(fixture->service, &note.task, HOUR), 0);
+	EXPECT_EQ(arm(note, HOUR), 0);
 	pthread_create(&stopping, NULL, stop_dropping_slowly, fixture);
-	sem_wait(&note.entered);
-	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_SERVICE_RUNNING);
-	pthread_create(&waiting, NULL, cancel_wait_for_the_end, &note);
-	sem_post(&note.leave);
+	sem_wait(&note->entered);
+	EXPECT_EQ(cancel(note), PAWL_SERVICE_RUNNING);
+	pthread_create(&waiting, NULL, cancel_wait_for_the_end, note);
+	sem_post(&note->leave);
 	pthread_join(waiting, NULL);
 	pthread_join(stopping, NULL);
-	EXPECT_EQ(pawl_service_cancel(fixture->service, &note.task), PAWL_SERVICE_IDLE);
+	EXPECT_EQ(cancel(note), PAWL_SERVICE_IDLE);
 	expect_counts(fixture->service, 1, 0, 0, 1);
 }
 

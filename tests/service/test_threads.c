@@ -9,197 +9,117 @@
 #include "../support/services.h"
 
 /* The other workers are free, and show it by running other tasks. */
-static void a_task_never_runs_twice_at_once(void)
+static void hold_one_of_four(struct fixture *fixture)
 {
-	for (unsigned shards = 1; shards <= 4; shards += 3) {
-		const struct pawl_service_options options = {.workers = 4, .shards = shards};
-		struct note note, others[3];
-		struct fixture fixture;
+	struct note *note = new_note(fixture), *others = new_notes(fixture, 3);
 
-		fixture_open(&fixture, &options);
-		note_init(&note, &fixture);
-		hold(&note);
-		pawl_service_arm(fixture.service, &note.task, 0);
-		for (unsigned i = 0; i < 3; i++) {
-			note_init(&others[i], &fixture);
-			others[i].inside = stay;
-			pawl_service_arm(fixture.service, &others[i].task, 0);
-		}
-		for (unsigned i = 0; i < 3; i++)
-			sem_wait(&others[i].entered);
-		EXPECT_EQ(note.runs, 1);
-		for (unsigned i = 0; i < 3; i++)
-			sem_post(&others[i].leave);
-		sem_post(&note.leave);
-		let_go(&note);
-		EXPECT_EQ(note.runs, 2);
-		pawl_service_close(fixture.service, NULL);
-	}
-}
-
-static void three_slow_workers_of_four_hold_up_neither_the_fourth_nor_the_clock(void)
-{
-	const struct pawl_service_options options = {.workers = 4, .shards = 1};
-	struct note slow[3], quick;
-	struct fixture fixture;
-
-	fixture_open(&fixture, &options);
+	hold(note);
+	arm(note, 0);
 	for (unsigned i = 0; i < 3; i++) {
-		note_init(&slow[i], &fixture);
-		slow[i].inside = stay;
-		pawl_service_arm(fixture.service, &slow[i].task, 0);
-		sem_wait(&slow[i].entered);
-	}
-	note_init(&quick, &fixture);
-	quick.inside = stay;
-	for (unsigned i = 0; i < 10; i++) {
-		pawl_service_arm(fixture.service, &quick.task, 5 * MS);
-		pawl_clock_manual_advance(&fixture.clock, 5 * MS);
-		sem_wait(&quick.entered);
-		sem_post(&quick.leave);
-		while (pawl_service_cancel_wait(fixture.service, &quick.task) != PAWL_SERVICE_IDLE)
-			;
+		others[i].inside = stay;
+		arm(&others[i], 0);
 	}
 	for (unsigned i = 0; i < 3; i++)
-		sem_post(&slow[i].leave);
-	settle(&fixture);
-	EXPECT_EQ(quick.runs, 10);
-	pawl_service_close(fixture.service, NULL);
+		sem_wait(&others[i].entered);
+	EXPECT_EQ(note->runs, 1);
+	for (unsigned i = 0; i < 3; i++)
+		sem_post(&others[i].leave);
+	sem_post(&note->leave);
+	let_go(note);
+	EXPECT_EQ(note->runs, 2);
+}
+
+static void a_task_never_runs_twice_at_once(void)
+{
+	in_mode(&(struct pawl_service_options){.workers = 4, .shards = 1}, hold_one_of_four);
+	in_mode(&(struct pawl_service_options){.workers = 4, .shards = 4}, hold_one_of_four);
 }
 
 /* Four tasks that stay until they are told to leave: the first is due after `first`, each other one `step` later. */
-static void arm_four_to_stay(struct fixture *fixture, struct note notes[4], uint64_t first,
-                             uint64_t step)
+static struct note *arm_four_to_stay(struct fixture *fixture, uint64_t first, uint64_t step)
 {
+	struct note *notes = new_notes(fixture, 4);
+
 	for (unsigned i = 0; i < 4; i++) {
-		note_init(&notes[i], fixture);
 		notes[i].inside = stay;
-		pawl_service_arm(fixture->service, &notes[i].task, first + i * step);
+		arm(&notes[i], first + i * step);
 	}
+	return notes;
 }
 
-static void four_tasks_due_at_once_are_run_by_four_workers(void)
+IN_MODE(four_tasks_due_at_once_are_run_by_four_workers, .workers = 4, .shards = 1)
 {
-	const struct pawl_service_options options = {.workers = 4, .shards = 1};
-	struct note notes[4];
-	struct fixture fixture;
+	struct note *notes = arm_four_to_stay(fixture, 5 * MS, 0);
 
-	fixture_open(&fixture, &options);
-	arm_four_to_stay(&fixture, notes, 5 * MS, 0);
-	pawl_clock_manual_advance(&fixture.clock, 5 * MS);
+	pawl_clock_manual_advance(&fixture->clock, 5 * MS);
 	for (unsigned i = 0; i < 4; i++)
 		sem_wait(&notes[i].entered); /* all four at the same time */
 	for (unsigned i = 0; i < 4; i++)
 		sem_post(&notes[i].leave);
-	settle(&fixture);
-	pawl_service_close(fixture.service, NULL);
+	settle(fixture);
 }
 
-static void the_lead_is_handed_on(unsigned shards)
+static void hand_the_lead_on(struct fixture *fixture)
 {
-	const struct pawl_service_options options = {.workers = 4, .shards = shards};
-	struct note notes[4];
-	struct fixture fixture;
+	struct note *notes = arm_four_to_stay(fixture, 5 * MS, 5 * MS);
 
-	fixture_open(&fixture, &options);
-	arm_four_to_stay(&fixture, notes, 5 * MS, 5 * MS);
 	for (unsigned i = 0; i < 4; i++) {
-		pawl_clock_manual_advance(&fixture.clock, 5 * MS);
+		pawl_clock_manual_advance(&fixture->clock, 5 * MS);
 		sem_wait(&notes[i].entered); /* although all before it are still running */
 	}
 	for (unsigned i = 0; i < 4; i++)
 		sem_post(&notes[i].leave);
-	settle(&fixture);
-	pawl_service_close(fixture.service, NULL);
+	settle(fixture);
 }
 
 static void while_a_worker_is_idle_one_keeps_the_time(void)
 {
 	for (unsigned round = 0; round < 50; round++) {
-		the_lead_is_handed_on(1);
-		the_lead_is_handed_on(4);
+		in_mode(&(struct pawl_service_options){.workers = 4, .shards = 1},
+		        hand_the_lead_on);
+		in_mode(&(struct pawl_service_options){.workers = 4, .shards = 4},
+		        hand_the_lead_on);
 	}
-}
-
-static void a_task_that_falls_due_while_all_workers_are_busy_is_queued(void)
-{
-	const struct pawl_service_options options = {.workers = 1};
-	struct pawl_service_stats stats;
-	struct note slow, quick[3];
-	struct fixture fixture;
-
-	fixture_open(&fixture, &options);
-	note_init(&slow, &fixture);
-	slow.inside = stay;
-	pawl_service_arm(fixture.service, &slow.task, 0);
-	sem_wait(&slow.entered);
-	for (unsigned i = 0; i < 3; i++) {
-		note_init(&quick[i], &fixture);
-		pawl_service_arm(fixture.service, &quick[i].task, 5 * MS);
-	}
-	pawl_service_get_stats(fixture.service, &stats, sizeof(stats));
-	EXPECT_EQ(stats.queued, 0);
-	pawl_clock_manual_advance(&fixture.clock, 5 * MS);
-	pawl_service_get_stats(fixture.service, &stats, sizeof(stats));
-	EXPECT_EQ(stats.queued, 3);
-	EXPECT_EQ(stats.pending, 3);
-	sem_post(&slow.leave);
-	settle(&fixture);
-	pawl_service_get_stats(fixture.service, &stats, sizeof(stats));
-	EXPECT_EQ(stats.queued, 0);
-	EXPECT_EQ(stats.ran, 4);
-	pawl_service_close(fixture.service, NULL);
 }
 
 static void an_idle_task_may_go_to_another_service(void)
 {
 	static const unsigned workers[] = {64, 1, PAWL_SERVICE_MANUAL, 4, 1, 2};
-	struct note note;
 	struct fixture fixture;
+	struct note note;
 
 	note_init(&note, &fixture);
 	for (unsigned i = 0; i < 6; i++) {
-		const struct pawl_service_options options = {.workers = workers[i], .shards = 4};
-
-		fixture_open(&fixture, &options);
-		EXPECT_EQ(pawl_service_cancel(fixture.service, &note.task), PAWL_SERVICE_IDLE);
-		for (unsigned j = 0; j < 10; j++) {
-			EXPECT_EQ(pawl_service_arm(fixture.service, &note.task, MS), 0);
-			advance_and_settle(&fixture, MS);
+		fixture_open(&fixture,
+		             &(struct pawl_service_options){.workers = workers[i], .shards = 4});
+		EXPECT_EQ(cancel(&note), PAWL_SERVICE_IDLE);
+		for (unsigned j = 1; j <= 10; j++) {
+			EXPECT_EQ(arm(&note, MS), 0);
+			EXPECT_RUNS_AFTER(MS, &note, 10 * i + j);
 		}
-		EXPECT_EQ(note.runs, 10 * (i + 1));
-		pawl_service_close(fixture.service, NULL);
+		fixture_close(&fixture);
 	}
 }
 
 /* Whatever worker ran it last, the next service may have fewer. */
-static void a_task_that_many_workers_ran_goes_to_a_service_with_few(void)
+IN_MODE(a_task_that_many_workers_ran_goes_to_a_service_with_few, .workers = 4, .shards = 1)
 {
-	const struct pawl_service_options many = {.workers = 4, .shards = 1};
-	const struct pawl_service_options one = {.workers = 1, .shards = 1};
-	struct fixture first, second;
-	struct note notes[4];
+	struct note *notes = arm_four_to_stay(fixture, 0, 0);
+	struct fixture few;
 
-	fixture_open(&first, &many);
-	fixture_open(&second, &one);
-	for (unsigned i = 0; i < 4; i++) {
-		note_init(&notes[i], &first);
-		notes[i].inside = stay;
-		pawl_service_arm(first.service, &notes[i].task, 0);
+	for (unsigned i = 0; i < 4; i++)
 		sem_wait(&notes[i].entered); /* each has a worker of its own */
-	}
 	for (unsigned i = 0; i < 4; i++)
 		sem_post(&notes[i].leave);
-	settle(&first);
+	settle(fixture);
+	fixture_open(&few, &(struct pawl_service_options){.workers = 1, .shards = 1});
 	for (unsigned i = 0; i < 4; i++) {
 		notes[i].inside = NULL;
-		notes[i].fixture = &second;
-		EXPECT_EQ(pawl_service_arm(second.service, &notes[i].task, 0), 0);
-		settle(&second);
-		EXPECT_EQ(notes[i].runs, 2);
+		notes[i].fixture = &few;
+		EXPECT_EQ(arm(&notes[i], 0), 0);
+		EXPECT_RUNS_AFTER(0, &notes[i], 2);
 	}
-	pawl_service_close(first.service, NULL);
-	pawl_service_close(second.service, NULL);
+	fixture_close(&few);
 }
 
 /* Threads, as the kernel sees them */
@@ -220,7 +140,7 @@ static bool read_name(const char *task, char *name, int size)
 	return found;
 }
 
-/* How many threads have the name. */
+/* How many threads have the name; NULL: any. */
 static unsigned threads_named(const char *name)
 {
 	DIR *tasks = opendir("/proc/self/task");
@@ -230,21 +150,9 @@ static unsigned threads_named(const char *name)
 	while (tasks && (entry = readdir(tasks)) != NULL) {
 		char comm[64];
 
-		count += read_name(entry->d_name, comm, sizeof(comm)) && strcmp(comm, name) == 0;
+		count += read_name(entry->d_name, comm, sizeof(comm)) &&
+		         (!name || strcmp(comm, name) == 0);
 	}
-	if (tasks)
-		closedir(tasks);
-	return count;
-}
-
-static unsigned threads_now(void)
-{
-	DIR *tasks = opendir("/proc/self/task");
-	unsigned count = 0;
-	struct dirent *entry;
-
-	while (tasks && (entry = readdir(tasks)) != NULL)
-		count += entry->d_name[0] != '.';
 	if (tasks)
 		closedir(tasks);
 	return count;
@@ -310,6 +218,22 @@ static void threads_have_the_services_name_and_block_all_signals(void)
 
 /* on_thread_start */
 
+/* The notes of `ask`, inside a task on a thread of the service. */
+static struct note asked_inside(const struct pawl_service_options *options,
+                                void (*ask)(struct note *note))
+{
+	struct fixture fixture;
+	struct note note;
+
+	fixture_open(&fixture, options);
+	note_init(&note, &fixture);
+	note.inside = ask;
+	EXPECT_EQ(arm(&note, 0), 0);
+	settle(&fixture);
+	pawl_service_close(fixture.service, NULL);
+	return note;
+}
+
 struct starts {
 	unsigned calls[4];
 	unsigned wrong; /* calls on a thread that was started before, or with a wrong number */
@@ -350,7 +274,7 @@ static void on_thread_start_is_called_once_on_each_thread_before_any_task(void)
 	for (unsigned i = 0; i < COUNTOF(notes); i++) {
 		note_init(&notes[i], &fixture);
 		notes[i].inside = note_started_as;
-		EXPECT_EQ(pawl_service_arm(fixture.service, &notes[i].task, 0), 0);
+		EXPECT_EQ(arm(&notes[i], 0), 0);
 	}
 	settle(&fixture);
 	pawl_service_close(fixture.service,
@@ -368,35 +292,12 @@ static void without_threads_on_thread_start_is_not_called(void)
 	const struct pawl_service_options options = {.workers = PAWL_SERVICE_MANUAL,
 	                                             .on_thread_start = note_start,
 	                                             .on_thread_start_arg = &starts};
-	struct fixture fixture;
-	struct note note;
 
-	fixture_open(&fixture, &options);
-	note_init(&note, &fixture);
-	EXPECT_EQ(pawl_service_arm(fixture.service, &note.task, 0), 0);
-	settle(&fixture);
-	EXPECT_EQ(note.runs, 1);
-	pawl_service_close(fixture.service, NULL);
+	EXPECT_EQ(asked_inside(&options, note_started_as).runs, 1);
 	EXPECT_EQ(starts.calls[0] + starts.wrong, 0);
 }
 
 /* stack_size */
-
-/* The notes of `ask`, inside a task on a thread of the service. */
-static struct note asked_inside(const struct pawl_service_options *options,
-                                void (*ask)(struct note *note))
-{
-	struct fixture fixture;
-	struct note note;
-
-	fixture_open(&fixture, options);
-	note_init(&note, &fixture);
-	note.inside = ask;
-	EXPECT_EQ(pawl_service_arm(fixture.service, &note.task, 0), 0);
-	settle(&fixture);
-	pawl_service_close(fixture.service, NULL);
-	return note;
-}
 
 static void ask_stack(struct note *note)
 {
@@ -463,10 +364,10 @@ static void a_task_may_have_a_histogram_on_its_stack(void)
 static void manual_mode_starts_no_thread(void)
 {
 	const struct pawl_service_options options = {.workers = PAWL_SERVICE_MANUAL};
-	unsigned before = threads_now();
+	unsigned before = threads_named(NULL);
 	struct pawl_service *service = service_with(&options);
 
-	EXPECT(threads_now() <= before); /* one of an earlier test may be about to end */
+	EXPECT(threads_named(NULL) <= before); /* one of an earlier test may be about to end */
 	pawl_service_close(service, NULL);
 }
 
@@ -512,10 +413,8 @@ int main(void)
 {
 	static const struct test tests[] = {
 	        TEST(a_task_never_runs_twice_at_once),
-	        TEST(three_slow_workers_of_four_hold_up_neither_the_fourth_nor_the_clock),
 	        TEST(four_tasks_due_at_once_are_run_by_four_workers),
 	        TEST(while_a_worker_is_idle_one_keeps_the_time),
-	        TEST(a_task_that_falls_due_while_all_workers_are_busy_is_queued),
 	        TEST(an_idle_task_may_go_to_another_service),
 	        TEST(a_task_that_many_workers_ran_goes_to_a_service_with_few),
 	        TEST(threads_have_the_services_name_and_block_all_signals),

@@ -4,13 +4,10 @@
  *
  *	IN_EVERY_MODE(it_runs_when_its_time_has_come)
  *	{
- *		struct note note;
+ *		struct note *note = new_note(fixture);
  *
- *		note_init(&note, fixture);
- *		EXPECT_EQ(pawl_service_arm(fixture->service, &note.task, 5 * MS), 0);
- *		advance_and_settle(fixture, 5 * MS);
- *		EXPECT_EQ(note.runs, 1);
- *		end(fixture);
+ *		EXPECT_EQ(arm(note, 5 * MS), 0);
+ *		EXPECT_RUNS_AFTER(5 * MS, note, 1);
  *	}
  */
 #ifndef PAWL_TESTS_SERVICES_H
@@ -18,6 +15,7 @@
 
 #include <pthread.h>
 #include <semaphore.h>
+#include <stddef.h>
 
 #include "pawl/service.h"
 #include "test.h"
@@ -34,6 +32,13 @@ struct fixture {
 	struct pawl_clock_manual clock;
 	struct pawl_service *service;
 	pthread_t driver;
+	struct lasting *lasting;
+};
+
+/* Memory that lasts until the service is closed: tasks in it may be pending when a test returns. */
+struct lasting {
+	struct lasting *next;
+	_Alignas(max_align_t) char bytes[];
 };
 
 /* A task that notes its runs, and may do something more inside. */
@@ -48,6 +53,7 @@ struct note {
 	uint64_t number;    /* for inside */
 	int answer;         /* of what inside did */
 	sem_t entered, leave;
+	bool left; /* stay has ended */
 };
 
 static inline uint64_t fixture_now(struct fixture *fixture)
@@ -86,11 +92,82 @@ static inline void note_init(struct note *note, struct fixture *fixture)
 	pawl_task_init(&note->task, note_run);
 }
 
+/* Zeros. It is freed by fixture_close. */
+static inline void *fixture_alloc(struct fixture *fixture, size_t size)
+{
+	struct lasting *lasting = calloc(1, sizeof(*lasting) + size);
+
+	if (!lasting)
+		abort();
+	lasting->next = fixture->lasting;
+	fixture->lasting = lasting;
+	return lasting->bytes;
+}
+
+static inline struct note *new_notes(struct fixture *fixture, size_t count)
+{
+	struct note *notes = fixture_alloc(fixture, count * sizeof(*notes));
+
+	for (size_t i = 0; i < count; i++)
+		note_init(&notes[i], fixture);
+	return notes;
+}
+
+static inline struct note *new_note(struct fixture *fixture)
+{
+	return new_notes(fixture, 1);
+}
+
+/* The functions of the service for the task of a note, in the service of its fixture. */
+
+static inline int arm(struct note *note, uint64_t delay)
+{
+	return pawl_service_arm(note->fixture->service, &note->task, delay);
+}
+
+static inline int arm_at(struct note *note, uint64_t deadline)
+{
+	return pawl_service_arm_at(note->fixture->service, &note->task, deadline);
+}
+
+static inline int arm_every(struct note *note, uint64_t first, uint64_t period,
+                            enum pawl_service_missed missed)
+{
+	return pawl_service_arm_every(note->fixture->service, &note->task, first, period, missed);
+}
+
+static inline int touch(struct note *note, uint64_t delay)
+{
+	return pawl_service_touch(note->fixture->service, &note->task, delay);
+}
+
+static inline enum pawl_service_found cancel(struct note *note)
+{
+	return pawl_service_cancel(note->fixture->service, &note->task);
+}
+
+static inline enum pawl_service_found cancel_wait(struct note *note)
+{
+	return pawl_service_cancel_wait(note->fixture->service, &note->task);
+}
+
+static inline uint64_t deadline_of(struct note *note)
+{
+	return pawl_service_deadline(note->fixture->service, &note->task);
+}
+
 /* For inside: posts `entered`, and waits for `leave`. */
 static inline void stay(struct note *note)
 {
 	sem_post(&note->entered);
 	sem_wait(&note->leave);
+	note->left = true;
+}
+
+/* For inside: only posts `entered`. */
+static inline void say_entered(struct note *note)
+{
+	sem_post(&note->entered);
 }
 
 static inline struct pawl_service *service_with(const struct pawl_service_options *options)
@@ -107,11 +184,22 @@ static inline struct pawl_service *service_with(const struct pawl_service_option
 
 static inline void fixture_open(struct fixture *fixture, const struct pawl_service_options *options)
 {
-	fixture->options = *options;
+	*fixture = (struct fixture){.options = *options};
 	pawl_clock_manual_init(&fixture->clock);
 	if (!options->clock)
 		fixture->options.clock = &fixture->clock.clock;
 	fixture->service = service_with(&fixture->options);
+}
+
+static inline void fixture_close(struct fixture *fixture)
+{
+	pawl_service_close(fixture->service, NULL);
+	while (fixture->lasting) {
+		struct lasting *lasting = fixture->lasting;
+
+		fixture->lasting = lasting->next;
+		free(lasting);
+	}
 }
 
 static inline void settle(struct fixture *fixture)
@@ -126,7 +214,46 @@ static inline void advance_and_settle(struct fixture *fixture, uint64_t ns)
 	settle(fixture);
 }
 
-/* The last call of a test: its tasks are about to go out of scope, pending or not. */
+/* The wall clock, in seconds since 1970 and nanoseconds. */
+
+static inline struct timespec at(int64_t seconds, uint64_t ns)
+{
+	return (struct timespec){.tv_sec = (time_t)seconds, .tv_nsec = (long)ns};
+}
+
+static inline void set_wall_ns(struct fixture *fixture, int64_t seconds, uint64_t ns)
+{
+	pawl_clock_manual_set_wall(&fixture->clock, at(seconds, ns));
+}
+
+static inline void set_wall(struct fixture *fixture, int64_t seconds)
+{
+	set_wall_ns(fixture, seconds, 0);
+}
+
+/* In nanoseconds. */
+static inline uint64_t wall(struct fixture *fixture)
+{
+	struct timespec time = pawl_clock_manual_wall(&fixture->clock);
+
+	return (uint64_t)time.tv_sec * SECOND + (uint64_t)time.tv_nsec;
+}
+
+static inline int arm_at_time(struct note *note, struct timespec time)
+{
+	return pawl_service_arm_at_time(note->fixture->service, &note->task, time);
+}
+
+static inline int arm_wall(struct note *note, int64_t seconds)
+{
+	return arm_at_time(note, at(seconds, 0));
+}
+
+/* When `ns` more have passed, the task of the note has run so many times in all. */
+#define EXPECT_RUNS_AFTER(ns, note, expected) \
+	(advance_and_settle((note)->fixture, ns), EXPECT_EQ((note)->runs, expected))
+
+/* The last call of a test whose own tasks go out of scope, pending or not. Those of new_note may stay. */
 static inline void end(struct fixture *fixture)
 {
 	pawl_service_stop(fixture->service, NULL);
@@ -155,7 +282,7 @@ static inline void end_driving(struct fixture *fixture)
 static inline void hold(struct note *note)
 {
 	note->inside = stay;
-	EXPECT_EQ(pawl_service_arm(note->fixture->service, &note->task, 0), 0);
+	EXPECT_EQ(arm(note, 0), 0);
 	begin_driving(note->fixture);
 	sem_wait(&note->entered);
 }
@@ -165,9 +292,7 @@ static inline void hold_periodic(struct note *note, uint64_t period,
                                  enum pawl_service_missed missed, uint64_t ns)
 {
 	note->inside = stay;
-	EXPECT_EQ(
-	        pawl_service_arm_every(note->fixture->service, &note->task, period, period, missed),
-	        0);
+	EXPECT_EQ(arm_every(note, period, period, missed), 0);
 	pawl_clock_manual_advance(&note->fixture->clock, ns);
 	begin_driving(note->fixture);
 	sem_wait(&note->entered);
@@ -196,7 +321,7 @@ static inline void shut_gates(struct gates *gates, struct fixture *fixture)
 	for (unsigned i = 0; i < workers_of(fixture); i++) {
 		note_init(&gates->notes[i], fixture);
 		gates->notes[i].inside = stay;
-		EXPECT_EQ(pawl_service_arm(fixture->service, &gates->notes[i].task, 0), 0);
+		EXPECT_EQ(arm(&gates->notes[i], 0), 0);
 	}
 	begin_driving(fixture);
 	for (unsigned i = 0; i < workers_of(fixture); i++)
@@ -237,7 +362,7 @@ static inline void free_it(struct pawl_task *task)
 
 static inline void cancel_it(struct note *note)
 {
-	note->answer = (int)pawl_service_cancel(note->fixture->service, &note->task);
+	note->answer = (int)cancel(note);
 }
 
 static inline void post_entered(struct pawl_task *task)
@@ -249,12 +374,6 @@ static inline void note_init_posting(struct note *note)
 {
 	note_init(note, NULL);
 	pawl_task_init(&note->task, post_entered);
-}
-
-static inline void stay_and_note_the_end(struct note *note)
-{
-	stay(note);
-	note->number = 1;
 }
 
 /* armed = ran + cancelled + dropped + pending, and these. */
@@ -316,7 +435,7 @@ static inline void in_mode(const struct pawl_service_options *options,
 
 	fixture_open(&fixture, options);
 	test(&fixture);
-	pawl_service_close(fixture.service, NULL);
+	fixture_close(&fixture);
 	if (test_failures != before)
 		fprintf(stderr, "    ^ with %s %d, shards %u, max_pending %zu\n",
 		        options->dispatch ? "a pool of" : "workers", (int)options->workers,
@@ -355,29 +474,22 @@ static inline void in_every_mode_limited(size_t max_pending, void (*test)(struct
 	}
 }
 
-/* A test that runs once in each mode. */
-#define IN_EVERY_MODE(name)                           \
+/* A test of a fixture; `run` calls it, in some modes. */
+#define FIXTURE_TEST(name, run)                       \
 	static void name##_(struct fixture *fixture); \
 	static void name(void)                        \
 	{                                             \
-		in_every_mode(name##_);               \
+		run;                                  \
 	}                                             \
 	static void name##_(struct fixture *fixture)
 
-#define IN_EVERY_MODE_WITH_THREADS(name)              \
-	static void name##_(struct fixture *fixture); \
-	static void name(void)                        \
-	{                                             \
-		in_every_mode_with_threads(name##_);  \
-	}                                             \
-	static void name##_(struct fixture *fixture)
+#define IN_EVERY_MODE(name)              FIXTURE_TEST(name, in_every_mode(name##_))
+#define IN_EVERY_MODE_WITH_THREADS(name) FIXTURE_TEST(name, in_every_mode_with_threads(name##_))
+#define IN_EVERY_MODE_LIMITED(max_pending, name) \
+	FIXTURE_TEST(name, in_every_mode_limited(max_pending, name##_))
 
-#define IN_EVERY_MODE_LIMITED(max_pending, name)             \
-	static void name##_(struct fixture *fixture);        \
-	static void name(void)                               \
-	{                                                    \
-		in_every_mode_limited(max_pending, name##_); \
-	}                                                    \
-	static void name##_(struct fixture *fixture)
+/* Only with these options: IN_MODE(name, .workers = 4, .shards = 1). */
+#define IN_MODE(name, ...) \
+	FIXTURE_TEST(name, in_mode(&(const struct pawl_service_options){__VA_ARGS__}, name##_))
 
 #endif

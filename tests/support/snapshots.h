@@ -30,11 +30,18 @@ static inline const char *function_in(const struct viewer *viewer, pawl_task_fn 
 	return found && found < end ? found : NULL;
 }
 
-static inline uint64_t pending_of(const struct viewer *viewer, pawl_task_fn *function)
+/* A number that the snapshot has of the function; 0: it has none. */
+static inline uint64_t number_of(const struct viewer *viewer, pawl_task_fn *function,
+                                 const char *name)
 {
 	const char *found = function_in(viewer, function);
 
-	return found ? number_in(found, "pending") : 0;
+	return found ? number_in(found, name) : 0;
+}
+
+static inline uint64_t pending_of(const struct viewer *viewer, pawl_task_fn *function)
+{
+	return number_of(viewer, function, "pending");
 }
 
 static inline void due_of(const struct viewer *viewer, uint64_t due[CELLS_DUE])
