@@ -584,14 +584,22 @@ static int set_options(struct pawl_store *store)
 	return error;
 }
 
-static void *wheel_memory(struct pawl_wheel **wheel, uint64_t start)
+static void *wheel_memory(const struct pawl_store *store, struct pawl_wheel **wheel, uint64_t start)
 {
 	const struct pawl_wheel_options options = {.tick = TICK, .start = start};
 	size_t size = pawl_wheel_footprint(&options);
 	void *memory = malloc(size);
 
 	*wheel = memory ? pawl_wheel_init(memory, size, &options) : NULL;
+	CHECKED(pawl__wheel_own(*wheel, store));
+	(void)store;
 	return *wheel;
+}
+
+static void free_wheel(struct pawl_wheel *wheel)
+{
+	CHECKED(pawl__object_forget(A_WHEEL, wheel));
+	free(wheel);
 }
 
 static int make_memory(struct pawl_store *store)
@@ -602,9 +610,9 @@ static int make_memory(struct pawl_store *store)
 		buckets *= 2;
 	store->bucket_mask = buckets - 1;
 	store->buckets = calloc(buckets, sizeof(*store->buckets));
-	if (!store->buckets || !wheel_memory(&store->wheel, 0) ||
-	    !wheel_memory(&store->leases, store->clock->now(store->clock)) ||
-	    !wheel_memory(&store->takers, store->clock->now(store->clock)))
+	if (!store->buckets || !wheel_memory(store, &store->wheel, 0) ||
+	    !wheel_memory(store, &store->leases, store->clock->now(store->clock)) ||
+	    !wheel_memory(store, &store->takers, store->clock->now(store->clock)))
 		return -ENOMEM;
 	return pawl__system_random(store->secret, sizeof(store->secret));
 }
@@ -640,9 +648,9 @@ static void free_store(struct pawl_store *store)
 	condition_destroy(&store->work);
 	condition_destroy(&store->done);
 	mutex_destroy(&store->mutex);
-	free(store->wheel);
-	free(store->leases);
-	free(store->takers);
+	free_wheel(store->wheel);
+	free_wheel(store->leases);
+	free_wheel(store->takers);
 	free(store->buckets);
 	free(store->slots);
 	free(store->queues);
@@ -733,6 +741,7 @@ void pawl_store_close(struct pawl_store *store)
 {
 	if (!store)
 		return;
+	IN_STORE(store);
 	pawl_store_stop(store);
 	if (store->threads) {
 		pawl__system_thread_join(&store->clock_thread);
