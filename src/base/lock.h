@@ -10,8 +10,8 @@
  * A function that must be called under a lock begins with lock_assert_held(), or mutex_assert_held() for a mutex. With
  * PAWL_ASSERT (base/assert.h) it ends the program if the calling thread does not hold it. So does a
  * wrong order: a thread that holds a lock acquires no other lock and no mutex, and a thread that holds a mutex acquires
- * no lock. A mutex that is locked by (mutex_lock)(), with parentheses, does not count: see pawl_purgatory_stop. Without
- * PAWL_ASSERT this is not compiled.
+ * no lock. A mutex that is locked by (mutex_lock)(), with parentheses, does not count: see pawl_purgatory_stop; nor does
+ * one between mutex_ignore() and mutex_heed(). Without PAWL_ASSERT this is not compiled.
  */
 #ifndef PAWL_BASE_LOCK_H
 #define PAWL_BASE_LOCK_H
@@ -44,12 +44,16 @@ void pawl__mutex_note_unlocked(const struct mutex *mutex);
 #define mutex_assert_none()      pawl__mutex_expect_held(NULL, __func__)
 #define mutex_lock(mutex)        (lock_assert_none(), mutex_lock(mutex), pawl__mutex_note_locked(mutex))
 #define mutex_unlock(mutex)      (pawl__mutex_note_unlocked(mutex), mutex_unlock(mutex))
+#define mutex_ignore(mutex)      pawl__mutex_note_unlocked(mutex)
+#define mutex_heed(mutex)        pawl__mutex_note_locked(mutex)
 #else
 #define lock_assert_held(lock)   ((void)(lock))
 #define lock_assert_none()       ((void)0)
 #define lock_note_held(lock)     ((void)(lock))
 #define mutex_assert_held(mutex) ((void)(mutex))
 #define mutex_assert_none()      ((void)0)
+#define mutex_ignore(mutex)      ((void)(mutex))
+#define mutex_heed(mutex)        ((void)(mutex))
 #endif
 
 /* Before a lock is acquired, and before a user's function is called. */

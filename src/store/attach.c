@@ -30,6 +30,18 @@ struct pawl_store_attachment {
 	struct runner runners[];
 };
 
+/* Under the store's mutex. The order is this mutex, then the service's locks: a service holds none of its own when it
+ * calls a runner. */
+static int arm(const struct pawl_store_attachment *attachment, struct pawl_task *task)
+{
+	int error;
+
+	mutex_ignore(&attachment->store->mutex);
+	error = pawl_service_arm(attachment->service, task, 0);
+	mutex_heed(&attachment->store->mutex);
+	return error;
+}
+
 /* Arm one idle runner. If the service has no quota left, the next tick tries again. */
 void pawl__attachment_wake(struct pawl_store_attachment *attachment)
 {
@@ -38,7 +50,7 @@ void pawl__attachment_wake(struct pawl_store_attachment *attachment)
 
 		if (!runner)
 			continue;
-		if (pawl_service_arm(attachment->service, &runner->task, 0)) {
+		if (arm(attachment, &runner->task)) {
 			attachment->store->starved = true;
 			continue;
 		}
@@ -61,8 +73,7 @@ static void run(struct pawl_task *service_task)
 			pawl__copy_free(&task);
 	}
 	mutex_lock(&store->mutex);
-	if (attachment->ended || !attachment->queue->due.first ||
-	    pawl_service_arm(attachment->service, service_task, 0)) {
+	if (attachment->ended || !attachment->queue->due.first || arm(attachment, service_task)) {
 		runner->next = attachment->idle;
 		attachment->idle = runner;
 	}
