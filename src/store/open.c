@@ -731,10 +731,20 @@ int pawl_store_open(struct pawl_store **store, const char *directory,
                     const struct pawl_store_options *options)
 {
 	static const struct pawl_store_options defaults;
+	char unread[PAWL_STORE_PROBLEM], *problem;
 	struct disk *disk;
-	int error = pawl__system_disk_open(&disk, directory, true);
+	int error;
 
-	return error ? error : pawl__store_open_on(store, disk, options ? options : &defaults);
+	options = options ? options : &defaults;
+	problem = options->problem ? options->problem : unread;
+	*problem = '\0';
+	error = pawl__system_disk_open(&disk, directory, true);
+	if (!error)
+		error = pawl__store_open_on(store, disk, options);
+	if (error && !*problem)
+		snprintf(problem, PAWL_STORE_PROBLEM, "%s: %s", directory,
+		         error == -EBUSY ? "the store is open already" : strerror(-error));
+	return error;
 }
 
 void pawl_store_close(struct pawl_store *store)
