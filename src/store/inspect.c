@@ -23,7 +23,7 @@ static bool before(uint64_t due_a, uint64_t id_a, uint64_t due_b, uint64_t id_b)
 /* Whether the page has a place for it. */
 static bool fits(const struct page *page, uint64_t due, uint64_t id)
 {
-	const struct pawl_store_task *last = &page->tasks[page->count - 1];
+	const struct pawl_store_task *last = page->tasks + page->max - 1;
 
 	return before(page->from, page->after, due, id) &&
 	       (page->count < page->max || before(due, id, last->due_ns, last->id));
