@@ -179,9 +179,11 @@ void pawl_store_get_stats(struct pawl_store *store, struct pawl_store_stats *sta
 
 	mutex_lock(&store->mutex);
 	now = store->stats;
-	for (size_t i = 0; i < store->slot_count; i++)
+	for (size_t i = 0; i < store->slot_count; i++) {
 		now.slot_files += store->slots[i]->made;
+		now.pending += store->slots[i]->live;
+	}
 	mutex_unlock(&store->mutex);
-	now.pending = now.put + now.requeued - now.acked - now.cancelled - now.buried;
+	now.pending -= now.dead; /* not by the counters: a salvage may have lost some of them */
 	write_sized(&now, sizeof(now), stats, size);
 }
