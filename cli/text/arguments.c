@@ -36,13 +36,16 @@ static void complain_of_option(char **argv, bool known)
 		         argv[0], word, argv[0]);
 }
 
-int parse_options(int argc, char **argv, const struct option *options, const char *help,
-                  bool (*set)(void *arguments, int option), void *arguments)
+int parse_options_and_letters(int argc, char **argv, const char *letters,
+                              const struct option *options, const char *help,
+                              bool (*set)(void *arguments, int option), void *arguments)
 {
+	char with_help[16];
 	int option;
 
+	snprintf(with_help, sizeof(with_help), ":h%s", letters);
 	opterr = 0;
-	while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, with_help, options, NULL)) != -1) {
 		if (option == 'h') {
 			fputs(help, stdout);
 			return finish_output(EXIT_FINE);
@@ -55,6 +58,12 @@ int parse_options(int argc, char **argv, const struct option *options, const cha
 			return EXIT_USAGE;
 	}
 	return -1;
+}
+
+int parse_options(int argc, char **argv, const struct option *options, const char *help,
+                  bool (*set)(void *arguments, int option), void *arguments)
+{
+	return parse_options_and_letters(argc, argv, "", options, help, set, arguments);
 }
 
 /* Digits only: strtoull accepts blanks and signs, and wraps. */

@@ -20,6 +20,11 @@
 int parse_options(int argc, char **argv, const struct option *options, const char *help,
                   bool (*set)(void *arguments, int option), void *arguments);
 
+/* The same, with options of one letter, as for getopt: "n:" is -n with a value. */
+int parse_options_and_letters(int argc, char **argv, const char *letters,
+                              const struct option *options, const char *help,
+                              bool (*set)(void *arguments, int option), void *arguments);
+
 /* true: *number is set. false: stderr says why. */
 bool argument_number(const char *option, const char *text, uint64_t min, uint64_t max,
                      uint64_t *number);
