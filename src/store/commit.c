@@ -150,7 +150,7 @@ static int promise_leased(struct pawl_store *store, const struct pawl_store_chan
 	if (change->verb == PAWL_STORE_RETRY)
 		return promise_move(store, change, plan);
 	if (change->verb == PAWL_STORE_BURY)
-		plan->reason = strdup(change->reason);
+		plan->reason = copy_text(change->reason, strlen(change->reason));
 	return change->verb == PAWL_STORE_BURY && !plan->reason ? -ENOMEM : 0;
 }
 

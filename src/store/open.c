@@ -122,7 +122,7 @@ static int apply_bury(struct pawl_store *store, struct reader *record)
 
 	if (record->bad || !task)
 		return -EBADMSG;
-	reason = strndup(text, size);
+	reason = copy_text(text, size);
 	if (!reason)
 		return -ENOMEM;
 	pawl__task_bury(store, task, reason);
@@ -151,7 +151,7 @@ static int apply_task(struct pawl_store *store, struct reader *record, bool dead
 		return -EBADMSG;
 	task = pawl__task_new(&stored, store->queues[stored.queue]);
 	if (task && dead)
-		task->reason = strndup(stored.reason, stored.reason_size);
+		task->reason = copy_text(stored.reason, stored.reason_size);
 	if (!task || (dead && !task->reason)) {
 		free(task);
 		return -ENOMEM;
@@ -163,12 +163,12 @@ static int apply_task(struct pawl_store *store, struct reader *record, bool dead
 static int apply_head(struct pawl_store *store, struct reader *record)
 {
 	struct pawl_store_stats *stats = &store->stats;
-	uint64_t *const words[] = {&store->log_from, &store->log.sequence, &store->unit,
-	                           &stats->put,      &stats->acked,        &stats->cancelled,
-	                           &stats->buried,   &stats->requeued};
+	uint64_t *const numbers[] = {&store->log_from, &store->log.sequence, &store->unit,
+	                             &stats->put,      &stats->acked,        &stats->cancelled,
+	                             &stats->buried,   &stats->requeued};
 
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		*words[i] = read_le(record, 8);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		*numbers[i] = read_le(record, 8);
 	store->serial_from = (uint32_t)read_le(record, 4);
 	return record->bad || store->unit == 0 ? -EBADMSG : 0;
 }
