@@ -81,6 +81,13 @@ class Check(StoreTest):
         self.assertEqual(code, 1)
         self.assertIn(f"{slot.name}, offset 0: missing", out)
 
+    def test_a_missing_log_is_named(self):
+        log = self.log()
+        log.unlink()
+        code, out, _ = pawl("store", "check", self.store)
+        self.assertEqual(code, 1)
+        self.assertIn(f"{log.name}, offset 0: missing\n", out)
+
 
 class List(StoreTest):
     def test_pending_tasks_come_by_time(self):
