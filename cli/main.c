@@ -16,6 +16,7 @@ static const char help[] =
         "  pawl demo               run a million tasks in ten seconds and check each\n"
         "  pawl explain DELAY...   draw the way of a timer through the wheels\n"
         "  pawl run [FILE]         write lines, or run commands, when they are due\n"
+        "  pawl store ACTION DIR   check, list or repair the directory of a store\n"
         "  pawl top SOCKET         show what a service of a running program does\n"
         "\n"
         "  pawl help [COMMAND]     print this text, or the options of a command\n"
@@ -27,8 +28,8 @@ static const struct {
 	const char *name;
 	int (*run)(int argc, char **argv);
 } commands[] = {
-        {"board", command_board}, {"demo", command_demo}, {"explain", command_explain},
-        {"run", command_run},     {"top", command_top},
+        {"board", command_board}, {"demo", command_demo},   {"explain", command_explain},
+        {"run", command_run},     {"store", command_store}, {"top", command_top},
 };
 
 static int print(const char *text)
@@ -54,7 +55,8 @@ static int run_command(int argc, char **argv)
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (strcmp(argv[0], commands[i].name) == 0)
 			return commands[i].run(argc, argv);
-	complain("unknown command '%s'; expected board, demo, explain, help, run or top", argv[0]);
+	complain("unknown command '%s'; expected board, demo, explain, help, run, store or top",
+	         argv[0]);
 	return EXIT_USAGE;
 }
 

@@ -39,8 +39,14 @@ function(pawl_long_tests)
   set_tests_properties(${tests} PROPERTIES LABELS long)
 endfunction()
 
-# pawl_header_test(NAME HEADER LIBRARY OUTPUT): the test header.NAME runs the program in the comments of a public
-# header. Its output must match the regular expression OUTPUT.
+# pawl_test_with_files(NAME TARGET): the test NAME runs the program in a directory of its own, empty at the beginning.
+function(pawl_test_with_files name target)
+  add_test(NAME ${name} COMMAND sh -c "rm -rf \"$1\" && mkdir \"$1\" && cd \"$1\" && exec \"$2\""
+    sh ${CMAKE_CURRENT_BINARY_DIR}/files-${name} $<TARGET_FILE:${target}>)
+endfunction()
+
+# pawl_header_test(NAME HEADER LIBRARY OUTPUT [WITH_FILES]): the test header.NAME runs the program in the comments of a
+# public header. Its output must match the regular expression OUTPUT. WITH_FILES: it writes files.
 function(pawl_header_test name header library output)
   if(PAWL_ONLY_C_TESTS AND NOT PAWL_PYTHON3)
     return()
@@ -52,7 +58,11 @@ function(pawl_header_test name header library output)
     VERBATIM)
   add_executable(test_header_${name} ${source})
   target_link_libraries(test_header_${name} PRIVATE ${library} pawl_flags)
-  add_test(NAME header.${name} COMMAND test_header_${name})
+  if(ARGN STREQUAL WITH_FILES)
+    pawl_test_with_files(header.${name} test_header_${name})
+  else()
+    add_test(NAME header.${name} COMMAND test_header_${name})
+  endif()
   set_tests_properties(header.${name} PROPERTIES PASS_REGULAR_EXPRESSION ${output})
 endfunction()
 

@@ -6,11 +6,11 @@ _pawl() {
 	COMPREPLY=()
 
 	if [ "$COMP_CWORD" -eq 1 ]; then
-		COMPREPLY=($(compgen -W 'board demo explain help run top --help --version' -- "$word"))
+		COMPREPLY=($(compgen -W 'board demo explain help run store top --help --version' -- "$word"))
 		return
 	fi
 	if [ "${COMP_WORDS[1]}" = help ]; then
-		[ "$COMP_CWORD" -eq 2 ] && COMPREPLY=($(compgen -W 'board demo explain run top' -- "$word"))
+		[ "$COMP_CWORD" -eq 2 ] && COMPREPLY=($(compgen -W 'board demo explain run store top' -- "$word"))
 		return
 	fi
 	case ${COMP_WORDS[1]} in
@@ -18,17 +18,27 @@ _pawl() {
 	demo) options='--count --seconds --workers --seed --inspect --help' ;;
 	explain) options='--tick --wheel-size --start --svg --help' ;;
 	run) options='--exec --jobs --replay --speed --zone --strict --help' ;;
+	store) options='--dead --queue --into --help' ;;
 	top) options='--once --json --interval --page --listen --token-file --origin --help' ;;
 	esac
 	case $before in
 	--svg | --inspect | --token-file | --tls-ca | --tls-cert | --tls-key) COMPREPLY=($(compgen -f -- "$word")) && return ;;
 	--exec) COMPREPLY=($(compgen -c -- "$word")) && return ;;
-	--count | --seconds | --workers | --seed | --tick | --wheel-size | --start | --jobs | --speed | --interval | --server | --listen | --origin) return ;;
+	--into) COMPREPLY=($(compgen -d -- "$word")) && return ;;
+	--queue | --count | --seconds | --workers | --seed | --tick | --wheel-size | --start | --jobs | --speed | --interval | --server | --listen | --origin) return ;;
 	--zone) COMPREPLY=($(cd /usr/share/zoneinfo 2>/dev/null && compgen -f -- "$word")) && return ;;
 	esac
 	case $word in
 	-*) COMPREPLY=($(compgen -W "$options" -- "$word")) ;;
-	*) case ${COMP_WORDS[1]} in run | top) COMPREPLY=($(compgen -f -- "$word")) ;; esac ;;
+	*)
+		case ${COMP_WORDS[1]} in
+		run | top) COMPREPLY=($(compgen -f -- "$word")) ;;
+		store)
+			COMPREPLY=($(compgen -d -- "$word"))
+			[ "$COMP_CWORD" -ne 2 ] || COMPREPLY=($(compgen -W 'check list repair stat' -- "$word"))
+			;;
+		esac
+		;;
 	esac
 }
 

@@ -13,7 +13,7 @@ TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 MANUAL = (TOP / "cli/pawl.1").read_text()
 BASH = TOP / "cli/completion/pawl.bash"
 ZSH = TOP / "cli/completion/_pawl"
-COMMANDS = ("board", "demo", "explain", "run", "top")
+COMMANDS = ("board", "demo", "explain", "run", "store", "top")
 
 
 def options_of(subcommand):
@@ -94,6 +94,9 @@ class Completion(CommandTest):
         self.assertEqual(completed("pawl", "explain", "--svg", "READ"), ["README.md"])
         self.assertEqual(completed("pawl", "board", "--token-file", "READ"), ["README.md"])
         self.assertEqual(completed("pawl", "top", "READ"), ["README.md"])
+        self.assertEqual(completed("pawl", "store", ""), ["check", "list", "repair", "stat"])
+        self.assertEqual(completed("pawl", "store", "check", "docs/gui"), ["docs/guide"])
+        self.assertEqual(completed("pawl", "store", "list", "--queue", ""), [])
         self.assertEqual(completed("pawl", "explain", "READ"), [])
 
     def test_zsh_knows_the_same_options(self):

@@ -14,6 +14,7 @@
 #include <pawl/purgatory.h>
 #include <pawl/schedule.h>
 #include <pawl/service.h>
+#include <pawl/store.h>
 #include <pawl/wheel.h>
 
 #define PAWL_VERSION_MAJOR 0

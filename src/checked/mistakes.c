@@ -57,6 +57,8 @@ static const struct words words_of[] = {
         {A_LOOP, "timer", "armed", "loop", "its open", "pawl_loop_cancel it first",
          "call pawl_loop_cancel before a timer's memory is freed, moved or reused",
          "zero it before its first use, and when its loop was closed"},
+        /* Its timers are its own: only `place` and `open` are said. */
+        {A_STORE, "task", "pending", "store", "pawl_store_open", "", "", ""},
         {A_WHEEL, "timer", "armed", "wheel", "pawl_wheel_init", "pawl_wheel_cancel it there first",
          "call pawl_wheel_cancel before a timer's memory is freed, moved or reused",
          "zero it (PAWL_TIMER_INIT) before its first use, and when its wheel is gone"},

@@ -51,15 +51,15 @@ void pawl__image_task(struct pawl_store *store, struct task *task)
 static void image_head(struct pawl_store *store, uint64_t number)
 {
 	const struct pawl_store_stats *stats = &store->stats;
-	const uint64_t words[] = {number,        store->log.sequence, store->unit,
-	                          stats->put,    stats->acked,        stats->cancelled,
-	                          stats->buried, stats->requeued};
+	const uint64_t numbers[] = {number,        store->log.sequence, store->unit,
+	                            stats->put,    stats->acked,        stats->cancelled,
+	                            stats->buried, stats->requeued};
 
-	if (image_begin(store, 1 + sizeof(words) + 4))
+	if (image_begin(store, 1 + sizeof(numbers) + 4))
 		return;
 	write_le(&store->image, RECORD_HEAD, 1);
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		write_le(&store->image, words[i], 8);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		write_le(&store->image, numbers[i], 8);
 	write_le(&store->image, store->next_serial, 4);
 	image_end(store);
 }

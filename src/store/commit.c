@@ -150,7 +150,7 @@ static int promise_leased(struct pawl_store *store, const struct pawl_store_chan
 	if (change->verb == PAWL_STORE_RETRY)
 		return promise_move(store, change, plan);
 	if (change->verb == PAWL_STORE_BURY)
-		plan->reason = strdup(change->reason);
+		plan->reason = copy_text(change->reason, strlen(change->reason));
 	return change->verb == PAWL_STORE_BURY && !plan->reason ? -ENOMEM : 0;
 }
 
@@ -393,6 +393,7 @@ static uint64_t after(struct pawl_store *store, uint64_t delay_ns)
 int pawl_store_put_at(struct pawl_store *store, const char *queue, uint64_t at_ns,
                       const void *payload, size_t size, uint64_t *id)
 {
+	IN_STORE(store);
 	struct pawl_store_change change = {.verb = PAWL_STORE_PUT,
 	                                   .queue = queue,
 	                                   .at_ns = at_ns,
@@ -408,23 +409,27 @@ int pawl_store_put_at(struct pawl_store *store, const char *queue, uint64_t at_n
 int pawl_store_put(struct pawl_store *store, const char *queue, uint64_t delay_ns,
                    const void *payload, size_t size, uint64_t *id)
 {
+	IN_STORE(store);
 	return pawl_store_put_at(store, queue, after(store, delay_ns), payload, size, id);
 }
 
 int pawl_store_cancel(struct pawl_store *store, uint64_t id)
 {
+	IN_STORE(store);
 	return pawl_store_commit(
 	        store, &(struct pawl_store_change){.verb = PAWL_STORE_CANCEL, .id = id}, 1);
 }
 
 int pawl_store_ack(struct pawl_store *store, struct pawl_store_task *task)
 {
+	IN_STORE(store);
 	return pawl_store_commit(
 	        store, &(struct pawl_store_change){.verb = PAWL_STORE_ACK, .task = task}, 1);
 }
 
 int pawl_store_retry(struct pawl_store *store, struct pawl_store_task *task, uint64_t delay_ns)
 {
+	IN_STORE(store);
 	struct pawl_store_change change = {
 	        .verb = PAWL_STORE_RETRY, .task = task, .at_ns = after(store, delay_ns)};
 
@@ -433,6 +438,7 @@ int pawl_store_retry(struct pawl_store *store, struct pawl_store_task *task, uin
 
 int pawl_store_bury(struct pawl_store *store, struct pawl_store_task *task, const char *reason)
 {
+	IN_STORE(store);
 	struct pawl_store_change change = {.verb = PAWL_STORE_BURY, .task = task, .reason = reason};
 
 	return pawl_store_commit(store, &change, 1);
@@ -440,6 +446,7 @@ int pawl_store_bury(struct pawl_store *store, struct pawl_store_task *task, cons
 
 int pawl_store_requeue(struct pawl_store *store, uint64_t id, uint64_t delay_ns)
 {
+	IN_STORE(store);
 	struct pawl_store_change change = {
 	        .verb = PAWL_STORE_REQUEUE, .id = id, .at_ns = after(store, delay_ns)};
 
@@ -448,6 +455,7 @@ int pawl_store_requeue(struct pawl_store *store, uint64_t id, uint64_t delay_ns)
 
 int pawl_store_drop(struct pawl_store *store, uint64_t id)
 {
+	IN_STORE(store);
 	return pawl_store_commit(store,
 	                         &(struct pawl_store_change){.verb = PAWL_STORE_DROP, .id = id}, 1);
 }

@@ -23,7 +23,7 @@ static bool before(uint64_t due_a, uint64_t id_a, uint64_t due_b, uint64_t id_b)
 /* Whether the page has a place for it. */
 static bool fits(const struct page *page, uint64_t due, uint64_t id)
 {
-	const struct pawl_store_task *last = &page->tasks[page->count - 1];
+	const struct pawl_store_task *last = page->tasks + page->max - 1;
 
 	return before(page->from, page->after, due, id) &&
 	       (page->count < page->max || before(due, id, last->due_ns, last->id));
@@ -179,9 +179,11 @@ void pawl_store_get_stats(struct pawl_store *store, struct pawl_store_stats *sta
 
 	mutex_lock(&store->mutex);
 	now = store->stats;
-	for (size_t i = 0; i < store->slot_count; i++)
+	for (size_t i = 0; i < store->slot_count; i++) {
 		now.slot_files += store->slots[i]->made;
+		now.pending += store->slots[i]->live;
+	}
 	mutex_unlock(&store->mutex);
-	now.pending = now.put + now.requeued - now.acked - now.cancelled - now.buried;
+	now.pending -= now.dead; /* not by the counters: a salvage may have lost some of them */
 	write_sized(&now, sizeof(now), stats, size);
 }

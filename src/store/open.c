@@ -122,7 +122,7 @@ static int apply_bury(struct pawl_store *store, struct reader *record)
 
 	if (record->bad || !task)
 		return -EBADMSG;
-	reason = strndup(text, size);
+	reason = copy_text(text, size);
 	if (!reason)
 		return -ENOMEM;
 	pawl__task_bury(store, task, reason);
@@ -151,7 +151,7 @@ static int apply_task(struct pawl_store *store, struct reader *record, bool dead
 		return -EBADMSG;
 	task = pawl__task_new(&stored, store->queues[stored.queue]);
 	if (task && dead)
-		task->reason = strndup(stored.reason, stored.reason_size);
+		task->reason = copy_text(stored.reason, stored.reason_size);
 	if (!task || (dead && !task->reason)) {
 		free(task);
 		return -ENOMEM;
@@ -163,12 +163,12 @@ static int apply_task(struct pawl_store *store, struct reader *record, bool dead
 static int apply_head(struct pawl_store *store, struct reader *record)
 {
 	struct pawl_store_stats *stats = &store->stats;
-	uint64_t *const words[] = {&store->log_from, &store->log.sequence, &store->unit,
-	                           &stats->put,      &stats->acked,        &stats->cancelled,
-	                           &stats->buried,   &stats->requeued};
+	uint64_t *const numbers[] = {&store->log_from, &store->log.sequence, &store->unit,
+	                             &stats->put,      &stats->acked,        &stats->cancelled,
+	                             &stats->buried,   &stats->requeued};
 
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		*words[i] = read_le(record, 8);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		*numbers[i] = read_le(record, 8);
 	store->serial_from = (uint32_t)read_le(record, 4);
 	return record->bad || store->unit == 0 ? -EBADMSG : 0;
 }
@@ -584,14 +584,22 @@ static int set_options(struct pawl_store *store)
 	return error;
 }
 
-static void *wheel_memory(struct pawl_wheel **wheel, uint64_t start)
+static void *wheel_memory(const struct pawl_store *store, struct pawl_wheel **wheel, uint64_t start)
 {
 	const struct pawl_wheel_options options = {.tick = TICK, .start = start};
 	size_t size = pawl_wheel_footprint(&options);
 	void *memory = malloc(size);
 
 	*wheel = memory ? pawl_wheel_init(memory, size, &options) : NULL;
+	CHECKED(pawl__wheel_own(*wheel, store));
+	(void)store;
 	return *wheel;
+}
+
+static void free_wheel(struct pawl_wheel *wheel)
+{
+	CHECKED(pawl__object_forget(A_WHEEL, wheel));
+	free(wheel);
 }
 
 static int make_memory(struct pawl_store *store)
@@ -602,9 +610,9 @@ static int make_memory(struct pawl_store *store)
 		buckets *= 2;
 	store->bucket_mask = buckets - 1;
 	store->buckets = calloc(buckets, sizeof(*store->buckets));
-	if (!store->buckets || !wheel_memory(&store->wheel, 0) ||
-	    !wheel_memory(&store->leases, store->clock->now(store->clock)) ||
-	    !wheel_memory(&store->takers, store->clock->now(store->clock)))
+	if (!store->buckets || !wheel_memory(store, &store->wheel, 0) ||
+	    !wheel_memory(store, &store->leases, store->clock->now(store->clock)) ||
+	    !wheel_memory(store, &store->takers, store->clock->now(store->clock)))
 		return -ENOMEM;
 	return pawl__system_random(store->secret, sizeof(store->secret));
 }
@@ -641,9 +649,9 @@ static void free_store(struct pawl_store *store)
 	condition_destroy(&store->work);
 	condition_destroy(&store->done);
 	mutex_destroy(&store->mutex);
-	free(store->wheel);
-	free(store->leases);
-	free(store->takers);
+	free_wheel(store->wheel);
+	free_wheel(store->leases);
+	free_wheel(store->takers);
 	free(store->buckets);
 	free(store->slots);
 	free(store->queues);
@@ -724,16 +732,27 @@ int pawl_store_open(struct pawl_store **store, const char *directory,
                     const struct pawl_store_options *options)
 {
 	static const struct pawl_store_options defaults;
+	char unread[PAWL_STORE_PROBLEM], *problem;
 	struct disk *disk;
-	int error = pawl__system_disk_open(&disk, directory, true);
+	int error;
 
-	return error ? error : pawl__store_open_on(store, disk, options ? options : &defaults);
+	options = options ? options : &defaults;
+	problem = options->problem ? options->problem : unread;
+	*problem = '\0';
+	error = pawl__system_disk_open(&disk, directory, true);
+	if (!error)
+		error = pawl__store_open_on(store, disk, options);
+	if (error && !*problem)
+		snprintf(problem, PAWL_STORE_PROBLEM, "%s: %s", directory,
+		         error == -EBUSY ? "the store is open already" : strerror(-error));
+	return error;
 }
 
 void pawl_store_close(struct pawl_store *store)
 {
 	if (!store)
 		return;
+	IN_STORE(store);
 	pawl_store_stop(store);
 	if (store->threads) {
 		pawl__system_thread_join(&store->clock_thread);

@@ -120,6 +120,18 @@ static inline void write_data(struct bytes *bytes, const void *data, size_t size
 	bytes->size += size;
 }
 
+/* The bytes and a zero, from malloc; or NULL. Windows has no strndup. */
+static inline char *copy_text(const void *text, size_t size)
+{
+	char *copy = malloc(size + 1);
+
+	if (copy) {
+		memcpy(copy, text, size);
+		copy[size] = '\0';
+	}
+	return copy;
+}
+
 /* Reads fields. Beyond the end it is `bad`, and gives zeroes. */
 struct reader {
 	const unsigned char *at, *end;

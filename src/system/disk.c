@@ -172,17 +172,20 @@ static void release(struct disk *disk)
 {
 	struct directory *directory = (struct directory *)disk;
 
-	close(directory->lock);
+	if (directory->lock >= 0)
+		close(directory->lock);
 	close(directory->fd);
 	free(directory);
 }
 
-static int lock_directory(struct directory *directory)
+/* A directory without the file has never been open, or is a copy without it: nobody can have it open. */
+static int lock_directory(struct directory *directory, int make)
 {
-	directory->lock =
-	        openat(directory->fd, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	int flags = make ? O_RDWR | O_CREAT : O_RDONLY;
+
+	directory->lock = openat(directory->fd, "lock", flags | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (directory->lock < 0)
-		return -errno;
+		return errno == ENOENT && !make ? 0 : -errno;
 	if (flock(directory->lock, LOCK_EX | LOCK_NB) < 0)
 		return errno == EWOULDBLOCK ? -EBUSY : -errno;
 	return 0;
@@ -227,7 +230,7 @@ int pawl__system_disk_open(struct disk **disk, const char *path, int make)
 	directory->disk = calls;
 	directory->lock = -1;
 	directory->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	error = directory->fd < 0 ? -errno : lock_directory(directory);
+	error = directory->fd < 0 ? -errno : lock_directory(directory, make);
 	if (error) {
 		if (directory->lock >= 0)
 			close(directory->lock);

@@ -37,7 +37,7 @@ struct disk {
 
 /*
  * The directory `path`, locked: one process at a time has it, and opens it once. With `make` it is made if its parent
- * exists. -EBUSY: it is locked. -ENOTSUP: the system has no POSIX files.
+ * exists; without it nothing is written. -EBUSY: it is locked. -ENOTSUP: the system has no POSIX files.
  */
 int pawl__system_disk_open(struct disk **disk, const char *path, int make);
 

@@ -10,6 +10,7 @@
 #define _GNU_SOURCE
 #include "../support/last_words.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fnmatch.h>
 #include <pawl/adapter.h>
@@ -35,6 +36,7 @@ static struct pawl_op op;
 static struct pawl_key key;
 static struct pawl_loop *loop;
 static struct pawl_loop_timer loop_timer;
+static struct pawl_store *store;
 
 static struct pawl_wheel *new_wheel(unsigned number)
 {
@@ -622,6 +624,39 @@ static int arm_in_closed_loop(void)
 	return (int)pawl_loop_pass_at(loop, PAWL_SECOND);
 }
 
+/* The store. */
+
+/* Its files are removed: the mistake ends the program. */
+static void open_and_close_store(void)
+{
+	char directory[] = "/tmp/pawl-mistakes-XXXXXX";
+	const struct pawl_store_options options = {.manual = true, .log_size = 256 * 1024};
+	const struct dirent *entry;
+	DIR *files;
+
+	if (!mkdtemp(directory) || pawl_store_open(&store, directory, &options) != 0)
+		exit(2);
+	pawl_store_close(store);
+	files = opendir(directory);
+	while (files && (entry = readdir(files)) != NULL)
+		unlinkat(dirfd(files), entry->d_name, 0);
+	closedir(files);
+	rmdir(directory);
+}
+
+static int use_closed_store(void)
+{
+	open_and_close_store();
+	return pawl_store_put(store, "mail", 0, NULL, 0, NULL);
+}
+
+static int close_store_twice(void)
+{
+	open_and_close_store();
+	pawl_store_close(store);
+	return 0;
+}
+
 /* A sentence: `*` stands for an address. */
 #define KEEP_TIMER "call pawl_wheel_cancel before a timer's memory is freed, moved or reused"
 #define KEEP_TASK  "call pawl_service_cancel_wait before a task's memory is freed, moved or reused"
@@ -822,6 +857,11 @@ static const struct mistake mistakes[] = {
          "pawl_loop_arm: loop * is closed, and will be released when its pass ends: arm nothing "
          "after pawl_loop_close",
          0},
+
+        {"a store is used after close", use_closed_store, NOT_ANSWERED,
+         "pawl_store_put: store * is not open: it was closed, or pawl_store_open failed", 0},
+        {"a store is closed twice", close_store_twice, NOT_ANSWERED,
+         "pawl_store_close: store * is not open: it was closed, or pawl_store_open failed", 0},
 };
 
 static void make(const void *mistake)

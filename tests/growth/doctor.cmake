@@ -25,9 +25,10 @@ function(change header struct pattern replacement)
   file(WRITE ${TO}/pawl/${header} "${before}${changed}${after}")
 endfunction()
 
-set(stats service.h:pawl_service_stats purgatory.h:pawl_purgatory_stats wheel.h:pawl_wheel_place)
+set(stats service.h:pawl_service_stats purgatory.h:pawl_purgatory_stats wheel.h:pawl_wheel_place
+  store.h:pawl_store_stats)
 set(options service.h:pawl_service_options purgatory.h:pawl_purgatory_options wheel.h:pawl_wheel_options
-  loop.h:pawl_loop_options)
+  loop.h:pawl_loop_options store.h:pawl_store_options)
 foreach(place IN LISTS stats options)
   string(REPLACE ":" ";" place ${place})
   list(GET place 0 header)

@@ -6,7 +6,8 @@
 #include "../support/test.h"
 
 /* Sizes by the headers as they are: present.c. */
-extern const size_t present_service_stats, present_purgatory_stats, present_place;
+extern const size_t present_service_stats, present_purgatory_stats, present_place,
+        present_store_stats;
 
 struct parts {
 	struct pawl_clock_manual hands;

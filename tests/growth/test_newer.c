@@ -9,6 +9,7 @@ static void the_structs_are_larger(void)
 	EXPECT(sizeof(struct pawl_service_stats) > present_service_stats);
 	EXPECT(sizeof(struct pawl_purgatory_stats) > present_purgatory_stats);
 	EXPECT(sizeof(struct pawl_wheel_place) > present_place);
+	EXPECT(sizeof(struct pawl_store_stats) > present_store_stats);
 }
 
 static void a_statistic_that_the_library_does_not_know_is_0(void)

@@ -22,6 +22,7 @@ static void the_structs_are_smaller(void)
 	EXPECT(sizeof(struct pawl_service_stats) < present_service_stats);
 	EXPECT(sizeof(struct pawl_purgatory_stats) < present_purgatory_stats);
 	EXPECT(sizeof(struct pawl_wheel_place) < present_place);
+	EXPECT(sizeof(struct pawl_store_stats) < present_store_stats);
 }
 
 static void statistics_fit_the_smaller_struct(void)

@@ -22,6 +22,8 @@ void ignore_results(struct pawl_wheel *wheel, struct pawl_op *op)
 	struct pawl_purgatory *purgatory = NULL;
 	struct pawl_service *service = NULL;
 	struct pawl_calendar_rule rule;
+	struct pawl_store_attachment *attachment;
+	struct pawl_store *store = NULL;
 	struct pawl_zone zone;
 
 	pawl_wheel_init(NULL, 0, NULL);
@@ -35,6 +37,9 @@ void ignore_results(struct pawl_wheel *wheel, struct pawl_op *op)
 	pawl_calendar_daily(&rule, "", NULL);
 	pawl_loop_open(&loop, NULL, NULL, NULL);
 	pawl_epoll_open(&loop, NULL);
+	pawl_store_open(&store, "", NULL);
+	pawl_store_take(store, "", 0, 0, NULL, 0);
+	pawl_store_attach(&attachment, store, service, "", 0, 0, NULL, NULL);
 #ifdef HAS_KQUEUE
 	pawl_kqueue_open(&loop, 0, NULL);
 #endif

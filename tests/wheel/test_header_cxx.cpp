@@ -98,6 +98,15 @@ bool initialisers_serve_cxx()
 	return expect(op_at_file_scope.type == &type_without_functions, "a type") && good;
 }
 
+// In C++ an enum inside a struct would hide its names.
+bool the_changes_of_a_store_have_verbs()
+{
+	pawl_store_change change = {};
+
+	change.verb = PAWL_STORE_ACK;
+	return expect(change.verb != PAWL_STORE_PUT, "another verb");
+}
+
 bool container_of_finds_a_struct()
 {
 	request one = {7, PAWL_TIMER_INIT};
@@ -179,9 +188,10 @@ int main()
 
 	good &= the_library_has_the_version_of_its_header();
 	good &= initialisers_serve_cxx();
+	good &= the_changes_of_a_store_have_verbs();
 	good &= container_of_finds_a_struct();
 	good &= container_of_finds_a_class_with_virtual_functions();
 	std::printf("C++ %ld: %s\n", static_cast<long>(__cplusplus),
-	            good ? "5 tests, 0 failed" : "failed");
+	            good ? "6 tests, 0 failed" : "failed");
 	return good ? 0 : 1;
 }
