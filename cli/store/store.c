@@ -315,7 +315,10 @@ static const struct verb *verb_of(const char *name)
 /* Whether the options are those of the action. */
 static bool options_fit(const struct verb *verb, const struct arguments *a)
 {
-	const char *of_list = a->dead ? "--dead" : a->queue ? "--queue" : a->count ? "--count" : NULL;
+	const char *of_list = a->dead    ? "--dead"
+	                      : a->queue ? "--queue"
+	                      : a->count ? "--count"
+	                                 : NULL;
 
 	if (of_list && verb->run != list)
 		complain("store %s: %s is an option of 'pawl store list'", verb->name, of_list);
@@ -345,7 +348,8 @@ int command_store(int argc, char **argv)
 	if (code >= 0)
 		return code;
 	if (a.queue && (!*a.queue || strlen(a.queue) > 255)) {
-		complain("--queue has %zu bytes; expected a name of 1 to 255 bytes", strlen(a.queue));
+		complain("--queue has %zu bytes; expected a name of 1 to 255 bytes",
+		         strlen(a.queue));
 		return EXIT_USAGE;
 	}
 	if (optind == argc) {

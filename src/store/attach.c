@@ -90,7 +90,8 @@ static void run(struct pawl_task *service_task)
 	struct pawl_store_task task;
 	bool again;
 
-	if (pawl_store_take(store, attachment->queue->name, attachment->lease_ns, 0, &task, 1) == 1) {
+	if (pawl_store_take(store, attachment->queue->name, attachment->lease_ns, 0, &task, 1) ==
+	    1) {
 		attachment->fn(store, &task, attachment->arg);
 		if (task.payload)
 			pawl__copy_free(&task);

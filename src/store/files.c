@@ -180,17 +180,17 @@ static unsigned target(const struct pawl_store *store, const struct slot *slot, 
 	if (slot->level == NEAR || unread == 0)
 		return WAITS;
 	if (slot->first_due > soon) /* most of it is done, or that has begun */
-		return slot->opened > FILE_HEADER || (slot->records >= CHUNK && slot->births - slot->live >
-		                                                                        slot->records / 2)
+		return slot->opened > FILE_HEADER || (slot->records >= CHUNK &&
+		                                      slot->births - slot->live > slot->records / 2)
 		               ? slot->level
 		               : WAITS;
 	if (store->stats.memory_bytes >= eighths(store, 4))
 		return WAITS;
 	if (slot->level > FINEST)
 		return FINEST;
-	if (slot->level == 0 || store->stats.memory_bytes + unread +
-	                                        slot->records * pawl__task_bytes(0) <=
-	                                eighths(store, 6))
+	if (slot->level == 0 ||
+	    store->stats.memory_bytes + unread + slot->records * pawl__task_bytes(0) <=
+	            eighths(store, 6))
 		return NEAR;
 	return slot->level - 1;
 }
@@ -331,7 +331,8 @@ void pawl__store_files(struct pawl_store *store)
 	open_slots(store, now, soon);
 	plan(store, soon);
 	if (!store->crowded && store->stats.memory_bytes < eighths(store, 4))
-		store->near_until = saturating_sum(now / width(store) * width(store), 2 * width(store));
+		store->near_until =
+		        saturating_sum(now / width(store) * width(store), 2 * width(store));
 	if (store->want_checkpoint && !store->failed && !store->stopped)
 		pawl__store_checkpoint(store);
 }

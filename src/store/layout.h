@@ -197,9 +197,9 @@ struct pawl_store {
 	size_t dead_bytes;
 	size_t promised;     /* bytes of memory, to the commit that is being checked */
 	uint64_t near_until; /* tasks due before this go into memory, if there is room */
-	struct queue **queues, **by_name; /* by number; by hash */
+	struct queue **queues, **by_name;          /* by number; by hash */
 	size_t queue_count, name_count, name_room; /* with a number; all; of both arrays */
-	uint64_t secret[2]; /* of the hash of names */
+	uint64_t secret[2];                        /* of the hash of names */
 
 	/* Checkpoints. */
 	uint32_t epoch;

@@ -299,7 +299,8 @@ static int read_checkpoint(struct pawl_store *store, const struct names *names)
 		frames.seed = file_header(header, frames.salt, CHECKPOINT_MAGIC, 0);
 	}
 	if (error == -ENOTSUP)
-		say(store, "checkpoint has format %u, which a later version of pawl made; this one has %u",
+		say(store,
+		    "checkpoint has format %u, which a later version of pawl made; this one has %u",
 		    frames.format, FORMAT);
 	store->salt = frames.salt;
 	while (!error && !store->complete) {

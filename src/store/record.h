@@ -37,7 +37,7 @@ enum record {
 	RECORD_TRY = 'T',   /* id 8 */
 	RECORD_MOVE = 'M',  /* id 8, due 8, slot 4, why 1 */
 	RECORD_BURY = 'B',  /* id 8, length 1, reason */
-	RECORD_OPEN = 'O', /* slot 4, to 8, time 8, level 1: struct opening */
+	RECORD_OPEN = 'O',  /* slot 4, to 8, time 8, level 1: struct opening */
 	RECORD_SYNCED =
 	        'Y', /* sequence 8: all frames up to it were synced when this one was made */
 

@@ -6,6 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef __SANITIZE_ADDRESS__
+/* Thousands of stores are opened: memory that is kept from reuse for long would be new pages each time. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+	return "quarantine_size_mb=8";
+}
+#endif
+
 static void *must(void *memory)
 {
 	if (!memory)

@@ -21,8 +21,8 @@
 struct sim_file {
 	unsigned char *data; /* its first bytes; the others, up to its size, are zeroes */
 	size_t have, size;
-	bool named;     /* it was in the directory when the disk was made */
-	char name[32];  /* then */
+	bool named;    /* it was in the directory when the disk was made */
+	char name[32]; /* then */
 };
 
 enum sim_kind { SIM_WRITE, SIM_GROW, SIM_SYNC, SIM_NAME, SIM_RENAME, SIM_REMOVE, SIM_SYNC_NAMES };
@@ -36,7 +36,7 @@ struct sim_step {
 };
 
 struct sim_disk {
-	struct disk disk; /* first: it is given to a store */
+	struct disk disk;       /* first: it is given to a store */
 	struct sim_file *files; /* as they are now; the names are in `names` */
 	struct sim_file *first; /* as they were when the disk was made */
 	int file_count, first_count;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What pawl/store.h promises, call by call, on a disk in memory and with a clock that the test moves. */
+#define _GNU_SOURCE
 #include "../../src/store/layout.h"
 #include "../support/test.h"
 #include "sim_disk.h"
@@ -348,7 +349,11 @@ static void a_commit_makes_all_its_changes_or_none(void)
 	{
 		struct pawl_store_change changes[] = {
 		        {.verb = PAWL_STORE_ACK, .task = &task},
-		        {.verb = PAWL_STORE_PUT, .queue = "q", .at_ns = 5, .payload = "b", .size = 1},
+		        {.verb = PAWL_STORE_PUT,
+		         .queue = "q",
+		         .at_ns = 5,
+		         .payload = "b",
+		         .size = 1},
 		};
 
 		EXPECT_EQ(pawl_store_commit(store, changes, 2), 0);
@@ -422,10 +427,13 @@ static void options_out_of_range_are_named(void)
 		struct pawl_store_options options;
 		const char *text;
 	} bad[] = {
-	        {{.width_ns = 1}, "options.width_ns is 1, allowed are 1000000000 to 86400000000000"},
+	        {{.width_ns = 1},
+	         "options.width_ns is 1, allowed are 1000000000 to 86400000000000"},
 	        {{.memory = 1000}, "options.memory is 1000, allowed are 262144 to 68719476736"},
-	        {{.log_size = SIZE_MAX}, "options.log_size is 18446744073709551615, allowed are 262144 to 1073741824"},
-	        {{.max_payload = 2 << 20}, "options.max_payload is 2097152, allowed are 1 to 1048576"},
+	        {{.log_size = SIZE_MAX},
+	         "options.log_size is 18446744073709551615, allowed are 262144 to 1073741824"},
+	        {{.max_payload = 2 << 20},
+	         "options.max_payload is 2097152, allowed are 1 to 1048576"},
 	        {{.max_dead = 2000000}, "options.max_dead is 2000000, allowed are 1 to 1000000"},
 	        {{.reserved = {0, 1}}, "options.reserved is not 0"},
 	};
@@ -648,7 +656,8 @@ static void a_listed_page_goes_on_after_the_one_before(void)
 	EXPECT_EQ(pawl_store_put(store, "other", 0, "y", 1, NULL), 0);
 	while ((got = pawl_store_list(store, PAWL_STORE_PENDING, "q", from, after, page, 4)) > 0)
 		for (int i = 0; i < got; i++) {
-			EXPECT(page[i].due_ns > from || (page[i].due_ns == from && page[i].id > after));
+			EXPECT(page[i].due_ns > from ||
+			       (page[i].due_ns == from && page[i].id > after));
 			from = page[i].due_ns;
 			after = page[i].id;
 			pawl_store_release(store, &page[i]);

@@ -7,6 +7,7 @@
  *
  * A seed repeats a script: test_store_crash --seed N. With --trace it says what happens.
  */
+#define _GNU_SOURCE
 #include "../../src/base/random.h"
 #include "../../src/store/layout.h"
 #include "../support/test.h"
@@ -32,7 +33,7 @@ struct model {
 	struct entry tasks[TASKS];
 	size_t count;
 	uint64_t now;
-	bool safe; /* the operation is on the disk when it returns */
+	bool safe;    /* the operation is on the disk when it returns */
 	size_t steps; /* of the disk, when the operation had returned */
 };
 
@@ -311,9 +312,9 @@ static void describe(const struct model *model, const struct pawl_store_task *ta
 {
 	for (size_t i = 0; i < model->count; i++)
 		if (!model->tasks[i].gone)
-			printf("    expected %" PRIx64 " due %" PRIu64 " tries %u%s\n", model->tasks[i].id,
-			       model->tasks[i].due - START, model->tasks[i].tries,
-			       model->tasks[i].dead ? " dead" : "");
+			printf("    expected %" PRIx64 " due %" PRIu64 " tries %u%s\n",
+			       model->tasks[i].id, model->tasks[i].due - START,
+			       model->tasks[i].tries, model->tasks[i].dead ? " dead" : "");
 	for (size_t k = 0; k < count; k++)
 		printf("    found %" PRIx64 " due %" PRIu64 " tries %u%s\n", tasks[k].id,
 		       tasks[k].due_ns - START, tasks[k].tries, tasks[k].reason ? " dead" : "");
@@ -361,8 +362,8 @@ static int state_of(struct script *script, struct sim_disk *disk, size_t low, si
 	}
 	recovery_steps = disk->step_count;
 	pending = pawl_store_list(store, PAWL_STORE_PENDING, NULL, 0, 0, tasks, TASKS);
-	dead = pawl_store_list(store, PAWL_STORE_DEAD, NULL, 0, 0, tasks + (pending < 0 ? 0 : pending),
-	                       TASKS);
+	dead = pawl_store_list(store, PAWL_STORE_DEAD, NULL, 0, 0,
+	                       tasks + (pending < 0 ? 0 : pending), TASKS);
 	for (size_t i = low; i <= high && found < 0 && pending >= 0 && dead >= 0; i++)
 		if (equals(&script->after[i], tasks, (size_t)(pending + dead)))
 			found = (int)i;
@@ -415,7 +416,7 @@ static bool answer(size_t doubt, void *arg)
 static void complain(const struct script *script, uint64_t seed, size_t step,
                      const struct answers *answers)
 {
-	static const char *const kinds[] = {"write", "grow",   "sync",      "name",
+	static const char *const kinds[] = {"write",  "grow",   "sync",      "name",
 	                                    "rename", "remove", "sync names"};
 
 	printf("    seed %" PRIu64 ", step %zu of %zu, answers of kind %u: mask %" PRIx64
@@ -477,12 +478,13 @@ static bool crash_at(struct script *script, uint64_t seed, size_t step)
 		whole_steps++;
 		for (uint64_t mask = 0; mask < UINT64_C(1) << doubts && good; mask++)
 			good = crash(script, seed, step,
-			             (struct answers){.mask = mask, .random = {seed + step + mask}}, low,
-			             high, mask % 8 == 5);
+			             (struct answers){.mask = mask, .random = {seed + step + mask}},
+			             low, high, mask % 8 == 5);
 		return good;
 	}
 	for (unsigned i = 0; i < BY_CHANCE && good; i++) {
-		struct answers answers = {.kind = 1 + i % 5, .random = {seed * 1000003 + step * 101 + i}};
+		struct answers answers = {.kind = 1 + i % 5,
+		                          .random = {seed * 1000003 + step * 101 + i}};
 
 		answers.which = random_below(&answers.random, doubts + 1);
 		good = crash(script, seed, step, answers, low, high, i % 8 == 5);
@@ -563,6 +565,8 @@ int main(int argc, char **argv)
 {
 	static const struct test tests[] = {TEST(every_crash_leaves_what_was_committed)};
 
+	if (getenv("PAWL_RUNS"))
+		seeds = strtoull(getenv("PAWL_RUNS"), NULL, 10);
 	for (int i = 1; i < argc; i++) {
 		if (strcmp(argv[i], "--trace") == 0)
 			trace = true;

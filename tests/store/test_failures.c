@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Disks that fail, are full, or forget: at each call, and in each byte. */
+#define _GNU_SOURCE
 #include "../../src/store/layout.h"
 #include "../support/test.h"
 #include "sim_disk.h"
@@ -235,8 +236,8 @@ static void a_full_disk_refuses_puts_and_takes_acks(void)
 	EXPECT_EQ(open_store(false), 0);
 	disk.space = 300 << 10;
 	for (unsigned i = 0; !error && i < 1000; i++)
-		error = pawl_store_put(store, "q", i % 2 ? 0 : 100 * PAWL_HOUR, payload, sizeof(payload),
-		                       i % 2 ? NULL : &far);
+		error = pawl_store_put(store, "q", i % 2 ? 0 : 100 * PAWL_HOUR, payload,
+		                       sizeof(payload), i % 2 ? NULL : &far);
 	EXPECT_EQ(error, -ENOSPC);
 	disk.space = 0;
 	pawl_store_get_stats(store, &before, sizeof(before));
@@ -374,7 +375,8 @@ static void a_later_format_is_refused(void)
 	sim_crash(&whole, whole.step_count, everything, NULL, &disk);
 	sim_find(&disk, "checkpoint")->data[8]++;
 	EXPECT_EQ(open_store(false), -ENOTSUP);
-	EXPECT_STR(problem, "checkpoint has format 2, which a later version of pawl made; this one has 1");
+	EXPECT_STR(problem,
+	           "checkpoint has format 2, which a later version of pawl made; this one has 1");
 	EXPECT_EQ(disk.step_count, 0);
 	sim_free(&disk);
 	sim_free(&whole);

@@ -4,6 +4,7 @@
  * open, split, stream and are compacted, tasks are moved out again, and the store is closed, or killed, and opened again.
  * The clock is also set, forwards and back. A seed repeats a run: test_store_model --seed N.
  */
+#define _GNU_SOURCE
 #include "../../src/base/random.h"
 #include "../../src/store/layout.h"
 #include "../support/test.h"
@@ -37,8 +38,9 @@ static bool large;                   /* payloads */
 static void set_time(uint64_t time)
 {
 	now = time;
-	pawl_clock_manual_set_wall(&manual, (struct timespec){.tv_sec = (time_t)(now / PAWL_SECOND),
-	                                                     .tv_nsec = (long)(now % PAWL_SECOND)});
+	pawl_clock_manual_set_wall(&manual,
+	                           (struct timespec){.tv_sec = (time_t)(now / PAWL_SECOND),
+	                                             .tv_nsec = (long)(now % PAWL_SECOND)});
 }
 
 static void advance(uint64_t ns)
@@ -89,7 +91,8 @@ static void check_stats(void)
 	EXPECT_EQ(stats.leased, held_count);
 	EXPECT_EQ(stats.damaged, 0);
 	EXPECT(stats.memory_bytes <= (256 << 10));
-	EXPECT(stats.slot_files < 1500); /* a backlog has a file for each width, which is a second here */
+	EXPECT(stats.slot_files <
+	       1500); /* a backlog has a file for each width, which is a second here */
 	most.moved += stats.moved;
 	most.checkpoints += stats.checkpoints;
 	most.slot_files = stats.slot_files > most.slot_files ? stats.slot_files : most.slot_files;
@@ -97,8 +100,8 @@ static void check_stats(void)
 
 static uint64_t some_delay(void)
 {
-	static const uint64_t most_of[] = {1, 10 * PAWL_MS, PAWL_SECOND, 20 * PAWL_SECOND,
-	                                   10 * PAWL_MINUTE, 3 * PAWL_HOUR};
+	static const uint64_t most_of[] = {
+	        1, 10 * PAWL_MS, PAWL_SECOND, 20 * PAWL_SECOND, 10 * PAWL_MINUTE, 3 * PAWL_HOUR};
 
 	return random_below(&rng, most_of[random_below(&rng, 6)]);
 }
@@ -180,7 +183,8 @@ static void end_one(void)
 		EXPECT_EQ(pawl_store_retry(store, &held[which], delay), 0);
 		tasks[at].due = now + delay;
 		tasks[at].fate = PENDING;
-	} else if (how == 6 && !large) { /* large ones would be dropped, with a quarter of the memory */
+	} else if (how == 6 &&
+	           !large) { /* large ones would be dropped, with a quarter of the memory */
 		EXPECT_EQ(pawl_store_bury(store, &held[which], "because"), 0);
 		tasks[at].fate = DEAD_NOW;
 	} else {
@@ -260,7 +264,8 @@ static void check_list(void)
 		got = pawl_store_list(store, PAWL_STORE_PENDING, NULL, from, after, page, 100);
 		EXPECT(got >= 0);
 		for (int i = 0; i < got; i++) {
-			EXPECT(page[i].due_ns > from || (page[i].due_ns == from && page[i].id > after));
+			EXPECT(page[i].due_ns > from ||
+			       (page[i].due_ns == from && page[i].id > after));
 			from = page[i].due_ns;
 			after = page[i].id;
 			EXPECT(tasks[find(page[i].id)].fate == PENDING ||
@@ -371,6 +376,8 @@ int main(int argc, char **argv)
 {
 	static const struct test cases[] = {TEST(a_store_does_what_an_array_does)};
 
+	if (getenv("PAWL_RUNS"))
+		seeds = strtoull(getenv("PAWL_RUNS"), NULL, 10);
 	for (int i = 1; i + 1 < argc; i += 2) {
 		if (strcmp(argv[i], "--seed") == 0)
 			seeds = 1, first_seed = strtoull(argv[i + 1], NULL, 10);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A store with its threads, on real files: waiting, sharing a sync, descriptors, attachments, and a stress. */
+#define _GNU_SOURCE
 #include "../../src/base/random.h"
 #include "../support/test.h"
 
@@ -145,7 +146,9 @@ static void *take_many(void *arg)
 
 			memcpy(&word, tasks[i].payload, sizeof(word));
 			if (random_below(&random, 5) == 0) {
-				EXPECT_EQ(pawl_store_retry(store, &tasks[i], random_below(&random, PAWL_MS)), 0);
+				EXPECT_EQ(pawl_store_retry(store, &tasks[i],
+				                           random_below(&random, PAWL_MS)),
+				          0);
 			} else if (random_below(&random, 5) == 0) {
 				EXPECT_EQ(pawl_store_release(store, &tasks[i]), 0);
 			} else {
@@ -191,8 +194,10 @@ static void threads_that_commit_at_once_lose_nothing(void)
 
 static void checkpoints_go_on_beside_commits(void)
 {
-	stress(&(struct pawl_store_options){
-	        .log_size = 256 << 10, .memory = 256 << 10, .sync_ns = PAWL_MS, .width_ns = PAWL_SECOND});
+	stress(&(struct pawl_store_options){.log_size = 256 << 10,
+	                                    .memory = 256 << 10,
+	                                    .sync_ns = PAWL_MS,
+	                                    .width_ns = PAWL_SECOND});
 }
 
 static unsigned ran;
@@ -220,8 +225,10 @@ static void attached_tasks_run_on_the_workers_of_a_service(void)
 	EXPECT_EQ(pawl_service_open(&service, &workers), 0);
 	for (unsigned i = 0; i < 50; i++)
 		EXPECT_EQ(pawl_store_put(store, "q", 0, "abc", i % 3, NULL), 0);
-	EXPECT_EQ(pawl_store_attach(&attachment, store, service, "q", PAWL_MINUTE, 0, count, &ran), -EINVAL);
-	EXPECT_EQ(pawl_store_attach(&attachment, store, service, "q", PAWL_MINUTE, 2, count, &ran), 0);
+	EXPECT_EQ(pawl_store_attach(&attachment, store, service, "q", PAWL_MINUTE, 0, count, &ran),
+	          -EINVAL);
+	EXPECT_EQ(pawl_store_attach(&attachment, store, service, "q", PAWL_MINUTE, 2, count, &ran),
+	          0);
 	for (unsigned i = 0; i < 50; i++)
 		EXPECT_EQ(pawl_store_put(store, "q", i % 4 * PAWL_MS, "abc", i % 3, NULL), 0);
 	do
