@@ -18,7 +18,7 @@ _pawl() {
 	demo) options='--count --seconds --workers --seed --inspect --help' ;;
 	explain) options='--tick --wheel-size --start --svg --help' ;;
 	run) options='--exec --jobs --replay --speed --zone --strict --help' ;;
-	store) options='--dead --queue --into --help' ;;
+	store) options='--count --dead --queue --into --help' ;;
 	top) options='--once --json --interval --page --listen --token-file --origin --help' ;;
 	esac
 	case $before in

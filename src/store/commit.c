@@ -364,19 +364,23 @@ int pawl_store_commit(struct pawl_store *store, struct pawl_store_change *change
 
 	for (size_t i = 0; i < n; i++) {
 		changes[i].error = check_arguments(store, &changes[i]);
+		if (changes[i].error == -EINVAL)
+			return -EINVAL;
 		error = error ? error : changes[i].error;
 		size += error ? 0 : most_bytes(&changes[i]);
 		use = changes[i].verb == PAWL_STORE_PUT ? FOR_PUT : use;
 	}
-	if (error || n == 0)
-		return error;
-	if (n > FEW)
+	if (n == 0)
+		return 0;
+	if (!error && n > FEW)
 		plans = calloc(n, sizeof(*plans));
 	if (!plans)
-		return -ENOMEM;
-	mutex_lock(&store->mutex);
-	error = commit(store, changes, plans, n, size, use);
-	mutex_unlock(&store->mutex);
+		error = -ENOMEM;
+	if (!error) {
+		mutex_lock(&store->mutex);
+		error = commit(store, changes, plans, n, size, use);
+		mutex_unlock(&store->mutex);
+	}
 	if (plans != few)
 		free(plans);
 	for (size_t i = 0; i < n; i++)

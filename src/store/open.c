@@ -627,6 +627,8 @@ static void free_queue(struct pawl_store *store, struct queue *queue)
 
 static void free_store(struct pawl_store *store)
 {
+	void *self = store;
+
 	for (size_t i = 0; store->buckets && i <= store->bucket_mask; i++)
 		while (store->buckets[i]) {
 			struct task *task = store->buckets[i];
@@ -641,9 +643,10 @@ static void free_store(struct pawl_store *store)
 		pawl__system_timer_close(store->fd);
 	if (store->log.file >= 0)
 		store->disk->close(store->disk, store->log.file);
-	store->disk->release(store->disk);
-	if (store->clock->service == store)
-		store->clock->service = NULL;
+	if (store->disk)
+		store->disk->release(store->disk);
+	__atomic_compare_exchange_n(&store->clock->service, &self, NULL, false, __ATOMIC_ACQ_REL,
+	                            __ATOMIC_ACQUIRE);
 	bytes_free(&store->log.buffer);
 	bytes_free(&store->log.writing);
 	condition_destroy(&store->log.idle);
@@ -660,16 +663,13 @@ static void free_store(struct pawl_store *store)
 	free(store);
 }
 
-static struct pawl_store *new_store(struct disk *disk, const struct pawl_store_options *options)
+static struct pawl_store *new_store(const struct pawl_store_options *options)
 {
 	struct pawl_store *store = calloc(1, sizeof(*store));
 
-	if (!store) {
-		disk->release(disk);
+	if (!store)
 		return NULL;
-	}
 	store->options = *options;
-	store->disk = disk;
 	store->fd = store->log.file = -1;
 	store->near_serial = NO_SLOT;
 	store->next_serial = 1;
@@ -701,17 +701,23 @@ static int start(struct pawl_store *store)
 	return error || store->options.manual ? error : pawl__threads_start(store);
 }
 
-/* The disk is the store's from now on, also after an error. */
-int pawl__store_open_on(struct pawl_store **to, struct disk *disk,
-                        const struct pawl_store_options *options)
+/* On this disk, which is the store's from now on, also after an error; or, if it is NULL, in this directory. */
+static int open_store(struct pawl_store **to, struct disk *disk, const char *directory,
+                      const struct pawl_store_options *options)
 {
-	struct pawl_store *store = new_store(disk, options);
+	struct pawl_store *store = new_store(options);
 	void *nobody = NULL;
 	int error;
 
-	if (!store)
+	if (!store) {
+		if (disk)
+			disk->release(disk);
 		return -ENOMEM;
+	}
+	store->disk = disk;
 	error = set_options(store);
+	if (!error && !disk)
+		error = pawl__system_disk_open(&store->disk, directory, true);
 	if (!error && !__atomic_compare_exchange_n(&store->clock->service, &nobody, store, false,
 	                                           __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
 		say(store, "another service or store has options.clock");
@@ -729,20 +735,23 @@ int pawl__store_open_on(struct pawl_store **to, struct disk *disk,
 	return 0;
 }
 
+int pawl__store_open_on(struct pawl_store **store, struct disk *disk,
+                        const struct pawl_store_options *options)
+{
+	return open_store(store, disk, NULL, options);
+}
+
 int pawl_store_open(struct pawl_store **store, const char *directory,
                     const struct pawl_store_options *options)
 {
 	static const struct pawl_store_options defaults;
 	char unread[PAWL_STORE_PROBLEM], *problem;
-	struct disk *disk;
 	int error;
 
 	options = options ? options : &defaults;
 	problem = options->problem ? options->problem : unread;
 	*problem = '\0';
-	error = pawl__system_disk_open(&disk, directory, true);
-	if (!error)
-		error = pawl__store_open_on(store, disk, options);
+	error = open_store(store, NULL, directory, options);
 	if (error && !*problem)
 		snprintf(problem, PAWL_STORE_PROBLEM, "%s: %s", directory,
 		         error == -EBUSY ? "the store is open already" : strerror(-error));
@@ -804,9 +813,12 @@ int pawl_store_check(const char *directory,
 
 	if (error)
 		return error;
-	store = new_store(disk, &options);
-	if (!store)
+	store = new_store(&options);
+	if (!store) {
+		disk->release(disk);
 		return -ENOMEM;
+	}
+	store->disk = disk;
 	store->checking = true;
 	store->unit = 1; /* until the checkpoint says */
 	mutex_lock(&store->mutex);

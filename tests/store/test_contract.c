@@ -383,6 +383,29 @@ static void a_task_named_twice_in_a_commit_is_refused(void)
 	end();
 }
 
+static void a_commit_that_is_too_large_ends_the_hold_on_its_tasks(void)
+{
+	static char big[20000];
+	struct pawl_store_task task;
+
+	begin();
+	put("tea", 0);
+	task = take("tea");
+	{
+		struct pawl_store_change changes[] = {
+		        {.verb = PAWL_STORE_PUT, .queue = "q", .payload = big, .size = sizeof(big)},
+		        {.verb = PAWL_STORE_ACK, .task = &task},
+		};
+
+		EXPECT_EQ(pawl_store_commit(store, changes, 2), -EMSGSIZE);
+		EXPECT(task.payload == NULL);
+		changes[1].task = NULL;
+		EXPECT_EQ(pawl_store_commit(store, changes, 2), -EINVAL);
+		EXPECT_EQ(stats().leased, 1);
+	}
+	end();
+}
+
 static void bad_arguments_change_nothing(void)
 {
 	static char name[300], big[20000];
@@ -684,6 +707,7 @@ int main(void)
 	        TEST(of_too_many_dead_tasks_the_oldest_go),
 	        TEST(a_commit_makes_all_its_changes_or_none),
 	        TEST(a_task_named_twice_in_a_commit_is_refused),
+	        TEST(a_commit_that_is_too_large_ends_the_hold_on_its_tasks),
 	        TEST(bad_arguments_change_nothing),
 	        TEST(options_out_of_range_are_named),
 	        TEST(a_clock_has_one_store),
