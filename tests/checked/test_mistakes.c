@@ -462,6 +462,12 @@ static int check_foreign_key(void)
 	return (int)pawl_purgatory_check(other_purgatory, key);
 }
 
+static int cancel_foreign_key(void)
+{
+	open_purgatory();
+	return (int)pawl_purgatory_cancel_key(other_purgatory, key, NULL);
+}
+
 static int watch_foreign_key(void)
 {
 	open_purgatory();
@@ -763,6 +769,10 @@ static const struct mistake mistakes[] = {
         {"a purgatory is checked by a key of another one", check_foreign_key, RETURNS,
          "pawl_purgatory_check: the key is not of purgatory *: make it by pawl_purgatory_key of "
          "the same purgatory",
+         0},
+        {"operations are cancelled by a key of another purgatory", cancel_foreign_key, RETURNS,
+         "pawl_purgatory_cancel_key: the key is not of purgatory *: make it by pawl_purgatory_key "
+         "of the same purgatory",
          0},
         {"an operation is watched under a key of another purgatory", watch_foreign_key, RETURNS,
          RETURNS, -EINVAL},

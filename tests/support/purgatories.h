@@ -357,13 +357,15 @@ struct ending {
 	const char *story, *released; /* before its release, and after it */
 };
 
+enum { BY_CHECK, BY_CALL, BY_DEADLINE, BY_CANCEL, BY_STOP };
+
 /* Stop comes last: afterwards the purgatory takes no operation. */
 static const struct ending every_ending[] = {
-        {"check", end_by_check, "c", "cr"},
-        {"complete", end_by_call, "c", "cr"},
-        {"the deadline", end_by_deadline, "ce", "cer"},
-        {"cancel_key", end_by_cancel, "k", "kr"},
-        {"stop", end_by_stop, "d", "dr"},
+        [BY_CHECK] = {"check", end_by_check, "c", "cr"},
+        [BY_CALL] = {"complete", end_by_call, "c", "cr"},
+        [BY_DEADLINE] = {"the deadline", end_by_deadline, "ce", "cer"},
+        [BY_CANCEL] = {"cancel_key", end_by_cancel, "k", "kr"},
+        [BY_STOP] = {"stop", end_by_stop, "d", "dr"},
 };
 
 /* A failure prints the ending. */
