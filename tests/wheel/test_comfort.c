@@ -78,19 +78,6 @@ static void a_timer_tells_until_when_it_is_armed(void)
 	free(wheel);
 }
 
-/* So PAWL_NEVER always means idle. */
-static void a_timer_armed_for_never_is_armed_for_the_last_moment(void)
-{
-	struct pawl_wheel *wheel = wheel_of_20(0);
-	struct pawl_timer timer = PAWL_TIMER_INIT;
-
-	pawl_wheel_arm_at(wheel, &timer, PAWL_NEVER);
-	EXPECT_EQ(pawl_timer_deadline(&timer), PAWL_NEVER - 1);
-	pawl_wheel_touch_at(wheel, &timer, PAWL_NEVER);
-	EXPECT_EQ(pawl_timer_deadline(&timer), PAWL_NEVER - 1);
-	free(wheel);
-}
-
 int main(void)
 {
 	static const struct test tests[] = {
@@ -99,7 +86,6 @@ int main(void)
 	        TEST(the_pointer_to_a_timer_is_evaluated_once),
 	        TEST(an_initialised_timer_is_all_zeroes),
 	        TEST(a_timer_tells_until_when_it_is_armed),
-	        TEST(a_timer_armed_for_never_is_armed_for_the_last_moment),
 	};
 
 	return RUN_TESTS(tests);

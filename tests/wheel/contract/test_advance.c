@@ -20,22 +20,6 @@ static void time_never_goes_back(void)
 	finish(wheel);
 }
 
-static void a_jump_of_centuries_is_one_call(void)
-{
-	const uint64_t century = UINT64_C(1000000000) * 86400 * 36525; /* in ns */
-	struct pawl_wheel *wheel = wheel_of_20(0);
-	struct pawl_timer timers[3] = {{0}};
-
-	pawl_wheel_arm_at(wheel, &timers[0], 5 * century);
-	pawl_wheel_arm_at(wheel, &timers[1], 2 * century);
-	pawl_wheel_arm_at(wheel, &timers[2], 5 * century + 1);
-	EXPECT(pawl_wheel_advance(wheel, 5 * century, 0) <= 3 * 16);
-	EXPECT_EQ(pawl_wheel_now(wheel), 5 * century);
-	EXPECT_POPS(wheel, timers, 1, 0);
-	EXPECT_EQ(pawl_wheel_next(wheel), 5 * century + 1);
-	finish(wheel);
-}
-
 static void an_advance_to_the_end_of_time_makes_everything_due(void)
 {
 	for (uint64_t end = LAST; end != 0; end++) {
@@ -45,7 +29,7 @@ static void an_advance_to_the_end_of_time_makes_everything_due(void)
 		for (unsigned i = 0; i < 64; i++)
 			EXPECT(pawl_wheel_arm_at(wheel, &timers[i], UINT64_C(1) << i));
 		EXPECT(pawl_wheel_arm_at(wheel, &timers[64], PAWL_NEVER));
-		pawl_wheel_advance(wheel, end, 0);
+		EXPECT(pawl_wheel_advance(wheel, end, 0) <= 65 * 16); /* a move a level */
 		EXPECT_EQ(pawl_wheel_now(wheel), end);
 		for (unsigned i = 0; i < 65; i++)
 			EXPECT(pawl_wheel_pop(wheel) == &timers[i]);
@@ -105,21 +89,6 @@ static void between_two_pops_anything_may_be_done(void)
 	EXPECT_POPS(wheel, timers, 4, 2);
 	pawl_wheel_advance(wheel, 9, 0);
 	EXPECT_POPS(wheel, timers, 0, 3);
-	finish(wheel);
-}
-
-static void a_popped_timer_may_be_armed_again(void)
-{
-	struct pawl_wheel *wheel = wheel_of_20(0);
-	struct pawl_timer timer = {0};
-
-	for (uint64_t now = 0; now < 10000; now += 37) {
-		pawl_wheel_advance(wheel, now, 0);
-		if (now > 0)
-			EXPECT(pawl_wheel_pop(wheel) == &timer);
-		EXPECT(pawl_wheel_arm_at(wheel, &timer, now + 37));
-		EXPECT_EQ(pawl_wheel_count(wheel), 1);
-	}
 	finish(wheel);
 }
 
@@ -251,12 +220,10 @@ int main(void)
 {
 	static const struct test tests[] = {
 	        TEST(time_never_goes_back),
-	        TEST(a_jump_of_centuries_is_one_call),
 	        TEST(an_advance_to_the_end_of_time_makes_everything_due),
 	        TEST(advance_counts_the_timers_it_moves),
 	        TEST(a_slot_made_due_as_a_whole_is_one_move),
 	        TEST(between_two_pops_anything_may_be_done),
-	        TEST(a_popped_timer_may_be_armed_again),
 	        TEST(timers_come_out_by_tick_and_within_a_tick_as_they_were_armed),
 	        TEST(order_holds_where_the_slots_of_several_levels_open_together),
 	        TEST(arming_anew_puts_a_timer_last_within_its_tick),

@@ -12,6 +12,7 @@ static void never_is_taken_as_the_last_moment(void)
 	EXPECT(pawl_wheel_arm_at(wheel, &touched, 7));
 	EXPECT(pawl_wheel_touch_at(wheel, &touched, PAWL_NEVER));
 	EXPECT_EQ(touched.deadline, LAST);
+	EXPECT_EQ(pawl_timer_deadline(&touched), LAST); /* so PAWL_NEVER always means idle */
 	EXPECT(pawl_wheel_touch_at(wheel, &touched, PAWL_NEVER));
 	expect_place(wheel, &touched, 0, 7, 7);
 	pawl_wheel_advance(wheel, LAST - 1, 0);

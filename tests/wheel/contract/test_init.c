@@ -105,55 +105,20 @@ static void the_footprints_are_those_that_the_header_names(void)
 	EXPECT_EQ((pawl_wheel_footprint(&eight_ahead) + 512) / 1024, narrow ? 261 : 518);
 }
 
-static void a_wheel_is_at_its_memory(void)
+static void init_refuses_memory_that_is_missing_too_small_or_misaligned(void)
 {
-	size_t size = pawl_wheel_footprint(NULL);
-	void *mem = malloc(size);
+	size_t size = pawl_wheel_footprint(NULL), most = size + alignof(max_align_t);
+	unsigned char *mem = malloc(most);
 
-	EXPECT((void *)pawl_wheel_init(mem, size, NULL) == mem);
-	free(mem);
-}
-
-static void init_refuses_no_memory(void)
-{
+	memset(mem, FILL, most);
 	expect_refused(NULL, SIZE_MAX, NULL);
-}
-
-static void init_refuses_memory_that_is_too_small(void)
-{
-	size_t size = pawl_wheel_footprint(NULL);
-	unsigned char *mem = malloc(size);
-
-	memset(mem, FILL, size);
 	expect_refused(mem, size - 1, NULL);
 	expect_refused(mem, 0, NULL);
-	EXPECT(pawl_wheel_init(mem, size, NULL) != NULL);
-	free(mem);
-}
-
-static void init_refuses_memory_that_is_misaligned(void)
-{
-	size_t size = pawl_wheel_footprint(NULL);
-	unsigned char *mem = malloc(size + alignof(max_align_t));
-
-	memset(mem, FILL, size + alignof(max_align_t));
 	for (size_t offset = 1; offset < alignof(max_align_t); offset++)
 		expect_refused(mem + offset, size, NULL);
+	EXPECT((void *)pawl_wheel_init(mem, size, NULL) == mem);
 	EXPECT(pawl_wheel_init(mem + alignof(max_align_t), size, NULL) != NULL);
 	free(mem);
-}
-
-static void a_wheel_begins_at_its_start(void)
-{
-	struct pawl_wheel *wheel = wheel_of_20(12345);
-	struct pawl_timer timers[3] = {{0}};
-
-	EXPECT_EQ(pawl_wheel_now(wheel), 12345);
-	EXPECT(!pawl_wheel_arm_at(wheel, &timers[0], 12344));
-	EXPECT(!pawl_wheel_arm_at(wheel, &timers[1], 12345));
-	EXPECT(pawl_wheel_arm_at(wheel, &timers[2], 12346));
-	EXPECT_POPS(wheel, timers, 0, 1);
-	finish(wheel);
 }
 
 int main(void)
@@ -163,11 +128,7 @@ int main(void)
 	        TEST(all_valid_options_make_a_wheel),
 	        TEST(null_and_zeroed_options_mean_the_defaults),
 	        TEST(the_footprints_are_those_that_the_header_names),
-	        TEST(a_wheel_is_at_its_memory),
-	        TEST(init_refuses_no_memory),
-	        TEST(init_refuses_memory_that_is_too_small),
-	        TEST(init_refuses_memory_that_is_misaligned),
-	        TEST(a_wheel_begins_at_its_start),
+	        TEST(init_refuses_memory_that_is_missing_too_small_or_misaligned),
 	};
 
 	return RUN_TESTS(tests);
