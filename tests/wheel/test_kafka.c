@@ -3,9 +3,7 @@
  * The examples by which Kafka's timing wheel is usually explained, on its wheel of 20 slots of 1 ms: where each timer
  * is, and when it moves.
  */
-#include "../support/places.h"
-
-#define FILL 0xA5
+#include "contract/contract.h"
 
 static void a_timer_sits_in_the_slot_of_its_deadline(void)
 {
@@ -46,28 +44,25 @@ static void nineteen_ms_from_2_sit_in_slot_1_which_has_been_freed(void)
 	free(wheel);
 }
 
-static void four_hundred_fifty_ms_move_down_twice(void)
+ON_A_WHEEL(four_hundred_fifty_ms_move_down_twice, wheel_of_20(0), timer)
 {
-	struct pawl_wheel *wheel = wheel_of_20(0);
-	struct pawl_timer timer = {0};
 	struct pawl_wheel_place place;
 
-	EXPECT(pawl_wheel_arm_at(wheel, &timer, 450));
-	expect_place(wheel, &timer, 2, 1, 400);
+	EXPECT(pawl_wheel_arm_at(wheel, timer, 450));
+	expect_place(wheel, timer, 2, 1, 400);
 	EXPECT_EQ(pawl_wheel_next(wheel), 400);
 	EXPECT_EQ(pawl_wheel_advance(wheel, 399, 0), 0);
-	expect_place(wheel, &timer, 2, 1, 400);
+	expect_place(wheel, timer, 2, 1, 400);
 	EXPECT_EQ(pawl_wheel_advance(wheel, 400, 0), 1);
-	expect_place(wheel, &timer, 1, 2, 440);
+	expect_place(wheel, timer, 1, 2, 440);
 	EXPECT_EQ(pawl_wheel_next(wheel), 440);
 	EXPECT_EQ(pawl_wheel_advance(wheel, 440, 0), 1);
-	expect_place(wheel, &timer, 0, 10, 450);
+	expect_place(wheel, timer, 0, 10, 450);
 	EXPECT_EQ(pawl_wheel_next(wheel), 450);
 	EXPECT_EQ(pawl_wheel_advance(wheel, 450, 0), 1);
-	EXPECT(!pawl_wheel_get_place(wheel, &timer, &place, sizeof(place)));
-	EXPECT(pawl_wheel_pop(wheel) == &timer);
+	EXPECT(!pawl_wheel_get_place(wheel, timer, &place, sizeof(place)));
+	EXPECT(pawl_wheel_pop(wheel) == timer);
 	EXPECT_EQ(pawl_wheel_count(wheel), 0);
-	free(wheel);
 }
 
 static void timers_of_446_455_and_473_ms_share_a_slot_of_level_2(void)

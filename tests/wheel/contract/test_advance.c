@@ -2,12 +2,9 @@
 /* The contract of pawl/wheel.h: advancing without a bound, popping, and the order in which timers come out. */
 #include "contract.h"
 
-static void time_never_goes_back(void)
+ON_A_WHEEL(time_never_goes_back, wheel_of_20(50), timer)
 {
-	struct pawl_wheel *wheel = wheel_of_20(50);
-	struct pawl_timer timer = {0};
-
-	pawl_wheel_arm_at(wheel, &timer, 101);
+	pawl_wheel_arm_at(wheel, timer, 101);
 	pawl_wheel_advance(wheel, 100, 0);
 	EXPECT_EQ(pawl_wheel_advance(wheel, 99, 0), 0);
 	EXPECT_EQ(pawl_wheel_now(wheel), 100);
@@ -17,7 +14,6 @@ static void time_never_goes_back(void)
 	EXPECT_EQ(pawl_wheel_now(wheel), 100);
 	EXPECT(pawl_wheel_pop(wheel) == NULL);
 	EXPECT_EQ(pawl_wheel_next(wheel), 101);
-	finish(wheel);
 }
 
 static void an_advance_to_the_end_of_time_makes_everything_due(void)
@@ -38,10 +34,8 @@ static void an_advance_to_the_end_of_time_makes_everything_due(void)
 	}
 }
 
-static void advance_counts_the_timers_it_moves(void)
+ON_A_WHEEL(advance_counts_the_timers_it_moves, wheel_of_20(0), timers)
 {
-	struct pawl_wheel *wheel = wheel_of_20(0);
-	struct pawl_timer timers[7] = {{0}};
 	size_t moves;
 
 	for (uint64_t i = 0; i < 7; i++)
@@ -55,7 +49,6 @@ static void advance_counts_the_timers_it_moves(void)
 	EXPECT_EQ(moves, 6);
 	EXPECT_EQ(pawl_wheel_advance(wheel, 1000, 0), 0);
 	EXPECT_EQ(pop_all(wheel), 7);
-	finish(wheel);
 }
 
 static void a_slot_made_due_as_a_whole_is_one_move(void)
@@ -73,11 +66,8 @@ static void a_slot_made_due_as_a_whole_is_one_move(void)
 	}
 }
 
-static void between_two_pops_anything_may_be_done(void)
+ON_A_WHEEL(between_two_pops_anything_may_be_done, wheel_of_20(0), timers)
 {
-	struct pawl_wheel *wheel = wheel_of_20(0);
-	struct pawl_timer timers[5] = {{0}};
-
 	for (int i = 0; i < 5; i++)
 		pawl_wheel_arm_at(wheel, &timers[i], 5);
 	pawl_wheel_advance(wheel, 5, 0);
@@ -89,16 +79,12 @@ static void between_two_pops_anything_may_be_done(void)
 	EXPECT_POPS(wheel, timers, 4, 2);
 	pawl_wheel_advance(wheel, 9, 0);
 	EXPECT_POPS(wheel, timers, 0, 3);
-	finish(wheel);
 }
 
 /* Order */
 
-static void timers_come_out_by_tick_and_within_a_tick_as_they_were_armed(void)
+ON_A_WHEEL(timers_come_out_by_tick_and_within_a_tick_as_they_were_armed, wheel_of_20(0), timers)
 {
-	struct pawl_wheel *wheel = wheel_of_20(0);
-	struct pawl_timer timers[6] = {{0}};
-
 	pawl_wheel_arm_at(wheel, &timers[0], 450);
 	pawl_wheel_arm_at(wheel, &timers[1], 449);
 	pawl_wheel_advance(wheel, 60, 0);
@@ -109,14 +95,10 @@ static void timers_come_out_by_tick_and_within_a_tick_as_they_were_armed(void)
 	pawl_wheel_arm_at(wheel, &timers[5], 450);
 	pawl_wheel_advance(wheel, 1000, 0);
 	EXPECT_POPS(wheel, timers, 1, 4, 0, 2, 3, 5);
-	finish(wheel);
 }
 
-static void order_holds_where_the_slots_of_several_levels_open_together(void)
+ON_A_WHEEL(order_holds_where_the_slots_of_several_levels_open_together, wheel_of_20(0), timers)
 {
-	struct pawl_wheel *wheel = wheel_of_20(0);
-	struct pawl_timer timers[4] = {{0}};
-
 	pawl_wheel_arm_at(wheel, &timers[0], 8000); /* level 3 */
 	pawl_wheel_advance(wheel, 405, 0);
 	pawl_wheel_arm_at(wheel, &timers[1], 8000); /* level 2 */
@@ -130,20 +112,15 @@ static void order_holds_where_the_slots_of_several_levels_open_together(void)
 	expect_place(wheel, &timers[3], 0, 0, 8000);
 	pawl_wheel_advance(wheel, 8000, 0);
 	EXPECT_POPS(wheel, timers, 0, 1, 2, 3);
-	finish(wheel);
 }
 
-static void arming_anew_puts_a_timer_last_within_its_tick(void)
+ON_A_WHEEL(arming_anew_puts_a_timer_last_within_its_tick, wheel_of_20(0), timers)
 {
-	struct pawl_wheel *wheel = wheel_of_20(0);
-	struct pawl_timer timers[3] = {{0}};
-
 	for (int i = 0; i < 3; i++)
 		pawl_wheel_arm_at(wheel, &timers[i], 5);
 	pawl_wheel_arm_at(wheel, &timers[0], 5);
 	pawl_wheel_advance(wheel, 5, 0);
 	EXPECT_POPS(wheel, timers, 1, 2, 0);
-	finish(wheel);
 }
 
 static void with_chains_every_timer_comes_out_in_its_tick(void)

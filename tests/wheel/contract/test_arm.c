@@ -2,64 +2,49 @@
 /* The contract of pawl/wheel.h: arming, cancelling, and touching, by which a deadline is pushed back. */
 #include "contract.h"
 
-static void a_zeroed_timer_is_idle(void)
+ON_A_WHEEL(a_zeroed_timer_is_idle, wheel_of_20(0), timer)
 {
-	struct pawl_wheel *wheel = wheel_of_20(0);
-	struct pawl_timer timer = {0};
-
-	EXPECT(!pawl_timer_armed(&timer));
-	EXPECT(!pawl_wheel_cancel(wheel, &timer));
-	expect_no_place(wheel, &timer);
-	finish(wheel);
+	EXPECT(!pawl_timer_armed(timer));
+	EXPECT(!pawl_wheel_cancel(wheel, timer));
+	expect_no_place(wheel, timer);
 }
 
-static void an_armed_timer_waits_and_is_popped_once(void)
+ON_A_WHEEL(an_armed_timer_waits_and_is_popped_once, wheel_of_20(0), timer)
 {
-	struct pawl_wheel *wheel = wheel_of_20(0);
-	struct pawl_timer timer = {0};
-
-	EXPECT(pawl_wheel_arm_at(wheel, &timer, 5));
-	EXPECT(pawl_timer_armed(&timer));
-	EXPECT_EQ(timer.deadline, 5);
+	EXPECT(pawl_wheel_arm_at(wheel, timer, 5));
+	EXPECT(pawl_timer_armed(timer));
+	EXPECT_EQ(timer->deadline, 5);
 	EXPECT_EQ(pawl_wheel_count(wheel), 1);
 	EXPECT(pawl_wheel_pop(wheel) == NULL);
 	EXPECT_EQ(pawl_wheel_advance(wheel, 4, 0), 0);
 	EXPECT(pawl_wheel_pop(wheel) == NULL);
 	EXPECT_EQ(pawl_wheel_advance(wheel, 5, 0), 1);
-	EXPECT(pawl_timer_armed(&timer));
+	EXPECT(pawl_timer_armed(timer));
 	EXPECT_EQ(pawl_wheel_count(wheel), 1);
-	EXPECT(pawl_wheel_pop(wheel) == &timer);
-	EXPECT(!pawl_timer_armed(&timer));
-	EXPECT_EQ(timer.deadline, 5);
+	EXPECT(pawl_wheel_pop(wheel) == timer);
+	EXPECT(!pawl_timer_armed(timer));
+	EXPECT_EQ(timer->deadline, 5);
 	EXPECT_EQ(pawl_wheel_count(wheel), 0);
 	EXPECT(pawl_wheel_pop(wheel) == NULL);
-	finish(wheel);
 }
 
-static void arming_an_armed_timer_moves_it(void)
+ON_A_WHEEL(arming_an_armed_timer_moves_it, wheel_of_20(0), timer)
 {
-	struct pawl_wheel *wheel = wheel_of_20(0);
-	struct pawl_timer timer = {0};
-
-	EXPECT(pawl_wheel_arm_at(wheel, &timer, 5));
-	EXPECT(pawl_wheel_arm_at(wheel, &timer, 450));
-	EXPECT_EQ(timer.deadline, 450);
+	EXPECT(pawl_wheel_arm_at(wheel, timer, 5));
+	EXPECT(pawl_wheel_arm_at(wheel, timer, 450));
+	EXPECT_EQ(timer->deadline, 450);
 	EXPECT_EQ(pawl_wheel_count(wheel), 1);
-	expect_place(wheel, &timer, 2, 1, 400);
-	EXPECT(pawl_wheel_arm_at(wheel, &timer, 7));
-	expect_place(wheel, &timer, 0, 7, 7);
+	expect_place(wheel, timer, 2, 1, 400);
+	EXPECT(pawl_wheel_arm_at(wheel, timer, 7));
+	expect_place(wheel, timer, 0, 7, 7);
 	EXPECT_EQ(pawl_wheel_advance(wheel, 6, 0), 0);
 	EXPECT(pawl_wheel_pop(wheel) == NULL);
 	pawl_wheel_advance(wheel, 7, 0);
-	EXPECT(pawl_wheel_pop(wheel) == &timer);
-	finish(wheel);
+	EXPECT(pawl_wheel_pop(wheel) == timer);
 }
 
-static void an_idle_timer_may_be_armed_as_such(void)
+ON_A_WHEEL(an_idle_timer_may_be_armed_as_such, wheel_of_20(0), timers)
 {
-	struct pawl_wheel *wheel = wheel_of_20(0);
-	struct pawl_timer timers[3] = {{0}};
-
 	EXPECT(pawl_wheel_arm_idle_at(wheel, &timers[0], 5));
 	EXPECT(pawl_wheel_arm_idle_at(wheel, &timers[1], 450));
 	EXPECT(!pawl_wheel_arm_idle_at(wheel, &timers[2], 0));
@@ -73,7 +58,6 @@ static void an_idle_timer_may_be_armed_as_such(void)
 	EXPECT_EQ(pawl_wheel_count(wheel), 3);
 	pawl_wheel_advance(wheel, 5, 0);
 	EXPECT_POPS(wheel, timers, 2);
-	finish(wheel);
 }
 
 static void an_idle_timers_memory_may_be_used_before_it_is_armed_as_such(void)
@@ -96,24 +80,17 @@ static void an_idle_timers_memory_may_be_used_before_it_is_armed_as_such(void)
 	finish(wheel);
 }
 
-static void arming_a_due_timer_makes_it_wait_again(void)
+ON_A_WHEEL(arming_a_due_timer_makes_it_wait_again, wheel_of_20(0), timer)
 {
-	struct pawl_wheel *wheel = wheel_of_20(0);
-	struct pawl_timer timer = {0};
-
-	EXPECT(!pawl_wheel_arm_at(wheel, &timer, 0));
-	EXPECT(pawl_wheel_arm_at(wheel, &timer, 3));
+	EXPECT(!pawl_wheel_arm_at(wheel, timer, 0));
+	EXPECT(pawl_wheel_arm_at(wheel, timer, 3));
 	EXPECT(pawl_wheel_pop(wheel) == NULL);
 	EXPECT_EQ(pawl_wheel_count(wheel), 1);
-	expect_place(wheel, &timer, 0, 3, 3);
-	finish(wheel);
+	expect_place(wheel, timer, 0, 3, 3);
 }
 
-static void a_deadline_not_after_now_is_due_at_once(void)
+ON_A_WHEEL(a_deadline_not_after_now_is_due_at_once, wheel_of_20(100), timers)
 {
-	struct pawl_wheel *wheel = wheel_of_20(100);
-	struct pawl_timer timers[3] = {{0}};
-
 	EXPECT(!pawl_wheel_arm_at(wheel, &timers[0], 100));
 	EXPECT(!pawl_wheel_arm_at(wheel, &timers[1], 0));
 	EXPECT(!pawl_wheel_arm_at(wheel, &timers[2], 99));
@@ -124,14 +101,10 @@ static void a_deadline_not_after_now_is_due_at_once(void)
 		expect_no_place(wheel, &timers[i]);
 	}
 	EXPECT_POPS(wheel, timers, 0, 1, 2);
-	finish(wheel);
 }
 
-static void a_timer_armed_due_comes_after_all_that_were_due(void)
+ON_A_WHEEL(a_timer_armed_due_comes_after_all_that_were_due, wheel_of_20(0), timers)
 {
-	struct pawl_wheel *wheel = wheel_of_20(0);
-	struct pawl_timer timers[5] = {{0}};
-
 	EXPECT(pawl_wheel_arm_at(wheel, &timers[0], 9));
 	EXPECT(!pawl_wheel_arm_at(wheel, &timers[1], 0));
 	pawl_wheel_advance(wheel, 9, 0);
@@ -140,7 +113,6 @@ static void a_timer_armed_due_comes_after_all_that_were_due(void)
 	EXPECT(!pawl_wheel_arm_at(wheel, &timers[4], 9));
 	EXPECT(!pawl_wheel_arm_at(wheel, &timers[2], 9));
 	EXPECT_POPS(wheel, timers, 1, 0, 3, 4, 2);
-	finish(wheel);
 }
 
 static void cancel_says_whether_the_timer_was_armed(void)
@@ -191,52 +163,40 @@ static void a_cancelled_timers_memory_is_free_at_once(void)
 
 /* Touching */
 
-static void a_touch_backwards_leaves_the_timer_in_its_slot(void)
+ON_A_WHEEL(a_touch_backwards_leaves_the_timer_in_its_slot, wheel_of_20(0), timer)
 {
-	struct pawl_wheel *wheel = wheel_of_20(0);
-	struct pawl_timer timer = {0};
-
-	EXPECT(pawl_wheel_arm_at(wheel, &timer, 15));
-	EXPECT(pawl_wheel_touch_at(wheel, &timer, 15)); /* the same deadline */
-	expect_place(wheel, &timer, 0, 15, 15);
-	EXPECT(pawl_wheel_touch_at(wheel, &timer, 100));
-	EXPECT(pawl_wheel_touch_at(wheel, &timer, 450));
-	EXPECT_EQ(timer.deadline, 450);
-	expect_place(wheel, &timer, 0, 15, 15);
+	EXPECT(pawl_wheel_arm_at(wheel, timer, 15));
+	EXPECT(pawl_wheel_touch_at(wheel, timer, 15)); /* the same deadline */
+	expect_place(wheel, timer, 0, 15, 15);
+	EXPECT(pawl_wheel_touch_at(wheel, timer, 100));
+	EXPECT(pawl_wheel_touch_at(wheel, timer, 450));
+	EXPECT_EQ(timer->deadline, 450);
+	expect_place(wheel, timer, 0, 15, 15);
 	EXPECT_EQ(pawl_wheel_next(wheel), 15);
 	EXPECT_EQ(pawl_wheel_count(wheel), 1);
-	finish(wheel);
 }
 
-static void a_touched_timer_is_put_right_by_one_move_when_its_slot_opens(void)
+ON_A_WHEEL(a_touched_timer_is_put_right_by_one_move_when_its_slot_opens, wheel_of_20(0), timer)
 {
-	struct pawl_wheel *wheel = wheel_of_20(0);
-	struct pawl_timer timer = {0};
-
-	pawl_wheel_arm_at(wheel, &timer, 15);
+	pawl_wheel_arm_at(wheel, timer, 15);
 	for (uint64_t deadline = 16; deadline <= 450; deadline++)
-		EXPECT(pawl_wheel_touch_at(wheel, &timer, deadline));
+		EXPECT(pawl_wheel_touch_at(wheel, timer, deadline));
 	EXPECT_EQ(pawl_wheel_advance(wheel, 15, 0), 1);
 	EXPECT(pawl_wheel_pop(wheel) == NULL);
-	expect_place(wheel, &timer, 2, 1, 400);
+	expect_place(wheel, timer, 2, 1, 400);
 	pawl_wheel_advance(wheel, 449, 0);
 	EXPECT(pawl_wheel_pop(wheel) == NULL);
 	pawl_wheel_advance(wheel, 450, 0);
-	EXPECT(pawl_wheel_pop(wheel) == &timer);
-	finish(wheel);
+	EXPECT(pawl_wheel_pop(wheel) == timer);
 }
 
-static void a_touched_timer_on_a_coarse_level_is_also_put_right(void)
+ON_A_WHEEL(a_touched_timer_on_a_coarse_level_is_also_put_right, wheel_of_20(0), timer)
 {
-	struct pawl_wheel *wheel = wheel_of_20(0);
-	struct pawl_timer timer = {0};
-
-	pawl_wheel_arm_at(wheel, &timer, 450);
-	EXPECT(pawl_wheel_touch_at(wheel, &timer, 9000));
-	expect_place(wheel, &timer, 2, 1, 400);
+	pawl_wheel_arm_at(wheel, timer, 450);
+	EXPECT(pawl_wheel_touch_at(wheel, timer, 9000));
+	expect_place(wheel, timer, 2, 1, 400);
 	EXPECT_EQ(pawl_wheel_advance(wheel, 400, 0), 1);
-	expect_place(wheel, &timer, 3, 1, 8000);
-	finish(wheel);
+	expect_place(wheel, timer, 3, 1, 8000);
 }
 
 static void a_touched_timer_leaves_its_neighbours_on_time(void)
@@ -262,11 +222,8 @@ static void a_touched_timer_leaves_its_neighbours_on_time(void)
 	}
 }
 
-static void an_earlier_touch_is_an_arm(void)
+ON_A_WHEEL(an_earlier_touch_is_an_arm, wheel_of_20(10), timers)
 {
-	struct pawl_wheel *wheel = wheel_of_20(10);
-	struct pawl_timer timers[2] = {{0}};
-
 	pawl_wheel_arm_at(wheel, &timers[0], 450);
 	EXPECT(pawl_wheel_touch_at(wheel, &timers[0], 15));
 	expect_place(wheel, &timers[0], 0, 15, 15);
@@ -274,28 +231,20 @@ static void an_earlier_touch_is_an_arm(void)
 	EXPECT(!pawl_wheel_touch_at(wheel, &timers[1], 10));
 	EXPECT_POPS(wheel, timers, 1);
 	EXPECT_EQ(pawl_wheel_count(wheel), 1);
-	finish(wheel);
 }
 
-static void an_earlier_touch_puts_a_timer_last_within_its_tick(void)
+ON_A_WHEEL(an_earlier_touch_puts_a_timer_last_within_its_tick, wheel_of_20(0), timers)
 {
-	struct pawl_wheel *wheel = wheel_of_20(0);
-	struct pawl_timer timers[3] = {{0}};
-
 	pawl_wheel_arm_at(wheel, &timers[0], 16);
 	pawl_wheel_arm_at(wheel, &timers[1], 15);
 	pawl_wheel_touch_at(wheel, &timers[0], 15);
 	pawl_wheel_arm_at(wheel, &timers[2], 15);
 	pawl_wheel_advance(wheel, 15, 0);
 	EXPECT_POPS(wheel, timers, 1, 0, 2);
-	finish(wheel);
 }
 
-static void a_touch_of_a_due_timer_is_an_arm(void)
+ON_A_WHEEL(a_touch_of_a_due_timer_is_an_arm, wheel_of_20(0), timers)
 {
-	struct pawl_wheel *wheel = wheel_of_20(0);
-	struct pawl_timer timers[3] = {{0}};
-
 	for (int i = 0; i < 3; i++)
 		pawl_wheel_arm_at(wheel, &timers[i], 5);
 	pawl_wheel_advance(wheel, 6, 0);
@@ -304,14 +253,10 @@ static void a_touch_of_a_due_timer_is_an_arm(void)
 	EXPECT(!pawl_wheel_touch_at(wheel, &timers[1], 6));
 	EXPECT_POPS(wheel, timers, 2, 1);
 	EXPECT_EQ(pawl_wheel_count(wheel), 1);
-	finish(wheel);
 }
 
-static void a_touch_of_an_idle_timer_is_an_arm(void)
+ON_A_WHEEL(a_touch_of_an_idle_timer_is_an_arm, wheel_of_20(10), timers)
 {
-	struct pawl_wheel *wheel = wheel_of_20(10);
-	struct pawl_timer timers[3] = {{0}};
-
 	EXPECT(pawl_wheel_touch_at(wheel, &timers[0], 15));
 	expect_place(wheel, &timers[0], 0, 15, 15);
 	EXPECT(!pawl_wheel_touch_at(wheel, &timers[1], 10));
@@ -321,14 +266,10 @@ static void a_touch_of_an_idle_timer_is_an_arm(void)
 	EXPECT(pawl_wheel_touch_at(wheel, &timers[2], 301));
 	expect_place(wheel, &timers[2], 1, 15, 300);
 	EXPECT_EQ(pawl_wheel_count(wheel), 2);
-	finish(wheel);
 }
 
-static void arming_a_touched_timer_restores_its_order(void)
+ON_A_WHEEL(arming_a_touched_timer_restores_its_order, wheel_of_20(0), timers)
 {
-	struct pawl_wheel *wheel = wheel_of_20(0);
-	struct pawl_timer timers[3] = {{0}};
-
 	pawl_wheel_arm_at(wheel, &timers[0], 5);
 	pawl_wheel_touch_at(wheel, &timers[0], 30);
 	pawl_wheel_arm_at(wheel, &timers[1], 30);
@@ -336,7 +277,6 @@ static void arming_a_touched_timer_restores_its_order(void)
 	pawl_wheel_arm_at(wheel, &timers[2], 30);
 	pawl_wheel_advance(wheel, 30, 0);
 	EXPECT_POPS(wheel, timers, 1, 0, 2);
-	finish(wheel);
 }
 
 int main(void)

@@ -88,26 +88,19 @@ static void a_stopped_advance_goes_on_where_it_stopped(void)
 	}
 }
 
-static void a_bound_that_is_just_enough_stops_nothing(void)
+ON_A_WHEEL(a_bound_that_is_just_enough_stops_nothing, wheel_of_20(0), timer)
 {
-	struct pawl_wheel *wheel = wheel_of_20(0);
-	struct pawl_timer timer = {0};
-
-	pawl_wheel_arm_at(wheel, &timer, 5);
+	pawl_wheel_arm_at(wheel, timer, 5);
 	EXPECT_EQ(pawl_wheel_advance(wheel, 10, 1), 1);
 	EXPECT_EQ(pawl_wheel_now(wheel), 10);
-	EXPECT(pawl_wheel_pop(wheel) == &timer);
-	pawl_wheel_arm_at(wheel, &timer, 450);
+	EXPECT(pawl_wheel_pop(wheel) == timer);
+	pawl_wheel_arm_at(wheel, timer, 450);
 	EXPECT_EQ(pawl_wheel_advance(wheel, 500, 3), 3);
 	EXPECT_EQ(pawl_wheel_now(wheel), 500);
-	finish(wheel);
 }
 
-static void a_bound_stops_advance_between_two_slots(void)
+ON_A_WHEEL(a_bound_stops_advance_between_two_slots, wheel_of_20(0), timers)
 {
-	struct pawl_wheel *wheel = wheel_of_20(0);
-	struct pawl_timer timers[2] = {{0}};
-
 	pawl_wheel_arm_at(wheel, &timers[0], 5);
 	pawl_wheel_arm_at(wheel, &timers[1], 8);
 	EXPECT_EQ(pawl_wheel_advance(wheel, 10, 1), 1);
@@ -118,7 +111,6 @@ static void a_bound_stops_advance_between_two_slots(void)
 	EXPECT_EQ(pawl_wheel_advance(wheel, 10, 1), 1);
 	EXPECT_EQ(pawl_wheel_now(wheel), 10);
 	EXPECT_POPS(wheel, timers, 1);
-	finish(wheel);
 }
 
 static void a_stopped_wheel_places_as_seen_from_the_slot_it_stopped_at(void)
@@ -210,10 +202,8 @@ static void a_stopped_wheel_goes_on_when_all_it_left_was_cancelled(void)
 	}
 }
 
-static void a_bound_holds_for_touched_timers_that_are_looked_at_one_by_one(void)
+ON_A_WHEEL(a_bound_holds_for_touched_timers_that_are_looked_at_one_by_one, wheel_of_20(0), timers)
 {
-	struct pawl_wheel *wheel = wheel_of_20(0);
-	struct pawl_timer timers[6] = {{0}};
 	size_t moves, total = 0;
 
 	for (int i = 0; i < 6; i++)
@@ -229,7 +219,6 @@ static void a_bound_holds_for_touched_timers_that_are_looked_at_one_by_one(void)
 	EXPECT(total <= 6);
 	EXPECT_POPS(wheel, timers, 0, 1, 3, 4, 5);
 	expect_place(wheel, &timers[2], 0, 7, 7);
-	finish(wheel);
 }
 
 int main(void)
