@@ -7,10 +7,9 @@
 #define _GNU_SOURCE
 #include "../support/purgatories.h"
 
-#define MANY                  1000 /* keys */
-#define CROWD                 200  /* operations, and so several batches */
-#define PATIENCE              100  /* rounds after which an operation has waited too long */
-#define RETRIES               16   /* before on_complete of operations that are won */
+#define CROWD                 200 /* operations, and so several batches */
+#define PATIENCE              100 /* rounds after which an operation has waited too long */
+#define RETRIES               16  /* before on_complete of operations that are won */
 #define TRIED_BY_TRY_OR_WATCH 2
 
 int __wrap_pawl__system_random(void *bytes, size_t size);
@@ -149,44 +148,43 @@ IN_EVERY_ROOM(a_check_that_fails_leaves_its_operations_to_the_next_one)
 
 /* Another winner: the operation is completed once, and released by the thread whose batch has it. */
 
-/* `inside` is tried; `other` is in the same batch, ready or not, and before or after it. Another thread wins it. */
-static void win_beside(struct room *room, const struct ending *ending, bool before, bool ready)
+/* Three are in a batch, and the second is tried. One of them ends: its try says yes too late, or says no. */
+static void end_in_a_batch(struct room *room, const struct ending *ending, unsigned which,
+                           bool ready)
 {
-	struct request inside, other;
+	struct request requests[3], *ended = &requests[which];
 	struct call call;
 
-	request_init(&inside, room);
-	request_init(&other, room);
-	inside.inside_try = stay_once;
-	if (before)
-		EXPECT_EQ(watch(&other, "axbcdef", HOUR), 0);
-	EXPECT_EQ(watch(&inside, "a", PAWL_NEVER), 0);
-	if (!before)
-		EXPECT_EQ(watch(&other, "axbcdef", HOUR), 0);
-	__atomic_store_n(&other.ready, ready, __ATOMIC_SEQ_CST);
+	requests_init(requests, 3, room);
+	requests[1].inside_try = stay_once;
+	for (unsigned i = 0; i < 3; i++)
+		EXPECT_EQ(i == which ? watch(&requests[i], "axbcdef", HOUR)
+		                     : watch(&requests[i], "a", PAWL_NEVER),
+		          0);
+	__atomic_store_n(&ended->ready, ready, __ATOMIC_SEQ_CST);
 	begin_check(&call, room, "a");
-	sem_wait(&inside.entered);
-	ending->end(&other);
-	EXPECT_STR(other.story, ending->story);
-	sem_post(&inside.leave);
+	sem_wait(&requests[1].entered);
+	ending->end(ended);
+	EXPECT_STR(ended->story, ending->story);
+	sem_post(&requests[1].leave);
 	EXPECT_EQ(answer_of(&call), 0);
-	EXPECT_STR(other.story, ending->released);
-	EXPECT(pthread_equal(other.thread, call.thread));
-	EXPECT_EQ(other.tries, TRIED_BY_TRY_OR_WATCH + 1);
+	EXPECT_STR(ended->story, ending->released);
+	EXPECT(pthread_equal(ended->thread, call.thread));
+	EXPECT_EQ(ended->tries, TRIED_BY_TRY_OR_WATCH + 1);
 	pawl_purgatory_cancel_key(room->purgatory, key_of(room, "a"), NULL);
 }
 
-static void win_beside_in_every_way(struct room *room, const struct ending *ending)
+static void end_each_of_a_batch(struct room *room, const struct ending *ending)
 {
-	unsigned ways = ending->end == end_by_check ? 0 : ending->end == end_by_stop ? 1 : 4;
+	unsigned ways = ending->end == end_by_check ? 0 : ending->end == end_by_stop ? 1 : 6;
 
 	for (unsigned i = 0; i < ways; i++)
-		win_beside(room, ending, i % 2 == 0, i / 2);
+		end_in_a_batch(room, ending, (i + 1) % 3, i < 3);
 }
 
 IN_EVERY_ROOM(an_operation_won_while_its_batch_is_tried_completes_once_and_is_released_last)
 {
-	with_every_ending(room, win_beside_in_every_way);
+	with_every_ending(room, end_each_of_a_batch);
 }
 
 /* Both at once: the operation that is withdrawn has its retry bit set. */
@@ -531,81 +529,6 @@ IN_EVERY_ROOM(a_retry_does_not_wait_for_on_complete)
 	leave_room(room);
 }
 
-/* More keys than an operation has room for, or a word has bits */
-
-struct check_of {
-	struct room *room;
-	uint32_t key;
-	size_t answer;
-	pthread_t thread;
-};
-
-static void *run_check_of(void *arg)
-{
-	struct check_of *call = arg;
-
-	call->answer = check_numbered(call->room, call->key);
-	return NULL;
-}
-
-/* Another operation under the key, and a check that is inside its try. */
-static void begin_check_of(struct check_of *call, struct request *inside, struct room *room,
-                           uint32_t key)
-{
-	request_init(inside, room);
-	inside->inside_try = stay_once;
-	EXPECT_EQ(watch_numbered(inside, key), 0);
-	*call = (struct check_of){.room = room, .key = key};
-	pthread_create(&call->thread, NULL, run_check_of, call);
-	sem_wait(&inside->entered);
-}
-
-static size_t end_check_of(struct check_of *call, struct request *inside)
-{
-	sem_post(&inside->leave);
-	pthread_join(call->thread, NULL);
-	return call->answer;
-}
-
-/* The first of two checks has the operation in its batch, the second has another one. They end in either order. */
-static void in_two_ways(struct room *room, bool first_first)
-{
-	struct request wide, inside[2];
-	struct check_of call[2];
-	struct pawl_key keys[MANY];
-
-	for (uint32_t i = 0; i < MANY; i++)
-		keys[i] = key_numbered(room, i);
-	request_init(&wide, room);
-	EXPECT_EQ(watch_keys(&wide, keys, MANY), 0);
-	begin_check_of(&call[0], &inside[0], room, 5);
-	begin_check_of(&call[1], &inside[1], room, MANY - 5);
-	EXPECT(wide.tries <=
-	       TRIED_BY_TRY_OR_WATCH + 1); /* before the first check stays inside, or after */
-	make_ready(&wide);
-	EXPECT_EQ(check_numbered(room, MANY / 2), 0);
-	if (!first_first)
-		EXPECT_EQ(end_check_of(&call[1], &inside[1]), 0);
-	EXPECT_STR(wide.story, "");
-	EXPECT_EQ(end_check_of(&call[0], &inside[0]), 1);
-	EXPECT_STR(wide.story, "cr");
-	expect_counted(room, 2, 2);
-	if (first_first)
-		EXPECT_EQ(end_check_of(&call[1], &inside[1]), 0);
-	EXPECT(wide.tries <= TRIED_BY_TRY_OR_WATCH + 2);
-	leave_room(room);
-}
-
-IN_EVERY_ROOM(an_operation_with_a_thousand_keys_is_in_one_batch_only)
-{
-	in_two_ways(room, true);
-}
-
-IN_EVERY_ROOM(an_operation_is_in_one_batch_only_whichever_check_ends_first)
-{
-	in_two_ways(room, false);
-}
-
 int main(void)
 {
 	static const struct test tests[] = {
@@ -625,8 +548,6 @@ int main(void)
 	        TEST(checks_during_the_first_batch_do_not_keep_it_from_the_last),
 	        TEST(checks_of_one_operation_do_not_put_off_another_that_is_won),
 	        TEST(a_retry_does_not_wait_for_on_complete),
-	        TEST(an_operation_with_a_thousand_keys_is_in_one_batch_only),
-	        TEST(an_operation_is_in_one_batch_only_whichever_check_ends_first),
 	};
 
 	return RUN_TESTS(tests);

@@ -285,57 +285,10 @@ static void every_allocation_fails_once_when_watching(void)
 		}
 }
 
-/* Half of the keys have another operation already, which stays as it is. */
-static void every_allocation_fails_once_while_others_run(void)
-{
-	struct request other;
-	struct room room;
-
-	open_with_keys(&room, 2);
-	request_init(&other, &room);
-	EXPECT_EQ(watch_keys(&other, &keys[5], 5), 0);
-	expect_clean_failures_of_watch(&room, 10);
-	expect_counted(&room, 5, 1);
-	other.ready = 1;
-	for (unsigned i = 0; i < 5; i++)
-		EXPECT_EQ(pawl_purgatory_check(room.purgatory, keys[i]), 0);
-	EXPECT_EQ(pawl_purgatory_check(room.purgatory, keys[9]), 1);
-	EXPECT_STR(other.story, "cr");
-	room_close(&room);
-}
-
 /* Calls that need no memory work without */
 
-static void known_keys_allocate_nothing_for_up_to_4(void)
+static void *watch_without_memory(void *request)
 {
-	struct request first, second;
-	struct room room;
-
-	open_with_keys(&room, 3);
-	request_init(&first, &room);
-	request_init(&second, &room);
-	EXPECT_EQ(watch_first(&first, 4), 0);
-	begin_counting(EVERY);
-	EXPECT_EQ(watch_first(&second, 4), 0); /* another operation is watched under each */
-	EXPECT_EQ(state.calls, 0);
-	state.failing = 0;
-	first.ready = second.ready = 1;
-	EXPECT_EQ(pawl_purgatory_check(room.purgatory, keys[0]), 2);
-	for (unsigned round = 0; round < 3; round++) {
-		request_init(&first, &room);
-		begin_counting(EVERY);
-		EXPECT_EQ(watch_first(&first, 4), 0);
-		EXPECT_EQ(pawl_purgatory_cancel_key(room.purgatory, keys[3], NULL), 1);
-		EXPECT_EQ(state.calls, 0);
-	}
-	state.failing = 0;
-	room_close(&room);
-}
-
-static void *watch_without_memory(void *arg)
-{
-	struct request *request = arg;
-
 	begin_counting(EVERY);
 	EXPECT_EQ(watch_first(request, 4), 0);
 	EXPECT_EQ(state.calls, 0);
@@ -343,19 +296,26 @@ static void *watch_without_memory(void *arg)
 	return NULL;
 }
 
-/* Not the thread that has made the keys. */
-static void the_first_thread_to_watch_needs_no_memory(void)
+static void up_to_4_keys_allocate_nothing(void)
 {
-	struct request request;
+	struct request first, second;
 	pthread_t thread;
 	struct room room;
 
-	open_with_keys(&room, 8);
-	request_init(&request, &room);
-	pthread_create(&thread, NULL, watch_without_memory, &request);
+	open_with_keys(&room, 3);
+	request_init(&first, &room);
+	request_init(&second, &room);
+	pthread_create(&thread, NULL, watch_without_memory, &first); /* its first call */
 	pthread_join(thread, NULL);
-	leave_room(&room);
-	EXPECT_STR(request.story, "dr");
+	watch_without_memory(&second); /* another operation is watched under each */
+	first.ready = second.ready = 1;
+	EXPECT_EQ(pawl_purgatory_check(room.purgatory, keys[0]), 2);
+	for (unsigned round = 0; round < 3; round++) {
+		request_init(&first, &room);
+		watch_without_memory(&first);
+		EXPECT_EQ(pawl_purgatory_cancel_key(room.purgatory, keys[3], NULL), 1);
+		EXPECT_EQ(state.calls, 0);
+	}
 	room_close(&room);
 }
 
@@ -423,12 +383,6 @@ static void nested_calls_need_no_memory(void)
 	free(requests);
 }
 
-static void stay_in_the_second_try(struct request *request)
-{
-	if (request->tries == 2)
-		request_stay(request);
-}
-
 static void *watch_many(void *arg)
 {
 	EXPECT_EQ(watch_first(arg, 10), 0);
@@ -445,7 +399,8 @@ static void further_watches_are_freed_once_and_by_the_submitter(void)
 
 	open_with_keys(&room, 2);
 	request_init(&request, &room);
-	request.inside_try = stay_in_the_second_try;
+	request.inside_try = stay_in_try_of_number;
+	request.number = 2;
 	begin_counting(0);
 	pthread_create(&thread, NULL, watch_many, &request);
 	sem_wait(&request.entered);
@@ -720,9 +675,7 @@ int main(void)
 	        TEST(every_allocation_fails_once_at_open),
 	        TEST(without_random_bytes_there_is_no_purgatory),
 	        TEST(every_allocation_fails_once_when_watching),
-	        TEST(every_allocation_fails_once_while_others_run),
-	        TEST(known_keys_allocate_nothing_for_up_to_4),
-	        TEST(the_first_thread_to_watch_needs_no_memory),
+	        TEST(up_to_4_keys_allocate_nothing),
 	        TEST(check_complete_expire_cancel_and_stop_need_no_memory),
 	        TEST(nested_calls_need_no_memory),
 	        TEST(further_watches_are_freed_once_and_by_the_submitter),

@@ -242,71 +242,68 @@ IN_EVERY_ROOM(nested_calls_that_a_deadline_begins_are_over_when_it_has_settled)
 	free(requests);
 }
 
-/* Many at the greatest depth: one check there completes fifty operations. */
-static void complete_fifty_at_the_bottom(struct request *request, char event)
+/* At the greatest depth */
+
+static void (*at_the_bottom)(struct room *room);
+
+static void go_deeper(struct request *request, char event)
 {
 	if (event != 'c')
 		return;
-	if (request->number)
+	if (request->other)
 		EXPECT(pawl_op_complete(&request->other->op));
 	else
-		EXPECT_EQ(check(request->room, "bottom"), 50);
+		at_the_bottom(request->room);
+}
+
+/* Calls it in 16 nested calls of on_complete. */
+static void call_16_deep(struct room *room, void (*bottom)(struct room *room))
+{
+	struct request deep[16];
+
+	at_the_bottom = bottom;
+	requests_init(deep, 16, room);
+	for (unsigned i = 0; i < 16; i++) {
+		deep[i].inside = go_deeper;
+		deep[i].other = i < 15 ? &deep[i + 1] : NULL;
+	}
+	EXPECT(pawl_op_complete(&deep[0].op));
+	for (unsigned i = 0; i < 16; i++)
+		EXPECT_STR(deep[i].story, "cr");
+}
+
+static void complete_fifty(struct room *room)
+{
+	EXPECT_EQ(check(room, "a"), 50);
 }
 
 IN_EVERY_ROOM(a_check_16_deep_counts_its_completions_and_all_are_called)
 {
-	struct request deep[16], bottom[50];
-	const struct pawl_key key = key_of(room, "bottom");
+	struct request requests[50];
 
-	requests_init(deep, 16, room);
-	requests_init(bottom, 50, room);
+	requests_init(requests, 50, room);
 	for (unsigned i = 0; i < 50; i++) {
-		EXPECT_EQ(watch_keys(&bottom[i], &key, 1), 0);
-		bottom[i].ready = 1;
+		EXPECT_EQ(watch(&requests[i], "a", HOUR), 0);
+		requests[i].ready = 1;
 	}
-	for (unsigned i = 0; i < 16; i++) {
-		deep[i].inside = complete_fifty_at_the_bottom;
-		deep[i].number = i < 15;
-		deep[i].other = &deep[i + 1 < 16 ? i + 1 : 0];
-		pawl_op_ref(&deep[i].op);
-		EXPECT_EQ(watch(&deep[i], "d", PAWL_NEVER), 0);
-	}
-	EXPECT(pawl_op_complete(&deep[0].op));
+	call_16_deep(room, complete_fifty);
 	for (unsigned i = 0; i < 50; i++)
-		EXPECT_STR(bottom[i].story, "cr");
-	for (unsigned i = 0; i < 16; i++) {
-		EXPECT_STR(deep[i].story, "c");
-		pawl_op_unref(&deep[i].op);
-	}
+		EXPECT_STR(requests[i].story, "cr");
 }
 
-/* On_complete and on_expire of a timeout of 0, submitted at the greatest depth. */
-static void submit_for_0_at_the_bottom(struct request *request, char event)
+static struct request last;
+
+static void submit_for_0(struct room *room)
 {
-	if (event != 'c')
-		return;
-	if (request->number) {
-		EXPECT(pawl_op_complete(&request->other->op));
-		return;
-	}
-	EXPECT_EQ(watch(request->other, "a", 0), 0);
-	EXPECT_STR(request->other->story, "");
+	request_init(&last, room);
+	EXPECT_EQ(watch(&last, "a", 0), 0);
+	EXPECT_STR(last.story, "");
 }
 
 IN_EVERY_ROOM(a_timeout_of_0_submitted_16_deep_is_put_off)
 {
-	struct request deep[16], last;
-
-	requests_init(deep, 16, room);
-	request_init(&last, room);
-	for (unsigned i = 0; i < 16; i++) {
-		deep[i].inside = submit_for_0_at_the_bottom;
-		deep[i].number = i < 15;
-		deep[i].other = i < 15 ? &deep[i + 1] : &last;
-	}
-	EXPECT(pawl_op_complete(&deep[0].op));
+	call_16_deep(room, submit_for_0);
 	EXPECT_STR(last.story, "cer");
-	EXPECT_STR(deep[15].story, "cr");
 }
 
 int main(void)

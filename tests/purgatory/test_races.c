@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two threads at one operation, each stopped where the header draws it: no trigger is lost, and no thread waits for a
- * try. Nothing here sleeps: a test that waits for a thread waits for something that the thread does.
+ * One thread is in try_or_watch, stopped where the header draws it, and another comes: no trigger is lost, and no thread
+ * waits for a try. (test_batches.c has threads that are in a check.) Nothing here sleeps: a test that waits for a thread
+ * waits for something that the thread does.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -16,24 +17,7 @@ static void *run_watch(void *arg)
 	return NULL;
 }
 
-static void let_try(struct request *request, unsigned times)
-{
-	for (unsigned i = 0; i < times; i++)
-		sem_post(&request->leave);
-}
-
-/* The request waits under "ax", and a check of "a" is inside its try_complete until let_try. */
-static void begin_trying(struct call *call, struct request *request, struct room *room)
-{
-	request_init(request, room);
-	EXPECT_EQ(watch(request, "ax", HOUR), 0);
-	request->inside_try = request_stay;
-	*call = (struct call){.room = room, .keys = "a"};
-	begin(call, run_check);
-	sem_wait(&request->entered);
-}
-
-/* A thread is in the first or second try that try_or_watch itself makes, until let_try. */
+/* A thread is in the first or second try that try_or_watch itself makes, until `leave` is posted. */
 static void begin_watching(struct call *call, struct request *request, struct room *room,
                            unsigned try, uint64_t timeout)
 {
@@ -58,7 +42,7 @@ IN_EVERY_ROOM(a_change_before_it_is_watched_is_seen_by_the_second_try)
 	__atomic_store_n(&request.ready, 1, __ATOMIC_SEQ_CST);
 	EXPECT_EQ(check(room, "a"), 0);
 	EXPECT_EQ(request.tries, 1);
-	let_try(&request, 1);
+	sem_post(&request.leave);
 	EXPECT_EQ(answer_of(&call), 1);
 	EXPECT_EQ(request.tries, 2);
 	EXPECT_STR(request.story, "c");
@@ -79,7 +63,7 @@ IN_EVERY_ROOM(a_change_during_the_second_try_makes_it_retry)
 		begin_watching(&call, &request, room, 2, every_timeout[i]);
 		__atomic_store_n(&request.ready, 1, __ATOMIC_SEQ_CST);
 		EXPECT_EQ(check(room, "x"), 0);
-		let_try(&request, 1);
+		sem_post(&request.leave);
 		EXPECT_EQ(answer_of(&call), 1);
 		EXPECT_EQ(request.tries, 3);
 		expect_gone(&request, "c");
@@ -97,7 +81,7 @@ IN_EVERY_ROOM(the_timeout_counts_from_the_beginning_of_the_second_try)
 	begin_watching(&call, &request, room, 2, 5 * MS);
 	advance_and_settle(&room->fixture, HOUR);
 	EXPECT_STR(request.story, "");
-	let_try(&request, 1);
+	sem_post(&request.leave);
 	EXPECT_EQ(answer_of(&call), 0);
 	advance_and_settle(&room->fixture, 0);
 	EXPECT_STR(request.story, "ce");
@@ -123,11 +107,11 @@ IN_EVERY_ROOM(the_deadline_comes_even_if_checks_keep_coming)
 	begin(&call, run_watch);
 	sem_wait(&request.entered);
 	EXPECT_EQ(check(room, "a"), 0);
-	let_try(&request, 1);
+	sem_post(&request.leave);
 	sem_wait(&request.entered); /* the third try, for that check */
 	advance_and_settle(&room->fixture, 5 * MS);
 	EXPECT_STR(request.story, "ce");
-	let_try(&request, 1);
+	sem_post(&request.leave);
 	EXPECT_EQ(answer_of(&call), 0);
 	expect_gone(&request, "ce");
 	pawl_op_unref(&request.op);
@@ -135,44 +119,6 @@ IN_EVERY_ROOM(the_deadline_comes_even_if_checks_keep_coming)
 }
 
 /* No thread waits for a try */
-
-IN_EVERY_ROOM(a_check_during_a_try_asks_for_a_retry_and_goes_on)
-{
-	struct request request;
-	struct call call;
-
-	begin_trying(&call, &request, room);
-	__atomic_store_n(&request.ready, 1, __ATOMIC_SEQ_CST);
-	EXPECT_EQ(check(room, "x"), 0);
-	EXPECT_EQ(check(room, "a"), 0);
-	let_try(&request, 2);
-	EXPECT_EQ(answer_of(&call), 1);
-	EXPECT_EQ(request.tries, 4);
-	EXPECT_STR(request.story, "cr");
-}
-
-/* The check neither completes it nor releases it early, though its try says yes, too late. */
-static void end_during_a_try(struct room *room, const struct ending *ending)
-{
-	struct request request;
-	struct call call;
-
-	if (ending->end == end_by_check)
-		return;
-	begin_trying(&call, &request, room);
-	ending->end(&request);
-	expect_gone(&request, ending->story);
-	request.ready_from = 1;
-	let_try(&request, 2);
-	EXPECT_EQ(answer_of(&call), 0);
-	EXPECT_STR(request.story, ending->released);
-	EXPECT(pthread_equal(request.thread, call.thread));
-}
-
-IN_EVERY_ROOM(who_ends_it_during_a_try_wins_and_the_try_releases)
-{
-	with_every_ending(room, end_during_a_try);
-}
 
 /* It is released by try_or_watch, and no deadline comes. */
 static void end_in_the_second_try(struct room *room, const struct ending *ending)
@@ -190,7 +136,7 @@ static void end_in_the_second_try(struct room *room, const struct ending *ending
 		ending->end(&request);
 		pawl_op_unref(&request.op);
 		EXPECT_STR(request.story, ending->story);
-		let_try(&request, 1);
+		sem_post(&request.leave);
 		EXPECT_EQ(answer_of(&call), 0);
 		expect_gone(&request, ending->released);
 		advance_and_settle(&room->fixture, HOUR);
@@ -211,7 +157,7 @@ IN_EVERY_ROOM(a_timeout_of_0_wins_after_the_second_try_though_it_was_checked)
 
 	begin_watching(&call, &request, room, 2, 0);
 	EXPECT_EQ(check(room, "x"), 0);
-	let_try(&request, 1);
+	sem_post(&request.leave);
 	EXPECT_EQ(answer_of(&call), 1);
 	EXPECT_EQ(request.tries, 2);
 	pawl_op_unref(&request.op);
@@ -226,7 +172,7 @@ IN_EVERY_ROOM(stop_in_the_first_try_leaves_nothing_watched)
 
 	begin_watching(&call, &request, room, 1, MS);
 	pawl_purgatory_stop(room->purgatory);
-	let_try(&request, 1);
+	sem_post(&request.leave);
 	answer = answer_of(&call);
 	pawl_op_unref(&request.op);
 	EXPECT(answer == -ECANCELED || answer == 0);
@@ -243,7 +189,7 @@ IN_EVERY_ROOM(complete_in_the_first_try_wins)
 	EXPECT(pawl_op_complete(&request.op));
 	EXPECT_STR(request.story, "c");
 	__atomic_store_n(&request.ready, 1, __ATOMIC_SEQ_CST);
-	let_try(&request, 1);
+	sem_post(&request.leave);
 	EXPECT_EQ(answer_of(&call), 0);
 	advance_and_settle(&room->fixture, HOUR);
 	expect_gone(&request, "c");
@@ -258,8 +204,6 @@ int main(void)
 	        TEST(a_change_during_the_second_try_makes_it_retry),
 	        TEST(the_timeout_counts_from_the_beginning_of_the_second_try),
 	        TEST(the_deadline_comes_even_if_checks_keep_coming),
-	        TEST(a_check_during_a_try_asks_for_a_retry_and_goes_on),
-	        TEST(who_ends_it_during_a_try_wins_and_the_try_releases),
 	        TEST(who_ends_it_in_the_second_try_wins),
 	        TEST(a_timeout_of_0_wins_after_the_second_try_though_it_was_checked),
 	        TEST(stop_in_the_first_try_leaves_nothing_watched),
