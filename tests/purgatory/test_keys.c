@@ -172,26 +172,6 @@ IN_EVERY_ROOM(on_expire_and_on_drop_may_be_missing)
 	EXPECT(!dropped.completed);
 }
 
-IN_EVERY_ROOM(an_operation_is_given_once)
-{
-	struct request request;
-
-	request_init(&request, room);
-	pawl_op_ref(&request.op);
-	EXPECT_EQ(watch(&request, "ab", HOUR), 0);
-	EXPECT_EQ(watch(&request, "c", MS), -EBUSY);
-	/* Not -EINVAL, which would mean that it is the caller's to free. */
-	EXPECT_EQ(pawl_purgatory_try_or_watch(room->purgatory, &request.op, NULL, 0, MS), -EBUSY);
-	expect_counted(room, 2, 1);
-	advance_and_settle(&room->fixture, MS);
-	EXPECT_STR(request.story, "");
-	EXPECT(pawl_op_complete(&request.op));
-	EXPECT_EQ(watch(&request, "c", MS), -EBUSY);
-	expect_gone(&request, "c");
-	pawl_op_unref(&request.op);
-	EXPECT_STR(request.story, "cr");
-}
-
 IN_EVERY_ROOM(an_operation_that_a_stopped_service_refused_is_fresh)
 {
 	struct request waits, completed;
@@ -492,7 +472,6 @@ int main(void)
 	        TEST(a_key_is_a_value),
 	        TEST(a_type_without_one_of_the_three_functions_is_refused),
 	        TEST(on_expire_and_on_drop_may_be_missing),
-	        TEST(an_operation_is_given_once),
 	        TEST(an_operation_that_a_stopped_service_refused_is_fresh),
 	        TEST(equal_keys_count_once),
 	        TEST(keys_are_bytes_of_any_value_and_length),
