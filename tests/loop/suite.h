@@ -596,59 +596,6 @@ static inline void time_asleep_counts_if_that_is_asked_for(void)
 	asleep_ns = 0;
 }
 
-/* Timers are armed, touched and cancelled at random, in the function and outside: each is called or cancelled. */
-#define PLAYERS 200u
-
-static struct pawl_loop_timer players[PLAYERS];
-static uint64_t armed, cancelled;
-
-static inline void play(struct rig *rig)
-{
-	static struct random random = {.state = 11};
-	struct pawl_loop_timer *timer = &players[random_below(&random, PLAYERS)];
-	uint64_t delay_ns = random_below(&random, 5 * MS);
-
-	if (random_below(&random, 3) == 0) {
-		cancelled += pawl_loop_cancel(rig->loop, timer);
-		return;
-	}
-	armed += !is_armed(timer);
-	if (random_below(&random, 2))
-		pawl_loop_arm(rig->loop, timer, delay_ns);
-	else
-		pawl_loop_touch(rig->loop, timer, delay_ns);
-}
-
-static inline void play_inside(struct rig *rig, struct pawl_loop_timer *timer)
-{
-	(void)timer;
-	if (rig->number == 0)
-		return;
-	rig->number--;
-	for (int i = 0; i < 3; i++)
-		play(rig);
-}
-
-static inline void in_a_random_game_every_timer_is_accounted_for(void)
-{
-	struct rig rig;
-
-	rig_open(&rig,
-	         &(struct pawl_loop_options){.wheel_size = 4, .max_moves = 3, .max_calls = 5});
-	rig.inside = play_inside;
-	rig.number = 3000;
-	for (int i = 0; i < 1000; i++) {
-		play(&rig);
-		if (pawl_loop_count(rig.loop) > PLAYERS / 4)
-			calls->run_once(rig.events);
-	}
-	while (pawl_loop_count(rig.loop) > 0)
-		calls->run_once(rig.events);
-	EXPECT_EQ(rig.called + cancelled, armed);
-	expect_timers_set(&rig, 0);
-	rig_close(&rig);
-}
-
 /* For event loops with a count of `settings`: their tests list these. */
 
 static inline void arming_for_later_is_no_system_call(void)
@@ -764,7 +711,6 @@ static inline int suite_run(const struct loop_calls *given, const struct test *o
 	        TEST(the_time_of_deadlines_can_be_asked_for),
 	        TEST(nothing_is_early_with_count_sleep),
 	        TEST(time_asleep_counts_if_that_is_asked_for),
-	        TEST(in_a_random_game_every_timer_is_accounted_for),
 	        TEST(an_early_pass_is_harmless),
 	        TEST(a_pass_inside_a_pass_does_nothing),
 	};

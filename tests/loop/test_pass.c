@@ -218,21 +218,30 @@ static void a_pass_also_moves_ahead_for_a_few_timers(void)
 	loop_close();
 }
 
-/* If there were work that no pass does, the loop would make passes forever without time going on. */
+/*
+ * Each timer is called or cancelled. If there were work that no pass does, the loop would make passes forever without
+ * time going on.
+ */
 static void whatever_is_armed_the_loop_sleeps_in_the_end(void)
 {
 	const uint64_t span[] = {100 * MS, SECOND, 100 * SECOND, 100000 * SECOND};
 	struct random random = {.state = 5};
+	size_t armed = 0, cancelled = 0;
 
 	loop_open(&(struct pawl_loop_options){.wheel_size = 16, .max_moves = 40, .max_calls = 9});
 	for (int i = 0; i < 200000; i++) {
 		struct pawl_loop_timer *timer = &timers[random_below(&random, 3000)];
 		uint64_t delay = random_below(&random, span[random_below(&random, 4)]);
 
-		if (random_below(&random, 3) == 0)
-			pawl_loop_cancel(own.loop, timer);
-		else
-			pawl_loop_arm_at(own.loop, timer, own.now + delay);
+		if (random_below(&random, 3) == 0) {
+			cancelled += pawl_loop_cancel(own.loop, timer);
+		} else {
+			armed += !pawl_timer_armed(&timer->timer);
+			if (i % 2)
+				pawl_loop_arm_at(own.loop, timer, own.now + delay);
+			else
+				pawl_loop_touch(own.loop, timer, delay);
+		}
 		if (random_below(&random, 50) == 0)
 			pass(random_below(&random, 20 * MS));
 	}
@@ -240,6 +249,7 @@ static void whatever_is_armed_the_loop_sleeps_in_the_end(void)
 		pass(0);
 	EXPECT_EQ(own.wake, PAWL_NEVER);
 	EXPECT_EQ(pawl_loop_count(own.loop), 0);
+	EXPECT_EQ(own.called + cancelled, armed);
 	EXPECT(own.ahead > 0);
 	loop_close();
 }
