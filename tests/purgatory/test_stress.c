@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * All calls of a purgatory race on real threads, with exact accounting at the end: each operation is completed,
- * cancelled or dropped, one of these and once, and then released, once and last. (The explorer goes through the
- * schedules of each race: verify/schedules/purgatory.c.) Every thread advances the manual clock, so that deadlines fall
- * due all the time, however slow the machine. Bounded by counts:
+ * cancelled or dropped, one of these and once, and then released, once and last. Every few rounds the threads meet, and
+ * no trigger may be lost. (The explorer goes through the schedules of each race: verify/schedules/purgatory.c.) Every
+ * thread advances the manual clock, so that deadlines fall due all the time, however slow the machine. Bounded by
+ * counts:
  *
  *	test_purgatory_stress --rounds N      (also PAWL_STRESS_ROUNDS) N operations a thread
  *
@@ -18,11 +19,13 @@
 #include "../support/purgatories.h"
 
 #define THREADS 8
-#define ENTRIES 32
-#define KEYS    6
-#define MOST    6 /* keys of one operation: more than it has room for in itself */
+#define ENTRIES 256
+#define KEYS    3 /* so that there are many operations under each, and a check takes several batches */
+#define MOST    6 /* keys of one operation: more than it has room for in itself, and some equal */
+#define BURST   6 /* rounds from one meeting to the next */
 
 static uint64_t rounds;
+static _Thread_local bool meets; /* false for the threads of the service */
 
 static void count(uint64_t *word, uint64_t by)
 {
@@ -45,7 +48,8 @@ struct job {
 	unsigned tries;                                  /* plain */
 	unsigned completed, expired, cancelled, dropped; /* plain */
 	unsigned number;
-	bool checks; /* on_complete checks another key */
+	uint64_t key; /* one of its keys */
+	bool checks;  /* on_complete checks another key */
 };
 
 static struct job *job_from(struct pawl_op *op)
@@ -86,7 +90,7 @@ static void job_complete(struct pawl_op *op)
 
 	EXPECT_EQ(job->completed++, 0);
 	count(&job->account->completed, 1);
-	if (job->checks)
+	if (job->checks && meets)
 		count(&job->account->by_check,
 		      pawl_purgatory_check(job->room->purgatory,
 		                           key_number(job->room->purgatory, job->number)));
@@ -152,22 +156,32 @@ struct crew {
 		pthread_mutex_t lock;
 		struct job *job; /* with the table's reference */
 	} entries[ENTRIES];
+	pthread_barrier_t meeting;
 	bool stops;           /* two of the threads stop the purgatory on the way */
 	unsigned done;        /* atomic: the poller shall end */
 	unsigned next_number; /* atomic */
 };
 
+/* A thread of the crew. */
+struct hand {
+	struct crew *crew;
+	struct random random;
+	struct job *triggered
+	        [BURST]; /* made ready and checked since the last meeting; with references */
+	unsigned count;
+};
+
 /* With a reference, or NULL. */
-static struct job *find(struct crew *crew, struct random *random)
+static struct job *find(struct hand *hand)
 {
-	uint64_t entry = random_below(random, ENTRIES);
+	uint64_t entry = random_below(&hand->random, ENTRIES);
 	struct job *job;
 
-	pthread_mutex_lock(&crew->entries[entry].lock);
-	job = crew->entries[entry].job;
+	pthread_mutex_lock(&hand->crew->entries[entry].lock);
+	job = hand->crew->entries[entry].job;
 	if (job)
 		pawl_op_ref(&job->op);
-	pthread_mutex_unlock(&crew->entries[entry].lock);
+	pthread_mutex_unlock(&hand->crew->entries[entry].lock);
 	return job;
 }
 
@@ -184,17 +198,18 @@ static void insert(struct crew *crew, uint64_t entry, struct job *job)
 		pawl_op_unref(&before->op);
 }
 
-static int give(struct crew *crew, struct job *job, struct random *random)
+static int give(struct pawl_purgatory *purgatory, struct job *job, struct random *random)
 {
-	struct pawl_purgatory *purgatory = crew->room.purgatory;
+	static const uint64_t timeouts[] = {0, MS / 2, MS, 2 * MS, HOUR, HOUR, HOUR, PAWL_NEVER};
 	size_t nkeys = 1 + (size_t)random_below(random, MOST);
-	uint64_t pick = random_below(random, 6);
 	struct pawl_key keys[MOST];
 
-	for (size_t i = 0; i < nkeys; i++)
-		keys[i] = key_number(purgatory, random_next(random));
+	for (size_t i = 0; i < nkeys; i++) {
+		job->key = random_next(random);
+		keys[i] = key_number(purgatory, job->key);
+	}
 	return pawl_purgatory_try_or_watch(purgatory, &job->op, keys, nkeys,
-	                                   pick == 5 ? PAWL_NEVER : pick * MS / 2);
+	                                   timeouts[random_below(random, COUNTOF(timeouts))]);
 }
 
 static void bring(struct crew *crew, struct random *random)
@@ -205,7 +220,7 @@ static void bring(struct crew *crew, struct random *random)
 	job->ready = random_below(random, 16) == 0;
 	job->checks = random_below(random, 4) == 0;
 	pawl_op_ref(&job->op);
-	answer = give(crew, job, random);
+	answer = give(crew->room.purgatory, job, random);
 	if (answer < 0) {
 		EXPECT_EQ(answer, -ECANCELED);
 		EXPECT_EQ(job->completed + job->cancelled + job->dropped, 0);
@@ -217,27 +232,26 @@ static void bring(struct crew *crew, struct random *random)
 	insert(crew, random_below(random, ENTRIES), job);
 }
 
-static void make_ready_and_check(struct crew *crew, struct random *random)
+static void make_ready_and_check(struct hand *hand)
 {
-	struct job *job = find(crew, random);
+	struct pawl_purgatory *purgatory = hand->crew->room.purgatory;
+	struct job *job = find(hand);
 
 	if (!job)
 		return;
 	__atomic_store_n(&job->ready, 1, __ATOMIC_SEQ_CST);
-	count(&crew->account.by_check,
-	      pawl_purgatory_check(crew->room.purgatory,
-	                           key_number(crew->room.purgatory, random_next(random))));
-	pawl_op_completed(&job->op);
-	pawl_op_unref(&job->op);
+	count(&hand->crew->account.by_check,
+	      pawl_purgatory_check(purgatory, key_number(purgatory, job->key)));
+	hand->triggered[hand->count++] = job;
 }
 
-static void complete_one(struct crew *crew, struct random *random)
+static void complete_one(struct hand *hand)
 {
-	struct job *job = find(crew, random);
+	struct job *job = find(hand);
 
 	if (!job)
 		return;
-	count(&crew->account.by_complete, pawl_op_complete(&job->op));
+	count(&hand->crew->account.by_complete, pawl_op_complete(&job->op));
 	EXPECT(!pawl_op_complete(&job->op));
 	pawl_op_unref(&job->op);
 }
@@ -250,40 +264,59 @@ static void cancel_one_key(struct crew *crew, struct random *random)
 	                                job_cancelled));
 }
 
-static void act(struct crew *crew, struct random *random)
+static void act(struct hand *hand)
 {
-	bring(crew, random);
-	switch (random_below(random, 8)) {
-	case 0:
-		cancel_one_key(crew, random);
-		break;
-	case 1:
-	case 2:
-		complete_one(crew, random);
-		break;
-	case 3:
+	struct crew *crew = hand->crew;
+	uint64_t pick = random_below(&hand->random, 256);
+
+	bring(crew, &hand->random);
+	if (pick == 0) {
+		cancel_one_key(crew, &hand->random);
+	} else if (pick < 64) {
+		complete_one(hand);
+	} else if (pick < 96) {
 		pawl_purgatory_watched(crew->room.purgatory);
 		pawl_purgatory_delayed(crew->room.purgatory);
-		insert(crew, random_below(random, ENTRIES), NULL);
-		break;
-	default:
-		make_ready_and_check(crew, random);
+		insert(crew, random_below(&hand->random, ENTRIES), NULL);
+	} else {
+		make_ready_and_check(hand);
 	}
-	if (random_below(random, 4) == 0)
+	if (pick % 4 == 0)
 		pawl_clock_manual_advance(&crew->room.fixture.clock, MS / 2);
+}
+
+/*
+ * While no thread of the crew is in any call: what was ready when one of its keys was checked is over. Otherwise a
+ * trigger was lost, which later checks of the same key would hide.
+ */
+static void meet(struct hand *hand)
+{
+	pthread_barrier_wait(&hand->crew->meeting);
+	for (unsigned i = 0; i < hand->count; i++) {
+		struct job *job = hand->triggered[i];
+
+		EXPECT(pawl_op_completed(&job->op) || job->cancelled || job->dropped);
+	}
+	pthread_barrier_wait(&hand->crew->meeting);
+	while (hand->count > 0)
+		pawl_op_unref(&hand->triggered[--hand->count]->op);
 }
 
 static void *crew_run(void *arg)
 {
 	struct crew *crew = arg;
 	unsigned number = __atomic_fetch_add(&crew->next_number, 1, __ATOMIC_SEQ_CST);
-	struct random random = {number + 1};
+	struct hand hand = {.crew = crew, .random = {number + 1}};
 
+	meets = true;
 	for (uint64_t i = 0; i < rounds; i++) {
-		act(crew, &random);
+		act(&hand);
 		if (crew->stops && number < 2 && i == rounds / 2)
 			pawl_purgatory_stop(crew->room.purgatory);
+		if (i % BURST == BURST - 1)
+			meet(&hand);
 	}
+	meet(&hand);
 	return NULL;
 }
 
@@ -331,7 +364,9 @@ static void everybody_races(const struct pawl_service_options *options, unsigned
 	crew.stops = stops;
 	for (unsigned i = 0; i < ENTRIES; i++)
 		pthread_mutex_init(&crew.entries[i].lock, NULL);
+	pthread_barrier_init(&crew.meeting, NULL, THREADS);
 	crew_work(&crew);
+	pthread_barrier_destroy(&crew.meeting);
 	settle(&crew.room.fixture);
 	if (stops)
 		EXPECT_EQ(pawl_purgatory_delayed(crew.room.purgatory), 0);
